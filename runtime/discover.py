@@ -1,0 +1,208 @@
+"""Says what an interpreter needs to see of the host, as JSON on stdout.
+
+Run once on the host by the interpreter in question; the answer is cached.
+    python -I discover.py RUNTIME_DIR CACHE_DIR
+"""
+
+import json
+import os
+import sys
+import sysconfig
+
+# What belongs to a Python runtime besides its own folders, where it exists.
+DATA = (
+    "/etc/ld.so.cache",
+    "/etc/alternatives",
+    "/etc/matplotlibrc",
+    "/etc/mime.types",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/usr/lib/ssl",
+    "/usr/lib/locale/C.utf8",
+    "/usr/share/ca-certificates",
+    "/usr/share/fonts",
+    "/usr/share/matplotlib",
+    "/usr/share/zoneinfo",
+)
+# Programs and what they need, only where the policy grants subprocesses.
+PROGRAMS = ("/usr/bin", "/bin/sh", "/usr/local/bin")
+
+
+class Exposure:
+    """Paths to mount and symbolic links to make so that a path resolves."""
+
+    def __init__(self):
+        self.mounts = set()
+        self.links = {}
+
+    def covered(self, path):
+        while path != "/":
+            if path in self.mounts:
+                return True
+            path = os.path.dirname(path)
+        return False
+
+    def add(self, path):
+        """Make `path` resolve inside as it does outside."""
+        todo = [p for p in path.split("/") if p]
+        at = "/"
+        for _ in range(256):
+            if not todo:
+                break
+            here = os.path.join(at, todo.pop(0))
+            if os.path.islink(here):
+                target = os.readlink(here)
+                if not self.covered(here):
+                    self.links[here] = target
+                full = os.path.normpath(os.path.join(at, target))
+                todo = [p for p in full.split("/") if p] + todo
+                at = "/"
+            elif os.path.exists(here):
+                at = here
+            else:
+                return
+        if not self.covered(at):
+            self.mounts.add(at)
+
+    def minimal(self):
+        kept = []
+        for path in sorted(self.mounts):
+            if not any(path.startswith(k + "/") for k in kept):
+                kept.append(path)
+        return kept
+
+
+def library_folders():
+    """Where the libraries lie that this interpreter has loaded."""
+    folders = set()
+    with open("/proc/self/maps") as maps:
+        for line in maps:
+            path = line.split(None, 5)[5:6]
+            if path and ".so" in path[0] and path[0].startswith("/"):
+                folders.add(os.path.dirname(path[0].strip()))
+    return folders
+
+
+def loader_of(executable):
+    """The ELF interpreter (PT_INTERP) of a program, or None."""
+    with open(executable, "rb") as f:
+        head = f.read(4096)
+    for prefix in (b"/lib", b"/nix", b"/usr"):
+        at = head.find(prefix)
+        if at > 0:
+            return head[at : head.index(b"\0", at)].decode()
+    return None
+
+
+def is_runtime(path, roots):
+    return any(path == r or path.startswith(r + "/") for r in roots)
+
+
+def expose_runtime(exposure, path_entries):
+    base = sys.base_prefix
+    real = os.path.realpath(sys.executable)
+    for name in ("stdlib", "platstdlib"):
+        exposure.add(sysconfig.get_path(name))
+    # A prefix of its own (pyenv, conda, /opt) has its libraries below lib;
+    # /usr is the whole system, so only what Python uses of it.
+    if base not in ("/usr", "/"):
+        exposure.add(os.path.join(base, "lib"))
+    roots = {"/usr/lib", "/usr/local/lib", os.path.join(base, "lib"), os.path.join(sys.prefix, "lib")}
+    roots |= {os.path.join(p, "lib64") for p in ("/usr", base, sys.prefix)}
+    for entry in path_entries:
+        if is_runtime(entry, roots) and os.path.exists(entry):
+            exposure.add(entry)
+    for folder in library_folders():
+        exposure.add(folder)
+    for path in (real, sys.executable, loader_of(real)):
+        if path:
+            exposure.add(path)
+    for path in DATA:
+        if os.path.exists(path):
+            exposure.add(path)
+
+
+def import_lines(path_entries):
+    """Lines of .pth files that make editable installs importable."""
+    lines = []
+    for entry in path_entries:
+        if not entry.endswith(("site-packages", "dist-packages")) or not os.path.isdir(entry):
+            continue
+        for name in sorted(os.listdir(entry)):
+            if not name.endswith(".pth") or not name.startswith("__editable__"):
+                continue
+            with open(os.path.join(entry, name), encoding="utf-8", errors="replace") as f:
+                lines += [line.rstrip("\n") for line in f if line.startswith(("import ", "import\t"))]
+    return lines
+
+
+def compile_runner(runtime, cache):
+    """The runner's byte code, where boot.py looks for it inside."""
+    import importlib.util
+    import py_compile
+
+    folder = os.path.join(cache, "compiled")
+    inside = "/.remit/lib"
+    os.makedirs(folder + inside, exist_ok=True)
+    for name in ("runner.py", "records.py", "validator.py"):
+        tag = os.path.basename(importlib.util.cache_from_source(name))
+        py_compile.compile(
+            os.path.join(runtime, name),
+            cfile=os.path.join(folder + inside, tag),
+            dfile=os.path.join(inside, name),
+            doraise=True,
+        )
+    return folder
+
+
+def font_cache(cache):
+    """A folder with matplotlib's font list, so that no run builds its own."""
+    import importlib.util
+
+    if importlib.util.find_spec("matplotlib") is None:
+        return None
+    folder = os.path.join(cache, "fonts")
+    os.makedirs(folder, exist_ok=True)
+    os.environ["MPLCONFIGDIR"] = folder
+    try:
+        import matplotlib.font_manager  # noqa: F401
+    except Exception as e:
+        print(f"no font list: {e!r}", file=sys.stderr)
+        return None
+    return folder
+
+
+def main(runtime, cache):
+    os.umask(0o022)  # a jail started by root reads this as another user
+    entries = [p for p in sys.path if p.startswith("/")]
+    exposure = Exposure()
+    expose_runtime(exposure, entries)
+    mounts = exposure.minimal()
+    for path in PROGRAMS:
+        exposure.add(path)
+    answer = {
+        "implementation": sys.implementation.name,
+        "version": list(sys.version_info[:3]),
+        "free_threaded": bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+        "executable": sys.executable,
+        "real": os.path.realpath(sys.executable),
+        "prefix": sys.prefix,
+        "exec_prefix": sys.exec_prefix,
+        "sys_path": entries,
+        "mounts": mounts,
+        "program_mounts": [m for m in exposure.minimal() if m not in mounts],
+        "links": [f"{path}\t{target}" for path, target in exposure.links.items()],
+        "import_lines": import_lines(entries),
+        "compiled": "",
+    }
+    # An interpreter that will be refused anyway gets no cache.
+    if sys.implementation.name == "cpython" and sys.version_info >= (3, 9) and not answer["free_threaded"]:
+        answer["compiled"] = compile_runner(runtime, cache)
+        fonts = font_cache(cache)
+        if fonts:
+            answer["font_cache"] = fonts
+    json.dump(answer, sys.stdout)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])

@@ -1,0 +1,86 @@
+#include "buf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static int
+make_room(struct buf *b, size_t n)
+{
+	size_t want, room;
+	char *data;
+
+	if (n > b->cap - b->len) {
+		errno = EFBIG;
+		return -1;
+	}
+	want = b->len + n + 1;
+	if (want <= b->room)
+		return 0;
+	room = b->room ? b->room : 256;
+	while (room < want)
+		room *= 2;
+	if (room > b->cap + 1)
+		room = b->cap + 1;
+	data = realloc(b->data, room);
+	if (!data)
+		return -1;
+	b->data = data;
+	b->room = room;
+	return 0;
+}
+
+int
+buf_add(struct buf *b, const void *bytes, size_t n)
+{
+	if (make_room(b, n) < 0)
+		return -1;
+	if (n)
+		memcpy(b->data + b->len, bytes, n);
+	b->len += n;
+	b->data[b->len] = '\0';
+	return 0;
+}
+
+int
+buf_addf(struct buf *b, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	if (n < 0 || make_room(b, (size_t)n) < 0)
+		return -1;
+	va_start(ap, fmt);
+	vsnprintf(b->data + b->len, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	b->len += (size_t)n;
+	return 0;
+}
+
+void
+buf_drop(struct buf *b, size_t n)
+{
+	if (n >= b->len) {
+		b->len = 0;
+		return;
+	}
+	memmove(b->data, b->data + n, b->len - n);
+	b->len -= n;
+	b->data[b->len] = '\0';
+}
+
+void
+buf_free(struct buf *b)
+{
+	free(b->data);
+	*b = (struct buf)BUF_INIT(b->cap);
+}
+
+const char *
+buf_text(const struct buf *b)
+{
+	return b->data ? b->data : "";
+}

@@ -1,0 +1,36 @@
+/*
+ * buf: bytes that grow up to a cap. A buf cannot be made without its cap, so
+ * that no foreign input can grow without bound.
+ *
+ *	own(buf) struct buf b = BUF_INIT(64 * 1024);
+ *	if (buf_add(&b, bytes, n) < 0)		errno is EFBIG or ENOMEM
+ */
+#ifndef REMIT_BUF_H
+#define REMIT_BUF_H
+
+#include <stdbool.h>
+
+#include "own.h"
+
+struct buf {
+	char *data; /* NUL-terminated behind len once anything was added */
+	size_t len;
+	size_t room; /* allocated */
+	size_t cap;  /* len never exceeds this */
+};
+
+#define BUF_INIT(max)        \
+	{                    \
+		.cap = (max) \
+	}
+
+/* -1 with errno EFBIG (over the cap; nothing was added) or ENOMEM. */
+int buf_add(struct buf *b, const void *bytes, size_t n) must_check;
+int buf_addf(struct buf *b, const char *fmt, ...) must_check printf_like(2, 3);
+/* Drop the first n bytes. */
+void buf_drop(struct buf *b, size_t n);
+void buf_free(struct buf *b);
+/* The text so far; "" if nothing was added. */
+const char *buf_text(const struct buf *b);
+
+#endif

@@ -1,0 +1,90 @@
+#include "error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const code_names[] = {
+	[REMIT_OK] = "ok",
+	[REMIT_E_INPUT] = "input",
+	[REMIT_E_REFUSED] = "refused",
+	[REMIT_E_BUSY] = "busy",
+	[REMIT_E_GONE] = "gone",
+	[REMIT_E_KERNEL] = "kernel",
+	[REMIT_E_MEMORY] = "memory",
+	[REMIT_E_PROTOCOL] = "protocol",
+	[REMIT_E_INTERNAL] = "internal",
+};
+
+const char *
+remit_code_name(enum remit_code code)
+{
+	if ((size_t)code >= ARRAY_LEN(code_names))
+		return "unknown";
+	return code_names[code];
+}
+
+static void
+fill(struct remit_error *err, enum remit_code code, const char *fmt, va_list ap)
+{
+	memset(err, 0, sizeof(*err));
+	err->code = code;
+	vsnprintf(err->message, sizeof(err->message), fmt, ap);
+}
+
+int
+fail(struct remit_error *err, enum remit_code code, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fill(err, code, fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+int
+fail_sys(struct remit_error *err, enum remit_code code, const char *fmt, ...)
+{
+	int saved = errno;
+	size_t len;
+	va_list ap;
+
+	va_start(ap, fmt);
+	fill(err, code, fmt, ap);
+	va_end(ap);
+	len = strlen(err->message);
+	snprintf(err->message + len, sizeof(err->message) - len, ": %s",
+		 strerror(saved));
+	err->sys_errno = saved;
+	return -1;
+}
+
+int
+fail_refused(struct remit_error *err, const char *field, const char *remedy,
+	     const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fill(err, REMIT_E_REFUSED, fmt, ap);
+	va_end(ap);
+	snprintf(err->where, sizeof(err->where), "%s", field);
+	snprintf(err->remedy, sizeof(err->remedy), "%s", remedy);
+	return -1;
+}
+
+int
+fail_within(struct remit_error *err, const char *fmt, ...)
+{
+	char text[sizeof(err->message)];
+	char outer[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(outer, sizeof(outer), fmt, ap);
+	va_end(ap);
+	memcpy(text, err->message, sizeof(text));
+	snprintf(err->message, sizeof(err->message), "%s: %.700s", outer, text);
+	return -1;
+}

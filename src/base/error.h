@@ -1,0 +1,27 @@
+/*
+ * error: how a function says that it failed. Always `return fail(...)`: the
+ * result is -1, and *err says what was tried, on what, and why it failed.
+ */
+#ifndef REMIT_ERROR_H
+#define REMIT_ERROR_H
+
+#include "own.h"
+#include "remit.h"
+
+/* Fill *err and return -1. */
+int fail(struct remit_error *err, enum remit_code code, const char *fmt, ...)
+	printf_like(3, 4);
+
+/* The same, with errno's text behind the message. */
+int fail_sys(struct remit_error *err, enum remit_code code, const char *fmt,
+	     ...) printf_like(3, 4);
+
+/* Refuse a policy: which field, why, and what would help ("" if nothing). */
+int fail_refused(struct remit_error *err, const char *field, const char *remedy,
+		 const char *fmt, ...) printf_like(4, 5);
+
+/* Put "<text>: " before a message that a deeper function has written. */
+int
+fail_within(struct remit_error *err, const char *fmt, ...) printf_like(2, 3);
+
+#endif

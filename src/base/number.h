@@ -1,0 +1,14 @@
+/*
+ * number: plain decimal numbers in text.
+ */
+#ifndef REMIT_NUMBER_H
+#define REMIT_NUMBER_H
+
+#include <stdint.h>
+
+#include "own.h"
+
+/* Digits only, all of the text, no overflow; else -1. */
+int number_parse(uint64_t *out, const char *text) must_check;
+
+#endif

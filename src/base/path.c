@@ -1,0 +1,123 @@
+#include "path.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static int
+make_private(const char *path, struct remit_error *err)
+{
+	struct stat st;
+
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", path);
+	if (stat(path, &st) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "stat %s", path);
+	if (st.st_uid != geteuid() || st.st_mode & 022)
+		return fail(err, REMIT_E_INPUT,
+			    "%s must belong to you and be writable to nobody "
+			    "else",
+			    path);
+	return 0;
+}
+
+int
+path_cache_dir(char **out, struct remit_error *err)
+{
+	const char *base = getenv("XDG_CACHE_HOME");
+	const char *home = getenv("HOME");
+	struct passwd *pw;
+	char folder[PATH_MAX];
+
+	if (base && base[0] == '/') {
+		snprintf(folder, sizeof(folder), "%s", base);
+	} else {
+		if (!home || home[0] != '/') {
+			pw = getpwuid(geteuid());
+			home = pw ? pw->pw_dir : NULL;
+		}
+		if (!home)
+			return fail(err, REMIT_E_INPUT,
+				    "no home folder: set XDG_CACHE_HOME");
+		snprintf(folder, sizeof(folder), "%s/.cache", home);
+	}
+	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
+		return fail_sys(err, REMIT_E_KERNEL,
+				"mkdir %s (XDG_CACHE_HOME can name another "
+				"folder)",
+				folder);
+	if (asprintf(out, "%s/remit", folder) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "cache folder");
+	if (make_private(*out, err) < 0) {
+		free(*out);
+		return -1;
+	}
+	return 0;
+}
+
+int
+path_own_dir(char **out, struct remit_error *err)
+{
+	char exe[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	char *slash;
+
+	if (n < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "readlink /proc/self/exe");
+	exe[n] = '\0';
+	slash = strrchr(exe, '/');
+	*out = strndup(exe, slash ? (size_t)(slash - exe) : 0);
+	if (!*out)
+		return fail_sys(err, REMIT_E_MEMORY, "own folder");
+	return 0;
+}
+
+int
+path_read_file(struct buf *b, const char *path, struct remit_error *err)
+{
+	/* Not to hang on a FIFO. */
+	own_fd int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	char piece[64 * 1024];
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return fail_sys(err, REMIT_E_INPUT, "%s", path);
+	if (!S_ISREG(st.st_mode))
+		return fail(err, REMIT_E_INPUT, "%s is %s, not a regular file",
+			    path, S_ISDIR(st.st_mode) ? "a folder" : "special");
+	while ((n = read(fd, piece, sizeof(piece))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 || buf_add(b, piece, (size_t)n) < 0)
+			return fail_sys(err, REMIT_E_INPUT, "%s", path);
+	}
+	return 0;
+}
+
+int
+path_write_file(const char *path, const char *text, size_t len,
+		struct remit_error *err)
+{
+	char temp[PATH_MAX];
+	int fd, bad;
+
+	if ((size_t)snprintf(temp, sizeof(temp), "%s.%d.new", path,
+			     (int)getpid()) >= sizeof(temp))
+		return fail(err, REMIT_E_INPUT, "%s: name too long", path);
+	fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+		  0600);
+	if (fd < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "create %s", temp);
+	bad = write(fd, text, len) != (ssize_t)len;
+	bad |= close(fd) < 0;
+	if (bad || rename(temp, path) < 0) {
+		fail_sys(err, REMIT_E_KERNEL, "write %s", path);
+		unlink(temp);
+		return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,25 @@
+/*
+ * path: folders that Remit keeps things in, and files read whole.
+ */
+#ifndef REMIT_PATH_H
+#define REMIT_PATH_H
+
+#include "buf.h"
+#include "error.h"
+
+/* $XDG_CACHE_HOME/remit or ~/.cache/remit, made if missing (mode 0700, owned
+   by us). *out is a new string. */
+int path_cache_dir(char **out, struct remit_error *err) must_check;
+
+/* The folder of the running program, a new string. */
+int path_own_dir(char **out, struct remit_error *err) must_check;
+
+/* All of a regular file, up to b->cap. Errors have errno's text. */
+int path_read_file(struct buf *b, const char *path,
+		   struct remit_error *err) must_check;
+
+/* Write a file whole: a new one beside it, then renamed over it. */
+int path_write_file(const char *path, const char *text, size_t len,
+		    struct remit_error *err) must_check;
+
+#endif

@@ -1,0 +1,112 @@
+#include "text.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "buf.h"
+
+/* Bytes of the character at `s`, 0 if it is invalid, -1 if it is cut off. */
+static int
+character(const unsigned char *s, size_t len)
+{
+	static const struct {
+		unsigned char low, high, second_low, second_high;
+		int length;
+	} forms[] = {
+		{ 0x00, 0x7f, 0, 0, 1 },       { 0xc2, 0xdf, 0x80, 0xbf, 2 },
+		{ 0xe0, 0xe0, 0xa0, 0xbf, 3 }, { 0xe1, 0xec, 0x80, 0xbf, 3 },
+		{ 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
+		{ 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 },
+		{ 0xf4, 0xf4, 0x80, 0x8f, 4 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
+		int n = forms[i].length;
+
+		if (s[0] < forms[i].low || s[0] > forms[i].high)
+			continue;
+		for (int k = 1; k < n; k++) {
+			unsigned char low = k == 1 ? forms[i].second_low : 0x80;
+			unsigned char high =
+				k == 1 ? forms[i].second_high : 0xbf;
+
+			if ((size_t)k >= len)
+				return -1;
+			if (s[k] < low || s[k] > high)
+				return 0;
+		}
+		return n;
+	}
+	return 0;
+}
+
+size_t
+text_valid_prefix(const char *bytes, size_t len)
+{
+	size_t at = 0;
+
+	while (at < len) {
+		int n = character((const unsigned char *)bytes + at, len - at);
+
+		if (n <= 0)
+			break;
+		at += (size_t)n;
+	}
+	return at;
+}
+
+bool
+text_is_cut(const char *bytes, size_t len)
+{
+	size_t at = text_valid_prefix(bytes, len);
+
+	return at < len &&
+	       character((const unsigned char *)bytes + at, len - at) < 0;
+}
+
+json_t *
+text_to_json(const char *bytes, size_t len)
+{
+	own(buf) struct buf out = BUF_INIT(3 * len + 3);
+	size_t at = 0;
+
+	while (at < len) {
+		size_t n = text_valid_prefix(bytes + at, len - at);
+
+		if (buf_add(&out, bytes + at, n) < 0)
+			return NULL;
+		at += n;
+		if (at < len) {
+			if (buf_add(&out, "\xef\xbf\xbd", 3) < 0)
+				return NULL;
+			at++;
+		}
+	}
+	return json_stringn(buf_text(&out), out.len);
+}
+
+char *
+text_base64(const char *bytes, size_t len)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklm"
+				     "nopqrstuvwxyz0123456789+/";
+	const unsigned char *s = (const unsigned char *)bytes;
+	char *out = malloc((len + 2) / 3 * 4 + 1), *to = out;
+
+	if (!out)
+		return NULL;
+	for (size_t i = 0; i < len; i += 3) {
+		uint32_t v = (uint32_t)s[i] << 16;
+
+		if (i + 1 < len)
+			v |= (uint32_t)s[i + 1] << 8;
+		if (i + 2 < len)
+			v |= s[i + 2];
+		*to++ = digits[v >> 18 & 63];
+		*to++ = digits[v >> 12 & 63];
+		*to++ = i + 1 < len ? digits[v >> 6 & 63] : '=';
+		*to++ = i + 2 < len ? digits[v & 63] : '=';
+	}
+	*to = '\0';
+	return out;
+}

@@ -1,0 +1,39 @@
+/*
+ * cli: the remit command. A table of commands, one file each.
+ */
+#ifndef REMIT_CLI_H
+#define REMIT_CLI_H
+
+#include "flags.h"
+
+struct command {
+	const char *name;
+	const char *usage;   /* behind "remit NAME" */
+	const char *summary; /* one line */
+	const char *options; /* its own options, for --help, or NULL */
+	bool takes_policy;   /* the flags of the policy as well */
+	bool hidden;
+	int (*run)(int argc, char **argv); /* argv[0] is the command */
+};
+
+/* The commands' rows, each in the file of the command. */
+extern const struct command command_run, command_policy, command_explain,
+	command_matrix, command_doctor, command_keeper, command_completion,
+	command_man;
+extern const struct command *const commands[]; /* NULL-terminated */
+
+/* Exit code of remit itself for an error of the caller. */
+#define CLI_MISUSE 2
+/* For what Remit refuses, or cannot do. */
+#define CLI_FAILED 125
+
+/* Print "remit: message" and the remedy to stderr; returns CLI_FAILED, or
+   CLI_MISUSE for REMIT_E_INPUT. */
+int cli_error(const struct remit_error *err);
+void cli_help(const struct command *c);
+
+/* The caller's policy from flags, complete. */
+int cli_policy(const struct flags *fl, struct policy *out,
+	       struct remit_error *err) must_check;
+
+#endif

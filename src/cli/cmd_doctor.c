@@ -1,0 +1,116 @@
+/*
+ * doctor: what this machine and this user can enforce, found out by doing it.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cgroup_home.h"
+#include "cli.h"
+#include "probe.h"
+#include "site.h"
+
+static bool
+local_works(const struct host *h)
+{
+	for (int i = 0; i < CAN_COUNT; i++)
+		if (capabilities[i].needed && !h->can[i].yes)
+			return false;
+	return true;
+}
+
+static void
+print_host(const struct site *s, const struct remit_error *python)
+{
+	const struct host *h = &s->host;
+
+	printf("kernel %s, started by %s (uid %u), Landlock ABI %d, %u "
+	       "processors\n\n",
+	       h->kernel, h->by_root ? "root" : "an ordinary user", h->uid,
+	       h->landlock_abi, h->cpus);
+	for (int i = 0; i < CAN_COUNT; i++) {
+		printf("%-4s %-26s %s\n", h->can[i].yes ? "yes" : "no",
+		       capabilities[i].name, capabilities[i].sentence);
+		if (h->can[i].yes)
+			continue;
+		printf("     %-26s   %s: %s\n", "",
+		       capabilities[i].needed ? "needed" : "optional",
+		       h->can[i].why);
+		printf("     %-26s   %s\n", "", capabilities[i].remedy);
+	}
+	if (python)
+		printf("%-4s %-26s %s\n", "no", "python", python->message);
+	else
+		printf("%-4s %-26s %s %d.%d.%d\n", "yes", "python",
+		       s->interpreter.executable, s->interpreter.major,
+		       s->interpreter.minor, s->interpreter.micro);
+	printf("\nThe tier \"local\" %s.\n",
+	       local_works(h) && !python ? "works here" : "does not work here");
+}
+
+static void
+print_json(const struct site *s, const struct remit_error *python)
+{
+	json_t *doc = host_to_json(&s->host);
+
+	json_object_set_new(doc, "local",
+			    json_boolean(local_works(&s->host) && !python));
+	json_object_set_new(doc, "python",
+			    python ? json_null()
+				   : json_string(s->interpreter.executable));
+	if (python)
+		json_object_set_new(doc, "python_error",
+				    json_string(python->message));
+	json_dumpf(doc, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(doc);
+}
+
+static int
+run(int argc, char **argv)
+{
+	own(policy) struct policy policy = { 0 };
+	own(site) struct site site = { 0 };
+	own(flags) struct flags fl = { 0 };
+	struct remit_error err, python;
+	bool json = false, clean = false, bad;
+
+	for (int i = 1; i < argc; i++) {
+		enum flags_answer a = FLAGS_TAKEN;
+
+		if (!strcmp(argv[i], "--json"))
+			json = true;
+		else if (!strcmp(argv[i], "--clean"))
+			clean = true;
+		else
+			a = flags_take(&fl, argc, argv, &i, &err);
+		if (a == FLAGS_OTHER)
+			flags_unknown(argv[i], &err);
+		if (a != FLAGS_TAKEN)
+			return cli_error(&err);
+	}
+	if (clean) {
+		printf("%u left groups removed\n", cgroup_home_clean());
+		return 0;
+	}
+	/* Look anew, past the cache: that is what one asks a doctor for. */
+	if (cli_policy(&fl, &policy, &err) < 0 ||
+	    site_find_host(&site, &err) < 0 ||
+	    probe_host(&site.host, site.runtime_dir, &err) < 0)
+		return cli_error(&err);
+	bad = site_find_interpreter(&site, policy.python, &python) < 0;
+	if (json)
+		print_json(&site, bad ? &python : NULL);
+	else
+		print_host(&site, bad ? &python : NULL);
+	return local_works(&site.host) && !bad ? 0 : 1;
+}
+
+const struct command command_doctor = {
+	.name = "doctor",
+	.usage = "[--json] [--python PATH] [--clean]",
+	.summary = "find out what this machine can enforce",
+	.options = "  --json              print the findings as JSON\n"
+		   "  --python PATH       look at this interpreter\n"
+		   "  --clean             remove what a killed keeper left\n",
+	.run = run,
+};

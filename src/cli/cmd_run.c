@@ -1,0 +1,276 @@
+/*
+ * run: a program in a fresh jail, its output passed through, its result as
+ * exit code or as one JSON object.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+
+#include "cli.h"
+#include "path.h"
+#include "screen.h"
+
+#define CODE_MAX ((size_t)64 * 1024 * 1024)
+
+struct run {
+	bool json, raw;
+	const char *code;   /* -c */
+	const char *script; /* FILE or - */
+	char **args;
+	struct flags flags;
+	struct screen out, err;
+	bool broken; /* nobody reads our output any more */
+};
+
+static int
+parse(struct run *r, int argc, char **argv, struct remit_error *err)
+{
+	int i;
+
+	for (i = 1; i < argc; i++) {
+		enum flags_answer a;
+
+		if (argv[i][0] != '-' || !strcmp(argv[i], "-"))
+			break;
+		if (!strcmp(argv[i], "--")) {
+			i++;
+			break;
+		}
+		if (!strcmp(argv[i], "--json")) {
+			r->json = true;
+			continue;
+		}
+		if (!strcmp(argv[i], "--raw")) {
+			r->raw = true;
+			continue;
+		}
+		if (!strcmp(argv[i], "-c")) {
+			if (++i == argc)
+				return fail(err, REMIT_E_INPUT,
+					    "-c needs the code behind it");
+			r->code = argv[i];
+			i++;
+			break;
+		}
+		a = flags_take(&r->flags, argc, argv, &i, err);
+		if (a == FLAGS_ERROR)
+			return -1;
+		if (a == FLAGS_OTHER)
+			return flags_unknown(argv[i], err);
+	}
+	if (!r->code) {
+		if (i >= argc)
+			return fail(err, REMIT_E_INPUT,
+				    "name a program: remit run FILE, remit "
+				    "run - or remit run -c CODE");
+		r->script = argv[i++];
+	}
+	r->args = argv + i;
+	return 0;
+}
+
+static int
+read_stdin(struct buf *b, struct remit_error *err)
+{
+	char piece[64 * 1024];
+	ssize_t n;
+
+	while ((n = read(0, piece, sizeof(piece))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 || buf_add(b, piece, (size_t)n) < 0)
+			return fail_sys(err, REMIT_E_INPUT,
+					"standard input as the program");
+	}
+	return 0;
+}
+
+static int
+read_code(const struct run *r, struct buf *b, struct remit_error *err)
+{
+	if (r->code) {
+		if (buf_add(b, r->code, strlen(r->code)) < 0)
+			return fail_sys(err, REMIT_E_INPUT, "-c");
+		return 0;
+	}
+	if (!strcmp(r->script, "-"))
+		return read_stdin(b, err);
+	return path_read_file(b, r->script, err);
+}
+
+static void
+write_all(struct run *r, int fd, const char *bytes, size_t len)
+{
+	while (len && !r->broken) {
+		ssize_t n = write(fd, bytes, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			r->broken = true;
+			return;
+		}
+		bytes += n;
+		len -= (size_t)n;
+	}
+}
+
+static void
+on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
+{
+	struct run *r = user;
+	own(buf) struct buf shown = BUF_INIT(8 * len + 512);
+
+	if (screen_filter(stream == REMIT_STDOUT ? &r->out : &r->err, bytes,
+			  len, &shown) < 0)
+		return;
+	write_all(r, (int)stream, buf_text(&shown), shown.len);
+	if (r->broken)
+		_exit(141); /* as if by SIGPIPE; the keeper ends the run */
+}
+
+/* What the program's own output does not say. */
+static void
+explain_end(const struct remit_result *res)
+{
+	static const char *const quiet[] = { "ok", "error", "exit" };
+	const char *status = remit_result_status(res);
+	const char *json = remit_result_json(res);
+	json_t *doc, *error;
+	const char *value, *remedy, *where, *name;
+
+	for (size_t i = 0; i < ARRAY_LEN(quiet); i++)
+		if (!strcmp(status, quiet[i]))
+			return;
+	doc = json ? json_loads(json, 0, NULL) : NULL;
+	error = json_object_get(doc, "error");
+	value = json_string_value(json_object_get(error, "value"));
+	name = json_string_value(json_object_get(error, "name"));
+	where = json_string_value(json_object_get(error, "where"));
+	remedy = json_string_value(json_object_get(error, "remedy"));
+	fprintf(stderr, "remit: %s", status);
+	if (where)
+		fprintf(stderr, ": %s", where);
+	else if (name && !strcmp(status, "rejected"))
+		fprintf(stderr, ": %s", name);
+	if (value && *value)
+		fprintf(stderr, ": %s", value);
+	fputc('\n', stderr);
+	if (remedy)
+		fprintf(stderr, "       %s\n", remedy);
+	json_decref(doc);
+}
+
+static int
+watch_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static const char *
+base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void
+show_end(struct run *r)
+{
+	own(buf) struct buf rest = BUF_INIT(1024);
+
+	if (screen_end(&r->out, &rest) == 0)
+		write_all(r, 1, buf_text(&rest), rest.len);
+}
+
+static int
+perform(struct run *r, const struct policy *policy, struct remit_error *err)
+{
+	own(buf) struct buf code = BUF_INIT(CODE_MAX);
+	own_fd int signals = watch_signals();
+	struct remit_job job = REMIT_JOB_INIT;
+	struct remit_result *res = NULL;
+	struct remit *remit = NULL;
+	own_mem char *text = NULL;
+	json_t *doc = policy_to_json(policy);
+	int exit_code = -1;
+
+	text = doc ? json_dumps(doc, JSON_REAL_PRECISION(15)) : NULL;
+	json_decref(doc);
+	if (!text)
+		return fail_sys(err, REMIT_E_MEMORY, "policy");
+	if (read_code(r, &code, err) < 0)
+		return -1;
+	r->out.raw = r->raw || !isatty(1);
+	r->err.raw = r->raw || !isatty(2);
+	job.code = buf_text(&code);
+	job.code_len = code.len;
+	if (r->script && strcmp(r->script, "-"))
+		job.name = base_name(r->script);
+	job.argv = (const char *const *)r->args;
+	job.policy_json = text;
+	job.interrupt_fd = signals;
+	job.user = r;
+	if (!r->script || strcmp(r->script, "-"))
+		job.stdin_fd = 0;
+	if (!r->json)
+		job.on_output = on_output;
+	if (policy->tier == TIER_UNSAFE)
+		fprintf(stderr, "remit: warning: the tier \"unsafe\" has no "
+				"wall: this code can do all that you can\n");
+	if (remit_open(&remit, NULL, err) < 0)
+		return -1;
+	if (remit_run(remit, &job, &res, err) == 0) {
+		exit_code = remit_result_exit_code(res);
+		if (r->json) {
+			puts(remit_result_json(res));
+		} else {
+			show_end(r);
+			explain_end(res);
+		}
+	}
+	remit_result_free(res);
+	remit_close(remit);
+	return exit_code;
+}
+
+static int
+run(int argc, char **argv)
+{
+	struct run r = { 0 };
+	own(policy) struct policy policy = { 0 };
+	struct remit_error err;
+	int exit_code = -1;
+
+	if (parse(&r, argc, argv, &err) == 0 &&
+	    cli_policy(&r.flags, &policy, &err) == 0)
+		exit_code = perform(&r, &policy, &err);
+	flags_free(&r.flags);
+	if (exit_code < 0)
+		return cli_error(&err);
+	if (fflush(stdout) == EOF)
+		return 141;
+	return exit_code;
+}
+
+const struct command command_run = {
+	.name = "run",
+	.usage = "[OPTION...] FILE|-|-c CODE [ARGUMENT...]",
+	.summary = "run a program in a fresh jail",
+	.options = "  --json              print the result as one JSON object\n"
+		   "  --raw               pass terminal control codes through\n"
+		   "  -c CODE             the program itself\n",
+	.takes_policy = true,
+	.run = run,
+};

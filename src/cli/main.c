@@ -1,0 +1,104 @@
+/*
+ * main: finds the command in the table and runs it.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+#include "nearest.h"
+
+const struct command *const commands[] = {
+	&command_run,	 &command_policy, &command_explain,
+	&command_matrix, &command_doctor, &command_completion,
+	&command_keeper, &command_man,	  NULL,
+};
+
+int
+cli_error(const struct remit_error *err)
+{
+	const char *field = err->code == REMIT_E_REFUSED ? err->where : "";
+
+	fprintf(stderr, "remit: %s%s%s\n", field, *field ? ": " : "",
+		err->message);
+	if (err->remedy[0])
+		fprintf(stderr, "       %s\n", err->remedy);
+	return err->code == REMIT_E_INPUT ? CLI_MISUSE : CLI_FAILED;
+}
+
+int
+cli_policy(const struct flags *fl, struct policy *out, struct remit_error *err)
+{
+	if (policy_init(out) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "policy");
+	return flags_apply(fl, out, err);
+}
+
+void
+cli_help(const struct command *c)
+{
+	own(buf) struct buf rows = BUF_INIT(256 * 1024);
+
+	printf("Usage: remit %s%s%s\n\n%s\n", c->name, *c->usage ? " " : "",
+	       c->usage, c->summary);
+	if (c->options)
+		printf("\n%s", c->options);
+	if (c->takes_policy && flags_help(&rows) == 0)
+		printf("\n%s", rows.data);
+}
+
+static void
+help(void)
+{
+	printf("Usage: remit COMMAND [OPTION...]\n\n"
+	       "Runs Python that a language model wrote, strictly within its "
+	       "remit.\n\n");
+	for (const struct command *const *c = commands; *c; c++)
+		if (!(*c)->hidden)
+			printf("  %-11s %s\n", (*c)->name, (*c)->summary);
+	printf("\n\"remit COMMAND --help\" says more; so does \"man "
+	       "remit\".\n");
+}
+
+static int
+unknown(const char *name)
+{
+	struct nearest n = NEAREST_INIT(name);
+	const char *near;
+
+	for (const struct command *const *c = commands; *c; c++)
+		if (!(*c)->hidden)
+			nearest_try(&n, (*c)->name, (*c)->name);
+	near = nearest_answer(&n);
+	fprintf(stderr, "remit: there is no command \"%.60s\"%s%s%s\n", name,
+		near ? " (did you mean \"" : "", near ? near : "",
+		near ? "\"?)" : "; see \"remit --help\"");
+	return CLI_MISUSE;
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "--help";
+
+	if (!strcmp(name, "--version") || !strcmp(name, "version")) {
+		printf("remit %s\n", remit_version());
+		return 0;
+	}
+	if (!strcmp(name, "--help") || !strcmp(name, "-h") ||
+	    !strcmp(name, "help")) {
+		help();
+		return 0;
+	}
+	for (const struct command *const *c = commands; *c; c++) {
+		if (strcmp((*c)->name, name))
+			continue;
+		for (int i = 2; i < argc && strcmp(argv[i], "--"); i++)
+			if (!strcmp(argv[i], "--help") ||
+			    !strcmp(argv[i], "-h")) {
+				cli_help(*c);
+				return 0;
+			}
+		return (*c)->run(argc - 1, argv + 1);
+	}
+	return unknown(name);
+}

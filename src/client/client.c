@@ -1,0 +1,277 @@
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include "keeper_process.h"
+#include "link.h"
+#include "record.h"
+#include "result_view.h"
+
+struct remit {
+	pthread_mutex_t lock; /* of the control socket */
+	int control;	      /* private keeper, else -1 */
+	pid_t keeper_pid;     /* private keeper, else 0 */
+	char *keeper_path;    /* shared keeper, else NULL */
+};
+
+int
+remit_open(struct remit **out, const struct remit_options *opt,
+	   struct remit_error *err)
+{
+	struct remit_options none = { 0 };
+	const char *path;
+	struct remit *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return fail_sys(err, REMIT_E_MEMORY, "remit_open");
+	opt = opt ? opt : &none;
+	path = opt->keeper_path ? opt->keeper_path : getenv("REMIT_KEEPER");
+	r->control = -1;
+	pthread_mutex_init(&r->lock, NULL);
+	if (path && *path) {
+		r->keeper_path = strdup(path);
+		if (!r->keeper_path) {
+			remit_close(r);
+			return fail_sys(err, REMIT_E_MEMORY, "remit_open");
+		}
+	} else if (keeper_process_start(&r->keeper_pid, &r->control,
+					opt->command_path, err) < 0) {
+		remit_close(r);
+		return -1;
+	}
+	*out = r;
+	return 0;
+}
+
+void
+remit_close(struct remit *r)
+{
+	if (!r)
+		return;
+	own_fd_close(&r->control);
+	/* The keeper leaves when its control socket closes. A host program
+	   that reaps all children itself has done this already. */
+	if (r->keeper_pid > 0)
+		while (waitpid(r->keeper_pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	free(r->keeper_path);
+	pthread_mutex_destroy(&r->lock);
+	free(r);
+}
+
+static int
+connect_shared(const char *path, struct remit_error *err)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	own_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	if (fd < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "socket");
+	if (strlen(path) >= sizeof(addr.sun_path))
+		return fail(err, REMIT_E_INPUT, "%s: name too long", path);
+	memcpy(addr.sun_path, path, strlen(path));
+	if (connect(fd, (void *)&addr, sizeof(addr)) < 0)
+		return fail_sys(err, REMIT_E_GONE, "connect to the keeper %s",
+				path);
+	/* Code and policy go only to a keeper of the same user, or root's. */
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 ||
+	    (peer.uid != geteuid() && peer.uid != 0))
+		return fail(err, REMIT_E_GONE,
+			    "the keeper at %s belongs to another user", path);
+	return take_fd(&fd);
+}
+
+/* A door of our own: one socket for each run, so that threads share nothing
+   and a closed socket ends the run. */
+static int
+open_door(struct remit *r, struct remit_error *err)
+{
+	char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec iov = { "d", 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	int pair[2];
+	ssize_t n;
+
+	if (r->keeper_path)
+		return connect_shared(r->keeper_path, err);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "socketpair");
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &pair[1], sizeof(int));
+	pthread_mutex_lock(&r->lock);
+	n = sendmsg(r->control, &msg, MSG_NOSIGNAL);
+	pthread_mutex_unlock(&r->lock);
+	close(pair[1]);
+	if (n != 1) {
+		close(pair[0]);
+		return fail_sys(err, REMIT_E_GONE, "the keeper is gone");
+	}
+	return pair[0];
+}
+
+static int
+send_job(struct link *l, const struct remit_job *job, struct remit_error *err)
+{
+	own(buf) struct buf records = BUF_INIT(frame_rules[FRAME_JOB].max);
+	const char *policy = job->policy_json;
+
+	if (policy &&
+	    link_send(l, FRAME_POLICY, policy, strlen(policy), err) < 0)
+		return -1;
+	if (job->name && record_add(&records, "name", job->name) < 0)
+		return fail_sys(err, REMIT_E_INPUT, "the job's name");
+	for (const char *const *a = job->argv; a && *a; a++)
+		if (record_add(&records, "argv", *a) < 0)
+			return fail_sys(err, REMIT_E_INPUT, "the arguments");
+	if (link_send(l, FRAME_JOB, buf_text(&records), records.len, err) < 0 ||
+	    link_send_pieces(l, FRAME_CODE, job->code, job->code_len, err) <
+		    0 ||
+	    link_send_pieces(l, FRAME_STDIN, job->stdin_bytes, job->stdin_len,
+			     err) < 0)
+		return -1;
+	if (job->stdin_fd < 0 && link_send(l, FRAME_STDIN_END, "", 0, err) < 0)
+		return -1;
+	return link_send(l, FRAME_START, "", 0, err);
+}
+
+/* Pass on what there is. What cannot be read is at its end. */
+static int
+pass_stdin(struct link *l, int fd, bool *more, struct remit_error *err)
+{
+	char piece[FRAME_PIECE];
+	ssize_t n = read(fd, piece, sizeof(piece));
+
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return 0;
+	if (n > 0)
+		return link_send(l, FRAME_STDIN, piece, (size_t)n, err);
+	*more = false;
+	return link_send(l, FRAME_STDIN_END, "", 0, err);
+}
+
+static int
+take_frame(struct remit_result *res, const struct remit_job *job,
+	   const struct frame *f, struct remit_error *err)
+{
+	enum remit_stream stream;
+
+	switch (f->type) {
+	case FRAME_STDOUT:
+	case FRAME_STDERR:
+		stream = f->type == FRAME_STDOUT ? REMIT_STDOUT : REMIT_STDERR;
+		if (job->on_output)
+			job->on_output(job->user, stream, f->payload, f->len);
+		return result_view_add(res, stream, f->payload, f->len, err);
+	case FRAME_RESULT:
+		return result_view_finish(res, f->payload, f->len, err);
+	default:
+		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
+	}
+}
+
+static int
+read_frames(struct link *l, struct remit_result *res,
+	    const struct remit_job *job, struct remit_error *err)
+{
+	struct frame f;
+
+	if (link_fill(l, err) < 0)
+		return -1;
+	do {
+		if (link_next(l, &f, err) < 0)
+			return -1;
+		if (f.type != FRAME_NONE && take_frame(res, job, &f, err) < 0)
+			return -1;
+	} while (f.type != FRAME_NONE);
+	if (l->ended && !result_view_is_done(res))
+		return fail(err, REMIT_E_GONE,
+			    "the keeper is gone, and the run with it");
+	return 0;
+}
+
+/* Send what is queued and read until the result is there. */
+static int
+converse(struct link *l, struct remit_result *res, const struct remit_job *job,
+	 struct remit_error *err)
+{
+	bool interrupted = false, input = job->stdin_fd >= 0;
+
+	while (!result_view_is_done(res)) {
+		struct pollfd fds[3] = {
+			{ .fd = l->fd, .events = POLLIN },
+			{ .fd = interrupted ? -1 : job->interrupt_fd,
+			  .events = POLLIN },
+			/* No faster than the keeper takes it. */
+			{ .fd = input && !link_wants_write(l) ? job->stdin_fd
+							      : -1,
+			  .events = POLLIN },
+		};
+
+		/* A keeper that has given up reading has an answer waiting. */
+		if (link_wants_write(l) && link_flush(l, err) < 0)
+			buf_free(&l->out);
+		if (link_wants_write(l))
+			fds[0].events |= POLLOUT;
+		if (poll(fds, 3, -1) < 0) {
+			if (errno == EINTR)
+				continue;
+			return fail_sys(err, REMIT_E_KERNEL, "poll");
+		}
+		if (fds[1].revents) {
+			interrupted = true;
+			if (link_send(l, FRAME_INTERRUPT, "", 0, err) < 0)
+				return -1;
+		}
+		if (fds[2].revents &&
+		    pass_stdin(l, job->stdin_fd, &input, err) < 0)
+			return -1;
+		if (fds[0].revents & (POLLIN | POLLHUP | POLLERR) &&
+		    read_frames(l, res, job, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int
+remit_run(struct remit *r, const struct remit_job *job,
+	  struct remit_result **out, struct remit_error *err)
+{
+	own(link) struct link l = LINK_INIT;
+	struct remit_result *res;
+	int fd = open_door(r, err);
+
+	if (fd < 0)
+		return -1;
+	link_open(&l, fd, PARTY_KEEPER);
+	/* 1 GiB of standard input is the most a policy allows. */
+	l.out.cap = (size_t)1200 * 1024 * 1024;
+	res = result_view_new(err);
+	if (!res)
+		return -1;
+	if (send_job(&l, job, err) < 0 || converse(&l, res, job, err) < 0) {
+		remit_result_free(res);
+		return -1;
+	}
+	*out = res;
+	return 0;
+}
+
+const char *
+remit_version(void)
+{
+	return REMIT_VERSION;
+}

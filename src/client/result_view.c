@@ -1,0 +1,135 @@
+#include "result_view.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "buf.h"
+#include "text.h"
+
+struct remit_result {
+	struct buf out, err;
+	json_t *doc;
+	char *text;
+};
+
+struct remit_result *
+result_view_new(struct remit_error *err)
+{
+	struct remit_result *r = calloc(1, sizeof(*r));
+
+	if (!r) {
+		fail_sys(err, REMIT_E_MEMORY, "result");
+		return NULL;
+	}
+	/* The keeper keeps to the policy's caps, which end at 1 GiB. */
+	r->out.cap = r->err.cap = (size_t)1 << 30;
+	return r;
+}
+
+void
+remit_result_free(struct remit_result *r)
+{
+	if (!r)
+		return;
+	buf_free(&r->out);
+	buf_free(&r->err);
+	json_decref(r->doc);
+	free(r->text);
+	free(r);
+}
+
+int
+result_view_add(struct remit_result *r, enum remit_stream stream,
+		const char *bytes, size_t len, struct remit_error *err)
+{
+	struct buf *b = stream == REMIT_STDOUT ? &r->out : &r->err;
+
+	if (buf_add(b, bytes, len) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "output");
+	return 0;
+}
+
+/* Text if it is text; else with replacement characters, and the very bytes
+   beside it. */
+static int
+set_stream(json_t *doc, const char *key, const struct buf *b)
+{
+	char truncated[32], base64[32];
+	size_t len = b->len;
+	char *encoded;
+
+	snprintf(truncated, sizeof(truncated), "%s_truncated", key);
+	/* The cap may have cut a character in two. */
+	if (json_is_true(json_object_get(doc, truncated)) &&
+	    text_is_cut(buf_text(b), len))
+		len = text_valid_prefix(buf_text(b), len);
+	if (json_object_set_new(doc, key, text_to_json(buf_text(b), len)) < 0)
+		return -1;
+	if (text_valid_prefix(buf_text(b), len) == len)
+		return 0;
+	snprintf(base64, sizeof(base64), "%s_base64", key);
+	encoded = text_base64(buf_text(b), b->len);
+	if (!encoded)
+		return -1;
+	json_object_set_new(doc, base64, json_string(encoded));
+	free(encoded);
+	return 0;
+}
+
+int
+result_view_finish(struct remit_result *r, const char *json, size_t len,
+		   struct remit_error *err)
+{
+	json_error_t where;
+
+	r->doc = json_loadb(json, len, 0, &where);
+	if (!json_is_object(r->doc))
+		return fail(err, REMIT_E_PROTOCOL,
+			    "the keeper's result makes no sense: %s",
+			    where.text);
+	if (set_stream(r->doc, "stdout", &r->out) < 0 ||
+	    set_stream(r->doc, "stderr", &r->err) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "result");
+	return 0;
+}
+
+bool
+result_view_is_done(const struct remit_result *r)
+{
+	return r->doc != NULL;
+}
+
+const char *
+remit_result_status(const struct remit_result *r)
+{
+	return json_string_value(json_object_get(r->doc, "status"));
+}
+
+int
+remit_result_exit_code(const struct remit_result *r)
+{
+	return (int)json_integer_value(
+		json_object_get(r->doc, "remit_exit_code"));
+}
+
+const char *
+remit_result_json(const struct remit_result *r)
+{
+	/* Made when first asked for; a result belongs to one thread. */
+	if (!r->text)
+		((struct remit_result *)r)->text = json_dumps(
+			r->doc, JSON_COMPACT | JSON_REAL_PRECISION(15));
+	return r->text;
+}
+
+const char *
+remit_result_output(const struct remit_result *r, enum remit_stream stream,
+		    size_t *len)
+{
+	const struct buf *b = stream == REMIT_STDOUT ? &r->out : &r->err;
+
+	if (len)
+		*len = b->len;
+	return buf_text(b);
+}

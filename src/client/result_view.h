@@ -1,0 +1,20 @@
+/*
+ * result_view: a result as it arrives: output piece by piece, then the
+ * keeper's document, then both as one.
+ */
+#ifndef REMIT_RESULT_VIEW_H
+#define REMIT_RESULT_VIEW_H
+
+#include <stdbool.h>
+
+#include "error.h"
+
+struct remit_result *result_view_new(struct remit_error *err);
+int result_view_add(struct remit_result *r, enum remit_stream stream,
+		    const char *bytes, size_t len,
+		    struct remit_error *err) must_check;
+int result_view_finish(struct remit_result *r, const char *json, size_t len,
+		       struct remit_error *err) must_check;
+bool result_view_is_done(const struct remit_result *r);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * attest: look from outside at a process that says it is locked down.
+ */
+#ifndef REMIT_ATTEST_H
+#define REMIT_ATTEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "error.h"
+
+struct attest_want {
+	uint32_t uid;
+	pid_t parent;
+	bool filtered;
+};
+
+/* Check /proc/PID/status: user, parent, no rights, no new privileges, and a
+   loaded filter. */
+int attest(pid_t pid, const struct attest_want *want,
+	   struct remit_error *err) must_check;
+
+#endif

@@ -1,0 +1,254 @@
+#include "blueprint.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include "idmap.h"
+#include "linux_abi.h"
+
+const char *const blueprint_device_names[BLUEPRINT_DEVICES] = {
+	"null",
+	"zero",
+	"random",
+	"urandom",
+};
+
+/*
+ * The path is made canonical once and then opened without following any link:
+ * a link that appears in between is an error, not a way elsewhere.
+ */
+static int
+open_host_path(const struct plan_mount *m, struct remit_error *err)
+{
+	const char *field = fields[m->field].name;
+	own_mem char *real = realpath(m->host, NULL);
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	int fd;
+
+	if (!real)
+		return fail_refused(err, field, "Name a folder that exists.",
+				    "%s: %s", m->host, strerror(errno));
+	fd = (int)syscall(SYS_openat2, AT_FDCWD, real, &how, sizeof(how));
+	if (fd < 0)
+		return fail_refused(err, field,
+				    "Keep the folder in place while a run "
+				    "starts.",
+				    "%s changed while it was opened: %s",
+				    m->host, strerror(errno));
+	return fd;
+}
+
+static int
+detach(int path_fd, uint64_t attr, int userns, const char *what,
+       struct remit_error *err)
+{
+	struct mount_attr a = { .attr_set = attr };
+	own_fd int fd = -1;
+
+	fd = open_tree(path_fd, "",
+		       AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE |
+			       OPEN_TREE_CLOEXEC);
+	if (fd < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "open_tree %s", what);
+	if (userns >= 0) {
+		a.attr_set |= MOUNT_ATTR_IDMAP;
+		a.userns_fd = (uint64_t)userns;
+	}
+	if (mount_setattr(fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &a, sizeof(a)) <
+	    0)
+		return fail_sys(err, REMIT_E_KERNEL, "mount_setattr %s%s", what,
+				userns >= 0 ? " (idmapped)" : "");
+	return take_fd(&fd);
+}
+
+static int
+resolve_one(struct blueprint *b, const struct plan_mount *m, uint32_t uid,
+	    struct remit_error *err)
+{
+	struct blueprint_mount *out = &b->mounts[b->mount_count];
+	uint64_t attr =
+		MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	own_fd int path_fd = open_host_path(m, err);
+	own_fd int userns = -1;
+	struct stat st;
+
+	if (path_fd < 0)
+		return -1;
+	if (fstat(path_fd, &st) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "fstat %s", m->host);
+	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+		return fail_refused(err, fields[m->field].name,
+				    "Name a folder or a regular file.",
+				    "%s is neither a folder nor a file",
+				    m->host);
+	if (!m->runtime)
+		attr |= MOUNT_ATTR_NOEXEC;
+	/* Files of the runtime are readable to all; a folder that the policy
+	   names is shown as if the jail's user owned what its owner owns. */
+	if (b->by_root && !m->runtime &&
+	    idmap_make(&userns, st.st_uid, st.st_gid, uid, err) < 0)
+		return -1;
+	out->fd = detach(path_fd, attr, userns, m->host, err);
+	if (out->fd < 0)
+		return userns < 0 ? -1
+				  : fail_refused(err, fields[m->field].name,
+						 "Move the data to a file "
+						 "system with idmapped mounts "
+						 "(ext4, xfs, btrfs, tmpfs), "
+						 "or run as an ordinary user.",
+						 "%s cannot be shown to a jail "
+						 "started by root: %s",
+						 m->host,
+						 strerror(err->sys_errno));
+	out->jail = m->jail;
+	out->is_folder = S_ISDIR(st.st_mode);
+	out->runtime = m->runtime;
+	b->mount_count++;
+	return 0;
+}
+
+static int
+resolve_devices(struct blueprint *b, struct remit_error *err)
+{
+	for (int i = 0; i < BLUEPRINT_DEVICES; i++) {
+		own_fd int fd = -1;
+		char path[32];
+
+		snprintf(path, sizeof(path), "/dev/%s",
+			 blueprint_device_names[i]);
+		fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0)
+			return fail_sys(err, REMIT_E_KERNEL, "open %s", path);
+		b->devices[i] =
+			detach(fd, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, -1,
+			       path, err);
+		if (b->devices[i] < 0)
+			return -1;
+	}
+	return 0;
+}
+
+#ifdef REMIT_HOLES
+/* Test builds only: show the host's folders, writable. */
+static int
+resolve_host_root(struct blueprint *b, struct remit_error *err)
+{
+	static const char *const own[] = { "dev", "tmp", "workspace" };
+	static char names[64][64];
+	struct dirent *e;
+	DIR *d = opendir("/");
+	size_t n = 0;
+
+	while (d && (e = readdir(d)) && n < 64) {
+		struct blueprint_mount *out = &b->mounts[b->mount_count];
+		own_fd int fd = -1;
+		bool mine = e->d_name[0] == '.' || e->d_type != DT_DIR;
+
+		for (size_t i = 0; i < ARRAY_LEN(own); i++)
+			mine |= !strcmp(e->d_name, own[i]);
+		if (mine)
+			continue;
+		snprintf(names[n], sizeof(names[n]), "/%.60s", e->d_name);
+		fd = open(names[n], O_PATH | O_CLOEXEC);
+		out->fd = detach(fd, 0, -1, names[n], err);
+		if (out->fd < 0)
+			continue;
+		out->jail = names[n++];
+		out->is_folder = true;
+		b->mount_count++;
+	}
+	if (d)
+		closedir(d);
+	return 0;
+}
+#endif
+
+/* Shorter paths first: a folder is mounted before what lies in it. */
+static int
+by_length(const void *a, const void *b)
+{
+	const struct blueprint_mount *x = a, *y = b;
+	size_t m = strlen(x->jail), n = strlen(y->jail);
+
+	if (m != n)
+		return m < n ? -1 : 1;
+	return (int)x->runtime - (int)y->runtime;
+}
+
+static int
+find_font_file(struct blueprint *b)
+{
+	const char *folder = b->plan->interpreter->font_cache;
+	struct dirent *e;
+	DIR *d = folder ? opendir(folder) : NULL;
+
+	while (d && (e = readdir(d)))
+		if (!strncmp(e->d_name, "fontlist", 8) && !b->font_file)
+			b->font_file = strdup(e->d_name);
+	if (d)
+		closedir(d);
+	return 0;
+}
+
+int
+blueprint_resolve(struct blueprint *b, uint32_t uid, struct remit_error *err)
+{
+	const struct plan *p = b->plan;
+	struct plan_mount own_mounts[] = {
+		{ b->runtime_dir, JAIL_RUNTIME, true, F_PYTHON },
+		{ p->interpreter->compiled, JAIL_COMPILED, true, F_PYTHON },
+		{ p->interpreter->font_cache, JAIL_FONTS, true, F_PYTHON },
+	};
+
+	for (int i = 0; i < BLUEPRINT_DEVICES; i++)
+		b->devices[i] = -1;
+	b->mounts = calloc(p->mount_count + ARRAY_LEN(own_mounts) + 64,
+			   sizeof(*b->mounts));
+	if (!b->mounts)
+		return fail_sys(err, REMIT_E_MEMORY, "mounts");
+	for (size_t i = 0; i < p->mount_count; i++)
+		if (resolve_one(b, &p->mounts[i], uid, err) < 0)
+			return -1;
+	for (size_t i = 0; i < ARRAY_LEN(own_mounts); i++)
+		if (own_mounts[i].host &&
+		    resolve_one(b, &own_mounts[i], uid, err) < 0)
+			return -1;
+#ifdef REMIT_HOLES
+	if (!plan_keeps(p, MECH(MOUNT_NAMESPACE)) &&
+	    resolve_host_root(b, err) < 0)
+		return -1;
+#endif
+	qsort(b->mounts, b->mount_count, sizeof(*b->mounts), by_length);
+	find_font_file(b);
+	return resolve_devices(b, err);
+}
+
+void
+blueprint_free(struct blueprint *b)
+{
+	for (size_t i = 0; i < b->mount_count; i++)
+		own_fd_close(&b->mounts[i].fd);
+	free(b->mounts);
+	b->mounts = NULL;
+	b->mount_count = 0;
+	for (int i = 0; i < BLUEPRINT_DEVICES; i++) {
+		own_fd_close(&b->devices[i]);
+		b->devices[i] = -1;
+	}
+	free(b->font_file);
+	b->font_file = NULL;
+	own_fd_close(&b->channel);
+	own_fd_close(&b->lifeline);
+	own_fd_close(&b->in);
+	own_fd_close(&b->out);
+	own_fd_close(&b->err);
+	b->channel = b->lifeline = b->in = b->out = b->err = -1;
+}

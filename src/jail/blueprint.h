@@ -1,0 +1,61 @@
+/*
+ * blueprint: everything that pid 1 and pid 2 of a jail need, made ready by the
+ * keeper. After the clone they only carry it out: they parse nothing and
+ * allocate nothing.
+ */
+#ifndef REMIT_BLUEPRINT_H
+#define REMIT_BLUEPRINT_H
+
+#include <sched.h>
+
+#include "plan.h"
+
+/* The one user inside. */
+#define JAIL_UID       1000
+#define JAIL_USER      "remit"
+#define JAIL_WORKSPACE "/workspace"
+#define JAIL_RUNTIME   "/.remit/lib"
+#define JAIL_COMPILED  "/.remit/compiled"
+#define JAIL_FONTS     "/.remit/fonts"
+
+#define BLUEPRINT_DEVICES 4
+
+struct blueprint_mount {
+	int fd; /* detached and read-only already */
+	const char *jail;
+	bool is_folder;
+	bool runtime;
+};
+
+struct blueprint {
+	const struct plan *plan;
+	struct blueprint_mount *mounts;
+	size_t mount_count;
+	int devices[BLUEPRINT_DEVICES];
+	char *font_file; /* name of the font list in JAIL_FONTS, or NULL */
+	/* the jail's ends */
+	int channel, lifeline, in, out, err;
+	int root; /* the new root, once it is mounted */
+	cpu_set_t cpus;
+	char *const *argv;
+	const char *runtime_dir; /* on the host */
+	bool by_root;
+	bool probe; /* lock down without an interpreter, then wait */
+};
+
+extern const char *const blueprint_device_names[BLUEPRINT_DEVICES];
+
+/*
+ * Open every host folder of the plan once, and make detached read-only mounts
+ * of them (for a jail of host user `uid`, if by_root). The keeper must stand
+ * on its own ground (ground.h).
+ */
+int blueprint_resolve(struct blueprint *b, uint32_t uid,
+		      struct remit_error *err) must_check;
+void blueprint_free(struct blueprint *b);
+
+/* The stages. Each returns only on failure, with the step in *step. */
+int build_run(struct blueprint *b, uint32_t *step, uint32_t *detail);
+int enter_run(struct blueprint *b, uint32_t *step, uint32_t *detail);
+
+#endif

@@ -1,0 +1,331 @@
+/*
+ * build: the stage of the lock-down that pid 1 carries out: ids, root, mounts.
+ */
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include "blueprint.h"
+#include "linux_abi.h"
+#include "step.h"
+
+static int
+write_sysctl(const char *path, const char *value)
+{
+	own_fd int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	return write(fd, value, strlen(value)) > 0 ? 0 : -1;
+}
+
+static int
+step_memfd_noexec(struct blueprint *b, uint32_t *detail)
+{
+	(void)detail;
+	if (!b->plan->memfd_noexec)
+		return 0;
+	return write_sysctl("/proc/sys/vm/memfd_noexec", "2");
+}
+
+static int
+step_ids(struct blueprint *b, uint32_t *detail)
+{
+	(void)detail;
+	/* Started by an ordinary user the kernel does not let us drop the
+	   user's groups, and there is nothing more to lose with them than the
+	   user has. */
+	if (b->by_root && setgroups(0, NULL) < 0)
+		return -1;
+	if (setresgid(JAIL_UID, JAIL_UID, JAIL_UID) < 0)
+		return -1;
+	return setresuid(JAIL_UID, JAIL_UID, JAIL_UID);
+}
+
+static int
+step_private_mounts(struct blueprint *b, uint32_t *detail)
+{
+	(void)b;
+	(void)detail;
+	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
+}
+
+/* A new tmpfs, not yet mounted anywhere. A size or count of 0 is not set. */
+static int
+new_tmpfs(uint64_t bytes, uint64_t inodes, unsigned attr)
+{
+	own_fd int fs = fsopen("tmpfs", FSOPEN_CLOEXEC);
+	char text[24];
+
+	if (fs < 0)
+		return -1;
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)bytes);
+	if (bytes && fsconfig(fs, FSCONFIG_SET_STRING, "size", text, 0) < 0)
+		return -1;
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)inodes);
+	if (inodes &&
+	    fsconfig(fs, FSCONFIG_SET_STRING, "nr_inodes", text, 0) < 0)
+		return -1;
+	if (fsconfig(fs, FSCONFIG_SET_STRING, "mode", "0755", 0) < 0 ||
+	    fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return -1;
+	return fsmount(fs, FSMOUNT_CLOEXEC,
+		       attr | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+}
+
+static int
+step_root(struct blueprint *b, uint32_t *detail)
+{
+	(void)detail;
+	b->root = new_tmpfs(1024 * 1024, 4096, MOUNT_ATTR_NOEXEC);
+	if (b->root < 0)
+		return -1;
+	/* Over the old root: no folder of the host is needed as a place. */
+	return move_mount(b->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH);
+}
+
+/* Make the folders above `path` (absolute) under the new root. */
+static int
+make_parents(int root, const char *path)
+{
+	char part[PATH_MAX];
+	size_t n = strlen(path);
+
+	if (n >= sizeof(part)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	for (size_t i = 1; i < n; i++) {
+		if (path[i] != '/')
+			continue;
+		memcpy(part, path + 1, i - 1);
+		part[i - 1] = '\0';
+		if (mkdirat(root, part, 0755) < 0 && errno != EEXIST)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+make_file(int root, const char *path, const char *text)
+{
+	own_fd int fd = -1;
+	size_t n = strlen(text);
+
+	if (make_parents(root, path) < 0)
+		return -1;
+	fd = openat(root, path + 1,
+		    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (fd < 0 || write(fd, text, n) != (ssize_t)n)
+		return -1;
+	return 0;
+}
+
+static const struct {
+	const char *path, *text;
+} files[] = {
+	{ "/.sentinel", "" },
+	{ "/etc/passwd", JAIL_USER ":x:1000:1000::" JAIL_WORKSPACE ":\n" },
+	{ "/etc/group", JAIL_USER ":x:1000:\n" },
+	{ "/etc/hosts", "127.0.0.1 localhost remit\n::1 localhost\n" },
+	{ "/etc/nsswitch.conf", "passwd: files\ngroup: files\n"
+				"hosts: files dns\n" },
+};
+
+static int
+step_links(struct blueprint *b, uint32_t *detail)
+{
+	const struct list *links = &b->plan->interpreter->links;
+
+	for (size_t i = 0; i < links->count; i++) {
+		const char *tab = strchr(links->items[i], '\t');
+		char path[PATH_MAX];
+		size_t n = tab ? (size_t)(tab - links->items[i]) : 0;
+
+		*detail = (uint32_t)i + 1;
+		if (n < 2 || n >= sizeof(path))
+			continue;
+		memcpy(path, links->items[i], n);
+		path[n] = '\0';
+		if (make_parents(b->root, path) < 0)
+			return -1;
+		if (symlinkat(tab + 1, b->root, path + 1) < 0 &&
+		    errno != EEXIST)
+			return -1;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(files); i++)
+		if (make_file(b->root, files[i].path, files[i].text) < 0)
+			return -1;
+	return 0;
+}
+
+static int
+place(int root, int mount_fd, const char *jail, bool is_folder)
+{
+	if (make_parents(root, jail) < 0)
+		return -1;
+	if (is_folder) {
+		if (mkdirat(root, jail + 1, 0755) < 0 && errno != EEXIST)
+			return -1;
+	} else {
+		int fd = openat(root, jail + 1,
+				O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+				0644);
+
+		if (fd < 0)
+			return -1;
+		close(fd);
+	}
+	return move_mount(mount_fd, "", root, jail + 1,
+			  MOVE_MOUNT_F_EMPTY_PATH);
+}
+
+static int
+step_runtime(struct blueprint *b, uint32_t *detail)
+{
+	for (size_t i = 0; i < b->mount_count; i++) {
+		*detail = (uint32_t)i + 1;
+		if (place(b->root, b->mounts[i].fd, b->mounts[i].jail,
+			  b->mounts[i].is_folder) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+step_devices(struct blueprint *b, uint32_t *detail)
+{
+	for (int i = 0; i < BLUEPRINT_DEVICES; i++) {
+		char path[32];
+
+		*detail = (uint32_t)i + 1;
+		snprintf(path, sizeof(path), "/dev/%s",
+			 blueprint_device_names[i]);
+		if (place(b->root, b->devices[i], path, false) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/*
+ * One tmpfs holds all that can be written, so that its caps are the caps of
+ * everything together; its folders appear at three places.
+ */
+static int
+step_workspace(struct blueprint *b, uint32_t *detail)
+{
+	static const struct {
+		const char *name, *jail;
+		mode_t mode;
+	} parts[] = {
+		{ "workspace", JAIL_WORKSPACE, 0755 },
+		{ "tmp", "/tmp", 01777 },
+		{ "shm", "/dev/shm", 01777 },
+	};
+	const struct plan_limits *l = &b->plan->limits;
+	int clones[ARRAY_LEN(parts)];
+	own_fd int fs =
+		new_tmpfs(l->tmpfs_bytes, l->tmpfs_inodes, MOUNT_ATTR_NOEXEC);
+
+	if (fs < 0 || place(b->root, fs, JAIL_WORKSPACE, true) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		*detail = (uint32_t)i + 1;
+		if (mkdirat(fs, parts[i].name, parts[i].mode) < 0)
+			return -1;
+		clones[i] = open_tree(fs, parts[i].name,
+				      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+		if (clones[i] < 0)
+			return -1;
+	}
+	if (b->font_file) {
+		char target[300], link[300];
+
+		snprintf(target, sizeof(target), JAIL_FONTS "/%.200s",
+			 b->font_file);
+		snprintf(link, sizeof(link), "tmp/.matplotlib/%.200s",
+			 b->font_file);
+		if (mkdirat(fs, "tmp/.matplotlib", 0755) < 0 ||
+		    symlinkat(target, fs, link) < 0)
+			return -1;
+	}
+	if (fchdir(b->root) < 0 || umount2("workspace", MNT_DETACH) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		if (place(b->root, clones[i], parts[i].jail, true) < 0)
+			return -1;
+	return 0;
+}
+
+static int
+step_no_user_namespaces(struct blueprint *b, uint32_t *detail)
+{
+	(void)b;
+	(void)detail;
+	if (write_sysctl("/proc/sys/user/max_user_namespaces", "0") < 0)
+		return -1;
+	if (unshare(CLONE_NEWUSER) == 0) {
+		errno = EACCES;
+		return -1;
+	}
+	return 0;
+}
+
+static int
+step_pivot(struct blueprint *b, uint32_t *detail)
+{
+	(void)detail;
+	if (fchdir(b->root) < 0 || sys_pivot_root(".", ".") < 0 ||
+	    umount2(".", MNT_DETACH) < 0)
+		return -1;
+	return chdir("/");
+}
+
+static int
+step_read_only(struct blueprint *b, uint32_t *detail)
+{
+	struct mount_attr a = { .attr_set = MOUNT_ATTR_RDONLY };
+
+	(void)b;
+	(void)detail;
+	return mount_setattr(AT_FDCWD, "/", 0, &a, sizeof(a));
+}
+
+static int
+step_hostname(struct blueprint *b, uint32_t *detail)
+{
+	(void)b;
+	(void)detail;
+	return sethostname("remit", 5);
+}
+
+static int (*const run[STEP_COUNT])(struct blueprint *b, uint32_t *detail) = {
+	[STEP_MEMFD_NOEXEC] = step_memfd_noexec,
+	[STEP_IDS] = step_ids,
+	[STEP_PRIVATE_MOUNTS] = step_private_mounts,
+	[STEP_ROOT] = step_root,
+	[STEP_LINKS] = step_links,
+	[STEP_RUNTIME] = step_runtime,
+	[STEP_DEVICES] = step_devices,
+	[STEP_WORKSPACE] = step_workspace,
+	[STEP_NO_USER_NAMESPACES] = step_no_user_namespaces,
+	[STEP_PIVOT] = step_pivot,
+	[STEP_READ_ONLY] = step_read_only,
+	[STEP_HOSTNAME] = step_hostname,
+};
+
+int
+build_run(struct blueprint *b, uint32_t *step, uint32_t *detail)
+{
+	for (*step = STEP_MEMFD_NOEXEC; *step <= STEP_HOSTNAME; ++*step) {
+		*detail = 0;
+		if (run[*step](b, detail) < 0)
+			return -1;
+	}
+	return 0;
+}

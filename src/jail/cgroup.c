@@ -1,0 +1,184 @@
+#include "cgroup.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static int
+write_at(int folder, const char *file, const char *text)
+{
+	own_fd int fd = openat(folder, file, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	return write(fd, text, strlen(text)) < 0 ? -1 : 0;
+}
+
+/* The number behind `key` (or the first one, if key is NULL); 0 if absent. */
+static uint64_t
+read_at(int folder, const char *file, const char *key)
+{
+	own_fd int fd = openat(folder, file, O_RDONLY | O_CLOEXEC);
+	char text[1024];
+	const char *at = text;
+	ssize_t n;
+
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	if (key) {
+		at = strstr(text, key);
+		if (!at)
+			return 0;
+		at += strlen(key);
+	}
+	return strtoull(at, NULL, 10);
+}
+
+static int
+set_number(const struct cgroup *c, enum cgroup_controller which,
+	   const char *file, uint64_t value, struct remit_error *err)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	if (write_at(c->at[which], file, text) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "write %s to %s/%s/%s",
+				text, c->home->at[which].path, c->name, file);
+	return 0;
+}
+
+static int
+set_memory(const struct cgroup *c, uint64_t bytes, struct remit_error *err)
+{
+	int at = c->at[CGROUP_MEMORY];
+
+	if (c->home->at[CGROUP_MEMORY].v2) {
+		if (set_number(c, CGROUP_MEMORY, "memory.max", bytes, err) < 0)
+			return -1;
+		/* Absent without swap, which is as good. */
+		if (write_at(at, "memory.swap.max", "0") < 0 && errno != ENOENT)
+			return fail_sys(err, REMIT_E_KERNEL,
+					"write memory.swap.max");
+		return set_number(c, CGROUP_MEMORY, "memory.oom.group", 1, err);
+	}
+	/* In this order: the sum with swap may not be below the memory. */
+	if (set_number(c, CGROUP_MEMORY, "memory.limit_in_bytes", bytes, err) <
+	    0)
+		return -1;
+	if (faccessat(at, "memory.memsw.limit_in_bytes", F_OK, 0) < 0)
+		return 0;
+	return set_number(c, CGROUP_MEMORY, "memory.memsw.limit_in_bytes",
+			  bytes, err);
+}
+
+static int
+make_folder(struct cgroup *c, enum cgroup_controller which,
+	    struct remit_error *err)
+{
+	const struct cgroup_place *p = &c->home->at[which];
+
+	if (mkdirat(p->fd, c->name, 0755) < 0 && !(p->v2 && errno == EEXIST))
+		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s/%s", p->path,
+				c->name);
+	c->at[which] =
+		openat(p->fd, c->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (c->at[which] < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "open %s/%s", p->path,
+				c->name);
+	return 0;
+}
+
+int
+cgroup_make(struct cgroup *c, const struct cgroup_home *home,
+	    const struct plan_limits *l, const char *name,
+	    struct remit_error *err)
+{
+	const bool wanted[CGROUP_CONTROLLERS] = {
+		[CGROUP_MEMORY] = l->memory_cgroup_bytes,
+		[CGROUP_PIDS] = l->pids_cgroup,
+		[CGROUP_CPU] = l->cpu_cgroup_ms,
+		[CGROUP_KILL] = home->at[CGROUP_KILL].usable,
+	};
+
+	*c = (struct cgroup)CGROUP_INIT;
+	c->home = home;
+	snprintf(c->name, sizeof(c->name), "%s", name);
+	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
+		if (wanted[i] &&
+		    make_folder(c, (enum cgroup_controller)i, err) < 0)
+			return -1;
+	if (l->memory_cgroup_bytes &&
+	    set_memory(c, l->memory_cgroup_bytes, err) < 0)
+		return -1;
+	if (l->pids_cgroup &&
+	    set_number(c, CGROUP_PIDS, "pids.max", l->pids_cgroup, err) < 0)
+		return -1;
+	return 0;
+}
+
+int
+cgroup_attach(struct cgroup *c, pid_t pid, struct remit_error *err)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", (int)pid);
+	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
+		if (c->at[i] >= 0 &&
+		    write_at(c->at[i], "cgroup.procs", text) < 0)
+			return fail_sys(err, REMIT_E_KERNEL, "attach to %s/%s",
+					c->home->at[i].path, c->name);
+	return 0;
+}
+
+void
+cgroup_read(const struct cgroup *c, struct cgroup_usage *out)
+{
+	int memory = c->at[CGROUP_MEMORY], cpu = c->at[CGROUP_CPU];
+	bool v2 = memory >= 0 && c->home->at[CGROUP_MEMORY].v2;
+
+	*out = (struct cgroup_usage){
+		.has_memory = memory >= 0,
+		.has_cpu = cpu >= 0,
+		.has_pids = c->at[CGROUP_PIDS] >= 0,
+	};
+	if (memory >= 0) {
+		out->memory_peak_bytes = read_at(
+			memory,
+			v2 ? "memory.peak" : "memory.max_usage_in_bytes", NULL);
+		out->oom_kills = read_at(
+			memory, v2 ? "memory.events" : "memory.oom_control",
+			"oom_kill ");
+	}
+	if (cpu >= 0 && c->home->at[CGROUP_CPU].v2)
+		out->cpu_us = read_at(cpu, "cpu.stat", "usage_usec ");
+	else if (cpu >= 0)
+		out->cpu_us = read_at(cpu, "cpuacct.usage", NULL) / 1000;
+	if (out->has_pids)
+		out->pids_peak = read_at(c->at[CGROUP_PIDS], "pids.peak", NULL);
+}
+
+void
+cgroup_kill(const struct cgroup *c)
+{
+	/* Absent before Linux 5.14: the death of pid 1 does the same. */
+	if (c->at[CGROUP_KILL] >= 0 &&
+	    write_at(c->at[CGROUP_KILL], "cgroup.kill", "1") < 0)
+		return;
+}
+
+void
+cgroup_free(struct cgroup *c)
+{
+	for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
+		if (c->at[i] < 0)
+			continue;
+		unlinkat(c->home->at[i].fd, c->name, AT_REMOVEDIR);
+		own_fd_close(&c->at[i]);
+		c->at[i] = -1;
+	}
+}

@@ -1,0 +1,44 @@
+/*
+ * cgroup: the groups of one run, one fresh folder for each controller.
+ */
+#ifndef REMIT_CGROUP_H
+#define REMIT_CGROUP_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cgroup_home.h"
+#include "plan.h"
+
+struct cgroup {
+	const struct cgroup_home *home;
+	char name[40];
+	int at[CGROUP_CONTROLLERS]; /* folder descriptors, -1: not used */
+};
+
+struct cgroup_usage {
+	bool has_memory, has_cpu, has_pids;
+	uint64_t memory_peak_bytes;
+	uint64_t cpu_us;
+	uint64_t pids_peak;
+	uint64_t oom_kills;
+};
+
+#define CGROUP_INIT                      \
+	{                                \
+		.at = { -1, -1, -1, -1 } \
+	}
+
+/* Make the folders that the plan's limits need, and set the limits. */
+int cgroup_make(struct cgroup *c, const struct cgroup_home *home,
+		const struct plan_limits *l, const char *name,
+		struct remit_error *err) must_check;
+int
+cgroup_attach(struct cgroup *c, pid_t pid, struct remit_error *err) must_check;
+void cgroup_read(const struct cgroup *c, struct cgroup_usage *out);
+/* Kill everything in it in one step, if the kernel can. */
+void cgroup_kill(const struct cgroup *c);
+/* Remove the folders; what is still busy stays for cgroup_home_clean(). */
+void cgroup_free(struct cgroup *c);
+
+#endif

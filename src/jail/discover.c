@@ -1,0 +1,290 @@
+#include "discover.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "buf.h"
+#include "hash.h"
+#include "path.h"
+
+/* A Python with matplotlib builds its font list here, which takes seconds. */
+#define PATIENCE_MS 60000
+
+#define REMEDY "Name a CPython 3.9 or newer with --python."
+
+extern char **environ;
+
+int
+discover_runtime_dir(char **out, struct remit_error *err)
+{
+	static const char *const places[] = {
+		"%s/runtime",
+		"%s/../lib/remit",
+	};
+	own_mem char *own = NULL;
+
+	if (path_own_dir(&own, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		char folder[PATH_MAX], file[PATH_MAX + 32];
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		snprintf(folder, sizeof(folder), places[i], own);
+#pragma GCC diagnostic pop
+		snprintf(file, sizeof(file), "%s/boot.py", folder);
+		if (access(file, R_OK) < 0)
+			continue;
+		*out = realpath(folder, NULL);
+		if (*out)
+			return 0;
+	}
+	return fail(err, REMIT_E_INTERNAL,
+		    "the runtime folder is neither %s/runtime nor "
+		    "%s/../lib/remit: reinstall Remit",
+		    own, own);
+}
+
+/* The file that `python` names; a new string. */
+static int
+find_on_path(char **out, const char *python, struct remit_error *err)
+{
+	const char *path = getenv("PATH");
+	struct stat st;
+
+	if (strchr(python, '/')) {
+		if (stat(python, &st) < 0)
+			return fail_refused(err, "python", REMEDY, "%s: %s",
+					    python, strerror(errno));
+		if (!S_ISREG(st.st_mode) || access(python, X_OK) < 0)
+			return fail_refused(err, "python", REMEDY,
+					    "%s is not a program", python);
+		/* The folder is made canonical, the name is kept: a venv's
+		   python is a link and must stay one. */
+		*out = python[0] == '/' ? strdup(python) : NULL;
+		if (!*out) {
+			own_mem char *cwd = getcwd(NULL, 0);
+
+			if (!cwd || asprintf(out, "%s/%s", cwd, python) < 0)
+				return fail_sys(err, REMIT_E_MEMORY, "python");
+		}
+		return 0;
+	}
+	for (const char *at = path ? path : "/usr/bin:/bin"; at && *at;) {
+		size_t n = strcspn(at, ":");
+		char file[PATH_MAX];
+
+		snprintf(file, sizeof(file), "%.*s/%s", (int)n, at, python);
+		if (n && file[0] == '/' && access(file, X_OK) == 0 &&
+		    stat(file, &st) == 0 && S_ISREG(st.st_mode)) {
+			*out = strdup(file);
+			return *out ? 0
+				    : fail_sys(err, REMIT_E_MEMORY, "python");
+		}
+		at += n;
+		at += *at == ':';
+	}
+	return fail_refused(err, "python", REMEDY, "there is no \"%s\" on PATH",
+			    python);
+}
+
+static void
+hash_file(struct hash *h, const char *path)
+{
+	struct stat st = { 0 };
+
+	hash_text(h, path);
+	if (stat(path, &st) < 0)
+		st = (struct stat){ 0 };
+	hash_number(h, (uint64_t)st.st_dev);
+	hash_number(h, (uint64_t)st.st_ino);
+	hash_number(h, (uint64_t)st.st_size);
+	hash_number(h, (uint64_t)st.st_mtim.tv_sec);
+	hash_number(h, (uint64_t)st.st_mtim.tv_nsec);
+}
+
+/* What a pyenv shim looks at to choose its interpreter. */
+static void
+hash_shim(struct hash *h)
+{
+	const char *version = getenv("PYENV_VERSION");
+	const char *root = getenv("PYENV_ROOT");
+	const char *home = getenv("HOME");
+	own_mem char *cwd = getcwd(NULL, 0);
+	char path[PATH_MAX];
+	size_t n;
+
+	hash_text(h, version ? version : "");
+	snprintf(path, sizeof(path), "%s%s/version",
+		 root	? root
+		 : home ? home
+			: "",
+		 root ? "" : "/.pyenv");
+	hash_file(h, path);
+	for (n = cwd ? strlen(cwd) : 0; n;) {
+		snprintf(path, sizeof(path), "%.*s/.python-version", (int)n,
+			 cwd);
+		hash_file(h, path);
+		while (n && cwd[--n] != '/')
+			;
+	}
+}
+
+/* Where this interpreter's answer is kept; a new folder name. */
+static int
+cache_folder(char **out, const char *file, const char *runtime_dir,
+	     struct remit_error *err)
+{
+	own_mem char *cache = NULL;
+	own_fd int fd = open(file, O_RDONLY | O_CLOEXEC);
+	char magic[2] = { 0 }, runner[PATH_MAX];
+	struct hash h = HASH_INIT;
+
+	if (path_cache_dir(&cache, err) < 0)
+		return -1;
+	hash_file(&h, file);
+	if (fd >= 0 && read(fd, magic, 2) == 2 && !memcmp(magic, "#!", 2))
+		hash_shim(&h);
+	snprintf(runner, sizeof(runner), "%s/discover.py", runtime_dir);
+	hash_file(&h, runner);
+	snprintf(runner, sizeof(runner), "%s/runner.py", runtime_dir);
+	hash_file(&h, runner);
+	if (asprintf(out, "%s/python-%016llx", cache,
+		     (unsigned long long)h.value) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "cache folder");
+	return 0;
+}
+
+static uint64_t
+now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* Everything the child writes, until it closes its end or time is up. */
+static int
+read_answer(int fd, struct buf *out)
+{
+	uint64_t end = now_ms() + PATIENCE_MS;
+	char piece[4096];
+
+	for (;;) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		uint64_t now = now_ms();
+		ssize_t n;
+
+		if (now >= end || poll(&p, 1, (int)(end - now)) == 0) {
+			errno = ETIMEDOUT;
+			return -1;
+		}
+		n = read(fd, piece, sizeof(piece));
+		if (n == 0)
+			return 0;
+		if (n < 0 || buf_add(out, piece, (size_t)n) < 0)
+			return -1;
+	}
+}
+
+static int
+spawn(pid_t *pid, const char *file, char *const argv[], int out)
+{
+	posix_spawn_file_actions_t actions;
+	int failed;
+
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&actions, out, 1);
+	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+	failed = posix_spawn(pid, file, &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	return failed;
+}
+
+static int
+ask(struct buf *answer, const char *file, const char *runtime_dir,
+    const char *folder, struct remit_error *err)
+{
+	char script[PATH_MAX];
+	char *argv[] = { (char *)file,	      "-I",	      script,
+			 (char *)runtime_dir, (char *)folder, NULL };
+	int pipe_fds[2], failed, status = 0;
+	bool silent;
+	pid_t pid;
+
+	snprintf(script, sizeof(script), "%s/discover.py", runtime_dir);
+	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "pipe");
+	failed = spawn(&pid, file, argv, pipe_fds[1]);
+	close(pipe_fds[1]);
+	if (failed) {
+		close(pipe_fds[0]);
+		return fail_refused(err, "python", REMEDY,
+				    "%s cannot be started: %s", file,
+				    strerror(failed));
+	}
+	silent = read_answer(pipe_fds[0], answer) < 0;
+	close(pipe_fds[0]);
+	if (silent)
+		kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	if (silent || !WIFEXITED(status) || WEXITSTATUS(status))
+		return fail_refused(err, "python", REMEDY,
+				    "%s is not a Python that works: it did not "
+				    "answer (wait status %d)",
+				    file, status);
+	return 0;
+}
+
+static int
+parse(struct interpreter *out, const struct buf *answer, const char *file,
+      struct remit_error *err)
+{
+	json_error_t where;
+	json_t *doc = json_loadb(buf_text(answer), answer->len, 0, &where);
+	int failed;
+
+	if (!doc)
+		return fail_refused(err, "python", REMEDY,
+				    "%s is not a Python: its answer makes no "
+				    "sense",
+				    file);
+	failed = interpreter_from_json(out, doc, err);
+	json_decref(doc);
+	return failed;
+}
+
+int
+discover_interpreter(struct interpreter *out, const char *python,
+		     const char *runtime_dir, struct remit_error *err)
+{
+	own_mem char *file = NULL, *folder = NULL;
+	own(buf) struct buf answer = BUF_INIT(1024 * 1024);
+	char cached[PATH_MAX];
+
+	if (find_on_path(&file, python, err) < 0 ||
+	    cache_folder(&folder, file, runtime_dir, err) < 0)
+		return -1;
+	snprintf(cached, sizeof(cached), "%s/answer.json", folder);
+	if (access(cached, R_OK) == 0 &&
+	    path_read_file(&answer, cached, err) == 0 &&
+	    parse(out, &answer, file, err) == 0)
+		return 0;
+	buf_free(&answer);
+	if (mkdir(folder, 0755) < 0 && errno != EEXIST)
+		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", folder);
+	if (ask(&answer, file, runtime_dir, folder, err) < 0 ||
+	    parse(out, &answer, file, err) < 0)
+		return -1;
+	return path_write_file(cached, answer.data, answer.len, err);
+}

@@ -1,0 +1,22 @@
+/*
+ * discover: ask an interpreter what it needs, once, and remember the answer.
+ */
+#ifndef REMIT_DISCOVER_H
+#define REMIT_DISCOVER_H
+
+#include "interpreter.h"
+
+/*
+ * `python` is a path or a name on PATH. The answer is kept in the cache
+ * folder, by the file's identity; for a script such as a pyenv shim also by
+ * what the script would look at.
+ */
+int discover_interpreter(struct interpreter *out, const char *python,
+			 const char *runtime_dir,
+			 struct remit_error *err) must_check;
+
+/* The folder with the module and the runner: beside the program in a build
+   tree, else below the prefix it is installed in. A new string. */
+int discover_runtime_dir(char **out, struct remit_error *err) must_check;
+
+#endif

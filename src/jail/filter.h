@@ -1,0 +1,41 @@
+/*
+ * filter: the seccomp programs, assembled at build time from the tables in
+ * syscall_table.h. Nothing is compiled at run time.
+ */
+#ifndef REMIT_FILTER_H
+#define REMIT_FILTER_H
+
+#include <linux/filter.h>
+#include <stddef.h>
+
+/* The filter of code is chosen by these bits: variants 0 to 15. */
+enum filter_flag {
+	FILTER_NETWORK = 1,	  /* TCP and UDP sockets */
+	FILTER_SUBPROCESS = 2,	  /* fork, exec, signals to others inside */
+	FILTER_FORKABLE = 4,	  /* fork without exec, for session branches */
+	FILTER_STRICT_MEMORY = 8, /* no memory that RLIMIT_AS does not count */
+};
+
+enum filter_special {
+	FILTER_INIT = 16,      /* pid 1 of a jail */
+	FILTER_KEEPER,	       /* the keeper and what it starts */
+	FILTER_KEEPER_NETWORK, /* the same, for policies with network */
+	FILTER_VARIANTS,
+};
+
+/* In a jail pid 1 is init, and the code is always this pid. */
+#define FILTER_RUN_PID 2
+
+enum filter_arch { FILTER_X86_64, FILTER_AARCH64, FILTER_ARCHES };
+
+struct filter {
+	const struct sock_filter *insns;
+	unsigned short len;
+};
+
+/* The program for one architecture; tests look at both. */
+const struct filter *filter_for(enum filter_arch arch, unsigned variant);
+/* The program for the machine this was compiled for. */
+const struct filter *filter_native(unsigned variant);
+
+#endif

@@ -1,0 +1,42 @@
+#include "ground.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mount.h>
+
+#include "idmap.h"
+#include "step.h"
+
+static int
+deny_setgroups(struct remit_error *err)
+{
+	own_fd int fd = open("/proc/self/setgroups", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, "deny", 4) != 4)
+		return fail_sys(err, REMIT_E_KERNEL, "write setgroups");
+	return 0;
+}
+
+int
+ground_enter(struct remit_error *err)
+{
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+
+	if (uid == 0)
+		return 0;
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0) {
+		fail_sys(err, REMIT_E_KERNEL, "create a user namespace");
+		return step_failed_at(err, STEP_CLONE);
+	}
+	if (deny_setgroups(err) < 0 ||
+	    idmap_write(getpid(), uid, uid, gid, gid, err) < 0)
+		return step_failed_at(err, STEP_MAPS);
+	/* Mounts made later on the host still arrive; ours do not leave. */
+	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0) {
+		fail_sys(err, REMIT_E_KERNEL, "make mounts slave");
+		return step_failed_at(err, STEP_PRIVATE_MOUNTS);
+	}
+	return 0;
+}

@@ -1,0 +1,14 @@
+/*
+ * ground: where the keeper stands. Started by an ordinary user it moves into
+ * a user namespace with a mount namespace of its own, in which it may clone
+ * mounts and map ids; started by root it has these rights already.
+ */
+#ifndef REMIT_GROUND_H
+#define REMIT_GROUND_H
+
+#include "error.h"
+
+/* Once per process, before the first jail; single-threaded. */
+int ground_enter(struct remit_error *err) must_check;
+
+#endif

@@ -1,0 +1,100 @@
+#include "init.h"
+
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "filter.h"
+#include "frame.h"
+#include "linux_abi.h"
+#include "rights.h"
+#include "step.h"
+
+#define LIFELINE 0
+
+static int
+lock_self(int lifeline, int *signals)
+{
+	const struct filter *f = filter_native(FILTER_INIT);
+	struct sock_fprog prog = {
+		.len = f->len,
+		.filter = (struct sock_filter *)f->insns,
+	};
+	sigset_t child;
+
+	if (dup2(lifeline, LIFELINE) < 0 ||
+	    syscall(SYS_close_range, LIFELINE + 1, ~0u, 0) < 0)
+		return -1;
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	*signals = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (*signals < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_NAME, "remit-init", 0, 0, 0) < 0 ||
+	    rights_drop() < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -1;
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
+}
+
+static void
+send_exit(int status, const struct rusage *used)
+{
+	unsigned char frame[FRAME_HEADER + sizeof(struct exit_report)];
+	struct exit_report report = {
+		.wait_status = status,
+		.max_rss_kib = (uint32_t)used->ru_maxrss,
+		.cpu_us = (uint64_t)(used->ru_utime.tv_sec +
+				     used->ru_stime.tv_sec) *
+				  1000000 +
+			  (uint64_t)(used->ru_utime.tv_usec +
+				     used->ru_stime.tv_usec),
+	};
+
+	frame_header(frame, FRAME_EXITED, sizeof(report));
+	memcpy(frame + FRAME_HEADER, &report, sizeof(report));
+	send(LIFELINE, frame, sizeof(frame), MSG_NOSIGNAL);
+}
+
+static void
+reap(pid_t main_pid)
+{
+	struct rusage used;
+	int status;
+	pid_t pid;
+
+	while ((pid = wait4(-1, &status, WNOHANG, &used)) > 0)
+		if (pid == main_pid)
+			send_exit(status, &used);
+}
+
+void
+init_run(int lifeline, pid_t main_pid)
+{
+	int signals;
+
+	if (lock_self(lifeline, &signals) < 0)
+		_exit(1);
+	for (;;) {
+		struct pollfd fds[] = {
+			{ .fd = LIFELINE, .events = POLLIN },
+			{ .fd = signals, .events = POLLIN },
+		};
+		struct signalfd_siginfo info;
+
+		/* SIGCHLD may have come before the signalfd was there. */
+		reap(main_pid);
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			_exit(1);
+		/* The keeper sends nothing: readable is its end. */
+		if (fds[0].revents)
+			_exit(0);
+		while (read(signals, &info, sizeof(info)) > 0)
+			;
+	}
+}

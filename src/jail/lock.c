@@ -1,0 +1,131 @@
+#include "lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+#include "filter.h"
+#include "frame.h"
+#include "linux_abi.h"
+#include "self_test.h"
+
+static int
+read_all(int fd, void *to, size_t n)
+{
+	char *at = to;
+
+	while (n) {
+		ssize_t got = read(fd, at, n);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0) {
+			if (got == 0)
+				errno = EPIPE;
+			return -1;
+		}
+		at += got;
+		n -= (size_t)got;
+	}
+	return 0;
+}
+
+static int
+step_order(struct lock_order *order)
+{
+	unsigned char header[FRAME_HEADER], want[FRAME_HEADER];
+
+	frame_header(want, FRAME_ORDER, sizeof(*order));
+	if (read_all(ORDER_CHANNEL_FD, header, sizeof(header)) < 0 ||
+	    read_all(ORDER_CHANNEL_FD, order, sizeof(*order)) < 0)
+		return -1;
+	if (memcmp(header, want, sizeof(header)) ||
+	    order->magic != ORDER_MAGIC || order->size != sizeof(*order) ||
+	    order->filter >= FILTER_INIT) {
+		errno = EPROTO;
+		return -1;
+	}
+#ifndef REMIT_HOLES
+	if (order->skip) {
+		errno = EPROTO;
+		return -1;
+	}
+#endif
+	return 0;
+}
+
+static int
+step_close(const struct lock_order *order)
+{
+	int last = order->skip & ORDER_SKIP_LANDLOCK ? ORDER_CHANNEL_FD
+						     : ORDER_RULESET_FD;
+
+	return (int)syscall(SYS_close_range, last + 1, ~0u, 0);
+}
+
+static int
+step_landlock(const struct lock_order *order)
+{
+	if (order->skip & ORDER_SKIP_LANDLOCK)
+		return 0;
+	if (sys_landlock_restrict(ORDER_RULESET_FD) < 0)
+		return -1;
+	return close(ORDER_RULESET_FD);
+}
+
+static int
+step_seccomp(const struct lock_order *order)
+{
+	const struct filter *f = filter_native(order->filter);
+	struct sock_fprog prog = {
+		.len = f->len,
+		.filter = (struct sock_filter *)f->insns,
+	};
+
+	if (order->skip & ORDER_SKIP_SECCOMP)
+		return 0;
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
+}
+
+static int
+send_report(const struct step_report *report)
+{
+	unsigned char frame[FRAME_HEADER + sizeof(*report)];
+
+	frame_header(frame, FRAME_REPORT, sizeof(*report));
+	memcpy(frame + FRAME_HEADER, report, sizeof(*report));
+	return write(ORDER_CHANNEL_FD, frame, sizeof(frame)) ==
+			       (ssize_t)sizeof(frame)
+		       ? 0
+		       : -1;
+}
+
+int
+lock_down(struct step_report *report)
+{
+	struct lock_order order;
+	int failed = 0;
+
+	memset(report, 0, sizeof(*report));
+	report->step = STEP_ORDER;
+	if (step_order(&order) < 0)
+		failed = errno;
+	else if (report->step = STEP_CLOSE, step_close(&order) < 0)
+		failed = errno;
+	else if (report->step = STEP_LANDLOCK, step_landlock(&order) < 0)
+		failed = errno;
+	else if (report->step = STEP_SECCOMP, step_seccomp(&order) < 0)
+		failed = errno;
+	else if (report->step = STEP_SELF_TEST,
+		 self_test(&order, &report->detail) < 0)
+		failed = errno;
+	else
+		report->step = STEP_READY;
+	report->sys_errno = failed;
+	if (send_report(report) < 0)
+		return -1;
+	return failed ? -1 : 0;
+}

@@ -1,0 +1,18 @@
+/*
+ * lock: the last stage of the lock-down, run inside the interpreter by the
+ * runtime module (cold) and by a forked child (warm). Allocates nothing.
+ */
+#ifndef REMIT_LOCK_H
+#define REMIT_LOCK_H
+
+#include "order.h"
+#include "step.h"
+
+/*
+ * Read the order from the channel, close descriptors, bind Landlock, load the
+ * filter, prove it, and report to the keeper. 0, or -1 with *report naming the
+ * step that failed (it was sent to the keeper as well).
+ */
+int lock_down(struct step_report *report);
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * order: what the keeper tells the module in the interpreter to do. Fixed
+ * size, no pointers, nothing to parse.
+ */
+#ifndef REMIT_ORDER_H
+#define REMIT_ORDER_H
+
+#include <stdint.h>
+
+#define ORDER_MAGIC 0x72656d69u
+
+/* Descriptors that the interpreter starts with, besides 0, 1 and 2. */
+#define ORDER_CHANNEL_FD 3
+#define ORDER_RULESET_FD 4
+
+enum order_skip { /* only in test builds */
+		  ORDER_SKIP_LANDLOCK = 1,
+		  ORDER_SKIP_SECCOMP = 2,
+		  ORDER_SKIP_ROOT = 4, /* the host's folders are in sight */
+};
+
+struct lock_order {
+	uint32_t magic;
+	uint32_t size; /* of this struct */
+	uint32_t filter;
+	uint32_t uid;
+	uint32_t skip;
+};
+
+#endif

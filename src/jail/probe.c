@@ -1,0 +1,267 @@
+#include "probe.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+
+#include "ground.h"
+#include "hole.h"
+#include "idmap.h"
+#include "jail.h"
+#include "number.h"
+#include "path.h"
+#include "rules.h"
+
+#define PATIENCE_MS 20000
+
+/* What the child that tries it says. */
+struct answer {
+	uint32_t step; /* STEP_READY: all went well */
+	int32_t sys_errno;
+	char message[160];
+};
+
+static uint64_t
+read_number(const char *path, uint64_t otherwise)
+{
+	own_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char text[32];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	uint64_t value;
+
+	if (n <= 0)
+		return otherwise;
+	text[n] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return number_parse(&value, text) < 0 ? otherwise : value;
+}
+
+static void
+read_facts(struct host *h)
+{
+	struct utsname u;
+	cpu_set_t cpus;
+
+	h->uid = geteuid();
+	h->by_root = h->uid == 0;
+	h->landlock_abi = rules_abi();
+	h->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	h->socket_buffer_bytes =
+		read_number("/proc/sys/net/core/wmem_default", 256 * 1024);
+	if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0)
+		h->cpus = (uint32_t)CPU_COUNT(&cpus);
+	if (!h->cpus)
+		h->cpus = 1;
+	if (uname(&u) == 0)
+		snprintf(h->kernel, sizeof(h->kernel), "%s %s", u.release,
+			 u.machine);
+}
+
+static void
+note(struct host *h, enum capability c, bool yes, const char *why)
+{
+	h->can[c].yes = yes;
+	snprintf(h->can[c].why, sizeof(h->can[c].why), "%s", why);
+}
+
+static void
+note_cgroups(struct host *h, const struct cgroup_home *home)
+{
+	static const enum capability map[CGROUP_CONTROLLERS] = {
+		[CGROUP_MEMORY] = CAN_CGROUP_MEMORY,
+		[CGROUP_PIDS] = CAN_CGROUP_PIDS,
+		[CGROUP_CPU] = CAN_CGROUP_CPU,
+		[CGROUP_KILL] = CAN_CGROUP_KILL,
+	};
+
+	for (int c = 0; c < CGROUP_CONTROLLERS; c++)
+		note(h, map[c], home->at[c].usable, home->at[c].why);
+}
+
+static int
+wait_for_report(struct jail *j, const struct plan *plan,
+		struct remit_error *err)
+{
+	struct step_report r;
+	struct frame f = { .type = FRAME_NONE };
+	struct remit_error unmet;
+	bool met = false;
+
+	while (f.type == FRAME_NONE) {
+		struct pollfd p = { .fd = j->channel.fd, .events = POLLIN };
+
+		if (poll(&p, 1, PATIENCE_MS) <= 0)
+			return fail(err, REMIT_E_KERNEL,
+				    "the jail did not answer");
+		if (!j->run_pid)
+			met = jail_meet(j, plan, &unmet) == 0;
+		if (link_fill(&j->channel, err) < 0 ||
+		    link_next(&j->channel, &f, err) < 0)
+			return -1;
+		if (j->channel.ended && f.type == FRAME_NONE)
+			return fail(err, REMIT_E_KERNEL,
+				    "the jail died while it was built");
+	}
+	if (f.type != FRAME_REPORT || f.len != sizeof(r))
+		return fail(err, REMIT_E_PROTOCOL, "not a report");
+	memcpy(&r, f.payload, sizeof(r));
+	if (r.step != STEP_READY)
+		return jail_step_failed(&r, plan, err);
+	if (!met) {
+		*err = unmet;
+		return -1;
+	}
+	return 0;
+}
+
+/* The whole sequence, in a child of its own. */
+static int
+try_jail(const struct host *h, const char *runtime_dir, struct remit_error *err)
+{
+	struct interpreter none = {
+		.executable = (char *)"probe",
+		.real = (char *)"/",
+		.compiled = (char *)runtime_dir,
+	};
+	struct plan_job job = { 0 };
+	struct cgroup_home no_groups = { 0 };
+	struct jail_site site = {
+		.runtime_dir = runtime_dir,
+		.cgroups = &no_groups,
+		.probe = true,
+	};
+	own(policy) struct policy policy = { 0 };
+	own(plan) struct plan plan = { 0 };
+	own(jail) struct jail j = JAIL_INIT;
+	own_fd int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (policy_init(&policy) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "probe");
+	if (plan_build(&plan, &policy, &job, h, &none, err) < 0 ||
+	    ground_enter(err) < 0 ||
+	    jail_open(&j, &plan, &site, null, "probe", err) < 0)
+		return -1;
+	return wait_for_report(&j, &plan, err);
+}
+
+static void __attribute__((noreturn))
+answer_main(const struct host *h, const char *runtime_dir, int out)
+{
+	struct answer a = { .step = STEP_READY };
+	struct remit_error err;
+
+	if (try_jail(h, runtime_dir, &err) < 0) {
+		a.step = step_of_error(&err);
+		if (a.step == STEP_READY)
+			a.step = STEP_RESOLVE;
+		a.sys_errno = err.sys_errno;
+		snprintf(a.message, sizeof(a.message), "%.159s", err.message);
+	}
+	_exit(write(out, &a, sizeof(a)) == sizeof(a) ? 0 : 1);
+}
+
+static int
+ask_child(struct answer *a, const struct host *h, const char *runtime_dir,
+	  struct remit_error *err)
+{
+	int fds[2], status;
+	ssize_t n;
+	pid_t pid;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "pipe");
+	pid = fork();
+	if (pid < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "fork");
+	if (pid == 0)
+		answer_main(h, runtime_dir, fds[1]);
+	close(fds[1]);
+	n = read(fds[0], a, sizeof(*a));
+	close(fds[0]);
+	waitpid(pid, &status, 0);
+	if (n != sizeof(*a))
+		return fail(err, REMIT_E_INTERNAL,
+			    "the probe died (wait status %d)", status);
+	return 0;
+}
+
+/* All that is proven by steps before the failed one is there. */
+static void
+note_answer(struct host *h, const struct answer *a)
+{
+	for (int c = 0; c < CAN_COUNT; c++)
+		if (capabilities[c].needed)
+			note(h, (enum capability)c, false, "not reached");
+	for (uint32_t s = 0; s < STEP_READY; s++)
+		if (s < a->step)
+			note(h, steps[s].proves, true, "done in a test jail");
+	if (a->step != STEP_READY)
+		note(h, steps[a->step].proves, false, a->message);
+	if (a->step == STEP_READY)
+		note(h, CAN_NETWORK_NAMESPACE, true, "done in a test jail");
+}
+
+static void
+probe_idmap(struct host *h, const char *runtime_dir)
+{
+	struct mount_attr a = { .attr_set = MOUNT_ATTR_IDMAP };
+	own_fd int tree = -1, userns = -1;
+	struct remit_error err;
+
+	if (!h->by_root) {
+		note(h, CAN_IDMAPPED_MOUNTS, false,
+		     "needs root; an ordinary user does without");
+		return;
+	}
+	tree = open_tree(AT_FDCWD, runtime_dir,
+			 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (tree < 0 || idmap_make(&userns, 0, 0, UID_POOL_BASE, &err) < 0) {
+		note(h, CAN_IDMAPPED_MOUNTS, false, strerror(errno));
+		return;
+	}
+	a.userns_fd = (uint64_t)userns;
+	if (mount_setattr(tree, "", AT_EMPTY_PATH, &a, sizeof(a)) < 0)
+		note(h, CAN_IDMAPPED_MOUNTS, false, strerror(errno));
+	else
+		note(h, CAN_IDMAPPED_MOUNTS, true, "done with a test mount");
+}
+
+int
+probe_host(struct host *h, const char *runtime_dir, struct remit_error *err)
+{
+	struct cgroup_home home;
+	struct answer a;
+
+	memset(h, 0, sizeof(*h));
+	read_facts(h);
+	for (int c = 0; c < CAN_COUNT; c++)
+		note(h, (enum capability)c, true, "assumed");
+	h->can[CAN_CGROUP_MEMORY].yes = h->can[CAN_CGROUP_PIDS].yes = false;
+	h->can[CAN_CGROUP_CPU].yes = false;
+	if (ask_child(&a, h, runtime_dir, err) < 0)
+		return -1;
+	if (a.step == STEP_MEMFD_NOEXEC) {
+		char why[sizeof(a.message)];
+
+		memcpy(why, a.message, sizeof(why));
+		h->can[CAN_MEMFD_NOEXEC].yes = false;
+		if (ask_child(&a, h, runtime_dir, err) < 0)
+			return -1;
+		note_answer(h, &a);
+		note(h, CAN_MEMFD_NOEXEC, false, why);
+	} else {
+		note_answer(h, &a);
+	}
+	cgroup_home_make(&home);
+	note_cgroups(h, &home);
+	cgroup_home_free(&home);
+	probe_idmap(h, runtime_dir);
+	return 0;
+}

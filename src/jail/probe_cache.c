@@ -1,0 +1,127 @@
+/*
+ * probe_cache: the host's answers, kept for as long as nothing they depend on
+ * has changed. A wrong one cannot open the jail: every step still must
+ * succeed in every run.
+ */
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
+#include "hash.h"
+#include "hole.h"
+#include "path.h"
+#include "probe.h"
+
+static void
+hash_text_file(struct hash *h, const char *path)
+{
+	own_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char text[4096];
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+	text[n > 0 ? n : 0] = '\0';
+	hash_text(h, text);
+}
+
+/* Filters and rights that were put around this process. */
+static void
+hash_status(struct hash *h)
+{
+	static const char *const keys[] = {
+		"\nCapBnd:",  "\nCapEff:",	    "\nNoNewPrivs:",
+		"\nSeccomp:", "\nSeccomp_filters:",
+	};
+	own_fd int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	char text[8192];
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+	text[n > 0 ? n : 0] = '\0';
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		char *at = strstr(text, keys[i]);
+		char *end = at ? strchr(at + 1, '\n') : NULL;
+
+		if (!end)
+			continue;
+		*end = '\0';
+		hash_text(h, at);
+		*end = '\n';
+	}
+}
+
+static int
+cache_file(char **out, struct remit_error *err)
+{
+	static const char *const identities[] = {
+		"/proc/self/exe",
+		"/proc/self/ns/user",
+		"/proc/self/ns/mnt",
+	};
+	own_mem char *cache = NULL;
+	struct hash h = HASH_INIT;
+	struct utsname u = { 0 };
+
+	if (path_cache_dir(&cache, err) < 0)
+		return -1;
+	uname(&u);
+	hash_text(&h, u.release);
+	hash_text_file(&h, "/proc/sys/kernel/random/boot_id");
+	hash_text_file(&h, "/proc/self/cgroup");
+	hash_text_file(&h, "/proc/self/attr/current");
+	hash_status(&h);
+	hash_number(&h, geteuid());
+	for (size_t i = 0; i < ARRAY_LEN(identities); i++) {
+		struct stat st = { 0 };
+
+		if (stat(identities[i], &st) < 0)
+			continue;
+		hash_number(&h, (uint64_t)st.st_ino);
+		hash_number(&h, (uint64_t)st.st_dev);
+		hash_number(&h, (uint64_t)st.st_mtim.tv_sec);
+	}
+	if (asprintf(out, "%s/host-%016llx.json", cache,
+		     (unsigned long long)h.value) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "cache file");
+	return 0;
+}
+
+static int
+read_cached(struct host *out, const char *file)
+{
+	own(buf) struct buf text = BUF_INIT(64 * 1024);
+	struct remit_error err;
+	json_t *doc;
+	int failed;
+
+	if (access(file, R_OK) < 0 || path_read_file(&text, file, &err) < 0)
+		return -1;
+	doc = json_loadb(buf_text(&text), text.len, 0, NULL);
+	failed = doc ? host_from_json(out, doc, &err) : -1;
+	json_decref(doc);
+	return failed;
+}
+
+int
+probe_host_cached(struct host *out, const char *runtime_dir,
+		  struct remit_error *err)
+{
+	own_mem char *file = NULL, *text = NULL;
+	json_t *doc;
+	int failed = 0;
+
+	if (cache_file(&file, err) < 0)
+		return -1;
+	if (read_cached(out, file) < 0) {
+		if (probe_host(out, runtime_dir, err) < 0)
+			return -1;
+		doc = host_to_json(out);
+		text = doc ? json_dumps(doc, JSON_INDENT(1)) : NULL;
+		json_decref(doc);
+		failed = text ? path_write_file(file, text, strlen(text), err)
+			      : fail_sys(err, REMIT_E_MEMORY, "host document");
+	}
+	hole_apply(out);
+	return failed;
+}

@@ -1,0 +1,132 @@
+#include "rules.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "linux_abi.h"
+
+#define READ (LL_FS_READ_FILE | LL_FS_READ_DIR)
+#define WRITE                                                                  \
+	(READ | LL_FS_WRITE_FILE | LL_FS_REMOVE_DIR | LL_FS_REMOVE_FILE |      \
+	 LL_FS_MAKE_DIR | LL_FS_MAKE_REG | LL_FS_MAKE_SOCK | LL_FS_MAKE_FIFO | \
+	 LL_FS_MAKE_SYM | LL_FS_REFER | LL_FS_TRUNCATE)
+#define FILE_ONLY                                                              \
+	(LL_FS_EXECUTE | LL_FS_WRITE_FILE | LL_FS_READ_FILE | LL_FS_TRUNCATE | \
+	 LL_FS_IOCTL_DEV)
+
+/* What each ABI can handle; a right that is not handled is not checked. */
+static const struct {
+	uint64_t fs, net, scoped;
+} abis[] = {
+	[1] = { .fs = (UINT64_C(1) << 13) - 1 },
+	[2] = { .fs = (UINT64_C(1) << 14) - 1 },
+	[3] = { .fs = (UINT64_C(1) << 15) - 1 },
+	[4] = { .fs = (UINT64_C(1) << 15) - 1, .net = 3 },
+	[5] = { .fs = (UINT64_C(1) << 16) - 1, .net = 3 },
+	[6] = { .fs = (UINT64_C(1) << 16) - 1, .net = 3, .scoped = 3 },
+};
+
+int
+rules_abi(void)
+{
+	int abi = sys_landlock_create(NULL, 0, LL_CREATE_VERSION);
+
+	return abi < 0 ? 0 : abi;
+}
+
+static int
+allow(int ruleset, const char *path, uint64_t access, uint64_t handled)
+{
+	own_fd int fd = open(path, O_PATH | O_CLOEXEC);
+	struct ll_path rule = {
+		.access = access & handled,
+		.parent_fd = fd,
+	};
+
+	if (fd < 0)
+		return -1;
+	return sys_landlock_add_path(ruleset, &rule);
+}
+
+static int
+allow_mounts(const struct blueprint *b, int ruleset, uint64_t handled,
+	     uint32_t *detail)
+{
+	uint64_t exec =
+		b->plan->filter & PLAN_FILTER_SUBPROCESS ? LL_FS_EXECUTE : 0;
+
+	for (size_t i = 0; i < b->mount_count; i++) {
+		const struct blueprint_mount *m = &b->mounts[i];
+		uint64_t access = READ | (m->runtime ? exec : 0);
+
+#ifdef REMIT_HOLES
+		/* Landlock must not follow the hole of another mechanism. */
+		if (!plan_keeps(b->plan, MECH(MOUNT_NAMESPACE)) &&
+		    !m->runtime && !strchr(m->jail + 1, '/'))
+			continue;
+#endif
+		if (!m->is_folder)
+			access &= FILE_ONLY;
+		*detail = (uint32_t)i + 1;
+		if (allow(ruleset, m->jail, access, handled) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+allow_rest(int ruleset, uint64_t handled, uint32_t *detail)
+{
+	static const struct {
+		const char *path;
+		uint64_t access;
+	} rest[] = {
+		{ "/etc", READ },
+		{ JAIL_WORKSPACE, WRITE },
+		{ "/tmp", WRITE },
+		{ "/dev/shm", WRITE },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rest); i++) {
+		*detail = 1000 + (uint32_t)i;
+		if (allow(ruleset, rest[i].path, rest[i].access, handled) < 0)
+			return -1;
+	}
+	for (int i = 0; i < BLUEPRINT_DEVICES; i++) {
+		char path[32];
+
+		*detail = 2000 + (uint32_t)i;
+		snprintf(path, sizeof(path), "/dev/%s",
+			 blueprint_device_names[i]);
+		if (allow(ruleset, path, LL_FS_READ_FILE | LL_FS_WRITE_FILE,
+			  handled) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int
+rules_make(const struct blueprint *b, uint32_t *detail)
+{
+	int abi = b->plan->landlock_abi;
+	int row = abi >= (int)ARRAY_LEN(abis) ? (int)ARRAY_LEN(abis) - 1 : abi;
+	struct ll_ruleset attr = {
+		.fs = abis[row].fs,
+		.net = abis[row].net,
+		.scoped = abis[row].scoped,
+	};
+	own_fd int ruleset = -1;
+	/* Older kernels know a shorter struct. */
+	size_t size = abi >= 6 ? sizeof(attr) : abi >= 4 ? 16 : 8;
+
+	if (b->plan->filter & PLAN_FILTER_NETWORK)
+		attr.net = 0;
+	ruleset = sys_landlock_create(&attr, size, 0);
+	if (ruleset < 0)
+		return -1;
+	if (allow_mounts(b, ruleset, attr.fs, detail) < 0 ||
+	    allow_rest(ruleset, attr.fs, detail) < 0)
+		return -1;
+	return take_fd(&ruleset);
+}

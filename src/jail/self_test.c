@@ -1,0 +1,141 @@
+#include "self_test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "filter.h"
+#include "linux_abi.h"
+
+/* A file in the jail's root that no Landlock rule covers. */
+#define SENTINEL "/.sentinel"
+
+static bool
+sentinel_opens(const struct lock_order *order)
+{
+	int fd = open(SENTINEL, O_RDONLY | O_CLOEXEC);
+
+	(void)order;
+	/* Missing means a jail without its own root: as bad as readable. */
+	if (fd < 0)
+		return errno != EACCES;
+	close(fd);
+	return true;
+}
+
+static bool
+host_is_seen(const struct lock_order *order)
+{
+	struct stat st;
+
+	(void)order;
+	return stat("/proc/self", &st) == 0 || stat("/etc/shadow", &st) == 0;
+}
+
+static bool
+socket_opens(const struct lock_order *order)
+{
+	int fd, family = order->filter & FILTER_NETWORK ? AF_NETLINK : AF_INET;
+
+	fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return errno != EPERM && errno != EAFNOSUPPORT;
+	close(fd);
+	return true;
+}
+
+static bool
+exec_is_tried(const struct lock_order *order)
+{
+	char *none[] = { NULL };
+
+	if (order->filter & FILTER_SUBPROCESS)
+		return false;
+	return syscall(SYS_execve, "/.none", none, none) == 0 || errno != EPERM;
+}
+
+static bool
+namespace_is_made(const struct lock_order *order)
+{
+	(void)order;
+	return syscall(SYS_unshare, CLONE_NEWUSER) == 0 || errno != EPERM;
+}
+
+static bool
+limit_is_raised(const struct lock_order *order)
+{
+	struct rlimit none = { 0, 0 };
+
+	(void)order;
+	return syscall(SYS_prlimit64, 0, RLIMIT_CORE, &none, NULL) == 0 ||
+	       errno != EPERM;
+}
+
+static bool
+user_is_wrong(const struct lock_order *order)
+{
+	return getuid() != order->uid || geteuid() != order->uid;
+}
+
+static bool
+rights_remain(const struct lock_order *order)
+{
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct data[2] = { 0 };
+
+	(void)order;
+	/* The filter refuses capget when it is loaded; then the keeper's look
+	   at /proc/PID/status is the proof. */
+	if (syscall(SYS_capget, &head, data) < 0)
+		return errno != EPERM && errno != ENOSYS;
+	return data[0].permitted || data[1].permitted;
+}
+
+static bool
+descriptor_remains(const struct lock_order *order)
+{
+	(void)order;
+	for (int fd = ORDER_CHANNEL_FD + 1; fd < 64; fd++)
+		if (fcntl(fd, F_GETFD) >= 0)
+			return true;
+	return false;
+}
+
+/* Each is a question that must be answered with no. */
+static const struct {
+	bool (*escapes)(const struct lock_order *order);
+	uint32_t unless_skipped;
+} tests[] = {
+	{ user_is_wrong, 0 },
+	{ rights_remain, 0 },
+	{ descriptor_remains, 0 },
+	{ sentinel_opens, ORDER_SKIP_LANDLOCK },
+	{ host_is_seen, ORDER_SKIP_ROOT },
+	{ socket_opens, ORDER_SKIP_SECCOMP },
+	{ exec_is_tried, ORDER_SKIP_SECCOMP },
+	{ namespace_is_made, ORDER_SKIP_SECCOMP },
+	{ limit_is_raised, ORDER_SKIP_SECCOMP },
+};
+
+int
+self_test(const struct lock_order *order, unsigned *which)
+{
+	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
+		if (order->skip & tests[i].unless_skipped)
+			continue;
+		if (tests[i].escapes(order)) {
+			*which = (unsigned)i + 1;
+			errno = EACCES;
+			return -1;
+		}
+	}
+	return 0;
+}

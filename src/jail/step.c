@@ -1,0 +1,153 @@
+#include "step.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const struct step steps[STEP_COUNT] = {
+	[STEP_RESOLVE] = {
+		"resolve host folders", STAGE_KEEPER, CAN_MOUNT,
+		"each path is opened once; what is mounted is that "
+		"descriptor, so a swapped path changes nothing",
+	},
+	[STEP_CLONE] = {
+		"create namespaces", STAGE_KEEPER, CAN_USER_NAMESPACE,
+		"all at once, so that pid 1 is born inside",
+	},
+	[STEP_MAPS] = {
+		"map user and group", STAGE_KEEPER, CAN_ID_MAPS,
+		"pid 1 waits for it: files made before would have no owner",
+	},
+	[STEP_MEMFD_NOEXEC] = {
+		"forbid executing memory files", STAGE_BUILD, CAN_MEMFD_NOEXEC,
+		"only root may write the file, so before uid 0 is left",
+	},
+	[STEP_IDS] = {
+		"take the jail's user", STAGE_BUILD, CAN_ID_MAPS,
+		"before any file is made; started by root this leaves uid 0",
+	},
+	[STEP_PRIVATE_MOUNTS] = {
+		"make mounts private", STAGE_BUILD, CAN_MOUNT,
+		"before the first mount, or it would spread to the host",
+	},
+	[STEP_ROOT] = {
+		"mount the root", STAGE_BUILD, CAN_MOUNT,
+		"an empty tmpfs: nothing is visible unless it is put there",
+	},
+	[STEP_LINKS] = {
+		"make links and files", STAGE_BUILD, CAN_MOUNT,
+		"before mounts that lie behind a link",
+	},
+	[STEP_RUNTIME] = {
+		"mount the runtime and named folders", STAGE_BUILD, CAN_MOUNT,
+		"read-only already: no moment in which they can be written",
+	},
+	[STEP_DEVICES] = {
+		"mount devices", STAGE_BUILD, CAN_MOUNT,
+		"only null, zero, random and urandom",
+	},
+	[STEP_WORKSPACE] = {
+		"mount the workspace", STAGE_BUILD, CAN_MOUNT,
+		"one tmpfs with caps for all that can be written",
+	},
+	[STEP_NO_USER_NAMESPACES] = {
+		"forbid user namespaces inside", STAGE_BUILD,
+		CAN_NO_USER_NAMESPACES_INSIDE,
+		"while /proc of the host is still in sight",
+	},
+	[STEP_PIVOT] = {
+		"leave the host's root", STAGE_BUILD, CAN_PIVOT_ROOT,
+		"after all mounts; chroot alone could be undone",
+	},
+	[STEP_READ_ONLY] = {
+		"make the root read-only", STAGE_BUILD, CAN_MOUNT,
+		"after the last mount point was made in it",
+	},
+	[STEP_HOSTNAME] = {
+		"set the host name", STAGE_BUILD, CAN_USER_NAMESPACE,
+		"needs rights that are dropped next",
+	},
+	[STEP_FORK] = {
+		"start pid 2", STAGE_BUILD, CAN_PID_NAMESPACE,
+		"pid 1 stays behind as the reaper with the lifeline",
+	},
+	[STEP_SESSION] = {
+		"new session, signals reset", STAGE_ENTER, CAN_RLIMITS,
+		"no terminal, no inherited mask or handler",
+	},
+	[STEP_KEYRING] = {
+		"new session keyring", STAGE_ENTER, CAN_RLIMITS,
+		"the filter forbids keyctl later, and the caller's keys would "
+		"stay readable",
+	},
+	[STEP_STDIO] = {
+		"connect standard streams", STAGE_ENTER, CAN_RLIMITS,
+		"fresh pipes; every other descriptor closes at exec",
+	},
+	[STEP_WORKDIR] = {
+		"enter the workspace", STAGE_ENTER, CAN_MOUNT,
+		"after pivot_root, so that no folder of the host is held",
+	},
+	[STEP_LANDLOCK_RULES] = {
+		"prepare Landlock rules", STAGE_ENTER, CAN_LANDLOCK,
+		"paths are opened under the new root; the rules bind later",
+	},
+	[STEP_RLIMITS] = {
+		"set resource limits", STAGE_ENTER, CAN_RLIMITS,
+		"inside the user namespace, or RLIMIT_NPROC would count the "
+		"caller's processes",
+	},
+	[STEP_AFFINITY] = {
+		"choose processors", STAGE_ENTER, CAN_RLIMITS,
+		"the filter forbids changing it later",
+	},
+	[STEP_CAPABILITIES] = {
+		"drop all rights", STAGE_ENTER, CAN_RLIMITS,
+		"after the last step that needs one",
+	},
+	[STEP_NO_NEW_PRIVS] = {
+		"no new privileges", STAGE_ENTER, CAN_SECCOMP,
+		"Landlock and the filter need it, and a setuid file could "
+		"undo them without it",
+	},
+	[STEP_EXEC] = {
+		"execute the interpreter", STAGE_ENTER, CAN_SELF_TEST,
+		"with an empty environment, before the filter forbids exec",
+	},
+	[STEP_ORDER] = {
+		"read the keeper's order", STAGE_LOCK, CAN_SELF_TEST,
+		"fixed size, from the keeper only",
+	},
+	[STEP_CLOSE] = {
+		"close descriptors", STAGE_LOCK, CAN_SELF_TEST,
+		"an open folder would be a way out",
+	},
+	[STEP_LANDLOCK] = {
+		"bind Landlock", STAGE_LOCK, CAN_LANDLOCK,
+		"after exec and mounts, which it forbids",
+	},
+	[STEP_SECCOMP] = {
+		"load the filter", STAGE_LOCK, CAN_SECCOMP,
+		"last: it forbids most of the steps above",
+	},
+	[STEP_SELF_TEST] = {
+		"self-test", STAGE_LOCK, CAN_SELF_TEST,
+		"only an attempt from inside proves the lock",
+	},
+	[STEP_READY] = { "ready", STAGE_LOCK, CAN_SELF_TEST, "" },
+};
+
+int
+step_failed_at(struct remit_error *err, enum step_id step)
+{
+	snprintf(err->where, sizeof(err->where), "%s", steps[step].name);
+	return -1;
+}
+
+enum step_id
+step_of_error(const struct remit_error *err)
+{
+	for (int i = 0; i < STEP_READY; i++)
+		if (!strcmp(steps[i].name, err->where))
+			return (enum step_id)i;
+	return STEP_READY;
+}

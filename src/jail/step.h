@@ -1,0 +1,85 @@
+/*
+ * step: the lock-down, in order. The table is the security argument on one
+ * screen: what happens, where, in which order, and which capability of the
+ * host it proves. Every step must succeed; the first that fails ends the run
+ * with the step's name.
+ */
+#ifndef REMIT_STEP_H
+#define REMIT_STEP_H
+
+#include <stdint.h>
+
+#include "host.h"
+
+enum stage {
+	STAGE_KEEPER, /* in the keeper, before and around the clone */
+	STAGE_BUILD,  /* in pid 1 of the jail */
+	STAGE_ENTER,  /* in pid 2, before the interpreter is executed */
+	STAGE_LOCK,   /* in the interpreter, before any foreign byte */
+};
+
+enum step_id {
+	STEP_RESOLVE,
+	STEP_CLONE,
+	STEP_MAPS,
+	STEP_MEMFD_NOEXEC,
+	STEP_IDS,
+	STEP_PRIVATE_MOUNTS,
+	STEP_ROOT,
+	STEP_LINKS,
+	STEP_RUNTIME,
+	STEP_DEVICES,
+	STEP_WORKSPACE,
+	STEP_NO_USER_NAMESPACES,
+	STEP_PIVOT,
+	STEP_READ_ONLY,
+	STEP_HOSTNAME,
+	STEP_FORK,
+	STEP_SESSION,
+	STEP_KEYRING,
+	STEP_STDIO,
+	STEP_WORKDIR,
+	STEP_LANDLOCK_RULES,
+	STEP_RLIMITS,
+	STEP_AFFINITY,
+	STEP_CAPABILITIES,
+	STEP_NO_NEW_PRIVS,
+	STEP_EXEC,
+	STEP_ORDER,
+	STEP_CLOSE,
+	STEP_LANDLOCK,
+	STEP_SECCOMP,
+	STEP_SELF_TEST,
+	STEP_READY, /* not a step: all of them are done */
+	STEP_COUNT,
+};
+
+struct step {
+	const char *name;
+	enum stage stage;
+	enum capability proves;
+	const char *why_here; /* what must come before or after, and why */
+};
+
+extern const struct step steps[STEP_COUNT];
+
+/* Note in *err at which step it happened; returns -1. */
+int step_failed_at(struct remit_error *err, enum step_id step);
+/* The step that step_failed_at() noted, or STEP_READY if none. */
+enum step_id step_of_error(const struct remit_error *err);
+
+/* What the jail says over its channel: the step that failed, or ready. */
+struct step_report {
+	uint32_t step;
+	int32_t sys_errno;
+	uint32_t detail; /* which item of the step, 0 if it has only one */
+};
+
+/* What pid 1 says when the code has ended. */
+struct exit_report {
+	int32_t wait_status;
+	uint32_t max_rss_kib;
+	uint64_t cpu_us;
+};
+
+#endif

@@ -1,0 +1,287 @@
+#define _GNU_SOURCE
+
+#include "syscall_check.h"
+
+#include "filter.h"
+#include "own.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/prctl.h>
+#include <linux/sched.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#define CHECK(list, other)                                   \
+	{                                                    \
+		.clauses = (list), .count = ARRAY_LEN(list), \
+		.otherwise = (other),                        \
+	}
+
+/* Children. */
+
+/*
+ * pthread_create of glibc and of musl, by the exact value: any subset of
+ * these bits makes something that is not a thread of this process.
+ */
+#define THREAD_FLAGS                                                        \
+	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | \
+	 CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID |               \
+	 CLONE_CHILD_CLEARTID)
+#define THREAD_FLAGS_MUSL (THREAD_FLAGS | CLONE_DETACHED)
+
+/* fork() of glibc and of musl. */
+#define FORK_FLAGS	(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD)
+#define FORK_FLAGS_MUSL SIGCHLD
+
+/*
+ * No namespaces, no child of somebody else, no child out of sight. Only
+ * clone3 knows bits above 31, and CLONE_NEWTIME is none for clone, so
+ * refusing those costs nothing.
+ */
+#define CHILD_FORBIDDEN                                                \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | \
+	 CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWTIME | \
+	 CLONE_PTRACE | CLONE_UNTRACED | CLONE_PARENT |                \
+	 UINT64_C(0xffffffff00000000))
+
+static const struct clause thread[] = {
+	ALLOW_IF(WORD(0, THREAD_FLAGS)),
+	ALLOW_IF(WORD(0, THREAD_FLAGS_MUSL)),
+};
+
+static const struct clause thread_or_fork[] = {
+	ALLOW_IF(WORD(0, THREAD_FLAGS)),
+	ALLOW_IF(WORD(0, THREAD_FLAGS_MUSL)),
+	ALLOW_IF(WORD(0, FORK_FLAGS)),
+	ALLOW_IF(WORD(0, FORK_FLAGS_MUSL)),
+};
+
+static const struct clause any_child[] = {
+	ALLOW_IF(BITS(0, CHILD_FORBIDDEN, 0)),
+};
+
+const struct check check_thread = CHECK(thread, REFUSE(EPERM));
+const struct check check_thread_or_fork = CHECK(thread_or_fork, REFUSE(EPERM));
+const struct check check_any_child = CHECK(any_child, REFUSE(EPERM));
+
+/* AT_EMPTY_PATH would execute a descriptor that no path leads to. */
+static const struct clause execveat_by_path[] = {
+	ALLOW_IF(INT(4, 0)),
+};
+
+const struct check check_execveat = CHECK(execveat_by_path, REFUSE(EPERM));
+
+/* Signals: raise() and abort() need the own pid, nothing else is needed. */
+
+static const struct clause kill_self[] = {
+	ALLOW_IF(INT(0, FILTER_RUN_PID)),
+	ALLOW_IF(INT(0, 0)), /* the own process group */
+};
+
+static const struct clause tgkill_self[] = {
+	ALLOW_IF(INT(0, FILTER_RUN_PID)),
+};
+
+const struct check check_kill_self = CHECK(kill_self, REFUSE(EPERM));
+const struct check check_tgkill_self = CHECK(tgkill_self, REFUSE(EPERM));
+
+/* Memory and the process itself. */
+
+/*
+ * ENOMEM, since allocators try huge pages and go on without them. Huge pages
+ * come from a pool no limit of ours counts, and a growing stack mapping grows
+ * without being asked for.
+ */
+#define MMAP_REFUSED                                                      \
+	REFUSE_IF(ENOMEM, BITS(3, MAP_HUGETLB, MAP_HUGETLB)),             \
+		REFUSE_IF(ENOMEM, BITS(3, MAP_GROWSDOWN, MAP_GROWSDOWN)), \
+		REFUSE_IF(EPERM, BITS(3, MAP_LOCKED, MAP_LOCKED))
+
+#define MAP_SHARED_ANONYMOUS (MAP_SHARED | MAP_ANONYMOUS)
+
+static const struct clause mmap_flags[] = {
+	MMAP_REFUSED,
+};
+
+/* Shared anonymous pages are a file in the kernel, not the process's data. */
+static const struct clause mmap_flags_strict[] = {
+	MMAP_REFUSED,
+	REFUSE_IF(ENOMEM, BITS(3, MAP_SHARED_ANONYMOUS, MAP_SHARED_ANONYMOUS)),
+};
+
+const struct check check_mmap = CHECK(mmap_flags, ALLOW);
+const struct check check_mmap_strict = CHECK(mmap_flags_strict, ALLOW);
+
+/*
+ * The priority-inheritance and requeue operations have a long history of
+ * kernel bugs, and glibc uses none of them unless asked to. ENOSYS is what
+ * glibc expects where they are missing. musl wakes the waiters of a condition
+ * by FUTEX_REQUEUE: to run a musl Python, allow that one.
+ */
+#define FUTEX_DOES(op) \
+	BITS(1, UINT32_MAX & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME), op)
+
+static const struct clause futex_ops[] = {
+	ALLOW_IF(FUTEX_DOES(FUTEX_WAIT)),
+	ALLOW_IF(FUTEX_DOES(FUTEX_WAKE)),
+	ALLOW_IF(FUTEX_DOES(FUTEX_WAIT_BITSET)),
+	ALLOW_IF(FUTEX_DOES(FUTEX_WAKE_BITSET)),
+};
+
+const struct check check_futex = CHECK(futex_ops, REFUSE(ENOSYS));
+
+static const struct clause prctl_options[] = {
+	ALLOW_IF(INT(0, PR_SET_NAME)), /* names of threads */
+	ALLOW_IF(INT(0, PR_GET_NAME)),
+	ALLOW_IF(INT(0, PR_GET_DUMPABLE)),
+	ALLOW_IF(INT(0, PR_GET_TIMERSLACK)),
+	ALLOW_IF(INT(0, PR_SET_VMA)), /* malloc names its memory */
+};
+
+const struct check check_prctl = CHECK(prctl_options, REFUSE(EPERM));
+
+/* asm/prctl.h exists only on x86, and the table is built anywhere. */
+#define ARCH_SET_FS 0x1002
+
+/* Each new program sets its thread pointer; a running one never does. */
+static const struct clause arch_prctl_options[] = {
+	ALLOW_IF(INT(0, ARCH_SET_FS)),
+};
+
+const struct check check_arch_prctl = CHECK(arch_prctl_options, REFUSE(EPERM));
+
+/* Asking is harmless, READ_IMPLIES_EXEC and ADDR_NO_RANDOMIZE are not. */
+static const struct clause personality_query[] = {
+	ALLOW_IF(INT(0, 0xffffffff)),
+};
+
+const struct check check_personality = CHECK(personality_query, REFUSE(EPERM));
+
+/* Limits may be read, by a null pointer for the new ones. */
+static const struct clause prlimit_query[] = {
+	ALLOW_IF(WORD(2, 0)),
+};
+
+const struct check check_prlimit = CHECK(prlimit_query, REFUSE(EPERM));
+
+/* Descriptors. */
+
+/*
+ * Left out with intent: F_SETPIPE_SZ (a megabyte of kernel memory per pipe),
+ * F_SETLEASE and F_NOTIFY (a hold on files of others), F_SETOWN and F_SETSIG
+ * (signals sent by the kernel on our behalf).
+ */
+static const struct clause fcntl_commands[] = {
+	ALLOW_IF(INT(1, F_DUPFD)),	ALLOW_IF(INT(1, F_GETFD)),
+	ALLOW_IF(INT(1, F_SETFD)),	ALLOW_IF(INT(1, F_GETFL)),
+	ALLOW_IF(INT(1, F_SETFL)),	ALLOW_IF(INT(1, F_GETLK)),
+	ALLOW_IF(INT(1, F_SETLK)),	ALLOW_IF(INT(1, F_SETLKW)),
+	ALLOW_IF(INT(1, F_OFD_GETLK)),	ALLOW_IF(INT(1, F_OFD_SETLK)),
+	ALLOW_IF(INT(1, F_OFD_SETLKW)), ALLOW_IF(INT(1, F_DUPFD_CLOEXEC)),
+};
+
+const struct check check_fcntl = CHECK(fcntl_commands, REFUSE(EPERM));
+
+/* ENOTTY is the kernel's own word for "not on this descriptor". */
+static const struct clause ioctl_requests[] = {
+	ALLOW_IF(INT(1, TCGETS)), /* isatty() on every open file */
+	ALLOW_IF(INT(1, TIOCGWINSZ)),
+	ALLOW_IF(INT(1, FIONREAD)),
+	ALLOW_IF(INT(1, FIONBIO)),
+	ALLOW_IF(INT(1, FIOCLEX)), /* set_inheritable() */
+	ALLOW_IF(INT(1, FIONCLEX)),
+};
+
+const struct check check_ioctl = CHECK(ioctl_requests, REFUSE(ENOTTY));
+
+/* Sockets. */
+
+static const struct clause socketpair_unix[] = {
+	ALLOW_IF(INT(0, AF_UNIX)), /* asyncio wakes itself up with one */
+};
+
+const struct check check_socketpair =
+	CHECK(socketpair_unix, REFUSE(EAFNOSUPPORT));
+
+/* send() is sendto() without an address: it reaches the peer, only that. */
+static const struct clause send_connected[] = {
+	ALLOW_IF(WORD(4, 0)),
+};
+
+const struct check check_send_connected = CHECK(send_connected, REFUSE(EPERM));
+
+/*
+ * TCP and UDP, and nothing with a parser behind it. The other families
+ * answer EAFNOSUPPORT, as on a kernel without them: getaddrinfo copes with
+ * netlink being gone. AF_UNIX is a matter of permission, so it says EPERM.
+ */
+#define SOCKET_TYPE(t) \
+	BITS(1, UINT32_MAX & ~(uint32_t)(SOCK_NONBLOCK | SOCK_CLOEXEC), t)
+#define SOCKET(family, type, protocol) \
+	ALLOW_IF(INT(0, family), SOCKET_TYPE(type), INT(2, protocol))
+#define SOCKET_INTERNET                                     \
+	SOCKET(AF_INET, SOCK_STREAM, 0),                    \
+		SOCKET(AF_INET, SOCK_STREAM, IPPROTO_TCP),  \
+		SOCKET(AF_INET, SOCK_DGRAM, 0),             \
+		SOCKET(AF_INET, SOCK_DGRAM, IPPROTO_UDP),   \
+		SOCKET(AF_INET6, SOCK_STREAM, 0),           \
+		SOCKET(AF_INET6, SOCK_STREAM, IPPROTO_TCP), \
+		SOCKET(AF_INET6, SOCK_DGRAM, 0),            \
+		SOCKET(AF_INET6, SOCK_DGRAM, IPPROTO_UDP)
+
+static const struct clause socket_network[] = {
+	SOCKET_INTERNET,
+	REFUSE_IF(EPERM, INT(0, AF_UNIX)),
+};
+
+static const struct clause socket_keeper[] = {
+	ALLOW_IF(INT(0, AF_UNIX)),
+};
+
+static const struct clause socket_keeper_network[] = {
+	ALLOW_IF(INT(0, AF_UNIX)),
+	SOCKET_INTERNET,
+};
+
+const struct check check_socket_network =
+	CHECK(socket_network, REFUSE(EAFNOSUPPORT));
+const struct check check_socket_keeper =
+	CHECK(socket_keeper, REFUSE(EAFNOSUPPORT));
+const struct check check_socket_keeper_network =
+	CHECK(socket_keeper_network, REFUSE(EAFNOSUPPORT));
+
+/*
+ * Left out with intent: TCP_ULP (kernel TLS), TCP_REPAIR, TCP_MD5SIG,
+ * SO_ATTACH_*, UDP_ENCAP, XFRM policies and multicast.
+ */
+#define OPTION(level, name) ALLOW_IF(INT(1, level), INT(2, name))
+
+static const struct clause socket_options[] = {
+	OPTION(SOL_SOCKET, SO_REUSEADDR),
+	OPTION(SOL_SOCKET, SO_BROADCAST),
+	OPTION(SOL_SOCKET, SO_SNDBUF),
+	OPTION(SOL_SOCKET, SO_RCVBUF),
+	OPTION(SOL_SOCKET, SO_KEEPALIVE),
+	OPTION(SOL_SOCKET, SO_LINGER),
+	OPTION(SOL_SOCKET, SO_RCVTIMEO),
+	OPTION(SOL_SOCKET, SO_SNDTIMEO),
+	OPTION(IPPROTO_TCP, TCP_NODELAY),
+	OPTION(IPPROTO_TCP, TCP_KEEPIDLE),
+	OPTION(IPPROTO_TCP, TCP_KEEPINTVL),
+	OPTION(IPPROTO_TCP, TCP_KEEPCNT),
+	OPTION(IPPROTO_TCP, TCP_DEFER_ACCEPT),
+	OPTION(IPPROTO_TCP, TCP_USER_TIMEOUT),
+	OPTION(IPPROTO_IP, IP_TOS),
+	/* glibc's resolver gives up on a name server if these two fail. */
+	OPTION(IPPROTO_IP, IP_RECVERR),
+	OPTION(IPPROTO_IPV6, IPV6_RECVERR),
+	OPTION(IPPROTO_IPV6, IPV6_V6ONLY),
+};
+
+const struct check check_setsockopt = CHECK(socket_options, REFUSE(EPERM));

@@ -1,0 +1,35 @@
+/*
+ * syscall_check: the calls whose arguments decide. One check per rule; the
+ * reasons stand next to the rules in syscall_check.c.
+ */
+#ifndef REMIT_SYSCALL_CHECK_H
+#define REMIT_SYSCALL_CHECK_H
+
+#include "syscall_table.h"
+
+extern const struct check check_thread;
+extern const struct check check_thread_or_fork;
+extern const struct check check_any_child;
+extern const struct check check_execveat;
+extern const struct check check_kill_self;
+extern const struct check check_tgkill_self;
+
+extern const struct check check_mmap;
+extern const struct check check_mmap_strict;
+extern const struct check check_futex;
+extern const struct check check_prctl;
+extern const struct check check_arch_prctl;
+extern const struct check check_personality;
+extern const struct check check_prlimit;
+
+extern const struct check check_fcntl;
+extern const struct check check_ioctl;
+
+extern const struct check check_socketpair;
+extern const struct check check_send_connected;
+extern const struct check check_socket_network;
+extern const struct check check_socket_keeper;
+extern const struct check check_socket_keeper_network;
+extern const struct check check_setsockopt;
+
+#endif

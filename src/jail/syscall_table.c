@@ -1,0 +1,208 @@
+#include "syscall_table.h"
+
+#include "filter.h"
+#include "own.h"
+#include "syscall_check.h"
+
+#include <errno.h>
+
+static const struct call forkable[] = {
+	/* Session branches: a copy of the interpreter, never a new program. */
+	{ "clone", .check = &check_thread_or_fork },
+	{ "fork", .action = ALLOW },
+	CALLS_END,
+};
+
+static const struct call subprocess[] = {
+	{ "clone", .check = &check_any_child },
+	{ "fork", .action = ALLOW },
+	{ "vfork", .action = ALLOW },
+	{ "execve", .action = ALLOW },
+	{ "execveat", .check = &check_execveat },
+
+	/* Shells put their jobs into groups. */
+	{ "setpgid", .action = ALLOW },
+	{ "setsid", .action = ALLOW },
+
+	/* The pid namespace is the border. musl raises by tkill. */
+	{ "kill", .action = ALLOW },
+	{ "tgkill", .action = ALLOW },
+	{ "tkill", .action = ALLOW },
+	CALLS_END,
+};
+
+static const struct call network[] = {
+	{ "socket", .check = &check_socket_network },
+	{ "setsockopt", .check = &check_setsockopt },
+	{ "bind", .action = ALLOW },
+	{ "listen", .action = ALLOW },
+	{ "accept", .action = ALLOW },
+	{ "accept4", .action = ALLOW },
+	{ "connect", .action = ALLOW },
+	{ "sendto", .action = ALLOW },
+	{ "sendmmsg", .action = ALLOW },
+	{ "recvmmsg", .action = ALLOW },
+	CALLS_END,
+};
+
+static const struct call strict_memory[] = {
+	{ "memfd_create", .action = REFUSE(EPERM) },
+	{ "mmap", .check = &check_mmap_strict },
+
+	/*
+	 * A descriptor in flight is counted by no RLIMIT_NOFILE, and the buffer
+	 * behind it by no RLIMIT_AS. Without sendmmsg glibc's resolver works
+	 * only with "options single-request" in resolv.conf.
+	 */
+	{ "sendmsg", .action = REFUSE(EPERM) },
+	{ "sendmmsg", .action = REFUSE(EPERM) },
+	CALLS_END,
+};
+
+/* Pid 1 reaps, watches its lifeline and kills; it opens nothing. */
+static const struct call init[] = {
+	{ "read", .action = ALLOW },
+	{ "write", .action = ALLOW },
+	{ "close", .action = ALLOW },
+	{ "poll", .action = ALLOW },
+	{ "ppoll", .action = ALLOW },
+	{ "wait4", .action = ALLOW },
+	{ "waitid", .action = ALLOW },
+	{ "exit", .action = ALLOW },
+	{ "exit_group", .action = ALLOW },
+	{ "kill", .action = ALLOW },
+	{ "rt_sigaction", .action = ALLOW },
+	{ "rt_sigprocmask", .action = ALLOW },
+	{ "rt_sigreturn", .action = ALLOW },
+	{ "rt_sigtimedwait", .action = ALLOW },
+	{ "getpid", .action = ALLOW },
+	{ "clock_gettime", .action = ALLOW },
+	{ "restart_syscall", .action = ALLOW },
+	{ "sendto", .check = &check_send_connected },
+	{ "sendmsg", .action = ALLOW },
+	{ "recvfrom", .action = ALLOW },
+	{ "recvmsg", .action = ALLOW },
+	{ "signalfd4", .action = ALLOW },
+	{ "getrusage", .action = ALLOW },
+	CALLS_END,
+};
+
+static const struct call keeper[] = {
+	/* Children in namespaces, and programs from descriptors. */
+	{ "clone", .action = ALLOW },
+	{ "clone3", .action = ALLOW },
+	{ "execveat", .action = ALLOW },
+	{ "unshare", .action = ALLOW },
+	{ "setns", .action = ALLOW },
+
+	/* The root of a jail. */
+	{ "mount", .action = ALLOW },
+	{ "umount2", .action = ALLOW },
+	{ "pivot_root", .action = ALLOW },
+	{ "fsopen", .action = ALLOW },
+	{ "fsconfig", .action = ALLOW },
+	{ "fsmount", .action = ALLOW },
+	{ "move_mount", .action = ALLOW },
+	{ "open_tree", .action = ALLOW },
+	{ "mount_setattr", .action = ALLOW },
+	{ "sethostname", .action = ALLOW },
+	{ "setdomainname", .action = ALLOW },
+	{ "chown", .action = ALLOW },
+	{ "fchown", .action = ALLOW },
+	{ "lchown", .action = ALLOW },
+	{ "fchownat", .action = ALLOW },
+
+	/* Lock-down: the filters of code are loaded on top of this one. */
+	{ "prctl", .action = ALLOW },
+	{ "seccomp", .action = ALLOW },
+	{ "landlock_create_ruleset", .action = ALLOW },
+	{ "landlock_add_rule", .action = ALLOW },
+	{ "landlock_restrict_self", .action = ALLOW },
+	{ "capget", .action = ALLOW },
+	{ "capset", .action = ALLOW },
+	{ "setuid", .action = ALLOW },
+	{ "setgid", .action = ALLOW },
+	{ "setreuid", .action = ALLOW },
+	{ "setregid", .action = ALLOW },
+	{ "setresuid", .action = ALLOW },
+	{ "setresgid", .action = ALLOW },
+	{ "setfsuid", .action = ALLOW },
+	{ "setfsgid", .action = ALLOW },
+	{ "setgroups", .action = ALLOW },
+	{ "setrlimit", .action = ALLOW },
+	{ "prlimit64", .action = ALLOW },
+	{ "keyctl", .action = ALLOW },
+	{ "sched_setaffinity", .action = ALLOW },
+	{ "setpriority", .action = ALLOW },
+
+	/* Supervision. */
+	{ "pidfd_open", .action = ALLOW },
+	{ "pidfd_send_signal", .action = ALLOW },
+	{ "signalfd", .action = ALLOW },
+	{ "signalfd4", .action = ALLOW },
+	{ "inotify_init", .action = ALLOW },
+	{ "inotify_init1", .action = ALLOW },
+	{ "inotify_add_watch", .action = ALLOW },
+	{ "inotify_rm_watch", .action = ALLOW },
+	{ "fcntl", .action = ALLOW },
+	{ "ioctl", .action = ALLOW },
+
+	/* Doors, by unix sockets. */
+	{ "socket", .check = &check_socket_keeper },
+	{ "bind", .action = ALLOW },
+	{ "listen", .action = ALLOW },
+	{ "accept", .action = ALLOW },
+	{ "accept4", .action = ALLOW },
+	{ "connect", .action = ALLOW },
+	{ "sendto", .action = ALLOW },
+	{ "setsockopt", .action = ALLOW },
+	CALLS_END,
+};
+
+static const struct call keeper_network[] = {
+	{ "socket", .check = &check_socket_keeper_network },
+	CALLS_END,
+};
+
+const struct layer syscall_layers[] = {
+	{ .calls = syscall_base },
+	{ .calls = forkable, .needs = FILTER_FORKABLE },
+	{ .calls = subprocess, .needs = FILTER_SUBPROCESS },
+	{ .calls = network, .needs = FILTER_NETWORK },
+	{ .calls = strict_memory, .needs = FILTER_STRICT_MEMORY },
+	{ .calls = init, .needs = LAYER_INIT, .from_scratch = true },
+	{ .calls = keeper, .needs = LAYER_KEEPER },
+	{ .calls = keeper_network, .needs = LAYER_KEEPER | FILTER_NETWORK },
+};
+
+const size_t syscall_layer_count = ARRAY_LEN(syscall_layers);
+
+static const unsigned special_properties[] = {
+	[FILTER_INIT] = LAYER_INIT,
+	[FILTER_KEEPER] = LAYER_KEEPER | FILTER_SUBPROCESS,
+	[FILTER_KEEPER_NETWORK] =
+		LAYER_KEEPER | FILTER_SUBPROCESS | FILTER_NETWORK,
+};
+
+unsigned
+syscall_variant_properties(unsigned variant)
+{
+	if (variant < FILTER_INIT)
+		return variant;
+	return special_properties[variant];
+}
+
+const char *const syscall_late_names[] = {
+	[451] = "cachestat",	     [452] = "fchmodat2",
+	[453] = "map_shadow_stack",  [454] = "futex_wake",
+	[455] = "futex_wait",	     [456] = "futex_requeue",
+	[457] = "statmount",	     [458] = "listmount",
+	[459] = "lsm_get_self_attr", [460] = "lsm_set_self_attr",
+	[461] = "lsm_list_modules",  [462] = "mseal",
+	[463] = "setxattrat",	     [464] = "getxattrat",
+	[465] = "listxattrat",	     [466] = "removexattrat",
+	[467] = "open_tree_attr",    [468] = "file_getattr",
+	[469] = "file_setattr",	     [470] = "listns",
+};
+
+const size_t syscall_late_count = ARRAY_LEN(syscall_late_names);

@@ -1,0 +1,139 @@
+/*
+ * syscall_table: which system calls a process may make, as data.
+ *
+ * This is the whole seccomp policy: the rows of every process in
+ * syscall_base.c, what flags change in syscall_table.c, and what arguments
+ * decide in syscall_check.c. It is read by tools/gen_filter.c when Remit is
+ * built, and by nothing at run time.
+ *
+ * Every system call we know has one row in the first layer. A layer is a list
+ * of rows that holds for the variants with its properties; where two layers
+ * name the same call, the later one wins. So what a flag grants is exactly
+ * what its layer says, and can be read in one place:
+ *
+ *	variant                  layers, in this order
+ *	0                        base
+ *	FILTER_FORKABLE          base forkable
+ *	FILTER_SUBPROCESS        base subprocess
+ *	FILTER_NETWORK           base network
+ *	FILTER_STRICT_MEMORY     base strict_memory (last: it only takes away)
+ *	FILTER_INIT              base with every permission removed, then init
+ *	FILTER_KEEPER            base subprocess keeper
+ *	FILTER_KEEPER_NETWORK    base subprocess network keeper keeper_network
+ *
+ * A row answers with its action, or, if it has a check, with what the check
+ * says about the arguments. Answers:
+ *
+ *	ALLOW           the kernel does it
+ *	REFUSE(EPERM)   known, and not for you
+ *	REFUSE(ENOSYS)  "no such call": libraries fall back to what is allowed.
+ *	                Also the answer for any number without a row, so that a
+ *	                new kernel does not widen an old policy
+ *	KILL            nothing but an exploit calls this
+ *
+ * Two things come before all rows: the wrong architecture is killed, and so
+ * are x32 numbers, because both would read these numbers as other calls.
+ *
+ * To allow a call: change its row, say why next to it, run the unit tests,
+ * and renew tests/unit/verdicts.txt (see test_filter.c).
+ */
+#ifndef REMIT_SYSCALL_TABLE_H
+#define REMIT_SYSCALL_TABLE_H
+
+#include <linux/seccomp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ALLOW	    SECCOMP_RET_ALLOW
+#define REFUSE(err) (SECCOMP_RET_ERRNO | (err))
+#define KILL	    SECCOMP_RET_KILL_PROCESS
+
+/*
+ * True if (argument & mask) == value. A register has 64 bits, and the kernel
+ * reads only 32 of them where it declares an int: comparing all 64 there is
+ * how TIOCSTI got past filters (CVE-2019-10063). Use INT for those, WORD for
+ * longs and pointers. A condition left empty is true.
+ */
+struct condition {
+	uint8_t arg;
+	uint64_t mask;
+	uint64_t value;
+};
+
+#define INT(n, v)                                            \
+	{                                                    \
+		.arg = (n), .mask = UINT32_MAX, .value = (v) \
+	}
+#define WORD(n, v)                                           \
+	{                                                    \
+		.arg = (n), .mask = UINT64_MAX, .value = (v) \
+	}
+#define BITS(n, m, v)                                 \
+	{                                             \
+		.arg = (n), .mask = (m), .value = (v) \
+	}
+
+#define CLAUSE_CONDITIONS 3
+
+/* If all conditions hold, this is the action. The first such clause wins. */
+struct clause {
+	struct condition all[CLAUSE_CONDITIONS];
+	uint32_t action;
+};
+
+#define ALLOW_IF(...)                                   \
+	{                                               \
+		.all = { __VA_ARGS__ }, .action = ALLOW \
+	}
+#define REFUSE_IF(err, ...)                                   \
+	{                                                     \
+		.all = { __VA_ARGS__ }, .action = REFUSE(err) \
+	}
+
+struct check {
+	const struct clause *clauses;
+	size_t count;
+	uint32_t otherwise;
+};
+
+struct call {
+	const char *name;
+	uint32_t action;
+	const struct check *check; /* if set, asked instead of action */
+};
+
+/* Properties of the special variants, next to the bits of filter_flag. */
+enum layer_property {
+	LAYER_INIT = 16,
+	LAYER_KEEPER = 32,
+};
+
+struct layer {
+	const struct call *calls; /* up to CALLS_END */
+	unsigned needs;		  /* the variants that have all of these */
+	bool from_scratch;	  /* what was allowed so far becomes EPERM */
+};
+
+#define CALLS_END            \
+	{                    \
+		.name = NULL \
+	}
+
+/* The first layer. A name that has no row in it is a mistake. */
+extern const struct call syscall_base[];
+
+extern const struct layer syscall_layers[];
+extern const size_t syscall_layer_count;
+
+/* The properties of a variant of filter.h. */
+unsigned syscall_variant_properties(unsigned variant);
+
+/*
+ * By number, the calls that libseccomp 2.5.4 may not know. Since 424 a new
+ * call has the same number on every architecture.
+ */
+extern const char *const syscall_late_names[];
+extern const size_t syscall_late_count;
+
+#endif

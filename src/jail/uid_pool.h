@@ -1,0 +1,30 @@
+/*
+ * uid_pool: host user ids for jails started by root, each used by one jail at
+ * a time. The ids are locks on bytes of one file, so that a keeper that dies
+ * gives them back.
+ */
+#ifndef REMIT_UID_POOL_H
+#define REMIT_UID_POOL_H
+
+#include <stdint.h>
+
+#include "error.h"
+
+/* No account has an id from here on; REMIT_UID_BASE changes it. */
+#define UID_POOL_BASE 1879048192u /* 0x70000000 */
+#define UID_POOL_SIZE 65536u
+
+struct uid_lease {
+	int fd; /* -1: none */
+	uint32_t uid;
+};
+
+#define UID_LEASE_INIT   \
+	{                \
+		.fd = -1 \
+	}
+
+int uid_lease_take(struct uid_lease *out, struct remit_error *err) must_check;
+void uid_lease_free(struct uid_lease *l);
+
+#endif

@@ -1,0 +1,86 @@
+#include "claim.h"
+
+#include <string.h>
+
+#include "number.h"
+#include "record.h"
+#include "text.h"
+
+void
+claim_free(struct claim *c)
+{
+	json_decref(c->error);
+	*c = (struct claim){ 0 };
+}
+
+static void
+set_error(json_t *error, const struct record *r)
+{
+	uint64_t line;
+
+	if (!strcmp(r->key, "line")) {
+		if (number_parse(&line, r->value) == 0 && line <= INT32_MAX)
+			json_object_set_new(error, "line",
+					    json_integer((json_int_t)line));
+	} else if (!strcmp(r->key, "name") || !strcmp(r->key, "value") ||
+		   !strcmp(r->key, "traceback")) {
+		json_object_set_new(error, r->key,
+				    text_to_json(r->value, strlen(r->value)));
+	}
+}
+
+/* All known keys, whatever came: a reader need not ask whether one is there. */
+static json_t *
+parse_error(const char *payload, size_t len)
+{
+	json_t *error = json_pack("{s:s, s:s, s:s, s:n}", "name", "", "value",
+				  "", "traceback", "", "line");
+	struct record r;
+	size_t at = 0;
+
+	while (record_next(payload, len, &at, &r))
+		set_error(error, &r);
+	return error;
+}
+
+int
+claim_parse_checked(struct claim *c, const char *payload, size_t len,
+		    struct remit_error *err)
+{
+	if (record_check(payload, len, err) < 0)
+		return -1;
+	if (!len)
+		return 0;
+	claim_free(c);
+	c->kind = CLAIM_REJECTED;
+	c->error = parse_error(payload, len);
+	return 0;
+}
+
+int
+claim_parse_ended(struct claim *c, const char *payload, size_t len,
+		  struct remit_error *err)
+{
+	static const struct {
+		const char *word;
+		enum claim_kind kind;
+	} kinds[] = {
+		{ "ok", CLAIM_OK },
+		{ "error", CLAIM_ERROR },
+		{ "exit", CLAIM_EXIT },
+	};
+	struct record r;
+	size_t at = 0;
+
+	if (record_check(payload, len, err) < 0)
+		return -1;
+	claim_free(c);
+	while (record_next(payload, len, &at, &r))
+		for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+			if (!strcmp(r.key, "kind") &&
+			    !strcmp(r.value, kinds[i].word))
+				c->kind = kinds[i].kind;
+	if (c->kind == CLAIM_ERROR)
+		c->error = parse_error(payload, len);
+	return 0;
+}

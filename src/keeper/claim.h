@@ -1,0 +1,33 @@
+/*
+ * claim: what the process in the jail says about itself. Bounded, marked as
+ * reported, and never in place of a fact of the kernel.
+ */
+#ifndef REMIT_CLAIM_H
+#define REMIT_CLAIM_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "error.h"
+
+enum claim_kind {
+	CLAIM_NONE,
+	CLAIM_OK,
+	CLAIM_ERROR,
+	CLAIM_EXIT,
+	CLAIM_REJECTED,
+};
+
+struct claim {
+	enum claim_kind kind;
+	json_t *error; /* {name, value, traceback, line}, or NULL */
+};
+
+/* From the records of a "checked" or "ended" frame. */
+int claim_parse_checked(struct claim *c, const char *payload, size_t len,
+			struct remit_error *err) must_check;
+int claim_parse_ended(struct claim *c, const char *payload, size_t len,
+		      struct remit_error *err) must_check;
+void claim_free(struct claim *c);
+
+#endif

@@ -1,0 +1,76 @@
+#include "feed.h"
+
+#include <fcntl.h>
+
+int
+feed_open(struct feed *f, int *reader, struct remit_error *err)
+{
+	int pair[2];
+
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "pipe for stdin");
+	*reader = pair[0];
+	f->fd = pair[1];
+	if (fcntl(f->fd, F_SETFL, O_NONBLOCK) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "fcntl");
+	return 0;
+}
+
+int
+feed_add(struct feed *f, const char *bytes, size_t len, uint64_t max,
+	 struct remit_error *err)
+{
+	if (f->total_bytes + len > max)
+		return fail(err, REMIT_E_INPUT,
+			    "standard input is longer than stdin_bytes allows "
+			    "(%llu bytes)",
+			    (unsigned long long)max);
+	if (buf_add(&f->waiting, bytes, len) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "stdin");
+	f->total_bytes += len;
+	return 0;
+}
+
+void
+feed_flush(struct feed *f)
+{
+	size_t sent = 0;
+
+	while (f->fd >= 0 && sent < f->waiting.len) {
+		ssize_t n = write(f->fd, f->waiting.data + sent,
+				  f->waiting.len - sent);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			break;
+		if (n < 0) {
+			/* The program closed its end: as with any pipe, that
+			   is its own affair. */
+			own_fd_close(&f->fd);
+			f->fd = -1;
+			buf_free(&f->waiting);
+			return;
+		}
+		sent += (size_t)n;
+	}
+	buf_drop(&f->waiting, sent);
+	if (f->ended && !f->waiting.len && f->fd >= 0) {
+		own_fd_close(&f->fd);
+		f->fd = -1;
+	}
+}
+
+bool
+feed_wants_write(const struct feed *f)
+{
+	return f->fd >= 0 && f->waiting.len > 0;
+}
+
+void
+feed_free(struct feed *f)
+{
+	own_fd_close(&f->fd);
+	f->fd = -1;
+	buf_free(&f->waiting);
+}

@@ -1,0 +1,37 @@
+/*
+ * feed: a program's standard input. Takes bytes as they come from the door and
+ * writes them into a pipe as fast as the program reads.
+ */
+#ifndef REMIT_FEED_H
+#define REMIT_FEED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "buf.h"
+#include "error.h"
+
+struct feed {
+	int fd;	    /* the pipe's end, -1 once it is closed */
+	bool ended; /* no more will come from the door */
+	uint64_t total_bytes;
+	struct buf waiting;
+};
+
+#define FEED_INIT                                              \
+	{                                                      \
+		.fd = -1, .waiting = BUF_INIT((size_t)1 << 30) \
+	}
+
+/* Opens the pipe; *reader is for the program. */
+int feed_open(struct feed *f, int *reader, struct remit_error *err) must_check;
+/* Refuses what is longer than `max` in all. */
+int feed_add(struct feed *f, const char *bytes, size_t len, uint64_t max,
+	     struct remit_error *err) must_check;
+/* Write what the pipe takes; closes it at the end of input, or when nobody
+   reads it any more. */
+void feed_flush(struct feed *f);
+bool feed_wants_write(const struct feed *f);
+void feed_free(struct feed *f);
+
+#endif

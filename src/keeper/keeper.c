@@ -1,0 +1,340 @@
+#include "keeper.h"
+
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "discover.h"
+#include "filter.h"
+#include "ground.h"
+#include "linux_abi.h"
+#include "probe.h"
+#include "session.h"
+
+/* ---- the queue ---- */
+
+static void
+start_waiting(struct keeper *k)
+{
+	while (k->queue_count && k->running < KEEPER_RUNNING_MAX) {
+		struct session *s = k->queue[k->queue_head];
+
+		k->queue_head = (k->queue_head + 1) % KEEPER_WAITING_MAX;
+		k->queue_count--;
+		if (!s)
+			continue; /* it left while it waited */
+		k->running++;
+		session_begin(s);
+	}
+}
+
+void
+keeper_enqueue(struct keeper *k, struct session *s)
+{
+	size_t at = (k->queue_head + k->queue_count) % KEEPER_WAITING_MAX;
+
+	if (k->queue_count == KEEPER_WAITING_MAX) {
+		session_refuse_busy(s, k->queue_count);
+		return;
+	}
+	k->queue[at] = s;
+	k->queue_count++;
+	start_waiting(k);
+}
+
+static void
+leave_queue(struct keeper *k, struct session *s)
+{
+	for (size_t i = 0; i < k->queue_count; i++) {
+		size_t at = (k->queue_head + i) % KEEPER_WAITING_MAX;
+
+		if (k->queue[at] == s)
+			k->queue[at] = NULL;
+	}
+}
+
+void
+keeper_remove(struct keeper *k, struct session *s)
+{
+	struct session **at = &k->sessions;
+
+	while (*at && *at != s)
+		at = &(*at)->next;
+	if (!*at)
+		return; /* it is gone already */
+	*at = s->next;
+	if (s->was_begun)
+		k->running--;
+	else
+		leave_queue(k, s);
+	s->next = k->dead;
+	k->dead = s;
+}
+
+/* Sessions are freed here and nowhere else, so that a handler may remove the
+   session it works for. */
+static void
+after_event(void *owner)
+{
+	struct keeper *k = owner;
+
+	while (k->dead) {
+		struct session *s = k->dead;
+
+		k->dead = s->next;
+		session_free(s);
+	}
+	start_waiting(k);
+}
+
+/* ---- doors ---- */
+
+static void
+add_door(struct keeper *k, int fd)
+{
+	struct session *s = session_new(k, fd);
+
+	if (!s)
+		return; /* no memory: the door sees the end */
+	s->next = k->sessions;
+	k->sessions = s;
+}
+
+static void
+on_control(void *owner, uint32_t events)
+{
+	struct keeper *k = owner;
+	char byte, control[CMSG_SPACE(sizeof(int))];
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *c;
+	ssize_t n;
+	int fd;
+
+	(void)events;
+	n = recvmsg(k->control, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		k->loop.stop = true; /* our caller is gone, and so are we */
+		return;
+	}
+	c = CMSG_FIRSTHDR(&msg);
+	if (!c || c->cmsg_type != SCM_RIGHTS)
+		return;
+	memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	add_door(k, fd);
+}
+
+static void
+on_listen(void *owner, uint32_t events)
+{
+	struct keeper *k = owner;
+	int fd = accept4(k->listen, NULL, NULL, SOCK_CLOEXEC);
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	(void)events;
+	if (fd < 0)
+		return;
+	/* The socket's mode says the same; both must hold. */
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 ||
+	    peer.uid != geteuid()) {
+		close(fd);
+		return;
+	}
+	add_door(k, fd);
+}
+
+static int
+open_listener(struct keeper *k, const char *path, struct remit_error *err)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	mode_t old;
+	int bound;
+
+	if (strlen(path) >= sizeof(addr.sun_path))
+		return fail(err, REMIT_E_INPUT, "%s: longer than %zu bytes",
+			    path, sizeof(addr.sun_path) - 1);
+	memcpy(addr.sun_path, path, strlen(path));
+	k->listen = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (k->listen < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "socket");
+	/* Something that answers is another keeper; the rest is a leftover. */
+	if (connect(k->listen, (void *)&addr, sizeof(addr)) == 0)
+		return fail(err, REMIT_E_BUSY, "a keeper listens at %s already",
+			    path);
+	unlink(path);
+	old = umask(0177);
+	bound = bind(k->listen, (void *)&addr, sizeof(addr));
+	umask(old);
+	if (bound < 0 || listen(k->listen, 1024) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "listen at %s", path);
+	return loop_add(&k->loop, &k->on_listen, k->listen, EPOLLIN, on_listen,
+			k, err);
+}
+
+/* ---- what jails need ---- */
+
+/*
+ * No network and no exotic calls for the keeper either. What it starts
+ * inherits this filter, so a keeper that serves a policy with network access
+ * (only a private one may) keeps sockets.
+ */
+static int
+filter_self(struct keeper *k, bool network, struct remit_error *err)
+{
+	const struct filter *f =
+		filter_native(network ? FILTER_KEEPER_NETWORK : FILTER_KEEPER);
+	struct sock_fprog prog = {
+		.len = f->len,
+		.filter = (struct sock_filter *)f->insns,
+	};
+
+	if (k->filtered)
+		return 0;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0)
+		return fail_sys(err, REMIT_E_KERNEL,
+				"load the keeper's filter");
+	k->filtered = true;
+	return 0;
+}
+
+static int
+prepare_ground(struct keeper *k, const struct policy *p,
+	       struct remit_error *err)
+{
+	if (k->listen >= 0 && p->network_access)
+		return fail_refused(err, "network_access",
+				    "Run it with a private keeper (unset "
+				    "REMIT_KEEPER).",
+				    "a shared keeper has no network");
+	if (k->has_ground)
+		return 0;
+	cgroup_home_clean();
+	cgroup_home_make(&k->cgroups);
+	if (ground_enter(err) < 0)
+		return -1;
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	k->has_ground = true;
+	return filter_self(k, p->network_access, err);
+}
+
+int
+keeper_prepare(struct keeper *k, struct session *s, struct remit_error *err)
+{
+	if (!k->runtime_dir && discover_runtime_dir(&k->runtime_dir, err) < 0)
+		return -1;
+	k->site.runtime_dir = k->runtime_dir;
+	if (!k->has_host) {
+		if (probe_host_cached(&k->host, k->runtime_dir, err) < 0)
+			return -1;
+		k->has_host = true;
+	}
+	if (!tiers[s->policy.tier].built)
+		return 0; /* the plan refuses it by name */
+	if (discover_interpreter(&s->interpreter, s->policy.python,
+				 k->runtime_dir, err) < 0)
+		return -1;
+	if (!tiers[s->policy.tier].jailed)
+		return 0;
+	return prepare_ground(k, &s->policy, err);
+}
+
+/* ---- the process ---- */
+
+static void
+raise_descriptors(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l) == 0) {
+		l.rlim_cur = l.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &l);
+	}
+}
+
+static int
+open_keeper(struct keeper *k, const struct keeper_options *opt,
+	    struct remit_error *err)
+{
+	if (loop_open(&k->loop, err) < 0)
+		return -1;
+	k->loop.after = after_event;
+	k->loop.after_owner = k;
+	k->site.cgroups = &k->cgroups;
+	for (int c = 0; c < CGROUP_CONTROLLERS; c++)
+		k->cgroups.at[c].fd = -1;
+	k->control = opt->control_fd;
+	k->listen = -1;
+	if (k->control >= 0 && loop_add(&k->loop, &k->on_control, k->control,
+					EPOLLIN, on_control, k, err) < 0)
+		return -1;
+	if (opt->listen_path && open_listener(k, opt->listen_path, err) < 0)
+		return -1;
+	return 0;
+}
+
+static void
+close_keeper(struct keeper *k)
+{
+	while (k->sessions)
+		keeper_remove(k, k->sessions);
+	while (k->dead) {
+		struct session *s = k->dead;
+
+		k->dead = s->next;
+		session_free(s);
+	}
+	cgroup_home_free(&k->cgroups);
+	own_fd_close(&k->control);
+	own_fd_close(&k->listen);
+	loop_free(&k->loop);
+	free(k->runtime_dir);
+}
+
+static struct keeper *stopping;
+
+static void
+on_term(int signal)
+{
+	(void)signal;
+	stopping->loop.stop = true;
+}
+
+int
+keeper_main(const struct keeper_options *opt, struct remit_error *err)
+{
+	struct sigaction term = { .sa_handler = on_term };
+	struct keeper *k = calloc(1, sizeof(*k));
+	int failed;
+
+	if (!k)
+		return fail_sys(err, REMIT_E_MEMORY, "keeper");
+	raise_descriptors();
+	signal(SIGPIPE, SIG_IGN);
+	stopping = k;
+	sigaction(SIGTERM, &term, NULL);
+	sigaction(SIGINT, &term, NULL);
+	failed = open_keeper(k, opt, err);
+	if (!failed)
+		failed = loop_run(&k->loop, err);
+	if (opt->listen_path && !failed)
+		unlink(opt->listen_path);
+	close_keeper(k);
+	free(k);
+	return failed;
+}

@@ -1,0 +1,76 @@
+#include "task.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "blueprint.h"
+#include "record.h"
+
+extern char **environ;
+
+/* What code finds in its environment unless the policy says otherwise; README
+   and docs/inside.md list it. */
+static const char *const base_environment[] = {
+	"HOME=" JAIL_WORKSPACE,
+	"TMPDIR=/tmp",
+	"LANG=C.UTF-8",
+	"TZ=UTC",
+	"USER=" JAIL_USER,
+	"LOGNAME=" JAIL_USER,
+	"PATH=/usr/local/bin:/usr/bin:/bin",
+	"MPLBACKEND=Agg",
+};
+
+static int
+add_list(struct buf *out, const char *key, const struct list *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (record_add(out, key, l->items[i]) < 0)
+			return -1;
+	return 0;
+}
+
+static int
+add_environment(struct buf *out, const struct plan *plan)
+{
+	bool all = plan->policy->env_var_access ||
+		   !plan_keeps(plan, MECH(EMPTY_ENVIRONMENT));
+
+	for (char **e = environ; all && *e; e++)
+		if (record_add(out, "env", *e) < 0)
+			return -1;
+	for (size_t i = 0; i < ARRAY_LEN(base_environment); i++)
+		if (record_add(out, "env", base_environment[i]) < 0)
+			return -1;
+	if (plan->interpreter->font_cache &&
+	    record_add(out, "env", "MPLCONFIGDIR=/tmp/.matplotlib") < 0)
+		return -1;
+	return add_list(out, "env", &plan->policy->env);
+}
+
+int
+task_write(struct buf *out, const struct plan *plan, const struct task_job *job,
+	   struct remit_error *err)
+{
+	const struct interpreter *in = plan->interpreter;
+	const struct policy *p = plan->policy;
+	bool checks = plan_keeps(plan, MECH(VALIDATOR));
+	char number[24];
+
+	snprintf(number, sizeof(number), "%zu", job->code_len);
+	if (record_add(out, "name", job->name) < 0 ||
+	    record_add(out, "code_bytes", number) < 0 ||
+	    record_add(out, "tier", tiers[plan->tier].name) < 0 ||
+	    record_add(out, "prefix", in->prefix) < 0 ||
+	    record_add(out, "exec_prefix", in->exec_prefix) < 0 ||
+	    record_add(out, "executable", in->executable) < 0 ||
+	    add_list(out, "argv", job->argv) < 0 ||
+	    add_list(out, "path", &in->sys_path) < 0 ||
+	    add_list(out, "pth", &in->import_lines) < 0 ||
+	    add_environment(out, plan) < 0 ||
+	    (checks && add_list(out, "allow", &p->allowed_imports) < 0) ||
+	    (checks && add_list(out, "block", &p->blocked_imports) < 0))
+		return fail_sys(err, REMIT_E_INPUT,
+				"environment and arguments are too large");
+	return 0;
+}

@@ -1,0 +1,79 @@
+#include "verdict.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+/* What the kernel did to the code, or what the keeper did by the kernel's
+   clocks and counters. STATUS_COUNT: neither ended it. */
+static enum status
+forced(const struct facts *f, bool killed)
+{
+	/* The kernel's kill for memory looks like any SIGKILL, and the
+	   deadline may pass while it works: ask the group first. */
+	if (f->oom_kills && (killed || f->init_died))
+		return STATUS_MEMORY_LIMIT;
+	if (f->over_ceiling)
+		return STATUS_OUTPUT_LIMIT;
+	if (f->over_cpu)
+		return STATUS_CPU_LIMIT;
+	if (killed && !f->timed_out && f->cpu_limit_ms &&
+	    f->cpu_us / 1000 >= f->cpu_limit_ms)
+		return STATUS_CPU_LIMIT;
+	if (f->timed_out)
+		return STATUS_TIMEOUT;
+	return STATUS_COUNT;
+}
+
+static void
+by_exit(struct verdict *v, const struct facts *f, const struct claim *c)
+{
+	v->has_exit_code = true;
+	v->exit_code = WEXITSTATUS(f->wait_status);
+	v->status_is_claim = true;
+	if (c->kind == CLAIM_OK && v->exit_code == 0)
+		v->status = STATUS_OK;
+	else if (c->kind == CLAIM_ERROR && v->exit_code == 1)
+		v->status = STATUS_ERROR;
+	else
+		v->status = STATUS_EXIT;
+	if (f->interrupted && v->status != STATUS_OK) {
+		v->status = STATUS_INTERRUPTED;
+		v->status_is_claim = false;
+	}
+}
+
+void
+verdict_reach(struct verdict *v, const struct facts *f, const struct claim *c)
+{
+	bool signaled = f->has_wait_status && WIFSIGNALED(f->wait_status);
+	enum status s;
+
+	*v = (struct verdict){ .status = STATUS_KILLED };
+	if (signaled)
+		v->signal = WTERMSIG(f->wait_status);
+	else if (!f->has_wait_status)
+		v->signal = SIGKILL;
+	if (c->kind == CLAIM_REJECTED) {
+		*v = (struct verdict){ .status = STATUS_REJECTED,
+				       .status_is_claim = true };
+		return;
+	}
+	s = forced(f, signaled || !f->has_wait_status);
+	if (s != STATUS_COUNT) {
+		v->status = s;
+		if (f->has_wait_status && !signaled) {
+			v->has_exit_code = true;
+			v->exit_code = WEXITSTATUS(f->wait_status);
+		}
+		return;
+	}
+	if (f->checked_only) {
+		*v = (struct verdict){ .status = STATUS_OK,
+				       .status_is_claim = true };
+		return;
+	}
+	if (f->has_wait_status && !signaled)
+		by_exit(v, f, c);
+	else if (f->interrupted)
+		v->status = STATUS_INTERRUPTED;
+}

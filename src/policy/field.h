@@ -1,0 +1,121 @@
+/*
+ * field: the one table of policy fields. From it come the JSON reader, the
+ * command line flags, --help, the man page section, the matrix and the plan's
+ * list of promises.
+ */
+#ifndef REMIT_FIELD_H
+#define REMIT_FIELD_H
+
+#include <stddef.h>
+
+#include "mechanism.h"
+#include "policy.h"
+
+enum field_type {
+	FIELD_BOOL,   /* bool */
+	FIELD_BYTES,  /* uint64_t; "512M", 536870912 */
+	FIELD_TIME,   /* uint64_t of ms; "1.5s", "200ms", 30 (seconds) */
+	FIELD_COUNT,  /* uint64_t */
+	FIELD_CHOICE, /* uint64_t index into `choices` */
+	FIELD_TEXT,   /* char *; a name, or an absolute path */
+	FIELD_LIST,   /* struct list; the flag may be repeated */
+	FIELD_PATHS,  /* struct list of absolute paths */
+	FIELD_MOUNTS, /* struct mount_list; HOST:JAIL[:MODE] */
+	FIELD_ENV,    /* struct list of NAME=VALUE; JSON object */
+};
+
+enum field_id {
+	F_TIER,
+	F_PYTHON,
+	F_FILESYSTEM_READ_ROOTS,
+	F_FILESYSTEM_WRITE_ROOTS,
+	F_MOUNTS,
+	F_NETWORK_ACCESS,
+	F_NETWORK_ALLOW,
+	F_PACKAGE_INSTALLATION,
+	F_PACKAGES,
+	F_SUBPROCESS_EXECUTION,
+	F_ENV_VAR_ACCESS,
+	F_ENV,
+	F_TIMEOUT,
+	F_CPU_SECONDS,
+	F_CPU_FALLBACK,
+	F_CPUS,
+	F_MEMORY_BYTES,
+	F_MEMORY_FALLBACK,
+	F_PROCESSES,
+	F_DISK_BYTES,
+	F_FILES,
+	F_FILE_BYTES,
+	F_OPEN_FILES,
+	F_STDOUT_MAX_BYTES,
+	F_STDERR_MAX_BYTES,
+	F_OUTPUT_CEILING,
+	F_CODE_BYTES,
+	F_STDIN_BYTES,
+	F_INPUT_BYTES,
+	F_VALUE_BYTES,
+	F_ARTIFACT_EXPORT_PATHS,
+	F_ALLOWED_IMPORTS,
+	F_BLOCKED_IMPORTS,
+	F_ALLOWED_BUILTINS,
+	F_BLOCKED_BUILTINS,
+	F_ALLOWED_OS_ATTRS,
+	F_TOOLS,
+	F_TOOL_CALLS,
+	F_TOOL_WAIT,
+	F_SESSION_IDLE,
+	F_BRANCHES,
+	F_PRELOAD,
+	FIELD_TOTAL,
+};
+
+struct field {
+	const char *name;	/* in JSON and results */
+	const char *short_name; /* --short_name, Python keyword */
+	const char *alias;	/* a second flag, or NULL */
+	enum field_type type;
+	size_t offset;		    /* in struct policy */
+	uint64_t min, max;	    /* of numbers, inclusive */
+	const char *const *choices; /* FIELD_CHOICE: NULL-terminated */
+	bool may_be_unlimited;	    /* the word "unlimited" is accepted */
+	bool setting; /* chooses how, promises nothing: no row in results */
+	bool built;   /* false: any value but the default is refused */
+	const char *fallback;	   /* default, as a flag's text ("" is empty) */
+	const char *value_name;	   /* in --help: "SIZE", "DIR", ... */
+	const char *sentence;	   /* one sentence for --help and man page */
+	uint64_t kept[TIER_COUNT]; /* MECH() bits that may keep it, by tier */
+};
+
+extern const struct field fields[FIELD_TOTAL];
+
+/* By name, short name or alias, '-' being the same as '_'; NULL if there is
+   none. JSON takes only the exact name. */
+const struct field *field_find(const char *name);
+/* The known name most like a wrong one, or NULL if none is near. */
+const char *field_nearest(const char *name);
+
+/*
+ * Set a field from a flag's text. For lists this adds one entry, for env it
+ * replaces a variable of the same name. Relative paths start at the current
+ * directory. Messages start with the flag: "--memory: ...".
+ */
+int field_set_text(struct policy *p, const struct field *f, const char *text,
+		   struct remit_error *err) must_check;
+/*
+ * Set a field from a JSON value. For lists this replaces the list. Messages
+ * start with the place: "memory_bytes: ...", "mounts[1].mode: ...".
+ */
+int field_set_json(struct policy *p, const struct field *f, json_t *value,
+		   struct remit_error *err) must_check;
+/* The value as JSON (limits as numbers in the field's JSON unit). */
+json_t *field_to_json(const struct policy *p, const struct field *f);
+/* The value for people: "512 MiB", "1.5 s", "off", "2 entries", "none". */
+void field_show(const struct policy *p, const struct field *f, char *out,
+		size_t size);
+/* True if the value is the default of the table. */
+bool field_is_default(const struct policy *p, const struct field *f);
+
+#define FIELD_PTR(p, f, type) ((type *)((char *)(p) + (f)->offset))
+
+#endif

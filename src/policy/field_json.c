@@ -1,0 +1,169 @@
+#include "field.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "field_check.h"
+#include "field_mounts.h"
+#include "json_value.h"
+#include "path_rule.h"
+#include "quote.h"
+
+typedef int set_json_fn(struct policy *p, const struct field *f, json_t *value,
+			struct remit_error *err);
+
+static int
+set_bool(struct policy *p, const struct field *f, json_t *value,
+	 struct remit_error *err)
+{
+	if (!json_is_boolean(value))
+		return json_value_wrong_type(value, "true or false", f->name,
+					     err);
+	*FIELD_PTR(p, f, bool) = json_is_true(value);
+	return 0;
+}
+
+static int
+set_number(struct policy *p, const struct field *f, json_t *value,
+	   struct remit_error *err)
+{
+	char room[JSON_VALUE_NUMBER_SIZE];
+	const char *text;
+
+	if (json_value_number(f, value, &text, room, f->name, err) < 0)
+		return -1;
+	return field_check_number(f, text, FIELD_PTR(p, f, uint64_t), f->name,
+				  err);
+}
+
+static int
+set_choice(struct policy *p, const struct field *f, json_t *value,
+	   struct remit_error *err)
+{
+	const char *text;
+
+	if (json_value_string(value, &text, f->name, err) < 0)
+		return -1;
+	return field_check_choice(f, text, FIELD_PTR(p, f, uint64_t), f->name,
+				  err);
+}
+
+static int
+set_text(struct policy *p, const struct field *f, json_t *value,
+	 struct remit_error *err)
+{
+	char **to = FIELD_PTR(p, f, char *);
+	char path[PATH_RULE_SIZE];
+	const char *text;
+	char *copy;
+
+	if (json_value_string(value, &text, f->name, err) < 0 ||
+	    field_check_text(text, f->name, err) < 0)
+		return -1;
+	if (strchr(text, '/')) {
+		if (path_rule_host(text, path, f->name, err) < 0)
+			return -1;
+		text = path;
+	}
+	copy = strdup(text);
+	if (!copy)
+		return field_no_memory(f->name, err);
+	free(*to);
+	*to = copy;
+	return 0;
+}
+
+static int
+read_entry(const struct field *f, const json_t *value, struct list *out,
+	   const char *place, struct remit_error *err)
+{
+	char path[PATH_RULE_SIZE];
+	const char *text;
+
+	if (json_value_string(value, &text, place, err) < 0)
+		return -1;
+	if (f->type == FIELD_PATHS) {
+		if (path_rule_jail(text, path, place, err) < 0)
+			return -1;
+		text = path;
+	}
+	if (field_check_text(text, place, err) < 0)
+		return -1;
+	return list_add(out, text) < 0 ? field_no_memory(place, err) : 0;
+}
+
+static void
+replace_list(struct list *to, struct list *from)
+{
+	list_free(to);
+	*to = *from;
+	*from = (struct list){ 0 };
+}
+
+static int
+set_list(struct policy *p, const struct field *f, json_t *value,
+	 struct remit_error *err)
+{
+	own(list) struct list fresh = { 0 };
+	char place[FIELD_PLACE_SIZE];
+	json_t *entry;
+	size_t i;
+
+	if (json_value_array(f, value, err) < 0)
+		return -1;
+	json_array_foreach(value, i, entry)
+	{
+		json_value_place(place, f, i, "");
+		if (read_entry(f, entry, &fresh, place, err) < 0)
+			return -1;
+	}
+	replace_list(FIELD_PTR(p, f, struct list), &fresh);
+	return 0;
+}
+
+static int
+set_env(struct policy *p, const struct field *f, json_t *value,
+	struct remit_error *err)
+{
+	own(list) struct list fresh = { 0 };
+	char place[FIELD_PLACE_SIZE];
+	char shown[QUOTE_SIZE];
+	const char *name, *text;
+	json_t *entry;
+
+	if (!json_is_object(value))
+		return json_value_wrong_type(value, "an object of strings",
+					     f->name, err);
+	json_object_foreach(value, name, entry)
+	{
+		snprintf(place, sizeof(place), "%s[%s]", f->name,
+			 quote(shown, name));
+		if (field_check_env_name(name, strlen(name), place, err) < 0 ||
+		    json_value_string(entry, &text, place, err) < 0 ||
+		    field_put_env(&fresh, name, strlen(name), text, place,
+				  err) < 0)
+			return -1;
+	}
+	replace_list(FIELD_PTR(p, f, struct list), &fresh);
+	return 0;
+}
+
+static set_json_fn *const setters[] = {
+	[FIELD_BOOL] = set_bool,	   [FIELD_BYTES] = set_number,
+	[FIELD_TIME] = set_number,	   [FIELD_COUNT] = set_number,
+	[FIELD_CHOICE] = set_choice,	   [FIELD_TEXT] = set_text,
+	[FIELD_LIST] = set_list,	   [FIELD_PATHS] = set_list,
+	[FIELD_MOUNTS] = field_mounts_set, [FIELD_ENV] = set_env,
+};
+
+int
+field_set_json(struct policy *p, const struct field *f, json_t *value,
+	       struct remit_error *err)
+{
+	if (setters[f->type](p, f, value, err) < 0) {
+		snprintf(err->where, sizeof(err->where), "%s", f->name);
+		return -1;
+	}
+	field_mark(p, f);
+	return 0;
+}

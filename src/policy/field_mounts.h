@@ -1,0 +1,14 @@
+/*
+ * field_mounts: the JSON form of mounts, the one field whose entries have
+ * members.
+ */
+#ifndef REMIT_FIELD_MOUNTS_H
+#define REMIT_FIELD_MOUNTS_H
+
+#include "field.h"
+
+/* A row of the setters of field_json.c. */
+int field_mounts_set(struct policy *p, const struct field *f, json_t *value,
+		     struct remit_error *err) must_check;
+
+#endif

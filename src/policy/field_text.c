@@ -1,0 +1,187 @@
+#include "field.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "field_check.h"
+#include "path_rule.h"
+#include "quote.h"
+
+typedef int
+set_text_fn(struct policy *p, const struct field *f, const char *text,
+	    const char *place, struct remit_error *err);
+
+static int
+set_bool(struct policy *p, const struct field *f, const char *text,
+	 const char *place, struct remit_error *err)
+{
+	char shown[QUOTE_SIZE];
+
+	if (strcmp(text, "true") && strcmp(text, "false"))
+		return fail(err, REMIT_E_INPUT, "%s: %s is not true or false",
+			    place, quote(shown, text));
+	*FIELD_PTR(p, f, bool) = *text == 't';
+	return 0;
+}
+
+static int
+set_number(struct policy *p, const struct field *f, const char *text,
+	   const char *place, struct remit_error *err)
+{
+	return field_check_number(f, text, FIELD_PTR(p, f, uint64_t), place,
+				  err);
+}
+
+static int
+set_choice(struct policy *p, const struct field *f, const char *text,
+	   const char *place, struct remit_error *err)
+{
+	return field_check_choice(f, text, FIELD_PTR(p, f, uint64_t), place,
+				  err);
+}
+
+/* A bare name is looked up on PATH; anything with a slash is a path. */
+static int
+set_text(struct policy *p, const struct field *f, const char *text,
+	 const char *place, struct remit_error *err)
+{
+	char **to = FIELD_PTR(p, f, char *);
+	char here[PATH_RULE_SIZE];
+	char path[PATH_RULE_SIZE];
+	char *copy;
+
+	if (field_check_text(text, place, err) < 0)
+		return -1;
+	if (strchr(text, '/')) {
+		if (path_rule_from_here(text, here, place, err) < 0 ||
+		    path_rule_host(here, path, place, err) < 0)
+			return -1;
+		text = path;
+	}
+	if (field_check_utf8(text, place, err) < 0)
+		return -1;
+	copy = strdup(text);
+	if (!copy)
+		return field_no_memory(place, err);
+	free(*to);
+	*to = copy;
+	return 0;
+}
+
+static int
+add_entry(struct policy *p, const struct field *f, const char *text,
+	  const char *place, struct remit_error *err)
+{
+	struct list *l = FIELD_PTR(p, f, struct list);
+
+	if (field_check_text(text, place, err) < 0 ||
+	    field_check_room(l->count, place, err) < 0)
+		return -1;
+	return list_add(l, text) < 0 ? field_no_memory(place, err) : 0;
+}
+
+static int
+add_path(struct policy *p, const struct field *f, const char *text,
+	 const char *place, struct remit_error *err)
+{
+	char here[PATH_RULE_SIZE];
+	char path[PATH_RULE_SIZE];
+
+	if (path_rule_from_here(text, here, place, err) < 0 ||
+	    path_rule_jail(here, path, place, err) < 0)
+		return -1;
+	return add_entry(p, f, path, place, err);
+}
+
+/* Cut HOST:JAIL[:MODE] in place; *mode stays NULL if there is none. */
+static int
+split_mount(char *text, char **jail, char **mode, const char *place,
+	    struct remit_error *err)
+{
+	*jail = strchr(text, ':');
+	*mode = *jail ? strchr(*jail + 1, ':') : NULL;
+	if (!*jail || (*mode && strchr(*mode + 1, ':')))
+		return fail(err, REMIT_E_INPUT,
+			    "%s: write HOST:JAIL or HOST:JAIL:MODE; a path "
+			    "with a colon can stand in a policy file",
+			    place);
+	*(*jail)++ = '\0';
+	if (*mode)
+		*(*mode)++ = '\0';
+	return 0;
+}
+
+static int
+add_mount(struct policy *p, const struct field *f, const char *text,
+	  const char *place, struct remit_error *err)
+{
+	struct mount_list *l = FIELD_PTR(p, f, struct mount_list);
+	char here[PATH_RULE_SIZE];
+	char host[PATH_RULE_SIZE];
+	char inside[PATH_RULE_SIZE];
+	enum mount_mode mode = MOUNT_RO;
+	own_mem char *copy = strdup(text);
+	char *jail_text, *mode_text;
+
+	if (!copy)
+		return field_no_memory(place, err);
+	if (split_mount(copy, &jail_text, &mode_text, place, err) < 0 ||
+	    path_rule_from_here(copy, here, place, err) < 0 ||
+	    path_rule_host(here, host, place, err) < 0 ||
+	    path_rule_jail(jail_text, inside, place, err) < 0 ||
+	    field_check_utf8(host, place, err) < 0 ||
+	    field_check_utf8(inside, place, err) < 0 ||
+	    field_check_room(l->count, place, err) < 0)
+		return -1;
+	if (mode_text && field_check_mode(mode_text, &mode, place, err) < 0)
+		return -1;
+	if (mount_list_add(l, host, inside, mode, 0) < 0)
+		return field_no_memory(place, err);
+	return 0;
+}
+
+static int
+add_env(struct policy *p, const struct field *f, const char *text,
+	const char *place, struct remit_error *err)
+{
+	size_t name_len = strcspn(text, "=");
+	const char *value = text + name_len + 1;
+
+	if (field_check_env_name(text, name_len, place, err) < 0)
+		return -1;
+	if (!text[name_len]) {
+		char shown[QUOTE_SIZE];
+
+		value = getenv(text);
+		if (!value)
+			return fail(err, REMIT_E_INPUT,
+				    "%s: %s is not set here, so it cannot be "
+				    "handed on: write NAME=VALUE",
+				    place, quote(shown, text));
+	}
+	return field_put_env(FIELD_PTR(p, f, struct list), text, name_len,
+			     value, place, err);
+}
+
+static set_text_fn *const setters[] = {
+	[FIELD_BOOL] = set_bool,     [FIELD_BYTES] = set_number,
+	[FIELD_TIME] = set_number,   [FIELD_COUNT] = set_number,
+	[FIELD_CHOICE] = set_choice, [FIELD_TEXT] = set_text,
+	[FIELD_LIST] = add_entry,    [FIELD_PATHS] = add_path,
+	[FIELD_MOUNTS] = add_mount,  [FIELD_ENV] = add_env,
+};
+
+int
+field_set_text(struct policy *p, const struct field *f, const char *text,
+	       struct remit_error *err)
+{
+	char place[FIELD_PLACE_SIZE];
+
+	snprintf(place, sizeof(place), "--%s", f->short_name);
+	if (setters[f->type](p, f, text, place, err) < 0) {
+		snprintf(err->where, sizeof(err->where), "%s", f->name);
+		return -1;
+	}
+	field_mark(p, f);
+	return 0;
+}

@@ -1,0 +1,190 @@
+#include "host.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define USERNS_REMEDY                                                       \
+	"Allow unprivileged user namespaces (sysctl "                       \
+	"kernel.unprivileged_userns_clone=1 and user.max_user_namespaces, " \
+	"or the container's seccomp profile), or run as root."
+
+const struct capability_info capabilities[CAN_COUNT] = {
+	[CAN_USER_NAMESPACE] = {
+		.name = "user_namespace",
+		.needed = true,
+		.sentence = "a user id without rights outside the jail",
+		.remedy = USERNS_REMEDY,
+	},
+	[CAN_ID_MAPS] = {
+		.name = "id_maps",
+		.needed = true,
+		.sentence = "the jail's one user and group are mapped",
+		.remedy = "On Ubuntu 23.10 and later AppArmor takes the rights "
+			  "of new user namespaces away: install the profile "
+			  "from share/remit/apparmor/remit into "
+			  "/etc/apparmor.d and reload it.",
+	},
+	[CAN_MOUNT] = {
+		.name = "mount_namespace",
+		.needed = true,
+		.sentence = "a root of its own with tmpfs and read-only binds",
+		.remedy = "A container's runtime forbids mounts: allow user "
+			  "namespaces in its profile. On Ubuntu install the "
+			  "AppArmor profile from share/remit/apparmor/remit.",
+	},
+	[CAN_PIVOT_ROOT] = {
+		.name = "pivot_root",
+		.needed = true,
+		.sentence = "the host's root can be left for good",
+		.remedy = "The root file system is an initramfs: start from a "
+			  "real root file system.",
+	},
+	[CAN_IDMAPPED_MOUNTS] = {
+		.name = "idmapped_mounts",
+		.sentence = "host folders readable to a jail started by root",
+		.remedy = "Needs Linux 5.12 and a file system that supports "
+			  "it; or run as an ordinary user.",
+	},
+	[CAN_PID_NAMESPACE] = {
+		.name = "pid_namespace",
+		.needed = true,
+		.sentence = "everything in the jail dies with its pid 1",
+		.remedy = USERNS_REMEDY,
+	},
+	[CAN_NETWORK_NAMESPACE] = {
+		.name = "network_namespace",
+		.needed = true,
+		.sentence = "a network stack without devices",
+		.remedy = USERNS_REMEDY,
+	},
+	[CAN_NO_USER_NAMESPACES_INSIDE] = {
+		.name = "no_user_namespaces_inside",
+		.needed = true,
+		.sentence = "no further user namespaces inside the jail",
+		.remedy = "Mount /proc with /proc/sys visible.",
+	},
+	[CAN_MEMFD_NOEXEC] = {
+		.name = "memfd_noexec",
+		.sentence = "memory files cannot be executed",
+		.remedy = "Needs Linux 6.3 and root; without it the filter "
+			  "refuses memory files where subprocesses are "
+			  "granted.",
+	},
+	[CAN_LANDLOCK] = {
+		.name = "landlock",
+		.needed = true,
+		.sentence = "a second check of paths, ports and signals",
+		.remedy = "Needs Linux 5.13 with Landlock in the kernel's lsm= "
+			  "list.",
+	},
+	[CAN_SECCOMP] = {
+		.name = "seccomp",
+		.needed = true,
+		.sentence = "only the listed system calls",
+		.remedy = "Needs a kernel with CONFIG_SECCOMP_FILTER.",
+	},
+	[CAN_RLIMITS] = {
+		.name = "rlimits",
+		.needed = true,
+		.sentence = "limits of a process, and ids and rights dropped",
+		.remedy = "Raise the caller's hard limits (ulimit -H) above "
+			  "the policy's.",
+	},
+	[CAN_SELF_TEST] = {
+		.name = "self_test",
+		.needed = true,
+		.sentence = "the finished jail holds against attempts from "
+			    "inside",
+		.remedy = "Something on this kernel does not do what it says: "
+			  "please report it with the output of remit doctor.",
+	},
+	[CAN_CGROUP_MEMORY] = {
+		.name = "cgroup_memory",
+		.sentence = "one memory limit for all processes of a run",
+		.remedy = "Run under systemd-run --user --scope -p "
+			  "Delegate=yes, or as root.",
+	},
+	[CAN_CGROUP_PIDS] = {
+		.name = "cgroup_pids",
+		.sentence = "a second count of processes and threads",
+		.remedy = "As for cgroup_memory; rlimit_nproc keeps the field "
+			  "without it.",
+	},
+	[CAN_CGROUP_CPU] = {
+		.name = "cgroup_cpu",
+		.sentence = "processor time of all processes of a run",
+		.remedy = "As for cgroup_memory; rlimit_cpu keeps the field "
+			  "for one process.",
+	},
+	[CAN_CGROUP_KILL] = {
+		.name = "cgroup_kill",
+		.sentence = "thousands of processes die in one step",
+		.remedy = "Needs Linux 5.14 and a writable cgroup v2 folder; "
+			  "killing pid 1 works without it, more slowly.",
+	},
+};
+
+json_t *
+host_to_json(const struct host *h)
+{
+	json_t *doc, *caps = json_array();
+
+	for (int i = 0; i < CAN_COUNT; i++) {
+		json_t *row = json_pack(
+			"{s:s, s:b, s:b, s:s, s:s}", "name",
+			capabilities[i].name, "yes", h->can[i].yes, "needed",
+			capabilities[i].needed, "for", capabilities[i].sentence,
+			"why", h->can[i].why);
+
+		if (!h->can[i].yes)
+			json_object_set_new(
+				row, "remedy",
+				json_string(capabilities[i].remedy));
+		json_array_append_new(caps, row);
+	}
+	doc = json_pack(
+		"{s:b, s:I, s:s, s:i, s:I, s:I, s:I, s:o}", "by_root",
+		h->by_root, "uid", (json_int_t)h->uid, "kernel", h->kernel,
+		"landlock_abi", h->landlock_abi, "cpus", (json_int_t)h->cpus,
+		"page_bytes", (json_int_t)h->page_bytes, "socket_buffer_bytes",
+		(json_int_t)h->socket_buffer_bytes, "capabilities", caps);
+	return doc;
+}
+
+int
+host_from_json(struct host *h, const json_t *doc, struct remit_error *err)
+{
+	json_int_t uid, cpus, page, sock;
+	const char *kernel;
+	json_t *caps;
+	int by_root;
+
+	memset(h, 0, sizeof(*h));
+	if (json_unpack((json_t *)doc,
+			"{s:b, s:I, s:s, s:i, s:I, s:I, s:I, s:o}", "by_root",
+			&by_root, "uid", &uid, "kernel", &kernel,
+			"landlock_abi", &h->landlock_abi, "cpus", &cpus,
+			"page_bytes", &page, "socket_buffer_bytes", &sock,
+			"capabilities", &caps) < 0 ||
+	    json_array_size(caps) != CAN_COUNT)
+		return fail(err, REMIT_E_INPUT, "not a host document");
+	h->by_root = by_root;
+	h->uid = (uint32_t)uid;
+	h->cpus = (uint32_t)cpus;
+	h->page_bytes = (uint64_t)page;
+	h->socket_buffer_bytes = (uint64_t)sock;
+	snprintf(h->kernel, sizeof(h->kernel), "%s", kernel);
+	for (int i = 0; i < CAN_COUNT; i++) {
+		const char *name, *why;
+		int yes;
+
+		if (json_unpack(json_array_get(caps, (size_t)i),
+				"{s:s, s:b, s:s}", "name", &name, "yes", &yes,
+				"why", &why) < 0 ||
+		    strcmp(name, capabilities[i].name))
+			return fail(err, REMIT_E_INPUT, "not a host document");
+		h->can[i].yes = yes;
+		snprintf(h->can[i].why, sizeof(h->can[i].why), "%s", why);
+	}
+	return 0;
+}

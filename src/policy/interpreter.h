@@ -1,0 +1,33 @@
+/*
+ * interpreter: a CPython and what it needs to see of the host to run. Found
+ * by asking the interpreter itself (jail/discover.h) and kept in a cache.
+ */
+#ifndef REMIT_INTERPRETER_H
+#define REMIT_INTERPRETER_H
+
+#include <jansson.h>
+
+#include "error.h"
+#include "list.h"
+
+struct interpreter {
+	char *executable; /* sys.executable: what sys says inside too */
+	char *real;	  /* the file that is executed */
+	char *prefix;
+	char *exec_prefix;
+	int major, minor, micro;
+	struct list sys_path;
+	struct list mounts; /* host paths seen inside under the same name */
+	struct list program_mounts; /* the same, for subprocesses */
+	struct list import_lines;   /* of .pth files, for editable installs */
+	struct list links; /* "path\ttarget": symbolic links on the way */
+	char *font_cache;  /* host folder with a font list, or NULL */
+	char *compiled;	   /* host folder with the compiled runner */
+};
+
+void interpreter_free(struct interpreter *in);
+/* Reads what runtime/discover.py printed; refuses what cannot be used. */
+int interpreter_from_json(struct interpreter *in, const json_t *doc,
+			  struct remit_error *err) must_check;
+
+#endif

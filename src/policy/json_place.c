@@ -1,0 +1,106 @@
+#include "json_place.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* A walk over the text, one token at a time. */
+struct walk {
+	const char *at;
+	const char *end;
+	unsigned line;
+	unsigned depth;
+};
+
+struct token {
+	char kind; /* '"', or the character itself, or '\0' at the end */
+	const char *start;
+	const char *end; /* behind the token */
+	unsigned line;
+};
+
+/* Leaves the walk behind the closing quote, or at the end of the text. */
+static void
+skip_string(struct walk *w)
+{
+	for (w->at++; w->at < w->end; w->at++) {
+		if (*w->at == '\n')
+			w->line++;
+		if (*w->at == '\\' && w->at + 1 < w->end)
+			w->at++;
+		else if (*w->at == '"')
+			break;
+	}
+	if (w->at < w->end)
+		w->at++;
+}
+
+static bool
+is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static struct token
+next(struct walk *w)
+{
+	struct token t = { 0 };
+
+	for (; w->at < w->end && is_blank(*w->at); w->at++)
+		w->line += *w->at == '\n';
+	if (w->at == w->end)
+		return t;
+	t.kind = *w->at ? *w->at : '?';
+	t.start = w->at;
+	t.line = w->line;
+	if (t.kind == '"')
+		skip_string(w);
+	else
+		w->at++;
+	if (t.kind == '{' || t.kind == '[')
+		w->depth++;
+	if ((t.kind == '}' || t.kind == ']') && w->depth)
+		w->depth--;
+	t.end = w->at;
+	return t;
+}
+
+/* A key may be written with escapes: "\u0074ier" is tier. */
+static bool
+token_is(const struct token *t, const char *key)
+{
+	size_t len = (size_t)(t->end - t->start);
+	json_auto_t *text = json_loadb(t->start, len,
+				       JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+
+	return json_is_string(text) &&
+	       json_string_length(text) == strlen(key) &&
+	       !strcmp(json_string_value(text), key);
+}
+
+unsigned
+json_place_line(const char *text, size_t len, const char *key)
+{
+	struct walk w = { .at = text, .end = text + len, .line = 1 };
+	struct token last = { 0 };
+
+	for (struct token t = next(&w); t.kind; t = next(&w)) {
+		if (t.kind == ':' && w.depth == 1 && last.kind == '"' &&
+		    token_is(&last, key))
+			return last.line;
+		last = t;
+	}
+	return 0;
+}
+
+unsigned
+json_place_depth(const char *text, size_t len)
+{
+	struct walk w = { .at = text, .end = text + len, .line = 1 };
+	unsigned deepest = 0;
+
+	while (next(&w).kind)
+		if (w.depth > deepest)
+			deepest = w.depth;
+	return deepest;
+}

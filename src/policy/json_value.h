@@ -1,0 +1,36 @@
+/*
+ * json_value: taking JSON values apart, with messages that say which value of
+ * the document was wrong.
+ *
+ * `place` names the value: "memory_bytes", "mounts[1].mode".
+ */
+#ifndef REMIT_JSON_VALUE_H
+#define REMIT_JSON_VALUE_H
+
+#include "field_check.h"
+
+#define JSON_VALUE_NUMBER_SIZE 48
+
+/* "mounts[1]", or "mounts[1].mode" with a member. */
+void json_value_place(char out[FIELD_PLACE_SIZE], const struct field *f,
+		      size_t i, const char *member);
+
+/* "<place>: must be <want>, not a list" */
+int json_value_wrong_type(const json_t *value, const char *want,
+			  const char *place, struct remit_error *err);
+
+/* A string without NUL. *out lives as long as value. */
+int json_value_string(const json_t *value, const char **out, const char *place,
+		      struct remit_error *err) must_check;
+
+/* A number of the field's type as its flag would have it: *text is `room`,
+   or the string in value. */
+int json_value_number(const struct field *f, const json_t *value,
+		      const char **text, char room[JSON_VALUE_NUMBER_SIZE],
+		      const char *place, struct remit_error *err) must_check;
+
+/* A list that is not too long. */
+int json_value_array(const struct field *f, const json_t *value,
+		     struct remit_error *err) must_check;
+
+#endif

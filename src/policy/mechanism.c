@@ -1,0 +1,111 @@
+#include "mechanism.h"
+
+#include <string.h>
+
+const struct mechanism_info mechanisms[MECH_COUNT] = {
+	[MECH_USER_NAMESPACE] = {
+		.name = "user_namespace",
+		.sentence = "the code's user id has no rights outside the jail",
+	},
+	[MECH_MOUNT_NAMESPACE] = {
+		.name = "mount_namespace",
+		.sentence = "a read-only root that holds only what was named",
+	},
+	[MECH_PID_NAMESPACE] = {
+		.name = "pid_namespace",
+		.sentence = "no process outside the jail can be named, and all "
+			    "inside die with the jail",
+	},
+	[MECH_NETWORK_NAMESPACE] = {
+		.name = "network_namespace",
+		.sentence = "a network stack without any device that is up",
+	},
+	[MECH_LANDLOCK] = {
+		.name = "landlock",
+		.sentence = "a second check of every path, TCP port, abstract "
+			    "socket and signal",
+	},
+	[MECH_SECCOMP] = {
+		.name = "seccomp",
+		.sentence = "only the listed system calls, with checked "
+			    "arguments",
+	},
+	[MECH_TMPFS_SIZE] = {
+		.name = "tmpfs_size",
+		.sentence = "the writable file system has this many bytes",
+	},
+	[MECH_TMPFS_INODES] = {
+		.name = "tmpfs_inodes",
+		.sentence = "the writable file system has this many files",
+	},
+	[MECH_CGROUP_MEMORY] = {
+		.name = "cgroup_memory",
+		.sentence = "all memory of the jail together, files included",
+	},
+	[MECH_CGROUP_PIDS] = {
+		.name = "cgroup_pids",
+		.sentence = "all processes and threads of the jail together",
+	},
+	[MECH_CGROUP_CPU] = {
+		.name = "cgroup_cpu",
+		.sentence = "processor time of the jail together, read by the "
+			    "keeper",
+	},
+	[MECH_RLIMIT_AS] = {
+		.name = "rlimit_as",
+		.sentence = "address space of the one process",
+	},
+	[MECH_RLIMIT_CPU] = {
+		.name = "rlimit_cpu",
+		.sentence = "processor time of the one process",
+	},
+	[MECH_RLIMIT_NPROC] = {
+		.name = "rlimit_nproc",
+		.sentence = "processes and threads of the jail's user",
+	},
+	[MECH_RLIMIT_NOFILE] = {
+		.name = "rlimit_nofile",
+		.sentence = "open descriptors of a process",
+	},
+	[MECH_RLIMIT_FSIZE] = {
+		.name = "rlimit_fsize",
+		.sentence = "size of any file a process writes",
+	},
+	[MECH_AFFINITY] = {
+		.name = "affinity",
+		.sentence = "the processors the code may run on, fixed",
+	},
+	[MECH_EMPTY_ENVIRONMENT] = {
+		.name = "empty_environment",
+		.sentence = "the interpreter starts with no environment, and "
+			    "only named variables are set",
+	},
+	[MECH_TIMER] = {
+		.name = "timer",
+		.sentence = "the keeper's monotonic timer, then SIGKILL for "
+			    "the whole jail",
+	},
+	[MECH_CAPTURE] = {
+		.name = "capture",
+		.sentence = "the keeper stores no more, goes on draining, and "
+			    "kills at the ceiling",
+	},
+	[MECH_FRAME_CAP] = {
+		.name = "frame_cap",
+		.sentence = "the keeper takes no more bytes than this",
+	},
+	[MECH_VALIDATOR] = {
+		.name = "validator",
+		.sentence = "a look at the syntax tree before the start: a "
+			    "friendly first answer, never the wall",
+	},
+};
+
+int
+mechanism_find(const char *name)
+{
+	for (int i = 0; i < MECH_COUNT; i++)
+		if (!strcmp(mechanisms[i].name, name))
+			return i;
+	return -1;
+}

@@ -1,0 +1,72 @@
+#include "nearest.h"
+
+#include <string.h>
+
+/* No known word is longer; a longer wrong one is near to none. */
+#define MAX_WORD 40
+
+static char
+plain(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return (char)(c - 'A' + 'a');
+	return c == '-' ? '_' : c;
+}
+
+static size_t
+least(size_t a, size_t b, size_t c)
+{
+	size_t ab = a < b ? a : b;
+
+	return ab < c ? ab : c;
+}
+
+/* Levenshtein's distance, one row at a time. */
+static size_t
+distance(const char *a, size_t alen, const char *b, size_t blen)
+{
+	size_t row[MAX_WORD + 1];
+
+	for (size_t j = 0; j <= blen; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= alen; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= blen; j++) {
+			size_t differ = plain(a[i - 1]) != plain(b[j - 1]);
+			size_t above = row[j];
+
+			row[j] = least(above + 1, row[j - 1] + 1,
+				       diagonal + differ);
+			diagonal = above;
+		}
+	}
+	return row[blen];
+}
+
+void
+nearest_try(struct nearest *n, const char *word, const char *answer)
+{
+	size_t wrong_len = strnlen(n->wrong, MAX_WORD + 1);
+	size_t word_len = strnlen(word, MAX_WORD + 1);
+	size_t d;
+
+	if (wrong_len > MAX_WORD || word_len > MAX_WORD)
+		return;
+	d = distance(n->wrong, wrong_len, word, word_len);
+	if (d < n->distance) {
+		n->distance = d;
+		n->answer = answer;
+	}
+}
+
+const char *
+nearest_answer(const struct nearest *n)
+{
+	size_t len = strnlen(n->wrong, MAX_WORD + 1);
+
+	if (!n->answer || n->distance > (len + 2) / 3 || n->distance >= len)
+		return NULL;
+	return n->answer;
+}

@@ -1,0 +1,178 @@
+#include "path_rule.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "quote.h"
+
+/* Directories that the jail makes, and what may stand below them. */
+static const struct owned {
+	const char *path;
+	bool below_is_free;
+} owned[] = {
+	{ .path = "/proc" },
+	{ .path = "/dev" },
+	{ .path = "/sys" },
+	{ .path = "/.remit" },
+	{ .path = "/workspace", .below_is_free = true },
+	{ .path = "/tmp", .below_is_free = true },
+};
+
+static int
+too_long(const char *place, struct remit_error *err)
+{
+	return fail(err, REMIT_E_INPUT, "%s: a path is at most %d bytes long",
+		    place, PATH_RULE_SIZE - 1);
+}
+
+/* Copy an absolute path without empty and "." components. */
+static void
+tidy(const char *text, char *out)
+{
+	char *end = out;
+
+	while (*text) {
+		size_t n = strcspn(text, "/");
+
+		if (n && !(n == 1 && *text == '.')) {
+			*end++ = '/';
+			memcpy(end, text, n);
+			end += n;
+		}
+		text += n;
+		text += strspn(text, "/");
+	}
+	if (end == out)
+		*end++ = '/';
+	*end = '\0';
+}
+
+int
+path_rule_host(const char *text, char out[PATH_RULE_SIZE], const char *place,
+	       struct remit_error *err)
+{
+	char shown[QUOTE_SIZE];
+
+	if (!*text)
+		return fail(err, REMIT_E_INPUT, "%s: the path is empty", place);
+	if (strnlen(text, PATH_RULE_SIZE) == PATH_RULE_SIZE)
+		return too_long(place, err);
+	if (*text != '/')
+		return fail(err, REMIT_E_INPUT,
+			    "%s: %s is not absolute: it must start with /",
+			    place, quote(shown, text));
+	tidy(text, out);
+	return 0;
+}
+
+static bool
+has_dotdot(const char *path)
+{
+	for (const char *s = path; (s = strstr(s, "/..")); s += 3)
+		if (s[3] == '/' || s[3] == '\0')
+			return true;
+	return false;
+}
+
+/* '\0' if path is dir, '/' if it is below dir, -1 if it is elsewhere. */
+static int
+relation(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	if (strncmp(path, dir, n) || (path[n] != '/' && path[n] != '\0'))
+		return -1;
+	return path[n];
+}
+
+static int
+check_owned(const char *path, const char *place, struct remit_error *err)
+{
+	char shown[QUOTE_SIZE];
+
+	for (size_t i = 0; i < ARRAY_LEN(owned); i++) {
+		int r = relation(path, owned[i].path);
+
+		if (r < 0 || (r == '/' && owned[i].below_is_free))
+			continue;
+		if (owned[i].below_is_free)
+			return fail(err, REMIT_E_INPUT,
+				    "%s: %s is the jail's own writable "
+				    "directory: choose a path below it",
+				    place, quote(shown, path));
+		return fail(err, REMIT_E_INPUT,
+			    "%s: %s is in %s, which belongs to the jail: "
+			    "choose another path in the jail",
+			    place, quote(shown, path), owned[i].path);
+	}
+	return 0;
+}
+
+int
+path_rule_jail(const char *text, char out[PATH_RULE_SIZE], const char *place,
+	       struct remit_error *err)
+{
+	char shown[QUOTE_SIZE];
+	char path[PATH_RULE_SIZE];
+
+	if (path_rule_host(text, path, place, err) < 0)
+		return -1;
+	if (has_dotdot(path))
+		return fail(err, REMIT_E_INPUT,
+			    "%s: %s contains \"..\": write the path without it",
+			    place, quote(shown, text));
+	if (!strcmp(path, "/"))
+		return fail(err, REMIT_E_INPUT,
+			    "%s: \"/\" is the jail's own root: name "
+			    "directories below it",
+			    place);
+	if (check_owned(path, place, err) < 0)
+		return -1;
+	strcpy(out, path);
+	return 0;
+}
+
+/* Take leading "." and ".." off *text, and their parents off the directory. */
+static void
+climb(char *dir, const char **text)
+{
+	for (;;) {
+		const char *s = *text;
+		size_t n = strcspn(s, "/");
+		char *slash;
+
+		if (n == 2 && s[0] == '.' && s[1] == '.') {
+			slash = strrchr(dir, '/');
+			slash[slash == dir] = '\0';
+		} else if (!(n == 1 && *s == '.')) {
+			return;
+		}
+		s += n;
+		*text = s + strspn(s, "/");
+	}
+}
+
+int
+path_rule_from_here(const char *text, char out[PATH_RULE_SIZE],
+		    const char *place, struct remit_error *err)
+{
+	char dir[PATH_RULE_SIZE] = "";
+	int n;
+
+	if (!*text)
+		return fail(err, REMIT_E_INPUT, "%s: the path is empty", place);
+	if (*text != '/') {
+		errno = ENOENT; /* for "(unreachable)...": getcwd(3) */
+		if (!getcwd(dir, sizeof(dir)) || *dir != '/')
+			return fail_sys(err, REMIT_E_INPUT,
+					"%s: the current directory has no "
+					"path: write an absolute one",
+					place);
+		climb(dir, &text);
+	}
+	n = snprintf(out, PATH_RULE_SIZE, "%s%s%s", dir, *dir ? "/" : "", text);
+	if (n >= PATH_RULE_SIZE)
+		return too_long(place, err);
+	return 0;
+}

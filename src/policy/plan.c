@@ -1,0 +1,542 @@
+#include "plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "memory_bound.h"
+
+const char *const strength_names[] = {
+	[STRENGTH_ENFORCED] = "enforced",
+	[STRENGTH_FALLBACK] = "fallback",
+	[STRENGTH_GRANTED] = "granted",
+	[STRENGTH_NONE] = "not_enforced",
+};
+
+#define NOT_BUILT_REMEDY \
+	"This version of Remit does not have it yet: leave the field out."
+
+struct decision {
+	struct plan *plan;
+	const struct policy *policy;
+	const struct host *host;
+	const struct field *field;
+	struct plan_row *row;
+};
+
+typedef int decide_fn(struct decision *d, struct remit_error *err);
+
+static bool
+keep(struct decision *d, uint64_t mechanism)
+{
+	if (!plan_keeps(d->plan, mechanism))
+		return false;
+	d->row->mechanisms |= mechanism;
+	return true;
+}
+
+static void
+grant(struct decision *d, const char *note)
+{
+	d->row->mechanisms = 0;
+	d->row->strength = STRENGTH_GRANTED;
+	snprintf(d->row->note, sizeof(d->row->note), "%s", note);
+}
+
+static int
+decide_mounts(struct decision *d, struct remit_error *err)
+{
+	const struct mount_list *m = &d->policy->mounts;
+
+	for (size_t i = 0; i < m->count; i++)
+		if (m->items[i].mode != MOUNT_RO)
+			return fail_refused(
+				err, d->field->name,
+				"Mount it read-only (mode ro).",
+				"mode \"%s\" of %s is not built yet",
+				mount_mode_names[m->items[i].mode],
+				m->items[i].host);
+	if (m->count && d->host->by_root &&
+	    !d->host->can[CAN_IDMAPPED_MOUNTS].yes)
+		return fail_refused(
+			err, d->field->name,
+			capabilities[CAN_IDMAPPED_MOUNTS].remedy,
+			"started by root, host folders need idmapped mounts, "
+			"and this kernel has none: %s",
+			d->host->can[CAN_IDMAPPED_MOUNTS].why);
+	keep(d, MECH(MOUNT_NAMESPACE));
+	keep(d, MECH(LANDLOCK));
+	return 0;
+}
+
+static int
+decide_read_roots(struct decision *d, struct remit_error *err)
+{
+	if (d->policy->filesystem_read_roots.count && d->host->by_root &&
+	    !d->host->can[CAN_IDMAPPED_MOUNTS].yes)
+		return fail_refused(
+			err, d->field->name,
+			capabilities[CAN_IDMAPPED_MOUNTS].remedy,
+			"started by root, host folders need idmapped mounts, "
+			"and this kernel has none: %s",
+			d->host->can[CAN_IDMAPPED_MOUNTS].why);
+	keep(d, MECH(MOUNT_NAMESPACE));
+	keep(d, MECH(LANDLOCK));
+	return 0;
+}
+
+static int
+decide_network(struct decision *d, struct remit_error *err)
+{
+	(void)err;
+	if (d->policy->network_access) {
+		d->plan->filter |= PLAN_FILTER_NETWORK;
+		grant(d, "TCP and UDP on the host's own network, its loopback "
+			 "included");
+		return 0;
+	}
+	keep(d, MECH(SECCOMP));
+	d->plan->own_network = keep(d, MECH(NETWORK_NAMESPACE));
+	if (d->plan->landlock_abi >= 4)
+		keep(d, MECH(LANDLOCK));
+	return 0;
+}
+
+static int
+decide_packages(struct decision *d, struct remit_error *err)
+{
+	if (d->policy->package_installation)
+		return fail_refused(err, d->field->name, NOT_BUILT_REMEDY,
+				    "installing packages is not built yet");
+	keep(d, MECH(MOUNT_NAMESPACE));
+	if (!d->policy->network_access)
+		keep(d, MECH(NETWORK_NAMESPACE));
+	keep(d, MECH(SECCOMP));
+	return 0;
+}
+
+static int
+decide_subprocess(struct decision *d, struct remit_error *err)
+{
+	(void)err;
+	if (d->policy->subprocess_execution) {
+		d->plan->filter |= PLAN_FILTER_SUBPROCESS;
+		/* Code must not run a program it made itself: the workspace is
+		   noexec, and memory files are noexec or not to be had. */
+		if (!d->plan->memfd_noexec)
+			d->plan->filter |= PLAN_FILTER_STRICT_MEMORY;
+		grant(d, "programs of the runtime and of /usr/bin only");
+		return 0;
+	}
+	keep(d, MECH(SECCOMP));
+	keep(d, MECH(LANDLOCK));
+	return 0;
+}
+
+static int
+decide_env_access(struct decision *d, struct remit_error *err)
+{
+	(void)err;
+	if (d->policy->env_var_access)
+		grant(d, "the caller's whole environment is passed in");
+	else
+		keep(d, MECH(EMPTY_ENVIRONMENT));
+	return 0;
+}
+
+static int
+decide_timeout(struct decision *d, struct remit_error *err)
+{
+	(void)err;
+	if (d->policy->timeout_ms == POLICY_UNLIMITED)
+		grant(d, "no deadline");
+	else
+		keep(d, MECH(TIMER));
+	return 0;
+}
+
+static int
+decide_cpu(struct decision *d, struct remit_error *err)
+{
+	const struct policy *p = d->policy;
+	struct plan_limits *l = &d->plan->limits;
+	bool group = d->host->can[CAN_CGROUP_CPU].yes;
+
+	if (p->cpu_ms == POLICY_UNLIMITED) {
+		grant(d, "no limit");
+		return 0;
+	}
+	if (group && keep(d, MECH(CGROUP_CPU)))
+		l->cpu_cgroup_ms = p->cpu_ms;
+	if (keep(d, MECH(RLIMIT_CPU)))
+		l->cpu_rlimit_s = (p->cpu_ms + 999) / 1000;
+	if (!p->subprocess_execution || group)
+		return 0;
+	if (!p->cpu_fallback)
+		return fail_refused(
+			err, d->field->name,
+			"Run as root or where a cgroup can be written, or set "
+			"cpu_fallback=per_process to limit each process alone.",
+			"cannot be kept for all processes together with "
+			"subprocess_execution on: no writable cpu cgroup (%s)",
+			d->host->can[CAN_CGROUP_CPU].why);
+	d->row->strength = STRENGTH_FALLBACK;
+	snprintf(d->row->note, sizeof(d->row->note),
+		 "each process alone; the timeout bounds them together");
+	return 0;
+}
+
+static int
+decide_cpus(struct decision *d, struct remit_error *err)
+{
+	(void)err;
+	if (keep(d, MECH(AFFINITY)))
+		d->plan->limits.cpus = d->policy->cpus < d->host->cpus
+					       ? d->policy->cpus
+					       : d->host->cpus;
+	return 0;
+}
+
+/*
+ * Without a group the limit is the address space of the one process: then
+ * everything else that holds memory must be bounded, and the sum is the
+ * promise.
+ */
+static int
+decide_memory_alone(struct decision *d, struct remit_error *err)
+{
+	struct memory_bound b;
+
+	memory_bound_compute(&b, d->policy, d->host);
+	if (!b.address_space)
+		return fail_refused(
+			err, d->field->name,
+			"Raise memory_bytes, lower disk_bytes, files or "
+			"open_files, or run where a memory cgroup can be "
+			"written.",
+			"%llu bytes leave no room for the process: no "
+			"writable memory cgroup (%s), and without one the "
+			"file system's %llu bytes and the kernel's buffers of "
+			"%llu bytes count as well",
+			(unsigned long long)d->policy->memory_bytes,
+			d->host->can[CAN_CGROUP_MEMORY].why,
+			(unsigned long long)b.files,
+			(unsigned long long)b.kernel);
+	if (keep(d, MECH(RLIMIT_AS)))
+		d->plan->limits.address_space_bytes = b.address_space;
+	if (keep(d, MECH(SECCOMP)))
+		d->plan->filter |= PLAN_FILTER_STRICT_MEMORY;
+	snprintf(d->row->note, sizeof(d->row->note),
+		 "no cgroup: %llu MiB address space + %llu MiB files + %llu "
+		 "MiB kernel buffers",
+		 (unsigned long long)b.address_space >> 20,
+		 (unsigned long long)b.files >> 20,
+		 (unsigned long long)b.kernel >> 20);
+	return 0;
+}
+
+static int
+decide_memory(struct decision *d, struct remit_error *err)
+{
+	const struct policy *p = d->policy;
+
+	if (p->memory_bytes == POLICY_UNLIMITED) {
+		grant(d, "no limit");
+		return 0;
+	}
+	if (d->host->can[CAN_CGROUP_MEMORY].yes) {
+		if (keep(d, MECH(CGROUP_MEMORY)))
+			d->plan->limits.memory_cgroup_bytes = p->memory_bytes;
+		return 0;
+	}
+	if (!p->subprocess_execution && !p->network_access)
+		return decide_memory_alone(d, err);
+	if (!p->memory_fallback)
+		return fail_refused(
+			err, d->field->name,
+			"Run under \"systemd-run --user --scope -p "
+			"Delegate=yes\" or as root, or set "
+			"memory_fallback=per_process.",
+			"cannot be kept with %s on: no writable memory cgroup "
+			"(%s), and without one %s not counted",
+			p->subprocess_execution ? "subprocess_execution"
+						: "network_access",
+			d->host->can[CAN_CGROUP_MEMORY].why,
+			p->subprocess_execution
+				? "all processes together are"
+				: "the kernel's network buffers are");
+	d->row->strength = STRENGTH_FALLBACK;
+	if (keep(d, MECH(RLIMIT_AS)))
+		d->plan->limits.address_space_bytes = p->memory_bytes;
+	snprintf(d->row->note, sizeof(d->row->note), "each process alone");
+	return 0;
+}
+
+static int
+decide_processes(struct decision *d, struct remit_error *err)
+{
+	struct plan_limits *l = &d->plan->limits;
+
+	(void)err;
+	/* The jail's pid 1 counts as well. */
+	if (keep(d, MECH(RLIMIT_NPROC)))
+		l->nproc = d->policy->processes + 1;
+	if (d->host->can[CAN_CGROUP_PIDS].yes && keep(d, MECH(CGROUP_PIDS)))
+		l->pids_cgroup = d->policy->processes + 1;
+	return 0;
+}
+
+static int
+decide_file_bytes(struct decision *d, struct remit_error *err)
+{
+	(void)err;
+	if (d->policy->file_bytes == POLICY_UNLIMITED)
+		grant(d, "bounded by disk_bytes");
+	else if (keep(d, MECH(RLIMIT_FSIZE)))
+		d->plan->limits.file_bytes = d->policy->file_bytes;
+	return 0;
+}
+
+static int
+decide_disk(struct decision *d, struct remit_error *err)
+{
+	(void)err;
+	if (keep(d, MECH(TMPFS_SIZE)))
+		d->plan->limits.tmpfs_bytes = d->policy->disk_bytes;
+	return 0;
+}
+
+static int
+decide_files(struct decision *d, struct remit_error *err)
+{
+	(void)err;
+	if (keep(d, MECH(TMPFS_INODES)))
+		d->plan->limits.tmpfs_inodes = d->policy->files;
+	return 0;
+}
+
+static int
+decide_open_files(struct decision *d, struct remit_error *err)
+{
+	(void)err;
+	if (keep(d, MECH(RLIMIT_NOFILE)))
+		d->plan->limits.open_files = d->policy->open_files;
+	return 0;
+}
+
+static int
+decide_imports(struct decision *d, struct remit_error *err)
+{
+	const struct list *l = FIELD_PTR(d->policy, d->field, struct list);
+
+	(void)err;
+	if (!l->count)
+		d->row->present = false; /* off: nothing is promised */
+	else
+		keep(d, MECH(VALIDATOR));
+	return 0;
+}
+
+/* A field that is not here is kept by all the mechanisms of its row. */
+static decide_fn *const deciders[FIELD_TOTAL] = {
+	[F_MOUNTS] = decide_mounts,
+	[F_FILESYSTEM_READ_ROOTS] = decide_read_roots,
+	[F_NETWORK_ACCESS] = decide_network,
+	[F_PACKAGE_INSTALLATION] = decide_packages,
+	[F_SUBPROCESS_EXECUTION] = decide_subprocess,
+	[F_ENV_VAR_ACCESS] = decide_env_access,
+	[F_TIMEOUT] = decide_timeout,
+	[F_CPU_SECONDS] = decide_cpu,
+	[F_CPUS] = decide_cpus,
+	[F_MEMORY_BYTES] = decide_memory,
+	[F_PROCESSES] = decide_processes,
+	[F_DISK_BYTES] = decide_disk,
+	[F_FILES] = decide_files,
+	[F_FILE_BYTES] = decide_file_bytes,
+	[F_OPEN_FILES] = decide_open_files,
+	[F_ALLOWED_IMPORTS] = decide_imports,
+	[F_BLOCKED_IMPORTS] = decide_imports,
+};
+
+static int
+check_tier(const struct policy *p, const struct host *h,
+	   struct remit_error *err)
+{
+	const struct tier_info *t = &tiers[p->tier];
+
+	if (!t->built)
+		return fail_refused(
+			err, "tier", "Use the tier local, or name unsafe.",
+			"the tier \"%s\" is not built yet", t->name);
+	if (!t->jailed)
+		return 0;
+	for (int i = 0; i < CAN_COUNT; i++)
+		if (capabilities[i].needed && !h->can[i].yes)
+			return fail_refused(
+				err, "tier", capabilities[i].remedy,
+				"the tier \"%s\" needs %s (%s), and here: %s",
+				t->name, capabilities[i].name,
+				capabilities[i].sentence, h->can[i].why);
+	return 0;
+}
+
+static int
+check_built(const struct policy *p, const struct field *f,
+	    struct remit_error *err)
+{
+	if (f->built || field_is_default(p, f))
+		return 0;
+	return fail_refused(err, f->name, NOT_BUILT_REMEDY,
+			    "the field \"%s\" is not built yet", f->name);
+}
+
+static int
+check_job(const struct policy *p, const struct plan_job *job,
+	  struct remit_error *err)
+{
+	if (job->code_bytes > p->code_bytes)
+		return fail(err, REMIT_E_INPUT,
+			    "the code has %llu bytes, and code_bytes allows "
+			    "%llu",
+			    (unsigned long long)job->code_bytes,
+			    (unsigned long long)p->code_bytes);
+	if (job->stdin_bytes > p->stdin_bytes)
+		return fail(err, REMIT_E_INPUT,
+			    "standard input has %llu bytes, and stdin_bytes "
+			    "allows %llu",
+			    (unsigned long long)job->stdin_bytes,
+			    (unsigned long long)p->stdin_bytes);
+	return 0;
+}
+
+static int
+decide_row(struct decision *d, struct remit_error *err)
+{
+	enum tier tier = d->plan->tier;
+	uint64_t kept = d->field->kept[tier];
+
+	if (d->field->setting || !d->field->built)
+		return 0;
+	d->row->present = true;
+	if (!tiers[tier].jailed) {
+		d->row->mechanisms = kept & ~d->plan->left_out;
+		d->row->strength = kept ? STRENGTH_ENFORCED : STRENGTH_NONE;
+		return 0;
+	}
+	if (deciders[d->field - fields])
+		return deciders[d->field - fields](d, err);
+	keep(d, kept);
+	return 0;
+}
+
+static void
+add_mount(struct plan *p, const char *host, const char *jail, bool runtime,
+	  enum field_id field)
+{
+	p->mounts[p->mount_count++] = (struct plan_mount){
+		.host = host,
+		.jail = jail,
+		.runtime = runtime,
+		.field = field,
+	};
+}
+
+static int
+list_mounts(struct plan *p, const struct policy *pol,
+	    const struct interpreter *in, struct remit_error *err)
+{
+	const struct list *roots = &pol->filesystem_read_roots;
+	const struct list *programs = &in->program_mounts;
+
+	p->mounts = calloc(in->mounts.count + programs->count + roots->count +
+				   pol->mounts.count + 1,
+			   sizeof(*p->mounts));
+	if (!p->mounts)
+		return fail_sys(err, REMIT_E_MEMORY, "plan");
+	for (size_t i = 0; i < in->mounts.count; i++)
+		add_mount(p, in->mounts.items[i], in->mounts.items[i], true,
+			  F_PYTHON);
+	for (size_t i = 0; pol->subprocess_execution && i < programs->count;
+	     i++)
+		add_mount(p, programs->items[i], programs->items[i], true,
+			  F_SUBPROCESS_EXECUTION);
+	for (size_t i = 0; i < roots->count; i++)
+		add_mount(p, roots->items[i], roots->items[i], false,
+			  F_FILESYSTEM_READ_ROOTS);
+	for (size_t i = 0; i < pol->mounts.count; i++)
+		add_mount(p, pol->mounts.items[i].host,
+			  pol->mounts.items[i].jail, false, F_MOUNTS);
+	return 0;
+}
+
+int
+plan_build(struct plan *out, const struct policy *policy,
+	   const struct plan_job *job, const struct host *host,
+	   const struct interpreter *in, struct remit_error *err)
+{
+	own(plan) struct plan p = {
+		.tier = (enum tier)policy->tier,
+		.policy = policy,
+		.interpreter = in,
+		.by_root = host->by_root,
+		.landlock_abi = host->landlock_abi,
+		.memfd_noexec = host->can[CAN_MEMFD_NOEXEC].yes,
+		.left_out = host_left_out(host),
+	};
+
+	if (check_tier(policy, host, err) < 0 ||
+	    check_job(policy, job, err) < 0)
+		return -1;
+	for (int i = 0; i < FIELD_TOTAL; i++) {
+		struct decision d = {
+			.plan = &p,
+			.policy = policy,
+			.host = host,
+			.field = &fields[i],
+			.row = &p.rows[i],
+		};
+
+		if (check_built(policy, &fields[i], err) < 0 ||
+		    decide_row(&d, err) < 0)
+			return -1;
+	}
+	if (list_mounts(&p, policy, in, err) < 0)
+		return -1;
+	*out = p;
+	p.mounts = NULL;
+	return 0;
+}
+
+void
+plan_free(struct plan *p)
+{
+	free(p->mounts);
+	p->mounts = NULL;
+	p->mount_count = 0;
+}
+
+json_t *
+plan_enforcement(const struct plan *p)
+{
+	json_t *all = json_array();
+
+	for (int i = 0; i < FIELD_TOTAL; i++) {
+		const struct plan_row *r = &p->rows[i];
+		json_t *names, *row;
+
+		if (!r->present)
+			continue;
+		names = json_array();
+		for (int m = 0; m < MECH_COUNT; m++)
+			if (r->mechanisms & UINT64_C(1) << m)
+				json_array_append_new(
+					names, json_string(mechanisms[m].name));
+		row = json_pack("{s:s, s:o, s:o, s:s}", "field", fields[i].name,
+				"value", field_to_json(p->policy, &fields[i]),
+				"mechanisms", names, "strength",
+				strength_names[r->strength]);
+		if (r->note[0])
+			json_object_set_new(row, "note", json_string(r->note));
+		json_array_append_new(all, row);
+	}
+	return all;
+}

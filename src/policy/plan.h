@@ -1,0 +1,100 @@
+/*
+ * plan: policy × job × host, decided. The only place with choices: everything
+ * below does what the plan says or fails. Pure: it asks nothing of the system.
+ */
+#ifndef REMIT_PLAN_H
+#define REMIT_PLAN_H
+
+#include "field.h"
+#include "host.h"
+#include "interpreter.h"
+
+enum strength {
+	STRENGTH_ENFORCED, /* kept by the mechanisms named */
+	STRENGTH_FALLBACK, /* kept in a weaker way the policy accepted */
+	STRENGTH_GRANTED,  /* the policy gives it: nothing to keep */
+	STRENGTH_NONE,	   /* not enforced: only in the unsafe tier */
+};
+
+extern const char *const strength_names[];
+
+struct plan_row {
+	bool present;
+	uint64_t mechanisms;
+	enum strength strength;
+	char note[256]; /* for people, or "" */
+};
+
+struct plan_mount {
+	const char *host;
+	const char *jail;
+	bool runtime; /* part of the interpreter: may be executable */
+	enum field_id field;
+};
+
+/* 0 means that this limit is not set by this mechanism. */
+struct plan_limits {
+	uint64_t memory_cgroup_bytes;
+	uint64_t pids_cgroup;
+	uint64_t cpu_cgroup_ms;
+	uint64_t address_space_bytes;
+	uint64_t cpu_rlimit_s;
+	uint64_t nproc;
+	uint64_t open_files;
+	uint64_t file_bytes;
+	uint64_t tmpfs_bytes;
+	uint64_t tmpfs_inodes;
+	uint64_t cpus;
+};
+
+struct plan {
+	enum tier tier;
+	const struct policy *policy; /* must outlive the plan */
+	const struct interpreter *interpreter;
+	bool by_root;
+	int landlock_abi;
+	struct plan_row rows[FIELD_TOTAL];
+	struct plan_mount *mounts;
+	size_t mount_count;
+	struct plan_limits limits;
+	unsigned filter; /* FILTER_ bits of jail/filter.h */
+	bool own_network;
+	bool memfd_noexec;
+	uint64_t left_out; /* always 0 but in test builds */
+};
+
+/* The bits of plan.filter; jail/filter.h checks that they agree. */
+enum plan_filter {
+	PLAN_FILTER_NETWORK = 1,
+	PLAN_FILTER_SUBPROCESS = 2,
+	PLAN_FILTER_FORKABLE = 4,
+	PLAN_FILTER_STRICT_MEMORY = 8,
+};
+
+/* What a plan needs to know of a job: the sizes that fields bound. */
+struct plan_job {
+	uint64_t code_bytes;
+	uint64_t stdin_bytes;
+};
+
+/*
+ * Decide everything, or refuse with REMIT_E_REFUSED (the host cannot keep a
+ * field: field in err.where, err.remedy says what would help) or
+ * REMIT_E_INPUT (the job does not fit the policy).
+ */
+int
+plan_build(struct plan *out, const struct policy *policy,
+	   const struct plan_job *job, const struct host *host,
+	   const struct interpreter *in, struct remit_error *err) must_check;
+void plan_free(struct plan *p);
+
+static inline bool
+plan_keeps(const struct plan *p, uint64_t mechanism)
+{
+	return !(p->left_out & mechanism);
+}
+
+/* [{field, value, mechanisms, strength, note?}] for results. */
+json_t *plan_enforcement(const struct plan *p);
+
+#endif

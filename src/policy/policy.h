@@ -1,0 +1,134 @@
+/*
+ * policy: what code may do, as a flat document of fields.
+ *
+ * A struct policy is always complete: policy_init() gives every field its
+ * default, and presets, files and flags then change fields by the rows of the
+ * field table (field.h). Nothing here asks whether the host can keep a field:
+ * that is plan_build().
+ */
+#ifndef REMIT_POLICY_H
+#define REMIT_POLICY_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "error.h"
+#include "list.h"
+#include "tier.h"
+
+/* What the word "unlimited" becomes. Zero is never a limit. */
+#define POLICY_UNLIMITED UINT64_MAX
+
+enum mount_mode {
+	MOUNT_RO,
+	MOUNT_RW,
+	MOUNT_OVERLAY,
+	MOUNT_DIRECT,
+};
+
+extern const char *const mount_mode_names[]; /* NULL-terminated */
+
+struct mount_rule {
+	char *host; /* absolute path outside */
+	char *jail; /* absolute path inside */
+	enum mount_mode mode;
+	uint64_t max_bytes; /* of writing; 0: the disk_bytes of the policy */
+};
+
+struct mount_list {
+	struct mount_rule *items;
+	size_t count;
+};
+
+struct policy {
+	uint64_t tier; /* enum tier */
+	char *python;
+
+	struct list filesystem_read_roots;
+	struct list filesystem_write_roots;
+	struct mount_list mounts;
+
+	bool network_access;
+	struct list network_allow;
+	bool package_installation;
+	struct list packages;
+	bool subprocess_execution;
+	bool env_var_access;
+	struct list env; /* "NAME=VALUE" */
+
+	uint64_t timeout_ms;
+	uint64_t cpu_ms;
+	uint64_t cpu_fallback; /* 0: none, 1: per_process */
+	uint64_t cpus;
+	uint64_t memory_bytes;
+	uint64_t memory_fallback; /* 0: none, 1: per_process */
+	uint64_t processes;
+	uint64_t disk_bytes;
+	uint64_t files;
+	uint64_t file_bytes;
+	uint64_t open_files;
+	uint64_t stdout_max_bytes;
+	uint64_t stderr_max_bytes;
+	uint64_t output_ceiling; /* times the two caps together */
+	uint64_t code_bytes;
+	uint64_t stdin_bytes;
+	uint64_t input_bytes;
+	uint64_t value_bytes;
+
+	struct list artifact_export_paths;
+	struct list allowed_imports;
+	struct list blocked_imports;
+	struct list allowed_builtins;
+	struct list blocked_builtins;
+	struct list allowed_os_attrs;
+	struct list tools;
+	uint64_t tool_calls;
+	uint64_t tool_wait_ms;
+	uint64_t session_idle_ms;
+	uint64_t branches;
+	struct list preload;
+
+	/* Which fields something other than a default has set: bit i is row
+	   i of the field table. */
+	uint64_t set;
+};
+
+/* The `default` preset. -1 with errno ENOMEM. */
+int policy_init(struct policy *p) must_check;
+/* *to must not hold a policy yet. -1 with errno ENOMEM. */
+int policy_copy(struct policy *to, const struct policy *from) must_check;
+void policy_free(struct policy *p);
+
+/* Apply a preset: every field it names is overwritten. */
+int policy_preset(struct policy *p, const char *name,
+		  struct remit_error *err) must_check;
+/* The names of the presets, NULL-terminated, and a sentence for each. */
+extern const char *const policy_preset_names[];
+const char *policy_preset_sentence(const char *name);
+
+/*
+ * Read a policy document over *p, which stays as it was if anything in the
+ * document is wrong. `source` is shown in errors ("policy.json",
+ * "job"): messages read "policy.json:7: memory_bytes: ...". The key "preset"
+ * is applied before all others, wherever it stands.
+ */
+int policy_parse(struct policy *p, const char *text, size_t len,
+		 const char *source, struct remit_error *err) must_check;
+
+/* Read a regular file of at most 1 MiB and parse it. */
+int policy_read_file(struct policy *p, const char *path,
+		     struct remit_error *err) must_check;
+
+/*
+ * Every field in table order, as a JSON object that policy_parse() reads back
+ * to an equal policy (but with every `set` bit on). NULL: no memory. Dump it
+ * with JSON_REAL_PRECISION(15), or 0.1 s is written as 0.10000000000000001.
+ */
+json_t *policy_to_json(const struct policy *p);
+
+int mount_list_add(struct mount_list *m, const char *host, const char *jail,
+		   enum mount_mode mode, uint64_t max_bytes) must_check;
+void mount_list_free(struct mount_list *m);
+
+#endif

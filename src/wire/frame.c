@@ -1,0 +1,146 @@
+#include "frame.h"
+
+#include <string.h>
+
+const struct frame_rule frame_rules[FRAME_TYPES] = {
+	[FRAME_POLICY] = {
+		.name = "policy",
+		.from = PARTY_DOOR,
+		.max = 1024 * 1024,
+		.once = true,
+	},
+	[FRAME_JOB] = {
+		.name = "job",
+		.from = PARTY_DOOR,
+		.max = 1024 * 1024,
+		.once = true,
+	},
+	[FRAME_CODE] = {
+		.name = "code",
+		.from = PARTY_DOOR | PARTY_KEEPER,
+		.max = FRAME_PIECE,
+	},
+	[FRAME_STDIN] = {
+		.name = "stdin",
+		.from = PARTY_DOOR,
+		.max = FRAME_PIECE,
+	},
+	[FRAME_STDIN_END] = {
+		.name = "stdin_end",
+		.from = PARTY_DOOR,
+		.once = true,
+	},
+	[FRAME_START] = {
+		.name = "start",
+		.from = PARTY_DOOR,
+		.once = true,
+	},
+	[FRAME_INTERRUPT] = {
+		.name = "interrupt",
+		.from = PARTY_DOOR,
+	},
+	[FRAME_STDOUT] = {
+		.name = "stdout",
+		.from = PARTY_KEEPER,
+		.max = FRAME_PIECE,
+	},
+	[FRAME_STDERR] = {
+		.name = "stderr",
+		.from = PARTY_KEEPER,
+		.max = FRAME_PIECE,
+	},
+	[FRAME_RESULT] = {
+		.name = "result",
+		.from = PARTY_KEEPER,
+		.max = 4 * 1024 * 1024,
+		.once = true,
+	},
+	[FRAME_ORDER] = {
+		.name = "order",
+		.from = PARTY_KEEPER,
+		.max = 256,
+		.once = true,
+	},
+	[FRAME_TASK] = {
+		.name = "task",
+		.from = PARTY_KEEPER,
+		.max = 4 * 1024 * 1024,
+		.once = true,
+	},
+	[FRAME_GO] = {
+		.name = "go",
+		.from = PARTY_KEEPER,
+		.once = true,
+	},
+	[FRAME_REPORT] = {
+		.name = "report",
+		.from = PARTY_JAIL,
+		.max = 64,
+		.once = true,
+	},
+	[FRAME_CHECKED] = {
+		.name = "checked",
+		.from = PARTY_JAIL,
+		.max = 256 * 1024,
+		.once = true,
+	},
+	[FRAME_ENDED] = {
+		.name = "ended",
+		.from = PARTY_JAIL,
+		.max = 256 * 1024,
+		.once = true,
+	},
+	[FRAME_EXITED] = {
+		.name = "exited",
+		.from = PARTY_INIT,
+		.max = 64,
+		.once = true,
+	},
+};
+
+void
+frame_header(unsigned char out[FRAME_HEADER], enum frame_type type,
+	     uint32_t len)
+{
+	memset(out, 0, FRAME_HEADER);
+	for (int i = 0; i < 4; i++)
+		out[i] = (unsigned char)(len >> (8 * i));
+	out[4] = (unsigned char)type;
+}
+
+int
+frame_parse(const char *bytes, size_t have, unsigned from, uint32_t *seen,
+	    struct frame *out, size_t *used, struct remit_error *err)
+{
+	const unsigned char *h = (const unsigned char *)bytes;
+	const struct frame_rule *rule;
+	uint32_t len;
+
+	*used = 0;
+	if (have < FRAME_HEADER)
+		return 0;
+	len = h[0] | (uint32_t)h[1] << 8 | (uint32_t)h[2] << 16 |
+	      (uint32_t)h[3] << 24;
+	if (h[4] == FRAME_NONE || h[4] >= FRAME_TYPES || h[5] || h[6] || h[7])
+		return fail(err, REMIT_E_PROTOCOL, "frame of unknown type %u",
+			    h[4]);
+	rule = &frame_rules[h[4]];
+	if (!(rule->from & from))
+		return fail(err, REMIT_E_PROTOCOL,
+			    "frame \"%s\" from the wrong side", rule->name);
+	if (len > rule->max)
+		return fail(err, REMIT_E_PROTOCOL,
+			    "frame \"%s\" of %u bytes, at most %u are allowed",
+			    rule->name, len, rule->max);
+	if (rule->once && *seen & UINT32_C(1) << h[4])
+		return fail(err, REMIT_E_PROTOCOL, "a second frame \"%s\"",
+			    rule->name);
+	if (have - FRAME_HEADER < len)
+		return 0;
+	*seen |= UINT32_C(1) << h[4];
+	out->type = h[4];
+	out->payload = bytes + FRAME_HEADER;
+	out->len = len;
+	*used = FRAME_HEADER + len;
+	return 0;
+}

@@ -1,0 +1,81 @@
+/*
+ * frame: what crosses a border. Every frame is a row in one table that says
+ * who may send it, how long it may be, and whether it may come twice.
+ *
+ * On the wire: u32 payload length (little-endian), u8 type, 3 zero bytes, then
+ * the payload.
+ */
+#ifndef REMIT_FRAME_H
+#define REMIT_FRAME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "error.h"
+
+#define FRAME_HEADER 8
+
+/* Long payloads travel in pieces of at most this. */
+#define FRAME_PIECE (64 * 1024)
+
+enum frame_type {
+	FRAME_NONE,
+	/* door to keeper, in this order */
+	FRAME_POLICY, /* a policy document */
+	FRAME_JOB,    /* name and argv, JSON */
+	FRAME_CODE,   /* a piece of the program; keeper to jail too */
+	FRAME_STDIN,  /* a piece of standard input; after start too */
+	FRAME_STDIN_END,
+	FRAME_START,	 /* the job is complete, but for standard input */
+	FRAME_INTERRUPT, /* SIGINT now, SIGKILL soon */
+	/* keeper to door */
+	FRAME_STDOUT,
+	FRAME_STDERR,
+	FRAME_RESULT, /* JSON, the last frame */
+	/* keeper to jail */
+	FRAME_ORDER, /* struct lock_order (jail/order.h) */
+	FRAME_TASK,  /* JSON: what the runner needs besides the code */
+	FRAME_GO,
+	/* jail to keeper */
+	FRAME_REPORT,  /* struct step_report: a lock-down step, or ready */
+	FRAME_CHECKED, /* claim: empty, or JSON why the code is rejected */
+	FRAME_ENDED,   /* claim: JSON, how the cell ended */
+	/* pid 1 to keeper */
+	FRAME_EXITED, /* struct exit_report */
+	FRAME_TYPES,
+};
+
+enum frame_party {
+	PARTY_DOOR = 1,
+	PARTY_KEEPER = 2,
+	PARTY_JAIL = 4,
+	PARTY_INIT = 8,
+};
+
+struct frame_rule {
+	const char *name;
+	unsigned from; /* PARTY_ bits that may send it */
+	uint32_t max;  /* payload bytes */
+	bool once;     /* a second one breaks the protocol */
+};
+
+extern const struct frame_rule frame_rules[FRAME_TYPES];
+
+struct frame {
+	enum frame_type type; /* FRAME_NONE: nothing complete yet */
+	const char *payload;  /* valid until more is read */
+	uint32_t len;
+};
+
+void frame_header(unsigned char out[FRAME_HEADER], enum frame_type type,
+		  uint32_t len);
+
+/*
+ * Look at the first `have` bytes of a stream for one frame. With *used == 0
+ * more bytes are needed. `seen` has a bit for each type met so far.
+ */
+int frame_parse(const char *bytes, size_t have, unsigned from, uint32_t *seen,
+		struct frame *out, size_t *used,
+		struct remit_error *err) must_check;
+
+#endif

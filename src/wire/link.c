@@ -1,0 +1,124 @@
+#include "link.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+void
+link_open(struct link *l, int fd, unsigned peer)
+{
+	*l = (struct link)LINK_INIT;
+	l->fd = fd;
+	l->peer = peer;
+}
+
+void
+link_free(struct link *l)
+{
+	own_fd_close(&l->fd);
+	l->fd = -1;
+	buf_free(&l->in);
+	buf_free(&l->out);
+}
+
+int
+link_fill(struct link *l, struct remit_error *err)
+{
+	char piece[FRAME_PIECE];
+	ssize_t n;
+
+	buf_drop(&l->in, l->parsed);
+	l->parsed = 0;
+	n = recv(l->fd, piece, sizeof(piece), MSG_DONTWAIT);
+	if (n < 0) {
+		if (errno == EAGAIN || errno == EINTR)
+			return 0;
+		/* A peer killed with unread bytes resets the socket: that is
+		   an end like any other. */
+		if (errno != ECONNRESET)
+			return fail_sys(err, REMIT_E_KERNEL, "recv");
+		n = 0;
+	}
+	if (n == 0) {
+		l->ended = true;
+		return 0;
+	}
+	if (buf_add(&l->in, piece, (size_t)n) < 0)
+		return fail_sys(err, REMIT_E_PROTOCOL, "receive buffer");
+	return 0;
+}
+
+int
+link_next(struct link *l, struct frame *out, struct remit_error *err)
+{
+	size_t used;
+
+	*out = (struct frame){ .type = FRAME_NONE };
+	if (frame_parse(buf_text(&l->in) + l->parsed, l->in.len - l->parsed,
+			l->peer, &l->seen, out, &used, err) < 0)
+		return -1;
+	l->parsed += used;
+	return 0;
+}
+
+int
+link_send(struct link *l, enum frame_type type, const void *payload, size_t len,
+	  struct remit_error *err)
+{
+	unsigned char header[FRAME_HEADER];
+
+	if (len > frame_rules[type].max)
+		return fail(err, REMIT_E_INTERNAL,
+			    "frame \"%s\" of %zu bytes is too long to send",
+			    frame_rules[type].name, len);
+	frame_header(header, type, (uint32_t)len);
+	if (buf_add(&l->out, header, sizeof(header)) < 0 ||
+	    buf_add(&l->out, payload, len) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "send buffer");
+	return 0;
+}
+
+int
+link_send_pieces(struct link *l, enum frame_type type, const void *bytes,
+		 size_t len, struct remit_error *err)
+{
+	const char *at = bytes;
+
+	while (len) {
+		size_t n = len < FRAME_PIECE ? len : FRAME_PIECE;
+
+		if (link_send(l, type, at, n, err) < 0)
+			return -1;
+		at += n;
+		len -= n;
+	}
+	return 0;
+}
+
+int
+link_flush(struct link *l, struct remit_error *err)
+{
+	size_t sent = 0;
+
+	while (sent < l->out.len) {
+		ssize_t n = send(l->fd, l->out.data + sent, l->out.len - sent,
+				 MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			break;
+		if (n < 0) {
+			buf_drop(&l->out, sent);
+			return fail_sys(err, REMIT_E_GONE, "send");
+		}
+		sent += (size_t)n;
+	}
+	buf_drop(&l->out, sent);
+	return 0;
+}
+
+bool
+link_wants_write(const struct link *l)
+{
+	return l->out.len > 0;
+}

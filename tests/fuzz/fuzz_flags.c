@@ -1,0 +1,71 @@
+/* A command line, its words ended by NUL: what is taken reads back equal. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "flags.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define MAX_ARGS 64
+
+static int
+split(char *text, size_t size, char **argv)
+{
+	int argc = 0;
+
+	for (size_t at = 0; at < size && argc < MAX_ARGS;
+	     at += strlen(text + at) + 1)
+		argv[argc++] = text + at;
+	return argc;
+}
+
+static void
+must(bool truth)
+{
+	if (!truth)
+		abort();
+}
+
+static void
+check(const struct policy *p)
+{
+	own(policy) struct policy again;
+	struct remit_error err;
+	json_auto_t *first = policy_to_json(p);
+	json_auto_t *second = NULL;
+	own_mem char *text = json_dumps(first, JSON_COMPACT);
+
+	must(policy_init(&again) == 0 && text);
+	must(policy_parse(&again, text, strlen(text), "again", &err) == 0);
+	second = policy_to_json(&again);
+	must(json_equal(first, second));
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	own_mem char *text = malloc(size + 1);
+	own(flags) struct flags fl = { 0 };
+	own(policy) struct policy p;
+	struct remit_error err;
+	char *argv[MAX_ARGS + 1] = { 0 };
+	int argc;
+
+	must(text && policy_init(&p) == 0);
+	if (size)
+		memcpy(text, data, size);
+	text[size] = '\0';
+	argc = split(text, size, argv);
+	for (int i = 0; i < argc; i++) {
+		enum flags_answer a = flags_take(&fl, argc, argv, &i, &err);
+
+		must(i < argc);
+		if (a == FLAGS_OTHER)
+			must(flags_unknown(argv[i], &err) == -1);
+	}
+	if (flags_apply(&fl, &p, &err) == 0)
+		check(&p);
+	else
+		must(p.set == 0);
+	return 0;
+}

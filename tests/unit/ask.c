@@ -1,0 +1,124 @@
+#include "ask.h"
+
+#include "own.h"
+#include "syscall_names.h"
+
+#include <inttypes.h>
+#include <linux/audit.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct {
+	const char *name;
+	uint32_t audit;
+} arches[FILTER_ARCHES] = {
+	[FILTER_X86_64] = { "x86_64", AUDIT_ARCH_X86_64 },
+	[FILTER_AARCH64] = { "aarch64", AUDIT_ARCH_AARCH64 },
+};
+
+static const char *const variant_names[FILTER_VARIANTS] = {
+	[0] = "run",
+	[FILTER_NETWORK] = "network",
+	[FILTER_SUBPROCESS] = "subprocess",
+	[FILTER_FORKABLE] = "forkable",
+	[FILTER_STRICT_MEMORY] = "strict_memory",
+	[FILTER_INIT] = "init",
+	[FILTER_KEEPER] = "keeper",
+	[FILTER_KEEPER_NETWORK] = "keeper_network",
+};
+
+static const struct {
+	uint32_t action;
+	const char *name;
+} actions[] = {
+	{ ALLOW, "allow" },
+	{ KILL, "kill" },
+	{ REFUSE(EPERM), "EPERM" },
+	{ REFUSE(ENOSYS), "ENOSYS" },
+	{ REFUSE(ENOTTY), "ENOTTY" },
+	{ REFUSE(ENOMEM), "ENOMEM" },
+	{ REFUSE(EAFNOSUPPORT), "EAFNOSUPPORT" },
+};
+
+const char *
+ask_arch_name(enum filter_arch arch)
+{
+	return arches[arch].name;
+}
+
+const char *
+ask_variant_name(unsigned variant)
+{
+	return variant_names[variant] ? variant_names[variant] : "(several)";
+}
+
+const char *
+ask_action_name(uint32_t action)
+{
+	for (size_t i = 0; i < ARRAY_LEN(actions); i++)
+		if (actions[i].action == action)
+			return actions[i].name;
+	return "(an action no table has)";
+}
+
+const char *
+ask_call_name(enum filter_arch arch, unsigned nr)
+{
+	if (nr >= ARRAY_LEN(syscall_names[arch]))
+		return NULL;
+	return syscall_names[arch][nr];
+}
+
+int
+ask_number(enum filter_arch arch, const char *name)
+{
+	for (unsigned nr = 0; nr < ARRAY_LEN(syscall_names[arch]); nr++)
+		if (syscall_names[arch][nr] &&
+		    strcmp(syscall_names[arch][nr], name) == 0)
+			return (int)nr;
+	return -1;
+}
+
+struct bpf_outcome
+ask(enum filter_arch arch, unsigned variant, unsigned nr,
+    const uint64_t args[ASK_ARGS])
+{
+	struct seccomp_data data = {
+		.nr = (int)nr,
+		.arch = arches[arch].audit,
+	};
+
+	memcpy(data.args, args, sizeof(data.args));
+	return bpf_run(filter_for(arch, variant), &data);
+}
+
+void
+expect_answer(unsigned variant, const char *name, uint32_t action,
+	      const uint64_t args[ASK_ARGS])
+{
+	bool found = false;
+
+	for (enum filter_arch arch = 0; arch < FILTER_ARCHES; arch++) {
+		int nr = ask_number(arch, name);
+		uint32_t got;
+
+		if (nr < 0)
+			continue;
+		found = true;
+		got = ask(arch, variant, (unsigned)nr, args).action;
+		if (got == action)
+			continue;
+		fail_msg("%s, variant %u: %s(%#" PRIx64 ", %#" PRIx64
+			 ", %#" PRIx64 ", %#" PRIx64 ", %#" PRIx64
+			 "): %s, expected %s",
+			 ask_arch_name(arch), variant, name, args[0], args[1],
+			 args[2], args[3], args[4], ask_action_name(got),
+			 ask_action_name(action));
+	}
+	if (!found)
+		fail_msg("no architecture has %s", name);
+}

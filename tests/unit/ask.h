@@ -1,0 +1,42 @@
+/*
+ * ask: "what would this filter say to that call?", by names, for tests.
+ */
+#ifndef REMIT_TEST_ASK_H
+#define REMIT_TEST_ASK_H
+
+#include "bpf.h"
+
+#include <errno.h>
+
+#define ALLOW	    SECCOMP_RET_ALLOW
+#define KILL	    SECCOMP_RET_KILL_PROCESS
+#define REFUSE(err) (SECCOMP_RET_ERRNO | (err))
+
+/* Numbers from 0 to here are looked at one by one. */
+#define ASK_LAST 600
+
+#define ASK_ARGS 6
+
+const char *ask_arch_name(enum filter_arch arch);
+const char *ask_variant_name(unsigned variant);
+/* "allow", "kill", "EPERM", … */
+const char *ask_action_name(uint32_t action);
+/* NULL for a number without a name. */
+const char *ask_call_name(enum filter_arch arch, unsigned nr);
+/* -1 if the architecture has no such call. */
+int ask_number(enum filter_arch arch, const char *name);
+
+struct bpf_outcome ask(enum filter_arch arch, unsigned variant, unsigned nr,
+		       const uint64_t args[ASK_ARGS]);
+
+/*
+ * The test fails unless every architecture that has the call answers so;
+ * what follows the action are the arguments, the rest of them zero.
+ */
+#define expect(variant, name, action, ...)   \
+	expect_answer(variant, name, action, \
+		      (const uint64_t[ASK_ARGS]){ __VA_ARGS__ })
+void expect_answer(unsigned variant, const char *name, uint32_t action,
+		   const uint64_t args[ASK_ARGS]);
+
+#endif

@@ -1,0 +1,248 @@
+/*
+ * live_verdicts: does the kernel read the programs as our interpreter does?
+ *
+ *	live_verdicts [VARIANT]    one variant by number, or all run variants
+ *	                           and init
+ *
+ * For every number from 0 to 600 a child loads the filter, makes the call
+ * with all arguments zero, and reports errno:
+ *
+ *	refused    errno is the filter's
+ *	killed     the child died of SIGSYS
+ *	allowed    errno is what a child without filter gets
+ *
+ * A child has no descriptors but the one it reports through, so that a call
+ * on descriptor 0 meets nothing. Calls that would not come back, or would
+ * change more than the child, are in the table below. The output is TAP.
+ */
+#define _GNU_SOURCE
+
+#include "ask.h"
+#include "own.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#define NATIVE FILTER_X86_64
+#else
+#define NATIVE FILTER_AARCH64
+#endif
+
+/* Where the child's end of the pipe is; close_range leaves it alone. */
+#define REPORT_FD 100
+
+#define PATIENCE_MS 10000
+
+/* Not called where they are allowed. Refused, everything is called. */
+static const struct {
+	const char *name;
+	const char *why;
+} skipped[] = {
+	{ "exit", "does not come back" },
+	{ "exit_group", "does not come back" },
+	{ "rt_sigreturn", "returns to a frame that is not there" },
+	{ "pause", "waits for ever" },
+	{ "ppoll", "waits for ever without a timeout" },
+	{ "pselect6", "waits for ever without a timeout" },
+	{ "select", "waits for ever without a timeout" },
+	{ "clone", "the child would report a second time" },
+	{ "fork", "the child would report a second time" },
+	{ "vfork", "the child would run on our stack" },
+};
+
+/*
+ * Linux lets these two of x86-64 pass before any filter is asked, since the
+ * trampolines of probes make them in place of the program (uretprobe: 6.14,
+ * uprobe: 6.18). Made by anybody else they end in SIGILL or an error, so
+ * there is nothing to refuse, only this to know.
+ */
+static const unsigned unseen[] = { 335, 336 };
+
+static const uint64_t no_args[ASK_ARGS];
+
+struct report {
+	int status; /* of the child, from wait */
+	int error;  /* errno of the call, 0, or -1 without report */
+};
+
+static const char *
+why_skipped(unsigned nr)
+{
+	const char *name = ask_call_name(NATIVE, nr);
+
+	for (size_t i = 0; name && i < ARRAY_LEN(skipped); i++)
+		if (strcmp(skipped[i].name, name) == 0)
+			return skipped[i].why;
+	return NULL;
+}
+
+/* The child. It uses raw calls: glibc may need some that are refused. */
+
+static void __attribute__((noreturn)) leave(int status)
+{
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+static void
+load(const struct filter *filter)
+{
+	struct sock_fprog program = {
+		.len = filter->len,
+		.filter = (struct sock_filter *)filter->insns,
+	};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
+		leave(3);
+}
+
+static void __attribute__((noreturn))
+call_and_report(unsigned nr, const struct filter *filter, int out)
+{
+	int error;
+
+	if (dup2(out, REPORT_FD) < 0 || close_range(0, REPORT_FD - 1, 0) < 0 ||
+	    close_range(REPORT_FD + 1, ~0U, 0) < 0)
+		leave(2);
+	if (filter)
+		load(filter);
+	error = syscall(nr, 0, 0, 0, 0, 0, 0) == -1 ? errno : 0;
+	syscall(SYS_write, REPORT_FD, &error, sizeof(error));
+	leave(0);
+}
+
+/* The parent. */
+
+static struct report
+try_call(unsigned nr, const struct filter *filter)
+{
+	struct report report = { .error = -1 };
+	struct pollfd ready = { .events = POLLIN };
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0 || (pid = fork()) < 0) {
+		perror("Bail out!");
+		exit(1);
+	}
+	if (pid == 0)
+		call_and_report(nr, filter, ends[1]);
+	close(ends[1]);
+	ready.fd = ends[0];
+	if (poll(&ready, 1, PATIENCE_MS) <= 0)
+		kill(pid, SIGKILL);
+	if (read(ends[0], &report.error, sizeof(int)) != sizeof(int))
+		report.error = -1;
+	waitpid(pid, &report.status, 0);
+	close(ends[0]);
+	return report;
+}
+
+static bool
+is_unseen(unsigned nr)
+{
+	for (size_t i = 0; i < ARRAY_LEN(unseen); i++)
+		if (NATIVE == FILTER_X86_64 && unseen[i] == nr)
+			return true;
+	return false;
+}
+
+static bool
+is_same_without_filter(unsigned nr, struct report with)
+{
+	struct report without = try_call(nr, NULL);
+
+	return with.error == without.error && with.status == without.status;
+}
+
+static bool
+is_ordinary_end(struct report r)
+{
+	return WIFEXITED(r.status) && WEXITSTATUS(r.status) == 0;
+}
+
+static bool
+agrees(unsigned nr, uint32_t action, const struct filter *filter)
+{
+	struct report with = try_call(nr, filter);
+
+	if (is_unseen(nr) && is_same_without_filter(nr, with))
+		return true;
+	if (action == KILL)
+		return WIFSIGNALED(with.status) &&
+		       WTERMSIG(with.status) == SIGSYS;
+	if (!is_ordinary_end(with))
+		return false;
+	if (action != ALLOW)
+		return with.error == (int)(action & SECCOMP_RET_DATA);
+	return is_same_without_filter(nr, with);
+}
+
+static int
+check_variant(unsigned variant, int test)
+{
+	const struct filter *filter = filter_native(variant);
+	int called = 0, left_out = 0, wrong = 0;
+
+	for (unsigned nr = 0; nr <= ASK_LAST; nr++) {
+		uint32_t action = ask(NATIVE, variant, nr, no_args).action;
+		const char *name = ask_call_name(NATIVE, nr);
+
+		if (action == ALLOW && why_skipped(nr)) {
+			left_out++;
+			continue;
+		}
+		called++;
+		if (agrees(nr, action, filter))
+			continue;
+		wrong++;
+		printf("# variant %u: %u %s is not %s\n", variant, nr,
+		       name ? name : "(no name)", ask_action_name(action));
+	}
+	printf("%sok %d - variant %u: %d calls answered as expected, "
+	       "%d left out\n",
+	       wrong ? "not " : "", test, variant, called - wrong, left_out);
+	fflush(stdout);
+	return wrong;
+}
+
+static int
+check_one(const char *text)
+{
+	char *end;
+	unsigned long variant = strtoul(text, &end, 10);
+
+	if (*text == '\0' || *end != '\0' || variant > FILTER_INIT) {
+		fprintf(stderr, "VARIANT is a number up to %d\n", FILTER_INIT);
+		return 2;
+	}
+	printf("1..1\n");
+	return check_variant((unsigned)variant, 1) ? 1 : 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	int wrong = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(skipped); i++)
+		printf("# where allowed, not called: %s %s\n", skipped[i].name,
+		       skipped[i].why);
+	if (argc == 2)
+		return check_one(argv[1]);
+	printf("1..%d\n", FILTER_INIT + 1);
+	fflush(stdout);
+	for (unsigned v = 0; v <= FILTER_INIT; v++)
+		wrong += check_variant(v, (int)v + 1);
+	return wrong ? 1 : 0;
+}

@@ -1,0 +1,390 @@
+/*
+ * The seccomp programs as a whole: they load, they say for every number what
+ * verdicts.txt says, and flags only add what they are for. What arguments
+ * decide is in test_filter_arguments.c, what the kernel makes of the programs
+ * in live_verdicts.c.
+ *
+ *	test_filter FILE            test; FILE is tests/unit/verdicts.txt
+ *	test_filter --write FILE    write FILE anew. Read the difference before
+ *	                            you commit it: it is the change of policy.
+ *
+ * A row of the file is one call: architecture, number, name, the answer to
+ * code, and what differs in other variants. init is named only where it is
+ * allowed something, keeper_network only where it differs from keeper.
+ * "arguments" means that these decide.
+ */
+#include "ask.h"
+#include "own.h"
+
+#include <linux/audit.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char *verdicts_path;
+
+static const uint64_t no_args[ASK_ARGS];
+
+/* Form. */
+
+static void
+every_program_is_one_the_kernel_loads(void **state)
+{
+	(void)state;
+	for (enum filter_arch arch = 0; arch < FILTER_ARCHES; arch++)
+		for (unsigned v = 0; v < FILTER_VARIANTS; v++) {
+			const char *complaint =
+				bpf_complaint(filter_for(arch, v));
+
+			if (complaint)
+				fail_msg("%s, variant %u %s",
+					 ask_arch_name(arch), v, complaint);
+		}
+}
+
+static void
+there_is_no_program_beyond_the_last_variant(void **state)
+{
+	(void)state;
+	assert_null(filter_for(FILTER_X86_64, FILTER_VARIANTS));
+	assert_null(filter_for(FILTER_ARCHES, 0));
+	assert_null(filter_native(FILTER_VARIANTS));
+	assert_non_null(filter_native(0));
+}
+
+/* A checker that accepts everything would prove nothing. */
+static void
+the_interpreter_refuses_what_the_kernel_refuses(void **state)
+{
+	static const struct sock_filter bad[][2] = {
+		/* the word after seccomp_data, and half a word */
+		{ BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 64),
+		  BPF_STMT(BPF_RET | BPF_K, ALLOW) },
+		{ BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 18),
+		  BPF_STMT(BPF_RET | BPF_K, ALLOW) },
+		/* bytes, and the packet seccomp has not */
+		{ BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 0),
+		  BPF_STMT(BPF_RET | BPF_K, ALLOW) },
+		{ BPF_STMT(BPF_LD | BPF_W | BPF_IND, 0),
+		  BPF_STMT(BPF_RET | BPF_K, ALLOW) },
+		/* past the end, in three ways */
+		{ BPF_STMT(BPF_JMP | BPF_JA, 1),
+		  BPF_STMT(BPF_RET | BPF_K, ALLOW) },
+		{ BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
+		  BPF_STMT(BPF_RET | BPF_K, ALLOW) },
+		{ BPF_STMT(BPF_RET | BPF_K, ALLOW),
+		  BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0) },
+	};
+	static const struct sock_filter good[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 60),
+		BPF_STMT(BPF_RET | BPF_K, ALLOW),
+	};
+	struct filter f = { .insns = good, .len = 2 };
+
+	(void)state;
+	assert_null(bpf_complaint(&f));
+	f.len = 0;
+	assert_non_null(bpf_complaint(&f));
+	f.len = BPF_MAXINSNS + 1;
+	assert_non_null(bpf_complaint(&f));
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		f = (struct filter){ .insns = bad[i], .len = 2 };
+		if (!bpf_complaint(&f))
+			fail_msg("bad program %zu was accepted", i);
+	}
+}
+
+/* Numbers. */
+
+static void
+assert_arch_is_killed(const struct filter *f, uint32_t audit)
+{
+	for (int nr = 0; nr <= ASK_LAST; nr++) {
+		struct seccomp_data data = { .nr = nr, .arch = audit };
+
+		assert_int_equal(bpf_run(f, &data).action, KILL);
+	}
+}
+
+static void
+every_other_architecture_is_killed(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < FILTER_VARIANTS; v++) {
+		const struct filter *x86 = filter_for(FILTER_X86_64, v);
+		const struct filter *arm = filter_for(FILTER_AARCH64, v);
+
+		assert_arch_is_killed(x86, AUDIT_ARCH_I386);
+		assert_arch_is_killed(x86, AUDIT_ARCH_AARCH64);
+		assert_arch_is_killed(x86, 0);
+		assert_arch_is_killed(arm, AUDIT_ARCH_ARM);
+		assert_arch_is_killed(arm, AUDIT_ARCH_X86_64);
+		assert_arch_is_killed(arm, 0);
+	}
+}
+
+static void
+every_x32_number_is_killed_on_x86_64(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < FILTER_VARIANTS; v++) {
+		for (unsigned nr = 0; nr <= ASK_LAST; nr++)
+			assert_int_equal(
+				ask(FILTER_X86_64, v, 0x40000000 | nr, no_args)
+					.action,
+				KILL);
+		assert_int_equal(
+			ask(FILTER_X86_64, v, UINT32_MAX, no_args).action,
+			KILL);
+	}
+}
+
+static void
+assert_does_not_exist(enum filter_arch arch, unsigned variant, unsigned nr)
+{
+	assert_int_equal(ask(arch, variant, nr, no_args).action,
+			 REFUSE(ENOSYS));
+}
+
+static void
+a_number_without_a_name_does_not_exist(void **state)
+{
+	(void)state;
+	for (enum filter_arch arch = 0; arch < FILTER_ARCHES; arch++)
+		for (unsigned v = 0; v < FILTER_VARIANTS; v++) {
+			for (unsigned nr = 0; nr <= ASK_LAST; nr++)
+				if (!ask_call_name(arch, nr))
+					assert_does_not_exist(arch, v, nr);
+			assert_does_not_exist(arch, v, 4096);
+			assert_does_not_exist(arch, v, 0x10000);
+			assert_does_not_exist(arch, v, 0x3fffffff);
+		}
+}
+
+/* Flags. */
+
+/* Numbers that look random and are the same in every run. */
+static uint64_t
+next_random(uint64_t *seed)
+{
+	*seed = *seed * UINT64_C(6364136223846793005) + 1;
+	return *seed >> 33;
+}
+
+/* Something the program compares with, a bit, or nothing. */
+static uint64_t
+interesting_argument(const struct filter *f, uint64_t *seed)
+{
+	uint64_t r = next_random(seed);
+
+	switch (r % 8) {
+	case 0:
+		return 0;
+	case 1:
+		return UINT64_C(1) << (next_random(seed) % 64);
+	case 2:
+		return f->insns[next_random(seed) % f->len].k |
+		       UINT64_C(1) << (next_random(seed) % 64);
+	default:
+		return f->insns[next_random(seed) % f->len].k;
+	}
+}
+
+#define TRIES 4000
+
+static void
+assert_call_allows_no_more(enum filter_arch arch, unsigned nr, unsigned less,
+			   unsigned more)
+{
+	const struct filter *f = filter_for(arch, less);
+	uint64_t seed = nr, args[ASK_ARGS] = { 0 };
+
+	for (int i = 0; i < TRIES; i++) {
+		struct bpf_outcome o = ask(arch, less, nr, args);
+
+		if (o.action == ALLOW &&
+		    ask(arch, more, nr, args).action != ALLOW)
+			fail_msg("%s: %s is allowed in variant %u, not in %u",
+				 ask_arch_name(arch), ask_call_name(arch, nr),
+				 less, more);
+		if (i == 0 && !o.by_arguments)
+			return;
+		for (int k = 0; k < ASK_ARGS; k++)
+			args[k] = interesting_argument(f, &seed);
+	}
+}
+
+static void
+assert_allows_no_more(unsigned less, unsigned more)
+{
+	for (enum filter_arch arch = 0; arch < FILTER_ARCHES; arch++)
+		for (unsigned nr = 0; nr <= ASK_LAST; nr++)
+			assert_call_allows_no_more(arch, nr, less, more);
+}
+
+static void
+network_subprocess_and_forkable_take_nothing_away(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < FILTER_INIT; v++)
+		for (unsigned flag = 1; flag < FILTER_STRICT_MEMORY; flag *= 2)
+			assert_allows_no_more(v, v | flag);
+}
+
+static void
+strict_memory_adds_nothing(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < FILTER_INIT; v++)
+		assert_allows_no_more(v | FILTER_STRICT_MEMORY,
+				      v & ~(unsigned)FILTER_STRICT_MEMORY);
+}
+
+/* Filters add up: what the keeper is refused, its jails are refused. */
+static void
+the_keeper_may_do_what_init_and_code_may(void **state)
+{
+	(void)state;
+	assert_allows_no_more(FILTER_INIT, FILTER_KEEPER);
+	assert_allows_no_more(FILTER_KEEPER, FILTER_KEEPER_NETWORK);
+	for (unsigned v = 0; v < FILTER_INIT; v++)
+		assert_allows_no_more(v, v & FILTER_NETWORK
+						 ? FILTER_KEEPER_NETWORK
+						 : FILTER_KEEPER);
+}
+
+/* Answers. */
+
+static const char *
+verdict(enum filter_arch arch, unsigned variant, unsigned nr)
+{
+	struct bpf_outcome o = ask(arch, variant, nr, no_args);
+
+	return o.by_arguments ? "arguments" : ask_action_name(o.action);
+}
+
+static bool
+is_worth_a_column(unsigned variant, const char *said, const char *usual)
+{
+	if (variant == FILTER_INIT)
+		return strcmp(said, "allow") == 0 ||
+		       strcmp(said, "arguments") == 0;
+	return strcmp(said, usual) != 0;
+}
+
+static void
+write_row(FILE *f, enum filter_arch arch, unsigned nr)
+{
+	static const unsigned columns[] = {
+		FILTER_NETWORK,	       FILTER_SUBPROCESS, FILTER_FORKABLE,
+		FILTER_STRICT_MEMORY,  FILTER_INIT,	  FILTER_KEEPER,
+		FILTER_KEEPER_NETWORK,
+	};
+	const char *usual = verdict(arch, 0, nr);
+
+	fprintf(f, "%s %u %s %s", ask_arch_name(arch), nr,
+		ask_call_name(arch, nr), usual);
+	for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
+		const char *said = verdict(arch, columns[i], nr);
+
+		if (columns[i] == FILTER_KEEPER_NETWORK)
+			usual = verdict(arch, FILTER_KEEPER, nr);
+		if (is_worth_a_column(columns[i], said, usual))
+			fprintf(f, " %s=%s", ask_variant_name(columns[i]),
+				said);
+	}
+	fputc('\n', f);
+}
+
+/* a_number_without_a_name_does_not_exist() speaks for those left out. */
+static void
+write_verdicts(FILE *f)
+{
+	fprintf(f, "# What the filters answer; see test_filter.c. A number "
+		   "that is not here: ENOSYS.\n");
+	for (enum filter_arch arch = 0; arch < FILTER_ARCHES; arch++)
+		for (unsigned nr = 0; nr <= ASK_LAST; nr++)
+			if (ask_call_name(arch, nr))
+				write_row(f, arch, nr);
+}
+
+static void
+compare_line(const char *want, const char *got, int line)
+{
+	if (strcmp(want, got) != 0)
+		fail_msg("%s:%d says   %s  but the filter says   %s",
+			 verdicts_path, line, want, got);
+}
+
+static void
+verdicts_are_those_of_the_golden_file(void **state)
+{
+	char want[256], got[256];
+	FILE *golden = fopen(verdicts_path, "r");
+	FILE *now = tmpfile();
+	int line = 0;
+
+	(void)state;
+	assert_non_null(golden);
+	assert_non_null(now);
+	write_verdicts(now);
+	rewind(now);
+	while (fgets(got, sizeof(got), now)) {
+		line++;
+		if (!fgets(want, sizeof(want), golden))
+			fail_msg("%s ends at line %d, before %s", verdicts_path,
+				 line, got);
+		compare_line(want, got, line);
+	}
+	if (fgets(want, sizeof(want), golden))
+		fail_msg("%s has more rows than the filter: %s", verdicts_path,
+			 want);
+	fclose(golden);
+	fclose(now);
+}
+
+static int
+write_golden_file(const char *path)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f) {
+		perror(path);
+		return 1;
+	}
+	write_verdicts(f);
+	return fclose(f) == 0 ? 0 : 1;
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_program_is_one_the_kernel_loads),
+		cmocka_unit_test(there_is_no_program_beyond_the_last_variant),
+		cmocka_unit_test(
+			the_interpreter_refuses_what_the_kernel_refuses),
+		cmocka_unit_test(every_other_architecture_is_killed),
+		cmocka_unit_test(every_x32_number_is_killed_on_x86_64),
+		cmocka_unit_test(a_number_without_a_name_does_not_exist),
+		cmocka_unit_test(
+			network_subprocess_and_forkable_take_nothing_away),
+		cmocka_unit_test(strict_memory_adds_nothing),
+		cmocka_unit_test(the_keeper_may_do_what_init_and_code_may),
+		cmocka_unit_test(verdicts_are_those_of_the_golden_file),
+	};
+
+	if (argc == 3 && strcmp(argv[1], "--write") == 0)
+		return write_golden_file(argv[2]);
+	if (argc != 2) {
+		fprintf(stderr, "usage: test_filter [--write] FILE\n");
+		return 2;
+	}
+	verdicts_path = argv[1];
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

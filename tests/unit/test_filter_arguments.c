@@ -1,0 +1,714 @@
+/*
+ * The calls whose arguments decide, tried with every value that means
+ * something to the kernel, and the calls that must never pass at all.
+ * expect() asks both architectures.
+ */
+#define _GNU_SOURCE
+
+#include "ask.h"
+#include "own.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+/* Bits the kernel ignores where it takes an int, and a filter must too. */
+#define HIGH UINT64_C(0xdeadbeef00000000)
+
+#define BIT(n) (UINT64_C(1) << (n))
+
+#define THREAD	    UINT64_C(0x3d0f00)
+#define THREAD_MUSL UINT64_C(0x7d0f00)
+#define FORK	    UINT64_C(0x1200011)
+#define SPAWN	    UINT64_C(0x4111)
+
+static bool
+is_one_of(uint64_t value, const uint64_t *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i] == value)
+			return true;
+	return false;
+}
+
+#define IS_ONE_OF(value, list) is_one_of(value, list, ARRAY_LEN(list))
+
+static void
+expect_in_all(const char *const *names, size_t n, uint32_t action)
+{
+	for (unsigned v = 0; v < FILTER_INIT; v++)
+		for (size_t i = 0; i < n; i++)
+			expect(v, names[i], action, 0);
+}
+
+#define EXPECT_IN_ALL(names, action) \
+	expect_in_all(names, ARRAY_LEN(names), action)
+
+/* Children. */
+
+/* Each of the 64 bits alone, and each one wrong in a value that passes. */
+static void
+expect_no_neighbour(unsigned variant, uint64_t flags)
+{
+	expect(variant, "clone", ALLOW, flags);
+	for (unsigned bit = 0; bit < 64; bit++) {
+		uint64_t other = flags ^ BIT(bit);
+
+		if (other == THREAD || other == THREAD_MUSL)
+			continue;
+		expect(variant, "clone", REFUSE(EPERM), other);
+	}
+}
+
+static void
+clone_makes_threads_by_two_values_only(void **state)
+{
+	static const unsigned variants[] = {
+		0,
+		FILTER_NETWORK,
+		FILTER_STRICT_MEMORY,
+		FILTER_NETWORK | FILTER_STRICT_MEMORY,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(variants); i++) {
+		expect_no_neighbour(variants[i], THREAD);
+		expect_no_neighbour(variants[i], THREAD_MUSL);
+		expect(variants[i], "clone", REFUSE(EPERM), 0);
+		expect(variants[i], "clone", REFUSE(EPERM), FORK);
+		expect(variants[i], "clone", REFUSE(EPERM), SIGCHLD);
+		expect(variants[i], "clone", REFUSE(EPERM), SPAWN);
+		for (unsigned bit = 0; bit < 64; bit++)
+			expect(variants[i], "clone", REFUSE(EPERM), BIT(bit));
+	}
+}
+
+static void
+forkable_code_forks_as_libc_does_and_starts_no_program(void **state)
+{
+	(void)state;
+	expect_no_neighbour(FILTER_FORKABLE, THREAD);
+	expect_no_neighbour(FILTER_FORKABLE, FORK);
+	expect_no_neighbour(FILTER_FORKABLE, SIGCHLD);
+	expect(FILTER_FORKABLE, "clone", REFUSE(EPERM), SPAWN);
+	expect(FILTER_FORKABLE, "fork", ALLOW, 0);
+	expect(FILTER_FORKABLE, "vfork", REFUSE(EPERM), 0);
+	expect(FILTER_FORKABLE, "execve", REFUSE(EPERM), 0);
+	expect(FILTER_FORKABLE, "execveat", REFUSE(EPERM), 0);
+}
+
+static void
+subprocesses_get_no_namespaces_and_no_tracer(void **state)
+{
+	const uint64_t refused = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |
+				 CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
+				 CLONE_NEWNET | CLONE_NEWTIME | CLONE_PTRACE |
+				 CLONE_UNTRACED | CLONE_PARENT |
+				 UINT64_C(0xffffffff00000000);
+
+	(void)state;
+	expect(FILTER_SUBPROCESS, "clone", ALLOW, FORK);
+	expect(FILTER_SUBPROCESS, "clone", ALLOW, SPAWN);
+	expect(FILTER_SUBPROCESS, "clone", ALLOW, THREAD);
+	expect(FILTER_SUBPROCESS, "clone", ALLOW, THREAD_MUSL);
+	for (unsigned bit = 0; bit < 64; bit++) {
+		uint32_t want = BIT(bit) & refused ? REFUSE(EPERM) : ALLOW;
+
+		expect(FILTER_SUBPROCESS, "clone", want, BIT(bit));
+		expect(FILTER_SUBPROCESS, "clone", want, FORK | BIT(bit));
+		expect(FILTER_SUBPROCESS, "clone", want, SPAWN | BIT(bit));
+	}
+}
+
+static void
+clone3_never_exists_for_code(void **state)
+{
+	static const char *const names[] = { "clone3" };
+
+	(void)state;
+	EXPECT_IN_ALL(names, REFUSE(ENOSYS));
+	expect(FILTER_INIT, "clone3", REFUSE(ENOSYS), 0);
+	expect(FILTER_KEEPER, "clone3", ALLOW, 0);
+}
+
+static void
+only_subprocesses_start_programs_and_only_by_path(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < FILTER_INIT; v++) {
+		bool may = v & FILTER_SUBPROCESS;
+		uint32_t want = may ? ALLOW : REFUSE(EPERM);
+
+		expect(v, "execve", want, 0);
+		expect(v, "vfork", want, 0);
+		expect(v, "setsid", want, 0);
+		expect(v, "setpgid", want, 0);
+		expect(v, "execveat", want, 3, 0, 0, 0, 0);
+		expect(v, "execveat", want, 3, 0, 0, 0, HIGH);
+		for (unsigned bit = 0; bit < 32; bit++)
+			expect(v, "execveat", REFUSE(EPERM), 3, 0, 0, 0,
+			       BIT(bit));
+	}
+}
+
+/* Signals. */
+
+static void
+code_signals_only_itself(void **state)
+{
+	static const uint64_t others[] = {
+		1, 3, 4, 100, 0xffffffff, UINT64_MAX, BIT(31), 0xfffffffe,
+	};
+
+	(void)state;
+	for (unsigned v = 0; v < FILTER_INIT; v++) {
+		if (v & FILTER_SUBPROCESS)
+			continue;
+		expect(v, "kill", ALLOW, FILTER_RUN_PID, SIGTERM);
+		expect(v, "kill", ALLOW, HIGH | FILTER_RUN_PID, SIGTERM);
+		expect(v, "kill", ALLOW, 0, SIGTERM);
+		expect(v, "tgkill", ALLOW, FILTER_RUN_PID, 7, SIGTERM);
+		expect(v, "tgkill", REFUSE(EPERM), 0, 7, SIGTERM);
+		expect(v, "tkill", REFUSE(EPERM), FILTER_RUN_PID, SIGTERM);
+		for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+			expect(v, "kill", REFUSE(EPERM), others[i]);
+			expect(v, "tgkill", REFUSE(EPERM), others[i]);
+		}
+	}
+}
+
+static void
+subprocesses_signal_whatever_their_namespace_shows(void **state)
+{
+	(void)state;
+	expect(FILTER_SUBPROCESS, "kill", ALLOW, 17, SIGTERM);
+	expect(FILTER_SUBPROCESS, "kill", ALLOW, UINT64_MAX, SIGTERM);
+	expect(FILTER_SUBPROCESS, "tgkill", ALLOW, 17, 18, SIGTERM);
+	expect(FILTER_SUBPROCESS, "rt_sigqueueinfo", REFUSE(EPERM), 17);
+	expect(FILTER_SUBPROCESS, "pidfd_send_signal", REFUSE(ENOSYS), 17);
+}
+
+/* The process itself. */
+
+static void
+prctl_knows_five_options(void **state)
+{
+	static const uint64_t allowed[] = {
+		PR_SET_NAME,	   PR_GET_NAME, PR_GET_DUMPABLE,
+		PR_GET_TIMERSLACK, 0x53564d41,
+	};
+
+	(void)state;
+	for (unsigned v = 0; v < FILTER_INIT; v++) {
+		for (uint64_t option = 0; option <= 80; option++) {
+			uint32_t want = IS_ONE_OF(option, allowed)
+						? ALLOW
+						: REFUSE(EPERM);
+
+			expect(v, "prctl", want, option);
+			expect(v, "prctl", want, option | HIGH);
+		}
+		expect(v, "prctl", ALLOW, 0x53564d41);
+		expect(v, "prctl", REFUSE(EPERM), 0x59616d61); /* PTRACER */
+		expect(v, "prctl", REFUSE(EPERM), UINT64_MAX);
+	}
+}
+
+static void
+arch_prctl_sets_the_thread_pointer_only(void **state)
+{
+	(void)state;
+	for (uint64_t option = 0x1000; option < 0x6000; option++)
+		expect(0, "arch_prctl",
+		       option == 0x1002 ? ALLOW : REFUSE(EPERM), option);
+}
+
+static void
+personality_may_be_asked_but_not_changed(void **state)
+{
+	(void)state;
+	expect(0, "personality", ALLOW, 0xffffffff);
+	expect(0, "personality", ALLOW, UINT64_MAX);
+	expect(0, "personality", REFUSE(EPERM), 0);
+	expect(0, "personality", REFUSE(EPERM), UINT64_C(0xffffffff00000000));
+	for (unsigned bit = 0; bit < 32; bit++) {
+		expect(0, "personality", REFUSE(EPERM), BIT(bit));
+		expect(0, "personality", REFUSE(EPERM), 0xffffffff ^ BIT(bit));
+	}
+}
+
+static void
+limits_may_be_read_but_not_set(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < FILTER_INIT; v++) {
+		expect(v, "prlimit64", ALLOW, 0, 7, 0, 0x1000);
+		for (unsigned bit = 0; bit < 64; bit++)
+			expect(v, "prlimit64", REFUSE(EPERM), 0, 7, BIT(bit));
+		expect(v, "setrlimit", REFUSE(EPERM), 7);
+		expect(v, "getrlimit", ALLOW, 7);
+	}
+}
+
+static void
+nobody_moves_to_another_processor(void **state)
+{
+	static const char *const names[] = {
+		"sched_setaffinity", "sched_setscheduler", "sched_setparam",
+		"sched_setattr",     "setpriority",	   "ioprio_set",
+	};
+
+	(void)state;
+	EXPECT_IN_ALL(names, REFUSE(EPERM));
+}
+
+static void
+futex_waits_and_wakes_and_nothing_else(void **state)
+{
+	static const uint64_t allowed[] = {
+		FUTEX_WAIT,
+		FUTEX_WAKE,
+		FUTEX_WAIT_BITSET,
+		FUTEX_WAKE_BITSET,
+	};
+
+	(void)state;
+	for (uint64_t op = 0; op < 128; op++) {
+		uint32_t want = IS_ONE_OF(op, allowed) ? ALLOW : REFUSE(ENOSYS);
+
+		expect(0, "futex", want, 0, op);
+		expect(0, "futex", want, 0, op | FUTEX_PRIVATE_FLAG);
+		expect(0, "futex", want, 0, op | FUTEX_CLOCK_REALTIME);
+		expect(0, "futex", want, 0, op | HIGH);
+		for (unsigned bit = 9; bit < 32; bit++)
+			expect(0, "futex", REFUSE(ENOSYS), 0, op | BIT(bit));
+	}
+}
+
+/* Memory. */
+
+static void
+mmap_refuses_pages_that_escape_limits(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < FILTER_INIT; v++) {
+		for (unsigned bit = 0; bit < 32; bit++) {
+			uint64_t flags = MAP_PRIVATE | BIT(bit);
+			uint32_t want = ALLOW;
+
+			if (BIT(bit) & (MAP_HUGETLB | MAP_GROWSDOWN))
+				want = REFUSE(ENOMEM);
+			if (BIT(bit) & MAP_LOCKED)
+				want = REFUSE(EPERM);
+			expect(v, "mmap", want, 0, 4096, 7, flags);
+			expect(v, "mmap", want, 0, 4096, 7, flags | HIGH);
+		}
+		expect(v, "mmap", ALLOW, 0, 4096, PROT_READ | PROT_EXEC,
+		       MAP_PRIVATE | MAP_FIXED);
+		expect(v, "mmap", ALLOW, 0, 4096, PROT_READ, MAP_SHARED, 3);
+	}
+}
+
+static void
+strict_memory_has_no_memory_outside_the_address_space(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < FILTER_INIT; v++) {
+		bool strict = v & FILTER_STRICT_MEMORY;
+		uint32_t shared = strict ? REFUSE(ENOMEM) : ALLOW;
+		uint32_t other = strict ? REFUSE(EPERM) : ALLOW;
+
+		expect(v, "mmap", shared, 0, 4096, 3,
+		       MAP_SHARED | MAP_ANONYMOUS);
+		expect(v, "mmap", shared, 0, 4096, 3,
+		       MAP_SHARED_VALIDATE | MAP_ANONYMOUS | MAP_NORESERVE);
+		expect(v, "mmap", ALLOW, 0, 4096, 3,
+		       MAP_PRIVATE | MAP_ANONYMOUS);
+		expect(v, "memfd_create", other, 0);
+		expect(v, "sendmsg", other, 0);
+		expect(v, "recvmsg", ALLOW, 0);
+		if (v & FILTER_NETWORK)
+			expect(v, "sendmmsg", other, 0);
+	}
+}
+
+/* Descriptors. */
+
+static void
+fcntl_knows_twelve_commands(void **state)
+{
+	static const uint64_t allowed[] = {
+		F_DUPFD,     F_GETFD,	  F_SETFD,	F_GETFL,
+		F_SETFL,     F_GETLK,	  F_SETLK,	F_SETLKW,
+		F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW, F_DUPFD_CLOEXEC,
+	};
+
+	(void)state;
+	for (uint64_t command = 0; command < 1100; command++) {
+		uint32_t want =
+			IS_ONE_OF(command, allowed) ? ALLOW : REFUSE(EPERM);
+
+		expect(0, "fcntl", want, 0, command);
+		expect(0, "fcntl", want, 0, command | HIGH);
+	}
+	for (unsigned v = 0; v < FILTER_INIT; v++)
+		expect(v, "fcntl", REFUSE(EPERM), 0, F_SETPIPE_SZ, 1 << 20);
+}
+
+static void
+ioctl_knows_six_requests_in_every_class(void **state)
+{
+	static const uint64_t allowed[] = {
+		TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX,
+	};
+
+	(void)state;
+	for (uint64_t request = 0; request <= 0xffff; request++) {
+		uint32_t want =
+			IS_ONE_OF(request, allowed) ? ALLOW : REFUSE(ENOTTY);
+
+		expect(0, "ioctl", want, 0, request);
+		expect(0, "ioctl", want, 0, request | HIGH);
+		/* the same number with a direction and a size */
+		expect(0, "ioctl", REFUSE(ENOTTY), 0, request | 0x80040000);
+	}
+}
+
+static void
+ioctl_does_not_overlook_a_request_behind_high_bits(void **state)
+{
+	static const uint64_t bad[] = { TIOCSTI, TIOCLINUX, TIOCSETD,
+					TIOCSCTTY };
+
+	(void)state;
+	for (unsigned v = 0; v < FILTER_INIT; v++)
+		for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+			expect(v, "ioctl", REFUSE(ENOTTY), 0, bad[i]);
+			for (unsigned bit = 32; bit < 64; bit++)
+				expect(v, "ioctl", REFUSE(ENOTTY), 0,
+				       bad[i] | BIT(bit));
+		}
+	expect(0, "ioctl", ALLOW, 0, TCGETS | HIGH);
+}
+
+/* Sockets. */
+
+static void
+without_network_there_is_no_socket_of_any_family(void **state)
+{
+	static const char *const others[] = { "bind",	 "listen",
+					      "accept",	 "accept4",
+					      "connect", "setsockopt",
+					      "recvmmsg" };
+
+	(void)state;
+	for (unsigned v = 0; v < FILTER_INIT; v++) {
+		if (v & FILTER_NETWORK)
+			continue;
+		for (uint64_t family = 0; family <= 45; family++)
+			for (uint64_t type = 0; type < 16; type++)
+				expect(v, "socket", REFUSE(EPERM), family,
+				       type);
+		for (size_t i = 0; i < ARRAY_LEN(others); i++)
+			expect(v, others[i], REFUSE(EPERM), 0);
+		expect(v, "sendto", ALLOW, 3, 0x1000, 1, 0, 0, 0);
+		for (unsigned bit = 0; bit < 64; bit++)
+			expect(v, "sendto", REFUSE(EPERM), 3, 0x1000, 1, 0,
+			       BIT(bit));
+	}
+}
+
+static bool
+is_tcp_or_udp(uint64_t family, uint64_t type, uint64_t protocol)
+{
+	if (family != AF_INET && family != AF_INET6)
+		return false;
+	if (type == SOCK_STREAM)
+		return protocol == 0 || protocol == 6;
+	return type == SOCK_DGRAM && (protocol == 0 || protocol == 17);
+}
+
+static void
+with_network_sockets_are_tcp_and_udp(void **state)
+{
+	static const uint64_t protocols[] = { 0,  1,   2,   6,	 17, 33,
+					      58, 132, 136, 255, 262 };
+
+	(void)state;
+	for (uint64_t family = 0; family <= 45; family++)
+		for (uint64_t type = 0; type < 16; type++)
+			for (size_t i = 0; i < ARRAY_LEN(protocols); i++) {
+				uint64_t p = protocols[i];
+				uint32_t want = REFUSE(EAFNOSUPPORT);
+
+				if (family == AF_UNIX)
+					want = REFUSE(EPERM);
+				if (is_tcp_or_udp(family, type, p))
+					want = ALLOW;
+				expect(FILTER_NETWORK, "socket", want, family,
+				       type, p);
+				expect(FILTER_NETWORK, "socket", want,
+				       family | HIGH,
+				       type | SOCK_NONBLOCK | SOCK_CLOEXEC,
+				       p | HIGH);
+			}
+	for (unsigned bit = 4; bit < 32; bit++)
+		if (BIT(bit) != SOCK_NONBLOCK && BIT(bit) != SOCK_CLOEXEC)
+			expect(FILTER_NETWORK, "socket", REFUSE(EAFNOSUPPORT),
+			       AF_INET, SOCK_STREAM | BIT(bit), 0);
+}
+
+static void
+socketpairs_are_unix_only(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < FILTER_INIT; v++)
+		for (uint64_t family = 0; family <= 45; family++)
+			expect(v, "socketpair",
+			       family == AF_UNIX ? ALLOW : REFUSE(EAFNOSUPPORT),
+			       family, SOCK_STREAM);
+}
+
+/* Numbers, not names, so that the list is not the one it checks. */
+static bool
+is_plain_option(int level, int option)
+{
+	static const uint64_t socket_level[] = { 2, 6, 7, 8, 9, 13, 20, 21 };
+	static const uint64_t tcp[] = { 1, 4, 5, 6, 9, 18 };
+	static const uint64_t ip[] = { 1, 11 };
+	static const uint64_t ipv6[] = { 25, 26 };
+	uint64_t o = (uint64_t)option;
+
+	switch (level) {
+	case 1:
+		return IS_ONE_OF(o, socket_level);
+	case 6:
+		return IS_ONE_OF(o, tcp);
+	case 0:
+		return IS_ONE_OF(o, ip);
+	case 41:
+		return IS_ONE_OF(o, ipv6);
+	default:
+		return false;
+	}
+}
+
+static void
+with_network_setsockopt_sets_plain_options_only(void **state)
+{
+	(void)state;
+	for (int level = 0; level < 300; level++)
+		for (int option = 0; option < 120; option++) {
+			uint32_t want = is_plain_option(level, option)
+						? ALLOW
+						: REFUSE(EPERM);
+
+			expect(FILTER_NETWORK, "setsockopt", want, 3,
+			       (uint64_t)level, (uint64_t)option);
+			expect(FILTER_NETWORK, "setsockopt", want, 3,
+			       (uint64_t)level | HIGH, (uint64_t)option | HIGH);
+		}
+	expect(FILTER_NETWORK, "setsockopt", REFUSE(EPERM), 3, 6, 31); /* ULP */
+}
+
+/* Never. */
+
+static void
+calls_out_of_a_filters_sight_do_not_exist(void **state)
+{
+	static const char *const names[] = {
+		"io_uring_setup",
+		"io_uring_enter",
+		"io_uring_register",
+		"userfaultfd",
+		"bpf",
+		"perf_event_open",
+		"memfd_secret",
+		"kcmp",
+		"splice",
+		"tee",
+		"vmsplice",
+		"fanotify_init",
+		"name_to_handle_at",
+		"open_by_handle_at",
+		"pidfd_getfd",
+		"pkey_mprotect",
+		"shmget",
+		"msgget",
+		"semget",
+		"mq_open",
+		"futex_waitv",
+		"futex_requeue",
+	};
+
+	(void)state;
+	EXPECT_IN_ALL(names, REFUSE(ENOSYS));
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		for (unsigned v = FILTER_INIT; v < FILTER_VARIANTS; v++)
+			expect(v, names[i], REFUSE(ENOSYS), 0);
+}
+
+static void
+calls_of_the_lock_down_are_gone_after_it(void **state)
+{
+	static const char *const missing[] = {
+		"seccomp",
+		"landlock_create_ruleset",
+		"landlock_add_rule",
+		"landlock_restrict_self",
+		"fsopen",
+		"fsmount",
+		"move_mount",
+		"open_tree",
+		"mount_setattr",
+		"pidfd_open",
+		"pidfd_send_signal",
+	};
+	static const char *const refused[] = {
+		"mount",    "umount2",	 "pivot_root", "chroot",
+		"unshare",  "setns",	 "setuid",     "setgid",
+		"capset",   "setgroups", "keyctl",     "setresuid",
+		"setfsuid", "chown",	 "fchownat",   "mknod",
+		"mknodat",  "setxattr",	 "ptrace",     "process_vm_readv",
+	};
+
+	(void)state;
+	EXPECT_IN_ALL(missing, REFUSE(ENOSYS));
+	EXPECT_IN_ALL(refused, REFUSE(EPERM));
+}
+
+static void
+calls_only_an_exploit_makes_are_killed_everywhere(void **state)
+{
+	static const char *const names[] = {
+		"kexec_load",	"kexec_file_load", "init_module",
+		"finit_module", "delete_module",   "modify_ldt",
+		"uselib",	"lookup_dcookie",  "nfsservctl",
+	};
+
+	(void)state;
+	for (unsigned v = 0; v < FILTER_VARIANTS; v++)
+		for (size_t i = 0; i < ARRAY_LEN(names); i++)
+			expect(v, names[i], KILL, 0);
+}
+
+/* The special variants. */
+
+static void
+init_can_open_map_and_start_nothing(void **state)
+{
+	static const char *const refused[] = {
+		"open",	  "openat", "mmap",	  "mprotect", "clone", "fork",
+		"execve", "socket", "socketpair", "prctl",    "ioctl", "fcntl",
+		"futex",  "brk",    "unlinkat",	  "tgkill",   "setns",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
+		expect(FILTER_INIT, refused[i], REFUSE(EPERM), 0);
+	expect(FILTER_INIT, "kill", ALLOW, UINT64_MAX, SIGKILL);
+	expect(FILTER_INIT, "sendto", ALLOW, 3, 0x1000, 1, 0, 0);
+	expect(FILTER_INIT, "sendto", REFUSE(EPERM), 3, 0x1000, 1, 0, 0x1000);
+}
+
+static void
+the_keeper_is_refused_what_it_does_not_need(void **state)
+{
+	static const char *const refused[] = {
+		"chroot",	"sched_setscheduler",
+		"mknod",	"mknodat",
+		"ptrace",	"process_vm_readv",
+		"setxattr",	"add_key",
+		"settimeofday", "reboot",
+		"swapon",	"acct",
+	};
+	static const char *const missing[] = {
+		"pidfd_getfd",
+		"name_to_handle_at",
+		"statmount",
+		"listmount",
+	};
+
+	(void)state;
+	for (unsigned v = FILTER_KEEPER; v < FILTER_VARIANTS; v++) {
+		for (size_t i = 0; i < ARRAY_LEN(refused); i++)
+			expect(v, refused[i], REFUSE(EPERM), 0);
+		for (size_t i = 0; i < ARRAY_LEN(missing); i++)
+			expect(v, missing[i], REFUSE(ENOSYS), 0);
+	}
+}
+
+static void
+the_keeper_has_internet_sockets_only_for_policies_with_network(void **state)
+{
+	(void)state;
+	for (uint64_t family = 0; family <= 45; family++)
+		for (uint64_t type = 0; type < 16; type++) {
+			bool is_unix = family == AF_UNIX;
+			bool is_net = is_tcp_or_udp(family, type, 0);
+
+			expect(FILTER_KEEPER, "socket",
+			       is_unix ? ALLOW : REFUSE(EAFNOSUPPORT), family,
+			       type);
+			expect(FILTER_KEEPER_NETWORK, "socket",
+			       is_unix || is_net ? ALLOW : REFUSE(EAFNOSUPPORT),
+			       family, type);
+		}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(clone_makes_threads_by_two_values_only),
+		cmocka_unit_test(
+			forkable_code_forks_as_libc_does_and_starts_no_program),
+		cmocka_unit_test(subprocesses_get_no_namespaces_and_no_tracer),
+		cmocka_unit_test(clone3_never_exists_for_code),
+		cmocka_unit_test(
+			only_subprocesses_start_programs_and_only_by_path),
+		cmocka_unit_test(code_signals_only_itself),
+		cmocka_unit_test(
+			subprocesses_signal_whatever_their_namespace_shows),
+		cmocka_unit_test(prctl_knows_five_options),
+		cmocka_unit_test(arch_prctl_sets_the_thread_pointer_only),
+		cmocka_unit_test(personality_may_be_asked_but_not_changed),
+		cmocka_unit_test(limits_may_be_read_but_not_set),
+		cmocka_unit_test(nobody_moves_to_another_processor),
+		cmocka_unit_test(futex_waits_and_wakes_and_nothing_else),
+		cmocka_unit_test(mmap_refuses_pages_that_escape_limits),
+		cmocka_unit_test(
+			strict_memory_has_no_memory_outside_the_address_space),
+		cmocka_unit_test(fcntl_knows_twelve_commands),
+		cmocka_unit_test(ioctl_knows_six_requests_in_every_class),
+		cmocka_unit_test(
+			ioctl_does_not_overlook_a_request_behind_high_bits),
+		cmocka_unit_test(
+			without_network_there_is_no_socket_of_any_family),
+		cmocka_unit_test(with_network_sockets_are_tcp_and_udp),
+		cmocka_unit_test(socketpairs_are_unix_only),
+		cmocka_unit_test(
+			with_network_setsockopt_sets_plain_options_only),
+		cmocka_unit_test(calls_out_of_a_filters_sight_do_not_exist),
+		cmocka_unit_test(calls_of_the_lock_down_are_gone_after_it),
+		cmocka_unit_test(
+			calls_only_an_exploit_makes_are_killed_everywhere),
+		cmocka_unit_test(init_can_open_map_and_start_nothing),
+		cmocka_unit_test(the_keeper_is_refused_what_it_does_not_need),
+		cmocka_unit_test(
+			the_keeper_has_internet_sockets_only_for_policies_with_network),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

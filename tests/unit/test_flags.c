@@ -1,0 +1,376 @@
+/* flags: the command line form of a policy, and the texts made from it. */
+#include "flags.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* After the headers that declare fail(), which cmocka makes a macro. */
+#include <cmocka.h>
+
+/* Take and apply a command line, given as its words. */
+static int
+use(struct policy *p, char **argv, struct remit_error *err)
+{
+	own(flags) struct flags fl = { 0 };
+	int argc = 0;
+
+	while (argv[argc])
+		argc++;
+	for (int i = 0; i < argc; i++) {
+		enum flags_answer a = flags_take(&fl, argc, argv, &i, err);
+
+		if (a == FLAGS_OTHER)
+			return flags_unknown(argv[i], err);
+		if (a == FLAGS_ERROR)
+			return -1;
+	}
+	return flags_apply(&fl, p, err);
+}
+
+#define take(p, ...)                                   \
+	do {                                           \
+		struct remit_error err_;               \
+		char *argv_[] = { __VA_ARGS__, NULL }; \
+		if (use((p), argv_, &err_) < 0)        \
+			fail_msg("%s", err_.message);  \
+	} while (0)
+
+#define refuse(message_, ...)                                            \
+	do {                                                             \
+		own(policy) struct policy p_;                            \
+		struct remit_error err_ = { 0 };                         \
+		char *argv_[] = { __VA_ARGS__, NULL };                   \
+		assert_int_equal(policy_init(&p_), 0);                   \
+		assert_int_equal(use(&p_, argv_, &err_), -1);            \
+		if (strncmp(err_.message, (message_), strlen(message_))) \
+			fail_msg("%s", err_.message);                    \
+		assert_int_equal(err_.code, REMIT_E_INPUT);              \
+		assert_int_equal(p_.set, 0);                             \
+	} while (0)
+
+static void
+a_value_stands_behind_the_flag_or_behind_an_equals_sign(void **state)
+{
+	own(policy) struct policy p;
+
+	(void)state;
+	assert_int_equal(policy_init(&p), 0);
+	take(&p, "--memory", "1G", "--timeout=1.5s", "--tool=--x", "--tool",
+	     "a=b");
+	assert_int_equal(p.memory_bytes, 1 << 30);
+	assert_int_equal(p.timeout_ms, 1500);
+	assert_string_equal(p.tools.items[0], "--x");
+	assert_string_equal(p.tools.items[1], "a=b");
+	assert_int_equal(p.set, UINT64_C(1) << F_MEMORY_BYTES |
+					UINT64_C(1) << F_TIMEOUT |
+					UINT64_C(1) << F_TOOLS);
+}
+
+static void
+every_field_has_its_flag(void **state)
+{
+	static const char *const texts[] = {
+		[FIELD_BOOL] = "true",	     [FIELD_BYTES] = "32M",
+		[FIELD_TIME] = "2s",	     [FIELD_COUNT] = "32",
+		[FIELD_CHOICE] = NULL,	     [FIELD_TEXT] = "pypy",
+		[FIELD_LIST] = "x",	     [FIELD_PATHS] = "/x",
+		[FIELD_MOUNTS] = "/x:/y:ro", [FIELD_ENV] = "A=b",
+	};
+
+	(void)state;
+	for (int i = 0; i < FIELD_TOTAL; i++) {
+		const struct field *f = &fields[i];
+		own(policy) struct policy p;
+		char arg[100];
+
+		assert_int_equal(policy_init(&p), 0);
+		snprintf(arg, sizeof(arg), "--%s=%s", f->short_name,
+			 f->type == FIELD_CHOICE ? f->choices[1]
+						 : texts[f->type]);
+		take(&p, arg);
+		assert_false(field_is_default(&p, f));
+		assert_int_equal(p.set, UINT64_C(1) << i);
+	}
+}
+
+static void
+a_switch_has_four_forms(void **state)
+{
+	own(policy) struct policy p;
+
+	(void)state;
+	assert_int_equal(policy_init(&p), 0);
+	take(&p, "--net");
+	assert_true(p.network_access);
+	take(&p, "--no-net");
+	assert_false(p.network_access);
+	take(&p, "--net=true");
+	assert_true(p.network_access);
+	take(&p, "--net=false");
+	assert_false(p.network_access);
+	take(&p, "--allow-net", "--allow-subprocess", "--env_var_access");
+	assert_true(p.network_access);
+	assert_true(p.subprocess_execution);
+	assert_true(p.env_var_access);
+	take(&p, "--no-allow-net");
+	assert_false(p.network_access);
+}
+
+static void
+a_switch_does_not_eat_the_next_argument(void **state)
+{
+	own(flags) struct flags fl = { 0 };
+	char *argv[] = { "--net", "false", NULL };
+	struct remit_error err;
+	int i = 0;
+
+	(void)state;
+	assert_int_equal(flags_take(&fl, 2, argv, &i, &err), FLAGS_TAKEN);
+	assert_int_equal(i, 0);
+	i = 1;
+	assert_int_equal(flags_take(&fl, 2, argv, &i, &err), FLAGS_OTHER);
+	assert_int_equal(i, 1);
+}
+
+static void
+what_is_not_a_policy_flag_is_left_alone(void **state)
+{
+	char *argv[] = { "-",	   "--",     "-c",	  "main.py", "--json",
+			 "--no-",  "--no-x", "--=x",	  "",	     "-memory",
+			 "memory", "---net", "--memory ", NULL };
+	own(flags) struct flags fl = { 0 };
+	struct remit_error err;
+	int argc = (int)ARRAY_LEN(argv) - 1;
+
+	(void)state;
+	for (int i = 0; i < argc; i++) {
+		int at = i;
+
+		assert_int_equal(flags_take(&fl, argc, argv, &at, &err),
+				 FLAGS_OTHER);
+		assert_int_equal(at, i);
+	}
+	assert_int_equal(fl.count, 0);
+}
+
+static void
+a_flag_without_its_value_is_an_error(void **state)
+{
+	(void)state;
+	refuse("--memory: needs a value", "--memory");
+	refuse("--policy: needs a value", "--policy");
+	refuse("--memory: needs a value; one that starts with --", "--memory",
+	       "--net");
+	refuse("--memory: an empty text is not a size", "--memory=");
+}
+
+static void
+only_switches_can_be_negated(void **state)
+{
+	(void)state;
+	refuse("--no-memory: only what is on or off has a --no- form",
+	       "--no-memory");
+	refuse("--no-preset: only what is on or off", "--no-preset", "strict");
+	refuse("--no-net: takes no value", "--no-net=true");
+	refuse("--net: \"maybe\" is not true or false", "--net=maybe");
+	refuse("--net: \"\" is not true or false", "--net=");
+}
+
+static void
+a_wrong_value_is_an_error_that_names_the_flag(void **state)
+{
+	(void)state;
+	refuse("--memory: \"lots\" is not a size", "--memory", "lots");
+	refuse("--timeout: \"-5\" is negative", "--timeout", "-5");
+	refuse("preset: \"x\" is not one of", "--preset", "x");
+	refuse("policy file /nonexistent/p: No such file", "--policy",
+	       "/nonexistent/p");
+	refuse("--cpus: ", "--net", "--cpus", "0");
+}
+
+static void
+an_unknown_flag_is_an_error_with_the_nearest_flag(void **state)
+{
+	(void)state;
+	refuse("unknown flag \"--memroy\" (did you mean \"--memory\"?)",
+	       "--memroy", "1G");
+	refuse("unknown flag \"--memroy\" (did you mean \"--memory\"?)",
+	       "--memroy=1G");
+	refuse("unknown flag \"--no-nett\" (did you mean \"--no-net\"?)",
+	       "--no-nett");
+	refuse("unknown flag \"--polcy\" (did you mean \"--policy\"?)",
+	       "--polcy");
+	refuse("unknown flag \"--frobnicate\"", "--frobnicate");
+	refuse("unknown flag \"--?[2J\"", "--\033[2J");
+}
+
+static void
+a_flag_may_be_repeated_and_lists_grow(void **state)
+{
+	own(policy) struct policy p;
+
+	(void)state;
+	assert_int_equal(policy_init(&p), 0);
+	take(&p, "--cpus", "1", "--read", "/a", "--cpus", "3", "--read=/b",
+	     "--env=A=1", "--env=A=2");
+	assert_int_equal(p.cpus, 3);
+	assert_int_equal(p.filesystem_read_roots.count, 2);
+	assert_int_equal(p.env.count, 1);
+	assert_string_equal(p.env.items[0], "A=2");
+}
+
+static void
+files_and_presets_come_before_flags_wherever_they_stand(void **state)
+{
+	char path[] = "/tmp/remit_test_flags.XXXXXX";
+	static const char text[] =
+		"{\"cpus\": 5, \"processes\": 33, \"tools\": [\"f\"]}";
+	own_fd int fd = mkstemp(path);
+	own(policy) struct policy p;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	assert_int_equal(policy_init(&p), 0);
+	take(&p, "--cpus", "7", "--tool", "g", "--preset=strict", "--policy",
+	     path);
+	assert_int_equal(p.cpus, 7);
+	assert_int_equal(p.processes, 33);
+	assert_int_equal(p.timeout_ms, 10000);
+	assert_int_equal(p.tools.count, 2);
+	/* Among themselves they keep their order. */
+	take(&p, "--policy", path, "--preset", "strict");
+	assert_int_equal(p.processes, 16);
+	unlink(path);
+}
+
+static void
+an_error_leaves_the_policy_as_it_was(void **state)
+{
+	own(policy) struct policy p;
+	struct remit_error err;
+	char *argv[] = { "--preset", "strict", "--tool", "a",
+			 "--cpus",   "0",      NULL };
+
+	(void)state;
+	assert_int_equal(policy_init(&p), 0);
+	assert_int_equal(use(&p, argv, &err), -1);
+	assert_int_equal(p.set, 0);
+	assert_int_equal(p.tools.count, 0);
+	assert_int_equal(p.cpus, 2);
+	assert_string_equal(err.where, "cpus");
+}
+
+static void
+help_shows_every_flag_within_80_columns(void **state)
+{
+	own(buf) struct buf out = BUF_INIT(64 * 1024);
+	char flag[64];
+
+	(void)state;
+	assert_int_equal(flags_help(&out), 0);
+	for (int i = 0; i < FIELD_TOTAL; i++) {
+		snprintf(flag, sizeof(flag), "\n  --%s ", fields[i].short_name);
+		if (!strstr(buf_text(&out), flag))
+			fail_msg("no row for%s", flag);
+	}
+	for (const char *s = buf_text(&out); *s; s += strcspn(s, "\n") + 1) {
+		size_t n = strcspn(s, "\n");
+
+		assert_true(n <= 80);
+		assert_true(n == 0 || s[n - 1] != ' ');
+	}
+	assert_non_null(strstr(buf_text(&out),
+			       "  --memory SIZE             all memory of the "
+			       "run together [512M]\n"));
+}
+
+static void
+completion_lists_flags_that_are_all_taken(void **state)
+{
+	own(buf) struct buf out = BUF_INIT(64 * 1024);
+	char *save = NULL;
+	int count = 0;
+
+	(void)state;
+	assert_int_equal(flags_completion(&out), 0);
+	for (char *s = strtok_r(out.data, "\n", &save); s;
+	     s = strtok_r(NULL, "\n", &save), count++) {
+		own(flags) struct flags fl = { 0 };
+		struct remit_error err;
+		char *argv[] = { s, "x", NULL };
+		int i = 0;
+
+		if (flags_take(&fl, 2, argv, &i, &err) != FLAGS_TAKEN)
+			fail_msg("%s", s);
+	}
+	assert_true(count > FIELD_TOTAL + 2);
+}
+
+static void
+the_man_page_has_every_field(void **state)
+{
+	own(buf) struct buf out = BUF_INIT(64 * 1024);
+	char start[64];
+
+	(void)state;
+	assert_int_equal(flags_man(&out), 0);
+	for (int i = 0; i < FIELD_TOTAL; i++) {
+		snprintf(start, sizeof(start), "\n*%s* (", fields[i].name);
+		if (!strstr(buf_text(&out), start))
+			fail_msg("no entry for %s", fields[i].name);
+	}
+	assert_non_null(strstr(
+		buf_text(&out),
+		"*memory_bytes* (size, 16 MiB to 1 TiB, or \"unlimited\")\n"
+		"\tAll memory of the run together. Default: 512M. Flag: "
+		"*--memory* _SIZE_. Kept by seccomp, cgroup_memory, "
+		"rlimit_as.\n"));
+}
+
+static void
+texts_stop_at_the_cap_of_their_buffer(void **state)
+{
+	own(buf) struct buf out = BUF_INIT(100);
+
+	(void)state;
+	assert_int_equal(flags_help(&out), -1);
+	assert_int_equal(errno, EFBIG);
+	buf_free(&out);
+	assert_int_equal(flags_man(&out), -1);
+	buf_free(&out);
+	assert_int_equal(flags_completion(&out), -1);
+}
+
+int
+main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			a_value_stands_behind_the_flag_or_behind_an_equals_sign),
+		cmocka_unit_test(every_field_has_its_flag),
+		cmocka_unit_test(a_switch_has_four_forms),
+		cmocka_unit_test(a_switch_does_not_eat_the_next_argument),
+		cmocka_unit_test(what_is_not_a_policy_flag_is_left_alone),
+		cmocka_unit_test(a_flag_without_its_value_is_an_error),
+		cmocka_unit_test(only_switches_can_be_negated),
+		cmocka_unit_test(a_wrong_value_is_an_error_that_names_the_flag),
+		cmocka_unit_test(
+			an_unknown_flag_is_an_error_with_the_nearest_flag),
+		cmocka_unit_test(a_flag_may_be_repeated_and_lists_grow),
+		cmocka_unit_test(
+			files_and_presets_come_before_flags_wherever_they_stand),
+		cmocka_unit_test(an_error_leaves_the_policy_as_it_was),
+		cmocka_unit_test(help_shows_every_flag_within_80_columns),
+		cmocka_unit_test(completion_lists_flags_that_are_all_taken),
+		cmocka_unit_test(the_man_page_has_every_field),
+		cmocka_unit_test(texts_stop_at_the_cap_of_their_buffer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
