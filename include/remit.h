@@ -115,9 +115,9 @@ REMIT_API int remit_result_exit_code(const struct remit_result *res);
 /* The whole result as one JSON object, valid until remit_result_free(). */
 REMIT_API const char *remit_result_json(const struct remit_result *res);
 /* What the program wrote, NUL-terminated behind the last byte. */
-REMIT_API const char *
-remit_result_output(const struct remit_result *res, enum remit_stream stream,
-		    size_t *len);
+REMIT_API const char *remit_result_output(const struct remit_result *res,
+					  enum remit_stream stream,
+					  size_t *len);
 REMIT_API void remit_result_free(struct remit_result *res);
 
 REMIT_API const char *remit_version(void);

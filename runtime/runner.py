@@ -119,14 +119,18 @@ def report_error(exc, name):
     tb = own_frames(exc.__traceback__, name)
     exc.__traceback__ = tb
     try:
-        sys.excepthook(type(exc), exc, tb)
-    except BaseException:
-        traceback.print_exc()
-    try:
         text = "".join(traceback.format_exception(type(exc), exc, tb))
         value = str(exc)
     except BaseException as e:  # a hostile __str__ must not stop the claim
-        text = value = f"<unprintable: {type(e).__name__}>"
+        text = value = f"<unprintable: {type(e).__name__}>\n"
+    try:
+        # Python's own hook looks for the source in a file.
+        if sys.excepthook is sys.__excepthook__:
+            sys.stderr.write(text)
+        else:
+            sys.excepthook(type(exc), exc, tb)
+    except BaseException:
+        traceback.print_exc()
     records.send(
         records.ENDED,
         (

@@ -21,7 +21,7 @@ int fail_refused(struct remit_error *err, const char *field, const char *remedy,
 		 const char *fmt, ...) printf_like(4, 5);
 
 /* Put "<text>: " before a message that a deeper function has written. */
-int
-fail_within(struct remit_error *err, const char *fmt, ...) printf_like(2, 3);
+int fail_within(struct remit_error *err, const char *fmt, ...)
+	printf_like(2, 3);
 
 #endif

@@ -11,6 +11,7 @@
 #include "cli.h"
 #include "path.h"
 #include "screen.h"
+#include "status.h"
 
 #define CODE_MAX ((size_t)64 * 1024 * 1024)
 
@@ -138,6 +139,7 @@ explain_end(const struct remit_result *res)
 	static const char *const quiet[] = { "ok", "error", "exit" };
 	const char *status = remit_result_status(res);
 	const char *json = remit_result_json(res);
+	int known = status_find(status);
 	json_t *doc, *error;
 	const char *value, *remedy, *where, *name;
 
@@ -151,6 +153,8 @@ explain_end(const struct remit_result *res)
 	where = json_string_value(json_object_get(error, "where"));
 	remedy = json_string_value(json_object_get(error, "remedy"));
 	fprintf(stderr, "remit: %s", status);
+	if ((!value || !*value) && known >= 0)
+		fprintf(stderr, ": %s", statuses[known].sentence);
 	if (where)
 		fprintf(stderr, ": %s", where);
 	else if (name && !strcmp(status, "rejected"))

@@ -215,17 +215,17 @@ converse(struct link *l, struct remit_result *res, const struct remit_job *job,
 			{ .fd = l->fd, .events = POLLIN },
 			{ .fd = interrupted ? -1 : job->interrupt_fd,
 			  .events = POLLIN },
-			/* No faster than the keeper takes it. */
-			{ .fd = input && !link_wants_write(l) ? job->stdin_fd
-							      : -1,
-			  .events = POLLIN },
+			{ .fd = input ? job->stdin_fd : -1, .events = POLLIN },
 		};
 
 		/* A keeper that has given up reading has an answer waiting. */
 		if (link_wants_write(l) && link_flush(l, err) < 0)
 			buf_free(&l->out);
-		if (link_wants_write(l))
+		/* Input is read no faster than the keeper takes it. */
+		if (link_wants_write(l)) {
 			fds[0].events |= POLLOUT;
+			fds[2].fd = -1;
+		}
 		if (poll(fds, 3, -1) < 0) {
 			if (errno == EINTR)
 				continue;

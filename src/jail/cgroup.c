@@ -122,17 +122,61 @@ cgroup_make(struct cgroup *c, const struct cgroup_home *home,
 }
 
 int
+cgroup_clone_fd(const struct cgroup *c)
+{
+	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
+		if (c->at[i] >= 0 && c->home->at[i].v2)
+			return c->at[i];
+	return -1;
+}
+
+int
 cgroup_attach(struct cgroup *c, pid_t pid, struct remit_error *err)
 {
 	char text[16];
 
 	snprintf(text, sizeof(text), "%d", (int)pid);
 	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
-		if (c->at[i] >= 0 &&
+		if (c->at[i] >= 0 && !c->home->at[i].v2 &&
 		    write_at(c->at[i], "cgroup.procs", text) < 0)
 			return fail_sys(err, REMIT_E_KERNEL, "attach to %s/%s",
 					c->home->at[i].path, c->name);
 	return 0;
+}
+
+/* In how many hierarchies a process is in a group of our name. */
+static unsigned
+count_memberships(const struct cgroup *c, pid_t pid)
+{
+	char path[48], text[4096];
+	unsigned count = 0;
+	own_fd int fd = -1;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = '\0';
+	for (const char *at = text; (at = strstr(at, c->name)); at++)
+		count++;
+	return count;
+}
+
+int
+cgroup_ensure(struct cgroup *c, pid_t pid, struct remit_error *err)
+{
+	unsigned wanted = cgroup_clone_fd(c) >= 0;
+
+	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
+		wanted += c->at[i] >= 0 && !c->home->at[i].v2;
+	if (!wanted || count_memberships(c, pid) == wanted)
+		return 0;
+	if (cgroup_attach(c, pid, err) < 0)
+		return -1;
+	if (count_memberships(c, pid) == wanted)
+		return 0;
+	return fail(err, REMIT_E_INTERNAL,
+		    "the code is not in the groups of its run");
 }
 
 void

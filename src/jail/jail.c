@@ -191,10 +191,15 @@ clone_init(struct jail *j, const struct plan *plan)
 		.pidfd = (uint64_t)(uintptr_t)&j->init_pidfd,
 		.exit_signal = SIGCHLD,
 	};
+	int group = cgroup_clone_fd(&j->group);
 	pid_t pid;
 
 	if (plan->own_network)
 		args.flags |= CLONE_NEWNET;
+	if (group >= 0) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)group;
+	}
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	pid = sys_clone3(&args);
 	if (pid != 0)
@@ -300,7 +305,7 @@ jail_meet(struct jail *j, const struct plan *plan, struct remit_error *err)
 	j->run_pidfd = sys_pidfd_open(j->run_pid);
 	if (j->run_pidfd < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "pidfd_open");
-	if (cgroup_attach(&j->group, j->run_pid, err) < 0)
+	if (cgroup_ensure(&j->group, j->run_pid, err) < 0)
 		return -1;
 	return attest(j->run_pid, &want, err);
 }

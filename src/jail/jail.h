@@ -47,9 +47,9 @@ struct jail {
  * input (the caller keeps its descriptor). `name` is the run's. The jail then
  * reports over its channel that it is ready, or which step failed.
  */
-int
-jail_open(struct jail *j, const struct plan *plan, const struct jail_site *site,
-	  int in, const char *name, struct remit_error *err) must_check;
+int jail_open(struct jail *j, const struct plan *plan,
+	      const struct jail_site *site, int in, const char *name,
+	      struct remit_error *err) must_check;
 
 /* The unsafe tier: the interpreter as a plain child of the keeper. */
 int jail_open_unsafe(struct jail *j, const struct plan *plan,

@@ -10,11 +10,23 @@ optional(bool has, uint64_t value)
 	return has ? json_integer((json_int_t)value) : json_null();
 }
 
+/* A group counts what was used after the process was put into it; the process
+   itself knows what it held before. */
+static json_t *
+memory_peak(const struct session *s, const struct cgroup_usage *g)
+{
+	uint64_t own = (uint64_t)s->exit.max_rss_kib * 1024;
+	uint64_t group = g->has_memory ? g->memory_peak_bytes : 0;
+
+	return optional(g->has_memory || s->facts.has_wait_status,
+			own > group ? own : group);
+}
+
 static json_t *
 usage_of(const struct session *s)
 {
-	struct cgroup_usage g;
 	bool ran = s->began_us && s->ended_us;
+	struct cgroup_usage g;
 
 	cgroup_read(&s->jail.group, &g);
 	return json_pack(
@@ -25,10 +37,7 @@ usage_of(const struct session *s)
 		g.has_cpu || s->facts.has_wait_status
 			? json_real((double)s->facts.cpu_us / 1000)
 			: json_null(),
-		"memory_peak_bytes",
-		g.has_memory ? json_integer((json_int_t)g.memory_peak_bytes)
-			     : optional(s->facts.has_wait_status,
-					(uint64_t)s->exit.max_rss_kib * 1024),
+		"memory_peak_bytes", memory_peak(s, &g),
 		/* Pid 1 is ours, not the code's. */
 		"processes_peak",
 		optional(g.has_pids && g.pids_peak > 1, g.pids_peak - 1));

@@ -7,9 +7,9 @@
 #include "path_rule.h"
 #include "quote.h"
 
-typedef int
-set_text_fn(struct policy *p, const struct field *f, const char *text,
-	    const char *place, struct remit_error *err);
+typedef int set_text_fn(struct policy *p, const struct field *f,
+			const char *text, const char *place,
+			struct remit_error *err);
 
 static int
 set_bool(struct policy *p, const struct field *f, const char *text,

@@ -82,10 +82,10 @@ struct plan_job {
  * field: field in err.where, err.remedy says what would help) or
  * REMIT_E_INPUT (the job does not fit the policy).
  */
-int
-plan_build(struct plan *out, const struct policy *policy,
-	   const struct plan_job *job, const struct host *host,
-	   const struct interpreter *in, struct remit_error *err) must_check;
+int plan_build(struct plan *out, const struct policy *policy,
+	       const struct plan_job *job, const struct host *host,
+	       const struct interpreter *in,
+	       struct remit_error *err) must_check;
 void plan_free(struct plan *p);
 
 static inline bool

@@ -18,8 +18,8 @@ int record_add(struct buf *b, const char *key, const char *value) must_check;
 
 /* Walk: *at starts at 0. False at the end. A payload that does not end in NUL
    breaks the protocol: see record_check(). */
-bool
-record_next(const char *payload, size_t len, size_t *at, struct record *out);
+bool record_next(const char *payload, size_t len, size_t *at,
+		 struct record *out);
 int record_check(const char *payload, size_t len,
 		 struct remit_error *err) must_check;
 

@@ -26,7 +26,7 @@ struct bpf_outcome {
 };
 
 /* Only for programs without a complaint. */
-struct bpf_outcome
-bpf_run(const struct filter *filter, const struct seccomp_data *data);
+struct bpf_outcome bpf_run(const struct filter *filter,
+			   const struct seccomp_data *data);
 
 #endif

@@ -1,0 +1,44 @@
+# The front door. Meson does the work.
+
+MESON = /usr/bin/env meson
+BUILD = build
+
+.PHONY: all setup demo test soak bench lint format install clean
+
+all: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) --quiet
+
+$(BUILD)/build.ninja:
+	@tools/setup.sh
+	@$(MESON) setup $(BUILD) >/dev/null || \
+		{ cat $(BUILD)/meson-logs/meson-log.txt; exit 1; }
+
+setup:
+	@tools/setup.sh test
+
+demo: all
+	@examples/demo.sh $(BUILD)/remit
+
+# Everything: builds, unit tests, sanitizers, fuzzing, linters, end to end and
+# the escape suite. Ends with "N passed, N failed".
+test: setup all
+	@/usr/bin/python3 tests/run.py
+
+# Ten thousand mixed runs that must leave nothing behind.
+soak: setup all
+	@/usr/bin/python3 tests/soak.py
+
+bench: setup all
+	@/usr/bin/python3 bench/cold.py
+
+lint: setup all
+	@/usr/bin/python3 tests/run.py lint
+
+format:
+	clang-format -i $$(git ls-files '*.c' '*.h')
+
+install: all
+	$(MESON) install -C $(BUILD) --quiet
+
+clean:
+	rm -rf build build-holes build-asan build-fuzz

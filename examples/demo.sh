@@ -1,0 +1,29 @@
+#!/bin/sh
+# A short demonstration: a program that works, then one that is refused.
+set -eu
+remit=$1
+here=$(dirname "$0")
+
+show() {
+	printf '\n$ remit %s\n' "$*"
+	"$remit" "$@" || echo "(exit code $?)"
+}
+
+cat <<'END'
+Remit runs Python that a language model wrote, strictly within its remit.
+
+A program that stays within it:
+END
+show run "$here/fine.py"
+
+printf '\nA program that does not: each attempt is refused by the kernel.\n'
+show run "$here/curious.py"
+
+printf '\nA program that never ends:\n'
+show run --timeout 500ms -c 'while True: pass'
+
+printf '\nA promise that cannot be kept is refused before anything runs:\n'
+show run --allow-host example.com:443 -c 'print("never printed")'
+
+printf '\nWhich mechanism keeps what, here and now:\n'
+show explain

@@ -1,0 +1,154 @@
+"""The product as its users meet it: started by root and by an ordinary user."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[1]
+TEST_USER = "remit-test"
+# Debian's, so that tests do not depend on what stands first on PATH.
+PYTHON = "/usr/bin/python3"
+
+sys.path.insert(0, str(ROOT / "tests" / "escape"))
+
+
+def skip_or_fail(reason: str) -> None:
+    """A skip is loud: on the reference machine it is a failure."""
+    if os.environ.get("REMIT_MUST_WORK") == "all":
+        pytest.fail(f"must work here: {reason}")
+    pytest.skip(reason)
+
+
+def users() -> list[str]:
+    return ["root", "user"] if os.geteuid() == 0 else ["user"]
+
+
+class Remit:
+    """The command, started by one user."""
+
+    def __init__(self, label: str, folder: pathlib.Path):
+        self.label = label
+        self.folder = folder  # a folder that user owns
+        self.command = str(folder.parent / "bin" / "remit")
+        self.by_root = label == "root"
+
+    def argv(self, *args: str) -> list[str]:
+        return [self.command, *args]
+
+    def identity(self) -> dict:
+        """For subprocess: become that user."""
+        if self.by_root or os.geteuid() != 0:
+            return {}
+        entry = pwd.getpwnam(TEST_USER)
+        return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+
+    def env(self, extra: dict[str, str] | None = None) -> dict[str, str]:
+        home = "/root" if self.by_root else pwd.getpwnam(TEST_USER).pw_dir
+        if os.geteuid() != 0:
+            home = os.environ["HOME"]
+        return {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": home, **(extra or {})}
+
+    def __call__(self, *args, input=None, env=None, timeout=120, text=True, **more):
+        if input is None and "stdin" not in more:
+            more["stdin"] = subprocess.DEVNULL
+        return subprocess.run(
+            self.argv(*map(str, args)),
+            input=input,
+            env=self.env(env),
+            cwd=self.folder,
+            capture_output=True,
+            text=text,
+            timeout=timeout,
+            **self.identity(),
+            **more,
+        )
+
+    def popen(self, *args, env=None, **more):
+        return subprocess.Popen(
+            self.argv(*map(str, args)), env=self.env(env), cwd=self.folder, **self.identity(), **more
+        )
+
+    def json(self, code: str, *flags, **more) -> dict:
+        """The result of one program."""
+        done = self("run", "--json", *flags, "-c", code, **more)
+        assert done.stdout.count("\n") == 1, (done.stdout, done.stderr)
+        return json.loads(done.stdout)
+
+    def file(self, name: str, content: str | bytes = "") -> pathlib.Path:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        self.own(path)
+        return path
+
+    def own(self, path: pathlib.Path) -> None:
+        if not self.by_root and os.geteuid() == 0:
+            shutil.chown(path, TEST_USER)
+
+
+@pytest.fixture(scope="session")
+def stage():
+    """A copy of the build where every user can reach it."""
+    build = pathlib.Path(os.environ.get("REMIT", ROOT / "build" / "remit")).parent
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="remit-e2e-", dir="/var/tmp"))
+    folder.chmod(0o755)
+    (folder / "bin").mkdir()
+    shutil.copy2(build / "remit", folder / "bin" / "remit")
+    shutil.copytree(build / "runtime", folder / "bin" / "runtime", ignore=shutil.ignore_patterns("*.p"))
+    if os.geteuid() == 0:
+        try:
+            pwd.getpwnam(TEST_USER)
+        except KeyError:
+            subprocess.run(["useradd", "--create-home", "--shell", "/bin/sh", TEST_USER], check=True)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def make_remit(label: str, stage: pathlib.Path) -> Remit:
+    folder = stage / label
+    folder.mkdir(exist_ok=True)
+    remit = Remit(label, folder)
+    remit.own(folder)
+    return remit
+
+
+@pytest.fixture(params=users())
+def remit(request, stage) -> Remit:
+    return make_remit(request.param, stage)
+
+
+@pytest.fixture
+def any_remit(stage) -> Remit:
+    """For what has nothing to do with who asks."""
+    return make_remit(users()[-1], stage)
+
+
+@pytest.fixture
+def covers():
+    """Say that (field, mechanism, tier) was tested for a user."""
+
+    def record(remit: Remit, field: str, *mechanisms: str, tier: str = "local") -> None:
+        path = os.environ.get("REMIT_COVERAGE")
+        if not path:
+            return
+        with open(path, "a") as f:
+            for mechanism in mechanisms:
+                row = {"field": field, "mechanism": mechanism, "tier": tier, "user": remit.label}
+                f.write(json.dumps(row) + "\n")
+
+    return record
+
+
+def enforced(result: dict, field: str) -> list[str]:
+    """The mechanisms that kept a field of this run."""
+    (row,) = [r for r in result["enforcement"] if r["field"] == field]
+    return row["mechanisms"]
