@@ -10,6 +10,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "attest.h"
 #include "blueprint.h"
@@ -332,6 +333,31 @@ jail_step_failed(const struct step_report *r, const struct plan *plan,
 		snprintf(err->remedy, sizeof(err->remedy), "%s",
 			 capabilities[s->proves].remedy);
 	return -1;
+}
+
+void
+jail_sample(const struct jail *j, struct exit_report *out)
+{
+	char path[48], text[4096];
+	own_fd int fd = -1;
+	struct timespec t;
+	clockid_t clock;
+	const char *peak;
+	ssize_t n;
+
+	if (j->run_pid <= 0)
+		return;
+	if (clock_getcpuclockid(j->run_pid, &clock) == 0 &&
+	    clock_gettime(clock, &t) == 0)
+		out->cpu_us = (uint64_t)t.tv_sec * 1000000 +
+			      (uint64_t)t.tv_nsec / 1000;
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)j->run_pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = '\0';
+	peak = strstr(text, "\nVmHWM:");
+	if (peak)
+		out->max_rss_kib = (uint32_t)strtoul(peak + 7, NULL, 10);
 }
 
 void

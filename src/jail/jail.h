@@ -68,6 +68,10 @@ int jail_meet(struct jail *j, const struct plan *plan,
 int jail_step_failed(const struct step_report *r, const struct plan *plan,
 		     struct remit_error *err);
 
+/* The code's processor time and memory so far, by the kernel's word; nothing
+   is changed where they cannot be read. */
+void jail_sample(const struct jail *j, struct exit_report *out);
+
 void jail_interrupt(struct jail *j); /* SIGINT to the code */
 void jail_kill(struct jail *j);
 /* True once everything in the jail is dead and pid 1 is reaped; *status is

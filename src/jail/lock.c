@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <malloc.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -11,6 +13,8 @@
 #include "frame.h"
 #include "linux_abi.h"
 #include "self_test.h"
+
+#define THREAD_STACK ((size_t)1 << 20)
 
 static int
 read_all(int fd, void *to, size_t n)
@@ -57,12 +61,37 @@ step_order(struct lock_order *order)
 	return 0;
 }
 
+/*
+ * Where the address space is the memory limit, it must not be spent on what is
+ * only reserved: 64 MiB for each arena of malloc, 8 MiB for each thread.
+ */
+static int
+spare_address_space(const struct lock_order *order)
+{
+#ifdef __GLIBC__
+	pthread_attr_t attr;
+
+	if (!(order->filter & FILTER_STRICT_MEMORY))
+		return 0;
+	mallopt(M_ARENA_MAX, 1);
+	if (pthread_getattr_default_np(&attr) ||
+	    pthread_attr_setstacksize(&attr, THREAD_STACK) ||
+	    pthread_setattr_default_np(&attr))
+		return -1;
+#else
+	(void)order;
+#endif
+	return 0;
+}
+
 static int
 step_close(const struct lock_order *order)
 {
 	int last = order->skip & ORDER_SKIP_LANDLOCK ? ORDER_CHANNEL_FD
 						     : ORDER_RULESET_FD;
 
+	if (spare_address_space(order) < 0)
+		return -1;
 	return (int)syscall(SYS_close_range, last + 1, ~0u, 0);
 }
 

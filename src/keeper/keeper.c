@@ -213,9 +213,8 @@ filter_self(struct keeper *k, bool network, struct remit_error *err)
 	return 0;
 }
 
-static int
-prepare_ground(struct keeper *k, const struct policy *p,
-	       struct remit_error *err)
+int
+keeper_stand(struct keeper *k, const struct policy *p, struct remit_error *err)
 {
 	if (k->listen >= 0 && p->network_access)
 		return fail_refused(err, "network_access",
@@ -246,12 +245,8 @@ keeper_prepare(struct keeper *k, struct session *s, struct remit_error *err)
 	}
 	if (!tiers[s->policy.tier].built)
 		return 0; /* the plan refuses it by name */
-	if (discover_interpreter(&s->interpreter, s->policy.python,
-				 k->runtime_dir, err) < 0)
-		return -1;
-	if (!tiers[s->policy.tier].jailed)
-		return 0;
-	return prepare_ground(k, &s->policy, err);
+	return discover_interpreter(&s->interpreter, s->policy.python,
+				    k->runtime_dir, err);
 }
 
 /* ---- the process ---- */

@@ -45,8 +45,11 @@ int keeper_main(const struct keeper_options *opt,
 /* For sessions. */
 void keeper_enqueue(struct keeper *k, struct session *s);
 void keeper_remove(struct keeper *k, struct session *s);
-/* The host, the session's interpreter and the keeper's own ground. */
+/* What a plan needs: the host and the session's interpreter. */
 int keeper_prepare(struct keeper *k, struct session *s,
 		   struct remit_error *err) must_check;
+/* What a jail needs: groups, and the keeper's own ground and filter. */
+int keeper_stand(struct keeper *k, const struct policy *p,
+		 struct remit_error *err) must_check;
 
 #endif

@@ -18,8 +18,7 @@ memory_peak(const struct session *s, const struct cgroup_usage *g)
 	uint64_t own = (uint64_t)s->exit.max_rss_kib * 1024;
 	uint64_t group = g->has_memory ? g->memory_peak_bytes : 0;
 
-	return optional(g->has_memory || s->facts.has_wait_status,
-			own > group ? own : group);
+	return optional(own || group, own > group ? own : group);
 }
 
 static json_t *
@@ -34,7 +33,7 @@ usage_of(const struct session *s)
 		ran ? json_real((double)(s->ended_us - s->began_us) / 1000)
 		    : json_null(),
 		"cpu_ms",
-		g.has_cpu || s->facts.has_wait_status
+		g.has_cpu || s->exit.cpu_us
 			? json_real((double)s->facts.cpu_us / 1000)
 			: json_null(),
 		"memory_peak_bytes", memory_peak(s, &g),

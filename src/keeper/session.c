@@ -7,6 +7,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "keeper.h"
@@ -126,6 +127,9 @@ die(struct session *s)
 	}
 	s->state = SESSION_DYING;
 	loop_remove(&s->keeper->loop, &s->on_timer);
+	/* Pid 1 will not live to tell. */
+	if (!s->facts.has_wait_status)
+		jail_sample(&s->jail, &s->exit);
 	jail_kill(&s->jail);
 }
 
@@ -157,18 +161,14 @@ set_timer(struct session *s)
 static uint64_t
 cpu_used_us(struct session *s)
 {
+	struct exit_report now = { 0 };
 	struct cgroup_usage g;
-	struct timespec t;
-	clockid_t clock;
 
 	cgroup_read(&s->jail.group, &g);
 	if (g.has_cpu)
 		return g.cpu_us;
-	if (s->jail.run_pid <= 0 ||
-	    clock_getcpuclockid(s->jail.run_pid, &clock) ||
-	    clock_gettime(clock, &t) < 0)
-		return 0;
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+	jail_sample(&s->jail, &now);
+	return now.cpu_us;
 }
 
 /* Processor time cannot be used up faster than by all processors at once:
@@ -575,6 +575,19 @@ on_channel(void *owner, uint32_t events)
 		flush_channel(s);
 }
 
+/* Our own runtime speaks before the start: it must not leave by itself. */
+static void
+note_early_end(struct session *s)
+{
+	if (s->state >= SESSION_RUNNING || s->failed ||
+	    !s->facts.has_wait_status || !WIFEXITED(s->facts.wait_status))
+		return;
+	fail(&s->error, REMIT_E_INTERNAL,
+	     "the interpreter ended before the program began (exit code %d)",
+	     WEXITSTATUS(s->facts.wait_status));
+	s->failed = true;
+}
+
 static void
 on_lifeline(void *owner, uint32_t events)
 {
@@ -594,6 +607,7 @@ on_lifeline(void *owner, uint32_t events)
 		s->facts.has_wait_status = true;
 		s->facts.wait_status = s->exit.wait_status;
 		s->ended_us = now_us();
+		note_early_end(s);
 		die(s);
 	}
 }
@@ -614,11 +628,7 @@ on_init(void *owner, uint32_t events)
 	} else if (!s->facts.has_wait_status && s->state != SESSION_DYING) {
 		s->facts.init_died = true;
 	}
-	if (s->state < SESSION_RUNNING && !s->failed && !s->facts.init_died) {
-		fail(&s->error, REMIT_E_INTERNAL,
-		     "the interpreter ended before it was ready");
-		s->failed = true;
-	}
+	note_early_end(s);
 	if (!s->ended_us)
 		s->ended_us = now_us();
 	s->state = SESSION_DYING;
@@ -749,7 +759,9 @@ open_jail(struct session *s, struct remit_error *err)
 	if (s->policy.cpu_ms != POLICY_UNLIMITED &&
 	    (s->plan.limits.cpu_cgroup_ms || s->plan.limits.cpu_rlimit_s))
 		s->facts.cpu_limit_ms = s->policy.cpu_ms;
-	if (feed_open(&s->input, &input, err) < 0)
+	if (feed_open(&s->input, &input, err) < 0 ||
+	    (tiers[s->plan.tier].jailed &&
+	     keeper_stand(k, &s->policy, err) < 0))
 		return -1;
 	opened = tiers[s->plan.tier].jailed
 			 ? jail_open(&s->jail, &s->plan, &k->site, input, s->id,

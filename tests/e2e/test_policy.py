@@ -1,0 +1,161 @@
+"""Policies as people write them, and what is made of them."""
+
+import json
+import os
+
+import pytest
+
+NOT_BUILT = [
+    ("filesystem_write_roots", ["/srv"]), ("network_allow", ["example.com:443"]), ("packages", ["six"]),
+    ("artifact_export_paths", ["*.png"]), ("allowed_builtins", ["print"]), ("blocked_builtins", ["eval"]),
+    ("allowed_os_attrs", ["path"]), ("tools", ["search"]), ("tool_calls", 5), ("tool_wait", 5),
+    ("session_idle", 5), ("branches", 2), ("preload", ["numpy"]), ("package_installation", True),
+    ("mounts", [{"host": "/srv", "jail": "/srv", "mode": "rw"}]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("field,value", NOT_BUILT)
+def test_what_is_not_built_is_refused_by_name_and_never_ignored(any_remit, field, value):
+    path = any_remit.file("p.json", json.dumps({field: value}))
+    result = any_remit.json("print('ran')", "--policy", path)
+    assert result["status"] == "refused" and result["stdout"] == ""
+    assert result["error"]["where"] == field and result["error"]["remedy"]
+
+
+def test_the_effective_policy_is_printed_and_reads_back(any_remit):
+    one = any_remit("policy", "--preset", "strict", "--memory", "300M", "--read", "/srv", "--env", "A=b").stdout
+    path = any_remit.file("p.json", one)
+    assert any_remit("policy", "--policy", path).stdout == one
+    doc = json.loads(one)
+    assert doc["memory_bytes"] == 300 << 20 and doc["timeout"] == 10 and doc["env"] == {"A": "b"}
+
+
+def test_a_flag_overrides_the_file_wherever_it_stands(any_remit):
+    path = any_remit.file("p.json", json.dumps({"timeout": "9s", "memory_bytes": "100M", "network_access": True}))
+    for args in (("--memory", "1G", "--no-net", "--policy", path), ("--policy", path, "--memory", "1G", "--no-net")):
+        doc = json.loads(any_remit("policy", *args).stdout)
+        assert (doc["memory_bytes"], doc["timeout"], doc["network_access"]) == (1 << 30, 9, False)
+
+
+@pytest.mark.parametrize(
+    "flag,field,value",
+    [
+        (("--net",), "network_access", True),
+        (("--allow-net",), "network_access", True),
+        (("--net", "--no-net"), "network_access", False),
+        (("--allow-subprocess",), "subprocess_execution", True),
+        (("--timeout", "200ms"), "timeout", 0.2),
+        (("--timeout", "1.5s"), "timeout", 1.5),
+        (("--cpu", "2m"), "cpu_seconds", 120),
+        (("--memory", "1GiB"), "memory_bytes", 1 << 30),
+        (("--disk=10M",), "disk_bytes", 10 << 20),
+        (("--processes", "7"), "processes", 7),
+        (("--stdout-max", "64k"), "stdout_max_bytes", 64 << 10),
+        (("--tier", "local_unsafe"), "tier", "unsafe"),
+    ],
+)
+def test_flags_people_type(any_remit, flag, field, value):
+    assert json.loads(any_remit("policy", *flag).stdout)[field] == value
+
+
+@pytest.mark.parametrize(
+    "text,words",
+    [
+        ('{"memroy_bytes": 1}', 'did you mean "memory_bytes"'),
+        ('{\n "timeout": 1,\n "timeout": 2}', "duplicate"),
+        ('{\n\n "timeout": "soon"}', "p.json:3: timeout"),
+        ('{"timeout": 0}', "timeout"),
+        ('{"timeout": -1}', "timeout"),
+        ('{"processes": 1.5}', "processes"),
+        ('{"memory_bytes": "1"}', "memory_bytes"),
+        ('{"network_access": "yes"}', "network_access"),
+        ('{"mounts": [{"host": "relative", "jail": "/x"}]}', "mounts[0]"),
+        ("[]", "object"),
+        ("{", "p.json:1"),
+        ('{"env": {"A B": "x"}}', "env"),
+    ],
+)
+def test_a_wrong_policy_is_an_error_with_its_place(any_remit, text, words):
+    path = any_remit.file("p.json", text)
+    done = any_remit("run", "--policy", path, "-c", "print('ran')")
+    assert done.returncode == 2 and done.stdout == "" and words in done.stderr, done.stderr
+
+
+def test_policies_that_cannot_be_read(any_remit):
+    loop = any_remit.folder / "loop.json"
+    if not loop.is_symlink():
+        os.symlink(loop, loop)
+    fifo = any_remit.folder / "fifo.json"
+    if not fifo.exists():
+        os.mkfifo(fifo)
+    for path, words in ((loop, "symbolic links"), (fifo, "regular file"), ("/nowhere", "No such file"), ("/", "directory")):
+        done = any_remit("run", "--policy", path, "-c", "print('ran')")
+        assert done.returncode == 2 and words in done.stderr and done.stdout == "", done.stderr
+
+
+def test_explain_prints_the_plan(remit):
+    done = remit("explain", "--read", "/srv")
+    assert done.returncode == 0
+    table = {line.split()[0]: line for line in done.stdout.splitlines() if line.strip()}
+    assert "seccomp" in table["network_access"] and "enforced" in table["network_access"]
+    assert ("cgroup_memory" if remit.by_root else "rlimit_as") in table["memory_bytes"]
+    doc = json.loads(remit("explain", "--json").stdout)
+    assert doc["enforcement"] == remit.json("pass")["enforcement"]
+    done = remit("explain", "--preload", "numpy")
+    assert done.returncode == 125 and "preload" in done.stderr
+
+
+def test_a_promise_that_cannot_be_kept_is_refused(remit):
+    """Without a group, memory of several processes together cannot be kept."""
+    result = remit.json("print('ran')", "--subprocess")
+    if remit.by_root:
+        assert result["status"] == "ok"
+        return
+    assert result["status"] == "refused" and result["stdout"] == ""
+    assert result["error"]["where"] in ("memory_bytes", "cpu_seconds")
+    assert "fallback" in result["error"]["remedy"]
+    result = remit.json("print('ran')", "--memory", "100M")
+    assert result["status"] == "refused" and "leave no room" in result["error"]["value"]
+
+
+def test_matrix_shows_all_tiers(remit):
+    text = remit("matrix").stdout
+    for tier in ("static", "unsafe", "landlock", "local", "container", "wasm", "vm"):
+        assert f"{tier}: " in text
+    assert "(not built yet)" in text
+    rows = json.loads(remit("matrix", "--json").stdout)
+    here = {r["field"]: r["here"] for r in rows if r["tier"] == "local"}
+    assert here["memory_bytes"] == (["cgroup_memory"] if remit.by_root else ["seccomp", "rlimit_as"])
+
+
+def test_doctor_says_yes_or_no_and_why(remit):
+    done = remit("doctor")
+    assert done.returncode == 0 and 'The tier "local" works here' in done.stdout
+    doc = json.loads(remit("doctor", "--json").stdout)
+    caps = {c["name"]: c for c in doc["capabilities"]}
+    assert doc["local"] and doc["by_root"] == remit.by_root
+    assert caps["landlock"]["yes"] and caps["seccomp"]["yes"]
+    assert caps["cgroup_memory"]["yes"] == remit.by_root
+    if not remit.by_root:
+        assert caps["cgroup_memory"]["remedy"] and "denied" in caps["cgroup_memory"]["why"]
+
+
+def test_where_user_namespaces_are_forbidden_doctor_says_so(any_remit):
+    """With none left to make, the whole sequence fails at its first step."""
+    import subprocess
+
+    script = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
+    argv = ["unshare", "--user", "--map-current-user", "--keep-caps", "sh", "-c", script, "sh"]
+    done = subprocess.run(
+        [*argv, *any_remit.argv("doctor")], env=any_remit.env(), cwd=any_remit.folder,
+        capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60, **any_remit.identity(),
+    )  # fmt: skip
+    assert done.returncode == 1, done
+    assert "no   user_namespace" in done.stdout and "does not work here" in done.stdout
+    done = subprocess.run(
+        [*argv, *any_remit.argv("run", "--json", "-c", "print('ran')")], env=any_remit.env(), cwd=any_remit.folder,
+        capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60, **any_remit.identity(),
+    )  # fmt: skip
+    result = json.loads(done.stdout)
+    assert result["status"] == "refused" and "user_namespace" in result["error"]["value"]
+    assert result["stdout"] == ""
