@@ -29,6 +29,7 @@ path_cache_dir(char **out, struct remit_error *err)
 {
 	const char *base = getenv("XDG_CACHE_HOME");
 	const char *home = getenv("HOME");
+	own_mem char *own = NULL;
 	struct passwd *pw;
 	char folder[PATH_MAX];
 
@@ -49,12 +50,13 @@ path_cache_dir(char **out, struct remit_error *err)
 				"mkdir %s (XDG_CACHE_HOME can name another "
 				"folder)",
 				folder);
-	if (asprintf(out, "%s/remit", folder) < 0)
+	if (asprintf(&own, "%s/remit", folder) < 0) {
+		own = NULL;
 		return fail_sys(err, REMIT_E_MEMORY, "cache folder");
-	if (make_private(*out, err) < 0) {
-		free(*out);
-		return -1;
 	}
+	if (make_private(own, err) < 0)
+		return -1;
+	*out = take_ptr(&own);
 	return 0;
 }
 

@@ -1,0 +1,64 @@
+"""Rule 5: nothing is left. Looks at the host for anything of a jail."""
+
+from __future__ import annotations
+
+import fcntl
+import glob
+import os
+import time
+
+
+def program_of(pid: int) -> str:
+    try:
+        return os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return ""
+
+
+def parent_of(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return int(f.read().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def processes(command: str) -> list[int]:
+    """Processes of this command (keepers and pid 1s), and code below them."""
+    pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    own = {pid for pid in pids if program_of(pid) == command}
+    return sorted(own | {pid for pid in pids if parent_of(pid) in own})
+
+
+def groups() -> list[str]:
+    """Groups whose keeper is gone: nobody holds their lock."""
+    left = []
+    for path in glob.glob("/sys/fs/cgroup/**/remit-*", recursive=True):
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            left.append(path)
+        except OSError:
+            pass
+        finally:
+            os.close(fd)
+    return left
+
+
+def mounts() -> list[str]:
+    """Mounts of a jail that became visible outside: there must never be one."""
+    with open("/proc/self/mountinfo") as f:
+        return [line for line in f if "/.remit" in line or " /workspace " in line]
+
+
+def gone(look, seconds: float = 10) -> list:
+    """What is still there after a while."""
+    end = time.monotonic() + seconds
+    while True:
+        left = look()
+        if not left or time.monotonic() > end:
+            return left
+        time.sleep(0.02)

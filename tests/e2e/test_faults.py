@@ -1,0 +1,240 @@
+"""Whatever dies, and whenever: a clear error or a clean end, and nothing is left."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+from leftovers import gone, groups, mounts, processes
+
+SLEEP = "print('up', flush=True); import time; time.sleep(60)"
+
+
+def check_clean(remit):
+    assert gone(lambda: processes(remit.command)) == []
+    assert mounts() == []
+    remit("doctor", "--clean")
+    assert gone(groups) == []
+    assert remit.json("print(1)")["stdout"] == "1\n"
+
+
+def children(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children") as f:
+            return [int(p) for p in f.read().split()]
+    except OSError:
+        return []
+
+
+def started(remit, *flags):
+    remit.json("pass")  # the machine is known: the keeper's first child is a jail
+    p = remit.popen("run", "--json", *flags, "-c", SLEEP, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    keeper = init = code = None
+    for _ in range(500):
+        keeper = next(iter(children(p.pid)), None)
+        init = next(iter(children(keeper)), None) if keeper else None
+        code = next(iter(children(init)), None) if init else None
+        if code:
+            break
+        time.sleep(0.01)
+    time.sleep(0.3)
+    return p, keeper, init, code
+
+
+def test_the_caller_dies(remit):
+    p, *_ = started(remit)
+    p.kill()
+    p.wait()
+    p.stdout.close()
+    check_clean(remit)
+
+
+def test_the_keeper_dies(remit):
+    p, keeper, *_ = started(remit)
+    os.kill(keeper, signal.SIGKILL)
+    out, _ = p.communicate(timeout=30)
+    assert p.returncode == 125 and out == b""
+    check_clean(remit)
+
+
+def test_pid_1_dies(remit):
+    p, _, init, _ = started(remit)
+    os.kill(init, signal.SIGKILL)
+    out, _ = p.communicate(timeout=30)
+    result = json.loads(out)
+    assert (result["status"], result["signal"], result["stdout"]) == ("killed", 9, "up\n")
+    check_clean(remit)
+
+
+def test_the_code_is_killed_from_outside(remit):
+    p, _, _, code = started(remit)
+    os.kill(code, signal.SIGKILL)
+    out, _ = p.communicate(timeout=30)
+    result = json.loads(out)
+    assert (result["status"], result["signal"], result["stdout"]) == ("killed", 9, "up\n")
+    check_clean(remit)
+
+
+def test_the_code_is_stopped_from_outside(remit):
+    p, _, _, code = started(remit, "--timeout", "2s")
+    os.kill(code, signal.SIGSTOP)
+    out, _ = p.communicate(timeout=30)
+    assert json.loads(out)["status"] == "timeout"
+    check_clean(remit)
+
+
+@pytest.mark.parametrize("victim", ["caller", "keeper", "init"])
+def test_death_at_any_moment_of_the_start(remit, victim):
+    rng = random.Random(victim)
+    remit.json("pass")
+    for _ in range(25):
+        p = remit.popen("run", "--json", "-c", "print(1)", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        time.sleep(rng.uniform(0, 0.025))
+        pid = p.pid
+        for _ in range({"caller": 0, "keeper": 1, "init": 2}[victim]):
+            pid = next(iter(children(pid)), None) if pid else None
+        if pid:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        out, _ = p.communicate(timeout=30)
+        if out:
+            assert json.loads(out)["status"] in ("ok", "killed", "internal")
+    check_clean(remit)
+
+
+def test_a_thousand_runs_at_once(any_remit, stage):
+    """One keeper, a thousand doors: each gets its answer."""
+    socket_path = any_remit.folder / "thousand.sock"
+    keeper = any_remit.popen("keeper", "--listen", socket_path, stdin=subprocess.DEVNULL)
+    for _ in range(500):
+        if socket_path.exists():
+            break
+        time.sleep(0.01)
+    answers = []
+
+    def ask(count):
+        for _ in range(count):
+            done = any_remit("run", "--json", "-c", "print(1)", env={"REMIT_KEEPER": str(socket_path)}, timeout=300)
+            answers.append(json.loads(done.stdout)["status"])
+
+    threads = [threading.Thread(target=ask, args=(10,)) for _ in range(100)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    keeper.terminate()
+    assert keeper.wait(timeout=30) == 0
+    assert len(answers) == 1000 and set(answers) <= {"ok", "busy"} and answers.count("ok") > 900
+    check_clean(any_remit)
+
+
+def test_a_shared_keeper_serves_its_user_only(stage):
+    from conftest import make_remit, skip_or_fail, users
+
+    if "root" not in users():
+        skip_or_fail("needs two users")
+    remit, other = make_remit("user", stage), make_remit("root", stage)
+    path = remit.folder / "shared.sock"
+    keeper = remit.popen("keeper", "--listen", path, stdin=subprocess.DEVNULL)
+    for _ in range(500):
+        if path.exists():
+            break
+        time.sleep(0.01)
+    env = {"REMIT_KEEPER": str(path)}
+    assert remit.json("print(1)", env=env)["stdout"] == "1\n"
+    assert remit.json("import time; time.sleep(9)", "--timeout", "300ms", env=env)["status"] == "timeout"
+    done = other("run", "-c", "print(1)", env=env)
+    assert done.returncode == 125 and "another user" in done.stderr
+    assert oct(path.stat().st_mode & 0o777) == "0o600"
+    second = remit("keeper", "--listen", path)
+    assert second.returncode == 125 and "already" in second.stderr
+    keeper.terminate()
+    assert keeper.wait(timeout=30) == 0 and not path.exists()
+    done = remit("run", "-c", "print(1)", env=env)
+    assert done.returncode == 125 and "keeper" in done.stderr
+    check_clean(remit)
+
+
+def test_a_read_root_swapped_while_a_run_starts(remit):
+    """Either the folder that was there or a refusal: never another one."""
+    good = remit.file("swap/good/who", "good").parent
+    evil = remit.file("swap/evil/who", "evil").parent
+    for path in (good.parent, good, evil):
+        remit.own(path)
+    root = good.parent / "root"
+    stop = threading.Event()
+
+    def swap():
+        while not stop.is_set():
+            for target in (good, evil):
+                temp = good.parent / "temp"
+                try:
+                    os.symlink(target, temp)
+                    os.replace(temp, root)
+                except OSError:
+                    pass
+
+    thread = threading.Thread(target=swap)
+    thread.start()
+    try:
+        for _ in range(20):
+            result = remit.json(f"print(open('{root}/who').read())", "--read", root)
+            assert result["status"] == "refused" or result["stdout"] in ("good\n", "evil\n"), result
+    finally:
+        stop.set()
+        thread.join()
+    check_clean(remit)
+
+
+def test_no_memory_for_the_keeper(remit):
+    """An address space too small for the keeper is an error of ours, not a hang."""
+    limit = f'ulimit -v 40000; exec "$@"'
+    done = subprocess.run(
+        ["sh", "-c", limit, "sh", *remit.argv("run", "--json", "--stdin-max", "1G", "-c", "import sys; print(len(sys.stdin.read()))")],
+        input=b"x" * (100 << 20), env=remit.env(), cwd=remit.folder, capture_output=True, timeout=60, **remit.identity(),
+    )  # fmt: skip
+    assert done.returncode != 0
+    check_clean(remit)
+
+
+def test_a_full_disk_for_the_cache(remit):
+    """The cache cannot be written: a clear error."""
+    folder = remit.folder / "full"
+    folder.mkdir(exist_ok=True)
+    remit.own(folder)
+    os.chmod(folder, 0o500)
+    done = remit("run", "-c", "print(1)", env={"XDG_CACHE_HOME": str(folder)})
+    if remit.by_root:
+        assert done.stdout == "1\n"  # modes do not bind root
+        subprocess.run(["rm", "-rf", folder], check=True)
+        folder.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k,nr_inodes=2", "none", folder], check=True)
+        try:
+            done = remit("run", "-c", "print(1)", env={"XDG_CACHE_HOME": str(folder)})
+        finally:
+            subprocess.run(["umount", folder], check=True)
+    assert done.returncode == 125 and str(folder) in done.stderr, done
+    check_clean(remit)
+
+
+OPEN = """
+import os
+def is_open(fd):
+    try: os.fstat(fd); return True
+    except OSError: return False
+print([fd for fd in range(1024) if is_open(fd)])
+"""
+
+
+def test_descriptors_of_the_caller_do_not_reach_the_code(remit):
+    r, w = os.pipe()
+    result = remit.json(OPEN, pass_fds=(w,))
+    os.close(r)
+    os.close(w)
+    assert result["stdout"] == "[0, 1, 2, 3]\n", result

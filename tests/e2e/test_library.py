@@ -1,0 +1,66 @@
+"""libremit, installed, as a C program meets it."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+from conftest import ROOT
+
+
+@pytest.fixture(scope="session")
+def prefix(stage):
+    """An installation of the build."""
+    build = pathlib.Path(os.environ.get("REMIT", ROOT / "build" / "remit")).parent
+    destination = stage / "root"
+    subprocess.run(["meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", destination], check=True)
+    subprocess.run(["chmod", "-R", "a+rX", destination], check=True)
+    return next(destination.rglob("bin/remit")).parents[1]
+
+
+def compile_with(prefix, source, output):
+    config = next(prefix.rglob("remit.pc"))
+    env = {**os.environ, "PKG_CONFIG_PATH": str(config.parent), "PKG_CONFIG_SYSROOT_DIR": str(prefix).removesuffix("/usr/local")}
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "remit"], capture_output=True, text=True, check=True, env=env)
+    library = next(prefix.rglob("libremit.so")).parent
+    subprocess.run(
+        ["cc", "-Wall", "-Wextra", "-Werror", source, *flags.stdout.split(), "-pthread", f"-Wl,-rpath,{library}", "-o", output],
+        check=True,
+    )
+
+
+def run_as(remit, program):
+    return subprocess.run([program], env=remit.env(), cwd=remit.folder, capture_output=True, text=True, timeout=120, **remit.identity())
+
+
+def test_the_example_builds_and_runs_against_the_installed_library(remit, prefix, stage):
+    compile_with(prefix, ROOT / "examples" / "hello.c", stage / "hello")
+    done = run_as(remit, stage / "hello")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ok: hello from process 2\n", "")
+
+
+def test_threads_share_one_handle(remit, prefix, stage):
+    compile_with(prefix, ROOT / "tests" / "e2e" / "threads.c", stage / "threads")
+    done = run_as(remit, stage / "threads")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+
+
+def test_the_installed_command_works(remit, prefix):
+    done = subprocess.run(
+        [prefix / "bin" / "remit", "run", "-c", "print(1)"], env=remit.env(), cwd=remit.folder,
+        capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60, **remit.identity(),
+    )  # fmt: skip
+    assert done.stdout == "1\n", done
+
+
+def test_the_library_says_what_is_wrong(stage, prefix):
+    """No keeper to be found is an error, not an exit and not a print."""
+    source = stage / "wrong.c"
+    source.write_text(
+        '#include <remit.h>\n#include <stdio.h>\nint main(void) { struct remit_options o = { .command_path = "/nowhere/remit" };'
+        " struct remit_error e; struct remit *r; int f = remit_open(&r, &o, &e); printf(\"%d %s\", f, e.message); return 0; }"
+    )
+    compile_with(prefix, source, stage / "wrong")
+    done = subprocess.run([stage / "wrong"], capture_output=True, text=True)
+    assert done.stdout.startswith("-1 start the keeper /nowhere/remit") and done.stderr == ""

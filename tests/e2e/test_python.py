@@ -1,0 +1,112 @@
+"""Any CPython from 3.9 on: Debian's, pyenv's, a venv's."""
+
+import glob
+import json
+import os
+import pathlib
+import stat
+import subprocess
+
+import pytest
+from conftest import PYTHON, skip_or_fail
+
+PYENV = sorted(glob.glob("/root/.pyenv/versions/*/bin/python"), key=lambda p: [int(n) for n in p.split("/")[4].split(".")])
+NEW = [p for p in PYENV if int(p.split("/")[4].split(".")[0]) == 3 and int(p.split("/")[4].split(".")[1]) >= 9]
+OLD = [p for p in PYENV if p not in NEW]
+
+
+@pytest.mark.parametrize("python", NEW or ["none"])
+def test_every_python_present_runs(stage, python):
+    from conftest import make_remit, users
+
+    if "root" not in users() or python == "none":
+        skip_or_fail("the other interpreters belong to root")
+    remit = make_remit("root", stage)
+    code = (
+        "import sys, ssl, sqlite3, ctypes, asyncio, json, threading\n"
+        "print('%d.%d.%d' % sys.version_info[:3], sys.executable)\n"
+        "t = threading.Thread(target=print, args=('thread',)); t.start(); t.join()\n"
+        "print(asyncio.run(asyncio.sleep(0, 'async')))\n"
+        "try: __import__('subprocess').run(['/bin/true'])\n"
+        "except PermissionError: print('refused')\n"
+    )
+    result = remit.json(code, "--python", python)
+    assert result["status"] == "ok", result
+    version, executable = result["stdout"].split()[:2]
+    assert version == python.split("/")[4] and executable == python
+    assert result["stdout"].split()[2:] == ["thread", "async", "refused"]
+
+
+@pytest.mark.parametrize("python", OLD or ["none"])
+def test_an_old_python_is_refused(stage, python):
+    from conftest import make_remit, users
+
+    if "root" not in users() or python == "none":
+        skip_or_fail("the other interpreters belong to root")
+    result = make_remit("root", stage).json("print('ran')", "--python", python)
+    assert result["status"] == "refused" and result["error"]["where"] == "python" and result["stdout"] == ""
+
+
+def test_the_python_on_path_may_be_a_shim(remit):
+    """A script on PATH that starts an interpreter, as pyenv installs them."""
+    shim = remit.file("bin/python3", f"#!/bin/sh\nexec {PYTHON} \"$@\"\n")
+    shim.chmod(0o755)
+    path = f"{shim.parent}:/usr/bin:/bin"
+    for _ in range(2):  # asked, then remembered
+        assert remit.json("import sys; print(sys.executable)", env={"PATH": path})["stdout"] == f"{PYTHON}\n"
+
+
+def test_a_venv_with_its_packages(remit):
+    venv = remit.folder / "venv"
+    if not venv.exists():
+        subprocess.run([PYTHON, "-m", "venv", "--without-pip", venv], check=True, env=remit.env(), **remit.identity())
+    site = next(venv.glob("lib/python3*/site-packages"))
+    (site / "only_here.py").write_text("value = 'from the venv'\n")
+    code = "import sys, only_here; print(only_here.value, sys.prefix, sys.executable, sys.prefix != sys.base_prefix)"
+    result = remit.json(code, "--python", venv / "bin" / "python")
+    assert result["stdout"] == f"from the venv {venv} {venv}/bin/python True\n", result
+
+
+def test_an_editable_install_is_importable_when_its_folder_is_a_read_root(remit):
+    venv = remit.folder / "venv-editable"
+    subprocess.run([PYTHON, "-m", "venv", "--without-pip", venv], check=True, env=remit.env(), **remit.identity())
+    source = remit.file("src/mine.py", "value = 'editable'\n").parent
+    site = next(venv.glob("lib/python3*/site-packages"))
+    (site / "__editable__.mine.pth").write_text(f"{source}\n")
+    python = venv / "bin" / "python"
+    assert remit.json("import mine", "--python", python)["error"]["name"] == "ModuleNotFoundError"
+    assert remit.json("import mine; print(mine.value)", "--python", python, "--read", source)["stdout"] == "editable\n"
+
+
+@pytest.mark.parametrize(
+    "name,content,mode,words",
+    [
+        ("missing", None, 0, "No such file"),
+        ("folder", "dir", 0, "not a program"),
+        ("noexec", "#!/bin/sh\n", 0o644, "not a program"),
+        ("silent", "#!/bin/sh\nexit 0\n", 0o755, "makes no sense"),
+        ("failing", "#!/bin/sh\nexit 3\n", 0o755, "did not answer"),
+        ("liar", "#!/bin/sh\necho '{\"version\": [3, 99, 0]}'\n", 0o755, ""),
+        ("garbage", b"\x7fELF garbage", 0o755, "cannot be started"),
+        ("free", '#!/bin/sh\necho \'{"version": [3, 13, 0], "implementation": "cpython", "free_threaded": true, "executable": "/x"}\'\n', 0o755, "free-threaded"),
+        ("pypy", '#!/bin/sh\necho \'{"version": [3, 10, 0], "implementation": "pypy", "executable": "/x"}\'\n', 0o755, "not CPython"),
+    ],
+)
+def test_what_is_not_a_usable_python_is_refused(any_remit, name, content, mode, words):
+    path = any_remit.folder / f"py-{name}"
+    if content == "dir":
+        path.mkdir(exist_ok=True)
+    elif content is not None:
+        any_remit.file(path.name, content).chmod(mode)
+    result = any_remit.json("print('ran')", "--python", path)
+    assert result["status"] == "refused" and result["stdout"] == "", result
+    assert words in result["error"]["value"], result["error"]
+
+
+def test_code_before_the_lock_is_ours_only(remit):
+    """Modules that shadow the runner's or the standard library's own do not run before the lock-down."""
+    root = remit.file("evil/posix.py", "print('evil')").parent
+    for name in ("records.py", "runner.py", "_remit.py", "sitecustomize.py", "usercustomize.py", "encodings.py"):
+        remit.file(f"evil/{name}", "print('evil')")
+    result = remit.json("print('fine')", "--read", root, "--env", f"PYTHONPATH={root}")
+    assert result["stdout"] == "fine\n"

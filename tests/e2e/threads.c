@@ -1,0 +1,57 @@
+/*
+ * Many threads share one struct remit; each result must be its own.
+ */
+#include <pthread.h>
+#include <remit.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct remit *remit;
+
+static void *
+work(void *arg)
+{
+	long n = (long)arg;
+
+	for (int i = 0; i < 5; i++) {
+		struct remit_job job = REMIT_JOB_INIT;
+		struct remit_result *res;
+		struct remit_error err;
+		char code[64], want[32];
+
+		snprintf(code, sizeof(code), "print(%ld * 1000 + %d)", n, i);
+		snprintf(want, sizeof(want), "%ld\n", n * 1000 + i);
+		job.code = code;
+		job.code_len = strlen(code);
+		if (remit_run(remit, &job, &res, &err) < 0) {
+			fprintf(stderr, "%s\n", err.message);
+			exit(1);
+		}
+		if (strcmp(remit_result_output(res, REMIT_STDOUT, NULL),
+			   want) ||
+		    strcmp(remit_result_status(res), "ok")) {
+			fprintf(stderr, "%s\n", remit_result_json(res));
+			exit(1);
+		}
+		remit_result_free(res);
+	}
+	return NULL;
+}
+
+int
+main(void)
+{
+	pthread_t threads[8];
+	struct remit_error err;
+
+	if (remit_open(&remit, NULL, &err) < 0)
+		return 1;
+	for (long i = 0; i < 8; i++)
+		pthread_create(&threads[i], NULL, work, (void *)i);
+	for (int i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
+	remit_close(remit);
+	puts("done");
+	return 0;
+}
