@@ -1,3 +1,6 @@
+/*
+ * client: connections to keepers, and one run over one socket.
+ */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>

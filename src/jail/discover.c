@@ -53,47 +53,58 @@ discover_runtime_dir(char **out, struct remit_error *err)
 		    own, own);
 }
 
-/* The file that `python` names; a new string. */
-static int
-find_on_path(char **out, const char *python, struct remit_error *err)
+/* The path is made absolute, its last name is kept: a venv's python is a link
+   and must stay one. */
+static char *
+take_path(const char *python, struct remit_error *err)
+{
+	char cwd[PATH_MAX] = "", file[2 * PATH_MAX], *copy;
+	struct stat st;
+
+	if (stat(python, &st) < 0) {
+		fail_refused(err, "python", REMEDY, "%s: %s", python,
+			     strerror(errno));
+		return NULL;
+	}
+	if (!S_ISREG(st.st_mode) || access(python, X_OK) < 0) {
+		fail_refused(err, "python", REMEDY, "%s is not a program",
+			     python);
+		return NULL;
+	}
+	if (python[0] != '/' && !getcwd(cwd, sizeof(cwd))) {
+		fail_sys(err, REMIT_E_KERNEL, "getcwd");
+		return NULL;
+	}
+	snprintf(file, sizeof(file), "%s%s%s", cwd, *cwd ? "/" : "", python);
+	copy = strdup(file);
+	if (!copy)
+		fail_sys(err, REMIT_E_MEMORY, "python");
+	return copy;
+}
+
+/* The file that `python` names; a new string, or NULL with *err. */
+static char *
+find_on_path(const char *python, struct remit_error *err)
 {
 	const char *path = getenv("PATH");
 	struct stat st;
 
-	if (strchr(python, '/')) {
-		if (stat(python, &st) < 0)
-			return fail_refused(err, "python", REMEDY, "%s: %s",
-					    python, strerror(errno));
-		if (!S_ISREG(st.st_mode) || access(python, X_OK) < 0)
-			return fail_refused(err, "python", REMEDY,
-					    "%s is not a program", python);
-		/* The folder is made canonical, the name is kept: a venv's
-		   python is a link and must stay one. */
-		*out = python[0] == '/' ? strdup(python) : NULL;
-		if (!*out) {
-			own_mem char *cwd = getcwd(NULL, 0);
-
-			if (!cwd || asprintf(out, "%s/%s", cwd, python) < 0)
-				return fail_sys(err, REMIT_E_MEMORY, "python");
-		}
-		return 0;
-	}
-	for (const char *at = path ? path : "/usr/bin:/bin"; at && *at;) {
+	if (strchr(python, '/'))
+		return take_path(python, err);
+	for (const char *at = path ? path : "/usr/bin:/bin"; *at;) {
 		size_t n = strcspn(at, ":");
 		char file[PATH_MAX];
 
 		snprintf(file, sizeof(file), "%.*s/%s", (int)n, at, python);
 		if (n && file[0] == '/' && access(file, X_OK) == 0 &&
-		    stat(file, &st) == 0 && S_ISREG(st.st_mode)) {
-			*out = strdup(file);
-			return *out ? 0
-				    : fail_sys(err, REMIT_E_MEMORY, "python");
-		}
+		    stat(file, &st) == 0 && S_ISREG(st.st_mode))
+			return take_path(file, err);
 		at += n;
 		at += *at == ':';
 	}
-	return fail_refused(err, "python", REMEDY, "there is no \"%s\" on PATH",
-			    python);
+	fail_refused(err, "python", REMEDY, "there is no \"%s\" on PATH",
+		     python);
+	return NULL;
 }
 
 static void
@@ -268,12 +279,12 @@ int
 discover_interpreter(struct interpreter *out, const char *python,
 		     const char *runtime_dir, struct remit_error *err)
 {
-	own_mem char *file = NULL, *folder = NULL;
+	own_mem char *file = find_on_path(python, err);
+	own_mem char *folder = NULL;
 	own(buf) struct buf answer = BUF_INIT(1024 * 1024);
 	char cached[PATH_MAX];
 
-	if (find_on_path(&file, python, err) < 0 ||
-	    cache_folder(&folder, file, runtime_dir, err) < 0)
+	if (!file || cache_folder(&folder, file, runtime_dir, err) < 0)
 		return -1;
 	snprintf(cached, sizeof(cached), "%s/answer.json", folder);
 	if (access(cached, R_OK) == 0 &&

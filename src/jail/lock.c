@@ -85,19 +85,23 @@ spare_address_space(const struct lock_order *order)
 }
 
 static int
-step_close(const struct lock_order *order)
+step_close(const struct lock_order *order, uint32_t *detail)
 {
 	int last = order->skip & ORDER_SKIP_LANDLOCK ? ORDER_CHANNEL_FD
 						     : ORDER_RULESET_FD;
 
-	if (spare_address_space(order) < 0)
+	(void)detail;
+	/* No core, wherever the kernel would send it. */
+	if (spare_address_space(order) < 0 ||
+	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return -1;
 	return (int)syscall(SYS_close_range, last + 1, ~0u, 0);
 }
 
 static int
-step_landlock(const struct lock_order *order)
+step_landlock(const struct lock_order *order, uint32_t *detail)
 {
+	(void)detail;
 	if (order->skip & ORDER_SKIP_LANDLOCK)
 		return 0;
 	if (sys_landlock_restrict(ORDER_RULESET_FD) < 0)
@@ -106,7 +110,7 @@ step_landlock(const struct lock_order *order)
 }
 
 static int
-step_seccomp(const struct lock_order *order)
+step_seccomp(const struct lock_order *order, uint32_t *detail)
 {
 	const struct filter *f = filter_native(order->filter);
 	struct sock_fprog prog = {
@@ -114,6 +118,7 @@ step_seccomp(const struct lock_order *order)
 		.filter = (struct sock_filter *)f->insns,
 	};
 
+	(void)detail;
 	if (order->skip & ORDER_SKIP_SECCOMP)
 		return 0;
 	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
@@ -132,6 +137,16 @@ send_report(const struct step_report *report)
 		       : -1;
 }
 
+static const struct {
+	enum step_id step;
+	int (*run)(const struct lock_order *order, uint32_t *detail);
+} lock_steps[] = {
+	{ STEP_CLOSE, step_close },
+	{ STEP_LANDLOCK, step_landlock },
+	{ STEP_SECCOMP, step_seccomp },
+	{ STEP_SELF_TEST, self_test },
+};
+
 int
 lock_down(struct step_report *report)
 {
@@ -142,16 +157,12 @@ lock_down(struct step_report *report)
 	report->step = STEP_ORDER;
 	if (step_order(&order) < 0)
 		failed = errno;
-	else if (report->step = STEP_CLOSE, step_close(&order) < 0)
-		failed = errno;
-	else if (report->step = STEP_LANDLOCK, step_landlock(&order) < 0)
-		failed = errno;
-	else if (report->step = STEP_SECCOMP, step_seccomp(&order) < 0)
-		failed = errno;
-	else if (report->step = STEP_SELF_TEST,
-		 self_test(&order, &report->detail) < 0)
-		failed = errno;
-	else
+	for (size_t i = 0; !failed && i < ARRAY_LEN(lock_steps); i++) {
+		report->step = lock_steps[i].step;
+		if (lock_steps[i].run(&order, &report->detail) < 0)
+			failed = errno;
+	}
+	if (!failed)
 		report->step = STEP_READY;
 	report->sys_errno = failed;
 	if (send_report(report) < 0)

@@ -126,13 +126,13 @@ static const struct {
 };
 
 int
-self_test(const struct lock_order *order, unsigned *which)
+self_test(const struct lock_order *order, uint32_t *which)
 {
 	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
 		if (order->skip & tests[i].unless_skipped)
 			continue;
 		if (tests[i].escapes(order)) {
-			*which = (unsigned)i + 1;
+			*which = (uint32_t)i + 1;
 			errno = EACCES;
 			return -1;
 		}

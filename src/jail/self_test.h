@@ -9,6 +9,6 @@
 
 /* -1 with errno EACCES and in *which the number of the test that the jail did
    not stop (its row in self_test.c, from 1). */
-int self_test(const struct lock_order *order, unsigned *which);
+int self_test(const struct lock_order *order, uint32_t *which);
 
 #endif

@@ -1,3 +1,6 @@
+/*
+ * syscall_base: every known system call with its verdict, one row each.
+ */
 #include "syscall_table.h"
 
 #include "syscall_check.h"

@@ -1,3 +1,6 @@
+/*
+ * field_json: fields from and to JSON values.
+ */
 #include "field.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/*
+ * field_show: values of fields for people.
+ */
 #include "field.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/*
+ * field_table: the one table of policy fields.
+ */
 #include "field.h"
 
 #define KIB  (UINT64_C(1) << 10)

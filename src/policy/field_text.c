@@ -1,3 +1,6 @@
+/*
+ * field_text: fields from the text of a flag.
+ */
 #include "field.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/*
+ * flags_help: help, completion and man page from the field table.
+ */
 #include "flags.h"
 
 #include <stdio.h>

@@ -129,7 +129,7 @@ path_rule_jail(const char *text, char out[PATH_RULE_SIZE], const char *place,
 			    place);
 	if (check_owned(path, place, err) < 0)
 		return -1;
-	strcpy(out, path);
+	memcpy(out, path, strlen(path) + 1);
 	return 0;
 }
 

@@ -1,3 +1,6 @@
+/*
+ * policy_json: policy documents.
+ */
 #include "policy.h"
 
 #include <fcntl.h>

@@ -1,0 +1,30 @@
+"""Rule 8: every (field, mechanism, tier) that keeps a promise here was tested.
+
+Runs after all other tests, on what they wrote down. Which rows there are, the
+product says itself: `remit matrix --json`, as root and as an ordinary user.
+"""
+
+import json
+import os
+
+import pytest
+
+
+def tested() -> set[tuple[str, str, str, str]]:
+    path = os.environ.get("REMIT_COVERAGE")
+    if not path or not os.path.getsize(path):
+        pytest.fail("no test has said what it covers: run the whole suite (make test)")
+    with open(path) as f:
+        rows = map(json.loads, f)
+        return {(r["field"], r["mechanism"], r["tier"], r["user"]) for r in rows}
+
+
+def test_every_row_of_the_policy_table_was_tested(remit):
+    rows = json.loads(remit("matrix", "--json").stdout)
+    wanted = {(r["field"], m, r["tier"], remit.label) for r in rows if r["built"] for m in r["here"]}
+    # Lists that are empty by default promise nothing until they are used.
+    for field in ("allowed_imports", "blocked_imports"):
+        wanted |= {(field, "validator", t, remit.label) for t in ("local", "static", "unsafe")}
+    missing = sorted(wanted - tested())
+    assert not missing, "\n".join(map(str, missing))
+    assert len(wanted) > 60

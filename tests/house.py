@@ -1,0 +1,83 @@
+"""Checks what no compiler does: the shape of the tree."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).parents[1]
+# A folder knows only those after it.
+ORDER = ["cli", "client", "keeper", "jail", "policy", "wire", "base"]
+BANNED = ["strcpy", "strcat", "sprintf", "gets", "strtok", "atoi", "system", "popen", "alloca", "mktemp", "tmpnam", "scanf"]
+LONGEST = 1000
+
+
+def tracked(*patterns: str) -> list[pathlib.Path]:
+    out = subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, text=True, capture_output=True, check=True).stdout
+    return [ROOT / line for line in out.split("\n") if line]
+
+
+def folder_order() -> list[str]:
+    home = {p.name: p.parent.name for p in tracked("src/*.h")}
+    problems = []
+    for path in tracked("src/*.c", "src/*.h"):
+        below = ORDER[ORDER.index(path.parent.name) :]
+        # The command is both a door and the keeper.
+        for header in re.findall(r'#include "([^"]+)"', path.read_text()):
+            if header in home and home[header] not in below:
+                problems.append(f"{path.relative_to(ROOT)} includes {header} of {home[header]}")
+            if path.parent.name == "client" and home.get(header) in ("keeper", "jail", "policy"):
+                problems.append(f"{path.relative_to(ROOT)}: the library must not know {header}")
+    return problems
+
+
+def banned_functions() -> list[str]:
+    pattern = re.compile(r"(?<![\w.>])(" + "|".join(BANNED) + r")\s*\(")
+    return [
+        f"{path.relative_to(ROOT)}:{number}: {found.group(1)}"
+        for path in tracked("src/*.c", "runtime/*.c")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if (found := pattern.search(line)) and not line.lstrip().startswith(("*", "/*"))
+    ]
+
+
+def purposes() -> list[str]:
+    """Every header, and every .c file without one, says what it is for."""
+    problems = []
+    for path in tracked("src/*.h", "src/*.c", "runtime/*.c", "tools/*.c"):
+        if path.suffix == ".c" and path.with_suffix(".h").exists():
+            continue
+        if not re.match(rf"/\*\n \* {re.escape(path.stem.removeprefix('cmd_'))}\b", path.read_text()):
+            problems.append(f"{path.relative_to(ROOT)} does not begin with its purpose")
+    return problems
+
+
+def long_files() -> list[str]:
+    return [
+        f"{path.relative_to(ROOT)} has {n} lines"
+        for path in tracked("*.c", "*.h", "*.py")
+        if (n := len(path.read_text().splitlines())) > LONGEST
+    ]
+
+
+def tables_are_complete() -> list[str]:
+    """Every frame type the runner names has the number of the C enum."""
+    header = (ROOT / "src/wire/frame.h").read_text()
+    body = re.search(r"enum frame_type \{(.*?)\};", header, re.S).group(1)
+    names = re.findall(r"\bFRAME_(\w+),", re.sub(r"/\*.*?\*/", "", body, flags=re.S))
+    python = dict(re.findall(r"^([A-Z]+) = (\d+)$", (ROOT / "runtime/records.py").read_text(), re.M))
+    return [
+        f"records.py: {name} is {number}, frame.h says {names.index(name)}"
+        for name, number in python.items()
+        if name in names and names.index(name) != int(number)
+    ]
+
+
+CHECKS = [folder_order, banned_functions, purposes, long_files, tables_are_complete]
+
+if __name__ == "__main__":
+    found = [f"{check.__name__}: {problem}" for check in CHECKS for problem in check()]
+    print("\n".join(found))
+    sys.exit(bool(found))

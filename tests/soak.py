@@ -1,0 +1,131 @@
+"""Ten thousand mixed runs through one keeper; afterwards nothing is left.
+
+    tests/soak.py [COUNT]
+
+Looks at the keeper's memory and descriptors, and at the host's processes,
+groups and mounts, as root and as an ordinary user.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "e2e")]
+
+from conftest import TEST_USER, Remit, users  # noqa: E402
+from leftovers import gone, groups, mounts, processes  # noqa: E402
+
+# (code, flags, statuses that may come of it)
+MIX = [
+    ("print(1)", [], {"ok"}),
+    ("print('x' * 100000)", [], {"ok"}),
+    ("1/0", [], {"error"}),
+    ("import sys; sys.exit(3)", [], {"exit"}),
+    ("import os; os.kill(os.getpid(), 11)", [], {"killed"}),
+    ("while True: pass", ["--timeout", "50ms"], {"timeout"}),
+    ("x = []\nwhile True: x.append(bytearray(1 << 20))", ["--memory", "250M", "--disk", "32M"], {"memory_limit", "error", "killed"}),
+    ("while True: print('y' * 9999)", ["--stdout-max", "2k", "--output-ceiling", "9"], {"output_limit"}),
+    ("import threading, time\nfor _ in range(200): threading.Thread(target=time.sleep, args=(9,), daemon=True).start()", ["--processes", "20"], {"error"}),
+    ("open('f', 'wb').write(bytes(9 << 20))", ["--disk", "1M"], {"error"}),
+    ("import os; os.write(3, b'garbage' * 100)", [], {"ok", "exit", "error"}),
+    ("x = (", ["--tier", "static"], {"rejected"}),
+    ("print(1)", ["--write", "/srv"], {"refused"}),
+]  # fmt: skip
+JOBS = 4
+
+
+def keeper_facts(pid: int) -> tuple[int, int]:
+    """Resident KiB, open descriptors."""
+    with open(f"/proc/{pid}/status") as f:
+        rss = next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
+    return rss, len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def soak(remit: Remit, count: int) -> list[str]:
+    path = remit.folder / "soak.sock"
+    keeper = remit.popen("keeper", "--listen", path, stdin=subprocess.DEVNULL)
+    while not path.exists():
+        time.sleep(0.01)
+    problems: list[str] = []
+    done = [0]
+    lock = threading.Lock()
+
+    def work(seed: int) -> None:
+        rng = random.Random(seed)
+        while True:
+            with lock:
+                if done[0] >= count or len(problems) > 20:
+                    return
+                done[0] += 1
+            code, flags, wanted = rng.choice(MIX)
+            answer = remit("run", "--json", *flags, "-c", code, env={"REMIT_KEEPER": str(path)})
+            try:
+                status = json.loads(answer.stdout)["status"]
+            except ValueError:
+                status = answer.stderr
+            if status not in wanted:
+                problems.append(f"{code!r} {flags}: {status}")
+
+    work_until(work, 200 if count > 400 else count // 2, done)
+    first = keeper_facts(keeper.pid)
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(JOBS)]
+    for t in threads:
+        t.start()
+    while any(t.is_alive() for t in threads):
+        time.sleep(0.5)
+        if sys.stdout.isatty():
+            print(f"\r{remit.label}: {done[0]} of {count}", end="", flush=True)
+    time.sleep(1)
+    last = keeper_facts(keeper.pid)
+    print(f"\r{remit.label}: {done[0]} runs; keeper {first[0]} -> {last[0]} KiB, {first[1]} -> {last[1]} descriptors")
+    if last[0] > first[0] + 1024:
+        problems.append(f"the keeper grew from {first[0]} to {last[0]} KiB")
+    if last[1] > first[1]:
+        problems.append(f"the keeper's descriptors grew from {first[1]} to {last[1]}")
+    keeper.terminate()
+    keeper.wait(timeout=30)
+    for name, look in (("processes", lambda: processes(remit.command)), ("groups", groups), ("mounts", mounts)):
+        if left := gone(look):
+            problems.append(f"{name} left: {left}")
+    return problems
+
+
+def work_until(work, count: int, done: list[int]) -> None:
+    """Warm caches and allocators before the first look."""
+    thread = threading.Thread(target=work, args=(99,))
+    thread.start()
+    while done[0] < count and thread.is_alive():
+        time.sleep(0.05)
+    # It goes on beside the others and ends with them.
+
+
+def main() -> int:
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 10000
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="remit-soak-", dir="/var/tmp"))
+    folder.chmod(0o755)
+    shutil.copytree(ROOT / "build" / "runtime", folder / "bin" / "runtime", ignore=shutil.ignore_patterns("*.p"))
+    shutil.copy2(ROOT / "build" / "remit", folder / "bin" / "remit")
+    problems = []
+    for label in users():
+        (folder / label).mkdir()
+        if label == "user" and os.geteuid() == 0:
+            subprocess.run(["useradd", "--create-home", TEST_USER], check=False, capture_output=True)
+        remit = Remit(label, folder / label)
+        remit.own(folder / label)
+        problems += soak(remit, count // len(users()))
+    shutil.rmtree(folder)
+    print("\n".join(problems) or "nothing is left")
+    return bool(problems)
+
+
+sys.exit(main())
