@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,19 +29,15 @@ path_cache_dir(char **out, struct remit_error *err)
 	const char *base = getenv("XDG_CACHE_HOME");
 	const char *home = getenv("HOME");
 	own_mem char *own = NULL;
-	struct passwd *pw;
 	char folder[PATH_MAX];
 
 	if (base && base[0] == '/') {
 		snprintf(folder, sizeof(folder), "%s", base);
 	} else {
-		if (!home || home[0] != '/') {
-			pw = getpwuid(geteuid());
-			home = pw ? pw->pw_dir : NULL;
-		}
-		if (!home)
+		if (!home || home[0] != '/')
 			return fail(err, REMIT_E_INPUT,
-				    "no home folder: set XDG_CACHE_HOME");
+				    "no folder for the cache: set HOME or "
+				    "XDG_CACHE_HOME");
 		snprintf(folder, sizeof(folder), "%s/.cache", home);
 	}
 	if (mkdir(folder, 0700) < 0 && errno != EEXIST)

@@ -205,6 +205,8 @@ perform(struct run *r, const struct policy *policy, struct remit_error *err)
 	own_fd int signals = watch_signals();
 	struct remit_job job = REMIT_JOB_INIT;
 	struct remit_result *res = NULL;
+	/* This program is the keeper as well. */
+	struct remit_options opt = { .command_path = "/proc/self/exe" };
 	struct remit *remit = NULL;
 	own_mem char *text = NULL;
 	json_t *doc = policy_to_json(policy);
@@ -233,7 +235,7 @@ perform(struct run *r, const struct policy *policy, struct remit_error *err)
 	if (policy->tier == TIER_UNSAFE)
 		fprintf(stderr, "remit: warning: the tier \"unsafe\" has no "
 				"wall: this code can do all that you can\n");
-	if (remit_open(&remit, NULL, err) < 0)
+	if (remit_open(&remit, &opt, err) < 0)
 		return -1;
 	if (remit_run(remit, &job, &res, err) == 0) {
 		exit_code = remit_result_exit_code(res);

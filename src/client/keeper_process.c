@@ -27,10 +27,6 @@ find_command(char *out, size_t size, struct remit_error *err)
 	    !info.dli_fname || !realpath(info.dli_fname, real))
 		snprintf(real, sizeof(real), "/proc/self/exe");
 	slash = strrchr(real, '/');
-	if (slash && !strcmp(slash, "/remit")) {
-		snprintf(out, size, "%s", real);
-		return 0;
-	}
 	if (slash)
 		*slash = '\0';
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {

@@ -26,7 +26,9 @@ static int
 open_host_path(const struct plan_mount *m, struct remit_error *err)
 {
 	const char *field = fields[m->field].name;
-	own_mem char *real = realpath(m->host, NULL);
+	/* What was discovered is canonical already. */
+	own_mem char *real =
+		m->runtime ? strdup(m->host) : realpath(m->host, NULL);
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC,
 		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,

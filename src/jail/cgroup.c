@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 static int
@@ -87,9 +88,11 @@ make_folder(struct cgroup *c, enum cgroup_controller which,
 				c->name);
 	c->at[which] =
 		openat(p->fd, c->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (c->at[which] < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "open %s/%s", p->path,
-				c->name);
+	/* On version 2 one folder may serve twice; it is locked once. */
+	if (c->at[which] < 0 ||
+	    (flock(c->at[which], LOCK_EX | LOCK_NB) < 0 && !p->v2))
+		return fail_sys(err, REMIT_E_KERNEL, "open and lock %s/%s",
+				p->path, c->name);
 	return 0;
 }
 
@@ -107,7 +110,7 @@ cgroup_make(struct cgroup *c, const struct cgroup_home *home,
 
 	*c = (struct cgroup)CGROUP_INIT;
 	c->home = home;
-	snprintf(c->name, sizeof(c->name), "%s", name);
+	snprintf(c->name, sizeof(c->name), CGROUP_PREFIX "%s", name);
 	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
 		if (wanted[i] &&
 		    make_folder(c, (enum cgroup_controller)i, err) < 0)

@@ -2,14 +2,10 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
-
-#define PREFIX "remit-"
 
 /* Where a controller can be: the name on version 1, and the file on version 2
    that shows that a group has it. */
@@ -116,142 +112,113 @@ enable_v2(const char *folder)
 
 	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", folder);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
-	/* Whether it worked shows in the files of the new group. */
+	/* Whether it worked shows in the files of a new group. */
 	for (size_t i = 0; fd >= 0 && i < ARRAY_LEN(words); i++)
 		if (write(fd, words[i], strlen(words[i])) < 0)
 			continue;
 }
 
+/* Make a group and look whether it has `file` (NULL: any will do). */
 static int
-make_home(struct cgroup_place *p, const char *folder)
+try_group(int folder, const char *file)
 {
-	uint32_t noise = 0;
+	char name[64], path[128];
+	int there;
 
-	if (getrandom(&noise, sizeof(noise), 0) < 0)
+	snprintf(name, sizeof(name), CGROUP_PREFIX "try-%d", (int)getpid());
+	if (mkdirat(folder, name, 0755) < 0)
 		return -1;
-	if ((size_t)snprintf(p->path, sizeof(p->path), "%s/" PREFIX "%d-%08x",
-			     folder, (int)getpid(), noise) >= sizeof(p->path)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	if (mkdir(p->path, 0755) < 0)
-		return -1;
-	p->fd = open(p->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (p->fd < 0 || flock(p->fd, LOCK_EX | LOCK_NB) < 0) {
-		rmdir(p->path);
-		own_fd_close(&p->fd);
-		p->fd = -1;
-		return -1;
-	}
-	return 0;
+	snprintf(path, sizeof(path), "%s/%s", name, file ? file : "");
+	there = faccessat(folder, path, F_OK, 0);
+	unlinkat(folder, name, AT_REMOVEDIR);
+	if (there < 0)
+		errno = ENOTSUP;
+	return there;
 }
 
 static int
-try_v2(struct cgroup_home *h, enum cgroup_controller c, const char *folder)
+try_place(struct cgroup_place *p, const char *v1, const char *file)
 {
-	struct cgroup_place *p = &h->at[c];
-	char file[PATH_MAX + 64];
+	own_fd int fd = -1;
 
-	/* One home on version 2 serves all its controllers. */
-	for (int i = 0; i < (int)c; i++)
-		if (h->at[i].usable && h->at[i].v2) {
-			*p = h->at[i];
-			p->fd = dup(h->at[i].fd);
-			break;
-		}
-	if (!p->v2) {
-		if (make_home(p, folder) < 0)
-			return -1;
+	if (own_folder(v1, p->path, sizeof(p->path)) < 0)
+		return -1;
+	fd = open(p->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0 && !v1)
 		enable_v2(p->path);
-	}
-	snprintf(file, sizeof(file), "%s/%s", p->path, controllers[c].v2_file);
-	if (access(file, F_OK) < 0) {
-		own_fd_close(&p->fd);
-		rmdir(p->path);
-		p->fd = -1;
-		p->usable = p->v2 = false;
+	if (fd < 0 || try_group(fd, file) < 0) {
+		snprintf(p->why, sizeof(p->why), "tried %.110s: %s", p->path,
+			 errno == ENOTSUP ? "the controller is not there"
+					  : strerror(errno));
 		return -1;
 	}
-	p->v2 = p->usable = true;
-	snprintf(p->why, sizeof(p->why), "cgroup v2 at %.120s", folder);
-	return 0;
-}
-
-static void
-find_place(struct cgroup_home *h, enum cgroup_controller c)
-{
-	struct cgroup_place *p = &h->at[c];
-	char folder[PATH_MAX];
-
-	*p = (struct cgroup_place){ .fd = -1 };
-	if (own_folder(NULL, folder, sizeof(folder)) == 0) {
-		if (c == CGROUP_MEMORY)
-			enable_v2(folder);
-		if (try_v2(h, c, folder) == 0)
-			return;
-		snprintf(p->why, sizeof(p->why), "cgroup v2 %.100s: %s", folder,
-			 strerror(errno));
-	}
-	if (!controllers[c].v1 ||
-	    own_folder(controllers[c].v1, folder, sizeof(folder)) < 0) {
-		if (!p->why[0])
-			snprintf(p->why, sizeof(p->why),
-				 "no cgroup hierarchy is mounted");
-		return;
-	}
-	if (make_home(p, folder) < 0) {
-		snprintf(p->why, sizeof(p->why), "tried %.110s: %s", folder,
-			 strerror(errno));
-		return;
-	}
+	p->fd = take_fd(&fd);
+	p->v2 = !v1;
 	p->usable = true;
-	snprintf(p->why, sizeof(p->why), "cgroup v1 at %.120s", folder);
+	snprintf(p->why, sizeof(p->why), "cgroup %s at %.120s",
+		 v1 ? "v1" : "v2", p->path);
+	return 0;
 }
 
 void
-cgroup_home_make(struct cgroup_home *h)
+cgroup_home_find(struct cgroup_home *h)
 {
-	for (int c = 0; c < CGROUP_CONTROLLERS; c++)
-		find_place(h, (enum cgroup_controller)c);
+	for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
+		struct cgroup_place *p = &h->at[c];
+
+		*p = (struct cgroup_place){
+			.fd = -1,
+			.why = "no cgroup hierarchy is mounted",
+		};
+		if (try_place(p, NULL, controllers[c].v2_file) < 0 &&
+		    controllers[c].v1)
+			try_place(p, controllers[c].v1, NULL);
+	}
+}
+
+int
+cgroup_home_open(struct cgroup_home *h, uint32_t usable, uint32_t v2,
+		 struct remit_error *err)
+{
+	*h = (struct cgroup_home)CGROUP_HOME_INIT;
+	for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
+		struct cgroup_place *p = &h->at[c];
+
+		p->usable = usable & UINT32_C(1) << c;
+		p->v2 = v2 & UINT32_C(1) << c;
+		if (!p->usable)
+			continue;
+		if (own_folder(p->v2 ? NULL : controllers[c].v1, p->path,
+			       sizeof(p->path)) < 0)
+			return fail(err, REMIT_E_KERNEL,
+				    "the groups of this process have changed");
+		p->fd = open(p->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (p->fd < 0)
+			return fail_sys(err, REMIT_E_KERNEL, "open %s",
+					p->path);
+	}
+	return 0;
 }
 
 void
 cgroup_home_free(struct cgroup_home *h)
 {
 	for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
-		if (h->at[c].fd < 0)
-			continue;
-		rmdir(h->at[c].path);
 		own_fd_close(&h->at[c].fd);
 		h->at[c].fd = -1;
 	}
 }
 
-/* A home nobody has locked, with the groups in it. */
+/* A group nobody has locked. */
 static bool
-remove_stale(const char *folder, const char *name)
+remove_stale(int folder, const char *name)
 {
-	char path[PATH_MAX], inner[2 * PATH_MAX];
-	own_fd int fd = -1;
-	struct dirent *e;
-	DIR *d;
+	own_fd int fd =
+		openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder, name) >=
-	    sizeof(path))
-		return false;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return false;
-	d = opendir(path);
-	while (d && (e = readdir(d))) {
-		if (e->d_type != DT_DIR || e->d_name[0] == '.')
-			continue;
-		snprintf(inner, sizeof(inner), "%s/%s", path, e->d_name);
-		rmdir(inner);
-	}
-	if (d)
-		closedir(d);
-	return rmdir(path) == 0;
+	return unlinkat(folder, name, AT_REMOVEDIR) == 0;
 }
 
 static unsigned
@@ -263,8 +230,8 @@ clean_folder(const char *folder)
 
 	while (d && (e = readdir(d)))
 		if (e->d_type == DT_DIR &&
-		    !strncmp(e->d_name, PREFIX, strlen(PREFIX)))
-			removed += remove_stale(folder, e->d_name);
+		    !strncmp(e->d_name, CGROUP_PREFIX, strlen(CGROUP_PREFIX)))
+			removed += remove_stale(dirfd(d), e->d_name);
 	if (d)
 		closedir(d);
 	return removed;

@@ -1,16 +1,21 @@
 /*
- * cgroup_home: the folders in which this keeper may make groups, one for each
- * controller, on version 1 and 2 hierarchies alike. A home is locked by its
- * keeper (flock on the folder itself), so that what a killed keeper left can
- * be told from what is in use.
+ * cgroup_home: the groups in which this process stands and below which runs
+ * get groups of their own, for each controller, on version 1 and 2 alike.
+ *
+ * A run's folder is locked by its keeper (flock on the folder itself), so that
+ * what a killed keeper left can be told from what is in use.
  */
 #ifndef REMIT_CGROUP_HOME_H
 #define REMIT_CGROUP_HOME_H
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "error.h"
+
+/* A run's folder is this and the run's id. */
+#define CGROUP_PREFIX "remit-"
 
 enum cgroup_controller {
 	CGROUP_MEMORY,
@@ -23,8 +28,8 @@ enum cgroup_controller {
 struct cgroup_place {
 	bool usable;
 	bool v2;
-	int fd;		     /* of the home, locked; -1 if not usable */
-	char path[PATH_MAX]; /* of the home */
+	int fd;		     /* of our own group; -1 if not usable */
+	char path[PATH_MAX]; /* of our own group */
 	char why[160];	     /* how it was found, or what failed */
 };
 
@@ -32,12 +37,24 @@ struct cgroup_home {
 	struct cgroup_place at[CGROUP_CONTROLLERS];
 };
 
-/* Makes a home for every controller for which that is possible. Never fails:
-   what is missing is said in `why`. */
-void cgroup_home_make(struct cgroup_home *h);
+#define CGROUP_HOME_INIT               \
+	{                              \
+		.at = { { .fd = -1 },  \
+			{ .fd = -1 },  \
+			{ .fd = -1 },  \
+			{ .fd = -1 } } \
+	}
+
+/* Finds a place for every controller for which there is one, by making a
+   group and removing it. Never fails: what is missing is said in `why`. */
+void cgroup_home_find(struct cgroup_home *h);
+/* The same from what an earlier look has found (bits by controller), without
+   trying: a run that cannot make its groups is refused. */
+int cgroup_home_open(struct cgroup_home *h, uint32_t usable, uint32_t v2,
+		     struct remit_error *err) must_check;
 void cgroup_home_free(struct cgroup_home *h);
 
-/* Remove the homes of keepers that are gone; returns how many. */
+/* Remove the groups of keepers that are gone; returns how many. */
 unsigned cgroup_home_clean(void);
 
 #endif

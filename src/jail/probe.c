@@ -81,8 +81,11 @@ note_cgroups(struct host *h, const struct cgroup_home *home)
 		[CGROUP_KILL] = CAN_CGROUP_KILL,
 	};
 
-	for (int c = 0; c < CGROUP_CONTROLLERS; c++)
+	for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
 		note(h, map[c], home->at[c].usable, home->at[c].why);
+		if (home->at[c].v2)
+			h->cgroups_v2 |= UINT32_C(1) << c;
+	}
 }
 
 static int
@@ -131,7 +134,7 @@ try_jail(const struct host *h, const char *runtime_dir, struct remit_error *err)
 		.compiled = (char *)runtime_dir,
 	};
 	struct plan_job job = { 0 };
-	struct cgroup_home no_groups = { 0 };
+	struct cgroup_home no_groups = CGROUP_HOME_INIT;
 	struct jail_site site = {
 		.runtime_dir = runtime_dir,
 		.cgroups = &no_groups,
@@ -259,7 +262,7 @@ probe_host(struct host *h, const char *runtime_dir, struct remit_error *err)
 	} else {
 		note_answer(h, &a);
 	}
-	cgroup_home_make(&home);
+	cgroup_home_find(&home);
 	note_cgroups(h, &home);
 	cgroup_home_free(&home);
 	probe_idmap(h, runtime_dir);

@@ -3,17 +3,21 @@
  * has changed. A wrong one cannot open the jail: every step still must
  * succeed in every run.
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <time.h>
 
 #include "hash.h"
 #include "hole.h"
 #include "path.h"
 #include "probe.h"
+
+#define CACHE_AGE_S (7 * 24 * 3600)
 
 static void
 hash_text_file(struct hash *h, const char *path)
@@ -51,14 +55,25 @@ hash_status(struct hash *h)
 	}
 }
 
+static void
+hash_identity(struct hash *h, const char *path, bool changes)
+{
+	struct stat st = { 0 };
+
+	if (stat(path, &st) < 0)
+		return;
+	hash_number(h, (uint64_t)st.st_ino);
+	hash_number(h, (uint64_t)st.st_dev);
+	/* A namespace's times are those of its last look-up. */
+	if (changes) {
+		hash_number(h, (uint64_t)st.st_mtim.tv_sec);
+		hash_number(h, (uint64_t)st.st_mtim.tv_nsec);
+	}
+}
+
 static int
 cache_file(char **out, struct remit_error *err)
 {
-	static const char *const identities[] = {
-		"/proc/self/exe",
-		"/proc/self/ns/user",
-		"/proc/self/ns/mnt",
-	};
 	own_mem char *cache = NULL;
 	struct hash h = HASH_INIT;
 	struct utsname u = { 0 };
@@ -72,19 +87,36 @@ cache_file(char **out, struct remit_error *err)
 	hash_text_file(&h, "/proc/self/attr/current");
 	hash_status(&h);
 	hash_number(&h, geteuid());
-	for (size_t i = 0; i < ARRAY_LEN(identities); i++) {
-		struct stat st = { 0 };
-
-		if (stat(identities[i], &st) < 0)
-			continue;
-		hash_number(&h, (uint64_t)st.st_ino);
-		hash_number(&h, (uint64_t)st.st_dev);
-		hash_number(&h, (uint64_t)st.st_mtim.tv_sec);
-	}
+	hash_identity(&h, "/proc/self/exe", true);
+	hash_identity(&h, "/proc/self/ns/user", false);
+	hash_identity(&h, "/proc/self/ns/mnt", false);
 	if (asprintf(out, "%s/host-%016llx.json", cache,
 		     (unsigned long long)h.value) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "cache file");
 	return 0;
+}
+
+/* Answers of other boots and builds are of no use to anybody. */
+static void
+forget_old(const char *file)
+{
+	char folder[PATH_MAX];
+	struct dirent *e;
+	DIR *d;
+
+	snprintf(folder, sizeof(folder), "%s", file);
+	*strrchr(folder, '/') = '\0';
+	d = opendir(folder);
+	while (d && (e = readdir(d))) {
+		struct stat st;
+
+		if (!strncmp(e->d_name, "host-", 5) &&
+		    fstatat(dirfd(d), e->d_name, &st, 0) == 0 &&
+		    st.st_mtime < time(NULL) - CACHE_AGE_S)
+			unlinkat(dirfd(d), e->d_name, 0);
+	}
+	if (d)
+		closedir(d);
 }
 
 static int
@@ -119,6 +151,7 @@ probe_host_cached(struct host *out, const char *runtime_dir,
 		doc = host_to_json(out);
 		text = doc ? json_dumps(doc, JSON_INDENT(1)) : NULL;
 		json_decref(doc);
+		forget_old(file);
 		failed = text ? path_write_file(file, text, strlen(text), err)
 			      : fail_sys(err, REMIT_E_MEMORY, "host document");
 	}

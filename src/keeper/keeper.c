@@ -216,6 +216,8 @@ filter_self(struct keeper *k, bool network, struct remit_error *err)
 int
 keeper_stand(struct keeper *k, const struct policy *p, struct remit_error *err)
 {
+	uint32_t groups = 0;
+
 	if (k->listen >= 0 && p->network_access)
 		return fail_refused(err, "network_access",
 				    "Run it with a private keeper (unset "
@@ -224,8 +226,12 @@ keeper_stand(struct keeper *k, const struct policy *p, struct remit_error *err)
 	if (k->has_ground)
 		return 0;
 	cgroup_home_clean();
-	cgroup_home_make(&k->cgroups);
-	if (ground_enter(err) < 0)
+	for (int c = 0; c < CGROUP_CONTROLLERS; c++)
+		if (k->host.can[CAN_CGROUP_MEMORY + c].yes)
+			groups |= UINT32_C(1) << c;
+	if (cgroup_home_open(&k->cgroups, groups, k->host.cgroups_v2, err) <
+		    0 ||
+	    ground_enter(err) < 0)
 		return -1;
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	k->has_ground = true;
@@ -271,8 +277,7 @@ open_keeper(struct keeper *k, const struct keeper_options *opt,
 	k->loop.after = after_event;
 	k->loop.after_owner = k;
 	k->site.cgroups = &k->cgroups;
-	for (int c = 0; c < CGROUP_CONTROLLERS; c++)
-		k->cgroups.at[c].fd = -1;
+	k->cgroups = (struct cgroup_home)CGROUP_HOME_INIT;
 	k->control = opt->control_fd;
 	k->listen = -1;
 	if (k->control >= 0 && loop_add(&k->loop, &k->on_control, k->control,

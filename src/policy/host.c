@@ -143,10 +143,11 @@ host_to_json(const struct host *h)
 		json_array_append_new(caps, row);
 	}
 	doc = json_pack(
-		"{s:b, s:I, s:s, s:i, s:I, s:I, s:I, s:o}", "by_root",
+		"{s:b, s:I, s:s, s:i, s:i, s:I, s:I, s:I, s:o}", "by_root",
 		h->by_root, "uid", (json_int_t)h->uid, "kernel", h->kernel,
-		"landlock_abi", h->landlock_abi, "cpus", (json_int_t)h->cpus,
-		"page_bytes", (json_int_t)h->page_bytes, "socket_buffer_bytes",
+		"landlock_abi", h->landlock_abi, "cgroups_v2",
+		(int)h->cgroups_v2, "cpus", (json_int_t)h->cpus, "page_bytes",
+		(json_int_t)h->page_bytes, "socket_buffer_bytes",
 		(json_int_t)h->socket_buffer_bytes, "capabilities", caps);
 	return doc;
 }
@@ -157,18 +158,20 @@ host_from_json(struct host *h, const json_t *doc, struct remit_error *err)
 	json_int_t uid, cpus, page, sock;
 	const char *kernel;
 	json_t *caps;
-	int by_root;
+	int by_root, v2;
 
 	memset(h, 0, sizeof(*h));
 	if (json_unpack((json_t *)doc,
-			"{s:b, s:I, s:s, s:i, s:I, s:I, s:I, s:o}", "by_root",
-			&by_root, "uid", &uid, "kernel", &kernel,
-			"landlock_abi", &h->landlock_abi, "cpus", &cpus,
-			"page_bytes", &page, "socket_buffer_bytes", &sock,
-			"capabilities", &caps) < 0 ||
+			"{s:b, s:I, s:s, s:i, s:i, s:I, s:I, s:I, s:o}",
+			"by_root", &by_root, "uid", &uid, "kernel", &kernel,
+			"landlock_abi", &h->landlock_abi, "cgroups_v2", &v2,
+			"cpus", &cpus, "page_bytes", &page,
+			"socket_buffer_bytes", &sock, "capabilities",
+			&caps) < 0 ||
 	    json_array_size(caps) != CAN_COUNT)
 		return fail(err, REMIT_E_INPUT, "not a host document");
 	h->by_root = by_root;
+	h->cgroups_v2 = (uint32_t)v2;
 	h->uid = (uint32_t)uid;
 	h->cpus = (uint32_t)cpus;
 	h->page_bytes = (uint64_t)page;

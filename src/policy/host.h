@@ -51,7 +51,9 @@ struct host {
 		char why[200]; /* how it was seen, or what failed */
 	} can[CAN_COUNT];
 	int landlock_abi;
-	uint32_t cpus; /* in this process's affinity mask */
+	uint32_t cgroups_v2; /* which groups are of version 2, in the order of
+				the capabilities from CAN_CGROUP_MEMORY on */
+	uint32_t cpus;	     /* in this process's affinity mask */
 	uint64_t page_bytes;
 	uint64_t socket_buffer_bytes; /* one default socket's queue */
 	char kernel[128];

@@ -1,0 +1,281 @@
+"""The documents say what is so: every command in them runs, every list is whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+from conftest import ROOT, skip_or_fail
+
+BUILD = pathlib.Path(os.environ.get("REMIT", ROOT / "build" / "remit")).parent
+SHELL_DOCS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = [*SHELL_DOCS, *(ROOT / name for name in ("ARCHITECTURE.md", "SECURITY.md", "CONTRIBUTING.md"))]
+# Blocks that may be left out, by what each of their lines begins with.
+MAY_BE_LEFT_OUT = ("make", "apt-get ", "sudo apt-get ")
+
+BLOCK = re.compile(
+    r"(?:^<!-- (?P<comment>[^\n]*?) -->\n)?^```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.M | re.S
+)
+
+
+class Block:
+    def __init__(self, match: re.Match, source: str):
+        self.kind, self.text = match["kind"], match["text"]
+        self.comment = match["comment"] or ""
+        self.not_run = self.comment.startswith("not run: ")
+        self.line = source.count("\n", 0, match.start("text")) + 1
+        self.start, self.end = match.start(), match.end()
+        self.wanted: str | None = None
+
+
+def blocks(path: pathlib.Path) -> list[Block]:
+    """The fenced blocks; a text block directly behind a sh block is its output."""
+    source = path.read_text()
+    found = [Block(m, source) for m in BLOCK.finditer(source)]
+    for one, behind in zip(found, found[1:]):
+        if one.kind == "sh" and behind.kind == "text" and one.end + 1 == behind.start:
+            one.wanted = behind.text
+    return found
+
+
+def shows(wanted: str, output: str) -> bool:
+    """Whether the output is what is shown; "..." stands for any lines, or the rest of one."""
+    pattern = ""
+    for line in wanted.splitlines():
+        if line == "...":
+            pattern += r"(?:[^\n]*\n)*"
+        elif line.endswith(" ..."):
+            pattern += re.escape(line[:-3]) + r"[^\n]*\n"
+        else:
+            pattern += re.escape(line) + r"\n"
+    return re.fullmatch(pattern, output) is not None
+
+
+def test_the_comparison_can_fail():
+    assert shows("a\n...\nb\n", "a\nx\ny\nb\n") and shows("a\n...\n", "a\n") and shows("v ...\n", "v 1\n")
+    assert not shows("a\n...\nb\n", "a\nx\n") and not shows("a\n", "a\nb\n") and not shows("", "a\n")
+
+
+@pytest.fixture
+def checkout(remit, tmp_path_factory):
+    """What a reader has after `make`, in a folder of the user's own."""
+    folder = remit.folder / "checkout"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for name in ("examples", "include"):
+        shutil.copytree(ROOT / name, folder / name)
+    (folder / "build").mkdir()
+    staged = pathlib.Path(remit.command).parent
+    for name in ("remit", "runtime"):
+        (folder / "build" / name).symlink_to(staged / name)
+    for library in BUILD.glob("libremit.so*"):
+        if library.is_file():
+            shutil.copy2(library, folder / "build", follow_symlinks=False)
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink():
+            remit.own(path)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def run_block(remit, folder: pathlib.Path, argv: list[str]) -> subprocess.CompletedProcess:
+    env = remit.env()
+    env["PATH"] = f"{folder / 'build'}:{env['PATH']}"
+    return subprocess.run(
+        argv, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
+        **remit.identity(),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("path", SHELL_DOCS, ids=lambda p: p.name)
+def test_every_command_of_the_documents_runs(remit, checkout, path):
+    """In order and in one folder, as a reader would type them."""
+    for block in blocks(path):
+        if block.kind != "sh" or block.not_run:
+            continue
+        done = run_block(remit, checkout, ["sh", "-eu", "-c", block.text])
+        place = f"{path.name}:{block.line}"
+        assert done.returncode == 0, (place, done.stdout, done.stderr)
+        if block.wanted is not None:
+            assert shows(block.wanted, done.stdout), f"{place}\nwanted:\n{block.wanted}\ngot:\n{done.stdout}"
+
+
+@pytest.mark.parametrize("path", DOCS, ids=lambda p: p.name)
+def test_only_what_changes_the_machine_is_left_out(path):
+    for block in blocks(path):
+        if block.kind == "sh" and (block.not_run or path not in SHELL_DOCS):
+            for line in block.text.splitlines():
+                words = line.split("#")[0].strip()
+                allowed = not words or words.startswith(MAY_BE_LEFT_OUT) or path not in SHELL_DOCS
+                assert allowed, f"{path.name}:{block.line}: {line}"
+
+
+def test_the_demo_is_the_one_shown(remit, checkout):
+    (shown,) = [b for b in blocks(ROOT / "README.md") if b.comment == "the output of examples/demo.sh"]
+    done = run_block(remit, checkout, ["examples/demo.sh", "build/remit"])
+    assert done.returncode == 0, done
+    # The demo sends the refusals to stderr, and the reader sees both.
+    both = subprocess.run(
+        ["sh", "-c", "examples/demo.sh build/remit 2>&1"], cwd=checkout, text=True, capture_output=True,
+        stdin=subprocess.DEVNULL, env=remit.env(), timeout=120, **remit.identity(),
+    ).stdout  # fmt: skip
+    assert shows("...\n" + shown.text, both), both
+
+
+def test_the_result_shown_is_like_a_real_one(any_remit):
+    (shown,) = [json.loads(b.text) for b in blocks(ROOT / "README.md") if b.kind == "json"]
+    real = any_remit.json("print(6 * 7)")
+    assert list(shown) == list(real)
+    assert list(shown["usage"]) == list(real["usage"])
+    for row in shown["enforcement"]:
+        assert row in real["enforcement"]
+    for key in ("status", "tier", "exit_code", "signal", "stdout", "stderr", "error", "reported", "remit_version"):
+        assert shown[key] == real[key], key
+
+
+# ---- lists that must be whole ----
+
+
+def rows(path: str, pattern: str) -> list[tuple[str, ...]]:
+    found = re.findall(pattern, (ROOT / path).read_text())
+    assert found, f"{path} has changed its form"
+    return found
+
+
+def statuses() -> list[tuple[str, str, str]]:
+    """(name, exit code, sentence) of each row of the table."""
+    return rows("src/wire/status.c", r'\[STATUS_\w+\] = \{\s*"(\w+)",\s*(\w+),\s*"([^"]+)"\s*\}')
+
+
+EXIT_WORDS = {"OWN_CODE": "the program's", "SIGNAL_CODE": "128 + signal"}
+
+
+def test_every_status_is_in_the_readme_and_the_man_page():
+    readme, man = (ROOT / "README.md").read_text(), (ROOT / "man" / "remit.1.scd").read_text()
+    assert len(statuses()) == 14
+    for name, code, sentence in statuses():
+        code = EXIT_WORDS.get(code, code)
+        assert f"| `{name}` | {code} | {sentence} |" in readme, name
+        assert f"|  {name}\n:  {code}\n:  {sentence}\n" in man, name
+
+
+def man_page(name: str) -> str:
+    path = BUILD / "man" / name
+    if not path.exists():
+        skip_or_fail(f"{path} is not built")
+    shown = subprocess.run(["mandoc", "-T", "utf8", "-O", "width=200", path], capture_output=True, check=True).stdout
+    return re.sub(".\x08", "", shown.decode())
+
+
+def test_every_field_is_in_the_man_page(any_remit):
+    text = man_page("remit-policy.5")
+    for field in ("preset", *json.loads(any_remit("policy").stdout)):
+        assert re.search(rf"^ +{field} \(", text, re.M), field
+
+
+def test_every_mechanism_and_tier_is_explained():
+    page, security = man_page("remit-policy.5"), (ROOT / "SECURITY.md").read_text()
+    for (name,) in [(n,) for n in rows("src/policy/mechanism.c", r'\.name = "(\w+)"')]:
+        assert re.search(rf"\b{name}\b", page), name
+        assert f"`{name}`" in security, name
+    tiers = page[page.index("TIERS") :]
+    for name in rows("src/policy/tier.c", r'\.(?:name|alias) = "(\w+)"'):
+        assert re.search(rf"\b{name}\b", tiers), name
+    for name in rows("src/policy/plan.c", r'\[STRENGTH_\w+\] = "(\w+)"'):
+        assert re.search(rf"\b{name}\b", tiers), name
+
+
+def test_what_is_not_built_is_what_the_readme_says():
+    table = (ROOT / "src" / "policy" / "field_table.c").read_text()
+    body = re.findall(r"\[F_\w+\] = \{(.*?)\n\t\},", table, re.S)
+    missing = {re.search(r'\.name = "(\w+)"', row)[1] for row in body if ".built = true" not in row}
+    readme = (ROOT / "README.md").read_text()
+    section = readme[readme.index("## Not built yet") :].split(". So are")[0]
+    assert missing and missing == set(re.findall(r"`(\w+)`", section))
+
+
+@pytest.mark.parametrize("name", ["remit.1", "remit-policy.5"])
+def test_the_man_pages_are_made_and_clean(name):
+    path = BUILD / "man" / name
+    if not path.exists():
+        skip_or_fail(f"{path} is not built")
+    lint = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", path], capture_output=True, text=True).stdout
+    # scdoc writes a .PP before each list, which is harmless.
+    wrong = [line for line in lint.splitlines() if "skipping paragraph macro" not in line]
+    assert wrong == []
+
+
+def test_the_man_page_has_every_command_and_variable():
+    page = (ROOT / "man" / "remit.1.scd").read_text()
+    for path in sorted((ROOT / "src" / "cli").glob("cmd_*.c")):
+        text = path.read_text()
+        if ".hidden = true" in text:
+            continue
+        name = re.search(r'\.name = "(\w+)"', text)[1]
+        assert f"*remit {name}*" in page, name
+        for flag in re.findall(r'"  (--?[a-z]+)[ A-Z]* ', text):
+            assert f"*{flag}*" in page, (name, flag)
+    own = {"REMIT_HOLES"}  # only in test builds
+    for path in (ROOT / "src").rglob("*.c"):
+        for name in re.findall(r'getenv\("(REMIT_\w+|XDG_\w+)"\)', path.read_text()):
+            assert name in own or f"*{name}*" in page, name
+
+
+# ---- docs/inside.md against tests/e2e/test_inside.py ----
+
+
+def test_the_documented_environment_is_the_tested_one():
+    inside = (ROOT / "docs" / "inside.md").read_text()
+    source = (ROOT / "tests" / "e2e" / "test_inside.py").read_text()
+    body = source[source.index("assert env == {") : source.index("}", source.index("assert env == {"))]
+    tested = dict(re.findall(r'"(\w+)": "([^"]*)"', body))
+    section = inside[inside.index("## Environment") :].split("\n## ")[0]
+    documented = dict(re.findall(r"^\| `(\w+)` \| `([^`]*)` \|", section, re.M))
+    documented.pop("MPLCONFIGDIR")  # the test takes it out: only with matplotlib
+    assert len(tested) >= 8 and documented == tested
+
+
+ATTEMPTS = """
+import json, sys
+seen = []
+for line in json.loads(sys.argv[1]):
+    try:
+        exec(line, {})
+        seen.append("works")
+    except BaseException as e:
+        seen.append(type(e).__name__)
+print(json.dumps(seen))
+"""
+
+
+def test_what_works_and_fails_inside_is_as_documented(remit):
+    inside = (ROOT / "docs" / "inside.md").read_text()
+    table = re.findall(r"^\| `([^`|]+)` \| (works|`\w+`) \|", inside, re.M)
+    assert len(table) > 15
+    done = remit("run", "-c", ATTEMPTS, json.dumps([code for code, _ in table]))
+    assert done.returncode == 0, done
+    seen = dict(zip((code for code, _ in table), json.loads(done.stdout)))
+    assert seen == {code: word.strip("`") for code, word in table}
+
+
+# ---- what the documents point at ----
+
+
+@pytest.mark.parametrize("path", DOCS, ids=lambda p: p.name)
+def test_every_file_that_is_named_exists(path):
+    text = path.read_text()
+    for link in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert (path.parent / link).exists(), link
+    for name in re.findall(r"`((?:src|tests|runtime|tools|include|examples|man|share|docs)/[\w./-]*\w)(?:::\w+)?`", text):
+        assert (ROOT / name).exists(), name
+
+
+@pytest.mark.parametrize("path", DOCS, ids=lambda p: p.name)
+def test_every_test_that_is_named_exists(path):
+    for name, test in re.findall(r"`(tests/[\w./-]+)::(\w+)`", path.read_text()):
+        assert re.search(rf"\b{test}\(", (ROOT / name).read_text()), f"{name}::{test}"
