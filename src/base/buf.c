@@ -63,10 +63,10 @@ buf_addf(struct buf *b, const char *fmt, ...)
 void
 buf_drop(struct buf *b, size_t n)
 {
-	if (n >= b->len) {
-		b->len = 0;
+	if (!b->data)
 		return;
-	}
+	if (n > b->len)
+		n = b->len;
 	memmove(b->data, b->data + n, b->len - n);
 	b->len -= n;
 	b->data[b->len] = '\0';

@@ -32,7 +32,7 @@ may_become_colour(const struct screen *s)
 	for (size_t i = 1; i < s->pending_len; i++) {
 		char c = s->pending[i];
 
-		if (i == 1 ? c != '[' : !strchr("0123456789;:", c))
+		if (i == 1 ? c != '[' : !c || !strchr("0123456789;:", c))
 			return false;
 	}
 	return s->pending_len < sizeof(s->pending) - 1;
@@ -68,10 +68,17 @@ is_control(const struct screen *s)
 static int
 take(struct screen *s, char c, struct buf *out)
 {
+	/* A line may end in CR LF; a CR alone would overwrite it. */
+	if (s->pending_len && s->pending[0] == '\r') {
+		if (c == '\n')
+			s->pending_len = 0;
+		else if (show_escaped(s, out) < 0)
+			return -1;
+	}
 	if (s->pending_len && s->pending[0] == ESCAPE)
 		return take_sequence(s, c, out);
 	s->pending[s->pending_len++] = c;
-	if (c == ESCAPE && s->pending_len == 1)
+	if ((c == ESCAPE || c == '\r') && s->pending_len == 1)
 		return 0;
 	if (text_is_cut(s->pending, s->pending_len))
 		return 0;
@@ -86,13 +93,9 @@ screen_filter(struct screen *s, const char *bytes, size_t len, struct buf *out)
 {
 	if (s->raw)
 		return buf_add(out, bytes, len);
-	for (size_t i = 0; i < len; i++) {
-		/* As terminals do: a line may end in CR LF. */
-		if (bytes[i] == '\r' && i + 1 < len && bytes[i + 1] == '\n')
-			continue;
+	for (size_t i = 0; i < len; i++)
 		if (take(s, bytes[i], out) < 0)
 			return -1;
-	}
 	return 0;
 }
 

@@ -655,7 +655,9 @@ read_facts(struct session *s)
 
 	cgroup_read(&s->jail.group, &g);
 	s->facts.oom_kills = g.oom_kills;
-	s->facts.cpu_us = g.has_cpu ? g.cpu_us : s->exit.cpu_us;
+	/* The group's counter lags behind, the process's forgets children. */
+	s->facts.cpu_us = g.cpu_us > s->exit.cpu_us ? g.cpu_us
+						    : s->exit.cpu_us;
 }
 
 static void

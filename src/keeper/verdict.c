@@ -16,8 +16,9 @@ forced(const struct facts *f, bool killed)
 		return STATUS_OUTPUT_LIMIT;
 	if (f->over_cpu)
 		return STATUS_CPU_LIMIT;
+	/* RLIMIT_CPU counts ticks, which differ from time by some percent. */
 	if (killed && !f->timed_out && f->cpu_limit_ms &&
-	    f->cpu_us / 1000 >= f->cpu_limit_ms)
+	    f->cpu_us / 1000 >= f->cpu_limit_ms - f->cpu_limit_ms / 10)
 		return STATUS_CPU_LIMIT;
 	if (f->timed_out)
 		return STATUS_TIMEOUT;

@@ -168,7 +168,8 @@ decide_cpu(struct decision *d, struct remit_error *err)
 	if (group && keep(d, MECH(CGROUP_CPU)))
 		l->cpu_cgroup_ms = p->cpu_ms;
 	if (keep(d, MECH(RLIMIT_CPU)))
-		l->cpu_rlimit_s = (p->cpu_ms + 999) / 1000;
+		/* A second more: the keeper's clock is the exact one. */
+		l->cpu_rlimit_s = (p->cpu_ms + 999) / 1000 + 1;
 	if (!p->subprocess_execution || group)
 		return 0;
 	if (!p->cpu_fallback)
@@ -417,9 +418,8 @@ decide_row(struct decision *d, struct remit_error *err)
 	if (d->field->setting || !d->field->built)
 		return 0;
 	d->row->present = true;
-	if (!tiers[tier].jailed) {
-		d->row->mechanisms = kept & ~d->plan->left_out;
-		d->row->strength = kept ? STRENGTH_ENFORCED : STRENGTH_NONE;
+	if (!kept) {
+		d->row->strength = STRENGTH_NONE;
 		return 0;
 	}
 	if (deciders[d->field - fields])

@@ -71,9 +71,13 @@ link_send(struct link *l, enum frame_type type, const void *payload, size_t len,
 			    "frame \"%s\" of %zu bytes is too long to send",
 			    frame_rules[type].name, len);
 	frame_header(header, type, (uint32_t)len);
-	if (buf_add(&l->out, header, sizeof(header)) < 0 ||
-	    buf_add(&l->out, payload, len) < 0)
+	if (buf_add(&l->out, header, sizeof(header)) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "send buffer");
+	if (buf_add(&l->out, payload, len) < 0) {
+		/* A frame goes whole or not at all. */
+		l->out.len -= sizeof(header);
+		return fail_sys(err, REMIT_E_MEMORY, "send buffer");
+	}
 	return 0;
 }
 

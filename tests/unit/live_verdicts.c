@@ -15,8 +15,6 @@
  * on descriptor 0 meets nothing. Calls that would not come back, or would
  * change more than the child, are in the table below. The output is TAP.
  */
-#define _GNU_SOURCE
-
 #include "ask.h"
 #include "own.h"
 

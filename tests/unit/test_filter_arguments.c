@@ -3,8 +3,6 @@
  * something to the kernel, and the calls that must never pass at all.
  * expect() asks both architectures.
  */
-#define _GNU_SOURCE
-
 #include "ask.h"
 #include "own.h"
 

@@ -449,8 +449,11 @@ static char *
 long_list(const char *field, const char *entry, size_t n)
 {
 	char *text = malloc(64 + n * (strlen(entry) + 1));
-	char *end = text + sprintf(text, "{\"%s\": [%s", field, entry);
+	char *end;
 
+	if (!text)
+		abort();
+	end = text + sprintf(text, "{\"%s\": [%s", field, entry);
 	for (size_t i = 1; i < n; i++)
 		end += sprintf(end, ",%s", entry);
 	strcpy(end, "]}");

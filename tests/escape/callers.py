@@ -1,0 +1,120 @@
+"""Who runs Remit here, which binaries there are, and what keeps what."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import json
+import os
+import pathlib
+import pwd
+import subprocess
+
+import pytest
+
+import jail_run
+import program as program_module
+import world as world_module
+
+ROOT = pathlib.Path(__file__).parents[2]
+TEST_USER = "remit-test"
+
+
+def skip_or_fail(reason: str) -> None:
+    """A skip is loud: on the reference machine it is a failure."""
+    if os.environ.get("REMIT_MUST_WORK") == "all":
+        pytest.fail(f"must work here: {reason}")
+    pytest.skip(reason)
+
+
+def release_binary() -> str:
+    return os.environ.get("REMIT", str(ROOT / "build" / "remit"))
+
+
+def holes_binary() -> str:
+    return os.environ.get("REMIT_HOLES_BUILD", str(ROOT / "build-holes" / "remit"))
+
+
+def need(binary: str) -> str:
+    if not jail_run.is_executable(binary):
+        skip_or_fail(f"{binary} is not built")
+    return binary
+
+
+def _ensure_test_user() -> None:
+    try:
+        pwd.getpwnam(TEST_USER)
+    except KeyError:
+        subprocess.run(
+            ["useradd", "--create-home", "--shell", "/bin/sh", TEST_USER], check=True
+        )
+
+
+def _name_of(label: str) -> str:
+    if label == "root":
+        return "root"
+    if os.geteuid() != 0:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    _ensure_test_user()
+    return TEST_USER
+
+
+@functools.lru_cache(maxsize=None)
+def get_caller(label: str) -> jail_run.Caller:
+    caller = jail_run.Caller(label, _name_of(label))
+    atexit.register(caller.close)
+    return caller
+
+
+def caller_labels() -> list[str]:
+    return ["root", "user"] if os.geteuid() == 0 else ["user"]
+
+
+@functools.lru_cache(maxsize=None)
+def get_world() -> world_module.World:
+    world = world_module.World()
+    atexit.register(world.close)
+    return world
+
+
+@functools.lru_cache(maxsize=None)
+def mechanisms_here(label: str) -> dict[str, set[str]] | None:
+    """What keeps each field for this user, by asking; None if nobody answers."""
+    if not jail_run.is_executable(release_binary()):
+        return None
+    one = jail_run.run(
+        release_binary(), "print('hello')", {}, get_caller(label), get_world()
+    )
+    return one.mechanisms() or None
+
+
+@functools.lru_cache(maxsize=None)
+def release_rounds(name: str, label: str) -> list[jail_run.Run]:
+    program = program_module.load(program_module.PROGRAMS / f"{name}.py")
+    return jail_run.attack(
+        need(release_binary()), program, get_caller(label), get_world()
+    )
+
+
+def record_coverage(
+    program: program_module.Program,
+    mechanisms: set[str],
+    caller: jail_run.Caller,
+    variant: str,
+    tier: str = "local",
+) -> None:
+    """Append who was tested to the file that REMIT_COVERAGE names."""
+    path = os.environ.get("REMIT_COVERAGE")
+    if not path:
+        return
+    with open(path, "a") as f:
+        for mechanism in sorted(mechanisms):
+            row = {
+                "field": program.field,
+                "mechanism": mechanism,
+                "tier": tier,
+                "user": caller.label,
+                "variant": variant,
+                "program": program.name,
+            }
+            f.write(json.dumps(row) + "\n")

@@ -1,0 +1,227 @@
+"""One run of a hostile program, and everything that was seen of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import pathlib
+import pwd
+import secrets
+import shutil
+import subprocess
+import sys
+
+from program import Program
+from world import World, start_victim
+
+LAUNCH = pathlib.Path(__file__).with_name("launch.py")
+PATH = "/usr/local/bin:/usr/bin:/bin"
+# Beyond any deadline of a policy: a run that needs this hangs.
+HANG = 90
+
+
+@dataclasses.dataclass
+class Run:
+    result: dict | None  # the JSON object of remit, None if there is none
+    stdout: str  # of remit itself
+    stderr: str
+    report: dict  # of launch.py
+    findings: dict[str, str]  # of the world
+    place: str  # the folder the program was started from
+
+    @property
+    def status(self) -> str:
+        return self.result["status"] if self.result else "none"
+
+    def output(self, stream: str) -> str:
+        return (self.result or {}).get(stream) or ""
+
+    def said(self) -> str:
+        """The last line in which the program said how it went."""
+        for stream in ("stdout", "stderr"):
+            for line in reversed(self.output(stream).splitlines()):
+                if line.startswith(("CONTAINED", "ESCAPED")):
+                    return line
+        return ""
+
+    def signal_number(self) -> int | None:
+        value = (self.result or {}).get("signal")
+        if isinstance(value, str):
+            import signal
+
+            return signal.Signals[value].value
+        return value or None
+
+    def mechanisms(self) -> dict[str, set[str]]:
+        rows = (self.result or {}).get("enforcement") or []
+        return {row["field"]: set(row["mechanisms"]) for row in rows}
+
+    def describe(self) -> str:
+        shown = self.stdout
+        if self.result:
+            rest = {k: v for k, v in self.result.items() if k != "enforcement"}
+            shown = json.dumps(rest, indent=1)
+        return (
+            f"status {self.status}, said {self.said()!r}\n"
+            f"outside: {self.findings}, launch: {self.report}\n"
+            f"remit's stderr: {self.stderr[-2000:]}\n"
+            f"result: {shown[:6000]}"
+        )
+
+
+class Caller:
+    """A user who runs Remit: root, or an ordinary one."""
+
+    def __init__(self, label: str, name: str) -> None:
+        entry = pwd.getpwnam(name)
+        self.label = label
+        self.name = name
+        self.uid, self.gid, self.home = entry.pw_uid, entry.pw_gid, entry.pw_dir
+        self._victim: subprocess.Popen | None = None
+
+    @property
+    def victim_pid(self) -> int:
+        if self._victim is None:
+            self._victim = start_victim(self.uid, self.gid)
+        return self._victim.pid
+
+    def victim_is_alive(self) -> bool:
+        return self._victim is None or self._victim.poll() is None
+
+    def close(self) -> None:
+        if self._victim is not None:
+            self._victim.kill()
+            self._victim.wait()
+
+
+def _environment(caller: Caller, world: World, left_out: tuple[str, ...]) -> dict:
+    env = {
+        "PATH": PATH,
+        "HOME": caller.home,
+        "LANG": "C.UTF-8",
+        "LOGNAME": caller.name,
+        world.argument()["env_name"]: world.canary,
+    }
+    if left_out:
+        env["REMIT_HOLES"] = ",".join(left_out)
+    return env
+
+
+def _launch(
+    argv: list[str], caller: Caller, world: World, cwd: pathlib.Path, env: dict
+) -> tuple[subprocess.CompletedProcess, dict]:
+    config = {
+        "uid": caller.uid,
+        "gid": caller.gid,
+        "cwd": str(cwd),
+        "argv": argv,
+        "env": env,
+        "key_desc": world.argument()["key_desc"],
+        "key_payload": world.canary,
+        "timeout": HANG,
+    }
+    (cwd / "launch.json").write_text(json.dumps(config))
+    done = subprocess.run(
+        [sys.executable, str(LAUNCH), str(cwd / "launch.json"), str(cwd / "report")],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+    )
+    try:
+        report = json.loads((cwd / "report").read_text())
+    except (OSError, ValueError):
+        report = {"left": [], "wall": 0.0, "timed_out": True, "launch": done.stderr}
+    return done, report
+
+
+def run(
+    binary: str,
+    source: str,
+    policy: dict,
+    caller: Caller,
+    world: World,
+    left_out: tuple[str, ...] = (),
+    round_number: int = 1,
+    earlier: tuple[str, ...] = (),
+    environment: dict | None = None,
+) -> Run:
+    place = world.runs / f"run-{secrets.token_hex(6)}"
+    place.mkdir(mode=0o755)
+    place.chmod(0o755)
+    try:
+        document = {"preset": "strict", **world.fill_in(policy)}
+        (place / "policy.json").write_text(json.dumps(document))
+        (place / "program.py").write_text(source)
+        argument = world.argument(
+            host_pid=caller.victim_pid,
+            user_name=caller.name,
+            some_user=pwd.getpwall()[-1].pw_name,
+            round=round_number,
+            earlier=list(earlier),
+        )
+        # Relative names: so no path of the host is known to Remit by the
+        # caller's own words, and none may appear in a result.
+        argv = [binary, "run", "--json", "--policy", "policy.json", "program.py"]
+        argv.append(json.dumps(argument))
+        env = _environment(caller, world, left_out) | (environment or {})
+        done, report = _launch(argv, caller, world, place, env)
+    finally:
+        shutil.rmtree(place)
+    try:
+        result = json.loads(done.stdout)
+        if not isinstance(result, dict) or "status" not in result:
+            result = None
+    except ValueError:
+        result = None
+    return Run(
+        result=result,
+        stdout=done.stdout,
+        stderr=done.stderr,
+        report=report,
+        findings={},
+        place=place.name,
+    )
+
+
+def attack(
+    binary: str,
+    program: Program,
+    caller: Caller,
+    world: World,
+    left_out: tuple[str, ...] = (),
+    environment: dict | None = None,
+) -> list[Run]:
+    """All rounds of a program, each in a jail of its own."""
+    world.reset()
+    rounds: list[Run] = []
+    for number in range(1, program.runs + 1):
+        one = run(
+            binary,
+            program.source(),
+            program.policy,
+            caller,
+            world,
+            left_out,
+            number,
+            tuple(r.output("stdout") for r in rounds),
+            environment,
+        )
+        one.findings = world.findings()
+        if world.canary in one.stdout or world.canary in one.stderr:
+            one.findings["canary"] = "the planted secret is in the result"
+        for stream, cap in (
+            ("stdout", program.stdout_cap),
+            ("stderr", program.stderr_cap),
+        ):
+            size = len(one.output(stream).encode("utf-8", "surrogatepass"))
+            if cap is not None and size > cap:
+                one.findings[stream] = f"{size} bytes kept, the cap is {cap}"
+        rounds.append(one)
+    world.reset()
+    return rounds
+
+
+def is_executable(path: str) -> bool:
+    return os.access(path, os.X_OK) and os.path.isfile(path)

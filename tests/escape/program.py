@@ -1,0 +1,119 @@
+"""A hostile program: its file, and what the comment lines at its top promise."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pathlib
+import re
+import signal
+
+FOLDER = pathlib.Path(__file__).parent
+PRELUDE = FOLDER / "prelude.py"
+PROGRAMS = FOLDER / "programs"
+
+HEADER = re.compile(r"^# ([a-z-]+): (.*)$")
+JUDGES = ("program", "status", "outside")
+WITNESSES = (
+    "abstract abstract_dgram canary drop tcp udp unix unix_dgram victim".split()
+)
+
+
+class BadHeader(Exception):
+    pass
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    path: pathlib.Path
+    id: str  # of the catalogue
+    field: str  # the policy field whose promise is attacked
+    kept_by: tuple[str, ...]  # each of these alone stops it
+    expect: str  # the observation that proves containment
+    policy: dict  # over the strict preset; "@name@" is a path of the world
+    statuses: tuple[str, ...]
+    users: tuple[str, ...]
+    control: bool  # with everything left out it must escape
+    control_reason: str  # why there is no control
+    leaves_out: tuple[str, ...]  # instead of the field's own mechanisms
+    judge: str  # who says what happened: the program, the status, the harness
+    witness: tuple[str, ...]  # what the harness must see in the control
+    tolerates: tuple[str, ...]  # what it may see when one mechanism is kept
+    runs: int  # rounds, one after the other, in jails of their own
+    within: float  # seconds
+    signal: int | None
+    exit_code: int | None
+    stdout_cap: int | None
+    stderr_cap: int | None
+    machine: str | None  # the only architecture it makes sense on
+    control_needs: str | None  # bait that not every harness can lay out
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+    def source(self) -> str:
+        """What is sent into the jail: one file."""
+        return PRELUDE.read_text() + "\n" + self.path.read_text()
+
+
+def _headers(path: pathlib.Path) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for line in path.read_text().splitlines():
+        match = HEADER.match(line)
+        if not match:
+            break
+        key, value = match.groups()
+        if key in found:
+            raise BadHeader(f"{path.name}: {key} is given twice")
+        found[key] = value.strip()
+    return found
+
+
+def _int(text: str | None) -> int | None:
+    return None if text is None else int(text)
+
+
+def load(path: pathlib.Path) -> Program:
+    headers = _headers(path)
+    take = headers.pop
+    try:
+        control = take("control", "yes")
+        name = take("signal", None)
+        program = Program(
+            path=path,
+            id=take("id"),
+            field=take("field"),
+            kept_by=tuple(take("kept-by").split()),
+            expect=take("expect"),
+            policy=json.loads(take("policy", "{}")),
+            statuses=tuple(take("status", "ok").split()),
+            users=tuple(take("users", "root user").split()),
+            control=control == "yes",
+            control_reason=control.removeprefix("no").strip(),
+            leaves_out=tuple(take("leaves-out", "").split()),
+            judge=take("judge", "program"),
+            witness=tuple(take("witness", "").split()),
+            tolerates=tuple(take("tolerates", "").split()),
+            runs=int(take("runs", "1")),
+            within=float(take("within", "15")),
+            signal=signal.Signals[name].value if name else None,
+            exit_code=_int(take("exit-code", None)),
+            stdout_cap=_int(take("stdout-cap", None)),
+            stderr_cap=_int(take("stderr-cap", None)),
+            machine=take("machine", None),
+            control_needs=take("control-needs", None),
+        )
+    except (KeyError, ValueError) as e:
+        raise BadHeader(f"{path.name}: {e!r}") from e
+    if headers:
+        raise BadHeader(f"{path.name}: unknown headers {sorted(headers)}")
+    if not program.control and not program.control_reason:
+        raise BadHeader(f"{path.name}: no control, and no reason")
+    if program.judge not in JUDGES or set(program.witness) - set(WITNESSES):
+        raise BadHeader(f"{path.name}: unknown judge or witness")
+    return program
+
+
+def load_all() -> list[Program]:
+    return [load(path) for path in sorted(PROGRAMS.glob("*.py"))]

@@ -1,0 +1,15 @@
+# id: BR1
+# field: timeout
+# kept-by: timer
+# judge: status
+# status: ok killed error exit
+# within: 8
+# runs: 3
+# control: no the reader of frames is no mechanism of the table and cannot be left out
+# expect: random bytes on the channel end the run or nothing, and never the keeper
+
+import time
+
+os.write(3, [b"\xff" * 64, os.urandom(4096), b"GET / HTTP/1.1\r\n\r\n"][ARG["round"] - 1])
+time.sleep(1)
+contained("the keeper let it live")

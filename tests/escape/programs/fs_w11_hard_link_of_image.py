@@ -1,0 +1,10 @@
+# id: FS-W11
+# field: mounts
+# kept-by: mount_namespace landlock
+# witness: drop
+# expect: EXDEV or ENOENT: no second name for a file the code does not own
+
+for source in (ARG["victim_file"], os.__file__):
+    for target in ("linked", "/tmp/linked", ARG["drop_dir"] + "/linked"):
+        attempt("%s to %s" % (source, target), os.link, source, target)
+verdict()

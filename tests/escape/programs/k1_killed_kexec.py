@@ -1,0 +1,10 @@
+# id: K1
+# field: subprocess_execution
+# kept-by: seccomp
+# judge: status
+# status: killed
+# signal: SIGSYS
+# expect: the same for loading another kernel
+
+ret, err = syscall("kexec_load", 0, 99, BAD, 0)
+escaped("kexec_load was answered: %s" % errname(err))

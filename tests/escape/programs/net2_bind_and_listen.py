@@ -1,0 +1,16 @@
+# id: NET2
+# field: network_access
+# kept-by: seccomp landlock
+# expect: no port can be opened for others to connect to
+
+import socket
+
+
+def listen():
+    s = socket.socket()
+    s.bind(("0.0.0.0", 0))
+    s.listen(1)
+
+
+attempt("bind and listen", listen)
+verdict()

@@ -1,0 +1,19 @@
+# id: NET2
+# field: network_access
+# kept-by: seccomp network_namespace
+# witness: tcp
+# expect: a protocol next to TCP is no way around the rules for TCP
+
+import socket
+
+IPPROTO_MPTCP = 262
+
+
+def connect():
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP) as s:
+        s.settimeout(2)
+        s.connect(("127.0.0.1", ARG["tcp_port"]))
+
+
+attempt("connect by MPTCP", connect)
+verdict()

@@ -1,0 +1,16 @@
+# id: NET2
+# field: network_access
+# kept-by: seccomp network_namespace
+# witness: udp
+# expect: a UDP socket of the host gets nothing; Landlock does not know UDP
+
+import socket
+
+
+def send():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.sendto(b"hello from the jail", ("127.0.0.1", ARG["udp_port"]))
+
+
+attempt("sendto", send)
+verdict()

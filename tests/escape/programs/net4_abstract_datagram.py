@@ -1,0 +1,16 @@
+# id: NET4
+# field: network_access
+# kept-by: seccomp network_namespace landlock
+# witness: abstract_dgram
+# expect: nor does a datagram reach one
+
+import socket
+
+
+def send():
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+        s.sendto(b"hello", "\0" + ARG["abstract_dgram"])
+
+
+attempt("sendto", send)
+verdict()

@@ -1,0 +1,16 @@
+# id: NET4
+# field: network_access
+# kept-by: seccomp network_namespace landlock
+# witness: abstract
+# expect: an abstract unix socket of the host is not there
+
+import socket
+
+
+def connect():
+    with socket.socket(socket.AF_UNIX) as s:
+        s.connect("\0" + ARG["abstract"])
+
+
+attempt("connect", connect)
+verdict()

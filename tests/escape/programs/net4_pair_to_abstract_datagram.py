@@ -1,0 +1,15 @@
+# id: NET4
+# field: network_access
+# kept-by: network_namespace landlock
+# witness: abstract_dgram
+# expect: half of an allowed socketpair cannot send to a third party by sendmsg
+
+import socket
+
+# The filter allows pairs, and cannot read the address behind sendmsg's
+# pointer: here the namespace and Landlock must hold.
+a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+address = "\0" + ARG["abstract_dgram"]
+attempt("sendmsg", lambda: a.sendmsg([b"hello"], [], 0, address))
+attempt("sendto", lambda: a.sendto(b"hello", address))
+verdict()

@@ -1,0 +1,14 @@
+# id: NET4
+# field: network_access
+# kept-by: mount_namespace
+# leaves-out: seccomp network_namespace landlock mount_namespace
+# witness: unix_dgram
+# expect: nor to a socket that is a file of the host
+
+import socket
+
+a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+path = ARG["unix_dgram_path"]
+attempt("sendmsg", lambda: a.sendmsg([b"hello"], [], 0, path))
+attempt("sendto", lambda: a.sendto(b"hello", path))
+verdict()

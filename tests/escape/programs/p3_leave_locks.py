@@ -1,0 +1,26 @@
+# id: P3
+# field: timeout
+# kept-by: timer
+# runs: 2
+# control: no the kernel drops a lock with the process that holds it
+# expect: a lock on a file of the image that one run held is free in the next
+
+import fcntl
+import threading
+import time
+
+fd = os.open(os.__file__, os.O_RDONLY)
+for label, lock in (
+    ("flock", lambda: fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)),
+    ("record lock", lambda: fcntl.lockf(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)),
+):
+    try:
+        lock()
+    except BlockingIOError:
+        went_through(label, "held by an earlier run")
+    except OSError as e:
+        refused(label, errname(e.errno))
+    else:
+        refused(label, "free")
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+verdict()

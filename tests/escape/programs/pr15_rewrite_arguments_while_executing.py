@@ -1,0 +1,34 @@
+# id: PR15
+# field: subprocess_execution
+# kept-by: seccomp landlock
+# expect: the answer does not depend on what the path is at the moment of looking
+
+import threading
+
+program = (sys.executable or "/usr/bin/python3").encode()
+SAY = b"print('ESCAPED the path was swapped while it was looked at')"
+path = ctypes.create_string_buffer(b"/nothing/here", 256)
+argv = (ctypes.c_char_p * 6)(program, b"-I", b"-S", b"-c", SAY, None)
+envp = (ctypes.c_char_p * 1)(None)
+stop = False
+
+
+def swap():
+    while not stop:
+        path.value = program
+        path.value = b"/nothing/here"
+
+
+thread = threading.Thread(target=swap)
+thread.start()
+sys.stdout.flush()
+answers = {}
+for _ in range(2000):
+    ret, err = syscall("execve", path, argv, envp)
+    answers[errname(err)] = answers.get(errname(err), 0) + 1
+stop = True
+thread.join()
+refused("execve", str(answers))
+# In the control the race may never have been won: then say it plainly.
+reach("execve of the program", "execve", program, argv, envp, answers=(errno.EPERM, errno.EACCES))
+verdict()

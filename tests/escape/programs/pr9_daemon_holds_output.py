@@ -1,0 +1,19 @@
+# id: PR9
+# field: timeout
+# kept-by: timer
+# policy: {"subprocess_execution": true, "memory_fallback": "per_process", "cpu_fallback": "per_process"}
+# judge: outside
+# within: 8
+# control: no the pid namespace ends the daemon, and it cannot be left out
+# expect: the run ends with its program, though a child still holds stdout open
+
+import signal
+import time
+
+if os.fork() == 0:
+    os.setsid()
+    for n in (1, 2, 3, 13, 15):
+        signal.signal(n, signal.SIG_IGN)
+    time.sleep(120)
+    os._exit(0)
+contained("a child holds stdout and stderr")

@@ -1,0 +1,11 @@
+# id: RS10
+# field: stderr_max_bytes
+# kept-by: capture
+# policy: {"stderr_max_bytes": "64K", "output_ceiling": 64}
+# judge: outside
+# stderr-cap: 65536
+# expect: the same for stderr
+
+for _ in range(16):
+    os.write(2, b"x" * 65536)
+contained("wrote 1 MiB to stderr")

@@ -1,0 +1,16 @@
+# id: RS17
+# field: cpu_seconds
+# kept-by: cgroup_cpu rlimit_cpu
+# policy: {"cpu_seconds": 1, "timeout": 30}
+# judge: status
+# status: cpu_limit
+# within: 20
+# expect: killed when the processor time is used up, though signals are ignored
+
+import signal
+import time
+
+signal.signal(signal.SIGXCPU, signal.SIG_IGN)
+while time.process_time() < 3:
+    pass
+escaped("used 3 s of processor time with a limit of 1 s")

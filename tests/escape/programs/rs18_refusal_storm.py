@@ -1,0 +1,14 @@
+# id: RS18
+# field: subprocess_execution
+# kept-by: seccomp
+# leaves-out: seccomp
+# within: 20
+# expect: a hundred thousand refusals cost the host no log line and no memory
+
+for _ in range(100000):
+    ret, err = syscall("unshare", 0)
+    if err not in REFUSED:
+        went_through("unshare(0)", errname(err) if err else "ok")
+        break
+refused("unshare(0)", "100000 times")
+verdict()

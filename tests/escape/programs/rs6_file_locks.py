@@ -1,0 +1,28 @@
+# id: RS6
+# field: memory_bytes
+# kept-by: cgroup_memory seccomp
+# policy: {"memory_bytes": "128M", "disk_bytes": "8M", "files": 256, "open_files": 240, "timeout": 60, "cpu_seconds": 60}
+# status: memory_limit ok
+# within: 70
+# expect: byte-range locks are kernel memory that no rlimit counts: they are charged or refused
+
+import fcntl
+
+# A lock is a kernel object of 192 bytes. Each new one is compared with all
+# others of its file, so many short lists are faster than one long one.
+FILES, LOCKS, BYTES = 230, 3050, 192
+held = 0
+files = []
+try:
+    for i in range(FILES):
+        files.append(os.open("locked%d" % i, os.O_RDWR | os.O_CREAT))
+        for at in range(LOCKS * 2, 0, -2):
+            fcntl.lockf(files[-1], fcntl.LOCK_EX | fcntl.LOCK_NB, 1, at)
+            held += 1
+except (OSError, MemoryError) as e:
+    refused("locks", "%s after %d" % (e, held))
+else:
+    went_through("locks", "%d MiB of them with a limit of 128 MiB" % (held * BYTES >> 20))
+for fd in files:
+    os.close(fd)
+verdict()

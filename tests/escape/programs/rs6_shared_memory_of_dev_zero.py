@@ -1,0 +1,20 @@
+# id: RS6
+# field: memory_bytes
+# kept-by: cgroup_memory rlimit_as
+# policy: {"memory_bytes": "160M", "disk_bytes": "8M", "files": 256, "open_files": 64}
+# status: memory_limit ok
+# expect: a shared map of /dev/zero is shared memory by another name, and is counted too
+
+zero = os.open("/dev/zero", os.O_RDWR)
+areas = []
+try:
+    while len(areas) < 30:
+        area = mmap.mmap(zero, 16 << 20, mmap.MAP_SHARED)
+        for at in range(0, 16 << 20, 4096):
+            area[at] = 1
+        areas.append(area)
+except OSError as e:
+    refused("/dev/zero", "%s at %d MiB" % (errname(e.errno), 16 * len(areas)))
+else:
+    went_through("/dev/zero", "480 MiB")
+verdict()

@@ -1,0 +1,10 @@
+# id: S2
+# field: timeout
+# kept-by: timer
+# judge: status
+# status: killed
+# signal: SIGABRT
+# control: no the program ends only itself
+# expect: abort() is allowed, and is reported as what it is
+
+os.abort()

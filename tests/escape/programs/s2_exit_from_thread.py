@@ -1,0 +1,16 @@
+# id: S2
+# field: timeout
+# kept-by: timer
+# judge: status
+# status: exit error
+# exit-code: 5
+# within: 8
+# control: no the program ends only itself
+# expect: an exit in the middle of everything is seen with its code
+
+import threading
+import time
+
+threading.Thread(target=os._exit, args=(5,)).start()
+time.sleep(4)
+escaped("went on after the end")

@@ -1,0 +1,14 @@
+# id: S2
+# field: timeout
+# kept-by: timer
+# judge: status
+# status: killed
+# signal: SIGSEGV
+# control: no the program ends only itself
+# expect: a crash of the interpreter is the program's, leaves no core and wakes no handler of the host
+
+import resource
+
+assert resource.getrlimit(resource.RLIMIT_CORE)[1] in (0, 1), "a core handler could start"
+ctypes.string_at(BAD, 1)
+escaped("survived a fault")

@@ -1,0 +1,146 @@
+"""
+Every hostile program, as every user, in three variants:
+
+release     the product as it is: contained.
+control     all mechanisms of the field left out: it escapes. Otherwise the
+            program proves nothing.
+alone       one mechanism of `kept-by` kept, the others of the field left out:
+            contained again. So each is a lock of its own.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from callers import (
+    caller_labels,
+    get_caller,
+    get_world,
+    holes_binary,
+    mechanisms_here,
+    need,
+    record_coverage,
+    release_binary,
+    release_rounds,
+    skip_or_fail,
+)
+from jail_run import attack, run
+from judge import not_contained, not_escaped
+from program import Program, load_all
+
+PROGRAMS = {program.name: program for program in load_all()}
+BENIGN = "print(6 * 7)"
+
+
+def field_locks(program: Program, kept: dict[str, set[str]]) -> set[str]:
+    """What is left out in the control: the field's locks on this host."""
+    if program.leaves_out:
+        active = set().union(*kept.values())
+        return set(program.leaves_out) & active
+    return set(kept.get(program.field, ()))
+
+
+def lone_locks(program: Program, kept: dict[str, set[str]]) -> list[str]:
+    """The mechanisms to try alone. With nothing else left out there is no
+    difference to the release, so a single lock is not tried again."""
+    locks = field_locks(program, kept)
+    return [m for m in program.kept_by if m in locks and locks - {m}]
+
+
+def cases(variant: str):
+    for program in PROGRAMS.values():
+        if program.machine not in (None, os.uname().machine):
+            continue
+        for label in caller_labels():
+            if label not in program.users:
+                continue
+            kept = mechanisms_here(label)
+            if variant == "release":
+                yield pytest.param(program, label, id=f"{program.name}-{label}")
+            elif variant == "control" and program.control:
+                yield pytest.param(program, label, id=f"{program.name}-{label}")
+            elif variant == "alone":
+                alone = lone_locks(program, kept) if kept else program.kept_by
+                for mechanism in alone:
+                    name = f"{program.name}-{label}-{mechanism}"
+                    yield pytest.param(program, label, mechanism, id=name)
+
+
+def complain(program: Program, wrong: list[str], rounds) -> None:
+    if wrong:
+        said = "\n".join(one.describe() for one in rounds)
+        pytest.fail(
+            f"{program.id} {program.name}: {program.expect}\n"
+            + "\n".join(wrong)
+            + "\n"
+            + said,
+            pytrace=False,
+        )
+
+
+def enforced(program: Program, label: str) -> dict[str, set[str]]:
+    kept = release_rounds(program.name, label)[-1].mechanisms()
+    if not kept:
+        skip_or_fail("the release gave no enforcement to compare with")
+    return kept
+
+
+@pytest.mark.parametrize(("program", "caller_label"), list(cases("release")))
+def test_release_contains(program, caller_label):
+    caller = get_caller(caller_label)
+    rounds = release_rounds(program.name, caller_label)
+    complain(program, not_contained(program, rounds, caller), rounds)
+
+    # The next run of somebody who means no harm.
+    after = run(release_binary(), BENIGN, {}, caller, get_world())
+    assert after.status == "ok" and after.output("stdout") == "42\n", after.describe()
+    locks = field_locks(program, rounds[-1].mechanisms())
+    record_coverage(program, locks & set(program.kept_by), caller, "release")
+
+
+@pytest.mark.parametrize(("program", "caller_label"), list(cases("control")))
+def test_control_escapes(program, caller_label):
+    binary = need(holes_binary())
+    bait = program.control_needs
+    if bait and not getattr(get_world(), bait).exists():
+        skip_or_fail(f"only root can lay out the {bait}")
+    locks = field_locks(program, enforced(program, caller_label))
+    assert locks, f"nothing keeps {program.field}, so nothing can be left out"
+    rounds = attack(
+        binary, program, get_caller(caller_label), get_world(), tuple(sorted(locks))
+    )
+    complain(program, not_escaped(program, rounds), rounds)
+
+
+@pytest.mark.parametrize(("program", "caller_label", "mechanism"), list(cases("alone")))
+def test_one_lock_alone_contains(program, caller_label, mechanism):
+    binary = need(holes_binary())
+    caller = get_caller(caller_label)
+    locks = field_locks(program, enforced(program, caller_label))
+    if mechanism not in locks:
+        skip_or_fail(f"{mechanism} does not keep {program.field} here")
+    others = tuple(sorted(locks - {mechanism}))
+    rounds = attack(binary, program, caller, get_world(), others)
+    wrong = not_contained(program, rounds, caller, program.tolerates)
+    complain(program, [f"{mechanism} alone: {w}" for w in wrong], rounds)
+    record_coverage(program, {mechanism}, caller, "alone")
+
+
+@pytest.mark.parametrize("caller_label", caller_labels())
+@pytest.mark.parametrize(
+    "name", ["fs_r1_read_host_files", "net2_connect_loopback", "pr1_fork"]
+)
+def test_release_knows_no_holes(name, caller_label):
+    program, caller = PROGRAMS[name], get_caller(caller_label)
+    everything = "mount_namespace,network_namespace,landlock,seccomp"
+    rounds = attack(
+        need(release_binary()),
+        program,
+        caller,
+        get_world(),
+        environment={"REMIT_HOLES": everything},
+    )
+    complain(program, not_contained(program, rounds, caller), rounds)
+    kept = rounds[-1].mechanisms()
+    assert set(program.kept_by) <= kept[program.field], "a hole was made"

@@ -1,0 +1,81 @@
+/*
+ * What a hostile process says of itself: an error always has its four keys
+ * and is JSON that reads back, and only "checked" can reject.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "claim.h"
+#include "record.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void
+must(bool truth)
+{
+	if (!truth)
+		abort();
+}
+
+static void
+check_error(const json_t *error)
+{
+	own_mem char *text = json_dumps(error, 0);
+	json_auto_t *again = NULL;
+	json_t *line = json_object_get(error, "line");
+
+	must(text != NULL);
+	again = json_loads(text, 0, NULL);
+	must(json_equal(error, again));
+	must(json_object_size(error) == 4);
+	must(json_is_string(json_object_get(error, "name")));
+	must(json_is_string(json_object_get(error, "value")));
+	must(json_is_string(json_object_get(error, "traceback")));
+	must(json_is_null(line) || (json_integer_value(line) >= 0 &&
+				    json_integer_value(line) <= INT32_MAX));
+}
+
+/* A walk ends exactly at the end, and every text inside. */
+static void
+walk(const char *bytes, size_t len)
+{
+	struct record r;
+	size_t at = 0, sum = 0;
+
+	while (record_next(bytes, len, &at, &r))
+		sum += strlen(r.key) + strlen(r.value) + 2;
+	must(at == len && sum == len);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	own(claim) struct claim checked = { 0 };
+	own(claim) struct claim ended = { 0 };
+	own_mem char *exact = malloc(size ? size : 1);
+	struct remit_error err;
+
+	must(exact != NULL);
+	if (size)
+		memcpy(exact, data, size);
+	if (record_check(exact, size, &err) < 0) {
+		must(err.code == REMIT_E_PROTOCOL);
+		must(claim_parse_checked(&checked, exact, size, &err) < 0);
+		must(claim_parse_ended(&ended, exact, size, &err) < 0);
+		must(checked.kind == CLAIM_NONE && ended.kind == CLAIM_NONE);
+		return 0;
+	}
+	walk(exact, size);
+	must(claim_parse_checked(&checked, exact, size, &err) == 0);
+	must((checked.kind == CLAIM_REJECTED) == (size > 0));
+	must((checked.kind == CLAIM_NONE) == (size == 0));
+	if (size)
+		check_error(checked.error);
+	must(claim_parse_ended(&ended, exact, size, &err) == 0);
+	must(ended.kind != CLAIM_REJECTED);
+	must((ended.error != NULL) == (ended.kind == CLAIM_ERROR));
+	if (ended.error)
+		check_error(ended.error);
+	return 0;
+}

@@ -1,0 +1,55 @@
+/*
+ * replay: gives every file of a folder to a fuzz target, in ordinary builds.
+ *
+ *	replay_policy tests/fuzz/corpus/policy
+ */
+#include <dirent.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "path.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int
+replay_file(const char *folder, const char *name)
+{
+	own(buf) struct buf b = BUF_INIT(16 * 1024 * 1024);
+	struct remit_error err;
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	if (path_read_file(&b, path, &err) < 0) {
+		fprintf(stderr, "%s\n", err.message);
+		return -1;
+	}
+	/* Said before, not after: the target aborts where it finds fault. */
+	fprintf(stderr, "%s\n", path);
+	LLVMFuzzerTestOneInput((const uint8_t *)buf_text(&b), b.len);
+	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	DIR *folder = argc == 2 ? opendir(argv[1]) : NULL;
+	struct dirent *e;
+	int files = 0;
+
+	if (!folder) {
+		fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+		return 2;
+	}
+	while ((e = readdir(folder))) {
+		if (e->d_name[0] == '.')
+			continue;
+		if (replay_file(argv[1], e->d_name) < 0)
+			return 1;
+		files++;
+	}
+	closedir(folder);
+	LLVMFuzzerTestOneInput((const uint8_t *)"", 0);
+	/* A folder that has moved is no success. */
+	return files ? 0 : 1;
+}

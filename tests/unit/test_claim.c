@@ -1,0 +1,292 @@
+/* claim: what a hostile process may say about itself, and what is made of it.
+ */
+#include "claim.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "own.h"
+#include "record.h"
+
+#include <cmocka.h>
+
+#define BYTES(text) (text), sizeof(text) - 1
+
+typedef int parse_fn(struct claim *, const char *, size_t,
+		     struct remit_error *);
+
+/* From memory that ends where the payload ends. */
+static int
+parse(parse_fn *f, struct claim *c, const char *bytes, size_t len)
+{
+	own_mem char *exact = malloc(len ? len : 1);
+	struct remit_error err = { 0 };
+	int r;
+
+	assert_non_null(exact);
+	memcpy(exact, bytes, len);
+	r = f(c, exact, len, &err);
+	if (r < 0)
+		assert_int_equal(err.code, REMIT_E_PROTOCOL);
+	return r;
+}
+
+static void
+says(const struct claim *c, const char *key, const char *want)
+{
+	assert_string_equal(json_string_value(json_object_get(c->error, key)),
+			    want);
+}
+
+static void
+has_line(const struct claim *c, json_int_t want)
+{
+	json_t *line = json_object_get(c->error, "line");
+
+	if (want < 0)
+		assert_true(json_is_null(line));
+	else
+		assert_int_equal(json_integer_value(line), want);
+}
+
+static void
+an_empty_checked_payload_claims_nothing(void **state)
+{
+	own(claim) struct claim c = { 0 };
+
+	(void)state;
+	assert_int_equal(parse(claim_parse_checked, &c, BYTES("")), 0);
+	assert_int_equal(c.kind, CLAIM_NONE);
+	assert_null(c.error);
+}
+
+static void
+a_rejection_carries_its_reason(void **state)
+{
+	own(claim) struct claim c = { 0 };
+
+	(void)state;
+	assert_int_equal(parse(claim_parse_checked, &c,
+			       BYTES("name\0SyntaxError\0value\0no\0"
+				     "line\0007\0traceback\0T\0")),
+			 0);
+	assert_int_equal(c.kind, CLAIM_REJECTED);
+	says(&c, "name", "SyntaxError");
+	says(&c, "value", "no");
+	says(&c, "traceback", "T");
+	has_line(&c, 7);
+}
+
+static void
+an_end_is_ok_error_or_exit(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		enum claim_kind kind;
+	} rows[] = {
+		{ BYTES(""), CLAIM_NONE },
+		{ BYTES("kind\0ok\0"), CLAIM_OK },
+		{ BYTES("kind\0error\0"), CLAIM_ERROR },
+		{ BYTES("kind\0exit\0"), CLAIM_EXIT },
+		{ BYTES("name\0x\0kind\0ok\0"), CLAIM_OK },
+		/* no such kinds, and above all not this one */
+		{ BYTES("kind\0rejected\0"), CLAIM_NONE },
+		{ BYTES("kind\0OK\0"), CLAIM_NONE },
+		{ BYTES("kind\0\0"), CLAIM_NONE },
+		{ BYTES("kind\0okay\0"), CLAIM_NONE },
+		{ BYTES("Kind\0ok\0"), CLAIM_NONE },
+		{ BYTES("value\0ok\0"), CLAIM_NONE },
+		{ BYTES("\0ok\0"), CLAIM_NONE },
+		/* twice: the last one that is known */
+		{ BYTES("kind\0ok\0kind\0error\0"), CLAIM_ERROR },
+		{ BYTES("kind\0error\0kind\0ok\0"), CLAIM_OK },
+		{ BYTES("kind\0exit\0kind\0timeout\0"), CLAIM_EXIT },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		own(claim) struct claim c = { 0 };
+
+		assert_int_equal(parse(claim_parse_ended, &c, rows[i].bytes,
+				       rows[i].len),
+				 0);
+		if (c.kind != rows[i].kind)
+			fail_msg("row %zu: kind %d", i, c.kind);
+		assert_int_equal(c.error != NULL, c.kind == CLAIM_ERROR);
+	}
+}
+
+static void
+payloads_without_their_end_are_refused_and_change_nothing(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+	} rows[] = {
+		{ BYTES("k") },
+		{ BYTES("kind\0ok") },
+		{ BYTES("kind\0") },
+		{ BYTES("\0") },
+		{ BYTES("kind\0ok\0kind\0") },
+		{ BYTES("kind\0ok\0kind\0error") },
+		{ BYTES("\xff\xff\xff\xff") },
+	};
+	static parse_fn *const parsers[] = { claim_parse_checked,
+					     claim_parse_ended };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		for (size_t p = 0; p < ARRAY_LEN(parsers); p++) {
+			own(claim) struct claim c = {
+				.kind = CLAIM_EXIT,
+				.error = json_string("kept"),
+			};
+
+			assert_int_equal(parse(parsers[p], &c, rows[i].bytes,
+					       rows[i].len),
+					 -1);
+			assert_int_equal(c.kind, CLAIM_EXIT);
+			assert_string_equal(json_string_value(c.error), "kept");
+		}
+}
+
+static void
+an_error_has_the_known_keys_and_no_others(void **state)
+{
+	own(claim) struct claim c = { 0 };
+
+	(void)state;
+	assert_int_equal(parse(claim_parse_ended, &c,
+			       BYTES("kind\0error\0remedy\0pay\0where\0x\0"
+				     "exit_code\0000\0\0\0")),
+			 0);
+	assert_int_equal(json_object_size(c.error), 4);
+	says(&c, "name", "");
+	says(&c, "value", "");
+	says(&c, "traceback", "");
+	has_line(&c, -1);
+}
+
+static void
+a_line_is_a_plain_number_of_reasonable_size(void **state)
+{
+	static const struct {
+		const char *text;
+		json_int_t line;
+	} rows[] = {
+		{ "0", 0 },
+		{ "12", 12 },
+		{ "2147483647", 2147483647 },
+		{ "2147483648", -1 },
+		{ "18446744073709551615", -1 },
+		{ "99999999999999999999999999", -1 },
+		{ "-1", -1 },
+		{ "1.5", -1 },
+		{ " 1", -1 },
+		{ "", -1 },
+		{ "\xff", -1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		own(claim) struct claim c = { 0 };
+		own(buf) struct buf b = BUF_INIT(100);
+
+		assert_int_equal(record_add(&b, "line", rows[i].text), 0);
+		assert_int_equal(parse(claim_parse_checked, &c, b.data, b.len),
+				 0);
+		has_line(&c, rows[i].line);
+	}
+}
+
+static void
+invalid_text_is_replaced_and_never_lost(void **state)
+{
+	own(claim) struct claim c = { 0 };
+
+	(void)state;
+	assert_int_equal(parse(claim_parse_ended, &c,
+			       BYTES("kind\0error\0name\0a\xff"
+				     "b\0value\0\xed\xa0\x80\0"
+				     "traceback\0\xe2\x82\0")),
+			 0);
+	says(&c, "name",
+	     "a\xef\xbf\xbd"
+	     "b");
+	says(&c, "value", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+	says(&c, "traceback", "\xef\xbf\xbd\xef\xbf\xbd");
+}
+
+static void
+the_last_of_two_equal_keys_counts(void **state)
+{
+	own(claim) struct claim c = { 0 };
+
+	(void)state;
+	assert_int_equal(parse(claim_parse_checked, &c,
+			       BYTES("name\0a\0name\0b\0line\0003\0"
+				     "line\0004\0")),
+			 0);
+	says(&c, "name", "b");
+	has_line(&c, 4);
+}
+
+static void
+a_later_claim_replaces_the_earlier_one_whole(void **state)
+{
+	own(claim) struct claim c = { 0 };
+
+	(void)state;
+	assert_int_equal(
+		parse(claim_parse_ended, &c, BYTES("kind\0error\0name\0E\0")),
+		0);
+	assert_int_equal(parse(claim_parse_ended, &c, BYTES("kind\0ok\0")), 0);
+	assert_int_equal(c.kind, CLAIM_OK);
+	assert_null(c.error);
+	assert_int_equal(parse(claim_parse_ended, &c, BYTES("")), 0);
+	assert_int_equal(c.kind, CLAIM_NONE);
+}
+
+/* The largest payload the frame table lets through. */
+static void
+a_payload_of_the_largest_size_is_read(void **state)
+{
+	own(claim) struct claim c = { 0 };
+	own(buf) struct buf b = BUF_INIT(256 * 1024);
+	size_t head = sizeof("kind\0error\0value") + 1;
+	own_mem char *value = malloc(256 * 1024);
+
+	(void)state;
+	assert_non_null(value);
+	memset(value, '\xff', 256 * 1024);
+	value[256 * 1024 - head] = '\0';
+	assert_int_equal(record_add(&b, "kind", "error"), 0);
+	assert_int_equal(record_add(&b, "value", value), 0);
+	assert_int_equal(parse(claim_parse_ended, &c, b.data, b.len), 0);
+	assert_int_equal(json_string_length(json_object_get(c.error, "value")),
+			 3 * (256 * 1024 - head));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_empty_checked_payload_claims_nothing),
+		cmocka_unit_test(a_rejection_carries_its_reason),
+		cmocka_unit_test(an_end_is_ok_error_or_exit),
+		cmocka_unit_test(
+			payloads_without_their_end_are_refused_and_change_nothing),
+		cmocka_unit_test(an_error_has_the_known_keys_and_no_others),
+		cmocka_unit_test(a_line_is_a_plain_number_of_reasonable_size),
+		cmocka_unit_test(invalid_text_is_replaced_and_never_lost),
+		cmocka_unit_test(the_last_of_two_equal_keys_counts),
+		cmocka_unit_test(a_later_claim_replaces_the_earlier_one_whole),
+		cmocka_unit_test(a_payload_of_the_largest_size_is_read),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,229 @@
+/* feed: standard input into a pipe that may be full, slow or closed. */
+#include "feed.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct world {
+	struct feed feed;
+	int reader;
+};
+
+static int
+open_world(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	struct remit_error err;
+
+	if (!w)
+		return -1;
+	w->feed = (struct feed)FEED_INIT;
+	*state = w;
+	return feed_open(&w->feed, &w->reader, &err);
+}
+
+static int
+close_world(void **state)
+{
+	struct world *w = *state;
+
+	feed_free(&w->feed);
+	own_fd_close(&w->reader);
+	free(w);
+	return 0;
+}
+
+static void
+add(struct feed *f, const char *bytes, size_t n)
+{
+	struct remit_error err;
+
+	if (feed_add(f, bytes, n, UINT64_MAX / 2, &err) < 0)
+		fail_msg("%s", err.message);
+}
+
+/* What the program reads now, without waiting. */
+static ssize_t
+take(struct world *w, char *out, size_t size)
+{
+	ssize_t n;
+
+	assert_int_equal(fcntl(w->reader, F_SETFL, O_NONBLOCK), 0);
+	n = read(w->reader, out, size);
+	return n < 0 ? -errno : n;
+}
+
+static void
+the_program_gets_a_blocking_pipe_and_the_keeper_does_not(void **state)
+{
+	struct world *w = *state;
+
+	assert_false(fcntl(w->reader, F_GETFL) & O_NONBLOCK);
+	assert_true(fcntl(w->feed.fd, F_GETFL) & O_NONBLOCK);
+	assert_true(fcntl(w->reader, F_GETFD) & FD_CLOEXEC);
+	assert_true(fcntl(w->feed.fd, F_GETFD) & FD_CLOEXEC);
+}
+
+static void
+bytes_from_before_and_after_the_opening_arrive_in_order(void **state)
+{
+	struct world w = { .feed = FEED_INIT, .reader = -1 };
+	struct remit_error err;
+	char got[16];
+
+	(void)state;
+	add(&w.feed, "one ", 4);
+	feed_flush(&w.feed);
+	assert_false(feed_wants_write(&w.feed));
+	assert_int_equal(feed_open(&w.feed, &w.reader, &err), 0);
+	assert_true(feed_wants_write(&w.feed));
+	add(&w.feed, "two", 3);
+	feed_flush(&w.feed);
+	assert_false(feed_wants_write(&w.feed));
+	assert_int_equal(take(&w, got, sizeof(got)), 7);
+	assert_memory_equal(got, "one two", 7);
+	assert_int_equal(w.feed.total_bytes, 7);
+	feed_free(&w.feed);
+	close(w.reader);
+}
+
+static void
+input_of_exactly_the_limit_is_taken_and_a_byte_more_is_refused(void **state)
+{
+	struct world *w = *state;
+	struct remit_error err;
+
+	assert_int_equal(feed_add(&w->feed, "12345", 5, 8, &err), 0);
+	assert_int_equal(feed_add(&w->feed, "6789", 4, 8, &err), -1);
+	assert_int_equal(err.code, REMIT_E_INPUT);
+	assert_non_null(strstr(err.message, "stdin_bytes"));
+	assert_int_equal(w->feed.total_bytes, 5);
+	assert_int_equal(w->feed.waiting.len, 5);
+	assert_int_equal(feed_add(&w->feed, "678", 3, 8, &err), 0);
+	/* The limit is of all input, not of what waits. */
+	feed_flush(&w->feed);
+	assert_int_equal(w->feed.waiting.len, 0);
+	assert_int_equal(feed_add(&w->feed, "9", 1, 8, &err), -1);
+}
+
+/* Bytes that do not repeat where pieces or pipes end. */
+static char
+byte_at(size_t i)
+{
+	return (char)((uint32_t)i * UINT32_C(2654435761) >> 24);
+}
+
+static void
+a_full_pipe_keeps_the_rest_waiting_until_it_is_read(void **state)
+{
+	struct world *w = *state;
+	size_t total = 300001, got = 0;
+	own_mem char *bytes = malloc(total);
+	own_mem char *seen = malloc(total);
+	int rounds = 0;
+
+	assert_non_null(bytes);
+	assert_non_null(seen);
+	for (size_t i = 0; i < total; i++)
+		bytes[i] = byte_at(i);
+	add(&w->feed, bytes, total);
+	feed_flush(&w->feed);
+	assert_true(feed_wants_write(&w->feed));
+	w->feed.ended = true;
+	while (got < total && rounds++ < 1000) {
+		ssize_t n = take(w, seen + got, total - got);
+
+		assert_true(n > 0);
+		got += (size_t)n;
+		feed_flush(&w->feed);
+	}
+	assert_int_equal(got, total);
+	assert_memory_equal(seen, bytes, total);
+	assert_false(feed_wants_write(&w->feed));
+	assert_int_equal(take(w, seen, 1), 0);
+}
+
+static void
+the_pipe_is_closed_at_the_end_of_input_and_not_before(void **state)
+{
+	struct world *w = *state;
+	char byte;
+
+	add(&w->feed, "x", 1);
+	feed_flush(&w->feed);
+	assert_int_equal(take(w, &byte, 1), 1);
+	assert_int_equal(take(w, &byte, 1), -EAGAIN);
+	assert_true(w->feed.fd >= 0);
+	w->feed.ended = true;
+	feed_flush(&w->feed);
+	assert_int_equal(w->feed.fd, -1);
+	assert_int_equal(take(w, &byte, 1), 0);
+	feed_flush(&w->feed);
+}
+
+static void
+the_end_waits_for_what_the_full_pipe_did_not_take(void **state)
+{
+	static char bytes[200000];
+	struct world *w = *state;
+
+	add(&w->feed, bytes, sizeof(bytes));
+	w->feed.ended = true;
+	feed_flush(&w->feed);
+	assert_true(w->feed.fd >= 0);
+	assert_true(feed_wants_write(&w->feed));
+}
+
+static void
+a_program_that_closes_its_input_is_left_alone(void **state)
+{
+	struct world *w = *state;
+
+	close(w->reader);
+	w->reader = -1;
+	add(&w->feed, "nobody reads this", 17);
+	feed_flush(&w->feed);
+	assert_int_equal(w->feed.fd, -1);
+	assert_int_equal(w->feed.waiting.len, 0);
+	assert_false(feed_wants_write(&w->feed));
+	feed_flush(&w->feed);
+}
+
+static int
+ignore_sigpipe(void **state)
+{
+	(void)state;
+	/* As the keeper does. */
+	signal(SIGPIPE, SIG_IGN);
+	return 0;
+}
+
+#define with_world(test) \
+	cmocka_unit_test_setup_teardown(test, open_world, close_world)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_world(
+			the_program_gets_a_blocking_pipe_and_the_keeper_does_not),
+		cmocka_unit_test(
+			bytes_from_before_and_after_the_opening_arrive_in_order),
+		with_world(
+			input_of_exactly_the_limit_is_taken_and_a_byte_more_is_refused),
+		with_world(a_full_pipe_keeps_the_rest_waiting_until_it_is_read),
+		with_world(
+			the_pipe_is_closed_at_the_end_of_input_and_not_before),
+		with_world(the_end_waits_for_what_the_full_pipe_did_not_take),
+		with_world(a_program_that_closes_its_input_is_left_alone),
+	};
+
+	return cmocka_run_group_tests(tests, ignore_sigpipe, NULL);
+}

@@ -1,0 +1,287 @@
+/* frame: every rule of the table, from every side. */
+#include "frame.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define PARTIES (PARTY_DOOR | PARTY_KEEPER | PARTY_JAIL | PARTY_INIT)
+
+/* A second copy on purpose: who may send what is a border, and a change of it
+   must be made twice. */
+static const struct frame_rule borders[FRAME_TYPES] = {
+	[FRAME_POLICY] = { "policy", PARTY_DOOR, 1 << 20, true },
+	[FRAME_JOB] = { "job", PARTY_DOOR, 1 << 20, true },
+	[FRAME_CODE] = { "code", PARTY_DOOR | PARTY_KEEPER, 65536, false },
+	[FRAME_STDIN] = { "stdin", PARTY_DOOR, 65536, false },
+	[FRAME_STDIN_END] = { "stdin_end", PARTY_DOOR, 0, true },
+	[FRAME_START] = { "start", PARTY_DOOR, 0, true },
+	[FRAME_INTERRUPT] = { "interrupt", PARTY_DOOR, 0, false },
+	[FRAME_STDOUT] = { "stdout", PARTY_KEEPER, 65536, false },
+	[FRAME_STDERR] = { "stderr", PARTY_KEEPER, 65536, false },
+	[FRAME_RESULT] = { "result", PARTY_KEEPER, 4 << 20, true },
+	[FRAME_ORDER] = { "order", PARTY_KEEPER, 256, true },
+	[FRAME_TASK] = { "task", PARTY_KEEPER, 4 << 20, true },
+	[FRAME_GO] = { "go", PARTY_KEEPER, 0, true },
+	[FRAME_REPORT] = { "report", PARTY_JAIL, 64, true },
+	[FRAME_CHECKED] = { "checked", PARTY_JAIL, 256 << 10, true },
+	[FRAME_ENDED] = { "ended", PARTY_JAIL, 256 << 10, true },
+	[FRAME_EXITED] = { "exited", PARTY_INIT, 64, true },
+};
+
+static char stream[FRAME_HEADER + (4 << 20) + 2];
+
+/* A frame of zeros in `stream`; its length. */
+static size_t
+make(unsigned type, uint32_t len)
+{
+	memset(stream, 0, FRAME_HEADER + (len < (4 << 20) ? len : 0));
+	frame_header((unsigned char *)stream, (enum frame_type)type, len);
+	return FRAME_HEADER + len;
+}
+
+static int
+parse(size_t have, unsigned from, uint32_t *seen, struct frame *out,
+      size_t *used, struct remit_error *err)
+{
+	*out = (struct frame){ .type = FRAME_NONE };
+	return frame_parse(stream, have, from, seen, out, used, err);
+}
+
+static void
+takes(size_t have, unsigned from, uint32_t *seen, unsigned type, size_t len)
+{
+	struct remit_error err;
+	struct frame f;
+	size_t used;
+
+	if (parse(have, from, seen, &f, &used, &err) < 0)
+		fail_msg("%s: %s", frame_rules[type].name, err.message);
+	assert_int_equal(f.type, type);
+	assert_int_equal(f.len, len);
+	assert_ptr_equal(f.payload, stream + FRAME_HEADER);
+	assert_int_equal(used, FRAME_HEADER + len);
+}
+
+static void
+refuses(size_t have, unsigned from, uint32_t seen, const char *words)
+{
+	uint32_t before = seen;
+	struct remit_error err;
+	struct frame f;
+	size_t used;
+
+	if (parse(have, from, &seen, &f, &used, &err) == 0)
+		fail_msg("type %d was taken, not refused: %s", stream[4],
+			 words);
+	if (!strstr(err.message, words))
+		fail_msg("wanted \"%s\", got \"%s\"", words, err.message);
+	assert_int_equal(err.code, REMIT_E_PROTOCOL);
+	assert_int_equal(f.type, FRAME_NONE);
+	assert_int_equal(seen, before);
+}
+
+static void
+waits(size_t have, unsigned from, uint32_t seen)
+{
+	uint32_t before = seen;
+	struct remit_error err;
+	struct frame f;
+	size_t used = 1;
+
+	assert_int_equal(parse(have, from, &seen, &f, &used, &err), 0);
+	assert_int_equal(used, 0);
+	assert_int_equal(f.type, FRAME_NONE);
+	assert_int_equal(seen, before);
+}
+
+static void
+the_table_is_the_one_the_borders_were_built_for(void **state)
+{
+	(void)state;
+	for (int i = FRAME_NONE + 1; i < FRAME_TYPES; i++) {
+		const struct frame_rule *a = &frame_rules[i], *b = &borders[i];
+
+		if (strcmp(a->name, b->name) || a->from != b->from ||
+		    a->max != b->max || a->once != b->once)
+			fail_msg("the rule of \"%s\" has changed", a->name);
+	}
+}
+
+/* `seen` has one bit for each. */
+static void
+there_are_no_more_types_than_bits_to_remember_them(void **state)
+{
+	(void)state;
+	assert_true(FRAME_TYPES <= 32);
+}
+
+static void
+a_frame_is_taken_from_its_senders_and_from_no_other_side(void **state)
+{
+	(void)state;
+	for (unsigned type = FRAME_NONE + 1; type < FRAME_TYPES; type++)
+		for (unsigned from = 0; from <= PARTIES; from++) {
+			uint32_t seen = 0;
+			size_t have = make(type, 0);
+
+			if (borders[type].from & from)
+				takes(have, from, &seen, type, 0);
+			else
+				refuses(have, from, 0, "from the wrong side");
+		}
+}
+
+static void
+a_frame_may_be_as_long_as_its_rule_says_and_not_a_byte_longer(void **state)
+{
+	(void)state;
+	for (unsigned type = FRAME_NONE + 1; type < FRAME_TYPES; type++) {
+		uint32_t seen = 0, max = borders[type].max;
+
+		takes(make(type, max), PARTIES, &seen, type, max);
+		/* Refused by its header, before a byte of it is waited for. */
+		make(type, max + 1);
+		refuses(FRAME_HEADER, PARTIES, 0, "are allowed");
+		make(type, UINT32_MAX);
+		refuses(FRAME_HEADER, PARTIES, 0, "are allowed");
+		make(type, UINT32_C(0x80000000));
+		refuses(FRAME_HEADER, PARTIES, 0, "are allowed");
+	}
+}
+
+static void
+what_may_come_once_is_refused_the_second_time(void **state)
+{
+	(void)state;
+	for (unsigned type = FRAME_NONE + 1; type < FRAME_TYPES; type++) {
+		uint32_t seen = 0;
+		size_t have = make(type, 0);
+
+		takes(have, PARTIES, &seen, type, 0);
+		assert_int_equal(seen, UINT32_C(1) << type);
+		if (borders[type].once)
+			refuses(have, PARTIES, seen, "a second frame");
+		else
+			takes(have, PARTIES, &seen, type, 0);
+	}
+}
+
+static void
+one_type_seen_does_not_stand_for_another(void **state)
+{
+	(void)state;
+	for (unsigned type = FRAME_NONE + 1; type < FRAME_TYPES; type++) {
+		uint32_t seen = ~(UINT32_C(1) << type);
+
+		takes(make(type, 0), PARTIES, &seen, type, 0);
+	}
+}
+
+static void
+a_type_that_is_not_in_the_table_is_refused(void **state)
+{
+	(void)state;
+	make(FRAME_NONE, 0);
+	refuses(FRAME_HEADER, PARTIES, 0, "unknown type 0");
+	for (unsigned type = FRAME_TYPES; type < 256; type++) {
+		make(type, 0);
+		refuses(FRAME_HEADER, PARTIES, 0, "unknown type");
+	}
+}
+
+static void
+reserved_bytes_must_be_zero(void **state)
+{
+	(void)state;
+	for (int byte = 5; byte < 8; byte++)
+		for (int bit = 0; bit < 8; bit++) {
+			make(FRAME_STDOUT, 0);
+			stream[byte] = (char)(1 << bit);
+			refuses(FRAME_HEADER, PARTIES, 0, "unknown type");
+		}
+}
+
+static void
+an_incomplete_frame_is_waited_for_byte_by_byte(void **state)
+{
+	uint32_t seen = 0;
+	size_t whole = make(FRAME_CHECKED, 300);
+
+	(void)state;
+	for (size_t have = 0; have < whole; have++)
+		waits(have, PARTY_JAIL, 0);
+	takes(whole, PARTY_JAIL, &seen, FRAME_CHECKED, 300);
+}
+
+/* Waiting for a frame is not having seen it. */
+static void
+a_frame_that_may_come_once_is_taken_after_waiting_for_it(void **state)
+{
+	uint32_t seen = 0;
+	struct remit_error err;
+	struct frame f;
+	size_t used, whole = make(FRAME_RESULT, 10);
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(
+			parse(whole - 1, PARTY_KEEPER, &seen, &f, &used, &err),
+			0);
+	takes(whole, PARTY_KEEPER, &seen, FRAME_RESULT, 10);
+}
+
+static void
+bytes_behind_a_frame_are_left_for_the_next(void **state)
+{
+	uint32_t seen = 0;
+	size_t whole = make(FRAME_STDOUT, 5);
+
+	(void)state;
+	takes(whole + 2, PARTY_KEEPER, &seen, FRAME_STDOUT, 5);
+}
+
+static void
+the_length_is_little_endian(void **state)
+{
+	unsigned char h[FRAME_HEADER];
+	static const unsigned char want[] = { 0x78, 0x56, 0x34, 0x12,
+					      FRAME_STDERR };
+
+	(void)state;
+	memset(h, 0xff, sizeof(h));
+	frame_header(h, FRAME_STDERR, 0x12345678);
+	assert_memory_equal(h, want, sizeof(want));
+	assert_int_equal(h[5] | h[6] | h[7], 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			the_table_is_the_one_the_borders_were_built_for),
+		cmocka_unit_test(
+			there_are_no_more_types_than_bits_to_remember_them),
+		cmocka_unit_test(
+			a_frame_is_taken_from_its_senders_and_from_no_other_side),
+		cmocka_unit_test(
+			a_frame_may_be_as_long_as_its_rule_says_and_not_a_byte_longer),
+		cmocka_unit_test(what_may_come_once_is_refused_the_second_time),
+		cmocka_unit_test(one_type_seen_does_not_stand_for_another),
+		cmocka_unit_test(a_type_that_is_not_in_the_table_is_refused),
+		cmocka_unit_test(reserved_bytes_must_be_zero),
+		cmocka_unit_test(
+			an_incomplete_frame_is_waited_for_byte_by_byte),
+		cmocka_unit_test(
+			a_frame_that_may_come_once_is_taken_after_waiting_for_it),
+		cmocka_unit_test(bytes_behind_a_frame_are_left_for_the_next),
+		cmocka_unit_test(the_length_is_little_endian),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

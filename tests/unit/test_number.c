@@ -1,0 +1,115 @@
+/* number and hash: the two smallest parts of base. */
+#include "hash.h"
+#include "number.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void
+digits_are_read_up_to_the_largest_number(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t value;
+	} rows[] = {
+		{ "0", 0 },
+		{ "7", 7 },
+		{ "0010", 10 },
+		{ "4294967296", UINT64_C(4294967296) },
+		{ "18446744073709551615", UINT64_MAX },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		uint64_t n = 4711;
+
+		assert_int_equal(number_parse(&n, rows[i].text), 0);
+		assert_true(n == rows[i].value);
+	}
+}
+
+static void
+anything_but_digits_is_refused_and_changes_nothing(void **state)
+{
+	static const char *const rows[] = {
+		"",	" 1",
+		"1 ",	"+1",
+		"-1",	"1.0",
+		"0x10", "1e3",
+		"1a",	"18446744073709551616",
+		"\n1",	"99999999999999999999999",
+		"1:",	"1/",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		uint64_t n = 4711;
+
+		if (number_parse(&n, rows[i]) != -1)
+			fail_msg("\"%s\" was taken", rows[i]);
+		assert_int_equal(n, 4711);
+	}
+}
+
+/* Values from the definition of FNV-1a with 64 bits. */
+static void
+a_fingerprint_is_fnv_1a_of_the_text_and_its_nul(void **state)
+{
+	struct hash h = HASH_INIT;
+
+	(void)state;
+	hash_text(&h, "");
+	assert_true(h.value == UINT64_C(0xaf63bd4c8601b7df));
+	h = (struct hash)HASH_INIT;
+	hash_text(&h, "foobar");
+	assert_true(h.value == UINT64_C(0x34531ca7168b8f38));
+}
+
+static void
+the_border_between_two_texts_counts(void **state)
+{
+	struct hash a = HASH_INIT;
+	struct hash b = HASH_INIT;
+
+	(void)state;
+	hash_text(&a, "ab");
+	hash_text(&a, "c");
+	hash_text(&b, "a");
+	hash_text(&b, "bc");
+	assert_true(a.value != b.value);
+}
+
+static void
+every_byte_of_a_number_counts(void **state)
+{
+	struct hash plain = HASH_INIT;
+
+	(void)state;
+	hash_number(&plain, 0);
+	for (int i = 0; i < 64; i++) {
+		struct hash h = HASH_INIT;
+
+		hash_number(&h, UINT64_C(1) << i);
+		assert_true(h.value != plain.value);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(digits_are_read_up_to_the_largest_number),
+		cmocka_unit_test(
+			anything_but_digits_is_refused_and_changes_nothing),
+		cmocka_unit_test(
+			a_fingerprint_is_fnv_1a_of_the_text_and_its_nul),
+		cmocka_unit_test(the_border_between_two_texts_counts),
+		cmocka_unit_test(every_byte_of_a_number_counts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,217 @@
+/* path: the cache folder, and files read and written whole. */
+#include "path.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+static char folder[64];
+
+static const char *
+in_folder(const char *name)
+{
+	static char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return path;
+}
+
+static void
+write_text(const char *path, const char *text)
+{
+	struct remit_error err;
+
+	if (path_write_file(path, text, strlen(text), &err) < 0)
+		fail_msg("%s", err.message);
+}
+
+static void
+a_written_file_reads_back_and_is_private(void **state)
+{
+	own(buf) struct buf b = BUF_INIT(100);
+	struct remit_error err;
+	struct stat st;
+	const char *path = in_folder("a");
+
+	(void)state;
+	write_text(path, "first");
+	write_text(path, "second");
+	assert_int_equal(path_read_file(&b, path, &err), 0);
+	assert_string_equal(buf_text(&b), "second");
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+}
+
+static void
+a_file_that_cannot_be_written_leaves_nothing_behind(void **state)
+{
+	struct remit_error err;
+	char temp[PATH_MAX];
+
+	(void)state;
+	assert_int_equal(mkdir(in_folder("taken"), 0700), 0);
+	assert_int_equal(mkdir(in_folder("taken/x"), 0700), 0);
+	assert_int_equal(path_write_file(in_folder("taken"), "x", 1, &err), -1);
+	assert_int_equal(err.code, REMIT_E_KERNEL);
+	snprintf(temp, sizeof(temp), "%s/taken.%d.new", folder, (int)getpid());
+	assert_int_equal(access(temp, F_OK), -1);
+	assert_int_equal(path_write_file(in_folder("no/file"), "x", 1, &err),
+			 -1);
+}
+
+static void
+a_file_longer_than_the_buffer_is_an_error(void **state)
+{
+	struct remit_error err;
+	own(buf) struct buf fits = BUF_INIT(4);
+	own(buf) struct buf b = BUF_INIT(3);
+
+	(void)state;
+	write_text(in_folder("long"), "abcd");
+	assert_int_equal(path_read_file(&fits, in_folder("long"), &err), 0);
+	assert_string_equal(buf_text(&fits), "abcd");
+	assert_int_equal(path_read_file(&b, in_folder("long"), &err), -1);
+	assert_int_equal(err.code, REMIT_E_INPUT);
+	assert_int_equal(err.sys_errno, EFBIG);
+}
+
+/* A FIFO without a writer must not hang the reader. */
+static void
+only_regular_files_are_read(void **state)
+{
+	own(buf) struct buf b = BUF_INIT(100);
+	struct remit_error err;
+
+	(void)state;
+	assert_int_equal(mkfifo(in_folder("fifo"), 0600), 0);
+	assert_int_equal(path_read_file(&b, in_folder("fifo"), &err), -1);
+	assert_non_null(strstr(err.message, "is special"));
+	assert_int_equal(path_read_file(&b, folder, &err), -1);
+	assert_non_null(strstr(err.message, "is a folder"));
+	assert_int_equal(path_read_file(&b, in_folder("none"), &err), -1);
+	assert_int_equal(err.sys_errno, ENOENT);
+}
+
+static void
+the_cache_folder_is_made_private_and_found_again(void **state)
+{
+	own_mem char *first = NULL;
+	own_mem char *second = NULL;
+	struct remit_error err;
+	struct stat st;
+
+	(void)state;
+	setenv("XDG_CACHE_HOME", in_folder("cache"), 1);
+	assert_int_equal(path_cache_dir(&first, &err), 0);
+	assert_string_equal(first, in_folder("cache/remit"));
+	assert_int_equal(stat(first, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0700);
+	assert_int_equal(path_cache_dir(&second, &err), 0);
+	assert_string_equal(second, first);
+}
+
+static void
+home_is_used_where_the_cache_variable_is_not_absolute(void **state)
+{
+	own_mem char *path = NULL;
+	struct remit_error err;
+
+	(void)state;
+	setenv("XDG_CACHE_HOME", "relative", 1);
+	setenv("HOME", folder, 1);
+	assert_int_equal(path_cache_dir(&path, &err), 0);
+	assert_string_equal(path, in_folder(".cache/remit"));
+}
+
+/* Callers own the pointer from before the call: what is left in it is freed
+   a second time. */
+static void
+a_cache_folder_others_can_write_is_refused_and_gives_no_path(void **state)
+{
+	char *path = NULL;
+	struct remit_error err;
+
+	(void)state;
+	setenv("XDG_CACHE_HOME", in_folder("shared"), 1);
+	assert_int_equal(mkdir(in_folder("shared"), 0700), 0);
+	assert_int_equal(mkdir(in_folder("shared/remit"), 0700), 0);
+	assert_int_equal(chmod(in_folder("shared/remit"), 0770), 0);
+	assert_int_equal(path_cache_dir(&path, &err), -1);
+	assert_int_equal(err.code, REMIT_E_INPUT);
+	assert_null(path);
+}
+
+static void
+a_cache_name_taken_by_a_file_is_refused(void **state)
+{
+	own_mem char *path = NULL;
+	struct remit_error err;
+
+	(void)state;
+	write_text(in_folder("plain"), "");
+	setenv("XDG_CACHE_HOME", in_folder("plain"), 1);
+	assert_int_equal(path_cache_dir(&path, &err), -1);
+	assert_null(path);
+}
+
+static void
+the_own_folder_is_that_of_this_program(void **state)
+{
+	own_mem char *path = NULL;
+	struct remit_error err;
+	char name[PATH_MAX];
+
+	(void)state;
+	assert_int_equal(path_own_dir(&path, &err), 0);
+	assert_int_equal(path[0], '/');
+	snprintf(name, sizeof(name), "%s/test_path", path);
+	assert_int_equal(access(name, X_OK), 0);
+}
+
+static int
+make_folder(void **state)
+{
+	(void)state;
+	strcpy(folder, "/tmp/remit-test-path.XXXXXX");
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int
+remove_folder(void **state)
+{
+	char command[128];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+	return system(command);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_written_file_reads_back_and_is_private),
+		cmocka_unit_test(
+			a_file_that_cannot_be_written_leaves_nothing_behind),
+		cmocka_unit_test(a_file_longer_than_the_buffer_is_an_error),
+		cmocka_unit_test(only_regular_files_are_read),
+		cmocka_unit_test(
+			the_cache_folder_is_made_private_and_found_again),
+		cmocka_unit_test(
+			home_is_used_where_the_cache_variable_is_not_absolute),
+		cmocka_unit_test(
+			a_cache_folder_others_can_write_is_refused_and_gives_no_path),
+		cmocka_unit_test(a_cache_name_taken_by_a_file_is_refused),
+		cmocka_unit_test(the_own_folder_is_that_of_this_program),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

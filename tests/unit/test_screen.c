@@ -1,0 +1,340 @@
+/* screen: what of a program's output may reach a terminal. */
+#include "screen.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "visible.h"
+
+#include <cmocka.h>
+
+#define BYTES(text) (text), sizeof(text) - 1
+
+/* Filter in steps of `step` bytes, to the end. */
+static void
+filter(struct buf *out, const char *bytes, size_t len, size_t step)
+{
+	struct screen s = { 0 };
+
+	for (size_t at = 0; at < len; at += step) {
+		size_t n = len - at < step ? len - at : step;
+
+		assert_int_equal(screen_filter(&s, bytes + at, n, out), 0);
+		assert_true(s.pending_len < sizeof(s.pending));
+	}
+	assert_int_equal(screen_end(&s, out), 0);
+	assert_int_equal(s.pending_len, 0);
+}
+
+struct row {
+	const char *bytes;
+	size_t len;
+	const char *shown;
+};
+
+/* As one piece, and byte by byte. */
+static void
+check(const struct row *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t steps[] = { rows[i].len + 1, 1, 2 };
+
+		for (size_t k = 0; k < ARRAY_LEN(steps); k++) {
+			own(buf) struct buf out = BUF_INIT(10000);
+
+			filter(&out, rows[i].bytes, rows[i].len, steps[k]);
+			if (strcmp(buf_text(&out), rows[i].shown))
+				fail_msg("row %zu in steps of %zu: %s", i,
+					 steps[k], buf_text(&out));
+		}
+	}
+}
+
+static void
+text_tab_newline_and_colours_pass(void **state)
+{
+	static const struct row rows[] = {
+		{ BYTES(""), "" },
+		{ BYTES("plain ~ text\n"), "plain ~ text\n" },
+		{ BYTES("a\tb\n\n"), "a\tb\n\n" },
+		{ BYTES("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"),
+		  "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80" },
+		{ BYTES("\xc2\xa0"), "\xc2\xa0" },
+		{ BYTES("\x1b[31mred\x1b[0m"), "\x1b[31mred\x1b[0m" },
+		{ BYTES("\x1b[m"), "\x1b[m" },
+		{ BYTES("\x1b[1;38;5;200mx"), "\x1b[1;38;5;200mx" },
+		{ BYTES("\x1b[38:2::1:2:3mx"), "\x1b[38:2::1:2:3mx" },
+		{ BYTES("\x1b[31m\x1b[1m"), "\x1b[31m\x1b[1m" },
+	};
+
+	(void)state;
+	check(rows, ARRAY_LEN(rows));
+}
+
+static void
+other_sequences_are_shown_as_their_bytes(void **state)
+{
+	static const struct row rows[] = {
+		/* cursor, screen, modes, reports */
+		{ BYTES("\x1b[2J"), "\\x1b\\x5b\\x32\\x4a" },
+		{ BYTES("\x1b[H"), "\\x1b\\x5b\\x48" },
+		{ BYTES("\x1b[1A"), "\\x1b\\x5b\\x31\\x41" },
+		{ BYTES("\x1b[6n"), "\\x1b\\x5b\\x36\\x6e" },
+		{ BYTES("\x1b[?25l"), "\\x1b\\x5b\\x3f25l" },
+		{ BYTES("\x1b[>4;1m"), "\\x1b\\x5b\\x3e4;1m" },
+		{ BYTES("\x1b[1 q"), "\\x1b\\x5b\\x31\\x20q" },
+		/* title, clipboard, links */
+		{ BYTES("\x1b]0;title\x07"), "\\x1b\\x5d0;title\\x07" },
+		{ BYTES("\x1b]52;c;aGk=\x1b\\"),
+		  "\\x1b\\x5d52;c;aGk=\\x1b\\x5c" },
+		{ BYTES("\x1bP1$r\x1b\\"), "\\x1b\\x501$r\\x1b\\x5c" },
+		{ BYTES("\x1b_x"), "\\x1b\\x5fx" },
+		{ BYTES("\x1b"
+			"c"),
+		  "\\x1b\\x63" },
+		{ BYTES("\x1bm"), "\\x1b\\x6d" },
+		{ BYTES("\x1b\x1b[31m"), "\\x1b\\x1b[31m" },
+	};
+
+	(void)state;
+	check(rows, ARRAY_LEN(rows));
+}
+
+static void
+control_characters_are_shown_as_their_bytes(void **state)
+{
+	static const struct row rows[] = {
+		{ BYTES("a\0b"), "a\\x00b" },
+		{ BYTES("a\x07"), "a\\x07" },
+		{ BYTES("ab\b\bX"), "ab\\x08\\x08X" },
+		{ BYTES("a\x7f"), "a\\x7f" },
+		{ BYTES("a\v\f"), "a\\x0b\\x0c" },
+		{ BYTES("over\rwritten"), "over\\x0dwritten" },
+		{ BYTES("\r\rx"), "\\x0d\\x0dx" },
+		{ BYTES("\r"), "\\x0d" },
+		{ BYTES("\x0e\x0f"), "\\x0e\\x0f" },
+		/* C1, as UTF-8 and raw */
+		{ BYTES("\xc2\x80"), "\\xc2\\x80" },
+		{ BYTES("\xc2\x9b"
+			"2J"),
+		  "\\xc2\\x9b2J" },
+		{ BYTES("\xc2\x9d"
+			"0;t"),
+		  "\\xc2\\x9d0;t" },
+		{ BYTES("\xc2\x9f"), "\\xc2\\x9f" },
+		{ BYTES("\x9b"
+			"2J"),
+		  "\\x9b2J" },
+	};
+
+	(void)state;
+	check(rows, ARRAY_LEN(rows));
+}
+
+static void
+a_colour_code_with_a_nul_in_it_is_none(void **state)
+{
+	static const struct row rows[] = {
+		{ BYTES("\x1b[\0m"), "\\x1b\\x5b\\x00m" },
+		{ BYTES("\x1b[1\0;1m"), "\\x1b\\x5b\\x31\\x00;1m" },
+	};
+
+	(void)state;
+	check(rows, ARRAY_LEN(rows));
+}
+
+static void
+a_line_may_end_in_cr_lf_wherever_the_pieces_are_cut(void **state)
+{
+	static const struct row rows[] = {
+		{ BYTES("a\r\nb\r\n"), "a\nb\n" },
+		{ BYTES("\r\r\n"), "\\x0d\n" },
+	};
+
+	(void)state;
+	check(rows, ARRAY_LEN(rows));
+}
+
+static void
+invalid_utf8_is_shown_as_its_bytes(void **state)
+{
+	static const struct row rows[] = {
+		{ BYTES("a\xff\xfe"), "a\\xff\\xfe" },
+		{ BYTES("\x80"), "\\x80" },
+		{ BYTES("\xc0\x9b"), "\\xc0\\x9b" },
+		{ BYTES("\xed\xa0\x80"), "\\xed\\xa0\\x80" },
+		{ BYTES("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80" },
+	};
+
+	(void)state;
+	check(rows, ARRAY_LEN(rows));
+}
+
+static void
+what_is_incomplete_at_the_end_is_shown_as_its_bytes(void **state)
+{
+	static const struct row rows[] = {
+		{ BYTES("a\x1b"), "a\\x1b" },
+		{ BYTES("a\x1b[31"), "a\\x1b\\x5b\\x33\\x31" },
+		{ BYTES("a\xe2\x82"), "a\\xe2\\x82" },
+	};
+
+	(void)state;
+	check(rows, ARRAY_LEN(rows));
+}
+
+static void
+an_incomplete_sequence_does_not_hide_an_escape_in_it(void **state)
+{
+	static const char bytes[] = "\x1b[31\x1b[2J\xc3\x1b[2J\xe2\x82\x1b]0;";
+	own(buf) struct buf out = BUF_INIT(1000);
+
+	(void)state;
+	filter(&out, BYTES(bytes), 1);
+	assert_null(strchr(buf_text(&out), 0x1b));
+}
+
+static void
+a_very_long_colour_code_is_shown_as_its_bytes(void **state)
+{
+	(void)state;
+	for (size_t n = 1; n < 200; n++) {
+		own(buf) struct buf in = BUF_INIT(1000);
+		own(buf) struct buf out = BUF_INIT(10000);
+		bool passed;
+
+		assert_int_equal(buf_add(&in, "\x1b[", 2), 0);
+		for (size_t i = 0; i < n; i++)
+			assert_int_equal(buf_add(&in, "1", 1), 0);
+		assert_int_equal(buf_add(&in, "m", 1), 0);
+		filter(&out, in.data, in.len, 1);
+		passed = !strcmp(buf_text(&in), buf_text(&out));
+		assert_int_equal(passed, !strchr(buf_text(&out), '\\'));
+		assert_int_equal(passed, strchr(buf_text(&out), 0x1b) != NULL);
+		if (n < 40)
+			assert_true(passed);
+		if (n > 100)
+			assert_false(passed);
+	}
+}
+
+static void
+raw_lets_everything_through(void **state)
+{
+	struct screen s = { .raw = true };
+	own(buf) struct buf out = BUF_INIT(100);
+
+	(void)state;
+	assert_int_equal(screen_filter(&s, BYTES("\x1b]0;t\x07\r\xff"), &out),
+			 0);
+	assert_int_equal(screen_end(&s, &out), 0);
+	assert_string_equal(buf_text(&out), "\x1b]0;t\x07\r\xff");
+}
+
+static void
+a_full_buffer_is_an_error(void **state)
+{
+	struct screen s = { 0 };
+	own(buf) struct buf out = BUF_INIT(3);
+
+	(void)state;
+	assert_int_equal(screen_filter(&s, BYTES("abcd"), &out), -1);
+	buf_free(&out);
+	s = (struct screen){ 0 };
+	assert_int_equal(screen_filter(&s, BYTES("\x07"), &out), -1);
+}
+
+static uint64_t random_state = 88172645463325252;
+
+static uint64_t
+random_number(uint64_t below)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state % below;
+}
+
+/* Random bytes rarely make sequences: half of them are picked. */
+static size_t
+random_bytes(char *out, size_t size)
+{
+	static const char picked[] = "\x1b\x1b\x1b[[[[m;:0123]PJHA\r\n\t\a\b\0"
+				     "\xc2\xc2\x9b\x80\xe2\x82\xac\xf0\x7fx";
+	size_t n = random_number(size + 1);
+
+	for (size_t i = 0; i < n; i++)
+		out[i] = random_number(2)
+				 ? picked[random_number(sizeof(picked) - 1)]
+				 : (char)random_number(256);
+	return n;
+}
+
+static void
+nothing_but_text_tab_newline_and_colours_ever_leaves_it(void **state)
+{
+	char bytes[200];
+
+	(void)state;
+	for (int round = 0; round < 50000; round++) {
+		own(buf) struct buf out = BUF_INIT(10000);
+		size_t n = random_bytes(bytes, sizeof(bytes));
+		size_t bad;
+
+		filter(&out, bytes, n, 1 + random_number(sizeof(bytes)));
+		bad = visible_until(buf_text(&out), out.len);
+		if (bad != out.len)
+			fail_msg("round %d: byte %02x at %zu", round,
+				 (unsigned char)out.data[bad], bad);
+	}
+}
+
+static void
+how_the_output_is_cut_into_pieces_changes_nothing(void **state)
+{
+	char bytes[64];
+
+	(void)state;
+	for (int round = 0; round < 50000; round++) {
+		own(buf) struct buf whole = BUF_INIT(1000);
+		own(buf) struct buf cut = BUF_INIT(1000);
+		size_t n = random_bytes(bytes, sizeof(bytes));
+
+		filter(&whole, bytes, n, sizeof(bytes));
+		filter(&cut, bytes, n, 1 + random_number(8));
+		if (whole.len != cut.len ||
+		    memcmp(buf_text(&whole), buf_text(&cut), whole.len) != 0)
+			fail_msg("round %d: \"%s\" and \"%s\"", round,
+				 buf_text(&whole), buf_text(&cut));
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(text_tab_newline_and_colours_pass),
+		cmocka_unit_test(other_sequences_are_shown_as_their_bytes),
+		cmocka_unit_test(control_characters_are_shown_as_their_bytes),
+		cmocka_unit_test(a_colour_code_with_a_nul_in_it_is_none),
+		cmocka_unit_test(
+			a_line_may_end_in_cr_lf_wherever_the_pieces_are_cut),
+		cmocka_unit_test(invalid_utf8_is_shown_as_its_bytes),
+		cmocka_unit_test(
+			what_is_incomplete_at_the_end_is_shown_as_its_bytes),
+		cmocka_unit_test(
+			an_incomplete_sequence_does_not_hide_an_escape_in_it),
+		cmocka_unit_test(a_very_long_colour_code_is_shown_as_its_bytes),
+		cmocka_unit_test(raw_lets_everything_through),
+		cmocka_unit_test(a_full_buffer_is_an_error),
+		cmocka_unit_test(
+			nothing_but_text_tab_newline_and_colours_ever_leaves_it),
+		cmocka_unit_test(
+			how_the_output_is_cut_into_pieces_changes_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

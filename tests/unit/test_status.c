@@ -1,0 +1,100 @@
+/* status: the names and exit codes that users write scripts against. */
+#include "own.h"
+#include "status.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define OWN_CODE    (-1)
+#define SIGNAL_CODE (-2)
+
+/* The table of architecture.md, row by row. */
+static const struct {
+	enum status status;
+	const char *name;
+	int exit_code;
+} table[] = {
+	{ STATUS_OK, "ok", OWN_CODE },
+	{ STATUS_ERROR, "error", OWN_CODE },
+	{ STATUS_EXIT, "exit", OWN_CODE },
+	{ STATUS_TIMEOUT, "timeout", 124 },
+	{ STATUS_CPU_LIMIT, "cpu_limit", 124 },
+	{ STATUS_MEMORY_LIMIT, "memory_limit", 137 },
+	{ STATUS_OUTPUT_LIMIT, "output_limit", 141 },
+	{ STATUS_KILLED, "killed", SIGNAL_CODE },
+	{ STATUS_INTERRUPTED, "interrupted", 130 },
+	{ STATUS_REJECTED, "rejected", 126 },
+	{ STATUS_INSTALL_FAILED, "install_failed", 126 },
+	{ STATUS_REFUSED, "refused", 125 },
+	{ STATUS_BUSY, "busy", 125 },
+	{ STATUS_INTERNAL, "internal", 125 },
+};
+
+static int
+expected(size_t row, int own_code, int signal)
+{
+	if (table[row].exit_code == OWN_CODE)
+		return own_code;
+	if (table[row].exit_code == SIGNAL_CODE)
+		return 128 + signal;
+	return table[row].exit_code;
+}
+
+static void
+every_status_has_its_name_and_a_sentence(void **state)
+{
+	(void)state;
+	assert_int_equal(ARRAY_LEN(table), STATUS_COUNT);
+	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+		const struct status_info *s = &statuses[table[i].status];
+
+		assert_string_equal(s->name, table[i].name);
+		assert_true(strlen(s->sentence) > 0);
+		assert_int_equal(status_find(table[i].name), table[i].status);
+	}
+}
+
+static void
+every_exit_code_is_that_of_the_table(void **state)
+{
+	static const int own_codes[] = { 0, 1, 3, 124, 255 };
+	static const int signals[] = { SIGKILL, SIGSEGV, SIGXCPU };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(table); i++)
+		for (size_t c = 0; c < ARRAY_LEN(own_codes); c++)
+			for (size_t s = 0; s < ARRAY_LEN(signals); s++)
+				assert_int_equal(
+					status_exit_code(table[i].status,
+							 own_codes[c],
+							 signals[s]),
+					expected(i, own_codes[c], signals[s]));
+}
+
+static void
+a_name_that_is_no_status_is_not_found(void **state)
+{
+	(void)state;
+	assert_int_equal(status_find(""), -1);
+	assert_int_equal(status_find("OK"), -1);
+	assert_int_equal(status_find("okay"), -1);
+	assert_int_equal(status_find("time"), -1);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_status_has_its_name_and_a_sentence),
+		cmocka_unit_test(every_exit_code_is_that_of_the_table),
+		cmocka_unit_test(a_name_that_is_no_status_is_not_found),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,239 @@
+/* task: what the runner in the jail is told. */
+#include "task.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "record.h"
+
+#include <cmocka.h>
+
+static char *paths[] = { "/usr/lib/python3.11", "/venv/lib", NULL };
+static char *lines[] = { "import x", NULL };
+
+static const struct interpreter python = {
+	.executable = "/venv/bin/python",
+	.prefix = "/venv",
+	.exec_prefix = "/venv/exec",
+	.sys_path = { paths, 2 },
+	.import_lines = { lines, 1 },
+};
+
+static char *argv[] = { "-x", "", NULL };
+static const struct list arguments = { argv, 2 };
+
+struct told {
+	struct policy policy;
+	struct interpreter interpreter;
+	struct plan plan;
+	struct buf out;
+};
+
+static void
+told_free(struct told *t)
+{
+	policy_free(&t->policy);
+	buf_free(&t->out);
+}
+
+static struct told
+ordinary(void)
+{
+	struct told t = {
+		.interpreter = python,
+		.plan = { .tier = TIER_LOCAL },
+		.out = BUF_INIT(1 << 20),
+	};
+
+	assert_int_equal(policy_init(&t.policy), 0);
+	setenv("REMIT_TEST_SECRET", "of the caller", 1);
+	return t;
+}
+
+static int
+tell(struct told *t, struct remit_error *err)
+{
+	struct task_job job = {
+		.name = "main.py",
+		.argv = &arguments,
+		.code_len = 12345,
+	};
+
+	t->plan.policy = &t->policy;
+	t->plan.interpreter = &t->interpreter;
+	return task_write(&t->out, &t->plan, &job, err);
+}
+
+static void
+write_task(struct told *t)
+{
+	struct remit_error err;
+
+	if (tell(t, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_int_equal(record_check(t->out.data, t->out.len, &err), 0);
+}
+
+/* How often the record is there; value NULL: any. */
+static int
+count(const struct told *t, const char *key, const char *value)
+{
+	struct record r;
+	size_t at = 0;
+	int n = 0;
+
+	while (record_next(t->out.data, t->out.len, &at, &r))
+		n += !strcmp(r.key, key) && (!value || !strcmp(r.value, value));
+	return n;
+}
+
+static void
+has(const struct told *t, const char *key, const char *value)
+{
+	if (count(t, key, value) != 1)
+		fail_msg("%s=%s is there %d times", key, value,
+			 count(t, key, value));
+}
+
+static void
+the_runner_is_told_everything_about_the_job(void **state)
+{
+	own(told) struct told t = ordinary();
+
+	(void)state;
+	write_task(&t);
+	has(&t, "name", "main.py");
+	has(&t, "code_bytes", "12345");
+	has(&t, "tier", "local");
+	has(&t, "prefix", "/venv");
+	has(&t, "exec_prefix", "/venv/exec");
+	has(&t, "executable", "/venv/bin/python");
+	has(&t, "argv", "-x");
+	has(&t, "argv", "");
+	has(&t, "path", "/usr/lib/python3.11");
+	has(&t, "path", "/venv/lib");
+	has(&t, "pth", "import x");
+	assert_int_equal(count(&t, "allow", NULL), 0);
+	assert_int_equal(count(&t, "block", NULL), 0);
+}
+
+static void
+code_sees_a_fixed_environment_and_nothing_of_the_caller(void **state)
+{
+	own(told) struct told t = ordinary();
+
+	(void)state;
+	write_task(&t);
+	has(&t, "env", "HOME=/workspace");
+	has(&t, "env", "TMPDIR=/tmp");
+	has(&t, "env", "LANG=C.UTF-8");
+	has(&t, "env", "TZ=UTC");
+	has(&t, "env", "USER=remit");
+	has(&t, "env", "LOGNAME=remit");
+	has(&t, "env", "PATH=/usr/local/bin:/usr/bin:/bin");
+	has(&t, "env", "MPLBACKEND=Agg");
+	assert_int_equal(count(&t, "env", NULL), 8);
+}
+
+static void
+named_variables_come_last_so_that_they_win(void **state)
+{
+	own(told) struct told t = ordinary();
+	struct remit_error err;
+	struct record r = { 0 };
+	const char *last = NULL;
+	size_t at = 0;
+
+	(void)state;
+	assert_int_equal(
+		field_set_text(&t.policy, &fields[F_ENV], "TZ=Asia/X", &err),
+		0);
+	write_task(&t);
+	while (record_next(t.out.data, t.out.len, &at, &r))
+		if (!strcmp(r.key, "env"))
+			last = r.value;
+	assert_string_equal(last, "TZ=Asia/X");
+}
+
+static void
+the_callers_environment_is_passed_only_where_it_is_granted(void **state)
+{
+	own(told) struct told t = ordinary();
+
+	(void)state;
+	t.policy.env_var_access = true;
+	write_task(&t);
+	has(&t, "env", "REMIT_TEST_SECRET=of the caller");
+	has(&t, "env", "HOME=/workspace");
+}
+
+static void
+import_lists_are_passed_on(void **state)
+{
+	own(told) struct told t = ordinary();
+
+	(void)state;
+	assert_int_equal(list_add(&t.policy.allowed_imports, "math"), 0);
+	assert_int_equal(list_add(&t.policy.blocked_imports, "os"), 0);
+	write_task(&t);
+	has(&t, "allow", "math");
+	has(&t, "block", "os");
+	assert_int_equal(count(&t, "allow", NULL), 1);
+	assert_int_equal(count(&t, "block", NULL), 1);
+}
+
+static void
+a_font_list_is_pointed_to_where_there_is_one(void **state)
+{
+	own(told) struct told t = ordinary();
+
+	(void)state;
+	t.interpreter.font_cache = "/cache/fonts";
+	write_task(&t);
+	has(&t, "env", "MPLCONFIGDIR=/tmp/.matplotlib");
+}
+
+static void
+a_task_too_large_for_its_frame_is_an_error_of_the_input(void **state)
+{
+	own(told) struct told t = ordinary();
+	struct remit_error err;
+	size_t len;
+
+	(void)state;
+	write_task(&t);
+	len = t.out.len;
+	/* However little is missing, nothing is left out in silence. */
+	for (size_t cap = 0; cap < len; cap++) {
+		buf_free(&t.out);
+		t.out.cap = cap;
+		assert_int_equal(tell(&t, &err), -1);
+		assert_int_equal(err.code, REMIT_E_INPUT);
+	}
+	buf_free(&t.out);
+	t.out.cap = len;
+	assert_int_equal(tell(&t, &err), 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_runner_is_told_everything_about_the_job),
+		cmocka_unit_test(
+			code_sees_a_fixed_environment_and_nothing_of_the_caller),
+		cmocka_unit_test(named_variables_come_last_so_that_they_win),
+		cmocka_unit_test(
+			the_callers_environment_is_passed_only_where_it_is_granted),
+		cmocka_unit_test(import_lists_are_passed_on),
+		cmocka_unit_test(a_font_list_is_pointed_to_where_there_is_one),
+		cmocka_unit_test(
+			a_task_too_large_for_its_frame_is_an_error_of_the_input),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

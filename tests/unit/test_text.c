@@ -1,0 +1,211 @@
+/* text: what is UTF-8, what is not, and what becomes of it. */
+#include "text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define BYTES(text) (text), sizeof(text) - 1
+
+struct row {
+	const char *bytes;
+	size_t len;
+	size_t valid;
+	bool cut;
+};
+
+static void
+check(const struct row *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		/* Just as long: a look behind the end is seen by ASan. */
+		own_mem char *exact = malloc(rows[i].len ? rows[i].len : 1);
+		size_t valid;
+		bool cut;
+
+		assert_non_null(exact);
+		memcpy(exact, rows[i].bytes, rows[i].len);
+		valid = text_valid_prefix(exact, rows[i].len);
+		cut = text_is_cut(exact, rows[i].len);
+		if (valid != rows[i].valid || cut != rows[i].cut)
+			fail_msg("row %zu: valid %zu, cut %d", i, valid, cut);
+	}
+}
+
+static void
+every_length_of_character_is_valid_at_its_borders(void **state)
+{
+	static const struct row rows[] = {
+		{ BYTES(""), 0, false },
+		{ BYTES("plain"), 5, false },
+		{ BYTES("\0"), 1, false },
+		{ BYTES("\x7f"), 1, false },
+		{ BYTES("\xc2\x80"), 2, false },
+		{ BYTES("\xdf\xbf"), 2, false },
+		{ BYTES("\xe0\xa0\x80"), 3, false },
+		{ BYTES("\xec\xbf\xbf"), 3, false },
+		{ BYTES("\xed\x9f\xbf"), 3, false },
+		{ BYTES("\xee\x80\x80"), 3, false },
+		{ BYTES("\xef\xbf\xbf"), 3, false },
+		{ BYTES("\xf0\x90\x80\x80"), 4, false },
+		{ BYTES("\xf3\xbf\xbf\xbf"), 4, false },
+		{ BYTES("\xf4\x8f\xbf\xbf"), 4, false },
+	};
+
+	(void)state;
+	check(rows, ARRAY_LEN(rows));
+}
+
+static void
+overlong_forms_surrogates_and_too_large_characters_are_invalid(void **state)
+{
+	static const struct row rows[] = {
+		{ BYTES("a\x80"), 1, false },
+		{ BYTES("a\xbf"), 1, false },
+		{ BYTES("a\xc0\x80"), 1, false },
+		{ BYTES("a\xc1\xbf"), 1, false },
+		{ BYTES("a\xe0\x80\x80"), 1, false },
+		{ BYTES("a\xe0\x9f\xbf"), 1, false },
+		{ BYTES("a\xed\xa0\x80"), 1, false },
+		{ BYTES("a\xed\xbf\xbf"), 1, false },
+		{ BYTES("a\xf0\x80\x80\x80"), 1, false },
+		{ BYTES("a\xf0\x8f\xbf\xbf"), 1, false },
+		{ BYTES("a\xf4\x90\x80\x80"), 1, false },
+		{ BYTES("a\xf5\x80\x80\x80"), 1, false },
+		{ BYTES("a\xff"), 1, false },
+		{ BYTES("a\xfe\xff"), 1, false },
+		{ BYTES("a\xc2z"), 1, false },
+		{ BYTES("a\xe1\x80z"), 1, false },
+		{ BYTES("a\xe1\xc0\x80"), 1, false },
+		{ BYTES("a\xf1\x80\x80z"), 1, false },
+		{ BYTES("\xc3\xa9\x80\xc3\xa9"), 2, false },
+	};
+
+	(void)state;
+	check(rows, ARRAY_LEN(rows));
+}
+
+static void
+a_character_that_only_lacks_its_end_is_cut(void **state)
+{
+	static const struct row rows[] = {
+		{ BYTES("a\xc2"), 1, true },
+		{ BYTES("a\xe0"), 1, true },
+		{ BYTES("a\xe0\xa0"), 1, true },
+		{ BYTES("a\xf4"), 1, true },
+		{ BYTES("a\xf4\x8f"), 1, true },
+		{ BYTES("a\xf4\x8f\xbf"), 1, true },
+		/* These can become nothing valid any more. */
+		{ BYTES("a\xe0\x80"), 1, false },
+		{ BYTES("a\xed\xa0"), 1, false },
+		{ BYTES("a\xf4\x90"), 1, false },
+		{ BYTES("a\xff\xc2"), 1, false },
+	};
+
+	(void)state;
+	check(rows, ARRAY_LEN(rows));
+}
+
+static void
+is_json(const char *bytes, size_t len, const char *want, size_t want_len)
+{
+	json_auto_t *s = text_to_json(bytes, len);
+
+	assert_non_null(s);
+	assert_int_equal(json_string_length(s), want_len);
+	assert_memory_equal(json_string_value(s), want, want_len);
+}
+
+#define FFFD "\xef\xbf\xbd"
+
+static void
+each_invalid_byte_becomes_one_replacement_character(void **state)
+{
+	(void)state;
+	is_json(BYTES(""), BYTES(""));
+	is_json(BYTES("a\0b"), BYTES("a\0b"));
+	is_json(BYTES("\xc3\xa9"), BYTES("\xc3\xa9"));
+	is_json(BYTES("a\xff"
+		      "b"),
+		BYTES("a" FFFD "b"));
+	is_json(BYTES("\xff\xfe\x80"), BYTES(FFFD FFFD FFFD));
+	is_json(BYTES("\xed\xa0\x80"), BYTES(FFFD FFFD FFFD));
+	is_json(BYTES("x\xe2\x82"), BYTES("x" FFFD FFFD));
+	is_json(BYTES("\xe2\x82\xc3\xa9"), BYTES(FFFD FFFD "\xc3\xa9"));
+}
+
+static void
+any_two_bytes_become_a_json_string(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 65536; i++) {
+		char bytes[2] = { (char)(i >> 8), (char)i };
+		json_auto_t *s = text_to_json(bytes, 2);
+
+		assert_non_null(s);
+		if (text_valid_prefix(bytes, 2) == 2)
+			assert_memory_equal(json_string_value(s), bytes, 2);
+		else
+			assert_non_null(memmem(json_string_value(s),
+					       json_string_length(s), FFFD, 3));
+	}
+}
+
+/* RFC 4648, section 10, and bytes that need the last digits. */
+static void
+base64_is_that_of_the_standard(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		const char *text;
+	} rows[] = {
+		{ BYTES(""), "" },
+		{ BYTES("f"), "Zg==" },
+		{ BYTES("fo"), "Zm8=" },
+		{ BYTES("foo"), "Zm9v" },
+		{ BYTES("foob"), "Zm9vYg==" },
+		{ BYTES("fooba"), "Zm9vYmE=" },
+		{ BYTES("foobar"), "Zm9vYmFy" },
+		{ BYTES("\0"), "AA==" },
+		{ BYTES("\0\0\0"), "AAAA" },
+		{ BYTES("\xff"), "/w==" },
+		{ BYTES("\xff\xff"), "//8=" },
+		{ BYTES("\xff\xff\xff"), "////" },
+		{ BYTES("\xfb\xef\xbe"), "++++" },
+		{ BYTES("\x14\xfb\x9c\x03\xd9\x7e"), "FPucA9l+" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		own_mem char *exact = malloc(rows[i].len ? rows[i].len : 1);
+		own_mem char *text = NULL;
+
+		assert_non_null(exact);
+		memcpy(exact, rows[i].bytes, rows[i].len);
+		text = text_base64(exact, rows[i].len);
+		assert_string_equal(text, rows[i].text);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			every_length_of_character_is_valid_at_its_borders),
+		cmocka_unit_test(
+			overlong_forms_surrogates_and_too_large_characters_are_invalid),
+		cmocka_unit_test(a_character_that_only_lacks_its_end_is_cut),
+		cmocka_unit_test(
+			each_invalid_byte_becomes_one_replacement_character),
+		cmocka_unit_test(any_two_bytes_become_a_json_string),
+		cmocka_unit_test(base64_is_that_of_the_standard),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,390 @@
+/*
+ * verdict: facts come from the kernel, claims come from the code. All
+ * combinations of both are tried, and what must hold is asked of each.
+ */
+#include "own.h"
+#include "verdict.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#define EXITED(code) ((code) << 8)
+#define BY(signal)   (signal)
+
+enum { CLAIMS = CLAIM_REJECTED + 1, NO_WAIT_STATUS = -1 };
+
+static const int wait_statuses[] = {
+	NO_WAIT_STATUS, EXITED(0),   EXITED(1),	  EXITED(3),
+	EXITED(255),	BY(SIGKILL), BY(SIGSEGV), BY(SIGXCPU),
+};
+
+/* Processor time without a limit, well below one of 1000 ms (ticks and clocks
+   differ by some percent), and up to it. */
+static const struct {
+	uint64_t us, limit_ms;
+} cpu_times[] = {
+	{ 5000000, 0 },
+	{ 800000, 1000 },
+	{ 1000000, 1000 },
+};
+
+enum {
+	BIT_INIT_DIED = 1,
+	BIT_TIMED_OUT = 2,
+	BIT_OVER_CEILING = 4,
+	BIT_INTERRUPTED = 8,
+	BIT_OVER_CPU = 16,
+	BIT_OOM = 32,
+	BIT_CHECKED_ONLY = 64,
+	BITS = 128,
+};
+
+static struct facts
+facts_of(unsigned bits, int wait_status, size_t cpu)
+{
+	return (struct facts){
+		.has_wait_status = wait_status != NO_WAIT_STATUS,
+		.wait_status = wait_status == NO_WAIT_STATUS ? 0 : wait_status,
+		.init_died = bits & BIT_INIT_DIED,
+		.timed_out = bits & BIT_TIMED_OUT,
+		.over_ceiling = bits & BIT_OVER_CEILING,
+		.interrupted = bits & BIT_INTERRUPTED,
+		.over_cpu = bits & BIT_OVER_CPU,
+		.oom_kills = bits & BIT_OOM ? 2 : 0,
+		.cpu_us = cpu_times[cpu].us,
+		.cpu_limit_ms = cpu_times[cpu].limit_ms,
+		.checked_only = bits & BIT_CHECKED_ONLY,
+	};
+}
+
+static bool
+exited(const struct facts *f)
+{
+	return f->has_wait_status && WIFEXITED(f->wait_status);
+}
+
+static bool
+cpu_used_up(const struct facts *f)
+{
+	return f->cpu_limit_ms && f->cpu_us >= f->cpu_limit_ms * 1000;
+}
+
+static struct verdict
+reach(const struct facts *f, enum claim_kind kind)
+{
+	struct claim c = { .kind = kind };
+	struct verdict v;
+
+	memset(&v, 0xa5, sizeof(v));
+	verdict_reach(&v, f, &c);
+	return v;
+}
+
+typedef void ask_fn(const struct facts *f, enum claim_kind kind,
+		    const struct verdict *v);
+
+/* Which combination is looked at, for the message of a failure. */
+static char looked_at[256];
+
+#define must(truth)                                                   \
+	do {                                                          \
+		if (!(truth))                                         \
+			fail_msg("%s does not hold for %s", (#truth), \
+				 looked_at);                          \
+	} while (0)
+
+static void
+ask(ask_fn *question, unsigned bits, int wait_status, size_t cpu)
+{
+	struct facts f = facts_of(bits, wait_status, cpu);
+
+	for (int k = 0; k < CLAIMS; k++) {
+		struct verdict v = reach(&f, (enum claim_kind)k);
+
+		snprintf(looked_at, sizeof(looked_at),
+			 "wait %d, bits %u, cpu %zu, claim %d: status %d, "
+			 "exit %d %d, signal %d",
+			 wait_status, bits, cpu, k, (int)v.status,
+			 v.has_exit_code, v.exit_code, v.signal);
+		question(&f, (enum claim_kind)k, &v);
+	}
+}
+
+static void
+ask_all(ask_fn *question)
+{
+	for (unsigned bits = 0; bits < BITS; bits++)
+		for (size_t w = 0; w < ARRAY_LEN(wait_statuses); w++)
+			for (size_t cpu = 0; cpu < ARRAY_LEN(cpu_times); cpu++)
+				ask(question, bits, wait_statuses[w], cpu);
+}
+
+static void
+ask_rejected(const struct facts *f, enum claim_kind kind,
+	     const struct verdict *v)
+{
+	(void)f;
+	must((v->status == STATUS_REJECTED) == (kind == CLAIM_REJECTED));
+	if (kind == CLAIM_REJECTED)
+		must(!v->has_exit_code && !v->signal && v->status_is_claim);
+}
+
+/* Nothing ran, and the kill that follows is the keeper's own. */
+static void
+rejected_comes_from_a_rejected_claim_and_from_nothing_else(void **state)
+{
+	(void)state;
+	ask_all(ask_rejected);
+}
+
+static void
+ask_same_facts(const struct facts *f, enum claim_kind kind,
+	       const struct verdict *v)
+{
+	struct verdict silent = reach(f, CLAIM_NONE);
+
+	if (kind == CLAIM_REJECTED)
+		return;
+	must(v->has_exit_code == silent.has_exit_code);
+	must(v->exit_code == silent.exit_code);
+	must(v->signal == silent.signal);
+	if (v->status == silent.status)
+		return;
+	/* What a claim may decide: ok or error where the code has exited. */
+	must(exited(f));
+	must(silent.status == STATUS_EXIT ||
+	     silent.status == STATUS_INTERRUPTED);
+	must(v->status == STATUS_OK || v->status == STATUS_ERROR);
+	must(v->status_is_claim);
+}
+
+static void
+a_claim_changes_neither_exit_code_nor_signal_nor_any_fact(void **state)
+{
+	(void)state;
+	ask_all(ask_same_facts);
+}
+
+static void
+ask_wait_status(const struct facts *f, enum claim_kind kind,
+		const struct verdict *v)
+{
+	if (kind == CLAIM_REJECTED)
+		return;
+	if (v->has_exit_code)
+		must(exited(f) && v->exit_code == WEXITSTATUS(f->wait_status));
+	if (v->status == STATUS_OK && f->checked_only) {
+		must(!v->has_exit_code && !v->signal);
+		return;
+	}
+	must(v->has_exit_code == exited(f));
+	if (exited(f))
+		must(v->signal == 0);
+	else if (f->has_wait_status)
+		must(v->signal == WTERMSIG(f->wait_status));
+	else
+		must(v->signal == SIGKILL);
+}
+
+static void
+exit_code_and_signal_are_those_of_the_wait_status(void **state)
+{
+	(void)state;
+	ask_all(ask_wait_status);
+}
+
+/* What ended the run by force, strongest first. */
+static enum status
+force(const struct facts *f)
+{
+	if (f->oom_kills && (!exited(f) || f->init_died))
+		return STATUS_MEMORY_LIMIT;
+	if (f->over_ceiling)
+		return STATUS_OUTPUT_LIMIT;
+	if (f->over_cpu || (!f->timed_out && !exited(f) && cpu_used_up(f)))
+		return STATUS_CPU_LIMIT;
+	if (f->timed_out)
+		return STATUS_TIMEOUT;
+	return STATUS_COUNT;
+}
+
+static bool
+is_forced(enum status s)
+{
+	return s == STATUS_MEMORY_LIMIT || s == STATUS_OUTPUT_LIMIT ||
+	       s == STATUS_CPU_LIMIT || s == STATUS_TIMEOUT;
+}
+
+static void
+ask_force(const struct facts *f, enum claim_kind kind, const struct verdict *v)
+{
+	if (kind == CLAIM_REJECTED)
+		return;
+	must(is_forced(v->status) == (force(f) != STATUS_COUNT));
+	if (is_forced(v->status))
+		must(v->status == force(f) && !v->status_is_claim);
+}
+
+static void
+force_beats_every_claim_and_memory_beats_output_cpu_and_time(void **state)
+{
+	(void)state;
+	ask_all(ask_force);
+}
+
+static void
+ask_grounds(const struct facts *f, enum claim_kind kind,
+	    const struct verdict *v)
+{
+	switch (v->status) {
+	case STATUS_OK:
+		must(f->checked_only || (kind == CLAIM_OK && exited(f) &&
+					 WEXITSTATUS(f->wait_status) == 0));
+		break;
+	case STATUS_ERROR:
+		must(kind == CLAIM_ERROR && exited(f) &&
+		     WEXITSTATUS(f->wait_status) == 1);
+		must(!f->interrupted);
+		break;
+	case STATUS_EXIT:
+		must(exited(f) && !f->interrupted);
+		break;
+	case STATUS_KILLED:
+		must(!exited(f) && !f->interrupted && v->signal);
+		break;
+	case STATUS_INTERRUPTED:
+		must(f->interrupted);
+		break;
+	case STATUS_MEMORY_LIMIT:
+		must(f->oom_kills);
+		break;
+	case STATUS_TIMEOUT:
+		must(f->timed_out);
+		break;
+	case STATUS_OUTPUT_LIMIT:
+		must(f->over_ceiling);
+		break;
+	case STATUS_CPU_LIMIT:
+		must(f->over_cpu || cpu_used_up(f));
+		break;
+	case STATUS_REJECTED:
+		break;
+	default:
+		must(!"a status that no run of code can have");
+	}
+}
+
+static void
+every_status_has_its_grounds(void **state)
+{
+	(void)state;
+	ask_all(ask_grounds);
+}
+
+static void
+ask_marked(const struct facts *f, enum claim_kind kind, const struct verdict *v)
+{
+	bool claim = v->status == STATUS_OK || v->status == STATUS_ERROR ||
+		     v->status == STATUS_EXIT || v->status == STATUS_REJECTED;
+
+	(void)f;
+	(void)kind;
+	must(v->status_is_claim == claim);
+}
+
+static void
+a_status_is_marked_as_reported_where_a_claim_had_a_part(void **state)
+{
+	(void)state;
+	ask_all(ask_marked);
+}
+
+/* Examples for people, one for each way to end. */
+static void
+the_ways_to_end_are_told_apart(void **state)
+{
+	static const struct {
+		unsigned bits;
+		int wait_status;
+		size_t cpu;
+		enum claim_kind claim;
+		enum status status;
+	} rows[] = {
+		{ 0, EXITED(0), 0, CLAIM_OK, STATUS_OK },
+		{ 0, EXITED(1), 0, CLAIM_ERROR, STATUS_ERROR },
+		{ 0, EXITED(3), 0, CLAIM_EXIT, STATUS_EXIT },
+		{ 0, EXITED(0), 0, CLAIM_NONE, STATUS_EXIT },
+		/* lies */
+		{ 0, EXITED(1), 0, CLAIM_OK, STATUS_EXIT },
+		{ 0, EXITED(0), 0, CLAIM_ERROR, STATUS_EXIT },
+		{ 0, BY(SIGSEGV), 0, CLAIM_OK, STATUS_KILLED },
+		{ BIT_TIMED_OUT, BY(SIGKILL), 0, CLAIM_OK, STATUS_TIMEOUT },
+		{ BIT_OVER_CPU, BY(SIGKILL), 0, CLAIM_OK, STATUS_CPU_LIMIT },
+		{ BIT_OVER_CEILING, EXITED(0), 0, CLAIM_OK,
+		  STATUS_OUTPUT_LIMIT },
+		{ BIT_OOM, BY(SIGKILL), 0, CLAIM_OK, STATUS_MEMORY_LIMIT },
+		/* the kernel's kill while the deadline passes */
+		{ BIT_OOM | BIT_TIMED_OUT, BY(SIGKILL), 0, CLAIM_NONE,
+		  STATUS_MEMORY_LIMIT },
+		{ BIT_OOM | BIT_INIT_DIED, NO_WAIT_STATUS, 0, CLAIM_NONE,
+		  STATUS_MEMORY_LIMIT },
+		/* a child was killed for memory, the code lived on */
+		{ BIT_OOM, EXITED(0), 0, CLAIM_OK, STATUS_OK },
+		{ BIT_OOM | BIT_TIMED_OUT, EXITED(0), 0, CLAIM_OK,
+		  STATUS_TIMEOUT },
+		/* RLIMIT_CPU's signal, and a crash at the same moment */
+		{ 0, BY(SIGXCPU), 2, CLAIM_NONE, STATUS_CPU_LIMIT },
+		{ 0, BY(SIGXCPU), 1, CLAIM_NONE, STATUS_KILLED },
+		{ 0, EXITED(0), 2, CLAIM_OK, STATUS_OK },
+		{ BIT_INTERRUPTED, BY(SIGKILL), 0, CLAIM_NONE,
+		  STATUS_INTERRUPTED },
+		{ BIT_INTERRUPTED, EXITED(1), 0, CLAIM_ERROR,
+		  STATUS_INTERRUPTED },
+		{ BIT_INTERRUPTED, EXITED(0), 0, CLAIM_OK, STATUS_OK },
+		{ BIT_CHECKED_ONLY, BY(SIGKILL), 0, CLAIM_NONE, STATUS_OK },
+		{ BIT_CHECKED_ONLY | BIT_OOM, BY(SIGKILL), 0, CLAIM_NONE,
+		  STATUS_MEMORY_LIMIT },
+		{ 0, BY(SIGKILL), 0, CLAIM_REJECTED, STATUS_REJECTED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct facts f = facts_of(rows[i].bits, rows[i].wait_status,
+					  rows[i].cpu);
+		struct verdict v = reach(&f, rows[i].claim);
+
+		if (v.status != rows[i].status)
+			fail_msg("row %zu: %s, not %s", i,
+				 statuses[v.status].name,
+				 statuses[rows[i].status].name);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			rejected_comes_from_a_rejected_claim_and_from_nothing_else),
+		cmocka_unit_test(
+			a_claim_changes_neither_exit_code_nor_signal_nor_any_fact),
+		cmocka_unit_test(
+			exit_code_and_signal_are_those_of_the_wait_status),
+		cmocka_unit_test(
+			force_beats_every_claim_and_memory_beats_output_cpu_and_time),
+		cmocka_unit_test(every_status_has_its_grounds),
+		cmocka_unit_test(
+			a_status_is_marked_as_reported_where_a_claim_had_a_part),
+		cmocka_unit_test(the_ways_to_end_are_told_apart),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
