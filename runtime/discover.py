@@ -28,6 +28,10 @@ DATA = (
 PROGRAMS = ("/usr/bin", "/bin/sh", "/usr/local/bin")
 
 
+# What finding hosts by name needs, only where the policy grants the network.
+NETWORK = ("/etc/resolv.conf",)
+
+
 class Exposure:
     """Paths to mount and symbolic links to make so that a path resolves."""
 
@@ -180,6 +184,10 @@ def main(runtime, cache):
     mounts = exposure.minimal()
     for path in PROGRAMS:
         exposure.add(path)
+    program_mounts = [m for m in exposure.minimal() if m not in mounts]
+    names = Exposure()
+    for path in NETWORK:
+        names.add(path)
     answer = {
         "implementation": sys.implementation.name,
         "version": list(sys.version_info[:3]),
@@ -190,8 +198,9 @@ def main(runtime, cache):
         "exec_prefix": sys.exec_prefix,
         "sys_path": entries,
         "mounts": mounts,
-        "program_mounts": [m for m in exposure.minimal() if m not in mounts],
-        "links": [f"{path}\t{target}" for path, target in exposure.links.items()],
+        "program_mounts": program_mounts,
+        "network_mounts": names.minimal(),
+        "links": [f"{path}\t{target}" for path, target in {**exposure.links, **names.links}.items()],
         "import_lines": import_lines(entries),
         "compiled": "",
     }

@@ -82,11 +82,6 @@ def set_interpreter(task):
     builtins.exit = _sitebuiltins.Quitter("exit", "Ctrl-D (i.e. EOF)")
     builtins.quit = _sitebuiltins.Quitter("quit", "Ctrl-D (i.e. EOF)")
     builtins.help = _sitebuiltins._Helper()
-    for line in task.many["pth"]:
-        try:
-            exec(line, {})
-        except Exception as e:  # as site does: say it and go on
-            print(f"{line.strip()!r} of a .pth file failed: {e!r}", file=sys.stderr)
 
 
 def clip(text):
@@ -189,6 +184,15 @@ def main_module(name, code):
     return module
 
 
+def run_import_lines(task):
+    """Editable installs: foreign code, so not before the start."""
+    for line in task.many["pth"]:
+        try:
+            exec(line, {})
+        except Exception as e:  # as site does: say it and go on
+            print(f"{line.strip()!r} of a .pth file failed: {e!r}", file=sys.stderr)
+
+
 def run(program, module, name):
     try:
         if isinstance(program, BaseException):
@@ -213,4 +217,5 @@ def main(jailed):
     program = check(task, name)
     if program is None or records.receive()[0] != records.GO:
         return 1
+    run_import_lines(task)
     return run(program, main_module(name, task.code), name)

@@ -24,7 +24,7 @@ remit_code_name(enum remit_code code)
 	return code_names[code];
 }
 
-static void
+static void __attribute__((format(printf, 3, 0)))
 fill(struct remit_error *err, enum remit_code code, const char *fmt, va_list ap)
 {
 	memset(err, 0, sizeof(*err));

@@ -2,6 +2,7 @@
  * keeper: the trusted process itself. Doors start a private one; --listen
  * gives one to all doors of a user.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +10,18 @@
 #include "keeper.h"
 #include "linux_abi.h"
 #include "number.h"
+
+/* A terminal's input is not for a keeper. */
+static void
+close_stdin(void)
+{
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (null > 0) {
+		dup2(null, 0);
+		close(null);
+	}
+}
 
 static int
 run(int argc, char **argv)
@@ -39,6 +52,8 @@ run(int argc, char **argv)
 	/* Whatever else the caller had open is not ours. */
 	if (opt.control_fd >= 0)
 		syscall(SYS_close_range, opt.control_fd + 1, ~0u, 0);
+	else
+		close_stdin();
 	if (keeper_main(&opt, &err) < 0)
 		return cli_error(&err);
 	return 0;

@@ -132,38 +132,71 @@ on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
 		_exit(141); /* as if by SIGPIPE; the keeper ends the run */
 }
 
-/* What the program's own output does not say. */
+static bool
+is_claim(const json_t *doc)
+{
+	json_t *word;
+	size_t i;
+
+	json_array_foreach(json_object_get(doc, "reported"), i, word)
+	{
+		if (!strcmp(json_string_value(word), "error"))
+			return true;
+	}
+	return false;
+}
+
+/* One part of a message, on one line and harmless to a terminal. */
+static void
+say(const char *before, const char *text)
+{
+	own(buf) struct buf shown = BUF_INIT(64 * 1024);
+	struct screen s = { 0 };
+
+	if (!text || !*text || screen_filter(&s, text, strlen(text), &shown) ||
+	    screen_end(&s, &shown))
+		return;
+	for (size_t i = 0; i < shown.len; i++)
+		if (shown.data[i] == '\n')
+			shown.data[i] = ' ';
+	fprintf(stderr, "%s%s", before, shown.data);
+}
+
+/* What the program's own output does not say. A claim of the program is not
+   ours to say, but for the validator's: then nothing of it has run. */
 static void
 explain_end(const struct remit_result *res)
 {
 	static const char *const quiet[] = { "ok", "error", "exit" };
 	const char *status = remit_result_status(res);
-	const char *json = remit_result_json(res);
+	const char *text = remit_result_json(res);
 	int known = status_find(status);
 	json_t *doc, *error;
-	const char *value, *remedy, *where, *name;
 
 	for (size_t i = 0; i < ARRAY_LEN(quiet); i++)
 		if (!strcmp(status, quiet[i]))
 			return;
-	doc = json ? json_loads(json, 0, NULL) : NULL;
+	doc = text ? json_loads(text, 0, NULL) : NULL;
 	error = json_object_get(doc, "error");
-	value = json_string_value(json_object_get(error, "value"));
-	name = json_string_value(json_object_get(error, "name"));
-	where = json_string_value(json_object_get(error, "where"));
-	remedy = json_string_value(json_object_get(error, "remedy"));
+	if (is_claim(doc) && strcmp(status, "rejected") != 0)
+		error = NULL;
 	fprintf(stderr, "remit: %s", status);
-	if ((!value || !*value) && known >= 0)
+	if (json_is_object(error)) {
+		say(": ", json_string_value(json_object_get(error, "where")));
+		if (!strcmp(status, "rejected"))
+			say(": ",
+			    json_string_value(json_object_get(error, "name")));
+		say(": ", json_string_value(json_object_get(error, "value")));
+		say("\n       ",
+		    json_string_value(json_object_get(error, "remedy")));
+	} else if (known >= 0) {
 		fprintf(stderr, ": %s", statuses[known].sentence);
-	if (where)
-		fprintf(stderr, ": %s", where);
-	else if (name && !strcmp(status, "rejected"))
-		fprintf(stderr, ": %s", name);
-	if (value && *value)
-		fprintf(stderr, ": %s", value);
+	}
+	if (!strcmp(status, "killed"))
+		fprintf(stderr, " (signal %d)",
+			(int)json_integer_value(
+				json_object_get(doc, "signal")));
 	fputc('\n', stderr);
-	if (remedy)
-		fprintf(stderr, "       %s\n", remedy);
 	json_decref(doc);
 }
 
@@ -196,6 +229,9 @@ show_end(struct run *r)
 
 	if (screen_end(&r->out, &rest) == 0)
 		write_all(r, 1, buf_text(&rest), rest.len);
+	buf_free(&rest);
+	if (screen_end(&r->err, &rest) == 0)
+		write_all(r, 2, buf_text(&rest), rest.len);
 }
 
 static int

@@ -82,10 +82,15 @@ take(struct screen *s, char c, struct buf *out)
 		return 0;
 	if (text_is_cut(s->pending, s->pending_len))
 		return 0;
-	if (text_valid_prefix(s->pending, s->pending_len) != s->pending_len ||
-	    is_control(s))
+	if (text_valid_prefix(s->pending, s->pending_len) == s->pending_len)
+		return is_control(s) ? show_escaped(s, out) : show(s, out);
+	if (s->pending_len == 1)
 		return show_escaped(s, out);
-	return show(s, out);
+	/* What came before was cut off; this byte may begin something new. */
+	s->pending_len--;
+	if (show_escaped(s, out) < 0)
+		return -1;
+	return take(s, c, out);
 }
 
 int

@@ -29,6 +29,37 @@ expect(const char *status, const char *key, const char *value,
 		    value);
 }
 
+static int
+read_status(pid_t pid, char *out, size_t size, struct remit_error *err)
+{
+	own_fd int fd = -1;
+	char path[48];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "open %s", path);
+	n = read(fd, out, size - 1);
+	if (n < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "read %s", path);
+	out[n] = '\0';
+	return 0;
+}
+
+unsigned
+attest_own_filters(void)
+{
+	struct remit_error err;
+	char status[8192];
+	const char *at;
+
+	if (read_status(getpid(), status, sizeof(status), &err) < 0)
+		return 0;
+	at = line_of(status, "\nSeccomp_filters:\t");
+	return at ? (unsigned)strtoul(at, NULL, 10) : 0;
+}
+
 int
 attest(pid_t pid, const struct attest_want *want, struct remit_error *err)
 {
@@ -36,18 +67,10 @@ attest(pid_t pid, const struct attest_want *want, struct remit_error *err)
 		"\nCapInh:\t", "\nCapPrm:\t", "\nCapEff:\t",
 		"\nCapBnd:\t", "\nCapAmb:\t",
 	};
-	char path[48], status[8192], number[16];
-	own_fd int fd = -1;
-	ssize_t n;
+	char status[8192], number[16];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "open %s", path);
-	n = read(fd, status, sizeof(status) - 1);
-	if (n < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "read %s", path);
-	status[n] = '\0';
+	if (read_status(pid, status, sizeof(status), err) < 0)
+		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(no_rights); i++)
 		if (expect(status, no_rights[i], "0000000000000000", err) < 0)
 			return -1;
@@ -58,7 +81,11 @@ attest(pid_t pid, const struct attest_want *want, struct remit_error *err)
 	if (expect(status, "\nPPid:\t", number, err) < 0 ||
 	    expect(status, "\nNoNewPrivs:\t", "1", err) < 0)
 		return -1;
-	if (want->filtered && expect(status, "\nSeccomp:\t", "2", err) < 0)
-		return -1;
+	if (want->filters) {
+		snprintf(number, sizeof(number), "%u", want->filters);
+		if (expect(status, "\nSeccomp:\t", "2", err) < 0 ||
+		    expect(status, "\nSeccomp_filters:\t", number, err) < 0)
+			return -1;
+	}
 	return expect(status, "\nThreads:\t", "1", err);
 }

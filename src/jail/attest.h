@@ -13,8 +13,11 @@
 struct attest_want {
 	uint32_t uid;
 	pid_t parent;
-	bool filtered;
+	unsigned filters; /* how many are loaded; 0: do not look */
 };
+
+/* How many filters this process itself has. */
+unsigned attest_own_filters(void);
 
 /* Check /proc/PID/status: user, parent, no rights, no new privileges, and a
    loaded filter. */

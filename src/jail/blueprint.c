@@ -13,7 +13,6 @@
 
 const char *const blueprint_device_names[BLUEPRINT_DEVICES] = {
 	"null",
-	"zero",
 	"random",
 	"urandom",
 };
@@ -129,9 +128,12 @@ resolve_devices(struct blueprint *b, struct remit_error *err)
 		fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		if (fd < 0)
 			return fail_sys(err, REMIT_E_KERNEL, "open %s", path);
-		b->devices[i] =
-			detach(fd, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, -1,
-			       path, err);
+		/* Read-only: a device can be written all the same, but its
+		   times and mode are the host's. */
+		b->devices[i] = detach(fd,
+				       MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+					       MOUNT_ATTR_NOEXEC,
+				       -1, path, err);
 		if (b->devices[i] < 0)
 			return -1;
 	}
@@ -233,9 +235,53 @@ blueprint_resolve(struct blueprint *b, uint32_t uid, struct remit_error *err)
 	return resolve_devices(b, err);
 }
 
+static int
+by_number(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+int
+blueprint_list_kept(struct blueprint *b, struct remit_error *err)
+{
+	const int ends[] = { b->channel, b->lifeline, b->in, b->out, b->err };
+	size_t n = 0;
+
+	b->keep = calloc(b->mount_count + BLUEPRINT_DEVICES + ARRAY_LEN(ends),
+			 sizeof(*b->keep));
+	if (!b->keep)
+		return fail_sys(err, REMIT_E_MEMORY, "descriptors");
+	for (size_t i = 0; i < b->mount_count; i++)
+		b->keep[n++] = b->mounts[i].fd;
+	for (int i = 0; i < BLUEPRINT_DEVICES; i++)
+		b->keep[n++] = b->devices[i];
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+		b->keep[n++] = ends[i];
+	qsort(b->keep, n, sizeof(*b->keep), by_number);
+	b->keep_count = n;
+	return 0;
+}
+
+void
+blueprint_close_others(const struct blueprint *b)
+{
+	unsigned from = 0;
+
+	for (size_t i = 0; i < b->keep_count; i++) {
+		unsigned kept = (unsigned)b->keep[i];
+
+		if (kept > from)
+			syscall(SYS_close_range, from, kept - 1, 0);
+		from = kept + 1;
+	}
+	syscall(SYS_close_range, from, ~0u, 0);
+}
+
 void
 blueprint_free(struct blueprint *b)
 {
+	free(b->keep);
+	b->keep = NULL;
 	for (size_t i = 0; i < b->mount_count; i++)
 		own_fd_close(&b->mounts[i].fd);
 	free(b->mounts);

@@ -18,7 +18,8 @@
 #define JAIL_COMPILED  "/.remit/compiled"
 #define JAIL_FONTS     "/.remit/fonts"
 
-#define BLUEPRINT_DEVICES 4
+/* No zero: a shared mapping of it is memory that RLIMIT_AS does not count. */
+#define BLUEPRINT_DEVICES 3
 
 struct blueprint_mount {
 	int fd; /* detached and read-only already */
@@ -33,6 +34,9 @@ struct blueprint {
 	size_t mount_count;
 	int devices[BLUEPRINT_DEVICES];
 	char *font_file; /* name of the font list in JAIL_FONTS, or NULL */
+	/* Everything the jail's first process may hold, ascending. */
+	int *keep;
+	size_t keep_count;
 	/* the jail's ends */
 	int channel, lifeline, in, out, err;
 	int root; /* the new root, once it is mounted */
@@ -52,6 +56,12 @@ extern const char *const blueprint_device_names[BLUEPRINT_DEVICES];
  */
 int blueprint_resolve(struct blueprint *b, uint32_t uid,
 		      struct remit_error *err) must_check;
+/* List what the jail's first process needs: after all ends are open. */
+int blueprint_list_kept(struct blueprint *b,
+			struct remit_error *err) must_check;
+/* In that process: close everything else, first of all. A copy of another
+   jail's lifeline would keep that jail alive without its keeper. */
+void blueprint_close_others(const struct blueprint *b);
 void blueprint_free(struct blueprint *b);
 
 /* The stages. Each returns only on failure, with the step in *step. */

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,37 +90,54 @@ step_root(struct blueprint *b, uint32_t *detail)
 	return move_mount(b->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH);
 }
 
-/* Make the folders above `path` (absolute) under the new root. */
+/*
+ * The folder above `path` (absolute) under the new root, made where it is
+ * missing; *name is the last part. Never through a link: until pivot_root an
+ * absolute one would lead to the host.
+ */
 static int
-make_parents(int root, const char *path)
+open_parent(int root, const char *path, const char **name)
 {
-	char part[PATH_MAX];
-	size_t n = strlen(path);
+	struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+	};
+	own_fd int at = fcntl(root, F_DUPFD_CLOEXEC, 0);
 
-	if (n >= sizeof(part)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	for (size_t i = 1; i < n; i++) {
-		if (path[i] != '/')
-			continue;
-		memcpy(part, path + 1, i - 1);
-		part[i - 1] = '\0';
-		if (mkdirat(root, part, 0755) < 0 && errno != EEXIST)
+	for (path++; at >= 0; path += strcspn(path, "/") + 1) {
+		size_t n = strcspn(path, "/");
+		char part[NAME_MAX + 1];
+		int next;
+
+		if (!path[n])
+			break;
+		if (n >= sizeof(part)) {
+			errno = ENAMETOOLONG;
 			return -1;
+		}
+		memcpy(part, path, n);
+		part[n] = '\0';
+		if (mkdirat(at, part, 0755) < 0 && errno != EEXIST)
+			return -1;
+		next = (int)syscall(SYS_openat2, at, part, &how, sizeof(how));
+		own_fd_close(&at);
+		at = next;
 	}
-	return 0;
+	*name = path;
+	return take_fd(&at);
 }
 
 static int
 make_file(int root, const char *path, const char *text)
 {
+	const char *name;
+	own_fd int parent = open_parent(root, path, &name);
 	own_fd int fd = -1;
 	size_t n = strlen(text);
 
-	if (make_parents(root, path) < 0)
+	if (parent < 0)
 		return -1;
-	fd = openat(root, path + 1,
+	fd = openat(parent, name,
 		    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (fd < 0 || write(fd, text, n) != (ssize_t)n)
 		return -1;
@@ -138,6 +156,19 @@ static const struct {
 };
 
 static int
+make_link(int root, const char *path, const char *target)
+{
+	const char *name;
+	own_fd int parent = open_parent(root, path, &name);
+
+	if (parent < 0)
+		return -1;
+	if (symlinkat(target, parent, name) < 0 && errno != EEXIST)
+		return -1;
+	return 0;
+}
+
+static int
 step_links(struct blueprint *b, uint32_t *detail)
 {
 	const struct list *links = &b->plan->interpreter->links;
@@ -152,10 +183,7 @@ step_links(struct blueprint *b, uint32_t *detail)
 			continue;
 		memcpy(path, links->items[i], n);
 		path[n] = '\0';
-		if (make_parents(b->root, path) < 0)
-			return -1;
-		if (symlinkat(tab + 1, b->root, path + 1) < 0 &&
-		    errno != EEXIST)
+		if (make_link(b->root, path, tab + 1) < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
@@ -167,22 +195,26 @@ step_links(struct blueprint *b, uint32_t *detail)
 static int
 place(int root, int mount_fd, const char *jail, bool is_folder)
 {
-	if (make_parents(root, jail) < 0)
+	const char *name;
+	own_fd int parent = open_parent(root, jail, &name);
+
+	if (parent < 0)
 		return -1;
 	if (is_folder) {
-		if (mkdirat(root, jail + 1, 0755) < 0 && errno != EEXIST)
+		if (mkdirat(parent, name, 0755) < 0 && errno != EEXIST)
 			return -1;
 	} else {
-		int fd = openat(root, jail + 1,
+		/* It may be there already, as a part of another mount. */
+		int fd = openat(parent, name,
 				O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
 				0644);
 
-		if (fd < 0)
+		if (fd < 0 && errno != EROFS)
 			return -1;
-		close(fd);
+		own_fd_close(&fd);
 	}
-	return move_mount(mount_fd, "", root, jail + 1,
-			  MOVE_MOUNT_F_EMPTY_PATH);
+	/* Without MOVE_MOUNT_T_SYMLINKS a link is not followed. */
+	return move_mount(mount_fd, "", parent, name, MOVE_MOUNT_F_EMPTY_PATH);
 }
 
 static int
@@ -324,7 +356,7 @@ build_run(struct blueprint *b, uint32_t *step, uint32_t *detail)
 {
 	for (*step = STEP_MEMFD_NOEXEC; *step <= STEP_HOSTNAME; ++*step) {
 		*detail = 0;
-		if (run[*step](b, detail) < 0)
+		if (step_is_to_fail(*step) || run[*step](b, detail) < 0)
 			return -1;
 	}
 	return 0;

@@ -54,7 +54,8 @@ set_number(const struct cgroup *c, enum cgroup_controller which,
 }
 
 static int
-set_memory(const struct cgroup *c, uint64_t bytes, struct remit_error *err)
+set_memory(const struct cgroup *c, uint64_t bytes, uint64_t tcp,
+	   struct remit_error *err)
 {
 	int at = c->at[CGROUP_MEMORY];
 
@@ -67,6 +68,11 @@ set_memory(const struct cgroup *c, uint64_t bytes, struct remit_error *err)
 					"write memory.swap.max");
 		return set_number(c, CGROUP_MEMORY, "memory.oom.group", 1, err);
 	}
+	/* Version 1 counts the buffers of TCP apart, if it is told to. */
+	if (tcp && set_number(c, CGROUP_MEMORY,
+			      "memory.kmem.tcp.limit_in_bytes", tcp, err) < 0)
+		return -1;
+	bytes -= tcp;
 	/* In this order: the sum with swap may not be below the memory. */
 	if (set_number(c, CGROUP_MEMORY, "memory.limit_in_bytes", bytes, err) <
 	    0)
@@ -77,23 +83,38 @@ set_memory(const struct cgroup *c, uint64_t bytes, struct remit_error *err)
 			  bytes, err);
 }
 
+/* Another keeper that cleans up may take a folder for left over between its
+   making and its locking: then it is gone, and is made again. */
+static int
+lock_folder(struct cgroup *c, enum cgroup_controller which)
+{
+	const struct cgroup_place *p = &c->home->at[which];
+	own_fd int fd = -1;
+	struct stat st;
+
+	if (mkdirat(p->fd, c->name, 0755) < 0 && errno != EEXIST)
+		return -1;
+	fd = openat(p->fd, c->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* On version 2 one folder serves several controllers: locked once. */
+	if (fd < 0 || (flock(fd, LOCK_EX | LOCK_NB) < 0 && !p->v2) ||
+	    fstatat(p->fd, c->name, &st, 0) < 0)
+		return -1;
+	c->at[which] = take_fd(&fd);
+	return 0;
+}
+
 static int
 make_folder(struct cgroup *c, enum cgroup_controller which,
 	    struct remit_error *err)
 {
-	const struct cgroup_place *p = &c->home->at[which];
-
-	if (mkdirat(p->fd, c->name, 0755) < 0 && !(p->v2 && errno == EEXIST))
-		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s/%s", p->path,
-				c->name);
-	c->at[which] =
-		openat(p->fd, c->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* On version 2 one folder may serve twice; it is locked once. */
-	if (c->at[which] < 0 ||
-	    (flock(c->at[which], LOCK_EX | LOCK_NB) < 0 && !p->v2))
-		return fail_sys(err, REMIT_E_KERNEL, "open and lock %s/%s",
-				p->path, c->name);
-	return 0;
+	for (int attempt = 0; attempt < 5; attempt++) {
+		if (lock_folder(c, which) == 0)
+			return 0;
+		if (errno != ENOENT && errno != EWOULDBLOCK)
+			break;
+	}
+	return fail_sys(err, REMIT_E_KERNEL, "make and lock the group %s/%s",
+			c->home->at[which].path, c->name);
 }
 
 int
@@ -116,7 +137,7 @@ cgroup_make(struct cgroup *c, const struct cgroup_home *home,
 		    make_folder(c, (enum cgroup_controller)i, err) < 0)
 			return -1;
 	if (l->memory_cgroup_bytes &&
-	    set_memory(c, l->memory_cgroup_bytes, err) < 0)
+	    set_memory(c, l->memory_cgroup_bytes, l->tcp_cgroup_bytes, err) < 0)
 		return -1;
 	if (l->pids_cgroup &&
 	    set_number(c, CGROUP_PIDS, "pids.max", l->pids_cgroup, err) < 0)

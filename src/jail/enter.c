@@ -192,7 +192,7 @@ enter_run(struct blueprint *b, uint32_t *step, uint32_t *detail)
 {
 	for (*step = STEP_SESSION; *step <= STEP_EXEC; ++*step) {
 		*detail = 0;
-		if (run[*step](b, detail) < 0)
+		if (step_is_to_fail(*step) || run[*step](b, detail) < 0)
 			return -1;
 	}
 	return -1;

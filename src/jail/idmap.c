@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "linux_abi.h"
@@ -45,14 +46,18 @@ idmap_make(int *out, uint32_t owner, uint32_t group, uint32_t jail_uid,
 	};
 	char path[64];
 	int fd, status = 0;
-	pid_t pid;
+	pid_t pid, parent = getpid();
 
 	pid = sys_clone3(&args);
 	if (pid < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "clone for an idmap");
 	if (pid == 0) {
-		for (;;)
+		/* Nothing of the keeper's, and not without it. */
+		syscall(SYS_close_range, 0, ~0u, 0);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		while (getppid() == parent)
 			pause();
+		_exit(0);
 	}
 	fd = -1;
 	if (idmap_write(pid, owner, jail_uid, group, jail_uid, err) == 0) {

@@ -53,6 +53,7 @@ static void __attribute__((noreturn)) child_main(struct blueprint *b)
 	pid_t pid;
 	char go;
 
+	blueprint_close_others(b);
 	if (read(b->lifeline, &go, 1) != 1)
 		_exit(1);
 	if (build_run(b, &step, &detail) < 0) {
@@ -62,7 +63,7 @@ static void __attribute__((noreturn)) child_main(struct blueprint *b)
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child, NULL);
-	pid = fork();
+	pid = step_is_to_fail(STEP_FORK) ? -1 : fork();
 	if (pid < 0) {
 		report(b->channel, STEP_FORK, 0);
 		_exit(1);
@@ -174,6 +175,9 @@ send_order(struct jail *j, const struct plan *plan, uint32_t uid,
 		order.skip |= ORDER_SKIP_SECCOMP;
 	if (!plan_keeps(plan, MECH(MOUNT_NAMESPACE)))
 		order.skip |= ORDER_SKIP_ROOT;
+	for (uint32_t s = STEP_ORDER; s < STEP_READY; s++)
+		if (step_is_to_fail((enum step_id)s))
+			order.fail_step = s;
 	if (link_send(&j->channel, FRAME_ORDER, &order, sizeof(order), err) < 0)
 		return -1;
 	return link_flush(&j->channel, err);
@@ -213,7 +217,7 @@ start(struct jail *j, struct blueprint *b, struct remit_error *err)
 {
 	uint32_t gid = j->lease.fd >= 0 ? j->host_uid : getegid();
 
-	j->init_pid = clone_init(j, b->plan);
+	j->init_pid = step_is_to_fail(STEP_CLONE) ? -1 : clone_init(j, b->plan);
 	if (j->init_pid < 0) {
 		j->init_pid = 0;
 		fail_sys(err, REMIT_E_KERNEL, "create namespaces");
@@ -221,6 +225,10 @@ start(struct jail *j, struct blueprint *b, struct remit_error *err)
 	}
 	if (j->init_pid == 0)
 		child_main(b);
+	if (step_is_to_fail(STEP_MAPS)) {
+		fail_sys(err, REMIT_E_KERNEL, "map ids");
+		return step_failed_at(err, STEP_MAPS);
+	}
 	if (idmap_write(j->init_pid, JAIL_UID, j->host_uid, JAIL_UID, gid,
 			err) < 0)
 		return step_failed_at(err, STEP_MAPS);
@@ -257,9 +265,13 @@ jail_open(struct jail *j, const struct plan *plan, const struct jail_site *site,
 			return -1;
 		j->host_uid = j->lease.uid;
 	}
+	if (step_is_to_fail(STEP_RESOLVE)) {
+		fail_sys(err, REMIT_E_KERNEL, "resolve");
+		return step_failed_at(err, STEP_RESOLVE);
+	}
 	choose_cpus(&b.cpus, plan->limits.cpus);
 	if (blueprint_resolve(&b, j->host_uid, err) < 0 ||
-	    make_ends(j, &b, in, err) < 0 ||
+	    make_ends(j, &b, in, err) < 0 || blueprint_list_kept(&b, err) < 0 ||
 	    send_order(j, plan, JAIL_UID, err) < 0 ||
 	    cgroup_make(&j->group, site->cgroups, &plan->limits, name, err) < 0)
 		return -1;
@@ -296,7 +308,11 @@ jail_meet(struct jail *j, const struct plan *plan, struct remit_error *err)
 	struct attest_want want = {
 		.uid = j->host_uid,
 		.parent = j->init_pid,
-		.filtered = plan_keeps(plan, MECH(SECCOMP)),
+		/* What the keeper has the jail inherits; its own comes on
+		   top. */
+		.filters = plan_keeps(plan, MECH(SECCOMP))
+				   ? attest_own_filters() + 1
+				   : 0,
 	};
 
 	if (j->unjailed)

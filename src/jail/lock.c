@@ -53,7 +53,7 @@ step_order(struct lock_order *order)
 		return -1;
 	}
 #ifndef REMIT_HOLES
-	if (order->skip) {
+	if (order->skip || order->fail_step) {
 		errno = EPROTO;
 		return -1;
 	}
@@ -155,10 +155,14 @@ lock_down(struct step_report *report)
 
 	memset(report, 0, sizeof(*report));
 	report->step = STEP_ORDER;
-	if (step_order(&order) < 0)
-		failed = errno;
+	if (step_order(&order) < 0 || order.fail_step == STEP_ORDER)
+		failed = errno ? errno : EIO;
 	for (size_t i = 0; !failed && i < ARRAY_LEN(lock_steps); i++) {
 		report->step = lock_steps[i].step;
+		if (report->step == order.fail_step) {
+			failed = EIO;
+			break;
+		}
 		if (lock_steps[i].run(&order, &report->detail) < 0)
 			failed = errno;
 	}

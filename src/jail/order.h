@@ -25,6 +25,7 @@ struct lock_order {
 	uint32_t filter;
 	uint32_t uid;
 	uint32_t skip;
+	uint32_t fail_step; /* only in test builds; 0: none */
 };
 
 #endif

@@ -174,6 +174,7 @@ static int
 ask_child(struct answer *a, const struct host *h, const char *runtime_dir,
 	  struct remit_error *err)
 {
+	struct pollfd p;
 	int fds[2], status;
 	ssize_t n;
 	pid_t pid;
@@ -186,8 +187,10 @@ ask_child(struct answer *a, const struct host *h, const char *runtime_dir,
 	if (pid == 0)
 		answer_main(h, runtime_dir, fds[1]);
 	close(fds[1]);
-	n = read(fds[0], a, sizeof(*a));
+	p = (struct pollfd){ .fd = fds[0], .events = POLLIN };
+	n = poll(&p, 1, 2 * PATIENCE_MS) == 1 ? read(fds[0], a, sizeof(*a)) : 0;
 	close(fds[0]);
+	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	if (n != sizeof(*a))
 		return fail(err, REMIT_E_INTERNAL,

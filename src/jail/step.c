@@ -1,6 +1,8 @@
 #include "step.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const struct step steps[STEP_COUNT] = {
@@ -43,7 +45,7 @@ const struct step steps[STEP_COUNT] = {
 	},
 	[STEP_DEVICES] = {
 		"mount devices", STAGE_BUILD, CAN_MOUNT,
-		"only null, zero, random and urandom",
+		"only null, random and urandom",
 	},
 	[STEP_WORKSPACE] = {
 		"mount the workspace", STAGE_BUILD, CAN_MOUNT,
@@ -151,3 +153,16 @@ step_of_error(const struct remit_error *err)
 			return (enum step_id)i;
 	return STEP_READY;
 }
+
+#ifdef REMIT_HOLES
+bool
+step_is_to_fail(enum step_id step)
+{
+	const char *name = getenv("REMIT_FAIL_STEP");
+
+	if (!name || strcmp(name, steps[step].name) != 0)
+		return false;
+	errno = EIO;
+	return true;
+}
+#endif

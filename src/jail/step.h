@@ -68,6 +68,21 @@ int step_failed_at(struct remit_error *err, enum step_id step);
 /* The step that step_failed_at() noted, or STEP_READY if none. */
 enum step_id step_of_error(const struct remit_error *err);
 
+/*
+ * Test builds let one step fail (REMIT_FAIL_STEP, by its name), to prove that
+ * none may. In a release build the answer is always no.
+ */
+#ifdef REMIT_HOLES
+bool step_is_to_fail(enum step_id step);
+#else
+static inline bool
+step_is_to_fail(enum step_id step)
+{
+	(void)step;
+	return false;
+}
+#endif
+
 /* What the jail says over its channel: the step that failed, or ready. */
 struct step_report {
 	uint32_t step;

@@ -188,6 +188,17 @@ static const struct clause fcntl_commands[] = {
 
 const struct check check_fcntl = CHECK(fcntl_commands, REFUSE(EPERM));
 
+/* Record locks are kernel memory that no limit counts. */
+static const struct clause fcntl_commands_strict[] = {
+	ALLOW_IF(INT(1, F_DUPFD)),     ALLOW_IF(INT(1, F_GETFD)),
+	ALLOW_IF(INT(1, F_SETFD)),     ALLOW_IF(INT(1, F_GETFL)),
+	ALLOW_IF(INT(1, F_SETFL)),     ALLOW_IF(INT(1, F_GETLK)),
+	ALLOW_IF(INT(1, F_OFD_GETLK)), ALLOW_IF(INT(1, F_DUPFD_CLOEXEC)),
+};
+
+const struct check check_fcntl_strict =
+	CHECK(fcntl_commands_strict, REFUSE(EPERM));
+
 /* ENOTTY is the kernel's own word for "not on this descriptor". */
 static const struct clause ioctl_requests[] = {
 	ALLOW_IF(INT(1, TCGETS)), /* isatty() on every open file */
@@ -208,6 +219,18 @@ static const struct clause socketpair_unix[] = {
 
 const struct check check_socketpair =
 	CHECK(socketpair_unix, REFUSE(EAFNOSUPPORT));
+
+/* A datagram socket queues twice as much as a stream. */
+static const struct clause socketpair_stream[] = {
+	ALLOW_IF(INT(0, AF_UNIX), INT(1, SOCK_STREAM)),
+	ALLOW_IF(INT(0, AF_UNIX), INT(1, SOCK_STREAM | SOCK_CLOEXEC)),
+	ALLOW_IF(INT(0, AF_UNIX), INT(1, SOCK_STREAM | SOCK_NONBLOCK)),
+	ALLOW_IF(INT(0, AF_UNIX),
+		 INT(1, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK)),
+};
+
+const struct check check_socketpair_strict =
+	CHECK(socketpair_stream, REFUSE(EAFNOSUPPORT));
 
 /* send() is sendto() without an address: it reaches the peer, only that. */
 static const struct clause send_connected[] = {

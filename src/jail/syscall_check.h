@@ -16,6 +16,8 @@ extern const struct check check_tgkill_self;
 
 extern const struct check check_mmap;
 extern const struct check check_mmap_strict;
+extern const struct check check_fcntl_strict;
+extern const struct check check_socketpair_strict;
 extern const struct check check_futex;
 extern const struct check check_prctl;
 extern const struct check check_arch_prctl;

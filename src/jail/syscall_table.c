@@ -48,6 +48,15 @@ static const struct call network[] = {
 static const struct call strict_memory[] = {
 	{ "memfd_create", .action = REFUSE(EPERM) },
 	{ "mmap", .check = &check_mmap_strict },
+	{ "fcntl", .check = &check_fcntl_strict },
+	{ "socketpair", .check = &check_socketpair_strict },
+
+	/*
+	 * The items of an epoll are as many as files times numbers they ever
+	 * had. ENOSYS: then asyncio takes poll.
+	 */
+	{ "epoll_create", .action = REFUSE(ENOSYS) },
+	{ "epoll_create1", .action = REFUSE(ENOSYS) },
 
 	/*
 	 * A descriptor in flight is counted by no RLIMIT_NOFILE, and the buffer

@@ -31,7 +31,7 @@ feed_add(struct feed *f, const char *bytes, size_t len, uint64_t max,
 	return 0;
 }
 
-void
+bool
 feed_flush(struct feed *f)
 {
 	size_t sent = 0;
@@ -44,21 +44,12 @@ feed_flush(struct feed *f)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			break;
-		if (n < 0) {
-			/* The program closed its end: as with any pipe, that
-			   is its own affair. */
-			own_fd_close(&f->fd);
-			f->fd = -1;
-			buf_free(&f->waiting);
-			return;
-		}
+		if (n < 0) /* as with any pipe, that is its own affair */
+			return true;
 		sent += (size_t)n;
 	}
 	buf_drop(&f->waiting, sent);
-	if (f->ended && !f->waiting.len && f->fd >= 0) {
-		own_fd_close(&f->fd);
-		f->fd = -1;
-	}
+	return f->ended && !f->waiting.len && f->fd >= 0;
 }
 
 bool

@@ -28,9 +28,10 @@ int feed_open(struct feed *f, int *reader, struct remit_error *err) must_check;
 /* Refuses what is longer than `max` in all. */
 int feed_add(struct feed *f, const char *bytes, size_t len, uint64_t max,
 	     struct remit_error *err) must_check;
-/* Write what the pipe takes; closes it at the end of input, or when nobody
-   reads it any more. */
-void feed_flush(struct feed *f);
+/* Write what the pipe takes. True when it is to be closed: at the end of
+   input, or when nobody reads it any more. The owner stops watching the
+   descriptor first, and then calls feed_free(). */
+bool feed_flush(struct feed *f) must_check;
 bool feed_wants_write(const struct feed *f);
 void feed_free(struct feed *f);
 

@@ -189,40 +189,35 @@ open_listener(struct keeper *k, const char *path, struct remit_error *err)
 /* ---- what jails need ---- */
 
 /*
- * No network and no exotic calls for the keeper either. What it starts
- * inherits this filter, so a keeper that serves a policy with network access
- * (only a private one may) keeps sockets.
+ * No exotic calls for the keeper either, and for a shared one no network. What
+ * it starts inherits this filter, so a private keeper, which may have to serve
+ * a policy with network access, keeps sockets.
  */
 static int
-filter_self(struct keeper *k, bool network, struct remit_error *err)
+filter_self(struct keeper *k, struct remit_error *err)
 {
-	const struct filter *f =
-		filter_native(network ? FILTER_KEEPER_NETWORK : FILTER_KEEPER);
+	const struct filter *f = filter_native(
+		k->listen < 0 ? FILTER_KEEPER_NETWORK : FILTER_KEEPER);
 	struct sock_fprog prog = {
 		.len = f->len,
 		.filter = (struct sock_filter *)f->insns,
 	};
 
-	if (k->filtered)
+	/* Jails inherit it: what a test leaves out must be gone here too. */
+	if (host_left_out(&k->host) & MECH(SECCOMP))
 		return 0;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0)
 		return fail_sys(err, REMIT_E_KERNEL,
 				"load the keeper's filter");
-	k->filtered = true;
 	return 0;
 }
 
 int
-keeper_stand(struct keeper *k, const struct policy *p, struct remit_error *err)
+keeper_stand(struct keeper *k, struct remit_error *err)
 {
 	uint32_t groups = 0;
 
-	if (k->listen >= 0 && p->network_access)
-		return fail_refused(err, "network_access",
-				    "Run it with a private keeper (unset "
-				    "REMIT_KEEPER).",
-				    "a shared keeper has no network");
 	if (k->has_ground)
 		return 0;
 	cgroup_home_clean();
@@ -235,7 +230,36 @@ keeper_stand(struct keeper *k, const struct policy *p, struct remit_error *err)
 		return -1;
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	k->has_ground = true;
-	return filter_self(k, p->network_access, err);
+	return filter_self(k, err);
+}
+
+/* What only a keeper of one's own can give. */
+static int
+check_shared(const struct keeper *k, const struct policy *p,
+	     struct remit_error *err)
+{
+	static const char remedy[] = "Run it with a keeper of its own (unset "
+				     "REMIT_KEEPER).";
+
+	if (!tiers[p->tier].jailed && k->has_ground)
+		return fail_refused(err, "tier",
+				    "Open another connection for it.",
+				    "this keeper has locked itself, and a "
+				    "plain process would inherit the lock");
+	if (k->listen < 0)
+		return 0;
+	if (!tiers[p->tier].jailed)
+		return fail_refused(err, "tier", remedy,
+				    "a shared keeper runs nothing outside "
+				    "jails");
+	if (p->network_access)
+		return fail_refused(err, "network_access", remedy,
+				    "a shared keeper has no network");
+	if (p->env_var_access)
+		return fail_refused(err, "env_var_access", remedy,
+				    "a shared keeper does not have your "
+				    "environment");
+	return 0;
 }
 
 int
@@ -251,6 +275,8 @@ keeper_prepare(struct keeper *k, struct session *s, struct remit_error *err)
 	}
 	if (!tiers[s->policy.tier].built)
 		return 0; /* the plan refuses it by name */
+	if (check_shared(k, &s->policy, err) < 0)
+		return -1;
 	return discover_interpreter(&s->interpreter, s->policy.python,
 				    k->runtime_dir, err);
 }

@@ -28,7 +28,6 @@ struct keeper {
 	bool has_host;
 	struct host host;
 	bool has_ground;
-	bool filtered;
 	struct cgroup_home cgroups;
 	struct jail_site site;
 };
@@ -49,7 +48,6 @@ void keeper_remove(struct keeper *k, struct session *s);
 int keeper_prepare(struct keeper *k, struct session *s,
 		   struct remit_error *err) must_check;
 /* What a jail needs: groups, and the keeper's own ground and filter. */
-int keeper_stand(struct keeper *k, const struct policy *p,
-		 struct remit_error *err) must_check;
+int keeper_stand(struct keeper *k, struct remit_error *err) must_check;
 
 #endif

@@ -59,6 +59,8 @@ session_new(struct keeper *k, int door_fd)
 		.door = LINK_INIT,
 		.code = BUF_INIT(64 * 1024 * 1024),
 		.input = FEED_INIT,
+		.out = { .fd = -1 },
+		.err = { .fd = -1 },
 		.jail = JAIL_INIT,
 		.timer = -1,
 		.on_door = SOURCE_INIT,
@@ -280,12 +282,15 @@ take_code(struct session *s, const struct frame *f, uint64_t max,
 static void
 flush_input(struct session *s)
 {
-	feed_flush(&s->input);
-	if (s->input.fd < 0)
+	if (feed_flush(&s->input)) {
+		/* In this order: a copy of the pipe in a jail that is just
+		   being born would keep a closed descriptor in the epoll. */
 		loop_remove(&s->keeper->loop, &s->on_in);
-	else
-		loop_want(&s->keeper->loop, &s->on_in,
-			  feed_wants_write(&s->input) ? EPOLLOUT : 0);
+		feed_free(&s->input);
+		return;
+	}
+	loop_want(&s->keeper->loop, &s->on_in,
+		  feed_wants_write(&s->input) ? EPOLLOUT : 0);
 }
 
 static void
@@ -656,8 +661,7 @@ read_facts(struct session *s)
 	cgroup_read(&s->jail.group, &g);
 	s->facts.oom_kills = g.oom_kills;
 	/* The group's counter lags behind, the process's forgets children. */
-	s->facts.cpu_us = g.cpu_us > s->exit.cpu_us ? g.cpu_us
-						    : s->exit.cpu_us;
+	s->facts.cpu_us = g.cpu_us > s->exit.cpu_us ? g.cpu_us : s->exit.cpu_us;
 }
 
 static void
@@ -762,8 +766,7 @@ open_jail(struct session *s, struct remit_error *err)
 	    (s->plan.limits.cpu_cgroup_ms || s->plan.limits.cpu_rlimit_s))
 		s->facts.cpu_limit_ms = s->policy.cpu_ms;
 	if (feed_open(&s->input, &input, err) < 0 ||
-	    (tiers[s->plan.tier].jailed &&
-	     keeper_stand(k, &s->policy, err) < 0))
+	    (tiers[s->plan.tier].jailed && keeper_stand(k, err) < 0))
 		return -1;
 	opened = tiers[s->plan.tier].jailed
 			 ? jail_open(&s->jail, &s->plan, &k->site, input, s->id,
@@ -784,6 +787,10 @@ session_begin(struct session *s)
 	s->was_begun = true;
 	s->state = SESSION_LOCKING;
 	if (open_jail(s, &err) < 0) {
+		/* Half a jail is watched by nobody. */
+		unwatch_jail(s);
+		jail_free(&s->jail);
+		s->out.fd = s->err.fd = -1;
 		give_up(s, &err);
 		return;
 	}

@@ -59,7 +59,7 @@ verdict_reach(struct verdict *v, const struct facts *f, const struct claim *c)
 				       .status_is_claim = true };
 		return;
 	}
-	s = forced(f, signaled || !f->has_wait_status);
+	s = forced(f, v->signal == SIGKILL);
 	if (s != STATUS_COUNT) {
 		v->status = s;
 		if (f->has_wait_status && !signaled) {

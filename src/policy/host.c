@@ -170,6 +170,9 @@ host_from_json(struct host *h, const json_t *doc, struct remit_error *err)
 			&caps) < 0 ||
 	    json_array_size(caps) != CAN_COUNT)
 		return fail(err, REMIT_E_INPUT, "not a host document");
+	if (page < 1024 || page & (page - 1) || cpus < 1 || cpus > UINT32_MAX ||
+	    sock < 1 || uid < 0 || uid > UINT32_MAX || v2 < 0)
+		return fail(err, REMIT_E_INPUT, "not a host document");
 	h->by_root = by_root;
 	h->cgroups_v2 = (uint32_t)v2;
 	h->uid = (uint32_t)uid;

@@ -14,6 +14,7 @@ interpreter_free(struct interpreter *in)
 	list_free(&in->sys_path);
 	list_free(&in->mounts);
 	list_free(&in->program_mounts);
+	list_free(&in->network_mounts);
 	list_free(&in->import_lines);
 	list_free(&in->links);
 	memset(in, 0, sizeof(*in));
@@ -42,6 +43,8 @@ take_list(const json_t *doc, const char *key, struct list *out,
 	json_t *item;
 	size_t i;
 
+	if (array && !json_is_array(array))
+		return fail(err, REMIT_E_INPUT, "\"%s\" is not a list", key);
 	json_array_foreach(array, i, item)
 	{
 		const char *text = json_string_value(item);
@@ -101,6 +104,7 @@ interpreter_from_json(struct interpreter *in, const json_t *doc,
 	    take_list(doc, "sys_path", &in->sys_path, err) < 0 ||
 	    take_list(doc, "mounts", &in->mounts, err) < 0 ||
 	    take_list(doc, "program_mounts", &in->program_mounts, err) < 0 ||
+	    take_list(doc, "network_mounts", &in->network_mounts, err) < 0 ||
 	    take_list(doc, "import_lines", &in->import_lines, err) < 0 ||
 	    take_list(doc, "links", &in->links, err) < 0 ||
 	    (json_object_get(doc, "font_cache") &&

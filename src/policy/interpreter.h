@@ -19,6 +19,7 @@ struct interpreter {
 	struct list sys_path;
 	struct list mounts; /* host paths seen inside under the same name */
 	struct list program_mounts; /* the same, for subprocesses */
+	struct list network_mounts; /* the same, for the network */
 	struct list import_lines;   /* of .pth files, for editable installs */
 	struct list links; /* "path\ttarget": symbolic links on the way */
 	char *font_cache;  /* host folder with a font list, or NULL */

@@ -2,13 +2,15 @@
  * memory_bound: how much address space the one process may have so that all
  * memory of a run stays within memory_bytes where no memory cgroup counts it.
  *
- *	memory_bytes = address space + its page tables
+ *	memory_bytes = address space + its page tables, where every page has
+ *	               its own
  *	             + the writable file systems (bytes, and their inodes)
  *	             + pipe and socket buffers of every descriptor
  *	             + kernel stacks of every thread
  *
  * The filter (FILTER_STRICT_MEMORY) refuses what none of these counts: shared
- * anonymous memory, memory files, larger pipes, descriptors in flight.
+ * anonymous memory, memory files, larger pipes, descriptors in flight, epoll,
+ * record locks.
  */
 #ifndef REMIT_MEMORY_BOUND_H
 #define REMIT_MEMORY_BOUND_H
@@ -18,9 +20,14 @@
 
 struct memory_bound {
 	uint64_t address_space; /* 0: nothing useful is left */
+	uint64_t page_tables;
 	uint64_t files;
 	uint64_t kernel;
 };
+
+/* How large the writable file system may be: disk_bytes if the policy chose
+   it, else no more than an eighth of the memory. */
+uint64_t memory_bound_disk(const struct policy *p);
 
 void memory_bound_compute(struct memory_bound *out, const struct policy *p,
 			  const struct host *h);

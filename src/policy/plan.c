@@ -224,12 +224,14 @@ decide_memory_alone(struct decision *d, struct remit_error *err)
 			(unsigned long long)b.kernel);
 	if (keep(d, MECH(RLIMIT_AS)))
 		d->plan->limits.address_space_bytes = b.address_space;
+	d->plan->disk_share_bytes = memory_bound_disk(d->policy);
 	if (keep(d, MECH(SECCOMP)))
 		d->plan->filter |= PLAN_FILTER_STRICT_MEMORY;
 	snprintf(d->row->note, sizeof(d->row->note),
-		 "no cgroup: %llu MiB address space + %llu MiB files + %llu "
-		 "MiB kernel buffers",
+		 "no cgroup: %llu MiB address space + %llu MiB its page tables "
+		 "+ %llu MiB files + %llu MiB kernel buffers",
 		 (unsigned long long)b.address_space >> 20,
+		 (unsigned long long)b.page_tables >> 20,
 		 (unsigned long long)b.files >> 20,
 		 (unsigned long long)b.kernel >> 20);
 	return 0;
@@ -245,11 +247,16 @@ decide_memory(struct decision *d, struct remit_error *err)
 		return 0;
 	}
 	if (d->host->can[CAN_CGROUP_MEMORY].yes) {
-		if (keep(d, MECH(CGROUP_MEMORY)))
+		if (keep(d, MECH(CGROUP_MEMORY))) {
 			d->plan->limits.memory_cgroup_bytes = p->memory_bytes;
+			if (p->network_access)
+				d->plan->limits.tcp_cgroup_bytes =
+					p->memory_bytes / 4;
+		}
 		return 0;
 	}
-	if (!p->subprocess_execution && !p->network_access)
+	if (!p->subprocess_execution && !p->network_access &&
+	    !p->memory_fallback)
 		return decide_memory_alone(d, err);
 	if (!p->memory_fallback)
 		return fail_refused(
@@ -300,9 +307,19 @@ decide_file_bytes(struct decision *d, struct remit_error *err)
 static int
 decide_disk(struct decision *d, struct remit_error *err)
 {
+	uint64_t bytes = d->policy->disk_bytes;
+
 	(void)err;
+	/* Where files count against the memory there may be less. */
+	if (d->plan->disk_share_bytes && d->plan->disk_share_bytes < bytes) {
+		bytes = d->plan->disk_share_bytes;
+		snprintf(d->row->note, sizeof(d->row->note),
+			 "%llu MiB here: files count against memory_bytes "
+			 "(no cgroup)",
+			 (unsigned long long)bytes >> 20);
+	}
 	if (keep(d, MECH(TMPFS_SIZE)))
-		d->plan->limits.tmpfs_bytes = d->policy->disk_bytes;
+		d->plan->limits.tmpfs_bytes = bytes;
 	return 0;
 }
 
@@ -440,15 +457,40 @@ add_mount(struct plan *p, const char *host, const char *jail, bool runtime,
 	};
 }
 
+/* Two mounts at one place, or one inside the other: only the runtime may. */
+static int
+check_mounts(const struct plan *p, struct remit_error *err)
+{
+	for (size_t i = 0; i < p->mount_count; i++)
+		for (size_t k = 0; k < p->mount_count; k++) {
+			const struct plan_mount *a = &p->mounts[i];
+			const struct plan_mount *b = &p->mounts[k];
+			size_t n = strlen(a->jail);
+
+			if (i == k || b->runtime ||
+			    strncmp(a->jail, b->jail, n))
+				continue;
+			if (b->jail[n] != '/' && (b->jail[n] || i > k))
+				continue;
+			return fail_refused(
+				err, fields[b->field].name,
+				"Give each folder a place of its own.",
+				"%s lies inside %s in the jail", b->jail,
+				a->jail);
+		}
+	return 0;
+}
+
 static int
 list_mounts(struct plan *p, const struct policy *pol,
 	    const struct interpreter *in, struct remit_error *err)
 {
 	const struct list *roots = &pol->filesystem_read_roots;
 	const struct list *programs = &in->program_mounts;
+	const struct list *names = &in->network_mounts;
 
-	p->mounts = calloc(in->mounts.count + programs->count + roots->count +
-				   pol->mounts.count + 1,
+	p->mounts = calloc(in->mounts.count + programs->count + names->count +
+				   roots->count + pol->mounts.count + 1,
 			   sizeof(*p->mounts));
 	if (!p->mounts)
 		return fail_sys(err, REMIT_E_MEMORY, "plan");
@@ -459,13 +501,16 @@ list_mounts(struct plan *p, const struct policy *pol,
 	     i++)
 		add_mount(p, programs->items[i], programs->items[i], true,
 			  F_SUBPROCESS_EXECUTION);
+	for (size_t i = 0; pol->network_access && i < names->count; i++)
+		add_mount(p, names->items[i], names->items[i], true,
+			  F_NETWORK_ACCESS);
 	for (size_t i = 0; i < roots->count; i++)
 		add_mount(p, roots->items[i], roots->items[i], false,
 			  F_FILESYSTEM_READ_ROOTS);
 	for (size_t i = 0; i < pol->mounts.count; i++)
 		add_mount(p, pol->mounts.items[i].host,
 			  pol->mounts.items[i].jail, false, F_MOUNTS);
-	return 0;
+	return check_mounts(p, err);
 }
 
 int

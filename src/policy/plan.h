@@ -35,6 +35,7 @@ struct plan_mount {
 /* 0 means that this limit is not set by this mechanism. */
 struct plan_limits {
 	uint64_t memory_cgroup_bytes;
+	uint64_t tcp_cgroup_bytes; /* of these, where they are not counted */
 	uint64_t pids_cgroup;
 	uint64_t cpu_cgroup_ms;
 	uint64_t address_space_bytes;
@@ -59,6 +60,7 @@ struct plan {
 	struct plan_limits limits;
 	unsigned filter; /* FILTER_ bits of jail/filter.h */
 	bool own_network;
+	uint64_t disk_share_bytes; /* of the memory, for files; 0: no bound */
 	bool memfd_noexec;
 	uint64_t left_out; /* always 0 but in test builds */
 };

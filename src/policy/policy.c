@@ -42,7 +42,9 @@ static const struct preset_row {
 	{ PRESET_STRICT, F_CPU_SECONDS, "10s" },
 	{ PRESET_STRICT, F_CPUS, "1" },
 	{ PRESET_STRICT, F_PROCESSES, "16" },
-	{ PRESET_STRICT, F_DISK_BYTES, "64M" },
+	{ PRESET_STRICT, F_DISK_BYTES, "32M" },
+	{ PRESET_STRICT, F_FILES, "1000" },
+	{ PRESET_STRICT, F_OPEN_FILES, "64" },
 	{ PRESET_STRICT, F_STDOUT_MAX_BYTES, "256K" },
 	{ PRESET_STRICT, F_STDERR_MAX_BYTES, "256K" },
 	{ PRESET_SCIENTIFIC, F_MEMORY_BYTES, "2G" },
@@ -53,6 +55,9 @@ static const struct preset_row {
 	{ PRESET_SCIENTIFIC, F_DISK_BYTES, "1G" },
 	{ PRESET_SCIENTIFIC, F_FILE_BYTES, "1G" },
 	{ PRESET_SCIENTIFIC, F_OPEN_FILES, "512" },
+	/* Without a memory cgroup the exact bound leaves too little address
+	   space for the libraries. */
+	{ PRESET_SCIENTIFIC, F_MEMORY_FALLBACK, "per_process" },
 };
 
 int

@@ -48,6 +48,8 @@ try_host(const json_t *doc)
 		must(err.message[0] && err.code == REMIT_E_INPUT);
 		return;
 	}
+	must(h.page_bytes && !(h.page_bytes & (h.page_bytes - 1)));
+	must(h.socket_buffer_bytes <= INT64_MAX);
 	first = host_to_json(&h);
 	/* A text may have been cut inside a character. */
 	if (!first)

@@ -44,6 +44,15 @@ static const struct {
 	{ REFUSE(EAFNOSUPPORT), "EAFNOSUPPORT" },
 };
 
+bool
+is_one_of(uint64_t value, const uint64_t *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i] == value)
+			return true;
+	return false;
+}
+
 const char *
 ask_arch_name(enum filter_arch arch)
 {

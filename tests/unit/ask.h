@@ -17,6 +17,14 @@
 
 #define ASK_ARGS 6
 
+/* Bits the kernel ignores where it takes an int, and a filter must too. */
+#define HIGH UINT64_C(0xdeadbeef00000000)
+
+#define BIT(n) (UINT64_C(1) << (n))
+
+#define IS_ONE_OF(value, list) is_one_of(value, list, ARRAY_LEN(list))
+bool is_one_of(uint64_t value, const uint64_t *list, size_t n);
+
 const char *ask_arch_name(enum filter_arch arch);
 const char *ask_variant_name(unsigned variant);
 /* "allow", "kill", "EPERM", … */

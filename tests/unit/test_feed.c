@@ -80,12 +80,12 @@ bytes_from_before_and_after_the_opening_arrive_in_order(void **state)
 
 	(void)state;
 	add(&w.feed, "one ", 4);
-	feed_flush(&w.feed);
+	assert_false(feed_flush(&w.feed));
 	assert_false(feed_wants_write(&w.feed));
 	assert_int_equal(feed_open(&w.feed, &w.reader, &err), 0);
 	assert_true(feed_wants_write(&w.feed));
 	add(&w.feed, "two", 3);
-	feed_flush(&w.feed);
+	assert_false(feed_flush(&w.feed));
 	assert_false(feed_wants_write(&w.feed));
 	assert_int_equal(take(&w, got, sizeof(got)), 7);
 	assert_memory_equal(got, "one two", 7);
@@ -108,7 +108,7 @@ input_of_exactly_the_limit_is_taken_and_a_byte_more_is_refused(void **state)
 	assert_int_equal(w->feed.waiting.len, 5);
 	assert_int_equal(feed_add(&w->feed, "678", 3, 8, &err), 0);
 	/* The limit is of all input, not of what waits. */
-	feed_flush(&w->feed);
+	assert_false(feed_flush(&w->feed));
 	assert_int_equal(w->feed.waiting.len, 0);
 	assert_int_equal(feed_add(&w->feed, "9", 1, 8, &err), -1);
 }
@@ -127,6 +127,7 @@ a_full_pipe_keeps_the_rest_waiting_until_it_is_read(void **state)
 	size_t total = 300001, got = 0;
 	own_mem char *bytes = malloc(total);
 	own_mem char *seen = malloc(total);
+	bool done = false;
 	int rounds = 0;
 
 	assert_non_null(bytes);
@@ -134,7 +135,7 @@ a_full_pipe_keeps_the_rest_waiting_until_it_is_read(void **state)
 	for (size_t i = 0; i < total; i++)
 		bytes[i] = byte_at(i);
 	add(&w->feed, bytes, total);
-	feed_flush(&w->feed);
+	assert_false(feed_flush(&w->feed));
 	assert_true(feed_wants_write(&w->feed));
 	w->feed.ended = true;
 	while (got < total && rounds++ < 1000) {
@@ -142,30 +143,59 @@ a_full_pipe_keeps_the_rest_waiting_until_it_is_read(void **state)
 
 		assert_true(n > 0);
 		got += (size_t)n;
-		feed_flush(&w->feed);
+		done = feed_flush(&w->feed);
+		/* Done with the last byte in the pipe, not before. */
+		assert_int_equal(done, !feed_wants_write(&w->feed));
 	}
+	assert_true(done);
 	assert_int_equal(got, total);
 	assert_memory_equal(seen, bytes, total);
-	assert_false(feed_wants_write(&w->feed));
+	feed_free(&w->feed);
 	assert_int_equal(take(w, seen, 1), 0);
 }
 
+/* The owner stops watching the descriptor before it is closed. */
 static void
-the_pipe_is_closed_at_the_end_of_input_and_not_before(void **state)
+the_end_of_input_is_told_and_the_owner_closes(void **state)
 {
 	struct world *w = *state;
 	char byte;
+	int fd = w->feed.fd;
 
 	add(&w->feed, "x", 1);
-	feed_flush(&w->feed);
+	assert_false(feed_flush(&w->feed));
 	assert_int_equal(take(w, &byte, 1), 1);
 	assert_int_equal(take(w, &byte, 1), -EAGAIN);
-	assert_true(w->feed.fd >= 0);
 	w->feed.ended = true;
-	feed_flush(&w->feed);
+	assert_true(feed_flush(&w->feed));
+	assert_int_equal(w->feed.fd, fd);
+	assert_int_equal(take(w, &byte, 1), -EAGAIN);
+	feed_free(&w->feed);
 	assert_int_equal(w->feed.fd, -1);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
 	assert_int_equal(take(w, &byte, 1), 0);
-	feed_flush(&w->feed);
+	/* Nothing is left to be closed a second time. */
+	assert_false(feed_flush(&w->feed));
+	assert_false(feed_wants_write(&w->feed));
+}
+
+static void
+input_that_ends_before_the_opening_is_written_and_then_told(void **state)
+{
+	struct world w = { .feed = FEED_INIT, .reader = -1 };
+	struct remit_error err;
+	char got[8];
+
+	(void)state;
+	add(&w.feed, "all", 3);
+	w.feed.ended = true;
+	assert_false(feed_flush(&w.feed));
+	assert_int_equal(w.feed.waiting.len, 3);
+	assert_int_equal(feed_open(&w.feed, &w.reader, &err), 0);
+	assert_true(feed_flush(&w.feed));
+	assert_int_equal(take(&w, got, sizeof(got)), 3);
+	feed_free(&w.feed);
+	close(w.reader);
 }
 
 static void
@@ -176,7 +206,7 @@ the_end_waits_for_what_the_full_pipe_did_not_take(void **state)
 
 	add(&w->feed, bytes, sizeof(bytes));
 	w->feed.ended = true;
-	feed_flush(&w->feed);
+	assert_false(feed_flush(&w->feed));
 	assert_true(w->feed.fd >= 0);
 	assert_true(feed_wants_write(&w->feed));
 }
@@ -186,14 +216,17 @@ a_program_that_closes_its_input_is_left_alone(void **state)
 {
 	struct world *w = *state;
 
-	close(w->reader);
+	own_fd_close(&w->reader);
 	w->reader = -1;
 	add(&w->feed, "nobody reads this", 17);
-	feed_flush(&w->feed);
+	assert_false(w->feed.ended);
+	assert_true(feed_flush(&w->feed));
+	assert_true(w->feed.fd >= 0);
+	feed_free(&w->feed);
 	assert_int_equal(w->feed.fd, -1);
 	assert_int_equal(w->feed.waiting.len, 0);
 	assert_false(feed_wants_write(&w->feed));
-	feed_flush(&w->feed);
+	assert_false(feed_flush(&w->feed));
 }
 
 static int
@@ -219,8 +252,9 @@ main(void)
 		with_world(
 			input_of_exactly_the_limit_is_taken_and_a_byte_more_is_refused),
 		with_world(a_full_pipe_keeps_the_rest_waiting_until_it_is_read),
-		with_world(
-			the_pipe_is_closed_at_the_end_of_input_and_not_before),
+		with_world(the_end_of_input_is_told_and_the_owner_closes),
+		cmocka_unit_test(
+			input_that_ends_before_the_opening_is_written_and_then_told),
 		with_world(the_end_waits_for_what_the_full_pipe_did_not_take),
 		with_world(a_program_that_closes_its_input_is_left_alone),
 	};

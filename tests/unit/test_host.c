@@ -18,6 +18,7 @@ some_host(int odd)
 		.by_root = odd,
 		.uid = odd ? 0 : 4294967294,
 		.landlock_abi = 6,
+		.cgroups_v2 = odd ? 10 : 5,
 		.cpus = 12,
 		.page_bytes = 65536,
 		.socket_buffer_bytes = 212992,
@@ -48,6 +49,7 @@ a_host_reads_back_as_it_was_written(void **state)
 		assert_int_equal(a.by_root, b.by_root);
 		assert_int_equal(a.uid, b.uid);
 		assert_int_equal(a.landlock_abi, b.landlock_abi);
+		assert_int_equal(a.cgroups_v2, b.cgroups_v2);
 		assert_int_equal(a.cpus, b.cpus);
 		assert_int_equal(a.page_bytes, b.page_bytes);
 		assert_int_equal(a.socket_buffer_bytes, b.socket_buffer_bytes);
@@ -111,13 +113,8 @@ static void
 a_document_that_lacks_anything_is_refused(void **state)
 {
 	static const char *const keys[] = {
-		"by_root",
-		"uid",
-		"kernel",
-		"landlock_abi",
-		"cpus",
-		"page_bytes",
-		"socket_buffer_bytes",
+		"by_root",	"uid",	"kernel",     "landlock_abi",
+		"cgroups_v2",	"cpus", "page_bytes", "socket_buffer_bytes",
 		"capabilities",
 	};
 	static const char *const values[] = { NULL, "[1]" };
@@ -136,6 +133,62 @@ a_document_that_lacks_anything_is_refused(void **state)
 			refuse(doc);
 		}
 	refuse(NULL);
+}
+
+/* Limits are computed from these: a damaged cache must not set them. */
+static void
+numbers_no_host_has_are_refused(void **state)
+{
+	static const struct {
+		const char *key;
+		json_int_t value;
+	} rows[] = {
+		{ "page_bytes", 0 },
+		{ "page_bytes", 1 },
+		{ "page_bytes", -4096 },
+		{ "page_bytes", 4095 },
+		{ "page_bytes", 4097 },
+		{ "page_bytes", 12288 },
+		{ "page_bytes", INT64_MIN },
+		{ "page_bytes", INT64_MAX },
+		{ "cpus", 0 },
+		{ "cpus", -1 },
+		{ "cpus", INT64_MIN },
+		{ "cpus", INT64_C(1) << 32 },
+		{ "uid", -1 },
+		{ "socket_buffer_bytes", -1 },
+		{ "socket_buffer_bytes", INT64_MIN },
+	};
+	struct host h = some_host(0);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		json_auto_t *doc = host_to_json(&h);
+
+		json_object_set_new(doc, rows[i].key,
+				    json_integer(rows[i].value));
+		refuse(doc);
+	}
+}
+
+static void
+every_size_of_a_page_that_linux_has_is_taken(void **state)
+{
+	static const uint64_t sizes[] = { 4096, 8192, 16384, 65536 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		struct host h = some_host(0);
+		json_auto_t *doc = NULL;
+		struct remit_error err;
+
+		h.page_bytes = sizes[i];
+		h.cpus = 1;
+		doc = host_to_json(&h);
+		assert_int_equal(host_from_json(&h, doc, &err), 0);
+		assert_int_equal(h.page_bytes, sizes[i]);
+		assert_int_equal(h.cpus, 1);
+	}
 }
 
 /* An older Remit knew other capabilities, or had them in another order. */
@@ -200,6 +253,8 @@ main(void)
 		cmocka_unit_test(
 			every_capability_has_a_name_of_its_own_and_words_for_people),
 		cmocka_unit_test(a_document_that_lacks_anything_is_refused),
+		cmocka_unit_test(numbers_no_host_has_are_refused),
+		cmocka_unit_test(every_size_of_a_page_that_linux_has_is_taken),
 		cmocka_unit_test(capabilities_of_another_version_are_refused),
 		cmocka_unit_test(long_texts_are_cut_and_still_end),
 	};

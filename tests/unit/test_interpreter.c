@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -16,6 +17,7 @@ static const char answer[] =
 	" \"exec_prefix\": \"/venv/exec\", \"compiled\": \"/cache/compiled\","
 	" \"sys_path\": [\"/usr/lib/python3.11\", \"/venv/lib\"],"
 	" \"mounts\": [\"/usr/lib\"], \"program_mounts\": [\"/usr/bin\"],"
+	" \"network_mounts\": [\"/etc/hosts\"],"
 	" \"import_lines\": [\"import x\"],"
 	" \"links\": [\"/lib\\tusr/lib\"]}";
 
@@ -72,6 +74,7 @@ a_full_answer_is_taken_word_for_word(void **state)
 	assert_string_equal(in.sys_path.items[1], "/venv/lib");
 	assert_string_equal(in.mounts.items[0], "/usr/lib");
 	assert_string_equal(in.program_mounts.items[0], "/usr/bin");
+	assert_string_equal(in.network_mounts.items[0], "/etc/hosts");
 	assert_string_equal(in.import_lines.items[0], "import x");
 	assert_string_equal(in.links.items[0], "/lib\tusr/lib");
 	assert_null(in.font_cache);
@@ -163,22 +166,45 @@ an_answer_that_lacks_a_text_is_refused_and_names_it(void **state)
 		}
 }
 
+static const char *const lists[] = { "sys_path",       "mounts",
+				     "program_mounts", "network_mounts",
+				     "import_lines",   "links" };
+
 static void
 a_list_with_something_else_than_texts_is_refused(void **state)
 {
-	static const char *const keys[] = { "sys_path", "mounts",
-					    "program_mounts", "import_lines",
-					    "links" };
-
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-		json_auto_t *doc = changed(keys[i], "[\"a\", null]");
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+		json_auto_t *doc = changed(lists[i], "[\"a\", null]");
 		struct remit_error err;
 
 		refuse(doc, &err);
 		assert_int_equal(err.code, REMIT_E_INPUT);
-		assert_non_null(strstr(err.message, keys[i]));
+		assert_non_null(strstr(err.message, lists[i]));
 	}
+}
+
+/* Else the mounts of a text would be no mounts at all. */
+static void
+what_should_be_a_list_and_is_none_is_refused(void **state)
+{
+	static const char *const values[] = {
+		"\"/usr\"", "{}", "7", "null", "true", "{\"0\": 1}"
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+		for (size_t v = 0; v < ARRAY_LEN(values); v++) {
+			json_auto_t *doc = changed(lists[i], values[v]);
+			own_mem char *name = NULL;
+			struct remit_error err;
+
+			assert_true(asprintf(&name, "\"%s\"", lists[i]) > 0);
+			refuse(doc, &err);
+			assert_int_equal(err.code, REMIT_E_INPUT);
+			assert_non_null(strstr(err.message, name));
+			assert_non_null(strstr(err.message, "list"));
+		}
 }
 
 static void
@@ -231,6 +257,7 @@ main(void)
 			an_answer_that_lacks_a_text_is_refused_and_names_it),
 		cmocka_unit_test(
 			a_list_with_something_else_than_texts_is_refused),
+		cmocka_unit_test(what_should_be_a_list_and_is_none_is_refused),
 		cmocka_unit_test(a_version_that_is_none_is_refused),
 		cmocka_unit_test(what_is_no_object_is_refused),
 	};

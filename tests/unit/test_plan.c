@@ -2,8 +2,7 @@
  * plan: each field is kept by named mechanisms, or the run is refused with
  * the field, the reason and a remedy.
  */
-#include "memory_bound.h"
-#include "plan.h"
+#include "trial.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,146 +13,8 @@
 
 #include <cmocka.h>
 
-#define MIB (UINT64_C(1) << 20)
-
 static const enum tier built_tiers[] = { TIER_STATIC, TIER_UNSAFE, TIER_LOCAL };
 static const enum tier jailed_tiers[] = { TIER_STATIC, TIER_LOCAL };
-
-static char *python_mounts[] = { "/usr/lib/python3.11", "/opt/venv", NULL };
-static char *program_mounts[] = { "/usr/bin", NULL };
-
-static const struct interpreter python = {
-	.executable = "/usr/bin/python3",
-	.mounts = { python_mounts, 2 },
-	.program_mounts = { program_mounts, 1 },
-};
-
-/* What a plan is made of, and the plan. */
-struct trial {
-	struct policy policy;
-	struct host host;
-	struct plan_job job;
-	struct plan plan;
-	struct remit_error err;
-};
-
-static void
-trial_free(struct trial *t)
-{
-	plan_free(&t->plan);
-	policy_free(&t->policy);
-}
-
-static void
-set(struct trial *t, const char *name, const char *text)
-{
-	struct remit_error err;
-	const struct field *f = field_find(name);
-
-	assert_non_null(f);
-	if (field_set_text(&t->policy, f, text, &err) < 0)
-		fail_msg("%s", err.message);
-}
-
-/* The default policy on a host with everything, started by a user. */
-static struct trial
-ordinary(void)
-{
-	struct trial t = {
-		.host = {
-			.uid = 1000,
-			.landlock_abi = 6,
-			.cpus = 8,
-			.page_bytes = 4096,
-			.socket_buffer_bytes = 212992,
-			.kernel = "6.12",
-		},
-	};
-
-	assert_int_equal(policy_init(&t.policy), 0);
-	for (int i = 0; i < CAN_COUNT; i++) {
-		t.host.can[i].yes = true;
-		snprintf(t.host.can[i].why, sizeof(t.host.can[i].why),
-			 "tried it");
-	}
-	return t;
-}
-
-static void
-take_away(struct trial *t, enum capability c)
-{
-	t->host.can[c].yes = false;
-	snprintf(t->host.can[c].why, sizeof(t->host.can[c].why),
-		 "attempt %d failed", (int)c);
-}
-
-static int
-build(struct trial *t)
-{
-	plan_free(&t->plan);
-	memset(&t->err, 0, sizeof(t->err));
-	return plan_build(&t->plan, &t->policy, &t->job, &t->host, &python,
-			  &t->err);
-}
-
-static void
-accepted(struct trial *t)
-{
-	if (build(t) < 0)
-		fail_msg("%s: %s", t->err.where, t->err.message);
-}
-
-/* Refused at this field, with these words in the reason and a remedy. */
-static void
-refused(struct trial *t, const char *where, const char *words)
-{
-	if (build(t) == 0)
-		fail_msg("%s was not refused: %s", where, words);
-	if (t->err.code != REMIT_E_REFUSED || strcmp(t->err.where, where) ||
-	    !strstr(t->err.message, words) || !t->err.remedy[0])
-		fail_msg("wanted %s: %s\ngot %s: %s\nremedy: %s", where, words,
-			 t->err.where, t->err.message, t->err.remedy);
-	assert_null(t->plan.mounts);
-}
-
-static const struct plan_row *
-row(const struct trial *t, enum field_id f)
-{
-	return &t->plan.rows[f];
-}
-
-static void
-kept_by(const struct trial *t, enum field_id f, uint64_t wanted)
-{
-	const struct plan_row *r = row(t, f);
-
-	if (!r->present || r->strength != STRENGTH_ENFORCED ||
-	    r->mechanisms != wanted)
-		fail_msg("%s: present %d, %s, mechanisms %llx, wanted %llx",
-			 fields[f].name, r->present,
-			 strength_names[r->strength],
-			 (unsigned long long)r->mechanisms,
-			 (unsigned long long)wanted);
-}
-
-static void
-granted(const struct trial *t, enum field_id f)
-{
-	const struct plan_row *r = row(t, f);
-
-	if (!r->present || r->strength != STRENGTH_GRANTED || r->mechanisms)
-		fail_msg("%s: present %d, %s, mechanisms %llx", fields[f].name,
-			 r->present, strength_names[r->strength],
-			 (unsigned long long)r->mechanisms);
-	assert_true(r->note[0]);
-}
-
-/* RLIMIT_CPU has whole seconds: not less than asked, nor much more. */
-static bool
-is_rounded_up(uint64_t seconds, uint64_t ms)
-{
-	return seconds * 1000 >= ms && seconds * 1000 < ms + 2000;
-}
 
 /* ---- the default policy ---- */
 
@@ -220,12 +81,14 @@ the_limits_of_the_default_policy_are_those_of_its_fields(void **state)
 	assert_int_equal(l->pids_cgroup, 65);
 	assert_int_equal(l->nproc, 65);
 	assert_int_equal(l->cpu_cgroup_ms, 30000);
-	assert_true(is_rounded_up(l->cpu_rlimit_s, 30000));
+	assert_true(is_one_second_above(l->cpu_rlimit_s, 30000));
 	assert_int_equal(l->cpus, 2);
 	assert_int_equal(l->open_files, 256);
 	assert_int_equal(l->file_bytes, 256 * MIB);
 	assert_int_equal(l->tmpfs_bytes, 256 * MIB);
 	assert_int_equal(l->tmpfs_inodes, 10000);
+	assert_int_equal(l->tcp_cgroup_bytes, 0);
+	assert_int_equal(t.plan.disk_share_bytes, 0);
 	assert_int_equal(t.plan.filter, 0);
 	assert_true(t.plan.own_network);
 	assert_int_equal(t.plan.tier, TIER_LOCAL);
@@ -356,232 +219,6 @@ a_tier_that_is_not_built_is_refused_by_name(void **state)
 	}
 }
 
-/* ---- memory ---- */
-
-/* Everything that may hold memory, added up again from the plan's limits. */
-static uint64_t
-memory_in_all(const struct trial *t)
-{
-	const struct plan_limits *l = &t->plan.limits;
-
-	return l->address_space_bytes + l->address_space_bytes / 511 +
-	       l->tmpfs_bytes + l->tmpfs_inodes * 1024 +
-	       l->open_files * t->host.socket_buffer_bytes +
-	       (l->nproc - 1) * 16384;
-}
-
-static void
-without_a_memory_cgroup_address_space_and_filter_keep_the_limit(void **state)
-{
-	static const char *const presets[] = { "default", "strict",
-					       "scientific" };
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(presets); i++) {
-		own(trial) struct trial t = ordinary();
-		struct remit_error err;
-
-		assert_int_equal(policy_preset(&t.policy, presets[i], &err), 0);
-		take_away(&t, CAN_CGROUP_MEMORY);
-		accepted(&t);
-		kept_by(&t, F_MEMORY_BYTES, MECH(RLIMIT_AS) | MECH(SECCOMP));
-		assert_int_equal(t.plan.limits.memory_cgroup_bytes, 0);
-		assert_true(t.plan.limits.address_space_bytes >= 48 * MIB);
-		assert_true(memory_in_all(&t) <= t.policy.memory_bytes);
-		assert_int_equal(t.plan.filter, PLAN_FILTER_STRICT_MEMORY);
-		assert_non_null(
-			strstr(row(&t, F_MEMORY_BYTES)->note, "no cgroup"));
-	}
-}
-
-static void
-the_bound_is_that_of_memory_bound(void **state)
-{
-	own(trial) struct trial t = ordinary();
-	struct memory_bound b;
-
-	(void)state;
-	take_away(&t, CAN_CGROUP_MEMORY);
-	set(&t, "memory", "700M");
-	accepted(&t);
-	memory_bound_compute(&b, &t.policy, &t.host);
-	assert_int_equal(t.plan.limits.address_space_bytes, b.address_space);
-}
-
-static void
-a_memory_limit_that_leaves_no_room_without_cgroup_is_refused(void **state)
-{
-	static const char *const rows[][2] = {
-		{ "memory", "300M" },	  { "disk", "500M" },
-		{ "files", "1000000" },	  { "open-files", "65536" },
-		{ "processes", "32768" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		own(trial) struct trial t = ordinary();
-
-		set(&t, rows[i][0], rows[i][1]);
-		accepted(&t);
-		take_away(&t, CAN_CGROUP_MEMORY);
-		refused(&t, "memory_bytes", t.host.can[CAN_CGROUP_MEMORY].why);
-		assert_non_null(strstr(t.err.remedy, "memory_bytes"));
-	}
-}
-
-static void
-a_memory_limit_over_all_processes_or_sockets_needs_a_cgroup(void **state)
-{
-	static const struct {
-		bool subprocess, network;
-		const char *words;
-	} rows[] = {
-		{ true, false, "subprocess_execution" },
-		{ false, true, "network_access" },
-		{ true, true, "subprocess_execution" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		own(trial) struct trial t = ordinary();
-
-		t.policy.subprocess_execution = rows[i].subprocess;
-		t.policy.network_access = rows[i].network;
-		accepted(&t);
-		kept_by(&t, F_MEMORY_BYTES, MECH(CGROUP_MEMORY));
-		assert_int_equal(t.plan.limits.memory_cgroup_bytes, 512 * MIB);
-		take_away(&t, CAN_CGROUP_MEMORY);
-		refused(&t, "memory_bytes", rows[i].words);
-		assert_non_null(strstr(t.err.message,
-				       t.host.can[CAN_CGROUP_MEMORY].why));
-		assert_non_null(strstr(t.err.remedy, "memory_fallback"));
-	}
-}
-
-static void
-a_memory_fallback_the_policy_accepts_is_called_one(void **state)
-{
-	(void)state;
-	for (unsigned i = 1; i < 4; i++) {
-		own(trial) struct trial t = ordinary();
-		const struct plan_row *r;
-
-		t.policy.subprocess_execution = i & 1;
-		t.policy.network_access = i & 2;
-		set(&t, "memory_fallback", "per_process");
-		take_away(&t, CAN_CGROUP_MEMORY);
-		accepted(&t);
-		r = row(&t, F_MEMORY_BYTES);
-		assert_int_equal(r->strength, STRENGTH_FALLBACK);
-		assert_true(r->mechanisms & MECH(RLIMIT_AS));
-		assert_false(r->mechanisms & MECH(CGROUP_MEMORY));
-		assert_true(r->note[0]);
-		assert_int_equal(t.plan.limits.address_space_bytes, 512 * MIB);
-		assert_int_equal(t.plan.limits.memory_cgroup_bytes, 0);
-	}
-}
-
-/* A fallback is for where it is needed: what can be kept whole is. */
-static void
-an_accepted_fallback_does_not_weaken_what_can_be_kept(void **state)
-{
-	own(trial) struct trial t = ordinary();
-
-	(void)state;
-	t.policy.subprocess_execution = true;
-	set(&t, "memory_fallback", "per_process");
-	set(&t, "cpu_fallback", "per_process");
-	accepted(&t);
-	kept_by(&t, F_MEMORY_BYTES, MECH(CGROUP_MEMORY));
-	kept_by(&t, F_CPU_SECONDS, MECH(CGROUP_CPU) | MECH(RLIMIT_CPU));
-	t.policy.subprocess_execution = false;
-	take_away(&t, CAN_CGROUP_MEMORY);
-	take_away(&t, CAN_CGROUP_CPU);
-	accepted(&t);
-	kept_by(&t, F_MEMORY_BYTES, MECH(RLIMIT_AS) | MECH(SECCOMP));
-	kept_by(&t, F_CPU_SECONDS, MECH(RLIMIT_CPU));
-}
-
-/* ---- processor time and processes ---- */
-
-static void
-one_process_without_a_cpu_cgroup_is_kept_by_its_rlimit(void **state)
-{
-	own(trial) struct trial t = ordinary();
-
-	(void)state;
-	take_away(&t, CAN_CGROUP_CPU);
-	accepted(&t);
-	kept_by(&t, F_CPU_SECONDS, MECH(RLIMIT_CPU));
-	assert_int_equal(t.plan.limits.cpu_cgroup_ms, 0);
-	assert_true(is_rounded_up(t.plan.limits.cpu_rlimit_s, 30000));
-}
-
-static void
-processor_time_of_all_processes_needs_a_cgroup_or_a_fallback(void **state)
-{
-	own(trial) struct trial t = ordinary();
-
-	(void)state;
-	t.policy.subprocess_execution = true;
-	take_away(&t, CAN_CGROUP_CPU);
-	refused(&t, "cpu_seconds", "subprocess_execution");
-	assert_non_null(strstr(t.err.message, t.host.can[CAN_CGROUP_CPU].why));
-	assert_non_null(strstr(t.err.remedy, "cpu_fallback"));
-	set(&t, "cpu_fallback", "per_process");
-	accepted(&t);
-	assert_int_equal(row(&t, F_CPU_SECONDS)->strength, STRENGTH_FALLBACK);
-	assert_int_equal(row(&t, F_CPU_SECONDS)->mechanisms, MECH(RLIMIT_CPU));
-	assert_true(row(&t, F_CPU_SECONDS)->note[0]);
-}
-
-static void
-a_limit_of_less_than_whole_seconds_is_not_rounded_down(void **state)
-{
-	static const uint64_t times_ms[] = { 1, 999, 1000, 1001, 1500, 1999 };
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(times_ms); i++) {
-		own(trial) struct trial t = ordinary();
-
-		t.policy.cpu_ms = times_ms[i];
-		accepted(&t);
-		assert_int_equal(t.plan.limits.cpu_cgroup_ms, times_ms[i]);
-		assert_true(
-			is_rounded_up(t.plan.limits.cpu_rlimit_s, times_ms[i]));
-	}
-}
-
-static void
-the_code_gets_no_more_processors_than_there_are(void **state)
-{
-	own(trial) struct trial t = ordinary();
-
-	(void)state;
-	set(&t, "cpus", "16");
-	accepted(&t);
-	assert_int_equal(t.plan.limits.cpus, 8);
-	set(&t, "cpus", "8");
-	accepted(&t);
-	assert_int_equal(t.plan.limits.cpus, 8);
-	set(&t, "cpus", "3");
-	accepted(&t);
-	assert_int_equal(t.plan.limits.cpus, 3);
-}
-
-static void
-processes_are_counted_without_a_cgroup_too(void **state)
-{
-	own(trial) struct trial t = ordinary();
-
-	(void)state;
-	take_away(&t, CAN_CGROUP_PIDS);
-	accepted(&t);
-	kept_by(&t, F_PROCESSES, MECH(RLIMIT_NPROC));
-	assert_int_equal(t.plan.limits.pids_cgroup, 0);
-	assert_int_equal(t.plan.limits.nproc, 65);
-}
-
 /* ---- grants ---- */
 
 static void
@@ -624,11 +261,15 @@ what_is_unlimited_leaves_its_limits_unset(void **state)
 	set(&t, "file-size", "unlimited");
 	accepted(&t);
 	assert_int_equal(l->cpu_cgroup_ms | l->cpu_rlimit_s, 0);
-	assert_int_equal(l->memory_cgroup_bytes | l->address_space_bytes, 0);
+	assert_int_equal(l->memory_cgroup_bytes | l->address_space_bytes |
+				 l->tcp_cgroup_bytes,
+			 0);
 	assert_int_equal(l->file_bytes, 0);
 	take_away(&t, CAN_CGROUP_MEMORY);
 	accepted(&t);
 	assert_int_equal(l->address_space_bytes, 0);
+	assert_int_equal(t.plan.disk_share_bytes, 0);
+	assert_int_equal(l->tmpfs_bytes, 256 * MIB);
 	assert_int_equal(t.plan.filter, 0);
 }
 
@@ -680,7 +321,8 @@ the_filter_has_a_bit_for_each_grant_and_for_strict_memory(void **state)
 
 		t.policy.network_access = network;
 		t.policy.subprocess_execution = subprocess;
-		t.policy.memory_fallback = 1;
+		/* Only where the bound cannot be kept, or it would be used. */
+		t.policy.memory_fallback = network || subprocess;
 		if (unlimited)
 			t.policy.memory_bytes = POLICY_UNLIMITED;
 		if (!group)
@@ -777,66 +419,6 @@ installing_packages_is_refused(void **state)
 	refused(&t, "package_installation", "not built");
 }
 
-static void
-a_mount_of_any_mode_but_ro_is_refused(void **state)
-{
-	static const enum mount_mode modes[] = { MOUNT_RW, MOUNT_OVERLAY,
-						 MOUNT_DIRECT };
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(modes); i++) {
-		own(trial) struct trial t = ordinary();
-
-		assert_int_equal(mount_list_add(&t.policy.mounts, "/data",
-						"/data", MOUNT_RO, 0),
-				 0);
-		accepted(&t);
-		assert_int_equal(mount_list_add(&t.policy.mounts, "/srv/x",
-						"/x", modes[i], 0),
-				 0);
-		refused(&t, "mounts", mount_mode_names[modes[i]]);
-		assert_non_null(strstr(t.err.message, "/srv/x"));
-		assert_non_null(strstr(t.err.remedy, "ro"));
-	}
-}
-
-/* ---- started by root ---- */
-
-static void
-host_folders_of_root_need_idmapped_mounts(void **state)
-{
-	for (int mounts = 0; mounts < 2; mounts++) {
-		own(trial) struct trial t = ordinary();
-		const char *field = mounts ? "mounts" : "filesystem_read_roots";
-
-		(void)state;
-		if (mounts)
-			set(&t, "mount", "/data:/data");
-		else
-			set(&t, "read", "/data");
-		t.host.by_root = true;
-		accepted(&t);
-		assert_true(t.plan.by_root);
-		take_away(&t, CAN_IDMAPPED_MOUNTS);
-		refused(&t, field, t.host.can[CAN_IDMAPPED_MOUNTS].why);
-		assert_string_equal(t.err.remedy,
-				    capabilities[CAN_IDMAPPED_MOUNTS].remedy);
-		t.host.by_root = false;
-		accepted(&t);
-	}
-}
-
-static void
-root_without_idmapped_mounts_may_run_what_names_no_host_folder(void **state)
-{
-	own(trial) struct trial t = ordinary();
-
-	(void)state;
-	t.host.by_root = true;
-	take_away(&t, CAN_IDMAPPED_MOUNTS);
-	accepted(&t);
-}
-
 /* ---- the unsafe tier ---- */
 
 static void
@@ -923,51 +505,6 @@ code_and_input_must_fit_the_policy(void **state)
 	assert_int_equal(build(&t), -1);
 	assert_int_equal(t.err.code, REMIT_E_INPUT);
 	assert_non_null(strstr(t.err.message, "stdin_bytes"));
-}
-
-/* ---- mounts ---- */
-
-static void
-has_mount(const struct trial *t, size_t i, const char *host, const char *jail,
-	  bool runtime, enum field_id field)
-{
-	const struct plan_mount *m = &t->plan.mounts[i];
-
-	assert_true(i < t->plan.mount_count);
-	assert_string_equal(m->host, host);
-	assert_string_equal(m->jail, jail);
-	assert_int_equal(m->runtime, runtime);
-	assert_int_equal(m->field, field);
-}
-
-static void
-the_jail_shows_the_runtime_and_what_was_named_and_nothing_else(void **state)
-{
-	own(trial) struct trial t = ordinary();
-
-	(void)state;
-	accepted(&t);
-	assert_int_equal(t.plan.mount_count, 2);
-	has_mount(&t, 0, python_mounts[0], python_mounts[0], true, F_PYTHON);
-	has_mount(&t, 1, python_mounts[1], python_mounts[1], true, F_PYTHON);
-	set(&t, "read", "/data");
-	set(&t, "mount", "/srv/a:/b");
-	accepted(&t);
-	assert_int_equal(t.plan.mount_count, 4);
-	has_mount(&t, 2, "/data", "/data", false, F_FILESYSTEM_READ_ROOTS);
-	has_mount(&t, 3, "/srv/a", "/b", false, F_MOUNTS);
-}
-
-static void
-programs_are_there_only_for_subprocesses(void **state)
-{
-	own(trial) struct trial t = ordinary();
-
-	(void)state;
-	t.policy.subprocess_execution = true;
-	accepted(&t);
-	assert_int_equal(t.plan.mount_count, 3);
-	has_mount(&t, 2, "/usr/bin", "/usr/bin", true, F_SUBPROCESS_EXECUTION);
 }
 
 /* ---- what a result says ---- */
@@ -1075,26 +612,6 @@ main(void)
 			a_capability_that_is_not_needed_may_be_missing),
 		cmocka_unit_test(the_unsafe_tier_needs_nothing_of_the_host),
 		cmocka_unit_test(a_tier_that_is_not_built_is_refused_by_name),
-		cmocka_unit_test(
-			without_a_memory_cgroup_address_space_and_filter_keep_the_limit),
-		cmocka_unit_test(the_bound_is_that_of_memory_bound),
-		cmocka_unit_test(
-			a_memory_limit_that_leaves_no_room_without_cgroup_is_refused),
-		cmocka_unit_test(
-			a_memory_limit_over_all_processes_or_sockets_needs_a_cgroup),
-		cmocka_unit_test(
-			a_memory_fallback_the_policy_accepts_is_called_one),
-		cmocka_unit_test(
-			an_accepted_fallback_does_not_weaken_what_can_be_kept),
-		cmocka_unit_test(
-			one_process_without_a_cpu_cgroup_is_kept_by_its_rlimit),
-		cmocka_unit_test(
-			processor_time_of_all_processes_needs_a_cgroup_or_a_fallback),
-		cmocka_unit_test(
-			a_limit_of_less_than_whole_seconds_is_not_rounded_down),
-		cmocka_unit_test(
-			the_code_gets_no_more_processors_than_there_are),
-		cmocka_unit_test(processes_are_counted_without_a_cgroup_too),
 		cmocka_unit_test(unlimited_is_granted_and_sets_no_limit),
 		cmocka_unit_test(what_is_unlimited_leaves_its_limits_unset),
 		cmocka_unit_test(unlimited_is_granted_in_the_unsafe_tier_too),
@@ -1106,17 +623,10 @@ main(void)
 		cmocka_unit_test(
 			every_field_that_is_not_built_is_refused_by_name),
 		cmocka_unit_test(installing_packages_is_refused),
-		cmocka_unit_test(a_mount_of_any_mode_but_ro_is_refused),
-		cmocka_unit_test(host_folders_of_root_need_idmapped_mounts),
-		cmocka_unit_test(
-			root_without_idmapped_mounts_may_run_what_names_no_host_folder),
 		cmocka_unit_test(the_unsafe_tier_says_what_it_does_not_enforce),
 		cmocka_unit_test(
 			imports_are_checked_only_where_a_list_is_given),
 		cmocka_unit_test(code_and_input_must_fit_the_policy),
-		cmocka_unit_test(
-			the_jail_shows_the_runtime_and_what_was_named_and_nothing_else),
-		cmocka_unit_test(programs_are_there_only_for_subprocesses),
 		cmocka_unit_test(a_result_says_for_each_promise_what_keeps_it),
 		cmocka_unit_test(a_refused_plan_leaves_the_output_alone),
 #ifdef REMIT_HOLES

@@ -174,6 +174,34 @@ invalid_utf8_is_shown_as_its_bytes(void **state)
 }
 
 static void
+an_invalid_byte_takes_nothing_of_what_follows_it(void **state)
+{
+	static const struct row rows[] = {
+		/* Latin-1 */
+		{ BYTES("caf\xe9\nnext"), "caf\\xe9\nnext" },
+		{ BYTES("caf\xe9\r\nnext"), "caf\\xe9\nnext" },
+		{ BYTES("\xe9t\xe9\n"), "\\xe9t\\xe9\n" },
+		{ BYTES("\xe9\t\xf6\xfc\n"), "\\xe9\t\\xf6\\xfc\n" },
+		/* characters cut off before another */
+		{ BYTES("\xe2\x82x"), "\\xe2\\x82x" },
+		{ BYTES("\xf0\x9f\x98\nx"), "\\xf0\\x9f\\x98\nx" },
+		{ BYTES("\xc3\xc3\xa9"), "\\xc3\xc3\xa9" },
+		{ BYTES("\xf0\x9f\x98\xe2\x82\xac"),
+		  "\\xf0\\x9f\\x98\xe2\x82\xac" },
+		{ BYTES("\xe2\x82\xe2\x82"), "\\xe2\\x82\\xe2\\x82" },
+		{ BYTES("\xe9\x1b[31mred"), "\\xe9\x1b[31mred" },
+		/* what is shown as bytes still is */
+		{ BYTES("\xe9\x1b[2J"), "\\xe9\\x1b\\x5b\\x32\\x4a" },
+		{ BYTES("\xe9\x07"), "\\xe9\\x07" },
+		{ BYTES("\xe9\rx"), "\\xe9\\x0dx" },
+		{ BYTES("\xe9\xc2\x9b"), "\\xe9\\xc2\\x9b" },
+	};
+
+	(void)state;
+	check(rows, ARRAY_LEN(rows));
+}
+
+static void
 what_is_incomplete_at_the_end_is_shown_as_its_bytes(void **state)
 {
 	static const struct row rows[] = {
@@ -323,6 +351,8 @@ main(void)
 		cmocka_unit_test(
 			a_line_may_end_in_cr_lf_wherever_the_pieces_are_cut),
 		cmocka_unit_test(invalid_utf8_is_shown_as_its_bytes),
+		cmocka_unit_test(
+			an_invalid_byte_takes_nothing_of_what_follows_it),
 		cmocka_unit_test(
 			what_is_incomplete_at_the_end_is_shown_as_its_bytes),
 		cmocka_unit_test(

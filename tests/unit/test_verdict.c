@@ -71,6 +71,17 @@ exited(const struct facts *f)
 	return f->has_wait_status && WIFEXITED(f->wait_status);
 }
 
+/* A limit ends code by SIGKILL and in no other way; so it looks as well where
+   pid 1 is gone and nobody could tell how the code ended. */
+static bool
+by_kill(const struct facts *f)
+{
+	if (!f->has_wait_status)
+		return true;
+	return WIFSIGNALED(f->wait_status) &&
+	       WTERMSIG(f->wait_status) == SIGKILL;
+}
+
 static bool
 cpu_used_up(const struct facts *f)
 {
@@ -205,11 +216,11 @@ exit_code_and_signal_are_those_of_the_wait_status(void **state)
 static enum status
 force(const struct facts *f)
 {
-	if (f->oom_kills && (!exited(f) || f->init_died))
+	if (f->oom_kills && (by_kill(f) || f->init_died))
 		return STATUS_MEMORY_LIMIT;
 	if (f->over_ceiling)
 		return STATUS_OUTPUT_LIMIT;
-	if (f->over_cpu || (!f->timed_out && !exited(f) && cpu_used_up(f)))
+	if (f->over_cpu || (!f->timed_out && by_kill(f) && cpu_used_up(f)))
 		return STATUS_CPU_LIMIT;
 	if (f->timed_out)
 		return STATUS_TIMEOUT;
@@ -273,7 +284,7 @@ ask_grounds(const struct facts *f, enum claim_kind kind,
 		must(f->over_ceiling);
 		break;
 	case STATUS_CPU_LIMIT:
-		must(f->over_cpu || cpu_used_up(f));
+		must(f->over_cpu || (by_kill(f) && cpu_used_up(f)));
 		break;
 	case STATUS_REJECTED:
 		break;
@@ -340,9 +351,15 @@ the_ways_to_end_are_told_apart(void **state)
 		{ BIT_OOM, EXITED(0), 0, CLAIM_OK, STATUS_OK },
 		{ BIT_OOM | BIT_TIMED_OUT, EXITED(0), 0, CLAIM_OK,
 		  STATUS_TIMEOUT },
-		/* RLIMIT_CPU's signal, and a crash at the same moment */
-		{ 0, BY(SIGXCPU), 2, CLAIM_NONE, STATUS_CPU_LIMIT },
-		{ 0, BY(SIGXCPU), 1, CLAIM_NONE, STATUS_KILLED },
+		{ BIT_OOM, BY(SIGSEGV), 0, CLAIM_NONE, STATUS_KILLED },
+		/* RLIMIT_CPU's kill, and a crash at the same moment */
+		{ 0, BY(SIGKILL), 2, CLAIM_NONE, STATUS_CPU_LIMIT },
+		{ 0, NO_WAIT_STATUS, 2, CLAIM_NONE, STATUS_CPU_LIMIT },
+		{ 0, BY(SIGKILL), 1, CLAIM_NONE, STATUS_KILLED },
+		{ 0, BY(SIGKILL), 0, CLAIM_NONE, STATUS_KILLED },
+		{ 0, BY(SIGSEGV), 2, CLAIM_NONE, STATUS_KILLED },
+		{ 0, BY(SIGXCPU), 2, CLAIM_NONE, STATUS_KILLED },
+		{ BIT_TIMED_OUT, BY(SIGKILL), 2, CLAIM_NONE, STATUS_TIMEOUT },
 		{ 0, EXITED(0), 2, CLAIM_OK, STATUS_OK },
 		{ BIT_INTERRUPTED, BY(SIGKILL), 0, CLAIM_NONE,
 		  STATUS_INTERRUPTED },
@@ -368,6 +385,68 @@ the_ways_to_end_are_told_apart(void **state)
 	}
 }
 
+static enum status
+after(int wait_status, uint64_t us, uint64_t limit_ms)
+{
+	struct facts f = facts_of(0, wait_status, 0);
+
+	f.cpu_us = us;
+	f.cpu_limit_ms = limit_ms;
+	return reach(&f, CLAIM_NONE).status;
+}
+
+static void
+a_kill_from_ninety_percent_of_the_processor_time_on_is_the_limit(void **state)
+{
+	static const struct {
+		uint64_t limit_ms, least_us;
+	} rows[] = {
+		{ 1000, 900000 },
+		{ 30000, 27000000 },
+		{ 10, 9000 },
+		{ 1500, 1350000 },
+		{ 9, 9000 },
+		{ 1, 1000 },
+		{ 86400000, UINT64_C(77760000000) },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		uint64_t limit = rows[i].limit_ms, us = rows[i].least_us;
+		static const int kills[] = { NO_WAIT_STATUS, BY(SIGKILL) };
+
+		for (size_t k = 0; k < ARRAY_LEN(kills); k++) {
+			assert_int_equal(after(kills[k], us, limit),
+					 STATUS_CPU_LIMIT);
+			assert_int_equal(after(kills[k], us * 2, limit),
+					 STATUS_CPU_LIMIT);
+			assert_int_equal(after(kills[k], us - 1, limit),
+					 STATUS_KILLED);
+			assert_int_equal(after(kills[k], 0, limit),
+					 STATUS_KILLED);
+			assert_int_equal(after(kills[k], us, 0), STATUS_KILLED);
+		}
+	}
+}
+
+static void
+no_signal_but_sigkill_is_ever_the_processor_time(void **state)
+{
+	(void)state;
+	for (int sig = 1; sig <= 64; sig++) {
+		enum status want =
+			sig == SIGKILL ? STATUS_CPU_LIMIT : STATUS_KILLED;
+
+		assert_int_equal(after(BY(sig), 900000, 1000), want);
+		assert_int_equal(after(BY(sig), 1000000, 1000), want);
+		assert_int_equal(after(BY(sig), 5000000, 1000), want);
+		/* with a core dump */
+		assert_int_equal(after(BY(sig) | 0x80, 1000000, 1000), want);
+	}
+	/* The code of a shell for SIGKILL is a code like any other. */
+	assert_int_equal(after(EXITED(137), 1000000, 1000), STATUS_EXIT);
+}
+
 int
 main(void)
 {
@@ -384,6 +463,10 @@ main(void)
 		cmocka_unit_test(
 			a_status_is_marked_as_reported_where_a_claim_had_a_part),
 		cmocka_unit_test(the_ways_to_end_are_told_apart),
+		cmocka_unit_test(
+			a_kill_from_ninety_percent_of_the_processor_time_on_is_the_limit),
+		cmocka_unit_test(
+			no_signal_but_sigkill_is_ever_the_processor_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,50 @@
+"""Rule 2: no step of the lock-down may fail and let the run go on."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+
+import pytest
+from conftest import ROOT, Remit
+from leftovers import gone, processes
+
+TABLE = (ROOT / "src" / "jail" / "step.c").read_text()
+STEPS = re.findall(r'\[STEP_(?!READY)\w+\] =\s*\{\s*"([^"]+)"', TABLE)
+
+
+@pytest.fixture
+def holes(remit, stage):
+    """The test build, which lets one step fail."""
+    build = pathlib.Path(os.environ.get("REMIT_HOLES_BUILD", ROOT / "build-holes" / "remit")).parent
+    folder = stage / "holes" / "bin"
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        shutil.copy2(build / "remit", folder / "remit")
+        shutil.copytree(build / "runtime", folder / "runtime", ignore=shutil.ignore_patterns("*.p"))
+    own = stage / "holes" / remit.label
+    own.mkdir(exist_ok=True)
+    other = Remit(remit.label, own)
+    other.own(own)
+    other.json("pass")  # the machine is known before anything fails
+    return other
+
+
+def test_the_table_was_found():
+    assert len(STEPS) > 28 and "leave the host's root" in STEPS and "load the filter" in STEPS
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_step_that_fails_ends_the_run_with_its_name(holes, step):
+    if step == "forbid executing memory files" and not holes.by_root:
+        return  # only root can, so an ordinary user's plan has no such step
+    result = holes.json("print('ran')", env={"REMIT_FAIL_STEP": step})
+    assert result["stdout"] == "" and result["status"] == "internal", result
+    assert result["error"]["where"] == step and result["error"]["value"]
+    assert gone(lambda: processes(holes.command)) == []
+
+
+def test_the_release_build_has_no_such_switch(remit):
+    assert b"REMIT_FAIL_STEP" not in pathlib.Path(remit.command).read_bytes()
+    assert remit.json("print(1)", env={"REMIT_FAIL_STEP": "load the filter"})["status"] == "ok"

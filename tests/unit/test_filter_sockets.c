@@ -1,0 +1,166 @@
+/*
+ * Which sockets there are, for code and for the keeper, by family, type and
+ * protocol, and which options may be set on them.
+ */
+#include "ask.h"
+#include "own.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+static void
+without_network_there_is_no_socket_of_any_family(void **state)
+{
+	static const char *const others[] = { "bind",	 "listen",
+					      "accept",	 "accept4",
+					      "connect", "setsockopt",
+					      "recvmmsg" };
+
+	(void)state;
+	for (unsigned v = 0; v < FILTER_INIT; v++) {
+		if (v & FILTER_NETWORK)
+			continue;
+		for (uint64_t family = 0; family <= 45; family++)
+			for (uint64_t type = 0; type < 16; type++)
+				expect(v, "socket", REFUSE(EPERM), family,
+				       type);
+		for (size_t i = 0; i < ARRAY_LEN(others); i++)
+			expect(v, others[i], REFUSE(EPERM), 0);
+		expect(v, "sendto", ALLOW, 3, 0x1000, 1, 0, 0, 0);
+		for (unsigned bit = 0; bit < 64; bit++)
+			expect(v, "sendto", REFUSE(EPERM), 3, 0x1000, 1, 0,
+			       BIT(bit));
+	}
+}
+
+static bool
+is_tcp_or_udp(uint64_t family, uint64_t type, uint64_t protocol)
+{
+	if (family != AF_INET && family != AF_INET6)
+		return false;
+	if (type == SOCK_STREAM)
+		return protocol == 0 || protocol == 6;
+	return type == SOCK_DGRAM && (protocol == 0 || protocol == 17);
+}
+
+static void
+with_network_sockets_are_tcp_and_udp(void **state)
+{
+	static const uint64_t protocols[] = { 0,  1,   2,   6,	 17, 33,
+					      58, 132, 136, 255, 262 };
+
+	(void)state;
+	for (uint64_t family = 0; family <= 45; family++)
+		for (uint64_t type = 0; type < 16; type++)
+			for (size_t i = 0; i < ARRAY_LEN(protocols); i++) {
+				uint64_t p = protocols[i];
+				uint32_t want = REFUSE(EAFNOSUPPORT);
+
+				if (family == AF_UNIX)
+					want = REFUSE(EPERM);
+				if (is_tcp_or_udp(family, type, p))
+					want = ALLOW;
+				expect(FILTER_NETWORK, "socket", want, family,
+				       type, p);
+				expect(FILTER_NETWORK, "socket", want,
+				       family | HIGH,
+				       type | SOCK_NONBLOCK | SOCK_CLOEXEC,
+				       p | HIGH);
+			}
+	for (unsigned bit = 4; bit < 32; bit++)
+		if (BIT(bit) != SOCK_NONBLOCK && BIT(bit) != SOCK_CLOEXEC)
+			expect(FILTER_NETWORK, "socket", REFUSE(EAFNOSUPPORT),
+			       AF_INET, SOCK_STREAM | BIT(bit), 0);
+}
+
+static void
+socketpairs_are_unix_only(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < FILTER_INIT; v++)
+		for (uint64_t family = 0; family <= 45; family++)
+			expect(v, "socketpair",
+			       family == AF_UNIX ? ALLOW : REFUSE(EAFNOSUPPORT),
+			       family, SOCK_STREAM);
+}
+
+/* Numbers, not names, so that the list is not the one it checks. */
+static bool
+is_plain_option(int level, int option)
+{
+	static const uint64_t socket_level[] = { 2, 6, 7, 8, 9, 13, 20, 21 };
+	static const uint64_t tcp[] = { 1, 4, 5, 6, 9, 18 };
+	static const uint64_t ip[] = { 1, 11 };
+	static const uint64_t ipv6[] = { 25, 26 };
+	uint64_t o = (uint64_t)option;
+
+	switch (level) {
+	case 1:
+		return IS_ONE_OF(o, socket_level);
+	case 6:
+		return IS_ONE_OF(o, tcp);
+	case 0:
+		return IS_ONE_OF(o, ip);
+	case 41:
+		return IS_ONE_OF(o, ipv6);
+	default:
+		return false;
+	}
+}
+
+static void
+with_network_setsockopt_sets_plain_options_only(void **state)
+{
+	(void)state;
+	for (int level = 0; level < 300; level++)
+		for (int option = 0; option < 120; option++) {
+			uint32_t want = is_plain_option(level, option)
+						? ALLOW
+						: REFUSE(EPERM);
+
+			expect(FILTER_NETWORK, "setsockopt", want, 3,
+			       (uint64_t)level, (uint64_t)option);
+			expect(FILTER_NETWORK, "setsockopt", want, 3,
+			       (uint64_t)level | HIGH, (uint64_t)option | HIGH);
+		}
+	expect(FILTER_NETWORK, "setsockopt", REFUSE(EPERM), 3, 6, 31); /* ULP */
+}
+
+static void
+the_keeper_has_internet_sockets_only_for_policies_with_network(void **state)
+{
+	(void)state;
+	for (uint64_t family = 0; family <= 45; family++)
+		for (uint64_t type = 0; type < 16; type++) {
+			bool is_unix = family == AF_UNIX;
+			bool is_net = is_tcp_or_udp(family, type, 0);
+
+			expect(FILTER_KEEPER, "socket",
+			       is_unix ? ALLOW : REFUSE(EAFNOSUPPORT), family,
+			       type);
+			expect(FILTER_KEEPER_NETWORK, "socket",
+			       is_unix || is_net ? ALLOW : REFUSE(EAFNOSUPPORT),
+			       family, type);
+		}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			without_network_there_is_no_socket_of_any_family),
+		cmocka_unit_test(with_network_sockets_are_tcp_and_udp),
+		cmocka_unit_test(socketpairs_are_unix_only),
+		cmocka_unit_test(
+			with_network_setsockopt_sets_plain_options_only),
+		cmocka_unit_test(
+			the_keeper_has_internet_sockets_only_for_policies_with_network),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,141 @@
+/*
+ * FILTER_STRICT_MEMORY refuses kernel memory that no limit of a process
+ * counts, and nothing else does.
+ */
+#include "ask.h"
+#include "own.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+static void
+strict_memory_has_no_memory_outside_the_address_space(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < FILTER_INIT; v++) {
+		bool strict = v & FILTER_STRICT_MEMORY;
+		uint32_t shared = strict ? REFUSE(ENOMEM) : ALLOW;
+		uint32_t other = strict ? REFUSE(EPERM) : ALLOW;
+
+		expect(v, "mmap", shared, 0, 4096, 3,
+		       MAP_SHARED | MAP_ANONYMOUS);
+		expect(v, "mmap", shared, 0, 4096, 3,
+		       MAP_SHARED_VALIDATE | MAP_ANONYMOUS | MAP_NORESERVE);
+		expect(v, "mmap", ALLOW, 0, 4096, 3,
+		       MAP_PRIVATE | MAP_ANONYMOUS);
+		expect(v, "memfd_create", other, 0);
+		expect(v, "sendmsg", other, 0);
+		expect(v, "recvmsg", ALLOW, 0);
+		if (v & FILTER_NETWORK)
+			expect(v, "sendmmsg", other, 0);
+	}
+}
+
+static void
+strict_memory_has_no_epoll(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < FILTER_INIT; v++) {
+		bool strict = v & FILTER_STRICT_MEMORY;
+		uint32_t want = strict ? REFUSE(ENOSYS) : ALLOW;
+
+		expect(v, "epoll_create", want, 1);
+		expect(v, "epoll_create1", want, 0);
+		expect(v, "epoll_create1", want, O_CLOEXEC);
+		/* what asyncio takes instead */
+		expect(v, "poll", ALLOW, 0);
+		expect(v, "ppoll", ALLOW, 0);
+	}
+	expect(FILTER_KEEPER, "epoll_create1", ALLOW, O_CLOEXEC);
+}
+
+static void
+strict_memory_has_no_record_locks(void **state)
+{
+	static const uint64_t always[] = {
+		F_DUPFD, F_GETFD, F_SETFD,     F_GETFL,
+		F_SETFL, F_GETLK, F_OFD_GETLK, F_DUPFD_CLOEXEC,
+	};
+	static const uint64_t locks[] = { F_SETLK, F_SETLKW, F_OFD_SETLK,
+					  F_OFD_SETLKW };
+
+	(void)state;
+	for (unsigned v = 0; v < FILTER_INIT; v++)
+		for (uint64_t command = 0; command < 1100; command++) {
+			bool may = IS_ONE_OF(command, always) ||
+				   (IS_ONE_OF(command, locks) &&
+				    !(v & FILTER_STRICT_MEMORY));
+			uint32_t want = may ? ALLOW : REFUSE(EPERM);
+
+			expect(v, "fcntl", want, 3, command);
+			expect(v, "fcntl", want, 3, command | HIGH);
+		}
+}
+
+/* With each of the two bits that make no other socket of it. */
+static void
+expect_pairs(unsigned variant, uint64_t family, uint64_t type, uint32_t want)
+{
+	expect(variant, "socketpair", want, family, type);
+	expect(variant, "socketpair", want, family, type | SOCK_CLOEXEC);
+	expect(variant, "socketpair", want, family, type | SOCK_NONBLOCK);
+	expect(variant, "socketpair", want, family | HIGH,
+	       type | SOCK_CLOEXEC | SOCK_NONBLOCK | HIGH);
+}
+
+static void
+strict_memory_pairs_stream_sockets_only(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < FILTER_INIT; v++)
+		for (uint64_t family = 0; family <= 45; family++)
+			for (uint64_t type = 0; type < 16; type++) {
+				bool strict = v & FILTER_STRICT_MEMORY;
+				bool may = family == AF_UNIX &&
+					   (type == SOCK_STREAM || !strict);
+
+				expect_pairs(v, family, type,
+					     may ? ALLOW
+						 : REFUSE(EAFNOSUPPORT));
+			}
+}
+
+static void
+strict_memory_knows_no_other_bit_in_the_type_of_a_pair(void **state)
+{
+	const uint64_t known = SOCK_NONBLOCK | SOCK_CLOEXEC;
+
+	(void)state;
+	for (unsigned bit = 0; bit < 32; bit++) {
+		uint32_t want = (BIT(bit) & (known | SOCK_STREAM))
+					? ALLOW
+					: REFUSE(EAFNOSUPPORT);
+
+		expect(FILTER_STRICT_MEMORY, "socketpair", want, AF_UNIX,
+		       SOCK_STREAM | BIT(bit));
+		expect(FILTER_STRICT_MEMORY, "socketpair", want, AF_UNIX,
+		       SOCK_STREAM | known | BIT(bit));
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			strict_memory_has_no_memory_outside_the_address_space),
+		cmocka_unit_test(strict_memory_has_no_epoll),
+		cmocka_unit_test(strict_memory_has_no_record_locks),
+		cmocka_unit_test(strict_memory_pairs_stream_sockets_only),
+		cmocka_unit_test(
+			strict_memory_knows_no_other_bit_in_the_type_of_a_pair),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,273 @@
+/* plan: which host folders are in the jail, at which places. */
+#include "trial.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void
+has_mount(const struct trial *t, size_t i, const char *host, const char *jail,
+	  bool runtime, enum field_id field)
+{
+	const struct plan_mount *m = &t->plan.mounts[i];
+
+	assert_true(i < t->plan.mount_count);
+	assert_string_equal(m->host, host);
+	assert_string_equal(m->jail, jail);
+	assert_int_equal(m->runtime, runtime);
+	assert_int_equal(m->field, field);
+}
+
+static void
+the_jail_shows_the_runtime_and_what_was_named_and_nothing_else(void **state)
+{
+	own(trial) struct trial t = ordinary();
+
+	(void)state;
+	accepted(&t);
+	assert_int_equal(t.plan.mount_count, 2);
+	has_mount(&t, 0, python.mounts.items[0], python.mounts.items[0], true,
+		  F_PYTHON);
+	has_mount(&t, 1, python.mounts.items[1], python.mounts.items[1], true,
+		  F_PYTHON);
+	set(&t, "read", "/data");
+	set(&t, "mount", "/srv/a:/b");
+	accepted(&t);
+	assert_int_equal(t.plan.mount_count, 4);
+	has_mount(&t, 2, "/data", "/data", false, F_FILESYSTEM_READ_ROOTS);
+	has_mount(&t, 3, "/srv/a", "/b", false, F_MOUNTS);
+}
+
+static void
+programs_are_there_only_for_subprocesses(void **state)
+{
+	own(trial) struct trial t = ordinary();
+
+	(void)state;
+	t.policy.subprocess_execution = true;
+	accepted(&t);
+	assert_int_equal(t.plan.mount_count, 3);
+	has_mount(&t, 2, "/usr/bin", "/usr/bin", true, F_SUBPROCESS_EXECUTION);
+}
+
+static void
+what_a_network_needs_is_there_only_with_network_access(void **state)
+{
+	own(trial) struct trial t = ordinary();
+
+	(void)state;
+	t.policy.network_access = true;
+	accepted(&t);
+	assert_int_equal(t.plan.mount_count, 4);
+	has_mount(&t, 2, "/etc/resolv.conf", "/etc/resolv.conf", true,
+		  F_NETWORK_ACCESS);
+	has_mount(&t, 3, "/etc/ssl", "/etc/ssl", true, F_NETWORK_ACCESS);
+	t.policy.subprocess_execution = true;
+	accepted(&t);
+	assert_int_equal(t.plan.mount_count, 5);
+}
+
+/* ---- places in the jail ---- */
+
+/* A policy with two folders; the flags of both, or NULL. */
+struct places {
+	const char *flag[2];
+	const char *text[2];
+	const char *field; /* that is refused */
+	const char *words;
+};
+
+static struct trial
+with_places(const struct places *p)
+{
+	struct trial t = ordinary();
+
+	for (int i = 0; i < 2 && p->flag[i]; i++)
+		set(&t, p->flag[i], p->text[i]);
+	return t;
+}
+
+static void
+a_folder_inside_another_or_at_its_place_is_refused_by_field(void **state)
+{
+	static const struct places rows[] = {
+		{ { "read", "read" },
+		  { "/data", "/data/x" },
+		  "filesystem_read_roots",
+		  "/data/x lies inside /data in" },
+		{ { "read", "read" },
+		  { "/data/x/y", "/data" },
+		  "filesystem_read_roots",
+		  "/data/x/y lies inside /data in" },
+		{ { "mount", "mount" },
+		  { "/srv/a:/b", "/srv/c:/b/c" },
+		  "mounts",
+		  "/b/c lies inside /b in" },
+		{ { "mount", "mount" },
+		  { "/srv/c:/b/c", "/srv/a:/b" },
+		  "mounts",
+		  "/b/c lies inside /b in" },
+		{ { "mount", "mount" },
+		  { "/srv/a:/b", "/srv/c:/b" },
+		  "mounts",
+		  "/b lies inside /b in" },
+		/* the inner one is named, whichever came first */
+		{ { "read", "mount" },
+		  { "/data", "/srv/a:/data/a" },
+		  "mounts",
+		  "/data/a lies inside /data in" },
+		{ { "read", "mount" },
+		  { "/data/x", "/srv/a:/data" },
+		  "filesystem_read_roots",
+		  "/data/x lies inside /data in" },
+		{ { "read", "mount" },
+		  { "/data", "/srv/a:/data" },
+		  "mounts",
+		  "/data lies inside /data in" },
+		/* the runtime hides nothing and is hidden by nothing */
+		{ { "read", NULL },
+		  { "/opt/venv", NULL },
+		  "filesystem_read_roots",
+		  "/opt/venv lies inside /opt/venv in" },
+		{ { "mount", NULL },
+		  { "/srv/a:/usr/lib/python3.11/a", NULL },
+		  "mounts",
+		  "/usr/lib/python3.11/a lies inside /usr/lib/python3.11 in" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		own(trial) struct trial t = with_places(&rows[i]);
+
+		refused(&t, rows[i].field, rows[i].words);
+	}
+}
+
+static void
+folders_side_by_side_and_around_the_runtime_are_taken(void **state)
+{
+	static const struct places rows[] = {
+		{ { "read", "read" }, { "/data", "/data2" }, NULL, NULL },
+		{ { "read", "read" }, { "/data-x", "/data" }, NULL, NULL },
+		{ { "mount", "mount" }, { "/a:/x/a", "/a:/x/b" }, NULL, NULL },
+		/* the places in the jail count, not those on the host */
+		{ { "mount", "mount" }, { "/a:/x", "/a/b:/y" }, NULL, NULL },
+		{ { "read", "mount" }, { "/data", "/data/x:/y" }, NULL, NULL },
+		{ { "read", NULL }, { "/opt", NULL }, NULL, NULL },
+		{ { "mount", NULL }, { "/srv/a:/usr/lib", NULL }, NULL, NULL },
+		{ { "read", NULL }, { "/opt/venv2", NULL }, NULL, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		own(trial) struct trial t = with_places(&rows[i]);
+
+		accepted(&t);
+		assert_int_equal(t.plan.mount_count, rows[i].flag[1] ? 4 : 3);
+	}
+}
+
+/* What is not mounted is in nobody's way. */
+static void
+a_grant_takes_its_places_from_other_folders(void **state)
+{
+	own(trial) struct trial programs = ordinary();
+	own(trial) struct trial names = ordinary();
+
+	(void)state;
+	set(&programs, "read", "/usr/bin");
+	accepted(&programs);
+	programs.policy.subprocess_execution = true;
+	refused(&programs, "filesystem_read_roots", "/usr/bin");
+	set(&names, "mount", "/srv/a:/etc/ssl/certs");
+	accepted(&names);
+	names.policy.network_access = true;
+	refused(&names, "mounts", "/etc/ssl/certs lies inside /etc/ssl in");
+}
+
+/* ---- modes, and folders of root ---- */
+
+static void
+a_mount_of_any_mode_but_ro_is_refused(void **state)
+{
+	static const enum mount_mode modes[] = { MOUNT_RW, MOUNT_OVERLAY,
+						 MOUNT_DIRECT };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(modes); i++) {
+		own(trial) struct trial t = ordinary();
+
+		assert_int_equal(mount_list_add(&t.policy.mounts, "/data",
+						"/data", MOUNT_RO, 0),
+				 0);
+		accepted(&t);
+		assert_int_equal(mount_list_add(&t.policy.mounts, "/srv/x",
+						"/x", modes[i], 0),
+				 0);
+		refused(&t, "mounts", mount_mode_names[modes[i]]);
+		assert_non_null(strstr(t.err.message, "/srv/x"));
+		assert_non_null(strstr(t.err.remedy, "ro"));
+	}
+}
+
+static void
+host_folders_of_root_need_idmapped_mounts(void **state)
+{
+	for (int mounts = 0; mounts < 2; mounts++) {
+		own(trial) struct trial t = ordinary();
+		const char *field = mounts ? "mounts" : "filesystem_read_roots";
+
+		(void)state;
+		if (mounts)
+			set(&t, "mount", "/data:/data");
+		else
+			set(&t, "read", "/data");
+		t.host.by_root = true;
+		accepted(&t);
+		assert_true(t.plan.by_root);
+		take_away(&t, CAN_IDMAPPED_MOUNTS);
+		refused(&t, field, t.host.can[CAN_IDMAPPED_MOUNTS].why);
+		assert_string_equal(t.err.remedy,
+				    capabilities[CAN_IDMAPPED_MOUNTS].remedy);
+		t.host.by_root = false;
+		accepted(&t);
+	}
+}
+
+static void
+root_without_idmapped_mounts_may_run_what_names_no_host_folder(void **state)
+{
+	own(trial) struct trial t = ordinary();
+
+	(void)state;
+	t.host.by_root = true;
+	take_away(&t, CAN_IDMAPPED_MOUNTS);
+	accepted(&t);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			the_jail_shows_the_runtime_and_what_was_named_and_nothing_else),
+		cmocka_unit_test(programs_are_there_only_for_subprocesses),
+		cmocka_unit_test(
+			what_a_network_needs_is_there_only_with_network_access),
+		cmocka_unit_test(
+			a_folder_inside_another_or_at_its_place_is_refused_by_field),
+		cmocka_unit_test(
+			folders_side_by_side_and_around_the_runtime_are_taken),
+		cmocka_unit_test(a_grant_takes_its_places_from_other_folders),
+		cmocka_unit_test(a_mount_of_any_mode_but_ro_is_refused),
+		cmocka_unit_test(host_folders_of_root_need_idmapped_mounts),
+		cmocka_unit_test(
+			root_without_idmapped_mounts_may_run_what_names_no_host_folder),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
