@@ -41,4 +41,4 @@ install: all
 	$(MESON) install -C $(BUILD) --quiet
 
 clean:
-	rm -rf build build-holes build-asan build-fuzz
+	rm -rf build build-holes build-asan build-fuzz build-analyzer

@@ -5,7 +5,14 @@ remit=$1
 here=$(dirname "$0")
 
 show() {
-	printf '\n$ remit %s\n' "$*"
+	printf '\n$ remit'
+	for word; do
+		case $word in
+		*' '*) printf " '%s'" "$word" ;;
+		*) printf ' %s' "$word" ;;
+		esac
+	done
+	printf '\n'
 	"$remit" "$@" || echo "(exit code $?)"
 }
 

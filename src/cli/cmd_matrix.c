@@ -85,7 +85,9 @@ print_cell(const struct column *c, int f)
 		printf("refused");
 		return;
 	}
-	if (!set)
+	if (!c->plan.rows[f].present)
+		printf("(off: nothing is promised)");
+	else if (!set)
 		printf("-");
 	for (int m = 0; m < MECH_COUNT; m++)
 		if (set & UINT64_C(1) << m) {

@@ -96,7 +96,8 @@ const struct field fields[FIELD_TOTAL] = {
 		.fallback = "",
 		.value_name = "HOST:JAIL[:MODE]",
 		.sentence = "a host path that appears at a path in the "
-			    "jail; MODE is ro unless given",
+			    "jail; MODE is ro (rw, overlay and direct are not "
+			    "built yet)",
 		.kept = JAILED(MECH(MOUNT_NAMESPACE) | MECH(LANDLOCK)),
 	},
 	[F_NETWORK_ACCESS] = {
@@ -129,7 +130,8 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, package_installation),
 		.built = true,
 		.fallback = "false",
-		.sentence = "the code may install packages while it runs",
+		.sentence = "the code may install packages while it runs "
+			    "(on is not built yet)",
 		.kept = JAILED(MECH(MOUNT_NAMESPACE) | MECH(NETWORK_NAMESPACE) |
 			       MECH(SECCOMP)),
 	},
@@ -365,8 +367,8 @@ const struct field fields[FIELD_TOTAL] = {
 		.built = true,
 		.fallback = "64",
 		.value_name = "TIMES",
-		.sentence = "output beyond this many times the two caps "
-			    "together ends the run",
+		.sentence = "a stream beyond this many times its cap ends "
+			    "the run",
 		.kept = EVERYWHERE(MECH(CAPTURE)),
 	},
 	[F_CODE_BYTES] = {

@@ -43,7 +43,7 @@ const struct capability_info capabilities[CAN_COUNT] = {
 		.name = "idmapped_mounts",
 		.sentence = "host folders readable to a jail started by root",
 		.remedy = "Needs Linux 5.12 and a file system that supports "
-			  "it; or run as an ordinary user.",
+			  "it. Only a jail started by root needs them.",
 	},
 	[CAN_PID_NAMESPACE] = {
 		.name = "pid_namespace",

@@ -3,18 +3,9 @@
 #include <string.h>
 
 const struct mechanism_info mechanisms[MECH_COUNT] = {
-	[MECH_USER_NAMESPACE] = {
-		.name = "user_namespace",
-		.sentence = "the code's user id has no rights outside the jail",
-	},
 	[MECH_MOUNT_NAMESPACE] = {
 		.name = "mount_namespace",
 		.sentence = "a read-only root that holds only what was named",
-	},
-	[MECH_PID_NAMESPACE] = {
-		.name = "pid_namespace",
-		.sentence = "no process outside the jail can be named, and all "
-			    "inside die with the jail",
 	},
 	[MECH_NETWORK_NAMESPACE] = {
 		.name = "network_namespace",

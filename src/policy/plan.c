@@ -124,7 +124,8 @@ decide_subprocess(struct decision *d, struct remit_error *err)
 		   noexec, and memory files are noexec or not to be had. */
 		if (!d->plan->memfd_noexec)
 			d->plan->filter |= PLAN_FILTER_STRICT_MEMORY;
-		grant(d, "programs of the runtime and of /usr/bin only");
+		grant(d, "programs of the runtime, /usr/bin and /usr/local/bin "
+			 "only");
 		return 0;
 	}
 	keep(d, MECH(SECCOMP));
@@ -249,6 +250,8 @@ decide_memory(struct decision *d, struct remit_error *err)
 	if (d->host->can[CAN_CGROUP_MEMORY].yes) {
 		if (keep(d, MECH(CGROUP_MEMORY))) {
 			d->plan->limits.memory_cgroup_bytes = p->memory_bytes;
+			snprintf(d->row->note, sizeof(d->row->note),
+				 "but for file locks, which no cgroup counts");
 			if (p->network_access)
 				d->plan->limits.tcp_cgroup_bytes =
 					p->memory_bytes / 4;
@@ -404,7 +407,7 @@ check_built(const struct policy *p, const struct field *f,
 	if (f->built || field_is_default(p, f))
 		return 0;
 	return fail_refused(err, f->name, NOT_BUILT_REMEDY,
-			    "the field \"%s\" is not built yet", f->name);
+			    "this field is not built yet");
 }
 
 static int

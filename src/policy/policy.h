@@ -70,7 +70,7 @@ struct policy {
 	uint64_t open_files;
 	uint64_t stdout_max_bytes;
 	uint64_t stderr_max_bytes;
-	uint64_t output_ceiling; /* times the two caps together */
+	uint64_t output_ceiling; /* times each cap */
 	uint64_t code_bytes;
 	uint64_t stdin_bytes;
 	uint64_t input_bytes;

@@ -35,9 +35,7 @@ memory_in_all(const struct trial *t)
 static void
 without_a_memory_cgroup_address_space_and_filter_keep_the_limit(void **state)
 {
-	static const char *const static const char *const presets[] = {
-		"default", "strict"
-	};
+	static const char *const presets[] = { "default", "strict" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(presets); i++) {
