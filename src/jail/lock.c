@@ -150,7 +150,7 @@ static const struct {
 int
 lock_down(struct step_report *report)
 {
-	struct lock_order order;
+	struct lock_order order = { 0 };
 	int failed = 0;
 
 	memset(report, 0, sizeof(*report));

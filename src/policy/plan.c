@@ -460,26 +460,34 @@ add_mount(struct plan *p, const char *host, const char *jail, bool runtime,
 	};
 }
 
-/* Two mounts at one place, or one inside the other: only the runtime may. */
+/* Whether a mount at `inner` would lie in one at `outer`, or replace it. */
+static bool
+lies_inside(const char *inner, const char *outer)
+{
+	size_t n = strlen(outer);
+
+	return !strncmp(inner, outer, n) && (inner[n] == '/' || !inner[n]);
+}
+
+/* Only parts of the runtime may lie inside what the policy names. */
 static int
 check_mounts(const struct plan *p, struct remit_error *err)
 {
 	for (size_t i = 0; i < p->mount_count; i++)
 		for (size_t k = 0; k < p->mount_count; k++) {
-			const struct plan_mount *a = &p->mounts[i];
-			const struct plan_mount *b = &p->mounts[k];
-			size_t n = strlen(a->jail);
+			const struct plan_mount *in = &p->mounts[i];
+			const struct plan_mount *out = &p->mounts[k];
 
-			if (i == k || b->runtime ||
-			    strncmp(a->jail, b->jail, n))
-				continue;
-			if (b->jail[n] != '/' && (b->jail[n] || i > k))
+			/* Of two at one place the later one is too many. */
+			if (i == k || in->runtime ||
+			    !lies_inside(in->jail, out->jail) ||
+			    (i < k && !strcmp(in->jail, out->jail)))
 				continue;
 			return fail_refused(
-				err, fields[b->field].name,
+				err, fields[in->field].name,
 				"Give each folder a place of its own.",
-				"%s lies inside %s in the jail", b->jail,
-				a->jail);
+				"%s lies inside %s in the jail", in->jail,
+				out->jail);
 		}
 	return 0;
 }
@@ -491,6 +499,8 @@ list_mounts(struct plan *p, const struct policy *pol,
 	const struct list *roots = &pol->filesystem_read_roots;
 	const struct list *programs = &in->program_mounts;
 	const struct list *names = &in->network_mounts;
+
+	p->mount_count = 0;
 
 	p->mounts = calloc(in->mounts.count + programs->count + names->count +
 				   roots->count + pol->mounts.count + 1,
