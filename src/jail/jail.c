@@ -175,6 +175,7 @@ send_order(struct jail *j, const struct plan *plan, uint32_t uid,
 		order.skip |= ORDER_SKIP_SECCOMP;
 	if (!plan_keeps(plan, MECH(MOUNT_NAMESPACE)))
 		order.skip |= ORDER_SKIP_ROOT;
+	/* The interpreter has no environment to look at. */
 	for (uint32_t s = STEP_ORDER; s < STEP_READY; s++)
 		if (step_is_to_fail((enum step_id)s))
 			order.fail_step = s;

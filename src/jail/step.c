@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const struct step steps[STEP_COUNT] = {
 	[STEP_RESOLVE] = {
@@ -155,12 +156,20 @@ step_of_error(const struct remit_error *err)
 }
 
 #ifdef REMIT_HOLES
+static bool
+is_named(const char *variable, enum step_id step)
+{
+	const char *name = getenv(variable);
+
+	return name && !strcmp(name, steps[step].name);
+}
+
 bool
 step_is_to_fail(enum step_id step)
 {
-	const char *name = getenv("REMIT_FAIL_STEP");
-
-	if (!name || strcmp(name, steps[step].name) != 0)
+	if (is_named("REMIT_WAIT_STEP", step))
+		usleep(1000 * 1000);
+	if (!is_named("REMIT_FAIL_STEP", step))
 		return false;
 	errno = EIO;
 	return true;

@@ -61,6 +61,13 @@ leave_queue(struct keeper *k, struct session *s)
 }
 
 void
+keeper_ended(struct keeper *k, struct session *s)
+{
+	k->running -= s->was_begun;
+	s->was_begun = false;
+}
+
+void
 keeper_remove(struct keeper *k, struct session *s)
 {
 	struct session **at = &k->sessions;
@@ -70,10 +77,8 @@ keeper_remove(struct keeper *k, struct session *s)
 	if (!*at)
 		return; /* it is gone already */
 	*at = s->next;
-	if (s->was_begun)
-		k->running--;
-	else
-		leave_queue(k, s);
+	keeper_ended(k, s);
+	leave_queue(k, s);
 	s->next = k->dead;
 	k->dead = s;
 }
@@ -90,6 +95,8 @@ after_event(void *owner)
 
 		k->dead = s->next;
 		session_free(s);
+		/* There are descriptors again. */
+		loop_want(&k->loop, &k->on_listen, EPOLLIN);
 	}
 	start_waiting(k);
 }
@@ -147,8 +154,12 @@ on_listen(void *owner, uint32_t events)
 	socklen_t len = sizeof(peer);
 
 	(void)events;
-	if (fd < 0)
+	if (fd < 0) {
+		/* Out of descriptors: no use asking again at once. */
+		if ((errno == EMFILE || errno == ENFILE) && k->sessions)
+			loop_want(&k->loop, &k->on_listen, 0);
 		return;
+	}
 	/* The socket's mode says the same; both must hold. */
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 ||
 	    peer.uid != geteuid()) {
@@ -304,6 +315,7 @@ open_keeper(struct keeper *k, const struct keeper_options *opt,
 	k->loop.after_owner = k;
 	k->site.cgroups = &k->cgroups;
 	k->cgroups = (struct cgroup_home)CGROUP_HOME_INIT;
+	k->on_control = k->on_listen = (struct source)SOURCE_INIT;
 	k->control = opt->control_fd;
 	k->listen = -1;
 	if (k->control >= 0 && loop_add(&k->loop, &k->on_control, k->control,

@@ -44,6 +44,8 @@ int keeper_main(const struct keeper_options *opt,
 /* For sessions. */
 void keeper_enqueue(struct keeper *k, struct session *s);
 void keeper_remove(struct keeper *k, struct session *s);
+/* Its jail is gone: another may run, though the door has not read all. */
+void keeper_ended(struct keeper *k, struct session *s);
 /* What a plan needs: the host and the session's interpreter. */
 int keeper_prepare(struct keeper *k, struct session *s,
 		   struct remit_error *err) must_check;

@@ -692,6 +692,7 @@ finish(struct session *s)
 	flush_door(s);
 	/* The jail's remains go after the answer, not before. */
 	jail_free(&s->jail);
+	keeper_ended(s->keeper, s);
 	if (s->door_gone || !link_wants_write(&s->door))
 		keeper_remove(s->keeper, s);
 }

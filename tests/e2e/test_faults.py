@@ -70,6 +70,23 @@ def test_pid_1_dies(remit):
     check_clean(remit)
 
 
+def test_the_code_is_never_the_host_s_root(remit):
+    p, _, init, code = started(remit)
+    for pid in (init, code):
+        with open(f"/proc/{pid}/status") as f:
+            fields = dict(line.split(":", 1) for line in f)
+        uids = {int(u) for u in fields["Uid"].split()}
+        if remit.by_root:
+            assert len(uids) == 1 and 0x70000000 <= uids.pop() < 0x70010000
+            assert fields["Groups"].split() == []
+        else:
+            assert uids == {os.stat(remit.folder).st_uid}
+        assert int(fields["CapPrm"], 16) == int(fields["CapBnd"], 16) == 0
+    p.kill()
+    p.communicate()
+    check_clean(remit)
+
+
 def test_the_code_is_killed_from_outside(remit):
     p, _, _, code = started(remit)
     os.kill(code, signal.SIGKILL)
@@ -108,8 +125,8 @@ def test_death_at_any_moment_of_the_start(remit, victim):
     check_clean(remit)
 
 
-def test_a_thousand_runs_at_once(any_remit, stage):
-    """One keeper, a thousand doors: each gets its answer."""
+def test_many_doors_of_a_shared_keeper(any_remit, stage):
+    """One keeper, fifty doors at a time: each gets its answer."""
     socket_path = any_remit.folder / "thousand.sock"
     keeper = any_remit.popen("keeper", "--listen", socket_path, stdin=subprocess.DEVNULL)
     for _ in range(500):
@@ -123,14 +140,14 @@ def test_a_thousand_runs_at_once(any_remit, stage):
             done = any_remit("run", "--json", "-c", "print(1)", env={"REMIT_KEEPER": str(socket_path)}, timeout=300)
             answers.append(json.loads(done.stdout)["status"])
 
-    threads = [threading.Thread(target=ask, args=(10,)) for _ in range(100)]
+    threads = [threading.Thread(target=ask, args=(4,)) for _ in range(50)]
     for t in threads:
         t.start()
     for t in threads:
         t.join()
     keeper.terminate()
     assert keeper.wait(timeout=30) == 0
-    assert len(answers) == 1000 and set(answers) <= {"ok", "busy"} and answers.count("ok") > 900
+    assert answers == ["ok"] * 200
     check_clean(any_remit)
 
 

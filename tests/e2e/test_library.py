@@ -30,8 +30,8 @@ def compile_with(prefix, source, output):
     )
 
 
-def run_as(remit, program):
-    return subprocess.run([program], env=remit.env(), cwd=remit.folder, capture_output=True, text=True, timeout=120, **remit.identity())
+def run_as(remit, program, *args):
+    return subprocess.run([program, *args], env=remit.env(), cwd=remit.folder, capture_output=True, text=True, timeout=300, **remit.identity())
 
 
 def test_the_example_builds_and_runs_against_the_installed_library(remit, prefix, stage):
@@ -42,7 +42,14 @@ def test_the_example_builds_and_runs_against_the_installed_library(remit, prefix
 
 def test_threads_share_one_handle(remit, prefix, stage):
     compile_with(prefix, ROOT / "tests" / "e2e" / "threads.c", stage / "threads")
-    done = run_as(remit, stage / "threads")
+    done = run_as(remit, stage / "threads", "8", "5")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+
+
+def test_a_thousand_runs_at_once(remit, prefix, stage):
+    """All of them are queued at one keeper, and each gets its own answer."""
+    compile_with(prefix, ROOT / "tests" / "e2e" / "threads.c", stage / "threads")
+    done = run_as(remit, stage / "threads", "1000", "1")
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
 
 

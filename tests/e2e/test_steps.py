@@ -5,6 +5,9 @@ import os
 import pathlib
 import re
 import shutil
+import signal
+import subprocess
+import time
 
 import pytest
 from conftest import ROOT, Remit
@@ -48,3 +51,25 @@ def test_a_step_that_fails_ends_the_run_with_its_name(holes, step):
 def test_the_release_build_has_no_such_switch(remit):
     assert b"REMIT_FAIL_STEP" not in pathlib.Path(remit.command).read_bytes()
     assert remit.json("print(1)", env={"REMIT_FAIL_STEP": "load the filter"})["status"] == "ok"
+
+
+def descendants(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as f:
+        below = [int(p) for p in f.read().split()]
+    return below + [q for p in below for q in descendants(p)]
+
+
+@pytest.mark.parametrize("number", range(len(STEPS)))
+def test_whoever_is_killed_at_a_step_nothing_is_left(holes, number):
+    """The caller, the keeper and pid 1 in turn; the step waits for it."""
+    victim = ("caller", "keeper", "last")[number % 3]
+    env = {"REMIT_WAIT_STEP": STEPS[number]}
+    with holes.popen("run", "-c", "print(1)", env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
+        time.sleep(0.4)
+        try:
+            family = [p.pid, *descendants(p.pid)]
+            os.kill({"caller": family[0], "keeper": family[1], "last": family[-1]}[victim], signal.SIGKILL)
+        except (OSError, IndexError):
+            pass  # it was faster
+        p.communicate(timeout=30)  # it ends, whatever it says
+    assert gone(lambda: processes(holes.command)) == []

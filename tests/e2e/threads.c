@@ -8,13 +8,14 @@
 #include <string.h>
 
 static struct remit *remit;
+static int rounds;
 
 static void *
 work(void *arg)
 {
 	long n = (long)arg;
 
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < rounds; i++) {
 		struct remit_job job = REMIT_JOB_INIT;
 		struct remit_result *res;
 		struct remit_error err;
@@ -39,17 +40,21 @@ work(void *arg)
 	return NULL;
 }
 
+/* threads COUNT ROUNDS */
 int
-main(void)
+main(int argc, char **argv)
 {
-	pthread_t threads[8];
+	static pthread_t threads[1000];
 	struct remit_error err;
+	long count = argc > 2 ? atol(argv[1]) : 8;
 
-	if (remit_open(&remit, NULL, &err) < 0)
+	rounds = argc > 2 ? atoi(argv[2]) : 5;
+	if (count > 1000 || remit_open(&remit, NULL, &err) < 0)
 		return 1;
-	for (long i = 0; i < 8; i++)
-		pthread_create(&threads[i], NULL, work, (void *)i);
-	for (int i = 0; i < 8; i++)
+	for (long i = 0; i < count; i++)
+		if (pthread_create(&threads[i], NULL, work, (void *)i))
+			return 1;
+	for (long i = 0; i < count; i++)
 		pthread_join(threads[i], NULL);
 	remit_close(remit);
 	puts("done");
