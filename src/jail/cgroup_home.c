@@ -211,18 +211,26 @@ cgroup_home_free(struct cgroup_home *h)
 
 /* A group nobody has locked. */
 static bool
-remove_stale(int folder, const char *name)
+remove_stale(int folder, const char *name, bool patient)
 {
 	own_fd int fd =
 		openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return false;
-	return unlinkat(folder, name, AT_REMOVEDIR) == 0;
+	for (int tries = patient ? 200 : 1; tries; tries--) {
+		if (unlinkat(folder, name, AT_REMOVEDIR) == 0)
+			return true;
+		if (errno != EBUSY)
+			break;
+		if (patient)
+			usleep(5000);
+	}
+	return false;
 }
 
 static unsigned
-clean_folder(const char *folder)
+clean_folder(const char *folder, bool patient)
 {
 	unsigned removed = 0;
 	struct dirent *e;
@@ -231,23 +239,23 @@ clean_folder(const char *folder)
 	while (d && (e = readdir(d)))
 		if (e->d_type == DT_DIR &&
 		    !strncmp(e->d_name, CGROUP_PREFIX, strlen(CGROUP_PREFIX)))
-			removed += remove_stale(dirfd(d), e->d_name);
+			removed += remove_stale(dirfd(d), e->d_name, patient);
 	if (d)
 		closedir(d);
 	return removed;
 }
 
 unsigned
-cgroup_home_clean(void)
+cgroup_home_clean(bool patient)
 {
 	char folder[PATH_MAX];
 	unsigned removed = 0;
 
 	if (own_folder(NULL, folder, sizeof(folder)) == 0)
-		removed += clean_folder(folder);
+		removed += clean_folder(folder, patient);
 	for (int c = 0; c < CGROUP_CONTROLLERS; c++)
 		if (controllers[c].v1 &&
 		    own_folder(controllers[c].v1, folder, sizeof(folder)) == 0)
-			removed += clean_folder(folder);
+			removed += clean_folder(folder, patient);
 	return removed;
 }

@@ -54,7 +54,8 @@ int cgroup_home_open(struct cgroup_home *h, uint32_t usable, uint32_t v2,
 		     struct remit_error *err) must_check;
 void cgroup_home_free(struct cgroup_home *h);
 
-/* Remove the groups of keepers that are gone; returns how many. */
-unsigned cgroup_home_clean(void);
+/* Remove the groups of keepers that are gone; returns how many. If `patient`,
+   wait a moment for groups whose processes are still dying. */
+unsigned cgroup_home_clean(bool patient);
 
 #endif

@@ -1,5 +1,9 @@
 #include "filter.h"
 
+#include <linux/seccomp.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "filter_programs.h"
 
 #if defined(__x86_64__)
@@ -22,4 +26,16 @@ const struct filter *
 filter_native(unsigned variant)
 {
 	return filter_for(NATIVE, variant);
+}
+
+int
+filter_load(unsigned variant)
+{
+	const struct filter *f = filter_native(variant);
+	struct sock_fprog prog = {
+		.len = f->len,
+		.filter = (struct sock_filter *)f->insns,
+	};
+
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
 }

@@ -38,4 +38,7 @@ const struct filter *filter_for(enum filter_arch arch, unsigned variant);
 /* The program for the machine this was compiled for. */
 const struct filter *filter_native(unsigned variant);
 
+/* Load it into this process, for good; needs no_new_privs. -1 with errno. */
+int filter_load(unsigned variant);
+
 #endif

@@ -1,7 +1,6 @@
 #include "init.h"
 
 #include <errno.h>
-#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -22,11 +21,6 @@
 static int
 lock_self(int lifeline, int *signals)
 {
-	const struct filter *f = filter_native(FILTER_INIT);
-	struct sock_fprog prog = {
-		.len = f->len,
-		.filter = (struct sock_filter *)f->insns,
-	};
 	sigset_t child;
 
 	if (dup2(lifeline, LIFELINE) < 0 ||
@@ -39,7 +33,7 @@ lock_self(int lifeline, int *signals)
 	    prctl(PR_SET_NAME, "remit-init", 0, 0, 0) < 0 ||
 	    rights_drop() < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -1;
-	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
+	return filter_load(FILTER_INIT);
 }
 
 static void

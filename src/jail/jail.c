@@ -19,6 +19,7 @@
 #include "init.h"
 #include "linux_abi.h"
 #include "order.h"
+#include "proc.h"
 
 _Static_assert((int)PLAN_FILTER_NETWORK == (int)FILTER_NETWORK &&
 		       (int)PLAN_FILTER_SUBPROCESS == (int)FILTER_SUBPROCESS &&
@@ -38,11 +39,10 @@ report(int channel, uint32_t step, uint32_t detail)
 		.sys_errno = errno,
 		.detail = detail,
 	};
-	unsigned char frame[FRAME_HEADER + sizeof(r)];
 
-	frame_header(frame, FRAME_REPORT, sizeof(r));
-	memcpy(frame + FRAME_HEADER, &r, sizeof(r));
-	send(channel, frame, sizeof(frame), MSG_NOSIGNAL);
+	/* If nobody hears it, nobody waits for it either. */
+	if (step_send_report(channel, &r) < 0)
+		_exit(1);
 }
 
 /* Pid 1, from its first instruction on. */
@@ -355,12 +355,9 @@ jail_step_failed(const struct step_report *r, const struct plan *plan,
 void
 jail_sample(const struct jail *j, struct exit_report *out)
 {
-	char path[48], text[4096];
-	own_fd int fd = -1;
 	struct timespec t;
 	clockid_t clock;
-	const char *peak;
-	ssize_t n;
+	uint64_t peak;
 
 	if (j->run_pid <= 0)
 		return;
@@ -368,13 +365,8 @@ jail_sample(const struct jail *j, struct exit_report *out)
 	    clock_gettime(clock, &t) == 0)
 		out->cpu_us = (uint64_t)t.tv_sec * 1000000 +
 			      (uint64_t)t.tv_nsec / 1000;
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)j->run_pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-	text[n > 0 ? n : 0] = '\0';
-	peak = strstr(text, "\nVmHWM:");
-	if (peak)
-		out->max_rss_kib = (uint32_t)strtoul(peak + 7, NULL, 10);
+	if (proc_status_number(j->run_pid, "VmHWM", &peak) == 0)
+		out->max_rss_kib = (uint32_t)peak;
 }
 
 void

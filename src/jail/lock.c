@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/seccomp.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <string.h>
@@ -112,29 +111,10 @@ step_landlock(const struct lock_order *order, uint32_t *detail)
 static int
 step_seccomp(const struct lock_order *order, uint32_t *detail)
 {
-	const struct filter *f = filter_native(order->filter);
-	struct sock_fprog prog = {
-		.len = f->len,
-		.filter = (struct sock_filter *)f->insns,
-	};
-
 	(void)detail;
 	if (order->skip & ORDER_SKIP_SECCOMP)
 		return 0;
-	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
-}
-
-static int
-send_report(const struct step_report *report)
-{
-	unsigned char frame[FRAME_HEADER + sizeof(*report)];
-
-	frame_header(frame, FRAME_REPORT, sizeof(*report));
-	memcpy(frame + FRAME_HEADER, report, sizeof(*report));
-	return write(ORDER_CHANNEL_FD, frame, sizeof(frame)) ==
-			       (ssize_t)sizeof(frame)
-		       ? 0
-		       : -1;
+	return filter_load(order->filter);
 }
 
 static const struct {
@@ -169,7 +149,7 @@ lock_down(struct step_report *report)
 	if (!failed)
 		report->step = STEP_READY;
 	report->sys_errno = failed;
-	if (send_report(report) < 0)
+	if (step_send_report(ORDER_CHANNEL_FD, report) < 0)
 		return -1;
 	return failed ? -1 : 0;
 }

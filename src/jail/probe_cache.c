@@ -16,6 +16,7 @@
 #include "hole.h"
 #include "path.h"
 #include "probe.h"
+#include "proc.h"
 
 #define CACHE_AGE_S (7 * 24 * 3600)
 
@@ -34,24 +35,20 @@ hash_text_file(struct hash *h, const char *path)
 static void
 hash_status(struct hash *h)
 {
-	static const char *const keys[] = {
-		"\nCapBnd:",  "\nCapEff:",	    "\nNoNewPrivs:",
-		"\nSeccomp:", "\nSeccomp_filters:",
-	};
-	own_fd int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-	char text[8192];
-	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	static const char *const keys[] = { "CapBnd", "CapEff", "NoNewPrivs",
+					    "Seccomp", "Seccomp_filters" };
+	char status[PROC_STATUS_SIZE];
 
-	text[n > 0 ? n : 0] = '\0';
+	if (proc_status(getpid(), status) < 0)
+		return;
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-		char *at = strstr(text, keys[i]);
-		char *end = at ? strchr(at + 1, '\n') : NULL;
+		const char *at = proc_status_line(status, keys[i]);
+		char value[32] = "";
 
-		if (!end)
-			continue;
-		*end = '\0';
-		hash_text(h, at);
-		*end = '\n';
+		if (at)
+			snprintf(value, sizeof(value), "%.*s",
+				 (int)strcspn(at, "\n"), at);
+		hash_text(h, value);
 	}
 }
 

@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
+
+#include "frame.h"
 
 const struct step steps[STEP_COUNT] = {
 	[STEP_RESOLVE] = {
@@ -138,6 +141,19 @@ const struct step steps[STEP_COUNT] = {
 	},
 	[STEP_READY] = { "ready", STAGE_LOCK, CAN_SELF_TEST, "" },
 };
+
+int
+step_send_report(int channel, const struct step_report *r)
+{
+	unsigned char frame[FRAME_HEADER + sizeof(*r)];
+
+	frame_header(frame, FRAME_REPORT, sizeof(*r));
+	memcpy(frame + FRAME_HEADER, r, sizeof(*r));
+	return send(channel, frame, sizeof(frame), MSG_NOSIGNAL) ==
+			       (ssize_t)sizeof(frame)
+		       ? 0
+		       : -1;
+}
 
 int
 step_failed_at(struct remit_error *err, enum step_id step)

@@ -91,6 +91,9 @@ struct step_report {
 	uint32_t detail; /* which item of the step, 0 if it has only one */
 };
 
+/* Send it as a frame; -1 with errno. Allocates nothing. */
+int step_send_report(int channel, const struct step_report *r);
+
 /* What pid 1 says when the code has ended. */
 struct exit_report {
 	int32_t wait_status;

@@ -1,7 +1,6 @@
 #include "keeper.h"
 
 #include <fcntl.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -207,18 +206,12 @@ open_listener(struct keeper *k, const char *path, struct remit_error *err)
 static int
 filter_self(struct keeper *k, struct remit_error *err)
 {
-	const struct filter *f = filter_native(
-		k->listen < 0 ? FILTER_KEEPER_NETWORK : FILTER_KEEPER);
-	struct sock_fprog prog = {
-		.len = f->len,
-		.filter = (struct sock_filter *)f->insns,
-	};
-
 	/* Jails inherit it: what a test leaves out must be gone here too. */
 	if (host_left_out(&k->host) & MECH(SECCOMP))
 		return 0;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0)
+	    filter_load(k->listen < 0 ? FILTER_KEEPER_NETWORK : FILTER_KEEPER) <
+		    0)
 		return fail_sys(err, REMIT_E_KERNEL,
 				"load the keeper's filter");
 	return 0;
@@ -231,7 +224,7 @@ keeper_stand(struct keeper *k, struct remit_error *err)
 
 	if (k->has_ground)
 		return 0;
-	cgroup_home_clean();
+	cgroup_home_clean(false);
 	for (int c = 0; c < CGROUP_CONTROLLERS; c++)
 		if (k->host.can[CAN_CGROUP_MEMORY + c].yes)
 			groups |= UINT32_C(1) << c;

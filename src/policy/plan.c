@@ -42,6 +42,23 @@ grant(struct decision *d, const char *note)
 	snprintf(d->row->note, sizeof(d->row->note), "%s", note);
 }
 
+/* Host folders are shown to the jail's user; for root's jails that is another
+   one than the folders' owner. */
+static int
+decide_folders(struct decision *d, size_t count, struct remit_error *err)
+{
+	if (count && d->host->by_root && !d->host->can[CAN_IDMAPPED_MOUNTS].yes)
+		return fail_refused(
+			err, d->field->name,
+			capabilities[CAN_IDMAPPED_MOUNTS].remedy,
+			"started by root, host folders need idmapped mounts, "
+			"and this kernel has none: %s",
+			d->host->can[CAN_IDMAPPED_MOUNTS].why);
+	keep(d, MECH(MOUNT_NAMESPACE));
+	keep(d, MECH(LANDLOCK));
+	return 0;
+}
+
 static int
 decide_mounts(struct decision *d, struct remit_error *err)
 {
@@ -55,33 +72,13 @@ decide_mounts(struct decision *d, struct remit_error *err)
 				"mode \"%s\" of %s is not built yet",
 				mount_mode_names[m->items[i].mode],
 				m->items[i].host);
-	if (m->count && d->host->by_root &&
-	    !d->host->can[CAN_IDMAPPED_MOUNTS].yes)
-		return fail_refused(
-			err, d->field->name,
-			capabilities[CAN_IDMAPPED_MOUNTS].remedy,
-			"started by root, host folders need idmapped mounts, "
-			"and this kernel has none: %s",
-			d->host->can[CAN_IDMAPPED_MOUNTS].why);
-	keep(d, MECH(MOUNT_NAMESPACE));
-	keep(d, MECH(LANDLOCK));
-	return 0;
+	return decide_folders(d, m->count, err);
 }
 
 static int
 decide_read_roots(struct decision *d, struct remit_error *err)
 {
-	if (d->policy->filesystem_read_roots.count && d->host->by_root &&
-	    !d->host->can[CAN_IDMAPPED_MOUNTS].yes)
-		return fail_refused(
-			err, d->field->name,
-			capabilities[CAN_IDMAPPED_MOUNTS].remedy,
-			"started by root, host folders need idmapped mounts, "
-			"and this kernel has none: %s",
-			d->host->can[CAN_IDMAPPED_MOUNTS].why);
-	keep(d, MECH(MOUNT_NAMESPACE));
-	keep(d, MECH(LANDLOCK));
-	return 0;
+	return decide_folders(d, d->policy->filesystem_read_roots.count, err);
 }
 
 static int

@@ -1,0 +1,49 @@
+#include "proc.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+int
+proc_status(pid_t pid, char out[PROC_STATUS_SIZE])
+{
+	own_fd int fd = -1;
+	char path[48];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, out, PROC_STATUS_SIZE - 1);
+	if (n < 0)
+		return -1;
+	out[n] = '\0';
+	return 0;
+}
+
+const char *
+proc_status_line(const char *status, const char *key)
+{
+	size_t n = strlen(key);
+
+	for (const char *at = status; at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (!strncmp(at, key, n) && at[n] == ':')
+			return at + n + 1 + strspn(at + n + 1, " \t");
+	}
+	return NULL;
+}
+
+int
+proc_status_number(pid_t pid, const char *key, uint64_t *out)
+{
+	char status[PROC_STATUS_SIZE];
+	const char *at;
+
+	if (proc_status(pid, status) < 0)
+		return -1;
+	at = proc_status_line(status, key);
+	if (!at)
+		return -1;
+	*out = strtoull(at, NULL, 10);
+	return 0;
+}

@@ -1,0 +1,23 @@
+/*
+ * proc: what the kernel says of a process in /proc/PID/status.
+ */
+#ifndef REMIT_PROC_H
+#define REMIT_PROC_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "own.h"
+
+/* Long enough for all of it; longer text is cut. */
+#define PROC_STATUS_SIZE 8192
+
+/* The whole text. -1 with errno. */
+int proc_status(pid_t pid, char out[PROC_STATUS_SIZE]) must_check;
+/* The text behind "KEY:" and the blank, up to the line's end is the value;
+   NULL if there is no such line. */
+const char *proc_status_line(const char *status, const char *key);
+/* The number on one line. -1 if it cannot be read. */
+int proc_status_number(pid_t pid, const char *key, uint64_t *out) must_check;
+
+#endif

@@ -1,0 +1,200 @@
+/*
+ * session_door: what a door sends to its session, and what it is sent.
+ */
+#include <string.h>
+
+#include "record.h"
+#include "session_part.h"
+
+/* Between the caller's interrupt and the kill. */
+#define INTERRUPT_GRACE_US (2 * 1000000ull)
+/* How much may wait for a door that does not read. */
+#define DOOR_BACKLOG (1024 * 1024)
+
+void
+session_flush_door(struct session *s)
+{
+	struct remit_error err;
+	uint32_t events = s->state == SESSION_DONE ? 0 : EPOLLIN;
+
+	if (s->door_gone)
+		return;
+	if (link_flush(&s->door, &err) < 0)
+		s->door_gone = true;
+	if (link_wants_write(&s->door))
+		events |= EPOLLOUT;
+	loop_want(&s->keeper->loop, &s->on_door, events);
+	/* A door that does not read stops the program's output, and thereby
+	   the program, but not its clock. */
+	events = s->door.out.len > DOOR_BACKLOG ? 0 : EPOLLIN;
+	loop_want(&s->keeper->loop, &s->on_out, events);
+	loop_want(&s->keeper->loop, &s->on_err, events);
+}
+
+static int
+take_job(struct session *s, const struct frame *f, struct remit_error *err)
+{
+	struct record r;
+	size_t at = 0;
+
+	if (record_check(f->payload, f->len, err) < 0)
+		return -1;
+	while (record_next(f->payload, f->len, &at, &r)) {
+		if (!strcmp(r.key, "name")) {
+			free(s->name);
+			s->name = strdup(r.value);
+		} else if (!strcmp(r.key, "argv")) {
+			if (list_add(&s->argv, r.value) < 0)
+				return fail_sys(err, REMIT_E_MEMORY, "argv");
+		} else {
+			return fail(err, REMIT_E_PROTOCOL,
+				    "a job has no \"%.40s\"", r.key);
+		}
+	}
+	return 0;
+}
+
+static int
+take_code(struct session *s, const struct frame *f, uint64_t max,
+	  struct remit_error *err)
+{
+	if (s->code.len + f->len > max)
+		return fail(err, REMIT_E_INPUT,
+			    "the code is longer than code_bytes allows (%llu "
+			    "bytes)",
+			    (unsigned long long)max);
+	if (buf_add(&s->code, f->payload, f->len) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "code");
+	return 0;
+}
+
+void
+session_flush_input(struct session *s)
+{
+	if (feed_flush(&s->input)) {
+		/* In this order: a copy of the pipe in a jail that is just
+		   being born would keep a closed descriptor in the epoll. */
+		loop_remove(&s->keeper->loop, &s->on_in);
+		feed_free(&s->input);
+		return;
+	}
+	loop_want(&s->keeper->loop, &s->on_in,
+		  feed_wants_write(&s->input) ? EPOLLOUT : 0);
+}
+
+void
+session_on_in(void *owner, uint32_t events)
+{
+	struct session *s = owner;
+
+	(void)events;
+	/* An error is a reader that is gone: nothing more to write. */
+	if (events & EPOLLERR && !feed_wants_write(&s->input))
+		loop_remove(&s->keeper->loop, &s->on_in);
+	else
+		session_flush_input(s);
+}
+
+static void
+interrupt(struct session *s)
+{
+	uint64_t grace = session_now_us() + INTERRUPT_GRACE_US;
+
+	s->facts.interrupted = true;
+	if (s->state != SESSION_RUNNING) {
+		session_die(s);
+		return;
+	}
+	jail_interrupt(&s->jail);
+	if (!s->deadline_us || grace < s->deadline_us)
+		s->deadline_us = grace;
+	session_set_timer(s);
+}
+
+static int
+take_frame(struct session *s, const struct frame *f, struct remit_error *err)
+{
+	bool caps = true;
+
+#ifdef REMIT_HOLES
+	caps = !(host_left_out(&s->keeper->host) & MECH(FRAME_CAP));
+#endif
+	if (s->started && f->type != FRAME_INTERRUPT &&
+	    f->type != FRAME_STDIN && f->type != FRAME_STDIN_END)
+		return fail(err, REMIT_E_PROTOCOL, "frame \"%s\" after start",
+			    frame_rules[f->type].name);
+	switch (f->type) {
+	case FRAME_POLICY:
+		return policy_parse(&s->policy, f->payload, f->len, "policy",
+				    err);
+	case FRAME_JOB:
+		return take_job(s, f, err);
+	case FRAME_CODE:
+		return take_code(
+			s, f, caps ? s->policy.code_bytes : s->code.cap, err);
+	case FRAME_STDIN:
+		if (feed_add(&s->input, f->payload, f->len,
+			     caps ? s->policy.stdin_bytes : UINT64_MAX,
+			     err) < 0)
+			return -1;
+		session_flush_input(s);
+		return 0;
+	case FRAME_STDIN_END:
+		s->input.ended = true;
+		session_flush_input(s);
+		return 0;
+	case FRAME_START:
+		s->started = true;
+		s->state = SESSION_WAITING;
+		keeper_enqueue(s->keeper, s);
+		return 0;
+	case FRAME_INTERRUPT:
+		interrupt(s);
+		return 0;
+	default:
+		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
+	}
+}
+
+static void
+door_left(struct session *s)
+{
+	s->door_gone = true;
+	loop_remove(&s->keeper->loop, &s->on_door);
+	if (s->state == SESSION_DONE || !s->jail.init_pid)
+		keeper_remove(s->keeper, s);
+	else
+		session_die(s);
+}
+
+void
+session_on_door(void *owner, uint32_t events)
+{
+	struct session *s = owner;
+	struct remit_error err;
+	struct frame f;
+
+	if (events & EPOLLOUT) {
+		session_flush_door(s);
+		if (s->state == SESSION_DONE && !link_wants_write(&s->door)) {
+			keeper_remove(s->keeper, s);
+			return;
+		}
+	}
+	if (!(events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
+		return;
+	if (s->state == SESSION_DONE || link_fill(&s->door, &err) < 0 ||
+	    s->door.ended) {
+		door_left(s);
+		return;
+	}
+	while (s->state < SESSION_DYING) {
+		if (link_next(&s->door, &f, &err) < 0 ||
+		    (f.type != FRAME_NONE && take_frame(s, &f, &err) < 0)) {
+			session_give_up(s, &err);
+			return;
+		}
+		if (f.type == FRAME_NONE)
+			return;
+	}
+}
