@@ -89,7 +89,7 @@ run(int argc, char **argv)
 			return cli_error(&err);
 	}
 	if (clean) {
-		printf("%u left groups removed\n", 		printf("%u left groups removed\n", cgroup_home_clean(true));
+		printf("%u left groups removed\n", cgroup_home_clean(true));
 		return 0;
 	}
 	/* Look anew, past the cache: that is what one asks a doctor for. */

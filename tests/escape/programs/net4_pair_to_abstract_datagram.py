@@ -12,8 +12,8 @@ try:
     a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
 except OSError as e:
     refused("socketpair", errname(e.errno))  # where memory is bounded strictly
-    verdict()
-address = "\0" + ARG["abstract_dgram"]
-attempt("sendmsg", lambda: a.sendmsg([b"hello"], [], 0, address))
-attempt("sendto", lambda: a.sendto(b"hello", address))
+else:
+    address = "\0" + ARG["abstract_dgram"]
+    attempt("sendmsg", lambda: a.sendmsg([b"hello"], [], 0, address))
+    attempt("sendto", lambda: a.sendto(b"hello", address))
 verdict()

@@ -11,8 +11,8 @@ try:
     a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
 except OSError as e:
     refused("socketpair", errname(e.errno))  # where memory is bounded strictly
-    verdict()
-path = ARG["unix_dgram_path"]
-attempt("sendmsg", lambda: a.sendmsg([b"hello"], [], 0, path))
-attempt("sendto", lambda: a.sendto(b"hello", path))
+else:
+    path = ARG["unix_dgram_path"]
+    attempt("sendmsg", lambda: a.sendmsg([b"hello"], [], 0, path))
+    attempt("sendto", lambda: a.sendto(b"hello", path))
 verdict()
