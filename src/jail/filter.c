@@ -1,5 +1,6 @@
 #include "filter.h"
 
+#include <errno.h>
 #include <linux/seccomp.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -32,10 +33,15 @@ int
 filter_load(unsigned variant)
 {
 	const struct filter *f = filter_native(variant);
-	struct sock_fprog prog = {
+	struct sock_fprog prog;
+
+	if (!f) {
+		errno = EINVAL;
+		return -1;
+	}
+	prog = (struct sock_fprog){
 		.len = f->len,
 		.filter = (struct sock_filter *)f->insns,
 	};
-
 	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
 }

@@ -175,6 +175,17 @@ session_on_channel(void *owner, uint32_t events)
 		session_flush_channel(s);
 }
 
+/* The end may be seen before the last words are read. */
+static void
+read_last_words(struct session *s)
+{
+	uint32_t frames = frame_rules[FRAME_ENDED].max / FRAME_PIECE + 2;
+
+	while (frames-- && s->state == SESSION_RUNNING &&
+	       !s->jail.channel.ended)
+		session_on_channel(s, EPOLLIN);
+}
+
 /* Our own runtime speaks before the start: it must not leave by itself. */
 static void
 note_early_end(struct session *s)
@@ -207,6 +218,7 @@ session_on_lifeline(void *owner, uint32_t events)
 		s->facts.has_wait_status = true;
 		s->facts.wait_status = s->exit.wait_status;
 		s->ended_us = session_now_us();
+		read_last_words(s);
 		note_early_end(s);
 		session_die(s);
 	}
@@ -222,6 +234,7 @@ session_on_init(void *owner, uint32_t events)
 	(void)events;
 	if (!jail_is_dead(&s->jail, &status))
 		return;
+	read_last_words(s);
 	if (s->jail.unjailed) {
 		s->facts.has_wait_status = true;
 		s->facts.wait_status = status;

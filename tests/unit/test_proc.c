@@ -1,0 +1,66 @@
+/*
+ * test_proc: what the kernel says of a process.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "proc.h"
+
+#include <cmocka.h>
+
+static void
+a_line_is_found_by_its_whole_key(void **state)
+{
+	static const char text[] = "Name:\tx\nUid:\t7\t8\nSeccomp:\t2\n"
+				   "Seccomp_filters:\t3\nLast:\t9\n";
+
+	(void)state;
+	assert_memory_equal(proc_status_line(text, "Name"), "x\n", 2);
+	assert_memory_equal(proc_status_line(text, "Uid"), "7\t8", 3);
+	assert_memory_equal(proc_status_line(text, "Seccomp"), "2\n", 2);
+	assert_memory_equal(proc_status_line(text, "Seccomp_filters"), "3\n",
+			    2);
+	assert_memory_equal(proc_status_line(text, "Last"), "9\n", 2);
+	assert_null(proc_status_line(text, "Sec"));
+	assert_null(proc_status_line(text, "id"));
+	assert_null(proc_status_line("", "Name"));
+}
+
+static void
+a_process_can_look_at_itself(void **state)
+{
+	uint64_t pid = 0, threads = 0, nothing;
+
+	(void)state;
+	assert_int_equal(proc_status_number(getpid(), "Pid", &pid), 0);
+	assert_int_equal(pid, getpid());
+	assert_int_equal(proc_status_number(getpid(), "Threads", &threads), 0);
+	assert_int_equal(threads, 1);
+	assert_int_equal(proc_status_number(getpid(), "Nothing", &nothing), -1);
+}
+
+static void
+a_process_that_is_not_there_is_an_error(void **state)
+{
+	char text[PROC_STATUS_SIZE];
+
+	(void)state;
+	errno = 0;
+	assert_int_equal(proc_status(0x7ffffff0, text), -1);
+	assert_int_equal(errno, ENOENT);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_line_is_found_by_its_whole_key),
+		cmocka_unit_test(a_process_can_look_at_itself),
+		cmocka_unit_test(a_process_that_is_not_there_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
