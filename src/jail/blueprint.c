@@ -247,7 +247,8 @@ blueprint_list_kept(struct blueprint *b, struct remit_error *err)
 	const int ends[] = { b->channel, b->lifeline, b->in, b->out, b->err };
 	size_t n = 0;
 
-	b->keep = calloc(b->mount_count + BLUEPRINT_DEVICES + ARRAY_LEN(ends),
+	b->keep = calloc(b->mount_count + BLUEPRINT_DEVICES +
+				 CGROUP_CONTROLLERS + ARRAY_LEN(ends),
 			 sizeof(*b->keep));
 	if (!b->keep)
 		return fail_sys(err, REMIT_E_MEMORY, "descriptors");
@@ -255,6 +256,9 @@ blueprint_list_kept(struct blueprint *b, struct remit_error *err)
 		b->keep[n++] = b->mounts[i].fd;
 	for (int i = 0; i < BLUEPRINT_DEVICES; i++)
 		b->keep[n++] = b->devices[i];
+	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
+		if (b->groups[i] >= 0)
+			b->keep[n++] = b->groups[i];
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
 		b->keep[n++] = ends[i];
 	qsort(b->keep, n, sizeof(*b->keep), by_number);
@@ -282,6 +286,10 @@ blueprint_free(struct blueprint *b)
 {
 	free(b->keep);
 	b->keep = NULL;
+	for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
+		own_fd_close(&b->groups[i]);
+		b->groups[i] = -1;
+	}
 	for (size_t i = 0; i < b->mount_count; i++)
 		own_fd_close(&b->mounts[i].fd);
 	free(b->mounts);

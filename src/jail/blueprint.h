@@ -8,6 +8,7 @@
 
 #include <sched.h>
 
+#include "cgroup_home.h"
 #include "plan.h"
 
 /* The one user inside. */
@@ -37,6 +38,8 @@ struct blueprint {
 	/* Everything the jail's first process may hold, ascending. */
 	int *keep;
 	size_t keep_count;
+	/* Files of the version 1 groups to join, or -1. */
+	int groups[CGROUP_CONTROLLERS];
 	/* the jail's ends */
 	int channel, lifeline, in, out, err;
 	int root; /* the new root, once it is mounted */

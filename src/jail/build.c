@@ -16,6 +16,17 @@
 #include "step.h"
 
 static int
+step_groups(struct blueprint *b, uint32_t *detail)
+{
+	for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
+		*detail = (uint32_t)i + 1;
+		if (b->groups[i] >= 0 && write(b->groups[i], "0", 1) != 1)
+			return -1;
+	}
+	return 0;
+}
+
+static int
 write_sysctl(const char *path, const char *value)
 {
 	own_fd int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -337,6 +348,7 @@ step_hostname(struct blueprint *b, uint32_t *detail)
 }
 
 static int (*const run[STEP_COUNT])(struct blueprint *b, uint32_t *detail) = {
+	[STEP_GROUPS] = step_groups,
 	[STEP_MEMFD_NOEXEC] = step_memfd_noexec,
 	[STEP_IDS] = step_ids,
 	[STEP_PRIVATE_MOUNTS] = step_private_mounts,
@@ -354,7 +366,7 @@ static int (*const run[STEP_COUNT])(struct blueprint *b, uint32_t *detail) = {
 int
 build_run(struct blueprint *b, uint32_t *step, uint32_t *detail)
 {
-	for (*step = STEP_MEMFD_NOEXEC; *step <= STEP_HOSTNAME; ++*step) {
+	for (*step = STEP_GROUPS; *step <= STEP_HOSTNAME; ++*step) {
 		*detail = 0;
 		if (step_is_to_fail(*step) || run[*step](b, detail) < 0)
 			return -1;

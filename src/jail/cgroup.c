@@ -155,16 +155,18 @@ cgroup_clone_fd(const struct cgroup *c)
 }
 
 int
-cgroup_attach(struct cgroup *c, pid_t pid, struct remit_error *err)
+cgroup_open_joins(const struct cgroup *c, int out[CGROUP_CONTROLLERS],
+		  struct remit_error *err)
 {
-	char text[16];
-
-	snprintf(text, sizeof(text), "%d", (int)pid);
-	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
-		if (c->at[i] >= 0 && !c->home->at[i].v2 &&
-		    write_at(c->at[i], "cgroup.procs", text) < 0)
-			return fail_sys(err, REMIT_E_KERNEL, "attach to %s/%s",
+	for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
+		out[i] = -1;
+		if (c->at[i] < 0 || c->home->at[i].v2)
+			continue;
+		out[i] = openat(c->at[i], "tasks", O_WRONLY | O_CLOEXEC);
+		if (out[i] < 0)
+			return fail_sys(err, REMIT_E_KERNEL, "open %s/%s/tasks",
 					c->home->at[i].path, c->name);
+	}
 	return 0;
 }
 
@@ -187,17 +189,13 @@ count_memberships(const struct cgroup *c, pid_t pid)
 }
 
 int
-cgroup_ensure(struct cgroup *c, pid_t pid, struct remit_error *err)
+cgroup_check(const struct cgroup *c, pid_t pid, struct remit_error *err)
 {
 	unsigned wanted = cgroup_clone_fd(c) >= 0;
 
 	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
 		wanted += c->at[i] >= 0 && !c->home->at[i].v2;
 	if (!wanted || count_memberships(c, pid) == wanted)
-		return 0;
-	if (cgroup_attach(c, pid, err) < 0)
-		return -1;
-	if (count_memberships(c, pid) == wanted)
 		return 0;
 	return fail(err, REMIT_E_INTERNAL,
 		    "the code is not in the groups of its run");

@@ -33,16 +33,19 @@ struct cgroup_usage {
 int cgroup_make(struct cgroup *c, const struct cgroup_home *home,
 		const struct plan_limits *l, const char *name,
 		struct remit_error *err) must_check;
-/* The version 2 folder for CLONE_INTO_CGROUP, or -1. A child cloned into it
-   needs cgroup_attach() only for version 1. */
+/* The version 2 folder for CLONE_INTO_CGROUP, or -1. */
 int cgroup_clone_fd(const struct cgroup *c);
-/* Attach a process that was cloned into cgroup_clone_fd(). The kernel may take
-   milliseconds for it (a grace period), so never on the way of an answer. */
-int cgroup_attach(struct cgroup *c, pid_t pid,
-		  struct remit_error *err) must_check;
-/* See that a process is in all groups; attach it where it is not. */
-int cgroup_ensure(struct cgroup *c, pid_t pid,
-		  struct remit_error *err) must_check;
+/*
+ * The version 1 groups' files (-1: none) into which a process that has one
+ * thread writes "0" to join. Put there by another process it would take
+ * milliseconds, and stop every fork of the machine for as long: that waits for
+ * a grace period (cgroup_procs_write_start() in the kernel).
+ */
+int cgroup_open_joins(const struct cgroup *c, int out[CGROUP_CONTROLLERS],
+		      struct remit_error *err) must_check;
+/* See that a process is in all groups; it is an error if it is not. */
+int cgroup_check(const struct cgroup *c, pid_t pid,
+		 struct remit_error *err) must_check;
 void cgroup_read(const struct cgroup *c, struct cgroup_usage *out);
 /* Kill everything in it in one step, if the kernel can. */
 void cgroup_kill(const struct cgroup *c);

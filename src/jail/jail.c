@@ -235,7 +235,7 @@ start(struct jail *j, struct blueprint *b, struct remit_error *err)
 		return step_failed_at(err, STEP_MAPS);
 	if (send(j->lifeline.fd, "g", 1, MSG_NOSIGNAL) != 1)
 		return fail_sys(err, REMIT_E_KERNEL, "release pid 1");
-	return cgroup_attach(&j->group, j->init_pid, err);
+	return 0;
 }
 
 int
@@ -254,6 +254,7 @@ jail_open(struct jail *j, const struct plan *plan, const struct jail_site *site,
 		.out = -1,
 		.err = -1,
 		.root = -1,
+		.groups = { -1, -1, -1, -1 },
 		.argv = argv,
 		.runtime_dir = site->runtime_dir,
 		.by_root = plan->by_root,
@@ -272,9 +273,12 @@ jail_open(struct jail *j, const struct plan *plan, const struct jail_site *site,
 	}
 	choose_cpus(&b.cpus, plan->limits.cpus);
 	if (blueprint_resolve(&b, j->host_uid, err) < 0 ||
-	    make_ends(j, &b, in, err) < 0 || blueprint_list_kept(&b, err) < 0 ||
-	    send_order(j, plan, JAIL_UID, err) < 0 ||
-	    cgroup_make(&j->group, site->cgroups, &plan->limits, name, err) < 0)
+	    make_ends(j, &b, in, err) < 0 ||
+	    cgroup_make(&j->group, site->cgroups, &plan->limits, name, err) <
+		    0 ||
+	    cgroup_open_joins(&j->group, b.groups, err) < 0 ||
+	    blueprint_list_kept(&b, err) < 0 ||
+	    send_order(j, plan, JAIL_UID, err) < 0)
 		return -1;
 	return start(j, &b, err);
 }
@@ -323,7 +327,7 @@ jail_meet(struct jail *j, const struct plan *plan, struct remit_error *err)
 	j->run_pidfd = sys_pidfd_open(j->run_pid);
 	if (j->run_pidfd < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "pidfd_open");
-	if (cgroup_ensure(&j->group, j->run_pid, err) < 0)
+	if (cgroup_check(&j->group, j->run_pid, err) < 0)
 		return -1;
 	return attest(j->run_pid, &want, err);
 }

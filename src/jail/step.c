@@ -23,6 +23,13 @@ const struct step steps[STEP_COUNT] = {
 		"map user and group", STAGE_KEEPER, CAN_ID_MAPS,
 		"pid 1 waits for it: files made before would have no owner",
 	},
+	[STEP_GROUPS] = {
+		"join the groups",
+		STAGE_BUILD,
+		CAN_CGROUP_MEMORY,
+		"by itself and first: moved by another process the kernel "
+		"would wait for a grace period, and so would the fork below",
+	},
 	[STEP_MEMFD_NOEXEC] = {
 		"forbid executing memory files", STAGE_BUILD, CAN_MEMFD_NOEXEC,
 		"only root may write the file, so before uid 0 is left",
