@@ -10,6 +10,8 @@ import records
 
 # A claim is for people and models; the whole text is on stderr anyway.
 TEXT_MAX = 32 * 1024
+# Address space to report an error with when the program has used up its own.
+RESERVE = 6 * 1024 * 1024
 
 
 class Task:
@@ -107,25 +109,29 @@ def line_of(exc, tb, name):
     return line
 
 
+def describe(exc, tb):
+    """An exception's text and value, whatever it is and however little memory is left."""
+    try:
+        import traceback
+
+        return "".join(traceback.format_exception(type(exc), exc, tb)), str(exc)
+    except BaseException as e:  # a hostile __str__ must not stop the claim
+        return f"{type(exc).__name__} <unprintable: {type(e).__name__}>\n", ""
+
+
 def report_error(exc, name):
     """Print an exception as Python would, and claim it. The exit code."""
-    import traceback
-
     tb = own_frames(exc.__traceback__, name)
     exc.__traceback__ = tb
-    try:
-        text = "".join(traceback.format_exception(type(exc), exc, tb))
-        value = str(exc)
-    except BaseException as e:  # a hostile __str__ must not stop the claim
-        text = value = f"<unprintable: {type(e).__name__}>\n"
+    text, value = describe(exc, tb)
     try:
         # Python's own hook looks for the source in a file.
         if sys.excepthook is sys.__excepthook__:
             sys.stderr.write(text)
         else:
             sys.excepthook(type(exc), exc, tb)
-    except BaseException:
-        traceback.print_exc()
+    except BaseException as e:
+        sys.stderr.write(f"{text}Error in sys.excepthook: {type(e).__name__}\n")
     records.send(
         records.ENDED,
         (
@@ -194,6 +200,7 @@ def run_import_lines(task):
 
 
 def run(program, module, name):
+    reserve = bytearray(RESERVE)
     try:
         if isinstance(program, BaseException):
             raise program
@@ -201,6 +208,7 @@ def run(program, module, name):
     except SystemExit as exc:
         return report_exit(exc)
     except BaseException as exc:
+        reserve.clear()
         return report_error(exc, name)
     records.send(records.ENDED, (("kind", "ok"),))
     return 0
