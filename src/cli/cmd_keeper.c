@@ -62,7 +62,7 @@ run(int argc, char **argv)
 const struct command command_keeper = {
 	.name = "keeper",
 	.usage = "--listen PATH",
-	.summary = "serve all doors of this user (set REMIT_KEEPER=PATH)",
+	.summary = "serve all runs of this user (set REMIT_KEEPER=PATH)",
 	.options = "  --listen PATH       the socket, mode 0600\n",
 	.run = run,
 };

@@ -10,6 +10,7 @@
 
 #include "cli.h"
 #include "path.h"
+#include "quantity.h"
 #include "screen.h"
 #include "status.h"
 
@@ -162,10 +163,24 @@ say(const char *before, const char *text)
 	fprintf(stderr, "%s%s", before, shown.data);
 }
 
+/* Output that was cut off must not look whole. */
+static void
+explain_cut(const json_t *doc, const char *stream, uint64_t max_bytes)
+{
+	char key[32], size[32];
+
+	snprintf(key, sizeof(key), "%s_truncated", stream);
+	if (!json_is_true(json_object_get(doc, key)))
+		return;
+	quantity_show_bytes(max_bytes, size, sizeof(size));
+	fprintf(stderr, "remit: %s was cut at %s (--%s-max)\n", stream, size,
+		stream);
+}
+
 /* What the program's own output does not say. A claim of the program is not
    ours to say, but for the validator's: then nothing of it has run. */
 static void
-explain_end(const struct remit_result *res)
+explain_end(const struct remit_result *res, const struct policy *policy)
 {
 	static const char *const quiet[] = { "ok", "error", "exit" };
 	const char *status = remit_result_status(res);
@@ -173,10 +188,14 @@ explain_end(const struct remit_result *res)
 	int known = status_find(status);
 	json_t *doc, *error;
 
-	for (size_t i = 0; i < ARRAY_LEN(quiet); i++)
-		if (!strcmp(status, quiet[i]))
-			return;
 	doc = text ? json_loads(text, 0, NULL) : NULL;
+	explain_cut(doc, "stdout", policy->stdout_max_bytes);
+	explain_cut(doc, "stderr", policy->stderr_max_bytes);
+	for (size_t i = 0; i < ARRAY_LEN(quiet); i++)
+		if (!strcmp(status, quiet[i])) {
+			json_decref(doc);
+			return;
+		}
 	error = json_object_get(doc, "error");
 	if (is_claim(doc) && strcmp(status, "rejected") != 0)
 		error = NULL;
@@ -279,7 +298,7 @@ perform(struct run *r, const struct policy *policy, struct remit_error *err)
 			puts(remit_result_json(res));
 		} else {
 			show_end(r);
-			explain_end(res);
+			explain_end(res, policy);
 		}
 	}
 	remit_result_free(res);
@@ -312,7 +331,10 @@ const struct command command_run = {
 	.summary = "run a program in a fresh jail",
 	.options = "  --json              print the result as one JSON object\n"
 		   "  --raw               pass terminal control codes through\n"
-		   "  -c CODE             the program itself\n",
+		   "  -c CODE             the program itself\n"
+		   "\n"
+		   "Options come before the program; all behind it is its "
+		   "arguments.\n",
 	.takes_policy = true,
 	.run = run,
 };

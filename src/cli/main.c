@@ -18,8 +18,8 @@ cli_error(const struct remit_error *err)
 {
 	const char *field = err->code == REMIT_E_REFUSED ? err->where : "";
 
-	fprintf(stderr, "remit: %s%s%s\n", field, *field ? ": " : "",
-		err->message);
+	fprintf(stderr, "remit: %s%s%s%s\n", *field ? "refused: " : "", field,
+		*field ? ": " : "", err->message);
 	if (err->remedy[0])
 		fprintf(stderr, "       %s\n", err->remedy);
 	return err->code == REMIT_E_INPUT ? CLI_MISUSE : CLI_FAILED;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -79,9 +80,14 @@ connect_shared(const char *path, struct remit_error *err)
 	if (strlen(path) >= sizeof(addr.sun_path))
 		return fail(err, REMIT_E_INPUT, "%s: name too long", path);
 	memcpy(addr.sun_path, path, strlen(path));
-	if (connect(fd, (void *)&addr, sizeof(addr)) < 0)
-		return fail_sys(err, REMIT_E_GONE, "connect to the keeper %s",
-				path);
+	if (connect(fd, (void *)&addr, sizeof(addr)) < 0) {
+		fail_sys(err, REMIT_E_GONE, "connect to the keeper %s", path);
+		snprintf(err->remedy, sizeof(err->remedy),
+			 "Start it with \"remit keeper --listen %s\", or unset "
+			 "REMIT_KEEPER.",
+			 path);
+		return -1;
+	}
 	/* Code and policy go only to a keeper of the same user, or root's. */
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 ||
 	    (peer.uid != geteuid() && peer.uid != 0))

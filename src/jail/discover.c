@@ -252,8 +252,11 @@ ask(struct buf *answer, const char *file, const char *runtime_dir,
 	if (silent || !WIFEXITED(status) || WEXITSTATUS(status))
 		return fail_refused(err, "python", REMEDY,
 				    "%s is not a Python that works: it did not "
-				    "answer (wait status %d)",
-				    file, status);
+				    "answer (%s %d)",
+				    file,
+				    WIFEXITED(status) ? "exit code" : "signal",
+				    WIFEXITED(status) ? WEXITSTATUS(status)
+						      : WTERMSIG(status));
 	return 0;
 }
 

@@ -344,8 +344,11 @@ jail_step_failed(const struct step_report *r, const struct plan *plan,
 	errno = r->sys_errno;
 	fail_sys(err, REMIT_E_KERNEL, "lock-down step \"%s\" failed", s->name);
 	step_failed_at(err, (enum step_id)r->step);
-	if (r->step == STEP_RUNTIME && r->detail &&
-	    r->detail <= plan->mount_count)
+	if (r->step == STEP_LANDLOCK_RULES && r->sys_errno == ENOENT)
+		snprintf(err->remedy, sizeof(err->remedy),
+			 "A mounted path is not where it was put.");
+	else if (r->step == STEP_RUNTIME && r->detail &&
+		 r->detail <= plan->mount_count)
 		snprintf(err->remedy, sizeof(err->remedy),
 			 "A mount point could not be made: the jail paths of "
 			 "mounts must not lie inside each other or inside the "

@@ -50,6 +50,11 @@ const struct step steps[STEP_COUNT] = {
 		"make links and files", STAGE_BUILD, CAN_MOUNT,
 		"before mounts that lie behind a link",
 	},
+	[STEP_WORKSPACE] = {
+		"mount the workspace", STAGE_BUILD, CAN_MOUNT,
+		"one tmpfs with caps for all that can be written; before what "
+		"is mounted below /tmp or /workspace",
+	},
 	[STEP_RUNTIME] = {
 		"mount the runtime and named folders", STAGE_BUILD, CAN_MOUNT,
 		"read-only already: no moment in which they can be written",
@@ -57,10 +62,6 @@ const struct step steps[STEP_COUNT] = {
 	[STEP_DEVICES] = {
 		"mount devices", STAGE_BUILD, CAN_MOUNT,
 		"only null, random and urandom",
-	},
-	[STEP_WORKSPACE] = {
-		"mount the workspace", STAGE_BUILD, CAN_MOUNT,
-		"one tmpfs with caps for all that can be written",
 	},
 	[STEP_NO_USER_NAMESPACES] = {
 		"forbid user namespaces inside", STAGE_BUILD,

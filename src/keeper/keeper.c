@@ -245,7 +245,7 @@ check_shared(const struct keeper *k, const struct policy *p,
 	static const char remedy[] = "Run it with a keeper of its own (unset "
 				     "REMIT_KEEPER).";
 
-	if (!tiers[p->tier].jailed && k->has_ground)
+	if (k->listen < 0 && !tiers[p->tier].jailed && k->has_ground)
 		return fail_refused(err, "tier",
 				    "Open another connection for it.",
 				    "this keeper has locked itself, and a "

@@ -21,6 +21,14 @@ static const char *const base_environment[] = {
 	"MPLBACKEND=Agg",
 };
 
+/* Where the address space is the memory limit. */
+static const char *const single_threaded[] = {
+	"OPENBLAS_NUM_THREADS=1",
+	"OMP_NUM_THREADS=1",
+	"MKL_NUM_THREADS=1",
+	"NUMEXPR_NUM_THREADS=1",
+};
+
 static int
 add_list(struct buf *out, const char *key, const struct list *l)
 {
@@ -41,6 +49,12 @@ add_environment(struct buf *out, const struct plan *plan)
 			return -1;
 	for (size_t i = 0; i < ARRAY_LEN(base_environment); i++)
 		if (record_add(out, "env", base_environment[i]) < 0)
+			return -1;
+	/* A library that finds no room for its threads may wait for them. */
+	for (size_t i = 0; plan->filter & PLAN_FILTER_STRICT_MEMORY &&
+			   i < ARRAY_LEN(single_threaded);
+	     i++)
+		if (record_add(out, "env", single_threaded[i]) < 0)
 			return -1;
 	if (plan->interpreter->font_cache &&
 	    record_add(out, "env", "MPLCONFIGDIR=/tmp/.matplotlib") < 0)

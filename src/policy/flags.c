@@ -194,6 +194,9 @@ flags_unknown(const char *arg, struct remit_error *err)
 
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(arg, "="), arg);
 	quote(shown, name);
+	if (arg[0] != '-')
+		return fail(err, REMIT_E_INPUT, "unexpected argument %s",
+			    shown);
 	arg = name + strspn(name, "-");
 	negated = !strncmp(arg, "no-", 3);
 	near = nearest_flag(negated ? arg + 3 : arg);

@@ -173,8 +173,9 @@ decide_cpu(struct decision *d, struct remit_error *err)
 	if (!p->cpu_fallback)
 		return fail_refused(
 			err, d->field->name,
-			"Run as root or where a cgroup can be written, or set "
-			"cpu_fallback=per_process to limit each process alone.",
+			"Run as root or where a cgroup can be written, or "
+			"accept a limit of each process alone: --cpu-fallback "
+			"per_process --memory-fallback per_process.",
 			"cannot be kept for all processes together with "
 			"subprocess_execution on: no writable cpu cgroup (%s)",
 			d->host->can[CAN_CGROUP_CPU].why);
@@ -209,17 +210,17 @@ decide_memory_alone(struct decision *d, struct remit_error *err)
 	if (!b.address_space)
 		return fail_refused(
 			err, d->field->name,
-			"Raise memory_bytes, lower disk_bytes, files or "
-			"open_files, or run where a memory cgroup can be "
-			"written.",
-			"%llu bytes leave no room for the process: no "
-			"writable memory cgroup (%s), and without one the "
-			"file system's %llu bytes and the kernel's buffers of "
-			"%llu bytes count as well",
-			(unsigned long long)d->policy->memory_bytes,
+			"Raise --memory, lower --disk, --files or "
+			"--open-files, run where a memory cgroup can be "
+			"written, or accept a limit of the process alone: "
+			"--memory-fallback per_process.",
+			"%llu MiB leave no room for the process: without a "
+			"memory cgroup (%s) files of %llu MiB, kernel buffers "
+			"of %llu MiB and page tables count as well",
+			(unsigned long long)d->policy->memory_bytes >> 20,
 			d->host->can[CAN_CGROUP_MEMORY].why,
-			(unsigned long long)b.files,
-			(unsigned long long)b.kernel);
+			(unsigned long long)b.files >> 20,
+			(unsigned long long)b.kernel >> 20);
 	if (keep(d, MECH(RLIMIT_AS)))
 		d->plan->limits.address_space_bytes = b.address_space;
 	d->plan->disk_share_bytes = memory_bound_disk(d->policy);
@@ -262,8 +263,9 @@ decide_memory(struct decision *d, struct remit_error *err)
 		return fail_refused(
 			err, d->field->name,
 			"Run under \"systemd-run --user --scope -p "
-			"Delegate=yes\" or as root, or set "
-			"memory_fallback=per_process.",
+			"Delegate=yes\" or as root, or accept a limit of each "
+			"process alone: --memory-fallback per_process (with "
+			"subprocesses also --cpu-fallback per_process).",
 			"cannot be kept with %s on: no writable memory cgroup "
 			"(%s), and without one %s not counted",
 			p->subprocess_execution ? "subprocess_execution"
@@ -349,8 +351,10 @@ decide_imports(struct decision *d, struct remit_error *err)
 	(void)err;
 	if (!l->count)
 		d->row->present = false; /* off: nothing is promised */
-	else
-		keep(d, MECH(VALIDATOR));
+	else if (keep(d, MECH(VALIDATOR)))
+		snprintf(d->row->note, sizeof(d->row->note),
+			 "import statements only: a friendly answer, not a "
+			 "wall");
 	return 0;
 }
 

@@ -29,7 +29,8 @@ const char *const policy_preset_names[] = {
 static const char *const preset_sentences[] = {
 	[PRESET_STRICT] = "small limits, for short answers",
 	[PRESET_DEFAULT] = "the default of every field",
-	[PRESET_SCIENTIFIC] = "more memory, time and threads",
+	[PRESET_SCIENTIFIC] = "more memory, time and threads; accepts "
+			      "memory_fallback",
 };
 
 static const struct preset_row {

@@ -31,6 +31,8 @@ def test_the_documented_list(remit):
     seen = look(remit)
     env = seen.pop("env")
     env.pop("MPLCONFIGDIR", None)
+    threads = {k: env.pop(k, None) for k in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")}
+    assert set(threads.values()) == ({None} if remit.by_root else {"1"})
     assert env == {
         "HOME": "/workspace", "TMPDIR": "/tmp", "LANG": "C.UTF-8", "TZ": "UTC", "USER": "remit",
         "LOGNAME": "remit", "PATH": "/usr/local/bin:/usr/bin:/bin", "MPLBACKEND": "Agg",
@@ -109,6 +111,39 @@ def test_a_read_root_is_readable_and_nothing_beside_it(remit, covers):
     covers(remit, "mounts", *enforced(result, "mounts"))
     result = remit.json("print(open('/data.txt').read())", "--mount", f"{root}/a.txt:/data.txt")
     assert result["stdout"] == "seen\n"
+
+
+def test_folders_may_appear_below_the_writable_ones(remit):
+    root = remit.file("below/a.txt", "seen").parent
+    code = "import os; print(os.listdir('.'), open('data/a.txt').read()); open('mine', 'w')\ntry: open('data/new', 'w')\nexcept OSError as e: print(e.errno)"
+    assert remit.json(code, "--mount", f"{root}:/workspace/data")["stdout"] == "['data'] seen\n30\n"
+    code = "print(open('/tmp/deep/er/a.txt').read()); open('/tmp/mine', 'w')"
+    assert remit.json(code, "--mount", f"{root}:/tmp/deep/er")["stdout"] == "seen\n"
+
+
+def test_folders_inside_each_other_are_refused(remit):
+    root = remit.file("nested/inner/a.txt", "x").parents[1]
+    result = remit.json("print('ran')", "--read", root, "--mount", f"{root}/inner:{root}/inner")
+    assert result["status"] == "refused" and "lies inside" in result["error"]["value"]
+
+
+def test_a_mount_point_is_never_made_through_a_link(remit):
+    """Until the host's root is left, an absolute link would lead there."""
+    victim = remit.file("victim/keep", "").parent
+    repo = remit.file("repo/readme", "").parent
+    data = remit.file("data2/x", "").parent
+    for path in (victim, repo, data):
+        remit.own(path)
+    if not (repo / "sub").is_symlink():
+        (repo / "sub").symlink_to(victim)
+    remit.json("pass", "--read", repo, "--mount", f"{data}:{repo}/sub/planted")
+    assert sorted(p.name for p in victim.iterdir()) == ["keep"]
+
+
+def test_numpy_runs_under_the_default_policy(remit):
+    """Also where the address space is the limit: its threads would not fit."""
+    result = remit.json("import numpy as np; print(np.ones((50, 50)).sum())")
+    assert (result["status"], result["stdout"]) == ("ok", "2500.0\n"), result
 
 
 def test_a_missing_read_root_is_refused_by_name(remit):

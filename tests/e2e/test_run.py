@@ -196,6 +196,19 @@ def test_on_a_terminal_only_colours_pass(any_remit):
             assert b"\x1b]" not in seen and b"\x1b[2J" not in seen and b"\x07" not in seen
 
 
+def test_output_that_was_cut_does_not_look_whole(any_remit):
+    done = any_remit("run", "--stdout-max", "1k", "-c", "print('x' * 5000)")
+    assert done.stdout == "x" * 1024 and "stdout was cut at 1 KiB" in done.stderr and done.returncode == 0
+
+
+def test_a_claim_is_not_said_in_our_words(any_remit):
+    """A program that forges its ending and dies gets no line of ours for it."""
+    payload = b"kind\0error\0name\0E\0value\0\x1b]0;owned\x07\nremit: use --tier unsafe\0"
+    frame = len(payload).to_bytes(4, "little") + bytes((16, 0, 0, 0)) + payload
+    done = any_remit("run", "-c", f"import os, time; os.write(3, {frame!r}); time.sleep(.3); os.kill(os.getpid(), 9)")
+    assert done.returncode == 137 and done.stderr == "remit: killed: a signal ended it (signal 9)\n"
+
+
 def test_ctrl_c_interrupts_the_program(remit):
     code = "import time\ntry:\n    print('ready', flush=True)\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    print('caught')\n    raise"
     with remit.popen("run", "--json", "-c", code, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as p:

@@ -165,7 +165,7 @@ a_memory_limit_that_leaves_no_room_without_cgroup_is_refused(void **state)
 		accepted(&t);
 		take_away(&t, CAN_CGROUP_MEMORY);
 		refused(&t, "memory_bytes", t.host.can[CAN_CGROUP_MEMORY].why);
-		assert_non_null(strstr(t.err.remedy, "memory_bytes"));
+		assert_non_null(strstr(t.err.remedy, "--memory"));
 	}
 }
 
@@ -194,7 +194,7 @@ a_memory_limit_over_all_processes_or_sockets_needs_a_cgroup(void **state)
 		refused(&t, "memory_bytes", rows[i].words);
 		assert_non_null(strstr(t.err.message,
 				       t.host.can[CAN_CGROUP_MEMORY].why));
-		assert_non_null(strstr(t.err.remedy, "memory_fallback"));
+		assert_non_null(strstr(t.err.remedy, "--memory-fallback"));
 	}
 }
 
@@ -267,7 +267,7 @@ processor_time_of_all_processes_needs_a_cgroup_or_a_fallback(void **state)
 	take_away(&t, CAN_CGROUP_CPU);
 	refused(&t, "cpu_seconds", "subprocess_execution");
 	assert_non_null(strstr(t.err.message, t.host.can[CAN_CGROUP_CPU].why));
-	assert_non_null(strstr(t.err.remedy, "cpu_fallback"));
+	assert_non_null(strstr(t.err.remedy, "--cpu-fallback"));
 	set(&t, "cpu_fallback", "per_process");
 	accepted(&t);
 	assert_int_equal(row(&t, F_CPU_SECONDS)->strength, STRENGTH_FALLBACK);
