@@ -6,25 +6,13 @@ import atexit
 import functools
 import json
 import os
-import pathlib
 import pwd
 import subprocess
-
-import pytest
 
 import jail_run
 import program as program_module
 import world as world_module
-
-ROOT = pathlib.Path(__file__).parents[2]
-TEST_USER = "remit-test"
-
-
-def skip_or_fail(reason: str) -> None:
-    """A skip is loud: on the reference machine it is a failure."""
-    if os.environ.get("REMIT_MUST_WORK") == "all":
-        pytest.fail(f"must work here: {reason}")
-    pytest.skip(reason)
+from conftest import ROOT, TEST_USER, skip_or_fail
 
 
 def release_binary() -> str:
