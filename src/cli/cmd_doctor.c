@@ -19,8 +19,24 @@ local_works(const struct host *h)
 	return true;
 }
 
+/* What an ordinary user without a delegated cgroup will stumble over. */
 static void
-print_host(const struct site *s, const struct remit_error *python)
+print_bound(const struct policy *p, const struct host *h)
+{
+	struct memory_bound b;
+
+	if (h->can[CAN_CGROUP_MEMORY].yes)
+		return;
+	memory_bound_compute(&b, p, h);
+	printf("Without a memory cgroup this policy leaves %llu MiB of address "
+	       "space, and sqlite\ncannot lock: --preset scientific accepts a "
+	       "limit of each process instead.\n",
+	       (unsigned long long)b.address_space >> 20);
+}
+
+static void
+print_host(const struct site *s, const struct policy *policy,
+	   const struct remit_error *python)
 {
 	const struct host *h = &s->host;
 
@@ -44,23 +60,10 @@ print_host(const struct site *s, const struct remit_error *python)
 		printf("%-4s %-26s %s %d.%d.%d\n", "yes", "python",
 		       s->interpreter.executable, s->interpreter.major,
 		       s->interpreter.minor, s->interpreter.micro);
-	printf("\nThe tier \"local\" %s.\n",
+	putchar('\n');
+	print_bound(policy, h);
+	printf("The tier \"local\" %s.\n",
 	       local_works(h) && !python ? "works here" : "does not work here");
-}
-
-/* What an ordinary user without a delegated cgroup will stumble over. */
-static void
-print_bound(const struct policy *p, const struct host *h)
-{
-	struct memory_bound b;
-
-	if (h->can[CAN_CGROUP_MEMORY].yes)
-		return;
-	memory_bound_compute(&b, p, h);
-	printf("Without a memory cgroup this policy leaves %llu MiB of address "
-	       "space, and sqlite\ncannot lock: --preset scientific accepts a "
-	       "limit of each process instead.\n",
-	       (unsigned long long)b.address_space >> 20);
 }
 
 static void
@@ -114,12 +117,10 @@ run(int argc, char **argv)
 	    probe_host(&site.host, site.runtime_dir, &err) < 0)
 		return cli_error(&err);
 	bad = site_find_interpreter(&site, policy.python, &python) < 0;
-	if (json) {
+	if (json)
 		print_json(&site, bad ? &python : NULL);
-	} else {
-		print_host(&site, bad ? &python : NULL);
-		print_bound(&policy, &site.host);
-	}
+	else
+		print_host(&site, &policy, bad ? &python : NULL);
 	return local_works(&site.host) && !bad ? 0 : 1;
 }
 
