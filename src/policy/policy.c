@@ -29,8 +29,7 @@ const char *const policy_preset_names[] = {
 static const char *const preset_sentences[] = {
 	[PRESET_STRICT] = "small limits, for short answers",
 	[PRESET_DEFAULT] = "the default of every field",
-	[PRESET_SCIENTIFIC] = "more memory, time and threads; accepts "
-			      "memory_fallback",
+	[PRESET_SCIENTIFIC] = "more of all, accepting memory_fallback",
 };
 
 static const struct preset_row {
