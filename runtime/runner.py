@@ -200,7 +200,7 @@ def run_import_lines(task):
 
 
 def run(program, module, name):
-    reserve = bytearray(RESERVE)
+    reserve = [bytes(RESERVE)]  # reserved, not touched: bytearray would fill it
     try:
         if isinstance(program, BaseException):
             raise program
