@@ -23,7 +23,7 @@ def test_timeout(remit, covers):
 
 
 def test_timeout_of_many_threads(any_remit):
-    code = "import threading\nfor _ in range(40): threading.Thread(target=lambda: [None for _ in iter(int, 1)]).start()"
+    code = "import threading\ndef spin():\n    while True: pass\nfor _ in range(40): threading.Thread(target=spin).start()"
     assert any_remit.json(code, "--timeout", "700ms")["status"] == "timeout"
 
 
