@@ -108,6 +108,11 @@ REMIT_API void remit_close(struct remit *r);
 REMIT_API int remit_run(struct remit *r, const struct remit_job *job,
 			struct remit_result **out, struct remit_error *err);
 
+/* What the keeper is doing (pools, zygotes, sessions, memory, latency), as one
+   JSON object; free() it. */
+REMIT_API int remit_status(struct remit *r, char **json,
+			   struct remit_error *err);
+
 /* "ok", "error", "timeout", ...: remit(1) lists them. */
 REMIT_API const char *remit_result_status(const struct remit_result *res);
 /* The exit code that `remit run` would give: remit(1) has the table. */

@@ -148,7 +148,7 @@ def compile_runner(runtime, cache):
     folder = os.path.join(cache, "compiled")
     inside = "/.remit/lib"
     os.makedirs(folder + inside, exist_ok=True)
-    for name in ("runner.py", "records.py", "validator.py"):
+    for name in ("runner.py", "records.py", "validator.py", "reseed.py", "zygote.py"):
         tag = os.path.basename(importlib.util.cache_from_source(name))
         py_compile.compile(
             os.path.join(runtime, name),

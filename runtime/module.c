@@ -4,28 +4,227 @@
  */
 #define Py_LIMITED_API 0x03090000
 #include <Python.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "filter.h"
+#include "join.h"
 #include "lock.h"
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+#define HUGE_PAGE_BITS 21
 
 /* lock(): lock this process down, or raise OSError with the step's name. */
 static PyObject *
 module_lock(PyObject *self, PyObject *unused)
 {
 	struct step_report report;
+	struct lock_order order;
 
 	(void)self;
 	(void)unused;
-	if (lock_down(&report) < 0)
+	if (lock_order_read(&order, &report) < 0 ||
+	    lock_down(&order, &report) < 0)
 		return PyErr_Format(
 			PyExc_OSError, "lock-down step \"%s\" failed: %s",
 			steps[report.step].name, strerror(report.sys_errno));
 	Py_RETURN_NONE;
 }
 
+static PyObject *
+module_filter(PyObject *self, PyObject *unused)
+{
+	(void)self;
+	(void)unused;
+	if (filter_load(FILTER_ZYGOTE) < 0)
+		return PyErr_SetFromErrno(PyExc_OSError);
+	Py_RETURN_NONE;
+}
+
+static PyObject *
+module_single_threaded(PyObject *self, PyObject *unused)
+{
+	(void)self;
+	(void)unused;
+	return PyBool_FromLong(join_is_single_threaded());
+}
+
+static int
+answer(const struct join_answer *a)
+{
+	return send(JOIN_CONTROL_FD, a, sizeof(*a), MSG_NOSIGNAL) == sizeof(*a)
+		       ? 0
+		       : -1;
+}
+
+static PyObject *
+module_unfit(PyObject *self, PyObject *text)
+{
+	struct join_answer a = { .kind = JOIN_UNFIT };
+	PyObject *bytes = PyUnicode_AsEncodedString(text, "utf-8", "replace");
+
+	(void)self;
+	if (!bytes)
+		return NULL;
+	strncpy(a.text, PyBytes_AsString(bytes), sizeof(a.text) - 1);
+	Py_DecRef(bytes);
+	if (answer(&a) < 0)
+		return PyErr_SetFromErrno(PyExc_OSError);
+	Py_RETURN_NONE;
+}
+
+/* collapse(places): make huge pages of the 2 MiB at each place << 21. What the
+   kernel cannot collapse stays as it is. How many it did. */
+static PyObject *
+module_collapse(PyObject *self, PyObject *places)
+{
+	Py_ssize_t n = PyList_Size(places);
+	long done = 0;
+
+	(void)self;
+	for (Py_ssize_t i = 0; i < n; i++) {
+		size_t at = PyLong_AsSize_t(PyList_GetItem(places, i));
+
+		if (PyErr_Occurred())
+			return NULL;
+		done += madvise((void *)(at << HUGE_PAGE_BITS),
+				(size_t)1 << HUGE_PAGE_BITS,
+				MADV_COLLAPSE) == 0;
+	}
+	return n < 0 ? NULL : PyLong_FromLong(done);
+}
+
+/* Everything of the C library that is random. */
+static PyObject *
+module_reseed(PyObject *self, PyObject *number)
+{
+	unsigned long long seed = PyLong_AsUnsignedLongLong(number);
+
+	(void)self;
+	if (PyErr_Occurred())
+		return NULL;
+	srandom((unsigned)seed);
+	srand48((long)(seed >> 32));
+	Py_RETURN_NONE;
+}
+
+/* The next command: 1, 0 at the keeper's end, -1 if it is none of ours. */
+static int
+take_command(struct join_command *cmd, int fds[JOIN_FDS])
+{
+	int got[JOIN_FDS];
+	char control[CMSG_SPACE(sizeof(got))];
+	struct iovec iov = { cmd, sizeof(*cmd) };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *c;
+	size_t n = 0, count;
+	ssize_t len;
+
+	do
+		len = recvmsg(JOIN_CONTROL_FD, &msg, MSG_CMSG_CLOEXEC);
+	while (len < 0 && errno == EINTR);
+	if (len == 0)
+		return 0;
+	c = CMSG_FIRSTHDR(&msg);
+	if (len != sizeof(*cmd) || cmd->magic != ORDER_MAGIC || !c ||
+	    c->cmsg_type != SCM_RIGHTS)
+		return -1;
+	count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	memcpy(got, CMSG_DATA(c), count * sizeof(int));
+	for (int i = 0; i < JOIN_FDS; i++) {
+		bool has = cmd->has & (UINT32_C(1) << i);
+
+		if (has && n == count)
+			return -1;
+		fds[i] = has ? got[n++] : -1;
+	}
+	return n == count ? 1 : -1;
+}
+
+/* Received descriptors then lie above those that mean something in a jail. */
+static int
+fill_low_numbers(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && fd < JOIN_FIRST_FD - 1);
+	return fd < 0 ? -1 : 0;
+}
+
+/* In the zygote: fork, answer, forget. In the child: 0. */
+static pid_t
+serve_one(const struct join_command *cmd, const int fds[JOIN_FDS])
+{
+	struct join_answer a = { .kind = JOIN_FORKED };
+	pid_t pid;
+
+	PyOS_BeforeFork();
+	pid = join_fork(cmd, fds, &a.report);
+	if (pid == 0) {
+		PyOS_AfterFork_Child();
+		return 0;
+	}
+	PyOS_AfterFork_Parent();
+	a.pid = pid;
+	if (pid < 0)
+		a.kind = JOIN_FAILED;
+	for (int i = 0; i < JOIN_FDS; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	if (answer(&a) < 0)
+		_exit(0);
+	return pid;
+}
+
+/* serve(): take commands until the keeper goes. Comes back in each child. */
+static PyObject *
+module_serve(PyObject *self, PyObject *unused)
+{
+	struct join_answer ready = { .kind = JOIN_READY };
+	struct join_command cmd;
+	int fds[JOIN_FDS];
+
+	(void)self;
+	(void)unused;
+	if (fill_low_numbers() < 0 || answer(&ready) < 0)
+		return PyErr_SetFromErrno(PyExc_OSError);
+	while (take_command(&cmd, fds) > 0)
+		if (serve_one(&cmd, fds) == 0)
+			Py_RETURN_NONE;
+	_exit(0);
+}
+
 static PyMethodDef methods[] = {
 	{ "lock", module_lock, METH_NOARGS,
 	  "lock()\n--\n\nLock this process down by the keeper's order." },
+	{ "filter", module_filter, METH_NOARGS,
+	  "filter()\n--\n\nLoad a zygote's filter." },
+	{ "single_threaded", module_single_threaded, METH_NOARGS,
+	  "single_threaded()\n--\n\nWhether the kernel knows one thread "
+	  "only." },
+	{ "unfit", module_unfit, METH_O,
+	  "unfit(text)\n--\n\nTell the keeper why this is no zygote." },
+	{ "collapse", module_collapse, METH_O,
+	  "collapse(places)\n--\n\nMake huge pages at places << 21." },
+	{ "reseed", module_reseed, METH_O,
+	  "reseed(number)\n--\n\nSeed the C library's generators." },
+	{ "serve", module_serve, METH_NOARGS,
+	  "serve()\n--\n\nFork into jails; returns in each child." },
 	{ NULL, NULL, 0, NULL },
 };
 

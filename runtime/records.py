@@ -9,11 +9,13 @@ from posix import read, write
 CHANNEL = 3
 
 # The types of src/wire/frame.h that the runner meets.
+JOB = 2
 CODE = 3
 TASK = 12
 GO = 13
 CHECKED = 15
 ENDED = 16
+WARM = 17
 
 
 def _read_exactly(n):
@@ -33,15 +35,27 @@ def receive():
     return header[4], _read_exactly(int.from_bytes(header[:4], "little"))
 
 
-def send(kind, pairs=()):
-    """One frame of records."""
+def encode(kind, pairs):
     payload = b"".join(
         key.encode() + b"\0" + value.encode("utf-8", "replace").replace(b"\0", b"\\0") + b"\0"
         for key, value in pairs
     )
-    data = len(payload).to_bytes(4, "little") + bytes((kind, 0, 0, 0)) + payload
+    return len(payload).to_bytes(4, "little") + bytes((kind, 0, 0, 0)) + payload
+
+
+def send(kind, pairs=()):
+    """One frame of records."""
+    data = encode(kind, pairs)
     while data:
         data = data[write(CHANNEL, data) :]
+
+
+def receive_records(wanted):
+    """The records of a frame that must be the next."""
+    kind, payload = receive()
+    if kind != wanted:
+        raise RuntimeError(f"the keeper sent frame {kind} and not {wanted}")
+    return parse(payload)
 
 
 def parse(payload):

@@ -4,6 +4,9 @@ What is told is a claim: the keeper marks it as reported and takes exit code,
 signal and usage from the kernel.
 """
 
+import atexit
+import gc
+import posix
 import sys
 
 import records
@@ -12,27 +15,60 @@ import records
 TEXT_MAX = 32 * 1024
 # Address space to report an error with when the program has used up its own.
 RESERVE = 6 * 1024 * 1024
+# Nothing that a program could notice: it ends by an exception, like many.
+REHEARSAL = b"""
+import sys
+class Thing:
+    def __init__(self, n): self.n = n
+    def __repr__(self): return f"Thing({self.n!r})"
+things = [Thing(i) for i in range(50)]
+print(len({t.n: str(t) for t in things}), max(things, key=lambda t: t.n), 1.5, sep=" ")
+raise SystemExit(0)
+"""
 
 
 class Task:
-    """What the keeper wants run."""
+    """What all jobs of a plan have in common."""
 
     def __init__(self):
         self.one = {}
-        self.many = {"argv": [], "env": [], "path": [], "pth": [], "allow": [], "block": []}
-        self.code = b""
+        self.many = {"env": [], "path": [], "pth": [], "allow": [], "block": []}
 
-    def receive(self):
-        kind, payload = records.receive()
-        if kind != records.TASK:
-            raise RuntimeError("the keeper did not send a task")
-        for key, value in records.parse(payload):
+    def fill(self, pairs):
+        for key, value in pairs:
             if key in self.many:
                 self.many[key].append(value)
             else:
                 self.one[key] = value
+
+    def is_checked(self):
+        """The code is looked at, and the keeper decides before it runs."""
+        return self.one["tier"] == "static" or bool(self.many["allow"] or self.many["block"])
+
+
+class Job:
+    """One program and its arguments."""
+
+    def __init__(self):
+        self.name = "main.py"
+        self.argv = []
+        self.code = b""
+
+    def fill(self, pairs):
+        """How many bytes of code are to come."""
+        missing = 0
+        for key, value in pairs:
+            if key == "argv":
+                self.argv.append(value)
+            elif key == "name":
+                self.name = value
+            else:
+                missing = int(value)
+        return missing
+
+    def receive(self):
+        missing = self.fill(records.receive_records(records.JOB))
         parts = []
-        missing = int(self.one["code_bytes"])
         while missing:
             kind, part = records.receive()
             if kind != records.CODE:
@@ -53,8 +89,6 @@ class Source:
 
 
 def set_environment(task):
-    import posix
-
     # The interpreter itself may have set LC_CTYPE.
     for name in list(posix.environ):
         posix.unsetenv(name)
@@ -73,14 +107,18 @@ def set_environment(task):
 
 def set_interpreter(task):
     """What `site` would have done outside: it took half of the start."""
-    import builtins
-
-    import _sitebuiltins
-
     sys.path[:] = task.many["path"]
     sys.prefix = task.one["prefix"]
     sys.exec_prefix = task.one["exec_prefix"]
     sys.executable = task.one["executable"]
+    set_builtins()
+
+
+def set_builtins():
+    import builtins
+
+    import _sitebuiltins
+
     builtins.exit = _sitebuiltins.Quitter("exit", "Ctrl-D (i.e. EOF)")
     builtins.quit = _sitebuiltins.Quitter("quit", "Ctrl-D (i.e. EOF)")
     builtins.help = _sitebuiltins._Helper()
@@ -119,8 +157,8 @@ def describe(exc, tb):
         return f"{type(exc).__name__} <unprintable: {type(e).__name__}>\n", ""
 
 
-def report_error(exc, name):
-    """Print an exception as Python would, and claim it. The exit code."""
+def describe_error(exc, name):
+    """Print an exception as Python would. What to claim, and the exit code."""
     tb = own_frames(exc.__traceback__, name)
     exc.__traceback__ = tb
     text, value = describe(exc, tb)
@@ -132,28 +170,24 @@ def report_error(exc, name):
             sys.excepthook(type(exc), exc, tb)
     except BaseException as e:
         sys.stderr.write(f"{text}Error in sys.excepthook: {type(e).__name__}\n")
-    records.send(
-        records.ENDED,
-        (
-            ("kind", "error"),
-            ("name", clip(type(exc).__name__)),
-            ("value", clip(value)),
-            ("traceback", clip(text)),
-            ("line", line_of(exc, tb, name)),
-        ),
+    claim = (
+        ("kind", "error"),
+        ("name", clip(type(exc).__name__)),
+        ("value", clip(value)),
+        ("traceback", clip(text)),
+        ("line", line_of(exc, tb, name)),
     )
-    return 1
+    return claim, 1
 
 
-def report_exit(exc):
+def describe_exit(exc):
     code = exc.code
     if code is None:
         code = 0
     elif not isinstance(code, int):
         print(code, file=sys.stderr)
         code = 1
-    records.send(records.ENDED, (("kind", "exit"),))
-    return code
+    return (("kind", "exit"),), code
 
 
 def own_module(name):
@@ -165,26 +199,25 @@ def own_module(name):
         del sys.path[0]
 
 
-def check(task, name):
-    """Compile; turn the code away if the validator says so. None: rejected."""
+def compiled(job):
+    """The program, or what was wrong with it."""
     try:
-        program = compile(task.code, name, "exec", dont_inherit=True)
+        return compile(job.code, job.name, "exec", dont_inherit=True)
     except BaseException as exc:
-        program = exc
-    if task.one["tier"] == "static" or task.many["allow"] or task.many["block"]:
-        validator = own_module("validator")
-        problem = validator.check(task, program, name)
-        if problem:
-            records.send(records.CHECKED, problem)
-            return None
-    records.send(records.CHECKED)
-    return program
+        return exc
 
 
-def main_module(name, code):
+def is_let_through(task, job, program):
+    """The validator's word, and then the keeper's."""
+    problem = own_module("validator").check(task, job, program)
+    records.send(records.CHECKED, problem or ())
+    return not problem and records.receive()[0] == records.GO
+
+
+def main_module(job):
     module = type(sys)("__main__")
-    module.__file__ = name
-    module.__loader__ = Source(code)
+    module.__file__ = job.name
+    module.__loader__ = Source(job.code)
     module.__builtins__ = __builtins__
     sys.modules["__main__"] = module
     return module
@@ -199,31 +232,112 @@ def run_import_lines(task):
             print(f"{line.strip()!r} of a .pth file failed: {e!r}", file=sys.stderr)
 
 
-def run(program, module, name):
-    reserve = [bytes(RESERVE)]  # reserved, not touched: bytearray would fill it
+def execute(program, module, name, reserve):
+    """Run it. What to claim, and the exit code."""
     try:
         if isinstance(program, BaseException):
             raise program
         exec(program, module.__dict__)
     except SystemExit as exc:
-        return report_exit(exc)
+        return describe_exit(exc)
     except BaseException as exc:
         reserve.clear()
-        return report_error(exc, name)
-    records.send(records.ENDED, (("kind", "ok"),))
-    return 0
+        return describe_error(exc, name)
+    return (("kind", "ok"),), 0
 
 
-def main(jailed):
+def flush():
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:  # closed, replaced or full: as at Python's own end
+            continue
+
+
+def wind_down(module):
+    """What Python does at its end, but for freeing what dies with the process."""
+    threading = sys.modules.get("threading")
+    try:
+        if threading is not None:
+            threading._shutdown()
+    finally:
+        atexit._run_exitfuncs()
+        # Files that were never closed are written now.
+        module.__dict__.clear()
+        gc.collect()
+        flush()
+
+
+def run(program, module, name):
+    """The same, to the very end of the program."""
+    reserve = [bytes(RESERVE)]  # reserved, not touched: bytearray would fill it
+    claim, code = execute(program, module, name, reserve)
+    try:
+        wind_down(module)
+    except BaseException as exc:  # an interrupt while threads are waited for
+        claim, code = describe_error(exc, name)
+    return claim, code
+
+
+def leave(claim, code):
+    """Claim, and wait for the keeper to end it: quicker for it than an exit."""
+    records.send(records.ENDED, (*claim, ("exit", str(code & 0xFF))))
+    try:
+        records.receive()
+    except EOFError:
+        pass
+    posix._exit(code & 0xFF)
+
+
+def perform():
+    """A program that does a little of everything, as if it had been sent."""
+    sent = records.encode(records.JOB, (("name", "main.py"), ("code_bytes", str(len(REHEARSAL)))))
+    job = Job()
+    job.fill(records.parse(sent[8:]))
+    job.code = REHEARSAL
+    sys.argv[:] = [job.name, *job.argv]
+    module = main_module(job)
+    claim, code = execute(compiled(job), module, job.name, [])
+    if claim[0] != ("kind", "exit") or code:
+        raise RuntimeError(f"the rehearsal failed: {claim}")
+    module.__dict__.clear()
+    gc.collect()
+    flush()
+    records.encode(records.ENDED, (*claim, ("exit", str(code & 0xFF))))
+
+
+def rehearse():
+    """Perform with the output thrown away: then the pages that programs touch
+    are this process's own."""
+    null = posix.open("/dev/null", posix.O_WRONLY)
+    kept = posix.dup(1), posix.dup(2)
+    posix.dup2(null, 1)
+    posix.dup2(null, 2)
+    perform()
+    posix.dup2(kept[0], 1)
+    posix.dup2(kept[1], 2)
+    for fd in (null, *kept):
+        posix.close(fd)
+
+
+def main(jailed=True, warm=False):
+    own = posix.getpid()
     task = Task()
-    task.receive()
-    name = task.one["name"]
+    task.fill(records.receive_records(records.TASK))
     if jailed:
         set_environment(task)
         set_interpreter(task)
-    sys.argv[:] = [name, *task.many["argv"]]
-    program = check(task, name)
-    if program is None or records.receive()[0] != records.GO:
+    if warm:
+        rehearse()
+        records.send(records.WARM)
+    job = Job()
+    job.receive()
+    sys.argv[:] = [job.name, *job.argv]
+    program = compiled(job)
+    if task.is_checked() and not is_let_through(task, job, program):
         return 1
     run_import_lines(task)
-    return run(program, main_module(name, task.code), name)
+    claim, code = run(program, main_module(job), job.name)
+    if posix.getpid() == own:
+        leave(claim, code)
+    posix._exit(code & 0xFF)  # a fork of the program: its end is its own affair

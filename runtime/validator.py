@@ -31,7 +31,7 @@ def rejection(name, value, line):
     return (("name", name), ("value", value), ("line", str(line or "")))
 
 
-def check(task, program, name):
+def check(task, job, program):
     """None, or the records of a rejection."""
     if isinstance(program, BaseException):
         if task.one["tier"] != "static":
@@ -39,7 +39,7 @@ def check(task, program, name):
         line = getattr(program, "lineno", None)
         return rejection(type(program).__name__, str(program), line)
     allowed, blocked = task.many["allow"], task.many["block"]
-    for module, line in imports(ast.parse(task.code, name)):
+    for module, line in imports(ast.parse(job.code, job.name)):
         if module in blocked:
             return rejection("ImportError", f"import of {module!r} is blocked by blocked_imports", line)
         if allowed and module not in allowed:

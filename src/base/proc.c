@@ -47,3 +47,19 @@ proc_status_number(pid_t pid, const char *key, uint64_t *out)
 	*out = strtoull(at, NULL, 10);
 	return 0;
 }
+
+uint64_t
+proc_pss_bytes(pid_t pid)
+{
+	char path[48], text[2048];
+	own_fd int fd = -1;
+	const char *at;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = '\0';
+	at = strstr(text, "\nPss:");
+	return at ? strtoull(at + strlen("\nPss:"), NULL, 10) * 1024 : 0;
+}

@@ -20,4 +20,8 @@ const char *proc_status_line(const char *status, const char *key);
 /* The number on one line. -1 if it cannot be read. */
 int proc_status_number(pid_t pid, const char *key, uint64_t *out) must_check;
 
+/* What it holds of the memory, shared pages divided among all that share them;
+   0 if that cannot be read. */
+uint64_t proc_pss_bytes(pid_t pid);
+
 #endif

@@ -279,6 +279,35 @@ remit_run(struct remit *r, const struct remit_job *job,
 	return 0;
 }
 
+int
+remit_status(struct remit *r, char **json, struct remit_error *err)
+{
+	own(link) struct link l = LINK_INIT;
+	struct frame f = { .type = FRAME_NONE };
+	int fd = open_door(r, err);
+
+	if (fd < 0)
+		return -1;
+	link_open(&l, fd, PARTY_KEEPER);
+	if (link_send(&l, FRAME_STATUS, "", 0, err) < 0 ||
+	    link_flush(&l, err) < 0)
+		return -1;
+	while (f.type == FRAME_NONE) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+
+		if (poll(&p, 1, -1) < 0 && errno != EINTR)
+			return fail_sys(err, REMIT_E_KERNEL, "poll");
+		if (link_fill(&l, err) < 0 || link_next(&l, &f, err) < 0)
+			return -1;
+		if (l.ended && f.type == FRAME_NONE)
+			return fail(err, REMIT_E_GONE, "the keeper is gone");
+	}
+	if (f.type != FRAME_STATUS)
+		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
+	*json = strndup(f.payload, f.len);
+	return *json ? 0 : fail_sys(err, REMIT_E_MEMORY, "status");
+}
+
 const char *
 remit_version(void)
 {

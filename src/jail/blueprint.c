@@ -90,8 +90,11 @@ resolve_one(struct blueprint *b, const struct plan_mount *m, uint32_t uid,
 				    "Name a folder or a regular file.",
 				    "%s is neither a folder nor a file",
 				    m->host);
-	if (!m->runtime)
+	if (!m->runtime) {
 		attr |= MOUNT_ATTR_NOEXEC;
+		hash_number(&b->roots, (uint64_t)st.st_dev);
+		hash_number(&b->roots, (uint64_t)st.st_ino);
+	}
 	/* Files of the runtime are readable to all; a folder that the policy
 	   names is shown as if the jail's user owned what its owner owns. */
 	if (b->by_root && !m->runtime &&
@@ -260,7 +263,8 @@ blueprint_list_kept(struct blueprint *b, struct remit_error *err)
 		if (b->groups[i] >= 0)
 			b->keep[n++] = b->groups[i];
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
-		b->keep[n++] = ends[i];
+		if (ends[i] >= 0)
+			b->keep[n++] = ends[i];
 	qsort(b->keep, n, sizeof(*b->keep), by_number);
 	b->keep_count = n;
 	return 0;

@@ -9,24 +9,29 @@
 #include <sched.h>
 
 #include "cgroup_home.h"
+#include "hash.h"
+#include "inside.h"
+#include "order.h"
 #include "plan.h"
-
-/* The one user inside. */
-#define JAIL_UID       1000
-#define JAIL_USER      "remit"
-#define JAIL_WORKSPACE "/workspace"
-#define JAIL_RUNTIME   "/.remit/lib"
-#define JAIL_COMPILED  "/.remit/compiled"
-#define JAIL_FONTS     "/.remit/fonts"
 
 /* No zero: a shared mapping of it is memory that RLIMIT_AS does not count. */
 #define BLUEPRINT_DEVICES 3
+
+/* The jail's ends lie above the numbers they will get inside. */
+#define BLUEPRINT_FIRST_FD 16
 
 struct blueprint_mount {
 	int fd; /* detached and read-only already */
 	const char *jail;
 	bool is_folder;
 	bool runtime;
+};
+
+enum blueprint_kind {
+	BLUEPRINT_COLD,	  /* the jail starts an interpreter of its own */
+	BLUEPRINT_WARM,	  /* a zygote's child will join it */
+	BLUEPRINT_PROBE,  /* lock down without an interpreter, then wait */
+	BLUEPRINT_ZYGOTE, /* not a jail for code: a root for a zygote */
 };
 
 struct blueprint {
@@ -42,12 +47,14 @@ struct blueprint {
 	int groups[CGROUP_CONTROLLERS];
 	/* the jail's ends */
 	int channel, lifeline, in, out, err;
-	int root; /* the new root, once it is mounted */
-	cpu_set_t cpus;
+	int root;    /* the new root, once it is mounted */
+	int ruleset; /* Landlock's, once it is made */
+	struct lock_order order;
 	char *const *argv;
 	const char *runtime_dir; /* on the host */
 	bool by_root;
-	bool probe; /* lock down without an interpreter, then wait */
+	enum blueprint_kind kind;
+	struct hash roots; /* which folders of the policy's were opened */
 };
 
 extern const char *const blueprint_device_names[BLUEPRINT_DEVICES];
@@ -67,8 +74,7 @@ int blueprint_list_kept(struct blueprint *b,
 void blueprint_close_others(const struct blueprint *b);
 void blueprint_free(struct blueprint *b);
 
-/* The stages. Each returns only on failure, with the step in *step. */
+/* The stage of pid 1. 0, or -1 with errno and the step in *step. */
 int build_run(struct blueprint *b, uint32_t *step, uint32_t *detail);
-int enter_run(struct blueprint *b, uint32_t *step, uint32_t *detail);
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "blueprint.h"
 #include "linux_abi.h"
+#include "rules.h"
 #include "step.h"
 
 static int
@@ -40,7 +41,9 @@ static int
 step_memfd_noexec(struct blueprint *b, uint32_t *detail)
 {
 	(void)detail;
-	if (!b->plan->memfd_noexec)
+	/* A jail for a zygote's child belongs to the zygote's user, which may
+	   not write the file: see plan_can_be_warm(). */
+	if (!b->plan->memfd_noexec || b->kind == BLUEPRINT_WARM)
 		return 0;
 	return write_sysctl("/proc/sys/vm/memfd_noexec", "2");
 }
@@ -347,28 +350,48 @@ step_hostname(struct blueprint *b, uint32_t *detail)
 	return sethostname("remit", 5);
 }
 
-static int (*const run[STEP_COUNT])(struct blueprint *b, uint32_t *detail) = {
-	[STEP_GROUPS] = step_groups,
-	[STEP_MEMFD_NOEXEC] = step_memfd_noexec,
-	[STEP_IDS] = step_ids,
-	[STEP_PRIVATE_MOUNTS] = step_private_mounts,
-	[STEP_ROOT] = step_root,
-	[STEP_LINKS] = step_links,
-	[STEP_RUNTIME] = step_runtime,
-	[STEP_DEVICES] = step_devices,
-	[STEP_WORKSPACE] = step_workspace,
-	[STEP_NO_USER_NAMESPACES] = step_no_user_namespaces,
-	[STEP_PIVOT] = step_pivot,
-	[STEP_READ_ONLY] = step_read_only,
-	[STEP_HOSTNAME] = step_hostname,
+static int
+step_landlock_rules(struct blueprint *b, uint32_t *detail)
+{
+	own_fd int fd = -1;
+
+	if (!plan_keeps(b->plan, MECH(LANDLOCK)))
+		return 0;
+	fd = rules_make(b, detail);
+	if (fd < 0)
+		return -1;
+	b->ruleset = fcntl(fd, F_DUPFD_CLOEXEC, BLUEPRINT_FIRST_FD);
+	return b->ruleset < 0 ? -1 : 0;
+}
+
+static const struct {
+	int (*run)(struct blueprint *b, uint32_t *detail);
+	bool zygote; /* a zygote's root is built by it too */
+} table[STEP_COUNT] = {
+	[STEP_GROUPS] = { step_groups, false },
+	[STEP_MEMFD_NOEXEC] = { step_memfd_noexec, false },
+	[STEP_IDS] = { step_ids, false },
+	[STEP_PRIVATE_MOUNTS] = { step_private_mounts, true },
+	[STEP_ROOT] = { step_root, true },
+	[STEP_LINKS] = { step_links, true },
+	[STEP_WORKSPACE] = { step_workspace, true },
+	[STEP_RUNTIME] = { step_runtime, true },
+	[STEP_DEVICES] = { step_devices, true },
+	[STEP_NO_USER_NAMESPACES] = { step_no_user_namespaces, false },
+	[STEP_PIVOT] = { step_pivot, true },
+	[STEP_READ_ONLY] = { step_read_only, true },
+	[STEP_HOSTNAME] = { step_hostname, true },
+	[STEP_LANDLOCK_RULES] = { step_landlock_rules, false },
 };
 
 int
 build_run(struct blueprint *b, uint32_t *step, uint32_t *detail)
 {
-	for (*step = STEP_GROUPS; *step <= STEP_HOSTNAME; ++*step) {
+	for (*step = STEP_GROUPS; *step <= STEP_LANDLOCK_RULES; ++*step) {
 		*detail = 0;
-		if (step_is_to_fail(*step) || run[*step](b, detail) < 0)
+		if (b->kind == BLUEPRINT_ZYGOTE && !table[*step].zygote)
+			continue;
+		if (step_is_to_fail(*step) || table[*step].run(b, detail) < 0)
 			return -1;
 	}
 	return 0;

@@ -126,7 +126,8 @@ cgroup_make(struct cgroup *c, const struct cgroup_home *home,
 		[CGROUP_MEMORY] = l->memory_cgroup_bytes,
 		[CGROUP_PIDS] = l->pids_cgroup,
 		[CGROUP_CPU] = l->cpu_cgroup_ms,
-		[CGROUP_KILL] = home->at[CGROUP_KILL].usable,
+		[CGROUP_KILL] = l->many_processes &&
+				home->at[CGROUP_KILL].usable,
 	};
 
 	*c = (struct cgroup)CGROUP_INIT;
@@ -155,17 +156,23 @@ cgroup_clone_fd(const struct cgroup *c)
 }
 
 int
-cgroup_open_joins(const struct cgroup *c, int out[CGROUP_CONTROLLERS],
+cgroup_open_joins(const struct cgroup *c, bool all, int out[CGROUP_CONTROLLERS],
 		  struct remit_error *err)
 {
+	bool joined_v2 = !all;
+
 	for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
+		bool v2 = c->at[i] >= 0 && c->home->at[i].v2;
+		const char *file = v2 ? "cgroup.procs" : "tasks";
+
 		out[i] = -1;
-		if (c->at[i] < 0 || c->home->at[i].v2)
+		if (c->at[i] < 0 || (v2 && joined_v2))
 			continue;
-		out[i] = openat(c->at[i], "tasks", O_WRONLY | O_CLOEXEC);
+		joined_v2 |= v2;
+		out[i] = openat(c->at[i], file, O_WRONLY | O_CLOEXEC);
 		if (out[i] < 0)
-			return fail_sys(err, REMIT_E_KERNEL, "open %s/%s/tasks",
-					c->home->at[i].path, c->name);
+			return fail_sys(err, REMIT_E_KERNEL, "open %s/%s/%s",
+					c->home->at[i].path, c->name, file);
 	}
 	return 0;
 }

@@ -36,12 +36,13 @@ int cgroup_make(struct cgroup *c, const struct cgroup_home *home,
 /* The version 2 folder for CLONE_INTO_CGROUP, or -1. */
 int cgroup_clone_fd(const struct cgroup *c);
 /*
- * The version 1 groups' files (-1: none) into which a process that has one
- * thread writes "0" to join. Put there by another process it would take
+ * The groups' files (-1: none) into which a process that has one thread writes
+ * "0" to join: of version 1, or of `all`. Put there by another process it would take
  * milliseconds, and stop every fork of the machine for as long: that waits for
  * a grace period (cgroup_procs_write_start() in the kernel).
  */
-int cgroup_open_joins(const struct cgroup *c, int out[CGROUP_CONTROLLERS],
+int cgroup_open_joins(const struct cgroup *c, bool all,
+		      int out[CGROUP_CONTROLLERS],
 		      struct remit_error *err) must_check;
 /* See that a process is in all groups; it is an error if it is not. */
 int cgroup_check(const struct cgroup *c, pid_t pid,

@@ -122,6 +122,15 @@ hash_file(struct hash *h, const char *path)
 	hash_number(h, (uint64_t)st.st_mtim.tv_nsec);
 }
 
+uint64_t
+discover_identity(const struct interpreter *in)
+{
+	struct hash h = HASH_INIT;
+
+	hash_file(&h, in->real);
+	return h.value;
+}
+
 /* What a pyenv shim looks at to choose its interpreter. */
 static void
 hash_shim(struct hash *h)

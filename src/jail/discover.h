@@ -4,6 +4,8 @@
 #ifndef REMIT_DISCOVER_H
 #define REMIT_DISCOVER_H
 
+#include <stdint.h>
+
 #include "interpreter.h"
 
 /*
@@ -14,6 +16,9 @@
 int discover_interpreter(struct interpreter *out, const char *python,
 			 const char *runtime_dir,
 			 struct remit_error *err) must_check;
+
+/* Of the interpreter's file as it is now: another number, another Python. */
+uint64_t discover_identity(const struct interpreter *in);
 
 /* The folder with the module and the runner: beside the program in a build
    tree, else below the prefix it is installed in. A new string. */

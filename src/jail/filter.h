@@ -20,6 +20,7 @@ enum filter_special {
 	FILTER_INIT = 16,      /* pid 1 of a jail */
 	FILTER_KEEPER,	       /* the keeper and what it starts */
 	FILTER_KEEPER_NETWORK, /* the same, for policies with network */
+	FILTER_ZYGOTE,	       /* a zygote, and below the filter of code */
 	FILTER_VARIANTS,
 };
 

@@ -5,10 +5,8 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
 #include "filter.h"
 #include "frame.h"
@@ -37,34 +35,24 @@ lock_self(int lifeline, int *signals)
 }
 
 static void
-send_exit(int status, const struct rusage *used)
+send_exit(const struct exit_report *report)
 {
-	unsigned char frame[FRAME_HEADER + sizeof(struct exit_report)];
-	struct exit_report report = {
-		.wait_status = status,
-		.max_rss_kib = (uint32_t)used->ru_maxrss,
-		.cpu_us = (uint64_t)(used->ru_utime.tv_sec +
-				     used->ru_stime.tv_sec) *
-				  1000000 +
-			  (uint64_t)(used->ru_utime.tv_usec +
-				     used->ru_stime.tv_usec),
-	};
+	unsigned char frame[FRAME_HEADER + sizeof(*report)];
 
-	frame_header(frame, FRAME_EXITED, sizeof(report));
-	memcpy(frame + FRAME_HEADER, &report, sizeof(report));
+	frame_header(frame, FRAME_EXITED, sizeof(*report));
+	memcpy(frame + FRAME_HEADER, report, sizeof(*report));
 	send(LIFELINE, frame, sizeof(frame), MSG_NOSIGNAL);
 }
 
 static void
 reap(pid_t main_pid)
 {
-	struct rusage used;
-	int status;
+	struct exit_report report;
 	pid_t pid;
 
-	while ((pid = wait4(-1, &status, WNOHANG, &used)) > 0)
+	while ((pid = exit_report_wait(&report)) > 0)
 		if (pid == main_pid)
-			send_exit(status, &used);
+			send_exit(&report);
 }
 
 void

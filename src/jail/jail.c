@@ -6,20 +6,24 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "attest.h"
 #include "blueprint.h"
+#include "enter.h"
 #include "filter.h"
 #include "idmap.h"
 #include "init.h"
 #include "linux_abi.h"
-#include "order.h"
+#include "lock.h"
 #include "proc.h"
+#include "zygote.h"
 
 _Static_assert((int)PLAN_FILTER_NETWORK == (int)FILTER_NETWORK &&
 		       (int)PLAN_FILTER_SUBPROCESS == (int)FILTER_SUBPROCESS &&
@@ -27,9 +31,6 @@ _Static_assert((int)PLAN_FILTER_NETWORK == (int)FILTER_NETWORK &&
 		       (int)PLAN_FILTER_STRICT_MEMORY ==
 			       (int)FILTER_STRICT_MEMORY,
 	       "the plan and the filters agree on the bits");
-
-/* The jail's ends lie above the numbers they will get inside. */
-#define FIRST_FREE_FD 16
 
 static void
 report(int channel, uint32_t step, uint32_t detail)
@@ -45,32 +46,104 @@ report(int channel, uint32_t step, uint32_t detail)
 		_exit(1);
 }
 
+/* The last step before the interpreter: it has no way back. */
+static int
+step_exec(const struct blueprint *b)
+{
+	/* Nothing of the environment: LD_ variables would act before the
+	   lock-down. The runner sets what the policy names. */
+	char *const none[] = { NULL };
+
+	if (b->kind == BLUEPRINT_PROBE) {
+		struct lock_order order;
+		struct step_report r;
+
+		if (lock_order_read(&order, &r) < 0 ||
+		    lock_down(&order, &r) < 0)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	if (!step_is_to_fail(STEP_EXEC))
+		execve(b->plan->interpreter->real, b->argv, none);
+	return -1;
+}
+
+static void __attribute__((noreturn)) run_main(const struct blueprint *b)
+{
+	struct enter_ends ends = { b->in, b->out, b->err, b->channel,
+				   b->ruleset };
+	uint32_t step = STEP_EXEC, detail = 0;
+
+	if (enter_run(&b->order, &ends, &step, &detail) == 0) {
+		step = STEP_EXEC;
+		step_exec(b);
+	}
+	report(ends.channel, step, detail);
+	_exit(1);
+}
+
+/* Give the ruleset to the keeper, for the child that will join. */
+static int
+send_built(const struct blueprint *b)
+{
+	struct step_report r = { .step = STEP_READY };
+	char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec iov = { &r, sizeof(r) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct cmsghdr *c;
+
+	if (b->ruleset >= 0) {
+		msg.msg_control = control;
+		msg.msg_controllen = sizeof(control);
+		c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &b->ruleset, sizeof(int));
+	}
+	return sendmsg(b->lifeline, &msg, MSG_NOSIGNAL) == sizeof(r) ? 0 : -1;
+}
+
+static void __attribute__((noreturn))
+report_built(const struct blueprint *b, uint32_t step, uint32_t detail)
+{
+	struct step_report r = { step, errno, detail };
+
+	send(b->lifeline, &r, sizeof(r), MSG_NOSIGNAL);
+	_exit(1);
+}
+
 /* Pid 1, from its first instruction on. */
 static void __attribute__((noreturn)) child_main(struct blueprint *b)
 {
+	bool warm = b->kind == BLUEPRINT_WARM;
 	uint32_t step = STEP_MAPS, detail = 0;
 	sigset_t child;
-	pid_t pid;
+	pid_t pid = 0;
 	char go;
 
 	blueprint_close_others(b);
 	if (read(b->lifeline, &go, 1) != 1)
 		_exit(1);
 	if (build_run(b, &step, &detail) < 0) {
+		if (warm)
+			report_built(b, step, detail);
 		report(b->channel, step, detail);
 		_exit(1);
 	}
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child, NULL);
-	pid = step_is_to_fail(STEP_FORK) ? -1 : fork();
-	if (pid < 0) {
-		report(b->channel, STEP_FORK, 0);
-		_exit(1);
-	}
-	if (pid == 0) {
-		enter_run(b, &step, &detail);
-		report(b->channel, step, detail);
+	if (!warm) {
+		pid = step_is_to_fail(STEP_FORK) ? -1 : fork();
+		if (pid < 0) {
+			report(b->channel, STEP_FORK, 0);
+			_exit(1);
+		}
+		if (pid == 0)
+			run_main(b);
+	} else if (send_built(b) < 0) {
 		_exit(1);
 	}
 	init_run(b->lifeline, pid);
@@ -79,7 +152,7 @@ static void __attribute__((noreturn)) child_main(struct blueprint *b)
 static int
 move_up(int *fd, struct remit_error *err)
 {
-	int up = fcntl(*fd, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
+	int up = fcntl(*fd, F_DUPFD_CLOEXEC, BLUEPRINT_FIRST_FD);
 
 	if (up < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "dup");
@@ -119,7 +192,7 @@ make_ends(struct jail *j, struct blueprint *b, int in, struct remit_error *err)
 {
 	int channel = -1, lifeline = -1, yes = 1;
 
-	b->in = fcntl(in, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
+	b->in = fcntl(in, F_DUPFD_CLOEXEC, BLUEPRINT_FIRST_FD);
 	if (b->in < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "dup");
 	if (make_pipe(&j->out, &b->out, err) < 0 ||
@@ -158,28 +231,48 @@ choose_cpus(cpu_set_t *out, uint64_t count)
 	}
 }
 
-static int
-send_order(struct jail *j, const struct plan *plan, uint32_t uid,
-	   struct remit_error *err)
+static void
+make_order(struct lock_order *out, const struct plan *plan)
 {
-	struct lock_order order = {
-		.magic = ORDER_MAGIC,
-		.size = sizeof(order),
-		.filter = plan->filter,
-		.uid = uid,
-	};
+	const struct plan_limits *l = &plan->limits;
 
+	*out = (struct lock_order){
+		.magic = ORDER_MAGIC,
+		.size = sizeof(*out),
+		.filter = plan->filter,
+		.uid = JAIL_UID,
+		.limits = {
+			[ORDER_LIMIT_AS] = l->address_space_bytes,
+			[ORDER_LIMIT_CPU] = l->cpu_rlimit_s,
+			[ORDER_LIMIT_NPROC] = l->nproc,
+			[ORDER_LIMIT_NOFILE] = l->open_files,
+			[ORDER_LIMIT_FSIZE] = l->file_bytes,
+		},
+		.has_cpus = l->cpus != 0,
+	};
+	choose_cpus(&out->cpus, l->cpus);
 	if (!plan_keeps(plan, MECH(LANDLOCK)))
-		order.skip |= ORDER_SKIP_LANDLOCK;
+		out->skip |= ORDER_SKIP_LANDLOCK;
 	if (!plan_keeps(plan, MECH(SECCOMP)))
-		order.skip |= ORDER_SKIP_SECCOMP;
+		out->skip |= ORDER_SKIP_SECCOMP;
 	if (!plan_keeps(plan, MECH(MOUNT_NAMESPACE)))
-		order.skip |= ORDER_SKIP_ROOT;
-	/* The interpreter has no environment to look at. */
-	for (uint32_t s = STEP_ORDER; s < STEP_READY; s++)
+		out->skip |= ORDER_SKIP_ROOT;
+}
+
+/* The interpreter has no environment to look at. */
+static void
+note_fail_step(struct lock_order *order, enum step_id from, enum step_id to)
+{
+	for (uint32_t s = from; s <= (uint32_t)to; s++)
 		if (step_is_to_fail((enum step_id)s))
-			order.fail_step = s;
-	if (link_send(&j->channel, FRAME_ORDER, &order, sizeof(order), err) < 0)
+			order->fail_step = s;
+}
+
+static int
+send_order(struct jail *j, struct lock_order *order, struct remit_error *err)
+{
+	note_fail_step(order, STEP_ORDER, STEP_SELF_TEST);
+	if (link_send(&j->channel, FRAME_ORDER, order, sizeof(*order), err) < 0)
 		return -1;
 	return link_flush(&j->channel, err);
 }
@@ -189,36 +282,92 @@ send_order(struct jail *j, const struct plan *plan, uint32_t uid,
  * that the child's maps can be written by an ordinary user.
  */
 static pid_t
-clone_init(struct jail *j, const struct plan *plan)
+clone_dumpable(struct clone_args *args)
 {
-	struct clone_args args = {
-		.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
-			 CLONE_NEWIPC | CLONE_NEWUTS | CLONE_PIDFD,
-		.pidfd = (uint64_t)(uintptr_t)&j->init_pidfd,
-		.exit_signal = SIGCHLD,
-	};
-	int group = cgroup_clone_fd(&j->group);
 	pid_t pid;
 
-	if (plan->own_network)
-		args.flags |= CLONE_NEWNET;
-	if (group >= 0) {
-		args.flags |= CLONE_INTO_CGROUP;
-		args.cgroup = (uint64_t)group;
-	}
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-	pid = sys_clone3(&args);
+	pid = sys_clone3(args);
 	if (pid != 0)
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	return pid;
 }
 
+/*
+ * A namespace belongs to the user that made it. By root: be that user for the
+ * clone, but for files, which the group's folder is checked by.
+ */
+static pid_t
+clone_owned(struct clone_args *args, uint32_t owner)
+{
+	uid_t own_uid = geteuid();
+	pid_t pid;
+
+	if (owner == own_uid)
+		return clone_dumpable(args);
+	if (setresuid((uid_t)-1, owner, (uid_t)-1) < 0)
+		return -1;
+	setfsuid(own_uid);
+	pid = clone_dumpable(args);
+	if (pid && setresuid((uid_t)-1, own_uid, (uid_t)-1) < 0)
+		_exit(1); /* a keeper that is half somebody else */
+	return pid;
+}
+
+static pid_t
+clone_init(struct jail *j, const struct plan *plan, uint32_t owner)
+{
+	struct clone_args args = {
+		.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
+			 CLONE_NEWIPC | CLONE_NEWUTS,
+		.exit_signal = SIGCHLD,
+	};
+	int group = cgroup_clone_fd(&j->group);
+
+	/* A zygote's child stays in the zygote's empty network. */
+	if (plan->own_network && !j->warm)
+		args.flags |= CLONE_NEWNET;
+	if (group >= 0) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)group;
+	}
+	return clone_owned(&args, owner);
+}
+
+/* While pid 1 waits to be released: later it cannot be looked at any more. */
 static int
-start(struct jail *j, struct blueprint *b, struct remit_error *err)
+open_namespaces(struct jail *j, struct remit_error *err)
+{
+	static const struct {
+		enum join_fd fd;
+		const char *name;
+	} all[] = {
+		{ JOIN_USER_NS, "user" }, { JOIN_MOUNT_NS, "mnt" },
+		{ JOIN_IPC_NS, "ipc" },	  { JOIN_UTS_NS, "uts" },
+		{ JOIN_PID_NS, "pid" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)j->init_pid,
+			 all[i].name);
+		j->entry[all[i].fd] = open(path, O_RDONLY | O_CLOEXEC);
+		if (j->entry[all[i].fd] < 0)
+			return fail_sys(err, REMIT_E_KERNEL, "open %s", path);
+	}
+	return 0;
+}
+
+static int
+start(struct jail *j, struct blueprint *b, uint32_t owner,
+      struct remit_error *err)
 {
 	uint32_t gid = j->lease.fd >= 0 ? j->host_uid : getegid();
 
-	j->init_pid = step_is_to_fail(STEP_CLONE) ? -1 : clone_init(j, b->plan);
+	j->init_pid = step_is_to_fail(STEP_CLONE)
+			      ? -1
+			      : clone_init(j, b->plan, owner);
 	if (j->init_pid < 0) {
 		j->init_pid = 0;
 		fail_sys(err, REMIT_E_KERNEL, "create namespaces");
@@ -233,33 +382,19 @@ start(struct jail *j, struct blueprint *b, struct remit_error *err)
 	if (idmap_write(j->init_pid, JAIL_UID, j->host_uid, JAIL_UID, gid,
 			err) < 0)
 		return step_failed_at(err, STEP_MAPS);
+	if (j->warm && open_namespaces(j, err) < 0)
+		return -1;
 	if (send(j->lifeline.fd, "g", 1, MSG_NOSIGNAL) != 1)
 		return fail_sys(err, REMIT_E_KERNEL, "release pid 1");
 	return 0;
 }
 
-int
-jail_open(struct jail *j, const struct plan *plan, const struct jail_site *site,
-	  int in, const char *name, struct remit_error *err)
+/* Everything before the clone, for both ways. */
+static int
+lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
+	int in, const char *name, struct remit_error *err)
 {
-	char *argv[] = {
-		plan->interpreter->executable, "-I", "-S", "-u", "-X", "utf8",
-		JAIL_RUNTIME "/boot.py",       NULL,
-	};
-	own(blueprint) struct blueprint b = {
-		.plan = plan,
-		.channel = -1,
-		.lifeline = -1,
-		.in = -1,
-		.out = -1,
-		.err = -1,
-		.root = -1,
-		.groups = { -1, -1, -1, -1 },
-		.argv = argv,
-		.runtime_dir = site->runtime_dir,
-		.by_root = plan->by_root,
-		.probe = site->probe,
-	};
+	const struct plan *plan = b->plan;
 
 	j->host_uid = geteuid();
 	if (plan->by_root) {
@@ -271,16 +406,131 @@ jail_open(struct jail *j, const struct plan *plan, const struct jail_site *site,
 		fail_sys(err, REMIT_E_KERNEL, "resolve");
 		return step_failed_at(err, STEP_RESOLVE);
 	}
-	choose_cpus(&b.cpus, plan->limits.cpus);
-	if (blueprint_resolve(&b, j->host_uid, err) < 0 ||
-	    make_ends(j, &b, in, err) < 0 ||
-	    cgroup_make(&j->group, site->cgroups, &plan->limits, name, err) <
-		    0 ||
-	    cgroup_open_joins(&j->group, b.groups, err) < 0 ||
-	    blueprint_list_kept(&b, err) < 0 ||
-	    send_order(j, plan, JAIL_UID, err) < 0)
+	make_order(&b->order, plan);
+	if (blueprint_resolve(b, j->host_uid, err) < 0)
 		return -1;
-	return start(j, &b, err);
+	j->roots = b->roots.value;
+	if (make_ends(j, b, in, err) < 0 ||
+	    cgroup_make(&j->group, site->cgroups, &plan->limits, name, err) < 0)
+		return -1;
+	return cgroup_open_joins(&j->group, false, b->groups, err);
+}
+
+#define BLUEPRINT_FOR(p, site, which)                                        \
+	{                                                                    \
+		.plan = (p), .channel = -1, .lifeline = -1, .in = -1,        \
+		.out = -1, .err = -1, .root = -1, .ruleset = -1,             \
+		.groups = { -1, -1, -1, -1 }, .roots = HASH_INIT,            \
+		.runtime_dir = (site)->runtime_dir, .by_root = (p)->by_root, \
+		.kind = (which)                                              \
+	}
+
+int
+jail_open(struct jail *j, const struct plan *plan, const struct jail_site *site,
+	  int in, const char *name, struct remit_error *err)
+{
+	char *argv[] = {
+		plan->interpreter->executable, "-I", "-S", "-u", "-X", "utf8",
+		JAIL_RUNTIME "/boot.py",       NULL,
+	};
+	own(blueprint) struct blueprint b = BLUEPRINT_FOR(
+		plan, site, site->probe ? BLUEPRINT_PROBE : BLUEPRINT_COLD);
+
+	b.argv = argv;
+	if (lay_out(j, &b, site, in, name, err) < 0 ||
+	    blueprint_list_kept(&b, err) < 0 ||
+	    send_order(j, &b.order, err) < 0)
+		return -1;
+	return start(j, &b, geteuid(), err);
+}
+
+int
+jail_prepare(struct jail *j, const struct plan *plan,
+	     const struct jail_site *site, uint32_t owner, int in,
+	     const char *name, struct remit_error *err)
+{
+	own(blueprint) struct blueprint b =
+		BLUEPRINT_FOR(plan, site, BLUEPRINT_WARM);
+
+	j->warm = true;
+	if (lay_out(j, &b, site, in, name, err) < 0)
+		return -1;
+	/* These are for the child that joins, not for pid 1. */
+	j->entry[JOIN_IN] = take_fd(&b.in);
+	j->entry[JOIN_OUT] = take_fd(&b.out);
+	j->entry[JOIN_ERR] = take_fd(&b.err);
+	j->entry[JOIN_CHANNEL] = take_fd(&b.channel);
+	if (cgroup_open_joins(&j->group, true, j->entry + JOIN_GROUP, err) <
+		    0 ||
+	    blueprint_list_kept(&b, err) < 0)
+		return -1;
+	return start(j, &b, owner, err);
+}
+
+uint64_t
+jail_roots(const struct plan *plan)
+{
+	struct hash h = HASH_INIT;
+
+	for (size_t i = 0; i < plan->mount_count; i++) {
+		struct stat st;
+
+		if (plan->mounts[i].runtime)
+			continue;
+		if (stat(plan->mounts[i].host, &st) < 0)
+			st = (struct stat){ 0 };
+		hash_number(&h, (uint64_t)st.st_dev);
+		hash_number(&h, (uint64_t)st.st_ino);
+	}
+	return h.value;
+}
+
+int
+jail_take_built(struct jail *j, const struct plan *plan,
+		struct remit_error *err)
+{
+	struct step_report r;
+	char control[CMSG_SPACE(sizeof(int))];
+	struct iovec iov = { &r, sizeof(r) };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *c;
+
+	if (recvmsg(j->lifeline.fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) !=
+	    sizeof(r))
+		return fail_sys(err, REMIT_E_KERNEL, "the jail was not built");
+	c = CMSG_FIRSTHDR(&msg);
+	if (c && c->cmsg_type == SCM_RIGHTS)
+		memcpy(&j->entry[JOIN_RULESET], CMSG_DATA(c), sizeof(int));
+	if (r.step != STEP_READY)
+		return jail_step_failed(&r, plan, err);
+	if (j->entry[JOIN_RULESET] < 0 && plan_keeps(plan, MECH(LANDLOCK)))
+		return fail(err, REMIT_E_INTERNAL, "no Landlock rules came");
+	return 0;
+}
+
+int
+jail_join(struct jail *j, const struct plan *plan, struct zygote *z,
+	  struct remit_error *err)
+{
+	struct join_command cmd = { .magic = ORDER_MAGIC };
+
+	make_order(&cmd.order, plan);
+	cmd.order.warm = 1;
+	note_fail_step(&cmd.order, STEP_ONE_THREAD, STEP_JAIL_USER);
+	note_fail_step(&cmd.order, STEP_SESSION, STEP_NO_NEW_PRIVS);
+	note_fail_step(&cmd.order, STEP_CLOSE, STEP_SELF_TEST);
+	if (zygote_command(z, &cmd, j->entry, err) < 0)
+		return -1;
+	for (int i = 0; i < JOIN_FDS; i++) {
+		own_fd_close(&j->entry[i]);
+		j->entry[i] = -1;
+	}
+	return 0;
 }
 
 /* Who wrote the first bytes of the channel, by the kernel's word. */
@@ -312,11 +562,11 @@ jail_meet(struct jail *j, const struct plan *plan, struct remit_error *err)
 {
 	struct attest_want want = {
 		.uid = j->host_uid,
-		.parent = j->init_pid,
-		/* What the keeper has the jail inherits; its own comes on
-		   top. */
+		.parent = j->warm ? getpid() : j->init_pid,
+		/* What the keeper has the jail inherits; its own comes on top,
+		   and that of the zygote. */
 		.filters = plan_keeps(plan, MECH(SECCOMP))
-				   ? attest_own_filters() + 1
+				   ? attest_own_filters() + 1 + j->warm
 				   : 0,
 	};
 
@@ -389,37 +639,38 @@ jail_kill(struct jail *j)
 	if (j->unjailed && j->init_pid)
 		kill(-j->init_pid, SIGKILL);
 	cgroup_kill(&j->group);
-	if (j->init_pidfd >= 0)
-		sys_pidfd_kill(j->init_pidfd, SIGKILL);
+	/* Ours, and not reaped: the numbers are theirs. */
+	if (j->init_pid)
+		kill(j->init_pid, SIGKILL);
 }
 
-bool
-jail_is_dead(struct jail *j, int *status)
+enum jail_death
+jail_reaped(struct jail *j, pid_t pid)
 {
-	siginfo_t info = { 0 };
-
-	if (!j->init_pid)
-		return true;
-	if (waitid(P_PID, (id_t)j->init_pid, &info, WEXITED | WNOHANG) < 0 ||
-	    info.si_pid == 0)
-		return false;
-	*status = info.si_code == CLD_EXITED ? W_EXITCODE(info.si_status, 0)
-					     : info.si_status;
-	j->init_pid = 0;
-	return true;
+	if (pid == j->init_pid) {
+		j->init_pid = 0;
+		return JAIL_INIT_DEAD;
+	}
+	/* A number that was given back may be another's by now. */
+	if (!j->warm || j->run_reaped || pid != j->run_pid)
+		return JAIL_NOT_MINE;
+	j->run_reaped = true;
+	return JAIL_RUN_DEAD;
 }
 
 void
 jail_free(struct jail *j)
 {
-	int status;
-
 	if (j->init_pid) {
 		jail_kill(j);
-		waitpid(j->init_pid, &status, 0);
+		/* Pid 1 ends when all that was in its namespace is reaped. */
+		if (j->warm && j->run_pid > 0 && !j->run_reaped)
+			waitpid(j->run_pid, NULL, 0);
+		waitpid(j->init_pid, NULL, 0);
 		j->init_pid = 0;
 	}
-	own_fd_close(&j->init_pidfd);
+	for (int i = 0; i < JOIN_FDS; i++)
+		own_fd_close(&j->entry[i]);
 	own_fd_close(&j->run_pidfd);
 	own_fd_close(&j->out);
 	own_fd_close(&j->err);

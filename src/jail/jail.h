@@ -2,14 +2,19 @@
  * jail: the namespaces, root, limits and filters built from a plan, with one
  * interpreter inside that waits for its code.
  *
- * The owner watches four descriptors: init_pidfd (readable: all of the jail is
- * dead), the links `channel` (the interpreter) and `lifeline` (pid 1), and the
- * pipes out and err. Closing the lifeline kills the jail.
+ * Cold (jail_open) the interpreter is started inside. Warm (jail_prepare) the
+ * jail is built first; when pid 1 has said so (jail_take_built), a zygote's
+ * child joins it (jail_join), and is the keeper's own child from then on.
+ *
+ * The owner watches the links `channel` (the interpreter) and `lifeline` (pid
+ * 1), the pipes out and err, and its own dead children: once pid 1 is reaped
+ * (jail_reaped), all of the jail is dead. Closing the lifeline kills it.
  */
 #ifndef REMIT_JAIL_H
 #define REMIT_JAIL_H
 
 #include "cgroup.h"
+#include "join.h"
 #include "link.h"
 #include "plan.h"
 #include "step.h"
@@ -21,11 +26,16 @@ struct jail_site {
 	bool probe; /* lock down without an interpreter, then wait */
 };
 
+struct zygote;
+
 struct jail {
-	pid_t init_pid;
-	int init_pidfd;
-	pid_t run_pid; /* 0 until jail_meet(), -1 if nobody spoke */
+	pid_t init_pid; /* 0 once it is reaped */
+	pid_t run_pid;	/* 0 until jail_meet(), -1 if nobody spoke */
 	int run_pidfd;
+	uint64_t roots;	     /* jail_roots() of what was mounted */
+	bool warm;	     /* the code is a child of the keeper */
+	bool run_reaped;     /* warm only */
+	int entry[JOIN_FDS]; /* warm: what the zygote's child needs, or -1 */
 	struct link channel;
 	struct link lifeline;
 	int out, err;
@@ -35,11 +45,11 @@ struct jail {
 	bool unjailed; /* the unsafe tier: a plain process, no jail */
 };
 
-#define JAIL_INIT                                                        \
-	{                                                                \
-		.init_pidfd = -1, .run_pidfd = -1, .channel = LINK_INIT, \
-		.lifeline = LINK_INIT, .out = -1, .err = -1,             \
-		.lease = UID_LEASE_INIT, .group = CGROUP_INIT            \
+#define JAIL_INIT                                                             \
+	{                                                                     \
+		.run_pidfd = -1, .channel = LINK_INIT, .lifeline = LINK_INIT, \
+		.out = -1, .err = -1, .entry = { [0 ... JOIN_FDS - 1] = -1 }, \
+		.lease = UID_LEASE_INIT, .group = CGROUP_INIT                 \
 	}
 
 /*
@@ -49,6 +59,23 @@ struct jail {
  */
 int jail_open(struct jail *j, const struct plan *plan,
 	      const struct jail_site *site, int in, const char *name,
+	      struct remit_error *err) must_check;
+
+/*
+ * Build a jail for a child of a zygote, which the user `owner` is to be (by
+ * root; else it is our own). Pid 1 then says over the lifeline that it is
+ * built, or which step failed.
+ */
+int jail_prepare(struct jail *j, const struct plan *plan,
+		 const struct jail_site *site, uint32_t owner, int in,
+		 const char *name, struct remit_error *err) must_check;
+/* Which folders the policy's paths lead to now (device and inode). */
+uint64_t jail_roots(const struct plan *plan);
+/* When the lifeline is readable for the first time. */
+int jail_take_built(struct jail *j, const struct plan *plan,
+		    struct remit_error *err) must_check;
+/* Send the zygote the command that puts a child into the jail. */
+int jail_join(struct jail *j, const struct plan *plan, struct zygote *z,
 	      struct remit_error *err) must_check;
 
 /* The unsafe tier: the interpreter as a plain child of the keeper. */
@@ -74,9 +101,14 @@ void jail_sample(const struct jail *j, struct exit_report *out);
 
 void jail_interrupt(struct jail *j); /* SIGINT to the code */
 void jail_kill(struct jail *j);
-/* True once everything in the jail is dead and pid 1 is reaped; *status is
-   the wait status of the child the keeper reaped. */
-bool jail_is_dead(struct jail *j, int *status);
+
+enum jail_death {
+	JAIL_NOT_MINE,
+	JAIL_RUN_DEAD,	/* the code: its end is in *out */
+	JAIL_INIT_DEAD, /* pid 1, and so everything */
+};
+/* The keeper has reaped this child. */
+enum jail_death jail_reaped(struct jail *j, pid_t pid);
 /* Kills what is left and waits for it. */
 void jail_free(struct jail *j);
 

@@ -127,29 +127,37 @@ static const struct {
 	{ STEP_SELF_TEST, self_test },
 };
 
-int
-lock_down(struct step_report *report)
+static int
+tell(struct step_report *report, int failed)
 {
-	struct lock_order order = { 0 };
-	int failed = 0;
-
-	memset(report, 0, sizeof(*report));
-	report->step = STEP_ORDER;
-	if (step_order(&order) < 0 || order.fail_step == STEP_ORDER)
-		failed = errno ? errno : EIO;
-	for (size_t i = 0; !failed && i < ARRAY_LEN(lock_steps); i++) {
-		report->step = lock_steps[i].step;
-		if (report->step == order.fail_step) {
-			failed = EIO;
-			break;
-		}
-		if (lock_steps[i].run(&order, &report->detail) < 0)
-			failed = errno;
-	}
-	if (!failed)
-		report->step = STEP_READY;
 	report->sys_errno = failed;
 	if (step_send_report(ORDER_CHANNEL_FD, report) < 0)
 		return -1;
 	return failed ? -1 : 0;
+}
+
+int
+lock_order_read(struct lock_order *order, struct step_report *report)
+{
+	*report = (struct step_report){ .step = STEP_ORDER };
+	if (step_order(order) < 0)
+		return tell(report, errno);
+	if (order->fail_step == STEP_ORDER)
+		return tell(report, EIO);
+	return 0;
+}
+
+int
+lock_down(const struct lock_order *order, struct step_report *report)
+{
+	*report = (struct step_report){ 0 };
+	for (size_t i = 0; i < ARRAY_LEN(lock_steps); i++) {
+		report->step = lock_steps[i].step;
+		if (report->step == order->fail_step)
+			return tell(report, EIO);
+		if (lock_steps[i].run(order, &report->detail) < 0)
+			return tell(report, errno);
+	}
+	report->step = STEP_READY;
+	return tell(report, 0);
 }

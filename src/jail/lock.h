@@ -8,11 +8,14 @@
 #include "order.h"
 #include "step.h"
 
+/* Read the order from the channel, first of all (cold only). */
+int lock_order_read(struct lock_order *order, struct step_report *report);
+
 /*
- * Read the order from the channel, close descriptors, bind Landlock, load the
- * filter, prove it, and report to the keeper. 0, or -1 with *report naming the
- * step that failed (it was sent to the keeper as well).
+ * Close descriptors, bind Landlock, load the filter, prove it, and report to
+ * the keeper. 0, or -1 with *report naming the step that failed (it was sent to
+ * the keeper as well).
  */
-int lock_down(struct step_report *report);
+int lock_down(const struct lock_order *order, struct step_report *report);
 
 #endif

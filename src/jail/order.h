@@ -5,6 +5,7 @@
 #ifndef REMIT_ORDER_H
 #define REMIT_ORDER_H
 
+#include <sched.h>
 #include <stdint.h>
 
 #define ORDER_MAGIC 0x72656d69u
@@ -19,13 +20,28 @@ enum order_skip { /* only in test builds */
 		  ORDER_SKIP_ROOT = 4, /* the host's folders are in sight */
 };
 
+/* The resource limits that a process in a jail gets, in the order of the table
+   in enter.c. */
+enum order_limit {
+	ORDER_LIMIT_AS,
+	ORDER_LIMIT_CPU,
+	ORDER_LIMIT_NPROC,
+	ORDER_LIMIT_NOFILE,
+	ORDER_LIMIT_FSIZE,
+	ORDER_LIMITS,
+};
+
 struct lock_order {
 	uint32_t magic;
 	uint32_t size; /* of this struct */
 	uint32_t filter;
 	uint32_t uid;
 	uint32_t skip;
-	uint32_t fail_step; /* only in test builds; 0: none */
+	uint32_t fail_step;	       /* only in test builds; 0: none */
+	uint64_t limits[ORDER_LIMITS]; /* 0: not set by this */
+	uint32_t warm;		       /* the interpreter is there already */
+	uint32_t has_cpus;
+	cpu_set_t cpus;
 };
 
 #endif

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "frame.h"
@@ -80,9 +82,35 @@ const struct step steps[STEP_COUNT] = {
 		"set the host name", STAGE_BUILD, CAN_USER_NAMESPACE,
 		"needs rights that are dropped next",
 	},
+	[STEP_LANDLOCK_RULES] = {
+		"prepare Landlock rules", STAGE_BUILD, CAN_LANDLOCK,
+		"paths are opened under the new root; the rules bind later",
+	},
 	[STEP_FORK] = {
 		"start pid 2", STAGE_BUILD, CAN_PID_NAMESPACE,
 		"pid 1 stays behind as the reaper with the lifeline",
+	},
+	[STEP_ONE_THREAD] = {
+		"prove one thread", STAGE_JOIN, CAN_SELF_TEST,
+		"a fork copies one thread only: locks of others would stay "
+		"locked for ever",
+	},
+	[STEP_JOIN_GROUPS] = {
+		"join the groups, warm", STAGE_JOIN, CAN_CGROUP_MEMORY,
+		"before the fork, so that the child is born inside",
+	},
+	[STEP_JOIN] = {
+		"join the jail", STAGE_JOIN, CAN_USER_NAMESPACE,
+		"the user namespace first: it gives the right to the others; "
+		"the pid namespace is that of the next child",
+	},
+	[STEP_WARM_FORK] = {
+		"fork into the jail", STAGE_JOIN, CAN_PID_NAMESPACE,
+		"by the C library, so that all at-fork handlers run",
+	},
+	[STEP_JAIL_USER] = {
+		"take the jail's user, warm", STAGE_JOIN, CAN_ID_MAPS,
+		"before anything else in the jail is touched",
 	},
 	[STEP_SESSION] = {
 		"new session, signals reset", STAGE_ENTER, CAN_RLIMITS,
@@ -100,10 +128,6 @@ const struct step steps[STEP_COUNT] = {
 	[STEP_WORKDIR] = {
 		"enter the workspace", STAGE_ENTER, CAN_MOUNT,
 		"after pivot_root, so that no folder of the host is held",
-	},
-	[STEP_LANDLOCK_RULES] = {
-		"prepare Landlock rules", STAGE_ENTER, CAN_LANDLOCK,
-		"paths are opened under the new root; the rules bind later",
 	},
 	[STEP_RLIMITS] = {
 		"set resource limits", STAGE_ENTER, CAN_RLIMITS,
@@ -177,6 +201,27 @@ step_of_error(const struct remit_error *err)
 		if (!strcmp(steps[i].name, err->where))
 			return (enum step_id)i;
 	return STEP_READY;
+}
+
+pid_t
+exit_report_wait(struct exit_report *out)
+{
+	struct rusage used;
+	int status;
+	pid_t pid = wait4(-1, &status, WNOHANG, &used);
+
+	if (pid <= 0)
+		return pid;
+	*out = (struct exit_report){
+		.wait_status = status,
+		.max_rss_kib = (uint32_t)used.ru_maxrss,
+		.cpu_us = (uint64_t)(used.ru_utime.tv_sec +
+				     used.ru_stime.tv_sec) *
+				  1000000 +
+			  (uint64_t)(used.ru_utime.tv_usec +
+				     used.ru_stime.tv_usec),
+	};
+	return pid;
 }
 
 #ifdef REMIT_HOLES

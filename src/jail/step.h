@@ -8,12 +8,14 @@
 #define REMIT_STEP_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "host.h"
 
 enum stage {
 	STAGE_KEEPER, /* in the keeper, before and around the clone */
 	STAGE_BUILD,  /* in pid 1 of the jail */
+	STAGE_JOIN,   /* warm only: between the zygote and its new child */
 	STAGE_ENTER,  /* in pid 2, before the interpreter is executed */
 	STAGE_LOCK,   /* in the interpreter, before any foreign byte */
 };
@@ -35,12 +37,17 @@ enum step_id {
 	STEP_PIVOT,
 	STEP_READ_ONLY,
 	STEP_HOSTNAME,
+	STEP_LANDLOCK_RULES,
 	STEP_FORK,
+	STEP_ONE_THREAD,
+	STEP_JOIN_GROUPS,
+	STEP_JOIN,
+	STEP_WARM_FORK,
+	STEP_JAIL_USER,
 	STEP_SESSION,
 	STEP_KEYRING,
 	STEP_STDIO,
 	STEP_WORKDIR,
-	STEP_LANDLOCK_RULES,
 	STEP_RLIMITS,
 	STEP_AFFINITY,
 	STEP_CAPABILITIES,
@@ -95,11 +102,14 @@ struct step_report {
 /* Send it as a frame; -1 with errno. Allocates nothing. */
 int step_send_report(int channel, const struct step_report *r);
 
-/* What pid 1 says when the code has ended. */
+/* How a process ended: what pid 1 says of the code, or the keeper sees. */
 struct exit_report {
 	int32_t wait_status;
 	uint32_t max_rss_kib;
 	uint64_t cpu_us;
 };
+
+/* Reap any child that is dead; its pid, or what wait4() says. */
+pid_t exit_report_wait(struct exit_report *out);
 
 #endif

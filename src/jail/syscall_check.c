@@ -77,6 +77,13 @@ static const struct clause execveat_by_path[] = {
 
 const struct check check_execveat = CHECK(execveat_by_path, REFUSE(EPERM));
 
+/* Refused by the kernel to a process with threads: that is its use. */
+static const struct clause unshare_thread[] = {
+	ALLOW_IF(WORD(0, CLONE_THREAD)),
+};
+
+const struct check check_unshare_nothing = CHECK(unshare_thread, REFUSE(EPERM));
+
 /* Signals: raise() and abort() need the own pid, nothing else is needed. */
 
 static const struct clause kill_self[] = {

@@ -11,6 +11,7 @@ extern const struct check check_thread;
 extern const struct check check_thread_or_fork;
 extern const struct check check_any_child;
 extern const struct check check_execveat;
+extern const struct check check_unshare_nothing;
 extern const struct check check_kill_self;
 extern const struct check check_tgkill_self;
 

@@ -173,6 +173,25 @@ static const struct call keeper_network[] = {
 	CALLS_END,
 };
 
+/* A zygote joins jails and forks; the rest is the lock-down of its children,
+   which inherit this and get their own filter on top. */
+static const struct call zygote[] = {
+	{ "setns", .action = ALLOW },
+	{ "unshare", .check = &check_unshare_nothing },
+	{ "prctl", .action = ALLOW },
+	{ "seccomp", .action = ALLOW },
+	{ "landlock_restrict_self", .action = ALLOW },
+	{ "capget", .action = ALLOW },
+	{ "capset", .action = ALLOW },
+	{ "setresuid", .action = ALLOW },
+	{ "setresgid", .action = ALLOW },
+	{ "setrlimit", .action = ALLOW },
+	{ "prlimit64", .action = ALLOW },
+	{ "keyctl", .action = ALLOW },
+	{ "sched_setaffinity", .action = ALLOW },
+	CALLS_END,
+};
+
 const struct layer syscall_layers[] = {
 	{ .calls = syscall_base },
 	{ .calls = forkable, .needs = FILTER_FORKABLE },
@@ -182,6 +201,7 @@ const struct layer syscall_layers[] = {
 	{ .calls = init, .needs = LAYER_INIT, .from_scratch = true },
 	{ .calls = keeper, .needs = LAYER_KEEPER },
 	{ .calls = keeper_network, .needs = LAYER_KEEPER | FILTER_NETWORK },
+	{ .calls = zygote, .needs = LAYER_ZYGOTE },
 };
 
 const size_t syscall_layer_count = ARRAY_LEN(syscall_layers);
@@ -191,6 +211,7 @@ static const unsigned special_properties[] = {
 	[FILTER_KEEPER] = LAYER_KEEPER | FILTER_SUBPROCESS,
 	[FILTER_KEEPER_NETWORK] =
 		LAYER_KEEPER | FILTER_SUBPROCESS | FILTER_NETWORK,
+	[FILTER_ZYGOTE] = LAYER_ZYGOTE | FILTER_SUBPROCESS,
 };
 
 unsigned

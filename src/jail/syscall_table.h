@@ -20,6 +20,7 @@
  *	FILTER_INIT              base with every permission removed, then init
  *	FILTER_KEEPER            base subprocess keeper
  *	FILTER_KEEPER_NETWORK    base subprocess network keeper keeper_network
+ *	FILTER_ZYGOTE            base subprocess zygote
  *
  * A row answers with its action, or, if it has a check, with what the check
  * says about the arguments. Answers:
@@ -107,6 +108,7 @@ struct call {
 enum layer_property {
 	LAYER_INIT = 16,
 	LAYER_KEEPER = 32,
+	LAYER_ZYGOTE = 64,
 };
 
 struct layer {

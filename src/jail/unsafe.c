@@ -66,7 +66,7 @@ jail_open_unsafe(struct jail *j, const struct plan *plan,
 	};
 	struct clone_args args = {
 		.flags = CLONE_PIDFD,
-		.pidfd = (uint64_t)(uintptr_t)&j->init_pidfd,
+		.pidfd = (uint64_t)(uintptr_t)&j->run_pidfd,
 		.exit_signal = SIGCHLD,
 	};
 	int ends[4] = { -1, -1, -1, -1 };
@@ -84,6 +84,5 @@ jail_open_unsafe(struct jail *j, const struct plan *plan,
 	if (pid < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "clone");
 	j->init_pid = pid;
-	j->run_pidfd = fcntl(j->init_pidfd, F_DUPFD_CLOEXEC, 0);
 	return 0;
 }

@@ -70,16 +70,25 @@ claim_parse_ended(struct claim *c, const char *payload, size_t len,
 		{ "exit", CLAIM_EXIT },
 	};
 	struct record r;
+	uint64_t code;
 	size_t at = 0;
 
 	if (record_check(payload, len, err) < 0)
 		return -1;
 	claim_free(c);
-	while (record_next(payload, len, &at, &r))
+	while (record_next(payload, len, &at, &r)) {
 		for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 			if (!strcmp(r.key, "kind") &&
 			    !strcmp(r.value, kinds[i].word))
 				c->kind = kinds[i].kind;
+		if (!strcmp(r.key, "exit") &&
+		    number_parse(&code, r.value) == 0 && code <= 255) {
+			c->has_exit_code = true;
+			c->exit_code = (int)code;
+		}
+	}
+	if (c->kind == CLAIM_NONE)
+		return fail(err, REMIT_E_PROTOCOL, "an end of no kind");
 	if (c->kind == CLAIM_ERROR)
 		c->error = parse_error(payload, len);
 	return 0;

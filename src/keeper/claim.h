@@ -21,6 +21,8 @@ enum claim_kind {
 struct claim {
 	enum claim_kind kind;
 	json_t *error; /* {name, value, traceback, line}, or NULL */
+	bool has_exit_code;
+	int exit_code;
 };
 
 /* From the records of a "checked" or "ended" frame. */

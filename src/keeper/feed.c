@@ -3,15 +3,15 @@
 #include <fcntl.h>
 
 int
-feed_open(struct feed *f, int *reader, struct remit_error *err)
+feed_pipe(int *reader, int *writer, struct remit_error *err)
 {
 	int pair[2];
 
 	if (pipe2(pair, O_CLOEXEC) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "pipe for stdin");
 	*reader = pair[0];
-	f->fd = pair[1];
-	if (fcntl(f->fd, F_SETFL, O_NONBLOCK) < 0)
+	*writer = pair[1];
+	if (fcntl(*writer, F_SETFL, O_NONBLOCK) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "fcntl");
 	return 0;
 }

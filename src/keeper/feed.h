@@ -23,8 +23,8 @@ struct feed {
 		.fd = -1, .waiting = BUF_INIT((size_t)1 << 30) \
 	}
 
-/* Opens the pipe; *reader is for the program. */
-int feed_open(struct feed *f, int *reader, struct remit_error *err) must_check;
+/* The pipe; *reader is for the program, *writer for the fd of a feed. */
+int feed_pipe(int *reader, int *writer, struct remit_error *err) must_check;
 /* Refuses what is longer than `max` in all. */
 int feed_add(struct feed *f, const char *bytes, size_t len, uint64_t max,
 	     struct remit_error *err) must_check;

@@ -8,18 +8,36 @@
 #include "jail.h"
 #include "loop.h"
 
+struct inmate;
+struct nursery;
+struct pool;
 struct session;
 
 /* More at once are made to wait; more waiting are turned away as busy. */
 #define KEEPER_RUNNING_MAX 64
 #define KEEPER_WAITING_MAX 4096
+/* Jails at once, in use or ready or dying. */
+#define KEEPER_INMATES_MAX 192
+/* The last so many runs make the latency that is shown. */
+#define KEEPER_LATENCIES 1024
 
 struct keeper {
 	struct loop loop;
-	struct source on_control, on_listen;
+	struct source on_control, on_listen, on_child;
+	int child;   /* a signalfd for SIGCHLD */
 	int control; /* a private keeper's: doors come as descriptors */
 	int listen;  /* a shared keeper's */
 	struct session *sessions, *dead;
+	struct inmate *inmates, *buried;
+	size_t inmate_count;
+	struct pool *pools;
+	size_t pool_count;
+	struct nursery *nurseries;
+	struct timer refill, housekeeping;
+	uint64_t refill_since_us; /* it is put off since then; 0: it is not */
+	uint32_t latencies_us[KEEPER_LATENCIES];
+	uint64_t latency_count;
+	uint64_t began_us;
 	struct session *queue[KEEPER_WAITING_MAX]; /* a ring */
 	size_t queue_head, queue_count;
 	size_t running;
@@ -46,9 +64,21 @@ void keeper_enqueue(struct keeper *k, struct session *s);
 void keeper_remove(struct keeper *k, struct session *s);
 /* Its jail is gone: another may run, though the door has not read all. */
 void keeper_ended(struct keeper *k, struct session *s);
-/* What a plan needs: the host and the session's interpreter. */
-int keeper_prepare(struct keeper *k, struct session *s,
-		   struct remit_error *err) must_check;
+/* What a plan needs: the host, and the policy's interpreter. */
+int keeper_prepare(struct keeper *k, const struct policy *p,
+		   struct interpreter *out, struct remit_error *err) must_check;
+/* A run was answered that was asked for then. */
+void keeper_note_latency(struct keeper *k, uint64_t asked_us);
+
+/* For inmates and pools. */
+void keeper_admit(struct keeper *k, struct inmate *i);
+/* It is dead: free it when no handler works for it any more. */
+void keeper_bury(struct keeper *k, struct inmate *i);
+bool keeper_is_full(const struct keeper *k);
+void keeper_add_pool(struct keeper *k, struct pool *p);
+/* Pools lack something; it is seen to when no request is in progress, or at
+   once where a session waits. */
+void keeper_refill_soon(struct keeper *k);
 /* What a jail needs: groups, and the keeper's own ground and filter. */
 int keeper_stand(struct keeper *k, struct remit_error *err) must_check;
 

@@ -1,5 +1,16 @@
 #include "loop.h"
 
+#include <time.h>
+
+uint64_t
+loop_now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
 int
 loop_open(struct loop *l, struct remit_error *err)
 {
@@ -55,24 +66,84 @@ loop_remove(struct loop *l, struct source *s)
 		return;
 	epoll_ctl(l->fd, EPOLL_CTL_DEL, s->fd, NULL);
 	s->fd = -1;
+	for (int i = 0; i < l->batch_count; i++)
+		if (l->batch[i].data.ptr == s)
+			l->batch[i].data.ptr = NULL;
+}
+
+void
+loop_set_timer(struct loop *l, struct timer *t, uint64_t at_us)
+{
+	struct timer **at = &l->timers;
+
+	if (t->at_us && !at_us) {
+		while (*at != t)
+			at = &(*at)->next;
+		*at = t->next;
+	} else if (!t->at_us && at_us) {
+		t->next = l->timers;
+		l->timers = t;
+	}
+	t->at_us = at_us;
+}
+
+/* The one that rings first, or NULL. */
+static struct timer *
+first_timer(const struct loop *l)
+{
+	struct timer *first = NULL;
+
+	for (struct timer *t = l->timers; t; t = t->next)
+		if (!first || t->at_us < first->at_us)
+			first = t;
+	return first;
+}
+
+static void
+called(struct loop *l)
+{
+	if (l->after)
+		l->after(l->after_owner);
+}
+
+/* Ring what is due; milliseconds until the next, or -1. */
+static int
+ring_timers(struct loop *l)
+{
+	struct timer *t;
+	uint64_t now;
+
+	while ((t = first_timer(l))) {
+		now = loop_now_us();
+		if (t->at_us > now)
+			return (int)((t->at_us - now + 999) / 1000);
+		loop_set_timer(l, t, 0);
+		t->ring(t->owner);
+		called(l);
+	}
+	return -1;
 }
 
 int
 loop_run(struct loop *l, struct remit_error *err)
 {
 	while (!l->stop) {
-		struct epoll_event e;
-		int n = epoll_wait(l->fd, &e, 1, -1);
+		int wait = ring_timers(l);
 
-		if (n < 0 && errno != EINTR)
+		if (l->stop)
+			break;
+		l->batch_count = epoll_wait(l->fd, l->batch, LOOP_BATCH, wait);
+		if (l->batch_count < 0 && errno != EINTR)
 			return fail_sys(err, REMIT_E_KERNEL, "epoll_wait");
-		if (n == 1) {
-			struct source *s = e.data.ptr;
+		for (int i = 0; i < l->batch_count && !l->stop; i++) {
+			struct source *s = l->batch[i].data.ptr;
 
-			s->ready(s->owner, e.events);
-			if (l->after)
-				l->after(l->after_owner);
+			if (!s)
+				continue;
+			s->ready(s->owner, l->batch[i].events);
+			called(l);
 		}
+		l->batch_count = 0;
 	}
 	return 0;
 }

@@ -1,6 +1,7 @@
 /*
- * loop: epoll with one event at a time, so that a handler may remove any
- * source, its own included.
+ * loop: one thread waits for descriptors and for moments in time, and calls
+ * who asked for them. A source or timer may be removed by any handler, at any
+ * time, also while others of the same round wait for their call.
  */
 #ifndef REMIT_LOOP_H
 #define REMIT_LOOP_H
@@ -11,33 +12,53 @@
 
 #include "error.h"
 
-struct loop {
-	int fd;
-	bool stop;
-	/* Called after each handler, or NULL. */
-	void (*after)(void *owner);
-	void *after_owner;
-};
-
 struct source {
-	int fd; /* -1: not watched */
+	int fd;
 	uint32_t events;
 	void (*ready)(void *owner, uint32_t events);
 	void *owner;
 };
 
-#define SOURCE_INIT      \
-	{                \
-		.fd = -1 \
+#define SOURCE_INIT       \
+	{                 \
+		.fd = -1, \
 	}
+
+struct timer {
+	struct timer *next;
+	uint64_t at_us; /* by loop_now_us(); 0: not set */
+	void (*ring)(void *owner);
+	void *owner;
+};
+
+#define LOOP_BATCH 32
+
+struct loop {
+	int fd;
+	bool stop;
+	void (*after)(void *owner); /* after each event, if set */
+	void *after_owner;
+	struct timer *timers; /* those that are set */
+	struct epoll_event batch[LOOP_BATCH];
+	int batch_count;
+};
+
+uint64_t loop_now_us(void);
 
 int loop_open(struct loop *l, struct remit_error *err) must_check;
 void loop_free(struct loop *l);
+
 int loop_add(struct loop *l, struct source *s, int fd, uint32_t events,
 	     void (*ready)(void *owner, uint32_t events), void *owner,
 	     struct remit_error *err) must_check;
+/* Change what is waited for; nothing to do if the source is not added. */
 void loop_want(struct loop *l, struct source *s, uint32_t events);
+/* Before the descriptor is closed. */
 void loop_remove(struct loop *l, struct source *s);
+
+/* Call ring(owner) once, at that moment or soon after; 0: never mind. */
+void loop_set_timer(struct loop *l, struct timer *t, uint64_t at_us);
+
 int loop_run(struct loop *l, struct remit_error *err) must_check;
 
 #endif

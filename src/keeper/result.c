@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "pool.h"
+#include "session.h"
 #include "text.h"
 
 static json_t *
@@ -25,9 +27,10 @@ static json_t *
 usage_of(const struct session *s)
 {
 	bool ran = s->began_us && s->ended_us;
-	struct cgroup_usage g;
+	struct cgroup_usage g = { 0 };
 
-	cgroup_read(&s->jail.group, &g);
+	if (s->inmate)
+		cgroup_read(&s->inmate->jail.group, &g);
 	return json_pack(
 		"{s:o, s:o, s:o, s:o}", "wall_ms",
 		ran ? json_real((double)(s->ended_us - s->began_us) / 1000)
@@ -77,24 +80,23 @@ make(const struct session *s, const struct verdict *v, json_t *error,
      json_t *reported)
 {
 	return json_pack(
-		"{s:s, s:s, s:o, s:o, s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:o, "
+		"{s:s, s:s, s:o, s:o, s:s, s:s, s:b, s:b, s:o, s:o, s:o, "
 		"s:[], s:[], s:s, s:s, s:i}",
 		"status", statuses[v->status].name, "tier",
-		tiers[s->policy.tier].name, "exit_code",
+		tiers[session_policy(s)->tier].name, "exit_code",
 		v->has_exit_code ? json_integer(v->exit_code) : json_null(),
 		"signal", v->signal ? json_integer(v->signal) : json_null(),
 		"stdout", "", "stderr", "", "stdout_truncated",
 		capture_is_truncated(&s->out), "stderr_truncated",
 		capture_is_truncated(&s->err), "error", error, "reported",
-		reported, "usage", usage_of(s), "enforcement",
-		s->planned ? plan_enforcement(&s->plan) : json_array(),
-		"denials", "artifacts", "run_id", s->id, "remit_version",
-		remit_version(), "remit_exit_code",
+		reported, "usage", usage_of(s), "denials", "artifacts",
+		"run_id", s->id, "remit_version", remit_version(),
+		"remit_exit_code",
 		status_exit_code(v->status, v->exit_code, v->signal));
 }
 
-json_t *
-result_make(const struct session *s)
+static json_t *
+make_by_verdict(const struct session *s)
 {
 	json_t *reported = json_array();
 	struct verdict v;
@@ -108,9 +110,30 @@ result_make(const struct session *s)
 	verdict_reach(&v, &s->facts, &s->claim);
 	if (v.status_is_claim)
 		json_array_append_new(reported, json_string("status"));
+	if (v.exit_code_is_claim)
+		json_array_append_new(reported, json_string("exit_code"));
 	if (s->claim.error)
 		json_array_append_new(reported, json_string("error"));
 	return make(s, &v,
 		    s->claim.error ? json_incref(s->claim.error) : json_null(),
 		    reported);
+}
+
+int
+result_write(struct buf *out, const struct session *s)
+{
+	/* A quote inside a string is escaped: this is no part of one. */
+	static const char next[] = ",\"denials\":";
+	json_t *result = make_by_verdict(s);
+	own_mem char *text =
+		json_dumps(result, JSON_COMPACT | JSON_REAL_PRECISION(15));
+	const char *at = text ? strstr(text, next) : NULL;
+
+	json_decref(result);
+	/* The same for all runs of a pool, and long: it is text already. */
+	if (!at || buf_add(out, text, (size_t)(at - text)) < 0 ||
+	    buf_addf(out, ",\"enforcement\":%s",
+		     s->pool ? s->pool->enforcement : "[]") < 0)
+		return -1;
+	return buf_add(out, at, strlen(at));
 }

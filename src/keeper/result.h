@@ -7,7 +7,7 @@
 
 #include "session.h"
 
-/* A new reference, NULL without memory. */
-json_t *result_make(const struct session *s);
+/* -1: no memory, or too long. */
+int result_write(struct buf *out, const struct session *s) must_check;
 
 #endif

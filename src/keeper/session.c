@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/timerfd.h>
 
 #include "result.h"
 #include "session_part.h"
@@ -14,7 +13,7 @@ make_id(char *out, size_t size)
 	uint64_t noise = 0;
 
 	if (getrandom(&noise, sizeof(noise), 0) < 0)
-		noise = session_now_us();
+		noise = loop_now_us();
 	snprintf(out, size, "%016llx", (unsigned long long)noise);
 }
 
@@ -31,25 +30,18 @@ session_new(struct keeper *k, int door_fd)
 	*s = (struct session){
 		.keeper = k,
 		.door = LINK_INIT,
+		.policy_text = BUF_INIT(frame_rules[FRAME_POLICY].max),
 		.code = BUF_INIT(64 * 1024 * 1024),
 		.input = FEED_INIT,
 		.out = { .fd = -1 },
 		.err = { .fd = -1 },
-		.jail = JAIL_INIT,
-		.timer = -1,
+		.timer = { .ring = session_on_timer, .owner = s },
 		.on_door = SOURCE_INIT,
-		.on_channel = SOURCE_INIT,
-		.on_lifeline = SOURCE_INIT,
 		.on_in = SOURCE_INIT,
-		.on_out = SOURCE_INIT,
-		.on_err = SOURCE_INIT,
-		.on_init = SOURCE_INIT,
-		.on_timer = SOURCE_INIT,
 	};
 	make_id(s->id, sizeof(s->id));
 	link_open(&s->door, door_fd, PARTY_DOOR);
-	if (policy_init(&s->policy) < 0 ||
-	    loop_add(&k->loop, &s->on_door, door_fd, EPOLLIN, session_on_door,
+	if (loop_add(&k->loop, &s->on_door, door_fd, EPOLLIN, session_on_door,
 		     s, &err) < 0) {
 		session_free(s);
 		return NULL;
@@ -57,30 +49,30 @@ session_new(struct keeper *k, int door_fd)
 	return s;
 }
 
-void
-session_unwatch(struct session *s)
+/* Its inmate goes its own way, which leads out. */
+static void
+part(struct session *s)
 {
-	struct source *all[] = {
-		&s->on_channel, &s->on_lifeline, &s->on_in,    &s->on_out,
-		&s->on_err,	&s->on_init,	 &s->on_timer,
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(all); i++)
-		loop_remove(&s->keeper->loop, all[i]);
+	loop_remove(&s->keeper->loop, &s->on_in);
+	loop_set_timer(&s->keeper->loop, &s->timer, 0);
+	if (s->inmate)
+		inmate_leave(s->inmate);
+	s->inmate = NULL;
 }
 
 void
 session_free(struct session *s)
 {
-	session_unwatch(s);
+	part(s);
 	loop_remove(&s->keeper->loop, &s->on_door);
-	jail_free(&s->jail);
-	own_fd_close(&s->timer);
+	if (s->pool) {
+		pool_unserve(s->pool, s);
+		pool_drop(s->pool);
+	}
 	link_free(&s->door);
 	claim_free(&s->claim);
-	plan_free(&s->plan);
-	interpreter_free(&s->interpreter);
 	policy_free(&s->policy);
+	buf_free(&s->policy_text);
 	list_free(&s->argv);
 	buf_free(&s->code);
 	feed_free(&s->input);
@@ -88,28 +80,35 @@ session_free(struct session *s)
 	free(s);
 }
 
+const struct policy *
+session_policy(const struct session *s)
+{
+	return s->pool ? &s->pool->policy : &s->policy;
+}
+
 /* ---- endings ---- */
 
 void
 session_die(struct session *s)
 {
+	struct jail *j = s->inmate ? &s->inmate->jail : NULL;
+
 	if (s->state >= SESSION_DYING)
 		return;
 	if (!s->ended_us)
-		s->ended_us = session_now_us();
-	if (!s->jail.init_pid) {
+		s->ended_us = loop_now_us();
+	if (!j || !j->init_pid) {
 		session_finish(s);
 		return;
 	}
 	s->state = SESSION_DYING;
-	loop_remove(&s->keeper->loop, &s->on_timer);
-	/* Pid 1 will not live to tell. */
+	loop_set_timer(&s->keeper->loop, &s->timer, 0);
+	/* Who is killed cannot tell any more. */
 	if (!s->facts.has_wait_status)
-		jail_sample(&s->jail, &s->exit);
-	jail_kill(&s->jail);
+		jail_sample(j, &s->exit);
+	inmate_kill(s->inmate);
 }
 
-/* Something of ours went wrong: the error is the result. */
 void
 session_give_up(struct session *s, const struct remit_error *err)
 {
@@ -138,7 +137,9 @@ read_facts(struct session *s)
 {
 	struct cgroup_usage g;
 
-	cgroup_read(&s->jail.group, &g);
+	if (!s->inmate)
+		return;
+	cgroup_read(&s->inmate->jail.group, &g);
 	s->facts.oom_kills = g.oom_kills;
 	/* The group's counter lags behind, the process's forgets children. */
 	s->facts.cpu_us = g.cpu_us > s->exit.cpu_us ? g.cpu_us : s->exit.cpu_us;
@@ -147,11 +148,9 @@ read_facts(struct session *s)
 void
 session_finish(struct session *s)
 {
+	own(buf) struct buf text = BUF_INIT(frame_rules[FRAME_RESULT].max);
 	struct remit_error err;
-	json_t *result;
-	char *text;
 
-	session_unwatch(s);
 	s->state = SESSION_DONE;
 	if (s->door_gone) {
 		keeper_remove(s->keeper, s);
@@ -160,18 +159,13 @@ session_finish(struct session *s)
 	read_rest(s, &s->out);
 	read_rest(s, &s->err);
 	read_facts(s);
-	result = result_make(s);
-	text = result ? json_dumps(result,
-				   JSON_COMPACT | JSON_REAL_PRECISION(15))
-		      : NULL;
-	json_decref(result);
-	if (!text ||
-	    link_send(&s->door, FRAME_RESULT, text, strlen(text), &err) < 0)
+	if (result_write(&text, s) < 0 ||
+	    link_send(&s->door, FRAME_RESULT, text.data, text.len, &err) < 0)
 		s->door_gone = true; /* no memory: the door sees the end */
-	free(text);
 	session_flush_door(s);
 	/* The jail's remains go after the answer, not before. */
-	jail_free(&s->jail);
+	keeper_note_latency(s->keeper, s->asked_us);
+	part(s);
 	keeper_ended(s->keeper, s);
 	if (s->door_gone || !link_wants_write(&s->door))
 		keeper_remove(s->keeper, s);
@@ -182,18 +176,19 @@ session_finish(struct session *s)
 static void
 set_captures(struct session *s)
 {
-	const struct policy *p = &s->policy;
-	bool caps = plan_keeps(&s->plan, MECH(CAPTURE));
+	const struct policy *p = &s->pool->policy;
+	const struct jail *j = &s->inmate->jail;
+	bool caps = plan_keeps(&s->pool->plan, MECH(CAPTURE));
 
 	s->out = (struct capture){
-		.fd = s->jail.out,
+		.fd = j->out,
 		.type = FRAME_STDOUT,
 		.max_bytes = caps ? p->stdout_max_bytes : UINT64_MAX,
 		.ceiling_bytes = caps ? p->stdout_max_bytes * p->output_ceiling
 				      : UINT64_MAX,
 	};
 	s->err = (struct capture){
-		.fd = s->jail.err,
+		.fd = j->err,
 		.type = FRAME_STDERR,
 		.max_bytes = caps ? p->stderr_max_bytes : UINT64_MAX,
 		.ceiling_bytes = caps ? p->stderr_max_bytes * p->output_ceiling
@@ -201,65 +196,57 @@ set_captures(struct session *s)
 	};
 }
 
+/* The door has sent its standard input to us so far. */
 static int
-watch_jail(struct session *s, struct remit_error *err)
+connect_input(struct session *s, struct remit_error *err)
 {
-	struct loop *l = &s->keeper->loop;
-	struct jail *j = &s->jail;
-
-	s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (s->timer < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "timerfd");
-	if (loop_add(l, &s->on_timer, s->timer, EPOLLIN, session_on_timer, s,
-		     err) < 0 ||
-	    loop_add(l, &s->on_in, s->input.fd, 0, session_on_in, s, err) < 0 ||
-	    loop_add(l, &s->on_out, j->out, EPOLLIN, session_on_out, s, err) <
-		    0 ||
-	    loop_add(l, &s->on_err, j->err, EPOLLIN, session_on_err, s, err) <
-		    0 ||
-	    loop_add(l, &s->on_channel, j->channel.fd, EPOLLIN,
-		     session_on_channel, s, err) < 0 ||
-	    loop_add(l, &s->on_init, j->init_pidfd, EPOLLIN, session_on_init, s,
-		     err) < 0)
-		return -1;
-	session_flush_input(s);
-	if (j->lifeline.fd < 0)
+	s->input.fd = take_fd(&s->inmate->in);
+	if (feed_flush(&s->input)) {
+		feed_free(&s->input);
 		return 0;
-	return loop_add(l, &s->on_lifeline, j->lifeline.fd, EPOLLIN,
-			session_on_lifeline, s, err);
+	}
+	return loop_add(&s->keeper->loop, &s->on_in, s->input.fd,
+			feed_wants_write(&s->input) ? EPOLLOUT : 0,
+			session_on_in, s, err);
+}
+
+void
+session_take(struct session *s, struct inmate *i)
+{
+	struct remit_error err;
+
+	s->inmate = i;
+	i->session = s;
+	i->state = INMATE_TAKEN;
+	set_captures(s);
+	if (session_send_job(s, &err) < 0 || connect_input(s, &err) < 0) {
+		session_give_up(s, &err);
+		return;
+	}
+	session_flush_channel(s);
 }
 
 static int
-open_jail(struct session *s, struct remit_error *err)
+seek(struct session *s, struct remit_error *err)
 {
-	struct plan_job job = {
-		.code_bytes = s->code.len,
-		.stdin_bytes = s->input.total_bytes,
-	};
 	struct keeper *k = s->keeper;
-	own_fd int input = -1;
-	int opened;
+	const struct plan *plan;
 
-	if (keeper_prepare(k, s, err) < 0 ||
-	    plan_build(&s->plan, &s->policy, &job, &k->host, &s->interpreter,
-		       err) < 0)
+	if (!s->pool) {
+		struct pool *p = pool_for(k, &s->policy, s->policy_text.data,
+					  s->policy_text.len, err);
+
+		if (!p)
+			return -1;
+		s->pool = pool_use(p);
+	}
+	plan = &s->pool->plan;
+	if (s->pool->policy.cpu_ms != POLICY_UNLIMITED &&
+	    (plan->limits.cpu_cgroup_ms || plan->limits.cpu_rlimit_s))
+		s->facts.cpu_limit_ms = s->pool->policy.cpu_ms;
+	if (tiers[plan->tier].jailed && keeper_stand(k, err) < 0)
 		return -1;
-	s->planned = true;
-	if (s->policy.cpu_ms != POLICY_UNLIMITED &&
-	    (s->plan.limits.cpu_cgroup_ms || s->plan.limits.cpu_rlimit_s))
-		s->facts.cpu_limit_ms = s->policy.cpu_ms;
-	if (feed_open(&s->input, &input, err) < 0 ||
-	    (tiers[s->plan.tier].jailed && keeper_stand(k, err) < 0))
-		return -1;
-	opened = tiers[s->plan.tier].jailed
-			 ? jail_open(&s->jail, &s->plan, &k->site, input, s->id,
-				     err)
-			 : jail_open_unsafe(&s->jail, &s->plan, &k->site, input,
-					    err);
-	set_captures(s);
-	if (opened < 0)
-		return -1;
-	return watch_jail(s, err);
+	return pool_serve(s->pool, s, err);
 }
 
 void
@@ -268,24 +255,9 @@ session_begin(struct session *s)
 	struct remit_error err;
 
 	s->was_begun = true;
-	s->state = SESSION_LOCKING;
-	if (open_jail(s, &err) < 0) {
-		/* Half a jail is watched by nobody. */
-		session_unwatch(s);
-		jail_free(&s->jail);
-		s->out.fd = s->err.fd = -1;
+	s->state = SESSION_SEEKING;
+	if (seek(s, &err) < 0)
 		session_give_up(s, &err);
-		return;
-	}
-	s->deadline_us = session_now_us() + START_PATIENCE_US;
-	session_set_timer(s);
-	/* Nothing to lock in the unsafe tier. */
-	if (s->jail.unjailed) {
-		if (session_send_task(s, &err) < 0)
-			session_give_up(s, &err);
-		else
-			session_flush_channel(s);
-	}
 }
 
 void

@@ -2,25 +2,27 @@
  * session: one jail with one interpreter, from the door's first frame to the
  * result. A run is a session with one cell.
  *
- *	reading → waiting → locking → checking → running → dying → done
+ *	reading → waiting → seeking → checking → running → dying → done
  *
- * From any state an error leads to dying (if there is a jail) or to done.
+ * From any state an error leads to dying (if there is a jail) or to done. A
+ * program that claims its end is answered at once; its jail dies afterwards.
  */
 #ifndef REMIT_SESSION_H
 #define REMIT_SESSION_H
 
 #include "capture.h"
 #include "feed.h"
-#include "jail.h"
+#include "inmate.h"
 #include "loop.h"
+#include "policy.h"
 #include "verdict.h"
 
 struct keeper;
 
 enum session_state {
 	SESSION_READING,
-	SESSION_WAITING,
-	SESSION_LOCKING,
+	SESSION_WAITING, /* for its turn */
+	SESSION_SEEKING, /* for an inmate */
 	SESSION_CHECKING,
 	SESSION_RUNNING,
 	SESSION_DYING,
@@ -28,7 +30,8 @@ enum session_state {
 };
 
 struct session {
-	struct session *next; /* of the keeper's list */
+	struct session *next;	   /* of the keeper's list */
+	struct session *want_next; /* of those that want an inmate */
 	struct keeper *keeper;
 	enum session_state state;
 	char id[24];
@@ -38,17 +41,15 @@ struct session {
 	bool started;	/* the door has sent everything */
 	bool was_begun; /* it counts as running */
 
-	struct policy policy;
+	struct policy policy; /* of its own, until it has a pool */
+	struct buf policy_text;
+	struct pool *pool;
 	char *name;
 	struct list argv;
 	struct buf code;
 	struct feed input;
 
-	struct interpreter interpreter;
-	struct plan plan;
-	bool planned;
-	struct jail jail;
-	bool met; /* the kernel has confirmed who speaks for the jail */
+	struct inmate *inmate;
 	struct capture out, err;
 	struct claim claim;
 	struct facts facts;
@@ -56,23 +57,39 @@ struct session {
 	struct remit_error error; /* why there is no verdict */
 	bool failed;
 
-	int timer;
+	struct timer timer;
+	uint64_t asked_us;     /* the door had sent everything */
 	uint64_t deadline_us;  /* 0: none */
 	uint64_t cpu_check_us; /* 0: none */
 	uint64_t began_us;     /* the task was sent */
 	uint64_t ended_us;     /* the code's end was seen */
 
-	struct source on_door, on_channel, on_lifeline, on_in, on_out, on_err,
-		on_init, on_timer;
+	struct source on_door, on_in;
 };
 
 /* Takes the door's descriptor. NULL without memory (the descriptor is closed).
    The session frees itself when it is done. */
 struct session *session_new(struct keeper *k, int door_fd);
+/* Its policy, wherever that is. */
+const struct policy *session_policy(const struct session *s);
 /* The keeper has room for it now. */
 void session_begin(struct session *s);
 /* The keeper has no room, not even to wait. */
 void session_refuse_busy(struct session *s, size_t waiting);
 void session_free(struct session *s);
+
+/* From its inmate. */
+
+/* This one waits for a job: it is the session's now. */
+void session_take(struct session *s, struct inmate *i);
+/* Something of ours went wrong: the error is the result. */
+void session_give_up(struct session *s, const struct remit_error *err);
+void session_on_channel(struct session *s, uint32_t events);
+void session_on_lifeline(struct session *s);
+void session_on_out(struct session *s);
+void session_on_err(struct session *s);
+/* The code has ended by itself; everything in the jail is dead. */
+void session_on_end(struct session *s, const struct exit_report *end);
+void session_on_dead(struct session *s, const struct exit_report *end);
 
 #endif

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "overview.h"
 #include "record.h"
 #include "session_part.h"
 
@@ -27,8 +28,10 @@ session_flush_door(struct session *s)
 	/* A door that does not read stops the program's output, and thereby
 	   the program, but not its clock. */
 	events = s->door.out.len > DOOR_BACKLOG ? 0 : EPOLLIN;
-	loop_want(&s->keeper->loop, &s->on_out, events);
-	loop_want(&s->keeper->loop, &s->on_err, events);
+	if (s->inmate) {
+		loop_want(&s->keeper->loop, &s->inmate->on_out, events);
+		loop_want(&s->keeper->loop, &s->inmate->on_err, events);
+	}
 }
 
 static int
@@ -98,17 +101,63 @@ session_on_in(void *owner, uint32_t events)
 static void
 interrupt(struct session *s)
 {
-	uint64_t grace = session_now_us() + INTERRUPT_GRACE_US;
+	uint64_t grace = loop_now_us() + INTERRUPT_GRACE_US;
 
 	s->facts.interrupted = true;
 	if (s->state != SESSION_RUNNING) {
 		session_die(s);
 		return;
 	}
-	jail_interrupt(&s->jail);
+	jail_interrupt(&s->inmate->jail);
 	if (!s->deadline_us || grace < s->deadline_us)
 		s->deadline_us = grace;
 	session_set_timer(s);
+}
+
+/* The default policy, as long as the door has sent none. */
+static int
+need_policy(struct session *s, struct remit_error *err)
+{
+	if (s->pool || s->policy.python || s->policy_text.len)
+		return 0;
+	s->pool = pool_find(s->keeper, "", 0);
+	if (s->pool)
+		pool_use(s->pool);
+	else if (policy_init(&s->policy) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "policy");
+	return 0;
+}
+
+static int
+take_policy(struct session *s, const struct frame *f, struct remit_error *err)
+{
+	/* What was asked for before need not be read again. */
+	s->pool = pool_find(s->keeper, f->payload, f->len);
+	if (s->pool) {
+		pool_use(s->pool);
+		return 0;
+	}
+	if (policy_init(&s->policy) < 0 ||
+	    buf_add(&s->policy_text, f->payload, f->len) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "policy");
+	return policy_parse(&s->policy, f->payload, f->len, "policy", err);
+}
+
+/* Not a run at all: the answer is the end. */
+static int
+tell_status(struct session *s, struct remit_error *err)
+{
+	own(buf) struct buf text = BUF_INIT(frame_rules[FRAME_STATUS].max);
+
+	if (overview_write(&text, s->keeper) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "status");
+	if (link_send(&s->door, FRAME_STATUS, text.data, text.len, err) < 0)
+		return -1;
+	s->state = SESSION_DONE;
+	session_flush_door(s);
+	if (s->door_gone || !link_wants_write(&s->door))
+		keeper_remove(s->keeper, s);
+	return 0;
 }
 
 static int
@@ -123,18 +172,23 @@ take_frame(struct session *s, const struct frame *f, struct remit_error *err)
 	    f->type != FRAME_STDIN && f->type != FRAME_STDIN_END)
 		return fail(err, REMIT_E_PROTOCOL, "frame \"%s\" after start",
 			    frame_rules[f->type].name);
+	if (f->type == FRAME_POLICY)
+		return take_policy(s, f, err);
+	if (f->type == FRAME_STATUS)
+		return tell_status(s, err);
+	if (need_policy(s, err) < 0)
+		return -1;
 	switch (f->type) {
-	case FRAME_POLICY:
-		return policy_parse(&s->policy, f->payload, f->len, "policy",
-				    err);
 	case FRAME_JOB:
 		return take_job(s, f, err);
 	case FRAME_CODE:
-		return take_code(
-			s, f, caps ? s->policy.code_bytes : s->code.cap, err);
+		return take_code(s, f,
+				 caps ? session_policy(s)->code_bytes
+				      : s->code.cap,
+				 err);
 	case FRAME_STDIN:
 		if (feed_add(&s->input, f->payload, f->len,
-			     caps ? s->policy.stdin_bytes : UINT64_MAX,
+			     caps ? session_policy(s)->stdin_bytes : UINT64_MAX,
 			     err) < 0)
 			return -1;
 		session_flush_input(s);
@@ -145,6 +199,7 @@ take_frame(struct session *s, const struct frame *f, struct remit_error *err)
 		return 0;
 	case FRAME_START:
 		s->started = true;
+		s->asked_us = loop_now_us();
 		s->state = SESSION_WAITING;
 		keeper_enqueue(s->keeper, s);
 		return 0;
@@ -161,7 +216,7 @@ door_left(struct session *s)
 {
 	s->door_gone = true;
 	loop_remove(&s->keeper->loop, &s->on_door);
-	if (s->state == SESSION_DONE || !s->jail.init_pid)
+	if (s->state == SESSION_DONE || !s->inmate)
 		keeper_remove(s->keeper, s);
 	else
 		session_die(s);

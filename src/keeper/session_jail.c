@@ -26,66 +26,47 @@ drain(struct session *s, struct capture *c, struct source *src)
 }
 
 void
-session_on_out(void *owner, uint32_t events)
+session_on_out(struct session *s)
 {
-	struct session *s = owner;
-
-	(void)events;
-	drain(s, &s->out, &s->on_out);
+	if (s->out.fd >= 0)
+		drain(s, &s->out, &s->inmate->on_out);
 }
 
 void
-session_on_err(void *owner, uint32_t events)
+session_on_err(struct session *s)
 {
-	struct session *s = owner;
-
-	(void)events;
-	drain(s, &s->err, &s->on_err);
+	if (s->err.fd >= 0)
+		drain(s, &s->err, &s->inmate->on_err);
 }
 
 int
-session_send_task(struct session *s, struct remit_error *err)
+session_send_job(struct session *s, struct remit_error *err)
 {
-	own(buf) struct buf task = BUF_INIT(frame_rules[FRAME_TASK].max);
+	own(buf) struct buf records = BUF_INIT(frame_rules[FRAME_JOB].max);
+	struct link *channel = &s->inmate->jail.channel;
+	const struct plan *plan = &s->pool->plan;
 	struct task_job job = {
 		.name = s->name ? s->name : "main.py",
 		.argv = &s->argv,
 		.code_len = s->code.len,
 	};
 
-	if (task_write(&task, &s->plan, &job, err) < 0 ||
-	    link_send(&s->jail.channel, FRAME_TASK, task.data, task.len, err) <
-		    0 ||
-	    link_send_pieces(&s->jail.channel, FRAME_CODE, s->code.data,
-			     s->code.len, err) < 0)
+	if (task_write_job(&records, &job, err) < 0 ||
+	    link_send(channel, FRAME_JOB, records.data, records.len, err) < 0 ||
+	    link_send_pieces(channel, FRAME_CODE, s->code.data, s->code.len,
+			     err) < 0)
 		return -1;
 	buf_free(&s->code);
-	s->state = SESSION_CHECKING;
-	s->began_us = session_now_us();
-	s->deadline_us = 0;
-	if (s->policy.timeout_ms != POLICY_UNLIMITED &&
-	    plan_keeps(&s->plan, MECH(TIMER)))
-		s->deadline_us = s->began_us + s->policy.timeout_ms * 1000;
-	session_set_timer(s);
+	s->state = task_is_checked(plan) ? SESSION_CHECKING : SESSION_RUNNING;
 	session_check_cpu(s);
+	s->began_us = loop_now_us();
+	s->deadline_us = 0;
+	if (s->pool->policy.timeout_ms != POLICY_UNLIMITED &&
+	    plan_keeps(plan, MECH(TIMER)))
+		s->deadline_us =
+			s->began_us + s->pool->policy.timeout_ms * 1000;
+	session_set_timer(s);
 	return 0;
-}
-
-static int
-take_report(struct session *s, const struct frame *f, struct remit_error *err)
-{
-	struct step_report r;
-
-	if (s->state != SESSION_LOCKING || f->len != sizeof(r))
-		return fail(err, REMIT_E_PROTOCOL, "an unexpected report");
-	memcpy(&r, f->payload, sizeof(r));
-	if (r.step != STEP_READY)
-		return jail_step_failed(&r, &s->plan, err);
-	if (!s->met) {
-		*err = s->error;
-		return -1;
-	}
-	return session_send_task(s, err);
 }
 
 static int
@@ -95,13 +76,32 @@ take_checked(struct session *s, const struct frame *f, struct remit_error *err)
 		return fail(err, REMIT_E_PROTOCOL, "checked at a wrong time");
 	if (claim_parse_checked(&s->claim, f->payload, f->len, err) < 0)
 		return -1;
-	s->facts.checked_only = s->plan.tier == TIER_STATIC;
+	s->facts.checked_only = s->pool->plan.tier == TIER_STATIC;
 	if (s->claim.kind == CLAIM_REJECTED || s->facts.checked_only) {
 		session_die(s);
 		return 0;
 	}
 	s->state = SESSION_RUNNING;
-	return link_send(&s->jail.channel, FRAME_GO, "", 0, err);
+	return link_send(&s->inmate->jail.channel, FRAME_GO, "", 0, err);
+}
+
+/*
+ * The program says that it is done: it waits to be killed, and the answer does
+ * not wait for that.
+ */
+static int
+take_ended(struct session *s, const struct frame *f, struct remit_error *err)
+{
+	if (s->state != SESSION_RUNNING)
+		return fail(err, REMIT_E_PROTOCOL, "ended before it began");
+	if (claim_parse_ended(&s->claim, f->payload, f->len, err) < 0)
+		return -1;
+	if (!s->claim.has_exit_code || s->facts.has_wait_status)
+		return 0;
+	s->ended_us = loop_now_us();
+	jail_sample(&s->inmate->jail, &s->exit);
+	session_finish(s);
+	return 0;
 }
 
 static int
@@ -109,15 +109,10 @@ take_jail_frame(struct session *s, const struct frame *f,
 		struct remit_error *err)
 {
 	switch (f->type) {
-	case FRAME_REPORT:
-		return take_report(s, f, err);
 	case FRAME_CHECKED:
 		return take_checked(s, f, err);
 	case FRAME_ENDED:
-		if (s->state != SESSION_RUNNING)
-			return fail(err, REMIT_E_PROTOCOL,
-				    "ended before it began");
-		return claim_parse_ended(&s->claim, f->payload, f->len, err);
+		return take_ended(s, f, err);
 	default:
 		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
 	}
@@ -126,15 +121,16 @@ take_jail_frame(struct session *s, const struct frame *f,
 void
 session_flush_channel(struct session *s)
 {
+	struct link *l = &s->inmate->jail.channel;
+	uint32_t events = l->ended ? 0 : EPOLLIN;
 	struct remit_error err;
-	uint32_t events = s->jail.channel.ended ? 0 : EPOLLIN;
 
 	/* The other side may be dead; then its exit is on the way. */
-	if (link_flush(&s->jail.channel, &err) < 0)
-		buf_free(&s->jail.channel.out);
-	if (link_wants_write(&s->jail.channel))
+	if (link_flush(l, &err) < 0)
+		buf_free(&l->out);
+	if (link_wants_write(l))
 		events |= EPOLLOUT;
-	loop_want(&s->keeper->loop, &s->on_channel, events);
+	loop_want(&s->keeper->loop, &s->inmate->on_channel, events);
 }
 
 /*
@@ -143,18 +139,13 @@ session_flush_channel(struct session *s)
  * our own runtime that speaks, and it must not fail.
  */
 void
-session_on_channel(void *owner, uint32_t events)
+session_on_channel(struct session *s, uint32_t events)
 {
-	struct session *s = owner;
-	struct link *l = &s->jail.channel;
+	struct link *l = &s->inmate->jail.channel;
 	struct remit_error err;
 	struct frame f = { .type = FRAME_NONE };
 
 	(void)events;
-	/* Judged when the report is read: a jail that failed before its lock
-	   is not locked, and its report says why. */
-	if (s->state == SESSION_LOCKING && !s->jail.run_pid)
-		s->met = jail_meet(&s->jail, &s->plan, &s->error) == 0;
 	if (link_fill(l, &err) < 0)
 		l->ended = true;
 	do {
@@ -169,8 +160,10 @@ session_on_channel(void *owner, uint32_t events)
 			break;
 		}
 	} while (f.type != FRAME_NONE && s->state < SESSION_DYING);
+	if (!s->inmate)
+		return; /* answered */
 	if (l->ended)
-		loop_remove(&s->keeper->loop, &s->on_channel);
+		loop_remove(&s->keeper->loop, &s->inmate->on_channel);
 	else
 		session_flush_channel(s);
 }
@@ -181,8 +174,8 @@ read_last_words(struct session *s)
 {
 	uint32_t frames = frame_rules[FRAME_ENDED].max / FRAME_PIECE + 2;
 
-	while (frames-- && s->state == SESSION_RUNNING &&
-	       !s->jail.channel.ended)
+	while (frames-- && s->state == SESSION_RUNNING && s->inmate &&
+	       !s->inmate->jail.channel.ended)
 		session_on_channel(s, EPOLLIN);
 }
 
@@ -200,50 +193,54 @@ note_early_end(struct session *s)
 }
 
 void
-session_on_lifeline(void *owner, uint32_t events)
+session_on_end(struct session *s, const struct exit_report *end)
 {
-	struct session *s = owner;
-	struct link *l = &s->jail.lifeline;
+	if (s->state >= SESSION_DYING)
+		return;
+	s->exit = *end;
+	s->facts.has_wait_status = true;
+	s->facts.wait_status = end->wait_status;
+	s->ended_us = loop_now_us();
+	read_last_words(s);
+	note_early_end(s);
+	session_die(s);
+}
+
+void
+session_on_lifeline(struct session *s)
+{
+	struct link *l = &s->inmate->jail.lifeline;
 	struct remit_error err;
+	struct exit_report end;
 	struct frame f;
 
-	(void)events;
 	if (link_fill(l, &err) < 0 || link_next(l, &f, &err) < 0 || l->ended) {
-		/* Pid 1 is dead: its pidfd tells. */
-		loop_remove(&s->keeper->loop, &s->on_lifeline);
+		/* Pid 1 is dead: that it is reaped tells. */
+		loop_remove(&s->keeper->loop, &s->inmate->on_lifeline);
 		return;
 	}
-	if (f.type == FRAME_EXITED && f.len == sizeof(s->exit)) {
-		memcpy(&s->exit, f.payload, sizeof(s->exit));
-		s->facts.has_wait_status = true;
-		s->facts.wait_status = s->exit.wait_status;
-		s->ended_us = session_now_us();
-		read_last_words(s);
-		note_early_end(s);
-		session_die(s);
+	if (f.type == FRAME_EXITED && f.len == sizeof(end)) {
+		memcpy(&end, f.payload, sizeof(end));
+		session_on_end(s, &end);
 	}
 }
 
 /* Everything in the jail is dead now: nobody writes any more. */
 void
-session_on_init(void *owner, uint32_t events)
+session_on_dead(struct session *s, const struct exit_report *end)
 {
-	struct session *s = owner;
-	int status = 0;
-
-	(void)events;
-	if (!jail_is_dead(&s->jail, &status))
-		return;
 	read_last_words(s);
-	if (s->jail.unjailed) {
+	if (!s->inmate)
+		return; /* its last word was its end */
+	if (s->inmate->jail.unjailed) {
+		s->exit = *end;
 		s->facts.has_wait_status = true;
-		s->facts.wait_status = status;
+		s->facts.wait_status = end->wait_status;
 	} else if (!s->facts.has_wait_status && s->state != SESSION_DYING) {
 		s->facts.init_died = true;
 	}
 	note_early_end(s);
 	if (!s->ended_us)
-		s->ended_us = session_now_us();
-	s->state = SESSION_DYING;
+		s->ended_us = loop_now_us();
 	session_finish(s);
 }

@@ -62,29 +62,48 @@ add_environment(struct buf *out, const struct plan *plan)
 	return add_list(out, "env", &plan->policy->env);
 }
 
+bool
+task_is_checked(const struct plan *plan)
+{
+	const struct policy *p = plan->policy;
+
+	return plan->tier == TIER_STATIC ||
+	       (plan_keeps(plan, MECH(VALIDATOR)) &&
+		(p->allowed_imports.count || p->blocked_imports.count));
+}
+
 int
-task_write(struct buf *out, const struct plan *plan, const struct task_job *job,
-	   struct remit_error *err)
+task_write(struct buf *out, const struct plan *plan, struct remit_error *err)
 {
 	const struct interpreter *in = plan->interpreter;
 	const struct policy *p = plan->policy;
 	bool checks = plan_keeps(plan, MECH(VALIDATOR));
-	char number[24];
 
-	snprintf(number, sizeof(number), "%zu", job->code_len);
-	if (record_add(out, "name", job->name) < 0 ||
-	    record_add(out, "code_bytes", number) < 0 ||
-	    record_add(out, "tier", tiers[plan->tier].name) < 0 ||
+	if (record_add(out, "tier", tiers[plan->tier].name) < 0 ||
 	    record_add(out, "prefix", in->prefix) < 0 ||
 	    record_add(out, "exec_prefix", in->exec_prefix) < 0 ||
 	    record_add(out, "executable", in->executable) < 0 ||
-	    add_list(out, "argv", job->argv) < 0 ||
 	    add_list(out, "path", &in->sys_path) < 0 ||
 	    add_list(out, "pth", &in->import_lines) < 0 ||
 	    add_environment(out, plan) < 0 ||
 	    (checks && add_list(out, "allow", &p->allowed_imports) < 0) ||
 	    (checks && add_list(out, "block", &p->blocked_imports) < 0))
 		return fail_sys(err, REMIT_E_INPUT,
-				"environment and arguments are too large");
+				"the environment is too large");
+	return 0;
+}
+
+int
+task_write_job(struct buf *out, const struct task_job *job,
+	       struct remit_error *err)
+{
+	char number[24];
+
+	snprintf(number, sizeof(number), "%zu", job->code_len);
+	if (record_add(out, "name", job->name) < 0 ||
+	    add_list(out, "argv", job->argv) < 0 ||
+	    record_add(out, "code_bytes", number) < 0)
+		return fail_sys(err, REMIT_E_INPUT,
+				"the arguments are too large");
 	return 0;
 }

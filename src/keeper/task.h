@@ -13,7 +13,12 @@ struct task_job {
 	size_t code_len;
 };
 
+/* What all jobs of a plan have in common, and what a job adds. */
 int task_write(struct buf *out, const struct plan *plan,
-	       const struct task_job *job, struct remit_error *err) must_check;
+	       struct remit_error *err) must_check;
+int task_write_job(struct buf *out, const struct task_job *job,
+		   struct remit_error *err) must_check;
+/* The code is looked at inside, and let through or not, before it runs. */
+bool task_is_checked(const struct plan *plan);
 
 #endif

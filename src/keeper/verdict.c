@@ -25,11 +25,14 @@ forced(const struct facts *f, bool killed)
 	return STATUS_COUNT;
 }
 
+/* The process exited by itself, or says that it is done and waits. */
 static void
 by_exit(struct verdict *v, const struct facts *f, const struct claim *c)
 {
 	v->has_exit_code = true;
-	v->exit_code = WEXITSTATUS(f->wait_status);
+	v->exit_code_is_claim = !f->has_wait_status;
+	v->exit_code =
+		f->has_wait_status ? WEXITSTATUS(f->wait_status) : c->exit_code;
 	v->status_is_claim = true;
 	if (c->kind == CLAIM_OK && v->exit_code == 0)
 		v->status = STATUS_OK;
@@ -47,12 +50,13 @@ void
 verdict_reach(struct verdict *v, const struct facts *f, const struct claim *c)
 {
 	bool signaled = f->has_wait_status && WIFSIGNALED(f->wait_status);
+	bool waits = !f->has_wait_status && !f->init_died && c->has_exit_code;
 	enum status s;
 
 	*v = (struct verdict){ .status = STATUS_KILLED };
 	if (signaled)
 		v->signal = WTERMSIG(f->wait_status);
-	else if (!f->has_wait_status)
+	else if (!f->has_wait_status && !waits)
 		v->signal = SIGKILL;
 	if (c->kind == CLAIM_REJECTED) {
 		*v = (struct verdict){ .status = STATUS_REJECTED,
@@ -73,7 +77,7 @@ verdict_reach(struct verdict *v, const struct facts *f, const struct claim *c)
 				       .status_is_claim = true };
 		return;
 	}
-	if (f->has_wait_status && !signaled)
+	if ((f->has_wait_status && !signaled) || waits)
 		by_exit(v, f, c);
 	else if (f->interrupted)
 		v->status = STATUS_INTERRUPTED;

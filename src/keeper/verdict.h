@@ -31,7 +31,8 @@ struct verdict {
 	enum status status;
 	bool has_exit_code;
 	int exit_code;
-	int signal; /* 0: none */
+	bool exit_code_is_claim; /* the process has not exited yet */
+	int signal;		 /* 0: none */
 	bool status_is_claim;
 };
 

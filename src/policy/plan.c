@@ -118,6 +118,7 @@ decide_subprocess(struct decision *d, struct remit_error *err)
 	(void)err;
 	if (d->policy->subprocess_execution) {
 		d->plan->filter |= PLAN_FILTER_SUBPROCESS;
+		d->plan->limits.many_processes = true;
 		/* Code must not run a program it made itself: the workspace is
 		   noexec, and memory files are noexec or not to be had. */
 		if (!d->plan->memfd_noexec)
@@ -450,6 +451,29 @@ decide_row(struct decision *d, struct remit_error *err)
 	return 0;
 }
 
+bool
+plan_can_be_warm(const struct plan *p)
+{
+	/* A jail that is joined cannot forbid executing memory files, which
+	   only matters where anything can be executed. */
+	bool exec = p->filter & PLAN_FILTER_SUBPROCESS && p->memfd_noexec;
+
+	return p->tier == TIER_LOCAL && !(p->filter & PLAN_FILTER_NETWORK) &&
+	       !exec;
+}
+
+static int
+check_preload(const struct plan *p, struct remit_error *err)
+{
+	if (!p->policy->preload.count || plan_can_be_warm(p))
+		return 0;
+	return fail_refused(err, "preload",
+			    "Leave preload out: code may import all the same.",
+			    "modules are preloaded only for the tier \"local\" "
+			    "without network access, and for root without "
+			    "subprocesses");
+}
+
 int
 plan_build(struct plan *out, const struct policy *policy,
 	   const struct plan_job *job, const struct host *host,
@@ -481,7 +505,7 @@ plan_build(struct plan *out, const struct policy *policy,
 		    decide_row(&d, err) < 0)
 			return -1;
 	}
-	if (plan_list_mounts(&p, err) < 0)
+	if (plan_list_mounts(&p, err) < 0 || check_preload(&p, err) < 0)
 		return -1;
 	*out = p;
 	p.mounts = NULL;

@@ -46,6 +46,7 @@ struct plan_limits {
 	uint64_t tmpfs_bytes;
 	uint64_t tmpfs_inodes;
 	uint64_t cpus;
+	bool many_processes; /* a group is needed to kill them all at once */
 };
 
 struct plan {
@@ -95,6 +96,9 @@ plan_keeps(const struct plan *p, uint64_t mechanism)
 {
 	return !(p->left_out & mechanism);
 }
+
+/* A zygote's child can be the code of this plan. */
+bool plan_can_be_warm(const struct plan *p);
 
 /* [{field, value, mechanisms, strength, note?}] for results. */
 json_t *plan_enforcement(const struct plan *p);

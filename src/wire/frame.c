@@ -11,7 +11,7 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 	},
 	[FRAME_JOB] = {
 		.name = "job",
-		.from = PARTY_DOOR,
+		.from = PARTY_DOOR | PARTY_KEEPER,
 		.max = 1024 * 1024,
 		.once = true,
 	},
@@ -58,7 +58,7 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 	[FRAME_ORDER] = {
 		.name = "order",
 		.from = PARTY_KEEPER,
-		.max = 256,
+		.max = 512,
 		.once = true,
 	},
 	[FRAME_TASK] = {
@@ -90,10 +90,21 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.max = 256 * 1024,
 		.once = true,
 	},
+	[FRAME_WARM] = {
+		.name = "warm",
+		.from = PARTY_JAIL,
+		.once = true,
+	},
 	[FRAME_EXITED] = {
 		.name = "exited",
 		.from = PARTY_INIT,
 		.max = 64,
+		.once = true,
+	},
+	[FRAME_STATUS] = {
+		.name = "status",
+		.from = PARTY_DOOR | PARTY_KEEPER,
+		.max = 4 * 1024 * 1024,
 		.once = true,
 	},
 };

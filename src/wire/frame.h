@@ -22,7 +22,7 @@ enum frame_type {
 	FRAME_NONE,
 	/* door to keeper, in this order */
 	FRAME_POLICY, /* a policy document */
-	FRAME_JOB,    /* name and argv, records */
+	FRAME_JOB,    /* name and argv, records; keeper to jail too */
 	FRAME_CODE,   /* a piece of the program; keeper to jail too */
 	FRAME_STDIN,  /* a piece of standard input; after start too */
 	FRAME_STDIN_END,
@@ -34,14 +34,17 @@ enum frame_type {
 	FRAME_RESULT, /* JSON, the last frame */
 	/* keeper to jail */
 	FRAME_ORDER, /* struct lock_order (jail/order.h) */
-	FRAME_TASK,  /* records: what the runner needs besides the code */
+	FRAME_TASK,  /* records: what all jobs of a plan have in common */
 	FRAME_GO,
 	/* jail to keeper */
 	FRAME_REPORT,  /* struct step_report: a lock-down step, or ready */
 	FRAME_CHECKED, /* claim: empty, or records why the code is rejected */
 	FRAME_ENDED,   /* claim: records, how the cell ended */
+	FRAME_WARM,    /* a zygote's child is ready for a job */
 	/* pid 1 to keeper */
 	FRAME_EXITED, /* struct exit_report */
+	/* door to keeper, instead of a job: empty; and back: JSON */
+	FRAME_STATUS,
 	FRAME_TYPES,
 };
 

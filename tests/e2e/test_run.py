@@ -99,7 +99,7 @@ def test_an_exception_is_reported_with_the_users_lines_only(remit):
     assert "return 1 / x" in error["traceback"]
     assert "runner.py" not in error["traceback"] + result["stderr"]
     assert "boot.py" not in error["traceback"] + result["stderr"]
-    assert set(result["reported"]) == {"status", "error"}
+    assert set(result["reported"]) == {"status", "error", "exit_code"}
     assert error["traceback"] == result["stderr"]
 
 

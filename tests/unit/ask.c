@@ -29,6 +29,7 @@ static const char *const variant_names[FILTER_VARIANTS] = {
 	[FILTER_INIT] = "init",
 	[FILTER_KEEPER] = "keeper",
 	[FILTER_KEEPER_NETWORK] = "keeper_network",
+	[FILTER_ZYGOTE] = "zygote",
 };
 
 static const struct {

@@ -26,7 +26,7 @@ open_world(void **state)
 		return -1;
 	w->feed = (struct feed)FEED_INIT;
 	*state = w;
-	return feed_open(&w->feed, &w->reader, &err);
+	return feed_pipe(&w->reader, &w->feed.fd, &err);
 }
 
 static int
@@ -82,7 +82,7 @@ bytes_from_before_and_after_the_opening_arrive_in_order(void **state)
 	add(&w.feed, "one ", 4);
 	assert_false(feed_flush(&w.feed));
 	assert_false(feed_wants_write(&w.feed));
-	assert_int_equal(feed_open(&w.feed, &w.reader, &err), 0);
+	assert_int_equal(feed_pipe(&w.reader, &w.feed.fd, &err), 0);
 	assert_true(feed_wants_write(&w.feed));
 	add(&w.feed, "two", 3);
 	assert_false(feed_flush(&w.feed));
@@ -191,7 +191,7 @@ input_that_ends_before_the_opening_is_written_and_then_told(void **state)
 	w.feed.ended = true;
 	assert_false(feed_flush(&w.feed));
 	assert_int_equal(w.feed.waiting.len, 3);
-	assert_int_equal(feed_open(&w.feed, &w.reader, &err), 0);
+	assert_int_equal(feed_pipe(&w.reader, &w.feed.fd, &err), 0);
 	assert_true(feed_flush(&w.feed));
 	assert_int_equal(take(&w, got, sizeof(got)), 3);
 	feed_free(&w.feed);

@@ -65,7 +65,9 @@ tell(struct told *t, struct remit_error *err)
 
 	t->plan.policy = &t->policy;
 	t->plan.interpreter = &t->interpreter;
-	return task_write(&t->out, &t->plan, &job, err);
+	if (task_write(&t->out, &t->plan, err) < 0)
+		return -1;
+	return task_write_job(&t->out, &job, err);
 }
 
 static void

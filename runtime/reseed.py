@@ -1,0 +1,64 @@
+"""After a fork: nothing random that two children could share.
+
+SECURITY.md has the table of what a fork shares; tests/e2e/test_shared.py has a
+test for each row.
+"""
+
+import sys
+
+
+def fresh(count):
+    import posix
+
+    return posix.urandom(count)
+
+
+def python_random(module):
+    module.seed()
+
+
+def numpy_random(module):
+    module.seed()
+
+
+def openssl(module):
+    module.RAND_add(fresh(32), 32.0)
+
+
+def temporary_names(module):
+    module._name_sequence = None
+
+
+def unique_ids(module):
+    module._last_timestamp = None
+    module._node = None
+
+
+def authentication_key(module):
+    module.current_process().authkey = fresh(32)
+
+
+def torch(module):
+    module.seed()
+
+
+# module, and what is done if it was imported
+TABLE = (
+    ("random", python_random),
+    ("numpy.random", numpy_random),
+    ("ssl", openssl),
+    ("tempfile", temporary_names),
+    ("uuid", unique_ids),
+    ("multiprocessing.process", authentication_key),
+    ("torch", torch),
+)
+
+
+def reseed():
+    import _remit
+
+    _remit.reseed(int.from_bytes(fresh(8), "little"))
+    for name, act in TABLE:
+        module = sys.modules.get(name)
+        if module is not None:
+            act(module)

@@ -1,0 +1,104 @@
+"""A warm interpreter: imports what was asked for, then forks into jails.
+
+It reads nothing but its arguments and the keeper's commands, which `_remit`
+takes. What comes back from `_remit.serve()` is a child, locked down already.
+
+    zygote.py FILTER EXECUTABLE PREFIX EXEC_PREFIX PATH... -- MODULE...
+"""
+
+import sys
+
+_here = __file__.rpartition("/")[0]
+sys.path.insert(0, _here)
+import _remit  # noqa: E402
+
+sys.pycache_prefix = "/.remit/compiled"
+import reseed  # noqa: E402
+import runner  # noqa: E402
+
+sys.pycache_prefix = None
+del sys.path[0]
+
+# What most programs import. Each is in memory once, for all children.
+COMMON = (
+    "os", "io", "re", "json", "math", "random", "time", "datetime", "collections", "itertools", "functools",
+    "operator", "string", "copy", "dataclasses", "typing", "enum", "contextlib", "textwrap", "traceback", "types",
+    "heapq", "bisect", "statistics", "decimal", "fractions", "pathlib", "tempfile", "threading", "hashlib", "base64",
+    "csv", "struct", "linecache", "warnings", "abc", "inspect", "uuid",
+)  # fmt: skip
+
+
+PRACTICE = 20
+# The size of a huge page, as a power of two.
+HUGE_PAGE = 21
+
+
+class Unfit(Exception):
+    """This interpreter cannot serve as a zygote."""
+
+
+def preload(module):
+    try:
+        __import__(module)
+    except BaseException as e:
+        raise Unfit(f"importing {module} failed: {type(e).__name__}: {e}") from e
+    if not _remit.single_threaded():
+        raise Unfit(f"importing {module} left threads behind, and a process with threads cannot be copied")
+
+
+def set_up(arguments):
+    sys.executable, sys.prefix, sys.exec_prefix, *rest = arguments
+    cut = rest.index("--")
+    sys.path[:] = rest[:cut]
+    for module in COMMON:
+        preload(module)
+    runner.set_builtins()
+    for module in rest[cut + 1 :]:
+        preload(module)
+    practise(rest[:cut])
+
+
+def practise(path):
+    """Do what every child will do, often: CPython rewrites code that it runs
+    for the first times, and what is rewritten here is shared by all."""
+    sent = runner.records.encode(
+        runner.records.TASK,
+        (("tier", "local"), ("prefix", sys.prefix), ("exec_prefix", sys.exec_prefix), ("executable", sys.executable))
+        + tuple(("path", p) for p in path)
+        + tuple(("env", f"PRACTICE_{i}=1") for i in range(8)),
+    )
+    for _ in range(PRACTICE):
+        task = runner.Task()
+        task.fill(runner.records.parse(sent[8:]))
+        runner.set_environment(task)
+        runner.set_interpreter(task)
+        runner.rehearse()
+        reseed.reseed()
+
+
+def settle():
+    """Nothing is left to collect, and what is there is not looked at again."""
+    import gc
+
+    gc.collect()
+    places = {id(o) >> HUGE_PAGE for o in gc.get_objects()}
+    gc.freeze()
+    _remit.collapse(sorted(places))
+
+
+def main():
+    if sys.argv[1] == "filtered":
+        _remit.filter()
+    try:
+        set_up(sys.argv[2:])
+        settle()
+    except Unfit as e:
+        _remit.unfit(str(e))
+        return 1
+    del sys.argv[1:]
+    _remit.serve()
+    reseed.reseed()
+    return runner.main(warm=True)
+
+
+sys.exit(main())

@@ -1,0 +1,22 @@
+/*
+ * enter: the stage of the lock-down that the process carries out which will run
+ * the code: before it becomes the interpreter (cold), or right after it was
+ * forked from one (warm). Allocates nothing.
+ */
+#ifndef REMIT_ENTER_H
+#define REMIT_ENTER_H
+
+#include "order.h"
+#include "step.h"
+
+/* What becomes descriptors 0 to 4; all above 15. ruleset may be -1. */
+struct enter_ends {
+	int in, out, err, channel, ruleset;
+};
+
+/* 0, or -1 with errno and the step that failed. ends->channel is where the
+   channel then is, also on failure. */
+int enter_run(const struct lock_order *order, struct enter_ends *ends,
+	      uint32_t *step, uint32_t *detail);
+
+#endif

@@ -1,0 +1,141 @@
+#include "join.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "enter.h"
+#include "inside.h"
+#include "lock.h"
+
+bool
+join_is_single_threaded(void)
+{
+	/* Changes nothing, and is refused to a process with threads. */
+	return unshare(CLONE_THREAD) == 0;
+}
+
+static bool
+is_to_fail(const struct join_command *cmd, enum step_id step,
+	   struct step_report *failed)
+{
+	failed->step = step;
+	failed->detail = 0;
+	errno = EIO;
+	return cmd->order.fail_step == step;
+}
+
+/* In the helper: it never comes back from there. */
+static int
+join_namespaces(const struct join_command *cmd, const int fds[JOIN_FDS],
+		struct step_report *failed)
+{
+	static const struct {
+		enum join_fd fd;
+		int type;
+	} all[] = {
+		{ JOIN_USER_NS, CLONE_NEWUSER }, { JOIN_MOUNT_NS, CLONE_NEWNS },
+		{ JOIN_IPC_NS, CLONE_NEWIPC },	 { JOIN_UTS_NS, CLONE_NEWUTS },
+		{ JOIN_PID_NS, CLONE_NEWPID },
+	};
+
+	if (is_to_fail(cmd, STEP_JOIN, failed))
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		failed->detail = (uint32_t)i + 1;
+		if (setns(fds[all[i].fd], all[i].type) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static pid_t __attribute__((noinline))
+helper_main(const struct join_command *cmd, const int fds[JOIN_FDS],
+	    struct step_report *failed)
+{
+	pid_t pid = -1;
+
+	if (join_namespaces(cmd, fds, failed) == 0 &&
+	    !is_to_fail(cmd, STEP_WARM_FORK, failed))
+		pid = fork();
+	failed->sys_errno = errno;
+	return pid;
+}
+
+/* By itself, as in the cold path: see cgroup_open_joins(). */
+static int
+join_groups(const struct join_command *cmd, const int fds[JOIN_FDS],
+	    struct step_report *failed)
+{
+	if (is_to_fail(cmd, STEP_JOIN_GROUPS, failed))
+		return -1;
+	for (int i = JOIN_GROUP; i < JOIN_FDS; i++) {
+		failed->detail = (uint32_t)(i - JOIN_GROUP) + 1;
+		if (fds[i] >= 0 && write(fds[i], "0", 1) != 1)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+take_user(const struct join_command *cmd, struct step_report *failed)
+{
+	uint32_t uid = cmd->order.uid;
+
+	if (is_to_fail(cmd, STEP_JAIL_USER, failed))
+		return -1;
+	if (setresgid(uid, uid, uid) < 0)
+		return -1;
+	return setresuid(uid, uid, uid);
+}
+
+/* In the child. The error goes to the keeper, and the child with it. */
+static void
+lock_child(const struct join_command *cmd, const int fds[JOIN_FDS])
+{
+	struct enter_ends ends = { fds[JOIN_IN], fds[JOIN_OUT], fds[JOIN_ERR],
+				   fds[JOIN_CHANNEL], fds[JOIN_RULESET] };
+	struct step_report report = { 0 };
+
+	if (join_groups(cmd, fds, &report) < 0 || take_user(cmd, &report) < 0 ||
+	    enter_run(&cmd->order, &ends, &report.step, &report.detail) < 0) {
+		report.sys_errno = errno;
+		step_send_report(ends.channel, &report);
+		_exit(1);
+	}
+	if (lock_down(&cmd->order, &report) < 0)
+		_exit(1);
+}
+
+pid_t
+join_fork(const struct join_command *cmd, const int fds[JOIN_FDS],
+	  struct step_report *failed)
+{
+	volatile pid_t child = -1;
+	pid_t helper;
+
+	if (is_to_fail(cmd, STEP_ONE_THREAD, failed) ||
+	    !join_is_single_threaded()) {
+		failed->sys_errno = errno;
+		return -1;
+	}
+	helper = vfork();
+	if (helper == 0) {
+		child = helper_main(cmd, fds, failed);
+		if (child)
+			_exit(0);
+		/* A process of its own from here on, with its own memory. */
+		lock_child(cmd, fds);
+		return 0;
+	}
+	if (helper < 0) {
+		failed->step = STEP_WARM_FORK;
+		failed->sys_errno = errno;
+		return -1;
+	}
+	while (waitpid(helper, NULL, 0) < 0 && errno == EINTR)
+		;
+	return child;
+}

@@ -1,0 +1,257 @@
+#include "zygote.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "blueprint.h"
+#include "enter.h"
+#include "filter.h"
+#include "linux_abi.h"
+
+/* Libraries that start threads when they are imported could not be forked. */
+static char *const environment[] = {
+	"OPENBLAS_NUM_THREADS=1",
+	"OMP_NUM_THREADS=1",
+	"MKL_NUM_THREADS=1",
+	"NUMEXPR_NUM_THREADS=1",
+	"NUMEXPR_MAX_THREADS=1",
+	"BLIS_NUM_THREADS=1",
+	"VECLIB_MAXIMUM_THREADS=1",
+	"ARROW_IO_THREADS=1",
+	"MPLBACKEND=Agg",
+	"MPLCONFIGDIR=/tmp/.matplotlib",
+	"LANG=C.UTF-8",
+	"TZ=UTC",
+	NULL,
+};
+
+/*
+ * Leave root, but not yet what the next steps need: dropping rights is a right
+ * too.
+ */
+static int
+become(uint32_t uid)
+{
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct data[2];
+
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgroups(0, NULL) < 0 ||
+	    setresgid(uid, uid, uid) < 0 || setresuid(uid, uid, uid) < 0 ||
+	    syscall(SYS_capget, &head, data) < 0)
+		return -1;
+	data[0].effective = data[0].permitted;
+	data[1].effective = data[1].permitted;
+	return (int)syscall(SYS_capset, &head, data);
+}
+
+static void __attribute__((noreturn))
+zygote_main(struct blueprint *b, uint32_t uid)
+{
+	struct enter_ends ends = { b->in, b->out, b->err, b->channel, -1 };
+	struct join_answer a = { .kind = JOIN_UNFIT };
+
+	blueprint_close_others(b);
+	if (build_run(b, &a.report.step, &a.report.detail) == 0 &&
+	    (!b->by_root || become(uid) == 0) &&
+	    enter_run(&b->order, &ends, &a.report.step, &a.report.detail) == 0)
+		execve(b->plan->interpreter->real, b->argv, environment);
+	snprintf(a.text, sizeof(a.text), "step \"%s\" failed: %s",
+		 steps[a.report.step].name, strerror(errno));
+	send(ends.channel, &a, sizeof(a), MSG_NOSIGNAL);
+	_exit(1);
+}
+
+/* executable, prefix, exec_prefix, paths, "--", modules. */
+static char **
+make_argv(const struct plan *plan, const struct list *preload)
+{
+	const struct interpreter *in = plan->interpreter;
+	char *const fixed[] = {
+		in->executable,
+		"-I",
+		"-S",
+		"-u",
+		"-X",
+		"utf8",
+		JAIL_RUNTIME "/zygote.py",
+		plan_keeps(plan, MECH(SECCOMP)) ? "filtered" : "unfiltered",
+		in->executable,
+		in->prefix,
+		in->exec_prefix,
+	};
+	char **argv = calloc(ARRAY_LEN(fixed) + in->sys_path.count +
+				     preload->count + 2,
+			     sizeof(*argv));
+	size_t n = 0;
+
+	if (!argv)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
+		argv[n++] = fixed[i];
+	for (size_t i = 0; i < in->sys_path.count; i++)
+		argv[n++] = in->sys_path.items[i];
+	argv[n++] = "--";
+	for (size_t i = 0; i < preload->count; i++)
+		argv[n++] = preload->items[i];
+	return argv;
+}
+
+static int
+open_high(const char *path, int flags)
+{
+	own_fd int fd = open(path, flags | O_CLOEXEC);
+
+	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, BLUEPRINT_FIRST_FD);
+}
+
+static int
+make_ends(struct zygote *z, struct blueprint *b, struct remit_error *err)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "socketpair");
+	z->control = pair[0];
+	b->channel = fcntl(pair[1], F_DUPFD_CLOEXEC, BLUEPRINT_FIRST_FD);
+	close(pair[1]);
+	b->in = open_high("/dev/null", O_RDONLY);
+	b->out = open_high("/dev/null", O_WRONLY);
+	b->err = open_high("/dev/null", O_WRONLY);
+	b->lifeline = open_high("/dev/null", O_RDONLY);
+	if (b->channel < 0 || b->in < 0 || b->out < 0 || b->err < 0 ||
+	    b->lifeline < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "the zygote's ends");
+	return 0;
+}
+
+static int
+start(struct zygote *z, struct blueprint *b, struct remit_error *err)
+{
+	struct clone_args args = {
+		.flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS |
+			 CLONE_NEWNET,
+		.exit_signal = SIGCHLD,
+	};
+
+	z->pid = sys_clone3(&args);
+	if (z->pid < 0) {
+		z->pid = 0;
+		return fail_sys(err, REMIT_E_KERNEL, "start the zygote");
+	}
+	if (z->pid == 0)
+		zygote_main(b, z->host_uid);
+	return 0;
+}
+
+int
+zygote_open(struct zygote *z, const struct plan *plan,
+	    const struct jail_site *site, const struct list *preload,
+	    struct remit_error *err)
+{
+	struct plan bare = *plan;
+	own_mem char **argv = make_argv(plan, preload);
+	own(blueprint) struct blueprint b = {
+		.plan = &bare,
+		.channel = -1,
+		.lifeline = -1,
+		.in = -1,
+		.out = -1,
+		.err = -1,
+		.root = -1,
+		.ruleset = -1,
+		.groups = { -1, -1, -1, -1 },
+		.order = { .magic = ORDER_MAGIC, .size = sizeof(b.order) },
+		.argv = argv,
+		.runtime_dir = site->runtime_dir,
+		.by_root = plan->by_root,
+		.kind = BLUEPRINT_ZYGOTE,
+	};
+	size_t runtime = 0;
+
+	if (!argv)
+		return fail_sys(err, REMIT_E_MEMORY, "zygote");
+	/* The mounts of the interpreter come first in every plan. */
+	while (runtime < plan->mount_count &&
+	       plan->mounts[runtime].field == F_PYTHON)
+		runtime++;
+	bare.mount_count = runtime;
+	z->host_uid = geteuid();
+	if (plan->by_root) {
+		if (uid_lease_take(&z->lease, err) < 0)
+			return -1;
+		z->host_uid = z->lease.uid;
+	}
+	if (blueprint_resolve(&b, z->host_uid, err) < 0 ||
+	    make_ends(z, &b, err) < 0 || blueprint_list_kept(&b, err) < 0)
+		return -1;
+	return start(z, &b, err);
+}
+
+int
+zygote_command(struct zygote *z, const struct join_command *cmd,
+	       const int fds[JOIN_FDS], struct remit_error *err)
+{
+	struct join_command out = *cmd;
+	int sent[JOIN_FDS];
+	char control[CMSG_SPACE(sizeof(sent))] = { 0 };
+	struct iovec iov = { &out, sizeof(out) };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control,
+	};
+	struct cmsghdr *c;
+	size_t n = 0;
+
+	for (int i = 0; i < JOIN_FDS; i++)
+		if (fds[i] >= 0) {
+			out.has |= UINT32_C(1) << i;
+			sent[n++] = fds[i];
+		}
+	msg.msg_controllen = CMSG_SPACE(n * sizeof(int));
+	c = CMSG_FIRSTHDR(&msg);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(n * sizeof(int));
+	memcpy(CMSG_DATA(c), sent, n * sizeof(int));
+	if (sendmsg(z->control, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) !=
+	    sizeof(out))
+		return fail_sys(err, REMIT_E_GONE, "command the zygote");
+	return 0;
+}
+
+int
+zygote_answer(struct zygote *z, struct join_answer *out,
+	      struct remit_error *err)
+{
+	ssize_t n = recv(z->control, out, sizeof(*out), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n != sizeof(*out))
+		return fail(err, REMIT_E_GONE, "the zygote is gone");
+	out->text[sizeof(out->text) - 1] = '\0';
+	return 1;
+}
+
+void
+zygote_free(struct zygote *z)
+{
+	if (z->pid) {
+		kill(z->pid, SIGKILL);
+		waitpid(z->pid, NULL, 0);
+	}
+	own_fd_close(&z->control);
+	uid_lease_free(&z->lease);
+	*z = (struct zygote)ZYGOTE_INIT;
+}

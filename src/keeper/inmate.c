@@ -1,0 +1,399 @@
+#include "inmate.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+
+#include "feed.h"
+#include "keeper.h"
+#include "nursery.h"
+#include "pool.h"
+#include "session.h"
+#include "task.h"
+
+/* An interpreter that has not locked itself down by then never will. */
+#define PATIENCE_US (30 * 1000000ull)
+
+static void
+make_name(char *out, size_t size)
+{
+	uint64_t noise = 0;
+
+	if (getrandom(&noise, sizeof(noise), 0) < 0)
+		noise = loop_now_us();
+	snprintf(out, size, "%016llx", (unsigned long long)noise);
+}
+
+static void
+stop_watching(struct inmate *i)
+{
+	struct source *all[] = { &i->on_channel, &i->on_lifeline, &i->on_out,
+				 &i->on_err };
+
+	for (size_t n = 0; n < ARRAY_LEN(all); n++)
+		loop_remove(&i->keeper->loop, all[n]);
+	loop_set_timer(&i->keeper->loop, &i->patience, 0);
+}
+
+void
+inmate_free(struct inmate *i)
+{
+	stop_watching(i);
+	jail_free(&i->jail);
+	own_fd_close(&i->in);
+	pool_drop(i->pool);
+	free(i);
+}
+
+void
+inmate_kill(struct inmate *i)
+{
+	if (i->state == INMATE_DYING)
+		return;
+	if (i->in_pool)
+		pool_forget(i->pool, i);
+	i->state = INMATE_DYING;
+	loop_set_timer(&i->keeper->loop, &i->patience, 0);
+	jail_kill(&i->jail);
+	/* Nothing was started: nobody will be reaped. */
+	if (!i->jail.init_pid)
+		keeper_bury(i->keeper, i);
+}
+
+void
+inmate_leave(struct inmate *i)
+{
+	i->session = NULL;
+	stop_watching(i);
+	inmate_kill(i);
+}
+
+void
+inmate_failed(struct inmate *i, const struct remit_error *err)
+{
+	if (i->state == INMATE_DYING)
+		return;
+	if (i->session) {
+		session_give_up(i->session, err);
+		return;
+	}
+	stop_watching(i);
+	inmate_kill(i);
+	pool_failed(i->pool, err);
+}
+
+static void
+on_patience(void *owner)
+{
+	struct inmate *i = owner;
+	struct remit_error err;
+
+	fail(&err, REMIT_E_INTERNAL,
+	     "the interpreter did not start within %llu s",
+	     PATIENCE_US / 1000000);
+	inmate_failed(i, &err);
+}
+
+/* ---- what it says before it has a job ---- */
+
+static void
+become_ready(struct inmate *i)
+{
+	loop_set_timer(&i->keeper->loop, &i->patience, 0);
+	i->state = INMATE_WAITING;
+	if (i->session)
+		session_take(i->session, i);
+	else
+		pool_add(i->pool, i);
+}
+
+static int
+send_task(struct inmate *i, struct remit_error *err)
+{
+	own(buf) struct buf task = BUF_INIT(frame_rules[FRAME_TASK].max);
+
+	if (task_write(&task, &i->pool->plan, err) < 0 ||
+	    link_send(&i->jail.channel, FRAME_TASK, task.data, task.len, err) <
+		    0 ||
+	    link_flush(&i->jail.channel, err) < 0)
+		return -1;
+	i->state = INMATE_WARMING;
+	if (!i->jail.warm)
+		become_ready(i);
+	return 0;
+}
+
+static int
+take_report(struct inmate *i, const struct frame *f, struct remit_error *err)
+{
+	struct step_report r;
+
+	if (i->state != INMATE_LOCKING || f->len != sizeof(r))
+		return fail(err, REMIT_E_PROTOCOL, "an unexpected report");
+	memcpy(&r, f->payload, sizeof(r));
+	if (r.step != STEP_READY)
+		return jail_step_failed(&r, &i->pool->plan, err);
+	if (!i->met) {
+		*err = i->unmet;
+		return -1;
+	}
+	return send_task(i, err);
+}
+
+static int
+take_frame(struct inmate *i, const struct frame *f, struct remit_error *err)
+{
+	if (f->type == FRAME_REPORT)
+		return take_report(i, f, err);
+	if (f->type != FRAME_WARM || i->state != INMATE_WARMING)
+		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
+	become_ready(i);
+	return 0;
+}
+
+static void
+hear(struct inmate *i)
+{
+	struct link *l = &i->jail.channel;
+	struct frame f = { .type = FRAME_NONE };
+	struct remit_error err;
+
+	/* Judged when the report is read: a jail that failed before its lock
+	   is not locked, and its report says why. */
+	if (i->state <= INMATE_LOCKING) {
+		i->state = INMATE_LOCKING;
+		i->met = jail_meet(&i->jail, &i->pool->plan, &i->unmet) == 0;
+	}
+	if (link_fill(l, &err) < 0 || link_next(l, &f, &err) < 0 ||
+	    (f.type != FRAME_NONE && take_frame(i, &f, &err) < 0)) {
+		inmate_failed(i, &err);
+		return;
+	}
+	if (!l->ended || i->state >= INMATE_TAKEN)
+		return;
+	/* Of a cold one the end is on the way, and says more than this. */
+	loop_remove(&i->keeper->loop, &i->on_channel);
+	if (i->jail.warm) {
+		fail(&err, REMIT_E_INTERNAL, "a warm interpreter died");
+		inmate_failed(i, &err);
+	}
+}
+
+static void
+on_channel(void *owner, uint32_t events)
+{
+	struct inmate *i = owner;
+
+	if (i->session && i->state == INMATE_TAKEN)
+		session_on_channel(i->session, events);
+	else if (i->state < INMATE_TAKEN)
+		hear(i);
+}
+
+static void
+on_lifeline(void *owner, uint32_t events)
+{
+	struct inmate *i = owner;
+	struct remit_error err;
+
+	(void)events;
+	if (i->state == INMATE_BUILDING) {
+		if (jail_take_built(&i->jail, &i->pool->plan, &err) < 0) {
+			inmate_failed(i, &err);
+			return;
+		}
+		i->state = INMATE_JOINING;
+		nursery_join(i->pool->nursery, i);
+		return;
+	}
+	if (i->session) {
+		session_on_lifeline(i->session);
+		return;
+	}
+	/* Pid 1 is dead: that it is reaped tells. */
+	loop_remove(&i->keeper->loop, &i->on_lifeline);
+}
+
+static void
+on_out(void *owner, uint32_t events)
+{
+	struct inmate *i = owner;
+
+	(void)events;
+	if (i->session)
+		session_on_out(i->session);
+	else
+		loop_want(&i->keeper->loop, &i->on_out, 0);
+}
+
+static void
+on_err(void *owner, uint32_t events)
+{
+	struct inmate *i = owner;
+
+	(void)events;
+	if (i->session)
+		session_on_err(i->session);
+	else
+		loop_want(&i->keeper->loop, &i->on_err, 0);
+}
+
+/* ---- the beginning ---- */
+
+static struct inmate *
+make(struct keeper *k, struct pool *p, struct remit_error *err)
+{
+	struct inmate *i = calloc(1, sizeof(*i));
+
+	if (!i) {
+		fail_sys(err, REMIT_E_MEMORY, "jail");
+		return NULL;
+	}
+	*i = (struct inmate){
+		.keeper = k,
+		.pool = pool_use(p),
+		.jail = JAIL_INIT,
+		.in = -1,
+		.made_us = loop_now_us(),
+		.on_channel = SOURCE_INIT,
+		.on_lifeline = SOURCE_INIT,
+		.on_out = SOURCE_INIT,
+		.on_err = SOURCE_INIT,
+		.patience = { .ring = on_patience, .owner = i },
+	};
+	keeper_admit(k, i);
+	return i;
+}
+
+static int
+watch(struct inmate *i, struct remit_error *err)
+{
+	struct loop *l = &i->keeper->loop;
+	struct jail *j = &i->jail;
+
+	loop_set_timer(l, &i->patience, i->made_us + PATIENCE_US);
+	if (loop_add(l, &i->on_out, j->out, EPOLLIN, on_out, i, err) < 0 ||
+	    loop_add(l, &i->on_err, j->err, EPOLLIN, on_err, i, err) < 0 ||
+	    loop_add(l, &i->on_channel, j->channel.fd, EPOLLIN, on_channel, i,
+		     err) < 0)
+		return -1;
+	if (j->lifeline.fd < 0)
+		return 0;
+	return loop_add(l, &i->on_lifeline, j->lifeline.fd, EPOLLIN,
+			on_lifeline, i, err);
+}
+
+/* Half a jail is watched by nobody. */
+static struct inmate *
+give_up(struct inmate *i)
+{
+	if (i->session)
+		i->session->inmate = NULL;
+	i->in_pool = false;
+	inmate_leave(i);
+	return NULL;
+}
+
+struct inmate *
+inmate_new_cold(struct session *s, struct remit_error *err)
+{
+	struct keeper *k = s->keeper;
+	struct inmate *i = make(k, s->pool, err);
+	const struct plan *plan = &s->pool->plan;
+	own_fd int reader = -1;
+	char name[24];
+	int opened = -1;
+
+	if (!i)
+		return NULL;
+	i->session = s;
+	s->inmate = i;
+	i->state = INMATE_LOCKING;
+	make_name(name, sizeof(name));
+	if (feed_pipe(&reader, &i->in, err) == 0)
+		opened = tiers[plan->tier].jailed
+				 ? jail_open(&i->jail, plan, &k->site, reader,
+					     name, err)
+				 : jail_open_unsafe(&i->jail, plan, &k->site,
+						    reader, err);
+	/* There is nothing to lock in the unsafe tier. */
+	if (opened < 0 || watch(i, err) < 0 ||
+	    (i->jail.unjailed && send_task(i, err) < 0))
+		return give_up(i);
+	return i;
+}
+
+struct inmate *
+inmate_new_warm(struct pool *p, struct remit_error *err)
+{
+	struct keeper *k = p->keeper;
+	struct inmate *i = make(k, p, err);
+	own_fd int reader = -1;
+	char name[24];
+
+	if (!i)
+		return NULL;
+	i->in_pool = true;
+	i->state = INMATE_BUILDING;
+	make_name(name, sizeof(name));
+	if (feed_pipe(&reader, &i->in, err) < 0 ||
+	    jail_prepare(&i->jail, &p->plan, &k->site, nursery_uid(p->nursery),
+			 reader, name, err) < 0 ||
+	    watch(i, err) < 0)
+		return give_up(i);
+	return i;
+}
+
+void
+inmate_joined(struct inmate *i, pid_t pid)
+{
+	if (i->jail.run_pid <= 0)
+		i->jail.run_pid = pid;
+	if (i->state == INMATE_JOINING)
+		i->state = INMATE_LOCKING;
+}
+
+/* ---- the end ---- */
+
+static void
+end_early(struct inmate *i, const struct exit_report *end)
+{
+	struct remit_error err;
+
+	if (WIFSIGNALED(end->wait_status))
+		fail(&err, REMIT_E_INTERNAL,
+		     "the interpreter was killed by signal %d before the "
+		     "program began",
+		     WTERMSIG(end->wait_status));
+	else
+		fail(&err, REMIT_E_INTERNAL,
+		     "the interpreter ended before the program began (exit "
+		     "code %d)",
+		     WEXITSTATUS(end->wait_status));
+	inmate_failed(i, &err);
+}
+
+bool
+inmate_reaped(struct inmate *i, pid_t pid, const struct exit_report *end)
+{
+	switch (jail_reaped(&i->jail, pid)) {
+	case JAIL_NOT_MINE:
+		return false;
+	case JAIL_RUN_DEAD:
+		nursery_note_end(i->pool->nursery, end->wait_status);
+		if (i->session)
+			session_on_end(i->session, end);
+		else if (i->state != INMATE_DYING)
+			end_early(i, end);
+		return true;
+	case JAIL_INIT_DEAD:
+		if (i->session)
+			session_on_dead(i->session, end);
+		else if (i->state != INMATE_DYING)
+			end_early(i, end);
+		keeper_bury(i->keeper, i);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,66 @@
+/*
+ * inmate: a jail and the interpreter in it, from the first step of the build
+ * to the last remains. It is made for one session (cold) or for a pool (warm);
+ * a session takes it when it waits for a job.
+ *
+ *	building → joining → locking → warming → waiting → taken → dying
+ *	           (cold starts at locking and skips warming)
+ */
+#ifndef REMIT_INMATE_H
+#define REMIT_INMATE_H
+
+#include "jail.h"
+#include "loop.h"
+
+struct keeper;
+struct pool;
+struct session;
+
+enum inmate_state {
+	INMATE_BUILDING, /* pid 1 builds the jail */
+	INMATE_JOINING,	 /* the zygote puts a child into it */
+	INMATE_LOCKING,	 /* the interpreter locks itself down */
+	INMATE_WARMING,	 /* it rehearses */
+	INMATE_WAITING,	 /* for a job */
+	INMATE_TAKEN,	 /* a session talks to it */
+	INMATE_DYING,
+};
+
+struct inmate {
+	struct inmate *next;  /* of all that the keeper has */
+	struct inmate *later; /* in a queue of its pool */
+	struct keeper *keeper;
+	struct pool *pool; /* whose plan it is built by */
+	bool in_pool;	   /* it is the pool's, not a session's */
+	struct session *session;
+	enum inmate_state state;
+	struct jail jail;
+	bool met; /* the kernel has confirmed who speaks for the jail */
+	struct remit_error unmet;
+	int in; /* the writer of its standard input */
+	uint64_t made_us;
+	struct source on_channel, on_lifeline, on_out, on_err;
+	struct timer patience;
+};
+
+/* In a jail for session `s`, cold; or for its pool, warm. The result is owned
+   by the keeper, and speaks to its session or pool when something happens. */
+struct inmate *inmate_new_cold(struct session *s, struct remit_error *err);
+struct inmate *inmate_new_warm(struct pool *p, struct remit_error *err);
+
+/* The zygote's word on it: it was forked as `pid`, or not (*err). */
+void inmate_joined(struct inmate *i, pid_t pid);
+void inmate_failed(struct inmate *i, const struct remit_error *err);
+
+/* Kill it; what is left is taken away when it is dead. */
+void inmate_kill(struct inmate *i);
+/* It has no session any more. */
+void inmate_leave(struct inmate *i);
+
+/* The keeper has reaped this child with this end. True if it was ours. */
+bool inmate_reaped(struct inmate *i, pid_t pid, const struct exit_report *end);
+
+/* Only when it is dead, or at the keeper's own end. */
+void inmate_free(struct inmate *i);
+
+#endif

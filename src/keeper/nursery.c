@@ -1,0 +1,324 @@
+#include "nursery.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "buf.h"
+#include "discover.h"
+#include "inmate.h"
+#include "keeper.h"
+#include "pool.h"
+#include "proc.h"
+
+/* ---- the zygote ---- */
+
+/* Whoever waits at its door gets nobody. */
+static void
+fail_pending(struct nursery *n, const struct remit_error *err)
+{
+	size_t count = n->pending_count;
+	struct inmate *all[NURSERY_PENDING];
+
+	memcpy(all, n->pending, sizeof(all));
+	n->pending_count = 0;
+	for (size_t i = 0; i < count; i++)
+		if (all[i])
+			inmate_failed(all[i], err);
+}
+
+static void
+close_zygote(struct nursery *n)
+{
+	loop_remove(&n->keeper->loop, &n->on_control);
+	loop_set_timer(&n->keeper->loop, &n->patience, 0);
+	zygote_free(&n->zygote);
+	n->stale = false;
+}
+
+static void
+tell_pools(struct nursery *n)
+{
+	for (struct pool *p = n->keeper->pools, *next; p; p = next) {
+		next = p->next;
+		if (p->nursery == n)
+			pool_nursery_changed(p);
+	}
+}
+
+static void
+go_down(struct nursery *n, enum nursery_state state)
+{
+	struct remit_error gone;
+
+	fail(&gone, REMIT_E_GONE, "the zygote is gone");
+	close_zygote(n);
+	n->state = state;
+	fail_pending(n, &gone);
+	tell_pools(n);
+}
+
+static void
+become_unfit(struct nursery *n, const char *why)
+{
+	if (n->preload.count)
+		fail_refused(&n->error, "preload",
+			     "Leave the module out of preload: code may import "
+			     "it all the same.",
+			     "%s", why);
+	else
+		fail(&n->error, REMIT_E_INTERNAL, "no zygote: %s", why);
+	go_down(n, NURSERY_UNFIT);
+}
+
+static void
+on_patience(void *owner)
+{
+	become_unfit(owner, "importing the modules did not end within 60 s");
+}
+
+static void
+take_forked(struct nursery *n, const struct join_answer *a)
+{
+	struct inmate *i;
+	struct remit_error err;
+
+	if (!n->pending_count) {
+		go_down(n, NURSERY_DOWN);
+		return;
+	}
+	i = n->pending[0];
+	memmove(n->pending, n->pending + 1,
+		--n->pending_count * sizeof(n->pending[0]));
+	n->forks += a->kind == JOIN_FORKED;
+	if (!i)
+		return; /* it died meanwhile, and what was forked with it */
+	if (a->kind == JOIN_FORKED) {
+		inmate_joined(i, a->pid);
+		return;
+	}
+	jail_step_failed(&a->report, &i->pool->plan, &err);
+	inmate_failed(i, &err);
+}
+
+static void
+on_control(void *owner, uint32_t events)
+{
+	struct nursery *n = owner;
+	struct join_answer a;
+	struct remit_error err;
+	int got = zygote_answer(&n->zygote, &a, &err);
+
+	(void)events;
+	if (got == 0)
+		return;
+	if (got < 0) {
+		if (n->state == NURSERY_STARTING)
+			become_unfit(n, "the interpreter died while it "
+					"imported modules");
+		else
+			go_down(n, NURSERY_DOWN);
+		return;
+	}
+	switch (a.kind) {
+	case JOIN_READY:
+		n->state = NURSERY_READY;
+		loop_set_timer(&n->keeper->loop, &n->patience, 0);
+		tell_pools(n);
+		break;
+	case JOIN_UNFIT:
+		become_unfit(n, a.text);
+		break;
+	default:
+		take_forked(n, &a);
+		keeper_refill_soon(n->keeper);
+	}
+}
+
+int
+nursery_start(struct nursery *n, struct pool *p, struct remit_error *err)
+{
+	struct keeper *k = n->keeper;
+
+	if (n->state != NURSERY_DOWN)
+		return 0;
+	if (zygote_open(&n->zygote, &p->plan, &k->site, &n->preload, err) < 0 ||
+	    loop_add(&k->loop, &n->on_control, n->zygote.control, EPOLLIN,
+		     on_control, n, err) < 0) {
+		zygote_free(&n->zygote);
+		return -1;
+	}
+	n->state = NURSERY_STARTING;
+	n->since_us = loop_now_us();
+	n->forks = 0;
+	n->restarts++;
+	n->identity = discover_identity(&p->interpreter);
+	loop_set_timer(&k->loop, &n->patience,
+		       n->since_us + NURSERY_PATIENCE_US);
+	return 0;
+}
+
+static char *
+key_of(const struct pool *p)
+{
+	own(buf) struct buf b = BUF_INIT(1024 * 1024);
+	const struct list *l = &p->policy.preload;
+
+	if (buf_add(&b, p->interpreter.real, strlen(p->interpreter.real)) < 0)
+		return NULL;
+	for (size_t i = 0; i < l->count; i++)
+		if (buf_add(&b, "\n", 1) < 0 ||
+		    buf_add(&b, l->items[i], strlen(l->items[i])) < 0)
+			return NULL;
+	return strdup(buf_text(&b));
+}
+
+struct nursery *
+nursery_find(struct pool *p, struct remit_error *err)
+{
+	struct keeper *k = p->keeper;
+	own_mem char *key = key_of(p);
+	struct nursery *n;
+
+	for (n = key ? k->nurseries : NULL; n; n = n->next)
+		if (!strcmp(n->key, key))
+			break;
+	if (!n) {
+		n = key ? calloc(1, sizeof(*n)) : NULL;
+		if (!n) {
+			fail_sys(err, REMIT_E_MEMORY, "zygote");
+			return NULL;
+		}
+		*n = (struct nursery){
+			.keeper = k,
+			.next = k->nurseries,
+			.key = take_ptr(&key),
+			.zygote = ZYGOTE_INIT,
+			.state = NURSERY_DOWN,
+			.on_control = SOURCE_INIT,
+			.patience = { .ring = on_patience, .owner = n },
+			.python = strdup(p->interpreter.executable),
+		};
+		k->nurseries = n;
+		for (size_t i = 0; i < p->policy.preload.count; i++)
+			if (list_add(&n->preload, p->policy.preload.items[i]) <
+			    0) {
+				fail_sys(err, REMIT_E_MEMORY, "zygote");
+				return NULL;
+			}
+	}
+	return nursery_start(n, p, err) < 0 ? NULL : n;
+}
+
+uint32_t
+nursery_uid(const struct nursery *n)
+{
+	return n->zygote.host_uid;
+}
+
+/* ---- its children ---- */
+
+bool
+nursery_has_room(const struct nursery *n)
+{
+	return n->state == NURSERY_READY && !n->stale &&
+	       n->pending_count < NURSERY_PENDING;
+}
+
+void
+nursery_join(struct nursery *n, struct inmate *i)
+{
+	struct remit_error err;
+
+	if (n->state != NURSERY_READY || n->pending_count == NURSERY_PENDING) {
+		fail(&err, REMIT_E_GONE, "the zygote is gone");
+		inmate_failed(i, &err);
+		return;
+	}
+	n->pending[n->pending_count++] = i;
+	if (jail_join(&i->jail, &i->pool->plan, &n->zygote, &err) < 0) {
+		n->pending_count--;
+		inmate_failed(i, &err);
+	}
+}
+
+void
+nursery_forget(struct nursery *n, const struct inmate *i)
+{
+	for (size_t at = 0; at < n->pending_count; at++)
+		if (n->pending[at] == i)
+			n->pending[at] = NULL;
+}
+
+void
+nursery_note_end(struct nursery *n, int wait_status)
+{
+	static const int crashes[] = { SIGSEGV, SIGBUS, SIGILL, SIGSYS,
+				       SIGABRT, SIGFPE, SIGTRAP };
+
+	for (size_t i = 0; i < ARRAY_LEN(crashes); i++)
+		if (WIFSIGNALED(wait_status) &&
+		    WTERMSIG(wait_status) == crashes[i])
+			n->stale = true;
+	if (!n->stale)
+		return;
+	/* Its other children have the same layout. */
+	for (struct pool *p = n->keeper->pools; p; p = p->next)
+		if (p->nursery == n)
+			pool_empty(p);
+	keeper_refill_soon(n->keeper);
+}
+
+void
+nursery_rotate(struct nursery *n, uint64_t now_us)
+{
+	if (n->state != NURSERY_READY || n->pending_count)
+		return;
+	if (n->stale || n->forks >= NURSERY_FORKS_MAX ||
+	    now_us - n->since_us > NURSERY_AGE_US)
+		go_down(n, NURSERY_DOWN);
+}
+
+bool
+nursery_reaped(struct nursery *n, pid_t pid)
+{
+	if (pid != n->zygote.pid)
+		return false;
+	n->zygote.pid = 0;
+	if (n->state == NURSERY_STARTING)
+		become_unfit(n, "the interpreter died while it imported "
+				"modules");
+	else
+		go_down(n, NURSERY_DOWN);
+	return true;
+}
+
+json_t *
+nursery_to_json(const struct nursery *n)
+{
+	static const char *const words[] = { "starting", "ready", "failed",
+					     "down" };
+	json_t *preload = json_array();
+
+	for (size_t i = 0; i < n->preload.count; i++)
+		json_array_append_new(preload,
+				      json_string(n->preload.items[i]));
+	return json_pack("{s:i, s:s, s:o, s:s, s:i, s:i, s:I, s:s}", "pid",
+			 (int)n->zygote.pid, "python",
+			 n->python ? n->python : "", "preload", preload,
+			 "state", words[n->state], "forks", (int)n->forks,
+			 "starts", (int)n->restarts, "memory_bytes",
+			 (json_int_t)proc_pss_bytes(n->zygote.pid), "error",
+			 n->state == NURSERY_UNFIT ? n->error.message : "");
+}
+
+void
+nursery_free(struct nursery *n)
+{
+	close_zygote(n);
+	list_free(&n->preload);
+	free(n->python);
+	free(n->key);
+	free(n);
+}

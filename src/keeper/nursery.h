@@ -1,0 +1,73 @@
+/*
+ * nursery: one zygote and the inmates that wait to be joined by its children.
+ * All pools with the same interpreter and preloaded modules share one.
+ */
+#ifndef REMIT_NURSERY_H
+#define REMIT_NURSERY_H
+
+#include "loop.h"
+#include "zygote.h"
+
+struct inmate;
+struct keeper;
+struct pool;
+
+/* A new zygote after so many children, or so long: all children of one share
+   its memory layout and hash seed. */
+#define NURSERY_FORKS_MAX 10000
+#define NURSERY_AGE_US	  (15 * 60 * 1000000ull)
+/* An import that takes longer never ends. */
+#define NURSERY_PATIENCE_US (60 * 1000000ull)
+/* Jails at the zygote's door at once. */
+#define NURSERY_PENDING 16
+
+enum nursery_state {
+	NURSERY_STARTING,
+	NURSERY_READY,
+	NURSERY_UNFIT, /* it said why: trying again would not help */
+	NURSERY_DOWN,  /* not started, or gone: it may be started again */
+};
+
+struct nursery {
+	struct nursery *next; /* of the keeper's list */
+	struct keeper *keeper;
+	char *key;
+	struct zygote zygote;
+	enum nursery_state state;
+	bool stale; /* to be replaced before it forks again */
+	struct list preload;
+	char *python;
+	uint64_t identity;	  /* of the interpreter's file */
+	struct remit_error error; /* why it is unfit */
+	unsigned forks, restarts;
+	uint64_t since_us;
+	struct inmate *pending[NURSERY_PENDING];
+	size_t pending_count;
+	struct source on_control;
+	struct timer patience;
+};
+
+/* The one for this pool's plan, started if it is not. */
+struct nursery *nursery_find(struct pool *p, struct remit_error *err);
+/* Start it, if it is down. */
+int nursery_start(struct nursery *n, struct pool *p,
+		  struct remit_error *err) must_check;
+/* The user that its zygote is. */
+uint32_t nursery_uid(const struct nursery *n);
+bool nursery_has_room(const struct nursery *n);
+
+/* Have a child put into this jail; inmate_joined() or inmate_failed() will
+   tell. */
+void nursery_join(struct nursery *n, struct inmate *i);
+void nursery_forget(struct nursery *n, const struct inmate *i);
+/* How one of its children ended: a crash says that somebody tries its walls. */
+void nursery_note_end(struct nursery *n, int wait_status);
+/* Replace the zygote at the next chance, if its time has come. */
+void nursery_rotate(struct nursery *n, uint64_t now_us);
+/* True if it was this zygote that the keeper has reaped. */
+bool nursery_reaped(struct nursery *n, pid_t pid);
+
+json_t *nursery_to_json(const struct nursery *n);
+void nursery_free(struct nursery *n);
+
+#endif

@@ -1,0 +1,60 @@
+#include "overview.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "nursery.h"
+#include "pool.h"
+#include "proc.h"
+
+static int
+by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static json_t *
+latency_of(const struct keeper *k)
+{
+	uint64_t all = k->latency_count;
+	size_t n = all < KEEPER_LATENCIES ? all : KEEPER_LATENCIES;
+	uint32_t sorted[KEEPER_LATENCIES];
+
+	if (!n)
+		return json_pack("{s:i, s:n, s:n, s:n}", "count", 0, "p50",
+				 "p95", "p99");
+	memcpy(sorted, k->latencies_us, n * sizeof(sorted[0]));
+	qsort(sorted, n, sizeof(sorted[0]), by_number);
+	return json_pack("{s:I, s:I, s:I, s:I}", "count", (json_int_t)all,
+			 "p50", (json_int_t)sorted[n / 2], "p95",
+			 (json_int_t)sorted[n * 95 / 100], "p99",
+			 (json_int_t)sorted[n * 99 / 100]);
+}
+
+int
+overview_write(struct buf *out, const struct keeper *k)
+{
+	json_t *zygotes = json_array(), *pools = json_array(), *all;
+	char *text;
+	int failed;
+
+	for (const struct nursery *n = k->nurseries; n; n = n->next)
+		json_array_append_new(zygotes, nursery_to_json(n));
+	for (const struct pool *p = k->pools; p; p = p->next)
+		json_array_append_new(pools, pool_to_json(p));
+	all = json_pack("{s:i, s:s, s:f, s:I, s:I, s:I, s:I, s:o, s:o, s:o}",
+			"pid", (int)getpid(), "remit_version", remit_version(),
+			"uptime_s", (double)(loop_now_us() - k->began_us) / 1e6,
+			"running", (json_int_t)k->running, "queued",
+			(json_int_t)k->queue_count, "jails",
+			(json_int_t)k->inmate_count, "memory_bytes",
+			(json_int_t)proc_pss_bytes(getpid()), "latency_us",
+			latency_of(k), "zygotes", zygotes, "pools", pools);
+	text = json_dumps(all, JSON_COMPACT | JSON_REAL_PRECISION(15));
+	json_decref(all);
+	failed = !text || buf_add(out, text, strlen(text)) < 0;
+	free(text);
+	return failed ? -1 : 0;
+}

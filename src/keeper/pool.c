@@ -1,0 +1,471 @@
+#include "pool.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "discover.h"
+#include "hash.h"
+#include "inmate.h"
+#include "keeper.h"
+#include "nursery.h"
+#include "proc.h"
+#include "session.h"
+
+/* After so many failures in a row nothing warm is built for a while. */
+#define FAILURES_MAX 3
+#define RETRY_US     (10 * 1000000ull)
+/* Built at once for one pool. */
+#define BUILDING_MAX 4
+
+/* ---- life ---- */
+
+struct pool *
+pool_use(struct pool *p)
+{
+	p->users++;
+	return p;
+}
+
+void
+pool_drop(struct pool *p)
+{
+	p->users--;
+}
+
+void
+pool_free(struct pool *p)
+{
+	plan_free(&p->plan);
+	interpreter_free(&p->interpreter);
+	policy_free(&p->policy);
+	free(p->enforcement);
+	free(p->alias);
+	free(p->key);
+	free(p);
+}
+
+struct pool *
+pool_find(struct keeper *k, const char *text, size_t len)
+{
+	for (struct pool *p = k->pools; p; p = p->next)
+		if (p->alias && p->alias_len == len &&
+		    !memcmp(p->alias, text, len))
+			return p;
+	return NULL;
+}
+
+static void
+set_alias(struct pool *p, const char *text, size_t len)
+{
+	char *copy = malloc(len ? len : 1);
+
+	if (!copy)
+		return; /* it is only quicker with it */
+	memcpy(copy, text, len);
+	free(p->alias);
+	p->alias = copy;
+	p->alias_len = len;
+}
+
+static bool
+has_roots(const struct pool *p)
+{
+	for (size_t i = 0; i < p->plan.mount_count; i++)
+		if (!p->plan.mounts[i].runtime)
+			return true;
+	return false;
+}
+
+static int
+make_plan(struct pool *p, struct remit_error *err)
+{
+	struct keeper *k = p->keeper;
+	struct plan_job job = { 0 };
+	json_t *rows;
+
+	if (keeper_prepare(k, &p->policy, &p->interpreter, err) < 0 ||
+	    plan_build(&p->plan, &p->policy, &job, &k->host, &p->interpreter,
+		       err) < 0)
+		return -1;
+	rows = plan_enforcement(&p->plan);
+	p->enforcement =
+		json_dumps(rows, JSON_COMPACT | JSON_REAL_PRECISION(15));
+	json_decref(rows);
+	if (!p->enforcement)
+		return fail_sys(err, REMIT_E_MEMORY, "plan");
+	p->identity = discover_identity(&p->interpreter);
+	p->can_be_warm = plan_can_be_warm(&p->plan);
+	return 0;
+}
+
+static char *
+key_of(const struct policy *policy)
+{
+	json_t *doc = policy_to_json(policy);
+	char *text = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(15));
+
+	json_decref(doc);
+	return text;
+}
+
+/* A Python that was replaced is another Python. */
+static bool
+is_current(const struct pool *p)
+{
+	return p->identity == discover_identity(&p->interpreter);
+}
+
+static struct pool *
+find_key(struct keeper *k, const char *key)
+{
+	for (struct pool *p = k->pools; p; p = p->next)
+		if (!strcmp(p->key, key) && is_current(p))
+			return p;
+	return NULL;
+}
+
+struct pool *
+pool_for(struct keeper *k, struct policy *policy, const char *text, size_t len,
+	 struct remit_error *err)
+{
+	own_mem char *key = key_of(policy);
+	struct pool *p = key ? find_key(k, key) : NULL;
+
+	if (p) {
+		set_alias(p, text, len);
+		return p;
+	}
+	p = key ? calloc(1, sizeof(*p)) : NULL;
+	if (!p) {
+		fail_sys(err, REMIT_E_MEMORY, "plan");
+		return NULL;
+	}
+	p->keeper = k;
+	p->key = take_ptr(&key);
+	p->policy = *policy;
+	*policy = (struct policy){ 0 };
+	if (make_plan(p, err) < 0) {
+		*policy = p->policy;
+		p->policy = (struct policy){ 0 };
+		pool_free(p);
+		return NULL;
+	}
+	set_alias(p, text, len);
+	keeper_add_pool(k, p);
+	return p;
+}
+
+/* ---- who waits ---- */
+
+static void
+push_waiting(struct pool *p, struct inmate *i)
+{
+	i->later = NULL;
+	if (p->last_waiting)
+		p->last_waiting->later = i;
+	else
+		p->waiting = i;
+	p->last_waiting = i;
+	p->waiting_count++;
+}
+
+static bool
+remove_waiting(struct pool *p, struct inmate *i)
+{
+	struct inmate **at = &p->waiting, *before = NULL;
+
+	while (*at && *at != i) {
+		before = *at;
+		at = &(*at)->later;
+	}
+	if (!*at)
+		return false;
+	*at = i->later;
+	if (p->last_waiting == i)
+		p->last_waiting = before;
+	p->waiting_count--;
+	return true;
+}
+
+static void
+push_wanting(struct pool *p, struct session *s)
+{
+	s->want_next = NULL;
+	if (p->last_wanting)
+		p->last_wanting->want_next = s;
+	else
+		p->wanting = s;
+	p->last_wanting = s;
+	p->wanting_count++;
+}
+
+void
+pool_unserve(struct pool *p, struct session *s)
+{
+	struct session **at = &p->wanting, *before = NULL;
+
+	while (*at && *at != s) {
+		before = *at;
+		at = &(*at)->want_next;
+	}
+	if (!*at)
+		return;
+	*at = s->want_next;
+	if (p->last_wanting == s)
+		p->last_wanting = before;
+	p->wanting_count--;
+}
+
+static struct session *
+pop_wanting(struct pool *p)
+{
+	struct session *s = p->wanting;
+
+	if (s)
+		pool_unserve(p, s);
+	return s;
+}
+
+void
+pool_empty(struct pool *p)
+{
+	while (p->waiting)
+		inmate_kill(p->waiting);
+}
+
+/* The oldest that may still be used. */
+static struct inmate *
+pop_waiting(struct pool *p)
+{
+	uint64_t now = loop_now_us();
+	bool roots = has_roots(p);
+	uint64_t now_there = roots && p->waiting ? jail_roots(&p->plan) : 0;
+	struct inmate *i;
+
+	while ((i = p->waiting)) {
+		if (roots && (now - i->made_us > POOL_ROOTS_US ||
+			      i->jail.roots != now_there)) {
+			inmate_kill(i);
+			continue;
+		}
+		remove_waiting(p, i);
+		i->in_pool = false;
+		return i;
+	}
+	return NULL;
+}
+
+void
+pool_forget(struct pool *p, struct inmate *i)
+{
+	i->in_pool = false;
+	if (i->state < INMATE_WAITING)
+		p->building_count--;
+	else
+		remove_waiting(p, i);
+	if (i->state == INMATE_JOINING)
+		nursery_forget(p->nursery, i);
+}
+
+void
+pool_add(struct pool *p, struct inmate *i)
+{
+	struct session *s;
+
+	p->building_count--;
+	p->failures = 0;
+	push_waiting(p, i);
+	if (!p->wanting)
+		return;
+	i = pop_waiting(p);
+	s = i ? pop_wanting(p) : NULL;
+	if (s)
+		session_take(s, i);
+	keeper_refill_soon(p->keeper);
+}
+
+/* ---- serving ---- */
+
+static void
+go_cold(struct session *s)
+{
+	struct remit_error err;
+
+	if (!inmate_new_cold(s, &err))
+		session_give_up(s, &err);
+}
+
+static bool
+must_be_warm(const struct pool *p)
+{
+	return p->policy.preload.count > 0;
+}
+
+/* They cannot have what they wait for. */
+static void
+turn_away(struct pool *p, const struct remit_error *err)
+{
+	struct session *s;
+
+	while ((s = pop_wanting(p))) {
+		if (must_be_warm(p))
+			session_give_up(s, err);
+		else
+			go_cold(s);
+	}
+}
+
+void
+pool_failed(struct pool *p, const struct remit_error *err)
+{
+	struct session *s;
+
+	snprintf(p->error, sizeof(p->error), "%.199s", err->message);
+	/* Its zygote went away: that is not the jail's fault. */
+	if (err->code == REMIT_E_GONE) {
+		keeper_refill_soon(p->keeper);
+		return;
+	}
+	if (++p->failures >= FAILURES_MAX) {
+		p->not_before_us = loop_now_us() + RETRY_US;
+		p->failures = 0;
+		turn_away(p, err);
+		return;
+	}
+	s = pop_wanting(p);
+	if (s && must_be_warm(p))
+		session_give_up(s, err);
+	else if (s)
+		go_cold(s);
+	keeper_refill_soon(p->keeper);
+}
+
+void
+pool_nursery_changed(struct pool *p)
+{
+	if (p->nursery->state == NURSERY_UNFIT) {
+		p->can_be_warm = false;
+		turn_away(p, &p->nursery->error);
+	}
+	keeper_refill_soon(p->keeper);
+}
+
+static bool
+is_warm_now(const struct pool *p)
+{
+	return p->nursery && p->nursery->state == NURSERY_READY &&
+	       loop_now_us() >= p->not_before_us;
+}
+
+static void
+grow(struct pool *p)
+{
+	p->misses++;
+	p->target = p->target ? p->target * 2 : 2;
+	if (p->target > POOL_TARGET_MAX)
+		p->target = POOL_TARGET_MAX;
+}
+
+int
+pool_serve(struct pool *p, struct session *s, struct remit_error *err)
+{
+	struct inmate *i = pop_waiting(p);
+
+	p->used_us = loop_now_us();
+	if (i) {
+		p->hits++;
+		session_take(s, i);
+		return 0;
+	}
+	if (must_be_warm(p)) {
+		if (!p->nursery)
+			p->nursery = nursery_find(p, err);
+		if (!p->nursery)
+			return -1;
+		if (p->nursery->state == NURSERY_UNFIT) {
+			*err = p->nursery->error;
+			return -1;
+		}
+	}
+	if (p->can_be_warm)
+		grow(p);
+	if (p->can_be_warm && (must_be_warm(p) || is_warm_now(p))) {
+		push_wanting(p, s);
+		keeper_refill_soon(p->keeper);
+		return 0;
+	}
+	return inmate_new_cold(s, err) ? 0 : -1;
+}
+
+/* ---- more and fewer ---- */
+
+bool
+pool_refill(struct pool *p, uint64_t now_us)
+{
+	struct remit_error err;
+	size_t want = p->target + p->wanting_count;
+
+	if (!p->can_be_warm || !want || now_us < p->not_before_us)
+		return false;
+	if (!p->nursery)
+		p->nursery = nursery_find(p, &err);
+	if (p->nursery)
+		nursery_rotate(p->nursery, now_us);
+	if (!p->nursery || nursery_start(p->nursery, p, &err) < 0) {
+		pool_failed(p, &err);
+		return false;
+	}
+	if (!nursery_has_room(p->nursery) ||
+	    p->building_count >= BUILDING_MAX ||
+	    p->waiting_count + p->building_count >= want ||
+	    keeper_is_full(p->keeper))
+		return false;
+	p->building_count++;
+	if (!inmate_new_warm(p, &err)) {
+		p->building_count--;
+		pool_failed(p, &err);
+		return false;
+	}
+	return p->waiting_count + p->building_count < want;
+}
+
+void
+pool_shrink(struct pool *p, uint64_t now_us)
+{
+	static const uint64_t idle_us = 10 * 1000000ull;
+	uint64_t idle = now_us - p->used_us;
+
+	if (idle > idle_us && p->target > 1)
+		p->target /= 2;
+	if (idle > 30 * idle_us)
+		p->target = 0;
+	while (p->waiting_count > p->target)
+		inmate_kill(p->waiting);
+	while (has_roots(p) && p->waiting &&
+	       now_us - p->waiting->made_us > POOL_ROOTS_US)
+		inmate_kill(p->waiting);
+}
+
+json_t *
+pool_to_json(const struct pool *p)
+{
+	json_t *preload = json_array();
+	uint64_t bytes = 0;
+	struct hash h = HASH_INIT;
+	char id[24];
+
+	hash_text(&h, p->key);
+	snprintf(id, sizeof(id), "%016llx", (unsigned long long)h.value);
+	for (size_t i = 0; i < p->policy.preload.count; i++)
+		json_array_append_new(preload,
+				      json_string(p->policy.preload.items[i]));
+	for (const struct inmate *i = p->waiting; i; i = i->later)
+		bytes += proc_pss_bytes(i->jail.run_pid);
+	return json_pack(
+		"{s:s, s:s, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "plan",
+		id, "tier", tiers[p->plan.tier].name, "preload", preload,
+		"warm", p->can_be_warm, "waiting", (json_int_t)p->waiting_count,
+		"building", (json_int_t)p->building_count, "target",
+		(json_int_t)p->target, "hits", (json_int_t)p->hits, "misses",
+		(json_int_t)p->misses, "memory_bytes", (json_int_t)bytes, "error", p->error);
+}

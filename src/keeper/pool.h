@@ -1,0 +1,81 @@
+/*
+ * pool: a plan, and the inmates built by it that wait for a job. Identical
+ * policies share one; different ones never share an inmate.
+ *
+ * It grows when a session finds nobody waiting, and shrinks when nobody comes.
+ */
+#ifndef REMIT_POOL_H
+#define REMIT_POOL_H
+
+#include "loop.h"
+#include "plan.h"
+
+struct inmate;
+struct keeper;
+struct nursery;
+struct session;
+
+#define POOL_MAX	32 /* of a keeper */
+#define POOL_TARGET_MAX 64
+/* A waiting inmate with folders of the host is not trusted for longer. */
+#define POOL_ROOTS_US (60 * 1000000ull)
+
+struct pool {
+	struct pool *next; /* of the keeper's list */
+	struct keeper *keeper;
+	unsigned users; /* sessions and inmates */
+	char *key;	/* the whole policy, as text */
+	char *alias;	/* the text of a door that last led here, or NULL */
+	size_t alias_len;
+
+	struct policy policy;
+	struct interpreter interpreter;
+	struct plan plan;
+	char *enforcement; /* as text, for results */
+	uint64_t identity; /* of the interpreter's file */
+
+	bool can_be_warm;
+	struct nursery *nursery; /* NULL until the first run is over */
+	struct inmate *waiting, *last_waiting;
+	size_t waiting_count, building_count;
+	struct session *wanting, *last_wanting; /* in the order they came */
+	size_t wanting_count;
+	size_t target;
+	unsigned failures; /* in a row */
+	char error[200];   /* the last one, for status */
+	uint64_t not_before_us;
+	uint64_t used_us;
+	uint64_t hits, misses;
+};
+
+/* By the text that a door sent; NULL if none was made from it yet. */
+struct pool *pool_find(struct keeper *k, const char *text, size_t len);
+/* By the policy, made if there is none; takes over what *p owns. */
+struct pool *pool_for(struct keeper *k, struct policy *p, const char *text,
+		      size_t len, struct remit_error *err);
+struct pool *pool_use(struct pool *p);
+void pool_drop(struct pool *p);
+
+/* Give the session an inmate, now or later (session_take), warm or cold. */
+int pool_serve(struct pool *p, struct session *s,
+	       struct remit_error *err) must_check;
+void pool_unserve(struct pool *p, struct session *s);
+
+/* From its inmates. */
+void pool_add(struct pool *p, struct inmate *i);
+void pool_forget(struct pool *p, struct inmate *i);
+void pool_failed(struct pool *p, const struct remit_error *err);
+/* From its nursery: the zygote is ready, or cannot be. */
+void pool_nursery_changed(struct pool *p);
+
+/* Build what is missing, a little at a time. True if more is to be done. */
+bool pool_refill(struct pool *p, uint64_t now_us);
+/* Let go what was not needed for long. */
+void pool_shrink(struct pool *p, uint64_t now_us);
+/* Nobody who waits is to be used any more. */
+void pool_empty(struct pool *p);
+
+json_t *pool_to_json(const struct pool *p);
+void pool_free(struct pool *p);
+
+#endif
