@@ -562,7 +562,8 @@ jail_meet(struct jail *j, const struct plan *plan, struct remit_error *err)
 {
 	struct attest_want want = {
 		.uid = j->host_uid,
-		.parent = j->warm ? getpid() : j->init_pid,
+		/* A zygote's child may still have its helper for a parent. */
+		.parent = j->warm ? 0 : j->init_pid,
 		/* What the keeper has the jail inherits; its own comes on top,
 		   and that of the zygote. */
 		.filters = plan_keeps(plan, MECH(SECCOMP))
@@ -622,7 +623,9 @@ jail_sample(const struct jail *j, struct exit_report *out)
 	    clock_gettime(clock, &t) == 0)
 		out->cpu_us = (uint64_t)t.tv_sec * 1000000 +
 			      (uint64_t)t.tv_nsec / 1000;
-	if (proc_status_number(j->run_pid, "VmHWM", &peak) == 0)
+	/* The group knows more, and is asked anyway. */
+	if (j->group.at[CGROUP_MEMORY] < 0 &&
+	    proc_status_number(j->run_pid, "VmHWM", &peak) == 0)
 		out->max_rss_kib = (uint32_t)peak;
 }
 

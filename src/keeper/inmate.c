@@ -141,6 +141,23 @@ take_report(struct inmate *i, const struct frame *f, struct remit_error *err)
 	return send_task(i, err);
 }
 
+/* Whom the zygote has forked and who speaks for the jail must be one. */
+static void
+consider_ready(struct inmate *i)
+{
+	struct remit_error err;
+
+	if (!i->rehearsed || !i->joined)
+		return;
+	if (i->joined == i->jail.run_pid) {
+		become_ready(i);
+		return;
+	}
+	fail(&err, REMIT_E_INTERNAL, "process %d speaks for process %d",
+	     (int)i->jail.run_pid, (int)i->joined);
+	inmate_failed(i, &err);
+}
+
 static int
 take_frame(struct inmate *i, const struct frame *f, struct remit_error *err)
 {
@@ -148,7 +165,8 @@ take_frame(struct inmate *i, const struct frame *f, struct remit_error *err)
 		return take_report(i, f, err);
 	if (f->type != FRAME_WARM || i->state != INMATE_WARMING)
 		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
-	become_ready(i);
+	i->rehearsed = true;
+	consider_ready(i);
 	return 0;
 }
 
@@ -348,10 +366,12 @@ inmate_new_warm(struct pool *p, struct remit_error *err)
 void
 inmate_joined(struct inmate *i, pid_t pid)
 {
+	i->joined = pid;
 	if (i->jail.run_pid <= 0)
 		i->jail.run_pid = pid;
 	if (i->state == INMATE_JOINING)
 		i->state = INMATE_LOCKING;
+	consider_ready(i);
 }
 
 /* ---- the end ---- */

@@ -35,6 +35,8 @@ struct inmate {
 	struct session *session;
 	enum inmate_state state;
 	struct jail jail;
+	pid_t joined; /* whom the zygote has put there; 0: it has not said */
+	bool rehearsed;
 	bool met; /* the kernel has confirmed who speaks for the jail */
 	struct remit_error unmet;
 	int in; /* the writer of its standard input */

@@ -27,22 +27,20 @@ static json_t *
 usage_of(const struct session *s)
 {
 	bool ran = s->began_us && s->ended_us;
-	struct cgroup_usage g = { 0 };
+	const struct cgroup_usage *g = &s->used;
 
-	if (s->inmate)
-		cgroup_read(&s->inmate->jail.group, &g);
 	return json_pack(
 		"{s:o, s:o, s:o, s:o}", "wall_ms",
 		ran ? json_real((double)(s->ended_us - s->began_us) / 1000)
 		    : json_null(),
 		"cpu_ms",
-		g.has_cpu || s->exit.cpu_us
+		g->has_cpu || s->exit.cpu_us
 			? json_real((double)s->facts.cpu_us / 1000)
 			: json_null(),
-		"memory_peak_bytes", memory_peak(s, &g),
+		"memory_peak_bytes", memory_peak(s, g),
 		/* Pid 1 is ours, not the code's. */
 		"processes_peak",
-		optional(g.has_pids && g.pids_peak > 1, g.pids_peak - 1));
+		optional(g->has_pids && g->pids_peak > 1, g->pids_peak - 1));
 }
 
 /* An error of Remit's own, in the place where claims stand otherwise. */

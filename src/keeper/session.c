@@ -135,14 +135,15 @@ read_rest(struct session *s, struct capture *c)
 static void
 read_facts(struct session *s)
 {
-	struct cgroup_usage g;
+	const struct cgroup_usage *g = &s->used;
 
 	if (!s->inmate)
 		return;
-	cgroup_read(&s->inmate->jail.group, &g);
-	s->facts.oom_kills = g.oom_kills;
+	cgroup_read(&s->inmate->jail.group, &s->used);
+	s->facts.oom_kills = g->oom_kills;
 	/* The group's counter lags behind, the process's forgets children. */
-	s->facts.cpu_us = g.cpu_us > s->exit.cpu_us ? g.cpu_us : s->exit.cpu_us;
+	s->facts.cpu_us =
+		g->cpu_us > s->exit.cpu_us ? g->cpu_us : s->exit.cpu_us;
 }
 
 void

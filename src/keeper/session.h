@@ -53,6 +53,7 @@ struct session {
 	struct capture out, err;
 	struct claim claim;
 	struct facts facts;
+	struct cgroup_usage used; /* of its groups, at the end */
 	struct exit_report exit;
 	struct remit_error error; /* why there is no verdict */
 	bool failed;
