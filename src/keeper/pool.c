@@ -462,10 +462,11 @@ pool_to_json(const struct pool *p)
 	for (const struct inmate *i = p->waiting; i; i = i->later)
 		bytes += proc_pss_bytes(i->jail.run_pid);
 	return json_pack(
-		"{s:s, s:s, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "plan",
-		id, "tier", tiers[p->plan.tier].name, "preload", preload,
-		"warm", p->can_be_warm, "waiting", (json_int_t)p->waiting_count,
-		"building", (json_int_t)p->building_count, "target",
-		(json_int_t)p->target, "hits", (json_int_t)p->hits, "misses",
-		(json_int_t)p->misses, "memory_bytes", (json_int_t)bytes, "error", p->error);
+		"{s:s, s:s, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:s}",
+		"plan", id, "tier", tiers[p->plan.tier].name, "preload",
+		preload, "warm", p->can_be_warm, "waiting",
+		(json_int_t)p->waiting_count, "building",
+		(json_int_t)p->building_count, "target", (json_int_t)p->target,
+		"hits", (json_int_t)p->hits, "misses", (json_int_t)p->misses,
+		"memory_bytes", (json_int_t)bytes, "error", p->error);
 }

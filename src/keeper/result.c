@@ -74,14 +74,23 @@ status_of_code(enum remit_code code)
 }
 
 static json_t *
+start_of(const struct session *s)
+{
+	if (!s->began_us)
+		return json_null();
+	return json_string(s->was_warm ? "warm" : "cold");
+}
+
+static json_t *
 make(const struct session *s, const struct verdict *v, json_t *error,
      json_t *reported)
 {
 	return json_pack(
-		"{s:s, s:s, s:o, s:o, s:s, s:s, s:b, s:b, s:o, s:o, s:o, "
+		"{s:s, s:s, s:o, s:o, s:o, s:s, s:s, s:b, s:b, s:o, s:o, s:o, "
 		"s:[], s:[], s:s, s:s, s:i}",
 		"status", statuses[v->status].name, "tier",
-		tiers[session_policy(s)->tier].name, "exit_code",
+		tiers[session_policy(s)->tier].name, "start", start_of(s),
+		"exit_code",
 		v->has_exit_code ? json_integer(v->exit_code) : json_null(),
 		"signal", v->signal ? json_integer(v->signal) : json_null(),
 		"stdout", "", "stderr", "", "stdout_truncated",

@@ -219,6 +219,7 @@ session_take(struct session *s, struct inmate *i)
 	s->inmate = i;
 	i->session = s;
 	i->state = INMATE_TAKEN;
+	s->was_warm = i->jail.warm;
 	set_captures(s);
 	if (session_send_job(s, &err) < 0 || connect_input(s, &err) < 0) {
 		session_give_up(s, &err);

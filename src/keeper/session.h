@@ -40,6 +40,7 @@ struct session {
 	bool door_gone;
 	bool started;	/* the door has sent everything */
 	bool was_begun; /* it counts as running */
+	bool was_warm;	/* its interpreter came from a zygote */
 
 	struct policy policy; /* of its own, until it has a pool */
 	struct buf policy_text;

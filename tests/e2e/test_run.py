@@ -9,7 +9,7 @@ import time
 import pytest
 
 RESULT_KEYS = [
-    "status", "tier", "exit_code", "signal", "stdout", "stderr", "stdout_truncated", "stderr_truncated",
+    "status", "tier", "start", "exit_code", "signal", "stdout", "stderr", "stdout_truncated", "stderr_truncated",
     "error", "reported", "usage", "enforcement", "denials", "artifacts", "run_id", "remit_version",
 ]  # fmt: skip
 
