@@ -43,6 +43,7 @@ enum remit_code {
 	REMIT_E_MEMORY,	  /* no memory */
 	REMIT_E_PROTOCOL, /* the other side broke the protocol */
 	REMIT_E_INTERNAL, /* a defect in Remit */
+	REMIT_E_ELSEWHERE, /* refused by a shared keeper: a private one can */
 };
 
 /* A plain value: nothing to free. */
@@ -61,9 +62,12 @@ struct remit;
 struct remit_result;
 
 struct remit_options {
-	/* A shared keeper's socket. NULL: REMIT_KEEPER if that is set, else a
-	   private keeper that lives as long as this struct remit. */
+	/* A shared keeper's socket. NULL: REMIT_KEEPER if that is set, else
+	   $XDG_RUNTIME_DIR/remit/keeper.sock if a keeper answers there, else
+	   a private keeper that lives as long as this struct remit. */
 	const char *keeper_path;
+	/* Not 0: a private keeper in any case. */
+	int private_keeper;
 	/* The remit command, which is also the keeper. NULL: the one
 	   installed with this library. */
 	const char *command_path;

@@ -14,6 +14,7 @@ static const char *const code_names[] = {
 	[REMIT_E_MEMORY] = "memory",
 	[REMIT_E_PROTOCOL] = "protocol",
 	[REMIT_E_INTERNAL] = "internal",
+	[REMIT_E_ELSEWHERE] = "refused",
 };
 
 const char *

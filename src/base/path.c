@@ -56,6 +56,26 @@ path_cache_dir(char **out, struct remit_error *err)
 }
 
 int
+path_keeper_socket(char *out, size_t size)
+{
+	const char *base = getenv("XDG_RUNTIME_DIR");
+	int n;
+
+	if ((!base || base[0] != '/') && geteuid() == 0)
+		base = "/run";
+	if (!base || base[0] != '/') {
+		errno = ENOENT;
+		return -1;
+	}
+	n = snprintf(out, size, "%s/remit/keeper.sock", base);
+	if (n < 0 || (size_t)n >= size) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	return 0;
+}
+
+int
 path_own_dir(char **out, struct remit_error *err)
 {
 	char exe[PATH_MAX];

@@ -11,6 +11,10 @@
    by us). *out is a new string. */
 int path_cache_dir(char **out, struct remit_error *err) must_check;
 
+/* Where a shared keeper of this user listens unless it is told otherwise:
+   $XDG_RUNTIME_DIR/remit/keeper.sock; for root without one /run/remit. */
+int path_keeper_socket(char *out, size_t size) must_check;
+
 /* The folder of the running program, a new string. */
 int path_own_dir(char **out, struct remit_error *err) must_check;
 

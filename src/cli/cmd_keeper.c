@@ -5,11 +5,15 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli.h"
 #include "keeper.h"
 #include "linux_abi.h"
 #include "number.h"
+#include "path.h"
+
+#define LISTEN_FD 3
 
 /* A terminal's input is not for a keeper. */
 static void
@@ -23,46 +27,120 @@ close_stdin(void)
 	}
 }
 
+/* The folder of the usual place; a named path's folder is the caller's. */
 static int
-run(int argc, char **argv)
+make_folder(const char *path, struct remit_error *err)
 {
-	struct keeper_options opt = { .control_fd = -1 };
-	struct remit_error err;
+	char folder[108];
+	struct stat st;
+
+	snprintf(folder, sizeof(folder), "%.*s",
+		 (int)(strrchr(path, '/') - path), path);
+	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
+		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", folder);
+	if (lstat(folder, &st) < 0 || !S_ISDIR(st.st_mode) ||
+	    st.st_uid != geteuid())
+		return fail(err, REMIT_E_INPUT, "%s is not a folder of yours",
+			    folder);
+	return 0;
+}
+
+/* systemd's protocol (sd_listen_fds(3)): the first socket is descriptor 3. */
+static bool
+is_activated(void)
+{
+	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
+	uint64_t n;
+
+	return pid && number_parse(&n, pid) == 0 && n == (uint64_t)getpid() &&
+	       count && number_parse(&n, count) == 0 && n >= 1;
+}
+
+struct keeper_call {
+	struct keeper_options opt;
+	struct flags flags;
+	char usual[108];
+};
+
+static int
+parse(struct keeper_call *c, int argc, char **argv, struct remit_error *err)
+{
 	uint64_t n;
 
 	for (int i = 1; i < argc; i++) {
+		enum flags_answer a = FLAGS_TAKEN;
 		bool more = i + 1 < argc;
 
 		if (!strcmp(argv[i], "--fd") && more &&
 		    number_parse(&n, argv[i + 1]) == 0 && n < 1024) {
-			opt.control_fd = (int)n;
+			c->opt.control_fd = (int)n;
 			i++;
 		} else if (!strcmp(argv[i], "--listen") && more) {
-			opt.listen_path = argv[++i];
+			c->opt.listen_path = argv[++i];
 		} else {
-			flags_unknown(argv[i], &err);
-			return cli_error(&err);
+			a = flags_take(&c->flags, argc, argv, &i, err);
 		}
+		if (a == FLAGS_OTHER)
+			flags_unknown(argv[i], err);
+		if (a != FLAGS_TAKEN)
+			return -1;
 	}
-	if (opt.control_fd < 0 && !opt.listen_path) {
-		fail(&err, REMIT_E_INPUT,
-		     "name a socket: remit keeper --listen PATH");
-		return cli_error(&err);
+	if (c->opt.control_fd >= 0)
+		return 0;
+	if (is_activated()) {
+		c->opt.listen_fd = LISTEN_FD;
+		return 0;
 	}
-	/* Whatever else the caller had open is not ours. */
-	if (opt.control_fd >= 0)
-		syscall(SYS_close_range, opt.control_fd + 1, ~0u, 0);
-	else
+	if (c->opt.listen_path)
+		return 0;
+	c->opt.listen_path = c->usual;
+	if (path_keeper_socket(c->usual, sizeof(c->usual)) < 0)
+		return fail(err, REMIT_E_INPUT,
+			    "XDG_RUNTIME_DIR is not set: name a socket with "
+			    "--listen PATH");
+	return make_folder(c->usual, err);
+}
+
+static int
+serve(struct keeper_call *c, struct remit_error *err)
+{
+	own(policy) struct policy policy = { 0 };
+
+	if (c->opt.control_fd < 0) {
+		if (cli_policy(&c->flags, &policy, err) < 0)
+			return -1;
+		c->opt.policy = &policy;
 		close_stdin();
-	if (keeper_main(&opt, &err) < 0)
-		return cli_error(&err);
-	return 0;
+	} else {
+		/* Whatever else the caller had open is not ours. */
+		syscall(SYS_close_range, c->opt.control_fd + 1, ~0u, 0);
+	}
+	return keeper_main(&c->opt, err);
+}
+
+static int
+run(int argc, char **argv)
+{
+	struct keeper_call c = { .opt = { .control_fd = -1, .listen_fd = -1 } };
+	struct remit_error err;
+	int failed = parse(&c, argc, argv, &err) < 0 || serve(&c, &err) < 0;
+
+	flags_free(&c.flags);
+	return failed ? cli_error(&err) : 0;
 }
 
 const struct command command_keeper = {
 	.name = "keeper",
-	.usage = "--listen PATH",
-	.summary = "serve all runs of this user (set REMIT_KEEPER=PATH)",
-	.options = "  --listen PATH       the socket, mode 0600\n",
+	.usage = "[--listen PATH] [OPTION...]",
+	.summary = "serve all runs of this user, with warm starts",
+	.options = "  --listen PATH       the socket, mode 0600 (default: "
+		   "$XDG_RUNTIME_DIR/remit/keeper.sock,\n"
+		   "                      where remit run looks for it; "
+		   "elsewhere set REMIT_KEEPER=PATH)\n"
+		   "\n"
+		   "Children for the policy of these options wait from the "
+		   "beginning on; others\n"
+		   "after the first run with their policy.\n",
+	.takes_policy = true,
 	.run = run,
 };

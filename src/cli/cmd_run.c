@@ -261,7 +261,10 @@ perform(struct run *r, const struct policy *policy, struct remit_error *err)
 	struct remit_job job = REMIT_JOB_INIT;
 	struct remit_result *res = NULL;
 	/* This program is the keeper as well. */
-	struct remit_options opt = { .command_path = "/proc/self/exe" };
+	struct remit_options opt = {
+		.command_path = "/proc/self/exe",
+		.private_keeper = cli_needs_private(policy),
+	};
 	struct remit *remit = NULL;
 	own_mem char *text = NULL;
 	json_t *doc = policy_to_json(policy);

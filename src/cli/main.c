@@ -8,9 +8,11 @@
 #include "nearest.h"
 
 const struct command *const commands[] = {
-	&command_run,	 &command_policy, &command_explain,
-	&command_matrix, &command_doctor, &command_completion,
-	&command_keeper, &command_man,	  NULL,
+	&command_run,	  &command_policy,
+	&command_explain, &command_matrix,
+	&command_doctor,  &command_completion,
+	&command_keeper,  &command_status,
+	&command_man,	  NULL,
 };
 
 int
@@ -31,6 +33,16 @@ cli_policy(const struct flags *fl, struct policy *out, struct remit_error *err)
 	if (policy_init(out) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "policy");
 	return flags_apply(fl, out, err);
+}
+
+bool
+cli_needs_private(const struct policy *p)
+{
+	const char *named = getenv("REMIT_KEEPER");
+
+	/* One that was named is asked all the same: it says why not. */
+	return (!named || !*named) && (p->network_access || p->env_var_access ||
+				       p->tier == TIER_UNSAFE);
 }
 
 void

@@ -12,6 +12,7 @@
 
 #include "keeper_process.h"
 #include "link.h"
+#include "path.h"
 #include "record.h"
 #include "result_view.h"
 
@@ -19,31 +20,79 @@ struct remit {
 	pthread_mutex_t lock; /* of the control socket */
 	int control;	      /* private keeper, else -1 */
 	pid_t keeper_pid;     /* private keeper, else 0 */
+	char *command_path;   /* of the private keeper, or NULL */
 	char *keeper_path;    /* shared keeper, else NULL */
+	bool found;	      /* nobody named it: it was there */
 };
+
+static int connect_shared(const char *path, struct remit_error *err);
+
+/* A keeper of our own, unless there is one already. */
+static int
+need_private(struct remit *r, struct remit_error *err)
+{
+	int failed = 0;
+
+	pthread_mutex_lock(&r->lock);
+	if (r->control < 0)
+		failed = keeper_process_start(&r->keeper_pid, &r->control,
+					      r->command_path, err);
+	pthread_mutex_unlock(&r->lock);
+	return failed;
+}
+
+/* Which keeper it is: named, found where one would be, or none. */
+static int
+choose_keeper(struct remit *r, const struct remit_options *opt,
+	      struct remit_error *err)
+{
+	const char *path = opt->keeper_path;
+	struct remit_error none;
+	char usual[108];
+	int fd = -1;
+
+	if (opt->private_keeper)
+		return 0;
+	if (!path)
+		path = getenv("REMIT_KEEPER");
+	if (!path && path_keeper_socket(usual, sizeof(usual)) == 0) {
+		fd = connect_shared(usual, &none);
+		r->found = fd >= 0;
+		path = r->found ? usual : NULL;
+		own_fd_close(&fd);
+	}
+	if (!path || !*path)
+		return 0;
+	r->keeper_path = strdup(path);
+	return r->keeper_path ? 0 : fail_sys(err, REMIT_E_MEMORY, "keeper");
+}
+
+static int
+set_up(struct remit *r, const struct remit_options *opt,
+       struct remit_error *err)
+{
+	r->control = -1;
+	pthread_mutex_init(&r->lock, NULL);
+	if (opt->command_path) {
+		r->command_path = strdup(opt->command_path);
+		if (!r->command_path)
+			return fail_sys(err, REMIT_E_MEMORY, "remit_open");
+	}
+	if (choose_keeper(r, opt, err) < 0)
+		return -1;
+	return r->keeper_path ? 0 : need_private(r, err);
+}
 
 int
 remit_open(struct remit **out, const struct remit_options *opt,
 	   struct remit_error *err)
 {
 	struct remit_options none = { 0 };
-	const char *path;
 	struct remit *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return fail_sys(err, REMIT_E_MEMORY, "remit_open");
-	opt = opt ? opt : &none;
-	path = opt->keeper_path ? opt->keeper_path : getenv("REMIT_KEEPER");
-	r->control = -1;
-	pthread_mutex_init(&r->lock, NULL);
-	if (path && *path) {
-		r->keeper_path = strdup(path);
-		if (!r->keeper_path) {
-			remit_close(r);
-			return fail_sys(err, REMIT_E_MEMORY, "remit_open");
-		}
-	} else if (keeper_process_start(&r->keeper_pid, &r->control,
-					opt->command_path, err) < 0) {
+	if (set_up(r, opt ? opt : &none, err) < 0) {
 		remit_close(r);
 		return -1;
 	}
@@ -63,6 +112,7 @@ remit_close(struct remit *r)
 		while (waitpid(r->keeper_pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	free(r->keeper_path);
+	free(r->command_path);
 	pthread_mutex_destroy(&r->lock);
 	free(r);
 }
@@ -99,7 +149,7 @@ connect_shared(const char *path, struct remit_error *err)
 /* A door of our own: one socket for each run, so that threads share nothing
    and a closed socket ends the run. */
 static int
-open_door(struct remit *r, struct remit_error *err)
+open_door(struct remit *r, bool shared, struct remit_error *err)
 {
 	char control[CMSG_SPACE(sizeof(int))] = { 0 };
 	struct iovec iov = { "d", 1 };
@@ -113,7 +163,7 @@ open_door(struct remit *r, struct remit_error *err)
 	int pair[2];
 	ssize_t n;
 
-	if (r->keeper_path)
+	if (shared)
 		return connect_shared(r->keeper_path, err);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "socketpair");
@@ -255,13 +305,13 @@ converse(struct link *l, struct remit_result *res, const struct remit_job *job,
 	return 0;
 }
 
-int
-remit_run(struct remit *r, const struct remit_job *job,
-	  struct remit_result **out, struct remit_error *err)
+static int
+run_at(struct remit *r, bool shared, const struct remit_job *job,
+       struct remit_result **out, struct remit_error *err)
 {
 	own(link) struct link l = LINK_INIT;
 	struct remit_result *res;
-	int fd = open_door(r, err);
+	int fd = open_door(r, shared, err);
 
 	if (fd < 0)
 		return -1;
@@ -280,11 +330,27 @@ remit_run(struct remit *r, const struct remit_job *job,
 }
 
 int
+remit_run(struct remit *r, const struct remit_job *job,
+	  struct remit_result **out, struct remit_error *err)
+{
+	if (run_at(r, r->keeper_path != NULL, job, out, err) < 0)
+		return -1;
+	/* Nobody asked for a shared keeper: what it cannot do, our own can;
+	   unless input is gone that only the first one has seen. */
+	if (!r->found || job->stdin_fd >= 0 || !result_view_is_elsewhere(*out))
+		return 0;
+	remit_result_free(*out);
+	if (need_private(r, err) < 0)
+		return -1;
+	return run_at(r, false, job, out, err);
+}
+
+int
 remit_status(struct remit *r, char **json, struct remit_error *err)
 {
 	own(link) struct link l = LINK_INIT;
 	struct frame f = { .type = FRAME_NONE };
-	int fd = open_door(r, err);
+	int fd = open_door(r, r->keeper_path != NULL, err);
 
 	if (fd < 0)
 		return -1;

@@ -100,6 +100,13 @@ result_view_is_done(const struct remit_result *r)
 	return r->doc != NULL;
 }
 
+bool
+result_view_is_elsewhere(const struct remit_result *r)
+{
+	return json_is_true(
+		json_object_get(json_object_get(r->doc, "error"), "elsewhere"));
+}
+
 const char *
 remit_result_status(const struct remit_result *r)
 {

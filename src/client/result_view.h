@@ -16,5 +16,7 @@ int result_view_add(struct remit_result *r, enum remit_stream stream,
 int result_view_finish(struct remit_result *r, const char *json, size_t len,
 		       struct remit_error *err) must_check;
 bool result_view_is_done(const struct remit_result *r);
+/* A shared keeper refused what a private one can do. */
+bool result_view_is_elsewhere(const struct remit_result *r);
 
 #endif

@@ -274,7 +274,7 @@ keeper_add_pool(struct keeper *k, struct pool *p)
 				oldest = q;
 	if (k->pool_count >= POOL_MAX && oldest) {
 		/* Its inmates go first; it goes with the last of them. */
-		oldest->target = 0;
+		oldest->target = oldest->target_min = 0;
 		pool_empty(oldest);
 		free(oldest->alias);
 		oldest->alias = NULL;
@@ -391,6 +391,20 @@ open_listener(struct keeper *k, const char *path, struct remit_error *err)
 	umask(old);
 	if (bound < 0 || listen(k->listen, 1024) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "listen at %s", path);
+	return 0;
+}
+
+static int
+start_listening(struct keeper *k, const struct keeper_options *opt,
+		struct remit_error *err)
+{
+	if (opt->listen_fd >= 0)
+		k->listen = opt->listen_fd;
+	else if (opt->listen_path &&
+		 open_listener(k, opt->listen_path, err) < 0)
+		return -1;
+	if (k->listen < 0)
+		return 0;
 	return loop_add(&k->loop, &k->on_listen, k->listen, EPOLLIN, on_listen,
 			k, err);
 }
@@ -436,14 +450,21 @@ keeper_stand(struct keeper *k, struct remit_error *err)
 	return filter_self(k, err);
 }
 
+static int
+elsewhere(struct remit_error *err, const char *field, const char *why)
+{
+	fail_refused(err, field,
+		     "Run it with a keeper of its own (REMIT_KEEPER= ).", "%s",
+		     why);
+	err->code = REMIT_E_ELSEWHERE;
+	return -1;
+}
+
 /* What only a keeper of one's own can give. */
 static int
 check_shared(const struct keeper *k, const struct policy *p,
 	     struct remit_error *err)
 {
-	static const char remedy[] = "Run it with a keeper of its own (unset "
-				     "REMIT_KEEPER).";
-
 	if (k->listen < 0 && !tiers[p->tier].jailed && k->has_ground)
 		return fail_refused(err, "tier",
 				    "Open another connection for it.",
@@ -452,16 +473,15 @@ check_shared(const struct keeper *k, const struct policy *p,
 	if (k->listen < 0)
 		return 0;
 	if (!tiers[p->tier].jailed)
-		return fail_refused(err, "tier", remedy,
-				    "a shared keeper runs nothing outside "
-				    "jails");
+		return elsewhere(err, "tier",
+				 "a shared keeper runs nothing outside jails");
 	if (p->network_access)
-		return fail_refused(err, "network_access", remedy,
-				    "a shared keeper has no network");
+		return elsewhere(err, "network_access",
+				 "a shared keeper has no network");
 	if (p->env_var_access)
-		return fail_refused(err, "env_var_access", remedy,
-				    "a shared keeper does not have your "
-				    "environment");
+		return elsewhere(err, "env_var_access",
+				 "a shared keeper does not have your "
+				 "environment");
 	return 0;
 }
 
@@ -497,6 +517,19 @@ raise_descriptors(void)
 	}
 }
 
+/* The first who comes shall not wait. */
+static int
+warm_up(struct keeper *k, struct policy *policy, struct remit_error *err)
+{
+	struct pool *p = pool_for(k, policy, "", 0, err);
+
+	if (!p || (tiers[p->plan.tier].jailed && keeper_stand(k, err) < 0))
+		return -1;
+	p->target = p->target_min = POOL_TARGET_MIN;
+	keeper_refill_soon(k);
+	return 0;
+}
+
 static int
 open_keeper(struct keeper *k, const struct keeper_options *opt,
 	    struct remit_error *err)
@@ -519,9 +552,9 @@ open_keeper(struct keeper *k, const struct keeper_options *opt,
 	if (k->control >= 0 && loop_add(&k->loop, &k->on_control, k->control,
 					EPOLLIN, on_control, k, err) < 0)
 		return -1;
-	if (opt->listen_path && open_listener(k, opt->listen_path, err) < 0)
+	if (start_listening(k, opt, err) < 0)
 		return -1;
-	return 0;
+	return opt->policy ? warm_up(k, opt->policy, err) : 0;
 }
 
 static void
@@ -585,7 +618,7 @@ keeper_main(const struct keeper_options *opt, struct remit_error *err)
 	failed = open_keeper(k, opt, err);
 	if (!failed)
 		failed = loop_run(&k->loop, err);
-	if (opt->listen_path && !failed)
+	if (opt->listen_path && opt->listen_fd < 0 && !failed)
 		unlink(opt->listen_path);
 	close_keeper(k);
 	free(k);

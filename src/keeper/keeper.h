@@ -53,6 +53,10 @@ struct keeper {
 struct keeper_options {
 	int control_fd;		 /* -1: none */
 	const char *listen_path; /* NULL: none */
+	int listen_fd;		 /* a socket that listens already, or -1 */
+	/* Children for this policy wait from the beginning on; NULL: none. It
+	   is taken over. */
+	struct policy *policy;
 };
 
 /* Run until the control descriptor closes or SIGTERM comes. */

@@ -439,6 +439,8 @@ pool_shrink(struct pool *p, uint64_t now_us)
 		p->target /= 2;
 	if (idle > 30 * idle_us)
 		p->target = 0;
+	if (p->target < p->target_min)
+		p->target = p->target_min;
 	while (p->waiting_count > p->target)
 		inmate_kill(p->waiting);
 	while (has_roots(p) && p->waiting &&

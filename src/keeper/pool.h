@@ -17,6 +17,8 @@ struct session;
 
 #define POOL_MAX	32 /* of a keeper */
 #define POOL_TARGET_MAX 64
+/* Of one that the keeper was started for. */
+#define POOL_TARGET_MIN 2
 /* A waiting inmate with folders of the host is not trusted for longer. */
 #define POOL_ROOTS_US (60 * 1000000ull)
 
@@ -40,7 +42,7 @@ struct pool {
 	size_t waiting_count, building_count;
 	struct session *wanting, *last_wanting; /* in the order they came */
 	size_t wanting_count;
-	size_t target;
+	size_t target, target_min;
 	unsigned failures; /* in a row */
 	char error[200];   /* the last one, for status */
 	uint64_t not_before_us;

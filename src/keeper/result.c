@@ -52,6 +52,8 @@ own_error(const struct remit_error *e)
 				  text_to_json(e->message, strlen(e->message)),
 				  "traceback", "", "line");
 
+	if (e->code == REMIT_E_ELSEWHERE)
+		json_object_set_new(error, "elsewhere", json_true());
 	if (e->where[0])
 		json_object_set_new(error, "where", json_string(e->where));
 	if (e->remedy[0])
@@ -65,6 +67,7 @@ status_of_code(enum remit_code code)
 	switch (code) {
 	case REMIT_E_INPUT:
 	case REMIT_E_REFUSED:
+	case REMIT_E_ELSEWHERE:
 		return STATUS_REFUSED;
 	case REMIT_E_BUSY:
 		return STATUS_BUSY;

@@ -1,0 +1,173 @@
+/*
+ * status: what a shared keeper is doing.
+ */
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+#include "path.h"
+
+static void
+print_bytes(const json_t *row)
+{
+	json_t *bytes = json_object_get(row, "memory_bytes");
+
+	printf("%6.1f MiB", json_number_value(bytes) / (1 << 20));
+}
+
+static void
+print_preload(const json_t *row)
+{
+	const json_t *list = json_object_get(row, "preload");
+	size_t i;
+	json_t *name;
+
+	if (!json_array_size(list))
+		printf(" standard library");
+	json_array_foreach(list, i, name)
+		printf(" %s", json_string_value(name));
+}
+
+static long long
+number(const json_t *row, const char *key)
+{
+	return json_integer_value(json_object_get(row, key));
+}
+
+static const char *
+word(const json_t *row, const char *key)
+{
+	const char *text = json_string_value(json_object_get(row, key));
+
+	return text ? text : "";
+}
+
+static void
+print_zygotes(const json_t *doc)
+{
+	const json_t *all = json_object_get(doc, "zygotes");
+	size_t i;
+	json_t *z;
+
+	if (!json_array_size(all))
+		return;
+	printf("\nZYGOTE     STATE     FORKS     MEMORY     PYTHON, MODULES\n");
+	json_array_foreach(all, i, z)
+	{
+		printf("%-10lld %-9s %-9lld ", number(z, "pid"),
+		       word(z, "state"), number(z, "forks"));
+		print_bytes(z);
+		printf(" %s,", word(z, "python"));
+		print_preload(z);
+		printf("%s%s\n", *word(z, "error") ? ": " : "",
+		       word(z, "error"));
+	}
+}
+
+static void
+print_pools(const json_t *doc)
+{
+	const json_t *all = json_object_get(doc, "pools");
+	size_t i;
+	json_t *p;
+
+	if (!json_array_size(all))
+		return;
+	printf("\nPOOL              WAITING   HITS      MISSES    MEMORY     "
+	       "MODULES\n");
+	json_array_foreach(all, i, p)
+	{
+		printf("%-17s %3lld/%-5lld %-9lld %-9lld ", word(p, "plan"),
+		       number(p, "waiting"), number(p, "target"),
+		       number(p, "hits"), number(p, "misses"));
+		print_bytes(p);
+		print_preload(p);
+		printf("%s%s\n", *word(p, "error") ? ": " : "",
+		       word(p, "error"));
+	}
+}
+
+static void
+print_table(const json_t *doc, const char *path)
+{
+	const json_t *l = json_object_get(doc, "latency_us");
+
+	printf("keeper %lld at %s, remit %s, up %.0f s, ", number(doc, "pid"),
+	       path, word(doc, "remit_version"),
+	       json_number_value(json_object_get(doc, "uptime_s")));
+	print_bytes(doc);
+	printf("\n%lld running, %lld waiting, %lld runs so far",
+	       number(doc, "running"), number(doc, "queued"),
+	       number(l, "count"));
+	if (number(l, "count"))
+		printf("; latency %lld us (p95 %lld, p99 %lld)",
+		       number(l, "p50"), number(l, "p95"), number(l, "p99"));
+	putchar('\n');
+	print_zygotes(doc);
+	print_pools(doc);
+}
+
+static int
+find_keeper(char *out, size_t size, struct remit_error *err)
+{
+	const char *named = getenv("REMIT_KEEPER");
+
+	if (named && *named) {
+		snprintf(out, size, "%s", named);
+		return 0;
+	}
+	if (path_keeper_socket(out, size) < 0)
+		return fail(err, REMIT_E_INPUT,
+			    "XDG_RUNTIME_DIR is not set: name the keeper's "
+			    "socket with REMIT_KEEPER");
+	return 0;
+}
+
+static int
+ask(const char *path, char **text, struct remit_error *err)
+{
+	struct remit_options opt = { .keeper_path = path };
+	struct remit *r;
+	int failed;
+
+	if (remit_open(&r, &opt, err) < 0)
+		return -1;
+	failed = remit_status(r, text, err);
+	remit_close(r);
+	return failed;
+}
+
+static int
+run(int argc, char **argv)
+{
+	bool json = argc == 2 && !strcmp(argv[1], "--json");
+	own_mem char *text = NULL;
+	struct remit_error err;
+	char path[108];
+	json_t *doc;
+
+	if (argc > 1 && !json) {
+		flags_unknown(argv[1], &err);
+		return cli_error(&err);
+	}
+	if (find_keeper(path, sizeof(path), &err) < 0 ||
+	    ask(path, &text, &err) < 0)
+		return cli_error(&err);
+	if (json) {
+		puts(text);
+		return 0;
+	}
+	doc = json_loads(text, 0, NULL);
+	print_table(doc, path);
+	json_decref(doc);
+	return 0;
+}
+
+const struct command command_status = {
+	.name = "status",
+	.usage = "[--json]",
+	.summary = "show what the shared keeper is doing",
+	.options = "  --json              print it as one JSON object\n",
+	.run = run,
+};
