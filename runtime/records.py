@@ -18,21 +18,26 @@ ENDED = 16
 WARM = 17
 
 
-def _read_exactly(n):
-    parts = []
-    while n:
-        part = read(CHANNEL, n)
+_buffer = b""
+
+
+def _take(n):
+    """The next n bytes. What came with them stays for the next time."""
+    global _buffer
+    while len(_buffer) < n:
+        part = read(CHANNEL, 65536)
         if not part:
             raise EOFError("the keeper is gone")
-        parts.append(part)
-        n -= len(part)
-    return b"".join(parts)
+        _buffer += part
+    taken = _buffer[:n]
+    _buffer = _buffer[n:]
+    return taken
 
 
 def receive():
     """One frame: its type and its payload."""
-    header = _read_exactly(8)
-    return header[4], _read_exactly(int.from_bytes(header[:4], "little"))
+    header = _take(8)
+    return header[4], _take(int.from_bytes(header[:4], "little"))
 
 
 def encode(kind, pairs):
@@ -43,11 +48,14 @@ def encode(kind, pairs):
     return len(payload).to_bytes(4, "little") + bytes((kind, 0, 0, 0)) + payload
 
 
-def send(kind, pairs=()):
-    """One frame of records."""
-    data = encode(kind, pairs)
+def put(data):
     while data:
         data = data[write(CHANNEL, data) :]
+
+
+def send(kind, pairs=()):
+    """One frame of records."""
+    put(encode(kind, pairs))
 
 
 def receive_records(wanted):

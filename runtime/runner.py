@@ -13,7 +13,6 @@ import records
 
 # A claim is for people and models; the whole text is on stderr anyway.
 TEXT_MAX = 32 * 1024
-# Address space to report an error with when the program has used up its own.
 RESERVE = 6 * 1024 * 1024
 # Nothing that a program could notice: it ends by an exception, like many.
 REHEARSAL = b"""
@@ -112,6 +111,13 @@ def set_interpreter(task):
     sys.exec_prefix = task.one["exec_prefix"]
     sys.executable = task.one["executable"]
     set_builtins()
+    set_output()
+
+
+def set_output():
+    """A line at a time: not two writes for each print, and nothing is kept
+    back that a reader waits for."""
+    sys.stdout.reconfigure(line_buffering=True, write_through=False)
 
 
 def set_builtins():
@@ -214,12 +220,15 @@ def is_let_through(task, job, program):
     return not problem and records.receive()[0] == records.GO
 
 
-def main_module(job):
-    module = type(sys)("__main__")
+def become_main(module, job):
     module.__file__ = job.name
     module.__loader__ = Source(job.code)
-    module.__builtins__ = __builtins__
     sys.modules["__main__"] = module
+
+
+def fresh_module():
+    module = type(sys)("__main__")
+    module.__builtins__ = __builtins__
     return module
 
 
@@ -243,7 +252,7 @@ def execute(program, module, name, reserve):
     except BaseException as exc:
         reserve.clear()
         return describe_error(exc, name)
-    return (("kind", "ok"),), 0
+    return OK, 0
 
 
 def flush():
@@ -254,23 +263,30 @@ def flush():
             continue
 
 
+def join_threads():
+    threading = sys.modules.get("threading")
+    if threading is not None and (threading.active_count() > 1 or getattr(threading, "_threading_atexits", None)):
+        threading._shutdown()
+
+
+def close_up(module):
+    """Files that were never closed are written now."""
+    module.__dict__.clear()
+    gc.collect()
+    flush()
+
+
 def wind_down(module):
     """What Python does at its end, but for freeing what dies with the process."""
-    threading = sys.modules.get("threading")
     try:
-        if threading is not None:
-            threading._shutdown()
+        join_threads()
     finally:
         atexit._run_exitfuncs()
-        # Files that were never closed are written now.
-        module.__dict__.clear()
-        gc.collect()
-        flush()
+        close_up(module)
 
 
-def run(program, module, name):
+def run(program, module, name, reserve):
     """The same, to the very end of the program."""
-    reserve = [bytes(RESERVE)]  # reserved, not touched: bytearray would fill it
     claim, code = execute(program, module, name, reserve)
     try:
         wind_down(module)
@@ -279,9 +295,17 @@ def run(program, module, name):
     return claim, code
 
 
+def ended(claim, code):
+    return records.encode(records.ENDED, (*claim, ("exit", str(code & 0xFF))))
+
+
+OK = (("kind", "ok"),)
+OK_FRAME = ended(OK, 0)
+
+
 def leave(claim, code):
     """Claim, and wait for the keeper to end it: quicker for it than an exit."""
-    records.send(records.ENDED, (*claim, ("exit", str(code & 0xFF))))
+    records.put(OK_FRAME if claim is OK else ended(claim, code))
     try:
         records.receive()
     except EOFError:
@@ -296,14 +320,13 @@ def perform():
     job.fill(records.parse(sent[8:]))
     job.code = REHEARSAL
     sys.argv[:] = [job.name, *job.argv]
-    module = main_module(job)
+    module = fresh_module()
+    become_main(module, job)
     claim, code = execute(compiled(job), module, job.name, [])
     if claim[0] != ("kind", "exit") or code:
         raise RuntimeError(f"the rehearsal failed: {claim}")
-    module.__dict__.clear()
-    gc.collect()
-    flush()
-    records.encode(records.ENDED, (*claim, ("exit", str(code & 0xFF))))
+    close_up(module)
+    ended(claim, code)
 
 
 def rehearse():
@@ -327,17 +350,23 @@ def main(jailed=True, warm=False):
     if jailed:
         set_environment(task)
         set_interpreter(task)
+    # Address space to report an error with, where it is limited: reserved, not
+    # touched, as a bytearray would be.
+    reserve = [bytes(RESERVE)] if "address_space" in task.one else []
+    module = fresh_module()
+    job = Job()
     if warm:
         rehearse()
         records.send(records.WARM)
-    job = Job()
     job.receive()
     sys.argv[:] = [job.name, *job.argv]
     program = compiled(job)
     if task.is_checked() and not is_let_through(task, job, program):
         return 1
-    run_import_lines(task)
-    claim, code = run(program, main_module(job), job.name)
+    if task.many["pth"]:
+        run_import_lines(task)
+    become_main(module, job)
+    claim, code = run(program, module, job.name, reserve)
     if posix.getpid() == own:
         leave(claim, code)
     posix._exit(code & 0xFF)  # a fork of the program: its end is its own affair

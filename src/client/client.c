@@ -235,6 +235,8 @@ take_frame(struct remit_result *res, const struct remit_job *job,
 		if (job->on_output)
 			job->on_output(job->user, stream, f->payload, f->len);
 		return result_view_add(res, stream, f->payload, f->len, err);
+	case FRAME_ENFORCEMENT:
+		return result_view_enforce(res, f->payload, f->len, err);
 	case FRAME_RESULT:
 		return result_view_finish(res, f->payload, f->len, err);
 	default:

@@ -9,7 +9,8 @@
 
 struct remit_result {
 	struct buf out, err;
-	json_t *doc;
+	json_t *doc;	   /* but for the enforcement */
+	char *enforcement; /* a JSON array, or NULL */
 	char *text;
 };
 
@@ -35,6 +36,7 @@ remit_result_free(struct remit_result *r)
 	buf_free(&r->out);
 	buf_free(&r->err);
 	json_decref(r->doc);
+	free(r->enforcement);
 	free(r->text);
 	free(r);
 }
@@ -75,6 +77,14 @@ set_stream(json_t *doc, const char *key, const struct buf *b)
 	json_object_set_new(doc, base64, json_string(encoded));
 	free(encoded);
 	return 0;
+}
+
+int
+result_view_enforce(struct remit_result *r, const char *json, size_t len,
+		    struct remit_error *err)
+{
+	r->enforcement = strndup(json, len);
+	return r->enforcement ? 0 : fail_sys(err, REMIT_E_MEMORY, "result");
 }
 
 int
@@ -120,13 +130,30 @@ remit_result_exit_code(const struct remit_result *r)
 		json_object_get(r->doc, "remit_exit_code"));
 }
 
+/* The document with the enforcement in its place. */
+static char *
+write_whole(const struct remit_result *r)
+{
+	/* A quote inside a string is escaped: this is no part of one. */
+	static const char next[] = ",\"denials\":";
+	own_mem char *text =
+		json_dumps(r->doc, JSON_COMPACT | JSON_REAL_PRECISION(15));
+	const char *at = text ? strstr(text, next) : NULL;
+	char *whole;
+
+	if (!at ||
+	    asprintf(&whole, "%.*s,\"enforcement\":%s%s", (int)(at - text),
+		     text, r->enforcement ? r->enforcement : "[]", at) < 0)
+		return NULL;
+	return whole;
+}
+
 const char *
 remit_result_json(const struct remit_result *r)
 {
 	/* Made when first asked for; a result belongs to one thread. */
 	if (!r->text)
-		((struct remit_result *)r)->text = json_dumps(
-			r->doc, JSON_COMPACT | JSON_REAL_PRECISION(15));
+		((struct remit_result *)r)->text = write_whole(r);
 	return r->text;
 }
 

@@ -13,6 +13,9 @@ struct remit_result *result_view_new(struct remit_error *err);
 int result_view_add(struct remit_result *r, enum remit_stream stream,
 		    const char *bytes, size_t len,
 		    struct remit_error *err) must_check;
+/* The rows of the plan, as text. */
+int result_view_enforce(struct remit_result *r, const char *json, size_t len,
+			struct remit_error *err) must_check;
 int result_view_finish(struct remit_result *r, const char *json, size_t len,
 		       struct remit_error *err) must_check;
 bool result_view_is_done(const struct remit_result *r);

@@ -126,8 +126,8 @@ cgroup_make(struct cgroup *c, const struct cgroup_home *home,
 		[CGROUP_MEMORY] = l->memory_cgroup_bytes,
 		[CGROUP_PIDS] = l->pids_cgroup,
 		[CGROUP_CPU] = l->cpu_cgroup_ms,
-		[CGROUP_KILL] = l->many_processes &&
-				home->at[CGROUP_KILL].usable,
+		[CGROUP_KILL] =
+			l->many_processes && home->at[CGROUP_KILL].usable,
 	};
 
 	*c = (struct cgroup)CGROUP_INIT;
@@ -208,31 +208,40 @@ cgroup_check(const struct cgroup *c, pid_t pid, struct remit_error *err)
 		    "the code is not in the groups of its run");
 }
 
-void
-cgroup_read(const struct cgroup *c, struct cgroup_usage *out)
+static uint64_t
+read_cpu(const struct cgroup *c)
 {
-	int memory = c->at[CGROUP_MEMORY], cpu = c->at[CGROUP_CPU];
+	int at = c->at[CGROUP_CPU];
+
+	if (c->home->at[CGROUP_CPU].v2)
+		return read_at(at, "cpu.stat", "usage_usec ");
+	return read_at(at, "cpuacct.usage", NULL) / 1000;
+}
+
+void
+cgroup_read(const struct cgroup *c, unsigned details, struct cgroup_usage *out)
+{
+	int memory = c->at[CGROUP_MEMORY], pids = c->at[CGROUP_PIDS];
 	bool v2 = memory >= 0 && c->home->at[CGROUP_MEMORY].v2;
+	bool peaks = details & CGROUP_READ_PEAKS;
 
 	*out = (struct cgroup_usage){
-		.has_memory = memory >= 0,
-		.has_cpu = cpu >= 0,
-		.has_pids = c->at[CGROUP_PIDS] >= 0,
+		.has_memory = memory >= 0 && peaks,
+		.has_cpu = c->at[CGROUP_CPU] >= 0 && details & CGROUP_READ_CPU,
+		.has_pids = pids >= 0 && peaks,
 	};
-	if (memory >= 0) {
+	if (out->has_memory)
 		out->memory_peak_bytes = read_at(
 			memory,
 			v2 ? "memory.peak" : "memory.max_usage_in_bytes", NULL);
+	if (memory >= 0 && details & CGROUP_READ_OOM)
 		out->oom_kills = read_at(
 			memory, v2 ? "memory.events" : "memory.oom_control",
 			"oom_kill ");
-	}
-	if (cpu >= 0 && c->home->at[CGROUP_CPU].v2)
-		out->cpu_us = read_at(cpu, "cpu.stat", "usage_usec ");
-	else if (cpu >= 0)
-		out->cpu_us = read_at(cpu, "cpuacct.usage", NULL) / 1000;
+	if (out->has_cpu)
+		out->cpu_us = read_cpu(c);
 	if (out->has_pids)
-		out->pids_peak = read_at(c->at[CGROUP_PIDS], "pids.peak", NULL);
+		out->pids_peak = read_at(pids, "pids.peak", NULL);
 }
 
 void

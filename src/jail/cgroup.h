@@ -47,7 +47,15 @@ int cgroup_open_joins(const struct cgroup *c, bool all,
 /* See that a process is in all groups; it is an error if it is not. */
 int cgroup_check(const struct cgroup *c, pid_t pid,
 		 struct remit_error *err) must_check;
-void cgroup_read(const struct cgroup *c, struct cgroup_usage *out);
+enum cgroup_detail {
+	CGROUP_READ_OOM = 1, /* kills for memory */
+	CGROUP_READ_CPU = 2,
+	CGROUP_READ_PEAKS = 4,
+	CGROUP_READ_ALL = 7,
+};
+/* What is asked for, where there is a group for it: each is a file. */
+void cgroup_read(const struct cgroup *c, unsigned details,
+		 struct cgroup_usage *out);
 /* Kill everything in it in one step, if the kernel can. */
 void cgroup_kill(const struct cgroup *c);
 /* Remove the folders; what is still busy stays for cgroup_home_clean(). */

@@ -64,9 +64,21 @@ inmate_kill(struct inmate *i)
 void
 inmate_leave(struct inmate *i)
 {
+	/* One process that has said it is done waits for its end without a
+	   sound. Dying takes longer than many a run, so not just now. */
+	bool can_wait = i->state == INMATE_TAKEN && i->session &&
+			i->session->claim.has_exit_code &&
+			!i->pool->plan.limits.many_processes &&
+			!i->jail.unjailed;
+
 	i->session = NULL;
 	stop_watching(i);
-	inmate_kill(i);
+	if (can_wait) {
+		i->state = INMATE_SPENT;
+		keeper_refill_soon(i->keeper);
+	} else {
+		inmate_kill(i);
+	}
 }
 
 void

@@ -3,7 +3,7 @@
  * to the last remains. It is made for one session (cold) or for a pool (warm);
  * a session takes it when it waits for a job.
  *
- *	building → joining → locking → warming → waiting → taken → dying
+ *	building → joining → locking → warming → waiting → taken → spent → dying
  *	           (cold starts at locking and skips warming)
  */
 #ifndef REMIT_INMATE_H
@@ -23,6 +23,7 @@ enum inmate_state {
 	INMATE_WARMING,	 /* it rehearses */
 	INMATE_WAITING,	 /* for a job */
 	INMATE_TAKEN,	 /* a session talks to it */
+	INMATE_SPENT,	 /* it has no more to say, and is killed soon */
 	INMATE_DYING,
 };
 
@@ -56,7 +57,7 @@ void inmate_failed(struct inmate *i, const struct remit_error *err);
 
 /* Kill it; what is left is taken away when it is dead. */
 void inmate_kill(struct inmate *i);
-/* It has no session any more. */
+/* It has no session any more: kill it, now or at the next quiet moment. */
 void inmate_leave(struct inmate *i);
 
 /* The keeper has reaped this child with this end. True if it was ours. */

@@ -102,12 +102,6 @@ after_event(void *owner)
 		/* There are descriptors again. */
 		loop_want(&k->loop, &k->on_listen, EPOLLIN);
 	}
-	while (k->buried) {
-		struct inmate *i = k->buried;
-
-		k->buried = i->next;
-		inmate_free(i);
-	}
 	start_waiting(k);
 }
 
@@ -131,9 +125,21 @@ keeper_bury(struct keeper *k, struct inmate *i)
 	if (!*at)
 		return; /* it is there already */
 	*at = i->next;
-	k->inmate_count--;
 	i->next = k->buried;
 	k->buried = i;
+	keeper_refill_soon(k);
+}
+
+static void
+free_buried(struct keeper *k)
+{
+	while (k->buried) {
+		struct inmate *i = k->buried;
+
+		k->buried = i->next;
+		k->inmate_count--;
+		inmate_free(i);
+	}
 }
 
 bool
@@ -219,6 +225,12 @@ on_refill(void *owner)
 	bool more = false;
 
 	k->refill_since_us = 0;
+	for (struct inmate *i = k->inmates, *next; i; i = next) {
+		next = i->next;
+		if (i->state == INMATE_SPENT)
+			inmate_kill(i);
+	}
+	free_buried(k);
 	for (struct pool *p = k->pools, *next; p; p = next) {
 		next = p->next;
 		do
@@ -576,12 +588,7 @@ close_keeper(struct keeper *k)
 	}
 	while (k->inmates)
 		keeper_bury(k, k->inmates);
-	while (k->buried) {
-		struct inmate *i = k->buried;
-
-		k->buried = i->next;
-		inmate_free(i);
-	}
+	free_buried(k);
 	while (k->pools)
 		remove_pool(k, k->pools);
 	own_fd_close(&k->child);

@@ -6,41 +6,48 @@
 #include "session.h"
 #include "text.h"
 
-static json_t *
-optional(bool has, uint64_t value)
+/* Written as text, piece by piece: this is on the way of every run. All but
+   errors is numbers and words of ours, which need no escaping. */
+
+static int
+add_optional(struct buf *out, const char *key, bool has, uint64_t value)
 {
-	return has ? json_integer((json_int_t)value) : json_null();
+	if (!has)
+		return buf_addf(out, "\"%s\":null", key);
+	return buf_addf(out, "\"%s\":%llu", key, (unsigned long long)value);
 }
 
-/* A group counts what was used after the process was put into it; the process
-   itself knows what it held before. */
-static json_t *
-memory_peak(const struct session *s, const struct cgroup_usage *g)
+static int
+add_ms(struct buf *out, const char *key, bool has, uint64_t us)
 {
-	uint64_t own = (uint64_t)s->exit.max_rss_kib * 1024;
-	uint64_t group = g->has_memory ? g->memory_peak_bytes : 0;
-
-	return optional(own || group, own > group ? own : group);
+	if (!has)
+		return buf_addf(out, "\"%s\":null,", key);
+	return buf_addf(out, "\"%s\":%llu.%03u,", key,
+			(unsigned long long)(us / 1000), (unsigned)(us % 1000));
 }
 
-static json_t *
-usage_of(const struct session *s)
+static int
+add_usage(struct buf *out, const struct session *s)
 {
 	bool ran = s->began_us && s->ended_us;
 	const struct cgroup_usage *g = &s->used;
+	/* A group counts what was used after the process was put into it; the
+	   process itself knows what it held before. */
+	uint64_t own = (uint64_t)s->exit.max_rss_kib * 1024;
+	uint64_t group = g->has_memory ? g->memory_peak_bytes : 0;
 
-	return json_pack(
-		"{s:o, s:o, s:o, s:o}", "wall_ms",
-		ran ? json_real((double)(s->ended_us - s->began_us) / 1000)
-		    : json_null(),
-		"cpu_ms",
-		g->has_cpu || s->exit.cpu_us
-			? json_real((double)s->facts.cpu_us / 1000)
-			: json_null(),
-		"memory_peak_bytes", memory_peak(s, g),
-		/* Pid 1 is ours, not the code's. */
-		"processes_peak",
-		optional(g->has_pids && g->pids_peak > 1, g->pids_peak - 1));
+	if (buf_addf(out, "\"usage\":{") < 0 ||
+	    add_ms(out, "wall_ms", ran, s->ended_us - s->began_us) < 0 ||
+	    add_ms(out, "cpu_ms", g->has_cpu || s->exit.cpu_us,
+		   s->facts.cpu_us) < 0 ||
+	    add_optional(out, "memory_peak_bytes", own || group,
+			 own > group ? own : group) < 0 ||
+	    /* Pid 1 is ours, not the code's. */
+	    buf_add(out, ",", 1) < 0 ||
+	    add_optional(out, "processes_peak", g->has_pids && g->pids_peak > 1,
+			 g->pids_peak - 1) < 0)
+		return -1;
+	return buf_addf(out, "},");
 }
 
 /* An error of Remit's own, in the place where claims stand otherwise. */
@@ -76,74 +83,95 @@ status_of_code(enum remit_code code)
 	}
 }
 
-static json_t *
+/* What is a claim of the process, by name. */
+static int
+add_reported(struct buf *out, const struct verdict *v, bool error)
+{
+	const struct {
+		bool is_claim;
+		const char *key;
+	} all[] = {
+		{ v->status_is_claim, "status" },
+		{ v->exit_code_is_claim, "exit_code" },
+		{ error, "error" },
+	};
+	const char *comma = "";
+
+	if (buf_addf(out, "\"reported\":[") < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		if (!all[i].is_claim)
+			continue;
+		if (buf_addf(out, "%s\"%s\"", comma, all[i].key) < 0)
+			return -1;
+		comma = ",";
+	}
+	return buf_addf(out, "],");
+}
+
+static int
+add_error(struct buf *out, json_t *error)
+{
+	own_mem char *text =
+		error ? json_dumps(error,
+				   JSON_COMPACT | JSON_REAL_PRECISION(15))
+		      : strdup("null");
+
+	if (!text)
+		return -1;
+	return buf_addf(out, "\"error\":%s,", text);
+}
+
+static const char *
 start_of(const struct session *s)
 {
 	if (!s->began_us)
-		return json_null();
-	return json_string(s->was_warm ? "warm" : "cold");
+		return "null";
+	return s->was_warm ? "\"warm\"" : "\"cold\"";
 }
 
-static json_t *
-make(const struct session *s, const struct verdict *v, json_t *error,
-     json_t *reported)
+static int
+write_result(struct buf *out, const struct session *s, const struct verdict *v,
+	     json_t *error)
 {
-	return json_pack(
-		"{s:s, s:s, s:o, s:o, s:o, s:s, s:s, s:b, s:b, s:o, s:o, s:o, "
-		"s:[], s:[], s:s, s:s, s:i}",
-		"status", statuses[v->status].name, "tier",
-		tiers[session_policy(s)->tier].name, "start", start_of(s),
-		"exit_code",
-		v->has_exit_code ? json_integer(v->exit_code) : json_null(),
-		"signal", v->signal ? json_integer(v->signal) : json_null(),
-		"stdout", "", "stderr", "", "stdout_truncated",
-		capture_is_truncated(&s->out), "stderr_truncated",
-		capture_is_truncated(&s->err), "error", error, "reported",
-		reported, "usage", usage_of(s), "denials", "artifacts",
-		"run_id", s->id, "remit_version", remit_version(),
-		"remit_exit_code",
-		status_exit_code(v->status, v->exit_code, v->signal));
-}
-
-static json_t *
-make_by_verdict(const struct session *s)
-{
-	json_t *reported = json_array();
-	struct verdict v;
-
-	if (s->failed) {
-		v = (struct verdict){
-			.status = status_of_code(s->error.code),
-		};
-		return make(s, &v, own_error(&s->error), reported);
-	}
-	verdict_reach(&v, &s->facts, &s->claim);
-	if (v.status_is_claim)
-		json_array_append_new(reported, json_string("status"));
-	if (v.exit_code_is_claim)
-		json_array_append_new(reported, json_string("exit_code"));
-	if (s->claim.error)
-		json_array_append_new(reported, json_string("error"));
-	return make(s, &v,
-		    s->claim.error ? json_incref(s->claim.error) : json_null(),
-		    reported);
+	if (buf_addf(out, "{\"status\":\"%s\",\"tier\":\"%s\",\"start\":%s,",
+		     statuses[v->status].name,
+		     tiers[session_policy(s)->tier].name, start_of(s)) < 0 ||
+	    add_optional(out, "exit_code", v->has_exit_code,
+			 (uint64_t)v->exit_code) < 0 ||
+	    buf_add(out, ",", 1) < 0 ||
+	    add_optional(out, "signal", v->signal != 0, (uint64_t)v->signal) <
+		    0 ||
+	    buf_addf(out,
+		     ",\"stdout\":\"\",\"stderr\":\"\",\"stdout_truncated\":%s,"
+		     "\"stderr_truncated\":%s,",
+		     capture_is_truncated(&s->out) ? "true" : "false",
+		     capture_is_truncated(&s->err) ? "true" : "false") < 0 ||
+	    add_error(out, error) < 0 ||
+	    add_reported(out, v, s->claim.error != NULL && !s->failed) < 0 ||
+	    add_usage(out, s) < 0)
+		return -1;
+	return buf_addf(out,
+			"\"denials\":[],\"artifacts\":[],\"run_id\":\"%s\","
+			"\"remit_version\":\"%s\",\"remit_exit_code\":%d}",
+			s->id, remit_version(),
+			status_exit_code(v->status, v->exit_code, v->signal));
 }
 
 int
 result_write(struct buf *out, const struct session *s)
 {
-	/* A quote inside a string is escaped: this is no part of one. */
-	static const char next[] = ",\"denials\":";
-	json_t *result = make_by_verdict(s);
-	own_mem char *text =
-		json_dumps(result, JSON_COMPACT | JSON_REAL_PRECISION(15));
-	const char *at = text ? strstr(text, next) : NULL;
+	struct verdict v;
+	json_t *error;
+	int failed;
 
-	json_decref(result);
-	/* The same for all runs of a pool, and long: it is text already. */
-	if (!at || buf_add(out, text, (size_t)(at - text)) < 0 ||
-	    buf_addf(out, ",\"enforcement\":%s",
-		     s->pool ? s->pool->enforcement : "[]") < 0)
-		return -1;
-	return buf_add(out, at, strlen(at));
+	if (!s->failed) {
+		verdict_reach(&v, &s->facts, &s->claim);
+		return write_result(out, s, &v, s->claim.error);
+	}
+	v = (struct verdict){ .status = status_of_code(s->error.code) };
+	error = own_error(&s->error);
+	failed = write_result(out, s, &v, error);
+	json_decref(error);
+	return failed;
 }

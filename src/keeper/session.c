@@ -136,10 +136,17 @@ static void
 read_facts(struct session *s)
 {
 	const struct cgroup_usage *g = &s->used;
+	unsigned details = CGROUP_READ_ALL;
 
 	if (!s->inmate)
 		return;
-	cgroup_read(&s->inmate->jail.group, &s->used);
+	/* The clock of one process knows it all, and a program that speaks was
+	   not killed. */
+	if (s->exit.cpu_us && !s->pool->plan.limits.many_processes)
+		details &= ~(unsigned)CGROUP_READ_CPU;
+	if (s->claim.has_exit_code)
+		details &= ~(unsigned)CGROUP_READ_OOM;
+	cgroup_read(&s->inmate->jail.group, details, &s->used);
 	s->facts.oom_kills = g->oom_kills;
 	/* The group's counter lags behind, the process's forgets children. */
 	s->facts.cpu_us =
@@ -160,7 +167,10 @@ session_finish(struct session *s)
 	read_rest(s, &s->out);
 	read_rest(s, &s->err);
 	read_facts(s);
-	if (result_write(&text, s) < 0 ||
+	if ((s->pool &&
+	     link_send(&s->door, FRAME_ENFORCEMENT, s->pool->enforcement,
+		       strlen(s->pool->enforcement), &err) < 0) ||
+	    result_write(&text, s) < 0 ||
 	    link_send(&s->door, FRAME_RESULT, text.data, text.len, &err) < 0)
 		s->door_gone = true; /* no memory: the door sees the end */
 	session_flush_door(s);

@@ -19,7 +19,7 @@ cpu_used_us(struct session *s)
 	struct exit_report now = { 0 };
 	struct cgroup_usage g;
 
-	cgroup_read(&s->inmate->jail.group, &g);
+	cgroup_read(&s->inmate->jail.group, CGROUP_READ_CPU, &g);
 	if (g.has_cpu)
 		return g.cpu_us;
 	jail_sample(&s->inmate->jail, &now);

@@ -80,6 +80,8 @@ task_write(struct buf *out, const struct plan *plan, struct remit_error *err)
 	bool checks = plan_keeps(plan, MECH(VALIDATOR));
 
 	if (record_add(out, "tier", tiers[plan->tier].name) < 0 ||
+	    (plan->limits.address_space_bytes &&
+	     record_add(out, "address_space", "limited") < 0) ||
 	    record_add(out, "prefix", in->prefix) < 0 ||
 	    record_add(out, "exec_prefix", in->exec_prefix) < 0 ||
 	    record_add(out, "executable", in->executable) < 0 ||

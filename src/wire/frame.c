@@ -107,6 +107,12 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.max = 4 * 1024 * 1024,
 		.once = true,
 	},
+	[FRAME_ENFORCEMENT] = {
+		.name = "enforcement",
+		.from = PARTY_KEEPER,
+		.max = 4 * 1024 * 1024,
+		.once = true,
+	},
 };
 
 void
