@@ -25,7 +25,7 @@ def _take(n):
     """The next n bytes. What came with them stays for the next time."""
     global _buffer
     while len(_buffer) < n:
-        part = read(CHANNEL, 65536)
+        part = read(CHANNEL, 16384)
         if not part:
             raise EOFError("the keeper is gone")
         _buffer += part

@@ -263,10 +263,9 @@ def flush():
             continue
 
 
-def join_threads():
+def has_threads():
     threading = sys.modules.get("threading")
-    if threading is not None and (threading.active_count() > 1 or getattr(threading, "_threading_atexits", None)):
-        threading._shutdown()
+    return threading is not None and (len(threading._active) > 1 or bool(getattr(threading, "_threading_atexits", None)))
 
 
 def close_up(module):
@@ -279,7 +278,8 @@ def close_up(module):
 def wind_down(module):
     """What Python does at its end, but for freeing what dies with the process."""
     try:
-        join_threads()
+        if has_threads():
+            sys.modules["threading"]._shutdown()
     finally:
         atexit._run_exitfuncs()
         close_up(module)
@@ -313,18 +313,30 @@ def leave(claim, code):
     posix._exit(code & 0xFF)
 
 
-def perform():
-    """A program that does a little of everything, as if it had been sent."""
-    sent = records.encode(records.JOB, (("name", "main.py"), ("code_bytes", str(len(REHEARSAL)))))
+def receive_from(pipe, data):
+    """A job, as if the keeper had sent it."""
+    posix.write(pipe[1], data)
+    channel, records.CHANNEL = records.CHANNEL, pipe[0]
     job = Job()
-    job.fill(records.parse(sent[8:]))
-    job.code = REHEARSAL
+    job.receive()
+    records.CHANNEL = channel
+    return job
+
+
+def perform(code):
+    """One program from its arrival to its end."""
+    pipe = posix.pipe()
+    head = records.encode(records.JOB, (("name", "main.py"), ("code_bytes", str(len(code)))))
+    job = receive_from(pipe, head + len(code).to_bytes(4, "little") + bytes((records.CODE, 0, 0, 0)) + code)
+    posix.close(pipe[0])
+    posix.close(pipe[1])
     sys.argv[:] = [job.name, *job.argv]
     module = fresh_module()
     become_main(module, job)
     claim, code = execute(compiled(job), module, job.name, [])
-    if claim[0] != ("kind", "exit") or code:
+    if claim[0][1] == "error":
         raise RuntimeError(f"the rehearsal failed: {claim}")
+    has_threads()
     close_up(module)
     ended(claim, code)
 
@@ -336,7 +348,8 @@ def rehearse():
     kept = posix.dup(1), posix.dup(2)
     posix.dup2(null, 1)
     posix.dup2(null, 2)
-    perform()
+    for code in REHEARSAL, b"print(1)":
+        perform(code)
     posix.dup2(kept[0], 1)
     posix.dup2(kept[1], 2)
     for fd in (null, *kept):
