@@ -141,9 +141,10 @@ write_whole(const struct remit_result *r)
 	const char *at = text ? strstr(text, next) : NULL;
 	char *whole;
 
-	if (!at ||
-	    asprintf(&whole, "%.*s,\"enforcement\":%s%s", (int)(at - text),
-		     text, r->enforcement ? r->enforcement : "[]", at) < 0)
+	if (!at || !r->enforcement)
+		return take_ptr(&text);
+	if (asprintf(&whole, "%.*s,\"enforcement\":%s%s", (int)(at - text),
+		     text, r->enforcement, at) < 0)
 		return NULL;
 	return whole;
 }
