@@ -141,10 +141,10 @@ write_whole(const struct remit_result *r)
 	const char *at = text ? strstr(text, next) : NULL;
 	char *whole;
 
-	if (!at || !r->enforcement)
+	if (!at)
 		return take_ptr(&text);
 	if (asprintf(&whole, "%.*s,\"enforcement\":%s%s", (int)(at - text),
-		     text, r->enforcement, at) < 0)
+		     text, r->enforcement ? r->enforcement : "[]", at) < 0)
 		return NULL;
 	return whole;
 }
