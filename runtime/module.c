@@ -183,11 +183,12 @@ serve_one(const struct join_command *cmd, const int fds[JOIN_FDS])
 	a.pid = pid;
 	if (pid < 0)
 		a.kind = JOIN_FAILED;
+	/* First the word, then the end of the channel: it explains it. */
+	if (answer(&a) < 0)
+		_exit(0);
 	for (int i = 0; i < JOIN_FDS; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
-	if (answer(&a) < 0)
-		_exit(0);
 	return pid;
 }
 

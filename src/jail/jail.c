@@ -666,9 +666,6 @@ jail_free(struct jail *j)
 {
 	if (j->init_pid) {
 		jail_kill(j);
-		/* Pid 1 ends when all that was in its namespace is reaped. */
-		if (j->warm && j->run_pid > 0 && !j->run_reaped)
-			waitpid(j->run_pid, NULL, 0);
 		waitpid(j->init_pid, NULL, 0);
 		j->init_pid = 0;
 	}

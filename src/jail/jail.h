@@ -109,7 +109,7 @@ enum jail_death {
 };
 /* The keeper has reaped this child. */
 enum jail_death jail_reaped(struct jail *j, pid_t pid);
-/* Kills what is left and waits for it. */
+/* Kills what is left and waits for it; a warm one must be dead already. */
 void jail_free(struct jail *j);
 
 #endif

@@ -183,6 +183,15 @@ take_frame(struct inmate *i, const struct frame *f, struct remit_error *err)
 }
 
 static void
+died_early(struct inmate *i)
+{
+	struct remit_error err;
+
+	fail(&err, REMIT_E_INTERNAL, "a warm interpreter died before its job");
+	inmate_failed(i, &err);
+}
+
+static void
 hear(struct inmate *i)
 {
 	struct link *l = &i->jail.channel;
@@ -202,12 +211,11 @@ hear(struct inmate *i)
 	}
 	if (!l->ended || i->state >= INMATE_TAKEN)
 		return;
-	/* Of a cold one the end is on the way, and says more than this. */
+	/* Of a cold one the end is on the way, and of one that was not forked
+	   yet the zygote's word: both say more than this. */
 	loop_remove(&i->keeper->loop, &i->on_channel);
-	if (i->jail.warm) {
-		fail(&err, REMIT_E_INTERNAL, "a warm interpreter died");
-		inmate_failed(i, &err);
-	}
+	if (i->joined)
+		died_early(i);
 }
 
 static void
@@ -383,7 +391,10 @@ inmate_joined(struct inmate *i, pid_t pid)
 		i->jail.run_pid = pid;
 	if (i->state == INMATE_JOINING)
 		i->state = INMATE_LOCKING;
-	consider_ready(i);
+	if (i->jail.channel.ended)
+		died_early(i);
+	else
+		consider_ready(i);
 }
 
 /* ---- the end ---- */

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 #include "discover.h"
 #include "filter.h"
@@ -569,6 +570,30 @@ open_keeper(struct keeper *k, const struct keeper_options *opt,
 	return opt->policy ? warm_up(k, opt->policy, err) : 0;
 }
 
+/*
+ * Kill every jail and wait until all are gone. A pid 1 ends when everything in
+ * its namespace is reaped, also a child that its zygote did not live to tell
+ * of: so whoever is dead is reaped, known or not.
+ */
+static void
+end_jails(struct keeper *k)
+{
+	bool alive = false;
+	pid_t pid;
+
+	for (struct inmate *i = k->inmates; i; i = i->next) {
+		jail_kill(&i->jail);
+		alive |= i->jail.init_pid != 0;
+	}
+	while (alive && ((pid = waitpid(-1, NULL, 0)) > 0 || errno == EINTR)) {
+		alive = false;
+		for (struct inmate *i = k->inmates; i; i = i->next) {
+			jail_reaped(&i->jail, pid);
+			alive |= i->jail.init_pid != 0;
+		}
+	}
+}
+
 static void
 close_keeper(struct keeper *k)
 {
@@ -586,6 +611,7 @@ close_keeper(struct keeper *k)
 		k->nurseries = n->next;
 		nursery_free(n);
 	}
+	end_jails(k);
 	while (k->inmates)
 		keeper_bury(k, k->inmates);
 	free_buried(k);

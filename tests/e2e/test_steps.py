@@ -14,7 +14,15 @@ from conftest import ROOT, Remit
 from leftovers import gone, processes
 
 TABLE = (ROOT / "src" / "jail" / "step.c").read_text()
-STEPS = re.findall(r'\[STEP_(?!READY)\w+\] =\s*\{\s*"([^"]+)"', TABLE)
+ROWS = re.findall(r'\[STEP_(?!READY)\w+\] =\s*\{\s*"([^"]+)",\s*(STAGE_\w+)', TABLE)
+STEPS = [name for name, _ in ROWS]
+# A zygote's child carries these out too; the order is read by cold ones only.
+WARM = [name for name, stage in ROWS if stage in ("STAGE_JOIN", "STAGE_LOCK") and name != "read the keeper's order"]
+
+
+def way_to(step):
+    """Flags of a run that comes to this step."""
+    return ("--preload", "json") if (step, "STAGE_JOIN") in ROWS else ()
 
 
 @pytest.fixture
@@ -40,7 +48,15 @@ def test_the_table_was_found():
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_step_that_fails_ends_the_run_with_its_name(holes, step):
-    result = holes.json("print('ran')", env={"REMIT_FAIL_STEP": step})
+    result = holes.json("print('ran')", *way_to(step), env={"REMIT_FAIL_STEP": step})
+    assert result["stdout"] == "" and result["status"] == "internal", result
+    assert result["error"]["where"] == step and result["error"]["value"]
+    assert gone(lambda: processes(holes.command)) == []
+
+
+@pytest.mark.parametrize("step", WARM)
+def test_a_step_that_fails_in_a_zygotes_child_ends_the_run_with_its_name(holes, step):
+    result = holes.json("print('ran')", "--preload", "json", env={"REMIT_FAIL_STEP": step})
     assert result["stdout"] == "" and result["status"] == "internal", result
     assert result["error"]["where"] == step and result["error"]["value"]
     assert gone(lambda: processes(holes.command)) == []
@@ -65,7 +81,7 @@ def test_whoever_is_killed_at_a_step_nothing_is_left(holes, number):
     """The caller, the keeper and pid 1 in turn; the step waits for it."""
     victim = ("caller", "keeper", "last")[number % 3]
     env = {"REMIT_WAIT_STEP": STEPS[number]}
-    with holes.popen("run", "-c", "print(1)", env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
+    with holes.popen("run", *way_to(STEPS[number]), "-c", "print(1)", env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
         time.sleep(0.3)
         family = [p.pid, *descendants(p.pid)]
         while len(family) < 2:  # the keeper is on its way
