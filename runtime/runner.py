@@ -111,13 +111,6 @@ def set_interpreter(task):
     sys.exec_prefix = task.one["exec_prefix"]
     sys.executable = task.one["executable"]
     set_builtins()
-    set_output()
-
-
-def set_output():
-    """A line at a time: not two writes for each print, and nothing is kept
-    back that a reader waits for."""
-    sys.stdout.reconfigure(line_buffering=True, write_through=False)
 
 
 def set_builtins():

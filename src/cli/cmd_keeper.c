@@ -59,6 +59,7 @@ is_activated(void)
 struct keeper_call {
 	struct keeper_options opt;
 	struct flags flags;
+	struct policy policy;
 	char usual[108];
 };
 
@@ -104,12 +105,10 @@ parse(struct keeper_call *c, int argc, char **argv, struct remit_error *err)
 static int
 serve(struct keeper_call *c, struct remit_error *err)
 {
-	own(policy) struct policy policy = { 0 };
-
 	if (c->opt.control_fd < 0) {
-		if (cli_policy(&c->flags, &policy, err) < 0)
+		if (cli_policy(&c->flags, &c->policy, err) < 0)
 			return -1;
-		c->opt.policy = &policy;
+		c->opt.policy = &c->policy;
 		close_stdin();
 	} else {
 		/* Whatever else the caller had open is not ours. */
@@ -126,6 +125,7 @@ run(int argc, char **argv)
 	int failed = parse(&c, argc, argv, &err) < 0 || serve(&c, &err) < 0;
 
 	flags_free(&c.flags);
+	policy_free(&c.policy);
 	return failed ? cli_error(&err) : 0;
 }
 
@@ -133,13 +133,13 @@ const struct command command_keeper = {
 	.name = "keeper",
 	.usage = "[--listen PATH] [OPTION...]",
 	.summary = "serve all runs of this user, with warm starts",
-	.options = "  --listen PATH       the socket, mode 0600 (default: "
-		   "$XDG_RUNTIME_DIR/remit/keeper.sock,\n"
-		   "                      where remit run looks for it; "
-		   "elsewhere set REMIT_KEEPER=PATH)\n"
+	.options = "  --listen PATH       the socket, mode 0600; without it "
+		   "where remit run looks for\n"
+		   "                      one: "
+		   "$XDG_RUNTIME_DIR/remit/keeper.sock\n"
 		   "\n"
 		   "Children for the policy of these options wait from the "
-		   "beginning on; others\n"
+		   "beginning on, others\n"
 		   "after the first run with their policy.\n",
 	.takes_policy = true,
 	.run = run,

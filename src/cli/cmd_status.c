@@ -20,13 +20,10 @@ static void
 print_preload(const json_t *row)
 {
 	const json_t *list = json_object_get(row, "preload");
-	size_t i;
-	json_t *name;
-
 	if (!json_array_size(list))
 		printf(" standard library");
-	json_array_foreach(list, i, name)
-		printf(" %s", json_string_value(name));
+	for (size_t i = 0; i < json_array_size(list); i++)
+		printf(" %s", json_string_value(json_array_get(list, i)));
 }
 
 static long long
@@ -47,14 +44,13 @@ static void
 print_zygotes(const json_t *doc)
 {
 	const json_t *all = json_object_get(doc, "zygotes");
-	size_t i;
-	json_t *z;
 
 	if (!json_array_size(all))
 		return;
 	printf("\nZYGOTE     STATE     FORKS     MEMORY     PYTHON, MODULES\n");
-	json_array_foreach(all, i, z)
-	{
+	for (size_t i = 0; i < json_array_size(all); i++) {
+		const json_t *z = json_array_get(all, i);
+
 		printf("%-10lld %-9s %-9lld ", number(z, "pid"),
 		       word(z, "state"), number(z, "forks"));
 		print_bytes(z);
@@ -69,15 +65,14 @@ static void
 print_pools(const json_t *doc)
 {
 	const json_t *all = json_object_get(doc, "pools");
-	size_t i;
-	json_t *p;
 
 	if (!json_array_size(all))
 		return;
 	printf("\nPOOL              WAITING   HITS      MISSES    MEMORY     "
 	       "MODULES\n");
-	json_array_foreach(all, i, p)
-	{
+	for (size_t i = 0; i < json_array_size(all); i++) {
+		const json_t *p = json_array_get(all, i);
+
 		printf("%-17s %3lld/%-5lld %-9lld %-9lld ", word(p, "plan"),
 		       number(p, "waiting"), number(p, "target"),
 		       number(p, "hits"), number(p, "misses"));

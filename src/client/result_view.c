@@ -1,6 +1,7 @@
 #include "result_view.h"
 
 #include <jansson.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -139,14 +140,18 @@ write_whole(const struct remit_result *r)
 	own_mem char *text =
 		json_dumps(r->doc, JSON_COMPACT | JSON_REAL_PRECISION(15));
 	const char *at = text ? strstr(text, next) : NULL;
-	char *whole;
+	const char *rows = r->enforcement ? r->enforcement : "[]";
+	/* Not by printf, which ends at 2 GiB: escaped output may be longer. */
+	own(buf) struct buf whole = BUF_INIT(SIZE_MAX / 4);
 
 	if (!at)
 		return take_ptr(&text);
-	if (asprintf(&whole, "%.*s,\"enforcement\":%s%s", (int)(at - text),
-		     text, r->enforcement ? r->enforcement : "[]", at) < 0)
+	if (buf_add(&whole, text, (size_t)(at - text)) < 0 ||
+	    buf_addf(&whole, ",\"enforcement\":") < 0 ||
+	    buf_add(&whole, rows, strlen(rows)) < 0 ||
+	    buf_add(&whole, at, strlen(at)) < 0)
 		return NULL;
-	return whole;
+	return take_ptr(&whole.data);
 }
 
 const char *

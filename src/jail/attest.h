@@ -12,7 +12,7 @@
 
 struct attest_want {
 	uint32_t uid;
-	pid_t parent; /* 0: any */
+	pid_t parent;	  /* 0: any */
 	unsigned filters; /* how many are loaded; 0: do not look */
 };
 

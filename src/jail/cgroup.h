@@ -37,9 +37,9 @@ int cgroup_make(struct cgroup *c, const struct cgroup_home *home,
 int cgroup_clone_fd(const struct cgroup *c);
 /*
  * The groups' files (-1: none) into which a process that has one thread writes
- * "0" to join: of version 1, or of `all`. Put there by another process it would take
- * milliseconds, and stop every fork of the machine for as long: that waits for
- * a grace period (cgroup_procs_write_start() in the kernel).
+ * "0" to join: of version 1, or of `all`. Put there by another process it would
+ * take milliseconds, and stop every fork of the machine for as long: that waits
+ * for a grace period (cgroup_procs_write_start() in the kernel).
  */
 int cgroup_open_joins(const struct cgroup *c, bool all,
 		      int out[CGROUP_CONTROLLERS],

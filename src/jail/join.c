@@ -121,7 +121,10 @@ join_fork(const struct join_command *cmd, const int fds[JOIN_FDS],
 		failed->sys_errno = errno;
 		return -1;
 	}
-	helper = vfork();
+	/* POSIX allows nothing but exec after vfork. Linux and the C library
+	   say more (vfork(2)): the helper has our memory while we wait, and
+	   changes only what it tells us and what fork() itself does. */
+	helper = vfork(); /* NOLINT */
 	if (helper == 0) {
 		child = helper_main(cmd, fds, failed);
 		if (child)

@@ -202,7 +202,7 @@ zygote_command(struct zygote *z, const struct join_command *cmd,
 	       const int fds[JOIN_FDS], struct remit_error *err)
 {
 	struct join_command out = *cmd;
-	int sent[JOIN_FDS];
+	int sent[JOIN_FDS] = { 0 };
 	char control[CMSG_SPACE(sizeof(sent))] = { 0 };
 	struct iovec iov = { &out, sizeof(out) };
 	struct msghdr msg = {

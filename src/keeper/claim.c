@@ -69,27 +69,29 @@ claim_parse_ended(struct claim *c, const char *payload, size_t len,
 		{ "error", CLAIM_ERROR },
 		{ "exit", CLAIM_EXIT },
 	};
+	struct claim said = { 0 };
 	struct record r;
 	uint64_t code;
 	size_t at = 0;
 
 	if (record_check(payload, len, err) < 0)
 		return -1;
-	claim_free(c);
 	while (record_next(payload, len, &at, &r)) {
 		for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 			if (!strcmp(r.key, "kind") &&
 			    !strcmp(r.value, kinds[i].word))
-				c->kind = kinds[i].kind;
+				said.kind = kinds[i].kind;
 		if (!strcmp(r.key, "exit") &&
 		    number_parse(&code, r.value) == 0 && code <= 255) {
-			c->has_exit_code = true;
-			c->exit_code = (int)code;
+			said.has_exit_code = true;
+			said.exit_code = (int)code;
 		}
 	}
-	if (c->kind == CLAIM_NONE)
+	if (said.kind == CLAIM_NONE)
 		return fail(err, REMIT_E_PROTOCOL, "an end of no kind");
-	if (c->kind == CLAIM_ERROR)
-		c->error = parse_error(payload, len);
+	if (said.kind == CLAIM_ERROR)
+		said.error = parse_error(payload, len);
+	claim_free(c);
+	*c = said;
 	return 0;
 }

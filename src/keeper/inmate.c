@@ -417,6 +417,16 @@ end_early(struct inmate *i, const struct exit_report *end)
 	inmate_failed(i, &err);
 }
 
+/* It may have said why before it died. */
+static void
+hear_last_words(struct inmate *i)
+{
+	if (i->state == INMATE_BUILDING)
+		on_lifeline(i, EPOLLIN);
+	else if (i->state < INMATE_WAITING && !i->jail.channel.ended)
+		hear(i);
+}
+
 bool
 inmate_reaped(struct inmate *i, pid_t pid, const struct exit_report *end)
 {
@@ -431,6 +441,7 @@ inmate_reaped(struct inmate *i, pid_t pid, const struct exit_report *end)
 			end_early(i, end);
 		return true;
 	case JAIL_INIT_DEAD:
+		hear_last_words(i);
 		if (i->session)
 			session_on_dead(i->session, end);
 		else if (i->state != INMATE_DYING)

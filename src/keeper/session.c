@@ -123,13 +123,16 @@ static void
 read_rest(struct session *s, struct capture *c)
 {
 	struct remit_error err;
-	uint64_t before;
+	/* A program that only says it is done may write on for ever; what it
+	   wrote before is no more than a pipe holds (pipe(7)). */
+	uint64_t before, enough = c->total_bytes + FRAME_PIECE;
 
 	do {
 		before = c->total_bytes;
 		if (c->fd < 0 || capture_drain(c, &s->door, &err) < 0)
 			return;
-	} while (!c->ended && c->total_bytes > before);
+	} while (!c->ended && c->total_bytes > before &&
+		 c->total_bytes < enough);
 }
 
 static void
@@ -144,7 +147,8 @@ read_facts(struct session *s)
 	   not killed. */
 	if (s->exit.cpu_us && !s->pool->plan.limits.many_processes)
 		details &= ~(unsigned)CGROUP_READ_CPU;
-	if (s->claim.has_exit_code)
+	if (s->claim.has_exit_code && !s->facts.has_wait_status &&
+	    !s->facts.init_died)
 		details &= ~(unsigned)CGROUP_READ_OOM;
 	cgroup_read(&s->inmate->jail.group, details, &s->used);
 	s->facts.oom_kills = g->oom_kills;

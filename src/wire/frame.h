@@ -45,7 +45,8 @@ enum frame_type {
 	FRAME_EXITED, /* struct exit_report */
 	/* door to keeper, instead of a job: empty; and back: JSON */
 	FRAME_STATUS,
-	/* keeper to door, before the result: JSON, the same for all of a plan */
+	/* keeper to door, before the result: JSON, the same for all of a plan
+	 */
 	FRAME_ENFORCEMENT,
 	FRAME_TYPES,
 };

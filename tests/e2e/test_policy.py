@@ -101,7 +101,7 @@ def test_explain_prints_the_plan(remit):
     assert ("cgroup_memory" if remit.by_root else "rlimit_as") in table["memory_bytes"]
     doc = json.loads(remit("explain", "--json").stdout)
     assert doc["enforcement"] == remit.json("pass")["enforcement"]
-    done = remit("explain", "--preload", "numpy", "--net")
+    done = remit("explain", "--preload", "numpy", "--tier", "static")
     assert done.returncode == 125 and "preload" in done.stderr
 
 

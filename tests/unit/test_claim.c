@@ -88,19 +88,10 @@ an_end_is_ok_error_or_exit(void **state)
 		size_t len;
 		enum claim_kind kind;
 	} rows[] = {
-		{ BYTES(""), CLAIM_NONE },
 		{ BYTES("kind\0ok\0"), CLAIM_OK },
 		{ BYTES("kind\0error\0"), CLAIM_ERROR },
 		{ BYTES("kind\0exit\0"), CLAIM_EXIT },
 		{ BYTES("name\0x\0kind\0ok\0"), CLAIM_OK },
-		/* no such kinds, and above all not this one */
-		{ BYTES("kind\0rejected\0"), CLAIM_NONE },
-		{ BYTES("kind\0OK\0"), CLAIM_NONE },
-		{ BYTES("kind\0\0"), CLAIM_NONE },
-		{ BYTES("kind\0okay\0"), CLAIM_NONE },
-		{ BYTES("Kind\0ok\0"), CLAIM_NONE },
-		{ BYTES("value\0ok\0"), CLAIM_NONE },
-		{ BYTES("\0ok\0"), CLAIM_NONE },
 		/* twice: the last one that is known */
 		{ BYTES("kind\0ok\0kind\0error\0"), CLAIM_ERROR },
 		{ BYTES("kind\0error\0kind\0ok\0"), CLAIM_OK },
@@ -118,6 +109,97 @@ an_end_is_ok_error_or_exit(void **state)
 			fail_msg("row %zu: kind %d", i, c.kind);
 		assert_int_equal(c.error != NULL, c.kind == CLAIM_ERROR);
 	}
+}
+
+static void
+an_end_of_no_known_kind_is_refused_and_changes_nothing(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+	} rows[] = {
+		{ BYTES("") },
+		/* above all not this one */
+		{ BYTES("kind\0rejected\0") },
+		{ BYTES("kind\0OK\0") },
+		{ BYTES("kind\0\0") },
+		{ BYTES("kind\0okay\0") },
+		{ BYTES("Kind\0ok\0") },
+		{ BYTES("value\0ok\0") },
+		{ BYTES("\0ok\0") },
+		{ BYTES("exit\0007\0") },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		own(claim) struct claim c = {
+			.kind = CLAIM_EXIT,
+			.error = json_string("kept"),
+		};
+
+		if (parse(claim_parse_ended, &c, rows[i].bytes, rows[i].len) ==
+		    0)
+			fail_msg("row %zu: kind %d", i, c.kind);
+		assert_int_equal(c.kind, CLAIM_EXIT);
+		assert_string_equal(json_string_value(c.error), "kept");
+		/* Else a program could hide that it was killed for memory. */
+		assert_false(c.has_exit_code);
+	}
+}
+
+static void
+an_exit_code_is_a_plain_number_up_to_255(void **state)
+{
+	static const struct {
+		const char *text;
+		int code; /* -1: none */
+	} rows[] = {
+		{ "0", 0 },    { "1", 1 },     { "255", 255 },
+		{ "256", -1 }, { "-1", -1 },   { "18446744073709551616", -1 },
+		{ "", -1 },    { " 1", -1 },   { "1.0", -1 },
+		{ "0x1", -1 }, { "1x", -1 },   { "4294967296", -1 },
+		{ "+1", -1 },  { "\xff", -1 },
+	};
+	static const char *const kinds[] = { "ok", "error", "exit" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows) * ARRAY_LEN(kinds); i++) {
+		int code = rows[i / ARRAY_LEN(kinds)].code;
+		own(claim) struct claim c = { 0 };
+		own(buf) struct buf b = BUF_INIT(100);
+
+		assert_int_equal(
+			record_add(&b, "exit", rows[i / ARRAY_LEN(kinds)].text),
+			0);
+		assert_int_equal(
+			record_add(&b, "kind", kinds[i % ARRAY_LEN(kinds)]), 0);
+		assert_int_equal(parse(claim_parse_ended, &c, b.data, b.len),
+				 0);
+		assert_int_equal(c.has_exit_code, code >= 0);
+		if (code >= 0)
+			assert_int_equal(c.exit_code, code);
+	}
+}
+
+/* Code that is only looked at has nothing to exit with. */
+static void
+an_exit_code_is_part_of_an_end_and_of_nothing_else(void **state)
+{
+	own(claim) struct claim c = { 0 };
+
+	(void)state;
+	assert_int_equal(
+		parse(claim_parse_checked, &c, BYTES("exit\0000\0name\0E\0")),
+		0);
+	assert_int_equal(c.kind, CLAIM_REJECTED);
+	assert_false(c.has_exit_code);
+	assert_int_equal(parse(claim_parse_ended, &c, BYTES("kind\0ok\0")), 0);
+	assert_false(c.has_exit_code);
+	assert_int_equal(parse(claim_parse_ended, &c,
+			       BYTES("kind\0ok\0exit_code\0000\0"
+				     "Exit\0000\0")),
+			 0);
+	assert_false(c.has_exit_code);
 }
 
 static void
@@ -144,12 +226,16 @@ payloads_without_their_end_are_refused_and_change_nothing(void **state)
 			own(claim) struct claim c = {
 				.kind = CLAIM_EXIT,
 				.error = json_string("kept"),
+				.has_exit_code = true,
+				.exit_code = 7,
 			};
 
 			assert_int_equal(parse(parsers[p], &c, rows[i].bytes,
 					       rows[i].len),
 					 -1);
 			assert_int_equal(c.kind, CLAIM_EXIT);
+			assert_true(c.has_exit_code);
+			assert_int_equal(c.exit_code, 7);
 			assert_string_equal(json_string_value(c.error), "kept");
 		}
 }
@@ -241,14 +327,14 @@ a_later_claim_replaces_the_earlier_one_whole(void **state)
 	own(claim) struct claim c = { 0 };
 
 	(void)state;
-	assert_int_equal(
-		parse(claim_parse_ended, &c, BYTES("kind\0error\0name\0E\0")),
-		0);
+	assert_int_equal(parse(claim_parse_ended, &c,
+			       BYTES("kind\0error\0exit\0001\0name\0E\0")),
+			 0);
+	assert_true(c.has_exit_code);
 	assert_int_equal(parse(claim_parse_ended, &c, BYTES("kind\0ok\0")), 0);
 	assert_int_equal(c.kind, CLAIM_OK);
 	assert_null(c.error);
-	assert_int_equal(parse(claim_parse_ended, &c, BYTES("")), 0);
-	assert_int_equal(c.kind, CLAIM_NONE);
+	assert_false(c.has_exit_code);
 }
 
 /* The largest payload the frame table lets through. */
@@ -278,6 +364,11 @@ main(void)
 		cmocka_unit_test(an_empty_checked_payload_claims_nothing),
 		cmocka_unit_test(a_rejection_carries_its_reason),
 		cmocka_unit_test(an_end_is_ok_error_or_exit),
+		cmocka_unit_test(
+			an_end_of_no_known_kind_is_refused_and_changes_nothing),
+		cmocka_unit_test(an_exit_code_is_a_plain_number_up_to_255),
+		cmocka_unit_test(
+			an_exit_code_is_part_of_an_end_and_of_nothing_else),
 		cmocka_unit_test(
 			payloads_without_their_end_are_refused_and_change_nothing),
 		cmocka_unit_test(an_error_has_the_known_keys_and_no_others),

@@ -90,7 +90,7 @@ long_texts_are_cut_and_still_end(void **state)
 }
 
 static void
-every_code_has_its_own_name(void **state)
+every_code_has_its_name(void **state)
 {
 	static const char *const names[] = {
 		[REMIT_OK] = "ok",
@@ -102,6 +102,9 @@ every_code_has_its_own_name(void **state)
 		[REMIT_E_MEMORY] = "memory",
 		[REMIT_E_PROTOCOL] = "protocol",
 		[REMIT_E_INTERNAL] = "internal",
+		/* A private keeper could, but for the caller it is a refusal.
+		 */
+		[REMIT_E_ELSEWHERE] = "refused",
 	};
 
 	(void)state;
@@ -124,7 +127,7 @@ main(void)
 		cmocka_unit_test(
 			an_outer_place_comes_before_the_message_and_keeps_the_rest),
 		cmocka_unit_test(long_texts_are_cut_and_still_end),
-		cmocka_unit_test(every_code_has_its_own_name),
+		cmocka_unit_test(every_code_has_its_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

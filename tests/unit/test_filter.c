@@ -10,7 +10,8 @@
  *
  * A row of the file is one call: architecture, number, name, the answer to
  * code, and what differs in other variants. init is named only where it is
- * allowed something, keeper_network only where it differs from keeper.
+ * allowed something, keeper_network only where it differs from keeper, zygote
+ * only where it differs from subprocess.
  * "arguments" means that these decide.
  */
 #include "ask.h"
@@ -258,6 +259,24 @@ the_keeper_may_do_what_init_and_code_may(void **state)
 						 : FILTER_KEEPER);
 }
 
+/* Filters add up: what a zygote is refused, its children are refused. */
+static void
+a_zygote_may_do_what_code_without_network_may(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < FILTER_INIT; v++)
+		if (!(v & FILTER_NETWORK))
+			assert_allows_no_more(v, FILTER_ZYGOTE);
+}
+
+/* And the keeper's filter lies below the zygote's. */
+static void
+a_zygote_may_do_no_more_than_the_keeper(void **state)
+{
+	(void)state;
+	assert_allows_no_more(FILTER_ZYGOTE, FILTER_KEEPER);
+}
+
 /* Answers. */
 
 static const char *
@@ -277,23 +296,35 @@ is_worth_a_column(unsigned variant, const char *said, const char *usual)
 	return strcmp(said, usual) != 0;
 }
 
+/* The variant from which it differs. */
+static unsigned
+stands_on(unsigned variant)
+{
+	switch (variant) {
+	case FILTER_KEEPER_NETWORK:
+		return FILTER_KEEPER;
+	case FILTER_ZYGOTE:
+		return FILTER_SUBPROCESS;
+	default:
+		return 0;
+	}
+}
+
 static void
 write_row(FILE *f, enum filter_arch arch, unsigned nr)
 {
 	static const unsigned columns[] = {
 		FILTER_NETWORK,	       FILTER_SUBPROCESS, FILTER_FORKABLE,
 		FILTER_STRICT_MEMORY,  FILTER_INIT,	  FILTER_KEEPER,
-		FILTER_KEEPER_NETWORK,
+		FILTER_KEEPER_NETWORK, FILTER_ZYGOTE,
 	};
-	const char *usual = verdict(arch, 0, nr);
 
 	fprintf(f, "%s %u %s %s", ask_arch_name(arch), nr,
-		ask_call_name(arch, nr), usual);
+		ask_call_name(arch, nr), verdict(arch, 0, nr));
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
 		const char *said = verdict(arch, columns[i], nr);
+		const char *usual = verdict(arch, stands_on(columns[i]), nr);
 
-		if (columns[i] == FILTER_KEEPER_NETWORK)
-			usual = verdict(arch, FILTER_KEEPER, nr);
 		if (is_worth_a_column(columns[i], said, usual))
 			fprintf(f, " %s=%s", ask_variant_name(columns[i]),
 				said);
@@ -376,6 +407,8 @@ main(int argc, char **argv)
 			network_subprocess_and_forkable_take_nothing_away),
 		cmocka_unit_test(strict_memory_adds_nothing),
 		cmocka_unit_test(the_keeper_may_do_what_init_and_code_may),
+		cmocka_unit_test(a_zygote_may_do_what_code_without_network_may),
+		cmocka_unit_test(a_zygote_may_do_no_more_than_the_keeper),
 		cmocka_unit_test(verdicts_are_those_of_the_golden_file),
 	};
 

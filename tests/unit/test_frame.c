@@ -15,7 +15,7 @@
    must be made twice. */
 static const struct frame_rule borders[FRAME_TYPES] = {
 	[FRAME_POLICY] = { "policy", PARTY_DOOR, 1 << 20, true },
-	[FRAME_JOB] = { "job", PARTY_DOOR, 1 << 20, true },
+	[FRAME_JOB] = { "job", PARTY_DOOR | PARTY_KEEPER, 1 << 20, true },
 	[FRAME_CODE] = { "code", PARTY_DOOR | PARTY_KEEPER, 65536, false },
 	[FRAME_STDIN] = { "stdin", PARTY_DOOR, 65536, false },
 	[FRAME_STDIN_END] = { "stdin_end", PARTY_DOOR, 0, true },
@@ -24,13 +24,16 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 	[FRAME_STDOUT] = { "stdout", PARTY_KEEPER, 65536, false },
 	[FRAME_STDERR] = { "stderr", PARTY_KEEPER, 65536, false },
 	[FRAME_RESULT] = { "result", PARTY_KEEPER, 4 << 20, true },
-	[FRAME_ORDER] = { "order", PARTY_KEEPER, 256, true },
+	[FRAME_ORDER] = { "order", PARTY_KEEPER, 512, true },
 	[FRAME_TASK] = { "task", PARTY_KEEPER, 4 << 20, true },
 	[FRAME_GO] = { "go", PARTY_KEEPER, 0, true },
 	[FRAME_REPORT] = { "report", PARTY_JAIL, 64, true },
 	[FRAME_CHECKED] = { "checked", PARTY_JAIL, 256 << 10, true },
 	[FRAME_ENDED] = { "ended", PARTY_JAIL, 256 << 10, true },
+	[FRAME_WARM] = { "warm", PARTY_JAIL, 0, true },
 	[FRAME_EXITED] = { "exited", PARTY_INIT, 64, true },
+	[FRAME_STATUS] = { "status", PARTY_DOOR | PARTY_KEEPER, 4 << 20, true },
+	[FRAME_ENFORCEMENT] = { "enforcement", PARTY_KEEPER, 4 << 20, true },
 };
 
 static char stream[FRAME_HEADER + (4 << 20) + 2];
@@ -106,6 +109,8 @@ the_table_is_the_one_the_borders_were_built_for(void **state)
 	for (int i = FRAME_NONE + 1; i < FRAME_TYPES; i++) {
 		const struct frame_rule *a = &frame_rules[i], *b = &borders[i];
 
+		if (!b->name)
+			fail_msg("\"%s\" has no border here", a->name);
 		if (strcmp(a->name, b->name) || a->from != b->from ||
 		    a->max != b->max || a->once != b->once)
 			fail_msg("the rule of \"%s\" has changed", a->name);

@@ -1,4 +1,4 @@
-/* path: the cache folder, and files read and written whole. */
+/* path: the usual places, and files read and written whole. */
 #include "path.h"
 
 #include <fcntl.h>
@@ -163,6 +163,69 @@ a_cache_name_taken_by_a_file_is_refused(void **state)
 }
 
 static void
+finds_keeper(const char *runtime_dir, const char *want)
+{
+	char path[108] = "untouched";
+
+	if (runtime_dir)
+		setenv("XDG_RUNTIME_DIR", runtime_dir, 1);
+	else
+		unsetenv("XDG_RUNTIME_DIR");
+	errno = 0;
+	if (want) {
+		assert_int_equal(path_keeper_socket(path, sizeof(path)), 0);
+		assert_string_equal(path, want);
+	} else {
+		assert_int_equal(path_keeper_socket(path, sizeof(path)), -1);
+		assert_int_equal(errno, ENOENT);
+	}
+}
+
+static void
+a_keeper_listens_in_the_runtime_folder_of_its_user(void **state)
+{
+	(void)state;
+	finds_keeper("/run/user/7", "/run/user/7/remit/keeper.sock");
+}
+
+/* A relative folder would be another one after each change of folder. */
+static void
+without_a_runtime_folder_only_root_has_a_usual_place(void **state)
+{
+	static const char *const no_folders[] = { NULL, "", "run", "./run" };
+	bool root = geteuid() == 0;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(no_folders); i++)
+		finds_keeper(no_folders[i],
+			     root ? "/run/remit/keeper.sock" : NULL);
+	if (!root)
+		return;
+	assert_int_equal(seteuid(65534), 0);
+	for (size_t i = 0; i < ARRAY_LEN(no_folders); i++)
+		finds_keeper(no_folders[i], NULL);
+	assert_int_equal(seteuid(0), 0);
+}
+
+static void
+a_socket_name_that_does_not_fit_is_not_cut(void **state)
+{
+	const char *name = "/run/user/7/remit/keeper.sock";
+	size_t len = strlen(name);
+	char path[64];
+
+	(void)state;
+	setenv("XDG_RUNTIME_DIR", "/run/user/7", 1);
+	assert_int_equal(path_keeper_socket(path, len + 1), 0);
+	assert_string_equal(path, name);
+	for (size_t size = 1; size <= len; size++) {
+		errno = 0;
+		assert_int_equal(path_keeper_socket(path, size), -1);
+		assert_int_equal(errno, ENAMETOOLONG);
+	}
+}
+
+static void
 the_own_folder_is_that_of_this_program(void **state)
 {
 	own_mem char *path = NULL;
@@ -210,6 +273,11 @@ main(void)
 		cmocka_unit_test(
 			a_cache_folder_others_can_write_is_refused_and_gives_no_path),
 		cmocka_unit_test(a_cache_name_taken_by_a_file_is_refused),
+		cmocka_unit_test(
+			a_keeper_listens_in_the_runtime_folder_of_its_user),
+		cmocka_unit_test(
+			without_a_runtime_folder_only_root_has_a_usual_place),
+		cmocka_unit_test(a_socket_name_that_does_not_fit_is_not_cut),
 		cmocka_unit_test(the_own_folder_is_that_of_this_program),
 	};
 

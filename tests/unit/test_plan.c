@@ -485,6 +485,57 @@ imports_are_checked_only_where_a_list_is_given(void **state)
 		}
 }
 
+/* ---- warm starts ---- */
+
+/* What a zygote's child cannot be: anything but a local jail, anything with a
+   network, and where memory files may not be executed a starter of programs. */
+static void
+a_plan_can_be_warm_where_a_child_can_get_all_of_it(void **state)
+{
+	(void)state;
+	for (unsigned n = 0; n < 8 * ARRAY_LEN(built_tiers); n++) {
+		bool network = n & 1, subprocess = n & 2, noexec = n & 4;
+		own(trial) struct trial t = ordinary();
+		bool warm;
+
+		t.policy.tier = built_tiers[n / 8];
+		t.policy.network_access = network;
+		t.policy.subprocess_execution = subprocess;
+		if (!noexec)
+			take_away(&t, CAN_MEMFD_NOEXEC);
+		accepted(&t);
+		warm = t.policy.tier == TIER_LOCAL && !network &&
+		       !(subprocess && noexec);
+		if (plan_can_be_warm(&t.plan) != warm)
+			fail_msg("tier %s, network %d, subprocess %d, noexec "
+				 "%d: warm %d",
+				 tiers[t.policy.tier].name, network, subprocess,
+				 noexec, !warm);
+		/* The same is asked for modules that are preloaded. */
+		set(&t, "preload", "numpy");
+		if (!warm) {
+			refused(&t, "preload", "tier \"local\"");
+			continue;
+		}
+		accepted(&t);
+		assert_true(plan_can_be_warm(&t.plan));
+		assert_false(row(&t, F_PRELOAD)->present);
+	}
+}
+
+static void
+a_group_kills_all_at_once_where_there_can_be_many(void **state)
+{
+	own(trial) struct trial t = ordinary();
+
+	(void)state;
+	accepted(&t);
+	assert_false(t.plan.limits.many_processes);
+	t.policy.subprocess_execution = true;
+	accepted(&t);
+	assert_true(t.plan.limits.many_processes);
+}
+
 /* ---- the job ---- */
 
 static void
@@ -626,6 +677,10 @@ main(void)
 		cmocka_unit_test(the_unsafe_tier_says_what_it_does_not_enforce),
 		cmocka_unit_test(
 			imports_are_checked_only_where_a_list_is_given),
+		cmocka_unit_test(
+			a_plan_can_be_warm_where_a_child_can_get_all_of_it),
+		cmocka_unit_test(
+			a_group_kills_all_at_once_where_there_can_be_many),
 		cmocka_unit_test(code_and_input_must_fit_the_policy),
 		cmocka_unit_test(a_result_says_for_each_promise_what_keeps_it),
 		cmocka_unit_test(a_refused_plan_leaves_the_output_alone),

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "proc.h"
 
@@ -53,6 +54,32 @@ a_process_that_is_not_there_is_an_error(void **state)
 	assert_int_equal(errno, ENOENT);
 }
 
+static void
+what_a_process_holds_grows_with_what_it_touches(void **state)
+{
+	size_t size = 16 << 20;
+	uint64_t before = proc_pss_bytes(getpid()), after;
+	char *touched;
+
+	(void)state;
+	assert_true(before > 0);
+	touched = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(touched, MAP_FAILED);
+	memset(touched, 1, size);
+	after = proc_pss_bytes(getpid());
+	munmap(touched, size);
+	/* In bytes: the kernel says KiB. */
+	assert_in_range(after - before, size / 2, 4 * size);
+}
+
+static void
+who_is_not_there_holds_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(proc_pss_bytes(0x7ffffff0), 0);
+}
+
 int
 main(void)
 {
@@ -60,6 +87,9 @@ main(void)
 		cmocka_unit_test(a_line_is_found_by_its_whole_key),
 		cmocka_unit_test(a_process_can_look_at_itself),
 		cmocka_unit_test(a_process_that_is_not_there_is_an_error),
+		cmocka_unit_test(
+			what_a_process_holds_grows_with_what_it_touches),
+		cmocka_unit_test(who_is_not_there_holds_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

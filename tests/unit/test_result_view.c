@@ -1,4 +1,5 @@
-/* result_view: the document and the output become one result. */
+/* result_view: the output, the rows of the plan and the document become one
+   result. */
 #include "result_view.h"
 
 #include <jansson.h>
@@ -143,6 +144,134 @@ nul_bytes_are_part_of_the_text(void **state)
 	remit_result_free(r);
 }
 
+#define DOCUMENT                                                             \
+	"{\"status\":\"ok\",\"stdout\":\"\",\"stderr\":\"\",\"error\":null," \
+	"\"denials\":[],\"artifacts\":[],\"remit_exit_code\":0}"
+#define ROWS "[{\"field\":\"timeout\",\"value\":1.5}]"
+
+static void
+enforce(struct remit_result *r, const char *rows)
+{
+	struct remit_error err;
+
+	assert_int_equal(result_view_enforce(r, rows, strlen(rows), &err), 0);
+}
+
+/* It comes in a frame of its own, because it is the same for every run. */
+static void
+the_enforcement_stands_before_the_denials(void **state)
+{
+	struct remit_result *r = begin(BYTES("out"), BYTES(""));
+
+	(void)state;
+	enforce(r, ROWS);
+	assert_false(result_view_is_done(r));
+	finish(r, DOCUMENT);
+	assert_string_equal(
+		remit_result_json(r),
+		"{\"status\":\"ok\",\"stdout\":\"out\",\"stderr\":\"\","
+		"\"error\":null,\"enforcement\":" ROWS ",\"denials\":[],"
+		"\"artifacts\":[],\"remit_exit_code\":0}");
+	/* Asked again it is the same, not made again. */
+	assert_ptr_equal(remit_result_json(r), remit_result_json(r));
+	remit_result_free(r);
+}
+
+/* Only as much as the frame has: no end is written behind it. */
+static void
+the_enforcement_is_as_long_as_its_frame(void **state)
+{
+	struct remit_result *r = begin("", 0, "", 0);
+	struct remit_error err;
+
+	(void)state;
+	assert_int_equal(result_view_enforce(r, "[1][2]", 3, &err), 0);
+	finish(r, DOCUMENT);
+	assert_non_null(strstr(remit_result_json(r),
+			       "\"enforcement\":[1],\"denials\""));
+	remit_result_free(r);
+}
+
+/* A program must not write the rows that say what it was held by. */
+static void
+output_cannot_take_the_place_of_the_enforcement(void **state)
+{
+	static const char forged[] =
+		"\",\"denials\":[],\"enforcement\":[],\"x\":\""
+		",\"denials\":";
+	struct remit_result *r = begin(BYTES(forged), BYTES(forged));
+	json_auto_t *doc = NULL;
+	json_auto_t *rows = json_loads(ROWS, 0, NULL);
+
+	(void)state;
+	enforce(r, ROWS);
+	finish(r, DOCUMENT);
+	has_text(r, "stdout", forged);
+	has_text(r, "stderr", forged);
+	doc = json_loads(remit_result_json(r), JSON_REJECT_DUPLICATES, NULL);
+	assert_non_null(doc);
+	assert_true(json_equal(json_object_get(doc, "enforcement"), rows));
+	assert_int_equal(json_object_size(doc), 8);
+	remit_result_free(r);
+}
+
+/* Refused before there was one. */
+static void
+a_result_without_a_plan_has_no_rows_but_a_list_of_them(void **state)
+{
+	struct remit_result *r = begin("", 0, "", 0);
+
+	(void)state;
+	finish(r, DOCUMENT);
+	assert_non_null(strstr(remit_result_json(r),
+			       ",\"enforcement\":[],\"denials\":[],"));
+	has_text(r, "status", "ok");
+	remit_result_free(r);
+}
+
+static void
+bytes_that_are_no_text_stand_beside_the_enforcement(void **state)
+{
+	struct remit_result *r = begin(BYTES("\xff"), BYTES("\xfe"));
+
+	(void)state;
+	enforce(r, ROWS);
+	finish(r, DOCUMENT);
+	has_text(r, "stdout_base64", "/w==");
+	has_text(r, "stderr_base64", "/g==");
+	assert_non_null(strstr(remit_result_json(r),
+			       "\"enforcement\":" ROWS ",\"denials\""));
+	remit_result_free(r);
+}
+
+static void
+only_a_shared_keepers_refusal_sends_the_caller_elsewhere(void **state)
+{
+	static const struct {
+		const char *json;
+		bool elsewhere;
+	} rows[] = {
+		{ "{\"error\":{\"elsewhere\":true}}", true },
+		{ "{\"error\":{\"elsewhere\":false}}", false },
+		{ "{\"error\":{\"elsewhere\":1}}", false },
+		{ "{\"error\":{\"name\":\"elsewhere\"}}", false },
+		{ "{\"error\":null}", false },
+		{ "{\"error\":\"elsewhere\"}", false },
+		{ "{\"elsewhere\":true}", false },
+		{ "{}", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct remit_result *r = begin("", 0, "", 0);
+
+		finish(r, rows[i].json);
+		assert_int_equal(result_view_is_elsewhere(r),
+				 rows[i].elsewhere);
+		remit_result_free(r);
+	}
+}
+
 static void
 a_document_that_is_no_object_breaks_the_protocol(void **state)
 {
@@ -174,6 +303,16 @@ main(void)
 		cmocka_unit_test(
 			a_character_the_program_itself_cut_is_not_hidden),
 		cmocka_unit_test(nul_bytes_are_part_of_the_text),
+		cmocka_unit_test(the_enforcement_stands_before_the_denials),
+		cmocka_unit_test(the_enforcement_is_as_long_as_its_frame),
+		cmocka_unit_test(
+			output_cannot_take_the_place_of_the_enforcement),
+		cmocka_unit_test(
+			a_result_without_a_plan_has_no_rows_but_a_list_of_them),
+		cmocka_unit_test(
+			bytes_that_are_no_text_stand_beside_the_enforcement),
+		cmocka_unit_test(
+			only_a_shared_keepers_refusal_sends_the_caller_elsewhere),
 		cmocka_unit_test(
 			a_document_that_is_no_object_breaks_the_protocol),
 	};

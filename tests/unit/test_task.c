@@ -54,18 +54,24 @@ ordinary(void)
 	return t;
 }
 
+static const struct task_job job = {
+	.name = "main.py",
+	.argv = &arguments,
+	.code_len = 12345,
+};
+
+static int
+tell_plan(struct told *t, struct remit_error *err)
+{
+	t->plan.policy = &t->policy;
+	t->plan.interpreter = &t->interpreter;
+	return task_write(&t->out, &t->plan, err);
+}
+
 static int
 tell(struct told *t, struct remit_error *err)
 {
-	struct task_job job = {
-		.name = "main.py",
-		.argv = &arguments,
-		.code_len = 12345,
-	};
-
-	t->plan.policy = &t->policy;
-	t->plan.interpreter = &t->interpreter;
-	if (task_write(&t->out, &t->plan, err) < 0)
+	if (tell_plan(t, err) < 0)
 		return -1;
 	return task_write_job(&t->out, &job, err);
 }
@@ -122,6 +128,104 @@ the_runner_is_told_everything_about_the_job(void **state)
 	assert_int_equal(count(&t, "allow", NULL), 0);
 	assert_int_equal(count(&t, "block", NULL), 0);
 }
+
+/* A child that waits is told the first before anybody knows of the second. */
+static void
+the_task_names_no_job_and_the_job_names_nothing_of_the_task(void **state)
+{
+	static const char *const of_task[] = { "tier",	      "prefix",
+					       "exec_prefix", "executable",
+					       "path",	      "pth",
+					       "env" };
+	static const char *const of_job[] = { "name", "argv", "code_bytes" };
+	own(told) struct told task = ordinary();
+	own(told) struct told only_job = ordinary();
+	struct remit_error err;
+
+	(void)state;
+	assert_int_equal(tell_plan(&task, &err), 0);
+	assert_int_equal(task_write_job(&only_job.out, &job, &err), 0);
+	for (size_t i = 0; i < ARRAY_LEN(of_task); i++) {
+		assert_true(count(&task, of_task[i], NULL) > 0);
+		assert_int_equal(count(&only_job, of_task[i], NULL), 0);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(of_job); i++) {
+		assert_int_equal(count(&task, of_job[i], NULL), 0);
+		assert_true(count(&only_job, of_job[i], NULL) > 0);
+	}
+}
+
+static void
+a_limited_address_space_is_told(void **state)
+{
+	own(told) struct told t = ordinary();
+
+	(void)state;
+	write_task(&t);
+	assert_int_equal(count(&t, "address_space", NULL), 0);
+	buf_free(&t.out);
+	t.plan.limits.address_space_bytes = 1 << 30;
+	write_task(&t);
+	has(&t, "address_space", "limited");
+}
+
+static void
+libraries_have_one_thread_where_threads_find_no_room(void **state)
+{
+	own(told) struct told t = ordinary();
+
+	(void)state;
+	t.plan.filter = PLAN_FILTER_STRICT_MEMORY;
+	write_task(&t);
+	has(&t, "env", "OPENBLAS_NUM_THREADS=1");
+	has(&t, "env", "OMP_NUM_THREADS=1");
+	has(&t, "env", "MKL_NUM_THREADS=1");
+	has(&t, "env", "NUMEXPR_NUM_THREADS=1");
+}
+
+static void
+code_is_checked_in_the_static_tier_and_where_imports_are_listed(void **state)
+{
+	own(told) struct told t = ordinary();
+
+	(void)state;
+	t.plan.policy = &t.policy;
+	assert_false(task_is_checked(&t.plan));
+	t.plan.tier = TIER_UNSAFE;
+	assert_false(task_is_checked(&t.plan));
+	t.plan.tier = TIER_STATIC;
+	assert_true(task_is_checked(&t.plan));
+	for (int i = 0; i < 2; i++) {
+		static const enum tier all[] = { TIER_LOCAL, TIER_UNSAFE,
+						 TIER_STATIC };
+		struct list *l = i ? &t.policy.blocked_imports
+				   : &t.policy.allowed_imports;
+
+		assert_int_equal(list_add(l, "math"), 0);
+		for (size_t k = 0; k < ARRAY_LEN(all); k++) {
+			t.plan.tier = all[k];
+			assert_true(task_is_checked(&t.plan));
+		}
+		list_free(l);
+	}
+}
+
+#ifdef REMIT_HOLES
+static void
+without_the_validator_only_the_static_tier_checks(void **state)
+{
+	own(told) struct told t = ordinary();
+
+	(void)state;
+	assert_int_equal(list_add(&t.policy.allowed_imports, "math"), 0);
+	t.plan.left_out = MECH(VALIDATOR);
+	write_task(&t);
+	assert_int_equal(count(&t, "allow", NULL), 0);
+	assert_false(task_is_checked(&t.plan));
+	t.plan.tier = TIER_STATIC;
+	assert_true(task_is_checked(&t.plan));
+}
+#endif
 
 static void
 code_sees_a_fixed_environment_and_nothing_of_the_caller(void **state)
@@ -226,6 +330,17 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_runner_is_told_everything_about_the_job),
+		cmocka_unit_test(
+			the_task_names_no_job_and_the_job_names_nothing_of_the_task),
+		cmocka_unit_test(a_limited_address_space_is_told),
+		cmocka_unit_test(
+			libraries_have_one_thread_where_threads_find_no_room),
+		cmocka_unit_test(
+			code_is_checked_in_the_static_tier_and_where_imports_are_listed),
+#ifdef REMIT_HOLES
+		cmocka_unit_test(
+			without_the_validator_only_the_static_tier_checks),
+#endif
 		cmocka_unit_test(
 			code_sees_a_fixed_environment_and_nothing_of_the_caller),
 		cmocka_unit_test(named_variables_come_last_so_that_they_win),

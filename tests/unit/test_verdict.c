@@ -19,7 +19,7 @@
 #define EXITED(code) ((code) << 8)
 #define BY(signal)   (signal)
 
-enum { CLAIMS = CLAIM_REJECTED + 1, NO_WAIT_STATUS = -1 };
+enum { CLAIMS = CLAIM_REJECTED + 1, NO_WAIT_STATUS = -1, NO_CODE = -1 };
 
 static const int wait_statuses[] = {
 	NO_WAIT_STATUS, EXITED(0),   EXITED(1),	  EXITED(3),
@@ -35,6 +35,9 @@ static const struct {
 	{ 800000, 1000 },
 	{ 1000000, 1000 },
 };
+
+/* What a claim says of an exit code. */
+static const int claimed_codes[] = { NO_CODE, 0, 1, 3, 255 };
 
 enum {
 	BIT_INIT_DIED = 1,
@@ -71,13 +74,29 @@ exited(const struct facts *f)
 	return f->has_wait_status && WIFEXITED(f->wait_status);
 }
 
+/* It says that it is done, and nothing says that it is dead. */
+static bool
+waits(const struct facts *f, const struct claim *c)
+{
+	return !f->has_wait_status && !f->init_died && c->has_exit_code;
+}
+
+/* By the kernel, or where the process waits by itself; NO_CODE: none. */
+static int
+exit_code(const struct facts *f, const struct claim *c)
+{
+	if (exited(f))
+		return WEXITSTATUS(f->wait_status);
+	return waits(f, c) ? c->exit_code : NO_CODE;
+}
+
 /* A limit ends code by SIGKILL and in no other way; so it looks as well where
    pid 1 is gone and nobody could tell how the code ended. */
 static bool
-by_kill(const struct facts *f)
+by_kill(const struct facts *f, const struct claim *c)
 {
 	if (!f->has_wait_status)
-		return true;
+		return !waits(f, c);
 	return WIFSIGNALED(f->wait_status) &&
 	       WTERMSIG(f->wait_status) == SIGKILL;
 }
@@ -88,18 +107,35 @@ cpu_used_up(const struct facts *f)
 	return f->cpu_limit_ms && f->cpu_us >= f->cpu_limit_ms * 1000;
 }
 
-static struct verdict
-reach(const struct facts *f, enum claim_kind kind)
+static struct claim
+claim_of(enum claim_kind kind, int code)
 {
-	struct claim c = { .kind = kind };
+	return (struct claim){
+		.kind = kind,
+		.has_exit_code = code != NO_CODE,
+		.exit_code = code == NO_CODE ? 0 : code,
+	};
+}
+
+static struct verdict
+reach_with(const struct facts *f, const struct claim *c)
+{
 	struct verdict v;
 
 	memset(&v, 0xa5, sizeof(v));
-	verdict_reach(&v, f, &c);
+	verdict_reach(&v, f, c);
 	return v;
 }
 
-typedef void ask_fn(const struct facts *f, enum claim_kind kind,
+static struct verdict
+reach(const struct facts *f, enum claim_kind kind)
+{
+	struct claim c = claim_of(kind, NO_CODE);
+
+	return reach_with(f, &c);
+}
+
+typedef void ask_fn(const struct facts *f, const struct claim *c,
 		    const struct verdict *v);
 
 /* Which combination is looked at, for the message of a failure. */
@@ -117,15 +153,17 @@ ask(ask_fn *question, unsigned bits, int wait_status, size_t cpu)
 {
 	struct facts f = facts_of(bits, wait_status, cpu);
 
-	for (int k = 0; k < CLAIMS; k++) {
-		struct verdict v = reach(&f, (enum claim_kind)k);
+	for (size_t k = 0; k < CLAIMS * ARRAY_LEN(claimed_codes); k++) {
+		int code = claimed_codes[k / CLAIMS];
+		struct claim c = claim_of((enum claim_kind)(k % CLAIMS), code);
+		struct verdict v = reach_with(&f, &c);
 
 		snprintf(looked_at, sizeof(looked_at),
-			 "wait %d, bits %u, cpu %zu, claim %d: status %d, "
+			 "wait %d, bits %u, cpu %zu, claim %d %d: status %d, "
 			 "exit %d %d, signal %d",
-			 wait_status, bits, cpu, k, (int)v.status,
-			 v.has_exit_code, v.exit_code, v.signal);
-		question(&f, (enum claim_kind)k, &v);
+			 wait_status, bits, cpu, (int)c.kind, code,
+			 (int)v.status, v.has_exit_code, v.exit_code, v.signal);
+		question(&f, &c, &v);
 	}
 }
 
@@ -139,12 +177,12 @@ ask_all(ask_fn *question)
 }
 
 static void
-ask_rejected(const struct facts *f, enum claim_kind kind,
+ask_rejected(const struct facts *f, const struct claim *c,
 	     const struct verdict *v)
 {
 	(void)f;
-	must((v->status == STATUS_REJECTED) == (kind == CLAIM_REJECTED));
-	if (kind == CLAIM_REJECTED)
+	must((v->status == STATUS_REJECTED) == (c->kind == CLAIM_REJECTED));
+	if (c->kind == CLAIM_REJECTED)
 		must(!v->has_exit_code && !v->signal && v->status_is_claim);
 }
 
@@ -157,12 +195,12 @@ rejected_comes_from_a_rejected_claim_and_from_nothing_else(void **state)
 }
 
 static void
-ask_same_facts(const struct facts *f, enum claim_kind kind,
+ask_same_facts(const struct facts *f, const struct claim *c,
 	       const struct verdict *v)
 {
 	struct verdict silent = reach(f, CLAIM_NONE);
 
-	if (kind == CLAIM_REJECTED)
+	if (c->kind == CLAIM_REJECTED || waits(f, c))
 		return;
 	must(v->has_exit_code == silent.has_exit_code);
 	must(v->exit_code == silent.exit_code);
@@ -184,20 +222,29 @@ a_claim_changes_neither_exit_code_nor_signal_nor_any_fact(void **state)
 	ask_all(ask_same_facts);
 }
 
+static bool
+is_forced(enum status s)
+{
+	return s == STATUS_MEMORY_LIMIT || s == STATUS_OUTPUT_LIMIT ||
+	       s == STATUS_CPU_LIMIT || s == STATUS_TIMEOUT;
+}
+
 static void
-ask_wait_status(const struct facts *f, enum claim_kind kind,
+ask_wait_status(const struct facts *f, const struct claim *c,
 		const struct verdict *v)
 {
-	if (kind == CLAIM_REJECTED)
+	if (c->kind == CLAIM_REJECTED)
 		return;
 	if (v->has_exit_code)
-		must(exited(f) && v->exit_code == WEXITSTATUS(f->wait_status));
+		must(v->exit_code == exit_code(f, c));
 	if (v->status == STATUS_OK && f->checked_only) {
 		must(!v->has_exit_code && !v->signal);
 		return;
 	}
-	must(v->has_exit_code == exited(f));
-	if (exited(f))
+	/* Force is no exit, whatever was claimed before. */
+	must(v->has_exit_code ==
+	     (exited(f) || (waits(f, c) && !is_forced(v->status))));
+	if (exited(f) || waits(f, c))
 		must(v->signal == 0);
 	else if (f->has_wait_status)
 		must(v->signal == WTERMSIG(f->wait_status));
@@ -214,34 +261,27 @@ exit_code_and_signal_are_those_of_the_wait_status(void **state)
 
 /* What ended the run by force, strongest first. */
 static enum status
-force(const struct facts *f)
+force(const struct facts *f, const struct claim *c)
 {
-	if (f->oom_kills && (by_kill(f) || f->init_died))
+	if (f->oom_kills && (by_kill(f, c) || f->init_died))
 		return STATUS_MEMORY_LIMIT;
 	if (f->over_ceiling)
 		return STATUS_OUTPUT_LIMIT;
-	if (f->over_cpu || (!f->timed_out && by_kill(f) && cpu_used_up(f)))
+	if (f->over_cpu || (!f->timed_out && by_kill(f, c) && cpu_used_up(f)))
 		return STATUS_CPU_LIMIT;
 	if (f->timed_out)
 		return STATUS_TIMEOUT;
 	return STATUS_COUNT;
 }
 
-static bool
-is_forced(enum status s)
-{
-	return s == STATUS_MEMORY_LIMIT || s == STATUS_OUTPUT_LIMIT ||
-	       s == STATUS_CPU_LIMIT || s == STATUS_TIMEOUT;
-}
-
 static void
-ask_force(const struct facts *f, enum claim_kind kind, const struct verdict *v)
+ask_force(const struct facts *f, const struct claim *c, const struct verdict *v)
 {
-	if (kind == CLAIM_REJECTED)
+	if (c->kind == CLAIM_REJECTED)
 		return;
-	must(is_forced(v->status) == (force(f) != STATUS_COUNT));
+	must(is_forced(v->status) == (force(f, c) != STATUS_COUNT));
 	if (is_forced(v->status))
-		must(v->status == force(f) && !v->status_is_claim);
+		must(v->status == force(f, c) && !v->status_is_claim);
 }
 
 static void
@@ -252,24 +292,24 @@ force_beats_every_claim_and_memory_beats_output_cpu_and_time(void **state)
 }
 
 static void
-ask_grounds(const struct facts *f, enum claim_kind kind,
+ask_grounds(const struct facts *f, const struct claim *c,
 	    const struct verdict *v)
 {
 	switch (v->status) {
 	case STATUS_OK:
-		must(f->checked_only || (kind == CLAIM_OK && exited(f) &&
-					 WEXITSTATUS(f->wait_status) == 0));
+		must(f->checked_only ||
+		     (c->kind == CLAIM_OK && exit_code(f, c) == 0));
 		break;
 	case STATUS_ERROR:
-		must(kind == CLAIM_ERROR && exited(f) &&
-		     WEXITSTATUS(f->wait_status) == 1);
+		must(c->kind == CLAIM_ERROR && exit_code(f, c) == 1);
 		must(!f->interrupted);
 		break;
 	case STATUS_EXIT:
-		must(exited(f) && !f->interrupted);
+		must(exit_code(f, c) != NO_CODE && !f->interrupted);
 		break;
 	case STATUS_KILLED:
-		must(!exited(f) && !f->interrupted && v->signal);
+		must(exit_code(f, c) == NO_CODE && !f->interrupted &&
+		     v->signal);
 		break;
 	case STATUS_INTERRUPTED:
 		must(f->interrupted);
@@ -284,7 +324,7 @@ ask_grounds(const struct facts *f, enum claim_kind kind,
 		must(f->over_ceiling);
 		break;
 	case STATUS_CPU_LIMIT:
-		must(f->over_cpu || (by_kill(f) && cpu_used_up(f)));
+		must(f->over_cpu || (by_kill(f, c) && cpu_used_up(f)));
 		break;
 	case STATUS_REJECTED:
 		break;
@@ -301,14 +341,16 @@ every_status_has_its_grounds(void **state)
 }
 
 static void
-ask_marked(const struct facts *f, enum claim_kind kind, const struct verdict *v)
+ask_marked(const struct facts *f, const struct claim *c,
+	   const struct verdict *v)
 {
 	bool claim = v->status == STATUS_OK || v->status == STATUS_ERROR ||
 		     v->status == STATUS_EXIT || v->status == STATUS_REJECTED;
 
-	(void)f;
-	(void)kind;
+	(void)c;
 	must(v->status_is_claim == claim);
+	must(v->exit_code_is_claim ==
+	     (v->has_exit_code && !f->has_wait_status));
 }
 
 static void
@@ -316,6 +358,84 @@ a_status_is_marked_as_reported_where_a_claim_had_a_part(void **state)
 {
 	(void)state;
 	ask_all(ask_marked);
+}
+
+static void
+ask_dead(const struct facts *f, const struct claim *c, const struct verdict *v)
+{
+	struct verdict without = reach(f, c->kind);
+
+	if (!f->has_wait_status && !f->init_died)
+		return;
+	must(v->status == without.status);
+	must(v->has_exit_code == without.has_exit_code);
+	must(v->exit_code == without.exit_code);
+	must(v->exit_code_is_claim == without.exit_code_is_claim);
+	must(v->signal == without.signal);
+	must(v->status_is_claim == without.status_is_claim);
+}
+
+static void
+a_claimed_exit_code_is_nothing_where_the_kernel_has_seen_an_end(void **state)
+{
+	(void)state;
+	ask_all(ask_dead);
+}
+
+/* The answer does not wait for the exit. */
+static void
+a_program_that_says_it_is_done_is_believed_as_far_as_no_fact_speaks(
+	void **state)
+{
+	static const struct {
+		unsigned bits;
+		enum claim_kind claim;
+		int code;
+		enum status status;
+		bool has_code;
+	} rows[] = {
+		{ 0, CLAIM_OK, 0, STATUS_OK, true },
+		{ 0, CLAIM_ERROR, 1, STATUS_ERROR, true },
+		{ 0, CLAIM_EXIT, 0, STATUS_EXIT, true },
+		{ 0, CLAIM_EXIT, 3, STATUS_EXIT, true },
+		/* a kind that does not go with its code */
+		{ 0, CLAIM_OK, 1, STATUS_EXIT, true },
+		{ 0, CLAIM_ERROR, 0, STATUS_EXIT, true },
+		{ BIT_INTERRUPTED, CLAIM_OK, 0, STATUS_OK, true },
+		{ BIT_INTERRUPTED, CLAIM_ERROR, 1, STATUS_INTERRUPTED, true },
+		{ BIT_INTERRUPTED, CLAIM_EXIT, 0, STATUS_INTERRUPTED, true },
+		{ BIT_INTERRUPTED, CLAIM_EXIT, 3, STATUS_INTERRUPTED, true },
+		/* facts */
+		{ BIT_TIMED_OUT, CLAIM_OK, 0, STATUS_TIMEOUT, false },
+		{ BIT_OVER_CPU, CLAIM_OK, 0, STATUS_CPU_LIMIT, false },
+		{ BIT_OVER_CEILING, CLAIM_OK, 0, STATUS_OUTPUT_LIMIT, false },
+		{ BIT_OOM | BIT_INIT_DIED, CLAIM_OK, 0, STATUS_MEMORY_LIMIT,
+		  false },
+		{ BIT_INIT_DIED, CLAIM_OK, 0, STATUS_KILLED, false },
+		{ BIT_INIT_DIED | BIT_INTERRUPTED, CLAIM_OK, 0,
+		  STATUS_INTERRUPTED, false },
+		/* a child was killed for memory, the program tells */
+		{ BIT_OOM, CLAIM_OK, 0, STATUS_OK, true },
+		{ BIT_CHECKED_ONLY, CLAIM_EXIT, 3, STATUS_OK, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct facts f = facts_of(rows[i].bits, NO_WAIT_STATUS, 0);
+		struct claim c = claim_of(rows[i].claim, rows[i].code);
+		struct verdict v = reach_with(&f, &c);
+
+		if (v.status != rows[i].status ||
+		    v.has_exit_code != rows[i].has_code ||
+		    v.exit_code_is_claim != rows[i].has_code)
+			fail_msg("row %zu: %s, exit code %d, a claim %d", i,
+				 statuses[v.status].name, v.has_exit_code,
+				 v.exit_code_is_claim);
+		if (rows[i].has_code) {
+			assert_int_equal(v.exit_code, rows[i].code);
+			assert_int_equal(v.signal, 0);
+		}
+	}
 }
 
 /* Examples for people, one for each way to end. */
@@ -462,6 +582,10 @@ main(void)
 		cmocka_unit_test(every_status_has_its_grounds),
 		cmocka_unit_test(
 			a_status_is_marked_as_reported_where_a_claim_had_a_part),
+		cmocka_unit_test(
+			a_claimed_exit_code_is_nothing_where_the_kernel_has_seen_an_end),
+		cmocka_unit_test(
+			a_program_that_says_it_is_done_is_believed_as_far_as_no_fact_speaks),
 		cmocka_unit_test(the_ways_to_end_are_told_apart),
 		cmocka_unit_test(
 			a_kill_from_ninety_percent_of_the_processor_time_on_is_the_limit),

@@ -1,0 +1,236 @@
+/*
+ * cgroup: what is read of a run's groups and what its process writes to, on
+ * folders that only look like groups.
+ */
+#include "cgroup.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+struct world {
+	char folder[64];
+	struct cgroup_home home;
+	struct cgroup group;
+};
+
+static int
+open_world(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return -1;
+	w->group = (struct cgroup)CGROUP_INIT;
+	w->group.home = &w->home;
+	strcpy(w->folder, "/tmp/remit-test-cgroup.XXXXXX");
+	*state = w;
+	return mkdtemp(w->folder) ? 0 : -1;
+}
+
+static int
+close_world(void **state)
+{
+	struct world *w = *state;
+	char command[128];
+
+	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
+		own_fd_close(&w->group.at[i]);
+	snprintf(command, sizeof(command), "rm -rf '%s'", w->folder);
+	free(w);
+	return system(command);
+}
+
+/* A folder for this controller; one of version 2 is the same for all. */
+static void
+have(struct world *w, enum cgroup_controller which, bool v2)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%d", w->folder, v2 ? -1 : (int)which);
+	if (mkdir(path, 0700) < 0)
+		assert_int_equal(errno, EEXIST);
+	w->home.at[which].v2 = v2;
+	w->group.at[which] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(w->group.at[which] >= 0);
+}
+
+static void
+put(struct world *w, enum cgroup_controller which, const char *file,
+    const char *text)
+{
+	own_fd int fd = openat(w->group.at[which], file,
+			       O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+}
+
+static void
+have_all(struct world *w, bool v2)
+{
+	have(w, CGROUP_MEMORY, v2);
+	have(w, CGROUP_PIDS, v2);
+	have(w, CGROUP_CPU, v2);
+	if (v2) {
+		put(w, CGROUP_MEMORY, "memory.peak", "1000\n");
+		put(w, CGROUP_MEMORY, "memory.events",
+		    "low 0\nmax 5\noom 4\noom_kill 3\noom_group_kill 1\n");
+		put(w, CGROUP_CPU, "cpu.stat",
+		    "usage_usec 2000\nuser_usec 1\n");
+	} else {
+		put(w, CGROUP_MEMORY, "memory.max_usage_in_bytes", "1000\n");
+		put(w, CGROUP_MEMORY, "memory.oom_control",
+		    "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
+		put(w, CGROUP_CPU, "cpuacct.usage", "2000999\n");
+	}
+	put(w, CGROUP_PIDS, "pids.peak", "7\n");
+}
+
+static void
+what_is_asked_for_is_read_and_nothing_else(void **state)
+{
+	struct world *w = *state;
+
+	for (int round = 0; round < 2; round++) {
+		have_all(w, round);
+		for (unsigned details = 0; details <= CGROUP_READ_ALL;
+		     details++) {
+			bool peaks = details & CGROUP_READ_PEAKS;
+			bool cpu = details & CGROUP_READ_CPU;
+			bool oom = details & CGROUP_READ_OOM;
+			struct cgroup_usage u;
+
+			memset(&u, 0xa5, sizeof(u));
+			cgroup_read(&w->group, details, &u);
+			assert_int_equal(u.has_memory, peaks);
+			assert_int_equal(u.has_pids, peaks);
+			assert_int_equal(u.has_cpu, cpu);
+			assert_int_equal(u.memory_peak_bytes, peaks ? 1000 : 0);
+			assert_int_equal(u.pids_peak, peaks ? 7 : 0);
+			assert_int_equal(u.cpu_us, cpu ? 2000 : 0);
+			assert_int_equal(u.oom_kills, oom ? 3 : 0);
+		}
+		for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
+			own_fd_close(&w->group.at[i]);
+			w->group.at[i] = -1;
+		}
+	}
+}
+
+static void
+without_groups_nothing_is_known(void **state)
+{
+	struct world *w = *state;
+	struct cgroup_usage u;
+
+	memset(&u, 0xa5, sizeof(u));
+	cgroup_read(&w->group, CGROUP_READ_ALL, &u);
+	assert_false(u.has_memory || u.has_cpu || u.has_pids);
+	assert_int_equal(u.memory_peak_bytes | u.cpu_us | u.pids_peak, 0);
+	assert_int_equal(u.oom_kills, 0);
+}
+
+/* The name of the file behind a descriptor, which is closed. */
+static void
+is_file(int *fd, const char *want)
+{
+	char link[32], path[256] = "";
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", *fd);
+	assert_true(readlink(link, path, sizeof(path) - 1) > 0);
+	if (strlen(path) < strlen(want) ||
+	    strcmp(path + strlen(path) - strlen(want), want))
+		fail_msg("%s, not %s", path, want);
+	assert_int_equal(fcntl(*fd, F_GETFL) & O_ACCMODE, O_WRONLY);
+	own_fd_close(fd);
+	*fd = -1;
+}
+
+static void
+open_joins(struct world *w, bool all, int out[CGROUP_CONTROLLERS])
+{
+	struct remit_error err;
+
+	if (cgroup_open_joins(&w->group, all, out, &err) < 0)
+		fail_msg("%s", err.message);
+}
+
+static void
+a_child_of_a_zygote_joins_every_group_itself(void **state)
+{
+	struct world *w = *state;
+	int out[CGROUP_CONTROLLERS];
+
+	have(w, CGROUP_MEMORY, false);
+	have(w, CGROUP_PIDS, true);
+	have(w, CGROUP_CPU, true);
+	put(w, CGROUP_MEMORY, "tasks", "");
+	put(w, CGROUP_PIDS, "cgroup.procs", "");
+	open_joins(w, true, out);
+	is_file(&out[CGROUP_MEMORY], "/0/tasks");
+	is_file(&out[CGROUP_PIDS], "/-1/cgroup.procs");
+	/* The same folder: to join it once is enough. */
+	assert_int_equal(out[CGROUP_CPU], -1);
+	assert_int_equal(out[CGROUP_KILL], -1);
+}
+
+/* It was born into the groups of version 2. */
+static void
+a_child_of_the_keeper_joins_those_of_version_1(void **state)
+{
+	struct world *w = *state;
+	int out[CGROUP_CONTROLLERS];
+
+	have(w, CGROUP_MEMORY, true);
+	have(w, CGROUP_PIDS, false);
+	have(w, CGROUP_CPU, false);
+	put(w, CGROUP_PIDS, "tasks", "");
+	put(w, CGROUP_CPU, "tasks", "");
+	open_joins(w, false, out);
+	assert_int_equal(out[CGROUP_MEMORY], -1);
+	is_file(&out[CGROUP_PIDS], "/1/tasks");
+	is_file(&out[CGROUP_CPU], "/2/tasks");
+	assert_int_equal(out[CGROUP_KILL], -1);
+}
+
+static void
+a_group_that_cannot_be_joined_is_named(void **state)
+{
+	struct world *w = *state;
+	int out[CGROUP_CONTROLLERS];
+	struct remit_error err;
+
+	have(w, CGROUP_MEMORY, true);
+	strcpy(w->home.at[CGROUP_MEMORY].path, "/sys/fs/cgroup/mine");
+	strcpy(w->group.name, "remit-1");
+	assert_int_equal(cgroup_open_joins(&w->group, true, out, &err), -1);
+	assert_int_equal(err.code, REMIT_E_KERNEL);
+	assert_non_null(strstr(err.message,
+			       "/sys/fs/cgroup/mine/remit-1/cgroup.procs"));
+	open_joins(w, false, out);
+}
+
+#define with_world(test) \
+	cmocka_unit_test_setup_teardown(test, open_world, close_world)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_world(what_is_asked_for_is_read_and_nothing_else),
+		with_world(without_groups_nothing_is_known),
+		with_world(a_child_of_a_zygote_joins_every_group_itself),
+		with_world(a_child_of_the_keeper_joins_those_of_version_1),
+		with_world(a_group_that_cannot_be_joined_is_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,191 @@
+/*
+ * A zygote joins jails and forks, and its children lock themselves down. It
+ * builds nothing and reaches nobody.
+ */
+#include "ask.h"
+#include "own.h"
+
+#include <linux/sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+#define FORK  UINT64_C(0x1200011)
+#define VFORK UINT64_C(0x4111)
+
+static void
+expect_refused(const char *const *names, size_t n, uint32_t action)
+{
+	for (size_t i = 0; i < n; i++) {
+		expect(FILTER_ZYGOTE, names[i], action, 0);
+		expect(FILTER_ZYGOTE, names[i], action, 3, 1, 2, 3, 4, 5);
+	}
+}
+
+static void
+a_zygote_joins_namespaces(void **state)
+{
+	static const uint64_t types[] = {
+		CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWIPC,
+		CLONE_NEWUTS,  CLONE_NEWPID, 0,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(types); i++)
+		expect(FILTER_ZYGOTE, "setns", ALLOW, 21, types[i]);
+}
+
+/* CLONE_THREAD alone changes nothing and asks how many threads there are. */
+static void
+unshare_asks_for_threads_and_does_nothing_else(void **state)
+{
+	(void)state;
+	expect(FILTER_ZYGOTE, "unshare", ALLOW, CLONE_THREAD);
+	expect(FILTER_ZYGOTE, "unshare", REFUSE(EPERM), 0);
+	expect(FILTER_ZYGOTE, "unshare", REFUSE(EPERM), UINT64_MAX);
+	for (unsigned bit = 0; bit < 64; bit++) {
+		uint32_t want = REFUSE(EPERM);
+
+		if (BIT(bit) != CLONE_THREAD)
+			expect(FILTER_ZYGOTE, "unshare", want, BIT(bit));
+		expect(FILTER_ZYGOTE, "unshare", want, CLONE_THREAD ^ BIT(bit));
+	}
+}
+
+static void
+unshare_is_for_zygotes_and_keepers_only(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v <= FILTER_INIT; v++) {
+		expect(v, "unshare", REFUSE(EPERM), CLONE_THREAD);
+		expect(v, "setns", REFUSE(EPERM), 21, CLONE_NEWUSER);
+	}
+}
+
+static void
+a_zygote_forks_and_makes_no_namespaces(void **state)
+{
+	const uint64_t refused = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |
+				 CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
+				 CLONE_NEWNET | CLONE_NEWTIME | CLONE_PTRACE |
+				 CLONE_UNTRACED | CLONE_PARENT |
+				 UINT64_C(0xffffffff00000000);
+
+	(void)state;
+	expect(FILTER_ZYGOTE, "clone", ALLOW, FORK);
+	expect(FILTER_ZYGOTE, "clone", ALLOW, VFORK);
+	expect(FILTER_ZYGOTE, "vfork", ALLOW, 0);
+	expect(FILTER_ZYGOTE, "clone3", REFUSE(ENOSYS), 0);
+	for (unsigned bit = 0; bit < 64; bit++) {
+		uint32_t want = BIT(bit) & refused ? REFUSE(EPERM) : ALLOW;
+
+		expect(FILTER_ZYGOTE, "clone", want, BIT(bit));
+		expect(FILTER_ZYGOTE, "clone", want, FORK | BIT(bit));
+		expect(FILTER_ZYGOTE, "clone", want, VFORK | BIT(bit));
+	}
+}
+
+static void
+a_zygote_mounts_traces_and_makes_nothing(void **state)
+{
+	static const char *const refused[] = {
+		"mount",
+		"umount2",
+		"pivot_root",
+		"chroot",
+		"ptrace",
+		"process_vm_readv",
+		"process_vm_writev",
+		"mknod",
+		"mknodat",
+		"chown",
+		"fchownat",
+		"setuid",
+		"setgid",
+		"setgroups",
+		"setfsuid",
+		"setxattr",
+		"sethostname",
+		"sched_setscheduler",
+		"reboot",
+		"swapon",
+		"acct",
+		"add_key",
+	};
+	static const char *const missing[] = {
+		"fsopen",	 "fsmount",
+		"move_mount",	 "open_tree",
+		"mount_setattr", "landlock_create_ruleset",
+		"pidfd_getfd",	 "landlock_add_rule",
+		"pidfd_open",	 "pidfd_send_signal",
+		"bpf",		 "io_uring_setup",
+	};
+
+	(void)state;
+	expect_refused(refused, ARRAY_LEN(refused), REFUSE(EPERM));
+	expect_refused(missing, ARRAY_LEN(missing), REFUSE(ENOSYS));
+}
+
+static void
+a_zygote_has_the_socket_it_was_given_and_no_other(void **state)
+{
+	static const char *const refused[] = { "bind",	  "listen",
+					       "accept",  "accept4",
+					       "connect", "setsockopt" };
+
+	(void)state;
+	for (uint64_t family = 0; family <= 45; family++)
+		for (uint64_t type = 0; type < 16; type++)
+			expect(FILTER_ZYGOTE, "socket", REFUSE(EPERM), family,
+			       type);
+	expect_refused(refused, ARRAY_LEN(refused), REFUSE(EPERM));
+	/* Without an address. */
+	expect(FILTER_ZYGOTE, "sendto", ALLOW, 3, 0x1000, 1, 0, 0, 0);
+	expect(FILTER_ZYGOTE, "sendto", REFUSE(EPERM), 3, 0x1000, 1, 0, 0x1000);
+	expect(FILTER_ZYGOTE, "recvmsg", ALLOW, 3, 0x1000, 0);
+}
+
+/* The steps of a child, which has this filter and not yet its own. */
+static void
+a_child_can_lock_itself_down(void **state)
+{
+	static const char *const needed[] = {
+		"prctl",
+		"seccomp",
+		"landlock_restrict_self",
+		"capget",
+		"capset",
+		"setresuid",
+		"setresgid",
+		"setrlimit",
+		"prlimit64",
+		"keyctl",
+		"sched_setaffinity",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(needed); i++)
+		expect(FILTER_ZYGOTE, needed[i], ALLOW, 1, 2, 3, 4, 5);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_zygote_joins_namespaces),
+		cmocka_unit_test(
+			unshare_asks_for_threads_and_does_nothing_else),
+		cmocka_unit_test(unshare_is_for_zygotes_and_keepers_only),
+		cmocka_unit_test(a_zygote_forks_and_makes_no_namespaces),
+		cmocka_unit_test(a_zygote_mounts_traces_and_makes_nothing),
+		cmocka_unit_test(
+			a_zygote_has_the_socket_it_was_given_and_no_other),
+		cmocka_unit_test(a_child_can_lock_itself_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,113 @@
+/* join: only a process with one thread may fork a jail's code. */
+#include "join.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static int gate[2];
+
+static void *
+wait_at_gate(void *arg)
+{
+	char byte;
+
+	(void)arg;
+	(void)!read(gate[0], &byte, 1);
+	return NULL;
+}
+
+/* The kernel takes a thread off after pthread_join() comes back. */
+static bool
+is_alone_soon(void)
+{
+	for (int i = 0; i < 1000; i++) {
+		if (join_is_single_threaded())
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+static void
+a_second_thread_is_seen_and_so_is_its_end(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	assert_true(join_is_single_threaded());
+	assert_int_equal(pipe(gate), 0);
+	assert_int_equal(pthread_create(&thread, NULL, wait_at_gate, NULL), 0);
+	assert_false(join_is_single_threaded());
+	assert_false(join_is_single_threaded());
+	assert_int_equal(write(gate[1], "x", 1), 1);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_true(is_alone_soon());
+	close(gate[0]);
+	close(gate[1]);
+}
+
+/* Forked with threads, a lock that one of them held stays held. */
+static void
+a_process_with_threads_forks_nobody_and_says_at_which_step(void **state)
+{
+	struct join_command cmd = { 0 };
+	struct step_report failed = { 0 };
+	int fds[JOIN_FDS];
+	pthread_t thread;
+	pid_t pid;
+
+	(void)state;
+	for (int i = 0; i < JOIN_FDS; i++)
+		fds[i] = -1;
+	assert_int_equal(pipe(gate), 0);
+	assert_int_equal(pthread_create(&thread, NULL, wait_at_gate, NULL), 0);
+	pid = join_fork(&cmd, fds, &failed);
+	assert_int_equal(pid, -1);
+	assert_int_equal(failed.step, STEP_ONE_THREAD);
+	assert_int_equal(failed.sys_errno, EINVAL);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(write(gate[1], "x", 1), 1);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_true(is_alone_soon());
+	close(gate[0]);
+	close(gate[1]);
+}
+
+/* What it holds is no namespace: the helper says so, and is gone. */
+static void
+what_cannot_be_joined_is_told_and_leaves_nobody_behind(void **state)
+{
+	struct join_command cmd = { 0 };
+	struct step_report failed = { 0 };
+	int fds[JOIN_FDS];
+
+	(void)state;
+	for (int i = 0; i < JOIN_FDS; i++)
+		fds[i] = -1;
+	assert_int_equal(join_fork(&cmd, fds, &failed), -1);
+	assert_int_equal(failed.step, STEP_JOIN);
+	assert_int_equal(failed.detail, 1);
+	assert_int_equal(failed.sys_errno, EBADF);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_second_thread_is_seen_and_so_is_its_end),
+		cmocka_unit_test(
+			a_process_with_threads_forks_nobody_and_says_at_which_step),
+		cmocka_unit_test(
+			what_cannot_be_joined_is_told_and_leaves_nobody_behind),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,482 @@
+/*
+ * loop: handlers are called in the order of their moments, and nobody is
+ * called who was removed, even while its event waits.
+ */
+#include "loop.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define PIPES 4
+
+/* What happens is written down, a letter for each. */
+struct world {
+	struct loop loop;
+	char log[64];
+	struct timer timers[PIPES];
+	struct source sources[PIPES];
+	int readers[PIPES], writers[PIPES];
+	struct act {
+		struct world *world;
+		char letter;
+		void (*also)(struct world *w);
+	} acts[PIPES];
+	int rings;
+	int afters;
+};
+
+static void
+act(struct act *a)
+{
+	size_t len = strlen(a->world->log);
+
+	assert_true(len + 1 < sizeof(a->world->log));
+	a->world->log[len] = a->letter;
+	if (a->also)
+		a->also(a->world);
+}
+
+static void
+on_ring(void *owner)
+{
+	act(owner);
+}
+
+static void
+on_ready(void *owner, uint32_t events)
+{
+	assert_true(events & EPOLLIN);
+	act(owner);
+}
+
+static void
+stop(struct world *w)
+{
+	w->loop.stop = true;
+}
+
+static int
+open_world(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	struct remit_error err;
+
+	if (!w || loop_open(&w->loop, &err) < 0)
+		return -1;
+	for (int i = 0; i < PIPES; i++) {
+		int pair[2];
+
+		w->acts[i] = (struct act){ w, (char)('a' + i), NULL };
+		w->timers[i] = (struct timer){
+			.ring = on_ring,
+			.owner = &w->acts[i],
+		};
+		w->sources[i] = (struct source)SOURCE_INIT;
+		if (pipe(pair) < 0)
+			return -1;
+		w->readers[i] = pair[0];
+		w->writers[i] = pair[1];
+	}
+	*state = w;
+	return 0;
+}
+
+static int
+close_world(void **state)
+{
+	struct world *w = *state;
+
+	for (int i = 0; i < PIPES; i++) {
+		own_fd_close(&w->readers[i]);
+		own_fd_close(&w->writers[i]);
+	}
+	loop_free(&w->loop);
+	free(w);
+	return 0;
+}
+
+static void
+run(struct world *w)
+{
+	struct remit_error err;
+
+	if (loop_run(&w->loop, &err) < 0)
+		fail_msg("%s", err.message);
+}
+
+static void
+set(struct world *w, int i, uint64_t at_us)
+{
+	loop_set_timer(&w->loop, &w->timers[i], at_us);
+}
+
+static void
+watch(struct world *w, int i)
+{
+	struct remit_error err;
+
+	if (loop_add(&w->loop, &w->sources[i], w->readers[i], EPOLLIN, on_ready,
+		     &w->acts[i], &err) < 0)
+		fail_msg("%s", err.message);
+}
+
+static void
+poke(struct world *w, int i)
+{
+	assert_int_equal(write(w->writers[i], "x", 1), 1);
+}
+
+/* Moments in the past: all are due at once, and their order still counts. */
+static void
+timers_ring_in_the_order_of_their_moments(void **state)
+{
+	static const int orders[][PIPES] = {
+		{ 0, 1, 2, 3 },
+		{ 3, 2, 1, 0 },
+		{ 1, 3, 0, 2 },
+		{ 2, 0, 3, 1 },
+	};
+	struct world *w = *state;
+
+	w->acts[3].also = stop;
+	for (size_t k = 0; k < ARRAY_LEN(orders); k++) {
+		for (int i = 0; i < PIPES; i++)
+			set(w, orders[k][i], 100 + (uint64_t)orders[k][i]);
+		w->loop.stop = false;
+		memset(w->log, 0, sizeof(w->log));
+		run(w);
+		assert_string_equal(w->log, "abcd");
+		assert_null(w->loop.timers);
+	}
+}
+
+/* The moment of the timer that rings next in this test. */
+static uint64_t due_us;
+
+static void
+is_due(struct world *w)
+{
+	assert_true(loop_now_us() >= due_us);
+	if (++w->rings == 3)
+		w->loop.stop = true;
+	due_us += 4000;
+}
+
+static void
+a_timer_rings_once_and_not_before_its_moment(void **state)
+{
+	struct world *w = *state;
+
+	due_us = loop_now_us() + 4000;
+	for (int i = 0; i < 3; i++) {
+		w->acts[i].also = is_due;
+		set(w, i, due_us + 4000 * (uint64_t)i);
+	}
+	run(w);
+	assert_string_equal(w->log, "abc");
+	assert_int_equal(w->timers[0].at_us, 0);
+}
+
+static void
+a_timer_set_anew_rings_only_at_its_new_moment(void **state)
+{
+	struct world *w = *state;
+
+	w->acts[2].also = stop;
+	set(w, 0, 100);
+	set(w, 1, 101);
+	set(w, 2, 103);
+	set(w, 0, 102); /* later */
+	run(w);
+	assert_string_equal(w->log, "bac");
+	w->loop.stop = false;
+	set(w, 0, 105);
+	set(w, 1, 106);
+	set(w, 2, 107);
+	set(w, 1, 104); /* sooner */
+	run(w);
+	assert_string_equal(w->log, "bacbac");
+}
+
+static void
+a_timer_taken_back_does_not_ring(void **state)
+{
+	struct world *w = *state;
+
+	/* first, middle and last of the list; and one that was never set */
+	for (int gone = 0; gone < 3; gone++) {
+		const char *const left[] = { "bcd", "acd", "abd" };
+
+		w->acts[3].also = stop;
+		w->loop.stop = false;
+		memset(w->log, 0, sizeof(w->log));
+		for (int i = 0; i < PIPES; i++)
+			set(w, i, 100 + (uint64_t)i);
+		set(w, gone, 0);
+		set(w, gone, 0);
+		run(w);
+		assert_string_equal(w->log, left[gone]);
+	}
+}
+
+static void
+take_b_back(struct world *w)
+{
+	set(w, 1, 0);
+}
+
+static void
+a_timer_taken_back_by_one_that_rings_does_not_ring(void **state)
+{
+	struct world *w = *state;
+
+	w->acts[0].also = take_b_back;
+	w->acts[2].also = stop;
+	for (int i = 0; i < 3; i++)
+		set(w, i, 100 + (uint64_t)i);
+	run(w);
+	assert_string_equal(w->log, "ac");
+}
+
+static void
+ring_a_again(struct world *w)
+{
+	if (++w->rings < 3)
+		set(w, 0, 200);
+}
+
+static void
+a_timer_may_set_itself_again_while_it_rings(void **state)
+{
+	struct world *w = *state;
+
+	w->acts[0].also = ring_a_again;
+	w->acts[1].also = stop;
+	set(w, 0, 100);
+	set(w, 1, 300);
+	run(w);
+	assert_string_equal(w->log, "aaab");
+}
+
+/* Its owner goes away with it: nothing may be read of it after the call. */
+static void
+free_own_timer(void *owner)
+{
+	free(owner);
+}
+
+static void
+a_timer_may_be_freed_while_it_rings(void **state)
+{
+	struct world *w = *state;
+	struct timer *t = calloc(1, sizeof(*t));
+
+	assert_non_null(t);
+	t->ring = free_own_timer;
+	t->owner = t;
+	w->acts[0].also = stop;
+	loop_set_timer(&w->loop, t, 100);
+	set(w, 0, 101);
+	run(w);
+	assert_string_equal(w->log, "a");
+}
+
+static void
+a_ready_source_is_called_until_it_is_removed(void **state)
+{
+	struct world *w = *state;
+
+	w->acts[3].also = stop;
+	watch(w, 0);
+	poke(w, 0);
+	set(w, 3, loop_now_us() + 20000);
+	w->acts[0].also = NULL;
+	/* Not read, so ready again and again: stopped at the third time. */
+	for (int i = 0; i < 3; i++) {
+		w->acts[0].also = stop;
+		w->loop.stop = false;
+		run(w);
+	}
+	assert_string_equal(w->log, "aaa");
+	loop_remove(&w->loop, &w->sources[0]);
+	assert_int_equal(w->sources[0].fd, -1);
+	loop_remove(&w->loop, &w->sources[0]);
+	w->loop.stop = false;
+	run(w);
+	assert_string_equal(w->log, "aaad");
+}
+
+static void
+remove_all(struct world *w)
+{
+	for (int i = 0; i < PIPES; i++)
+		loop_remove(&w->loop, &w->sources[i]);
+	/* If anybody is left, he is called before this. */
+	w->acts[3].also = stop;
+	set(w, 3, loop_now_us() + 20000);
+}
+
+/* All are ready in one round. Whoever is called first removes the others. */
+static void
+a_source_removed_while_its_event_waits_is_not_called(void **state)
+{
+	struct world *w = *state;
+
+	for (int i = 0; i < 3; i++) {
+		w->acts[i].also = remove_all;
+		watch(w, i);
+		poke(w, i);
+	}
+	run(w);
+	assert_int_equal(strlen(w->log), 2);
+	assert_int_equal(w->log[1], 'd');
+}
+
+/* The same place, another descriptor: the old event is not the new one's. */
+static void
+replace_the_others(struct world *w)
+{
+	int called = w->log[0] - 'a';
+
+	for (int i = 0; i < 3; i++) {
+		loop_remove(&w->loop, &w->sources[i]);
+		if (i != called) {
+			char byte;
+
+			assert_int_equal(read(w->readers[i], &byte, 1), 1);
+			watch(w, i);
+		}
+	}
+	w->acts[3].also = stop;
+	set(w, 3, loop_now_us() + 20000);
+}
+
+static void
+a_source_added_anew_does_not_get_the_event_of_the_old(void **state)
+{
+	struct world *w = *state;
+
+	for (int i = 0; i < 3; i++) {
+		w->acts[i].also = replace_the_others;
+		watch(w, i);
+		poke(w, i);
+	}
+	run(w);
+	assert_int_equal(strlen(w->log), 2);
+	assert_int_equal(w->log[1], 'd');
+}
+
+static void
+a_source_is_called_for_what_it_wants(void **state)
+{
+	struct world *w = *state;
+
+	w->acts[3].also = stop;
+	watch(w, 0);
+	poke(w, 0);
+	loop_want(&w->loop, &w->sources[0], 0);
+	set(w, 3, loop_now_us() + 20000);
+	run(w);
+	assert_string_equal(w->log, "d");
+	w->acts[0].also = stop;
+	w->loop.stop = false;
+	loop_want(&w->loop, &w->sources[0], EPOLLIN);
+	run(w);
+	assert_string_equal(w->log, "da");
+	/* Not added: nothing to do. */
+	loop_want(&w->loop, &w->sources[1], EPOLLIN);
+	assert_int_equal(w->sources[1].fd, -1);
+}
+
+static void
+a_descriptor_that_cannot_be_watched_is_an_error_and_not_added(void **state)
+{
+	struct world *w = *state;
+	struct remit_error err;
+	int fd = w->readers[0];
+
+	own_fd_close(&w->readers[0]);
+	w->readers[0] = -1;
+	assert_int_equal(loop_add(&w->loop, &w->sources[0], fd, EPOLLIN,
+				  on_ready, &w->acts[0], &err),
+			 -1);
+	assert_int_equal(err.code, REMIT_E_KERNEL);
+	assert_int_equal(w->sources[0].fd, -1);
+}
+
+static void
+count_call(void *owner)
+{
+	struct world *w = owner;
+
+	w->afters++;
+	/* After the handler, never before it. */
+	assert_int_equal(w->afters, strlen(w->log));
+}
+
+static void
+the_afterwards_follows_every_handler(void **state)
+{
+	struct world *w = *state;
+
+	w->loop.after = count_call;
+	w->loop.after_owner = w;
+	w->acts[1].also = stop;
+	set(w, 0, 100);
+	watch(w, 1);
+	poke(w, 1);
+	run(w);
+	assert_string_equal(w->log, "ab");
+	assert_int_equal(w->afters, 2);
+}
+
+static void
+once_stopped_no_more_sources_are_called(void **state)
+{
+	struct world *w = *state;
+
+	for (int i = 0; i < PIPES; i++) {
+		w->acts[i].also = stop;
+		watch(w, i);
+		poke(w, i);
+	}
+	run(w);
+	assert_int_equal(strlen(w->log), 1);
+}
+
+#define with_world(test) \
+	cmocka_unit_test_setup_teardown(test, open_world, close_world)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_world(timers_ring_in_the_order_of_their_moments),
+		with_world(a_timer_rings_once_and_not_before_its_moment),
+		with_world(a_timer_set_anew_rings_only_at_its_new_moment),
+		with_world(a_timer_taken_back_does_not_ring),
+		with_world(a_timer_taken_back_by_one_that_rings_does_not_ring),
+		with_world(a_timer_may_set_itself_again_while_it_rings),
+		with_world(a_timer_may_be_freed_while_it_rings),
+		with_world(a_ready_source_is_called_until_it_is_removed),
+		with_world(
+			a_source_removed_while_its_event_waits_is_not_called),
+		with_world(
+			a_source_added_anew_does_not_get_the_event_of_the_old),
+		with_world(a_source_is_called_for_what_it_wants),
+		with_world(
+			a_descriptor_that_cannot_be_watched_is_an_error_and_not_added),
+		with_world(the_afterwards_follows_every_handler),
+		with_world(once_stopped_no_more_sources_are_called),
+	};
+
+	/* A loop that waits for nothing waits for good. */
+	alarm(20);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,647 @@
+/*
+ * result: written as text, so every kind of ending is read back as JSON, and
+ * compared with what the verdict and the usage say.
+ */
+#include "result.h"
+
+#include <jansson.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "pool.h"
+
+/* Before cmocka takes the name for a macro. */
+static int (*const fail_with)(struct remit_error *, enum remit_code,
+			      const char *, ...) = fail;
+
+#include <cmocka.h>
+
+#define EXITED(code) ((code) << 8)
+
+/* The client's, which stands above the keeper. */
+const char *
+remit_version(void)
+{
+	return "1.2.3";
+}
+
+/* A session that has run, in a pool. */
+struct ended {
+	struct pool pool;
+	struct session session;
+	struct buf text;
+	json_t *doc;
+};
+
+static void
+ended_free(struct ended *e)
+{
+	claim_free(&e->session.claim);
+	buf_free(&e->text);
+	json_decref(e->doc);
+}
+
+static struct ended
+ordinary(void)
+{
+	return (struct ended){
+		.pool = { .policy = { .tier = TIER_LOCAL } },
+		.session = {
+			.id = "0123456789abcdef",
+			.facts = { .has_wait_status = true },
+			.claim = { .kind = CLAIM_OK },
+			.began_us = 1000000,
+			.ended_us = 1012345,
+		},
+		.text = BUF_INIT(4 * 1024 * 1024),
+	};
+}
+
+static const char *const keys[] = {
+	"status",	    "tier",	 "start",  "exit_code",
+	"signal",	    "stdout",	 "stderr", "stdout_truncated",
+	"stderr_truncated", "error",	 "usage",  "reported",
+	"denials",	    "artifacts", "run_id", "remit_version",
+	"remit_exit_code",
+};
+
+static const char *const usage_keys[] = { "wall_ms", "cpu_ms",
+					  "memory_peak_bytes",
+					  "processes_peak" };
+
+static void
+write_it(struct ended *e)
+{
+	json_error_t where;
+	const json_t *usage;
+
+	if (!e->session.pool && !e->session.failed)
+		e->session.pool = &e->pool;
+	buf_free(&e->text);
+	json_decref(e->doc);
+	assert_int_equal(result_write(&e->text, &e->session), 0);
+	e->doc = json_loadb(e->text.data, e->text.len, JSON_REJECT_DUPLICATES,
+			    &where);
+	if (!e->doc)
+		fail_msg("%s: %s", where.text, e->text.data);
+	/* A reader need not ask whether a key is there. */
+	assert_int_equal(json_object_size(e->doc), ARRAY_LEN(keys));
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		assert_non_null(json_object_get(e->doc, keys[i]));
+	usage = json_object_get(e->doc, "usage");
+	assert_int_equal(json_object_size(usage), ARRAY_LEN(usage_keys));
+	for (size_t i = 0; i < ARRAY_LEN(usage_keys); i++)
+		assert_non_null(json_object_get(usage, usage_keys[i]));
+}
+
+static const json_t *
+get(const struct ended *e, const char *key)
+{
+	const json_t *usage = json_object_get(e->doc, "usage");
+	const json_t *found = json_object_get(e->doc, key);
+
+	return found ? found : json_object_get(usage, key);
+}
+
+/* The value of a key, of the document or of its usage, as JSON. */
+static void
+is(const struct ended *e, const char *key, const char *want)
+{
+	own_mem char *text =
+		json_dumps(get(e, key), JSON_COMPACT | JSON_ENCODE_ANY);
+
+	assert_non_null(text);
+	if (strcmp(text, want))
+		fail_msg("%s is %s, not %s", key, text, want);
+}
+
+static void
+is_real(const struct ended *e, const char *key, double want)
+{
+	assert_true(json_is_real(get(e, key)));
+	assert_true(json_real_value(get(e, key)) == want);
+}
+
+static void
+a_result_is_one_line_of_known_words(void **state)
+{
+	own(ended) struct ended e = ordinary();
+
+	(void)state;
+	write_it(&e);
+	assert_string_equal(
+		e.text.data,
+		"{\"status\":\"ok\",\"tier\":\"local\",\"start\":\"cold\","
+		"\"exit_code\":0,\"signal\":null,\"stdout\":\"\","
+		"\"stderr\":\"\",\"stdout_truncated\":false,"
+		"\"stderr_truncated\":false,\"error\":null,"
+		"\"reported\":[\"status\"],\"usage\":{\"wall_ms\":12.345,"
+		"\"cpu_ms\":null,\"memory_peak_bytes\":null,"
+		"\"processes_peak\":null},\"denials\":[],\"artifacts\":[],"
+		"\"run_id\":\"0123456789abcdef\","
+		"\"remit_version\":\"1.2.3\",\"remit_exit_code\":0}");
+}
+
+static void
+every_ending_is_a_document(void **state)
+{
+	static const struct {
+		struct facts facts;
+		struct claim claim;
+		const char *status, *exit_code, *signal, *reported;
+		int remit_exit_code;
+	} rows[] = {
+		{ { .has_wait_status = true },
+		  { .kind = CLAIM_OK },
+		  "\"ok\"",
+		  "0",
+		  "null",
+		  "[\"status\"]",
+		  0 },
+		{ { .has_wait_status = true, .wait_status = EXITED(1) },
+		  { .kind = CLAIM_ERROR },
+		  "\"error\"",
+		  "1",
+		  "null",
+		  "[\"status\"]",
+		  1 },
+		{ { .has_wait_status = true, .wait_status = EXITED(255) },
+		  { .kind = CLAIM_EXIT },
+		  "\"exit\"",
+		  "255",
+		  "null",
+		  "[\"status\"]",
+		  255 },
+		{ { .has_wait_status = true, .wait_status = SIGSEGV },
+		  { .kind = CLAIM_OK },
+		  "\"killed\"",
+		  "null",
+		  "11",
+		  "[]",
+		  139 },
+		{ { .init_died = true },
+		  { .kind = CLAIM_NONE },
+		  "\"killed\"",
+		  "null",
+		  "9",
+		  "[]",
+		  137 },
+		{ { .timed_out = true },
+		  { .kind = CLAIM_NONE },
+		  "\"timeout\"",
+		  "null",
+		  "9",
+		  "[]",
+		  124 },
+		{ { .over_cpu = true },
+		  { .kind = CLAIM_NONE },
+		  "\"cpu_limit\"",
+		  "null",
+		  "9",
+		  "[]",
+		  124 },
+		{ { .oom_kills = 1 },
+		  { .kind = CLAIM_NONE },
+		  "\"memory_limit\"",
+		  "null",
+		  "9",
+		  "[]",
+		  137 },
+		{ { .over_ceiling = true, .has_wait_status = true },
+		  { .kind = CLAIM_OK },
+		  "\"output_limit\"",
+		  "0",
+		  "null",
+		  "[]",
+		  141 },
+		{ { .interrupted = true },
+		  { .kind = CLAIM_NONE },
+		  "\"interrupted\"",
+		  "null",
+		  "9",
+		  "[]",
+		  130 },
+		{ { .interrupted = true,
+		    .has_wait_status = true,
+		    .wait_status = EXITED(1) },
+		  { .kind = CLAIM_ERROR },
+		  "\"interrupted\"",
+		  "1",
+		  "null",
+		  "[]",
+		  130 },
+		{ { .timed_out = true },
+		  { .kind = CLAIM_REJECTED },
+		  "\"rejected\"",
+		  "null",
+		  "null",
+		  "[\"status\"]",
+		  126 },
+		{ { .checked_only = true },
+		  { .kind = CLAIM_NONE },
+		  "\"ok\"",
+		  "null",
+		  "null",
+		  "[\"status\"]",
+		  0 },
+		/* It has not exited yet: what it says is its word only. */
+		{ { 0 },
+		  { .kind = CLAIM_OK, .has_exit_code = true },
+		  "\"ok\"",
+		  "0",
+		  "null",
+		  "[\"status\",\"exit_code\"]",
+		  0 },
+		{ { 0 },
+		  { .kind = CLAIM_EXIT, .has_exit_code = true, .exit_code = 3 },
+		  "\"exit\"",
+		  "3",
+		  "null",
+		  "[\"status\",\"exit_code\"]",
+		  3 },
+		{ { .interrupted = true },
+		  { .kind = CLAIM_EXIT, .has_exit_code = true, .exit_code = 3 },
+		  "\"interrupted\"",
+		  "3",
+		  "null",
+		  "[\"exit_code\"]",
+		  130 },
+		{ { .timed_out = true },
+		  { .kind = CLAIM_OK, .has_exit_code = true },
+		  "\"timeout\"",
+		  "null",
+		  "null",
+		  "[]",
+		  124 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		own(ended) struct ended e = ordinary();
+
+		e.session.facts = rows[i].facts;
+		e.session.claim = rows[i].claim;
+		write_it(&e);
+		is(&e, "status", rows[i].status);
+		is(&e, "exit_code", rows[i].exit_code);
+		is(&e, "signal", rows[i].signal);
+		is(&e, "reported", rows[i].reported);
+		is(&e, "error", "null");
+		assert_int_equal(json_integer_value(get(&e, "remit_exit_code")),
+				 rows[i].remit_exit_code);
+	}
+}
+
+/* Whatever a program calls its error; all of it comes back, byte by byte. */
+static void
+a_claimed_error_is_quoted_and_marked_as_reported(void **state)
+{
+	static const char value[] = "\",\"status\":\"ok\",\"x\":\"\\ \b\n\t\x01"
+				    "\x1f\x7f % %s %n \xc3\xa9 \xf0\x9f\x98\x80"
+				    "\xe2\x80\xa8 </script>";
+	own(ended) struct ended e = ordinary();
+	const json_t *error;
+
+	(void)state;
+	e.session.facts.wait_status = EXITED(1);
+	e.session.claim = (struct claim){
+		.kind = CLAIM_ERROR,
+		.error = json_pack("{s:s, s:s, s:s, s:i}", "name", value,
+				   "value", value, "traceback", value, "line",
+				   7),
+	};
+	assert_non_null(e.session.claim.error);
+	write_it(&e);
+	error = get(&e, "error");
+	assert_true(json_equal(error, e.session.claim.error));
+	assert_string_equal(json_string_value(json_object_get(error, "name")),
+			    value);
+	is(&e, "status", "\"error\"");
+	is(&e, "reported", "[\"status\",\"error\"]");
+}
+
+/* All bytes of a claim as long as its frame lets it be, each six long. */
+static void
+the_longest_claim_fits_into_the_frame_of_a_result(void **state)
+{
+	own(ended) struct ended e = ordinary();
+	size_t len = frame_rules[FRAME_ENDED].max;
+	own_mem char *ones = malloc(len);
+
+	(void)state;
+	assert_non_null(ones);
+	memset(ones, 1, len);
+	e.text.cap = frame_rules[FRAME_RESULT].max;
+	e.session.claim.error = json_pack("{s:s%}", "value", ones, len);
+	assert_non_null(e.session.claim.error);
+	write_it(&e);
+	assert_true(json_equal(get(&e, "error"), e.session.claim.error));
+}
+
+static void
+an_error_of_our_own_has_its_status_and_is_no_claim(void **state)
+{
+	static const struct {
+		enum remit_code code;
+		const char *name, *status;
+	} rows[] = {
+		{ REMIT_E_INPUT, "input", "\"refused\"" },
+		{ REMIT_E_REFUSED, "refused", "\"refused\"" },
+		{ REMIT_E_ELSEWHERE, "refused", "\"refused\"" },
+		{ REMIT_E_BUSY, "busy", "\"busy\"" },
+		{ REMIT_E_GONE, "gone", "\"internal\"" },
+		{ REMIT_E_KERNEL, "kernel", "\"internal\"" },
+		{ REMIT_E_MEMORY, "memory", "\"internal\"" },
+		{ REMIT_E_PROTOCOL, "protocol", "\"internal\"" },
+		{ REMIT_E_INTERNAL, "internal", "\"internal\"" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		own(ended) struct ended e = ordinary();
+		const json_t *error, *elsewhere;
+
+		e.session.failed = true;
+		/* Not even where the program has said something before. */
+		e.session.claim.error = json_pack("{s:s}", "name", "E");
+		fail_with(&e.session.error, rows[i].code, "because");
+		write_it(&e);
+		error = get(&e, "error");
+		elsewhere = json_object_get(error, "elsewhere");
+		is(&e, "status", rows[i].status);
+		is(&e, "exit_code", "null");
+		is(&e, "signal", "null");
+		is(&e, "reported", "[]");
+		is(&e, "remit_exit_code", "125");
+		assert_string_equal(
+			json_string_value(json_object_get(error, "name")),
+			rows[i].name);
+		assert_string_equal(
+			json_string_value(json_object_get(error, "value")),
+			"because");
+		assert_null(json_object_get(error, "where"));
+		assert_null(json_object_get(error, "remedy"));
+		assert_int_equal(json_is_true(elsewhere),
+				 rows[i].code == REMIT_E_ELSEWHERE);
+		assert_int_equal(elsewhere != NULL,
+				 rows[i].code == REMIT_E_ELSEWHERE);
+	}
+}
+
+static void
+an_error_of_our_own_is_quoted_too(void **state)
+{
+	static const char odd[] = "/tmp/\"a\\b\"\n\x01 %s";
+	own(ended) struct ended e = ordinary();
+	const json_t *error;
+
+	(void)state;
+	e.session.failed = true;
+	fail_refused(&e.session.error, odd, odd, "%s", odd);
+	write_it(&e);
+	error = get(&e, "error");
+	assert_string_equal(json_string_value(json_object_get(error, "value")),
+			    odd);
+	assert_string_equal(json_string_value(json_object_get(error, "where")),
+			    odd);
+	assert_string_equal(json_string_value(json_object_get(error, "remedy")),
+			    odd);
+}
+
+/* A name of a file need not be text, and a message is cut at a byte. */
+static void
+an_error_that_is_no_text_is_still_a_document(void **state)
+{
+	own(ended) struct ended e = ordinary();
+
+	(void)state;
+	e.session.failed = true;
+	fail_refused(&e.session.error, "/\xff", "\xc3", "open /\xff\xfe");
+	write_it(&e);
+	assert_string_equal(
+		json_string_value(json_object_get(get(&e, "error"), "value")),
+		"open /\xef\xbf\xbd\xef\xbf\xbd");
+}
+
+/* A session that was refused before it had a plan has a policy of its own. */
+static void
+the_tier_is_that_of_the_policy_wherever_it_is(void **state)
+{
+	own(ended) struct ended e = ordinary();
+
+	(void)state;
+	e.session.policy.tier = TIER_STATIC;
+	e.pool.policy.tier = TIER_UNSAFE;
+	e.session.pool = &e.pool;
+	write_it(&e);
+	is(&e, "tier", "\"unsafe\"");
+	e.session.pool = NULL;
+	e.session.failed = true;
+	write_it(&e);
+	is(&e, "tier", "\"static\"");
+}
+
+static void
+a_start_is_warm_cold_or_has_not_been(void **state)
+{
+	own(ended) struct ended e = ordinary();
+
+	(void)state;
+	write_it(&e);
+	is(&e, "start", "\"cold\"");
+	e.session.was_warm = true;
+	write_it(&e);
+	is(&e, "start", "\"warm\"");
+	e.session.began_us = 0;
+	write_it(&e);
+	is(&e, "start", "null");
+}
+
+static void
+times_are_milliseconds_with_three_digits_behind_the_point(void **state)
+{
+	static const struct {
+		uint64_t us;
+		double ms;
+	} rows[] = {
+		{ 0, 0 },
+		{ 1, 0.001 },
+		{ 999, 0.999 },
+		{ 1000, 1 },
+		{ 1001, 1.001 },
+		{ 60050, 60.05 },
+		{ 123456789, 123456.789 },
+		{ UINT64_C(86400000001), 86400000.001 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		own(ended) struct ended e = ordinary();
+
+		e.session.ended_us = e.session.began_us + rows[i].us;
+		e.session.used.has_cpu = true;
+		e.session.facts.cpu_us = rows[i].us;
+		write_it(&e);
+		is_real(&e, "wall_ms", rows[i].ms);
+		is_real(&e, "cpu_ms", rows[i].ms);
+	}
+}
+
+static void
+what_was_not_measured_is_null(void **state)
+{
+	own(ended) struct ended e = ordinary();
+
+	(void)state;
+	e.session.began_us = 0;
+	e.session.facts.cpu_us = 5;
+	e.session.used.pids_peak = 9;
+	e.session.used.memory_peak_bytes = 9;
+	write_it(&e);
+	is(&e, "wall_ms", "null");
+	is(&e, "cpu_ms", "null");
+	is(&e, "memory_peak_bytes", "null");
+	is(&e, "processes_peak", "null");
+	ended_free(&e);
+	e = ordinary();
+	e.session.ended_us = 0;
+	write_it(&e);
+	is(&e, "wall_ms", "null");
+	/* The process's own clock is enough. */
+	e.session.exit.cpu_us = 1;
+	e.session.facts.cpu_us = 1500;
+	write_it(&e);
+	is(&e, "cpu_ms", "1.5");
+}
+
+/* Pid 1 is ours. A group of one has nobody else in it any more. */
+static void
+processes_are_counted_without_ours(void **state)
+{
+	static const char *const want[] = { "null", "null", "1", "2" };
+	own(ended) struct ended e = ordinary();
+
+	(void)state;
+	e.session.used.has_pids = true;
+	for (size_t n = 0; n < ARRAY_LEN(want); n++) {
+		e.session.used.pids_peak = n;
+		write_it(&e);
+		is(&e, "processes_peak", want[n]);
+	}
+}
+
+static void
+memory_is_the_larger_of_the_groups_and_the_processes_word(void **state)
+{
+	own(ended) struct ended e = ordinary();
+
+	(void)state;
+	e.session.exit.max_rss_kib = 4;
+	write_it(&e);
+	is(&e, "memory_peak_bytes", "4096");
+	e.session.used.memory_peak_bytes = 5000;
+	write_it(&e);
+	is(&e, "memory_peak_bytes", "4096");
+	e.session.used.has_memory = true;
+	write_it(&e);
+	is(&e, "memory_peak_bytes", "5000");
+	e.session.used.memory_peak_bytes = 4000;
+	write_it(&e);
+	is(&e, "memory_peak_bytes", "4096");
+	e.session.used.memory_peak_bytes = UINT64_C(1) << 40;
+	write_it(&e);
+	is(&e, "memory_peak_bytes", "1099511627776");
+}
+
+static void
+each_stream_says_whether_it_was_cut(void **state)
+{
+	own(ended) struct ended e = ordinary();
+
+	(void)state;
+	e.session.out.total_bytes = 2;
+	e.session.out.kept_bytes = 1;
+	write_it(&e);
+	is(&e, "stdout_truncated", "true");
+	is(&e, "stderr_truncated", "false");
+	ended_free(&e);
+	e = ordinary();
+	e.session.err.total_bytes = 2;
+	e.session.err.kept_bytes = 1;
+	write_it(&e);
+	is(&e, "stdout_truncated", "false");
+	is(&e, "stderr_truncated", "true");
+}
+
+static void
+a_result_that_does_not_fit_is_an_error_and_never_cut(void **state)
+{
+	own(ended) struct ended e = ordinary();
+	size_t len;
+
+	(void)state;
+	e.session.claim.error = json_pack("{s:s}", "name", "E");
+	write_it(&e);
+	len = e.text.len;
+	for (size_t cap = 0; cap < len; cap++) {
+		buf_free(&e.text);
+		e.text.cap = cap;
+		assert_int_equal(result_write(&e.text, &e.session), -1);
+	}
+	buf_free(&e.text);
+	e.text.cap = len;
+	assert_int_equal(result_write(&e.text, &e.session), 0);
+}
+
+/* The door puts the enforcement in front of this. */
+static void
+the_denials_have_one_place_in_the_text(void **state)
+{
+	static const char place[] = ",\"denials\":";
+	own(ended) struct ended e = ordinary();
+	const char *at;
+
+	(void)state;
+	e.session.claim.error =
+		json_pack("{s:s, s:s}", "name", ",\"denials\":", "value", ",");
+	write_it(&e);
+	at = strstr(e.text.data, place);
+	assert_non_null(at);
+	assert_null(strstr(at + 1, place));
+	assert_memory_equal(at + strlen(place), "[],\"artifacts\"", 14);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_result_is_one_line_of_known_words),
+		cmocka_unit_test(every_ending_is_a_document),
+		cmocka_unit_test(
+			a_claimed_error_is_quoted_and_marked_as_reported),
+		cmocka_unit_test(
+			the_longest_claim_fits_into_the_frame_of_a_result),
+		cmocka_unit_test(
+			an_error_of_our_own_has_its_status_and_is_no_claim),
+		cmocka_unit_test(an_error_of_our_own_is_quoted_too),
+		cmocka_unit_test(an_error_that_is_no_text_is_still_a_document),
+		cmocka_unit_test(the_tier_is_that_of_the_policy_wherever_it_is),
+		cmocka_unit_test(a_start_is_warm_cold_or_has_not_been),
+		cmocka_unit_test(
+			times_are_milliseconds_with_three_digits_behind_the_point),
+		cmocka_unit_test(what_was_not_measured_is_null),
+		cmocka_unit_test(processes_are_counted_without_ours),
+		cmocka_unit_test(
+			memory_is_the_larger_of_the_groups_and_the_processes_word),
+		cmocka_unit_test(each_stream_says_whether_it_was_cut),
+		cmocka_unit_test(
+			a_result_that_does_not_fit_is_an_error_and_never_cut),
+		cmocka_unit_test(the_denials_have_one_place_in_the_text),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
