@@ -128,6 +128,8 @@ discover_identity(const struct interpreter *in)
 	struct hash h = HASH_INIT;
 
 	hash_file(&h, in->real);
+	/* A link that leads to another program now. */
+	hash_file(&h, in->executable);
 	return h.value;
 }
 

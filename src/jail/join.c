@@ -126,7 +126,7 @@ join_fork(const struct join_command *cmd, const int fds[JOIN_FDS],
 	   changes only what it tells us and what fork() itself does. */
 	helper = vfork(); /* NOLINT */
 	if (helper == 0) {
-		child = helper_main(cmd, fds, failed);
+		child = helper_main(cmd, fds, failed); /* NOLINT */
 		if (child)
 			_exit(0);
 		/* A process of its own from here on, with its own memory. */

@@ -138,11 +138,14 @@ static int
 start(struct zygote *z, struct blueprint *b, struct remit_error *err)
 {
 	struct clone_args args = {
-		.flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS |
-			 CLONE_NEWNET,
+		.flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS,
 		.exit_signal = SIGCHLD,
 	};
 
+	/* Its children's too. Only a test leaves it out: what may use the
+	   network is never warm. */
+	if (b->plan->own_network)
+		args.flags |= CLONE_NEWNET;
 	z->pid = sys_clone3(&args);
 	if (z->pid < 0) {
 		z->pid = 0;

@@ -14,6 +14,9 @@
 
 /* An interpreter that has not locked itself down by then never will. */
 #define PATIENCE_US (30 * 1000000ull)
+/* A zygote only forks: one that has not done so by then hangs, as libraries
+   with handlers for forks have done. */
+#define JOIN_PATIENCE_US (5 * 1000000ull)
 
 static void
 make_name(char *out, size_t size)
@@ -101,6 +104,10 @@ on_patience(void *owner)
 	struct inmate *i = owner;
 	struct remit_error err;
 
+	if (i->state == INMATE_JOINING) {
+		nursery_give_up(i->pool->nursery);
+		return;
+	}
 	fail(&err, REMIT_E_INTERNAL,
 	     "the interpreter did not start within %llu s",
 	     PATIENCE_US / 1000000);
@@ -242,6 +249,8 @@ on_lifeline(void *owner, uint32_t events)
 			return;
 		}
 		i->state = INMATE_JOINING;
+		loop_set_timer(&i->keeper->loop, &i->patience,
+			       loop_now_us() + JOIN_PATIENCE_US);
 		nursery_join(i->pool->nursery, i);
 		return;
 	}
@@ -391,6 +400,9 @@ inmate_joined(struct inmate *i, pid_t pid)
 		i->jail.run_pid = pid;
 	if (i->state == INMATE_JOINING)
 		i->state = INMATE_LOCKING;
+	if (i->state == INMATE_LOCKING || i->state == INMATE_WARMING)
+		loop_set_timer(&i->keeper->loop, &i->patience,
+			       i->made_us + PATIENCE_US);
 	if (i->jail.channel.ended)
 		died_early(i);
 	else
@@ -427,6 +439,17 @@ hear_last_words(struct inmate *i)
 		hear(i);
 }
 
+/* It has no session. One that is spent may end by itself: that concerns nobody
+   any more, least of all those who wait for another. */
+static void
+end_alone(struct inmate *i, const struct exit_report *end)
+{
+	if (i->state == INMATE_SPENT)
+		inmate_kill(i);
+	else if (i->state != INMATE_DYING)
+		end_early(i, end);
+}
+
 bool
 inmate_reaped(struct inmate *i, pid_t pid, const struct exit_report *end)
 {
@@ -437,15 +460,15 @@ inmate_reaped(struct inmate *i, pid_t pid, const struct exit_report *end)
 		nursery_note_end(i->pool->nursery, end->wait_status);
 		if (i->session)
 			session_on_end(i->session, end);
-		else if (i->state != INMATE_DYING)
-			end_early(i, end);
+		else
+			end_alone(i, end);
 		return true;
 	case JAIL_INIT_DEAD:
 		hear_last_words(i);
 		if (i->session)
 			session_on_dead(i->session, end);
-		else if (i->state != INMATE_DYING)
-			end_early(i, end);
+		else
+			end_alone(i, end);
 		keeper_bury(i->keeper, i);
 		return true;
 	}

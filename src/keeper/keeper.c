@@ -157,7 +157,7 @@ tell_reaped(struct keeper *k, pid_t pid, const struct exit_report *end)
 		if (inmate_reaped(i, pid, end))
 			return;
 	for (struct nursery *n = k->nurseries; n; n = n->next)
-		if (nursery_reaped(n, pid))
+		if (nursery_reaped(n, pid, end->wait_status))
 			return;
 	/* A zygote's that was killed while it forked: now it is gone too. */
 }
@@ -255,6 +255,31 @@ remove_pool(struct keeper *k, struct pool *p)
 	pool_free(p);
 }
 
+static bool
+is_used(const struct keeper *k, const struct nursery *n)
+{
+	for (const struct pool *p = k->pools; p; p = p->next)
+		if (p->nursery == n)
+			return true;
+	return false;
+}
+
+/* A zygote whose pools are gone goes too. */
+static void
+remove_nurseries(struct keeper *k)
+{
+	struct nursery **at = &k->nurseries, *n;
+
+	while ((n = *at)) {
+		if (is_used(k, n)) {
+			at = &n->next;
+			continue;
+		}
+		*at = n->next;
+		nursery_free(n);
+	}
+}
+
 static void
 on_housekeeping(void *owner)
 {
@@ -267,6 +292,7 @@ on_housekeeping(void *owner)
 		if (!p->users && !p->target)
 			remove_pool(k, p);
 	}
+	remove_nurseries(k);
 	for (struct nursery *n = k->nurseries; n; n = n->next)
 		nursery_rotate(n, now);
 	keeper_refill_soon(k);

@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 
 #include "buf.h"
-#include "discover.h"
 #include "inmate.h"
 #include "keeper.h"
 #include "pool.h"
@@ -72,10 +71,23 @@ become_unfit(struct nursery *n, const char *why)
 	go_down(n, NURSERY_UNFIT);
 }
 
+/* It could not say itself which module it was. */
+static void
+blame_modules(struct nursery *n, const char *what)
+{
+	own(buf) struct buf text = BUF_INIT(sizeof(n->error.message));
+	int added = buf_addf(&text, "%s", what);
+
+	for (size_t i = 0; i < n->preload.count && added == 0; i++)
+		added = buf_addf(&text, "%s %s", i ? "," : "",
+				 n->preload.items[i]);
+	become_unfit(n, buf_text(&text));
+}
+
 static void
 on_patience(void *owner)
 {
-	become_unfit(owner, "importing the modules did not end within 60 s");
+	blame_modules(owner, "60 s were not enough to import");
 }
 
 static void
@@ -114,9 +126,9 @@ on_control(void *owner, uint32_t events)
 	if (got == 0)
 		return;
 	if (got < 0) {
+		/* That it is reaped says more. */
 		if (n->state == NURSERY_STARTING)
-			become_unfit(n, "the interpreter died while it "
-					"imported modules");
+			loop_remove(&n->keeper->loop, &n->on_control);
 		else
 			go_down(n, NURSERY_DOWN);
 		return;
@@ -124,6 +136,7 @@ on_control(void *owner, uint32_t events)
 	switch (a.kind) {
 	case JOIN_READY:
 		n->state = NURSERY_READY;
+		n->kills = 0;
 		loop_set_timer(&n->keeper->loop, &n->patience, 0);
 		tell_pools(n);
 		break;
@@ -143,6 +156,10 @@ nursery_start(struct nursery *n, struct pool *p, struct remit_error *err)
 
 	if (n->state != NURSERY_DOWN)
 		return 0;
+	if (loop_now_us() < n->not_before_us)
+		return fail(err, REMIT_E_INTERNAL,
+			    "the zygote was killed %d times while it started",
+			    NURSERY_KILLS_MAX);
 	if (zygote_open(&n->zygote, &p->plan, &k->site, &n->preload, err) < 0 ||
 	    loop_add(&k->loop, &n->on_control, n->zygote.control, EPOLLIN,
 		     on_control, n, err) < 0) {
@@ -153,24 +170,34 @@ nursery_start(struct nursery *n, struct pool *p, struct remit_error *err)
 	n->since_us = loop_now_us();
 	n->forks = 0;
 	n->restarts++;
-	n->identity = discover_identity(&p->interpreter);
 	loop_set_timer(&k->loop, &n->patience,
 		       n->since_us + NURSERY_PATIENCE_US);
 	return 0;
 }
 
+static int
+add_lines(struct buf *b, const struct list *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (buf_addf(b, "%s\n", l->items[i]) < 0)
+			return -1;
+	return buf_addf(b, "\n");
+}
+
+/* Not only the program: two venvs of one have modules of the same name. And a
+   program that was replaced is another. */
 static char *
 key_of(const struct pool *p)
 {
 	own(buf) struct buf b = BUF_INIT(1024 * 1024);
-	const struct list *l = &p->policy.preload;
+	const struct interpreter *in = &p->interpreter;
 
-	if (buf_add(&b, p->interpreter.real, strlen(p->interpreter.real)) < 0)
+	if (buf_addf(&b, "%s\n%s\n%s\n%s\n%llx\n", in->real, in->executable,
+		     in->prefix, in->exec_prefix,
+		     (unsigned long long)p->identity) < 0 ||
+	    add_lines(&b, &in->sys_path) < 0 ||
+	    add_lines(&b, &p->policy.preload) < 0)
 		return NULL;
-	for (size_t i = 0; i < l->count; i++)
-		if (buf_add(&b, "\n", 1) < 0 ||
-		    buf_add(&b, l->items[i], strlen(l->items[i])) < 0)
-			return NULL;
 	return strdup(buf_text(&b));
 }
 
@@ -252,6 +279,12 @@ nursery_forget(struct nursery *n, const struct inmate *i)
 }
 
 void
+nursery_give_up(struct nursery *n)
+{
+	go_down(n, NURSERY_DOWN);
+}
+
+void
 nursery_note_end(struct nursery *n, int wait_status)
 {
 	static const int crashes[] = { SIGSEGV, SIGBUS, SIGILL, SIGSYS,
@@ -280,17 +313,32 @@ nursery_rotate(struct nursery *n, uint64_t now_us)
 		go_down(n, NURSERY_DOWN);
 }
 
-bool
-nursery_reaped(struct nursery *n, pid_t pid)
+/* Not by its own doing, so it may be started again. */
+static void
+note_kill(struct nursery *n)
 {
+	if (++n->kills == NURSERY_KILLS_MAX) {
+		n->kills = 0;
+		n->not_before_us = loop_now_us() + NURSERY_REST_US;
+	}
+	go_down(n, NURSERY_DOWN);
+}
+
+bool
+nursery_reaped(struct nursery *n, pid_t pid, int wait_status)
+{
+	bool killed =
+		WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
+
 	if (pid != n->zygote.pid)
 		return false;
 	n->zygote.pid = 0;
-	if (n->state == NURSERY_STARTING)
-		become_unfit(n, "the interpreter died while it imported "
-				"modules");
-	else
+	if (n->state != NURSERY_STARTING)
 		go_down(n, NURSERY_DOWN);
+	else if (killed)
+		note_kill(n);
+	else
+		blame_modules(n, "the interpreter died while it imported");
 	return true;
 }
 

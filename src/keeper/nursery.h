@@ -18,6 +18,10 @@ struct pool;
 #define NURSERY_AGE_US	  (15 * 60 * 1000000ull)
 /* An import that takes longer never ends. */
 #define NURSERY_PATIENCE_US (60 * 1000000ull)
+/* Killed from outside so often while it started, it is left alone for a while:
+   there may be no memory for it. */
+#define NURSERY_KILLS_MAX 3
+#define NURSERY_REST_US	  (10 * 1000000ull)
 /* Jails at the zygote's door at once. */
 #define NURSERY_PENDING 16
 
@@ -37,9 +41,10 @@ struct nursery {
 	bool stale; /* to be replaced before it forks again */
 	struct list preload;
 	char *python;
-	uint64_t identity;	  /* of the interpreter's file */
 	struct remit_error error; /* why it is unfit */
 	unsigned forks, restarts;
+	unsigned kills; /* in a row, while it started */
+	uint64_t not_before_us;
 	uint64_t since_us;
 	struct inmate *pending[NURSERY_PENDING];
 	size_t pending_count;
@@ -60,12 +65,14 @@ bool nursery_has_room(const struct nursery *n);
    tell. */
 void nursery_join(struct nursery *n, struct inmate *i);
 void nursery_forget(struct nursery *n, const struct inmate *i);
+/* Its zygote does not answer: another one is started. */
+void nursery_give_up(struct nursery *n);
 /* How one of its children ended: a crash says that somebody tries its walls. */
 void nursery_note_end(struct nursery *n, int wait_status);
 /* Replace the zygote at the next chance, if its time has come. */
 void nursery_rotate(struct nursery *n, uint64_t now_us);
-/* True if it was this zygote that the keeper has reaped. */
-bool nursery_reaped(struct nursery *n, pid_t pid);
+/* True if it was this zygote that the keeper has reaped with this end. */
+bool nursery_reaped(struct nursery *n, pid_t pid, int wait_status);
 
 json_t *nursery_to_json(const struct nursery *n);
 void nursery_free(struct nursery *n);

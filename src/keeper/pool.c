@@ -44,12 +44,19 @@ pool_free(struct pool *p)
 	free(p);
 }
 
+/* A Python that was replaced is another Python. */
+static bool
+is_current(const struct pool *p)
+{
+	return p->identity == discover_identity(&p->interpreter);
+}
+
 struct pool *
 pool_find(struct keeper *k, const char *text, size_t len)
 {
 	for (struct pool *p = k->pools; p; p = p->next)
 		if (p->alias && p->alias_len == len &&
-		    !memcmp(p->alias, text, len))
+		    !memcmp(p->alias, text, len) && is_current(p))
 			return p;
 	return NULL;
 }
@@ -106,13 +113,6 @@ key_of(const struct policy *policy)
 
 	json_decref(doc);
 	return text;
-}
-
-/* A Python that was replaced is another Python. */
-static bool
-is_current(const struct pool *p)
-{
-	return p->identity == discover_identity(&p->interpreter);
 }
 
 static struct pool *
@@ -229,8 +229,11 @@ pop_wanting(struct pool *p)
 void
 pool_empty(struct pool *p)
 {
-	while (p->waiting)
-		inmate_kill(p->waiting);
+	for (struct inmate *i = p->keeper->inmates, *next; i; i = next) {
+		next = i->next;
+		if (i->in_pool && i->pool == p)
+			inmate_kill(i);
+	}
 }
 
 /* The oldest that may still be used. */

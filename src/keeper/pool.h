@@ -74,7 +74,7 @@ void pool_nursery_changed(struct pool *p);
 bool pool_refill(struct pool *p, uint64_t now_us);
 /* Let go what was not needed for long. */
 void pool_shrink(struct pool *p, uint64_t now_us);
-/* Nobody who waits is to be used any more. */
+/* Nobody who waits, or soon would, is to be used any more. */
 void pool_empty(struct pool *p);
 
 json_t *pool_to_json(const struct pool *p);

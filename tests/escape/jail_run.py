@@ -11,6 +11,7 @@ import secrets
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 
 from program import Program
 from world import World, start_victim
@@ -95,7 +96,7 @@ class Caller:
             self._victim.wait()
 
 
-def _environment(caller: Caller, world: World, left_out: tuple[str, ...]) -> dict:
+def environment(caller: Caller, world: World, left_out: tuple[str, ...]) -> dict:
     env = {
         "PATH": PATH,
         "HOME": caller.home,
@@ -108,10 +109,11 @@ def _environment(caller: Caller, world: World, left_out: tuple[str, ...]) -> dic
     return env
 
 
-def _launch(
+def launch_config(
     argv: list[str], caller: Caller, world: World, cwd: pathlib.Path, env: dict
-) -> tuple[subprocess.CompletedProcess, dict]:
-    config = {
+) -> dict:
+    """For launch.py, as a file launch.json in that folder."""
+    return {
         "uid": caller.uid,
         "gid": caller.gid,
         "cwd": str(cwd),
@@ -121,9 +123,19 @@ def _launch(
         "key_payload": world.canary,
         "timeout": HANG,
     }
+
+
+def launch_argv(cwd: pathlib.Path) -> list[str]:
+    return [sys.executable, str(LAUNCH), str(cwd / "launch.json"), str(cwd / "report")]
+
+
+def _launch(
+    argv: list[str], caller: Caller, world: World, cwd: pathlib.Path, env: dict
+) -> tuple[subprocess.CompletedProcess, dict]:
+    config = launch_config(argv, caller, world, cwd, env)
     (cwd / "launch.json").write_text(json.dumps(config))
     done = subprocess.run(
-        [sys.executable, str(LAUNCH), str(cwd / "launch.json"), str(cwd / "report")],
+        launch_argv(cwd),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -136,6 +148,14 @@ def _launch(
     return done, report
 
 
+def new_place(world: World) -> pathlib.Path:
+    """A folder to start something from."""
+    place = world.runs / f"run-{secrets.token_hex(6)}"
+    place.mkdir(mode=0o755)
+    place.chmod(0o755)
+    return place
+
+
 def run(
     binary: str,
     source: str,
@@ -145,11 +165,9 @@ def run(
     left_out: tuple[str, ...] = (),
     round_number: int = 1,
     earlier: tuple[str, ...] = (),
-    environment: dict | None = None,
+    more_environment: dict | None = None,
 ) -> Run:
-    place = world.runs / f"run-{secrets.token_hex(6)}"
-    place.mkdir(mode=0o755)
-    place.chmod(0o755)
+    place = new_place(world)
     try:
         document = {"preset": "strict", **world.fill_in(policy)}
         (place / "policy.json").write_text(json.dumps(document))
@@ -165,7 +183,7 @@ def run(
         # caller's own words, and none may appear in a result.
         argv = [binary, "run", "--json", "--policy", "policy.json", "program.py"]
         argv.append(json.dumps(argument))
-        env = _environment(caller, world, left_out) | (environment or {})
+        env = environment(caller, world, left_out) | (more_environment or {})
         done, report = _launch(argv, caller, world, place, env)
     finally:
         shutil.rmtree(place)
@@ -191,12 +209,15 @@ def attack(
     caller: Caller,
     world: World,
     left_out: tuple[str, ...] = (),
-    environment: dict | None = None,
+    more_environment: dict | None = None,
+    ready: Callable[[], None] = lambda: None,
 ) -> list[Run]:
-    """All rounds of a program, each in a jail of its own."""
+    """All rounds of a program, each in a jail of its own; `ready` is called
+    before each."""
     world.reset()
     rounds: list[Run] = []
     for number in range(1, program.runs + 1):
+        ready()
         one = run(
             binary,
             program.source(),
@@ -206,7 +227,7 @@ def attack(
             left_out,
             number,
             tuple(r.output("stdout") for r in rounds),
-            environment,
+            more_environment,
         )
         one.findings = world.findings()
         if world.canary in one.stdout or world.canary in one.stderr:

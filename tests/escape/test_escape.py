@@ -1,5 +1,5 @@
 """
-Every hostile program, as every user, in three variants:
+Every hostile program, as every user, in three variants (test_warm.py has more):
 
 release     the product as it is: contained.
 control     all mechanisms of the field left out: it escapes. Otherwise the
@@ -139,7 +139,7 @@ def test_release_knows_no_holes(name, caller_label):
         program,
         caller,
         get_world(),
-        environment={"REMIT_HOLES": everything},
+        more_environment={"REMIT_HOLES": everything},
     )
     complain(program, not_contained(program, rounds, caller), rounds)
     kept = rounds[-1].mechanisms()

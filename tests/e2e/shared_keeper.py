@@ -1,0 +1,110 @@
+"""A shared keeper of one user, and runs that a waiting child takes."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import secrets
+import signal
+import subprocess
+import time
+
+PATIENCE = 20
+
+
+class SharedKeeper:
+    def __init__(self, remit, **more):
+        self.remit = remit
+        self.path = pathlib.Path(remit.folder) / f"keeper-{secrets.token_hex(4)}.sock"
+        self.process = remit.popen("keeper", "--listen", self.path, stdin=subprocess.DEVNULL, **more)
+        self.pid = self.process.pid
+        self.env = {"REMIT_KEEPER": str(self.path)}
+        self.until(self.path.exists)
+
+    def until(self, condition, seconds: float = PATIENCE):
+        """The first true answer."""
+        end = time.monotonic() + seconds
+        while True:
+            answer = condition()
+            if answer:
+                return answer
+            assert time.monotonic() < end, f"{condition} stays false; status {self.status()}"
+            time.sleep(0.01)
+
+    def status(self) -> dict:
+        done = self.remit("status", "--json", env=self.env)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def json(self, code: str, *flags, env=None, **more) -> dict:
+        """The result of one program, warm or cold."""
+        return self.remit.json(code, *flags, env={**self.env, **(env or {})}, **more)
+
+    def warm(self, code: str, *flags, **more) -> dict:
+        """The result of one program in a child that waited for it."""
+        self.await_child(*flags)
+        result = self.json(code, *flags, **more)
+        assert result["start"] == "warm", (result, self.status())
+        return result
+
+    def await_child(self, *flags) -> None:
+        """Until a child waits for a run with these flags: then a harmless one
+        is warm, and another is made."""
+        end = time.monotonic() + PATIENCE
+        while self.json("pass", *flags)["start"] != "warm":
+            assert time.monotonic() < end, self.status()
+            time.sleep(0.02)
+        self.until(self.is_full)
+
+    def is_full(self) -> bool:
+        """Every pool has whom it wants."""
+        now = self.status()
+        return all(z["state"] == "ready" for z in now["zygotes"]) and all(
+            p["waiting"] >= p["target"] and not p["building"] for p in now["pools"] if p["warm"] and p["target"]
+        )
+
+    def zygote(self) -> dict:
+        """The only one."""
+        (zygote,) = self.status()["zygotes"]
+        return zygote
+
+    def family(self) -> list[int]:
+        """All processes below the keeper."""
+        found, queue = [], [self.pid]
+        while queue:
+            below = children(queue.pop())
+            found += below
+            queue += below
+        return found
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            assert self.process.wait(timeout=PATIENCE) == 0
+
+
+def children(pid: int) -> list[int]:
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children") as f:
+            return [int(child) for child in f.read().split()]
+    except OSError:
+        return []
+
+
+def is_alive(pid: int) -> bool:
+    """Who has no memory any more is dead: when it is reaped is the affair of
+    the system's own first process, which may take its time."""
+    try:
+        with open(f"/proc/{pid}/status") as f:
+            return "VmSize" in f.read()
+    except OSError:
+        return False
+
+
+def kill(pid: int) -> None:
+    """If it is still there."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass

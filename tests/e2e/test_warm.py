@@ -1,0 +1,425 @@
+"""Warm starts: who may have which child, and what happens when one of them dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+from conftest import PYTHON, make_remit, skip_or_fail, users
+from leftovers import gone, groups, mounts
+from shared_keeper import SharedKeeper, is_alive, kill
+
+SUBPROCESS = ("--subprocess", "--memory-fallback", "per_process", "--cpu-fallback", "per_process")
+HASH = "print(hash('which zygote'))"
+
+
+@pytest.fixture
+def keeper(remit):
+    keeper = SharedKeeper(remit)
+    yield keeper
+    keeper.close()
+
+
+@pytest.fixture
+def user_keeper(stage):
+    """For what is warm for an ordinary user only."""
+    keeper = SharedKeeper(make_remit("user", stage))
+    yield keeper
+    keeper.close()
+
+
+def pools(keeper) -> dict[str, dict]:
+    return {pool["plan"]: pool for pool in keeper.status()["pools"]}
+
+
+def in_background(keeper, code, *flags):
+    return keeper.remit.popen(
+        "run", "--json", *flags, "-c", code, env=keeper.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+    )  # fmt: skip
+
+
+def answer(process, timeout=60) -> dict:
+    return json.loads(process.communicate(timeout=timeout)[0])
+
+
+# ---- whose child ----
+
+
+def test_different_policies_never_share_a_child(keeper):
+    code = "import os, resource; print(os.environ['WHO'], resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
+    policies = [("--env", f"WHO={who}", "--open-files", str(files)) for who in ("a", "b") for files in (60, 70)]
+    before = len(pools(keeper))
+    for flags in policies:
+        keeper.await_child(*flags)
+    assert len(pools(keeper)) == before + 4
+    for _ in range(3):
+        for flags in policies:
+            result = keeper.json(code, *flags)
+            assert result["stdout"] == f"{flags[1][4:]} {flags[3]}\n" and result["start"] == "warm", result
+
+
+def test_identical_policies_share_a_pool_however_they_are_written(keeper):
+    texts = (
+        '{"memory_bytes": "256M", "env": {"A": "1"}, "timeout": 9}',
+        '{\n  "timeout":"9s",\n  "env":{"A":"1"},\n  "memory_bytes":268435456\n}\n',
+    )
+    files = [keeper.remit.file(f"policy-{n}.json", text) for n, text in enumerate(texts)]
+    keeper.await_child("--policy", files[0])
+    before = len(pools(keeper))
+    assert keeper.json("pass", "--policy", files[1])["start"] == "warm"
+    assert len(pools(keeper)) == before
+
+
+def test_two_venvs_do_not_share_modules(keeper):
+    seen = {}
+    for name in ("one", "two"):
+        python = venv_with(keeper.remit, f"venv-{name}", "only_here", f"value = '{name}'\n")
+        result = keeper.json("import only_here; print(only_here.value)", "--python", python, "--preload", "only_here")
+        seen[name] = result["start"], result["stdout"]
+    assert seen == {name: ("warm", f"{name}\n") for name in ("one", "two")}
+
+
+def test_a_read_root_that_was_replaced_is_never_seen_as_it_was(keeper):
+    folder = keeper.remit.file("swapped/root/who", "0").parent
+    keeper.remit.own(folder.parent)
+    keeper.remit.own(folder)
+    code = f"import os; print(open('{folder}/who').read(), len(os.listdir('{folder}')))"
+    assert keeper.warm(code, "--read", folder)["stdout"] == "0 1\n"
+    for number in range(1, 4):
+        folder.rename(folder.with_name(f"old-{number}"))
+        keeper.remit.file("swapped/root/who", str(number))
+        keeper.remit.own(folder)
+        assert keeper.json(code, "--read", folder)["stdout"] == f"{number} 1\n"
+    keeper.await_child("--read", folder)
+    shutil.rmtree(folder)
+    result = keeper.json(code, "--read", folder)
+    assert result["status"] == "refused", result
+    shutil.rmtree(folder.parent)
+
+
+def test_what_changes_inside_a_read_root_is_seen(keeper):
+    file = keeper.remit.file("changing/who", "old")
+    keeper.remit.own(file.parent)
+    code = f"print(open('{file}').read())"
+    assert keeper.warm(code, "--read", file.parent)["stdout"] == "old\n"
+    keeper.remit.file("changing/who", "new")
+    assert keeper.warm(code, "--read", file.parent)["stdout"] == "new\n"
+
+
+# ---- what one run does to others ----
+
+
+def test_a_crash_replaces_the_zygote_and_touches_no_other_run(keeper):
+    keeper.await_child()
+    before = keeper.zygote()["pid"]
+    other = in_background(keeper, "import time; time.sleep(1.5); print('untouched')")
+    keeper.until(lambda: keeper.status()["running"] == 1)
+    result = keeper.json("import ctypes; ctypes.string_at(0)")
+    assert (result["start"], result["signal"]) == ("warm", signal.SIGSEGV)
+    keeper.until(lambda: keeper.zygote()["state"] == "ready" and keeper.zygote()["pid"] != before)
+    assert keeper.warm("print(1)")["stdout"] == "1\n"
+    assert answer(other)["stdout"] == "untouched\n"
+
+
+def test_after_a_crash_no_child_of_the_old_zygote_is_used(keeper):
+    for _ in range(5):
+        old = keeper.warm(HASH)["stdout"]
+        assert keeper.json("import os; os.abort()")["signal"] == signal.SIGABRT
+        assert keeper.json(HASH)["stdout"] != old
+
+
+def test_running_out_of_memory_leaves_the_zygote_and_other_runs(keeper):
+    keeper.await_child()
+    before = keeper.zygote()["pid"]
+    other = in_background(keeper, "import time; time.sleep(1.5); print('untouched')")
+    flags = ("--memory", "200M", "--disk", "8M", "--files", "256", "--open-files", "64")
+    result = keeper.warm("x = []\nwhile True: x.append(bytearray(1 << 20))", *flags)
+    assert result["status"] == ("memory_limit" if keeper.remit.by_root else "error"), result
+    assert keeper.zygote()["pid"] == before
+    assert answer(other)["stdout"] == "untouched\n"
+    assert keeper.warm("print(1)", *flags)["stdout"] == "1\n"
+
+
+def test_a_fork_bomb_leaves_the_zygote_and_other_runs(user_keeper):
+    keeper = user_keeper
+    keeper.await_child()
+    before = keeper.zygote()["pid"]
+    other = in_background(keeper, "import time; time.sleep(2); print('untouched')")
+    flags = (*SUBPROCESS, "--processes", "16", "--timeout", "1s")
+    result = keeper.warm("import os\nwhile True:\n    try: os.fork()\n    except OSError: pass\n", *flags)
+    assert result["status"] == "timeout", result
+    assert keeper.zygote()["pid"] == before
+    assert answer(other)["stdout"] == "untouched\n"
+    assert keeper.warm("print(1)", *flags)["stdout"] == "1\n"
+
+
+FORGED_END = """
+import os, struct
+claim = b"kind\\0ok\\0exit\\x000\\0"
+os.write(3, struct.pack("<IB3x", len(claim), 16) + claim)
+os._exit(0)
+"""
+
+
+def test_a_program_that_is_quicker_than_its_end_takes_no_other_run_with_it(keeper):
+    """It says that it is done, is answered, and dies before it is killed."""
+    flags = ("--preload", "decimal")
+    results = []
+
+    def ask(code):
+        for _ in range(15):
+            results.append((code, keeper.json(code, *flags)))
+
+    threads = [threading.Thread(target=ask, args=(code,)) for code in (FORGED_END, "print(1)") * 3]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert {r["status"] for code, r in results if code != FORGED_END} == {"ok"}
+    assert [pool["error"] for pool in pools(keeper).values()] == ["", ""]
+
+
+# ---- the zygote dies ----
+
+
+def is_replaced(keeper, before):
+    now = keeper.zygote()
+    return now["state"] == "ready" and now["pid"] != before
+
+
+def test_the_zygote_is_killed_while_idle(keeper):
+    keeper.await_child()
+    before = keeper.zygote()["pid"]
+    os.kill(before, signal.SIGKILL)
+    assert [keeper.json("print(1)")["stdout"] for _ in range(5)] == ["1\n"] * 5
+    keeper.until(lambda: is_replaced(keeper, before))
+    assert keeper.warm("print(2)")["stdout"] == "2\n"
+    assert not is_alive(before)
+
+
+def test_the_zygote_is_killed_while_a_run_is_active(keeper):
+    keeper.await_child()
+    run = in_background(keeper, "import time; time.sleep(1); print('survived')")
+    keeper.until(lambda: keeper.status()["running"] == 1)
+    before = keeper.zygote()["pid"]
+    os.kill(before, signal.SIGKILL)
+    result = answer(run)
+    assert (result["status"], result["start"], result["stdout"]) == ("ok", "warm", "survived\n")
+    keeper.until(lambda: is_replaced(keeper, before))
+
+
+def test_a_zygote_that_hangs_is_replaced(keeper):
+    """Stopped from outside, as a deadlock in a fork would stop it."""
+    keeper.await_child()
+    before = keeper.zygote()["pid"]
+    os.kill(before, signal.SIGSTOP)
+    results = []
+    keeper.until(lambda: results.append(keeper.json("pass")) or is_replaced(keeper, before))
+    assert {r["status"] for r in results} == {"ok"}
+    assert keeper.warm("print(1)")["stdout"] == "1\n"
+    assert not is_alive(before)
+
+
+def test_the_zygote_is_killed_again_and_again_under_load(keeper):
+    """Also while it starts and while it forks: every run has its answer."""
+    keeper.await_child()
+    rng, stop, results = random.Random(7), threading.Event(), []
+
+    def ask():
+        while not stop.is_set():
+            results.append(keeper.json("print(1)", timeout=60))
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for t in threads:
+        t.start()
+    for _ in range(40):
+        kill_zygotes(keeper)
+        time.sleep(rng.uniform(0, 0.2))
+    stop.set()
+    for t in threads:
+        t.join()
+    assert {r["status"] for r in results} == {"ok"}, [r for r in results if r["status"] != "ok"][0]
+    assert keeper.warm("print(2)")["stdout"] == "2\n"
+    keeper.until(keeper.is_full)
+    waiting = sum(pool["waiting"] for pool in pools(keeper).values())
+    assert len(keeper.family()) == 2 * waiting + 1  # a pid 1 and a child each, and the zygote
+
+
+def kill_zygotes(keeper):
+    for zygote in keeper.status()["zygotes"]:
+        if zygote["pid"]:
+            kill(zygote["pid"])
+
+
+# ---- preloading ----
+
+
+def venv_with(remit, name, module, text):
+    """An interpreter that can import this module."""
+    venv = remit.folder / name
+    if not venv.exists():
+        argv = [PYTHON, "-m", "venv", "--without-pip", venv]
+        subprocess.run(argv, check=True, env=remit.env(), **remit.identity())
+    site = next(venv.glob("lib/python3*/site-packages"))
+    (site / f"{module}.py").write_text(text)
+    return venv / "bin" / "python"
+
+
+UNFIT = {
+    "raises": ("raise ValueError('broken inside')", "ValueError: broken inside"),
+    "leaves": ("import sys; sys.exit('no')", "SystemExit"),
+    "threads": ("import threading, time\nthreading.Thread(target=time.sleep, args=(600,), daemon=True).start()", "threads"),
+    "vanishes": ("import os; os._exit(3)", "died while it imported"),
+    "crashes": ("import ctypes; ctypes.string_at(0)", "died while it imported"),
+    "imports_what_is_missing": ("import not_there_at_all", "not_there_at_all"),
+}
+
+
+@pytest.mark.parametrize("shared", [True, False], ids=["shared", "private"])
+@pytest.mark.parametrize("name", UNFIT)
+def test_a_module_that_cannot_be_preloaded_is_refused_by_name(remit, name, shared):
+    text, words = UNFIT[name]
+    python = venv_with(remit, "venv-unfit", name, text)
+    keeper = SharedKeeper(remit) if shared else remit
+    for _ in range(2):
+        result = keeper.json("print('ran')", "--python", python, "--preload", name)
+        assert (result["status"], result["stdout"]) == ("refused", ""), result
+        error = result["error"]
+        assert error["where"] == "preload" and name in error["value"] and words in error["value"], error
+    if shared:
+        assert keeper.json("print('fine')", "--python", python)["stdout"] == "fine\n"
+        keeper.close()
+
+
+def test_a_module_that_is_missing_is_refused_by_name(remit):
+    result = remit.json("print('ran')", "--preload", "not_there_at_all")
+    assert result["status"] == "refused" and "not_there_at_all" in result["error"]["value"], result
+
+
+def test_what_a_preloaded_module_prints_is_in_no_result(remit):
+    python = venv_with(remit, "venv-prints", "prints", "import sys; print('out'); print('err', file=sys.stderr); sys.stdout.write('x')")
+    result = remit.json("import prints; print('mine')", "--python", python, "--preload", "prints")
+    assert (result["start"], result["stdout"], result["stderr"]) == ("warm", "mine\n", "")
+
+
+def test_a_preloaded_module_cannot_leave_descriptors(remit):
+    text = "import os, tempfile\nkept = open(os.devnull); more = [os.dup(kept.fileno()) for _ in range(30)]\n"
+    python = venv_with(remit, "venv-opens", "opens", text)
+    code = "import os\ndef is_open(fd):\n    try: os.fstat(fd); return True\n    except OSError: return False\nprint([fd for fd in range(256) if is_open(fd)])"
+    result = remit.json(code, "--python", python, "--preload", "opens")
+    assert (result["start"], result["stdout"]) == ("warm", "[0, 1, 2, 3]\n")
+
+
+def test_the_first_run_with_preload_is_warm(remit):
+    result = remit.json("import sys; print('decimal' in sys.modules)", "--preload", "decimal")
+    assert (result["start"], result["stdout"]) == ("warm", "True\n")
+
+
+# ---- Python changes ----
+
+
+def other_python() -> str:
+    """An interpreter that is not Debian's, if there is one."""
+    import glob
+
+    found = sorted(glob.glob("/root/.pyenv/versions/3.1[0-9].*/bin/python3.1[0-9]"))
+    found = [p for p in found if not p.startswith("/root/.pyenv/versions/3.11")]
+    return found[-1] if found else ""
+
+
+def test_an_interpreter_that_was_replaced_is_not_used_any_more(stage):
+    """`python` is a link that leads to another program after the upgrade."""
+    if "root" not in users() or not other_python():
+        skip_or_fail("needs two interpreters, which belong to root")
+    keeper = SharedKeeper(make_remit("root", stage))
+    link = keeper.remit.folder / "python-link"
+    code = "import sys; print('%d.%d' % sys.version_info[:2])"
+    link.symlink_to(PYTHON)
+    assert keeper.warm(code, "--python", link)["stdout"] == version_of(PYTHON)
+    link.unlink()
+    link.symlink_to(other_python())
+    assert keeper.json(code, "--python", link)["stdout"] == version_of(other_python())
+    assert keeper.warm(code, "--python", link)["stdout"] == version_of(other_python())
+    keeper.close()
+
+
+def version_of(python) -> str:
+    code = "import sys; print('%d.%d' % sys.version_info[:2])"
+    return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_an_interpreter_whose_file_was_replaced_has_a_new_zygote(keeper):
+    """The same program in a new file, as an upgrade leaves it."""
+    venv = keeper.remit.folder / "venv-upgraded"
+    argv = [PYTHON, "-m", "venv", "--without-pip", "--copies", venv]
+    subprocess.run(argv, check=True, env=keeper.remit.env(), **keeper.remit.identity())
+    python = venv / "bin" / "python3"
+    old = keeper.warm(HASH, "--python", python)["stdout"]
+    assert keeper.warm(HASH, "--python", python)["stdout"] == old
+    for name in ("python", "python3"):
+        path = (venv / "bin" / name).resolve()
+        shutil.copy2(path, path.with_name("new"))
+        keeper.remit.own(path.with_name("new"))
+        os.utime(path.with_name("new"))
+        path.with_name("new").rename(path)
+    assert keeper.json(HASH, "--python", python)["stdout"] != old
+    assert keeper.warm(HASH, "--python", python)["stdout"] != old
+
+
+# ---- more runs than children ----
+
+
+def test_more_clients_than_children_all_get_answers_in_order(keeper):
+    keeper.await_child()
+    begun = []
+    for number in range(12):
+        begun.append(in_background(keeper, f"import time; time.sleep(0.5); print({number})"))
+    results = [answer(p) for p in begun]
+    assert [r["stdout"] for r in results] == [f"{n}\n" for n in range(12)]
+    assert {r["status"] for r in results} == {"ok"}
+    assert "warm" in {r["start"] for r in results}
+
+
+# ---- the keeper dies ----
+
+
+def test_the_keeper_is_killed_and_all_its_family_with_it(remit):
+    keeper = SharedKeeper(remit)
+    keeper.await_child()
+    run = in_background(keeper, "import time; time.sleep(60)")
+    keeper.until(lambda: keeper.status()["running"] == 1)
+    keeper.until(keeper.is_full)
+    family = keeper.family()
+    assert len(family) >= 5  # a zygote, and a pid 1 and a child twice or more
+    keeper.process.kill()
+    keeper.process.wait()
+    assert gone(lambda: [pid for pid in family if is_alive(pid)], seconds=1) == []
+    out, _ = run.communicate(timeout=30)
+    assert run.returncode == 125 and out == ""
+    assert mounts() == []
+    remit("doctor", "--clean")
+    assert gone(groups) == []
+
+
+def test_a_keeper_ends_at_once_whatever_it_is_building(remit):
+    """SIGTERM while jails are built and joined: nobody that it does not know
+    of yet keeps it waiting."""
+    rng = random.Random(3)
+    for _ in range(15):
+        keeper = SharedKeeper(remit)
+        keeper.await_child()
+        clients = [in_background(keeper, "pass") for _ in range(4)]
+        time.sleep(rng.uniform(0, 0.1))
+        family = keeper.family()
+        keeper.process.send_signal(signal.SIGTERM)
+        assert keeper.process.wait(timeout=10) == 0
+        for client in clients:
+            client.communicate(timeout=30)
+        assert gone(lambda: [pid for pid in family if is_alive(pid)], seconds=2) == []  # noqa: B023

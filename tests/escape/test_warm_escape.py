@@ -1,0 +1,179 @@
+"""
+The same programs in a warm child: a copy of the zygote that had joined a jail
+and waited there before the program came.
+
+warm            every program whose plan can be warm: contained, and nothing of
+                it is left below the keeper.
+warm control    all mechanisms of the field left out: it escapes.
+warm alone      one kept: contained. One program for each mechanism, because a
+                child is locked by the same code whatever then attacks it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+from callers import (
+    caller_labels,
+    get_caller,
+    get_world,
+    holes_binary,
+    mechanisms_here,
+    need,
+    record_coverage,
+    release_binary,
+    skip_or_fail,
+)
+from judge import not_contained, not_escaped
+from program import load_all
+from test_escape import complain, field_locks, lone_locks
+from warm import BENIGN, WarmKeeper, can_be_warm, get_keeper
+
+PROGRAMS = {program.name: program for program in load_all()}
+
+# For each mechanism a program that it stops.
+WITNESSES = {
+    "mount_namespace": "fs_r1_read_host_files",
+    "landlock": "fs_r1_read_host_files",
+    "network_namespace": "net2_connect_loopback",
+    "seccomp": "pr1_fork",
+    "empty_environment": "in1_environment",
+    "rlimit_as": "rs5_map_and_touch",
+    "cgroup_memory": "rs5_map_and_touch",
+    "cgroup_pids": "rs7_thread_bomb",
+    "rlimit_nproc": "rs7_thread_bomb",
+    "cgroup_cpu": "rs17_processor_time",
+    "rlimit_cpu": "rs17_processor_time",
+    "rlimit_nofile": "rs9_open_files",
+    "rlimit_fsize": "rs6_one_large_file",
+    "tmpfs_size": "rs6_fill_writable_mounts",
+    "tmpfs_inodes": "rs8_many_empty_files",
+    "affinity": "rs17_more_processors",
+    "timer": "rs1_sleep_forever",
+    "capture": "rs10_flood_stdout",
+}
+
+
+def cases():
+    """By caller: one keeper at a time has work."""
+    for label in caller_labels():
+        for program in PROGRAMS.values():
+            if program.machine not in (None, os.uname().machine):
+                continue
+            if label in program.users and can_be_warm(program.policy, label):
+                yield pytest.param(program, label, id=f"{program.name}-{label}")
+
+
+def witness_cases(with_control: bool):
+    """A program and its user; with the mechanism that is kept, or all that
+    are left out."""
+    for label in caller_labels():
+        kept = mechanisms_here(label) or {}
+        seen = set()
+        for mechanism, name in WITNESSES.items():
+            program = PROGRAMS[name]
+            if not can_be_warm(program.policy, label):
+                continue
+            if with_control and program.control and name not in seen:
+                seen.add(name)
+                yield pytest.param(program, label, id=f"{name}-{label}")
+            if not with_control and mechanism in lone_locks(program, kept):
+                yield pytest.param(program, label, mechanism, id=f"{name}-{label}-{mechanism}")
+
+
+def assert_warm(rounds) -> None:
+    for one in rounds:
+        assert one.result, one.describe()
+        assert one.result["start"] == "warm", one.describe()
+
+
+@pytest.mark.parametrize(("program", "caller_label"), list(cases()))
+def test_warm_contains(program, caller_label):
+    keeper = get_keeper(need(release_binary()), caller_label)
+    rounds = keeper.attack(program)
+    wrong = not_contained(program, rounds, keeper.caller)
+    complain(program, wrong + keeper.left(), rounds)
+    assert_warm(rounds)
+    locks = field_locks(program, rounds[-1].mechanisms())
+    record_coverage(program, locks & set(program.kept_by), keeper.caller, "warm")
+
+
+@pytest.fixture
+def keeper_with_holes():
+    """Makes keepers that leave something out, and ends them."""
+    made = []
+
+    def make(label: str, left_out: tuple[str, ...]) -> WarmKeeper:
+        made.append(WarmKeeper(need(holes_binary()), get_caller(label), left_out))
+        return made[-1]
+
+    yield make
+    for keeper in made:
+        keeper.close()
+
+
+def locks_of(program, label) -> set[str]:
+    locks = field_locks(program, mechanisms_here(label) or {})
+    assert locks, f"nothing keeps {program.field}, so nothing can be left out"
+    return locks
+
+
+@pytest.mark.parametrize(("program", "caller_label"), list(witness_cases(True)))
+def test_warm_control_escapes(program, caller_label, keeper_with_holes):
+    bait = program.control_needs
+    if bait and not getattr(get_world(), bait).exists():
+        skip_or_fail(f"only root can lay out the {bait}")
+    keeper = keeper_with_holes(caller_label, tuple(sorted(locks_of(program, caller_label))))
+    rounds = keeper.attack(program)
+    complain(program, not_escaped(program, rounds), rounds)
+    assert_warm(rounds)
+
+
+@pytest.mark.parametrize(("program", "caller_label", "mechanism"), list(witness_cases(False)))
+def test_warm_one_lock_alone_contains(program, caller_label, mechanism, keeper_with_holes):
+    others = tuple(sorted(locks_of(program, caller_label) - {mechanism}))
+    keeper = keeper_with_holes(caller_label, others)
+    rounds = keeper.attack(program)
+    wrong = not_contained(program, rounds, keeper.caller, program.tolerates)
+    complain(program, [f"{mechanism} alone: {w}" for w in wrong], rounds)
+    assert_warm(rounds)
+    record_coverage(program, {mechanism}, keeper.caller, "warm alone")
+
+
+@pytest.mark.parametrize("caller_label", caller_labels())
+def test_who_is_left_below_the_keeper_is_noticed(caller_label):
+    """A run that lasts stands for a process that was left."""
+    keeper = get_keeper(need(release_binary()), caller_label)
+    keeper.await_child({})
+    assert keeper.is_settled()
+    with keeper.client("import time; time.sleep(60)") as client:
+        deadline = time.monotonic() + 10
+        while keeper.status()["running"] == 0 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(0.5)  # the pool is full again
+        assert not keeper.is_settled()
+        client.kill()
+    assert keeper.left() == []
+
+
+@pytest.mark.parametrize("caller_label", caller_labels())
+def test_what_is_documented_as_cold_is_cold(caller_label):
+    """The rule by which programs are chosen above is the product's."""
+    keeper = get_keeper(need(release_binary()), caller_label)
+    programs = [p for p in PROGRAMS.values() if caller_label in p.users]
+    cold = {str(p.policy): p.policy for p in programs if not can_be_warm(p.policy, caller_label)}
+    for policy in cold.values():
+        for _ in range(2):
+            one = keeper.run(BENIGN, policy)
+            assert (one.status, one.result["start"]) == ("ok", "cold"), one.describe()
+        assert not keeper.left()
+
+
+@pytest.mark.parametrize("caller_label", caller_labels())
+def test_after_all_of_them_the_keeper_leaves_nothing(caller_label):
+    """The last test of its file: the keepers end here."""
+    left = get_keeper(need(release_binary()), caller_label).close()
+    assert left == []
+    get_keeper.cache_clear()

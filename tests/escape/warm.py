@@ -1,0 +1,197 @@
+"""A shared keeper for hostile programs that are to meet a warm child."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import jail_run
+from callers import get_caller, get_world
+from program import Program
+
+BENIGN = "print(6 * 7)"
+# Longer than any test session: the keeper is ended, it does not end.
+FOR_EVER = 24 * 3600
+PATIENCE = 20
+
+
+def can_be_warm(policy: dict, label: str) -> bool:
+    """The documented rule (src/policy/plan.c, plan_can_be_warm)."""
+    if policy.get("tier", "local") != "local" or policy.get("network_access"):
+        return False
+    return label != "root" or not policy.get("subprocess_execution")
+
+
+def children(pid: int) -> list[int]:
+    with open(f"/proc/{pid}/task/{pid}/children") as f:
+        return [int(child) for child in f.read().split()]
+
+
+class WarmKeeper:
+    """One keeper of one caller, launched as the programs are: with the planted
+    key and variable, below a subreaper that will say what it has left."""
+
+    def __init__(
+        self, binary: str, caller: jail_run.Caller, left_out: tuple[str, ...] = ()
+    ) -> None:
+        self.binary, self.caller, self.left_out = binary, caller, left_out
+        self.plans: dict[str, str] = {}  # by the text of the policy
+        world = get_world()
+        self.place = jail_run.new_place(world)
+        os.chown(self.place, caller.uid, caller.gid)
+        self.socket = self.place / "keeper.sock"
+        argv = [binary, "keeper", "--listen", str(self.socket)]
+        env = jail_run.environment(caller, world, left_out)
+        config = jail_run.launch_config(argv, caller, world, self.place, env)
+        (self.place / "launch.json").write_text(
+            json.dumps(config | {"timeout": FOR_EVER})
+        )
+        self.launcher = subprocess.Popen(
+            jail_run.launch_argv(self.place),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+        self._until(self.socket.exists, "the keeper does not listen")
+        (self.pid,) = children(self.launcher.pid)
+
+    def _until(self, condition, complaint: str) -> None:
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            if time.monotonic() > end:
+                raise TimeoutError(f"{complaint}: {self.status()}")
+            time.sleep(0.005)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"REMIT_KEEPER": str(self.socket)}
+
+    def identity(self) -> dict:
+        """For subprocess: become the caller."""
+        if os.geteuid() != 0:
+            return {}
+        return {"user": self.caller.uid, "group": self.caller.gid, "extra_groups": []}
+
+    def status(self) -> dict:
+        done = subprocess.run(
+            [self.binary, "status", "--json"],
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            check=True,
+            **self.identity(),
+        )
+        return json.loads(done.stdout)
+
+    def client(self, source: str) -> subprocess.Popen:
+        return subprocess.Popen(
+            [self.binary, "run", "--preset", "strict", "-c", source],
+            env=self.environment,
+            cwd=self.place,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            **self.identity(),
+        )
+
+    def run(self, source: str, policy: dict) -> jail_run.Run:
+        return jail_run.run(
+            self.binary,
+            source,
+            policy,
+            self.caller,
+            get_world(),
+            self.left_out,
+            more_environment=self.environment,
+        )
+
+    def _hits(self) -> dict[str, int]:
+        return {pool["plan"]: pool["hits"] for pool in self.status()["pools"]}
+
+    def _learn_plan(self, policy: dict) -> str:
+        """Run somebody harmless until a waiting child takes the job. The plan
+        whose count of such jobs has grown is this policy's."""
+        for _ in range(5):
+            before = self._hits()
+            one = self.run(BENIGN, policy)
+            assert one.status == "ok" and one.output("stdout") == "42\n", one.describe()
+            if one.result["start"] == "warm":
+                (plan,) = [p for p, n in self._hits().items() if n > before.get(p, 0)]
+                return plan
+            self._until(self.is_settled, "no child is made")
+        raise AssertionError(f"five runs of {policy} were cold: {self.status()}")
+
+    def await_child(self, policy: dict) -> None:
+        """Until a child of this policy waits."""
+        key = json.dumps(policy, sort_keys=True)
+        for _ in range(2):
+            if key not in self.plans:
+                self.plans[key] = self._learn_plan(policy)
+            self._until(self.is_settled, "the pools do not fill")
+            for pool in self.status()["pools"]:
+                if pool["plan"] == self.plans[key] and pool["waiting"]:
+                    return
+            del self.plans[key]  # it was given up for others
+        raise AssertionError(f"nobody waits for {policy}: {self.status()}")
+
+    def is_settled(self) -> bool:
+        """Whoever is wanted waits, and nobody else is there: for each waiting
+        child its pid 1, and the zygotes. What a program has left behind would
+        be one too many."""
+        now = self.status()
+        waiting = sum(pool["waiting"] for pool in now["pools"])
+        zygotes = [z["pid"] for z in now["zygotes"] if z["pid"]]
+        wanted = [p for p in now["pools"] if p["warm"] and p["target"]]
+        return (
+            all(p["waiting"] and not p["building"] for p in wanted)
+            and all(z["state"] == "ready" for z in now["zygotes"])
+            and now["jails"] == waiting
+            and len(children(self.pid)) == 2 * waiting + len(zygotes)
+        )
+
+    def left(self) -> list[str]:
+        """What a program has left, after a while."""
+        try:
+            self._until(self.is_settled, "left behind")
+        except TimeoutError as e:
+            return [f"{e}; children {children(self.pid)}"]
+        return []
+
+    def attack(self, program: Program) -> list[jail_run.Run]:
+        return jail_run.attack(
+            self.binary,
+            program,
+            self.caller,
+            get_world(),
+            self.left_out,
+            self.environment,
+            ready=lambda: self.await_child(program.policy),
+        )
+
+    def close(self) -> list:
+        """End it; who is left of it."""
+        os.kill(self.pid, signal.SIGTERM)
+        self.launcher.wait(timeout=PATIENCE)
+        report = json.loads((self.place / "report").read_text())
+        shutil.rmtree(self.place)
+        if report["exit"] != 0:
+            return [f"the keeper ended with {report['exit']}", *report["left"]]
+        return report["left"]
+
+
+def _close_at_exit(keeper: WarmKeeper) -> None:
+    if keeper.launcher.poll() is None:
+        left = keeper.close()
+        if left:
+            sys.stderr.write(f"a keeper has left {left}\n")
+
+
+@functools.lru_cache(maxsize=None)
+def get_keeper(binary: str, label: str) -> WarmKeeper:
+    keeper = WarmKeeper(binary, get_caller(label))
+    atexit.register(_close_at_exit, keeper)
+    return keeper
