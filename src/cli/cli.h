@@ -17,9 +17,9 @@ struct command {
 };
 
 /* The commands' rows, each in the file of the command. */
-extern const struct command command_run, command_policy, command_explain,
-	command_matrix, command_doctor, command_keeper, command_completion,
-	command_man, command_status;
+extern const struct command command_run, command_batch, command_policy,
+	command_explain, command_matrix, command_doctor, command_keeper,
+	command_completion, command_man, command_status;
 extern const struct command *const commands[]; /* NULL-terminated */
 
 /* Exit code of remit itself for an error of the caller. */
@@ -31,6 +31,8 @@ extern const struct command *const commands[]; /* NULL-terminated */
    CLI_MISUSE for REMIT_E_INPUT. */
 int cli_error(const struct remit_error *err);
 void cli_help(const struct command *c);
+/* Say on stderr what nobody should do without knowing it. */
+void cli_warn(const struct policy *p);
 
 /* No shared keeper can do what this policy says. */
 bool cli_needs_private(const struct policy *p);

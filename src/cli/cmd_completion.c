@@ -6,6 +6,18 @@
 
 #include "cli.h"
 
+/* The first word of each row of a command's own options. */
+static void
+print_options(const char *rows)
+{
+	while (rows && *rows) {
+		if (!strncmp(rows, "  -", 3))
+			printf("%.*s ", (int)strcspn(rows + 2, " "), rows + 2);
+		rows += strcspn(rows, "\n");
+		rows += *rows == '\n';
+	}
+}
+
 static int
 run(int argc, char **argv)
 {
@@ -30,7 +42,10 @@ run(int argc, char **argv)
 			printf("%s ", (*c)->name);
 	printf("--help --version'\n"
 	       "  else\n"
-	       "    case $word in -*) words='--json --raw --help %s';; esac\n"
+	       "    case $word in -*) words='--help ");
+	for (const struct command *const *c = commands; *c; c++)
+		print_options((*c)->options);
+	printf("%s';; esac\n"
 	       "  fi\n"
 	       "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
 	       "  [ -n \"$words\" ] || COMPREPLY=($(compgen -f -- "

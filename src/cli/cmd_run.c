@@ -290,9 +290,7 @@ perform(struct run *r, const struct policy *policy, struct remit_error *err)
 		job.stdin_fd = 0;
 	if (!r->json)
 		job.on_output = on_output;
-	if (policy->tier == TIER_UNSAFE)
-		fprintf(stderr, "remit: warning: the tier \"unsafe\" has no "
-				"wall: this code can do all that you can\n");
+	cli_warn(policy);
 	if (remit_open(&remit, &opt, err) < 0)
 		return -1;
 	if (remit_run(remit, &job, &res, err) == 0) {

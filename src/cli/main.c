@@ -8,11 +8,17 @@
 #include "nearest.h"
 
 const struct command *const commands[] = {
-	&command_run,	  &command_policy,
-	&command_explain, &command_matrix,
-	&command_doctor,  &command_completion,
-	&command_keeper,  &command_status,
-	&command_man,	  NULL,
+	&command_run,
+	&command_batch,
+	&command_policy,
+	&command_explain,
+	&command_matrix,
+	&command_doctor,
+	&command_completion,
+	&command_keeper,
+	&command_status,
+	&command_man,
+	NULL,
 };
 
 int
@@ -43,6 +49,14 @@ cli_needs_private(const struct policy *p)
 	/* One that was named is asked all the same: it says why not. */
 	return (!named || !*named) && (p->network_access || p->env_var_access ||
 				       p->tier == TIER_UNSAFE);
+}
+
+void
+cli_warn(const struct policy *p)
+{
+	if (p->tier == TIER_UNSAFE)
+		fprintf(stderr, "remit: warning: the tier \"unsafe\" has no "
+				"wall: this code can do all that you can\n");
 }
 
 void

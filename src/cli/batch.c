@@ -1,0 +1,344 @@
+#include "batch.h"
+
+#include <sys/eventfd.h>
+
+/* How many jobs for each thread may be ahead of the first without a result. */
+#define AHEAD 4
+
+static void
+raise_event(int fd)
+{
+	eventfd_write(fd, 1);
+}
+
+void
+batch_stop(struct batch *b, enum batch_end end, const struct remit_error *why)
+{
+	pthread_mutex_lock(&b->lock);
+	if (b->end == BATCH_GOES_ON) {
+		b->end = end;
+		if (why)
+			b->error = *why;
+	}
+	pthread_cond_broadcast(&b->has_room);
+	pthread_mutex_unlock(&b->lock);
+	raise_event(b->stop_fd);
+}
+
+struct batch_count
+batch_look(struct batch *b)
+{
+	struct batch_count c;
+
+	pthread_mutex_lock(&b->lock);
+	c = b->count;
+	pthread_mutex_unlock(&b->lock);
+	return c;
+}
+
+static enum batch_end
+end_of(struct batch *b)
+{
+	enum batch_end end;
+
+	pthread_mutex_lock(&b->lock);
+	end = b->end;
+	pthread_mutex_unlock(&b->lock);
+	return end;
+}
+
+/* ---- taking ---- */
+
+/* False if there is nothing to wait for any more. */
+static bool
+wait_for_room(struct batch *b)
+{
+	bool goes_on;
+
+	pthread_mutex_lock(&b->lock);
+	while (b->end == BATCH_GOES_ON &&
+	       !batch_order_has_room(&b->order, b->taken))
+		pthread_cond_wait(&b->has_room, &b->lock);
+	goes_on = b->end == BATCH_GOES_ON;
+	pthread_mutex_unlock(&b->lock);
+	return goes_on;
+}
+
+static int
+refuse(struct batch_job *job, const char *message)
+{
+	struct remit_error why;
+
+	fail(&why, REMIT_E_INPUT, "%s", message);
+	batch_job_refuse(job, &why);
+	return 0;
+}
+
+static int
+parse_long(struct batch *b, struct batch_job *job, struct remit_error *err)
+{
+	if (batch_job_init(job, b->lines->number, err) < 0)
+		return -1;
+	return refuse(job, "a job is at most 64 MiB long");
+}
+
+static int
+parse(struct batch *b, struct batch_job *job, struct remit_error *err)
+{
+	const struct batch_lines *l = b->lines;
+	bool is_new;
+
+	if (l->is_long)
+		return parse_long(b, job, err);
+	if (batch_job_parse(job, buf_text(&l->line), l->line.len, l->number,
+			    b->policy, err) < 0)
+		return -1;
+	if (batch_ids_add(&b->seen, job->id, &is_new) < 0) {
+		batch_job_free(job);
+		return fail_sys(err, REMIT_E_MEMORY, "ids");
+	}
+	if (!is_new && !job->is_bad)
+		return refuse(job, "another job before it has the same id");
+	return 0;
+}
+
+static void
+skip(struct batch *b, struct batch_job *job)
+{
+	batch_job_free(job);
+	pthread_mutex_lock(&b->lock);
+	b->count.skipped++;
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* The next line that is a job without a result. */
+static enum batch_lines_answer
+next_job(struct batch *b, struct batch_job *job, struct remit_error *err)
+{
+	enum batch_lines_answer a;
+
+	while ((a = batch_lines_next(b->lines, err)) == BATCH_LINES_GIVEN) {
+		if (batch_lines_is_blank(b->lines))
+			continue;
+		if (parse(b, job, err) < 0)
+			return BATCH_LINES_ERROR;
+		if (!batch_resume_is_done(b->done, job))
+			break;
+		skip(b, job);
+	}
+	return a;
+}
+
+/* False if there are no more. Jobs are taken in the order of their lines, and
+   `sequence` counts them. */
+static bool
+take(struct batch *b, struct batch_job *job, uint64_t *sequence)
+{
+	enum batch_lines_answer a = BATCH_LINES_END;
+	struct remit_error err;
+
+	pthread_mutex_lock(&b->taking);
+	if (wait_for_room(b))
+		a = next_job(b, job, &err);
+	if (a == BATCH_LINES_GIVEN)
+		*sequence = b->taken++;
+	pthread_mutex_unlock(&b->taking);
+	if (a == BATCH_LINES_ERROR)
+		batch_stop(b, BATCH_FAILED, &err);
+	return a == BATCH_LINES_GIVEN;
+}
+
+/* ---- running ---- */
+
+static int
+run(struct batch *b, const struct batch_job *job, struct batch_result *out,
+    struct remit_error *err)
+{
+	struct remit_job run = job->run;
+	struct remit_result *res;
+	struct remit_error why;
+	int failed;
+
+	run.interrupt_fd = b->stop_fd;
+	if (!run.policy_json)
+		run.policy_json = b->policy_text;
+	if (batch_door_run(&b->door, &run, &res, &why) == 0) {
+		failed = batch_result_of_run(out, job->id, res, err);
+		remit_result_free(res);
+		return failed;
+	}
+	/* Is it this job, or would all others fail as well? */
+	if (why.code != REMIT_E_INPUT && !batch_door_answers(&b->door, err))
+		return -1;
+	return batch_result_of_error(out, job->id, 0, &why, err);
+}
+
+/* False if there is none, since the batch ends. */
+static bool
+get_result(struct batch *b, const struct batch_job *job,
+	   struct batch_result *out)
+{
+	struct remit_error err;
+	int failed;
+
+	if (job->is_bad)
+		failed = batch_result_of_error(out, job->id, job->line,
+					       &job->why, &err);
+	else
+		failed = run(b, job, out, &err);
+	if (failed < 0)
+		batch_stop(b, BATCH_FAILED, &err);
+	if (end_of(b) == BATCH_GOES_ON)
+		return true;
+	if (!failed)
+		batch_result_free(out);
+	return false;
+}
+
+/* ---- writing ---- */
+
+static bool
+next_result(struct batch *b, struct batch_result *out)
+{
+	bool is_there;
+
+	pthread_mutex_lock(&b->lock);
+	is_there = batch_order_take(&b->order, out);
+	pthread_cond_signal(&b->has_room);
+	pthread_mutex_unlock(&b->lock);
+	return is_there;
+}
+
+static void
+write_result(struct batch *b, const struct batch_result *r)
+{
+	struct remit_error err;
+
+	if (end_of(b) == BATCH_FAILED)
+		return;
+	if (batch_output_write(b->output, &r->line, &err) < 0) {
+		batch_stop(b, BATCH_FAILED, &err);
+		return;
+	}
+	pthread_mutex_lock(&b->lock);
+	batch_count_add(&b->count, r);
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* Hand a result over, and write those whose turn it is. */
+static void
+give(struct batch *b, uint64_t sequence, struct batch_result *r)
+{
+	pthread_mutex_lock(&b->writing);
+	pthread_mutex_lock(&b->lock);
+	batch_order_put(&b->order, sequence, r);
+	pthread_mutex_unlock(&b->lock);
+	while (next_result(b, r)) {
+		write_result(b, r);
+		batch_result_free(r);
+	}
+	pthread_mutex_unlock(&b->writing);
+}
+
+/* ---- threads ---- */
+
+static void
+end_thread(struct batch *b)
+{
+	bool is_last;
+
+	pthread_mutex_lock(&b->lock);
+	is_last = --b->working == 0;
+	pthread_mutex_unlock(&b->lock);
+	if (is_last)
+		raise_event(b->ended_fd);
+}
+
+static void *
+work(void *arg)
+{
+	struct batch *b = arg;
+	struct batch_job job;
+	uint64_t sequence;
+
+	while (take(b, &job, &sequence)) {
+		struct batch_result r = { 0 };
+
+		if (get_result(b, &job, &r))
+			give(b, sequence, &r);
+		batch_job_free(&job);
+	}
+	end_thread(b);
+	return NULL;
+}
+
+static int
+start_threads(struct batch *b, struct remit_error *err)
+{
+	b->working = b->threads;
+	while (b->started < b->threads) {
+		errno = pthread_create(&b->handles[b->started], NULL, work, b);
+		if (errno) {
+			fail_sys(err, REMIT_E_KERNEL, "start a thread");
+			batch_stop(b, BATCH_FAILED, err);
+			return -1;
+		}
+		b->started++;
+	}
+	return 0;
+}
+
+static int
+prepare(struct batch *b, struct remit_error *err)
+{
+	size_t room = b->in_order ? (size_t)AHEAD * b->threads : 0;
+
+	b->ended_fd = eventfd(0, EFD_CLOEXEC);
+	b->stop_fd = eventfd(0, EFD_CLOEXEC);
+	if (b->ended_fd < 0 || b->stop_fd < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "eventfd");
+	if (batch_order_init(&b->order, room) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "batch");
+	b->lines->stop_fd = b->stop_fd;
+	if (batch_job_policy(&b->policy_text, b->policy, err) < 0)
+		return -1;
+	return batch_door_open(&b->door, b->is_private, b->stop_fd, err);
+}
+
+static void
+release(struct batch *b)
+{
+	own_fd_close(&b->ended_fd);
+	own_fd_close(&b->stop_fd);
+	batch_ids_free(&b->seen);
+	batch_order_free(&b->order);
+	free(b->policy_text);
+}
+
+int
+batch_start(struct batch *b, struct remit_error *err)
+{
+	pthread_mutex_init(&b->taking, NULL);
+	pthread_mutex_init(&b->writing, NULL);
+	pthread_mutex_init(&b->lock, NULL);
+	pthread_cond_init(&b->has_room, NULL);
+	b->seen = (struct batch_ids)BATCH_IDS_INIT;
+	if (prepare(b, err) < 0) {
+		release(b);
+		return -1;
+	}
+	if (start_threads(b, err) < 0) {
+		batch_finish(b);
+		return -1;
+	}
+	return 0;
+}
+
+void
+batch_finish(struct batch *b)
+{
+	for (unsigned i = 0; i < b->started; i++)
+		pthread_join(b->handles[i], NULL);
+	batch_door_close(&b->door);
+	release(b);
+}

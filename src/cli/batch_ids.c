@@ -1,0 +1,74 @@
+#include "batch_ids.h"
+
+#include <string.h>
+
+#include "hash.h"
+
+/* The slot of an id, or the free one where it would be. Ids that somebody
+   chose to collide cost time, no more: the text decides. */
+static size_t
+find(const struct batch_ids *s, const char *id)
+{
+	struct hash h = HASH_INIT;
+	size_t at;
+
+	hash_text(&h, id);
+	at = (size_t)h.value & (s->room - 1);
+	while (s->slots[at] && strcmp(s->text.data + s->slots[at] - 1, id) != 0)
+		at = (at + 1) & (s->room - 1);
+	return at;
+}
+
+/* At most half full, so that a free slot is near. */
+static int
+grow(struct batch_ids *s)
+{
+	struct batch_ids more = { .text = s->text };
+
+	if (s->count < s->room / 2)
+		return 0;
+	more.room = s->room ? 2 * s->room : 64;
+	more.count = s->count;
+	more.slots = calloc(more.room, sizeof(*more.slots));
+	if (!more.slots)
+		return -1;
+	for (size_t i = 0; i < s->room; i++)
+		if (s->slots[i])
+			more.slots[find(&more, s->text.data + s->slots[i] -
+						       1)] = s->slots[i];
+	free(s->slots);
+	*s = more;
+	return 0;
+}
+
+bool
+batch_ids_has(const struct batch_ids *s, const char *id)
+{
+	return s->room && s->slots[find(s, id)];
+}
+
+int
+batch_ids_add(struct batch_ids *s, const char *id, bool *is_new)
+{
+	size_t begin = s->text.len, at;
+
+	if (grow(s) < 0)
+		return -1;
+	at = find(s, id);
+	*is_new = !s->slots[at];
+	if (!*is_new)
+		return 0;
+	if (buf_add(&s->text, id, strlen(id) + 1) < 0)
+		return -1;
+	s->slots[at] = begin + 1;
+	s->count++;
+	return 0;
+}
+
+void
+batch_ids_free(struct batch_ids *s)
+{
+	buf_free(&s->text);
+	free(s->slots);
+	*s = (struct batch_ids)BATCH_IDS_INIT;
+}

@@ -1,0 +1,27 @@
+/*
+ * batch_ids: a set of ids. They are all that a batch remembers of each job,
+ * so they lie packed behind each other: the text, and about two words more.
+ */
+#ifndef REMIT_BATCH_IDS_H
+#define REMIT_BATCH_IDS_H
+
+#include "buf.h"
+
+struct batch_ids {
+	struct buf text; /* the ids, each with its NUL */
+	size_t *slots;	 /* 1 + where in `text` an id begins; 0: free */
+	size_t room;	 /* a power of two, or 0 */
+	size_t count;
+};
+
+#define BATCH_IDS_INIT                         \
+	{                                      \
+		.text = {.cap = SIZE_MAX / 2 } \
+	}
+
+bool batch_ids_has(const struct batch_ids *s, const char *id);
+/* *is_new says whether it was not there yet. -1 with errno ENOMEM. */
+int batch_ids_add(struct batch_ids *s, const char *id, bool *is_new) must_check;
+void batch_ids_free(struct batch_ids *s);
+
+#endif

@@ -1,0 +1,252 @@
+#include "batch_job.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "json_value.h"
+#include "nearest.h"
+#include "quote.h"
+
+/* What a key's function needs. */
+struct taking {
+	struct batch_job *job;
+	const struct policy *base;
+};
+
+static int
+no_memory(struct remit_error *err)
+{
+	return fail_sys(err, REMIT_E_MEMORY, "job");
+}
+
+static int
+take_id(const struct taking *t, const json_t *value, struct remit_error *err)
+{
+	const char *text = "";
+	char *id;
+
+	if (!json_is_integer(value) && !json_is_string(value))
+		return fail(err, REMIT_E_INPUT,
+			    "id: must be a string or a whole number");
+	if (json_is_string(value) &&
+	    json_value_string(value, &text, "id", err) < 0)
+		return -1;
+	if (strlen(text) > BATCH_JOB_ID_MAX)
+		return fail(err, REMIT_E_INPUT, "id: at most %d bytes",
+			    BATCH_JOB_ID_MAX);
+	id = json_dumps(value, JSON_ENCODE_ANY);
+	if (!id)
+		return no_memory(err);
+	free(t->job->id);
+	t->job->id = id;
+	return 0;
+}
+
+static int
+take_code(const struct taking *t, const json_t *value, struct remit_error *err)
+{
+	if (!json_is_string(value))
+		return json_value_wrong_type(value, "a string", "code", err);
+	t->job->run.code = json_string_value(value);
+	t->job->run.code_len = json_string_length(value);
+	return 0;
+}
+
+static int
+take_name(const struct taking *t, const json_t *value, struct remit_error *err)
+{
+	return json_value_string(value, &t->job->run.name, "name", err);
+}
+
+static int
+take_argv(const struct taking *t, const json_t *value, struct remit_error *err)
+{
+	char place[32];
+	json_t *item;
+	size_t i;
+
+	if (!json_is_array(value))
+		return json_value_wrong_type(value, "a list", "argv", err);
+	t->job->argv =
+		calloc(json_array_size(value) + 1, sizeof(*t->job->argv));
+	if (!t->job->argv)
+		return no_memory(err);
+	json_array_foreach(value, i, item)
+	{
+		snprintf(place, sizeof(place), "argv[%zu]", i);
+		if (json_value_string(item, &t->job->argv[i], place, err) < 0)
+			return -1;
+	}
+	t->job->run.argv = t->job->argv;
+	return 0;
+}
+
+static int
+take_stdin(const struct taking *t, const json_t *value, struct remit_error *err)
+{
+	if (!json_is_string(value))
+		return json_value_wrong_type(value, "a string", "stdin", err);
+	t->job->run.stdin_bytes = json_string_value(value);
+	t->job->run.stdin_len = json_string_length(value);
+	return 0;
+}
+
+static int
+take_policy(const struct taking *t, const json_t *value,
+	    struct remit_error *err)
+{
+	own(policy) struct policy policy = { 0 };
+	own_mem char *text = NULL;
+
+	if (!json_is_object(value))
+		return json_value_wrong_type(value, "an object", "policy", err);
+	text = json_dumps(value, 0);
+	if (!text || policy_copy(&policy, t->base) < 0)
+		return no_memory(err);
+	if (policy_parse(&policy, text, strlen(text), "policy", err) < 0 ||
+	    batch_job_policy(&t->job->policy, &policy, err) < 0)
+		return -1;
+	t->job->run.policy_json = t->job->policy;
+	return 0;
+}
+
+static const struct key {
+	const char *name;
+	int (*take)(const struct taking *t, const json_t *value,
+		    struct remit_error *err);
+	bool needed;
+} keys[] = {
+	/* First: what is wrong with the others is said by its name. */
+	{ .name = "id", .take = take_id },
+	{ .name = "code", .take = take_code, .needed = true },
+	{ .name = "name", .take = take_name },
+	{ .name = "argv", .take = take_argv },
+	{ .name = "stdin", .take = take_stdin },
+	{ .name = "policy", .take = take_policy },
+};
+
+static int
+take_key(const struct taking *t, const struct key *k, struct remit_error *err)
+{
+	const json_t *value = json_object_get(t->job->doc, k->name);
+
+	if (!value && k->needed)
+		return fail(err, REMIT_E_INPUT, "the %s is missing", k->name);
+	return value ? k->take(t, value, err) : 0;
+}
+
+static int
+check_known(const char *name, struct remit_error *err)
+{
+	struct nearest n = NEAREST_INIT(name);
+	char shown[QUOTE_SIZE];
+	const char *near;
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		if (!strcmp(keys[i].name, name))
+			return 0;
+		nearest_try(&n, keys[i].name, keys[i].name);
+	}
+	near = nearest_answer(&n);
+	return fail(err, REMIT_E_INPUT, "unknown key %s%s%s%s",
+		    quote(shown, name), near ? " (did you mean \"" : "",
+		    near ? near : "", near ? "\"?)" : "");
+}
+
+static int
+take_keys(struct batch_job *j, const struct policy *base,
+	  struct remit_error *err)
+{
+	struct taking t = { .job = j, .base = base };
+	const char *name;
+	json_t *value;
+
+	if (!json_is_object(j->doc))
+		return fail(err, REMIT_E_INPUT, "a job is a JSON object");
+	if (take_key(&t, &keys[0], err) < 0)
+		return -1;
+	json_object_foreach(j->doc, name, value)
+	{
+		if (check_known(name, err) < 0)
+			return -1;
+	}
+	for (size_t i = 1; i < ARRAY_LEN(keys); i++)
+		if (take_key(&t, &keys[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+static int
+decode(struct batch_job *j, const char *text, size_t len,
+       struct remit_error *err)
+{
+	char shown[JSON_ERROR_TEXT_LENGTH];
+	json_error_t why;
+
+	j->doc = json_loadb(text, len,
+			    JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL |
+				    JSON_DECODE_ANY,
+			    &why);
+	if (j->doc)
+		return 0;
+	if (json_error_code(&why) == json_error_out_of_memory)
+		return no_memory(err);
+	return fail(err, REMIT_E_INPUT, "column %d: %s", why.column,
+		    quote_bare(shown, sizeof(shown), why.text));
+}
+
+int
+batch_job_init(struct batch_job *j, uint64_t line, struct remit_error *err)
+{
+	char number[24];
+
+	snprintf(number, sizeof(number), "%llu", (unsigned long long)line);
+	*j = (struct batch_job){ .line = line, .run = REMIT_JOB_INIT };
+	j->id = strdup(number);
+	return j->id ? 0 : no_memory(err);
+}
+
+int
+batch_job_parse(struct batch_job *j, const char *text, size_t len,
+		uint64_t line, const struct policy *base,
+		struct remit_error *err)
+{
+	if (batch_job_init(j, line, err) < 0)
+		return -1;
+	if (decode(j, text, len, err) == 0 && take_keys(j, base, err) == 0)
+		return 0;
+	if (err->code != REMIT_E_INPUT) {
+		batch_job_free(j);
+		return -1;
+	}
+	batch_job_refuse(j, err);
+	return 0;
+}
+
+void
+batch_job_refuse(struct batch_job *j, const struct remit_error *why)
+{
+	j->is_bad = true;
+	j->why = *why;
+	fail_within(&j->why, "line %llu", (unsigned long long)j->line);
+}
+
+void
+batch_job_free(struct batch_job *j)
+{
+	free(j->id);
+	free(j->argv);
+	free(j->policy);
+	json_decref(j->doc);
+	*j = (struct batch_job){ 0 };
+}
+
+int
+batch_job_policy(char **out, const struct policy *p, struct remit_error *err)
+{
+	json_auto_t *doc = policy_to_json(p);
+
+	*out = doc ? json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(15))
+		   : NULL;
+	return *out ? 0 : no_memory(err);
+}

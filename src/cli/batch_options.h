@@ -1,0 +1,22 @@
+/*
+ * batch_options: the arguments of `remit batch`.
+ */
+#ifndef REMIT_BATCH_OPTIONS_H
+#define REMIT_BATCH_OPTIONS_H
+
+#include "flags.h"
+
+struct batch_options {
+	bool unordered, resume, force, quiet;
+	unsigned threads;   /* -j, or as many as there are processors */
+	const char *output; /* NULL: standard output */
+	const char *input;  /* NULL or "-": standard input */
+	struct flags flags;
+};
+
+/* argv must outlive *o. Free it in any case. */
+int batch_options_parse(struct batch_options *o, int argc, char **argv,
+			struct remit_error *err) must_check;
+void batch_options_free(struct batch_options *o);
+
+#endif

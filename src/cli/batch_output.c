@@ -1,0 +1,149 @@
+#include "batch_output.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "batch_resume.h"
+
+static int
+fail_with(struct remit_error *err, const char *remedy)
+{
+	snprintf(err->remedy, sizeof(err->remedy), "%s", remedy);
+	return -1;
+}
+
+/* A batch that reads what it writes would never end, or destroy its jobs. */
+static int
+check_other(const struct batch_output *o, const struct stat *st, int input,
+	    struct remit_error *err)
+{
+	struct stat in;
+
+	if (S_ISREG(st->st_mode) && fstat(input, &in) == 0 &&
+	    in.st_dev == st->st_dev && in.st_ino == st->st_ino)
+		return fail(err, REMIT_E_INPUT,
+			    "%s: the jobs and the results are the same file",
+			    o->name);
+	return 0;
+}
+
+/* What is in the file already. */
+static int
+take_over(const struct batch_output *o, const struct stat *st,
+	  enum batch_output_mode mode, struct batch_ids *done,
+	  struct remit_error *err)
+{
+	switch (mode) {
+	case BATCH_OUTPUT_RESUME:
+		if (S_ISREG(st->st_mode))
+			return batch_resume_read(o->fd, o->name, done, err);
+		return fail(err, REMIT_E_INPUT,
+			    "%s: --resume needs a regular file", o->name);
+	case BATCH_OUTPUT_FORCE:
+		if (st->st_size && ftruncate(o->fd, 0) < 0)
+			return fail_sys(err, REMIT_E_INPUT, "empty %s",
+					o->name);
+		return 0;
+	case BATCH_OUTPUT_NEW:
+		break;
+	}
+	if (!st->st_size)
+		return 0;
+	fail(err, REMIT_E_INPUT, "%s: there is something in it already",
+	     o->name);
+	return fail_with(err, "Use --resume to go on from there, or --force "
+			      "to begin anew.");
+}
+
+static int
+open_file(struct batch_output *o, const char *path, enum batch_output_mode mode,
+	  struct remit_error *err)
+{
+	int access = mode == BATCH_OUTPUT_RESUME ? O_RDWR : O_WRONLY;
+
+	o->name = path;
+	o->fd = open(path, access | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	if (o->fd < 0)
+		return fail_sys(err, REMIT_E_INPUT, "open %s", path);
+	if (flock(o->fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+		return fail(err, REMIT_E_BUSY, "%s: another batch writes to it",
+			    path);
+	return 0;
+}
+
+int
+batch_output_open(struct batch_output *o, const char *path,
+		  enum batch_output_mode mode, int input,
+		  struct batch_ids *done, struct remit_error *err)
+{
+	own(batch_output) struct batch_output new = { .fd = 1,
+						      .name = "results" };
+	struct stat st;
+
+	if (path && open_file(&new, path, mode, err) < 0)
+		return -1;
+	if (fstat(new.fd, &st) < 0)
+		return fail_sys(err, REMIT_E_INPUT, "%s", new.name);
+	if (check_other(&new, &st, input, err) < 0 ||
+	    (path && take_over(&new, &st, mode, done, err) < 0))
+		return -1;
+	*o = (struct batch_output){ .fd = take_fd(&new.fd), .name = new.name };
+	return 0;
+}
+
+/* Take the beginning of a line back, if it is the last thing in a file. */
+static void
+take_back(const struct batch_output *o, size_t written)
+{
+	off_t at = lseek(o->fd, 0, SEEK_CUR);
+	struct stat st;
+
+	if (written && at >= (off_t)written && fstat(o->fd, &st) == 0 &&
+	    S_ISREG(st.st_mode) && st.st_size == at &&
+	    ftruncate(o->fd, at - (off_t)written) == 0)
+		lseek(o->fd, at - (off_t)written, SEEK_SET);
+}
+
+/* Somebody may have given us a pipe that does not block. */
+static int
+wait_until_writable(const struct batch_output *o)
+{
+	struct pollfd fd = { .fd = o->fd, .events = POLLOUT };
+
+	return poll(&fd, 1, -1) < 0 && errno != EINTR ? -1 : 0;
+}
+
+int
+batch_output_write(const struct batch_output *o, const struct buf *line,
+		   struct remit_error *err)
+{
+	size_t written = 0;
+
+	/* A file takes the line at once, unless it is full. */
+	while (written < line->len) {
+		ssize_t n =
+			write(o->fd, line->data + written, line->len - written);
+
+		if (n >= 0) {
+			written += (size_t)n;
+			continue;
+		}
+		if (errno == EINTR ||
+		    (errno == EAGAIN && wait_until_writable(o) == 0))
+			continue;
+		fail_sys(err, REMIT_E_KERNEL, "write to %s", o->name);
+		take_back(o, written);
+		return -1;
+	}
+	return 0;
+}
+
+void
+batch_output_free(struct batch_output *o)
+{
+	own_fd_close(&o->fd);
+	o->fd = -1;
+}

@@ -1,0 +1,258 @@
+/*
+ * batch: a file of jobs, one a line, and a file of results, one a line.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "batch.h"
+#include "batch_bar.h"
+#include "batch_options.h"
+#include "cli.h"
+
+#define JOB_MAX	    ((size_t)64 * 1024 * 1024)
+#define REDRAW_MS   100
+#define INTERRUPTED 130
+#define BROKEN_PIPE 141 /* as if by SIGPIPE */
+
+/* ---- files ---- */
+
+/* A descriptor of our own, whatever it was opened from. */
+static int
+open_input(const struct batch_options *o, struct remit_error *err)
+{
+	bool is_file = o->input && strcmp(o->input, "-") != 0;
+	const char *name = is_file ? o->input : "standard input";
+	own_fd int fd = is_file ? open(o->input, O_RDONLY | O_CLOEXEC)
+				: fcntl(0, F_DUPFD_CLOEXEC, 3);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return fail_sys(err, REMIT_E_INPUT, "open %s", name);
+	if (S_ISDIR(st.st_mode))
+		return fail(err, REMIT_E_INPUT, "%s: it is a folder", name);
+	return take_fd(&fd);
+}
+
+static enum batch_output_mode
+mode_of(const struct batch_options *o)
+{
+	if (o->resume)
+		return BATCH_OUTPUT_RESUME;
+	return o->force ? BATCH_OUTPUT_FORCE : BATCH_OUTPUT_NEW;
+}
+
+/* Where results scroll by, a bar would only be in their way. */
+static void
+prepare_bar(struct batch_bar *bar, const struct batch_options *o, int input,
+	    int output)
+{
+	const char *term = getenv("TERM");
+	int64_t jobs;
+
+	bar->is_on = !o->quiet && isatty(2) && !isatty(output) && term &&
+		     strcmp(term, "dumb") != 0;
+	if (!bar->is_on || lseek(input, 0, SEEK_CUR) != 0)
+		return;
+	jobs = batch_lines_count(input);
+	bar->total = jobs > 0 ? (uint64_t)jobs : 0;
+}
+
+/* ---- the batch ---- */
+
+static uint64_t
+now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* A signal that is ignored stays so: that is what nohup(1) is for. */
+static int
+watch_signals(sigset_t *watched)
+{
+	static const int wanted[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction old;
+
+	sigemptyset(watched);
+	for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
+		if (sigaction(wanted[i], NULL, &old) == 0 &&
+		    old.sa_handler != SIG_IGN)
+			sigaddset(watched, wanted[i]);
+	sigprocmask(SIG_BLOCK, watched, NULL);
+	/* Pipes nobody reads and files that may not grow are errors of write,
+	   which knows what is to be tidied up. */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	return signalfd(-1, watched, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Until the last thread has ended. */
+static void
+watch(struct batch *b, const struct batch_bar *bar, int signals,
+      uint64_t begun_ms)
+{
+	struct pollfd fds[2] = {
+		{ .fd = b->ended_fd, .events = POLLIN },
+		{ .fd = signals, .events = POLLIN },
+	};
+	struct signalfd_siginfo info;
+	bool interrupted = false;
+
+	while (!fds[0].revents) {
+		int n = poll(fds, 2, bar->is_on ? REDRAW_MS : -1);
+
+		if (n == 0) {
+			struct batch_count c = batch_look(b);
+
+			batch_bar_draw(bar, &c, now_ms() - begun_ms);
+		}
+		if (n <= 0 || read(signals, &info, sizeof(info)) <= 0)
+			continue;
+		if (interrupted) {
+			batch_bar_clear(bar);
+			_exit(INTERRUPTED); /* the keeper ends all runs */
+		}
+		interrupted = true;
+		batch_stop(b, BATCH_INTERRUPTED, NULL);
+	}
+}
+
+static void
+say_how_to_go_on(const struct batch_options *o)
+{
+	if (o->output)
+		fprintf(stderr,
+			"       The same command with --resume%s goes "
+			"on from here.\n",
+			o->force ? " instead of --force" : "");
+	else
+		fprintf(stderr, "       If they went to a file, the same "
+				"command with --resume --output FILE\n"
+				"       goes on from here.\n");
+}
+
+static int
+say_end(const struct batch_options *o, const struct batch *b, uint64_t wall_ms)
+{
+	bool interrupted = b->end == BATCH_INTERRUPTED;
+	bool all_ran = batch_count_all_ran(&b->count);
+	own(buf) struct buf text = BUF_INIT(1024);
+
+	if (b->end == BATCH_FAILED && b->error.sys_errno == EPIPE)
+		return BROKEN_PIPE;
+	if (b->end == BATCH_FAILED)
+		cli_error(&b->error);
+	if ((b->end != BATCH_GOES_ON || !all_ran || (isatty(2) && !o->quiet)) &&
+	    batch_count_show(&b->count, wall_ms, &text) == 0)
+		fprintf(stderr, "remit: %s%s\n",
+			interrupted ? "interrupted: " : "", text.data);
+	if (b->end != BATCH_GOES_ON)
+		say_how_to_go_on(o);
+	if (interrupted)
+		return INTERRUPTED;
+	return b->end == BATCH_FAILED || !all_ran ? CLI_FAILED : 0;
+}
+
+static int
+perform(const struct batch_options *o, struct batch *b,
+	const struct batch_bar *bar, struct remit_error *err)
+{
+	sigset_t watched;
+	own_fd int signals = watch_signals(&watched);
+	uint64_t begun_ms = now_ms();
+
+	if (signals < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "signalfd");
+	if (batch_start(b, err) < 0)
+		return -1;
+	watch(b, bar, signals, begun_ms);
+	batch_bar_clear(bar);
+	/* All is written. A keeper that takes its time to leave must not hold
+	   up whoever wants to leave at once. */
+	sigprocmask(SIG_UNBLOCK, &watched, NULL);
+	batch_finish(b);
+	return say_end(o, b, now_ms() - begun_ms);
+}
+
+static int
+open_and_perform(const struct batch_options *o, const struct policy *policy,
+		 struct remit_error *err)
+{
+	own_fd int input = open_input(o, err);
+	own(batch_output) struct batch_output output = { .fd = -1 };
+	own(batch_ids) struct batch_ids done = BATCH_IDS_INIT;
+	own(batch_lines) struct batch_lines lines =
+		BATCH_LINES_INIT(input, JOB_MAX);
+	struct batch_bar bar = { 0 };
+	struct batch b = {
+		.lines = &lines,
+		.output = &output,
+		.policy = policy,
+		.done = &done,
+		.threads = o->threads,
+		.in_order = !o->unordered,
+		.is_private = cli_needs_private(policy),
+	};
+
+	if (input < 0 || batch_output_open(&output, o->output, mode_of(o),
+					   input, &done, err) < 0)
+		return -1;
+	prepare_bar(&bar, o, input, output.fd);
+	cli_warn(policy);
+	return perform(o, &b, &bar, err);
+}
+
+static int
+run(int argc, char **argv)
+{
+	own(batch_options) struct batch_options o = { 0 };
+	own(policy) struct policy policy = { 0 };
+	struct remit_error err;
+	int exit_code = -1;
+
+	if (batch_options_parse(&o, argc, argv, &err) == 0 &&
+	    cli_policy(&o.flags, &policy, &err) == 0)
+		exit_code = open_and_perform(&o, &policy, &err);
+	return exit_code < 0 ? cli_error(&err) : exit_code;
+}
+
+const struct command command_batch = {
+	.name = "batch",
+	.usage = "[OPTION...] [FILE]",
+	.summary = "run many jobs, one a line",
+	.options =
+		"FILE, or standard input, has one JSON object a line: code, "
+		"and "
+		"if you like id\n"
+		"(the line's number if there is none), name, argv, stdin and "
+		"policy, which\n"
+		"changes what the flags say. Each job gets one line: its id "
+		"and "
+		"its result.\n"
+		"\n"
+		"  -j N                run N jobs at once, 1 to 64 (default: "
+		"as many as there\n"
+		"                      are processors)\n"
+		"  --unordered         write results as they come, not in the "
+		"order of the jobs\n"
+		"  --output FILE       write results to FILE, which must be "
+		"new or empty\n"
+		"  --resume            add to FILE what it has no result for\n"
+		"  --force             empty FILE first\n"
+		"  --quiet             no progress bar and no summary\n"
+		"\n"
+		"Exit code: 0 if each job has run, however it ended; 125 if "
+		"some were refused\n"
+		"or Remit failed; 130 if interrupted; 141 if nobody reads the "
+		"results.\n",
+	.takes_policy = true,
+	.run = run,
+};

@@ -1,0 +1,376 @@
+"""`remit batch`: many jobs, one a line; their order, their bounds, and what a terminal sees."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import termios
+import time
+
+import pytest
+from batches import batch, ended, lines, numbers, results, slow, wait_until
+from test_run import RESULT_KEYS
+
+
+# ---- jobs and results ----
+
+
+def test_each_job_has_one_result_in_its_place(remit):
+    path = remit.file("jobs.jsonl", lines(*numbers(20)))
+    done = remit("batch", "-j", 4, path)
+    found = results(done.stdout)
+    assert done.returncode == 0 and done.stderr == ""
+    assert [r["id"] for r in found] == [f"job {n}" for n in range(20)]
+    assert [r["stdout"] for r in found] == [f"{n}\n" for n in range(20)]
+    assert {r["status"] for r in found} == {"ok"} and len({r["run_id"] for r in found}) == 20
+
+
+def test_a_result_is_that_of_run_behind_the_id(any_remit):
+    (found,) = batch(any_remit, {"id": 7, "code": "print(1)"})
+    assert list(found) == ["id", *any_remit.json("print(1)")]
+    assert found["id"] == 7
+
+
+def test_order_is_kept_when_the_first_is_the_last_to_end(any_remit):
+    jobs = [{"id": n, "code": "import time; time.sleep(1.5)" if n == 0 else "pass"} for n in range(8)]
+    assert [r["id"] for r in batch(any_remit, *jobs, flags=["-j2"])] == list(range(8))
+
+
+def test_unordered_results_come_as_they_end(any_remit):
+    jobs = [{"id": n, "code": "import time; time.sleep(1.5)" if n == 0 else "pass"} for n in range(8)]
+    ids = [r["id"] for r in batch(any_remit, *jobs, flags=["-j2", "--unordered"])]
+    assert ids[-1] == 0 and sorted(ids) == list(range(8))
+
+
+def test_a_result_does_not_wait_for_more_jobs(any_remit):
+    with any_remit.popen("batch", stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as p:
+        for n in range(2):
+            p.stdin.write(lines({"id": n, "code": "pass"}))
+            p.stdin.flush()
+            assert json.loads(p.stdout.readline())["id"] == n
+        p.stdin.close()
+        assert ended(p) == 0
+
+
+def test_a_job_has_a_name_arguments_and_input(remit):
+    code = "import sys; print(__file__, sys.argv[1:], repr(sys.stdin.read()))"
+    (found,) = batch(remit, {"code": code, "name": "my.py", "argv": ["-x", "ä b", ""], "stdin": "a\n\0ü"})
+    assert found["stdout"] == "my.py ['-x', 'ä b', ''] 'a\\n\\x00ü'\n"
+
+
+def test_a_job_without_input_finds_none(any_remit):
+    """And above all not the jobs behind it."""
+    found = batch(any_remit, *[{"code": "import sys; print(repr(sys.stdin.read()))"}] * 3, flags=["-j1"])
+    assert [r["stdout"] for r in found] == ["''\n"] * 3
+
+
+def test_ids_are_given_back_as_they_were(any_remit):
+    ids = ["a", "", 0, -5, 2**63 - 1, "0", "ä\n\"\\\x7f", "x" * 256]
+    assert [r["id"] for r in batch(any_remit, *[{"id": i, "code": ""} for i in ids])] == ids
+
+
+def test_a_job_without_an_id_has_the_number_of_its_line(any_remit):
+    found = batch(any_remit, {"code": ""}, "", "  \t\r", {"id": "x", "code": ""}, {"code": ""})
+    assert [r["id"] for r in found] == [1, "x", 5]
+
+
+def test_the_last_line_needs_no_newline(any_remit):
+    done = any_remit("batch", input='{"code": "print(1)"}\r\n{"code": "print(2)"}')
+    assert [r["stdout"] for r in results(done.stdout)] == ["1\n", "2\n"]
+
+
+def test_nothing_to_do_is_done(any_remit):
+    done = any_remit("batch", input="\n")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_how_a_job_ends_does_not_matter_to_the_others(remit):
+    jobs = [
+        {"code": "print(1)"},
+        {"code": "1/0"},
+        {"code": "import sys; sys.exit(3)"},
+        {"code": "while True: pass", "policy": {"timeout": 0.3}},
+        {"code": "import os; os.kill(os.getpid(), 9)"},
+        {"code": "x = ("},
+        {"code": "print(2)"},
+    ]
+    found = batch(remit, *jobs)
+    assert [r["status"] for r in found] == ["ok", "error", "exit", "timeout", "killed", "error", "ok"]
+    assert [r["remit_exit_code"] for r in found] == [0, 1, 3, 124, 137, 1, 0]
+
+
+BAD = [
+    ("nonsense", 1, "column 8: invalid token"),
+    ("[]", 1, "a job is a JSON object"),
+    ('{"id": "a"', 1, "column 10: "),
+    ({"id": "a"}, "a", "the code is missing"),
+    ({"id": "a", "code": 5}, "a", "code: must be a string, not a number"),
+    ({"id": "a", "code": "", "argv": ["x", 1]}, "a", "argv[1]: must be a string"),
+    ({"id": "a", "code": "", "stdin": None}, "a", "stdin: must be a string, not null"),
+    ({"id": "a", "kode": ""}, "a", 'unknown key "kode" (did you mean "code"?)'),
+    ({"id": [], "code": ""}, 1, "id: must be a string or a whole number"),
+    ({"id": "x" * 257, "code": ""}, 1, "id: at most 256 bytes"),
+    ({"id": "a", "code": "", "policy": {"memroy": 1}}, "a", 'unknown field "memroy"'),
+    ({"id": "a", "code": "", "policy": "strict"}, "a", "policy: must be an object, not a string"),
+]
+
+
+@pytest.mark.parametrize("bad,own_id,words", BAD, ids=lambda v: str(v)[:30])
+def test_a_line_that_is_no_job_is_a_result_and_not_the_end(any_remit, bad, own_id, words):
+    done = any_remit("batch", input=lines(bad, {"id": "b", "code": "print(1)"}))
+    wrong, right = results(done.stdout)
+    assert (wrong["id"], wrong["line"], wrong["status"]) == (own_id, 1, "refused")
+    assert wrong["error"]["name"] == "input" and wrong["error"]["value"].startswith("line 1: ")
+    assert words in wrong["error"]["value"]
+    assert (right["id"], right["status"]) == ("b", "ok") and "line" not in right
+    assert done.returncode == 125 and "2 jobs: 1 ok, 1 refused" in done.stderr
+    # It looks like any other result.
+    assert list(wrong) == ["id", "line", *list(right)[1:]] and list(wrong["usage"]) == list(right["usage"])
+    assert [k for k in wrong if k in RESULT_KEYS] == RESULT_KEYS and wrong["remit_exit_code"] == 125
+
+
+def test_a_line_that_is_too_long_is_passed_over(any_remit):
+    done = any_remit("batch", input=lines("x" * (64 << 20) + "y", {"id": "b", "code": "print(1)"}))
+    wrong, right = results(done.stdout)
+    assert (wrong["id"], wrong["line"]) == (1, 1) and "at most 64 MiB" in wrong["error"]["value"]
+    assert (right["id"], right["stdout"]) == ("b", "1\n")
+
+
+def test_an_id_has_one_job(any_remit):
+    jobs = [{"id": "a", "code": "print(1)"}, {"id": "a", "code": "print(2)"}, {"id": 4, "code": ""}, {"code": ""}]
+    done = any_remit("batch", input=lines(*jobs))
+    one, other, four, line = results(done.stdout)
+    assert (one["id"], one["stdout"]) == ("a", "1\n")
+    assert (other["id"], other["line"], other["status"]) == ("a", 2, "refused")
+    assert "same id" in other["error"]["value"]
+    assert four["status"] == "ok" and line["status"] == "refused"  # its line is the number 4
+    assert done.returncode == 125
+
+
+def test_what_cannot_be_kept_is_refused_for_its_job_alone(any_remit):
+    done = any_remit("batch", input=lines({"code": "", "policy": {"branches": 2}}, {"code": "print(1)"}))
+    wrong, right = results(done.stdout)
+    assert (wrong["status"], wrong["error"]["where"]) == ("refused", "branches") and "line" not in wrong
+    assert right["stdout"] == "1\n" and done.returncode == 125
+
+
+def test_arguments_that_are_too_many_are_refused(any_remit):
+    done = any_remit("batch", input=lines({"code": "", "argv": ["x" * 2000000]}, {"code": "print(1)"}))
+    wrong, right = results(done.stdout)
+    assert (wrong["status"], wrong["error"]["name"]) == ("refused", "input")
+    assert right["stdout"] == "1\n" and done.returncode == 125
+
+
+# ---- policies ----
+
+
+def test_the_policy_of_a_job_changes_that_of_the_flags(remit):
+    code = "import os; print(os.environ.get('A'))"
+    policy = remit.file("policy.json", '{"env": {"A": "file"}, "open_files": 99}')
+    flags = ["--policy", policy, "--timeout", "9s", "--memory", "300M"]
+    jobs = [
+        {"code": code},
+        {"code": code, "policy": {"timeout": "3s"}},
+        {"code": code, "policy": {"env": {"A": "job"}}},
+        {"code": code, "policy": {"preset": "strict", "memory_bytes": "310M"}},
+        {"code": code},
+    ]
+    found = batch(remit, *jobs, flags=flags)
+    values = [{row["field"]: row["value"] for row in r["enforcement"]} for r in found]
+    assert [r["stdout"] for r in found] == ["file\n", "file\n", "job\n", "file\n", "file\n"]
+    assert [v["timeout"] for v in values] == [9, 3, 9, 10, 9]
+    assert [v["memory_bytes"] >> 20 for v in values] == [300, 300, 300, 310, 300]
+    assert [v["open_files"] for v in values] == [99, 99, 99, 64, 99]
+
+
+def test_the_unsafe_tier_is_warned_of(any_remit):
+    done = any_remit("batch", "--tier", "unsafe", input="")
+    assert "has no wall" in done.stderr and done.returncode == 0
+
+
+# ---- many at once ----
+
+
+def spans(remit, threads: int, seconds: float) -> list[tuple[float, float]]:
+    """When each of four jobs began and ended; jails have the clock of the host."""
+    code = f"import time; a = time.monotonic(); time.sleep({seconds}); print(a, time.monotonic())"
+    found = batch(remit, *[{"code": code}] * 4, flags=[f"-j{threads}"])
+    return sorted(tuple(map(float, r["stdout"].split())) for r in found)
+
+
+def test_jobs_run_at_once_if_they_may(remit):
+    at_once = spans(remit, 4, 2)
+    assert max(begin for begin, _ in at_once) < min(end for _, end in at_once)
+    one_by_one = spans(remit, 1, 0.1)
+    assert all(end < begin for (_, end), (begin, _) in zip(one_by_one, one_by_one[1:]))
+
+
+def threads_of(p) -> int:
+    return len(os.listdir(f"/proc/{p.pid}/task")) - 1
+
+
+def test_without_j_there_are_as_many_as_processors(any_remit):
+    for allowed in ({min(os.sched_getaffinity(0))}, os.sched_getaffinity(0)):
+        wanted = min(64, len(allowed))
+        with any_remit.popen(
+            "batch", stdin=subprocess.PIPE, preexec_fn=lambda: os.sched_setaffinity(0, allowed)
+        ) as p:
+            wait_until(lambda: threads_of(p) >= wanted)
+            time.sleep(0.2)
+            assert threads_of(p) == wanted
+            p.stdin.close()
+            assert ended(p) == 0
+
+
+def high_water_kib(pid: int) -> int:
+    with open(f"/proc/{pid}/status") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("VmHWM"))
+
+
+def test_a_large_file_needs_little_memory(any_remit):
+    """20000 lines and 200 MB, of which few are run; the file is never in memory as a whole."""
+    count, size = 20000, 10000
+    path = any_remit.file("large.jsonl", lines({"id": "up", "code": "pass"}))
+    with open(path, "a") as f:
+        for n in range(count):
+            f.write(json.dumps({"id": f"job {n}", "kode": "x" * size}) + "\n")
+    out = any_remit.folder / "large.results"
+    out.unlink(missing_ok=True)
+    with any_remit.popen("batch", "--output", out, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as p:
+        with open(path) as f:
+            for line in f:
+                p.stdin.write(line.encode())
+        p.stdin.flush()
+        wait_until(lambda: out.read_bytes().count(b"\n") == count + 1)
+        assert high_water_kib(p.pid) < 30 * 1024
+        p.stdin.close()
+        assert ended(p) == 125
+    assert len(results(out.read_text())) == count + 1
+
+
+def taken_bytes(p, text: bytes, idle_seconds: float) -> int:
+    """How much of its input a batch takes before it takes no more."""
+    os.set_blocking(p.stdin.fileno(), False)
+    taken, last = 0, time.monotonic()
+    while taken < len(text) and time.monotonic() < last + idle_seconds:
+        try:
+            taken += os.write(p.stdin.fileno(), text[taken:])
+            last = time.monotonic()
+        except BlockingIOError:
+            time.sleep(0.01)
+    return taken
+
+
+def test_not_many_jobs_are_begun_ahead_of_the_first(any_remit):
+    """Their results would have to be kept. Without an order none are kept."""
+    size, count = 200000, 40
+    jobs = [{"id": n, "code": f"pass  # {'x' * size}"} for n in range(count)]
+    jobs[0]["code"] = "import time; time.sleep(60)"
+    text = lines(*jobs).encode()
+    for flags, least, most in (([], 6, 10), (["--unordered"], count - 1, count)):
+        with any_remit.popen("batch", "-j2", *flags, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as p:
+            taken = taken_bytes(p, text, 2)
+            p.kill()
+        assert least <= taken / size <= most, (flags, taken / size)
+
+
+# ---- the terminal ----
+
+
+def on_terminal(remit, *args, columns=100, term="xterm", output=subprocess.DEVNULL, **more) -> tuple[int, str]:
+    """Exit code, and what a terminal at stderr is sent; results go there too if `output` is None."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    p = remit.popen("batch", *args, stdout=slave if output is None else output, stderr=slave, env={"TERM": term}, **more)
+    os.close(slave)
+    seen = b""
+    try:
+        while select.select([master], [], [], 30)[0] and (piece := os.read(master, 65536)):
+            seen += piece
+    except OSError:
+        pass  # the other side is closed
+    os.close(master)
+    return ended(p), seen.decode()
+
+
+def test_a_terminal_sees_how_far_it_is(remit):
+    jobs = [*slow(12, 0.2), {"id": "bad", "code": "1/0"}]
+    path = remit.file("jobs.jsonl", lines(*jobs))
+    begun = time.monotonic()
+    code, seen = on_terminal(remit, path, "-j2")
+    seconds = time.monotonic() - begun
+    *bars, last = seen.removesuffix("\r\n").split("\r\x1b[K")
+    assert code == 0 and bars[0] == ""
+    shape = re.compile(r"\[=*>? *\] (\d+)/13  [\d.]+/s  \d+ ok, [01] failed(  0:0\d left)?")
+    steps = [int(shape.fullmatch(bar)[1]) for bar in bars[1:]]
+    assert steps == sorted(steps) and len(set(steps)) > 3
+    assert 4 <= len(bars) <= 10 * seconds + 1
+    assert re.fullmatch(r"remit: 13 jobs: 12 ok, 1 error in \d+\.\d s, [\d.]+/s", last), last
+
+
+def test_a_bar_knows_no_total_of_a_pipe(any_remit):
+    reader, writer = os.pipe()
+    os.write(writer, lines(*slow(5)).encode())
+    os.close(writer)
+    code, seen = on_terminal(any_remit, "-j1", stdin=reader)
+    os.close(reader)
+    assert code == 0 and re.search(r"\x1b\[K\d+  [\d.]+/s  \d ok, 0 failed\r", seen), seen
+    assert "left" not in seen
+
+
+@pytest.mark.parametrize(
+    "flags,term,output,wanted",
+    [
+        (["--quiet"], "xterm", subprocess.DEVNULL, r""),
+        ([], "dumb", subprocess.DEVNULL, r"remit: 5 jobs: 5 ok in .*\r\n"),
+        ([], "xterm", None, r"(\{[^\r]*\}\r\n){5}remit: 5 jobs: 5 ok in .*\r\n"),
+    ],
+    ids=["quiet", "dumb", "results"],
+)
+def test_there_is_no_bar_where_it_is_not_wanted(any_remit, flags, term, output, wanted):
+    path = any_remit.file("jobs.jsonl", lines(*slow(5)))
+    code, seen = on_terminal(any_remit, path, *flags, term=term, output=output)
+    assert code == 0 and re.fullmatch(wanted, seen), seen
+
+
+# ---- arguments ----
+
+
+@pytest.mark.parametrize(
+    "args,words",
+    [
+        (("nowhere.jsonl",), "open nowhere.jsonl: No such file"),
+        (("/",), "it is a folder"),
+        (("-j",), "-j: needs a value"),
+        (("-j0",), "a number from 1 to 64"),
+        (("-j", "65"), "a number from 1 to 64"),
+        (("-j", "many"), "a number from 1 to 64"),
+        (("--output",), "--output: needs a value"),
+        (("--output", "/nowhere/x"), "open /nowhere/x: No such file"),
+        (("--resume",), "--resume needs --output"),
+        (("--force",), "--force needs --output"),
+        (("--resume", "--force", "--output", "x"), "exclude each other"),
+        (("--memroy", "1M"), 'did you mean "--memory"'),
+        (("--timeout", "0s"), "timeout"),
+        (("one", "two"), 'unexpected argument "two"'),
+    ],
+)
+def test_wrong_arguments_are_clear_errors(any_remit, args, words):
+    done = any_remit("batch", *args)
+    assert done.returncode == 2 and words in done.stderr and done.stdout == "", done
+
+
+def test_a_file_may_be_named_like_an_option(any_remit):
+    any_remit.file("--odd", lines(*numbers(1)))
+    assert len(results(any_remit("batch", "--", "--odd").stdout)) == 1
+    assert len(results(any_remit("batch", "-", input=lines(*numbers(1))).stdout)) == 1
+
+
+def test_options_are_completed(any_remit):
+    for words, wanted in (("remit ba", "batch"), ("remit batch --unor", "--unordered"), ("remit batch --res", "--resume")):
+        script = f"{any_remit('completion').stdout}\nCOMP_WORDS=({words}); COMP_CWORD={words.count(' ')}; _remit; echo ${{COMPREPLY[@]}}"
+        assert subprocess.run(["bash", "-c", script], capture_output=True, text=True).stdout.split() == [wanted]

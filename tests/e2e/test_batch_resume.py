@@ -1,0 +1,306 @@
+"""`remit batch`: files of results, how a batch is ended, and how it goes on."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import time
+
+import pytest
+from batches import batch, ended, lines, numbers, results, slow, started, wait_until
+from fake_keeper import FakeKeeper
+from leftovers import gone, processes
+
+# ---- files of results ----
+
+
+def test_results_go_to_a_file(remit):
+    out = remit.folder / "out.jsonl"
+    out.unlink(missing_ok=True)
+    done = remit("batch", "--output", out, input=lines(*numbers(3)))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert [r["stdout"] for r in results(out.read_text())] == ["0\n", "1\n", "2\n"]
+
+
+def test_what_is_in_a_file_is_not_overwritten_unless_one_says_so(any_remit):
+    out = any_remit.file("taken.jsonl", "precious\n")
+    jobs = lines(*numbers(1))
+    for flags in ([], ["--resume"]):
+        done = any_remit("batch", f"--output={out}", *flags, input=jobs)
+        assert done.returncode == 2 and done.stdout == "" and out.read_text() == "precious\n"
+    assert "--resume" in any_remit("batch", "--output", out, input=jobs).stderr
+    assert any_remit("batch", "--output", out, "--force", input=jobs).returncode == 0
+    assert len(results(out.read_text())) == 1
+    assert any_remit("batch", "--output", any_remit.file("empty.jsonl"), input=jobs).returncode == 0
+
+
+@pytest.mark.parametrize("content", ["a note without a newline", '{"id": 1, "code": ""}\n', "[]\n", '{"id":'[:3] + "x"])
+def test_only_results_are_gone_on_with(any_remit, content):
+    out = any_remit.file("other", content)
+    done = any_remit("batch", "--output", out, "--resume", input=lines(*numbers(1)))
+    assert done.returncode == 2 and "is not a result" in done.stderr and out.read_text() == content
+
+
+def test_jobs_are_not_overwritten_by_their_results(any_remit):
+    path = any_remit.file("same.jsonl", lines(*numbers(2)))
+    for flags in (["--force"], ["--resume"], []):
+        done = any_remit("batch", "--output", path, *flags, path)
+        assert done.returncode == 2 and path.read_text() == lines(*numbers(2))
+    with open(path, "a") as f:
+        p = any_remit.popen("batch", path, stdout=f, stderr=subprocess.PIPE)
+        assert "the same file" in p.communicate(timeout=30)[1].decode() and p.returncode == 2
+
+
+def test_two_batches_do_not_share_a_file(any_remit):
+    out = any_remit.file("shared.jsonl")
+    with any_remit.popen("batch", "--output", out, stdin=subprocess.PIPE) as p:
+        wait_until(lambda: len(os.listdir(f"/proc/{p.pid}/task")) > 1)  # it has begun
+        done = any_remit("batch", "--output", out, input=lines(*numbers(1)))
+        assert done.returncode == 125 and "another batch" in done.stderr
+        p.stdin.close()
+        assert ended(p) == 0
+    assert out.read_text() == ""
+
+
+# ---- going on ----
+
+
+@pytest.mark.parametrize("flags", [(), ("--unordered",)], ids=["ordered", "unordered"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_batch_is_whole_lines_and_goes_on(remit, flags, number):
+    jobs = slow(30)
+    p, path, out = started(remit, jobs, "-j3", *flags)
+    p.send_signal(number)
+    _, err = p.communicate(timeout=30)
+    part = out.read_text()
+    before = results(part)
+    assert p.returncode == 130 and "interrupted: " in err and "--resume" in err
+    assert 3 <= len(before) < 30 and {r["status"] for r in before} == {"ok"}
+    done = remit("batch", path, "--output", out, "-j3", *flags, "--resume")
+    assert done.returncode == 0 and done.stdout == ""
+    assert out.read_text().startswith(part)
+    ids = [r["id"] for r in results(out.read_text())]
+    assert sorted(ids) == list(range(30))
+    if not flags:
+        assert ids == sorted(ids)
+    # All is done: nothing is run again.
+    whole = out.read_text()
+    assert remit("batch", path, "--output", out, "--resume").returncode == 0 and out.read_text() == whole
+
+
+def test_a_batch_to_standard_output_is_whole_lines_and_goes_on(any_remit):
+    path = any_remit.file("jobs.jsonl", lines(*slow(30)))
+    out = any_remit.file("redirected.jsonl")
+    with open(out, "w") as f:
+        p = any_remit.popen("batch", path, stdout=f, stderr=subprocess.PIPE, text=True)
+        wait_until(lambda: out.read_bytes().count(b"\n") >= 2)
+        p.send_signal(signal.SIGINT)
+        _, err = p.communicate(timeout=30)
+    assert p.returncode == 130 and "--resume --output FILE" in err
+    assert 2 <= len(results(out.read_text())) < 30
+    assert any_remit("batch", path, "--output", out, "--resume").returncode == 0
+    assert [r["id"] for r in results(out.read_text())] == list(range(30))
+
+
+def test_a_run_that_was_interrupted_is_run_again_whatever_it_says(remit):
+    code = "import time\ntry:\n    time.sleep(2)\n    print('slept')\nexcept KeyboardInterrupt:\n    print('woken')"
+    jobs = [{"id": "quick", "code": ""}, {"id": "slow", "code": code}]
+    p, path, out = started(remit, jobs, "-j2", before=1)
+    time.sleep(0.5)
+    p.send_signal(signal.SIGINT)
+    p.communicate(timeout=30)
+    assert p.returncode == 130 and [r["id"] for r in results(out.read_text())] == ["quick"]
+    remit("batch", path, "--output", out, "--resume")
+    assert [(r["id"], r["stdout"]) for r in results(out.read_text())] == [("quick", ""), ("slow", "slept\n")]
+
+
+STUBBORN = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\ntime.sleep(60)"
+
+
+def test_the_second_interrupt_ends_it_at_once(remit):
+    jobs = [{"id": 1, "code": ""}, {"id": 2, "code": STUBBORN}]
+    p, _, out = started(remit, jobs, "-j2", before=1)
+    time.sleep(0.5)
+    begun = time.monotonic()
+    p.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    assert p.poll() is None  # it waits for the program to be killed, two seconds
+    p.send_signal(signal.SIGINT)
+    p.communicate(timeout=30)
+    assert p.returncode == 130 and time.monotonic() - begun < 1.5
+    assert [r["id"] for r in results(out.read_text())] == [1]
+    assert gone(lambda: processes(remit.command)) == []
+
+
+def test_the_first_interrupt_leaves_nothing_running(remit):
+    p, _, out = started(remit, [{"id": 1, "code": ""}, *[{"code": STUBBORN}] * 3], "-j4", before=1)
+    p.send_signal(signal.SIGINT)
+    p.communicate(timeout=30)
+    assert p.returncode == 130 and gone(lambda: processes(remit.command)) == []
+
+
+def test_a_hangup_that_is_ignored_is_ignored(any_remit):
+    """As with nohup(1)."""
+    p, _, out = started(any_remit, slow(10), preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    p.send_signal(signal.SIGHUP)
+    p.communicate(timeout=30)
+    assert p.returncode == 0 and len(results(out.read_text())) == 10
+
+
+def test_a_killed_batch_goes_on(remit):
+    p, path, out = started(remit, slow(20))
+    p.kill()
+    p.communicate(timeout=30)
+    assert remit("batch", path, "--output", out, "--resume").returncode == 0
+    assert [r["id"] for r in results(out.read_text())] == list(range(20))
+
+
+def test_a_torn_last_line_is_cut_off_and_run_again(any_remit):
+    path = any_remit.file("jobs.jsonl", lines(*numbers(3)))
+    whole = any_remit("batch", path).stdout
+    first = whole.index("\n") + 1
+    second = whole.index("\n", first) + 1
+    for cut in (0, 1, 5, first - 1, first + 1, first + 7, second - 20, second - 1):
+        out = any_remit.file("torn.jsonl", whole[:cut])
+        kept = whole[: 0 if cut < first else first]
+        assert any_remit("batch", path, "--output", out, "--resume").returncode == 0, cut
+        assert out.read_text().startswith(kept)
+        assert [r["stdout"] for r in results(out.read_text())] == ["0\n", "1\n", "2\n"], cut
+        if kept:
+            again = results(out.read_text())[1]["run_id"]
+            assert again != results(whole)[1]["run_id"]
+
+
+def test_lines_that_are_no_jobs_are_done_until_they_are_put_right(any_remit):
+    jobs = ["nonsense", {"id": "a", "code": ""}, {"id": "a", "code": ""}, {"id": "c", "kode": ""}]
+    path = any_remit.file("jobs.jsonl", lines(*jobs))
+    out = any_remit.file("out.jsonl")
+    assert any_remit("batch", path, "--output", out).returncode == 125
+    before = out.read_text()
+    assert any_remit("batch", path, "--output", out, "--resume").returncode == 0 and out.read_text() == before
+    jobs[0] = {"code": "print(1)"}
+    jobs[3] = {"id": "c", "code": "print(3)"}
+    path.write_text(lines(*jobs, {"id": "new", "code": "print(5)"}))
+    assert any_remit("batch", path, "--output", out, "--resume").returncode == 0
+    added = results(out.read_text()[len(before) :])
+    assert [(r["id"], r["stdout"]) for r in added] == [(1, "1\n"), ("c", "3\n"), ("new", "5\n")]
+
+
+# ---- what can go wrong outside ----
+
+
+def test_nobody_reads_the_results(remit):
+    path = remit.file("jobs.jsonl", lines(*numbers(200)))
+    with remit.popen("batch", path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
+        assert json.loads(p.stdout.readline())["id"] == "job 0"
+        p.stdout.close()
+        assert ended(p) == 141 and p.stderr.read() == ""
+
+
+def test_somebody_reads_slowly_and_is_waited_for(any_remit):
+    """Even if the pipe is one that does not block; and an interrupt is not lost meanwhile."""
+    jobs = [{"id": n, "code": "print('x' * 50000)"} for n in range(12)]
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    p = any_remit.popen("batch", any_remit.file("jobs.jsonl", lines(*jobs)), stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    time.sleep(1)
+    text = b""
+    while piece := os.read(reader, 10000):
+        text += piece
+    os.close(reader)
+    p.communicate(timeout=30)
+    assert p.returncode == 0 and [r["id"] for r in results(text.decode())] == list(range(12))
+
+
+def test_an_interrupt_reaches_a_batch_that_waits_for_its_reader(any_remit):
+    jobs = [{"id": n, "code": "print('x' * 50000)"} for n in range(12)]
+    path = any_remit.file("jobs.jsonl", lines(*jobs))
+    with any_remit.popen("batch", path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
+        time.sleep(1)
+        for _ in range(2):
+            p.send_signal(signal.SIGINT)
+            time.sleep(0.2)
+        assert ended(p) == 130
+
+
+def test_a_full_disk_is_an_error(any_remit):
+    done = any_remit("batch", "--output", "/dev/full", input=lines(*numbers(3)))
+    assert done.returncode == 125 and "write to /dev/full: No space left" in done.stderr and "--resume" in done.stderr
+
+
+def test_a_file_that_may_not_grow_ends_in_a_whole_line(any_remit):
+    path = any_remit.file("jobs.jsonl", lines(*numbers(9)))
+    size = len(any_remit("batch", path).stdout)
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, resource.RLIM_INFINITY))
+
+    out = any_remit.file("limited.jsonl")
+    with any_remit.popen("batch", path, "--output", out, stderr=subprocess.PIPE, text=True, preexec_fn=limit) as p:
+        _, err = p.communicate(timeout=30)
+    assert p.returncode == 125 and "File too large" in err
+    assert 1 <= len(results(out.read_text())) < 9
+    assert any_remit("batch", path, "--output", out, "--resume").returncode == 0
+    assert len(results(out.read_text())) == 9
+
+
+def keeper_of(pid: int) -> int:
+    with open(f"/proc/{pid}/task/{pid}/children") as f:
+        return int(f.read().split()[0])
+
+
+def test_a_keeper_that_dies_is_replaced(remit):
+    p, _, out = started(remit, slow(12, 0.3), "-j3")
+    first = keeper_of(p.pid)
+    os.kill(first, signal.SIGKILL)
+    _, err = p.communicate(timeout=30)
+    assert (p.returncode, err) == (0, "")
+    found = results(out.read_text())
+    assert [r["id"] for r in found] == list(range(12)) and {r["status"] for r in found} == {"ok"}
+
+
+def test_a_keeper_that_cannot_be_reached_ends_the_batch(any_remit):
+    """Jobs that nobody could run are not done."""
+    done = any_remit("batch", input=lines(*numbers(5)), env={"REMIT_KEEPER": "/nowhere/keeper"})
+    assert done.returncode == 125 and done.stdout == "" and "connect to the keeper /nowhere/keeper" in done.stderr
+
+
+def test_a_keeper_that_is_busy_is_asked_again(any_remit):
+    answers = {"one": ["busy", "busy", "ok"], "two": ["ok"]}
+    keeper = FakeKeeper(any_remit, lambda code: answers[code].pop(0))
+    jobs = [{"id": code, "code": code} for code in answers]
+    found = batch(any_remit, *jobs, env=keeper.env())
+    keeper.listener.close()
+    assert [(r["id"], r["status"]) for r in found] == [("one", "ok"), ("two", "ok")]
+    assert answers == {"one": [], "two": []}
+
+
+def test_an_interrupt_ends_the_wait_for_a_busy_keeper(any_remit):
+    keeper = FakeKeeper(any_remit, lambda code: "busy")
+    with any_remit.popen("batch", stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=keeper.env()) as p:
+        p.stdin.write(lines(*numbers(1)).encode())
+        p.stdin.flush()
+        time.sleep(1)
+        p.send_signal(signal.SIGINT)
+        assert ended(p) == 130 and p.stdout.read() == b""
+    keeper.listener.close()
+
+
+def test_a_job_that_kills_its_keeper_twice_is_an_internal_result(any_remit):
+    """The others are not harmed, and a keeper that died once is forgiven."""
+    asked = []
+
+    def answer(code):
+        asked.append(code)
+        return None if code == "poison" or (code == "once" and asked.count("once") == 1) else "ok"
+
+    keeper = FakeKeeper(any_remit, answer)
+    jobs = [{"id": code, "code": code} for code in ("good", "once", "poison", "fine")]
+    done = any_remit("batch", "-j1", input=lines(*jobs), env=keeper.env())
+    keeper.listener.close()
+    found = {r["id"]: r for r in results(done.stdout)}
+    assert {i: r["status"] for i, r in found.items()} == {"good": "ok", "once": "ok", "poison": "internal", "fine": "ok"}
+    assert found["poison"]["error"]["name"] == "gone" and done.returncode == 125
+    assert asked.count("once") == 2 and asked.count("poison") == 2

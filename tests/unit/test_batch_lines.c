@@ -1,0 +1,178 @@
+/* batch_lines: lines of a file, one at a time. */
+#include "batch_lines.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+static int
+file_of(const char *text, size_t len)
+{
+	int fd = memfd_create("lines", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, len), (ssize_t)len);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	return fd;
+}
+
+static void
+expect(struct batch_lines *l, const char *text)
+{
+	struct remit_error err;
+
+	assert_int_equal(batch_lines_next(l, &err), BATCH_LINES_GIVEN);
+	assert_string_equal(buf_text(&l->line), text);
+	assert_int_equal(l->line.len, strlen(text));
+	assert_false(l->is_long);
+}
+
+static void
+expect_end(struct batch_lines *l)
+{
+	struct remit_error err;
+
+	assert_int_equal(batch_lines_next(l, &err), BATCH_LINES_END);
+	assert_int_equal(batch_lines_next(l, &err), BATCH_LINES_END);
+}
+
+static void
+lines_come_in_order_with_their_numbers_and_ends(void **state)
+{
+	static const char text[] = "one\n\n  \nlast";
+	own_fd int fd = file_of(text, strlen(text));
+	own(batch_lines) struct batch_lines l = BATCH_LINES_INIT(fd, 100);
+
+	(void)state;
+	expect(&l, "one");
+	assert_int_equal(l.number, 1);
+	assert_int_equal(l.end, 4);
+	assert_false(l.is_torn || batch_lines_is_blank(&l));
+	expect(&l, "");
+	assert_true(batch_lines_is_blank(&l));
+	expect(&l, "  ");
+	assert_true(batch_lines_is_blank(&l));
+	expect(&l, "last");
+	assert_int_equal(l.number, 4);
+	assert_int_equal(l.end, strlen(text));
+	assert_true(l.is_torn);
+	expect_end(&l);
+	assert_int_equal(batch_lines_count(fd), 2);
+}
+
+static void
+an_empty_file_has_no_lines(void **state)
+{
+	own_fd int fd = file_of("", 0);
+	own(batch_lines) struct batch_lines l = BATCH_LINES_INIT(fd, 100);
+
+	(void)state;
+	expect_end(&l);
+	assert_int_equal(l.number, 0);
+	assert_int_equal(batch_lines_count(fd), 0);
+}
+
+/* Longer than a piece, so that lines are put together of several. */
+static void
+lines_of_any_length_are_whole(void **state)
+{
+	enum { LENGTH = 200000, LINES = 7 };
+	own_mem char *line = malloc(LENGTH + 1);
+	own(buf) struct buf all = BUF_INIT((LENGTH + 1) * LINES);
+	own_fd int fd = -1;
+	own(batch_lines) struct batch_lines l = BATCH_LINES_INIT(-1, LENGTH);
+
+	(void)state;
+	for (int i = 0; i < LINES; i++) {
+		memset(line, 'a' + i, LENGTH - (size_t)i);
+		assert_int_equal(buf_add(&all, line, LENGTH - (size_t)i), 0);
+		assert_int_equal(buf_add(&all, "\n", 1), 0);
+	}
+	l.fd = fd = file_of(all.data, all.len);
+	for (int i = 0; i < LINES; i++) {
+		memset(line, 'a' + i, LENGTH);
+		line[LENGTH - i] = '\0';
+		expect(&l, line);
+	}
+	expect_end(&l);
+	assert_int_equal(batch_lines_count(fd), LINES);
+}
+
+static void
+a_line_over_the_cap_is_named_and_passed_over(void **state)
+{
+	static const char text[] = "1234\n12345\n     \n123\n";
+	own_fd int fd = file_of(text, strlen(text));
+	own(batch_lines) struct batch_lines l = BATCH_LINES_INIT(fd, 4);
+	struct remit_error err;
+
+	(void)state;
+	expect(&l, "1234");
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(batch_lines_next(&l, &err), BATCH_LINES_GIVEN);
+		assert_true(l.is_long);
+		assert_int_equal(l.line.len, 0);
+		assert_false(batch_lines_is_blank(&l));
+	}
+	expect(&l, "123");
+	assert_int_equal(l.number, 4);
+	expect_end(&l);
+}
+
+static void
+a_line_that_is_stopped_in_its_middle_is_none(void **state)
+{
+	struct remit_error err;
+	int input[2], stop[2];
+
+	(void)state;
+	assert_int_equal(pipe2(input, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(stop, O_CLOEXEC), 0);
+	own(batch_lines) struct batch_lines l = BATCH_LINES_INIT(input[0], 100);
+
+	l.stop_fd = stop[0];
+	assert_int_equal(write(input[1], "whole\nhal", 9), 9);
+	expect(&l, "whole");
+	assert_int_equal(write(stop[1], "x", 1), 1);
+	assert_int_equal(batch_lines_next(&l, &err), BATCH_LINES_END);
+	assert_int_equal(l.number, 1);
+	for (int i = 0; i < 2; i++) {
+		close(input[i]);
+		close(stop[i]);
+	}
+}
+
+static void
+what_cannot_be_read_is_an_error(void **state)
+{
+	own_fd int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	own(batch_lines) struct batch_lines l = BATCH_LINES_INIT(fd, 100);
+	struct remit_error err;
+
+	(void)state;
+	assert_int_equal(batch_lines_next(&l, &err), BATCH_LINES_ERROR);
+	assert_int_equal(err.sys_errno, EISDIR);
+	assert_int_equal(batch_lines_count(fd), -1);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			lines_come_in_order_with_their_numbers_and_ends),
+		cmocka_unit_test(an_empty_file_has_no_lines),
+		cmocka_unit_test(lines_of_any_length_are_whole),
+		cmocka_unit_test(a_line_over_the_cap_is_named_and_passed_over),
+		cmocka_unit_test(a_line_that_is_stopped_in_its_middle_is_none),
+		cmocka_unit_test(what_cannot_be_read_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
