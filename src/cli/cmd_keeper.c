@@ -133,10 +133,10 @@ const struct command command_keeper = {
 	.name = "keeper",
 	.usage = "[--listen PATH] [OPTION...]",
 	.summary = "serve all runs of this user, with warm starts",
-	.options = "  --listen PATH       the socket, mode 0600 (unless given, "
-		   "where remit run looks:\n"
+	.options = "  --listen PATH       the socket, mode 0600; unless given "
+		   "where others look:\n"
 		   "                      "
-		   "$XDG_RUNTIME_DIR/remit/keeper.sock)\n"
+		   "$XDG_RUNTIME_DIR/remit/keeper.sock\n"
 		   "\n"
 		   "Children for the policy of these options wait from the "
 		   "beginning on, others\n"
