@@ -28,8 +28,11 @@ test: setup all
 soak: setup all
 	@/usr/bin/python3 tests/soak.py
 
+# Starts, throughput and memory beside the peers that are installed.
+BENCH = --python /usr/bin/python3
 bench: setup all
-	@/usr/bin/python3 bench/cold.py
+	@$(BUILD)/remit bench $(BENCH) --json $(BUILD)/bench.json
+	@/usr/bin/python3 bench/plot.py $(BUILD)/bench.json >$(BUILD)/bench.svg
 
 lint: setup all
 	@/usr/bin/python3 tests/run.py lint

@@ -261,7 +261,7 @@ def test_wrong_arguments_are_clear_errors(any_remit, args, code, words):
 
 
 def test_help_and_version_and_completion(any_remit):
-    for command in ("run", "batch", "policy", "explain", "matrix", "doctor", "keeper", "completion"):
+    for command in ("run", "batch", "policy", "explain", "matrix", "doctor", "bench", "keeper", "status", "completion"):
         done = any_remit(command, "--help")
         assert done.returncode == 0 and f"remit {command}" in done.stdout
         assert max(map(len, done.stdout.splitlines())) <= 80

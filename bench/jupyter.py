@@ -1,0 +1,68 @@
+"""Runs Python in a Jupyter kernel: once, or again and again in one kernel.
+
+    bench/jupyter.py [--serve] CODE
+
+With --serve it writes "ready" after the first run; then each line it reads is
+answered with the milliseconds that one more run took, from asking until the
+kernel is idle again. The kernel runs this interpreter.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import tempfile
+import time
+
+from ipykernel.kernelspec import get_kernel_dict
+from jupyter_client.kernelspec import KernelSpec
+from jupyter_client.manager import KernelManager
+
+
+def run(client, code: str, show) -> float:
+    begun = time.perf_counter()
+    reply = client.execute_interactive(code, timeout=60, output_hook=show)
+    spent = time.perf_counter() - begun
+    if reply["content"]["status"] != "ok":
+        sys.exit(f"the kernel answered {reply['content'].get('evalue')}")
+    return spent * 1000
+
+
+def show(message: dict) -> None:
+    sys.stdout.write(message["content"].get("text", ""))
+
+
+def keep_quiet(message: dict) -> None:
+    pass
+
+
+def serve(client, code: str) -> None:
+    print("ready", flush=True)
+    for _ in sys.stdin:
+        print(run(client, code, keep_quiet), flush=True)
+
+
+def main() -> None:
+    serves = sys.argv[1] == "--serve"
+    code = sys.argv[-1]
+    manager = KernelManager()
+    manager._kernel_spec = KernelSpec(**get_kernel_dict())
+    manager.start_kernel()
+    client = manager.client()
+    try:
+        client.start_channels()
+        client.wait_for_ready(timeout=60)
+        run(client, code, keep_quiet if serves else show)
+        if serves:
+            serve(client, code)
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+
+
+# The kernel, and the folder of what it would leave, have to end with us.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+with tempfile.TemporaryDirectory(prefix="remit-bench-") as folder:
+    os.environ.update(IPYTHONDIR=folder, JUPYTER_RUNTIME_DIR=folder)
+    main()

@@ -1,0 +1,31 @@
+// Runs Python in Pyodide in Deno: once, or again and again in one interpreter.
+//
+//     deno cache npm:pyodide
+//     deno run --cached-only --allow-read bench/pyodide.mjs [--serve] CODE
+//
+// With --serve it writes "ready" after the first run; then each line it reads
+// is answered with the milliseconds that one more run took.
+
+import { loadPyodide } from "npm:pyodide";
+
+const serves = Deno.args[0] === "--serve";
+const code = Deno.args[serves ? 1 : 0];
+const lines = [];
+const python = await loadPyodide({ stdout: (line) => lines.push(line) });
+
+function run() {
+  const begun = performance.now();
+  const globals = python.toPy({});
+  python.runPython(code, { globals });
+  globals.destroy();
+  return performance.now() - begun;
+}
+
+run();
+if (serves) {
+  console.log("ready");
+  for await (const piece of Deno.stdin.readable)
+    for (let i = 0; i < piece.length; i++) console.log(run());
+} else {
+  console.log(lines.join("\n"));
+}

@@ -1,0 +1,271 @@
+#include "bench.h"
+
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <poll.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "path.h"
+
+#define KEEPER_WAIT_MS 5000
+#define KEEPER_CONTROL 3
+
+extern char **environ;
+
+static int
+watch_signals(struct bench *b, struct remit_error *err)
+{
+	sigset_t ends, child, both;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGHUP);
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigorset(&both, &ends, &child);
+	sigprocmask(SIG_BLOCK, &both, &b->mask);
+	/* A driver may be gone when it is asked. */
+	signal(SIGPIPE, SIG_IGN);
+	b->signals = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+	b->children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (b->signals < 0 || b->children < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "signalfd");
+	return 0;
+}
+
+static int
+copy_environ(struct list *to, struct remit_error *err)
+{
+	for (char **e = environ; *e; e++)
+		if (list_add(to, *e) < 0)
+			return fail_sys(err, REMIT_E_MEMORY, "environment");
+	return 0;
+}
+
+/* No keeper of the user may serve what is called cold. */
+static int
+make_environments(struct bench *b, struct remit_error *err)
+{
+	char text[sizeof(b->folder) + 32];
+
+	if (copy_environ(&b->env_given, err) < 0)
+		return -1;
+	snprintf(text, sizeof(text), "%s/runtime", b->folder);
+	if (mkdir(text, 0700) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", text);
+	if (unsetenv("REMIT_KEEPER") < 0 ||
+	    setenv("XDG_RUNTIME_DIR", text, 1) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "environment");
+	if (copy_environ(&b->env_own, err) < 0 ||
+	    copy_environ(&b->env_shared, err) < 0)
+		return -1;
+	snprintf(text, sizeof(text), "REMIT_KEEPER=%s/keeper.sock", b->folder);
+	if (list_add(&b->env_shared, text) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "environment");
+	return 0;
+}
+
+static int
+find_self(struct bench *b, struct remit_error *err)
+{
+	static const char *const places[] = { "../bench",
+					      "../share/remit/bench" };
+	own_mem char *own = NULL;
+	ssize_t n = readlink("/proc/self/exe", b->remit, sizeof(b->remit) - 1);
+
+	if (n < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "readlink /proc/self/exe");
+	b->remit[n] = '\0';
+	if (path_own_dir(&own, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		snprintf(b->drivers, sizeof(b->drivers), "%s/%s", own,
+			 places[i]);
+		if (access(b->drivers, R_OK) == 0)
+			break;
+	}
+	return 0;
+}
+
+/* It listens, and it also holds a control descriptor of ours: so it ends
+   with us, however we end. */
+static int
+spawn_keeper(struct bench *b, const char *socket_path, int control)
+{
+	char *argv[] = { "remit", "keeper",   "--fd",
+			 "3",	  "--listen", (char *)socket_path,
+			 NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	int failed;
+
+	posix_spawn_file_actions_init(&actions);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setflags(&attr,
+				 POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
+	posix_spawnattr_setsigmask(&attr, &b->mask);
+	for (int fd = 0; fd < KEEPER_CONTROL; fd++)
+		posix_spawn_file_actions_addopen(&actions, fd, "/dev/null",
+						 O_RDWR, 0);
+	posix_spawn_file_actions_adddup2(&actions, control, KEEPER_CONTROL);
+	failed = posix_spawn(&b->keeper, b->remit, &actions, &attr, argv,
+			     b->env_own.items);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attr);
+	errno = failed;
+	return failed ? -1 : 0;
+}
+
+static int
+start_keeper(struct bench *b, struct remit_error *err)
+{
+	char path[sizeof(b->folder) + 16];
+	int pair[2];
+
+	snprintf(path, sizeof(path), "%s/keeper.sock", b->folder);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "socketpair");
+	b->keeper_control = pair[0];
+	if (spawn_keeper(b, path, pair[1]) < 0) {
+		close(pair[1]);
+		b->keeper = 0;
+		return fail_sys(err, REMIT_E_KERNEL, "start %s", b->remit);
+	}
+	close(pair[1]);
+	for (int ms = 0; ms < KEEPER_WAIT_MS; ms += 5) {
+		if (access(path, F_OK) == 0)
+			return 0;
+		if (bench_pause(b, 5, err) < 0)
+			return -1;
+	}
+	return fail(err, REMIT_E_GONE, "the keeper at %s does not listen",
+		    path);
+}
+
+int
+bench_open(struct bench *b, const struct bench_options *opt,
+	   const struct interpreter *python, struct remit_error *err)
+{
+	*b = (struct bench){
+		.opt = *opt,
+		.python = python,
+		.signals = -1,
+		.children = -1,
+		.keeper_control = -1,
+		.shows_progress = isatty(2),
+	};
+	/* What a command leaves behind becomes ours. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (watch_signals(b, err) < 0 ||
+	    bench_folder_make(b->folder, err) < 0 ||
+	    make_environments(b, err) < 0 || find_self(b, err) < 0 ||
+	    bench_root_make(&b->root, b->folder, python, err) < 0)
+		return -1;
+	return start_keeper(b, err);
+}
+
+static void
+reap(pid_t pid)
+{
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+/* Whoever is still our child belongs to a command that was cut off. */
+static void
+end_children(void)
+{
+	char line[4096];
+	pid_t pid;
+
+	do {
+		own_fd int fd = open("/proc/thread-self/children",
+				     O_RDONLY | O_CLOEXEC);
+		ssize_t n = fd < 0 ? 0 : read(fd, line, sizeof(line) - 1);
+
+		line[n > 0 ? n : 0] = '\0';
+		pid = (pid_t)strtol(line, NULL, 10);
+		if (pid > 0 && kill(pid, SIGKILL) < 0)
+			return;
+		if (pid > 0)
+			reap(pid);
+	} while (pid > 0);
+}
+
+void
+bench_close(struct bench *b)
+{
+	bench_progress(b, "%s", "");
+	own_fd_close(&b->keeper_control);
+	if (b->keeper > 0)
+		reap(b->keeper);
+	end_children();
+	bench_folder_remove(b->folder);
+	bench_root_free(&b->root);
+	list_free(&b->env_given);
+	list_free(&b->env_own);
+	list_free(&b->env_shared);
+	own_fd_close(&b->signals);
+	own_fd_close(&b->children);
+	bench_report_free(&b->report);
+}
+
+int
+bench_pause(const struct bench *b, unsigned ms, struct remit_error *err)
+{
+	struct pollfd fd = { .fd = b->signals, .events = POLLIN };
+
+	if (poll(&fd, 1, (int)ms) > 0)
+		return fail(err, REMIT_E_GONE, "interrupted");
+	return 0;
+}
+
+int
+bench_check(const struct bench *b, struct remit_error *err)
+{
+	return bench_pause(b, 0, err);
+}
+
+bool
+bench_wants(const struct bench *b, const char *section)
+{
+	return !b->opt.only || fnmatch(b->opt.only, section, 0) == 0;
+}
+
+void
+bench_progress(const struct bench *b, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!b->shows_progress)
+		return;
+	va_start(ap, fmt);
+	fprintf(stderr, "\r\033[K");
+	vfprintf(stderr, fmt, ap);
+	fflush(stderr);
+	va_end(ap);
+}
+
+int
+bench_remit(const struct bench *b, struct remit **out, struct remit_error *err)
+{
+	/* This program is the keeper as well. */
+	struct remit_options opt = { .command_path = b->remit };
+	sigset_t child;
+	int bad;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_UNBLOCK, &child, NULL);
+	bad = remit_open(out, &opt, err);
+	sigprocmask(SIG_BLOCK, &child, NULL);
+	return bad;
+}

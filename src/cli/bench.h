@@ -1,0 +1,67 @@
+/*
+ * bench: what all measurements share: the options, the interpreter, the
+ * environments, a folder that goes away with them, and the report.
+ *
+ * Nothing is left behind, also after Ctrl-C: signals are only looked at
+ * (bench_check()), every command runs in a process group of its own, and
+ * orphans of commands become ours, so that the end can end them.
+ */
+#ifndef REMIT_BENCH_H
+#define REMIT_BENCH_H
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include "bench_folder.h"
+#include "bench_report.h"
+#include "bench_root.h"
+
+struct bench_options {
+	unsigned rounds;    /* of everything that starts */
+	unsigned window_ms; /* of each throughput row */
+	bool quick;	    /* fewer peers and sizes */
+	const char *only;   /* a pattern for sections, or NULL */
+};
+
+struct bench {
+	struct bench_options opt;
+	const struct interpreter *python;
+	char remit[4096];   /* this program */
+	char drivers[4096]; /* where bench/jupyter.py lies */
+	char folder[BENCH_FOLDER_SIZE];
+	struct bench_root root; /* in it */
+	/* As the caller had it; without any keeper; with the bench's own. */
+	struct list env_given, env_own, env_shared;
+	int signals;  /* readable once the user wants an end */
+	int children; /* readable when a child has ended */
+	sigset_t mask;
+	pid_t keeper; /* shared by the commands that env_shared is for */
+	int keeper_control;
+	bool shows_progress;
+	bool closing; /* what runs now runs to its end */
+	struct bench_report report;
+};
+
+/* *b must live until bench_close(), which also follows a failed open. */
+int bench_open(struct bench *b, const struct bench_options *opt,
+	       const struct interpreter *python,
+	       struct remit_error *err) must_check;
+void bench_close(struct bench *b);
+
+/* -1 once the user wants an end. */
+int bench_check(const struct bench *b, struct remit_error *err) must_check;
+/* The same after some time. */
+int bench_pause(const struct bench *b, unsigned ms,
+		struct remit_error *err) must_check;
+
+/* Whether a section is asked for. */
+bool bench_wants(const struct bench *b, const char *section);
+/* On a terminal, one line that the next one overwrites. */
+void bench_progress(const struct bench *b, const char *fmt, ...)
+	printf_like(2, 3);
+
+/* A private keeper. */
+int bench_remit(const struct bench *b, struct remit **out,
+		struct remit_error *err) must_check;
+
+#endif

@@ -1,0 +1,153 @@
+#include "bench_size.h"
+
+#include <string.h>
+
+#include "bench_warm.h"
+
+#define POOLS	  "pool size, print(1)"
+#define ZYGOTES	  "zygote size, print(1), hot"
+#define POOL_SIZE 8
+
+/* What exists in sizes: modules. */
+static const struct {
+	const char *name;
+	struct bench_program program;
+	bool quick;
+} zygotes[] = {
+	{ "nothing preloaded", { .preload = { NULL } }, true },
+	{ "json", { .preload = { "json" } }, false },
+	{ "numpy", { .preload = { "numpy" } }, true },
+	{ "numpy, pandas", { .preload = { "numpy", "pandas" } }, false },
+	{ "numpy, pandas, matplotlib",
+	  { .preload = { "numpy", "pandas", "matplotlib" } },
+	  false },
+};
+
+/* Both ways at the size that the pool has now. */
+static int
+measure_pool(struct bench *b, const struct bench_warm *w, unsigned size,
+	     struct remit_error *err)
+{
+	static const struct {
+		const char *name;
+		int (*take)(const struct bench_warm *w, struct bench_row *row,
+			    struct remit_error *err);
+	} ways[] = { { "hot", bench_warm_hot },
+		     { "gapped", bench_warm_gapped } };
+	char title[64];
+	struct bench_row *row;
+
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+		snprintf(title, sizeof(title), "pool of %u, %s", size,
+			 ways[i].name);
+		bench_progress(b, "%s", title);
+		if (bench_report_add(&b->report, &row, POOLS, title, err) < 0)
+			return -1;
+		for (unsigned k = 0; k < b->opt.rounds; k++)
+			if (ways[i].take(w, row, err) < 0)
+				return -1;
+	}
+	return 0;
+}
+
+/* A pool grows by being found empty, so the sizes come in their order. */
+static int
+measure_pools(struct bench *b, const struct bench_warm *w,
+	      struct remit_error *err)
+{
+	static const unsigned sizes[] = { 1, 4, 16, 64 };
+	struct bench_status s;
+	struct bench_row *row;
+	unsigned last = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		if (b->opt.quick && i > 1)
+			break;
+		if (bench_warm_grow(w, sizes[i], err) < 0 ||
+		    bench_warm_fill(w, &s, err) < 0)
+			return -1;
+		if (s.target == last)
+			continue;
+		last = s.target;
+		if (measure_pool(b, w, s.target, err) < 0)
+			return -1;
+	}
+	if (last)
+		return 0;
+	if (bench_report_add(&b->report, &row, POOLS, "pool", err) < 0)
+		return -1;
+	bench_row_absent(row, "this keeper has none");
+	return 0;
+}
+
+int
+bench_size_pools(struct bench *b, struct remit_error *err)
+{
+	own(bench_warm) struct bench_warm warm = { 0 };
+	struct remit *remit;
+	int bad;
+
+	if (!bench_wants(b, POOLS))
+		return 0;
+	bench_progress(b, POOLS);
+	if (bench_remit(b, &remit, err) < 0)
+		return -1;
+	bad = bench_warm_open(&warm, b, &bench_programs[0], remit, err) < 0 ||
+	      measure_pools(b, &warm, err) < 0;
+	remit_close(remit);
+	return bad ? -1 : 0;
+}
+
+static int
+measure_zygote(struct bench *b, const struct bench_program *p,
+	       struct bench_row *row, struct remit_error *err)
+{
+	own(bench_warm) struct bench_warm warm = { 0 };
+	struct bench_status s = { 0 };
+	struct remit *remit;
+	int bad;
+
+	if (bench_remit(b, &remit, err) < 0)
+		return -1;
+	bad = bench_warm_open(&warm, b, p, remit, err) < 0 ||
+	      bench_warm_grow(&warm, POOL_SIZE, err) < 0;
+	for (unsigned k = 0; !bad && k < b->opt.rounds; k++)
+		bad = bench_warm_hot(&warm, row, err);
+	bad = bad || bench_warm_fill(&warm, &s, err) < 0;
+	remit_close(remit);
+	if (s.zygote_bytes > 0)
+		row->value[VALUE_ZYGOTE_BYTES] = s.zygote_bytes;
+	if (s.waiting)
+		row->value[VALUE_CHILD_BYTES] = s.child_bytes;
+	return bad ? -1 : 0;
+}
+
+int
+bench_size_zygotes(struct bench *b, struct remit_error *err)
+{
+	if (!bench_wants(b, ZYGOTES))
+		return 0;
+	for (size_t i = 0; i < ARRAY_LEN(zygotes); i++) {
+		struct bench_program p = zygotes[i].program;
+		struct bench_row *row;
+
+		if (b->opt.quick && !zygotes[i].quick)
+			continue;
+		bench_progress(b, "%s: %s", ZYGOTES, zygotes[i].name);
+		p.name = zygotes[i].name;
+		p.code = bench_programs[0].code;
+		p.output = bench_programs[0].output;
+		p.preset = "scientific";
+		if (bench_report_add(&b->report, &row, ZYGOTES, p.name, err) <
+		    0)
+			return -1;
+		if (measure_zygote(b, &p, row, err) < 0) {
+			struct remit_error why = *err;
+
+			if (bench_check(b, err) < 0)
+				return -1;
+			bench_row_absent(row, "%s", why.message);
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,337 @@
+#include "bench_start.h"
+
+#include <string.h>
+
+#include "bench_driver.h"
+#include "bench_peer.h"
+#include "bench_warm.h"
+
+#define CASES_MAX 128
+/* What one row may cost in each round: slower ones sit rounds out. */
+#define ROUND_US	  60e3
+#define SAMPLES_MIN	  5
+#define SAMPLES_MIN_QUICK 2
+#define POOL_SIZE	  16
+#define GAPS_IN_ROUND	  3
+#define COLD_COST	  BENCH_COLD ", minus " BENCH_BARE_NO_SITE
+
+/* One row, and how to add to it. */
+struct one_case {
+	struct bench_row *row;
+	int (*take)(struct one_case *c, const struct bench *b,
+		    struct remit_error *err);
+	unsigned stride; /* takes part in each so manieth round */
+	bool foreign;	 /* may fail, and is absent then */
+	struct bench_command command;
+	struct bench_driver driver;
+	const struct bench_warm *warm;
+};
+
+struct start {
+	struct bench *bench;
+	struct remit *remit;
+	struct one_case cases[CASES_MAX];
+	size_t case_count;
+	struct bench_warm warm[8]; /* in the order of the programs */
+	bool hooked[32];	   /* in the order of the peers */
+};
+
+static int
+add(struct bench_row *row, double us, struct remit_error *err)
+{
+	if (bench_stats_add(&row->time, us) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "times");
+	return 0;
+}
+
+static int
+take_command(struct one_case *c, const struct bench *b, struct remit_error *err)
+{
+	double us;
+
+	if (bench_spawn_time(b, &c->command, &us, err) < 0)
+		return fail_within(err, "%s", c->row->name);
+	return add(c->row, us, err);
+}
+
+static int
+take_driver(struct one_case *c, const struct bench *b, struct remit_error *err)
+{
+	double us;
+
+	if (bench_driver_ask(&c->driver, b, &us, err) < 0)
+		return fail_within(err, "%s", c->row->name);
+	return add(c->row, us, err);
+}
+
+static int
+take_hot(struct one_case *c, const struct bench *b, struct remit_error *err)
+{
+	(void)b;
+	return bench_warm_hot(c->warm, c->row, err);
+}
+
+static int
+take_gapped(struct one_case *c, const struct bench *b, struct remit_error *err)
+{
+	(void)b;
+	for (int i = 0; i < GAPS_IN_ROUND; i++)
+		if (bench_warm_gapped(c->warm, c->row, err) < 0)
+			return -1;
+	return 0;
+}
+
+static struct one_case *
+new_case(struct start *s, struct bench_row *row)
+{
+	struct one_case *c = &s->cases[s->case_count];
+
+	*c = (struct one_case){ .row = row, .stride = 1 };
+	c->driver.in = c->driver.out = -1;
+	if (s->case_count + 1 < CASES_MAX)
+		s->case_count++;
+	return c;
+}
+
+/* What fails here is absent; only the user's end is an error. */
+static int
+absent(const struct start *s, struct bench_row *row, struct remit_error *err)
+{
+	struct remit_error why = *err;
+
+	if (bench_check(s->bench, err) < 0)
+		return -1;
+	bench_row_absent(row, "%s", why.message);
+	return 0;
+}
+
+static unsigned
+stride_for(const struct bench *b, double us)
+{
+	unsigned least = b->opt.quick ? SAMPLES_MIN_QUICK : SAMPLES_MIN;
+	unsigned most = b->opt.rounds / least;
+	double wanted = us / ROUND_US;
+
+	if (wanted < 1 || most < 2)
+		return 1;
+	return wanted < most ? (unsigned)wanted : most;
+}
+
+/* Try it once; from then on it is known to work. */
+static int
+try_peer(struct start *s, struct one_case *c, const struct bench_peer *p,
+	 const struct bench_program *program, struct remit_error *err)
+{
+	const char *output = p->first_only ? NULL : program->output;
+	const struct bench *b = s->bench;
+	double us;
+
+	if (!s->hooked[p - bench_peers] &&
+	    bench_peer_hook(p, p->before, b, err) < 0)
+		return -1;
+	s->hooked[p - bench_peers] = true;
+	if (bench_peer_command(p, b, program, &c->command, err) < 0)
+		return -1;
+	if (p->serves)
+		return bench_driver_open(&c->driver, b, &c->command, err);
+	if (bench_spawn_try(b, &c->command, output, &us, err) < 0)
+		return -1;
+	c->stride = stride_for(b, us);
+	return 0;
+}
+
+static int
+add_peer(struct start *s, const struct bench_peer *p,
+	 const struct bench_program *program, struct remit_error *err)
+{
+	struct bench *b = s->bench;
+	struct bench_row *row;
+	struct one_case *c;
+	bool is_bare =
+		program == bench_programs && !strcmp(p->name, BENCH_BARE);
+
+	if ((p->plain_only && program->preload[0]) ||
+	    (p->first_only && program != bench_programs) ||
+	    (b->opt.quick && !p->quick) ||
+	    (!is_bare && !bench_wants(b, program->name)))
+		return 0;
+	bench_progress(b, "%s: %s", program->name, p->name);
+	if (bench_report_add(&b->report, &row, program->name, p->name, err) < 0)
+		return -1;
+	if (is_bare)
+		b->report.bare = row;
+	c = new_case(s, row);
+	c->take = p->serves ? take_driver : take_command;
+	c->foreign = p->env == ENV_GIVEN && !is_bare;
+	if (try_peer(s, c, p, program, err) == 0)
+		return 0;
+	c->take = NULL;
+	/* Without bare Python there is nothing to compare with. */
+	return is_bare ? -1 : absent(s, row, err);
+}
+
+static int
+add_warm(struct start *s, const struct bench_program *program,
+	 struct remit_error *err)
+{
+	static const struct {
+		const char *name;
+		int (*take)(struct one_case *c, const struct bench *b,
+			    struct remit_error *err);
+	} ways[] = { { "remit, warm, hot", take_hot },
+		     { "remit, warm, gapped", take_gapped } };
+	struct bench_warm *w = &s->warm[program - bench_programs];
+	struct bench *b = s->bench;
+	struct bench_row *row;
+	struct one_case *c;
+	int works = -1;
+
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+		bench_progress(b, "%s: %s", program->name, ways[i].name);
+		if (bench_report_add(&b->report, &row, program->name,
+				     ways[i].name, err) < 0)
+			return -1;
+		if (!w->policy)
+			works = bench_warm_open(w, b, program, s->remit, err);
+		if (works == 0)
+			works = bench_warm_grow(w, POOL_SIZE, err);
+		if (works < 0) {
+			if (absent(s, row, err) < 0)
+				return -1;
+			continue;
+		}
+		c = new_case(s, row);
+		c->warm = w;
+		c->take = ways[i].take;
+	}
+	return 0;
+}
+
+/* Whether this interpreter has what the program imports. */
+static int
+try_bare(struct start *s, const struct bench_program *program,
+	 struct remit_error *err)
+{
+	const struct bench_peer *bare = bench_peer_find(BENCH_BARE);
+	own(bench_command) struct bench_command c = { 0 };
+	double us;
+
+	if (bench_peer_command(bare, s->bench, program, &c, err) < 0)
+		return -1;
+	return bench_spawn_try(s->bench, &c, program->output, &us, err);
+}
+
+static int
+add_program(struct start *s, const struct bench_program *program,
+	    struct remit_error *err)
+{
+	struct bench *b = s->bench;
+	struct bench_row *row;
+
+	if (program->preload[0] && bench_wants(b, program->name) &&
+	    try_bare(s, program, err) < 0) {
+		struct remit_error why = *err;
+
+		if (bench_report_add(&b->report, &row, program->name,
+				     BENCH_BARE, err) < 0)
+			return -1;
+		return absent(s, row, &why);
+	}
+	if (bench_wants(b, program->name) && add_warm(s, program, err) < 0)
+		return -1;
+	for (const struct bench_peer *p = bench_peers; p->name; p++)
+		if (add_peer(s, p, program, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int
+add_cases(struct start *s, struct remit_error *err)
+{
+	const struct bench_program *p;
+
+	for (p = bench_programs; p->name; p++)
+		if ((p->quick || !s->bench->opt.quick) &&
+		    add_program(s, p, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int
+run_rounds(struct start *s, struct remit_error *err)
+{
+	unsigned rounds = s->bench->opt.rounds;
+
+	for (unsigned round = 0; round < rounds; round++) {
+		bench_progress(s->bench, "start: round %u of %u", round + 1,
+			       rounds);
+		for (size_t i = 0; i < s->case_count; i++) {
+			struct one_case *c = &s->cases[i];
+
+			if (!c->take || round % c->stride ||
+			    c->take(c, s->bench, err) == 0)
+				continue;
+			if (!c->foreign || absent(s, c->row, err) < 0)
+				return -1;
+			c->take = NULL;
+		}
+	}
+	return 0;
+}
+
+/* What the jail, the keeper and the command cost together: against the same
+   interpreter in the same round, started as inside the jail. */
+static int
+compare_cold(struct bench *b, struct remit_error *err)
+{
+	const char *section = bench_programs[0].name;
+	const struct bench_row *bare, *cold;
+	struct bench_row *row;
+
+	bare = bench_report_find(&b->report, section, BENCH_BARE_NO_SITE);
+	cold = bench_report_find(&b->report, section, BENCH_COLD);
+	if (!bare || !cold || !cold->time.count ||
+	    cold->time.count != bare->time.count)
+		return 0;
+	if (bench_report_add(&b->report, &row, section, COLD_COST, err) < 0)
+		return -1;
+	for (size_t i = 0; i < cold->time.count; i++)
+		if (add(row, cold->time.us[i] - bare->time.us[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+static void
+release(struct start *s)
+{
+	struct remit_error ignored;
+
+	s->bench->closing = true;
+	for (size_t i = 0; i < s->case_count; i++) {
+		bench_driver_close(&s->cases[i].driver);
+		bench_command_free(&s->cases[i].command);
+	}
+	for (const struct bench_peer *p = bench_peers; p->name; p++)
+		if (s->hooked[p - bench_peers])
+			(void)!bench_peer_hook(p, p->after, s->bench, &ignored);
+	for (size_t i = 0; i < ARRAY_LEN(s->warm); i++)
+		bench_warm_free(&s->warm[i]);
+	remit_close(s->remit);
+	s->bench->closing = false;
+	free(s);
+}
+
+int
+bench_start_measure(struct bench *b, struct remit_error *err)
+{
+	struct start *s = calloc(1, sizeof(*s));
+	int bad;
+
+	if (!s)
+		return fail_sys(err, REMIT_E_MEMORY, "the rounds");
+	s->bench = b;
+	bad = bench_remit(b, &s->remit, err) < 0 || add_cases(s, err) < 0 ||
+	      run_rounds(s, err) < 0 || compare_cold(b, err) < 0;
+	release(s);
+	return bad ? -1 : 0;
+}

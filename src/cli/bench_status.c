@@ -1,0 +1,72 @@
+#include "bench_status.h"
+
+#include <jansson.h>
+#include <string.h>
+
+static bool
+preloads(const json_t *entry, const char *const *preload)
+{
+	const json_t *list = json_object_get(entry, "preload");
+	size_t i;
+
+	for (i = 0; preload[i]; i++) {
+		const char *name = json_string_value(json_array_get(list, i));
+
+		if (!name || strcmp(name, preload[i]))
+			return false;
+	}
+	return json_array_size(list) == i;
+}
+
+/* One keeper may hold several pools that preload the same; the one for the
+   latest policy is the last. */
+static const json_t *
+find(const json_t *doc, const char *key, const char *const *preload)
+{
+	const json_t *list = json_object_get(doc, key);
+
+	for (size_t i = json_array_size(list); i-- > 0;)
+		if (preloads(json_array_get(list, i), preload))
+			return json_array_get(list, i);
+	return NULL;
+}
+
+static double
+number(const json_t *entry, const char *key)
+{
+	return json_number_value(json_object_get(entry, key));
+}
+
+struct bench_status
+bench_status_parse(const char *json, const char *const *preload)
+{
+	json_t *doc = json_loads(json, 0, NULL);
+	const json_t *pool = find(doc, "pools", preload);
+	const json_t *zygote = find(doc, "zygotes", preload);
+	const char *state = json_string_value(json_object_get(zygote, "state"));
+	struct bench_status s = {
+		.known = json_is_array(json_object_get(doc, "pools")),
+		.has_zygote = zygote != NULL,
+		.failed = state && !strcmp(state, "failed"),
+		.waiting = (unsigned)number(pool, "waiting"),
+		.target = (unsigned)number(pool, "target"),
+		.hits = number(pool, "hits"),
+		.zygote_bytes = number(zygote, "memory_bytes"),
+	};
+
+	if (s.waiting)
+		s.child_bytes = number(pool, "memory_bytes") / s.waiting;
+	json_decref(doc);
+	return s;
+}
+
+struct bench_status
+bench_status_get(struct remit *r, const char *const *preload)
+{
+	own_mem char *json = NULL;
+	struct remit_error err;
+
+	if (remit_status(r, &json, &err) < 0)
+		return (struct bench_status){ 0 };
+	return bench_status_parse(json, preload);
+}

@@ -1,0 +1,133 @@
+"""`remit bench`: the shape of its report, ratios that can be true, and nothing left."""
+
+from __future__ import annotations
+
+import functools
+import glob
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree
+
+import pytest
+from conftest import PYTHON, ROOT
+from leftovers import gone, groups, processes
+
+SECTIONS = [
+    "print(1)", "pandas group-by", "throughput, print(1)", "memory", "pool size, print(1)", "zygote size, print(1), hot",
+]  # fmt: skip
+BARE, COLD = "python3 -I", "remit run, cold"
+
+
+def folders() -> list[str]:
+    return glob.glob("/tmp/remit-bench-*")
+
+
+@functools.cache
+def quick(remit_type, label: str, folder: pathlib.Path) -> dict:
+    """One run for all tests of a user."""
+    remit = remit_type(label, folder)
+    done = remit("bench", "--quick", "--python", PYTHON, "--json", "bench.json")
+    assert done.returncode == 0 and done.stderr == "", done
+    report = json.loads((folder / "bench.json").read_text())
+    return {**report, "table": done.stdout}
+
+
+@pytest.fixture
+def report(remit) -> dict:
+    return quick(type(remit), remit.label, remit.folder)
+
+
+def rows(report: dict, section: str) -> dict[str, dict]:
+    (found,) = [s for s in report["sections"] if s["name"] == section]
+    return {row["name"]: row for row in found["rows"]}
+
+
+def test_the_report_says_what_was_measured_and_where(remit, report):
+    assert report["cpus"] >= 1 and report["by_root"] == remit.by_root
+    assert report["python"] == PYTHON and report["python_version"].startswith("3.")
+    assert report["remit_version"] in remit("--version").stdout
+    assert [s["name"] for s in report["sections"]] == SECTIONS
+
+
+def test_every_row_has_something_or_a_reason(report):
+    for section in report["sections"]:
+        assert section["rows"], section
+        for row in section["rows"]:
+            assert ("absent" in row) != bool({"time_us", "memory_bytes"} & set(row)), row
+            assert row["name"] in report["table"]
+            if time_us := row.get("time_us"):
+                assert time_us["count"] >= 1
+                steps = [time_us[k] for k in ("min", "p50", "p95", "p99", "max")]
+                assert steps == sorted(steps)
+
+
+def test_the_ratios_are_plausible(report):
+    """Loose: they are to find a start that became several times slower, not noise."""
+    start = rows(report, "print(1)")
+    assert start[BARE]["ratio"] == 1
+    assert 0.2 < start[COLD]["ratio"] < 4
+    assert start["remit, warm, hot"]["ratio"] < 4
+    assert start["remit run, shared keeper"]["ratio"] < 4
+    median = start[COLD]["time_us"]["p50"] / start[BARE]["time_us"]["p50"]
+    assert abs(start[COLD]["ratio"] - median) < 0.01
+
+
+def test_throughput_and_memory_are_counted(report):
+    load = rows(report, "throughput, print(1)")
+    for name in ("remit, warm, 1 client", "remit, warm, 64 clients", f"{BARE}, 2 clients"):
+        assert load[name]["runs_per_s"] > 1 and load[name]["cpu_ms"] > 0, name
+    memory = rows(report, "memory")
+    assert 1 << 20 < memory["print(1) at its peak, by its result"]["memory_bytes"] < 1 << 29
+    assert 1 << 20 < memory[f"each of 8 {BARE} asleep, PSS"]["memory_bytes"] < 1 << 29
+
+
+def test_the_plot_shows_every_way_to_start(report, tmp_path):
+    source = tmp_path / "bench.json"
+    source.write_text(json.dumps(report))
+    done = subprocess.run([sys.executable, ROOT / "bench" / "plot.py", source], capture_output=True, text=True, check=True)
+    svg = xml.etree.ElementTree.fromstring(done.stdout)
+    shown = "".join(svg.itertext())
+    for name in ("remit, warm, hot", "remit, warm, gapped", COLD, BARE):
+        assert name in shown, name
+
+
+def test_a_peer_that_is_not_installed_is_absent(any_remit):
+    arguments = ("--quick", "--rounds", "1", "--only", "print*", "--python", PYTHON)
+    done = any_remit("bench", *arguments, "--json", "few.json", env={"PATH": "/nonexistent"})
+    assert done.returncode == 0, done
+    report = json.loads((any_remit.folder / "few.json").read_text())
+    assert [s["name"] for s in report["sections"]] == ["print(1)"]
+    assert rows(report, "print(1)")["bubblewrap"]["absent"] == "not installed"
+
+
+@pytest.mark.parametrize("after", [0.3, 1.5, 4])
+def test_ctrl_c_leaves_nothing(remit, after):
+    before = set(folders())
+    with remit.popen("bench", "--python", PYTHON, stdout=subprocess.PIPE, start_new_session=True) as p:
+        time.sleep(after)
+        # As a terminal does: to all of the group.
+        os.killpg(p.pid, signal.SIGINT)
+        out, _ = p.communicate(timeout=30)
+    assert (p.returncode, out) == (130, b"")
+    assert gone(lambda: processes(remit.command)) == []
+    assert set(folders()) <= before
+    assert gone(groups) == []
+
+
+@pytest.mark.parametrize(
+    "args,words",
+    [
+        (("--rounds", "0"), "--rounds needs a number"),
+        (("--rounds",), "--rounds needs a number"),
+        (("--json",), "--json needs a value"),
+        (("--fast",), "unknown flag"),
+    ],
+)
+def test_wrong_arguments_are_clear_errors(any_remit, args, words):
+    done = any_remit("bench", *args)
+    assert done.returncode == 2 and words in done.stderr, done
