@@ -10,20 +10,15 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "attest.h"
-#include "blueprint.h"
-#include "enter.h"
 #include "filter.h"
 #include "idmap.h"
-#include "init.h"
+#include "jail_part.h"
 #include "linux_abi.h"
-#include "lock.h"
 #include "proc.h"
-#include "zygote.h"
 
 _Static_assert((int)PLAN_FILTER_NETWORK == (int)FILTER_NETWORK &&
 		       (int)PLAN_FILTER_SUBPROCESS == (int)FILTER_SUBPROCESS &&
@@ -31,123 +26,6 @@ _Static_assert((int)PLAN_FILTER_NETWORK == (int)FILTER_NETWORK &&
 		       (int)PLAN_FILTER_STRICT_MEMORY ==
 			       (int)FILTER_STRICT_MEMORY,
 	       "the plan and the filters agree on the bits");
-
-static void
-report(int channel, uint32_t step, uint32_t detail)
-{
-	struct step_report r = {
-		.step = step,
-		.sys_errno = errno,
-		.detail = detail,
-	};
-
-	/* If nobody hears it, nobody waits for it either. */
-	if (step_send_report(channel, &r) < 0)
-		_exit(1);
-}
-
-/* The last step before the interpreter: it has no way back. */
-static int
-step_exec(const struct blueprint *b)
-{
-	/* Nothing of the environment: LD_ variables would act before the
-	   lock-down. The runner sets what the policy names. */
-	char *const none[] = { NULL };
-
-	if (b->kind == BLUEPRINT_PROBE) {
-		struct lock_order order;
-		struct step_report r;
-
-		if (lock_order_read(&order, &r) < 0 ||
-		    lock_down(&order, &r) < 0)
-			_exit(1);
-		for (;;)
-			pause();
-	}
-	if (!step_is_to_fail(STEP_EXEC))
-		execve(b->plan->interpreter->real, b->argv, none);
-	return -1;
-}
-
-static void __attribute__((noreturn)) run_main(const struct blueprint *b)
-{
-	struct enter_ends ends = { b->in, b->out, b->err, b->channel,
-				   b->ruleset };
-	uint32_t step = STEP_EXEC, detail = 0;
-
-	if (enter_run(&b->order, &ends, &step, &detail) == 0) {
-		step = STEP_EXEC;
-		step_exec(b);
-	}
-	report(ends.channel, step, detail);
-	_exit(1);
-}
-
-/* Give the ruleset to the keeper, for the child that will join. */
-static int
-send_built(const struct blueprint *b)
-{
-	struct step_report r = { .step = STEP_READY };
-	char control[CMSG_SPACE(sizeof(int))] = { 0 };
-	struct iovec iov = { &r, sizeof(r) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-	struct cmsghdr *c;
-
-	if (b->ruleset >= 0) {
-		msg.msg_control = control;
-		msg.msg_controllen = sizeof(control);
-		c = CMSG_FIRSTHDR(&msg);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &b->ruleset, sizeof(int));
-	}
-	return sendmsg(b->lifeline, &msg, MSG_NOSIGNAL) == sizeof(r) ? 0 : -1;
-}
-
-static void __attribute__((noreturn))
-report_built(const struct blueprint *b, uint32_t step, uint32_t detail)
-{
-	struct step_report r = { step, errno, detail };
-
-	send(b->lifeline, &r, sizeof(r), MSG_NOSIGNAL);
-	_exit(1);
-}
-
-/* Pid 1, from its first instruction on. */
-static void __attribute__((noreturn)) child_main(struct blueprint *b)
-{
-	bool warm = b->kind == BLUEPRINT_WARM;
-	uint32_t step = STEP_MAPS, detail = 0;
-	sigset_t child;
-	pid_t pid = 0;
-	char go;
-
-	blueprint_close_others(b);
-	if (read(b->lifeline, &go, 1) != 1)
-		_exit(1);
-	if (build_run(b, &step, &detail) < 0) {
-		if (warm)
-			report_built(b, step, detail);
-		report(b->channel, step, detail);
-		_exit(1);
-	}
-	sigemptyset(&child);
-	sigaddset(&child, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &child, NULL);
-	if (!warm) {
-		pid = step_is_to_fail(STEP_FORK) ? -1 : fork();
-		if (pid < 0) {
-			report(b->channel, STEP_FORK, 0);
-			_exit(1);
-		}
-		if (pid == 0)
-			run_main(b);
-	} else if (send_built(b) < 0) {
-		_exit(1);
-	}
-	init_run(b->lifeline, pid);
-}
 
 static int
 move_up(int *fd, struct remit_error *err)
@@ -231,8 +109,8 @@ choose_cpus(cpu_set_t *out, uint64_t count)
 	}
 }
 
-static void
-make_order(struct lock_order *out, const struct plan *plan)
+void
+jail_make_order(struct lock_order *out, const struct plan *plan)
 {
 	const struct plan_limits *l = &plan->limits;
 
@@ -259,9 +137,9 @@ make_order(struct lock_order *out, const struct plan *plan)
 		out->skip |= ORDER_SKIP_ROOT;
 }
 
-/* The interpreter has no environment to look at. */
-static void
-note_fail_step(struct lock_order *order, enum step_id from, enum step_id to)
+void
+jail_note_fail_step(struct lock_order *order, enum step_id from,
+		    enum step_id to)
 {
 	for (uint32_t s = from; s <= (uint32_t)to; s++)
 		if (step_is_to_fail((enum step_id)s))
@@ -271,7 +149,7 @@ note_fail_step(struct lock_order *order, enum step_id from, enum step_id to)
 static int
 send_order(struct jail *j, struct lock_order *order, struct remit_error *err)
 {
-	note_fail_step(order, STEP_ORDER, STEP_SELF_TEST);
+	jail_note_fail_step(order, STEP_ORDER, STEP_SELF_TEST);
 	if (link_send(&j->channel, FRAME_ORDER, order, sizeof(*order), err) < 0)
 		return -1;
 	return link_flush(&j->channel, err);
@@ -359,9 +237,9 @@ open_namespaces(struct jail *j, struct remit_error *err)
 	return 0;
 }
 
-static int
-start(struct jail *j, struct blueprint *b, uint32_t owner,
-      struct remit_error *err)
+int
+jail_start(struct jail *j, struct blueprint *b, uint32_t owner,
+	   struct remit_error *err)
 {
 	uint32_t gid = j->lease.fd >= 0 ? j->host_uid : getegid();
 
@@ -374,7 +252,7 @@ start(struct jail *j, struct blueprint *b, uint32_t owner,
 		return step_failed_at(err, STEP_CLONE);
 	}
 	if (j->init_pid == 0)
-		child_main(b);
+		child_run(b);
 	if (step_is_to_fail(STEP_MAPS)) {
 		fail_sys(err, REMIT_E_KERNEL, "map ids");
 		return step_failed_at(err, STEP_MAPS);
@@ -389,10 +267,9 @@ start(struct jail *j, struct blueprint *b, uint32_t owner,
 	return 0;
 }
 
-/* Everything before the clone, for both ways. */
-static int
-lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
-	int in, const char *name, struct remit_error *err)
+int
+jail_lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
+	     int in, const char *name, struct remit_error *err)
 {
 	const struct plan *plan = b->plan;
 
@@ -406,7 +283,7 @@ lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
 		fail_sys(err, REMIT_E_KERNEL, "resolve");
 		return step_failed_at(err, STEP_RESOLVE);
 	}
-	make_order(&b->order, plan);
+	jail_make_order(&b->order, plan);
 	if (blueprint_resolve(b, j->host_uid, err) < 0)
 		return -1;
 	j->roots = b->roots.value;
@@ -415,15 +292,6 @@ lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
 		return -1;
 	return cgroup_open_joins(&j->group, false, b->groups, err);
 }
-
-#define BLUEPRINT_FOR(p, site, which)                                        \
-	{                                                                    \
-		.plan = (p), .channel = -1, .lifeline = -1, .in = -1,        \
-		.out = -1, .err = -1, .root = -1, .ruleset = -1,             \
-		.groups = { -1, -1, -1, -1 }, .roots = HASH_INIT,            \
-		.runtime_dir = (site)->runtime_dir, .by_root = (p)->by_root, \
-		.kind = (which)                                              \
-	}
 
 int
 jail_open(struct jail *j, const struct plan *plan, const struct jail_site *site,
@@ -437,100 +305,11 @@ jail_open(struct jail *j, const struct plan *plan, const struct jail_site *site,
 		plan, site, site->probe ? BLUEPRINT_PROBE : BLUEPRINT_COLD);
 
 	b.argv = argv;
-	if (lay_out(j, &b, site, in, name, err) < 0 ||
+	if (jail_lay_out(j, &b, site, in, name, err) < 0 ||
 	    blueprint_list_kept(&b, err) < 0 ||
 	    send_order(j, &b.order, err) < 0)
 		return -1;
-	return start(j, &b, geteuid(), err);
-}
-
-int
-jail_prepare(struct jail *j, const struct plan *plan,
-	     const struct jail_site *site, uint32_t owner, int in,
-	     const char *name, struct remit_error *err)
-{
-	own(blueprint) struct blueprint b =
-		BLUEPRINT_FOR(plan, site, BLUEPRINT_WARM);
-
-	j->warm = true;
-	if (lay_out(j, &b, site, in, name, err) < 0)
-		return -1;
-	/* These are for the child that joins, not for pid 1. */
-	j->entry[JOIN_IN] = take_fd(&b.in);
-	j->entry[JOIN_OUT] = take_fd(&b.out);
-	j->entry[JOIN_ERR] = take_fd(&b.err);
-	j->entry[JOIN_CHANNEL] = take_fd(&b.channel);
-	if (cgroup_open_joins(&j->group, true, j->entry + JOIN_GROUP, err) <
-		    0 ||
-	    blueprint_list_kept(&b, err) < 0)
-		return -1;
-	return start(j, &b, owner, err);
-}
-
-uint64_t
-jail_roots(const struct plan *plan)
-{
-	struct hash h = HASH_INIT;
-
-	for (size_t i = 0; i < plan->mount_count; i++) {
-		struct stat st;
-
-		if (plan->mounts[i].runtime)
-			continue;
-		if (stat(plan->mounts[i].host, &st) < 0)
-			st = (struct stat){ 0 };
-		hash_number(&h, (uint64_t)st.st_dev);
-		hash_number(&h, (uint64_t)st.st_ino);
-	}
-	return h.value;
-}
-
-int
-jail_take_built(struct jail *j, const struct plan *plan,
-		struct remit_error *err)
-{
-	struct step_report r;
-	char control[CMSG_SPACE(sizeof(int))];
-	struct iovec iov = { &r, sizeof(r) };
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control,
-		.msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *c;
-
-	if (recvmsg(j->lifeline.fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) !=
-	    sizeof(r))
-		return fail_sys(err, REMIT_E_KERNEL, "the jail was not built");
-	c = CMSG_FIRSTHDR(&msg);
-	if (c && c->cmsg_type == SCM_RIGHTS)
-		memcpy(&j->entry[JOIN_RULESET], CMSG_DATA(c), sizeof(int));
-	if (r.step != STEP_READY)
-		return jail_step_failed(&r, plan, err);
-	if (j->entry[JOIN_RULESET] < 0 && plan_keeps(plan, MECH(LANDLOCK)))
-		return fail(err, REMIT_E_INTERNAL, "no Landlock rules came");
-	return 0;
-}
-
-int
-jail_join(struct jail *j, const struct plan *plan, struct zygote *z,
-	  struct remit_error *err)
-{
-	struct join_command cmd = { .magic = ORDER_MAGIC };
-
-	make_order(&cmd.order, plan);
-	cmd.order.warm = 1;
-	note_fail_step(&cmd.order, STEP_ONE_THREAD, STEP_JAIL_USER);
-	note_fail_step(&cmd.order, STEP_SESSION, STEP_NO_NEW_PRIVS);
-	note_fail_step(&cmd.order, STEP_CLOSE, STEP_SELF_TEST);
-	if (zygote_command(z, &cmd, j->entry, err) < 0)
-		return -1;
-	for (int i = 0; i < JOIN_FDS; i++) {
-		own_fd_close(&j->entry[i]);
-		j->entry[i] = -1;
-	}
-	return 0;
+	return jail_start(j, &b, geteuid(), err);
 }
 
 /* Who wrote the first bytes of the channel, by the kernel's word. */

@@ -1,0 +1,130 @@
+/*
+ * jail_child: what the first process of a jail does: build it, and start the
+ * interpreter, or wait for one that joins.
+ */
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "enter.h"
+#include "init.h"
+#include "jail_part.h"
+#include "lock.h"
+
+static void
+report(int channel, uint32_t step, uint32_t detail)
+{
+	struct step_report r = {
+		.step = step,
+		.sys_errno = errno,
+		.detail = detail,
+	};
+
+	/* If nobody hears it, nobody waits for it either. */
+	if (step_send_report(channel, &r) < 0)
+		_exit(1);
+}
+
+/* The last step before the interpreter: it has no way back. */
+static int
+step_exec(const struct blueprint *b)
+{
+	/* Nothing of the environment: LD_ variables would act before the
+	   lock-down. The runner sets what the policy names. */
+	char *const none[] = { NULL };
+
+	if (b->kind == BLUEPRINT_PROBE) {
+		struct lock_order order;
+		struct step_report r;
+
+		if (lock_order_read(&order, &r) < 0 ||
+		    lock_down(&order, &r) < 0)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	if (!step_is_to_fail(STEP_EXEC))
+		execve(b->plan->interpreter->real, b->argv, none);
+	return -1;
+}
+
+static void __attribute__((noreturn)) run_main(const struct blueprint *b)
+{
+	struct enter_ends ends = { b->in, b->out, b->err, b->channel,
+				   b->ruleset };
+	uint32_t step = STEP_EXEC, detail = 0;
+
+	if (enter_run(&b->order, &ends, &step, &detail) == 0) {
+		step = STEP_EXEC;
+		step_exec(b);
+	}
+	report(ends.channel, step, detail);
+	_exit(1);
+}
+
+/* Give the ruleset to the keeper, for the child that will join. */
+static int
+send_built(const struct blueprint *b)
+{
+	struct step_report r = { .step = STEP_READY };
+	char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec iov = { &r, sizeof(r) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct cmsghdr *c;
+
+	if (b->ruleset >= 0) {
+		msg.msg_control = control;
+		msg.msg_controllen = sizeof(control);
+		c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &b->ruleset, sizeof(int));
+	}
+	return sendmsg(b->lifeline, &msg, MSG_NOSIGNAL) == sizeof(r) ? 0 : -1;
+}
+
+static void __attribute__((noreturn))
+report_built(const struct blueprint *b, uint32_t step, uint32_t detail)
+{
+	struct step_report r = { step, errno, detail };
+
+	send(b->lifeline, &r, sizeof(r), MSG_NOSIGNAL);
+	_exit(1);
+}
+
+/* Pid 1, from its first instruction on. */
+void
+child_run(struct blueprint *b)
+{
+	bool warm = b->kind == BLUEPRINT_WARM;
+	uint32_t step = STEP_MAPS, detail = 0;
+	sigset_t child;
+	pid_t pid = 0;
+	char go;
+
+	blueprint_close_others(b);
+	if (read(b->lifeline, &go, 1) != 1)
+		_exit(1);
+	if (build_run(b, &step, &detail) < 0) {
+		if (warm)
+			report_built(b, step, detail);
+		report(b->channel, step, detail);
+		_exit(1);
+	}
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, NULL);
+	if (!warm) {
+		pid = step_is_to_fail(STEP_FORK) ? -1 : fork();
+		if (pid < 0) {
+			report(b->channel, STEP_FORK, 0);
+			_exit(1);
+		}
+		if (pid == 0)
+			run_main(b);
+	} else if (send_built(b) < 0) {
+		_exit(1);
+	}
+	init_run(b->lifeline, pid);
+}

@@ -1,0 +1,36 @@
+/*
+ * jail_part: what the parts of a jail's making know of each other: both ways
+ * (jail.c), the warm one (jail_warm.c), and the first process (jail_child.c).
+ * For these files only.
+ */
+#ifndef REMIT_JAIL_PART_H
+#define REMIT_JAIL_PART_H
+
+#include "blueprint.h"
+#include "jail.h"
+
+#define BLUEPRINT_FOR(p, site, which)                                        \
+	{                                                                    \
+		.plan = (p), .channel = -1, .lifeline = -1, .in = -1,        \
+		.out = -1, .err = -1, .root = -1, .ruleset = -1,             \
+		.groups = { -1, -1, -1, -1 }, .roots = HASH_INIT,            \
+		.runtime_dir = (site)->runtime_dir, .by_root = (p)->by_root, \
+		.kind = (which)                                              \
+	}
+
+/* Everything before the clone. */
+int jail_lay_out(struct jail *j, struct blueprint *b,
+		 const struct jail_site *site, int in, const char *name,
+		 struct remit_error *err) must_check;
+/* The clone, as a namespace of user `owner`, and the release of pid 1. */
+int jail_start(struct jail *j, struct blueprint *b, uint32_t owner,
+	       struct remit_error *err) must_check;
+void jail_make_order(struct lock_order *out, const struct plan *plan);
+/* The interpreter has no environment to look at: test builds tell it so. */
+void jail_note_fail_step(struct lock_order *order, enum step_id from,
+			 enum step_id to);
+
+/* Pid 1, from its first instruction on. */
+void child_run(struct blueprint *b) __attribute__((noreturn));
+
+#endif

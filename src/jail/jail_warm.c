@@ -1,0 +1,100 @@
+/*
+ * jail_warm: jails that are built ahead, for a zygote's child to join.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "jail_part.h"
+#include "zygote.h"
+
+int
+jail_prepare(struct jail *j, const struct plan *plan,
+	     const struct jail_site *site, uint32_t owner, int in,
+	     const char *name, struct remit_error *err)
+{
+	own(blueprint) struct blueprint b =
+		BLUEPRINT_FOR(plan, site, BLUEPRINT_WARM);
+
+	j->warm = true;
+	if (jail_lay_out(j, &b, site, in, name, err) < 0)
+		return -1;
+	/* These are for the child that joins, not for pid 1. */
+	j->entry[JOIN_IN] = take_fd(&b.in);
+	j->entry[JOIN_OUT] = take_fd(&b.out);
+	j->entry[JOIN_ERR] = take_fd(&b.err);
+	j->entry[JOIN_CHANNEL] = take_fd(&b.channel);
+	if (cgroup_open_joins(&j->group, true, j->entry + JOIN_GROUP, err) <
+		    0 ||
+	    blueprint_list_kept(&b, err) < 0)
+		return -1;
+	return jail_start(j, &b, owner, err);
+}
+
+uint64_t
+jail_roots(const struct plan *plan)
+{
+	struct hash h = HASH_INIT;
+
+	for (size_t i = 0; i < plan->mount_count; i++) {
+		struct stat st;
+
+		if (plan->mounts[i].runtime)
+			continue;
+		if (stat(plan->mounts[i].host, &st) < 0)
+			st = (struct stat){ 0 };
+		hash_number(&h, (uint64_t)st.st_dev);
+		hash_number(&h, (uint64_t)st.st_ino);
+	}
+	return h.value;
+}
+
+int
+jail_take_built(struct jail *j, const struct plan *plan,
+		struct remit_error *err)
+{
+	struct step_report r;
+	char control[CMSG_SPACE(sizeof(int))];
+	struct iovec iov = { &r, sizeof(r) };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *c;
+
+	if (recvmsg(j->lifeline.fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) !=
+	    sizeof(r))
+		return fail_sys(err, REMIT_E_KERNEL, "the jail was not built");
+	c = CMSG_FIRSTHDR(&msg);
+	if (c && c->cmsg_type == SCM_RIGHTS)
+		memcpy(&j->entry[JOIN_RULESET], CMSG_DATA(c), sizeof(int));
+	if (r.step != STEP_READY)
+		return jail_step_failed(&r, plan, err);
+	if (j->entry[JOIN_RULESET] < 0 && plan_keeps(plan, MECH(LANDLOCK)))
+		return fail(err, REMIT_E_INTERNAL, "no Landlock rules came");
+	return 0;
+}
+
+int
+jail_join(struct jail *j, const struct plan *plan, struct zygote *z,
+	  struct remit_error *err)
+{
+	struct join_command cmd = { .magic = ORDER_MAGIC };
+
+	jail_make_order(&cmd.order, plan);
+	cmd.order.warm = 1;
+	jail_note_fail_step(&cmd.order, STEP_ONE_THREAD, STEP_JAIL_USER);
+	jail_note_fail_step(&cmd.order, STEP_SESSION, STEP_NO_NEW_PRIVS);
+	jail_note_fail_step(&cmd.order, STEP_CLOSE, STEP_SELF_TEST);
+	if (zygote_command(z, &cmd, j->entry, err) < 0)
+		return -1;
+	for (int i = 0; i < JOIN_FDS; i++) {
+		own_fd_close(&j->entry[i]);
+		j->entry[i] = -1;
+	}
+	return 0;
+}

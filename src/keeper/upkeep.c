@@ -1,0 +1,291 @@
+#include "upkeep.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+#include "inmate.h"
+#include "nursery.h"
+#include "pool.h"
+
+void
+keeper_admit(struct keeper *k, struct inmate *i)
+{
+	i->next = k->inmates;
+	k->inmates = i;
+	k->inmate_count++;
+}
+
+void
+keeper_bury(struct keeper *k, struct inmate *i)
+{
+	struct inmate **at = &k->inmates;
+
+	while (*at && *at != i)
+		at = &(*at)->next;
+	if (!*at)
+		return; /* it is there already */
+	*at = i->next;
+	i->next = k->buried;
+	k->buried = i;
+	keeper_refill_soon(k);
+}
+
+static void
+free_buried(struct keeper *k)
+{
+	while (k->buried) {
+		struct inmate *i = k->buried;
+
+		k->buried = i->next;
+		k->inmate_count--;
+		inmate_free(i);
+	}
+}
+
+bool
+keeper_is_full(const struct keeper *k)
+{
+	/* Half of the room is for those that run. */
+	return k->inmate_count >= KEEPER_INMATES_MAX - KEEPER_RUNNING_MAX;
+}
+
+static void
+tell_reaped(struct keeper *k, pid_t pid, const struct exit_report *end)
+{
+	for (struct inmate *i = k->inmates; i; i = i->next)
+		if (inmate_reaped(i, pid, end))
+			return;
+	for (struct nursery *n = k->nurseries; n; n = n->next)
+		if (nursery_reaped(n, pid, end->wait_status))
+			return;
+	/* A zygote's that was killed while it forked: now it is gone too. */
+}
+
+static void
+on_child(void *owner, uint32_t events)
+{
+	struct keeper *k = owner;
+	struct signalfd_siginfo info;
+	struct exit_report end;
+	pid_t pid;
+
+	(void)events;
+	while (read(k->child, &info, sizeof(info)) > 0)
+		;
+	while ((pid = exit_report_wait(&end)) > 0)
+		tell_reaped(k, pid, &end);
+}
+
+static int
+watch_children(struct keeper *k, struct remit_error *err)
+{
+	sigset_t child;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	/* A zygote's children become ours when their helper exits. */
+	if (sigprocmask(SIG_BLOCK, &child, NULL) < 0 ||
+	    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "watch children");
+	k->child = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (k->child < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "signalfd");
+	return loop_add(&k->loop, &k->on_child, k->child, EPOLLIN, on_child, k,
+			err);
+}
+
+/* No request for so long: then there is time. */
+#define QUIET_US 1000
+/* But not put off for ever by requests that follow each other closely. */
+#define PATIENT_US	10000
+#define HOUSEKEEPING_US 1000000
+
+void
+keeper_refill_soon(struct keeper *k)
+{
+	uint64_t now = loop_now_us(), at = now + QUIET_US;
+
+	for (const struct pool *p = k->pools; p; p = p->next)
+		if (p->wanting_count)
+			at = now;
+	if (!k->refill_since_us)
+		k->refill_since_us = now;
+	if (at > k->refill_since_us + PATIENT_US)
+		at = k->refill_since_us + PATIENT_US;
+	loop_set_timer(&k->loop, &k->refill, at);
+}
+
+static void
+on_refill(void *owner)
+{
+	struct keeper *k = owner;
+	uint64_t now = loop_now_us();
+	bool more = false;
+
+	k->refill_since_us = 0;
+	for (struct inmate *i = k->inmates, *next; i; i = next) {
+		next = i->next;
+		if (i->state == INMATE_SPENT)
+			inmate_kill(i);
+	}
+	free_buried(k);
+	for (struct pool *p = k->pools, *next; p; p = next) {
+		next = p->next;
+		do
+			more |= pool_refill(p, now);
+		while (more && p->wanting_count > p->building_count &&
+		       pool_refill(p, now));
+	}
+	if (more)
+		keeper_refill_soon(k);
+}
+
+static void
+remove_pool(struct keeper *k, struct pool *p)
+{
+	struct pool **at = &k->pools;
+
+	while (*at != p)
+		at = &(*at)->next;
+	*at = p->next;
+	k->pool_count--;
+	pool_free(p);
+}
+
+static bool
+is_used(const struct keeper *k, const struct nursery *n)
+{
+	for (const struct pool *p = k->pools; p; p = p->next)
+		if (p->nursery == n)
+			return true;
+	return false;
+}
+
+/* A zygote whose pools are gone goes too. */
+static void
+remove_nurseries(struct keeper *k)
+{
+	struct nursery **at = &k->nurseries, *n;
+
+	while ((n = *at)) {
+		if (is_used(k, n)) {
+			at = &n->next;
+			continue;
+		}
+		*at = n->next;
+		nursery_free(n);
+	}
+}
+
+static void
+on_housekeeping(void *owner)
+{
+	struct keeper *k = owner;
+	uint64_t now = loop_now_us();
+
+	for (struct pool *p = k->pools, *next; p; p = next) {
+		next = p->next;
+		pool_shrink(p, now);
+		if (!p->users && !p->target)
+			remove_pool(k, p);
+	}
+	remove_nurseries(k);
+	for (struct nursery *n = k->nurseries; n; n = n->next)
+		nursery_rotate(n, now);
+	keeper_refill_soon(k);
+	if (k->pools)
+		loop_set_timer(&k->loop, &k->housekeeping,
+			       now + HOUSEKEEPING_US);
+}
+
+void
+keeper_add_pool(struct keeper *k, struct pool *p)
+{
+	struct pool *oldest = NULL;
+
+	p->used_us = loop_now_us();
+	for (struct pool *q = k->pools; q; q = q->next)
+		if (!q->users || (q->waiting_count && !q->wanting_count))
+			if (!oldest || q->used_us < oldest->used_us)
+				oldest = q;
+	if (k->pool_count >= POOL_MAX && oldest) {
+		/* Its inmates go first; it goes with the last of them. */
+		oldest->target = oldest->target_min = 0;
+		pool_empty(oldest);
+		free(oldest->alias);
+		oldest->alias = NULL;
+	}
+	p->next = k->pools;
+	k->pools = p;
+	k->pool_count++;
+	if (!k->housekeeping.at_us)
+		loop_set_timer(&k->loop, &k->housekeeping,
+			       p->used_us + HOUSEKEEPING_US);
+}
+
+void
+keeper_note_latency(struct keeper *k, uint64_t asked_us)
+{
+	uint64_t now = loop_now_us();
+
+	if (!asked_us)
+		return;
+	k->latencies_us[k->latency_count++ % KEEPER_LATENCIES] =
+		(uint32_t)(now - asked_us);
+	keeper_refill_soon(k);
+}
+
+/*
+ * Kill every jail and wait until all are gone. A pid 1 ends when everything in
+ * its namespace is reaped, also a child that its zygote did not live to tell
+ * of: so whoever is dead is reaped, known or not.
+ */
+static void
+end_jails(struct keeper *k)
+{
+	bool alive = false;
+	pid_t pid;
+
+	for (struct inmate *i = k->inmates; i; i = i->next) {
+		jail_kill(&i->jail);
+		alive |= i->jail.init_pid != 0;
+	}
+	while (alive && ((pid = waitpid(-1, NULL, 0)) > 0 || errno == EINTR)) {
+		alive = false;
+		for (struct inmate *i = k->inmates; i; i = i->next) {
+			jail_reaped(&i->jail, pid);
+			alive |= i->jail.init_pid != 0;
+		}
+	}
+}
+
+int
+upkeep_open(struct keeper *k, struct remit_error *err)
+{
+	k->on_child = (struct source)SOURCE_INIT;
+	k->child = -1;
+	k->refill = (struct timer){ .ring = on_refill, .owner = k };
+	k->housekeeping = (struct timer){ .ring = on_housekeeping, .owner = k };
+	return watch_children(k, err);
+}
+
+void
+upkeep_close(struct keeper *k)
+{
+	while (k->nurseries) {
+		struct nursery *n = k->nurseries;
+
+		k->nurseries = n->next;
+		nursery_free(n);
+	}
+	end_jails(k);
+	while (k->inmates)
+		keeper_bury(k, k->inmates);
+	free_buried(k);
+	while (k->pools)
+		remove_pool(k, k->pools);
+	own_fd_close(&k->child);
+}
