@@ -212,8 +212,9 @@ zygote_command(struct zygote *z, const struct join_command *cmd,
 		.msg_iov = &iov,
 		.msg_iovlen = 1,
 		.msg_control = control,
+		.msg_controllen = sizeof(control),
 	};
-	struct cmsghdr *c;
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 	size_t n = 0;
 
 	for (int i = 0; i < JOIN_FDS; i++)
@@ -222,7 +223,6 @@ zygote_command(struct zygote *z, const struct join_command *cmd,
 			sent[n++] = fds[i];
 		}
 	msg.msg_controllen = CMSG_SPACE(n * sizeof(int));
-	c = CMSG_FIRSTHDR(&msg);
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
 	c->cmsg_len = CMSG_LEN(n * sizeof(int));

@@ -1,0 +1,139 @@
+"""A shared keeper at its usual place: found, used, asked, activated."""
+
+import json
+import os
+import socket
+import stat
+import subprocess
+
+import pytest
+from shared_keeper import SharedKeeper
+
+
+@pytest.fixture
+def runtime(remit):
+    """A runtime folder of this user."""
+    folder = remit.folder / f"runtime-{os.urandom(4).hex()}"
+    folder.mkdir(mode=0o700)
+    remit.own(folder)
+    return folder
+
+
+class UsualKeeper(SharedKeeper):
+    """It is told no path."""
+
+    def __init__(self, remit, runtime):
+        self.remit = remit
+        self.path = runtime / "remit" / "keeper.sock"
+        self.env = {"XDG_RUNTIME_DIR": str(runtime)}
+        self.process = remit.popen("keeper", env=self.env, stdin=subprocess.DEVNULL)
+        self.pid = self.process.pid
+        self.until(self.path.exists)
+
+
+@pytest.fixture
+def usual(remit, runtime):
+    keeper = UsualKeeper(remit, runtime)
+    yield keeper
+    keeper.close()
+
+
+def test_a_keeper_at_the_usual_place_is_found_and_warm_from_the_beginning(usual):
+    usual.until(usual.is_full)
+    result = usual.json("print(6 * 7)")
+    assert (result["stdout"], result["start"]) == ("42\n", "warm")
+    assert usual.status()["pools"][0]["hits"] == 1
+
+
+def test_the_usual_place_is_for_its_user_only(usual):
+    assert stat.S_IMODE(usual.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(usual.path.parent.stat().st_mode) == 0o700
+
+
+def test_an_empty_remit_keeper_means_a_private_one(usual):
+    usual.until(usual.is_full)
+    assert usual.json("print(1)", env={"REMIT_KEEPER": ""})["start"] == "cold"
+    assert usual.status()["latency_us"]["count"] == 0
+
+
+def test_what_a_shared_keeper_cannot_do_a_private_one_does(usual):
+    flags = ("--net", "--memory-fallback", "per_process")
+    assert usual.json("print(1)", *flags)["status"] == "ok"
+    named = usual.json("print(1)", *flags, env={"REMIT_KEEPER": str(usual.path)})
+    assert named["status"] == "refused" and named["error"]["where"] == "network_access"
+
+
+def test_a_second_keeper_does_not_take_the_place_of_the_first(usual):
+    done = usual.remit("keeper", env=usual.env)
+    assert done.returncode == 125 and "listens" in done.stderr
+    assert usual.json("print(1)")["status"] == "ok"
+
+
+def test_a_socket_that_nobody_answers_is_passed_over(remit, runtime):
+    (runtime / "remit").mkdir(mode=0o700)
+    remit.own(runtime / "remit")
+    with socket.socket(socket.AF_UNIX) as left_over:
+        left_over.bind(str(runtime / "remit" / "keeper.sock"))
+    result = remit.json("print(1)", env={"XDG_RUNTIME_DIR": str(runtime)})
+    assert (result["status"], result["start"]) == ("ok", "cold")
+
+
+def test_without_a_runtime_folder_a_place_must_be_named(remit):
+    if remit.by_root:
+        assert "/run/remit/keeper.sock" in remit("status").stderr
+    else:
+        done = remit("keeper")
+        assert done.returncode == 2 and "--listen" in done.stderr
+
+
+def test_status_says_what_there_is(usual):
+    usual.until(usual.is_full)
+    usual.json("print(1)")
+    shown = usual.remit("status", env=usual.env).stdout
+    assert str(usual.path) in shown and "ZYGOTE" in shown and "POOL" in shown and "1 runs so far" in shown
+    doc = usual.status()
+    assert doc["pid"] == usual.pid and doc["zygotes"][0]["state"] == "ready"
+    assert doc["zygotes"][0]["memory_bytes"] > 1 << 20 and doc["pools"][0]["memory_bytes"] > 0
+
+
+def test_status_without_a_keeper_says_so(remit, runtime):
+    done = remit("status", env={"XDG_RUNTIME_DIR": str(runtime)})
+    assert done.returncode == 125 and "keeper" in done.stderr and done.stdout == ""
+
+
+ACTIVATE = """
+import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
+os.execv(sys.argv[2], ["remit", "keeper"])
+"""
+
+
+def test_a_socket_passed_by_systemd_is_taken(remit, runtime):
+    """sd_listen_fds(3): descriptor 3, LISTEN_PID and LISTEN_FDS."""
+    path = runtime / "activated.sock"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        remit.own(path)
+        keeper = subprocess.Popen(
+            ["/usr/bin/python3", "-I", "-c", ACTIVATE, str(listener.fileno()), remit.command],
+            env=remit.env(), cwd=remit.folder, pass_fds=[listener.fileno()], **remit.identity(),
+        )  # fmt: skip
+        try:
+            done = remit("run", "--json", "-c", "print(1)", env={"REMIT_KEEPER": str(path)})
+            assert json.loads(done.stdout)["status"] == "ok", done
+            assert json.loads(remit("status", "--json", env={"REMIT_KEEPER": str(path)}).stdout)["pid"] == keeper.pid
+        finally:
+            keeper.terminate()
+            assert keeper.wait(timeout=20) == 0
+    assert path.exists()  # it is systemd's
+
+
+def test_a_batch_uses_it_too(usual):
+    usual.until(usual.is_full)
+    jobs = "".join(json.dumps({"id": i, "code": f"print({i})"}) + "\n" for i in range(6))
+    done = usual.remit("batch", "-j", 2, "-", input=jobs, env=usual.env)
+    results = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [r["stdout"] for r in results] == [f"{i}\n" for i in range(6)]
+    assert {r["start"] for r in results} == {"warm"}
