@@ -24,7 +24,7 @@ demo: all
 test: setup all
 	@/usr/bin/python3 tests/run.py
 
-# Ten thousand mixed runs that must leave nothing behind.
+# A hundred thousand runs that must leave nothing behind.
 soak: setup all
 	@/usr/bin/python3 tests/soak.py
 

@@ -1,8 +1,9 @@
-"""Ten thousand mixed runs through one keeper; afterwards nothing is left.
+"""A hundred thousand runs through one keeper, ten thousand of them of all
+kinds; afterwards nothing is left.
 
     tests/soak.py [COUNT]
 
-Looks at the keeper's memory and descriptors, and at the host's processes,
+The mixed ones are commands of their own, the others one batch. Looks at the keeper's memory and descriptors, and at the host's processes,
 groups and mounts, as root and as an ordinary user.
 """
 
@@ -51,6 +52,32 @@ def keeper_facts(pid: int) -> tuple[int, int]:
     return rss, len(os.listdir(f"/proc/{pid}/fd"))
 
 
+def settle(remit: Remit, path: pathlib.Path) -> None:
+    """Until no run is left and the pools have shrunk: then two looks at the
+    keeper can be compared."""
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        now = json.loads(remit("status", "--json", env={"REMIT_KEEPER": str(path)}).stdout)
+        if not now["running"] and all(p["waiting"] <= 2 and not p["building"] for p in now["pools"]):
+            return
+        time.sleep(1)
+    raise SystemExit(f"the keeper does not come to rest: {now}")
+
+
+def batch(remit: Remit, path: pathlib.Path, count: int) -> list[str]:
+    """Many small programs, warm."""
+    jobs = remit.folder / "jobs.jsonl"
+    jobs.write_text("".join(json.dumps({"id": i, "code": f"print({i})"}) + "\n" for i in range(count)))
+    begun = time.monotonic()
+    answer = remit("batch", "-j", JOBS, jobs, env={"REMIT_KEEPER": str(path)}, timeout=7200)
+    spent = time.monotonic() - begun
+    results = [json.loads(line) for line in answer.stdout.splitlines()]
+    right = sum(r["status"] == "ok" and r["stdout"] == f"{r['id']}\n" for r in results)
+    warm = sum(r["start"] == "warm" for r in results)
+    print(f"{remit.label}: {right} of {count} right, {warm} warm, {count / spent:.0f} a second")
+    return [] if right == count else [f"{count - right} of {count} jobs went wrong: {answer.stderr[-500:]}"]
+
+
 def soak(remit: Remit, count: int) -> list[str]:
     path = remit.folder / "soak.sock"
     keeper = remit.popen("keeper", "--listen", path, stdin=subprocess.DEVNULL)
@@ -64,7 +91,7 @@ def soak(remit: Remit, count: int) -> list[str]:
         rng = random.Random(seed)
         while True:
             with lock:
-                if done[0] >= count or len(problems) > 20:
+                if done[0] >= count // 10 or len(problems) > 20:
                     return
                 done[0] += 1
             code, flags, wanted = rng.choice(MIX)
@@ -76,18 +103,22 @@ def soak(remit: Remit, count: int) -> list[str]:
             if status not in wanted:
                 problems.append(f"{code!r} {flags}: {status}")
 
-    work_until(work, 200 if count > 400 else count // 2, done)
-    first = keeper_facts(keeper.pid)
+    mixed = count // 10
+    work_until(work, 200 if mixed > 400 else mixed // 2, done)
     threads = [threading.Thread(target=work, args=(i,)) for i in range(JOBS)]
     for t in threads:
         t.start()
     while any(t.is_alive() for t in threads):
         time.sleep(0.5)
         if sys.stdout.isatty():
-            print(f"\r{remit.label}: {done[0]} of {count}", end="", flush=True)
-    time.sleep(1)
+            print(f"\r{remit.label}: {done[0]} of {count // 10}", end="", flush=True)
+    problems += batch(remit, path, 200)
+    settle(remit, path)
+    first = keeper_facts(keeper.pid)
+    problems += batch(remit, path, count - mixed)
+    settle(remit, path)
     last = keeper_facts(keeper.pid)
-    print(f"\r{remit.label}: {done[0]} runs; keeper {first[0]} -> {last[0]} KiB, {first[1]} -> {last[1]} descriptors")
+    print(f"\r{remit.label}: keeper {first[0]} -> {last[0]} KiB, {first[1]} -> {last[1]} descriptors")
     if last[0] > first[0] + 1024:
         problems.append(f"the keeper grew from {first[0]} to {last[0]} KiB")
     if last[1] > first[1]:
@@ -110,7 +141,7 @@ def work_until(work, count: int, done: list[int]) -> None:
 
 
 def main() -> int:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 10000
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100000
     folder = pathlib.Path(tempfile.mkdtemp(prefix="remit-soak-", dir="/var/tmp"))
     folder.chmod(0o755)
     shutil.copytree(ROOT / "build" / "runtime", folder / "bin" / "runtime", ignore=shutil.ignore_patterns("*.p"))

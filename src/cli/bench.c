@@ -269,3 +269,13 @@ bench_remit(const struct bench *b, struct remit **out, struct remit_error *err)
 	sigprocmask(SIG_BLOCK, &child, NULL);
 	return bad;
 }
+
+int
+bench_shared(const struct bench *b, struct remit **out, struct remit_error *err)
+{
+	char path[sizeof(b->folder) + 16];
+	struct remit_options opt = { .keeper_path = path };
+
+	snprintf(path, sizeof(path), "%s/keeper.sock", b->folder);
+	return remit_open(out, &opt, err);
+}

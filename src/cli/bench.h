@@ -60,8 +60,11 @@ bool bench_wants(const struct bench *b, const char *section);
 void bench_progress(const struct bench *b, const char *fmt, ...)
 	printf_like(2, 3);
 
-/* A private keeper. */
+/* A new private keeper. */
 int bench_remit(const struct bench *b, struct remit **out,
 		struct remit_error *err) must_check;
+/* The keeper that the commands share. */
+int bench_shared(const struct bench *b, struct remit **out,
+		 struct remit_error *err) must_check;
 
 #endif

@@ -13,6 +13,8 @@
 #define SAMPLES_MIN_QUICK 2
 #define POOL_SIZE	  16
 #define GAPS_IN_ROUND	  3
+#define SETTLE_MS	  10
+#define SETTLE_MAX_MS	  1000
 #define COLD_COST	  BENCH_COLD ", minus " BENCH_BARE_NO_SITE
 
 /* One row, and how to add to it. */
@@ -22,6 +24,7 @@ struct one_case {
 		    struct remit_error *err);
 	unsigned stride; /* takes part in each so manieth round */
 	bool foreign;	 /* may fail, and is absent then */
+	bool unsettles;	 /* a keeper refills a pool after it */
 	struct bench_command command;
 	struct bench_driver driver;
 	const struct bench_warm *warm;
@@ -29,7 +32,7 @@ struct one_case {
 
 struct start {
 	struct bench *bench;
-	struct remit *remit;
+	struct remit *remit, *shared;
 	struct one_case cases[CASES_MAX];
 	size_t case_count;
 	struct bench_warm warm[8]; /* in the order of the programs */
@@ -64,10 +67,13 @@ take_driver(struct one_case *c, const struct bench *b, struct remit_error *err)
 	return add(c->row, us, err);
 }
 
+/* A pool shrinks while other rows have their turn. */
 static int
 take_hot(struct one_case *c, const struct bench *b, struct remit_error *err)
 {
 	(void)b;
+	if (bench_warm_grow(c->warm, POOL_SIZE, err) < 0)
+		return -1;
 	return bench_warm_hot(c->warm, c->row, err);
 }
 
@@ -163,6 +169,7 @@ add_peer(struct start *s, const struct bench_peer *p,
 	c = new_case(s, row);
 	c->take = p->serves ? take_driver : take_command;
 	c->foreign = p->env == ENV_GIVEN && !is_bare;
+	c->unsettles = p->env == ENV_SHARED;
 	if (try_peer(s, c, p, program, err) == 0)
 		return 0;
 	c->take = NULL;
@@ -203,6 +210,7 @@ add_warm(struct start *s, const struct bench_program *program,
 		c = new_case(s, row);
 		c->warm = w;
 		c->take = ways[i].take;
+		c->unsettles = true;
 	}
 	return 0;
 }
@@ -257,6 +265,32 @@ add_cases(struct start *s, struct remit_error *err)
 	return 0;
 }
 
+/* What a keeper builds after one row is not the cost of the next. */
+static int
+settle(const struct start *s, struct remit_error *err)
+{
+	int left_ms = SETTLE_MAX_MS;
+
+	do {
+		if (bench_pause(s->bench, SETTLE_MS, err) < 0)
+			return -1;
+		left_ms -= SETTLE_MS;
+	} while (left_ms > 0 && (!bench_status_is_settled(s->remit) ||
+				 !bench_status_is_settled(s->shared)));
+	return bench_pause(s->bench, SETTLE_MS, err);
+}
+
+static int
+take_one(const struct start *s, struct one_case *c, struct remit_error *err)
+{
+	if (c->take(c, s->bench, err) == 0)
+		return c->unsettles ? settle(s, err) : 0;
+	if (!c->foreign || absent(s, c->row, err) < 0)
+		return -1;
+	c->take = NULL;
+	return 0;
+}
+
 static int
 run_rounds(struct start *s, struct remit_error *err)
 {
@@ -268,12 +302,9 @@ run_rounds(struct start *s, struct remit_error *err)
 		for (size_t i = 0; i < s->case_count; i++) {
 			struct one_case *c = &s->cases[i];
 
-			if (!c->take || round % c->stride ||
-			    c->take(c, s->bench, err) == 0)
-				continue;
-			if (!c->foreign || absent(s, c->row, err) < 0)
+			if (c->take && round % c->stride == 0 &&
+			    take_one(s, c, err) < 0)
 				return -1;
-			c->take = NULL;
 		}
 	}
 	return 0;
@@ -317,6 +348,7 @@ release(struct start *s)
 	for (size_t i = 0; i < ARRAY_LEN(s->warm); i++)
 		bench_warm_free(&s->warm[i]);
 	remit_close(s->remit);
+	remit_close(s->shared);
 	s->bench->closing = false;
 	free(s);
 }
@@ -330,7 +362,8 @@ bench_start_measure(struct bench *b, struct remit_error *err)
 	if (!s)
 		return fail_sys(err, REMIT_E_MEMORY, "the rounds");
 	s->bench = b;
-	bad = bench_remit(b, &s->remit, err) < 0 || add_cases(s, err) < 0 ||
+	bad = bench_remit(b, &s->remit, err) < 0 ||
+	      bench_shared(b, &s->shared, err) < 0 || add_cases(s, err) < 0 ||
 	      run_rounds(s, err) < 0 || compare_cold(b, err) < 0;
 	release(s);
 	return bad ? -1 : 0;

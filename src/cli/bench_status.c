@@ -70,3 +70,31 @@ bench_status_get(struct remit *r, const char *const *preload)
 		return (struct bench_status){ 0 };
 	return bench_status_parse(json, preload);
 }
+
+bool
+bench_status_parse_settled(const char *json)
+{
+	json_t *doc = json_loads(json, 0, NULL);
+	json_t *pool;
+	bool settled = true;
+	size_t i;
+
+	json_array_foreach(json_object_get(doc, "pools"), i, pool)
+	{
+		if (number(pool, "building") > 0 ||
+		    number(pool, "waiting") < number(pool, "target"))
+			settled = false;
+	}
+	json_decref(doc);
+	return settled;
+}
+
+bool
+bench_status_is_settled(struct remit *r)
+{
+	own_mem char *json = NULL;
+	struct remit_error err;
+
+	return remit_status(r, &json, &err) < 0 ||
+	       bench_status_parse_settled(json);
+}

@@ -26,4 +26,9 @@ struct bench_status bench_status_get(struct remit *r,
 struct bench_status bench_status_parse(const char *json,
 				       const char *const *preload);
 
+/* Whether all pools are full, so that the keeper has nothing to build. True if
+   that is not known. */
+bool bench_status_is_settled(struct remit *r);
+bool bench_status_parse_settled(const char *json);
+
 #endif

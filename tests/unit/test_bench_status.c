@@ -94,6 +94,23 @@ a_keeper_without_a_status_is_not_known(void **state)
 	assert_int_equal(bench_status_get(NULL, none).waiting, 4);
 }
 
+static void
+a_keeper_is_settled_when_no_pool_lacks_a_child(void **state)
+{
+	(void)state;
+	assert_true(bench_status_parse_settled("{\"pools\": []}"));
+	assert_true(bench_status_parse_settled(
+		"{\"pools\": [{\"waiting\": 3, \"target\": 2}]}"));
+	assert_false(bench_status_parse_settled(
+		"{\"pools\": [{\"waiting\": 3, \"target\": 2,"
+		" \"building\": 1}]}"));
+	assert_false(bench_status_parse_settled(example));
+	answer = NULL;
+	assert_true(bench_status_is_settled(NULL));
+	answer = example;
+	assert_false(bench_status_is_settled(NULL));
+}
+
 int
 main(void)
 {
@@ -102,6 +119,8 @@ main(void)
 		cmocka_unit_test(other_preloads_are_other_pools),
 		cmocka_unit_test(what_has_no_pools_is_not_known),
 		cmocka_unit_test(a_keeper_without_a_status_is_not_known),
+		cmocka_unit_test(
+			a_keeper_is_settled_when_no_pool_lacks_a_child),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
