@@ -11,11 +11,16 @@
 int
 bench_folder_make(char out[BENCH_FOLDER_SIZE], struct remit_error *err)
 {
-	snprintf(out, BENCH_FOLDER_SIZE, "/tmp/remit-bench-XXXXXX");
+	const char *base = getenv("TMPDIR");
+
+	/* Long names are no place for sockets. */
+	if (!base || base[0] != '/' || strlen(base) > 40)
+		base = "/tmp";
+	snprintf(out, BENCH_FOLDER_SIZE, "%s/remit-bench-XXXXXX", base);
 	if (mkdtemp(out))
 		return 0;
 	*out = '\0';
-	return fail_sys(err, REMIT_E_KERNEL, "make a folder in /tmp");
+	return fail_sys(err, REMIT_E_KERNEL, "make a folder in %s", base);
 }
 
 /* Unmount the last mount inside. Only root's peers can have made one. */

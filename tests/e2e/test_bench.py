@@ -23,8 +23,8 @@ SECTIONS = [
 BARE, COLD = "python3 -I", "remit run, cold"
 
 
-def folders() -> list[str]:
-    return glob.glob("/tmp/remit-bench-*")
+def folders(remit) -> list[str]:
+    return glob.glob(f"{remit.folder}/remit-bench-*")
 
 
 @functools.cache
@@ -107,16 +107,17 @@ def test_a_peer_that_is_not_installed_is_absent(any_remit):
 
 @pytest.mark.parametrize("after", [0, 1.2, 4])
 def test_ctrl_c_leaves_nothing(remit, after):
-    before, groups_before = set(folders()), set(groups())
-    with remit.popen("bench", "--python", PYTHON, stdout=subprocess.PIPE, start_new_session=True) as p:
-        assert gone(lambda: set(folders()) <= before, 60) is False, "it made its folder"
+    groups_before = set(groups())
+    env = {"TMPDIR": str(remit.folder)}
+    with remit.popen("bench", "--python", PYTHON, env=env, stdout=subprocess.PIPE, start_new_session=True) as p:
+        assert gone(lambda: not folders(remit), 60) is False, "it made its folder"
         time.sleep(after)
         # As a terminal does: to all of the group.
         os.killpg(p.pid, signal.SIGINT)
         out, _ = p.communicate(timeout=60)
     assert (p.returncode, out) == (130, b"")
     assert gone(lambda: processes(remit.command)) == []
-    assert set(folders()) <= before
+    assert folders(remit) == []
     assert gone(lambda: set(groups()) - groups_before) == set()
 
 
