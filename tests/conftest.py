@@ -109,6 +109,8 @@ def stage():
             pwd.getpwnam(TEST_USER)
         except KeyError:
             subprocess.run(["useradd", "--create-home", "--shell", "/bin/sh", TEST_USER], check=True)
+    # What keepers left that were killed here before is not these tests' doing.
+    subprocess.run([folder / "bin" / "remit", "doctor", "--clean"], check=True, capture_output=True)
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
 

@@ -229,33 +229,50 @@ remove_stale(int folder, const char *name, bool patient)
 	return false;
 }
 
+/* Remove what is left in a folder and, if `everywhere`, below it. */
 static unsigned
-clean_folder(const char *folder, bool patient)
+clean_folder(int folder, bool everywhere)
 {
 	unsigned removed = 0;
 	struct dirent *e;
-	DIR *d = opendir(folder);
+	DIR *d = fdopendir(folder);
 
-	while (d && (e = readdir(d)))
-		if (e->d_type == DT_DIR &&
-		    !strncmp(e->d_name, CGROUP_PREFIX, strlen(CGROUP_PREFIX)))
-			removed += remove_stale(dirfd(d), e->d_name, patient);
+	if (!d)
+		own_fd_close(&folder);
+	while (d && (e = readdir(d))) {
+		if (e->d_type != DT_DIR || e->d_name[0] == '.')
+			continue;
+		if (!strncmp(e->d_name, CGROUP_PREFIX, strlen(CGROUP_PREFIX)))
+			removed +=
+				remove_stale(dirfd(d), e->d_name, everywhere);
+		else if (everywhere)
+			removed += clean_folder(
+				openat(dirfd(d), e->d_name,
+				       O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+				true);
+	}
 	if (d)
 		closedir(d);
 	return removed;
 }
 
 unsigned
-cgroup_home_clean(bool patient)
+cgroup_home_clean(bool everywhere)
 {
-	char folder[PATH_MAX];
+	char folder[PATH_MAX], root[PATH_MAX];
 	unsigned removed = 0;
 
-	if (own_folder(NULL, folder, sizeof(folder)) == 0)
-		removed += clean_folder(folder, patient);
-	for (int c = 0; c < CGROUP_CONTROLLERS; c++)
-		if (controllers[c].v1 &&
-		    own_folder(controllers[c].v1, folder, sizeof(folder)) == 0)
-			removed += clean_folder(folder, patient);
+	for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
+		const char *v1 = controllers[c].v1;
+		int found = everywhere ? mount_point(v1, folder, root,
+						     sizeof(folder))
+				       : own_folder(v1, folder, sizeof(folder));
+
+		if (found == 0)
+			removed += clean_folder(
+				open(folder,
+				     O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+				everywhere);
+	}
 	return removed;
 }

@@ -54,8 +54,9 @@ int cgroup_home_open(struct cgroup_home *h, uint32_t usable, uint32_t v2,
 		     struct remit_error *err) must_check;
 void cgroup_home_free(struct cgroup_home *h);
 
-/* Remove the groups of keepers that are gone; returns how many. If `patient`,
-   wait a moment for groups whose processes are still dying. */
-unsigned cgroup_home_clean(bool patient);
+/* Remove the groups of keepers that are gone, in the group of this process or,
+   if `everywhere`, in every group there is, waiting a moment for those whose
+   processes are still dying; returns how many. */
+unsigned cgroup_home_clean(bool everywhere);
 
 #endif

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pathlib
 import random
 import shutil
 import signal
@@ -406,6 +407,25 @@ def test_the_keeper_is_killed_and_all_its_family_with_it(remit):
     assert mounts() == []
     remit("doctor", "--clean")
     assert gone(groups) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="groups are root's here")
+def test_what_a_keeper_in_another_group_left_is_found(stage):
+    remit = make_remit("root", stage)
+    mine = next(line.split(":")[2] for line in open("/proc/self/cgroup") if ":memory:" in line).strip()
+    other = pathlib.Path(f"/sys/fs/cgroup/memory{mine}/elsewhere-{os.getpid()}")
+    other.mkdir()
+    try:
+        keeper = SharedKeeper(remit, preexec_fn=lambda: (other / "cgroup.procs").write_text("0"))
+        keeper.await_child()
+        keeper.process.kill()
+        keeper.process.wait()
+        assert list(other.glob("remit-*"))
+        remit("doctor", "--clean")
+        assert gone(groups) == []
+        assert not list(other.glob("remit-*"))
+    finally:
+        other.rmdir()
 
 
 def test_a_keeper_ends_at_once_whatever_it_is_building(remit):
