@@ -116,6 +116,18 @@ module_reseed(PyObject *self, PyObject *number)
 	Py_RETURN_NONE;
 }
 
+/* What the interpreter does in the child of a fork: right here too, as there
+   is one thread only. */
+static PyObject *
+module_after_fork(PyObject *self, PyObject *unused)
+{
+	(void)self;
+	(void)unused;
+	PyOS_BeforeFork();
+	PyOS_AfterFork_Child();
+	Py_RETURN_NONE;
+}
+
 /* The next command: 1, 0 at the keeper's end, -1 if it is none of ours. */
 static int
 take_command(struct join_command *cmd, int fds[JOIN_FDS])
@@ -224,6 +236,8 @@ static PyMethodDef methods[] = {
 	  "collapse(places)\n--\n\nMake huge pages at places << 21." },
 	{ "reseed", module_reseed, METH_O,
 	  "reseed(number)\n--\n\nSeed the C library's generators." },
+	{ "after_fork", module_after_fork, METH_NOARGS,
+	  "after_fork()\n--\n\nDo what is done in the child of a fork." },
 	{ "serve", module_serve, METH_NOARGS,
 	  "serve()\n--\n\nFork into jails; returns in each child." },
 	{ NULL, NULL, 0, NULL },

@@ -13,10 +13,6 @@ def fresh(count):
     return posix.urandom(count)
 
 
-def python_random(module):
-    module.seed()
-
-
 def numpy_random(module):
     module.seed()
 
@@ -42,9 +38,8 @@ def torch(module):
     module.seed()
 
 
-# module, and what is done if it was imported
+# module, and what is done if it was imported; `random` does it itself
 TABLE = (
-    ("random", python_random),
     ("numpy.random", numpy_random),
     ("ssl", openssl),
     ("tempfile", temporary_names),

@@ -90,12 +90,20 @@ class Source:
         return self.code.decode("utf-8", "replace")
 
 
-def set_environment(task):
+_environment = None
+
+
+def set_environment(pairs):
+    """Exactly these; nothing to do for a zygote's child that wants the same."""
+    global _environment
+    if pairs == _environment:
+        return
+    _environment = pairs
     # The interpreter itself may have set LC_CTYPE.
     for name in list(posix.environ):
         posix.unsetenv(name)
     posix.environ.clear()
-    for pair in task.many["env"]:
+    for pair in pairs:
         name, _, value = pair.partition("=")
         raw = name.encode("utf-8", "surrogateescape"), value.encode("utf-8", "surrogateescape")
         posix.environ[raw[0]] = raw[1]
@@ -104,7 +112,7 @@ def set_environment(task):
         import os
 
         os.environ.clear()
-        os.environ.update(pair.partition("=")[::2] for pair in task.many["env"])
+        os.environ.update(pair.partition("=")[::2] for pair in pairs)
 
 
 def set_interpreter(task):
@@ -350,19 +358,20 @@ def rehearse():
         posix.close(fd)
 
 
-def main(jailed=True, warm=False):
+def main(jailed=True):
     own = posix.getpid()
     task = Task()
     task.fill(records.receive_records(records.TASK))
     if jailed:
-        set_environment(task)
-        set_interpreter(task)
+        set_environment(task.many["env"])
+        if "executable" in task.one:  # else a zygote's child, which has it
+            set_interpreter(task)
     # Address space to report an error with, where it is limited: reserved, not
     # touched, as a bytearray would be.
     reserve = [bytes(RESERVE)] if "address_space" in task.one else []
     module = fresh_module()
     job = Job()
-    if warm:
+    if "rehearse" in task.one:
         rehearse()
         records.send(records.WARM)
     job.receive()

@@ -3,7 +3,7 @@
 It reads nothing but its arguments and the keeper's commands, which `_remit`
 takes. What comes back from `_remit.serve()` is a child, locked down already.
 
-    zygote.py FILTER EXECUTABLE PREFIX EXEC_PREFIX PATH... -- MODULE...
+    zygote.py FILTER EXECUTABLE PREFIX EXEC_PREFIX PATH... -- VARIABLE... -- MODULE...
 """
 
 import sys
@@ -19,11 +19,13 @@ import runner  # noqa: E402
 sys.pycache_prefix = None
 del sys.path[0]
 
-# What most programs import. Each is in memory once, for all children.
+# What most programs import. Each is in memory once, for all children. Not
+# threading: what it does after a fork costs every child more than its import
+# costs those that need it.
 COMMON = (
     "os", "io", "re", "json", "math", "random", "time", "datetime", "collections", "itertools", "functools",
     "operator", "string", "copy", "dataclasses", "typing", "enum", "contextlib", "textwrap", "traceback", "types",
-    "heapq", "bisect", "statistics", "decimal", "fractions", "pathlib", "tempfile", "threading", "hashlib", "base64",
+    "heapq", "bisect", "statistics", "decimal", "fractions", "pathlib", "tempfile", "hashlib", "base64",
     "csv", "struct", "linecache", "warnings", "abc", "inspect", "uuid",
 )  # fmt: skip
 
@@ -50,6 +52,8 @@ def set_up(arguments):
     sys.executable, sys.prefix, sys.exec_prefix, *rest = arguments
     cut = rest.index("--")
     sys.path[:] = rest[:cut]
+    rest = rest[cut + 1 :]
+    cut = rest.index("--")
     for module in COMMON:
         preload(module)
     runner.set_builtins()
@@ -58,22 +62,19 @@ def set_up(arguments):
     practise(rest[:cut])
 
 
-def practise(path):
+def practise(variables):
     """Do what every child will do, often: CPython rewrites code that it runs
     for the first times, and what is rewritten here is shared by all."""
     sent = runner.records.encode(
-        runner.records.TASK,
-        (("tier", "local"), ("prefix", sys.prefix), ("exec_prefix", sys.exec_prefix), ("executable", sys.executable))
-        + tuple(("path", p) for p in path)
-        + tuple(("env", f"PRACTICE_{i}=1") for i in range(8)),
+        runner.records.TASK, (("tier", "local"), *(("env", variable) for variable in variables))
     )
     for _ in range(PRACTICE):
+        _remit.after_fork()
+        reseed.reseed()
         task = runner.Task()
         task.fill(runner.records.parse(sent[8:]))
-        runner.set_environment(task)
-        runner.set_interpreter(task)
+        runner.set_environment(task.many["env"])
         runner.rehearse()
-        reseed.reseed()
 
 
 def settle():
@@ -98,7 +99,7 @@ def main():
     del sys.argv[1:]
     _remit.serve()
     reseed.reseed()
-    return runner.main(warm=True)
+    return runner.main()
 
 
 sys.exit(main())

@@ -74,7 +74,7 @@ static int
 resolve_one(struct blueprint *b, const struct plan_mount *m, uint32_t uid,
 	    struct remit_error *err)
 {
-	struct blueprint_mount *out = &b->mounts[b->mount_count];
+	struct blueprint_mount *out = &b->own.mounts[b->own.mount_count];
 	uint64_t attr =
 		MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 	own_fd int path_fd = open_host_path(m, err);
@@ -115,7 +115,7 @@ resolve_one(struct blueprint *b, const struct plan_mount *m, uint32_t uid,
 	out->jail = m->jail;
 	out->is_folder = S_ISDIR(st.st_mode);
 	out->runtime = m->runtime;
-	b->mount_count++;
+	b->own.mount_count++;
 	return 0;
 }
 
@@ -133,11 +133,12 @@ resolve_devices(struct blueprint *b, struct remit_error *err)
 			return fail_sys(err, REMIT_E_KERNEL, "open %s", path);
 		/* Read-only: a device can be written all the same, but its
 		   times and mode are the host's. */
-		b->devices[i] = detach(fd,
-				       MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
-					       MOUNT_ATTR_NOEXEC,
-				       -1, path, err);
-		if (b->devices[i] < 0)
+		b->own.devices[i] =
+			detach(fd,
+			       MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+				       MOUNT_ATTR_NOEXEC,
+			       -1, path, err);
+		if (b->own.devices[i] < 0)
 			return -1;
 	}
 	return 0;
@@ -155,7 +156,8 @@ resolve_host_root(struct blueprint *b, struct remit_error *err)
 	size_t n = 0;
 
 	while (d && (e = readdir(d)) && n < 64) {
-		struct blueprint_mount *out = &b->mounts[b->mount_count];
+		struct blueprint_mount *out =
+			&b->own.mounts[b->own.mount_count];
 		own_fd int fd = -1;
 		bool mine = e->d_name[0] == '.' || e->d_type != DT_DIR;
 
@@ -170,7 +172,7 @@ resolve_host_root(struct blueprint *b, struct remit_error *err)
 			continue;
 		out->jail = names[n++];
 		out->is_folder = true;
-		b->mount_count++;
+		b->own.mount_count++;
 	}
 	if (d)
 		closedir(d);
@@ -198,8 +200,8 @@ find_font_file(struct blueprint *b)
 	DIR *d = folder ? opendir(folder) : NULL;
 
 	while (d && (e = readdir(d)))
-		if (!strncmp(e->d_name, "fontlist", 8) && !b->font_file)
-			b->font_file = strdup(e->d_name);
+		if (!strncmp(e->d_name, "fontlist", 8) && !b->own.font_file)
+			b->own.font_file = strdup(e->d_name);
 	if (d)
 		closedir(d);
 	return 0;
@@ -215,11 +217,10 @@ blueprint_resolve(struct blueprint *b, uint32_t uid, struct remit_error *err)
 		{ p->interpreter->font_cache, JAIL_FONTS, true, F_PYTHON },
 	};
 
-	for (int i = 0; i < BLUEPRINT_DEVICES; i++)
-		b->devices[i] = -1;
-	b->mounts = calloc(p->mount_count + ARRAY_LEN(own_mounts) + 64,
-			   sizeof(*b->mounts));
-	if (!b->mounts)
+	b->contents = &b->own;
+	b->own.mounts = calloc(p->mount_count + ARRAY_LEN(own_mounts) + 64,
+			       sizeof(*b->own.mounts));
+	if (!b->own.mounts)
 		return fail_sys(err, REMIT_E_MEMORY, "mounts");
 	for (size_t i = 0; i < p->mount_count; i++)
 		if (resolve_one(b, &p->mounts[i], uid, err) < 0)
@@ -233,7 +234,8 @@ blueprint_resolve(struct blueprint *b, uint32_t uid, struct remit_error *err)
 	    resolve_host_root(b, err) < 0)
 		return -1;
 #endif
-	qsort(b->mounts, b->mount_count, sizeof(*b->mounts), by_length);
+	qsort(b->own.mounts, b->own.mount_count, sizeof(*b->own.mounts),
+	      by_length);
 	find_font_file(b);
 	return resolve_devices(b, err);
 }
@@ -247,18 +249,20 @@ by_number(const void *a, const void *b)
 int
 blueprint_list_kept(struct blueprint *b, struct remit_error *err)
 {
-	const int ends[] = { b->channel, b->lifeline, b->in, b->out, b->err };
+	const int ends[] = { b->channel, b->lifeline, b->in,
+			     b->out,	 b->err,      b->proc };
 	size_t n = 0;
 
-	b->keep = calloc(b->mount_count + BLUEPRINT_DEVICES +
+	b->keep = calloc(b->own.mount_count + BLUEPRINT_DEVICES +
 				 CGROUP_CONTROLLERS + ARRAY_LEN(ends),
 			 sizeof(*b->keep));
 	if (!b->keep)
 		return fail_sys(err, REMIT_E_MEMORY, "descriptors");
-	for (size_t i = 0; i < b->mount_count; i++)
-		b->keep[n++] = b->mounts[i].fd;
+	for (size_t i = 0; i < b->own.mount_count; i++)
+		b->keep[n++] = b->own.mounts[i].fd;
 	for (int i = 0; i < BLUEPRINT_DEVICES; i++)
-		b->keep[n++] = b->devices[i];
+		if (b->own.devices[i] >= 0)
+			b->keep[n++] = b->own.devices[i];
 	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
 		if (b->groups[i] >= 0)
 			b->keep[n++] = b->groups[i];
@@ -286,29 +290,42 @@ blueprint_close_others(const struct blueprint *b)
 }
 
 void
+contents_close(struct contents *c)
+{
+	for (size_t i = 0; i < c->mount_count; i++) {
+		own_fd_close(&c->mounts[i].fd);
+		c->mounts[i].fd = -1;
+	}
+	for (int i = 0; i < BLUEPRINT_DEVICES; i++) {
+		own_fd_close(&c->devices[i]);
+		c->devices[i] = -1;
+	}
+}
+
+void
+contents_free(struct contents *c)
+{
+	contents_close(c);
+	free(c->mounts);
+	free(c->font_file);
+	*c = (struct contents)CONTENTS_INIT;
+}
+
+void
 blueprint_free(struct blueprint *b)
 {
+	int *const fds[] = { &b->channel, &b->lifeline, &b->in,	 &b->out,
+			     &b->err,	  &b->proc,	&b->root };
+
 	free(b->keep);
 	b->keep = NULL;
 	for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
 		own_fd_close(&b->groups[i]);
 		b->groups[i] = -1;
 	}
-	for (size_t i = 0; i < b->mount_count; i++)
-		own_fd_close(&b->mounts[i].fd);
-	free(b->mounts);
-	b->mounts = NULL;
-	b->mount_count = 0;
-	for (int i = 0; i < BLUEPRINT_DEVICES; i++) {
-		own_fd_close(&b->devices[i]);
-		b->devices[i] = -1;
+	contents_free(&b->own);
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+		own_fd_close(fds[i]);
+		*fds[i] = -1;
 	}
-	free(b->font_file);
-	b->font_file = NULL;
-	own_fd_close(&b->channel);
-	own_fd_close(&b->lifeline);
-	own_fd_close(&b->in);
-	own_fd_close(&b->out);
-	own_fd_close(&b->err);
-	b->channel = b->lifeline = b->in = b->out = b->err = -1;
 }

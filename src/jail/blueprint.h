@@ -32,14 +32,30 @@ enum blueprint_kind {
 	BLUEPRINT_WARM,	  /* a zygote's child will join it */
 	BLUEPRINT_PROBE,  /* lock down without an interpreter, then wait */
 	BLUEPRINT_ZYGOTE, /* not a jail for code: a root for a zygote */
+	BLUEPRINT_MOULD,  /* a root for jails to come */
+	BLUEPRINT_CAST,	  /* warm, with a mould's root */
 };
 
-struct blueprint {
-	const struct plan *plan;
+/* What is mounted in a root, but for what can be written. */
+struct contents {
 	struct blueprint_mount *mounts;
 	size_t mount_count;
 	int devices[BLUEPRINT_DEVICES];
 	char *font_file; /* name of the font list in JAIL_FONTS, or NULL */
+};
+
+#define CONTENTS_INIT                     \
+	{                                 \
+		.devices = { -1, -1, -1 } \
+	}
+
+struct mould;
+
+struct blueprint {
+	const struct plan *plan;
+	struct contents own;
+	const struct contents *contents; /* own, or the mould's */
+	const struct mould *mould;	 /* of a cast, else NULL */
 	/* Everything the jail's first process may hold, ascending. */
 	int *keep;
 	size_t keep_count;
@@ -47,6 +63,7 @@ struct blueprint {
 	int groups[CGROUP_CONTROLLERS];
 	/* the jail's ends */
 	int channel, lifeline, in, out, err;
+	int proc;    /* the host's /proc */
 	int root;    /* the new root, once it is mounted */
 	int ruleset; /* Landlock's, once it is made */
 	struct lock_order order;
@@ -73,6 +90,10 @@ int blueprint_list_kept(struct blueprint *b,
    jail's lifeline would keep that jail alive without its keeper. */
 void blueprint_close_others(const struct blueprint *b);
 void blueprint_free(struct blueprint *b);
+
+/* Close what is mounted by now; the names stay. */
+void contents_close(struct contents *c);
+void contents_free(struct contents *c);
 
 /* The stage of pid 1. 0, or -1 with errno and the step in *step. */
 int build_run(struct blueprint *b, uint32_t *step, uint32_t *detail);

@@ -16,6 +16,12 @@
 #include "rules.h"
 #include "step.h"
 
+const struct jail_folder jail_writable[JAIL_WRITABLE] = {
+	{ "workspace", JAIL_WORKSPACE, 0755 },
+	{ "tmp", "/tmp", 01777 },
+	{ "shm", "/dev/shm", 01777 },
+};
+
 static int
 step_groups(struct blueprint *b, uint32_t *detail)
 {
@@ -28,9 +34,9 @@ step_groups(struct blueprint *b, uint32_t *detail)
 }
 
 static int
-write_sysctl(const char *path, const char *value)
+write_sysctl(const struct blueprint *b, const char *path, const char *value)
 {
-	own_fd int fd = open(path, O_WRONLY | O_CLOEXEC);
+	own_fd int fd = openat(b->proc, path, O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return -1;
@@ -41,11 +47,9 @@ static int
 step_memfd_noexec(struct blueprint *b, uint32_t *detail)
 {
 	(void)detail;
-	/* A jail for a zygote's child belongs to the zygote's user, which may
-	   not write the file: see plan_can_be_warm(). */
-	if (!b->plan->memfd_noexec || b->kind == BLUEPRINT_WARM)
+	if (!b->plan->memfd_noexec)
 		return 0;
-	return write_sysctl("/proc/sys/vm/memfd_noexec", "2");
+	return write_sysctl(b, "sys/vm/memfd_noexec", "2");
 }
 
 static int
@@ -97,6 +101,10 @@ static int
 step_root(struct blueprint *b, uint32_t *detail)
 {
 	(void)detail;
+	if (b->kind == BLUEPRINT_CAST) {
+		b->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		return b->root < 0 ? -1 : 0;
+	}
 	b->root = new_tmpfs(1024 * 1024, 4096, MOUNT_ATTR_NOEXEC);
 	if (b->root < 0)
 		return -1;
@@ -234,10 +242,11 @@ place(int root, int mount_fd, const char *jail, bool is_folder)
 static int
 step_runtime(struct blueprint *b, uint32_t *detail)
 {
-	for (size_t i = 0; i < b->mount_count; i++) {
+	for (size_t i = 0; i < b->contents->mount_count; i++) {
 		*detail = (uint32_t)i + 1;
-		if (place(b->root, b->mounts[i].fd, b->mounts[i].jail,
-			  b->mounts[i].is_folder) < 0)
+		if (place(b->root, b->contents->mounts[i].fd,
+			  b->contents->mounts[i].jail,
+			  b->contents->mounts[i].is_folder) < 0)
 			return -1;
 	}
 	return 0;
@@ -252,7 +261,34 @@ step_devices(struct blueprint *b, uint32_t *detail)
 		*detail = (uint32_t)i + 1;
 		snprintf(path, sizeof(path), "/dev/%s",
 			 blueprint_device_names[i]);
-		if (place(b->root, b->devices[i], path, false) < 0)
+		if (place(b->root, b->contents->devices[i], path, false) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* matplotlib looks for its font list in a folder that it can write. */
+static int
+link_fonts(int fs, const char *font_file)
+{
+	char target[300], link[300];
+
+	snprintf(target, sizeof(target), JAIL_FONTS "/%.200s", font_file);
+	snprintf(link, sizeof(link), "tmp/.matplotlib/%.200s", font_file);
+	if (mkdirat(fs, "tmp/.matplotlib", 0755) < 0)
+		return -1;
+	return symlinkat(target, fs, link);
+}
+
+static int
+make_places(int root)
+{
+	for (int i = 0; i < JAIL_WRITABLE; i++) {
+		const char *name;
+		own_fd int parent =
+			open_parent(root, jail_writable[i].path, &name);
+
+		if (parent < 0 || mkdirat(parent, name, 0755) < 0)
 			return -1;
 	}
 	return 0;
@@ -260,50 +296,36 @@ step_devices(struct blueprint *b, uint32_t *detail)
 
 /*
  * One tmpfs holds all that can be written, so that its caps are the caps of
- * everything together; its folders appear at three places.
+ * everything together; its folders appear at three places. Mounted it is at
+ * the first of them, and hidden there by its own folder.
  */
 static int
 step_workspace(struct blueprint *b, uint32_t *detail)
 {
-	static const struct {
-		const char *name, *jail;
-		mode_t mode;
-	} parts[] = {
-		{ "workspace", JAIL_WORKSPACE, 0755 },
-		{ "tmp", "/tmp", 01777 },
-		{ "shm", "/dev/shm", 01777 },
-	};
 	const struct plan_limits *l = &b->plan->limits;
-	int clones[ARRAY_LEN(parts)];
-	own_fd int fs =
-		new_tmpfs(l->tmpfs_bytes, l->tmpfs_inodes, MOUNT_ATTR_NOEXEC);
+	int clones[JAIL_WRITABLE];
+	own_fd int fs = -1;
 
-	if (fs < 0 || place(b->root, fs, JAIL_WORKSPACE, true) < 0)
+	if (b->kind == BLUEPRINT_MOULD)
+		return make_places(b->root);
+	fs = new_tmpfs(l->tmpfs_bytes, l->tmpfs_inodes, MOUNT_ATTR_NOEXEC);
+	if (fs < 0 || place(b->root, fs, jail_writable[0].path, true) < 0)
 		return -1;
-	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+	for (int i = 0; i < JAIL_WRITABLE; i++) {
 		*detail = (uint32_t)i + 1;
-		if (mkdirat(fs, parts[i].name, parts[i].mode) < 0)
+		if (mkdirat(fs, jail_writable[i].name, jail_writable[i].mode) <
+		    0)
 			return -1;
-		clones[i] = open_tree(fs, parts[i].name,
+		clones[i] = open_tree(fs, jail_writable[i].name,
 				      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 		if (clones[i] < 0)
 			return -1;
 	}
-	if (b->font_file) {
-		char target[300], link[300];
-
-		snprintf(target, sizeof(target), JAIL_FONTS "/%.200s",
-			 b->font_file);
-		snprintf(link, sizeof(link), "tmp/.matplotlib/%.200s",
-			 b->font_file);
-		if (mkdirat(fs, "tmp/.matplotlib", 0755) < 0 ||
-		    symlinkat(target, fs, link) < 0)
-			return -1;
-	}
-	if (fchdir(b->root) < 0 || umount2("workspace", MNT_DETACH) < 0)
+	if (b->contents->font_file &&
+	    link_fonts(fs, b->contents->font_file) < 0)
 		return -1;
-	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-		if (place(b->root, clones[i], parts[i].jail, true) < 0)
+	for (int i = 0; i < JAIL_WRITABLE; i++)
+		if (place(b->root, clones[i], jail_writable[i].path, true) < 0)
 			return -1;
 	return 0;
 }
@@ -311,9 +333,8 @@ step_workspace(struct blueprint *b, uint32_t *detail)
 static int
 step_no_user_namespaces(struct blueprint *b, uint32_t *detail)
 {
-	(void)b;
 	(void)detail;
-	if (write_sysctl("/proc/sys/user/max_user_namespaces", "0") < 0)
+	if (write_sysctl(b, "sys/user/max_user_namespaces", "0") < 0)
 		return -1;
 	if (unshare(CLONE_NEWUSER) == 0) {
 		errno = EACCES;
@@ -364,24 +385,32 @@ step_landlock_rules(struct blueprint *b, uint32_t *detail)
 	return b->ruleset < 0 ? -1 : 0;
 }
 
+/* Who takes a step. */
+#define IS(kind)  (1u << BLUEPRINT_##kind)
+#define OWN_START (IS(COLD) | IS(PROBE))
+#define WITH_ROOT (OWN_START | IS(WARM) | IS(ZYGOTE) | IS(MOULD))
+#define FOR_CODE  (OWN_START | IS(WARM) | IS(CAST))
+
 static const struct {
 	int (*run)(struct blueprint *b, uint32_t *detail);
-	bool zygote; /* a zygote's root is built by it too */
+	unsigned kinds;
 } table[STEP_COUNT] = {
-	[STEP_GROUPS] = { step_groups, false },
-	[STEP_MEMFD_NOEXEC] = { step_memfd_noexec, false },
-	[STEP_IDS] = { step_ids, false },
-	[STEP_PRIVATE_MOUNTS] = { step_private_mounts, true },
-	[STEP_ROOT] = { step_root, true },
-	[STEP_LINKS] = { step_links, true },
-	[STEP_WORKSPACE] = { step_workspace, true },
-	[STEP_RUNTIME] = { step_runtime, true },
-	[STEP_DEVICES] = { step_devices, true },
-	[STEP_NO_USER_NAMESPACES] = { step_no_user_namespaces, false },
-	[STEP_PIVOT] = { step_pivot, true },
-	[STEP_READ_ONLY] = { step_read_only, true },
-	[STEP_HOSTNAME] = { step_hostname, true },
-	[STEP_LANDLOCK_RULES] = { step_landlock_rules, false },
+	[STEP_GROUPS] = { step_groups, FOR_CODE },
+	/* A jail for a zygote's child belongs to the zygote's user, which may
+	   not write the file: see plan_can_be_warm(). */
+	[STEP_MEMFD_NOEXEC] = { step_memfd_noexec, OWN_START },
+	[STEP_IDS] = { step_ids, FOR_CODE },
+	[STEP_PRIVATE_MOUNTS] = { step_private_mounts, WITH_ROOT },
+	[STEP_ROOT] = { step_root, WITH_ROOT | IS(CAST) },
+	[STEP_LINKS] = { step_links, WITH_ROOT },
+	[STEP_WORKSPACE] = { step_workspace, WITH_ROOT | IS(CAST) },
+	[STEP_RUNTIME] = { step_runtime, WITH_ROOT },
+	[STEP_DEVICES] = { step_devices, WITH_ROOT },
+	[STEP_NO_USER_NAMESPACES] = { step_no_user_namespaces, FOR_CODE },
+	[STEP_PIVOT] = { step_pivot, WITH_ROOT },
+	[STEP_READ_ONLY] = { step_read_only, WITH_ROOT },
+	[STEP_HOSTNAME] = { step_hostname, FOR_CODE | IS(ZYGOTE) },
+	[STEP_LANDLOCK_RULES] = { step_landlock_rules, FOR_CODE },
 };
 
 int
@@ -389,7 +418,7 @@ build_run(struct blueprint *b, uint32_t *step, uint32_t *detail)
 {
 	for (*step = STEP_GROUPS; *step <= STEP_LANDLOCK_RULES; ++*step) {
 		*detail = 0;
-		if (b->kind == BLUEPRINT_ZYGOTE && !table[*step].zygote)
+		if (!(table[*step].kinds & 1u << b->kind))
 			continue;
 		if (step_is_to_fail(*step) || table[*step].run(b, detail) < 0)
 			return -1;

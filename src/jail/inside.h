@@ -12,4 +12,14 @@
 #define JAIL_COMPILED  "/.remit/compiled"
 #define JAIL_FONTS     "/.remit/fonts"
 
+/* What can be written: folders of one tmpfs, and where they appear. */
+#define JAIL_WRITABLE 3
+
+struct jail_folder {
+	const char *name, *path;
+	unsigned mode;
+};
+
+extern const struct jail_folder jail_writable[JAIL_WRITABLE];
+
 #endif

@@ -18,6 +18,7 @@
 #include "idmap.h"
 #include "jail_part.h"
 #include "linux_abi.h"
+#include "mould.h"
 #include "proc.h"
 
 _Static_assert((int)PLAN_FILTER_NETWORK == (int)FILTER_NETWORK &&
@@ -193,7 +194,22 @@ clone_owned(struct clone_args *args, uint32_t owner)
 }
 
 static pid_t
-clone_init(struct jail *j, const struct plan *plan, uint32_t owner)
+clone_in(const struct mould *m, struct clone_args *args, uint32_t owner)
+{
+	pid_t pid;
+
+	if (!m)
+		return clone_owned(args, owner);
+	if (mould_enter(m) < 0)
+		return -1;
+	pid = clone_owned(args, owner);
+	if (pid)
+		mould_leave(m);
+	return pid;
+}
+
+static pid_t
+clone_init(struct jail *j, const struct blueprint *b, uint32_t owner)
 {
 	struct clone_args args = {
 		.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
@@ -203,13 +219,13 @@ clone_init(struct jail *j, const struct plan *plan, uint32_t owner)
 	int group = cgroup_clone_fd(&j->group);
 
 	/* A zygote's child stays in the zygote's empty network. */
-	if (plan->own_network && !j->warm)
+	if (b->plan->own_network && !j->warm)
 		args.flags |= CLONE_NEWNET;
 	if (group >= 0) {
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = (uint64_t)group;
 	}
-	return clone_owned(&args, owner);
+	return clone_in(b->mould, &args, owner);
 }
 
 /* While pid 1 waits to be released: later it cannot be looked at any more. */
@@ -243,9 +259,8 @@ jail_start(struct jail *j, struct blueprint *b, uint32_t owner,
 {
 	uint32_t gid = j->lease.fd >= 0 ? j->host_uid : getegid();
 
-	j->init_pid = step_is_to_fail(STEP_CLONE)
-			      ? -1
-			      : clone_init(j, b->plan, owner);
+	j->init_pid =
+		step_is_to_fail(STEP_CLONE) ? -1 : clone_init(j, b, owner);
 	if (j->init_pid < 0) {
 		j->init_pid = 0;
 		fail_sys(err, REMIT_E_KERNEL, "create namespaces");
@@ -284,7 +299,14 @@ jail_lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
 		return step_failed_at(err, STEP_RESOLVE);
 	}
 	jail_make_order(&b->order, plan);
-	if (blueprint_resolve(b, j->host_uid, err) < 0)
+	b->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (b->proc < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "open /proc");
+	if (move_up(&b->proc, err) < 0)
+		return -1;
+	if (b->mould)
+		b->contents = &b->mould->contents;
+	else if (blueprint_resolve(b, j->host_uid, err) < 0)
 		return -1;
 	j->roots = b->roots.value;
 	if (make_ends(j, b, in, err) < 0 ||

@@ -26,6 +26,7 @@ struct jail_site {
 	bool probe; /* lock down without an interpreter, then wait */
 };
 
+struct mould;
 struct zygote;
 
 struct jail {
@@ -63,12 +64,13 @@ int jail_open(struct jail *j, const struct plan *plan,
 
 /*
  * Build a jail for a child of a zygote, which the user `owner` is to be (by
- * root; else it is our own). Pid 1 then says over the lifeline that it is
- * built, or which step failed.
+ * root; else it is our own), from a mould if there is one. Pid 1 then says over
+ * the lifeline that it is built, or which step failed.
  */
 int jail_prepare(struct jail *j, const struct plan *plan,
-		 const struct jail_site *site, uint32_t owner, int in,
-		 const char *name, struct remit_error *err) must_check;
+		 const struct jail_site *site, const struct mould *mould,
+		 uint32_t owner, int in, const char *name,
+		 struct remit_error *err) must_check;
 /* Which folders the policy's paths lead to now (device and inode). */
 uint64_t jail_roots(const struct plan *plan);
 /* When the lifeline is readable for the first time. */

@@ -97,7 +97,7 @@ report_built(const struct blueprint *b, uint32_t step, uint32_t detail)
 void
 child_run(struct blueprint *b)
 {
-	bool warm = b->kind == BLUEPRINT_WARM;
+	bool warm = b->kind == BLUEPRINT_WARM || b->kind == BLUEPRINT_CAST;
 	uint32_t step = STEP_MAPS, detail = 0;
 	sigset_t child;
 	pid_t pid = 0;

@@ -12,10 +12,10 @@
 #define BLUEPRINT_FOR(p, site, which)                                        \
 	{                                                                    \
 		.plan = (p), .channel = -1, .lifeline = -1, .in = -1,        \
-		.out = -1, .err = -1, .root = -1, .ruleset = -1,             \
-		.groups = { -1, -1, -1, -1 }, .roots = HASH_INIT,            \
-		.runtime_dir = (site)->runtime_dir, .by_root = (p)->by_root, \
-		.kind = (which)                                              \
+		.out = -1, .err = -1, .proc = -1, .root = -1, .ruleset = -1, \
+		.own = CONTENTS_INIT, .groups = { -1, -1, -1, -1 },          \
+		.roots = HASH_INIT, .runtime_dir = (site)->runtime_dir,      \
+		.by_root = (p)->by_root, .kind = (which)                     \
 	}
 
 /* Everything before the clone. */

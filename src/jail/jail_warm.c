@@ -12,13 +12,14 @@
 
 int
 jail_prepare(struct jail *j, const struct plan *plan,
-	     const struct jail_site *site, uint32_t owner, int in,
-	     const char *name, struct remit_error *err)
+	     const struct jail_site *site, const struct mould *mould,
+	     uint32_t owner, int in, const char *name, struct remit_error *err)
 {
-	own(blueprint) struct blueprint b =
-		BLUEPRINT_FOR(plan, site, BLUEPRINT_WARM);
+	own(blueprint) struct blueprint b = BLUEPRINT_FOR(
+		plan, site, mould ? BLUEPRINT_CAST : BLUEPRINT_WARM);
 
 	j->warm = true;
+	b.mould = mould;
 	if (jail_lay_out(j, &b, site, in, name, err) < 0)
 		return -1;
 	/* These are for the child that joins, not for pid 1. */

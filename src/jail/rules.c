@@ -56,8 +56,8 @@ allow_mounts(const struct blueprint *b, int ruleset, uint64_t handled,
 	uint64_t exec =
 		b->plan->filter & PLAN_FILTER_SUBPROCESS ? LL_FS_EXECUTE : 0;
 
-	for (size_t i = 0; i < b->mount_count; i++) {
-		const struct blueprint_mount *m = &b->mounts[i];
+	for (size_t i = 0; i < b->contents->mount_count; i++) {
+		const struct blueprint_mount *m = &b->contents->mounts[i];
 		uint64_t access = READ | (m->runtime ? exec : 0);
 
 #ifdef REMIT_HOLES

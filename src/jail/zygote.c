@@ -18,6 +18,7 @@
 
 /* Libraries that start threads when they are imported could not be forked. */
 static char *const environment[] = {
+	"LD_BIND_NOW=1", /* once, and not in every child */
 	"OPENBLAS_NUM_THREADS=1",
 	"OMP_NUM_THREADS=1",
 	"MKL_NUM_THREADS=1",
@@ -71,9 +72,18 @@ zygote_main(struct blueprint *b, uint32_t uid)
 	_exit(1);
 }
 
-/* executable, prefix, exec_prefix, paths, "--", modules. */
+static size_t
+append(char **argv, size_t n, const struct list *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		argv[n++] = l->items[i];
+	return n;
+}
+
+/* executable, prefix, exec_prefix, paths, "--", environment, "--", modules. */
 static char **
-make_argv(const struct plan *plan, const struct list *preload)
+make_argv(const struct plan *plan, const struct list *env,
+	  const struct list *preload)
 {
 	const struct interpreter *in = plan->interpreter;
 	char *const fixed[] = {
@@ -90,7 +100,7 @@ make_argv(const struct plan *plan, const struct list *preload)
 		in->exec_prefix,
 	};
 	char **argv = calloc(ARRAY_LEN(fixed) + in->sys_path.count +
-				     preload->count + 2,
+				     env->count + preload->count + 3,
 			     sizeof(*argv));
 	size_t n = 0;
 
@@ -98,11 +108,11 @@ make_argv(const struct plan *plan, const struct list *preload)
 		return NULL;
 	for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
 		argv[n++] = fixed[i];
-	for (size_t i = 0; i < in->sys_path.count; i++)
-		argv[n++] = in->sys_path.items[i];
+	n = append(argv, n, &in->sys_path);
 	argv[n++] = "--";
-	for (size_t i = 0; i < preload->count; i++)
-		argv[n++] = preload->items[i];
+	n = append(argv, n, env);
+	argv[n++] = "--";
+	append(argv, n, preload);
 	return argv;
 }
 
@@ -158,11 +168,11 @@ start(struct zygote *z, struct blueprint *b, struct remit_error *err)
 
 int
 zygote_open(struct zygote *z, const struct plan *plan,
-	    const struct jail_site *site, const struct list *preload,
-	    struct remit_error *err)
+	    const struct jail_site *site, const struct list *env,
+	    const struct list *preload, struct remit_error *err)
 {
 	struct plan bare = *plan;
-	own_mem char **argv = make_argv(plan, preload);
+	own_mem char **argv = make_argv(plan, env, preload);
 	own(blueprint) struct blueprint b = {
 		.plan = &bare,
 		.channel = -1,
@@ -172,6 +182,8 @@ zygote_open(struct zygote *z, const struct plan *plan,
 		.err = -1,
 		.root = -1,
 		.ruleset = -1,
+		.own = CONTENTS_INIT,
+		.proc = -1,
 		.groups = { -1, -1, -1, -1 },
 		.order = { .magic = ORDER_MAGIC, .size = sizeof(b.order) },
 		.argv = argv,

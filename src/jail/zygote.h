@@ -21,10 +21,11 @@ struct zygote {
 	}
 
 /* Start it; it answers JOIN_READY or JOIN_UNFIT when it has preloaded. `plan`
-   is any plan with its interpreter: of its mounts only the runtime is taken. */
+   is any plan with its interpreter: of its mounts only the runtime is taken.
+   `env` is what its children find unless they are told otherwise. */
 int zygote_open(struct zygote *z, const struct plan *plan,
-		const struct jail_site *site, const struct list *preload,
-		struct remit_error *err) must_check;
+		const struct jail_site *site, const struct list *env,
+		const struct list *preload, struct remit_error *err) must_check;
 int zygote_command(struct zygote *z, const struct join_command *cmd,
 		   const int fds[JOIN_FDS], struct remit_error *err) must_check;
 /* 1 with the next answer, 0 if there is none yet, -1 if it is gone. */

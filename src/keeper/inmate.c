@@ -127,18 +127,43 @@ become_ready(struct inmate *i)
 		pool_add(i->pool, i);
 }
 
+/* Whom the zygote has forked and who speaks for the jail must be one. */
+static void
+consider_ready(struct inmate *i)
+{
+	struct remit_error err;
+
+	if (!i->rehearsed || !i->joined)
+		return;
+	if (i->joined == i->jail.run_pid) {
+		become_ready(i);
+		return;
+	}
+	fail(&err, REMIT_E_INTERNAL, "process %d speaks for process %d",
+	     (int)i->jail.run_pid, (int)i->joined);
+	inmate_failed(i, &err);
+}
+
 static int
 send_task(struct inmate *i, struct remit_error *err)
 {
 	own(buf) struct buf task = BUF_INIT(frame_rules[FRAME_TASK].max);
 
-	if (task_write(&task, &i->pool->plan, err) < 0 ||
+	/* To rehearse is to work ahead, for which there must be time. */
+	enum task_kind kind = !i->jail.warm		 ? TASK_COLD
+			      : pool_is_pressed(i->pool) ? TASK_WARM
+							 : TASK_REHEARSE;
+
+	i->rehearsed = kind != TASK_REHEARSE;
+	if (task_write(&task, &i->pool->plan, kind, err) < 0 ||
 	    link_send(&i->jail.channel, FRAME_TASK, task.data, task.len, err) <
 		    0 ||
 	    link_flush(&i->jail.channel, err) < 0)
 		return -1;
 	i->state = INMATE_WARMING;
-	if (!i->jail.warm)
+	if (i->jail.warm)
+		consider_ready(i);
+	else
 		become_ready(i);
 	return 0;
 }
@@ -158,23 +183,6 @@ take_report(struct inmate *i, const struct frame *f, struct remit_error *err)
 		return -1;
 	}
 	return send_task(i, err);
-}
-
-/* Whom the zygote has forked and who speaks for the jail must be one. */
-static void
-consider_ready(struct inmate *i)
-{
-	struct remit_error err;
-
-	if (!i->rehearsed || !i->joined)
-		return;
-	if (i->joined == i->jail.run_pid) {
-		become_ready(i);
-		return;
-	}
-	fail(&err, REMIT_E_INTERNAL, "process %d speaks for process %d",
-	     (int)i->jail.run_pid, (int)i->joined);
-	inmate_failed(i, &err);
 }
 
 static int
@@ -376,6 +384,7 @@ inmate_new_warm(struct pool *p, struct remit_error *err)
 {
 	struct keeper *k = p->keeper;
 	struct inmate *i = make(k, p, err);
+	const struct mould *mould;
 	own_fd int reader = -1;
 	char name[24];
 
@@ -385,8 +394,9 @@ inmate_new_warm(struct pool *p, struct remit_error *err)
 	i->state = INMATE_BUILDING;
 	make_name(name, sizeof(name));
 	if (feed_pipe(&reader, &i->in, err) < 0 ||
-	    jail_prepare(&i->jail, &p->plan, &k->site, nursery_uid(p->nursery),
-			 reader, name, err) < 0 ||
+	    pool_mould(p, &mould, err) < 0 ||
+	    jail_prepare(&i->jail, &p->plan, &k->site, mould,
+			 nursery_uid(p->nursery), reader, name, err) < 0 ||
 	    watch(i, err) < 0)
 		return give_up(i);
 	return i;

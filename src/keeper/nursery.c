@@ -10,6 +10,7 @@
 #include "keeper.h"
 #include "pool.h"
 #include "proc.h"
+#include "task.h"
 
 /* ---- the zygote ---- */
 
@@ -152,6 +153,7 @@ on_control(void *owner, uint32_t events)
 int
 nursery_start(struct nursery *n, struct pool *p, struct remit_error *err)
 {
+	own(list) struct list env = { 0 };
 	struct keeper *k = n->keeper;
 
 	if (n->state != NURSERY_DOWN)
@@ -160,7 +162,9 @@ nursery_start(struct nursery *n, struct pool *p, struct remit_error *err)
 		return fail(err, REMIT_E_INTERNAL,
 			    "the zygote was killed %d times while it started",
 			    NURSERY_KILLS_MAX);
-	if (zygote_open(&n->zygote, &p->plan, &k->site, &n->preload, err) < 0 ||
+	if (task_environment(&env, &p->plan, err) < 0 ||
+	    zygote_open(&n->zygote, &p->plan, &k->site, &env, &n->preload,
+			err) < 0 ||
 	    loop_add(&k->loop, &n->on_control, n->zygote.control, EPOLLIN,
 		     on_control, n, err) < 0) {
 		zygote_free(&n->zygote);

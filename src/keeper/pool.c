@@ -35,6 +35,7 @@ pool_drop(struct pool *p)
 void
 pool_free(struct pool *p)
 {
+	mould_free(&p->mould);
 	plan_free(&p->plan);
 	interpreter_free(&p->interpreter);
 	policy_free(&p->policy);
@@ -141,6 +142,7 @@ pool_for(struct keeper *k, struct policy *policy, const char *text, size_t len,
 		return NULL;
 	}
 	p->keeper = k;
+	p->mould = (struct mould)MOULD_INIT;
 	p->key = take_ptr(&key);
 	p->policy = *policy;
 	*policy = (struct policy){ 0 };
@@ -153,6 +155,33 @@ pool_for(struct keeper *k, struct policy *policy, const char *text, size_t len,
 	set_alias(p, text, len);
 	keeper_add_pool(k, p);
 	return p;
+}
+
+int
+pool_mould(struct pool *p, const struct mould **out, struct remit_error *err)
+{
+	uint64_t now = loop_now_us();
+
+	*out = NULL;
+	if (!mould_fits(&p->plan))
+		return 0;
+	if (p->mould.mounts < 0 || now - p->mould_us > POOL_MOULD_US) {
+		mould_free(&p->mould);
+		p->mould_us = now;
+		if (mould_make(&p->mould, &p->plan, &p->keeper->site, err) < 0)
+			return -1;
+	}
+	*out = &p->mould;
+	return 0;
+}
+
+bool
+pool_is_pressed(const struct pool *p)
+{
+	static const uint64_t lately_us = 10000;
+
+	return p->wanting_count ||
+	       (!p->waiting_count && loop_now_us() - p->used_us < lately_us);
 }
 
 /* ---- who waits ---- */

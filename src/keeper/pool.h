@@ -8,6 +8,7 @@
 #define REMIT_POOL_H
 
 #include "loop.h"
+#include "mould.h"
 #include "plan.h"
 
 struct inmate;
@@ -21,6 +22,8 @@ struct session;
 #define POOL_TARGET_MIN 2
 /* A waiting inmate with folders of the host is not trusted for longer. */
 #define POOL_ROOTS_US (60 * 1000000ull)
+/* Files that were replaced meanwhile are the new ones then. */
+#define POOL_MOULD_US (15 * 60 * 1000000ull)
 
 struct pool {
 	struct pool *next; /* of the keeper's list */
@@ -38,6 +41,8 @@ struct pool {
 
 	bool can_be_warm;
 	struct nursery *nursery; /* NULL until the first run is over */
+	struct mould mould;
+	uint64_t mould_us; /* when it was made */
 	struct inmate *waiting, *last_waiting;
 	size_t waiting_count, building_count;
 	struct session *wanting, *last_wanting; /* in the order they came */
@@ -61,7 +66,14 @@ void pool_drop(struct pool *p);
 /* Give the session an inmate, now or later (session_take), warm or cold. */
 int pool_serve(struct pool *p, struct session *s,
 	       struct remit_error *err) must_check;
+/* Whoever is ready next will be taken at once. */
+bool pool_is_pressed(const struct pool *p);
 void pool_unserve(struct pool *p, struct session *s);
+
+/* What the jails of its plan are cast from, made if it is not there or old;
+   NULL with success if they cannot be cast. */
+int pool_mould(struct pool *p, const struct mould **out,
+	       struct remit_error *err) must_check;
 
 /* From its inmates. */
 void pool_add(struct pool *p, struct inmate *i);

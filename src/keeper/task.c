@@ -38,28 +38,51 @@ add_list(struct buf *out, const char *key, const struct list *l)
 	return 0;
 }
 
-static int
-add_environment(struct buf *out, const struct plan *plan)
+int
+task_environment(struct list *out, const struct plan *plan,
+		 struct remit_error *err)
 {
+	int added = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(base_environment) && added == 0; i++)
+		added = list_add(out, base_environment[i]);
+	if (plan->interpreter->font_cache && added == 0)
+		added = list_add(out, "MPLCONFIGDIR=/tmp/.matplotlib");
+	return added < 0 ? fail_sys(err, REMIT_E_MEMORY, "environment") : 0;
+}
+
+static int
+add_environment(struct buf *out, const struct plan *plan,
+		struct remit_error *err)
+{
+	own(list) struct list base = { 0 };
 	bool all = plan->policy->env_var_access ||
 		   !plan_keeps(plan, MECH(EMPTY_ENVIRONMENT));
 
 	for (char **e = environ; all && *e; e++)
 		if (record_add(out, "env", *e) < 0)
 			return -1;
-	for (size_t i = 0; i < ARRAY_LEN(base_environment); i++)
-		if (record_add(out, "env", base_environment[i]) < 0)
-			return -1;
+	if (task_environment(&base, plan, err) < 0 ||
+	    add_list(out, "env", &base) < 0)
+		return -1;
 	/* A library that finds no room for its threads may wait for them. */
 	for (size_t i = 0; plan->filter & PLAN_FILTER_STRICT_MEMORY &&
 			   i < ARRAY_LEN(single_threaded);
 	     i++)
 		if (record_add(out, "env", single_threaded[i]) < 0)
 			return -1;
-	if (plan->interpreter->font_cache &&
-	    record_add(out, "env", "MPLCONFIGDIR=/tmp/.matplotlib") < 0)
-		return -1;
 	return add_list(out, "env", &plan->policy->env);
+}
+
+/* What the zygote knows already. */
+static int
+add_interpreter(struct buf *out, const struct interpreter *in)
+{
+	if (record_add(out, "prefix", in->prefix) < 0 ||
+	    record_add(out, "exec_prefix", in->exec_prefix) < 0 ||
+	    record_add(out, "executable", in->executable) < 0)
+		return -1;
+	return add_list(out, "path", &in->sys_path);
 }
 
 bool
@@ -73,21 +96,20 @@ task_is_checked(const struct plan *plan)
 }
 
 int
-task_write(struct buf *out, const struct plan *plan, struct remit_error *err)
+task_write(struct buf *out, const struct plan *plan, enum task_kind kind,
+	   struct remit_error *err)
 {
 	const struct interpreter *in = plan->interpreter;
 	const struct policy *p = plan->policy;
 	bool checks = plan_keeps(plan, MECH(VALIDATOR));
 
 	if (record_add(out, "tier", tiers[plan->tier].name) < 0 ||
+	    (kind == TASK_REHEARSE && record_add(out, "rehearse", "yes") < 0) ||
+	    (kind == TASK_COLD && add_interpreter(out, in) < 0) ||
 	    (plan->limits.address_space_bytes &&
 	     record_add(out, "address_space", "limited") < 0) ||
-	    record_add(out, "prefix", in->prefix) < 0 ||
-	    record_add(out, "exec_prefix", in->exec_prefix) < 0 ||
-	    record_add(out, "executable", in->executable) < 0 ||
-	    add_list(out, "path", &in->sys_path) < 0 ||
 	    add_list(out, "pth", &in->import_lines) < 0 ||
-	    add_environment(out, plan) < 0 ||
+	    add_environment(out, plan, err) < 0 ||
 	    (checks && add_list(out, "allow", &p->allowed_imports) < 0) ||
 	    (checks && add_list(out, "block", &p->blocked_imports) < 0))
 		return fail_sys(err, REMIT_E_INPUT,

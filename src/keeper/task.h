@@ -13,9 +13,18 @@ struct task_job {
 	size_t code_len;
 };
 
+enum task_kind {
+	TASK_COLD,
+	TASK_WARM,     /* the zygote has set up the interpreter */
+	TASK_REHEARSE, /* warm, and there is time to rehearse */
+};
+
 /* What all jobs of a plan have in common, and what a job adds. */
-int task_write(struct buf *out, const struct plan *plan,
+int task_write(struct buf *out, const struct plan *plan, enum task_kind kind,
 	       struct remit_error *err) must_check;
+/* The environment of jobs whose policy says nothing about it. */
+int task_environment(struct list *out, const struct plan *plan,
+		     struct remit_error *err) must_check;
 int task_write_job(struct buf *out, const struct task_job *job,
 		   struct remit_error *err) must_check;
 /* The code is looked at inside, and let through or not, before it runs. */

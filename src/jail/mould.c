@@ -1,0 +1,115 @@
+#include "mould.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <string.h>
+
+#include "jail_part.h"
+#include "step.h"
+
+static bool
+lies_in(const char *path, const char *folder)
+{
+	size_t n = strlen(folder);
+
+	return !strncmp(path, folder, n) && (path[n] == '/' || !path[n]);
+}
+
+bool
+mould_fits(const struct plan *plan)
+{
+	if (!plan_keeps(plan, MECH(MOUNT_NAMESPACE)))
+		return false;
+	for (size_t i = 0; i < plan->mount_count; i++) {
+		const struct plan_mount *m = &plan->mounts[i];
+
+		if (!m->runtime)
+			return false;
+		for (int w = 0; w < JAIL_WRITABLE; w++)
+			if (lies_in(m->jail, jail_writable[w].path))
+				return false;
+	}
+	return true;
+}
+
+static int
+open_folder(const char *path)
+{
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int
+note_home(struct mould *m, struct remit_error *err)
+{
+	m->home = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+	m->home_root = open_folder("/");
+	m->home_folder = open_folder(".");
+	if (m->home < 0 || m->home_root < 0 || m->home_folder < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "where the keeper stands");
+	return 0;
+}
+
+int
+mould_enter(const struct mould *m)
+{
+	return setns(m->mounts, CLONE_NEWNS);
+}
+
+void
+mould_leave(const struct mould *m)
+{
+	/* A keeper that cannot come home must not go on anywhere else. */
+	if (setns(m->home, CLONE_NEWNS) < 0 || fchdir(m->home_root) < 0 ||
+	    chroot(".") < 0 || fchdir(m->home_folder) < 0)
+		_exit(1);
+}
+
+/* In a namespace of our own: build the root, and hold the namespace. */
+static int
+build(struct mould *m, struct blueprint *b, struct remit_error *err)
+{
+	own_fd int there = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+	struct step_report r = { 0 };
+
+	if (there < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "open the mould");
+	if (build_run(b, &r.step, &r.detail) < 0) {
+		r.sys_errno = errno;
+		return jail_step_failed(&r, b->plan, err);
+	}
+	m->mounts = take_fd(&there);
+	return 0;
+}
+
+int
+mould_make(struct mould *m, const struct plan *plan,
+	   const struct jail_site *site, struct remit_error *err)
+{
+	own(blueprint) struct blueprint b =
+		BLUEPRINT_FOR(plan, site, BLUEPRINT_MOULD);
+	int done;
+
+	if (note_home(m, err) < 0 || blueprint_resolve(&b, geteuid(), err) < 0)
+		return -1;
+	if (unshare(CLONE_NEWNS) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "unshare");
+	done = build(m, &b, err);
+	mould_leave(m);
+	if (done < 0)
+		return -1;
+	contents_close(&b.own);
+	m->contents = b.own;
+	b.own = (struct contents)CONTENTS_INIT;
+	return 0;
+}
+
+void
+mould_free(struct mould *m)
+{
+	own_fd_close(&m->mounts);
+	own_fd_close(&m->home);
+	own_fd_close(&m->home_root);
+	own_fd_close(&m->home_folder);
+	contents_free(&m->contents);
+	*m = (struct mould)MOULD_INIT;
+}
