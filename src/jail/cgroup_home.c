@@ -170,9 +170,12 @@ cgroup_home_find(struct cgroup_home *h)
 			.fd = -1,
 			.why = "no cgroup hierarchy is mounted",
 		};
-		if (try_place(p, NULL, controllers[c].v2_file) < 0 &&
-		    controllers[c].v1)
-			try_place(p, controllers[c].v1, NULL);
+		/* Version 1 first: a controller is in one place only, but for
+		   cpu.stat; and to join a group of version 2, other than by
+		   the clone, takes the kernel a grace period. */
+		if (!controllers[c].v1 ||
+		    try_place(p, controllers[c].v1, NULL) < 0)
+			try_place(p, NULL, controllers[c].v2_file);
 	}
 }
 
