@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "bench_floor.h"
 #include "bench_peer.h"
 #include "bench_warm.h"
 
@@ -205,6 +206,51 @@ measure_peer(struct bench *b, const char *name, struct remit_error *err)
 	return bench_check(b, err);
 }
 
+static int
+run_floor(const struct bench_floor *all, size_t count, double ms, double *runs,
+	  struct remit_error *err)
+{
+	double some;
+
+	*runs = 0;
+	for (size_t i = 0; i < count; i++)
+		if (bench_floor_go(&all[i], ms, err) < 0)
+			return -1;
+	for (size_t i = 0; i < count; i++) {
+		if (bench_floor_count(&all[i], &some, err) < 0)
+			return -1;
+		*runs += some;
+	}
+	return 0;
+}
+
+static int
+measure_floor(struct bench *b, struct remit_error *err)
+{
+	struct bench_floor all[AT_ONCE] = { { .control = -1 },
+					    { .control = -1 } };
+	struct bench_row *row;
+	double busy, begun, runs;
+	int bad = bench_report_add(&b->report, &row, SECTION,
+				   "the jails alone, 2 at once", err);
+
+	bench_progress(b, "%s: the jails alone", SECTION);
+	for (size_t i = 0; !bad && i < AT_ONCE; i++)
+		bad = bench_floor_open(&all[i], b, err);
+	bad = bad || look_at_others(b, row, err) < 0 ||
+	      run_floor(all, AT_ONCE, WARM_UP_MS, &runs, err) < 0;
+	busy = busy_ms();
+	begun = bench_stats_now_us();
+	bad = bad || run_floor(all, AT_ONCE, b->opt.window_ms, &runs, err) < 0;
+	if (!bad) {
+		row->value[VALUE_RUNS_PER_S] =
+			runs * 1e6 / (bench_stats_now_us() - begun);
+		row->value[VALUE_CPU_MS] = (busy_ms() - busy) / runs;
+	}
+	bench_floor_free(all, AT_ONCE);
+	return bad ? -1 : 0;
+}
+
 int
 bench_load_measure(struct bench *b, struct remit_error *err)
 {
@@ -213,7 +259,7 @@ bench_load_measure(struct bench *b, struct remit_error *err)
 
 	if (!bench_wants(b, SECTION))
 		return 0;
-	if (measure_remit(b, err) < 0)
+	if (measure_remit(b, err) < 0 || measure_floor(b, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(peers); i++)
 		if (measure_peer(b, peers[i], err) < 0)

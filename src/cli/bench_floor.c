@@ -1,0 +1,284 @@
+#include "bench_floor.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "bench_stats.h"
+#include "discover.h"
+#include "ground.h"
+#include "mould.h"
+#include "probe.h"
+#include "task.h"
+#include "zygote.h"
+
+#define PATIENCE_MS 30000
+
+/* What the worker has, to run jails with. */
+struct shop {
+	struct policy policy;
+	struct host host;
+	struct interpreter python;
+	struct plan plan;
+	struct cgroup_home cgroups;
+	char *runtime_dir;
+	struct jail_site site;
+	struct mould mould;
+	struct zygote zygote;
+	int in;
+	unsigned number;
+};
+
+/* The worker's answer to a number of milliseconds. */
+struct answer {
+	double runs;
+	struct remit_error err;
+};
+
+static int
+await(int fd, struct remit_error *err)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	if (poll(&p, 1, PATIENCE_MS) == 1)
+		return 0;
+	return fail(err, REMIT_E_INTERNAL, "nothing came");
+}
+
+static int
+open_ground(struct shop *s, struct remit_error *err)
+{
+	uint32_t groups = 0;
+
+	if (probe_host_cached(&s->host, s->runtime_dir, err) < 0)
+		return -1;
+	for (int c = 0; c < CGROUP_CONTROLLERS; c++)
+		if (s->host.can[CAN_CGROUP_MEMORY + c].yes)
+			groups |= UINT32_C(1) << c;
+	if (cgroup_home_open(&s->cgroups, groups, s->host.cgroups_v2, err) < 0)
+		return -1;
+	return ground_enter(err);
+}
+
+static int
+start_zygote(struct shop *s, struct remit_error *err)
+{
+	own(list) struct list env = { 0 };
+	struct list none = { 0 };
+	struct join_answer a;
+
+	if (task_environment(&env, &s->plan, err) < 0 ||
+	    zygote_open(&s->zygote, &s->plan, &s->site, &env, &none, err) < 0 ||
+	    await(s->zygote.control, err) < 0 ||
+	    zygote_answer(&s->zygote, &a, err) < 0)
+		return -1;
+	if (a.kind != JOIN_READY)
+		return fail(err, REMIT_E_INTERNAL, "no zygote: %s", a.text);
+	return 0;
+}
+
+static int
+open_shop(struct shop *s, const struct bench *b, struct remit_error *err)
+{
+	struct plan_job job = { 0 };
+
+	*s = (struct shop){
+		.cgroups = CGROUP_HOME_INIT,
+		.mould = MOULD_INIT,
+		.zygote = ZYGOTE_INIT,
+		.in = open("/dev/null", O_RDONLY | O_CLOEXEC),
+	};
+	s->site.cgroups = &s->cgroups;
+	if (policy_init(&s->policy) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "policy");
+	if (discover_runtime_dir(&s->runtime_dir, err) < 0 ||
+	    discover_interpreter(&s->python, b->python->executable,
+				 s->runtime_dir, err) < 0 ||
+	    open_ground(s, err) < 0 ||
+	    plan_build(&s->plan, &s->policy, &job, &s->host, &s->python, err) <
+		    0)
+		return -1;
+	s->site.runtime_dir = s->runtime_dir;
+	if (mould_make(&s->mould, &s->plan, &s->site, err) < 0)
+		return -1;
+	return start_zygote(s, err);
+}
+
+/* The next frame of the interpreter. */
+static int
+take_frame(struct jail *j, const struct plan *plan, enum frame_type want,
+	   struct remit_error *err)
+{
+	struct frame f = { .type = FRAME_NONE };
+
+	while (f.type == FRAME_NONE) {
+		if (await(j->channel.fd, err) < 0 ||
+		    (!j->run_pid && jail_meet(j, plan, err) < 0) ||
+		    link_fill(&j->channel, err) < 0 ||
+		    link_next(&j->channel, &f, err) < 0)
+			return -1;
+		if (j->channel.ended)
+			break;
+	}
+	if (f.type == want)
+		return 0;
+	return fail(err, REMIT_E_INTERNAL, "frame %d came, not %d", f.type,
+		    want);
+}
+
+static int
+send_job(struct jail *j, const struct plan *plan, struct remit_error *err)
+{
+	static const char code[] = "print(1)";
+	struct list none = { 0 };
+	struct task_job job = {
+		.name = "main.py",
+		.argv = &none,
+		.code_len = strlen(code),
+	};
+	own(buf) struct buf task = BUF_INIT(frame_rules[FRAME_TASK].max);
+	own(buf) struct buf head = BUF_INIT(frame_rules[FRAME_JOB].max);
+
+	if (task_write(&task, plan, TASK_WARM, err) < 0 ||
+	    task_write_job(&head, &job, err) < 0 ||
+	    link_send(&j->channel, FRAME_TASK, task.data, task.len, err) < 0 ||
+	    link_send(&j->channel, FRAME_JOB, head.data, head.len, err) < 0 ||
+	    link_send_pieces(&j->channel, FRAME_CODE, code, job.code_len, err) <
+		    0)
+		return -1;
+	return link_flush(&j->channel, err);
+}
+
+static int
+perform(struct shop *s, struct jail *j, struct remit_error *err)
+{
+	struct join_answer a;
+	char name[24], out[8];
+
+	snprintf(name, sizeof(name), "%08x%08x", (unsigned)getpid(),
+		 s->number++);
+	if (jail_prepare(j, &s->plan, &s->site, &s->mould, s->zygote.host_uid,
+			 s->in, name, err) < 0 ||
+	    await(j->lifeline.fd, err) < 0 ||
+	    jail_take_built(j, &s->plan, err) < 0 ||
+	    jail_join(j, &s->plan, &s->zygote, err) < 0 ||
+	    await(s->zygote.control, err) < 0 ||
+	    zygote_answer(&s->zygote, &a, err) < 0 ||
+	    take_frame(j, &s->plan, FRAME_REPORT, err) < 0 ||
+	    send_job(j, &s->plan, err) < 0 ||
+	    take_frame(j, &s->plan, FRAME_ENDED, err) < 0)
+		return -1;
+	if (read(j->out, out, sizeof(out)) != 2 || memcmp(out, "1\n", 2))
+		return fail(err, REMIT_E_INTERNAL, "it did not print 1");
+	return 0;
+}
+
+static void
+bury(struct jail *j)
+{
+	pid_t init = j->init_pid;
+
+	if (!init)
+		return;
+	jail_kill(j);
+	if (j->run_pid > 0)
+		waitpid(j->run_pid, NULL, 0);
+	waitpid(init, NULL, 0);
+	jail_reaped(j, init);
+}
+
+static void
+run_for(struct shop *s, double ms, struct answer *a)
+{
+	double end = bench_stats_now_us() + ms * 1e3;
+
+	for (a->runs = 0; bench_stats_now_us() < end; a->runs++) {
+		struct jail j = JAIL_INIT;
+		int bad = perform(s, &j, &a->err);
+
+		bury(&j);
+		jail_free(&j);
+		if (bad) {
+			a->runs = -1;
+			return;
+		}
+	}
+}
+
+static void __attribute__((noreturn)) work(const struct bench *b, int control)
+{
+	struct answer a = { 0 };
+	struct shop s;
+	double ms;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	if (open_shop(&s, b, &a.err) < 0)
+		a.runs = -1;
+	while (send(control, &a, sizeof(a), MSG_NOSIGNAL) == sizeof(a) &&
+	       recv(control, &ms, sizeof(ms), 0) == sizeof(ms))
+		run_for(&s, ms, &a);
+	zygote_free(&s.zygote);
+	_exit(0);
+}
+
+int
+bench_floor_open(struct bench_floor *f, const struct bench *b,
+		 struct remit_error *err)
+{
+	double ready;
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "socketpair");
+	f->control = pair[0];
+	f->pid = fork();
+	if (f->pid == 0) {
+		close(f->control);
+		work(b, pair[1]);
+	}
+	close(pair[1]);
+	if (f->pid < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "fork");
+	return bench_floor_count(f, &ready, err);
+}
+
+int
+bench_floor_go(const struct bench_floor *f, double ms, struct remit_error *err)
+{
+	if (send(f->control, &ms, sizeof(ms), MSG_NOSIGNAL) != sizeof(ms))
+		return fail_sys(err, REMIT_E_GONE, "the worker is gone");
+	return 0;
+}
+
+int
+bench_floor_count(const struct bench_floor *f, double *runs,
+		  struct remit_error *err)
+{
+	struct answer a;
+
+	if (recv(f->control, &a, sizeof(a), 0) != sizeof(a))
+		return fail(err, REMIT_E_GONE, "the worker is gone");
+	*runs = a.runs;
+	if (a.runs >= 0)
+		return 0;
+	*err = a.err;
+	return -1;
+}
+
+void
+bench_floor_free(struct bench_floor *all, size_t count)
+{
+	/* A later one has a copy of an earlier one's control: so all first. */
+	for (size_t i = 0; i < count; i++)
+		own_fd_close(&all[i].control);
+	for (size_t i = 0; i < count; i++) {
+		if (all[i].pid > 0)
+			waitpid(all[i].pid, NULL, 0);
+		all[i] = (struct bench_floor){ .control = -1 };
+	}
+}
