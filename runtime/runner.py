@@ -15,6 +15,9 @@ import records
 # A claim is for people and models; the whole text is on stderr anyway.
 TEXT_MAX = 32 * 1024
 RESERVE = 6 * 1024 * 1024
+# Whether gc.collect(1) looks at all objects that are not in the oldest of three
+# generations.
+GENERATIONS = sys.version_info < (3, 14)
 # Seconds: a keeper that has understood the claim acts sooner.
 PATIENCE = 0.2
 # Nothing that a program could notice: it ends by an exception, like many.
@@ -272,28 +275,35 @@ def has_threads():
     return threading is not None and (len(threading._active) > 1 or bool(getattr(threading, "_threading_atexits", None)))
 
 
-def close_up(module):
+def old_collections():
+    return [generation["collections"] for generation in gc.get_stats()[1:]]
+
+
+def close_up(module, before):
     """Files that were never closed are written now."""
     module.__dict__.clear()
-    gc.collect()
+    # What was made since can only be young if nothing grew old meanwhile; a
+    # full collection takes longer than many a program.
+    gc.collect(1 if GENERATIONS and old_collections() == before else 2)
     flush()
 
 
-def wind_down(module):
+def wind_down(module, before):
     """What Python does at its end, but for freeing what dies with the process."""
     try:
         if has_threads():
             sys.modules["threading"]._shutdown()
     finally:
         atexit._run_exitfuncs()
-        close_up(module)
+        close_up(module, before)
 
 
 def run(program, module, name, reserve):
     """The same, to the very end of the program."""
+    before = old_collections()
     claim, code = execute(program, module, name, reserve)
     try:
-        wind_down(module)
+        wind_down(module, before)
     except BaseException as exc:  # an interrupt while threads are waited for
         claim, code = describe_error(exc, name)
     return claim, code
@@ -335,11 +345,12 @@ def perform(code):
     sys.argv[:] = [job.name, *job.argv]
     module = fresh_module()
     become_main(module, job)
+    before = old_collections()
     claim, code = execute(compiled(job), module, job.name, [])
     if claim[0][1] == "error":
         raise RuntimeError(f"the rehearsal failed: {claim}")
     has_threads()
-    close_up(module)
+    close_up(module, before)
     ended(claim, code)
 
 

@@ -328,8 +328,9 @@ watch(struct inmate *i, struct remit_error *err)
 	struct jail *j = &i->jail;
 
 	loop_set_timer(l, &i->patience, i->made_us + PATIENCE_US);
-	if (loop_add(l, &i->on_out, j->out, EPOLLIN, on_out, i, err) < 0 ||
-	    loop_add(l, &i->on_err, j->err, EPOLLIN, on_err, i, err) < 0 ||
+	/* Its session asks for the output when it is time. */
+	if (loop_add(l, &i->on_out, j->out, 0, on_out, i, err) < 0 ||
+	    loop_add(l, &i->on_err, j->err, 0, on_err, i, err) < 0 ||
 	    loop_add(l, &i->on_channel, j->channel.fd, EPOLLIN, on_channel, i,
 		     err) < 0)
 		return -1;

@@ -62,6 +62,7 @@ struct session {
 	struct timer timer;
 	uint64_t asked_us;     /* the door had sent everything */
 	uint64_t deadline_us;  /* 0: none */
+	uint64_t output_us;    /* when to look at the output, from then on */
 	uint64_t cpu_check_us; /* 0: none */
 	uint64_t began_us;     /* the task was sent */
 	uint64_t ended_us;     /* the code's end was seen */

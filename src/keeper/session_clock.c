@@ -3,13 +3,18 @@
  */
 #include "session_part.h"
 
+static uint64_t
+earlier(uint64_t a, uint64_t b)
+{
+	return !a || (b && b < a) ? b : a;
+}
+
 void
 session_set_timer(struct session *s)
 {
-	uint64_t at = s->deadline_us;
+	uint64_t at = earlier(s->deadline_us, s->cpu_check_us);
 
-	if (s->cpu_check_us && (!at || s->cpu_check_us < at))
-		at = s->cpu_check_us;
+	at = earlier(at, s->output_us);
 	loop_set_timer(&s->keeper->loop, &s->timer, at);
 }
 
@@ -58,6 +63,11 @@ session_on_timer(void *owner)
 		s->facts.timed_out = !s->facts.interrupted;
 		session_die(s);
 		return;
+	}
+	if (s->output_us && now >= s->output_us) {
+		s->output_us = 0;
+		loop_want(&s->keeper->loop, &s->inmate->on_out, EPOLLIN);
+		loop_want(&s->keeper->loop, &s->inmate->on_err, EPOLLIN);
 	}
 	if (s->cpu_check_us && now >= s->cpu_check_us)
 		session_check_cpu(s);

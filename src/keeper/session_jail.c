@@ -7,6 +7,10 @@
 #include "session_part.h"
 #include "task.h"
 
+/* Of programs that are done sooner the output is read at their end: to look at
+   each line would take them longer than they run. */
+#define SHORT_US 1000
+
 static void
 drain(struct session *s, struct capture *c, struct source *src)
 {
@@ -60,6 +64,7 @@ session_send_job(struct session *s, struct remit_error *err)
 	s->state = task_is_checked(plan) ? SESSION_CHECKING : SESSION_RUNNING;
 	session_check_cpu(s);
 	s->began_us = loop_now_us();
+	s->output_us = s->began_us + SHORT_US;
 	s->deadline_us = 0;
 	if (s->pool->policy.timeout_ms != POLICY_UNLIMITED &&
 	    plan_keeps(plan, MECH(TIMER)))
