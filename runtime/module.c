@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "filter.h"
+#include "job.h"
 #include "join.h"
 #include "lock.h"
 
@@ -238,6 +239,8 @@ static PyMethodDef methods[] = {
 	  "reseed(number)\n--\n\nSeed the C library's generators." },
 	{ "after_fork", module_after_fork, METH_NOARGS,
 	  "after_fork()\n--\n\nDo what is done in the child of a fork." },
+	{ "job", job_receive, METH_VARARGS,
+	  "job(channel, begun)\n--\n\nThe next (name, arguments, code)." },
 	{ "serve", module_serve, METH_NOARGS,
 	  "serve()\n--\n\nFork into jails; returns in each child." },
 	{ NULL, NULL, 0, NULL },

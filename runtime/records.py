@@ -34,6 +34,13 @@ def _take(n):
     return taken
 
 
+def left_over():
+    """What was read too far, for another reader."""
+    global _buffer
+    taken, _buffer = _buffer, b""
+    return taken
+
+
 def receive():
     """One frame: its type and its payload."""
     header = _take(8)

@@ -10,6 +10,7 @@ import posix
 import sys
 from time import sleep
 
+import _remit
 import records
 
 # A claim is for people and models; the whole text is on stderr anyway.
@@ -54,33 +55,8 @@ class Task:
 class Job:
     """One program and its arguments."""
 
-    def __init__(self):
-        self.name = "main.py"
-        self.argv = []
-        self.code = b""
-
-    def fill(self, pairs):
-        """How many bytes of code are to come."""
-        missing = 0
-        for key, value in pairs:
-            if key == "argv":
-                self.argv.append(value)
-            elif key == "name":
-                self.name = value
-            else:
-                missing = int(value)
-        return missing
-
-    def receive(self):
-        missing = self.fill(records.receive_records(records.JOB))
-        parts = []
-        while missing:
-            kind, part = records.receive()
-            if kind != records.CODE:
-                raise RuntimeError("the keeper did not send the code")
-            parts.append(part)
-            missing -= len(part)
-        self.code = b"".join(parts)
+    def __init__(self, channel, begun):
+        self.name, self.argv, self.code = _remit.job(channel, begun)
 
 
 class Source:
@@ -325,21 +301,12 @@ def leave(claim, code):
     posix._exit(code & 0xFF)
 
 
-def receive_from(pipe, data):
-    """A job, as if the keeper had sent it."""
-    posix.write(pipe[1], data)
-    channel, records.CHANNEL = records.CHANNEL, pipe[0]
-    job = Job()
-    job.receive()
-    records.CHANNEL = channel
-    return job
-
-
 def perform(code):
     """One program from its arrival to its end."""
     pipe = posix.pipe()
     head = records.encode(records.JOB, (("name", "main.py"), ("code_bytes", str(len(code)))))
-    job = receive_from(pipe, head + len(code).to_bytes(4, "little") + bytes((records.CODE, 0, 0, 0)) + code)
+    posix.write(pipe[1], head + len(code).to_bytes(4, "little") + bytes((records.CODE, 0, 0, 0)) + code)
+    job = Job(pipe[0], b"")
     posix.close(pipe[0])
     posix.close(pipe[1])
     sys.argv[:] = [job.name, *job.argv]
@@ -381,11 +348,10 @@ def main(jailed=True):
     # touched, as a bytearray would be.
     reserve = [bytes(RESERVE)] if "address_space" in task.one else []
     module = fresh_module()
-    job = Job()
     if "rehearse" in task.one:
         rehearse()
         records.send(records.WARM)
-    job.receive()
+    job = Job(records.CHANNEL, records.left_over())
     sys.argv[:] = [job.name, *job.argv]
     program = compiled(job)
     if task.is_checked() and not is_let_through(task, job, program):

@@ -311,6 +311,7 @@ step_workspace(struct blueprint *b, uint32_t *detail)
 	fs = new_tmpfs(l->tmpfs_bytes, l->tmpfs_inodes, MOUNT_ATTR_NOEXEC);
 	if (fs < 0 || place(b->root, fs, jail_writable[0].path, true) < 0)
 		return -1;
+	umask(0);
 	for (int i = 0; i < JAIL_WRITABLE; i++) {
 		*detail = (uint32_t)i + 1;
 		if (mkdirat(fs, jail_writable[i].name, jail_writable[i].mode) <

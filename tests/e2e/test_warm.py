@@ -318,6 +318,15 @@ def test_a_preloaded_module_cannot_leave_descriptors(remit):
     assert (result["start"], result["stdout"]) == ("warm", "[0, 1, 2, 3]\n")
 
 
+def test_a_module_may_use_the_temporary_folder_while_it_is_preloaded(remit):
+    """matplotlib does; and nothing of it is in the jail."""
+    text = "import tempfile\nwith tempfile.NamedTemporaryFile('w+') as f: place = f.name\n"
+    python = venv_with(remit, "venv-uses", "uses_tmp", text)
+    code = "import os, uses_tmp; print(os.path.dirname(uses_tmp.place), os.path.exists(uses_tmp.place))"
+    result = remit.json(code, "--python", python, "--preload", "uses_tmp")
+    assert (result["status"], result["stdout"]) == ("ok", "/tmp False\n"), result
+
+
 def test_the_first_run_with_preload_is_warm(remit):
     result = remit.json("import sys; print('decimal' in sys.modules)", "--preload", "decimal")
     assert (result["start"], result["stdout"]) == ("warm", "True\n")

@@ -1,0 +1,204 @@
+#include "job.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "buf.h"
+#include "frame.h"
+
+#define PIECE 16384
+
+/* What was read of the stream, and how much of it was used. */
+struct stream {
+	int fd;
+	struct buf data;
+	size_t used;
+};
+
+/* The program's parts, so far. */
+struct job {
+	PyObject *name, *argv, *code;
+	size_t code_bytes;
+};
+
+static PyObject *
+broken(const char *what)
+{
+	return PyErr_Format(PyExc_RuntimeError, "the keeper sent %s", what);
+}
+
+/* Until there are `want` unused bytes: 0, or -1 with an exception. */
+static int
+fill(struct stream *s, size_t want)
+{
+	buf_drop(&s->data, s->used);
+	s->used = 0;
+	while (s->data.len < want) {
+		char part[PIECE];
+		ssize_t n = read(s->fd, part, sizeof(part));
+
+		if (n < 0 && errno == EINTR && PyErr_CheckSignals() == 0)
+			continue;
+		if (n == 0)
+			PyErr_SetString(PyExc_EOFError, "the keeper is gone");
+		else if (n < 0 && !PyErr_Occurred())
+			PyErr_SetFromErrno(PyExc_OSError);
+		if (n <= 0)
+			return -1;
+		if (buf_add(&s->data, part, (size_t)n) < 0) {
+			PyErr_NoMemory();
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* The next frame, which must be of this type: its payload, until the next
+   call; NULL with an exception. */
+static const char *
+next_frame(struct stream *s, enum frame_type type, size_t *len)
+{
+	const unsigned char *head;
+	const char *payload;
+	uint32_t n;
+
+	if (fill(s, FRAME_HEADER) < 0)
+		return NULL;
+	head = (const unsigned char *)s->data.data;
+	memcpy(&n, head, sizeof(n));
+	if (head[4] != type) {
+		broken("another frame than expected");
+		return NULL;
+	}
+	if (fill(s, FRAME_HEADER + (size_t)n) < 0)
+		return NULL;
+	payload = s->data.data + FRAME_HEADER;
+	s->used = FRAME_HEADER + n;
+	*len = n;
+	return payload;
+}
+
+static PyObject *
+text(const char *bytes)
+{
+	return PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)strlen(bytes),
+				    "surrogateescape");
+}
+
+static int
+take_record(struct job *j, const char *key, const char *value)
+{
+	PyObject *v;
+	int bad = 0;
+
+	if (!strcmp(key, "code_bytes")) {
+		j->code_bytes = strtoul(value, NULL, 10);
+		return 0;
+	}
+	v = text(value);
+	if (!v)
+		return -1;
+	if (!strcmp(key, "argv"))
+		bad = PyList_Append(j->argv, v);
+	if (!strcmp(key, "name") && !j->name)
+		j->name = v;
+	else
+		Py_DecRef(v);
+	return bad;
+}
+
+/* Records: key NUL value NUL, again and again. */
+static int
+take_records(struct job *j, const char *at, size_t len)
+{
+	const char *end = at + len;
+
+	while (at < end) {
+		const char *key = at;
+		const char *value = key + strnlen(key, (size_t)(end - key)) + 1;
+		const char *next =
+			value < end ? value +
+					      strnlen(value,
+						      (size_t)(end - value)) +
+					      1
+				    : end + 1;
+
+		if (next > end) {
+			broken("half a record");
+			return -1;
+		}
+		if (take_record(j, key, value) < 0)
+			return -1;
+		at = next;
+	}
+	return 0;
+}
+
+static int
+take_code(struct job *j, struct stream *s)
+{
+	size_t have = 0, n;
+	char *to;
+
+	j->code = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)j->code_bytes);
+	if (!j->code)
+		return -1;
+	to = PyBytes_AsString(j->code);
+	while (have < j->code_bytes) {
+		const char *part = next_frame(s, FRAME_CODE, &n);
+
+		if (!part)
+			return -1;
+		if (n > j->code_bytes - have) {
+			broken("too much code");
+			return -1;
+		}
+		memcpy(to + have, part, n);
+		have += n;
+	}
+	return 0;
+}
+
+static int
+take_job(struct job *j, struct stream *s)
+{
+	const char *records;
+	size_t len;
+
+	j->argv = PyList_New(0);
+	if (!j->argv)
+		return -1;
+	records = next_frame(s, FRAME_JOB, &len);
+	if (!records || take_records(j, records, len) < 0)
+		return -1;
+	if (!j->name) {
+		broken("a job without a name");
+		return -1;
+	}
+	return take_code(j, s);
+}
+
+PyObject *
+job_receive(PyObject *self, PyObject *args)
+{
+	/* A frame, and what was read of the next. */
+	struct stream s = { .data = BUF_INIT(frame_rules[FRAME_JOB].max +
+					     FRAME_HEADER + PIECE) };
+	struct job j = { 0 };
+	PyObject *begun, *out = NULL;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "iS", &s.fd, &begun))
+		return NULL;
+	if (buf_add(&s.data, PyBytes_AsString(begun),
+		    (size_t)PyBytes_Size(begun)) < 0)
+		return PyErr_NoMemory();
+	if (take_job(&j, &s) == 0)
+		out = Py_BuildValue("(OOO)", j.name, j.argv, j.code);
+	Py_XDECREF(j.name);
+	Py_XDECREF(j.argv);
+	Py_XDECREF(j.code);
+	buf_free(&s.data);
+	return out;
+}

@@ -1,0 +1,16 @@
+/*
+ * job: the next program from the keeper, read and taken apart at once. A
+ * waiting child does this in Python's stead: it is half of what `print(1)`
+ * would take otherwise.
+ */
+#ifndef REMIT_JOB_H
+#define REMIT_JOB_H
+
+#define Py_LIMITED_API 0x03090000
+#include <Python.h>
+
+/* job(channel, begun): (name, [argument, ...], code) from a descriptor, of
+   which `begun` was read before. */
+PyObject *job_receive(PyObject *self, PyObject *args);
+
+#endif
