@@ -79,6 +79,7 @@ struct field {
 	uint64_t min, max;	    /* of numbers, inclusive */
 	const char *const *choices; /* FIELD_CHOICE: NULL-terminated */
 	bool may_be_unlimited;	    /* the word "unlimited" is accepted */
+	bool commas;		    /* FIELD_LIST: a flag may name several */
 	bool setting; /* chooses how, promises nothing: no row in results */
 	bool built;   /* false: any value but the default is refused */
 	const char *fallback;	   /* default, as a flag's text ("" is empty) */

@@ -83,6 +83,24 @@ add_entry(struct policy *p, const struct field *f, const char *text,
 	return list_add(l, text) < 0 ? field_no_memory(place, err) : 0;
 }
 
+/* One, or several with commas between them where none can have a comma. */
+static int
+add_entries(struct policy *p, const struct field *f, const char *text,
+	    const char *place, struct remit_error *err)
+{
+	own_mem char *copy = strdup(text);
+	char *rest = copy, *one;
+
+	if (!f->commas)
+		return add_entry(p, f, text, place, err);
+	if (!copy)
+		return field_no_memory(place, err);
+	while ((one = strsep(&rest, ",")))
+		if (add_entry(p, f, one, place, err) < 0)
+			return -1;
+	return 0;
+}
+
 static int
 add_path(struct policy *p, const struct field *f, const char *text,
 	 const char *place, struct remit_error *err)
@@ -170,7 +188,7 @@ static set_text_fn *const setters[] = {
 	[FIELD_BOOL] = set_bool,     [FIELD_BYTES] = set_number,
 	[FIELD_TIME] = set_number,   [FIELD_COUNT] = set_number,
 	[FIELD_CHOICE] = set_choice, [FIELD_TEXT] = set_text,
-	[FIELD_LIST] = add_entry,    [FIELD_PATHS] = add_path,
+	[FIELD_LIST] = add_entries,  [FIELD_PATHS] = add_path,
 	[FIELD_MOUNTS] = add_mount,  [FIELD_ENV] = add_env,
 };
 

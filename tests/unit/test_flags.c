@@ -225,6 +225,23 @@ a_flag_may_be_repeated_and_lists_grow(void **state)
 }
 
 static void
+names_may_stand_in_one_flag_and_other_texts_keep_their_commas(void **state)
+{
+	own(policy) struct policy p;
+
+	(void)state;
+	assert_int_equal(policy_init(&p), 0);
+	take(&p, "--preload", "numpy,pandas", "--preload=scipy", "--tool",
+	     "a,b");
+	assert_int_equal(p.preload.count, 3);
+	assert_string_equal(p.preload.items[1], "pandas");
+	assert_string_equal(p.preload.items[2], "scipy");
+	assert_int_equal(p.tools.count, 1);
+	assert_string_equal(p.tools.items[0], "a,b");
+	refuse("--preload: the text is empty", "--preload", "numpy,");
+}
+
+static void
 files_and_presets_come_before_flags_wherever_they_stand(void **state)
 {
 	char path[] = "/tmp/remit_test_flags.XXXXXX";
@@ -363,6 +380,8 @@ main(void)
 		cmocka_unit_test(
 			an_unknown_flag_is_an_error_with_the_nearest_flag),
 		cmocka_unit_test(a_flag_may_be_repeated_and_lists_grow),
+		cmocka_unit_test(
+			names_may_stand_in_one_flag_and_other_texts_keep_their_commas),
 		cmocka_unit_test(
 			files_and_presets_come_before_flags_wherever_they_stand),
 		cmocka_unit_test(an_error_leaves_the_policy_as_it_was),
