@@ -3,8 +3,9 @@ kinds; afterwards nothing is left.
 
     tests/soak.py [COUNT]
 
-The mixed ones are commands of their own, the others one batch. Looks at the keeper's memory and descriptors, and at the host's processes,
-groups and mounts, as root and as an ordinary user.
+The mixed ones are commands of their own, the others one batch. Looks at the
+keeper's memory and descriptors, and at the host's processes, groups and mounts,
+as root and as an ordinary user.
 """
 
 from __future__ import annotations
@@ -25,23 +26,8 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "e2e")]
 
 from conftest import TEST_USER, Remit, users  # noqa: E402
 from leftovers import gone, groups, mounts, processes  # noqa: E402
+from mixture import MIX  # noqa: E402
 
-# (code, flags, statuses that may come of it)
-MIX = [
-    ("print(1)", [], {"ok"}),
-    ("print('x' * 100000)", [], {"ok"}),
-    ("1/0", [], {"error"}),
-    ("import sys; sys.exit(3)", [], {"exit"}),
-    ("import os; os.kill(os.getpid(), 11)", [], {"killed"}),
-    ("while True: pass", ["--timeout", "50ms"], {"timeout"}),
-    ("x = []\nwhile True: x.append(bytearray(1 << 20))", ["--memory", "250M", "--disk", "32M"], {"memory_limit", "error"}),
-    ("while True: print('y' * 9999)", ["--stdout-max", "2k", "--output-ceiling", "9"], {"output_limit"}),
-    ("import threading, time\nfor _ in range(200): threading.Thread(target=time.sleep, args=(9,), daemon=True).start()", ["--processes", "20"], {"error"}),
-    ("open('f', 'wb').write(bytes(9 << 20))", ["--disk", "1M"], {"error"}),
-    ("import os; os.write(3, b'garbage' * 100)", [], {"ok", "exit", "error"}),
-    ("x = (", ["--tier", "static"], {"rejected"}),
-    ("print(1)", ["--write", "/srv"], {"refused"}),
-]  # fmt: skip
 JOBS = 4
 
 

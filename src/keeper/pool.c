@@ -295,7 +295,8 @@ pool_forget(struct pool *p, struct inmate *i)
 		p->building_count--;
 	else
 		remove_waiting(p, i);
-	if (i->state == INMATE_JOINING)
+	/* Its child may have spoken before the zygote did. */
+	if (p->nursery)
 		nursery_forget(p->nursery, i);
 }
 
