@@ -135,6 +135,23 @@ def any_remit(stage) -> Remit:
 
 
 @pytest.fixture
+def holes(remit, stage) -> Remit:
+    """The test build, which lets one step fail and has less patience."""
+    build = pathlib.Path(os.environ.get("REMIT_HOLES_BUILD", ROOT / "build-holes" / "remit")).parent
+    folder = stage / "holes" / "bin"
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        shutil.copy2(build / "remit", folder / "remit")
+        shutil.copytree(build / "runtime", folder / "runtime", ignore=shutil.ignore_patterns("*.p"))
+    own = stage / "holes" / remit.label
+    own.mkdir(exist_ok=True)
+    other = Remit(remit.label, own)
+    other.own(own)
+    other.json("pass")  # the machine is known before anything fails
+    return other
+
+
+@pytest.fixture
 def covers():
     """Say that (field, mechanism, tier) was tested for a user."""
 

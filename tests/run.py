@@ -6,12 +6,14 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -112,8 +114,11 @@ def stage_unit() -> tuple[int, int]:
     return meson_test("build", "unit", "fuzz") if build("build") else (0, 1)
 
 
+ASAN = ("-Db_sanitize=address,undefined", "-Db_lundef=false")
+
+
 def stage_sanitizers() -> tuple[int, int]:
-    if not build("build-asan", "-Db_sanitize=address,undefined", "-Db_lundef=false"):
+    if not build("build-asan", *ASAN):
         return 0, 1
     return meson_test("build-asan", "unit", "fuzz")
 
@@ -124,26 +129,40 @@ def stage_analyzer() -> tuple[int, int]:
     return one(build("build-analyzer", *options, targets=("remit", "runtime/_remit.abi3.so")))
 
 
+def fuzz_one(target: pathlib.Path) -> tuple[int, int]:
+    corpus = ROOT / "tests" / "fuzz" / "corpus" / target.name.removeprefix("fuzz_")
+    with tempfile.TemporaryDirectory() as found:
+        argv = [str(target), f"-max_total_time={FUZZ_SECONDS}", "-timeout=10", f"-artifact_prefix={found}/", found]
+        return one(sh(*argv, *([str(corpus)] if corpus.exists() else [])).returncode == 0)
+
+
 def stage_fuzz() -> tuple[int, int]:
     if not build("build-fuzz", "-Dfuzz=true", "-Db_lundef=false", env={"CC": "clang"}):
         return 0, 1
-    results = []
-    for target in sorted((ROOT / "build-fuzz" / "tests" / "fuzz").glob("fuzz_*")):
-        if not os.access(target, os.X_OK) or target.is_dir() or "replay" in target.name:
-            continue
-        corpus = ROOT / "tests" / "fuzz" / "corpus" / target.name.removeprefix("fuzz_")
-        with tempfile.TemporaryDirectory() as found:
-            argv = [str(target), f"-max_total_time={FUZZ_SECONDS}", "-timeout=10", f"-artifact_prefix={found}/", found]
-            results.append(one(sh(*argv, *([str(corpus)] if corpus.exists() else [])).returncode == 0))
-    return add(*results) if results else (0, 1)
+    targets = [
+        target
+        for target in sorted((ROOT / "build-fuzz" / "tests" / "fuzz").glob("fuzz_*"))
+        if os.access(target, os.X_OK) and not target.is_dir() and "replay" not in target.name
+    ]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return add(*pool.map(fuzz_one, targets)) if targets else (0, 1)
+
+
+BUILDING = threading.Lock()
+
+
+def build_all() -> bool:
+    """What the tests of the whole need, one stage at a time."""
+    with BUILDING:
+        return build("build") and build("build-holes", "-Dholes=true") and build("build-asan", *ASAN)
 
 
 def stage_e2e() -> tuple[int, int]:
-    return pytest("tests/e2e") if build("build") and build("build-holes", "-Dholes=true") else (0, 1)
+    return pytest("tests/e2e") if build_all() else (0, 1)
 
 
 def stage_escape() -> tuple[int, int]:
-    return pytest("tests/escape") if build("build") and build("build-holes", "-Dholes=true") else (0, 1)
+    return pytest("tests/escape") if build_all() else (0, 1)
 
 
 def stage_coverage() -> tuple[int, int]:
@@ -158,6 +177,18 @@ STAGES = {
 }
 
 
+# Both wait more than they work, and do not meet.
+TOGETHER = ("e2e", "escape")
+
+
+def run_stage(name: str) -> tuple[int, int]:
+    begun = time.monotonic()
+    print(f"== {name}", flush=True)
+    result = STAGES[name]()
+    print(f"== {name}: {result[0]} passed, {result[1]} failed ({time.monotonic() - begun:.0f} s)", flush=True)
+    return result
+
+
 def main() -> int:
     chosen = sys.argv[1:] or list(STAGES)
     with tempfile.TemporaryDirectory(prefix="remit-test-") as folder:
@@ -166,12 +197,11 @@ def main() -> int:
         os.chmod(folder, 0o755)
         os.environ.setdefault("REMIT_COVERAGE", str(coverage))
         totals = (0, 0)
-        for name in chosen:
-            begun = time.monotonic()
-            print(f"== {name}", flush=True)
-            result = STAGES[name]()
-            print(f"== {name}: {result[0]} passed, {result[1]} failed ({time.monotonic() - begun:.0f} s)", flush=True)
-            totals = add(totals, result)
+        while chosen:
+            together = chosen[:2] if tuple(chosen[:2]) == TOGETHER else chosen[:1]
+            with concurrent.futures.ThreadPoolExecutor() as pool:
+                totals = add(totals, *pool.map(run_stage, together))
+            del chosen[: len(together)]
     print(f"{totals[0]} passed, {totals[1]} failed")
     return 1 if totals[1] or not totals[0] else 0
 

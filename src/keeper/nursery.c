@@ -88,7 +88,11 @@ blame_modules(struct nursery *n, const char *what)
 static void
 on_patience(void *owner)
 {
-	blame_modules(owner, "60 s were not enough to import");
+	char what[64];
+
+	snprintf(what, sizeof(what), "%d s were not enough to import",
+		 NURSERY_PATIENCE_S);
+	blame_modules(owner, what);
 }
 
 static void
@@ -175,7 +179,7 @@ nursery_start(struct nursery *n, struct pool *p, struct remit_error *err)
 	n->forks = 0;
 	n->restarts++;
 	loop_set_timer(&k->loop, &n->patience,
-		       n->since_us + NURSERY_PATIENCE_US);
+		       n->since_us + NURSERY_PATIENCE_S * 1000000ull);
 	return 0;
 }
 

@@ -1,16 +1,14 @@
 """Rule 2: no step of the lock-down may fail and let the run go on."""
 
-import json
 import os
 import pathlib
 import re
-import shutil
 import signal
 import subprocess
 import time
 
 import pytest
-from conftest import ROOT, Remit
+from conftest import ROOT
 from leftovers import gone, processes
 
 TABLE = (ROOT / "src" / "jail" / "step.c").read_text()
@@ -23,23 +21,6 @@ WARM = [name for name, stage in ROWS if stage in ("STAGE_JOIN", "STAGE_LOCK") an
 def way_to(step):
     """Flags of a run that comes to this step."""
     return ("--preload", "json") if (step, "STAGE_JOIN") in ROWS else ()
-
-
-@pytest.fixture
-def holes(remit, stage):
-    """The test build, which lets one step fail."""
-    build = pathlib.Path(os.environ.get("REMIT_HOLES_BUILD", ROOT / "build-holes" / "remit")).parent
-    folder = stage / "holes" / "bin"
-    if not folder.exists():
-        folder.mkdir(parents=True)
-        shutil.copy2(build / "remit", folder / "remit")
-        shutil.copytree(build / "runtime", folder / "runtime", ignore=shutil.ignore_patterns("*.p"))
-    own = stage / "holes" / remit.label
-    own.mkdir(exist_ok=True)
-    other = Remit(remit.label, own)
-    other.own(own)
-    other.json("pass")  # the machine is known before anything fails
-    return other
 
 
 def test_the_table_was_found():

@@ -304,6 +304,19 @@ def test_a_module_that_is_missing_is_refused_by_name(remit):
     assert result["status"] == "refused" and "not_there_at_all" in result["error"]["value"], result
 
 
+def test_a_module_that_hangs_is_refused_by_name_and_delays_nobody_else(holes):
+    python = venv_with(holes, "venv-hangs", "hangs", "import time; time.sleep(600)")
+    keeper = SharedKeeper(holes)
+    argv = ("run", "--json", "--python", python, "--preload", "hangs", "-c", "print('ran')")
+    hanging = holes.popen(*argv, env=keeper.env, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+    assert keeper.json("print(1)")["stdout"] == "1\n"
+    assert hanging.poll() is None
+    out, _ = hanging.communicate(timeout=60)
+    error = json.loads(out)["error"]
+    assert error["where"] == "preload" and "not enough to import hangs" in error["value"], error
+    keeper.close()
+
+
 def test_what_a_preloaded_module_prints_is_in_no_result(remit):
     python = venv_with(remit, "venv-prints", "prints", "import sys; print('out'); print('err', file=sys.stderr); sys.stdout.write('x')")
     result = remit.json("import prints; print('mine')", "--python", python, "--preload", "prints")
