@@ -82,25 +82,19 @@ module_unfit(PyObject *self, PyObject *text)
 	Py_RETURN_NONE;
 }
 
-/* collapse(places): make huge pages of the 2 MiB at each place << 21. What the
-   kernel cannot collapse stays as it is. How many it did. */
+/* collapse(place): make a huge page of the 2 MiB at place << 21, if there is
+   memory of our own; whether that worked. */
 static PyObject *
-module_collapse(PyObject *self, PyObject *places)
+module_collapse(PyObject *self, PyObject *place)
 {
-	Py_ssize_t n = PyList_Size(places);
-	long done = 0;
+	size_t at = PyLong_AsSize_t(place);
 
 	(void)self;
-	for (Py_ssize_t i = 0; i < n; i++) {
-		size_t at = PyLong_AsSize_t(PyList_GetItem(places, i));
-
-		if (PyErr_Occurred())
-			return NULL;
-		done += madvise((void *)(at << HUGE_PAGE_BITS),
-				(size_t)1 << HUGE_PAGE_BITS,
-				MADV_COLLAPSE) == 0;
-	}
-	return n < 0 ? NULL : PyLong_FromLong(done);
+	if (PyErr_Occurred())
+		return NULL;
+	return PyBool_FromLong(madvise((void *)(at << HUGE_PAGE_BITS),
+				       (size_t)1 << HUGE_PAGE_BITS,
+				       MADV_COLLAPSE) == 0);
 }
 
 /* Everything of the C library that is random. */
@@ -234,7 +228,7 @@ static PyMethodDef methods[] = {
 	{ "unfit", module_unfit, METH_O,
 	  "unfit(text)\n--\n\nTell the keeper why this is no zygote." },
 	{ "collapse", module_collapse, METH_O,
-	  "collapse(places)\n--\n\nMake huge pages at places << 21." },
+	  "collapse(place)\n--\n\nMake a huge page at place << 21." },
 	{ "reseed", module_reseed, METH_O,
 	  "reseed(number)\n--\n\nSeed the C library's generators." },
 	{ "after_fork", module_after_fork, METH_NOARGS,

@@ -84,7 +84,20 @@ def settle():
     gc.collect()
     places = {id(o) >> HUGE_PAGE for o in gc.get_objects()}
     gc.freeze()
-    _remit.collapse(sorted(places))
+    collapse(places)
+
+
+def collapse(places):
+    """Make huge pages here and next to here, as far as it goes: not all that
+    objects use is where objects begin."""
+    seen = set(places)
+    todo = list(places)
+    while todo:
+        place = todo.pop()
+        if _remit.collapse(place):
+            near = {place - 1, place + 1} - seen
+            seen |= near
+            todo += near
 
 
 def main():

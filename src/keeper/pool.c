@@ -353,12 +353,12 @@ pool_failed(struct pool *p, const struct remit_error *err)
 {
 	struct session *s;
 
-	snprintf(p->error, sizeof(p->error), "%.199s", err->message);
-	/* Its zygote went away: that is not the jail's fault. */
+	/* Its zygote went away, as they all do: that is nobody's fault. */
 	if (err->code == REMIT_E_GONE) {
 		keeper_refill_soon(p->keeper);
 		return;
 	}
+	snprintf(p->error, sizeof(p->error), "%.199s", err->message);
 	if (++p->failures >= FAILURES_MAX) {
 		p->not_before_us = loop_now_us() + RETRY_US;
 		p->failures = 0;
