@@ -79,6 +79,9 @@ void keeper_admit(struct keeper *k, struct inmate *i);
 /* It is dead: free it when no handler works for it any more. */
 void keeper_bury(struct keeper *k, struct inmate *i);
 bool keeper_is_full(const struct keeper *k);
+/* For somebody who waits at pool `p`: end one that waits where nobody came for
+   longest. False if there is none. */
+bool keeper_make_room(struct keeper *k, const struct pool *p);
 void keeper_add_pool(struct keeper *k, struct pool *p);
 /* Pools lack something; it is seen to when no request is in progress, or at
    once where a session waits. */

@@ -450,8 +450,11 @@ pool_refill(struct pool *p, uint64_t now_us)
 	}
 	if (!nursery_has_room(p->nursery) ||
 	    p->building_count >= BUILDING_MAX ||
-	    p->waiting_count + p->building_count >= want ||
-	    keeper_is_full(p->keeper))
+	    p->waiting_count + p->building_count >= want)
+		return false;
+	/* Who waits goes before what is kept for others. */
+	if (keeper_is_full(p->keeper) &&
+	    !(p->wanting_count && keeper_make_room(p->keeper, p)))
 		return false;
 	p->building_count++;
 	if (!inmate_new_warm(p, &err)) {

@@ -52,6 +52,22 @@ keeper_is_full(const struct keeper *k)
 	return k->inmate_count >= KEEPER_INMATES_MAX - KEEPER_RUNNING_MAX;
 }
 
+bool
+keeper_make_room(struct keeper *k, const struct pool *p)
+{
+	struct pool *oldest = NULL;
+
+	for (struct pool *q = k->pools; q; q = q->next)
+		if (q != p && q->waiting_count && !q->wanting_count &&
+		    (!oldest || q->used_us < oldest->used_us))
+			oldest = q;
+	if (!oldest)
+		return false;
+	inmate_kill(oldest->waiting);
+	oldest->target = oldest->waiting_count;
+	return true;
+}
+
 static void
 tell_reaped(struct keeper *k, pid_t pid, const struct exit_report *end)
 {
@@ -103,14 +119,22 @@ watch_children(struct keeper *k, struct remit_error *err)
 #define PATIENT_US	10000
 #define HOUSEKEEPING_US 1000000
 
+static bool
+is_anybody_wanted(const struct keeper *k)
+{
+	for (const struct pool *p = k->pools; p; p = p->next)
+		if (p->wanting_count)
+			return true;
+	return false;
+}
+
 void
 keeper_refill_soon(struct keeper *k)
 {
 	uint64_t now = loop_now_us(), at = now + QUIET_US;
 
-	for (const struct pool *p = k->pools; p; p = p->next)
-		if (p->wanting_count)
-			at = now;
+	if (is_anybody_wanted(k))
+		at = now;
 	if (!k->refill_since_us)
 		k->refill_since_us = now;
 	if (at > k->refill_since_us + PATIENT_US)
@@ -118,12 +142,32 @@ keeper_refill_soon(struct keeper *k)
 	loop_set_timer(&k->loop, &k->refill, at);
 }
 
+/* The pools that somebody waits at, or, if there are none, all. True if more
+   is to be done. */
+static bool
+refill_pools(struct keeper *k, uint64_t now)
+{
+	bool wanted = is_anybody_wanted(k), more = false;
+
+	for (struct pool *p = k->pools, *next; p; p = next) {
+		bool some;
+
+		next = p->next;
+		if (wanted && !p->wanting_count)
+			continue;
+		do
+			some = pool_refill(p, now);
+		while (some && p->wanting_count > p->building_count);
+		more |= some;
+	}
+	return more;
+}
+
 static void
 on_refill(void *owner)
 {
 	struct keeper *k = owner;
 	uint64_t now = loop_now_us();
-	bool more = false;
 
 	k->refill_since_us = 0;
 	for (struct inmate *i = k->inmates, *next; i; i = next) {
@@ -132,14 +176,7 @@ on_refill(void *owner)
 			inmate_kill(i);
 	}
 	free_buried(k);
-	for (struct pool *p = k->pools, *next; p; p = next) {
-		next = p->next;
-		do
-			more |= pool_refill(p, now);
-		while (more && p->wanting_count > p->building_count &&
-		       pool_refill(p, now));
-	}
-	if (more)
+	if (refill_pools(k, now))
 		keeper_refill_soon(k);
 }
 

@@ -450,6 +450,29 @@ def test_what_a_keeper_in_another_group_left_is_found(stage):
         other.rmdir()
 
 
+def test_who_waits_goes_before_what_is_kept_for_others(any_remit):
+    """Pools that fill the keeper give way at once, not when they are idle."""
+    keeper = SharedKeeper(any_remit)
+    jobs = any_remit.file("jobs.jsonl", "".join(f'{{"id": {i}, "code": "print(1)"}}\n' for i in range(64)))
+
+    def batch(processes: int) -> list[dict]:
+        done = any_remit("batch", "-j", 32, "--processes", processes, jobs, env=keeper.env)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def kept() -> int:
+        pools = keeper.status()["pools"]
+        return sum(p["waiting"] for p in pools) if not any(p["building"] for p in pools) else 0
+
+    keeper.await_child()
+    for processes in range(10, 15):
+        batch(processes)
+    keeper.until(lambda: kept() >= 120)
+    begun = time.monotonic()
+    assert [r["status"] for r in batch(20)] == ["ok"] * 64
+    assert time.monotonic() - begun < 9  # idle pools shrink after ten seconds
+    keeper.close()
+
+
 def test_a_keeper_ends_at_once_whatever_it_is_building(remit):
     """SIGTERM while jails are built and joined: nobody that it does not know
     of yet keeps it waiting."""
