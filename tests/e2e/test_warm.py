@@ -454,22 +454,28 @@ def test_who_waits_goes_before_what_is_kept_for_others(any_remit):
     """Pools that fill the keeper give way at once, not when they are idle."""
     keeper = SharedKeeper(any_remit)
     jobs = any_remit.file("jobs.jsonl", "".join(f'{{"id": {i}, "code": "print(1)"}}\n' for i in range(64)))
+    others = [("--processes", str(n)) for n in range(10, 15)]
+    mine = ("--processes", "20")
 
-    def batch(processes: int) -> list[dict]:
-        done = any_remit("batch", "-j", 32, "--processes", processes, jobs, env=keeper.env)
+    def batch(flags) -> list[dict]:
+        done = any_remit("batch", "-j", 32, *flags, jobs, env=keeper.env)
         return [json.loads(line) for line in done.stdout.splitlines()]
 
-    def kept() -> int:
+    def is_crowded_out() -> bool:
+        keeper.json("pass", *mine)
+        time.sleep(0.05)
         pools = keeper.status()["pools"]
-        return sum(p["waiting"] for p in pools) if not any(p["building"] for p in pools) else 0
+        return pools[-1]["waiting"] == 0 and sum(p["waiting"] for p in pools) == 128
 
-    keeper.await_child()
-    for processes in range(10, 15):
-        batch(processes)
-    keeper.until(lambda: kept() >= 120)
+    keeper.await_child(*mine)
+    for flags in others:
+        batch(flags)
+    for flags in others:  # now none of them is idle
+        keeper.json("pass", *flags)
+    keeper.until(is_crowded_out)
     begun = time.monotonic()
-    assert [r["status"] for r in batch(20)] == ["ok"] * 64
-    assert time.monotonic() - begun < 9  # idle pools shrink after ten seconds
+    assert [r["status"] for r in batch(mine)] == ["ok"] * 64
+    assert time.monotonic() - begun < 7  # idle pools shrink after ten seconds
     keeper.close()
 
 
