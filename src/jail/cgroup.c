@@ -107,11 +107,14 @@ static int
 make_folder(struct cgroup *c, enum cgroup_controller which,
 	    struct remit_error *err)
 {
-	for (int attempt = 0; attempt < 5; attempt++) {
+	for (int attempt = 0; attempt < 100; attempt++) {
 		if (lock_folder(c, which) == 0)
 			return 0;
 		if (errno != ENOENT && errno != EWOULDBLOCK)
 			break;
+		/* Whoever has it may be waiting for the kernel. */
+		if (errno == EWOULDBLOCK)
+			usleep(1000);
 	}
 	return fail_sys(err, REMIT_E_KERNEL, "make and lock the group %s/%s",
 			c->home->at[which].path, c->name);
