@@ -8,13 +8,15 @@ import sys
 
 _here = __file__.rpartition("/")[0]
 sys.path.insert(0, _here)
-if len(sys.argv) == 1:
+# Where the runner's byte code lies; without a jail there is no argument.
+_compiled = sys.argv[1:]
+if _compiled:
     import _remit
 
     _remit.lock()
-    sys.pycache_prefix = "/.remit/compiled"
+    sys.pycache_prefix = _compiled[0]
 import runner  # noqa: E402
 
 sys.pycache_prefix = None
 del sys.path[0]
-sys.exit(runner.main(jailed=len(sys.argv) == 1))
+sys.exit(runner.main(jailed=bool(_compiled)))

@@ -146,16 +146,17 @@ def compile_runner(runtime, cache):
     import py_compile
 
     folder = os.path.join(cache, "compiled")
-    inside = "/.remit/lib"
-    os.makedirs(folder + inside, exist_ok=True)
-    for name in ("runner.py", "records.py", "validator.py", "reseed.py", "zygote.py"):
-        tag = os.path.basename(importlib.util.cache_from_source(name))
-        py_compile.compile(
-            os.path.join(runtime, name),
-            cfile=os.path.join(folder + inside, tag),
-            dfile=os.path.join(inside, name),
-            doraise=True,
-        )
+    # A jail without namespaces sees it where it is.
+    for inside in ("/.remit/lib", runtime):
+        os.makedirs(folder + inside, exist_ok=True)
+        for name in ("runner.py", "records.py", "validator.py", "reseed.py", "zygote.py"):
+            tag = os.path.basename(importlib.util.cache_from_source(name))
+            py_compile.compile(
+                os.path.join(runtime, name),
+                cfile=os.path.join(folder + inside, tag),
+                dfile=os.path.join(inside, name),
+                doraise=True,
+            )
     return folder
 
 

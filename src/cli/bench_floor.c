@@ -144,7 +144,7 @@ send_job(struct jail *j, const struct plan *plan, struct remit_error *err)
 	own(buf) struct buf task = BUF_INIT(frame_rules[FRAME_TASK].max);
 	own(buf) struct buf head = BUF_INIT(frame_rules[FRAME_JOB].max);
 
-	if (task_write(&task, plan, TASK_WARM, err) < 0 ||
+	if (task_write(&task, plan, TASK_WARM, NULL, err) < 0 ||
 	    task_write_job(&head, &job, err) < 0 ||
 	    link_send(&j->channel, FRAME_TASK, task.data, task.len, err) < 0 ||
 	    link_send(&j->channel, FRAME_JOB, head.data, head.len, err) < 0 ||

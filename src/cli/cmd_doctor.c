@@ -9,14 +9,25 @@
 #include "memory_bound.h"
 #include "probe.h"
 #include "site.h"
+#include "workspace.h"
 
 static bool
-local_works(const struct host *h)
+works(const struct host *h, enum tier tier)
 {
-	for (int i = 0; i < CAN_COUNT; i++)
-		if (capabilities[i].needed && !h->can[i].yes)
-			return false;
-	return true;
+	return host_lacks(h, tier) == CAN_COUNT;
+}
+
+static void
+print_tiers(const struct host *h, bool python)
+{
+	bool local = works(h, TIER_LOCAL) && python;
+
+	printf("The tier \"local\" %s.\n",
+	       local ? "works here" : "does not work here");
+	if (!local && python && works(h, TIER_LANDLOCK))
+		printf("The tier \"landlock\", a weaker wall, works here if "
+		       "you "
+		       "name it: --preset landlock.\n");
 }
 
 /* What an ordinary user without a delegated cgroup will stumble over. */
@@ -25,7 +36,7 @@ print_bound(const struct policy *p, const struct host *h)
 {
 	struct memory_bound b;
 
-	if (h->can[CAN_CGROUP_MEMORY].yes)
+	if (h->can[CAN_CGROUP_MEMORY].yes || tiers[p->tier].bare)
 		return;
 	memory_bound_compute(&b, p, h);
 	printf("Without a memory cgroup this policy leaves %llu MiB of address "
@@ -62,8 +73,7 @@ print_host(const struct site *s, const struct policy *policy,
 		       s->interpreter.minor, s->interpreter.micro);
 	putchar('\n');
 	print_bound(policy, h);
-	printf("The tier \"local\" %s.\n",
-	       local_works(h) && !python ? "works here" : "does not work here");
+	print_tiers(h, !python);
 }
 
 static void
@@ -71,8 +81,12 @@ print_json(const struct site *s, const struct remit_error *python)
 {
 	json_t *doc = host_to_json(&s->host);
 
-	json_object_set_new(doc, "local",
-			    json_boolean(local_works(&s->host) && !python));
+	for (int t = 0; t < TIER_COUNT; t++)
+		if (t == TIER_LOCAL || t == TIER_LANDLOCK)
+			json_object_set_new(
+				doc, tiers[t].name,
+				json_boolean(works(&s->host, (enum tier)t) &&
+					     !python));
 	json_object_set_new(doc, "python",
 			    python ? json_null()
 				   : json_string(s->interpreter.executable));
@@ -108,7 +122,8 @@ run(int argc, char **argv)
 			return cli_error(&err);
 	}
 	if (clean) {
-		printf("%u left groups removed\n", cgroup_home_clean(true));
+		printf("%u left groups and %u workspaces removed\n",
+		       cgroup_home_clean(true), workspace_clean());
 		return 0;
 	}
 	/* Look anew, past the cache: that is what one asks a doctor for. */
@@ -121,7 +136,7 @@ run(int argc, char **argv)
 		print_json(&site, bad ? &python : NULL);
 	else
 		print_host(&site, &policy, bad ? &python : NULL);
-	return local_works(&site.host) && !bad ? 0 : 1;
+	return works(&site.host, TIER_LOCAL) && !bad ? 0 : 1;
 }
 
 const struct command command_doctor = {

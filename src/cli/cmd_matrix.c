@@ -29,6 +29,9 @@ fill(struct column *c, enum tier tier, const struct host *h,
 		return 0;
 	if (policy_init(&c->policy) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "matrix");
+	/* A tier that cannot keep a limit refuses it: show it without. */
+	if (tiers[tier].bare && policy_preset(&c->policy, "landlock", err) < 0)
+		return -1;
 	c->policy.tier = tier;
 	c->refused = plan_build(&c->plan, &c->policy, &job, h, &any_interpreter,
 				&c->why) < 0;

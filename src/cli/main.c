@@ -25,11 +25,33 @@ cli_error(const struct remit_error *err)
 	return err->code == REMIT_E_INPUT ? CLI_MISUSE : CLI_FAILED;
 }
 
+/* The tier of this machine, where no policy and no flag names one. Not the one
+   without a wall: an environment is inherited, often without being read. */
+static int
+take_tier(struct policy *p, struct remit_error *err)
+{
+	const char *named = getenv("REMIT_TIER");
+
+	if (!named || !*named)
+		return 0;
+	if (field_set_text(p, &fields[F_TIER], named, err) < 0)
+		return fail_within(err, "REMIT_TIER");
+	if (!tiers[p->tier].jailed)
+		return fail(
+			err, REMIT_E_INPUT,
+			"REMIT_TIER: \"%.40s\" has no wall; only --tier and "
+			"a policy can name it",
+			named);
+	return 0;
+}
+
 int
 cli_policy(const struct flags *fl, struct policy *out, struct remit_error *err)
 {
 	if (policy_init(out) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "policy");
+	if (take_tier(out, err) < 0)
+		return -1;
 	return flags_apply(fl, out, err);
 }
 

@@ -14,6 +14,7 @@ struct attest_want {
 	uint32_t uid;
 	pid_t parent;	  /* 0: any */
 	unsigned filters; /* how many are loaded; 0: do not look */
+	bool bounded;	  /* the bounding set is empty too */
 };
 
 /* How many filters this process itself has. */

@@ -95,6 +95,14 @@ resolve_one(struct blueprint *b, const struct plan_mount *m, uint32_t uid,
 		hash_number(&b->roots, (uint64_t)st.st_dev);
 		hash_number(&b->roots, (uint64_t)st.st_ino);
 	}
+	out->jail = m->jail;
+	out->is_folder = S_ISDIR(st.st_mode);
+	out->runtime = m->runtime;
+	if (b->kind == BLUEPRINT_BARE) {
+		out->fd = take_fd(&path_fd);
+		b->own.mount_count++;
+		return 0;
+	}
 	/* Files of the runtime are readable to all; a folder that the policy
 	   names is shown as if the jail's user owned what its owner owns. */
 	if (b->by_root && !m->runtime &&
@@ -112,9 +120,6 @@ resolve_one(struct blueprint *b, const struct plan_mount *m, uint32_t uid,
 						 "started by root: %s",
 						 m->host,
 						 strerror(err->sys_errno));
-	out->jail = m->jail;
-	out->is_folder = S_ISDIR(st.st_mode);
-	out->runtime = m->runtime;
 	b->own.mount_count++;
 	return 0;
 }
@@ -134,10 +139,12 @@ resolve_devices(struct blueprint *b, struct remit_error *err)
 		/* Read-only: a device can be written all the same, but its
 		   times and mode are the host's. */
 		b->own.devices[i] =
-			detach(fd,
-			       MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
-				       MOUNT_ATTR_NOEXEC,
-			       -1, path, err);
+			b->kind == BLUEPRINT_BARE
+				? take_fd(&fd)
+				: detach(fd,
+					 MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+						 MOUNT_ATTR_NOEXEC,
+					 -1, path, err);
 		if (b->own.devices[i] < 0)
 			return -1;
 	}
@@ -231,7 +238,7 @@ blueprint_resolve(struct blueprint *b, uint32_t uid, struct remit_error *err)
 			return -1;
 #ifdef REMIT_HOLES
 	if (!plan_keeps(p, MECH(MOUNT_NAMESPACE)) &&
-	    resolve_host_root(b, err) < 0)
+	    b->kind != BLUEPRINT_BARE && resolve_host_root(b, err) < 0)
 		return -1;
 #endif
 	qsort(b->own.mounts, b->own.mount_count, sizeof(*b->own.mounts),
@@ -254,7 +261,8 @@ blueprint_list_kept(struct blueprint *b, struct remit_error *err)
 	size_t n = 0;
 
 	b->keep = calloc(b->own.mount_count + BLUEPRINT_DEVICES +
-				 CGROUP_CONTROLLERS + ARRAY_LEN(ends),
+				 CGROUP_CONTROLLERS + WORKSPACE_FOLDERS +
+				 ARRAY_LEN(ends),
 			 sizeof(*b->keep));
 	if (!b->keep)
 		return fail_sys(err, REMIT_E_MEMORY, "descriptors");
@@ -266,6 +274,9 @@ blueprint_list_kept(struct blueprint *b, struct remit_error *err)
 	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
 		if (b->groups[i] >= 0)
 			b->keep[n++] = b->groups[i];
+	for (int i = 0; i < WORKSPACE_FOLDERS; i++)
+		if (b->writable[i] >= 0)
+			b->keep[n++] = b->writable[i];
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
 		if (ends[i] >= 0)
 			b->keep[n++] = ends[i];
@@ -322,6 +333,10 @@ blueprint_free(struct blueprint *b)
 	for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
 		own_fd_close(&b->groups[i]);
 		b->groups[i] = -1;
+	}
+	for (int i = 0; i < WORKSPACE_FOLDERS; i++) {
+		own_fd_close(&b->writable[i]);
+		b->writable[i] = -1;
 	}
 	contents_free(&b->own);
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {

@@ -13,6 +13,7 @@
 #include "inside.h"
 #include "order.h"
 #include "plan.h"
+#include "workspace.h"
 
 /* No zero: a shared mapping of it is memory that RLIMIT_AS does not count. */
 #define BLUEPRINT_DEVICES 3
@@ -21,7 +22,7 @@
 #define BLUEPRINT_FIRST_FD 16
 
 struct blueprint_mount {
-	int fd; /* detached and read-only already */
+	int fd; /* detached and read-only already; bare: the path itself */
 	const char *jail;
 	bool is_folder;
 	bool runtime;
@@ -30,10 +31,10 @@ struct blueprint_mount {
 enum blueprint_kind {
 	BLUEPRINT_COLD,	  /* the jail starts an interpreter of its own */
 	BLUEPRINT_WARM,	  /* a zygote's child will join it */
-	BLUEPRINT_PROBE,  /* lock down without an interpreter, then wait */
 	BLUEPRINT_ZYGOTE, /* not a jail for code: a root for a zygote */
 	BLUEPRINT_MOULD,  /* a root for jails to come */
 	BLUEPRINT_CAST,	  /* warm, with a mould's root */
+	BLUEPRINT_BARE,	  /* no namespaces: one process in the host's root */
 };
 
 /* What is mounted in a root, but for what can be written. */
@@ -63,13 +64,15 @@ struct blueprint {
 	int groups[CGROUP_CONTROLLERS];
 	/* the jail's ends */
 	int channel, lifeline, in, out, err;
-	int proc;    /* the host's /proc */
-	int root;    /* the new root, once it is mounted */
-	int ruleset; /* Landlock's, once it is made */
+	int proc;			 /* the host's /proc */
+	int root;			 /* the new root, once it is mounted */
+	int writable[WORKSPACE_FOLDERS]; /* bare: what the code may write */
+	int ruleset;			 /* Landlock's, once it is made */
 	struct lock_order order;
 	char *const *argv;
 	const char *runtime_dir; /* on the host */
 	bool by_root;
+	bool probe; /* lock down without an interpreter, then wait */
 	enum blueprint_kind kind;
 	struct hash roots; /* which folders of the policy's were opened */
 };

@@ -55,15 +55,19 @@ step_memfd_noexec(struct blueprint *b, uint32_t *detail)
 static int
 step_ids(struct blueprint *b, uint32_t *detail)
 {
+	uid_t uid = b->order.uid;
+	/* A bare jail of an ordinary user has what that user has. */
+	gid_t gid = b->order.bare && !b->by_root ? getegid() : uid;
+
 	(void)detail;
 	/* Started by an ordinary user the kernel does not let us drop the
 	   user's groups, and there is nothing more to lose with them than the
 	   user has. */
 	if (b->by_root && setgroups(0, NULL) < 0)
 		return -1;
-	if (setresgid(JAIL_UID, JAIL_UID, JAIL_UID) < 0)
+	if (setresgid(gid, gid, gid) < 0)
 		return -1;
-	return setresuid(JAIL_UID, JAIL_UID, JAIL_UID);
+	return setresuid(uid, uid, uid);
 }
 
 static int
@@ -269,13 +273,14 @@ step_devices(struct blueprint *b, uint32_t *detail)
 
 /* matplotlib looks for its font list in a folder that it can write. */
 static int
-link_fonts(int fs, const char *font_file)
+link_fonts(int fs, const char *tmp, const char *fonts, const char *font_file)
 {
-	char target[300], link[300];
+	char folder[40], target[PATH_MAX], link[300];
 
-	snprintf(target, sizeof(target), JAIL_FONTS "/%.200s", font_file);
-	snprintf(link, sizeof(link), "tmp/.matplotlib/%.200s", font_file);
-	if (mkdirat(fs, "tmp/.matplotlib", 0755) < 0)
+	snprintf(target, sizeof(target), "%s/%.200s", fonts, font_file);
+	snprintf(folder, sizeof(folder), "%s/.matplotlib", tmp);
+	snprintf(link, sizeof(link), "%s/%.200s", folder, font_file);
+	if (mkdirat(fs, folder, 0755) < 0)
 		return -1;
 	return symlinkat(target, fs, link);
 }
@@ -294,6 +299,17 @@ make_places(int root)
 	return 0;
 }
 
+/* The keeper has made it: see workspace.h. */
+static int
+finish_workspace(const struct blueprint *b)
+{
+	if (!b->contents->font_file)
+		return 0;
+	return link_fonts(b->writable[WORKSPACE_TEMP], ".",
+			  b->plan->interpreter->font_cache,
+			  b->contents->font_file);
+}
+
 /*
  * One tmpfs holds all that can be written, so that its caps are the caps of
  * everything together; its folders appear at three places. Mounted it is at
@@ -308,6 +324,8 @@ step_workspace(struct blueprint *b, uint32_t *detail)
 
 	if (b->kind == BLUEPRINT_MOULD)
 		return make_places(b->root);
+	if (b->kind == BLUEPRINT_BARE)
+		return finish_workspace(b);
 	fs = new_tmpfs(l->tmpfs_bytes, l->tmpfs_inodes, MOUNT_ATTR_NOEXEC);
 	if (fs < 0 || place(b->root, fs, jail_writable[0].path, true) < 0)
 		return -1;
@@ -323,7 +341,7 @@ step_workspace(struct blueprint *b, uint32_t *detail)
 			return -1;
 	}
 	if (b->contents->font_file &&
-	    link_fonts(fs, b->contents->font_file) < 0)
+	    link_fonts(fs, "tmp", JAIL_FONTS, b->contents->font_file) < 0)
 		return -1;
 	for (int i = 0; i < JAIL_WRITABLE; i++)
 		if (place(b->root, clones[i], jail_writable[i].path, true) < 0)
@@ -388,9 +406,9 @@ step_landlock_rules(struct blueprint *b, uint32_t *detail)
 
 /* Who takes a step. */
 #define IS(kind)  (1u << BLUEPRINT_##kind)
-#define OWN_START (IS(COLD) | IS(PROBE))
-#define WITH_ROOT (OWN_START | IS(WARM) | IS(ZYGOTE) | IS(MOULD))
-#define FOR_CODE  (OWN_START | IS(WARM) | IS(CAST))
+#define WITH_ROOT (IS(COLD) | IS(WARM) | IS(ZYGOTE) | IS(MOULD))
+#define SPACED	  (IS(COLD) | IS(WARM) | IS(CAST))
+#define FOR_CODE  (SPACED | IS(BARE))
 
 static const struct {
 	int (*run)(struct blueprint *b, uint32_t *detail);
@@ -399,18 +417,18 @@ static const struct {
 	[STEP_GROUPS] = { step_groups, FOR_CODE },
 	/* A jail for a zygote's child belongs to the zygote's user, which may
 	   not write the file: see plan_can_be_warm(). */
-	[STEP_MEMFD_NOEXEC] = { step_memfd_noexec, OWN_START },
+	[STEP_MEMFD_NOEXEC] = { step_memfd_noexec, IS(COLD) },
 	[STEP_IDS] = { step_ids, FOR_CODE },
 	[STEP_PRIVATE_MOUNTS] = { step_private_mounts, WITH_ROOT },
 	[STEP_ROOT] = { step_root, WITH_ROOT | IS(CAST) },
 	[STEP_LINKS] = { step_links, WITH_ROOT },
-	[STEP_WORKSPACE] = { step_workspace, WITH_ROOT | IS(CAST) },
+	[STEP_WORKSPACE] = { step_workspace, WITH_ROOT | IS(CAST) | IS(BARE) },
 	[STEP_RUNTIME] = { step_runtime, WITH_ROOT },
 	[STEP_DEVICES] = { step_devices, WITH_ROOT },
-	[STEP_NO_USER_NAMESPACES] = { step_no_user_namespaces, FOR_CODE },
+	[STEP_NO_USER_NAMESPACES] = { step_no_user_namespaces, SPACED },
 	[STEP_PIVOT] = { step_pivot, WITH_ROOT },
 	[STEP_READ_ONLY] = { step_read_only, WITH_ROOT },
-	[STEP_HOSTNAME] = { step_hostname, FOR_CODE | IS(ZYGOTE) },
+	[STEP_HOSTNAME] = { step_hostname, SPACED | IS(ZYGOTE) },
 	[STEP_LANDLOCK_RULES] = { step_landlock_rules, FOR_CODE },
 };
 

@@ -38,13 +38,13 @@ static int
 step_keyring(const struct lock_order *order, struct enter_ends *ends,
 	     uint32_t *detail)
 {
-	(void)order;
 	(void)ends;
 	(void)detail;
 	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) >= 0)
 		return 0;
-	/* A kernel without keys has none to leak. */
-	return errno == ENOSYS ? 0 : -1;
+	/* A kernel without keys has none to leak, and what a container's filter
+	   forbids us it forbids the code. */
+	return errno == ENOSYS || (order->bare && errno == EPERM) ? 0 : -1;
 }
 
 static int
@@ -71,9 +71,9 @@ step_workdir(const struct lock_order *order, struct enter_ends *ends,
 	     uint32_t *detail)
 {
 	(void)order;
-	(void)ends;
 	(void)detail;
-	return chdir(JAIL_WORKSPACE);
+	return ends->workdir >= 0 ? fchdir(ends->workdir)
+				  : chdir(JAIL_WORKSPACE);
 }
 
 /* Lower than asked for is as good: the caller's own limit is the bound. */
@@ -137,10 +137,9 @@ static int
 step_capabilities(const struct lock_order *order, struct enter_ends *ends,
 		  uint32_t *detail)
 {
-	(void)order;
 	(void)ends;
 	(void)detail;
-	return rights_drop();
+	return order->bare ? rights_drop_own() : rights_drop();
 }
 
 static int
@@ -153,6 +152,21 @@ step_no_new_privs(const struct lock_order *order, struct enter_ends *ends,
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
+static int
+step_die_with_keeper(const struct lock_order *order, struct enter_ends *ends,
+		     uint32_t *detail)
+{
+	(void)ends;
+	(void)detail;
+	if (!order->bare)
+		return 0;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return -1;
+	/* It may be dead already. */
+	errno = ESRCH;
+	return (uint32_t)getppid() == order->keeper ? 0 : -1;
+}
+
 static enter_step *const run[STEP_COUNT] = {
 	[STEP_SESSION] = step_session,
 	[STEP_KEYRING] = step_keyring,
@@ -162,13 +176,14 @@ static enter_step *const run[STEP_COUNT] = {
 	[STEP_AFFINITY] = step_affinity,
 	[STEP_CAPABILITIES] = step_capabilities,
 	[STEP_NO_NEW_PRIVS] = step_no_new_privs,
+	[STEP_DIE_WITH_KEEPER] = step_die_with_keeper,
 };
 
 int
 enter_run(const struct lock_order *order, struct enter_ends *ends,
 	  uint32_t *step, uint32_t *detail)
 {
-	for (*step = STEP_SESSION; *step <= STEP_NO_NEW_PRIVS; ++*step) {
+	for (*step = STEP_SESSION; *step <= STEP_DIE_WITH_KEEPER; ++*step) {
 		*detail = 0;
 		if (step_is_to_fail((enum step_id) * step) ||
 		    *step == order->fail_step) {

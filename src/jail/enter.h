@@ -9,9 +9,10 @@
 #include "order.h"
 #include "step.h"
 
-/* What becomes descriptors 0 to 4; all above 15. ruleset may be -1. */
+/* What becomes descriptors 0 to 4, and the folder to begin in (-1: the jail's
+   own); all above 15. ruleset may be -1. */
 struct enter_ends {
-	int in, out, err, channel, ruleset;
+	int in, out, err, channel, ruleset, workdir;
 };
 
 /* 0, or -1 with errno and the step that failed. ends->channel is where the

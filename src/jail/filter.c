@@ -33,15 +33,18 @@ int
 filter_load(unsigned variant)
 {
 	const struct filter *f = filter_native(variant);
+	struct sock_filter own[FILTER_LONGEST];
 	struct sock_fprog prog;
 
-	if (!f) {
+	if (!f || f->len > FILTER_LONGEST) {
 		errno = EINVAL;
 		return -1;
 	}
-	prog = (struct sock_fprog){
-		.len = f->len,
-		.filter = (struct sock_filter *)f->insns,
-	};
+	for (unsigned i = 0; i < f->len; i++) {
+		own[i] = f->insns[i];
+		if (own[i].k == FILTER_OWN_PID)
+			own[i].k = (unsigned)getpid();
+	}
+	prog = (struct sock_fprog){ .len = f->len, .filter = own };
 	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
 }

@@ -21,11 +21,19 @@ enum filter_special {
 	FILTER_KEEPER,	       /* the keeper and what it starts */
 	FILTER_KEEPER_NETWORK, /* the same, for policies with network */
 	FILTER_ZYGOTE,	       /* a zygote, and below the filter of code */
+	FILTER_BARE,	       /* code without namespaces, strict memory */
+	FILTER_BARE_NETWORK,   /* the same, with TCP and UDP sockets */
 	FILTER_VARIANTS,
 };
 
 /* In a jail pid 1 is init, and the code is always this pid. */
 #define FILTER_RUN_PID 2
+/* In a bare jail it is not known before: filter_load() puts it in for this,
+   which is no pid (they end at 4194304) and nothing else in the programs. */
+#define FILTER_OWN_PID 0x7e317a1d
+
+/* Instructions of the longest program, with room. */
+#define FILTER_LONGEST 2048
 
 enum filter_arch { FILTER_X86_64, FILTER_AARCH64, FILTER_ARCHES };
 
@@ -39,7 +47,8 @@ const struct filter *filter_for(enum filter_arch arch, unsigned variant);
 /* The program for the machine this was compiled for. */
 const struct filter *filter_native(unsigned variant);
 
-/* Load it into this process, for good; needs no_new_privs. -1 with errno. */
+/* Load it into this process, for good; needs no_new_privs. -1 with errno.
+   Allocates nothing. */
 int filter_load(unsigned variant);
 
 #endif

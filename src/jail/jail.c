@@ -1,6 +1,7 @@
 #include "jail.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -79,11 +80,13 @@ make_ends(struct jail *j, struct blueprint *b, int in, struct remit_error *err)
 	    make_socket(&channel, &b->channel, err) < 0)
 		return -1;
 	link_open(&j->channel, channel, PARTY_JAIL);
+	if (setsockopt(channel, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "SO_PASSCRED");
+	if (j->alone)
+		return 0;
 	if (make_socket(&lifeline, &b->lifeline, err) < 0)
 		return -1;
 	link_open(&j->lifeline, lifeline, PARTY_INIT);
-	if (setsockopt(channel, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)) < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "SO_PASSCRED");
 	return 0;
 }
 
@@ -134,7 +137,9 @@ jail_make_order(struct lock_order *out, const struct plan *plan)
 		out->skip |= ORDER_SKIP_LANDLOCK;
 	if (!plan_keeps(plan, MECH(SECCOMP)))
 		out->skip |= ORDER_SKIP_SECCOMP;
-	if (!plan_keeps(plan, MECH(MOUNT_NAMESPACE)))
+	/* Without namespaces only Landlock hides the host. */
+	if (!plan_keeps(plan, tiers[plan->tier].bare ? MECH(LANDLOCK)
+						     : MECH(MOUNT_NAMESPACE)))
 		out->skip |= ORDER_SKIP_ROOT;
 }
 
@@ -299,6 +304,14 @@ jail_lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
 		return step_failed_at(err, STEP_RESOLVE);
 	}
 	jail_make_order(&b->order, plan);
+	if (j->alone) {
+		b->order.bare = true;
+		b->order.uid = j->host_uid;
+		b->order.keeper = (uint32_t)getpid();
+		if (workspace_make(&j->workspace, j->host_uid, b->writable,
+				   err) < 0)
+			return step_failed_at(err, STEP_WORKSPACE);
+	}
 	b->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (b->proc < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "open /proc");
@@ -315,23 +328,61 @@ jail_lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
 	return cgroup_open_joins(&j->group, false, b->groups, err);
 }
 
+/* By fork where it can be: containers may forbid clone3. */
+static int
+start_bare(struct jail *j, struct blueprint *b, struct remit_error *err)
+{
+	int group = cgroup_clone_fd(&j->group);
+	struct clone_args args = {
+		.flags = CLONE_INTO_CGROUP,
+		.exit_signal = SIGCHLD,
+		.cgroup = (uint64_t)group,
+	};
+
+	if (step_is_to_fail(STEP_FORK))
+		j->init_pid = -1;
+	else
+		j->init_pid = group < 0 ? fork() : sys_clone3(&args);
+	if (j->init_pid == 0)
+		child_run_bare(b);
+	if (j->init_pid > 0)
+		return 0;
+	j->init_pid = 0;
+	fail_sys(err, REMIT_E_KERNEL, "fork");
+	return step_failed_at(err, STEP_FORK);
+}
+
 int
 jail_open(struct jail *j, const struct plan *plan, const struct jail_site *site,
 	  int in, const char *name, struct remit_error *err)
 {
+	bool bare = tiers[plan->tier].bare;
+	char boot[PATH_MAX];
 	char *argv[] = {
-		plan->interpreter->executable, "-I", "-S", "-u", "-X", "utf8",
-		JAIL_RUNTIME "/boot.py",       NULL,
+		plan->interpreter->executable,
+		"-I",
+		"-S",
+		"-u",
+		"-X",
+		"utf8",
+		boot,
+		bare ? plan->interpreter->compiled : JAIL_COMPILED,
+		NULL,
 	};
 	own(blueprint) struct blueprint b = BLUEPRINT_FOR(
-		plan, site, site->probe ? BLUEPRINT_PROBE : BLUEPRINT_COLD);
+		plan, site, bare ? BLUEPRINT_BARE : BLUEPRINT_COLD);
 
+	snprintf(boot, sizeof(boot), "%s/boot.py",
+		 bare ? site->runtime_dir : JAIL_RUNTIME);
 	b.argv = argv;
+	b.probe = site->probe;
+	j->alone = bare;
 	if (jail_lay_out(j, &b, site, in, name, err) < 0 ||
 	    blueprint_list_kept(&b, err) < 0 ||
 	    send_order(j, &b.order, err) < 0)
 		return -1;
-	return jail_start(j, &b, geteuid(), err);
+	return bare ? start_bare(j, &b, err)
+		    : jail_start(j, &b, geteuid(), err);
 }
 
 /* Who wrote the first bytes of the channel, by the kernel's word. */
@@ -358,13 +409,30 @@ speaker(struct jail *j, struct remit_error *err)
 	return 0;
 }
 
+/* No pid namespace hides others who might speak, and nobody but us ends it. */
+static int
+check_alone(const struct jail *j, struct remit_error *err)
+{
+	if (j->run_pid != j->init_pid)
+		return fail(err, REMIT_E_INTERNAL,
+			    "process %d speaks for process %d", (int)j->run_pid,
+			    (int)j->init_pid);
+	if (sys_pidfd_kill(j->run_pidfd, 0) < 0)
+		return fail_sys(err, REMIT_E_KERNEL,
+				"the keeper may not kill the code");
+	return 0;
+}
+
 int
 jail_meet(struct jail *j, const struct plan *plan, struct remit_error *err)
 {
 	struct attest_want want = {
 		.uid = j->host_uid,
 		/* A zygote's child may still have its helper for a parent. */
-		.parent = j->warm ? 0 : j->init_pid,
+		.parent = j->warm    ? 0
+			  : j->alone ? getpid()
+				     : j->init_pid,
+		.bounded = !j->alone,
 		/* What the keeper has the jail inherits; its own comes on top,
 		   and that of the zygote. */
 		.filters = plan_keeps(plan, MECH(SECCOMP))
@@ -379,6 +447,8 @@ jail_meet(struct jail *j, const struct plan *plan, struct remit_error *err)
 	j->run_pidfd = sys_pidfd_open(j->run_pid);
 	if (j->run_pidfd < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "pidfd_open");
+	if (j->alone && check_alone(j, err) < 0)
+		return -1;
 	if (cgroup_check(&j->group, j->run_pid, err) < 0)
 		return -1;
 	return attest(j->run_pid, &want, err);
@@ -478,6 +548,7 @@ jail_free(struct jail *j)
 	link_free(&j->channel);
 	link_free(&j->lifeline);
 	cgroup_free(&j->group);
+	workspace_free(&j->workspace);
 	uid_lease_free(&j->lease);
 	*j = (struct jail)JAIL_INIT;
 }

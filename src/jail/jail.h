@@ -9,6 +9,10 @@
  * The owner watches the links `channel` (the interpreter) and `lifeline` (pid
  * 1), the pipes out and err, and its own dead children: once pid 1 is reaped
  * (jail_reaped), all of the jail is dead. Closing the lifeline kills it.
+ *
+ * A bare jail (tier landlock) is one process without namespaces: the code is
+ * the keeper's own child, there is no pid 1 and no lifeline, and the kernel
+ * kills it when the keeper dies.
  */
 #ifndef REMIT_JAIL_H
 #define REMIT_JAIL_H
@@ -19,6 +23,7 @@
 #include "plan.h"
 #include "step.h"
 #include "uid_pool.h"
+#include "workspace.h"
 
 struct jail_site {
 	const char *runtime_dir; /* with the module and the runner */
@@ -43,14 +48,17 @@ struct jail {
 	uint32_t host_uid; /* of the code */
 	struct uid_lease lease;
 	struct cgroup group;
+	bool alone;    /* the first process is the code: no pid 1 */
 	bool unjailed; /* the unsafe tier: a plain process, no jail */
+	struct workspace workspace; /* of a bare jail */
 };
 
 #define JAIL_INIT                                                             \
 	{                                                                     \
 		.run_pidfd = -1, .channel = LINK_INIT, .lifeline = LINK_INIT, \
 		.out = -1, .err = -1, .entry = { [0 ... JOIN_FDS - 1] = -1 }, \
-		.lease = UID_LEASE_INIT, .group = CGROUP_INIT                 \
+		.lease = UID_LEASE_INIT, .group = CGROUP_INIT,                \
+		.workspace = WORKSPACE_INIT                                   \
 	}
 
 /*

@@ -33,7 +33,7 @@ step_exec(const struct blueprint *b)
 	   lock-down. The runner sets what the policy names. */
 	char *const none[] = { NULL };
 
-	if (b->kind == BLUEPRINT_PROBE) {
+	if (b->probe) {
 		struct lock_order order;
 		struct step_report r;
 
@@ -50,8 +50,8 @@ step_exec(const struct blueprint *b)
 
 static void __attribute__((noreturn)) run_main(const struct blueprint *b)
 {
-	struct enter_ends ends = { b->in, b->out, b->err, b->channel,
-				   b->ruleset };
+	struct enter_ends ends = { b->in,      b->out,	   b->err,
+				   b->channel, b->ruleset, b->writable[0] };
 	uint32_t step = STEP_EXEC, detail = 0;
 
 	if (enter_run(&b->order, &ends, &step, &detail) == 0) {
@@ -93,7 +93,19 @@ report_built(const struct blueprint *b, uint32_t step, uint32_t detail)
 	_exit(1);
 }
 
-/* Pid 1, from its first instruction on. */
+void
+child_run_bare(struct blueprint *b)
+{
+	uint32_t step, detail;
+
+	blueprint_close_others(b);
+	if (build_run(b, &step, &detail) < 0) {
+		report(b->channel, step, detail);
+		_exit(1);
+	}
+	run_main(b);
+}
+
 void
 child_run(struct blueprint *b)
 {

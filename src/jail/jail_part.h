@@ -14,8 +14,9 @@
 		.plan = (p), .channel = -1, .lifeline = -1, .in = -1,        \
 		.out = -1, .err = -1, .proc = -1, .root = -1, .ruleset = -1, \
 		.own = CONTENTS_INIT, .groups = { -1, -1, -1, -1 },          \
-		.roots = HASH_INIT, .runtime_dir = (site)->runtime_dir,      \
-		.by_root = (p)->by_root, .kind = (which)                     \
+		.writable = { -1, -1 }, .roots = HASH_INIT,                  \
+		.runtime_dir = (site)->runtime_dir, .by_root = (p)->by_root, \
+		.kind = (which)                                              \
 	}
 
 /* Everything before the clone. */
@@ -32,5 +33,7 @@ void jail_note_fail_step(struct lock_order *order, enum step_id from,
 
 /* Pid 1, from its first instruction on. */
 void child_run(struct blueprint *b) __attribute__((noreturn));
+/* The one process of a bare jail: it builds, enters, and is the code. */
+void child_run_bare(struct blueprint *b) __attribute__((noreturn));
 
 #endif

@@ -95,8 +95,9 @@ take_user(const struct join_command *cmd, struct step_report *failed)
 static void
 lock_child(const struct join_command *cmd, const int fds[JOIN_FDS])
 {
-	struct enter_ends ends = { fds[JOIN_IN], fds[JOIN_OUT], fds[JOIN_ERR],
-				   fds[JOIN_CHANNEL], fds[JOIN_RULESET] };
+	struct enter_ends ends = { fds[JOIN_IN],      fds[JOIN_OUT],
+				   fds[JOIN_ERR],     fds[JOIN_CHANNEL],
+				   fds[JOIN_RULESET], -1 };
 	struct step_report report = { 0 };
 
 	if (join_groups(cmd, fds, &report) < 0 || take_user(cmd, &report) < 0 ||

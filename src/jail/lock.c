@@ -108,13 +108,22 @@ step_landlock(const struct lock_order *order, uint32_t *detail)
 	return close(ORDER_RULESET_FD);
 }
 
+static unsigned
+variant_of(const struct lock_order *order)
+{
+	if (!order->bare)
+		return order->filter;
+	return order->filter & FILTER_NETWORK ? FILTER_BARE_NETWORK
+					      : FILTER_BARE;
+}
+
 static int
 step_seccomp(const struct lock_order *order, uint32_t *detail)
 {
 	(void)detail;
 	if (order->skip & ORDER_SKIP_SECCOMP)
 		return 0;
-	return filter_load(order->filter);
+	return filter_load(variant_of(order));
 }
 
 static const struct {

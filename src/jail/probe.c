@@ -124,19 +124,35 @@ wait_for_report(struct jail *j, const struct plan *plan,
 	return 0;
 }
 
+/* What is asked of the host: one of the tiers with a jail, as a whole. */
+struct question {
+	const struct host *host;
+	const char *runtime_dir;
+	enum tier tier;
+};
+
+static int
+choose_policy(struct policy *p, const struct question *q,
+	      struct remit_error *err)
+{
+	if (policy_init(p) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "probe");
+	return tiers[q->tier].bare ? policy_preset(p, "landlock", err) : 0;
+}
+
 /* The whole sequence, in a child of its own. */
 static int
-try_jail(const struct host *h, const char *runtime_dir, struct remit_error *err)
+try_jail(const struct question *q, struct remit_error *err)
 {
 	struct interpreter none = {
 		.executable = (char *)"probe",
 		.real = (char *)"/",
-		.compiled = (char *)runtime_dir,
+		.compiled = (char *)q->runtime_dir,
 	};
 	struct plan_job job = { 0 };
 	struct cgroup_home no_groups = CGROUP_HOME_INIT;
 	struct jail_site site = {
-		.runtime_dir = runtime_dir,
+		.runtime_dir = q->runtime_dir,
 		.cgroups = &no_groups,
 		.probe = true,
 	};
@@ -145,22 +161,21 @@ try_jail(const struct host *h, const char *runtime_dir, struct remit_error *err)
 	own(jail) struct jail j = JAIL_INIT;
 	own_fd int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	if (policy_init(&policy) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "probe");
-	if (plan_build(&plan, &policy, &job, h, &none, err) < 0 ||
-	    ground_enter(err) < 0 ||
+	if (choose_policy(&policy, q, err) < 0 ||
+	    plan_build(&plan, &policy, &job, q->host, &none, err) < 0 ||
+	    (!tiers[q->tier].bare && ground_enter(err) < 0) ||
 	    jail_open(&j, &plan, &site, null, "probe", err) < 0)
 		return -1;
 	return wait_for_report(&j, &plan, err);
 }
 
 static void __attribute__((noreturn))
-answer_main(const struct host *h, const char *runtime_dir, int out)
+answer_main(const struct question *q, int out)
 {
 	struct answer a = { .step = STEP_READY };
 	struct remit_error err;
 
-	if (try_jail(h, runtime_dir, &err) < 0) {
+	if (try_jail(q, &err) < 0) {
 		a.step = step_of_error(&err);
 		if (a.step == STEP_READY)
 			a.step = STEP_RESOLVE;
@@ -171,8 +186,7 @@ answer_main(const struct host *h, const char *runtime_dir, int out)
 }
 
 static int
-ask_child(struct answer *a, const struct host *h, const char *runtime_dir,
-	  struct remit_error *err)
+ask_child(struct answer *a, const struct question *q, struct remit_error *err)
 {
 	struct pollfd p;
 	int fds[2], status;
@@ -185,7 +199,7 @@ ask_child(struct answer *a, const struct host *h, const char *runtime_dir,
 	if (pid < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "fork");
 	if (pid == 0)
-		answer_main(h, runtime_dir, fds[1]);
+		answer_main(q, fds[1]);
 	close(fds[1]);
 	p = (struct pollfd){ .fd = fds[0], .events = POLLIN };
 	n = poll(&p, 1, 2 * PATIENCE_MS) == 1 ? read(fds[0], a, sizeof(*a)) : 0;
@@ -204,7 +218,7 @@ note_answer(struct host *h, const struct answer *a)
 {
 	for (int c = 0; c < CAN_COUNT; c++)
 		if (capabilities[c].needed)
-			note(h, (enum capability)c, false, "not reached");
+			note(h, (enum capability)c, false, HOST_NOT_REACHED);
 	for (uint32_t s = 0; s < STEP_READY; s++)
 		if (s < a->step)
 			note(h, steps[s].proves, true, "done in a test jail");
@@ -212,6 +226,48 @@ note_answer(struct host *h, const struct answer *a)
 		note(h, steps[a->step].proves, false, a->message);
 	if (a->step == STEP_READY)
 		note(h, CAN_NETWORK_NAMESPACE, true, "done in a test jail");
+}
+
+static int
+probe_local(struct host *h, const char *runtime_dir, struct remit_error *err)
+{
+	struct question q = { h, runtime_dir, TIER_LOCAL };
+	char why[sizeof(h->can[0].why)];
+	struct answer a = { 0 };
+
+	if (ask_child(&a, &q, err) < 0)
+		return -1;
+	if (a.step != STEP_MEMFD_NOEXEC) {
+		note_answer(h, &a);
+		return 0;
+	}
+	memcpy(why, a.message, sizeof(a.message));
+	h->can[CAN_MEMFD_NOEXEC].yes = false;
+	if (ask_child(&a, &q, err) < 0)
+		return -1;
+	note_answer(h, &a);
+	note(h, CAN_MEMFD_NOEXEC, false, why);
+	return 0;
+}
+
+/* Without groups, as the jail above. */
+static int
+probe_bare(struct host *h, const char *runtime_dir, struct remit_error *err)
+{
+	struct host assumed = *h;
+	struct question q = { &assumed, runtime_dir, TIER_LANDLOCK };
+	struct answer a = { 0 };
+
+	assumed.can[CAN_LANDLOCK_TIER].yes = true;
+	for (int c = 0; c < CGROUP_CONTROLLERS; c++)
+		assumed.can[CAN_CGROUP_MEMORY + c].yes = false;
+	if (ask_child(&a, &q, err) < 0)
+		return -1;
+	if (a.step == STEP_READY)
+		note(h, CAN_LANDLOCK_TIER, true, "done in a test process");
+	else
+		note(h, CAN_LANDLOCK_TIER, false, a.message);
+	return 0;
 }
 
 static void
@@ -243,7 +299,6 @@ int
 probe_host(struct host *h, const char *runtime_dir, struct remit_error *err)
 {
 	struct cgroup_home home;
-	struct answer a;
 
 	memset(h, 0, sizeof(*h));
 	read_facts(h);
@@ -251,20 +306,9 @@ probe_host(struct host *h, const char *runtime_dir, struct remit_error *err)
 		note(h, (enum capability)c, true, "assumed");
 	h->can[CAN_CGROUP_MEMORY].yes = h->can[CAN_CGROUP_PIDS].yes = false;
 	h->can[CAN_CGROUP_CPU].yes = false;
-	if (ask_child(&a, h, runtime_dir, err) < 0)
+	if (probe_local(h, runtime_dir, err) < 0 ||
+	    probe_bare(h, runtime_dir, err) < 0)
 		return -1;
-	if (a.step == STEP_MEMFD_NOEXEC) {
-		char why[sizeof(a.message)];
-
-		memcpy(why, a.message, sizeof(why));
-		h->can[CAN_MEMFD_NOEXEC].yes = false;
-		if (ask_child(&a, h, runtime_dir, err) < 0)
-			return -1;
-		note_answer(h, &a);
-		note(h, CAN_MEMFD_NOEXEC, false, why);
-	} else {
-		note_answer(h, &a);
-	}
 	cgroup_home_find(&home);
 	note_cgroups(h, &home);
 	cgroup_home_free(&home);

@@ -8,12 +8,21 @@
 #include "linux_abi.h"
 
 int
-rights_drop(void)
+rights_drop_own(void)
 {
 	struct __user_cap_header_struct head = {
 		.version = _LINUX_CAPABILITY_VERSION_3,
 	};
 	struct __user_cap_data_struct none[2] = { 0 };
+
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
+		return -1;
+	return (int)syscall(SYS_capset, &head, none);
+}
+
+int
+rights_drop(void)
+{
 	unsigned bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
 			SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |
 			SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
@@ -25,8 +34,7 @@ rights_drop(void)
 				break; /* beyond the kernel's last one */
 			return -1;
 		}
-	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
-	    prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) < 0)
+	if (prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) < 0)
 		return -1;
-	return (int)syscall(SYS_capset, &head, none);
+	return rights_drop_own();
 }

@@ -36,17 +36,22 @@ rules_abi(void)
 }
 
 static int
-allow(int ruleset, const char *path, uint64_t access, uint64_t handled)
+allow_fd(int ruleset, int fd, uint64_t access, uint64_t handled)
 {
-	own_fd int fd = open(path, O_PATH | O_CLOEXEC);
 	struct ll_path rule = {
 		.access = access & handled,
 		.parent_fd = fd,
 	};
 
-	if (fd < 0)
-		return -1;
 	return sys_landlock_add_path(ruleset, &rule);
+}
+
+static int
+allow(int ruleset, const char *path, uint64_t access, uint64_t handled)
+{
+	own_fd int fd = open(path, O_PATH | O_CLOEXEC);
+
+	return fd < 0 ? -1 : allow_fd(ruleset, fd, access, handled);
 }
 
 static int
@@ -69,7 +74,9 @@ allow_mounts(const struct blueprint *b, int ruleset, uint64_t handled,
 		if (!m->is_folder)
 			access &= FILE_ONLY;
 		*detail = (uint32_t)i + 1;
-		if (allow(ruleset, m->jail, access, handled) < 0)
+		if ((b->kind == BLUEPRINT_BARE
+			     ? allow_fd(ruleset, m->fd, access, handled)
+			     : allow(ruleset, m->jail, access, handled)) < 0)
 			return -1;
 	}
 	return 0;
@@ -106,6 +113,26 @@ allow_rest(int ruleset, uint64_t handled, uint32_t *detail)
 	return 0;
 }
 
+/* The same without a root of its own: what was opened, whatever lies at its
+   path by now. */
+static int
+allow_opened(const struct blueprint *b, int ruleset, uint64_t handled,
+	     uint32_t *detail)
+{
+	for (int i = 0; i < WORKSPACE_FOLDERS; i++) {
+		*detail = 1000 + (uint32_t)i;
+		if (allow_fd(ruleset, b->writable[i], WRITE, handled) < 0)
+			return -1;
+	}
+	for (int i = 0; i < BLUEPRINT_DEVICES; i++) {
+		*detail = 2000 + (uint32_t)i;
+		if (allow_fd(ruleset, b->contents->devices[i],
+			     LL_FS_READ_FILE | LL_FS_WRITE_FILE, handled) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int
 rules_make(const struct blueprint *b, uint32_t *detail)
 {
@@ -126,7 +153,9 @@ rules_make(const struct blueprint *b, uint32_t *detail)
 	if (ruleset < 0)
 		return -1;
 	if (allow_mounts(b, ruleset, attr.fs, detail) < 0 ||
-	    allow_rest(ruleset, attr.fs, detail) < 0)
+	    (b->kind == BLUEPRINT_BARE
+		     ? allow_opened(b, ruleset, attr.fs, detail)
+		     : allow_rest(ruleset, attr.fs, detail)) < 0)
 		return -1;
 	return take_fd(&ruleset);
 }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/resource.h>
@@ -13,16 +14,17 @@
 #include "filter.h"
 #include "linux_abi.h"
 
-/* A file in the jail's root that no Landlock rule covers. */
-#define SENTINEL "/.sentinel"
+/* A file that no Landlock rule covers: in the jail's root, or, without one,
+   beside the workspace, which is where the code begins. */
+#define SENTINEL      "/.sentinel"
+#define SENTINEL_BARE "../.sentinel"
 
 static bool
-sentinel_opens(const struct lock_order *order)
+opens(const char *path)
 {
-	int fd = open(SENTINEL, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	(void)order;
-	/* Missing means a jail without its own root: as bad as readable. */
+	/* Missing means another root than was meant: as bad as readable. */
 	if (fd < 0)
 		return errno != EACCES;
 	close(fd);
@@ -30,12 +32,35 @@ sentinel_opens(const struct lock_order *order)
 }
 
 static bool
+sentinel_opens(const struct lock_order *order)
+{
+	return opens(order->bare ? SENTINEL_BARE : SENTINEL);
+}
+
+/* Without namespaces it is in sight, but nothing of it can be opened. */
+static bool
 host_is_seen(const struct lock_order *order)
 {
 	struct stat st;
 
-	(void)order;
-	return stat("/proc/self", &st) == 0 || stat("/etc/shadow", &st) == 0;
+	if (!order->bare)
+		return stat("/proc/self", &st) == 0 ||
+		       stat("/etc/shadow", &st) == 0;
+	return opens("/proc/self/status") || opens("/");
+}
+
+/* The keeper is there, and may be of the same user. */
+static bool
+keeper_is_reached(const struct lock_order *order)
+{
+	return order->bare &&
+	       (kill((pid_t)order->keeper, 0) == 0 || errno != EPERM);
+}
+
+static bool
+mode_is_changed(const struct lock_order *order)
+{
+	return order->bare && (chmod(".", 0700) == 0 || errno != EPERM);
 }
 
 static bool
@@ -119,6 +144,8 @@ static const struct {
 	{ descriptor_remains, 0 },
 	{ sentinel_opens, ORDER_SKIP_LANDLOCK },
 	{ host_is_seen, ORDER_SKIP_ROOT },
+	{ keeper_is_reached, ORDER_SKIP_SECCOMP },
+	{ mode_is_changed, ORDER_SKIP_SECCOMP },
 	{ socket_opens, ORDER_SKIP_SECCOMP },
 	{ exec_is_tried, ORDER_SKIP_SECCOMP },
 	{ namespace_is_made, ORDER_SKIP_SECCOMP },

@@ -147,6 +147,11 @@ const struct step steps[STEP_COUNT] = {
 		"Landlock and the filter need it, and a setuid file could "
 		"undo them without it",
 	},
+	[STEP_DIE_WITH_KEEPER] = {
+		"die with the keeper", STAGE_ENTER, CAN_LANDLOCK_TIER,
+		"bare only, where no pid 1 does it; a change of user or rights "
+		"would undo it, so after those",
+	},
 	[STEP_EXEC] = {
 		"execute the interpreter", STAGE_ENTER, CAN_SELF_TEST,
 		"with an empty environment, before the filter forbids exec",

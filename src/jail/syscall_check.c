@@ -98,6 +98,18 @@ static const struct clause tgkill_self[] = {
 const struct check check_kill_self = CHECK(kill_self, REFUSE(EPERM));
 const struct check check_tgkill_self = CHECK(tgkill_self, REFUSE(EPERM));
 
+static const struct clause kill_own[] = {
+	ALLOW_IF(INT(0, FILTER_OWN_PID)),
+	ALLOW_IF(INT(0, 0)), /* the own process group, which is one process */
+};
+
+static const struct clause tgkill_own[] = {
+	ALLOW_IF(INT(0, FILTER_OWN_PID)),
+};
+
+const struct check check_kill_own = CHECK(kill_own, REFUSE(EPERM));
+const struct check check_tgkill_own = CHECK(tgkill_own, REFUSE(EPERM));
+
 /* Memory and the process itself. */
 
 /*
@@ -176,6 +188,13 @@ static const struct clause prlimit_query[] = {
 };
 
 const struct check check_prlimit = CHECK(prlimit_query, REFUSE(EPERM));
+
+static const struct clause prlimit_own_query[] = {
+	ALLOW_IF(INT(0, 0), WORD(2, 0)),
+	ALLOW_IF(INT(0, FILTER_OWN_PID), WORD(2, 0)),
+};
+
+const struct check check_prlimit_own = CHECK(prlimit_own_query, REFUSE(EPERM));
 
 /* Descriptors. */
 

@@ -14,6 +14,8 @@ extern const struct check check_execveat;
 extern const struct check check_unshare_nothing;
 extern const struct check check_kill_self;
 extern const struct check check_tgkill_self;
+extern const struct check check_kill_own;
+extern const struct check check_tgkill_own;
 
 extern const struct check check_mmap;
 extern const struct check check_mmap_strict;
@@ -24,6 +26,7 @@ extern const struct check check_prctl;
 extern const struct check check_arch_prctl;
 extern const struct check check_personality;
 extern const struct check check_prlimit;
+extern const struct check check_prlimit_own;
 
 extern const struct check check_fcntl;
 extern const struct check check_ioctl;

@@ -193,6 +193,31 @@ static const struct call zygote[] = {
 	CALLS_END,
 };
 
+/* No namespace: everything that takes a pid or a path means the host's. */
+static const struct call bare[] = {
+	{ "kill", .check = &check_kill_own },
+	{ "tgkill", .check = &check_tgkill_own },
+
+	/* Landlock looks at neither, and the code may own what it cannot
+	   write. */
+	{ "chmod", .action = REFUSE(EPERM) },
+	{ "fchmod", .action = REFUSE(EPERM) },
+	{ "fchmodat", .action = REFUSE(EPERM) },
+	{ "fchmodat2", .action = REFUSE(EPERM) },
+	{ "utime", .action = REFUSE(EPERM) },
+	{ "utimes", .action = REFUSE(EPERM) },
+	{ "futimesat", .action = REFUSE(EPERM) },
+	{ "utimensat", .action = REFUSE(EPERM) },
+
+	/* A lock on a file that others read would stop them. */
+	{ "flock", .action = REFUSE(EPERM) },
+
+	/* Limits and state of the user's other processes. */
+	{ "prlimit64", .check = &check_prlimit_own },
+	{ "get_robust_list", .action = REFUSE(EPERM) },
+	CALLS_END,
+};
+
 const struct layer syscall_layers[] = {
 	{ .calls = syscall_base },
 	{ .calls = forkable, .needs = FILTER_FORKABLE },
@@ -203,6 +228,7 @@ const struct layer syscall_layers[] = {
 	{ .calls = keeper, .needs = LAYER_KEEPER },
 	{ .calls = keeper_network, .needs = LAYER_KEEPER | FILTER_NETWORK },
 	{ .calls = zygote, .needs = LAYER_ZYGOTE },
+	{ .calls = bare, .needs = LAYER_BARE },
 };
 
 const size_t syscall_layer_count = ARRAY_LEN(syscall_layers);
@@ -213,6 +239,9 @@ static const unsigned special_properties[] = {
 	[FILTER_KEEPER_NETWORK] =
 		LAYER_KEEPER | FILTER_SUBPROCESS | FILTER_NETWORK,
 	[FILTER_ZYGOTE] = LAYER_ZYGOTE | FILTER_SUBPROCESS,
+	[FILTER_BARE] = LAYER_BARE | FILTER_STRICT_MEMORY,
+	[FILTER_BARE_NETWORK] =
+		LAYER_BARE | FILTER_STRICT_MEMORY | FILTER_NETWORK,
 };
 
 unsigned

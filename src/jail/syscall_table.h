@@ -21,6 +21,8 @@
  *	FILTER_KEEPER            base subprocess keeper
  *	FILTER_KEEPER_NETWORK    base subprocess network keeper keeper_network
  *	FILTER_ZYGOTE            base subprocess zygote
+ *	FILTER_BARE              base strict_memory bare
+ *	FILTER_BARE_NETWORK      base network strict_memory bare
  *
  * A row answers with its action, or, if it has a check, with what the check
  * says about the arguments. Answers:
@@ -109,6 +111,7 @@ enum layer_property {
 	LAYER_INIT = 16,
 	LAYER_KEEPER = 32,
 	LAYER_ZYGOTE = 64,
+	LAYER_BARE = 128,
 };
 
 struct layer {

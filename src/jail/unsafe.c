@@ -62,7 +62,10 @@ jail_open_unsafe(struct jail *j, const struct plan *plan,
 {
 	char boot[PATH_MAX];
 	char *argv[] = {
-		plan->interpreter->executable, "-u", boot, "unsafe", NULL,
+		plan->interpreter->executable,
+		"-u",
+		boot,
+		NULL,
 	};
 	struct clone_args args = {
 		.flags = CLONE_PIDFD,
@@ -73,7 +76,7 @@ jail_open_unsafe(struct jail *j, const struct plan *plan,
 	pid_t pid;
 
 	snprintf(boot, sizeof(boot), "%s/boot.py", site->runtime_dir);
-	j->unjailed = true;
+	j->unjailed = j->alone = true;
 	if (make_ends(j, ends, in, err) < 0)
 		return -1;
 	pid = sys_clone3(&args);

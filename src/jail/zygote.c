@@ -58,7 +58,7 @@ become(uint32_t uid)
 static void __attribute__((noreturn))
 zygote_main(struct blueprint *b, uint32_t uid)
 {
-	struct enter_ends ends = { b->in, b->out, b->err, b->channel, -1 };
+	struct enter_ends ends = { b->in, b->out, b->err, b->channel, -1, -1 };
 	struct join_answer a = { .kind = JOIN_UNFIT };
 
 	blueprint_close_others(b);
@@ -185,6 +185,7 @@ zygote_open(struct zygote *z, const struct plan *plan,
 		.own = CONTENTS_INIT,
 		.proc = -1,
 		.groups = { -1, -1, -1, -1 },
+		.writable = { -1, -1 },
 		.order = { .magic = ORDER_MAGIC, .size = sizeof(b.order) },
 		.argv = argv,
 		.runtime_dir = site->runtime_dir,

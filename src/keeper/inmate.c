@@ -155,7 +155,8 @@ send_task(struct inmate *i, struct remit_error *err)
 							 : TASK_REHEARSE;
 
 	i->rehearsed = kind != TASK_REHEARSE;
-	if (task_write(&task, &i->pool->plan, kind, err) < 0 ||
+	if (task_write(&task, &i->pool->plan, kind, i->jail.workspace.path,
+		       err) < 0 ||
 	    link_send(&i->jail.channel, FRAME_TASK, task.data, task.len, err) <
 		    0 ||
 	    link_flush(&i->jail.channel, err) < 0)

@@ -243,12 +243,14 @@ keeper_stand(struct keeper *k, struct remit_error *err)
 	if (k->has_ground)
 		return 0;
 	cgroup_home_clean(false);
+	workspace_clean_soon();
 	for (int c = 0; c < CGROUP_CONTROLLERS; c++)
 		if (k->host.can[CAN_CGROUP_MEMORY + c].yes)
 			groups |= UINT32_C(1) << c;
 	if (cgroup_home_open(&k->cgroups, groups, k->host.cgroups_v2, err) <
 		    0 ||
-	    ground_enter(err) < 0)
+	    (host_lacks(&k->host, TIER_LOCAL) == CAN_COUNT &&
+	     ground_enter(err) < 0))
 		return -1;
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	k->has_ground = true;

@@ -35,6 +35,8 @@ add_usage(struct buf *out, const struct session *s)
 	   process itself knows what it held before. */
 	uint64_t own = (uint64_t)s->exit.max_rss_kib * 1024;
 	uint64_t group = g->has_memory ? g->memory_peak_bytes : 0;
+	/* Pid 1 is ours, not the code's. */
+	uint64_t ours = s->pool && tiers[s->pool->plan.tier].bare ? 0 : 1;
 
 	if (buf_addf(out, "\"usage\":{") < 0 ||
 	    add_ms(out, "wall_ms", ran, s->ended_us - s->began_us) < 0 ||
@@ -42,10 +44,10 @@ add_usage(struct buf *out, const struct session *s)
 		   s->facts.cpu_us) < 0 ||
 	    add_optional(out, "memory_peak_bytes", own || group,
 			 own > group ? own : group) < 0 ||
-	    /* Pid 1 is ours, not the code's. */
 	    buf_add(out, ",", 1) < 0 ||
-	    add_optional(out, "processes_peak", g->has_pids && g->pids_peak > 1,
-			 g->pids_peak - 1) < 0)
+	    add_optional(out, "processes_peak",
+			 g->has_pids && g->pids_peak > ours,
+			 g->pids_peak - ours) < 0)
 		return -1;
 	return buf_addf(out, "},");
 }

@@ -237,7 +237,7 @@ session_on_dead(struct session *s, const struct exit_report *end)
 	read_last_words(s);
 	if (!s->inmate)
 		return; /* its last word was its end */
-	if (s->inmate->jail.unjailed) {
+	if (s->inmate->jail.alone) {
 		s->exit = *end;
 		s->facts.has_wait_status = true;
 		s->facts.wait_status = end->wait_status;

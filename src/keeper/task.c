@@ -1,5 +1,6 @@
 #include "task.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,8 +52,31 @@ task_environment(struct list *out, const struct plan *plan,
 	return added < 0 ? fail_sys(err, REMIT_E_MEMORY, "environment") : 0;
 }
 
+/* Without a root of its own the code writes in a folder of the host. */
 static int
-add_environment(struct buf *out, const struct plan *plan,
+add_place(struct buf *out, const struct plan *plan, const char *place)
+{
+	static const struct {
+		const char *name, *folder;
+	} names[] = {
+		{ "HOME", "workspace" },
+		{ "TMPDIR", "tmp" },
+		{ "MPLCONFIGDIR", "tmp/.matplotlib" },
+	};
+	size_t count = ARRAY_LEN(names) - !plan->interpreter->font_cache;
+	char text[PATH_MAX + 64];
+
+	for (size_t i = 0; place && i < count; i++) {
+		snprintf(text, sizeof(text), "%s=%s/%s", names[i].name, place,
+			 names[i].folder);
+		if (record_add(out, "env", text) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+add_environment(struct buf *out, const struct plan *plan, const char *place,
 		struct remit_error *err)
 {
 	own(list) struct list base = { 0 };
@@ -63,7 +87,7 @@ add_environment(struct buf *out, const struct plan *plan,
 		if (record_add(out, "env", *e) < 0)
 			return -1;
 	if (task_environment(&base, plan, err) < 0 ||
-	    add_list(out, "env", &base) < 0)
+	    add_list(out, "env", &base) < 0 || add_place(out, plan, place) < 0)
 		return -1;
 	/* A library that finds no room for its threads may wait for them. */
 	for (size_t i = 0; plan->filter & PLAN_FILTER_STRICT_MEMORY &&
@@ -97,7 +121,7 @@ task_is_checked(const struct plan *plan)
 
 int
 task_write(struct buf *out, const struct plan *plan, enum task_kind kind,
-	   struct remit_error *err)
+	   const char *place, struct remit_error *err)
 {
 	const struct interpreter *in = plan->interpreter;
 	const struct policy *p = plan->policy;
@@ -109,7 +133,7 @@ task_write(struct buf *out, const struct plan *plan, enum task_kind kind,
 	    (plan->limits.address_space_bytes &&
 	     record_add(out, "address_space", "limited") < 0) ||
 	    add_list(out, "pth", &in->import_lines) < 0 ||
-	    add_environment(out, plan, err) < 0 ||
+	    add_environment(out, plan, place, err) < 0 ||
 	    (checks && add_list(out, "allow", &p->allowed_imports) < 0) ||
 	    (checks && add_list(out, "block", &p->blocked_imports) < 0))
 		return fail_sys(err, REMIT_E_INPUT,

@@ -19,9 +19,10 @@ enum task_kind {
 	TASK_REHEARSE, /* warm, and there is time to rehearse */
 };
 
-/* What all jobs of a plan have in common, and what a job adds. */
+/* What all jobs of a plan have in common, and what a job adds. `place` is the
+   folder of a bare jail (jail/workspace.h), or NULL. */
 int task_write(struct buf *out, const struct plan *plan, enum task_kind kind,
-	       struct remit_error *err) must_check;
+	       const char *place, struct remit_error *err) must_check;
 /* The environment of jobs whose policy says nothing about it. */
 int task_environment(struct list *out, const struct plan *plan,
 		     struct remit_error *err) must_check;

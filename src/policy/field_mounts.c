@@ -51,13 +51,15 @@ static int
 read_max_bytes(struct draft *d, const json_t *value, const char *place,
 	       struct remit_error *err)
 {
-	const struct field *disk = &fields[F_DISK_BYTES];
+	/* Of its kind, but always a cap. */
+	struct field disk = fields[F_DISK_BYTES];
 	char room[JSON_VALUE_NUMBER_SIZE];
 	const char *text;
 
-	if (json_value_number(disk, value, &text, room, place, err) < 0)
+	disk.may_be_unlimited = false;
+	if (json_value_number(&disk, value, &text, room, place, err) < 0)
 		return -1;
-	return field_check_number(disk, text, &d->max_bytes, place, err);
+	return field_check_number(&disk, text, &d->max_bytes, place, err);
 }
 
 static const struct member {

@@ -10,15 +10,18 @@
 #define HOUR (UINT64_C(60) * 60 * 1000)
 
 /* The static tier runs nothing, but it parses in the same jail. */
-#define JAILED(bits)                                          \
-	{                                                     \
-		[TIER_STATIC] = (bits), [TIER_LOCAL] = (bits) \
+#define SPACED(bits, bare)                                     \
+	{                                                      \
+		[TIER_STATIC] = (bits), [TIER_LOCAL] = (bits), \
+		[TIER_LANDLOCK] = (bare)                       \
 	}
+/* What needs no namespace. */
+#define JAILED(bits) SPACED(bits, bits)
 /* What the keeper does without any help from the kernel's walls. */
 #define EVERYWHERE(bits)                                        \
 	{                                                       \
 		[TIER_STATIC] = (bits), [TIER_UNSAFE] = (bits), \
-		[TIER_LOCAL] = (bits)                           \
+		[TIER_LOCAL] = (bits), [TIER_LANDLOCK] = (bits) \
 	}
 
 /* The order is that of the tiers table; a test compares them. */
@@ -74,7 +77,8 @@ const struct field fields[FIELD_TOTAL] = {
 		.value_name = "DIR",
 		.sentence = "a host path the code may read, at the same "
 			    "path in the jail",
-		.kept = JAILED(MECH(MOUNT_NAMESPACE) | MECH(LANDLOCK)),
+		.kept = SPACED(MECH(MOUNT_NAMESPACE) | MECH(LANDLOCK),
+			       MECH(LANDLOCK)),
 	},
 	[F_FILESYSTEM_WRITE_ROOTS] = {
 		.name = "filesystem_write_roots",
@@ -85,7 +89,8 @@ const struct field fields[FIELD_TOTAL] = {
 		.value_name = "DIR",
 		.sentence = "a host path the code may read and write, at "
 			    "the same path in the jail",
-		.kept = JAILED(MECH(MOUNT_NAMESPACE) | MECH(LANDLOCK)),
+		.kept = SPACED(MECH(MOUNT_NAMESPACE) | MECH(LANDLOCK),
+			       MECH(LANDLOCK)),
 	},
 	[F_MOUNTS] = {
 		.name = "mounts",
@@ -98,7 +103,8 @@ const struct field fields[FIELD_TOTAL] = {
 		.sentence = "a host path that appears at a path in the "
 			    "jail; MODE is ro (rw, overlay and direct are not "
 			    "built yet)",
-		.kept = JAILED(MECH(MOUNT_NAMESPACE) | MECH(LANDLOCK)),
+		.kept = SPACED(MECH(MOUNT_NAMESPACE) | MECH(LANDLOCK),
+			       MECH(LANDLOCK)),
 	},
 	[F_NETWORK_ACCESS] = {
 		.name = "network_access",
@@ -110,8 +116,9 @@ const struct field fields[FIELD_TOTAL] = {
 		.fallback = "false",
 		.sentence = "the code may open TCP and UDP sockets to "
 			    "anywhere",
-		.kept = JAILED(MECH(SECCOMP) | MECH(NETWORK_NAMESPACE) |
-			       MECH(LANDLOCK)),
+		.kept = SPACED(MECH(SECCOMP) | MECH(NETWORK_NAMESPACE) |
+				       MECH(LANDLOCK),
+			       MECH(SECCOMP) | MECH(LANDLOCK)),
 	},
 	[F_NETWORK_ALLOW] = {
 		.name = "network_allow",
@@ -132,8 +139,9 @@ const struct field fields[FIELD_TOTAL] = {
 		.fallback = "false",
 		.sentence = "the code may install packages while it runs "
 			    "(on is not built yet)",
-		.kept = JAILED(MECH(MOUNT_NAMESPACE) | MECH(NETWORK_NAMESPACE) |
-			       MECH(SECCOMP)),
+		.kept = SPACED(MECH(MOUNT_NAMESPACE) | MECH(NETWORK_NAMESPACE) |
+				       MECH(SECCOMP),
+			       MECH(LANDLOCK) | MECH(SECCOMP)),
 	},
 	[F_PACKAGES] = {
 		.name = "packages",
@@ -245,8 +253,9 @@ const struct field fields[FIELD_TOTAL] = {
 		.fallback = "512M",
 		.value_name = "SIZE",
 		.sentence = "all memory of the run together",
-		.kept = JAILED(MECH(CGROUP_MEMORY) | MECH(RLIMIT_AS) |
-			       MECH(SECCOMP)),
+		.kept = SPACED(MECH(CGROUP_MEMORY) | MECH(RLIMIT_AS) |
+				       MECH(SECCOMP),
+			       MECH(CGROUP_MEMORY) | MECH(RLIMIT_AS)),
 	},
 	[F_MEMORY_FALLBACK] = {
 		.name = "memory_fallback",
@@ -268,6 +277,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, processes),
 		.min = 1,
 		.max = 32768,
+		.may_be_unlimited = true,
 		.built = true,
 		.fallback = "64",
 		.value_name = "N",
@@ -281,12 +291,13 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, disk_bytes),
 		.min = 64 * KIB,
 		.max = TIB,
+		.may_be_unlimited = true,
 		.built = true,
 		.fallback = "256M",
 		.value_name = "SIZE",
 		.sentence = "bytes in the writable directories of the "
 			    "jail",
-		.kept = JAILED(MECH(TMPFS_SIZE)),
+		.kept = SPACED(MECH(TMPFS_SIZE), 0),
 	},
 	[F_FILES] = {
 		.name = "files",
@@ -295,12 +306,13 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, files),
 		.min = 16,
 		.max = 10 * 1000 * 1000,
+		.may_be_unlimited = true,
 		.built = true,
 		.fallback = "10000",
 		.value_name = "N",
 		.sentence = "files and directories in the writable "
 			    "directories of the jail",
-		.kept = JAILED(MECH(TMPFS_INODES)),
+		.kept = SPACED(MECH(TMPFS_INODES), 0),
 	},
 	[F_FILE_BYTES] = {
 		.name = "file_bytes",

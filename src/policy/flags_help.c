@@ -35,7 +35,8 @@ static const struct base {
 	const char *sentence;
 } bases[] = {
 	{ "policy", "FILE", "read a policy document; flags override it" },
-	{ "preset", "NAME", "start from strict, default or scientific" },
+	{ "preset", "NAME",
+	  "start from strict, default, scientific or landlock" },
 };
 
 static const char *const type_names[] = {

@@ -6,7 +6,8 @@
 #define USERNS_REMEDY                                                       \
 	"Allow unprivileged user namespaces (sysctl "                       \
 	"kernel.unprivileged_userns_clone=1 and user.max_user_namespaces, " \
-	"or the container's seccomp profile), or run as root."
+	"or the container's seccomp profile), or run as root. "             \
+	"--preset landlock accepts a weaker wall that needs none."
 
 const struct capability_info capabilities[CAN_COUNT] = {
 	[CAN_USER_NAMESPACE] = {
@@ -29,8 +30,9 @@ const struct capability_info capabilities[CAN_COUNT] = {
 		.needed = true,
 		.sentence = "a root of its own with tmpfs and read-only binds",
 		.remedy = "A container's runtime forbids mounts: allow user "
-			  "namespaces in its profile. On Ubuntu install the "
-			  "AppArmor profile from share/remit/apparmor/remit.",
+			  "namespaces in its profile, or accept a weaker wall: "
+			  "--preset landlock. On Ubuntu install the AppArmor "
+			  "profile from share/remit/apparmor/remit.",
 	},
 	[CAN_PIVOT_ROOT] = {
 		.name = "pivot_root",
@@ -98,6 +100,12 @@ const struct capability_info capabilities[CAN_COUNT] = {
 		.remedy = "Something on this kernel does not do what it says: "
 			  "please report it with the output of remit doctor.",
 	},
+	[CAN_LANDLOCK_TIER] = {
+		.name = "landlock_tier",
+		.sentence = "a weaker jail without namespaces, if it is named",
+		.remedy = "Needs Linux 6.2 with Landlock and seccomp; started "
+			  "by root also the rights to change user and to kill.",
+	},
 	[CAN_CGROUP_MEMORY] = {
 		.name = "cgroup_memory",
 		.sentence = "one memory limit for all processes of a run",
@@ -123,6 +131,29 @@ const struct capability_info capabilities[CAN_COUNT] = {
 			  "killing pid 1 works without it, more slowly.",
 	},
 };
+
+/* A bare jail stands or falls as a whole. */
+static bool
+is_needed(enum capability c, enum tier tier)
+{
+	return tiers[tier].bare ? c == CAN_LANDLOCK_TIER
+				: capabilities[c].needed;
+}
+
+enum capability
+host_lacks(const struct host *h, enum tier tier)
+{
+	enum capability lacks = CAN_COUNT;
+
+	for (int c = CAN_COUNT - 1; c >= 0; c--) {
+		bool tried = strcmp(h->can[c].why, HOST_NOT_REACHED) != 0;
+
+		if (!h->can[c].yes && is_needed((enum capability)c, tier) &&
+		    (tried || lacks == CAN_COUNT))
+			lacks = (enum capability)c;
+	}
+	return lacks;
+}
 
 json_t *
 host_to_json(const struct host *h)

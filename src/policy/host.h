@@ -12,6 +12,7 @@
 
 #include "error.h"
 #include "list.h"
+#include "tier.h"
 
 enum capability {
 	CAN_USER_NAMESPACE,
@@ -27,6 +28,7 @@ enum capability {
 	CAN_SECCOMP,
 	CAN_RLIMITS,
 	CAN_SELF_TEST,
+	CAN_LANDLOCK_TIER,
 	CAN_CGROUP_MEMORY,
 	CAN_CGROUP_PIDS,
 	CAN_CGROUP_CPU,
@@ -72,6 +74,13 @@ host_left_out(const struct host *h)
 	return 0;
 #endif
 }
+
+/* Why nothing is known of a capability: what comes before it failed. */
+#define HOST_NOT_REACHED "not reached"
+
+/* A capability that a jailed tier needs and the host has not, the first that
+   was tried; or CAN_COUNT: the tier works here. */
+enum capability host_lacks(const struct host *h, enum tier tier);
 
 json_t *host_to_json(const struct host *h);
 /* For the cache: -1 if the document is not one of ours. */

@@ -86,7 +86,11 @@ json_value_number(const struct field *f, const json_t *value, const char **text,
 	if (json_is_real(value))
 		return fail(err, REMIT_E_INPUT, "%s: must be %s", place,
 			    number_form(f));
-	if (json_is_string(value) && f->type != FIELD_COUNT)
+	/* A count has no unit, so a text can only be the one word. */
+	if (json_is_string(value) &&
+	    (f->type != FIELD_COUNT ||
+	     (f->may_be_unlimited &&
+	      !strcmp(json_string_value(value), "unlimited"))))
 		return json_value_string(value, text, place, err);
 	return json_value_wrong_type(value, number_form(f), place, err);
 }

@@ -13,8 +13,9 @@ const struct mechanism_info mechanisms[MECH_COUNT] = {
 	},
 	[MECH_LANDLOCK] = {
 		.name = "landlock",
-		.sentence = "a second check of every path, TCP port, abstract "
-			    "socket and signal",
+		.sentence = "a check of every path, TCP port, abstract socket "
+			    "and signal; where there are namespaces, a second "
+			    "one",
 	},
 	[MECH_SECCOMP] = {
 		.name = "seccomp",

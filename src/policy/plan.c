@@ -29,7 +29,9 @@ typedef int decide_fn(struct decision *d, struct remit_error *err);
 static bool
 keep(struct decision *d, uint64_t mechanism)
 {
-	if (!plan_keeps(d->plan, mechanism))
+	/* Deciders serve all tiers; what a tier has not is not in its table. */
+	if (!plan_keeps(d->plan, mechanism) ||
+	    !(d->field->kept[d->plan->tier] & mechanism))
 		return false;
 	d->row->mechanisms |= mechanism;
 	return true;
@@ -43,12 +45,45 @@ grant(struct decision *d, const char *note)
 	snprintf(d->row->note, sizeof(d->row->note), "%s", note);
 }
 
+static bool
+is_bare(const struct decision *d)
+{
+	return tiers[d->plan->tier].bare;
+}
+
+/* A limit that nothing here keeps: the policy must say that it knows. */
+static int
+lift_or_refuse(struct decision *d, const char *why, struct remit_error *err)
+{
+	char remedy[120];
+
+	if (*FIELD_PTR(d->policy, d->field, uint64_t) == POLICY_UNLIMITED) {
+		grant(d, why);
+		return 0;
+	}
+	snprintf(remedy, sizeof(remedy),
+		 "Go without it: --%s unlimited. --preset landlock does so for "
+		 "all that this tier cannot keep.",
+		 d->field->short_name);
+	return fail_refused(err, d->field->name, remedy,
+			    "the tier \"%s\" cannot keep this limit here: %s",
+			    tiers[d->plan->tier].name, why);
+}
+
 /* Host folders are shown to the jail's user; for root's jails that is another
    one than the folders' owner. */
 static int
 decide_folders(struct decision *d, size_t count, struct remit_error *err)
 {
-	if (count && d->host->by_root && !d->host->can[CAN_IDMAPPED_MOUNTS].yes)
+	if (is_bare(d))
+		snprintf(d->row->note, sizeof(d->row->note),
+			 "contents only: that a file exists, its size, times "
+			 "and owner can be seen%s",
+			 count && d->host->by_root
+				 ? "; as far as other users may read it"
+				 : "");
+	else if (count && d->host->by_root &&
+		 !d->host->can[CAN_IDMAPPED_MOUNTS].yes)
 		return fail_refused(
 			err, d->field->name,
 			capabilities[CAN_IDMAPPED_MOUNTS].remedy,
@@ -73,6 +108,14 @@ decide_mounts(struct decision *d, struct remit_error *err)
 				"mode \"%s\" of %s is not built yet",
 				mount_mode_names[m->items[i].mode],
 				m->items[i].host);
+	for (size_t i = 0; is_bare(d) && i < m->count; i++)
+		if (strcmp(m->items[i].host, m->items[i].jail))
+			return fail_refused(
+				err, d->field->name,
+				"Mount it at its own path, or name it with "
+				"--read.",
+				"without namespaces %s cannot be at %s",
+				m->items[i].host, m->items[i].jail);
 	return decide_folders(d, m->count, err);
 }
 
@@ -106,6 +149,7 @@ decide_packages(struct decision *d, struct remit_error *err)
 		return fail_refused(err, d->field->name, NOT_BUILT_REMEDY,
 				    "installing packages is not built yet");
 	keep(d, MECH(MOUNT_NAMESPACE));
+	keep(d, MECH(LANDLOCK));
 	if (!d->policy->network_access)
 		keep(d, MECH(NETWORK_NAMESPACE));
 	keep(d, MECH(SECCOMP));
@@ -115,7 +159,13 @@ decide_packages(struct decision *d, struct remit_error *err)
 static int
 decide_subprocess(struct decision *d, struct remit_error *err)
 {
-	(void)err;
+	if (d->policy->subprocess_execution && is_bare(d))
+		return fail_refused(
+			err, d->field->name,
+			"Leave it off, or use the tier local.",
+			"the tier \"%s\" is one process: without a pid "
+			"namespace others could outlive the run",
+			tiers[d->plan->tier].name);
 	if (d->policy->subprocess_execution) {
 		d->plan->filter |= PLAN_FILTER_SUBPROCESS;
 		d->plan->limits.many_processes = true;
@@ -259,8 +309,16 @@ decide_memory(struct decision *d, struct remit_error *err)
 		return 0;
 	}
 	if (!p->subprocess_execution && !p->network_access &&
-	    !p->memory_fallback)
+	    !p->memory_fallback && !is_bare(d))
 		return decide_memory_alone(d, err);
+	if (!p->memory_fallback && is_bare(d))
+		return fail_refused(
+			err, d->field->name,
+			"Accept a limit of the process alone: "
+			"--memory-fallback per_process (--preset landlock).",
+			"no writable memory cgroup (%s), and without one "
+			"files, threads and kernel buffers are not counted",
+			d->host->can[CAN_CGROUP_MEMORY].why);
 	if (!p->memory_fallback)
 		return fail_refused(
 			err, d->field->name,
@@ -279,7 +337,34 @@ decide_memory(struct decision *d, struct remit_error *err)
 	d->row->strength = STRENGTH_FALLBACK;
 	if (keep(d, MECH(RLIMIT_AS)))
 		d->plan->limits.address_space_bytes = p->memory_bytes;
-	snprintf(d->row->note, sizeof(d->row->note), "each process alone");
+	snprintf(d->row->note, sizeof(d->row->note), "%s",
+		 is_bare(d) ? "address space of the one process; files, "
+			      "threads and kernel buffers come on top"
+			    : "each process alone");
+	return 0;
+}
+
+/*
+ * Without a user namespace the kernel counts all processes of the user: exact
+ * only for root's jails, whose user has no others.
+ */
+static int
+decide_threads(struct decision *d, struct remit_error *err)
+{
+	struct plan_limits *l = &d->plan->limits;
+	bool group = d->host->can[CAN_CGROUP_PIDS].yes;
+
+	if (d->policy->processes == POLICY_UNLIMITED ||
+	    (!d->host->by_root && !group))
+		return lift_or_refuse(
+			d,
+			"one process, with as many threads as its user may "
+			"have",
+			err);
+	if (d->host->by_root && keep(d, MECH(RLIMIT_NPROC)))
+		l->nproc = d->policy->processes;
+	if (group && keep(d, MECH(CGROUP_PIDS)))
+		l->pids_cgroup = d->policy->processes;
 	return 0;
 }
 
@@ -288,7 +373,8 @@ decide_processes(struct decision *d, struct remit_error *err)
 {
 	struct plan_limits *l = &d->plan->limits;
 
-	(void)err;
+	if (is_bare(d))
+		return decide_threads(d, err);
 	/* The jail's pid 1 counts as well. */
 	if (keep(d, MECH(RLIMIT_NPROC)))
 		l->nproc = d->policy->processes + 1;
@@ -386,6 +472,7 @@ check_tier(const struct policy *p, const struct host *h,
 	   struct remit_error *err)
 {
 	const struct tier_info *t = &tiers[p->tier];
+	enum capability lacks;
 
 	if (!t->built)
 		return fail_refused(
@@ -393,13 +480,40 @@ check_tier(const struct policy *p, const struct host *h,
 			"the tier \"%s\" is not built yet", t->name);
 	if (!t->jailed)
 		return 0;
-	for (int i = 0; i < CAN_COUNT; i++)
-		if (capabilities[i].needed && !h->can[i].yes)
-			return fail_refused(
-				err, "tier", capabilities[i].remedy,
-				"the tier \"%s\" needs %s (%s), and here: %s",
-				t->name, capabilities[i].name,
-				capabilities[i].sentence, h->can[i].why);
+	lacks = host_lacks(h, (enum tier)p->tier);
+	if (lacks != CAN_COUNT)
+		return fail_refused(
+			err, "tier", capabilities[lacks].remedy,
+			"the tier \"%s\" needs %s (%s), and here: %s", t->name,
+			capabilities[lacks].name, capabilities[lacks].sentence,
+			h->can[lacks].why);
+	/* Before ABI 3 Landlock does not see files cut to nothing. */
+	if (t->bare && h->landlock_abi < 3)
+		return fail_refused(
+			err, "tier", capabilities[CAN_LANDLOCK_TIER].remedy,
+			"the tier \"%s\" needs Landlock ABI 3, and here it is "
+			"%d",
+			t->name, h->landlock_abi);
+	return 0;
+}
+
+/* Where a limit can be kept, it is: no jail with namespaces goes without. */
+static int
+check_lifted(const struct policy *p, struct remit_error *err)
+{
+	static const enum field_id only_bare[] = { F_PROCESSES, F_DISK_BYTES,
+						   F_FILES };
+
+	for (size_t i = 0; i < ARRAY_LEN(only_bare); i++) {
+		const struct field *f = &fields[only_bare[i]];
+
+		if (*FIELD_PTR(p, f, const uint64_t) != POLICY_UNLIMITED ||
+		    !tiers[p->tier].jailed || tiers[p->tier].bare)
+			continue;
+		return fail_refused(err, f->name, "Give it a number.",
+				    "only a tier that cannot keep this limit "
+				    "may go without it");
+	}
 	return 0;
 }
 
@@ -441,6 +555,9 @@ decide_row(struct decision *d, struct remit_error *err)
 	if (d->field->setting || !d->field->built)
 		return 0;
 	d->row->present = true;
+	if (!kept && tiers[tier].jailed)
+		return lift_or_refuse(
+			d, "the workspace is a folder of the host's disk", err);
 	if (!kept) {
 		d->row->strength = STRENGTH_NONE;
 		return 0;
@@ -489,8 +606,12 @@ plan_build(struct plan *out, const struct policy *policy,
 		.left_out = host_left_out(host),
 	};
 
+	/* No namespace bounds what datagrams and file locks reach; the strict
+	   filter has neither. */
+	if (tiers[policy->tier].bare)
+		p.filter |= PLAN_FILTER_STRICT_MEMORY;
 	if (check_tier(policy, host, err) < 0 ||
-	    check_job(policy, job, err) < 0)
+	    check_lifted(policy, err) < 0 || check_job(policy, job, err) < 0)
 		return -1;
 	for (int i = 0; i < FIELD_TOTAL; i++) {
 		struct decision d = {

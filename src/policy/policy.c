@@ -17,12 +17,14 @@ enum preset {
 	PRESET_STRICT,
 	PRESET_DEFAULT,
 	PRESET_SCIENTIFIC,
+	PRESET_LANDLOCK,
 };
 
 const char *const policy_preset_names[] = {
 	[PRESET_STRICT] = "strict",
 	[PRESET_DEFAULT] = "default",
 	[PRESET_SCIENTIFIC] = "scientific",
+	[PRESET_LANDLOCK] = "landlock",
 	NULL,
 };
 
@@ -30,6 +32,7 @@ static const char *const preset_sentences[] = {
 	[PRESET_STRICT] = "small limits, for short answers",
 	[PRESET_DEFAULT] = "the default of every field",
 	[PRESET_SCIENTIFIC] = "more of all, accepting memory_fallback",
+	[PRESET_LANDLOCK] = "the tier landlock, without what it cannot keep",
 };
 
 static const struct preset_row {
@@ -58,6 +61,11 @@ static const struct preset_row {
 	/* Without a memory cgroup the exact bound leaves too little address
 	   space for the libraries. */
 	{ PRESET_SCIENTIFIC, F_MEMORY_FALLBACK, "per_process" },
+	{ PRESET_LANDLOCK, F_TIER, "landlock" },
+	{ PRESET_LANDLOCK, F_PROCESSES, "unlimited" },
+	{ PRESET_LANDLOCK, F_DISK_BYTES, "unlimited" },
+	{ PRESET_LANDLOCK, F_FILES, "unlimited" },
+	{ PRESET_LANDLOCK, F_MEMORY_FALLBACK, "per_process" },
 };
 
 int
@@ -202,7 +210,7 @@ policy_preset(struct policy *p, const char *name, struct remit_error *err)
 	if (wanted < 0)
 		return fail(err, REMIT_E_INPUT,
 			    "preset: %s is not one of strict, default, "
-			    "scientific",
+			    "scientific, landlock",
 			    quote(shown, name));
 	for (size_t i = 0; i < ARRAY_LEN(preset_rows); i++) {
 		const struct preset_row *r = &preset_rows[i];

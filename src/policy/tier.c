@@ -21,6 +21,9 @@ const struct tier_info tiers[TIER_COUNT] = {
 		.name = "landlock",
 		.sentence = "Landlock, seccomp and rlimits without "
 			    "namespaces, for containers",
+		.built = true,
+		.jailed = true,
+		.bare = true,
 	},
 	[TIER_LOCAL] = {
 		.name = "local",

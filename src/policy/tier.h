@@ -24,6 +24,7 @@ struct tier_info {
 	const char *sentence; /* for people */
 	bool built;
 	bool jailed; /* runs in a jail (static parses in one) */
+	bool bare;   /* the jail is one process without namespaces */
 };
 
 extern const struct tier_info tiers[TIER_COUNT];

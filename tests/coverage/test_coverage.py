@@ -24,7 +24,7 @@ def test_every_row_of_the_policy_table_was_tested(remit):
     wanted = {(r["field"], m, r["tier"], remit.label) for r in rows if r["built"] for m in r["here"]}
     # Lists that are empty by default promise nothing until they are used.
     for field in ("allowed_imports", "blocked_imports"):
-        wanted |= {(field, "validator", t, remit.label) for t in ("local", "static", "unsafe")}
+        wanted |= {(field, "validator", t, remit.label) for t in ("landlock", "local", "static", "unsafe")}
     missing = sorted(wanted - tested())
     assert not missing, "\n".join(map(str, missing))
     assert len(wanted) > 60

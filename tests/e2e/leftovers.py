@@ -48,6 +48,25 @@ def groups() -> list[str]:
     return left
 
 
+def workspaces(remit) -> list[str]:
+    """Folders of the tier landlock that nobody holds the lock of, and empty ones."""
+    uid = 0 if remit.by_root else os.stat(remit.folder).st_uid
+    left = []
+    for path in [f"/tmp/remit-{uid}", *glob.glob(f"/tmp/remit-{uid}/*")]:
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            left.append(path)
+        except OSError:
+            pass
+        finally:
+            os.close(fd)
+    return left
+
+
 def mounts() -> list[str]:
     """Mounts of a jail that became visible outside: there must never be one."""
     with open("/proc/self/mountinfo") as f:

@@ -14,10 +14,10 @@ PATIENCE = 20
 
 
 class SharedKeeper:
-    def __init__(self, remit, **more):
+    def __init__(self, remit, *flags, **more):
         self.remit = remit
         self.path = pathlib.Path(remit.folder) / f"keeper-{secrets.token_hex(4)}.sock"
-        self.process = remit.popen("keeper", "--listen", self.path, stdin=subprocess.DEVNULL, **more)
+        self.process = remit.popen("keeper", "--listen", self.path, *flags, stdin=subprocess.DEVNULL, **more)
         self.pid = self.process.pid
         self.env = {"REMIT_KEEPER": str(self.path)}
         self.until(self.path.exists)

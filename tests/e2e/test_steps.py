@@ -9,13 +9,18 @@ import time
 
 import pytest
 from conftest import ROOT
-from leftovers import gone, processes
+from leftovers import gone, processes, workspaces
 
 TABLE = (ROOT / "src" / "jail" / "step.c").read_text()
 ROWS = re.findall(r'\[STEP_(?!READY)\w+\] =\s*\{\s*"([^"]+)",\s*(STAGE_\w+)', TABLE)
 STEPS = [name for name, _ in ROWS]
 # A zygote's child carries these out too; the order is read by cold ones only.
 WARM = [name for name, stage in ROWS if stage in ("STAGE_JOIN", "STAGE_LOCK") and name != "read the keeper's order"]
+
+
+# And a jail without namespaces these.
+BARE = [name for name, stage in ROWS if stage in ("STAGE_ENTER", "STAGE_LOCK")]
+BARE += ["resolve host folders", "take the jail's user", "mount the workspace", "prepare Landlock rules", "start pid 2"]
 
 
 def way_to(step):
@@ -41,6 +46,14 @@ def test_a_step_that_fails_in_a_zygotes_child_ends_the_run_with_its_name(holes, 
     assert result["stdout"] == "" and result["status"] == "internal", result
     assert result["error"]["where"] == step and result["error"]["value"]
     assert gone(lambda: processes(holes.command)) == []
+
+
+@pytest.mark.parametrize("step", BARE)
+def test_a_step_that_fails_without_namespaces_ends_the_run_with_its_name(holes, step):
+    result = holes.json("print('ran')", "--preset", "landlock", env={"REMIT_FAIL_STEP": step})
+    assert result["stdout"] == "" and result["status"] == "internal", result
+    assert result["error"]["where"] == step and result["error"]["value"]
+    assert gone(lambda: processes(holes.command)) == [] and gone(lambda: workspaces(holes)) == []
 
 
 def test_the_release_build_has_no_such_switch(remit):

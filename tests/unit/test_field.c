@@ -101,6 +101,23 @@ a_promise_that_is_built_names_what_keeps_it(void **state)
 }
 
 static void
+the_landlock_tier_has_no_namespace_and_no_file_system_of_its_own(void **state)
+{
+	uint64_t missing = MECH(MOUNT_NAMESPACE) | MECH(NETWORK_NAMESPACE) |
+			   MECH(TMPFS_SIZE) | MECH(TMPFS_INODES);
+
+	(void)state;
+	for (int i = 0; i < FIELD_TOTAL; i++) {
+		uint64_t kept = fields[i].kept[TIER_LANDLOCK];
+
+		assert_int_equal(kept & missing, 0);
+		if (fields[i].built && !fields[i].setting &&
+		    i != F_DISK_BYTES && i != F_FILES)
+			assert_int_not_equal(kept, 0);
+	}
+}
+
+static void
 the_unsafe_tier_keeps_only_what_needs_no_wall(void **state)
 {
 	uint64_t no_wall =
@@ -114,14 +131,16 @@ the_unsafe_tier_keeps_only_what_needs_no_wall(void **state)
 }
 
 static void
-only_four_limits_may_be_unlimited(void **state)
+only_seven_limits_may_be_unlimited(void **state)
 {
 	(void)state;
 	for (int i = 0; i < FIELD_TOTAL; i++)
 		assert_int_equal(fields[i].may_be_unlimited,
 				 i == F_TIMEOUT || i == F_CPU_SECONDS ||
 					 i == F_MEMORY_BYTES ||
-					 i == F_FILE_BYTES);
+					 i == F_FILE_BYTES ||
+					 i == F_PROCESSES ||
+					 i == F_DISK_BYTES || i == F_FILES);
 }
 
 static void
@@ -233,8 +252,10 @@ every_default_goes_to_json_and_back(void **state)
 static void
 unlimited_is_a_word_in_text_and_in_json(void **state)
 {
-	static const enum field_id ids[] = { F_TIMEOUT, F_CPU_SECONDS,
-					     F_MEMORY_BYTES, F_FILE_BYTES };
+	static const enum field_id ids[] = {
+		F_TIMEOUT,   F_CPU_SECONDS, F_MEMORY_BYTES, F_FILE_BYTES,
+		F_PROCESSES, F_DISK_BYTES,  F_FILES,
+	};
 	own(policy) struct policy p;
 	char shown[32];
 
@@ -251,10 +272,10 @@ unlimited_is_a_word_in_text_and_in_json(void **state)
 		field_show(&p, f, shown, sizeof(shown));
 		assert_string_equal(shown, "unlimited");
 	}
-	refuse_text(F_DISK_BYTES, "unlimited",
-		    "--disk: this limit cannot be unlimited");
-	refuse_text(F_PROCESSES, "unlimited",
-		    "--processes: this limit cannot be unlimited");
+	refuse_text(F_STDOUT_MAX_BYTES, "unlimited",
+		    "--stdout-max: this limit cannot be unlimited");
+	refuse_text(F_OPEN_FILES, "unlimited",
+		    "--open-files: this limit cannot be unlimited");
 }
 
 static void
@@ -574,7 +595,9 @@ main(void)
 		cmocka_unit_test(every_row_of_the_table_is_complete),
 		cmocka_unit_test(a_promise_that_is_built_names_what_keeps_it),
 		cmocka_unit_test(the_unsafe_tier_keeps_only_what_needs_no_wall),
-		cmocka_unit_test(only_four_limits_may_be_unlimited),
+		cmocka_unit_test(only_seven_limits_may_be_unlimited),
+		cmocka_unit_test(
+			the_landlock_tier_has_no_namespace_and_no_file_system_of_its_own),
 		cmocka_unit_test(the_choices_of_tier_are_the_tiers),
 		cmocka_unit_test(no_two_fields_share_a_flag_or_a_place),
 		cmocka_unit_test(a_field_is_found_by_each_of_its_names),

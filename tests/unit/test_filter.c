@@ -11,7 +11,8 @@
  * A row of the file is one call: architecture, number, name, the answer to
  * code, and what differs in other variants. init is named only where it is
  * allowed something, keeper_network only where it differs from keeper, zygote
- * only where it differs from subprocess.
+ * only where it differs from subprocess, bare only where it differs from
+ * strict_memory (with network).
  * "arguments" means that these decide.
  */
 #include "ask.h"
@@ -305,6 +306,10 @@ stands_on(unsigned variant)
 		return FILTER_KEEPER;
 	case FILTER_ZYGOTE:
 		return FILTER_SUBPROCESS;
+	case FILTER_BARE:
+		return FILTER_STRICT_MEMORY;
+	case FILTER_BARE_NETWORK:
+		return FILTER_STRICT_MEMORY | FILTER_NETWORK;
 	default:
 		return 0;
 	}
@@ -316,7 +321,8 @@ write_row(FILE *f, enum filter_arch arch, unsigned nr)
 	static const unsigned columns[] = {
 		FILTER_NETWORK,	       FILTER_SUBPROCESS, FILTER_FORKABLE,
 		FILTER_STRICT_MEMORY,  FILTER_INIT,	  FILTER_KEEPER,
-		FILTER_KEEPER_NETWORK, FILTER_ZYGOTE,
+		FILTER_KEEPER_NETWORK, FILTER_ZYGOTE,	  FILTER_BARE,
+		FILTER_BARE_NETWORK,
 	};
 
 	fprintf(f, "%s %u %s %s", ask_arch_name(arch), nr,

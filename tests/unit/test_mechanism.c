@@ -45,12 +45,13 @@ only_the_unsafe_tier_is_built_without_a_jail(void **state)
 {
 	(void)state;
 	for (int i = 0; i < TIER_COUNT; i++) {
-		bool built =
-			i == TIER_STATIC || i == TIER_UNSAFE || i == TIER_LOCAL;
+		bool built = i == TIER_STATIC || i == TIER_UNSAFE ||
+			     i == TIER_LANDLOCK || i == TIER_LOCAL;
 
 		assert_int_equal(tiers[i].built, built);
 		if (built)
 			assert_int_equal(tiers[i].jailed, i != TIER_UNSAFE);
+		assert_int_equal(tiers[i].bare, i == TIER_LANDLOCK);
 	}
 }
 

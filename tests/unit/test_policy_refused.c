@@ -154,8 +154,8 @@ a_value_of_the_wrong_type_is_an_error(void **state)
 		  "string" },
 		{ "{\"processes\": 1.5}",
 		  "policy.json:1: processes: must be a whole number" },
-		{ "{\"processes\": \"unlimited\"}",
-		  "policy.json:1: processes: must be a whole number, not a "
+		{ "{\"open_files\": \"unlimited\"}",
+		  "policy.json:1: open_files: must be a whole number, not a "
 		  "string" },
 		{ "{\"tier\": 3}",
 		  "policy.json:1: tier: must be a string, not a number" },
@@ -201,8 +201,8 @@ a_limit_out_of_range_zero_or_negative_is_an_error(void **state)
 		  "policy.json:1: memory_bytes: \"much\" is not a size" },
 		{ "{\"memory_bytes\": \"Unlimited\"}",
 		  "policy.json:1: memory_bytes: \"Unlimited\" is not a size" },
-		{ "{\"disk_bytes\": \"unlimited\"}",
-		  "policy.json:1: disk_bytes: this limit cannot be unlimited" },
+		{ "{\"code_bytes\": \"unlimited\"}",
+		  "policy.json:1: code_bytes: this limit cannot be unlimited" },
 		{ "{\"timeout\": 0}", "policy.json:1: timeout: \"0\" is zero" },
 		{ "{\"timeout\": 0.0}", "policy.json:1: timeout: \"0.000000\" "
 					"is zero" },

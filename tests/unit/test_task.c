@@ -31,6 +31,7 @@ struct told {
 	struct interpreter interpreter;
 	struct plan plan;
 	struct buf out;
+	const char *place;
 };
 
 static void
@@ -65,7 +66,7 @@ tell_plan(struct told *t, struct remit_error *err)
 {
 	t->plan.policy = &t->policy;
 	t->plan.interpreter = &t->interpreter;
-	return task_write(&t->out, &t->plan, TASK_COLD, err);
+	return task_write(&t->out, &t->plan, TASK_COLD, t->place, err);
 }
 
 static int

@@ -1,0 +1,468 @@
+"""The tier landlock, where a container forbids namespaces: by root and by an ordinary user."""
+
+import json
+import os
+import pathlib
+import signal
+import stat
+import subprocess
+import time
+
+import pytest
+from conftest import PYTHON, Remit, enforced
+from leftovers import gone, processes, workspaces
+from shared_keeper import SharedKeeper, children, is_alive
+
+CONTAIN = pathlib.Path(__file__).with_name("contain.py")
+PRESET = ("--preset", "landlock")
+
+
+class Contained(Remit):
+    """The command, inside something like a container."""
+
+    def argv(self, *args: str) -> list[str]:
+        return [PYTHON, str(CONTAIN), *super().argv(*args)]
+
+    def bare(self, code: str, *flags, **more) -> dict:
+        return self.json(code, *PRESET, *flags, **more)
+
+
+@pytest.fixture
+def inside(remit):
+    one = Contained(remit.label, remit.folder)
+    yield one
+    assert gone(lambda: workspaces(one)) == []
+
+
+# ---- that it must be named, and what it says ----
+
+
+def test_doctor_says_that_only_the_weaker_wall_works(inside):
+    done = inside("doctor")
+    assert done.returncode == 1 and "no   user_namespace" in done.stdout, done
+    assert "yes  landlock_tier" in done.stdout
+    assert 'The tier "local" does not work here.\nThe tier "landlock", a weaker wall, works' in done.stdout
+    doc = json.loads(inside("doctor", "--json").stdout)
+    assert (doc["local"], doc["landlock"]) == (False, True)
+
+
+def test_it_is_never_chosen_silently(inside):
+    result = inside.json("print('ran')")
+    assert (result["status"], result["stdout"]) == ("refused", "")
+    assert result["error"]["where"] == "tier" and "--preset landlock" in result["error"]["remedy"]
+
+
+def test_each_field_it_cannot_keep_is_refused_until_it_is_lifted(inside):
+    flags, met = ["--tier", "landlock"], []
+    for _ in range(9):
+        result = inside.json("print('ran')", *flags)
+        if result["status"] == "ok":
+            break
+        assert result["status"] == "refused" and result["stdout"] == ""
+        met.append(result["error"]["where"])
+        option = [w for w in result["error"]["remedy"].split() if w.startswith("--")][0]
+        flags += [option, "per_process" if "fallback" in option else "unlimited"]
+    assert result["status"] == "ok"
+    lacking = ["disk_bytes", "files"]
+    assert met == (lacking if inside.by_root else ["memory_bytes", "processes", *lacking])
+    strength = {r["field"]: r["strength"] for r in result["enforcement"]}
+    assert strength["disk_bytes"] == strength["files"] == "granted"
+    assert "not_enforced" not in strength.values()
+
+
+def test_the_result_says_what_kept_each_field(inside, covers):
+    result = inside.bare("print(6 * 7)")
+    assert (result["status"], result["stdout"], result["tier"], result["start"]) == ("ok", "42\n", "landlock", "cold")
+    rows = {r["field"]: r for r in result["enforcement"]}
+    assert rows["filesystem_read_roots"]["mechanisms"] == ["landlock"]
+    assert "can be seen" in rows["filesystem_read_roots"]["note"]
+    assert rows["network_access"]["mechanisms"] == ["landlock", "seccomp"]
+    assert rows["memory_bytes"]["strength"] == ("enforced" if inside.by_root else "fallback")
+    assert not any("namespace" in m or "tmpfs" in m for r in rows.values() for m in r["mechanisms"])
+    shown = inside("explain", *PRESET).stdout
+    assert shown.startswith("tier landlock:") and "can be seen" in shown
+    matrix = json.loads(inside("matrix", "--json").stdout)
+    here = {r["field"]: r["here"] for r in matrix if r["tier"] == "landlock"}
+    assert here["subprocess_execution"] == ["landlock", "seccomp"] and here["disk_bytes"] == []
+
+
+@pytest.mark.parametrize(
+    "flags,field",
+    [
+        (("--subprocess",), "subprocess_execution"),
+        (("--mount", "/usr/share:/data"), "mounts"),
+        (("--disk", "1M"), "disk_bytes"),
+        (("--files", "100"), "files"),
+        (("--preload", "json"), "preload"),
+    ],
+)
+def test_what_it_has_not_is_refused_by_name(inside, flags, field):
+    result = inside.bare("print('ran')", *flags)
+    assert (result["status"], result["stdout"], result["error"]["where"]) == ("refused", "", field)
+
+
+@pytest.mark.parametrize("flag,field", [("--disk", "disk_bytes"), ("--files", "files"), ("--processes", "processes")])
+def test_with_namespaces_nothing_is_lifted(remit, flag, field):
+    result = remit.json("print('ran')", flag, "unlimited")
+    assert (result["status"], result["error"]["where"]) == ("refused", field)
+
+
+def test_the_environment_can_name_the_tier_but_not_the_one_without_a_wall(inside):
+    lift = ("--disk", "unlimited", "--files", "unlimited", "--processes", "unlimited", "--memory", "unlimited")
+    assert inside.json("print(1)", *lift, env={"REMIT_TIER": "landlock"})["tier"] == "landlock"
+    assert inside.json("print(1)", "--tier", "unsafe", env={"REMIT_TIER": "landlock"})["tier"] == "unsafe"
+    for name in ("unsafe", "nonsense"):
+        done = inside("run", "-c", "print('ran')", env={"REMIT_TIER": name})
+        assert done.returncode == 2 and "REMIT_TIER" in done.stderr and done.stdout == "", done
+
+
+def test_it_works_where_there_are_namespaces_too(remit):
+    result = remit.json("print(6 * 7)", *PRESET)
+    assert (result["status"], result["stdout"], result["tier"]) == ("ok", "42\n", "landlock")
+    assert remit.json("print(1)")["tier"] == "local"
+
+
+def test_a_root_that_may_not_change_its_user_is_refused(stage, remit):
+    """The code is never root: also not the root of a container."""
+    argv = ["unshare", "--user", "--map-root-user", PYTHON, str(CONTAIN), remit.command, "run", "--json", *PRESET, "-c", "print('ran')"]
+    env = {**remit.env(), "XDG_CACHE_HOME": str(remit.folder), "TMPDIR": str(remit.folder)}
+    done = subprocess.run(argv, env=env, cwd=remit.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, **remit.identity())
+    result = json.loads(done.stdout)
+    assert (result["status"], result["stdout"], result["error"]["where"]) == ("refused", "", "tier"), result
+
+
+# ---- the workspace ----
+
+
+PLACE = """
+import os, tempfile
+home, temp = os.environ["HOME"], os.environ["TMPDIR"]
+assert os.getcwd() == home and os.path.dirname(home) == os.path.dirname(temp)
+assert tempfile.gettempdir() == temp
+with open("a", "w") as f: f.write("x")
+with tempfile.NamedTemporaryFile() as f: f.write(b"x")
+os.rename("a", temp + "/b")
+print(home)
+"""
+
+
+def test_the_workspace_is_the_code_s_own_and_gone_afterwards(inside):
+    one, two = inside.bare(PLACE), inside.bare(PLACE)
+    assert one["status"] == two["status"] == "ok", (one, two)
+    assert one["stdout"] != two["stdout"]
+    assert gone(lambda: os.path.exists(one["stdout"].strip()) or []) == []
+
+
+def test_tmpdir_of_the_caller_says_where_it_is(inside):
+    folder = inside.folder / "temp"
+    folder.mkdir(exist_ok=True)
+    inside.own(folder)
+    result = inside.bare(PLACE, env={"TMPDIR": str(folder)})
+    assert result["stdout"].startswith(str(folder)), result
+    assert gone(lambda: list(folder.iterdir())) == []
+
+
+def test_a_folder_that_is_not_ours_is_not_used(inside):
+    folder = inside.folder / "trap"
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o777)
+    base = folder / f"remit-{0 if inside.by_root else os.stat(inside.folder).st_uid}"
+    (folder / "elsewhere").mkdir(exist_ok=True)
+    base.symlink_to("elsewhere")
+    result = inside.bare("print('ran')", env={"TMPDIR": str(folder)})
+    assert result["status"] == "internal" and "TMPDIR" in result["error"]["value"], result
+    assert list((folder / "elsewhere").iterdir()) == []
+    base.unlink()
+
+
+TREES = {
+    "links": """
+import os
+for i, target in enumerate((OUTSIDE, "/", "..", "../..", ".")):
+    os.symlink(target, f"link{i}")
+os.mkdir("d"); os.symlink(OUTSIDE, "d/link")
+""",
+    "no rights": """
+import os
+for name in ("a", "a/b", "a/b/c"):
+    os.mkdir(name); open(name + "/f", "w").close()
+os.mkdir("z"); open("z/f", "w").close()
+os.umask(0o777)
+os.mkdir("a/b/none"); os.mkdir("none"); open("f", "w").close()
+""",
+    "deep": """
+import os
+for i in range(5000):
+    os.mkdir("d"); open("f", "w").close(); os.chdir("d")
+""",
+    "wide": """
+for i in range(10000): open(f"{i}", "w").close()
+""",
+    "names of its own": """
+import os
+for i in range(50):
+    os.makedirs(f"d/{i}/{i}/x"); open(f"{i}", "w").close(); os.makedirs(f"../tmp/{i}/{i}")
+""",
+}
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_whatever_is_in_the_workspace_it_is_removed_and_nothing_else(inside, tree):
+    outside = inside.folder / "outside"
+    outside.mkdir(exist_ok=True)
+    inside.file("outside/kept", "kept")
+    result = inside.bare(f"OUTSIDE = {str(outside)!r}\n{TREES[tree]}\nprint('made')", "--timeout", "60")
+    assert result["stdout"] == "made\n", result
+    assert gone(lambda: workspaces(inside), 30) == []
+    assert (outside / "kept").read_text() == "kept" and stat.S_IMODE(outside.stat().st_mode) == 0o755
+
+
+# ---- whoever dies ----
+
+WAIT = "import os, sys, time; print(os.getcwd(), os.getpid(), flush=True); time.sleep(60)"
+
+
+def started(inside, env=None):
+    p = inside.popen("run", *PRESET, "-c", WAIT, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    place, pid = p.stdout.readline().split()
+    return p, place, int(pid)
+
+
+def test_the_code_is_killed(inside):
+    p, place, pid = started(inside)
+    os.kill(pid, signal.SIGKILL)
+    p.communicate(timeout=30)
+    assert p.returncode == 128 + signal.SIGKILL
+    assert gone(lambda: os.path.exists(place) or []) == []
+
+
+@pytest.mark.parametrize("cleaner", ["doctor", "keeper"])
+def test_the_keeper_is_killed(inside, cleaner):
+    p, place, pid = started(inside)
+    (keeper,) = children(p.pid)
+    assert children(keeper) == [pid]
+    os.kill(keeper, signal.SIGKILL)
+    p.communicate(timeout=30)
+    assert gone(lambda: is_alive(pid) or []) == [], "the code outlives its keeper"
+    assert os.path.exists(place)
+    if cleaner == "doctor":
+        assert "1 workspaces removed" in inside("doctor", "--clean").stdout
+    else:
+        assert inside.bare("pass")["status"] == "ok"
+    assert gone(lambda: os.path.exists(place) or []) == []
+
+
+def test_the_caller_is_killed(inside):
+    p, place, pid = started(inside)
+    p.kill()
+    p.communicate(timeout=30)
+    assert gone(lambda: is_alive(pid) or []) == []
+    assert gone(lambda: processes(inside.command)) == []
+
+
+def test_a_folder_in_use_is_not_cleaned(inside):
+    p, place, pid = started(inside)
+    assert "0 workspaces removed" in inside("doctor", "--clean").stdout
+    assert inside.bare("pass")["status"] == "ok"
+    assert os.path.exists(place) and is_alive(pid)
+    p.kill()
+    p.communicate(timeout=30)
+
+
+def test_a_shared_keeper_serves_it(inside):
+    keeper = SharedKeeper(inside, *PRESET)
+    try:
+        for _ in range(3):
+            result = keeper.json(PLACE, *PRESET)
+            assert (result["status"], result["start"]) == ("ok", "cold"), result
+        assert keeper.json("print('ran')")["status"] == "refused"
+        with inside.popen("run", *PRESET, "-c", WAIT, env=keeper.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as p:
+            place = p.stdout.readline().split()[0]
+            p.kill()
+        assert gone(lambda: os.path.exists(place) or []) == []
+        assert keeper.status()["running"] == 0
+    finally:
+        keeper.close()
+    assert gone(lambda: processes(inside.command)) == []
+
+
+# ---- what it keeps ----
+
+
+def fails(code: str, error: str = "PermissionError") -> str:
+    return f"try:\n    {code}\n    print('done:', {code!r})\nexcept {error}: pass\n"
+
+
+def refuses(inside, *codes, before="", flags=(), error="PermissionError"):
+    """None of these works, and the program lives to say so."""
+    code = "import os, socket, signal, sys, time\n" + before + "".join(fails(c, error) for c in codes)
+    result = inside.bare(code + "print('end')", *flags)
+    assert result["stdout"] == "end\n" and result["status"] == "ok", result
+    return result
+
+
+def test_host_files_can_be_neither_read_nor_changed(inside, covers):
+    secret = inside.file("secret", "secret")
+    result = refuses(
+        inside,
+        *(f"open({p!r})" for p in (str(secret), "/etc/passwd", "/proc/self/status", "/proc/self/maps", "/proc/1/environ")),
+        *(f"os.listdir({p!r})" for p in ("/", "/tmp", "/proc", "/dev/shm", "..", str(inside.folder))),
+        f"open({str(secret)!r}, 'a')",
+        f"os.truncate({str(secret)!r}, 0)",
+        f"os.open({str(secret)!r}, os.O_RDONLY | os.O_TRUNC)",
+        f"os.unlink({str(secret)!r})",
+        f"os.rename({str(secret)!r}, 'mine')",
+        f"os.chmod({str(secret)!r}, 0)",
+        f"os.utime({str(secret)!r}, (0, 0))",
+        f"os.setxattr({str(secret)!r}, 'user.x', b'x')",
+        "open('/tmp/left', 'w')",
+        "os.mkdir('/dev/shm/left')",
+        "open('/dev/tty')",
+        "open(os.__file__, 'a')",
+        "os.fchmod(os.open(os.__file__, os.O_RDONLY), 0)",
+        "os.mkfifo('fifo')",
+    )
+    refuses(inside, f"os.link({str(secret)!r}, 'mine')", error="OSError")
+    before = secret.stat()
+    assert secret.read_text() == "secret" and before.st_mtime > 1000 and stat.S_IMODE(before.st_mode) == 0o644
+    for field in ("filesystem_read_roots", "mounts", "package_installation"):
+        assert "landlock" in enforced(result, field)
+        covers(inside, field, "landlock", tier="landlock")
+
+
+def test_named_folders_can_be_read_and_only_read(inside, covers):
+    data = inside.file("data/table", "numbers").parent
+    data.chmod(0o755)
+    inside.folder.chmod(0o755)
+    for flags in (("--read", data), ("--mount", f"{data}:{data}")):
+        result = refuses(
+            inside,
+            f"open({str(data / 'table')!r}, 'a')", f"os.unlink({str(data / 'table')!r})", f"open({str(data / 'new')!r}, 'w')",
+            before=f"assert open({str(data / 'table')!r}).read() == 'numbers'\n", flags=flags,
+        )  # fmt: skip
+        assert result["status"] == "ok"
+
+
+def test_there_is_no_network(inside, covers):
+    families = "AF_INET AF_INET6 AF_UNIX AF_NETLINK AF_PACKET AF_VSOCK AF_ALG".split()
+    result = refuses(
+        inside,
+        *(f"socket.socket(socket.{f}, socket.SOCK_DGRAM)" for f in families),
+        "socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)",
+        "socket.getaddrinfo('example.com', 80)",
+        error="OSError",
+    )
+    for field in ("network_access", "package_installation"):
+        covers(inside, field, "seccomp", tier="landlock")
+    assert "landlock" in enforced(result, "network_access")
+    covers(inside, "network_access", "landlock", tier="landlock")
+
+
+def test_network_access_can_be_granted(inside):
+    code = "import socket; s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen(); c = socket.create_connection(s.getsockname()); print('met')"
+    result = inside.bare(code + "\ntry: socket.socket(socket.AF_UNIX)\nexcept OSError: print('no unix')", "--net")
+    assert result["stdout"] == "met\nno unix\n", result
+
+
+def test_there_is_one_process(inside, covers):
+    result = refuses(
+        inside,
+        "os.fork()", "os.execv('/bin/true', ['true'])", "os.posix_spawn('/bin/true', ['true'], {})",
+        "__import__('subprocess').run(['/bin/true'])", "os.setsid()", "os.nice(1)",
+        before="import threading\nt = threading.Thread(target=int); t.start(); t.join()\n",
+    )  # fmt: skip
+    for mechanism in ("seccomp", "landlock"):
+        assert mechanism in enforced(result, "subprocess_execution")
+        covers(inside, "subprocess_execution", mechanism, tier="landlock")
+
+
+def test_other_processes_are_out_of_reach(inside):
+    with inside.popen("run", *PRESET, "-c", WAIT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as p:
+        other = int(p.stdout.readline().split()[1])
+        pids = [other, p.pid, *children(p.pid), -1, 1, 2]
+        refuses(
+            inside,
+            *(f"os.kill({pid}, 0)" for pid in pids),
+            *(f"open('/proc/{other}/{name}')" for name in ("status", "environ", "mem", "maps")),
+            f"os.readlink('/proc/{other}/cwd')",
+            f"os.sched_setaffinity({other}, [0])",
+            f"os.setpriority(os.PRIO_PROCESS, {other}, 5)",
+            f"__import__('resource').prlimit({other}, 7)",
+            "os.kill(os.getppid(), signal.SIGTERM)",
+        )
+        result = inside.bare("import os, signal; os.kill(os.getpid(), signal.SIGTERM)")
+        assert (result["status"], result["signal"]) == ("killed", signal.SIGTERM)
+        assert is_alive(other)
+        p.kill()
+
+
+def test_named_variables_are_set_and_no_others(inside, covers):
+    result = inside.bare("import os; print(sorted(os.environ), os.environ['X'])", "--env", "X=1", env={"SECRET": "s"})
+    names = ["HOME", "LANG", "LOGNAME", "MPLBACKEND", "PATH", "TMPDIR", "TZ", "USER", "X"]
+    assert set(names) <= set(eval(result["stdout"].rpartition(" ")[0])) and "SECRET" not in result["stdout"]
+    for field in ("env", "env_var_access"):
+        covers(inside, field, "empty_environment", tier="landlock")
+
+
+def test_the_code_is_nobody_of_the_host_s(inside):
+    result = inside.bare("import os; print(*os.getresuid(), *os.getresgid(), len(os.getgroups()))")
+    ids = [int(n) for n in result["stdout"].split()]
+    if inside.by_root:
+        assert 0 not in ids[:6] and len(set(ids[:6])) == 1 and ids[6] == 0
+    else:
+        assert set(ids[:3]) == {os.stat(inside.folder).st_uid}
+
+
+def test_limits(inside, covers):
+    def held(field, mechanism, status, code, *flags, **more):
+        result = inside.bare(code, *flags, **more)
+        assert result["status"] == status, (field, result)
+        if result["enforcement"]:
+            assert mechanism in enforced(result, field)
+        covers(inside, field, mechanism, tier="landlock")
+        return result
+
+    held("timeout", "timer", "timeout", "while True: pass", "--timeout", "500ms")
+    spin = "while True: pass"
+    result = held("cpu_seconds", "rlimit_cpu", "cpu_limit", spin, "--cpu", "1s")
+    if "cgroup_cpu" in enforced(result, "cpu_seconds"):
+        covers(inside, "cpu_seconds", "cgroup_cpu", tier="landlock")
+    grow = "x = bytearray(400 << 20)\nprint('had it')"
+    if inside.by_root:
+        held("memory_bytes", "cgroup_memory", "memory_limit", grow, "--memory", "100M")
+    else:
+        result = held("memory_bytes", "rlimit_as", "error", grow, "--memory", "200M")
+        assert result["error"]["name"] == "MemoryError"
+    large = "import os; f = open('f', 'wb')\nfor i in range(9): f.write(bytes(1 << 20)); f.flush()"
+    held("file_bytes", "rlimit_fsize", "error", large, "--file-size", "4M")
+    held("open_files", "rlimit_nofile", "error", "import os\nwhile True: os.dup(1)", "--open-files", "32")
+    held("cpus", "affinity", "ok", "import os; assert len(os.sched_getaffinity(0)) == 1", "--cpus", "1")
+    flood = "import sys; print('x' * 5000); print('y' * 5000, file=sys.stderr)"
+    result = inside.bare(flood, "--stdout-max", "1k", "--stderr-max", "1k")
+    assert len(result["stdout"]) == len(result["stderr"]) == 1024
+    for field in ("stdout_max_bytes", "stderr_max_bytes"):
+        covers(inside, field, "capture", tier="landlock")
+    held("output_ceiling", "capture", "output_limit", "while True: print('x' * 5000)", "--stdout-max", "1k", "--output-ceiling", "5")
+    held("code_bytes", "frame_cap", "refused", "#" * 500, "--code-max", "100")
+    held("stdin_bytes", "frame_cap", "refused", "import time; time.sleep(9)", "--stdin-max", "10", input="x" * 99)
+
+
+THREADS = """
+import threading, time
+n = 0
+try:
+    while n < 99:
+        threading.Thread(target=time.sleep, args=(30,), daemon=True).start(); n += 1
+except RuntimeError: pass
+print(n + 1)
+"""
+
+
+def test_threads_are_counted_where_the_user_is_the_jail_s_own(inside, covers):
+    result = inside.bare(THREADS, "--processes", "8")
+    if not inside.by_root:
+        assert (result["status"], result["error"]["where"]) == ("refused", "processes")
+        return
+    assert (result["status"], result["stdout"]) == ("ok", "8\n"), result
+    for mechanism in enforced(result, "processes"):
+        covers(inside, "processes", mechanism, tier="landlock")

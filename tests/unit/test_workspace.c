@@ -1,0 +1,147 @@
+/*
+ * workspace: a folder with a lock is left alone, one without is removed, and
+ * nothing outside of it is touched.
+ */
+#include "workspace.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+static char temp[64];
+
+static int
+open_world(void **state)
+{
+	(void)state;
+	snprintf(temp, sizeof(temp), "/tmp/remit-test-workspace.XXXXXX");
+	return mkdtemp(temp) && setenv("TMPDIR", temp, 1) == 0 ? 0 : -1;
+}
+
+static int
+close_world(void **state)
+{
+	(void)state;
+	return rmdir(temp);
+}
+
+static void
+make(struct workspace *w)
+{
+	int places[WORKSPACE_FOLDERS] = { -1, -1 };
+	struct remit_error err;
+
+	if (workspace_make(w, geteuid(), places, &err) < 0)
+		fail_msg("%s", err.message);
+	for (int i = 0; i < WORKSPACE_FOLDERS; i++) {
+		assert_true(places[i] >= 16);
+		close(places[i]);
+	}
+}
+
+/* As if the keeper had died: nothing of it is left but the folder. */
+static void
+abandon(struct workspace *w)
+{
+	close(w->fd);
+	close(w->base);
+	free(w->path);
+	*w = (struct workspace)WORKSPACE_INIT;
+}
+
+static void
+one_that_is_freed_is_gone_soon(void **state)
+{
+	struct workspace w = WORKSPACE_INIT;
+	struct stat st;
+	char path[256];
+
+	(void)state;
+	make(&w);
+	snprintf(path, sizeof(path), "%s/workspace", w.path);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+	workspace_free(&w);
+	assert_true(wait(NULL) > 0);
+	assert_int_equal(stat(path, &st), -1);
+}
+
+static void
+one_whose_keeper_lives_is_not_cleaned(void **state)
+{
+	struct workspace lives = WORKSPACE_INIT, left = WORKSPACE_INIT;
+	struct stat st;
+
+	(void)state;
+	make(&lives);
+	make(&left);
+	abandon(&left);
+	assert_int_equal(workspace_clean(), 1);
+	assert_int_equal(workspace_clean(), 0);
+	assert_int_equal(stat(lives.path, &st), 0);
+	workspace_free(&lives);
+	assert_true(wait(NULL) > 0);
+}
+
+static void
+links_lead_nowhere(void **state)
+{
+	struct workspace w = WORKSPACE_INIT;
+	char outside[128], inside[256];
+	struct stat st;
+
+	(void)state;
+	snprintf(outside, sizeof(outside), "%s/outside", temp);
+	assert_int_equal(mkdir(outside, 0755), 0);
+	make(&w);
+	snprintf(inside, sizeof(inside), "%s/workspace/link", w.path);
+	assert_int_equal(symlink(outside, inside), 0);
+	snprintf(inside, sizeof(inside), "%s/tmp/none", w.path);
+	assert_int_equal(mkdir(inside, 0), 0);
+	abandon(&w);
+	assert_int_equal(workspace_clean(), 1);
+	assert_int_equal(stat(outside, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0755);
+	assert_int_equal(rmdir(outside), 0);
+}
+
+static void
+a_folder_that_others_can_write_is_not_used(void **state)
+{
+	struct workspace w = WORKSPACE_INIT;
+	int places[WORKSPACE_FOLDERS];
+	struct remit_error err;
+	char base[128];
+
+	(void)state;
+	snprintf(base, sizeof(base), "%s/remit-%u", temp, geteuid());
+	assert_int_equal(mkdir(base, 0700), 0);
+	assert_int_equal(chmod(base, 0777), 0);
+	assert_int_equal(workspace_make(&w, geteuid(), places, &err), -1);
+	assert_non_null(strstr(err.message, "TMPDIR"));
+	assert_int_equal(workspace_clean(), 0);
+	workspace_free(&w);
+	assert_int_equal(rmdir(base), 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_that_is_freed_is_gone_soon),
+		cmocka_unit_test(one_whose_keeper_lives_is_not_cleaned),
+		cmocka_unit_test(links_lead_nowhere),
+		cmocka_unit_test(a_folder_that_others_can_write_is_not_used),
+	};
+
+	return cmocka_run_group_tests(tests, open_world, close_world);
+}
