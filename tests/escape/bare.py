@@ -1,0 +1,56 @@
+"""The hostile programs in the tier landlock: which of them, and what it does not promise."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import pathlib
+import sys
+
+from callers import get_world
+from program import Program
+
+CONTAIN = pathlib.Path(__file__).parents[1] / "e2e" / "contain.py"
+
+LIFTED = {
+    "tier": "landlock",
+    "processes": "unlimited",
+    "disk_bytes": "unlimited",
+    "files": "unlimited",
+    "memory_fallback": "per_process",
+}
+# Fields that the tier refuses to promise, and what it refuses to grant.
+REFUSED_FIELDS = ("disk_bytes", "files", "processes")
+
+# What docs/containers.md says is not kept, or is another world than the program
+# looks for.
+NOT_PROMISED = {
+    "fs_r15_metadata": "metadata can be seen",
+    "fs_w10_setuid_and_devices_mean_nothing": "the workspace has the mount flags of the host's folder",
+    "in4_host_name": "the host's name can be seen",
+    "p5_image_unchanged": "a link of the runtime leads to a file that is there and cannot be read",
+    "p7_reach_parent": "that a process exists can be seen",
+    "pr6_load_library_from_workspace": "libraries can be loaded from the workspace",
+}
+
+
+def is_for(program: Program) -> bool:
+    policy = program.policy
+    if program.field in REFUSED_FIELDS or policy.get("subprocess_execution"):
+        return False
+    if policy.get("tier", "local") != "local" or any(m["host"] != m["jail"] for m in policy.get("mounts", ())):
+        return False
+    return program.name not in NOT_PROMISED
+
+
+def in_tier(program: Program) -> Program:
+    return dataclasses.replace(program, policy={**program.policy, **LIFTED})
+
+
+@functools.lru_cache(maxsize=None)
+def contained(binary: str) -> str:
+    """A program that starts this one where namespaces are forbidden."""
+    path = get_world().dir / f"contained-{len(binary)}-{abs(hash(binary))}"
+    path.write_text(f'#!/bin/sh\nexec {sys.executable} {CONTAIN} {binary} "$@"\n')
+    path.chmod(0o755)
+    return str(path)

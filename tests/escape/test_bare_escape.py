@@ -1,0 +1,70 @@
+"""
+The same programs in the tier landlock, where a container forbids namespaces.
+
+bare            every program whose field the tier promises: contained, and no
+                workspace is left.
+bare control    Landlock and the filter left out: it escapes. A few programs, one
+                for each way out that only these two close here.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import time
+
+import pytest
+from bare import NOT_PROMISED, contained, in_tier, is_for
+from callers import caller_labels, get_caller, get_world, holes_binary, need, record_coverage, release_binary
+from jail_run import attack
+from judge import not_contained, not_escaped
+from program import load_all
+from test_escape import complain, field_locks
+
+PROGRAMS = {program.name: program for program in load_all()}
+CONTROLS = ("fs_r1_read_host_files", "net2_connect_loopback", "pr1_fork")
+
+
+def cases():
+    for program in PROGRAMS.values():
+        if program.machine not in (None, os.uname().machine):
+            continue
+        for label in caller_labels():
+            if label in program.users and is_for(program):
+                yield pytest.param(program, label, id=f"{program.name}-{label}")
+
+
+def left(uid: int) -> list[str]:
+    """Workspaces, after a while."""
+    end = time.monotonic() + 10
+    while (found := glob.glob(f"/tmp/remit-{uid}/*")) and time.monotonic() < end:
+        time.sleep(0.02)
+    return found
+
+
+@pytest.mark.parametrize(("program", "caller_label"), list(cases()))
+def test_bare_contains(program, caller_label):
+    caller = get_caller(caller_label)
+    rounds = attack(contained(need(release_binary())), in_tier(program), caller, get_world())
+    wrong = not_contained(program, rounds, caller)
+    complain(program, wrong + left(caller.uid), rounds)
+    assert all(one.result["tier"] == "landlock" for one in rounds)
+    locks = field_locks(program, rounds[-1].mechanisms())
+    record_coverage(program, locks & set(program.kept_by), caller, "bare", tier="landlock")
+
+
+@pytest.mark.parametrize("caller_label", caller_labels())
+@pytest.mark.parametrize("name", CONTROLS)
+def test_bare_control_escapes(name, caller_label):
+    program, binary = PROGRAMS[name], contained(need(holes_binary()))
+    rounds = attack(binary, in_tier(program), get_caller(caller_label), get_world(), ("landlock", "seccomp"))
+    complain(program, not_escaped(program, rounds), rounds)
+
+
+@pytest.mark.parametrize("caller_label", caller_labels())
+@pytest.mark.parametrize("name", NOT_PROMISED)
+def test_what_is_not_promised_harms_nobody(name, caller_label):
+    caller = get_caller(caller_label)
+    rounds = attack(contained(need(release_binary())), in_tier(PROGRAMS[name]), caller, get_world())
+    assert all(one.result and one.findings == {} and not one.report["left"] for one in rounds), rounds
+    assert caller.victim_is_alive() and left(caller.uid) == []
