@@ -8,6 +8,7 @@
 #ifndef REMIT_BATCH_H
 #define REMIT_BATCH_H
 
+#include "audit.h"
 #include "batch_count.h"
 #include "batch_door.h"
 #include "batch_ids.h"
@@ -32,6 +33,7 @@ struct batch {
 	const struct batch_output *output;
 	const struct policy *policy; /* of jobs, where theirs does not differ */
 	const struct batch_ids *done; /* jobs that have their result */
+	const struct audit *audit;
 	unsigned threads;
 	bool in_order;
 	bool is_private; /* no shared keeper will do */

@@ -38,6 +38,14 @@ set_output(struct batch_options *o, const char *text, struct remit_error *err)
 	return 0;
 }
 
+static int
+set_audit(struct batch_options *o, const char *text, struct remit_error *err)
+{
+	(void)err;
+	o->audit = text;
+	return 0;
+}
+
 static const struct option {
 	const char *name;
 	const char *joined; /* a value may stand behind this at once */
@@ -47,6 +55,7 @@ static const struct option {
 } options[] = {
 	{ .name = "-j", .joined = "-j", .set = set_threads },
 	{ .name = "--output", .joined = "--output=", .set = set_output },
+	{ .name = "--audit", .joined = "--audit=", .set = set_audit },
 	{ .name = "--unordered",
 	  .offset = offsetof(struct batch_options, unordered) },
 	{ .name = "--resume",

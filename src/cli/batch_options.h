@@ -11,6 +11,7 @@ struct batch_options {
 	unsigned threads;   /* -j, or as many as there are processors */
 	const char *output; /* NULL: standard output */
 	const char *input;  /* NULL or "-": standard input */
+	const char *audit;  /* NULL: none */
 	struct flags flags;
 };
 

@@ -19,7 +19,8 @@ struct command {
 /* The commands' rows, each in the file of the command. */
 extern const struct command command_run, command_batch, command_policy,
 	command_explain, command_matrix, command_doctor, command_bench,
-	command_keeper, command_completion, command_man, command_status;
+	command_keeper, command_completion, command_man, command_logs,
+	command_status;
 extern const struct command *const commands[]; /* NULL-terminated */
 
 /* Exit code of remit itself for an error of the caller. */
@@ -38,6 +39,10 @@ void cli_warn(const struct policy *p);
 bool cli_needs_private(const struct policy *p);
 
 /* The caller's policy from flags, complete. */
+/* What the shared keeper says of itself, and where it is. */
+int cli_ask_keeper(json_t **out, char *path, size_t size,
+		   struct remit_error *err) must_check;
+
 int cli_policy(const struct flags *fl, struct policy *out,
 	       struct remit_error *err) must_check;
 

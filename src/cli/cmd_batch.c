@@ -191,8 +191,10 @@ open_and_perform(const struct batch_options *o, const struct policy *policy,
 	own(batch_ids) struct batch_ids done = BATCH_IDS_INIT;
 	own(batch_lines) struct batch_lines lines =
 		BATCH_LINES_INIT(input, JOB_MAX);
+	own(audit) struct audit audit = { .path = o->audit, .fd = -1 };
 	struct batch_bar bar = { 0 };
 	struct batch b = {
+		.audit = &audit,
 		.lines = &lines,
 		.output = &output,
 		.policy = policy,
@@ -202,8 +204,10 @@ open_and_perform(const struct batch_options *o, const struct policy *policy,
 		.is_private = cli_needs_private(policy),
 	};
 
-	if (input < 0 || batch_output_open(&output, o->output, mode_of(o),
-					   input, &done, err) < 0)
+	if (input < 0 ||
+	    batch_output_open(&output, o->output, mode_of(o), input, &done,
+			      err) < 0 ||
+	    audit_open(&audit, err) < 0)
 		return -1;
 	prepare_bar(&bar, o, input, output.fd);
 	cli_warn(policy);
@@ -248,6 +252,7 @@ const struct command command_batch = {
 		"  --resume            add to FILE what it has no result for\n"
 		"  --force             empty FILE first\n"
 		"  --quiet             no progress bar and no summary\n"
+		"  --audit FILE        append a line about each run to FILE\n"
 		"\n"
 		"Exit code: 0 if each job has run, however it ended; 125 if "
 		"some were refused\n"

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 
+#include "audit.h"
 #include "cli.h"
 #include "path.h"
 #include "quantity.h"
@@ -21,14 +22,27 @@ struct run {
 	const char *code;   /* -c */
 	const char *script; /* FILE or - */
 	char **args;
+	struct audit audit;
 	struct flags flags;
 	struct screen out, err;
 	bool broken; /* nobody reads our output any more */
 };
 
+/* The value of --audit FILE or --audit=FILE; NULL if it is neither. */
+static const char *
+audit_path(int argc, char **argv, int *i)
+{
+	if (!strncmp(argv[*i], "--audit=", 8))
+		return argv[*i] + 8;
+	if (strcmp(argv[*i], "--audit") != 0)
+		return NULL;
+	return *i + 1 < argc ? argv[++*i] : "";
+}
+
 static int
 parse(struct run *r, int argc, char **argv, struct remit_error *err)
 {
+	const char *path;
 	int i;
 
 	for (i = 1; i < argc; i++) {
@@ -55,6 +69,11 @@ parse(struct run *r, int argc, char **argv, struct remit_error *err)
 			r->code = argv[i];
 			i++;
 			break;
+		}
+		path = audit_path(argc, argv, &i);
+		if (path) {
+			r->audit.path = path;
+			continue;
 		}
 		a = flags_take(&r->flags, argc, argv, &i, err);
 		if (a == FLAGS_ERROR)
@@ -291,9 +310,10 @@ perform(struct run *r, const struct policy *policy, struct remit_error *err)
 	if (!r->json)
 		job.on_output = on_output;
 	cli_warn(policy);
-	if (remit_open(&remit, &opt, err) < 0)
+	if (audit_open(&r->audit, err) < 0 || remit_open(&remit, &opt, err) < 0)
 		return -1;
-	if (remit_run(remit, &job, &res, err) == 0) {
+	if (remit_run(remit, &job, &res, err) == 0 &&
+	    audit_add(&r->audit, &job, res, err) == 0) {
 		exit_code = remit_result_exit_code(res);
 		if (r->json) {
 			puts(remit_result_json(res));
@@ -310,7 +330,7 @@ perform(struct run *r, const struct policy *policy, struct remit_error *err)
 static int
 run(int argc, char **argv)
 {
-	struct run r = { 0 };
+	struct run r = { .audit = AUDIT_INIT };
 	own(policy) struct policy policy = { 0 };
 	struct remit_error err;
 	int exit_code = -1;
@@ -319,6 +339,7 @@ run(int argc, char **argv)
 	    cli_policy(&r.flags, &policy, &err) == 0)
 		exit_code = perform(&r, &policy, &err);
 	flags_free(&r.flags);
+	audit_free(&r.audit);
 	if (exit_code < 0)
 		return cli_error(&err);
 	if (fflush(stdout) == EOF)
@@ -333,6 +354,7 @@ const struct command command_run = {
 	.options = "  --json              print the result as one JSON object\n"
 		   "  --raw               pass terminal control codes through\n"
 		   "  -c CODE             the program itself\n"
+		   "  --audit FILE        append a line about the run to FILE\n"
 		   "\n"
 		   "Options come before the program; all behind it is its "
 		   "arguments.\n",

@@ -119,43 +119,46 @@ find_keeper(char *out, size_t size, struct remit_error *err)
 	return 0;
 }
 
-static int
-ask(const char *path, char **text, struct remit_error *err)
+int
+cli_ask_keeper(json_t **out, char *path, size_t size, struct remit_error *err)
 {
 	struct remit_options opt = { .keeper_path = path };
+	own_mem char *text = NULL;
 	struct remit *r;
 	int failed;
 
-	if (remit_open(&r, &opt, err) < 0)
+	if (find_keeper(path, size, err) < 0 || remit_open(&r, &opt, err) < 0)
 		return -1;
-	failed = remit_status(r, text, err);
+	failed = remit_status(r, &text, err);
 	remit_close(r);
-	return failed;
+	if (failed < 0)
+		return -1;
+	*out = json_loads(text, 0, NULL);
+	return *out ? 0 : fail(err, REMIT_E_PROTOCOL, "not a status");
 }
 
 static int
 run(int argc, char **argv)
 {
 	bool json = argc == 2 && !strcmp(argv[1], "--json");
-	own_mem char *text = NULL;
+	json_auto_t *doc = NULL;
 	struct remit_error err;
 	char path[108];
-	json_t *doc;
 
 	if (argc > 1 && !json) {
 		flags_unknown(argv[1], &err);
 		return cli_error(&err);
 	}
-	if (find_keeper(path, sizeof(path), &err) < 0 ||
-	    ask(path, &text, &err) < 0)
+	if (cli_ask_keeper(&doc, path, sizeof(path), &err) < 0)
 		return cli_error(&err);
+	/* The runs are for remit logs. */
+	json_object_del(doc, "runs");
 	if (json) {
-		puts(text);
-		return 0;
+		json_dumpf(doc, stdout, JSON_COMPACT | JSON_REAL_PRECISION(15));
+		putchar('\n');
+	} else {
+		print_table(doc, path);
 	}
-	doc = json_loads(text, 0, NULL);
-	print_table(doc, path);
-	json_decref(doc);
 	return 0;
 }
 

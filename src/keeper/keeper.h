@@ -6,6 +6,7 @@
 #define REMIT_KEEPER_H
 
 #include "jail.h"
+#include "journal.h"
 #include "loop.h"
 
 struct inmate;
@@ -37,6 +38,7 @@ struct keeper {
 	uint64_t refill_since_us; /* it is put off since then; 0: it is not */
 	uint32_t latencies_us[KEEPER_LATENCIES];
 	uint64_t latency_count;
+	struct journal journal;
 	uint64_t began_us;
 	struct session *queue[KEEPER_WAITING_MAX]; /* a ring */
 	size_t queue_head, queue_count;

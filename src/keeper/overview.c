@@ -44,14 +44,16 @@ overview_write(struct buf *out, const struct keeper *k)
 		json_array_append_new(zygotes, nursery_to_json(n));
 	for (const struct pool *p = k->pools; p; p = p->next)
 		json_array_append_new(pools, pool_to_json(p));
-	all = json_pack("{s:i, s:s, s:f, s:I, s:I, s:I, s:I, s:o, s:o, s:o}",
+	all = json_pack("{s:i, s:s, s:f, s:I, s:I, s:I, s:I, s:o, s:o, s:o, "
+			"s:o}",
 			"pid", (int)getpid(), "remit_version", remit_version(),
 			"uptime_s", (double)(loop_now_us() - k->began_us) / 1e6,
 			"running", (json_int_t)k->running, "queued",
 			(json_int_t)k->queue_count, "jails",
 			(json_int_t)k->inmate_count, "memory_bytes",
 			(json_int_t)proc_pss_bytes(getpid()), "latency_us",
-			latency_of(k), "zygotes", zygotes, "pools", pools);
+			latency_of(k), "zygotes", zygotes, "pools", pools,
+			"runs", journal_to_json(&k->journal));
 	text = json_dumps(all, JSON_COMPACT | JSON_REAL_PRECISION(15));
 	json_decref(all);
 	failed = !text || buf_add(out, text, strlen(text)) < 0;

@@ -160,6 +160,17 @@ write_result(struct buf *out, const struct session *s, const struct verdict *v,
 			status_exit_code(v->status, v->exit_code, v->signal));
 }
 
+enum status
+result_status(const struct session *s)
+{
+	struct verdict v;
+
+	if (s->failed)
+		return status_of_code(s->error.code);
+	verdict_reach(&v, &s->facts, &s->claim);
+	return v.status;
+}
+
 int
 result_write(struct buf *out, const struct session *s)
 {

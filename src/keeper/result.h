@@ -7,6 +7,8 @@
 
 #include "session.h"
 
+/* How it ended. */
+enum status result_status(const struct session *s);
 /* -1: no memory, or too long. */
 int result_write(struct buf *out, const struct session *s) must_check;
 

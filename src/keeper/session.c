@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 
 #include "result.h"
 #include "session_part.h"
@@ -157,6 +158,25 @@ read_facts(struct session *s)
 		g->cpu_us > s->exit.cpu_us ? g->cpu_us : s->exit.cpu_us;
 }
 
+static void
+note_run(const struct session *s)
+{
+	struct journal_run run = {
+		.tier = (enum tier)session_policy(s)->tier,
+		.status = result_status(s),
+		.warm = s->was_warm,
+		.code_bytes = s->code_bytes,
+		.wall_us = s->began_us ? s->ended_us - s->began_us : 0,
+		.cpu_us = s->facts.cpu_us,
+	};
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	run.ended_ms = now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	memcpy(run.id, s->id, sizeof(run.id));
+	journal_add(&s->keeper->journal, &run);
+}
+
 void
 session_finish(struct session *s)
 {
@@ -165,12 +185,14 @@ session_finish(struct session *s)
 
 	s->state = SESSION_DONE;
 	if (s->door_gone) {
+		note_run(s);
 		keeper_remove(s->keeper, s);
 		return;
 	}
 	read_rest(s, &s->out);
 	read_rest(s, &s->err);
 	read_facts(s);
+	note_run(s);
 	if ((s->pool &&
 	     link_send(&s->door, FRAME_ENFORCEMENT, s->pool->enforcement,
 		       strlen(s->pool->enforcement), &err) < 0) ||

@@ -48,6 +48,7 @@ struct session {
 	char *name;
 	struct list argv;
 	struct buf code;
+	uint64_t code_bytes; /* once it was sent */
 	struct feed input;
 
 	struct inmate *inmate;

@@ -60,6 +60,7 @@ session_send_job(struct session *s, struct remit_error *err)
 	    link_send_pieces(channel, FRAME_CODE, s->code.data, s->code.len,
 			     err) < 0)
 		return -1;
+	s->code_bytes = s->code.len;
 	buf_free(&s->code);
 	s->state = task_is_checked(plan) ? SESSION_CHECKING : SESSION_RUNNING;
 	session_check_cpu(s);

@@ -1,0 +1,96 @@
+/*
+ * logs: the last runs of the shared keeper.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli.h"
+
+static void
+print_run(const json_t *run)
+{
+	const char *id, *status, *tier, *start;
+	double ended, wall, cpu;
+	char when[32] = "";
+	json_int_t bytes;
+	struct tm parts;
+	time_t seconds;
+
+	if (json_unpack((json_t *)run,
+			"{s:s, s:F, s:s, s:s, s:s, s:I, s:F, s:F}", "run_id",
+			&id, "ended", &ended, "status", &status, "tier", &tier,
+			"start", &start, "code_bytes", &bytes, "wall_ms", &wall,
+			"cpu_ms", &cpu) < 0)
+		return;
+	seconds = (time_t)ended;
+	gmtime_r(&seconds, &parts);
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &parts);
+	printf("%-16s  %s  %-12s  %-8s  %-5s  %8lld  %9.1f  %9.1f\n", id, when,
+	       status, tier, start, (long long)bytes, wall, cpu);
+}
+
+/* All of them, or the one that is named. How many. */
+static size_t
+print_runs(const json_t *runs, const char *id, bool json)
+{
+	size_t i, shown = 0;
+	json_t *run;
+
+	json_array_foreach(runs, i, run)
+	{
+		const char *own =
+			json_string_value(json_object_get(run, "run_id"));
+
+		if (id && (!own || strcmp(own, id) != 0))
+			continue;
+		if (!json && !shown)
+			printf("%-16s  %-20s  %-12s  %-8s  %-5s  %8s  %9s  "
+			       "%9s\n",
+			       "RUN", "ENDED", "STATUS", "TIER", "START",
+			       "CODE", "WALL MS", "CPU MS");
+		shown++;
+		if (!json) {
+			print_run(run);
+			continue;
+		}
+		json_dumpf(run, stdout, JSON_COMPACT | JSON_REAL_PRECISION(15));
+		putchar('\n');
+	}
+	return shown;
+}
+
+static int
+run(int argc, char **argv)
+{
+	const char *id = NULL;
+	struct remit_error err;
+	json_auto_t *doc = NULL;
+	bool json = false;
+	char path[108];
+
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--json"))
+			json = true;
+		else if (argv[i][0] == '-' || id) {
+			flags_unknown(argv[i], &err);
+			return cli_error(&err);
+		} else
+			id = argv[i];
+	}
+	if (cli_ask_keeper(&doc, path, sizeof(path), &err) < 0)
+		return cli_error(&err);
+	if (print_runs(json_object_get(doc, "runs"), id, json) || !id)
+		return 0;
+	fail(&err, REMIT_E_INPUT, "the keeper at %s does not remember run %s",
+	     path, id);
+	return cli_error(&err);
+}
+
+const struct command command_logs = {
+	.name = "logs",
+	.usage = "[--json] [RUN_ID]",
+	.summary = "show the last runs of the shared keeper",
+	.options = "  --json              print each run as one JSON object\n",
+	.run = run,
+};
