@@ -57,14 +57,6 @@ static const struct call strict_memory[] = {
 	 */
 	{ "epoll_create", .action = REFUSE(ENOSYS) },
 	{ "epoll_create1", .action = REFUSE(ENOSYS) },
-
-	/*
-	 * A descriptor in flight is counted by no RLIMIT_NOFILE, and the buffer
-	 * behind it by no RLIMIT_AS. Without sendmmsg glibc's resolver works
-	 * only with "options single-request" in resolv.conf.
-	 */
-	{ "sendmsg", .action = REFUSE(EPERM) },
-	{ "sendmmsg", .action = REFUSE(EPERM) },
 	CALLS_END,
 };
 
@@ -148,6 +140,7 @@ static const struct call keeper[] = {
 	/* Supervision. */
 	{ "pidfd_open", .action = ALLOW },
 	{ "pidfd_send_signal", .action = ALLOW },
+	{ "process_vm_readv", .action = ALLOW }, /* see notice.h */
 	{ "signalfd", .action = ALLOW },
 	{ "signalfd4", .action = ALLOW },
 	{ "inotify_init", .action = ALLOW },
@@ -193,6 +186,23 @@ static const struct call zygote[] = {
 	CALLS_END,
 };
 
+/* Loaded on top of the filter of code, when the keeper has the listener. */
+static const struct call closing[] = {
+	{ "seccomp", .action = REFUSE(ENOSYS) },
+	CALLS_END,
+};
+
+static const struct call closing_strict[] = {
+	/*
+	 * A descriptor in flight is counted by no RLIMIT_NOFILE, and the buffer
+	 * behind it by no RLIMIT_AS. Without sendmmsg glibc's resolver works
+	 * only with "options single-request" in resolv.conf.
+	 */
+	{ "sendmsg", .action = REFUSE(EPERM) },
+	{ "sendmmsg", .action = REFUSE(EPERM) },
+	CALLS_END,
+};
+
 const struct layer syscall_layers[] = {
 	{ .calls = syscall_base },
 	{ .calls = forkable, .needs = FILTER_FORKABLE },
@@ -203,6 +213,9 @@ const struct layer syscall_layers[] = {
 	{ .calls = keeper, .needs = LAYER_KEEPER },
 	{ .calls = keeper_network, .needs = LAYER_KEEPER | FILTER_NETWORK },
 	{ .calls = zygote, .needs = LAYER_ZYGOTE },
+	{ .calls = closing, .needs = LAYER_CLOSING, .allows_rest = true },
+	{ .calls = closing_strict,
+	  .needs = LAYER_CLOSING | FILTER_STRICT_MEMORY },
 };
 
 const size_t syscall_layer_count = ARRAY_LEN(syscall_layers);
@@ -213,6 +226,8 @@ static const unsigned special_properties[] = {
 	[FILTER_KEEPER_NETWORK] =
 		LAYER_KEEPER | FILTER_SUBPROCESS | FILTER_NETWORK,
 	[FILTER_ZYGOTE] = LAYER_ZYGOTE | FILTER_SUBPROCESS,
+	[FILTER_CLOSING] = LAYER_CLOSING,
+	[FILTER_CLOSING_STRICT] = LAYER_CLOSING | FILTER_STRICT_MEMORY,
 };
 
 unsigned
