@@ -109,12 +109,43 @@ step_landlock(const struct lock_order *order, uint32_t *detail)
 }
 
 static int
+send_listener(int listener)
+{
+	unsigned char header[FRAME_HEADER];
+	char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec iov = { header, sizeof(header) };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+	frame_header(header, FRAME_LISTENER, 0);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &listener, sizeof(int));
+	return sendmsg(ORDER_CHANNEL_FD, &msg, MSG_NOSIGNAL) == sizeof(header)
+		       ? 0
+		       : -1;
+}
+
+/* The listener is made by the filter, so the call that sends it, and the one
+   that loads filters, can be forbidden only after that, by a second one. */
+static int
 step_seccomp(const struct lock_order *order, uint32_t *detail)
 {
+	own_fd int listener = -1;
+
 	(void)detail;
 	if (order->skip & ORDER_SKIP_SECCOMP)
 		return 0;
-	return filter_load(order->filter);
+	if (filter_load_heard(order->filter, &listener) < 0 ||
+	    (listener >= 0 && send_listener(listener) < 0))
+		return -1;
+	return filter_load_closing(order->filter);
 }
 
 static const struct {
