@@ -6,8 +6,10 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
+#include "enter.h"
 #include "filter.h"
 #include "frame.h"
 #include "linux_abi.h"
@@ -132,20 +134,41 @@ send_listener(int listener)
 		       : -1;
 }
 
-/* The listener is made by the filter, so the call that sends it, and the one
-   that loads filters, can be forbidden only after that, by a second one. */
+static int
+limit_files(const struct lock_order *order)
+{
+	uint64_t most = order->limits[ORDER_LIMIT_NOFILE];
+
+	return most ? enter_limit(RLIMIT_NOFILE, most) : 0;
+}
+
+/*
+ * The listener is made by the filter, so what sends it can be forbidden only
+ * after that, by a second one. A descriptor is not sent if more than
+ * RLIMIT_NOFILE of this user's are on their way (unix(7), ETOOMANYREFS), and
+ * its own caller may have thousands: so that limit comes here too.
+ */
 static int
 step_seccomp(const struct lock_order *order, uint32_t *detail)
 {
 	own_fd int listener = -1;
 
-	(void)detail;
 	if (order->skip & ORDER_SKIP_SECCOMP)
-		return 0;
-	if (filter_load_heard(order->filter, &listener) < 0 ||
-	    (listener >= 0 && send_listener(listener) < 0))
+		return limit_files(order);
+	*detail = 1;
+	if (filter_load_heard(order->filter, &listener) < 0)
 		return -1;
-	return filter_load_closing(order->filter);
+	*detail = 2;
+	if (listener >= 0 && send_listener(listener) < 0)
+		return -1;
+	*detail = 3;
+	if (limit_files(order) < 0)
+		return -1;
+	*detail = 4;
+	if (filter_load_closing(order->filter) < 0)
+		return -1;
+	*detail = 0;
+	return 0;
 }
 
 static const struct {

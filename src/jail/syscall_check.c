@@ -96,7 +96,7 @@ static const struct clause tgkill_self[] = {
 	ALLOW_IF(INT(0, FILTER_RUN_PID)),
 };
 
-const struct check check_kill_self = CHECK(kill_self, EXPLAIN(EPERM));
+const struct check check_kill_self = CHECK(kill_self, REFUSE(EPERM));
 const struct check check_tgkill_self = CHECK(tgkill_self, REFUSE(EPERM));
 
 /* Memory and the process itself. */

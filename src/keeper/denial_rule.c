@@ -106,12 +106,6 @@ show_second_flags(char out[DENIAL_WHAT], const struct seccomp_data *c)
 	show_namespaces(out, c->args[1]);
 }
 
-static void
-show_signal(char out[DENIAL_WHAT], const struct seccomp_data *c)
-{
-	add(out, "(%d, %d)", (int)c->args[0], (int)c->args[1]);
-}
-
 /* ---- arguments in memory ---- */
 
 static void
@@ -194,7 +188,6 @@ static const struct denial_rule {
 	{ "clone", F_SUBPROCESS_EXECUTION, NAMESPACES, show_flags, NULL, 0 },
 	{ "execve", F_SUBPROCESS_EXECUTION, 0, NULL, read_path, 0 },
 	{ "execveat", F_SUBPROCESS_EXECUTION, 0, NULL, read_path, 1 },
-	{ "kill", F_SUBPROCESS_EXECUTION, 0, show_signal, NULL, 0 },
 	{ "unshare", BY_NONE, 0, show_flags, NULL, 0 },
 	{ "setns", BY_NONE, 0, show_second_flags, NULL, 0 },
 	{ "mount", BY_NONE, 0, NULL, read_path, 1 },

@@ -90,9 +90,9 @@ no_more_kinds_are_kept_than_there_is_room_for(void **state)
 
 	(void)state;
 	for (int round = 0; round < 3; round++)
-		for (int signal = 0; signal < 2 * DENIALS_MAX; signal++) {
+		for (uint64_t type = 0; type < 2 * DENIALS_MAX; type++) {
 			struct denial one =
-				refused(&p, SYS_kill, 1, (uint64_t)signal);
+				refused(&p, SYS_socket, AF_INET, type);
 
 			denials_add(&d, &one);
 		}
