@@ -21,6 +21,10 @@ RESERVE = 6 * 1024 * 1024
 GENERATIONS = sys.version_info < (3, 14)
 # Seconds: a keeper that has understood the claim acts sooner.
 PATIENCE = 0.2
+# Errors by which a jail refuses a path (EPERM, ENOENT, EACCES, EROFS), and how
+# many exceptions behind the last one are looked at.
+REFUSALS = (1, 2, 13, 30)
+CAUSES = 8
 # Nothing that a program could notice: it ends by an exception, like many.
 REHEARSAL = b"""
 import sys
@@ -146,6 +150,21 @@ def describe(exc, tb):
         return f"{type(exc).__name__} <unprintable: {type(e).__name__}>\n", ""
 
 
+def refused_path(exc):
+    """The path that was refused or is missing, if that is what ended the program."""
+    try:
+        for _ in range(CAUSES):
+            if isinstance(exc, OSError) and exc.errno in REFUSALS and isinstance(exc.filename, (str, bytes)):
+                import os.path
+
+                path = os.path.abspath(os.fsdecode(exc.filename))
+                return ("denied_errno", str(exc.errno)), ("denied_path", clip(path))
+            exc = exc.__cause__ or exc.__context__
+    except BaseException:  # what a program made of an exception is its own affair
+        return ()
+    return ()
+
+
 def describe_error(exc, name):
     """Print an exception as Python would. What to claim, and the exit code."""
     tb = own_frames(exc.__traceback__, name)
@@ -165,6 +184,7 @@ def describe_error(exc, name):
         ("value", clip(value)),
         ("traceback", clip(text)),
         ("line", line_of(exc, tb, name)),
+        *refused_path(exc),
     )
     return claim, 1
 

@@ -3,7 +3,7 @@
  *
  *	gen_filter programs    the array behind filter_for(), for
  *	                       src/jail/filter.c
- *	gen_filter names       the names of system calls by number, for tests
+ *	gen_filter names       the names of system calls by number
  *
  * libseccomp is asked for numbers only. It cannot say "this argument or else
  * that error" without surprises, so the programs are assembled here:
@@ -130,14 +130,30 @@ require_sane_layer(const struct call *calls)
 
 /* From layers to one answer for each number. */
 
+static bool
+is_explained(uint32_t action)
+{
+	return (action & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_USER_NOTIF;
+}
+
 static void
 take_back(struct answer *answers)
 {
+	for (int nr = 0; nr < NUMBERS; nr++) {
+		struct answer *a = &answers[nr];
+
+		if (a->check || a->action == ALLOW)
+			*a = (struct answer){ .action = REFUSE(EPERM) };
+		else if (is_explained(a->action))
+			a->action = REFUSE(a->action & SECCOMP_RET_DATA);
+	}
+}
+
+static void
+allow_all(struct answer *answers)
+{
 	for (int nr = 0; nr < NUMBERS; nr++)
-		if (answers[nr].check || answers[nr].action == ALLOW)
-			answers[nr] = (struct answer){
-				.action = REFUSE(EPERM),
-			};
+		answers[nr] = (struct answer){ .action = ALLOW };
 }
 
 static void
@@ -145,6 +161,8 @@ lay(const struct arch *arch, const struct layer *layer, struct answer *answers)
 {
 	if (layer->from_scratch)
 		take_back(answers);
+	if (layer->allows_rest)
+		allow_all(answers);
 	for (const struct call *c = layer->calls; c->name; c++) {
 		int nr = number_of(arch, c->name);
 

@@ -13,6 +13,7 @@
 #include "discover.h"
 #include "ground.h"
 #include "mould.h"
+#include "notice.h"
 #include "probe.h"
 #include "task.h"
 #include "zygote.h"
@@ -116,9 +117,12 @@ take_frame(struct jail *j, const struct plan *plan, enum frame_type want,
 {
 	struct frame f = { .type = FRAME_NONE };
 
-	while (f.type == FRAME_NONE) {
-		if (await(j->channel.fd, err) < 0 ||
-		    (!j->run_pid && jail_meet(j, plan, err) < 0) ||
+	while (f.type == FRAME_NONE || f.type == FRAME_LISTENER) {
+		if (f.type == FRAME_NONE &&
+		    notice_refuse_until(j->channel.fd, j->listener,
+					jail_filter(plan), PATIENCE_MS) < 0)
+			return fail(err, REMIT_E_INTERNAL, "nothing came");
+		if ((!j->run_pid && jail_meet(j, err) < 0) ||
 		    link_fill(&j->channel, err) < 0 ||
 		    link_next(&j->channel, &f, err) < 0)
 			return -1;
@@ -170,6 +174,7 @@ perform(struct shop *s, struct jail *j, struct remit_error *err)
 	    await(s->zygote.control, err) < 0 ||
 	    zygote_answer(&s->zygote, &a, err) < 0 ||
 	    take_frame(j, &s->plan, FRAME_REPORT, err) < 0 ||
+	    jail_attest(j, &s->plan, err) < 0 ||
 	    send_job(j, &s->plan, err) < 0 ||
 	    take_frame(j, &s->plan, FRAME_ENDED, err) < 0)
 		return -1;

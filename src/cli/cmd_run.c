@@ -10,6 +10,7 @@
 
 #include "audit.h"
 #include "cli.h"
+#include "denials.h"
 #include "path.h"
 #include "quantity.h"
 #include "screen.h"
@@ -196,6 +197,16 @@ explain_cut(const json_t *doc, const char *stream, uint64_t max_bytes)
 		stream);
 }
 
+/* For people: whoever reads this by a program asks for JSON. */
+static void
+show_denials(const json_t *doc)
+{
+	own(buf) struct buf lines = BUF_INIT(64 * 1024);
+
+	if (isatty(2) && denials_show(doc, &lines) == 0)
+		fputs(buf_text(&lines), stderr);
+}
+
 /* What the program's own output does not say. A claim of the program is not
    ours to say, but for the validator's: then nothing of it has run. */
 static void
@@ -210,6 +221,7 @@ explain_end(const struct remit_result *res, const struct policy *policy)
 	doc = text ? json_loads(text, 0, NULL) : NULL;
 	explain_cut(doc, "stdout", policy->stdout_max_bytes);
 	explain_cut(doc, "stderr", policy->stderr_max_bytes);
+	show_denials(doc);
 	for (size_t i = 0; i < ARRAY_LEN(quiet); i++)
 		if (!strcmp(status, quiet[i])) {
 			json_decref(doc);

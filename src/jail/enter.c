@@ -77,8 +77,8 @@ step_workdir(const struct lock_order *order, struct enter_ends *ends,
 }
 
 /* Lower than asked for is as good: the caller's own limit is the bound. */
-static int
-set_limit(int which, uint64_t want)
+int
+enter_limit(int which, uint64_t want)
 {
 	struct rlimit now, next = { want, want };
 
@@ -101,7 +101,7 @@ step_rlimits(const struct lock_order *order, struct enter_ends *ends,
 		{ RLIMIT_AS, l[ORDER_LIMIT_AS] },
 		{ RLIMIT_CPU, l[ORDER_LIMIT_CPU] },
 		{ RLIMIT_NPROC, l[ORDER_LIMIT_NPROC] },
-		{ RLIMIT_NOFILE, l[ORDER_LIMIT_NOFILE] },
+		/* RLIMIT_NOFILE comes last of all: see lock.c. */
 		{ RLIMIT_FSIZE, l[ORDER_LIMIT_FSIZE] },
 		/* 1, not 0: only 1 stops a core that goes to a pipe
 		   (core(5), "Piping core dumps to a program"). */
@@ -116,7 +116,7 @@ step_rlimits(const struct lock_order *order, struct enter_ends *ends,
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
 		*detail = (uint32_t)i + 1;
 		if (limits[i].value &&
-		    set_limit(limits[i].which, limits[i].value) < 0)
+		    enter_limit(limits[i].which, limits[i].value) < 0)
 			return -1;
 	}
 	return 0;

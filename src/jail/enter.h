@@ -20,4 +20,7 @@ struct enter_ends {
 int enter_run(const struct lock_order *order, struct enter_ends *ends,
 	      uint32_t *step, uint32_t *detail);
 
+/* Set a resource limit, or a lower one that holds already. -1 with errno. */
+int enter_limit(int which, uint64_t want);
+
 #endif

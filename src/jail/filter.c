@@ -1,19 +1,11 @@
 #include "filter.h"
 
 #include <errno.h>
-#include <linux/seccomp.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "filter_programs.h"
-
-#if defined(__x86_64__)
-#define NATIVE FILTER_X86_64
-#elif defined(__aarch64__)
-#define NATIVE FILTER_AARCH64
-#else
-#error "the tables know x86-64 and aarch64"
-#endif
 
 const struct filter *
 filter_for(enum filter_arch arch, unsigned variant)
@@ -26,25 +18,102 @@ filter_for(enum filter_arch arch, unsigned variant)
 const struct filter *
 filter_native(unsigned variant)
 {
-	return filter_for(NATIVE, variant);
+	return filter_for(FILTER_NATIVE, variant);
 }
 
-int
-filter_load(unsigned variant)
+unsigned
+filter_of_code(unsigned properties, bool bare)
 {
-	const struct filter *f = filter_native(variant);
+	if (!bare)
+		return properties;
+	return properties & FILTER_NETWORK ? FILTER_BARE_NETWORK : FILTER_BARE;
+}
+
+/*
+ * Load a copy: of this process's number where the tables say so, and, if
+ * `plain`, with the refusals that the explanations stand for.
+ */
+static int
+load(const struct filter *f, unsigned flags, bool plain)
+{
 	struct sock_filter own[FILTER_LONGEST];
-	struct sock_fprog prog;
+	struct sock_fprog prog = { .filter = own };
 
 	if (!f || f->len > FILTER_LONGEST) {
 		errno = EINVAL;
 		return -1;
 	}
 	for (unsigned i = 0; i < f->len; i++) {
-		own[i] = f->insns[i];
-		if (own[i].k == FILTER_OWN_PID)
-			own[i].k = (unsigned)getpid();
+		struct sock_filter *insn = &own[i];
+
+		*insn = f->insns[i];
+		if (insn->k == FILTER_OWN_PID)
+			insn->k = (unsigned)getpid();
+		if (plain && insn->code == (BPF_RET | BPF_K) &&
+		    (insn->k & SECCOMP_RET_ACTION_FULL) ==
+			    SECCOMP_RET_USER_NOTIF)
+			insn->k = SECCOMP_RET_ERRNO |
+				  (insn->k & SECCOMP_RET_DATA);
 	}
-	prog = (struct sock_fprog){ .len = f->len, .filter = own };
-	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
+	prog.len = f->len;
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog);
+}
+
+int
+filter_load(unsigned variant)
+{
+	return load(filter_native(variant), 0, false);
+}
+
+int
+filter_load_heard(unsigned variant, int *listener)
+{
+	const struct filter *f = filter_native(variant);
+
+	*listener = load(f, SECCOMP_FILTER_FLAG_NEW_LISTENER, false);
+	if (*listener >= 0)
+		return 0;
+	if (!f || (errno != EBUSY && errno != EINVAL))
+		return -1;
+	return load(f, 0, true);
+}
+
+int
+filter_load_closing(unsigned variant)
+{
+	bool strict = variant == FILTER_BARE ||
+		      variant == FILTER_BARE_NETWORK ||
+		      variant & FILTER_STRICT_MEMORY;
+
+	return filter_load(strict ? FILTER_CLOSING_STRICT : FILTER_CLOSING);
+}
+
+/* Only the instructions that tools/assembler.c writes; jumps lead forward. */
+uint32_t
+filter_verdict(const struct filter *f, const struct seccomp_data *data)
+{
+	const struct sock_filter *insn = f->insns;
+	uint32_t a = 0;
+
+	for (;; insn++) {
+		switch (insn->code) {
+		case BPF_LD | BPF_W | BPF_ABS:
+			memcpy(&a, (const char *)data + insn->k, sizeof(a));
+			break;
+		case BPF_ALU | BPF_AND | BPF_K:
+			a &= insn->k;
+			break;
+		case BPF_JMP | BPF_JA:
+			insn += insn->k;
+			break;
+		case BPF_JMP | BPF_JEQ | BPF_K:
+			insn += a == insn->k ? insn->jt : insn->jf;
+			break;
+		case BPF_JMP | BPF_JGE | BPF_K:
+			insn += a >= insn->k ? insn->jt : insn->jf;
+			break;
+		default:
+			return insn->k;
+		}
+	}
 }

@@ -6,7 +6,10 @@
 #define REMIT_FILTER_H
 
 #include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* The filter of code is chosen by these bits: variants 0 to 15. */
 enum filter_flag {
@@ -23,6 +26,8 @@ enum filter_special {
 	FILTER_ZYGOTE,	       /* a zygote, and below the filter of code */
 	FILTER_BARE,	       /* code without namespaces, strict memory */
 	FILTER_BARE_NETWORK,   /* the same, with TCP and UDP sockets */
+	FILTER_CLOSING,	       /* on top of the filter of code */
+	FILTER_CLOSING_STRICT, /* the same, for FILTER_STRICT_MEMORY */
 	FILTER_VARIANTS,
 };
 
@@ -37,6 +42,14 @@ enum filter_special {
 
 enum filter_arch { FILTER_X86_64, FILTER_AARCH64, FILTER_ARCHES };
 
+#if defined(__x86_64__)
+#define FILTER_NATIVE FILTER_X86_64
+#elif defined(__aarch64__)
+#define FILTER_NATIVE FILTER_AARCH64
+#else
+#error "the tables know x86-64 and aarch64"
+#endif
+
 struct filter {
 	const struct sock_filter *insns;
 	unsigned short len;
@@ -47,8 +60,23 @@ const struct filter *filter_for(enum filter_arch arch, unsigned variant);
 /* The program for the machine this was compiled for. */
 const struct filter *filter_native(unsigned variant);
 
+/* The variant for code with these properties; bare: without namespaces. */
+unsigned filter_of_code(unsigned properties, bool bare);
+
 /* Load it into this process, for good; needs no_new_privs. -1 with errno.
    Allocates nothing. */
 int filter_load(unsigned variant);
+/*
+ * The same for a filter of code, with a listener for what is refused with an
+ * explanation. *listener is -1 if the kernel gives none (it is too old, or
+ * somebody outside listens already): then all of that is refused plainly.
+ */
+int filter_load_heard(unsigned variant, int *listener);
+/* Nothing more can be loaded after it. */
+int filter_load_closing(unsigned variant);
+
+/* What the program says of a call: an action of seccomp(2). */
+uint32_t filter_verdict(const struct filter *f,
+			const struct seccomp_data *data);
 
 #endif

@@ -20,6 +20,7 @@
 #include "jail_part.h"
 #include "linux_abi.h"
 #include "mould.h"
+#include "notice.h"
 #include "proc.h"
 
 _Static_assert((int)PLAN_FILTER_NETWORK == (int)FILTER_NETWORK &&
@@ -385,27 +386,56 @@ jail_open(struct jail *j, const struct plan *plan, const struct jail_site *site,
 		    : jail_start(j, &b, geteuid(), err);
 }
 
-/* Who wrote the first bytes of the channel, by the kernel's word. */
+/* The descriptor that came with a message, or -1. */
 static int
-speaker(struct jail *j, struct remit_error *err)
+descriptor_of(struct msghdr *msg)
 {
-	char byte, control[CMSG_SPACE(sizeof(struct ucred))];
-	struct iovec iov = { &byte, 1 };
+	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
+	int fd = -1;
+
+	for (; c; c = CMSG_NXTHDR(msg, c))
+		if (c->cmsg_type == SCM_RIGHTS)
+			memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	return fd;
+}
+
+static pid_t
+sender_of(struct msghdr *msg)
+{
+	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
+
+	for (; c; c = CMSG_NXTHDR(msg, c))
+		if (c->cmsg_type == SCM_CREDENTIALS)
+			return ((struct ucred *)(void *)CMSG_DATA(c))->pid;
+	return -1;
+}
+
+/* The first bytes of the channel: by whom, by the kernel's word, and with
+   which descriptor. */
+static int
+take_first_words(struct jail *j, struct remit_error *err)
+{
+	char bytes[512], control[CMSG_SPACE(sizeof(struct ucred)) +
+				 CMSG_SPACE(sizeof(int))];
+	struct iovec iov = { bytes, sizeof(bytes) };
 	struct msghdr msg = {
 		.msg_iov = &iov,
 		.msg_iovlen = 1,
 		.msg_control = control,
 		.msg_controllen = sizeof(control),
 	};
-	struct cmsghdr *c;
+	ssize_t n =
+		recvmsg(j->channel.fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
 	j->run_pid = -1;
-	if (recvmsg(j->channel.fd, &msg, MSG_PEEK | MSG_DONTWAIT) < 0)
+	if (n < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "recvmsg");
-	c = CMSG_FIRSTHDR(&msg);
-	if (!c || c->cmsg_type != SCM_CREDENTIALS)
+	j->listener = descriptor_of(&msg);
+	j->run_pid = sender_of(&msg);
+	if (j->run_pid < 0)
 		return fail(err, REMIT_E_INTERNAL, "no credentials");
-	j->run_pid = ((struct ucred *)(void *)CMSG_DATA(c))->pid;
+	if (buf_add(&j->channel.in, bytes, (size_t)n) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "receive buffer");
 	return 0;
 }
 
@@ -424,7 +454,23 @@ check_alone(const struct jail *j, struct remit_error *err)
 }
 
 int
-jail_meet(struct jail *j, const struct plan *plan, struct remit_error *err)
+jail_meet(struct jail *j, struct remit_error *err)
+{
+	if (j->unjailed)
+		return 0;
+	if (take_first_words(j, err) < 0)
+		return -1;
+	j->run_pidfd = sys_pidfd_open(j->run_pid);
+	if (j->run_pidfd < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "pidfd_open");
+	if (j->listener >= 0)
+		notice_set_up(j->listener);
+	return 0;
+}
+
+int
+jail_attest(const struct jail *j, const struct plan *plan,
+	    struct remit_error *err)
 {
 	struct attest_want want = {
 		.uid = j->host_uid,
@@ -433,25 +479,26 @@ jail_meet(struct jail *j, const struct plan *plan, struct remit_error *err)
 			  : j->alone ? getpid()
 				     : j->init_pid,
 		.bounded = !j->alone,
-		/* What the keeper has the jail inherits; its own comes on top,
-		   and that of the zygote. */
+		/* What the keeper has the jail inherits; its own two come on
+		   top, and that of the zygote. */
 		.filters = plan_keeps(plan, MECH(SECCOMP))
-				   ? attest_own_filters() + 1 + j->warm
+				   ? attest_own_filters() + 2 + j->warm
 				   : 0,
 	};
 
 	if (j->unjailed)
 		return 0;
-	if (speaker(j, err) < 0)
-		return -1;
-	j->run_pidfd = sys_pidfd_open(j->run_pid);
-	if (j->run_pidfd < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "pidfd_open");
 	if (j->alone && check_alone(j, err) < 0)
 		return -1;
 	if (cgroup_check(&j->group, j->run_pid, err) < 0)
 		return -1;
 	return attest(j->run_pid, &want, err);
+}
+
+unsigned
+jail_filter(const struct plan *plan)
+{
+	return filter_of_code(plan->filter, tiers[plan->tier].bare);
 }
 
 int
@@ -545,6 +592,7 @@ jail_free(struct jail *j)
 	own_fd_close(&j->run_pidfd);
 	own_fd_close(&j->out);
 	own_fd_close(&j->err);
+	own_fd_close(&j->listener);
 	link_free(&j->channel);
 	link_free(&j->lifeline);
 	cgroup_free(&j->group);

@@ -45,6 +45,7 @@ struct jail {
 	struct link channel;
 	struct link lifeline;
 	int out, err;
+	int listener;	   /* tells what is refused; -1: the kernel does not */
 	uint32_t host_uid; /* of the code */
 	struct uid_lease lease;
 	struct cgroup group;
@@ -56,7 +57,8 @@ struct jail {
 #define JAIL_INIT                                                             \
 	{                                                                     \
 		.run_pidfd = -1, .channel = LINK_INIT, .lifeline = LINK_INIT, \
-		.out = -1, .err = -1, .entry = { [0 ... JOIN_FDS - 1] = -1 }, \
+		.out = -1, .err = -1, .listener = -1,                         \
+		.entry = { [0 ... JOIN_FDS - 1] = -1 },                       \
 		.lease = UID_LEASE_INIT, .group = CGROUP_INIT,                \
 		.workspace = WORKSPACE_INIT                                   \
 	}
@@ -95,11 +97,19 @@ int jail_open_unsafe(struct jail *j, const struct plan *plan,
 
 /*
  * When the channel is readable for the first time: learn from the kernel who
- * speaks, attach it to the groups, and check from outside that its filters,
+ * speaks, and take the listener if it brings one. What the lock-down itself
+ * tries then waits for an answer (notice.h).
+ */
+int jail_meet(struct jail *j, struct remit_error *err) must_check;
+/*
+ * When it says that it is locked: check from outside that its groups, filters,
  * rights and user are what the plan says.
  */
-int jail_meet(struct jail *j, const struct plan *plan,
-	      struct remit_error *err) must_check;
+int jail_attest(const struct jail *j, const struct plan *plan,
+		struct remit_error *err) must_check;
+
+/* The variant of filter.h that the code of this plan has. */
+unsigned jail_filter(const struct plan *plan);
 
 /* An error from a report that names a failed step. */
 int jail_step_failed(const struct step_report *r, const struct plan *plan,

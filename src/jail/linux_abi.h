@@ -7,6 +7,7 @@
 
 #include <linux/sched.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -52,6 +53,13 @@ struct ll_path {
 #define SYS_landlock_create_ruleset 444
 #define SYS_landlock_add_rule	    445
 #define SYS_landlock_restrict_self  446
+#endif
+
+/* seccomp_unotify(2): who waits for the answer and who gives it take turns on
+   one processor (6.6). */
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS	   _IOW('!', 4, uint64_t)
+#define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (UINT64_C(1) << 0)
 #endif
 
 static inline int

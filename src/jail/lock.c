@@ -6,8 +6,10 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
+#include "enter.h"
 #include "filter.h"
 #include "frame.h"
 #include "linux_abi.h"
@@ -108,22 +110,66 @@ step_landlock(const struct lock_order *order, uint32_t *detail)
 	return close(ORDER_RULESET_FD);
 }
 
-static unsigned
-variant_of(const struct lock_order *order)
+static int
+send_listener(int listener)
 {
-	if (!order->bare)
-		return order->filter;
-	return order->filter & FILTER_NETWORK ? FILTER_BARE_NETWORK
-					      : FILTER_BARE;
+	unsigned char header[FRAME_HEADER];
+	char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec iov = { header, sizeof(header) };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+	frame_header(header, FRAME_LISTENER, 0);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &listener, sizeof(int));
+	return sendmsg(ORDER_CHANNEL_FD, &msg, MSG_NOSIGNAL) == sizeof(header)
+		       ? 0
+		       : -1;
 }
 
 static int
+limit_files(const struct lock_order *order)
+{
+	uint64_t most = order->limits[ORDER_LIMIT_NOFILE];
+
+	return most ? enter_limit(RLIMIT_NOFILE, most) : 0;
+}
+
+/*
+ * The listener is made by the filter, so what sends it can be forbidden only
+ * after that, by a second one. A descriptor is not sent if more than
+ * RLIMIT_NOFILE of this user's are on their way (unix(7), ETOOMANYREFS), and
+ * its own caller may have thousands: so that limit comes here too.
+ */
+static int
 step_seccomp(const struct lock_order *order, uint32_t *detail)
 {
-	(void)detail;
+	unsigned variant = filter_of_code(order->filter, order->bare);
+	own_fd int listener = -1;
+
 	if (order->skip & ORDER_SKIP_SECCOMP)
-		return 0;
-	return filter_load(variant_of(order));
+		return limit_files(order);
+	*detail = 1;
+	if (filter_load_heard(variant, &listener) < 0)
+		return -1;
+	*detail = 2;
+	if (listener >= 0 && send_listener(listener) < 0)
+		return -1;
+	*detail = 3;
+	if (limit_files(order) < 0)
+		return -1;
+	*detail = 4;
+	if (filter_load_closing(variant) < 0)
+		return -1;
+	*detail = 0;
+	return 0;
 }
 
 static const struct {

@@ -15,6 +15,7 @@
 #include "hole.h"
 #include "idmap.h"
 #include "jail.h"
+#include "notice.h"
 #include "number.h"
 #include "path.h"
 #include "rules.h"
@@ -97,14 +98,14 @@ wait_for_report(struct jail *j, const struct plan *plan,
 	struct remit_error unmet;
 	bool met = false;
 
-	while (f.type == FRAME_NONE) {
-		struct pollfd p = { .fd = j->channel.fd, .events = POLLIN };
-
-		if (poll(&p, 1, PATIENCE_MS) <= 0)
+	while (f.type == FRAME_NONE || f.type == FRAME_LISTENER) {
+		if (f.type == FRAME_NONE &&
+		    notice_refuse_until(j->channel.fd, j->listener,
+					jail_filter(plan), PATIENCE_MS) < 0)
 			return fail(err, REMIT_E_KERNEL,
 				    "the jail did not answer");
 		if (!j->run_pid)
-			met = jail_meet(j, plan, &unmet) == 0;
+			met = jail_meet(j, &unmet) == 0;
 		if (link_fill(&j->channel, err) < 0 ||
 		    link_next(&j->channel, &f, err) < 0)
 			return -1;
@@ -121,7 +122,7 @@ wait_for_report(struct jail *j, const struct plan *plan,
 		*err = unmet;
 		return -1;
 	}
-	return 0;
+	return jail_attest(j, plan, err);
 }
 
 /* What is asked of the host: one of the tiers with a jail, as a whole. */

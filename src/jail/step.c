@@ -132,7 +132,7 @@ const struct step steps[STEP_COUNT] = {
 	[STEP_RLIMITS] = {
 		"set resource limits", STAGE_ENTER, CAN_RLIMITS,
 		"inside the user namespace, or RLIMIT_NPROC would count the "
-		"caller's processes",
+		"caller's processes; but for open files",
 	},
 	[STEP_AFFINITY] = {
 		"choose processors", STAGE_ENTER, CAN_RLIMITS,
@@ -170,7 +170,9 @@ const struct step steps[STEP_COUNT] = {
 	},
 	[STEP_SECCOMP] = {
 		"load the filter", STAGE_LOCK, CAN_SECCOMP,
-		"last: it forbids most of the steps above",
+		"last: it forbids most of the steps above; then the limit on "
+		"open files, which its listener must be sent before, and a "
+		"second filter that forbids both",
 	},
 	[STEP_SELF_TEST] = {
 		"self-test", STAGE_LOCK, CAN_SELF_TEST,

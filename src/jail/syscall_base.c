@@ -125,6 +125,7 @@ const struct call syscall_base[] = {
 	{ "restart_syscall", .action = ALLOW },
 	{ "arch_prctl", .check = &check_arch_prctl },
 	{ "prctl", .check = &check_prctl },
+	{ "seccomp", .action = ALLOW }, /* until the closing filter is loaded */
 
 	/* Questions about oneself and the machine. */
 	{ "getpid", .action = ALLOW },
@@ -146,7 +147,7 @@ const struct call syscall_base[] = {
 	{ "getpriority", .action = ALLOW },
 	{ "times", .action = ALLOW },
 	{ "getrandom", .action = ALLOW },
-	{ "prlimit64", .check = &check_prlimit },
+	{ "prlimit64", .action = ALLOW }, /* until the closing filter, too */
 	{ "personality", .check = &check_personality },
 
 	/* Time. */
@@ -203,31 +204,33 @@ const struct call syscall_base[] = {
 	{ "getsockopt", .action = ALLOW },
 
 	/*
-	 * Everything below is refused.
+	 * Everything below is refused: with an explanation what programs try
+	 * that know no better, and attacks; without one what libraries try in
+	 * passing, and what has no words that would help anybody.
 
 	 * Processes and programs.
 	 */
-	{ "fork", .action = REFUSE(EPERM) },
-	{ "vfork", .action = REFUSE(EPERM) },
-	{ "execve", .action = REFUSE(EPERM) },
-	{ "execveat", .action = REFUSE(EPERM) },
+	{ "fork", .action = EXPLAIN(EPERM) },
+	{ "vfork", .action = EXPLAIN(EPERM) },
+	{ "execve", .action = EXPLAIN(EPERM) },
+	{ "execveat", .action = EXPLAIN(EPERM) },
 	{ "setpgid", .action = REFUSE(EPERM) },
 	{ "setsid", .action = REFUSE(EPERM) },
 	{ "tkill", .action = REFUSE(EPERM) },
 	{ "rt_sigqueueinfo", .action = REFUSE(EPERM) },
 	{ "rt_tgsigqueueinfo", .action = REFUSE(EPERM) },
-	{ "ptrace", .action = REFUSE(EPERM) },
-	{ "process_vm_readv", .action = REFUSE(EPERM) },
-	{ "process_vm_writev", .action = REFUSE(EPERM) },
+	{ "ptrace", .action = EXPLAIN(EPERM) },
+	{ "process_vm_readv", .action = EXPLAIN(EPERM) },
+	{ "process_vm_writev", .action = EXPLAIN(EPERM) },
 	{ "process_madvise", .action = REFUSE(EPERM) },
 
 	/* Network. */
-	{ "socket", .action = REFUSE(EPERM) },
-	{ "bind", .action = REFUSE(EPERM) },
+	{ "socket", .check = &check_socket_none },
+	{ "bind", .action = EXPLAIN(EPERM) },
 	{ "listen", .action = REFUSE(EPERM) },
 	{ "accept", .action = REFUSE(EPERM) },
 	{ "accept4", .action = REFUSE(EPERM) },
-	{ "connect", .action = REFUSE(EPERM) },
+	{ "connect", .action = EXPLAIN(EPERM) },
 	{ "setsockopt", .action = REFUSE(EPERM) },
 	{ "sendmmsg", .action = REFUSE(EPERM) },
 	{ "recvmmsg", .action = REFUSE(EPERM) },
@@ -236,15 +239,15 @@ const struct call syscall_base[] = {
 	 * Who one is, and what one may use. The cpus field depends on
 	 * sched_setaffinity.
 	 */
-	{ "setuid", .action = REFUSE(EPERM) },
-	{ "setgid", .action = REFUSE(EPERM) },
-	{ "setreuid", .action = REFUSE(EPERM) },
-	{ "setregid", .action = REFUSE(EPERM) },
-	{ "setresuid", .action = REFUSE(EPERM) },
-	{ "setresgid", .action = REFUSE(EPERM) },
+	{ "setuid", .action = EXPLAIN(EPERM) },
+	{ "setgid", .action = EXPLAIN(EPERM) },
+	{ "setreuid", .action = EXPLAIN(EPERM) },
+	{ "setregid", .action = EXPLAIN(EPERM) },
+	{ "setresuid", .action = EXPLAIN(EPERM) },
+	{ "setresgid", .action = EXPLAIN(EPERM) },
 	{ "setfsuid", .action = REFUSE(EPERM) },
 	{ "setfsgid", .action = REFUSE(EPERM) },
-	{ "setgroups", .action = REFUSE(EPERM) },
+	{ "setgroups", .action = EXPLAIN(EPERM) },
 	{ "capget", .action = REFUSE(EPERM) },
 	{ "capset", .action = REFUSE(EPERM) },
 	{ "setrlimit", .action = REFUSE(EPERM) },
@@ -256,30 +259,30 @@ const struct call syscall_base[] = {
 	{ "sched_rr_get_interval", .action = REFUSE(EPERM) },
 	{ "ioprio_get", .action = REFUSE(EPERM) },
 	{ "ioprio_set", .action = REFUSE(EPERM) },
-	{ "add_key", .action = REFUSE(EPERM) },
-	{ "request_key", .action = REFUSE(EPERM) },
-	{ "keyctl", .action = REFUSE(EPERM) },
+	{ "add_key", .action = EXPLAIN(EPERM) },
+	{ "request_key", .action = EXPLAIN(EPERM) },
+	{ "keyctl", .action = EXPLAIN(EPERM) },
 
 	/* The system. */
-	{ "mount", .action = REFUSE(EPERM) },
-	{ "umount2", .action = REFUSE(EPERM) },
-	{ "pivot_root", .action = REFUSE(EPERM) },
-	{ "chroot", .action = REFUSE(EPERM) },
-	{ "unshare", .action = REFUSE(EPERM) },
-	{ "setns", .action = REFUSE(EPERM) },
-	{ "sethostname", .action = REFUSE(EPERM) },
+	{ "mount", .action = EXPLAIN(EPERM) },
+	{ "umount2", .action = EXPLAIN(EPERM) },
+	{ "pivot_root", .action = EXPLAIN(EPERM) },
+	{ "chroot", .action = EXPLAIN(EPERM) },
+	{ "unshare", .action = EXPLAIN(EPERM) },
+	{ "setns", .action = EXPLAIN(EPERM) },
+	{ "sethostname", .action = EXPLAIN(EPERM) },
 	{ "setdomainname", .action = REFUSE(EPERM) },
 	{ "acct", .action = REFUSE(EPERM) },
 	{ "quotactl", .action = REFUSE(EPERM) },
 	{ "quotactl_fd", .action = REFUSE(EPERM) },
-	{ "reboot", .action = REFUSE(EPERM) },
-	{ "swapon", .action = REFUSE(EPERM) },
+	{ "reboot", .action = EXPLAIN(EPERM) },
+	{ "swapon", .action = EXPLAIN(EPERM) },
 	{ "swapoff", .action = REFUSE(EPERM) },
-	{ "settimeofday", .action = REFUSE(EPERM) },
-	{ "clock_settime", .action = REFUSE(EPERM) },
+	{ "settimeofday", .action = EXPLAIN(EPERM) },
+	{ "clock_settime", .action = EXPLAIN(EPERM) },
 	{ "clock_adjtime", .action = REFUSE(EPERM) },
 	{ "adjtimex", .action = REFUSE(EPERM) },
-	{ "syslog", .action = REFUSE(EPERM) },
+	{ "syslog", .action = EXPLAIN(EPERM) },
 	{ "vhangup", .action = REFUSE(EPERM) },
 	{ "ioperm", .action = REFUSE(EPERM) },
 	{ "iopl", .action = REFUSE(EPERM) },
@@ -290,12 +293,12 @@ const struct call syscall_base[] = {
 	{ "_sysctl", .action = REFUSE(EPERM) },
 
 	/* File attributes and kinds that outlive or outreach the jail. */
-	{ "chown", .action = REFUSE(EPERM) },
-	{ "fchown", .action = REFUSE(EPERM) },
-	{ "lchown", .action = REFUSE(EPERM) },
-	{ "fchownat", .action = REFUSE(EPERM) },
-	{ "mknod", .action = REFUSE(EPERM) },
-	{ "mknodat", .action = REFUSE(EPERM) },
+	{ "chown", .action = EXPLAIN(EPERM) },
+	{ "fchown", .action = EXPLAIN(EPERM) },
+	{ "lchown", .action = EXPLAIN(EPERM) },
+	{ "fchownat", .action = EXPLAIN(EPERM) },
+	{ "mknod", .action = EXPLAIN(EPERM) },
+	{ "mknodat", .action = EXPLAIN(EPERM) },
 	{ "setxattr", .action = REFUSE(EPERM) },
 	{ "lsetxattr", .action = REFUSE(EPERM) },
 	{ "fsetxattr", .action = REFUSE(EPERM) },
@@ -350,12 +353,12 @@ const struct call syscall_base[] = {
 	 * Calls that do the work of others out of a filter's sight, or are
 	 * kernel attack surface; callers have a fallback.
 	 */
-	{ "io_uring_setup", .action = REFUSE(ENOSYS) },
+	{ "io_uring_setup", .action = EXPLAIN(ENOSYS) },
 	{ "io_uring_enter", .action = REFUSE(ENOSYS) },
 	{ "io_uring_register", .action = REFUSE(ENOSYS) },
-	{ "userfaultfd", .action = REFUSE(ENOSYS) },
-	{ "bpf", .action = REFUSE(ENOSYS) },
-	{ "perf_event_open", .action = REFUSE(ENOSYS) },
+	{ "userfaultfd", .action = EXPLAIN(ENOSYS) },
+	{ "bpf", .action = EXPLAIN(ENOSYS) },
+	{ "perf_event_open", .action = EXPLAIN(ENOSYS) },
 	{ "memfd_secret", .action = REFUSE(ENOSYS) },
 	{ "kcmp", .action = REFUSE(ENOSYS) },
 	{ "splice", .action = REFUSE(ENOSYS) },
@@ -365,7 +368,6 @@ const struct call syscall_base[] = {
 	{ "fanotify_mark", .action = REFUSE(ENOSYS) },
 	{ "name_to_handle_at", .action = REFUSE(ENOSYS) },
 	{ "open_by_handle_at", .action = REFUSE(ENOSYS) },
-	{ "seccomp", .action = REFUSE(ENOSYS) },
 	{ "landlock_create_ruleset", .action = REFUSE(ENOSYS) },
 	{ "landlock_add_rule", .action = REFUSE(ENOSYS) },
 	{ "landlock_restrict_self", .action = REFUSE(ENOSYS) },

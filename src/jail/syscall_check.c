@@ -66,23 +66,24 @@ static const struct clause any_child[] = {
 	ALLOW_IF(BITS(0, CHILD_FORBIDDEN, 0)),
 };
 
-const struct check check_thread = CHECK(thread, REFUSE(EPERM));
-const struct check check_thread_or_fork = CHECK(thread_or_fork, REFUSE(EPERM));
-const struct check check_any_child = CHECK(any_child, REFUSE(EPERM));
+const struct check check_thread = CHECK(thread, EXPLAIN(EPERM));
+const struct check check_thread_or_fork = CHECK(thread_or_fork, EXPLAIN(EPERM));
+const struct check check_any_child = CHECK(any_child, EXPLAIN(EPERM));
 
 /* AT_EMPTY_PATH would execute a descriptor that no path leads to. */
 static const struct clause execveat_by_path[] = {
 	ALLOW_IF(INT(4, 0)),
 };
 
-const struct check check_execveat = CHECK(execveat_by_path, REFUSE(EPERM));
+const struct check check_execveat = CHECK(execveat_by_path, EXPLAIN(EPERM));
 
 /* Refused by the kernel to a process with threads: that is its use. */
 static const struct clause unshare_thread[] = {
 	ALLOW_IF(WORD(0, CLONE_THREAD)),
 };
 
-const struct check check_unshare_nothing = CHECK(unshare_thread, REFUSE(EPERM));
+const struct check check_unshare_nothing =
+	CHECK(unshare_thread, EXPLAIN(EPERM));
 
 /* Signals: raise() and abort() need the own pid, nothing else is needed. */
 
@@ -189,12 +190,13 @@ static const struct clause prlimit_query[] = {
 
 const struct check check_prlimit = CHECK(prlimit_query, REFUSE(EPERM));
 
-static const struct clause prlimit_own_query[] = {
-	ALLOW_IF(INT(0, 0), WORD(2, 0)),
-	ALLOW_IF(INT(0, FILTER_OWN_PID), WORD(2, 0)),
+/* The closing filter takes away setting them. */
+static const struct clause prlimit_own[] = {
+	ALLOW_IF(INT(0, 0)),
+	ALLOW_IF(INT(0, FILTER_OWN_PID)),
 };
 
-const struct check check_prlimit_own = CHECK(prlimit_own_query, REFUSE(EPERM));
+const struct check check_prlimit_own = CHECK(prlimit_own, REFUSE(EPERM));
 
 /* Descriptors. */
 
@@ -263,7 +265,7 @@ static const struct clause send_connected[] = {
 	ALLOW_IF(WORD(4, 0)),
 };
 
-const struct check check_send_connected = CHECK(send_connected, REFUSE(EPERM));
+const struct check check_send_connected = CHECK(send_connected, EXPLAIN(EPERM));
 
 /*
  * TCP and UDP, and nothing with a parser behind it. The other families
@@ -284,9 +286,17 @@ const struct check check_send_connected = CHECK(send_connected, REFUSE(EPERM));
 		SOCKET(AF_INET6, SOCK_DGRAM, 0),            \
 		SOCKET(AF_INET6, SOCK_DGRAM, IPPROTO_UDP)
 
+/* Without a word: the C library tries them for every name and every user that
+   it looks up. */
+static const struct clause socket_none[] = {
+	REFUSE_IF(EPERM, INT(0, AF_UNIX)),
+	REFUSE_IF(EPERM, INT(0, AF_NETLINK)),
+};
+
 static const struct clause socket_network[] = {
 	SOCKET_INTERNET,
 	REFUSE_IF(EPERM, INT(0, AF_UNIX)),
+	REFUSE_IF(EAFNOSUPPORT, INT(0, AF_NETLINK)),
 };
 
 static const struct clause socket_keeper[] = {
@@ -298,12 +308,15 @@ static const struct clause socket_keeper_network[] = {
 	SOCKET_INTERNET,
 };
 
+const struct check check_socket_none = CHECK(socket_none, EXPLAIN(EPERM));
 const struct check check_socket_network =
-	CHECK(socket_network, REFUSE(EAFNOSUPPORT));
+	CHECK(socket_network, EXPLAIN(EAFNOSUPPORT));
+/* Nobody listens to the keeper: this is there for the jails above, which
+   inherit it. */
 const struct check check_socket_keeper =
-	CHECK(socket_keeper, REFUSE(EAFNOSUPPORT));
+	CHECK(socket_keeper, EXPLAIN(EAFNOSUPPORT));
 const struct check check_socket_keeper_network =
-	CHECK(socket_keeper_network, REFUSE(EAFNOSUPPORT));
+	CHECK(socket_keeper_network, EXPLAIN(EAFNOSUPPORT));
 
 /*
  * Left out with intent: TCP_ULP (kernel TLS), TCP_REPAIR, TCP_MD5SIG,

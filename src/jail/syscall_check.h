@@ -33,6 +33,7 @@ extern const struct check check_ioctl;
 
 extern const struct check check_socketpair;
 extern const struct check check_send_connected;
+extern const struct check check_socket_none;
 extern const struct check check_socket_network;
 extern const struct check check_socket_keeper;
 extern const struct check check_socket_keeper_network;

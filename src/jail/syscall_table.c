@@ -57,14 +57,6 @@ static const struct call strict_memory[] = {
 	 */
 	{ "epoll_create", .action = REFUSE(ENOSYS) },
 	{ "epoll_create1", .action = REFUSE(ENOSYS) },
-
-	/*
-	 * A descriptor in flight is counted by no RLIMIT_NOFILE, and the buffer
-	 * behind it by no RLIMIT_AS. Without sendmmsg glibc's resolver works
-	 * only with "options single-request" in resolv.conf.
-	 */
-	{ "sendmsg", .action = REFUSE(EPERM) },
-	{ "sendmmsg", .action = REFUSE(EPERM) },
 	CALLS_END,
 };
 
@@ -148,6 +140,7 @@ static const struct call keeper[] = {
 	/* Supervision. */
 	{ "pidfd_open", .action = ALLOW },
 	{ "pidfd_send_signal", .action = ALLOW },
+	{ "process_vm_readv", .action = ALLOW }, /* see notice.h */
 	{ "signalfd", .action = ALLOW },
 	{ "signalfd4", .action = ALLOW },
 	{ "inotify_init", .action = ALLOW },
@@ -218,6 +211,25 @@ static const struct call bare[] = {
 	CALLS_END,
 };
 
+/* Loaded on top of the filter of code, when the keeper has the listener: it
+   takes away what the steps between the two need. */
+static const struct call closing[] = {
+	{ "seccomp", .action = REFUSE(ENOSYS) },
+	{ "prlimit64", .check = &check_prlimit },
+	CALLS_END,
+};
+
+static const struct call closing_strict[] = {
+	/*
+	 * A descriptor in flight is counted by no RLIMIT_NOFILE, and the buffer
+	 * behind it by no RLIMIT_AS. Without sendmmsg glibc's resolver works
+	 * only with "options single-request" in resolv.conf.
+	 */
+	{ "sendmsg", .action = REFUSE(EPERM) },
+	{ "sendmmsg", .action = REFUSE(EPERM) },
+	CALLS_END,
+};
+
 const struct layer syscall_layers[] = {
 	{ .calls = syscall_base },
 	{ .calls = forkable, .needs = FILTER_FORKABLE },
@@ -229,6 +241,9 @@ const struct layer syscall_layers[] = {
 	{ .calls = keeper_network, .needs = LAYER_KEEPER | FILTER_NETWORK },
 	{ .calls = zygote, .needs = LAYER_ZYGOTE },
 	{ .calls = bare, .needs = LAYER_BARE },
+	{ .calls = closing, .needs = LAYER_CLOSING, .allows_rest = true },
+	{ .calls = closing_strict,
+	  .needs = LAYER_CLOSING | FILTER_STRICT_MEMORY },
 };
 
 const size_t syscall_layer_count = ARRAY_LEN(syscall_layers);
@@ -242,6 +257,8 @@ static const unsigned special_properties[] = {
 	[FILTER_BARE] = LAYER_BARE | FILTER_STRICT_MEMORY,
 	[FILTER_BARE_NETWORK] =
 		LAYER_BARE | FILTER_STRICT_MEMORY | FILTER_NETWORK,
+	[FILTER_CLOSING] = LAYER_CLOSING,
+	[FILTER_CLOSING_STRICT] = LAYER_CLOSING | FILTER_STRICT_MEMORY,
 };
 
 unsigned

@@ -23,6 +23,8 @@
  *	FILTER_ZYGOTE            base subprocess zygote
  *	FILTER_BARE              base strict_memory bare
  *	FILTER_BARE_NETWORK      base network strict_memory bare
+ *	FILTER_CLOSING           everything allowed, then closing
+ *	FILTER_CLOSING_STRICT    the same, then closing_strict
  *
  * A row answers with its action, or, if it has a check, with what the check
  * says about the arguments. Answers:
@@ -32,6 +34,12 @@
  *	REFUSE(ENOSYS)  "no such call": libraries fall back to what is allowed.
  *	                Also the answer for any number without a row, so that a
  *	                new kernel does not widen an old policy
+ *	EXPLAIN(EPERM)  the same for the caller, but the keeper answers it, and
+ *	                the result says that it was tried (seccomp_unotify(2)).
+ *	                Where nobody listens the kernel itself answers ENOSYS:
+ *	                so it is a refusal in filters that have no listener too,
+ *	                and theirs hide nothing, since of two equal answers that
+ *	                of the newest filter counts. REFUSE comes before it
  *	KILL            nothing but an exploit calls this
  *
  * Two things come before all rows: the wrong architecture is killed, and so
@@ -51,6 +59,8 @@
 #define ALLOW	    SECCOMP_RET_ALLOW
 #define REFUSE(err) (SECCOMP_RET_ERRNO | (err))
 #define KILL	    SECCOMP_RET_KILL_PROCESS
+/* The kernel does not look at these low bits: they are for the keeper. */
+#define EXPLAIN(err) (SECCOMP_RET_USER_NOTIF | (err))
 
 /*
  * True if (argument & mask) == value. A register has 64 bits, and the kernel
@@ -112,12 +122,14 @@ enum layer_property {
 	LAYER_KEEPER = 32,
 	LAYER_ZYGOTE = 64,
 	LAYER_BARE = 128,
+	LAYER_CLOSING = 256,
 };
 
 struct layer {
 	const struct call *calls; /* up to CALLS_END */
 	unsigned needs;		  /* the variants that have all of these */
 	bool from_scratch;	  /* what was allowed so far becomes EPERM */
+	bool allows_rest;	  /* what it does not name is allowed */
 };
 
 #define CALLS_END            \

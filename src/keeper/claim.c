@@ -10,6 +10,7 @@ void
 claim_free(struct claim *c)
 {
 	json_decref(c->error);
+	free(c->denied_path);
 	*c = (struct claim){ 0 };
 }
 
@@ -41,6 +42,18 @@ parse_error(const char *payload, size_t len)
 	while (record_next(payload, len, &at, &r))
 		set_error(error, &r);
 	return error;
+}
+
+static void
+parse_denied(struct claim *c, const struct record *r)
+{
+	uint64_t number;
+
+	if (!strcmp(r->key, "denied_path") && !c->denied_path)
+		c->denied_path = strdup(r->value);
+	else if (!strcmp(r->key, "denied_errno") &&
+		 number_parse(&number, r->value) == 0 && number <= INT32_MAX)
+		c->denied_errno = (int)number;
 }
 
 int
@@ -86,9 +99,12 @@ claim_parse_ended(struct claim *c, const char *payload, size_t len,
 			said.has_exit_code = true;
 			said.exit_code = (int)code;
 		}
+		parse_denied(&said, &r);
 	}
-	if (said.kind == CLAIM_NONE)
+	if (said.kind == CLAIM_NONE) {
+		claim_free(&said);
 		return fail(err, REMIT_E_PROTOCOL, "an end of no kind");
+	}
 	if (said.kind == CLAIM_ERROR)
 		said.error = parse_error(payload, len);
 	claim_free(c);

@@ -23,6 +23,8 @@ struct claim {
 	json_t *error; /* {name, value, traceback, line}, or NULL */
 	bool has_exit_code;
 	int exit_code;
+	char *denied_path; /* that the error is about, or NULL */
+	int denied_errno;
 };
 
 /* From the records of a "checked" or "ended" frame. */

@@ -11,6 +11,7 @@
 #include "pool.h"
 #include "session.h"
 #include "task.h"
+#include "watch.h"
 
 /* An interpreter that has not locked itself down by then never will. */
 #define PATIENCE_US (30 * 1000000ull)
@@ -37,6 +38,7 @@ stop_watching(struct inmate *i)
 	for (size_t n = 0; n < ARRAY_LEN(all); n++)
 		loop_remove(&i->keeper->loop, all[n]);
 	loop_set_timer(&i->keeper->loop, &i->patience, 0);
+	watch_stop(i);
 }
 
 void
@@ -183,6 +185,8 @@ take_report(struct inmate *i, const struct frame *f, struct remit_error *err)
 		*err = i->unmet;
 		return -1;
 	}
+	if (jail_attest(&i->jail, &i->pool->plan, err) < 0)
+		return -1;
 	return send_task(i, err);
 }
 
@@ -191,6 +195,8 @@ take_frame(struct inmate *i, const struct frame *f, struct remit_error *err)
 {
 	if (f->type == FRAME_REPORT)
 		return take_report(i, f, err);
+	if (f->type == FRAME_LISTENER && i->state == INMATE_LOCKING)
+		return watch_start(i, err);
 	if (f->type != FRAME_WARM || i->state != INMATE_WARMING)
 		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
 	i->rehearsed = true;
@@ -216,15 +222,22 @@ hear(struct inmate *i)
 
 	/* Judged when the report is read: a jail that failed before its lock
 	   is not locked, and its report says why. */
-	if (i->state <= INMATE_LOCKING) {
+	if (!i->heard) {
+		i->heard = true;
 		i->state = INMATE_LOCKING;
-		i->met = jail_meet(&i->jail, &i->pool->plan, &i->unmet) == 0;
+		i->met = jail_meet(&i->jail, &i->unmet) == 0;
 	}
-	if (link_fill(l, &err) < 0 || link_next(l, &f, &err) < 0 ||
-	    (f.type != FRAME_NONE && take_frame(i, &f, &err) < 0)) {
+	if (link_fill(l, &err) < 0) {
 		inmate_failed(i, &err);
 		return;
 	}
+	do {
+		if (link_next(l, &f, &err) < 0 ||
+		    (f.type != FRAME_NONE && take_frame(i, &f, &err) < 0)) {
+			inmate_failed(i, &err);
+			return;
+		}
+	} while (f.type == FRAME_LISTENER);
 	if (!l->ended || i->state >= INMATE_TAKEN)
 		return;
 	/* Of a cold one the end is on the way, and of one that was not forked
@@ -316,6 +329,7 @@ make(struct keeper *k, struct pool *p, struct remit_error *err)
 		.on_lifeline = SOURCE_INIT,
 		.on_out = SOURCE_INIT,
 		.on_err = SOURCE_INIT,
+		.on_notice = SOURCE_INIT,
 		.patience = { .ring = on_patience, .owner = i },
 	};
 	keeper_admit(k, i);

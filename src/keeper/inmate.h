@@ -9,6 +9,7 @@
 #ifndef REMIT_INMATE_H
 #define REMIT_INMATE_H
 
+#include "bucket.h"
 #include "jail.h"
 #include "loop.h"
 
@@ -38,12 +39,15 @@ struct inmate {
 	struct jail jail;
 	pid_t joined; /* whom the zygote has put there; 0: it has not said */
 	bool rehearsed;
-	bool met; /* the kernel has confirmed who speaks for the jail */
+	bool heard; /* it has spoken */
+	bool met;   /* the kernel has confirmed who speaks for the jail */
 	struct remit_error unmet;
 	int in; /* the writer of its standard input */
 	uint64_t made_us;
-	struct source on_channel, on_lifeline, on_out, on_err;
+	struct source on_channel, on_lifeline, on_out, on_err, on_notice;
 	struct timer patience;
+	struct bucket answers; /* to what it is refused */
+	struct timer again;    /* when there is another one */
 };
 
 /* In a jail for session `s`, cold; or for its pool, warm. The result is owned

@@ -124,6 +124,20 @@ add_error(struct buf *out, json_t *error)
 	return buf_addf(out, "\"error\":%s,", text);
 }
 
+/* "seen": whether the kernel tells of refused calls at all. */
+static int
+add_denials(struct buf *out, const struct session *s)
+{
+	const char *seen = s->is_watched ? "true" : "false";
+
+	if (buf_addf(out, "\"denials\":") < 0 ||
+	    denials_write(out, &s->denials) < 0)
+		return -1;
+	return buf_addf(out, ",\"denials_left_out\":%llu,\"denials_seen\":%s,",
+			(unsigned long long)s->denials.left_out,
+			s->began_us ? seen : "null");
+}
+
 static const char *
 start_of(const struct session *s)
 {
@@ -153,8 +167,10 @@ write_result(struct buf *out, const struct session *s, const struct verdict *v,
 	    add_reported(out, v, s->claim.error != NULL && !s->failed) < 0 ||
 	    add_usage(out, s) < 0)
 		return -1;
+	if (add_denials(out, s) < 0)
+		return -1;
 	return buf_addf(out,
-			"\"denials\":[],\"artifacts\":[],\"run_id\":\"%s\","
+			"\"artifacts\":[],\"run_id\":\"%s\","
 			"\"remit_version\":\"%s\",\"remit_exit_code\":%d}",
 			s->id, remit_version(),
 			status_exit_code(v->status, v->exit_code, v->signal));

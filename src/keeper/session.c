@@ -5,6 +5,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "denial_rule.h"
 #include "result.h"
 #include "session_part.h"
 
@@ -72,6 +73,7 @@ session_free(struct session *s)
 	}
 	link_free(&s->door);
 	claim_free(&s->claim);
+	denials_free(&s->denials);
 	policy_free(&s->policy);
 	buf_free(&s->policy_text);
 	list_free(&s->argv);
@@ -177,6 +179,18 @@ note_run(const struct session *s)
 	journal_add(&s->keeper->journal, &run);
 }
 
+/* A path that ended the program, in its own words. */
+static void
+note_path(struct session *s)
+{
+	const struct claim *c = &s->claim;
+	struct denial d;
+
+	if (c->denied_path && s->pool &&
+	    denial_of_path(&d, c->denied_path, c->denied_errno, &s->pool->plan))
+		denials_add(&s->denials, &d);
+}
+
 void
 session_finish(struct session *s)
 {
@@ -192,6 +206,7 @@ session_finish(struct session *s)
 	read_rest(s, &s->out);
 	read_rest(s, &s->err);
 	read_facts(s);
+	note_path(s);
 	note_run(s);
 	if ((s->pool &&
 	     link_send(&s->door, FRAME_ENFORCEMENT, s->pool->enforcement,
@@ -256,6 +271,7 @@ session_take(struct session *s, struct inmate *i)
 	i->session = s;
 	i->state = INMATE_TAKEN;
 	s->was_warm = i->jail.warm;
+	s->is_watched = i->jail.listener >= 0;
 	set_captures(s);
 	if (session_send_job(s, &err) < 0 || connect_input(s, &err) < 0) {
 		session_give_up(s, &err);

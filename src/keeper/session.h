@@ -11,6 +11,7 @@
 #define REMIT_SESSION_H
 
 #include "capture.h"
+#include "denial.h"
 #include "feed.h"
 #include "inmate.h"
 #include "loop.h"
@@ -54,6 +55,8 @@ struct session {
 	struct inmate *inmate;
 	struct capture out, err;
 	struct claim claim;
+	struct denials denials;
+	bool is_watched; /* the kernel tells what is refused to it */
 	struct facts facts;
 	struct cgroup_usage used; /* of its groups, at the end */
 	struct exit_report exit;

@@ -113,6 +113,11 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.max = 4 * 1024 * 1024,
 		.once = true,
 	},
+	[FRAME_LISTENER] = {
+		.name = "listener",
+		.from = PARTY_JAIL,
+		.once = true,
+	},
 };
 
 void

@@ -48,6 +48,9 @@ enum frame_type {
 	/* keeper to door, before the result: JSON, the same for all of a plan
 	 */
 	FRAME_ENFORCEMENT,
+	/* jail to keeper, before the report: empty, with the descriptor that
+	 * tells what is refused */
+	FRAME_LISTENER,
 	FRAME_TYPES,
 };
 

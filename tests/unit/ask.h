@@ -11,6 +11,8 @@
 #define ALLOW	    SECCOMP_RET_ALLOW
 #define KILL	    SECCOMP_RET_KILL_PROCESS
 #define REFUSE(err) (SECCOMP_RET_ERRNO | (err))
+/* Told to the keeper, which then refuses it with this error. */
+#define EXPLAIN(err) (SECCOMP_RET_USER_NOTIF | (err))
 
 /* Numbers from 0 to here are looked at one by one. */
 #define ASK_LAST 600
@@ -37,9 +39,13 @@ int ask_number(enum filter_arch arch, const char *name);
 struct bpf_outcome ask(enum filter_arch arch, unsigned variant, unsigned nr,
 		       const uint64_t args[ASK_ARGS]);
 
+/* Explained or not is all the same for whoever is refused. */
+uint32_t ask_refusal(uint32_t action);
+
 /*
  * The test fails unless every architecture that has the call answers so;
- * what follows the action are the arguments, the rest of them zero.
+ * what follows the action are the arguments, the rest of them zero. Whether a
+ * refusal is explained is not looked at: verdicts.txt says that.
  */
 #define expect(variant, name, action, ...)   \
 	expect_answer(variant, name, action, \

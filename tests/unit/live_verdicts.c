@@ -8,6 +8,7 @@
  * with all arguments zero, and reports errno:
  *
  *	refused    errno is the filter's
+ *	explained  nobody listens: errno is ENOSYS, so it is a refusal
  *	killed     the child died of SIGSYS
  *	allowed    errno is what a child without filter gets
  *
@@ -55,6 +56,7 @@ static const struct {
 	{ "clone", "the child would report a second time" },
 	{ "fork", "the child would report a second time" },
 	{ "vfork", "the child would run on our stack" },
+	{ "seccomp", "without filter it would mean strict mode" },
 };
 
 /*
@@ -181,6 +183,8 @@ agrees(unsigned nr, uint32_t action, const struct filter *filter)
 		       WTERMSIG(with.status) == SIGSYS;
 	if (!is_ordinary_end(with))
 		return false;
+	if (action != ask_refusal(action))
+		return with.error == ENOSYS;
 	if (action != ALLOW)
 		return with.error == (int)(action & SECCOMP_RET_DATA);
 	return is_same_without_filter(nr, with);

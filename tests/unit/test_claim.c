@@ -53,6 +53,30 @@ has_line(const struct claim *c, json_int_t want)
 }
 
 static void
+a_path_that_was_refused_is_taken_with_its_error(void **state)
+{
+	own(claim) struct claim c = { 0 };
+
+	(void)state;
+	assert_int_equal(parse(claim_parse_ended, &c,
+			       BYTES("kind\0error\0denied_errno\0"
+				     "13\0denied_path\0/a\0denied_path\0/b\0")),
+			 0);
+	assert_string_equal(c.denied_path, "/a");
+	assert_int_equal(c.denied_errno, 13);
+	assert_int_equal(parse(claim_parse_ended, &c,
+			       BYTES("kind\0error\0denied_errno\0"
+				     "-1\0denied_errno\09999999999\0")),
+			 0);
+	assert_null(c.denied_path);
+	assert_int_equal(c.denied_errno, 0);
+	/* Of an end of no kind nothing stays. */
+	assert_int_equal(
+		parse(claim_parse_ended, &c, BYTES("denied_path\0/a\0")), -1);
+	assert_null(c.denied_path);
+}
+
+static void
 an_empty_checked_payload_claims_nothing(void **state)
 {
 	own(claim) struct claim c = { 0 };
@@ -361,6 +385,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			a_path_that_was_refused_is_taken_with_its_error),
 		cmocka_unit_test(an_empty_checked_payload_claims_nothing),
 		cmocka_unit_test(a_rejection_carries_its_reason),
 		cmocka_unit_test(an_end_is_ok_error_or_exit),

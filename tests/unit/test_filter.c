@@ -12,7 +12,8 @@
  * code, and what differs in other variants. init is named only where it is
  * allowed something, keeper_network only where it differs from keeper, zygote
  * only where it differs from subprocess, bare only where it differs from
- * strict_memory (with network).
+ * strict_memory (with network), closing only where it refuses, and
+ * closing_strict only where it differs from that.
  * "arguments" means that these decide.
  */
 #include "ask.h"
@@ -153,12 +154,13 @@ assert_does_not_exist(enum filter_arch arch, unsigned variant, unsigned nr)
 			 REFUSE(ENOSYS));
 }
 
+/* The closing filters only take away from what is below them. */
 static void
 a_number_without_a_name_does_not_exist(void **state)
 {
 	(void)state;
 	for (enum filter_arch arch = 0; arch < FILTER_ARCHES; arch++)
-		for (unsigned v = 0; v < FILTER_VARIANTS; v++) {
+		for (unsigned v = 0; v < FILTER_CLOSING; v++) {
 			for (unsigned nr = 0; nr <= ASK_LAST; nr++)
 				if (!ask_call_name(arch, nr))
 					assert_does_not_exist(arch, v, nr);
@@ -270,6 +272,101 @@ a_zygote_may_do_what_code_without_network_may(void **state)
 			assert_allows_no_more(v, FILTER_ZYGOTE);
 }
 
+static bool
+is_closed(const char *name, unsigned variant)
+{
+	static const char *const strict[] = { "sendmsg", "sendmmsg" };
+
+	if (!name || strcmp(name, "seccomp") == 0)
+		return name;
+	for (size_t i = 0; i < ARRAY_LEN(strict); i++)
+		if (strcmp(name, strict[i]) == 0)
+			return variant == FILTER_CLOSING_STRICT;
+	return false;
+}
+
+/* What it allows the filter below it decides. */
+static void
+the_closing_filters_take_away_the_last_calls_and_no_others(void **state)
+{
+	(void)state;
+	for (enum filter_arch arch = 0; arch < FILTER_ARCHES; arch++)
+		for (unsigned v = FILTER_CLOSING; v < FILTER_VARIANTS; v++)
+			for (unsigned nr = 0; nr <= ASK_LAST; nr++)
+				assert_int_equal(
+					ask(arch, v, nr, no_args).action !=
+						ALLOW,
+					is_closed(ask_call_name(arch, nr), v));
+	expect(FILTER_CLOSING, "seccomp", REFUSE(ENOSYS), 1);
+	expect(FILTER_CLOSING_STRICT, "seccomp", REFUSE(ENOSYS), 1);
+	expect(FILTER_CLOSING_STRICT, "sendmsg", REFUSE(EPERM), 0);
+	expect(FILTER_CLOSING_STRICT, "sendmmsg", REFUSE(EPERM), 0);
+}
+
+/* ERRNO comes before USER_NOTIF: a plain refusal in a filter below would hide
+   the explanation. */
+static void
+assert_hides_nothing(enum filter_arch arch, unsigned nr, unsigned code,
+		     unsigned below)
+{
+	const struct filter *f = filter_for(arch, code);
+	uint64_t seed = nr, args[ASK_ARGS] = { 0 };
+
+	for (int i = 0; i < TRIES; i++) {
+		uint32_t action = ask(arch, code, nr, args).action;
+		uint32_t under = ask(arch, below, nr, args).action;
+
+		if (action != ask_refusal(action) && under != ALLOW &&
+		    under == ask_refusal(under))
+			fail_msg("%s: %s is explained in variant %u and "
+				 "refused plainly in %u",
+				 ask_arch_name(arch), ask_call_name(arch, nr),
+				 code, below);
+		if (i == 0 && !ask(arch, code, nr, args).by_arguments)
+			return;
+		for (int k = 0; k < ASK_ARGS; k++)
+			args[k] = interesting_argument(f, &seed);
+	}
+}
+
+static void
+no_filter_below_hides_what_the_one_of_code_explains(void **state)
+{
+	static const unsigned below[] = { FILTER_KEEPER, FILTER_KEEPER_NETWORK,
+					  FILTER_ZYGOTE };
+
+	(void)state;
+	for (enum filter_arch arch = 0; arch < FILTER_ARCHES; arch++)
+		for (unsigned v = 0; v < FILTER_INIT; v++)
+			for (unsigned nr = 0; nr <= ASK_LAST; nr++)
+				for (size_t i = 0; i < ARRAY_LEN(below); i++)
+					assert_hides_nothing(arch, nr, v,
+							     below[i]);
+}
+
+/* The keeper answers by this: both must read the programs alike. */
+static void
+a_verdict_is_what_the_program_says(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < FILTER_VARIANTS; v++) {
+		const struct filter *f = filter_for(FILTER_X86_64, v);
+		uint64_t seed = v;
+
+		for (int i = 0; i < 20 * TRIES; i++) {
+			struct seccomp_data data = {
+				.nr = (int)(next_random(&seed) % ASK_LAST),
+				.arch = AUDIT_ARCH_X86_64,
+			};
+
+			for (int k = 0; k < ASK_ARGS; k++)
+				data.args[k] = interesting_argument(f, &seed);
+			assert_int_equal(filter_verdict(f, &data),
+					 bpf_run(f, &data).action);
+		}
+	}
+}
+
 /* And the keeper's filter lies below the zygote's. */
 static void
 a_zygote_may_do_no_more_than_the_keeper(void **state)
@@ -294,6 +391,8 @@ is_worth_a_column(unsigned variant, const char *said, const char *usual)
 	if (variant == FILTER_INIT)
 		return strcmp(said, "allow") == 0 ||
 		       strcmp(said, "arguments") == 0;
+	if (variant == FILTER_CLOSING)
+		return strcmp(said, "allow") != 0;
 	return strcmp(said, usual) != 0;
 }
 
@@ -310,6 +409,8 @@ stands_on(unsigned variant)
 		return FILTER_STRICT_MEMORY;
 	case FILTER_BARE_NETWORK:
 		return FILTER_STRICT_MEMORY | FILTER_NETWORK;
+	case FILTER_CLOSING_STRICT:
+		return FILTER_CLOSING;
 	default:
 		return 0;
 	}
@@ -322,7 +423,7 @@ write_row(FILE *f, enum filter_arch arch, unsigned nr)
 		FILTER_NETWORK,	       FILTER_SUBPROCESS, FILTER_FORKABLE,
 		FILTER_STRICT_MEMORY,  FILTER_INIT,	  FILTER_KEEPER,
 		FILTER_KEEPER_NETWORK, FILTER_ZYGOTE,	  FILTER_BARE,
-		FILTER_BARE_NETWORK,
+		FILTER_BARE_NETWORK,   FILTER_CLOSING,	  FILTER_CLOSING_STRICT,
 	};
 
 	fprintf(f, "%s %u %s %s", ask_arch_name(arch), nr,
@@ -415,6 +516,11 @@ main(int argc, char **argv)
 		cmocka_unit_test(the_keeper_may_do_what_init_and_code_may),
 		cmocka_unit_test(a_zygote_may_do_what_code_without_network_may),
 		cmocka_unit_test(a_zygote_may_do_no_more_than_the_keeper),
+		cmocka_unit_test(
+			the_closing_filters_take_away_the_last_calls_and_no_others),
+		cmocka_unit_test(
+			no_filter_below_hides_what_the_one_of_code_explains),
+		cmocka_unit_test(a_verdict_is_what_the_program_says),
 		cmocka_unit_test(verdicts_are_those_of_the_golden_file),
 	};
 

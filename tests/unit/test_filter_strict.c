@@ -30,11 +30,20 @@ strict_memory_has_no_memory_outside_the_address_space(void **state)
 		expect(v, "mmap", ALLOW, 0, 4096, 3,
 		       MAP_PRIVATE | MAP_ANONYMOUS);
 		expect(v, "memfd_create", other, 0);
-		expect(v, "sendmsg", other, 0);
 		expect(v, "recvmsg", ALLOW, 0);
-		if (v & FILTER_NETWORK)
-			expect(v, "sendmmsg", other, 0);
 	}
+}
+
+/* Needed once, to hand the listener over. */
+static void
+strict_memory_sends_no_messages_at_last(void **state)
+{
+	(void)state;
+	expect(FILTER_STRICT_MEMORY, "sendmsg", ALLOW, 3);
+	expect(FILTER_CLOSING, "sendmsg", ALLOW, 3);
+	expect(FILTER_CLOSING, "sendmmsg", ALLOW, 3);
+	expect(FILTER_CLOSING_STRICT, "sendmsg", REFUSE(EPERM), 3);
+	expect(FILTER_CLOSING_STRICT, "sendmmsg", REFUSE(EPERM), 3);
 }
 
 static void
@@ -130,6 +139,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			strict_memory_has_no_memory_outside_the_address_space),
+		cmocka_unit_test(strict_memory_sends_no_messages_at_last),
 		cmocka_unit_test(strict_memory_has_no_epoll),
 		cmocka_unit_test(strict_memory_has_no_record_locks),
 		cmocka_unit_test(strict_memory_pairs_stream_sockets_only),

@@ -34,6 +34,7 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 	[FRAME_EXITED] = { "exited", PARTY_INIT, 64, true },
 	[FRAME_STATUS] = { "status", PARTY_DOOR | PARTY_KEEPER, 4 << 20, true },
 	[FRAME_ENFORCEMENT] = { "enforcement", PARTY_KEEPER, 4 << 20, true },
+	[FRAME_LISTENER] = { "listener", PARTY_JAIL, 0, true },
 };
 
 static char stream[FRAME_HEADER + (4 << 20) + 2];

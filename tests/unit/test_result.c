@@ -62,11 +62,25 @@ ordinary(void)
 }
 
 static const char *const keys[] = {
-	"status",	    "tier",	 "start",  "exit_code",
-	"signal",	    "stdout",	 "stderr", "stdout_truncated",
-	"stderr_truncated", "error",	 "usage",  "reported",
-	"denials",	    "artifacts", "run_id", "remit_version",
+	"status",
+	"tier",
+	"start",
+	"exit_code",
+	"signal",
+	"stdout",
+	"stderr",
+	"stdout_truncated",
+	"stderr_truncated",
+	"error",
+	"usage",
+	"reported",
+	"denials",
+	"artifacts",
+	"run_id",
+	"remit_version",
 	"remit_exit_code",
+	"denials_left_out",
+	"denials_seen",
 };
 
 static const char *const usage_keys[] = { "wall_ms", "cpu_ms",
@@ -141,7 +155,9 @@ a_result_is_one_line_of_known_words(void **state)
 		"\"stderr_truncated\":false,\"error\":null,"
 		"\"reported\":[\"status\"],\"usage\":{\"wall_ms\":12.345,"
 		"\"cpu_ms\":null,\"memory_peak_bytes\":null,"
-		"\"processes_peak\":null},\"denials\":[],\"artifacts\":[],"
+		"\"processes_peak\":null},\"denials\":[],"
+		"\"denials_left_out\":0,\"denials_seen\":false,\"artifacts\":[]"
+		","
 		"\"run_id\":\"0123456789abcdef\","
 		"\"remit_version\":\"1.2.3\",\"remit_exit_code\":0}");
 }
@@ -612,7 +628,32 @@ the_denials_have_one_place_in_the_text(void **state)
 	at = strstr(e.text.data, place);
 	assert_non_null(at);
 	assert_null(strstr(at + 1, place));
-	assert_memory_equal(at + strlen(place), "[],\"artifacts\"", 14);
+	assert_memory_equal(at + strlen(place), "[],\"denials_left_out\"", 21);
+}
+
+static void
+what_was_refused_is_listed_counted_or_not_seen_at_all(void **state)
+{
+	own(ended) struct ended e = ordinary();
+	struct denial d = { .call = "mount", .field = FIELD_TOTAL };
+
+	(void)state;
+	write_it(&e);
+	is(&e, "denials_seen", "false");
+	e.session.is_watched = true;
+	denials_add(&e.session.denials, &d);
+	denials_add(&e.session.denials, &d);
+	e.session.denials.left_out = 5;
+	write_it(&e);
+	is(&e, "denials_seen", "true");
+	is(&e, "denials_left_out", "5");
+	is(&e, "denials",
+	   "[{\"source\":\"kernel\",\"syscall\":\"mount\",\"what\":null,"
+	   "\"count\":2,\"field\":null,\"flag\":null,\"reported\":{}}]");
+	e.session.began_us = 0;
+	write_it(&e);
+	is(&e, "denials_seen", "null");
+	denials_free(&e.session.denials);
 }
 
 int
@@ -620,6 +661,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_result_is_one_line_of_known_words),
+		cmocka_unit_test(
+			what_was_refused_is_listed_counted_or_not_seen_at_all),
 		cmocka_unit_test(every_ending_is_a_document),
 		cmocka_unit_test(
 			a_claimed_error_is_quoted_and_marked_as_reported),

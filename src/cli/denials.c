@@ -1,0 +1,89 @@
+#include "denials.h"
+
+#include <string.h>
+
+#include "field.h"
+#include "screen.h"
+
+/* Foreign text in quotes, on one line and harmless to a terminal. */
+static int
+add_quoted(struct buf *out, const char *text)
+{
+	own(buf) struct buf shown = BUF_INIT(8 * strlen(text) + 512);
+	struct screen s = { 0 };
+
+	if (screen_filter(&s, text, strlen(text), &shown) < 0 ||
+	    screen_end(&s, &shown) < 0)
+		return -1;
+	for (size_t i = 0; i < shown.len; i++)
+		if (shown.data[i] == '\n' || shown.data[i] == '\t' ||
+		    shown.data[i] == '\033')
+			shown.data[i] = ' ';
+	return buf_addf(out, " \"%s\"", buf_text(&shown));
+}
+
+/* What the code's own memory held, in the order of the document. */
+static int
+add_reported(struct buf *out, const json_t *reported)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach((json_t *)reported, key, value)
+	{
+		const char *text = json_string_value(value);
+
+		if (!strcmp(key, "errno") ? buf_addf(out, " (%s)", text) < 0
+					  : add_quoted(out, text) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+add_reason(struct buf *out, const json_t *row)
+{
+	const char *name = json_string_value(json_object_get(row, "field"));
+	const char *flag = json_string_value(json_object_get(row, "flag"));
+	const struct field *f = name ? field_find(name) : NULL;
+
+	if (!f)
+		return buf_addf(out, ": no policy field allows it\n");
+	if (buf_addf(out, ": %s %s", name,
+		     f->type == FIELD_BOOL ? "is off" : "does not name it") < 0)
+		return -1;
+	if (flag && buf_addf(out, "; allow with %s", flag) < 0)
+		return -1;
+	return buf_add(out, "\n", 1);
+}
+
+static int
+add_row(struct buf *out, const json_t *row)
+{
+	const char *what = json_string_value(json_object_get(row, "what"));
+	json_int_t count = json_integer_value(json_object_get(row, "count"));
+
+	if (buf_addf(out, "remit: denied: %s", what ? what : "path") < 0 ||
+	    add_reported(out, json_object_get(row, "reported")) < 0 ||
+	    (count > 1 && buf_addf(out, " ×%lld", (long long)count) < 0))
+		return -1;
+	return add_reason(out, row);
+}
+
+int
+denials_show(const json_t *result, struct buf *out)
+{
+	json_int_t more =
+		json_integer_value(json_object_get(result, "denials_left_out"));
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(result, "denials"), i, row)
+	{
+		if (add_row(out, row) < 0)
+			return -1;
+	}
+	if (!more)
+		return 0;
+	return buf_addf(out, "remit: denied: %lld more\n", (long long)more);
+}

@@ -1,0 +1,14 @@
+/*
+ * denials: what was refused to a run, one line each for a terminal.
+ */
+#ifndef REMIT_DENIALS_H
+#define REMIT_DENIALS_H
+
+#include <jansson.h>
+
+#include "buf.h"
+
+/* Add the lines for a result; nothing if nothing was refused. */
+int denials_show(const json_t *result, struct buf *out) must_check;
+
+#endif

@@ -1,0 +1,402 @@
+"""What was refused is in the result, in words that say what would allow it."""
+
+import ctypes
+import os
+import platform
+import pty
+import re
+import signal
+import statistics
+import subprocess
+import threading
+import time
+
+import pytest
+
+from shared_keeper import SharedKeeper
+
+TRY = """
+import ctypes, errno, os, socket
+libc = ctypes.CDLL(None, use_errno=True)
+def call(f, *args):
+    ctypes.set_errno(0)
+    return f(*args), errno.errorcode.get(ctypes.get_errno())
+def attempt(f):
+    try: f()
+    except OSError as e: print(errno.errorcode[e.errno])
+    else: print("done")
+"""
+
+FLOOD = "import socket\nwhile True:\n    try: socket.socket()\n    except OSError: pass\n"
+FEW = "import socket\nfor _ in range(3):\n    try: socket.socket()\n    except OSError: pass\n"
+
+
+@pytest.fixture
+def keeper(remit):
+    k = SharedKeeper(remit)
+    yield k
+    k.close()
+
+
+@pytest.fixture(params=["cold", "warm"])
+def run(request, remit):
+    """Runs a program cold or warm."""
+    if request.param == "cold":
+        yield lambda code, *flags, **more: remit.json(code, *flags, env={"REMIT_KEEPER": ""}, **more)
+        return
+    k = SharedKeeper(remit)
+    yield k.warm
+    k.close()
+
+
+def rows(result):
+    """Refusals by what was tried, but for those that only the code tells of."""
+    return {row["what"]: row for row in result["denials"] if row["source"] == "kernel"}
+
+
+def test_a_socket_is_explained(run):
+    result = run(TRY + "for _ in range(3): attempt(socket.socket)\nattempt(lambda: socket.socket(socket.AF_INET6, socket.SOCK_DGRAM))")
+    assert result["stdout"] == "EPERM\n" * 4 and result["status"] == "ok"
+    assert result["denials"] == [
+        {"source": "kernel", "syscall": "socket", "what": "socket(AF_INET, SOCK_STREAM)", "count": 3,
+         "field": "network_access", "flag": "--net", "reported": {}},
+        {"source": "kernel", "syscall": "socket", "what": "socket(AF_INET6, SOCK_DGRAM)", "count": 1,
+         "field": "network_access", "flag": "--net", "reported": {}},
+    ]  # fmt: skip
+    assert result["denials_seen"] is True and result["denials_left_out"] == 0
+
+
+def test_what_a_policy_does_not_refuse_is_no_denial(run):
+    """The self-test tries forbidden things in every jail: they are not the code's."""
+    result = run("import threading\nt = threading.Thread(target=print); t.start(); t.join()\nprint(len(open(__import__('os').__file__).read()) > 0)")
+    assert result["status"] == "ok" and result["denials"] == [] and result["denials_seen"] is True
+
+
+def test_processes_and_programs_are_explained_with_what_they_named(run):
+    result = run(TRY + "attempt(os.fork)\nattempt(lambda: os.execv('/bin/sh', ['sh']))")
+    assert result["stdout"] == "EPERM\n" * 2
+    seen = rows(result)
+    (fork,) = [row for what, row in seen.items() if what in ("clone", "fork")]
+    assert fork["field"] == "subprocess_execution" and fork["flag"] == "--subprocess"
+    assert seen["execve"]["reported"] == {"path": "/bin/sh"} and seen["execve"]["flag"] == "--subprocess"
+
+
+def test_attacks_are_explained_by_no_field(run):
+    code = TRY + (
+        "print(call(libc.mount, b'none', b'/mnt', b'tmpfs', 0, 0), call(libc.unshare, 0x10000000), call(libc.ptrace, 0, 0, 0, 0))\n"
+        "print(call(libc.setns, 0, 0x20000), call(libc.chroot, b'/tmp'), call(libc.setuid, 0))"
+    )
+    result = run(code)
+    assert set(re.findall(r"\(-1, '(\w+)'\)", result["stdout"])) == {"EPERM"}
+    seen = rows(result)
+    assert {"mount", "unshare(CLONE_NEWUSER)", "ptrace", "setns(CLONE_NEWNS)", "chroot", "setuid"} <= set(seen)
+    assert all(row["field"] is None and row["flag"] is None for row in seen.values())
+    assert seen["mount"]["reported"] == {"path": "/mnt"} and seen["chroot"]["reported"] == {"path": "/tmp"}
+
+
+def test_an_address_is_reported(run):
+    code = TRY + (
+        "a, b = socket.socketpair()\n"
+        "raw = b'\\x02\\0' + (443).to_bytes(2, 'big') + bytes((10, 1, 2, 3)) + bytes(8)\n"
+        "print(call(libc.connect, a.fileno(), raw, 16), call(libc.connect, a.fileno(), ctypes.c_void_p(1), 16))"
+    )
+    result = run(code)
+    assert result["stdout"] == "(-1, 'EPERM') (-1, 'EPERM')\n"
+    reported = [row["reported"] for row in result["denials"] if row["syscall"] == "connect"]
+    assert reported == [{"address": "10.1.2.3:443"}, {}]
+
+
+def test_memory_that_cannot_be_read_or_has_no_end(run):
+    code = TRY + (
+        "import mmap\n"
+        "m = mmap.mmap(-1, 8192, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+        "at = ctypes.addressof(ctypes.c_char.from_buffer(m))\n"
+        "m[4086:4096] = b'/bin/twice'\n"
+        "assert libc.munmap(ctypes.c_void_p(at + 4096), 4096) == 0\n"
+        "long = ctypes.create_string_buffer(b'/' + b'a' * 5000)\n"
+        "strange = ctypes.create_string_buffer(b'/\\x1b[2J\\n\\xff\"')\n"
+        "for p in (at + 4086, 0, 1, 2 ** 64 - 1, ctypes.addressof(long), ctypes.addressof(strange)):\n"
+        "    print(call(libc.execve, ctypes.c_void_p(p), None, None))\n"
+        "os._exit(0)"
+    )
+    result = run(code)
+    assert result["stdout"] == "(-1, 'EPERM')\n" * 6
+    reported = [(row["count"], row["reported"].get("path")) for row in result["denials"] if row["syscall"] == "execve"]
+    assert reported[0] == (1, "/bin/twice") and reported[1] == (3, None)
+    assert reported[2] == (1, "/" + "a" * 251 + "...") and reported[3] == (1, '/\x1b[2J\n\ufffd"')
+
+
+def test_what_is_granted_is_named_no_more(remit):
+    flags = ("--net", "--subprocess", "--memory-fallback", "per_process", "--cpu-fallback", "per_process")
+    code = TRY + (
+        "attempt(lambda: socket.socket().close())\nattempt(lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW))\n"
+        "import subprocess; print(subprocess.run(['/usr/bin/true']).returncode)\n"
+        "try: socket.getaddrinfo('localhost', 80)\nexcept OSError: pass"
+    )
+    result = remit.json(code, *flags, env={"REMIT_KEEPER": ""})
+    assert result["stdout"] == "done\nEAFNOSUPPORT\n0\n", result
+    (row,) = result["denials"]
+    assert row["what"] == "socket(AF_PACKET, SOCK_RAW)" and row["field"] is None
+
+
+def test_children_of_the_code_are_heard_too(remit):
+    flags = ("--subprocess", "--memory-fallback", "per_process", "--cpu-fallback", "per_process")
+    code = "import subprocess, sys; print(subprocess.run([sys.executable, '-c', 'import socket; socket.socket()'], stderr=-3).returncode)"
+    result = remit.json(code, *flags, env={"REMIT_KEEPER": ""})
+    assert result["stdout"] == "1\n"
+    assert rows(result)["socket(AF_INET, SOCK_STREAM)"]["flag"] == "--net"
+
+
+# ---- where the kernel does not tell ----
+
+
+class Instruction(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_ushort), ("jt", ctypes.c_ubyte), ("jf", ctypes.c_ubyte), ("k", ctypes.c_uint)]
+
+
+class Program(ctypes.Structure):
+    _fields_ = [("len", ctypes.c_ushort), ("filter", ctypes.POINTER(Instruction))]
+
+
+def listen_first():
+    """Before exec: a filter that allows all, with a listener. There can be only one."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    allow = Program(1, ctypes.pointer(Instruction(6, 0, 0, 0x7FFF0000)))
+    number = {"x86_64": 317, "aarch64": 277}[platform.machine()]
+    assert libc.prctl(38, 1, 0, 0, 0) == 0
+    listener = libc.syscall(number, 1, 8, ctypes.byref(allow))
+    assert listener >= 0
+    os.set_inheritable(listener, True)
+
+
+@pytest.mark.parametrize("warm", [False, True])
+def test_where_somebody_listens_already_all_is_refused_plainly(remit, warm):
+    code = TRY + "attempt(socket.socket)\nattempt(lambda: os.execv('/bin/sh', ['sh']))\nprint(call(libc.unshare, 0x10000000))"
+    flags = ("--preload", "json") if warm else ()
+    result = remit.json(code, *flags, env={"REMIT_KEEPER": ""}, preexec_fn=listen_first, close_fds=False)
+    assert result["start"] == ("warm" if warm else "cold")
+    assert result["stdout"] == "EPERM\nEPERM\n(-1, 'EPERM')\n"
+    assert result["denials"] == [] and result["denials_seen"] is False
+
+
+# ---- paths ----
+
+
+@pytest.mark.parametrize(
+    "code, path, error, flag",
+    [
+        ("open('/etc/shadow')", "/etc/shadow", "ENOENT", "--read"),
+        ("import os; os.listdir('/root/secret')", "/root/secret", "ENOENT", "--read"),
+        ("import os; os.chdir('/usr'); open('../data/x.csv')", "/data/x.csv", "ENOENT", "--read"),
+        ("open(b'/srv/\\xff')", "/srv/\\udcff", "ENOENT", "--read"),
+        ("try: open('/srv/a')\nexcept OSError as e: raise ValueError('no') from e", "/srv/a", "ENOENT", "--read"),
+        ("import os; open(os.__file__, 'a')", "/usr/lib", "EACCES", None),
+    ],
+)
+def test_a_path_that_ends_the_program_is_reported(run, code, path, error, flag):
+    result = run(code)
+    assert result["status"] == "error"
+    (row,) = result["denials"]
+    assert row["source"] == "reported" and row["syscall"] is None and row["count"] == 1 and row["flag"] == flag
+    assert row["reported"]["errno"] in (error, "EACCES")
+    assert row["reported"]["path"].startswith(path[:5])
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open('missing.csv')",
+        "import os; open(os.__file__ + '.none')",
+        "open('/tmp/a/b/c')",
+        "raise OSError(2, 'claimed', '/workspace/x')",
+        "1 / 0",
+        "class E(OSError):\n    errno = property(lambda s: 1 / 0)\nraise E(2, 'x', '/etc/x')",
+        "try: open('/etc/shadow')\nexcept OSError: print('went on')",
+    ],
+)
+def test_other_errors_are_no_denials(remit, code):
+    assert remit.json(code)["denials"] == []
+
+
+# ---- the terminal ----
+
+
+def on_terminal(remit, *args):
+    """Standard error of a run whose standard error is a terminal."""
+    ours, theirs = pty.openpty()
+    process = remit.popen("run", *args, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    text = b""
+    try:
+        while piece := os.read(ours, 65536):
+            text += piece
+    except OSError:  # the other side is closed
+        pass
+    os.close(ours)
+    process.wait(timeout=60)
+    return text.decode().replace("\r\n", "\n")
+
+
+def test_a_terminal_shows_what_was_denied(remit):
+    assert on_terminal(remit, "-c", FEW) == (
+        "remit: denied: socket(AF_INET, SOCK_STREAM) ×3: network_access is off; allow with --net\n"
+    )
+    shown = on_terminal(remit, "-c", "open('/etc/shadow\\n\\x1b[2J')")
+    assert "\nremit: denied: path \"/etc/shadow" in shown and "\x1b" not in shown.partition("remit: denied")[2]
+
+
+def test_what_is_no_terminal_shows_nothing(remit):
+    done = remit("run", "-c", FEW)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+# ---- hostile ----
+
+
+def test_a_flood_costs_only_itself(keeper):
+    """100 at once, then 100 a second; who waits for the next is killed at the timeout."""
+    result = keeper.json(FLOOD, "--timeout", "2s", "--cpu", "60")
+    assert result["status"] == "timeout"
+    (row,) = result["denials"]
+    assert 200 <= row["count"] <= 400 and result["usage"]["cpu_ms"] < 1500, result
+
+
+def test_others_do_not_feel_a_flood(keeper):
+    def latency():
+        times = []
+        for _ in range(15):
+            begun = time.monotonic()
+            assert keeper.json("pass")["status"] == "ok"
+            times.append(time.monotonic() - begun)
+        return statistics.median(times)
+
+    keeper.await_child()
+    alone = latency()
+    flood = threading.Thread(target=keeper.json, args=(FLOOD, "--timeout", "6s", "--cpu", "60"))
+    flood.start()
+    time.sleep(0.5)
+    beside = latency()
+    flood.join()
+    assert beside < 5 * alone + 0.05, (alone, beside)
+
+
+def test_a_hundred_thousand_kinds_are_bounded(keeper):
+    """Each one different; the keeper keeps a few and counts the rest."""
+    before = memory(keeper.pid)
+    code = TRY + (
+        "import threading\n"
+        "def hammer(n):\n"
+        "    for i in range(12500): libc.execve(b'/%d/%d' % (n, i), None, None)\n"
+        "all = [threading.Thread(target=hammer, args=(n,)) for n in range(8)]\n"
+        "for t in all: t.start()\n"
+        "for t in all: t.join()\n"
+    )
+    begun = time.monotonic()
+    result = keeper.json(code, "--timeout", "2s", "--cpu", "60")
+    assert result["status"] == "timeout" and time.monotonic() - begun < 30
+    assert len(result["denials"]) == 32 and 100 < result["denials_left_out"] < 500
+    assert keeper.json("print(1)")["stdout"] == "1\n"
+    assert memory(keeper.pid) - before < 8 * 1024
+
+
+def memory(pid):
+    with open(f"/proc/{pid}/status") as f:
+        return int(re.search(r"VmRSS:\s+(\d+)", f.read()).group(1))
+
+
+def test_many_threads_at_once(run):
+    code = TRY + (
+        "import threading\n"
+        "wrong = []\n"
+        "def hammer():\n"
+        "    for _ in range(4):\n"
+        "        if call(libc.socket, 2, 1, 0) != (-1, 'EPERM'): wrong.append(1)\n"
+        "all = [threading.Thread(target=hammer) for n in range(20)]\n"
+        "for t in all: t.start()\n"
+        "for t in all: t.join()\n"
+        "print(wrong)"
+    )
+    result = run(code)
+    assert result["stdout"] == "[]\n"
+    assert rows(result)["socket(AF_INET, SOCK_STREAM)"]["count"] == 80
+
+
+def test_the_end_while_a_call_waits(keeper):
+    """The main thread goes while others stand in the queue for an answer."""
+    code = TRY + (
+        "import threading, time\n"
+        "def hammer():\n"
+        "    while True: libc.socket(2, 1, 0)\n"
+        "for n in range(8): threading.Thread(target=hammer, daemon=True).start()\n"
+        "time.sleep(1.2)\n"
+    )
+    for end, status in (("", "ok"), ("os._exit(3)", "exit"), ("os.kill(2, 9)", "killed"), ("ctypes.string_at(0)", "killed")):
+        result = keeper.json(code + end, "--timeout", "20s", "--cpu", "60")
+        assert result["status"] == status, (end, result)
+        assert result["denials"][0]["count"] > 100
+    assert keeper.json("print(1)")["stdout"] == "1\n"
+
+
+def test_a_signal_while_a_call_waits(run):
+    """The call is begun again, and refused in the end."""
+    code = TRY + (
+        "import signal\n"
+        "rang = []\n"
+        "signal.signal(signal.SIGALRM, lambda *_: rang.append(1))\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0.003, 0.003)\n"
+        "answers = {call(libc.socket, 2, 1, 0) for _ in range(140)}\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0)\n"
+        "print(answers <= {(-1, 'EPERM'), (-1, 'EINTR')}, (-1, 'EPERM') in answers, len(rang) > 0)"
+    )
+    assert run(code)["stdout"] == "True True True\n"
+
+
+def test_an_argument_that_changes_meanwhile(run):
+    """Whatever is reported, the call is refused: it is never made."""
+    code = TRY + (
+        "import threading\n"
+        "path = ctypes.create_string_buffer(b'/bin/true', 64)\n"
+        "stop = []\n"
+        "def swap():\n"
+        "    while not stop:\n"
+        "        path.value = b'/usr/bin/env'\n"
+        "        path.value = b'/bin/true'\n"
+        "t = threading.Thread(target=swap); t.start()\n"
+        "answers = {call(libc.execve, path, None, None) for _ in range(90)}\n"
+        "stop.append(1); t.join(); print(answers)"
+    )
+    result = run(code)
+    assert result["stdout"] == "{(-1, 'EPERM')}\n"
+    assert sum(row["count"] for row in result["denials"]) == 90
+
+
+def test_nobody_in_the_jail_has_the_listener(run):
+    code = "import os\nfound = []\nfor fd in range(256):\n    try: os.fstat(fd); found.append(fd)\n    except OSError: pass\nprint(found)"
+    assert run(code)["stdout"] == "[0, 1, 2, 3]\n"
+
+
+def test_a_keeper_that_dies_takes_the_waiting_with_it(remit):
+    k = SharedKeeper(remit)
+    process = remit.popen(
+        "run", "--timeout", "60s", "--cpu", "60", "-c", FLOOD, env=k.env, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    time.sleep(2)
+    inside = k.family()
+    assert inside
+    os.kill(k.pid, signal.SIGKILL)
+    k.process.wait()
+    assert process.wait(timeout=30) != 0
+    process.communicate()
+    end = time.monotonic() + 10
+    while any(os.path.exists(f"/proc/{pid}/exe") and is_running(pid) for pid in inside):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/status") as f:
+            return "VmSize" in f.read()
+    except OSError:
+        return False

@@ -1,0 +1,15 @@
+# id: RS18
+# field: timeout
+# kept-by: timer
+# policy: {"timeout": "2s"}
+# judge: status
+# status: timeout
+# within: 10
+# expect: refusals that wait for the keeper's answer do not put off the deadline
+
+import time
+
+end = time.monotonic() + 4
+while time.monotonic() < end:
+    syscall("unshare", 0)
+escaped("asked for 4 s with a deadline of 2 s")

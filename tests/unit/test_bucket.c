@@ -1,0 +1,94 @@
+/*
+ * bucket: a number at once, then a steady rate, by whatever clock it is given.
+ */
+#include "bucket.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define START UINT64_C(1000000000)
+
+static void
+take_all(struct bucket *b, uint64_t now)
+{
+	uint64_t next = 0;
+
+	for (int i = 0; i < BUCKET_TOKENS; i++)
+		assert_true(bucket_take(b, now, &next));
+	assert_int_equal(next, 0);
+}
+
+static void
+a_new_bucket_is_full(void **state)
+{
+	struct bucket b = { 0 };
+	uint64_t next = 0;
+
+	(void)state;
+	take_all(&b, START);
+	assert_false(bucket_take(&b, START, &next));
+	assert_int_equal(next, START + BUCKET_EACH_US);
+}
+
+static void
+an_empty_one_gives_one_token_each_time(void **state)
+{
+	struct bucket b = { 0 };
+	uint64_t next = 0, now = START;
+
+	(void)state;
+	take_all(&b, now);
+	for (int i = 0; i < 1000; i++) {
+		assert_false(bucket_take(&b, now, &next));
+		assert_int_equal(next, now + BUCKET_EACH_US);
+		assert_false(bucket_take(&b, next - 1, &next));
+		now = next;
+		assert_true(bucket_take(&b, now, &next));
+	}
+}
+
+static void
+asking_too_early_costs_nothing(void **state)
+{
+	struct bucket b = { 0 };
+	uint64_t next = 0;
+
+	(void)state;
+	take_all(&b, START);
+	for (int i = 0; i < 1000; i++)
+		assert_false(bucket_take(&b, START + 1, &next));
+	assert_int_equal(next, START + BUCKET_EACH_US);
+	assert_true(bucket_take(&b, next, &next));
+}
+
+static void
+it_fills_up_and_not_further(void **state)
+{
+	struct bucket b = { 0 };
+	uint64_t later = START + 5 * BUCKET_EACH_US, next = 0;
+
+	(void)state;
+	take_all(&b, START);
+	for (int i = 0; i < 5; i++)
+		assert_true(bucket_take(&b, later, &next));
+	assert_false(bucket_take(&b, later, &next));
+	later += UINT64_C(1000) * BUCKET_TOKENS * BUCKET_EACH_US;
+	take_all(&b, later);
+	assert_false(bucket_take(&b, later, &next));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_new_bucket_is_full),
+		cmocka_unit_test(an_empty_one_gives_one_token_each_time),
+		cmocka_unit_test(asking_too_early_costs_nothing),
+		cmocka_unit_test(it_fills_up_and_not_further),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

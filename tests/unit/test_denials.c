@@ -1,0 +1,98 @@
+/*
+ * denials: a result's refusals as lines for a terminal.
+ */
+#include "denials.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void
+lines_are(const char *result, const char *want)
+{
+	own(buf) struct buf out = BUF_INIT(64 * 1024);
+	json_t *doc = json_loads(result, 0, NULL);
+
+	assert_non_null(doc);
+	assert_int_equal(denials_show(doc, &out), 0);
+	assert_string_equal(buf_text(&out), want);
+	json_decref(doc);
+}
+
+static void
+nothing_refused_is_nothing_said(void **state)
+{
+	(void)state;
+	lines_are("{\"denials\":[],\"denials_left_out\":0}", "");
+	lines_are("{}", "");
+}
+
+static void
+a_line_says_what_why_and_what_to_do(void **state)
+{
+	(void)state;
+	lines_are("{\"denials\":[{\"what\":\"socket(AF_INET, SOCK_STREAM)\","
+		  "\"count\":3,\"field\":\"network_access\","
+		  "\"flag\":\"--net\",\"reported\":{}}]}",
+		  "remit: denied: socket(AF_INET, SOCK_STREAM) ×3: "
+		  "network_access is off; allow with --net\n");
+	lines_are("{\"denials\":[{\"what\":\"mount\",\"count\":1,"
+		  "\"field\":null,\"flag\":null,"
+		  "\"reported\":{\"path\":\"/mnt\"}}]}",
+		  "remit: denied: mount \"/mnt\": no policy field allows "
+		  "it\n");
+	lines_are("{\"denials\":[{\"what\":null,\"count\":1,"
+		  "\"field\":\"filesystem_read_roots\",\"flag\":\"--read\","
+		  "\"reported\":{\"path\":\"/a\",\"errno\":\"ENOENT\"}}]}",
+		  "remit: denied: path \"/a\" (ENOENT): "
+		  "filesystem_read_roots does not name it; allow with "
+		  "--read\n");
+	lines_are("{\"denials\":[{\"what\":null,\"count\":1,"
+		  "\"field\":\"filesystem_write_roots\",\"flag\":null,"
+		  "\"reported\":{\"path\":\"/a\",\"errno\":\"EROFS\"}}]}",
+		  "remit: denied: path \"/a\" (EROFS): "
+		  "filesystem_write_roots does not name it\n");
+}
+
+static void
+foreign_text_cannot_move_the_cursor_or_make_lines(void **state)
+{
+	own(buf) struct buf out = BUF_INIT(64 * 1024);
+	json_t *doc = json_loads(
+		"{\"denials\":[{\"what\":\"execve\",\"count\":1,"
+		"\"field\":null,\"flag\":null,\"reported\":{\"path\":"
+		"\"a\\nremit: denied: b\\u001b]0;t\\u0007\\u001b[31m\\r\"}}]}",
+		0, NULL);
+
+	(void)state;
+	assert_non_null(doc);
+	assert_int_equal(denials_show(doc, &out), 0);
+	assert_null(strpbrk(out.data, "\033\007\r\t"));
+	assert_ptr_equal(strchr(out.data, '\n'), out.data + out.len - 1);
+	json_decref(doc);
+}
+
+static void
+what_was_not_kept_is_a_number(void **state)
+{
+	(void)state;
+	lines_are("{\"denials\":[],\"denials_left_out\":7}",
+		  "remit: denied: 7 more\n");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_refused_is_nothing_said),
+		cmocka_unit_test(a_line_says_what_why_and_what_to_do),
+		cmocka_unit_test(
+			foreign_text_cannot_move_the_cursor_or_make_lines),
+		cmocka_unit_test(what_was_not_kept_is_a_number),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
