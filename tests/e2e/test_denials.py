@@ -174,7 +174,7 @@ def test_where_somebody_listens_already_all_is_refused_plainly(remit, warm):
     code = TRY + "attempt(socket.socket)\nattempt(lambda: os.execv('/bin/sh', ['sh']))\nprint(call(libc.unshare, 0x10000000))"
     flags = ("--preload", "json") if warm else ()
     result = remit.json(code, *flags, env={"REMIT_KEEPER": ""}, preexec_fn=listen_first, close_fds=False)
-    assert result["start"] == ("warm" if warm else "cold")
+    assert result["start"] == ("warm" if warm else "cold"), result
     assert result["stdout"] == "EPERM\nEPERM\n(-1, 'EPERM')\n"
     assert result["denials"] == [] and result["denials_seen"] is False
 
