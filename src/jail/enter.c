@@ -34,13 +34,29 @@ step_session(const struct lock_order *order, struct enter_ends *ends,
 	return setsid() < 0 ? -1 : 0;
 }
 
+/* Keyrings of the dead count against a user's quota (keyrings(7)) until the
+   kernel has collected them, which takes it a moment. */
+static int
+join_keyring(void)
+{
+	for (int tries = 200; tries; tries--) {
+		if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) >= 0)
+			return 0;
+		if (errno != EDQUOT)
+			return -1;
+		usleep(5000);
+	}
+	errno = EDQUOT;
+	return -1;
+}
+
 static int
 step_keyring(const struct lock_order *order, struct enter_ends *ends,
 	     uint32_t *detail)
 {
 	(void)ends;
 	(void)detail;
-	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) >= 0)
+	if (join_keyring() == 0)
 		return 0;
 	/* A kernel without keys has none to leak, and what a container's filter
 	   forbids us it forbids the code. */

@@ -176,12 +176,13 @@ static int
 open_listener(struct keeper *k, const char *path, struct remit_error *err)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	const size_t most = sizeof(addr.sun_path) - sizeof(".4194304");
 	mode_t old;
 	int bound;
 
-	if (strlen(path) >= sizeof(addr.sun_path))
+	if (strlen(path) > most)
 		return fail(err, REMIT_E_INPUT, "%s: longer than %zu bytes",
-			    path, sizeof(addr.sun_path) - 1);
+			    path, most);
 	memcpy(addr.sun_path, path, strlen(path));
 	k->listen = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (k->listen < 0)
@@ -190,11 +191,15 @@ open_listener(struct keeper *k, const char *path, struct remit_error *err)
 	if (connect(k->listen, (void *)&addr, sizeof(addr)) == 0)
 		return fail(err, REMIT_E_BUSY, "a keeper listens at %s already",
 			    path);
-	unlink(path);
+	/* Whoever finds it shall be answered: it gets its name last. */
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s.%d", path,
+		 (int)getpid());
+	unlink(addr.sun_path);
 	old = umask(0177);
 	bound = bind(k->listen, (void *)&addr, sizeof(addr));
 	umask(old);
-	if (bound < 0 || listen(k->listen, 1024) < 0)
+	if (bound < 0 || listen(k->listen, 1024) < 0 ||
+	    rename(addr.sun_path, path) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "listen at %s", path);
 	return 0;
 }
