@@ -16,6 +16,8 @@ GO = 13
 CHECKED = 15
 ENDED = 16
 WARM = 17
+FILE = 21
+FILE_DATA = 22
 
 
 _buffer = b""

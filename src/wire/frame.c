@@ -113,6 +113,26 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.max = 4 * 1024 * 1024,
 		.once = true,
 	},
+	[FRAME_FILE] = {
+		.name = "file",
+		.from = PARTY_DOOR | PARTY_KEEPER,
+		.max = 8 * 1024,
+	},
+	[FRAME_FILE_DATA] = {
+		.name = "file_data",
+		.from = PARTY_DOOR | PARTY_KEEPER,
+		.max = FRAME_PIECE,
+	},
+	[FRAME_ARTIFACT] = {
+		.name = "artifact",
+		.from = PARTY_KEEPER,
+		.max = 8 * 1024,
+	},
+	[FRAME_ARTIFACT_DATA] = {
+		.name = "artifact_data",
+		.from = PARTY_KEEPER,
+		.max = FRAME_PIECE,
+	},
 };
 
 void

@@ -48,6 +48,14 @@ enum frame_type {
 	/* keeper to door, before the result: JSON, the same for all of a plan
 	 */
 	FRAME_ENFORCEMENT,
+	/* door to keeper to jail, before the code: path and size, records; then
+	   as many bytes, in pieces */
+	FRAME_FILE,
+	FRAME_FILE_DATA,
+	/* keeper to door, before the result: the same. A file whose bytes do
+	   not all come is none */
+	FRAME_ARTIFACT,
+	FRAME_ARTIFACT_DATA,
 	FRAME_TYPES,
 };
 
