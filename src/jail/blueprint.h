@@ -63,9 +63,10 @@ struct blueprint {
 	int groups[CGROUP_CONTROLLERS];
 	/* the jail's ends */
 	int channel, lifeline, in, out, err;
-	int proc;    /* the host's /proc */
-	int root;    /* the new root, once it is mounted */
-	int ruleset; /* Landlock's, once it is made */
+	int proc;      /* the host's /proc */
+	int root;      /* the new root, once it is mounted */
+	int ruleset;   /* Landlock's, once it is made */
+	int workspace; /* for the keeper, if files are to leave; else -1 */
 	struct lock_order order;
 	char *const *argv;
 	const char *runtime_dir; /* on the host */

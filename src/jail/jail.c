@@ -327,6 +327,7 @@ jail_open(struct jail *j, const struct plan *plan, const struct jail_site *site,
 		plan, site, site->probe ? BLUEPRINT_PROBE : BLUEPRINT_COLD);
 
 	b.argv = argv;
+	j->unbuilt = plan->exports;
 	if (jail_lay_out(j, &b, site, in, name, err) < 0 ||
 	    blueprint_list_kept(&b, err) < 0 ||
 	    send_order(j, &b.order, err) < 0)
@@ -475,6 +476,7 @@ jail_free(struct jail *j)
 	own_fd_close(&j->run_pidfd);
 	own_fd_close(&j->out);
 	own_fd_close(&j->err);
+	own_fd_close(&j->workspace);
 	link_free(&j->channel);
 	link_free(&j->lifeline);
 	cgroup_free(&j->group);
