@@ -58,6 +58,8 @@ class Job:
         self.name = "main.py"
         self.argv = []
         self.code = b""
+        self.files = 0  # how many are to come before the code
+        self.problem = None  # with one of them
 
     def fill(self, pairs):
         """How many bytes of code are to come."""
@@ -67,12 +69,16 @@ class Job:
                 self.argv.append(value)
             elif key == "name":
                 self.name = value
-            else:
+            elif key == "code_bytes":
                 missing = int(value)
+            else:
+                self.files = int(value)
         return missing
 
     def receive(self):
         missing = self.fill(records.receive_records(records.JOB))
+        if self.files:
+            self.problem = own_module("inputs").receive(self.files)
         parts = []
         while missing:
             kind, part = records.receive()
@@ -204,16 +210,20 @@ def describe_exit(exc):
 
 
 def own_module(name):
-    """A part of the runner that not every run needs."""
+    """A part of the runner that not every run needs; the program does not
+    find it when it imports one of that name."""
     sys.path.insert(0, __file__.rpartition("/")[0])
     try:
         return __import__(name)
     finally:
         del sys.path[0]
+        sys.modules.pop(name, None)
 
 
 def compiled(job):
-    """The program, or what was wrong with it."""
+    """The program, or what was wrong with it or its files."""
+    if job.problem is not None:
+        return job.problem
     try:
         return compile(job.code, job.name, "exec", dont_inherit=True)
     except BaseException as exc:

@@ -121,10 +121,12 @@ int
 task_write_job(struct buf *out, const struct task_job *job,
 	       struct remit_error *err)
 {
-	char number[24];
+	char number[24], files[24];
 
 	snprintf(number, sizeof(number), "%zu", job->code_len);
+	snprintf(files, sizeof(files), "%zu", job->file_count);
 	if (record_add(out, "name", job->name) < 0 ||
+	    (job->file_count && record_add(out, "files", files) < 0) ||
 	    add_list(out, "argv", job->argv) < 0 ||
 	    record_add(out, "code_bytes", number) < 0)
 		return fail_sys(err, REMIT_E_INPUT,

@@ -11,6 +11,7 @@ struct task_job {
 	const char *name;
 	const struct list *argv;
 	size_t code_len;
+	size_t file_count;
 };
 
 enum task_kind {

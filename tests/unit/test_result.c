@@ -62,11 +62,24 @@ ordinary(void)
 }
 
 static const char *const keys[] = {
-	"status",	    "tier",	 "start",  "exit_code",
-	"signal",	    "stdout",	 "stderr", "stdout_truncated",
-	"stderr_truncated", "error",	 "usage",  "reported",
-	"denials",	    "artifacts", "run_id", "remit_version",
+	"status",
+	"tier",
+	"start",
+	"exit_code",
+	"signal",
+	"stdout",
+	"stderr",
+	"stdout_truncated",
+	"stderr_truncated",
+	"error",
+	"usage",
+	"reported",
+	"denials",
+	"artifacts",
+	"run_id",
+	"remit_version",
 	"remit_exit_code",
+	"artifacts_skipped",
 };
 
 static const char *const usage_keys[] = { "wall_ms", "cpu_ms",
@@ -142,6 +155,7 @@ a_result_is_one_line_of_known_words(void **state)
 		"\"reported\":[\"status\"],\"usage\":{\"wall_ms\":12.345,"
 		"\"cpu_ms\":null,\"memory_peak_bytes\":null,"
 		"\"processes_peak\":null},\"denials\":[],\"artifacts\":[],"
+		"\"artifacts_skipped\":[],"
 		"\"run_id\":\"0123456789abcdef\","
 		"\"remit_version\":\"1.2.3\",\"remit_exit_code\":0}");
 }
