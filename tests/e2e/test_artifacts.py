@@ -417,6 +417,26 @@ def test_others_do_not_wait_for_a_large_harvest(remit):
         keeper.close()
 
 
+def test_no_descriptor_and_no_file_system_stays(remit):
+    keeper = SharedKeeper(remit)
+
+    def descriptors() -> int:
+        return len(os.listdir(f"/proc/{keeper.pid}/fd"))
+
+    try:
+        place = Place(remit, keeper.json)
+        flags = ("--file", remit.file("data", "x" * 100_000))
+        for _ in range(5):
+            place("open('a', 'w')", *flags)
+        keeper.until(keeper.is_full)
+        before = descriptors()
+        for n in range(30):
+            place("1 / 0" if n % 2 else "import os; os.mkdir('d'); open('d/a', 'w')", *flags)
+        keeper.until(lambda: keeper.is_full() and descriptors() <= before)
+    finally:
+        keeper.close()
+
+
 def test_a_door_that_leaves_in_the_middle(remit):
     keeper = SharedKeeper(remit)
     try:
