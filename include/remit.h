@@ -75,6 +75,16 @@ struct remit_options {
 
 enum remit_stream { REMIT_STDOUT = 1, REMIT_STDERR = 2 };
 
+/* A file that the code finds in its workspace when it starts. */
+struct remit_file {
+	/* Where: relative to /workspace, or absolute and below it. */
+	const char *path;
+	/* What: a regular file of the caller, or else these bytes. */
+	const char *host_path;
+	const char *bytes;
+	size_t len;
+};
+
 struct remit_job {
 	const char *code;
 	size_t code_len;
@@ -85,6 +95,12 @@ struct remit_job {
 	int stdin_fd;
 	const char *const *argv; /* sys.argv[1:], NULL-terminated, or NULL */
 	const char *policy_json; /* NULL: the default policy */
+	const struct remit_file *files;
+	size_t file_count;
+	/* A folder for the files that the policy's artifact_export_paths
+	   name; NULL: none leaves the jail. It is made if it is missing. What
+	   is there already is never changed: see artifacts_skipped. */
+	const char *artifacts_dir;
 	/* Called with each piece of output as it arrives, or NULL. */
 	void (*on_output)(void *user, enum remit_stream stream,
 			  const char *bytes, size_t len);

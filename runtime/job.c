@@ -179,6 +179,13 @@ take_job(struct job *j, struct stream *s)
 	return take_code(j, s);
 }
 
+/* All that was read, as bytes. */
+static PyObject *
+unread(const struct stream *s)
+{
+	return PyBytes_FromStringAndSize(s->data.data, (Py_ssize_t)s->data.len);
+}
+
 PyObject *
 job_receive(PyObject *self, PyObject *args)
 {
@@ -194,8 +201,13 @@ job_receive(PyObject *self, PyObject *args)
 	if (buf_add(&s.data, PyBytes_AsString(begun),
 		    (size_t)PyBytes_Size(begun)) < 0)
 		return PyErr_NoMemory();
-	if (take_job(&j, &s) == 0)
+	if (fill(&s, FRAME_HEADER) < 0)
+		goto end;
+	if (s.data.data[4] == FRAME_FILE)
+		out = unread(&s);
+	else if (take_job(&j, &s) == 0)
 		out = Py_BuildValue("(OOO)", j.name, j.argv, j.code);
+end:
 	Py_XDECREF(j.name);
 	Py_XDECREF(j.argv);
 	Py_XDECREF(j.code);

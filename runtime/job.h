@@ -10,7 +10,8 @@
 #include <Python.h>
 
 /* job(channel, begun): (name, [argument, ...], code) from a descriptor, of
-   which `begun` was read before. */
+   which `begun` was read before. Or bytes, if files come first: what was read
+   so far, for somebody else to go on with. */
 PyObject *job_receive(PyObject *self, PyObject *args);
 
 #endif

@@ -16,6 +16,8 @@ GO = 13
 CHECKED = 15
 ENDED = 16
 WARM = 17
+FILE = 22
+FILE_DATA = 23
 
 
 _buffer = b""
@@ -32,6 +34,18 @@ def _take(n):
     taken = _buffer[:n]
     _buffer = _buffer[n:]
     return taken
+
+
+def peek():
+    """The type of the next frame, which stays."""
+    give_back(_take(8))
+    return _buffer[4]
+
+
+def give_back(data):
+    """It was read too far: it comes first."""
+    global _buffer
+    _buffer = data + _buffer
 
 
 def left_over():

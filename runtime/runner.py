@@ -60,7 +60,13 @@ class Job:
     """One program and its arguments."""
 
     def __init__(self, channel, begun):
-        self.name, self.argv, self.code = _remit.job(channel, begun)
+        self.problem = None  # with one of its files
+        got = _remit.job(channel, begun)
+        if isinstance(got, bytes):  # files come first, and this was read of them
+            records.give_back(got)
+            self.problem = own_module("inputs").receive()
+            got = _remit.job(channel, records.left_over())
+        self.name, self.argv, self.code = got
 
 
 class Source:
@@ -200,16 +206,20 @@ def describe_exit(exc):
 
 
 def own_module(name):
-    """A part of the runner that not every run needs."""
+    """A part of the runner that not every run needs; the program does not
+    find it when it imports one of that name."""
     sys.path.insert(0, __file__.rpartition("/")[0])
     try:
         return __import__(name)
     finally:
         del sys.path[0]
+        sys.modules.pop(name, None)
 
 
 def compiled(job):
-    """The program, or what was wrong with it."""
+    """The program, or what was wrong with it or its files."""
+    if job.problem is not None:
+        return job.problem
     try:
         return compile(job.code, job.name, "exec", dont_inherit=True)
     except BaseException as exc:

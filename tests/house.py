@@ -67,7 +67,7 @@ def tables_are_complete() -> list[str]:
     header = (ROOT / "src/wire/frame.h").read_text()
     body = re.search(r"enum frame_type \{(.*?)\};", header, re.S).group(1)
     names = re.findall(r"\bFRAME_(\w+),", re.sub(r"/\*.*?\*/", "", body, flags=re.S))
-    python = dict(re.findall(r"^([A-Z]+) = (\d+)$", (ROOT / "runtime/records.py").read_text(), re.M))
+    python = dict(re.findall(r"^([A-Z_]+) = (\d+)$", (ROOT / "runtime/records.py").read_text(), re.M))
     return [
         f"records.py: {name} is {number}, frame.h says {names.index(name)}"
         for name, number in python.items()

@@ -13,85 +13,18 @@
 #include "denials.h"
 #include "path.h"
 #include "quantity.h"
+#include "run_options.h"
 #include "screen.h"
 #include "status.h"
 
 #define CODE_MAX ((size_t)64 * 1024 * 1024)
 
 struct run {
-	bool json, raw;
-	const char *code;   /* -c */
-	const char *script; /* FILE or - */
-	char **args;
+	struct run_options options;
 	struct audit audit;
-	struct flags flags;
 	struct screen out, err;
 	bool broken; /* nobody reads our output any more */
 };
-
-/* The value of --audit FILE or --audit=FILE; NULL if it is neither. */
-static const char *
-audit_path(int argc, char **argv, int *i)
-{
-	if (!strncmp(argv[*i], "--audit=", 8))
-		return argv[*i] + 8;
-	if (strcmp(argv[*i], "--audit") != 0)
-		return NULL;
-	return *i + 1 < argc ? argv[++*i] : "";
-}
-
-static int
-parse(struct run *r, int argc, char **argv, struct remit_error *err)
-{
-	const char *path;
-	int i;
-
-	for (i = 1; i < argc; i++) {
-		enum flags_answer a;
-
-		if (argv[i][0] != '-' || !strcmp(argv[i], "-"))
-			break;
-		if (!strcmp(argv[i], "--")) {
-			i++;
-			break;
-		}
-		if (!strcmp(argv[i], "--json")) {
-			r->json = true;
-			continue;
-		}
-		if (!strcmp(argv[i], "--raw")) {
-			r->raw = true;
-			continue;
-		}
-		if (!strcmp(argv[i], "-c")) {
-			if (++i == argc)
-				return fail(err, REMIT_E_INPUT,
-					    "-c needs the code behind it");
-			r->code = argv[i];
-			i++;
-			break;
-		}
-		path = audit_path(argc, argv, &i);
-		if (path) {
-			r->audit.path = path;
-			continue;
-		}
-		a = flags_take(&r->flags, argc, argv, &i, err);
-		if (a == FLAGS_ERROR)
-			return -1;
-		if (a == FLAGS_OTHER)
-			return flags_unknown(argv[i], err);
-	}
-	if (!r->code) {
-		if (i >= argc)
-			return fail(err, REMIT_E_INPUT,
-				    "name a program: remit run FILE, remit "
-				    "run - or remit run -c CODE");
-		r->script = argv[i++];
-	}
-	r->args = argv + i;
-	return 0;
-}
 
 static int
 read_stdin(struct buf *b, struct remit_error *err)
@@ -110,16 +43,16 @@ read_stdin(struct buf *b, struct remit_error *err)
 }
 
 static int
-read_code(const struct run *r, struct buf *b, struct remit_error *err)
+read_code(const struct run_options *o, struct buf *b, struct remit_error *err)
 {
-	if (r->code) {
-		if (buf_add(b, r->code, strlen(r->code)) < 0)
+	if (o->code) {
+		if (buf_add(b, o->code, strlen(o->code)) < 0)
 			return fail_sys(err, REMIT_E_INPUT, "-c");
 		return 0;
 	}
-	if (!strcmp(r->script, "-"))
+	if (!strcmp(o->script, "-"))
 		return read_stdin(b, err);
-	return path_read_file(b, r->script, err);
+	return path_read_file(b, o->script, err);
 }
 
 static void
@@ -207,6 +140,26 @@ show_denials(const json_t *doc)
 		fputs(buf_text(&lines), stderr);
 }
 
+/* A file that did not come must not be missed without a word. */
+static void
+explain_skipped(const json_t *doc)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(doc, "artifacts_skipped"), i, row)
+	{
+		const char *path =
+			json_string_value(json_object_get(row, "path"));
+
+		fputs("remit: not exported: ", stderr);
+		say("", path);
+		say(*path ? ": " : "",
+		    json_string_value(json_object_get(row, "reason")));
+		fputc('\n', stderr);
+	}
+}
+
 /* What the program's own output does not say. A claim of the program is not
    ours to say, but for the validator's: then nothing of it has run. */
 static void
@@ -222,6 +175,7 @@ explain_end(const struct remit_result *res, const struct policy *policy)
 	explain_cut(doc, "stdout", policy->stdout_max_bytes);
 	explain_cut(doc, "stderr", policy->stderr_max_bytes);
 	show_denials(doc);
+	explain_skipped(doc);
 	for (size_t i = 0; i < ARRAY_LEN(quiet); i++)
 		if (!strcmp(status, quiet[i])) {
 			json_decref(doc);
@@ -284,6 +238,29 @@ show_end(struct run *r)
 		write_all(r, 2, buf_text(&rest), rest.len);
 }
 
+static void
+make_job(struct run *r, struct remit_job *job, const struct buf *code)
+{
+	const struct run_options *o = &r->options;
+	bool from_stdin = o->script && !strcmp(o->script, "-");
+
+	r->out.raw = o->raw || !isatty(1);
+	r->err.raw = o->raw || !isatty(2);
+	job->code = buf_text(code);
+	job->code_len = code->len;
+	if (o->script && !from_stdin)
+		job->name = base_name(o->script);
+	job->argv = (const char *const *)o->args;
+	job->files = o->files;
+	job->file_count = o->file_count;
+	job->artifacts_dir = o->artifacts;
+	job->user = r;
+	if (!from_stdin)
+		job->stdin_fd = 0;
+	if (!o->json)
+		job->on_output = on_output;
+}
+
 static int
 perform(struct run *r, const struct policy *policy, struct remit_error *err)
 {
@@ -305,29 +282,19 @@ perform(struct run *r, const struct policy *policy, struct remit_error *err)
 	json_decref(doc);
 	if (!text)
 		return fail_sys(err, REMIT_E_MEMORY, "policy");
-	if (read_code(r, &code, err) < 0)
+	if (read_code(&r->options, &code, err) < 0)
 		return -1;
-	r->out.raw = r->raw || !isatty(1);
-	r->err.raw = r->raw || !isatty(2);
-	job.code = buf_text(&code);
-	job.code_len = code.len;
-	if (r->script && strcmp(r->script, "-"))
-		job.name = base_name(r->script);
-	job.argv = (const char *const *)r->args;
+	make_job(r, &job, &code);
 	job.policy_json = text;
 	job.interrupt_fd = signals;
-	job.user = r;
-	if (!r->script || strcmp(r->script, "-"))
-		job.stdin_fd = 0;
-	if (!r->json)
-		job.on_output = on_output;
 	cli_warn(policy);
+	r->audit.path = r->options.audit;
 	if (audit_open(&r->audit, err) < 0 || remit_open(&remit, &opt, err) < 0)
 		return -1;
 	if (remit_run(remit, &job, &res, err) == 0 &&
 	    audit_add(&r->audit, &job, res, err) == 0) {
 		exit_code = remit_result_exit_code(res);
-		if (r->json) {
+		if (r->options.json) {
 			puts(remit_result_json(res));
 		} else {
 			show_end(r);
@@ -347,10 +314,11 @@ run(int argc, char **argv)
 	struct remit_error err;
 	int exit_code = -1;
 
-	if (parse(&r, argc, argv, &err) == 0 &&
-	    cli_policy(&r.flags, &policy, &err) == 0)
+	if (run_options_parse(&r.options, argc, argv, &err) == 0 &&
+	    cli_policy(&r.options.flags, &policy, &err) == 0 &&
+	    run_options_check(&r.options, &policy, &err) == 0)
 		exit_code = perform(&r, &policy, &err);
-	flags_free(&r.flags);
+	run_options_free(&r.options);
 	audit_free(&r.audit);
 	if (exit_code < 0)
 		return cli_error(&err);
@@ -365,6 +333,10 @@ const struct command command_run = {
 	.summary = "run a program in a fresh jail",
 	.options = "  --json              print the result as one JSON object\n"
 		   "  --raw               pass terminal control codes through\n"
+		   "  --file LOCAL[:PATH] put a copy of a file into the "
+		   "workspace, at PATH\n"
+		   "  --artifacts DIR     write the files that --export names "
+		   "into a folder\n"
 		   "  -c CODE             the program itself\n"
 		   "  --audit FILE        append a line about the run to FILE\n"
 		   "\n"

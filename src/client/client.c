@@ -10,6 +10,8 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
+#include "artifacts.h"
+#include "job_files.h"
 #include "keeper_process.h"
 #include "link.h"
 #include "path.h"
@@ -196,7 +198,10 @@ send_job(struct link *l, const struct remit_job *job, struct remit_error *err)
 	for (const char *const *a = job->argv; a && *a; a++)
 		if (record_add(&records, "argv", *a) < 0)
 			return fail_sys(err, REMIT_E_INPUT, "the arguments");
+	if (job->artifacts_dir && record_add(&records, "artifacts", "yes") < 0)
+		return fail_sys(err, REMIT_E_INPUT, "the job");
 	if (link_send(l, FRAME_JOB, buf_text(&records), records.len, err) < 0 ||
+	    job_files_send(l, job, err) < 0 ||
 	    link_send_pieces(l, FRAME_CODE, job->code, job->code_len, err) <
 		    0 ||
 	    link_send_pieces(l, FRAME_STDIN, job->stdin_bytes, job->stdin_len,
@@ -222,10 +227,36 @@ pass_stdin(struct link *l, int fd, bool *more, struct remit_error *err)
 	return link_send(l, FRAME_STDIN_END, "", 0, err);
 }
 
-static int
-take_frame(struct remit_result *res, const struct remit_job *job,
-	   const struct frame *f, struct remit_error *err)
+/* A run as it lasts. */
+struct run {
+	struct link link;
+	const struct remit_job *job;
+	struct remit_result *result;
+	struct artifacts artifacts;
+};
+
+static void
+run_free(struct run *r)
 {
+	link_free(&r->link);
+	artifacts_free(&r->artifacts);
+	remit_result_free(r->result);
+}
+
+static int
+take_result(struct run *r, const struct frame *f, struct remit_error *err)
+{
+	if (result_view_finish(r->result, f->payload, f->len, err) < 0)
+		return -1;
+	return artifacts_tell(&r->artifacts, result_view_document(r->result),
+			      err);
+}
+
+static int
+take_frame(struct run *r, const struct frame *f, struct remit_error *err)
+{
+	const struct remit_job *job = r->job;
+	struct remit_result *res = r->result;
 	enum remit_stream stream;
 
 	switch (f->type) {
@@ -237,17 +268,21 @@ take_frame(struct remit_result *res, const struct remit_job *job,
 		return result_view_add(res, stream, f->payload, f->len, err);
 	case FRAME_ENFORCEMENT:
 		return result_view_enforce(res, f->payload, f->len, err);
+	case FRAME_ARTIFACT:
+		return artifacts_begin(&r->artifacts, f->payload, f->len, err);
+	case FRAME_ARTIFACT_DATA:
+		return artifacts_add(&r->artifacts, f->payload, f->len, err);
 	case FRAME_RESULT:
-		return result_view_finish(res, f->payload, f->len, err);
+		return take_result(r, f, err);
 	default:
 		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
 	}
 }
 
 static int
-read_frames(struct link *l, struct remit_result *res,
-	    const struct remit_job *job, struct remit_error *err)
+read_frames(struct run *r, struct remit_error *err)
 {
+	struct link *l = &r->link;
 	struct frame f;
 
 	if (link_fill(l, err) < 0)
@@ -255,10 +290,10 @@ read_frames(struct link *l, struct remit_result *res,
 	do {
 		if (link_next(l, &f, err) < 0)
 			return -1;
-		if (f.type != FRAME_NONE && take_frame(res, job, &f, err) < 0)
+		if (f.type != FRAME_NONE && take_frame(r, &f, err) < 0)
 			return -1;
 	} while (f.type != FRAME_NONE);
-	if (l->ended && !result_view_is_done(res))
+	if (l->ended && !result_view_is_done(r->result))
 		return fail(err, REMIT_E_GONE,
 			    "the keeper is gone, and the run with it");
 	return 0;
@@ -266,12 +301,13 @@ read_frames(struct link *l, struct remit_result *res,
 
 /* Send what is queued and read until the result is there. */
 static int
-converse(struct link *l, struct remit_result *res, const struct remit_job *job,
-	 struct remit_error *err)
+converse(struct run *r, struct remit_error *err)
 {
+	const struct remit_job *job = r->job;
+	struct link *l = &r->link;
 	bool interrupted = false, input = job->stdin_fd >= 0;
 
-	while (!result_view_is_done(res)) {
+	while (!result_view_is_done(r->result)) {
 		struct pollfd fds[3] = {
 			{ .fd = l->fd, .events = POLLIN },
 			{ .fd = interrupted ? -1 : job->interrupt_fd,
@@ -281,7 +317,7 @@ converse(struct link *l, struct remit_result *res, const struct remit_job *job,
 
 		/* A keeper that has given up reading has an answer waiting. */
 		if (link_wants_write(l) && link_flush(l, err) < 0)
-			buf_free(&l->out);
+			link_drop_backlog(l);
 		/* Input is read no faster than the keeper takes it. */
 		if (link_wants_write(l)) {
 			fds[0].events |= POLLOUT;
@@ -301,7 +337,7 @@ converse(struct link *l, struct remit_result *res, const struct remit_job *job,
 		    pass_stdin(l, job->stdin_fd, &input, err) < 0)
 			return -1;
 		if (fds[0].revents & (POLLIN | POLLHUP | POLLERR) &&
-		    read_frames(l, res, job, err) < 0)
+		    read_frames(r, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -311,23 +347,28 @@ static int
 run_at(struct remit *r, bool shared, const struct remit_job *job,
        struct remit_result **out, struct remit_error *err)
 {
-	own(link) struct link l = LINK_INIT;
-	struct remit_result *res;
-	int fd = open_door(r, shared, err);
+	own(run) struct run run = {
+		.link = LINK_INIT,
+		.job = job,
+		.artifacts = ARTIFACTS_INIT,
+	};
+	int fd;
 
+	if (job->artifacts_dir &&
+	    artifacts_open(&run.artifacts, job->artifacts_dir, err) < 0)
+		return -1;
+	fd = open_door(r, shared, err);
 	if (fd < 0)
 		return -1;
-	link_open(&l, fd, PARTY_KEEPER);
-	/* 1 GiB of standard input is the most a policy allows. */
-	l.out.cap = (size_t)1200 * 1024 * 1024;
-	res = result_view_new(err);
-	if (!res)
+	link_open(&run.link, fd, PARTY_KEEPER);
+	/* 1 GiB is the most a policy allows of standard input, and as much of
+	   files. */
+	run.link.out.cap = (size_t)2400 * 1024 * 1024;
+	run.result = result_view_new(err);
+	if (!run.result || send_job(&run.link, job, err) < 0 ||
+	    converse(&run, err) < 0)
 		return -1;
-	if (send_job(&l, job, err) < 0 || converse(&l, res, job, err) < 0) {
-		remit_result_free(res);
-		return -1;
-	}
-	*out = res;
+	*out = take_ptr(&run.result);
 	return 0;
 }
 

@@ -1,6 +1,5 @@
 #include "result_view.h"
 
-#include <jansson.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -103,6 +102,12 @@ result_view_finish(struct remit_result *r, const char *json, size_t len,
 	    set_stream(r->doc, "stderr", &r->err) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "result");
 	return 0;
+}
+
+json_t *
+result_view_document(struct remit_result *r)
+{
+	return r->doc;
 }
 
 bool

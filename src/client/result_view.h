@@ -5,6 +5,7 @@
 #ifndef REMIT_RESULT_VIEW_H
 #define REMIT_RESULT_VIEW_H
 
+#include <jansson.h>
 #include <stdbool.h>
 
 #include "error.h"
@@ -18,6 +19,8 @@ int result_view_enforce(struct remit_result *r, const char *json, size_t len,
 			struct remit_error *err) must_check;
 int result_view_finish(struct remit_result *r, const char *json, size_t len,
 		       struct remit_error *err) must_check;
+/* The document, once it is finished; the result's own. */
+json_t *result_view_document(struct remit_result *r);
 bool result_view_is_done(const struct remit_result *r);
 /* A shared keeper refused what a private one can do. */
 bool result_view_is_elsewhere(const struct remit_result *r);

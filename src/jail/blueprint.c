@@ -325,8 +325,10 @@ contents_free(struct contents *c)
 void
 blueprint_free(struct blueprint *b)
 {
-	int *const fds[] = { &b->channel, &b->lifeline, &b->in,	 &b->out,
-			     &b->err,	  &b->proc,	&b->root };
+	int *const fds[] = {
+		&b->channel, &b->lifeline, &b->in,   &b->out,
+		&b->err,     &b->proc,	   &b->root, &b->workspace
+	};
 
 	free(b->keep);
 	b->keep = NULL;

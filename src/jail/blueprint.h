@@ -68,6 +68,7 @@ struct blueprint {
 	int root;			 /* the new root, once it is mounted */
 	int writable[WORKSPACE_FOLDERS]; /* bare: what the code may write */
 	int ruleset;			 /* Landlock's, once it is made */
+	int workspace; /* for the keeper, if files are to leave; else -1 */
 	struct lock_order order;
 	char *const *argv;
 	const char *runtime_dir; /* on the host */

@@ -343,6 +343,13 @@ step_workspace(struct blueprint *b, uint32_t *detail)
 	if (b->contents->font_file &&
 	    link_fonts(fs, "tmp", JAIL_FONTS, b->contents->font_file) < 0)
 		return -1;
+	if (b->plan->exports) {
+		/* By this mount, on which nothing else is ever mounted. */
+		b->workspace = openat(fs, jail_writable[0].name,
+				      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (b->workspace < 0)
+			return -1;
+	}
 	for (int i = 0; i < JAIL_WRITABLE; i++)
 		if (place(b->root, clones[i], jail_writable[i].path, true) < 0)
 			return -1;

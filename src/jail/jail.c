@@ -288,6 +288,16 @@ jail_start(struct jail *j, struct blueprint *b, uint32_t owner,
 	return 0;
 }
 
+/* A bare jail's workspace is the keeper's own. */
+static int
+open_exports(struct jail *j, const struct blueprint *b, struct remit_error *err)
+{
+	j->exports = openat(b->writable[WORKSPACE_HOME], ".",
+			    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return j->exports < 0 ? fail_sys(err, REMIT_E_KERNEL, "open workspace")
+			      : 0;
+}
+
 int
 jail_lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
 	     int in, const char *name, struct remit_error *err)
@@ -310,7 +320,8 @@ jail_lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
 		b->order.uid = j->host_uid;
 		b->order.keeper = (uint32_t)getpid();
 		if (workspace_make(&j->workspace, j->host_uid, b->writable,
-				   err) < 0)
+				   err) < 0 ||
+		    (plan->exports && open_exports(j, b, err) < 0))
 			return step_failed_at(err, STEP_WORKSPACE);
 	}
 	b->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -378,6 +389,7 @@ jail_open(struct jail *j, const struct plan *plan, const struct jail_site *site,
 	b.argv = argv;
 	b.probe = site->probe;
 	j->alone = bare;
+	j->unbuilt = plan->exports && !bare;
 	if (jail_lay_out(j, &b, site, in, name, err) < 0 ||
 	    blueprint_list_kept(&b, err) < 0 ||
 	    send_order(j, &b.order, err) < 0)
@@ -593,6 +605,7 @@ jail_free(struct jail *j)
 	own_fd_close(&j->out);
 	own_fd_close(&j->err);
 	own_fd_close(&j->listener);
+	own_fd_close(&j->exports);
 	link_free(&j->channel);
 	link_free(&j->lifeline);
 	cgroup_free(&j->group);

@@ -46,6 +46,8 @@ struct jail {
 	struct link lifeline;
 	int out, err;
 	int listener;	   /* tells what is refused; -1: the kernel does not */
+	int exports;	   /* the workspace, if the plan exports; else -1 */
+	bool unbuilt;	   /* pid 1 has yet to say that it is */
 	uint32_t host_uid; /* of the code */
 	struct uid_lease lease;
 	struct cgroup group;
@@ -57,7 +59,7 @@ struct jail {
 #define JAIL_INIT                                                             \
 	{                                                                     \
 		.run_pidfd = -1, .channel = LINK_INIT, .lifeline = LINK_INIT, \
-		.out = -1, .err = -1, .listener = -1,                         \
+		.out = -1, .err = -1, .listener = -1, .exports = -1,          \
 		.entry = { [0 ... JOIN_FDS - 1] = -1 },                       \
 		.lease = UID_LEASE_INIT, .group = CGROUP_INIT,                \
 		.workspace = WORKSPACE_INIT                                   \
@@ -83,7 +85,8 @@ int jail_prepare(struct jail *j, const struct plan *plan,
 		 struct remit_error *err) must_check;
 /* Which folders the policy's paths lead to now (device and inode). */
 uint64_t jail_roots(const struct plan *plan);
-/* When the lifeline is readable for the first time. */
+/* When the lifeline of one that is unbuilt is readable for the first time. A
+   cold one is only if the plan exports. */
 int jail_take_built(struct jail *j, const struct plan *plan,
 		    struct remit_error *err) must_check;
 /* Send the zygote the command that puts a child into the jail. */

@@ -62,25 +62,36 @@ static void __attribute__((noreturn)) run_main(const struct blueprint *b)
 	_exit(1);
 }
 
-/* Give the ruleset to the keeper, for the child that will join. */
+/*
+ * Give the keeper what it cannot reach from outside: the ruleset, for the child
+ * that will join, and the workspace, for the time after all are dead.
+ */
 static int
-send_built(const struct blueprint *b)
+send_built(const struct blueprint *b, bool warm)
 {
+	const int all[BUILT_FDS] = { [BUILT_RULESET] = warm ? b->ruleset : -1,
+				     [BUILT_WORKSPACE] = b->workspace };
 	struct step_report r = { .step = STEP_READY };
-	char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	char control[CMSG_SPACE(sizeof(all))] = { 0 };
 	struct iovec iov = { &r, sizeof(r) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-	struct cmsghdr *c;
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = control,
+			      .msg_controllen = sizeof(control) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	size_t n = 0;
 
-	if (b->ruleset >= 0) {
-		msg.msg_control = control;
-		msg.msg_controllen = sizeof(control);
-		c = CMSG_FIRSTHDR(&msg);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &b->ruleset, sizeof(int));
+	for (int i = 0; i < BUILT_FDS; i++) {
+		if (all[i] < 0)
+			continue;
+		r.detail |= 1u << i;
+		memcpy(CMSG_DATA(c) + n * sizeof(int), &all[i], sizeof(int));
+		n++;
 	}
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(n * sizeof(int));
+	msg.msg_controllen = n ? CMSG_SPACE(n * sizeof(int)) : 0;
 	return sendmsg(b->lifeline, &msg, MSG_NOSIGNAL) == sizeof(r) ? 0 : -1;
 }
 
@@ -127,6 +138,10 @@ child_run(struct blueprint *b)
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child, NULL);
+	if ((warm || b->plan->exports) && send_built(b, warm) < 0)
+		_exit(1);
+	own_fd_close(&b->workspace);
+	b->workspace = -1;
 	if (!warm) {
 		pid = step_is_to_fail(STEP_FORK) ? -1 : fork();
 		if (pid < 0) {
@@ -135,8 +150,6 @@ child_run(struct blueprint *b)
 		}
 		if (pid == 0)
 			run_main(b);
-	} else if (send_built(b) < 0) {
-		_exit(1);
 	}
 	init_run(b->lifeline, pid);
 }

@@ -13,11 +13,19 @@
 	{                                                                    \
 		.plan = (p), .channel = -1, .lifeline = -1, .in = -1,        \
 		.out = -1, .err = -1, .proc = -1, .root = -1, .ruleset = -1, \
-		.own = CONTENTS_INIT, .groups = { -1, -1, -1, -1 },          \
-		.writable = { -1, -1 }, .roots = HASH_INIT,                  \
-		.runtime_dir = (site)->runtime_dir, .by_root = (p)->by_root, \
-		.kind = (which)                                              \
+		.workspace = -1, .own = CONTENTS_INIT,                       \
+		.groups = { -1, -1, -1, -1 }, .writable = { -1, -1 },        \
+		.roots = HASH_INIT, .runtime_dir = (site)->runtime_dir,      \
+		.by_root = (p)->by_root, .kind = (which)                     \
 	}
+
+/* What comes with the word that a jail is built, in this order; bits of the
+   report's detail say which are there. */
+enum built_fd {
+	BUILT_RULESET,
+	BUILT_WORKSPACE,
+	BUILT_FDS,
+};
 
 /* Everything before the clone. */
 int jail_lay_out(struct jail *j, struct blueprint *b,

@@ -19,6 +19,7 @@ jail_prepare(struct jail *j, const struct plan *plan,
 		plan, site, mould ? BLUEPRINT_CAST : BLUEPRINT_WARM);
 
 	j->warm = true;
+	j->unbuilt = true;
 	b.mould = mould;
 	if (jail_lay_out(j, &b, site, in, name, err) < 0)
 		return -1;
@@ -52,12 +53,28 @@ jail_roots(const struct plan *plan)
 	return h.value;
 }
 
+static void
+take_built_fds(struct jail *j, const struct cmsghdr *c, uint32_t which)
+{
+	int *const to[BUILT_FDS] = { [BUILT_RULESET] = &j->entry[JOIN_RULESET],
+				     [BUILT_WORKSPACE] = &j->exports };
+	const unsigned char *from = CMSG_DATA(c);
+	size_t left = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+	for (int i = 0; i < BUILT_FDS; i++)
+		if (which & 1u << i && left) {
+			memcpy(to[i], from, sizeof(int));
+			from += sizeof(int);
+			left--;
+		}
+}
+
 int
 jail_take_built(struct jail *j, const struct plan *plan,
 		struct remit_error *err)
 {
 	struct step_report r;
-	char control[CMSG_SPACE(sizeof(int))];
+	char control[CMSG_SPACE(BUILT_FDS * sizeof(int))];
 	struct iovec iov = { &r, sizeof(r) };
 	struct msghdr msg = {
 		.msg_iov = &iov,
@@ -67,16 +84,20 @@ jail_take_built(struct jail *j, const struct plan *plan,
 	};
 	struct cmsghdr *c;
 
+	j->unbuilt = false;
 	if (recvmsg(j->lifeline.fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) !=
 	    sizeof(r))
 		return fail_sys(err, REMIT_E_KERNEL, "the jail was not built");
 	c = CMSG_FIRSTHDR(&msg);
 	if (c && c->cmsg_type == SCM_RIGHTS)
-		memcpy(&j->entry[JOIN_RULESET], CMSG_DATA(c), sizeof(int));
+		take_built_fds(j, c, r.detail);
 	if (r.step != STEP_READY)
 		return jail_step_failed(&r, plan, err);
-	if (j->entry[JOIN_RULESET] < 0 && plan_keeps(plan, MECH(LANDLOCK)))
+	if (j->warm && j->entry[JOIN_RULESET] < 0 &&
+	    plan_keeps(plan, MECH(LANDLOCK)))
 		return fail(err, REMIT_E_INTERNAL, "no Landlock rules came");
+	if (j->exports < 0 && plan->exports)
+		return fail(err, REMIT_E_INTERNAL, "no workspace came");
 	return 0;
 }
 

@@ -258,22 +258,40 @@ on_channel(void *owner, uint32_t events)
 		hear(i);
 }
 
+static bool
+is_to_be_built(const struct inmate *i)
+{
+	return i->jail.unbuilt &&
+	       (i->state == INMATE_BUILDING || !i->jail.warm);
+}
+
+static void
+hear_built(struct inmate *i)
+{
+	struct remit_error err;
+
+	if (jail_take_built(&i->jail, &i->pool->plan, &err) < 0) {
+		/* A cold one says over its channel what went wrong. */
+		if (i->jail.warm)
+			inmate_failed(i, &err);
+		return;
+	}
+	if (!i->jail.warm)
+		return;
+	i->state = INMATE_JOINING;
+	loop_set_timer(&i->keeper->loop, &i->patience,
+		       loop_now_us() + JOIN_PATIENCE_US);
+	nursery_join(i->pool->nursery, i);
+}
+
 static void
 on_lifeline(void *owner, uint32_t events)
 {
 	struct inmate *i = owner;
-	struct remit_error err;
 
 	(void)events;
-	if (i->state == INMATE_BUILDING) {
-		if (jail_take_built(&i->jail, &i->pool->plan, &err) < 0) {
-			inmate_failed(i, &err);
-			return;
-		}
-		i->state = INMATE_JOINING;
-		loop_set_timer(&i->keeper->loop, &i->patience,
-			       loop_now_us() + JOIN_PATIENCE_US);
-		nursery_join(i->pool->nursery, i);
+	if (is_to_be_built(i)) {
+		hear_built(i);
 		return;
 	}
 	if (i->session) {
@@ -459,9 +477,11 @@ end_early(struct inmate *i, const struct exit_report *end)
 static void
 hear_last_words(struct inmate *i)
 {
-	if (i->state == INMATE_BUILDING)
-		on_lifeline(i, EPOLLIN);
-	else if (i->state < INMATE_WAITING && !i->jail.channel.ended)
+	bool hears = i->state < INMATE_WAITING && i->state != INMATE_BUILDING;
+
+	if (is_to_be_built(i))
+		hear_built(i);
+	if (hears && !i->jail.channel.ended)
 		hear(i);
 }
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "harvest.h"
 #include "pool.h"
 #include "session.h"
 #include "text.h"
@@ -146,6 +147,14 @@ start_of(const struct session *s)
 	return s->was_warm ? "\"warm\"" : "\"cold\"";
 }
 
+/* The artifacts themselves the door writes down, as it has written them. */
+static int
+add_skipped(struct buf *out, const struct session *s)
+{
+	return s->harvest ? harvest_write_skipped(s->harvest, out)
+			  : buf_add(out, "[]", 2);
+}
+
 static int
 write_result(struct buf *out, const struct session *s, const struct verdict *v,
 	     json_t *error)
@@ -167,10 +176,12 @@ write_result(struct buf *out, const struct session *s, const struct verdict *v,
 	    add_reported(out, v, s->claim.error != NULL && !s->failed) < 0 ||
 	    add_usage(out, s) < 0)
 		return -1;
-	if (add_denials(out, s) < 0)
+	if (add_denials(out, s) < 0 ||
+	    buf_addf(out, "\"artifacts\":[],\"artifacts_skipped\":") < 0 ||
+	    add_skipped(out, s) < 0)
 		return -1;
 	return buf_addf(out,
-			"\"artifacts\":[],\"run_id\":\"%s\","
+			",\"run_id\":\"%s\","
 			"\"remit_version\":\"%s\",\"remit_exit_code\":%d}",
 			s->id, remit_version(),
 			status_exit_code(v->status, v->exit_code, v->signal));

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "denial_rule.h"
+#include "harvest.h"
 #include "result.h"
 #include "session_part.h"
 
@@ -35,6 +36,7 @@ session_new(struct keeper *k, int door_fd)
 		.policy_text = BUF_INIT(frame_rules[FRAME_POLICY].max),
 		.code = BUF_INIT(64 * 1024 * 1024),
 		.input = FEED_INIT,
+		.files = INPUTS_INIT,
 		.out = { .fd = -1 },
 		.err = { .fd = -1 },
 		.timer = { .ring = session_on_timer, .owner = s },
@@ -79,6 +81,10 @@ session_free(struct session *s)
 	list_free(&s->argv);
 	buf_free(&s->code);
 	feed_free(&s->input);
+	inputs_free(&s->files);
+	if (s->harvest)
+		harvest_free(s->harvest);
+	free(s->harvest);
 	free(s->name);
 	free(s);
 }
@@ -192,22 +198,12 @@ note_path(struct session *s)
 }
 
 void
-session_finish(struct session *s)
+session_answer(struct session *s)
 {
 	own(buf) struct buf text = BUF_INIT(frame_rules[FRAME_RESULT].max);
 	struct remit_error err;
 
 	s->state = SESSION_DONE;
-	if (s->door_gone) {
-		note_run(s);
-		keeper_remove(s->keeper, s);
-		return;
-	}
-	read_rest(s, &s->out);
-	read_rest(s, &s->err);
-	read_facts(s);
-	note_path(s);
-	note_run(s);
 	if ((s->pool &&
 	     link_send(&s->door, FRAME_ENFORCEMENT, s->pool->enforcement,
 		       strlen(s->pool->enforcement), &err) < 0) ||
@@ -221,6 +217,28 @@ session_finish(struct session *s)
 	keeper_ended(s->keeper, s);
 	if (s->door_gone || !link_wants_write(&s->door))
 		keeper_remove(s->keeper, s);
+}
+
+void
+session_finish(struct session *s)
+{
+	if (s->door_gone) {
+		s->state = SESSION_DONE;
+		note_run(s);
+		keeper_remove(s->keeper, s);
+		return;
+	}
+	read_rest(s, &s->out);
+	read_rest(s, &s->err);
+	read_facts(s);
+	note_path(s);
+	note_run(s);
+	if (session_export(s)) {
+		part(s);
+		session_export_more(s);
+	} else {
+		session_answer(s);
+	}
 }
 
 /* ---- the beginning ---- */
@@ -298,7 +316,8 @@ seek(struct session *s, struct remit_error *err)
 	if (s->pool->policy.cpu_ms != POLICY_UNLIMITED &&
 	    (plan->limits.cpu_cgroup_ms || plan->limits.cpu_rlimit_s))
 		s->facts.cpu_limit_ms = s->pool->policy.cpu_ms;
-	if (tiers[plan->tier].jailed && keeper_stand(k, err) < 0)
+	if (inputs_check(&s->files, plan, err) < 0 ||
+	    (tiers[plan->tier].jailed && keeper_stand(k, err) < 0))
 		return -1;
 	return pool_serve(s->pool, s, err);
 }

@@ -2,10 +2,12 @@
  * session: one jail with one interpreter, from the door's first frame to the
  * result. A run is a session with one cell.
  *
- *	reading → waiting → seeking → checking → running → dying → done
+ *	reading → waiting → seeking → checking → running → dying → exporting →
+ *	done
  *
  * From any state an error leads to dying (if there is a jail) or to done. A
- * program that claims its end is answered at once; its jail dies afterwards.
+ * program that claims its end is answered at once, and its jail dies
+ * afterwards; but files leave only a dead jail, and the answer after them.
  */
 #ifndef REMIT_SESSION_H
 #define REMIT_SESSION_H
@@ -14,10 +16,12 @@
 #include "denial.h"
 #include "feed.h"
 #include "inmate.h"
+#include "inputs.h"
 #include "loop.h"
 #include "policy.h"
 #include "verdict.h"
 
+struct harvest;
 struct keeper;
 
 enum session_state {
@@ -27,6 +31,7 @@ enum session_state {
 	SESSION_CHECKING,
 	SESSION_RUNNING,
 	SESSION_DYING,
+	SESSION_EXPORTING,
 	SESSION_DONE,
 };
 
@@ -39,9 +44,10 @@ struct session {
 
 	struct link door;
 	bool door_gone;
-	bool started;	/* the door has sent everything */
-	bool was_begun; /* it counts as running */
-	bool was_warm;	/* its interpreter came from a zygote */
+	bool started;	      /* the door has sent everything */
+	bool was_begun;	      /* it counts as running */
+	bool was_warm;	      /* its interpreter came from a zygote */
+	bool wants_artifacts; /* the door has a place for them */
 
 	struct policy policy; /* of its own, until it has a pool */
 	struct buf policy_text;
@@ -51,6 +57,7 @@ struct session {
 	struct buf code;
 	uint64_t code_bytes; /* once it was sent */
 	struct feed input;
+	struct inputs files;
 
 	struct inmate *inmate;
 	struct capture out, err;
@@ -62,6 +69,7 @@ struct session {
 	struct exit_report exit;
 	struct remit_error error; /* why there is no verdict */
 	bool failed;
+	struct harvest *harvest; /* NULL: nothing is exported */
 
 	struct timer timer;
 	uint64_t asked_us;     /* the door had sent everything */

@@ -59,6 +59,10 @@ session_on_timer(void *owner)
 	struct session *s = owner;
 	uint64_t now = loop_now_us();
 
+	if (s->state == SESSION_EXPORTING) {
+		session_export_more(s);
+		return;
+	}
 	if (s->deadline_us && now >= s->deadline_us) {
 		s->facts.timed_out = !s->facts.interrupted;
 		session_die(s);

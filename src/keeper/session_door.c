@@ -9,14 +9,12 @@
 
 /* Between the caller's interrupt and the kill. */
 #define INTERRUPT_GRACE_US (2 * 1000000ull)
-/* How much may wait for a door that does not read. */
-#define DOOR_BACKLOG (1024 * 1024)
 
 void
 session_flush_door(struct session *s)
 {
 	struct remit_error err;
-	uint32_t events = s->state == SESSION_DONE ? 0 : EPOLLIN;
+	uint32_t events = s->state >= SESSION_EXPORTING ? 0 : EPOLLIN;
 
 	if (s->door_gone)
 		return;
@@ -27,8 +25,8 @@ session_flush_door(struct session *s)
 	loop_want(&s->keeper->loop, &s->on_door, events);
 	/* A door that does not read stops the program's output, and thereby
 	   the program, but not its clock. */
-	events = s->door.out.len > DOOR_BACKLOG ? 0 : EPOLLIN;
-	if (s->inmate) {
+	events = link_backlog(&s->door) > DOOR_BACKLOG ? 0 : EPOLLIN;
+	if (s->inmate && !s->output_us) {
 		loop_want(&s->keeper->loop, &s->inmate->on_out, events);
 		loop_want(&s->keeper->loop, &s->inmate->on_err, events);
 	}
@@ -49,6 +47,8 @@ take_job(struct session *s, const struct frame *f, struct remit_error *err)
 		} else if (!strcmp(r.key, "argv")) {
 			if (list_add(&s->argv, r.value) < 0)
 				return fail_sys(err, REMIT_E_MEMORY, "argv");
+		} else if (!strcmp(r.key, "artifacts")) {
+			s->wants_artifacts = true;
 		} else {
 			return fail(err, REMIT_E_PROTOCOL,
 				    "a job has no \"%.40s\"", r.key);
@@ -186,6 +186,13 @@ take_frame(struct session *s, const struct frame *f, struct remit_error *err)
 				 caps ? session_policy(s)->code_bytes
 				      : s->code.cap,
 				 err);
+	case FRAME_FILE:
+		return inputs_begin(&s->files, f->payload, f->len,
+				    caps ? session_policy(s)->input_bytes
+					 : UINT64_MAX,
+				    err);
+	case FRAME_FILE_DATA:
+		return inputs_add(&s->files, f->payload, f->len, err);
 	case FRAME_STDIN:
 		if (feed_add(&s->input, f->payload, f->len,
 			     caps ? session_policy(s)->stdin_bytes : UINT64_MAX,
@@ -235,10 +242,14 @@ session_on_door(void *owner, uint32_t events)
 			keeper_remove(s->keeper, s);
 			return;
 		}
+		if (s->state == SESSION_EXPORTING && !s->door_gone) {
+			session_export_more(s);
+			return;
+		}
 	}
 	if (!(events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
 		return;
-	if (s->state == SESSION_DONE || link_fill(&s->door, &err) < 0 ||
+	if (s->state >= SESSION_EXPORTING || link_fill(&s->door, &err) < 0 ||
 	    s->door.ended) {
 		door_left(s);
 		return;

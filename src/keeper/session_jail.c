@@ -56,6 +56,7 @@ session_send_job(struct session *s, struct remit_error *err)
 	};
 
 	if (task_write_job(&records, &job, err) < 0 ||
+	    inputs_send(&s->files, channel, err) < 0 ||
 	    link_send(channel, FRAME_JOB, records.data, records.len, err) < 0 ||
 	    link_send_pieces(channel, FRAME_CODE, s->code.data, s->code.len,
 			     err) < 0)
@@ -93,7 +94,7 @@ take_checked(struct session *s, const struct frame *f, struct remit_error *err)
 
 /*
  * The program says that it is done: it waits to be killed, and the answer does
- * not wait for that.
+ * not wait for that, unless files are to leave.
  */
 static int
 take_ended(struct session *s, const struct frame *f, struct remit_error *err)
@@ -106,7 +107,10 @@ take_ended(struct session *s, const struct frame *f, struct remit_error *err)
 		return 0;
 	s->ended_us = loop_now_us();
 	jail_sample(&s->inmate->jail, &s->exit);
-	session_finish(s);
+	if (session_exports(s))
+		session_die(s);
+	else
+		session_finish(s);
 	return 0;
 }
 
@@ -133,7 +137,7 @@ session_flush_channel(struct session *s)
 
 	/* The other side may be dead; then its exit is on the way. */
 	if (link_flush(l, &err) < 0)
-		buf_free(&l->out);
+		link_drop_backlog(l);
 	if (link_wants_write(l))
 		events |= EPOLLOUT;
 	loop_want(&s->keeper->loop, &s->inmate->on_channel, events);

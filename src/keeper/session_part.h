@@ -1,7 +1,8 @@
 /*
  * session_part: what the parts of a session know of each other: its life
- * (session.c), its clocks (session_clock.c), its door (session_door.c) and its
- * jail (session_jail.c). For these files only.
+ * (session.c), its clocks (session_clock.c), its door (session_door.c), its
+ * jail (session_jail.c) and what leaves that (session_export.c). For these
+ * files only.
  */
 #ifndef REMIT_SESSION_PART_H
 #define REMIT_SESSION_PART_H
@@ -10,12 +11,17 @@
 #include "pool.h"
 #include "session.h"
 
+/* How much may wait for a door that does not read. */
+#define DOOR_BACKLOG ((size_t)1024 * 1024)
+
 /* Life. */
 
 /* Kill the jail; the result follows when it is dead. */
 void session_die(struct session *s);
-/* Make the result and send it; the jail goes its own way from here. */
+/* The jail has no more to say: files are exported, or the answer is sent. */
 void session_finish(struct session *s);
+/* Make the result and send it. */
+void session_answer(struct session *s);
 
 /* Clocks. */
 
@@ -30,6 +36,14 @@ void session_flush_door(struct session *s);
 void session_flush_input(struct session *s);
 void session_on_door(void *owner, uint32_t events);
 void session_on_in(void *owner, uint32_t events);
+
+/* Files that leave, once the jail is dead. */
+
+/* Nothing may live in the jail when it is answered. */
+bool session_exports(const struct session *s);
+/* False if there is nothing to export. */
+bool session_export(struct session *s);
+void session_export_more(struct session *s);
 
 /* The jail. */
 

@@ -91,6 +91,15 @@ const struct mechanism_info mechanisms[MECH_COUNT] = {
 		.sentence = "a look at the syntax tree before the start: a "
 			    "friendly first answer, never the wall",
 	},
+	[MECH_OPENAT2] = {
+		.name = "openat2",
+		.sentence = "files are read when all in the jail is dead, "
+			    "beneath its workspace and through no link",
+	},
+	[MECH_EXPORT_CAP] = {
+		.name = "export_cap",
+		.sentence = "the keeper gives out no more than this",
+	},
 };
 
 int

@@ -1,10 +1,13 @@
 #include "path_rule.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "quote.h"
+
+#define WORKSPACE "/workspace"
 
 /* Directories that the jail makes, and what may stand below them. */
 static const struct owned {
@@ -15,7 +18,7 @@ static const struct owned {
 	{ .path = "/dev" },
 	{ .path = "/sys" },
 	{ .path = "/.remit" },
-	{ .path = "/workspace", .below_is_free = true },
+	{ .path = WORKSPACE, .below_is_free = true },
 	{ .path = "/tmp", .below_is_free = true },
 };
 
@@ -130,6 +133,49 @@ path_rule_jail(const char *text, char out[PATH_RULE_SIZE], const char *place,
 	if (check_owned(path, place, err) < 0)
 		return -1;
 	memcpy(out, path, strlen(path) + 1);
+	return 0;
+}
+
+static bool
+has_long_name(const char *path)
+{
+	for (size_t n; *path; path += n + (path[n] == '/')) {
+		n = strcspn(path, "/");
+		if (n > NAME_MAX)
+			return true;
+	}
+	return false;
+}
+
+int
+path_rule_workspace(const char *text, char out[PATH_RULE_SIZE],
+		    const char *place, struct remit_error *err)
+{
+	static const char top[] = WORKSPACE "/";
+	char shown[QUOTE_SIZE];
+	char whole[2 * PATH_RULE_SIZE];
+	char path[PATH_RULE_SIZE];
+
+	if (!*text)
+		return fail(err, REMIT_E_INPUT, "%s: the path is empty", place);
+	if (strnlen(text, PATH_RULE_SIZE) + sizeof(top) > PATH_RULE_SIZE)
+		return too_long(place, err);
+	snprintf(whole, sizeof(whole), "%s%s", *text == '/' ? "" : top, text);
+	tidy(whole, path);
+	if (has_dotdot(path))
+		return fail(err, REMIT_E_INPUT,
+			    "%s: %s contains \"..\": write the path without it",
+			    place, quote(shown, text));
+	if (strncmp(path, top, sizeof(top) - 1) != 0)
+		return fail(err, REMIT_E_INPUT,
+			    "%s: %s is not in the workspace: write a path "
+			    "relative to " WORKSPACE ", or one below it",
+			    place, quote(shown, text));
+	if (has_long_name(path))
+		return fail(err, REMIT_E_INPUT,
+			    "%s: %s has a name of more than %d bytes", place,
+			    quote(shown, text), NAME_MAX);
+	memcpy(out, path + sizeof(top) - 1, strlen(path + sizeof(top) - 1) + 1);
 	return 0;
 }
 

@@ -24,6 +24,13 @@ int path_rule_host(const char *text, char out[PATH_RULE_SIZE],
 int path_rule_jail(const char *text, char out[PATH_RULE_SIZE],
 		   const char *place, struct remit_error *err) must_check;
 
+/*
+ * Something in the jail's workspace: relative to it, or absolute and below it.
+ * What comes out is relative, without "..", and no name is too long.
+ */
+int path_rule_workspace(const char *text, char out[PATH_RULE_SIZE],
+			const char *place, struct remit_error *err) must_check;
+
 /* The text itself if absolute, else behind the current directory. Leading
    "." and ".." are resolved, since the current directory has no links. */
 int path_rule_from_here(const char *text, char out[PATH_RULE_SIZE],

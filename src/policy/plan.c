@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "memory_bound.h"
+#include "path_rule.h"
 #include "plan_mounts.h"
 
 const char *const strength_names[] = {
@@ -446,6 +447,31 @@ decide_imports(struct decision *d, struct remit_error *err)
 	return 0;
 }
 
+static int
+decide_exports(struct decision *d, struct remit_error *err)
+{
+	const struct list *l = &d->policy->artifact_export_paths;
+	char path[PATH_RULE_SIZE];
+
+	for (size_t i = 0; i < l->count; i++)
+		if (path_rule_workspace(l->items[i], path, d->field->name,
+					err) < 0)
+			return -1;
+	d->plan->exports = l->count > 0;
+	d->row->present = d->plan->exports;
+	keep(d, MECH(OPENAT2));
+	return 0;
+}
+
+static int
+decide_export_cap(struct decision *d, struct remit_error *err)
+{
+	(void)err;
+	d->row->present = d->plan->exports;
+	keep(d, MECH(EXPORT_CAP));
+	return 0;
+}
+
 /* A field that is not here is kept by all the mechanisms of its row. */
 static decide_fn *const deciders[FIELD_TOTAL] = {
 	[F_MOUNTS] = decide_mounts,
@@ -463,6 +489,12 @@ static decide_fn *const deciders[FIELD_TOTAL] = {
 	[F_FILES] = decide_files,
 	[F_FILE_BYTES] = decide_file_bytes,
 	[F_OPEN_FILES] = decide_open_files,
+	[F_ARTIFACT_EXPORT_PATHS] = decide_exports,
+	[F_ARTIFACT_FILE_BYTES] = decide_export_cap,
+	[F_ARTIFACT_BYTES] = decide_export_cap,
+	[F_ARTIFACT_FILES] = decide_export_cap,
+	[F_ARTIFACT_DEPTH] = decide_export_cap,
+	[F_ARTIFACT_TIME] = decide_export_cap,
 	[F_ALLOWED_IMPORTS] = decide_imports,
 	[F_BLOCKED_IMPORTS] = decide_imports,
 };
@@ -591,6 +623,18 @@ check_preload(const struct plan *p, struct remit_error *err)
 			    "subprocesses");
 }
 
+static int
+check_exports(const struct plan *p, struct remit_error *err)
+{
+	if (!p->policy->artifact_export_paths.count || tiers[p->tier].jailed)
+		return 0;
+	return fail_refused(err, "artifact_export_paths",
+			    "Use the tier local, or leave the field out.",
+			    "the tier \"%s\" has no workspace that files could "
+			    "be given back from",
+			    tiers[p->tier].name);
+}
+
 int
 plan_build(struct plan *out, const struct policy *policy,
 	   const struct plan_job *job, const struct host *host,
@@ -626,7 +670,8 @@ plan_build(struct plan *out, const struct policy *policy,
 		    decide_row(&d, err) < 0)
 			return -1;
 	}
-	if (plan_list_mounts(&p, err) < 0 || check_preload(&p, err) < 0)
+	if (plan_list_mounts(&p, err) < 0 || check_preload(&p, err) < 0 ||
+	    check_exports(&p, err) < 0)
 		return -1;
 	*out = p;
 	p.mounts = NULL;

@@ -63,6 +63,7 @@ struct plan {
 	bool own_network;
 	uint64_t disk_share_bytes; /* of the memory, for files; 0: no bound */
 	bool memfd_noexec;
+	bool exports;	   /* the keeper needs a way into the workspace */
 	uint64_t left_out; /* always 0 but in test builds */
 };
 

@@ -77,6 +77,11 @@ struct policy {
 	uint64_t value_bytes;
 
 	struct list artifact_export_paths;
+	uint64_t artifact_file_bytes;
+	uint64_t artifact_bytes;
+	uint64_t artifact_files;
+	uint64_t artifact_depth;
+	uint64_t artifact_time_ms;
 	struct list allowed_imports;
 	struct list blocked_imports;
 	struct list allowed_builtins;

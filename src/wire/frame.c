@@ -118,6 +118,26 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.from = PARTY_JAIL,
 		.once = true,
 	},
+	[FRAME_FILE] = {
+		.name = "file",
+		.from = PARTY_DOOR | PARTY_KEEPER,
+		.max = 8 * 1024,
+	},
+	[FRAME_FILE_DATA] = {
+		.name = "file_data",
+		.from = PARTY_DOOR | PARTY_KEEPER,
+		.max = FRAME_PIECE,
+	},
+	[FRAME_ARTIFACT] = {
+		.name = "artifact",
+		.from = PARTY_KEEPER,
+		.max = 8 * 1024,
+	},
+	[FRAME_ARTIFACT_DATA] = {
+		.name = "artifact_data",
+		.from = PARTY_KEEPER,
+		.max = FRAME_PIECE,
+	},
 };
 
 void

@@ -51,6 +51,14 @@ enum frame_type {
 	/* jail to keeper, before the report: empty, with the descriptor that
 	 * tells what is refused */
 	FRAME_LISTENER,
+	/* door to keeper, and to the jail before the job: path and size,
+	   records; then as many bytes, in pieces */
+	FRAME_FILE,
+	FRAME_FILE_DATA,
+	/* keeper to door, before the result: the same. A file whose bytes do
+	   not all come is none */
+	FRAME_ARTIFACT,
+	FRAME_ARTIFACT_DATA,
 	FRAME_TYPES,
 };
 

@@ -101,28 +101,45 @@ link_send_pieces(struct link *l, enum frame_type type, const void *bytes,
 int
 link_flush(struct link *l, struct remit_error *err)
 {
-	size_t sent = 0;
+	int failed = 0;
 
-	while (sent < l->out.len) {
-		ssize_t n = send(l->fd, l->out.data + sent, l->out.len - sent,
+	while (!failed && link_wants_write(l)) {
+		ssize_t n = send(l->fd, l->out.data + l->gone, link_backlog(l),
 				 MSG_DONTWAIT | MSG_NOSIGNAL);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			break;
-		if (n < 0) {
-			buf_drop(&l->out, sent);
-			return fail_sys(err, REMIT_E_GONE, "send");
-		}
-		sent += (size_t)n;
+		if (n < 0)
+			failed = fail_sys(err, REMIT_E_GONE, "send");
+		else
+			l->gone += (size_t)n;
 	}
-	buf_drop(&l->out, sent);
-	return 0;
+	/* To move the rest for each piece that is sent would take longer than
+	   sending it. */
+	if (l->gone >= link_backlog(l)) {
+		buf_drop(&l->out, l->gone);
+		l->gone = 0;
+	}
+	return failed;
 }
 
 bool
 link_wants_write(const struct link *l)
 {
-	return l->out.len > 0;
+	return link_backlog(l) > 0;
+}
+
+size_t
+link_backlog(const struct link *l)
+{
+	return l->out.len - l->gone;
+}
+
+void
+link_drop_backlog(struct link *l)
+{
+	buf_free(&l->out);
+	l->gone = 0;
 }

@@ -21,6 +21,7 @@ struct link {
 	size_t parsed; /* bytes of `in` already given out */
 	struct buf in;
 	struct buf out;
+	size_t gone; /* bytes of `out` that were sent already */
 };
 
 #define LINK_INIT                                          \
@@ -42,5 +43,9 @@ int link_send_pieces(struct link *l, enum frame_type type, const void *bytes,
 		     size_t len, struct remit_error *err) must_check;
 int link_flush(struct link *l, struct remit_error *err) must_check;
 bool link_wants_write(const struct link *l);
+/* Bytes that wait to be sent. */
+size_t link_backlog(const struct link *l);
+/* Nobody will read them. */
+void link_drop_backlog(struct link *l);
 
 #endif

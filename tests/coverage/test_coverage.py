@@ -25,6 +25,10 @@ def test_every_row_of_the_policy_table_was_tested(remit):
     # Lists that are empty by default promise nothing until they are used.
     for field in ("allowed_imports", "blocked_imports"):
         wanted |= {(field, "validator", t, remit.label) for t in ("landlock", "local", "static", "unsafe")}
+    wanted |= {
+        (r["field"], "openat2" if "paths" in r["field"] else "export_cap", t, remit.label)
+        for r in rows if r["field"].startswith("artifact_") for t in ("local", "static")
+    }  # fmt: skip
     missing = sorted(wanted - tested())
     assert not missing, "\n".join(map(str, missing))
     assert len(wanted) > 60

@@ -7,6 +7,7 @@ import os
 import pathlib
 import secrets
 import signal
+import socket
 import subprocess
 import time
 
@@ -20,7 +21,12 @@ class SharedKeeper:
         self.process = remit.popen("keeper", "--listen", self.path, *flags, stdin=subprocess.DEVNULL, **more)
         self.pid = self.process.pid
         self.env = {"REMIT_KEEPER": str(self.path)}
-        self.until(self.path.exists)
+        self.until(self.listens)
+
+    def listens(self) -> bool:
+        """A socket is there before anybody listens at it."""
+        with socket.socket(socket.AF_UNIX) as s:
+            return s.connect_ex(str(self.path)) == 0
 
     def until(self, condition, seconds: float = PATIENCE):
         """The first true answer."""

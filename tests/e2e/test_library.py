@@ -1,5 +1,6 @@
 """libremit, installed, as a C program meets it."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -51,6 +52,19 @@ def test_a_thousand_runs_at_once(remit, prefix, stage):
     compile_with(prefix, ROOT / "tests" / "e2e" / "threads.c", stage / "threads")
     done = run_as(remit, stage / "threads", "1000", "1")
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+
+
+def test_files_go_in_and_out(remit, prefix, stage):
+    compile_with(prefix, ROOT / "tests" / "e2e" / "files.c", stage / "files")
+    folder = remit.folder / f"library-{os.getpid()}"
+    result = json.loads(run_as(remit, stage / "files", remit.file("disk", "of the disk"), folder).stdout)
+    assert result["status"] == "ok" and [a["path"] for a in result["artifacts"]] == ["both"], result
+    assert (folder / "both").read_bytes() == b"a\0bof the disk"
+    # Without a folder nothing leaves, and nothing is wrong.
+    result = json.loads(run_as(remit, stage / "files", remit.file("disk", "")).stdout)
+    assert (result["status"], result["artifacts"], result["artifacts_skipped"]) == ("ok", [], []), result
+    done = run_as(remit, stage / "files", remit.folder / "missing")
+    assert done.returncode == 1 and "missing" in done.stderr and done.stdout == ""
 
 
 def test_the_installed_command_works(remit, prefix):

@@ -10,7 +10,7 @@ import pytest
 
 RESULT_KEYS = [
     "status", "tier", "start", "exit_code", "signal", "stdout", "stderr", "stdout_truncated", "stderr_truncated",
-    "error", "reported", "usage", "enforcement", "denials", "artifacts", "run_id", "remit_version",
+    "error", "reported", "usage", "enforcement", "denials", "artifacts", "artifacts_skipped", "run_id", "remit_version",
 ]  # fmt: skip
 
 

@@ -35,6 +35,11 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 	[FRAME_STATUS] = { "status", PARTY_DOOR | PARTY_KEEPER, 4 << 20, true },
 	[FRAME_ENFORCEMENT] = { "enforcement", PARTY_KEEPER, 4 << 20, true },
 	[FRAME_LISTENER] = { "listener", PARTY_JAIL, 0, true },
+	[FRAME_FILE] = { "file", PARTY_DOOR | PARTY_KEEPER, 8192, false },
+	[FRAME_FILE_DATA] = { "file_data", PARTY_DOOR | PARTY_KEEPER, 65536,
+			      false },
+	[FRAME_ARTIFACT] = { "artifact", PARTY_KEEPER, 8192, false },
+	[FRAME_ARTIFACT_DATA] = { "artifact_data", PARTY_KEEPER, 65536, false },
 };
 
 static char stream[FRAME_HEADER + (4 << 20) + 2];

@@ -50,6 +50,7 @@ the_default_policy_is_enforced_by_all_that_a_full_host_has(void **state)
 		{ F_OUTPUT_CEILING, MECH(CAPTURE) },
 		{ F_CODE_BYTES, MECH(FRAME_CAP) },
 		{ F_STDIN_BYTES, MECH(FRAME_CAP) },
+		{ F_INPUT_BYTES, MECH(FRAME_CAP) },
 	};
 
 	(void)state;
@@ -107,6 +108,8 @@ every_field_has_an_outcome_in_each_built_tier(void **state)
 		t.policy.tier = built_tiers[k];
 		set(&t, "allow-import", "math");
 		set(&t, "block-import", "os");
+		if (tiers[built_tiers[k]].jailed)
+			set(&t, "export", "*.csv");
 		accepted(&t);
 		for (int i = 0; i < FIELD_TOTAL; i++) {
 			const struct field *f = &fields[i];
@@ -435,6 +438,7 @@ the_unsafe_tier_says_what_it_does_not_enforce(void **state)
 		{ F_OUTPUT_CEILING, MECH(CAPTURE) },
 		{ F_CODE_BYTES, MECH(FRAME_CAP) },
 		{ F_STDIN_BYTES, MECH(FRAME_CAP) },
+		{ F_INPUT_BYTES, MECH(FRAME_CAP) },
 		{ F_ALLOWED_IMPORTS, MECH(VALIDATOR) },
 		{ F_BLOCKED_IMPORTS, MECH(VALIDATOR) },
 	};
@@ -459,7 +463,59 @@ the_unsafe_tier_says_what_it_does_not_enforce(void **state)
 	}
 	assert_int_equal(enforced, ARRAY_LEN(kept));
 	/* Every other promise of a jail. */
-	assert_int_equal(not_enforced, 15);
+	assert_int_equal(not_enforced, 21);
+}
+
+/* ---- exports ---- */
+
+static const enum field_id export_fields[] = {
+	F_ARTIFACT_EXPORT_PATHS, F_ARTIFACT_FILE_BYTES, F_ARTIFACT_BYTES,
+	F_ARTIFACT_FILES,	 F_ARTIFACT_DEPTH,	F_ARTIFACT_TIME,
+};
+
+static void
+exports_are_promised_only_where_there_are_any(void **state)
+{
+	(void)state;
+	for (int exports = 0; exports < 2; exports++) {
+		own(trial) struct trial t = ordinary();
+
+		if (exports)
+			set(&t, "export", "/workspace/out/*.csv");
+		accepted(&t);
+		assert_int_equal(t.plan.exports, exports);
+		for (size_t i = 0; i < ARRAY_LEN(export_fields); i++)
+			assert_int_equal(row(&t, export_fields[i])->present,
+					 exports);
+	}
+}
+
+static void
+a_pattern_is_in_the_workspace(void **state)
+{
+	static const char *const bad[] = { "/etc/*", "..", "a/../b",
+					   "/workspace", "/tmp/x" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		own(trial) struct trial t = ordinary();
+
+		set(&t, "export", bad[i]);
+		assert_int_equal(build(&t), -1);
+		assert_int_equal(t.err.code, REMIT_E_INPUT);
+		assert_non_null(strstr(t.err.message, "artifact_export_paths"));
+	}
+}
+
+static void
+nothing_is_exported_where_there_is_no_workspace(void **state)
+{
+	own(trial) struct trial t = ordinary();
+
+	(void)state;
+	set(&t, "export", "*");
+	t.policy.tier = TIER_UNSAFE;
+	refused(&t, "artifact_export_paths", "no workspace");
 }
 
 /* ---- imports ---- */
@@ -676,6 +732,10 @@ main(void)
 			every_field_that_is_not_built_is_refused_by_name),
 		cmocka_unit_test(installing_packages_is_refused),
 		cmocka_unit_test(the_unsafe_tier_says_what_it_does_not_enforce),
+		cmocka_unit_test(exports_are_promised_only_where_there_are_any),
+		cmocka_unit_test(a_pattern_is_in_the_workspace),
+		cmocka_unit_test(
+			nothing_is_exported_where_there_is_no_workspace),
 		cmocka_unit_test(
 			imports_are_checked_only_where_a_list_is_given),
 		cmocka_unit_test(

@@ -81,6 +81,7 @@ static const char *const keys[] = {
 	"remit_exit_code",
 	"denials_left_out",
 	"denials_seen",
+	"artifacts_skipped",
 };
 
 static const char *const usage_keys[] = { "wall_ms", "cpu_ms",
@@ -157,7 +158,7 @@ a_result_is_one_line_of_known_words(void **state)
 		"\"cpu_ms\":null,\"memory_peak_bytes\":null,"
 		"\"processes_peak\":null},\"denials\":[],"
 		"\"denials_left_out\":0,\"denials_seen\":false,\"artifacts\":[]"
-		","
+		",\"artifacts_skipped\":[],"
 		"\"run_id\":\"0123456789abcdef\","
 		"\"remit_version\":\"1.2.3\",\"remit_exit_code\":0}");
 }

@@ -1,0 +1,62 @@
+"""Puts the files of a job into the workspace, before its program runs."""
+
+import posix
+
+import records
+
+
+def make_folders(path):
+    """Those above a path; other files may have made them already."""
+    at = path.find("/")
+    while at > 0:
+        try:
+            posix.mkdir(path[:at], 0o755)
+        except FileExistsError:
+            pass
+        at = path.find("/", at + 1)
+
+
+def create(path):
+    make_folders(path)
+    return posix.open(path, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_CLOEXEC, 0o644)
+
+
+def write(fd, data):
+    while data:
+        data = data[posix.write(fd, data) :]
+
+
+def pieces(missing):
+    while missing:
+        kind, data = records.receive()
+        if kind != records.FILE_DATA:
+            raise RuntimeError("the keeper did not send all of a file")
+        missing -= len(data)
+        yield data
+
+
+def receive_one():
+    """What went wrong, or None. All of the file is read in any case."""
+    head = dict(records.receive_records(records.FILE))
+    data = pieces(int(head["size"]))
+    try:
+        fd = create(head["path"])
+        try:
+            for piece in data:
+                write(fd, piece)
+        finally:
+            posix.close(fd)
+    except OSError as exc:
+        for _ in data:
+            pass
+        # posix.write does not know which file it is.
+        return OSError(exc.errno, exc.strerror, head["path"])
+
+
+def receive():
+    """What went wrong first, or None."""
+    problem = None
+    while records.peek() == records.FILE:
+        found = receive_one()
+        problem = problem or found
+    return problem

@@ -1,0 +1,28 @@
+/*
+ * run_options: the command line of `remit run`.
+ */
+#ifndef REMIT_RUN_OPTIONS_H
+#define REMIT_RUN_OPTIONS_H
+
+#include "flags.h"
+
+struct run_options {
+	bool json, raw;
+	const char *code;      /* -c */
+	const char *script;    /* FILE or - */
+	const char *artifacts; /* the folder, or NULL */
+	const char *audit;     /* the file, or NULL */
+	struct remit_file *files;
+	size_t file_count;
+	char **args;
+	struct flags flags;
+};
+
+int run_options_parse(struct run_options *o, int argc, char **argv,
+		      struct remit_error *err) must_check;
+/* What leaves the jail needs a place, and a place something that leaves. */
+int run_options_check(const struct run_options *o, const struct policy *p,
+		      struct remit_error *err) must_check;
+void run_options_free(struct run_options *o);
+
+#endif

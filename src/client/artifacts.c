@@ -1,0 +1,255 @@
+#include "artifacts.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include "content_type.h"
+#include "file_head.h"
+#include "plain.h"
+#include "text.h"
+
+static int
+no_memory(struct remit_error *err)
+{
+	return fail_sys(err, REMIT_E_MEMORY, "artifacts");
+}
+
+int
+artifacts_open(struct artifacts *a, const char *folder, struct remit_error *err)
+{
+	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
+		return fail_sys(err, REMIT_E_INPUT, "artifacts: make %s",
+				folder);
+	a->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (a->folder < 0)
+		return fail_sys(err, REMIT_E_INPUT, "artifacts: open %s",
+				folder);
+	a->host_path = realpath(folder, NULL);
+	if (!a->host_path)
+		return fail_sys(err, REMIT_E_INPUT, "artifacts: %s", folder);
+	a->made = json_array();
+	a->skipped = json_array();
+	return a->made && a->skipped ? 0 : no_memory(err);
+}
+
+/* ---- one file ---- */
+
+static void
+forget(struct artifacts *a)
+{
+	if (a->file >= 0)
+		unlinkat(a->parent, a->temporary, 0);
+	own_fd_close(&a->file);
+	own_fd_close(&a->parent);
+	a->file = a->parent = -1;
+	free(a->path);
+	a->path = NULL;
+}
+
+/* The run is not to blame: the file is only not there. */
+static int
+skip(struct artifacts *a, const char *reason, struct remit_error *err)
+{
+	json_t *row =
+		json_pack("{s:s, s:s}", "path", a->path, "reason", reason);
+
+	forget(a);
+	return json_array_append_new(a->skipped, row) < 0 ? no_memory(err) : 0;
+}
+
+static int
+skip_sys(struct artifacts *a, struct remit_error *err)
+{
+	char reason[128];
+
+	if (errno == EEXIST)
+		return skip(a, "a file of that name is there already", err);
+	snprintf(reason, sizeof(reason), "it cannot be written: %.90s",
+		 strerror(errno));
+	return skip(a, reason, err);
+}
+
+/* The folder above the file, made where it is missing. */
+static int
+open_parent(struct artifacts *a)
+{
+	own_fd int at = fcntl(a->folder, F_DUPFD_CLOEXEC, 0);
+	const char *path = a->path;
+	size_t n;
+
+	while (at >= 0 && path[n = strcspn(path, "/")]) {
+		char part[NAME_MAX + 1];
+		int next;
+
+		snprintf(part, sizeof(part), "%.*s", (int)n, path);
+		if (mkdirat(at, part, 0700) < 0 && errno != EEXIST)
+			return -1;
+		next = openat(at, part,
+			      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		own_fd_close(&at);
+		at = next;
+		path += n + 1;
+	}
+	return take_fd(&at);
+}
+
+static int
+create(struct artifacts *a)
+{
+	uint64_t noise = 0;
+
+	a->parent = open_parent(a);
+	if (a->parent < 0 || getrandom(&noise, sizeof(noise), 0) < 0)
+		return -1;
+	snprintf(a->temporary, sizeof(a->temporary), ".remit-%016llx",
+		 (unsigned long long)noise);
+	a->file = openat(a->parent, a->temporary,
+			 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			 0600);
+	return a->file < 0 ? -1 : 0;
+}
+
+static const char *
+last_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static int
+finish(struct artifacts *a, struct remit_error *err)
+{
+	char host_path[2 * PATH_MAX];
+	json_t *row;
+	int failed = close(a->file);
+
+	a->file = -1;
+	if (failed < 0 || renameat2(a->parent, a->temporary, a->parent,
+				    last_name(a->path), RENAME_NOREPLACE) < 0) {
+		int why = errno;
+
+		unlinkat(a->parent, a->temporary, 0);
+		errno = why;
+		return skip_sys(a, err);
+	}
+	snprintf(host_path, sizeof(host_path), "%s/%s",
+		 strcmp(a->host_path, "/") ? a->host_path : "", a->path);
+	row = json_pack("{s:s, s:I, s:s, s:o}", "path", a->path, "size_bytes",
+			(json_int_t)a->size_bytes, "content_type", a->type,
+			"host_path",
+			text_to_json(host_path, strlen(host_path)));
+	forget(a);
+	return json_array_append_new(a->made, row) < 0 ? no_memory(err) : 0;
+}
+
+int
+artifacts_begin(struct artifacts *a, const char *payload, size_t len,
+		struct remit_error *err)
+{
+	struct file_head h;
+
+	/* One that did not come to its end is none. */
+	forget(a);
+	if (a->folder < 0)
+		return fail(err, REMIT_E_PROTOCOL, "an artifact nobody wants");
+	if (file_head_read(&h, payload, len, err) < 0)
+		return -1;
+	if (!plain_path(h.path))
+		return fail(err, REMIT_E_PROTOCOL,
+			    "an artifact of such a name");
+	a->path = strdup(h.path);
+	if (!a->path)
+		return no_memory(err);
+	a->size_bytes = a->left_bytes = h.size_bytes;
+	a->type = content_type(a->path, "", 0);
+	if (create(a) < 0)
+		return skip_sys(a, err);
+	return a->left_bytes ? 0 : finish(a, err);
+}
+
+int
+artifacts_add(struct artifacts *a, const char *bytes, size_t len,
+	      struct remit_error *err)
+{
+	/* What could not be made comes all the same. */
+	if (!a->path)
+		return 0;
+	if (len > a->left_bytes)
+		return fail(err, REMIT_E_PROTOCOL, "too much of an artifact");
+	if (a->left_bytes == a->size_bytes)
+		a->type = content_type(a->path, bytes, len);
+	a->left_bytes -= len;
+	while (len) {
+		ssize_t n = write(a->file, bytes, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return skip_sys(a, err);
+		bytes += n;
+		len -= (size_t)n;
+	}
+	return a->left_bytes ? 0 : finish(a, err);
+}
+
+/* ---- all of them ---- */
+
+static int
+by_path(const void *a, const void *b)
+{
+	json_t *const *x = a, *const *y = b;
+
+	return strcmp(json_string_value(json_object_get(*x, "path")),
+		      json_string_value(json_object_get(*y, "path")));
+}
+
+/* The order in which a folder names its files says nothing. */
+static json_t *
+sorted(const json_t *rows)
+{
+	size_t n = json_array_size(rows);
+	json_t **all = calloc(n ? n : 1, sizeof(json_t *));
+	json_t *out = all ? json_array() : NULL;
+
+	for (size_t i = 0; out && i < n; i++)
+		all[i] = json_array_get(rows, i);
+	if (out)
+		qsort(all, n, sizeof(json_t *), by_path);
+	for (size_t i = 0; out && i < n; i++)
+		json_array_append(out, all[i]);
+	free(all);
+	return out;
+}
+
+int
+artifacts_tell(struct artifacts *a, json_t *result, struct remit_error *err)
+{
+	json_t *skipped = json_object_get(result, "artifacts_skipped");
+
+	forget(a);
+	if (a->folder < 0)
+		return 0;
+	if (json_object_set_new(result, "artifacts", sorted(a->made)) < 0 ||
+	    (json_array_size(a->skipped) &&
+	     json_array_extend(skipped, a->skipped) < 0))
+		return no_memory(err);
+	return 0;
+}
+
+void
+artifacts_free(struct artifacts *a)
+{
+	forget(a);
+	own_fd_close(&a->folder);
+	a->folder = -1;
+	free(a->host_path);
+	a->host_path = NULL;
+	json_decref(a->made);
+	json_decref(a->skipped);
+	a->made = a->skipped = NULL;
+}

@@ -1,0 +1,47 @@
+/*
+ * artifacts: write the files that a keeper sends into a folder of the caller.
+ *
+ * They are made with the caller's own rights, for the caller only (0600), and
+ * only below the folder: each step goes by descriptor and through no link. A
+ * file gets its name when it is whole. What is there already stays as it is.
+ */
+#ifndef REMIT_ARTIFACTS_H
+#define REMIT_ARTIFACTS_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "error.h"
+
+struct artifacts {
+	int folder;	 /* -1: none is wanted */
+	char *host_path; /* of the folder, absolute */
+	/* of the file that comes: */
+	int parent, file; /* -1: it is not written */
+	char *path;	  /* NULL: none comes */
+	char temporary[32];
+	uint64_t size_bytes, left_bytes;
+	const char *type;
+	/* of all: */
+	json_t *made, *skipped;
+};
+
+#define ARTIFACTS_INIT                                  \
+	{                                               \
+		.folder = -1, .parent = -1, .file = -1, \
+	}
+
+/* The folder is made if only its last part is missing. */
+int artifacts_open(struct artifacts *a, const char *folder,
+		   struct remit_error *err) must_check;
+/* From the payloads of "artifact" and "artifact_data". */
+int artifacts_begin(struct artifacts *a, const char *payload, size_t len,
+		    struct remit_error *err) must_check;
+int artifacts_add(struct artifacts *a, const char *bytes, size_t len,
+		  struct remit_error *err) must_check;
+/* Put what was made, and what could not be, into a result. */
+int artifacts_tell(struct artifacts *a, json_t *result,
+		   struct remit_error *err) must_check;
+void artifacts_free(struct artifacts *a);
+
+#endif

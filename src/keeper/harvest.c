@@ -1,0 +1,328 @@
+#include "harvest.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "file_head.h"
+#include "glob.h"
+#include "inside.h"
+#include "path_rule.h"
+#include "text.h"
+
+_Static_assert(PLAIN_PATH_SIZE >= PATH_RULE_SIZE, "a pattern fits in a path");
+
+enum skip {
+	SKIP_LINK,
+	SKIP_LINKS,
+	SKIP_SPECIAL,
+	SKIP_FOLDER,
+	SKIP_MOUNT,
+	SKIP_NAME,
+	SKIP_LONG,
+	SKIP_FILE_BYTES,
+	SKIP_BYTES,
+	SKIP_FILES,
+	SKIP_DEPTH,
+	SKIP_TIME,
+	SKIP_UNREADABLE,
+};
+
+static const char *const reasons[] = {
+	[SKIP_LINK] = "a symbolic link",
+	[SKIP_LINKS] = "more than one name (hard links)",
+	[SKIP_SPECIAL] = "not a regular file",
+	[SKIP_FOLDER] = "a folder",
+	[SKIP_MOUNT] = "a mount of the policy",
+	[SKIP_NAME] = "the name is not plain",
+	[SKIP_LONG] = "the path is too long",
+	[SKIP_FILE_BYTES] = "larger than artifact_file_bytes",
+	[SKIP_BYTES] = "artifact_bytes is reached",
+	[SKIP_FILES] = "artifact_files is reached",
+	[SKIP_DEPTH] = "deeper than artifact_depth",
+	[SKIP_TIME] = "artifact_time is over, and the rest was not looked at",
+	[SKIP_UNREADABLE] = "it cannot be read",
+};
+
+static int
+no_memory(struct remit_error *err)
+{
+	return fail_sys(err, REMIT_E_MEMORY, "artifacts");
+}
+
+static int
+add_skipped(struct harvest *h, enum skip why)
+{
+	json_auto_t *path = text_to_json(h->path, strlen(h->path));
+	own_mem char *text = path ? json_dumps(path, JSON_ENCODE_ANY) : NULL;
+
+	if (!text)
+		return -1;
+	return buf_addf(&h->skipped, "%s{\"path\":%s,\"reason\":\"%s\"}",
+			h->skipped.len ? "," : "", text, reasons[why]);
+}
+
+/* What h->path leads to is not given. */
+static int
+skip(struct harvest *h, enum skip why, struct remit_error *err)
+{
+	if (h->skipped_count++ < HARVEST_SKIPPED_MAX && add_skipped(h, why) < 0)
+		return no_memory(err);
+	return 0;
+}
+
+int
+harvest_write_skipped(const struct harvest *h, struct buf *out)
+{
+	uint64_t more = h->skipped_count > HARVEST_SKIPPED_MAX
+				? h->skipped_count - HARVEST_SKIPPED_MAX
+				: 0;
+
+	if (buf_addf(out, "[%s", buf_text(&h->skipped)) < 0 ||
+	    (more && buf_addf(out, ",{\"path\":\"\",\"reason\":\"%llu more\"}",
+			      (unsigned long long)more) < 0))
+		return -1;
+	return buf_add(out, "]", 1);
+}
+
+/* ---- folders ---- */
+
+static int
+open_beneath(const struct harvest *h, const char *name, uint64_t flags)
+{
+	struct open_how how = {
+		.flags = flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
+			   RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
+	};
+
+	return (int)syscall(SYS_openat2, dirfd(h->folders[h->depth - 1].dir),
+			    name, &how, sizeof(how));
+}
+
+static int
+push_folder(struct harvest *h, int fd, struct remit_error *err)
+{
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!dir) {
+		own_fd_close(&fd);
+		return skip(h, SKIP_UNREADABLE, err);
+	}
+	h->folders[h->depth++] =
+		(struct harvest_folder){ dir, strlen(h->path) };
+	return 0;
+}
+
+static void
+pop_folder(struct harvest *h)
+{
+	closedir(h->folders[--h->depth].dir);
+	h->over = h->depth == 0;
+}
+
+static bool
+any(const struct harvest *h, bool (*test)(const char *, const char *))
+{
+	for (size_t i = 0; i < h->patterns.count; i++)
+		if (test(h->patterns.items[i], h->path))
+			return true;
+	return false;
+}
+
+/* From here its mount point is seen, which is empty. */
+static bool
+is_mount(const struct harvest *h)
+{
+	static const char top[] = JAIL_WORKSPACE "/";
+
+	for (size_t i = 0; i < h->plan->mount_count; i++)
+		if (!strncmp(h->plan->mounts[i].jail, top, sizeof(top) - 1) &&
+		    !strcmp(h->plan->mounts[i].jail + sizeof(top) - 1, h->path))
+			return true;
+	return false;
+}
+
+static int
+take_folder(struct harvest *h, const char *name, struct remit_error *err)
+{
+	if (!any(h, glob_leads_into))
+		return any(h, glob_matches) ? skip(h, SKIP_FOLDER, err) : 0;
+	if (is_mount(h))
+		return skip(h, SKIP_MOUNT, err);
+	if (!plain_name(name))
+		return skip(h, SKIP_NAME, err);
+	if (h->depth >= h->plan->policy->artifact_depth)
+		return skip(h, SKIP_DEPTH, err);
+	return push_folder(h, open_beneath(h, name, O_RDONLY | O_DIRECTORY),
+			   err);
+}
+
+/* ---- files ---- */
+
+static void
+close_file(struct harvest *h)
+{
+	own_fd_close(&h->file);
+	h->file = -1;
+}
+
+static int
+begin_file(struct harvest *h, int *fd, uint64_t size, struct link *door,
+	   struct remit_error *err)
+{
+	own(buf) struct buf head = BUF_INIT(frame_rules[FRAME_ARTIFACT].max);
+	const struct file_head told = { h->path, size };
+
+	if (file_head_write(&head, &told) < 0)
+		return no_memory(err);
+	h->count++;
+	h->total_bytes += size;
+	h->left_bytes = size;
+	if (size)
+		h->file = take_fd(fd);
+	return link_send(door, FRAME_ARTIFACT, head.data, head.len, err);
+}
+
+static int
+take_file(struct harvest *h, const char *name, struct link *door,
+	  struct remit_error *err)
+{
+	const struct policy *p = h->plan->policy;
+	own_fd int fd = -1;
+	struct stat st;
+	uint64_t size;
+
+	if (!plain_name(name))
+		return skip(h, SKIP_NAME, err);
+	if (h->count >= p->artifact_files)
+		return skip(h, SKIP_FILES, err);
+	if (is_mount(h))
+		return skip(h, SKIP_MOUNT, err);
+	fd = open_beneath(h, name, O_RDONLY);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return skip(h, errno == ELOOP ? SKIP_LINK : SKIP_UNREADABLE,
+			    err);
+	if (!S_ISREG(st.st_mode))
+		return skip(h, SKIP_SPECIAL, err);
+	if (st.st_nlink != 1)
+		return skip(h, SKIP_LINKS, err);
+	size = (uint64_t)st.st_size;
+	if (size > p->artifact_file_bytes)
+		return skip(h, SKIP_FILE_BYTES, err);
+	if (size > p->artifact_bytes - h->total_bytes)
+		return skip(h, SKIP_BYTES, err);
+	return begin_file(h, &fd, size, door, err);
+}
+
+static int
+send_piece(struct harvest *h, struct link *door, struct remit_error *err)
+{
+	char piece[FRAME_PIECE];
+	size_t want = h->left_bytes < sizeof(piece) ? (size_t)h->left_bytes
+						    : sizeof(piece);
+	ssize_t n = read(h->file, piece, want);
+
+	if (n < 0 && errno == EINTR)
+		return 0;
+	if (n <= 0) {
+		close_file(h);
+		return skip(h, SKIP_UNREADABLE, err);
+	}
+	h->left_bytes -= (uint64_t)n;
+	if (!h->left_bytes)
+		close_file(h);
+	return link_send(door, FRAME_ARTIFACT_DATA, piece, (size_t)n, err);
+}
+
+/* ---- the walk ---- */
+
+/* Put a name behind the path of the folder it is in. */
+static int
+set_path(struct harvest *h, const char *name)
+{
+	size_t at = h->folders[h->depth - 1].path_len;
+	int n = snprintf(h->path + at, sizeof(h->path) - at, "%s%s",
+			 at ? "/" : "", name);
+
+	return (size_t)n < sizeof(h->path) - at ? 0 : -1;
+}
+
+static int
+take_entry(struct harvest *h, const struct dirent *e, struct link *door,
+	   struct remit_error *err)
+{
+	if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+		return 0;
+	if (set_path(h, e->d_name) < 0)
+		return skip(h, SKIP_LONG, err);
+	if (e->d_type == DT_DIR)
+		return take_folder(h, e->d_name, err);
+	if (!any(h, glob_matches))
+		return 0;
+	if (e->d_type == DT_LNK)
+		return skip(h, SKIP_LINK, err);
+	if (e->d_type != DT_REG)
+		return skip(h, SKIP_SPECIAL, err);
+	return take_file(h, e->d_name, door, err);
+}
+
+int
+harvest_step(struct harvest *h, struct link *door, struct remit_error *err)
+{
+	const struct dirent *e;
+
+	if (h->over)
+		return 0;
+	if (h->file >= 0)
+		return send_piece(h, door, err);
+	e = readdir(h->folders[h->depth - 1].dir);
+	if (e)
+		return take_entry(h, e, door, err);
+	pop_folder(h);
+	return 0;
+}
+
+int
+harvest_stop(struct harvest *h, struct remit_error *err)
+{
+	if (h->over)
+		return 0;
+	close_file(h);
+	h->over = true;
+	return skip(h, SKIP_TIME, err);
+}
+
+int
+harvest_open(struct harvest *h, const struct plan *plan, int workspace,
+	     struct remit_error *err)
+{
+	const struct list *l = &plan->policy->artifact_export_paths;
+	own_fd int fd = workspace;
+	char pattern[PATH_RULE_SIZE];
+
+	h->plan = plan;
+	for (size_t i = 0; i < l->count; i++)
+		if (path_rule_workspace(l->items[i], pattern,
+					"artifact_export_paths", err) < 0)
+			return -1;
+		else if (list_add(&h->patterns, pattern) < 0)
+			return no_memory(err);
+	if (push_folder(h, take_fd(&fd), err) < 0)
+		return -1;
+	h->over = h->depth == 0;
+	return 0;
+}
+
+void
+harvest_free(struct harvest *h)
+{
+	while (h->depth)
+		pop_folder(h);
+	close_file(h);
+	list_free(&h->patterns);
+	buf_free(&h->skipped);
+}

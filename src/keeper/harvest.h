@@ -1,0 +1,61 @@
+/*
+ * harvest: give files of a dead jail's workspace to its door, in small steps.
+ *
+ * Nobody in the jail lives any more, so nothing changes while it is looked at.
+ * But its last state was chosen by the code: names, links, sizes and depth are
+ * what an adversary likes them to be. So the walk knows no recursion, follows
+ * no link, opens only what is beneath the workspace, and every step is small.
+ */
+#ifndef REMIT_HARVEST_H
+#define REMIT_HARVEST_H
+
+#include <dirent.h>
+
+#include "link.h"
+#include "list.h"
+#include "plain.h"
+#include "plan.h"
+
+/* The most that artifact_depth can be. */
+#define HARVEST_DEPTH_MAX 64
+/* So many are told by name, the others by their number. */
+#define HARVEST_SKIPPED_MAX 100
+
+struct harvest_folder {
+	DIR *dir;
+	size_t path_len;
+};
+
+struct harvest {
+	const struct plan *plan;
+	struct list patterns; /* tidied */
+	struct harvest_folder folders[HARVEST_DEPTH_MAX];
+	size_t depth; /* how many of them are open */
+	char path[PLAIN_PATH_SIZE];
+	int file;	     /* that is being sent, or -1 */
+	uint64_t left_bytes; /* of it */
+	uint64_t total_bytes;
+	uint64_t count;
+	struct buf skipped; /* JSON objects with commas between them */
+	uint64_t skipped_count;
+	bool over; /* nothing is left to do */
+};
+
+#define HARVEST_INIT                                      \
+	{                                                 \
+		.file = -1, .skipped = BUF_INIT(1 << 20), \
+	}
+
+/* Takes the descriptor of the workspace. */
+int harvest_open(struct harvest *h, const struct plan *plan, int workspace,
+		 struct remit_error *err) must_check;
+/* One name, or one piece of a file. */
+int harvest_step(struct harvest *h, struct link *door,
+		 struct remit_error *err) must_check;
+/* There is no time for more. */
+int harvest_stop(struct harvest *h, struct remit_error *err) must_check;
+/* The list of what was not given, as JSON. */
+int harvest_write_skipped(const struct harvest *h, struct buf *out) must_check;
+void harvest_free(struct harvest *h);
+
+#endif

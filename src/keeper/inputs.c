@@ -1,0 +1,177 @@
+#include "inputs.h"
+
+#include <string.h>
+
+#include "file_head.h"
+#include "path_rule.h"
+#include "quote.h"
+
+#define PAGE 4096
+/* What a jail has made before: three folders and the one above them, and
+   matplotlib's folder with its font list. */
+#define OWN_INODES 6
+
+static int
+add_frame(struct inputs *in, enum frame_type type, const char *payload,
+	  size_t len, struct remit_error *err)
+{
+	unsigned char header[FRAME_HEADER];
+
+	frame_header(header, type, (uint32_t)len);
+	if (buf_add(&in->frames, header, sizeof(header)) < 0 ||
+	    buf_add(&in->frames, payload, len) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "input files");
+	return 0;
+}
+
+/* One path is the other, or a folder above it. */
+static bool
+collide(const char *a, const char *b)
+{
+	size_t n = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
+
+	return !strncmp(a, b, n) && (!a[n] || a[n] == '/') &&
+	       (!b[n] || b[n] == '/');
+}
+
+static int
+check_path(const struct inputs *in, const char *path, struct remit_error *err)
+{
+	char one[QUOTE_SIZE], other[QUOTE_SIZE];
+
+	if (in->paths.count >= INPUTS_MAX)
+		return fail(err, REMIT_E_INPUT, "more than %d input files",
+			    INPUTS_MAX);
+	for (size_t i = 0; i < in->paths.count; i++)
+		if (!strcmp(in->paths.items[i], path))
+			return fail(err, REMIT_E_INPUT,
+				    "two input files are named %s",
+				    quote(one, path));
+		else if (collide(in->paths.items[i], path))
+			return fail(err, REMIT_E_INPUT,
+				    "an input file cannot be a folder too: %s "
+				    "and %s",
+				    quote(one, in->paths.items[i]),
+				    quote(other, path));
+	return 0;
+}
+
+static int
+check_size(const struct inputs *in, uint64_t size, uint64_t max_bytes,
+	   struct remit_error *err)
+{
+	if (in->missing)
+		return fail(err, REMIT_E_PROTOCOL, "half an input file");
+	if (size > max_bytes || in->total_bytes > max_bytes - size)
+		return fail(err, REMIT_E_INPUT,
+			    "the input files are longer than input_bytes "
+			    "allows (%llu bytes)",
+			    (unsigned long long)max_bytes);
+	return 0;
+}
+
+int
+inputs_begin(struct inputs *in, const char *payload, size_t len,
+	     uint64_t max_bytes, struct remit_error *err)
+{
+	own(buf) struct buf records = BUF_INIT(frame_rules[FRAME_FILE].max);
+	char path[PATH_RULE_SIZE];
+	struct file_head h;
+
+	if (file_head_read(&h, payload, len, err) < 0 ||
+	    check_size(in, h.size_bytes, max_bytes, err) < 0 ||
+	    path_rule_workspace(h.path, path, "an input file", err) < 0 ||
+	    check_path(in, path, err) < 0)
+		return -1;
+	h.path = path;
+	if (file_head_write(&records, &h) < 0 || list_add(&in->paths, path) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "input files");
+	in->missing = h.size_bytes;
+	in->total_bytes += h.size_bytes;
+	in->pages_bytes += (h.size_bytes + PAGE - 1) / PAGE * PAGE;
+	if (h.size_bytes > in->largest_bytes)
+		in->largest_bytes = h.size_bytes;
+	return add_frame(in, FRAME_FILE, records.data, records.len, err);
+}
+
+int
+inputs_add(struct inputs *in, const char *bytes, size_t len,
+	   struct remit_error *err)
+{
+	if (!len || len > in->missing)
+		return fail(err, REMIT_E_PROTOCOL,
+			    "bytes of no input file, or too many");
+	in->missing -= len;
+	return add_frame(in, FRAME_FILE_DATA, bytes, len, err);
+}
+
+/* At most: folders that files have in common are counted for each. */
+static uint64_t
+count_inodes(const struct inputs *in)
+{
+	uint64_t n = OWN_INODES;
+
+	for (size_t i = 0; i < in->paths.count; i++) {
+		const char *path = in->paths.items[i];
+
+		n++;
+		for (const char *c = path; *c; c++)
+			n += *c == '/';
+	}
+	return n;
+}
+
+static int
+no_room(const char *field, unsigned long long has, unsigned long long needs,
+	struct remit_error *err)
+{
+	return fail_refused(err, field,
+			    "Raise the limit, or send smaller or fewer files.",
+			    "the input files need %llu, and %s is %llu here",
+			    needs, field, has);
+}
+
+int
+inputs_check(const struct inputs *in, const struct plan *plan,
+	     struct remit_error *err)
+{
+	const struct plan_limits *l = &plan->limits;
+
+	if (!in->paths.count)
+		return 0;
+	if (in->missing)
+		return fail(err, REMIT_E_PROTOCOL, "half an input file");
+	if (!tiers[plan->tier].jailed)
+		return fail_refused(err, "tier", "Use the tier local.",
+				    "the tier \"%s\" has no workspace that "
+				    "input files could be put into",
+				    tiers[plan->tier].name);
+	if (l->file_bytes && in->largest_bytes > l->file_bytes)
+		return no_room("file_bytes", l->file_bytes, in->largest_bytes,
+			       err);
+	if (l->tmpfs_bytes && in->pages_bytes > l->tmpfs_bytes)
+		return no_room("disk_bytes", l->tmpfs_bytes, in->pages_bytes,
+			       err);
+	if (l->tmpfs_inodes && count_inodes(in) > l->tmpfs_inodes)
+		return no_room("files", l->tmpfs_inodes, count_inodes(in), err);
+	return 0;
+}
+
+int
+inputs_send(struct inputs *in, struct link *jail, struct remit_error *err)
+{
+	/* Its usual cap is for code. */
+	if (in->frames.len)
+		jail->out.cap += in->frames.len;
+	if (buf_add(&jail->out, buf_text(&in->frames), in->frames.len) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "input files");
+	buf_free(&in->frames);
+	return 0;
+}
+
+void
+inputs_free(struct inputs *in)
+{
+	buf_free(&in->frames);
+	list_free(&in->paths);
+}
