@@ -337,24 +337,15 @@ jail_lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
 	if (make_ends(j, b, in, err) < 0 ||
 	    cgroup_make(&j->group, site->cgroups, &plan->limits, name, err) < 0)
 		return -1;
-	return cgroup_open_joins(&j->group, false, b->groups, err);
+	/* Nobody is cloned into the groups of a bare jail. */
+	return cgroup_open_joins(&j->group, j->alone, b->groups, err);
 }
 
-/* By fork where it can be: containers may forbid clone3. */
+/* By fork: containers may forbid clone3. */
 static int
 start_bare(struct jail *j, struct blueprint *b, struct remit_error *err)
 {
-	int group = cgroup_clone_fd(&j->group);
-	struct clone_args args = {
-		.flags = CLONE_INTO_CGROUP,
-		.exit_signal = SIGCHLD,
-		.cgroup = (uint64_t)group,
-	};
-
-	if (step_is_to_fail(STEP_FORK))
-		j->init_pid = -1;
-	else
-		j->init_pid = group < 0 ? fork() : sys_clone3(&args);
+	j->init_pid = step_is_to_fail(STEP_FORK) ? -1 : fork();
 	if (j->init_pid == 0)
 		child_run_bare(b);
 	if (j->init_pid > 0)

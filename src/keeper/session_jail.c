@@ -239,10 +239,13 @@ session_on_lifeline(struct session *s)
 void
 session_on_dead(struct session *s, const struct exit_report *end)
 {
+	/* It was killed because it had said that it is done. */
+	bool waited = s->state == SESSION_DYING && s->claim.has_exit_code;
+
 	read_last_words(s);
 	if (!s->inmate)
 		return; /* its last word was its end */
-	if (s->inmate->jail.alone) {
+	if (s->inmate->jail.alone && !waited) {
 		s->exit = *end;
 		s->facts.has_wait_status = true;
 		s->facts.wait_status = end->wait_status;

@@ -122,6 +122,15 @@ def test_it_works_where_there_are_namespaces_too(remit):
     assert remit.json("print(1)")["tier"] == "local"
 
 
+def test_it_works_where_the_kernel_allows_no_more_namespaces(any_remit):
+    script = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
+    argv = ["unshare", "--user", "--map-current-user", "--keep-caps", "sh", "-c", script, "sh"]
+    argv += any_remit.argv("run", "--json", *PRESET, "-c", "import os; print(6 * 7, os.getuid())")
+    done = subprocess.run(argv, env=any_remit.env(), cwd=any_remit.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, **any_remit.identity())
+    result = json.loads(done.stdout)
+    assert (result["status"], result["stdout"]) == ("ok", f"42 {os.stat(any_remit.folder).st_uid}\n"), result
+
+
 def test_a_root_that_may_not_change_its_user_is_refused(stage, remit):
     """The code is never root: also not the root of a container."""
     argv = ["unshare", "--user", "--map-root-user", PYTHON, str(CONTAIN), remit.command, "run", "--json", *PRESET, "-c", "print('ran')"]
@@ -466,3 +475,23 @@ def test_threads_are_counted_where_the_user_is_the_jail_s_own(inside, covers):
     assert (result["status"], result["stdout"]) == ("ok", "8\n"), result
     for mechanism in enforced(result, "processes"):
         covers(inside, "processes", mechanism, tier="landlock")
+
+
+def test_files_come_in_and_leave(remit):
+    """The workspace is a folder of the host here; what leaves it is judged as elsewhere."""
+    given = remit.file("given.txt", "given")
+    for n, (code, status) in enumerate(
+        [
+            ("open('out.txt', 'w').write(open('in/a.txt').read())\nimport os; os.symlink('/etc/passwd', 'link.txt')", "ok"),
+            ("open('out.txt', 'w').write('given'); 1/0", "error"),
+            ("open('out.txt', 'w').write('given')\nwhile True: pass", "timeout"),
+        ]
+    ):
+        folder = remit.folder / f"bare-artifacts-{n}"
+        flags = ("--preset", "landlock", "--file", f"{given}:in/a.txt", "--export", "*.txt", "--artifacts", folder)
+        result = remit.json(code, *flags, "--timeout", "2s")
+        assert result["status"] == status, result
+        assert [a["path"] for a in result["artifacts"]] == ["out.txt"]
+        assert (folder / "out.txt").read_text() == "given"
+        if status == "ok":
+            assert [s["path"] for s in result["artifacts_skipped"]] == ["link.txt"]

@@ -84,3 +84,21 @@ def test_whoever_is_killed_at_a_step_nothing_is_left(holes, number):
         os.kill({"caller": family[0], "keeper": family[1], "last": family[-1]}[victim], signal.SIGKILL)
         p.communicate(timeout=30)  # it ends, whatever it says
     assert gone(lambda: processes(holes.command)) == []
+
+
+@pytest.mark.parametrize("number", range(len(BARE)))
+def test_whoever_is_killed_at_a_step_without_namespaces_nothing_is_left(holes, number):
+    """But for the folder of a keeper that was killed, which the next one removes."""
+    victim = ("caller", "keeper", "last")[number % 3]
+    env = {"REMIT_WAIT_STEP": BARE[number]}
+    with holes.popen("run", "--preset", "landlock", "-c", "print(1)", env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
+        time.sleep(0.3)
+        family = [p.pid, *descendants(p.pid)]
+        while len(family) < 2:
+            time.sleep(0.02)
+            family = [p.pid, *descendants(p.pid)]
+        os.kill({"caller": family[0], "keeper": family[1], "last": family[-1]}[victim], signal.SIGKILL)
+        p.communicate(timeout=30)
+    assert gone(lambda: processes(holes.command)) == []
+    assert holes("doctor", "--clean").returncode == 0
+    assert gone(lambda: workspaces(holes)) == []
