@@ -6,12 +6,15 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <time.h>
 
+#include "attest.h"
 #include "hash.h"
 #include "hole.h"
 #include "path.h"
@@ -68,6 +71,21 @@ hash_identity(struct hash *h, const char *path, bool changes)
 	}
 }
 
+/* Of filters that we inherit only the number can be seen. What they are most
+   likely to forbid is tried. */
+static bool
+may_have_namespaces(void)
+{
+	int status = 1;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(unshare(CLONE_NEWUSER) < 0);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status == 0;
+}
+
 static int
 cache_file(char **out, struct remit_error *err)
 {
@@ -84,6 +102,8 @@ cache_file(char **out, struct remit_error *err)
 	hash_text_file(&h, "/proc/self/attr/current");
 	hash_status(&h);
 	hash_number(&h, geteuid());
+	if (attest_own_filters())
+		hash_number(&h, may_have_namespaces());
 	hash_identity(&h, "/proc/self/exe", true);
 	hash_identity(&h, "/proc/self/ns/user", false);
 	hash_identity(&h, "/proc/self/ns/mnt", false);

@@ -10,7 +10,7 @@ import os
 import pytest
 
 
-def tested() -> set[tuple[str, str, str, str]]:
+def covered() -> set[tuple[str, str, str, str]]:
     path = os.environ.get("REMIT_COVERAGE")
     if not path or not os.path.getsize(path):
         pytest.fail("no test has said what it covers: run the whole suite (make test)")
@@ -29,6 +29,6 @@ def test_every_row_of_the_policy_table_was_tested(remit):
         (r["field"], "openat2" if "paths" in r["field"] else "export_cap", t, remit.label)
         for r in rows if r["field"].startswith("artifact_") for t in ("local", "static")
     }  # fmt: skip
-    missing = sorted(wanted - tested())
+    missing = sorted(wanted - covered())
     assert not missing, "\n".join(map(str, missing))
     assert len(wanted) > 60

@@ -329,7 +329,7 @@ def test_what_is_there_is_never_changed(remit):
     folder = remit.folder / f"kept-{secrets.token_hex(4)}"
     folder.mkdir()
     remit.own(folder)
-    victim = remit.file("victim", "untouched")
+    victim = remit.file("artifact-victim", "untouched")
     remit.file(f"{folder.name}/a", "old")
     (folder / "link").symlink_to(victim)
     (folder / "deep").symlink_to(remit.folder)
@@ -425,7 +425,7 @@ def test_no_descriptor_and_no_file_system_stays(remit):
 
     try:
         place = Place(remit, keeper.json)
-        flags = ("--file", remit.file("data", "x" * 100_000))
+        flags = ("--file", remit.file("inputs/data", "x" * 100_000))
         for _ in range(5):
             place("open('a', 'w')", *flags)
         keeper.until(keeper.is_full)

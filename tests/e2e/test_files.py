@@ -66,13 +66,13 @@ def test_our_own_modules_are_not_the_program_s(run, remit):
 
 @pytest.mark.parametrize("inside", ["/etc/passwd", "/tmp/x", "../x", "a/../../x", "/workspace", "/workspacer/x", ".", "x" * 300])
 def test_a_path_outside_the_workspace_is_refused(any_remit, inside):
-    path = any_remit.file("data", "x")
+    path = any_remit.file("inputs/data", "x")
     result = any_remit.json("print('ran')", "--file", f"{path}:{inside}")
     assert result["status"] == "refused" and "input file" in result["error"]["value"], result
 
 
 def test_two_files_with_one_name_are_refused(any_remit):
-    path = any_remit.file("data", "x")
+    path = any_remit.file("inputs/data", "x")
     for one, other in (("a", "a"), ("a", "/workspace/./a"), ("a", "a/b"), ("a/b", "a")):
         result = any_remit.json("print('ran')", "--file", f"{path}:{one}", "--file", f"{path}:{other}")
         assert result["status"] == "refused" and "input file" in result["error"]["value"], result
@@ -98,7 +98,7 @@ def test_what_is_no_file_is_refused(remit):
 
 
 def test_sizes_have_caps(remit, covers):
-    path = remit.file("data", b"x" * 3_000_000)
+    path = remit.file("inputs/data", b"x" * 3_000_000)
     for flags, where in (
         (("--input-max", "2M"), "input_bytes"),
         (("--disk", "2M"), "disk_bytes"),
@@ -121,7 +121,7 @@ def test_sizes_have_caps(remit, covers):
 
 def test_files_fill_the_jail_s_memory_and_no_other(remit):
     """More than the jail may have: its limit is hit, though it is not the program that writes."""
-    path = remit.file("data")
+    path = remit.file("inputs/data")
     os.truncate(path, 220 << 20)
     memory = ("--memory", "200M") if remit.by_root else ()
     result = remit.json("print('ran')", *memory, "--input-max", "300M", "--file", f"{path}:x")
@@ -137,14 +137,14 @@ def test_a_file_in_a_mount_is_the_program_s_error(any_remit):
     folder = any_remit.folder / "mounted"
     folder.mkdir(exist_ok=True)
     any_remit.own(folder)
-    path = any_remit.file("data", "x")
+    path = any_remit.file("inputs/data", "x")
     result = any_remit.json("print('ran')", "--mount", f"{folder}:/workspace/m", "--file", f"{path}:m/x")
     assert (result["status"], result["stdout"]) == ("error", ""), result
     assert result["error"]["name"] == "OSError" and "m/x" in result["error"]["value"]
 
 
 def test_checked_code_gets_its_files_too(run, remit):
-    path = remit.file("data", "x")
+    path = remit.file("inputs/data", "x")
     result = run("import json; print(open('data').read())", "--allow-import", "json", "--file", path)
     assert result["stdout"] == "x\n", result
     result = run("import os", "--allow-import", "json", "--file", path)
@@ -152,7 +152,7 @@ def test_checked_code_gets_its_files_too(run, remit):
 
 
 def test_the_unsafe_tier_has_no_workspace(any_remit):
-    path = any_remit.file("data", "x")
+    path = any_remit.file("inputs/data", "x")
     result = any_remit.json("print('ran')", "--tier", "unsafe", "--file", path)
     assert (result["status"], result["error"]["where"]) == ("refused", "tier"), result
 

@@ -495,3 +495,37 @@ def test_files_come_in_and_leave(remit):
         assert (folder / "out.txt").read_text() == "given"
         if status == "ok":
             assert [s["path"] for s in result["artifacts_skipped"]] == ["link.txt"]
+
+
+# flags, the field whose cap it is, and what is said of those that stay
+CAPS = [
+    (("--export-file-max", "30k"), "artifact_file_bytes", "larger than artifact_file_bytes"),
+    (("--export-max", "50k"), "artifact_bytes", "artifact_bytes is reached"),
+    (("--export-files", "1"), "artifact_files", "artifact_files is reached"),
+    (("--export-depth", "1"), "artifact_depth", "deeper than artifact_depth"),
+    (("--export-time", "1ms"), "artifact_time", "artifact_time"),
+    ((), "artifact_export_paths", "a symbolic link"),
+]
+
+
+@pytest.mark.parametrize("flags,field,reason", CAPS, ids=[c[1] for c in CAPS])
+def test_what_leaves_has_caps(remit, covers, flags, field, reason):
+    many = 2000 if field == "artifact_time" else 2
+    code = (
+        "import os\nos.mkdir('d'); open('d/f', 'w').close(); os.symlink('/etc/passwd', 'link')\n"
+        f"for n in range({many}): open(str(n), 'w').write('x' * (40_000 if n < 2 else 1000))"
+    )
+    folder = remit.folder / f"bare-caps-{field}"
+    more = ("--export-files", "5000") if field == "artifact_time" else ()
+    result = remit.json(code, "--preset", "landlock", "--export", "**", "--artifacts", folder, *more, *flags)
+    assert result["status"] == "ok", result
+    assert any(reason in s["reason"] for s in result["artifacts_skipped"]), result["artifacts_skipped"]
+    assert len(result["artifacts"]) < many + 1 + (field == "artifact_export_paths")
+    covers(remit, field, *enforced(result, field), tier="landlock")
+
+
+def test_what_comes_in_has_a_cap(remit, covers):
+    path = remit.file("inputs/bare", b"x" * 3_000_000)
+    result = remit.json("print('ran')", "--preset", "landlock", "--input-max", "2M", "--file", f"{path}:x")
+    assert result["status"] == "refused" and "input_bytes" in result["error"]["value"], result
+    covers(remit, "input_bytes", "frame_cap", tier="landlock")
