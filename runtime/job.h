@@ -1,7 +1,6 @@
 /*
- * job: the next program from the keeper, read and taken apart at once. A
- * waiting child does this in Python's stead: it is half of what `print(1)`
- * would take otherwise.
+ * job: the next program from the keeper, read and taken apart at once. In C,
+ * because every run waits for it.
  */
 #ifndef REMIT_JOB_H
 #define REMIT_JOB_H

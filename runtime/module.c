@@ -16,6 +16,7 @@
 #include "job.h"
 #include "join.h"
 #include "lock.h"
+#include "pass.h"
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
@@ -127,38 +128,19 @@ module_after_fork(PyObject *self, PyObject *unused)
 static int
 take_command(struct join_command *cmd, int fds[JOIN_FDS])
 {
-	int got[JOIN_FDS];
-	char control[CMSG_SPACE(sizeof(got))];
-	struct iovec iov = { cmd, sizeof(*cmd) };
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control,
-		.msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *c;
-	size_t n = 0, count;
+	int got[PASS_MAX];
+	size_t count;
 	ssize_t len;
 
 	do
-		len = recvmsg(JOIN_CONTROL_FD, &msg, MSG_CMSG_CLOEXEC);
+		len = pass_receive(JOIN_CONTROL_FD, cmd, sizeof(*cmd), got,
+				   &count, 0);
 	while (len < 0 && errno == EINTR);
 	if (len == 0)
 		return 0;
-	c = CMSG_FIRSTHDR(&msg);
-	if (len != sizeof(*cmd) || cmd->magic != ORDER_MAGIC || !c ||
-	    c->cmsg_type != SCM_RIGHTS)
+	if (len != sizeof(*cmd) || cmd->magic != ORDER_MAGIC)
 		return -1;
-	count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-	memcpy(got, CMSG_DATA(c), count * sizeof(int));
-	for (int i = 0; i < JOIN_FDS; i++) {
-		bool has = cmd->has & (UINT32_C(1) << i);
-
-		if (has && n == count)
-			return -1;
-		fds[i] = has ? got[n++] : -1;
-	}
-	return n == count ? 1 : -1;
+	return pass_place(got, count, cmd->has, fds, JOIN_FDS) < 0 ? -1 : 1;
 }
 
 /* Received descriptors then lie above those that mean something in a jail. */

@@ -26,7 +26,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "e2e")]
 
 from conftest import TEST_USER, Remit, users  # noqa: E402
 from leftovers import gone, groups, mounts, processes  # noqa: E402
-from mixture import MIX  # noqa: E402
+from mixture import run_one  # noqa: E402
 
 JOBS = 4
 
@@ -80,14 +80,8 @@ def soak(remit: Remit, count: int) -> list[str]:
                 if done[0] >= count // 10 or len(problems) > 20:
                     return
                 done[0] += 1
-            code, flags, wanted = rng.choice(MIX)
-            answer = remit("run", "--json", *flags, "-c", code, env={"REMIT_KEEPER": str(path)})
-            try:
-                status = json.loads(answer.stdout)["status"]
-            except ValueError:
-                status = answer.stderr
-            if status not in wanted:
-                problems.append(f"{code!r} {flags}: {status}")
+            if problem := run_one(remit, rng, {"REMIT_KEEPER": str(path)}):
+                problems.append(problem)
 
     mixed = count // 10
     work_until(work, 200 if mixed > 400 else mixed // 2, done)

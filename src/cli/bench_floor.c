@@ -54,14 +54,8 @@ await(int fd, struct remit_error *err)
 static int
 open_ground(struct shop *s, struct remit_error *err)
 {
-	uint32_t groups = 0;
-
-	if (probe_host_cached(&s->host, s->runtime_dir, err) < 0)
-		return -1;
-	for (int c = 0; c < CGROUP_CONTROLLERS; c++)
-		if (s->host.can[CAN_CGROUP_MEMORY + c].yes)
-			groups |= UINT32_C(1) << c;
-	if (cgroup_home_open(&s->cgroups, groups, s->host.cgroups_v2, err) < 0)
+	if (probe_host_cached(&s->host, s->runtime_dir, err) < 0 ||
+	    cgroup_home_open(&s->cgroups, &s->host, err) < 0)
 		return -1;
 	return ground_enter(err);
 }

@@ -14,6 +14,7 @@
 #include "job_files.h"
 #include "keeper_process.h"
 #include "link.h"
+#include "pass.h"
 #include "path.h"
 #include "record.h"
 #include "result_view.h"
@@ -153,15 +154,6 @@ connect_shared(const char *path, struct remit_error *err)
 static int
 open_door(struct remit *r, bool shared, struct remit_error *err)
 {
-	char control[CMSG_SPACE(sizeof(int))] = { 0 };
-	struct iovec iov = { "d", 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control,
-		.msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 	int pair[2];
 	ssize_t n;
 
@@ -169,12 +161,8 @@ open_door(struct remit *r, bool shared, struct remit_error *err)
 		return connect_shared(r->keeper_path, err);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "socketpair");
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &pair[1], sizeof(int));
 	pthread_mutex_lock(&r->lock);
-	n = sendmsg(r->control, &msg, MSG_NOSIGNAL);
+	n = pass_send(r->control, "d", 1, &pair[1], 1, 0);
 	pthread_mutex_unlock(&r->lock);
 	close(pair[1]);
 	if (n != 1) {

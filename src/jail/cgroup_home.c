@@ -180,15 +180,15 @@ cgroup_home_find(struct cgroup_home *h)
 }
 
 int
-cgroup_home_open(struct cgroup_home *h, uint32_t usable, uint32_t v2,
+cgroup_home_open(struct cgroup_home *h, const struct host *host,
 		 struct remit_error *err)
 {
 	*h = (struct cgroup_home)CGROUP_HOME_INIT;
 	for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
 		struct cgroup_place *p = &h->at[c];
 
-		p->usable = usable & UINT32_C(1) << c;
-		p->v2 = v2 & UINT32_C(1) << c;
+		p->usable = host->can[CAN_CGROUP_MEMORY + c].yes;
+		p->v2 = host->cgroups_v2 & UINT32_C(1) << c;
 		if (!p->usable)
 			continue;
 		if (own_folder(p->v2 ? NULL : controllers[c].v1, p->path,

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "host.h"
 
 /* A run's folder is this and the run's id. */
 #define CGROUP_PREFIX "remit-"
@@ -48,9 +48,9 @@ struct cgroup_home {
 /* Finds a place for every controller for which there is one, by making a
    group and removing it. Never fails: what is missing is said in `why`. */
 void cgroup_home_find(struct cgroup_home *h);
-/* The same from what an earlier look has found (bits by controller), without
-   trying: a run that cannot make its groups is refused. */
-int cgroup_home_open(struct cgroup_home *h, uint32_t usable, uint32_t v2,
+/* The same from what an earlier look has found, without trying: a run that
+ * cannot make its groups is refused. */
+int cgroup_home_open(struct cgroup_home *h, const struct host *host,
 		     struct remit_error *err) must_check;
 void cgroup_home_free(struct cgroup_home *h);
 

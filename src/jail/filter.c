@@ -79,12 +79,8 @@ filter_load_heard(unsigned variant, int *listener)
 }
 
 int
-filter_load_closing(unsigned variant)
+filter_load_closing(bool strict)
 {
-	bool strict = variant == FILTER_BARE ||
-		      variant == FILTER_BARE_NETWORK ||
-		      variant & FILTER_STRICT_MEMORY;
-
 	return filter_load(strict ? FILTER_CLOSING_STRICT : FILTER_CLOSING);
 }
 

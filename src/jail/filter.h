@@ -73,7 +73,7 @@ int filter_load(unsigned variant);
  */
 int filter_load_heard(unsigned variant, int *listener);
 /* Nothing more can be loaded after it. */
-int filter_load_closing(unsigned variant);
+int filter_load_closing(bool strict);
 
 /* What the program says of a call: an action of seccomp(2). */
 uint32_t filter_verdict(const struct filter *f,

@@ -46,7 +46,7 @@ struct jail {
 	struct link lifeline;
 	int out, err;
 	int listener;	   /* tells what is refused; -1: the kernel does not */
-	int exports;	   /* the workspace, if the plan exports; else -1 */
+	int harvest;	   /* the workspace, if the plan exports; else -1 */
 	bool unbuilt;	   /* pid 1 has yet to say that it is */
 	uint32_t host_uid; /* of the code */
 	struct uid_lease lease;
@@ -59,7 +59,7 @@ struct jail {
 #define JAIL_INIT                                                             \
 	{                                                                     \
 		.run_pidfd = -1, .channel = LINK_INIT, .lifeline = LINK_INIT, \
-		.out = -1, .err = -1, .listener = -1, .exports = -1,          \
+		.out = -1, .err = -1, .listener = -1, .harvest = -1,          \
 		.entry = { [0 ... JOIN_FDS - 1] = -1 },                       \
 		.lease = UID_LEASE_INIT, .group = CGROUP_INIT,                \
 		.workspace = WORKSPACE_INIT                                   \

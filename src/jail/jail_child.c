@@ -10,6 +10,7 @@
 #include "init.h"
 #include "jail_part.h"
 #include "lock.h"
+#include "pass.h"
 
 static void
 report(int channel, uint32_t step, uint32_t detail)
@@ -71,28 +72,15 @@ send_built(const struct blueprint *b, bool warm)
 {
 	const int all[BUILT_FDS] = { [BUILT_RULESET] = warm ? b->ruleset : -1,
 				     [BUILT_WORKSPACE] = b->workspace };
-	struct step_report r = { .step = STEP_READY };
-	char control[CMSG_SPACE(sizeof(all))] = { 0 };
-	struct iovec iov = { &r, sizeof(r) };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = control,
-			      .msg_controllen = sizeof(control) };
-	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-	size_t n = 0;
+	struct step_report r = {
+		.step = STEP_READY,
+		.detail = pass_mask(all, BUILT_FDS),
+	};
 
-	for (int i = 0; i < BUILT_FDS; i++) {
-		if (all[i] < 0)
-			continue;
-		r.detail |= 1u << i;
-		memcpy(CMSG_DATA(c) + n * sizeof(int), &all[i], sizeof(int));
-		n++;
-	}
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(n * sizeof(int));
-	msg.msg_controllen = n ? CMSG_SPACE(n * sizeof(int)) : 0;
-	return sendmsg(b->lifeline, &msg, MSG_NOSIGNAL) == sizeof(r) ? 0 : -1;
+	return pass_send(b->lifeline, &r, sizeof(r), all, BUILT_FDS, 0) ==
+			       sizeof(r)
+		       ? 0
+		       : -1;
 }
 
 static void __attribute__((noreturn))

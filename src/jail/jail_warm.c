@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "jail_part.h"
+#include "pass.h"
 #include "zygote.h"
 
 int
@@ -53,50 +54,28 @@ jail_roots(const struct plan *plan)
 	return h.value;
 }
 
-static void
-take_built_fds(struct jail *j, const struct cmsghdr *c, uint32_t which)
-{
-	int *const to[BUILT_FDS] = { [BUILT_RULESET] = &j->entry[JOIN_RULESET],
-				     [BUILT_WORKSPACE] = &j->exports };
-	const unsigned char *from = CMSG_DATA(c);
-	size_t left = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-
-	for (int i = 0; i < BUILT_FDS; i++)
-		if (which & 1u << i && left) {
-			memcpy(to[i], from, sizeof(int));
-			from += sizeof(int);
-			left--;
-		}
-}
-
 int
 jail_take_built(struct jail *j, const struct plan *plan,
 		struct remit_error *err)
 {
+	int got[PASS_MAX], built[BUILT_FDS];
 	struct step_report r;
-	char control[CMSG_SPACE(BUILT_FDS * sizeof(int))];
-	struct iovec iov = { &r, sizeof(r) };
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control,
-		.msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *c;
+	size_t count;
 
 	j->unbuilt = false;
-	if (recvmsg(j->lifeline.fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) !=
-	    sizeof(r))
+	if (pass_receive(j->lifeline.fd, &r, sizeof(r), got, &count,
+			 MSG_DONTWAIT) != sizeof(r))
 		return fail_sys(err, REMIT_E_KERNEL, "the jail was not built");
-	c = CMSG_FIRSTHDR(&msg);
-	if (c && c->cmsg_type == SCM_RIGHTS)
-		take_built_fds(j, c, r.detail);
 	if (r.step != STEP_READY)
 		return jail_step_failed(&r, plan, err);
+	if (pass_place(got, count, r.detail, built, BUILT_FDS) < 0)
+		return fail(err, REMIT_E_INTERNAL, "descriptors are missing");
+	j->entry[JOIN_RULESET] = built[BUILT_RULESET];
+	j->harvest = built[BUILT_WORKSPACE];
 	if (j->warm && j->entry[JOIN_RULESET] < 0 &&
 	    plan_keeps(plan, MECH(LANDLOCK)))
 		return fail(err, REMIT_E_INTERNAL, "no Landlock rules came");
-	if (j->exports < 0 && plan->exports)
+	if (j->harvest < 0 && plan->exports)
 		return fail(err, REMIT_E_INTERNAL, "no workspace came");
 	return 0;
 }

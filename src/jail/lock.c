@@ -13,6 +13,7 @@
 #include "filter.h"
 #include "frame.h"
 #include "linux_abi.h"
+#include "pass.h"
 #include "self_test.h"
 
 #define THREAD_STACK ((size_t)1 << 20)
@@ -114,22 +115,10 @@ static int
 send_listener(int listener)
 {
 	unsigned char header[FRAME_HEADER];
-	char control[CMSG_SPACE(sizeof(int))] = { 0 };
-	struct iovec iov = { header, sizeof(header) };
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control,
-		.msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 
 	frame_header(header, FRAME_LISTENER, 0);
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &listener, sizeof(int));
-	return sendmsg(ORDER_CHANNEL_FD, &msg, MSG_NOSIGNAL) == sizeof(header)
+	return pass_send(ORDER_CHANNEL_FD, header, sizeof(header), &listener, 1,
+			 0) == sizeof(header)
 		       ? 0
 		       : -1;
 }
@@ -166,7 +155,8 @@ step_seccomp(const struct lock_order *order, uint32_t *detail)
 	if (limit_files(order) < 0)
 		return -1;
 	*detail = 4;
-	if (filter_load_closing(variant) < 0)
+	if (filter_load_closing(order->bare ||
+				order->filter & FILTER_STRICT_MEMORY) < 0)
 		return -1;
 	*detail = 0;
 	return 0;

@@ -15,6 +15,7 @@
 #include "enter.h"
 #include "filter.h"
 #include "linux_abi.h"
+#include "pass.h"
 
 /* Libraries that start threads when they are imported could not be forked. */
 static char *const environment[] = {
@@ -219,30 +220,10 @@ zygote_command(struct zygote *z, const struct join_command *cmd,
 	       const int fds[JOIN_FDS], struct remit_error *err)
 {
 	struct join_command out = *cmd;
-	int sent[JOIN_FDS] = { 0 };
-	char control[CMSG_SPACE(sizeof(sent))] = { 0 };
-	struct iovec iov = { &out, sizeof(out) };
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control,
-		.msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-	size_t n = 0;
 
-	for (int i = 0; i < JOIN_FDS; i++)
-		if (fds[i] >= 0) {
-			out.has |= UINT32_C(1) << i;
-			sent[n++] = fds[i];
-		}
-	msg.msg_controllen = CMSG_SPACE(n * sizeof(int));
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(n * sizeof(int));
-	memcpy(CMSG_DATA(c), sent, n * sizeof(int));
-	if (sendmsg(z->control, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) !=
-	    sizeof(out))
+	out.has = pass_mask(fds, JOIN_FDS);
+	if (pass_send(z->control, &out, sizeof(out), fds, JOIN_FDS,
+		      MSG_DONTWAIT) != sizeof(out))
 		return fail_sys(err, REMIT_E_GONE, "command the zygote");
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include "ground.h"
 #include "inmate.h"
 #include "linux_abi.h"
+#include "pass.h"
 #include "pool.h"
 #include "probe.h"
 #include "session.h"
@@ -121,31 +122,21 @@ static void
 on_control(void *owner, uint32_t events)
 {
 	struct keeper *k = owner;
-	char byte, control[CMSG_SPACE(sizeof(int))];
-	struct iovec iov = { &byte, 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control,
-		.msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *c;
-	ssize_t n;
-	int fd;
+	int fds[PASS_MAX];
+	size_t count;
+	char byte;
+	ssize_t n =
+		pass_receive(k->control, &byte, 1, fds, &count, MSG_DONTWAIT);
 
 	(void)events;
-	n = recvmsg(k->control, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
 		k->loop.stop = true; /* our caller is gone, and so are we */
 		return;
 	}
-	c = CMSG_FIRSTHDR(&msg);
-	if (!c || c->cmsg_type != SCM_RIGHTS)
-		return;
-	memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-	add_door(k, fd);
+	for (size_t i = 0; i < count; i++)
+		add_door(k, fds[i]);
 }
 
 static void
@@ -243,17 +234,11 @@ filter_self(struct keeper *k, struct remit_error *err)
 int
 keeper_stand(struct keeper *k, struct remit_error *err)
 {
-	uint32_t groups = 0;
-
 	if (k->has_ground)
 		return 0;
 	cgroup_home_clean(false);
 	workspace_clean_soon();
-	for (int c = 0; c < CGROUP_CONTROLLERS; c++)
-		if (k->host.can[CAN_CGROUP_MEMORY + c].yes)
-			groups |= UINT32_C(1) << c;
-	if (cgroup_home_open(&k->cgroups, groups, k->host.cgroups_v2, err) <
-		    0 ||
+	if (cgroup_home_open(&k->cgroups, &k->host, err) < 0 ||
 	    (host_lacks(&k->host, TIER_LOCAL) == CAN_COUNT &&
 	     ground_enter(err) < 0))
 		return -1;

@@ -20,7 +20,7 @@ take_workspace(struct session *s)
 {
 	if (!session_exports(s) || !s->inmate || s->failed)
 		return -1;
-	return take_fd(&s->inmate->jail.exports);
+	return take_fd(&s->inmate->jail.harvest);
 }
 
 static void

@@ -30,10 +30,10 @@ def processes(command: str) -> list[int]:
     return sorted(own | {pid for pid in pids if parent_of(pid) in own})
 
 
-def groups() -> list[str]:
-    """Groups whose keeper is gone: nobody holds their lock."""
+def unlocked(paths: list[str]) -> list[str]:
+    """Folders whose keeper is gone: nobody holds their lock."""
     left = []
-    for path in glob.glob("/sys/fs/cgroup/**/remit-*", recursive=True):
+    for path in paths:
         try:
             fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         except OSError:
@@ -46,25 +46,16 @@ def groups() -> list[str]:
         finally:
             os.close(fd)
     return left
+
+
+def groups() -> list[str]:
+    return unlocked(glob.glob("/sys/fs/cgroup/**/remit-*", recursive=True))
 
 
 def workspaces(remit) -> list[str]:
-    """Folders of the tier landlock that nobody holds the lock of, and empty ones."""
+    """Of the tier landlock; an empty one too."""
     uid = 0 if remit.by_root else os.stat(remit.folder).st_uid
-    left = []
-    for path in [f"/tmp/remit-{uid}", *glob.glob(f"/tmp/remit-{uid}/*")]:
-        try:
-            fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-        except OSError:
-            continue
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            left.append(path)
-        except OSError:
-            pass
-        finally:
-            os.close(fd)
-    return left
+    return unlocked([f"/tmp/remit-{uid}", *glob.glob(f"/tmp/remit-{uid}/*")])
 
 
 def mounts() -> list[str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import random
+
 # (code, flags, statuses that may come of it)
 MIX = [
     ("print(1)", [], {"ok"}),
@@ -18,3 +21,14 @@ MIX = [
     ("x = (", ["--tier", "static"], {"rejected"}),
     ("print(1)", ["--write", "/srv"], {"refused"}),
 ]  # fmt: skip
+
+
+def run_one(remit, rng: random.Random, env: dict[str, str]) -> str | None:
+    """What was wrong with one of them, by chance, or None."""
+    code, flags, wanted = rng.choice(MIX)
+    answer = remit("run", "--json", *flags, "-c", code, env=env)
+    try:
+        status = json.loads(answer.stdout)["status"]
+    except ValueError:
+        status = answer.stderr
+    return None if status in wanted else f"{code!r} {flags}: {status}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pathlib
 import random
 import shutil
@@ -10,7 +9,7 @@ import threading
 
 import pytest
 from conftest import ROOT, Remit, skip_or_fail
-from mixture import MIX
+from mixture import run_one
 from shared_keeper import SharedKeeper
 
 RUNS = 400
@@ -40,14 +39,8 @@ def test_the_keeper_touches_no_memory_that_is_not_its_own(remit, sanitized):
     def work(seed: int) -> None:
         rng = random.Random(seed)
         for _ in range(RUNS // THREADS):
-            code, flags, wanted = rng.choice(MIX)
-            answer = remit("run", "--json", *flags, "-c", code, env=keeper.env)
-            try:
-                status = json.loads(answer.stdout)["status"]
-            except ValueError:
-                status = answer.stderr
-            if status not in wanted:
-                wrong.append(f"{code!r} {flags}: {status}")
+            if problem := run_one(remit, rng, keeper.env):
+                wrong.append(problem)
 
     threads = [threading.Thread(target=work, args=(seed,)) for seed in range(THREADS)]
     for t in threads:

@@ -1,0 +1,30 @@
+/*
+ * pass: descriptors that travel with a message over a unix socket (unix(7)).
+ *
+ * A list may have holes (-1). They do not travel: the message says by a mask
+ * which places are taken, and pass_place() puts what came back there.
+ */
+#ifndef REMIT_PASS_H
+#define REMIT_PASS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "own.h"
+
+/* The most in one message. */
+#define PASS_MAX 16
+
+/* A bit for each place that is taken. */
+uint32_t pass_mask(const int *fds, size_t count);
+/* As sendmsg(2), never with SIGPIPE. */
+ssize_t pass_send(int socket, const void *bytes, size_t len, const int *fds,
+		  size_t count, int flags);
+/* As recvmsg(2); *count is how many came, closed at exec. */
+ssize_t pass_receive(int socket, void *bytes, size_t len, int got[PASS_MAX],
+		     size_t *count, int flags);
+/* -1 if there are more or fewer than the mask says. */
+int pass_place(const int *got, size_t got_count, uint32_t mask, int *fds,
+	       size_t count) must_check;
+
+#endif

@@ -1,0 +1,86 @@
+/* pass: lists of descriptors with holes arrive as they were sent. */
+#include "pass.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void
+holes_stay_where_they_were(void **state)
+{
+	int pair[2], pipes[2], got[PASS_MAX], fds[4];
+	size_t count;
+	char byte = 0;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+	assert_int_equal(pipe(pipes), 0);
+	const int sent[] = { -1, pipes[0], -1, pipes[1] };
+
+	assert_int_equal(pass_mask(sent, 4), 0xa);
+	assert_int_equal(pass_send(pair[0], "x", 1, sent, 4, 0), 1);
+	assert_int_equal(pass_receive(pair[1], &byte, 1, got, &count, 0), 1);
+	assert_int_equal(byte, 'x');
+	assert_int_equal(count, 2);
+	assert_int_equal(pass_place(got, count, 0xa, fds, 4), 0);
+	assert_int_equal(fds[0], -1);
+	assert_int_equal(fds[2], -1);
+	assert_int_equal(write(fds[3], "p", 1), 1);
+	assert_int_equal(read(fds[1], &byte, 1), 1);
+	assert_int_equal(byte, 'p');
+	for (int i = 0; i < 2; i++) {
+		close(pair[i]);
+		close(pipes[i]);
+		close(got[i]);
+	}
+}
+
+static void
+a_mask_that_does_not_fit_is_refused(void **state)
+{
+	const int got[] = { 5, 6 };
+	int fds[4];
+
+	(void)state;
+	assert_int_equal(pass_place(got, 2, 0x1, fds, 4), -1);
+	assert_int_equal(pass_place(got, 2, 0x7, fds, 4), -1);
+	assert_int_equal(pass_place(got, 0, 0, fds, 4), 0);
+}
+
+static void
+a_message_without_descriptors_brings_none(void **state)
+{
+	int pair[2], got[PASS_MAX], many[PASS_MAX + 1];
+	size_t count = 9;
+	char byte;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+	assert_int_equal(pass_send(pair[0], "x", 1, NULL, 0, 0), 1);
+	assert_int_equal(pass_receive(pair[1], &byte, 1, got, &count, 0), 1);
+	assert_int_equal(count, 0);
+	for (int i = 0; i <= PASS_MAX; i++)
+		many[i] = pair[0];
+	assert_int_equal(pass_send(pair[0], "x", 1, many, PASS_MAX + 1, 0), -1);
+	assert_int_equal(errno, EINVAL);
+	close(pair[0]);
+	assert_int_equal(pass_receive(pair[1], &byte, 1, got, &count, 0), 0);
+	close(pair[1]);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(holes_stay_where_they_were),
+		cmocka_unit_test(a_mask_that_does_not_fit_is_refused),
+		cmocka_unit_test(a_message_without_descriptors_brings_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
