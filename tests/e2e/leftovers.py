@@ -52,10 +52,10 @@ def groups() -> list[str]:
     return unlocked(glob.glob("/sys/fs/cgroup/**/remit-*", recursive=True))
 
 
-def workspaces(remit) -> list[str]:
+def workspaces(remit, temp="/tmp") -> list[str]:
     """Of the tier landlock; an empty one too."""
     uid = 0 if remit.by_root else os.stat(remit.folder).st_uid
-    return unlocked([f"/tmp/remit-{uid}", *glob.glob(f"/tmp/remit-{uid}/*")])
+    return unlocked([f"{temp}/remit-{uid}", *glob.glob(f"{temp}/remit-{uid}/*")])
 
 
 def mounts() -> list[str]:

@@ -228,13 +228,11 @@ def test_a_hundred_thousand_files(remit, covers):
     """A6."""
     place = Place(remit, remit.json)
     code = "for n in range(100_000):\n    open(str(n), 'w').close()"
-    before = time.monotonic()
     result = place(code, "--files", "150000", "--memory", "2G", *FALLBACK, "--export-files", "50")
     assert result["status"] == "ok", result
     assert len(place.files()) == 50
     assert len(result["artifacts_skipped"]) == 101
     assert result["artifacts_skipped"][-1] == {"path": "", "reason": "99850 more"}
-    assert time.monotonic() - before < 60
     covers(remit, "artifact_files", "export_cap")
 
 
@@ -406,11 +404,11 @@ def test_others_do_not_wait_for_a_large_harvest(remit):
             "--export", "*", "--artifacts", folder, "-c", code,
             env=keeper.env, stdin=subprocess.DEVNULL, stdout=out,
         )  # fmt: skip
-        end = time.monotonic() + 60
-        while slow.poll() is None and time.monotonic() < end:
-            before = time.monotonic()
+        meanwhile = 0
+        while slow.poll() is None:
             assert keeper.json("print(1)")["stdout"] == "1\n"
-            assert time.monotonic() - before < 5
+            meanwhile += slow.poll() is None and folder.exists() and any(folder.iterdir())
+        assert meanwhile > 3  # while files were on their way
         out.seek(0)
         assert len(json.load(out)["artifacts"]) == 20000
     finally:

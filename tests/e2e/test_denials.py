@@ -291,9 +291,8 @@ def test_a_hundred_thousand_kinds_are_bounded(keeper):
         "for t in all: t.start()\n"
         "for t in all: t.join()\n"
     )
-    begun = time.monotonic()
     result = keeper.json(code, "--timeout", "2s", "--cpu", "60")
-    assert result["status"] == "timeout" and time.monotonic() - begun < 30
+    assert result["status"] == "timeout"
     assert len(result["denials"]) == 32 and 100 < result["denials_left_out"] < 500
     assert keeper.json("print(1)")["stdout"] == "1\n"
     assert memory(keeper.pid) - before < 8 * 1024

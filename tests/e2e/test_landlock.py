@@ -20,8 +20,19 @@ PRESET = ("--preset", "landlock")
 class Contained(Remit):
     """The command, inside something like a container."""
 
+    @property
+    def temp(self) -> pathlib.Path:
+        """Its own: any keeper of the same user cleans what dead ones left, those of other tests too."""
+        return self.folder / "temp-of-the-container"
+
     def argv(self, *args: str) -> list[str]:
         return [PYTHON, str(CONTAIN), *super().argv(*args)]
+
+    def env(self, extra: dict[str, str] | None = None) -> dict[str, str]:
+        return super().env({"TMPDIR": str(self.temp), **(extra or {})})
+
+    def workspaces(self) -> list[str]:
+        return workspaces(self, self.temp)
 
     def bare(self, code: str, *flags, **more) -> dict:
         return self.json(code, *PRESET, *flags, **more)
@@ -30,8 +41,10 @@ class Contained(Remit):
 @pytest.fixture
 def inside(remit):
     one = Contained(remit.label, remit.folder)
+    one.temp.mkdir(exist_ok=True)
+    one.own(one.temp)
     yield one
-    assert gone(lambda: workspaces(one)) == []
+    assert gone(one.workspaces) == []
 
 
 # ---- that it must be named, and what it says ----
@@ -222,7 +235,7 @@ def test_whatever_is_in_the_workspace_it_is_removed_and_nothing_else(inside, tre
     inside.file("outside/kept", "kept")
     result = inside.bare(f"OUTSIDE = {str(outside)!r}\n{TREES[tree]}\nprint('made')", "--timeout", "60")
     assert result["stdout"] == "made\n", result
-    assert gone(lambda: workspaces(inside), 30) == []
+    assert gone(inside.workspaces, 30) == []
     assert (outside / "kept").read_text() == "kept" and stat.S_IMODE(outside.stat().st_mode) == 0o755
 
 
