@@ -75,7 +75,7 @@ copy_result(json_t *line, const char *text)
 {
 	static const char *const names[] = {
 		"run_id", "status",  "tier",	  "exit_code", "signal",
-		"usage",  "denials", "artifacts", "reported",
+		"usage",  "denials", "artifacts", "changes",   "reported",
 	};
 	json_t *result = text ? json_loads(text, 0, NULL) : NULL;
 	int failed = result ? 0 : -1;

@@ -9,6 +9,7 @@
 #include <sys/signalfd.h>
 
 #include "audit.h"
+#include "changes.h"
 #include "cli.h"
 #include "denials.h"
 #include "path.h"
@@ -105,15 +106,9 @@ static void
 say(const char *before, const char *text)
 {
 	own(buf) struct buf shown = BUF_INIT(64 * 1024);
-	struct screen s = { 0 };
 
-	if (!text || !*text || screen_filter(&s, text, strlen(text), &shown) ||
-	    screen_end(&s, &shown))
-		return;
-	for (size_t i = 0; i < shown.len; i++)
-		if (shown.data[i] == '\n')
-			shown.data[i] = ' ';
-	fprintf(stderr, "%s%s", before, shown.data);
+	if (text && *text && screen_add_line(&shown, text) == 0)
+		fprintf(stderr, "%s%s", before, buf_text(&shown));
 }
 
 /* Output that was cut off must not look whole. */
@@ -160,6 +155,15 @@ explain_skipped(const json_t *doc)
 	}
 }
 
+static void
+explain_changes(const json_t *doc, bool dry_run)
+{
+	own(buf) struct buf lines = BUF_INIT(1024 * 1024);
+
+	if (changes_show(doc, dry_run || isatty(2), &lines) == 0)
+		fputs(buf_text(&lines), stderr);
+}
+
 /* What the program's own output does not say. A claim of the program is not
    ours to say, but for the validator's: then nothing of it has run. */
 static void
@@ -176,6 +180,7 @@ explain_end(const struct remit_result *res, const struct policy *policy)
 	explain_cut(doc, "stderr", policy->stderr_max_bytes);
 	show_denials(doc);
 	explain_skipped(doc);
+	explain_changes(doc, policy->commit == COMMIT_NEVER);
 	for (size_t i = 0; i < ARRAY_LEN(quiet); i++)
 		if (!strcmp(status, quiet[i])) {
 			json_decref(doc);
@@ -316,6 +321,7 @@ run(int argc, char **argv)
 
 	if (run_options_parse(&r.options, argc, argv, &err) == 0 &&
 	    cli_policy(&r.options.flags, &policy, &err) == 0 &&
+	    run_options_apply(&r.options, &policy, &err) == 0 &&
 	    run_options_check(&r.options, &policy, &err) == 0)
 		exit_code = perform(&r, &policy, &err);
 	run_options_free(&r.options);
@@ -337,6 +343,8 @@ const struct command command_run = {
 		   "workspace, at PATH\n"
 		   "  --artifacts DIR     write the files that --export names "
 		   "into a folder\n"
+		   "  --dry-run           write no changes to the host, only "
+		   "list them\n"
 		   "  -c CODE             the program itself\n"
 		   "  --audit FILE        append a line about the run to FILE\n"
 		   "\n"

@@ -5,21 +5,13 @@
 #include "field.h"
 #include "screen.h"
 
-/* Foreign text in quotes, on one line and harmless to a terminal. */
+/* Foreign text in quotes. */
 static int
 add_quoted(struct buf *out, const char *text)
 {
-	own(buf) struct buf shown = BUF_INIT(8 * strlen(text) + 512);
-	struct screen s = { 0 };
-
-	if (screen_filter(&s, text, strlen(text), &shown) < 0 ||
-	    screen_end(&s, &shown) < 0)
+	if (buf_addf(out, " \"") < 0 || screen_add_line(out, text) < 0)
 		return -1;
-	for (size_t i = 0; i < shown.len; i++)
-		if (shown.data[i] == '\n' || shown.data[i] == '\t' ||
-		    shown.data[i] == '\033')
-			shown.data[i] = ' ';
-	return buf_addf(out, " \"%s\"", buf_text(&shown));
+	return buf_add(out, "\"", 1);
 }
 
 /* What the code's own memory held, in the order of the document. */

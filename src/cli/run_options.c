@@ -66,6 +66,8 @@ static const struct option {
 } options[] = {
 	{ .name = "--json", .offset = offsetof(struct run_options, json) },
 	{ .name = "--raw", .offset = offsetof(struct run_options, raw) },
+	{ .name = "--dry-run",
+	  .offset = offsetof(struct run_options, dry_run) },
 	{ .name = "--file", .set = add_file },
 	{ .name = "--artifacts", .set = set_artifacts },
 	{ .name = "--audit", .set = set_audit },
@@ -143,6 +145,29 @@ run_options_parse(struct run_options *o, int argc, char **argv,
 		o->script = argv[i++];
 	}
 	o->args = argv + i;
+	return 0;
+}
+
+static bool
+has_write_root(const struct policy *p)
+{
+	for (size_t i = 0; i < p->mounts.count; i++)
+		if (p->mounts.items[i].mode == MOUNT_RW)
+			return true;
+	return p->filesystem_write_roots.count > 0;
+}
+
+int
+run_options_apply(const struct run_options *o, struct policy *p,
+		  struct remit_error *err)
+{
+	if (!o->dry_run)
+		return 0;
+	if (!has_write_root(p))
+		return fail(err, REMIT_E_INPUT,
+			    "--dry-run: name a folder that may be changed: "
+			    "--write DIR");
+	p->commit = COMMIT_NEVER;
 	return 0;
 }
 

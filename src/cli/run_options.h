@@ -7,7 +7,7 @@
 #include "flags.h"
 
 struct run_options {
-	bool json, raw;
+	bool json, raw, dry_run;
 	const char *code;      /* -c */
 	const char *script;    /* FILE or - */
 	const char *artifacts; /* the folder, or NULL */
@@ -19,6 +19,9 @@ struct run_options {
 };
 
 int run_options_parse(struct run_options *o, int argc, char **argv,
+		      struct remit_error *err) must_check;
+/* What an option says of the policy. */
+int run_options_apply(const struct run_options *o, struct policy *p,
 		      struct remit_error *err) must_check;
 /* What leaves the jail needs a place, and a place something that leaves. */
 int run_options_check(const struct run_options *o, const struct policy *p,

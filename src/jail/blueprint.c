@@ -8,7 +8,9 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include "fds.h"
 #include "idmap.h"
+#include "layer.h"
 #include "linux_abi.h"
 
 const char *const blueprint_device_names[BLUEPRINT_DEVICES] = {
@@ -47,15 +49,21 @@ open_host_path(const struct plan_mount *m, struct remit_error *err)
 	return fd;
 }
 
+/* How much of what is mounted below the folder comes with it. */
+enum depth {
+	ALONE = 0,
+	WHOLE = AT_RECURSIVE,
+};
+
 static int
-detach(int path_fd, uint64_t attr, int userns, const char *what,
-       struct remit_error *err)
+detach(int path_fd, enum depth depth, uint64_t attr, int userns,
+       const char *what, struct remit_error *err)
 {
 	struct mount_attr a = { .attr_set = attr };
 	own_fd int fd = -1;
 
 	fd = open_tree(path_fd, "",
-		       AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE |
+		       AT_EMPTY_PATH | (unsigned)depth | OPEN_TREE_CLONE |
 			       OPEN_TREE_CLOEXEC);
 	if (fd < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "open_tree %s", what);
@@ -75,8 +83,9 @@ resolve_one(struct blueprint *b, const struct plan_mount *m, uint32_t uid,
 	    struct remit_error *err)
 {
 	struct blueprint_mount *out = &b->own.mounts[b->own.mount_count];
-	uint64_t attr =
-		MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	bool layered =
+		plan_mount_is_layered(m) && plan_keeps(b->plan, MECH(OVERLAY));
+	uint64_t attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 	own_fd int path_fd = open_host_path(m, err);
 	own_fd int userns = -1;
 	struct stat st;
@@ -90,6 +99,10 @@ resolve_one(struct blueprint *b, const struct plan_mount *m, uint32_t uid,
 				    "Name a folder or a regular file.",
 				    "%s is neither a folder nor a file",
 				    m->host);
+	if (layered && layer_check(m, path_fd, err) < 0)
+		return -1;
+	if (layered || m->mode == MOUNT_RO)
+		attr |= MOUNT_ATTR_RDONLY;
 	if (!m->runtime) {
 		attr |= MOUNT_ATTR_NOEXEC;
 		hash_number(&b->roots, (uint64_t)st.st_dev);
@@ -98,6 +111,10 @@ resolve_one(struct blueprint *b, const struct plan_mount *m, uint32_t uid,
 	out->jail = m->jail;
 	out->is_folder = S_ISDIR(st.st_mode);
 	out->runtime = m->runtime;
+	out->layered = layered;
+	out->writable = m->mode != MOUNT_RO;
+	out->max_bytes = m->max_bytes;
+	out->write_root = m->write_root;
 	if (b->kind == BLUEPRINT_BARE) {
 		out->fd = take_fd(&path_fd);
 		b->own.mount_count++;
@@ -108,7 +125,8 @@ resolve_one(struct blueprint *b, const struct plan_mount *m, uint32_t uid,
 	if (b->by_root && !m->runtime &&
 	    idmap_make(&userns, st.st_uid, st.st_gid, uid, err) < 0)
 		return -1;
-	out->fd = detach(path_fd, attr, userns, m->host, err);
+	out->fd = detach(path_fd, layered ? ALONE : WHOLE, attr, userns,
+			 m->host, err);
 	if (out->fd < 0)
 		return userns < 0 ? -1
 				  : fail_refused(err, fields[m->field].name,
@@ -121,6 +139,8 @@ resolve_one(struct blueprint *b, const struct plan_mount *m, uint32_t uid,
 						 m->host,
 						 strerror(err->sys_errno));
 	b->own.mount_count++;
+	if (m->write_root >= 0)
+		b->hosts[m->write_root] = take_fd(&path_fd);
 	return 0;
 }
 
@@ -141,7 +161,7 @@ resolve_devices(struct blueprint *b, struct remit_error *err)
 		b->own.devices[i] =
 			b->kind == BLUEPRINT_BARE
 				? take_fd(&fd)
-				: detach(fd,
+				: detach(fd, ALONE,
 					 MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
 						 MOUNT_ATTR_NOEXEC,
 					 -1, path, err);
@@ -174,7 +194,7 @@ resolve_host_root(struct blueprint *b, struct remit_error *err)
 			continue;
 		snprintf(names[n], sizeof(names[n]), "/%.60s", e->d_name);
 		fd = open(names[n], O_PATH | O_CLOEXEC);
-		out->fd = detach(fd, 0, -1, names[n], err);
+		out->fd = detach(fd, WHOLE, 0, -1, names[n], err);
 		if (out->fd < 0)
 			continue;
 		out->jail = names[n++];
@@ -214,14 +234,20 @@ find_font_file(struct blueprint *b)
 	return 0;
 }
 
+#define OWN_PART(from, to)                                            \
+	{                                                             \
+		.host = (from), .jail = (to), .runtime = true,        \
+		.field = F_PYTHON, .mode = MOUNT_RO, .write_root = -1 \
+	}
+
 int
 blueprint_resolve(struct blueprint *b, uint32_t uid, struct remit_error *err)
 {
 	const struct plan *p = b->plan;
 	struct plan_mount own_mounts[] = {
-		{ b->runtime_dir, JAIL_RUNTIME, true, F_PYTHON },
-		{ p->interpreter->compiled, JAIL_COMPILED, true, F_PYTHON },
-		{ p->interpreter->font_cache, JAIL_FONTS, true, F_PYTHON },
+		OWN_PART(b->runtime_dir, JAIL_RUNTIME),
+		OWN_PART(p->interpreter->compiled, JAIL_COMPILED),
+		OWN_PART(p->interpreter->font_cache, JAIL_FONTS),
 	};
 
 	b->contents = &b->own;
@@ -245,12 +271,6 @@ blueprint_resolve(struct blueprint *b, uint32_t uid, struct remit_error *err)
 	      by_length);
 	find_font_file(b);
 	return resolve_devices(b, err);
-}
-
-static int
-by_number(const void *a, const void *b)
-{
-	return *(const int *)a - *(const int *)b;
 }
 
 int
@@ -280,7 +300,7 @@ blueprint_list_kept(struct blueprint *b, struct remit_error *err)
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
 		if (ends[i] >= 0)
 			b->keep[n++] = ends[i];
-	qsort(b->keep, n, sizeof(*b->keep), by_number);
+	fds_sort(b->keep, n);
 	b->keep_count = n;
 	return 0;
 }
@@ -288,16 +308,7 @@ blueprint_list_kept(struct blueprint *b, struct remit_error *err)
 void
 blueprint_close_others(const struct blueprint *b)
 {
-	unsigned from = 0;
-
-	for (size_t i = 0; i < b->keep_count; i++) {
-		unsigned kept = (unsigned)b->keep[i];
-
-		if (kept > from)
-			syscall(SYS_close_range, from, kept - 1, 0);
-		from = kept + 1;
-	}
-	syscall(SYS_close_range, from, ~0u, 0);
+	fds_close_others(b->keep, b->keep_count);
 }
 
 void
@@ -325,10 +336,9 @@ contents_free(struct contents *c)
 void
 blueprint_free(struct blueprint *b)
 {
-	int *const fds[] = {
-		&b->channel, &b->lifeline, &b->in,   &b->out,
-		&b->err,     &b->proc,	   &b->root, &b->workspace
-	};
+	int *const fds[] = { &b->channel, &b->lifeline,	 &b->in,
+			     &b->out,	  &b->err,	 &b->proc,
+			     &b->root,	  &b->workspace, &b->scratch };
 
 	free(b->keep);
 	b->keep = NULL;
@@ -339,6 +349,11 @@ blueprint_free(struct blueprint *b)
 	for (int i = 0; i < WORKSPACE_FOLDERS; i++) {
 		own_fd_close(&b->writable[i]);
 		b->writable[i] = -1;
+	}
+	for (int i = 0; i < PLAN_WRITE_ROOTS_MAX; i++) {
+		own_fd_close(&b->hosts[i]);
+		own_fd_close(&b->uppers[i]);
+		b->hosts[i] = b->uppers[i] = -1;
 	}
 	contents_free(&b->own);
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {

@@ -26,6 +26,10 @@ struct blueprint_mount {
 	const char *jail;
 	bool is_folder;
 	bool runtime;
+	bool layered;	    /* it gets a layer of the jail's own */
+	bool writable;	    /* by Landlock's rules */
+	uint64_t max_bytes; /* as in the plan */
+	int write_root;	    /* likewise */
 };
 
 enum blueprint_kind {
@@ -69,6 +73,9 @@ struct blueprint {
 	int writable[WORKSPACE_FOLDERS]; /* bare: what the code may write */
 	int ruleset;			 /* Landlock's, once it is made */
 	int workspace; /* for the keeper, if files are to leave; else -1 */
+	int scratch;   /* the writable file system, until layers are made */
+	int hosts[PLAN_WRITE_ROOTS_MAX];  /* folders of mode rw, */
+	int uppers[PLAN_WRITE_ROOTS_MAX]; /* and what was written */
 	struct lock_order order;
 	char *const *argv;
 	const char *runtime_dir; /* on the host */

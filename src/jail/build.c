@@ -12,9 +12,11 @@
 #include <sys/stat.h>
 
 #include "blueprint.h"
+#include "layer.h"
 #include "linux_abi.h"
 #include "rules.h"
 #include "step.h"
+#include "tmpfs.h"
 
 const struct jail_folder jail_writable[JAIL_WRITABLE] = {
 	{ "workspace", JAIL_WORKSPACE, 0755 },
@@ -78,29 +80,6 @@ step_private_mounts(struct blueprint *b, uint32_t *detail)
 	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
 }
 
-/* A new tmpfs, not yet mounted anywhere. A size or count of 0 is not set. */
-static int
-new_tmpfs(uint64_t bytes, uint64_t inodes, unsigned attr)
-{
-	own_fd int fs = fsopen("tmpfs", FSOPEN_CLOEXEC);
-	char text[24];
-
-	if (fs < 0)
-		return -1;
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)bytes);
-	if (bytes && fsconfig(fs, FSCONFIG_SET_STRING, "size", text, 0) < 0)
-		return -1;
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)inodes);
-	if (inodes &&
-	    fsconfig(fs, FSCONFIG_SET_STRING, "nr_inodes", text, 0) < 0)
-		return -1;
-	if (fsconfig(fs, FSCONFIG_SET_STRING, "mode", "0755", 0) < 0 ||
-	    fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-		return -1;
-	return fsmount(fs, FSMOUNT_CLOEXEC,
-		       attr | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-}
-
 static int
 step_root(struct blueprint *b, uint32_t *detail)
 {
@@ -109,7 +88,7 @@ step_root(struct blueprint *b, uint32_t *detail)
 		b->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 		return b->root < 0 ? -1 : 0;
 	}
-	b->root = new_tmpfs(1024 * 1024, 4096, MOUNT_ATTR_NOEXEC);
+	b->root = tmpfs_new(1024 * 1024, 4096, MOUNT_ATTR_NOEXEC);
 	if (b->root < 0)
 		return -1;
 	/* Over the old root: no folder of the host is needed as a place. */
@@ -326,7 +305,7 @@ step_workspace(struct blueprint *b, uint32_t *detail)
 		return make_places(b->root);
 	if (b->kind == BLUEPRINT_BARE)
 		return finish_workspace(b);
-	fs = new_tmpfs(l->tmpfs_bytes, l->tmpfs_inodes, MOUNT_ATTR_NOEXEC);
+	fs = tmpfs_new(l->tmpfs_bytes, l->tmpfs_inodes, MOUNT_ATTR_NOEXEC);
 	if (fs < 0 || place(b->root, fs, jail_writable[0].path, true) < 0)
 		return -1;
 	umask(0);
@@ -353,7 +332,18 @@ step_workspace(struct blueprint *b, uint32_t *detail)
 	for (int i = 0; i < JAIL_WRITABLE; i++)
 		if (place(b->root, clones[i], jail_writable[i].path, true) < 0)
 			return -1;
+	b->scratch = take_fd(&fs);
 	return 0;
+}
+
+static int
+step_layers(struct blueprint *b, uint32_t *detail)
+{
+	int done = layers_make(b, b->scratch, detail);
+
+	own_fd_close(&b->scratch);
+	b->scratch = -1;
+	return done;
 }
 
 static int
@@ -430,6 +420,7 @@ static const struct {
 	[STEP_ROOT] = { step_root, WITH_ROOT | IS(CAST) },
 	[STEP_LINKS] = { step_links, WITH_ROOT },
 	[STEP_WORKSPACE] = { step_workspace, WITH_ROOT | IS(CAST) | IS(BARE) },
+	[STEP_LAYERS] = { step_layers, IS(COLD) | IS(WARM) | IS(CAST) },
 	[STEP_RUNTIME] = { step_runtime, WITH_ROOT },
 	[STEP_DEVICES] = { step_devices, WITH_ROOT },
 	[STEP_NO_USER_NAMESPACES] = { step_no_user_namespaces, SPACED },

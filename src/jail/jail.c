@@ -332,6 +332,8 @@ jail_lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
 	else if (blueprint_resolve(b, j->host_uid, err) < 0)
 		return -1;
 	j->roots = b->roots.value;
+	for (int i = 0; i < PLAN_WRITE_ROOTS_MAX; i++)
+		j->write_roots[i].host = take_fd(&b->hosts[i]);
 	if (make_ends(j, b, in, err) < 0 ||
 	    cgroup_make(&j->group, site->cgroups, &plan->limits, name, err) < 0)
 		return -1;
@@ -378,7 +380,7 @@ jail_open(struct jail *j, const struct plan *plan, const struct jail_site *site,
 	b.argv = argv;
 	b.probe = site->probe;
 	j->alone = bare;
-	j->unbuilt = plan->exports && !bare;
+	j->unbuilt = jail_is_looked_into(plan) && !bare;
 	if (jail_lay_out(j, &b, site, in, name, err) < 0 ||
 	    blueprint_list_kept(&b, err) < 0 ||
 	    send_order(j, &b.order, err) < 0)
@@ -486,6 +488,8 @@ jail_free(struct jail *j)
 	own_fd_close(&j->err);
 	own_fd_close(&j->listener);
 	own_fd_close(&j->harvest);
+	for (int i = 0; i < PLAN_WRITE_ROOTS_MAX; i++)
+		write_root_close(&j->write_roots[i]);
 	link_free(&j->channel);
 	link_free(&j->lifeline);
 	cgroup_free(&j->group);

@@ -34,6 +34,24 @@ struct jail_site {
 struct mould;
 struct zygote;
 
+/* A folder of mode rw: the host's, and what was written. */
+struct write_root {
+	int host, upper;
+};
+
+#define WRITE_ROOT_INIT                  \
+	{                                \
+		.host = -1, .upper = -1, \
+	}
+
+static inline void
+write_root_close(struct write_root *w)
+{
+	own_fd_close(&w->host);
+	own_fd_close(&w->upper);
+	*w = (struct write_root)WRITE_ROOT_INIT;
+}
+
 struct jail {
 	pid_t init_pid; /* 0 once it is reaped */
 	pid_t run_pid;	/* 0 until jail_meet(), -1 if nobody spoke */
@@ -45,8 +63,9 @@ struct jail {
 	struct link channel;
 	struct link lifeline;
 	int out, err;
-	int listener;	   /* tells what is refused; -1: the kernel does not */
-	int harvest;	   /* the workspace, if the plan exports; else -1 */
+	int listener; /* tells what is refused; -1: the kernel does not */
+	int harvest;  /* the workspace, if the plan exports; else -1 */
+	struct write_root write_roots[PLAN_WRITE_ROOTS_MAX];
 	bool unbuilt;	   /* pid 1 has yet to say that it is */
 	uint32_t host_uid; /* of the code */
 	struct uid_lease lease;
@@ -60,6 +79,8 @@ struct jail {
 	{                                                                     \
 		.run_pidfd = -1, .channel = LINK_INIT, .lifeline = LINK_INIT, \
 		.out = -1, .err = -1, .listener = -1, .harvest = -1,          \
+		.write_roots = { [0 ... PLAN_WRITE_ROOTS_MAX - 1] =           \
+					 WRITE_ROOT_INIT },                   \
 		.entry = { [0 ... JOIN_FDS - 1] = -1 },                       \
 		.lease = UID_LEASE_INIT, .group = CGROUP_INIT,                \
 		.workspace = WORKSPACE_INIT                                   \
@@ -86,7 +107,7 @@ int jail_prepare(struct jail *j, const struct plan *plan,
 /* Which folders the policy's paths lead to now (device and inode). */
 uint64_t jail_roots(const struct plan *plan);
 /* When the lifeline of one that is unbuilt is readable for the first time. A
-   cold one is only if the plan exports. */
+   cold one is only if something of it is looked at in the end. */
 int jail_take_built(struct jail *j, const struct plan *plan,
 		    struct remit_error *err) must_check;
 /* Send the zygote the command that puts a child into the jail. */

@@ -65,17 +65,17 @@ static void __attribute__((noreturn)) run_main(const struct blueprint *b)
 
 /*
  * Give the keeper what it cannot reach from outside: the ruleset, for the child
- * that will join, and the workspace, for the time after all are dead.
+ * that will join, and what was written, for the time after all are dead.
  */
 static int
 send_built(const struct blueprint *b, bool warm)
 {
-	const int all[BUILT_FDS] = { [BUILT_RULESET] = warm ? b->ruleset : -1,
-				     [BUILT_WORKSPACE] = b->workspace };
-	struct step_report r = {
-		.step = STEP_READY,
-		.detail = pass_mask(all, BUILT_FDS),
-	};
+	int all[BUILT_FDS] = { [BUILT_RULESET] = warm ? b->ruleset : -1,
+			       [BUILT_WORKSPACE] = b->workspace };
+	struct step_report r = { .step = STEP_READY };
+
+	memcpy(all + BUILT_UPPER, b->uppers, sizeof(b->uppers));
+	r.detail = pass_mask(all, BUILT_FDS);
 
 	return pass_send(b->lifeline, &r, sizeof(r), all, BUILT_FDS, 0) ==
 			       sizeof(r)
@@ -126,10 +126,14 @@ child_run(struct blueprint *b)
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child, NULL);
-	if ((warm || b->plan->exports) && send_built(b, warm) < 0)
+	if ((warm || jail_is_looked_into(b->plan)) && send_built(b, warm) < 0)
 		_exit(1);
 	own_fd_close(&b->workspace);
 	b->workspace = -1;
+	for (int i = 0; i < PLAN_WRITE_ROOTS_MAX; i++) {
+		own_fd_close(&b->uppers[i]);
+		b->uppers[i] = -1;
+	}
 	if (!warm) {
 		pid = step_is_to_fail(STEP_FORK) ? -1 : fork();
 		if (pid < 0) {

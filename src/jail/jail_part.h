@@ -15,6 +15,9 @@
 		.out = -1, .err = -1, .proc = -1, .root = -1, .ruleset = -1, \
 		.workspace = -1, .own = CONTENTS_INIT,                       \
 		.groups = { -1, -1, -1, -1 }, .writable = { -1, -1 },        \
+		.scratch = -1,                                               \
+		.hosts = { [0 ... PLAN_WRITE_ROOTS_MAX - 1] = -1 },          \
+		.uppers = { [0 ... PLAN_WRITE_ROOTS_MAX - 1] = -1 },         \
 		.roots = HASH_INIT, .runtime_dir = (site)->runtime_dir,      \
 		.by_root = (p)->by_root, .kind = (which)                     \
 	}
@@ -24,8 +27,16 @@
 enum built_fd {
 	BUILT_RULESET,
 	BUILT_WORKSPACE,
-	BUILT_FDS,
+	BUILT_UPPER, /* the first of those of folders of mode rw */
+	BUILT_FDS = BUILT_UPPER + PLAN_WRITE_ROOTS_MAX,
 };
+
+/* Whether pid 1 of a cold jail has anything for the keeper. */
+static inline bool
+jail_is_looked_into(const struct plan *p)
+{
+	return p->exports || p->write_roots;
+}
 
 /* Everything before the clone. */
 int jail_lay_out(struct jail *j, struct blueprint *b,

@@ -130,6 +130,7 @@ struct question {
 	const struct host *host;
 	const char *runtime_dir;
 	enum tier tier;
+	bool layers; /* with a layer over a folder */
 };
 
 static int
@@ -137,6 +138,9 @@ choose_policy(struct policy *p, const struct question *q,
 	      struct remit_error *err)
 {
 	if (policy_init(p) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "probe");
+	if (q->layers && mount_list_add(&p->mounts, q->runtime_dir, "/probe",
+					MOUNT_OVERLAY, 0) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "probe");
 	return tiers[q->tier].bare ? policy_preset(p, "landlock", err) : 0;
 }
@@ -232,7 +236,7 @@ note_answer(struct host *h, const struct answer *a)
 static int
 probe_local(struct host *h, const char *runtime_dir, struct remit_error *err)
 {
-	struct question q = { h, runtime_dir, TIER_LOCAL };
+	struct question q = { h, runtime_dir, TIER_LOCAL, false };
 	char why[sizeof(h->can[0].why)];
 	struct answer a = { 0 };
 
@@ -251,17 +255,45 @@ probe_local(struct host *h, const char *runtime_dir, struct remit_error *err)
 	return 0;
 }
 
-/* Without groups, as the jail above. */
+/* The test jails have no groups. */
+static struct host
+without_groups(const struct host *h)
+{
+	struct host out = *h;
+
+	for (int c = 0; c < CGROUP_CONTROLLERS; c++)
+		out.can[CAN_CGROUP_MEMORY + c].yes = false;
+	return out;
+}
+
+static int
+probe_layers(struct host *h, const char *runtime_dir, struct remit_error *err)
+{
+	struct host assumed = without_groups(h);
+	struct question q = { &assumed, runtime_dir, TIER_LOCAL, true };
+	struct answer a = { 0 };
+
+	if (host_lacks(h, TIER_LOCAL) != CAN_COUNT) {
+		note(h, CAN_OVERLAY, false, HOST_NOT_REACHED);
+		return 0;
+	}
+	if (ask_child(&a, &q, err) < 0)
+		return -1;
+	if (a.step == STEP_READY)
+		note(h, CAN_OVERLAY, true, "done in a test jail");
+	else
+		note(h, CAN_OVERLAY, false, a.message);
+	return 0;
+}
+
 static int
 probe_bare(struct host *h, const char *runtime_dir, struct remit_error *err)
 {
-	struct host assumed = *h;
-	struct question q = { &assumed, runtime_dir, TIER_LANDLOCK };
+	struct host assumed = without_groups(h);
+	struct question q = { &assumed, runtime_dir, TIER_LANDLOCK, false };
 	struct answer a = { 0 };
 
 	assumed.can[CAN_LANDLOCK_TIER].yes = true;
-	for (int c = 0; c < CGROUP_CONTROLLERS; c++)
-		assumed.can[CAN_CGROUP_MEMORY + c].yes = false;
 	if (ask_child(&a, &q, err) < 0)
 		return -1;
 	if (a.step == STEP_READY)
@@ -308,6 +340,7 @@ probe_host(struct host *h, const char *runtime_dir, struct remit_error *err)
 	h->can[CAN_CGROUP_MEMORY].yes = h->can[CAN_CGROUP_PIDS].yes = false;
 	h->can[CAN_CGROUP_CPU].yes = false;
 	if (probe_local(h, runtime_dir, err) < 0 ||
+	    probe_layers(h, runtime_dir, err) < 0 ||
 	    probe_bare(h, runtime_dir, err) < 0)
 		return -1;
 	cgroup_home_find(&home);

@@ -63,7 +63,8 @@ allow_mounts(const struct blueprint *b, int ruleset, uint64_t handled,
 
 	for (size_t i = 0; i < b->contents->mount_count; i++) {
 		const struct blueprint_mount *m = &b->contents->mounts[i];
-		uint64_t access = READ | (m->runtime ? exec : 0);
+		uint64_t access =
+			(m->writable ? WRITE : READ) | (m->runtime ? exec : 0);
 
 #ifdef REMIT_HOLES
 		/* Landlock must not follow the hole of another mechanism. */

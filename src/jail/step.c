@@ -57,9 +57,15 @@ const struct step steps[STEP_COUNT] = {
 		"one tmpfs with caps for all that can be written; before what "
 		"is mounted below /tmp or /workspace",
 	},
+	[STEP_LAYERS] = {
+		"put layers over folders", STAGE_BUILD, CAN_OVERLAY,
+		"in the workspace's file system, so after it; before the "
+		"folder is in its place",
+	},
 	[STEP_RUNTIME] = {
 		"mount the runtime and named folders", STAGE_BUILD, CAN_MOUNT,
-		"read-only already: no moment in which they can be written",
+		"read-only or behind a layer already: no moment in which the "
+		"host's can be written, unless the mode is direct",
 	},
 	[STEP_DEVICES] = {
 		"mount devices", STAGE_BUILD, CAN_MOUNT,

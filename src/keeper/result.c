@@ -155,6 +155,19 @@ add_skipped(struct buf *out, const struct session *s)
 			  : buf_add(out, "[]", 2);
 }
 
+/* In the words of who has written them. */
+static int
+add_changes(struct buf *out, const struct session *s)
+{
+	bool any = s->changes.len > 0;
+	const char *done = s->was_committed ? "true" : "false";
+
+	return buf_addf(out, ",%s,\"committed\":%s",
+			any ? buf_text(&s->changes)
+			    : "\"changes\":[],\"changes_skipped\":[]",
+			any ? done : "null");
+}
+
 static int
 write_result(struct buf *out, const struct session *s, const struct verdict *v,
 	     json_t *error)
@@ -178,7 +191,7 @@ write_result(struct buf *out, const struct session *s, const struct verdict *v,
 		return -1;
 	if (add_denials(out, s) < 0 ||
 	    buf_addf(out, "\"artifacts\":[],\"artifacts_skipped\":") < 0 ||
-	    add_skipped(out, s) < 0)
+	    add_skipped(out, s) < 0 || add_changes(out, s) < 0)
 		return -1;
 	return buf_addf(out,
 			",\"run_id\":\"%s\","

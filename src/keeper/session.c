@@ -39,9 +39,14 @@ session_new(struct keeper *k, int door_fd)
 		.files = INPUTS_INIT,
 		.out = { .fd = -1 },
 		.err = { .fd = -1 },
+		.workspace = -1,
+		.committer = -1,
+		.committed = -1,
+		.changes = BUF_INIT(2 << 20),
 		.timer = { .ring = session_on_timer, .owner = s },
 		.on_door = SOURCE_INIT,
 		.on_in = SOURCE_INIT,
+		.on_committer = SOURCE_INIT,
 	};
 	make_id(s->id, sizeof(s->id));
 	link_open(&s->door, door_fd, PARTY_DOOR);
@@ -85,6 +90,8 @@ session_free(struct session *s)
 	if (s->harvest)
 		harvest_free(s->harvest);
 	free(s->harvest);
+	own_fd_close(&s->workspace);
+	session_commit_free(s);
 	free(s->name);
 	free(s);
 }
@@ -220,6 +227,17 @@ session_answer(struct session *s)
 }
 
 void
+session_give_files(struct session *s)
+{
+	if (session_export(s)) {
+		part(s);
+		session_export_more(s);
+	} else {
+		session_answer(s);
+	}
+}
+
+void
 session_finish(struct session *s)
 {
 	if (s->door_gone) {
@@ -233,12 +251,11 @@ session_finish(struct session *s)
 	read_facts(s);
 	note_path(s);
 	note_run(s);
-	if (session_export(s)) {
+	session_take_workspace(s);
+	if (session_commit(s))
 		part(s);
-		session_export_more(s);
-	} else {
-		session_answer(s);
-	}
+	else
+		session_give_files(s);
 }
 
 /* ---- the beginning ---- */
@@ -280,22 +297,41 @@ connect_input(struct session *s, struct remit_error *err)
 			session_on_in, s, err);
 }
 
+/* So that what others changed before differs in time from what they change
+   from now on. */
+static bool
+must_wait(const struct session *s)
+{
+	return s->pool->plan.write_roots && !stamp_is_over(&s->asked_at);
+}
+
 void
-session_take(struct session *s, struct inmate *i)
+session_start(struct session *s)
 {
 	struct remit_error err;
 
+	if (must_wait(s)) {
+		loop_set_timer(&s->keeper->loop, &s->timer,
+			       loop_now_us() + stamp_tick_us() / 2);
+		return;
+	}
+	if (session_send_job(s, &err) < 0 || connect_input(s, &err) < 0) {
+		session_give_up(s, &err);
+		return;
+	}
+	session_flush_channel(s);
+}
+
+void
+session_take(struct session *s, struct inmate *i)
+{
 	s->inmate = i;
 	i->session = s;
 	i->state = INMATE_TAKEN;
 	s->was_warm = i->jail.warm;
 	s->is_watched = i->jail.listener >= 0;
 	set_captures(s);
-	if (session_send_job(s, &err) < 0 || connect_input(s, &err) < 0) {
-		session_give_up(s, &err);
-		return;
-	}
-	session_flush_channel(s);
+	session_start(s);
 }
 
 static int
@@ -329,6 +365,7 @@ session_begin(struct session *s)
 
 	s->was_begun = true;
 	s->state = SESSION_SEEKING;
+	s->asked_at = stamp_now();
 	if (seek(s, &err) < 0)
 		session_give_up(s, &err);
 }

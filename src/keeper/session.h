@@ -2,12 +2,13 @@
  * session: one jail with one interpreter, from the door's first frame to the
  * result. A run is a session with one cell.
  *
- *	reading → waiting → seeking → checking → running → dying → exporting →
- *	done
+ *	reading → waiting → seeking → checking → running → dying → committing →
+ *	exporting → done
  *
  * From any state an error leads to dying (if there is a jail) or to done. A
  * program that claims its end is answered at once, and its jail dies
- * afterwards; but files leave only a dead jail, and the answer after them.
+ * afterwards; but files and changes leave only a dead jail, and the answer
+ * comes after them.
  */
 #ifndef REMIT_SESSION_H
 #define REMIT_SESSION_H
@@ -19,6 +20,7 @@
 #include "inputs.h"
 #include "loop.h"
 #include "policy.h"
+#include "stamp.h"
 #include "verdict.h"
 
 struct harvest;
@@ -31,6 +33,7 @@ enum session_state {
 	SESSION_CHECKING,
 	SESSION_RUNNING,
 	SESSION_DYING,
+	SESSION_COMMITTING,
 	SESSION_EXPORTING,
 	SESSION_DONE,
 };
@@ -69,7 +72,15 @@ struct session {
 	struct exit_report exit;
 	struct remit_error error; /* why there is no verdict */
 	bool failed;
+	int workspace;		 /* of the dead jail, if files leave it */
 	struct harvest *harvest; /* NULL: nothing is exported */
+
+	struct stamp asked_at; /* the door had sent everything */
+	struct stamp since;    /* changes by others from then on are seen */
+	int committer;	       /* who writes changes to the host, or -1 */
+	int committed;	       /* what it says of it */
+	struct buf changes;    /* in its words */
+	bool was_committed;    /* it may write */
 
 	struct timer timer;
 	uint64_t asked_us;     /* the door had sent everything */
@@ -79,7 +90,7 @@ struct session {
 	uint64_t began_us;     /* the task was sent */
 	uint64_t ended_us;     /* the code's end was seen */
 
-	struct source on_door, on_in;
+	struct source on_door, on_in, on_committer;
 };
 
 /* Takes the door's descriptor. NULL without memory (the descriptor is closed).

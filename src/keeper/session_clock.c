@@ -59,6 +59,14 @@ session_on_timer(void *owner)
 	struct session *s = owner;
 	uint64_t now = loop_now_us();
 
+	if (s->state == SESSION_SEEKING) {
+		session_start(s);
+		return;
+	}
+	if (s->state == SESSION_COMMITTING) {
+		session_commit_stop(s);
+		return;
+	}
 	if (s->state == SESSION_EXPORTING) {
 		session_export_more(s);
 		return;

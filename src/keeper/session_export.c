@@ -8,19 +8,24 @@
 /* How long others may have to wait. */
 #define SLICE_US 1000
 
-bool
-session_exports(const struct session *s)
+static bool
+exports(const struct session *s)
 {
 	return s->wants_artifacts && s->pool && s->pool->plan.exports;
 }
 
-/* A jail that never was has nothing to give. */
-static int
-take_workspace(struct session *s)
+bool
+session_is_looked_into(const struct session *s)
 {
-	if (!session_exports(s) || !s->inmate || s->failed)
-		return -1;
-	return take_fd(&s->inmate->jail.harvest);
+	return exports(s) || (s->pool && s->pool->plan.write_roots);
+}
+
+/* A jail that never was has nothing to give. */
+void
+session_take_workspace(struct session *s)
+{
+	if (exports(s) && s->inmate && !s->failed)
+		s->workspace = take_fd(&s->inmate->jail.harvest);
 }
 
 static void
@@ -36,19 +41,17 @@ session_export(struct session *s)
 {
 	uint64_t time_us = session_policy(s)->artifact_time_ms * 1000;
 	struct remit_error err;
-	int workspace = take_workspace(s);
 
-	if (workspace < 0)
+	if (s->workspace < 0)
 		return false;
 	s->harvest = malloc(sizeof(*s->harvest));
-	if (!s->harvest) {
-		close(workspace);
+	if (!s->harvest)
 		return false;
-	}
 	*s->harvest = (struct harvest)HARVEST_INIT;
 	s->state = SESSION_EXPORTING;
 	s->deadline_us = loop_now_us() + time_us;
-	if (harvest_open(s->harvest, &s->pool->plan, workspace, &err) < 0)
+	if (harvest_open(s->harvest, &s->pool->plan, take_fd(&s->workspace),
+			 &err) < 0)
 		give_up(s, &err);
 	return true;
 }

@@ -65,6 +65,7 @@ session_send_job(struct session *s, struct remit_error *err)
 	buf_free(&s->code);
 	s->state = task_is_checked(plan) ? SESSION_CHECKING : SESSION_RUNNING;
 	session_check_cpu(s);
+	s->since = stamp_now();
 	s->began_us = loop_now_us();
 	s->output_us = s->began_us + SHORT_US;
 	s->deadline_us = 0;
@@ -107,7 +108,7 @@ take_ended(struct session *s, const struct frame *f, struct remit_error *err)
 		return 0;
 	s->ended_us = loop_now_us();
 	jail_sample(&s->inmate->jail, &s->exit);
-	if (session_exports(s))
+	if (session_is_looked_into(s))
 		session_die(s);
 	else
 		session_finish(s);

@@ -1,8 +1,8 @@
 /*
  * session_part: what the parts of a session know of each other: its life
  * (session.c), its clocks (session_clock.c), its door (session_door.c), its
- * jail (session_jail.c) and what leaves that (session_export.c). For these
- * files only.
+ * jail (session_jail.c) and what leaves that (session_commit.c,
+ * session_export.c). For these files only.
  */
 #ifndef REMIT_SESSION_PART_H
 #define REMIT_SESSION_PART_H
@@ -16,10 +16,14 @@
 
 /* Life. */
 
+/* Give the inmate its job; when a tick of the clock is over, if need be. */
+void session_start(struct session *s);
 /* Kill the jail; the result follows when it is dead. */
 void session_die(struct session *s);
 /* The jail has no more to say: files are exported, or the answer is sent. */
 void session_finish(struct session *s);
+/* After the changes: files are exported, or the answer is sent. */
+void session_give_files(struct session *s);
 /* Make the result and send it. */
 void session_answer(struct session *s);
 
@@ -37,10 +41,20 @@ void session_flush_input(struct session *s);
 void session_on_door(void *owner, uint32_t events);
 void session_on_in(void *owner, uint32_t events);
 
+/* Changes that are written to the host, once the jail is dead. */
+
+/* False if there is no folder of mode rw. */
+bool session_commit(struct session *s);
+void session_commit_free(struct session *s);
+/* Its time is over. */
+void session_commit_stop(struct session *s);
+
 /* Files that leave, once the jail is dead. */
 
 /* Nothing may live in the jail when it is answered. */
-bool session_exports(const struct session *s);
+bool session_is_looked_into(const struct session *s);
+/* Take hold of the dead jail's workspace. */
+void session_take_workspace(struct session *s);
 /* False if there is nothing to export. */
 bool session_export(struct session *s);
 void session_export_more(struct session *s);

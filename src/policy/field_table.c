@@ -38,9 +38,18 @@ static const char *const tier_choices[] = {
 
 static const char *const fallback_choices[] = { "none", "per_process", NULL };
 
+/* The order is that of enum commit_when. */
+static const char *const commit_choices[] = { "ok", "always", "never", NULL };
+
+/* What a folder of the host can be kept by; some need no namespace. */
+#define FOLDERS                                                         \
+	SPACED(MECH(MOUNT_NAMESPACE) | MECH(LANDLOCK) | MECH(OVERLAY) | \
+		       MECH(COMMIT),                                    \
+	       MECH(LANDLOCK))
+
 /*
  * package_installation is built, but only its false is: the plan refuses
- * true. The same goes for mounts of any mode but ro.
+ * true.
  */
 const struct field fields[FIELD_TOTAL] = {
 	[F_TIER] = {
@@ -85,12 +94,13 @@ const struct field fields[FIELD_TOTAL] = {
 		.short_name = "write",
 		.type = FIELD_PATHS,
 		.offset = offsetof(struct policy, filesystem_write_roots),
+		.built = true,
 		.fallback = "",
 		.value_name = "DIR",
-		.sentence = "a host path the code may read and write, at "
-			    "the same path in the jail",
-		.kept = SPACED(MECH(MOUNT_NAMESPACE) | MECH(LANDLOCK),
-			       MECH(LANDLOCK)),
+		.sentence = "a host folder the code may read and write, at "
+			    "the same path in the jail; changes are written "
+			    "after the run (mode rw)",
+		.kept = FOLDERS,
 	},
 	[F_MOUNTS] = {
 		.name = "mounts",
@@ -101,10 +111,36 @@ const struct field fields[FIELD_TOTAL] = {
 		.fallback = "",
 		.value_name = "HOST:JAIL[:MODE]",
 		.sentence = "a host path that appears at a path in the "
-			    "jail; MODE is ro (rw, overlay and direct are not "
-			    "built yet)",
-		.kept = SPACED(MECH(MOUNT_NAMESPACE) | MECH(LANDLOCK),
-			       MECH(LANDLOCK)),
+			    "jail; MODE is ro (read only), rw (changes are "
+			    "written after the run), overlay (changes are "
+			    "thrown away) or direct (the host's own folder, "
+			    "without limits)",
+		.kept = FOLDERS,
+	},
+	[F_COMMIT] = {
+		.name = "commit",
+		.short_name = "commit",
+		.type = FIELD_CHOICE,
+		.offset = offsetof(struct policy, commit),
+		.choices = commit_choices,
+		.setting = true,
+		.built = true,
+		.fallback = "ok",
+		.value_name = "WHEN",
+		.sentence = "when changes in folders of mode rw are written: "
+			    "ok (the program ended well), always or never",
+	},
+	[F_COMMIT_NAMES] = {
+		.name = "commit_names",
+		.short_name = "commit-name",
+		.type = FIELD_LIST,
+		.offset = offsetof(struct policy, commit_names),
+		.built = true,
+		.fallback = "",
+		.value_name = "PATTERN",
+		.sentence = "a protected name in a folder of mode rw that may "
+			    "be written all the same: .gitignore, .github/**",
+		.kept = SPACED(MECH(COMMIT), 0),
 	},
 	[F_NETWORK_ACCESS] = {
 		.name = "network_access",

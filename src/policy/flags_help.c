@@ -18,7 +18,7 @@ static const struct group {
 	enum field_id last;
 } groups[] = {
 	{ "The wall", F_TIER, F_PYTHON },
-	{ "Files", F_FILESYSTEM_READ_ROOTS, F_MOUNTS },
+	{ "Files", F_FILESYSTEM_READ_ROOTS, F_COMMIT_NAMES },
 	{ "Network and packages", F_NETWORK_ACCESS, F_PACKAGES },
 	{ "Processes and environment", F_SUBPROCESS_EXECUTION, F_ENV },
 	{ "Time and processors", F_TIMEOUT, F_CPUS },

@@ -100,6 +100,14 @@ const struct capability_info capabilities[CAN_COUNT] = {
 		.remedy = "Something on this kernel does not do what it says: "
 			  "please report it with the output of remit doctor.",
 	},
+	[CAN_OVERLAY] = {
+		.name = "overlay",
+		.sentence = "folders whose changes are held back until the end "
+			    "(modes rw and overlay)",
+		.remedy = "Needs Linux 5.11 with overlayfs; started by root "
+			  "5.19. Mount the folder ro, and give files back with "
+			  "--export.",
+	},
 	[CAN_LANDLOCK_TIER] = {
 		.name = "landlock_tier",
 		.sentence = "a weaker jail without namespaces, if it is named",

@@ -91,6 +91,17 @@ const struct mechanism_info mechanisms[MECH_COUNT] = {
 		.sentence = "a look at the syntax tree before the start: a "
 			    "friendly first answer, never the wall",
 	},
+	[MECH_OVERLAY] = {
+		.name = "overlay",
+		.sentence = "what is written goes to a layer of the jail's "
+			    "own; the host's files are only read",
+	},
+	[MECH_COMMIT] = {
+		.name = "commit",
+		.sentence = "when all in the jail is dead, plain files and "
+			    "folders are written to the host, beneath the "
+			    "folder, if nobody else has changed them",
+	},
 	[MECH_OPENAT2] = {
 		.name = "openat2",
 		.sentence = "files are read when all in the jail is dead, "

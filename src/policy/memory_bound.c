@@ -40,11 +40,25 @@ memory_bound_disk(const struct policy *p)
 							       : p->disk_bytes;
 }
 
+/* Layers that share the workspace's file system are counted with it. */
+static uint64_t
+own_layers(const struct policy *p)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < p->mounts.count; i++)
+		if (p->mounts.items[i].max_bytes)
+			sum += p->mounts.items[i].max_bytes +
+			       p->files * INODE_BYTES;
+	return sum;
+}
+
 void
 memory_bound_compute(struct memory_bound *out, const struct policy *p,
 		     const struct host *h)
 {
-	uint64_t files = memory_bound_disk(p) + p->files * INODE_BYTES;
+	uint64_t files =
+		memory_bound_disk(p) + p->files * INODE_BYTES + own_layers(p);
 	uint64_t kernel =
 		p->open_files * (h->socket_buffer_bytes + DESCRIPTOR_BYTES) +
 		p->processes * THREAD_BYTES;

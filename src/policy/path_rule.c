@@ -179,6 +179,20 @@ path_rule_workspace(const char *text, char out[PATH_RULE_SIZE],
 	return 0;
 }
 
+int
+path_rule_below(const char *text, char out[PATH_RULE_SIZE], const char *place,
+		struct remit_error *err)
+{
+	char shown[QUOTE_SIZE];
+
+	if (*text == '/')
+		return fail(err, REMIT_E_INPUT,
+			    "%s: %s is absolute: write a path relative to the "
+			    "folder",
+			    place, quote(shown, text));
+	return path_rule_workspace(text, out, place, err);
+}
+
 /* Take leading "." and ".." off *text, and their parents off the directory. */
 static void
 climb(char *dir, const char **text)

@@ -31,6 +31,10 @@ int path_rule_jail(const char *text, char out[PATH_RULE_SIZE],
 int path_rule_workspace(const char *text, char out[PATH_RULE_SIZE],
 			const char *place, struct remit_error *err) must_check;
 
+/* The same for any folder, so never absolute. */
+int path_rule_below(const char *text, char out[PATH_RULE_SIZE],
+		    const char *place, struct remit_error *err) must_check;
+
 /* The text itself if absolute, else behind the current directory. Leading
    "." and ".." are resolved, since the current directory has no links. */
 int path_rule_from_here(const char *text, char out[PATH_RULE_SIZE],

@@ -6,6 +6,7 @@
 #include "memory_bound.h"
 #include "path_rule.h"
 #include "plan_mounts.h"
+#include "plan_part.h"
 
 const char *const strength_names[] = {
 	[STRENGTH_ENFORCED] = "enforced",
@@ -17,18 +18,8 @@ const char *const strength_names[] = {
 #define NOT_BUILT_REMEDY \
 	"This version of Remit does not have it yet: leave the field out."
 
-struct decision {
-	struct plan *plan;
-	const struct policy *policy;
-	const struct host *host;
-	const struct field *field;
-	struct plan_row *row;
-};
-
-typedef int decide_fn(struct decision *d, struct remit_error *err);
-
-static bool
-keep(struct decision *d, uint64_t mechanism)
+bool
+plan_note_kept(struct decision *d, uint64_t mechanism)
 {
 	/* Deciders serve all tiers; what a tier has not is not in its table. */
 	if (!plan_keeps(d->plan, mechanism) ||
@@ -44,12 +35,6 @@ grant(struct decision *d, const char *note)
 	d->row->mechanisms = 0;
 	d->row->strength = STRENGTH_GRANTED;
 	snprintf(d->row->note, sizeof(d->row->note), "%s", note);
-}
-
-static bool
-is_bare(const struct decision *d)
-{
-	return tiers[d->plan->tier].bare;
 }
 
 /* A limit that nothing here keeps: the policy must say that it knows. */
@@ -71,61 +56,6 @@ lift_or_refuse(struct decision *d, const char *why, struct remit_error *err)
 			    tiers[d->plan->tier].name, why);
 }
 
-/* Host folders are shown to the jail's user; for root's jails that is another
-   one than the folders' owner. */
-static int
-decide_folders(struct decision *d, size_t count, struct remit_error *err)
-{
-	if (is_bare(d))
-		snprintf(d->row->note, sizeof(d->row->note),
-			 "contents only: that a file exists, its size, times "
-			 "and owner can be seen%s",
-			 count && d->host->by_root
-				 ? "; as far as other users may read it"
-				 : "");
-	else if (count && d->host->by_root &&
-		 !d->host->can[CAN_IDMAPPED_MOUNTS].yes)
-		return fail_refused(
-			err, d->field->name,
-			capabilities[CAN_IDMAPPED_MOUNTS].remedy,
-			"started by root, host folders need idmapped mounts, "
-			"and this kernel has none: %s",
-			d->host->can[CAN_IDMAPPED_MOUNTS].why);
-	keep(d, MECH(MOUNT_NAMESPACE));
-	keep(d, MECH(LANDLOCK));
-	return 0;
-}
-
-static int
-decide_mounts(struct decision *d, struct remit_error *err)
-{
-	const struct mount_list *m = &d->policy->mounts;
-
-	for (size_t i = 0; i < m->count; i++)
-		if (m->items[i].mode != MOUNT_RO)
-			return fail_refused(
-				err, d->field->name,
-				"Mount it read-only (mode ro).",
-				"mode \"%s\" of %s is not built yet",
-				mount_mode_names[m->items[i].mode],
-				m->items[i].host);
-	for (size_t i = 0; is_bare(d) && i < m->count; i++)
-		if (strcmp(m->items[i].host, m->items[i].jail))
-			return fail_refused(
-				err, d->field->name,
-				"Mount it at its own path, or name it with "
-				"--read.",
-				"without namespaces %s cannot be at %s",
-				m->items[i].host, m->items[i].jail);
-	return decide_folders(d, m->count, err);
-}
-
-static int
-decide_read_roots(struct decision *d, struct remit_error *err)
-{
-	return decide_folders(d, d->policy->filesystem_read_roots.count, err);
-}
-
 static int
 decide_network(struct decision *d, struct remit_error *err)
 {
@@ -136,10 +66,10 @@ decide_network(struct decision *d, struct remit_error *err)
 			 "included");
 		return 0;
 	}
-	keep(d, MECH(SECCOMP));
-	d->plan->own_network = keep(d, MECH(NETWORK_NAMESPACE));
+	plan_note_kept(d, MECH(SECCOMP));
+	d->plan->own_network = plan_note_kept(d, MECH(NETWORK_NAMESPACE));
 	if (d->plan->landlock_abi >= 4)
-		keep(d, MECH(LANDLOCK));
+		plan_note_kept(d, MECH(LANDLOCK));
 	return 0;
 }
 
@@ -149,11 +79,11 @@ decide_packages(struct decision *d, struct remit_error *err)
 	if (d->policy->package_installation)
 		return fail_refused(err, d->field->name, NOT_BUILT_REMEDY,
 				    "installing packages is not built yet");
-	keep(d, MECH(MOUNT_NAMESPACE));
-	keep(d, MECH(LANDLOCK));
+	plan_note_kept(d, MECH(MOUNT_NAMESPACE));
+	plan_note_kept(d, MECH(LANDLOCK));
 	if (!d->policy->network_access)
-		keep(d, MECH(NETWORK_NAMESPACE));
-	keep(d, MECH(SECCOMP));
+		plan_note_kept(d, MECH(NETWORK_NAMESPACE));
+	plan_note_kept(d, MECH(SECCOMP));
 	return 0;
 }
 
@@ -178,8 +108,8 @@ decide_subprocess(struct decision *d, struct remit_error *err)
 			 "only");
 		return 0;
 	}
-	keep(d, MECH(SECCOMP));
-	keep(d, MECH(LANDLOCK));
+	plan_note_kept(d, MECH(SECCOMP));
+	plan_note_kept(d, MECH(LANDLOCK));
 	return 0;
 }
 
@@ -190,7 +120,7 @@ decide_env_access(struct decision *d, struct remit_error *err)
 	if (d->policy->env_var_access)
 		grant(d, "the caller's whole environment is passed in");
 	else
-		keep(d, MECH(EMPTY_ENVIRONMENT));
+		plan_note_kept(d, MECH(EMPTY_ENVIRONMENT));
 	return 0;
 }
 
@@ -201,7 +131,7 @@ decide_timeout(struct decision *d, struct remit_error *err)
 	if (d->policy->timeout_ms == POLICY_UNLIMITED)
 		grant(d, "no deadline");
 	else
-		keep(d, MECH(TIMER));
+		plan_note_kept(d, MECH(TIMER));
 	return 0;
 }
 
@@ -216,9 +146,9 @@ decide_cpu(struct decision *d, struct remit_error *err)
 		grant(d, "no limit");
 		return 0;
 	}
-	if (group && keep(d, MECH(CGROUP_CPU)))
+	if (group && plan_note_kept(d, MECH(CGROUP_CPU)))
 		l->cpu_cgroup_ms = p->cpu_ms;
-	if (keep(d, MECH(RLIMIT_CPU)))
+	if (plan_note_kept(d, MECH(RLIMIT_CPU)))
 		/* A second more: the keeper's clock is the exact one. */
 		l->cpu_rlimit_s = (p->cpu_ms + 999) / 1000 + 1;
 	if (!p->subprocess_execution || group)
@@ -242,7 +172,7 @@ static int
 decide_cpus(struct decision *d, struct remit_error *err)
 {
 	(void)err;
-	if (keep(d, MECH(AFFINITY)))
+	if (plan_note_kept(d, MECH(AFFINITY)))
 		d->plan->limits.cpus = d->policy->cpus < d->host->cpus
 					       ? d->policy->cpus
 					       : d->host->cpus;
@@ -274,10 +204,10 @@ decide_memory_alone(struct decision *d, struct remit_error *err)
 			d->host->can[CAN_CGROUP_MEMORY].why,
 			(unsigned long long)b.files >> 20,
 			(unsigned long long)b.kernel >> 20);
-	if (keep(d, MECH(RLIMIT_AS)))
+	if (plan_note_kept(d, MECH(RLIMIT_AS)))
 		d->plan->limits.address_space_bytes = b.address_space;
 	d->plan->disk_share_bytes = memory_bound_disk(d->policy);
-	if (keep(d, MECH(SECCOMP)))
+	if (plan_note_kept(d, MECH(SECCOMP)))
 		d->plan->filter |= PLAN_FILTER_STRICT_MEMORY;
 	snprintf(d->row->note, sizeof(d->row->note),
 		 "no cgroup: %llu MiB address space + %llu MiB its page tables "
@@ -299,7 +229,7 @@ decide_memory(struct decision *d, struct remit_error *err)
 		return 0;
 	}
 	if (d->host->can[CAN_CGROUP_MEMORY].yes) {
-		if (keep(d, MECH(CGROUP_MEMORY))) {
+		if (plan_note_kept(d, MECH(CGROUP_MEMORY))) {
 			d->plan->limits.memory_cgroup_bytes = p->memory_bytes;
 			snprintf(d->row->note, sizeof(d->row->note),
 				 "but for file locks, which no cgroup counts");
@@ -336,7 +266,7 @@ decide_memory(struct decision *d, struct remit_error *err)
 				? "all processes together are"
 				: "the kernel's network buffers are");
 	d->row->strength = STRENGTH_FALLBACK;
-	if (keep(d, MECH(RLIMIT_AS)))
+	if (plan_note_kept(d, MECH(RLIMIT_AS)))
 		d->plan->limits.address_space_bytes = p->memory_bytes;
 	snprintf(d->row->note, sizeof(d->row->note), "%s",
 		 is_bare(d) ? "address space of the one process; files, "
@@ -362,9 +292,9 @@ decide_threads(struct decision *d, struct remit_error *err)
 			"one process, with as many threads as its user may "
 			"have",
 			err);
-	if (d->host->by_root && keep(d, MECH(RLIMIT_NPROC)))
+	if (d->host->by_root && plan_note_kept(d, MECH(RLIMIT_NPROC)))
 		l->nproc = d->policy->processes;
-	if (group && keep(d, MECH(CGROUP_PIDS)))
+	if (group && plan_note_kept(d, MECH(CGROUP_PIDS)))
 		l->pids_cgroup = d->policy->processes;
 	return 0;
 }
@@ -377,9 +307,10 @@ decide_processes(struct decision *d, struct remit_error *err)
 	if (is_bare(d))
 		return decide_threads(d, err);
 	/* The jail's pid 1 counts as well. */
-	if (keep(d, MECH(RLIMIT_NPROC)))
+	if (plan_note_kept(d, MECH(RLIMIT_NPROC)))
 		l->nproc = d->policy->processes + 1;
-	if (d->host->can[CAN_CGROUP_PIDS].yes && keep(d, MECH(CGROUP_PIDS)))
+	if (d->host->can[CAN_CGROUP_PIDS].yes &&
+	    plan_note_kept(d, MECH(CGROUP_PIDS)))
 		l->pids_cgroup = d->policy->processes + 1;
 	return 0;
 }
@@ -390,9 +321,22 @@ decide_file_bytes(struct decision *d, struct remit_error *err)
 	(void)err;
 	if (d->policy->file_bytes == POLICY_UNLIMITED)
 		grant(d, "bounded by disk_bytes");
-	else if (keep(d, MECH(RLIMIT_FSIZE)))
+	else if (plan_note_kept(d, MECH(RLIMIT_FSIZE)))
 		d->plan->limits.file_bytes = d->policy->file_bytes;
 	return 0;
+}
+
+/* A folder of mode direct is the policy's own word for no limit there. */
+static void
+note_direct(struct decision *d)
+{
+	size_t used = strlen(d->row->note);
+
+	if (!d->plan->has_direct)
+		return;
+	d->row->strength = STRENGTH_FALLBACK;
+	snprintf(d->row->note + used, sizeof(d->row->note) - used,
+		 "%snot for folders of mode direct", used ? "; " : "");
 }
 
 static int
@@ -409,8 +353,9 @@ decide_disk(struct decision *d, struct remit_error *err)
 			 "(no cgroup)",
 			 (unsigned long long)bytes >> 20);
 	}
-	if (keep(d, MECH(TMPFS_SIZE)))
+	if (plan_note_kept(d, MECH(TMPFS_SIZE)))
 		d->plan->limits.tmpfs_bytes = bytes;
+	note_direct(d);
 	return 0;
 }
 
@@ -418,8 +363,9 @@ static int
 decide_files(struct decision *d, struct remit_error *err)
 {
 	(void)err;
-	if (keep(d, MECH(TMPFS_INODES)))
+	if (plan_note_kept(d, MECH(TMPFS_INODES)))
 		d->plan->limits.tmpfs_inodes = d->policy->files;
+	note_direct(d);
 	return 0;
 }
 
@@ -427,7 +373,7 @@ static int
 decide_open_files(struct decision *d, struct remit_error *err)
 {
 	(void)err;
-	if (keep(d, MECH(RLIMIT_NOFILE)))
+	if (plan_note_kept(d, MECH(RLIMIT_NOFILE)))
 		d->plan->limits.open_files = d->policy->open_files;
 	return 0;
 }
@@ -440,7 +386,7 @@ decide_imports(struct decision *d, struct remit_error *err)
 	(void)err;
 	if (!l->count)
 		d->row->present = false; /* off: nothing is promised */
-	else if (keep(d, MECH(VALIDATOR)))
+	else if (plan_note_kept(d, MECH(VALIDATOR)))
 		snprintf(d->row->note, sizeof(d->row->note),
 			 "import statements only: a friendly answer, not a "
 			 "wall");
@@ -459,7 +405,7 @@ decide_exports(struct decision *d, struct remit_error *err)
 			return -1;
 	d->plan->exports = l->count > 0;
 	d->row->present = d->plan->exports;
-	keep(d, MECH(OPENAT2));
+	plan_note_kept(d, MECH(OPENAT2));
 	return 0;
 }
 
@@ -468,14 +414,16 @@ decide_export_cap(struct decision *d, struct remit_error *err)
 {
 	(void)err;
 	d->row->present = d->plan->exports;
-	keep(d, MECH(EXPORT_CAP));
+	plan_note_kept(d, MECH(EXPORT_CAP));
 	return 0;
 }
 
 /* A field that is not here is kept by all the mechanisms of its row. */
 static decide_fn *const deciders[FIELD_TOTAL] = {
 	[F_MOUNTS] = decide_mounts,
+	[F_COMMIT_NAMES] = decide_commit_names,
 	[F_FILESYSTEM_READ_ROOTS] = decide_read_roots,
+	[F_FILESYSTEM_WRITE_ROOTS] = decide_write_roots,
 	[F_NETWORK_ACCESS] = decide_network,
 	[F_PACKAGE_INSTALLATION] = decide_packages,
 	[F_SUBPROCESS_EXECUTION] = decide_subprocess,
@@ -578,6 +526,17 @@ check_job(const struct policy *p, const struct plan_job *job,
 	return 0;
 }
 
+/* The tier has no use for this field. */
+static int
+check_absent(const struct decision *d, struct remit_error *err)
+{
+	if (field_is_default(d->policy, d->field))
+		return 0;
+	return fail_refused(err, d->field->name, "Leave the field out.",
+			    "the tier \"%s\" does not have it",
+			    tiers[d->plan->tier].name);
+}
+
 static int
 decide_row(struct decision *d, struct remit_error *err)
 {
@@ -586,7 +545,10 @@ decide_row(struct decision *d, struct remit_error *err)
 
 	if (d->field->setting || !d->field->built)
 		return 0;
-	d->row->present = true;
+	d->row->present =
+		kept || d->field->may_be_unlimited || !tiers[tier].jailed;
+	if (!d->row->present)
+		return check_absent(d, err);
 	if (!kept && tiers[tier].jailed)
 		return lift_or_refuse(
 			d, "the workspace is a folder of the host's disk", err);
@@ -596,7 +558,7 @@ decide_row(struct decision *d, struct remit_error *err)
 	}
 	if (deciders[d->field - fields])
 		return deciders[d->field - fields](d, err);
-	keep(d, kept);
+	plan_note_kept(d, kept);
 	return 0;
 }
 

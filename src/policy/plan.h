@@ -25,12 +25,24 @@ struct plan_row {
 	char note[256]; /* for people, or "" */
 };
 
+/* The most folders of mode rw that a run may have. */
+#define PLAN_WRITE_ROOTS_MAX 8
+
 struct plan_mount {
 	const char *host;
 	const char *jail;
 	bool runtime; /* part of the interpreter: may be executable */
 	enum field_id field;
+	enum mount_mode mode;
+	uint64_t max_bytes; /* of its own layer; 0: it shares the workspace's */
+	int write_root;	    /* which one of mode rw it is, or -1 */
 };
+
+static inline bool
+plan_mount_is_layered(const struct plan_mount *m)
+{
+	return m->mode == MOUNT_RW || m->mode == MOUNT_OVERLAY;
+}
 
 /* 0 means that this limit is not set by this mechanism. */
 struct plan_limits {
@@ -64,6 +76,8 @@ struct plan {
 	uint64_t disk_share_bytes; /* of the memory, for files; 0: no bound */
 	bool memfd_noexec;
 	bool exports;	   /* the keeper needs a way into the workspace */
+	int write_roots;   /* folders of mode rw */
+	bool has_direct;   /* some folder has no limits */
 	uint64_t left_out; /* always 0 but in test builds */
 };
 

@@ -3,15 +3,42 @@
 #include <string.h>
 
 static void
-add_mount(struct plan *p, const char *host, const char *jail, bool runtime,
-	  enum field_id field)
+add_part(struct plan *p, const char *path, enum field_id field)
 {
 	p->mounts[p->mount_count++] = (struct plan_mount){
-		.host = host,
-		.jail = jail,
-		.runtime = runtime,
+		.host = path,
+		.jail = path,
+		.runtime = true,
 		.field = field,
+		.write_root = -1,
 	};
+}
+
+static void
+add_folder(struct plan *p, const struct mount_rule *m, enum field_id field,
+	   int *write_roots)
+{
+	p->mounts[p->mount_count++] = (struct plan_mount){
+		.host = m->host,
+		.jail = m->jail,
+		.field = field,
+		.mode = m->mode,
+		.max_bytes = m->max_bytes,
+		.write_root = m->mode == MOUNT_RW ? (*write_roots)++ : -1,
+	};
+}
+
+/* Folders that appear at their own path. */
+static void
+add_roots(struct plan *p, const struct list *l, enum mount_mode mode,
+	  enum field_id field, int *write_roots)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		const struct mount_rule m = { l->items[i], l->items[i], mode,
+					      0 };
+
+		add_folder(p, &m, field, write_roots);
+	}
 }
 
 /* Whether a mount at `inner` would lie in one at `outer`, or replace it. */
@@ -51,32 +78,30 @@ plan_list_mounts(struct plan *p, struct remit_error *err)
 {
 	const struct policy *pol = p->policy;
 	const struct interpreter *in = p->interpreter;
-	const struct list *roots = &pol->filesystem_read_roots;
 	const struct list *programs = &in->program_mounts;
 	const struct list *names = &in->network_mounts;
+	int write_roots = 0;
 
 	p->mount_count = 0;
-
 	p->mounts = calloc(in->mounts.count + programs->count + names->count +
-				   roots->count + pol->mounts.count + 1,
+				   pol->filesystem_read_roots.count +
+				   pol->filesystem_write_roots.count +
+				   pol->mounts.count + 1,
 			   sizeof(*p->mounts));
 	if (!p->mounts)
 		return fail_sys(err, REMIT_E_MEMORY, "plan");
 	for (size_t i = 0; i < in->mounts.count; i++)
-		add_mount(p, in->mounts.items[i], in->mounts.items[i], true,
-			  F_PYTHON);
+		add_part(p, in->mounts.items[i], F_PYTHON);
 	for (size_t i = 0; pol->subprocess_execution && i < programs->count;
 	     i++)
-		add_mount(p, programs->items[i], programs->items[i], true,
-			  F_SUBPROCESS_EXECUTION);
+		add_part(p, programs->items[i], F_SUBPROCESS_EXECUTION);
 	for (size_t i = 0; pol->network_access && i < names->count; i++)
-		add_mount(p, names->items[i], names->items[i], true,
-			  F_NETWORK_ACCESS);
-	for (size_t i = 0; i < roots->count; i++)
-		add_mount(p, roots->items[i], roots->items[i], false,
-			  F_FILESYSTEM_READ_ROOTS);
+		add_part(p, names->items[i], F_NETWORK_ACCESS);
+	add_roots(p, &pol->filesystem_read_roots, MOUNT_RO,
+		  F_FILESYSTEM_READ_ROOTS, &write_roots);
+	add_roots(p, &pol->filesystem_write_roots, MOUNT_RW,
+		  F_FILESYSTEM_WRITE_ROOTS, &write_roots);
 	for (size_t i = 0; i < pol->mounts.count; i++)
-		add_mount(p, pol->mounts.items[i].host,
-			  pol->mounts.items[i].jail, false, F_MOUNTS);
+		add_folder(p, &pol->mounts.items[i], F_MOUNTS, &write_roots);
 	return check_mounts(p, err);
 }

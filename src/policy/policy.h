@@ -29,6 +29,13 @@ enum mount_mode {
 
 extern const char *const mount_mode_names[]; /* NULL-terminated */
 
+/* When what was written to a folder of mode rw goes to the host. */
+enum commit_when {
+	COMMIT_OK, /* if the program ended well */
+	COMMIT_ALWAYS,
+	COMMIT_NEVER,
+};
+
 struct mount_rule {
 	char *host; /* absolute path outside */
 	char *jail; /* absolute path inside */
@@ -48,6 +55,8 @@ struct policy {
 	struct list filesystem_read_roots;
 	struct list filesystem_write_roots;
 	struct mount_list mounts;
+	uint64_t commit; /* enum commit_when */
+	struct list commit_names;
 
 	bool network_access;
 	struct list network_allow;

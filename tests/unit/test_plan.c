@@ -27,6 +27,8 @@ the_default_policy_is_enforced_by_all_that_a_full_host_has(void **state)
 	} rows[] = {
 		{ F_FILESYSTEM_READ_ROOTS,
 		  MECH(MOUNT_NAMESPACE) | MECH(LANDLOCK) },
+		{ F_FILESYSTEM_WRITE_ROOTS,
+		  MECH(MOUNT_NAMESPACE) | MECH(LANDLOCK) },
 		{ F_MOUNTS, MECH(MOUNT_NAMESPACE) | MECH(LANDLOCK) },
 		{ F_NETWORK_ACCESS,
 		  MECH(SECCOMP) | MECH(NETWORK_NAMESPACE) | MECH(LANDLOCK) },
@@ -110,6 +112,7 @@ every_field_has_an_outcome_in_each_built_tier(void **state)
 		set(&t, "block-import", "os");
 		if (tiers[built_tiers[k]].jailed)
 			set(&t, "export", "*.csv");
+		set(&t, "write", "/data");
 		accepted(&t);
 		for (int i = 0; i < FIELD_TOTAL; i++) {
 			const struct field *f = &fields[i];
@@ -463,7 +466,7 @@ the_unsafe_tier_says_what_it_does_not_enforce(void **state)
 	}
 	assert_int_equal(enforced, ARRAY_LEN(kept));
 	/* Every other promise of a jail. */
-	assert_int_equal(not_enforced, 21);
+	assert_int_equal(not_enforced, 23);
 }
 
 /* ---- exports ---- */

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -192,25 +193,126 @@ a_grant_takes_its_places_from_other_folders(void **state)
 /* ---- modes, and folders of root ---- */
 
 static void
-a_mount_of_any_mode_but_ro_is_refused(void **state)
+add(struct trial *t, const char *host, enum mount_mode mode, uint64_t max_bytes)
 {
-	static const enum mount_mode modes[] = { MOUNT_RW, MOUNT_OVERLAY,
-						 MOUNT_DIRECT };
+	assert_int_equal(
+		mount_list_add(&t->policy.mounts, host, host, mode, max_bytes),
+		0);
+}
+
+static void
+what_may_be_changed_lies_behind_a_layer(void **state)
+{
+	static const struct {
+		enum mount_mode mode;
+		uint64_t kept; /* more than for reading */
+		int write_roots;
+	} rows[] = {
+		{ MOUNT_RO, 0, 0 },
+		{ MOUNT_RW, MECH(OVERLAY) | MECH(COMMIT), 1 },
+		{ MOUNT_OVERLAY, MECH(OVERLAY), 0 },
+		{ MOUNT_DIRECT, 0, 0 },
+	};
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(modes); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		own(trial) struct trial t = ordinary();
+		bool direct = rows[i].mode == MOUNT_DIRECT;
+		const struct plan_mount *m;
+
+		add(&t, "/data", rows[i].mode, 0);
+		accepted(&t);
+		m = &t.plan.mounts[t.plan.mount_count - 1];
+		kept_by(&t, F_MOUNTS,
+			MECH(MOUNT_NAMESPACE) | MECH(LANDLOCK) | rows[i].kept);
+		assert_int_equal(t.plan.write_roots, rows[i].write_roots);
+		assert_int_equal(m->write_root, rows[i].write_roots - 1);
+		assert_int_equal(m->mode, rows[i].mode);
+		assert_int_equal(row(&t, F_COMMIT_NAMES)->present,
+				 rows[i].write_roots);
+		assert_int_equal(row(&t, F_DISK_BYTES)->strength,
+				 direct ? STRENGTH_FALLBACK
+					: STRENGTH_ENFORCED);
+		assert_int_equal(row(&t, F_FILES)->strength,
+				 direct ? STRENGTH_FALLBACK
+					: STRENGTH_ENFORCED);
+	}
+}
+
+static void
+write_roots_are_mounts_of_mode_rw(void **state)
+{
+	own(trial) struct trial t = ordinary();
+	const struct plan_mount *last;
+
+	(void)state;
+	set(&t, "write", "/data");
+	add(&t, "/x", MOUNT_OVERLAY, 0);
+	add(&t, "/y", MOUNT_RW, 65536);
+	accepted(&t);
+	assert_int_equal(t.plan.write_roots, 2);
+	last = &t.plan.mounts[t.plan.mount_count - 1];
+	assert_int_equal(last[-2].write_root, 0);
+	assert_int_equal(last[-2].field, F_FILESYSTEM_WRITE_ROOTS);
+	assert_int_equal(last[-1].write_root, -1);
+	assert_int_equal(last->write_root, 1);
+	assert_int_equal(last->max_bytes, 65536);
+	kept_by(&t, F_FILESYSTEM_WRITE_ROOTS,
+		MECH(MOUNT_NAMESPACE) | MECH(LANDLOCK) | MECH(OVERLAY) |
+			MECH(COMMIT));
+	for (int i = 0; i < PLAN_WRITE_ROOTS_MAX; i++) {
+		char path[16];
+
+		snprintf(path, sizeof(path), "/w%d", i);
+		set(&t, "write", path);
+	}
+	refused(&t, "filesystem_write_roots", "folders of mode rw");
+}
+
+static void
+without_overlay_mounts_a_layer_is_refused(void **state)
+{
+	own(trial) struct trial rw = ordinary();
+	own(trial) struct trial throw_away = ordinary();
+	own(trial) struct trial direct = ordinary();
+
+	(void)state;
+	set(&rw, "write", "/data");
+	add(&throw_away, "/data", MOUNT_OVERLAY, 0);
+	add(&direct, "/data", MOUNT_DIRECT, 0);
+	take_away(&rw, CAN_OVERLAY);
+	take_away(&throw_away, CAN_OVERLAY);
+	take_away(&direct, CAN_OVERLAY);
+	refused(&rw, "filesystem_write_roots", rw.host.can[CAN_OVERLAY].why);
+	refused(&throw_away, "mounts", "overlay");
+	accepted(&direct);
+}
+
+static void
+a_cap_needs_a_layer(void **state)
+{
+	own(trial) struct trial ro = ordinary();
+	own(trial) struct trial direct = ordinary();
+
+	(void)state;
+	add(&ro, "/data", MOUNT_RO, 65536);
+	add(&direct, "/data", MOUNT_DIRECT, 65536);
+	refused(&ro, "mounts", "max_bytes");
+	refused(&direct, "mounts", "max_bytes");
+}
+
+static void
+names_to_commit_are_paths_below_the_folder(void **state)
+{
+	static const char *const wrong[] = { "/x", "..", "a/../b" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
 		own(trial) struct trial t = ordinary();
 
-		assert_int_equal(mount_list_add(&t.policy.mounts, "/data",
-						"/data", MOUNT_RO, 0),
-				 0);
-		accepted(&t);
-		assert_int_equal(mount_list_add(&t.policy.mounts, "/srv/x",
-						"/x", modes[i], 0),
-				 0);
-		refused(&t, "mounts", mount_mode_names[modes[i]]);
-		assert_non_null(strstr(t.err.message, "/srv/x"));
-		assert_non_null(strstr(t.err.remedy, "ro"));
+		set(&t, "commit-name", wrong[i]);
+		assert_int_equal(build(&t), -1);
+		assert_int_equal(t.err.code, REMIT_E_INPUT);
 	}
 }
 
@@ -263,7 +365,11 @@ main(void)
 		cmocka_unit_test(
 			folders_side_by_side_and_around_the_runtime_are_taken),
 		cmocka_unit_test(a_grant_takes_its_places_from_other_folders),
-		cmocka_unit_test(a_mount_of_any_mode_but_ro_is_refused),
+		cmocka_unit_test(what_may_be_changed_lies_behind_a_layer),
+		cmocka_unit_test(write_roots_are_mounts_of_mode_rw),
+		cmocka_unit_test(without_overlay_mounts_a_layer_is_refused),
+		cmocka_unit_test(a_cap_needs_a_layer),
+		cmocka_unit_test(names_to_commit_are_paths_below_the_folder),
 		cmocka_unit_test(host_folders_of_root_need_idmapped_mounts),
 		cmocka_unit_test(
 			root_without_idmapped_mounts_may_run_what_names_no_host_folder),

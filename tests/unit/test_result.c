@@ -74,6 +74,9 @@ static const char *const keys[] = {
 	"error",
 	"usage",
 	"reported",
+	"changes",
+	"changes_skipped",
+	"committed",
 	"denials",
 	"artifacts",
 	"run_id",
@@ -158,7 +161,8 @@ a_result_is_one_line_of_known_words(void **state)
 		"\"cpu_ms\":null,\"memory_peak_bytes\":null,"
 		"\"processes_peak\":null},\"denials\":[],"
 		"\"denials_left_out\":0,\"denials_seen\":false,\"artifacts\":[]"
-		",\"artifacts_skipped\":[],"
+		",\"artifacts_skipped\":[],\"changes\":[],"
+		"\"changes_skipped\":[],\"committed\":null,"
 		"\"run_id\":\"0123456789abcdef\","
 		"\"remit_version\":\"1.2.3\",\"remit_exit_code\":0}");
 }

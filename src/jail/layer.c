@@ -1,0 +1,233 @@
+#include "layer.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include "linux_abi.h"
+#include "tmpfs.h"
+
+/* ---- in pid 1 ---- */
+
+static int
+set(int fs, const char *key, const char *value)
+{
+	return fsconfig(fs, FSCONFIG_SET_STRING, key, value, 0);
+}
+
+/* The names are relative: the current folder holds all three. */
+static int
+new_overlay(void)
+{
+	own_fd int fs = fsopen("overlay", FSOPEN_CLOEXEC);
+
+	if (fs < 0 || fsconfig(fs, FSCONFIG_SET_FLAG, "userxattr", NULL, 0) < 0)
+		return -1;
+	if (set(fs, "lowerdir", "lower") < 0 ||
+	    set(fs, "upperdir", "upper") < 0 || set(fs, "workdir", "work") < 0)
+		return -1;
+	if (fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return -1;
+	return fsmount(fs, FSMOUNT_CLOEXEC,
+		       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+			       MOUNT_ATTR_NOEXEC);
+}
+
+/* The layer's top is what the code sees of the folder itself. */
+static int
+make_folders(int folder, int host)
+{
+	struct stat st;
+
+	if (fstat(host, &st) < 0)
+		return -1;
+	if (mkdirat(folder, "lower", 0700) < 0 ||
+	    mkdirat(folder, "upper", 0700) < 0 ||
+	    mkdirat(folder, "work", 0700) < 0)
+		return -1;
+	return fchmodat(folder, "upper", st.st_mode & 0777, 0);
+}
+
+/* A folder of the scratch space, or a file system of its own that lies there.
+ */
+static int
+open_room(const struct blueprint *b, const struct blueprint_mount *m,
+	  int scratch, const char *name)
+{
+	own_fd int fs = -1;
+
+	if (mkdirat(scratch, name, 0700) < 0)
+		return -1;
+	if (!m->max_bytes)
+		return openat(scratch, name,
+			      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fs = tmpfs_new(m->max_bytes, b->plan->limits.tmpfs_inodes,
+		       MOUNT_ATTR_NOEXEC);
+	if (fs < 0 ||
+	    move_mount(fs, "", scratch, name, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return -1;
+	return take_fd(&fs);
+}
+
+/* The host's folder is mounted only as long as the overlay needs to find it;
+   then there is no way to it but through the layer. */
+static int
+put_layer(struct blueprint_mount *m, int room)
+{
+	int overlay;
+
+	if (make_folders(room, m->fd) < 0 ||
+	    move_mount(m->fd, "", room, "lower", MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
+	    fchdir(room) < 0)
+		return -1;
+	overlay = new_overlay();
+	if (overlay < 0)
+		return -1;
+	own_fd_close(&m->fd);
+	m->fd = overlay;
+	if (umount2("lower", MNT_DETACH) < 0)
+		return -1;
+	return unlinkat(room, "lower", AT_REMOVEDIR);
+}
+
+int
+layers_make(struct blueprint *b, int scratch, uint32_t *detail)
+{
+	for (size_t i = 0; i < b->own.mount_count; i++) {
+		struct blueprint_mount *m = &b->own.mounts[i];
+		own_fd int room = -1;
+		char name[24];
+
+		if (!m->layered)
+			continue;
+		*detail = (uint32_t)i + 1;
+		snprintf(name, sizeof(name), "layer-%zu", i);
+		room = open_room(b, m, scratch, name);
+		if (room < 0 || put_layer(m, room) < 0)
+			return -1;
+		if (m->write_root < 0)
+			continue;
+		b->uppers[m->write_root] = openat(
+			room, "upper", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (b->uppers[m->write_root] < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- in the keeper ---- */
+
+/* Their times are another machine's: a change could look older than it is. */
+static const struct {
+	unsigned long magic;
+	const char *name;
+} far[] = {
+	{ NFS_SUPER_MAGIC, "NFS" },   { SMB_SUPER_MAGIC, "SMB" },
+	{ CIFS_SUPER_MAGIC, "CIFS" }, { SMB2_SUPER_MAGIC, "SMB" },
+	{ V9FS_MAGIC, "9P" },	      { FUSE_SUPER_MAGIC, "FUSE" },
+	{ CEPH_SUPER_MAGIC, "Ceph" }, { AFS_SUPER_MAGIC, "AFS" },
+	{ CODA_SUPER_MAGIC, "Coda" }, { AFS_FS_MAGIC, "AFS" },
+};
+
+static int
+check_near(const struct plan_mount *m, int folder, struct remit_error *err)
+{
+	struct statfs fs;
+
+	if (fstatfs(folder, &fs) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "statfs %s", m->host);
+	for (size_t i = 0; i < ARRAY_LEN(far); i++)
+		if ((unsigned long)fs.f_type == far[i].magic)
+			return fail_refused(
+				err, fields[m->field].name,
+				"Use a folder on a local disk, or mode "
+				"overlay with --export.",
+				"%s lies on %s, where changes by others "
+				"cannot be told by the clock of this machine",
+				m->host, far[i].name);
+	return 0;
+}
+
+/* mountinfo writes blanks and the like as \040. */
+static void
+unescape(char *text)
+{
+	char *to = text;
+
+	for (; *text; text++)
+		if (text[0] == '\\' && strspn(text + 1, "01234567") >= 3) {
+			*to++ = (char)((text[1] - '0') << 6 |
+				       (text[2] - '0') << 3 | (text[3] - '0'));
+			text += 3;
+		} else {
+			*to++ = *text;
+		}
+	*to = '\0';
+}
+
+/* The layer would show what such a mount hides. */
+static int
+check_no_mounts(const struct plan_mount *m, int folder, struct remit_error *err)
+{
+	char link[40], path[PATH_MAX], line[2 * PATH_MAX];
+	FILE *all = fopen("/proc/self/mountinfo", "re");
+	ssize_t n;
+	bool found = false;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", folder);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (!all || n < 0) {
+		if (all)
+			fclose(all);
+		return fail_sys(err, REMIT_E_KERNEL, "read the mounts");
+	}
+	path[n] = '\0';
+	while (!found && fgets(line, sizeof(line), all)) {
+		char *at = line;
+
+		/* The fifth word is the mount point (proc(5)). */
+		for (int i = 0; i < 4 && *at; i++)
+			at += strcspn(at, " ") + 1;
+		at[strcspn(at, " \n")] = '\0';
+		unescape(at);
+		found = !strncmp(at, path, (size_t)n) &&
+			(at[n] == '/' || (n == 1 && at[1]));
+	}
+	fclose(all);
+	if (!found)
+		return 0;
+	return fail_refused(err, fields[m->field].name,
+			    "Name a folder without mounts in it.",
+			    "another file system is mounted in %s", m->host);
+}
+
+int
+layer_check(const struct plan_mount *m, int folder, struct remit_error *err)
+{
+	struct stat st;
+
+	if (fstat(folder, &st) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "fstat %s", m->host);
+	if (!S_ISDIR(st.st_mode))
+		return fail_refused(err, fields[m->field].name,
+				    "Name the folder it is in.",
+				    "%s is a file, and mode \"%s\" needs a "
+				    "folder",
+				    m->host, mount_mode_names[m->mode]);
+	if (check_no_mounts(m, folder, err) < 0)
+		return -1;
+	if (m->mode != MOUNT_RW)
+		return 0;
+	if (syscall(SYS_faccessat2, folder, "", W_OK | X_OK,
+		    AT_EACCESS | AT_EMPTY_PATH) < 0)
+		return fail_refused(err, fields[m->field].name,
+				    "Name a folder that you may write, or use "
+				    "mode overlay.",
+				    "changes cannot be written to %s: %s",
+				    m->host, strerror(errno));
+	return check_near(m, folder, err);
+}

@@ -1,0 +1,154 @@
+#include "change.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "text.h"
+
+static const char *const kind_names[] = {
+	[CHANGE_CREATED] = "created",
+	[CHANGE_MODIFIED] = "modified",
+	[CHANGE_DELETED] = "deleted",
+	[CHANGE_MODE] = "mode",
+};
+
+struct change *
+changes_add(struct changes *c, const char *path, enum change_kind kind)
+{
+	struct change *fresh = c->items;
+	size_t room = c->room ? 2 * c->room : 16;
+
+	if (c->count == c->room) {
+		fresh = realloc(c->items, room * sizeof(*fresh));
+		if (!fresh)
+			return NULL;
+		c->items = fresh;
+		c->room = room;
+	}
+	fresh = &c->items[c->count];
+	*fresh = (struct change){ .path = strdup(path), .kind = kind };
+	if (!fresh->path)
+		return NULL;
+	c->count++;
+	return fresh;
+}
+
+static int
+by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct change *)a)->path,
+		      ((const struct change *)b)->path);
+}
+
+void
+changes_sort(struct changes *c)
+{
+	if (c->count)
+		qsort(c->items, c->count, sizeof(*c->items), by_path);
+}
+
+void
+changes_free(struct changes *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		free(c->items[i].path);
+	free(c->items);
+	*c = (struct changes){ 0 };
+}
+
+/* A path of the folder as JSON, behind `top`; a folder's ends with a slash. */
+static char *
+path_json(const char *top, const struct change *c)
+{
+	own_mem char *whole = NULL;
+	json_auto_t *text = NULL;
+
+	if (asprintf(&whole, "%s/%s%s", top, c->path, c->is_folder ? "/" : "") <
+	    0) {
+		whole = NULL;
+		return NULL;
+	}
+	text = text_to_json(whole, strlen(whole));
+	return text ? json_dumps(text, JSON_ENCODE_ANY) : NULL;
+}
+
+static int
+entry_text(const struct change *c, const struct plan_mount *m, char **out)
+{
+	own_mem char *jail = path_json(m->jail, c);
+	own_mem char *host = path_json(m->host, c);
+	const char *colon = c->reason && c->sys_errno ? ": " : "";
+	const char *why = *colon ? strerror(c->sys_errno) : "";
+
+	if (!jail || !host)
+		return -1;
+	if (c->reason)
+		return asprintf(out,
+				"{\"path\":%s,\"kind\":\"%s\","
+				"\"reason\":\"%s%s%s\"}",
+				jail, kind_names[c->kind], c->reason, colon,
+				why);
+	return asprintf(out, "{\"path\":%s,\"kind\":\"%s\",\"host_path\":%s}",
+			jail, kind_names[c->kind], host);
+}
+
+static int
+add_entry(struct buf *list, uint64_t *more, const char *text)
+{
+	if (!*more && buf_addf(list, "%s%s", list->len ? "," : "", text) == 0)
+		return 0;
+	if (!*more && errno != EFBIG)
+		return -1;
+	++*more;
+	return 0;
+}
+
+int
+change_lists_add(struct change_lists *l, const struct changes *c,
+		 const struct plan_mount *m)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		bool skipped = c->items[i].reason != NULL;
+		own_mem char *text = NULL;
+
+		if (entry_text(&c->items[i], m, &text) < 0) {
+			text = NULL;
+			return -1;
+		}
+		if (add_entry(skipped ? &l->skipped : &l->written,
+			      skipped ? &l->skipped_more : &l->written_more,
+			      text) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+write_list(struct buf *out, const char *key, const struct buf *list,
+	   uint64_t more, const char *rest)
+{
+	if (buf_addf(out, "\"%s\":[%s", key, buf_text(list)) < 0)
+		return -1;
+	if (more && buf_addf(out, ",{\"path\":\"\",\"%s\":\"%llu more\"}", rest,
+			     (unsigned long long)more) < 0)
+		return -1;
+	return buf_add(out, "]", 1);
+}
+
+int
+change_lists_write(const struct change_lists *l, struct buf *out)
+{
+	if (write_list(out, "changes", &l->written, l->written_more, "kind") <
+		    0 ||
+	    buf_add(out, ",", 1) < 0)
+		return -1;
+	return write_list(out, "changes_skipped", &l->skipped, l->skipped_more,
+			  "reason");
+}
+
+void
+change_lists_free(struct change_lists *l)
+{
+	buf_free(&l->written);
+	buf_free(&l->skipped);
+}

@@ -1,0 +1,63 @@
+/*
+ * change: what a run has changed in a folder of mode rw, path by path, and
+ * what became of it.
+ */
+#ifndef REMIT_CHANGE_H
+#define REMIT_CHANGE_H
+
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "buf.h"
+#include "plan.h"
+
+enum change_kind {
+	CHANGE_CREATED,
+	CHANGE_MODIFIED,
+	CHANGE_DELETED,
+	CHANGE_MODE, /* of a folder; a file's is written with the file */
+};
+
+struct change {
+	char *path; /* in the folder */
+	enum change_kind kind;
+	bool is_folder;	    /* what is there now, or was deleted */
+	bool had;	    /* the host has something there: */
+	struct stat seen;   /* this */
+	mode_t mode;	    /* that it shall have */
+	const char *reason; /* why it is not written, or NULL */
+	int sys_errno;	    /* and the kernel's, or 0 */
+};
+
+struct changes {
+	struct change *items;
+	size_t count, room;
+};
+
+/* A new one, or NULL without memory. The path is copied. */
+struct change *changes_add(struct changes *c, const char *path,
+			   enum change_kind kind);
+/* Folders come before what is in them. */
+void changes_sort(struct changes *c);
+void changes_free(struct changes *c);
+
+/* The two lists of the result, over all folders; each ends with how many more
+   there are when there is no more room. */
+struct change_lists {
+	struct buf written, skipped;
+	uint64_t written_more, skipped_more;
+};
+
+#define CHANGE_LISTS_INIT                                                   \
+	{                                                                   \
+		.written = BUF_INIT(1 << 20), .skipped = BUF_INIT(1 << 18), \
+	}
+
+int change_lists_add(struct change_lists *l, const struct changes *c,
+		     const struct plan_mount *m) must_check;
+/* "changes":[...],"changes_skipped":[...] */
+int change_lists_write(const struct change_lists *l,
+		       struct buf *out) must_check;
+void change_lists_free(struct change_lists *l);
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * commit: write to a folder of the host what a run has changed in it.
+ *
+ * First everything is copied to a folder of our own beside it, so that a full
+ * disk changes nothing. Then each path changes in one step: what is new takes
+ * the place of what was there by an exchange of names, and only then is it
+ * checked whether that was what the code had seen; if not, it is exchanged
+ * back. So whoever is killed at any moment leaves the old or the new file.
+ *
+ * It takes as long as the disk does: in a process of its own.
+ */
+#ifndef REMIT_COMMIT_H
+#define REMIT_COMMIT_H
+
+#include "jail.h"
+#include "survey.h"
+
+struct commit_order {
+	const struct plan *plan;
+	const struct write_root *roots; /* plan->write_roots of them */
+	struct stamp since;
+	bool dry; /* only say what would be written */
+	const char *id;
+};
+
+/* The members "changes" and "changes_skipped" of the result. */
+int commit_run(const struct commit_order *o, struct buf *out,
+	       struct remit_error *err) must_check;
+
+#endif

@@ -1,0 +1,199 @@
+/*
+ * session_commit: a process of its own writes what was changed in folders of
+ * mode rw to the host, so that no other session waits for the disk. It dies
+ * with the keeper.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "commit.h"
+#include "fds.h"
+#include "linux_abi.h"
+#include "result.h"
+#include "session_part.h"
+#include "text.h"
+
+/* Longer than any disk should need for what fits into a workspace. */
+#define PATIENCE_US (120 * 1000000ull)
+/* Ends what the committer says, so that half of it is not taken for all. */
+#define COMPLETE "\n"
+
+/* ---- in that process ---- */
+
+static void
+write_failure(struct buf *out, const char *why)
+{
+	json_auto_t *text = text_to_json(why, strlen(why));
+	own_mem char *json = text ? json_dumps(text, JSON_ENCODE_ANY) : NULL;
+
+	out->len = 0;
+	if (buf_addf(out,
+		     "\"changes\":[],\"changes_skipped\":[{\"path\":\"\","
+		     "\"reason\":%s}]",
+		     json ? json : "\"no memory\"") < 0)
+		_exit(1);
+}
+
+static void
+close_all_else(const struct commit_order *o, int out)
+{
+	int keep[3 + 2 * PLAN_WRITE_ROOTS_MAX + 1] = { 0, 1, 2 };
+	size_t n = 3;
+
+	for (int i = 0; i < o->plan->write_roots; i++) {
+		if (o->roots[i].host >= 0)
+			keep[n++] = o->roots[i].host;
+		if (o->roots[i].upper >= 0)
+			keep[n++] = o->roots[i].upper;
+	}
+	keep[n++] = out;
+	fds_sort(keep, n);
+	fds_close_others(keep, n);
+}
+
+static void __attribute__((noreturn))
+committer_main(const struct commit_order *o, int out, pid_t keeper)
+{
+	struct buf text = BUF_INIT(2 << 20);
+	struct remit_error err;
+	size_t at = 0;
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
+	    getppid() != keeper)
+		_exit(1);
+	close_all_else(o, out);
+	umask(077);
+	if (commit_run(o, &text, &err) < 0)
+		write_failure(&text, err.message);
+	if (buf_add(&text, COMPLETE, 1) < 0)
+		_exit(1);
+	while (at < text.len) {
+		ssize_t n = write(out, text.data + at, text.len - at);
+
+		if (n <= 0)
+			_exit(1);
+		at += (size_t)n;
+	}
+	_exit(0);
+}
+
+/* ---- in the keeper ---- */
+
+static void
+close_committer(struct session *s)
+{
+	loop_remove(&s->keeper->loop, &s->on_committer);
+	own_fd_close(&s->committed);
+	own_fd_close(&s->committer);
+	s->committed = s->committer = -1;
+}
+
+static void
+finish(struct session *s)
+{
+	struct buf *b = &s->changes;
+
+	close_committer(s);
+	loop_set_timer(&s->keeper->loop, &s->timer, 0);
+	if (b->len && b->data[b->len - 1] == COMPLETE[0])
+		b->data[--b->len] = '\0';
+	else
+		write_failure(b, "changes were not all written: the process "
+				 "that does it was killed");
+	session_give_files(s);
+}
+
+static void
+on_committer(void *owner, uint32_t events)
+{
+	struct session *s = owner;
+	char piece[FRAME_PIECE];
+	ssize_t n = read(s->committed, piece, sizeof(piece));
+
+	(void)events;
+	if (n > 0 && buf_add(&s->changes, piece, (size_t)n) == 0)
+		return;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	finish(s);
+}
+
+/* Only what ended well is written, unless the policy says otherwise. */
+static bool
+may_write(const struct session *s)
+{
+	switch ((enum commit_when)session_policy(s)->commit) {
+	case COMMIT_OK:
+		return result_status(s) == STATUS_OK;
+	case COMMIT_ALWAYS:
+		return true;
+	case COMMIT_NEVER:
+		break;
+	}
+	return false;
+}
+
+static int
+start(struct session *s, const struct commit_order *o, struct remit_error *err)
+{
+	pid_t keeper = getpid(), pid;
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "pipe");
+	pid = fork();
+	if (pid == 0)
+		committer_main(o, ends[1], keeper);
+	close(ends[1]);
+	s->committed = ends[0];
+	if (pid < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "fork");
+	/* Not reaped yet: the number is its own. */
+	s->committer = sys_pidfd_open(pid);
+	if (s->committer < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "pidfd_open");
+	if (fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "fcntl");
+	return loop_add(&s->keeper->loop, &s->on_committer, ends[0], EPOLLIN,
+			on_committer, s, err);
+}
+
+bool
+session_commit(struct session *s)
+{
+	struct commit_order o = { .since = s->since, .id = s->id };
+	struct remit_error err;
+
+	if (!s->pool || !s->pool->plan.write_roots || !s->inmate || s->failed ||
+	    !s->began_us)
+		return false;
+	s->was_committed = may_write(s);
+	o.plan = &s->pool->plan;
+	o.roots = s->inmate->jail.write_roots;
+	o.dry = !s->was_committed;
+	s->state = SESSION_COMMITTING;
+	if (start(s, &o, &err) < 0) {
+		session_commit_free(s);
+		s->error = err;
+		s->failed = true;
+		return false;
+	}
+	loop_set_timer(&s->keeper->loop, &s->timer,
+		       loop_now_us() + PATIENCE_US);
+	return true;
+}
+
+void
+session_commit_stop(struct session *s)
+{
+	sys_pidfd_kill(s->committer, SIGKILL);
+}
+
+void
+session_commit_free(struct session *s)
+{
+	close_committer(s);
+	buf_free(&s->changes);
+}

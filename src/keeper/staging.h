@@ -1,0 +1,37 @@
+/*
+ * staging: a folder of our own inside a folder of the host, where files are
+ * made ready to take their places, and what they replace is put before it is
+ * gone.
+ *
+ * It carries a lock: what a keeper that was killed has left, the next one that
+ * writes to the same folder removes.
+ */
+#ifndef REMIT_STAGING_H
+#define REMIT_STAGING_H
+
+#include "survey.h"
+
+struct staging {
+	int top; /* the host's folder */
+	int fd;	 /* in it */
+	char name[40];
+	char item[24];
+	struct stat owner; /* of the folder, and of what is made by root */
+};
+
+#define STAGING_INIT                 \
+	{                            \
+		.top = -1, .fd = -1, \
+	}
+
+/* -1 with errno. */
+int staging_open(struct staging *st, int top, const char *id) must_check;
+/* What change number i is called there, until the next call. */
+const char *staging_name(struct staging *st, size_t i);
+/* Make the new file or folder of a change. -1 with errno. */
+int staging_copy(struct staging *st, const struct survey *s,
+		 const struct change *c, const char *name) must_check;
+/* With all that is in it. */
+void staging_free(struct staging *st);
+
+#endif

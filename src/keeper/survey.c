@@ -1,0 +1,491 @@
+#include "survey.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+
+#include "plain.h"
+#include "protected.h"
+
+#define OPAQUE "user.overlay.opaque"
+#define ORIGIN "user.overlay.origin"
+
+#define BY_OTHERS  "changed by others during the run"
+#define MOVED	   "its folder was changed by others during the run"
+#define CLOCK	   "the clock was set back during the run"
+#define GONE	   "deleted by others during the run"
+#define PROTECTED  "a protected name (--commit-name allows it)"
+#define UNREADABLE "it cannot be read"
+#define HOST_OTHER "the host has something else there"
+#define TOO_DEEP   "more than 64 folders within each other"
+
+/* A place in both trees. */
+struct place {
+	DIR *upper;
+	int host;	 /* its counterpart, or -1 */
+	struct stat was; /* of that */
+	bool unsure;	 /* others may have put another folder there */
+	size_t depth;
+	size_t path_len;
+};
+
+struct walk {
+	struct survey *s;
+	char path[PLAIN_PATH_SIZE];
+};
+
+int
+survey_open(int folder, const char *path, uint64_t flags)
+{
+	struct open_how how = {
+		.flags = flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
+			   RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
+	};
+
+	/* The flag is for what is opened, and O_PATH may be a link. */
+	if (flags & O_PATH)
+		how.flags = flags | O_NOFOLLOW | O_CLOEXEC;
+	return (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
+}
+
+static DIR *
+open_folder(int at, const char *name)
+{
+	own_fd int fd = survey_open(at, name, O_RDONLY | O_DIRECTORY);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+	if (d)
+		take_fd(&fd);
+	return d;
+}
+
+static bool
+is_dots(const char *name)
+{
+	return !strcmp(name, ".") || !strcmp(name, "..");
+}
+
+/* ---- what others have done ---- */
+
+static const char *
+check_times(const struct survey *s, const struct stat *st)
+{
+	if (stamp_is_void(&s->since))
+		return CLOCK;
+	return stamp_is_since(&s->since, &st->st_ctim) ? BY_OTHERS : NULL;
+}
+
+/* Below a folder that would be removed. One that has been moved has a new time
+   of change itself, but what was added to it is seen by its contents'. */
+static const char *
+check_contents(const struct survey *s, int at, const char *name, char *path,
+	       size_t len, size_t depth)
+{
+	DIR *d = open_folder(at, name);
+	const char *why = d ? NULL : UNREADABLE;
+	struct dirent *e;
+	struct stat st;
+
+	while (!why && (e = readdir(d))) {
+		size_t n = strlen(e->d_name);
+
+		if (is_dots(e->d_name))
+			continue;
+		if (len + n + 2 > PLAIN_PATH_SIZE || depth >= SURVEY_DEPTH_MAX)
+			why = TOO_DEEP;
+		else if (fstatat(dirfd(d), e->d_name, &st,
+				 AT_SYMLINK_NOFOLLOW) < 0)
+			why = BY_OTHERS;
+		else
+			why = check_times(s, &st);
+		if (why)
+			break;
+		snprintf(path + len, PLAIN_PATH_SIZE - len, "/%s", e->d_name);
+		if (s->filters && protected_path(path, &s->allowed))
+			why = "a protected name is in it (--commit-name "
+			      "allows it)";
+		else if (S_ISDIR(st.st_mode))
+			why = check_contents(s, dirfd(d), e->d_name, path,
+					     len + n + 1, depth + 1);
+	}
+	if (d)
+		closedir(d);
+	path[len] = '\0';
+	return why;
+}
+
+const char *
+survey_check_removal(const struct survey *s, int at, const char *name,
+		     const char *path)
+{
+	char below[PLAIN_PATH_SIZE];
+	struct stat st;
+
+	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return BY_OTHERS;
+	if (!S_ISDIR(st.st_mode))
+		return NULL;
+	if (stamp_is_since(&s->since, &st.st_mtim))
+		return BY_OTHERS;
+	snprintf(below, sizeof(below), "%s", path);
+	return check_contents(s, at, name, below, strlen(below), 0);
+}
+
+/* ---- one path ---- */
+
+static int
+no_memory(struct remit_error *err)
+{
+	return fail_sys(err, REMIT_E_MEMORY, "changes");
+}
+
+/* What the host has at the path: is it what the code has seen? */
+static const char *
+check_host(const struct walk *w, const struct place *p, const char *name,
+	   const struct change *c)
+{
+	const char *why = check_times(w->s, &c->seen);
+
+	if (!why && p->unsure)
+		why = MOVED;
+	if (!why && S_ISDIR(c->seen.st_mode) &&
+	    (!c->is_folder || c->kind == CHANGE_DELETED))
+		why = survey_check_removal(w->s, p->host, name, w->path);
+	return why;
+}
+
+static struct change *
+add(struct walk *w, enum change_kind kind, const struct stat *had)
+{
+	struct change *c = changes_add(&w->s->changes, w->path, kind);
+
+	if (c && had) {
+		c->had = true;
+		c->seen = *had;
+	}
+	return c;
+}
+
+static int
+skip(struct walk *w, enum change_kind kind, bool folder, const char *why,
+     struct remit_error *err)
+{
+	struct change *c = changes_add(&w->s->changes, w->path, kind);
+
+	if (!c)
+		return no_memory(err);
+	c->is_folder = folder;
+	c->reason = why;
+	return 0;
+}
+
+/* Copied up by the kernel, so it was there at the start. */
+static bool
+was_there(int fd)
+{
+	return fgetxattr(fd, ORIGIN, NULL, 0) >= 0;
+}
+
+/* ---- deletions ---- */
+
+static int
+look_at_removed(struct walk *w, const struct place *p, const char *name,
+		const struct stat *had, struct remit_error *err)
+{
+	struct change *c;
+
+	if (w->s->filters && protected_path(w->path, &w->s->allowed))
+		return skip(w, CHANGE_DELETED, S_ISDIR(had->st_mode), PROTECTED,
+			    err);
+	c = add(w, CHANGE_DELETED, had);
+	if (!c)
+		return no_memory(err);
+	c->is_folder = S_ISDIR(had->st_mode);
+	c->reason = check_host(w, p, name, c);
+	return 0;
+}
+
+/* ---- files ---- */
+
+/* Opened for writing and left as it was: the kernel has copied it. */
+static bool
+is_same(const struct place *p, const char *name, int fd, const struct stat *st,
+	const struct stat *had)
+{
+	own_fd int host = -1;
+	char a[16384], b[sizeof(a)];
+	ssize_t n, m;
+
+	if (!S_ISREG(had->st_mode) || had->st_size != st->st_size ||
+	    had->st_mode != st->st_mode ||
+	    had->st_mtim.tv_sec != st->st_mtim.tv_sec ||
+	    had->st_mtim.tv_nsec != st->st_mtim.tv_nsec)
+		return false;
+	host = survey_open(p->host, name, O_RDONLY);
+	if (host < 0)
+		return false;
+	do {
+		n = read(fd, a, sizeof(a));
+		m = n > 0 ? read(host, b, (size_t)n) : 0;
+		if (n < 0 || (n > 0 && (m != n || memcmp(a, b, (size_t)n))))
+			return false;
+	} while (n > 0);
+	return true;
+}
+
+static const char *
+check_file(const struct stat *st)
+{
+	if (S_ISLNK(st->st_mode))
+		return "a symbolic link";
+	if (!S_ISREG(st->st_mode))
+		return "not a regular file";
+	if (st->st_nlink != 1)
+		return "more than one name (hard links)";
+	if (st->st_mode & (S_ISUID | S_ISGID | S_ISVTX))
+		return "a setuid, setgid or sticky bit";
+	return NULL;
+}
+
+static const char *
+check_name(const struct walk *w, const char *name, bool folder)
+{
+	const struct survey *s = w->s;
+
+	if (!plain_name(name))
+		return "the name is not plain";
+	if (folder ? protected_folder(w->path, &s->allowed)
+		   : protected_path(w->path, &s->allowed))
+		return PROTECTED;
+	return NULL;
+}
+
+static int
+look_at_file(struct walk *w, const struct place *p, const char *name,
+	     const struct stat *st, const struct stat *had,
+	     struct remit_error *err)
+{
+	enum change_kind kind = had ? CHANGE_MODIFIED : CHANGE_CREATED;
+	const char *why = w->s->filters ? check_name(w, name, false) : NULL;
+	own_fd int fd = -1;
+	struct change *c;
+
+	if (!why)
+		why = w->s->filters || !S_ISREG(st->st_mode) ? check_file(st)
+							     : NULL;
+	if (why)
+		return skip(w, kind, false, why, err);
+	fd = survey_open(dirfd(p->upper), name, O_RDONLY);
+	if (fd < 0)
+		return skip(w, kind, false, UNREADABLE, err);
+	if (had && is_same(p, name, fd, st, had))
+		return 0;
+	c = add(w, kind, had);
+	if (!c)
+		return no_memory(err);
+	c->mode = st->st_mode & 0777;
+	if (had)
+		c->reason = check_host(w, p, name, c);
+	else if (p->host >= 0 && was_there(fd))
+		c->reason = GONE;
+	return 0;
+}
+
+/* ---- folders ---- */
+
+static int look_into(struct walk *w, struct place *p, struct remit_error *err);
+
+/* Others work in it as well: what they have done there is no harm, unless it
+   is not the same folder any more. To put another in its place changes both
+   the folder above and the time of change of what is moved. */
+static bool
+may_be_another(const struct walk *w, const struct place *p,
+	       const struct stat *had)
+{
+	const struct stamp *since = &w->s->since;
+
+	return p->unsure || stamp_is_void(since) ||
+	       (stamp_is_since(since, &had->st_ctim) &&
+		stamp_is_since(since, &p->was.st_mtim));
+}
+
+static int
+look_below(struct walk *w, const struct place *p, const char *name, DIR *upper,
+	   const struct stat *had, struct remit_error *err)
+{
+	struct place below = {
+		.upper = upper,
+		.host = -1,
+		.depth = p->depth + 1,
+		.path_len = strlen(w->path),
+	};
+	int done;
+
+	if (had) {
+		below.was = *had;
+		below.unsure = may_be_another(w, p, had);
+		below.host = survey_open(p->host, name, O_RDONLY | O_DIRECTORY);
+		if (below.host < 0)
+			return skip(w, CHANGE_MODIFIED, true, HOST_OTHER, err);
+	}
+	done = look_into(w, &below, err);
+	own_fd_close(&below.host);
+	return done;
+}
+
+static int
+look_at_new_folder(struct walk *w, const struct place *p, const char *name,
+		   DIR *upper, const struct stat *st, const struct stat *had,
+		   struct remit_error *err)
+{
+	struct change *c = add(w, had ? CHANGE_MODIFIED : CHANGE_CREATED, had);
+
+	if (!c)
+		return no_memory(err);
+	c->is_folder = true;
+	c->mode = st->st_mode & 0777;
+	if (had)
+		c->reason = check_host(w, p, name, c);
+	else if (p->host >= 0 && was_there(dirfd(upper)))
+		c->reason = GONE;
+	return c->reason ? 0 : look_below(w, p, name, upper, NULL, err);
+}
+
+static int
+look_at_folder(struct walk *w, const struct place *p, const char *name,
+	       const struct stat *st, const struct stat *had,
+	       struct remit_error *err)
+{
+	bool merged = had && S_ISDIR(had->st_mode);
+	enum change_kind kind = had ? CHANGE_MODIFIED : CHANGE_CREATED;
+	const char *why = w->s->filters ? check_name(w, name, true) : NULL;
+	DIR *upper = NULL;
+	int done;
+
+	if (!why && p->depth + 1 >= SURVEY_DEPTH_MAX)
+		why = TOO_DEEP;
+	if (!why)
+		upper = open_folder(dirfd(p->upper), name);
+	if (!upper)
+		return skip(w, kind, true, why ? why : UNREADABLE, err);
+	if (merged && (st->st_mode & 0777) != (had->st_mode & 0777)) {
+		struct change *c = add(w, CHANGE_MODE, had);
+
+		if (!c) {
+			closedir(upper);
+			return no_memory(err);
+		}
+		c->is_folder = true;
+		c->mode = st->st_mode & 0777;
+		c->reason = may_be_another(w, p, had) ? MOVED : NULL;
+	}
+	done = merged ? look_below(w, p, name, upper, had, err)
+		      : look_at_new_folder(w, p, name, upper, st, had, err);
+	closedir(upper);
+	return done;
+}
+
+/* ---- the walk ---- */
+
+static int
+set_path(struct walk *w, const struct place *p, const char *name)
+{
+	size_t at = p->path_len;
+	int n = snprintf(w->path + at, sizeof(w->path) - at, "%s%s",
+			 at ? "/" : "", name);
+
+	return (size_t)n < sizeof(w->path) - at ? 0 : -1;
+}
+
+static int
+look_at(struct walk *w, const struct place *p, const char *name,
+	struct remit_error *err)
+{
+	struct stat st, host;
+	const struct stat *had = NULL;
+
+	if (set_path(w, p, name) < 0) {
+		w->path[p->path_len] = '\0';
+		return skip(w, CHANGE_CREATED, false,
+			    "a path in it is too long", err);
+	}
+	if (fstatat(dirfd(p->upper), name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return skip(w, CHANGE_CREATED, false, UNREADABLE, err);
+	if (p->host >= 0 &&
+	    fstatat(p->host, name, &host, AT_SYMLINK_NOFOLLOW) == 0)
+		had = &host;
+	/* How the kernel writes down that a name is gone. */
+	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(0, 0))
+		return had ? look_at_removed(w, p, name, had, err) : 0;
+	if (S_ISDIR(st.st_mode))
+		return look_at_folder(w, p, name, &st, had, err);
+	return look_at_file(w, p, name, &st, had, err);
+}
+
+/* A folder that was removed and made again: nothing of the host's shows. */
+static int
+look_at_hidden(struct walk *w, const struct place *p, struct remit_error *err)
+{
+	own_fd int again = openat(p->host, ".", O_RDONLY | O_CLOEXEC);
+	DIR *d = again < 0 ? NULL : fdopendir(again);
+	struct stat st, had;
+	struct dirent *e;
+	int done = 0;
+
+	if (!d)
+		return skip(w, CHANGE_DELETED, true, UNREADABLE, err);
+	take_fd(&again);
+	while (done == 0 && (e = readdir(d))) {
+		if (is_dots(e->d_name) || set_path(w, p, e->d_name) < 0 ||
+		    fstatat(dirfd(p->upper), e->d_name, &st,
+			    AT_SYMLINK_NOFOLLOW) == 0 ||
+		    fstatat(p->host, e->d_name, &had, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		done = look_at_removed(w, p, e->d_name, &had, err);
+	}
+	closedir(d);
+	w->path[p->path_len] = '\0';
+	return done;
+}
+
+static int
+look_into(struct walk *w, struct place *p, struct remit_error *err)
+{
+	struct dirent *e;
+	char opaque = 0;
+
+	while ((e = readdir(p->upper)))
+		if (!is_dots(e->d_name) && look_at(w, p, e->d_name, err) < 0)
+			return -1;
+	w->path[p->path_len] = '\0';
+	if (p->host >= 0 &&
+	    fgetxattr(dirfd(p->upper), OPAQUE, &opaque, 1) == 1 &&
+	    opaque == 'y')
+		return look_at_hidden(w, p, err);
+	return 0;
+}
+
+int
+survey_run(struct survey *s, struct remit_error *err)
+{
+	struct walk w = { .s = s };
+	struct place top = { .host = s->host };
+	int done;
+
+	top.upper = open_folder(s->upper, ".");
+	if (!top.upper || fstat(s->host, &top.was) < 0) {
+		if (top.upper)
+			closedir(top.upper);
+		return fail_sys(err, REMIT_E_KERNEL, "look at changes");
+	}
+	done = look_into(&w, &top, err);
+	closedir(top.upper);
+	changes_sort(&s->changes);
+	return done;
+}

@@ -1,0 +1,40 @@
+/*
+ * survey: compare what was written with the host's folder, and see what of it
+ * may be written there.
+ *
+ * All in the jail is dead, but the layer was made by an adversary, and the
+ * folder is the host's, where others may work at the same time. So no link is
+ * followed, nothing is opened but beneath the two folders, and the depth is
+ * bounded.
+ *
+ * What somebody else has touched since the start is told by its time of
+ * change, which no program can choose: so the cost is that of the changes, not
+ * of the folder.
+ */
+#ifndef REMIT_SURVEY_H
+#define REMIT_SURVEY_H
+
+#include "change.h"
+#include "stamp.h"
+
+/* Folders within each other, at most. */
+#define SURVEY_DEPTH_MAX 64
+
+struct survey {
+	int host, upper;     /* the two folders */
+	struct stamp since;  /* the start of the run */
+	struct list allowed; /* protected names that may be written */
+	bool filters;	     /* names and kinds are looked at at all */
+	struct changes changes;
+};
+
+int survey_run(struct survey *s, struct remit_error *err) must_check;
+
+/* Why what is at `name` may not be removed, with all that is in it; or NULL. */
+const char *survey_check_removal(const struct survey *s, int at,
+				 const char *name, const char *path);
+
+/* Open what lies beneath a folder, by no link and on the same device. */
+int survey_open(int folder, const char *path, uint64_t flags);
+
+#endif

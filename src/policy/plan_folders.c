@@ -1,0 +1,151 @@
+/*
+ * plan_folders: whether folders of the host can be shown to a jail, and what
+ * keeps the code from changing them.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "path_rule.h"
+#include "plan_part.h"
+
+/* Host folders are shown to the jail's user; for root's jails that is another
+   one than the folders' owner. */
+static int
+decide_folders(struct decision *d, size_t count, struct remit_error *err)
+{
+	if (is_bare(d))
+		snprintf(d->row->note, sizeof(d->row->note),
+			 "contents only: that a file exists, its size, times "
+			 "and owner can be seen%s",
+			 count && d->host->by_root
+				 ? "; as far as other users may read it"
+				 : "");
+	else if (count && d->host->by_root &&
+		 !d->host->can[CAN_IDMAPPED_MOUNTS].yes)
+		return fail_refused(
+			err, d->field->name,
+			capabilities[CAN_IDMAPPED_MOUNTS].remedy,
+			"started by root, host folders need idmapped mounts, "
+			"and this kernel has none: %s",
+			d->host->can[CAN_IDMAPPED_MOUNTS].why);
+	plan_note_kept(d, MECH(MOUNT_NAMESPACE));
+	plan_note_kept(d, MECH(LANDLOCK));
+	return 0;
+}
+
+int
+decide_read_roots(struct decision *d, struct remit_error *err)
+{
+	return decide_folders(d, d->policy->filesystem_read_roots.count, err);
+}
+
+/* What is written goes to a layer above the folder. */
+static int
+decide_layer(struct decision *d, const char *host, enum mount_mode mode,
+	     struct remit_error *err)
+{
+	if (is_bare(d))
+		return fail_refused(
+			err, d->field->name,
+			"Use mode direct, or give files back with --export.",
+			"without namespaces nothing holds changes in %s back "
+			"until the end of the run",
+			host);
+	if (!d->host->can[CAN_OVERLAY].yes)
+		return fail_refused(
+			err, d->field->name, capabilities[CAN_OVERLAY].remedy,
+			"mode \"%s\" of %s needs overlay mounts, and here: %s",
+			mount_mode_names[mode], host,
+			d->host->can[CAN_OVERLAY].why);
+	plan_note_kept(d, MECH(OVERLAY));
+	if (mode != MOUNT_RW)
+		return 0;
+	plan_note_kept(d, MECH(COMMIT));
+	if (++d->plan->write_roots > PLAN_WRITE_ROOTS_MAX)
+		return fail_refused(err, d->field->name,
+				    "Name a folder that holds several of them.",
+				    "a run may have %d folders of mode rw",
+				    PLAN_WRITE_ROOTS_MAX);
+	return 0;
+}
+
+/* The host's own folder: the policy names it so, and is told what it means. */
+static int
+decide_direct(struct decision *d, const char *host, struct remit_error *err)
+{
+	if (is_bare(d) && d->host->by_root)
+		return fail_refused(
+			err, d->field->name,
+			"Run as an ordinary user, or use the tier local.",
+			"without namespaces the code of a jail started by "
+			"root is a user who may not write %s",
+			host);
+	d->plan->has_direct = true;
+	snprintf(d->row->note, sizeof(d->row->note),
+		 "mode direct: what is written there stays, without limits");
+	return 0;
+}
+
+static int
+decide_mount(struct decision *d, const struct mount_rule *m,
+	     struct remit_error *err)
+{
+	bool layered = m->mode == MOUNT_RW || m->mode == MOUNT_OVERLAY;
+
+	if (m->max_bytes && !layered)
+		return fail_refused(err, d->field->name,
+				    "Use mode rw or overlay, or leave "
+				    "max_bytes out.",
+				    "max_bytes of %s cannot be kept in mode "
+				    "\"%s\"",
+				    m->host, mount_mode_names[m->mode]);
+	if (is_bare(d) && strcmp(m->host, m->jail))
+		return fail_refused(err, d->field->name,
+				    "Mount it at its own path, or name it with "
+				    "--read.",
+				    "without namespaces %s cannot be at %s",
+				    m->host, m->jail);
+	if (layered)
+		return decide_layer(d, m->host, m->mode, err);
+	return m->mode == MOUNT_DIRECT ? decide_direct(d, m->host, err) : 0;
+}
+
+int
+decide_mounts(struct decision *d, struct remit_error *err)
+{
+	const struct mount_list *m = &d->policy->mounts;
+
+	if (decide_folders(d, m->count, err) < 0)
+		return -1;
+	for (size_t i = 0; i < m->count; i++)
+		if (decide_mount(d, &m->items[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+int
+decide_write_roots(struct decision *d, struct remit_error *err)
+{
+	const struct list *l = &d->policy->filesystem_write_roots;
+
+	if (decide_folders(d, l->count, err) < 0)
+		return -1;
+	for (size_t i = 0; i < l->count; i++)
+		if (decide_layer(d, l->items[i], MOUNT_RW, err) < 0)
+			return -1;
+	return 0;
+}
+
+int
+decide_commit_names(struct decision *d, struct remit_error *err)
+{
+	const struct list *l = &d->policy->commit_names;
+	char path[PATH_RULE_SIZE];
+
+	for (size_t i = 0; i < l->count; i++)
+		if (path_rule_below(l->items[i], path, d->field->name, err) < 0)
+			return -1;
+	d->row->present = d->plan->write_roots > 0;
+	plan_note_kept(d, MECH(COMMIT));
+	return 0;
+}

@@ -1,0 +1,667 @@
+"""Folders of the host that code may change: modes rw, overlay and direct."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import pathlib
+import shutil
+import signal
+import stat
+import subprocess
+import time
+
+import pytest
+from conftest import enforced
+from leftovers import gone
+from shared_keeper import SharedKeeper, children
+
+numbers = itertools.count()
+
+
+class Folder:
+    """A folder of the host, and how programs are run on it."""
+
+    def __init__(self, remit, run):
+        self.remit, self.run = remit, run
+        self.path = remit.folder / f"root-{next(numbers)}"
+        self.path.mkdir()
+        remit.own(self.path)
+
+    def put(self, name: str, content: str = "old", mode: int | None = None) -> pathlib.Path:
+        path = self.path / name
+        for folder in reversed(path.relative_to(self.path).parents[:-1]):
+            if not (self.path / folder).exists():
+                (self.path / folder).mkdir()
+                self.remit.own(self.path / folder)
+        path.write_text(content)
+        self.remit.own(path)
+        if mode is not None:
+            path.chmod(mode)
+        return path
+
+    def text(self, name: str) -> str | None:
+        path = self.path / name
+        return path.read_text() if path.exists() else None
+
+    def names(self) -> list[str]:
+        return sorted(str(p.relative_to(self.path)) for p in self.path.rglob("*"))
+
+    def __call__(self, code: str, *flags, mode: str = "rw", **more) -> dict:
+        head = "import os, shutil, pathlib, sys\nos.chdir('/data')\n"
+        return self.run(head + code, "--mount", f"{self.path}:/data:{mode}", *flags, **more)
+
+    def during(self, code: str, act, *flags, first: str = "") -> dict:
+        """Something is done on the host while the program waits in the middle."""
+        head = f"import os, shutil, pathlib, sys\nos.chdir('/data')\nos.listdir('.')\n{first}\nprint('ready', flush=True)\nsys.stdin.readline()\n"
+        p = self.remit.popen(
+            "run", "--audit", self.path.with_suffix(".audit"), "--mount", f"{self.path}:/data:rw", *flags, "-c", head + code,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert p.stdout.readline() == "ready\n", p.communicate()
+        act()
+        _, said = p.communicate("\n", timeout=60)
+        line = json.loads(self.path.with_suffix(".audit").read_text().splitlines()[-1])
+        return {**line, "stderr": said}
+
+
+@pytest.fixture(params=["cold", "warm"])
+def folder(request, remit):
+    if request.param == "cold":
+        yield Folder(remit, remit.json)
+        return
+    keeper = SharedKeeper(remit)
+    yield Folder(remit, keeper.warm)
+    keeper.close()
+
+
+@pytest.fixture
+def quick(remit):
+    """For what is the same cold and warm."""
+    return Folder(remit, remit.json)
+
+
+def kinds(result: dict) -> dict[str, str]:
+    return {c["path"]: c["kind"] for c in result["changes"]}
+
+
+def reasons(result: dict) -> dict[str, str]:
+    return {c["path"]: c["reason"] for c in result["changes_skipped"]}
+
+
+# ---- what is written ----
+
+
+def test_changes_are_written_after_the_run(folder, covers):
+    folder.put("changed")
+    folder.put("deleted")
+    folder.put("kept")
+    folder.put("sub/gone/x")
+    result = folder(
+        "open('changed', 'a').write(' and new'); os.remove('deleted'); shutil.rmtree('sub')\n"
+        "os.makedirs('made/deep'); open('made/deep/f', 'w').write('f'); print(open('kept').read())"
+    )
+    assert (result["status"], result["stdout"], result["committed"]) == ("ok", "old\n", True), result
+    assert kinds(result) == {
+        "/data/changed": "modified", "/data/deleted": "deleted", "/data/sub/": "deleted",
+        "/data/made/": "created", "/data/made/deep/": "created", "/data/made/deep/f": "created",
+    }  # fmt: skip
+    assert result["changes_skipped"] == []
+    assert result["changes"][0]["host_path"] == str(folder.path / "changed")
+    assert folder.names() == ["changed", "kept", "made", "made/deep", "made/deep/f"]
+    assert folder.text("changed") == "old and new" and folder.text("made/deep/f") == "f"
+    assert enforced(result, "mounts") == ["mount_namespace", "landlock", "overlay", "commit"]
+    covers(folder.remit, "mounts", "overlay", "commit")
+    covers(folder.remit, "filesystem_write_roots", "commit")
+
+
+def test_write_names_a_folder_at_its_own_path(folder, covers):
+    folder.put("a")
+    result = folder.run(f"open({str(folder.path / 'a')!r}, 'w').write('new')", "--write", folder.path)
+    assert result["status"] == "ok", result
+    assert folder.text("a") == "new"
+    assert enforced(result, "filesystem_write_roots") == ["mount_namespace", "landlock", "overlay", "commit"]
+    outside = folder.remit.file("outside", "mine")
+    result = folder.run(f"open({str(outside)!r}, 'w').write('no')", "--write", folder.path)
+    assert result["status"] == "error" and outside.read_text() == "mine"
+    covers(folder.remit, "filesystem_write_roots", "mount_namespace", "landlock", "overlay")
+
+
+def test_nothing_is_changed_before_the_end(quick):
+    quick.put("a")
+    seen = []
+    result = quick.during("open('a', 'w').write('new')", lambda: seen.append(quick.text("a")))
+    assert seen == ["old"] and result["status"] == "ok" and quick.text("a") == "new"
+
+
+def test_overlay_is_thrown_away(folder, covers):
+    folder.put("a")
+    folder.put("sub/b")
+    result = folder("open('a', 'w').write('new'); shutil.rmtree('sub'); open('c', 'w'); print(sorted(os.listdir()))", mode="overlay")
+    assert result["stdout"] == "['a', 'c']\n", result
+    assert (result["changes"], result["changes_skipped"], result["committed"]) == ([], [], None)
+    assert folder.names() == ["a", "sub", "sub/b"] and folder.text("a") == "old"
+    assert enforced(result, "mounts") == ["mount_namespace", "landlock", "overlay"]
+    covers(folder.remit, "mounts", "overlay")
+
+
+def test_the_next_run_sees_what_was_written(folder):
+    for n in range(5):
+        result = folder("p = pathlib.Path('n'); n = int(p.read_text()) if p.exists() else 0; p.write_text(str(n + 1)); print(n)")
+        assert result["stdout"] == f"{n}\n" and result["changes_skipped"] == [], result
+    assert folder.text("n") == "5"
+
+
+def test_direct_is_the_folder_itself_and_says_what_it_means(folder):
+    folder.put("a")
+    result = folder("open('a', 'w').write('new'); open('b', 'w'); os._exit(3)", mode="direct")
+    assert result["exit_code"] == 3 and folder.text("a") == "new" and folder.names() == ["a", "b"]
+    assert (folder.path / "b").stat().st_uid == folder.path.stat().st_uid
+    rows = {r["field"]: r for r in result["enforcement"]}
+    assert rows["disk_bytes"]["strength"] == rows["files"]["strength"] == "fallback"
+    assert "mode direct" in rows["disk_bytes"]["note"] and "without limits" in rows["mounts"]["note"]
+    assert "overlay" not in rows["mounts"]["mechanisms"]
+
+
+def test_modes_times_owners_and_holes_are_as_they_were(folder):
+    folder.put("script", "#!", 0o755)
+    folder.put("private", "x", 0o600)
+    result = folder(
+        "for n in ('script', 'private'): open(n, 'a').write('more')\n"
+        "open('new', 'w').close(); os.chmod('new', 0o640); os.utime('new', (1, 1_000_000_000))\n"
+        "os.mkdir('dir', 0o750); os.chmod('dir', 0o750); open('dir/f', 'w')\n"
+        "f = open('sparse', 'wb'); f.truncate(100 << 20); f.seek(50 << 20); f.write(b'x'); f.close()"
+    )
+    assert result["status"] == "ok" and result["changes_skipped"] == [], result
+    mode = {n: stat.S_IMODE((folder.path / n).stat().st_mode) for n in folder.names()}
+    assert (mode["script"], mode["private"], mode["new"], mode["dir"]) == (0o755, 0o600, 0o640, 0o750)
+    assert (folder.path / "new").stat().st_mtime == 1_000_000_000
+    owner = folder.path.stat()
+    for name in folder.names():
+        assert (folder.path / name).stat().st_uid == owner.st_uid, name
+    sparse = (folder.path / "sparse").stat()
+    assert sparse.st_size == 100 << 20 and sparse.st_blocks * 512 < 1 << 20
+
+
+def test_root_writes_for_the_folder_s_owner(remit):
+    if not remit.by_root:
+        return  # an ordinary user has no other owners
+    folder = Folder(remit, remit.json)
+    for path in (folder.path, folder.put("a")):
+        os.chown(path, 12345, 23456)
+    result = folder("open('a', 'a').write('!'); open('b', 'w'); os.mkdir('c'); open('c/d', 'w')")
+    assert result["changes_skipped"] == [] and result["committed"], result
+    for name in ("a", "b", "c", "c/d"):
+        st = (folder.path / name).stat()
+        assert (st.st_uid, st.st_gid) == (12345, 23456), name
+
+
+def test_what_was_only_opened_is_no_change(folder):
+    folder.put("a")
+    folder.put("b")
+    result = folder("open('a', 'r+').close(); f = open('b', 'r+'); s = os.stat('b'); f.write('new'); f.close(); os.utime('b', ns=(s.st_atime_ns, s.st_mtime_ns))")
+    assert kinds(result) == {"/data/b": "modified"}, result
+    assert folder.text("b") == "new"
+
+
+def test_a_file_becomes_a_folder_and_a_folder_a_file(folder):
+    folder.put("file")
+    folder.put("dir/x")
+    folder.put("again/x")
+    folder.put("again/y")
+    result = folder(
+        "os.remove('file'); os.mkdir('file'); open('file/in', 'w')\n"
+        "shutil.rmtree('dir'); open('dir', 'w').write('now a file')\n"
+        "shutil.rmtree('again'); os.mkdir('again'); open('again/y', 'w').write('new')"
+    )
+    assert result["changes_skipped"] == [], result
+    assert folder.names() == ["again", "again/y", "dir", "file", "file/in"]
+    assert folder.text("dir") == "now a file" and folder.text("again/y") == "new"
+
+
+def test_the_mode_of_a_folder(folder):
+    folder.put("dir/x")
+    result = folder("os.chmod('dir', 0o700)")
+    assert kinds(result) == {"/data/dir/": "mode"}, result
+    assert stat.S_IMODE((folder.path / "dir").stat().st_mode) == 0o700
+
+
+def test_files_without_rights_for_their_owner(folder):
+    result = folder("os.mkdir('d'); open('d/f', 'w').write('x'); os.chmod('d/f', 0); os.chmod('d', 0o500)")
+    assert result["changes_skipped"] == [] and kinds(result) == {"/data/d/": "created", "/data/d/f": "created"}, result
+
+
+# ---- when it is written ----
+
+ENDS = {
+    "error": ("1 / 0", ()),
+    "exit": ("os._exit(1)", ()),
+    "killed": ("os.kill(os.getpid(), 9)", ()),
+    "timeout": ("import time; time.sleep(60)", ("--timeout", "1")),
+}
+
+
+@pytest.mark.parametrize("status", ENDS)
+def test_only_what_ends_well_is_written(quick, status):
+    quick.put("a")
+    code, flags = ENDS[status]
+    result = quick(f"open('a', 'w').write('new')\n{code}", *flags)
+    assert (result["status"], result["committed"]) == (status, False), result
+    assert kinds(result) == {"/data/a": "modified"} and quick.text("a") == "old"
+    result = quick(f"open('a', 'w').write('new')\n{code}", *flags, "--commit", "always")
+    assert (result["status"], result["committed"]) == (status, True) and quick.text("a") == "new"
+
+
+def test_dry_run_only_lists(folder):
+    folder.put("a")
+    for flags in (("--dry-run",), ("--commit", "never")):
+        result = folder("open('a', 'w').write('new'); open('.profile', 'w')", *flags)
+        assert (kinds(result), result["committed"]) == ({"/data/a": "modified"}, False), result
+        assert "protected" in reasons(result)["/data/.profile"]
+        assert folder.text("a") == "old" and folder.names() == ["a"]
+
+
+def test_dry_run_on_the_command_line(quick):
+    quick.put("a")
+    code = f"open('{quick.path}/a', 'w').write('new'); open('{quick.path}/b', 'w')"
+    done = quick.remit("run", "--dry-run", "--write", quick.path, "-c", code)
+    assert done.returncode == 0 and quick.names() == ["a"], done
+    assert done.stderr == f"remit: would be modified: {quick.path}/a\nremit: would be created: {quick.path}/b\n"
+    done = quick.remit("run", "--dry-run", "-c", "pass")
+    assert done.returncode == 2 and "--write DIR" in done.stderr
+
+
+def test_what_is_not_written_is_said(quick):
+    quick.put("a")
+    code = f"open('{quick.path}/a', 'w').write('new'); open('{quick.path}/.x', 'w')"
+    done = quick.remit("run", "--write", quick.path, "-c", code)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == f"remit: not written: {quick.path}/.x: a protected name (--commit-name allows it)\n"
+    done = quick.remit("run", "--write", quick.path, "-c", code + "; 1 / 0")
+    assert "remit: 1 change was not written, since the program did not end well (--commit always)" in done.stderr
+
+
+# ---- what is never written ----
+
+
+def test_links_and_special_files_stay_behind(quick, covers):
+    quick.put("a")
+    result = quick(
+        "os.symlink('/etc/passwd', 'link'); os.symlink('a', 'inner'); open('one', 'w'); os.link('one', 'two'); open('ok', 'w')"
+    )
+    assert reasons(result) == {
+        "/data/link": "a symbolic link", "/data/inner": "a symbolic link",
+        "/data/one": "more than one name (hard links)", "/data/two": "more than one name (hard links)",
+    }, result  # fmt: skip
+    assert quick.names() == ["a", "ok"]
+    covers(quick.remit, "mounts", "commit")
+
+
+def test_a_folder_that_became_a_link_leads_nowhere(quick):
+    """FS-W9."""
+    quick.put("dir/x")
+    outside = quick.remit.folder / f"{quick.path.name}-outside"
+    outside.mkdir()
+    result = quick(f"shutil.rmtree('dir'); os.symlink({str(outside)!r}, 'dir')")
+    assert reasons(result)["/data/dir"] == "a symbolic link"
+    assert quick.text("dir/x") == "old" and list(outside.iterdir()) == []
+
+
+def test_a_link_of_the_host_is_replaced_never_followed(quick):
+    target = quick.remit.file(f"{quick.path.name}-target", "mine")
+    (quick.path / "link").symlink_to(target)
+    result = quick("os.remove('link'); open('link', 'w').write('new')")
+    assert result["changes_skipped"] == [], result
+    assert target.read_text() == "mine" and quick.text("link") == "new" and not (quick.path / "link").is_symlink()
+
+
+PROTECTED = [".bashrc", ".git/hooks/pre-commit", ".claude/settings.json", ".vscode/tasks.json", "sub/.envrc", "sitecustomize.py", "SiteCustomize.PY", "x.pth", "lib/usercustomize.py", ".x/y/z"]
+
+
+def test_names_that_tools_execute_are_protected(folder, covers):
+    """FS-W8."""
+    code = f"for n in {PROTECTED!r}:\n    os.makedirs(os.path.dirname(n) or '.', exist_ok=True); open(n, 'w').write('evil')\nopen('fine', 'w')"
+    result = folder(code)
+    assert set(reasons(result).values()) == {"a protected name (--commit-name allows it)"}, result
+    assert set(kinds(result)) == {"/data/fine", "/data/sub/", "/data/lib/"}
+    assert folder.names() == ["fine", "lib", "sub"]
+    assert enforced(result, "commit_names") == ["commit"]
+    covers(folder.remit, "commit_names", "commit")
+
+
+def test_protected_names_that_are_there_are_not_changed_or_deleted(quick):
+    quick.put(".git/config", "[core]")
+    quick.put("sub/.env", "KEY")
+    quick.put("sub/x")
+    result = quick("open('.git/config', 'w').write('evil'); os.remove('sub/.env')")
+    assert reasons(result) == {"/data/.git/": "a protected name (--commit-name allows it)", "/data/sub/.env": "a protected name (--commit-name allows it)"}
+    result = quick("shutil.rmtree('.git'); shutil.rmtree('sub')")
+    assert set(reasons(result)) == {"/data/.git/", "/data/sub/"} and result["changes"] == [], result
+    assert quick.text(".git/config") == "[core]" and quick.text("sub/.env") == "KEY"
+
+
+def test_a_protected_name_can_be_named(folder, covers):
+    flags = ("--commit-name", ".gitignore", "--commit-name", ".github/workflows/*.yml")
+    result = folder(
+        "open('.gitignore', 'w'); os.makedirs('.github/workflows'); open('.github/workflows/ci.yml', 'w'); open('.github/x', 'w'); open('.bashrc', 'w')",
+        *flags,
+    )
+    assert folder.names() == [".github", ".github/workflows", ".github/workflows/ci.yml", ".gitignore"], result
+    assert set(reasons(result)) == {"/data/.github/x", "/data/.bashrc"}
+    covers(folder.remit, "commit_names", "commit")
+
+
+def test_names_that_are_not_plain(quick):
+    result = quick("for n in (b'a\\nb', b'\\x1b[31m', b'\\xff', b'-rf', 'ok'): open(n, 'w')")
+    assert quick.names() == ["ok"] and set(reasons(result).values()) == {"the name is not plain"}
+    assert len(result["changes_skipped"]) == 4
+
+
+def test_a_hundred_folders_deep(quick):
+    result = quick("for i in range(100):\n    os.mkdir('d'); open('f', 'w'); os.chdir('d')")
+    assert result["status"] == "ok" and set(reasons(result).values()) == {"more than 64 folders within each other"}
+    assert len(quick.names()) == 63 + 64
+
+
+# ---- others change it at the same time ----
+
+CONFLICT = "changed by others during the run"
+
+
+def test_a_file_that_others_changed_is_not_written(quick):
+    for name in ("changed", "touched", "replaced", "deleted", "mine", "removed", "dir/x"):
+        quick.put(name)
+    time.sleep(0.05)
+
+    def others():
+        quick.put("changed", "theirs")
+        os.utime(quick.path / "touched", (1, 1))
+        quick.put("new", "theirs")
+        os.replace(quick.put("other", "theirs"), quick.path / "replaced")
+        (quick.path / "deleted").unlink()
+        shutil.rmtree(quick.path / "dir")
+        quick.put("removed", "theirs")
+
+    result = quick.during(
+        "for n in ('changed', 'touched', 'replaced', 'mine', 'new'): open(n, 'a').write('!')\nos.remove('removed')",
+        others, first="open('deleted', 'a').write('!'); open('dir/y', 'w')",
+    )  # fmt: skip
+    why = {line.split(": ")[2].rsplit("/", 1)[1]: line.split(": ")[3] for line in result["stderr"].splitlines() if "not written" in line}
+    gone_ = "deleted by others during the run"
+    assert why == {"changed": CONFLICT, "touched": CONFLICT, "new": CONFLICT, "replaced": CONFLICT, "removed": CONFLICT, "deleted": gone_, "": gone_}, result
+    assert kinds(result) == {"/data/mine": "modified"}
+    assert (quick.text("changed"), quick.text("replaced"), quick.text("new"), quick.text("removed")) == ("theirs",) * 4
+    assert quick.text("mine") == "old!" and not {"deleted", "dir"} & set(quick.names())
+
+
+def test_a_folder_that_others_filled_is_not_deleted(quick):
+    quick.put("dir/a")
+    quick.put("deep/er/a")
+    result = quick.during("shutil.rmtree('dir'); shutil.rmtree('deep')", lambda: (quick.put("dir/b"), quick.put("deep/er/b")))
+    assert result["changes"] == [] and result["stderr"].count("not written") == 2, result
+    assert {"dir/a", "dir/b", "deep/er/a", "deep/er/b"} < set(quick.names())
+
+
+def test_a_folder_in_another_s_place(quick):
+    """What the code saw was another file of the same name, though none is younger."""
+    quick.put("dir/a")
+    quick.put("other/a", "theirs")
+    time.sleep(0.05)
+
+    def swap():
+        (quick.path / "dir").rename(quick.path / "dir.old")
+        (quick.path / "other").rename(quick.path / "dir")
+        quick.put("dir/b")
+
+    result = quick.during("open('dir/a', 'w').write('new')", swap)
+    assert "its folder was changed by others" in result["stderr"], result
+    assert quick.text("dir/a") == "theirs" and quick.text("dir.old/a") == "old"
+
+
+def test_others_who_add_files_do_no_harm(quick):
+    quick.put("dir/a")
+    quick.put("b")
+    time.sleep(0.05)
+    result = quick.during("open('dir/a', 'w').write('new'); open('dir/mine', 'w'); open('b', 'w').write('new')", lambda: quick.put("dir/theirs"))
+    assert "not written" not in result["stderr"], result
+    assert quick.names() == ["b", "dir", "dir/a", "dir/mine", "dir/theirs"] and quick.text("dir/a") == "new"
+
+
+def test_a_root_that_is_replaced_or_deleted_meanwhile(quick):
+    quick.put("a")
+    moved = quick.path.with_name(quick.path.name + "-moved")
+
+    def replace():
+        quick.path.rename(moved)
+        quick.path.mkdir()
+        quick.remit.own(quick.path)
+        quick.put("a", "theirs")
+
+    result = quick.during("open('a', 'w').write('new'); open('b', 'w')", replace)
+    assert result["stderr"].count("the folder was replaced during the run") == 2
+    assert quick.text("a") == "theirs" and quick.names() == ["a"] and (moved / "a").read_text() == "old"
+
+    result = quick.during("open('b', 'w')", lambda: shutil.rmtree(quick.path))
+    assert "the folder was replaced" in result["stderr"] and not quick.path.exists()
+
+
+def test_two_runs_that_change_the_same_path(quick):
+    quick.put("a")
+    time.sleep(0.05)
+    other = Folder(quick.remit, quick.run)
+    other.path.rmdir()
+    other.path = quick.path
+    result = quick.during("open('a', 'a').write(' slow')", lambda: other("open('a', 'a').write(' quick')"))
+    assert CONFLICT in result["stderr"] and quick.text("a") == "old quick"
+
+
+def test_many_runs_at_once_never_leave_half_a_file(quick):
+    """Each file is what one of them wrote, and nothing of ours is left."""
+    sizes = [1 << 20, 2 << 20, 3 << 20, 4 << 20]
+    quick.put("a", "x" * sizes[0])
+    running = []
+    for n, size in enumerate(sizes * 2):
+        code = f"open('/data/a', 'w').write({str(n)!r} * {size}); open('/data/own-{n}', 'w').write('y')"
+        running.append(quick.remit.popen("run", "--mount", f"{quick.path}:/data:rw", "-c", code, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE))
+    for p in running:
+        p.communicate(timeout=120)
+        assert p.returncode == 0
+    text = quick.text("a")
+    assert len(set(text)) == 1 and len(text) in sizes
+    assert quick.names() == ["a", *(f"own-{n}" for n in range(8))]
+
+
+# ---- limits and what cannot be ----
+
+
+def test_the_disk_limit_holds_in_the_layer(folder, covers):
+    result = folder("open('a', 'wb').write(bytes(20 << 20))", "--disk", "10M", "--memory", "1G")
+    assert result["status"] == "error" and "No space left" in result["error"]["value"], result
+    assert folder.names() == []
+    result = folder("for i in range(300): open(str(i), 'w')", "--files", "200")
+    assert result["status"] == "error" and "No space left" in result["error"]["value"] and folder.names() == []
+    covers(folder.remit, "disk_bytes", "tmpfs_size")
+    covers(folder.remit, "files", "tmpfs_inodes")
+
+
+def test_a_layer_of_its_own_size(quick):
+    rules = [{"host": str(quick.path), "jail": "/data", "mode": "rw", "max_bytes": "4M"}]
+    policy = quick.remit.file(f"{quick.path.name}.json", json.dumps({"mounts": rules, "memory_bytes": "1G"}))
+    code = "open('/workspace/w', 'wb').write(bytes(40 << 20)); open('/data/a', 'wb').write(bytes(3 << 20))\nopen('/data/b', 'wb').write(bytes(3 << 20))"
+    result = quick.remit.json(code, "--policy", policy, "--commit", "always")
+    assert result["status"] == "error" and "No space left" in result["error"]["value"], result
+    assert (quick.path / "a").stat().st_size == 3 << 20
+
+
+@pytest.mark.parametrize("mode", ["ro", "direct"])
+def test_a_cap_that_cannot_be_kept_is_refused(quick, mode):
+    rules = [{"host": str(quick.path), "jail": "/data", "mode": mode, "max_bytes": "4M"}]
+    policy = quick.remit.file(f"{quick.path.name}.json", json.dumps({"mounts": rules}))
+    result = quick.remit.json("print('ran')", "--policy", policy)
+    assert (result["status"], result["error"]["where"], result["stdout"]) == ("refused", "mounts", "")
+
+
+def test_what_is_no_folder_of_ours_is_refused(quick):
+    file = quick.put("file")
+    link = quick.path / "link"
+    link.symlink_to(quick.path / "gone")
+    for path in (file, link, quick.path / "missing"):
+        result = quick.run("print('ran')", "--write", path)
+        assert (result["status"], result["stdout"]) == ("refused", ""), result
+        assert result["error"]["where"] == "filesystem_write_roots"
+    if not quick.remit.by_root:
+        result = quick.run("print('ran')", "--write", "/usr/share")
+        assert result["status"] == "refused" and "may write" in result["error"]["remedy"]
+        result = quick.run("open('/share/x', 'w'); print(open('/share/x').read() == '')", "--mount", "/usr/share:/share:overlay")
+        assert result["stdout"] == "True\n" and not os.path.exists("/usr/share/x"), result
+
+
+def test_a_link_to_a_folder_is_followed_once_at_the_start(quick):
+    link = quick.path.with_name(quick.path.name + "-link")
+    link.symlink_to(quick.path)
+    result = quick.remit.json("open('/data/a', 'w').write('new')", "--mount", f"{link}:/data:rw")
+    assert result["committed"] and quick.text("a") == "new", result
+
+
+def test_a_root_with_a_mount_in_it_is_refused(remit):
+    folder = Folder(remit, remit.json)
+    folder.put("inner/x")
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount")
+    subprocess.run(["mount", "-t", "tmpfs", "none", folder.path / "inner"], check=True)
+    try:
+        result = folder("print('ran')")
+        assert result["status"] == "refused" and "another file system is mounted" in result["error"]["value"], result
+    finally:
+        subprocess.run(["umount", folder.path / "inner"], check=True)
+    assert folder("open('y', 'w')")["committed"]
+
+
+def test_a_full_disk_changes_nothing(remit):
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount")
+    folder = Folder(remit, remit.json)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m,mode=755", "none", folder.path], check=True)
+    try:
+        remit.own(folder.path)
+        folder.put("a")
+        result = folder("open('a', 'w').write('new'); open('b', 'wb').write(bytes(3 << 20)); open('c', 'w').write('new')")
+        assert result["status"] == "ok" and result["changes"] == [], result
+        assert "No space left on device" in reasons(result)["/data/b"]
+        assert folder.names() == ["a"] and folder.text("a") == "old"
+    finally:
+        subprocess.run(["umount", folder.path], check=True)
+
+
+def test_a_read_only_file_system_is_refused(remit):
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount")
+    folder = Folder(remit, remit.json)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "ro,mode=755", "none", folder.path], check=True)
+    try:
+        result = folder("print('ran')")
+        assert (result["status"], result["stdout"]) == ("refused", ""), result
+    finally:
+        subprocess.run(["umount", folder.path], check=True)
+
+
+def test_more_folders_than_may_be(quick):
+    flags = []
+    for n in range(9):
+        (quick.path / str(n)).mkdir()
+        quick.remit.own(quick.path / str(n))
+        flags += ["--mount", f"{quick.path}/{n}:/data/{n}:rw"]
+    code = "for n in range(8): open(f'/data/{n}/f', 'w').write(str(n))"
+    result = quick.run(code, *flags[:16])
+    assert result["committed"] and [quick.text(f"{n}/f") for n in range(8)] == list("01234567"), result
+    assert quick.run(code, *flags)["status"] == "refused"
+
+
+def test_many_files_cost_nothing_until_they_change(quick):
+    """The cost is that of the changes; what is deleted must be looked at."""
+    for n in range(100):
+        folder = quick.path / str(n)
+        folder.mkdir()
+        quick.remit.own(folder)
+        for i in range(200):
+            (folder / str(i)).touch()
+            quick.remit.own(folder / str(i))
+    result = quick("open('7/7', 'w').write('new'); shutil.rmtree('9'); print(sum(len(f) for _, _, f in os.walk('.')))")
+    assert result["stdout"] == "19800\n" and result["changes_skipped"] == [], result
+    assert quick.text("7/7") == "new" and not (quick.path / "9").exists()
+
+
+def test_many_changes_are_listed_up_to_a_bound(quick):
+    result = quick("for i in range(9000): open('a-rather-long-name-' * 5 + str(i), 'w')")
+    assert result["changes"][-1]["kind"].endswith(" more") and len(result["changes"]) > 1000, result["changes"][-1]
+    assert len(quick.names()) == 9000
+
+
+# ---- whoever dies ----
+
+
+def stages(path: pathlib.Path) -> list[str]:
+    return [n for n in os.listdir(path) if n.startswith(".remit-stage-")]
+
+
+def test_the_keeper_is_killed_while_it_writes(quick):
+    """Each file is the old or the new one, and the next run removes what was left."""
+    for n in range(1000):
+        quick.put(str(n), "old" * 100)
+    code = "for n in range(1000): open(f'/data/{n}', 'w').write('new' * 1000)"
+    p = quick.remit.popen("run", "--disk", "200M", "--memory", "1G", "--mount", f"{quick.path}:/data:rw", "-c", code, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not (keepers := children(p.pid)):
+        assert p.poll() is None
+    while quick.text("0")[:3] == "old":
+        assert p.poll() is None
+    for pid in keepers:
+        os.kill(pid, signal.SIGKILL)
+    p.communicate(timeout=30)
+    texts = {quick.text(str(n)) for n in range(1000)}
+    assert texts <= {"old" * 100, "new" * 1000}
+    assert quick("open('x', 'w')")["committed"]
+    assert gone(lambda: stages(quick.path)) == []
+    assert quick.names() == sorted([*map(str, range(1000)), "x"])
+
+
+def test_nothing_of_ours_stays_in_the_folder(folder):
+    folder.put("a")
+    folder.put("b/c")
+    for code in ("open('a', 'w').write('1')", "os.remove('a')", "shutil.rmtree('b')", "open('.x', 'w')", "pass", "1/0"):
+        folder(code)
+        assert not any(n.startswith(".") for n in folder.names()), code
+
+
+def test_others_are_served_while_changes_are_written(remit):
+    keeper = SharedKeeper(remit)
+    folder = Folder(remit, keeper.json)
+    try:
+        code = "for n in range(300): open(f'/data/{n}', 'wb').write(bytes(200_000))"
+        slow = remit.popen("run", "--disk", "200M", "--memory", "1G", "--mount", f"{folder.path}:/data:rw", "-c", code, env=keeper.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        while not stages(folder.path):
+            assert slow.poll() is None
+        meanwhile = 0
+        while stages(folder.path):
+            assert keeper.json("print(1)")["stdout"] == "1\n"
+            meanwhile += bool(stages(folder.path))
+        assert slow.wait(timeout=60) == 0 and len(folder.names()) == 300
+    finally:
+        keeper.close()
+
+
+def test_the_tier_without_namespaces_has_only_direct(remit, covers):
+    folder = Folder(remit, remit.json)
+    for mode in ("rw", "overlay"):
+        result = remit.json("print('ran')", "--preset", "landlock", "--mount", f"{folder.path}:{folder.path}:{mode}")
+        assert (result["status"], result["error"]["where"], result["stdout"]) == ("refused", "mounts", "")
+    outside = remit.file(f"{folder.path.name}-outside", "mine")
+    code = f"open('{folder.path}/a', 'w').write('new'); open({str(outside)!r}, 'w')"
+    result = remit.json(code, "--preset", "landlock", "--mount", f"{folder.path}:{folder.path}:direct")
+    if remit.by_root:
+        assert result["status"] == "refused", result
+    else:
+        assert folder.text("a") == "new" and result["status"] == "error" and outside.read_text() == "mine", result
+        assert enforced(result, "mounts") == ["landlock"]
+    result = remit.json("print('ran')", "--preset", "landlock", "--commit-name", ".x")
+    assert (result["status"], result["error"]["where"]) == ("refused", "commit_names")

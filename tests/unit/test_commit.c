@@ -1,0 +1,383 @@
+/* commit: a layer that an adversary has filled, and a folder of the host. */
+#include "commit.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+
+#include <cmocka.h>
+
+struct site {
+	char folder[64];
+	char host_path[80];
+	struct policy policy;
+	struct plan plan;
+	struct plan_mount mount;
+	struct write_root root;
+	struct commit_order order;
+	json_t *result;
+};
+
+static int
+make_folder(const char *top, const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", top, name);
+	return mkdir(path, 0755) < 0
+		       ? -1
+		       : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int
+set_up(void **state)
+{
+	struct site *s = calloc(1, sizeof(*s));
+
+	snprintf(s->folder, sizeof(s->folder), "/var/tmp/remit-commit-XXXXXX");
+	if (!mkdtemp(s->folder) || policy_init(&s->policy) < 0)
+		return -1;
+	snprintf(s->host_path, sizeof(s->host_path), "%s/host", s->folder);
+	s->root.host = make_folder(s->folder, "host");
+	s->root.upper = make_folder(s->folder, "upper");
+	s->mount = (struct plan_mount){
+		.host = s->host_path,
+		.jail = "/data",
+		.mode = MOUNT_RW,
+	};
+	s->plan = (struct plan){
+		.policy = &s->policy,
+		.mounts = &s->mount,
+		.mount_count = 1,
+		.write_roots = 1,
+	};
+	s->order = (struct commit_order){
+		.plan = &s->plan,
+		.roots = &s->root,
+		.id = "test",
+	};
+	*state = s;
+	return s->root.host < 0 || s->root.upper < 0 ? -1 : 0;
+}
+
+static int
+tear_down(void **state)
+{
+	struct site *s = *state;
+	char command[128];
+
+	write_root_close(&s->root);
+	policy_free(&s->policy);
+	json_decref(s->result);
+	snprintf(command, sizeof(command), "rm -rf %s", s->folder);
+	assert_int_equal(system(command), 0); /* NOLINT */
+	free(s);
+	return 0;
+}
+
+static void
+put(int at, const char *path, const char *text)
+{
+	own_fd int fd = openat(at, path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+}
+
+static const char *
+text(int at, const char *path)
+{
+	static char out[64];
+	own_fd int fd = openat(at, path, O_RDONLY | O_NOFOLLOW);
+	ssize_t n = fd < 0 ? -1 : read(fd, out, sizeof(out) - 1);
+
+	if (n < 0)
+		return NULL;
+	out[n] = '\0';
+	return out;
+}
+
+/* From now on what is changed on the host is others' doing. */
+static void
+begin(struct site *s)
+{
+	struct stamp asked = stamp_now();
+
+	while (!stamp_is_over(&asked))
+		usleep(1000);
+	s->order.since = stamp_now();
+}
+
+static void
+end(struct site *s)
+{
+	own(buf) struct buf members = BUF_INIT(2 << 20);
+	own(buf) struct buf whole = BUF_INIT(3 << 20);
+	struct remit_error err;
+	json_error_t where;
+
+	assert_int_equal(commit_run(&s->order, &members, &err), 0);
+	assert_int_equal(buf_addf(&whole, "{%s}", buf_text(&members)), 0);
+	json_decref(s->result);
+	s->result = json_loads(buf_text(&whole), 0, &where);
+	if (!s->result)
+		fail_msg("%s: %s", where.text, buf_text(&whole));
+}
+
+static const char *
+of(const struct site *s, const char *list, const char *path, const char *key)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(s->result, list), i, row)
+	{
+		if (!strcmp(json_string_value(json_object_get(row, "path")),
+			    path))
+			return json_string_value(json_object_get(row, key));
+	}
+	return NULL;
+}
+
+static void
+written(const struct site *s, const char *path, const char *kind)
+{
+	const char *is = of(s, "changes", path, "kind");
+
+	if (!is || strcmp(is, kind) != 0)
+		fail_msg("%s: %s, not %s", path, is ? is : "nothing", kind);
+}
+
+static void
+skipped(const struct site *s, const char *path, const char *why)
+{
+	const char *is = of(s, "changes_skipped", path, "reason");
+
+	if (!is || !strstr(is, why))
+		fail_msg("%s: %s, not %s", path, is ? is : "nothing", why);
+}
+
+static size_t
+count(const struct site *s, const char *list)
+{
+	return json_array_size(json_object_get(s->result, list));
+}
+
+/* How the kernel notes that a name is gone. */
+static void
+whiteout(const struct site *s, const char *path)
+{
+	assert_int_equal(mknodat(s->root.upper, path, S_IFCHR, makedev(0, 0)),
+			 0);
+}
+
+static void
+what_is_special_is_never_written(void **state)
+{
+	struct site *s = *state;
+
+	begin(s);
+	assert_int_equal(mkfifoat(s->root.upper, "fifo", 0600), 0);
+	assert_int_equal(symlinkat("/etc/passwd", s->root.upper, "link"), 0);
+	put(s->root.upper, "one", "x");
+	assert_int_equal(linkat(s->root.upper, "one", s->root.upper, "two", 0),
+			 0);
+	put(s->root.upper, "setuid", "x");
+	assert_int_equal(fchmodat(s->root.upper, "setuid", 04755, 0), 0);
+	put(s->root.upper, "fine", "x");
+	end(s);
+	assert_int_equal(count(s, "changes"), 1);
+	written(s, "/data/fine", "created");
+	skipped(s, "/data/fifo", "not a regular file");
+	skipped(s, "/data/link", "a symbolic link");
+	skipped(s, "/data/one", "hard links");
+	skipped(s, "/data/two", "hard links");
+	skipped(s, "/data/setuid", "setuid");
+	assert_null(text(s->root.host, "link"));
+	assert_string_equal(text(s->root.host, "fine"), "x");
+}
+
+static void
+a_layer_over_a_link_of_the_host_does_not_lead_through_it(void **state)
+{
+	struct site *s = *state;
+	own_fd int outside = make_folder(s->folder, "outside");
+	char target[96];
+
+	snprintf(target, sizeof(target), "%s/outside", s->folder);
+	assert_int_equal(symlinkat(target, s->root.host, "dir"), 0);
+	begin(s);
+	assert_int_equal(mkdirat(s->root.upper, "dir", 0755), 0);
+	put(s->root.upper, "dir/evil", "x");
+	end(s);
+	assert_null(text(outside, "evil"));
+	written(s, "/data/dir/", "modified");
+	assert_string_equal(text(s->root.host, "dir/evil"), "x");
+}
+
+static void
+a_folder_that_became_a_link_meanwhile_is_not_followed(void **state)
+{
+	struct site *s = *state;
+	own_fd int outside = make_folder(s->folder, "outside");
+	char target[96];
+
+	snprintf(target, sizeof(target), "%s/outside", s->folder);
+	assert_int_equal(mkdirat(s->root.host, "dir", 0755), 0);
+	begin(s);
+	assert_int_equal(mkdirat(s->root.upper, "dir", 0755), 0);
+	put(s->root.upper, "dir/evil", "x");
+	assert_int_equal(unlinkat(s->root.host, "dir", AT_REMOVEDIR), 0);
+	assert_int_equal(symlinkat(target, s->root.host, "dir"), 0);
+	end(s);
+	assert_int_equal(count(s, "changes"), 0);
+	skipped(s, "/data/dir/", "changed by others");
+	assert_null(text(outside, "evil"));
+}
+
+static void
+whiteouts_and_opaque_folders_delete(void **state)
+{
+	struct site *s = *state;
+	own_fd int dir = -1;
+
+	put(s->root.host, "gone", "x");
+	assert_int_equal(mkdirat(s->root.host, "dir", 0755), 0);
+	put(s->root.host, "dir/hidden", "x");
+	put(s->root.host, "dir/again", "old");
+	begin(s);
+	whiteout(s, "gone");
+	whiteout(s, "never-was");
+	assert_int_equal(mkdirat(s->root.upper, "dir", 0755), 0);
+	put(s->root.upper, "dir/again", "new");
+	dir = openat(s->root.upper, "dir", O_RDONLY | O_DIRECTORY);
+	assert_int_equal(fsetxattr(dir, "user.overlay.opaque", "y", 1, 0), 0);
+	end(s);
+	assert_int_equal(count(s, "changes"), 3);
+	assert_int_equal(count(s, "changes_skipped"), 0);
+	written(s, "/data/gone", "deleted");
+	written(s, "/data/dir/hidden", "deleted");
+	written(s, "/data/dir/again", "modified");
+	assert_null(text(s->root.host, "gone"));
+	assert_null(text(s->root.host, "dir/hidden"));
+	assert_string_equal(text(s->root.host, "dir/again"), "new");
+}
+
+static void
+whoever_came_in_between_is_not_overwritten(void **state)
+{
+	struct site *s = *state;
+
+	put(s->root.host, "a", "old");
+	put(s->root.host, "b", "old");
+	put(s->root.host, "c", "old");
+	begin(s);
+	put(s->root.upper, "a", "new");
+	put(s->root.upper, "b", "new");
+	put(s->root.upper, "fresh", "new");
+	whiteout(s, "c");
+	put(s->root.host, "a", "theirs");
+	put(s->root.host, "c", "theirs");
+	put(s->root.host, "fresh", "theirs");
+	end(s);
+	assert_int_equal(count(s, "changes"), 1);
+	written(s, "/data/b", "modified");
+	skipped(s, "/data/a", "changed by others");
+	skipped(s, "/data/c", "changed by others");
+	skipped(s, "/data/fresh", "changed by others");
+	assert_string_equal(text(s->root.host, "a"), "theirs");
+	assert_string_equal(text(s->root.host, "c"), "theirs");
+	assert_string_equal(text(s->root.host, "fresh"), "theirs");
+}
+
+static void
+a_clock_that_was_set_back_tells_nothing(void **state)
+{
+	struct site *s = *state;
+
+	put(s->root.host, "a", "old");
+	begin(s);
+	s->order.since.set_ns += INT64_C(3600) * 1000000000;
+	put(s->root.upper, "a", "new");
+	put(s->root.upper, "b", "new");
+	end(s);
+	skipped(s, "/data/a", "the clock was set back");
+	assert_string_equal(text(s->root.host, "a"), "old");
+	written(s, "/data/b", "created");
+}
+
+static void
+a_dry_run_writes_nothing(void **state)
+{
+	struct site *s = *state;
+
+	put(s->root.host, "a", "old");
+	begin(s);
+	s->order.dry = true;
+	put(s->root.upper, "a", "new");
+	put(s->root.upper, "b", "new");
+	end(s);
+	assert_int_equal(count(s, "changes"), 2);
+	assert_string_equal(text(s->root.host, "a"), "old");
+	assert_null(text(s->root.host, "b"));
+}
+
+static void
+what_a_killed_keeper_left_is_removed_but_nothing_in_use(void **state)
+{
+	struct site *s = *state;
+	own_fd int used = -1;
+
+	assert_int_equal(mkdirat(s->root.host, ".remit-stage-left", 0700), 0);
+	put(s->root.host, ".remit-stage-left/1", "x");
+	assert_int_equal(mkdirat(s->root.host, ".remit-stage-used", 0700), 0);
+	used = openat(s->root.host, ".remit-stage-used", O_RDONLY);
+	assert_int_equal(flock(used, LOCK_EX), 0);
+	begin(s);
+	put(s->root.upper, "a", "new");
+	end(s);
+	assert_int_equal(faccessat(s->root.host, ".remit-stage-left", F_OK, 0),
+			 -1);
+	assert_int_equal(faccessat(s->root.host, ".remit-stage-used", F_OK, 0),
+			 0);
+	assert_int_equal(faccessat(s->root.host, ".remit-stage-test", F_OK, 0),
+			 -1);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			what_is_special_is_never_written, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_layer_over_a_link_of_the_host_does_not_lead_through_it,
+			set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_folder_that_became_a_link_meanwhile_is_not_followed,
+			set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			whiteouts_and_opaque_folders_delete, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			whoever_came_in_between_is_not_overwritten, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_clock_that_was_set_back_tells_nothing, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(a_dry_run_writes_nothing,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			what_a_killed_keeper_left_is_removed_but_nothing_in_use,
+			set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

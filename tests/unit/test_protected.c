@@ -1,0 +1,67 @@
+/* protected: names that code in a jail must not plant outside. */
+#include "protected.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void
+dot_names_and_what_python_runs_at_its_start(void **state)
+{
+	static const char *const yes[] = {
+		".bashrc",
+		".git/hooks/x",
+		"a/.x",
+		"a/.x/b",
+		"x.pth",
+		"A.PTH",
+		"a/x.pth/b",
+		"sitecustomize.py",
+		"SITECUSTOMIZE.PY",
+		"a/usercustomize.py",
+		"pyvenv.cfg",
+	};
+	static const char *const no[] = { "a",	 "a.b",	   "a/b.c",
+					  "pth", "x.pthy", "sitecustomize",
+					  "a..b" };
+	const struct list none = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(yes); i++)
+		assert_true(protected_path(yes[i], &none));
+	for (size_t i = 0; i < ARRAY_LEN(no); i++)
+		assert_false(protected_path(no[i], &none));
+}
+
+static void
+what_is_named_may_be_written(void **state)
+{
+	own(list) struct list l = { 0 };
+
+	(void)state;
+	assert_int_equal(list_add(&l, ".gitignore"), 0);
+	assert_int_equal(list_add(&l, ".github/workflows/*.yml"), 0);
+	assert_false(protected_path(".gitignore", &l));
+	assert_true(protected_path("a/.gitignore", &l));
+	assert_false(protected_path(".github/workflows/ci.yml", &l));
+	assert_true(protected_path(".github/x", &l));
+	assert_true(protected_path(".github", &l));
+	assert_false(protected_folder(".github", &l));
+	assert_false(protected_folder(".github/workflows", &l));
+	assert_true(protected_folder(".git", &l));
+	assert_false(protected_folder("plain", &l));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(dot_names_and_what_python_runs_at_its_start),
+		cmocka_unit_test(what_is_named_may_be_written),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
