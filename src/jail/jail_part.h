@@ -1,7 +1,7 @@
 /*
  * jail_part: what the parts of a jail's making know of each other: both ways
- * (jail.c), the warm one (jail_warm.c), and the first process (jail_child.c).
- * For these files only.
+ * (jail.c), the warm one (jail_warm.c), the first process (jail_child.c), and
+ * what warm ones are made from (mould.c, zygote.c). For these files only.
  */
 #ifndef REMIT_JAIL_PART_H
 #define REMIT_JAIL_PART_H

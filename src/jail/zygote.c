@@ -11,9 +11,9 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "blueprint.h"
 #include "enter.h"
 #include "filter.h"
+#include "jail_part.h"
 #include "linux_abi.h"
 #include "pass.h"
 
@@ -174,30 +174,15 @@ zygote_open(struct zygote *z, const struct plan *plan,
 {
 	struct plan bare = *plan;
 	own_mem char **argv = make_argv(plan, env, preload);
-	own(blueprint) struct blueprint b = {
-		.plan = &bare,
-		.channel = -1,
-		.lifeline = -1,
-		.in = -1,
-		.out = -1,
-		.err = -1,
-		.root = -1,
-		.ruleset = -1,
-		.workspace = -1,
-		.own = CONTENTS_INIT,
-		.proc = -1,
-		.groups = { -1, -1, -1, -1 },
-		.writable = { -1, -1 },
-		.order = { .magic = ORDER_MAGIC, .size = sizeof(b.order) },
-		.argv = argv,
-		.runtime_dir = site->runtime_dir,
-		.by_root = plan->by_root,
-		.kind = BLUEPRINT_ZYGOTE,
-	};
+	own(blueprint) struct blueprint b =
+		BLUEPRINT_FOR(&bare, site, BLUEPRINT_ZYGOTE);
 	size_t runtime = 0;
 
 	if (!argv)
 		return fail_sys(err, REMIT_E_MEMORY, "zygote");
+	b.argv = argv;
+	b.order.magic = ORDER_MAGIC;
+	b.order.size = sizeof(b.order);
 	/* The mounts of the interpreter come first in every plan. */
 	while (runtime < plan->mount_count &&
 	       plan->mounts[runtime].field == F_PYTHON)
