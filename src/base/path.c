@@ -92,6 +92,14 @@ path_own_dir(char **out, struct remit_error *err)
 	return 0;
 }
 
+bool
+path_lies_in(const char *path, const char *folder)
+{
+	size_t n = strlen(folder);
+
+	return !strncmp(path, folder, n) && (path[n] == '/' || !path[n]);
+}
+
 int
 path_read_file(struct buf *b, const char *path, struct remit_error *err)
 {

@@ -18,6 +18,9 @@ int path_keeper_socket(char *out, size_t size) must_check;
 /* The folder of the running program, a new string. */
 int path_own_dir(char **out, struct remit_error *err) must_check;
 
+/* Whether a path is `folder` or lies in it, by their texts alone. */
+bool path_lies_in(const char *path, const char *folder);
+
 /* All of a regular file, up to b->cap. Errors have errno's text. */
 int path_read_file(struct buf *b, const char *path,
 		   struct remit_error *err) must_check;

@@ -5,15 +5,8 @@
 #include <string.h>
 
 #include "jail_part.h"
+#include "path.h"
 #include "step.h"
-
-static bool
-lies_in(const char *path, const char *folder)
-{
-	size_t n = strlen(folder);
-
-	return !strncmp(path, folder, n) && (path[n] == '/' || !path[n]);
-}
 
 bool
 mould_fits(const struct plan *plan)
@@ -26,7 +19,7 @@ mould_fits(const struct plan *plan)
 		if (!m->runtime)
 			return false;
 		for (int w = 0; w < JAIL_WRITABLE; w++)
-			if (lies_in(m->jail, jail_writable[w].path))
+			if (path_lies_in(m->jail, jail_writable[w].path))
 				return false;
 	}
 	return true;

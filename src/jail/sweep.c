@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "beneath.h"
 #include "own.h"
 
 struct sweeper {
@@ -15,12 +16,6 @@ struct sweeper {
 	uint64_t number; /* of the next folder that is moved to the top */
 	bool moved;	 /* something is gone from where it was */
 };
-
-static bool
-is_dots(const char *name)
-{
-	return !strcmp(name, ".") || !strcmp(name, "..");
-}
 
 /*
  * Its owner may have taken its own rights away. By way of /proc, since a
@@ -93,8 +88,9 @@ flatten(struct sweeper *s, const char *name)
 	struct dirent *e;
 
 	while (d && (e = readdir(d)))
-		if (!is_dots(e->d_name) && (remove_one(dirfd(d), e->d_name) ||
-					    move_up(s, dirfd(d), e->d_name)))
+		if (!beneath_is_dots(e->d_name) &&
+		    (remove_one(dirfd(d), e->d_name) ||
+		     move_up(s, dirfd(d), e->d_name)))
 			s->moved = true;
 	if (d)
 		closedir(d);
@@ -120,7 +116,7 @@ sweep(int folder)
 			return -1;
 		}
 		while ((e = readdir(d))) {
-			if (is_dots(e->d_name))
+			if (beneath_is_dots(e->d_name))
 				continue;
 			left = true;
 			if (remove_one(folder, e->d_name))

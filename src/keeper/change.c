@@ -15,7 +15,7 @@ static const char *const kind_names[] = {
 struct change *
 changes_add(struct changes *c, const char *path, enum change_kind kind)
 {
-	struct change *fresh = c->items;
+	struct change *fresh;
 	size_t room = c->room ? 2 * c->room : 16;
 
 	if (c->count == c->room) {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "beneath.h"
 #include "path_rule.h"
 #include "staging.h"
 
@@ -13,19 +14,28 @@
 
 /* ---- one path ---- */
 
+static const char *
+last_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 /* The folder a path is in. */
 static int
 open_parent(int top, const char *path, const char **name)
 {
-	const char *slash = strrchr(path, '/');
 	char folder[PATH_MAX] = ".";
+	size_t n;
 
-	*name = slash ? slash + 1 : path;
-	if (slash) {
-		memcpy(folder, path, (size_t)(slash - path));
-		folder[slash - path] = '\0';
+	*name = last_name(path);
+	n = (size_t)(*name - path);
+	if (n) {
+		memcpy(folder, path, n);
+		folder[n - 1] = '\0';
 	}
-	return survey_open(top, folder, O_PATH | O_DIRECTORY);
+	return beneath_open(top, folder, O_PATH | O_DIRECTORY);
 }
 
 static bool
@@ -61,6 +71,28 @@ check_taken(const struct survey *s, const struct change *c, int stage,
 	return NULL;
 }
 
+/* What was taken is somebody else's work: if its place is gone by now, it goes
+   beside it. */
+static void
+put_back(struct change *c, const char *why, int stage, const char *staged,
+	 int parent, unsigned how)
+{
+	const char *name = last_name(c->path);
+	char beside[NAME_MAX + 1];
+
+	fail_change(c, why, 0);
+	if (renameat2(stage, staged, parent, name, how) == 0)
+		return;
+	snprintf(beside, sizeof(beside), "%.200s.remit-saved-%s", name, staged);
+	if (renameat2(stage, staged, parent, beside, RENAME_NOREPLACE) == 0)
+		fail_change(c,
+			    "changed by others twice: what was there is "
+			    "beside it, as .remit-saved",
+			    0);
+	else
+		fail_change(c, "changed by others twice, and lost", errno);
+}
+
 static void
 put_in_place(struct survey *s, struct change *c, int stage, const char *staged)
 {
@@ -74,12 +106,8 @@ put_in_place(struct survey *s, struct change *c, int stage, const char *staged)
 		return;
 	}
 	why = c->had ? check_taken(s, c, stage, staged) : NULL;
-	if (!why)
-		return;
-	if (renameat2(stage, staged, parent, name, RENAME_EXCHANGE) < 0)
-		fail_change(c, "changed by others, and replaced", errno);
-	else
-		fail_change(c, why, 0);
+	if (why)
+		put_back(c, why, stage, staged, parent, RENAME_EXCHANGE);
 }
 
 static void
@@ -94,25 +122,20 @@ take_away(struct survey *s, struct change *c, int stage, const char *staged)
 		return;
 	}
 	why = check_taken(s, c, stage, staged);
-	if (!why)
-		return;
-	if (renameat2(stage, staged, parent, name, RENAME_NOREPLACE) < 0)
-		fail_change(c, "changed by others, and deleted", errno);
-	else
-		fail_change(c, why, 0);
+	if (why)
+		put_back(c, why, stage, staged, parent, RENAME_NOREPLACE);
 }
 
 static void
 set_mode(struct survey *s, struct change *c)
 {
-	own_fd int fd = survey_open(s->host, c->path, O_RDONLY | O_DIRECTORY);
+	own_fd int fd = beneath_open(s->host, c->path, O_RDONLY | O_DIRECTORY);
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		fail_change(c, FAILED, errno);
-	else if (st.st_ino != c->seen.st_ino || st.st_dev != c->seen.st_dev)
+	if (fd >= 0 && fstat(fd, &st) == 0 &&
+	    (st.st_ino != c->seen.st_ino || st.st_dev != c->seen.st_dev))
 		fail_change(c, BY_OTHERS, 0);
-	else if (fchmod(fd, c->mode) < 0)
+	else if (fd < 0 || fchmod(fd, c->mode) < 0)
 		fail_change(c, FAILED, errno);
 }
 

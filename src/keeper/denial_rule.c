@@ -10,6 +10,7 @@
 #include <sys/un.h>
 
 #include "inside.h"
+#include "path.h"
 
 #define NAMESPACES                                                     \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | \
@@ -262,18 +263,10 @@ error_name(int error)
 }
 
 static bool
-lies_in(const char *path, const char *folder)
-{
-	size_t n = strlen(folder);
-
-	return !strncmp(path, folder, n) && (path[n] == '\0' || path[n] == '/');
-}
-
-static bool
 is_writable(const char *path)
 {
 	for (size_t i = 0; i < JAIL_WRITABLE; i++)
-		if (lies_in(path, jail_writable[i].path))
+		if (path_lies_in(path, jail_writable[i].path))
 			return true;
 	return false;
 }
@@ -282,7 +275,7 @@ static const struct plan_mount *
 mount_of(const struct plan *plan, const char *path)
 {
 	for (size_t i = 0; i < plan->mount_count; i++)
-		if (lies_in(path, plan->mounts[i].jail))
+		if (path_lies_in(path, plan->mounts[i].jail))
 			return &plan->mounts[i];
 	return NULL;
 }

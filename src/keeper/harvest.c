@@ -1,12 +1,11 @@
 #include "harvest.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
+#include "beneath.h"
 #include "file_head.h"
 #include "glob.h"
 #include "inside.h"
@@ -91,16 +90,9 @@ harvest_write_skipped(const struct harvest *h, struct buf *out)
 /* ---- folders ---- */
 
 static int
-open_beneath(const struct harvest *h, const char *name, uint64_t flags)
+here(const struct harvest *h)
 {
-	struct open_how how = {
-		.flags = flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
-			   RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
-	};
-
-	return (int)syscall(SYS_openat2, dirfd(h->folders[h->depth - 1].dir),
-			    name, &how, sizeof(how));
+	return dirfd(h->folders[h->depth - 1].dir);
 }
 
 static int
@@ -157,8 +149,8 @@ take_folder(struct harvest *h, const char *name, struct remit_error *err)
 		return skip(h, SKIP_NAME, err);
 	if (h->depth >= h->plan->policy->artifact_depth)
 		return skip(h, SKIP_DEPTH, err);
-	return push_folder(h, open_beneath(h, name, O_RDONLY | O_DIRECTORY),
-			   err);
+	return push_folder(
+		h, beneath_open(here(h), name, O_RDONLY | O_DIRECTORY), err);
 }
 
 /* ---- files ---- */
@@ -202,7 +194,7 @@ take_file(struct harvest *h, const char *name, struct link *door,
 		return skip(h, SKIP_FILES, err);
 	if (is_mount(h))
 		return skip(h, SKIP_MOUNT, err);
-	fd = open_beneath(h, name, O_RDONLY);
+	fd = beneath_open(here(h), name, O_RDONLY);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return skip(h, errno == ELOOP ? SKIP_LINK : SKIP_UNREADABLE,
 			    err);
@@ -255,7 +247,7 @@ static int
 take_entry(struct harvest *h, const struct dirent *e, struct link *door,
 	   struct remit_error *err)
 {
-	if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+	if (beneath_is_dots(e->d_name))
 		return 0;
 	if (set_path(h, e->d_name) < 0)
 		return skip(h, SKIP_LONG, err);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/file.h>
 
+#include "beneath.h"
 #include "sweep.h"
 
 #define PREFIX ".remit-stage-"
@@ -139,7 +140,7 @@ static int
 copy_file(struct staging *st, const struct survey *s, const struct change *c,
 	  const char *name)
 {
-	own_fd int from = survey_open(s->upper, c->path, O_RDONLY);
+	own_fd int from = beneath_open(s->upper, c->path, O_RDONLY);
 	own_fd int to = -1;
 	struct stat is;
 

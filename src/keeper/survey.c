@@ -2,13 +2,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
+#include "beneath.h"
 #include "plain.h"
 #include "protected.h"
 
@@ -39,36 +38,15 @@ struct walk {
 	char path[PLAIN_PATH_SIZE];
 };
 
-int
-survey_open(int folder, const char *path, uint64_t flags)
-{
-	struct open_how how = {
-		.flags = flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
-			   RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
-	};
-
-	/* The flag is for what is opened, and O_PATH may be a link. */
-	if (flags & O_PATH)
-		how.flags = flags | O_NOFOLLOW | O_CLOEXEC;
-	return (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
-}
-
 static DIR *
 open_folder(int at, const char *name)
 {
-	own_fd int fd = survey_open(at, name, O_RDONLY | O_DIRECTORY);
+	own_fd int fd = beneath_open(at, name, O_RDONLY | O_DIRECTORY);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 
 	if (d)
 		take_fd(&fd);
 	return d;
-}
-
-static bool
-is_dots(const char *name)
-{
-	return !strcmp(name, ".") || !strcmp(name, "..");
 }
 
 /* ---- what others have done ---- */
@@ -95,7 +73,7 @@ check_contents(const struct survey *s, int at, const char *name, char *path,
 	while (!why && (e = readdir(d))) {
 		size_t n = strlen(e->d_name);
 
-		if (is_dots(e->d_name))
+		if (beneath_is_dots(e->d_name))
 			continue;
 		if (len + n + 2 > PLAIN_PATH_SIZE || depth >= SURVEY_DEPTH_MAX)
 			why = TOO_DEEP;
@@ -227,7 +205,7 @@ is_same(const struct place *p, const char *name, int fd, const struct stat *st,
 	    had->st_mtim.tv_sec != st->st_mtim.tv_sec ||
 	    had->st_mtim.tv_nsec != st->st_mtim.tv_nsec)
 		return false;
-	host = survey_open(p->host, name, O_RDONLY);
+	host = beneath_open(p->host, name, O_RDONLY);
 	if (host < 0)
 		return false;
 	do {
@@ -281,7 +259,7 @@ look_at_file(struct walk *w, const struct place *p, const char *name,
 							     : NULL;
 	if (why)
 		return skip(w, kind, false, why, err);
-	fd = survey_open(dirfd(p->upper), name, O_RDONLY);
+	fd = beneath_open(dirfd(p->upper), name, O_RDONLY);
 	if (fd < 0)
 		return skip(w, kind, false, UNREADABLE, err);
 	if (had && is_same(p, name, fd, st, had))
@@ -330,7 +308,8 @@ look_below(struct walk *w, const struct place *p, const char *name, DIR *upper,
 	if (had) {
 		below.was = *had;
 		below.unsure = may_be_another(w, p, had);
-		below.host = survey_open(p->host, name, O_RDONLY | O_DIRECTORY);
+		below.host =
+			beneath_open(p->host, name, O_RDONLY | O_DIRECTORY);
 		if (below.host < 0)
 			return skip(w, CHANGE_MODIFIED, true, HOST_OTHER, err);
 	}
@@ -442,7 +421,8 @@ look_at_hidden(struct walk *w, const struct place *p, struct remit_error *err)
 		return skip(w, CHANGE_DELETED, true, UNREADABLE, err);
 	take_fd(&again);
 	while (done == 0 && (e = readdir(d))) {
-		if (is_dots(e->d_name) || set_path(w, p, e->d_name) < 0 ||
+		if (beneath_is_dots(e->d_name) ||
+		    set_path(w, p, e->d_name) < 0 ||
 		    fstatat(dirfd(p->upper), e->d_name, &st,
 			    AT_SYMLINK_NOFOLLOW) == 0 ||
 		    fstatat(p->host, e->d_name, &had, AT_SYMLINK_NOFOLLOW) < 0)
@@ -461,7 +441,8 @@ look_into(struct walk *w, struct place *p, struct remit_error *err)
 	char opaque = 0;
 
 	while ((e = readdir(p->upper)))
-		if (!is_dots(e->d_name) && look_at(w, p, e->d_name, err) < 0)
+		if (!beneath_is_dots(e->d_name) &&
+		    look_at(w, p, e->d_name, err) < 0)
 			return -1;
 	w->path[p->path_len] = '\0';
 	if (p->host >= 0 &&

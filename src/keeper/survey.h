@@ -34,7 +34,4 @@ int survey_run(struct survey *s, struct remit_error *err) must_check;
 const char *survey_check_removal(const struct survey *s, int at,
 				 const char *name, const char *path);
 
-/* Open what lies beneath a folder, by no link and on the same device. */
-int survey_open(int folder, const char *path, uint64_t flags);
-
 #endif

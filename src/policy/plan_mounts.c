@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "path.h"
+
 static void
 add_part(struct plan *p, const char *path, enum field_id field)
 {
@@ -41,15 +43,6 @@ add_roots(struct plan *p, const struct list *l, enum mount_mode mode,
 	}
 }
 
-/* Whether a mount at `inner` would lie in one at `outer`, or replace it. */
-static bool
-lies_inside(const char *inner, const char *outer)
-{
-	size_t n = strlen(outer);
-
-	return !strncmp(inner, outer, n) && (inner[n] == '/' || !inner[n]);
-}
-
 /* Only parts of the runtime may lie inside what the policy names. */
 static int
 check_mounts(const struct plan *p, struct remit_error *err)
@@ -61,7 +54,7 @@ check_mounts(const struct plan *p, struct remit_error *err)
 
 			/* Of two at one place the later one is too many. */
 			if (i == k || in->runtime ||
-			    !lies_inside(in->jail, out->jail) ||
+			    !path_lies_in(in->jail, out->jail) ||
 			    (i < k && !strcmp(in->jail, out->jail)))
 				continue;
 			return fail_refused(
