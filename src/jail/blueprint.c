@@ -255,9 +255,11 @@ blueprint_resolve(struct blueprint *b, uint32_t uid, struct remit_error *err)
 			       sizeof(*b->own.mounts));
 	if (!b->own.mounts)
 		return fail_sys(err, REMIT_E_MEMORY, "mounts");
-	for (size_t i = 0; i < p->mount_count; i++)
+	for (size_t i = 0; i < p->mount_count; i++) {
 		if (resolve_one(b, &p->mounts[i], uid, err) < 0)
 			return -1;
+		b->own.mounts[b->own.mount_count - 1].number = (uint32_t)i + 1;
+	}
 	for (size_t i = 0; i < ARRAY_LEN(own_mounts); i++)
 		if (own_mounts[i].host &&
 		    resolve_one(b, &own_mounts[i], uid, err) < 0)

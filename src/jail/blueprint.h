@@ -26,6 +26,7 @@ struct blueprint_mount {
 	const char *jail;
 	bool is_folder;
 	bool runtime;
+	uint32_t number;    /* in the plan, from 1 on; 0: none of it */
 	bool layered;	    /* it gets a layer of the jail's own */
 	bool writable;	    /* by Landlock's rules */
 	uint64_t max_bytes; /* as in the plan */

@@ -395,6 +395,18 @@ jail_filter(const struct plan *plan)
 	return filter_of_code(plan->filter, tiers[plan->tier].bare);
 }
 
+/* It works in general, or the plan would not have it. */
+static int
+layer_refused(const struct plan_mount *m, int sys_errno,
+	      struct remit_error *err)
+{
+	return fail_refused(err, fields[m->field].name,
+			    "Mount it ro, or copy what is in it to a folder on "
+			    "a disk.",
+			    "no layer can be put over %s: %s", m->host,
+			    strerror(sys_errno));
+}
+
 int
 jail_step_failed(const struct step_report *r, const struct plan *plan,
 		 struct remit_error *err)
@@ -404,6 +416,10 @@ jail_step_failed(const struct step_report *r, const struct plan *plan,
 	if (r->step >= STEP_READY)
 		return fail(err, REMIT_E_PROTOCOL, "a report of no step");
 	s = &steps[r->step];
+	if (r->step == STEP_LAYERS && r->detail &&
+	    r->detail <= plan->mount_count)
+		return layer_refused(&plan->mounts[r->detail - 1], r->sys_errno,
+				     err);
 	errno = r->sys_errno;
 	fail_sys(err, REMIT_E_KERNEL, "lock-down step \"%s\" failed", s->name);
 	step_failed_at(err, (enum step_id)r->step);

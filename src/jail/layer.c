@@ -104,7 +104,7 @@ layers_make(struct blueprint *b, int scratch, uint32_t *detail)
 
 		if (!m->layered)
 			continue;
-		*detail = (uint32_t)i + 1;
+		*detail = m->number;
 		snprintf(name, sizeof(name), "layer-%zu", i);
 		room = open_room(b, m, scratch, name);
 		if (room < 0 || put_layer(m, room) < 0)

@@ -538,6 +538,11 @@ def test_a_root_with_a_mount_in_it_is_refused(remit):
     assert folder("open('y', 'w')")["committed"]
 
 
+def test_a_file_system_that_takes_no_layer(quick):
+    result = quick.run("print('ran')", "--mount", "/proc/sys:/data:overlay")
+    assert (result["status"], result["error"]["where"], result["stdout"]) == ("refused", "mounts", ""), result
+
+
 def test_a_full_disk_changes_nothing(remit):
     if os.geteuid() != 0:
         pytest.skip("only root can mount")
