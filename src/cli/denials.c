@@ -2,24 +2,18 @@
 
 #include <string.h>
 
+#include "escape.h"
 #include "field.h"
-#include "screen.h"
 
-/* Foreign text in quotes, on one line and harmless to a terminal. */
+/* Characters of foreign text in a line. */
+#define SHOWN 256
+
 static int
 add_quoted(struct buf *out, const char *text)
 {
-	own(buf) struct buf shown = BUF_INIT(8 * strlen(text) + 512);
-	struct screen s = { 0 };
-
-	if (screen_filter(&s, text, strlen(text), &shown) < 0 ||
-	    screen_end(&s, &shown) < 0)
+	if (buf_addf(out, " \"") < 0 || escape_add(out, text, SHOWN) < 0)
 		return -1;
-	for (size_t i = 0; i < shown.len; i++)
-		if (shown.data[i] == '\n' || shown.data[i] == '\t' ||
-		    shown.data[i] == '\033')
-			shown.data[i] = ' ';
-	return buf_addf(out, " \"%s\"", buf_text(&shown));
+	return buf_add(out, "\"", 1);
 }
 
 /* What the code's own memory held, in the order of the document. */
@@ -57,15 +51,23 @@ add_reason(struct buf *out, const json_t *row)
 	return buf_add(out, "\n", 1);
 }
 
-static int
-add_row(struct buf *out, const json_t *row)
+int
+denials_show_tried(const json_t *row, struct buf *out)
 {
 	const char *what = json_string_value(json_object_get(row, "what"));
 	json_int_t count = json_integer_value(json_object_get(row, "count"));
 
-	if (buf_addf(out, "remit: denied: %s", what ? what : "path") < 0 ||
-	    add_reported(out, json_object_get(row, "reported")) < 0 ||
-	    (count > 1 && buf_addf(out, " ×%lld", (long long)count) < 0))
+	if (buf_addf(out, "%s", what ? what : "path") < 0 ||
+	    add_reported(out, json_object_get(row, "reported")) < 0)
+		return -1;
+	return count > 1 ? buf_addf(out, " ×%lld", (long long)count) : 0;
+}
+
+static int
+add_row(struct buf *out, const json_t *row)
+{
+	if (buf_addf(out, "remit: denied: ") < 0 ||
+	    denials_show_tried(row, out) < 0)
 		return -1;
 	return add_reason(out, row);
 }

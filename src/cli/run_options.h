@@ -7,7 +7,7 @@
 #include "flags.h"
 
 struct run_options {
-	bool json, raw;
+	bool json, raw, ask;
 	const char *code;      /* -c */
 	const char *script;    /* FILE or - */
 	const char *artifacts; /* the folder, or NULL */
@@ -20,7 +20,8 @@ struct run_options {
 
 int run_options_parse(struct run_options *o, int argc, char **argv,
 		      struct remit_error *err) must_check;
-/* What leaves the jail needs a place, and a place something that leaves. */
+/* What leaves the jail needs a place, and a place something that leaves; and
+   only people can be asked. */
 int run_options_check(const struct run_options *o, const struct policy *p,
 		      struct remit_error *err) must_check;
 void run_options_free(struct run_options *o);
