@@ -19,6 +19,7 @@
 #include "inputs.h"
 #include "loop.h"
 #include "policy.h"
+#include "sha256.h"
 #include "verdict.h"
 
 struct harvest;
@@ -55,7 +56,9 @@ struct session {
 	char *name;
 	struct list argv;
 	struct buf code;
-	uint64_t code_bytes; /* once it was sent */
+	uint64_t code_bytes;	       /* once it was sent */
+	char code_sha256[SHA256_TEXT]; /* "": nobody wants to know it */
+	bool was_audited;
 	struct feed input;
 	struct inputs files;
 
