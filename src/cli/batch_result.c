@@ -97,7 +97,8 @@ batch_result_of_error(struct batch_result *out, const char *id, uint64_t line,
 
 	if (!json)
 		return no_memory(err);
-	*out = (struct batch_result){ .status = s };
+	out->status = s;
+	out->is_good = false;
 	return write_line(&out->line, id, line, json, err);
 }
 
@@ -105,4 +106,5 @@ void
 batch_result_free(struct batch_result *r)
 {
 	buf_free(&r->line);
+	free(r->folder);
 }
