@@ -92,7 +92,7 @@ class Remit:
 
     def own(self, path: pathlib.Path) -> None:
         if not self.by_root and os.geteuid() == 0:
-            shutil.chown(path, TEST_USER, pwd.getpwnam(TEST_USER).pw_gid)
+            shutil.chown(path, TEST_USER, TEST_USER)
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,8 @@
 
 #include <sys/eventfd.h>
 
+#include "batch_folder.h"
+
 /* How many jobs for each thread may be ahead of the first without a result. */
 #define AHEAD 4
 
@@ -159,6 +161,10 @@ run(struct batch *b, const struct batch_job *job, struct batch_result *out,
 	struct remit_error why;
 	int failed;
 
+	if (b->artifacts && job->exports &&
+	    batch_folder_begin(b->artifacts, job->id, &out->folder, err) < 0)
+		return -1;
+	run.artifacts_dir = out->folder;
 	run.interrupt_fd = b->stop_fd;
 	if (!run.policy_json)
 		run.policy_json = b->policy_text;
@@ -192,8 +198,7 @@ get_result(struct batch *b, const struct batch_job *job,
 		batch_stop(b, BATCH_FAILED, &err);
 	if (end_of(b) == BATCH_GOES_ON)
 		return true;
-	if (!failed)
-		batch_result_free(out);
+	batch_result_free(out);
 	return false;
 }
 
@@ -222,6 +227,8 @@ write_result(struct batch *b, const struct batch_result *r)
 		batch_stop(b, BATCH_FAILED, &err);
 		return;
 	}
+	if (r->folder)
+		batch_folder_end(r->folder);
 	pthread_mutex_lock(&b->lock);
 	batch_count_add(&b->count, r);
 	pthread_mutex_unlock(&b->lock);

@@ -3,6 +3,8 @@
 #include <poll.h>
 #include <string.h>
 
+#include "batch_folder.h"
+
 #define BUSY_FIRST_MS 20
 #define BUSY_LAST_MS  1000
 
@@ -92,6 +94,10 @@ run_twice(struct batch_door *d, const struct remit_job *job,
 	if (run_once(d, job, out, err) == 0)
 		return 0;
 	if (err->code != REMIT_E_GONE)
+		return -1;
+	/* What came out of the first run would be in the way of the second. */
+	if (job->artifacts_dir &&
+	    batch_folder_again(job->artifacts_dir, err) < 0)
 		return -1;
 	return run_once(d, job, out, err);
 }

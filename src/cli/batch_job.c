@@ -91,6 +91,60 @@ take_stdin(const struct taking *t, const json_t *value, struct remit_error *err)
 	return 0;
 }
 
+static const char *
+base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* {"local": "a.csv"} or {"local": "a.csv", "path": "in/a.csv"} */
+static int
+take_file(const json_t *value, struct remit_file *out, const char *place,
+	  struct remit_error *err)
+{
+	const json_t *local = json_object_get(value, "local");
+	const json_t *path = json_object_get(value, "path");
+	char inner[48];
+
+	if (!json_is_object(value))
+		return json_value_wrong_type(value, "an object", place, err);
+	if (!local || json_object_size(value) != 1 + (path != NULL))
+		return fail(err, REMIT_E_INPUT,
+			    "%s: has local and, if you like, path", place);
+	snprintf(inner, sizeof(inner), "%s.local", place);
+	if (json_value_string(local, &out->host_path, inner, err) < 0)
+		return -1;
+	out->path = base_name(out->host_path);
+	snprintf(inner, sizeof(inner), "%s.path", place);
+	return path ? json_value_string(path, &out->path, inner, err) : 0;
+}
+
+static int
+take_files(const struct taking *t, const json_t *value, struct remit_error *err)
+{
+	char place[32];
+	json_t *item;
+	size_t i;
+
+	if (!json_is_array(value))
+		return json_value_wrong_type(value, "a list", "files", err);
+	t->job->files =
+		calloc(json_array_size(value) + 1, sizeof(*t->job->files));
+	if (!t->job->files)
+		return no_memory(err);
+	json_array_foreach(value, i, item)
+	{
+		snprintf(place, sizeof(place), "files[%zu]", i);
+		if (take_file(item, &t->job->files[i], place, err) < 0)
+			return -1;
+	}
+	t->job->run.files = t->job->files;
+	t->job->run.file_count = i;
+	return 0;
+}
+
 static int
 take_policy(const struct taking *t, const json_t *value,
 	    struct remit_error *err)
@@ -107,6 +161,7 @@ take_policy(const struct taking *t, const json_t *value,
 	    batch_job_policy(&t->job->policy, &policy, err) < 0)
 		return -1;
 	t->job->run.policy_json = t->job->policy;
+	t->job->exports = policy.artifact_export_paths.count > 0;
 	return 0;
 }
 
@@ -122,6 +177,7 @@ static const struct key {
 	{ .name = "name", .take = take_name },
 	{ .name = "argv", .take = take_argv },
 	{ .name = "stdin", .take = take_stdin },
+	{ .name = "files", .take = take_files },
 	{ .name = "policy", .take = take_policy },
 };
 
@@ -163,6 +219,7 @@ take_keys(struct batch_job *j, const struct policy *base,
 
 	if (!json_is_object(j->doc))
 		return fail(err, REMIT_E_INPUT, "a job is a JSON object");
+	j->exports = base->artifact_export_paths.count > 0;
 	if (take_key(&t, &keys[0], err) < 0)
 		return -1;
 	json_object_foreach(j->doc, name, value)
@@ -236,6 +293,7 @@ batch_job_free(struct batch_job *j)
 {
 	free(j->id);
 	free(j->argv);
+	free(j->files);
 	free(j->policy);
 	json_decref(j->doc);
 	*j = (struct batch_job){ 0 };

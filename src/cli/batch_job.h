@@ -2,7 +2,8 @@
  * batch_job: one line of a batch, taken apart.
  *
  *	{"id": "a", "code": "print(1)", "name": "a.py", "argv": ["x"],
- *	 "stdin": "text", "policy": {"timeout": "5s"}}
+ *	 "stdin": "text", "files": [{"local": "a.csv", "path": "in/a.csv"}],
+ *	 "policy": {"timeout": "5s"}}
  *
  * Only the code must be there. A line that is no job is a value too: it gets
  * a result, which says what is wrong with it.
@@ -23,6 +24,8 @@ struct batch_job {
 	struct remit_job run; /* borrows from what follows */
 	json_t *doc;
 	const char **argv;
+	struct remit_file *files;
+	bool exports; /* files may leave its jail */
 	char *policy; /* the whole document, if the job has one of its own */
 };
 

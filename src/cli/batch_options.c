@@ -46,6 +46,15 @@ set_audit(struct batch_options *o, const char *text, struct remit_error *err)
 	return 0;
 }
 
+static int
+set_artifacts(struct batch_options *o, const char *text,
+	      struct remit_error *err)
+{
+	(void)err;
+	o->artifacts = text;
+	return 0;
+}
+
 static const struct option {
 	const char *name;
 	const char *joined; /* a value may stand behind this at once */
@@ -56,6 +65,9 @@ static const struct option {
 	{ .name = "-j", .joined = "-j", .set = set_threads },
 	{ .name = "--output", .joined = "--output=", .set = set_output },
 	{ .name = "--audit", .joined = "--audit=", .set = set_audit },
+	{ .name = "--artifacts",
+	  .joined = "--artifacts=",
+	  .set = set_artifacts },
 	{ .name = "--unordered",
 	  .offset = offsetof(struct batch_options, unordered) },
 	{ .name = "--resume",
@@ -149,6 +161,17 @@ batch_options_parse(struct batch_options *o, int argc, char **argv,
 			return -1;
 	}
 	return check(o, err);
+}
+
+int
+batch_options_check(const struct batch_options *o, const struct policy *p,
+		    struct remit_error *err)
+{
+	if (p->artifact_export_paths.count && !o->artifacts)
+		return fail(err, REMIT_E_INPUT,
+			    "--export needs a folder for the files: "
+			    "--artifacts DIR");
+	return 0;
 }
 
 void

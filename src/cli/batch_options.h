@@ -8,15 +8,19 @@
 
 struct batch_options {
 	bool unordered, resume, force, quiet;
-	unsigned threads;   /* -j, or as many as there are processors */
-	const char *output; /* NULL: standard output */
-	const char *input;  /* NULL or "-": standard input */
-	const char *audit;  /* NULL: none */
+	unsigned threads;      /* -j, or as many as there are processors */
+	const char *output;    /* NULL: standard output */
+	const char *input;     /* NULL or "-": standard input */
+	const char *audit;     /* NULL: none */
+	const char *artifacts; /* the folder of the jobs' folders, or NULL */
 	struct flags flags;
 };
 
 /* argv must outlive *o. Free it in any case. */
 int batch_options_parse(struct batch_options *o, int argc, char **argv,
+			struct remit_error *err) must_check;
+/* What leaves a jail needs a place. */
+int batch_options_check(const struct batch_options *o, const struct policy *p,
 			struct remit_error *err) must_check;
 void batch_options_free(struct batch_options *o);
 

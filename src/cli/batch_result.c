@@ -75,16 +75,15 @@ document(enum status s, const struct remit_error *why)
 	return json_pack(
 		"{s:s, s:n, s:n, s:n, s:n, s:s, s:s, s:b, s:b, s:o, s:[], "
 		"s:{s:n, s:n, s:n, s:n}, s:[], s:[], s:i, s:n, s:[], s:[], "
-		"s:n, s:s, "
-		"s:i}",
+		"s:[], s:[], s:n, s:n, s:s, s:i}",
 		"status", statuses[s].name, "tier", "start", "exit_code",
 		"signal", "stdout", "", "stderr", "", "stdout_truncated", 0,
 		"stderr_truncated", 0, "error", error_of(why), "reported",
 		"usage", "wall_ms", "cpu_ms", "memory_peak_bytes",
 		"processes_peak", "enforcement", "denials", "denials_left_out",
-		0, "denials_seen", "artifacts", "artifacts_skipped", "run_id",
-		"remit_version", remit_version(), "remit_exit_code",
-		statuses[s].exit_code);
+		0, "denials_seen", "artifacts", "artifacts_skipped", "changes",
+		"changes_skipped", "committed", "run_id", "remit_version",
+		remit_version(), "remit_exit_code", statuses[s].exit_code);
 }
 
 int
@@ -97,7 +96,8 @@ batch_result_of_error(struct batch_result *out, const char *id, uint64_t line,
 
 	if (!json)
 		return no_memory(err);
-	*out = (struct batch_result){ .status = s };
+	out->status = s;
+	out->is_good = false;
 	return write_line(&out->line, id, line, json, err);
 }
 
@@ -105,4 +105,5 @@ void
 batch_result_free(struct batch_result *r)
 {
 	buf_free(&r->line);
+	free(r->folder);
 }

@@ -15,6 +15,7 @@ struct batch_result {
 	struct buf line; /* with its newline */
 	enum status status;
 	bool is_good; /* `remit run` would have exited with 0 */
+	char *folder; /* of its artifacts, or NULL */
 };
 
 /* Of a run. */

@@ -43,6 +43,9 @@ bench_program_policy(const struct bench_program *p, const char *python,
 		json_array_append_new(preload, json_string(*m));
 	if (p->preload[0])
 		json_object_set(doc, "preload", preload);
+	if (p->exported)
+		json_object_set_new(doc, "artifact_export_paths",
+				    json_pack("[s]", p->exported));
 	*out = doc ? json_dumps(doc, 0) : NULL;
 	json_decref(preload);
 	json_decref(doc);

@@ -68,6 +68,8 @@ static const struct {
 	[VALUE_MEMORY_BYTES] = { "memory_bytes", "memory", show_mib, false },
 	[VALUE_ZYGOTE_BYTES] = { "zygote_bytes", "zygote", show_mib, false },
 	[VALUE_CHILD_BYTES] = { "child_bytes", "a child", show_mib, false },
+	[VALUE_OVER_WITHOUT] = { "over_without", "/without", show_number,
+				 true },
 	[VALUE_OTHERS] = { "others_busy", "others", show_share, true },
 	[VALUE_POOL_HITS] = { "pool_hits", "pool hits", show_count, true },
 };

@@ -2,6 +2,8 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #define ZYGOTE_WAIT_MS 10000
@@ -27,12 +29,24 @@ blame(const struct remit_result *res, struct remit_error *err)
 	return -1;
 }
 
+/* A new one each time: what is there already is never replaced. */
+static const char *
+name_folder(const struct bench_warm *w, char *out, size_t size)
+{
+	static atomic_uint count;
+
+	snprintf(out, size, "%s/artifacts-%u", w->bench->folder,
+		 atomic_fetch_add(&count, 1));
+	return out;
+}
+
 int
 bench_warm_run(const struct bench_warm *w, double *us, struct remit_error *err)
 {
 	struct remit_job job = REMIT_JOB_INIT;
 	struct remit_result *res;
 	double begun = bench_stats_now_us();
+	char folder[sizeof(w->bench->folder) + 48] = "";
 	size_t len;
 	int bad;
 
@@ -40,9 +54,14 @@ bench_warm_run(const struct bench_warm *w, double *us, struct remit_error *err)
 	job.code_len = strlen(job.code);
 	job.policy_json = w->policy;
 	job.interrupt_fd = w->bench->signals;
-	if (remit_run(w->remit, &job, &res, err) < 0)
-		return -1;
+	if (w->program->exported)
+		job.artifacts_dir = name_folder(w, folder, sizeof(folder));
+	bad = remit_run(w->remit, &job, &res, err);
 	*us = bench_stats_now_us() - begun;
+	if (*folder)
+		bench_folder_remove(folder);
+	if (bad)
+		return -1;
 	bad = bench_check(w->bench, err);
 	if (!bad && (strcmp(remit_result_status(res), "ok") ||
 		     strcmp(remit_result_output(res, REMIT_STDOUT, &len),

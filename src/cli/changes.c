@@ -2,10 +2,12 @@
 
 #include <string.h>
 
-#include "screen.h"
+#include "escape.h"
 
 /* So many of each list are shown; JSON has them all. */
 #define LINES_MAX 20
+/* Characters of foreign text in a line. */
+#define SHOWN 1024
 
 static const char *
 text_of(const json_t *row, const char *key)
@@ -20,7 +22,7 @@ add_written(struct buf *out, const json_t *row, bool committed)
 {
 	if (buf_addf(out, "remit: %s%s: ", committed ? "" : "would be ",
 		     text_of(row, "kind")) < 0 ||
-	    screen_add_line(out, text_of(row, "path")) < 0)
+	    escape_message(out, text_of(row, "path"), SHOWN) < 0)
 		return -1;
 	return buf_add(out, "\n", 1);
 }
@@ -31,9 +33,9 @@ add_skipped(struct buf *out, const json_t *row)
 	const char *path = text_of(row, "path");
 
 	if (buf_addf(out, "remit: not written: ") < 0 ||
-	    screen_add_line(out, path) < 0 ||
+	    escape_message(out, path, SHOWN) < 0 ||
 	    buf_addf(out, "%s", *path ? ": " : "") < 0 ||
-	    screen_add_line(out, text_of(row, "reason")) < 0)
+	    escape_message(out, text_of(row, "reason"), SHOWN) < 0)
 		return -1;
 	return buf_add(out, "\n", 1);
 }

@@ -39,6 +39,15 @@ open_input(const struct batch_options *o, struct remit_error *err)
 	return take_fd(&fd);
 }
 
+static int
+make_artifacts(const char *path, struct remit_error *err)
+{
+	if (path && mkdir(path, 0700) < 0 && errno != EEXIST)
+		return fail_sys(err, REMIT_E_INPUT, "--artifacts: make %s",
+				path);
+	return 0;
+}
+
 static enum batch_output_mode
 mode_of(const struct batch_options *o)
 {
@@ -195,6 +204,7 @@ open_and_perform(const struct batch_options *o, const struct policy *policy,
 	struct batch_bar bar = { 0 };
 	struct batch b = {
 		.audit = &audit,
+		.artifacts = o->artifacts,
 		.lines = &lines,
 		.output = &output,
 		.policy = policy,
@@ -207,7 +217,8 @@ open_and_perform(const struct batch_options *o, const struct policy *policy,
 	if (input < 0 ||
 	    batch_output_open(&output, o->output, mode_of(o), input, &done,
 			      err) < 0 ||
-	    audit_open(&audit, err) < 0)
+	    audit_open(&audit, err) < 0 ||
+	    make_artifacts(o->artifacts, err) < 0)
 		return -1;
 	prepare_bar(&bar, o, input, output.fd);
 	cli_warn(policy);
@@ -223,7 +234,8 @@ run(int argc, char **argv)
 	int exit_code = -1;
 
 	if (batch_options_parse(&o, argc, argv, &err) == 0 &&
-	    cli_policy(&o.flags, &policy, &err) == 0)
+	    cli_policy(&o.flags, &policy, &err) == 0 &&
+	    batch_options_check(&o, &policy, &err) == 0)
 		exit_code = open_and_perform(&o, &policy, &err);
 	return exit_code < 0 ? cli_error(&err) : exit_code;
 }
@@ -236,11 +248,10 @@ const struct command command_batch = {
 		"FILE, or standard input, has one JSON object a line: code, "
 		"and "
 		"if you like id\n"
-		"(the line's number if there is none), name, argv, stdin and "
-		"policy, which\n"
-		"changes what the flags say. Each job gets one line: its id "
-		"and "
-		"its result.\n"
+		"(the line's number if there is none), name, argv, stdin, "
+		"files and policy,\n"
+		"which changes what the flags say. Each job gets one line: its "
+		"id and its result.\n"
 		"\n"
 		"  -j N                run N jobs at once, 1 to 64 (default: "
 		"as many as there\n"
@@ -253,6 +264,9 @@ const struct command command_batch = {
 		"  --force             empty FILE first\n"
 		"  --quiet             no progress bar and no summary\n"
 		"  --audit FILE        append a line about each run to FILE\n"
+		"  --artifacts DIR     write the files that --export names "
+		"into a folder for each\n"
+		"                      job, named after its id\n"
 		"\n"
 		"Exit code: 0 if each job has run, however it ended; 125 if "
 		"some were refused\n"

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "bench.h"
+#include "bench_extra.h"
 #include "bench_load.h"
 #include "bench_memory.h"
 #include "bench_size.h"
@@ -27,7 +28,7 @@
 /* In the order of the report. */
 static int (*const measurements[])(struct bench *b, struct remit_error *err) = {
 	bench_start_measure, bench_load_measure, bench_memory_measure,
-	bench_size_pools,    bench_size_zygotes,
+	bench_size_pools,    bench_size_zygotes, bench_extra_measure,
 };
 
 struct request {

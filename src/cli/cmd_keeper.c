@@ -78,6 +78,8 @@ parse(struct keeper_call *c, int argc, char **argv, struct remit_error *err)
 			i++;
 		} else if (!strcmp(argv[i], "--listen") && more) {
 			c->opt.listen_path = argv[++i];
+		} else if (!strcmp(argv[i], "--audit") && more) {
+			c->opt.audit_path = argv[++i];
 		} else {
 			a = flags_take(&c->flags, argc, argv, &i, err);
 		}
@@ -137,6 +139,9 @@ const struct command command_keeper = {
 		   "where others look:\n"
 		   "                      "
 		   "$XDG_RUNTIME_DIR/remit/keeper.sock\n"
+		   "  --audit FILE        append a line about each run to "
+		   "FILE; SIGHUP opens it\n"
+		   "                      anew\n"
 		   "\n"
 		   "Children for the policy of these options wait from the "
 		   "beginning on, others\n"

@@ -8,21 +8,30 @@
 #include <string.h>
 #include <sys/signalfd.h>
 
+#include "ask.h"
 #include "audit.h"
 #include "changes.h"
 #include "cli.h"
 #include "denials.h"
+#include "escape.h"
 #include "path.h"
 #include "quantity.h"
+#include "run_input.h"
 #include "run_options.h"
 #include "screen.h"
 #include "status.h"
 
+/* Characters of foreign text in a line. */
+#define SHOWN	 4096
 #define CODE_MAX ((size_t)64 * 1024 * 1024)
 
 struct run {
 	struct run_options options;
 	struct audit audit;
+	struct ask ask;
+	struct run_input input;
+	struct buf code;
+	int signals;
 	struct screen out, err;
 	bool broken; /* nobody reads our output any more */
 };
@@ -107,7 +116,7 @@ say(const char *before, const char *text)
 {
 	own(buf) struct buf shown = BUF_INIT(64 * 1024);
 
-	if (text && *text && screen_add_line(&shown, text) == 0)
+	if (text && *text && escape_message(&shown, text, SHOWN) == 0)
 		fprintf(stderr, "%s%s", before, buf_text(&shown));
 }
 
@@ -243,34 +252,86 @@ show_end(struct run *r)
 		write_all(r, 2, buf_text(&rest), rest.len);
 }
 
-static void
-make_job(struct run *r, struct remit_job *job, const struct buf *code)
+static bool
+is_from_stdin(const struct run_options *o)
+{
+	return o->script && !strcmp(o->script, "-");
+}
+
+static int
+make_job(struct run *r, struct remit_job *job, struct remit_error *err)
 {
 	const struct run_options *o = &r->options;
-	bool from_stdin = o->script && !strcmp(o->script, "-");
 
 	r->out.raw = o->raw || !isatty(1);
 	r->err.raw = o->raw || !isatty(2);
-	job->code = buf_text(code);
-	job->code_len = code->len;
-	if (o->script && !from_stdin)
+	job->code = buf_text(&r->code);
+	job->code_len = r->code.len;
+	if (o->script && !is_from_stdin(o))
 		job->name = base_name(o->script);
 	job->argv = (const char *const *)o->args;
 	job->files = o->files;
 	job->file_count = o->file_count;
 	job->artifacts_dir = o->artifacts;
 	job->user = r;
-	if (!from_stdin)
-		job->stdin_fd = 0;
+	job->interrupt_fd = r->signals;
 	if (!o->json)
 		job->on_output = on_output;
+	return is_from_stdin(o) ? 0 : run_input_give(&r->input, job, err);
 }
 
+/* All that must be there before the first run. */
 static int
-perform(struct run *r, const struct policy *policy, struct remit_error *err)
+prepare(struct run *r, const struct policy *policy, struct remit_error *err)
 {
-	own(buf) struct buf code = BUF_INIT(CODE_MAX);
-	own_fd int signals = watch_signals();
+	const struct run_options *o = &r->options;
+
+	if (o->ask && ask_open(&r->ask, &o->flags, err) < 0)
+		return -1;
+	if (read_code(o, &r->code, err) < 0)
+		return -1;
+	if (o->ask && !is_from_stdin(o) &&
+	    run_input_open(&r->input, policy->stdin_bytes, err) < 0)
+		return -1;
+	r->signals = r->ask.signals = watch_signals();
+	r->audit.path = o->audit;
+	return audit_open(&r->audit, err);
+}
+
+/* Or the next run would find their names taken. */
+static void
+remove_artifacts(const json_t *doc)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(doc, "artifacts"), i, row)
+		unlink(json_string_value(json_object_get(row, "host_path")));
+}
+
+/* What is there to say for people, and whether to run again. */
+static bool
+show_people(struct run *r, const struct remit_result *res,
+	    struct policy *policy)
+{
+	json_auto_t *doc = NULL;
+
+	show_end(r);
+	explain_end(res, policy);
+	if (!r->options.ask)
+		return false;
+	doc = json_loads(remit_result_json(res), 0, NULL);
+	if (!ask_result(&r->ask, doc, policy))
+		return false;
+	remove_artifacts(doc);
+	return true;
+}
+
+/* The exit code, or -1. */
+static int
+run_once(struct run *r, struct policy *policy, bool *again,
+	 struct remit_error *err)
+{
 	struct remit_job job = REMIT_JOB_INIT;
 	struct remit_result *res = NULL;
 	/* This program is the keeper as well. */
@@ -283,28 +344,23 @@ perform(struct run *r, const struct policy *policy, struct remit_error *err)
 	json_t *doc = policy_to_json(policy);
 	int exit_code = -1;
 
+	*again = false;
 	text = doc ? json_dumps(doc, JSON_REAL_PRECISION(15)) : NULL;
 	json_decref(doc);
 	if (!text)
 		return fail_sys(err, REMIT_E_MEMORY, "policy");
-	if (read_code(&r->options, &code, err) < 0)
+	if (make_job(r, &job, err) < 0)
 		return -1;
-	make_job(r, &job, &code);
 	job.policy_json = text;
-	job.interrupt_fd = signals;
-	cli_warn(policy);
-	r->audit.path = r->options.audit;
-	if (audit_open(&r->audit, err) < 0 || remit_open(&remit, &opt, err) < 0)
+	if (remit_open(&remit, &opt, err) < 0)
 		return -1;
 	if (remit_run(remit, &job, &res, err) == 0 &&
 	    audit_add(&r->audit, &job, res, err) == 0) {
 		exit_code = remit_result_exit_code(res);
-		if (r->options.json) {
+		if (r->options.json)
 			puts(remit_result_json(res));
-		} else {
-			show_end(r);
-			explain_end(res, policy);
-		}
+		else
+			*again = show_people(r, res, policy);
 	}
 	remit_result_free(res);
 	remit_close(remit);
@@ -312,9 +368,39 @@ perform(struct run *r, const struct policy *policy, struct remit_error *err)
 }
 
 static int
+perform(struct run *r, struct policy *policy, struct remit_error *err)
+{
+	bool again = true;
+	int exit_code = 0;
+
+	if (prepare(r, policy, err) < 0)
+		return -1;
+	cli_warn(policy);
+	while (again && exit_code >= 0)
+		exit_code = run_once(r, policy, &again, err);
+	return exit_code;
+}
+
+static void
+run_free(struct run *r)
+{
+	run_options_free(&r->options);
+	audit_free(&r->audit);
+	ask_free(&r->ask);
+	run_input_free(&r->input);
+	buf_free(&r->code);
+	own_fd_close(&r->signals);
+}
+
+static int
 run(int argc, char **argv)
 {
-	struct run r = { .audit = AUDIT_INIT };
+	own(run) struct run r = {
+		.audit = AUDIT_INIT,
+		.ask = ASK_INIT,
+		.code = BUF_INIT(CODE_MAX),
+		.signals = -1,
+	};
 	own(policy) struct policy policy = { 0 };
 	struct remit_error err;
 	int exit_code = -1;
@@ -324,8 +410,6 @@ run(int argc, char **argv)
 	    run_options_apply(&r.options, &policy, &err) == 0 &&
 	    run_options_check(&r.options, &policy, &err) == 0)
 		exit_code = perform(&r, &policy, &err);
-	run_options_free(&r.options);
-	audit_free(&r.audit);
 	if (exit_code < 0)
 		return cli_error(&err);
 	if (fflush(stdout) == EOF)
@@ -339,6 +423,10 @@ const struct command command_run = {
 	.summary = "run a program in a fresh jail",
 	.options = "  --json              print the result as one JSON object\n"
 		   "  --raw               pass terminal control codes through\n"
+		   "  --ask               ask at the terminal whether what was "
+		   "denied may be\n"
+		   "                      allowed, once or always, and run "
+		   "again\n"
 		   "  --file LOCAL[:PATH] put a copy of a file into the "
 		   "workspace, at PATH\n"
 		   "  --artifacts DIR     write the files that --export names "

@@ -2,14 +2,16 @@
 
 #include <string.h>
 
+#include "escape.h"
 #include "field.h"
-#include "screen.h"
 
-/* Foreign text in quotes. */
+/* Characters of foreign text in a line. */
+#define SHOWN 256
+
 static int
 add_quoted(struct buf *out, const char *text)
 {
-	if (buf_addf(out, " \"") < 0 || screen_add_line(out, text) < 0)
+	if (buf_addf(out, " \"") < 0 || escape_add(out, text, SHOWN) < 0)
 		return -1;
 	return buf_add(out, "\"", 1);
 }
@@ -49,15 +51,23 @@ add_reason(struct buf *out, const json_t *row)
 	return buf_add(out, "\n", 1);
 }
 
-static int
-add_row(struct buf *out, const json_t *row)
+int
+denials_show_tried(const json_t *row, struct buf *out)
 {
 	const char *what = json_string_value(json_object_get(row, "what"));
 	json_int_t count = json_integer_value(json_object_get(row, "count"));
 
-	if (buf_addf(out, "remit: denied: %s", what ? what : "path") < 0 ||
-	    add_reported(out, json_object_get(row, "reported")) < 0 ||
-	    (count > 1 && buf_addf(out, " ×%lld", (long long)count) < 0))
+	if (buf_addf(out, "%s", what ? what : "path") < 0 ||
+	    add_reported(out, json_object_get(row, "reported")) < 0)
+		return -1;
+	return count > 1 ? buf_addf(out, " ×%lld", (long long)count) : 0;
+}
+
+static int
+add_row(struct buf *out, const json_t *row)
+{
+	if (buf_addf(out, "remit: denied: ") < 0 ||
+	    denials_show_tried(row, out) < 0)
 		return -1;
 	return add_reason(out, row);
 }

@@ -66,6 +66,7 @@ static const struct option {
 } options[] = {
 	{ .name = "--json", .offset = offsetof(struct run_options, json) },
 	{ .name = "--raw", .offset = offsetof(struct run_options, raw) },
+	{ .name = "--ask", .offset = offsetof(struct run_options, ask) },
 	{ .name = "--dry-run",
 	  .offset = offsetof(struct run_options, dry_run) },
 	{ .name = "--file", .set = add_file },
@@ -177,6 +178,10 @@ run_options_check(const struct run_options *o, const struct policy *p,
 {
 	bool exports = p->artifact_export_paths.count > 0;
 
+	if (o->ask && o->json)
+		return fail(err, REMIT_E_INPUT,
+			    "--ask is for people and --json for programs: "
+			    "choose one");
 	if (exports && !o->artifacts)
 		return fail(err, REMIT_E_INPUT,
 			    "--export needs a folder for the files: "

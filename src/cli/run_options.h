@@ -7,7 +7,7 @@
 #include "flags.h"
 
 struct run_options {
-	bool json, raw, dry_run;
+	bool json, raw, ask, dry_run;
 	const char *code;      /* -c */
 	const char *script;    /* FILE or - */
 	const char *artifacts; /* the folder, or NULL */
@@ -23,7 +23,8 @@ int run_options_parse(struct run_options *o, int argc, char **argv,
 /* What an option says of the policy. */
 int run_options_apply(const struct run_options *o, struct policy *p,
 		      struct remit_error *err) must_check;
-/* What leaves the jail needs a place, and a place something that leaves. */
+/* What leaves the jail needs a place, and a place something that leaves; and
+   only people can be asked. */
 int run_options_check(const struct run_options *o, const struct policy *p,
 		      struct remit_error *err) must_check;
 void run_options_free(struct run_options *o);

@@ -109,19 +109,3 @@ screen_end(struct screen *s, struct buf *out)
 {
 	return show_escaped(s, out);
 }
-
-int
-screen_add_line(struct buf *out, const char *text)
-{
-	own(buf) struct buf shown = BUF_INIT(8 * strlen(text) + 512);
-	struct screen s = { 0 };
-
-	if (screen_filter(&s, text, strlen(text), &shown) < 0 ||
-	    screen_end(&s, &shown) < 0)
-		return -1;
-	for (size_t i = 0; i < shown.len; i++)
-		if (shown.data[i] == '\n' || shown.data[i] == '\t' ||
-		    shown.data[i] == '\033')
-			shown.data[i] = ' ';
-	return buf_add(out, buf_text(&shown), shown.len);
-}

@@ -22,7 +22,4 @@ int screen_filter(struct screen *s, const char *bytes, size_t len,
 /* The end: what is still pending is shown escaped. */
 int screen_end(struct screen *s, struct buf *out) must_check;
 
-/* A whole text on one line, without colours. */
-int screen_add_line(struct buf *out, const char *text) must_check;
-
 #endif

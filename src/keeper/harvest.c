@@ -162,6 +162,19 @@ close_file(struct harvest *h)
 	h->file = -1;
 }
 
+/* For an audit: what was sent, if not how it arrived. */
+static void
+note_given(struct harvest *h, uint64_t size)
+{
+	json_auto_t *path = text_to_json(h->path, strlen(h->path));
+	own_mem char *text = path ? json_dumps(path, JSON_ENCODE_ANY) : NULL;
+
+	if (!text || buf_addf(&h->given, "%s{\"path\":%s,\"size_bytes\":%llu}",
+			      h->given.len ? "," : "", text,
+			      (unsigned long long)size) < 0)
+		return;
+}
+
 static int
 begin_file(struct harvest *h, int *fd, uint64_t size, struct link *door,
 	   struct remit_error *err)
@@ -171,6 +184,7 @@ begin_file(struct harvest *h, int *fd, uint64_t size, struct link *door,
 
 	if (file_head_write(&head, &told) < 0)
 		return no_memory(err);
+	note_given(h, size);
 	h->count++;
 	h->total_bytes += size;
 	h->left_bytes = size;
@@ -317,4 +331,5 @@ harvest_free(struct harvest *h)
 	close_file(h);
 	list_free(&h->patterns);
 	buf_free(&h->skipped);
+	buf_free(&h->given);
 }

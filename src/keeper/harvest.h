@@ -38,12 +38,14 @@ struct harvest {
 	uint64_t count;
 	struct buf skipped; /* JSON objects with commas between them */
 	uint64_t skipped_count;
-	bool over; /* nothing is left to do */
+	struct buf given; /* the same of what was sent, as much as fits */
+	bool over;	  /* nothing is left to do */
 };
 
 #define HARVEST_INIT                                      \
 	{                                                 \
 		.file = -1, .skipped = BUF_INIT(1 << 20), \
+		.given = BUF_INIT(1 << 20),               \
 	}
 
 /* Takes the descriptor of the workspace. */

@@ -346,7 +346,8 @@ open_keeper(struct keeper *k, const struct keeper_options *opt,
 	if (k->control >= 0 && loop_add(&k->loop, &k->on_control, k->control,
 					EPOLLIN, on_control, k, err) < 0)
 		return -1;
-	if (start_listening(k, opt, err) < 0)
+	if (clerk_watch(&k->clerk, &k->loop, err) < 0 ||
+	    start_listening(k, opt, err) < 0)
 		return -1;
 	return opt->policy ? warm_up(k, opt->policy, err) : 0;
 }
@@ -362,6 +363,7 @@ close_keeper(struct keeper *k)
 		k->dead = s->next;
 		session_free(s);
 	}
+	clerk_stop(&k->clerk);
 	upkeep_close(k);
 	cgroup_home_free(&k->cgroups);
 	own_fd_close(&k->control);
@@ -379,6 +381,28 @@ on_term(int signal)
 	stopping->loop.stop = true;
 }
 
+static void
+on_hup(int signal)
+{
+	(void)signal;
+	clerk_reopen(&stopping->clerk);
+}
+
+/* What becomes a process of its own does so before all else. */
+static int
+start_audit(struct keeper *k, const char *path, struct remit_error *err)
+{
+	struct sigaction hup = { .sa_handler = on_hup };
+
+	k->clerk = (struct clerk)CLERK_INIT;
+	if (!path)
+		return 0;
+	if (clerk_start(&k->clerk, path, err) < 0)
+		return -1;
+	sigaction(SIGHUP, &hup, NULL);
+	return 0;
+}
+
 int
 keeper_main(const struct keeper_options *opt, struct remit_error *err)
 {
@@ -393,6 +417,10 @@ keeper_main(const struct keeper_options *opt, struct remit_error *err)
 	stopping = k;
 	sigaction(SIGTERM, &term, NULL);
 	sigaction(SIGINT, &term, NULL);
+	if (start_audit(k, opt->audit_path, err) < 0) {
+		free(k);
+		return -1;
+	}
 	failed = open_keeper(k, opt, err);
 	if (!failed)
 		failed = loop_run(&k->loop, err);

@@ -5,6 +5,7 @@
 #ifndef REMIT_KEEPER_H
 #define REMIT_KEEPER_H
 
+#include "clerk.h"
 #include "jail.h"
 #include "journal.h"
 #include "loop.h"
@@ -39,6 +40,7 @@ struct keeper {
 	uint32_t latencies_us[KEEPER_LATENCIES];
 	uint64_t latency_count;
 	struct journal journal;
+	struct clerk clerk;
 	uint64_t began_us;
 	struct session *queue[KEEPER_WAITING_MAX]; /* a ring */
 	size_t queue_head, queue_count;
@@ -59,6 +61,8 @@ struct keeper_options {
 	/* Children for this policy wait from the beginning on; NULL: none. It
 	   is taken over. */
 	struct policy *policy;
+	/* A line for each run is appended to this file; NULL: none is. */
+	const char *audit_path;
 };
 
 /* Run until the control descriptor closes or SIGTERM comes. */

@@ -72,6 +72,7 @@ part(struct session *s)
 void
 session_free(struct session *s)
 {
+	session_audit(s, NULL);
 	part(s);
 	loop_remove(&s->keeper->loop, &s->on_door);
 	if (s->pool) {
@@ -211,10 +212,12 @@ session_answer(struct session *s)
 	struct remit_error err;
 
 	s->state = SESSION_DONE;
-	if ((s->pool &&
+	if (result_write(&text, s) == 0)
+		session_audit(s, &text);
+	if (!text.len ||
+	    (s->pool &&
 	     link_send(&s->door, FRAME_ENFORCEMENT, s->pool->enforcement,
 		       strlen(s->pool->enforcement), &err) < 0) ||
-	    result_write(&text, s) < 0 ||
 	    link_send(&s->door, FRAME_RESULT, text.data, text.len, &err) < 0)
 		s->door_gone = true; /* no memory: the door sees the end */
 	session_flush_door(s);
@@ -365,8 +368,8 @@ session_begin(struct session *s)
 
 	s->was_begun = true;
 	s->state = SESSION_SEEKING;
-	s->asked_at = stamp_now();
-	if (seek(s, &err) < 0)
+	s->asked_at = stamp_latest();
+	if (clerk_check(&s->keeper->clerk, &err) < 0 || seek(s, &err) < 0)
 		session_give_up(s, &err);
 }
 

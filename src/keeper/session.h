@@ -20,6 +20,7 @@
 #include "inputs.h"
 #include "loop.h"
 #include "policy.h"
+#include "sha256.h"
 #include "stamp.h"
 #include "verdict.h"
 
@@ -58,7 +59,9 @@ struct session {
 	char *name;
 	struct list argv;
 	struct buf code;
-	uint64_t code_bytes; /* once it was sent */
+	uint64_t code_bytes;	       /* once it was sent */
+	char code_sha256[SHA256_TEXT]; /* "": nobody wants to know it */
+	bool was_audited;
 	struct feed input;
 	struct inputs files;
 
@@ -75,12 +78,12 @@ struct session {
 	int workspace;		 /* of the dead jail, if files leave it */
 	struct harvest *harvest; /* NULL: nothing is exported */
 
-	struct stamp asked_at; /* the door had sent everything */
-	struct stamp since;    /* changes by others from then on are seen */
-	int committer;	       /* who writes changes to the host, or -1 */
-	int committed;	       /* what it says of it */
-	struct buf changes;    /* in its words */
-	bool was_committed;    /* it may write */
+	struct timespec asked_at; /* by the clock of inodes */
+	struct stamp since;	  /* changes by others from then on are seen */
+	int committer;		  /* who writes changes to the host, or -1 */
+	int committed;		  /* what it says of it */
+	struct buf changes;	  /* in its words */
+	bool was_committed;	  /* it may write */
 
 	struct timer timer;
 	uint64_t asked_us;     /* the door had sent everything */

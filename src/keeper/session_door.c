@@ -207,6 +207,7 @@ take_frame(struct session *s, const struct frame *f, struct remit_error *err)
 	case FRAME_START:
 		s->started = true;
 		s->asked_us = loop_now_us();
+		session_fingerprint(s);
 		s->state = SESSION_WAITING;
 		keeper_enqueue(s->keeper, s);
 		return 0;

@@ -1,8 +1,8 @@
 /*
  * session_part: what the parts of a session know of each other: its life
- * (session.c), its clocks (session_clock.c), its door (session_door.c), its
- * jail (session_jail.c) and what leaves that (session_commit.c,
- * session_export.c). For these files only.
+ * (session.c), its audit (session_audit.c), its clocks (session_clock.c), its
+ * door (session_door.c), its jail (session_jail.c) and what leaves that
+ * (session_commit.c, session_export.c). For these files only.
  */
 #ifndef REMIT_SESSION_PART_H
 #define REMIT_SESSION_PART_H
@@ -40,6 +40,12 @@ void session_flush_door(struct session *s);
 void session_flush_input(struct session *s);
 void session_on_door(void *owner, uint32_t events);
 void session_on_in(void *owner, uint32_t events);
+
+/* The audit: a line before the answer, or when there is nobody to answer. */
+
+/* The code is complete. */
+void session_fingerprint(struct session *s);
+void session_audit(struct session *s, const struct buf *result);
 
 /* Changes that are written to the host, once the jail is dead. */
 

@@ -14,12 +14,18 @@ struct stamp {
 	int64_t set_ns; /* how the clock is set: against one that cannot be */
 };
 
+/* Not after anything that is changed from now on. */
 struct stamp stamp_now(void);
-/* Whether changes from now on get a later time than any before the stamp. It
-   takes one tick of the clock, some milliseconds. */
-bool stamp_is_over(const struct stamp *s);
+
+/* Not before anything that was changed until now: the kernel writes the coarse
+   clock into inodes, which is behind, or a finer one, which is not. */
+struct timespec stamp_latest(void);
+/* Whether changes from now on get a later time than this. It takes a tick of
+   the coarse clock, some milliseconds. */
+bool stamp_is_over(const struct timespec *latest);
 /* How long such a tick is. */
 uint64_t stamp_tick_us(void);
+
 /* Somebody has set the clock back since: times tell nothing any more. */
 bool stamp_is_void(const struct stamp *s);
 /* Not before the stamp. */

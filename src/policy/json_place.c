@@ -1,7 +1,6 @@
 #include "json_place.h"
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <string.h>
 
 /* A walk over the text, one token at a time. */
@@ -103,4 +102,61 @@ json_place_depth(const char *text, size_t len)
 		if (w.depth > deepest)
 			deepest = w.depth;
 	return deepest;
+}
+
+/* Where the value ends that begins with this token. */
+static const char *
+end_of_value(struct walk *w, struct token t)
+{
+	unsigned depth = w->depth;
+
+	if (t.kind == '{' || t.kind == '[') {
+		while (w->depth >= depth && t.kind)
+			t = next(w);
+		return t.end;
+	}
+	/* A number or a word is one token for each of its characters. */
+	while (t.kind != '"' && w->at < w->end && !is_blank(*w->at) &&
+	       !strchr(",]}", *w->at))
+		t = next(w);
+	return t.end;
+}
+
+bool
+json_place_value(struct json_span document, const char *key,
+		 struct json_span *out)
+{
+	struct walk w = { .at = document.start, .end = document.end };
+	struct token last = { 0 };
+
+	for (struct token t = next(&w); t.kind; t = next(&w)) {
+		if (t.kind == ':' && w.depth == 1 && last.kind == '"' &&
+		    token_is(&last, key)) {
+			t = next(&w);
+			out->start = t.start;
+			out->end = end_of_value(&w, t);
+			return true;
+		}
+		last = t;
+	}
+	return false;
+}
+
+bool
+json_place_last(struct json_span container, struct json_span *out)
+{
+	struct walk w = { .at = container.start, .end = container.end };
+	struct token t = next(&w);
+	bool found = false, begins = true;
+
+	for (t = next(&w); t.kind && w.depth; t = next(&w)) {
+		if (begins)
+			out->start = t.start;
+		begins = t.kind == ',' && w.depth == 1;
+		if (begins)
+			continue;
+		out->end = t.end;
+		found = true;
+	}
+	return found;
 }

@@ -4,10 +4,15 @@ import datetime
 import hashlib
 import json
 import os
+import signal
 import stat
+import statistics
 import subprocess
+import threading
+import time
 
 import pytest
+from conftest import skip_or_fail
 from shared_keeper import SharedKeeper
 
 CODE = "print('a word nobody must find')"
@@ -100,3 +105,186 @@ def test_a_shared_keeper_remembers_its_last_runs(remit):
         assert missing.returncode == 2 and "0000" in missing.stderr
     finally:
         keeper.close()
+
+
+# ---- the audit of a shared keeper ----
+
+
+@pytest.fixture
+def audited(remit, file):
+    keeper = SharedKeeper(remit, "--audit", file)
+    yield keeper
+    keeper.close()
+
+
+def wait_for(path, count: int) -> list[dict]:
+    """The lines, once there are so many: they come soon after the answers."""
+    end = time.monotonic() + 20
+    while len(found := lines(path) if path.exists() else []) < count:
+        assert time.monotonic() < end, found
+        time.sleep(0.01)
+    return found
+
+
+def test_a_keeper_writes_down_what_a_run_would(remit, audited, file):
+    other = remit.folder / "other.jsonl"
+    other.unlink(missing_ok=True)
+    for code in ("print('nobody must find')", "import socket\nsocket.socket()", "import os; os.abort()"):
+        file.write_text("")
+        other.unlink(missing_ok=True)
+        result = audited.json(code, "--audit", other)
+        (line,), (same,) = wait_for(file, 1), lines(other)
+        assert {**line, "time": 0} == {**same, "time": 0} and line["run_id"] == result["run_id"]
+        assert "nobody must find" not in file.read_text()
+    assert stat.S_IMODE(os.stat(file).st_mode) == 0o600 and os.stat(file).st_uid == line["uid"]
+
+
+def test_a_keeper_writes_down_cold_warm_and_refused_runs(audited, file):
+    starts = [audited.json("pass")["start"], audited.warm("pass")["start"]]
+    assert starts[1] == "warm"
+    refused = audited.json("pass", "--code-max", "1", "--tier", "local")
+    assert refused["status"] == "refused"
+    bad = audited.json("pass", "--read", "/no/such/folder")
+    assert bad["status"] == "refused"
+    ids = {line["run_id"]: line for line in wait_for(file, 4)}
+    for result in (refused, bad):
+        assert ids[result["run_id"]]["status"] == "refused"
+    assert ids[bad["run_id"]]["code_sha256"] == hashlib.sha256(b"pass").hexdigest()
+
+
+def test_a_keeper_names_what_left(remit, audited, file):
+    result = audited.json("open('a.txt', 'w').write('abc')", "--export", "*.txt", "--artifacts", remit.folder / "audited-out")
+    assert [a["path"] for a in result["artifacts"]] == ["a.txt"]
+    assert wait_for(file, 1)[0]["artifacts"] == [{"path": "a.txt", "size_bytes": 3}]
+    (remit.folder / "audited-out" / "a.txt").unlink()
+
+
+def test_a_caller_who_leaves_is_written_down(remit, audited, file):
+    running = remit.popen("run", "-c", "print('on', flush=True)\nimport time; time.sleep(60)", env=audited.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    assert running.stdout.readline() == b"on\n"
+    running.kill()
+    running.communicate()
+    (line,) = wait_for(file, 1)
+    assert line["status"] == "killed"
+
+
+def test_many_callers_of_a_keeper_have_a_line_each(audited, file):
+    found = []
+    threads = [threading.Thread(target=lambda: found.extend(audited.json("pass")["run_id"] for _ in range(10))) for _ in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert {line["run_id"] for line in wait_for(file, 80)} == set(found) and len(found) == 80
+
+
+def test_a_keeper_goes_on_in_a_new_file_when_told(remit, audited, file):
+    first = audited.json("pass")["run_id"]
+    wait_for(file, 1)
+    old = file.rename(file.with_suffix(".1"))
+    second = audited.json("pass")["run_id"]  # still the old one
+    wait_for(old, 2)
+    os.kill(audited.pid, signal.SIGHUP)
+    third = audited.json("pass")["run_id"]
+    assert [line["run_id"] for line in wait_for(file, 1)] == [third]
+    assert [line["run_id"] for line in lines(old)] == [first, second]
+    old.unlink()
+
+
+def test_lines_survive_the_keeper(remit, file):
+    """What was answered is written down though the keeper is killed the next moment."""
+    keeper = SharedKeeper(remit, "--audit", file)
+    ids = [keeper.json("pass")["run_id"] for _ in range(3)]
+    os.kill(keeper.pid, signal.SIGKILL)
+    keeper.process.wait()
+    assert [line["run_id"] for line in wait_for(file, 3)] == ids
+
+
+def test_all_is_written_when_a_keeper_has_ended(remit, file):
+    keeper = SharedKeeper(remit, "--audit", file)
+    clerk = keeper.family()
+    ids = [keeper.json("pass")["run_id"] for _ in range(5)]
+    keeper.close()
+    assert [line["run_id"] for line in lines(file)] == ids
+    assert not any(os.path.exists(f"/proc/{pid}") for pid in clerk)
+
+
+def test_a_keeper_that_cannot_write_does_not_begin(remit):
+    for path in (remit.folder / "none" / "file", remit.folder, "/dev/null"):
+        done = remit("keeper", "--listen", remit.folder / "never.sock", "--audit", path, timeout=20)
+        assert done.returncode == 2 and "--audit" in done.stderr, done
+        assert not (remit.folder / "never.sock").exists()
+
+
+def clerk_of(keeper) -> int:
+    (pid,) = [p for p in keeper.family() if name_of(p) == "remit-clerk"]
+    return pid
+
+
+def name_of(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/comm") as f:
+            return f.read().strip()
+    except OSError:  # it is gone
+        return ""
+
+
+def test_where_nobody_writes_nothing_runs(audited, file):
+    assert audited.json("pass")["status"] == "ok"
+    wait_for(file, 1)
+    os.kill(clerk_of(audited), signal.SIGKILL)
+    end = time.monotonic() + 20
+    while (result := audited.json("print('ran')"))["status"] == "ok":
+        assert time.monotonic() < end
+    assert result["status"] == "internal" and result["stdout"] == "" and "--audit" in result["error"]["value"]
+
+
+def test_a_full_disk_stops_runs_until_there_is_room(remit):
+    """No line is lost, and none is half: they wait."""
+    if os.geteuid() != 0:
+        skip_or_fail("only root can mount a small disk")
+    disk = remit.folder / "disk"
+    disk.mkdir(exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k,mode=777", "tmpfs", disk], check=True)
+    try:
+        ballast = disk / "ballast"
+        keeper = SharedKeeper(remit, "--audit", disk / "audit.jsonl")
+        ok = [keeper.json("pass")["run_id"]]
+        wait_for(disk / "audit.jsonl", 1)
+        with open(ballast, "wb", buffering=0) as f, pytest.raises(OSError):
+            while f.write(b"x" * 4096):
+                pass
+        end = time.monotonic() + 30
+        while (result := keeper.json("print('ran')"))["status"] == "ok":
+            ok.append(result["run_id"])
+            assert time.monotonic() < end
+        assert result["status"] == "internal" and "No space left" in result["error"]["value"] and result["stdout"] == ""
+        ballast.unlink()
+        keeper.until(lambda: keeper.json("pass")["status"] == "ok")
+        keeper.close()
+        written = lines(disk / "audit.jsonl")
+        assert [line["run_id"] for line in written if line["status"] == "ok"][: len(ok)] == ok
+        assert result["run_id"] in [line["run_id"] for line in written]
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
+
+
+def test_a_slow_disk_delays_nobody(audited, file):
+    """While the clerk stands still, runs are answered all the same."""
+
+    def latency():
+        times = []
+        for _ in range(15):
+            begun = time.monotonic()
+            assert audited.json("pass")["status"] == "ok"
+            times.append(time.monotonic() - begun)
+        return statistics.median(times)
+
+    audited.await_child()
+    before = latency()
+    clerk = clerk_of(audited)
+    os.kill(clerk, signal.SIGSTOP)
+    beside = latency()
+    os.kill(clerk, signal.SIGCONT)
+    assert beside < 5 * before + 0.05, (before, beside)
+    wait_for(file, 30)

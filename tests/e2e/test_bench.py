@@ -19,6 +19,7 @@ from leftovers import gone, groups, processes
 
 SECTIONS = [
     "print(1)", "pandas group-by", "throughput, print(1)", "memory", "pool size, print(1)", "zygote size, print(1), hot",
+    "extras, warm, gapped",
 ]  # fmt: skip
 BARE, COLD = "python3 -I", "remit run, cold"
 
@@ -84,6 +85,23 @@ def test_throughput_and_memory_are_counted(report):
     memory = rows(report, "memory")
     assert 1 << 20 < memory["print(1) at its peak, by its result"]["memory_bytes"] < 1 << 29
     assert 1 << 20 < memory[f"each of 8 {BARE} asleep, PSS"]["memory_bytes"] < 1 << 29
+
+
+def test_each_extra_is_compared_with_the_same_run_without_it(report):
+    """The order is that of the report: without, with."""
+    (section,) = [s for s in report["sections"] if s["name"] == "extras, warm, gapped"]
+    pairs = list(zip(section["rows"][::2], section["rows"][1::2]))
+    names = [(without["name"], extra["name"]) for without, extra in pairs]
+    assert names == [
+        ("100 files written", "100 files written and exported"),
+        ("a call that is allowed", "a call that is refused and told"),
+    ]
+    for without, extra in pairs:
+        assert "over_without" not in without and extra["time_us"]["count"] == without["time_us"]["count"] > 1
+        median = extra["time_us"]["p50"] / without["time_us"]["p50"]
+        assert abs(extra["over_without"] - median) < 0.01 * median and "/without" in report["table"]
+    # Files that leave are read, sent and written, all after the death of the jail.
+    assert pairs[0][1]["over_without"] > 1
 
 
 def test_the_plot_shows_every_way_to_start(report, tmp_path):

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -43,6 +44,50 @@ every_key_arrives(void **state)
 	assert_memory_equal(j.run.stdin_bytes, "in\0put", 6);
 	assert_null(j.run.policy_json);
 	assert_int_equal(j.run.stdin_fd, -1);
+}
+
+static void
+files_have_their_own_name_or_another(void **state)
+{
+	own(batch_job) struct batch_job j;
+
+	(void)state;
+	parse(&j, "{\"code\": \"\", \"files\": [{\"local\": \"d/a.csv\"}, "
+		  "{\"path\": \"in/b\", \"local\": \"/x\"}]}");
+	assert_false(j.is_bad);
+	assert_int_equal(j.run.file_count, 2);
+	assert_string_equal(j.run.files[0].host_path, "d/a.csv");
+	assert_string_equal(j.run.files[0].path, "a.csv");
+	assert_string_equal(j.run.files[1].host_path, "/x");
+	assert_string_equal(j.run.files[1].path, "in/b");
+}
+
+static void
+files_that_are_none_are_refused(void **state)
+{
+	static const char *const wrong[] = {
+		"\"a\"",
+		"{}",
+		"[\"a\"]",
+		"[{}]",
+		"[{\"path\": \"a\"}]",
+		"[{\"local\": 1}]",
+		"[{\"local\": \"a\", \"path\": null}]",
+		"[{\"local\": \"a\", \"mode\": 1}]",
+		"[{\"local\": \"a\\u0000b\"}]",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		own(batch_job) struct batch_job j;
+		char text[200];
+
+		snprintf(text, sizeof(text), "{\"code\": \"\", \"files\": %s}",
+			 wrong[i]);
+		parse(&j, text);
+		assert_true(j.is_bad);
+		assert_non_null(strstr(j.why.message, "files"));
+	}
 }
 
 static void
@@ -184,6 +229,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_key_arrives),
+		cmocka_unit_test(files_have_their_own_name_or_another),
+		cmocka_unit_test(files_that_are_none_are_refused),
 		cmocka_unit_test(
 			only_the_code_is_needed_and_the_id_is_the_line),
 		cmocka_unit_test(a_number_and_its_text_are_two_ids),

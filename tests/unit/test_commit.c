@@ -109,7 +109,7 @@ text(int at, const char *path)
 static void
 begin(struct site *s)
 {
-	struct stamp asked = stamp_now();
+	struct timespec asked = stamp_latest();
 
 	while (!stamp_is_over(&asked))
 		usleep(1000);

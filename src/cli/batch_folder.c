@@ -1,0 +1,181 @@
+#include "batch_folder.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "sha256.h"
+
+#define MARKER ".remit-unfinished"
+/* So much of an id that is too long stands before its fingerprint. */
+#define LONG_PREFIX 120
+#define WALK_FILES  32
+
+/* ---- the name ---- */
+
+static bool
+is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c >= '0' && c <= '9') || c == '_';
+}
+
+static bool
+is_number(const char *text)
+{
+	return *text && strspn(text, "0123456789") == strlen(text);
+}
+
+/* %XX for all that is not plain; a text that looks like a number must not be
+   taken for one, and a whole name never begins with a dot or dash. */
+static void
+encode(const char *text, struct buf *out)
+{
+	bool hide_first = is_number(text);
+
+	for (size_t i = 0; text[i]; i++) {
+		bool plain = is_letter(text[i]) ||
+			     (i && (text[i] == '.' || text[i] == '-'));
+		int failed = plain && !(hide_first && !i)
+				     ? buf_add(out, &text[i], 1)
+				     : buf_addf(out, "%%%02X",
+						(unsigned char)text[i]);
+
+		if (failed)
+			return; /* it never is: there is room for the longest */
+	}
+}
+
+static void
+name_text(const char *text, char out[BATCH_FOLDER_NAME])
+{
+	own(buf) struct buf whole = BUF_INIT(8 * 1024);
+	char sum[SHA256_TEXT];
+
+	encode(text, &whole);
+	if (whole.len < BATCH_FOLDER_NAME) {
+		snprintf(out, BATCH_FOLDER_NAME, "%s",
+			 whole.len ? whole.data : "%");
+		return;
+	}
+	/* No other name has two of them. */
+	sha256_text(text, strlen(text), sum);
+	snprintf(out, BATCH_FOLDER_NAME, "%.*s%%%%%s", LONG_PREFIX, whole.data,
+		 sum);
+}
+
+int
+batch_folder_name(const char *id, char out[BATCH_FOLDER_NAME])
+{
+	json_auto_t *value = json_loads(id, JSON_DECODE_ANY, NULL);
+
+	if (json_is_string(value))
+		name_text(json_string_value(value), out);
+	else if (json_is_integer(value))
+		/* "n" is no digit of %XX. */
+		snprintf(out, BATCH_FOLDER_NAME, "%s%s", *id == '-' ? "%n" : "",
+			 id + (*id == '-'));
+	else
+		return -1;
+	return 0;
+}
+
+/* ---- the folder ---- */
+
+static int
+remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+	const char *name = path + at->base;
+
+	(void)st;
+	if (!at->level || (at->level == 1 && !strcmp(name, MARKER)))
+		return 0;
+	return kind == FTW_DP ? rmdir(path) : unlink(path);
+}
+
+static int
+make_marker(int folder)
+{
+	own_fd int fd = openat(folder, MARKER,
+			       O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	return fd < 0 ? -1 : 0;
+}
+
+static bool
+is_empty(const char *path)
+{
+	DIR *dir = opendir(path);
+	size_t names = 0;
+
+	while (dir && readdir(dir))
+		names++;
+	if (dir)
+		closedir(dir);
+	return names == 2; /* "." and ".." */
+}
+
+int
+batch_folder_again(const char *path, struct remit_error *err)
+{
+	own_fd int folder =
+		open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (folder < 0)
+		return fail_sys(err, REMIT_E_INPUT, "artifacts: open %s", path);
+	if (faccessat(folder, MARKER, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	if (nftw(path, remove_one, WALK_FILES,
+		 FTW_PHYS | FTW_DEPTH | FTW_MOUNT) != 0)
+		return fail_sys(err, REMIT_E_INPUT, "artifacts: empty %s",
+				path);
+	return 0;
+}
+
+static int
+open_folder(const char *path, struct remit_error *err)
+{
+	bool is_new = mkdir(path, 0700) == 0;
+	own_fd int folder =
+		open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (folder < 0)
+		return fail_sys(err, REMIT_E_INPUT, "artifacts: open %s", path);
+	if (!is_new && !is_empty(path))
+		return batch_folder_again(path, err);
+	if (make_marker(folder) < 0)
+		return fail_sys(err, REMIT_E_INPUT, "artifacts: write into %s",
+				path);
+	return 0;
+}
+
+int
+batch_folder_begin(const char *top, const char *id, char **out,
+		   struct remit_error *err)
+{
+	char name[BATCH_FOLDER_NAME];
+	own_mem char *path = NULL;
+
+	if (batch_folder_name(id, name) < 0 ||
+	    asprintf(&path, "%s/%s", top, name) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "artifacts");
+	if (open_folder(path, err) < 0)
+		return -1;
+	*out = take_ptr(&path);
+	return 0;
+}
+
+void
+batch_folder_end(const char *path)
+{
+	char marker[PATH_MAX + sizeof(MARKER) + 1];
+
+	snprintf(marker, sizeof(marker), "%s/" MARKER, path);
+	unlink(marker);
+	rmdir(path); /* if nothing is in it */
+}

@@ -1,0 +1,144 @@
+#include "policy_file.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include "policy_edit.h"
+
+#define DOCUMENT_MAX ((size_t)1024 * 1024)
+
+struct place {
+	const char *path; /* for messages */
+	const char *name; /* in the folder */
+	int folder;
+	struct stat old;
+};
+
+static int
+open_folder(struct place *p, const char *path, struct remit_error *err)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX];
+
+	p->path = path;
+	p->name = slash ? slash + 1 : path;
+	if ((size_t)snprintf(folder, sizeof(folder), "%.*s%s",
+			     slash ? (int)(slash - path) : 0, path,
+			     slash ? "/" : ".") >= sizeof(folder))
+		return fail(err, REMIT_E_INPUT, "%s: name too long", path);
+	p->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (p->folder < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "the folder of %s", path);
+	return 0;
+}
+
+static int
+read_old(struct place *p, struct buf *out, struct remit_error *err)
+{
+	own_fd int fd = openat(p->folder, p->name,
+			       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	char piece[16 * 1024];
+	ssize_t n;
+
+	if (fd < 0 && errno == ELOOP)
+		return fail(err, REMIT_E_INPUT,
+			    "%s is a link: give --policy the file itself",
+			    p->path);
+	if (fd < 0 || fstat(fd, &p->old) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "%s", p->path);
+	if (!S_ISREG(p->old.st_mode) || p->old.st_nlink != 1)
+		return fail(err, REMIT_E_INPUT,
+			    "%s is no regular file with one name", p->path);
+	while ((n = read(fd, piece, sizeof(piece))) > 0)
+		if (buf_add(out, piece, (size_t)n) < 0)
+			return fail_sys(err, REMIT_E_KERNEL, "%s", p->path);
+	return n < 0 ? fail_sys(err, REMIT_E_KERNEL, "%s", p->path) : 0;
+}
+
+/* The owner first: changing it may take bits off the mode. */
+static int
+fill_new(const struct place *p, int fd, const struct buf *text,
+	 struct remit_error *err)
+{
+	if (fchown(fd, p->old.st_uid, p->old.st_gid) < 0 ||
+	    fchmod(fd, p->old.st_mode & 07777) < 0)
+		return fail_sys(err, REMIT_E_KERNEL,
+				"write %s: its owner and group cannot be kept",
+				p->path);
+	errno = ENOSPC;
+	if (write(fd, text->data, text->len) != (ssize_t)text->len ||
+	    fsync(fd) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "write %s", p->path);
+	return 0;
+}
+
+static bool
+is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev &&
+	       a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* Who changed the file since it was read must not lose what they wrote. */
+static int
+take_name(const struct place *p, const char *temp, struct remit_error *err)
+{
+	struct stat now;
+
+	if (fstatat(p->folder, p->name, &now, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !is_same(&now, &p->old))
+		return fail(err, REMIT_E_KERNEL,
+			    "write %s: somebody else changed it", p->path);
+	if (renameat(p->folder, temp, p->folder, p->name) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "write %s", p->path);
+	return 0;
+}
+
+static int
+replace(const struct place *p, const struct buf *text, struct remit_error *err)
+{
+	uint64_t number = 0;
+	own_fd int fd = -1;
+	char temp[48];
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return fail_sys(err, REMIT_E_KERNEL, "getrandom");
+	snprintf(temp, sizeof(temp), ".remit-policy-%016llx",
+		 (unsigned long long)number);
+	fd = openat(p->folder, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+		    0600);
+	if (fd < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "a new file beside %s",
+				p->path);
+	if (fill_new(p, fd, text, err) < 0 || take_name(p, temp, err) < 0) {
+		unlinkat(p->folder, temp, 0);
+		return -1;
+	}
+	if (fsync(p->folder) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "sync %s", p->path);
+	return 0;
+}
+
+int
+policy_file_grant(const char *path, const struct field *f, const char *text,
+		  struct remit_error *err)
+{
+	own(buf) struct buf old = BUF_INIT(DOCUMENT_MAX);
+	own(buf) struct buf new = BUF_INIT(DOCUMENT_MAX);
+	struct place p = { .folder = -1 };
+	own_fd int folder = -1;
+
+	if (open_folder(&p, path, err) < 0)
+		return -1;
+	folder = p.folder;
+	if (read_old(&p, &old, err) < 0 ||
+	    policy_edit_grant(&old, f, text, &new, err) < 0)
+		return -1;
+	return replace(&p, &new, err);
+}

@@ -1,0 +1,272 @@
+#include "clerk.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "ledger.h"
+
+/* How far the clerk may be behind before nothing new is begun. */
+#define BEHIND_MAX ((size_t)1024 * 1024)
+/* How much it syncs at once. */
+#define PIECE	 (256 * 1024)
+#define RETRY_MS 200
+
+/* ---- the clerk's own process ---- */
+
+enum { KEEPER_FD = 3, FILE_FD = 4 };
+
+static volatile sig_atomic_t moved;
+
+static void
+on_moved(int signal)
+{
+	(void)signal;
+	moved = 1;
+}
+
+/* Whatever was said last holds; if nobody listens, there is no need. */
+static void
+tell(int trouble)
+{
+	static int told;
+
+	if (trouble == told)
+		return;
+	told = trouble;
+	(void)!write(KEEPER_FD, &trouble, sizeof(trouble));
+}
+
+static void
+reopen(const char *path)
+{
+	struct remit_error err;
+	int fd;
+
+	moved = 0;
+	fd = ledger_open(path, &err);
+	if (fd < 0) {
+		/* The old one is better than none. */
+		fprintf(stderr, "remit: %s\n", err.message);
+		return;
+	}
+	dup2(fd, FILE_FD);
+	close(fd);
+}
+
+static bool
+is_alone(void)
+{
+	struct pollfd p = { .fd = KEEPER_FD };
+
+	return poll(&p, 1, RETRY_MS) > 0 && p.revents & (POLLHUP | POLLERR);
+}
+
+/* A disk may be full for a while, and the lines are needed all the same. False
+   if the keeper is gone meanwhile. */
+static bool
+put(const char *bytes, size_t len)
+{
+	while (len || fsync(FILE_FD) < 0) {
+		ssize_t n = len ? write(FILE_FD, bytes, len) : -1;
+
+		if (n >= 0) {
+			bytes += n;
+			len -= (size_t)n;
+			continue;
+		}
+		if (errno == EINTR)
+			continue;
+		tell(errno);
+		if (is_alone())
+			return false;
+	}
+	tell(0);
+	return true;
+}
+
+/* Only whole lines are put, so that a new file begins with one. */
+static void
+work(const char *path)
+{
+	static char lines[PIECE];
+	size_t have = 0;
+
+	for (;;) {
+		ssize_t n = read(KEEPER_FD, lines + have, sizeof(lines) - have);
+		const char *end;
+		size_t whole;
+
+		if (moved)
+			reopen(path);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return;
+		have += (size_t)n;
+		end = memrchr(lines, '\n', have);
+		/* A line that is longer than all this is put in pieces. */
+		whole = end ? (size_t)(end + 1 - lines) : 0;
+		if (!whole && have == sizeof(lines))
+			whole = have;
+		if (whole && !put(lines, whole))
+			return;
+		have -= whole;
+		memmove(lines, lines + whole, have);
+	}
+}
+
+/* What ends the keeper does not end the clerk: it goes when all is written. */
+static _Noreturn void
+be_clerk(int keeper, int file, const char *path)
+{
+	struct sigaction hup = { .sa_handler = on_moved };
+
+	/* Above those that they become. */
+	keeper = fcntl(keeper, F_DUPFD, 10);
+	file = fcntl(file, F_DUPFD, 10);
+	if (dup2(keeper, KEEPER_FD) < 0 || dup2(file, FILE_FD) < 0)
+		_exit(1);
+	syscall(SYS_close_range, FILE_FD + 1, ~0u, 0);
+	prctl(PR_SET_NAME, "remit-clerk");
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	sigaction(SIGHUP, &hup, NULL);
+	work(path);
+	_exit(0);
+}
+
+/* ---- the keeper's side ---- */
+
+int
+clerk_start(struct clerk *c, const char *path, struct remit_error *err)
+{
+	own_fd int file = ledger_open(path, err);
+	int pair[2];
+
+	if (file < 0)
+		return -1;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "socketpair");
+	c->path = path;
+	c->uid = getuid();
+	c->fd = pair[0];
+	c->pid = fork();
+	if (c->pid == 0)
+		be_clerk(pair[1], file, path);
+	close(pair[1]);
+	if (c->pid < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "fork for --audit");
+	return 0;
+}
+
+static void
+flush(struct clerk *c)
+{
+	ssize_t n = c->out.len ? send(c->fd, c->out.data, c->out.len,
+				      MSG_DONTWAIT | MSG_NOSIGNAL)
+			       : 0;
+
+	if (n > 0)
+		buf_drop(&c->out, (size_t)n);
+	loop_want(c->loop, &c->on_fd, EPOLLIN | (c->out.len ? EPOLLOUT : 0));
+}
+
+static void
+on_clerk(void *owner, uint32_t events)
+{
+	struct clerk *c = owner;
+	int trouble;
+	ssize_t n =
+		events & EPOLLOUT && !(events & ~(uint32_t)EPOLLOUT)
+			? -1
+			: recv(c->fd, &trouble, sizeof(trouble), MSG_DONTWAIT);
+
+	if (n == (ssize_t)sizeof(trouble))
+		c->trouble = trouble;
+	if (n == 0) {
+		c->trouble = ESRCH;
+		c->pid = 0;
+		loop_remove(c->loop, &c->on_fd);
+		return;
+	}
+	flush(c);
+}
+
+int
+clerk_watch(struct clerk *c, struct loop *l, struct remit_error *err)
+{
+	c->loop = l;
+	if (c->fd < 0)
+		return 0;
+	return loop_add(l, &c->on_fd, c->fd, EPOLLIN, on_clerk, c, err);
+}
+
+int
+clerk_check(const struct clerk *c, struct remit_error *err)
+{
+	if (c->trouble == ESRCH)
+		return fail(err, REMIT_E_KERNEL,
+			    "--audit %s: the process that writes it is gone",
+			    c->path);
+	if (c->trouble) {
+		errno = c->trouble;
+		return fail_sys(err, REMIT_E_KERNEL,
+				"--audit %s cannot be written", c->path);
+	}
+	if (c->out.len > BEHIND_MAX)
+		return fail(err, REMIT_E_BUSY, "--audit %s: the disk is slow",
+			    c->path);
+	return 0;
+}
+
+void
+clerk_add(struct clerk *c, const struct buf *line)
+{
+	if (buf_add(&c->out, line->data, line->len) < 0)
+		clerk_lose(c);
+	flush(c);
+}
+
+void
+clerk_lose(struct clerk *c)
+{
+	c->trouble = ENOMEM;
+}
+
+void
+clerk_reopen(const struct clerk *c)
+{
+	if (c->pid > 0)
+		kill(c->pid, SIGHUP);
+}
+
+void
+clerk_stop(struct clerk *c)
+{
+	if (c->fd < 0)
+		return;
+	if (c->loop)
+		loop_remove(c->loop, &c->on_fd);
+	while (c->out.len && !c->trouble) {
+		ssize_t n = send(c->fd, c->out.data, c->out.len, MSG_NOSIGNAL);
+
+		if (n > 0)
+			buf_drop(&c->out, (size_t)n);
+		else if (errno != EINTR)
+			break;
+	}
+	own_fd_close(&c->fd);
+	c->fd = -1;
+	while (c->pid > 0 && waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
+		continue;
+	buf_free(&c->out);
+}

@@ -1,0 +1,89 @@
+#include "ledger.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+int
+ledger_open(const char *path, struct remit_error *err)
+{
+	own_fd int fd = open(
+		path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC,
+		0600);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return fail_sys(err, REMIT_E_INPUT, "--audit %s", path);
+	if (!S_ISREG(st.st_mode))
+		return fail(err, REMIT_E_INPUT,
+			    "--audit %s: not a regular file", path);
+	return take_fd(&fd);
+}
+
+static void
+now(char *out, size_t size)
+{
+	struct timespec t;
+	struct tm parts;
+	char seconds[32];
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	gmtime_r(&t.tv_sec, &parts);
+	strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &parts);
+	snprintf(out, size, "%s.%03ldZ", seconds, t.tv_nsec / 1000000);
+}
+
+int
+ledger_policy_sha256(const struct policy *p, char out[SHA256_TEXT])
+{
+	json_auto_t *doc = policy_to_json(p);
+	own_mem char *whole =
+		doc ? json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(15))
+		    : NULL;
+
+	if (!whole)
+		return -1;
+	sha256_text(whole, strlen(whole), out);
+	return 0;
+}
+
+/* What the result says of itself, under the same names. */
+static int
+copy_result(json_t *line, const char *text)
+{
+	static const char *const names[] = {
+		"run_id", "status",  "tier",	  "exit_code", "signal",
+		"usage",  "denials", "artifacts", "changes",   "reported",
+	};
+	json_auto_t *result = text ? json_loads(text, 0, NULL) : NULL;
+
+	if (!result)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (json_object_set(line, names[i],
+				    json_object_get(result, names[i])) < 0)
+			return -1;
+	return 0;
+}
+
+int
+ledger_write(struct buf *out, const struct ledger_run *run)
+{
+	json_auto_t *line = NULL;
+	own_mem char *text = NULL;
+	char time[48];
+
+	now(time, sizeof(time));
+	line = json_pack("{s:s, s:I, s:s, s:s, s:I}", "time", time, "uid",
+			 (json_int_t)run->uid, "policy_sha256",
+			 run->policy_sha256, "code_sha256", run->code_sha256,
+			 "code_bytes", (json_int_t)run->code_bytes);
+	if (!line || copy_result(line, run->result) < 0 ||
+	    (run->artifacts &&
+	     json_object_set(line, "artifacts", run->artifacts) < 0))
+		return -1;
+	text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(15));
+	return text ? buf_addf(out, "%s\n", text) : -1;
+}

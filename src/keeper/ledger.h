@@ -1,0 +1,34 @@
+/*
+ * ledger: the file of an audit, and the form of its lines: who ran what by
+ * which policy, and how it ended. No code and no output.
+ */
+#ifndef REMIT_LEDGER_H
+#define REMIT_LEDGER_H
+
+#include <jansson.h>
+#include <sys/types.h>
+
+#include "buf.h"
+#include "policy.h"
+#include "sha256.h"
+
+struct ledger_run {
+	uid_t uid;
+	const char *policy_sha256;
+	const char *code_sha256;
+	uint64_t code_bytes;
+	const char *result; /* the document, as text */
+	json_t *artifacts;  /* in place of the result's, or NULL; borrowed */
+};
+
+/* For appending; a regular file, made (0600) if it is missing. */
+int ledger_open(const char *path, struct remit_error *err) must_check;
+
+/* Of the whole policy in one form, however it was written. -1: no memory. */
+int ledger_policy_sha256(const struct policy *p,
+			 char out[SHA256_TEXT]) must_check;
+
+/* One line with its end. -1: no memory, or the result is none. */
+int ledger_write(struct buf *out, const struct ledger_run *run) must_check;
+
+#endif

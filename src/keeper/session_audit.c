@@ -1,0 +1,77 @@
+/*
+ * session_audit: a line about a session for the keeper's clerk.
+ */
+#include <string.h>
+
+#include "harvest.h"
+#include "ledger.h"
+#include "result.h"
+#include "session_part.h"
+
+void
+session_fingerprint(struct session *s)
+{
+	if (s->keeper->clerk.fd >= 0)
+		sha256_text(buf_text(&s->code), s->code.len, s->code_sha256);
+}
+
+/* What left the jail; the door knows where to, and is not asked. */
+static json_t *
+artifacts_of(const struct session *s)
+{
+	own(buf) struct buf list = BUF_INIT(2 << 20);
+
+	if (!s->harvest ||
+	    buf_addf(&list, "[%s]", buf_text(&s->harvest->given)) < 0)
+		return json_array();
+	return json_loads(list.data, 0, NULL);
+}
+
+static int
+policy_sha256(const struct session *s, char out[SHA256_TEXT])
+{
+	if (!s->pool)
+		return ledger_policy_sha256(&s->policy, out);
+	/* The key is the whole policy in one form. */
+	sha256_text(s->pool->key, strlen(s->pool->key), out);
+	return 0;
+}
+
+static int
+write_line(const struct session *s, const struct buf *result, struct buf *out)
+{
+	char policy[SHA256_TEXT];
+	json_auto_t *artifacts = artifacts_of(s);
+	struct ledger_run run = {
+		.uid = s->keeper->clerk.uid,
+		.policy_sha256 = policy,
+		.code_sha256 = s->code_sha256,
+		.code_bytes = s->code_bytes ? s->code_bytes : s->code.len,
+		.result = buf_text(result),
+		.artifacts = artifacts,
+	};
+
+	if (policy_sha256(s, policy) < 0)
+		return -1;
+	return ledger_write(out, &run);
+}
+
+void
+session_audit(struct session *s, const struct buf *result)
+{
+	own(buf) struct buf line = BUF_INIT(frame_rules[FRAME_RESULT].max);
+	own(buf) struct buf text = BUF_INIT(frame_rules[FRAME_RESULT].max);
+
+	if (s->keeper->clerk.fd < 0 || s->was_audited)
+		return;
+	/* Who left before anything ran has no run. */
+	if (!result && (!s->began_us || result_write(&text, s) < 0))
+		return;
+	s->was_audited = true;
+	if (!s->code_sha256[0])
+		session_fingerprint(s);
+	if (write_line(s, result ? result : &text, &line) == 0)
+		clerk_add(&s->keeper->clerk, &line);
+	else
+		clerk_lose(&s->keeper->clerk);
+}

@@ -1,0 +1,195 @@
+"""`remit batch`: files that jobs bring, and files that leave their jails."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+from batches import batch, lines, results, started, wait_until
+from leftovers import processes
+from shared_keeper import children
+
+WRITE = "open('out.txt', 'w').write({!r})"
+
+
+@pytest.fixture
+def top(remit):
+    """A folder for artifacts that is not there yet."""
+    path = remit.folder / "batch-out"
+    shutil.rmtree(path, ignore_errors=True)
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def exporting(top, *more) -> list:
+    return ["--export", "**", "--artifacts", top, *more]
+
+
+def content(top) -> dict:
+    """All that lies below, hidden or not."""
+    return {str(p.relative_to(top)): p.read_text() for p in top.rglob("*") if p.is_file()}
+
+
+# ---- in ----
+
+
+def test_a_job_brings_files(remit):
+    remit.file("one.csv", "1,2")
+    other = remit.file("deep/two.csv", "3,4")
+    code = "import os; print(open('one.csv').read(), open('in/b.csv').read(), sorted(os.listdir()))"
+    jobs = [{"code": code, "files": [{"local": "one.csv"}, {"local": str(other), "path": "in/b.csv"}]}, {"code": "import os; print(os.listdir())"}]
+    for flags in ([], ["-j1", "--preload", "json"]):
+        found = batch(remit, *jobs, flags=flags)
+        assert [r["stdout"] for r in found] == ["1,2 3,4 ['in', 'one.csv']\n", "[]\n"], found
+
+
+def test_a_file_that_cannot_be_had_refuses_its_job_only(remit):
+    wrong = [
+        [{"local": "missing"}], [{"local": str(remit.folder)}], [{"local": "one.csv", "path": "../x"}],
+        [{"local": "one.csv"}, {"local": "one.csv"}], [{"local": ""}], ["one.csv"],
+    ]  # fmt: skip
+    remit.file("one.csv", "1,2")
+    jobs = [{"id": n, "code": "print(1)", "files": files} for n, files in enumerate(wrong)]
+    done = remit("batch", input=lines(*jobs, {"id": "good", "code": "print(1)", "files": [{"local": "one.csv"}]}))
+    found = results(done.stdout)
+    assert done.returncode == 125 and [r["status"] for r in found] == ["refused"] * len(wrong) + ["ok"]
+    assert all(r["stdout"] == "" and r["error"]["value"] for r in found[:-1])
+
+
+# ---- out ----
+
+
+@pytest.mark.parametrize("flags", [[], ["--preload", "json"]], ids=["cold", "warm"])
+def test_each_job_has_a_folder(remit, top, flags):
+    jobs = [{"id": f"job {n}", "code": "import os; os.mkdir('d'); open('d/a', 'w').write('%d')" % n} for n in range(6)]
+    found = batch(remit, *jobs, {"id": 7, "code": "pass"}, {"code": WRITE.format("no id")}, flags=[*exporting(top, *flags), "-j3"])
+    assert content(top) == {**{f"job%20{n}/d/a": str(n) for n in range(6)}, "8/out.txt": "no id"}
+    for n, r in enumerate(found[:6]):
+        assert [(a["path"], a["size_bytes"], a["host_path"]) for a in r["artifacts"]] == [("d/a", 1, str(top.resolve() / f"job%20{n}/d/a"))]
+    assert found[6]["artifacts"] == [] and not (top / "7").exists()
+    assert os.stat(top).st_mode & 0o777 == 0o700
+
+
+def test_what_stays_is_named(remit, top):
+    (r,) = batch(remit, {"id": "x", "code": "import os; os.symlink('/etc/passwd', 'a'); open('b', 'w')"}, flags=exporting(top))
+    assert [a["path"] for a in r["artifacts"]] == ["b"]
+    assert r["artifacts_skipped"] == [{"path": "a", "reason": "a symbolic link"}]
+
+
+def test_a_job_s_own_policy_says_what_leaves(remit, top):
+    jobs = [
+        {"id": "a", "code": WRITE.format("a"), "policy": {"artifact_export_paths": ["*.txt"]}},
+        {"id": "b", "code": WRITE.format("b")},
+    ]
+    batch(remit, *jobs, flags=["--artifacts", top])
+    assert content(top) == {"a/out.txt": "a"}
+    (r,) = batch(remit, jobs[0])
+    assert r["artifacts"] == []
+
+
+def test_what_leaves_needs_a_place(remit):
+    done = remit("batch", "--export", "*", input=lines({"code": ""}))
+    assert done.returncode == 2 and done.stdout == "" and "--artifacts" in done.stderr
+
+
+def test_hostile_ids_stay_in_the_folder(remit, top):
+    """And no two share one."""
+    ids = ["..", ".", "", "../../escape", "/tmp/escape", "a/b", "-rf", "x" * 256, "x" * 255 + "y", "/" * 256, 1, "1", -1, "-1", "%31", "a\nb", "ä", ".remit-unfinished"]
+    found = batch(remit, *[{"id": i, "code": WRITE.format(repr(i))} for i in ids], flags=exporting(top))
+    assert sorted(content(top).values()) == sorted(map(repr, ids)) and all("/" not in os.path.relpath(p, top) for p in top.iterdir())
+    for i, r in zip(ids, found):
+        (made,) = r["artifacts"]
+        with open(made["host_path"]) as f:
+            assert f.read() == repr(i)
+        assert os.path.dirname(os.path.dirname(made["host_path"])) == str(top.resolve())
+    assert not (remit.folder / "escape").exists()
+
+
+def test_what_is_there_already_stays(remit, top):
+    (top / "a").mkdir(parents=True)
+    (top / "a" / "out.txt").write_text("precious")
+    for path in (top, top / "a", top / "a" / "out.txt"):
+        remit.own(path)
+    (r,) = batch(remit, {"id": "a", "code": WRITE.format("new")}, flags=exporting(top))
+    assert content(top) == {"a/out.txt": "precious"} and r["artifacts"] == []
+    assert "there already" in r["artifacts_skipped"][0]["reason"]
+
+
+def test_a_link_in_place_of_a_job_s_folder_is_not_followed(remit, top):
+    elsewhere = remit.folder / "elsewhere"
+    shutil.rmtree(elsewhere, ignore_errors=True)
+    elsewhere.mkdir()
+    top.mkdir()
+    (top / "a").symlink_to(elsewhere)
+    for path in (elsewhere, top):
+        remit.own(path)
+    done = remit("batch", *exporting(top), input=lines({"id": "a", "code": WRITE.format("x")}))
+    assert done.returncode == 125 and done.stdout == "" and list(elsewhere.iterdir()) == []
+
+
+# ---- going on ----
+
+
+def slow_writers(count: int) -> list[dict]:
+    return [{"id": n, "code": f"open('a', 'w').write('{n}'); import time; time.sleep(0.5); open('b', 'w').write('{n}')"} for n in range(count)]
+
+
+@pytest.mark.parametrize("flags", [(), ("--unordered",)], ids=["ordered", "unordered"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_batch_has_all_files_in_the_end(remit, top, flags, number):
+    jobs = slow_writers(12)
+    p, path, out = started(remit, jobs, "-j3", *exporting(top), *flags)
+    time.sleep(0.25)  # the next three have written a file, and not the other
+    p.send_signal(number)
+    p.communicate(timeout=30)
+    before = results("".join(line for line in out.read_text().splitlines(True) if line.endswith("\n")))
+    assert 3 <= len(before) < 12
+    if number == signal.SIGKILL:
+        wait_until(lambda: not processes(remit.command))
+    done = remit("batch", path, "--output", out, "--resume", "-j3", *exporting(top), *flags)
+    assert done.returncode == 0, done
+    found = results(out.read_text())
+    assert sorted(r["id"] for r in found) == list(range(12))
+    assert {r["id"]: [a["path"] for a in r["artifacts"]] for r in found} == {n: ["a", "b"] for n in range(12)}
+    visible = {name: text for name, text in content(top).items() if not name.endswith(".remit-unfinished")}
+    assert visible == {f"{n}/{name}": str(n) for n in range(12) for name in "ab"}
+
+
+def test_what_an_unfinished_job_left_is_replaced(remit, top):
+    """Whatever shape it has; and nothing beside it."""
+    job = {"id": "a", "code": "open('x', 'w').write('new')"}
+    (top / "a" / "x" / "y").mkdir(parents=True)
+    (top / "a" / "x" / "y" / "z").write_text("old")
+    (top / "a" / ".remit-unfinished").write_text("")
+    keep = remit.file("keep.txt", "kept")
+    (top / "a" / "link").symlink_to(keep)
+    (top / "b").write_text("kept")
+    for at in (top, *top.rglob("*")):
+        if not at.is_symlink():
+            remit.own(at)
+    (r,) = batch(remit, job, flags=exporting(top))
+    assert content(top) == {"a/x": "new", "b": "kept"} and [a["path"] for a in r["artifacts"]] == ["x"]
+    assert keep.read_text() == "kept"
+
+
+def test_a_keeper_that_dies_while_files_leave_is_replaced(remit, top):
+    """What the first run gave is not in the way of the second, and nothing is mixed."""
+    code = "import os, random; r = str(random.random())\nfor n in range(300): open('f%d' % n, 'w').write(r + 'x' * 100000)"
+    path = remit.file("jobs.jsonl", lines({"id": "a", "code": code}))
+    flags = exporting(top, "-j1", "--disk", "100M", "--memory", "800M")
+    p = remit.popen("batch", *flags, path, env={"REMIT_KEEPER": ""}, stdout=subprocess.PIPE, text=True)
+    wait_until(lambda: len(visible(top / "a")) > 0)
+    (keeper,) = children(p.pid)
+    os.kill(keeper, signal.SIGSTOP)
+    assert len(visible(top / "a")) < 300
+    os.kill(keeper, signal.SIGKILL)
+    out, _ = p.communicate(timeout=60)
+    (r,) = results(out)
+    assert r["status"] == "ok" and len(r["artifacts"]) == 300 and r["artifacts_skipped"] == [], r
+    assert len(set(content(top).values())) == 1 and len(content(top)) == 300
+
+
+def visible(folder) -> list[str]:
+    return [name for name in os.listdir(folder) if not name.startswith(".")] if folder.exists() else []
