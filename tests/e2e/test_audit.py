@@ -146,7 +146,8 @@ def test_a_keeper_writes_down_cold_warm_and_refused_runs(audited, file):
     assert refused["status"] == "refused"
     bad = audited.json("pass", "--read", "/no/such/folder")
     assert bad["status"] == "refused"
-    ids = {line["run_id"]: line for line in wait_for(file, 4)}
+    audited.until(lambda: {refused["run_id"], bad["run_id"]} <= {line["run_id"] for line in lines(file)})
+    ids = {line["run_id"]: line for line in lines(file)}
     for result in (refused, bad):
         assert ids[result["run_id"]]["status"] == "refused"
     assert ids[bad["run_id"]]["code_sha256"] == hashlib.sha256(b"pass").hexdigest()
