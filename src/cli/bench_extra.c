@@ -1,5 +1,9 @@
 #include "bench_extra.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
 #include "bench_warm.h"
 
 #define SECTION "extras, warm, gapped"
@@ -8,6 +12,17 @@
 	"for n in range(100):\n"                    \
 	"    with open('file-%d' % n, 'w') as f:\n" \
 	"        f.write('x' * 1000)\n"             \
+	"print(1)\n"
+
+#define ROOT_FOLDERS 100
+#define ROOT_FILES   100
+
+/* What it changes is in its workspace, or in a folder of the host. */
+#define CHANGE(folder)                                 \
+	"import os\n"                                  \
+	"os.makedirs('" folder "/7', exist_ok=True)\n" \
+	"with open('" folder "/7/7', 'w') as f:\n"     \
+	"    f.write('changed')\n"                     \
 	"print(1)\n"
 
 #define CALL(name)                  \
@@ -22,6 +37,7 @@
    here. */
 static const struct extra {
 	struct bench_program without, with;
+	bool root; /* `with` may change a folder of many files */
 } extras[] = {
 	{
 		.without = { .name = "100 files written", .code = WRITE_100 },
@@ -34,6 +50,13 @@ static const struct extra {
 			     .code = CALL("chdir") },
 		.with = { .name = "a call that is refused and told",
 			  .code = CALL("chroot") },
+	},
+	{
+		.without = { .name = "a file changed in the workspace",
+			     .code = CHANGE(".") },
+		.with = { .name = "a file of 10,000 changed on the host",
+			  .code = CHANGE("/data") },
+		.root = true,
 	},
 };
 
@@ -80,14 +103,45 @@ compare(const struct side *without, const struct side *with,
 	return 0;
 }
 
+/* Folders with files, which go with the bench's own. */
+static int
+make_root(const char *root, struct remit_error *err)
+{
+	char path[BENCH_FOLDER_SIZE + 32];
+
+	if (mkdir(root, 0755) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", root);
+	for (int i = 0; i < ROOT_FOLDERS; i++) {
+		snprintf(path, sizeof(path), "%s/%d", root, i);
+		if (mkdir(path, 0755) < 0)
+			return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", path);
+		for (int n = 0; n < ROOT_FILES; n++) {
+			own_fd int fd = -1;
+
+			snprintf(path, sizeof(path), "%s/%d/%d", root, i, n);
+			fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+			if (fd < 0)
+				return fail_sys(err, REMIT_E_KERNEL, "open %s",
+						path);
+		}
+	}
+	return 0;
+}
+
 static int
 measure(struct bench *b, const struct extra *e, struct remit_error *err)
 {
 	own(side) struct side without = { 0 };
 	own(side) struct side with = { 0 };
+	struct bench_program rooted = e->with;
+	char root[BENCH_FOLDER_SIZE + 16];
 
+	snprintf(root, sizeof(root), "%s/write-root", b->folder);
+	if (e->root && make_root(root, err) < 0)
+		return -1;
+	rooted.write_root = e->root ? root : NULL;
 	if (open_side(&without, b, &e->without, err) < 0 ||
-	    open_side(&with, b, &e->with, err) < 0)
+	    open_side(&with, b, &rooted, err) < 0)
 		return -1;
 	for (unsigned i = 0; i < b->opt.rounds; i++)
 		if (bench_warm_gapped(&without.warm, without.row, err) < 0 ||

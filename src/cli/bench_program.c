@@ -46,6 +46,11 @@ bench_program_policy(const struct bench_program *p, const char *python,
 	if (p->exported)
 		json_object_set_new(doc, "artifact_export_paths",
 				    json_pack("[s]", p->exported));
+	if (p->write_root)
+		json_object_set_new(doc, "mounts",
+				    json_pack("[{s:s, s:s, s:s}]", "host",
+					      p->write_root, "jail", "/data",
+					      "mode", "rw"));
 	*out = doc ? json_dumps(doc, 0) : NULL;
 	json_decref(preload);
 	json_decref(doc);
