@@ -18,5 +18,6 @@ if _compiled:
 import runner  # noqa: E402
 
 sys.pycache_prefix = None
+sys.dont_write_bytecode = True  # a folder of the host that code may change gets no __pycache__
 del sys.path[0]
 sys.exit(runner.main(jailed=bool(_compiled)))

@@ -17,6 +17,7 @@ import reseed  # noqa: E402
 import runner  # noqa: E402
 
 sys.pycache_prefix = None
+sys.dont_write_bytecode = True
 del sys.path[0]
 
 # What most programs import. Each is in memory once, for all children. Not

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "fds.h"
+#include "guard.h"
 #include "idmap.h"
 #include "layer.h"
 #include "linux_abi.h"
@@ -78,6 +79,26 @@ detach(int path_fd, enum depth depth, uint64_t attr, int userns,
 	return take_fd(&fd);
 }
 
+/* What is executed outside must not be what code has written. */
+static int
+check_direct(const struct blueprint *b, const struct plan_mount *m,
+	     struct remit_error *err)
+{
+	own_mem char *real = realpath(m->host, NULL);
+	own(list) struct list guarded = { 0 };
+
+	if (!real ||
+	    guard_list(&guarded, b->plan->interpreter, b->runtime_dir) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "resolve %s", m->host);
+	if (!guard_meets(&guarded, real))
+		return 0;
+	return fail_refused(err, fields[m->field].name,
+			    "Use mode rw, or a folder without them.",
+			    "mode direct would let code change the interpreter "
+			    "or Remit itself, in %s",
+			    m->host);
+}
+
 static int
 resolve_one(struct blueprint *b, const struct plan_mount *m, uint32_t uid,
 	    struct remit_error *err)
@@ -100,6 +121,8 @@ resolve_one(struct blueprint *b, const struct plan_mount *m, uint32_t uid,
 				    "%s is neither a folder nor a file",
 				    m->host);
 	if (layered && layer_check(m, path_fd, err) < 0)
+		return -1;
+	if (m->mode == MOUNT_DIRECT && check_direct(b, m, err) < 0)
 		return -1;
 	if (layered || m->mode == MOUNT_RO)
 		attr |= MOUNT_ATTR_RDONLY;

@@ -7,6 +7,8 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
+#include <time.h>
 
 #include "linux_abi.h"
 #include "tmpfs.h"
@@ -73,6 +75,21 @@ open_room(const struct blueprint *b, const struct blueprint_mount *m,
 	return take_fd(&fs);
 }
 
+/* The kernel notes in attributes which folders hide the host's (from 6.6 on);
+   without them a folder could not be removed and made again. */
+static int
+check_attributes(int room)
+{
+	own_fd int upper = openat(room, "upper", O_RDONLY | O_DIRECTORY);
+
+	if (upper < 0)
+		return -1;
+	if (fgetxattr(upper, "user.overlay.opaque", NULL, 0) >= 0 ||
+	    errno == ENODATA)
+		return 0;
+	return -1;
+}
+
 /* The host's folder is mounted only as long as the overlay needs to find it;
    then there is no way to it but through the layer. */
 static int
@@ -80,7 +97,7 @@ put_layer(struct blueprint_mount *m, int room)
 {
 	int overlay;
 
-	if (make_folders(room, m->fd) < 0 ||
+	if (make_folders(room, m->fd) < 0 || check_attributes(room) < 0 ||
 	    move_mount(m->fd, "", room, "lower", MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
 	    fchdir(room) < 0)
 		return -1;
@@ -169,40 +186,97 @@ unescape(char *text)
 	*to = '\0';
 }
 
+static bool
+has_mount(FILE *all, const char *path)
+{
+	size_t n = strlen(path), room = 0;
+	own_mem char *line = NULL;
+
+	while (getline(&line, &room, all) > 0) {
+		char *at = line, *word = NULL;
+
+		/* The fifth word is the mount point (proc(5)). */
+		for (int i = 0; i < 5; i++)
+			word = strsep(&at, " \n");
+		if (!word)
+			continue;
+		unescape(word);
+		if (!strncmp(word, path, n) &&
+		    (word[n] == '/' || (n == 1 && word[1])))
+			return true;
+	}
+	return false;
+}
+
 /* The layer would show what such a mount hides. */
 static int
 check_no_mounts(const struct plan_mount *m, int folder, struct remit_error *err)
 {
-	char link[40], path[PATH_MAX], line[2 * PATH_MAX];
+	char link[40], path[PATH_MAX];
 	FILE *all = fopen("/proc/self/mountinfo", "re");
+	bool found;
 	ssize_t n;
-	bool found = false;
 
+	if (!all)
+		return fail_sys(err, REMIT_E_KERNEL, "read the mounts");
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", folder);
 	n = readlink(link, path, sizeof(path) - 1);
-	if (!all || n < 0) {
-		if (all)
-			fclose(all);
-		return fail_sys(err, REMIT_E_KERNEL, "read the mounts");
-	}
-	path[n] = '\0';
-	while (!found && fgets(line, sizeof(line), all)) {
-		char *at = line;
-
-		/* The fifth word is the mount point (proc(5)). */
-		for (int i = 0; i < 4 && *at; i++)
-			at += strcspn(at, " ") + 1;
-		at[strcspn(at, " \n")] = '\0';
-		unescape(at);
-		found = !strncmp(at, path, (size_t)n) &&
-			(at[n] == '/' || (n == 1 && at[1]));
-	}
+	path[n < 0 ? 0 : n] = '\0';
+	found = has_mount(all, path);
 	fclose(all);
+	if (n < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "readlink %s", m->host);
 	if (!found)
 		return 0;
 	return fail_refused(err, fields[m->field].name,
 			    "Name a folder without mounts in it.",
 			    "another file system is mounted in %s", m->host);
+}
+
+/* A file that nobody sees, or else a folder for a moment. */
+static int
+stat_new(int folder, struct stat *st)
+{
+	own_fd int fd =
+		openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	char name[40];
+	int failed;
+
+	if (fd >= 0)
+		return fstat(fd, st);
+	snprintf(name, sizeof(name), ".remit-time-%d", (int)getpid());
+	if (mkdirat(folder, name, 0700) < 0)
+		return -1;
+	failed = fstatat(folder, name, st, AT_SYMLINK_NOFOLLOW);
+	unlinkat(folder, name, AT_REMOVEDIR);
+	return failed;
+}
+
+/* Times of whole seconds, or of another clock, would make a change by others
+   look older than the run. */
+static int
+check_times(const struct plan_mount *m, int folder, struct remit_error *err)
+{
+	struct timespec before;
+	struct stat st;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &before);
+	if (stat_new(folder, &st) < 0)
+		return fail_refused(err, fields[m->field].name,
+				    "Name a folder that you may write, or use "
+				    "mode overlay.",
+				    "nothing can be made in %s: %s", m->host,
+				    strerror(errno));
+	if (st.st_ctim.tv_sec > before.tv_sec ||
+	    (st.st_ctim.tv_sec == before.tv_sec &&
+	     st.st_ctim.tv_nsec >= before.tv_nsec))
+		return 0;
+	return fail_refused(err, fields[m->field].name,
+			    "Use a folder on another file system, or mode "
+			    "overlay with --export.",
+			    "the file system of %s keeps times that are not "
+			    "exact: changes by others would not be seen",
+			    m->host);
 }
 
 int
@@ -229,5 +303,7 @@ layer_check(const struct plan_mount *m, int folder, struct remit_error *err)
 				    "mode overlay.",
 				    "changes cannot be written to %s: %s",
 				    m->host, strerror(errno));
-	return check_near(m, folder, err);
+	if (check_near(m, folder, err) < 0)
+		return -1;
+	return check_times(m, folder, err);
 }

@@ -16,12 +16,25 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #define CHECK(list, other)                                   \
 	{                                                    \
 		.clauses = (list), .count = ARRAY_LEN(list), \
 		.otherwise = (other),                        \
 	}
+
+/* Modes. */
+
+#define PLAIN_MODE(n) ALLOW_IF(BITS(n, S_ISUID | S_ISGID, 0))
+
+static const struct clause mode_1[] = { PLAIN_MODE(1) };
+static const struct clause mode_2[] = { PLAIN_MODE(2) };
+static const struct clause mode_3[] = { PLAIN_MODE(3) };
+
+const struct check check_mode_1 = CHECK(mode_1, REFUSE(EPERM));
+const struct check check_mode_2 = CHECK(mode_2, REFUSE(EPERM));
+const struct check check_mode_3 = CHECK(mode_3, REFUSE(EPERM));
 
 /* Children. */
 

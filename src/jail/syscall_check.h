@@ -28,6 +28,10 @@ extern const struct check check_personality;
 extern const struct check check_prlimit;
 extern const struct check check_prlimit_own;
 
+/* A mode in this argument without setuid and setgid bits. */
+extern const struct check check_mode_1;
+extern const struct check check_mode_2;
+extern const struct check check_mode_3;
 extern const struct check check_fcntl;
 extern const struct check check_ioctl;
 

@@ -137,6 +137,11 @@ static const struct call keeper[] = {
 	{ "sched_setaffinity", .action = ALLOW },
 	{ "setpriority", .action = ALLOW },
 
+	/* Folders of the host. */
+	{ "openat2", .action = ALLOW },
+	{ "fchmod", .action = ALLOW },
+	{ "syncfs", .action = ALLOW },
+
 	/* Supervision. */
 	{ "pidfd_open", .action = ALLOW },
 	{ "pidfd_send_signal", .action = ALLOW },

@@ -47,6 +47,17 @@ changes_sort(struct changes *c)
 		qsort(c->items, c->count, sizeof(*c->items), by_path);
 }
 
+struct change *
+changes_find(const struct changes *c, const char *path, size_t len)
+{
+	own_mem char *whole = strndup(path, len);
+	const struct change wanted = { .path = whole };
+
+	if (!whole || !c->count)
+		return NULL;
+	return bsearch(&wanted, c->items, c->count, sizeof(*c->items), by_path);
+}
+
 void
 changes_free(struct changes *c)
 {
@@ -101,6 +112,17 @@ add_entry(struct buf *list, uint64_t *more, const char *text)
 		return -1;
 	++*more;
 	return 0;
+}
+
+int
+change_lists_fail(struct change_lists *l, const struct plan_mount *m,
+		  const char *why)
+{
+	json_auto_t *row = json_pack("{s:s, s:o}", "path", m->jail, "reason",
+				     text_to_json(why, strlen(why)));
+	own_mem char *text = row ? json_dumps(row, JSON_COMPACT) : NULL;
+
+	return text ? add_entry(&l->skipped, &l->skipped_more, text) : -1;
 }
 
 int

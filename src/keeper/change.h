@@ -24,6 +24,7 @@ struct change {
 	bool is_folder;	    /* what is there now, or was deleted */
 	bool had;	    /* the host has something there: */
 	struct stat seen;   /* this */
+	struct stat in;	    /* the folder it is in, unless that is new */
 	mode_t mode;	    /* that it shall have */
 	const char *reason; /* why it is not written, or NULL */
 	int sys_errno;	    /* and the kernel's, or 0 */
@@ -39,6 +40,9 @@ struct change *changes_add(struct changes *c, const char *path,
 			   enum change_kind kind);
 /* Folders come before what is in them. */
 void changes_sort(struct changes *c);
+/* That of a path, after sorting; the path ends after `len` bytes. */
+struct change *changes_find(const struct changes *c, const char *path,
+			    size_t len);
 void changes_free(struct changes *c);
 
 /* The two lists of the result, over all folders; each ends with how many more
@@ -53,6 +57,9 @@ struct change_lists {
 		.written = BUF_INIT(1 << 20), .skipped = BUF_INIT(1 << 18), \
 	}
 
+/* A folder of which nothing is known. */
+int change_lists_fail(struct change_lists *l, const struct plan_mount *m,
+		      const char *why) must_check;
 int change_lists_add(struct change_lists *l, const struct changes *c,
 		     const struct plan_mount *m) must_check;
 /* "changes":[...],"changes_skipped":[...] */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "beneath.h"
+#include "guard.h"
 #include "path_rule.h"
 #include "staging.h"
 
@@ -22,20 +23,44 @@ last_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The folder a path is in. */
-static int
-open_parent(int top, const char *path, const char **name)
+/* The folder of the survey that a path is in, or one that was made since. */
+static const struct stat *
+parent_of(const struct survey *s, const struct change *c, size_t len)
 {
+	const struct change *made;
+
+	if (c->in.st_ino)
+		return &c->in;
+	made = changes_find(&s->changes, c->path, len);
+	return made && !made->reason ? &made->seen : NULL;
+}
+
+/* Another that was put there meanwhile is not meant. */
+static int
+open_parent(const struct survey *s, const struct change *c, const char **name)
+{
+	const struct stat *meant;
 	char folder[PATH_MAX] = ".";
+	own_fd int fd = -1;
+	struct stat st;
 	size_t n;
 
-	*name = last_name(path);
-	n = (size_t)(*name - path);
+	*name = last_name(c->path);
+	n = (size_t)(*name - c->path);
 	if (n) {
-		memcpy(folder, path, n);
+		memcpy(folder, c->path, n);
 		folder[n - 1] = '\0';
 	}
-	return beneath_open(top, folder, O_PATH | O_DIRECTORY);
+	meant = parent_of(s, c, n ? n - 1 : 0);
+	fd = beneath_open(s->host, folder, O_PATH | O_DIRECTORY);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -1;
+	if (!meant || st.st_ino != meant->st_ino ||
+	    st.st_dev != meant->st_dev) {
+		errno = ENOENT;
+		return -1;
+	}
+	return take_fd(&fd);
 }
 
 static bool
@@ -71,34 +96,56 @@ check_taken(const struct survey *s, const struct change *c, int stage,
 	return NULL;
 }
 
-/* What was taken is somebody else's work: if its place is gone by now, it goes
-   beside it. */
+/* What was taken is somebody else's work, and its place is taken, too. */
 static void
-put_back(struct change *c, const char *why, int stage, const char *staged,
-	 int parent, unsigned how)
+put_beside(struct change *c, int stage, const char *staged, int parent)
 {
-	const char *name = last_name(c->path);
 	char beside[NAME_MAX + 1];
 
-	fail_change(c, why, 0);
-	if (renameat2(stage, staged, parent, name, how) == 0)
-		return;
-	snprintf(beside, sizeof(beside), "%.200s.remit-saved-%s", name, staged);
+	snprintf(beside, sizeof(beside), "%.200s.remit-saved-%s",
+		 last_name(c->path), staged);
 	if (renameat2(stage, staged, parent, beside, RENAME_NOREPLACE) == 0)
 		fail_change(c,
-			    "changed by others twice: what was there is "
-			    "beside it, as .remit-saved",
+			    "changed by others twice: what they had is beside "
+			    "it, as .remit-saved",
 			    0);
 	else
 		fail_change(c, "changed by others twice, and lost", errno);
+}
+
+static ino_t
+inode_of(int at, const char *name)
+{
+	struct stat st;
+
+	return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_ino : 0;
+}
+
+/* The names were exchanged, and it was wrong. What comes out must be ours; if
+   it is not, somebody has changed it again meanwhile. */
+static void
+exchange_back(struct change *c, const char *why, int stage, const char *staged,
+	      int parent, ino_t ours)
+{
+	const char *name = last_name(c->path);
+
+	fail_change(c, why, 0);
+	if (renameat2(stage, staged, parent, name, RENAME_EXCHANGE) == 0) {
+		if (inode_of(stage, staged) == ours)
+			return;
+		/* The newest of theirs has its place. */
+		renameat2(stage, staged, parent, name, RENAME_EXCHANGE);
+	}
+	put_beside(c, stage, staged, parent);
 }
 
 static void
 put_in_place(struct survey *s, struct change *c, int stage, const char *staged)
 {
 	unsigned how = c->had ? RENAME_EXCHANGE : RENAME_NOREPLACE;
+	ino_t ours = inode_of(stage, staged);
 	const char *name, *why;
-	own_fd int parent = open_parent(s->host, c->path, &name);
+	own_fd int parent = open_parent(s, c, &name);
 
 	if (parent < 0 || renameat2(stage, staged, parent, name, how) < 0) {
 		fail_change(c, errno == EEXIST ? BY_OTHERS : FAILED,
@@ -106,15 +153,21 @@ put_in_place(struct survey *s, struct change *c, int stage, const char *staged)
 		return;
 	}
 	why = c->had ? check_taken(s, c, stage, staged) : NULL;
-	if (why)
-		put_back(c, why, stage, staged, parent, RENAME_EXCHANGE);
+	if (why) {
+		exchange_back(c, why, stage, staged, parent, ours);
+	} else if (c->is_folder) {
+		/* What is put into it is put into this one. */
+		if (fstatat(parent, name, &c->seen, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    c->seen.st_ino != ours)
+			fail_change(c, BY_OTHERS, 0);
+	}
 }
 
 static void
 take_away(struct survey *s, struct change *c, int stage, const char *staged)
 {
 	const char *name, *why;
-	own_fd int parent = open_parent(s->host, c->path, &name);
+	own_fd int parent = open_parent(s, c, &name);
 
 	if (parent < 0 || renameat(parent, name, stage, staged) < 0) {
 		fail_change(c, errno == ENOENT ? BY_OTHERS : FAILED,
@@ -122,8 +175,11 @@ take_away(struct survey *s, struct change *c, int stage, const char *staged)
 		return;
 	}
 	why = check_taken(s, c, stage, staged);
-	if (why)
-		put_back(c, why, stage, staged, parent, RENAME_NOREPLACE);
+	if (!why)
+		return;
+	fail_change(c, why, 0);
+	if (renameat2(stage, staged, parent, name, RENAME_NOREPLACE) < 0)
+		put_beside(c, stage, staged, parent);
 }
 
 static void
@@ -135,7 +191,7 @@ set_mode(struct survey *s, struct change *c)
 	if (fd >= 0 && fstat(fd, &st) == 0 &&
 	    (st.st_ino != c->seen.st_ino || st.st_dev != c->seen.st_dev))
 		fail_change(c, BY_OTHERS, 0);
-	else if (fd < 0 || fchmod(fd, c->mode) < 0)
+	else if (fd < 0 || fchmod(fd, (c->seen.st_mode & 07000) | c->mode) < 0)
 		fail_change(c, FAILED, errno);
 }
 
@@ -189,6 +245,27 @@ lacks_folder(const struct changes *all, size_t i)
 	return false;
 }
 
+/* Something that was to be written is not. */
+static bool
+has_skipped(const struct changes *all)
+{
+	for (size_t i = 0; i < all->count; i++)
+		if (all->items[i].reason &&
+		    all->items[i].kind != CHANGE_DELETED &&
+		    all->items[i].kind != CHANGE_MODE)
+			return true;
+	return false;
+}
+
+static void
+hold_back(struct changes *all, enum change_kind kind)
+{
+	for (size_t i = 0; i < all->count; i++)
+		if (!all->items[i].reason && all->items[i].kind == kind)
+			fail_change(&all->items[i],
+				    "held back, since not all was written", 0);
+}
+
 static void
 apply(struct staging *st, struct survey *s)
 {
@@ -206,6 +283,9 @@ apply(struct staging *st, struct survey *s)
 			put_in_place(s, c, st->fd, staging_name(st, i));
 		lacking |= c->is_folder && c->reason;
 	}
+	/* What was moved has both: the old is gone only if the new is there. */
+	if (has_skipped(all))
+		hold_back(all, CHANGE_DELETED);
 	for (size_t i = 0; i < all->count; i++)
 		if (!all->items[i].reason &&
 		    all->items[i].kind == CHANGE_DELETED)
@@ -227,15 +307,24 @@ has_any(const struct changes *all)
 }
 
 static void
-write_changes(struct survey *s, const char *id)
+write_changes(struct survey *s)
 {
 	own(staging) struct staging st = STAGING_INIT;
 
+	/* A file went from one name to another that it cannot have: then what
+	   has its old name now must not replace it. */
+	if (s->lost)
+		hold_back(&s->changes, CHANGE_MODIFIED);
 	if (!has_any(&s->changes))
 		return;
-	if (staging_open(&st, s->host, id) < 0)
-		skip_all(&s->changes, "no folder for copies could be made");
-	else if (stage_all(&st, s) < 0)
+	if (staging_open(&st, s->host) < 0)
+		skip_all(&s->changes,
+			 errno == EINVAL
+				 ? "files cannot exchange their names "
+				   "on this file system"
+				 : "no folder for copies could be made");
+	/* After a power cut as well it is the old or the new file. */
+	else if (stage_all(&st, s) < 0 || syncfs(st.fd) < 0)
 		skip_all(&s->changes, "nothing was written, since not all "
 				      "could be");
 	else
@@ -270,6 +359,14 @@ copy_patterns(struct list *to, const struct list *from, struct remit_error *err)
 }
 
 static int
+prepare(struct survey *s, const struct commit_order *o, struct remit_error *err)
+{
+	if (guard_list(&s->guarded, o->plan->interpreter, o->runtime_dir) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "changes");
+	return copy_patterns(&s->allowed, &o->plan->policy->commit_names, err);
+}
+
+static int
 commit_one(const struct commit_order *o, const struct plan_mount *m,
 	   struct change_lists *out, struct remit_error *err)
 {
@@ -280,23 +377,22 @@ commit_one(const struct commit_order *o, const struct plan_mount *m,
 		.since = o->since,
 		.filters = plan_keeps(o->plan, MECH(COMMIT)),
 	};
-	int done = -1;
+	char real[PATH_MAX];
+	int done;
 
-	if (copy_patterns(&s.allowed, &o->plan->policy->commit_names, err) ==
-		    0 &&
-	    survey_run(&s, err) == 0) {
-		if (!is_in_place(m, w->host))
-			skip_all(&s.changes, "the folder was replaced during "
-					     "the run");
-		else if (!o->dry)
-			write_changes(&s, o->id);
-		done = change_lists_add(out, &s.changes, m);
-		if (done < 0)
-			fail_sys(err, REMIT_E_MEMORY, "changes");
-	}
-	changes_free(&s.changes);
-	list_free(&s.allowed);
-	return done;
+	s.path = realpath(m->host, real) ? real : m->host;
+	done = prepare(&s, o, err);
+	if (done == 0)
+		done = survey_run(&s, err);
+	if (done == 0 && !is_in_place(m, w->host))
+		skip_all(&s.changes, "the folder was replaced during the run");
+	else if (done == 0 && !o->dry)
+		write_changes(&s);
+	/* What was written to other folders must not be forgotten. */
+	done = done == 0 ? change_lists_add(out, &s.changes, m)
+			 : change_lists_fail(out, m, err->message);
+	survey_free(&s);
+	return done < 0 ? fail_sys(err, REMIT_E_MEMORY, "changes") : 0;
 }
 
 int

@@ -19,8 +19,8 @@ struct commit_order {
 	const struct plan *plan;
 	const struct write_root *roots; /* plan->write_roots of them */
 	struct stamp since;
-	bool dry; /* only say what would be written */
-	const char *id;
+	bool dry;		 /* only say what would be written */
+	const char *runtime_dir; /* Remit's own */
 };
 
 /* The members "changes" and "changes_skipped" of the result. */

@@ -7,17 +7,26 @@
 #include "glob.h"
 
 /* All that begin with a dot, since every tool has its own; and what Python
-   runs at its start. File systems may not tell capitals apart. */
-static const char *const others[] = { "sitecustomize.py", "usercustomize.py",
-				      "pyvenv.cfg" };
+   runs at its start or instead of a source. File systems may not tell capitals
+   apart. */
+static const char *const ends[] = { ".pth", ".pyc", ".pyo" };
+/* Up to the first dot: modules are files of several kinds, and folders. */
+static const char *const stems[] = { "sitecustomize", "usercustomize", "pyvenv",
+				     "__pycache__" };
 
 static bool
 is_protected(const char *name, size_t n)
 {
-	if (name[0] == '.' || (n > 4 && !strncasecmp(name + n - 4, ".pth", 4)))
+	size_t stem = strcspn(name, "./");
+
+	if (name[0] == '.')
 		return true;
-	for (size_t i = 0; i < ARRAY_LEN(others); i++)
-		if (n == strlen(others[i]) && !strncasecmp(name, others[i], n))
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+		if (n > 4 && !strncasecmp(name + n - 4, ends[i], 4))
+			return true;
+	for (size_t i = 0; i < ARRAY_LEN(stems); i++)
+		if (stem == strlen(stems[i]) &&
+		    !strncasecmp(name, stems[i], stem))
 			return true;
 	return false;
 }

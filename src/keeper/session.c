@@ -232,7 +232,9 @@ session_answer(struct session *s)
 void
 session_give_files(struct session *s)
 {
-	if (session_export(s)) {
+	if (s->door_gone) {
+		keeper_remove(s->keeper, s);
+	} else if (session_export(s)) {
 		part(s);
 		session_export_more(s);
 	} else {
@@ -255,10 +257,12 @@ session_finish(struct session *s)
 	note_path(s);
 	note_run(s);
 	session_take_workspace(s);
-	if (session_commit(s))
+	if (session_commit(s)) {
 		part(s);
-	else
+		session_commit_wait(s);
+	} else {
 		session_give_files(s);
+	}
 }
 
 /* ---- the beginning ---- */
@@ -300,12 +304,17 @@ connect_input(struct session *s, struct remit_error *err)
 			session_on_in, s, err);
 }
 
+/* A clock that was set back does not get there: then all that is there is
+   younger than the run, and nothing of it is replaced. */
+#define PATIENCE_US 100000
+
 /* So that what others changed before differs in time from what they change
    from now on. */
 static bool
 must_wait(const struct session *s)
 {
-	return s->pool->plan.write_roots && !stamp_is_over(&s->asked_at);
+	return s->pool->plan.write_roots && !stamp_is_over(&s->asked_at) &&
+	       loop_now_us() < s->asked_us + PATIENCE_US;
 }
 
 void

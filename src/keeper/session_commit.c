@@ -4,6 +4,7 @@
  * with the keeper.
  */
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -16,7 +17,11 @@
 #include "text.h"
 
 /* Longer than any disk should need for what fits into a workspace. */
+#ifdef REMIT_HOLES
+#define PATIENCE_US (3 * 1000000ull)
+#else
 #define PATIENCE_US (120 * 1000000ull)
+#endif
 /* Ends what the committer says, so that half of it is not taken for all. */
 #define COMPLETE "\n"
 
@@ -152,18 +157,21 @@ start(struct session *s, const struct commit_order *o, struct remit_error *err)
 		return fail_sys(err, REMIT_E_KERNEL, "fork");
 	/* Not reaped yet: the number is its own. */
 	s->committer = sys_pidfd_open(pid);
-	if (s->committer < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "pidfd_open");
-	if (fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "fcntl");
-	return loop_add(&s->keeper->loop, &s->on_committer, ends[0], EPOLLIN,
-			on_committer, s, err);
+	if (s->committer >= 0 && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 &&
+	    loop_add(&s->keeper->loop, &s->on_committer, ends[0], EPOLLIN,
+		     on_committer, s, err) == 0)
+		return 0;
+	kill(pid, SIGKILL);
+	return fail_sys(err, REMIT_E_KERNEL, "watch who writes changes");
 }
 
 bool
 session_commit(struct session *s)
 {
-	struct commit_order o = { .since = s->since, .id = s->id };
+	struct commit_order o = {
+		.since = s->since,
+		.runtime_dir = s->keeper->site.runtime_dir,
+	};
 	struct remit_error err;
 
 	if (!s->pool || !s->pool->plan.write_roots || !s->inmate || s->failed ||
@@ -180,9 +188,14 @@ session_commit(struct session *s)
 		s->failed = true;
 		return false;
 	}
+	return true;
+}
+
+void
+session_commit_wait(struct session *s)
+{
 	loop_set_timer(&s->keeper->loop, &s->timer,
 		       loop_now_us() + PATIENCE_US);
-	return true;
 }
 
 void
@@ -194,6 +207,16 @@ session_commit_stop(struct session *s)
 void
 session_commit_free(struct session *s)
 {
+	struct pollfd end = { .fd = s->committer, .events = POLLIN };
+
+	/* A keeper that is told to stop does not stop half-way; what was done
+	   interests nobody any more. */
+	loop_remove(&s->keeper->loop, &s->on_committer);
+	own_fd_close(&s->committed);
+	s->committed = -1;
+	if (s->committer >= 0 && s->state == SESSION_COMMITTING &&
+	    poll(&end, 1, PATIENCE_US / 1000) != 1)
+		session_commit_stop(s);
 	close_committer(s);
 	buf_free(&s->changes);
 }

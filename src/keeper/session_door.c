@@ -224,6 +224,8 @@ door_left(struct session *s)
 {
 	s->door_gone = true;
 	loop_remove(&s->keeper->loop, &s->on_door);
+	if (s->state == SESSION_COMMITTING)
+		return; /* it is seen to its end */
 	if (s->state == SESSION_DONE || !s->inmate)
 		keeper_remove(s->keeper, s);
 	else

@@ -51,6 +51,8 @@ void session_audit(struct session *s, const struct buf *result);
 
 /* False if there is no folder of mode rw. */
 bool session_commit(struct session *s);
+/* From now on it has so much time. */
+void session_commit_wait(struct session *s);
 void session_commit_free(struct session *s);
 /* Its time is over. */
 void session_commit_stop(struct session *s);

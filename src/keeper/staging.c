@@ -10,62 +10,117 @@
 #include "sweep.h"
 
 #define PREFIX ".remit-stage-"
+/* So many may write to one folder at once. */
+#define NAMES_MAX 64
+/* Nobody else can put it into a folder that only we may enter. */
+#define MARKER "of-remit"
+/* What is exchanged with it, to see whether that works. */
+#define OTHER "other"
 
 /* ---- the folder ---- */
 
+static bool
+is_marked(int fd)
+{
+	struct stat st;
+
+	return fstatat(fd, MARKER, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISREG(st.st_mode) && st.st_uid == geteuid();
+}
+
+/* One that has no mark may only be used if there is nothing in it to lose. */
+static bool
+is_empty(int fd)
+{
+	int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = again < 0 ? NULL : fdopendir(again);
+	struct dirent *e;
+	bool empty = d != NULL;
+
+	while (d && empty && (e = readdir(d)))
+		empty = beneath_is_dots(e->d_name);
+	if (d)
+		closedir(d);
+	return empty;
+}
+
+/* By its name, with our lock, and still there. */
 static int
 open_locked(int top, const char *name)
 {
 	own_fd int fd = openat(top, name,
 			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
+	struct stat st, named;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != geteuid() ||
-	    flock(fd, LOCK_EX | LOCK_NB) < 0)
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0 ||
+	    fstatat(top, name, &named, AT_SYMLINK_NOFOLLOW) < 0)
+		return -1;
+	if (st.st_ino != named.st_ino || st.st_dev != named.st_dev ||
+	    st.st_uid != geteuid() || (st.st_mode & 0777) != 0700)
 		return -1;
 	return take_fd(&fd);
 }
 
-static void
-remove_stage(int top, const char *name, int fd)
+static int
+make_file(int fd, const char *name)
 {
-	/* What cannot be removed now, the next one tries again. */
-	if (sweep(fd) == 0)
-		unlinkat(top, name, AT_REMOVEDIR);
+	own_fd int file =
+		openat(fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	return file < 0 ? -1 : 0;
 }
 
-static void
-remove_left(int top)
+/* Ours and empty, but for the mark. */
+static int
+take_over(int fd)
 {
-	int again = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = again < 0 ? NULL : fdopendir(again);
-	struct dirent *e;
-
-	while (d && (e = readdir(d))) {
-		own_fd int fd = -1;
-
-		if (strncmp(e->d_name, PREFIX, sizeof(PREFIX) - 1) != 0)
-			continue;
-		fd = open_locked(top, e->d_name);
-		if (fd >= 0)
-			remove_stage(top, e->d_name, fd);
+	if (!is_marked(fd) && !is_empty(fd)) {
+		errno = EEXIST;
+		return -1;
 	}
-	if (d)
-		closedir(d);
-	else
-		own_fd_close(&again);
+	if (sweep(fd) < 0 || make_file(fd, MARKER) < 0 ||
+	    make_file(fd, OTHER) < 0)
+		return -1;
+	return renameat2(fd, MARKER, fd, OTHER, RENAME_EXCHANGE);
+}
+
+/* What cannot be removed now, the next one tries again. */
+static void
+give_up(int top, const char *name, int fd)
+{
+	int saved = errno;
+
+	if (sweep(fd) == 0)
+		unlinkat(top, name, AT_REMOVEDIR);
+	errno = saved;
 }
 
 int
-staging_open(struct staging *st, int top, const char *id)
+staging_open(struct staging *st, int top)
 {
-	remove_left(top);
-	snprintf(st->name, sizeof(st->name), PREFIX "%.20s", id);
-	if (fstat(top, &st->owner) < 0 || mkdirat(top, st->name, 0700) < 0)
+	if (fstat(top, &st->owner) < 0)
 		return -1;
-	st->top = top;
-	st->fd = open_locked(top, st->name);
-	return st->fd < 0 ? -1 : 0;
+	for (int i = 0; i < NAMES_MAX; i++) {
+		own_fd int fd = -1;
+
+		snprintf(st->name, sizeof(st->name), PREFIX "%d", i);
+		if (mkdirat(top, st->name, 0700) < 0 && errno != EEXIST)
+			return -1;
+		fd = open_locked(top, st->name);
+		if (fd < 0)
+			continue;
+		if (take_over(fd) == 0) {
+			st->top = top;
+			st->fd = take_fd(&fd);
+			return 0;
+		}
+		if (errno != EEXIST) {
+			give_up(top, st->name, fd);
+			return -1;
+		}
+	}
+	errno = EBUSY;
+	return -1;
 }
 
 const char *
@@ -79,7 +134,7 @@ void
 staging_free(struct staging *st)
 {
 	if (st->fd >= 0)
-		remove_stage(st->top, st->name, st->fd);
+		give_up(st->top, st->name, st->fd);
 	own_fd_close(&st->fd);
 	*st = (struct staging)STAGING_INIT;
 }
@@ -91,10 +146,15 @@ static int
 give(const struct staging *st, const struct change *c, int fd)
 {
 	const struct stat *as = c->had ? &c->seen : &st->owner;
+	struct stat made;
 
 	if (geteuid() == 0 && fchown(fd, as->st_uid, as->st_gid) < 0)
 		return -1;
-	return fchmod(fd, c->mode);
+	if (fstat(fd, &made) < 0)
+		return -1;
+	/* By this bit of a folder its files inherit their group. */
+	return fchmod(fd,
+		      c->mode | (c->is_folder ? made.st_mode & S_ISGID : 0));
 }
 
 static int

@@ -3,8 +3,8 @@
  * made ready to take their places, and what they replace is put before it is
  * gone.
  *
- * It carries a lock: what a keeper that was killed has left, the next one that
- * writes to the same folder removes.
+ * It has one of a few names, a lock, and a file that says that it is ours. What
+ * a keeper that was killed has left, the next one that takes the name finds.
  */
 #ifndef REMIT_STAGING_H
 #define REMIT_STAGING_H
@@ -14,7 +14,7 @@
 struct staging {
 	int top; /* the host's folder */
 	int fd;	 /* in it */
-	char name[40];
+	char name[32];
 	char item[24];
 	struct stat owner; /* of the folder, and of what is made by root */
 };
@@ -24,8 +24,8 @@ struct staging {
 		.top = -1, .fd = -1, \
 	}
 
-/* -1 with errno. */
-int staging_open(struct staging *st, int top, const char *id) must_check;
+/* -1 with errno; EINVAL: files cannot exchange their names there. */
+int staging_open(struct staging *st, int top) must_check;
 /* What change number i is called there, until the next call. */
 const char *staging_name(struct staging *st, size_t i);
 /* Make the new file or folder of a change. -1 with errno. */

@@ -2,12 +2,14 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
 #include "beneath.h"
+#include "path.h"
 #include "plain.h"
 #include "protected.h"
 
@@ -18,6 +20,8 @@
 #define MOVED	   "its folder was changed by others during the run"
 #define CLOCK	   "the clock was set back during the run"
 #define GONE	   "deleted by others during the run"
+#define GUARDED	   "the interpreter or Remit itself is there"
+#define VENV	   "a virtual environment"
 #define PROTECTED  "a protected name (--commit-name allows it)"
 #define UNREADABLE "it cannot be read"
 #define HOST_OTHER "the host has something else there"
@@ -47,6 +51,34 @@ open_folder(int at, const char *name)
 	if (d)
 		take_fd(&fd);
 	return d;
+}
+
+/* ---- what must stay ---- */
+
+/* What lies in it, and what it lies in: to replace a folder is to replace all
+   below it. */
+static bool
+is_guarded(const struct survey *s, const char *path)
+{
+	char whole[PLAIN_PATH_SIZE + PATH_MAX];
+
+	snprintf(whole, sizeof(whole), "%s/%s", s->path, path);
+	for (size_t i = 0; i < s->guarded.count; i++)
+		if (path_lies_in(whole, s->guarded.items[i]))
+			return true;
+	return false;
+}
+
+static bool
+holds_guarded(const struct survey *s, const char *path)
+{
+	char whole[PLAIN_PATH_SIZE + PATH_MAX];
+
+	snprintf(whole, sizeof(whole), "%s/%s", s->path, path);
+	for (size_t i = 0; i < s->guarded.count; i++)
+		if (path_lies_in(s->guarded.items[i], whole))
+			return true;
+	return false;
 }
 
 /* ---- what others have done ---- */
@@ -88,6 +120,8 @@ check_contents(const struct survey *s, int at, const char *name, char *path,
 		if (s->filters && protected_path(path, &s->allowed))
 			why = "a protected name is in it (--commit-name "
 			      "allows it)";
+		else if (s->filters && is_guarded(s, path))
+			why = GUARDED;
 		else if (S_ISDIR(st.st_mode))
 			why = check_contents(s, dirfd(d), e->d_name, path,
 					     len + n + 1, depth + 1);
@@ -111,6 +145,8 @@ survey_check_removal(const struct survey *s, int at, const char *name,
 		return NULL;
 	if (stamp_is_since(&s->since, &st.st_mtim))
 		return BY_OTHERS;
+	if (s->filters && holds_guarded(s, path))
+		return GUARDED;
 	snprintf(below, sizeof(below), "%s", path);
 	return check_contents(s, at, name, below, strlen(below), 0);
 }
@@ -139,10 +175,13 @@ check_host(const struct walk *w, const struct place *p, const char *name,
 }
 
 static struct change *
-add(struct walk *w, enum change_kind kind, const struct stat *had)
+add(struct walk *w, const struct place *p, enum change_kind kind,
+    const struct stat *had)
 {
 	struct change *c = changes_add(&w->s->changes, w->path, kind);
 
+	if (c && p->host >= 0)
+		c->in = p->was;
 	if (c && had) {
 		c->had = true;
 		c->seen = *had;
@@ -163,7 +202,17 @@ skip(struct walk *w, enum change_kind kind, bool folder, const char *why,
 	return 0;
 }
 
-/* Copied up by the kernel, so it was there at the start. */
+/* Writable to all only if the host's was. */
+static mode_t
+mode_of(const struct stat *st, const struct stat *had)
+{
+	mode_t open_to_all = had ? had->st_mode & S_IWOTH : 0;
+
+	return (st->st_mode & 0777 & ~S_IWOTH) | (st->st_mode & open_to_all);
+}
+
+/* Copied up by the kernel: a folder was there at the start, a file was there
+   or has come from elsewhere. */
 static bool
 was_there(int fd)
 {
@@ -181,7 +230,11 @@ look_at_removed(struct walk *w, const struct place *p, const char *name,
 	if (w->s->filters && protected_path(w->path, &w->s->allowed))
 		return skip(w, CHANGE_DELETED, S_ISDIR(had->st_mode), PROTECTED,
 			    err);
-	c = add(w, CHANGE_DELETED, had);
+	if (w->s->filters &&
+	    (is_guarded(w->s, w->path) || holds_guarded(w->s, w->path)))
+		return skip(w, CHANGE_DELETED, S_ISDIR(had->st_mode), GUARDED,
+			    err);
+	c = add(w, p, CHANGE_DELETED, had);
 	if (!c)
 		return no_memory(err);
 	c->is_folder = S_ISDIR(had->st_mode);
@@ -231,6 +284,16 @@ check_file(const struct stat *st)
 	return NULL;
 }
 
+/* All of it is executed by whoever uses it. */
+static bool
+is_venv(int at, const char *name)
+{
+	char path[NAME_MAX + sizeof("/pyvenv.cfg")];
+
+	snprintf(path, sizeof(path), "%s/pyvenv.cfg", name);
+	return at >= 0 && faccessat(at, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 static const char *
 check_name(const struct walk *w, const char *name, bool folder)
 {
@@ -238,6 +301,8 @@ check_name(const struct walk *w, const char *name, bool folder)
 
 	if (!plain_name(name))
 		return "the name is not plain";
+	if (is_guarded(s, w->path))
+		return GUARDED;
 	if (folder ? protected_folder(w->path, &s->allowed)
 		   : protected_path(w->path, &s->allowed))
 		return PROTECTED;
@@ -257,21 +322,21 @@ look_at_file(struct walk *w, const struct place *p, const char *name,
 	if (!why)
 		why = w->s->filters || !S_ISREG(st->st_mode) ? check_file(st)
 							     : NULL;
-	if (why)
-		return skip(w, kind, false, why, err);
 	fd = beneath_open(dirfd(p->upper), name, O_RDONLY);
-	if (fd < 0)
-		return skip(w, kind, false, UNREADABLE, err);
+	if (!why && fd < 0)
+		why = UNREADABLE;
+	if (why) {
+		w->s->lost |= !had && fd >= 0 && was_there(fd);
+		return skip(w, kind, false, why, err);
+	}
 	if (had && is_same(p, name, fd, st, had))
 		return 0;
-	c = add(w, kind, had);
+	c = add(w, p, kind, had);
 	if (!c)
 		return no_memory(err);
-	c->mode = st->st_mode & 0777;
+	c->mode = mode_of(st, had);
 	if (had)
 		c->reason = check_host(w, p, name, c);
-	else if (p->host >= 0 && was_there(fd))
-		c->reason = GONE;
 	return 0;
 }
 
@@ -323,12 +388,13 @@ look_at_new_folder(struct walk *w, const struct place *p, const char *name,
 		   DIR *upper, const struct stat *st, const struct stat *had,
 		   struct remit_error *err)
 {
-	struct change *c = add(w, had ? CHANGE_MODIFIED : CHANGE_CREATED, had);
+	struct change *c =
+		add(w, p, had ? CHANGE_MODIFIED : CHANGE_CREATED, had);
 
 	if (!c)
 		return no_memory(err);
 	c->is_folder = true;
-	c->mode = st->st_mode & 0777;
+	c->mode = mode_of(st, had);
 	if (had)
 		c->reason = check_host(w, p, name, c);
 	else if (p->host >= 0 && was_there(dirfd(upper)))
@@ -349,19 +415,22 @@ look_at_folder(struct walk *w, const struct place *p, const char *name,
 
 	if (!why && p->depth + 1 >= SURVEY_DEPTH_MAX)
 		why = TOO_DEEP;
+	if (!why && w->s->filters &&
+	    (is_venv(dirfd(p->upper), name) || is_venv(p->host, name)))
+		why = VENV;
 	if (!why)
 		upper = open_folder(dirfd(p->upper), name);
 	if (!upper)
 		return skip(w, kind, true, why ? why : UNREADABLE, err);
-	if (merged && (st->st_mode & 0777) != (had->st_mode & 0777)) {
-		struct change *c = add(w, CHANGE_MODE, had);
+	if (merged && mode_of(st, had) != (had->st_mode & 0777)) {
+		struct change *c = add(w, p, CHANGE_MODE, had);
 
 		if (!c) {
 			closedir(upper);
 			return no_memory(err);
 		}
 		c->is_folder = true;
-		c->mode = st->st_mode & 0777;
+		c->mode = mode_of(st, had);
 		c->reason = may_be_another(w, p, had) ? MOVED : NULL;
 	}
 	done = merged ? look_below(w, p, name, upper, had, err)
@@ -469,4 +538,12 @@ survey_run(struct survey *s, struct remit_error *err)
 	closedir(top.upper);
 	changes_sort(&s->changes);
 	return done;
+}
+
+void
+survey_free(struct survey *s)
+{
+	changes_free(&s->changes);
+	list_free(&s->allowed);
+	list_free(&s->guarded);
 }

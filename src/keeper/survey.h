@@ -25,10 +25,14 @@ struct survey {
 	struct stamp since;  /* the start of the run */
 	struct list allowed; /* protected names that may be written */
 	bool filters;	     /* names and kinds are looked at at all */
+	const char *path;    /* of the host's folder, without links */
+	struct list guarded; /* paths of the host that must stay */
+	bool lost;	     /* something that was moved has no new place */
 	struct changes changes;
 };
 
 int survey_run(struct survey *s, struct remit_error *err) must_check;
+void survey_free(struct survey *s);
 
 /* Why what is at `name` may not be removed, with all that is in it; or NULL. */
 const char *survey_check_removal(const struct survey *s, int at,

@@ -104,9 +104,8 @@ const struct capability_info capabilities[CAN_COUNT] = {
 		.name = "overlay",
 		.sentence = "folders whose changes are held back until the end "
 			    "(modes rw and overlay)",
-		.remedy = "Needs Linux 5.11 with overlayfs; started by root "
-			  "5.19. Mount the folder ro, and give files back with "
-			  "--export.",
+		.remedy = "Needs Linux 6.6 with overlayfs. Mount the folder ro, and "
+			  "give files back with --export.",
 	},
 	[CAN_LANDLOCK_TIER] = {
 		.name = "landlock_tier",

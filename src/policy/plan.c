@@ -585,6 +585,21 @@ check_preload(const struct plan *p, struct remit_error *err)
 			    "subprocesses");
 }
 
+/* Without a jail nothing would hold changes back, not even of a dry run. */
+static int
+check_layers(const struct plan *p, struct remit_error *err)
+{
+	for (size_t i = 0; i < p->mount_count && !tiers[p->tier].jailed; i++)
+		if (p->mounts[i].mode != MOUNT_RO)
+			return fail_refused(
+				err, fields[p->mounts[i].field].name,
+				"Use the tier local.",
+				"the tier \"%s\" has no mode \"%s\"",
+				tiers[p->tier].name,
+				mount_mode_names[p->mounts[i].mode]);
+	return 0;
+}
+
 static int
 check_exports(const struct plan *p, struct remit_error *err)
 {
@@ -633,7 +648,7 @@ plan_build(struct plan *out, const struct policy *policy,
 			return -1;
 	}
 	if (plan_list_mounts(&p, err) < 0 || check_preload(&p, err) < 0 ||
-	    check_exports(&p, err) < 0)
+	    check_exports(&p, err) < 0 || check_layers(&p, err) < 0)
 		return -1;
 	*out = p;
 	p.mounts = NULL;

@@ -15,6 +15,11 @@
 
 #include <cmocka.h>
 
+static const struct interpreter python = {
+	.executable = (char *)"/usr/bin/python3",
+	.real = (char *)"/usr/bin/python3",
+};
+
 struct site {
 	char folder[64];
 	char host_path[80];
@@ -55,6 +60,7 @@ set_up(void **state)
 	};
 	s->plan = (struct plan){
 		.policy = &s->policy,
+		.interpreter = &python,
 		.mounts = &s->mount,
 		.mount_count = 1,
 		.write_roots = 1,
@@ -62,7 +68,7 @@ set_up(void **state)
 	s->order = (struct commit_order){
 		.plan = &s->plan,
 		.roots = &s->root,
-		.id = "test",
+		.runtime_dir = "/nonexistent",
 	};
 	*state = s;
 	return s->root.host < 0 || s->root.upper < 0 ? -1 : 0;
@@ -331,25 +337,144 @@ a_dry_run_writes_nothing(void **state)
 }
 
 static void
-what_a_killed_keeper_left_is_removed_but_nothing_in_use(void **state)
+make_stage(const struct site *s, const char *name, mode_t mode)
+{
+	assert_int_equal(mkdirat(s->root.host, name, 0700), 0);
+	assert_int_equal(fchmodat(s->root.host, name, mode, 0), 0);
+}
+
+static bool
+is_there(const struct site *s, const char *path)
+{
+	return faccessat(s->root.host, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static void
+what_a_killed_keeper_left_is_removed_but_nothing_else(void **state)
 {
 	struct site *s = *state;
 	own_fd int used = -1;
 
-	assert_int_equal(mkdirat(s->root.host, ".remit-stage-left", 0700), 0);
-	put(s->root.host, ".remit-stage-left/1", "x");
-	assert_int_equal(mkdirat(s->root.host, ".remit-stage-used", 0700), 0);
-	used = openat(s->root.host, ".remit-stage-used", O_RDONLY);
+	make_stage(s, ".remit-stage-0", 0700); /* in use */
+	put(s->root.host, ".remit-stage-0/of-remit", "");
+	used = openat(s->root.host, ".remit-stage-0", O_RDONLY);
 	assert_int_equal(flock(used, LOCK_EX), 0);
+	make_stage(s, ".remit-stage-1", 0700); /* somebody's own folder */
+	put(s->root.host, ".remit-stage-1/theirs", "x");
+	make_stage(s, ".remit-stage-2", 0755); /* others could have marked it */
+	put(s->root.host, ".remit-stage-2/of-remit", "");
+	assert_int_equal(symlinkat(".", s->root.host, ".remit-stage-3"), 0);
+	make_stage(s, ".remit-stage-4", 0700); /* left */
+	put(s->root.host, ".remit-stage-4/of-remit", "");
+	put(s->root.host, ".remit-stage-4/1", "x");
 	begin(s);
 	put(s->root.upper, "a", "new");
 	end(s);
-	assert_int_equal(faccessat(s->root.host, ".remit-stage-left", F_OK, 0),
-			 -1);
-	assert_int_equal(faccessat(s->root.host, ".remit-stage-used", F_OK, 0),
-			 0);
-	assert_int_equal(faccessat(s->root.host, ".remit-stage-test", F_OK, 0),
-			 -1);
+	written(s, "/data/a", "created");
+	assert_true(is_there(s, ".remit-stage-0/of-remit"));
+	assert_true(is_there(s, ".remit-stage-1/theirs"));
+	assert_true(is_there(s, ".remit-stage-2/of-remit"));
+	assert_true(is_there(s, ".remit-stage-3"));
+	assert_false(is_there(s, ".remit-stage-4"));
+}
+
+/* As the kernel leaves it when a file of the host was renamed. */
+static void
+move(const struct site *s, const char *path, const char *content)
+{
+	own_fd int fd = -1;
+
+	put(s->root.upper, path, content);
+	fd = openat(s->root.upper, path, O_RDONLY);
+	assert_int_equal(fsetxattr(fd, "user.overlay.origin", "x", 1, 0), 0);
+}
+
+static void
+a_file_that_was_moved_is_written_under_its_new_name(void **state)
+{
+	struct site *s = *state;
+
+	put(s->root.host, "a", "a");
+	put(s->root.host, "b", "b");
+	begin(s);
+	whiteout(s, "a");
+	move(s, "c", "a");
+	move(s, "b.bak", "b");
+	put(s->root.upper, "b", "new");
+	end(s);
+	assert_int_equal(count(s, "changes_skipped"), 0);
+	assert_null(text(s->root.host, "a"));
+	assert_string_equal(text(s->root.host, "c"), "a");
+	assert_string_equal(text(s->root.host, "b.bak"), "b");
+	assert_string_equal(text(s->root.host, "b"), "new");
+}
+
+static void
+what_has_no_new_place_keeps_the_old_one(void **state)
+{
+	struct site *s = *state;
+
+	put(s->root.host, "a", "a");
+	put(s->root.host, "b", "b");
+	begin(s);
+	whiteout(s, "a");
+	move(s, ".a", "a");
+	move(s, ".b", "b");
+	put(s->root.upper, "b", "new");
+	put(s->root.upper, "c", "new");
+	end(s);
+	skipped(s, "/data/.a", "protected");
+	skipped(s, "/data/a", "held back");
+	skipped(s, "/data/b", "held back");
+	written(s, "/data/c", "created");
+	assert_string_equal(text(s->root.host, "a"), "a");
+	assert_string_equal(text(s->root.host, "b"), "b");
+}
+
+static void
+virtual_environments_and_the_interpreter_stay(void **state)
+{
+	struct site *s = *state;
+	char python_here[96];
+	struct interpreter in = { .executable = python_here };
+
+	snprintf(python_here, sizeof(python_here), "%s/tools/py", s->host_path);
+	s->plan.interpreter = &in;
+	assert_int_equal(mkdirat(s->root.host, "tools", 0755), 0);
+	put(s->root.host, "tools/py", "real");
+	assert_int_equal(mkdirat(s->root.host, "env", 0755), 0);
+	put(s->root.host, "env/pyvenv.cfg", "");
+	begin(s);
+	assert_int_equal(mkdirat(s->root.upper, "tools", 0755), 0);
+	put(s->root.upper, "tools/py", "evil");
+	put(s->root.upper, "tools/other", "x");
+	assert_int_equal(mkdirat(s->root.upper, "env", 0755), 0);
+	put(s->root.upper, "env/activate", "evil");
+	end(s);
+	skipped(s, "/data/tools/py", "interpreter");
+	skipped(s, "/data/env/", "virtual environment");
+	written(s, "/data/tools/other", "created");
+	assert_string_equal(text(s->root.host, "tools/py"), "real");
+	assert_null(text(s->root.host, "env/activate"));
+}
+
+static void
+the_folder_of_the_interpreter_is_not_removed(void **state)
+{
+	struct site *s = *state;
+	char python_here[96];
+	struct interpreter in = { .executable = python_here };
+
+	snprintf(python_here, sizeof(python_here), "%s/a/b/py", s->host_path);
+	s->plan.interpreter = &in;
+	assert_int_equal(mkdirat(s->root.host, "a", 0755), 0);
+	assert_int_equal(mkdirat(s->root.host, "a/b", 0755), 0);
+	put(s->root.host, "a/b/py", "real");
+	begin(s);
+	whiteout(s, "a");
+	end(s);
+	skipped(s, "/data/a/", "interpreter");
+	assert_string_equal(text(s->root.host, "a/b/py"), "real");
 }
 
 int
@@ -375,8 +500,20 @@ main(void)
 		cmocka_unit_test_setup_teardown(a_dry_run_writes_nothing,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
-			what_a_killed_keeper_left_is_removed_but_nothing_in_use,
+			what_a_killed_keeper_left_is_removed_but_nothing_else,
 			set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_file_that_was_moved_is_written_under_its_new_name,
+			set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			what_has_no_new_place_keeps_the_old_one, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			virtual_environments_and_the_interpreter_stay, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			the_folder_of_the_interpreter_is_not_removed, set_up,
+			tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

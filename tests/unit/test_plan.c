@@ -112,7 +112,8 @@ every_field_has_an_outcome_in_each_built_tier(void **state)
 		set(&t, "block-import", "os");
 		if (tiers[built_tiers[k]].jailed)
 			set(&t, "export", "*.csv");
-		set(&t, "write", "/data");
+		if (tiers[built_tiers[k]].jailed)
+			set(&t, "write", "/data");
 		accepted(&t);
 		for (int i = 0; i < FIELD_TOTAL; i++) {
 			const struct field *f = &fields[i];

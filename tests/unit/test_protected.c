@@ -12,6 +12,10 @@ static void
 dot_names_and_what_python_runs_at_its_start(void **state)
 {
 	static const char *const yes[] = {
+		"sitecustomize/__init__.py",
+		"usercustomize.so",
+		"a/__pycache__/x",
+		"x.pyc",
 		".bashrc",
 		".git/hooks/x",
 		"a/.x",
@@ -25,8 +29,8 @@ dot_names_and_what_python_runs_at_its_start(void **state)
 		"pyvenv.cfg",
 	};
 	static const char *const no[] = { "a",	 "a.b",	   "a/b.c",
-					  "pth", "x.pthy", "sitecustomize",
-					  "a..b" };
+					  "pth", "x.pthy", "sitecustomized",
+					  "pyc", "a..b" };
 	const struct list none = { 0 };
 
 	(void)state;

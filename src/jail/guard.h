@@ -1,0 +1,19 @@
+/*
+ * guard: paths of the host that no run may change, whatever folders it may
+ * write: the interpreter, which is executed outside of jails as well, and
+ * Remit itself.
+ */
+#ifndef REMIT_GUARD_H
+#define REMIT_GUARD_H
+
+#include <stdbool.h>
+
+#include "interpreter.h"
+
+/* -1 without memory. */
+int guard_list(struct list *out, const struct interpreter *in,
+	       const char *runtime_dir) must_check;
+/* Whether any of them is in this folder, or it in one of them. */
+bool guard_meets(const struct list *guarded, const char *folder);
+
+#endif
