@@ -90,17 +90,32 @@ harvest_write_skipped(const struct harvest *h, struct buf *out)
 
 /* ---- folders ---- */
 
+static bool
+follows_links(const struct harvest *h)
+{
+	return !plan_keeps(h->plan, MECH(OPENAT2));
+}
+
+static bool
+has_caps(const struct harvest *h)
+{
+	return plan_keeps(h->plan, MECH(EXPORT_CAP));
+}
+
 static int
 open_beneath(const struct harvest *h, const char *name, uint64_t flags)
 {
+	const uint64_t calm = O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	int folder = dirfd(h->folders[h->depth - 1].dir);
 	struct open_how how = {
-		.flags = flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+		.flags = flags | O_NOFOLLOW | calm,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
 			   RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
 	};
 
-	return (int)syscall(SYS_openat2, dirfd(h->folders[h->depth - 1].dir),
-			    name, &how, sizeof(how));
+	if (follows_links(h))
+		return openat(folder, name, (int)(flags | calm));
+	return (int)syscall(SYS_openat2, folder, name, &how, sizeof(how));
 }
 
 static int
@@ -155,7 +170,8 @@ take_folder(struct harvest *h, const char *name, struct remit_error *err)
 		return skip(h, SKIP_MOUNT, err);
 	if (!plain_name(name))
 		return skip(h, SKIP_NAME, err);
-	if (h->depth >= h->plan->policy->artifact_depth)
+	if (h->depth >= (has_caps(h) ? h->plan->policy->artifact_depth
+				     : HARVEST_DEPTH_MAX))
 		return skip(h, SKIP_DEPTH, err);
 	return push_folder(h, open_beneath(h, name, O_RDONLY | O_DIRECTORY),
 			   err);
@@ -212,7 +228,7 @@ take_file(struct harvest *h, const char *name, struct link *door,
 
 	if (!plain_name(name))
 		return skip(h, SKIP_NAME, err);
-	if (h->count >= p->artifact_files)
+	if (has_caps(h) && h->count >= p->artifact_files)
 		return skip(h, SKIP_FILES, err);
 	if (is_mount(h))
 		return skip(h, SKIP_MOUNT, err);
@@ -225,9 +241,9 @@ take_file(struct harvest *h, const char *name, struct link *door,
 	if (st.st_nlink != 1)
 		return skip(h, SKIP_LINKS, err);
 	size = (uint64_t)st.st_size;
-	if (size > p->artifact_file_bytes)
+	if (has_caps(h) && size > p->artifact_file_bytes)
 		return skip(h, SKIP_FILE_BYTES, err);
-	if (size > p->artifact_bytes - h->total_bytes)
+	if (has_caps(h) && size > p->artifact_bytes - h->total_bytes)
 		return skip(h, SKIP_BYTES, err);
 	return begin_file(h, &fd, size, door, err);
 }
@@ -277,9 +293,9 @@ take_entry(struct harvest *h, const struct dirent *e, struct link *door,
 		return take_folder(h, e->d_name, err);
 	if (!any(h, glob_matches))
 		return 0;
-	if (e->d_type == DT_LNK)
+	if (e->d_type == DT_LNK && !follows_links(h))
 		return skip(h, SKIP_LINK, err);
-	if (e->d_type != DT_REG)
+	if (e->d_type != DT_REG && e->d_type != DT_LNK)
 		return skip(h, SKIP_SPECIAL, err);
 	return take_file(h, e->d_name, door, err);
 }
