@@ -170,8 +170,8 @@ take_folder(struct harvest *h, const char *name, struct remit_error *err)
 		return skip(h, SKIP_MOUNT, err);
 	if (!plain_name(name))
 		return skip(h, SKIP_NAME, err);
-	if (h->depth >= (has_caps(h) ? h->plan->policy->artifact_depth
-				     : HARVEST_DEPTH_MAX))
+	if (h->depth >=
+	    (has_caps(h) ? h->plan->policy->artifact_depth : HARVEST_DEPTH_MAX))
 		return skip(h, SKIP_DEPTH, err);
 	return push_folder(h, open_beneath(h, name, O_RDONLY | O_DIRECTORY),
 			   err);
