@@ -321,6 +321,25 @@ def test_who_writes_meanwhile_loses_nothing(remit, data):
     assert json.loads(policy.read_text()) == {"timeout": 9, "filesystem_read_roots": [str(data)]}
 
 
+def test_whoever_is_killed_leaves_a_whole_file(remit, data):
+    """The old document or the new one, at whatever moment."""
+    old = '{"timeout": 9}'
+    new = '{"timeout": 9, "filesystem_read_roots": ["%s"]}' % data
+    seen = set()
+    for pause in (*(n * 0.0002 for n in range(30)), 1):
+        policy = remit.file("killed.json", old)
+        t = Terminal(remit, "--policy", policy, *reading(data))
+        t.until(PROMPT)
+        t.type("a\n")
+        time.sleep(pause)
+        t.process.kill()
+        t.end()
+        seen.add(policy.read_text())
+    assert seen <= {old, new} and new in seen, seen
+    for left in remit.folder.glob(".remit-policy-*"):
+        left.unlink()
+
+
 def test_two_policy_files_have_no_always(remit, data):
     one, two = remit.file("one.json", "{}"), remit.file("two.json", "{}")
     t = Terminal(remit, "--policy", one, "--policy", two, *reading(data))
