@@ -196,7 +196,8 @@ say_why_not(const struct ask *a, const struct remedy *r,
 	own(buf) struct buf text = BUF_INIT(4 * REMEDY_LINE);
 
 	if (add_begin(&text, r) == 0 && remedy_show(r, &text) == 0 &&
-	    buf_addf(&text, " would not help: ") == 0 &&
+	    buf_addf(&text, " would not help: %s%s", why->where,
+		     why->where[0] ? ": " : "") == 0 &&
 	    escape_message(&text, why->message, SIZE_MAX) == 0 &&
 	    buf_addf(&text, "%s", why->remedy[0] ? "\n       " : "") == 0 &&
 	    escape_message(&text, why->remedy, SIZE_MAX) == 0 &&

@@ -306,7 +306,9 @@ remove_artifacts(const json_t *doc)
 	size_t i;
 
 	json_array_foreach(json_object_get(doc, "artifacts"), i, row)
+	{
 		unlink(json_string_value(json_object_get(row, "host_path")));
+	}
 }
 
 /* What is there to say for people, and whether to run again. */

@@ -18,6 +18,12 @@ struct place {
 	struct stat old;
 };
 
+static void
+place_free(struct place *p)
+{
+	own_fd_close(&p->folder);
+}
+
 static int
 open_folder(struct place *p, const char *path, struct remit_error *err)
 {
@@ -131,13 +137,9 @@ policy_file_grant(const char *path, const struct field *f, const char *text,
 {
 	own(buf) struct buf old = BUF_INIT(DOCUMENT_MAX);
 	own(buf) struct buf new = BUF_INIT(DOCUMENT_MAX);
-	struct place p = { .folder = -1 };
-	own_fd int folder = -1;
+	own(place) struct place p = { .folder = -1 };
 
-	if (open_folder(&p, path, err) < 0)
-		return -1;
-	folder = p.folder;
-	if (read_old(&p, &old, err) < 0 ||
+	if (open_folder(&p, path, err) < 0 || read_old(&p, &old, err) < 0 ||
 	    policy_edit_grant(&old, f, text, &new, err) < 0)
 		return -1;
 	return replace(&p, &new, err);

@@ -182,6 +182,10 @@ run_options_check(const struct run_options *o, const struct policy *p,
 		return fail(err, REMIT_E_INPUT,
 			    "--ask is for people and --json for programs: "
 			    "choose one");
+	if (o->ask && o->raw)
+		return fail(err, REMIT_E_INPUT,
+			    "--raw lets the program draw over questions: "
+			    "choose it or --ask");
 	if (exports && !o->artifacts)
 		return fail(err, REMIT_E_INPUT,
 			    "--export needs a folder for the files: "

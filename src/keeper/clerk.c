@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "filter.h"
 #include "ledger.h"
 
 /* How far the clerk may be behind before nothing new is begun. */
@@ -135,7 +136,9 @@ be_clerk(int keeper, int file, const char *path)
 		_exit(1);
 	syscall(SYS_close_range, FILE_FD + 1, ~0u, 0);
 	prctl(PR_SET_NAME, "remit-clerk");
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    filter_load(FILTER_KEEPER) < 0)
+		_exit(1);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);

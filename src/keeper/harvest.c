@@ -89,10 +89,27 @@ harvest_write_skipped(const struct harvest *h, struct buf *out)
 
 /* ---- folders ---- */
 
-static int
-here(const struct harvest *h)
+static bool
+follows_links(const struct harvest *h)
 {
-	return dirfd(h->folders[h->depth - 1].dir);
+	return !plan_keeps(h->plan, MECH(OPENAT2));
+}
+
+static bool
+has_caps(const struct harvest *h)
+{
+	return plan_keeps(h->plan, MECH(EXPORT_CAP));
+}
+
+static int
+open_here(const struct harvest *h, const char *name, uint64_t flags)
+{
+	int folder = dirfd(h->folders[h->depth - 1].dir);
+
+	if (follows_links(h))
+		return openat(folder, name,
+			      (int)flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return beneath_open(folder, name, flags);
 }
 
 static int
@@ -147,10 +164,10 @@ take_folder(struct harvest *h, const char *name, struct remit_error *err)
 		return skip(h, SKIP_MOUNT, err);
 	if (!plain_name(name))
 		return skip(h, SKIP_NAME, err);
-	if (h->depth >= h->plan->policy->artifact_depth)
+	if (h->depth >=
+	    (has_caps(h) ? h->plan->policy->artifact_depth : HARVEST_DEPTH_MAX))
 		return skip(h, SKIP_DEPTH, err);
-	return push_folder(
-		h, beneath_open(here(h), name, O_RDONLY | O_DIRECTORY), err);
+	return push_folder(h, open_here(h, name, O_RDONLY | O_DIRECTORY), err);
 }
 
 /* ---- files ---- */
@@ -204,11 +221,11 @@ take_file(struct harvest *h, const char *name, struct link *door,
 
 	if (!plain_name(name))
 		return skip(h, SKIP_NAME, err);
-	if (h->count >= p->artifact_files)
+	if (has_caps(h) && h->count >= p->artifact_files)
 		return skip(h, SKIP_FILES, err);
 	if (is_mount(h))
 		return skip(h, SKIP_MOUNT, err);
-	fd = beneath_open(here(h), name, O_RDONLY);
+	fd = open_here(h, name, O_RDONLY);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return skip(h, errno == ELOOP ? SKIP_LINK : SKIP_UNREADABLE,
 			    err);
@@ -217,9 +234,9 @@ take_file(struct harvest *h, const char *name, struct link *door,
 	if (st.st_nlink != 1)
 		return skip(h, SKIP_LINKS, err);
 	size = (uint64_t)st.st_size;
-	if (size > p->artifact_file_bytes)
+	if (has_caps(h) && size > p->artifact_file_bytes)
 		return skip(h, SKIP_FILE_BYTES, err);
-	if (size > p->artifact_bytes - h->total_bytes)
+	if (has_caps(h) && size > p->artifact_bytes - h->total_bytes)
 		return skip(h, SKIP_BYTES, err);
 	return begin_file(h, &fd, size, door, err);
 }
@@ -269,9 +286,9 @@ take_entry(struct harvest *h, const struct dirent *e, struct link *door,
 		return take_folder(h, e->d_name, err);
 	if (!any(h, glob_matches))
 		return 0;
-	if (e->d_type == DT_LNK)
+	if (e->d_type == DT_LNK && !follows_links(h))
 		return skip(h, SKIP_LINK, err);
-	if (e->d_type != DT_REG)
+	if (e->d_type != DT_REG && e->d_type != DT_LNK)
 		return skip(h, SKIP_SPECIAL, err);
 	return take_file(h, e->d_name, door, err);
 }

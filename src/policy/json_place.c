@@ -146,10 +146,10 @@ bool
 json_place_last(struct json_span container, struct json_span *out)
 {
 	struct walk w = { .at = container.start, .end = container.end };
-	struct token t = next(&w);
 	bool found = false, begins = true;
 
-	for (t = next(&w); t.kind && w.depth; t = next(&w)) {
+	next(&w);
+	for (struct token t = next(&w); t.kind && w.depth; t = next(&w)) {
 		if (begins)
 			out->start = t.start;
 		begins = t.kind == ',' && w.depth == 1;

@@ -228,9 +228,11 @@ def test_without_a_terminal_it_is_refused(remit, data):
     assert done.returncode == 2 and done.stdout == "" and "no terminal" in done.stderr
 
 
-def test_with_json_it_is_refused(remit):
-    done = remit("run", "--ask", "--json", "-c", "print(1)", start_new_session=True, timeout=30)
-    assert done.returncode == 2 and done.stdout == "" and "--json" in done.stderr
+@pytest.mark.parametrize("flag", ["--json", "--raw"])
+def test_with_json_or_raw_it_is_refused(any_remit, flag):
+    """One is for programs, and with the other a program could draw over a question."""
+    done = any_remit("run", "--ask", flag, "-c", "print(1)", start_new_session=True, timeout=30)
+    assert done.returncode == 2 and done.stdout == "" and flag in done.stderr
 
 
 def test_where_nothing_is_denied_nothing_is_asked(remit):
@@ -263,7 +265,7 @@ def test_what_the_plan_would_refuse_is_not_offered(remit, data):
     """Two roots inside each other."""
     t = Terminal(remit, "--read", data, "-c", f"raise OSError(2, 'x', {str(data.parent)!r})")
     code, rest = t.end()
-    assert code == 1 and PROMPT not in rest and "would not help" in rest and "lies inside" in rest
+    assert code == 1 and PROMPT not in rest and "would not help: filesystem_read_roots: " in rest and "lies inside" in rest
 
 
 def test_the_jail_s_own_places_are_not_offered(remit):
@@ -317,6 +319,25 @@ def test_who_writes_meanwhile_loses_nothing(remit, data):
     t.type("a\n")
     assert t.end()[0] == 0
     assert json.loads(policy.read_text()) == {"timeout": 9, "filesystem_read_roots": [str(data)]}
+
+
+def test_whoever_is_killed_leaves_a_whole_file(remit, data):
+    """The old document or the new one, at whatever moment."""
+    old = '{"timeout": 9}'
+    new = '{"timeout": 9, "filesystem_read_roots": ["%s"]}' % data
+    seen = set()
+    for pause in (*(n * 0.0002 for n in range(30)), 1):
+        policy = remit.file("killed.json", old)
+        t = Terminal(remit, "--policy", policy, *reading(data))
+        t.until(PROMPT)
+        t.type("a\n")
+        time.sleep(pause)
+        t.process.kill()
+        t.end()
+        seen.add(policy.read_text())
+    assert seen <= {old, new} and new in seen, seen
+    for left in remit.folder.glob(".remit-policy-*"):
+        left.unlink()
 
 
 def test_two_policy_files_have_no_always(remit, data):

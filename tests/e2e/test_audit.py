@@ -230,6 +230,14 @@ def name_of(pid: int) -> str:
         return ""
 
 
+def test_the_clerk_is_filtered_and_has_two_descriptors(audited):
+    clerk = clerk_of(audited)
+    with open(f"/proc/{clerk}/status") as f:
+        status = f.read()
+    assert "NoNewPrivs:\t1\n" in status and "Seccomp:\t2\n" in status
+    assert sorted(map(int, os.listdir(f"/proc/{clerk}/fd"))) == [0, 1, 2, 3, 4]
+
+
 def test_where_nobody_writes_nothing_runs(audited, file):
     assert audited.json("pass")["status"] == "ok"
     wait_for(file, 1)

@@ -29,6 +29,7 @@ class Run:
     stderr: str
     report: dict  # of launch.py
     findings: dict[str, str]  # of the world
+    artifacts: dict[str, str]  # what is wrong with those that left
     place: str  # the folder the program was started from
 
     @property
@@ -168,6 +169,10 @@ def run(
     more_environment: dict | None = None,
 ) -> Run:
     place = new_place(world)
+    # Not below it: a result names where its artifacts are.
+    out = world.runs / place.name.replace("run-", "out-")
+    out.mkdir()
+    out.chmod(0o777)
     try:
         document = {"preset": "strict", **world.fill_in(policy)}
         (place / "policy.json").write_text(json.dumps(document))
@@ -182,11 +187,15 @@ def run(
         # Relative names: so no path of the host is known to Remit by the
         # caller's own words, and none may appear in a result.
         argv = [binary, "run", "--json", "--policy", "policy.json", "program.py"]
+        if "artifact_export_paths" in policy:
+            argv[2:2] = ["--artifacts", f"../{out.name}"]
         argv.append(json.dumps(argument))
         env = environment(caller, world, left_out) | (more_environment or {})
         done, report = _launch(argv, caller, world, place, env)
+        artifacts = look_at_artifacts(out, policy, world)
     finally:
         shutil.rmtree(place)
+        shutil.rmtree(out)
     try:
         result = json.loads(done.stdout)
         if not isinstance(result, dict) or "status" not in result:
@@ -199,8 +208,26 @@ def run(
         stderr=done.stderr,
         report=report,
         findings={},
+        artifacts=artifacts,
         place=place.name,
     )
+
+
+def look_at_artifacts(out: pathlib.Path, policy: dict, world: World) -> dict[str, str]:
+    """What left the jail and should not have: the secret, or more than the caps."""
+    files = [path for path in out.rglob("*") if path.is_file()]
+    sizes = [path.stat().st_size for path in files]
+    measured = {
+        "artifact_files": len(files),
+        "artifact_file_bytes": max(sizes, default=0),
+        "artifact_bytes": sum(sizes),
+        "artifact_depth": max((len(path.relative_to(out).parts) for path in files), default=0),
+    }
+    over = [f"{name} is {n}" for name, n in measured.items() if n > policy.get(name, n)]
+    found = {"artifacts": ", ".join(over)} if over else {}
+    if any(world.canary.encode() in path.read_bytes() for path in files):
+        found["canary"] = "the planted secret is in an artifact"
+    return found
 
 
 def attack(
@@ -229,7 +256,7 @@ def attack(
             tuple(r.output("stdout") for r in rounds),
             more_environment,
         )
-        one.findings = world.findings()
+        one.findings = {**world.findings(), **one.artifacts}
         if world.canary in one.stdout or world.canary in one.stderr:
             one.findings["canary"] = "the planted secret is in the result"
         for stream, cap in (

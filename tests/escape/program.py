@@ -15,7 +15,7 @@ PROGRAMS = FOLDER / "programs"
 HEADER = re.compile(r"^# ([a-z-]+): (.*)$")
 JUDGES = ("program", "status", "outside")
 WITNESSES = (
-    "abstract abstract_dgram canary drop tcp udp unix unix_dgram victim".split()
+    "abstract abstract_dgram artifacts canary drop tcp udp unix unix_dgram victim".split()
 )
 
 

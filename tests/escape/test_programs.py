@@ -7,8 +7,8 @@ from callers import ROOT
 from program import PROGRAMS, load, load_all
 
 # Rows that are not here need what does not exist yet (write roots, allow-lists,
-# sessions, tools) or cannot be caused from inside. What code leaves behind to be
-# exported is in tests/e2e/test_artifacts.py.
+# sessions, tools) or cannot be caused from inside. More of what code leaves behind
+# to be exported is in tests/e2e/test_artifacts.py.
 CATALOGUE = """
 FS-R1 FS-R2 FS-R3 FS-R4 FS-R5 FS-R6 FS-R7 FS-R8 FS-R9 FS-R10 FS-R11 FS-R12
 FS-R13 FS-R15 FS-R17 FS-R18 FS-R19 FS-R20
@@ -19,6 +19,7 @@ RS1 RS2 RS4 RS5 RS6 RS7 RS8 RS9 RS10 RS13 RS14 RS15 RS16 RS17 RS18
 IN1 IN2 IN4 IN5 IN8 IN9 IN10
 K1 K2 K3 K4 K5 K6 K8 K9 K10
 BR1 BR2 BR3 BR7 BR12
+A1 A6 A7
 S2 S4 P1 P2 P3 P5 P7
 """.split()
 

@@ -1,0 +1,17 @@
+# id: A1
+# field: artifact_export_paths
+# kept-by: openat2
+# policy: {"artifact_export_paths": ["**"]}
+# judge: outside
+# witness: canary
+# expect: a link is no artifact, wherever it leads: to a host file, through a folder, around in a circle
+
+secret = ARG["secret_path"]
+os.symlink(secret, "absolute")
+os.symlink("../" * 30 + secret[1:], "relative")
+os.symlink(ARG["secret_dir"], "folder")
+os.symlink("/proc/self/environ", "magic")
+os.symlink("circle", "circle")
+os.mkdir("below")
+os.symlink(secret, "below/absolute")
+contained("links were left behind")

@@ -1,0 +1,12 @@
+# id: A6
+# field: artifact_depth
+# kept-by: export_cap
+# policy: {"artifact_export_paths": ["**"], "artifact_depth": 3}
+# judge: outside
+# witness: artifacts
+# expect: nothing leaves from deeper than the policy says
+
+path = "d/" * 20
+os.makedirs(path)
+open(path + "f", "w").close()
+contained("a file was left behind at depth 21")
