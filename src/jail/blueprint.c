@@ -256,8 +256,8 @@ by_number(const void *a, const void *b)
 int
 blueprint_list_kept(struct blueprint *b, struct remit_error *err)
 {
-	const int ends[] = { b->channel, b->lifeline, b->in,
-			     b->out,	 b->err,      b->proc };
+	const int ends[] = { b->channel, b->lifeline, b->in,	  b->out,
+			     b->err,	 b->proc,     b->ways_out };
 	size_t n = 0;
 
 	b->keep = calloc(b->own.mount_count + BLUEPRINT_DEVICES +
@@ -325,10 +325,9 @@ contents_free(struct contents *c)
 void
 blueprint_free(struct blueprint *b)
 {
-	int *const fds[] = {
-		&b->channel, &b->lifeline, &b->in,   &b->out,
-		&b->err,     &b->proc,	   &b->root, &b->workspace
-	};
+	int *const fds[] = { &b->channel, &b->lifeline,	 &b->in,
+			     &b->out,	  &b->err,	 &b->proc,
+			     &b->root,	  &b->workspace, &b->ways_out };
 
 	free(b->keep);
 	b->keep = NULL;

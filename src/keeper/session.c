@@ -7,6 +7,7 @@
 
 #include "denial_rule.h"
 #include "harvest.h"
+#include "network.h"
 #include "result.h"
 #include "session_part.h"
 
@@ -85,6 +86,7 @@ session_free(struct session *s)
 	if (s->harvest)
 		harvest_free(s->harvest);
 	free(s->harvest);
+	free(s->network);
 	free(s->name);
 	free(s);
 }
@@ -167,6 +169,15 @@ read_facts(struct session *s)
 }
 
 static void
+read_network(struct session *s)
+{
+	if (!s->inmate)
+		return;
+	s->network = network_copy(s->inmate->proxy.ledger);
+	network_denials(s->network, &s->denials);
+}
+
+static void
 note_run(const struct session *s)
 {
 	struct journal_run run = {
@@ -231,6 +242,7 @@ session_finish(struct session *s)
 	read_rest(s, &s->out);
 	read_rest(s, &s->err);
 	read_facts(s);
+	read_network(s);
 	note_path(s);
 	note_run(s);
 	if (session_export(s)) {

@@ -30,6 +30,7 @@ enum mechanism {
 	MECH_VALIDATOR,
 	MECH_OPENAT2,
 	MECH_EXPORT_CAP,
+	MECH_PROXY,
 	MECH_COUNT,
 };
 

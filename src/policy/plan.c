@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host_rule.h"
 #include "memory_bound.h"
 #include "path_rule.h"
 #include "plan_mounts.h"
@@ -126,10 +127,60 @@ decide_read_roots(struct decision *d, struct remit_error *err)
 	return decide_folders(d, d->policy->filesystem_read_roots.count, err);
 }
 
+static bool
+names_hosts(const struct policy *p)
+{
+	return p->network_allow.count > 0;
+}
+
+static bool
+has_sockets(const struct policy *p)
+{
+	return p->network_access || names_hosts(p);
+}
+
+static int
+check_hosts(const struct decision *d, struct remit_error *err)
+{
+	struct host_rules rules;
+
+	if (d->policy->network_access)
+		return fail_refused(
+			err, d->field->name,
+			"Leave network_access out, or the list.",
+			"network_access gives all hosts, so the list would "
+			"keep nobody out");
+	return host_rules_read(&d->policy->network_allow, &rules, err);
+}
+
+static int
+decide_hosts(struct decision *d, struct remit_error *err)
+{
+	bool alone;
+
+	d->row->present = names_hosts(d->policy);
+	if (!d->row->present)
+		return 0;
+	if (check_hosts(d, err) < 0)
+		return -1;
+	alone = keep(d, MECH(NETWORK_NAMESPACE));
+	/* Without a network of its own its listeners would be the host's. */
+	d->plan->proxied =
+		keep(d, MECH(PROXY)) && alone && d->plan->tier != TIER_STATIC;
+	return 0;
+}
+
 static int
 decide_network(struct decision *d, struct remit_error *err)
 {
 	(void)err;
+	if (names_hosts(d->policy) && !d->policy->network_access) {
+		d->plan->filter |= PLAN_FILTER_NETWORK;
+		d->plan->own_network = keep(d, MECH(NETWORK_NAMESPACE));
+		snprintf(d->row->note, sizeof(d->row->note),
+			 "but for the hosts of network_allow");
+		return 0;
+	}
 	if (d->policy->network_access) {
 		d->plan->filter |= PLAN_FILTER_NETWORK;
 		grant(d, "TCP and UDP on the host's own network, its loopback "
@@ -303,13 +354,13 @@ decide_memory(struct decision *d, struct remit_error *err)
 			d->plan->limits.memory_cgroup_bytes = p->memory_bytes;
 			snprintf(d->row->note, sizeof(d->row->note),
 				 "but for file locks, which no cgroup counts");
-			if (p->network_access)
+			if (has_sockets(p))
 				d->plan->limits.tcp_cgroup_bytes =
 					p->memory_bytes / 4;
 		}
 		return 0;
 	}
-	if (!p->subprocess_execution && !p->network_access &&
+	if (!p->subprocess_execution && !has_sockets(p) &&
 	    !p->memory_fallback && !is_bare(d))
 		return decide_memory_alone(d, err);
 	if (!p->memory_fallback && is_bare(d))
@@ -330,7 +381,8 @@ decide_memory(struct decision *d, struct remit_error *err)
 			"cannot be kept with %s on: no writable memory cgroup "
 			"(%s), and without one %s not counted",
 			p->subprocess_execution ? "subprocess_execution"
-						: "network_access",
+			: p->network_access	? "network_access"
+						: "network_allow",
 			d->host->can[CAN_CGROUP_MEMORY].why,
 			p->subprocess_execution
 				? "all processes together are"
@@ -477,6 +529,7 @@ static decide_fn *const deciders[FIELD_TOTAL] = {
 	[F_MOUNTS] = decide_mounts,
 	[F_FILESYSTEM_READ_ROOTS] = decide_read_roots,
 	[F_NETWORK_ACCESS] = decide_network,
+	[F_NETWORK_ALLOW] = decide_hosts,
 	[F_PACKAGE_INSTALLATION] = decide_packages,
 	[F_SUBPROCESS_EXECUTION] = decide_subprocess,
 	[F_ENV_VAR_ACCESS] = decide_env_access,
@@ -579,6 +632,22 @@ check_job(const struct policy *p, const struct plan_job *job,
 }
 
 static int
+refuse_unkept(struct decision *d, struct remit_error *err)
+{
+	if (d->field != &fields[F_NETWORK_ALLOW])
+		return lift_or_refuse(
+			d, "the workspace is a folder of the host's disk", err);
+	if (!names_hosts(d->policy)) {
+		d->row->present = false;
+		return 0;
+	}
+	return fail_refused(err, d->field->name, "Use the tier local.",
+			    "the tier \"%s\" has no network namespace, and "
+			    "nothing else keeps code to some hosts",
+			    tiers[d->plan->tier].name);
+}
+
+static int
 decide_row(struct decision *d, struct remit_error *err)
 {
 	enum tier tier = d->plan->tier;
@@ -588,8 +657,7 @@ decide_row(struct decision *d, struct remit_error *err)
 		return 0;
 	d->row->present = true;
 	if (!kept && tiers[tier].jailed)
-		return lift_or_refuse(
-			d, "the workspace is a folder of the host's disk", err);
+		return refuse_unkept(d, err);
 	if (!kept) {
 		d->row->strength = STRENGTH_NONE;
 		return 0;

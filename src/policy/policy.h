@@ -50,7 +50,7 @@ struct policy {
 	struct mount_list mounts;
 
 	bool network_access;
-	struct list network_allow;
+	struct list network_allow; /* see host_rule.h */
 	bool package_installation;
 	struct list packages;
 	bool subprocess_execution;
