@@ -158,9 +158,6 @@ decide_hosts(struct decision *d, struct remit_error *err)
 {
 	bool alone;
 
-	d->row->present = names_hosts(d->policy);
-	if (!d->row->present)
-		return 0;
 	if (check_hosts(d, err) < 0)
 		return -1;
 	alone = keep(d, MECH(NETWORK_NAMESPACE));
@@ -637,10 +634,6 @@ refuse_unkept(struct decision *d, struct remit_error *err)
 	if (d->field != &fields[F_NETWORK_ALLOW])
 		return lift_or_refuse(
 			d, "the workspace is a folder of the host's disk", err);
-	if (!names_hosts(d->policy)) {
-		d->row->present = false;
-		return 0;
-	}
 	return fail_refused(err, d->field->name, "Use the tier local.",
 			    "the tier \"%s\" has no network namespace, and "
 			    "nothing else keeps code to some hosts",
@@ -654,6 +647,9 @@ decide_row(struct decision *d, struct remit_error *err)
 	uint64_t kept = d->field->kept[tier];
 
 	if (d->field->setting || !d->field->built)
+		return 0;
+	/* No hosts, no promise: that there are none is network_access's. */
+	if (d->field == &fields[F_NETWORK_ALLOW] && !names_hosts(d->policy))
 		return 0;
 	d->row->present = true;
 	if (!kept && tiers[tier].jailed)
