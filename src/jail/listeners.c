@@ -13,7 +13,7 @@
 _Static_assert(LISTENERS_MAX > HOST_RULES_MAX, "every entry finds room");
 
 /* The kernel keeps so many waiting that nobody has accepted yet. */
-#define BACKLOG 64
+#define BACKLOG 512
 
 /* ---- in the keeper ---- */
 

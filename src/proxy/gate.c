@@ -113,6 +113,16 @@ on_line(void *owner, uint32_t events)
 	g->loop.stop = true;
 }
 
+/* Names that stand in the list have their place, whatever else is asked for. */
+static void
+take_names(struct gate *g)
+{
+	_Static_assert(NAMES_MAX > HOST_RULES_MAX, "there is room for all");
+	for (size_t i = 0; i < g->rules.count; i++)
+		if (g->rules.rows[i].name[0] && !g->rules.rows[i].is_below)
+			names_take(&g->names, g->rules.rows[i].name);
+}
+
 int
 gate_open(struct gate *g, int line, const int *fds, size_t count,
 	  struct remit_error *err)
@@ -132,6 +142,7 @@ gate_open(struct gate *g, int line, const int *fds, size_t count,
 			     err) < 0)
 			return -1;
 	}
+	take_names(g);
 	for (int i = 0; i < RELAYS_MAX; i++)
 		relay_init(&g->relays[i], g);
 	for (int i = 0; i < LOOKUPS_MAX; i++)

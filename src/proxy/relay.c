@@ -45,8 +45,20 @@ close_peer(struct relay *r)
 	r->peer = -1;
 }
 
+/*
+ * To be cut off must not look as if the other side had said all: while this
+ * holds, a socket that is closed, be it by our own death, resets (socket(7)).
+ */
 static void
-end(struct relay *r)
+reset_at_close(int fd, bool yes)
+{
+	struct linger l = { .l_onoff = yes };
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &l, sizeof(l));
+}
+
+static void
+cut(struct relay *r)
 {
 	loop_set_timer(&r->gate->loop, &r->timer, 0);
 	loop_remove(&r->gate->loop, &r->on_code);
@@ -58,16 +70,14 @@ end(struct relay *r)
 	gate_has_room(r->gate);
 }
 
-/* Never as if the other side had said all: the code sees a reset. */
+/* Both sides have said all. */
 static void
-cut(struct relay *r)
+end(struct relay *r)
 {
-	struct linger now = { .l_onoff = 1 };
-
-	setsockopt(r->code, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	reset_at_close(r->code, false);
 	if (r->peer >= 0)
-		setsockopt(r->peer, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
-	end(r);
+		reset_at_close(r->peer, false);
+	cut(r);
 }
 
 static void
@@ -251,6 +261,7 @@ start_connect(struct relay *r)
 		return -1;
 	relay_set_buffers(r->peer);
 	set_no_delay(r->peer);
+	reset_at_close(r->peer, true);
 	if (connect(r->peer, (void *)&to, len) < 0 && errno != EINPROGRESS)
 		return -1;
 	return want(r, &r->on_peer, r->peer, EPOLLOUT, on_peer);
@@ -451,6 +462,7 @@ relay_begin(struct gate *g, int fd)
 
 	reset(r, fd);
 	set_no_delay(fd);
+	reset_at_close(fd, true);
 	if (getsockname(fd, (void *)&to, &len) < 0) {
 		cut(r);
 		return;
