@@ -96,9 +96,17 @@ lock_self(const struct proxy *p, const struct plan *plan, pid_t keeper)
 	return filter_load(FILTER_PROXY);
 }
 
+/* The jail was not built, and says why: not to be dead before it is heard. */
+static void __attribute__((noreturn)) wait_for_end(void)
+{
+	char nothing;
+	ssize_t n = read(LINE, &nothing, 1);
+
+	_exit(n != 0);
+}
+
 static void __attribute__((noreturn))
-run(const struct proxy *p, const struct plan *plan, int line, int ways_out,
-    pid_t keeper)
+run(const struct proxy *p, const struct plan *plan, pid_t keeper)
 {
 	struct gate *g = calloc(1, sizeof(*g));
 	struct remit_error err;
@@ -107,13 +115,14 @@ run(const struct proxy *p, const struct plan *plan, int line, int ways_out,
 
 	prctl(PR_SET_NAME, "remit-proxy", 0, 0, 0);
 	ignore_signals();
-	if (!g || close_others(line, ways_out) < 0 ||
+	if (!g ||
 	    host_rules_read(&plan->policy->network_allow, &g->rules, &err) < 0)
 		_exit(1);
 	g->ledger = p->ledger;
 	site_names_read(&g->site, &g->rules);
-	if (listeners_take(WAYS_OUT, fds, &count) < 0 || close(WAYS_OUT) < 0 ||
-	    gate_open(g, LINE, fds, count, &err) < 0 ||
+	if (listeners_take(WAYS_OUT, fds, &count) < 0)
+		wait_for_end();
+	if (close(WAYS_OUT) < 0 || gate_open(g, LINE, fds, count, &err) < 0 ||
 	    lock_self(p, plan, keeper) < 0)
 		_exit(1);
 	gate_run(g);
@@ -148,8 +157,10 @@ start(struct proxy *p, const struct plan *plan, struct remit_error *err)
 	}
 	p->ways_out = ways_out[0];
 	p->pid = fork();
+	if (p->pid == 0 && close_others(line[1], ways_out[1]) < 0)
+		_exit(1);
 	if (p->pid == 0)
-		run(p, plan, line[1], ways_out[1], keeper);
+		run(p, plan, keeper);
 	close(line[1]);
 	close(ways_out[1]);
 	if (p->pid > 0)
