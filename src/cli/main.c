@@ -8,19 +8,13 @@
 #include "nearest.h"
 
 const struct command *const commands[] = {
-	&command_run,
-	&command_batch,
-	&command_policy,
-	&command_explain,
-	&command_matrix,
-	&command_doctor,
-	&command_bench,
-	&command_completion,
-	&command_keeper,
-	&command_status,
-	&command_logs,
-	&command_man,
-	NULL,
+	&command_run,	 &command_batch,
+	&command_policy, &command_explain,
+	&command_matrix, &command_doctor,
+	&command_bench,	 &command_completion,
+	&command_keeper, &command_status,
+	&command_logs,	 &command_man,
+	&command_proxy,	 NULL,
 };
 
 int

@@ -1,20 +1,46 @@
 #include "ledger.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
+/* Where the kernel knows it, memory that is never executed. */
+static int
+memory_file(void)
+{
+	const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING, noexec = 8;
+	int fd = memfd_create("remit-ledger", flags | noexec);
+
+	return fd < 0 && errno == EINVAL ? memfd_create("remit-ledger", flags)
+					 : fd;
+}
+
 struct ledger *
-ledger_new(struct remit_error *err)
+ledger_map(int fd)
 {
 	void *at = mmap(NULL, sizeof(struct ledger), PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+			MAP_SHARED, fd, 0);
 
-	if (at == MAP_FAILED) {
+	return at == MAP_FAILED ? NULL : at;
+}
+
+struct ledger *
+ledger_new(int *fd, struct remit_error *err)
+{
+	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	own_fd int file = memory_file();
+	struct ledger *l = NULL;
+
+	if (file >= 0 && ftruncate(file, sizeof(*l)) == 0 &&
+	    fcntl(file, F_ADD_SEALS, seals) == 0)
+		l = ledger_map(file);
+	if (!l) {
 		fail_sys(err, REMIT_E_MEMORY, "ledger");
 		return NULL;
 	}
-	return at;
+	*fd = take_fd(&file);
+	return l;
 }
 
 void

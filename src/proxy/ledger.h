@@ -42,8 +42,11 @@ struct ledger {
 	struct ledger_row rows[LEDGER_ROWS];
 };
 
-/* Shared with whoever is forked later. NULL with *err. */
-struct ledger *ledger_new(struct remit_error *err);
+/* A new one, and a descriptor by which it is shared; its size is sealed, since
+   a page that is gone would kill who reads it. NULL with *err. */
+struct ledger *ledger_new(int *fd, struct remit_error *err);
+/* The same memory in the other process; NULL with errno. */
+struct ledger *ledger_map(int fd);
 void ledger_free(struct ledger *l);
 
 /* Count it with its like; the row, or NULL if there is no room. */

@@ -1,10 +1,10 @@
 /*
  * proxy: the process that holds the ways out of one jail, seen from the keeper.
  *
- * It is a child of the keeper on the host's network, of a user of its own if
- * started by root, with no rights, no files and a filter that knows sockets
- * only. It dies with the keeper's end of its line; the keeper ends the jail if
- * it dies before.
+ * It is a child of the keeper on the host's network, a program started anew
+ * with nothing of the keeper's memory, of a user of its own if started by root,
+ * with no rights, no files and a filter that knows sockets only. It dies with
+ * the keeper's end of its line; the keeper ends the jail if it dies before.
  */
 #ifndef REMIT_PROXY_H
 #define REMIT_PROXY_H
@@ -35,5 +35,9 @@ int proxy_start(struct proxy *p, const struct plan *plan,
 bool proxy_reaped(struct proxy *p, pid_t pid);
 /* Kill it and wait for its end; what it wrote down is gone. */
 void proxy_free(struct proxy *p);
+
+/* The process itself: "remit proxy". Returns only if it never became one, or
+   the jail did not (0). */
+int proxy_main(void);
 
 #endif

@@ -364,9 +364,9 @@ except Exception as e: print("cut", type(e).__name__)
 """
 
 
-def begin(here, code=WAIT):
+def begin(here, code=WAIT, more=()):
     flags = () if here.by_root else network_here.FALLBACK
-    p = here.popen("run", "--python", network_here.PYTHON, "--allow-host", f"{API}:80", *flags, "-c", code, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    p = here.popen("run", "--python", network_here.PYTHON, "--allow-host", f"{API}:80", *flags, *more, "-c", code, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert p.stdout.readline() == "begun\n"
     return p
 
@@ -411,6 +411,41 @@ def test_the_proxy_has_no_rights_no_files_and_a_filter(here, world):
     assert kinds <= {"socket", "anon_inode"}
     if here.by_root:
         assert set(status["Uid"].split()) != {"0"} and status["Groups"].strip() == ""
+    assert gone(lambda: processes(here.command)) == []
+
+
+def memory_has(pid, word):
+    with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        for line in maps:
+            if " rw" not in line:
+                continue
+            first, last = (int(n, 16) for n in line.split()[0].split("-"))
+            memory.seek(first)
+            if word in memory.read(last - first):
+                return True
+    return False
+
+
+def test_the_proxy_has_nothing_of_the_keeper_s_memory(here, world):
+    secret = "".join(("kept", "-by-", "the-keeper"))
+    with begin(here, more=("--env", f"SECRET={secret}")) as p:
+        (pid,) = proxies(here)
+        (keeper,) = [other for other in processes(here.command) if parent_of(other) == p.pid]
+        assert memory_has(keeper, secret.encode())
+        assert memory_has(pid, API.encode()) and not memory_has(pid, secret.encode())
+        p.kill()
+        p.communicate(timeout=30)
+
+
+def test_runs_at_once_have_a_proxy_each(here, world):
+    lines = "".join(json.dumps({"id": str(i), "code": TRY + f"say(a=attempt(fetch, 'http://{name}/'))"}) + "\n" for i, name in enumerate([API, "evil.example"] * 8))
+    fallback = () if here.by_root else network_here.FALLBACK
+    done = here("batch", "-j", "4", "--quiet", "--python", network_here.PYTHON, "--allow-host", f"{API}:80", *fallback, input=lines)
+    results = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(results) == 16, done.stderr
+    for r in results:
+        assert (API in r["stdout"]) == (int(r["id"]) % 2 == 0), r
+        assert r["usage"]["network"]["connections"] == (int(r["id"]) + 1) % 2
     assert gone(lambda: processes(here.command)) == []
 
 

@@ -14,7 +14,8 @@ static void
 like_is_counted_with_like_and_the_table_ends(void **state)
 {
 	struct remit_error err;
-	struct ledger *l = ledger_new(&err);
+	own_fd int fd = -1;
+	struct ledger *l = ledger_new(&fd, &err);
 	char name[32];
 
 	(void)state;
@@ -38,6 +39,25 @@ like_is_counted_with_like_and_the_table_ends(void **state)
 	assert_int_equal(l->left_out, 2);
 	assert_int_equal(l->refusals, 1 + LEDGER_ROWS);
 	ledger_free(l);
+}
+
+static void
+what_one_process_writes_the_other_reads_and_nobody_cuts_it(void **state)
+{
+	struct remit_error err;
+	own_fd int fd = -1;
+	struct ledger *ours = ledger_new(&fd, &err), *theirs;
+
+	(void)state;
+	assert_non_null(ours);
+	theirs = ledger_map(fd);
+	assert_non_null(theirs);
+	ledger_note(theirs, "a.example", 443, LEDGER_LET_THROUGH);
+	assert_int_equal(ours->connections, 1);
+	assert_int_equal(ftruncate(fd, 0), -1);
+	assert_int_equal(errno, EPERM);
+	ledger_free(ours);
+	ledger_free(theirs);
 }
 
 /* A proxy that was taken over may have written anything. */
@@ -74,6 +94,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(like_is_counted_with_like_and_the_table_ends),
+		cmocka_unit_test(
+			what_one_process_writes_the_other_reads_and_nobody_cuts_it),
 		cmocka_unit_test(a_copy_holds_only_rows_that_are_well_formed),
 	};
 
