@@ -2,14 +2,14 @@
 
 #include <string.h>
 
-#include "ledger.h"
+#include "audit_line.h"
 
 int
 audit_open(struct audit *a, struct remit_error *err)
 {
 	if (!a->path)
 		return 0;
-	a->fd = ledger_open(a->path, err);
+	a->fd = audit_line_open(a->path, err);
 	return a->fd < 0 ? -1 : 0;
 }
 
@@ -35,7 +35,7 @@ policy_digest(const char *text, char out[SHA256_TEXT], struct remit_error *err)
 		return no_memory(err);
 	if (text && policy_parse(&p, text, strlen(text), "policy", err) < 0)
 		return -1;
-	return ledger_policy_sha256(&p, out) < 0 ? no_memory(err) : 0;
+	return audit_line_policy_sha256(&p, out) < 0 ? no_memory(err) : 0;
 }
 
 /* One write at the end of the file, so that lines of several never mix. */
@@ -55,7 +55,7 @@ audit_add(const struct audit *a, const struct remit_job *job,
 {
 	own(buf) struct buf line = BUF_INIT(SIZE_MAX / 2);
 	char policy[SHA256_TEXT], code[SHA256_TEXT];
-	struct ledger_run run = {
+	struct audit_line_run run = {
 		.uid = getuid(),
 		.policy_sha256 = policy,
 		.code_sha256 = code,
@@ -68,7 +68,7 @@ audit_add(const struct audit *a, const struct remit_job *job,
 		return -1;
 	sha256_text(job->code, job->code_len, code);
 	run.result = remit_result_json(res);
-	if (ledger_write(&line, &run) < 0)
+	if (audit_line_write(&line, &run) < 0)
 		return no_memory(err);
 	return append(a, &line, err);
 }

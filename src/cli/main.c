@@ -8,19 +8,13 @@
 #include "nearest.h"
 
 const struct command *const commands[] = {
-	&command_run,
-	&command_batch,
-	&command_policy,
-	&command_explain,
-	&command_matrix,
-	&command_doctor,
-	&command_bench,
-	&command_completion,
-	&command_keeper,
-	&command_status,
-	&command_logs,
-	&command_man,
-	NULL,
+	&command_run,	 &command_batch,
+	&command_policy, &command_explain,
+	&command_matrix, &command_doctor,
+	&command_bench,	 &command_completion,
+	&command_keeper, &command_status,
+	&command_logs,	 &command_man,
+	&command_proxy,	 NULL,
 };
 
 int
@@ -71,8 +65,9 @@ cli_needs_private(const struct policy *p)
 	const char *named = getenv("REMIT_KEEPER");
 
 	/* One that was named is asked all the same: it says why not. */
-	return (!named || !*named) && (p->network_access || p->env_var_access ||
-				       p->tier == TIER_UNSAFE);
+	return (!named || !*named) &&
+	       (p->network_access || p->network_allow.count ||
+		p->env_var_access || p->tier == TIER_UNSAFE);
 }
 
 void

@@ -301,8 +301,8 @@ blueprint_resolve(struct blueprint *b, uint32_t uid, struct remit_error *err)
 int
 blueprint_list_kept(struct blueprint *b, struct remit_error *err)
 {
-	const int ends[] = { b->channel, b->lifeline, b->in,
-			     b->out,	 b->err,      b->proc };
+	const int ends[] = { b->channel, b->lifeline, b->in,	  b->out,
+			     b->err,	 b->proc,     b->ways_out };
 	size_t n = 0;
 
 	b->keep = calloc(b->own.mount_count + BLUEPRINT_DEVICES +
@@ -361,9 +361,9 @@ contents_free(struct contents *c)
 void
 blueprint_free(struct blueprint *b)
 {
-	int *const fds[] = { &b->channel, &b->lifeline,	 &b->in,
-			     &b->out,	  &b->err,	 &b->proc,
-			     &b->root,	  &b->workspace, &b->scratch };
+	int *const fds[] = { &b->channel, &b->lifeline, &b->in,	  &b->out,
+			     &b->err,	  &b->proc,	&b->root, &b->workspace,
+			     &b->scratch, &b->ways_out };
 
 	free(b->keep);
 	b->keep = NULL;

@@ -11,6 +11,7 @@
 #include "cgroup_home.h"
 #include "hash.h"
 #include "inside.h"
+#include "listeners.h"
 #include "order.h"
 #include "plan.h"
 #include "workspace.h"
@@ -69,6 +70,8 @@ struct blueprint {
 	int groups[CGROUP_CONTROLLERS];
 	/* the jail's ends */
 	int channel, lifeline, in, out, err;
+	int ways_out;			 /* to the proxy, or -1 */
+	struct listeners listeners;	 /* what it is to be sent */
 	int proc;			 /* the host's /proc */
 	int root;			 /* the new root, once it is mounted */
 	int writable[WORKSPACE_FOLDERS]; /* bare: what the code may write */

@@ -197,6 +197,24 @@ step_links(struct blueprint *b, uint32_t *detail)
 	return 0;
 }
 
+/* The C library asks for one address at a time: then it needs no sendmmsg. */
+static int
+step_network(struct blueprint *b, uint32_t *detail)
+{
+	if (b->ways_out < 0)
+		return 0;
+	if (unlinkat(b->root, "etc/resolv.conf", 0) < 0 && errno != ENOENT)
+		return -1;
+	if (make_file(b->root, "/etc/resolv.conf",
+		      "nameserver 127.0.0.1\noptions single-request\n") < 0 ||
+	    listeners_open(&b->listeners, b->ways_out, detail) < 0)
+		return -1;
+	/* Nobody inside shall add to them. */
+	own_fd_close(&b->ways_out);
+	b->ways_out = -1;
+	return 0;
+}
+
 static int
 place(int root, int mount_fd, const char *jail, bool is_folder)
 {
@@ -419,6 +437,7 @@ static const struct {
 	[STEP_PRIVATE_MOUNTS] = { step_private_mounts, WITH_ROOT },
 	[STEP_ROOT] = { step_root, WITH_ROOT | IS(CAST) },
 	[STEP_LINKS] = { step_links, WITH_ROOT },
+	[STEP_NETWORK] = { step_network, IS(COLD) },
 	[STEP_WORKSPACE] = { step_workspace, WITH_ROOT | IS(CAST) | IS(BARE) },
 	[STEP_LAYERS] = { step_layers, IS(COLD) | IS(WARM) | IS(CAST) },
 	[STEP_RUNTIME] = { step_runtime, WITH_ROOT },

@@ -26,6 +26,7 @@ enum filter_special {
 	FILTER_ZYGOTE,	       /* a zygote, and below the filter of code */
 	FILTER_BARE,	       /* code without namespaces, strict memory */
 	FILTER_BARE_NETWORK,   /* the same, with TCP and UDP sockets */
+	FILTER_PROXY,	       /* a network proxy */
 	FILTER_CLOSING,	       /* on top of the filter of code */
 	FILTER_CLOSING_STRICT, /* the same, for FILTER_STRICT_MEMORY */
 	FILTER_VARIANTS,

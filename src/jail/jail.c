@@ -296,6 +296,19 @@ open_harvest(struct jail *j, const struct blueprint *b, struct remit_error *err)
 			      : 0;
 }
 
+static int
+lay_out_network(struct blueprint *b, const struct jail_site *site,
+		struct remit_error *err)
+{
+	/* A jail without its proxy would be one without its ways out: no harm,
+	   but not what the plan says. */
+	b->ways_out =
+		fcntl(site->ways_out, F_DUPFD_CLOEXEC, BLUEPRINT_FIRST_FD);
+	if (b->ways_out < 0)
+		return fail_sys(err, REMIT_E_INTERNAL, "no proxy");
+	return listeners_list(&b->listeners, b->plan, err);
+}
+
 int
 jail_lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
 	     int in, const char *name, struct remit_error *err)
@@ -322,6 +335,8 @@ jail_lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
 		    (plan->exports && open_harvest(j, b, err) < 0))
 			return step_failed_at(err, STEP_WORKSPACE);
 	}
+	if (plan->proxied && lay_out_network(b, site, err) < 0)
+		return step_failed_at(err, STEP_NETWORK);
 	b->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (b->proc < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "open /proc");

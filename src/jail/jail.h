@@ -29,6 +29,8 @@ struct jail_site {
 	const char *runtime_dir; /* with the module and the runner */
 	const struct cgroup_home *cgroups;
 	bool probe; /* lock down without an interpreter, then wait */
+	/* Cold: where a plan that is proxied sends its listeners; else -1. */
+	int ways_out;
 };
 
 struct mould;

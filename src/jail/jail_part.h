@@ -13,7 +13,7 @@
 	{                                                                    \
 		.plan = (p), .channel = -1, .lifeline = -1, .in = -1,        \
 		.out = -1, .err = -1, .proc = -1, .root = -1, .ruleset = -1, \
-		.workspace = -1, .own = CONTENTS_INIT,                       \
+		.workspace = -1, .ways_out = -1, .own = CONTENTS_INIT,       \
 		.groups = { -1, -1, -1, -1 }, .writable = { -1, -1 },        \
 		.scratch = -1,                                               \
 		.hosts = { [0 ... PLAN_WRITE_ROOTS_MAX - 1] = -1 },          \

@@ -52,6 +52,11 @@ const struct step steps[STEP_COUNT] = {
 		"make links and files", STAGE_BUILD, CAN_MOUNT,
 		"before mounts that lie behind a link",
 	},
+	[STEP_NETWORK] = {
+		"open the ways out", STAGE_BUILD, CAN_NETWORK_NAMESPACE,
+		"where hosts are named; needs rights that are dropped, and a "
+		"root in which resolv.conf can be written",
+	},
 	[STEP_WORKSPACE] = {
 		"mount the workspace", STAGE_BUILD, CAN_MOUNT,
 		"one tmpfs with caps for all that can be written; before what "

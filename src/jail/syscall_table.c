@@ -216,6 +216,34 @@ static const struct call bare[] = {
 	CALLS_END,
 };
 
+/*
+ * A proxy moves bytes between sockets. It opens nothing, makes no memory that
+ * can be executed, and no process.
+ */
+static const struct call proxy[] = {
+	{ "read", .action = ALLOW },
+	{ "write", .action = ALLOW },
+	{ "close", .action = ALLOW },
+	{ "epoll_ctl", .action = ALLOW },
+	{ "epoll_wait", .action = ALLOW },
+	{ "epoll_pwait", .action = ALLOW },
+	{ "exit_group", .action = ALLOW },
+	{ "clock_gettime", .action = ALLOW },
+	{ "getrandom", .action = ALLOW },
+	{ "restart_syscall", .action = ALLOW },
+	{ "rt_sigreturn", .action = ALLOW },
+	{ "socket", .check = &check_socket_network },
+	{ "setsockopt", .check = &check_setsockopt },
+	{ "getsockopt", .action = ALLOW },
+	{ "getsockname", .action = ALLOW },
+	{ "connect", .action = ALLOW },
+	{ "accept4", .action = ALLOW },
+	{ "shutdown", .action = ALLOW },
+	{ "sendto", .action = ALLOW },
+	{ "recvfrom", .action = ALLOW },
+	CALLS_END,
+};
+
 /* Loaded on top of the filter of code, when the keeper has the listener: it
    takes away what the steps between the two need. */
 static const struct call closing[] = {
@@ -246,6 +274,7 @@ const struct layer syscall_layers[] = {
 	{ .calls = keeper_network, .needs = LAYER_KEEPER | FILTER_NETWORK },
 	{ .calls = zygote, .needs = LAYER_ZYGOTE },
 	{ .calls = bare, .needs = LAYER_BARE },
+	{ .calls = proxy, .needs = LAYER_PROXY, .from_scratch = true },
 	{ .calls = closing, .needs = LAYER_CLOSING, .allows_rest = true },
 	{ .calls = closing_strict,
 	  .needs = LAYER_CLOSING | FILTER_STRICT_MEMORY },
@@ -262,6 +291,7 @@ static const unsigned special_properties[] = {
 	[FILTER_BARE] = LAYER_BARE | FILTER_STRICT_MEMORY,
 	[FILTER_BARE_NETWORK] =
 		LAYER_BARE | FILTER_STRICT_MEMORY | FILTER_NETWORK,
+	[FILTER_PROXY] = LAYER_PROXY,
 	[FILTER_CLOSING] = LAYER_CLOSING,
 	[FILTER_CLOSING_STRICT] = LAYER_CLOSING | FILTER_STRICT_MEMORY,
 };

@@ -23,6 +23,7 @@
  *	FILTER_ZYGOTE            base subprocess zygote
  *	FILTER_BARE              base strict_memory bare
  *	FILTER_BARE_NETWORK      base network strict_memory bare
+ *	FILTER_PROXY             base with every permission removed, then proxy
  *	FILTER_CLOSING           everything allowed, then closing
  *	FILTER_CLOSING_STRICT    the same, then closing_strict
  *
@@ -123,6 +124,7 @@ enum layer_property {
 	LAYER_ZYGOTE = 64,
 	LAYER_BARE = 128,
 	LAYER_CLOSING = 256,
+	LAYER_PROXY = 512,
 };
 
 struct layer {

@@ -10,8 +10,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "audit_line.h"
 #include "filter.h"
-#include "ledger.h"
 
 /* How far the clerk may be behind before nothing new is begun. */
 #define BEHIND_MAX ((size_t)1024 * 1024)
@@ -51,7 +51,7 @@ reopen(const char *path)
 	int fd;
 
 	moved = 0;
-	fd = ledger_open(path, &err);
+	fd = audit_line_open(path, &err);
 	if (fd < 0) {
 		/* The old one is better than none. */
 		fprintf(stderr, "remit: %s\n", err.message);
@@ -152,7 +152,7 @@ be_clerk(int keeper, int file, const char *path)
 int
 clerk_start(struct clerk *c, const char *path, struct remit_error *err)
 {
-	own_fd int file = ledger_open(path, err);
+	own_fd int file = audit_line_open(path, err);
 	int pair[2];
 
 	if (file < 0)

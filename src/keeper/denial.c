@@ -16,23 +16,29 @@ is_alike(const struct denial *a, const struct denial *b)
 void
 denials_add(struct denials *d, const struct denial *one)
 {
+	denials_add_many(d, one, 1);
+}
+
+void
+denials_add_many(struct denials *d, const struct denial *one, uint64_t times)
+{
 	struct denial *rows;
 
 	for (size_t i = 0; i < d->count; i++)
 		if (is_alike(&d->rows[i], one)) {
-			d->rows[i].count++;
+			d->rows[i].count += times;
 			return;
 		}
 	rows = d->count < DENIALS_MAX
 		       ? realloc(d->rows, (d->count + 1) * sizeof(*rows))
 		       : NULL;
 	if (!rows) {
-		d->left_out++;
+		d->left_out += times;
 		return;
 	}
 	d->rows = rows;
 	rows[d->count] = *one;
-	rows[d->count++].count = 1;
+	rows[d->count++].count = times;
 }
 
 void
@@ -65,21 +71,27 @@ reported(const struct denial *d)
 	return all;
 }
 
+static const char *
+source(const struct denial *d)
+{
+	return d->by_proxy ? "proxy" : d->call ? "kernel" : "reported";
+}
+
 static json_t *
 row(const struct denial *d)
 {
 	const struct field *f =
 		d->field == FIELD_TOTAL ? NULL : &fields[d->field];
-	char flag[48] = "";
+	char flag[DENIAL_FLAG] = "";
 
 	/* A flag that is refused in any case would help nobody. */
 	if (f && f->built)
-		snprintf(flag, sizeof(flag), "--%s", f->short_name);
+		snprintf(flag, sizeof(flag), "%s%s", d->flag[0] ? "" : "--",
+			 d->flag[0] ? d->flag : f->short_name);
 	return json_pack("{s:s, s:o, s:o, s:I, s:o, s:o, s:o}", "source",
-			 d->call ? "kernel" : "reported", "syscall",
-			 text_or_null(d->call), "what", text_or_null(d->what),
-			 "count", (json_int_t)d->count, "field",
-			 text_or_null(f ? f->name : NULL), "flag",
+			 source(d), "syscall", text_or_null(d->call), "what",
+			 text_or_null(d->what), "count", (json_int_t)d->count,
+			 "field", text_or_null(f ? f->name : NULL), "flag",
 			 text_or_null(flag), "reported", reported(d));
 }
 

@@ -46,6 +46,7 @@ inmate_free(struct inmate *i)
 {
 	stop_watching(i);
 	jail_free(&i->jail);
+	proxy_free(&i->proxy);
 	own_fd_close(&i->in);
 	pool_drop(i->pool);
 	free(i);
@@ -74,7 +75,7 @@ inmate_leave(struct inmate *i)
 	bool can_wait = i->state == INMATE_TAKEN && i->session &&
 			i->session->claim.has_exit_code &&
 			!i->pool->plan.limits.many_processes &&
-			!i->jail.unjailed;
+			!i->jail.unjailed && !i->proxy.pid;
 
 	i->session = NULL;
 	stop_watching(i);
@@ -341,6 +342,7 @@ make(struct keeper *k, struct pool *p, struct remit_error *err)
 		.keeper = k,
 		.pool = pool_use(p),
 		.jail = JAIL_INIT,
+		.proxy = PROXY_INIT,
 		.in = -1,
 		.made_us = loop_now_us(),
 		.on_channel = SOURCE_INIT,
@@ -384,6 +386,23 @@ give_up(struct inmate *i)
 	return NULL;
 }
 
+/* With a proxy first, if the plan has one: pid 1 sends it the ways out. */
+static int
+open_cold(struct inmate *i, int in, const char *name, struct remit_error *err)
+{
+	const struct plan *plan = &i->pool->plan;
+	struct jail_site site = i->keeper->site;
+	int opened;
+
+	if (plan->proxied && proxy_start(&i->proxy, plan, err) < 0)
+		return -1;
+	site.ways_out = i->proxy.ways_out;
+	opened = jail_open(&i->jail, plan, &site, in, name, err);
+	own_fd_close(&i->proxy.ways_out);
+	i->proxy.ways_out = -1;
+	return opened;
+}
+
 struct inmate *
 inmate_new_cold(struct session *s, struct remit_error *err)
 {
@@ -402,8 +421,7 @@ inmate_new_cold(struct session *s, struct remit_error *err)
 	make_name(name, sizeof(name));
 	if (feed_pipe(&reader, &i->in, err) == 0)
 		opened = tiers[plan->tier].jailed
-				 ? jail_open(&i->jail, plan, &k->site, reader,
-					     name, err)
+				 ? open_cold(i, reader, name, err)
 				 : jail_open_unsafe(&i->jail, plan, &k->site,
 						    reader, err);
 	/* There is nothing to lock in the unsafe tier. */
@@ -496,9 +514,24 @@ end_alone(struct inmate *i, const struct exit_report *end)
 		end_early(i, end);
 }
 
+/* There is no way out any more; the program shall not go on as if there were.
+   One that is dying anyway is beyond that. */
+static void
+lost_proxy(struct inmate *i)
+{
+	struct remit_error err;
+
+	fail(&err, REMIT_E_INTERNAL, "the network proxy died");
+	inmate_failed(i, &err);
+}
+
 bool
 inmate_reaped(struct inmate *i, pid_t pid, const struct exit_report *end)
 {
+	if (proxy_reaped(&i->proxy, pid)) {
+		lost_proxy(i);
+		return true;
+	}
 	switch (jail_reaped(&i->jail, pid)) {
 	case JAIL_NOT_MINE:
 		return false;

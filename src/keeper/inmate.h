@@ -12,6 +12,7 @@
 #include "bucket.h"
 #include "jail.h"
 #include "loop.h"
+#include "proxy.h"
 
 struct keeper;
 struct pool;
@@ -37,6 +38,7 @@ struct inmate {
 	struct session *session;
 	enum inmate_state state;
 	struct jail jail;
+	struct proxy proxy; /* of a plan that is proxied */
 	pid_t joined; /* whom the zygote has put there; 0: it has not said */
 	bool rehearsed;
 	bool heard; /* it has spoken */

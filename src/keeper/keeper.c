@@ -275,6 +275,9 @@ check_shared(const struct keeper *k, const struct policy *p,
 	if (p->network_access)
 		return elsewhere(err, "network_access",
 				 "a shared keeper has no network");
+	if (p->network_allow.count)
+		return elsewhere(err, "network_allow",
+				 "a shared keeper has no network");
 	if (p->env_var_access)
 		return elsewhere(err, "env_var_access",
 				 "a shared keeper does not have your "

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "harvest.h"
+#include "network.h"
 #include "pool.h"
 #include "session.h"
 #include "text.h"
@@ -48,7 +49,9 @@ add_usage(struct buf *out, const struct session *s)
 	    buf_add(out, ",", 1) < 0 ||
 	    add_optional(out, "processes_peak",
 			 g->has_pids && g->pids_peak > ours,
-			 g->pids_peak - ours) < 0)
+			 g->pids_peak - ours) < 0 ||
+	    buf_addf(out, ",\"network\":") < 0 ||
+	    network_write(out, s->network) < 0)
 		return -1;
 	return buf_addf(out, "},");
 }

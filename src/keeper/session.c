@@ -7,6 +7,7 @@
 
 #include "denial_rule.h"
 #include "harvest.h"
+#include "network.h"
 #include "result.h"
 #include "session_part.h"
 
@@ -93,6 +94,7 @@ session_free(struct session *s)
 	free(s->harvest);
 	own_fd_close(&s->workspace);
 	session_commit_free(s);
+	free(s->network);
 	free(s->name);
 	free(s);
 }
@@ -175,6 +177,15 @@ read_facts(struct session *s)
 }
 
 static void
+read_network(struct session *s)
+{
+	if (!s->inmate)
+		return;
+	s->network = network_copy(s->inmate->proxy.ledger);
+	network_denials(s->network, &s->denials);
+}
+
+static void
 note_run(const struct session *s)
 {
 	struct journal_run run = {
@@ -254,6 +265,7 @@ session_finish(struct session *s)
 	read_rest(s, &s->out);
 	read_rest(s, &s->err);
 	read_facts(s);
+	read_network(s);
 	note_path(s);
 	note_run(s);
 	session_take_workspace(s);

@@ -18,6 +18,7 @@
 #include "feed.h"
 #include "inmate.h"
 #include "inputs.h"
+#include "ledger.h"
 #include "loop.h"
 #include "policy.h"
 #include "sha256.h"
@@ -71,6 +72,7 @@ struct session {
 	struct denials denials;
 	bool is_watched; /* the kernel tells what is refused to it */
 	struct facts facts;
+	struct ledger *network;	  /* at the end; NULL: it had no proxy */
 	struct cgroup_usage used; /* of its groups, at the end */
 	struct exit_report exit;
 	struct remit_error error; /* why there is no verdict */

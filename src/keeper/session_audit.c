@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
+#include "audit_line.h"
 #include "harvest.h"
-#include "ledger.h"
 #include "result.h"
 #include "session_part.h"
 
@@ -31,7 +31,7 @@ static int
 policy_sha256(const struct session *s, char out[SHA256_TEXT])
 {
 	if (!s->pool)
-		return ledger_policy_sha256(&s->policy, out);
+		return audit_line_policy_sha256(&s->policy, out);
 	/* The key is the whole policy in one form. */
 	sha256_text(s->pool->key, strlen(s->pool->key), out);
 	return 0;
@@ -42,7 +42,7 @@ write_line(const struct session *s, const struct buf *result, struct buf *out)
 {
 	char policy[SHA256_TEXT];
 	json_auto_t *artifacts = artifacts_of(s);
-	struct ledger_run run = {
+	struct audit_line_run run = {
 		.uid = s->keeper->clerk.uid,
 		.policy_sha256 = policy,
 		.code_sha256 = s->code_sha256,
@@ -53,7 +53,7 @@ write_line(const struct session *s, const struct buf *result, struct buf *out)
 
 	if (policy_sha256(s, policy) < 0)
 		return -1;
-	return ledger_write(out, &run);
+	return audit_line_write(out, &run);
 }
 
 void

@@ -161,10 +161,14 @@ const struct field fields[FIELD_TOTAL] = {
 		.short_name = "allow-host",
 		.type = FIELD_LIST,
 		.offset = offsetof(struct policy, network_allow),
+		.built = true,
 		.fallback = "",
-		.value_name = "HOST:PORT",
+		.value_name = "HOST:PORT[:WORD]",
 		.sentence = "a host and port the code may connect to, and "
-			    "no others",
+			    "no others; HOST is a name, a name behind a star "
+			    "and a dot (all below it) or an IPv4 address, WORD "
+			    "is tls, plain, tcp or private",
+		.kept = SPACED(MECH(NETWORK_NAMESPACE) | MECH(PROXY), 0),
 	},
 	[F_PACKAGE_INSTALLATION] = {
 		.name = "package_installation",

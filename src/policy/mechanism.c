@@ -111,6 +111,11 @@ const struct mechanism_info mechanisms[MECH_COUNT] = {
 		.name = "export_cap",
 		.sentence = "the keeper gives out no more than this",
 	},
+	[MECH_PROXY] = {
+		.name = "proxy",
+		.sentence = "a process of its own holds the jail's only ways "
+			    "out, and connects only to what was named",
+	},
 };
 
 int

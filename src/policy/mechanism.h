@@ -32,6 +32,7 @@ enum mechanism {
 	MECH_COMMIT,
 	MECH_OPENAT2,
 	MECH_EXPORT_CAP,
+	MECH_PROXY,
 	MECH_COUNT,
 };
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host_rule.h"
 #include "memory_bound.h"
 #include "path_rule.h"
 #include "plan_mounts.h"
@@ -56,10 +57,58 @@ lift_or_refuse(struct decision *d, const char *why, struct remit_error *err)
 			    tiers[d->plan->tier].name, why);
 }
 
+static bool
+names_hosts(const struct policy *p)
+{
+	return p->network_allow.count > 0;
+}
+
+static bool
+has_sockets(const struct policy *p)
+{
+	return p->network_access || names_hosts(p);
+}
+
+static int
+check_hosts(const struct decision *d, struct remit_error *err)
+{
+	struct host_rules rules;
+
+	if (d->policy->network_access)
+		return fail_refused(
+			err, d->field->name,
+			"Leave network_access out, or the list.",
+			"network_access gives all hosts, so the list would "
+			"keep nobody out");
+	return host_rules_read(&d->policy->network_allow, &rules, err);
+}
+
+static int
+decide_hosts(struct decision *d, struct remit_error *err)
+{
+	bool alone;
+
+	if (check_hosts(d, err) < 0)
+		return -1;
+	alone = plan_note_kept(d, MECH(NETWORK_NAMESPACE));
+	/* Without a network of its own its listeners would be the host's. */
+	d->plan->proxied = plan_note_kept(d, MECH(PROXY)) && alone &&
+			   d->plan->tier != TIER_STATIC;
+	return 0;
+}
+
 static int
 decide_network(struct decision *d, struct remit_error *err)
 {
 	(void)err;
+	if (names_hosts(d->policy) && !d->policy->network_access) {
+		d->plan->filter |= PLAN_FILTER_NETWORK;
+		d->plan->own_network =
+			plan_note_kept(d, MECH(NETWORK_NAMESPACE));
+		snprintf(d->row->note, sizeof(d->row->note),
+			 "but for the hosts of network_allow");
+		return 0;
+	}
 	if (d->policy->network_access) {
 		d->plan->filter |= PLAN_FILTER_NETWORK;
 		grant(d, "TCP and UDP on the host's own network, its loopback "
@@ -233,13 +282,13 @@ decide_memory(struct decision *d, struct remit_error *err)
 			d->plan->limits.memory_cgroup_bytes = p->memory_bytes;
 			snprintf(d->row->note, sizeof(d->row->note),
 				 "but for file locks, which no cgroup counts");
-			if (p->network_access)
+			if (has_sockets(p))
 				d->plan->limits.tcp_cgroup_bytes =
 					p->memory_bytes / 4;
 		}
 		return 0;
 	}
-	if (!p->subprocess_execution && !p->network_access &&
+	if (!p->subprocess_execution && !has_sockets(p) &&
 	    !p->memory_fallback && !is_bare(d))
 		return decide_memory_alone(d, err);
 	if (!p->memory_fallback && is_bare(d))
@@ -260,7 +309,8 @@ decide_memory(struct decision *d, struct remit_error *err)
 			"cannot be kept with %s on: no writable memory cgroup "
 			"(%s), and without one %s not counted",
 			p->subprocess_execution ? "subprocess_execution"
-						: "network_access",
+			: p->network_access	? "network_access"
+						: "network_allow",
 			d->host->can[CAN_CGROUP_MEMORY].why,
 			p->subprocess_execution
 				? "all processes together are"
@@ -425,6 +475,7 @@ static decide_fn *const deciders[FIELD_TOTAL] = {
 	[F_FILESYSTEM_READ_ROOTS] = decide_read_roots,
 	[F_FILESYSTEM_WRITE_ROOTS] = decide_write_roots,
 	[F_NETWORK_ACCESS] = decide_network,
+	[F_NETWORK_ALLOW] = decide_hosts,
 	[F_PACKAGE_INSTALLATION] = decide_packages,
 	[F_SUBPROCESS_EXECUTION] = decide_subprocess,
 	[F_ENV_VAR_ACCESS] = decide_env_access,
@@ -532,9 +583,13 @@ check_absent(const struct decision *d, struct remit_error *err)
 {
 	if (field_is_default(d->policy, d->field))
 		return 0;
-	return fail_refused(err, d->field->name, "Leave the field out.",
-			    "the tier \"%s\" does not have it",
-			    tiers[d->plan->tier].name);
+	return fail_refused(err, d->field->name,
+			    "Use the tier local, or leave the field out.",
+			    "the tier \"%s\" %s", tiers[d->plan->tier].name,
+			    d->field == &fields[F_NETWORK_ALLOW]
+				    ? "has no network namespace, and nothing "
+				      "else keeps code to some hosts"
+				    : "does not have it");
 }
 
 static int
@@ -544,6 +599,9 @@ decide_row(struct decision *d, struct remit_error *err)
 	uint64_t kept = d->field->kept[tier];
 
 	if (d->field->setting || !d->field->built)
+		return 0;
+	/* No hosts, no promise: that there are none is network_access's. */
+	if (d->field == &fields[F_NETWORK_ALLOW] && !names_hosts(d->policy))
 		return 0;
 	d->row->present =
 		kept || d->field->may_be_unlimited || !tiers[tier].jailed;

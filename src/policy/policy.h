@@ -59,7 +59,7 @@ struct policy {
 	struct list commit_names;
 
 	bool network_access;
-	struct list network_allow;
+	struct list network_allow; /* see host_rule.h */
 	bool package_installation;
 	struct list packages;
 	bool subprocess_execution;

@@ -36,7 +36,7 @@ NOT_PROMISED = {
 
 def is_for(program: Program) -> bool:
     policy = program.policy
-    if program.field in REFUSED_FIELDS or policy.get("subprocess_execution"):
+    if program.field in REFUSED_FIELDS or policy.get("subprocess_execution") or policy.get("network_allow"):
         return False
     if policy.get("tier", "local") != "local" or any(m["host"] != m["jail"] for m in policy.get("mounts", ())):
         return False

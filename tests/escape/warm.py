@@ -24,7 +24,7 @@ PATIENCE = 20
 
 def can_be_warm(policy: dict, label: str) -> bool:
     """The documented rule (src/policy/plan.c, plan_can_be_warm)."""
-    if policy.get("tier", "local") != "local" or policy.get("network_access"):
+    if policy.get("tier", "local") != "local" or policy.get("network_access") or policy.get("network_allow"):
         return False
     return label != "root" or not policy.get("subprocess_execution")
 

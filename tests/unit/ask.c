@@ -32,6 +32,7 @@ static const char *const variant_names[FILTER_VARIANTS] = {
 	[FILTER_ZYGOTE] = "zygote",
 	[FILTER_BARE] = "bare",
 	[FILTER_BARE_NETWORK] = "bare_network",
+	[FILTER_PROXY] = "proxy",
 	[FILTER_CLOSING] = "closing",
 	[FILTER_CLOSING_STRICT] = "closing_strict",
 };

@@ -9,10 +9,10 @@
  *	                            you commit it: it is the change of policy.
  *
  * A row of the file is one call: architecture, number, name, the answer to
- * code, and what differs in other variants. init is named only where it is
- * allowed something, keeper_network only where it differs from keeper, zygote
- * only where it differs from subprocess, bare only where it differs from
- * strict_memory (with network), closing only where it refuses, and
+ * code, and what differs in other variants. init and proxy are named only
+ * where they are allowed something, keeper_network only where it differs from
+ *keeper, zygote only where it differs from subprocess, bare only where it
+ *differs from strict_memory (with network), closing only where it refuses, and
  * closing_strict only where it differs from that.
  * "arguments" means that these decide.
  */
@@ -255,6 +255,7 @@ the_keeper_may_do_what_init_and_code_may(void **state)
 {
 	(void)state;
 	assert_allows_no_more(FILTER_INIT, FILTER_KEEPER);
+	assert_allows_no_more(FILTER_PROXY, FILTER_KEEPER_NETWORK);
 	assert_allows_no_more(FILTER_KEEPER, FILTER_KEEPER_NETWORK);
 	for (unsigned v = 0; v < FILTER_INIT; v++)
 		assert_allows_no_more(v, v & FILTER_NETWORK
@@ -388,7 +389,7 @@ verdict(enum filter_arch arch, unsigned variant, unsigned nr)
 static bool
 is_worth_a_column(unsigned variant, const char *said, const char *usual)
 {
-	if (variant == FILTER_INIT)
+	if (variant == FILTER_INIT || variant == FILTER_PROXY)
 		return strcmp(said, "allow") == 0 ||
 		       strcmp(said, "arguments") == 0;
 	if (variant == FILTER_CLOSING)
@@ -423,7 +424,8 @@ write_row(FILE *f, enum filter_arch arch, unsigned nr)
 		FILTER_NETWORK,	       FILTER_SUBPROCESS, FILTER_FORKABLE,
 		FILTER_STRICT_MEMORY,  FILTER_INIT,	  FILTER_KEEPER,
 		FILTER_KEEPER_NETWORK, FILTER_ZYGOTE,	  FILTER_BARE,
-		FILTER_BARE_NETWORK,   FILTER_CLOSING,	  FILTER_CLOSING_STRICT,
+		FILTER_BARE_NETWORK,   FILTER_PROXY,	  FILTER_CLOSING,
+		FILTER_CLOSING_STRICT,
 	};
 
 	fprintf(f, "%s %u %s %s", ask_arch_name(arch), nr,

@@ -467,6 +467,26 @@ init_can_open_map_and_start_nothing(void **state)
 }
 
 static void
+a_proxy_has_sockets_and_nothing_else(void **state)
+{
+	static const char *const refused[] = {
+		"open",	  "openat",	"mmap",		 "mprotect", "clone",
+		"fork",	  "socketpair", "prctl",	 "ioctl",    "fcntl",
+		"execve", "bind",	"listen",	 "sendmsg",  "recvmsg",
+		"kill",	  "unlinkat",	"epoll_create1",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
+		expect(FILTER_PROXY, refused[i], REFUSE(EPERM), 0);
+	expect(FILTER_PROXY, "socket", ALLOW, 2, 1, 0);
+	expect(FILTER_PROXY, "socket", ALLOW, 10, 2 | 02000000, 17);
+	expect(FILTER_PROXY, "socket", REFUSE(EPERM), 1, 1, 0);
+	expect(FILTER_PROXY, "connect", ALLOW, 3, 0x1000, 16);
+	expect(FILTER_PROXY, "setsockopt", REFUSE(EPERM), 3, 6, 31);
+}
+
+static void
 the_keeper_is_refused_what_it_does_not_need(void **state)
 {
 	static const char *const refused[] = {
@@ -528,6 +548,7 @@ main(void)
 		cmocka_unit_test(
 			calls_only_an_exploit_makes_are_killed_everywhere),
 		cmocka_unit_test(init_can_open_map_and_start_nothing),
+		cmocka_unit_test(a_proxy_has_sockets_and_nothing_else),
 		cmocka_unit_test(the_keeper_is_refused_what_it_does_not_need),
 	};
 

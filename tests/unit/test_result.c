@@ -88,8 +88,8 @@ static const char *const keys[] = {
 };
 
 static const char *const usage_keys[] = { "wall_ms", "cpu_ms",
-					  "memory_peak_bytes",
-					  "processes_peak" };
+					  "memory_peak_bytes", "processes_peak",
+					  "network" };
 
 static void
 write_it(struct ended *e)
@@ -159,7 +159,8 @@ a_result_is_one_line_of_known_words(void **state)
 		"\"stderr_truncated\":false,\"error\":null,"
 		"\"reported\":[\"status\"],\"usage\":{\"wall_ms\":12.345,"
 		"\"cpu_ms\":null,\"memory_peak_bytes\":null,"
-		"\"processes_peak\":null},\"denials\":[],"
+		"\"processes_peak\":null,\"network\":null},"
+		"\"denials\":[],"
 		"\"denials_left_out\":0,\"denials_seen\":false,\"artifacts\":[]"
 		",\"artifacts_skipped\":[],\"changes\":[],"
 		"\"changes_skipped\":[],\"committed\":null,"

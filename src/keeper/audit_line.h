@@ -1,9 +1,9 @@
 /*
- * ledger: the file of an audit, and the form of its lines: who ran what by
+ * audit_line: the file of an audit, and the form of its lines: who ran what by
  * which policy, and how it ended. No code and no output.
  */
-#ifndef REMIT_LEDGER_H
-#define REMIT_LEDGER_H
+#ifndef REMIT_AUDIT_LINE_H
+#define REMIT_AUDIT_LINE_H
 
 #include <jansson.h>
 #include <sys/types.h>
@@ -12,7 +12,7 @@
 #include "policy.h"
 #include "sha256.h"
 
-struct ledger_run {
+struct audit_line_run {
 	uid_t uid;
 	const char *policy_sha256;
 	const char *code_sha256;
@@ -22,13 +22,14 @@ struct ledger_run {
 };
 
 /* For appending; a regular file, made (0600) if it is missing. */
-int ledger_open(const char *path, struct remit_error *err) must_check;
+int audit_line_open(const char *path, struct remit_error *err) must_check;
 
 /* Of the whole policy in one form, however it was written. -1: no memory. */
-int ledger_policy_sha256(const struct policy *p,
-			 char out[SHA256_TEXT]) must_check;
+int audit_line_policy_sha256(const struct policy *p,
+			     char out[SHA256_TEXT]) must_check;
 
 /* One line with its end. -1: no memory, or the result is none. */
-int ledger_write(struct buf *out, const struct ledger_run *run) must_check;
+int audit_line_write(struct buf *out,
+		     const struct audit_line_run *run) must_check;
 
 #endif

@@ -1,4 +1,4 @@
-#include "ledger.h"
+#include "audit_line.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <time.h>
 
 int
-ledger_open(const char *path, struct remit_error *err)
+audit_line_open(const char *path, struct remit_error *err)
 {
 	own_fd int fd = open(
 		path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC,
@@ -36,7 +36,7 @@ now(char *out, size_t size)
 }
 
 int
-ledger_policy_sha256(const struct policy *p, char out[SHA256_TEXT])
+audit_line_policy_sha256(const struct policy *p, char out[SHA256_TEXT])
 {
 	json_auto_t *doc = policy_to_json(p);
 	own_mem char *whole =
@@ -69,7 +69,7 @@ copy_result(json_t *line, const char *text)
 }
 
 int
-ledger_write(struct buf *out, const struct ledger_run *run)
+audit_line_write(struct buf *out, const struct audit_line_run *run)
 {
 	json_auto_t *line = NULL;
 	own_mem char *text = NULL;

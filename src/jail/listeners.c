@@ -1,0 +1,173 @@
+#include "listeners.h"
+
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "host_rule.h"
+#include "pass.h"
+
+_Static_assert(LISTENERS_MAX > HOST_RULES_MAX, "every entry finds room");
+
+/* The kernel keeps so many waiting that nobody has accepted yet. */
+#define BACKLOG 512
+
+/* ---- in the keeper ---- */
+
+static void
+add_port(struct listeners *l, in_port_t port)
+{
+	for (size_t i = 0; i < l->port_count; i++)
+		if (l->ports[i] == port)
+			return;
+	l->ports[l->port_count++] = port;
+}
+
+static void
+add_address(struct listeners *l, in_addr_t address)
+{
+	/* All of 127.0.0.0/8 is there already. */
+	if (ntohl(address) >> 24 == 127)
+		return;
+	for (size_t i = 0; i < l->address_count; i++)
+		if (l->addresses[i] == address)
+			return;
+	l->addresses[l->address_count++] = address;
+}
+
+int
+listeners_list(struct listeners *out, const struct plan *plan,
+	       struct remit_error *err)
+{
+	struct host_rules rules;
+
+	*out = (struct listeners){ 0 };
+	if (host_rules_read(&plan->policy->network_allow, &rules, err) < 0)
+		return -1;
+	for (size_t i = 0; i < rules.count; i++) {
+		add_port(out, htons(rules.rows[i].port));
+		if (!rules.rows[i].name[0])
+			add_address(out, rules.rows[i].address);
+	}
+	return 0;
+}
+
+/* ---- in pid 1 ---- */
+
+static struct sockaddr_in
+place(in_addr_t address, in_port_t port)
+{
+	return (struct sockaddr_in){
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = address,
+		.sin_port = port,
+	};
+}
+
+static int
+request(int fd, struct ifreq *r, unsigned long what, in_addr_t value)
+{
+	struct sockaddr_in a = place(value, 0);
+
+	memcpy(&r->ifr_addr, &a, sizeof(a));
+	return ioctl(fd, what, r);
+}
+
+/* An address of the loopback device; with a mask all of its network are. */
+static int
+add_to_loopback(int fd, unsigned number, in_addr_t address, in_addr_t mask)
+{
+	struct ifreq r = { 0 };
+
+	snprintf(r.ifr_name, sizeof(r.ifr_name), "lo:%u", number);
+	if (request(fd, &r, SIOCSIFADDR, address) < 0)
+		return -1;
+	return request(fd, &r, SIOCSIFNETMASK, mask);
+}
+
+static int
+set_up_loopback(const struct listeners *l)
+{
+	own_fd int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq r = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+
+	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &r) < 0 ||
+	    add_to_loopback(fd, 1, htonl(LISTENERS_NET + 1),
+			    htonl(LISTENERS_MASK)) < 0)
+		return -1;
+	for (size_t i = 0; i < l->address_count; i++)
+		if (add_to_loopback(fd, (unsigned)i + 2, l->addresses[i],
+				    INADDR_NONE) < 0)
+			return -1;
+	return 0;
+}
+
+static int
+send_socket(int to, int fd)
+{
+	return pass_send(to, "l", 1, &fd, 1, 0) == 1 ? 0 : -1;
+}
+
+static int
+open_names(int to)
+{
+	struct sockaddr_in a = place(htonl(LISTENERS_DNS), htons(53));
+	own_fd int fd =
+		socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0 || bind(fd, (void *)&a, sizeof(a)) < 0)
+		return -1;
+	return send_socket(to, fd);
+}
+
+/* At every address there is: which one was meant the proxy sees. */
+static int
+open_port(int to, in_port_t port)
+{
+	struct sockaddr_in a = place(INADDR_ANY, port);
+	own_fd int fd =
+		socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0 || bind(fd, (void *)&a, sizeof(a)) < 0 ||
+	    listen(fd, BACKLOG) < 0)
+		return -1;
+	return send_socket(to, fd);
+}
+
+int
+listeners_open(const struct listeners *l, int to, uint32_t *detail)
+{
+	if (set_up_loopback(l) < 0 || open_names(to) < 0)
+		return -1;
+	for (size_t i = 0; i < l->port_count; i++) {
+		*detail = (uint32_t)i + 1;
+		if (open_port(to, l->ports[i]) < 0)
+			return -1;
+	}
+	/* The end of the list. */
+	return send(to, "e", 1, MSG_NOSIGNAL) == 1 ? 0 : -1;
+}
+
+/* ---- in the proxy ---- */
+
+int
+listeners_take(int from, int *fds, size_t *count)
+{
+	for (*count = 0; *count <= LISTENERS_MAX;) {
+		int got[PASS_MAX];
+		size_t n;
+		char word;
+
+		if (pass_receive(from, &word, 1, got, &n, 0) != 1)
+			return -1;
+		if (word == 'e' && !n)
+			return 0;
+		if (word != 'l' || n != 1 || *count == LISTENERS_MAX)
+			return -1;
+		fds[(*count)++] = got[0];
+	}
+	return -1;
+}

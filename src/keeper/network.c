@@ -1,0 +1,98 @@
+#include "network.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct ledger *
+network_copy(const struct ledger *shared)
+{
+	struct ledger *copy = shared ? malloc(sizeof(*copy)) : NULL;
+
+	if (copy)
+		ledger_copy(copy, shared);
+	return copy;
+}
+
+/* What a refusal is called, and which word would lift it (NULL: none does). */
+static const struct {
+	const char *because;
+	const char *word;
+} whys[LEDGER_WHYS] = {
+	[LEDGER_NOT_NAMED] = { "", "" },
+	[LEDGER_NOT_PUBLIC] = { ", a private address", ":private" },
+	[LEDGER_NEVER] = { ", an address of this machine or of nobody", NULL },
+	[LEDGER_OTHER_NAME] = { ", by bytes that do not name it", ":tcp" },
+};
+
+static void
+add_denial(const struct ledger_row *r, struct denials *out)
+{
+	const char *word = whys[r->why].word;
+	char port[8] = "PORT", where[HOST_NAME_SIZE + 8];
+	struct denial d = {
+		.by_proxy = true,
+		.field = word ? F_NETWORK_ALLOW : FIELD_TOTAL,
+	};
+
+	if (r->port)
+		snprintf(port, sizeof(port), "%u", r->port);
+	snprintf(where, sizeof(where), "%s:%s", r->host, port);
+	snprintf(d.what, sizeof(d.what), "%s %s%s",
+		 r->port ? "connect to" : "look up", r->port ? where : r->host,
+		 whys[r->why].because);
+	if (word)
+		snprintf(d.flag, sizeof(d.flag), "--allow-host %s%s", where,
+			 word);
+	denials_add_many(out, &d, r->count);
+}
+
+void
+network_denials(const struct ledger *l, struct denials *out)
+{
+	for (size_t i = 0; l && i < l->row_count; i++)
+		if (l->rows[i].why >= LEDGER_NOT_NAMED)
+			add_denial(&l->rows[i], out);
+	out->left_out += l ? l->left_out : 0;
+}
+
+static int
+add_number(struct buf *out, const char *key, uint64_t value)
+{
+	return buf_addf(out, "\"%s\":%llu,", key, (unsigned long long)value);
+}
+
+static int
+add_host(struct buf *out, const struct ledger_row *r, const char *comma)
+{
+	/* A name needs no escaping: ledger_copy() has looked. */
+	if (buf_addf(out, "%s{\"host\":\"%s\",", comma, r->host) < 0 ||
+	    add_number(out, "connections", r->count) < 0 ||
+	    add_number(out, "sent_bytes", r->sent_bytes) < 0 ||
+	    add_number(out, "received_bytes", r->received_bytes) < 0)
+		return -1;
+	return buf_addf(out, "\"port\":%u}", r->port);
+}
+
+int
+network_write(struct buf *out, const struct ledger *l)
+{
+	const char *comma = "";
+
+	if (!l)
+		return buf_addf(out, "null");
+	if (buf_addf(out, "{") < 0 ||
+	    add_number(out, "connections", l->connections) < 0 ||
+	    add_number(out, "refusals", l->refusals) < 0 ||
+	    add_number(out, "sent_bytes", l->sent_bytes) < 0 ||
+	    add_number(out, "received_bytes", l->received_bytes) < 0 ||
+	    buf_addf(out, "\"hosts\":[") < 0)
+		return -1;
+	for (size_t i = 0; i < l->row_count; i++) {
+		if (l->rows[i].why != LEDGER_LET_THROUGH)
+			continue;
+		if (add_host(out, &l->rows[i], comma) < 0)
+			return -1;
+		comma = ",";
+	}
+	return buf_addf(out, "]}");
+}

@@ -1,0 +1,121 @@
+#include "address.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "own.h"
+
+/* The first that fits decides (IANA's registries of special addresses). */
+static const struct {
+	unsigned char first[4];
+	unsigned bits;
+	enum address_class class;
+} v4[] = {
+	{ { 0 }, 8, ADDRESS_NEVER },
+	{ { 10 }, 8, ADDRESS_PRIVATE },
+	{ { 100, 64 }, 10, ADDRESS_PRIVATE },
+	{ { 127 }, 8, ADDRESS_NEVER },
+	{ { 169, 254 }, 16, ADDRESS_NEVER },
+	{ { 172, 16 }, 12, ADDRESS_PRIVATE },
+	{ { 192, 0, 0 }, 24, ADDRESS_NEVER },
+	{ { 192, 0, 2 }, 24, ADDRESS_NEVER },
+	{ { 192, 88, 99 }, 24, ADDRESS_NEVER },
+	{ { 192, 168 }, 16, ADDRESS_PRIVATE },
+	{ { 198, 18 }, 15, ADDRESS_NEVER },
+	{ { 198, 51, 100 }, 24, ADDRESS_NEVER },
+	{ { 203, 0, 113 }, 24, ADDRESS_NEVER },
+	{ { 224 }, 3, ADDRESS_NEVER },
+};
+
+/* Here the other way round: what is not named is nobody's. */
+static const struct {
+	unsigned char first[4];
+	unsigned bits;
+	enum address_class class;
+} v6[] = {
+	{ { 0x20, 0x01, 0x0d, 0xb8 }, 32, ADDRESS_NEVER },
+	{ { 0x20, 0x01, 0x00 }, 23, ADDRESS_NEVER }, /* Teredo, ORCHID */
+	{ { 0x20, 0x02 }, 16, ADDRESS_NEVER },	     /* an IPv4 inside */
+	{ { 0x3f, 0xff, 0x00 }, 20, ADDRESS_NEVER },
+	{ { 0xfc }, 7, ADDRESS_PRIVATE },
+	{ { 0x20 }, 3, ADDRESS_PUBLIC },
+};
+
+static bool
+is_in(const unsigned char *bytes, const unsigned char *first, unsigned bits)
+{
+	unsigned whole = bits / 8, rest = bits % 8;
+
+	if (memcmp(bytes, first, whole) != 0)
+		return false;
+	return !rest || (bytes[whole] ^ first[whole]) >> (8 - rest) == 0;
+}
+
+enum address_class
+address_class(const struct address *a)
+{
+	for (size_t i = 0; !a->is_v6 && i < ARRAY_LEN(v4); i++)
+		if (is_in(a->bytes, v4[i].first, v4[i].bits))
+			return v4[i].class;
+	for (size_t i = 0; a->is_v6 && i < ARRAY_LEN(v6); i++)
+		if (is_in(a->bytes, v6[i].first, v6[i].bits))
+			return v6[i].class;
+	return a->is_v6 ? ADDRESS_NEVER : ADDRESS_PUBLIC;
+}
+
+struct address
+address_v4(in_addr_t address)
+{
+	struct address a = { 0 };
+
+	memcpy(a.bytes, &address, sizeof(address));
+	return a;
+}
+
+bool
+address_is_same(const struct address *a, const struct address *b)
+{
+	return a->is_v6 == b->is_v6 &&
+	       !memcmp(a->bytes, b->bytes, a->is_v6 ? 16 : 4);
+}
+
+socklen_t
+address_socket(const struct address *a, uint16_t port,
+	       struct sockaddr_storage *out)
+{
+	struct sockaddr_in6 six = {
+		.sin6_family = AF_INET6,
+		.sin6_port = htons(port),
+	};
+	struct sockaddr_in four = {
+		.sin_family = AF_INET,
+		.sin_port = htons(port),
+	};
+
+	*out = (struct sockaddr_storage){ 0 };
+	if (a->is_v6) {
+		memcpy(&six.sin6_addr, a->bytes, 16);
+		memcpy(out, &six, sizeof(six));
+		return sizeof(six);
+	}
+	memcpy(&four.sin_addr, a->bytes, 4);
+	memcpy(out, &four, sizeof(four));
+	return sizeof(four);
+}
+
+struct address
+address_of_socket(const struct sockaddr_storage *s)
+{
+	struct address a = { .is_v6 = s->ss_family == AF_INET6 };
+
+	if (a.is_v6)
+		memcpy(a.bytes,
+		       (const char *)s +
+			       offsetof(struct sockaddr_in6, sin6_addr),
+		       16);
+	else
+		memcpy(a.bytes,
+		       (const char *)s + offsetof(struct sockaddr_in, sin_addr),
+		       4);
+	return a;
+}

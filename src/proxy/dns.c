@@ -1,0 +1,213 @@
+#include "dns.h"
+
+#include <string.h>
+
+#include "cursor.h"
+
+#define HEADER	       12
+#define IS_ANSWER      0x8000
+#define OPCODE	       0x7800
+#define RECURSE_PLEASE 0x0100
+#define RECURSE_CAN    0x0080
+#define CODE	       0x000f
+#define CLASS_IN       1
+#define TYPE_OPT       41
+/* The mapping holds as long as the run; a client may ask again. */
+#define TTL_S	     60
+#define MOST_RECORDS 64
+
+/* ---- names ---- */
+
+/*
+ * The labels of a question, as text. A dot inside of one would make two of it,
+ * so only what host_name_read() takes is put between dots. 1: it is a name, 0:
+ * it is none, but ends properly; -1: it does not.
+ */
+static int
+read_labels(struct cursor *c, char name[HOST_NAME_SIZE])
+{
+	char text[256];
+	size_t len = 0;
+	bool fine = true;
+
+	for (;;) {
+		size_t n = cursor_number(c, 1);
+		const unsigned char *label;
+
+		if (c->bad || n > 63)
+			return -1; /* pointers are for answers */
+		if (!n)
+			break;
+		label = cursor_take(c, n);
+		if (!label || len + n + 1 > sizeof(text) - 1)
+			return -1;
+		if (memchr(label, '.', n))
+			fine = false;
+		memcpy(text + len, label, n);
+		len += n;
+		text[len++] = '.';
+	}
+	return fine && len && host_name_read(text, len, name) == 0;
+}
+
+/* Past a name that may end in a pointer. */
+static void
+skip_name(struct cursor *c)
+{
+	for (int i = 0; i < 128; i++) {
+		size_t n = cursor_number(c, 1);
+
+		if (n >= 0xc0) {
+			cursor_number(c, 1);
+			return;
+		}
+		if (!n || c->bad)
+			return;
+		cursor_take(c, n);
+	}
+	c->bad = true;
+}
+
+/* ---- questions of the jail ---- */
+
+int
+dns_question_read(const char *bytes, size_t len, struct dns_question *out)
+{
+	struct cursor c = { (const unsigned char *)bytes, len, false };
+	uint32_t questions, answers;
+	int is_name;
+
+	*out = (struct dns_question){ .len = HEADER };
+	out->id = (uint16_t)cursor_number(&c, 2);
+	out->flags = (uint16_t)cursor_number(&c, 2);
+	questions = cursor_number(&c, 2);
+	answers = cursor_number(&c, 2) | cursor_number(&c, 2);
+	cursor_number(&c, 2); /* options of the asker: none is of use */
+	if (c.bad || out->flags & IS_ANSWER)
+		return -1;
+	if (questions != 1 || answers || out->flags & OPCODE)
+		return 0;
+	is_name = read_labels(&c, out->name);
+	out->type = (uint16_t)cursor_number(&c, 2);
+	if (is_name < 0 || cursor_number(&c, 2) != CLASS_IN || c.bad)
+		return 0;
+	out->has_name = is_name > 0;
+	out->len = len - c.left;
+	return 0;
+}
+
+static char *
+put(char *at, uint32_t value, size_t bytes)
+{
+	for (size_t i = bytes; i--;)
+		*at++ = (char)(value >> (8 * i) & 0xff);
+	return at;
+}
+
+size_t
+dns_answer_write(char out[DNS_MAX], const struct dns_question *q,
+		 const char *asked, enum dns_code code,
+		 const in_addr_t *address)
+{
+	uint32_t flags = IS_ANSWER | RECURSE_CAN | (uint32_t)code |
+			 (q->flags & (OPCODE | RECURSE_PLEASE));
+	char *at = put(out, q->id, 2);
+
+	at = put(at, flags, 2);
+	at = put(at, q->len > HEADER, 2);
+	at = put(at, address != NULL, 2);
+	at = put(at, 0, 4);
+	/* At most 255 bytes of name, and 4. */
+	memcpy(at, asked + HEADER, q->len - HEADER);
+	at += q->len - HEADER;
+	if (address) {
+		at = put(at, 0xc000 | HEADER, 2); /* the name asked for */
+		at = put(at, DNS_A, 2);
+		at = put(at, CLASS_IN, 2);
+		at = put(at, TTL_S, 4);
+		at = put(at, 4, 2);
+		memcpy(at, address, 4);
+		at += 4;
+	}
+	return (size_t)(at - out);
+}
+
+/* ---- our own ---- */
+
+size_t
+dns_question_write(char out[DNS_MAX], uint16_t id, const char *name,
+		   enum dns_type type)
+{
+	char *at = put(out, id, 2);
+
+	at = put(at, RECURSE_PLEASE, 2);
+	at = put(at, 1, 2);
+	at = put(at, 0, 4);
+	at = put(at, 1, 2);
+	while (*name) {
+		size_t n = strcspn(name, ".");
+
+		at = put(at, (uint32_t)n, 1);
+		memcpy(at, name, n);
+		at += n;
+		name += n + (name[n] == '.');
+	}
+	at = put(at, 0, 1);
+	at = put(at, type, 2);
+	at = put(at, CLASS_IN, 2);
+	/* How long the answer may be (RFC 6891). */
+	at = put(at, 0, 1);
+	at = put(at, TYPE_OPT, 2);
+	at = put(at, DNS_READ, 2);
+	at = put(at, 0, 4);
+	at = put(at, 0, 2);
+	return (size_t)(at - out);
+}
+
+/* Whose record it is does not matter: who answers for the name says it all,
+   and each address is looked at before it is used. */
+static void
+read_record(struct cursor *c, enum dns_type type, struct addresses *out)
+{
+	uint32_t found, class;
+	struct cursor data;
+
+	skip_name(c);
+	found = cursor_number(c, 2);
+	class = cursor_number(c, 2);
+	cursor_number(c, 4);
+	data = cursor_part(c, cursor_number(c, 2));
+	if (c->bad || found != type || class != CLASS_IN ||
+	    data.left != (type == DNS_A ? 4 : 16) ||
+	    out->count == ADDRESSES_MAX)
+		return;
+	out->rows[out->count] = (struct address){ .is_v6 = type == DNS_AAAA };
+	memcpy(out->rows[out->count].bytes, data.at, data.left);
+	out->count++;
+}
+
+int
+dns_answer_read(const char *bytes, size_t len, uint16_t id, const char *name,
+		enum dns_type type, struct addresses *out, enum dns_code *code)
+{
+	struct cursor c = { (const unsigned char *)bytes, len, false };
+	char asked[HOST_NAME_SIZE];
+	uint32_t got_id = cursor_number(&c, 2), flags = cursor_number(&c, 2);
+	uint32_t questions = cursor_number(&c, 2);
+	uint32_t records = cursor_number(&c, 2);
+	struct addresses found = *out;
+
+	cursor_number(&c, 4);
+	if (c.bad || got_id != id || !(flags & IS_ANSWER) || questions != 1 ||
+	    read_labels(&c, asked) != 1 || strcmp(asked, name) != 0 ||
+	    cursor_number(&c, 2) != type || cursor_number(&c, 2) != CLASS_IN ||
+	    c.bad)
+		return -1;
+	/* What was cut off is not needed. */
+	for (uint32_t i = 0; i < records && i < MOST_RECORDS && c.left; i++)
+		read_record(&c, type, &found);
+	*code = (enum dns_code)(flags & CODE);
+	if (*code == DNS_OK)
+		*out = found;
+	return 0;
+}

@@ -1,0 +1,60 @@
+/*
+ * dns: the few messages of RFC 1035 that the proxy reads and writes: questions
+ * of the jail with our answers, and our questions with those of a resolver.
+ */
+#ifndef REMIT_DNS_H
+#define REMIT_DNS_H
+
+#include "address.h"
+#include "host_name.h"
+
+#define DNS_MAX	 512  /* of what we write */
+#define DNS_READ 1232 /* of what we read; longer answers are cut */
+
+enum dns_type {
+	DNS_A = 1,
+	DNS_AAAA = 28,
+};
+
+enum dns_code {
+	DNS_OK = 0,
+	DNS_MALFORMED = 1,
+	DNS_NO_SUCH_NAME = 3,
+	DNS_NOT_BUILT = 4,
+	DNS_REFUSED = 5,
+};
+
+/* ---- for the jail ---- */
+
+struct dns_question {
+	uint16_t id;
+	uint16_t flags;
+	uint16_t type;
+	bool has_name; /* it is one question, for a name of a host */
+	char name[HOST_NAME_SIZE];
+	size_t len; /* of header and question, to be sent back */
+};
+
+/* -1 if it is nothing that could be answered. */
+int dns_question_read(const char *bytes, size_t len,
+		      struct dns_question *out) must_check;
+/* Answer the question that lies in `asked`: with an address, or none (NULL).
+   Returns the length. */
+size_t dns_answer_write(char out[DNS_MAX], const struct dns_question *q,
+			const char *asked, enum dns_code code,
+			const in_addr_t *address);
+
+/* ---- for a resolver ---- */
+
+/* Returns the length. */
+size_t dns_question_write(char out[DNS_MAX], uint16_t id, const char *name,
+			  enum dns_type type);
+/*
+ * An answer to that very question: -1 if it is none. The addresses are added
+ * to *out; *code is the resolver's.
+ */
+int dns_answer_read(const char *bytes, size_t len, uint16_t id,
+		    const char *name, enum dns_type type, struct addresses *out,
+		    enum dns_code *code) must_check;
+
+#endif

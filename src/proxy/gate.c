@@ -1,0 +1,160 @@
+#include "gate.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+#include "dns.h"
+
+/* Questions at one event: others shall have their turn. */
+#define QUESTIONS 32
+
+/* ---- names ---- */
+
+/* What a question is answered with; the address is left alone if there is
+   none. */
+static enum dns_code
+decide(struct gate *g, const struct dns_question *q, in_addr_t *address)
+{
+	const struct name *n;
+
+	if (q->len == 12)
+		return DNS_MALFORMED;
+	if (!q->has_name)
+		return DNS_NO_SUCH_NAME;
+	if (!host_rules_name(&g->rules, q->name)) {
+		/* Most ask for both kinds of address: once is enough. */
+		if (q->type == DNS_A)
+			ledger_note(g->ledger, q->name, 0, LEDGER_NOT_NAMED);
+		return DNS_NO_SUCH_NAME;
+	}
+	if (q->type != DNS_A)
+		return DNS_OK;
+	n = names_take(&g->names, q->name);
+	if (!n)
+		return DNS_REFUSED;
+	*address = names_inside(&g->names, n);
+	return DNS_OK;
+}
+
+static bool
+answer_one(struct gate *g, int fd)
+{
+	char asked[DNS_MAX], out[DNS_MAX];
+	struct sockaddr_in from;
+	socklen_t from_len = sizeof(from);
+	ssize_t n =
+		recvfrom(fd, asked, sizeof(asked), 0, (void *)&from, &from_len);
+	struct dns_question q;
+	in_addr_t address = 0;
+	enum dns_code code;
+	size_t len;
+
+	if (n < 0)
+		return false;
+	if (dns_question_read(asked, (size_t)n, &q) < 0)
+		return true;
+	code = decide(g, &q, &address);
+	len = dns_answer_write(out, &q, asked, code, address ? &address : NULL);
+	/* Whoever does not listen asks again. */
+	sendto(fd, out, len, MSG_NOSIGNAL, (void *)&from, from_len);
+	return true;
+}
+
+static void
+on_question(void *owner, uint32_t events)
+{
+	struct gate *g = owner;
+
+	(void)events;
+	for (int i = 0; i < QUESTIONS; i++)
+		if (!answer_one(g, g->on_question.fd))
+			return;
+}
+
+/* ---- connections ---- */
+
+static void
+want_all(struct gate *g, uint32_t events)
+{
+	for (size_t i = 0; i < g->port_count; i++)
+		loop_want(&g->loop, &g->ports[i].on, events);
+}
+
+static void
+on_port(void *owner, uint32_t events)
+{
+	struct gate_port *p = owner;
+	int fd = accept4(p->on.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	(void)events;
+	if (fd < 0)
+		return;
+	relay_begin(p->gate, fd);
+	/* The kernel lets others wait. */
+	if (p->gate->relay_count == RELAYS_MAX)
+		want_all(p->gate, 0);
+}
+
+void
+gate_has_room(struct gate *g)
+{
+	want_all(g, EPOLLIN);
+}
+
+/* ---- the process ---- */
+
+/* The keeper says nothing: this is its end, and ours. */
+static void
+on_line(void *owner, uint32_t events)
+{
+	struct gate *g = owner;
+
+	(void)events;
+	g->loop.stop = true;
+}
+
+/* Names that stand in the list have their place, whatever else is asked for. */
+static void
+take_names(struct gate *g)
+{
+	_Static_assert(NAMES_MAX > HOST_RULES_MAX, "there is room for all");
+	for (size_t i = 0; i < g->rules.count; i++)
+		if (g->rules.rows[i].name[0] && !g->rules.rows[i].is_below)
+			names_take(&g->names, g->rules.rows[i].name);
+}
+
+int
+gate_open(struct gate *g, int line, const int *fds, size_t count,
+	  struct remit_error *err)
+{
+	if (!count || loop_open(&g->loop, err) < 0 ||
+	    loop_add(&g->loop, &g->on_line, line, EPOLLIN, on_line, g, err) <
+		    0 ||
+	    loop_add(&g->loop, &g->on_question, fds[0], EPOLLIN, on_question, g,
+		     err) < 0)
+		return -1;
+	for (size_t i = 1; i < count; i++, g->port_count++) {
+		struct gate_port *p = &g->ports[g->port_count];
+
+		p->gate = g;
+		relay_set_buffers(fds[i]);
+		if (loop_add(&g->loop, &p->on, fds[i], EPOLLIN, on_port, p,
+			     err) < 0)
+			return -1;
+	}
+	take_names(g);
+	for (int i = 0; i < RELAYS_MAX; i++)
+		relay_init(&g->relays[i], g);
+	for (int i = 0; i < LOOKUPS_MAX; i++)
+		lookup_init(&g->lookups[i], g);
+	return 0;
+}
+
+void
+gate_run(struct gate *g)
+{
+	struct remit_error err;
+
+	if (loop_run(&g->loop, &err) < 0)
+		_exit(1);
+}

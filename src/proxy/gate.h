@@ -1,0 +1,46 @@
+/*
+ * gate: the inside of the proxy process. It answers questions for names, takes
+ * connections, and lets them through or not. Nothing is allocated once it
+ * runs: all tables have their size.
+ */
+#ifndef REMIT_GATE_H
+#define REMIT_GATE_H
+
+#include "host_rule.h"
+#include "ledger.h"
+#include "listeners.h"
+#include "lookup.h"
+#include "loop.h"
+#include "names.h"
+#include "relay.h"
+#include "site_names.h"
+
+/* A way out that listens. */
+struct gate_port {
+	struct gate *gate;
+	struct source on;
+};
+
+struct gate {
+	struct loop loop;
+	struct host_rules rules;
+	struct site_names site;
+	struct names names;
+	struct ledger *ledger;
+	struct source on_line, on_question;
+	struct gate_port ports[LISTENERS_MAX];
+	size_t port_count;
+	struct lookup lookups[LOOKUPS_MAX];
+	struct relay relays[RELAYS_MAX];
+	size_t relay_count; /* in use */
+};
+
+/* Watch what pid 1 has sent, and the keeper's line. */
+int gate_open(struct gate *g, int line, const int *fds, size_t count,
+	      struct remit_error *err) must_check;
+/* Until the line closes or something fails. */
+void gate_run(struct gate *g);
+/* A connection has ended: there is room for another. */
+void gate_has_room(struct gate *g);
+
+#endif

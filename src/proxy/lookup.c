@@ -1,0 +1,175 @@
+#include "lookup.h"
+
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#include "gate.h"
+
+#define ANSWER_US (2 * 1000000ull)
+#define TRIES	  2 /* of each resolver */
+/* For so long a name leads where it led: a second answer may be another. */
+#define KNOWN_US (60 * 1000000ull)
+#define LOST_US	 (1 * 1000000ull)
+
+static void ask(struct lookup *l);
+
+static void
+stop(struct lookup *l)
+{
+	int fd = l->on.fd;
+
+	loop_set_timer(&l->gate->loop, &l->timer, 0);
+	loop_remove(&l->gate->loop, &l->on);
+	own_fd_close(&fd);
+}
+
+static void
+settle(struct gate *g, struct name *n)
+{
+	bool known = n->addresses.count > 0;
+
+	n->state = known ? NAME_KNOWN : NAME_LOST;
+	n->until_us = loop_now_us() + (known ? KNOWN_US : LOST_US);
+	relays_wake(g, n);
+}
+
+static void
+end(struct lookup *l)
+{
+	struct name *n = l->name;
+
+	stop(l);
+	l->name = NULL;
+	settle(l->gate, n);
+}
+
+static void
+ask_next(struct lookup *l)
+{
+	stop(l);
+	l->tries++;
+	ask(l);
+}
+
+static void
+on_late(void *owner)
+{
+	ask_next(owner);
+}
+
+static void
+take_answer(struct lookup *l, enum dns_code code)
+{
+	if (l->name->addresses.count || code == DNS_NO_SUCH_NAME) {
+		end(l);
+	} else if (code != DNS_OK) {
+		ask_next(l);
+	} else if (l->type == DNS_A) {
+		stop(l);
+		l->type = DNS_AAAA;
+		l->tries = 0;
+		ask(l);
+	} else {
+		end(l);
+	}
+}
+
+static void
+on_answer(void *owner, uint32_t events)
+{
+	struct lookup *l = owner;
+	char bytes[DNS_READ];
+	ssize_t n = recvfrom(l->on.fd, bytes, sizeof(bytes), 0, NULL, NULL);
+	enum dns_code code;
+
+	(void)events;
+	if (n < 0) {
+		if (errno != EAGAIN && errno != EINTR)
+			ask_next(l); /* nobody listens there */
+		return;
+	}
+	/* What answers another question may be forged: wait for ours. */
+	if (dns_answer_read(bytes, (size_t)n, l->id, l->name->host, l->type,
+			    &l->name->addresses, &code) == 0)
+		take_answer(l, code);
+}
+
+static int
+send_question(struct lookup *l, int fd)
+{
+	const struct site_names *s = &l->gate->site;
+	struct sockaddr_storage to;
+	socklen_t to_len = address_socket(
+		&s->resolvers[l->tries % s->resolver_count], 53, &to);
+	char out[DNS_MAX];
+	size_t len;
+
+	if (getrandom(&l->id, sizeof(l->id), 0) != sizeof(l->id))
+		return -1;
+	len = dns_question_write(out, l->id, l->name->host, l->type);
+	if (connect(fd, (void *)&to, to_len) < 0)
+		return -1;
+	return sendto(fd, out, len, MSG_NOSIGNAL, NULL, 0) == (ssize_t)len ? 0
+									   : -1;
+}
+
+static void
+ask(struct lookup *l)
+{
+	const struct site_names *s = &l->gate->site;
+
+	for (; l->tries < TRIES * s->resolver_count; l->tries++) {
+		bool six = s->resolvers[l->tries % s->resolver_count].is_v6;
+		own_fd int fd =
+			socket(six ? AF_INET6 : AF_INET,
+			       SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+		struct remit_error err;
+
+		if (fd < 0 || send_question(l, fd) < 0 ||
+		    loop_add(&l->gate->loop, &l->on, fd, EPOLLIN, on_answer, l,
+			     &err) < 0)
+			continue;
+		take_fd(&fd);
+		loop_set_timer(&l->gate->loop, &l->timer,
+			       loop_now_us() + ANSWER_US);
+		return;
+	}
+	end(l);
+}
+
+void
+lookup_init(struct lookup *l, struct gate *g)
+{
+	*l = (struct lookup){
+		.gate = g,
+		.on = SOURCE_INIT,
+		.timer = { .ring = on_late, .owner = l },
+	};
+}
+
+static struct lookup *
+find_free(struct gate *g)
+{
+	for (int i = 0; i < LOOKUPS_MAX; i++)
+		if (!g->lookups[i].name)
+			return &g->lookups[i];
+	return NULL;
+}
+
+void
+lookup_start(struct gate *g, struct name *n)
+{
+	struct lookup *l = find_free(g);
+
+	n->addresses.count = 0;
+	site_names_find(&g->site, n->host, &n->addresses);
+	if (n->addresses.count || !l) {
+		settle(g, n);
+		return;
+	}
+	n->state = NAME_ASKED;
+	l->name = n;
+	l->type = DNS_A;
+	l->tries = 0;
+	ask(l);
+}

@@ -1,0 +1,123 @@
+/*
+ * proxy_main: the process of a proxy, from its first instruction to its lock.
+ */
+#include <grp.h>
+#include <linux/securebits.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include "filter.h"
+#include "gate.h"
+#include "proxy.h"
+#include "proxy_order.h"
+#include "rights.h"
+
+/* Keys on a terminal are for the keeper. */
+static void
+ignore_signals(void)
+{
+	static const int all[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		signal(all[i], SIG_IGN);
+}
+
+static int
+limit_self(void)
+{
+	static const struct {
+		int resource;
+		rlim_t most;
+	} all[] = {
+		{ RLIMIT_CORE, 0 },
+		{ RLIMIT_FSIZE, 0 },
+		{ RLIMIT_NOFILE, 512 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		struct rlimit l = { all[i].most, all[i].most };
+
+		if (setrlimit((__rlimit_resource_t)all[i].resource, &l) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+_Static_assert(2 * RELAYS_MAX + LOOKUPS_MAX + LISTENERS_MAX + 16 < 512,
+	       "it never lacks descriptors");
+
+/* By root: somebody who owns nothing. An ordinary user's rights ended when this
+   program was executed. */
+static int
+take_user(const struct proxy_order *o)
+{
+	uid_t uid = o->uid;
+
+	if (!o->by_root)
+		return rights_drop_own();
+	if (prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0) < 0 ||
+	    setgroups(0, NULL) < 0 || setresgid(uid, uid, uid) < 0 ||
+	    setresuid(uid, uid, uid) < 0)
+		return -1;
+	return rights_drop();
+}
+
+/* In this order: a change of user or rights undoes the signal of death. */
+static int
+lock_self(const struct proxy_order *o)
+{
+	if (limit_self() < 0 || take_user(o) < 0 ||
+	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
+	    getppid() != o->keeper ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -1;
+	return o->unfiltered ? 0 : filter_load(FILTER_PROXY);
+}
+
+/* The jail was not built, and says why: not to be dead before it is heard. */
+static int
+wait_for_end(void)
+{
+	char nothing;
+
+	return read(PROXY_LINE, &nothing, 1) != 0;
+}
+
+static struct ledger *
+take_ledger(void)
+{
+	struct ledger *l = ledger_map(PROXY_LEDGER);
+
+	close(PROXY_LEDGER);
+	return l;
+}
+
+int
+proxy_main(void)
+{
+	struct gate *g = calloc(1, sizeof(*g));
+	struct remit_error err;
+	struct proxy_order o;
+	int fds[LISTENERS_MAX];
+	size_t count;
+
+	prctl(PR_SET_NAME, "remit-proxy", 0, 0, 0);
+	ignore_signals();
+	if (!g || recv(PROXY_LINE, &o, sizeof(o), 0) != sizeof(o) ||
+	    o.magic != PROXY_MAGIC)
+		return 1; /* no keeper has started this */
+	g->rules = o.rules;
+	g->ledger = take_ledger();
+	site_names_read(&g->site, &g->rules);
+	if (listeners_take(PROXY_WAYS_OUT, fds, &count) < 0)
+		return wait_for_end();
+	close(PROXY_WAYS_OUT);
+	if (!g->ledger || gate_open(g, PROXY_LINE, fds, count, &err) < 0 ||
+	    lock_self(&o) < 0)
+		return 1;
+	gate_run(g);
+	_exit(0);
+}

@@ -1,0 +1,479 @@
+#include "relay.h"
+
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "gate.h"
+#include "http_head.h"
+#include "tls_hello.h"
+
+#define HEAD_US	   (10 * 1000000ull)
+#define FIND_US	   (30 * 1000000ull)
+#define CONNECT_US (10 * 1000000ull)
+#define IDLE_US	   (300 * 1000000ull)
+
+#define SOCKET_BYTES (128 * 1024)
+
+void
+relay_set_buffers(int fd)
+{
+	int bytes = SOCKET_BYTES;
+
+	/* Without it the kernel's own bounds hold. */
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+}
+
+static void
+set_no_delay(int fd)
+{
+	int yes = 1;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+}
+
+/* ---- the end ---- */
+
+static void
+close_peer(struct relay *r)
+{
+	loop_remove(&r->gate->loop, &r->on_peer);
+	own_fd_close(&r->peer);
+	r->peer = -1;
+}
+
+/*
+ * To be cut off must not look as if the other side had said all: while this
+ * holds, a socket that is closed, be it by our own death, resets (socket(7)).
+ */
+static void
+reset_at_close(int fd, bool yes)
+{
+	struct linger l = { .l_onoff = yes };
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &l, sizeof(l));
+}
+
+static void
+cut(struct relay *r)
+{
+	loop_set_timer(&r->gate->loop, &r->timer, 0);
+	loop_remove(&r->gate->loop, &r->on_code);
+	close_peer(r);
+	own_fd_close(&r->code);
+	r->code = -1;
+	r->state = RELAY_FREE;
+	r->gate->relay_count--;
+	gate_has_room(r->gate);
+}
+
+/* Both sides have said all. */
+static void
+end(struct relay *r)
+{
+	reset_at_close(r->code, false);
+	if (r->peer >= 0)
+		reset_at_close(r->peer, false);
+	cut(r);
+}
+
+static void
+refuse(struct relay *r, uint16_t port, enum ledger_why why)
+{
+	ledger_note(r->gate->ledger, r->host, port, why);
+	cut(r);
+}
+
+static void
+on_timer(void *owner)
+{
+	struct relay *r = owner;
+
+	if (r->state == RELAY_HEAD)
+		refuse(r, r->rule->port, LEDGER_OTHER_NAME);
+	else if (r->state == RELAY_OPEN)
+		cut(r);
+	else
+		refuse(r, r->rule->port, LEDGER_UNREACHABLE);
+}
+
+static void
+wait_for(struct relay *r, uint64_t us)
+{
+	loop_set_timer(&r->gate->loop, &r->timer, loop_now_us() + us);
+}
+
+/* ---- bytes ---- */
+
+static size_t
+room(const struct flow *f)
+{
+	return RELAY_BYTES - f->start - f->len;
+}
+
+/* -1 if the connection is broken. */
+static int
+pull(struct flow *f, int fd)
+{
+	ssize_t n;
+
+	if (f->ended || !room(f))
+		return 0;
+	n = recvfrom(fd, f->data + f->start + f->len, room(f), 0, NULL, NULL);
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -1;
+	f->ended = n == 0;
+	f->len += (size_t)n;
+	return 0;
+}
+
+static int
+push(struct flow *f, int fd, size_t *sent)
+{
+	ssize_t n = 0;
+
+	*sent = 0;
+	if (f->len)
+		n = sendto(fd, f->data + f->start, f->len, MSG_NOSIGNAL, NULL,
+			   0);
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -1;
+	*sent = (size_t)n;
+	f->len -= (size_t)n;
+	f->start = f->len ? f->start + (size_t)n : 0;
+	if (f->ended && !f->len && !f->closed) {
+		shutdown(fd, SHUT_WR);
+		f->closed = true;
+	}
+	return 0;
+}
+
+static void on_code(void *owner, uint32_t events);
+static void on_peer(void *owner, uint32_t events);
+
+/* A source that wants nothing is taken out: the kernel would tell of hang-ups
+   for ever. */
+static int
+want(struct relay *r, struct source *s, int fd, uint32_t events,
+     void (*ready)(void *owner, uint32_t events))
+{
+	struct remit_error err;
+
+	if (!events) {
+		loop_remove(&r->gate->loop, s);
+		return 0;
+	}
+	if (s->fd < 0)
+		return loop_add(&r->gate->loop, s, fd, events, ready, r, &err);
+	loop_want(&r->gate->loop, s, events);
+	return 0;
+}
+
+static uint32_t
+wanted(const struct flow *from, const struct flow *to)
+{
+	return (!from->ended && room(from) ? (uint32_t)EPOLLIN : 0) |
+	       (to->len ? (uint32_t)EPOLLOUT : 0);
+}
+
+static int
+carry(struct relay *r)
+{
+	struct ledger *l = r->gate->ledger;
+	size_t sent, received;
+
+	if (pull(&r->out, r->code) < 0 || pull(&r->in, r->peer) < 0)
+		return -1;
+	if (push(&r->out, r->peer, &sent) < 0)
+		return -1;
+	ledger_sent(l, r->row, sent);
+	if (push(&r->in, r->code, &received) < 0)
+		return -1;
+	ledger_received(l, r->row, received);
+	if (want(r, &r->on_code, r->code, wanted(&r->out, &r->in), on_code) < 0)
+		return -1;
+	return want(r, &r->on_peer, r->peer, wanted(&r->in, &r->out), on_peer);
+}
+
+static void
+go_on(struct relay *r)
+{
+	if (carry(r) < 0)
+		cut(r);
+	else if (r->out.closed && r->in.closed)
+		end(r);
+	else
+		wait_for(r, IDLE_US);
+}
+
+/* ---- connecting ---- */
+
+/* Whether this machine itself has the address: a socket for datagrams is bound
+   to the address it would send from, and sends nothing. */
+static bool
+is_own(const struct address *a)
+{
+	own_fd int fd = socket(a->is_v6 ? AF_INET6 : AF_INET,
+			       SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_storage s;
+	socklen_t len = address_socket(a, 9, &s);
+	struct address from;
+
+	if (fd < 0 || connect(fd, (void *)&s, len) < 0)
+		return false; /* then no other socket reaches it either */
+	len = sizeof(s);
+	if (getsockname(fd, (void *)&s, &len) < 0)
+		return true;
+	from = address_of_socket(&s);
+	return address_is_same(a, &from);
+}
+
+/* Every address that the name leads to, not only the first. */
+static enum ledger_why
+judge_targets(const struct relay *r)
+{
+	for (size_t i = 0; i < r->targets.count; i++) {
+		const struct address *a = &r->targets.rows[i];
+		enum address_class class = address_class(a);
+
+		if (class == ADDRESS_NEVER)
+			return LEDGER_NEVER;
+		if (!r->rule->may_be_private &&
+		    (class == ADDRESS_PRIVATE || is_own(a)))
+			return LEDGER_NOT_PUBLIC;
+	}
+	return LEDGER_LET_THROUGH;
+}
+
+static int
+start_connect(struct relay *r)
+{
+	const struct address *a = &r->targets.rows[r->tried++];
+	struct sockaddr_storage to;
+	socklen_t len = address_socket(a, r->rule->port, &to);
+
+	r->peer = socket(a->is_v6 ? AF_INET6 : AF_INET,
+			 SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (r->peer < 0)
+		return -1;
+	relay_set_buffers(r->peer);
+	set_no_delay(r->peer);
+	reset_at_close(r->peer, true);
+	if (connect(r->peer, (void *)&to, len) < 0 && errno != EINPROGRESS)
+		return -1;
+	return want(r, &r->on_peer, r->peer, EPOLLOUT, on_peer);
+}
+
+static void
+connect_next(struct relay *r)
+{
+	r->state = RELAY_CONNECTING;
+	close_peer(r);
+	while (r->tried < r->targets.count) {
+		if (start_connect(r) == 0) {
+			wait_for(r, CONNECT_US);
+			return;
+		}
+		close_peer(r);
+	}
+	refuse(r, r->rule->port, LEDGER_UNREACHABLE);
+}
+
+static void
+on_peer(void *owner, uint32_t events)
+{
+	struct relay *r = owner;
+	int error = 0;
+	socklen_t len = sizeof(error);
+
+	(void)events;
+	if (r->state == RELAY_OPEN) {
+		go_on(r);
+		return;
+	}
+	if (getsockopt(r->peer, SOL_SOCKET, SO_ERROR, &error, &len) < 0 ||
+	    error) {
+		connect_next(r);
+		return;
+	}
+	r->state = RELAY_OPEN;
+	r->row = ledger_note(r->gate->ledger, r->host, r->rule->port,
+			     LEDGER_LET_THROUGH);
+	go_on(r);
+}
+
+/* ---- finding ---- */
+
+static void
+use_name(struct relay *r)
+{
+	enum ledger_why why;
+
+	if (r->name->state == NAME_LOST) {
+		refuse(r, r->rule->port, LEDGER_UNREACHABLE);
+		return;
+	}
+	r->targets = r->name->addresses;
+	why = judge_targets(r);
+	if (why == LEDGER_LET_THROUGH)
+		connect_next(r);
+	else
+		refuse(r, r->rule->port, why);
+}
+
+static void
+find(struct relay *r)
+{
+	struct name *n = r->name;
+
+	r->state = RELAY_FINDING;
+	/* It says no more until there is somebody to hear it. */
+	loop_remove(&r->gate->loop, &r->on_code);
+	if (!n) {
+		connect_next(r);
+		return;
+	}
+	wait_for(r, FIND_US);
+	if (n->state == NAME_ASKED)
+		return;
+	if (n->state == NAME_NEW || loop_now_us() >= n->until_us)
+		lookup_start(r->gate, n);
+	else
+		use_name(r);
+}
+
+void
+relays_wake(struct gate *g, struct name *n)
+{
+	for (int i = 0; i < RELAYS_MAX; i++)
+		if (g->relays[i].state == RELAY_FINDING &&
+		    g->relays[i].name == n)
+			use_name(&g->relays[i]);
+}
+
+/* ---- the head ---- */
+
+static enum head
+read_head(const struct relay *r, char name[HOST_NAME_SIZE])
+{
+	const struct flow *f = &r->out;
+
+	return r->rule->kind == HOST_TLS
+		       ? tls_hello_read(f->data, f->len, name)
+		       : http_head_read(f->data, f->len, r->rule->port, name);
+}
+
+static void
+take_head(struct relay *r)
+{
+	char name[HOST_NAME_SIZE];
+	enum head h;
+
+	if (pull(&r->out, r->code) < 0) {
+		cut(r);
+		return;
+	}
+	h = read_head(r, name);
+	if (h == HEAD_MORE && !r->out.ended)
+		return;
+	/* Somebody who only looked whether there is a host. */
+	if (h == HEAD_MORE && !r->out.len)
+		end(r);
+	else if (h == HEAD_NAME && !strcmp(name, r->host))
+		find(r);
+	else
+		refuse(r, r->rule->port, LEDGER_OTHER_NAME);
+}
+
+static void
+on_code(void *owner, uint32_t events)
+{
+	struct relay *r = owner;
+
+	(void)events;
+	if (r->state == RELAY_HEAD)
+		take_head(r);
+	else
+		go_on(r);
+}
+
+/* ---- the beginning ---- */
+
+void
+relay_init(struct relay *r, struct gate *g)
+{
+	r->gate = g;
+	r->code = r->peer = -1;
+	r->on_code = r->on_peer = (struct source)SOURCE_INIT;
+	r->timer = (struct timer){ .ring = on_timer, .owner = r };
+}
+
+/* Whom the connection was made to, by the kernel's word. */
+static void
+identify(struct relay *r, const struct sockaddr_in *to)
+{
+	const struct host_rules *rules = &r->gate->rules;
+	uint16_t port = ntohs(to->sin_port);
+
+	r->name = names_find_inside(&r->gate->names, to->sin_addr.s_addr);
+	if (r->name) {
+		snprintf(r->host, sizeof(r->host), "%s", r->name->host);
+		r->rule = host_rules_name_port(rules, r->host, port);
+		return;
+	}
+	inet_ntop(AF_INET, &to->sin_addr, r->host, sizeof(r->host));
+	r->rule = host_rules_address_port(rules, to->sin_addr.s_addr, port);
+	r->targets.rows[0] = address_v4(to->sin_addr.s_addr);
+	r->targets.count = 1;
+}
+
+static struct relay *
+take_free(struct gate *g)
+{
+	struct relay *r = g->relays;
+
+	while (r->state != RELAY_FREE)
+		r++;
+	g->relay_count++;
+	return r;
+}
+
+static void
+reset(struct relay *r, int fd)
+{
+	r->code = fd;
+	r->state = RELAY_HEAD;
+	r->rule = NULL;
+	r->row = NULL;
+	r->tried = 0;
+	r->out.start = r->out.len = r->in.start = r->in.len = 0;
+	r->out.ended = r->out.closed = r->in.ended = r->in.closed = false;
+}
+
+void
+relay_begin(struct gate *g, int fd)
+{
+	struct relay *r = take_free(g);
+	struct sockaddr_in to;
+	socklen_t len = sizeof(to);
+
+	reset(r, fd);
+	set_no_delay(fd);
+	reset_at_close(fd, true);
+	if (getsockname(fd, (void *)&to, &len) < 0) {
+		cut(r);
+		return;
+	}
+	identify(r, &to);
+	if (!r->rule)
+		refuse(r, ntohs(to.sin_port), LEDGER_NOT_NAMED);
+	else if (r->rule->kind == HOST_TCP)
+		find(r);
+	else if (want(r, &r->on_code, fd, EPOLLIN, on_code) < 0)
+		cut(r);
+	else
+		wait_for(r, HEAD_US);
+}

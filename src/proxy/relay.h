@@ -1,0 +1,64 @@
+/*
+ * relay: one connection of the jail, from its first byte to the last.
+ *
+ *	reading its head → finding the host → connecting → open
+ *
+ * Whom it is for says the address that it was made to. The bytes are looked at
+ * only to see that they do not name somebody else.
+ */
+#ifndef REMIT_RELAY_H
+#define REMIT_RELAY_H
+
+#include "address.h"
+#include "host_rule.h"
+#include "ledger.h"
+#include "loop.h"
+#include "names.h"
+
+/* Of one jail at once; more wait in the kernel. */
+#define RELAYS_MAX  128
+#define RELAY_BYTES 32768
+
+struct gate;
+
+enum relay_state {
+	RELAY_FREE,
+	RELAY_HEAD,
+	RELAY_FINDING,
+	RELAY_CONNECTING,
+	RELAY_OPEN,
+};
+
+/* Bytes on their way in one direction. */
+struct flow {
+	char data[RELAY_BYTES];
+	size_t start, len;
+	bool ended;  /* no more will come */
+	bool closed; /* and the other side was told */
+};
+
+struct relay {
+	struct gate *gate;
+	enum relay_state state;
+	const struct host_rule *rule;
+	struct name *name; /* NULL for an address */
+	char host[HOST_NAME_SIZE];
+	int code, peer; /* sockets, or -1 */
+	struct source on_code, on_peer;
+	struct timer timer;
+	struct addresses targets;
+	size_t tried;
+	struct ledger_row *row;
+	struct flow out, in;
+};
+
+void relay_init(struct relay *r, struct gate *g);
+/* Bounds what the kernel holds for a connection. */
+void relay_set_buffers(int fd);
+
+/* A connection was taken; there is room. */
+void relay_begin(struct gate *g, int fd);
+/* A name is known or lost: who waited for it goes on. */
+void relays_wake(struct gate *g, struct name *n);
+
+#endif

@@ -1,0 +1,68 @@
+"""The command on the machine of network_world.py."""
+
+import contextlib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+from conftest import PYTHON, ROOT, TEST_USER, Remit, skip_or_fail
+
+WORLD = ROOT / "tests" / "e2e" / "network_world.py"
+# Without a memory cgroup an ordinary user must say that he knows.
+FALLBACK = ("--memory-fallback", "per_process")
+
+
+class World:
+    def __init__(self, folder: pathlib.Path, process: subprocess.Popen):
+        self.folder, self.process = folder, process
+        self.ca = (folder / "ca.pem").read_text()
+
+    def inside(self, remit: Remit, *flags: str) -> "Here":
+        return Here(remit, self.process.pid, flags)
+
+    def mark(self) -> int:
+        return (self.folder / "log").stat().st_size
+
+    def seen(self, mark: int) -> list[str]:
+        """What reached a server or the resolver since then."""
+        with open(self.folder / "log") as f:
+            f.seek(mark)
+            return f.read().splitlines()
+
+
+class Here(Remit):
+    """Enters the namespaces as root, then becomes the user."""
+
+    def __init__(self, remit: Remit, pid: int, flags: tuple[str, ...]):
+        super().__init__(remit.label, remit.folder)
+        self.command, self.pid, self.flags = remit.command, pid, flags
+
+    def argv(self, *args: str) -> list[str]:
+        user = [] if self.by_root else ["setpriv", "--reuid", TEST_USER, "--regid", TEST_USER, "--clear-groups"]
+        return ["nsenter", "-t", str(self.pid), "-n", "-m", "--wd=" + str(self.folder), *user, self.command, *args]
+
+    def identity(self) -> dict:
+        return {}
+
+    def allow(self, code: str, *hosts: str, flags: tuple[str, ...] = (), **more) -> dict:
+        named = [word for host in hosts for word in ("--allow-host", host)]
+        fallback = () if self.by_root else FALLBACK
+        return self.json(code, "--python", PYTHON, *named, *fallback, *self.flags, *flags, **more)
+
+
+@contextlib.contextmanager
+def start(folder: pathlib.Path):
+    if os.geteuid() != 0:
+        skip_or_fail("only root can lay out a network")
+    for program in ("unshare", "nsenter", "setpriv", "ip", "openssl"):
+        if not shutil.which(program):
+            skip_or_fail(f"no {program}")
+    folder.mkdir()
+    with subprocess.Popen(
+        ["unshare", "--net", "--mount", sys.executable, str(WORLD), str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "ready\n"
+        yield World(folder, process)
+        process.stdin.close()

@@ -1,0 +1,473 @@
+"""network_allow: named hosts and nothing else, in a world with real servers and a real resolver."""
+
+import json
+import os
+import signal
+import subprocess
+
+import network_here
+import pytest
+from conftest import enforced
+from leftovers import gone, parent_of, processes
+from network_world import EVIL, METADATA, PRIVATE, PUBLIC
+
+API = "api.example.com"
+
+
+@pytest.fixture(scope="module")
+def world(stage):
+    with network_here.start(stage / "world") as w:
+        yield w
+
+
+@pytest.fixture
+def here(remit, world):
+    return world.inside(remit)
+
+
+# What programs use to say what happened to them.
+TRY = """
+import json, socket, ssl, urllib.request
+def attempt(f, *a, **k):
+    try:
+        return f(*a, **k)
+    except Exception as e:
+        return type(e).__name__
+def fetch(url, **k):
+    return urllib.request.urlopen(url, timeout=20, **k).read().decode()
+def dial(host, port, data=b"", n=100):
+    with socket.create_connection((host, port), 20) as s:
+        if data: s.sendall(data)
+        got = s.recv(n)
+        if not got: raise EOFError
+        return got.decode("latin-1")
+def say(**what): print(json.dumps(what))
+"""
+
+
+def said(result):
+    assert result["status"] == "ok", result
+    return json.loads(result["stdout"])
+
+
+def connections(seen):
+    return [line for line in seen if line.startswith("connection")]
+
+
+def questions(seen):
+    return [line for line in seen if line.startswith("question")]
+
+
+# ---- what is allowed works, with clients that know nothing of it ----
+
+
+def test_a_named_host_is_reached_by_ordinary_clients(here, world, covers):
+    code = TRY + f"""
+import asyncio, http.client
+async def by_asyncio():
+    r, w = await asyncio.open_connection({API!r}, 80)
+    w.write(b"GET / HTTP/1.1\\r\\nHost: {API}\\r\\nConnection: close\\r\\n\\r\\n")
+    return (await r.read()).decode().splitlines()[-1]
+c = http.client.HTTPConnection({API!r}, timeout=20); c.request("GET", "/")
+context = ssl.create_default_context(cadata={world.ca!r})
+say(urllib=fetch("http://{API}/"), upper=fetch("http://API.Example.COM/"), asyncio=asyncio.run(by_asyncio()),
+    client=c.getresponse().read().decode(), tls=fetch("https://{API}/", context=context),
+    below=fetch("https://files.a.example.org/x", context=ssl._create_unverified_context()))
+"""
+    result = here.allow(code, f"{API}:80", f"{API}:443", "*.example.org:443")
+    for answer in said(result).values():
+        assert json.loads(answer)["at"].endswith(PUBLIC)
+    assert enforced(result, "network_allow") == ["network_namespace", "proxy"]
+    assert enforced(result, "network_access") == ["network_namespace"]
+    assert result["denials"] == [] and result["start"] == "cold"
+    covers(here, "network_allow", "network_namespace", "proxy")
+
+
+def test_raw_streams_in_both_directions_and_servers_that_speak_first(here):
+    code = TRY + f"""
+s = socket.create_connection(({API!r}, 7000), 20)
+import threading
+data = bytes(range(256)) * 8192
+threading.Thread(target=lambda: (s.sendall(data), s.shutdown(socket.SHUT_WR))).start()
+got = b"".join(iter(lambda: s.recv(65536), b""))
+say(same=got == data, first=dial({API!r}, 7001))
+"""
+    result = here.allow(code, f"{API}:7000", f"{API}:7001")
+    assert said(result) == {"same": True, "first": "hello, I speak first\n"}
+    network = result["usage"]["network"]
+    assert network["connections"] == 2 and network["refusals"] == 0
+    assert {h["port"]: h["sent_bytes"] for h in network["hosts"]} == {7000: 2 << 20, 7001: 0}
+    assert network["received_bytes"] == (2 << 20) + len("hello, I speak first\n")
+
+
+def test_an_address_is_reached_where_it_is_named_as_it_is(here):
+    code = TRY + f"""
+say(private=attempt(dial, {PRIVATE!r}, 7000, b"x"), loop=attempt(dial, "127.0.0.1", 5432, b"y"), meta=attempt(dial, {METADATA!r}, 7000, b"z"),
+    other_port=attempt(dial, {PRIVATE!r}, 80), other=attempt(dial, "10.9.9.8", 7000, b"x"))
+"""
+    result = here.allow(code, f"{PRIVATE}:7000", "127.0.0.1:5432", f"{METADATA}:7000")
+    assert said(result) == {"private": "x", "loop": "y", "meta": "z", "other_port": "ConnectionRefusedError", "other": "OSError"}
+
+
+def test_names_of_this_machine_s_list_are_found(here, world):
+    mark = world.mark()
+    code = TRY + "say(a=fetch('http://listed.example.com/'), b=attempt(fetch, 'http://inner-listed.example.com/'))"
+    answers = said(here.allow(code, "listed.example.com:80", "inner-listed.example.com:80"))
+    assert json.loads(answers["a"])["host"] == "listed.example.com" and answers["b"] in ("ConnectionResetError", "URLError")
+    assert questions(world.seen(mark)) == []
+
+
+def test_a_name_with_an_ipv6_address_only_is_reached(here):
+    code = TRY + "say(a=fetch('http://six.example.com/'))"
+    assert json.loads(said(here.allow(code, "six.example.com:80"))["a"])["at"] == "2606:4700::34"
+
+
+def test_the_next_address_is_tried_if_nobody_is_at_the_first(here):
+    code = TRY + "say(a=fetch('http://many.example.com/'), b=attempt(fetch, 'http://dead.example.com/'))"
+    answers = said(here.allow(code, "many.example.com:80", "dead.example.com:80"))
+    assert json.loads(answers["a"])["at"].endswith(PUBLIC) and "{" not in answers["b"]
+
+
+# ---- what is not, does not ----
+
+
+def test_other_names_are_unknown_and_reach_nobody(here, world):
+    mark = world.mark()
+    names = ["evil.example", "sub.api.example.com", "api.example.com.evil.example", "xapi.example.com", "example.org", "localhost.evil.example",
+             "xn--pi-7ka.example.com", "аpi.example.com", "a" * 63 + ".evil.example"]  # fmt: skip
+    code = TRY + f"""
+from socket import getaddrinfo
+say(**{{n: attempt(getaddrinfo, n, 80) for n in {names!r}}})
+"""
+    result = here.allow(code, f"{API}:80", "*.example.org:80")
+    assert all(isinstance(outcome, str) for outcome in said(result).values()), result["stdout"]
+    assert world.seen(mark) == []
+    assert len(result["denials"]) > 5
+    (row,) = [d for d in result["denials"] if d["what"] == "look up evil.example"]
+    assert (row["source"], row["field"], row["flag"]) == ("proxy", "network_allow", "--allow-host evil.example:PORT")
+
+
+@pytest.mark.parametrize("literal", [
+    EVIL, "1572395074", "0x5db8d842", "0135.0270.0330.0102", "93.12113986", "::ffff:" + EVIL, "127.0.0.1", "127.1", "0", "::1", "2130706433", METADATA, PRIVATE,
+])  # fmt: skip
+def test_addresses_that_are_not_named_reach_nobody_however_they_are_written(here, world, literal):
+    mark = world.mark()
+    result = here.allow(TRY + f"say(a=attempt(dial, {literal!r}, 80, b'GET / HTTP/1.0\\r\\n\\r\\n'))", f"{API}:80")
+    assert said(result)["a"] in ("OSError", "ConnectionRefusedError", "gaierror", "ConnectionResetError", "EOFError", "TimeoutError")
+    assert connections(world.seen(mark)) == []
+
+
+def test_another_port_of_a_named_host_is_not_open(here, world):
+    mark = world.mark()
+    code = TRY + f"""
+inside = socket.gethostbyname({API!r})
+say(open=[p for p in range(1, 3000) if socket.socket().connect_ex((inside, p)) == 0], elsewhere=attempt(dial, "198.18.77.7", 80, b"GET"))
+"""
+    result = here.allow(code, f"{API}:80", "other.example.com:25")
+    answers = said(result)
+    # The other entry's port is there, but not for this host.
+    assert answers["open"] == [25, 80] and answers["elsewhere"] in ("ConnectionResetError", "EOFError")
+    assert connections(world.seen(mark)) == []
+    assert f"connect to {API}:25" in [d["what"] for d in result["denials"]]
+
+
+@pytest.mark.parametrize("host", ["inner", "loop", "zero", "meta", "mixed", "alias", "mapped", "here"])
+def test_a_name_that_leads_to_an_address_that_is_not_public_is_refused(here, world, host):
+    mark = world.mark()
+    name = f"{host}.example.com"
+    result = here.allow(TRY + f"say(a=attempt(dial, {name!r}, 7000, b'x'))", f"{name}:7000")
+    assert said(result)["a"] in ("ConnectionResetError", "EOFError")
+    assert connections(world.seen(mark)) == []
+    (row,) = result["denials"]
+    assert row["what"].startswith(f"connect to {name}:7000, a")
+    lifts = host in ("inner", "mixed", "alias", "here")
+    assert row["flag"] == (f"--allow-host {name}:7000:private" if lifts else None)
+
+
+def test_the_word_private_opens_a_site_but_not_the_machine_itself(here, world):
+    mark = world.mark()
+    code = TRY + "say(**{n: attempt(dial, n + '.example.com', 7000, b'x') for n in ('inner', 'mixed', 'loop', 'meta')})"
+    answers = said(here.allow(code, *(f"{n}.example.com:7000:private" for n in ("inner", "mixed", "loop", "meta"))))
+    assert answers["inner"] == answers["mixed"] == "x"
+    assert {answers["loop"], answers["meta"]} <= {"ConnectionResetError", "EOFError"}
+    assert not [line for line in connections(world.seen(mark)) if "127.0.0.1" in line or METADATA in line]
+
+
+def test_a_name_is_resolved_once_and_led_nowhere_else_by_a_second_answer(here, world):
+    mark = world.mark()
+    code = TRY + "say(a=[attempt(dial, 'rebind.example.com', 7000, b'x') for _ in range(3)])"
+    said(here.allow(code, "rebind.example.com:7000"))
+    seen = world.seen(mark)
+    assert len(questions(seen)) == 1
+    assert all(PRIVATE not in line for line in connections(seen))
+    # Another run asks anew, and is told the private one.
+    mark = world.mark()
+    assert said(here.allow(code, "rebind.example.com:7000"))["a"][0] in ("ConnectionResetError", "EOFError")
+    assert connections(world.seen(mark)) == []
+
+
+def test_a_redirect_leads_no_further_than_the_list(here, world):
+    mark = world.mark()
+    result = here.allow(TRY + f"say(a=attempt(fetch, 'http://{API}/redirect'))", f"{API}:80")
+    assert said(result)["a"] == "URLError"
+    assert all(EVIL not in line for line in connections(world.seen(mark)))
+    assert "look up evil.example" in [d["what"] for d in result["denials"]]
+
+
+# ---- what the bytes say ----
+
+
+def test_tls_must_name_the_host(here, world):
+    mark = world.mark()
+    code = TRY + f"""
+def hello(name):
+    c = ssl._create_unverified_context()
+    with socket.create_connection(({API!r}, 443), 20) as s, c.wrap_socket(s, server_hostname=name) as t:
+        return t.version()
+say(right=attempt(hello, {API!r}), other=attempt(hello, "evil.example"), none=attempt(hello, None), plain=attempt(dial, {API!r}, 443, b"GET / HTTP/1.0\\r\\n\\r\\n"))
+"""
+    result = here.allow(code, f"{API}:443")
+    answers = said(result)
+    assert answers.pop("right") == "TLSv1.3"
+    assert not [a for a in answers.values() if a.startswith("TLS")], answers
+    assert len(connections(world.seen(mark))) == 1
+    (row,) = result["denials"]
+    assert row["what"] == f"connect to {API}:443, by bytes that do not name it" and row["count"] == 3
+
+
+def test_a_plain_request_must_name_the_host(here, world):
+    mark = world.mark()
+    heads = {
+        "right": f"GET / HTTP/1.1\r\nHost: {API}:80\r\nConnection: close\r\n\r\n", "other": "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+        "none": "GET / HTTP/1.0\r\n\r\n", "two": f"GET / HTTP/1.1\r\nHost: {API}\r\nHost: evil.example\r\n\r\n",
+        "absolute": f"GET http://evil.example/ HTTP/1.1\r\nHost: {API}\r\n\r\n", "connect": f"CONNECT evil.example:80 HTTP/1.1\r\nHost: {API}\r\n\r\n",
+        "crlf": f"GET / HTTP/1.1\r\nHost: {API}\r\n evil.example\r\n\r\n", "nul": f"GET / HTTP/1.1\r\nHost: {API}\0.evil.example\r\n\r\n",
+        "at": f"GET / HTTP/1.1\r\nHost: {API}@evil.example\r\n\r\n", "ssh": "SSH-2.0-x\r\n",
+    }  # fmt: skip
+    code = TRY + f"say(**{{k: attempt(dial, {API!r}, 80, v.encode()) for k, v in {heads!r}.items()}})"
+    answers = said(here.allow(code, f"{API}:80"))
+    assert answers.pop("right").startswith("HTTP/1.1 200")
+    assert not [a for a in answers.values() if a.startswith("HTTP")], answers
+    assert len(connections(world.seen(mark))) == 1
+
+
+# ---- no other way out ----
+
+
+def test_nothing_leaves_by_datagrams(here, world):
+    mark = world.mark()
+    code = TRY + f"""
+def shout(host, port):
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(1)
+    s.sendto(b"\\0\\1\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0\\4evil\\7example\\0\\0\\1\\0\\1", (host, port)); return repr(s.recv(99))
+say(a=attempt(shout, "93.184.216.53", 53), b=attempt(shout, {PUBLIC!r}, 443), c=attempt(shout, "127.0.0.1", 53))
+"""
+    answers = said(here.allow(code, f"{API}:443"))
+    assert answers["a"] == answers["b"] == "OSError"
+    assert "evil" in answers["c"]  # our own answer: no such name
+    assert world.seen(mark) == []
+
+
+def test_questions_carry_nothing_out(here, world):
+    mark = world.mark()
+    code = TRY + f"""
+for i in range(10000):
+    attempt(socket.gethostbyname, f"{{i}}.data.evil.example" if i % 2 else f"{{i}}.data.example.org")
+say(a=attempt(fetch, "http://{API}/"))
+"""
+    result = here.allow(code, f"{API}:80", "*.example.org:80", flags=("--timeout", "100", "--cpu", "60"))
+    assert API in said(result)["a"]
+    assert [q for q in questions(world.seen(mark)) if API not in q] == []
+    assert len(result["denials"]) <= 32 and result["denials_left_out"] > 4000
+
+
+def test_the_ways_out_cannot_be_taken_over(here):
+    code = TRY + """
+def bind(kind, address, port):
+    s = socket.socket(socket.AF_INET, kind); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); s.bind((address, port))
+    if kind == socket.SOCK_STREAM: s.listen()
+    return "taken"
+say(all=attempt(bind, socket.SOCK_STREAM, "0.0.0.0", 7000), one=attempt(bind, socket.SOCK_STREAM, "127.0.0.1", 7000),
+    inside=attempt(bind, socket.SOCK_STREAM, socket.gethostbyname("%s"), 7000), six=attempt(bind, socket.SOCK_STREAM, "127.0.0.1", 25),
+    names=attempt(bind, socket.SOCK_DGRAM, "127.0.0.1", 53), own=attempt(bind, socket.SOCK_STREAM, "127.0.0.1", 8000))
+""" % API
+    answers = said(here.allow(code, f"{API}:7000", f"{API}:25"))
+    assert answers.pop("own") == "taken"
+    assert set(answers.values()) == {"OSError", "PermissionError"}, answers
+
+
+@pytest.mark.parametrize("hosts", [[], [f"{API}:80"]])
+def test_families_and_options_with_a_parser_behind_them_stay_shut(here, hosts):
+    code = TRY + """
+def option(level, name, value): s = socket.socket(); s.setsockopt(level, name, value); return "set"
+def family(f, t=socket.SOCK_STREAM, p=0): socket.socket(f, t, p); return "made"
+say(ulp=attempt(option, 6, 31, b"tls"), bpf=attempt(option, 1, 26, b"0" * 16), unix=attempt(family, socket.AF_UNIX), netlink=attempt(family, 16, 3),
+    raw=attempt(family, 2, 3, 1), packet=attempt(family, 17, 3), vsock=attempt(family, 40), icmp=attempt(family, 2, 2, 1), sctp=attempt(family, 2, 1, 132))
+"""
+    assert not {"set", "made"} & set(said(here.allow(code, *hosts)).values())
+
+
+# ---- caps ----
+
+
+def test_connections_that_say_nothing_are_cut_and_others_wait_their_turn(here, world):
+    code = TRY + f"""
+quiet = [socket.create_connection(({API!r}, 80), 60) for _ in range(150)]
+quiet[0].sendall(b"GET / HTTP/1.1\\r\\n")
+say(after=fetch("http://{API}/"), cut=[attempt(s.recv, 1) for s in quiet[:2]])
+"""
+    result = here.allow(code, f"{API}:80", flags=("--timeout", "100"))
+    assert said(result) == {"after": said(result)["after"], "cut": ["ConnectionResetError"] * 2}
+    assert API in said(result)["after"]
+
+
+def test_ten_thousand_connections_leave_the_proxy_as_it_was(here, world):
+    code = TRY + f"""
+inside = socket.gethostbyname({API!r})
+for port, times in ((25, 10000), (7000, 300)):
+    for i in range(times):
+        try: socket.create_connection((inside, port), 60).close()
+        except ConnectionResetError: pass
+say(a=dial({API!r}, 7000, b"still here"))
+"""
+    result = here.allow(code, f"{API}:7000", "other.example.com:25", flags=("--timeout", "100", "--cpu", "60"))
+    assert said(result)["a"] == "still here"
+    # All of them are counted, in one row.
+    (row,) = result["denials"]
+    assert row["what"] == f"connect to {API}:25" and row["count"] == 10000
+    assert result["usage"]["network"]["refusals"] == 10000
+
+
+# ---- who dies ----
+
+
+def proxies(here):
+    return [pid for pid in processes(here.command) if name_of(pid) == "remit-proxy"]
+
+
+def name_of(pid):
+    try:
+        with open(f"/proc/{pid}/comm") as f:
+            return f.read().strip()
+    except OSError:
+        return ""
+
+
+WAIT = TRY + f"""
+import sys
+s = urllib.request.urlopen("http://{API}/slow", timeout=60)
+s.read(100000); print("begun", flush=True)
+try:
+    while True:
+        if not s.read(65536): print("ended"); break
+except Exception as e: print("cut", type(e).__name__)
+"""
+
+
+def begin(here, code=WAIT, more=()):
+    flags = () if here.by_root else network_here.FALLBACK
+    p = here.popen("run", "--python", network_here.PYTHON, "--allow-host", f"{API}:80", *flags, *more, "-c", code, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert p.stdout.readline() == "begun\n"
+    return p
+
+
+def test_a_proxy_that_is_killed_ends_the_run(here, world):
+    with begin(here) as p:
+        (pid,) = proxies(here)
+        os.kill(pid, signal.SIGKILL)
+        out, err = p.communicate(timeout=30)
+    assert p.returncode == 125 and "the network proxy died" in err and "ended" not in out
+    assert gone(lambda: processes(here.command)) == []
+
+
+def test_the_proxy_dies_with_its_keeper_and_with_its_run(here, world):
+    with begin(here) as p:
+        assert len(proxies(here)) == 1
+        (keeper,) = [pid for pid in processes(here.command) if parent_of(pid) == p.pid]
+        os.kill(keeper, signal.SIGKILL)
+        p.communicate(timeout=30)
+    assert gone(lambda: processes(here.command)) == []
+    said(here.allow(TRY + f"say(a=fetch('http://{API}/'))", f"{API}:80"))
+    assert gone(lambda: processes(here.command)) == []
+
+
+def test_a_program_that_is_over_has_no_network_any_more(here, world):
+    """It may say that it is done and go on: then it is killed, not put aside."""
+    with begin(here, WAIT.replace("while True", "raise SystemExit\n    while True")) as p:
+        p.communicate(timeout=30)
+    assert gone(lambda: proxies(here)) == []
+
+
+def test_the_proxy_has_no_rights_no_files_and_a_filter(here, world):
+    with begin(here) as p:
+        (pid,) = proxies(here)
+        with open(f"/proc/{pid}/status") as f:
+            status = dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
+        kinds = {os.readlink(f"/proc/{pid}/fd/{fd}").split(":")[0] for fd in os.listdir(f"/proc/{pid}/fd")}
+        p.kill()
+        p.communicate(timeout=30)
+    assert {status[c] for c in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {"0" * 16}
+    assert status["Seccomp"] == "2" and status["NoNewPrivs"] == "1"
+    assert kinds <= {"socket", "anon_inode"}
+    if here.by_root:
+        assert set(status["Uid"].split()) != {"0"} and status["Groups"].strip() == ""
+    assert gone(lambda: processes(here.command)) == []
+
+
+def memory_has(pid, word):
+    with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        for line in maps:
+            if " rw" not in line:
+                continue
+            first, last = (int(n, 16) for n in line.split()[0].split("-"))
+            memory.seek(first)
+            if word in memory.read(last - first):
+                return True
+    return False
+
+
+def test_the_proxy_has_nothing_of_the_keeper_s_memory(here, world):
+    secret = "".join(("kept", "-by-", "the-keeper"))
+    with begin(here, more=("--env", f"SECRET={secret}")) as p:
+        (pid,) = proxies(here)
+        (keeper,) = [other for other in processes(here.command) if parent_of(other) == p.pid]
+        assert memory_has(keeper, secret.encode())
+        assert memory_has(pid, API.encode()) and not memory_has(pid, secret.encode())
+        p.kill()
+        p.communicate(timeout=30)
+
+
+def test_runs_at_once_have_a_proxy_each(here, world):
+    lines = "".join(json.dumps({"id": str(i), "code": TRY + f"say(a=attempt(fetch, 'http://{name}/'))"}) + "\n" for i, name in enumerate([API, "evil.example"] * 8))
+    fallback = () if here.by_root else network_here.FALLBACK
+    done = here("batch", "-j", "4", "--quiet", "--python", network_here.PYTHON, "--allow-host", f"{API}:80", *fallback, input=lines)
+    results = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(results) == 16, done.stderr
+    for r in results:
+        assert (API in r["stdout"]) == (int(r["id"]) % 2 == 0), r
+        assert r["usage"]["network"]["connections"] == (int(r["id"]) + 1) % 2
+    assert gone(lambda: processes(here.command)) == []
+
+
+# ---- what is refused before anything runs ----
+
+
+@pytest.mark.parametrize("entry", ["*:443", "example.com", "[::1]:80", "http://example.com:80", "127.1:80", "example.com:443:quic"])
+def test_an_entry_that_is_none_is_refused_by_name(any_remit, entry):
+    result = any_remit.json("print('ran')", "--allow-host", entry)
+    assert result["status"] == "refused" and result["stdout"] == ""
+    assert result["error"]["where"] == "network_allow" and result["error"]["remedy"]
+
+
+def test_hosts_and_the_whole_network_contradict_each_other(any_remit):
+    result = any_remit.json("print('ran')", "--allow-host", "example.com:443", "--net", "--memory-fallback", "per_process")
+    assert result["status"] == "refused" and result["error"]["where"] == "network_allow"
+
+
+def test_the_audit_line_has_hosts_and_sums_but_no_paths(here, world):
+    path = here.folder / "audit.jsonl"
+    here.allow(TRY + f"fetch('http://{API}/secret-path?token=1')", f"{API}:80", flags=("--audit", str(path)))
+    text = path.read_text()
+    path.unlink()
+    line = json.loads(text.splitlines()[-1])
+    assert line["usage"]["network"]["hosts"][0]["host"] == API and "secret-path" not in text

@@ -1,0 +1,23 @@
+# id: NET16
+# field: network_allow
+# kept-by: network_namespace
+# leaves-out: network_namespace
+# policy: {"network_allow": ["10.255.255.1:9"], "memory_fallback": "per_process", "timeout": 60, "cpu_seconds": 60}
+# witness: tcp
+# within: 60
+# expect: of all ports of the loopback only those of the list answer
+
+import socket
+
+wanted = {9}
+for port in [ARG["tcp_port"], *range(1, 65536)]:
+    with socket.socket() as s:
+        if s.connect_ex(("127.0.0.1", port)) != 0 or port in wanted:
+            continue
+        # A port that the kernel chose for us may be the one we look for.
+        if s.getsockname() != s.getpeername():
+            went_through(str(port))
+            break
+else:
+    refused("all ports", "")
+verdict()

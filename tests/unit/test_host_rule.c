@@ -1,0 +1,154 @@
+/* host_rule: entries of network_allow. */
+#include "host_rule.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <arpa/inet.h>
+
+#include <cmocka.h>
+
+static void
+reads(const char *text, const char *name, uint16_t port, enum host_kind kind,
+      bool may_be_private)
+{
+	struct remit_error err;
+	struct host_rule r;
+
+	if (host_rule_read(text, &r, &err) < 0)
+		fail_msg("%s: %s", text, err.message);
+	assert_string_equal(r.name, name);
+	assert_int_equal(r.port, port);
+	assert_int_equal(r.kind, kind);
+	assert_int_equal(r.may_be_private, may_be_private);
+}
+
+static void
+an_entry_is_a_host_a_port_and_words(void **state)
+{
+	(void)state;
+	reads("api.example.com:443", "api.example.com", 443, HOST_TLS, false);
+	reads("API.example.com.:80", "api.example.com", 80, HOST_PLAIN, false);
+	reads("h:5432", "h", 5432, HOST_TCP, false);
+	reads("h:5432:private", "h", 5432, HOST_TCP, true);
+	reads("h:8443:tls,private", "h", 8443, HOST_TLS, true);
+	reads("h:443:tcp", "h", 443, HOST_TCP, false);
+	reads("h:8080:plain", "h", 8080, HOST_PLAIN, false);
+	reads("*.example.org:443", "example.org", 443, HOST_TLS, false);
+	reads("10.1.2.3:443", "", 443, HOST_TCP, false);
+	reads("127.0.0.1:5432", "", 5432, HOST_TCP, false);
+	reads("169.254.169.254:80:tcp", "", 80, HOST_TCP, false);
+}
+
+static void
+what_is_no_entry_is_refused_with_a_reason_and_a_remedy(void **state)
+{
+	static const char *const rows[] = {
+		"",
+		"h",
+		"h:",
+		":443",
+		"h:0",
+		"h:65536",
+		"h:-1",
+		"h:4x3",
+		"h:443:",
+		"h:443:ssl",
+		"h:443:tls,",
+		"*:443",
+		"*.com:443",
+		"*.:443",
+		"a.*.example.org:443",
+		"a*.example.org:443",
+		"h/:443",
+		"http://h:443",
+		"user@h:443",
+		"127.1:80",
+		"2130706433:80",
+		"0x7f000001:80",
+		"0177.0.0.1:80",
+		"0.0.0.0:80",
+		"255.255.255.255:80",
+		"224.0.0.1:80",
+		"198.18.1.0:80",
+		"198.19.255.255:80",
+		"[::1]:80",
+		"::1:80",
+		"10.0.0.1:80:private",
+		"10.0.0.1:443:tls",
+		"m\xc3\xbcnchen.example:443",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct remit_error err = { 0 };
+		struct host_rule r;
+
+		if (host_rule_read(rows[i], &r, &err) == 0)
+			fail_msg("\"%s\" is taken", rows[i]);
+		assert_int_equal(err.code, REMIT_E_REFUSED);
+		assert_string_equal(err.where, "network_allow");
+		assert_true(err.message[0] && err.remedy[0]);
+	}
+}
+
+static void
+a_name_is_found_at_its_port_and_below_a_star(void **state)
+{
+	char *texts[] = { "a.example:443", "*.b.example:443", "10.1.2.3:5432",
+			  NULL };
+	struct list list = { texts, 3 };
+	struct host_rules all;
+	struct remit_error err;
+
+	(void)state;
+	assert_int_equal(host_rules_read(&list, &all, &err), 0);
+	assert_ptr_equal(host_rules_name(&all, "a.example"), &all.rows[0]);
+	assert_ptr_equal(host_rules_name_port(&all, "a.example", 443),
+			 &all.rows[0]);
+	assert_null(host_rules_name_port(&all, "a.example", 80));
+	assert_ptr_equal(host_rules_name(&all, "x.y.b.example"), &all.rows[1]);
+	assert_null(host_rules_name(&all, "b.example"));
+	assert_null(host_rules_name(&all, "bb.example"));
+	assert_null(host_rules_name(&all, ""));
+	assert_ptr_equal(host_rules_address_port(&all, htonl(0x0a010203), 5432),
+			 &all.rows[2]);
+	assert_null(host_rules_address_port(&all, htonl(0x0a010203), 443));
+	assert_null(host_rules_address_port(&all, 0, 443));
+}
+
+static void
+more_entries_than_there_is_room_for_are_refused(void **state)
+{
+	char *texts[HOST_RULES_MAX + 1];
+	struct list list = { texts, HOST_RULES_MAX + 1 };
+	struct host_rules all;
+	struct remit_error err;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		texts[i] = "a.example:443";
+	assert_int_equal(host_rules_read(&list, &all, &err), -1);
+	list.count--;
+	assert_int_equal(host_rules_read(&list, &all, &err), 0);
+	assert_int_equal(all.count, HOST_RULES_MAX);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_entry_is_a_host_a_port_and_words),
+		cmocka_unit_test(
+			what_is_no_entry_is_refused_with_a_reason_and_a_remedy),
+		cmocka_unit_test(a_name_is_found_at_its_port_and_below_a_star),
+		cmocka_unit_test(
+			more_entries_than_there_is_room_for_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

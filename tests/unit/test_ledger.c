@@ -1,0 +1,103 @@
+/* ledger: what a proxy writes down, and what is believed of it. */
+#include "ledger.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void
+like_is_counted_with_like_and_the_table_ends(void **state)
+{
+	struct remit_error err;
+	own_fd int fd = -1;
+	struct ledger *l = ledger_new(&fd, &err);
+	char name[32];
+
+	(void)state;
+	assert_non_null(l);
+	ledger_note(l, "a.example", 443, LEDGER_LET_THROUGH);
+	ledger_sent(l, ledger_note(l, "a.example", 443, LEDGER_LET_THROUGH), 5);
+	ledger_received(l, NULL, 7);
+	ledger_note(l, "a.example", 443, LEDGER_NOT_PUBLIC);
+	assert_int_equal(l->row_count, 2);
+	assert_int_equal(l->rows[0].count, 2);
+	assert_int_equal(l->rows[0].sent_bytes, 5);
+	assert_int_equal(l->sent_bytes, 5);
+	assert_int_equal(l->received_bytes, 7);
+	assert_int_equal(l->connections, 2);
+	assert_int_equal(l->refusals, 1);
+	for (int i = 0; i < LEDGER_ROWS; i++) {
+		snprintf(name, sizeof(name), "n%d.example", i);
+		ledger_note(l, name, 0, LEDGER_NOT_NAMED);
+	}
+	assert_int_equal(l->row_count, LEDGER_ROWS);
+	assert_int_equal(l->left_out, 2);
+	assert_int_equal(l->refusals, 1 + LEDGER_ROWS);
+	ledger_free(l);
+}
+
+static void
+what_one_process_writes_the_other_reads_and_nobody_cuts_it(void **state)
+{
+	struct remit_error err;
+	own_fd int fd = -1;
+	struct ledger *ours = ledger_new(&fd, &err), *theirs;
+
+	(void)state;
+	assert_non_null(ours);
+	theirs = ledger_map(fd);
+	assert_non_null(theirs);
+	ledger_note(theirs, "a.example", 443, LEDGER_LET_THROUGH);
+	assert_int_equal(ours->connections, 1);
+	assert_int_equal(ftruncate(fd, 0), -1);
+	assert_int_equal(errno, EPERM);
+	ledger_free(ours);
+	ledger_free(theirs);
+}
+
+/* A proxy that was taken over may have written anything. */
+static void
+a_copy_holds_only_rows_that_are_well_formed(void **state)
+{
+	static struct ledger forged, copy;
+
+	(void)state;
+	forged.row_count = UINT64_MAX;
+	for (size_t i = 0; i < LEDGER_ROWS; i++) {
+		memset(forged.rows[i].host, 'a', HOST_NAME_SIZE);
+		forged.rows[i].count = 1;
+	}
+	ledger_copy(&copy, &forged);
+	assert_int_equal(copy.row_count, 0);
+	strncpy(forged.rows[0].host, "a\"},{\"b", HOST_NAME_SIZE);
+	strncpy(forged.rows[1].host, "\033[2J", HOST_NAME_SIZE);
+	strncpy(forged.rows[2].host, "fine.example", HOST_NAME_SIZE);
+	strncpy(forged.rows[3].host, "10.0.0.1", HOST_NAME_SIZE);
+	strncpy(forged.rows[4].host, "", HOST_NAME_SIZE);
+	strncpy(forged.rows[5].host, "why.example", HOST_NAME_SIZE);
+	forged.rows[5].why = LEDGER_WHYS;
+	strncpy(forged.rows[6].host, "none.example", HOST_NAME_SIZE);
+	forged.rows[6].count = 0;
+	ledger_copy(&copy, &forged);
+	assert_int_equal(copy.row_count, 2);
+	assert_string_equal(copy.rows[0].host, "fine.example");
+	assert_string_equal(copy.rows[1].host, "10.0.0.1");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(like_is_counted_with_like_and_the_table_ends),
+		cmocka_unit_test(
+			what_one_process_writes_the_other_reads_and_nobody_cuts_it),
+		cmocka_unit_test(a_copy_holds_only_rows_that_are_well_formed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
