@@ -104,12 +104,20 @@ own_folder(const char *v1, char *out, size_t size)
 									: -1;
 }
 
+#define MARK "user.delegate"
+
 bool
 cgroup_home_is_given(const char *folder)
 {
 	char mark;
 
-	return getxattr(folder, "user.delegate", &mark, 1) == 1 && mark == '1';
+	return getxattr(folder, MARK, &mark, 1) == 1 && mark == '1';
+}
+
+int
+cgroup_home_mark(const char *folder)
+{
+	return setxattr(folder, MARK, "1", 1, 0);
 }
 
 /* Where systemd arranges the groups, only what it gives away is not its own;

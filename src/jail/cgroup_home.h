@@ -59,8 +59,9 @@ void cgroup_home_free(struct cgroup_home *h);
    have theirs, which may be the same; -1 if version 1 has it. */
 int cgroup_home_own(char *out, size_t size) must_check;
 int cgroup_home_folder(char *out, size_t size) must_check;
-/* Whether systemd has marked a group as ours to arrange. */
+/* The mark by which systemd says that a group is its user's to arrange. */
 bool cgroup_home_is_given(const char *folder);
+int cgroup_home_mark(const char *folder) must_check;
 
 /* Remove the groups of keepers that are gone, in the group of this process or,
    if `everywhere`, in every group there is, waiting a moment for those whose

@@ -52,19 +52,32 @@ move_below(const char *folder)
 	return true;
 }
 
+/*
+ * A group in which nobody else is, and which systemd gave away. Its manager of
+ * a user does not mark what it gives; there all groups are the user's, and
+ * this one serves nobody but us.
+ */
+static bool
+is_ours_alone(const char *folder)
+{
+	return is_alone(folder) &&
+	       (cgroup_home_is_given(folder) ||
+		(geteuid() != 0 && access(folder, W_OK) == 0));
+}
+
 bool
 cgroup_leaf_enter(void)
 {
 	char own[PATH_MAX], home[PATH_MAX];
 
-	if (cgroup_home_own(own, sizeof(own)) < 0 ||
+	if (access("/run/systemd/system", F_OK) < 0 ||
+	    cgroup_home_own(own, sizeof(own)) < 0 ||
 	    cgroup_home_folder(home, sizeof(home)) < 0 ||
 	    strcmp(own, home) != 0)
 		return false;
-	if (!cgroup_home_is_given(own) || !is_alone(own)) {
-		if (scope_enter() < 0 ||
-		    cgroup_home_own(own, sizeof(own)) < 0 || !is_alone(own))
-			return false;
-	}
-	return move_below(own);
+	if (!is_ours_alone(own) &&
+	    (scope_enter() < 0 || cgroup_home_own(own, sizeof(own)) < 0 ||
+	     !is_ours_alone(own)))
+		return false;
+	return cgroup_home_mark(own) == 0 && move_below(own);
 }

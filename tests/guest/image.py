@@ -12,50 +12,39 @@ import packages
 
 ROOT = pathlib.Path(__file__).parents[2]
 HERE = pathlib.Path(__file__).parent
-# The kernel that Debian 12 offers to clouds: small, everything is a module
-# but what a virtual machine boots with.
-KERNEL = "linux-image-cloud-amd64"
+FOLDER = ROOT / "build" / "guest"
+KERNEL = FOLDER / "kernel"  # by tools/setup.sh
 BUSYBOX = "/bin/busybox"
 MODULES = ("virtio", "virtio_ring", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci", "virtio_blk")
 ON_DISK = [
-    "base-files", "bash", "coreutils", "dash", "dbus", "grep", "keyutils", "libpam-systemd", "login", "mount", "passwd",
+    "base-files", "bash", "coreutils", "dash", "dbus", "dbus-user-session", "grep", "keyutils", "libpam-systemd", "login", "mount", "passwd",
     "procps", "python3", "python3-pytest", "sed", "systemd", "util-linux",
 ]  # fmt: skip
 # Made when a package is configured, so that no package has them.
 CONFIGURED = ["/etc/pam.d", "/etc/nsswitch.conf", "/etc/ld.so.conf", "/etc/ld.so.conf.d"]
 FOLDERS = ["dev", "proc", "sys", "run", "tmp", "root", "home", "var/tmp", "var/lib", "mnt"]
-OF_TESTS = ["tests/conftest.py", "tests/escape", "tests/e2e", "tests/guest", "src/wire/frame.h"]
+OF_TESTS = ["tests/conftest.py", "tests/escape", "tests/e2e", "tests/guest", "src/wire/frame.h", "share"]
 BUILDS = ["build", "build-holes"]
 TEST_USER, TEST_UID = "remit-test", 1000
 DISK_MIB = 320
 
 
-def kernel(folder: pathlib.Path) -> pathlib.Path:
-    """Where it was unpacked; there is one, and it stays for the next time."""
-    place = folder / "kernel"
-    if not list(place.glob("boot/vmlinuz-*")):
-        shutil.rmtree(place, ignore_errors=True)
-        packages.unpack(KERNEL, place)
-    return place
+def vmlinuz() -> pathlib.Path | None:
+    return next(KERNEL.glob("boot/vmlinuz-*"), None)
 
 
-def vmlinuz(place: pathlib.Path) -> pathlib.Path:
-    (found,) = place.glob("boot/vmlinuz-*")
-    return found
-
-
-def make_initramfs(folder: pathlib.Path, place: pathlib.Path) -> pathlib.Path:
-    tree = folder / "initramfs"
+def make_initramfs() -> pathlib.Path:
+    tree = FOLDER / "initramfs"
     shutil.rmtree(tree, ignore_errors=True)
     (tree / "bin").mkdir(parents=True)
     (tree / "modules").mkdir()
     shutil.copy2(BUSYBOX, tree / "bin" / "busybox")
     shutil.copy2(HERE / "init.sh", tree / "init")
     for name in MODULES:
-        (module,) = place.glob(f"lib/modules/*/kernel/**/{name}.ko")
+        (module,) = KERNEL.glob(f"lib/modules/*/kernel/**/{name}.ko")
         shutil.copy2(module, tree / "modules")
     names = "\n".join(str(p.relative_to(tree)) for p in sorted(tree.rglob("*")))
-    archive = folder / "initramfs.cpio"
+    archive = FOLDER / "initramfs.cpio"
     with open(archive, "wb") as out:
         subprocess.run(
             [BUSYBOX, "cpio", "-o", "-H", "newc"], cwd=tree, input=names.encode(), stdout=out, stderr=subprocess.DEVNULL, check=True
@@ -130,7 +119,7 @@ def copy_product(tree: pathlib.Path, phases: dict[str, list[str]]) -> None:
         (top / name).mkdir()
         shutil.copy2(ROOT / name / "remit", top / name)
         shutil.copytree(ROOT / name / "runtime", top / name / "runtime", ignore=shutil.ignore_patterns("*.p"))
-    lines = [f"{name}={shlex.quote(' '.join(args))}" for name, args in phases.items()]
+    lines = [f"{name}={shlex.quote(shlex.join(args))}" for name, args in phases.items()]
     (top / "guest.env").write_text("\n".join(lines) + "\n")
     units = tree / "etc" / "systemd" / "system"
     units.mkdir(parents=True, exist_ok=True)
@@ -138,8 +127,8 @@ def copy_product(tree: pathlib.Path, phases: dict[str, list[str]]) -> None:
         shutil.copy2(unit, units)
 
 
-def make_disk(folder: pathlib.Path, phases: dict[str, list[str]]) -> pathlib.Path:
-    tree, disk = folder / "disk", folder / "disk.ext4"
+def make_disk(phases: dict[str, list[str]]) -> pathlib.Path:
+    tree, disk = FOLDER / "disk", FOLDER / "disk.ext4"
     shutil.rmtree(tree, ignore_errors=True)
     disk.unlink(missing_ok=True)
     tree.mkdir(parents=True)
@@ -148,6 +137,6 @@ def make_disk(folder: pathlib.Path, phases: dict[str, list[str]]) -> pathlib.Pat
     copy_product(tree, phases)
     # No journal: it lives for a minute.
     options = ["-q", "-t", "ext4", "-O", "^has_journal", "-E", "root_owner=0:0", "-d", str(tree)]
-    subprocess.run(["mke2fs", *options, str(disk), f"{DISK_MIB}M"], check=True)
+    subprocess.run(["mke2fs", *options, str(disk), f"{DISK_MIB}M"], check=True, stdout=subprocess.DEVNULL)
     shutil.rmtree(tree)
     return disk

@@ -1,10 +1,9 @@
-"""Files of Debian packages: of those that are installed here, with all they need; and of one that is not."""
+"""Files of Debian packages that are installed here, with all they need."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
-import pathlib
 import re
 import subprocess
 
@@ -12,8 +11,8 @@ import subprocess
 USELESS = re.compile(r"/usr/(share/(doc|man|locale|info|zoneinfo|i18n)|include|lib/[^/]*/(perl|gconv))/")
 
 
-def ask(*argv: str, **more) -> str:
-    return subprocess.run(argv, check=True, text=True, stdout=subprocess.PIPE, **more).stdout
+def ask(*argv: str) -> str:
+    return subprocess.run(argv, check=True, text=True, stdout=subprocess.PIPE).stdout
 
 
 def groups_of_names(field: str) -> list[list[str]]:
@@ -65,14 +64,3 @@ def files(wanted: list[str]) -> list[str]:
         if path.endswith(".py"):
             paths.add(importlib.util.cache_from_source(path))
     return sorted(path for path in paths if os.path.lexists(path))
-
-
-def unpack(meta: str, folder: pathlib.Path) -> None:
-    """What a meta package stands for, without installing it: nobody's machine
-    shall offer to boot it."""
-    (name,) = re.findall(r"^\s+Depends: (\S+)$", ask("apt-cache", "depends", meta), re.M)[:1]
-    folder.mkdir(parents=True)
-    ask("apt-get", "download", "-qq", name, cwd=folder, stderr=subprocess.DEVNULL)
-    (archive,) = folder.glob("*.deb")
-    ask("dpkg-deb", "-x", str(archive), str(folder))
-    archive.unlink()

@@ -4,7 +4,8 @@
 cd /remit || exit 1
 export PYTHONDONTWRITEBYTECODE=1 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 export PYTHONPATH=/remit/tests/e2e REMIT_MUST_WORK=all
-eval "set -- \$$1"
+eval "args=\$$1"
+eval "set -- $args"
 [ $# -gt 0 ] || exit 0
 /usr/bin/python3 -m pytest -q --color=no --no-header -p no:cacheprovider --tb=short "$@"
 echo "phase ended: $?"

@@ -170,4 +170,4 @@ def test_without_a_group_an_ordinary_user_is_told(stage):
     result = remit.json(GREEDY_CHILD, "--subprocess", "--memory", "60M", "--cpu", "unlimited")
     assert (result["status"], result["error"]["where"]) == ("refused", "memory_bytes"), result
     result = remit.json("x = []\nwhile True: x.append(bytearray(1 << 20))")
-    assert (result["status"], result["error"]["type"]) == ("error", "MemoryError"), result
+    assert (result["status"], result["error"]["name"]) == ("error", "MemoryError"), result
