@@ -61,6 +61,7 @@ def write_accounts(tree: pathlib.Path) -> None:
     ):
         kept = [row for row in pathlib.Path("/etc", name).read_text().splitlines() if is_of_system(name, row)]
         (tree / "etc" / name).write_text("\n".join([*kept, line]) + "\n")
+    (tree / "etc" / "shadow").chmod(0o600)
     home = tree / "home" / TEST_USER
     home.mkdir()
     os.chown(home, TEST_UID, TEST_UID)

@@ -45,7 +45,7 @@ time.sleep(600)
 WAIT = "import sys; print('here', flush=True); sys.stdin.read()"
 
 
-@pytest.fixture(params=["root at the top", "root", "user"])
+@pytest.fixture(params=["root at the top", pytest.param("root", marks=pytest.mark.full), "user"])
 def placed(request, stage):
     label = request.param.split()[0]
     folder = make_remit(label, stage).folder
@@ -96,6 +96,7 @@ def test_memory_of_all_processes_ends_all_of_them(placed):
     assert 30 * MIB < result["usage"]["memory_peak_bytes"] <= 60 * MIB
 
 
+@pytest.mark.full
 def test_files_count_as_memory(placed):
     code = "open('/tmp/x', 'wb').write(bytes(90 << 20))"
     assert placed.json(code, "--memory", "60M")["status"] == "memory_limit"
@@ -126,7 +127,7 @@ def test_a_cold_run_is_born_in_its_group(placed):
 def test_many_processes_are_killed_in_one_step(placed):
     code = "import os, time\nfor _ in range(40):\n    if os.fork() == 0: break\ntime.sleep(600)"
     with tracing() as trace:
-        result = placed.json(code, "--subprocess", "--timeout", "3s")
+        result = placed.json(code, "--subprocess", "--timeout", "2s")
     assert result["status"] == "timeout", result
     assert trace.kills() >= 1, trace.text
 
@@ -146,6 +147,7 @@ def test_warm_runs(placed):
     assert gone(lambda: processes(placed.command)) == []
 
 
+@pytest.mark.full
 def test_a_killed_keeper_leaves_empty_groups_to_the_next(placed):
     keeper = SharedKeeper(placed)
     keeper.await_child()
@@ -157,6 +159,7 @@ def test_a_killed_keeper_leaves_empty_groups_to_the_next(placed):
     groups.nothing_is_left(placed.home)
 
 
+@pytest.mark.full
 def test_two_at_a_time(placed):
     both = [placed.popen("run", "-c", "print(4)", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) for _ in range(4)]
     assert [run.communicate(timeout=120)[0] for run in both] == [b"4\n"] * 4

@@ -79,6 +79,7 @@ def test_a_keeper_asks_for_a_scope(manager):
     is_kept_by_a_group(manager.json(GREEDY_CHILD, "--subprocess", "--memory", "60M"))
 
 
+@pytest.mark.full
 def test_the_groups_are_below_the_scope_and_go_with_it(manager):
     with manager.remit.popen("run", "-c", WAIT, env=manager.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
         assert run.stdout.readline() == b"here\n"
@@ -91,6 +92,7 @@ def test_the_groups_are_below_the_scope_and_go_with_it(manager):
     assert where in names[0]
 
 
+@pytest.mark.full
 def test_a_killed_keeper_leaves_nothing(manager):
     run = manager.remit.popen("run", "-c", WAIT, env=manager.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert run.stdout.readline() == b"here\n"
@@ -99,6 +101,7 @@ def test_a_killed_keeper_leaves_nothing(manager):
     groups.nothing_is_left()
 
 
+@pytest.mark.full
 def test_doctor_looks_from_where_a_keeper_would(manager):
     done = manager.remit("doctor", "--json", env=manager.env)
     rows = {row["name"]: row for row in json.loads(done.stdout)["capabilities"]}
@@ -114,7 +117,7 @@ def test_the_shared_keeper_is_a_service_of_its_own(manager):
     home = "Environment=HOME=/root" if manager.remit.by_root else ""
     for name in ("remit-keeper.socket", "remit-keeper.service"):
         text = (ROOT / "share" / "systemd" / name).read_text()
-        (folder / name).write_text(text.replace("ExecStart=remit", f"ExecStart={manager.remit.command}\n{home}"))
+        (folder / name).write_text(text.replace("ExecStart=remit keeper", f"ExecStart={manager.remit.command} keeper\n{home}"))
     manager.command("systemctl", "daemon-reload")
     manager.command("systemctl", "start", "remit-keeper.socket")
     env = {"REMIT_KEEPER": str(manager.runtime / "remit" / "keeper.sock")}
