@@ -304,6 +304,14 @@ remove_stale(int folder, const char *name, bool patient)
 	return false;
 }
 
+/* systemd's names of ours have a dot, and are its own to remove. */
+static bool
+is_of_a_keeper(const char *name)
+{
+	return !strncmp(name, CGROUP_PREFIX, strlen(CGROUP_PREFIX)) &&
+	       !strchr(name, '.');
+}
+
 /* Remove what is left in a folder and, if `everywhere`, below it. */
 static unsigned
 clean_folder(int folder, bool everywhere)
@@ -317,7 +325,7 @@ clean_folder(int folder, bool everywhere)
 	while (d && (e = readdir(d))) {
 		if (e->d_type != DT_DIR || e->d_name[0] == '.')
 			continue;
-		if (!strncmp(e->d_name, CGROUP_PREFIX, strlen(CGROUP_PREFIX)))
+		if (is_of_a_keeper(e->d_name))
 			removed +=
 				remove_stale(dirfd(d), e->d_name, everywhere);
 		else if (everywhere)
