@@ -22,8 +22,8 @@ def of(pid: int | str = "self") -> pathlib.Path:
 
 
 def left(below: pathlib.Path = TOP) -> list[str]:
-    """Groups of runs and of keepers."""
-    return sorted(str(p) for p in below.rglob("remit-*"))
+    """Groups of runs and of keepers; those that go meanwhile do not count."""
+    return sorted(os.path.join(path, name) for path, names, _ in os.walk(below) for name in names if name.startswith("remit-"))
 
 
 def until(look, seconds: float = PATIENCE):

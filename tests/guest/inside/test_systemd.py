@@ -1,15 +1,18 @@
 """Groups that systemd gives: to a keeper that asks, and to a service."""
 
 import json
+import os
 import pathlib
 import pwd
 import re
 import shutil
+import signal
 import subprocess
 
 import groups
 import pytest
 from conftest import ROOT, TEST_USER, enforced, make_remit
+from shared_keeper import children
 
 GREEDY_CHILD = """
 import os
@@ -96,8 +99,9 @@ def test_the_groups_are_below_the_scope_and_go_with_it(manager):
 def test_a_killed_keeper_leaves_nothing(manager):
     run = manager.remit.popen("run", "-c", WAIT, env=manager.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert run.stdout.readline() == b"here\n"
-    run.kill()
-    run.communicate()
+    (keeper,) = children(run.pid)
+    os.kill(keeper, signal.SIGKILL)
+    assert run.wait(timeout=60) == 125
     groups.nothing_is_left()
 
 
