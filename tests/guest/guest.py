@@ -31,7 +31,7 @@ FULL = {
     "systemd": [f"{INSIDE}/test_systemd.py"],
 }
 # A guest that hangs is ended; what is allowed is far from what is needed.
-PATIENCE = {"core": 300, "full": 6 * 3600}
+PATIENCE = {"core": 900, "full": 6 * 3600}
 
 
 def why_not() -> str | None:
