@@ -3,7 +3,7 @@
 MESON = /usr/bin/env meson
 BUILD = build
 
-.PHONY: all setup demo test soak bench lint format install clean
+.PHONY: all setup demo test soak guest bench lint format install clean
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet
@@ -27,6 +27,13 @@ test: setup all
 # A hundred thousand runs that must leave nothing behind.
 soak: setup all
 	@/usr/bin/python3 tests/soak.py
+
+# The whole escape suite on another kernel, in an emulator.
+guest: setup all
+	@test -f build-holes/build.ninja || \
+		$(MESON) setup build-holes -Dholes=true >/dev/null
+	@ninja -C build-holes --quiet
+	@/usr/bin/python3 tests/guest/guest.py full
 
 # Starts, throughput and memory beside the peers that are installed.
 BENCH = --python /usr/bin/python3

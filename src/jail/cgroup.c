@@ -95,18 +95,40 @@ lock_folder(struct cgroup *c, enum cgroup_controller which)
 	if (mkdirat(p->fd, c->name, 0755) < 0 && errno != EEXIST)
 		return -1;
 	fd = openat(p->fd, c->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* On version 2 one folder serves several controllers: locked once. */
-	if (fd < 0 || (flock(fd, LOCK_EX | LOCK_NB) < 0 && !p->v2) ||
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 ||
 	    fstatat(p->fd, c->name, &st, 0) < 0)
 		return -1;
 	c->at[which] = take_fd(&fd);
 	return 0;
 }
 
+int
+cgroup_clone_fd(const struct cgroup *c)
+{
+	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
+		if (c->at[i] >= 0 && c->home->at[i].v2)
+			return c->at[i];
+	return -1;
+}
+
+/* On version 2 one folder serves several controllers, and is locked once. */
+static int
+share_folder(struct cgroup *c, enum cgroup_controller which)
+{
+	int made = cgroup_clone_fd(c);
+
+	if (!c->home->at[which].v2 || made < 0)
+		return -1;
+	c->at[which] = fcntl(made, F_DUPFD_CLOEXEC, 0);
+	return c->at[which] < 0 ? -1 : 0;
+}
+
 static int
 make_folder(struct cgroup *c, enum cgroup_controller which,
 	    struct remit_error *err)
 {
+	if (share_folder(c, which) == 0)
+		return 0;
 	for (int attempt = 0; attempt < 100; attempt++) {
 		if (lock_folder(c, which) == 0)
 			return 0;
@@ -147,15 +169,6 @@ cgroup_make(struct cgroup *c, const struct cgroup_home *home,
 	    set_number(c, CGROUP_PIDS, "pids.max", l->pids_cgroup, err) < 0)
 		return -1;
 	return 0;
-}
-
-int
-cgroup_clone_fd(const struct cgroup *c)
-{
-	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
-		if (c->at[i] >= 0 && c->home->at[i].v2)
-			return c->at[i];
-	return -1;
 }
 
 int

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
 /* Where a controller can be: the name on version 1, and the file on version 2
    that shows that a group has it. */
@@ -103,6 +104,74 @@ own_folder(const char *v1, char *out, size_t size)
 									: -1;
 }
 
+#define MARK "user.delegate"
+
+bool
+cgroup_home_is_given(const char *folder)
+{
+	char mark;
+
+	return getxattr(folder, MARK, &mark, 1) == 1 && mark == '1';
+}
+
+int
+cgroup_home_mark(const char *folder)
+{
+	return setxattr(folder, MARK, "1", 1, 0);
+}
+
+/* Where systemd arranges the groups, only what it gives away is not its own;
+   elsewhere it is enough that they can be written. */
+static bool
+is_ours(const char *folder)
+{
+	char procs[PATH_MAX + 16];
+
+	if (access("/run/systemd/system", F_OK) == 0)
+		return cgroup_home_is_given(folder);
+	snprintf(procs, sizeof(procs), "%s/cgroup.procs", folder);
+	return access(folder, W_OK) == 0 && access(procs, W_OK) == 0;
+}
+
+/* Below which folder runs get groups. */
+static int
+home_folder(const char *v1, char *out, size_t size)
+{
+	char point[512], root[512], above[PATH_MAX];
+
+	if (own_folder(v1, out, size) < 0)
+		return -1;
+	if (v1 || mount_point(v1, point, root, sizeof(point)) < 0 ||
+	    strlen(out) <= strlen(point) + 1)
+		return 0;
+	snprintf(above, sizeof(above), "%.*s", (int)(strrchr(out, '/') - out),
+		 out);
+	if (is_ours(above))
+		snprintf(out, size, "%s", above);
+	return 0;
+}
+
+static bool
+is_v2_memory(void)
+{
+	char group[PATH_MAX];
+
+	return own_group(controllers[CGROUP_MEMORY].v1, group, sizeof(group)) <
+	       0;
+}
+
+int
+cgroup_home_own(char *out, size_t size)
+{
+	return is_v2_memory() ? own_folder(NULL, out, size) : -1;
+}
+
+int
+cgroup_home_folder(char *out, size_t size)
+{
+	return is_v2_memory() ? home_folder(NULL, out, size) : -1;
+}
+
 static void
 enable_v2(const char *folder)
 {
@@ -141,7 +210,7 @@ try_place(struct cgroup_place *p, const char *v1, const char *file)
 {
 	own_fd int fd = -1;
 
-	if (own_folder(v1, p->path, sizeof(p->path)) < 0)
+	if (home_folder(v1, p->path, sizeof(p->path)) < 0)
 		return -1;
 	fd = open(p->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0 && !v1)
@@ -191,10 +260,13 @@ cgroup_home_open(struct cgroup_home *h, const struct host *host,
 		p->v2 = host->cgroups_v2 & UINT32_C(1) << c;
 		if (!p->usable)
 			continue;
-		if (own_folder(p->v2 ? NULL : controllers[c].v1, p->path,
-			       sizeof(p->path)) < 0)
+		if (home_folder(p->v2 ? NULL : controllers[c].v1, p->path,
+				sizeof(p->path)) < 0)
 			return fail(err, REMIT_E_KERNEL,
 				    "the groups of this process have changed");
+		/* It may be another group of the same name. */
+		if (p->v2)
+			enable_v2(p->path);
 		p->fd = open(p->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (p->fd < 0)
 			return fail_sys(err, REMIT_E_KERNEL, "open %s",
@@ -232,6 +304,14 @@ remove_stale(int folder, const char *name, bool patient)
 	return false;
 }
 
+/* systemd's names of ours have a dot, and are its own to remove. */
+static bool
+is_of_a_keeper(const char *name)
+{
+	return !strncmp(name, CGROUP_PREFIX, strlen(CGROUP_PREFIX)) &&
+	       !strchr(name, '.');
+}
+
 /* Remove what is left in a folder and, if `everywhere`, below it. */
 static unsigned
 clean_folder(int folder, bool everywhere)
@@ -245,7 +325,7 @@ clean_folder(int folder, bool everywhere)
 	while (d && (e = readdir(d))) {
 		if (e->d_type != DT_DIR || e->d_name[0] == '.')
 			continue;
-		if (!strncmp(e->d_name, CGROUP_PREFIX, strlen(CGROUP_PREFIX)))
+		if (is_of_a_keeper(e->d_name))
 			removed +=
 				remove_stale(dirfd(d), e->d_name, everywhere);
 		else if (everywhere)
@@ -267,9 +347,10 @@ cgroup_home_clean(bool everywhere)
 
 	for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
 		const char *v1 = controllers[c].v1;
-		int found = everywhere ? mount_point(v1, folder, root,
-						     sizeof(folder))
-				       : own_folder(v1, folder, sizeof(folder));
+		int found =
+			everywhere
+				? mount_point(v1, folder, root, sizeof(folder))
+				: home_folder(v1, folder, sizeof(folder));
 
 		if (found == 0)
 			removed += clean_folder(

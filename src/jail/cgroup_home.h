@@ -1,6 +1,7 @@
 /*
- * cgroup_home: the groups in which this process stands and below which runs
- * get groups of their own, for each controller, on version 1 and 2 alike.
+ * cgroup_home: the groups below which runs get groups of their own, for each
+ * controller: on version 1 those in which this process stands, on version 2
+ * the one above, if it was given to us (see cgroup_leaf.h).
  *
  * A run's folder is locked by its keeper (flock on the folder itself), so that
  * what a killed keeper left can be told from what is in use.
@@ -28,8 +29,8 @@ enum cgroup_controller {
 struct cgroup_place {
 	bool usable;
 	bool v2;
-	int fd;		     /* of our own group; -1 if not usable */
-	char path[PATH_MAX]; /* of our own group */
+	int fd;		     /* of the group below which runs have theirs */
+	char path[PATH_MAX]; /* of the same */
 	char why[160];	     /* how it was found, or what failed */
 };
 
@@ -53,6 +54,14 @@ void cgroup_home_find(struct cgroup_home *h);
 int cgroup_home_open(struct cgroup_home *h, const struct host *host,
 		     struct remit_error *err) must_check;
 void cgroup_home_free(struct cgroup_home *h);
+
+/* Our own group where version 2 has the memory, and the group below which runs
+   have theirs, which may be the same; -1 if version 1 has it. */
+int cgroup_home_own(char *out, size_t size) must_check;
+int cgroup_home_folder(char *out, size_t size) must_check;
+/* The mark by which systemd says that a group is its user's to arrange. */
+bool cgroup_home_is_given(const char *folder);
+int cgroup_home_mark(const char *folder) must_check;
 
 /* Remove the groups of keepers that are gone, in the group of this process or,
    if `everywhere`, in every group there is, waiting a moment for those whose

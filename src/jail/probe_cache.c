@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "attest.h"
+#include "cgroup_leaf.h"
 #include "hash.h"
 #include "hole.h"
 #include "path.h"
@@ -98,7 +99,9 @@ cache_file(char **out, struct remit_error *err)
 	uname(&u);
 	hash_text(&h, u.release);
 	hash_text_file(&h, "/proc/sys/kernel/random/boot_id");
+	/* Before it moves: a group of its own has a name of its own. */
 	hash_text_file(&h, "/proc/self/cgroup");
+	hash_number(&h, cgroup_leaf_enter());
 	hash_text_file(&h, "/proc/self/attr/current");
 	hash_status(&h);
 	hash_number(&h, geteuid());

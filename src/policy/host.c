@@ -116,8 +116,9 @@ const struct capability_info capabilities[CAN_COUNT] = {
 	[CAN_CGROUP_MEMORY] = {
 		.name = "cgroup_memory",
 		.sentence = "one memory limit for all processes of a run",
-		.remedy = "Run under systemd-run --user --scope -p "
-			  "Delegate=yes, or as root.",
+		.remedy = "Run where a systemd can be asked for a group (a "
+			  "session of your own), in a leaf of a cgroup that "
+			  "is yours, or as root.",
 	},
 	[CAN_CGROUP_PIDS] = {
 		.name = "cgroup_pids",

@@ -302,9 +302,10 @@ decide_memory(struct decision *d, struct remit_error *err)
 	if (!p->memory_fallback)
 		return fail_refused(
 			err, d->field->name,
-			"Run under \"systemd-run --user --scope -p "
-			"Delegate=yes\" or as root, or accept a limit of each "
-			"process alone: --memory-fallback per_process (with "
+			"Run where a systemd can be asked for a group (a "
+			"session of your own), in a leaf of a cgroup that is "
+			"yours or as root, or accept a limit of each process "
+			"alone: --memory-fallback per_process (with "
 			"subprocesses also --cpu-fallback per_process).",
 			"cannot be kept with %s on: no writable memory cgroup "
 			"(%s), and without one %s not counted",

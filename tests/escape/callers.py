@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import ctypes
 import functools
 import json
 import os
@@ -63,6 +64,17 @@ def get_world() -> world_module.World:
     world = world_module.World()
     atexit.register(world.close)
     return world
+
+
+@functools.lru_cache(maxsize=None)
+def landlock_abi() -> int:
+    create_ruleset, version = 444, 1
+    return ctypes.CDLL(None).syscall(create_ruleset, None, 0, version)
+
+
+def sufficient_here(program: program_module.Program) -> list[str]:
+    """Those of `kept-by` that this kernel has in full."""
+    return [m for m in program.kept_by if m != "landlock" or landlock_abi() >= program.landlock_abi]
 
 
 @functools.lru_cache(maxsize=None)

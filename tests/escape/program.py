@@ -47,6 +47,7 @@ class Program:
     stderr_cap: int | None
     machine: str | None  # the only architecture it makes sense on
     control_needs: str | None  # bait that not every harness can lay out
+    landlock_abi: int  # from which on Landlock alone stops it
 
     @property
     def name(self) -> str:
@@ -103,6 +104,7 @@ def load(path: pathlib.Path) -> Program:
             stderr_cap=_int(take("stderr-cap", None)),
             machine=take("machine", None),
             control_needs=take("control-needs", None),
+            landlock_abi=int(take("landlock-abi", "1")),
         )
     except (KeyError, ValueError) as e:
         raise BadHeader(f"{path.name}: {e!r}") from e

@@ -24,6 +24,7 @@ from callers import (
     release_binary,
     release_rounds,
     skip_or_fail,
+    sufficient_here,
 )
 from jail_run import attack, run
 from judge import not_contained, not_escaped
@@ -45,7 +46,7 @@ def lone_locks(program: Program, kept: dict[str, set[str]]) -> list[str]:
     """The mechanisms to try alone. With nothing else left out there is no
     difference to the release, so a single lock is not tried again."""
     locks = field_locks(program, kept)
-    return [m for m in program.kept_by if m in locks and locks - {m}]
+    return [m for m in sufficient_here(program) if m in locks and locks - {m}]
 
 
 def cases(variant: str):
@@ -61,7 +62,7 @@ def cases(variant: str):
             elif variant == "control" and program.control:
                 yield pytest.param(program, label, id=f"{program.name}-{label}")
             elif variant == "alone":
-                alone = lone_locks(program, kept) if kept else program.kept_by
+                alone = lone_locks(program, kept) if kept else sufficient_here(program)
                 for mechanism in alone:
                     name = f"{program.name}-{label}-{mechanism}"
                     yield pytest.param(program, label, mechanism, id=name)
@@ -143,4 +144,4 @@ def test_release_knows_no_holes(name, caller_label):
     )
     complain(program, not_contained(program, rounds, caller), rounds)
     kept = rounds[-1].mechanisms()
-    assert set(program.kept_by) <= kept[program.field], "a hole was made"
+    assert set(sufficient_here(program)) <= kept[program.field], "a hole was made"

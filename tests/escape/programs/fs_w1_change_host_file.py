@@ -1,6 +1,7 @@
 # id: FS-W1
 # field: mounts
 # kept-by: mount_namespace landlock
+# landlock-abi: 3
 # witness: victim
 # expect: a world-writable host file keeps its bytes and its name
 

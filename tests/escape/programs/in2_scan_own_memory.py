@@ -8,6 +8,9 @@
 # into a pipe, which answers EFAULT instead of ending the process.
 PAGE = 4096
 out, into = os.pipe()
+# On older kernels a write that fails leaves an empty buffer in the pipe, until
+# there is no room: so each is taken out.
+os.set_blocking(out, False)
 name = ARG["env_name"].encode()
 read_pages = 0
 found = 0
@@ -17,7 +20,10 @@ def page_at(address):
     if not 0 < address < 1 << 47:
         return None
     ret, _ = syscall("write", into, address, PAGE)
-    return os.read(out, PAGE) if ret == PAGE else None
+    try:
+        return os.read(out, PAGE) if ret else None
+    except BlockingIOError:
+        return None
 
 
 def look(data):

@@ -1,6 +1,7 @@
 # id: NET2
 # field: network_access
 # kept-by: seccomp landlock
+# landlock-abi: 4
 # expect: no port can be opened for others to connect to
 
 import socket

@@ -1,6 +1,7 @@
 # id: NET2
 # field: network_access
 # kept-by: seccomp network_namespace landlock
+# landlock-abi: 4
 # witness: tcp
 # expect: neither ::1 nor a mapped IPv4 address leads to the host
 

@@ -1,6 +1,7 @@
 # id: NET2
 # field: network_access
 # kept-by: seccomp network_namespace landlock
+# landlock-abi: 4
 # witness: tcp
 # expect: a listener on the host's 127.0.0.1 sees no connection
 

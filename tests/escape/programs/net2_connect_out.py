@@ -1,6 +1,7 @@
 # id: NET2
 # field: network_access
 # kept-by: seccomp network_namespace landlock
+# landlock-abi: 4
 # witness: tcp
 # expect: no address of the host, its network, the metadata service or the world answers
 

@@ -1,6 +1,7 @@
 # id: NET4
 # field: network_access
 # kept-by: seccomp network_namespace landlock
+# landlock-abi: 6
 # witness: abstract_dgram
 # expect: nor does a datagram reach one
 

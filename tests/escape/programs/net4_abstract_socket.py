@@ -1,6 +1,7 @@
 # id: NET4
 # field: network_access
 # kept-by: seccomp network_namespace landlock
+# landlock-abi: 6
 # witness: abstract
 # expect: an abstract unix socket of the host is not there
 

@@ -1,6 +1,7 @@
 # id: NET4
 # field: network_access
 # kept-by: network_namespace landlock
+# landlock-abi: 6
 # witness: abstract_dgram
 # expect: half of an allowed socketpair cannot send to a third party by sendmsg
 

@@ -1,6 +1,7 @@
 # id: P7
 # field: subprocess_execution
 # kept-by: seccomp landlock
+# landlock-abi: 6
 # expect: the process that made this one can be neither signalled nor traced
 
 parent = os.getppid() or 1

@@ -1,6 +1,7 @@
 # id: PR8
 # field: subprocess_execution
 # kept-by: seccomp landlock
+# landlock-abi: 6
 # expect: no signal reaches pid 1 of the jail, by any call
 
 def try_signal(label, *call):

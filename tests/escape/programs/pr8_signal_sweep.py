@@ -1,6 +1,7 @@
 # id: PR8
 # field: subprocess_execution
 # kept-by: seccomp landlock
+# landlock-abi: 6
 # expect: of all process numbers only the own answers
 
 found = []

@@ -1,0 +1,104 @@
+"""Boots a second kernel and runs tests in it.
+
+    tests/guest/guest.py                 the core
+    tests/guest/guest.py full            everything
+    tests/guest/guest.py PYTEST-ARG...   these, before systemd
+
+Prints what the guest prints, and ends with "N passed, N failed".
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+
+import image
+import packages
+
+EMULATOR = "qemu-system-x86_64"
+INSIDE = "tests/guest/inside"
+OWN = [f"{INSIDE}/test_groups.py", f"{INSIDE}/test_escape_core.py"]
+CORE = {
+    "bare": [*OWN, "-m", "not full"],
+    "systemd": [f"{INSIDE}/test_systemd.py", "-m", "not full"],
+}
+FULL = {
+    "bare": [*OWN, "tests/escape/test_escape.py", "tests/escape/test_warm_escape.py"],
+    "systemd": [f"{INSIDE}/test_systemd.py"],
+}
+# A guest that hangs is ended; what is allowed is far from what is needed.
+PATIENCE = {"core": 900, "full": 6 * 3600}
+
+
+def why_not() -> str | None:
+    """What is missing here, or None."""
+    if os.uname().machine != "x86_64":
+        return "the guest is an x86-64 machine"
+    if os.geteuid() != 0:
+        return "only root can lay out the files of a guest's root"
+    if not shutil.which(EMULATOR):
+        return f"{EMULATOR} is not installed (tools/setup.sh test)"
+    lacking = packages.missing([*image.ON_DISK, "busybox-static"])
+    if lacking:
+        return f"not installed (tools/setup.sh test): {' '.join(lacking)}"
+    return None if image.vmlinuz() else f"no kernel in {image.KERNEL.relative_to(image.ROOT)} (tools/setup.sh test)"
+
+
+def boot(phases: dict[str, list[str]], patience: int) -> str:
+    """What the guest has printed."""
+    argv = [
+        EMULATOR, "-M", "q35", "-cpu", "max,la57=off", "-accel", "tcg,thread=multi", "-smp", "2", "-m", "1536",
+        "-nodefaults", "-no-user-config", "-nographic", "-no-reboot", "-serial", "stdio",
+        "-kernel", str(image.vmlinuz()), "-initrd", str(image.make_initramfs()),
+        "-append", "console=ttyS0 quiet panic=-1 reboot=t mitigations=off systemd.firstboot=off systemd.show_status=off",
+        "-drive", f"id=disk,file={image.make_disk(phases)},format=raw,if=none,cache=unsafe",
+        "-device", "virtio-blk-pci,drive=disk",
+    ]  # fmt: skip
+    lines = []
+    # It dies with us, whoever ends us.
+    argv = ["setpriv", "--pdeathsig", "KILL", *argv]
+    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace") as guest:
+        clock = threading.Timer(patience, guest.kill)
+        clock.start()
+        for line in guest.stdout:
+            print("  | " + line.rstrip(), flush=True)
+            lines.append(line)
+        clock.cancel()
+    return "".join(lines)
+
+
+def count(said: str, phases: dict[str, list[str]]) -> tuple[int, int]:
+    """A phase that did not come to its end has failed."""
+    sums = " ".join(re.findall(r"^=*(.*\d+ \w+.* in [\d.]+s).*$", said, re.M))
+    passed = sum(int(n) for n in re.findall(r"(\d+) passed", sums))
+    failed = sum(int(n) for n in re.findall(r"(\d+) (?:failed|errors?|skipped)\b", sums))
+    ended = re.findall(r"^phase ended: (\d+)", said, re.M)
+    if len(ended) != len([args for args in phases.values() if args]) or any(code != "0" for code in ended):
+        failed = max(failed, 1)
+    return passed, failed
+
+
+def run(phases: dict[str, list[str]], patience: int) -> tuple[int, int]:
+    reason = why_not()
+    if reason:
+        print(f"SKIPPED: {reason}")
+        return 0, int(os.environ.get("REMIT_MUST_WORK") == "all")
+    return count(boot(phases, patience), phases)
+
+
+def main() -> int:
+    args = sys.argv[1:]
+    if args and args != ["full"]:
+        result = run({"bare": args, "systemd": []}, PATIENCE["full"])
+    else:
+        result = run(FULL, PATIENCE["full"]) if args else run(CORE, PATIENCE["core"])
+    print(f"{result[0]} passed, {result[1]} failed")
+    return 1 if result[1] or not result[0] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

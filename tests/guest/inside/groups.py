@@ -1,0 +1,68 @@
+"""Groups of version 2 as the tests see and make them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import pwd
+import time
+
+from conftest import TEST_USER
+
+TOP = pathlib.Path("/sys/fs/cgroup")
+CONTROLLERS = "+memory +pids +cpu"
+PATIENCE = 20
+
+
+def of(pid: int | str = "self") -> pathlib.Path:
+    """The group a process is in."""
+    line = pathlib.Path(f"/proc/{pid}/cgroup").read_text().strip()
+    return TOP / line.removeprefix("0::/")
+
+
+def left(below: pathlib.Path = TOP) -> list[str]:
+    """Groups of runs and of keepers; those that go meanwhile do not count."""
+    return sorted(os.path.join(path, name) for path, names, _ in os.walk(below) for name in names if name.startswith("remit-"))
+
+
+def until(look, seconds: float = PATIENCE):
+    """The first true answer; the last one if there is none."""
+    end = time.monotonic() + seconds
+    while True:
+        answer = look()
+        if answer or time.monotonic() > end:
+            return answer
+        time.sleep(0.01)
+
+
+def nothing_is_left(below: pathlib.Path = TOP) -> None:
+    until(lambda: not left(below))
+    assert left(below) == []
+
+
+def join(group: pathlib.Path):
+    """For subprocess: be in that group before anything else."""
+    return lambda: (group / "cgroup.procs").write_text("0")
+
+
+@contextlib.contextmanager
+def delegated(name: str, user: str | None = TEST_USER):
+    """A group that is a user's to arrange, as systemd would give it
+    (cgroups(7), "Delegating a hierarchy to a less privileged user"), with one
+    leaf for whoever uses it."""
+    (TOP / "cgroup.subtree_control").write_text(CONTROLLERS)
+    group = TOP / name
+    leaf = group / "main"
+    leaf.mkdir(parents=True)
+    if user:
+        entry = pwd.getpwnam(user)
+        for folder in (group, leaf):
+            for file in (".", "cgroup.procs", "cgroup.subtree_control", "cgroup.threads"):
+                os.chown(folder / file, entry.pw_uid, entry.pw_gid)
+    try:
+        yield group
+    finally:
+        until(lambda: "populated 0" in (group / "cgroup.events").read_text())
+        leaf.rmdir()
+        group.rmdir()

@@ -1,0 +1,148 @@
+"""Groups that systemd gives: to a keeper that asks, and to a service."""
+
+import json
+import os
+import pathlib
+import pwd
+import re
+import shutil
+import signal
+import subprocess
+
+import groups
+import pytest
+from conftest import ROOT, TEST_USER, enforced, make_remit
+from shared_keeper import children
+
+GREEDY_CHILD = """
+import os
+if os.fork() == 0:
+    x = []
+    while True: x.append(bytearray(1 << 20))
+os.wait()
+print("survived")
+"""
+WAIT = "import sys; print('here', flush=True); sys.stdin.read()"
+
+
+class Manager:
+    """systemd, as one user speaks to it."""
+
+    def __init__(self, remit):
+        self.remit = remit
+        self.flags = [] if remit.by_root else ["--user"]
+        self.env = {}
+        self.runtime = pathlib.Path("/run")
+        if not remit.by_root:
+            uid = pwd.getpwnam(TEST_USER).pw_uid
+            self.runtime = pathlib.Path(f"/run/user/{uid}")
+            self.env = {"XDG_RUNTIME_DIR": str(self.runtime)}
+            subprocess.run(["systemctl", "start", f"user@{uid}.service"], check=True)
+            assert groups.until((self.runtime / "bus").exists)
+
+    def command(self, name: str, *args: str) -> str:
+        done = subprocess.run(
+            [name, *self.flags, *args], text=True, capture_output=True, env=self.remit.env(self.env), **self.remit.identity()
+        )
+        assert done.returncode == 0, (name, args, done.stdout, done.stderr)
+        return done.stdout
+
+    def scopes(self) -> list[str]:
+        listed = self.command("systemctl", "list-units", "--all", "--plain", "--no-legend", "--type=scope", "remit-*")
+        return [line.split()[0] for line in listed.splitlines()]
+
+    def units(self) -> pathlib.Path:
+        """Where units of one's own are."""
+        if self.remit.by_root:
+            return pathlib.Path("/run/systemd/system")
+        folder = self.runtime / "systemd" / "user"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def json(self, code: str, *flags: str) -> dict:
+        return self.remit.json(code, *flags, env=self.env)
+
+
+@pytest.fixture
+def manager(remit):
+    found = Manager(remit)
+    yield found
+    groups.until(lambda: not found.scopes())
+    assert found.scopes() == []
+    groups.nothing_is_left()
+
+
+def is_kept_by_a_group(result: dict) -> None:
+    assert (result["status"], result["stdout"]) == ("memory_limit", ""), result
+    assert enforced(result, "memory_bytes") == ["cgroup_memory"]
+    assert {"cgroup_pids", "rlimit_nproc"} <= set(enforced(result, "processes"))
+
+
+def test_a_keeper_asks_for_a_scope(manager):
+    is_kept_by_a_group(manager.json(GREEDY_CHILD, "--subprocess", "--memory", "60M"))
+
+
+@pytest.mark.full
+def test_the_groups_are_below_the_scope_and_go_with_it(manager):
+    with manager.remit.popen("run", "-c", WAIT, env=manager.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
+        assert run.stdout.readline() == b"here\n"
+        (scope,) = manager.scopes()
+        names = [path.removeprefix(str(groups.TOP)) for path in groups.left() if "remit-keeper" not in path and scope + "/" in path]
+        run.stdin.close()
+        assert run.wait(timeout=60) == 0
+    assert len(names) == 1 and re.search(rf"/{scope}/remit-[0-9a-f]{{16}}$", names[0]), names
+    where = "/system.slice/" if manager.remit.by_root else "/user@1000.service/"
+    assert where in names[0]
+
+
+@pytest.mark.full
+def test_a_killed_keeper_leaves_nothing(manager):
+    run = manager.remit.popen("run", "-c", WAIT, env=manager.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert run.stdout.readline() == b"here\n"
+    (keeper,) = children(run.pid)
+    os.kill(keeper, signal.SIGKILL)
+    assert run.wait(timeout=60) == 125
+    groups.nothing_is_left()
+
+
+@pytest.mark.full
+def test_doctor_looks_from_where_a_keeper_would(manager):
+    done = manager.remit("doctor", "--json", env=manager.env)
+    rows = {row["name"]: row for row in json.loads(done.stdout)["capabilities"]}
+    for name in ("cgroup_memory", "cgroup_pids", "cgroup_cpu", "cgroup_kill"):
+        assert rows[name]["yes"], rows[name]
+        assert re.search(r"cgroup v2 at .*/remit-\d+\.scope$", rows[name]["why"]), rows[name]
+
+
+def test_the_shared_keeper_is_a_service_of_its_own(manager):
+    """The units as they are installed."""
+    folder = manager.units()
+    # A service of the system is told of no home.
+    home = "Environment=HOME=/root" if manager.remit.by_root else ""
+    for name in ("remit-keeper.socket", "remit-keeper.service"):
+        text = (ROOT / "share" / "systemd" / name).read_text()
+        (folder / name).write_text(text.replace("ExecStart=remit keeper", f"ExecStart={manager.remit.command} keeper\n{home}"))
+    manager.command("systemctl", "daemon-reload")
+    manager.command("systemctl", "start", "remit-keeper.socket")
+    env = {"REMIT_KEEPER": str(manager.runtime / "remit" / "keeper.sock")}
+    try:
+        for _ in range(20):
+            result = manager.remit.json("x = []\nwhile True: x.append(bytearray(1 << 20))", "--memory", "60M", env=env)
+            is_kept_by_a_group(result)
+            if result["start"] == "warm":
+                break
+        assert result["start"] == "warm"
+        assert all("/remit-keeper.service" in path for path in groups.left())
+        assert manager.scopes() == []
+    finally:
+        manager.command("systemctl", "stop", "remit-keeper.socket", "remit-keeper.service")
+        for name in ("remit-keeper.socket", "remit-keeper.service"):
+            (folder / name).unlink()
+    shutil.rmtree(manager.runtime / "remit", ignore_errors=True)
+
+
+def test_who_has_no_systemd_to_ask_does_without(stage):
+    remit = make_remit("user", stage)
+    result = remit.json("print(1)", env={"XDG_RUNTIME_DIR": "/nowhere"})
+    assert result["stdout"] == "1\n"
+    assert "cgroup_memory" not in enforced(result, "memory_bytes")

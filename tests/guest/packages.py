@@ -1,0 +1,66 @@
+"""Files of Debian packages that are installed here, with all they need."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+
+# What no test reads.
+USELESS = re.compile(r"/usr/(share/(doc|man|locale|info|zoneinfo|i18n)|include|lib/[^/]*/(perl|gconv))/")
+
+
+def ask(*argv: str) -> str:
+    return subprocess.run(argv, check=True, text=True, stdout=subprocess.PIPE).stdout
+
+
+def groups_of_names(field: str) -> list[list[str]]:
+    """The packages a field of dpkg names, each with what would do as well."""
+    return [[re.sub(r"[:\s(].*", "", name.strip()) for name in group.split("|")] for group in field.split(",") if group.strip()]
+
+
+def installed() -> tuple[dict[str, list[list[str]]], dict[str, str]]:
+    """What each package needs, and who provides a name that is no package."""
+    needs, provider = {}, {}
+    form = "${Package}\t${db:Status-Abbrev}\t${Provides}\t${Pre-Depends}, ${Depends}\n"
+    for line in ask("dpkg-query", "-W", "-f", form).splitlines():
+        name, status, provides, depends = line.split("\t")
+        if not status.startswith("ii"):
+            continue
+        needs[name] = groups_of_names(depends)
+        provider.update({names[0]: name for names in groups_of_names(provides)})
+    return needs, provider
+
+
+def with_needs(wanted: list[str]) -> list[str]:
+    needs, provider = installed()
+    found: list[str] = []
+    queue = list(wanted)
+    while queue:
+        name = queue.pop()
+        name = name if name in needs else provider.get(name)
+        if name is None or name in found:
+            continue
+        found.append(name)
+        for names in needs[name]:
+            queue += [n for n in names if n in needs or n in provider][:1]
+    return found
+
+
+def missing(wanted: list[str]) -> list[str]:
+    needs, _ = installed()
+    return [name for name in wanted if name not in needs]
+
+
+def files(wanted: list[str]) -> list[str]:
+    """All paths of these packages and of what they need, compiled modules too:
+    to compile them takes an emulated processor long."""
+    paths = set()
+    for path in ask("dpkg", "-L", *with_needs(wanted)).splitlines():
+        if not path.startswith("/") or USELESS.match(path + "/") or not os.path.lexists(path):
+            continue
+        paths.add(path)
+        if path.endswith(".py"):
+            paths.add(importlib.util.cache_from_source(path))
+    return sorted(path for path in paths if os.path.lexists(path))
