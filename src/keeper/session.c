@@ -177,6 +177,17 @@ read_network(struct session *s)
 	network_denials(s->network, &s->denials);
 }
 
+/* The code may have seen its connections reset, and ended as if they had been
+   by their hosts, before the keeper has heard of it. */
+static void
+note_lost_proxy(struct session *s)
+{
+	if (s->failed || !s->inmate || !proxy_has_died(&s->inmate->proxy))
+		return;
+	fail(&s->error, REMIT_E_INTERNAL, "the network proxy died");
+	s->failed = true;
+}
+
 static void
 note_run(const struct session *s)
 {
@@ -243,6 +254,7 @@ session_finish(struct session *s)
 	read_rest(s, &s->err);
 	read_facts(s);
 	read_network(s);
+	note_lost_proxy(s);
 	note_path(s);
 	note_run(s);
 	if (session_export(s)) {

@@ -130,6 +130,20 @@ proxy_reaped(struct proxy *p, pid_t pid)
 	return true;
 }
 
+bool
+proxy_has_died(const struct proxy *p)
+{
+	siginfo_t end = { 0 };
+
+	if (!p->ledger)
+		return false; /* there never was one */
+	if (!p->pid)
+		return true;
+	return waitid(P_PID, (id_t)p->pid, &end, WEXITED | WNOHANG | WNOWAIT) <
+		       0 ||
+	       end.si_pid != 0;
+}
+
 void
 proxy_free(struct proxy *p)
 {

@@ -371,8 +371,10 @@ def begin(here, code=WAIT, more=()):
     return p
 
 
-def test_a_proxy_that_is_killed_ends_the_run(here, world):
-    with begin(here) as p:
+@pytest.mark.parametrize("then", ["import time; time.sleep(60)", "pass"])
+def test_a_proxy_that_is_killed_ends_the_run(here, world, then):
+    """Whether the code goes on, or ends by itself as soon as it is cut off."""
+    with begin(here, WAIT + then) as p:
         (pid,) = proxies(here)
         os.kill(pid, signal.SIGKILL)
         out, err = p.communicate(timeout=30)
