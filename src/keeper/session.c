@@ -180,9 +180,9 @@ read_network(struct session *s)
 /* The code may have seen its connections reset, and ended as if they had been
    by their hosts, before the keeper has heard of it. */
 static void
-note_lost_proxy(struct session *s)
+end_proxy(struct session *s)
 {
-	if (s->failed || !s->inmate || !proxy_has_died(&s->inmate->proxy))
+	if (!s->inmate || proxy_end(&s->inmate->proxy) || s->failed)
 		return;
 	fail(&s->error, REMIT_E_INTERNAL, "the network proxy died");
 	s->failed = true;
@@ -253,8 +253,8 @@ session_finish(struct session *s)
 	read_rest(s, &s->out);
 	read_rest(s, &s->err);
 	read_facts(s);
+	end_proxy(s);
 	read_network(s);
-	note_lost_proxy(s);
 	note_path(s);
 	note_run(s);
 	if (session_export(s)) {
