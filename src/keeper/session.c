@@ -185,6 +185,17 @@ read_network(struct session *s)
 	network_denials(s->network, &s->denials);
 }
 
+/* The code may have seen its connections reset, and ended as if they had been
+   by their hosts, before the keeper has heard of it. */
+static void
+end_proxy(struct session *s)
+{
+	if (!s->inmate || proxy_end(&s->inmate->proxy) || s->failed)
+		return;
+	fail(&s->error, REMIT_E_INTERNAL, "the network proxy died");
+	s->failed = true;
+}
+
 static void
 note_run(const struct session *s)
 {
@@ -265,6 +276,7 @@ session_finish(struct session *s)
 	read_rest(s, &s->out);
 	read_rest(s, &s->err);
 	read_facts(s);
+	end_proxy(s);
 	read_network(s);
 	note_path(s);
 	note_run(s);

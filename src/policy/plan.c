@@ -91,9 +91,11 @@ decide_hosts(struct decision *d, struct remit_error *err)
 	if (check_hosts(d, err) < 0)
 		return -1;
 	alone = plan_note_kept(d, MECH(NETWORK_NAMESPACE));
+	/* Nothing runs that could want a way out. */
+	if (d->plan->tier == TIER_STATIC)
+		return 0;
 	/* Without a network of its own its listeners would be the host's. */
-	d->plan->proxied = plan_note_kept(d, MECH(PROXY)) && alone &&
-			   d->plan->tier != TIER_STATIC;
+	d->plan->proxied = plan_note_kept(d, MECH(PROXY)) && alone;
 	return 0;
 }
 

@@ -81,7 +81,7 @@ dns_question_read(const char *bytes, size_t len, struct dns_question *out)
 	out->id = (uint16_t)cursor_number(&c, 2);
 	out->flags = (uint16_t)cursor_number(&c, 2);
 	questions = cursor_number(&c, 2);
-	answers = cursor_number(&c, 2) | cursor_number(&c, 2);
+	answers = cursor_number(&c, 4); /* and authorities */
 	cursor_number(&c, 2); /* options of the asker: none is of use */
 	if (c.bad || out->flags & IS_ANSWER)
 		return -1;

@@ -60,11 +60,11 @@ on_late(void *owner)
 static void
 take_answer(struct lookup *l, enum dns_code code)
 {
-	if (l->name->addresses.count || code == DNS_NO_SUCH_NAME) {
-		end(l);
-	} else if (code != DNS_OK) {
-		ask_next(l);
-	} else if (l->type == DNS_A) {
+	bool found = l->name->addresses.count > 0;
+
+	if (!found && code != DNS_OK && code != DNS_NO_SUCH_NAME) {
+		ask_next(l); /* this one cannot tell */
+	} else if (!found && code == DNS_OK && l->type == DNS_A) {
 		stop(l);
 		l->type = DNS_AAAA;
 		l->tries = 0;

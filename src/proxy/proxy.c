@@ -52,7 +52,11 @@ become_proxy(const struct ends *e, bool by_root)
 {
 	static char *const argv[] = { "remit", "proxy", NULL };
 	static char *const none[] = { NULL };
+	sigset_t all;
 
+	/* The caller may have blocked what ends it. */
+	sigemptyset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
 	/* Root's go in the new program, which must be executed first. */
 	if (place(e) == 0 && (by_root || rights_drop() == 0))
 		execve("/proc/self/exe", argv, none);
@@ -103,6 +107,7 @@ start(struct proxy *p, const struct plan *plan, struct remit_error *err)
 	    (plan->by_root && uid_lease_take(&p->lease, err) < 0) ||
 	    send_order(p, plan, err) < 0)
 		return -1;
+	signal(SIGUSR1, SIG_DFL); /* see proxy_end() */
 	p->pid = fork();
 	if (p->pid == 0)
 		become_proxy(&theirs, plan->by_root);
@@ -128,6 +133,20 @@ proxy_reaped(struct proxy *p, pid_t pid)
 		return false;
 	p->pid = 0;
 	return true;
+}
+
+bool
+proxy_end(struct proxy *p)
+{
+	int status = 0;
+
+	if (!p->pid)
+		return !p->ledger; /* there never was one */
+	/* The signal tells: of two the first is the cause of death. */
+	kill(p->pid, SIGUSR1);
+	waitpid(p->pid, &status, 0);
+	p->pid = 0;
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1;
 }
 
 void

@@ -33,6 +33,9 @@ int proxy_start(struct proxy *p, const struct plan *plan,
 		struct remit_error *err) must_check;
 /* The keeper has reaped this child. True if it was the proxy. */
 bool proxy_reaped(struct proxy *p, pid_t pid);
+/* End it and wait for that; what it wrote down stays. False if it had died, or
+   was about to, by anybody else. */
+bool proxy_end(struct proxy *p);
 /* Kill it and wait for its end; what it wrote down is gone. */
 void proxy_free(struct proxy *p);
 

@@ -457,7 +457,7 @@ void
 relay_begin(struct gate *g, int fd)
 {
 	struct relay *r = take_free(g);
-	struct sockaddr_in to;
+	struct sockaddr_in to = { 0 };
 	socklen_t len = sizeof(to);
 
 	reset(r, fd);

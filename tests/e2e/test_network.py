@@ -371,8 +371,10 @@ def begin(here, code=WAIT, more=()):
     return p
 
 
-def test_a_proxy_that_is_killed_ends_the_run(here, world):
-    with begin(here) as p:
+@pytest.mark.parametrize("then", ["import time; time.sleep(60)", "pass"])
+def test_a_proxy_that_is_killed_ends_the_run(here, world, then):
+    """Whether the code goes on, or ends by itself as soon as it is cut off."""
+    with begin(here, WAIT + then) as p:
         (pid,) = proxies(here)
         os.kill(pid, signal.SIGKILL)
         out, err = p.communicate(timeout=30)
@@ -398,16 +400,22 @@ def test_a_program_that_is_over_has_no_network_any_more(here, world):
     assert gone(lambda: proxies(here)) == []
 
 
+def status_of(pid):
+    with open(f"/proc/{pid}/status") as f:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
+
+
 def test_the_proxy_has_no_rights_no_files_and_a_filter(here, world):
     with begin(here) as p:
         (pid,) = proxies(here)
-        with open(f"/proc/{pid}/status") as f:
-            status = dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
+        status, keeper = status_of(pid), status_of(parent_of(pid))
         kinds = {os.readlink(f"/proc/{pid}/fd/{fd}").split(":")[0] for fd in os.listdir(f"/proc/{pid}/fd")}
         p.kill()
         p.communicate(timeout=30)
     assert {status[c] for c in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {"0" * 16}
     assert status["Seccomp"] == "2" and status["NoNewPrivs"] == "1"
+    # Its own, on top of the keeper's.
+    assert int(status["Seccomp_filters"]) == int(keeper["Seccomp_filters"]) + 1
     assert kinds <= {"socket", "anon_inode"}
     if here.by_root:
         assert set(status["Uid"].split()) != {"0"} and status["Groups"].strip() == ""

@@ -75,6 +75,7 @@ the_static_tier_runs_nothing_and_needs_no_proxy(void **state)
 	accepted(&t);
 	assert_false(t.plan.proxied);
 	assert_true(t.plan.own_network);
+	kept_by(&t, F_NETWORK_ALLOW, MECH(NETWORK_NAMESPACE));
 }
 
 static void
