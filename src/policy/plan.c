@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host_rule.h"
-#include "memory_bound.h"
 #include "path_rule.h"
 #include "plan_mounts.h"
 #include "plan_part.h"
@@ -30,8 +28,8 @@ plan_note_kept(struct decision *d, uint64_t mechanism)
 	return true;
 }
 
-static void
-grant(struct decision *d, const char *note)
+void
+plan_grant(struct decision *d, const char *note)
 {
 	d->row->mechanisms = 0;
 	d->row->strength = STRENGTH_GRANTED;
@@ -45,7 +43,7 @@ lift_or_refuse(struct decision *d, const char *why, struct remit_error *err)
 	char remedy[120];
 
 	if (*FIELD_PTR(d->policy, d->field, uint64_t) == POLICY_UNLIMITED) {
-		grant(d, why);
+		plan_grant(d, why);
 		return 0;
 	}
 	snprintf(remedy, sizeof(remedy),
@@ -55,73 +53,6 @@ lift_or_refuse(struct decision *d, const char *why, struct remit_error *err)
 	return fail_refused(err, d->field->name, remedy,
 			    "the tier \"%s\" cannot keep this limit here: %s",
 			    tiers[d->plan->tier].name, why);
-}
-
-static bool
-names_hosts(const struct policy *p)
-{
-	return p->network_allow.count > 0;
-}
-
-static bool
-has_sockets(const struct policy *p)
-{
-	return p->network_access || names_hosts(p);
-}
-
-static int
-check_hosts(const struct decision *d, struct remit_error *err)
-{
-	struct host_rules rules;
-
-	if (d->policy->network_access)
-		return fail_refused(
-			err, d->field->name,
-			"Leave network_access out, or the list.",
-			"network_access gives all hosts, so the list would "
-			"keep nobody out");
-	return host_rules_read(&d->policy->network_allow, &rules, err);
-}
-
-static int
-decide_hosts(struct decision *d, struct remit_error *err)
-{
-	bool alone;
-
-	if (check_hosts(d, err) < 0)
-		return -1;
-	alone = plan_note_kept(d, MECH(NETWORK_NAMESPACE));
-	/* Nothing runs that could want a way out. */
-	if (d->plan->tier == TIER_STATIC)
-		return 0;
-	/* Without a network of its own its listeners would be the host's. */
-	d->plan->proxied = plan_note_kept(d, MECH(PROXY)) && alone;
-	return 0;
-}
-
-static int
-decide_network(struct decision *d, struct remit_error *err)
-{
-	(void)err;
-	if (names_hosts(d->policy) && !d->policy->network_access) {
-		d->plan->filter |= PLAN_FILTER_NETWORK;
-		d->plan->own_network =
-			plan_note_kept(d, MECH(NETWORK_NAMESPACE));
-		snprintf(d->row->note, sizeof(d->row->note),
-			 "but for the hosts of network_allow");
-		return 0;
-	}
-	if (d->policy->network_access) {
-		d->plan->filter |= PLAN_FILTER_NETWORK;
-		grant(d, "TCP and UDP on the host's own network, its loopback "
-			 "included");
-		return 0;
-	}
-	plan_note_kept(d, MECH(SECCOMP));
-	d->plan->own_network = plan_note_kept(d, MECH(NETWORK_NAMESPACE));
-	if (d->plan->landlock_abi >= 4)
-		plan_note_kept(d, MECH(LANDLOCK));
-	return 0;
 }
 
 static int
@@ -155,8 +86,10 @@ decide_subprocess(struct decision *d, struct remit_error *err)
 		   noexec, and memory files are noexec or not to be had. */
 		if (!d->plan->memfd_noexec)
 			d->plan->filter |= PLAN_FILTER_STRICT_MEMORY;
-		grant(d, "programs of the runtime, /usr/bin and /usr/local/bin "
-			 "only");
+		plan_grant(
+			d,
+			"programs of the runtime, /usr/bin and /usr/local/bin "
+			"only");
 		return 0;
 	}
 	plan_note_kept(d, MECH(SECCOMP));
@@ -169,7 +102,7 @@ decide_env_access(struct decision *d, struct remit_error *err)
 {
 	(void)err;
 	if (d->policy->env_var_access)
-		grant(d, "the caller's whole environment is passed in");
+		plan_grant(d, "the caller's whole environment is passed in");
 	else
 		plan_note_kept(d, MECH(EMPTY_ENVIRONMENT));
 	return 0;
@@ -180,7 +113,7 @@ decide_timeout(struct decision *d, struct remit_error *err)
 {
 	(void)err;
 	if (d->policy->timeout_ms == POLICY_UNLIMITED)
-		grant(d, "no deadline");
+		plan_grant(d, "no deadline");
 	else
 		plan_note_kept(d, MECH(TIMER));
 	return 0;
@@ -194,7 +127,7 @@ decide_cpu(struct decision *d, struct remit_error *err)
 	bool group = d->host->can[CAN_CGROUP_CPU].yes;
 
 	if (p->cpu_ms == POLICY_UNLIMITED) {
-		grant(d, "no limit");
+		plan_grant(d, "no limit");
 		return 0;
 	}
 	if (group && plan_note_kept(d, MECH(CGROUP_CPU)))
@@ -227,104 +160,6 @@ decide_cpus(struct decision *d, struct remit_error *err)
 		d->plan->limits.cpus = d->policy->cpus < d->host->cpus
 					       ? d->policy->cpus
 					       : d->host->cpus;
-	return 0;
-}
-
-/*
- * Without a group the limit is the address space of the one process: then
- * everything else that holds memory must be bounded, and the sum is the
- * promise.
- */
-static int
-decide_memory_alone(struct decision *d, struct remit_error *err)
-{
-	struct memory_bound b;
-
-	memory_bound_compute(&b, d->policy, d->host);
-	if (!b.address_space)
-		return fail_refused(
-			err, d->field->name,
-			"Raise --memory, lower --disk, --files or "
-			"--open-files, run where a memory cgroup can be "
-			"written, or accept a limit of the process alone: "
-			"--memory-fallback per_process.",
-			"%llu MiB leave no room for the process: without a "
-			"memory cgroup (%s) files of %llu MiB, kernel buffers "
-			"of %llu MiB and page tables count as well",
-			(unsigned long long)d->policy->memory_bytes >> 20,
-			d->host->can[CAN_CGROUP_MEMORY].why,
-			(unsigned long long)b.files >> 20,
-			(unsigned long long)b.kernel >> 20);
-	if (plan_note_kept(d, MECH(RLIMIT_AS)))
-		d->plan->limits.address_space_bytes = b.address_space;
-	d->plan->disk_share_bytes = memory_bound_disk(d->policy);
-	if (plan_note_kept(d, MECH(SECCOMP)))
-		d->plan->filter |= PLAN_FILTER_STRICT_MEMORY;
-	snprintf(d->row->note, sizeof(d->row->note),
-		 "no cgroup: %llu MiB address space + %llu MiB its page tables "
-		 "+ %llu MiB files + %llu MiB kernel buffers",
-		 (unsigned long long)b.address_space >> 20,
-		 (unsigned long long)b.page_tables >> 20,
-		 (unsigned long long)b.files >> 20,
-		 (unsigned long long)b.kernel >> 20);
-	return 0;
-}
-
-static int
-decide_memory(struct decision *d, struct remit_error *err)
-{
-	const struct policy *p = d->policy;
-
-	if (p->memory_bytes == POLICY_UNLIMITED) {
-		grant(d, "no limit");
-		return 0;
-	}
-	if (d->host->can[CAN_CGROUP_MEMORY].yes) {
-		if (plan_note_kept(d, MECH(CGROUP_MEMORY))) {
-			d->plan->limits.memory_cgroup_bytes = p->memory_bytes;
-			snprintf(d->row->note, sizeof(d->row->note),
-				 "but for file locks, which no cgroup counts");
-			if (has_sockets(p))
-				d->plan->limits.tcp_cgroup_bytes =
-					p->memory_bytes / 4;
-		}
-		return 0;
-	}
-	if (!p->subprocess_execution && !has_sockets(p) &&
-	    !p->memory_fallback && !is_bare(d))
-		return decide_memory_alone(d, err);
-	if (!p->memory_fallback && is_bare(d))
-		return fail_refused(
-			err, d->field->name,
-			"Accept a limit of the process alone: "
-			"--memory-fallback per_process (--preset landlock).",
-			"no writable memory cgroup (%s), and without one "
-			"files, threads and kernel buffers are not counted",
-			d->host->can[CAN_CGROUP_MEMORY].why);
-	if (!p->memory_fallback)
-		return fail_refused(
-			err, d->field->name,
-			"Run where a systemd can be asked for a group (a "
-			"session of your own), in a leaf of a cgroup that is "
-			"yours or as root, or accept a limit of each process "
-			"alone: --memory-fallback per_process (with "
-			"subprocesses also --cpu-fallback per_process).",
-			"cannot be kept with %s on: no writable memory cgroup "
-			"(%s), and without one %s not counted",
-			p->subprocess_execution ? "subprocess_execution"
-			: p->network_access	? "network_access"
-						: "network_allow",
-			d->host->can[CAN_CGROUP_MEMORY].why,
-			p->subprocess_execution
-				? "all processes together are"
-				: "the kernel's network buffers are");
-	d->row->strength = STRENGTH_FALLBACK;
-	if (plan_note_kept(d, MECH(RLIMIT_AS)))
-		d->plan->limits.address_space_bytes = p->memory_bytes;
-	snprintf(d->row->note, sizeof(d->row->note), "%s",
-		 is_bare(d) ? "address space of the one process; files, "
-			      "threads and kernel buffers come on top"
-			    : "each process alone");
 	return 0;
 }
 
@@ -373,7 +208,7 @@ decide_file_bytes(struct decision *d, struct remit_error *err)
 {
 	(void)err;
 	if (d->policy->file_bytes == POLICY_UNLIMITED)
-		grant(d, "bounded by disk_bytes");
+		plan_grant(d, "bounded by disk_bytes");
 	else if (plan_note_kept(d, MECH(RLIMIT_FSIZE)))
 		d->plan->limits.file_bytes = d->policy->file_bytes;
 	return 0;

@@ -1,7 +1,7 @@
 /*
  * plan_part: what the parts of a plan's making know of each other: the fields
- * in general (plan.c), and folders of the host (plan_folders.c). For these
- * files only.
+ * in general (plan.c), folders of the host (plan_folders.c), memory
+ * (plan_memory.c) and the network (plan_network.c). For these files only.
  */
 #ifndef REMIT_PLAN_PART_H
 #define REMIT_PLAN_PART_H
@@ -21,6 +21,21 @@ typedef int decide_fn(struct decision *d, struct remit_error *err);
 /* Note a mechanism in the row; false if the tier has it not. */
 bool plan_note_kept(struct decision *d, uint64_t mechanism);
 
+/* The policy gives it: nothing is kept. */
+void plan_grant(struct decision *d, const char *note);
+
+static inline bool
+names_hosts(const struct policy *p)
+{
+	return p->network_allow.count > 0;
+}
+
+static inline bool
+has_sockets(const struct policy *p)
+{
+	return p->network_access || names_hosts(p);
+}
+
 static inline bool
 is_bare(const struct decision *d)
 {
@@ -31,5 +46,8 @@ decide_fn decide_read_roots;
 decide_fn decide_write_roots;
 decide_fn decide_mounts;
 decide_fn decide_commit_names;
+decide_fn decide_memory;
+decide_fn decide_network;
+decide_fn decide_hosts;
 
 #endif

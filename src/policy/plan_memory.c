@@ -1,0 +1,106 @@
+/*
+ * plan_memory: one limit for all memory of a run, and what counts where no
+ * cgroup does.
+ */
+#include <stdio.h>
+
+#include "memory_bound.h"
+#include "plan_part.h"
+
+/*
+ * Without a group the limit is the address space of the one process: then
+ * everything else that holds memory must be bounded, and the sum is the
+ * promise.
+ */
+static int
+decide_memory_alone(struct decision *d, struct remit_error *err)
+{
+	struct memory_bound b;
+
+	memory_bound_compute(&b, d->policy, d->host);
+	if (!b.address_space)
+		return fail_refused(
+			err, d->field->name,
+			"Raise --memory, lower --disk, --files or "
+			"--open-files, run where a memory cgroup can be "
+			"written, or accept a limit of the process alone: "
+			"--memory-fallback per_process.",
+			"%llu MiB leave no room for the process: without a "
+			"memory cgroup (%s) files of %llu MiB, kernel buffers "
+			"of %llu MiB and page tables count as well",
+			(unsigned long long)d->policy->memory_bytes >> 20,
+			d->host->can[CAN_CGROUP_MEMORY].why,
+			(unsigned long long)b.files >> 20,
+			(unsigned long long)b.kernel >> 20);
+	if (plan_note_kept(d, MECH(RLIMIT_AS)))
+		d->plan->limits.address_space_bytes = b.address_space;
+	d->plan->disk_share_bytes = memory_bound_disk(d->policy);
+	if (plan_note_kept(d, MECH(SECCOMP)))
+		d->plan->filter |= PLAN_FILTER_STRICT_MEMORY;
+	snprintf(d->row->note, sizeof(d->row->note),
+		 "no cgroup: %llu MiB address space + %llu MiB its page tables "
+		 "+ %llu MiB files + %llu MiB kernel buffers",
+		 (unsigned long long)b.address_space >> 20,
+		 (unsigned long long)b.page_tables >> 20,
+		 (unsigned long long)b.files >> 20,
+		 (unsigned long long)b.kernel >> 20);
+	return 0;
+}
+
+int
+decide_memory(struct decision *d, struct remit_error *err)
+{
+	const struct policy *p = d->policy;
+
+	if (p->memory_bytes == POLICY_UNLIMITED) {
+		plan_grant(d, "no limit");
+		return 0;
+	}
+	if (d->host->can[CAN_CGROUP_MEMORY].yes) {
+		if (plan_note_kept(d, MECH(CGROUP_MEMORY))) {
+			d->plan->limits.memory_cgroup_bytes = p->memory_bytes;
+			snprintf(d->row->note, sizeof(d->row->note),
+				 "but for file locks, which no cgroup counts");
+			if (has_sockets(p))
+				d->plan->limits.tcp_cgroup_bytes =
+					p->memory_bytes / 4;
+		}
+		return 0;
+	}
+	if (!p->subprocess_execution && !has_sockets(p) &&
+	    !p->memory_fallback && !is_bare(d))
+		return decide_memory_alone(d, err);
+	if (!p->memory_fallback && is_bare(d))
+		return fail_refused(
+			err, d->field->name,
+			"Accept a limit of the process alone: "
+			"--memory-fallback per_process (--preset landlock).",
+			"no writable memory cgroup (%s), and without one "
+			"files, threads and kernel buffers are not counted",
+			d->host->can[CAN_CGROUP_MEMORY].why);
+	if (!p->memory_fallback)
+		return fail_refused(
+			err, d->field->name,
+			"Run where a systemd can be asked for a group (a "
+			"session of your own), in a leaf of a cgroup that is "
+			"yours or as root, or accept a limit of each process "
+			"alone: --memory-fallback per_process (with "
+			"subprocesses also --cpu-fallback per_process).",
+			"cannot be kept with %s on: no writable memory cgroup "
+			"(%s), and without one %s not counted",
+			p->subprocess_execution ? "subprocess_execution"
+			: p->network_access	? "network_access"
+						: "network_allow",
+			d->host->can[CAN_CGROUP_MEMORY].why,
+			p->subprocess_execution
+				? "all processes together are"
+				: "the kernel's network buffers are");
+	d->row->strength = STRENGTH_FALLBACK;
+	if (plan_note_kept(d, MECH(RLIMIT_AS)))
+		d->plan->limits.address_space_bytes = p->memory_bytes;
+	snprintf(d->row->note, sizeof(d->row->note), "%s",
+		 is_bare(d) ? "address space of the one process; files, "
+			      "threads and kernel buffers come on top"
+			    : "each process alone");
+	return 0;
+}
