@@ -26,6 +26,10 @@ show run "$here/fine.py"
 printf '\nA program that does not: each attempt is refused by the kernel.\n'
 show run "$here/curious.py"
 
+printf '\nThe result says what it tried, and which flag would allow it:\n'
+printf "\n\$ remit run --json examples/curious.py | python3 examples/denials.py\n"
+"$remit" run --json "$here/curious.py" | python3 "$here/denials.py"
+
 printf '\nA program that never ends:\n'
 show run --timeout 500ms -c 'while True: pass'
 
