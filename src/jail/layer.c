@@ -111,26 +111,30 @@ put_layer(struct blueprint_mount *m, int room)
 	return unlinkat(room, "lower", AT_REMOVEDIR);
 }
 
+static int
+make_layer(struct blueprint *b, size_t i, int scratch)
+{
+	struct blueprint_mount *m = &b->own.mounts[i];
+	own_fd int room = -1;
+	char name[24];
+
+	snprintf(name, sizeof(name), "layer-%zu", i);
+	room = open_room(b, m, scratch, name);
+	if (room < 0 || put_layer(m, room) < 0)
+		return -1;
+	if (m->write_root < 0)
+		return 0;
+	b->uppers[m->write_root] =
+		openat(room, "upper", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return b->uppers[m->write_root] < 0 ? -1 : 0;
+}
+
 int
 layers_make(struct blueprint *b, int scratch, uint32_t *detail)
 {
 	for (size_t i = 0; i < b->own.mount_count; i++) {
-		struct blueprint_mount *m = &b->own.mounts[i];
-		own_fd int room = -1;
-		char name[24];
-
-		if (!m->layered)
-			continue;
-		*detail = m->number;
-		snprintf(name, sizeof(name), "layer-%zu", i);
-		room = open_room(b, m, scratch, name);
-		if (room < 0 || put_layer(m, room) < 0)
-			return -1;
-		if (m->write_root < 0)
-			continue;
-		b->uppers[m->write_root] = openat(
-			room, "upper", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (b->uppers[m->write_root] < 0)
+		*detail = b->own.mounts[i].number;
+		if (b->own.mounts[i].layered && make_layer(b, i, scratch) < 0)
 			return -1;
 	}
 	return 0;

@@ -9,16 +9,21 @@
 int
 audit_line_open(const char *path, struct remit_error *err)
 {
-	own_fd int fd = open(
-		path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC,
-		0600);
+	own_fd int fd =
+		open(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC,
+		     0600);
 	struct stat st;
+	char last = '\n';
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return fail_sys(err, REMIT_E_INPUT, "--audit %s", path);
 	if (!S_ISREG(st.st_mode))
 		return fail(err, REMIT_E_INPUT,
 			    "--audit %s: not a regular file", path);
+	/* Where the disk was full a line may end in the middle. */
+	if (st.st_size && pread(fd, &last, 1, st.st_size - 1) == 1 &&
+	    last != '\n' && write(fd, "\n", 1) != 1)
+		return fail_sys(err, REMIT_E_KERNEL, "--audit %s", path);
 	return take_fd(&fd);
 }
 

@@ -1,7 +1,10 @@
 #include "network.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "address.h"
 
 struct ledger *
 network_copy(const struct ledger *shared)
@@ -21,13 +24,26 @@ static const struct {
 	[LEDGER_NOT_NAMED] = { "", "" },
 	[LEDGER_NOT_PUBLIC] = { ", a private address", ":private" },
 	[LEDGER_NEVER] = { ", an address of this machine or of nobody", NULL },
-	[LEDGER_OTHER_NAME] = { ", by bytes that do not name it", ":tcp" },
+	[LEDGER_OTHER_NAME] = { ", by bytes that do not name it", NULL },
 };
+
+/* An address that only means something inside must not be allowed outside. */
+static bool
+is_inner(const char *host)
+{
+	struct in_addr a;
+	struct address address;
+
+	if (inet_pton(AF_INET, host, &a) != 1)
+		return false;
+	address = address_v4(a.s_addr);
+	return address_class(&address) == ADDRESS_NEVER;
+}
 
 static void
 add_denial(const struct ledger_row *r, struct denials *out)
 {
-	const char *word = whys[r->why].word;
+	const char *word = is_inner(r->host) ? NULL : whys[r->why].word;
 	char port[8] = "PORT", where[HOST_NAME_SIZE + 8];
 	struct denial d = {
 		.by_proxy = true,
@@ -83,8 +99,10 @@ network_write(struct buf *out, const struct ledger *l)
 	if (buf_addf(out, "{") < 0 ||
 	    add_number(out, "connections", l->connections) < 0 ||
 	    add_number(out, "refusals", l->refusals) < 0 ||
+	    add_number(out, "unreachable", l->unreachable) < 0 ||
 	    add_number(out, "sent_bytes", l->sent_bytes) < 0 ||
 	    add_number(out, "received_bytes", l->received_bytes) < 0 ||
+	    add_number(out, "hosts_left_out", l->hosts_left_out) < 0 ||
 	    buf_addf(out, "\"hosts\":[") < 0)
 		return -1;
 	for (size_t i = 0; i < l->row_count; i++) {

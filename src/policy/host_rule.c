@@ -165,6 +165,21 @@ host_rule_read(const char *text, struct host_rule *out, struct remit_error *err)
 	return 0;
 }
 
+static bool
+is_twice(const struct host_rules *all, size_t last)
+{
+	const struct host_rule *b = &all->rows[last];
+
+	for (size_t i = 0; i < last; i++) {
+		const struct host_rule *a = &all->rows[i];
+
+		if (a->port == b->port && a->is_below == b->is_below &&
+		    a->address == b->address && !strcmp(a->name, b->name))
+			return true;
+	}
+	return false;
+}
+
 int
 host_rules_read(const struct list *texts, struct host_rules *out,
 		struct remit_error *err)
@@ -174,9 +189,16 @@ host_rules_read(const struct list *texts, struct host_rules *out,
 				    "%zu entries, and %d are the most",
 				    texts->count, HOST_RULES_MAX);
 	out->count = 0;
-	for (size_t i = 0; i < texts->count; i++, out->count++)
+	for (size_t i = 0; i < texts->count; i++, out->count++) {
 		if (host_rule_read(texts->items[i], &out->rows[i], err) < 0)
 			return -1;
+		if (is_twice(out, i))
+			return fail_refused(
+				err, FIELD, "Write one entry with all words.",
+				"\"%.300s\": this host and port are named "
+				"twice",
+				texts->items[i]);
+	}
 	return 0;
 }
 
@@ -198,14 +220,27 @@ host_rules_name(const struct host_rules *all, const char *name)
 	return NULL;
 }
 
+/* The name itself, then the longest that it is below. */
+static size_t
+exactness(const struct host_rule *r)
+{
+	return r->is_below ? strlen(r->name) : SIZE_MAX;
+}
+
 const struct host_rule *
 host_rules_name_port(const struct host_rules *all, const char *name,
 		     uint16_t port)
 {
-	for (size_t i = 0; i < all->count; i++)
-		if (all->rows[i].port == port && is_for(&all->rows[i], name))
-			return &all->rows[i];
-	return NULL;
+	const struct host_rule *best = NULL;
+
+	for (size_t i = 0; i < all->count; i++) {
+		const struct host_rule *r = &all->rows[i];
+
+		if (r->port == port && is_for(r, name) &&
+		    (!best || exactness(r) > exactness(best)))
+			best = r;
+	}
+	return best;
 }
 
 const struct host_rule *

@@ -1,6 +1,5 @@
 #include "address.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "own.h"
@@ -13,8 +12,10 @@ static const struct {
 } v4[] = {
 	{ { 0 }, 8, ADDRESS_NEVER },
 	{ { 10 }, 8, ADDRESS_PRIVATE },
+	{ { 100, 100, 100, 200 }, 32, ADDRESS_NEVER }, /* metadata */
 	{ { 100, 64 }, 10, ADDRESS_PRIVATE },
 	{ { 127 }, 8, ADDRESS_NEVER },
+	{ { 168, 63, 129, 16 }, 32, ADDRESS_NEVER }, /* metadata */
 	{ { 169, 254 }, 16, ADDRESS_NEVER },
 	{ { 172, 16 }, 12, ADDRESS_PRIVATE },
 	{ { 192, 0, 0 }, 24, ADDRESS_NEVER },
@@ -29,7 +30,7 @@ static const struct {
 
 /* Here the other way round: what is not named is nobody's. */
 static const struct {
-	unsigned char first[4];
+	unsigned char first[16];
 	unsigned bits;
 	enum address_class class;
 } v6[] = {
@@ -37,6 +38,9 @@ static const struct {
 	{ { 0x20, 0x01, 0x00 }, 23, ADDRESS_NEVER }, /* Teredo, ORCHID */
 	{ { 0x20, 0x02 }, 16, ADDRESS_NEVER },	     /* an IPv4 inside */
 	{ { 0x3f, 0xff, 0x00 }, 20, ADDRESS_NEVER },
+	/* Metadata services, fd00:ec2::254 and fd20:ce::254. */
+	{ { 0xfd, 0x00, 0x0e, 0xc2, [14] = 0x02, 0x54 }, 128, ADDRESS_NEVER },
+	{ { 0xfd, 0x20, 0x00, 0xce, [14] = 0x02, 0x54 }, 128, ADDRESS_NEVER },
 	{ { 0xfc }, 7, ADDRESS_PRIVATE },
 	{ { 0x20 }, 3, ADDRESS_PUBLIC },
 };
@@ -72,13 +76,6 @@ address_v4(in_addr_t address)
 	return a;
 }
 
-bool
-address_is_same(const struct address *a, const struct address *b)
-{
-	return a->is_v6 == b->is_v6 &&
-	       !memcmp(a->bytes, b->bytes, a->is_v6 ? 16 : 4);
-}
-
 socklen_t
 address_socket(const struct address *a, uint16_t port,
 	       struct sockaddr_storage *out)
@@ -101,21 +98,4 @@ address_socket(const struct address *a, uint16_t port,
 	memcpy(&four.sin_addr, a->bytes, 4);
 	memcpy(out, &four, sizeof(four));
 	return sizeof(four);
-}
-
-struct address
-address_of_socket(const struct sockaddr_storage *s)
-{
-	struct address a = { .is_v6 = s->ss_family == AF_INET6 };
-
-	if (a.is_v6)
-		memcpy(a.bytes,
-		       (const char *)s +
-			       offsetof(struct sockaddr_in6, sin6_addr),
-		       16);
-	else
-		memcpy(a.bytes,
-		       (const char *)s + offsetof(struct sockaddr_in, sin_addr),
-		       4);
-	return a;
 }

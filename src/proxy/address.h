@@ -30,12 +30,9 @@ enum address_class {
 enum address_class address_class(const struct address *a);
 
 struct address address_v4(in_addr_t address);
-bool address_is_same(const struct address *a, const struct address *b);
 
 /* For connect(2); returns the length. */
 socklen_t address_socket(const struct address *a, uint16_t port,
 			 struct sockaddr_storage *out);
-/* Of getsockname(2) and the like. */
-struct address address_of_socket(const struct sockaddr_storage *s);
 
 #endif

@@ -84,14 +84,18 @@ static void
 on_port(void *owner, uint32_t events)
 {
 	struct gate_port *p = owner;
-	int fd = accept4(p->on.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd;
 
 	(void)events;
+	/* Another port may have had the last place in the same round. */
+	if (p->gate->relay_count >= RELAYS_MAX)
+		return;
+	fd = accept4(p->on.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0)
 		return;
 	relay_begin(p->gate, fd);
 	/* The kernel lets others wait. */
-	if (p->gate->relay_count == RELAYS_MAX)
+	if (p->gate->relay_count >= RELAYS_MAX)
 		want_all(p->gate, 0);
 }
 

@@ -59,8 +59,11 @@ find(struct ledger *l, const char *host, uint16_t port, enum ledger_why why)
 		if (r->port == port && r->why == (uint16_t)why &&
 		    !strcmp(r->host, host))
 			return r;
-	if (l->row_count == LEDGER_ROWS)
+	if (l->row_count == LEDGER_ROWS ||
+	    (why != LEDGER_LET_THROUGH &&
+	     l->refused_rows == LEDGER_REFUSED_ROWS))
 		return NULL;
+	l->refused_rows += why != LEDGER_LET_THROUGH;
 	snprintf(r->host, sizeof(r->host), "%s", host);
 	r->port = port;
 	r->why = (uint16_t)why;
@@ -72,14 +75,17 @@ struct ledger_row *
 ledger_note(struct ledger *l, const char *host, uint16_t port,
 	    enum ledger_why why)
 {
-	struct ledger_row *r = find(l, host, port, why);
+	/* The code sees a reset, and the result a number. */
+	struct ledger_row *r =
+		why == LEDGER_UNREACHABLE ? NULL : find(l, host, port, why);
 
-	if (why == LEDGER_LET_THROUGH)
-		l->connections++;
-	if (why >= LEDGER_NOT_NAMED)
-		l->refusals++;
+	l->connections += why == LEDGER_LET_THROUGH;
+	l->unreachable += why == LEDGER_UNREACHABLE;
+	l->refusals += why >= LEDGER_NOT_NAMED;
 	if (r)
 		r->count++;
+	else if (why == LEDGER_LET_THROUGH)
+		l->hosts_left_out++;
 	else if (why >= LEDGER_NOT_NAMED)
 		l->left_out++;
 	return r;

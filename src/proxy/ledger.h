@@ -11,8 +11,10 @@
 #include "error.h"
 #include "host_name.h"
 
-/* Of more hosts only the sums are known. */
-#define LEDGER_ROWS 64
+/* Of more hosts only the sums are known. What was refused has no more than
+   half of the rows, or it would hide what was let through. */
+#define LEDGER_ROWS	    64
+#define LEDGER_REFUSED_ROWS 32
 
 enum ledger_why {
 	LEDGER_LET_THROUGH,
@@ -37,7 +39,10 @@ struct ledger {
 	uint64_t connections; /* let through */
 	uint64_t refusals;
 	uint64_t sent_bytes, received_bytes;
-	uint64_t left_out; /* refusals without a row */
+	uint64_t unreachable;
+	uint64_t left_out;	 /* refusals without a row */
+	uint64_t hosts_left_out; /* connections without one */
+	uint64_t refused_rows;
 	uint64_t row_count;
 	struct ledger_row rows[LEDGER_ROWS];
 };

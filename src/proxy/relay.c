@@ -15,7 +15,8 @@
 #define CONNECT_US (10 * 1000000ull)
 #define IDLE_US	   (300 * 1000000ull)
 
-#define SOCKET_BYTES (128 * 1024)
+/* The kernel doubles it. */
+#define SOCKET_BYTES (64 * 1024)
 
 void
 relay_set_buffers(int fd)
@@ -87,6 +88,8 @@ refuse(struct relay *r, uint16_t port, enum ledger_why why)
 	cut(r);
 }
 
+static void connect_next(struct relay *r);
+
 static void
 on_timer(void *owner)
 {
@@ -96,6 +99,8 @@ on_timer(void *owner)
 		refuse(r, r->rule->port, LEDGER_OTHER_NAME);
 	else if (r->state == RELAY_OPEN)
 		cut(r);
+	else if (r->state == RELAY_CONNECTING)
+		connect_next(r);
 	else
 		refuse(r, r->rule->port, LEDGER_UNREACHABLE);
 }
@@ -211,24 +216,18 @@ go_on(struct relay *r)
 
 /* ---- connecting ---- */
 
-/* Whether this machine itself has the address: a socket for datagrams is bound
-   to the address it would send from, and sends nothing. */
+/* Whether this machine itself has the address: only then can a socket be bound
+   to it (unless ip_nonlocal_bind is on: then all are refused). */
 static bool
 is_own(const struct address *a)
 {
 	own_fd int fd = socket(a->is_v6 ? AF_INET6 : AF_INET,
 			       SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_storage s;
-	socklen_t len = address_socket(a, 9, &s);
-	struct address from;
+	socklen_t len = address_socket(a, 0, &s);
 
-	if (fd < 0 || connect(fd, (void *)&s, len) < 0)
-		return false; /* then no other socket reaches it either */
-	len = sizeof(s);
-	if (getsockname(fd, (void *)&s, &len) < 0)
-		return true;
-	from = address_of_socket(&s);
-	return address_is_same(a, &from);
+	return fd < 0 || bind(fd, (void *)&s, len) == 0 ||
+	       errno != EADDRNOTAVAIL;
 }
 
 /* Every address that the name leads to, not only the first. */
@@ -433,12 +432,12 @@ identify(struct relay *r, const struct sockaddr_in *to)
 static struct relay *
 take_free(struct gate *g)
 {
-	struct relay *r = g->relays;
-
-	while (r->state != RELAY_FREE)
-		r++;
-	g->relay_count++;
-	return r;
+	for (int i = 0; i < RELAYS_MAX; i++)
+		if (g->relays[i].state == RELAY_FREE) {
+			g->relay_count++;
+			return &g->relays[i];
+		}
+	abort(); /* the gate has counted wrong */
 }
 
 static void

@@ -321,6 +321,33 @@ say(after=fetch("http://{API}/"), cut=[attempt(s.recv, 1) for s in quiet[:2]])
     assert API in said(result)["after"]
 
 
+def test_the_last_place_is_given_away_once(here, world):
+    """Two ports that are ready in the same round, and one place."""
+    code = TRY + f"""
+import time
+inside = socket.gethostbyname({API!r})
+quiet = []
+for i in range(180):
+    s = socket.socket(); s.setblocking(False); s.connect_ex((inside, (80, 443)[i % 2])); quiet.append(s)
+for round in range(5):
+    time.sleep(0.2)
+    for s in quiet[round * 20 : round * 20 + 20]: s.close()
+for s in quiet: s.close()
+say(after=fetch("http://{API}/"))
+"""
+    result = here.allow(code, f"{API}:80", f"{API}:443", flags=("--timeout", "100"))
+    assert API in said(result)["after"], result
+
+
+def test_refusals_do_not_hide_whom_code_has_reached(here, world):
+    code = TRY + f"""
+for i in range(100): attempt(socket.gethostbyname, f"n{{i}}.evil.example")
+say(a=fetch("http://{API}/"))
+"""
+    network = here.allow(code, f"{API}:80")["usage"]["network"]
+    assert [h["host"] for h in network["hosts"]] == [API] and network["refusals"] == 100, network
+
+
 def test_ten_thousand_connections_leave_the_proxy_as_it_was(here, world):
     code = TRY + f"""
 inside = socket.gethostbyname({API!r})

@@ -124,18 +124,62 @@ a_name_is_found_at_its_port_and_below_a_star(void **state)
 static void
 more_entries_than_there_is_room_for_are_refused(void **state)
 {
+	static char names[HOST_RULES_MAX + 1][32];
 	char *texts[HOST_RULES_MAX + 1];
 	struct list list = { texts, HOST_RULES_MAX + 1 };
 	struct host_rules all;
 	struct remit_error err;
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-		texts[i] = "a.example:443";
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		snprintf(names[i], sizeof(names[i]), "n%zu.example:443", i);
+		texts[i] = names[i];
+	}
 	assert_int_equal(host_rules_read(&list, &all, &err), -1);
 	list.count--;
 	assert_int_equal(host_rules_read(&list, &all, &err), 0);
 	assert_int_equal(all.count, HOST_RULES_MAX);
+}
+
+static void
+a_host_and_port_named_twice_are_refused(void **state)
+{
+	static char *rows[][2] = {
+		{ "a.example:443", "A.example.:443:tcp" },
+		{ "*.a.example:80", "*.a.example:80:tcp" },
+		{ "10.1.2.3:5432", "10.1.2.3:5432" },
+	};
+	struct host_rules all;
+	struct remit_error err;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct list list = { rows[i], 2 };
+
+		assert_int_equal(host_rules_read(&list, &all, &err), -1);
+		assert_non_null(strstr(err.message, "twice"));
+	}
+}
+
+static void
+the_most_exact_entry_decides(void **state)
+{
+	char *texts[] = { "*.x.example:80:tcp", "*.b.x.example:80",
+			  "a.x.example:80", "a.b.x.example:80:tcp" };
+	struct list list = { texts, ARRAY_LEN(texts) };
+	struct host_rules all;
+	struct remit_error err;
+
+	(void)state;
+	assert_int_equal(host_rules_read(&list, &all, &err), 0);
+	assert_int_equal(host_rules_name_port(&all, "a.x.example", 80)->kind,
+			 HOST_PLAIN);
+	assert_int_equal(host_rules_name_port(&all, "y.x.example", 80)->kind,
+			 HOST_TCP);
+	assert_int_equal(host_rules_name_port(&all, "y.b.x.example", 80)->kind,
+			 HOST_PLAIN);
+	assert_int_equal(host_rules_name_port(&all, "a.b.x.example", 80)->kind,
+			 HOST_TCP);
 }
 
 int
@@ -143,6 +187,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_entry_is_a_host_a_port_and_words),
+		cmocka_unit_test(a_host_and_port_named_twice_are_refused),
+		cmocka_unit_test(the_most_exact_entry_decides),
 		cmocka_unit_test(
 			what_is_no_entry_is_refused_with_a_reason_and_a_remedy),
 		cmocka_unit_test(a_name_is_found_at_its_port_and_below_a_star),

@@ -22,8 +22,8 @@ the_one_host_header_is_the_name(void **state)
 	static const char *const rows[] = {
 		"GET / HTTP/1.1\r\nHost: a.example\r\n\r\n",
 		"GET / HTTP/1.1\r\nhOST:A.Example\r\n\r\nrest\r\n",
-		"POST /x?y HTTP/1.0\r\nX: 1\r\nHost: a.example:80 \r\nY:\r\n"
-		"\r\n",
+		("POST /x?y HTTP/1.0\r\nX: 1\r\nHost: a.example:80 \r\nY:\r\n"
+		 "\r\n"),
 		"OPTIONS * HTTP/1.1\r\nHost:\ta.example.\r\n\r\n",
 	};
 

@@ -34,10 +34,20 @@ like_is_counted_with_like_and_the_table_ends(void **state)
 	for (int i = 0; i < LEDGER_ROWS; i++) {
 		snprintf(name, sizeof(name), "n%d.example", i);
 		ledger_note(l, name, 0, LEDGER_NOT_NAMED);
+		ledger_note(l, name, 0, LEDGER_UNREACHABLE);
+	}
+	assert_int_equal(l->row_count, 1 + LEDGER_REFUSED_ROWS);
+	assert_int_equal(l->left_out, 1 + LEDGER_ROWS - LEDGER_REFUSED_ROWS);
+	assert_int_equal(l->refusals, 1 + LEDGER_ROWS);
+	assert_int_equal(l->unreachable, LEDGER_ROWS);
+	/* What was refused does not hide what was let through. */
+	for (int i = 0; i < LEDGER_ROWS; i++) {
+		snprintf(name, sizeof(name), "n%d.example", i);
+		ledger_note(l, name, 443, LEDGER_LET_THROUGH);
 	}
 	assert_int_equal(l->row_count, LEDGER_ROWS);
-	assert_int_equal(l->left_out, 2);
-	assert_int_equal(l->refusals, 1 + LEDGER_ROWS);
+	assert_int_equal(l->hosts_left_out, 1 + LEDGER_REFUSED_ROWS);
+	assert_int_equal(l->connections, 2 + LEDGER_ROWS);
 	ledger_free(l);
 }
 

@@ -78,7 +78,14 @@ a_refusal_names_host_port_and_the_flag_that_would_allow_it(void **state)
 		  "" },
 		{ "a.example", 443, LEDGER_OTHER_NAME,
 		  "connect to a.example:443, by bytes that do not name it",
-		  "--allow-host a.example:443:tcp" },
+		  "" },
+		/* The jail's own addresses mean something else outside. */
+		{ "127.0.0.1", 80, LEDGER_NOT_NAMED, "connect to 127.0.0.1:80",
+		  "" },
+		{ "198.18.77.7", 80, LEDGER_NOT_NAMED,
+		  "connect to 198.18.77.7:80", "" },
+		{ "1.2.3.4", 80, LEDGER_NOT_NAMED, "connect to 1.2.3.4:80",
+		  "--allow-host 1.2.3.4:80" },
 	};
 	struct denials d = { 0 };
 
