@@ -19,7 +19,7 @@ MIX = [
     ("open('f', 'wb').write(bytes(9 << 20))", ["--disk", "1M"], {"error"}),
     ("import os; os.write(3, b'garbage' * 100)", [], {"ok", "exit", "error"}),
     ("x = (", ["--tier", "static"], {"rejected"}),
-    ("print(1)", ["--write", "/srv"], {"refused"}),
+    ("print(1)", ["--write", "/nonexistent"], {"refused"}),
 ]  # fmt: skip
 
 

@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import select
+import signal
 import stat
 import subprocess
 import termios
@@ -22,6 +23,13 @@ SOCKET = "import socket\ntry: socket.socket().close()\nexcept OSError: print('re
 NET = ("--memory-fallback", "per_process")
 
 
+def take_terminal(fd: int) -> None:
+    """With the keys that end a program, which a shell takes from what it starts in the background."""
+    for key in (signal.SIGINT, signal.SIGQUIT):
+        signal.signal(key, signal.SIG_DFL)
+    fcntl.ioctl(fd, termios.TIOCSCTTY, 0)
+
+
 class Terminal:
     """A command with a terminal of its own, and what that shows."""
 
@@ -33,7 +41,7 @@ class Terminal:
         more = {"stdin": theirs, "stdout": theirs, "stderr": theirs, **more}
         self.process = remit.popen(
             "run", "--ask", *args, env={"REMIT_KEEPER": "", **(env or {})}, start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(theirs, termios.TIOCSCTTY, 0), pass_fds=(theirs,), **more,
+            preexec_fn=lambda: take_terminal(theirs), pass_fds=(theirs,), **more,
         )  # fmt: skip
         os.close(theirs)
         self.shown = ""

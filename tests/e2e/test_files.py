@@ -82,7 +82,7 @@ def test_what_is_no_file_is_refused(remit):
     fifo = remit.folder / "fifo"
     if not fifo.exists():
         os.mkfifo(fifo)
-    closed = remit.file("closed", "x")
+    closed = remit.file("inputs/closed", "x")
     closed.chmod(0)
     for path, words in (
         (fifo, "special"), ("/dev/zero", "special"), (remit.folder, "a folder"), (remit.folder / "missing", "No such file"),

@@ -2,7 +2,7 @@
 # field: mounts
 # kept-by: mount_namespace
 # control: no the flags belong to the jail's own tmpfs, which a test build mounts as well
-# expect: every writable mount is nosuid, nodev and noexec
+# expect: every writable mount is nosuid, nodev and noexec, and no setuid bit can be set
 
 import stat
 
@@ -13,7 +13,7 @@ for folder in (os.getcwd(), "/tmp", "/dev/shm"):
     except OSError as e:
         refused(folder, errname(e.errno))
         continue
-    os.chmod(path, 0o6755)
+    attempt(folder + " chmod", os.chmod, path, 0o6755)
     flags = os.statvfs(path).f_flag
     for name in ("NOSUID", "NODEV", "NOEXEC"):
         if flags & getattr(os, "ST_" + name):
