@@ -164,13 +164,15 @@ def pytest_parts(*parts: tuple[str, ...]) -> tuple[int, int]:
         return add(*pool.map(lambda part: pytest(*part), parts))
 
 
+# They take half of the time together.
+SLOW = ("artifacts", "bench", "denials", "faults", "landlock", "shared", "steps", "warm")
+
+
 def stage_e2e() -> tuple[int, int]:
     if not build_all():
         return 0, 1
-    # Whoever kills a keeper leaves something for the next, and must not meet those who look for what is left.
-    files = tracked("tests/e2e/test_*.py")
-    killers = [path for path in files if re.search(r"SIGKILL|\bgroups\b", (ROOT / path).read_text())]
-    return pytest_parts(tuple(killers), tuple(path for path in files if path not in killers))
+    slow = [f"tests/e2e/test_{name}.py" for name in SLOW]
+    return pytest_parts(tuple(slow), tuple(path for path in tracked("tests/e2e/test_*.py") if path not in slow))
 
 
 def stage_escape() -> tuple[int, int]:
