@@ -11,6 +11,7 @@ import itertools
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -217,6 +218,10 @@ def run_stage(name: str) -> tuple[int, int]:
 
 
 def main() -> int:
+    # A shell makes what it starts in the background deaf to these, and the tests send them.
+    for key in (signal.SIGINT, signal.SIGQUIT):
+        if signal.getsignal(key) == signal.SIG_IGN:
+            signal.signal(key, signal.SIG_DFL)
     chosen = sys.argv[1:] or list(STAGES)
     with tempfile.TemporaryDirectory(prefix="remit-test-") as folder:
         coverage = pathlib.Path(folder, "coverage")

@@ -95,32 +95,42 @@ give_up(int top, const char *name, int fd)
 	errno = saved;
 }
 
+/* 1: it is ours now. 0: somebody else's. */
+static int
+try_name(struct staging *st, int top)
+{
+	own_fd int fd = -1;
+
+	if (mkdirat(top, st->name, 0700) < 0 && errno != EEXIST)
+		return -1;
+	fd = open_locked(top, st->name);
+	if (fd < 0)
+		return 0;
+	if (take_over(fd) == 0) {
+		st->top = top;
+		st->fd = take_fd(&fd);
+		return 1;
+	}
+	if (errno == EEXIST)
+		return 0;
+	give_up(top, st->name, fd);
+	return -1;
+}
+
 int
 staging_open(struct staging *st, int top)
 {
+	int taken = 0;
+
 	if (fstat(top, &st->owner) < 0)
 		return -1;
-	for (int i = 0; i < NAMES_MAX; i++) {
-		own_fd int fd = -1;
-
+	for (int i = 0; i < NAMES_MAX && !taken; i++) {
 		snprintf(st->name, sizeof(st->name), PREFIX "%d", i);
-		if (mkdirat(top, st->name, 0700) < 0 && errno != EEXIST)
-			return -1;
-		fd = open_locked(top, st->name);
-		if (fd < 0)
-			continue;
-		if (take_over(fd) == 0) {
-			st->top = top;
-			st->fd = take_fd(&fd);
-			return 0;
-		}
-		if (errno != EEXIST) {
-			give_up(top, st->name, fd);
-			return -1;
-		}
+		taken = try_name(st, top);
 	}
-	errno = EBUSY;
-	return -1;
+	if (!taken)
+		errno = EBUSY;
+	return taken == 1 ? 0 : -1;
 }
 
 const char *

@@ -95,6 +95,7 @@ def test_each_extra_is_compared_with_the_same_run_without_it(report):
     assert names == [
         ("100 files written", "100 files written and exported"),
         ("a call that is allowed", "a call that is refused and told"),
+        ("a file changed in the workspace", "a file of 10,000 changed on the host"),
     ]
     for without, extra in pairs:
         assert "over_without" not in without and extra["time_us"]["count"] == without["time_us"]["count"] > 1

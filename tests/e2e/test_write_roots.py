@@ -122,7 +122,7 @@ def test_write_names_a_folder_at_its_own_path(folder, covers):
     assert result["status"] == "ok", result
     assert folder.text("a") == "new"
     assert enforced(result, "filesystem_write_roots") == ["mount_namespace", "landlock", "overlay", "commit"]
-    outside = folder.remit.file("outside", "mine")
+    outside = folder.remit.file(f"{folder.path.name}-outside", "mine")
     result = folder.run(f"open({str(outside)!r}, 'w').write('no')", "--write", folder.path)
     assert result["status"] == "error" and outside.read_text() == "mine"
     covers(folder.remit, "filesystem_write_roots", "mount_namespace", "landlock", "overlay")
@@ -296,6 +296,14 @@ def test_links_and_special_files_stay_behind(quick, covers):
     }, result  # fmt: skip
     assert quick.names() == ["a", "ok"]
     covers(quick.remit, "mounts", "commit")
+
+
+def test_where_nothing_runs_nothing_is_changed(quick, covers):
+    quick.put("a")
+    result = quick("open('a', 'w').write('new')", "--tier", "static", "--commit", "always")
+    assert (result["status"], result["changes"], quick.text("a")) == ("ok", [], "old"), result
+    for row in result["enforcement"]:
+        covers(quick.remit, row["field"], *row["mechanisms"], tier="static")
 
 
 def test_a_folder_that_became_a_link_leads_nowhere(quick):
@@ -806,5 +814,6 @@ def test_the_tier_without_namespaces_has_only_direct(remit, covers):
     else:
         assert folder.text("a") == "new" and result["status"] == "error" and outside.read_text() == "mine", result
         assert enforced(result, "mounts") == ["landlock"]
+    covers(remit, "filesystem_write_roots", "landlock", tier="landlock")
     result = remit.json("print('ran')", "--preset", "landlock", "--commit-name", ".x")
     assert (result["status"], result["error"]["where"]) == ("refused", "commit_names")
