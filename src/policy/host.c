@@ -63,7 +63,9 @@ const struct capability_info capabilities[CAN_COUNT] = {
 		.name = "no_user_namespaces_inside",
 		.needed = true,
 		.sentence = "no further user namespaces inside the jail",
-		.remedy = "Mount /proc with /proc/sys visible.",
+		.remedy = "Mount /proc with /proc/sys writable, which "
+			  "containers forbid, or accept a weaker wall: --preset "
+			  "landlock.",
 	},
 	[CAN_MEMFD_NOEXEC] = {
 		.name = "memfd_noexec",
