@@ -20,7 +20,7 @@ import time
 
 ROOT = pathlib.Path(__file__).parents[1]
 PYTHON = "/usr/bin/python3"
-FUZZ_SECONDS = 5
+FUZZ_SECONDS = 4
 
 
 def sh(*argv: str, env: dict[str, str] | None = None, quiet: bool = True) -> subprocess.CompletedProcess:
@@ -166,7 +166,7 @@ def pytest_parts(*parts: tuple[str, ...]) -> tuple[int, int]:
 
 
 # They take half of the time together.
-SLOW = ("artifacts", "bench", "denials", "faults", "landlock", "shared", "steps", "warm")
+SLOW = ("denials", "faults", "landlock", "shared", "steps", "warm")
 
 
 def stage_e2e() -> tuple[int, int]:

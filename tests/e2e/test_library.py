@@ -57,7 +57,7 @@ def test_a_thousand_runs_at_once(remit, prefix, stage):
 def test_files_go_in_and_out(remit, prefix, stage):
     compile_with(prefix, ROOT / "tests" / "e2e" / "files.c", stage / "files")
     folder = remit.folder / f"library-{os.getpid()}"
-    result = json.loads(run_as(remit, stage / "files", remit.file("disk", "of the disk"), folder).stdout)
+    result = json.loads(run_as(remit, stage / "files", remit.file("inputs/from-disk", "of the disk"), folder).stdout)
     assert result["status"] == "ok" and [a["path"] for a in result["artifacts"]] == ["both"], result
     assert (folder / "both").read_bytes() == b"a\0bof the disk"
     # Without a folder nothing leaves, and nothing is wrong.
