@@ -24,6 +24,8 @@ drain(struct session *s, struct capture *c, struct source *src)
 		loop_remove(&s->keeper->loop, src);
 	if (capture_is_over_ceiling(c)) {
 		s->facts.over_ceiling = true;
+		/* Whoever writes on until it is killed waits for a reader. */
+		loop_remove(&s->keeper->loop, src);
 		session_die(s);
 	}
 	session_flush_door(s);

@@ -61,7 +61,7 @@ def test_files_go_in_and_out(remit, prefix, stage):
     assert result["status"] == "ok" and [a["path"] for a in result["artifacts"]] == ["both"], result
     assert (folder / "both").read_bytes() == b"a\0bof the disk"
     # Without a folder nothing leaves, and nothing is wrong.
-    result = json.loads(run_as(remit, stage / "files", remit.file("disk", "")).stdout)
+    result = json.loads(run_as(remit, stage / "files", remit.file("inputs/from-disk", "")).stdout)
     assert (result["status"], result["artifacts"], result["artifacts_skipped"]) == ("ok", [], []), result
     done = run_as(remit, stage / "files", remit.folder / "missing")
     assert done.returncode == 1 and "missing" in done.stderr and done.stdout == ""
