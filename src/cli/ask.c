@@ -5,7 +5,7 @@
 #include <string.h>
 #include <termios.h>
 
-#include "escape.h"
+#include "line_text.h"
 #include "policy_file.h"
 #include "remedy.h"
 
@@ -152,7 +152,7 @@ add_choices(struct buf *out, const struct ask *a)
 				"(always needs %s) [n] ",
 				a->no_file);
 	if (buf_addf(out, "       o: once, a: always (writes \"") < 0 ||
-	    escape_add(out, a->file, SHOWN) < 0)
+	    line_text_add(out, a->file, SHOWN) < 0)
 		return -1;
 	return buf_addf(out, "\"), n: no [n] ");
 }
@@ -198,9 +198,9 @@ say_why_not(const struct ask *a, const struct remedy *r,
 	if (add_begin(&text, r) == 0 && remedy_show(r, &text) == 0 &&
 	    buf_addf(&text, " would not help: %s%s", why->where,
 		     why->where[0] ? ": " : "") == 0 &&
-	    escape_message(&text, why->message, SIZE_MAX) == 0 &&
+	    line_text_message(&text, why->message, SIZE_MAX) == 0 &&
 	    buf_addf(&text, "%s", why->remedy[0] ? "\n       " : "") == 0 &&
-	    escape_message(&text, why->remedy, SIZE_MAX) == 0 &&
+	    line_text_message(&text, why->remedy, SIZE_MAX) == 0 &&
 	    buf_add(&text, "\n", 1) == 0)
 		say(a, &text);
 }
@@ -214,7 +214,7 @@ write_always(const struct ask *a, const struct remedy *r)
 	if (policy_file_grant(a->file, r->field, r->text, &err) == 0)
 		return;
 	if (buf_addf(&text, "remit: only allowed once: ") == 0 &&
-	    escape_message(&text, err.message, SIZE_MAX) == 0 &&
+	    line_text_message(&text, err.message, SIZE_MAX) == 0 &&
 	    buf_add(&text, "\n", 1) == 0)
 		say(a, &text);
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "escape.h"
+#include "line_text.h"
 
 /* So many of each list are shown; JSON has them all. */
 #define LINES_MAX 20
@@ -22,7 +22,7 @@ add_written(struct buf *out, const json_t *row, bool committed)
 {
 	if (buf_addf(out, "remit: %s%s: ", committed ? "" : "would be ",
 		     text_of(row, "kind")) < 0 ||
-	    escape_message(out, text_of(row, "path"), SHOWN) < 0)
+	    line_text_message(out, text_of(row, "path"), SHOWN) < 0)
 		return -1;
 	return buf_add(out, "\n", 1);
 }
@@ -33,9 +33,9 @@ add_skipped(struct buf *out, const json_t *row)
 	const char *path = text_of(row, "path");
 
 	if (buf_addf(out, "remit: not written: ") < 0 ||
-	    escape_message(out, path, SHOWN) < 0 ||
+	    line_text_message(out, path, SHOWN) < 0 ||
 	    buf_addf(out, "%s", *path ? ": " : "") < 0 ||
-	    escape_message(out, text_of(row, "reason"), SHOWN) < 0)
+	    line_text_message(out, text_of(row, "reason"), SHOWN) < 0)
 		return -1;
 	return buf_add(out, "\n", 1);
 }

@@ -13,7 +13,7 @@
 #include "changes.h"
 #include "cli.h"
 #include "denials.h"
-#include "escape.h"
+#include "line_text.h"
 #include "path.h"
 #include "quantity.h"
 #include "run_input.h"
@@ -116,7 +116,7 @@ say(const char *before, const char *text)
 {
 	own(buf) struct buf shown = BUF_INIT(64 * 1024);
 
-	if (text && *text && escape_message(&shown, text, SHOWN) == 0)
+	if (text && *text && line_text_message(&shown, text, SHOWN) == 0)
 		fprintf(stderr, "%s%s", before, buf_text(&shown));
 }
 

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "escape.h"
 #include "field.h"
+#include "line_text.h"
 
 /* Characters of foreign text in a line. */
 #define SHOWN 256
@@ -11,7 +11,7 @@
 static int
 add_quoted(struct buf *out, const char *text)
 {
-	if (buf_addf(out, " \"") < 0 || escape_add(out, text, SHOWN) < 0)
+	if (buf_addf(out, " \"") < 0 || line_text_add(out, text, SHOWN) < 0)
 		return -1;
 	return buf_add(out, "\"", 1);
 }

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "denials.h"
-#include "escape.h"
+#include "line_text.h"
 #include "path_rule.h"
 #include "plan.h"
 #include "site.h"
@@ -132,7 +132,7 @@ remedy_show(const struct remedy *r, struct buf *out)
 	if (r->field->type == FIELD_BOOL)
 		return 0;
 	if (buf_add(out, " \"", 2) < 0 ||
-	    escape_add(out, r->text, REMEDY_TEXT) < 0)
+	    line_text_add(out, r->text, REMEDY_TEXT) < 0)
 		return -1;
 	return buf_add(out, "\"", 1);
 }
@@ -150,7 +150,7 @@ check_path(const struct remedy *r, struct remit_error *err)
 				"be found");
 	if (!strcmp(real, r->text))
 		return 0;
-	if (escape_add(&shown, real, REMEDY_TEXT) < 0)
+	if (line_text_add(&shown, real, REMEDY_TEXT) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "path");
 	return fail(err, REMIT_E_INPUT,
 		    "on the host it leads to \"%s\": write the flag yourself "

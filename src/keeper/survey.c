@@ -25,6 +25,7 @@
 #define PROTECTED  "a protected name (--commit-name allows it)"
 #define UNREADABLE "it cannot be read"
 #define HOST_OTHER "the host has something else there"
+#define TOO_LONG   "a path in it is too long"
 #define TOO_DEEP   "more than 64 folders within each other"
 
 /* A place in both trees. */
@@ -460,8 +461,7 @@ look_at(struct walk *w, const struct place *p, const char *name,
 
 	if (set_path(w, p, name) < 0) {
 		w->path[p->path_len] = '\0';
-		return skip(w, CHANGE_CREATED, false,
-			    "a path in it is too long", err);
+		return skip(w, CHANGE_CREATED, false, TOO_LONG, err);
 	}
 	if (fstatat(dirfd(p->upper), name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return skip(w, CHANGE_CREATED, false, UNREADABLE, err);
@@ -490,9 +490,14 @@ look_at_hidden(struct walk *w, const struct place *p, struct remit_error *err)
 		return skip(w, CHANGE_DELETED, true, UNREADABLE, err);
 	take_fd(&again);
 	while (done == 0 && (e = readdir(d))) {
-		if (beneath_is_dots(e->d_name) ||
-		    set_path(w, p, e->d_name) < 0 ||
-		    fstatat(dirfd(p->upper), e->d_name, &st,
+		if (beneath_is_dots(e->d_name))
+			continue;
+		if (set_path(w, p, e->d_name) < 0) {
+			w->path[p->path_len] = '\0';
+			done = skip(w, CHANGE_DELETED, true, TOO_LONG, err);
+			continue;
+		}
+		if (fstatat(dirfd(p->upper), e->d_name, &st,
 			    AT_SYMLINK_NOFOLLOW) == 0 ||
 		    fstatat(p->host, e->d_name, &had, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;

@@ -8,6 +8,7 @@ import pathlib
 import secrets
 import signal
 import socket
+import statistics
 import subprocess
 import time
 
@@ -62,6 +63,15 @@ class SharedKeeper:
             assert time.monotonic() < end, self.status()
             time.sleep(0.02)
         self.until(self.is_full)
+
+    def latency(self) -> float:
+        """Of a run that does nothing: the median."""
+        times = []
+        for _ in range(15):
+            begun = time.monotonic()
+            assert self.json("pass")["status"] == "ok"
+            times.append(time.monotonic() - begun)
+        return statistics.median(times)
 
     def is_full(self) -> bool:
         """Every pool has whom it wants."""

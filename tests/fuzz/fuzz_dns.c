@@ -2,30 +2,10 @@
  * What a jail asks, and what a resolver answers: a name is one, and what we
  * write back can be read.
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "dns.h"
+#include "names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void
-must(bool truth)
-{
-	if (!truth)
-		abort();
-}
-
-/* What is called a name is one, in its one form. */
-static void
-check_name(const char *name)
-{
-	char again[HOST_NAME_SIZE];
-
-	must(host_name_read(name, strlen(name), again) == 0);
-	must(!strcmp(name, again));
-}
 
 static void
 ask(const char *bytes, size_t size)

@@ -1,30 +1,10 @@
 /*
  * An entry of network_allow: what is taken names a host and a port.
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "host_rule.h"
+#include "names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void
-must(bool truth)
-{
-	if (!truth)
-		abort();
-}
-
-/* What is called a name is one, in its one form. */
-static void
-check_name(const char *name)
-{
-	char again[HOST_NAME_SIZE];
-
-	must(host_name_read(name, strlen(name), again) == 0);
-	must(!strcmp(name, again));
-}
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

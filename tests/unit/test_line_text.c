@@ -1,5 +1,6 @@
-/* escape: foreign text that stays on its line and looks like nothing else. */
-#include "escape.h"
+/* line_text: foreign text that stays on its line and looks like nothing else.
+ */
+#include "line_text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +15,7 @@ is_shown(const char *text, size_t max, const char *want)
 {
 	own(buf) struct buf out = BUF_INIT(10000);
 
-	assert_int_equal(escape_add(&out, text, max), 0);
+	assert_int_equal(line_text_add(&out, text, max), 0);
 	assert_string_equal(buf_text(&out), want);
 }
 
@@ -76,7 +77,7 @@ a_message_keeps_its_quotes(void **state)
 	own(buf) struct buf out = BUF_INIT(10000);
 
 	(void)state;
-	assert_int_equal(escape_message(&out, "\"a\\b\": \n\u202e", 100), 0);
+	assert_int_equal(line_text_message(&out, "\"a\\b\": \n\u202e", 100), 0);
 	assert_string_equal(buf_text(&out), "\"a\\b\": \\x0a\\u{202e}");
 }
 

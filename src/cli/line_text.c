@@ -1,4 +1,4 @@
-#include "escape.h"
+#include "line_text.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -85,13 +85,13 @@ add_all(struct buf *out, const char *text, size_t max, const char *quoted)
 }
 
 int
-escape_add(struct buf *out, const char *text, size_t max)
+line_text_add(struct buf *out, const char *text, size_t max)
 {
 	return add_all(out, text, max, "\\\"");
 }
 
 int
-escape_message(struct buf *out, const char *text, size_t max)
+line_text_message(struct buf *out, const char *text, size_t max)
 {
 	return add_all(out, text, max, "");
 }

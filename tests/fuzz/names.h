@@ -1,0 +1,31 @@
+/*
+ * names: what must hold of a host's name, whoever has read it.
+ */
+#ifndef REMIT_FUZZ_NAMES_H
+#define REMIT_FUZZ_NAMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host_name.h"
+
+static inline void
+must(bool truth)
+{
+	if (!truth)
+		abort();
+}
+
+/* What is called a name is one, in its one form. */
+static inline void
+check_name(const char *name)
+{
+	char again[HOST_NAME_SIZE];
+
+	must(host_name_read(name, strlen(name), again) == 0);
+	must(!strcmp(name, again));
+}
+
+#endif
