@@ -151,7 +151,7 @@ frame_header(unsigned char out[FRAME_HEADER], enum frame_type type,
 }
 
 int
-frame_parse(const char *bytes, size_t have, unsigned from, uint32_t *seen,
+frame_parse(const char *bytes, size_t have, unsigned from, uint64_t *seen,
 	    struct frame *out, size_t *used, struct remit_error *err)
 {
 	const unsigned char *h = (const unsigned char *)bytes;
@@ -174,12 +174,12 @@ frame_parse(const char *bytes, size_t have, unsigned from, uint32_t *seen,
 		return fail(err, REMIT_E_PROTOCOL,
 			    "frame \"%s\" of %u bytes, at most %u are allowed",
 			    rule->name, len, rule->max);
-	if (rule->once && *seen & UINT32_C(1) << h[4])
+	if (rule->once && *seen & UINT64_C(1) << h[4])
 		return fail(err, REMIT_E_PROTOCOL, "a second frame \"%s\"",
 			    rule->name);
 	if (have - FRAME_HEADER < len)
 		return 0;
-	*seen |= UINT32_C(1) << h[4];
+	*seen |= UINT64_C(1) << h[4];
 	out->type = h[4];
 	out->payload = bytes + FRAME_HEADER;
 	out->len = len;

@@ -91,7 +91,7 @@ void frame_header(unsigned char out[FRAME_HEADER], enum frame_type type,
  * Look at the first `have` bytes of a stream for one frame. With *used == 0
  * more bytes are needed. `seen` has a bit for each type met so far.
  */
-int frame_parse(const char *bytes, size_t have, unsigned from, uint32_t *seen,
+int frame_parse(const char *bytes, size_t have, unsigned from, uint64_t *seen,
 		struct frame *out, size_t *used,
 		struct remit_error *err) must_check;
 

@@ -17,7 +17,7 @@ struct link {
 	int fd;
 	unsigned peer; /* PARTY_ of the other end */
 	bool ended;    /* the other end has closed */
-	uint32_t seen; /* types received */
+	uint64_t seen; /* types received */
 	size_t parsed; /* bytes of `in` already given out */
 	struct buf in;
 	struct buf out;

@@ -23,7 +23,7 @@ must(bool truth)
 }
 
 static void
-check(const struct frame *f, unsigned from, uint32_t seen)
+check(const struct frame *f, unsigned from, uint64_t seen)
 {
 	const struct frame_rule *r;
 
@@ -31,21 +31,21 @@ check(const struct frame *f, unsigned from, uint32_t seen)
 	r = &frame_rules[f->type];
 	must(r->from & from);
 	must(f->len <= r->max);
-	must(!r->once || !(seen & UINT32_C(1) << f->type));
+	must(!r->once || !(seen & UINT64_C(1) << f->type));
 }
 
 /* In one look: how many frames there are, and whether the rest is wrong. */
 static int
 count(const char *bytes, size_t len, unsigned from, bool *wrong)
 {
-	uint32_t seen = 0;
+	uint64_t seen = 0;
 	size_t at = 0;
 	int frames = 0;
 
 	for (;;) {
 		struct remit_error err = { 0 };
 		struct frame f = { .type = FRAME_NONE };
-		uint32_t before = seen;
+		uint64_t before = seen;
 		size_t used;
 
 		*wrong = frame_parse(bytes + at, len - at, from, &seen, &f,

@@ -84,7 +84,7 @@ door_has(struct world *w, size_t n)
 {
 	struct buf *out = &w->door.out;
 	size_t at = 0, got = 0;
-	uint32_t seen = 0;
+	uint64_t seen = 0;
 	int frames = 0;
 
 	while (at < out->len) {

@@ -54,7 +54,7 @@ make(unsigned type, uint32_t len)
 }
 
 static int
-parse(size_t have, unsigned from, uint32_t *seen, struct frame *out,
+parse(size_t have, unsigned from, uint64_t *seen, struct frame *out,
       size_t *used, struct remit_error *err)
 {
 	*out = (struct frame){ .type = FRAME_NONE };
@@ -62,7 +62,7 @@ parse(size_t have, unsigned from, uint32_t *seen, struct frame *out,
 }
 
 static void
-takes(size_t have, unsigned from, uint32_t *seen, unsigned type, size_t len)
+takes(size_t have, unsigned from, uint64_t *seen, unsigned type, size_t len)
 {
 	struct remit_error err;
 	struct frame f;
@@ -77,9 +77,9 @@ takes(size_t have, unsigned from, uint32_t *seen, unsigned type, size_t len)
 }
 
 static void
-refuses(size_t have, unsigned from, uint32_t seen, const char *words)
+refuses(size_t have, unsigned from, uint64_t seen, const char *words)
 {
-	uint32_t before = seen;
+	uint64_t before = seen;
 	struct remit_error err;
 	struct frame f;
 	size_t used;
@@ -95,9 +95,9 @@ refuses(size_t have, unsigned from, uint32_t seen, const char *words)
 }
 
 static void
-waits(size_t have, unsigned from, uint32_t seen)
+waits(size_t have, unsigned from, uint64_t seen)
 {
-	uint32_t before = seen;
+	uint64_t before = seen;
 	struct remit_error err;
 	struct frame f;
 	size_t used = 1;
@@ -137,7 +137,7 @@ a_frame_is_taken_from_its_senders_and_from_no_other_side(void **state)
 	(void)state;
 	for (unsigned type = FRAME_NONE + 1; type < FRAME_TYPES; type++)
 		for (unsigned from = 0; from <= PARTIES; from++) {
-			uint32_t seen = 0;
+			uint64_t seen = 0;
 			size_t have = make(type, 0);
 
 			if (borders[type].from & from)
@@ -152,7 +152,8 @@ a_frame_may_be_as_long_as_its_rule_says_and_not_a_byte_longer(void **state)
 {
 	(void)state;
 	for (unsigned type = FRAME_NONE + 1; type < FRAME_TYPES; type++) {
-		uint32_t seen = 0, max = borders[type].max;
+		uint64_t seen = 0;
+		uint32_t max = borders[type].max;
 
 		takes(make(type, max), PARTIES, &seen, type, max);
 		/* Refused by its header, before a byte of it is waited for. */
@@ -170,11 +171,11 @@ what_may_come_once_is_refused_the_second_time(void **state)
 {
 	(void)state;
 	for (unsigned type = FRAME_NONE + 1; type < FRAME_TYPES; type++) {
-		uint32_t seen = 0;
+		uint64_t seen = 0;
 		size_t have = make(type, 0);
 
 		takes(have, PARTIES, &seen, type, 0);
-		assert_int_equal(seen, UINT32_C(1) << type);
+		assert_int_equal(seen, UINT64_C(1) << type);
 		if (borders[type].once)
 			refuses(have, PARTIES, seen, "a second frame");
 		else
@@ -187,7 +188,7 @@ one_type_seen_does_not_stand_for_another(void **state)
 {
 	(void)state;
 	for (unsigned type = FRAME_NONE + 1; type < FRAME_TYPES; type++) {
-		uint32_t seen = ~(UINT32_C(1) << type);
+		uint64_t seen = ~(UINT64_C(1) << type);
 
 		takes(make(type, 0), PARTIES, &seen, type, 0);
 	}
@@ -220,7 +221,7 @@ reserved_bytes_must_be_zero(void **state)
 static void
 an_incomplete_frame_is_waited_for_byte_by_byte(void **state)
 {
-	uint32_t seen = 0;
+	uint64_t seen = 0;
 	size_t whole = make(FRAME_CHECKED, 300);
 
 	(void)state;
@@ -233,7 +234,7 @@ an_incomplete_frame_is_waited_for_byte_by_byte(void **state)
 static void
 a_frame_that_may_come_once_is_taken_after_waiting_for_it(void **state)
 {
-	uint32_t seen = 0;
+	uint64_t seen = 0;
 	struct remit_error err;
 	struct frame f;
 	size_t used, whole = make(FRAME_RESULT, 10);
@@ -249,7 +250,7 @@ a_frame_that_may_come_once_is_taken_after_waiting_for_it(void **state)
 static void
 bytes_behind_a_frame_are_left_for_the_next(void **state)
 {
-	uint32_t seen = 0;
+	uint64_t seen = 0;
 	size_t whole = make(FRAME_STDOUT, 5);
 
 	(void)state;

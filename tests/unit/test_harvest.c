@@ -95,7 +95,7 @@ read_given(struct field_trip *t)
 	struct file_head h = { 0 };
 	struct remit_error err;
 	size_t at = 0, used;
-	uint32_t seen = 0;
+	uint64_t seen = 0;
 
 	while (at < t->door.out.len) {
 		struct frame f;

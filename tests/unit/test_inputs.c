@@ -195,7 +195,7 @@ they_go_on_as_frames(void **state)
 	own(link) struct link jail = LINK_INIT;
 	struct remit_error err;
 	struct frame f;
-	uint32_t seen = 0;
+	uint64_t seen = 0;
 	size_t used;
 
 	(void)state;
