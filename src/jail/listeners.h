@@ -8,6 +8,7 @@
 
 #include <netinet/in.h>
 
+#include "address.h"
 #include "plan.h"
 
 /* Names lead to addresses of this network (RFC 2544: no host has one). */
@@ -20,9 +21,12 @@
 
 /* What to make, ready before the clone: pid 1 parses nothing. */
 struct listeners {
-	in_port_t ports[LISTENERS_MAX]; /* in network order */
+	struct listener_port {
+		bool is_v6;
+		in_port_t port; /* in network order */
+	} ports[LISTENERS_MAX];
 	size_t port_count;
-	in_addr_t addresses[LISTENERS_MAX]; /* of hosts named by address */
+	struct address addresses[LISTENERS_MAX]; /* of hosts named so */
 	size_t address_count;
 };
 

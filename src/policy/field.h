@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "buf.h"
 #include "mechanism.h"
 #include "policy.h"
 
@@ -87,6 +88,10 @@ struct field {
 	const char *const *choices; /* FIELD_CHOICE: NULL-terminated */
 	bool may_be_unlimited;	    /* the word "unlimited" is accepted */
 	bool commas;		    /* FIELD_LIST: a flag may name several */
+	/* FIELD_LIST: the text of an entry that is a JSON object, or NULL if
+	   none may be. */
+	int (*object_text)(const json_t *object, const char *place,
+			   struct buf *out, struct remit_error *err);
 	bool setting; /* chooses how, promises nothing: no row in results */
 	bool built;   /* false: any value but the default is refused */
 	const char *fallback;	   /* default, as a flag's text ("" is empty) */

@@ -3,6 +3,8 @@
  */
 #include "field.h"
 
+#include "host_entry.h"
+
 #define KIB  (UINT64_C(1) << 10)
 #define MIB  (UINT64_C(1) << 20)
 #define GIB  (UINT64_C(1) << 30)
@@ -163,11 +165,14 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, network_allow),
 		.built = true,
 		.fallback = "",
-		.value_name = "HOST:PORT[:WORD]",
+		.object_text = host_entry_text,
+		.value_name = "HOST:PORT[:WORDS]",
 		.sentence = "a host and port the code may connect to, and "
 			    "no others; HOST is a name, a name behind a star "
-			    "and a dot (all below it) or an IPv4 address, WORD "
-			    "is tls, plain, tcp or private",
+			    "and a dot (all below it), an IPv4 address or an "
+			    "IPv6 address in brackets, WORDS are tls, plain, "
+			    "tcp, private, methods=GET+HEAD, bytes=SIZE and "
+			    "connections=COUNT, with commas between them",
 		.kept = SPACED(MECH(NETWORK_NAMESPACE) | MECH(PROXY), 0),
 	},
 	[F_PACKAGE_INSTALLATION] = {

@@ -15,6 +15,11 @@
 #include "relay.h"
 #include "site_names.h"
 
+/* What has gone by an entry. */
+struct gate_use {
+	uint64_t connections, bytes;
+};
+
 /* A way out that listens. */
 struct gate_port {
 	struct gate *gate;
@@ -24,6 +29,7 @@ struct gate_port {
 struct gate {
 	struct loop loop;
 	struct host_rules rules;
+	struct gate_use uses[HOST_RULES_MAX];
 	struct site_names site;
 	struct names names;
 	struct ledger *ledger;

@@ -11,6 +11,7 @@
 
 #include "address.h"
 #include "host_rule.h"
+#include "http_request.h"
 #include "ledger.h"
 #include "loop.h"
 #include "names.h"
@@ -43,7 +44,10 @@ struct relay {
 	const struct host_rule *rule;
 	struct name *name; /* NULL for an address */
 	char host[HOST_NAME_SIZE];
-	int code, peer; /* sockets, or -1 */
+	uint16_t port;
+	bool is_single;	       /* it has one request, which is looked at */
+	struct http_body body; /* of that */
+	int code, peer;	       /* sockets, or -1 */
 	struct source on_code, on_peer;
 	struct timer timer;
 	struct addresses targets;
