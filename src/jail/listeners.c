@@ -10,7 +10,7 @@
 #include "host_rule.h"
 #include "pass.h"
 
-_Static_assert(LISTENERS_MAX > HOST_RULES_MAX, "every entry finds room");
+_Static_assert(LISTENERS_MAX > HOST_RULES_MAX + 1, "every entry finds room");
 
 /* The kernel keeps so many waiting that nobody has accepted yet. */
 #define BACKLOG 512
@@ -65,6 +65,8 @@ listeners_list(struct listeners *out, const struct plan *plan,
 		if (!r->name[0])
 			add_address(out, &r->address);
 	}
+	if (plan->policy->network_proxy)
+		add_port(out, false, HOST_PROXY_PORT);
 	return 0;
 }
 

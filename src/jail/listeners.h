@@ -17,7 +17,7 @@
 /* The name server that the jail's resolv.conf names. */
 #define LISTENERS_DNS 0x7f000001u /* 127.0.0.1 */
 
-#define LISTENERS_MAX 65 /* a port of each entry, and names */
+#define LISTENERS_MAX 66 /* a port of each entry, names, and a proxy */
 
 /* What to make, ready before the clone: pid 1 parses nothing. */
 struct listeners {

@@ -175,6 +175,18 @@ const struct field fields[FIELD_TOTAL] = {
 			    "connections=COUNT, with commas between them",
 		.kept = SPACED(MECH(NETWORK_NAMESPACE) | MECH(PROXY), 0),
 	},
+	[F_NETWORK_PROXY] = {
+		.name = "network_proxy",
+		.short_name = "proxy",
+		.type = FIELD_BOOL,
+		.offset = offsetof(struct policy, network_proxy),
+		.setting = true,
+		.built = true,
+		.fallback = "false",
+		.sentence = "the code finds an HTTP proxy for the hosts of "
+			    "network_allow, and variables that name it "
+			    "(HTTP_PROXY, HTTPS_PROXY)",
+	},
 	[F_PACKAGE_INSTALLATION] = {
 		.name = "package_installation",
 		.short_name = "package-installation",

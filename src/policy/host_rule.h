@@ -27,6 +27,10 @@
 /* Entries of one policy; each may need a listener. */
 #define HOST_RULES_MAX 64
 
+/* With network_proxy: where clients find one inside, at 127.0.0.1. */
+#define HOST_PROXY_ADDRESS "127.0.0.1"
+#define HOST_PROXY_PORT	   3128
+
 enum host_kind {
 	HOST_TCP,
 	HOST_TLS,

@@ -544,7 +544,8 @@ plan_build(struct plan *out, const struct policy *policy,
 			return -1;
 	}
 	if (plan_list_mounts(&p, err) < 0 || check_preload(&p, err) < 0 ||
-	    check_exports(&p, err) < 0 || check_layers(&p, err) < 0)
+	    check_exports(&p, err) < 0 || check_layers(&p, err) < 0 ||
+	    plan_check_proxy(&p, err) < 0)
 		return -1;
 	*out = p;
 	p.mounts = NULL;

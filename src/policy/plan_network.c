@@ -62,3 +62,29 @@ decide_network(struct decision *d, struct remit_error *err)
 		plan_note_kept(d, MECH(LANDLOCK));
 	return 0;
 }
+
+int
+plan_check_proxy(const struct plan *p, struct remit_error *err)
+{
+	struct host_rules rules;
+	struct address own;
+
+	if (!p->policy->network_proxy)
+		return 0;
+	if (!names_hosts(p->policy))
+		return fail_refused(err, "network_proxy",
+				    "Name hosts by network_allow, or leave "
+				    "network_proxy out.",
+				    "there is no host that a proxy could lead "
+				    "to");
+	if (host_rules_read(&p->policy->network_allow, &rules, err) < 0 ||
+	    address_read(HOST_PROXY_ADDRESS, &own) < 0)
+		return -1;
+	if (host_rules_address_port(&rules, &own, HOST_PROXY_PORT))
+		return fail_refused(err, "network_proxy",
+				    "Leave network_proxy or that entry out.",
+				    "network_allow names " HOST_PROXY_ADDRESS
+				    ":%d, which is the proxy's own place",
+				    HOST_PROXY_PORT);
+	return 0;
+}

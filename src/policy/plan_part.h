@@ -42,6 +42,9 @@ is_bare(const struct decision *d)
 	return tiers[d->plan->tier].bare;
 }
 
+/* That a proxy which clients ask for has hosts, and its place to itself. */
+int plan_check_proxy(const struct plan *p, struct remit_error *err) must_check;
+
 decide_fn decide_read_roots;
 decide_fn decide_write_roots;
 decide_fn decide_mounts;

@@ -60,6 +60,7 @@ struct policy {
 
 	bool network_access;
 	struct list network_allow; /* see host_rule.h */
+	bool network_proxy;
 	bool package_installation;
 	struct list packages;
 	bool subprocess_execution;

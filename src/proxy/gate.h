@@ -30,6 +30,7 @@ struct gate {
 	struct loop loop;
 	struct host_rules rules;
 	struct gate_use uses[HOST_RULES_MAX];
+	bool is_asked; /* clients may ask for a proxy */
 	struct site_names site;
 	struct names names;
 	struct ledger *ledger;

@@ -237,6 +237,17 @@ read_header(struct http_text l, struct seen *s, struct http_head *out)
 	return 0;
 }
 
+/* Older clients ask a proxy without it. */
+static bool
+is_clear(const struct http_head *h, const struct seen *s)
+{
+	bool may_lack =
+		h->method.len == 7 && !memcmp(h->method.text, "CONNECT", 7);
+
+	return (s->hosts == 1 || (may_lack && !s->hosts)) &&
+	       s->lengths + s->encodings <= 1 && h->len <= HEAD_MAX;
+}
+
 enum head
 http_head_read(const char *bytes, size_t len, struct http_head *out)
 {
@@ -250,10 +261,8 @@ http_head_read(const char *bytes, size_t len, struct http_head *out)
 			return HEAD_BAD;
 		if (!first && !line.len) {
 			out->len = len - rest.len;
-			return s.hosts == 1 && s.lengths + s.encodings <= 1 &&
-					       out->len <= HEAD_MAX
-				       ? HEAD_NAME
-				       : HEAD_BAD;
+			out->has_host = s.hosts == 1;
+			return is_clear(out, &s) ? HEAD_NAME : HEAD_BAD;
 		}
 		if ((first ? read_request(line, out)
 			   : read_header(line, &s, out)) < 0)

@@ -18,6 +18,7 @@ struct http_text {
 struct http_head {
 	size_t len; /* with the empty line at its end */
 	struct http_text method, target;
+	bool has_host;		   /* only CONNECT may have none */
 	char host[HOST_NAME_SIZE]; /* of the one Host: a name, or an address */
 	uint16_t port;		   /* 0: it says none */
 	bool is_old;		   /* HTTP/1.0 */

@@ -87,6 +87,7 @@ send_order(const struct proxy *p, const struct plan *plan,
 		.uid = p->lease.uid,
 		.by_root = plan->by_root,
 		.unfiltered = !plan_keeps(plan, MECH(SECCOMP)),
+		.is_asked = plan->policy->network_proxy,
 	};
 
 	if (host_rules_read(&plan->policy->network_allow, &o.rules, err) < 0)

@@ -110,6 +110,7 @@ proxy_main(void)
 	    o.magic != PROXY_MAGIC)
 		return 1; /* no keeper has started this */
 	g->rules = o.rules;
+	g->is_asked = o.is_asked;
 	g->ledger = take_ledger();
 	site_names_read(&g->site, &g->rules);
 	if (listeners_take(PROXY_WAYS_OUT, fds, &count) < 0)

@@ -22,6 +22,7 @@ struct proxy_order {
 	uint32_t uid;	/* to be, if by_root */
 	bool by_root;
 	bool unfiltered; /* only in test builds */
+	bool is_asked;	 /* clients may ask for a proxy */
 	struct host_rules rules;
 };
 

@@ -401,7 +401,7 @@ reset(struct relay *r, int fd)
 	r->state = RELAY_HEAD;
 	r->rule = NULL;
 	r->row = NULL;
-	r->is_single = false;
+	r->is_asked = r->is_single = false;
 	r->tried = 0;
 	r->out.start = r->out.len = r->in.start = r->in.len = 0;
 	r->out.ended = r->out.closed = r->in.ended = r->in.closed = false;
