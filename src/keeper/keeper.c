@@ -278,6 +278,10 @@ check_shared(const struct keeper *k, const struct policy *p,
 	if (p->network_allow.count)
 		return elsewhere(err, "network_allow",
 				 "a shared keeper has no network");
+	if (p->credentials.count)
+		return elsewhere(err, "credentials",
+				 "a shared keeper has neither your variables "
+				 "nor your files");
 	if (p->env_var_access)
 		return elsewhere(err, "env_var_access",
 				 "a shared keeper does not have your "

@@ -30,6 +30,9 @@ static const struct {
 	[LEDGER_OTHER_REQUEST] = { ", by a request that is not clear or not "
 				   "the only one",
 				   NULL },
+	[LEDGER_IN_CLEAR] = { ", a public address, where its credential would "
+			      "be read on the way",
+			      NULL },
 	[LEDGER_TOO_MANY] = { ", more often than its entry allows", NULL },
 	[LEDGER_TOO_MUCH] = { ", with more bytes than its entry allows", NULL },
 };

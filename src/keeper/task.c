@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "blueprint.h"
+#include "credential.h"
 #include "host_rule.h"
 #include "record.h"
 
@@ -85,6 +86,26 @@ add_place(struct buf *out, const struct plan *plan, const char *place)
 	return 0;
 }
 
+/* Libraries look for a variable before they send anything. */
+static int
+add_placeholders(struct buf *out, const struct plan *plan,
+		 struct remit_error *err)
+{
+	struct credentials all;
+
+	if (credentials_read(&plan->policy->credentials, &all, err) < 0)
+		return -1;
+	for (size_t i = 0; i < all.count; i++) {
+		char text[sizeof(all.rows[i].from) + 32];
+
+		snprintf(text, sizeof(text), "%s=" CREDENTIAL_PLACEHOLDER,
+			 all.rows[i].from);
+		if (!all.rows[i].is_file && record_add(out, "env", text) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int
 add_environment(struct buf *out, const struct plan *plan, const char *place,
 		struct remit_error *err)
@@ -110,6 +131,8 @@ add_environment(struct buf *out, const struct plan *plan, const char *place,
 	     i++)
 		if (record_add(out, "env", proxy_named[i]) < 0)
 			return -1;
+	if (add_placeholders(out, plan, err) < 0)
+		return -1;
 	return add_list(out, "env", &plan->policy->env);
 }
 

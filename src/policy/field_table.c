@@ -3,6 +3,7 @@
  */
 #include "field.h"
 
+#include "credential.h"
 #include "host_entry.h"
 
 #define KIB  (UINT64_C(1) << 10)
@@ -186,6 +187,20 @@ const struct field fields[FIELD_TOTAL] = {
 		.sentence = "the code finds an HTTP proxy for the hosts of "
 			    "network_allow, and variables that name it "
 			    "(HTTP_PROXY, HTTPS_PROXY)",
+	},
+	[F_CREDENTIALS] = {
+		.name = "credentials",
+		.short_name = "credential",
+		.type = FIELD_LIST,
+		.offset = offsetof(struct policy, credentials),
+		.built = true,
+		.fallback = "",
+		.object_text = credential_text,
+		.value_name = "HOST:HEADER=FROM",
+		.sentence = "a header that is put into plain HTTP requests to "
+			    "a host of network_allow, and that the code never "
+			    "sees; FROM is env:NAME or file:/PATH",
+		.kept = SPACED(MECH(PROXY), 0),
 	},
 	[F_PACKAGE_INSTALLATION] = {
 		.name = "package_installation",

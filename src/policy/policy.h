@@ -61,6 +61,7 @@ struct policy {
 	bool network_access;
 	struct list network_allow; /* see host_rule.h */
 	bool network_proxy;
+	struct list credentials; /* see credential.h: no value in it */
 	bool package_installation;
 	struct list packages;
 	bool subprocess_execution;

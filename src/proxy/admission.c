@@ -44,6 +44,8 @@ is_own_target(struct http_text t)
 static enum ledger_why
 judge_request(const struct relay *r, const struct http_head *h)
 {
+	unsigned method;
+
 	if (!is_own_target(h->target) || strcmp(h->host, r->host) != 0 ||
 	    (h->port && h->port != r->port))
 		return LEDGER_OTHER_NAME;
@@ -51,8 +53,10 @@ judge_request(const struct relay *r, const struct http_head *h)
 		return LEDGER_LET_THROUGH;
 	if (h->is_ambiguous)
 		return LEDGER_OTHER_REQUEST;
-	if (r->rule->methods &&
-	    !(host_method(h->method.text, h->method.len) & r->rule->methods))
+	method = host_method(h->method.text, h->method.len);
+	/* TRACE would say the credential back. */
+	if ((r->rule->methods && !(method & r->rule->methods)) ||
+	    (r->credential && !method))
 		return LEDGER_OTHER_METHOD;
 	return LEDGER_LET_THROUGH;
 }
@@ -65,7 +69,7 @@ write_request(struct relay *r, const struct http_head *h,
 	char head[HEAD_MAX + HTTP_REQUEST_MORE];
 	struct flow *f = &r->out;
 	size_t rest = f->len - h->len;
-	size_t n = http_request_write(head, f->data, h, target, NULL);
+	size_t n = http_request_write(head, f->data, h, target, r->credential);
 
 	http_body_begin(&r->body, h);
 	if (http_body_take(&r->body, f->data + h->len, rest) < 0)
@@ -127,7 +131,8 @@ read_bytes(struct relay *r)
 static void
 begin_bytes(struct relay *r)
 {
-	r->is_single = r->rule->methods != 0;
+	r->credential = vault_find(&r->gate->vault, r->rule, r->host);
+	r->is_single = r->rule->methods || r->credential;
 	if (r->rule->kind == HOST_TCP) {
 		admit(r);
 		return;
@@ -208,6 +213,7 @@ pass_request(struct relay *r, const struct http_head *h,
 	enum ledger_why why;
 
 	own.target = a->target;
+	r->credential = vault_find(&r->gate->vault, r->rule, r->host);
 	r->is_single = true;
 	why = r->rule->kind == HOST_TLS ? LEDGER_OTHER_NAME
 					: judge_request(r, &own);

@@ -14,6 +14,7 @@
 #include "names.h"
 #include "relay.h"
 #include "site_names.h"
+#include "vault.h"
 
 /* What has gone by an entry. */
 struct gate_use {
@@ -31,6 +32,7 @@ struct gate {
 	struct host_rules rules;
 	struct gate_use uses[HOST_RULES_MAX];
 	bool is_asked; /* clients may ask for a proxy */
+	struct vault vault;
 	struct site_names site;
 	struct names names;
 	struct ledger *ledger;

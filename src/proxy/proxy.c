@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -90,11 +91,16 @@ send_order(const struct proxy *p, const struct plan *plan,
 		.is_asked = plan->policy->network_proxy,
 	};
 
-	if (host_rules_read(&plan->policy->network_allow, &o.rules, err) < 0)
-		return -1;
-	if (send(p->line, &o, sizeof(o), MSG_NOSIGNAL) != sizeof(o))
-		return fail_sys(err, REMIT_E_KERNEL, "order a proxy");
-	return 0;
+	int sent = -1;
+
+	if (host_rules_read(&plan->policy->network_allow, &o.rules, err) == 0 &&
+	    vault_fill(&o.vault, plan->policy, err) == 0)
+		sent = send(p->line, &o, sizeof(o), MSG_NOSIGNAL) == sizeof(o)
+			       ? 0
+			       : fail_sys(err, REMIT_E_KERNEL, "order a proxy");
+	/* Not for who is forked from here. */
+	explicit_bzero(&o.vault, sizeof(o.vault));
+	return sent;
 }
 
 static int

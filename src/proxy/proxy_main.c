@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <linux/securebits.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -111,6 +112,8 @@ proxy_main(void)
 		return 1; /* no keeper has started this */
 	g->rules = o.rules;
 	g->is_asked = o.is_asked;
+	g->vault = o.vault;
+	explicit_bzero(&o.vault, sizeof(o.vault));
 	g->ledger = take_ledger();
 	site_names_read(&g->site, &g->rules);
 	if (listeners_take(PROXY_WAYS_OUT, fds, &count) < 0)

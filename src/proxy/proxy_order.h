@@ -6,6 +6,7 @@
 #define REMIT_PROXY_ORDER_H
 
 #include "host_rule.h"
+#include "vault.h"
 
 #define PROXY_MAGIC 0x52505831u
 
@@ -24,6 +25,7 @@ struct proxy_order {
 	bool unfiltered; /* only in test builds */
 	bool is_asked;	 /* clients may ask for a proxy */
 	struct host_rules rules;
+	struct vault vault;
 };
 
 #endif

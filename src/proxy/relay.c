@@ -250,6 +250,8 @@ judge_targets(const struct relay *r)
 		if (!r->rule->may_be_private &&
 		    (class == ADDRESS_PRIVATE || is_own(a)))
 			return LEDGER_NOT_PUBLIC;
+		if (r->credential && class == ADDRESS_PUBLIC)
+			return LEDGER_IN_CLEAR;
 	}
 	return LEDGER_LET_THROUGH;
 }
@@ -402,6 +404,7 @@ reset(struct relay *r, int fd)
 	r->rule = NULL;
 	r->row = NULL;
 	r->is_asked = r->is_single = false;
+	r->credential = NULL;
 	r->tried = 0;
 	r->out.start = r->out.len = r->in.start = r->in.len = 0;
 	r->out.ended = r->out.closed = r->in.ended = r->in.closed = false;

@@ -45,10 +45,11 @@ struct relay {
 	struct name *name; /* NULL for an address */
 	char host[HOST_NAME_SIZE];
 	uint16_t port;
-	bool is_asked;	       /* it will say whom it is for, to a proxy */
-	bool is_single;	       /* it has one request, which is looked at */
-	struct http_body body; /* of that */
-	int code, peer;	       /* sockets, or -1 */
+	bool is_asked;	/* it will say whom it is for, to a proxy */
+	bool is_single; /* it has one request, which is looked at */
+	const struct http_header *credential; /* of that, or NULL */
+	struct http_body body;		      /* of that */
+	int code, peer;			      /* sockets, or -1 */
 	struct source on_code, on_peer;
 	struct timer timer;
 	struct addresses targets;

@@ -201,6 +201,7 @@ every_field_survives_the_round_trip_in_one_document(void **state)
 		"\"commit\": \"always\", \"commit_names\": [\".x\"],"
 		"\"network_access\": true, \"network_allow\": [\"h:1\"],"
 		"\"network_proxy\": true,"
+		"\"credentials\": [\"h:X=env:Y\"],"
 		"\"package_installation\": true, \"packages\": [\"x==1\"],"
 		"\"subprocess_execution\": true, \"env_var_access\": true,"
 		"\"env\": {\"A\": \"=\", \"B\": \"\\u00e4\\n\"},"
