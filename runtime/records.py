@@ -18,6 +18,7 @@ ENDED = 16
 WARM = 17
 FILE = 22
 FILE_DATA = 23
+CLOSE = 29
 
 
 _buffer = b""
@@ -66,6 +67,11 @@ def encode(kind, pairs):
         key.encode() + b"\0" + value.encode("utf-8", "replace").replace(b"\0", b"\\0") + b"\0"
         for key, value in pairs
     )
+    return len(payload).to_bytes(4, "little") + bytes((kind, 0, 0, 0)) + payload
+
+
+def frame(kind, payload):
+    """The bytes of a frame that was received."""
     return len(payload).to_bytes(4, "little") + bytes((kind, 0, 0, 0)) + payload
 
 

@@ -381,6 +381,8 @@ def main(jailed=True):
     if "rehearse" in task.one:
         rehearse()
         records.send(records.WARM)
+    if "session" in task.one:
+        leave(*own_module("session").serve(sys.modules[__name__], task, module, reserve))
     job = Job(records.CHANNEL, records.left_over())
     sys.argv[:] = [job.name, *job.argv]
     program = compiled(job)

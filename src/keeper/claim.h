@@ -23,6 +23,7 @@ struct claim {
 	json_t *error; /* {name, value, traceback, line}, or NULL */
 	bool has_exit_code;
 	int exit_code;
+	bool incomplete;   /* nothing ran: more is to be typed */
 	char *denied_path; /* that the error is about, or NULL */
 	int denied_errno;
 };
