@@ -380,7 +380,8 @@ def main(jailed=True):
     module = fresh_module()
     if "rehearse" in task.one:
         rehearse()
-        records.send(records.WARM)
+        if "session" not in task.one:
+            records.send(records.WARM)
     if "session" in task.one:
         leave(*own_module("session").serve(sys.modules[__name__], task, module, reserve))
     job = Job(records.CHANNEL, records.left_over())

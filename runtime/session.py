@@ -130,6 +130,7 @@ def serve(runner, task, module, reserve):
     sys.modules["__main__"] = module
     before = runner.old_collections()
     _quiet()
+    records.send(records.WARM)
     while True:
         cell = Cell(folder, lambda: runner.own_module("inputs"))
         if cell.closes:

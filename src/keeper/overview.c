@@ -51,15 +51,15 @@ sessions_of(const struct keeper *k)
 
 	for (const struct session *s = k->sessions; s; s = s->next) {
 		const struct inmate *i = s->inmate;
-		uint64_t bytes = 0;
+		pid_t pid = i && i->jail.run_pid > 0 ? i->jail.run_pid : 0;
+		uint64_t bytes = pid ? proc_pss_bytes(pid) : 0;
 
 		if (!session_is_open(s))
 			continue;
-		if (i && i->jail.run_pid > 0)
-			bytes = proc_pss_bytes(i->jail.run_pid);
 		json_array_append_new(
-			all, json_pack("{s:s, s:s, s:s, s:i, s:f, s:I}", "id",
-				       s->open_id, "state", state_of(s), "tier",
+			all, json_pack("{s:s, s:i, s:s, s:s, s:i, s:f, s:I}",
+				       "id", s->open_id, "pid", (int)pid,
+				       "state", state_of(s), "tier",
 				       tiers[session_policy(s)->tier].name,
 				       "cells", (int)s->cells, "since_s",
 				       (double)(now - s->asked_us) / 1e6,

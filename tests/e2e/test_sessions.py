@@ -10,7 +10,7 @@ import leftovers
 import pytest
 from conftest import PYTHON, enforced
 from session_door import Door
-from shared_keeper import SharedKeeper, children, is_alive, kill
+from shared_keeper import SharedKeeper, is_alive, kill
 
 FOREVER = "import time\nwhile True: time.sleep(0.01)"
 DEAF = """
@@ -54,21 +54,6 @@ def warm_up(one, **more) -> None:
         start = one.run("")["start"]
         one.ask("drop")
         time.sleep(0.05)
-
-
-def run_pid(one) -> int:
-    """The only interpreter below the keeper that has a session: by its number
-    inside it cannot be found."""
-    keeper = one.shared.pid if one.shared else children(one.process.pid)[0]
-    name = "remit-session-test"
-    one.out(f"open('/proc/self/comm', 'w').write({name!r})")
-    seen, queue = [], [keeper]
-    while queue:
-        below = children(queue.pop())
-        seen += below
-        queue += below
-    (found,) = [pid for pid in seen if open(f"/proc/{pid}/comm").read().strip() == name[:15]]
-    return found
 
 
 def state(result: dict) -> tuple:
@@ -133,10 +118,10 @@ def test_denials_belong_to_the_cell_that_was_refused(door):
 
 
 def test_output_caps_count_for_each_cell_anew(door):
-    door.open(policy=policy(stdout_max_bytes=100))
+    door.open(policy=policy(stdout_max_bytes=1024))
     for _ in range(3):
-        result = door.run("print('x' * 500)")
-        assert len(result["stdout"]) == 100 and result["stdout_truncated"], result
+        result = door.run("print('x' * 5000)")
+        assert len(result["stdout"]) == 1024 and result["stdout_truncated"], result
     assert door.out("print('short')") == "short\n"
 
 
@@ -185,18 +170,22 @@ def test_processor_time_is_each_cell_s_own(door, remit, covers):
     covers(remit, "cpu_seconds", *kept)
 
 
-def test_what_a_cell_leaves_running_is_within_its_processor_time(door):
-    door.open(policy=policy(cpu_seconds="1s"))
-    door.out("import threading\ndef spin():\n    while True: pass\nthreading.Thread(target=spin, daemon=True).start()")
-    time.sleep(3)
-    result = door.run("print(1)")
+def test_what_a_cell_leaves_running_is_within_its_processor_time(remit):
+    shared = SharedKeeper(remit)
+    one = Door(remit, shared.env)
+    one.open(policy=policy(cpu_seconds="1s"))
+    one.out("import threading\ndef spin():\n    while True: pass\nthreading.Thread(target=spin, daemon=True).start()")
+    shared.until(lambda: shared.status()["sessions"][0]["state"] == "ended")
+    result = one.run("print(1)")
     assert state(result) == ("refused", "ended") and "cpu_seconds" in result["error"]["value"], result
+    one.leave()
+    shared.close()
 
 
 def test_memory_is_the_session_s(door):
-    door.open(policy=policy(memory_bytes="100M"))
+    door.open(policy=policy(memory_bytes="512M"))
     assert door.run("a = bytearray(30 << 20)")["status"] == "ok"
-    result = door.run("b = bytearray(200 << 20)\nfor i in range(0, len(b), 4096): b[i] = 1")
+    result = door.run("b = bytearray(700 << 20)\nfor i in range(0, len(b), 4096): b[i] = 1")
     assert result["status"] in ("memory_limit", "error"), result
     if result["status"] == "error":  # by address space: an exception, and all is there
         assert result["error"]["name"] == "MemoryError" and door.out("print(len(a))") == f"{30 << 20}\n"
@@ -212,7 +201,7 @@ def test_disk_is_the_session_s(door):
 
 
 def test_too_much_output_ends_the_session(door):
-    door.open(policy=policy(stdout_max_bytes=1000, output_ceiling=10))
+    door.open(policy=policy(stdout_max_bytes=1024, output_ceiling=10))
     assert state(door.run("while True: print('x' * 100)")) == ("output_limit", "ended")
 
 
@@ -384,7 +373,7 @@ def test_folders_are_committed_when_the_session_is_closed(door, remit):
     door.out("open('/data/old', 'w').write('changed')")
     assert door.run("1/0")["changes"] == [] and not (root / "new").exists()
     closed = door.ask("close")
-    assert closed["committed"] and {c["path"] for c in closed["changes"]} == {f"{root}/new", f"{root}/old"}, closed
+    assert closed["committed"] and {c["path"] for c in closed["changes"]} == {"/data/new", "/data/old"}, closed
     assert ((root / "new").read_text(), (root / "old").read_text()) == ("new", "changed")
 
 
@@ -398,7 +387,7 @@ def test_nothing_is_committed_by_a_reset_a_drop_a_kill_or_a_door_that_left(door,
     door.out(write)
     killed = door.run(DEAF)
     assert state(killed) == ("timeout", "ended") and not killed["committed"], killed
-    assert [c["path"] for c in killed["changes"]] == [f"{root}/new"]
+    assert [c["path"] for c in killed["changes"]] == ["/data/new"]
     assert door.ask("close")["changes"] == []
     door.open(policy=rw)
     door.out(write)
@@ -504,20 +493,28 @@ def test_the_door_dies_in_mid_cell(door, remit):
 
 
 @pytest.mark.parametrize("cell", [None, FOREVER])
-def test_the_interpreter_is_killed(door, cell):
-    door.open(policy=policy())
-    pid = run_pid(door)
-    answer = door.begin("run", code=cell) if cell else None
+@pytest.mark.parametrize("start", ["cold", "warm"])
+def test_the_interpreter_is_killed(remit, start, cell):
+    shared = SharedKeeper(remit)
+    one = Door(remit, shared.env)
+    one.shared = shared
+    if start == "warm":
+        warm_up(one)
+    one.open(policy=policy())
+    assert one.run("x = 1")["start"] == start
+    answer = one.begin("run", code=cell) if cell else None
     time.sleep(0.3)
-    kill(pid)
+    kill(shared.status()["sessions"][0]["pid"])
     if answer:
         result = answer()
         assert (*state(result), result["signal"]) == ("killed", "ended", signal.SIGKILL), result
     else:
         time.sleep(0.3)
-    assert state(door.run("print(1)")) == ("refused", "ended")
-    assert door.ask("reset") == {}
-    assert door.out("print('again')") == "again\n"
+    assert state(one.run("print(1)")) == ("refused", "ended")
+    assert one.ask("reset") == {}
+    assert one.out("print('again')") == "again\n"
+    one.leave()
+    shared.close()
 
 
 @pytest.mark.parametrize("cell", [None, FOREVER])
@@ -581,7 +578,7 @@ def test_a_policy_that_cannot_be_kept_is_refused_when_the_session_is_opened(door
 
 def test_a_session_in_the_tier_landlock(remit, covers):
     one = Door(remit, {"REMIT_KEEPER": ""})
-    lifted = {"processes": "unlimited", "disk_bytes": "unlimited", "files": "unlimited"}
+    lifted = {"memory_fallback": "per_process", "processes": "unlimited", "disk_bytes": "unlimited", "files": "unlimited"}
     one.open(policy=policy(tier="landlock", session_idle="1s", cpu_seconds="1s", **lifted))
     one.out("x = 1")
     assert one.out("print(x, input())", stdin="in", files=[("f", "f")]) == "1 in\n"
@@ -637,12 +634,12 @@ def test_each_cell_is_a_line_of_the_audit(remit):
     assert [id in lines for id in ids] == [True] * 3 and lines.count("\n") == 3, lines
 
 
-def test_a_closed_interpreter_uses_no_descriptor_of_the_keeper(remit):
-    """Cells, resets and sessions leave none behind."""
+def test_cells_use_up_no_descriptor_of_the_keeper(remit):
     shared = SharedKeeper(remit)
     one = Door(remit, shared.env)
     one.open(policy=policy())
     one.out("x = 1")
+    shared.until(shared.is_full)
 
     def count():
         return len(os.listdir(f"/proc/{shared.pid}/fd"))
@@ -650,7 +647,7 @@ def test_a_closed_interpreter_uses_no_descriptor_of_the_keeper(remit):
     before = count()
     for _ in range(50):
         one.out("x += 1", stdin="a")
-    assert count() == before
+    assert count() <= before
     one.ask("close")
     one.leave()
     shared.close()
