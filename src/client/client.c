@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "artifacts.h"
+#include "displays.h"
 #include "job_files.h"
 #include "keeper_process.h"
 #include "link.h"
@@ -221,6 +222,7 @@ struct run {
 	const struct remit_job *job;
 	struct remit_result *result;
 	struct artifacts artifacts;
+	struct displays displays;
 };
 
 static void
@@ -228,13 +230,15 @@ run_free(struct run *r)
 {
 	link_free(&r->link);
 	artifacts_free(&r->artifacts);
+	displays_free(&r->displays);
 	remit_result_free(r->result);
 }
 
 static int
 take_result(struct run *r, const struct frame *f, struct remit_error *err)
 {
-	if (result_view_finish(r->result, f->payload, f->len, err) < 0)
+	if (result_view_finish(r->result, f->payload, f->len, err) < 0 ||
+	    result_view_show(r->result, displays_take(&r->displays), err) < 0)
 		return -1;
 	return artifacts_tell(&r->artifacts, result_view_document(r->result),
 			      err);
@@ -260,6 +264,10 @@ take_frame(struct run *r, const struct frame *f, struct remit_error *err)
 		return artifacts_begin(&r->artifacts, f->payload, f->len, err);
 	case FRAME_ARTIFACT_DATA:
 		return artifacts_add(&r->artifacts, f->payload, f->len, err);
+	case FRAME_DISPLAY:
+		return displays_begin(&r->displays, f->payload, f->len, err);
+	case FRAME_DISPLAY_DATA:
+		return displays_add(&r->displays, f->payload, f->len, err);
 	case FRAME_RESULT:
 		return take_result(r, f, err);
 	default:
@@ -339,6 +347,7 @@ run_at(struct remit *r, bool shared, const struct remit_job *job,
 		.link = LINK_INIT,
 		.job = job,
 		.artifacts = ARTIFACTS_INIT,
+		.displays = DISPLAYS_INIT(job->on_display, job->user),
 	};
 	int fd;
 

@@ -138,8 +138,8 @@ session_give_up(struct session *s, const struct remit_error *err)
 	session_die(s);
 }
 
-static void
-read_rest(struct session *s, struct capture *c)
+void
+session_read_output(struct session *s, struct capture *c)
 {
 	struct remit_error err;
 	/* A program that only says it is done may write on for ever; what it
@@ -273,8 +273,8 @@ session_finish(struct session *s)
 		keeper_remove(s->keeper, s);
 		return;
 	}
-	read_rest(s, &s->out);
-	read_rest(s, &s->err);
+	session_read_output(s, &s->out);
+	session_read_output(s, &s->err);
 	read_facts(s);
 	end_proxy(s);
 	read_network(s);

@@ -40,6 +40,10 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 			      false },
 	[FRAME_ARTIFACT] = { "artifact", PARTY_KEEPER, 8192, false },
 	[FRAME_ARTIFACT_DATA] = { "artifact_data", PARTY_KEEPER, 65536, false },
+	[FRAME_DISPLAY] = { "display", PARTY_JAIL | PARTY_KEEPER, 16384,
+			    false },
+	[FRAME_DISPLAY_DATA] = { "display_data", PARTY_JAIL | PARTY_KEEPER,
+				 65536, false },
 };
 
 static char stream[FRAME_HEADER + (4 << 20) + 2];
@@ -128,7 +132,7 @@ static void
 there_are_no_more_types_than_bits_to_remember_them(void **state)
 {
 	(void)state;
-	assert_true(FRAME_TYPES <= 32);
+	assert_true(FRAME_TYPES <= 64);
 }
 
 static void
