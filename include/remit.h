@@ -85,6 +85,21 @@ struct remit_file {
 	size_t len;
 };
 
+/* One form of what the code shows: text/plain, image/png, ... */
+struct remit_part {
+	const char *mime;
+	const char *bytes; /* text is UTF-8 */
+	size_t len;
+};
+
+/* The value of the code's last expression, or something it displayed: the same
+   thing in several forms. */
+struct remit_display {
+	int is_value;
+	const struct remit_part *parts;
+	size_t part_count;
+};
+
 struct remit_job {
 	const char *code;
 	size_t code_len;
@@ -104,6 +119,9 @@ struct remit_job {
 	/* Called with each piece of output as it arrives, or NULL. */
 	void (*on_output)(void *user, enum remit_stream stream,
 			  const char *bytes, size_t len);
+	/* Called with each display as it arrives, in order with the output,
+	   and with the value; or NULL. */
+	void (*on_display)(void *user, const struct remit_display *d);
 	/* Polled while the run lasts if >= 0: when it becomes readable the
 	   program gets SIGINT, and two seconds later it is killed. */
 	int interrupt_fd;

@@ -6,55 +6,58 @@ one that comes after its last is dropped.
 """
 
 import _signal
-import linecache
 import posix
 import sys
 
+import cell
 import records
+import runner
 
 _pending = False
 
 
-def _note(_signal_number, _frame):
-    """Outside of a cell."""
+def note(_number, _frame):
+    """An interrupt outside of a cell."""
     global _pending
     _pending = True
 
 
-def _interruptible():
-    _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+def listen():
+    """From here on an interrupt is an exception."""
     global _pending
+    _signal.signal(_signal.SIGINT, _signal.default_int_handler)
     if _pending:
         _pending = False
         raise KeyboardInterrupt
 
 
-def _quiet():
-    _signal.signal(_signal.SIGINT, _note)
+def be_deaf():
+    _signal.signal(_signal.SIGINT, note)
 
 
-class Cell:
-    """One job of many."""
+class Job:
+    """The next cell's, or the last one's, which has no code."""
 
-    def __init__(self, folder, inputs):
+    def __init__(self, folder):
         self.problem = None  # with one of its files
-        self.closes = False
         kind, payload = records.receive()
         if kind == records.FILE:
             records.give_back(records.frame(kind, payload))
-            self.problem = inputs().receive(folder)
+            self.problem = cell.own_module("inputs").receive(folder)
             kind, payload = records.receive()
-        if kind == records.CLOSE:
-            self.closes = True
-            return
-        if kind != records.JOB:
+        self.closes = kind == records.CLOSE
+        if kind == records.JOB:
+            self.take(records.parse(payload))
+        elif not self.closes:
             raise RuntimeError(f"the keeper sent frame {kind} and not a job")
-        pairs = records.parse(payload)
+
+    def take(self, pairs):
         said = dict(pairs)
         self.name = said["name"]
         self.argv = [value for key, value in pairs if key == "argv"]
-        self.interactive = "interactive" in said
-        self.stirred = "stirred" in said
+        self.is_typed = "interactive" in said
+        # The last cell was interrupted, perhaps when it was over.
+        self.is_stirred = "stirred" in said
         self.code = receive_code(int(said["code_bytes"]))
 
 
@@ -68,78 +71,74 @@ def receive_code(missing):
     return code
 
 
-def compiled(runner, cell):
-    """The code, what was wrong with it, or None: it is not complete yet."""
-    if not cell.interactive or cell.problem is not None:
-        return runner.compiled(cell)
+def compiled(job):
+    """The program, what was wrong with it, or None: more is to be typed."""
+    if not job.is_typed or job.problem is not None:
+        return cell.compiled(job)
     import codeop
 
+    cell.sources[job.name] = job.code
+    compiler = codeop.CommandCompiler()
+    compiler.compiler.flags |= cell.TOP_LEVEL_AWAIT
     try:
-        return codeop.compile_command(cell.code.decode(), cell.name, "single")
+        program = compiler(job.code.decode(), job.name, "single")
     except BaseException as exc:
         return exc
+    return program and [program]
 
 
-def execute(runner, cell, program, module, reserve):
+def execute(program, module, name, reserve):
     """Run it. What to claim and the exit code, whenever interrupts come."""
     outcome = None
     while True:
         try:
             if outcome is None:
-                _interruptible()
-                outcome = runner.execute(program, module, cell.name, reserve)
-            _quiet()
+                listen()
+                outcome = cell.run(program, module, name, reserve)
+            be_deaf()
             return outcome
         except KeyboardInterrupt as exc:  # before its first line, or after its last
             if outcome is None:
-                outcome = runner.describe_error(exc, cell.name)
+                outcome = cell.describe_error(exc, name)
 
 
-def remember_lines(cell):
-    """For tracebacks, also of later cells that call what was defined here."""
-    lines = cell.code.decode("utf-8", "replace").splitlines(True)
-    linecache.cache[cell.name] = len(cell.code), None, lines, cell.name
-
-
-def new_stdin():
-    """What the last cell has read ahead is not this one's."""
-    sys.stdin = open(0, encoding="utf-8", errors="strict", closefd=False)
-
-
-def perform(runner, task, cell, module, reserve):
-    """One cell from its arrival to its end."""
+def perform(task, job, module, reserve):
+    """One cell. None if it was turned away before it began."""
     global _pending
-    if cell.stirred:
+    if job.is_stirred:
         _pending = False
-    sys.argv[:] = [cell.name, *cell.argv]
-    new_stdin()
-    remember_lines(cell)
-    module.__file__ = cell.name
-    program = compiled(runner, cell)
+    sys.argv[:] = [job.name, *job.argv]
+    # What the last cell has read ahead is not this one's.
+    sys.stdin = open(0, encoding="utf-8", errors="strict", closefd=False)
+    module.__file__ = job.name
+    module.__loader__ = cell.Source(job.code)
+    program = compiled(job)
     if program is None:
-        return (("kind", "ok"), ("incomplete", "yes")), 0
-    if task.is_checked() and not runner.is_let_through(task, cell, program):
+        return (*cell.OK, ("incomplete", "yes")), 0
+    if task.is_checked() and not runner.is_let_through(task, job, program):
         return None
-    return execute(runner, cell, program, module, reserve)
+    if task.many["pth"]:
+        runner.run_import_lines(task)
+        task.many["pth"].clear()
+    return execute(program, module, job.name, reserve)
 
 
-def serve(runner, task, module, reserve):
+def serve(task, module, reserve):
     """Until the keeper says that it was the last one."""
     own = posix.getpid()
     folder = posix.getcwd()
     sys.modules["__main__"] = module
     before = runner.old_collections()
-    _quiet()
+    be_deaf()
     records.send(records.WARM)
     while True:
-        cell = Cell(folder, lambda: runner.own_module("inputs"))
-        if cell.closes:
+        job = Job(folder)
+        if job.closes:
             runner.wind_down(module, before)
-            return runner.OK, 0
-        outcome = perform(runner, task, cell, module, reserve)
-        if posix.getpid() != own:  # a fork of the code: its end is its own affair
-            runner.flush()
-            posix._exit(outcome[1] & 0xFF)
+            return cell.OK, 0
+        outcome = perform(task, job, module, reserve)
         runner.flush()
+        if posix.getpid() != own:  # a fork of the code: its end is its own affair
+            posix._exit(outcome[1] & 0xFF)
         if outcome:
             records.put(runner.ended(*outcome))

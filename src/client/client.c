@@ -208,13 +208,15 @@ run_free(struct run *r)
 {
 	link_free(&r->link);
 	artifacts_free(&r->artifacts);
+	displays_free(&r->displays);
 	remit_result_free(r->result);
 }
 
 static int
 take_result(struct run *r, const struct frame *f, struct remit_error *err)
 {
-	if (result_view_finish(r->result, f->payload, f->len, err) < 0)
+	if (result_view_finish(r->result, f->payload, f->len, err) < 0 ||
+	    result_view_show(r->result, displays_take(&r->displays), err) < 0)
 		return -1;
 	return artifacts_tell(&r->artifacts, result_view_document(r->result),
 			      err);
@@ -240,6 +242,10 @@ take_frame(struct run *r, const struct frame *f, struct remit_error *err)
 		return artifacts_begin(&r->artifacts, f->payload, f->len, err);
 	case FRAME_ARTIFACT_DATA:
 		return artifacts_add(&r->artifacts, f->payload, f->len, err);
+	case FRAME_DISPLAY:
+		return displays_begin(&r->displays, f->payload, f->len, err);
+	case FRAME_DISPLAY_DATA:
+		return displays_add(&r->displays, f->payload, f->len, err);
 	case FRAME_RESULT:
 		return take_result(r, f, err);
 	case FRAME_OPENED:
@@ -334,6 +340,15 @@ client_converse(struct run *r, struct remit_error *err)
 }
 
 void
+client_set_job(struct run *r, const struct remit_job *job)
+{
+	r->job = job;
+	displays_free(&r->displays);
+	r->displays =
+		(struct displays)DISPLAYS_INIT(job->on_display, job->user);
+}
+
+void
 client_begin(struct run *r, int fd)
 {
 	link_open(&r->link, fd, PARTY_KEEPER);
@@ -349,7 +364,7 @@ run_at(struct remit *r, bool shared, const struct remit_job *job,
 	own(run) struct run run = RUN_INIT;
 	int fd;
 
-	run.job = job;
+	client_set_job(&run, job);
 	if (job->artifacts_dir &&
 	    artifacts_open(&run.artifacts, job->artifacts_dir, err) < 0)
 		return -1;

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "artifacts.h"
+#include "displays.h"
 #include "link.h"
 #include "result_view.h"
 
@@ -26,6 +27,7 @@ struct run {
 	const struct remit_job *job;
 	struct remit_result *result;
 	struct artifacts artifacts;
+	struct displays displays;
 	int wake;    /* an eventfd that asks for an interrupt, or -1 */
 	bool opened; /* what was asked for is a session's jail, and is there */
 };
@@ -33,6 +35,7 @@ struct run {
 #define RUN_INIT                                                            \
 	{                                                                   \
 		.link = LINK_INIT, .wake = -1, .artifacts = ARTIFACTS_INIT, \
+		.displays = DISPLAYS_INIT(NULL, NULL),                      \
 	}
 
 void run_free(struct run *r);
@@ -43,6 +46,8 @@ int client_need_private(struct remit *r, struct remit_error *err) must_check;
    and a closed socket ends the run. */
 int client_open_door(struct remit *r, bool shared,
 		     struct remit_error *err) must_check;
+/* What is answered next is this. */
+void client_set_job(struct run *r, const struct remit_job *job);
 /* Over this socket. */
 void client_begin(struct run *r, int fd);
 int client_send_job(struct link *l, const struct remit_job *job,

@@ -11,6 +11,7 @@ struct remit_result {
 	struct buf out, err;
 	json_t *doc;	   /* but for the enforcement */
 	char *enforcement; /* a JSON array, or NULL */
+	char *shown;	   /* members with the value and displays, or NULL */
 	char *text;
 };
 
@@ -37,6 +38,7 @@ remit_result_free(struct remit_result *r)
 	buf_free(&r->err);
 	json_decref(r->doc);
 	free(r->enforcement);
+	free(r->shown);
 	free(r->text);
 	free(r);
 }
@@ -85,6 +87,13 @@ result_view_enforce(struct remit_result *r, const char *json, size_t len,
 {
 	r->enforcement = strndup(json, len);
 	return r->enforcement ? 0 : fail_sys(err, REMIT_E_MEMORY, "result");
+}
+
+int
+result_view_show(struct remit_result *r, char *json, struct remit_error *err)
+{
+	r->shown = json;
+	return json ? 0 : fail_sys(err, REMIT_E_MEMORY, "result");
 }
 
 int
@@ -170,7 +179,7 @@ remit_result_exit_code(const struct remit_result *r)
 		json_object_get(r->doc, "remit_exit_code"));
 }
 
-/* The document with the enforcement in its place. */
+/* The document with the enforcement in its place, and what was shown. */
 static char *
 write_whole(const struct remit_result *r)
 {
@@ -180,12 +189,16 @@ write_whole(const struct remit_result *r)
 		json_dumps(r->doc, JSON_COMPACT | JSON_REAL_PRECISION(15));
 	const char *at = text ? strstr(text, next) : NULL;
 	const char *rows = r->enforcement ? r->enforcement : "[]";
+	const char *shown =
+		r->shown ? r->shown : "\"value\":null,\"displays\":[]";
 	/* Not by printf, which ends at 2 GiB: escaped output may be longer. */
 	own(buf) struct buf whole = BUF_INIT(SIZE_MAX / 4);
 
 	if (!at)
 		return take_ptr(&text);
 	if (buf_add(&whole, text, (size_t)(at - text)) < 0 ||
+	    buf_add(&whole, ",", 1) < 0 ||
+	    buf_add(&whole, shown, strlen(shown)) < 0 ||
 	    buf_addf(&whole, ",\"enforcement\":") < 0 ||
 	    buf_add(&whole, rows, strlen(rows)) < 0 ||
 	    buf_add(&whole, at, strlen(at)) < 0)

@@ -19,6 +19,9 @@ int result_view_enforce(struct remit_result *r, const char *json, size_t len,
 			struct remit_error *err) must_check;
 int result_view_finish(struct remit_result *r, const char *json, size_t len,
 		       struct remit_error *err) must_check;
+/* Takes `"value":...,"displays":[...]`; NULL is the end of memory. */
+int result_view_show(struct remit_result *r, char *json,
+		     struct remit_error *err) must_check;
 /* The document, once it is finished; the result's own. */
 json_t *result_view_document(struct remit_result *r);
 bool result_view_is_done(const struct remit_result *r);

@@ -55,7 +55,7 @@ ask(struct remit_session *s, const struct remit_job *job,
 	struct run *r = &s->run;
 	uint64_t old;
 
-	r->job = job;
+	client_set_job(r, job);
 	r->opened = false;
 	r->result = result_view_new(err);
 	if (!r->result)

@@ -140,8 +140,8 @@ session_give_up(struct session *s, const struct remit_error *err)
 	session_die(s);
 }
 
-static void
-read_rest(struct session *s, struct capture *c)
+void
+session_read_output(struct session *s, struct capture *c)
 {
 	struct remit_error err;
 	/* A program that only says it is done may write on for ever; what it
@@ -284,8 +284,8 @@ session_give_files(struct session *s)
 static void
 settle(struct session *s)
 {
-	read_rest(s, &s->out);
-	read_rest(s, &s->err);
+	session_read_output(s, &s->out);
+	session_read_output(s, &s->err);
 	read_facts(s);
 }
 

@@ -50,6 +50,15 @@ enum session_state {
 	SESSION_DONE,
 };
 
+/* Values and displays that went by. */
+struct displays {
+	uint64_t missing_bytes; /* of the one that comes */
+	bool is_dropped;	/* that one is too large */
+	bool has_value;
+	uint64_t shown, shown_bytes;
+	uint64_t left_out;
+};
+
 struct session {
 	struct session *next;	   /* of the keeper's list */
 	struct session *want_next; /* of those that want an inmate */
@@ -92,6 +101,7 @@ struct session {
 	struct inmate *inmate;
 	struct capture out, err;
 	struct claim claim;
+	struct displays displays;
 	struct denials denials;
 	bool is_watched; /* the kernel tells what is refused to it */
 	struct facts facts;

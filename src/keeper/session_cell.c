@@ -159,6 +159,7 @@ forget_cell(struct session *s)
 	s->was_committed = false;
 	s->changes.len = 0;
 	claim_free(&s->claim);
+	s->displays = (struct displays){ 0 };
 	denials_free(&s->denials);
 	inputs_free(&s->files);
 	s->files = (struct inputs)INPUTS_INIT;

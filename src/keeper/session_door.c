@@ -23,6 +23,8 @@ session_flush_door(struct session *s)
 	/* A door that does not read stops the program's output, and thereby
 	   the program, but not its clock. */
 	events = link_backlog(&s->door) > DOOR_BACKLOG ? 0 : EPOLLIN;
+	if (s->inmate && s->state == SESSION_RUNNING)
+		session_flush_channel(s);
 	if (s->inmate && !s->output_us && s->state != SESSION_IDLE) {
 		loop_want(&s->keeper->loop, &s->inmate->on_out, events);
 		loop_want(&s->keeper->loop, &s->inmate->on_err, events);

@@ -168,6 +168,10 @@ take_jail_frame(struct session *s, const struct frame *f,
 		return take_checked(s, f, err);
 	case FRAME_ENDED:
 		return take_ended(s, f, err);
+	case FRAME_DISPLAY:
+		return session_take_display(s, f, err);
+	case FRAME_DISPLAY_DATA:
+		return session_take_display_data(s, f, err);
 	default:
 		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
 	}
@@ -177,7 +181,8 @@ void
 session_flush_channel(struct session *s)
 {
 	struct link *l = &s->inmate->jail.channel;
-	uint32_t events = l->ended ? 0 : EPOLLIN;
+	bool reads = !l->ended && link_backlog(&s->door) <= DOOR_BACKLOG;
+	uint32_t events = reads ? EPOLLIN : 0;
 	struct remit_error err;
 
 	/* The other side may be dead; then its exit is on the way. */

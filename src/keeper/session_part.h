@@ -1,9 +1,9 @@
 /*
  * session_part: what the parts of a session know of each other: its life
  * (session.c), its audit (session_audit.c), its clocks (session_clock.c), its
- * door (session_door.c), its jail (session_jail.c), what leaves that
- * (session_commit.c, session_export.c) and its cells (session_cell.c). For
- * these files only.
+ * door (session_door.c), its jail (session_jail.c), what that shows
+ * (session_display.c), what leaves it (session_commit.c, session_export.c) and
+ * its cells (session_cell.c). For these files only.
  */
 #ifndef REMIT_SESSION_PART_H
 #define REMIT_SESSION_PART_H
@@ -37,6 +37,8 @@ void session_give_files(struct session *s);
 /* Make the result and send it. */
 void session_answer(struct session *s);
 
+/* Output that is there already, and goes before what comes now. */
+void session_read_output(struct session *s, struct capture *c);
 /* Cells. */
 
 /* The door wants many. */
@@ -107,6 +109,13 @@ void session_take_workspace(struct session *s);
 bool session_export(struct session *s);
 void session_export_more(struct session *s);
 void session_forget_files(struct session *s);
+
+/* Values and displays. */
+
+int session_take_display(struct session *s, const struct frame *f,
+			 struct remit_error *err) must_check;
+int session_take_display_data(struct session *s, const struct frame *f,
+			      struct remit_error *err) must_check;
 
 /* The jail. */
 

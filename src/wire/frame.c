@@ -146,6 +146,16 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.from = PARTY_KEEPER,
 		.max = FRAME_PIECE,
 	},
+	[FRAME_DISPLAY] = {
+		.name = "display",
+		.from = PARTY_JAIL | PARTY_KEEPER,
+		.max = 16 * 1024,
+	},
+	[FRAME_DISPLAY_DATA] = {
+		.name = "display_data",
+		.from = PARTY_JAIL | PARTY_KEEPER,
+		.max = FRAME_PIECE,
+	},
 	[FRAME_OPEN] = {
 		.name = "open",
 		.from = PARTY_DOOR,

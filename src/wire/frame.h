@@ -59,6 +59,11 @@ enum frame_type {
 	   not all come is none */
 	FRAME_ARTIFACT,
 	FRAME_ARTIFACT_DATA,
+	/* jail to keeper, and on to the door: a value or a display, records
+	   (display_head.h); then the bytes of its parts one behind the other,
+	   in pieces. One whose bytes do not all come is none */
+	FRAME_DISPLAY,
+	FRAME_DISPLAY_DATA,
 	/* door to keeper, after the policy: not one job, but cells again and
 	   again; records */
 	FRAME_OPEN,

@@ -40,6 +40,10 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 			      false },
 	[FRAME_ARTIFACT] = { "artifact", PARTY_KEEPER, 8192, false },
 	[FRAME_ARTIFACT_DATA] = { "artifact_data", PARTY_KEEPER, 65536, false },
+	[FRAME_DISPLAY] = { "display", PARTY_JAIL | PARTY_KEEPER, 16384,
+			    false },
+	[FRAME_DISPLAY_DATA] = { "display_data", PARTY_JAIL | PARTY_KEEPER,
+				 65536, false },
 	[FRAME_OPEN] = { "open", PARTY_DOOR, 1024, true },
 	[FRAME_OPENED] = { "opened", PARTY_KEEPER, 1024, false },
 	[FRAME_RESET] = { "reset", PARTY_DOOR, 0, false },
@@ -148,7 +152,7 @@ static void
 there_are_no_more_types_than_bits_to_remember_them(void **state)
 {
 	(void)state;
-	assert_true(FRAME_TYPES <= 32);
+	assert_true(FRAME_TYPES <= 64);
 }
 
 static void

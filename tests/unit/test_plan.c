@@ -53,6 +53,8 @@ the_default_policy_is_enforced_by_all_that_a_full_host_has(void **state)
 		{ F_CODE_BYTES, MECH(FRAME_CAP) },
 		{ F_STDIN_BYTES, MECH(FRAME_CAP) },
 		{ F_INPUT_BYTES, MECH(FRAME_CAP) },
+		{ F_VALUE_BYTES, MECH(FRAME_CAP) },
+		{ F_DISPLAY_BYTES, MECH(FRAME_CAP) },
 	};
 
 	(void)state;
@@ -451,6 +453,8 @@ the_unsafe_tier_says_what_it_does_not_enforce(void **state)
 		{ F_CODE_BYTES, MECH(FRAME_CAP) },
 		{ F_STDIN_BYTES, MECH(FRAME_CAP) },
 		{ F_INPUT_BYTES, MECH(FRAME_CAP) },
+		{ F_VALUE_BYTES, MECH(FRAME_CAP) },
+		{ F_DISPLAY_BYTES, MECH(FRAME_CAP) },
 		{ F_ALLOWED_IMPORTS, MECH(VALIDATOR) },
 		{ F_BLOCKED_IMPORTS, MECH(VALIDATOR) },
 	};

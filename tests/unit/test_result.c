@@ -84,6 +84,7 @@ static const char *const keys[] = {
 	"remit_exit_code",
 	"denials_left_out",
 	"denials_seen",
+	"displays_left_out",
 	"artifacts_skipped",
 	"session",
 };
@@ -161,7 +162,7 @@ a_result_is_one_line_of_known_words(void **state)
 		"\"reported\":[\"status\"],\"usage\":{\"wall_ms\":12.345,"
 		"\"cpu_ms\":null,\"memory_peak_bytes\":null,"
 		"\"processes_peak\":null,\"network\":null},"
-		"\"denials\":[],"
+		"\"displays_left_out\":0,\"denials\":[],"
 		"\"denials_left_out\":0,\"denials_seen\":false,\"artifacts\":[]"
 		",\"artifacts_skipped\":[],\"changes\":[],"
 		"\"changes_skipped\":[],\"committed\":null,\"session\":null,"
