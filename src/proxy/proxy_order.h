@@ -15,6 +15,7 @@ enum {
 	PROXY_LINE,
 	PROXY_WAYS_OUT,
 	PROXY_LEDGER,
+	PROXY_FDS,
 };
 
 struct proxy_order {

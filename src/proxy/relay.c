@@ -376,15 +376,6 @@ on_code(void *owner, uint32_t events)
 		go_on(r);
 }
 
-void
-relay_init(struct relay *r, struct gate *g)
-{
-	r->gate = g;
-	r->code = r->peer = -1;
-	r->on_code = r->on_peer = (struct source)SOURCE_INIT;
-	r->timer = (struct timer){ .ring = on_timer, .owner = r };
-}
-
 static struct relay *
 take_free(struct gate *g)
 {
@@ -396,10 +387,15 @@ take_free(struct gate *g)
 	abort(); /* the gate has counted wrong */
 }
 
+/* Not before it is needed: a proxy that waits shall touch little memory. */
 static void
-reset(struct relay *r, int fd)
+reset(struct relay *r, struct gate *g, int fd)
 {
+	r->gate = g;
 	r->code = fd;
+	r->peer = -1;
+	r->on_code = r->on_peer = (struct source)SOURCE_INIT;
+	r->timer = (struct timer){ .ring = on_timer, .owner = r };
 	r->state = RELAY_HEAD;
 	r->rule = NULL;
 	r->row = NULL;
@@ -415,7 +411,7 @@ relay_begin(struct gate *g, int fd)
 {
 	struct relay *r = take_free(g);
 
-	reset(r, fd);
+	reset(r, g, fd);
 	set_no_delay(fd);
 	reset_at_close(fd, true);
 	admission_begin(r);
