@@ -22,6 +22,7 @@ FILE = 22
 FILE_DATA = 23
 DISPLAY = 26
 DISPLAY_DATA = 27
+CLOSE = 31
 
 
 _buffer = b""
@@ -70,6 +71,11 @@ def encode(kind, pairs):
         key.encode() + b"\0" + value.encode("utf-8", "replace").replace(b"\0", b"\\0") + b"\0"
         for key, value in pairs
     )
+    return len(payload).to_bytes(4, "little") + bytes((kind, 0, 0, 0)) + payload
+
+
+def frame(kind, payload):
+    """The bytes of a frame that was received."""
     return len(payload).to_bytes(4, "little") + bytes((kind, 0, 0, 0)) + payload
 
 

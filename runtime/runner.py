@@ -244,7 +244,10 @@ def main(jailed=True):
     module = cell.fresh_module()
     if "rehearse" in task.one:
         rehearse()
-        records.send(records.WARM)
+        if "session" not in task.one:
+            records.send(records.WARM)
+    if "session" in task.one:
+        leave(*own_module("session").serve(task, module, reserve))
     job = Job(records.CHANNEL, records.left_over())
     sys.argv[:] = [job.name, *job.argv]
     program = cell.compiled(job)

@@ -132,6 +132,40 @@ result_view_is_elsewhere(const struct remit_result *r)
 		json_object_get(json_object_get(r->doc, "error"), "elsewhere"));
 }
 
+/* By the name that it has in results. */
+static enum remit_code
+code_of(const char *name)
+{
+	for (int c = REMIT_OK + 1; c <= REMIT_E_ELSEWHERE; c++)
+		if (!strcmp(remit_code_name((enum remit_code)c), name))
+			return (enum remit_code)c;
+	return REMIT_E_INTERNAL;
+}
+
+static const char *
+text_of(const json_t *error, const char *key)
+{
+	const char *text = json_string_value(json_object_get(error, key));
+
+	return text ? text : "";
+}
+
+int
+result_view_blame(const struct remit_result *r, struct remit_error *err)
+{
+	const json_t *error = json_object_get(r->doc, "error");
+
+	if (result_view_is_elsewhere(r))
+		fail(err, REMIT_E_ELSEWHERE, "%s", text_of(error, "value"));
+	else
+		fail(err, code_of(text_of(error, "name")), "%s",
+		     text_of(error, "value"));
+	snprintf(err->where, sizeof(err->where), "%s", text_of(error, "where"));
+	snprintf(err->remedy, sizeof(err->remedy), "%s",
+		 text_of(error, "remedy"));
+	return -1;
+}
+
 const char *
 remit_result_status(const struct remit_result *r)
 {

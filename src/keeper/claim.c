@@ -136,6 +136,7 @@ claim_parse_ended(struct claim *c, const char *payload, size_t len,
 			said.has_exit_code = true;
 			said.exit_code = (int)code;
 		}
+		said.incomplete |= !strcmp(r.key, "incomplete");
 		parse_denied(&said, &r);
 	}
 	if (said.kind == CLAIM_NONE) {

@@ -23,6 +23,7 @@ struct claim {
 	json_t *error; /* see claim_error_new(), or NULL */
 	bool has_exit_code;
 	int exit_code;
+	bool incomplete;   /* nothing ran: more is to be typed */
 	char *denied_path; /* that the error is about, or NULL */
 	int denied_errno;
 };

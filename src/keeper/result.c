@@ -175,6 +175,21 @@ add_changes(struct buf *out, const struct session *s)
 			any ? done : "null");
 }
 
+/* Whether the variables are still there, and what a cell says of itself. */
+static int
+add_session(struct buf *out, const struct session *s)
+{
+	bool ended = s->loss.code || s->closing || !s->opened;
+
+	if (!session_is_open(s))
+		return buf_addf(out, ",\"session\":null");
+	return buf_addf(out,
+			",\"session\":{\"id\":\"%s\",\"cell\":%u,"
+			"\"state\":\"%s\",\"incomplete\":%s}",
+			s->open_id, s->cells, ended ? "ended" : "open",
+			s->claim.incomplete ? "true" : "false");
+}
+
 static int
 write_result(struct buf *out, const struct session *s, const struct verdict *v,
 	     json_t *error)
@@ -199,7 +214,8 @@ write_result(struct buf *out, const struct session *s, const struct verdict *v,
 		return -1;
 	if (add_denials(out, s) < 0 ||
 	    buf_addf(out, "\"artifacts\":[],\"artifacts_skipped\":") < 0 ||
-	    add_skipped(out, s) < 0 || add_changes(out, s) < 0)
+	    add_skipped(out, s) < 0 || add_changes(out, s) < 0 ||
+	    add_session(out, s) < 0)
 		return -1;
 	return buf_addf(out,
 			",\"run_id\":\"%s\","

@@ -145,6 +145,7 @@ task_write(struct buf *out, const struct plan *plan, enum task_kind kind,
 	if (record_add(out, "tier", tiers[plan->tier].name) < 0 ||
 	    (kind == TASK_REHEARSE && record_add(out, "rehearse", "yes") < 0) ||
 	    (kind == TASK_COLD && add_interpreter(out, in) < 0) ||
+	    (plan->session && record_add(out, "session", "yes") < 0) ||
 	    (plan->limits.address_space_bytes &&
 	     record_add(out, "address_space", "limited") < 0) ||
 	    add_caps(out, p) < 0 ||
@@ -166,7 +167,9 @@ task_write_job(struct buf *out, const struct task_job *job,
 	snprintf(number, sizeof(number), "%zu", job->code_len);
 	if (record_add(out, "name", job->name) < 0 ||
 	    add_list(out, "argv", job->argv) < 0 ||
-	    record_add(out, "code_bytes", number) < 0)
+	    record_add(out, "code_bytes", number) < 0 ||
+	    (job->interactive && record_add(out, "interactive", "yes") < 0) ||
+	    (job->stirred && record_add(out, "stirred", "yes") < 0))
 		return fail_sys(err, REMIT_E_INPUT,
 				"the arguments are too large");
 	return 0;

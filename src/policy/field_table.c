@@ -237,7 +237,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.built = true,
 		.fallback = "30s",
 		.value_name = "TIME",
-		.sentence = "wall time of the run",
+		.sentence = "wall time of the run, or of a cell",
 		.kept = EVERYWHERE(MECH(TIMER)),
 	},
 	[F_CPU_SECONDS] = {
@@ -251,9 +251,10 @@ const struct field fields[FIELD_TOTAL] = {
 		.built = true,
 		.fallback = "30s",
 		.value_name = "TIME",
-		.sentence = "processor time of the run, all threads and "
-			    "processes together",
-		.kept = JAILED(MECH(RLIMIT_CPU) | MECH(CGROUP_CPU)),
+		.sentence = "processor time of the run, or of a cell, all "
+			    "threads and processes together",
+		.kept = JAILED(MECH(RLIMIT_CPU) | MECH(CGROUP_CPU) |
+			       MECH(CPU_CLOCK)),
 	},
 	[F_CPU_FALLBACK] = {
 		.name = "cpu_fallback",
@@ -660,10 +661,12 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, session_idle_ms),
 		.min = 1000,
 		.max = 24 * HOUR,
+		.built = true,
 		.fallback = "10m",
 		.value_name = "TIME",
 		.sentence = "a session without a cell for this long is "
 			    "ended",
+		.kept = EVERYWHERE(MECH(TIMER)),
 	},
 	[F_BRANCHES] = {
 		.name = "branches",
