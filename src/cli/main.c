@@ -66,7 +66,7 @@ cli_needs_private(const struct policy *p)
 
 	/* One that was named is asked all the same: it says why not. */
 	return (!named || !*named) &&
-	       (p->network_access || p->credentials.count ||
+	       (p->network_access == NETWORK_HOST || p->credentials.count ||
 		p->env_var_access || p->tier == TIER_UNSAFE);
 }
 

@@ -312,9 +312,10 @@ check_shared(const struct keeper *k, const struct policy *p,
 	if (!tiers[p->tier].jailed)
 		return elsewhere(err, "tier",
 				 "a shared keeper runs nothing outside jails");
-	if (p->network_access)
+	if (p->network_access == NETWORK_HOST)
 		return elsewhere(err, "network_access",
-				 "a shared keeper has no network");
+				 "a shared keeper is not on the host's "
+				 "network");
 	if (p->credentials.count)
 		return elsewhere(err, "credentials",
 				 "a shared keeper has neither your variables "

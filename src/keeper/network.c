@@ -37,20 +37,25 @@ static const struct {
 	[LEDGER_TOO_MUCH] = { ", with more bytes than its entry allows", NULL },
 };
 
-/* An address that only means something inside must not be allowed outside. */
-static bool
-is_inner(const char *host)
+/* What is to be written behind host and port; NULL: nothing would help. */
+static const char *
+word_for(const struct ledger_row *r)
 {
 	struct address a;
 
-	return address_read(host, &a) == 0 &&
-	       address_class(&a) == ADDRESS_NEVER;
+	const char *word = whys[r->why].word;
+
+	if (!word || address_read(r->host, &a) < 0)
+		return word;
+	/* One that only means something inside must not be allowed outside;
+	   others are meant as they are. */
+	return address_class(&a) == ADDRESS_NEVER ? NULL : "";
 }
 
 static void
 add_denial(const struct ledger_row *r, struct denials *out)
 {
-	const char *word = is_inner(r->host) ? NULL : whys[r->why].word;
+	const char *word = word_for(r);
 	char port[8] = "PORT", where[HOST_NAME_SIZE + 10];
 	struct denial d = {
 		.by_proxy = true,

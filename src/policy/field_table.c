@@ -39,6 +39,9 @@ static const char *const tier_choices[] = {
 	[TIER_COUNT] = NULL,
 };
 
+/* The order is that of enum network_access. */
+static const char *const network_choices[] = { "false", "true", "host", NULL };
+
 static const char *const fallback_choices[] = { "none", "per_process", NULL };
 
 /* The order is that of enum commit_when. */
@@ -149,14 +152,16 @@ const struct field fields[FIELD_TOTAL] = {
 		.name = "network_access",
 		.short_name = "net",
 		.alias = "allow-net",
-		.type = FIELD_BOOL,
+		.type = FIELD_SWITCH,
 		.offset = offsetof(struct policy, network_access),
+		.choices = network_choices,
 		.built = true,
 		.fallback = "false",
-		.sentence = "the code may open TCP and UDP sockets to "
-			    "anywhere",
+		.sentence = "the code may connect to any public host, at the "
+			    "usual ports; =host: it has the host's own "
+			    "network",
 		.kept = SPACED(MECH(SECCOMP) | MECH(NETWORK_NAMESPACE) |
-				       MECH(LANDLOCK),
+				       MECH(LANDLOCK) | MECH(PROXY),
 			       MECH(SECCOMP) | MECH(LANDLOCK)),
 	},
 	[F_NETWORK_ALLOW] = {
@@ -168,8 +173,8 @@ const struct field fields[FIELD_TOTAL] = {
 		.fallback = "",
 		.object_text = host_entry_text,
 		.value_name = "HOST:PORT[:WORDS]",
-		.sentence = "a host and port the code may connect to, and "
-			    "no others; HOST is a name, a name behind a star "
+		.sentence = "a host and port the code may connect to; "
+			    "HOST is a name, a name behind a star "
 			    "and a dot (all below it), an IPv4 address or an "
 			    "IPv6 address in brackets, WORDS are tls, plain, "
 			    "tcp, private, methods=GET+HEAD, bytes=SIZE and "

@@ -11,10 +11,24 @@
 _Static_assert(HEAD_MAX + HTTP_REQUEST_MORE < RELAY_BYTES,
 	       "a new head finds room in a flow");
 
-static struct gate_use *
-use_of(const struct relay *r)
+/* What has gone by its entry; of those that have none it counts for nobody. */
+static struct relay_use *
+use_of(struct relay *r)
 {
-	return &r->gate->uses[r->rule - r->gate->rules.rows];
+	return r->rule == &r->any
+		       ? &r->use
+		       : &r->gate->uses[r->rule - r->gate->rules.rows];
+}
+
+/* What no entry names may still be public. Its bytes are nobody's affair. */
+static const struct host_rule *
+rule_or_any(struct relay *r, const struct host_rule *rule)
+{
+	if (rule || !r->gate->any)
+		return rule;
+	r->any = (struct host_rule){ .port = r->port, .kind = HOST_TCP };
+	r->use = (struct relay_use){ 0 };
+	return &r->any;
 }
 
 /* All that was asked of it is as it should be. */
@@ -181,11 +195,13 @@ take_ask(struct relay *r, const struct http_ask *a)
 	r->port = a->port;
 	r->name = NULL;
 	if (address_read(a->host, &address) == 0) {
-		r->rule = host_rules_address_port(&g->rules, &address, a->port);
+		r->rule = rule_or_any(r, host_rules_address_port(
+						 &g->rules, &address, a->port));
 		r->targets = (struct addresses){ { address }, 1 };
 		return;
 	}
-	r->rule = host_rules_name_port(&g->rules, a->host, a->port);
+	r->rule = rule_or_any(
+		r, host_rules_name_port(&g->rules, a->host, a->port));
 	r->name = r->rule ? names_take(&g->names, a->host) : NULL;
 	if (!r->name)
 		r->rule = NULL;
@@ -295,11 +311,13 @@ identify(struct relay *r)
 	r->name = names_find_inside(&g->names, &a);
 	if (r->name) {
 		snprintf(r->host, sizeof(r->host), "%s", r->name->host);
-		r->rule = host_rules_name_port(&g->rules, r->host, r->port);
+		r->rule = rule_or_any(
+			r, host_rules_name_port(&g->rules, r->host, r->port));
 		return 0;
 	}
 	address_show(&a, r->host);
-	r->rule = host_rules_address_port(&g->rules, &a, r->port);
+	r->rule =
+		rule_or_any(r, host_rules_address_port(&g->rules, &a, r->port));
 	r->targets = (struct addresses){ .rows = { a }, .count = 1 };
 	return 0;
 }

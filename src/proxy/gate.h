@@ -16,11 +16,6 @@
 #include "site_names.h"
 #include "vault.h"
 
-/* What has gone by an entry. */
-struct gate_use {
-	uint64_t connections, bytes;
-};
-
 /* A way out that listens. */
 struct gate_port {
 	struct gate *gate;
@@ -30,9 +25,10 @@ struct gate_port {
 struct gate {
 	struct loop loop;
 	struct host_rules rules;
-	struct gate_use uses[HOST_RULES_MAX];
+	struct relay_use uses[HOST_RULES_MAX];
 	bool is_asked; /* clients may ask for a proxy */
 	struct vault vault;
+	bool any; /* public hosts that no rule names, too */
 	struct site_names site;
 	struct names names;
 	struct ledger *ledger;

@@ -30,8 +30,8 @@ send_order(const struct proxy *p, const struct plan *plan,
 		.by_root = plan->by_root,
 		.unfiltered = !plan_keeps(plan, MECH(SECCOMP)),
 		.is_asked = plan->policy->network_proxy,
+		.any = plan->policy->network_access == NETWORK_PUBLIC,
 	};
-
 	int sent = -1;
 
 	if (host_rules_read(&plan->policy->network_allow, &o.rules, err) == 0 &&

@@ -103,8 +103,9 @@ proxy_main(void)
 	g->is_asked = o.is_asked;
 	g->vault = o.vault;
 	explicit_bzero(&o.vault, sizeof(o.vault));
+	g->any = o.any;
 	g->ledger = take_ledger();
-	site_names_read(&g->site, &g->rules);
+	site_names_read(&g->site, g->any ? NULL : &g->rules);
 	if (listeners_take(PROXY_WAYS_OUT, fds, &count) < 0)
 		return wait_for_end();
 	close(PROXY_WAYS_OUT);

@@ -25,6 +25,7 @@ struct proxy_order {
 	bool by_root;
 	bool unfiltered; /* only in test builds */
 	bool is_asked;	 /* clients may ask for a proxy */
+	bool any;	 /* public hosts that no rule names, too */
 	struct host_rules rules;
 	struct vault vault;
 };

@@ -332,6 +332,19 @@ use_name(struct relay *r)
 		relay_refuse(r, why);
 }
 
+/* An entry that names an address means it; else it must be public. */
+static void
+use_address(struct relay *r)
+{
+	enum ledger_why why =
+		r->rule == &r->any ? judge_targets(r) : LEDGER_LET_THROUGH;
+
+	if (why == LEDGER_LET_THROUGH)
+		connect_next(r);
+	else
+		relay_refuse(r, why);
+}
+
 void
 relay_find(struct relay *r)
 {
@@ -341,7 +354,7 @@ relay_find(struct relay *r)
 	/* It says no more until there is somebody to hear it. */
 	loop_remove(&r->gate->loop, &r->on_code);
 	if (!n) {
-		connect_next(r);
+		use_address(r);
 		return;
 	}
 	wait_for(r, FIND_US);

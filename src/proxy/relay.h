@@ -38,11 +38,18 @@ struct flow {
 	bool closed; /* and the other side was told */
 };
 
+/* What has gone by an entry. */
+struct relay_use {
+	uint64_t connections, bytes;
+};
+
 struct relay {
 	struct gate *gate;
 	enum relay_state state;
 	const struct host_rule *rule;
-	struct name *name; /* NULL for an address */
+	struct host_rule any; /* of a host that is only public */
+	struct relay_use use; /* of that */
+	struct name *name;    /* NULL for an address */
 	char host[HOST_NAME_SIZE];
 	uint16_t port;
 	bool is_asked;	/* it will say whom it is for, to a proxy */

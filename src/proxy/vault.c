@@ -91,8 +91,10 @@ vault_fill(struct vault *out, const struct policy *p, struct remit_error *err)
 const struct http_header *
 vault_find(const struct vault *v, const struct host_rule *r, const char *host)
 {
-	/* Not for what is only below a name. */
-	for (size_t i = 0; i < v->count && !r->is_below; i++)
+	/* Not for what is only below a name, and where there is no head. */
+	if (r->is_below || r->kind != HOST_PLAIN)
+		return NULL;
+	for (size_t i = 0; i < v->count; i++)
 		if (!strcmp(v->rows[i].host, host))
 			return &v->rows[i].header;
 	return NULL;

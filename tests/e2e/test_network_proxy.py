@@ -160,6 +160,14 @@ say(a=connect("{API}:7001", b" "), cut=[attempt(s.recv, 1) for s in quiet[:1]])
     assert "hello" in said(result)["a"] and said(result)["cut"] == ["ConnectionResetError"]
 
 
+def test_beside_all_that_is_public_it_leads_to_public_hosts_at_any_port(here, world):
+    mark = world.mark()
+    where = [f"{API}:7000", f"{PUBLIC}:7000", "inner.example.com:7000", f"{PRIVATE}:7000", f"{METADATA}:80", "127.0.0.1:5432", "[::1]:80", "localhost:5432"]
+    result = run(here, f"say(**{{w: attempt(connect, w, b'echo') for w in {where!r}}})", flags=("--net",))
+    assert {w for w, a in said(result).items() if a.endswith("echo")} == set(where[:2]), said(result)
+    assert connections(world.seen(mark)) == [f"connection {PUBLIC} 7000"] * 2
+
+
 @pytest.mark.parametrize("hosts, says", [([], "there is no host"), (["127.0.0.1:3128"], "own place")])
 def test_a_proxy_that_leads_nowhere_is_refused(any_remit, hosts, says):
     named = [word for host in hosts for word in ("--allow-host", host)]
