@@ -18,6 +18,7 @@
 #include "path.h"
 #include "record.h"
 #include "result_view.h"
+#include "tool_calls.h"
 
 struct remit {
 	pthread_mutex_t lock; /* of the control socket */
@@ -173,7 +174,8 @@ open_door(struct remit *r, bool shared, struct remit_error *err)
 }
 
 static int
-send_job(struct link *l, const struct remit_job *job, struct remit_error *err)
+send_job(struct link *l, const struct remit_job *job, const struct tools *tools,
+	 struct remit_error *err)
 {
 	own(buf) struct buf records = BUF_INIT(frame_rules[FRAME_JOB].max);
 	const char *policy = job->policy_json;
@@ -188,7 +190,8 @@ send_job(struct link *l, const struct remit_job *job, struct remit_error *err)
 			return fail_sys(err, REMIT_E_INPUT, "the arguments");
 	if (job->artifacts_dir && record_add(&records, "artifacts", "yes") < 0)
 		return fail_sys(err, REMIT_E_INPUT, "the job");
-	if (link_send(l, FRAME_JOB, buf_text(&records), records.len, err) < 0 ||
+	if (tools_send(tools, l, err) < 0 ||
+	    link_send(l, FRAME_JOB, buf_text(&records), records.len, err) < 0 ||
 	    job_files_send(l, job, err) < 0 ||
 	    link_send_pieces(l, FRAME_CODE, job->code, job->code_len, err) <
 		    0 ||
@@ -221,6 +224,8 @@ struct run {
 	const struct remit_job *job;
 	struct remit_result *result;
 	struct artifacts artifacts;
+	struct tools tools;
+	struct tool_calls calls;
 };
 
 static void
@@ -228,16 +233,22 @@ run_free(struct run *r)
 {
 	link_free(&r->link);
 	artifacts_free(&r->artifacts);
+	tool_calls_free(&r->calls);
+	tools_free(&r->tools);
 	remit_result_free(r->result);
 }
 
 static int
 take_result(struct run *r, const struct frame *f, struct remit_error *err)
 {
+	json_t *document;
+
 	if (result_view_finish(r->result, f->payload, f->len, err) < 0)
 		return -1;
-	return artifacts_tell(&r->artifacts, result_view_document(r->result),
-			      err);
+	document = result_view_document(r->result);
+	if (tool_calls_tell(&r->calls, document, err) < 0)
+		return -1;
+	return artifacts_tell(&r->artifacts, document, err);
 }
 
 static int
@@ -260,6 +271,9 @@ take_frame(struct run *r, const struct frame *f, struct remit_error *err)
 		return artifacts_begin(&r->artifacts, f->payload, f->len, err);
 	case FRAME_ARTIFACT_DATA:
 		return artifacts_add(&r->artifacts, f->payload, f->len, err);
+	case FRAME_CALL:
+	case FRAME_CALL_DATA:
+		return tool_calls_take(&r->calls, f, err);
 	case FRAME_RESULT:
 		return take_result(r, f, err);
 	default:
@@ -296,13 +310,16 @@ converse(struct run *r, struct remit_error *err)
 	bool interrupted = false, input = job->stdin_fd >= 0;
 
 	while (!result_view_is_done(r->result)) {
-		struct pollfd fds[3] = {
+		struct pollfd fds[4] = {
 			{ .fd = l->fd, .events = POLLIN },
 			{ .fd = interrupted ? -1 : job->interrupt_fd,
 			  .events = POLLIN },
 			{ .fd = input ? job->stdin_fd : -1, .events = POLLIN },
+			{ .fd = tool_calls_fd(&r->calls), .events = POLLIN },
 		};
 
+		if (tool_calls_flush(&r->calls, l, err) < 0)
+			return -1;
 		/* A keeper that has given up reading has an answer waiting. */
 		if (link_wants_write(l) && link_flush(l, err) < 0)
 			link_drop_backlog(l);
@@ -311,7 +328,7 @@ converse(struct run *r, struct remit_error *err)
 			fds[0].events |= POLLOUT;
 			fds[2].fd = -1;
 		}
-		if (poll(fds, 3, -1) < 0) {
+		if (poll(fds, 4, -1) < 0) {
 			if (errno == EINTR)
 				continue;
 			return fail_sys(err, REMIT_E_KERNEL, "poll");
@@ -339,9 +356,13 @@ run_at(struct remit *r, bool shared, const struct remit_job *job,
 		.link = LINK_INIT,
 		.job = job,
 		.artifacts = ARTIFACTS_INIT,
+		.calls = TOOL_CALLS_INIT,
 	};
 	int fd;
 
+	if (tools_open(&run.tools, job->tools, job->tool_count, err) < 0 ||
+	    tool_calls_open(&run.calls, &run.tools, job, err) < 0)
+		return -1;
 	if (job->artifacts_dir &&
 	    artifacts_open(&run.artifacts, job->artifacts_dir, err) < 0)
 		return -1;
@@ -353,7 +374,7 @@ run_at(struct remit *r, bool shared, const struct remit_job *job,
 	   files. */
 	run.link.out.cap = (size_t)2400 * 1024 * 1024;
 	run.result = result_view_new(err);
-	if (!run.result || send_job(&run.link, job, err) < 0 ||
+	if (!run.result || send_job(&run.link, job, &run.tools, err) < 0 ||
 	    converse(&run, err) < 0)
 		return -1;
 	*out = take_ptr(&run.result);

@@ -30,6 +30,9 @@ session_flush_door(struct session *s)
 		loop_want(&s->keeper->loop, &s->inmate->on_out, events);
 		loop_want(&s->keeper->loop, &s->inmate->on_err, events);
 	}
+	if (s->state == SESSION_RUNNING && s->bridge.told &&
+	    !s->inmate->jail.channel.ended)
+		session_flush_channel(s);
 }
 
 static int
@@ -169,7 +172,8 @@ take_frame(struct session *s, const struct frame *f, struct remit_error *err)
 	caps = !(host_left_out(&s->keeper->host) & MECH(FRAME_CAP));
 #endif
 	if (s->started && f->type != FRAME_INTERRUPT &&
-	    f->type != FRAME_STDIN && f->type != FRAME_STDIN_END)
+	    f->type != FRAME_STDIN && f->type != FRAME_STDIN_END &&
+	    f->type != FRAME_REPLY && f->type != FRAME_REPLY_DATA)
 		return fail(err, REMIT_E_PROTOCOL, "frame \"%s\" after start",
 			    frame_rules[f->type].name);
 	if (f->type == FRAME_POLICY)
@@ -191,6 +195,11 @@ take_frame(struct session *s, const struct frame *f, struct remit_error *err)
 				    caps ? session_policy(s)->input_bytes
 					 : UINT64_MAX,
 				    err);
+	case FRAME_TOOLS:
+		return bridge_take_tools(&s->bridge, f->payload, f->len, err);
+	case FRAME_REPLY:
+	case FRAME_REPLY_DATA:
+		return session_take_reply(s, f, err);
 	case FRAME_FILE_DATA:
 		return inputs_add(&s->files, f->payload, f->len, err);
 	case FRAME_STDIN:

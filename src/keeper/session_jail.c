@@ -58,6 +58,7 @@ session_send_job(struct session *s, struct remit_error *err)
 	};
 
 	if (task_write_job(&records, &job, err) < 0 ||
+	    session_tell_tools(s, err) < 0 ||
 	    inputs_send(&s->files, channel, err) < 0 ||
 	    link_send(channel, FRAME_JOB, records.data, records.len, err) < 0 ||
 	    link_send_pieces(channel, FRAME_CODE, s->code.data, s->code.len,
@@ -71,6 +72,7 @@ session_send_job(struct session *s, struct remit_error *err)
 	s->began_us = loop_now_us();
 	s->output_us = s->began_us + SHORT_US;
 	s->deadline_us = 0;
+	session_hold_reset(s);
 	if (s->pool->policy.timeout_ms != POLICY_UNLIMITED &&
 	    plan_keeps(plan, MECH(TIMER)))
 		s->deadline_us =
@@ -126,6 +128,9 @@ take_jail_frame(struct session *s, const struct frame *f,
 		return take_checked(s, f, err);
 	case FRAME_ENDED:
 		return take_ended(s, f, err);
+	case FRAME_CALL:
+	case FRAME_CALL_DATA:
+		return session_take_call(s, f, err);
 	default:
 		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
 	}
@@ -135,7 +140,7 @@ void
 session_flush_channel(struct session *s)
 {
 	struct link *l = &s->inmate->jail.channel;
-	uint32_t events = l->ended ? 0 : EPOLLIN;
+	uint32_t events = l->ended || session_is_stuffed(s) ? 0 : EPOLLIN;
 	struct remit_error err;
 
 	/* The other side may be dead; then its exit is on the way. */
@@ -169,6 +174,7 @@ session_on_channel(struct session *s, uint32_t events)
 				session_give_up(s, &err);
 				return;
 			}
+			session_end_tools(s);
 			l->ended = true;
 			break;
 		}

@@ -1,8 +1,9 @@
 /*
  * session_part: what the parts of a session know of each other: its life
  * (session.c), its audit (session_audit.c), its clocks (session_clock.c), its
- * door (session_door.c), its jail (session_jail.c) and what leaves that
- * (session_commit.c, session_export.c). For these files only.
+ * door (session_door.c), its jail (session_jail.c), its tools (session_tools.c)
+ * and what leaves the jail (session_commit.c, session_export.c). For these
+ * files only.
  */
 #ifndef REMIT_SESSION_PART_H
 #define REMIT_SESSION_PART_H
@@ -30,6 +31,15 @@ void session_answer(struct session *s);
 /* Clocks. */
 
 void session_set_timer(struct session *s);
+/*
+ * The code waits for the host, or does no more: an answer of a tool, of a
+ * person. The wall clock stands meanwhile, for no longer than tool_wait in all;
+ * the processor clock does not. Counted: each hold is released once.
+ */
+void session_hold(struct session *s);
+void session_release(struct session *s);
+/* At the start of a cell: nothing is held, and all of tool_wait is left. */
+void session_hold_reset(struct session *s);
 /* Look at the processor time, and when to look again. */
 void session_check_cpu(struct session *s);
 void session_on_timer(void *owner);
@@ -66,6 +76,18 @@ void session_take_workspace(struct session *s);
 /* False if there is nothing to export. */
 bool session_export(struct session *s);
 void session_export_more(struct session *s);
+
+/* Tools: frames of the jail and of the door. */
+
+int session_tell_tools(struct session *s, struct remit_error *err) must_check;
+int session_take_call(struct session *s, const struct frame *f,
+		      struct remit_error *err) must_check;
+int session_take_reply(struct session *s, const struct frame *f,
+		       struct remit_error *err) must_check;
+/* The code can be answered no more. */
+void session_end_tools(struct session *s);
+/* The door does not read: no more calls are taken until it does. */
+bool session_is_stuffed(const struct session *s);
 
 /* The jail. */
 

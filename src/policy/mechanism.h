@@ -33,6 +33,7 @@ enum mechanism {
 	MECH_OPENAT2,
 	MECH_EXPORT_CAP,
 	MECH_PROXY,
+	MECH_BRIDGE,
 	MECH_COUNT,
 };
 
