@@ -237,6 +237,10 @@ remit_tool_reply(struct remit_tool_call *call, const char *json, size_t len)
 	json_error_t where;
 	char why[256];
 
+	if (!json) {
+		json = "";
+		len = 0;
+	}
 	if (len > TOOL_ANSWER_MAX) {
 		snprintf(why, sizeof(why),
 			 "the result has %zu bytes: %zu are the most", len,
@@ -245,7 +249,7 @@ remit_tool_reply(struct remit_tool_call *call, const char *json, size_t len)
 		return;
 	}
 	/* Whole numbers of any length are the code's affair. */
-	value = json_loadb(json ? json : "", len,
+	value = json_loadb(json, len,
 			   JSON_DECODE_ANY | JSON_ALLOW_NUL |
 				   JSON_DECODE_INT_AS_REAL,
 			   &where);

@@ -28,14 +28,14 @@ check_name(const char *name, struct remit_error *err)
 {
 	size_t n = 0;
 
-	while (name && name[n] && n < TOOL_NAME_SIZE && is_word(name[n], !n))
+	while (name[n] && n < TOOL_NAME_SIZE && is_word(name[n], !n))
 		n++;
 	if (!n || n >= TOOL_NAME_SIZE || name[n] || !strncmp(name, "__", 2))
 		return fail(err, REMIT_E_INPUT,
 			    "tool \"%.60s\": a name is 1 to %d letters, digits "
 			    "and \"_\", begins with no digit and not with "
 			    "\"__\"",
-			    name ? name : "", TOOL_NAME_SIZE - 1);
+			    name, TOOL_NAME_SIZE - 1);
 	for (size_t i = 0; i < ARRAY_LEN(taken); i++)
 		if (!strcmp(taken[i], name))
 			return fail(err, REMIT_E_INPUT,
@@ -51,6 +51,8 @@ add(struct tools *t, const struct remit_tool *given, struct remit_error *err)
 	struct tool *to = &t->all[t->count];
 	const char *help = given->description;
 
+	if (!given->name)
+		return fail(err, REMIT_E_INPUT, "a tool has no name");
 	if (check_name(given->name, err) < 0)
 		return -1;
 	if (tools_find(t, given->name))
