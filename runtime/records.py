@@ -5,7 +5,9 @@ of most frames is records: key NUL value NUL, again and again.
 """
 
 from _thread import allocate_lock
-from posix import read, write
+from posix import read
+
+import _remit
 
 CHANNEL = 3
 
@@ -19,11 +21,14 @@ ENDED = 16
 WARM = 17
 FILE = 22
 FILE_DATA = 23
-TOOLS = 26
-CALL = 27
-CALL_DATA = 28
-REPLY = 29
-REPLY_DATA = 30
+DISPLAY = 26
+DISPLAY_DATA = 27
+CLOSE = 31
+TOOLS = 32
+CALL = 33
+CALL_DATA = 34
+REPLY = 35
+REPLY_DATA = 36
 
 
 _buffer = b""
@@ -86,9 +91,14 @@ def frame(kind, payload):
     return len(payload).to_bytes(4, "little") + bytes((kind, 0, 0, 0)) + payload
 
 
+def frame(kind, payload):
+    """The bytes of a frame that was received."""
+    return len(payload).to_bytes(4, "little") + bytes((kind, 0, 0, 0)) + payload
+
+
 def put(data):
-    while data:
-        data = data[write(CHANNEL, data) :]
+    """Whole frames, whatever interrupts."""
+    _remit.put(CHANNEL, data)
 
 
 def send(kind, pairs=()):

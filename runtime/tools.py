@@ -56,7 +56,7 @@ class Call:
             self.future.set_result(self.value)
 
 
-class Awaitable:
+class NotAwaited:
     """A call that has begun: await it, make a task of it, or take its result().
     To asyncio it is a coroutine."""
 
@@ -144,7 +144,7 @@ class Bridge:
         call.future = loop.create_future()
         self.begin(call)
         self.listen(loop)
-        return Awaitable(self, call)
+        return NotAwaited(self, call)
 
     def begin(self, call):
         with self.lock:
@@ -198,9 +198,11 @@ class Bridge:
 
     def finish(self, number, outcome, text):
         with self.lock:
-            call = self.pending.pop(number)
+            call = self.pending.pop(number, None)
             if self.queue:
                 self.send(self.queue.popleft())
+        if call is None:  # of a cell that is over
+            return
         if outcome == "ok":
             try:
                 call.value = self.decode(text)
@@ -232,7 +234,7 @@ class Bridge:
             try:
                 self.take_all()
             except ToolError as e:
-                self.give_up(e)
+                self.give_up(e.message)
             finally:
                 records.turn.release()
         with self.lock:
@@ -249,13 +251,13 @@ class Bridge:
         while records.has_frame() or self.poll.poll(0):
             self.receive("tools")
 
-    def give_up(self, error):
+    def give_up(self, why):
         with self.lock:
             calls = [*self.pending.values(), *self.queue]
             self.pending.clear()
             self.queue.clear()
         for call in calls:
-            call.error = ToolError(call.tool, error.message)
+            call.error = ToolError(call.tool, why)
             call.done = True
             if call.loop is not None:
                 self.tell(call)
@@ -277,6 +279,12 @@ class Tools:
             else:
                 self.all[-1][2].append((value, key == "parameter"))
         self.bridge = Bridge(concurrency)
+
+    def next_frame(self):
+        """The next frame that is no answer: between cells, by whoever has the turn."""
+        while records.peek() in (records.REPLY, records.REPLY_DATA):
+            self.bridge.take_frame()
+        return records.receive()
 
     def give(self, namespace):
         """Into the namespace of a program. A builtin keeps its name."""

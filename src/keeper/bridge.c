@@ -103,6 +103,8 @@ look(const struct bridge *b, const struct bridge_limits *max,
 	why[0] = '\0';
 	if (!b->tools.len)
 		snprintf(why, size, "this run has no tools");
+	else if (!max->calls)
+		snprintf(why, size, "no cell runs");
 	else if (b->calls >= max->calls)
 		snprintf(why, size, "tool_calls allows %llu calls of a run",
 			 (unsigned long long)max->calls);
@@ -248,6 +250,14 @@ bridge_end(struct bridge *b)
 	b->call = (struct passage){ 0 };
 	/* The rest of one that has begun is still to come. */
 	b->reply.dropped = true;
+}
+
+void
+bridge_reset(struct bridge *b)
+{
+	bridge_end(b);
+	b->told = false;
+	b->last_id = 0;
 }
 
 void

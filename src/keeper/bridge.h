@@ -20,7 +20,7 @@
 #define BRIDGE_PENDING 256
 
 struct bridge_limits {
-	uint64_t calls;
+	uint64_t calls; /* 0: nobody may call just now */
 	uint64_t bytes; /* of arguments, and of a result */
 	uint64_t concurrency;
 };
@@ -67,6 +67,8 @@ int bridge_reply(struct bridge *b, const struct bridge_limits *max,
 
 /* Nobody waits any more: answers that are still to come are dropped. */
 void bridge_end(struct bridge *b);
+/* Another jail: it numbers its calls anew, and does not know the tools. */
+void bridge_reset(struct bridge *b);
 void bridge_free(struct bridge *b);
 
 #endif

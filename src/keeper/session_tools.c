@@ -11,6 +11,12 @@ limits(const struct session *s)
 {
 	const struct policy *p = &s->pool->policy;
 
+	/* What a cell has left running may not call anybody. */
+	if (s->state == SESSION_IDLE)
+		return (struct bridge_limits){
+			.bytes = p->tool_bytes,
+			.concurrency = p->tool_concurrency,
+		};
 	if (!plan_keeps(&s->pool->plan, MECH(BRIDGE)))
 		return (struct bridge_limits){
 			.calls = UINT64_MAX,
@@ -40,7 +46,8 @@ session_take_call(struct session *s, const struct frame *f,
 	bool begun;
 
 	/* What was called, and is dead, gets no answer. */
-	if (s->state != SESSION_RUNNING || s->facts.has_wait_status)
+	if ((s->state != SESSION_RUNNING && s->state != SESSION_IDLE) ||
+	    s->facts.has_wait_status)
 		return fail(err, REMIT_E_PROTOCOL, "a call at a wrong time");
 	if (bridge_call(&s->bridge, &max, f, &s->door, &s->inmate->jail.channel,
 			&begun, err) < 0)
@@ -73,6 +80,15 @@ session_take_reply(struct session *s, const struct frame *f,
 	return 0;
 }
 
+/* What a cell has called and left without an answer gets none. */
+void
+session_rest_tools(struct session *s)
+{
+	bridge_end(&s->bridge);
+	s->bridge.calls = 0;
+	s->holds = 0;
+}
+
 /* Whoever waits for an answer is not to wait for ever. */
 void
 session_end_tools(struct session *s)
@@ -84,10 +100,4 @@ session_end_tools(struct session *s)
 		session_release(s);
 	}
 	bridge_end(&s->bridge);
-}
-
-bool
-session_is_stuffed(const struct session *s)
-{
-	return link_backlog(&s->door) > DOOR_BACKLOG;
 }

@@ -31,8 +31,9 @@ class Door:
         self.env = env
 
     def __call__(self, code, answer="DENY", **policy):
-        bare = {"disk_bytes": "unlimited", "files": "unlimited"} if policy.get("tier") == "landlock" else {}
-        policy = {"python": PYTHON, **bare, **policy}
+        if policy.get("tier") == "landlock":
+            policy = {"preset": "landlock", **policy}
+        policy = {"python": PYTHON, **policy}
         done = subprocess.run(
             [self.caller, code, json.dumps(policy), answer], env=self.remit.env(self.env), cwd=self.remit.folder,
             capture_output=True, text=True, timeout=120, **self.remit.identity(),
@@ -164,6 +165,7 @@ def test_an_error_that_nobody_catches_ends_the_program(door):
     result = door("add('x', 2)")
     assert (result["status"], result["error"]["name"], result["error"]["line"]) == ("error", "ToolError", 1), result
     assert result["error"]["value"] == "add: arguments.a: integer is wanted, not string"
+    assert "tools.py" not in result["stderr"] and "File \"main.py\", line 1" in result["stderr"]
 
 
 def test_what_comes_back_is_json(once):
@@ -310,6 +312,39 @@ def test_without_tools_there_is_no_trace_of_them(remit):
 
 def test_a_builtin_keeps_its_name(once):
     assert once("print(bytes(2))")["stdout"] == "b'\\x00\\x00'\n"
+
+
+# ---- sessions
+
+
+def test_every_cell_of_a_session_has_the_tools(door):
+    cells = [
+        "x = add(1, 2)",
+        "print(x, await add(x, 1), await later(20))",
+        "import threading, time\nheard = []\ndef on():\n    while len(heard) < 40:\n        try: heard.append(str(later(ms=30)))\n"
+        "        except ToolError as e: heard.append(e.message); time.sleep(0.01)\n"
+        "threading.Thread(target=on).start()\ntime.sleep(0.1)",
+        "import time; time.sleep(0.3); print(add(2, 2))",
+        "fails()",
+        "import asyncio; print(await asyncio.gather(*(add(i, i) for i in range(20))) == list(range(0, 40, 2)))",
+        "reset",
+        "print('x' in globals(), add(4, 4), add.__doc__)",
+        "hangs()",
+        "print(add(5, 5))",
+    ]
+    policy = {"python": PYTHON, "timeout": 2, "tool_wait": 0.5, "tool_calls": 60}
+    done = subprocess.run(
+        [door.caller, "--session", json.dumps(policy), *cells], env=door.remit.env(door.env), cwd=door.remit.folder,
+        capture_output=True, text=True, timeout=120, **door.remit.identity(),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    results = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [r["stdout"] for r in results] == [
+        "", "3 4 20\n", "", "4\n", "", "True\n", "False 8 add(a, b)\n\nAdds two whole numbers.\n", "", "10\n",
+    ], [r["stderr"] for r in results]  # fmt: skip
+    assert [r["status"] for r in results] == ["ok"] * 4 + ["error"] + ["ok"] * 2 + ["timeout", "ok"]
+    # A cell's limits and usage are its own.
+    assert results[1]["usage"]["tool_calls"] == 2 and results[0]["calls"][0]["arguments"] == {"a": 1, "b": 2}
 
 
 # ---- the command

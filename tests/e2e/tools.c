@@ -1,6 +1,7 @@
 /*
  * A caller with tools, for tests: tools CODE POLICY [DENY|ONCE|RUN] prints the
- * result, and on stderr what was asked and called.
+ * result, and on stderr what was asked and called. tools --session POLICY
+ * CELL... does the same for the cells of a session; a cell "reset" resets it.
  *
  *	add(a, b)	adds, at once
  *	later(ms)	answers from a thread after so long
@@ -170,6 +171,49 @@ static const struct remit_tool tools[] = {
 	{ .name = "careful", .call = echo, .approval = REMIT_APPROVAL_FIRST },
 };
 
+static int
+complain(const struct remit_error *err)
+{
+	fprintf(stderr, "%s\n", err->message);
+	return 1;
+}
+
+static int
+run_session(struct remit *remit, const char *policy, char **cells)
+{
+	struct remit_session_options opt = {
+		.policy_json = policy,
+		.tools = tools,
+		.tool_count = sizeof(tools) / sizeof(tools[0]),
+	};
+	struct remit_result *result;
+	struct remit_session *session;
+	struct remit_error err;
+
+	if (remit_session_open(remit, &opt, &session, &err) < 0)
+		return complain(&err);
+	for (; *cells; cells++) {
+		struct remit_job job = REMIT_JOB_INIT;
+
+		if (!strcmp(*cells, "reset")) {
+			if (remit_session_reset(session, &err) < 0)
+				return complain(&err);
+			continue;
+		}
+		job.code = *cells;
+		job.code_len = strlen(*cells);
+		job.on_question = on_question;
+		if (remit_session_run(session, &job, &result, &err) < 0)
+			return complain(&err);
+		puts(remit_result_json(result));
+		remit_result_free(result);
+	}
+	if (remit_session_close(session, &result, &err) < 0)
+		return complain(&err);
+	remit_result_free(result);
+	return 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -180,6 +224,10 @@ main(int argc, char **argv)
 
 	if (argc < 3)
 		return 2;
+	if (!strcmp(argv[1], "--session"))
+		return remit_open(&remit, NULL, &err) < 0
+			       ? complain(&err)
+			       : run_session(remit, argv[2], argv + 3);
 	if (argc > 3 && !strcmp(argv[3], "ONCE"))
 		say = REMIT_ALLOW_ONCE;
 	if (argc > 3 && !strcmp(argv[3], "RUN"))
@@ -191,10 +239,8 @@ main(int argc, char **argv)
 	job.tool_count = sizeof(tools) / sizeof(tools[0]);
 	job.on_question = on_question;
 	if (remit_open(&remit, NULL, &err) < 0 ||
-	    remit_run(remit, &job, &result, &err) < 0) {
-		fprintf(stderr, "%s\n", err.message);
-		return 1;
-	}
+	    remit_run(remit, &job, &result, &err) < 0)
+		return complain(&err);
 	puts(remit_result_json(result));
 	/* Nobody hears it any more. */
 	if (hanging)
