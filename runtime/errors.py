@@ -13,7 +13,6 @@ FRAMES = 50
 # many exceptions behind the last one are looked at.
 REFUSALS = (1, 2, 13, 30)
 CAUSES = 8
-HERE = __file__.rpartition("/")[0] + "/"
 
 # A class can have another idea of its own name.
 name_of = type.__dict__["__name__"].__get__
@@ -37,9 +36,10 @@ def own_frames(tb):
 def cut_own_end(tb):
     """Without our own frames behind the program's: what a tool says was raised in
     none of our lines."""
+    here = cut_own_end.__code__.co_filename.rpartition("/")[0] + "/"
     last = None
     while tb is not None:
-        if not tb.tb_frame.f_code.co_filename.startswith(HERE):
+        if not tb.tb_frame.f_code.co_filename.startswith(here):
             last = tb
         tb = tb.tb_next
     if last is not None:
