@@ -376,7 +376,8 @@ schema_read(struct schema *s, const char *text, struct remit_error *err)
 		return fail(err, REMIT_E_INPUT,
 			    "the schema has more than %d bytes",
 			    SCHEMA_MAX_BYTES);
-	root = json_loads(text, JSON_REJECT_DUPLICATES, &where);
+	root = json_loads(text, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL,
+			  &where);
 	if (!root)
 		return fail(err, REMIT_E_INPUT,
 			    "the schema is no JSON object: line %d: %s",
