@@ -63,7 +63,7 @@ decide_packages(struct decision *d, struct remit_error *err)
 				    "installing packages is not built yet");
 	plan_note_kept(d, MECH(MOUNT_NAMESPACE));
 	plan_note_kept(d, MECH(LANDLOCK));
-	if (!d->policy->network_access)
+	if (d->policy->network_access != NETWORK_HOST)
 		plan_note_kept(d, MECH(NETWORK_NAMESPACE));
 	plan_note_kept(d, MECH(SECCOMP));
 	return 0;

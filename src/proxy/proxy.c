@@ -28,6 +28,7 @@ send_order(const struct proxy *p, const struct plan *plan,
 		.uid = p->lease.uid,
 		.by_root = plan->by_root,
 		.unfiltered = !plan_keeps(plan, MECH(SECCOMP)),
+		.any = plan->policy->network_access == NETWORK_PUBLIC,
 	};
 
 	if (host_rules_read(&plan->policy->network_allow, &o.rules, err) < 0)

@@ -99,8 +99,9 @@ proxy_main(void)
 	    o.magic != PROXY_MAGIC)
 		return 1; /* no keeper has asked for this */
 	g->rules = o.rules;
+	g->any = o.any;
 	g->ledger = take_ledger();
-	site_names_read(&g->site, &g->rules);
+	site_names_read(&g->site, g->any ? NULL : &g->rules);
 	if (listeners_take(PROXY_WAYS_OUT, fds, &count) < 0)
 		return wait_for_end();
 	close(PROXY_WAYS_OUT);

@@ -23,6 +23,7 @@ struct proxy_order {
 	uint32_t uid;	/* to be, if by_root */
 	bool by_root;
 	bool unfiltered; /* only in test builds */
+	bool any;	 /* public hosts that no rule names, too */
 	struct host_rules rules;
 };
 

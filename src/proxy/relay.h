@@ -41,7 +41,8 @@ struct relay {
 	struct gate *gate;
 	enum relay_state state;
 	const struct host_rule *rule;
-	struct name *name; /* NULL for an address */
+	struct host_rule any; /* of a host that is only public */
+	struct name *name;    /* NULL for an address */
 	char host[HOST_NAME_SIZE];
 	int code, peer; /* sockets, or -1 */
 	struct source on_code, on_peer;
