@@ -27,7 +27,7 @@ static const struct group {
 	{ "Files that leave the jail", F_ARTIFACT_EXPORT_PATHS,
 	  F_ARTIFACT_TIME },
 	{ "Check of the syntax tree", F_ALLOWED_IMPORTS, F_ALLOWED_OS_ATTRS },
-	{ "Tools and sessions", F_TOOLS, F_PRELOAD },
+	{ "Tools and sessions", F_TOOL_CALLS, F_PRELOAD },
 };
 
 /* Flags that are no fields. */

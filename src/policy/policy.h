@@ -106,8 +106,9 @@ struct policy {
 	struct list allowed_builtins;
 	struct list blocked_builtins;
 	struct list allowed_os_attrs;
-	struct list tools;
 	uint64_t tool_calls;
+	uint64_t tool_bytes;
+	uint64_t tool_concurrency;
 	uint64_t tool_wait_ms;
 	uint64_t session_idle_ms;
 	uint64_t branches;

@@ -55,6 +55,10 @@ the_default_policy_is_enforced_by_all_that_a_full_host_has(void **state)
 		{ F_INPUT_BYTES, MECH(FRAME_CAP) },
 		{ F_VALUE_BYTES, MECH(FRAME_CAP) },
 		{ F_DISPLAY_BYTES, MECH(FRAME_CAP) },
+		{ F_TOOL_CALLS, MECH(BRIDGE) },
+		{ F_TOOL_BYTES, MECH(BRIDGE) },
+		{ F_TOOL_CONCURRENCY, MECH(BRIDGE) },
+		{ F_TOOL_WAIT, MECH(BRIDGE) },
 	};
 
 	(void)state;
@@ -460,6 +464,10 @@ the_unsafe_tier_says_what_it_does_not_enforce(void **state)
 		{ F_INPUT_BYTES, MECH(FRAME_CAP) },
 		{ F_VALUE_BYTES, MECH(FRAME_CAP) },
 		{ F_DISPLAY_BYTES, MECH(FRAME_CAP) },
+		{ F_TOOL_CALLS, MECH(BRIDGE) },
+		{ F_TOOL_BYTES, MECH(BRIDGE) },
+		{ F_TOOL_CONCURRENCY, MECH(BRIDGE) },
+		{ F_TOOL_WAIT, MECH(BRIDGE) },
 		{ F_ALLOWED_IMPORTS, MECH(VALIDATOR) },
 		{ F_BLOCKED_IMPORTS, MECH(VALIDATOR) },
 	};
