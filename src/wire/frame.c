@@ -201,6 +201,16 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.from = PARTY_DOOR | PARTY_KEEPER,
 		.max = FRAME_PIECE,
 	},
+	[FRAME_QUESTION] = {
+		.name = "question",
+		.from = PARTY_KEEPER,
+		.max = 1024,
+	},
+	[FRAME_ANSWER] = {
+		.name = "answer",
+		.from = PARTY_DOOR,
+		.max = 128,
+	},
 };
 
 void

@@ -85,6 +85,10 @@ enum frame_type {
 	   bytes of the result, in pieces */
 	FRAME_REPLY,
 	FRAME_REPLY_DATA,
+	/* keeper to door, while the code waits: id, kind and subject, records;
+	   and back: id and answer */
+	FRAME_QUESTION,
+	FRAME_ANSWER,
 	FRAME_TYPES,
 };
 

@@ -201,7 +201,7 @@ every_field_survives_the_round_trip_in_one_document(void **state)
 		" {\"host\": \"/h\", \"jail\": \"/k\"}],"
 		"\"commit\": \"always\", \"commit_names\": [\".x\"],"
 		"\"network_access\": \"host\", \"network_allow\": [\"h:1\"],"
-		"\"network_proxy\": true,"
+		"\"network_ask\": true, \"network_proxy\": true,"
 		"\"credentials\": [\"h:X=env:Y\"],"
 		"\"package_installation\": true, \"packages\": [\"x==1\"],"
 		"\"subprocess_execution\": true, \"env_var_access\": true,"
