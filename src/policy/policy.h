@@ -36,6 +36,13 @@ enum commit_when {
 	COMMIT_NEVER,
 };
 
+/* Which lists the validator has for what the policy names none. */
+enum validator_mode {
+	VALIDATOR_OFF,
+	VALIDATOR_RELAXED,
+	VALIDATOR_STRICT,
+};
+
 struct mount_rule {
 	char *host; /* absolute path outside */
 	char *jail; /* absolute path inside */
@@ -92,11 +99,13 @@ struct policy {
 	uint64_t artifact_files;
 	uint64_t artifact_depth;
 	uint64_t artifact_time_ms;
+	uint64_t validator; /* enum validator_mode */
 	struct list allowed_imports;
 	struct list blocked_imports;
 	struct list allowed_builtins;
 	struct list blocked_builtins;
 	struct list allowed_os_attrs;
+	struct list allowed_nodes;
 	struct list tools;
 	uint64_t tool_calls;
 	uint64_t tool_wait_ms;
