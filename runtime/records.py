@@ -23,6 +23,7 @@ FILE_DATA = 23
 DISPLAY = 26
 DISPLAY_DATA = 27
 CLOSE = 31
+ASK = 32
 
 
 _buffer = b""

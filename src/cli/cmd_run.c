@@ -173,10 +173,10 @@ explain_changes(const json_t *doc, bool dry_run)
 		fputs(buf_text(&lines), stderr);
 }
 
-/* What the program's own output does not say. A claim of the program is not
-   ours to say, but for the validator's: then nothing of it has run. */
-static void
-explain_end(const struct remit_result *res, const struct policy *policy)
+/* A claim of the program is not ours to say, but for the validator's: then
+   nothing of it has run. */
+void
+cli_explain_end(const struct remit_result *res, const struct policy *policy)
 {
 	static const char *const quiet[] = { "ok", "error", "exit" };
 	const char *status = remit_result_status(res);
@@ -319,7 +319,7 @@ show_people(struct run *r, const struct remit_result *res,
 	json_auto_t *doc = NULL;
 
 	show_end(r);
-	explain_end(res, policy);
+	cli_explain_end(res, policy);
 	if (!r->options.ask)
 		return false;
 	doc = json_loads(remit_result_json(res), 0, NULL);

@@ -29,6 +29,7 @@ struct run {
 	struct artifacts artifacts;
 	struct displays displays;
 	int wake;    /* an eventfd that asks for an interrupt, or -1 */
+	bool asked;  /* a cell that somebody types waits for input */
 	bool opened; /* what was asked for is a session's jail, and is there */
 };
 

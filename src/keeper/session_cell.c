@@ -146,6 +146,8 @@ static void
 forget_cell(struct session *s)
 {
 	empty_stdin(s);
+	/* What is not complete comes again. */
+	s->cells -= s->claim.incomplete;
 	s->was_stirred =
 		s->facts.interrupted || s->facts.timed_out || s->facts.over_cpu;
 	s->facts = (struct facts){ .cpu_limit_ms = s->facts.cpu_limit_ms };

@@ -176,6 +176,10 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.from = PARTY_DOOR | PARTY_KEEPER,
 		.once = true,
 	},
+	[FRAME_ASK] = {
+		.name = "ask",
+		.from = PARTY_JAIL | PARTY_KEEPER,
+	},
 };
 
 void

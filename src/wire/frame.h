@@ -74,6 +74,9 @@ enum frame_type {
 	/* door to keeper, between cells, and on to the jail: the last cell,
 	   which has no code */
 	FRAME_CLOSE,
+	/* jail to keeper, and on to the door: a cell that somebody types waits
+	   for standard input */
+	FRAME_ASK,
 	FRAME_TYPES,
 };
 

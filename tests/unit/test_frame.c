@@ -48,6 +48,7 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 	[FRAME_OPENED] = { "opened", PARTY_KEEPER, 1024, false },
 	[FRAME_RESET] = { "reset", PARTY_DOOR, 0, false },
 	[FRAME_CLOSE] = { "close", PARTY_DOOR | PARTY_KEEPER, 0, true },
+	[FRAME_ASK] = { "ask", PARTY_JAIL | PARTY_KEEPER, 0, false },
 };
 
 static char stream[FRAME_HEADER + (4 << 20) + 2];
