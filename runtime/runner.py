@@ -108,6 +108,7 @@ def set_builtins():
     builtins.quit = _sitebuiltins.Quitter("quit", "Ctrl-D (i.e. EOF)")
     builtins.help = _sitebuiltins._Helper()
     builtins.display = cell.display
+    cell.Watcher.begin()
 
 
 def is_let_through(task, job, program):

@@ -58,6 +58,22 @@ on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
 	     len);
 }
 
+/* A terminal shows text. */
+static void
+on_display(void *user, const struct remit_display *d)
+{
+	struct repl *r = user;
+
+	for (size_t i = 0; i < d->part_count; i++) {
+		const struct remit_part *p = &d->parts[i];
+
+		if (strcmp(p->mime, "text/plain") != 0)
+			continue;
+		show(&r->out, 1, p->bytes, p->len);
+		show(&r->out, 1, "\n", 1);
+	}
+}
+
 /* ---- cells ---- */
 
 static json_t *
@@ -95,7 +111,7 @@ take_result(struct repl *r, const struct remit_result *res,
 	if (r->incomplete)
 		return 0;
 	r->cell.len = 0;
-	cli_explain_end(res, &r->policy);
+	cli_explain_end(res, &r->policy, NULL);
 	if (strcmp(remit_result_status(res), "ok") != 0)
 		r->exit_code = remit_result_exit_code(res);
 	if (!strcmp(remit_result_status(res), "exit")) {
@@ -116,6 +132,7 @@ run_cell(struct repl *r, struct remit_error *err)
 	job.code_len = r->cell.len;
 	job.interactive = 1;
 	job.on_output = on_output;
+	job.on_display = on_display;
 	job.user = r;
 	if (r->lines.terminal)
 		job.stdin_fd = 0;
@@ -291,7 +308,7 @@ close_session(struct repl *r, struct remit_error *err)
 	show(&r->out, 1, text, len);
 	text = remit_result_output(res, REMIT_STDERR, &len);
 	show(&r->err, 2, text, len);
-	cli_explain_end(res, &r->policy);
+	cli_explain_end(res, &r->policy, NULL);
 	remit_result_free(res);
 	return 0;
 }

@@ -7,10 +7,11 @@
 #include "flags.h"
 
 struct run_options {
-	bool json, raw, ask, dry_run;
+	bool json, raw, ask, dry_run, value;
 	const char *code;      /* -c */
 	const char *script;    /* FILE or - */
 	const char *artifacts; /* the folder, or NULL */
+	const char *displays;  /* the folder, or NULL */
 	const char *audit;     /* the file, or NULL */
 	struct remit_file *files;
 	size_t file_count;

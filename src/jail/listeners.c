@@ -7,10 +7,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "host_rule.h"
 #include "pass.h"
-
-_Static_assert(LISTENERS_MAX > HOST_RULES_MAX, "every entry finds room");
 
 /* The kernel keeps so many waiting that nobody has accepted yet. */
 #define BACKLOG 512
@@ -44,7 +41,11 @@ listeners_list(struct listeners *out, const struct plan *plan,
 {
 	struct host_rules rules;
 
-	*out = (struct listeners){ 0 };
+	*out = (struct listeners){
+		.everywhere = plan->policy->network_access == NETWORK_PUBLIC,
+	};
+	for (size_t i = 0; out->everywhere && i < PUBLIC_PORTS; i++)
+		add_port(out, htons(public_ports[i]));
 	if (host_rules_read(&plan->policy->network_allow, &rules, err) < 0)
 		return -1;
 	for (size_t i = 0; i < rules.count; i++) {
@@ -88,14 +89,31 @@ add_to_loopback(int fd, unsigned number, in_addr_t address, in_addr_t mask)
 	return request(fd, &r, SIOCSIFNETMASK, mask);
 }
 
+/*
+ * All addresses but those of 0.0.0.0/8, which are nobody's: 1/8, 2/7, 4/6 and
+ * so on up to 128/1. Those of 127.0.0.0/8 are more exact.
+ */
+static int
+add_all_to_loopback(int fd)
+{
+	for (unsigned bit = 24; bit < 32; bit++)
+		if (add_to_loopback(fd, bit, htonl((1u << bit) + 1),
+				    htonl(~((1u << bit) - 1))) < 0)
+			return -1;
+	return 0;
+}
+
 static int
 set_up_loopback(const struct listeners *l)
 {
 	own_fd int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct ifreq r = { .ifr_name = "lo", .ifr_flags = IFF_UP };
 
-	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &r) < 0 ||
-	    add_to_loopback(fd, 1, htonl(LISTENERS_NET + 1),
+	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &r) < 0)
+		return -1;
+	if (l->everywhere)
+		return add_all_to_loopback(fd);
+	if (add_to_loopback(fd, 1, htonl(LISTENERS_NET + 1),
 			    htonl(LISTENERS_MASK)) < 0)
 		return -1;
 	for (size_t i = 0; i < l->address_count; i++)

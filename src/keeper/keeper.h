@@ -9,6 +9,7 @@
 #include "jail.h"
 #include "journal.h"
 #include "loop.h"
+#include "porter.h"
 
 struct inmate;
 struct nursery;
@@ -53,6 +54,8 @@ struct keeper {
 	bool has_host;
 	struct host host;
 	bool has_ground;
+	bool is_alone;	      /* it stands in a network without any device */
+	struct porter porter; /* a shared keeper's from the first jail on */
 	struct cgroup_home cgroups;
 	struct jail_site site;
 };
@@ -100,5 +103,7 @@ void keeper_add_pool(struct keeper *k, struct pool *p);
 void keeper_refill_soon(struct keeper *k);
 /* What a jail needs: groups, and the keeper's own ground and filter. */
 int keeper_stand(struct keeper *k, struct remit_error *err) must_check;
+/* What a jail needs whose plan is proxied. */
+int keeper_need_porter(struct keeper *k, struct remit_error *err) must_check;
 
 #endif

@@ -27,23 +27,25 @@ static const struct {
 	[LEDGER_OTHER_NAME] = { ", by bytes that do not name it", NULL },
 };
 
-/* An address that only means something inside must not be allowed outside. */
-static bool
-is_inner(const char *host)
+/* What is to be written behind host and port; NULL: nothing would help. */
+static const char *
+word_for(const struct ledger_row *r)
 {
 	struct in_addr a;
 	struct address address;
 
-	if (inet_pton(AF_INET, host, &a) != 1)
-		return false;
+	if (inet_pton(AF_INET, r->host, &a) != 1)
+		return whys[r->why].word;
 	address = address_v4(a.s_addr);
-	return address_class(&address) == ADDRESS_NEVER;
+	/* One that only means something inside must not be allowed outside;
+	   others are meant as they are. */
+	return address_class(&address) == ADDRESS_NEVER ? NULL : "";
 }
 
 static void
 add_denial(const struct ledger_row *r, struct denials *out)
 {
-	const char *word = is_inner(r->host) ? NULL : whys[r->why].word;
+	const char *word = word_for(r);
 	char port[8] = "PORT", where[HOST_NAME_SIZE + 8];
 	struct denial d = {
 		.by_proxy = true,

@@ -269,6 +269,13 @@ pool_empty(struct pool *p)
 	}
 }
 
+static bool
+is_stale(const struct inmate *i, uint64_t now_us)
+{
+	return (has_roots(i->pool) || i->pool->plan.proxied) &&
+	       now_us - i->made_us > POOL_STALE_US;
+}
+
 /* The oldest that may still be used. */
 static struct inmate *
 pop_waiting(struct pool *p)
@@ -279,8 +286,7 @@ pop_waiting(struct pool *p)
 	struct inmate *i;
 
 	while ((i = p->waiting)) {
-		if (roots && (now - i->made_us > POOL_ROOTS_US ||
-			      i->jail.roots != now_there)) {
+		if (is_stale(i, now) || (roots && i->jail.roots != now_there)) {
 			inmate_kill(i);
 			continue;
 		}
@@ -483,8 +489,7 @@ pool_shrink(struct pool *p, uint64_t now_us)
 		p->target = p->target_min;
 	while (p->waiting_count > p->target)
 		inmate_kill(p->waiting);
-	while (has_roots(p) && p->waiting &&
-	       now_us - p->waiting->made_us > POOL_ROOTS_US)
+	while (p->waiting && is_stale(p->waiting, now_us))
 		inmate_kill(p->waiting);
 }
 
@@ -502,7 +507,8 @@ pool_to_json(const struct pool *p)
 		json_array_append_new(preload,
 				      json_string(p->policy.preload.items[i]));
 	for (const struct inmate *i = p->waiting; i; i = i->later)
-		bytes += proc_pss_bytes(i->jail.run_pid);
+		bytes += proc_pss_bytes(i->jail.run_pid) +
+			 proc_pss_bytes(i->proxy.pid);
 	return json_pack(
 		"{s:s, s:b, s:s, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:s}",
 		"plan", id, "session", p->session, "tier",

@@ -20,8 +20,9 @@ struct session;
 #define POOL_TARGET_MAX 64
 /* Of one that the keeper was started for. */
 #define POOL_TARGET_MIN 2
-/* A waiting inmate with folders of the host is not trusted for longer. */
-#define POOL_ROOTS_US (60 * 1000000ull)
+/* A waiting inmate with something of the host's, its folders or its resolvers,
+   is not trusted for longer. */
+#define POOL_STALE_US (60 * 1000000ull)
 /* Files that were replaced meanwhile are the new ones then. */
 #define POOL_MOULD_US (15 * 60 * 1000000ull)
 

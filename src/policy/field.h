@@ -17,6 +17,7 @@ enum field_type {
 	FIELD_TIME,   /* uint64_t of ms; "1.5s", "200ms", 30 (seconds) */
 	FIELD_COUNT,  /* uint64_t */
 	FIELD_CHOICE, /* uint64_t index into `choices` */
+	FIELD_SWITCH, /* the same; the first two are false and true */
 	FIELD_TEXT,   /* char *; a name, or an absolute path */
 	FIELD_LIST,   /* struct list; the flag may be repeated */
 	FIELD_PATHS,  /* struct list of absolute paths */
@@ -85,7 +86,7 @@ struct field {
 	enum field_type type;
 	size_t offset;		    /* in struct policy */
 	uint64_t min, max;	    /* of numbers, inclusive */
-	const char *const *choices; /* FIELD_CHOICE: NULL-terminated */
+	const char *const *choices; /* NULL-terminated, or NULL */
 	bool may_be_unlimited;	    /* the word "unlimited" is accepted */
 	bool commas;		    /* FIELD_LIST: a flag may name several */
 	bool setting; /* chooses how, promises nothing: no row in results */
@@ -124,6 +125,13 @@ void field_show(const struct policy *p, const struct field *f, char *out,
 		size_t size);
 /* True if the value is the default of the table. */
 bool field_is_default(const struct policy *p, const struct field *f);
+
+/* It can be on or off, and perhaps more. */
+static inline bool
+field_is_switch(const struct field *f)
+{
+	return f->type == FIELD_BOOL || f->type == FIELD_SWITCH;
+}
 
 #define FIELD_PTR(p, f, type) ((type *)((char *)(p) + (f)->offset))
 

@@ -36,6 +36,9 @@ static const char *const tier_choices[] = {
 	[TIER_COUNT] = NULL,
 };
 
+/* The order is that of enum network_access. */
+static const char *const network_choices[] = { "false", "true", "host", NULL };
+
 static const char *const fallback_choices[] = { "none", "per_process", NULL };
 
 /* The order is that of enum commit_when. */
@@ -146,14 +149,16 @@ const struct field fields[FIELD_TOTAL] = {
 		.name = "network_access",
 		.short_name = "net",
 		.alias = "allow-net",
-		.type = FIELD_BOOL,
+		.type = FIELD_SWITCH,
 		.offset = offsetof(struct policy, network_access),
+		.choices = network_choices,
 		.built = true,
 		.fallback = "false",
-		.sentence = "the code may open TCP and UDP sockets to "
-			    "anywhere",
+		.sentence = "the code may connect to any public host, at the "
+			    "usual ports; =host: it has the host's own "
+			    "network",
 		.kept = SPACED(MECH(SECCOMP) | MECH(NETWORK_NAMESPACE) |
-				       MECH(LANDLOCK),
+				       MECH(LANDLOCK) | MECH(PROXY),
 			       MECH(SECCOMP) | MECH(LANDLOCK)),
 	},
 	[F_NETWORK_ALLOW] = {
@@ -164,8 +169,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.built = true,
 		.fallback = "",
 		.value_name = "HOST:PORT[:WORD]",
-		.sentence = "a host and port the code may connect to, and "
-			    "no others; HOST is a name, a name behind a star "
+		.sentence = "a host and port the code may connect to; HOST is a name, a name behind a star "
 			    "and a dot (all below it) or an IPv4 address, WORD "
 			    "is tls, plain, tcp or private",
 		.kept = SPACED(MECH(NETWORK_NAMESPACE) | MECH(PROXY), 0),

@@ -47,6 +47,7 @@ static const char *const type_names[] = {
 	[FIELD_TIME] = "seconds",
 	[FIELD_COUNT] = "count",
 	[FIELD_CHOICE] = "one of",
+	[FIELD_SWITCH] = "one of",
 	[FIELD_TEXT] = "text",
 	[FIELD_LIST] = "list of texts",
 	[FIELD_PATHS] = "list of absolute paths",
@@ -108,7 +109,7 @@ static int
 add_field_row(struct buf *out, const struct field *f)
 {
 	own(buf) struct buf text = BUF_INIT(1024);
-	const char *value = f->type == FIELD_BOOL ? "off" : f->fallback;
+	const char *value = field_is_switch(f) ? "off" : f->fallback;
 
 	if (buf_addf(&text, "%s", f->sentence) < 0)
 		return -1;
@@ -150,7 +151,7 @@ flags_completion(struct buf *out)
 
 		if (buf_addf(out, "--%s\n", f->short_name) < 0 ||
 		    (f->alias && buf_addf(out, "--%s\n", f->alias) < 0) ||
-		    (f->type == FIELD_BOOL &&
+		    (field_is_switch(f) &&
 		     buf_addf(out, "--no-%s\n", f->short_name) < 0))
 			return -1;
 	}

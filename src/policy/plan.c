@@ -63,7 +63,7 @@ decide_packages(struct decision *d, struct remit_error *err)
 				    "installing packages is not built yet");
 	plan_note_kept(d, MECH(MOUNT_NAMESPACE));
 	plan_note_kept(d, MECH(LANDLOCK));
-	if (!d->policy->network_access)
+	if (d->policy->network_access != NETWORK_HOST)
 		plan_note_kept(d, MECH(NETWORK_NAMESPACE));
 	plan_note_kept(d, MECH(SECCOMP));
 	return 0;
@@ -495,8 +495,9 @@ plan_can_be_warm(const struct plan *p)
 	   only matters where anything can be executed. */
 	bool exec = p->filter & PLAN_FILTER_SUBPROCESS && p->memfd_noexec;
 
-	return p->tier == TIER_LOCAL && !(p->filter & PLAN_FILTER_NETWORK) &&
-	       !exec;
+	/* Nor can it be on the host's network, which no zygote is on. */
+	return p->tier == TIER_LOCAL &&
+	       (!(p->filter & PLAN_FILTER_NETWORK) || p->proxied) && !exec;
 }
 
 static int
@@ -507,7 +508,7 @@ check_preload(const struct plan *p, struct remit_error *err)
 	return fail_refused(err, "preload",
 			    "Leave preload out: code may import all the same.",
 			    "modules are preloaded only for the tier \"local\" "
-			    "without network access, and for root without "
+			    "without the host's network, and for root without "
 			    "subprocesses");
 }
 

@@ -36,6 +36,13 @@ enum commit_when {
 	COMMIT_NEVER,
 };
 
+/* What sockets lead to. */
+enum network_access {
+	NETWORK_NONE,	/* no sockets, but to the hosts of network_allow */
+	NETWORK_PUBLIC, /* any host that is not this machine's or its site's */
+	NETWORK_HOST,	/* the host's own network */
+};
+
 struct mount_rule {
 	char *host; /* absolute path outside */
 	char *jail; /* absolute path inside */
@@ -58,7 +65,7 @@ struct policy {
 	uint64_t commit; /* enum commit_when */
 	struct list commit_names;
 
-	bool network_access;
+	uint64_t network_access;   /* enum network_access */
 	struct list network_allow; /* see host_rule.h */
 	bool package_installation;
 	struct list packages;

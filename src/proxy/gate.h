@@ -24,6 +24,7 @@ struct gate_port {
 struct gate {
 	struct loop loop;
 	struct host_rules rules;
+	bool any; /* public hosts that no rule names, too */
 	struct site_names site;
 	struct names names;
 	struct ledger *ledger;

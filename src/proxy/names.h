@@ -9,7 +9,7 @@
 #include "host_name.h"
 
 /* One more is refused: else names could carry bytes without end. */
-#define NAMES_MAX 256
+#define NAMES_MAX 1024
 
 enum name_state {
 	NAME_NEW,

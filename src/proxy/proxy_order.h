@@ -14,6 +14,7 @@ enum {
 	PROXY_LINE,
 	PROXY_WAYS_OUT,
 	PROXY_LEDGER,
+	PROXY_FDS,
 };
 
 struct proxy_order {
@@ -22,6 +23,7 @@ struct proxy_order {
 	uint32_t uid;	/* to be, if by_root */
 	bool by_root;
 	bool unfiltered; /* only in test builds */
+	bool any;	 /* public hosts that no rule names, too */
 	struct host_rules rules;
 };
 

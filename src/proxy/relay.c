@@ -323,6 +323,19 @@ use_name(struct relay *r)
 		refuse(r, r->rule->port, why);
 }
 
+/* An entry that names an address means it; else it must be public. */
+static void
+use_address(struct relay *r)
+{
+	enum ledger_why why =
+		r->rule == &r->any ? judge_targets(r) : LEDGER_LET_THROUGH;
+
+	if (why == LEDGER_LET_THROUGH)
+		connect_next(r);
+	else
+		refuse(r, r->rule->port, why);
+}
+
 static void
 find(struct relay *r)
 {
@@ -332,7 +345,7 @@ find(struct relay *r)
 	/* It says no more until there is somebody to hear it. */
 	loop_remove(&r->gate->loop, &r->on_code);
 	if (!n) {
-		connect_next(r);
+		use_address(r);
 		return;
 	}
 	wait_for(r, FIND_US);
@@ -401,13 +414,14 @@ on_code(void *owner, uint32_t events)
 
 /* ---- the beginning ---- */
 
-void
-relay_init(struct relay *r, struct gate *g)
+/* What no rule names may still be public. Its bytes are nobody's affair. */
+static const struct host_rule *
+rule_or_any(struct relay *r, const struct host_rule *rule, uint16_t port)
 {
-	r->gate = g;
-	r->code = r->peer = -1;
-	r->on_code = r->on_peer = (struct source)SOURCE_INIT;
-	r->timer = (struct timer){ .ring = on_timer, .owner = r };
+	if (rule || !r->gate->any)
+		return rule;
+	r->any = (struct host_rule){ .port = port, .kind = HOST_TCP };
+	return &r->any;
 }
 
 /* Whom the connection was made to, by the kernel's word. */
@@ -420,11 +434,14 @@ identify(struct relay *r, const struct sockaddr_in *to)
 	r->name = names_find_inside(&r->gate->names, to->sin_addr.s_addr);
 	if (r->name) {
 		snprintf(r->host, sizeof(r->host), "%s", r->name->host);
-		r->rule = host_rules_name_port(rules, r->host, port);
+		r->rule = rule_or_any(
+			r, host_rules_name_port(rules, r->host, port), port);
 		return;
 	}
 	inet_ntop(AF_INET, &to->sin_addr, r->host, sizeof(r->host));
-	r->rule = host_rules_address_port(rules, to->sin_addr.s_addr, port);
+	r->rule = rule_or_any(
+		r, host_rules_address_port(rules, to->sin_addr.s_addr, port),
+		port);
 	r->targets.rows[0] = address_v4(to->sin_addr.s_addr);
 	r->targets.count = 1;
 }
@@ -440,10 +457,15 @@ take_free(struct gate *g)
 	abort(); /* the gate has counted wrong */
 }
 
+/* Not before it is needed: a proxy that waits shall touch little memory. */
 static void
-reset(struct relay *r, int fd)
+reset(struct relay *r, struct gate *g, int fd)
 {
+	r->gate = g;
 	r->code = fd;
+	r->peer = -1;
+	r->on_code = r->on_peer = (struct source)SOURCE_INIT;
+	r->timer = (struct timer){ .ring = on_timer, .owner = r };
 	r->state = RELAY_HEAD;
 	r->rule = NULL;
 	r->row = NULL;
@@ -459,7 +481,7 @@ relay_begin(struct gate *g, int fd)
 	struct sockaddr_in to = { 0 };
 	socklen_t len = sizeof(to);
 
-	reset(r, fd);
+	reset(r, g, fd);
 	set_no_delay(fd);
 	reset_at_close(fd, true);
 	if (getsockname(fd, (void *)&to, &len) < 0) {

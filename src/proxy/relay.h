@@ -41,7 +41,8 @@ struct relay {
 	struct gate *gate;
 	enum relay_state state;
 	const struct host_rule *rule;
-	struct name *name; /* NULL for an address */
+	struct host_rule any; /* of a host that is only public */
+	struct name *name;    /* NULL for an address */
 	char host[HOST_NAME_SIZE];
 	int code, peer; /* sockets, or -1 */
 	struct source on_code, on_peer;
@@ -52,7 +53,6 @@ struct relay {
 	struct flow out, in;
 };
 
-void relay_init(struct relay *r, struct gate *g);
 /* Bounds what the kernel holds for a connection. */
 void relay_set_buffers(int fd);
 

@@ -54,7 +54,7 @@ add_host(struct site_names *out, const char *text, const struct address *a,
 
 	if (out->host_count == SITE_HOSTS ||
 	    host_name_read(text, strlen(text), h->name) < 0 ||
-	    !host_rules_name(rules, h->name))
+	    (rules && !host_rules_name(rules, h->name)))
 		return;
 	h->address = *a;
 	out->host_count++;

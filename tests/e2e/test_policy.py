@@ -43,6 +43,7 @@ def test_a_flag_overrides_the_file_wherever_it_stands(any_remit):
         (("--net",), "network_access", True),
         (("--allow-net",), "network_access", True),
         (("--net", "--no-net"), "network_access", False),
+        (("--net=host",), "network_access", "host"),
         (("--allow-subprocess",), "subprocess_execution", True),
         (("--timeout", "200ms"), "timeout", 0.2),
         (("--timeout", "1.5s"), "timeout", 1.5),

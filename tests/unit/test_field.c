@@ -17,15 +17,11 @@ static const char *
 other_text(const struct field *f)
 {
 	static const char *const texts[] = {
-		[FIELD_BOOL] = "true",
-		[FIELD_BYTES] = "32M",
-		[FIELD_TIME] = "1.5s",
-		[FIELD_COUNT] = "32",
-		[FIELD_CHOICE] = NULL,
-		[FIELD_TEXT] = "/opt/python",
-		[FIELD_LIST] = "thing",
-		[FIELD_PATHS] = "/data/x",
-		[FIELD_MOUNTS] = "/a:/b:overlay",
+		[FIELD_BOOL] = "true",	      [FIELD_SWITCH] = "host",
+		[FIELD_BYTES] = "32M",	      [FIELD_TIME] = "1.5s",
+		[FIELD_COUNT] = "32",	      [FIELD_CHOICE] = NULL,
+		[FIELD_TEXT] = "/opt/python", [FIELD_LIST] = "thing",
+		[FIELD_PATHS] = "/data/x",    [FIELD_MOUNTS] = "/a:/b:overlay",
 		[FIELD_ENV] = "A=b=c",
 	};
 
@@ -74,8 +70,10 @@ every_row_of_the_table_is_complete(void **state)
 		assert_non_null(f->fallback);
 		assert_non_null(f->sentence);
 		assert_true(f->sentence[0] >= 'a' && f->sentence[0] <= 'z');
-		assert_int_equal(f->value_name == NULL, f->type == FIELD_BOOL);
-		assert_int_equal(f->choices != NULL, f->type == FIELD_CHOICE);
+		assert_int_equal(f->value_name == NULL, field_is_switch(f));
+		assert_int_equal(f->choices != NULL,
+				 f->type == FIELD_CHOICE ||
+					 f->type == FIELD_SWITCH);
 		assert_int_equal(f->max != 0, number);
 		assert_true(!number || (f->min >= 1 && f->min < f->max));
 		assert_true(strlen(f->name) <
@@ -324,11 +322,14 @@ static void
 a_switch_takes_only_true_and_false(void **state)
 {
 	(void)state;
-	refuse_text(F_NETWORK_ACCESS, "yes",
-		    "--net: \"yes\" is not true or false");
-	refuse_text(F_NETWORK_ACCESS, "", "--net: \"\" is not true or false");
+	refuse_text(F_SUBPROCESS_EXECUTION, "yes",
+		    "--subprocess: \"yes\" is not true or false");
+	refuse_text(F_SUBPROCESS_EXECUTION, "",
+		    "--subprocess: \"\" is not true or false");
 	refuse_text(F_NETWORK_ACCESS, "truely",
-		    "--net: \"truely\" is not true or false");
+		    "--net: \"truely\" is not true, false or host");
+	refuse_text(F_NETWORK_ACCESS, "Host",
+		    "--net: \"Host\" is not true, false or host");
 }
 
 static void

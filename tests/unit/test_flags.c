@@ -75,11 +75,12 @@ static void
 every_field_has_its_flag(void **state)
 {
 	static const char *const texts[] = {
-		[FIELD_BOOL] = "true",	     [FIELD_BYTES] = "32M",
-		[FIELD_TIME] = "2s",	     [FIELD_COUNT] = "32",
-		[FIELD_CHOICE] = NULL,	     [FIELD_TEXT] = "pypy",
-		[FIELD_LIST] = "x",	     [FIELD_PATHS] = "/x",
-		[FIELD_MOUNTS] = "/x:/y:ro", [FIELD_ENV] = "A=b",
+		[FIELD_BOOL] = "true",	 [FIELD_BYTES] = "32M",
+		[FIELD_SWITCH] = "host", [FIELD_TIME] = "2s",
+		[FIELD_COUNT] = "32",	 [FIELD_CHOICE] = NULL,
+		[FIELD_TEXT] = "pypy",	 [FIELD_LIST] = "x",
+		[FIELD_PATHS] = "/x",	 [FIELD_MOUNTS] = "/x:/y:ro",
+		[FIELD_ENV] = "A=b",
 	};
 
 	(void)state;
@@ -119,6 +120,10 @@ a_switch_has_four_forms(void **state)
 	assert_true(p.env_var_access);
 	take(&p, "--no-allow-net");
 	assert_false(p.network_access);
+	take(&p, "--net=host");
+	assert_int_equal(p.network_access, NETWORK_HOST);
+	take(&p, "--net");
+	assert_int_equal(p.network_access, NETWORK_PUBLIC);
 }
 
 static void
@@ -177,8 +182,8 @@ only_switches_can_be_negated(void **state)
 	       "--no-memory");
 	refuse("--no-preset: only what is on or off", "--no-preset", "strict");
 	refuse("--no-net: takes no value", "--no-net=true");
-	refuse("--net: \"maybe\" is not true or false", "--net=maybe");
-	refuse("--net: \"\" is not true or false", "--net=");
+	refuse("--net: \"maybe\" is not true, false or host", "--net=maybe");
+	refuse("--net: \"\" is not true, false or host", "--net=");
 }
 
 static void

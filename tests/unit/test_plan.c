@@ -311,7 +311,7 @@ what_the_policy_gives_is_granted(void **state)
 	own(trial) struct trial t = ordinary();
 
 	(void)state;
-	t.policy.network_access = true;
+	t.policy.network_access = NETWORK_HOST;
 	t.policy.subprocess_execution = true;
 	t.policy.env_var_access = true;
 	accepted(&t);
@@ -337,7 +337,7 @@ the_filter_has_a_bit_for_each_grant_and_for_strict_memory(void **state)
 		unsigned strict =
 			alone || executable ? PLAN_FILTER_STRICT_MEMORY : 0;
 
-		t.policy.network_access = network;
+		t.policy.network_access = network ? NETWORK_HOST : NETWORK_NONE;
 		t.policy.subprocess_execution = subprocess;
 		/* Only where the bound cannot be kept, or it would be used. */
 		t.policy.memory_fallback = network || subprocess;
@@ -385,6 +385,7 @@ other_value(const struct field *f, char number[32])
 {
 	switch (f->type) {
 	case FIELD_BOOL:
+	case FIELD_SWITCH:
 		return strcmp(f->fallback, "true") ? "true" : "false";
 	case FIELD_BYTES:
 	case FIELD_COUNT:
@@ -560,8 +561,9 @@ imports_are_checked_only_where_a_list_is_given(void **state)
 
 /* ---- warm starts ---- */
 
-/* What a zygote's child cannot be: anything but a local jail, anything with a
-   network, and where memory files may not be executed a starter of programs. */
+/* What a zygote's child cannot be: anything but a local jail, anything on
+   the host's network, and where memory files may not be executed a starter of
+   programs. */
 static void
 a_plan_can_be_warm_where_a_child_can_get_all_of_it(void **state)
 {
@@ -572,7 +574,7 @@ a_plan_can_be_warm_where_a_child_can_get_all_of_it(void **state)
 		bool warm;
 
 		t.policy.tier = built_tiers[n / 8];
-		t.policy.network_access = network;
+		t.policy.network_access = network ? NETWORK_HOST : NETWORK_NONE;
 		t.policy.subprocess_execution = subprocess;
 		if (!noexec)
 			take_away(&t, CAN_MEMFD_NOEXEC);

@@ -199,7 +199,7 @@ every_field_survives_the_round_trip_in_one_document(void **state)
 		" \"mode\": \"overlay\", \"max_bytes\": 65536},"
 		" {\"host\": \"/h\", \"jail\": \"/k\"}],"
 		"\"commit\": \"always\", \"commit_names\": [\".x\"],"
-		"\"network_access\": true, \"network_allow\": [\"h:1\"],"
+		"\"network_access\": \"host\", \"network_allow\": [\"h:1\"],"
 		"\"package_installation\": true, \"packages\": [\"x==1\"],"
 		"\"subprocess_execution\": true, \"env_var_access\": true,"
 		"\"env\": {\"A\": \"=\", \"B\": \"\\u00e4\\n\"},"
