@@ -284,6 +284,8 @@ session_reset(struct session *s, struct remit_error *err)
 	own_fd_close(&s->stdin_pipe);
 	s->stdin_pipe = -1;
 	s->loss = (struct remit_error){ 0 };
+	free(s->network_before);
+	s->network_before = NULL;
 	s->cpu_check_us = 0;
 	enqueue(s);
 	return 0;
