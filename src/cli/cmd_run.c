@@ -16,6 +16,7 @@
 #include "line_text.h"
 #include "path.h"
 #include "quantity.h"
+#include "question.h"
 #include "run_displays.h"
 #include "run_input.h"
 #include "run_options.h"
@@ -96,6 +97,14 @@ on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
 	write_all(r, (int)stream, buf_text(&shown), shown.len);
 	if (r->broken)
 		_exit(141); /* as if by SIGPIPE; the keeper ends the run */
+}
+
+static enum remit_answer
+on_question(void *user, const struct remit_question *q)
+{
+	const struct run *r = user;
+
+	return question_ask(q, r->signals);
 }
 
 static void
@@ -302,6 +311,9 @@ make_job(struct run *r, struct remit_job *job, struct remit_error *err)
 	job->artifacts_dir = o->artifacts;
 	job->user = r;
 	job->interrupt_fd = r->signals;
+	job->tools = o->tools.tools;
+	job->tool_count = o->tools.count;
+	job->on_question = on_question;
 	job->on_display = on_display;
 	run_displays_forget(&r->displays);
 	if (!o->json)
@@ -315,7 +327,8 @@ prepare(struct run *r, const struct policy *policy, struct remit_error *err)
 {
 	const struct run_options *o = &r->options;
 
-	if (o->ask && ask_open(&r->ask, &o->flags, err) < 0)
+	if (tool_options_list(&r->options.tools, err) < 0 ||
+	    (o->ask && ask_open(&r->ask, &o->flags, err) < 0))
 		return -1;
 	if (read_code(o, &r->code, err) < 0 ||
 	    (o->displays &&
@@ -475,6 +488,14 @@ const struct command command_run = {
 		   "list them\n"
 		   "  -c CODE             the program itself\n"
 		   "  --audit FILE        append a line about the run to FILE\n"
+		   "  --tool NAME=COMMAND a tool that the code may call: a "
+		   "local command\n"
+		   "  --tool-help NAME=TEXT  what it does, for the model\n"
+		   "  --tool-schema NAME=FILE  a JSON Schema of its "
+		   "arguments\n"
+		   "  --tool-result NAME=text|json  what its output is\n"
+		   "  --tool-approval NAME=never|first|always  whether to ask "
+		   "before it is called\n"
 		   "\n"
 		   "Options come before the program; all behind it is its "
 		   "arguments.\n",

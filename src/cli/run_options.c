@@ -108,6 +108,13 @@ take_option(struct run_options *o, int argc, char **argv, int *i,
 	const struct option *own = find(argv[*i], &joined);
 	enum flags_answer a;
 
+	if (tool_options_has(argv[*i])) {
+		if (*i + 1 == argc)
+			return fail(err, REMIT_E_INPUT, "%s: needs a value",
+				    argv[*i]);
+		*i += 1;
+		return tool_options_set(&o->tools, argv[*i - 1], argv[*i], err);
+	}
 	if (own && !own->set) {
 		*(bool *)((char *)o + own->offset) = true;
 		return 0;
@@ -217,5 +224,6 @@ run_options_free(struct run_options *o)
 	for (size_t i = 0; i < o->file_count; i++)
 		free((char *)o->files[i].host_path);
 	free(o->files);
+	tool_options_free(&o->tools);
 	flags_free(&o->flags);
 }

@@ -5,6 +5,7 @@
 #define REMIT_RUN_OPTIONS_H
 
 #include "flags.h"
+#include "tool_options.h"
 
 struct run_options {
 	bool json, raw, ask, dry_run, value;
@@ -15,6 +16,7 @@ struct run_options {
 	const char *audit;     /* the file, or NULL */
 	struct remit_file *files;
 	size_t file_count;
+	struct tool_options tools;
 	char **args;
 	struct flags flags;
 };

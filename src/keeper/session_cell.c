@@ -160,6 +160,7 @@ forget_cell(struct session *s)
 	s->code_bytes = s->began_us = s->ended_us = 0;
 	s->was_committed = false;
 	s->changes.len = 0;
+	session_rest_tools(s);
 	claim_free(&s->claim);
 	s->displays = (struct displays){ 0 };
 	denials_free(&s->denials);
@@ -287,6 +288,7 @@ session_reset(struct session *s, struct remit_error *err)
 	free(s->network_before);
 	s->network_before = NULL;
 	s->cpu_check_us = 0;
+	bridge_reset(&s->bridge);
 	enqueue(s);
 	return 0;
 }
