@@ -22,8 +22,9 @@
 #include "status.h"
 
 /* Characters of foreign text in a line. */
-#define SHOWN	 4096
-#define CODE_MAX ((size_t)64 * 1024 * 1024)
+#define SHOWN	       4096
+#define PROGRESS_SHOWN 60
+#define CODE_MAX       ((size_t)64 * 1024 * 1024)
 
 struct run {
 	struct run_options options;
@@ -33,7 +34,8 @@ struct run {
 	struct buf code;
 	int signals;
 	struct screen out, err;
-	bool broken; /* nobody reads our output any more */
+	bool has_progress; /* on the terminal's last line */
+	bool broken;	   /* nobody reads our output any more */
 };
 
 static int
@@ -82,12 +84,36 @@ write_all(struct run *r, int fd, const char *bytes, size_t len)
 	}
 }
 
+/* On a terminal, one line that is written over. */
+static void
+on_progress(void *user, const char *line, size_t len)
+{
+	struct run *r = user;
+	own(buf) struct buf text = BUF_INIT(2048), shown = BUF_INIT(8192);
+
+	if (!isatty(2) || buf_add(&text, line, len) < 0 ||
+	    line_text_message(&shown, buf_text(&text), PROGRESS_SHOWN) < 0)
+		return;
+	fprintf(stderr, "\r\033[Kremit: packages: %s", buf_text(&shown));
+	r->has_progress = true;
+}
+
+/* What comes next is not about packages any more. */
+static void
+clear_progress(struct run *r)
+{
+	if (r->has_progress)
+		fputs("\r\033[K", stderr);
+	r->has_progress = false;
+}
+
 static void
 on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
 {
 	struct run *r = user;
 	own(buf) struct buf shown = BUF_INIT(8 * len + 512);
 
+	clear_progress(r);
 	if (screen_filter(stream == REMIT_STDOUT ? &r->out : &r->err, bytes,
 			  len, &shown) < 0)
 		return;
@@ -275,6 +301,7 @@ make_job(struct run *r, struct remit_job *job, struct remit_error *err)
 	job->artifacts_dir = o->artifacts;
 	job->user = r;
 	job->interrupt_fd = r->signals;
+	job->on_progress = on_progress;
 	if (!o->json)
 		job->on_output = on_output;
 	return is_from_stdin(o) ? 0 : run_input_give(&r->input, job, err);
@@ -344,7 +371,7 @@ run_once(struct run *r, struct policy *policy, bool *again,
 	struct remit *remit = NULL;
 	own_mem char *text = NULL;
 	json_t *doc = policy_to_json(policy);
-	int exit_code = -1;
+	int exit_code = -1, failed;
 
 	*again = false;
 	text = doc ? json_dumps(doc, JSON_REAL_PRECISION(15)) : NULL;
@@ -356,8 +383,9 @@ run_once(struct run *r, struct policy *policy, bool *again,
 	job.policy_json = text;
 	if (remit_open(&remit, &opt, err) < 0)
 		return -1;
-	if (remit_run(remit, &job, &res, err) == 0 &&
-	    audit_add(&r->audit, &job, res, err) == 0) {
+	failed = remit_run(remit, &job, &res, err);
+	clear_progress(r);
+	if (!failed && audit_add(&r->audit, &job, res, err) == 0) {
 		exit_code = remit_result_exit_code(res);
 		if (r->options.json)
 			puts(remit_result_json(res));

@@ -13,8 +13,9 @@ const struct command *const commands[] = {
 	&command_matrix, &command_doctor,
 	&command_bench,	 &command_completion,
 	&command_keeper, &command_status,
-	&command_logs,	 &command_man,
-	&command_proxy,	 NULL,
+	&command_logs,	 &command_packages,
+	&command_man,	 &command_proxy,
+	NULL,
 };
 
 int

@@ -260,6 +260,10 @@ take_frame(struct run *r, const struct frame *f, struct remit_error *err)
 		return artifacts_begin(&r->artifacts, f->payload, f->len, err);
 	case FRAME_ARTIFACT_DATA:
 		return artifacts_add(&r->artifacts, f->payload, f->len, err);
+	case FRAME_PROGRESS:
+		if (job->on_progress)
+			job->on_progress(job->user, f->payload, f->len);
+		return 0;
 	case FRAME_RESULT:
 		return take_result(r, f, err);
 	default:

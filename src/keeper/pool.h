@@ -10,6 +10,7 @@
 #include "loop.h"
 #include "mould.h"
 #include "plan.h"
+#include "shelf.h"
 
 struct inmate;
 struct keeper;
@@ -35,6 +36,7 @@ struct pool {
 
 	struct policy policy;
 	struct interpreter interpreter;
+	struct shelf shelf; /* its packages, if it has any */
 	struct plan plan;
 	char *enforcement; /* as text, for results */
 	uint64_t identity; /* of the interpreter's file */
@@ -57,9 +59,10 @@ struct pool {
 
 /* By the text that a door sent; NULL if none was made from it yet. */
 struct pool *pool_find(struct keeper *k, const char *text, size_t len);
-/* By the policy, made if there is none; takes over what *p owns. */
-struct pool *pool_for(struct keeper *k, struct policy *p, const char *text,
-		      size_t len, struct remit_error *err);
+/* By the policy, made if there is none; takes over what *p owns, and the
+   packages (NULL: they are looked for). */
+struct pool *pool_for(struct keeper *k, struct policy *p, struct shelf *shelf,
+		      const char *text, size_t len, struct remit_error *err);
 struct pool *pool_use(struct pool *p);
 void pool_drop(struct pool *p);
 

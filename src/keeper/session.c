@@ -38,6 +38,7 @@ session_new(struct keeper *k, int door_fd)
 		.code = BUF_INIT(64 * 1024 * 1024),
 		.input = FEED_INIT,
 		.files = INPUTS_INIT,
+		.shelf = SHELF_INIT,
 		.out = { .fd = -1 },
 		.err = { .fd = -1 },
 		.workspace = -1,
@@ -84,6 +85,7 @@ session_free(struct session *s)
 	claim_free(&s->claim);
 	denials_free(&s->denials);
 	policy_free(&s->policy);
+	shelf_free(&s->shelf);
 	buf_free(&s->policy_text);
 	list_free(&s->argv);
 	buf_free(&s->code);
@@ -377,8 +379,9 @@ seek(struct session *s, struct remit_error *err)
 	const struct plan *plan;
 
 	if (!s->pool) {
-		struct pool *p = pool_for(k, &s->policy, s->policy_text.data,
-					  s->policy_text.len, err);
+		struct pool *p =
+			pool_for(k, &s->policy, &s->shelf, s->policy_text.data,
+				 s->policy_text.len, err);
 
 		if (!p)
 			return -1;

@@ -22,10 +22,12 @@
 #include "loop.h"
 #include "policy.h"
 #include "sha256.h"
+#include "shelf.h"
 #include "stamp.h"
 #include "verdict.h"
 
 struct harvest;
+struct install;
 struct keeper;
 
 enum session_state {
@@ -57,6 +59,9 @@ struct session {
 	struct policy policy; /* of its own, until it has a pool */
 	struct buf policy_text;
 	struct pool *pool;
+	struct install *install; /* it waits for packages, or NULL */
+	bool was_installed;	 /* what it waited for has ended */
+	struct shelf shelf;	 /* its packages, until it has a pool */
 	char *name;
 	struct list argv;
 	struct buf code;

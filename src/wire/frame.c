@@ -138,6 +138,11 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.from = PARTY_KEEPER,
 		.max = FRAME_PIECE,
 	},
+	[FRAME_PROGRESS] = {
+		.name = "progress",
+		.from = PARTY_KEEPER,
+		.max = 1024,
+	},
 };
 
 void

@@ -59,6 +59,7 @@ enum frame_type {
 	   not all come is none */
 	FRAME_ARTIFACT,
 	FRAME_ARTIFACT_DATA,
+	FRAME_PROGRESS, /* keeper to door: a line about packages */
 	FRAME_TYPES,
 };
 

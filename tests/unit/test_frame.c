@@ -40,6 +40,7 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 			      false },
 	[FRAME_ARTIFACT] = { "artifact", PARTY_KEEPER, 8192, false },
 	[FRAME_ARTIFACT_DATA] = { "artifact_data", PARTY_KEEPER, 65536, false },
+	[FRAME_PROGRESS] = { "progress", PARTY_KEEPER, 1024, false },
 };
 
 static char stream[FRAME_HEADER + (4 << 20) + 2];
