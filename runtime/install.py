@@ -17,6 +17,8 @@ import sys
 SITE, WHEELS, OUT, TEMP = "/workspace/site", "/workspace/wheels", "/workspace/out", "/workspace/tmp"
 # Of an index page; the largest known has a few MiB.
 PAGE_MAX = 64 * 1024 * 1024
+# With `about` as many as leave a jail.
+FILES_MAX = 100_000 - 1
 
 
 class Failed(Exception):
@@ -27,7 +29,8 @@ def pip(*arguments):
     """pip, as its command would run it, in this process: it need not start another."""
     from pip._internal.cli.main import main
 
-    code = main(["--isolated", "--no-input", "--disable-pip-version-check", "--no-cache-dir", "--no-color", *arguments])
+    settings = ["--isolated", "--no-input", "--disable-pip-version-check", "--no-cache-dir", "--no-color", "--retries=2"]
+    code = main([*settings, *arguments])
     if code:
         raise Failed
 
@@ -154,7 +157,10 @@ def give(described):
     """Files by number: their names, whatever they are, are data."""
     os.mkdir(OUT)
     about = [("wheel", text) for text in described]
-    for number, (path, program) in enumerate(list(all_files())):
+    found = list(all_files())
+    if len(found) > FILES_MAX:
+        raise Failed(f"{len(found)} are too many files: {FILES_MAX} are the most")
+    for number, (path, program) in enumerate(found):
         about.append(("program" if program else "file", os.path.relpath(path, SITE)))
         os.rename(path, os.path.join(OUT, str(number)))
     with open(os.path.join(OUT, "about"), "wb") as f:

@@ -310,7 +310,7 @@ install_before(struct session *s)
 	struct remit_error err;
 
 	/* With a pool they are there: pool_find() has looked. */
-	if (!package_rule_any(p) || p->tier == TIER_STATIC || s->pool)
+	if (!package_rule_any(p) || s->pool)
 		return false;
 	if (need_packages(s, &err) < 0) {
 		session_give_up(s, &err);

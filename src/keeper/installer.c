@@ -39,8 +39,8 @@ tell_line(const struct installer_order *o, const char *line)
 
 /* ---- its runs ---- */
 
-/* What the index says is believed as far as it is a host; a private address is
-   none, unless the policy names it. */
+/* What the index says is believed as far as it is a name, which then must lead
+   to a public address: with an address it could choose a host of ours. */
 static int
 read_hosts(struct list *out, const struct buf *lines, struct remit_error *err)
 {
@@ -58,7 +58,7 @@ read_hosts(struct list *out, const struct buf *lines, struct remit_error *err)
 				"to be used (--package-host)");
 		memcpy(line, at, n);
 		line[n] = '\0';
-		if (host_rule_read(line, &rule, err) == 0 &&
+		if (host_rule_read(line, &rule, err) == 0 && rule.name[0] &&
 		    !rule.may_be_private && !rule.is_below &&
 		    list_add(out, line) < 0)
 			return fail_sys(err, REMIT_E_MEMORY, "packages");

@@ -173,6 +173,22 @@ text_of(const json_t *object, const char *key)
 	return text ? text : "";
 }
 
+/* Behind "ERROR: Exception:" comes a traceback, whose last line says it. */
+static const char *
+last_line(const char *text, const char *line)
+{
+	const char *at, *found = line;
+
+	if (strncmp(line, "Exception:\n", 11) != 0)
+		return line;
+	for (at = text; at && *at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (*at && *at != '\n')
+			found = at;
+	}
+	return found;
+}
+
 /* pip's last words: its lines that begin with "ERROR", the last three. */
 static void
 last_words(const struct buf *err, char *out, size_t size)
@@ -186,7 +202,7 @@ last_words(const struct buf *err, char *out, size_t size)
 		if (strncmp(line, mark, sizeof(mark) - 1) != 0)
 			continue;
 		memmove(lines, lines + 1, 2 * sizeof(lines[0]));
-		lines[2] = line + sizeof(mark) - 1;
+		lines[2] = last_line(text, line + sizeof(mark) - 1);
 	}
 	out[0] = '\0';
 	for (size_t i = 0; i < 3; i++)

@@ -94,7 +94,7 @@ show_packages(struct pool *p, struct shelf *shelf, struct remit_error *err)
 {
 	char key[SHA256_TEXT];
 
-	if (!package_rule_any(&p->policy) || p->policy.tier == TIER_STATIC)
+	if (!package_rule_any(&p->policy))
 		return 0;
 	if (shelf && shelf->id[0]) {
 		p->shelf = *shelf;

@@ -178,9 +178,9 @@ check_ids(const struct shelf_prune *p, const json_t *all,
 
 		json_array_foreach(all, k, row)
 		{
-			fits |= !strncmp(json_string_value(
-						 json_object_get(row, "id")),
-					 wanted, strlen(wanted));
+			fits |= !strncmp(
+				json_string_value(json_object_get(row, "id")),
+				wanted, strlen(wanted));
 		}
 		if (!fits)
 			return fail(err, REMIT_E_INPUT,
@@ -224,9 +224,9 @@ remove_files(const char *folder)
 	if (at < 0 || list_names(&names, at) < 0)
 		return;
 	for (size_t i = 0; i < names.count; i++) {
-		own_fd int fd = openat(at, names.items[i],
-				       O_RDONLY | O_NONBLOCK | O_NOFOLLOW |
-					       O_CLOEXEC);
+		own_fd int fd =
+			openat(at, names.items[i],
+			       O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 
 		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
 			unlinkat(at, names.items[i], 0);

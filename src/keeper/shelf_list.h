@@ -5,6 +5,7 @@
 #define REMIT_SHELF_LIST_H
 
 #include <jansson.h>
+#include <stdint.h>
 
 #include "error.h"
 #include "list.h"

@@ -107,8 +107,10 @@ shelf_make_file(struct shelf_make *m, const char *path, uint64_t size,
 	m->is_about = !strcmp(name, "about");
 	if (m->is_about)
 		return 0;
-	if (number_parse(&number, name) < 0 || number >= SHELF_FILES_MAX)
+	if (number_parse(&number, name) < 0)
 		return broken(err, "a file without a number");
+	if (number >= SHELF_FILES_MAX)
+		return broken(err, "too many files");
 	m->file = openat(m->raw, name,
 			 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			 0600);

@@ -418,15 +418,13 @@ check_absent(const struct decision *d, struct remit_error *err)
 				    : "does not have it");
 }
 
-/* No hosts: that there are none is network_access's. No packages; or nothing
-   that could import them. */
+/* No hosts: that there are none is network_access's. No packages. */
 static bool
 promises_nothing(const struct decision *d)
 {
 	if (d->field == &fields[F_NETWORK_ALLOW])
 		return !names_hosts(d->policy);
-	return d->field == &fields[F_PACKAGES] &&
-	       (!package_rule_any(d->policy) || d->plan->tier == TIER_STATIC);
+	return d->field == &fields[F_PACKAGES] && !package_rule_any(d->policy);
 }
 
 static int

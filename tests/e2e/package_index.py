@@ -58,13 +58,13 @@ class Wheel:
         return path
 
 
-def source(folder: pathlib.Path, name: str, version: str, setup: str) -> pathlib.Path:
-    """A source archive with this setup.py."""
+def source(folder: pathlib.Path, name: str, version: str, backend: str) -> pathlib.Path:
+    """A source archive that is built by this program, and by no other package (PEP 517)."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}-{version}.tar.gz"
     files = {
-        "setup.py": setup,
-        f"{name}.py": f"version = {version!r}\n",
+        "pyproject.toml": '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n',
+        "backend.py": backend,
         "PKG-INFO": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
     }
     with tarfile.open(path, "w:gz") as t:
@@ -82,11 +82,14 @@ class Index:
     def __init__(self, folder: pathlib.Path, server: http.server.ThreadingHTTPServer, real: str | None):
         self.folder, self.server, self.real = folder, server, real
         self.asked: list[str] = []
+        self.pages: dict[str, str] = {}  # that a test has written itself
         self.delay = threading.Event()  # set: file requests wait
         self.host = f"127.0.0.1:{server.server_port}"
         self.url = f"http://{self.host}/simple/"
 
     def page(self, name: str) -> tuple[str, bytes] | None:
+        if name in self.pages:
+            return "text/html", self.pages[name].encode()
         files = [p for p in sorted(self.folder.iterdir()) if plain(p.name.split("-")[0]) == name]
         if files:
             links = "".join(f'<a href="/files/{p.name}">{p.name}</a>\n' for p in files)
