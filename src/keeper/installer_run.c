@@ -16,7 +16,8 @@ send_job(struct installer_run *r, const struct buf *policy,
 {
 	own(buf) struct buf records = BUF_INIT(frame_rules[FRAME_JOB].max);
 	struct link *l = &r->door;
-	int bad = record_add(&records, "name", "install.py");
+	int bad = record_add(&records, "name", "install.py") < 0 ||
+		  record_add(&records, "once", "yes") < 0;
 
 	for (size_t i = 0; i < argv->count && !bad; i++)
 		bad = record_add(&records, "argv", argv->items[i]);

@@ -451,7 +451,7 @@ pool_serve(struct pool *p, struct session *s, struct remit_error *err)
 			return -1;
 		}
 	}
-	if (p->can_be_warm)
+	if (p->can_be_warm && !s->is_once)
 		grow(p);
 	if (p->can_be_warm && (must_be_warm(p) || is_warm_now(p))) {
 		push_wanting(p, s);

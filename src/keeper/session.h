@@ -55,6 +55,7 @@ struct session {
 	bool was_begun;	      /* it counts as running */
 	bool was_warm;	      /* its interpreter came from a zygote */
 	bool wants_artifacts; /* the door has a place for them */
+	bool is_once;	      /* nobody comes with this policy again */
 
 	struct policy policy; /* of its own, until it has a pool */
 	struct buf policy_text;

@@ -49,6 +49,8 @@ take_job(struct session *s, const struct frame *f, struct remit_error *err)
 				return fail_sys(err, REMIT_E_MEMORY, "argv");
 		} else if (!strcmp(r.key, "artifacts")) {
 			s->wants_artifacts = true;
+		} else if (!strcmp(r.key, "once")) {
+			s->is_once = true;
 		} else {
 			return fail(err, REMIT_E_PROTOCOL,
 				    "a job has no \"%.40s\"", r.key);

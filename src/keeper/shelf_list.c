@@ -107,15 +107,22 @@ list_names(struct list *out, int folder)
 	return d ? added : -1;
 }
 
-static int
-by_use(const void *a, const void *b)
+static json_int_t
+last_use(const json_t *row)
 {
-	json_int_t x = json_integer_value(
-		json_object_get(*(json_t *const *)a, "used"));
-	json_int_t y = json_integer_value(
-		json_object_get(*(json_t *const *)b, "used"));
+	return json_integer_value(json_object_get(row, "used"));
+}
 
-	return x < y ? 1 : x > y ? -1 : 0;
+/* Before all that were used longer ago. */
+static void
+insert(json_t *all, json_t *row)
+{
+	size_t at = 0;
+
+	while (at < json_array_size(all) &&
+	       last_use(json_array_get(all, at)) >= last_use(row))
+		at++;
+	json_array_insert_new(all, at, row);
 }
 
 int
@@ -123,24 +130,20 @@ shelf_list(json_t **out, struct remit_error *err)
 {
 	own_fd int shelves = shelf_folder("shelves", err);
 	own(list) struct list names = { 0 };
-	own_mem json_t **rows = NULL;
-	size_t count = 0;
+	json_t *row;
 
 	if (shelves < 0)
 		return -1;
 	if (list_names(&names, shelves) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "read the packages");
-	rows = calloc(names.count + 1, sizeof(*rows));
-	*out = rows ? json_array() : NULL;
+	*out = json_array();
 	if (!*out)
 		return fail_sys(err, REMIT_E_MEMORY, "packages");
 	for (size_t i = 0; i < names.count; i++) {
-		rows[count] = describe(shelves, names.items[i]);
-		count += rows[count] != NULL;
+		row = describe(shelves, names.items[i]);
+		if (row)
+			insert(*out, row);
 	}
-	qsort(rows, count, sizeof(*rows), by_use);
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(*out, rows[i]);
 	return 0;
 }
 
@@ -159,11 +162,10 @@ static bool
 is_to_go(const struct shelf_prune *p, const json_t *row)
 {
 	const char *id = json_string_value(json_object_get(row, "id"));
-	json_int_t used = json_integer_value(json_object_get(row, "used"));
 
 	if (p->ids && p->ids->count)
 		return is_named(p, id);
-	return (uint64_t)(time(NULL) - used) * 1000 >= p->unused_ms;
+	return (uint64_t)(time(NULL) - last_use(row)) * 1000 >= p->unused_ms;
 }
 
 static int

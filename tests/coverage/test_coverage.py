@@ -30,6 +30,9 @@ def test_every_row_of_the_policy_table_was_tested(remit):
         for r in rows if r["field"].startswith("artifact_") for t in ("local", "static")
     }  # fmt: skip
     wanted |= {("network_allow", m, "local", remit.label) for m in ("network_namespace", "proxy")}
+    wanted |= {("packages", m, t, remit.label) for m in ("mount_namespace", "landlock") for t in ("local", "static")}
+    if not remit.by_root:  # whose packages another user could not read
+        wanted.add(("packages", "landlock", "landlock", remit.label))
     missing = sorted(wanted - covered())
     assert not missing, "\n".join(map(str, missing))
     assert len(wanted) > 60
