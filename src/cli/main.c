@@ -12,7 +12,7 @@ const struct command *const commands[] = {
 	&command_explain, &command_matrix,     &command_doctor,
 	&command_bench,	  &command_completion, &command_keeper,
 	&command_status,  &command_logs,       &command_packages,
-	&command_man,	  &command_proxy,      NULL,
+	&command_man,	  &command_porter,      NULL,
 };
 
 int
@@ -63,9 +63,8 @@ cli_needs_private(const struct policy *p)
 	const char *named = getenv("REMIT_KEEPER");
 
 	/* One that was named is asked all the same: it says why not. */
-	return (!named || !*named) &&
-	       (p->network_access || p->network_allow.count ||
-		p->env_var_access || p->tier == TIER_UNSAFE);
+	return (!named || !*named) && (p->network_access || p->env_var_access ||
+				       p->tier == TIER_UNSAFE);
 }
 
 void

@@ -94,6 +94,8 @@ take_frame(struct installer_run *r, const struct frame *f,
 		keep_end(&r->err, f->payload, f->len);
 		return 0;
 	case FRAME_ENFORCEMENT:
+	case FRAME_DISPLAY:
+	case FRAME_DISPLAY_DATA:
 		return 0;
 	case FRAME_ARTIFACT:
 		if (!r->make || file_head_read(&h, f->payload, f->len, err) < 0)

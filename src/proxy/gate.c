@@ -147,8 +147,6 @@ gate_open(struct gate *g, int line, const int *fds, size_t count,
 			return -1;
 	}
 	take_names(g);
-	for (int i = 0; i < RELAYS_MAX; i++)
-		relay_init(&g->relays[i], g);
 	for (int i = 0; i < LOOKUPS_MAX; i++)
 		lookup_init(&g->lookups[i], g);
 	return 0;

@@ -14,6 +14,7 @@ enum {
 	PROXY_LINE,
 	PROXY_WAYS_OUT,
 	PROXY_LEDGER,
+	PROXY_FDS,
 };
 
 struct proxy_order {

@@ -401,15 +401,6 @@ on_code(void *owner, uint32_t events)
 
 /* ---- the beginning ---- */
 
-void
-relay_init(struct relay *r, struct gate *g)
-{
-	r->gate = g;
-	r->code = r->peer = -1;
-	r->on_code = r->on_peer = (struct source)SOURCE_INIT;
-	r->timer = (struct timer){ .ring = on_timer, .owner = r };
-}
-
 /* Whom the connection was made to, by the kernel's word. */
 static void
 identify(struct relay *r, const struct sockaddr_in *to)
@@ -440,10 +431,15 @@ take_free(struct gate *g)
 	abort(); /* the gate has counted wrong */
 }
 
+/* Not before it is needed: a proxy that waits shall touch little memory. */
 static void
-reset(struct relay *r, int fd)
+reset(struct relay *r, struct gate *g, int fd)
 {
+	r->gate = g;
 	r->code = fd;
+	r->peer = -1;
+	r->on_code = r->on_peer = (struct source)SOURCE_INIT;
+	r->timer = (struct timer){ .ring = on_timer, .owner = r };
 	r->state = RELAY_HEAD;
 	r->rule = NULL;
 	r->row = NULL;
@@ -459,7 +455,7 @@ relay_begin(struct gate *g, int fd)
 	struct sockaddr_in to = { 0 };
 	socklen_t len = sizeof(to);
 
-	reset(r, fd);
+	reset(r, g, fd);
 	set_no_delay(fd);
 	reset_at_close(fd, true);
 	if (getsockname(fd, (void *)&to, &len) < 0) {

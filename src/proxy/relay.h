@@ -52,7 +52,6 @@ struct relay {
 	struct flow out, in;
 };
 
-void relay_init(struct relay *r, struct gate *g);
 /* Bounds what the kernel holds for a connection. */
 void relay_set_buffers(int fd);
 

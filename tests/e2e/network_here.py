@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 from conftest import PYTHON, ROOT, TEST_USER, Remit, skip_or_fail
+from shared_keeper import SharedKeeper
 
 WORLD = ROOT / "tests" / "e2e" / "network_world.py"
 # Without a memory cgroup an ordinary user must say that he knows.
@@ -22,6 +23,9 @@ class World:
     def inside(self, remit: Remit, *flags: str) -> "Here":
         return Here(remit, self.process.pid, flags)
 
+    def warm(self, remit: Remit) -> "Warm":
+        return Warm(remit, self.process.pid)
+
     def mark(self) -> int:
         return (self.folder / "log").stat().st_size
 
@@ -34,6 +38,8 @@ class World:
 
 class Here(Remit):
     """Enters the namespaces as root, then becomes the user."""
+
+    start = "cold"
 
     def __init__(self, remit: Remit, pid: int, flags: tuple[str, ...]):
         super().__init__(remit.label, remit.folder)
@@ -50,6 +56,19 @@ class Here(Remit):
         named = [word for host in hosts for word in ("--allow-host", host)]
         fallback = () if self.by_root else FALLBACK
         return self.json(code, "--python", PYTHON, *named, *fallback, *self.flags, *flags, **more)
+
+
+class Warm(Here):
+    """The same by a shared keeper there, in children that waited."""
+
+    start = "warm"
+
+    def __init__(self, remit: Remit, pid: int):
+        super().__init__(remit, pid, ())
+        self.keeper = SharedKeeper(Here(remit, pid, ()))
+
+    def json(self, code: str, *flags: str, **more) -> dict:
+        return self.keeper.warm(code, *flags, **more)
 
 
 @contextlib.contextmanager
