@@ -12,7 +12,7 @@ const struct command *const commands[] = {
 	&command_explain, &command_matrix,     &command_doctor,
 	&command_bench,	  &command_completion, &command_keeper,
 	&command_status,  &command_logs,       &command_packages,
-	&command_man,	  &command_porter,      NULL,
+	&command_man,	  &command_porter,     NULL,
 };
 
 int

@@ -36,14 +36,25 @@ def index(stage):
         yield served
 
 
+def known_machine(remit):
+    """A cache in which the machine and the interpreter are known, and nothing else."""
+    cache = remit.folder.parent / remit.label / "known"
+    if not cache.exists():
+        cache.mkdir(mode=0o700)
+        remit.own(cache)
+        assert remit.json("1", "--python", PYTHON, env={"XDG_CACHE_HOME": str(cache)})["status"] == "ok"
+    return cache
+
+
 class Shop:
     """The command with a cache of its own and this index."""
 
     def __init__(self, remit, index, name):
         self.remit, self.index = remit, index
         self.cache = remit.folder / f"cache-{name}"
-        self.cache.mkdir(mode=0o700)
-        remit.own(self.cache)
+        shutil.copytree(known_machine(remit), self.cache)
+        for path in (self.cache, *self.cache.rglob("*")):
+            remit.own(path)
         self.env = {"XDG_CACHE_HOME": str(self.cache)}
         self.source = ("--python", PYTHON, "--index-url", index.url)
 
@@ -153,6 +164,22 @@ def test_a_zygote_for_each_shelf(shop):
             assert warm["stdout"] == f"{wanted}\n"
         none = keeper.json("import dep_one", "--python", PYTHON)
         assert none["error"]["name"] == "ModuleNotFoundError"
+
+
+def test_a_shared_keeper_installs_for_all(shop, index):
+    asked = len(index.asked)
+    with contextlib.closing(SharedKeeper(shop.remit, env=shop.env)) as keeper:
+        results = []
+        threads = [threading.Thread(target=lambda: results.append(keeper.json(ASK, *shop.source, "--package", "demo-pkg"))) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert [r["stdout"].split()[0] for r in results] == ["43"] * 4, results
+        assert len(shop.downloads(asked)) == 2  # one of each
+        assert keeper.warm(ASK, *shop.source, "--package", "demo-pkg")["stdout"].startswith("43 ")
+        # What has installed is not kept warm.
+        assert sum(pool["target"] > 0 for pool in keeper.status()["pools"]) <= 2
 
 
 def test_what_is_in_use_is_not_pruned(shop):
