@@ -63,8 +63,9 @@ cli_needs_private(const struct policy *p)
 	const char *named = getenv("REMIT_KEEPER");
 
 	/* One that was named is asked all the same: it says why not. */
-	return (!named || !*named) && (p->network_access || p->env_var_access ||
-				       p->tier == TIER_UNSAFE);
+	return (!named || !*named) &&
+	       (p->network_access == NETWORK_HOST || p->credentials.count ||
+		p->env_var_access || p->tier == TIER_UNSAFE);
 }
 
 void

@@ -316,9 +316,14 @@ check_shared(const struct keeper *k, const struct policy *p,
 	if (!tiers[p->tier].jailed)
 		return elsewhere(err, "tier",
 				 "a shared keeper runs nothing outside jails");
-	if (p->network_access)
+	if (p->network_access == NETWORK_HOST)
 		return elsewhere(err, "network_access",
-				 "a shared keeper has no network");
+				 "a shared keeper is not on the host's "
+				 "network");
+	if (p->credentials.count)
+		return elsewhere(err, "credentials",
+				 "a shared keeper has neither your variables "
+				 "nor your files");
 	if (p->env_var_access)
 		return elsewhere(err, "env_var_access",
 				 "a shared keeper does not have your "

@@ -320,6 +320,7 @@ static decide_fn *const deciders[FIELD_TOTAL] = {
 	[F_FILESYSTEM_WRITE_ROOTS] = decide_write_roots,
 	[F_NETWORK_ACCESS] = decide_network,
 	[F_NETWORK_ALLOW] = decide_hosts,
+	[F_CREDENTIALS] = decide_credentials,
 	[F_PACKAGE_INSTALLATION] = decide_installation,
 	[F_PACKAGES] = decide_packages,
 	[F_SUBPROCESS_EXECUTION] = decide_subprocess,
@@ -445,12 +446,15 @@ check_absent(const struct decision *d, struct remit_error *err)
 				    : "does not have it");
 }
 
-/* No hosts: that there are none is network_access's. No packages. */
+/* No hosts: that there are none is network_access's. No credentials, no
+   packages. */
 static bool
 promises_nothing(const struct decision *d)
 {
 	if (d->field == &fields[F_NETWORK_ALLOW])
 		return !names_hosts(d->policy);
+	if (d->field == &fields[F_CREDENTIALS])
+		return !d->policy->credentials.count;
 	return d->field == &fields[F_PACKAGES] && !package_rule_any(d->policy);
 }
 
@@ -574,7 +578,7 @@ plan_build(struct plan *out, const struct policy *policy,
 	}
 	if (plan_list_mounts(&p, err) < 0 || check_preload(&p, err) < 0 ||
 	    check_exports(&p, err) < 0 || check_layers(&p, err) < 0 ||
-	    plan_check_packages(&p, err) < 0)
+	    plan_check_proxy(&p, err) < 0 || plan_check_packages(&p, err) < 0)
 		return -1;
 	*out = p;
 	p.mounts = NULL;

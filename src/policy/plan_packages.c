@@ -20,7 +20,7 @@ decide_installation(struct decision *d, struct remit_error *err)
 				    "is not built yet");
 	plan_note_kept(d, MECH(MOUNT_NAMESPACE));
 	plan_note_kept(d, MECH(LANDLOCK));
-	if (!d->policy->network_access)
+	if (d->policy->network_access != NETWORK_HOST)
 		plan_note_kept(d, MECH(NETWORK_NAMESPACE));
 	plan_note_kept(d, MECH(SECCOMP));
 	return 0;

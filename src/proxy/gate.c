@@ -21,7 +21,7 @@ decide(struct gate *g, const struct dns_question *q, in_addr_t *address)
 		return DNS_MALFORMED;
 	if (!q->has_name)
 		return DNS_NO_SUCH_NAME;
-	if (!host_rules_name(&g->rules, q->name)) {
+	if (!g->any && !host_rules_name(&g->rules, q->name)) {
 		/* Most ask for both kinds of address: once is enough. */
 		if (q->type == DNS_A)
 			ledger_note(g->ledger, q->name, 0, LEDGER_NOT_NAMED);

@@ -6,23 +6,33 @@ import signal
 import network_here
 import pytest
 import test_network
+import test_network_entries
+import test_network_proxy
 from leftovers import gone
 from shared_keeper import children
-from test_network import API, TRY, name_of, said, world  # noqa: F401
+from test_network import API, TRY, name_of, said
 
 # Those that look at a keeper of their own, or at what comes before any start.
 NOT_HERE = {
     "test_a_proxy_that_is_killed_ends_the_run", "test_the_proxy_dies_with_its_keeper_and_with_its_run",
     "test_a_program_that_is_over_has_no_network_any_more", "test_the_proxy_has_no_rights_no_files_and_a_filter",
     "test_the_proxy_has_nothing_of_the_keeper_s_memory", "test_runs_at_once_have_a_proxy_each",
-    "test_an_entry_that_is_none_is_refused_by_name", "test_hosts_and_the_whole_network_contradict_each_other",
-    "test_the_audit_line_has_hosts_and_sums_but_no_paths",
+    "test_an_entry_that_is_none_is_refused_by_name", "test_hosts_and_the_host_s_network_contradict_each_other",
+    "test_the_audit_line_has_hosts_and_sums_but_no_paths", "test_an_object_that_is_no_entry_is_refused",
+    "test_a_proxy_that_leads_nowhere_is_refused",
 }  # fmt: skip
-globals().update({name: f for name, f in vars(test_network).items() if name.startswith("test_") and name not in NOT_HERE})
+for module in (test_network, test_network_entries, test_network_proxy):
+    globals().update({name: f for name, f in vars(module).items() if name.startswith("test_") and name not in NOT_HERE})
 
 
 @pytest.fixture(scope="module")
-def keepers(world):  # noqa: F811
+def world(stage):
+    with network_here.start(stage / "world-of-waiting") as w:
+        yield w
+
+
+@pytest.fixture(scope="module")
+def keepers(world):
     made = {}
     yield made
     for here in made.values():
@@ -30,7 +40,7 @@ def keepers(world):  # noqa: F811
 
 
 @pytest.fixture
-def here(remit, world, keepers):  # noqa: F811
+def here(remit, world, keepers):
     if remit.label not in keepers:
         keepers[remit.label] = world.warm(remit)
     return keepers[remit.label]
@@ -54,7 +64,7 @@ def flags_for(here, *hosts):
     return ("--python", network_here.PYTHON, *named, *(() if here.by_root else network_here.FALLBACK))
 
 
-def test_the_first_run_is_cold_and_reaches_its_host_too(remit, world):  # noqa: F811
+def test_the_first_run_is_cold_and_reaches_its_host_too(remit, world):
     here = world.warm(remit)
     result = here.keeper.json(FETCH, *flags_for(here, f"{API}:80"))
     assert API in said(result)["a"] and result["start"] == "cold"
@@ -89,7 +99,7 @@ def test_a_waiting_child_whose_proxy_dies_is_replaced(here):
     assert API in said(here.allow(FETCH, f"{API}:80"))["a"]
 
 
-def test_without_its_porter_a_keeper_refuses_hosts_and_serves_others(remit, world):  # noqa: F811
+def test_without_its_porter_a_keeper_refuses_hosts_and_serves_others(remit, world):
     here = world.warm(remit)
     flags = flags_for(here, f"{API}:80")
     said(here.keeper.warm(FETCH, *flags))
@@ -104,7 +114,7 @@ def test_without_its_porter_a_keeper_refuses_hosts_and_serves_others(remit, worl
     here.keeper.close()
 
 
-def test_nothing_is_left_when_the_keeper_dies(remit, world):  # noqa: F811
+def test_nothing_is_left_when_the_keeper_dies(remit, world):
     here = world.warm(remit)
     said(here.allow(FETCH, f"{API}:80"))
     family = here.keeper.family()

@@ -24,7 +24,7 @@ PATIENCE = 20
 
 def can_be_warm(policy: dict, label: str) -> bool:
     """The documented rule (src/policy/plan.c, plan_can_be_warm)."""
-    if policy.get("tier", "local") != "local" or policy.get("network_access"):
+    if policy.get("tier", "local") != "local" or policy.get("network_access") == "host":
         return False
     return label != "root" or not policy.get("subprocess_execution")
 
@@ -154,7 +154,7 @@ class WarmKeeper:
         waiting = sum(pool["waiting"] for pool in now["pools"])
         zygotes = [z["pid"] for z in now["zygotes"] if z["pid"]]
         wanted = [p for p in now["pools"] if p["warm"] and p["target"]]
-        hosts = [plan for key, plan in self.plans.items() if json.loads(key).get("network_allow")]
+        hosts = [plan for key, plan in self.plans.items() if json.loads(key).get("network_allow") or json.loads(key).get("network_access")]
         names = [name_of(pid) for pid in children(self.pid)]
         proxies = sum(p["waiting"] for p in now["pools"] if p["plan"] in hosts)
         return (
