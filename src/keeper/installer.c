@@ -111,11 +111,23 @@ install(struct installer_order *o, const struct list *hosts,
 
 /* ---- the process ---- */
 
+/* What the interpreter has said is in the folder of its byte code: it is asked
+   again the next time, when it may have pip. */
+static void
+forget_answer(const struct interpreter *in)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/../answer.json", in->compiled);
+	unlink(path);
+}
+
 static int
 check_pip(const struct installer_order *o, struct remit_error *err)
 {
 	if (o->interpreter->pip)
 		return 0;
+	forget_answer(o->interpreter);
 	return fail_refused(err, "packages",
 			    "Install pip for it (python3-pip), or name another "
 			    "Python with --python.",
@@ -141,7 +153,9 @@ make_shelf(struct installer_order *o, struct remit_error *err)
 static int
 serve(struct installer_order *o, struct remit_error *err)
 {
-	own_fd int lock = shelf_lock(o->key, err);
+	/* Who has it may take as long for each of its runs. */
+	own_fd int lock = shelf_lock(
+		o->key, INSTALLER_DOORS * o->policy->package_time_ms, err);
 	struct shelf there = SHELF_INIT;
 
 	if (lock < 0)

@@ -248,35 +248,43 @@ shelf_show(const struct shelf *s, bool is_bare, struct interpreter *in,
 
 /* ---- making, and not having made ---- */
 
-/* -1 with EAGAIN: somebody has removed it meanwhile. */
+/* -1 with EWOULDBLOCK: somebody has it, or has removed it meanwhile. */
 static int
-lock_file(int at, const char *name)
+try_lock(int at, const char *name)
 {
 	own_fd int fd = openat(at, name,
 			       O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	struct stat st;
 
-	if (fd < 0 || flock(fd, LOCK_EX) < 0 || fstat(fd, &st) < 0)
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0)
 		return -1;
 	if (!st.st_nlink) {
-		errno = EAGAIN;
+		errno = EWOULDBLOCK;
 		return -1;
 	}
 	return take_fd(&fd);
 }
 
 int
-shelf_lock(const char *key, struct remit_error *err)
+shelf_lock(const char *key, uint64_t patience_ms, struct remit_error *err)
 {
+	static const struct timespec pause = { .tv_nsec = 20 * 1000 * 1000 };
+	uint64_t end = loop_now_us() + patience_ms * 1000;
 	own_fd int locks = shelf_folder("locks", err);
 	int fd;
 
 	if (locks < 0)
 		return -1;
-	do
-		fd = lock_file(locks, key);
-	while (fd < 0 && (errno == EAGAIN || errno == EINTR));
-	return fd < 0 ? fail_sys(err, REMIT_E_KERNEL, "lock for packages") : fd;
+	while ((fd = try_lock(locks, key)) < 0 && errno == EWOULDBLOCK &&
+	       loop_now_us() < end)
+		nanosleep(&pause, NULL);
+	if (fd >= 0)
+		return fd;
+	if (errno != EWOULDBLOCK)
+		return fail_sys(err, REMIT_E_KERNEL, "lock for packages");
+	return fail(err, REMIT_E_BUSY,
+		    "another keeper installs the same packages, and takes "
+		    "longer than package_time allows");
 }
 
 /* Since when it is there, in seconds; -1 if it is not. */

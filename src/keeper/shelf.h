@@ -52,8 +52,8 @@ int shelf_show(const struct shelf *s, bool is_bare, struct interpreter *in,
 /* A folder of the store, made if it is missing. -1 with *err. */
 int shelf_folder(const char *name, struct remit_error *err);
 
-/* Wait for the right to make one for this request: a descriptor. */
-int shelf_lock(const char *key, struct remit_error *err);
+/* Wait for the right to make one for this request, so long: a descriptor. */
+int shelf_lock(const char *key, uint64_t patience_ms, struct remit_error *err);
 /* What went wrong before; false if nothing is remembered. */
 bool shelf_failure(const char *key, struct remit_error *out);
 void shelf_remember_failure(const char *key, const struct remit_error *e);

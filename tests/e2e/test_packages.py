@@ -18,6 +18,7 @@ from conftest import PYTHON, enforced, skip_or_fail
 from leftovers import gone, processes
 from network_world import METADATA, PUBLIC
 from package_index import Wheel
+from session_door import Door
 from shared_keeper import SharedKeeper
 
 INSIDE = "/.remit/packages"
@@ -182,6 +183,19 @@ def test_a_shared_keeper_installs_for_all(shop, index):
         assert sum(pool["target"] > 0 for pool in keeper.status()["pools"]) <= 2
 
 
+def test_a_session_has_packages(shop):
+    policy = {"python": PYTHON, "package_index": shop.index.url, "packages": ["demo-pkg"]}
+    door = Door(shop.remit, {**shop.env, "REMIT_KEEPER": ""})
+    try:
+        door.open(policy=policy)
+        door.run("import demo_pkg")
+        assert door.run("print(demo_pkg.value)")["stdout"] == "43\n"
+        failed = door.ask("open", session="t", policy={**policy, "packages": ["demo-pkg==9"]})
+        assert "No matching distribution" in failed["failed"]["message"], failed
+    finally:
+        door.leave()
+
+
 def test_what_is_in_use_is_not_pruned(shop):
     flags = ("--python", PYTHON, "--offline", "--find-links", str(shop.index.folder), "--package", "dep_one")
     with contextlib.closing(SharedKeeper(shop.remit, env=shop.env)) as keeper:
@@ -313,6 +327,8 @@ def test_a_python_without_pip(shop):
         path.write_text(json.dumps(answer))
     result = shop.json("1", "--package", "demo-pkg", source=source)
     assert "has no pip" in reason(result, "refused") and "--python" in result["error"]["remedy"]
+    # Once it has one, it is seen.
+    assert shop.json(ASK, "--package", "demo-pkg", source=source)["stdout"].startswith("43 ")
 
 
 def test_too_much(shop, stage):
