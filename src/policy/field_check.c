@@ -13,9 +13,12 @@ field_no_memory(const char *place, struct remit_error *err)
 	return fail(err, REMIT_E_MEMORY, "%s: no memory", place);
 }
 
+_Static_assert(FIELD_TOTAL <= 64, "every field has its bit");
+
 void
 field_mark(struct policy *p, const struct field *f)
 {
+	_Static_assert(FIELD_TOTAL <= 64, "a bit for each field");
 	p->set |= UINT64_C(1) << (f - fields);
 }
 

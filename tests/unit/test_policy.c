@@ -204,6 +204,11 @@ every_field_survives_the_round_trip_in_one_document(void **state)
 		"\"network_ask\": true, \"network_proxy\": true,"
 		"\"credentials\": [\"h:X=env:Y\"],"
 		"\"package_installation\": true, \"packages\": [\"x==1\"],"
+		"\"package_direct\": [\"/x.whl\"],"
+		"\"package_index\": \"https://h/i\","
+		"\"package_hosts\": [\"h:1\"], \"package_links\": [\"/l\"],"
+		"\"package_offline\": true, \"package_build\": true,"
+		"\"package_bytes\": 2000000, \"package_time\": 7,"
 		"\"subprocess_execution\": true, \"env_var_access\": true,"
 		"\"env\": {\"A\": \"=\", \"B\": \"\\u00e4\\n\"},"
 		"\"timeout\": 0.1, \"cpu_seconds\": \"unlimited\","
@@ -221,6 +226,7 @@ every_field_survives_the_round_trip_in_one_document(void **state)
 		"\"artifact_time\": 0.009,"
 		"\"allowed_imports\": [\"a\"], \"blocked_imports\": [\"b\"],"
 		"\"allowed_builtins\": [\"c\"], \"blocked_builtins\": [\"d\"],"
+		"\"validator\": \"strict\", \"allowed_nodes\": [\"h\"],"
 		"\"allowed_os_attrs\": [\"e\"], \"tool_bytes\": 7,"
 		"\"tool_concurrency\": 9,"
 		"\"tool_calls\": 5, \"tool_wait\": 16.683,"
@@ -246,7 +252,7 @@ every_field_survives_the_round_trip_in_one_document(void **state)
 	assert_int_equal(b.timeout_ms, 100);
 	assert_int_equal(b.tool_wait_ms, 16683);
 	assert_true(b.memory_bytes == POLICY_UNLIMITED);
-	assert_int_equal(b.set, (UINT64_C(1) << FIELD_TOTAL) - 1);
+	assert_int_equal(b.set, UINT64_MAX >> (64 - FIELD_TOTAL));
 }
 
 static void
