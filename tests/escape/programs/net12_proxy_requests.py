@@ -31,9 +31,9 @@ for text in (
     b"\x05\x01\x00",
 ):
     try:
-        got = ask(text)
+        answer = ask(text)
     except OSError as e:
         refused(repr(text), str(e))
     else:
-        (went_through if got == [b"200"] else refused)(repr(text), str(got))
+        (went_through if answer == [b"200"] else refused)(repr(text), str(answer))
 verdict()

@@ -23,9 +23,9 @@ for where in (
     try:
         with socket.create_connection(("127.0.0.1", 3128), 10) as s:
             s.sendall(f"CONNECT {where} HTTP/1.1\r\n\r\n".encode())
-            got = s.recv(200)
+            answer = s.recv(200)
     except OSError as e:
         refused(where, str(e))
     else:
-        (went_through if b" 200 " in got else refused)(where, repr(got[:20]))
+        (went_through if b" 200 " in answer else refused)(where, repr(answer[:20]))
 verdict()
