@@ -3,6 +3,8 @@
  */
 #include <string.h>
 
+#include "installed.h"
+#include "instructions.h"
 #include "overview.h"
 #include "record.h"
 #include "session_part.h"
@@ -168,6 +170,52 @@ tell_status(struct session *s, struct remit_error *err)
 	return 0;
 }
 
+static int
+write_instructions(const struct session *s, bool session, struct buf *text,
+		   struct remit_error *err)
+{
+	own(list) struct list installed = { 0 };
+	own(buf) struct buf part =
+		BUF_INIT(frame_rules[FRAME_INSTRUCTIONS].max);
+	struct instructions in = {
+		.plan = &s->pool->plan,
+		.session = session,
+		.installed = &installed,
+	};
+
+	if (installed_list(&installed, s->pool->plan.interpreter, err) < 0)
+		return -1;
+	if (instructions_write(&part, &in) < 0 ||
+	    record_add(text, "text", buf_text(&part)) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "instructions");
+	buf_free(&part);
+	if (instructions_write_tools(&part, &in) < 0 ||
+	    record_add(text, "tools", buf_text(&part)) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "instructions");
+	return 0;
+}
+
+/* The plan is made as for a run, and nothing runs. */
+static int
+tell_instructions(struct session *s, const struct frame *f,
+		  struct remit_error *err)
+{
+	own(buf) struct buf text =
+		BUF_INIT(frame_rules[FRAME_INSTRUCTIONS].max);
+	bool session = f->len == 7;
+
+	if (session_plan(s, session, err) < 0 ||
+	    write_instructions(s, session, &text, err) < 0 ||
+	    link_send(&s->door, FRAME_INSTRUCTIONS, text.data, text.len, err) <
+		    0)
+		return -1;
+	s->state = SESSION_DONE;
+	session_flush_door(s);
+	if (s->door_gone || !link_wants_write(&s->door))
+		keeper_remove(s->keeper, s);
+	return 0;
+}
+
 /* All is there. */
 static void
 start(struct session *s)
@@ -283,6 +331,8 @@ take_frame(struct session *s, const struct frame *f, struct remit_error *err)
 		return -1;
 	if (f->type == FRAME_OPEN)
 		return session_open(s, f, err);
+	if (f->type == FRAME_INSTRUCTIONS)
+		return tell_instructions(s, f, err);
 	return take_part(s, f, err);
 }
 

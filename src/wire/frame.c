@@ -201,6 +201,12 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.from = PARTY_DOOR | PARTY_KEEPER,
 		.max = FRAME_PIECE,
 	},
+	[FRAME_INSTRUCTIONS] = {
+		.name = "instructions",
+		.from = PARTY_DOOR | PARTY_KEEPER,
+		.max = 1024 * 1024,
+		.once = true,
+	},
 };
 
 void

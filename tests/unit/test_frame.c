@@ -55,6 +55,8 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 	[FRAME_REPLY] = { "reply", PARTY_DOOR | PARTY_KEEPER, 512, false },
 	[FRAME_REPLY_DATA] = { "reply_data", PARTY_DOOR | PARTY_KEEPER, 65536,
 			       false },
+	[FRAME_INSTRUCTIONS] = { "instructions", PARTY_DOOR | PARTY_KEEPER,
+				 1 << 20, true },
 };
 
 static char stream[FRAME_HEADER + (4 << 20) + 2];
