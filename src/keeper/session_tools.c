@@ -89,12 +89,13 @@ session_rest_tools(struct session *s)
 	s->holds = 0;
 }
 
-/* Whoever waits for an answer is not to wait for ever. */
+/* Whoever waits for an answer, or calls later, is not to wait for ever: there
+   is no more to read. */
 void
 session_end_tools(struct session *s)
 {
-	if (s->inmate && s->bridge.pending_count)
-		shutdown(s->inmate->jail.channel.fd, SHUT_RDWR);
+	if (s->inmate && s->bridge.told)
+		shutdown(s->inmate->jail.channel.fd, SHUT_WR);
 	while (s->bridge.pending_count && s->holds) {
 		s->bridge.pending_count--;
 		session_release(s);
