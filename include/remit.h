@@ -200,8 +200,8 @@ struct remit_job {
 	   program gets SIGINT, and two seconds later it is killed. */
 	int interrupt_fd;
 	/* Of a cell: somebody types it. Code that is not complete is not run
-	   (the result's session says so), and the value of an expression is
-	   printed. */
+	   (the result's session says so), the value of an expression is
+	   printed, and stdin_fd is read only when sys.stdin is. */
 	int interactive;
 	void *user;
 };

@@ -8,11 +8,23 @@
 #include "nearest.h"
 
 const struct command *const commands[] = {
-	&command_run,	  &command_batch,	 &command_policy,
-	&command_explain, &command_instructions, &command_matrix,
-	&command_doctor,  &command_bench,	 &command_completion,
-	&command_keeper,  &command_status,	 &command_logs,
-	&command_man,	  &command_porter,	 NULL,
+	&command_run,
+	&command_repl,
+	&command_check,
+	&command_batch,
+	&command_policy,
+	&command_explain,
+	&command_instructions,
+	&command_matrix,
+	&command_doctor,
+	&command_bench,
+	&command_completion,
+	&command_keeper,
+	&command_status,
+	&command_logs,
+	&command_man,
+	&command_porter,
+	NULL,
 };
 
 int
@@ -64,8 +76,8 @@ cli_needs_private(const struct policy *p)
 
 	/* One that was named is asked all the same: it says why not. */
 	return (!named || !*named) &&
-	       (p->network_access == NETWORK_HOST || p->env_var_access ||
-		p->tier == TIER_UNSAFE);
+	       (p->network_access == NETWORK_HOST || p->credentials.count ||
+		p->env_var_access || p->tier == TIER_UNSAFE);
 }
 
 void

@@ -1,6 +1,5 @@
 #include "network.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +15,35 @@ network_copy(const struct ledger *shared)
 	return copy;
 }
 
+static void
+take_off(uint64_t *now, uint64_t before)
+{
+	*now = *now > before ? *now - before : 0;
+}
+
+/* Rows are only ever added. */
+void
+network_since(struct ledger *now, const struct ledger *before)
+{
+	if (!now || !before)
+		return;
+	take_off(&now->connections, before->connections);
+	take_off(&now->refusals, before->refusals);
+	take_off(&now->sent_bytes, before->sent_bytes);
+	take_off(&now->received_bytes, before->received_bytes);
+	take_off(&now->unreachable, before->unreachable);
+	take_off(&now->left_out, before->left_out);
+	take_off(&now->hosts_left_out, before->hosts_left_out);
+	for (size_t i = 0; i < now->row_count && i < before->row_count; i++) {
+		const struct ledger_row *b = &before->rows[i];
+		struct ledger_row *n = &now->rows[i];
+
+		take_off(&n->count, b->count);
+		take_off(&n->sent_bytes, b->sent_bytes);
+		take_off(&n->received_bytes, b->received_bytes);
+	}
+}
+
 /* What a refusal is called, and which word would lift it (NULL: none does). */
 static const struct {
 	const char *because;
@@ -25,28 +53,39 @@ static const struct {
 	[LEDGER_NOT_PUBLIC] = { ", a private address", ":private" },
 	[LEDGER_NEVER] = { ", an address of this machine or of nobody", NULL },
 	[LEDGER_OTHER_NAME] = { ", by bytes that do not name it", NULL },
+	[LEDGER_OTHER_METHOD] = { ", with a method that its entry does not "
+				  "name",
+				  NULL },
+	[LEDGER_OTHER_REQUEST] = { ", by a request that is not clear or not "
+				   "the only one",
+				   NULL },
+	[LEDGER_IN_CLEAR] = { ", a public address, where its credential would "
+			      "be read on the way",
+			      NULL },
+	[LEDGER_TOO_MANY] = { ", more often than its entry allows", NULL },
+	[LEDGER_TOO_MUCH] = { ", with more bytes than its entry allows", NULL },
 };
 
 /* What is to be written behind host and port; NULL: nothing would help. */
 static const char *
 word_for(const struct ledger_row *r)
 {
-	struct in_addr a;
-	struct address address;
+	struct address a;
 
-	if (inet_pton(AF_INET, r->host, &a) != 1)
-		return whys[r->why].word;
-	address = address_v4(a.s_addr);
+	const char *word = whys[r->why].word;
+
+	if (!word || address_read(r->host, &a) < 0)
+		return word;
 	/* One that only means something inside must not be allowed outside;
 	   others are meant as they are. */
-	return address_class(&address) == ADDRESS_NEVER ? NULL : "";
+	return address_class(&a) == ADDRESS_NEVER ? NULL : "";
 }
 
 static void
 add_denial(const struct ledger_row *r, struct denials *out)
 {
 	const char *word = word_for(r);
-	char port[8] = "PORT", where[HOST_NAME_SIZE + 8];
+	char port[8] = "PORT", where[HOST_NAME_SIZE + 10];
 	struct denial d = {
 		.by_proxy = true,
 		.field = word ? F_NETWORK_ALLOW : FIELD_TOTAL,
@@ -54,7 +93,8 @@ add_denial(const struct ledger_row *r, struct denials *out)
 
 	if (r->port)
 		snprintf(port, sizeof(port), "%u", r->port);
-	snprintf(where, sizeof(where), "%s:%s", r->host, port);
+	snprintf(where, sizeof(where),
+		 strchr(r->host, ':') ? "[%s]:%s" : "%s:%s", r->host, port);
 	snprintf(d.what, sizeof(d.what), "%s %s%s",
 		 r->port ? "connect to" : "look up", r->port ? where : r->host,
 		 whys[r->why].because);
@@ -68,7 +108,7 @@ void
 network_denials(const struct ledger *l, struct denials *out)
 {
 	for (size_t i = 0; l && i < l->row_count; i++)
-		if (l->rows[i].why >= LEDGER_NOT_NAMED)
+		if (l->rows[i].why >= LEDGER_NOT_NAMED && l->rows[i].count)
 			add_denial(&l->rows[i], out);
 	out->left_out += l ? l->left_out : 0;
 }
@@ -108,9 +148,12 @@ network_write(struct buf *out, const struct ledger *l)
 	    buf_addf(out, "\"hosts\":[") < 0)
 		return -1;
 	for (size_t i = 0; i < l->row_count; i++) {
-		if (l->rows[i].why != LEDGER_LET_THROUGH)
+		const struct ledger_row *r = &l->rows[i];
+
+		if (r->why != LEDGER_LET_THROUGH ||
+		    (!r->count && !r->sent_bytes && !r->received_bytes))
 			continue;
-		if (add_host(out, &l->rows[i], comma) < 0)
+		if (add_host(out, r, comma) < 0)
 			return -1;
 		comma = ",";
 	}

@@ -95,6 +95,7 @@ session_free(struct session *s)
 	own_fd_close(&s->stdin_pipe);
 	session_commit_free(s);
 	free(s->network);
+	free(s->network_before);
 	free(s->name);
 	free(s);
 }
@@ -195,6 +196,10 @@ read_network(struct session *s)
 	if (!s->inmate)
 		return;
 	s->network = network_copy(s->inmate->proxy.ledger);
+	network_since(s->network, s->network_before);
+	free(s->network_before);
+	s->network_before =
+		s->opened ? network_copy(s->inmate->proxy.ledger) : NULL;
 	network_denials(s->network, &s->denials);
 }
 

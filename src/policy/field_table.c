@@ -3,6 +3,9 @@
  */
 #include "field.h"
 
+#include "credential.h"
+#include "host_entry.h"
+
 #define KIB  (UINT64_C(1) << 10)
 #define MIB  (UINT64_C(1) << 20)
 #define GIB  (UINT64_C(1) << 30)
@@ -43,6 +46,10 @@ static const char *const fallback_choices[] = { "none", "per_process", NULL };
 
 /* The order is that of enum commit_when. */
 static const char *const commit_choices[] = { "ok", "always", "never", NULL };
+
+/* The order is that of enum validator_mode. */
+static const char *const validator_choices[] = { "off", "relaxed", "strict",
+						 NULL };
 
 /* What a folder of the host can be kept by; some need no namespace. */
 #define FOLDERS                                                         \
@@ -168,11 +175,41 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, network_allow),
 		.built = true,
 		.fallback = "",
-		.value_name = "HOST:PORT[:WORD]",
-		.sentence = "a host and port the code may connect to; HOST is a name, a name behind a star "
-			    "and a dot (all below it) or an IPv4 address, WORD "
-			    "is tls, plain, tcp or private",
+		.object_text = host_entry_text,
+		.value_name = "HOST:PORT[:WORDS]",
+		.sentence = "a host and port the code may connect to; "
+			    "HOST is a name, a name behind a star "
+			    "and a dot (all below it), an IPv4 address or an "
+			    "IPv6 address in brackets, WORDS are tls, plain, "
+			    "tcp, private, methods=GET+HEAD, bytes=SIZE and "
+			    "connections=COUNT, with commas between them",
 		.kept = SPACED(MECH(NETWORK_NAMESPACE) | MECH(PROXY), 0),
+	},
+	[F_NETWORK_PROXY] = {
+		.name = "network_proxy",
+		.short_name = "proxy",
+		.type = FIELD_BOOL,
+		.offset = offsetof(struct policy, network_proxy),
+		.setting = true,
+		.built = true,
+		.fallback = "false",
+		.sentence = "the code finds an HTTP proxy for the hosts of "
+			    "network_allow, and variables that name it "
+			    "(HTTP_PROXY, HTTPS_PROXY)",
+	},
+	[F_CREDENTIALS] = {
+		.name = "credentials",
+		.short_name = "credential",
+		.type = FIELD_LIST,
+		.offset = offsetof(struct policy, credentials),
+		.built = true,
+		.fallback = "",
+		.object_text = credential_text,
+		.value_name = "HOST:HEADER=FROM",
+		.sentence = "a header that is put into plain HTTP requests to "
+			    "a host of network_allow, and that the code never "
+			    "sees; FROM is env:NAME or file:/PATH",
+		.kept = SPACED(MECH(PROXY), 0),
 	},
 	[F_PACKAGE_INSTALLATION] = {
 		.name = "package_installation",
@@ -571,6 +608,20 @@ const struct field fields[FIELD_TOTAL] = {
 		.sentence = "time for giving files back, after the run",
 		.kept = JAILED(MECH(EXPORT_CAP)),
 	},
+	[F_VALIDATOR] = {
+		.name = "validator",
+		.short_name = "validator",
+		.type = FIELD_CHOICE,
+		.offset = offsetof(struct policy, validator),
+		.choices = validator_choices,
+		.built = true,
+		.fallback = "off",
+		.value_name = "MODE",
+		.sentence = "look at the code before it runs: relaxed (what "
+			    "will not work here), strict (short lists of what "
+			    "may be used) or off; advice, not a wall",
+		.kept = EVERYWHERE(MECH(VALIDATOR)),
+	},
 	[F_ALLOWED_IMPORTS] = {
 		.name = "allowed_imports",
 		.short_name = "allow-import",
@@ -601,9 +652,11 @@ const struct field fields[FIELD_TOTAL] = {
 		.type = FIELD_LIST,
 		.commas = true,
 		.offset = offsetof(struct policy, allowed_builtins),
+		.built = true,
 		.fallback = "",
-		.value_name = "NAME",
-		.sentence = "a builtin the code may name, and no others",
+		.value_name = "NAME,...",
+		.sentence = "a builtin the code may call, and no others",
+		.kept = EVERYWHERE(MECH(VALIDATOR)),
 	},
 	[F_BLOCKED_BUILTINS] = {
 		.name = "blocked_builtins",
@@ -611,9 +664,11 @@ const struct field fields[FIELD_TOTAL] = {
 		.type = FIELD_LIST,
 		.commas = true,
 		.offset = offsetof(struct policy, blocked_builtins),
+		.built = true,
 		.fallback = "",
-		.value_name = "NAME",
+		.value_name = "NAME,...",
 		.sentence = "a builtin the code may not name",
+		.kept = EVERYWHERE(MECH(VALIDATOR)),
 	},
 	[F_ALLOWED_OS_ATTRS] = {
 		.name = "allowed_os_attrs",
@@ -621,10 +676,25 @@ const struct field fields[FIELD_TOTAL] = {
 		.type = FIELD_LIST,
 		.commas = true,
 		.offset = offsetof(struct policy, allowed_os_attrs),
+		.built = true,
 		.fallback = "",
-		.value_name = "NAME",
+		.value_name = "NAME,...",
 		.sentence = "an attribute of os the code may name, and no "
 			    "others",
+		.kept = EVERYWHERE(MECH(VALIDATOR)),
+	},
+	[F_ALLOWED_NODES] = {
+		.name = "allowed_nodes",
+		.short_name = "allow-node",
+		.type = FIELD_LIST,
+		.commas = true,
+		.offset = offsetof(struct policy, allowed_nodes),
+		.built = true,
+		.fallback = "",
+		.value_name = "KIND,...",
+		.sentence = "a kind of syntax (a class of Python's module "
+			    "ast) the code may have, and no others",
+		.kept = EVERYWHERE(MECH(VALIDATOR)),
 	},
 	[F_TOOL_CALLS] = {
 		.name = "tool_calls",

@@ -26,7 +26,7 @@ static const struct group {
 	{ "Input and output", F_STDOUT_MAX_BYTES, F_DISPLAY_BYTES },
 	{ "Files that leave the jail", F_ARTIFACT_EXPORT_PATHS,
 	  F_ARTIFACT_TIME },
-	{ "Check of the syntax tree", F_ALLOWED_IMPORTS, F_ALLOWED_OS_ATTRS },
+	{ "Check of the syntax tree", F_VALIDATOR, F_ALLOWED_NODES },
 	{ "Tools and sessions", F_TOOL_CALLS, F_PRELOAD },
 };
 
@@ -212,7 +212,8 @@ man_field(struct buf *out, const struct field *f)
 
 	if (!*shown)
 		shown = f->type == FIELD_ENV ? "{}" : "\\[\\]";
-	if (buf_addf(out, "*%s* (%s", f->name, type_names[f->type]) < 0 ||
+	if (buf_addf(out, "*%s* (%s%s", f->name, type_names[f->type],
+		     f->object_text ? " or objects" : "") < 0 ||
 	    man_range(out, f) < 0 ||
 	    buf_addf(out, ")\n\t%c%s. Default: %s. Flag: *--%s*",
 		     f->sentence[0] - 'a' + 'A', f->sentence + 1, shown,

@@ -289,17 +289,14 @@ decide_open_files(struct decision *d, struct remit_error *err)
 }
 
 static int
-decide_imports(struct decision *d, struct remit_error *err)
+decide_validator(struct decision *d, struct remit_error *err)
 {
-	const struct list *l = FIELD_PTR(d->policy, d->field, struct list);
-
 	(void)err;
-	if (!l->count)
+	if (field_is_default(d->policy, d->field))
 		d->row->present = false; /* off: nothing is promised */
 	else if (plan_note_kept(d, MECH(VALIDATOR)))
 		snprintf(d->row->note, sizeof(d->row->note),
-			 "import statements only: a friendly answer, not a "
-			 "wall");
+			 "the syntax only: a friendly answer, not a wall");
 	return 0;
 }
 
@@ -336,6 +333,7 @@ static decide_fn *const deciders[FIELD_TOTAL] = {
 	[F_FILESYSTEM_WRITE_ROOTS] = decide_write_roots,
 	[F_NETWORK_ACCESS] = decide_network,
 	[F_NETWORK_ALLOW] = decide_hosts,
+	[F_CREDENTIALS] = decide_credentials,
 	[F_PACKAGE_INSTALLATION] = decide_packages,
 	[F_SUBPROCESS_EXECUTION] = decide_subprocess,
 	[F_ENV_VAR_ACCESS] = decide_env_access,
@@ -354,8 +352,13 @@ static decide_fn *const deciders[FIELD_TOTAL] = {
 	[F_ARTIFACT_FILES] = decide_export_cap,
 	[F_ARTIFACT_DEPTH] = decide_export_cap,
 	[F_ARTIFACT_TIME] = decide_export_cap,
-	[F_ALLOWED_IMPORTS] = decide_imports,
-	[F_BLOCKED_IMPORTS] = decide_imports,
+	[F_VALIDATOR] = decide_validator,
+	[F_ALLOWED_IMPORTS] = decide_validator,
+	[F_BLOCKED_IMPORTS] = decide_validator,
+	[F_ALLOWED_BUILTINS] = decide_validator,
+	[F_BLOCKED_BUILTINS] = decide_validator,
+	[F_ALLOWED_OS_ATTRS] = decide_validator,
+	[F_ALLOWED_NODES] = decide_validator,
 };
 
 static int
@@ -466,7 +469,9 @@ decide_row(struct decision *d, struct remit_error *err)
 	if (d->field->setting || !d->field->built)
 		return 0;
 	/* No hosts, no promise: that there are none is network_access's. */
-	if (d->field == &fields[F_NETWORK_ALLOW] && !names_hosts(d->policy))
+	if ((d->field == &fields[F_NETWORK_ALLOW] && !names_hosts(d->policy)) ||
+	    (d->field == &fields[F_CREDENTIALS] &&
+	     !d->policy->credentials.count))
 		return 0;
 	/* Only a session can be idle. */
 	if (d->field == &fields[F_SESSION_IDLE] && !d->job->session)
@@ -577,7 +582,8 @@ plan_build(struct plan *out, const struct policy *policy,
 			return -1;
 	}
 	if (plan_list_mounts(&p, err) < 0 || check_preload(&p, err) < 0 ||
-	    check_exports(&p, err) < 0 || check_layers(&p, err) < 0)
+	    check_exports(&p, err) < 0 || check_layers(&p, err) < 0 ||
+	    plan_check_proxy(&p, err) < 0)
 		return -1;
 	*out = p;
 	p.mounts = NULL;

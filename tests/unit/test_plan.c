@@ -117,12 +117,19 @@ every_field_has_an_outcome_in_each_built_tier(void **state)
 		t.job.session = built_tiers[k] != TIER_STATIC;
 		set(&t, "allow-import", "math");
 		set(&t, "block-import", "os");
+		set(&t, "validator", "relaxed");
+		set(&t, "allow-builtin", "len");
+		set(&t, "block-builtin", "open");
+		set(&t, "allow-os-attr", "path");
+		set(&t, "allow-node", "Module");
 		if (tiers[built_tiers[k]].jailed)
 			set(&t, "export", "*.csv");
 		if (tiers[built_tiers[k]].jailed)
 			set(&t, "write", "/data");
 		if (!tiers[built_tiers[k]].bare)
-			set(&t, "allow-host", "example.com:443");
+			set(&t, "allow-host", "10.0.0.1:80:plain");
+		if (tiers[built_tiers[k]].jailed && !tiers[built_tiers[k]].bare)
+			set(&t, "credential", "10.0.0.1:X-Key=env:KEY");
 		accepted(&t);
 		for (int i = 0; i < FIELD_TOTAL; i++) {
 			const struct field *f = &fields[i];
@@ -131,6 +138,8 @@ every_field_has_an_outcome_in_each_built_tier(void **state)
 
 			/* Where it cannot be kept it is not even empty. */
 			if (i == F_NETWORK_ALLOW && tiers[built_tiers[k]].bare)
+				assert_false(r->present);
+			else if (i == F_CREDENTIALS && !kept)
 				assert_false(r->present);
 			else if (i == F_SESSION_IDLE)
 				assert_int_equal(r->present, t.job.session);
