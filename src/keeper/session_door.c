@@ -51,6 +51,8 @@ take_job(struct session *s, const struct frame *f, struct remit_error *err)
 				return fail_sys(err, REMIT_E_MEMORY, "argv");
 		} else if (!strcmp(r.key, "artifacts") && !s->opened) {
 			s->wants_artifacts = true;
+		} else if (!strcmp(r.key, "once")) {
+			s->is_once = true;
 		} else if (!strcmp(r.key, "interactive") && s->opened) {
 			s->interactive = true;
 		} else {
@@ -171,7 +173,8 @@ tell_status(struct session *s, struct remit_error *err)
 }
 
 static int
-write_instructions(const struct session *s, bool session, struct buf *text,
+write_instructions(const struct session *s, bool session,
+		   const struct list *packages, struct buf *text,
 		   struct remit_error *err)
 {
 	own(list) struct list installed = { 0 };
@@ -180,6 +183,8 @@ write_instructions(const struct session *s, bool session, struct buf *text,
 	struct instructions in = {
 		.plan = &s->pool->plan,
 		.session = session,
+		.packages = packages->count ? packages
+					    : &session_policy(s)->packages,
 		.installed = &installed,
 	};
 
@@ -195,17 +200,24 @@ write_instructions(const struct session *s, bool session, struct buf *text,
 	return 0;
 }
 
-/* The plan is made as for a run, and nothing runs. */
+/* The plan is made as for a run, and nothing runs. Nor is anything installed:
+   a plan without its packages is one of another policy. */
 static int
 tell_instructions(struct session *s, const struct frame *f,
 		  struct remit_error *err)
 {
 	own(buf) struct buf text =
 		BUF_INIT(frame_rules[FRAME_INSTRUCTIONS].max);
+	own(list) struct list packages = { 0 };
 	bool session = f->len == 7;
 
+	if (!s->pool && s->policy.packages.count) {
+		packages = s->policy.packages;
+		s->policy.packages = (struct list){ 0 };
+		buf_free(&s->policy_text);
+	}
 	if (session_plan(s, session, err) < 0 ||
-	    write_instructions(s, session, &text, err) < 0 ||
+	    write_instructions(s, session, &packages, &text, err) < 0 ||
 	    link_send(&s->door, FRAME_INSTRUCTIONS, text.data, text.len, err) <
 		    0)
 		return -1;

@@ -82,13 +82,11 @@ add_checks(struct buf *out, const struct instructions *in)
 static int
 add_packages(struct buf *out, const struct instructions *in)
 {
-	const struct policy *p = policy_of(in);
-
 	if (buf_addf(out, "- There is the standard library") < 0)
 		return -1;
-	if (p->packages.count &&
+	if (in->packages->count &&
 	    (buf_addf(out, ", and what was asked for: ") < 0 ||
-	     add_list(out, &p->packages) < 0))
+	     add_list(out, in->packages) < 0))
 		return -1;
 	if (in->installed && in->installed->count &&
 	    (buf_addf(out, ", and these packages: ") < 0 ||

@@ -12,6 +12,7 @@
 struct instructions {
 	const struct plan *plan;
 	bool session;		      /* cells of one, or programs */
+	const struct list *packages;  /* that are put there for it */
 	const struct list *installed; /* "numpy 1.26.4", or NULL: not known */
 };
 
