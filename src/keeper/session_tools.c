@@ -49,6 +49,11 @@ session_take_call(struct session *s, const struct frame *f,
 	if ((s->state != SESSION_RUNNING && s->state != SESSION_IDLE) ||
 	    s->facts.has_wait_status)
 		return fail(err, REMIT_E_PROTOCOL, "a call at a wrong time");
+	/* What was printed before is seen before, by a person who is asked. */
+	if (f->type == FRAME_CALL && s->state == SESSION_RUNNING) {
+		session_read_output(s, &s->out);
+		session_read_output(s, &s->err);
+	}
 	if (bridge_call(&s->bridge, &max, f, &s->door, &s->inmate->jail.channel,
 			&begun, err) < 0)
 		return -1;
