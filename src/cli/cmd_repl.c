@@ -111,7 +111,7 @@ take_result(struct repl *r, const struct remit_result *res,
 	if (r->incomplete)
 		return 0;
 	r->cell.len = 0;
-	cli_explain_end(res, &r->policy, NULL);
+	cli_explain_end(res, &r->policy, NULL, NULL);
 	if (strcmp(remit_result_status(res), "ok") != 0)
 		r->exit_code = remit_result_exit_code(res);
 	if (!strcmp(remit_result_status(res), "exit")) {
@@ -308,7 +308,7 @@ close_session(struct repl *r, struct remit_error *err)
 	show(&r->out, 1, text, len);
 	text = remit_result_output(res, REMIT_STDERR, &len);
 	show(&r->err, 2, text, len);
-	cli_explain_end(res, &r->policy, NULL);
+	cli_explain_end(res, &r->policy, NULL, NULL);
 	remit_result_free(res);
 	return 0;
 }

@@ -255,6 +255,10 @@ take_frame(struct run *r, const struct frame *f, struct remit_error *err)
 	case FRAME_CALL:
 	case FRAME_CALL_DATA:
 		return tool_calls_take(&r->calls, f, err);
+	case FRAME_PROGRESS:
+		if (job->on_progress)
+			job->on_progress(job->user, f->payload, f->len);
+		return 0;
 	case FRAME_RESULT:
 		return take_result(r, f, err);
 	case FRAME_ASK:

@@ -205,6 +205,11 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.name = "ask",
 		.from = PARTY_JAIL | PARTY_KEEPER,
 	},
+	[FRAME_PROGRESS] = {
+		.name = "progress",
+		.from = PARTY_KEEPER,
+		.max = 1024,
+	},
 };
 
 void

@@ -88,6 +88,8 @@ enum frame_type {
 	/* jail to keeper, and on to the door: a cell that somebody types waits
 	   for standard input */
 	FRAME_ASK,
+	/* keeper to door, before the jail is there: a line about packages */
+	FRAME_PROGRESS,
 	FRAME_TYPES,
 };
 

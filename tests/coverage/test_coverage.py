@@ -36,6 +36,9 @@ def test_every_row_of_the_policy_table_was_tested(remit):
     # Only sessions have these.
     wanted |= {("session_idle", "timer", t, remit.label) for t in ("landlock", "local", "unsafe")}
     wanted |= {("cpu_seconds", "cpu_clock", t, remit.label) for t in ("landlock", "local")}
+    wanted |= {("packages", m, t, remit.label) for m in ("mount_namespace", "landlock") for t in ("local", "static")}
+    if not remit.by_root:  # whose packages another user could not read
+        wanted.add(("packages", "landlock", "landlock", remit.label))
     missing = sorted(wanted - covered())
     assert not missing, "\n".join(map(str, missing))
     assert len(wanted) > 60
