@@ -25,7 +25,8 @@
 #include "status.h"
 
 /* Characters of foreign text in a line. */
-#define SHOWN 4096
+#define SHOWN	       4096
+#define PROGRESS_SHOWN 60
 
 struct run {
 	struct run_options options;
@@ -36,7 +37,8 @@ struct run {
 	struct buf code;
 	int signals;
 	struct screen out, err;
-	bool broken; /* nobody reads our output any more */
+	bool has_progress; /* on the terminal's last line */
+	bool broken;	   /* nobody reads our output any more */
 };
 
 static void
@@ -56,12 +58,36 @@ write_all(struct run *r, int fd, const char *bytes, size_t len)
 	}
 }
 
+/* On a terminal, one line that is written over. */
+static void
+on_progress(void *user, const char *line, size_t len)
+{
+	struct run *r = user;
+	own(buf) struct buf text = BUF_INIT(2048), shown = BUF_INIT(8192);
+
+	if (!isatty(2) || buf_add(&text, line, len) < 0 ||
+	    line_text_message(&shown, buf_text(&text), PROGRESS_SHOWN) < 0)
+		return;
+	fprintf(stderr, "\r\033[Kremit: packages: %s", buf_text(&shown));
+	r->has_progress = true;
+}
+
+/* What comes next is not about packages any more. */
+static void
+clear_progress(struct run *r)
+{
+	if (r->has_progress)
+		fputs("\r\033[K", stderr);
+	r->has_progress = false;
+}
+
 static void
 on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
 {
 	struct run *r = user;
 	own(buf) struct buf shown = BUF_INIT(8 * len + 512);
 
+	clear_progress(r);
 	if (screen_filter(stream == REMIT_STDOUT ? &r->out : &r->err, bytes,
 			  len, &shown) < 0)
 		return;
@@ -177,11 +203,11 @@ explain_changes(const json_t *doc, bool dry_run)
 		fputs(buf_text(&lines), stderr);
 }
 
-/* What the program's own output does not say. A claim of the program is not
-   ours to say, but for the validator's: then nothing of it has run. */
-static void
-explain_end(const struct run *r, const struct remit_result *res,
-	    const struct policy *policy)
+/* A claim of the program is not ours to say, but for the validator's: then
+   nothing of it has run. */
+void
+cli_explain_end(const struct remit_result *res, const struct policy *policy,
+		const char *name, const struct run_displays *shown)
 {
 	static const char *const quiet[] = { "ok", "error", "exit" };
 	const char *status = remit_result_status(res);
@@ -193,7 +219,8 @@ explain_end(const struct run *r, const struct remit_result *res,
 	explain_cut(doc, "stdout", policy->stdout_max_bytes);
 	explain_cut(doc, "stderr", policy->stderr_max_bytes);
 	show_denials(doc);
-	run_displays_explain(&r->displays, doc);
+	if (shown)
+		run_displays_explain(shown, doc);
 	explain_skipped(doc);
 	explain_changes(doc, policy->commit == COMMIT_NEVER);
 	for (size_t i = 0; i < ARRAY_LEN(quiet); i++)
@@ -222,10 +249,7 @@ explain_end(const struct run *r, const struct remit_result *res,
 				json_object_get(doc, "signal")));
 	fputc('\n', stderr);
 	if (!strcmp(status, "rejected"))
-		findings_show(stderr,
-			      program_name(r->options.script)
-				      ? program_name(r->options.script)
-				      : "main.py",
+		findings_show(stderr, name ? name : "main.py",
 			      json_object_get(error, "findings"));
 	json_decref(doc);
 }
@@ -283,6 +307,7 @@ make_job(struct run *r, struct remit_job *job, struct remit_error *err)
 	job->on_question = on_question;
 	job->on_display = on_display;
 	run_displays_forget(&r->displays);
+	job->on_progress = on_progress;
 	if (!o->json)
 		job->on_output = on_output;
 	return is_from_stdin(o) ? 0 : run_input_give(&r->input, job, err);
@@ -331,7 +356,8 @@ show_people(struct run *r, const struct remit_result *res,
 
 	show_end(r);
 	show_value(r);
-	explain_end(r, res, policy);
+	cli_explain_end(res, policy, program_name(r->options.script),
+			&r->displays);
 	if (!r->options.ask)
 		return false;
 	doc = json_loads(remit_result_json(res), 0, NULL);
@@ -356,7 +382,7 @@ run_once(struct run *r, struct policy *policy, bool *again,
 	struct remit *remit = NULL;
 	own_mem char *text = NULL;
 	json_t *doc = policy_to_json(policy);
-	int exit_code = -1;
+	int exit_code = -1, failed;
 
 	*again = false;
 	text = doc ? json_dumps(doc, JSON_REAL_PRECISION(15)) : NULL;
@@ -368,8 +394,9 @@ run_once(struct run *r, struct policy *policy, bool *again,
 	job.policy_json = text;
 	if (remit_open(&remit, &opt, err) < 0)
 		return -1;
-	if (remit_run(remit, &job, &res, err) == 0 &&
-	    audit_add(&r->audit, &job, res, err) == 0) {
+	failed = remit_run(remit, &job, &res, err);
+	clear_progress(r);
+	if (!failed && audit_add(&r->audit, &job, res, err) == 0) {
 		exit_code = remit_result_exit_code(res);
 		if (r->options.json)
 			puts(remit_result_json(res));

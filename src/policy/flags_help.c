@@ -19,7 +19,7 @@ static const struct group {
 } groups[] = {
 	{ "The wall", F_TIER, F_PYTHON },
 	{ "Files", F_FILESYSTEM_READ_ROOTS, F_COMMIT_NAMES },
-	{ "Network and packages", F_NETWORK_ACCESS, F_PACKAGES },
+	{ "Network and packages", F_NETWORK_ACCESS, F_PACKAGE_TIME },
 	{ "Processes and environment", F_SUBPROCESS_EXECUTION, F_ENV },
 	{ "Time and processors", F_TIMEOUT, F_CPUS },
 	{ "Memory, processes and disk", F_MEMORY_BYTES, F_OPEN_FILES },

@@ -77,7 +77,15 @@ struct policy {
 	bool network_proxy;
 	struct list credentials; /* see credential.h: no value in it */
 	bool package_installation;
-	struct list packages;
+	struct list packages;	    /* see package_rule.h */
+	struct list package_direct; /* likewise */
+	char *package_index;	    /* PACKAGE_INDEX_DEFAULT, or an address */
+	struct list package_hosts;  /* see host_rule.h */
+	struct list package_links;
+	bool package_offline;
+	bool package_build;
+	uint64_t package_bytes;
+	uint64_t package_time_ms;
 	bool subprocess_execution;
 	bool env_var_access;
 	struct list env; /* "NAME=VALUE" */
