@@ -148,6 +148,18 @@ def parts_of(tree, name, flags):
     return last
 
 
+def call(code, name, flags):
+    """The code of a single call like `print(1)`: most programs end in one, and
+    no tree need be made of it. None if it is something else."""
+    word, bracket, _ = code.lstrip().partition(b"(")
+    if not bracket or not word.isalnum():
+        return None
+    try:
+        return [compile(code, name, "eval", flags, True)]
+    except SyntaxError:
+        return None
+
+
 def split(code, name):
     """Compiled by text as far as that goes: a tree of the whole takes as long
     again as all the rest. Both sides of the cut must be whole by themselves;
@@ -158,9 +170,11 @@ def split(code, name):
     try:
         head = compile(code[:at], name, "exec", TOP_LEVEL_AWAIT, True)
         flags = TOP_LEVEL_AWAIT | head.co_flags & FUTURES
-        lines = b"\n" * code.count(b"\n", 0, at)
-        tree = compile(lines + code[at:], name, "exec", flags | ONLY_AST, True)
-        return [head, *parts_of(tree, name, flags)]
+        tail = b"\n" * code.count(b"\n", 0, at) + code[at:]
+        last = call(tail, name, flags)
+        if last is None:
+            last = parts_of(compile(tail, name, "exec", flags | ONLY_AST, True), name, flags)
+        return [head, *last]
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return None
 
@@ -180,7 +194,7 @@ def compiled(job):
     if job.problem is not None:
         return job.problem
     try:
-        return split(job.code, job.name) or whole(job.code, job.name)
+        return split(job.code, job.name) or call(job.code, job.name, TOP_LEVEL_AWAIT) or whole(job.code, job.name)
     except BaseException as exc:
         return exc
 

@@ -207,7 +207,7 @@ finish(struct displays *d, const struct display_head *h,
 	if ((to->len && buf_add(to, ",", 1) < 0) ||
 	    write_down(to, h, &all, no_json) < 0)
 		return no_memory(err);
-	d->total_bytes = 0;
+	d->total_bytes = d->data.len = 0;
 	return 0;
 }
 
@@ -246,7 +246,7 @@ int
 displays_add(struct displays *d, const char *bytes, size_t len,
 	     struct remit_error *err)
 {
-	if (len > d->total_bytes - d->data.len)
+	if (!len || len > d->total_bytes - d->data.len)
 		return fail(err, REMIT_E_PROTOCOL, "bytes of no display");
 	if (buf_add(&d->data, bytes, len) < 0)
 		return no_memory(err);

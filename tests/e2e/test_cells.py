@@ -45,6 +45,10 @@ VALUES = [
     ("import asyncio\nx = await asyncio.gather(asyncio.sleep(.1, 1), asyncio.sleep(.1, 2))\nx", "[1, 2]", [1, 2]),
     ("[i async for i in (lambda: (yield))()] if 0 else 4", "4", 4),
     ("__name__", "'__main__'", "__main__"),
+    ("len('ab') # x", "2", 2),
+    ("x = 1\n\nabs(-3)\n\n# end", "3", 3),
+    ("x = 5\nabs(-3); x", "5", 5),
+    ("import asyncio\nlen([await asyncio.sleep(0)])", "1", 1),
     ("__builtins__.len('ab')", "2", 2),
 ]
 
@@ -63,6 +67,8 @@ NONE = [
     "# only a comment",
     "None",
     "if True:\n    5",
+    "x = 1\nif(x): 5",
+    "str(1); x = 2",
     "for i in range(3):\n    i",
     "def f():\n    'doc'",
     'x = """\ny\n"""',

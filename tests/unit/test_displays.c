@@ -111,6 +111,9 @@ a_value_has_its_text_and_data_by_name(void **state)
 	assert_int_equal(json_array_size(json_object_get(value, "left_out")),
 			 1);
 	assert_true(json_is_false(json_object_get(value, "truncated")));
+	/* All of it is there, and nothing follows. */
+	assert_int_equal(displays_add(&d, "", 0, &err), -1);
+	assert_int_equal(displays_add(&d, "x", 1, &err), -1);
 	/* There is one. */
 	assert_int_equal(send(&d, "value", "text/plain", "x", 1), -1);
 }
