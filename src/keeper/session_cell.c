@@ -198,15 +198,20 @@ session_rest(struct session *s)
 		keeper_remove(s->keeper, s);
 }
 
+static void
+note_loss(struct session *s, const char *why)
+{
+	if (s->loss.code)
+		return;
+	fail(&s->loss, REMIT_E_REFUSED,
+	     "the session has ended, and its variables are gone: %s", why);
+	snprintf(s->loss.remedy, sizeof(s->loss.remedy), RESET_REMEDY);
+}
+
 void
 session_lose(struct session *s, const struct remit_error *why)
 {
-	if (!s->loss.code) {
-		fail(&s->loss, REMIT_E_REFUSED,
-		     "the session has ended, and its variables are gone: %s",
-		     why->message);
-		snprintf(s->loss.remedy, sizeof(s->loss.remedy), RESET_REMEDY);
-	}
+	note_loss(s, why->message);
 	s->cpu_check_us = 0;
 	session_part(s);
 }
@@ -214,16 +219,13 @@ session_lose(struct session *s, const struct remit_error *why)
 void
 session_note_loss(struct session *s)
 {
-	struct remit_error why;
+	char why[80];
 
 	if (s->closing)
 		return;
-	fail(&why, REMIT_E_GONE, "its jail was ended in cell %u (%s)", s->cells,
-	     statuses[result_status(s)].name);
-	fail(&s->loss, REMIT_E_REFUSED,
-	     "the session has ended, and its variables are gone: %s",
-	     why.message);
-	snprintf(s->loss.remedy, sizeof(s->loss.remedy), RESET_REMEDY);
+	snprintf(why, sizeof(why), "its jail was ended in cell %u (%s)",
+		 s->cells, statuses[result_status(s)].name);
+	note_loss(s, why);
 }
 
 /* It may be on its way out, and its end says more than we can. */

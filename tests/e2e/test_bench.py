@@ -18,7 +18,7 @@ from conftest import PYTHON, ROOT
 from leftovers import gone, groups, processes
 
 SECTIONS = [
-    "print(1)", "pandas group-by", "throughput, print(1)", "memory", "pool size, print(1)", "zygote size, print(1), hot",
+    "print(1)", "pandas group-by", "1,000 cells in a session", "throughput, print(1)", "memory", "pool size, print(1)", "zygote size, print(1), hot",
     "extras, warm, gapped",
     "beside a flood, warm, gapped",
     "tools, warm",
@@ -55,6 +55,12 @@ def test_the_report_says_what_was_measured_and_where(remit, report):
     assert report["python"] == PYTHON and report["python_version"].startswith("3.")
     assert report["remit_version"] in remit("--version").stdout
     assert [s["name"] for s in report["sections"]] == SECTIONS
+
+
+def test_cells_of_one_session_are_many(report):
+    cells = rows(report, "1,000 cells in a session")
+    assert list(cells) == ["remit, one session", "exec() in one process"]
+    assert cells["remit, one session"]["time_us"]["count"] == 100
 
 
 def test_every_row_has_something_or_a_reason(report):
