@@ -365,8 +365,10 @@ door_left(struct session *s)
 static void
 break_off(struct session *s, const struct remit_error *err)
 {
-	if (s->state == SESSION_IDLE) {
+	/* Too much input is the end of its cell only. */
+	if (err->code == REMIT_E_PROTOCOL || s->state == SESSION_IDLE)
 		s->opened = false;
+	if (s->state == SESSION_IDLE) {
 		s->error = *err;
 		s->failed = true;
 		session_answer(s);
@@ -400,7 +402,8 @@ session_on_door(void *owner, uint32_t events)
 		door_left(s);
 		return;
 	}
-	while (s->state < SESSION_DYING) {
+	/* A door that is found gone while it is answered has no more to say. */
+	while (s->state < SESSION_DYING && !s->door_gone) {
 		if (link_next(&s->door, &f, &err) < 0 ||
 		    (f.type != FRAME_NONE && take_frame(s, &f, &err) < 0)) {
 			break_off(s, &err);
