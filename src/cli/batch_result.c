@@ -83,9 +83,9 @@ document(enum status s, const struct remit_error *why)
 		"usage", "wall_ms", "cpu_ms", "memory_peak_bytes",
 		"processes_peak", "network", "tool_calls", 0, "tool_wait_ms",
 		"displays_left_out", 0, "value", "displays", "enforcement",
-		"denials", "denials_left_out", 0, "denials_seen",
-		"artifacts", "artifacts_skipped", "changes", "changes_skipped",
-		"committed", "session", "calls", "calls_left_out", 0, "run_id",
+		"denials", "denials_left_out", 0, "denials_seen", "artifacts",
+		"artifacts_skipped", "changes", "changes_skipped", "committed",
+		"session", "calls", "calls_left_out", 0, "run_id",
 		"remit_version", remit_version(), "remit_exit_code",
 		statuses[s].exit_code);
 }

@@ -81,7 +81,7 @@ static enum remit_answer
 on_question(void *user, const struct remit_question *q)
 {
 	(void)user;
-	return question_ask(q, -1);
+	return question_ask(q, NULL, -1);
 }
 
 /* ---- cells ---- */
