@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "cli.h"
+#include "question.h"
 #include "repl_lines.h"
 #include "screen.h"
+#include "tool_options.h"
 
 #define CELL_MAX ((size_t)1024 * 1024)
 
@@ -15,6 +17,7 @@ struct repl {
 	struct flags flags;
 	bool raw;
 	const char *artifacts;
+	struct tool_options tools;
 	struct policy policy;
 	struct remit *remit;
 	struct remit_session *session;
@@ -72,6 +75,13 @@ on_display(void *user, const struct remit_display *d)
 		show(&r->out, 1, p->bytes, p->len);
 		show(&r->out, 1, "\n", 1);
 	}
+}
+
+static enum remit_answer
+on_question(void *user, const struct remit_question *q)
+{
+	(void)user;
+	return question_ask(q, NULL, -1);
 }
 
 /* ---- cells ---- */
@@ -133,6 +143,7 @@ run_cell(struct repl *r, struct remit_error *err)
 	job.interactive = 1;
 	job.on_output = on_output;
 	job.on_display = on_display;
+	job.on_question = on_question;
 	job.user = r;
 	if (r->lines.terminal)
 		job.stdin_fd = 0;
@@ -256,13 +267,21 @@ parse(struct repl *r, int argc, char **argv, struct remit_error *err)
 			r->artifacts = argv[++i];
 			continue;
 		}
+		if (tool_options_has(argv[i]) && i + 1 < argc) {
+			if (tool_options_set(&r->tools, argv[i], argv[i + 1],
+					     err) < 0)
+				return -1;
+			i++;
+			continue;
+		}
 		a = flags_take(&r->flags, argc, argv, &i, err);
 		if (a == FLAGS_OTHER)
 			return flags_unknown(argv[i], err);
 		if (a == FLAGS_ERROR)
 			return -1;
 	}
-	if (cli_policy(&r->flags, &r->policy, err) < 0)
+	if (cli_policy(&r->flags, &r->policy, err) < 0 ||
+	    tool_options_list(&r->tools, err) < 0)
 		return -1;
 	if (!r->artifacts != !r->policy.artifact_export_paths.count)
 		return fail(err, REMIT_E_INPUT,
@@ -287,6 +306,8 @@ open_session(struct repl *r, struct remit_error *err)
 	if (!text)
 		return fail_sys(err, REMIT_E_MEMORY, "policy");
 	how.policy_json = text;
+	how.tools = r->tools.tools;
+	how.tool_count = r->tools.count;
 	if (remit_open(&r->remit, &opt, err) < 0)
 		return -1;
 	return remit_session_open(r->remit, &how, &r->session, err);
@@ -344,6 +365,7 @@ repl_free(struct repl *r)
 	remit_session_drop(r->session);
 	remit_close(r->remit);
 	buf_free(&r->cell);
+	tool_options_free(&r->tools);
 	flags_free(&r->flags);
 	policy_free(&r->policy);
 }
@@ -367,10 +389,11 @@ const struct command command_repl = {
 	.name = "repl",
 	.usage = "[OPTION...]",
 	.summary = "Python line by line, in one jail that lives on",
-	.options =
-		"  --artifacts DIR     write the files that --export names "
-		"into a folder\n"
-		"  --raw               pass terminal control codes through\n",
+	.options = "  --artifacts DIR     write the files that --export names "
+		   "into a folder\n"
+		   "  --raw               pass terminal control codes through\n"
+		   "  --tool NAME=COMMAND a tool; with its other options as "
+		   "in \"remit run\"\n",
 	.takes_policy = true,
 	.run = run,
 };

@@ -135,7 +135,7 @@ ask(struct remit *r, bool shared, const char *policy_json, int session,
 {
 	own(link) struct link l = LINK_INIT;
 	const char *policy = policy_json ? policy_json : "{}";
-	struct frame f;
+	struct frame f = { .type = FRAME_NONE };
 	int fd = client_open_door(r, shared, err);
 
 	if (fd < 0)

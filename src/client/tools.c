@@ -95,9 +95,12 @@ tools_open(struct tools *t, const struct remit_tool *given, size_t count,
 const struct tool *
 tools_find(const struct tools *t, const char *name)
 {
-	for (size_t i = 0; i < t->count; i++)
-		if (!strcmp(t->all[i].given.name, name))
+	for (size_t i = 0; i < t->count; i++) {
+		const char *given = t->all[i].given.name;
+
+		if (given && !strcmp(given, name))
 			return &t->all[i];
+	}
 	return NULL;
 }
 

@@ -387,6 +387,12 @@ def test_a_command_dies_with_the_run(remit):
     assert subprocess.run(["pgrep", "-f", f"sleep {mark}"], capture_output=True).returncode == 1
 
 
+def test_cells_that_are_typed_have_the_tools(remit):
+    lines = "x = up(text='a')\nx * 2\n%reset\nup(text='b')\n"
+    done = remit("repl", "--tool", "up=tr a-z A-Z", input=lines)
+    assert (done.stdout, done.returncode) == ("'AA'\n'B'\n", 0), done
+
+
 def test_a_schema_of_a_command(remit):
     path = remit.file("schema.json", json.dumps({"properties": {"n": {"type": "integer"}}, "required": ["n"]}))
     flags = ("--tool", "t=cat", "--tool-schema", f"t={path}", "--tool-help", "t=Says it again.")
