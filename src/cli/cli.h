@@ -17,10 +17,10 @@ struct command {
 };
 
 /* The commands' rows, each in the file of the command. */
-extern const struct command command_run, command_batch, command_policy,
-	command_explain, command_matrix, command_doctor, command_bench,
-	command_keeper, command_completion, command_man, command_logs,
-	command_packages, command_porter, command_status;
+extern const struct command command_run, command_check, command_batch,
+	command_policy, command_explain, command_matrix, command_doctor,
+	command_bench, command_keeper, command_completion, command_man,
+	command_logs, command_packages, command_porter, command_status;
 extern const struct command *const commands[]; /* NULL-terminated */
 
 /* Exit code of remit itself for an error of the caller. */

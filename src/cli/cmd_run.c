@@ -13,8 +13,9 @@
 #include "changes.h"
 #include "cli.h"
 #include "denials.h"
+#include "findings.h"
 #include "line_text.h"
-#include "path.h"
+#include "program.h"
 #include "quantity.h"
 #include "question.h"
 #include "run_displays.h"
@@ -26,7 +27,6 @@
 /* Characters of foreign text in a line. */
 #define SHOWN	       4096
 #define PROGRESS_SHOWN 60
-#define CODE_MAX       ((size_t)64 * 1024 * 1024)
 
 struct run {
 	struct run_options options;
@@ -40,35 +40,6 @@ struct run {
 	bool has_progress; /* on the terminal's last line */
 	bool broken;	   /* nobody reads our output any more */
 };
-
-static int
-read_stdin(struct buf *b, struct remit_error *err)
-{
-	char piece[64 * 1024];
-	ssize_t n;
-
-	while ((n = read(0, piece, sizeof(piece))) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 || buf_add(b, piece, (size_t)n) < 0)
-			return fail_sys(err, REMIT_E_INPUT,
-					"standard input as the program");
-	}
-	return 0;
-}
-
-static int
-read_code(const struct run_options *o, struct buf *b, struct remit_error *err)
-{
-	if (o->code) {
-		if (buf_add(b, o->code, strlen(o->code)) < 0)
-			return fail_sys(err, REMIT_E_INPUT, "-c");
-		return 0;
-	}
-	if (!strcmp(o->script, "-"))
-		return read_stdin(b, err);
-	return path_read_file(b, o->script, err);
-}
 
 static void
 write_all(struct run *r, int fd, const char *bytes, size_t len)
@@ -276,6 +247,12 @@ explain_end(const struct run *r, const struct remit_result *res,
 			(int)json_integer_value(
 				json_object_get(doc, "signal")));
 	fputc('\n', stderr);
+	if (!strcmp(status, "rejected"))
+		findings_show(stderr,
+			      program_name(r->options.script)
+				      ? program_name(r->options.script)
+				      : "main.py",
+			      json_object_get(error, "findings"));
 	json_decref(doc);
 }
 
@@ -291,14 +268,6 @@ watch_signals(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-static const char *
-base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 static void
@@ -328,8 +297,7 @@ make_job(struct run *r, struct remit_job *job, struct remit_error *err)
 	r->err.raw = o->raw || !isatty(2);
 	job->code = buf_text(&r->code);
 	job->code_len = r->code.len;
-	if (o->script && !is_from_stdin(o))
-		job->name = base_name(o->script);
+	job->name = program_name(o->script);
 	job->argv = (const char *const *)o->args;
 	job->files = o->files;
 	job->file_count = o->file_count;
@@ -356,7 +324,7 @@ prepare(struct run *r, const struct policy *policy, struct remit_error *err)
 	if (tool_options_list(&r->options.tools, err) < 0 ||
 	    (o->ask && ask_open(&r->ask, &o->flags, err) < 0))
 		return -1;
-	if (read_code(o, &r->code, err) < 0 ||
+	if (program_read(&r->code, o->code, o->script, err) < 0 ||
 	    (o->displays &&
 	     run_displays_open(&r->displays, o->displays, err) < 0))
 		return -1;
@@ -474,7 +442,7 @@ run(int argc, char **argv)
 		.audit = AUDIT_INIT,
 		.ask = ASK_INIT,
 		.displays = RUN_DISPLAYS_INIT,
-		.code = BUF_INIT(CODE_MAX),
+		.code = BUF_INIT(PROGRAM_MAX),
 		.signals = -1,
 	};
 	own(policy) struct policy policy = { 0 };

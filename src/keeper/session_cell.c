@@ -160,7 +160,7 @@ forget_cell(struct session *s)
 	s->changes.len = 0;
 	session_rest_tools(s);
 	claim_free(&s->claim);
-	s->displays = (struct displays){ 0 };
+	session_forget_displays(s);
 	denials_free(&s->denials);
 	inputs_free(&s->files);
 	s->files = (struct inputs)INPUTS_INIT;

@@ -47,6 +47,10 @@ static const char *const fallback_choices[] = { "none", "per_process", NULL };
 /* The order is that of enum commit_when. */
 static const char *const commit_choices[] = { "ok", "always", "never", NULL };
 
+/* The order is that of enum validator_mode. */
+static const char *const validator_choices[] = { "off", "relaxed", "strict",
+						 NULL };
+
 /* What a folder of the host can be kept by; some need no namespace. */
 #define FOLDERS                                                         \
 	SPACED(MECH(MOUNT_NAMESPACE) | MECH(LANDLOCK) | MECH(OVERLAY) | \
@@ -704,6 +708,20 @@ const struct field fields[FIELD_TOTAL] = {
 		.sentence = "time for giving files back, after the run",
 		.kept = JAILED(MECH(EXPORT_CAP)),
 	},
+	[F_VALIDATOR] = {
+		.name = "validator",
+		.short_name = "validator",
+		.type = FIELD_CHOICE,
+		.offset = offsetof(struct policy, validator),
+		.choices = validator_choices,
+		.built = true,
+		.fallback = "off",
+		.value_name = "MODE",
+		.sentence = "look at the code before it runs: relaxed (what "
+			    "will not work here), strict (short lists of what "
+			    "may be used) or off; advice, not a wall",
+		.kept = EVERYWHERE(MECH(VALIDATOR)),
+	},
 	[F_ALLOWED_IMPORTS] = {
 		.name = "allowed_imports",
 		.short_name = "allow-import",
@@ -734,9 +752,11 @@ const struct field fields[FIELD_TOTAL] = {
 		.type = FIELD_LIST,
 		.commas = true,
 		.offset = offsetof(struct policy, allowed_builtins),
+		.built = true,
 		.fallback = "",
-		.value_name = "NAME",
-		.sentence = "a builtin the code may name, and no others",
+		.value_name = "NAME,...",
+		.sentence = "a builtin the code may call, and no others",
+		.kept = EVERYWHERE(MECH(VALIDATOR)),
 	},
 	[F_BLOCKED_BUILTINS] = {
 		.name = "blocked_builtins",
@@ -744,9 +764,11 @@ const struct field fields[FIELD_TOTAL] = {
 		.type = FIELD_LIST,
 		.commas = true,
 		.offset = offsetof(struct policy, blocked_builtins),
+		.built = true,
 		.fallback = "",
-		.value_name = "NAME",
+		.value_name = "NAME,...",
 		.sentence = "a builtin the code may not name",
+		.kept = EVERYWHERE(MECH(VALIDATOR)),
 	},
 	[F_ALLOWED_OS_ATTRS] = {
 		.name = "allowed_os_attrs",
@@ -754,10 +776,25 @@ const struct field fields[FIELD_TOTAL] = {
 		.type = FIELD_LIST,
 		.commas = true,
 		.offset = offsetof(struct policy, allowed_os_attrs),
+		.built = true,
 		.fallback = "",
-		.value_name = "NAME",
+		.value_name = "NAME,...",
 		.sentence = "an attribute of os the code may name, and no "
 			    "others",
+		.kept = EVERYWHERE(MECH(VALIDATOR)),
+	},
+	[F_ALLOWED_NODES] = {
+		.name = "allowed_nodes",
+		.short_name = "allow-node",
+		.type = FIELD_LIST,
+		.commas = true,
+		.offset = offsetof(struct policy, allowed_nodes),
+		.built = true,
+		.fallback = "",
+		.value_name = "KIND,...",
+		.sentence = "a kind of syntax (a class of Python's module "
+			    "ast) the code may have, and no others",
+		.kept = EVERYWHERE(MECH(VALIDATOR)),
 	},
 	[F_TOOL_CALLS] = {
 		.name = "tool_calls",

@@ -26,7 +26,7 @@ static const struct group {
 	{ "Input and output", F_STDOUT_MAX_BYTES, F_DISPLAY_BYTES },
 	{ "Files that leave the jail", F_ARTIFACT_EXPORT_PATHS,
 	  F_ARTIFACT_TIME },
-	{ "Check of the syntax tree", F_ALLOWED_IMPORTS, F_ALLOWED_OS_ATTRS },
+	{ "Check of the syntax tree", F_VALIDATOR, F_ALLOWED_NODES },
 	{ "Tools and sessions", F_TOOL_CALLS, F_PRELOAD },
 };
 

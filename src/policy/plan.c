@@ -273,17 +273,14 @@ decide_open_files(struct decision *d, struct remit_error *err)
 }
 
 static int
-decide_imports(struct decision *d, struct remit_error *err)
+decide_validator(struct decision *d, struct remit_error *err)
 {
-	const struct list *l = FIELD_PTR(d->policy, d->field, struct list);
-
 	(void)err;
-	if (!l->count)
+	if (field_is_default(d->policy, d->field))
 		d->row->present = false; /* off: nothing is promised */
 	else if (plan_note_kept(d, MECH(VALIDATOR)))
 		snprintf(d->row->note, sizeof(d->row->note),
-			 "import statements only: a friendly answer, not a "
-			 "wall");
+			 "the syntax only: a friendly answer, not a wall");
 	return 0;
 }
 
@@ -340,8 +337,13 @@ static decide_fn *const deciders[FIELD_TOTAL] = {
 	[F_ARTIFACT_FILES] = decide_export_cap,
 	[F_ARTIFACT_DEPTH] = decide_export_cap,
 	[F_ARTIFACT_TIME] = decide_export_cap,
-	[F_ALLOWED_IMPORTS] = decide_imports,
-	[F_BLOCKED_IMPORTS] = decide_imports,
+	[F_VALIDATOR] = decide_validator,
+	[F_ALLOWED_IMPORTS] = decide_validator,
+	[F_BLOCKED_IMPORTS] = decide_validator,
+	[F_ALLOWED_BUILTINS] = decide_validator,
+	[F_BLOCKED_BUILTINS] = decide_validator,
+	[F_ALLOWED_OS_ATTRS] = decide_validator,
+	[F_ALLOWED_NODES] = decide_validator,
 };
 
 static int

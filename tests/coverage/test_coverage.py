@@ -23,7 +23,9 @@ def test_every_row_of_the_policy_table_was_tested(remit):
     rows = json.loads(remit("matrix", "--json").stdout)
     wanted = {(r["field"], m, r["tier"], remit.label) for r in rows if r["built"] for m in r["here"]}
     # Lists that are empty by default promise nothing until they are used.
-    for field in ("allowed_imports", "blocked_imports"):
+    for field in (
+        "validator", "allowed_imports", "blocked_imports", "allowed_builtins", "blocked_builtins", "allowed_os_attrs", "allowed_nodes"
+    ):  # fmt: skip
         wanted |= {(field, "validator", t, remit.label) for t in ("landlock", "local", "static", "unsafe")}
     wanted |= {
         (r["field"], "openat2" if "paths" in r["field"] else "export_cap", t, remit.label)

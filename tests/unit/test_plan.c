@@ -117,6 +117,11 @@ every_field_has_an_outcome_in_each_built_tier(void **state)
 		t.job.session = built_tiers[k] != TIER_STATIC;
 		set(&t, "allow-import", "math");
 		set(&t, "block-import", "os");
+		set(&t, "validator", "relaxed");
+		set(&t, "allow-builtin", "len");
+		set(&t, "block-builtin", "open");
+		set(&t, "allow-os-attr", "path");
+		set(&t, "allow-node", "Module");
 		if (tiers[built_tiers[k]].jailed)
 			set(&t, "export", "*.csv");
 		if (tiers[built_tiers[k]].jailed)

@@ -226,6 +226,7 @@ every_field_survives_the_round_trip_in_one_document(void **state)
 		"\"artifact_time\": 0.009,"
 		"\"allowed_imports\": [\"a\"], \"blocked_imports\": [\"b\"],"
 		"\"allowed_builtins\": [\"c\"], \"blocked_builtins\": [\"d\"],"
+		"\"validator\": \"strict\", \"allowed_nodes\": [\"h\"],"
 		"\"allowed_os_attrs\": [\"e\"], \"tool_bytes\": 7,"
 		"\"tool_concurrency\": 9,"
 		"\"tool_calls\": 5, \"tool_wait\": 16.683,"
