@@ -203,11 +203,11 @@ explain_changes(const json_t *doc, bool dry_run)
 		fputs(buf_text(&lines), stderr);
 }
 
-/* What the program's own output does not say. A claim of the program is not
-   ours to say, but for the validator's: then nothing of it has run. */
-static void
-explain_end(const struct run *r, const struct remit_result *res,
-	    const struct policy *policy)
+/* A claim of the program is not ours to say, but for the validator's: then
+   nothing of it has run. */
+void
+cli_explain_end(const struct remit_result *res, const struct policy *policy,
+		const char *name, const struct run_displays *shown)
 {
 	static const char *const quiet[] = { "ok", "error", "exit" };
 	const char *status = remit_result_status(res);
@@ -219,7 +219,8 @@ explain_end(const struct run *r, const struct remit_result *res,
 	explain_cut(doc, "stdout", policy->stdout_max_bytes);
 	explain_cut(doc, "stderr", policy->stderr_max_bytes);
 	show_denials(doc);
-	run_displays_explain(&r->displays, doc);
+	if (shown)
+		run_displays_explain(shown, doc);
 	explain_skipped(doc);
 	explain_changes(doc, policy->commit == COMMIT_NEVER);
 	for (size_t i = 0; i < ARRAY_LEN(quiet); i++)
@@ -248,10 +249,7 @@ explain_end(const struct run *r, const struct remit_result *res,
 				json_object_get(doc, "signal")));
 	fputc('\n', stderr);
 	if (!strcmp(status, "rejected"))
-		findings_show(stderr,
-			      program_name(r->options.script)
-				      ? program_name(r->options.script)
-				      : "main.py",
+		findings_show(stderr, name ? name : "main.py",
 			      json_object_get(error, "findings"));
 	json_decref(doc);
 }
@@ -358,7 +356,8 @@ show_people(struct run *r, const struct remit_result *res,
 
 	show_end(r);
 	show_value(r);
-	explain_end(r, res, policy);
+	cli_explain_end(res, policy, program_name(r->options.script),
+			&r->displays);
 	if (!r->options.ask)
 		return false;
 	doc = json_loads(remit_result_json(res), 0, NULL);

@@ -113,8 +113,9 @@ struct session {
 	struct denials denials;
 	bool is_watched; /* the kernel tells what is refused to it */
 	struct facts facts;
-	struct ledger *network;	  /* at the end; NULL: it had no proxy */
-	struct cgroup_usage used; /* of its groups, at the end */
+	struct ledger *network;	       /* at the end; NULL: it had no proxy */
+	struct ledger *network_before; /* what earlier cells have done */
+	struct cgroup_usage used;      /* of its groups, at the end */
 	struct exit_report exit;
 	struct remit_error error; /* why there is no verdict */
 	bool failed;

@@ -33,6 +33,9 @@ def test_every_row_of_the_policy_table_was_tested(remit):
     }  # fmt: skip
     wanted |= {(field, m, "local", remit.label) for field in ("network_access", "network_allow") for m in ("network_namespace", "proxy")}
     wanted.add(("credentials", "proxy", "local", remit.label))
+    # Only sessions have these.
+    wanted |= {("session_idle", "timer", t, remit.label) for t in ("landlock", "local", "unsafe")}
+    wanted |= {("cpu_seconds", "cpu_clock", t, remit.label) for t in ("landlock", "local")}
     wanted |= {("packages", m, t, remit.label) for m in ("mount_namespace", "landlock") for t in ("local", "static")}
     if not remit.by_root:  # whose packages another user could not read
         wanted.add(("packages", "landlock", "landlock", remit.label))
