@@ -85,6 +85,21 @@ struct remit_file {
 	size_t len;
 };
 
+/* One form of what the code shows: text/plain, image/png, ... */
+struct remit_part {
+	const char *mime;
+	const char *bytes; /* text is UTF-8 */
+	size_t len;
+};
+
+/* The value of the code's last expression, or something it displayed: the same
+   thing in several forms. */
+struct remit_display {
+	int is_value;
+	const struct remit_part *parts;
+	size_t part_count;
+};
+
 struct remit_job {
 	const char *code;
 	size_t code_len;
@@ -104,9 +119,16 @@ struct remit_job {
 	/* Called with each piece of output as it arrives, or NULL. */
 	void (*on_output)(void *user, enum remit_stream stream,
 			  const char *bytes, size_t len);
+	/* Called with each display as it arrives, in order with the output,
+	   and with the value; or NULL. */
+	void (*on_display)(void *user, const struct remit_display *d);
 	/* Polled while the run lasts if >= 0: when it becomes readable the
 	   program gets SIGINT, and two seconds later it is killed. */
 	int interrupt_fd;
+	/* Of a cell: somebody types it. Code that is not complete is not run
+	   (the result's session says so), and the value of an expression is
+	   printed. */
+	int interactive;
 	void *user;
 };
 
@@ -127,6 +149,53 @@ REMIT_API void remit_close(struct remit *r);
  */
 REMIT_API int remit_run(struct remit *r, const struct remit_job *job,
 			struct remit_result **out, struct remit_error *err);
+
+/*
+ * A session: one jail with one interpreter for many cells. Variables, imports
+ * and files live on from cell to cell. Each cell has its own timeout,
+ * cpu_seconds and output caps; memory, processes and disk are the session's.
+ * A cell that is over its time gets SIGINT, and two seconds later its jail is
+ * killed: then the result's "session" says "ended", and so does every further
+ * cell until remit_session_reset(). An idle session ends after session_idle.
+ *
+ * One cell at a time: a second thread gets REMIT_E_BUSY. Sessions are closed
+ * or dropped before their struct remit.
+ */
+struct remit_session;
+
+struct remit_session_options {
+	const char *policy_json; /* NULL: the default policy */
+	/* As in struct remit_job: files leave when the session is closed, or
+	   when its jail was ended. */
+	const char *artifacts_dir;
+};
+
+/* -1 also if the policy is refused: err has the field and the remedy. */
+REMIT_API int remit_session_open(struct remit *r,
+				 const struct remit_session_options *opt,
+				 struct remit_session **out,
+				 struct remit_error *err);
+/* One cell. The job's policy_json and artifacts_dir must be NULL. Its files
+   replace those of the same name. interrupt_fd is as for runs, but nobody is
+   killed. */
+REMIT_API int remit_session_run(struct remit_session *s,
+				const struct remit_job *job,
+				struct remit_result **out,
+				struct remit_error *err);
+/* From any thread or signal handler: KeyboardInterrupt for the cell that runs,
+   if one does. */
+REMIT_API void remit_session_interrupt(struct remit_session *s);
+/* A fresh jail; nothing of the old one is left, and nothing was committed. */
+REMIT_API int remit_session_reset(struct remit_session *s,
+				  struct remit_error *err);
+/* End it properly: what Python does at its end is done, folders of mode rw are
+   committed, artifacts are written. Frees the session, whatever comes of it,
+   unless a cell is running (REMIT_E_BUSY). */
+REMIT_API int remit_session_close(struct remit_session *s,
+				  struct remit_result **out,
+				  struct remit_error *err);
+/* End it at once: nothing is committed and nothing exported. */
+REMIT_API void remit_session_drop(struct remit_session *s);
 
 /* What the keeper is doing (pools, zygotes, sessions, memory, latency), as one
    JSON object; free() it. */

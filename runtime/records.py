@@ -4,7 +4,9 @@ A frame is a u32 length, a u8 type, three zero bytes and a payload. The payload
 of most frames is records: key NUL value NUL, again and again.
 """
 
-from posix import read, write
+from posix import read
+
+import _remit
 
 CHANNEL = 3
 
@@ -18,6 +20,9 @@ ENDED = 16
 WARM = 17
 FILE = 22
 FILE_DATA = 23
+DISPLAY = 26
+DISPLAY_DATA = 27
+CLOSE = 31
 
 
 _buffer = b""
@@ -69,9 +74,14 @@ def encode(kind, pairs):
     return len(payload).to_bytes(4, "little") + bytes((kind, 0, 0, 0)) + payload
 
 
+def frame(kind, payload):
+    """The bytes of a frame that was received."""
+    return len(payload).to_bytes(4, "little") + bytes((kind, 0, 0, 0)) + payload
+
+
 def put(data):
-    while data:
-        data = data[write(CHANNEL, data) :]
+    """Whole frames, whatever interrupts."""
+    _remit.put(CHANNEL, data)
 
 
 def send(kind, pairs=()):

@@ -13,6 +13,7 @@ sys.path.insert(0, _here)
 import _remit  # noqa: E402
 
 sys.pycache_prefix = "/.remit/compiled"
+import cell  # noqa: E402
 import reseed  # noqa: E402
 import runner  # noqa: E402
 
@@ -30,6 +31,8 @@ COMMON = (
     "csv", "struct", "linecache", "warnings", "abc", "inspect", "uuid",
 )  # fmt: skip
 
+# Of the runner: what errors and values need.
+PARTS = ("errors", "display")
 
 PRACTICE = 20
 # The size of a huge page, as a power of two.
@@ -58,6 +61,9 @@ def set_up(arguments):
     for module in COMMON:
         preload(module)
     runner.set_builtins()
+    cell.hide()
+    for part in PARTS:
+        cell.own_module(part)
     for module in rest[cut + 1 :]:
         preload(module)
     practise(rest[:cut])

@@ -3,36 +3,23 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#include "artifacts.h"
+#include "client_part.h"
 #include "job_files.h"
 #include "keeper_process.h"
-#include "link.h"
 #include "pass.h"
 #include "path.h"
 #include "record.h"
-#include "result_view.h"
-
-struct remit {
-	pthread_mutex_t lock; /* of the control socket */
-	int control;	      /* private keeper, else -1 */
-	pid_t keeper_pid;     /* private keeper, else 0 */
-	char *command_path;   /* of the private keeper, or NULL */
-	char *keeper_path;    /* shared keeper, else NULL */
-	bool found;	      /* nobody named it: it was there */
-};
 
 static int connect_shared(const char *path, struct remit_error *err);
 
-/* A keeper of our own, unless there is one already. */
-static int
-need_private(struct remit *r, struct remit_error *err)
+int
+client_need_private(struct remit *r, struct remit_error *err)
 {
 	int failed = 0;
 
@@ -83,7 +70,7 @@ set_up(struct remit *r, const struct remit_options *opt,
 	}
 	if (choose_keeper(r, opt, err) < 0)
 		return -1;
-	return r->keeper_path ? 0 : need_private(r, err);
+	return r->keeper_path ? 0 : client_need_private(r, err);
 }
 
 int
@@ -149,10 +136,8 @@ connect_shared(const char *path, struct remit_error *err)
 	return take_fd(&fd);
 }
 
-/* A door of our own: one socket for each run, so that threads share nothing
-   and a closed socket ends the run. */
-static int
-open_door(struct remit *r, bool shared, struct remit_error *err)
+int
+client_open_door(struct remit *r, bool shared, struct remit_error *err)
 {
 	int pair[2];
 	ssize_t n;
@@ -172,8 +157,9 @@ open_door(struct remit *r, bool shared, struct remit_error *err)
 	return pair[0];
 }
 
-static int
-send_job(struct link *l, const struct remit_job *job, struct remit_error *err)
+int
+client_send_job(struct link *l, const struct remit_job *job,
+		struct remit_error *err)
 {
 	own(buf) struct buf records = BUF_INIT(frame_rules[FRAME_JOB].max);
 	const char *policy = job->policy_json;
@@ -187,6 +173,8 @@ send_job(struct link *l, const struct remit_job *job, struct remit_error *err)
 		if (record_add(&records, "argv", *a) < 0)
 			return fail_sys(err, REMIT_E_INPUT, "the arguments");
 	if (job->artifacts_dir && record_add(&records, "artifacts", "yes") < 0)
+		return fail_sys(err, REMIT_E_INPUT, "the job");
+	if (job->interactive && record_add(&records, "interactive", "yes") < 0)
 		return fail_sys(err, REMIT_E_INPUT, "the job");
 	if (link_send(l, FRAME_JOB, buf_text(&records), records.len, err) < 0 ||
 	    job_files_send(l, job, err) < 0 ||
@@ -215,26 +203,20 @@ pass_stdin(struct link *l, int fd, bool *more, struct remit_error *err)
 	return link_send(l, FRAME_STDIN_END, "", 0, err);
 }
 
-/* A run as it lasts. */
-struct run {
-	struct link link;
-	const struct remit_job *job;
-	struct remit_result *result;
-	struct artifacts artifacts;
-};
-
-static void
+void
 run_free(struct run *r)
 {
 	link_free(&r->link);
 	artifacts_free(&r->artifacts);
+	displays_free(&r->displays);
 	remit_result_free(r->result);
 }
 
 static int
 take_result(struct run *r, const struct frame *f, struct remit_error *err)
 {
-	if (result_view_finish(r->result, f->payload, f->len, err) < 0)
+	if (result_view_finish(r->result, f->payload, f->len, err) < 0 ||
+	    result_view_show(r->result, displays_take(&r->displays), err) < 0)
 		return -1;
 	return artifacts_tell(&r->artifacts, result_view_document(r->result),
 			      err);
@@ -260,8 +242,15 @@ take_frame(struct run *r, const struct frame *f, struct remit_error *err)
 		return artifacts_begin(&r->artifacts, f->payload, f->len, err);
 	case FRAME_ARTIFACT_DATA:
 		return artifacts_add(&r->artifacts, f->payload, f->len, err);
+	case FRAME_DISPLAY:
+		return displays_begin(&r->displays, f->payload, f->len, err);
+	case FRAME_DISPLAY_DATA:
+		return displays_add(&r->displays, f->payload, f->len, err);
 	case FRAME_RESULT:
 		return take_result(r, f, err);
+	case FRAME_OPENED:
+		r->opened = true;
+		return 0;
 	default:
 		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
 	}
@@ -287,20 +276,37 @@ read_frames(struct run *r, struct remit_error *err)
 	return 0;
 }
 
-/* Send what is queued and read until the result is there. */
+/* Each time it is woken, unlike by the job's own descriptor. */
 static int
-converse(struct run *r, struct remit_error *err)
+pass_wake(struct run *r, struct remit_error *err)
+{
+	uint64_t times;
+
+	if (read(r->wake, &times, sizeof(times)) < 0)
+		return 0; /* another round of poll has taken it */
+	return link_send(&r->link, FRAME_INTERRUPT, "", 0, err);
+}
+
+static bool
+is_answered(const struct run *r)
+{
+	return r->opened || result_view_is_done(r->result);
+}
+
+int
+client_converse(struct run *r, struct remit_error *err)
 {
 	const struct remit_job *job = r->job;
 	struct link *l = &r->link;
 	bool interrupted = false, input = job->stdin_fd >= 0;
 
-	while (!result_view_is_done(r->result)) {
-		struct pollfd fds[3] = {
+	while (!is_answered(r)) {
+		struct pollfd fds[] = {
 			{ .fd = l->fd, .events = POLLIN },
 			{ .fd = interrupted ? -1 : job->interrupt_fd,
 			  .events = POLLIN },
 			{ .fd = input ? job->stdin_fd : -1, .events = POLLIN },
+			{ .fd = r->wake, .events = POLLIN },
 		};
 
 		/* A keeper that has given up reading has an answer waiting. */
@@ -311,7 +317,7 @@ converse(struct run *r, struct remit_error *err)
 			fds[0].events |= POLLOUT;
 			fds[2].fd = -1;
 		}
-		if (poll(fds, 3, -1) < 0) {
+		if (poll(fds, ARRAY_LEN(fds), -1) < 0) {
 			if (errno == EINTR)
 				continue;
 			return fail_sys(err, REMIT_E_KERNEL, "poll");
@@ -321,6 +327,8 @@ converse(struct run *r, struct remit_error *err)
 			if (link_send(l, FRAME_INTERRUPT, "", 0, err) < 0)
 				return -1;
 		}
+		if (fds[3].revents && pass_wake(r, err) < 0)
+			return -1;
 		if (fds[2].revents &&
 		    pass_stdin(l, job->stdin_fd, &input, err) < 0)
 			return -1;
@@ -331,30 +339,42 @@ converse(struct run *r, struct remit_error *err)
 	return 0;
 }
 
+void
+client_set_job(struct run *r, const struct remit_job *job)
+{
+	r->job = job;
+	displays_free(&r->displays);
+	r->displays =
+		(struct displays)DISPLAYS_INIT(job->on_display, job->user);
+}
+
+void
+client_begin(struct run *r, int fd)
+{
+	link_open(&r->link, fd, PARTY_KEEPER);
+	/* 1 GiB is the most a policy allows of standard input, and as much of
+	   files. */
+	r->link.out.cap = (size_t)2400 * 1024 * 1024;
+}
+
 static int
 run_at(struct remit *r, bool shared, const struct remit_job *job,
        struct remit_result **out, struct remit_error *err)
 {
-	own(run) struct run run = {
-		.link = LINK_INIT,
-		.job = job,
-		.artifacts = ARTIFACTS_INIT,
-	};
+	own(run) struct run run = RUN_INIT;
 	int fd;
 
+	client_set_job(&run, job);
 	if (job->artifacts_dir &&
 	    artifacts_open(&run.artifacts, job->artifacts_dir, err) < 0)
 		return -1;
-	fd = open_door(r, shared, err);
+	fd = client_open_door(r, shared, err);
 	if (fd < 0)
 		return -1;
-	link_open(&run.link, fd, PARTY_KEEPER);
-	/* 1 GiB is the most a policy allows of standard input, and as much of
-	   files. */
-	run.link.out.cap = (size_t)2400 * 1024 * 1024;
+	client_begin(&run, fd);
 	run.result = result_view_new(err);
-	if (!run.result || send_job(&run.link, job, err) < 0 ||
-	    converse(&run, err) < 0)
+	if (!run.result || client_send_job(&run.link, job, err) < 0 ||
+	    client_converse(&run, err) < 0)
 		return -1;
 	*out = take_ptr(&run.result);
 	return 0;
@@ -371,7 +391,7 @@ remit_run(struct remit *r, const struct remit_job *job,
 	if (!r->found || job->stdin_fd >= 0 || !result_view_is_elsewhere(*out))
 		return 0;
 	remit_result_free(*out);
-	if (need_private(r, err) < 0)
+	if (client_need_private(r, err) < 0)
 		return -1;
 	return run_at(r, false, job, out, err);
 }
@@ -381,7 +401,7 @@ remit_status(struct remit *r, char **json, struct remit_error *err)
 {
 	own(link) struct link l = LINK_INIT;
 	struct frame f = { .type = FRAME_NONE };
-	int fd = open_door(r, r->keeper_path != NULL, err);
+	int fd = client_open_door(r, r->keeper_path != NULL, err);
 
 	if (fd < 0)
 		return -1;

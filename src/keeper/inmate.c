@@ -136,9 +136,9 @@ consider_ready(struct inmate *i)
 {
 	struct remit_error err;
 
-	if (!i->rehearsed || !i->joined)
+	if (!i->rehearsed || (i->jail.warm && !i->joined))
 		return;
-	if (i->joined == i->jail.run_pid) {
+	if (!i->jail.warm || i->joined == i->jail.run_pid) {
 		become_ready(i);
 		return;
 	}
@@ -157,7 +157,8 @@ send_task(struct inmate *i, struct remit_error *err)
 			      : pool_is_pressed(i->pool) ? TASK_WARM
 							 : TASK_REHEARSE;
 
-	i->rehearsed = kind != TASK_REHEARSE;
+	/* The runner of a session says when it can be interrupted. */
+	i->rehearsed = kind != TASK_REHEARSE && !i->pool->plan.session;
 	if (task_write(&task, &i->pool->plan, kind, i->jail.workspace.path,
 		       err) < 0 ||
 	    link_send(&i->jail.channel, FRAME_TASK, task.data, task.len, err) <
@@ -165,10 +166,7 @@ send_task(struct inmate *i, struct remit_error *err)
 	    link_flush(&i->jail.channel, err) < 0)
 		return -1;
 	i->state = INMATE_WARMING;
-	if (i->jail.warm)
-		consider_ready(i);
-	else
-		become_ready(i);
+	consider_ready(i);
 	return 0;
 }
 
@@ -455,6 +453,8 @@ inmate_new_cold(struct session *s, struct remit_error *err)
 	s->inmate = i;
 	i->state = INMATE_LOCKING;
 	make_name(name, sizeof(name));
+	/* Nobody locks down who would have to be met first. */
+	i->heard = i->met = !tiers[plan->tier].jailed;
 	if (feed_pipe(&reader, &i->in, err) == 0)
 		opened = tiers[plan->tier].jailed
 				 ? open_cold(i, reader, name, err)

@@ -64,6 +64,15 @@ leave_queue(struct keeper *k, struct session *s)
 	}
 }
 
+int
+keeper_open_session(struct keeper *k)
+{
+	if (k->open_count >= KEEPER_SESSIONS_MAX)
+		return -1;
+	k->open_count++;
+	return 0;
+}
+
 void
 keeper_ended(struct keeper *k, struct session *s)
 {
@@ -82,6 +91,7 @@ keeper_remove(struct keeper *k, struct session *s)
 		return; /* it is gone already */
 	*at = s->next;
 	keeper_ended(k, s);
+	k->open_count -= session_is_open(s);
 	leave_queue(k, s);
 	s->next = k->dead;
 	k->dead = s;
@@ -349,7 +359,7 @@ raise_descriptors(void)
 static int
 warm_up(struct keeper *k, struct policy *policy, struct remit_error *err)
 {
-	struct pool *p = pool_for(k, policy, "", 0, err);
+	struct pool *p = pool_for(k, policy, "", 0, false, err);
 
 	if (!p || (tiers[p->plan.tier].jailed && keeper_stand(k, err) < 0))
 		return -1;

@@ -30,6 +30,7 @@ struct pool {
 	struct pool *next; /* of the keeper's list */
 	struct keeper *keeper;
 	unsigned users; /* sessions and inmates */
+	bool session;	/* its jails are for sessions with many cells */
 	char *key;	/* the whole policy, as text */
 	char *alias;	/* the text of a door that last led here, or NULL */
 	size_t alias_len;
@@ -58,9 +59,10 @@ struct pool {
 
 /* By the text that a door sent; NULL if none was made from it yet. */
 struct pool *pool_find(struct keeper *k, const char *text, size_t len);
-/* By the policy, made if there is none; takes over what *p owns. */
+/* By the policy, made if there is none; takes over what *p owns. Those of
+   sessions are others, and are not found by a text. */
 struct pool *pool_for(struct keeper *k, struct policy *p, const char *text,
-		      size_t len, struct remit_error *err);
+		      size_t len, bool session, struct remit_error *err);
 struct pool *pool_use(struct pool *p);
 void pool_drop(struct pool *p);
 

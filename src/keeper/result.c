@@ -60,10 +60,12 @@ add_usage(struct buf *out, const struct session *s)
 static json_t *
 own_error(const struct remit_error *e)
 {
-	json_t *error = json_pack("{s:s, s:o, s:s, s:n}", "name",
-				  remit_code_name(e->code), "value",
-				  text_to_json(e->message, strlen(e->message)),
-				  "traceback", "", "line");
+	json_t *error = claim_error_new();
+
+	json_object_set_new(error, "name",
+			    json_string(remit_code_name(e->code)));
+	json_object_set_new(error, "value",
+			    text_to_json(e->message, strlen(e->message)));
 
 	if (e->code == REMIT_E_ELSEWHERE)
 		json_object_set_new(error, "elsewhere", json_true());
@@ -91,7 +93,7 @@ status_of_code(enum remit_code code)
 
 /* What is a claim of the process, by name. */
 static int
-add_reported(struct buf *out, const struct verdict *v, bool error)
+add_reported(struct buf *out, const struct session *s, const struct verdict *v)
 {
 	const struct {
 		bool is_claim;
@@ -99,7 +101,9 @@ add_reported(struct buf *out, const struct verdict *v, bool error)
 	} all[] = {
 		{ v->status_is_claim, "status" },
 		{ v->exit_code_is_claim, "exit_code" },
-		{ error, "error" },
+		{ s->claim.error != NULL && !s->failed, "error" },
+		{ s->displays.has_value, "value" },
+		{ s->displays.shown > 0, "displays" },
 	};
 	const char *comma = "";
 
@@ -171,6 +175,21 @@ add_changes(struct buf *out, const struct session *s)
 			any ? done : "null");
 }
 
+/* Whether the variables are still there, and what a cell says of itself. */
+static int
+add_session(struct buf *out, const struct session *s)
+{
+	bool ended = s->loss.code || s->closing || !s->opened;
+
+	if (!session_is_open(s))
+		return buf_addf(out, ",\"session\":null");
+	return buf_addf(out,
+			",\"session\":{\"id\":\"%s\",\"cell\":%u,"
+			"\"state\":\"%s\",\"incomplete\":%s}",
+			s->open_id, s->cells, ended ? "ended" : "open",
+			s->claim.incomplete ? "true" : "false");
+}
+
 static int
 write_result(struct buf *out, const struct session *s, const struct verdict *v,
 	     json_t *error)
@@ -188,13 +207,15 @@ write_result(struct buf *out, const struct session *s, const struct verdict *v,
 		     "\"stderr_truncated\":%s,",
 		     capture_is_truncated(&s->out) ? "true" : "false",
 		     capture_is_truncated(&s->err) ? "true" : "false") < 0 ||
-	    add_error(out, error) < 0 ||
-	    add_reported(out, v, s->claim.error != NULL && !s->failed) < 0 ||
-	    add_usage(out, s) < 0)
+	    add_error(out, error) < 0 || add_reported(out, s, v) < 0 ||
+	    add_usage(out, s) < 0 ||
+	    buf_addf(out, "\"displays_left_out\":%llu,",
+		     (unsigned long long)s->displays.left_out) < 0)
 		return -1;
 	if (add_denials(out, s) < 0 ||
 	    buf_addf(out, "\"artifacts\":[],\"artifacts_skipped\":") < 0 ||
-	    add_skipped(out, s) < 0 || add_changes(out, s) < 0)
+	    add_skipped(out, s) < 0 || add_changes(out, s) < 0 ||
+	    add_session(out, s) < 0)
 		return -1;
 	return buf_addf(out,
 			",\"run_id\":\"%s\","

@@ -9,6 +9,15 @@
  * program that claims its end is answered at once, and its jail dies
  * afterwards; but files and changes leave only a dead jail, and the answer
  * comes after them.
+ *
+ * A door that opens a session has more than one cell. Its jail is sought at
+ * once; then each cell goes the same way, and back:
+ *
+ *	seeking → idle → waiting → checking → running → idle
+ *
+ * A cell that ends its jail takes the whole way, and the session is idle
+ * without a jail; so is one that nobody used for too long. The last cell has
+ * no code, and after it comes done.
  */
 #ifndef REMIT_SESSION_H
 #define REMIT_SESSION_H
@@ -32,12 +41,22 @@ enum session_state {
 	SESSION_READING,
 	SESSION_WAITING, /* for its turn */
 	SESSION_SEEKING, /* for an inmate */
+	SESSION_IDLE,	 /* between cells */
 	SESSION_CHECKING,
 	SESSION_RUNNING,
 	SESSION_DYING,
 	SESSION_COMMITTING,
 	SESSION_EXPORTING,
 	SESSION_DONE,
+};
+
+/* Values and displays that went by. */
+struct displays {
+	uint64_t missing_bytes; /* of the one that comes */
+	bool is_dropped;	/* that one is too large */
+	bool has_value;
+	uint64_t shown, shown_bytes;
+	uint64_t left_out;
 };
 
 struct session {
@@ -54,6 +73,19 @@ struct session {
 	bool was_warm;	      /* its interpreter came from a zygote */
 	bool wants_artifacts; /* the door has a place for them */
 
+	/* Of one with many cells. */
+	char open_id[24]; /* "": a run */
+	bool opened;	  /* the door was told so */
+	bool has_job;	  /* the next cell has begun to arrive */
+	bool interactive; /* somebody types it */
+	bool closing;	  /* this is the last cell */
+	bool overdue;	  /* it was interrupted for a limit's sake */
+	bool was_stirred; /* the last cell may have left a SIGINT */
+	unsigned cells;	  /* that were begun */
+	int stdin_pipe;	  /* of all cells: its reader, or -1 */
+	uint64_t cpu_before_us, own_cpu_before_us;
+	struct remit_error loss; /* why there is no jail; OK: there is one */
+
 	struct policy policy; /* of its own, until it has a pool */
 	struct buf policy_text;
 	struct pool *pool;
@@ -69,6 +101,7 @@ struct session {
 	struct inmate *inmate;
 	struct capture out, err;
 	struct claim claim;
+	struct displays displays;
 	struct denials denials;
 	bool is_watched; /* the kernel tells what is refused to it */
 	struct facts facts;
@@ -101,6 +134,8 @@ struct session {
 /* Takes the door's descriptor. NULL without memory (the descriptor is closed).
    The session frees itself when it is done. */
 struct session *session_new(struct keeper *k, int door_fd);
+/* It has cells, and not just one program. */
+bool session_is_open(const struct session *s);
 /* Its policy, wherever that is. */
 const struct policy *session_policy(const struct session *s);
 /* The keeper has room for it now. */

@@ -1,5 +1,8 @@
 /*
  * session_clock: deadlines and processor time of a session.
+ *
+ * A run that is over its limits is killed. A cell of an open session is
+ * interrupted first: only if it does not stop in time, all is lost.
  */
 #include "session_part.h"
 
@@ -18,8 +21,8 @@ session_set_timer(struct session *s)
 	loop_set_timer(&s->keeper->loop, &s->timer, at);
 }
 
-static uint64_t
-cpu_used_us(struct session *s)
+uint64_t
+session_cpu_us(struct session *s)
 {
 	struct exit_report now = { 0 };
 	struct cgroup_usage g;
@@ -29,6 +32,59 @@ cpu_used_us(struct session *s)
 		return g.cpu_us;
 	jail_sample(&s->inmate->jail, &now);
 	return now.cpu_us;
+}
+
+void
+session_hasten(struct session *s)
+{
+	uint64_t grace = loop_now_us() + SESSION_GRACE_US;
+
+	s->overdue = true;
+	s->cpu_check_us = 0;
+	if (!s->deadline_us || grace < s->deadline_us)
+		s->deadline_us = grace;
+	session_set_timer(s);
+}
+
+void
+session_overdue(struct session *s)
+{
+	if (!session_is_open(s) || s->overdue || s->closing ||
+	    s->state != SESSION_RUNNING) {
+		session_die(s);
+		return;
+	}
+	s->deadline_us = 0;
+	session_hasten(s);
+	jail_interrupt(&s->inmate->jail);
+}
+
+/* Between cells it is what a cell has left running. */
+static void
+go_over_cpu(struct session *s)
+{
+	struct remit_error why;
+
+	if (s->state == SESSION_IDLE) {
+		fail(&why, REMIT_E_REFUSED,
+		     "what cell %u left running has used up the processor "
+		     "time (cpu_seconds)",
+		     s->cells);
+		session_lose(s, &why);
+		return;
+	}
+	s->facts.over_cpu = true;
+	session_overdue(s);
+}
+
+static void
+expire(struct session *s)
+{
+	struct remit_error why;
+
+	fail(&why, REMIT_E_REFUSED, "no cell came for %.1f s (session_idle)",
+	     (double)session_policy(s)->session_idle_ms / 1000);
+	session_lose(s, &why);
 }
 
 /* Processor time cannot be used up faster than by all processors at once:
@@ -42,10 +98,10 @@ session_check_cpu(struct session *s)
 
 	if (!limit)
 		return;
-	used = s->began_us ? cpu_used_us(s) : 0;
+	used = s->began_us || s->state == SESSION_IDLE ? session_cpu_us(s) : 0;
+	used -= used ? s->cpu_before_us : 0;
 	if (used >= limit) {
-		s->facts.over_cpu = true;
-		session_die(s);
+		go_over_cpu(s);
 		return;
 	}
 	left = (limit - used) / (cpus ? cpus : 1);
@@ -72,8 +128,14 @@ session_on_timer(void *owner)
 		return;
 	}
 	if (s->deadline_us && now >= s->deadline_us) {
-		s->facts.timed_out = !s->facts.interrupted;
-		session_die(s);
+		if (s->state == SESSION_IDLE) {
+			expire(s);
+			return;
+		}
+		if (!s->overdue)
+			s->facts.timed_out =
+				session_is_open(s) || !s->facts.interrupted;
+		session_overdue(s);
 		return;
 	}
 	if (s->output_us && now >= s->output_us) {

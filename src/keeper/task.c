@@ -119,6 +119,21 @@ task_is_checked(const struct plan *plan)
 		(p->allowed_imports.count || p->blocked_imports.count));
 }
 
+/* The runner keeps to them, and the keeper sees to it. */
+static int
+add_caps(struct buf *out, const struct policy *p)
+{
+	char number[24];
+
+	snprintf(number, sizeof(number), "%llu",
+		 (unsigned long long)p->value_bytes);
+	if (record_add(out, "value_bytes", number) < 0)
+		return -1;
+	snprintf(number, sizeof(number), "%llu",
+		 (unsigned long long)p->display_bytes);
+	return record_add(out, "display_bytes", number);
+}
+
 int
 task_write(struct buf *out, const struct plan *plan, enum task_kind kind,
 	   const char *place, struct remit_error *err)
@@ -130,8 +145,10 @@ task_write(struct buf *out, const struct plan *plan, enum task_kind kind,
 	if (record_add(out, "tier", tiers[plan->tier].name) < 0 ||
 	    (kind == TASK_REHEARSE && record_add(out, "rehearse", "yes") < 0) ||
 	    (kind == TASK_COLD && add_interpreter(out, in) < 0) ||
+	    (plan->session && record_add(out, "session", "yes") < 0) ||
 	    (plan->limits.address_space_bytes &&
 	     record_add(out, "address_space", "limited") < 0) ||
+	    add_caps(out, p) < 0 ||
 	    add_list(out, "pth", &in->import_lines) < 0 ||
 	    add_environment(out, plan, place, err) < 0 ||
 	    (checks && add_list(out, "allow", &p->allowed_imports) < 0) ||
@@ -150,7 +167,9 @@ task_write_job(struct buf *out, const struct task_job *job,
 	snprintf(number, sizeof(number), "%zu", job->code_len);
 	if (record_add(out, "name", job->name) < 0 ||
 	    add_list(out, "argv", job->argv) < 0 ||
-	    record_add(out, "code_bytes", number) < 0)
+	    record_add(out, "code_bytes", number) < 0 ||
+	    (job->interactive && record_add(out, "interactive", "yes") < 0) ||
+	    (job->stirred && record_add(out, "stirred", "yes") < 0))
 		return fail_sys(err, REMIT_E_INPUT,
 				"the arguments are too large");
 	return 0;

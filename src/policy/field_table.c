@@ -241,7 +241,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.built = true,
 		.fallback = "30s",
 		.value_name = "TIME",
-		.sentence = "wall time of the run",
+		.sentence = "wall time of the run, or of a cell",
 		.kept = EVERYWHERE(MECH(TIMER)),
 	},
 	[F_CPU_SECONDS] = {
@@ -255,9 +255,10 @@ const struct field fields[FIELD_TOTAL] = {
 		.built = true,
 		.fallback = "30s",
 		.value_name = "TIME",
-		.sentence = "processor time of the run, all threads and "
-			    "processes together",
-		.kept = JAILED(MECH(RLIMIT_CPU) | MECH(CGROUP_CPU)),
+		.sentence = "processor time of the run, or of a cell, all "
+			    "threads and processes together",
+		.kept = JAILED(MECH(RLIMIT_CPU) | MECH(CGROUP_CPU) |
+			       MECH(CPU_CLOCK)),
 	},
 	[F_CPU_FALLBACK] = {
 		.name = "cpu_fallback",
@@ -472,10 +473,26 @@ const struct field fields[FIELD_TOTAL] = {
 		.type = FIELD_BYTES,
 		.offset = offsetof(struct policy, value_bytes),
 		.min = 1,
-		.max = GIB,
+		.max = 64 * MIB,
+		.built = true,
 		.fallback = "1M",
 		.value_name = "SIZE",
 		.sentence = "size of the value that the code gives back",
+		.kept = EVERYWHERE(MECH(FRAME_CAP)),
+	},
+	[F_DISPLAY_BYTES] = {
+		.name = "display_bytes",
+		.short_name = "display-max",
+		.type = FIELD_BYTES,
+		.offset = offsetof(struct policy, display_bytes),
+		.min = 1,
+		.max = 256 * MIB,
+		.built = true,
+		.fallback = "16M",
+		.value_name = "SIZE",
+		.sentence = "size of all that the code displays (images, "
+			    "tables)",
+		.kept = EVERYWHERE(MECH(FRAME_CAP)),
 	},
 	[F_ARTIFACT_EXPORT_PATHS] = {
 		.name = "artifact_export_paths",
@@ -648,10 +665,12 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, session_idle_ms),
 		.min = 1000,
 		.max = 24 * HOUR,
+		.built = true,
 		.fallback = "10m",
 		.value_name = "TIME",
 		.sentence = "a session without a cell for this long is "
 			    "ended",
+		.kept = EVERYWHERE(MECH(TIMER)),
 	},
 	[F_BRANCHES] = {
 		.name = "branches",

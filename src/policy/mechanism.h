@@ -33,6 +33,7 @@ enum mechanism {
 	MECH_OPENAT2,
 	MECH_EXPORT_CAP,
 	MECH_PROXY,
+	MECH_CPU_CLOCK,
 	MECH_COUNT,
 };
 

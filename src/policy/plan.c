@@ -119,6 +119,26 @@ decide_timeout(struct decision *d, struct remit_error *err)
 	return 0;
 }
 
+/* RLIMIT_CPU counts from the start of a process, and cannot be raised for each
+   cell: the keeper's clock alone bounds them. */
+static int
+decide_cell_cpu(struct decision *d, struct remit_error *err)
+{
+	const struct policy *p = d->policy;
+
+	if (plan_note_kept(d, MECH(CPU_CLOCK)))
+		d->plan->limits.cpu_clock_ms = p->cpu_ms;
+	if (!p->subprocess_execution || d->plan->limits.cpu_cgroup_ms)
+		return 0;
+	return fail_refused(err, d->field->name,
+			    "Run as root or where a cgroup can be written, or "
+			    "without a session.",
+			    "cannot be kept for each cell of a session with "
+			    "subprocess_execution on: no writable cpu cgroup "
+			    "(%s)",
+			    d->host->can[CAN_CGROUP_CPU].why);
+}
+
 static int
 decide_cpu(struct decision *d, struct remit_error *err)
 {
@@ -132,6 +152,8 @@ decide_cpu(struct decision *d, struct remit_error *err)
 	}
 	if (group && plan_note_kept(d, MECH(CGROUP_CPU)))
 		l->cpu_cgroup_ms = p->cpu_ms;
+	if (d->job->session)
+		return decide_cell_cpu(d, err);
 	if (plan_note_kept(d, MECH(RLIMIT_CPU)))
 		/* A second more: the keeper's clock is the exact one. */
 		l->cpu_rlimit_s = (p->cpu_ms + 999) / 1000 + 1;
@@ -400,6 +422,11 @@ static int
 check_job(const struct policy *p, const struct plan_job *job,
 	  struct remit_error *err)
 {
+	if (job->session && p->tier == TIER_STATIC)
+		return fail_refused(err, "tier", "Use the tier local.",
+				    "nothing runs in the tier \"%s\", so that "
+				    "a session has nothing to keep",
+				    tiers[p->tier].name);
 	if (job->code_bytes > p->code_bytes)
 		return fail(err, REMIT_E_INPUT,
 			    "the code has %llu bytes, and code_bytes allows "
@@ -440,6 +467,9 @@ decide_row(struct decision *d, struct remit_error *err)
 		return 0;
 	/* No hosts, no promise: that there are none is network_access's. */
 	if (d->field == &fields[F_NETWORK_ALLOW] && !names_hosts(d->policy))
+		return 0;
+	/* Only a session can be idle. */
+	if (d->field == &fields[F_SESSION_IDLE] && !d->job->session)
 		return 0;
 	d->row->present =
 		kept || d->field->may_be_unlimited || !tiers[tier].jailed;
@@ -521,6 +551,7 @@ plan_build(struct plan *out, const struct policy *policy,
 		.by_root = host->by_root,
 		.landlock_abi = host->landlock_abi,
 		.memfd_noexec = host->can[CAN_MEMFD_NOEXEC].yes,
+		.session = job->session,
 		.left_out = host_left_out(host),
 	};
 
@@ -536,6 +567,7 @@ plan_build(struct plan *out, const struct policy *policy,
 			.plan = &p,
 			.policy = policy,
 			.host = host,
+			.job = job,
 			.field = &fields[i],
 			.row = &p.rows[i],
 		};

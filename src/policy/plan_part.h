@@ -12,6 +12,7 @@ struct decision {
 	struct plan *plan;
 	const struct policy *policy;
 	const struct host *host;
+	const struct plan_job *job;
 	const struct field *field;
 	struct plan_row *row;
 };

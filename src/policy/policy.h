@@ -91,6 +91,7 @@ struct policy {
 	uint64_t stdin_bytes;
 	uint64_t input_bytes;
 	uint64_t value_bytes;
+	uint64_t display_bytes;
 
 	struct list artifact_export_paths;
 	uint64_t artifact_file_bytes;

@@ -53,6 +53,8 @@ the_default_policy_is_enforced_by_all_that_a_full_host_has(void **state)
 		{ F_CODE_BYTES, MECH(FRAME_CAP) },
 		{ F_STDIN_BYTES, MECH(FRAME_CAP) },
 		{ F_INPUT_BYTES, MECH(FRAME_CAP) },
+		{ F_VALUE_BYTES, MECH(FRAME_CAP) },
+		{ F_DISPLAY_BYTES, MECH(FRAME_CAP) },
 	};
 
 	(void)state;
@@ -108,6 +110,7 @@ every_field_has_an_outcome_in_each_built_tier(void **state)
 		own(trial) struct trial t = ordinary();
 
 		t.policy.tier = built_tiers[k];
+		t.job.session = built_tiers[k] != TIER_STATIC;
 		set(&t, "allow-import", "math");
 		set(&t, "block-import", "os");
 		if (tiers[built_tiers[k]].jailed)
@@ -125,6 +128,8 @@ every_field_has_an_outcome_in_each_built_tier(void **state)
 			/* Where it cannot be kept it is not even empty. */
 			if (i == F_NETWORK_ALLOW && tiers[built_tiers[k]].bare)
 				assert_false(r->present);
+			else if (i == F_SESSION_IDLE)
+				assert_int_equal(r->present, t.job.session);
 			else if (r->present != (f->built && !f->setting))
 				fail_msg("%s: present %d", f->name, r->present);
 			if (r->mechanisms & ~kept)
@@ -449,6 +454,8 @@ the_unsafe_tier_says_what_it_does_not_enforce(void **state)
 		{ F_CODE_BYTES, MECH(FRAME_CAP) },
 		{ F_STDIN_BYTES, MECH(FRAME_CAP) },
 		{ F_INPUT_BYTES, MECH(FRAME_CAP) },
+		{ F_VALUE_BYTES, MECH(FRAME_CAP) },
+		{ F_DISPLAY_BYTES, MECH(FRAME_CAP) },
 		{ F_ALLOWED_IMPORTS, MECH(VALIDATOR) },
 		{ F_BLOCKED_IMPORTS, MECH(VALIDATOR) },
 	};
