@@ -10,14 +10,16 @@
 #define REMIT_RELAY_H
 
 #include "address.h"
+#include "flow.h"
 #include "host_rule.h"
 #include "ledger.h"
 #include "loop.h"
 #include "names.h"
 
 /* Of one jail at once; more wait in the kernel. */
-#define RELAYS_MAX  128
-#define RELAY_BYTES 32768
+#define RELAYS_MAX 128
+/* Directions with a pipe, of all of these. */
+#define RELAYS_PIPED 16
 
 struct gate;
 
@@ -27,14 +29,6 @@ enum relay_state {
 	RELAY_FINDING,
 	RELAY_CONNECTING,
 	RELAY_OPEN,
-};
-
-/* Bytes on their way in one direction. */
-struct flow {
-	char data[RELAY_BYTES];
-	size_t start, len;
-	bool ended;  /* no more will come */
-	bool closed; /* and the other side was told */
 };
 
 struct relay {
@@ -52,9 +46,6 @@ struct relay {
 	struct ledger_row *row;
 	struct flow out, in;
 };
-
-/* Bounds what the kernel holds for a connection. */
-void relay_set_buffers(int fd);
 
 /* A connection was taken; there is room. */
 void relay_begin(struct gate *g, int fd);

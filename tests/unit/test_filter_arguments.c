@@ -486,6 +486,12 @@ a_proxy_has_sockets_and_nothing_else(void **state)
 	expect(FILTER_PROXY, "socket", REFUSE(EPERM), 1, 1, 0);
 	expect(FILTER_PROXY, "connect", ALLOW, 3, 0x1000, 16);
 	expect(FILTER_PROXY, "setsockopt", REFUSE(EPERM), 3, 6, 31);
+	/* Pipes are for bytes between sockets; no more is done with them. */
+	expect(FILTER_PROXY, "splice", ALLOW, 3, 0, 4, 0, 65536, 3);
+	expect(FILTER_PROXY, "fcntl", ALLOW, 3, F_SETPIPE_SZ, 1 << 20);
+	expect(FILTER_PROXY, "fcntl", REFUSE(EPERM), 3, F_SETFL, 0);
+	expect(FILTER_NETWORK, "splice", REFUSE(ENOSYS), 3, 0, 4, 0);
+	expect(FILTER_ZYGOTE, "splice", REFUSE(ENOSYS), 3, 0, 4, 0);
 }
 
 static void
