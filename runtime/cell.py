@@ -4,6 +4,7 @@ A run has one cell, a session many: `run` can be called again and again with the
 same module. All that only some cells need is in other files (`own_module`).
 """
 
+import _thread
 import sys
 
 import _ast
@@ -26,6 +27,7 @@ sources = {}  # the program of each cell, by its name
 _here, _, _ = __file__.rpartition("/")
 _loader = type(__loader__)
 _parts = {}
+_loading = _thread.RLock()  # a part may load another
 _byte_code = sys.pycache_prefix  # the folder with that of the parts
 _event_loop = None
 
@@ -59,9 +61,12 @@ def own_module(name):
     anything that the program could have changed."""
     part = _parts.get(name)
     if part is None:
-        part = type(sys)(name)
-        _load(part, _loader(name, f"{_here}/{name}.py"))
-        _parts[name] = part
+        with _loading:
+            if name not in _parts:
+                part = type(sys)(name)
+                _load(part, _loader(name, f"{_here}/{name}.py"))
+                _parts[name] = part
+            part = _parts[name]
     return part
 
 
@@ -80,6 +85,42 @@ def _load(part, loader):
                 modules.pop(name, None)
             else:
                 modules[name] = module
+
+
+class Watcher:
+    """A finder of modules that finds none itself: it sees those come whose
+    objects show themselves, and has them adopted (figures.py)."""
+
+    names = ("matplotlib.pyplot", "PIL.Image")
+
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name not in cls.names:
+            return None
+        for finder in sys.meta_path:
+            spec = None if finder is cls else finder.find_spec(name, path, target)
+            if spec is not None and spec.loader is not None:
+                spec.loader.exec_module = cls.adopting(name, spec.loader.exec_module)
+                return spec
+        return None
+
+    @staticmethod
+    def adopting(name, execute):
+        def exec_module(module):
+            execute(module)
+            own_module("figures").adopt(name)
+
+        return exec_module
+
+    @classmethod
+    def begin(cls):
+        sys.meta_path.insert(0, cls)
+
+    @classmethod
+    def adopt_present(cls):
+        for name in cls.names:
+            if name in sys.modules:
+                own_module("figures").adopt(name)
 
 
 # ---- from text to code ----
@@ -224,16 +265,31 @@ def describe_error(exc, name):
         return (("kind", "error"), ("name", type.__dict__["__name__"].__get__(type(exc)))), 1
 
 
-def run(program, module, name, reserve):
-    """One cell. What to claim, and the exit code."""
-    if "display" in _parts:
-        _parts["display"].begin()
+def show_rest(value):
+    """Figures that are still open are displayed, as users expect."""
+    if "matplotlib.pyplot" in sys.modules:
+        own_module("figures").show_rest(value)
+
+
+def finish(program, module):
+    """Run it to its value."""
+    value = None
     try:
         if isinstance(program, BaseException):
             raise program
         value = evaluate(program, module.__dict__)
         if value is not None:
             own_module("display").give_value(value)
+    finally:
+        show_rest(value)
+
+
+def run(program, module, name, reserve):
+    """One cell. What to claim, and the exit code."""
+    if "display" in _parts:
+        _parts["display"].begin()
+    try:
+        finish(program, module)
     except SystemExit as exc:
         return describe_exit(exc)
     except BaseException as exc:

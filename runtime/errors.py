@@ -33,6 +33,19 @@ def own_frames(tb):
     return tb
 
 
+def cut_own_end(tb):
+    """Without our own frames behind the program's: what a tool says was raised in
+    none of our lines."""
+    here = cut_own_end.__code__.co_filename.rpartition("/")[0] + "/"
+    last = None
+    while tb is not None:
+        if not tb.tb_frame.f_code.co_filename.startswith(here):
+            last = tb
+        tb = tb.tb_next
+    if last is not None:
+        last.tb_next = None
+
+
 def lines_of(name):
     return cell.sources[name].decode("utf-8", "replace").splitlines()
 
@@ -126,6 +139,7 @@ def placed(exc, tb):
 def describe_error(exc, name):
     """Print an exception as Python would. What to claim, and the exit code."""
     tb = own_frames(exc.__traceback__)
+    cut_own_end(tb)
     exc.__traceback__ = tb
     if isinstance(exc, SyntaxError) and exc.text is None and exc.filename == name:
         exc.text = line_text(name, exc.lineno) or None

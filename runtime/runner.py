@@ -58,8 +58,11 @@ class Job:
     def __init__(self, channel, begun):
         self.problem = None  # with one of its files
         got = _remit.job(channel, begun)
-        if isinstance(got, bytes):  # files come first, and this was read of them
+        self.tools = None  # that it may call
+        if isinstance(got, bytes):  # tools and files come first, and this was read of them
             records.give_back(got)
+            if records.peek() == records.TOOLS:
+                self.tools = own_module("tools").receive()
             self.problem = own_module("inputs").receive()
             got = _remit.job(channel, records.left_over())
         self.name, self.argv, self.code = got
@@ -108,6 +111,7 @@ def set_builtins():
     builtins.quit = _sitebuiltins.Quitter("quit", "Ctrl-D (i.e. EOF)")
     builtins.help = _sitebuiltins._Helper()
     builtins.display = cell.display
+    cell.Watcher.begin()
 
 
 def is_let_through(task, job, program):
@@ -256,6 +260,8 @@ def main(jailed=True):
     if task.many["pth"]:
         run_import_lines(task)
     cell.become_main(module, job)
+    if job.tools is not None:
+        job.tools.give(module.__dict__)
     claim, code = run(program, module, job.name, reserve)
     if posix.getpid() == own:
         leave(claim, code)

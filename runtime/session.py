@@ -35,12 +35,23 @@ def be_deaf():
     _signal.signal(_signal.SIGINT, note)
 
 
+_tools = None  # that the cells may call
+
+
+def next_frame():
+    return records.receive() if _tools is None else _tools.next_frame()
+
+
 class Job:
     """The next cell's, or the last one's, which has no code."""
 
     def __init__(self, folder):
         self.problem = None  # with one of its files
-        kind, payload = records.receive()
+        self.tools = None  # if they are told now
+        kind, payload = next_frame()
+        if kind == records.TOOLS:
+            self.tools = cell.own_module("tools").Tools(records.parse(payload))
+            kind, payload = next_frame()
         if kind == records.FILE:
             records.give_back(records.frame(kind, payload))
             self.problem = cell.own_module("inputs").receive(folder)
@@ -125,6 +136,7 @@ def perform(task, job, module, reserve):
 
 def serve(task, module, reserve):
     """Until the keeper says that it was the last one."""
+    global _tools
     own = posix.getpid()
     folder = posix.getcwd()
     sys.modules["__main__"] = module
@@ -132,10 +144,16 @@ def serve(task, module, reserve):
     be_deaf()
     records.send(records.WARM)
     while True:
-        job = Job(folder)
+        if _tools is not None:
+            _tools.bridge.give_up("the cell is over")
+        with records.turn:  # a thread of the last cell may still read
+            job = Job(folder)
         if job.closes:
             runner.wind_down(module, before)
             return cell.OK, 0
+        if job.tools is not None:
+            _tools = job.tools
+            _tools.give(module.__dict__)
         outcome = perform(task, job, module, reserve)
         runner.flush()
         if posix.getpid() != own:  # a fork of the code: its end is its own affair

@@ -32,7 +32,7 @@ COMMON = (
 )  # fmt: skip
 
 # Of the runner: what errors and values need.
-PARTS = ("errors", "display")
+PARTS = ("errors", "display", "figures", "charts", "tables")
 
 PRACTICE = 20
 # The size of a huge page, as a power of two.
@@ -66,7 +66,17 @@ def set_up(arguments):
         cell.own_module(part)
     for module in rest[cut + 1 :]:
         preload(module)
+    cell.Watcher.adopt_present()
+    forget_folders()
     practise(rest[:cut])
+
+
+def forget_folders():
+    """Temporary folders of modules that were imported here are in no jail."""
+    if "shutil" in sys.modules:
+        import atexit
+
+        atexit.unregister(sys.modules["shutil"].rmtree)
 
 
 def practise(variables):

@@ -66,8 +66,8 @@ cli_needs_private(const struct policy *p)
 
 	/* One that was named is asked all the same: it says why not. */
 	return (!named || !*named) &&
-	       (p->network_access == NETWORK_HOST || p->env_var_access ||
-		p->tier == TIER_UNSAFE);
+	       (p->network_access == NETWORK_HOST || p->credentials.count ||
+		p->env_var_access || p->tier == TIER_UNSAFE);
 }
 
 void

@@ -208,6 +208,8 @@ run_free(struct run *r)
 {
 	link_free(&r->link);
 	artifacts_free(&r->artifacts);
+	tool_calls_free(&r->calls);
+	tools_free(&r->tools);
 	displays_free(&r->displays);
 	remit_result_free(r->result);
 }
@@ -215,11 +217,15 @@ run_free(struct run *r)
 static int
 take_result(struct run *r, const struct frame *f, struct remit_error *err)
 {
+	json_t *document;
+
 	if (result_view_finish(r->result, f->payload, f->len, err) < 0 ||
 	    result_view_show(r->result, displays_take(&r->displays), err) < 0)
 		return -1;
-	return artifacts_tell(&r->artifacts, result_view_document(r->result),
-			      err);
+	document = result_view_document(r->result);
+	if (tool_calls_tell(&r->calls, document, err) < 0)
+		return -1;
+	return artifacts_tell(&r->artifacts, document, err);
 }
 
 static int
@@ -246,6 +252,9 @@ take_frame(struct run *r, const struct frame *f, struct remit_error *err)
 		return displays_begin(&r->displays, f->payload, f->len, err);
 	case FRAME_DISPLAY_DATA:
 		return displays_add(&r->displays, f->payload, f->len, err);
+	case FRAME_CALL:
+	case FRAME_CALL_DATA:
+		return tool_calls_take(&r->calls, f, err);
 	case FRAME_RESULT:
 		return take_result(r, f, err);
 	case FRAME_OPENED:
@@ -307,8 +316,11 @@ client_converse(struct run *r, struct remit_error *err)
 			  .events = POLLIN },
 			{ .fd = input ? job->stdin_fd : -1, .events = POLLIN },
 			{ .fd = r->wake, .events = POLLIN },
+			{ .fd = tool_calls_fd(&r->calls), .events = POLLIN },
 		};
 
+		if (tool_calls_flush(&r->calls, l, err) < 0)
+			return -1;
 		/* A keeper that has given up reading has an answer waiting. */
 		if (link_wants_write(l) && link_flush(l, err) < 0)
 			link_drop_backlog(l);
@@ -365,6 +377,9 @@ run_at(struct remit *r, bool shared, const struct remit_job *job,
 	int fd;
 
 	client_set_job(&run, job);
+	if (tools_open(&run.tools, job->tools, job->tool_count, err) < 0 ||
+	    tool_calls_open(&run.calls, &run.tools, job, err) < 0)
+		return -1;
 	if (job->artifacts_dir &&
 	    artifacts_open(&run.artifacts, job->artifacts_dir, err) < 0)
 		return -1;
@@ -373,7 +388,8 @@ run_at(struct remit *r, bool shared, const struct remit_job *job,
 		return -1;
 	client_begin(&run, fd);
 	run.result = result_view_new(err);
-	if (!run.result || client_send_job(&run.link, job, err) < 0 ||
+	if (!run.result || tools_send(&run.tools, &run.link, err) < 0 ||
+	    client_send_job(&run.link, job, err) < 0 ||
 	    client_converse(&run, err) < 0)
 		return -1;
 	*out = take_ptr(&run.result);

@@ -11,6 +11,7 @@
 #include "displays.h"
 #include "link.h"
 #include "result_view.h"
+#include "tool_calls.h"
 
 struct remit {
 	pthread_mutex_t lock; /* of the control socket */
@@ -28,6 +29,8 @@ struct run {
 	struct remit_result *result;
 	struct artifacts artifacts;
 	struct displays displays;
+	struct tools tools; /* of a run, or of all cells */
+	struct tool_calls calls;
 	int wake;    /* an eventfd that asks for an interrupt, or -1 */
 	bool opened; /* what was asked for is a session's jail, and is there */
 };
@@ -36,6 +39,7 @@ struct run {
 	{                                                                   \
 		.link = LINK_INIT, .wake = -1, .artifacts = ARTIFACTS_INIT, \
 		.displays = DISPLAYS_INIT(NULL, NULL),                      \
+		.calls = TOOL_CALLS_INIT,                                   \
 	}
 
 void run_free(struct run *r);

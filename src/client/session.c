@@ -56,6 +56,10 @@ ask(struct remit_session *s, const struct remit_job *job,
 	uint64_t old;
 
 	client_set_job(r, job);
+	tool_calls_free(&r->calls);
+	r->calls = (struct tool_calls)TOOL_CALLS_INIT;
+	if (tool_calls_open(&r->calls, &r->tools, job, err) < 0)
+		return -1;
 	r->opened = false;
 	r->result = result_view_new(err);
 	if (!r->result)
@@ -91,9 +95,10 @@ expect_opened(struct remit_session *s, struct remit_error *err)
 /* ---- opening ---- */
 
 static int
-send_open(struct link *l, const struct remit_session_options *opt,
+send_open(struct run *r, const struct remit_session_options *opt,
 	  struct remit_error *err)
 {
+	struct link *l = &r->link;
 	own(buf) struct buf records = BUF_INIT(frame_rules[FRAME_OPEN].max);
 	const char *policy = opt->policy_json;
 
@@ -101,6 +106,8 @@ send_open(struct link *l, const struct remit_session_options *opt,
 		return fail_sys(err, REMIT_E_MEMORY, "session");
 	if (policy &&
 	    link_send(l, FRAME_POLICY, policy, strlen(policy), err) < 0)
+		return -1;
+	if (tools_send(&r->tools, l, err) < 0)
 		return -1;
 	return link_send(l, FRAME_OPEN, buf_text(&records), records.len, err);
 }
@@ -114,7 +121,7 @@ open_at(struct remit *r, bool shared, const struct remit_session_options *opt,
 	if (fd < 0)
 		return -1;
 	client_begin(&s->run, fd);
-	if (send_open(&s->run.link, opt, err) < 0 || ask(s, &no_job, err) < 0)
+	if (send_open(&s->run, opt, err) < 0 || ask(s, &no_job, err) < 0)
 		return -1;
 	return expect_opened(s, err);
 }
@@ -125,6 +132,8 @@ open_anywhere(struct remit *r, const struct remit_session_options *opt,
 {
 	if (opt->artifacts_dir &&
 	    artifacts_open(&s->run.artifacts, opt->artifacts_dir, err) < 0)
+		return -1;
+	if (tools_open(&s->run.tools, opt->tools, opt->tool_count, err) < 0)
 		return -1;
 	if (open_at(r, r->keeper_path != NULL, opt, s, err) == 0)
 		return 0;
@@ -188,6 +197,10 @@ run_cell(struct remit_session *s, const struct remit_job *job,
 		return fail(err, REMIT_E_INPUT,
 			    "a cell has neither a policy nor a folder for "
 			    "artifacts of its own: give them to the session");
+	if (job->tool_count)
+		return fail(err, REMIT_E_INPUT,
+			    "a cell has no tools of its own: give them to the "
+			    "session");
 	if (client_send_job(&s->run.link, job, err) < 0) {
 		s->broken = true; /* half of it may be queued */
 		return -1;

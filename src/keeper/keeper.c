@@ -316,6 +316,10 @@ check_shared(const struct keeper *k, const struct policy *p,
 		return elsewhere(err, "network_access",
 				 "a shared keeper is not on the host's "
 				 "network");
+	if (p->credentials.count)
+		return elsewhere(err, "credentials",
+				 "a shared keeper has neither your variables "
+				 "nor your files");
 	if (p->env_var_access)
 		return elsewhere(err, "env_var_access",
 				 "a shared keeper does not have your "

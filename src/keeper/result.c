@@ -38,6 +38,7 @@ add_usage(struct buf *out, const struct session *s)
 	uint64_t own = (uint64_t)s->exit.max_rss_kib * 1024;
 	uint64_t group = g->has_memory ? g->memory_peak_bytes : 0;
 	/* Pid 1 is ours, not the code's. */
+	uint64_t held = session_held_us(s);
 	uint64_t ours = s->pool && tiers[s->pool->plan.tier].bare ? 0 : 1;
 
 	if (buf_addf(out, "\"usage\":{") < 0 ||
@@ -53,7 +54,10 @@ add_usage(struct buf *out, const struct session *s)
 	    buf_addf(out, ",\"network\":") < 0 ||
 	    network_write(out, s->network) < 0)
 		return -1;
-	return buf_addf(out, "},");
+	return buf_addf(
+		out, ",\"tool_calls\":%llu,\"tool_wait_ms\":%llu.%03u},",
+		(unsigned long long)s->bridge.calls,
+		(unsigned long long)(held / 1000), (unsigned)(held % 1000));
 }
 
 /* An error of Remit's own, in the place where claims stand otherwise. */
@@ -217,8 +221,10 @@ write_result(struct buf *out, const struct session *s, const struct verdict *v,
 	    add_skipped(out, s) < 0 || add_changes(out, s) < 0 ||
 	    add_session(out, s) < 0)
 		return -1;
+	/* What was called the door writes down as well. */
 	return buf_addf(out,
-			",\"run_id\":\"%s\","
+			",\"calls\":[],\"calls_left_out\":0,"
+			"\"run_id\":\"%s\","
 			"\"remit_version\":\"%s\",\"remit_exit_code\":%d}",
 			s->id, remit_version(),
 			status_exit_code(v->status, v->exit_code, v->signal));

@@ -38,6 +38,7 @@ session_new(struct keeper *k, int door_fd)
 		.code = BUF_INIT(64 * 1024 * 1024),
 		.input = FEED_INIT,
 		.files = INPUTS_INIT,
+		.bridge = BRIDGE_INIT,
 		.out = { .fd = -1 },
 		.err = { .fd = -1 },
 		.workspace = -1,
@@ -89,6 +90,7 @@ session_free(struct session *s)
 	buf_free(&s->code);
 	feed_free(&s->input);
 	inputs_free(&s->files);
+	bridge_free(&s->bridge);
 	session_forget_files(s);
 	own_fd_close(&s->stdin_pipe);
 	session_commit_free(s);

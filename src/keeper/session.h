@@ -22,6 +22,7 @@
 #ifndef REMIT_SESSION_H
 #define REMIT_SESSION_H
 
+#include "bridge.h"
 #include "capture.h"
 #include "denial.h"
 #include "feed.h"
@@ -97,6 +98,7 @@ struct session {
 	bool was_audited;
 	struct feed input;
 	struct inputs files;
+	struct bridge bridge;
 
 	struct inmate *inmate;
 	struct capture out, err;
@@ -122,7 +124,11 @@ struct session {
 
 	struct timer timer;
 	uint64_t asked_us;     /* the door had sent everything */
-	uint64_t deadline_us;  /* 0: none */
+	uint64_t deadline_us;  /* 0: none; later by the time it is held */
+	unsigned holds;	       /* the code waits for the host so many times */
+	uint64_t held_at_us;   /* since when it does, if it does */
+	uint64_t held_us;      /* how long it did, all together */
+	uint64_t hold_left_us; /* that may still stop the clock */
 	uint64_t output_us;    /* when to look at the output, from then on */
 	uint64_t cpu_check_us; /* 0: none */
 	uint64_t began_us;     /* the task was sent */
@@ -138,6 +144,8 @@ struct session *session_new(struct keeper *k, int door_fd);
 bool session_is_open(const struct session *s);
 /* Its policy, wherever that is. */
 const struct policy *session_policy(const struct session *s);
+/* How long its code has waited for the host so far. */
+uint64_t session_held_us(const struct session *s);
 /* The keeper has room for it now. */
 void session_begin(struct session *s);
 /* The keeper has no room, not even to wait. */

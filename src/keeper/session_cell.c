@@ -158,6 +158,7 @@ forget_cell(struct session *s)
 	s->code_bytes = s->began_us = s->ended_us = 0;
 	s->was_committed = false;
 	s->changes.len = 0;
+	session_rest_tools(s);
 	claim_free(&s->claim);
 	s->displays = (struct displays){ 0 };
 	denials_free(&s->denials);
@@ -283,6 +284,7 @@ session_reset(struct session *s, struct remit_error *err)
 	s->stdin_pipe = -1;
 	s->loss = (struct remit_error){ 0 };
 	s->cpu_check_us = 0;
+	bridge_reset(&s->bridge);
 	enqueue(s);
 	return 0;
 }

@@ -12,10 +12,74 @@ earlier(uint64_t a, uint64_t b)
 	return !a || (b && b < a) ? b : a;
 }
 
+/* Since it is held, and no longer than it may be. */
+static uint64_t
+standing_us(const struct session *s)
+{
+	uint64_t since = s->holds ? loop_now_us() - s->held_at_us : 0;
+
+	return since < s->hold_left_us ? since : s->hold_left_us;
+}
+
+/* Its end is decided: nothing that the code waits for puts it off. */
+static bool
+is_hurried(const struct session *s)
+{
+	return s->facts.interrupted || s->overdue;
+}
+
+/* When its time is over, if it is held until then. */
+static uint64_t
+deadline(const struct session *s)
+{
+	if (!s->deadline_us || !s->holds || is_hurried(s))
+		return s->deadline_us;
+	return s->deadline_us + s->hold_left_us;
+}
+
+void
+session_hold(struct session *s)
+{
+	if (s->holds++ == 0)
+		s->held_at_us = loop_now_us();
+}
+
+/* The timer is not moved: where it rings too early it is set again. */
+void
+session_release(struct session *s)
+{
+	uint64_t stood = standing_us(s);
+
+	if (!s->holds || --s->holds)
+		return;
+	s->held_us += loop_now_us() - s->held_at_us;
+	s->hold_left_us -= stood;
+	if (s->deadline_us && !is_hurried(s))
+		s->deadline_us += stood;
+}
+
+void
+session_hold_reset(struct session *s)
+{
+	s->holds = 0;
+	s->held_us = 0;
+	s->hold_left_us = plan_keeps(&s->pool->plan, MECH(BRIDGE))
+				  ? s->pool->policy.tool_wait_ms * 1000
+				  : UINT64_MAX / 4;
+}
+
+uint64_t
+session_held_us(const struct session *s)
+{
+	uint64_t until = s->ended_us ? s->ended_us : loop_now_us();
+
+	return s->held_us + (s->holds ? until - s->held_at_us : 0);
+}
+
 void
 session_set_timer(struct session *s)
 {
-	uint64_t at = earlier(s->deadline_us, s->cpu_check_us);
+	uint64_t at = earlier(deadline(s), s->cpu_check_us);
 
 	at = earlier(at, s->output_us);
 	loop_set_timer(&s->keeper->loop, &s->timer, at);
@@ -127,7 +191,7 @@ session_on_timer(void *owner)
 		session_export_more(s);
 		return;
 	}
-	if (s->deadline_us && now >= s->deadline_us) {
+	if (s->deadline_us && now >= deadline(s)) {
 		if (s->state == SESSION_IDLE) {
 			expire(s);
 			return;

@@ -197,6 +197,11 @@ take_part(struct session *s, const struct frame *f, struct remit_error *err)
 	case FRAME_FILE:
 		return inputs_begin(&s->files, f->payload, f->len,
 				    caps ? p->input_bytes : UINT64_MAX, err);
+	case FRAME_TOOLS:
+		return bridge_take_tools(&s->bridge, f->payload, f->len, err);
+	case FRAME_REPLY:
+	case FRAME_REPLY_DATA:
+		return session_take_reply(s, f, err);
 	case FRAME_FILE_DATA:
 		return inputs_add(&s->files, f->payload, f->len, err);
 	case FRAME_STDIN:
@@ -225,7 +230,8 @@ static bool
 is_late(const struct frame *f)
 {
 	return f->type == FRAME_STDIN || f->type == FRAME_STDIN_END ||
-	       f->type == FRAME_INTERRUPT;
+	       f->type == FRAME_INTERRUPT || f->type == FRAME_REPLY ||
+	       f->type == FRAME_REPLY_DATA;
 }
 
 /*

@@ -71,6 +71,7 @@ send_code(struct session *s, struct remit_error *err)
 		job.name = cell;
 	}
 	if (task_write_job(&records, &job, err) < 0 ||
+	    session_tell_tools(s, err) < 0 ||
 	    inputs_send(&s->files, channel, err) < 0 ||
 	    link_send(channel, FRAME_JOB, records.data, records.len, err) < 0 ||
 	    link_send_pieces(channel, FRAME_CODE, s->code.data, s->code.len,
@@ -108,6 +109,7 @@ session_send_job(struct session *s, struct remit_error *err)
 	s->began_us = loop_now_us();
 	s->output_us = s->began_us + SHORT_US;
 	s->deadline_us = deadline_of(s);
+	session_hold_reset(s);
 	session_set_timer(s);
 	return 0;
 }
@@ -172,6 +174,9 @@ take_jail_frame(struct session *s, const struct frame *f,
 		return session_take_display(s, f, err);
 	case FRAME_DISPLAY_DATA:
 		return session_take_display_data(s, f, err);
+	case FRAME_CALL:
+	case FRAME_CALL_DATA:
+		return session_take_call(s, f, err);
 	default:
 		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
 	}
@@ -216,6 +221,7 @@ session_on_channel(struct session *s, uint32_t events)
 				session_give_up(s, &err);
 				return;
 			}
+			session_end_tools(s);
 			l->ended = true;
 			break;
 		}

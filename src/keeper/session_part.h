@@ -2,8 +2,9 @@
  * session_part: what the parts of a session know of each other: its life
  * (session.c), its audit (session_audit.c), its clocks (session_clock.c), its
  * door (session_door.c), its jail (session_jail.c), what that shows
- * (session_display.c), what leaves it (session_commit.c, session_export.c) and
- * its cells (session_cell.c). For these files only.
+ * (session_display.c), whom it calls (session_tools.c), what leaves it
+ * (session_commit.c, session_export.c) and its cells (session_cell.c). For
+ * these files only.
  */
 #ifndef REMIT_SESSION_PART_H
 #define REMIT_SESSION_PART_H
@@ -72,6 +73,15 @@ void session_hasten(struct session *s);
 uint64_t session_cpu_us(struct session *s);
 
 void session_set_timer(struct session *s);
+/*
+ * The code waits for the host, or does no more: an answer of a tool, of a
+ * person. The wall clock stands meanwhile, for no longer than tool_wait in all;
+ * the processor clock does not. Counted: each hold is released once.
+ */
+void session_hold(struct session *s);
+void session_release(struct session *s);
+/* At the start of a cell: nothing is held, and all of tool_wait is left. */
+void session_hold_reset(struct session *s);
 /* Look at the processor time, and when to look again. */
 void session_check_cpu(struct session *s);
 void session_on_timer(void *owner);
@@ -116,6 +126,18 @@ int session_take_display(struct session *s, const struct frame *f,
 			 struct remit_error *err) must_check;
 int session_take_display_data(struct session *s, const struct frame *f,
 			      struct remit_error *err) must_check;
+
+/* Tools: frames of the jail and of the door. */
+
+int session_tell_tools(struct session *s, struct remit_error *err) must_check;
+int session_take_call(struct session *s, const struct frame *f,
+		      struct remit_error *err) must_check;
+int session_take_reply(struct session *s, const struct frame *f,
+		       struct remit_error *err) must_check;
+/* The code can be answered no more. */
+void session_end_tools(struct session *s);
+/* Between cells. */
+void session_rest_tools(struct session *s);
 
 /* The jail. */
 

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "blueprint.h"
+#include "credential.h"
+#include "host_rule.h"
 #include "record.h"
 
 extern char **environ;
@@ -28,6 +30,15 @@ static const char *const single_threaded[] = {
 	"OMP_NUM_THREADS=1",
 	"MKL_NUM_THREADS=1",
 	"NUMEXPR_NUM_THREADS=1",
+};
+
+/* For clients that ask for a proxy; what is inside they reach without. */
+#define PROXY_URL "http://" HOST_PROXY_ADDRESS ":3128"
+_Static_assert(HOST_PROXY_PORT == 3128, "as the variables say");
+static const char *const proxy_named[] = {
+	"HTTP_PROXY=" PROXY_URL,	"HTTPS_PROXY=" PROXY_URL,
+	"http_proxy=" PROXY_URL,	"https_proxy=" PROXY_URL,
+	"NO_PROXY=localhost,127.0.0.1", "no_proxy=localhost,127.0.0.1",
 };
 
 static int
@@ -75,6 +86,26 @@ add_place(struct buf *out, const struct plan *plan, const char *place)
 	return 0;
 }
 
+/* Libraries look for a variable before they send anything. */
+static int
+add_placeholders(struct buf *out, const struct plan *plan,
+		 struct remit_error *err)
+{
+	struct credentials all;
+
+	if (credentials_read(&plan->policy->credentials, &all, err) < 0)
+		return -1;
+	for (size_t i = 0; i < all.count; i++) {
+		char text[sizeof(all.rows[i].from) + 32];
+
+		snprintf(text, sizeof(text), "%s=" CREDENTIAL_PLACEHOLDER,
+			 all.rows[i].from);
+		if (!all.rows[i].is_file && record_add(out, "env", text) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int
 add_environment(struct buf *out, const struct plan *plan, const char *place,
 		struct remit_error *err)
@@ -95,6 +126,13 @@ add_environment(struct buf *out, const struct plan *plan, const char *place,
 	     i++)
 		if (record_add(out, "env", single_threaded[i]) < 0)
 			return -1;
+	for (size_t i = 0; plan->proxied && plan->policy->network_proxy &&
+			   i < ARRAY_LEN(proxy_named);
+	     i++)
+		if (record_add(out, "env", proxy_named[i]) < 0)
+			return -1;
+	if (add_placeholders(out, plan, err) < 0)
+		return -1;
 	return add_list(out, "env", &plan->policy->env);
 }
 

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "buf.h"
 #include "mechanism.h"
 #include "policy.h"
 
@@ -35,6 +36,8 @@ enum field_id {
 	F_COMMIT_NAMES,
 	F_NETWORK_ACCESS,
 	F_NETWORK_ALLOW,
+	F_NETWORK_PROXY,
+	F_CREDENTIALS,
 	F_PACKAGE_INSTALLATION,
 	F_PACKAGES,
 	F_SUBPROCESS_EXECUTION,
@@ -70,8 +73,9 @@ enum field_id {
 	F_ALLOWED_BUILTINS,
 	F_BLOCKED_BUILTINS,
 	F_ALLOWED_OS_ATTRS,
-	F_TOOLS,
 	F_TOOL_CALLS,
+	F_TOOL_BYTES,
+	F_TOOL_CONCURRENCY,
 	F_TOOL_WAIT,
 	F_SESSION_IDLE,
 	F_BRANCHES,
@@ -89,6 +93,10 @@ struct field {
 	const char *const *choices; /* NULL-terminated, or NULL */
 	bool may_be_unlimited;	    /* the word "unlimited" is accepted */
 	bool commas;		    /* FIELD_LIST: a flag may name several */
+	/* FIELD_LIST: the text of an entry that is a JSON object, or NULL if
+	   none may be. */
+	int (*object_text)(const json_t *object, const char *place,
+			   struct buf *out, struct remit_error *err);
 	bool setting; /* chooses how, promises nothing: no row in results */
 	bool built;   /* false: any value but the default is refused */
 	const char *fallback;	   /* default, as a flag's text ("" is empty) */

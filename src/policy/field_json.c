@@ -102,12 +102,26 @@ set_text(struct policy *p, const struct field *f, json_t *value,
 }
 
 static int
+read_object(const struct field *f, const json_t *value, struct list *out,
+	    const char *place, struct remit_error *err)
+{
+	own(buf) struct buf text = BUF_INIT(FIELD_MAX_TEXT);
+
+	if (f->object_text(value, place, &text, err) < 0)
+		return -1;
+	return list_add(out, buf_text(&text)) < 0 ? field_no_memory(place, err)
+						  : 0;
+}
+
+static int
 read_entry(const struct field *f, const json_t *value, struct list *out,
 	   const char *place, struct remit_error *err)
 {
 	char path[PATH_RULE_SIZE];
 	const char *text;
 
+	if (f->object_text && json_is_object(value))
+		return read_object(f, value, out, place, err);
 	if (json_value_string(value, &text, place, err) < 0)
 		return -1;
 	if (f->type == FIELD_PATHS) {

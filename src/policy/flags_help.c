@@ -27,7 +27,7 @@ static const struct group {
 	{ "Files that leave the jail", F_ARTIFACT_EXPORT_PATHS,
 	  F_ARTIFACT_TIME },
 	{ "Check of the syntax tree", F_ALLOWED_IMPORTS, F_ALLOWED_OS_ATTRS },
-	{ "Tools and sessions", F_TOOLS, F_PRELOAD },
+	{ "Tools and sessions", F_TOOL_CALLS, F_PRELOAD },
 };
 
 /* Flags that are no fields. */
@@ -212,7 +212,8 @@ man_field(struct buf *out, const struct field *f)
 
 	if (!*shown)
 		shown = f->type == FIELD_ENV ? "{}" : "\\[\\]";
-	if (buf_addf(out, "*%s* (%s", f->name, type_names[f->type]) < 0 ||
+	if (buf_addf(out, "*%s* (%s%s", f->name, type_names[f->type],
+		     f->object_text ? " or objects" : "") < 0 ||
 	    man_range(out, f) < 0 ||
 	    buf_addf(out, ")\n\t%c%s. Default: %s. Flag: *--%s*",
 		     f->sentence[0] - 'a' + 'A', f->sentence + 1, shown,

@@ -121,6 +121,11 @@ const struct mechanism_info mechanisms[MECH_COUNT] = {
 		.sentence = "processor time of the one process, read by the "
 			    "keeper",
 	},
+	[MECH_BRIDGE] = {
+		.name = "bridge",
+		.sentence = "the keeper passes on no more than this between "
+			    "the code and its tools",
+	},
 };
 
 int

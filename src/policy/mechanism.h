@@ -34,6 +34,7 @@ enum mechanism {
 	MECH_EXPORT_CAP,
 	MECH_PROXY,
 	MECH_CPU_CLOCK,
+	MECH_BRIDGE,
 	MECH_COUNT,
 };
 

@@ -336,6 +336,7 @@ static decide_fn *const deciders[FIELD_TOTAL] = {
 	[F_FILESYSTEM_WRITE_ROOTS] = decide_write_roots,
 	[F_NETWORK_ACCESS] = decide_network,
 	[F_NETWORK_ALLOW] = decide_hosts,
+	[F_CREDENTIALS] = decide_credentials,
 	[F_PACKAGE_INSTALLATION] = decide_packages,
 	[F_SUBPROCESS_EXECUTION] = decide_subprocess,
 	[F_ENV_VAR_ACCESS] = decide_env_access,
@@ -466,7 +467,9 @@ decide_row(struct decision *d, struct remit_error *err)
 	if (d->field->setting || !d->field->built)
 		return 0;
 	/* No hosts, no promise: that there are none is network_access's. */
-	if (d->field == &fields[F_NETWORK_ALLOW] && !names_hosts(d->policy))
+	if ((d->field == &fields[F_NETWORK_ALLOW] && !names_hosts(d->policy)) ||
+	    (d->field == &fields[F_CREDENTIALS] &&
+	     !d->policy->credentials.count))
 		return 0;
 	/* Only a session can be idle. */
 	if (d->field == &fields[F_SESSION_IDLE] && !d->job->session)
@@ -577,7 +580,8 @@ plan_build(struct plan *out, const struct policy *policy,
 			return -1;
 	}
 	if (plan_list_mounts(&p, err) < 0 || check_preload(&p, err) < 0 ||
-	    check_exports(&p, err) < 0 || check_layers(&p, err) < 0)
+	    check_exports(&p, err) < 0 || check_layers(&p, err) < 0 ||
+	    plan_check_proxy(&p, err) < 0)
 		return -1;
 	*out = p;
 	p.mounts = NULL;

@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 
+#include "credential.h"
 #include "host_rule.h"
 #include "plan_part.h"
 
@@ -94,4 +95,102 @@ decide_network(struct decision *d, struct remit_error *err)
 			      "network, its loopback included");
 		return 0;
 	}
+}
+
+static int
+check_asked(const struct plan *p, struct remit_error *err)
+{
+	struct host_rules rules;
+	struct address own;
+
+	if (!names_hosts(p->policy) &&
+	    p->policy->network_access != NETWORK_PUBLIC)
+		return fail_refused(err, "network_proxy",
+				    "Name hosts by network_allow, or leave "
+				    "network_proxy out.",
+				    "there is no host that a proxy could lead "
+				    "to");
+	if (host_rules_read(&p->policy->network_allow, &rules, err) < 0 ||
+	    address_read(HOST_PROXY_ADDRESS, &own) < 0)
+		return -1;
+	if (host_rules_address_port(&rules, &own, HOST_PROXY_PORT))
+		return fail_refused(err, "network_proxy",
+				    "Leave network_proxy or that entry out.",
+				    "network_allow names " HOST_PROXY_ADDRESS
+				    ":%d, which is the proxy's own place",
+				    HOST_PROXY_PORT);
+	return 0;
+}
+
+int
+plan_check_proxy(const struct plan *p, struct remit_error *err)
+{
+	if (p->policy->network_proxy && check_asked(p, err) < 0)
+		return -1;
+	if (p->policy->credentials.count && !tiers[p->tier].jailed)
+		return fail_refused(err, "credentials", "Use the tier local.",
+				    "the tier \"%s\" has no proxy that could "
+				    "keep them",
+				    tiers[p->tier].name);
+	return 0;
+}
+
+/* ---- credentials ---- */
+
+static int
+check_entry(const struct credential *c, const struct host_rule *r,
+	    struct remit_error *err)
+{
+	if (r->kind != HOST_PLAIN)
+		return fail_refused(
+			err, "credentials",
+			"Name a host without TLS, by an entry of the kind "
+			"plain.",
+			"%s:%u is no plain entry: nothing can be put into "
+			"what the proxy does not read",
+			c->host, r->port);
+	if (!r->name[0] && address_class(&r->address) == ADDRESS_PUBLIC)
+		return fail_refused(
+			err, "credentials",
+			"Name an address of this machine or of your site.",
+			"%s is a public address, and what is sent to it "
+			"without TLS can be read on the way",
+			c->host);
+	return 0;
+}
+
+static int
+check_credential(const struct credential *c, const struct host_rules *rules,
+		 struct remit_error *err)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < rules->count; i++) {
+		if (!credential_is_for(c, &rules->rows[i]))
+			continue;
+		if (check_entry(c, &rules->rows[i], err) < 0)
+			return -1;
+		found = true;
+	}
+	if (found)
+		return 0;
+	return fail_refused(
+		err, "credentials", "Name it by network_allow, as it is here.",
+		"network_allow has no entry for %s itself", c->host);
+}
+
+int
+decide_credentials(struct decision *d, struct remit_error *err)
+{
+	struct credentials all;
+	struct host_rules rules;
+
+	if (credentials_read(&d->policy->credentials, &all, err) < 0 ||
+	    host_rules_read(&d->policy->network_allow, &rules, err) < 0)
+		return -1;
+	for (size_t i = 0; i < all.count; i++)
+		if (check_credential(&all.rows[i], &rules, err) < 0)
+			return -1;
+	plan_note_kept(d, MECH(PROXY));
+	return 0;
 }

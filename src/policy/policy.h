@@ -67,6 +67,8 @@ struct policy {
 
 	uint64_t network_access;   /* enum network_access */
 	struct list network_allow; /* see host_rule.h */
+	bool network_proxy;
+	struct list credentials; /* see credential.h: no value in it */
 	bool package_installation;
 	struct list packages;
 	bool subprocess_execution;
@@ -104,8 +106,9 @@ struct policy {
 	struct list allowed_builtins;
 	struct list blocked_builtins;
 	struct list allowed_os_attrs;
-	struct list tools;
 	uint64_t tool_calls;
+	uint64_t tool_bytes;
+	uint64_t tool_concurrency;
 	uint64_t tool_wait_ms;
 	uint64_t session_idle_ms;
 	uint64_t branches;

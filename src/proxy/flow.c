@@ -55,11 +55,13 @@ flow_has_room(const struct flow *f)
 }
 
 static ssize_t
-take(struct flow *f, int fd)
+take(struct flow *f, int fd, size_t most)
 {
 	size_t room = FLOW_BYTES - f->start - f->len;
 	ssize_t n;
 
+	if (most - f->len < room)
+		room = most - f->len;
 	if (flow_is_piped(f))
 		return splice(fd, NULL, f->pipe[1], NULL, SPLICED,
 			      SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
@@ -78,13 +80,14 @@ give(struct flow *f, int fd)
 }
 
 int
-flow_pull(struct flow *f, int fd)
+flow_pull(struct flow *f, int fd, size_t most)
 {
 	ssize_t n;
 
-	if (f->ended || !flow_has_room(f))
+	if (f->ended || !flow_has_room(f) ||
+	    (!flow_is_piped(f) && f->len >= most))
 		return 0;
-	n = take(f, fd);
+	n = take(f, fd, most);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -1;
 	f->ended = n == 0;

@@ -28,8 +28,9 @@ struct flow {
 void flow_open(struct flow *f);
 void flow_close(struct flow *f);
 
-/* Take what has come. -1 if the connection is broken. */
-int flow_pull(struct flow *f, int fd) must_check;
+/* Take what has come, until so many bytes lie in the buffer. -1 if the
+   connection is broken. */
+int flow_pull(struct flow *f, int fd, size_t most) must_check;
 /* Hand it on; *sent bytes were. */
 int flow_push(struct flow *f, int fd, size_t *sent) must_check;
 /* So many came at once that a pipe would help; it goes on without one. */

@@ -1,6 +1,7 @@
 #include "proxy.h"
 
 #include <signal.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -28,14 +29,19 @@ send_order(const struct proxy *p, const struct plan *plan,
 		.uid = p->lease.uid,
 		.by_root = plan->by_root,
 		.unfiltered = !plan_keeps(plan, MECH(SECCOMP)),
+		.is_asked = plan->policy->network_proxy,
 		.any = plan->policy->network_access == NETWORK_PUBLIC,
 	};
+	int sent = -1;
 
-	if (host_rules_read(&plan->policy->network_allow, &o.rules, err) < 0)
-		return -1;
-	if (send(p->line, &o, sizeof(o), MSG_NOSIGNAL) != sizeof(o))
-		return fail_sys(err, REMIT_E_KERNEL, "order a proxy");
-	return 0;
+	if (host_rules_read(&plan->policy->network_allow, &o.rules, err) == 0 &&
+	    vault_fill(&o.vault, plan->policy, err) == 0)
+		sent = send(p->line, &o, sizeof(o), MSG_NOSIGNAL) == sizeof(o)
+			       ? 0
+			       : fail_sys(err, REMIT_E_KERNEL, "order a proxy");
+	/* Not for who is forked from here. */
+	explicit_bzero(&o.vault, sizeof(o.vault));
+	return sent;
 }
 
 static int

@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <linux/securebits.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -101,6 +102,9 @@ proxy_main(void)
 	    o.magic != PROXY_MAGIC)
 		return 1; /* no keeper has asked for this */
 	g->rules = o.rules;
+	g->is_asked = o.is_asked;
+	g->vault = o.vault;
+	explicit_bzero(&o.vault, sizeof(o.vault));
 	g->any = o.any;
 	g->ledger = take_ledger();
 	site_names_read(&g->site, g->any ? NULL : &g->rules);

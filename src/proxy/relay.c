@@ -1,14 +1,11 @@
 #include "relay.h"
 
-#include <arpa/inet.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "admission.h"
 #include "gate.h"
-#include "http_head.h"
-#include "tls_hello.h"
 
 #define HEAD_US	   (10 * 1000000ull)
 #define FIND_US	   (30 * 1000000ull)
@@ -65,8 +62,8 @@ reset_at_close(int fd, bool yes)
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &l, sizeof(l));
 }
 
-static void
-cut(struct relay *r)
+void
+relay_cut(struct relay *r)
 {
 	loop_set_timer(&r->gate->loop, &r->timer, 0);
 	loop_remove(&r->gate->loop, &r->on_code);
@@ -83,20 +80,20 @@ cut(struct relay *r)
 }
 
 /* Both sides have said all. */
-static void
-end(struct relay *r)
+void
+relay_end(struct relay *r)
 {
 	reset_at_close(r->code, false);
 	if (r->peer >= 0)
 		reset_at_close(r->peer, false);
-	cut(r);
+	relay_cut(r);
 }
 
-static void
-refuse(struct relay *r, uint16_t port, enum ledger_why why)
+void
+relay_refuse(struct relay *r, enum ledger_why why)
 {
-	ledger_note(r->gate->ledger, r->host, port, why);
-	cut(r);
+	ledger_note(r->gate->ledger, r->host, r->port, why);
+	relay_cut(r);
 }
 
 static void connect_next(struct relay *r);
@@ -107,13 +104,13 @@ on_timer(void *owner)
 	struct relay *r = owner;
 
 	if (r->state == RELAY_HEAD)
-		refuse(r, r->rule->port, LEDGER_OTHER_NAME);
+		relay_refuse(r, LEDGER_OTHER_NAME);
 	else if (r->state == RELAY_OPEN)
-		cut(r);
+		relay_cut(r);
 	else if (r->state == RELAY_CONNECTING)
 		connect_next(r);
 	else
-		refuse(r, r->rule->port, LEDGER_UNREACHABLE);
+		relay_refuse(r, LEDGER_UNREACHABLE);
 }
 
 static void
@@ -156,8 +153,10 @@ wanted(const struct flow *from, const struct flow *to)
 static void
 widen(struct relay *r, struct flow *f, int from, int to)
 {
-	if (!flow_is_full(f) || r->gate->piped_count == RELAYS_PIPED ||
-	    flow_pipe(f) < 0)
+	bool looked_at = r->is_single && f == &r->out;
+
+	if (looked_at || !flow_is_full(f) ||
+	    r->gate->piped_count == RELAYS_PIPED || flow_pipe(f) < 0)
 		return;
 	r->gate->piped_count++;
 	set_buffer(from, SO_RCVBUF, SOCKET_PIPE_BYTES);
@@ -168,9 +167,11 @@ static int
 carry(struct relay *r)
 {
 	struct ledger *l = r->gate->ledger;
-	size_t sent, received;
+	size_t sent = r->out.len, received = r->in.len;
 
-	if (flow_pull(&r->out, r->code) < 0 || flow_pull(&r->in, r->peer) < 0)
+	if (flow_pull(&r->out, r->code, FLOW_BYTES) < 0 ||
+	    flow_pull(&r->in, r->peer, FLOW_BYTES) < 0 ||
+	    admission_holds(r, r->out.len - sent, r->in.len - received) < 0)
 		return -1;
 	if (flow_push(&r->out, r->peer, &sent) < 0)
 		return -1;
@@ -189,9 +190,9 @@ static void
 go_on(struct relay *r)
 {
 	if (carry(r) < 0)
-		cut(r);
+		relay_cut(r);
 	else if (r->out.closed && r->in.closed)
-		end(r);
+		relay_end(r);
 	else
 		wait_for(r, IDLE_US);
 }
@@ -225,6 +226,8 @@ judge_targets(const struct relay *r)
 		if (!r->rule->may_be_private &&
 		    (class == ADDRESS_PRIVATE || is_own(a)))
 			return LEDGER_NOT_PUBLIC;
+		if (r->credential && class == ADDRESS_PUBLIC)
+			return LEDGER_IN_CLEAR;
 	}
 	return LEDGER_LET_THROUGH;
 }
@@ -234,7 +237,7 @@ start_connect(struct relay *r)
 {
 	const struct address *a = &r->targets.rows[r->tried++];
 	struct sockaddr_storage to;
-	socklen_t len = address_socket(a, r->rule->port, &to);
+	socklen_t len = address_socket(a, r->port, &to);
 
 	r->peer = socket(a->is_v6 ? AF_INET6 : AF_INET,
 			 SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -259,7 +262,7 @@ connect_next(struct relay *r)
 		}
 		close_peer(r);
 	}
-	refuse(r, r->rule->port, LEDGER_UNREACHABLE);
+	relay_refuse(r, LEDGER_UNREACHABLE);
 }
 
 static void
@@ -281,7 +284,7 @@ on_peer(void *owner, uint32_t events)
 	}
 	set_buffers(r->peer);
 	r->state = RELAY_OPEN;
-	r->row = ledger_note(r->gate->ledger, r->host, r->rule->port,
+	r->row = ledger_note(r->gate->ledger, r->host, r->port,
 			     LEDGER_LET_THROUGH);
 	go_on(r);
 }
@@ -294,7 +297,7 @@ use_name(struct relay *r)
 	enum ledger_why why;
 
 	if (r->name->state == NAME_LOST) {
-		refuse(r, r->rule->port, LEDGER_UNREACHABLE);
+		relay_refuse(r, LEDGER_UNREACHABLE);
 		return;
 	}
 	r->targets = r->name->addresses;
@@ -302,7 +305,7 @@ use_name(struct relay *r)
 	if (why == LEDGER_LET_THROUGH)
 		connect_next(r);
 	else
-		refuse(r, r->rule->port, why);
+		relay_refuse(r, why);
 }
 
 /* An entry that names an address means it; else it must be public. */
@@ -315,11 +318,11 @@ use_address(struct relay *r)
 	if (why == LEDGER_LET_THROUGH)
 		connect_next(r);
 	else
-		refuse(r, r->rule->port, why);
+		relay_refuse(r, why);
 }
 
-static void
-find(struct relay *r)
+void
+relay_find(struct relay *r)
 {
 	struct name *n = r->name;
 
@@ -348,39 +351,7 @@ relays_wake(struct gate *g, struct name *n)
 			use_name(&g->relays[i]);
 }
 
-/* ---- the head ---- */
-
-static enum head
-read_head(const struct relay *r, char name[HOST_NAME_SIZE])
-{
-	const struct flow *f = &r->out;
-
-	return r->rule->kind == HOST_TLS
-		       ? tls_hello_read(f->data, f->len, name)
-		       : http_head_read(f->data, f->len, r->rule->port, name);
-}
-
-static void
-take_head(struct relay *r)
-{
-	char name[HOST_NAME_SIZE];
-	enum head h;
-
-	if (flow_pull(&r->out, r->code) < 0) {
-		cut(r);
-		return;
-	}
-	h = read_head(r, name);
-	if (h == HEAD_MORE && !r->out.ended)
-		return;
-	/* Somebody who only looked whether there is a host. */
-	if (h == HEAD_MORE && !r->out.len)
-		end(r);
-	else if (h == HEAD_NAME && !strcmp(name, r->host))
-		find(r);
-	else
-		refuse(r, r->rule->port, LEDGER_OTHER_NAME);
-}
+/* ---- the beginning ---- */
 
 static void
 on_code(void *owner, uint32_t events)
@@ -389,43 +360,9 @@ on_code(void *owner, uint32_t events)
 
 	(void)events;
 	if (r->state == RELAY_HEAD)
-		take_head(r);
+		admission_go_on(r);
 	else
 		go_on(r);
-}
-
-/* ---- the beginning ---- */
-
-/* What no rule names may still be public. Its bytes are nobody's affair. */
-static const struct host_rule *
-rule_or_any(struct relay *r, const struct host_rule *rule, uint16_t port)
-{
-	if (rule || !r->gate->any)
-		return rule;
-	r->any = (struct host_rule){ .port = port, .kind = HOST_TCP };
-	return &r->any;
-}
-
-/* Whom the connection was made to, by the kernel's word. */
-static void
-identify(struct relay *r, const struct sockaddr_in *to)
-{
-	const struct host_rules *rules = &r->gate->rules;
-	uint16_t port = ntohs(to->sin_port);
-
-	r->name = names_find_inside(&r->gate->names, to->sin_addr.s_addr);
-	if (r->name) {
-		snprintf(r->host, sizeof(r->host), "%s", r->name->host);
-		r->rule = rule_or_any(
-			r, host_rules_name_port(rules, r->host, port), port);
-		return;
-	}
-	inet_ntop(AF_INET, &to->sin_addr, r->host, sizeof(r->host));
-	r->rule = rule_or_any(
-		r, host_rules_address_port(rules, to->sin_addr.s_addr, port),
-		port);
-	r->targets.rows[0] = address_v4(to->sin_addr.s_addr);
-	r->targets.count = 1;
 }
 
 static struct relay *
@@ -451,6 +388,8 @@ reset(struct relay *r, struct gate *g, int fd)
 	r->state = RELAY_HEAD;
 	r->rule = NULL;
 	r->row = NULL;
+	r->is_asked = r->is_single = false;
+	r->credential = NULL;
 	r->tried = 0;
 	flow_open(&r->out);
 	flow_open(&r->in);
@@ -460,24 +399,25 @@ void
 relay_begin(struct gate *g, int fd)
 {
 	struct relay *r = take_free(g);
-	struct sockaddr_in to = { 0 };
-	socklen_t len = sizeof(to);
 
 	reset(r, g, fd);
 	set_buffers(fd);
 	set_no_delay(fd);
 	reset_at_close(fd, true);
-	if (getsockname(fd, (void *)&to, &len) < 0) {
-		cut(r);
-		return;
-	}
-	identify(r, &to);
-	if (!r->rule)
-		refuse(r, ntohs(to.sin_port), LEDGER_NOT_NAMED);
-	else if (r->rule->kind == HOST_TCP)
-		find(r);
-	else if (want(r, &r->on_code, fd, EPOLLIN, on_code) < 0)
-		cut(r);
+	admission_begin(r);
+}
+
+void
+relay_hear(struct relay *r)
+{
+	if (want(r, &r->on_code, r->code, EPOLLIN, on_code) < 0)
+		relay_cut(r);
 	else
 		wait_for(r, HEAD_US);
+}
+
+int
+relay_read_head(struct relay *r)
+{
+	return flow_pull(&r->out, r->code, HEAD_MAX);
 }

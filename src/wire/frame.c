@@ -176,6 +176,31 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.from = PARTY_DOOR | PARTY_KEEPER,
 		.once = true,
 	},
+	[FRAME_TOOLS] = {
+		.name = "tools",
+		.from = PARTY_DOOR | PARTY_KEEPER,
+		.max = 1024 * 1024,
+	},
+	[FRAME_CALL] = {
+		.name = "call",
+		.from = PARTY_JAIL | PARTY_KEEPER,
+		.max = 512,
+	},
+	[FRAME_CALL_DATA] = {
+		.name = "call_data",
+		.from = PARTY_JAIL | PARTY_KEEPER,
+		.max = FRAME_PIECE,
+	},
+	[FRAME_REPLY] = {
+		.name = "reply",
+		.from = PARTY_DOOR | PARTY_KEEPER,
+		.max = 512,
+	},
+	[FRAME_REPLY_DATA] = {
+		.name = "reply_data",
+		.from = PARTY_DOOR | PARTY_KEEPER,
+		.max = FRAME_PIECE,
+	},
 };
 
 void

@@ -74,6 +74,17 @@ enum frame_type {
 	/* door to keeper, between cells, and on to the jail: the last cell,
 	   which has no code */
 	FRAME_CLOSE,
+	/* door to keeper before the job, and to the jail before its files: the
+	   tools that the code may call, records (keeper/bridge.h) */
+	FRAME_TOOLS,
+	/* jail to keeper to door: id, name and bytes, records; then as many
+	   bytes of arguments, in pieces */
+	FRAME_CALL,
+	FRAME_CALL_DATA,
+	/* door to keeper to jail: id, outcome and bytes, records; then as many
+	   bytes of the result, in pieces */
+	FRAME_REPLY,
+	FRAME_REPLY_DATA,
 	FRAME_TYPES,
 };
 

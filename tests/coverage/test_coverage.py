@@ -30,6 +30,7 @@ def test_every_row_of_the_policy_table_was_tested(remit):
         for r in rows if r["field"].startswith("artifact_") for t in ("local", "static")
     }  # fmt: skip
     wanted |= {(field, m, "local", remit.label) for field in ("network_access", "network_allow") for m in ("network_namespace", "proxy")}
+    wanted.add(("credentials", "proxy", "local", remit.label))
     missing = sorted(wanted - covered())
     assert not missing, "\n".join(map(str, missing))
     assert len(wanted) > 60

@@ -1,6 +1,7 @@
 """The command on the machine of network_world.py."""
 
 import contextlib
+import json
 import os
 import pathlib
 import shutil
@@ -13,6 +14,43 @@ from shared_keeper import SharedKeeper
 WORLD = ROOT / "tests" / "e2e" / "network_world.py"
 # Without a memory cgroup an ordinary user must say that he knows.
 FALLBACK = ("--memory-fallback", "per_process")
+
+
+# What programs use to say what happened to them.
+TRY = """
+import json, socket, ssl, urllib.request
+def attempt(f, *a, **k):
+    try:
+        return f(*a, **k)
+    except Exception as e:
+        return type(e).__name__
+def fetch(url, **k):
+    return urllib.request.urlopen(url, timeout=20, **k).read().decode()
+def dial(host, port, data=b"", n=100):
+    with socket.create_connection((host, port), 20) as s:
+        if data: s.sendall(data)
+        got = s.recv(n)
+        if not got: raise EOFError
+        return got.decode("latin-1")
+def say(**what): print(json.dumps(what))
+"""
+
+
+def said(result):
+    assert result["status"] == "ok", result
+    return json.loads(result["stdout"])
+
+
+def requests(seen):
+    return [line for line in seen if line.startswith("request")]
+
+
+def connections(seen):
+    return [line for line in seen if line.startswith("connection")]
+
+
+def questions(seen):
+    return [line for line in seen if line.startswith("question")]
 
 
 class World:

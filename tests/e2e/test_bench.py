@@ -19,7 +19,9 @@ from leftovers import gone, groups, processes
 
 SECTIONS = [
     "print(1)", "pandas group-by", "throughput, print(1)", "memory", "pool size, print(1)", "zygote size, print(1), hot",
-    "extras, warm, gapped", "network, loopback",
+    "extras, warm, gapped",
+    "network, loopback",
+    "beside a flood, warm, gapped",
 ]  # fmt: skip
 BARE, COLD = "python3 -I", "remit run, cold"
 

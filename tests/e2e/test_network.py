@@ -9,53 +9,21 @@ import network_here
 import pytest
 from conftest import enforced
 from leftovers import gone, parent_of, processes
+from network_here import TRY, connections, questions, said
 from network_world import EVIL, HERE, METADATA, PRIVATE, PUBLIC
 
 API = "api.example.com"
 
 
 @pytest.fixture(scope="module")
-def world(stage):
-    with network_here.start(stage / "world") as w:
+def world(stage, request):
+    with network_here.start(stage / f"world-{request.module.__name__}") as w:
         yield w
 
 
 @pytest.fixture
 def here(remit, world):
     return world.inside(remit)
-
-
-# What programs use to say what happened to them.
-TRY = """
-import json, socket, ssl, urllib.request
-def attempt(f, *a, **k):
-    try:
-        return f(*a, **k)
-    except Exception as e:
-        return type(e).__name__
-def fetch(url, **k):
-    return urllib.request.urlopen(url, timeout=20, **k).read().decode()
-def dial(host, port, data=b"", n=100):
-    with socket.create_connection((host, port), 20) as s:
-        if data: s.sendall(data)
-        got = s.recv(n)
-        if not got: raise EOFError
-        return got.decode("latin-1")
-def say(**what): print(json.dumps(what))
-"""
-
-
-def said(result):
-    assert result["status"] == "ok", result
-    return json.loads(result["stdout"])
-
-
-def connections(seen):
-    return [line for line in seen if line.startswith("connection")]
-
-
-def questions(seen):
-    return [line for line in seen if line.startswith("question")]
 
 
 # ---- what is allowed works, with clients that know nothing of it ----
@@ -498,7 +466,7 @@ def test_the_proxy_has_no_rights_no_files_and_a_filter(here, world):
     assert status["Seccomp"] == "2" and status["NoNewPrivs"] == "1"
     # Its own, on top of the keeper's and the porter's.
     assert int(status["Seccomp_filters"]) == int(keeper["Seccomp_filters"]) + 2
-    assert kinds <= {"socket", "anon_inode"}
+    assert kinds <= {"socket", "anon_inode", "pipe"}
     if here.by_root:
         assert set(status["Uid"].split()) != {"0"} and status["Groups"].strip() == ""
     assert gone(lambda: processes(here.command)) == []
@@ -542,7 +510,7 @@ def test_runs_at_once_have_a_proxy_each(here, world):
 # ---- what is refused before anything runs ----
 
 
-@pytest.mark.parametrize("entry", ["*:443", "example.com", "[::1]:80", "http://example.com:80", "127.1:80", "example.com:443:quic"])
+@pytest.mark.parametrize("entry", ["*:443", "example.com", "[fe80::1]:80", "http://example.com:80", "127.1:80", "example.com:443:quic", "example.com:443:methods=GET"])
 def test_an_entry_that_is_none_is_refused_by_name(any_remit, entry):
     result = any_remit.json("print('ran')", "--allow-host", entry)
     assert result["status"] == "refused" and result["stdout"] == ""

@@ -6,6 +6,8 @@ import signal
 import network_here
 import pytest
 import test_network
+import test_network_entries
+import test_network_proxy
 from leftovers import gone
 from shared_keeper import children
 from test_network import API, TRY, name_of, said
@@ -16,9 +18,11 @@ NOT_HERE = {
     "test_a_program_that_is_over_has_no_network_any_more", "test_the_proxy_has_no_rights_no_files_and_a_filter",
     "test_the_proxy_has_nothing_of_the_keeper_s_memory", "test_runs_at_once_have_a_proxy_each",
     "test_an_entry_that_is_none_is_refused_by_name", "test_hosts_and_the_host_s_network_contradict_each_other",
-    "test_the_audit_line_has_hosts_and_sums_but_no_paths",
+    "test_the_audit_line_has_hosts_and_sums_but_no_paths", "test_an_object_that_is_no_entry_is_refused",
+    "test_a_proxy_that_leads_nowhere_is_refused",
 }  # fmt: skip
-globals().update({name: f for name, f in vars(test_network).items() if name.startswith("test_") and name not in NOT_HERE})
+for module in (test_network, test_network_entries, test_network_proxy):
+    globals().update({name: f for name, f in vars(module).items() if name.startswith("test_") and name not in NOT_HERE})
 
 
 @pytest.fixture(scope="module")

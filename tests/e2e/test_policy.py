@@ -8,7 +8,7 @@ import pytest
 NOT_BUILT = [
     ("filesystem_write_roots", ["/srv"]), ("packages", ["six"]),
     ("allowed_builtins", ["print"]), ("blocked_builtins", ["eval"]),
-    ("allowed_os_attrs", ["path"]), ("tools", ["search"]), ("tool_calls", 5), ("tool_wait", 5),
+    ("allowed_os_attrs", ["path"]),
     ("session_idle", 5), ("branches", 2), ("package_installation", True),
     ("mounts", [{"host": "/srv", "jail": "/srv", "mode": "rw"}]),
 ]  # fmt: skip

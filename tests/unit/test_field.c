@@ -112,7 +112,7 @@ the_landlock_tier_has_no_namespace_and_no_file_system_of_its_own(void **state)
 		assert_int_equal(kept & missing, 0);
 		if (fields[i].built && !fields[i].setting &&
 		    i != F_DISK_BYTES && i != F_FILES && i != F_COMMIT_NAMES &&
-		    i != F_NETWORK_ALLOW)
+		    i != F_NETWORK_ALLOW && i != F_CREDENTIALS)
 			assert_int_not_equal(kept, 0);
 	}
 }
@@ -120,8 +120,8 @@ the_landlock_tier_has_no_namespace_and_no_file_system_of_its_own(void **state)
 static void
 the_unsafe_tier_keeps_only_what_needs_no_wall(void **state)
 {
-	uint64_t no_wall =
-		MECH(TIMER) | MECH(CAPTURE) | MECH(FRAME_CAP) | MECH(VALIDATOR);
+	uint64_t no_wall = MECH(TIMER) | MECH(CAPTURE) | MECH(FRAME_CAP) |
+			   MECH(VALIDATOR) | MECH(BRIDGE);
 
 	(void)state;
 	for (int i = 0; i < FIELD_TOTAL; i++)
@@ -507,9 +507,9 @@ a_text_is_at_most_64_kib_and_not_empty(void **state)
 	text[1] = '=';
 	refuse_text(F_ENV, text, "--env: a text is at most 64 KiB");
 	text[64 * 1024 + 1] = '\0';
-	refuse_text(F_TOOLS, text, "--tool: a text is at most 64 KiB");
-	refuse_text(F_TOOLS, "", "--tool: the text is empty");
-	refuse_text(F_TOOLS, "\xc3(", "--tool: the text is not UTF-8");
+	refuse_text(F_PRELOAD, text, "--preload: a text is at most 64 KiB");
+	refuse_text(F_PRELOAD, "", "--preload: the text is empty");
+	refuse_text(F_PRELOAD, "\xc3(", "--preload: the text is not UTF-8");
 	refuse_text(F_PYTHON, "", "--python: the text is empty");
 	refuse_text(F_ENV, "A=\xff", "--env: the text is not UTF-8");
 }
@@ -573,8 +573,8 @@ values_are_shown_for_people(void **state)
 		{ F_PROCESSES, "7", "7" },
 		{ F_TIER, "vm", "vm" },
 		{ F_PYTHON, "pypy", "pypy" },
-		{ F_TOOLS, "a", "1 entry" },
-		{ F_TOOLS, "b", "2 entries" },
+		{ F_PRELOAD, "a", "1 entry" },
+		{ F_PRELOAD, "b", "2 entries" },
 		{ F_MOUNTS, "/a:/b", "1 entry" },
 	};
 	own(policy) struct policy p;

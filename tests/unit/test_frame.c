@@ -48,6 +48,13 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 	[FRAME_OPENED] = { "opened", PARTY_KEEPER, 1024, false },
 	[FRAME_RESET] = { "reset", PARTY_DOOR, 0, false },
 	[FRAME_CLOSE] = { "close", PARTY_DOOR | PARTY_KEEPER, 0, true },
+	[FRAME_TOOLS] = { "tools", PARTY_DOOR | PARTY_KEEPER, 1 << 20, false },
+	[FRAME_CALL] = { "call", PARTY_JAIL | PARTY_KEEPER, 512, false },
+	[FRAME_CALL_DATA] = { "call_data", PARTY_JAIL | PARTY_KEEPER, 65536,
+			      false },
+	[FRAME_REPLY] = { "reply", PARTY_DOOR | PARTY_KEEPER, 512, false },
+	[FRAME_REPLY_DATA] = { "reply_data", PARTY_DOOR | PARTY_KEEPER, 65536,
+			       false },
 };
 
 static char stream[FRAME_HEADER + (4 << 20) + 2];

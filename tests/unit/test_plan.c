@@ -55,6 +55,10 @@ the_default_policy_is_enforced_by_all_that_a_full_host_has(void **state)
 		{ F_INPUT_BYTES, MECH(FRAME_CAP) },
 		{ F_VALUE_BYTES, MECH(FRAME_CAP) },
 		{ F_DISPLAY_BYTES, MECH(FRAME_CAP) },
+		{ F_TOOL_CALLS, MECH(BRIDGE) },
+		{ F_TOOL_BYTES, MECH(BRIDGE) },
+		{ F_TOOL_CONCURRENCY, MECH(BRIDGE) },
+		{ F_TOOL_WAIT, MECH(BRIDGE) },
 	};
 
 	(void)state;
@@ -118,7 +122,9 @@ every_field_has_an_outcome_in_each_built_tier(void **state)
 		if (tiers[built_tiers[k]].jailed)
 			set(&t, "write", "/data");
 		if (!tiers[built_tiers[k]].bare)
-			set(&t, "allow-host", "example.com:443");
+			set(&t, "allow-host", "10.0.0.1:80:plain");
+		if (tiers[built_tiers[k]].jailed && !tiers[built_tiers[k]].bare)
+			set(&t, "credential", "10.0.0.1:X-Key=env:KEY");
 		accepted(&t);
 		for (int i = 0; i < FIELD_TOTAL; i++) {
 			const struct field *f = &fields[i];
@@ -127,6 +133,8 @@ every_field_has_an_outcome_in_each_built_tier(void **state)
 
 			/* Where it cannot be kept it is not even empty. */
 			if (i == F_NETWORK_ALLOW && tiers[built_tiers[k]].bare)
+				assert_false(r->present);
+			else if (i == F_CREDENTIALS && !kept)
 				assert_false(r->present);
 			else if (i == F_SESSION_IDLE)
 				assert_int_equal(r->present, t.job.session);
@@ -456,6 +464,10 @@ the_unsafe_tier_says_what_it_does_not_enforce(void **state)
 		{ F_INPUT_BYTES, MECH(FRAME_CAP) },
 		{ F_VALUE_BYTES, MECH(FRAME_CAP) },
 		{ F_DISPLAY_BYTES, MECH(FRAME_CAP) },
+		{ F_TOOL_CALLS, MECH(BRIDGE) },
+		{ F_TOOL_BYTES, MECH(BRIDGE) },
+		{ F_TOOL_CONCURRENCY, MECH(BRIDGE) },
+		{ F_TOOL_WAIT, MECH(BRIDGE) },
 		{ F_ALLOWED_IMPORTS, MECH(VALIDATOR) },
 		{ F_BLOCKED_IMPORTS, MECH(VALIDATOR) },
 	};

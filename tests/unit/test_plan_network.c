@@ -144,10 +144,75 @@ hosts_without_a_memory_cgroup_need_the_fallback(void **state)
 	accepted(&t);
 }
 
+static void
+a_credential_needs_a_plain_entry_for_its_host_alone(void **state)
+{
+	static const struct {
+		const char *host, *credential, *why;
+	} rows[] = {
+		{ "api.example.com:443", "api.example.com:X=env:A",
+		  "no plain entry" },
+		{ "api.example.com:8080", "api.example.com:X=env:A",
+		  "no plain entry" },
+		{ "*.example.com:80", "api.example.com:X=env:A",
+		  "no entry for api.example.com" },
+		{ "93.184.216.34:80:plain", "93.184.216.34:X=env:A",
+		  "public address" },
+		{ "api.example.com:80", "api.example.com:Host=env:A",
+		  "no header" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		own(trial) struct trial t = ordinary();
+
+		set(&t, "allow-host", rows[i].host);
+		set(&t, "credential", rows[i].credential);
+		refused(&t, "credentials", rows[i].why);
+	}
+}
+
+static void
+a_credential_is_kept_by_the_proxy_and_by_nothing_else(void **state)
+{
+	own(trial) struct trial t = ordinary();
+	own(trial) struct trial unsafe = ordinary();
+
+	(void)state;
+	set(&t, "allow-host", "api.example.com:80:private");
+	set(&t, "credential", "api.example.com:X=env:A");
+	accepted(&t);
+	kept_by(&t, F_CREDENTIALS, MECH(PROXY));
+	unsafe.policy.tier = TIER_UNSAFE;
+	set(&unsafe, "allow-host", "api.example.com:80:private");
+	set(&unsafe, "credential", "api.example.com:X=env:A");
+	refused(&unsafe, "credentials", "has no proxy");
+}
+
+static void
+a_proxy_for_clients_needs_hosts_and_its_own_place(void **state)
+{
+	own(trial) struct trial t = ordinary();
+
+	(void)state;
+	set(&t, "proxy", "true");
+	refused(&t, "network_proxy", "no host");
+	set(&t, "allow-host", "api.example.com:3128");
+	accepted(&t);
+	set(&t, "allow-host", "127.0.0.1:3128");
+	refused(&t, "network_proxy", "own place");
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			a_credential_needs_a_plain_entry_for_its_host_alone),
+		cmocka_unit_test(
+			a_credential_is_kept_by_the_proxy_and_by_nothing_else),
+		cmocka_unit_test(
+			a_proxy_for_clients_needs_hosts_and_its_own_place),
 		cmocka_unit_test(
 			named_hosts_are_kept_by_a_network_of_its_own_and_a_proxy),
 		cmocka_unit_test(

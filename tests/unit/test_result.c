@@ -86,12 +86,15 @@ static const char *const keys[] = {
 	"denials_seen",
 	"displays_left_out",
 	"artifacts_skipped",
+	"calls",
+	"calls_left_out",
 	"session",
 };
 
-static const char *const usage_keys[] = { "wall_ms", "cpu_ms",
+static const char *const usage_keys[] = { "wall_ms",	       "cpu_ms",
 					  "memory_peak_bytes", "processes_peak",
-					  "network" };
+					  "network",	       "tool_calls",
+					  "tool_wait_ms" };
 
 static void
 write_it(struct ended *e)
@@ -161,11 +164,13 @@ a_result_is_one_line_of_known_words(void **state)
 		"\"stderr_truncated\":false,\"error\":null,"
 		"\"reported\":[\"status\"],\"usage\":{\"wall_ms\":12.345,"
 		"\"cpu_ms\":null,\"memory_peak_bytes\":null,"
-		"\"processes_peak\":null,\"network\":null},"
+		"\"processes_peak\":null,\"network\":null,"
+		"\"tool_calls\":0,\"tool_wait_ms\":0.000},"
 		"\"displays_left_out\":0,\"denials\":[],"
 		"\"denials_left_out\":0,\"denials_seen\":false,\"artifacts\":[]"
 		",\"artifacts_skipped\":[],\"changes\":[],"
 		"\"changes_skipped\":[],\"committed\":null,\"session\":null,"
+		"\"calls\":[],\"calls_left_out\":0,"
 		"\"run_id\":\"0123456789abcdef\","
 		"\"remit_version\":\"1.2.3\",\"remit_exit_code\":0}");
 }
