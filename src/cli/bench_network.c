@@ -191,7 +191,7 @@ static int
 weigh(const struct side *s, struct bench_row *row, unsigned rounds,
       struct remit_error *err)
 {
-	struct bench_status now;
+	struct bench_status now = { 0 };
 	double one;
 
 	for (unsigned i = 0; i < rounds; i++) {
