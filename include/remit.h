@@ -44,6 +44,7 @@ enum remit_code {
 	REMIT_E_PROTOCOL, /* the other side broke the protocol */
 	REMIT_E_INTERNAL, /* a defect in Remit */
 	REMIT_E_ELSEWHERE, /* refused by a shared keeper: a private one can */
+	REMIT_E_INSTALL,   /* a package could not be installed */
 };
 
 /* A plain value: nothing to free. */
@@ -196,12 +197,15 @@ struct remit_job {
 	   that needs an answer. NULL: the answer is REMIT_DENY. */
 	enum remit_answer (*on_question)(void *user,
 					 const struct remit_question *q);
+	/* Called with each line about packages that are being installed before
+	   the run, or NULL. The text is foreign: it may hold anything. */
+	void (*on_progress)(void *user, const char *line, size_t len);
 	/* Polled while the run lasts if >= 0: when it becomes readable the
 	   program gets SIGINT, and two seconds later it is killed. */
 	int interrupt_fd;
 	/* Of a cell: somebody types it. Code that is not complete is not run
-	   (the result's session says so), and the value of an expression is
-	   printed. */
+	   (the result's session says so), the value of an expression is
+	   printed, and stdin_fd is read only when sys.stdin is. */
 	int interactive;
 	void *user;
 };
@@ -274,6 +278,17 @@ REMIT_API int remit_session_close(struct remit_session *s,
 				  struct remit_error *err);
 /* End it at once: nothing is committed and nothing exported. */
 REMIT_API void remit_session_drop(struct remit_session *s);
+
+/*
+ * What a model should be told that writes code for this policy and these tools:
+ * text for its prompt, made from the plan, so that it says nothing that is not
+ * so here. `session`: not 0 if its programs will be cells of a session. free()
+ * the text. -1 also if the policy is refused.
+ */
+REMIT_API int remit_instructions(struct remit *r, const char *policy_json,
+				 const struct remit_tool *tools,
+				 size_t tool_count, int session, char **text,
+				 struct remit_error *err);
 
 /* What the keeper is doing (pools, zygotes, sessions, memory, latency), as one
    JSON object; free() it. */

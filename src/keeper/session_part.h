@@ -20,6 +20,9 @@
 
 /* Life. */
 
+/* The plan for its policy, if it has none yet: of a run, or of many cells. */
+int session_plan(struct session *s, bool many,
+		 struct remit_error *err) must_check;
 /* Give the inmate its job; when a tick of the clock is over, if need be. */
 void session_start(struct session *s);
 /* Kill the jail; the result follows when it is dead. */
@@ -122,6 +125,7 @@ void session_forget_files(struct session *s);
 
 /* Values and displays. */
 
+void session_forget_displays(struct session *s);
 int session_take_display(struct session *s, const struct frame *f,
 			 struct remit_error *err) must_check;
 int session_take_display_data(struct session *s, const struct frame *f,

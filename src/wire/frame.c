@@ -201,6 +201,21 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.from = PARTY_DOOR | PARTY_KEEPER,
 		.max = FRAME_PIECE,
 	},
+	[FRAME_ASK] = {
+		.name = "ask",
+		.from = PARTY_JAIL | PARTY_KEEPER,
+	},
+	[FRAME_PROGRESS] = {
+		.name = "progress",
+		.from = PARTY_KEEPER,
+		.max = 1024,
+	},
+	[FRAME_INSTRUCTIONS] = {
+		.name = "instructions",
+		.from = PARTY_DOOR | PARTY_KEEPER,
+		.max = 1024 * 1024,
+		.once = true,
+	},
 };
 
 void
