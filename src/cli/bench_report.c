@@ -58,12 +58,19 @@ show_mib(double bytes, char *out)
 	snprintf(out, TEXT_SIZE, "%.1f MiB", bytes / (1 << 20));
 }
 
+static void
+show_megabytes(double bytes, char *out)
+{
+	snprintf(out, TEXT_SIZE, "%.0f", bytes / 1e6);
+}
+
 static const struct {
 	const char *key, *heading;
 	void (*show)(double value, char *out);
 	bool last; /* stands behind the times */
 } values[VALUE_COUNT] = {
 	[VALUE_RUNS_PER_S] = { "runs_per_s", "runs/s", show_number, false },
+	[VALUE_BYTES_PER_S] = { "bytes_per_s", "MB/s", show_megabytes, false },
 	[VALUE_CPU_MS] = { "cpu_ms", "CPU/run", show_ms, false },
 	[VALUE_MEMORY_BYTES] = { "memory_bytes", "memory", show_mib, false },
 	[VALUE_ZYGOTE_BYTES] = { "zygote_bytes", "zygote", show_mib, false },

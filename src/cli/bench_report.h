@@ -15,6 +15,7 @@
 
 enum bench_value {
 	VALUE_RUNS_PER_S,
+	VALUE_BYTES_PER_S,
 	VALUE_CPU_MS,	    /* of the whole machine, for one run */
 	VALUE_MEMORY_BYTES, /* what the row is about */
 	VALUE_ZYGOTE_BYTES,

@@ -52,6 +52,7 @@ bench_status_parse(const char *json, const char *const *preload)
 		.target = (unsigned)number(pool, "target"),
 		.hits = number(pool, "hits"),
 		.zygote_bytes = number(zygote, "memory_bytes"),
+		.build_us = number(pool, "build_us"),
 	};
 
 	if (s.waiting)

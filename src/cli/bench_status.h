@@ -18,6 +18,7 @@ struct bench_status {
 	double hits;	    /* runs that found a child waiting, ever */
 	double child_bytes; /* of one waiting child; 0: none waits */
 	double zygote_bytes;
+	double build_us; /* it took to make the last child */
 };
 
 struct bench_status bench_status_get(struct remit *r,

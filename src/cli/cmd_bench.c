@@ -13,6 +13,7 @@
 #include "bench_extra.h"
 #include "bench_load.h"
 #include "bench_memory.h"
+#include "bench_network.h"
 #include "bench_size.h"
 #include "bench_start.h"
 #include "bench_tools.h"
@@ -30,9 +31,10 @@
 
 /* In the order of the report. */
 static int (*const measurements[])(struct bench *b, struct remit_error *err) = {
-	bench_start_measure,  bench_cells_measure,  bench_load_measure,
-	bench_memory_measure, bench_size_pools,	    bench_size_zygotes,
-	bench_extra_measure,  bench_beside_measure, bench_tools_measure,
+	bench_start_measure,  bench_cells_measure,   bench_load_measure,
+	bench_memory_measure, bench_size_pools,	     bench_size_zygotes,
+	bench_extra_measure,  bench_network_measure, bench_beside_measure,
+	bench_tools_measure,
 };
 
 struct request {

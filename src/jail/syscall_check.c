@@ -241,6 +241,13 @@ static const struct clause fcntl_commands_strict[] = {
 const struct check check_fcntl_strict =
 	CHECK(fcntl_commands_strict, REFUSE(EPERM));
 
+static const struct clause fcntl_commands_proxy[] = {
+	ALLOW_IF(INT(1, F_SETPIPE_SZ)),
+};
+
+const struct check check_fcntl_proxy =
+	CHECK(fcntl_commands_proxy, REFUSE(EPERM));
+
 /* ENOTTY is the kernel's own word for "not on this descriptor". */
 static const struct clause ioctl_requests[] = {
 	ALLOW_IF(INT(1, TCGETS)), /* isatty() on every open file */

@@ -20,6 +20,7 @@ extern const struct check check_tgkill_own;
 extern const struct check check_mmap;
 extern const struct check check_mmap_strict;
 extern const struct check check_fcntl_strict;
+extern const struct check check_fcntl_proxy;
 extern const struct check check_socketpair_strict;
 extern const struct check check_futex;
 extern const struct check check_prctl;

@@ -169,6 +169,7 @@ static const struct call keeper[] = {
 
 static const struct call keeper_network[] = {
 	{ "socket", .check = &check_socket_keeper_network },
+	{ "splice", .action = ALLOW }, /* for proxies */
 	CALLS_END,
 };
 
@@ -240,6 +241,9 @@ static const struct call proxy[] = {
 	{ "shutdown", .action = ALLOW },
 	{ "sendto", .action = ALLOW },
 	{ "recvfrom", .action = ALLOW },
+	{ "pipe2", .action = ALLOW }, /* for many bytes, with splice */
+	{ "splice", .action = ALLOW },
+	{ "fcntl", .check = &check_fcntl_proxy },
 	CALLS_END,
 };
 

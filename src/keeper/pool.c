@@ -348,6 +348,7 @@ pool_add(struct pool *p, struct inmate *i)
 
 	p->building_count--;
 	p->failures = 0;
+	p->build_us = loop_now_us() - i->made_us;
 	push_waiting(p, i);
 	if (!p->wanting)
 		return;
@@ -540,13 +541,15 @@ pool_to_json(const struct pool *p)
 	for (const struct inmate *i = p->waiting; i; i = i->later)
 		bytes += proc_pss_bytes(i->jail.run_pid) +
 			 proc_pss_bytes(i->proxy.pid);
-	return json_pack(
-		"{s:s, s:b, s:s, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:s}",
-		"plan", id, "session", p->session, "tier",
-		tiers[p->plan.tier].name, "preload", preload, "warm",
-		p->can_be_warm, "waiting", (json_int_t)p->waiting_count,
-		"building", (json_int_t)p->building_count, "target",
-		(json_int_t)p->target, "hits", (json_int_t)p->hits, "misses",
-		(json_int_t)p->misses, "memory_bytes", (json_int_t)bytes,
-		"error", p->error);
+	return json_pack("{s:s, s:b, s:s, s:o, s:b, s:b, s:I, s:I, s:I, s:I, "
+			 "s:I, s:I, s:I, s:s}",
+			 "plan", id, "session", p->session, "tier",
+			 tiers[p->plan.tier].name, "preload", preload, "warm",
+			 p->can_be_warm, "proxied", p->plan.proxied, "build_us",
+			 (json_int_t)p->build_us, "waiting",
+			 (json_int_t)p->waiting_count, "building",
+			 (json_int_t)p->building_count, "target",
+			 (json_int_t)p->target, "hits", (json_int_t)p->hits,
+			 "misses", (json_int_t)p->misses, "memory_bytes",
+			 (json_int_t)bytes, "error", p->error);
 }

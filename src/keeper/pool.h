@@ -57,6 +57,7 @@ struct pool {
 	uint64_t not_before_us;
 	uint64_t used_us;
 	uint64_t hits, misses;
+	uint64_t build_us; /* of the last who was built to wait */
 };
 
 /* By the text that a door sent; NULL if none was made from it yet. */

@@ -9,7 +9,7 @@
 #include "http_ask.h"
 #include "tls_hello.h"
 
-_Static_assert(HEAD_MAX + HTTP_REQUEST_MORE < RELAY_BYTES,
+_Static_assert(HEAD_MAX + HTTP_REQUEST_MORE < FLOW_BYTES,
 	       "a new head finds room in a flow");
 
 /* What has gone by its entry; of those that have none it counts for nobody. */

@@ -149,7 +149,6 @@ gate_open(struct gate *g, int line, const int *fds, size_t count,
 		struct gate_port *p = &g->ports[g->port_count];
 
 		p->gate = g;
-		relay_set_buffers(fds[i]);
 		if (loop_add(&g->loop, &p->on, fds[i], EPOLLIN, on_port, p,
 			     err) < 0)
 			return -1;

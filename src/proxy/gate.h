@@ -40,6 +40,7 @@ struct gate {
 	struct lookup lookups[LOOKUPS_MAX];
 	struct relay relays[RELAYS_MAX];
 	size_t relay_count; /* in use */
+	size_t piped_count; /* directions of them that have a pipe */
 };
 
 /* Watch what pid 1 has sent, and the keeper's line. */

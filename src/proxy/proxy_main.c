@@ -36,7 +36,9 @@ limit_self(void)
 	return 0;
 }
 
-_Static_assert(2 * RELAYS_MAX + LOOKUPS_MAX + LISTENERS_MAX + 16 < 512,
+_Static_assert(2 * (RELAYS_MAX + RELAYS_PIPED) + LOOKUPS_MAX + LISTENERS_MAX +
+			       16 <
+		       512,
 	       "it never lacks descriptors");
 
 /* By root: somebody who owns nothing. An ordinary user's rights ended when this

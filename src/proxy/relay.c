@@ -14,17 +14,24 @@
 /* The clock of the run goes on before that (tool_wait). */
 #define HOLD_US (3600 * 1000000ull)
 
-/* The kernel doubles it. */
-#define SOCKET_BYTES (64 * 1024)
+/* The kernel doubles them. The second is for flows with a pipe. */
+#define SOCKET_BYTES	  (64 * 1024)
+#define SOCKET_PIPE_BYTES (1024 * 1024)
 
-void
-relay_set_buffers(int fd)
+/* Bounds what the kernel holds for a connection; without it the kernel's own
+   bounds hold. Only once it is there: before, the first of these would also be
+   the most that the other side is ever told to send. */
+static void
+set_buffer(int fd, int which, int bytes)
 {
-	int bytes = SOCKET_BYTES;
+	setsockopt(fd, SOL_SOCKET, which, &bytes, sizeof(bytes));
+}
 
-	/* Without it the kernel's own bounds hold. */
-	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
-	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+static void
+set_buffers(int fd)
+{
+	set_buffer(fd, SO_RCVBUF, SOCKET_BYTES);
+	set_buffer(fd, SO_SNDBUF, SOCKET_BYTES);
 }
 
 static void
@@ -65,6 +72,10 @@ relay_cut(struct relay *r)
 	close_peer(r);
 	own_fd_close(&r->code);
 	r->code = -1;
+	r->gate->piped_count -=
+		(size_t)flow_is_piped(&r->out) + (size_t)flow_is_piped(&r->in);
+	flow_close(&r->out);
+	flow_close(&r->in);
 	r->state = RELAY_FREE;
 	r->gate->relay_count--;
 	gate_has_room(r->gate);
@@ -114,58 +125,6 @@ wait_for(struct relay *r, uint64_t us)
 
 /* ---- bytes ---- */
 
-static size_t
-room(const struct flow *f)
-{
-	return RELAY_BYTES - f->start - f->len;
-}
-
-/* So many bytes in all at most. -1 if the connection is broken. */
-static int
-pull_some(struct flow *f, int fd, size_t most)
-{
-	size_t some = f->len < most ? most - f->len : 0;
-	ssize_t n;
-
-	if (some > room(f))
-		some = room(f);
-	if (f->ended || !some)
-		return 0;
-	n = recvfrom(fd, f->data + f->start + f->len, some, 0, NULL, NULL);
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : -1;
-	f->ended = n == 0;
-	f->len += (size_t)n;
-	return 0;
-}
-
-static int
-pull(struct flow *f, int fd)
-{
-	return pull_some(f, fd, RELAY_BYTES);
-}
-
-static int
-push(struct flow *f, int fd, size_t *sent)
-{
-	ssize_t n = 0;
-
-	*sent = 0;
-	if (f->len)
-		n = sendto(fd, f->data + f->start, f->len, MSG_NOSIGNAL, NULL,
-			   0);
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : -1;
-	*sent = (size_t)n;
-	f->len -= (size_t)n;
-	f->start = f->len ? f->start + (size_t)n : 0;
-	if (f->ended && !f->len && !f->closed) {
-		shutdown(fd, SHUT_WR);
-		f->closed = true;
-	}
-	return 0;
-}
-
 static void on_code(void *owner, uint32_t events);
 static void on_peer(void *owner, uint32_t events);
 
@@ -190,8 +149,22 @@ want(struct relay *r, struct source *s, int fd, uint32_t events,
 static uint32_t
 wanted(const struct flow *from, const struct flow *to)
 {
-	return (!from->ended && room(from) ? (uint32_t)EPOLLIN : 0) |
+	return (!from->ended && flow_has_room(from) ? (uint32_t)EPOLLIN : 0) |
 	       (to->len ? (uint32_t)EPOLLOUT : 0);
+}
+
+/* Few connections have much to say, and only few get much room. */
+static void
+widen(struct relay *r, struct flow *f, int from, int to)
+{
+	bool looked_at = r->is_single && f == &r->out;
+
+	if (looked_at || !flow_is_full(f) ||
+	    r->gate->piped_count == RELAYS_PIPED || flow_pipe(f) < 0)
+		return;
+	r->gate->piped_count++;
+	set_buffer(from, SO_RCVBUF, SOCKET_PIPE_BYTES);
+	set_buffer(to, SO_SNDBUF, SOCKET_PIPE_BYTES);
 }
 
 static int
@@ -200,15 +173,18 @@ carry(struct relay *r)
 	struct ledger *l = r->gate->ledger;
 	size_t sent = r->out.len, received = r->in.len;
 
-	if (pull(&r->out, r->code) < 0 || pull(&r->in, r->peer) < 0 ||
+	if (flow_pull(&r->out, r->code, FLOW_BYTES) < 0 ||
+	    flow_pull(&r->in, r->peer, FLOW_BYTES) < 0 ||
 	    admission_holds(r, r->out.len - sent, r->in.len - received) < 0)
 		return -1;
-	if (push(&r->out, r->peer, &sent) < 0)
+	if (flow_push(&r->out, r->peer, &sent) < 0)
 		return -1;
 	ledger_sent(l, r->row, sent);
-	if (push(&r->in, r->code, &received) < 0)
+	if (flow_push(&r->in, r->code, &received) < 0)
 		return -1;
 	ledger_received(l, r->row, received);
+	widen(r, &r->out, r->code, r->peer);
+	widen(r, &r->in, r->peer, r->code);
 	if (want(r, &r->on_code, r->code, wanted(&r->out, &r->in), on_code) < 0)
 		return -1;
 	return want(r, &r->on_peer, r->peer, wanted(&r->in, &r->out), on_peer);
@@ -271,7 +247,6 @@ start_connect(struct relay *r)
 			 SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (r->peer < 0)
 		return -1;
-	relay_set_buffers(r->peer);
 	set_no_delay(r->peer);
 	reset_at_close(r->peer, true);
 	if (connect(r->peer, (void *)&to, len) < 0 && errno != EINPROGRESS)
@@ -311,6 +286,7 @@ on_peer(void *owner, uint32_t events)
 		connect_next(r);
 		return;
 	}
+	set_buffers(r->peer);
 	r->state = RELAY_OPEN;
 	r->row = ledger_note(r->gate->ledger, r->host, r->port,
 			     LEDGER_LET_THROUGH);
@@ -419,8 +395,8 @@ reset(struct relay *r, struct gate *g, int fd)
 	r->is_allowed = r->is_asked = r->is_single = false;
 	r->credential = NULL;
 	r->tried = 0;
-	r->out.start = r->out.len = r->in.start = r->in.len = 0;
-	r->out.ended = r->out.closed = r->in.ended = r->in.closed = false;
+	flow_open(&r->out);
+	flow_open(&r->in);
 }
 
 void
@@ -429,6 +405,7 @@ relay_begin(struct gate *g, int fd)
 	struct relay *r = take_free(g);
 
 	reset(r, g, fd);
+	set_buffers(fd);
 	set_no_delay(fd);
 	reset_at_close(fd, true);
 	admission_begin(r);
@@ -446,7 +423,7 @@ relay_hear(struct relay *r)
 int
 relay_read_head(struct relay *r)
 {
-	return pull_some(&r->out, r->code, HEAD_MAX);
+	return flow_pull(&r->out, r->code, HEAD_MAX);
 }
 
 void

@@ -10,6 +10,7 @@
 #define REMIT_RELAY_H
 
 #include "address.h"
+#include "flow.h"
 #include "host_rule.h"
 #include "http_request.h"
 #include "ledger.h"
@@ -17,8 +18,9 @@
 #include "names.h"
 
 /* Of one jail at once; more wait in the kernel. */
-#define RELAYS_MAX  128
-#define RELAY_BYTES 32768
+#define RELAYS_MAX 128
+/* Directions with a pipe, of all of these. */
+#define RELAYS_PIPED 16
 
 struct gate;
 
@@ -29,14 +31,6 @@ enum relay_state {
 	RELAY_FINDING,
 	RELAY_CONNECTING,
 	RELAY_OPEN,
-};
-
-/* Bytes on their way in one direction. */
-struct flow {
-	char data[RELAY_BYTES];
-	size_t start, len;
-	bool ended;  /* no more will come */
-	bool closed; /* and the other side was told */
 };
 
 /* What has gone by an entry. */
@@ -66,9 +60,6 @@ struct relay {
 	struct ledger_row *row;
 	struct flow out, in;
 };
-
-/* Bounds what the kernel holds for a connection. */
-void relay_set_buffers(int fd);
 
 /* A connection was taken; there is room. */
 void relay_begin(struct gate *g, int fd);

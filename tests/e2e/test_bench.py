@@ -20,6 +20,7 @@ from leftovers import gone, groups, processes
 SECTIONS = [
     "print(1)", "pandas group-by", "1,000 cells in a session", "throughput, print(1)", "memory", "pool size, print(1)", "zygote size, print(1), hot",
     "extras, warm, gapped",
+    "network, loopback",
     "beside a flood, warm, gapped",
     "tools, warm",
 ]  # fmt: skip
@@ -67,7 +68,7 @@ def test_every_row_has_something_or_a_reason(report):
     for section in report["sections"]:
         assert section["rows"], section
         for row in section["rows"]:
-            assert ("absent" in row) != bool({"time_us", "memory_bytes", "runs_per_s"} & set(row)), row
+            assert ("absent" in row) != bool({"time_us", "memory_bytes", "runs_per_s", "bytes_per_s"} & set(row)), row
             assert row["name"] in report["table"]
             if time_us := row.get("time_us"):
                 assert time_us["count"] >= 1
@@ -176,3 +177,12 @@ def test_ctrl_c_leaves_nothing(remit, after):
 def test_wrong_arguments_are_clear_errors(any_remit, args, words):
     done = any_remit("bench", *args)
     assert done.returncode == 2 and words in done.stderr, done
+
+
+def test_the_network_is_measured_against_the_host_s(report):
+    found = rows(report, "network, loopback")
+    assert found["first connection, direct"]["time_us"]["p50"] < found["first connection, by the proxy"]["time_us"]["p50"] * 3
+    share = found["one stream, by the proxy"]["bytes_per_s"] / found["one stream, direct"]["bytes_per_s"]
+    assert abs(share - found["one stream, by the proxy"]["over_without"]) < 0.01 and 0.02 < share < 5
+    waiting = [found[f"to build one that waits, {which}"]["child_bytes"] for which in ("no network", "a named host")]
+    assert 0.5 < waiting[1] / waiting[0] < 2

@@ -466,7 +466,7 @@ def test_the_proxy_has_no_rights_no_files_and_a_filter(here, world):
     assert status["Seccomp"] == "2" and status["NoNewPrivs"] == "1"
     # Its own, on top of the keeper's and the porter's.
     assert int(status["Seccomp_filters"]) == int(keeper["Seccomp_filters"]) + 2
-    assert kinds <= {"socket", "anon_inode"}
+    assert kinds <= {"socket", "anon_inode", "pipe"}
     if here.by_root:
         assert set(status["Uid"].split()) != {"0"} and status["Groups"].strip() == ""
     assert gone(lambda: processes(here.command)) == []

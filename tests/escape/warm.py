@@ -157,9 +157,8 @@ class WarmKeeper:
         waiting = sum(pool["waiting"] for pool in now["pools"])
         zygotes = [z["pid"] for z in now["zygotes"] if z["pid"]]
         wanted = [p for p in now["pools"] if p["warm"] and p["target"]]
-        hosts = [plan for key, plan in self.plans.items() if json.loads(key).get("network_allow") or json.loads(key).get("network_access")]
         names = [name_of(pid) for pid in children(self.pid)]
-        proxies = sum(p["waiting"] for p in now["pools"] if p["plan"] in hosts)
+        proxies = sum(p["waiting"] for p in now["pools"] if p["proxied"])
         return (
             all(p["waiting"] and not p["building"] for p in wanted)
             and all(z["state"] == "ready" for z in now["zygotes"])

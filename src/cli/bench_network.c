@@ -1,0 +1,262 @@
+#include "bench_network.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "bench_server.h"
+#include "bench_status.h"
+
+#define SECTION	      "network, loopback"
+#define STREAM_ROUNDS 8
+#define GAP_MS	      20
+#define WAIT_MS	      10000
+#define LOOK_MS	      5
+
+/* Each prints what it has measured itself. */
+#define BEGIN                   \
+	"import socket, time\n" \
+	"s = socket.socket()\n"
+#define NOTHING "print(1)\n"
+/* Microseconds until the first byte has come back. */
+#define FIRST                                  \
+	BEGIN "t = time.perf_counter()\n"      \
+	      "s.connect(('127.0.0.1', %u))\n" \
+	      "s.sendall(b'e')\n"              \
+	      "s.recv(1)\n"                    \
+	      "print((time.perf_counter() - t) * 1e6)\n"
+/* Bytes in a second. */
+#define STREAM                                                            \
+	BEGIN "s.connect(('127.0.0.1', %u))\n"                            \
+	      "s.sendall(b's')\n"                                         \
+	      "room, n, t = bytearray(1 << 18), 0, time.perf_counter()\n" \
+	      "while n < 200 << 20:\n"                                    \
+	      "    n += s.recv_into(room)\n"                              \
+	      "print(n / (time.perf_counter() - t))\n"
+
+/* A keeper of its own for one policy. */
+struct side {
+	const struct bench *bench;
+	struct remit *remit;
+	char policy[400];
+};
+
+static int
+open_side(struct side *s, const struct bench *b, const char *network,
+	  struct remit_error *err)
+{
+	s->bench = b;
+	snprintf(s->policy, sizeof(s->policy),
+		 "{\"python\": \"%.200s\", %s\"memory_fallback\": "
+		 "\"per_process\"}",
+		 b->python->executable, network);
+	return bench_remit(b, &s->remit, err);
+}
+
+static void
+side_free(struct side *s)
+{
+	if (s->remit)
+		remit_close(s->remit);
+}
+
+static int
+ask(const struct side *s, const char *code, double *out,
+    struct remit_error *err)
+{
+	struct remit_job job = REMIT_JOB_INIT;
+	struct remit_result *res;
+	size_t len;
+
+	job.code = code;
+	job.code_len = strlen(code);
+	job.policy_json = s->policy;
+	job.interrupt_fd = s->bench->signals;
+	if (remit_run(s->remit, &job, &res, err) < 0)
+		return -1;
+	*out = strtod(remit_result_output(res, REMIT_STDOUT, &len), NULL);
+	if (*out <= 0)
+		fail(err, REMIT_E_INPUT, "%s", remit_result_status(res));
+	remit_result_free(res);
+	if (bench_check(s->bench, err) < 0)
+		return -1;
+	return *out > 0 ? 0 : -1;
+}
+
+/* A child waits for the next run, if this policy has any that wait. */
+static int
+settle(const struct side *s, struct bench_status *out, struct remit_error *err)
+{
+	static const char *const none[] = { NULL };
+
+	for (int ms = 0; ms < WAIT_MS; ms += LOOK_MS) {
+		*out = bench_status_get(s->remit, none);
+		if (!out->target || out->waiting >= out->target)
+			break;
+		if (bench_pause(s->bench, LOOK_MS, err) < 0)
+			return -1;
+	}
+	return bench_pause(s->bench, GAP_MS, err);
+}
+
+static int
+add_row(struct bench *b, struct bench_row **out, const char *name,
+	struct remit_error *err)
+{
+	return bench_report_add(&b->report, out, SECTION, name, err);
+}
+
+static int
+sample(struct bench_stats *to, double value, struct remit_error *err)
+{
+	return bench_stats_add(to, value) < 0
+		       ? fail_sys(err, REMIT_E_MEMORY, "times")
+		       : 0;
+}
+
+/* The median of what both have said, taking turns. */
+static int
+ask_both(const struct side sides[2], const char *code, unsigned rounds,
+	 struct bench_stats said[2], struct remit_error *err)
+{
+	struct bench_status now;
+	double value;
+
+	for (unsigned i = 0; i < rounds; i++)
+		for (int k = 0; k < 2; k++)
+			if (settle(&sides[k], &now, err) < 0 ||
+			    ask(&sides[k], code, &value, err) < 0 ||
+			    sample(&said[k], value, err) < 0)
+				return -1;
+	return 0;
+}
+
+static double
+median(const struct bench_stats *s)
+{
+	struct bench_summary sum;
+
+	return bench_stats_sum(s, &sum) < 0 ? 0 : sum.p50;
+}
+
+static int
+measure_first(struct bench *b, const struct side sides[2], unsigned port,
+	      struct remit_error *err)
+{
+	struct bench_row *direct, *proxied;
+	struct bench_stats said[2] = { 0 };
+	char code[512];
+
+	snprintf(code, sizeof(code), FIRST, port);
+	bench_progress(b, SECTION ": first connection");
+	if (add_row(b, &direct, "first connection, direct", err) < 0 ||
+	    add_row(b, &proxied, "first connection, by the proxy", err) < 0 ||
+	    ask_both(sides, code, b->opt.rounds, said, err) < 0)
+		return -1;
+	direct->time = said[0];
+	proxied->time = said[1];
+	proxied->value[VALUE_OVER_WITHOUT] =
+		median(&said[1]) / median(&said[0]);
+	return 0;
+}
+
+static int
+measure_stream(struct bench *b, const struct side sides[2], unsigned port,
+	       struct remit_error *err)
+{
+	own(bench_stats) struct bench_stats direct = { 0 }, proxied = { 0 };
+	struct bench_stats said[2] = { 0 };
+	struct bench_row *rows[2];
+	char code[512];
+	int bad;
+
+	snprintf(code, sizeof(code), STREAM, port);
+	bench_progress(b, SECTION ": one stream");
+	if (add_row(b, &rows[0], "one stream, direct", err) < 0 ||
+	    add_row(b, &rows[1], "one stream, by the proxy", err) < 0)
+		return -1;
+	bad = ask_both(sides, code, b->opt.quick ? 1 : STREAM_ROUNDS, said,
+		       err);
+	direct = said[0];
+	proxied = said[1];
+	if (bad)
+		return -1;
+	rows[0]->value[VALUE_BYTES_PER_S] = median(&direct);
+	rows[1]->value[VALUE_BYTES_PER_S] = median(&proxied);
+	rows[1]->value[VALUE_OVER_WITHOUT] = median(&proxied) / median(&direct);
+	return 0;
+}
+
+/* How long it took to make the last one, and how much all of them hold. */
+static int
+weigh(const struct side *s, struct bench_row *row, unsigned rounds,
+      struct remit_error *err)
+{
+	struct bench_status now = { 0 };
+	double one;
+
+	for (unsigned i = 0; i < rounds; i++) {
+		if (ask(s, NOTHING, &one, err) < 0 || settle(s, &now, err) < 0)
+			return -1;
+		if (now.build_us > 0 &&
+		    sample(&row->time, now.build_us, err) < 0)
+			return -1;
+	}
+	if (now.waiting)
+		row->value[VALUE_CHILD_BYTES] = now.child_bytes;
+	else
+		bench_row_absent(row, "nobody waits here");
+	return 0;
+}
+
+static int
+measure_waiting(struct bench *b, const struct side *without,
+		const struct side *with, struct remit_error *err)
+{
+	struct bench_row *rows[2];
+
+	bench_progress(b, SECTION ": waiting children");
+	if (add_row(b, &rows[0], "to build one that waits, no network", err) <
+		    0 ||
+	    weigh(without, rows[0], b->opt.rounds, err) < 0 ||
+	    add_row(b, &rows[1], "to build one that waits, a named host", err) <
+		    0 ||
+	    weigh(with, rows[1], b->opt.rounds, err) < 0)
+		return -1;
+	rows[1]->value[VALUE_OVER_WITHOUT] =
+		median(&rows[1]->time) / median(&rows[0]->time);
+	return 0;
+}
+
+static int
+measure(struct bench *b, unsigned port, struct remit_error *err)
+{
+	/* On the host's network, with a host, without. */
+	struct side sides[3] = { 0 };
+	char named[64];
+	int bad;
+
+	snprintf(named, sizeof(named),
+		 "\"network_allow\": [\"127.0.0.1:%u\"], ", port);
+	bad = open_side(&sides[0], b, "\"network_access\": \"host\", ", err) <
+		      0 ||
+	      open_side(&sides[1], b, named, err) < 0 ||
+	      open_side(&sides[2], b, "", err) < 0 ||
+	      measure_first(b, sides, port, err) < 0 ||
+	      measure_stream(b, sides, port, err) < 0 ||
+	      measure_waiting(b, &sides[2], &sides[1], err) < 0;
+	for (size_t i = 0; i < ARRAY_LEN(sides); i++)
+		side_free(&sides[i]);
+	return bad ? -1 : 0;
+}
+
+int
+bench_network_measure(struct bench *b, struct remit_error *err)
+{
+	own(bench_server) struct bench_server server = { .fd = -1 };
+
+	if (!bench_wants(b, SECTION))
+		return 0;
+	if (bench_server_open(&server, err) < 0)
+		return -1;
+	return measure(b, server.port, err);
+}
