@@ -101,7 +101,7 @@ cut_host(const char **text, struct credential *out)
 static int
 read_from(const char *text, struct credential *out, struct remit_error *err)
 {
-	size_t n = strlen(text);
+	size_t n;
 
 	out->is_file = !strncmp(text, "file:", 5);
 	if (!out->is_file && strncmp(text, "env:", 4) != 0)

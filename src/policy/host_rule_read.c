@@ -323,7 +323,7 @@ int
 host_rule_read(const char *text, struct host_rule *out, struct remit_error *err)
 {
 	struct host_rule r = { 0 };
-	struct parts p;
+	struct parts p = { 0 };
 
 	if (cut(text, &p, err) < 0 ||
 	    read_host(p.host, p.bracketed, &r, err) < 0)
