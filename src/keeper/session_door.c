@@ -40,6 +40,7 @@ take_job(struct session *s, const struct frame *f, struct remit_error *err)
 	size_t at = 0;
 
 	s->has_job = true;
+	s->answers = false;
 	if (record_check(f->payload, f->len, err) < 0)
 		return -1;
 	while (record_next(f->payload, f->len, &at, &r)) {
@@ -53,6 +54,8 @@ take_job(struct session *s, const struct frame *f, struct remit_error *err)
 			s->wants_artifacts = true;
 		} else if (!strcmp(r.key, "once")) {
 			s->is_once = true;
+		} else if (!strcmp(r.key, "questions")) {
+			s->answers = true;
 		} else if (!strcmp(r.key, "interactive") && s->opened) {
 			s->interactive = true;
 		} else {
@@ -262,6 +265,8 @@ take_part(struct session *s, const struct frame *f, struct remit_error *err)
 	case FRAME_REPLY:
 	case FRAME_REPLY_DATA:
 		return session_take_reply(s, f, err);
+	case FRAME_ANSWER:
+		return session_take_answer(s, f, err);
 	case FRAME_FILE_DATA:
 		return inputs_add(&s->files, f->payload, f->len, err);
 	case FRAME_STDIN:
@@ -291,7 +296,7 @@ is_late(const struct frame *f)
 {
 	return f->type == FRAME_STDIN || f->type == FRAME_STDIN_END ||
 	       f->type == FRAME_INTERRUPT || f->type == FRAME_REPLY ||
-	       f->type == FRAME_REPLY_DATA;
+	       f->type == FRAME_REPLY_DATA || f->type == FRAME_ANSWER;
 }
 
 /*

@@ -148,4 +148,12 @@ void session_rest_tools(struct session *s);
 int session_send_job(struct session *s, struct remit_error *err) must_check;
 void session_flush_channel(struct session *s);
 
+/* Questions of its proxy, if its policy has network_ask. */
+int session_hear_questions(struct session *s,
+			   struct remit_error *err) must_check;
+int session_take_answer(struct session *s, const struct frame *f,
+			struct remit_error *err) must_check;
+/* Nobody will answer any more. */
+void session_forget_question(struct session *s);
+
 #endif

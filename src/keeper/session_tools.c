@@ -89,6 +89,7 @@ session_take_reply(struct session *s, const struct frame *f,
 void
 session_rest_tools(struct session *s)
 {
+	session_forget_question(s);
 	bridge_end(&s->bridge);
 	s->bridge.calls = 0;
 	s->holds = 0;

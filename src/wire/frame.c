@@ -216,6 +216,16 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.max = 1024 * 1024,
 		.once = true,
 	},
+	[FRAME_QUESTION] = {
+		.name = "question",
+		.from = PARTY_KEEPER,
+		.max = 1024,
+	},
+	[FRAME_ANSWER] = {
+		.name = "answer",
+		.from = PARTY_DOOR,
+		.max = 128,
+	},
 };
 
 void

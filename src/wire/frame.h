@@ -93,6 +93,10 @@ enum frame_type {
 	/* door to keeper, instead of a job: "run" or "session"; and back:
 	   records, text for a model */
 	FRAME_INSTRUCTIONS,
+	/* keeper to door, while the code waits: id, kind and subject, records;
+	   and back: id and answer */
+	FRAME_QUESTION,
+	FRAME_ANSWER,
 	FRAME_TYPES,
 };
 

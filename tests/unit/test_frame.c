@@ -59,6 +59,8 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 	[FRAME_PROGRESS] = { "progress", PARTY_KEEPER, 1024, false },
 	[FRAME_INSTRUCTIONS] = { "instructions", PARTY_DOOR | PARTY_KEEPER,
 				 1 << 20, true },
+	[FRAME_QUESTION] = { "question", PARTY_KEEPER, 1024, false },
+	[FRAME_ANSWER] = { "answer", PARTY_DOOR, 128, false },
 };
 
 static char stream[FRAME_HEADER + (4 << 20) + 2];
