@@ -19,6 +19,9 @@
 #include "record.h"
 #include "result_view.h"
 
+/* How long a caller that wants to be asked is left alone. */
+#define WAIT_MS 100
+
 struct remit {
 	pthread_mutex_t lock; /* of the control socket */
 	int control;	      /* private keeper, else -1 */
@@ -311,12 +314,12 @@ converse(struct run *r, struct remit_error *err)
 			fds[0].events |= POLLOUT;
 			fds[2].fd = -1;
 		}
-		if (poll(fds, 3, -1) < 0) {
-			if (errno == EINTR)
-				continue;
+		if (poll(fds, 3, job->on_wait ? WAIT_MS : -1) < 0 &&
+		    errno != EINTR)
 			return fail_sys(err, REMIT_E_KERNEL, "poll");
-		}
-		if (fds[1].revents) {
+		if (!interrupted &&
+		    (fds[1].revents ||
+		     (job->on_wait && job->on_wait(job->user)))) {
 			interrupted = true;
 			if (link_send(l, FRAME_INTERRUPT, "", 0, err) < 0)
 				return -1;

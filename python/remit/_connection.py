@@ -1,0 +1,234 @@
+"""Connections to a keeper, and the one that everybody shares."""
+
+from __future__ import annotations
+
+import os
+import sys
+import weakref
+from _thread import allocate_lock
+
+from ._errors import Gone, PolicyError, RemitError, Unsupported, make
+from ._job import Job, path_bytes
+from ._result import Result
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Mapping, Optional, Sequence, Union
+
+    from typing_extensions import Unpack
+
+    from . import _core
+    from ._fields import PolicyFields
+    from ._job import Input, OnOutput
+    from ._policy import PolicyLike
+    from ._stream import Stream
+
+COMMAND = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_native", "remit")
+# Results that are none: nothing ran, and the caller has to do something about it.
+_RAISED = {"refused", "busy", "internal"}
+
+_live: weakref.WeakSet[Connection] = weakref.WeakSet()
+
+
+def unsupported() -> Unsupported:
+    """What every way to run something raises where the package has no binaries."""
+    system = {"darwin": "macOS", "win32": "Windows"}.get(sys.platform, sys.platform)
+    return Unsupported(
+        f"remit cannot run code here: it needs a Linux kernel, and this copy of the package, for {system}, has no binaries",
+        remedy="Run the program on Linux: in WSL 2 on Windows, in a Linux virtual machine (Lima, Multipass) or in a "
+        "Linux container on macOS, and install the package there. On Linux itself, install the wheel for Linux.",
+    )
+
+
+def core() -> Any:
+    """The extension, or the one clear error where there is none."""
+    try:
+        from . import _core
+    except ImportError as e:
+        if os.path.exists(COMMAND):
+            raise
+        raise unsupported() from e
+    return _core
+
+
+def _error_of(result: Result) -> RemitError:
+    error = result.error
+    if error is None:
+        return make("internal", f"the run ended as {result.status} without a reason")
+    found = error.document
+    where = found.get("where", "")
+    # The document is one that we wrote: its lines say nothing to the caller.
+    message = error.value.removeprefix("policy:1: ")
+    if where and not message.startswith(where):
+        message = f"{where}: {message}"
+    raised = make(error.name, message, where=where, remedy=found.get("remedy", ""))
+    raised.result = result  # type: ignore[attr-defined]
+    return raised
+
+
+class Connection:
+    """A connection to a keeper, the process that builds and watches jails.
+
+    Without arguments it is the user's shared keeper where one runs, and else a private one,
+    which ends with the connection: closed, or forgotten. Any number of threads may use one.
+    After a fork it belongs to the parent.
+    """
+
+    def __init__(self, keeper: Optional[Union[str, os.PathLike[str]]] = None, *, private: bool = False):
+        native = core()
+        path = None if keeper is None else path_bytes("keeper", keeper)
+        if path and private:
+            raise PolicyError("keeper and private exclude each other")
+        try:
+            self._core: _core.Connection = native.Connection(os.fsencode(COMMAND), path, bool(private))
+        except native.Failure as e:
+            raise _failure(e) from None
+        self._failure: type[Exception] = native.Failure
+        _live.add(self)
+
+    def run(
+        self,
+        code: Union[str, bytes],
+        *,
+        policy: PolicyLike = None,
+        name: Optional[str] = None,
+        stdin: Any = None,
+        args: Optional[Sequence[str]] = None,
+        inputs: Optional[Mapping[str, Input]] = None,
+        artifacts: Optional[Union[str, os.PathLike[str]]] = None,
+        on_output: Optional[OnOutput] = None,
+        **fields: Unpack[PolicyFields],
+    ) -> Result:
+        """Run one program in a fresh jail and wait for its end: see remit.run()."""
+        return self.submit(
+            Job(
+                code, policy=policy, name=name, stdin=stdin, args=args, inputs=inputs,
+                artifacts=artifacts, on_output=on_output, **fields,
+            )
+        )  # fmt: skip
+
+    def submit(self, job: Job, interrupt_fd: int = -1) -> Result:
+        """Run a job that is checked already."""
+        try:
+            result = Result(self._core.run(*job.arguments, interrupt_fd))
+        except self._failure as e:
+            raise _failure(e) from None
+        if result.status in _RAISED:
+            raise _error_of(result)
+        return result
+
+    async def run_async(
+        self,
+        code: Union[str, bytes],
+        *,
+        policy: PolicyLike = None,
+        name: Optional[str] = None,
+        stdin: Any = None,
+        args: Optional[Sequence[str]] = None,
+        inputs: Optional[Mapping[str, Input]] = None,
+        artifacts: Optional[Union[str, os.PathLike[str]]] = None,
+        on_output: Optional[OnOutput] = None,
+        **fields: Unpack[PolicyFields],
+    ) -> Result:
+        """run() for asyncio: the event loop goes on, and cancelling it interrupts the run."""
+        from ._aio import submit_async
+
+        job = Job(
+            code, policy=policy, name=name, stdin=stdin, args=args, inputs=inputs,
+            artifacts=artifacts, on_output=on_output, **fields,
+        )  # fmt: skip
+        return await submit_async(self.submit, job)
+
+    def stream(
+        self,
+        code: Union[str, bytes],
+        *,
+        policy: PolicyLike = None,
+        name: Optional[str] = None,
+        stdin: Any = None,
+        args: Optional[Sequence[str]] = None,
+        inputs: Optional[Mapping[str, Input]] = None,
+        artifacts: Optional[Union[str, os.PathLike[str]]] = None,
+        **fields: Unpack[PolicyFields],
+    ) -> Stream:
+        """The output of a run, piece by piece: see remit.stream()."""
+        from ._stream import Stream
+
+        return Stream(
+            self.submit,
+            dict(
+                code=code, policy=policy, name=name, stdin=stdin, args=args, inputs=inputs, artifacts=artifacts,
+                **fields,
+            ),
+        )  # fmt: skip
+
+    @property
+    def closed(self) -> bool:
+        """Whether it can be used no more."""
+        return self._core.closed
+
+    def close(self) -> None:
+        """End it, and a private keeper with it; runs of other threads end first."""
+        self._core.close()
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("a Connection cannot be pickled: it belongs to this process. Open one in the other process")
+
+
+def _failure(e: Exception) -> RemitError:
+    code, errno, where, message, remedy = e.args
+    return make(code, message, where=where, remedy=remedy, errno=errno)
+
+
+# ---- the shared one ----
+
+_shared: Optional[Connection] = None
+_lock = allocate_lock()
+
+
+def shared() -> Connection:
+    """The connection of remit.run(): opened when first needed, again after a fork or when its keeper is gone."""
+    global _shared
+    found = _shared
+    if found is not None:
+        return found
+    with _lock:
+        if _shared is None:
+            _shared = Connection()
+        return _shared
+
+
+def drop(connection: Connection) -> None:
+    """Its keeper is gone: the next run opens another one."""
+    global _shared
+    with _lock:
+        if _shared is connection:
+            _shared = None
+
+
+def submit_shared(job: Job, interrupt_fd: int = -1) -> Result:
+    connection = shared()
+    try:
+        return connection.submit(job, interrupt_fd)
+    except Gone:
+        drop(connection)
+        raise
+
+
+def _after_fork() -> None:
+    """In the child: what it has are copies that would keep the parent's keepers alive."""
+    global _shared, _lock
+    _lock = allocate_lock()
+    _shared = None
+    for connection in list(_live):
+        connection.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,145 @@
+"""Jobs: the arguments of a run, checked and put into the form that the extension takes."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ._errors import PolicyError
+from ._policy import Policy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Mapping, Optional, Sequence, Union
+
+    from ._policy import PolicyLike
+
+    Input = Union[str, bytes, os.PathLike[str]]
+    OnOutput = Callable[[str, str], object]
+
+STREAMS = {1: "stdout", 2: "stderr"}
+
+
+def to_bytes(argument: str, value: Any, wanted: str) -> bytes:
+    if isinstance(value, str):
+        try:
+            return value.encode()
+        except UnicodeEncodeError as e:
+            raise PolicyError(f"{argument}: it is no text: {e}") from None
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    raise TypeError(f"{argument} must be {wanted}, not {type(value).__name__}")
+
+
+def path_bytes(argument: str, value: Any) -> bytes:
+    if not isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"{argument} must be a path, not {type(value).__name__}")
+    path = os.fsencode(value)
+    if not path or b"\0" in path:
+        raise PolicyError(f"{argument}: {value!r} is no path")
+    return path
+
+
+def take_inputs(inputs: Optional[Mapping[str, Input]]) -> tuple[tuple[bytes, Optional[bytes], Optional[bytes]], ...]:
+    """A text or bytes are the content; a path object names a file of the host."""
+    if inputs is None:
+        return ()
+    if not hasattr(inputs, "items"):
+        raise TypeError(f"inputs must be a dict of contents by path, not {type(inputs).__name__}")
+    files: list[tuple[bytes, Optional[bytes], Optional[bytes]]] = []
+    for path, content in inputs.items():
+        inside = path_bytes("inputs", path)
+        if isinstance(content, os.PathLike):
+            if not os.path.isfile(content):
+                raise PolicyError(f"inputs[{path!r}]: {os.fspath(content)} is not a regular file")
+            files.append((inside, path_bytes("inputs", content), None))
+        else:
+            files.append((inside, None, to_bytes(f"inputs[{path!r}]", content, "str, bytes or a path object")))
+    return tuple(files)
+
+
+def take_args(args: Optional[Sequence[str]]) -> tuple[bytes, ...]:
+    if args is None:
+        return ()
+    if isinstance(args, (str, bytes)):
+        raise TypeError("args must be a list of texts, not a single one")
+    out = []
+    for arg in args:
+        text = to_bytes("args", arg, "a list of texts")
+        if b"\0" in text:
+            raise PolicyError(f"args: {arg!r} has a NUL byte in it")
+        out.append(text)
+    return tuple(out)
+
+
+def take_stdin(stdin: Any) -> tuple[bytes, int]:
+    """Bytes, and a descriptor that is read while the run lasts, or -1."""
+    if stdin is None:
+        return b"", -1
+    if hasattr(stdin, "fileno"):
+        return b"", stdin.fileno()
+    return to_bytes("stdin", stdin, "str, bytes or an open file"), -1
+
+
+def take_policy(policy: PolicyLike, fields: dict[str, Any]) -> str:
+    made = policy if isinstance(policy, Policy) and not fields else Policy(policy, **fields)
+    if "python" in made:
+        return made.to_json()
+    # The code meets the interpreter, and the packages, that its host has.
+    return (made.but(python=sys.executable) if sys.executable else made).to_json()
+
+
+def take_callback(on_output: Optional[OnOutput]) -> Optional[Callable[[int, bytes], object]]:
+    """Pieces are bytes, and a character may be cut in two by them."""
+    if on_output is None:
+        return None
+    if not callable(on_output):
+        raise TypeError(f"on_output must be callable, not {type(on_output).__name__}")
+    import codecs
+
+    make = codecs.getincrementaldecoder("utf-8")
+    decoders = {stream: make("replace") for stream in STREAMS}
+    told: OnOutput = on_output
+
+    def pass_on(stream: int, piece: bytes) -> None:
+        text = decoders[stream].decode(piece)
+        if text:
+            told(STREAMS[stream], text)
+
+    return pass_on
+
+
+class Job:
+    """One run's arguments, as the extension takes them."""
+
+    __slots__ = ("arguments",)
+
+    def __init__(
+        self,
+        code: Union[str, bytes],
+        *,
+        policy: PolicyLike = None,
+        name: Optional[str] = None,
+        stdin: Any = None,
+        args: Optional[Sequence[str]] = None,
+        inputs: Optional[Mapping[str, Input]] = None,
+        artifacts: Optional[Union[str, os.PathLike[str]]] = None,
+        on_output: Optional[OnOutput] = None,
+        **fields: Any,
+    ):
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"name must be a text, not {type(name).__name__}")
+        if name is not None and "\0" in name:
+            raise PolicyError(f"name: {name!r} has a NUL in it")
+        stdin_bytes, stdin_fd = take_stdin(stdin)
+        self.arguments = (
+            to_bytes("code", code, "str or bytes"),
+            take_policy(policy, fields),
+            name,
+            stdin_bytes,
+            stdin_fd,
+            take_args(args),
+            take_inputs(inputs),
+            None if artifacts is None else path_bytes("artifacts", artifacts),
+            take_callback(on_output),
+        )
