@@ -188,44 +188,38 @@ def _failure(e: Exception) -> RemitError:
 
 # ---- the shared one ----
 
-_shared: Optional[Connection] = None
+# Of remit.run(), by whether the code has a wall: a keeper that has built a jail cannot do without one any more.
+_shared: dict[bool, Connection] = {}
 _lock = allocate_lock()
 
 
-def shared() -> Connection:
-    """The connection of remit.run(): opened when first needed, again after a fork or when its keeper is gone."""
-    global _shared
-    found = _shared
+def shared(walled: bool = True) -> Connection:
+    """Opened when first needed, and again after a fork or when its keeper is gone."""
+    found = _shared.get(walled)
     if found is not None:
         return found
     with _lock:
-        if _shared is None:
-            _shared = Connection()
-        return _shared
-
-
-def drop(connection: Connection) -> None:
-    """Its keeper is gone: the next run opens another one."""
-    global _shared
-    with _lock:
-        if _shared is connection:
-            _shared = None
+        if walled not in _shared:
+            _shared[walled] = Connection(private=not walled)
+        return _shared[walled]
 
 
 def submit_shared(job: Job, interrupt_fd: int = -1) -> Result:
-    connection = shared()
+    connection = shared(job.walled)
     try:
         return connection.submit(job, interrupt_fd)
     except Gone:
-        drop(connection)
+        with _lock:
+            if _shared.get(job.walled) is connection:
+                del _shared[job.walled]
         raise
 
 
 def _after_fork() -> None:
     """In the child: what it has are copies that would keep the parent's keepers alive."""
-    global _shared, _lock
+    global _lock
     _lock = allocate_lock()
-    _shared = None
+    _shared.clear()
     for connection in list(_live):
         connection.close()
 

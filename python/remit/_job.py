@@ -81,12 +81,10 @@ def take_stdin(stdin: Any) -> tuple[bytes, int]:
     return to_bytes("stdin", stdin, "str, bytes or an open file"), -1
 
 
-def take_policy(policy: PolicyLike, fields: dict[str, Any]) -> str:
+def take_policy(policy: PolicyLike, fields: dict[str, Any]) -> Policy:
     made = policy if isinstance(policy, Policy) and not fields else Policy(policy, **fields)
-    if "python" in made:
-        return made.to_json()
     # The code meets the interpreter, and the packages, that its host has.
-    return (made.but(python=sys.executable) if sys.executable else made).to_json()
+    return made if "python" in made or not sys.executable else made.but(python=sys.executable)
 
 
 def take_callback(on_output: Optional[OnOutput]) -> Optional[Callable[[int, bytes], object]]:
@@ -112,7 +110,7 @@ def take_callback(on_output: Optional[OnOutput]) -> Optional[Callable[[int, byte
 class Job:
     """One run's arguments, as the extension takes them."""
 
-    __slots__ = ("arguments",)
+    __slots__ = ("arguments", "walled")
 
     def __init__(
         self,
@@ -132,9 +130,11 @@ class Job:
         if name is not None and "\0" in name:
             raise PolicyError(f"name: {name!r} has a NUL in it")
         stdin_bytes, stdin_fd = take_stdin(stdin)
+        made = take_policy(policy, fields)
+        self.walled = "tier" not in made or made["tier"] != "unsafe"
         self.arguments = (
             to_bytes("code", code, "str or bytes"),
-            take_policy(policy, fields),
+            made.to_json(),
             name,
             stdin_bytes,
             stdin_fd,

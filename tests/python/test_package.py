@@ -21,6 +21,7 @@ from conftest import ROOT
 from venvs import HERE, PYTHON, build, call, framework, install, interpreters, make_venv, version_of
 
 INSIDE = sorted((HERE / "inside").glob("inside_*.py"))
+FRAMEWORKS = sorted((HERE / "frameworks").glob("*.py"))
 
 
 @pytest.fixture(scope="session")
@@ -48,9 +49,10 @@ def testing(stage, wheel) -> pathlib.Path:
 
 
 def run_as(remit, python, *args, **more) -> subprocess.CompletedProcess:
+    more.setdefault("env", remit.env({"PYTHONDONTWRITEBYTECODE": "1"}))
     return subprocess.run(
-        [str(python), *map(str, args)], env=remit.env({"PYTHONDONTWRITEBYTECODE": "1"}), cwd=remit.folder,
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, **remit.identity(), **more,
+        [str(python), *map(str, args)], cwd=remit.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        timeout=300, **remit.identity(), **more,
     )  # fmt: skip
 
 
@@ -158,6 +160,21 @@ def test_importing_it_is_quick(any_remit, clean):
     assert min(float(run_as(any_remit, clean, "-c", code).stdout) for _ in range(5)) < 30
 
 
+# ---- frameworks ----
+
+
+@pytest.mark.parametrize("path", FRAMEWORKS, ids=lambda p: p.stem)
+def test_framework(remit, wheel, stage, clean, path):
+    """An adapter with the real framework, by each user."""
+    python = framework(path.stem.split("_")[0])
+    folder = stage / "frameworks"
+    shutil.copytree(HERE / "frameworks", folder, dirs_exist_ok=True)
+    env = {"PYTHONPATH": str(stage / "unpacked")}
+    argv = ("-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", "--tb=short", "--rootdir", stage, folder / path.name)
+    done = run_as(remit, python, *argv, env=remit.env({"PYTHONDONTWRITEBYTECODE": "1", **env}))
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+
+
 # ---- systems that it does not run on ----
 
 
@@ -166,10 +183,10 @@ def test_without_binaries_it_imports_and_says_why_it_does_not_run(any_remit, sta
     assert wheel.name.endswith("-py3-none-any.whl")
     call(PYTHON, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", stage / "pure", wheel)
     code = """
-import asyncio, subprocess, sys, tempfile
+import asyncio, dataclasses, mimetypes, pathlib, shutil, subprocess, sys, tempfile, typing
 sys.path.insert(0, sys.argv[1])
 sys.platform = sys.argv[2]
-import remit
+import remit, remit.compat
 print(remit.Policy(memory="1G").to_json())
 for call in (lambda: remit.run("1"), lambda: remit.Connection(), lambda: asyncio.run(remit.run_async("1")), remit.doctor, remit.explain):
     try:
@@ -202,7 +219,8 @@ def test_the_types_are_complete_and_say_what_is_wrong(testing, tmp_path):
     site = pathlib.Path(call(testing, "-c", "import remit; print(remit.__path__[0])").strip())
     sources = [p for p in site.rglob("*.py") if "_native" not in p.parts]
     env = {**os.environ, "MYPYPATH": "", "PYTHONPATH": ""}
-    argv = [mypy, "--strict", "--python-executable", testing, "--cache-dir", ROOT / "build" / "mypy"]
+    # The adapters' frameworks are not here.
+    argv = [mypy, "--strict", "--ignore-missing-imports", "--allow-subclassing-any", "--python-executable", testing, "--cache-dir", ROOT / "build" / "mypy"]
     done = subprocess.run([*map(str, argv), *map(str, sources)], env=env, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     source = tmp_path / "user.py"

@@ -14,8 +14,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 from conftest import PYTHON, skip_or_fail  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
-# What is downloaded, and what takes long to build, outlives the tests.
-CACHE = ROOT / "build" / "python-tests"
+# What is downloaded outlives the tests, and lies where every user can reach it.
+CACHE = pathlib.Path(os.environ.get("REMIT_TEST_CACHE", f"/var/tmp/remit-python-tests-{os.getuid()}"))
 
 
 def call(*argv: object, **more: object) -> str:

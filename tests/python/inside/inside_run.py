@@ -285,6 +285,12 @@ def is_gone(pid: int) -> bool:
     return False
 
 
+def test_the_tier_without_a_wall_has_a_keeper_of_its_own():
+    assert remit.run("print(1)").ok
+    r = remit.run("import os; print(os.getppid() > 1)", tier="unsafe")
+    assert r.stdout == "True\n" and r.tier == "unsafe" and remit.run("print(1)").tier == "local"
+
+
 def test_a_keeper_that_is_killed_is_replaced():
     assert remit.run("print(1)").ok
     shown = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(os.getpid())], capture_output=True, text=True).stdout
@@ -292,6 +298,7 @@ def test_a_keeper_that_is_killed_is_replaced():
         if "remit keeper" in line:
             os.kill(int(line.split()[0]), signal.SIGKILL)
     time.sleep(0.1)
-    with pytest.raises(remit.Gone):
-        remit.run("print(1)")
-    assert remit.run("print(2)").stdout == "2\n"
+    for tier in ("local", "unsafe"):
+        with pytest.raises(remit.Gone):
+            remit.run("print(1)", tier=tier)
+        assert remit.run("print(2)", tier=tier).stdout == "2\n"
