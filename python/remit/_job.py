@@ -82,9 +82,11 @@ def take_stdin(stdin: Any) -> tuple[bytes, int]:
 
 
 def take_policy(policy: PolicyLike, fields: dict[str, Any]) -> Policy:
-    made = policy if isinstance(policy, Policy) and not fields else Policy(policy, **fields)
     # The code meets the interpreter, and the packages, that its host has.
-    return made if "python" in made or not sys.executable else made.but(python=sys.executable)
+    named = "python" in fields or (hasattr(policy, "__contains__") and "python" in policy)
+    if sys.executable and not named:
+        fields["python"] = sys.executable
+    return Policy(policy, **fields) if fields or not isinstance(policy, Policy) else policy
 
 
 def take_callback(on_output: Optional[OnOutput]) -> Optional[Callable[[int, bytes], object]]:

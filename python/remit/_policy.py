@@ -8,6 +8,7 @@ from ._fields import FIELDS
 
 TYPE_CHECKING = False  # to import typing would take longer than all the rest
 if TYPE_CHECKING:
+    import json
     from typing import Any, Callable, Iterator, Mapping, NoReturn, Optional, Union
 
     from typing_extensions import Unpack
@@ -191,6 +192,18 @@ def _field(keyword: str, value: Any) -> tuple[str, Any]:
     return keyword, value
 
 
+_made: list[json.JSONEncoder] = []
+
+
+def _encoder() -> json.JSONEncoder:
+    """Made when first needed: importing it takes time, and so does making one."""
+    if not _made:
+        import json
+
+        _made.append(json.JSONEncoder(allow_nan=False))
+    return _made[0]
+
+
 class Policy:
     """What code may do: a flat document of fields, each one a promise.
 
@@ -231,10 +244,8 @@ class Policy:
     def to_json(self) -> str:
         """The policy document as the keeper reads it."""
         if self._json is None:
-            import json
-
             try:
-                self._json = json.dumps(self._document, allow_nan=False)
+                self._json = _encoder().encode(self._document)
             except (TypeError, ValueError) as e:
                 raise PolicyError(f"the policy document cannot be written as JSON: {e}") from None
         return self._json

@@ -160,6 +160,22 @@ def test_importing_it_is_quick(any_remit, clean):
     assert min(float(run_as(any_remit, clean, "-c", code).stdout) for _ in range(5)) < 30
 
 
+def test_a_warm_run_costs_little_more_than_the_library_s(testing, tmp_path):
+    """1.3 times at most. The best of each, and several times: others use the machine too."""
+    best = []
+    for _ in range(4):
+        done = subprocess.run(
+            [ROOT / "build" / "remit", "bench", "--quick", "--rounds", "20", "--only", "print(1)", "--python", testing, "--json", tmp_path / "bench.json"],
+            capture_output=True, text=True, timeout=200,
+        )  # fmt: skip
+        assert done.returncode == 0, done
+        rows = {row["name"]: row for row in json.loads((tmp_path / "bench.json").read_text())["sections"][0]["rows"]}
+        best.append(rows["remit in Python, warm, gapped"]["time_us"]["min"] / rows["remit, warm, gapped"]["time_us"]["min"])
+        if best[-1] <= 1.3:
+            return
+    raise AssertionError(f"{best} times the library's")
+
+
 # ---- frameworks ----
 
 
