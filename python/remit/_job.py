@@ -81,12 +81,40 @@ def take_stdin(stdin: Any) -> tuple[bytes, int]:
     return to_bytes("stdin", stdin, "str, bytes or an open file"), -1
 
 
+# A policy costs more to make than all else of a job, and most runs of a program have the same few.
+RECENT_MAX = 64
+_recent: dict[tuple[object, ...], Policy] = {}
+
+
+def _key_of(policy: PolicyLike, fields: dict[str, Any]) -> Optional[tuple[object, ...]]:
+    """What a policy is made of; None if it depends on anything else: a list, the current folder, the environment."""
+    if isinstance(policy, Policy) and not fields:
+        return sys.executable, policy
+    if policy is not None or "python" in fields:
+        return None
+    # True is 1 to a dict, and not to a policy.
+    key: list[object] = [sys.executable]
+    for keyword, value in fields.items():
+        if type(value) not in (str, int, float, bool):
+            return None
+        key += (keyword, type(value), value)
+    return tuple(key)
+
+
 def take_policy(policy: PolicyLike, fields: dict[str, Any]) -> Policy:
+    key = _key_of(policy, fields)
+    if key is not None and key in _recent:
+        return _recent[key]
     # The code meets the interpreter, and the packages, that its host has.
     named = "python" in fields or (hasattr(policy, "__contains__") and "python" in policy)
     if sys.executable and not named:
         fields["python"] = sys.executable
-    return Policy(policy, **fields) if fields or not isinstance(policy, Policy) else policy
+    made = Policy(policy, **fields) if fields or not isinstance(policy, Policy) else policy
+    if key is not None:
+        if len(_recent) >= RECENT_MAX:
+            _recent.clear()
+        _recent[key] = made
+    return made
 
 
 def take_callback(on_output: Optional[OnOutput]) -> Optional[Callable[[int, bytes], object]]:
