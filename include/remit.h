@@ -86,6 +86,88 @@ struct remit_file {
 	size_t len;
 };
 
+/* One form of what the code shows: text/plain, image/png, ... */
+struct remit_part {
+	const char *mime;
+	const char *bytes; /* text is UTF-8 */
+	size_t len;
+};
+
+/* The value of the code's last expression, or something it displayed: the same
+   thing in several forms. */
+struct remit_display {
+	int is_value;
+	const struct remit_part *parts;
+	size_t part_count;
+};
+
+/* What a person says to a question. */
+enum remit_answer {
+	REMIT_DENY,
+	REMIT_ALLOW_ONCE,
+	REMIT_ALLOW_RUN,    /* for the rest of this run */
+	REMIT_ALLOW_ALWAYS, /* the asker is to remember it, if it can */
+};
+
+/* Something the code wants that nobody has allowed or refused yet. */
+struct remit_question {
+	const char *kind;    /* "tool" or "host" */
+	const char *subject; /* the tool's name; host:port */
+	/* The tool's arguments as JSON, of any length and from the code: not
+	   safe for a terminal as it is. NULL: there is no more to say. */
+	const char *detail;
+};
+
+/* When a call of a tool must be allowed by on_question. */
+enum remit_approval {
+	REMIT_APPROVAL_NEVER,
+	REMIT_APPROVAL_ALWAYS, /* each call */
+	REMIT_APPROVAL_FIRST,  /* the first; its answer is for the whole run */
+};
+
+/* A call that waits for its answer. */
+struct remit_tool_call;
+
+/*
+ * Something of the caller's that the code may call, as a function of this name
+ * and by call_tool(). docs/tools.md tells how it looks from inside.
+ */
+struct remit_tool {
+	const char *name;	 /* a Python identifier of at most 64 bytes */
+	const char *description; /* for people and models, or NULL */
+	/* A JSON Schema of the arguments, which are always an object; NULL: any
+	   object. A keyword that is not checked is refused, not ignored. */
+	const char *schema_json;
+	enum remit_approval approval;
+	/*
+	 * Called by the thread that waits for the run, one call after the
+	 * other, with arguments that the schema allows. It answers by
+	 * remit_tool_reply() or remit_tool_fail(), exactly once: now, or later
+	 * from any thread. Until it returns, the run's output and its other
+	 * calls wait; what takes long is handed to a thread.
+	 */
+	void (*call)(void *user, struct remit_tool_call *call,
+		     const char *arguments_json, size_t len);
+	void *user;
+};
+
+/* The tool's name. */
+REMIT_API const char *remit_tool_call_name(const struct remit_tool_call *call);
+/*
+ * Readable as soon as nobody waits for the answer any more (the run has ended).
+ * The call must be answered all the same; then the descriptor is closed.
+ */
+REMIT_API int remit_tool_call_over_fd(const struct remit_tool_call *call);
+/*
+ * Answer a call, with one JSON value or with a message that becomes a
+ * ToolError. The call is gone afterwards. What is no JSON becomes a ToolError
+ * too. After the end of the run an answer has no effect.
+ */
+REMIT_API void remit_tool_reply(struct remit_tool_call *call, const char *json,
+				size_t len);
+REMIT_API void remit_tool_fail(struct remit_tool_call *call,
+			       const char *message);
+
 struct remit_job {
 	const char *code;
 	size_t code_len;
@@ -105,6 +187,16 @@ struct remit_job {
 	/* Called with each piece of output as it arrives, or NULL. */
 	void (*on_output)(void *user, enum remit_stream stream,
 			  const char *bytes, size_t len);
+	/* Called with each display as it arrives, in order with the output,
+	   and with the value; or NULL. */
+	void (*on_display)(void *user, const struct remit_display *d);
+	/* What the code may call; it is told to no other run. */
+	const struct remit_tool *tools;
+	size_t tool_count;
+	/* Asked by the thread that waits for the run, before anything is done
+	   that needs an answer. NULL: the answer is REMIT_DENY. */
+	enum remit_answer (*on_question)(void *user,
+					 const struct remit_question *q);
 	/* Polled while the run lasts if >= 0: when it becomes readable the
 	   program gets SIGINT, and two seconds later it is killed. */
 	int interrupt_fd;
@@ -113,6 +205,10 @@ struct remit_job {
 	   interrupt_fd had become readable. For hosts whose signal handlers
 	   only leave a mark, such as interpreters. */
 	int (*on_wait)(void *user);
+	/* Of a cell: somebody types it. Code that is not complete is not run
+	   (the result's session says so), and the value of an expression is
+	   printed. */
+	int interactive;
 	void *user;
 };
 
@@ -133,6 +229,57 @@ REMIT_API void remit_close(struct remit *r);
  */
 REMIT_API int remit_run(struct remit *r, const struct remit_job *job,
 			struct remit_result **out, struct remit_error *err);
+
+/*
+ * A session: one jail with one interpreter for many cells. Variables, imports
+ * and files live on from cell to cell. Each cell has its own timeout,
+ * cpu_seconds and output caps; memory, processes and disk are the session's.
+ * A cell that is over its time gets SIGINT, and two seconds later its jail is
+ * killed: then the result's "session" says "ended", and so does every further
+ * cell until remit_session_reset(). An idle session ends after session_idle.
+ *
+ * One cell at a time: a second thread gets REMIT_E_BUSY. Sessions are closed
+ * or dropped before their struct remit.
+ */
+struct remit_session;
+
+struct remit_session_options {
+	const char *policy_json; /* NULL: the default policy */
+	/* As in struct remit_job: files leave when the session is closed, or
+	   when its jail was ended. */
+	const char *artifacts_dir;
+	/* What all cells may call; on_question is each cell's own. */
+	const struct remit_tool *tools;
+	size_t tool_count;
+};
+
+/* -1 also if the policy is refused: err has the field and the remedy. */
+REMIT_API int remit_session_open(struct remit *r,
+				 const struct remit_session_options *opt,
+				 struct remit_session **out,
+				 struct remit_error *err);
+/* One cell. The job's policy_json and artifacts_dir must be NULL, and it has no
+   tools of its own. Its files
+   replace those of the same name. interrupt_fd is as for runs, but nobody is
+   killed. */
+REMIT_API int remit_session_run(struct remit_session *s,
+				const struct remit_job *job,
+				struct remit_result **out,
+				struct remit_error *err);
+/* From any thread or signal handler: KeyboardInterrupt for the cell that runs,
+   if one does. */
+REMIT_API void remit_session_interrupt(struct remit_session *s);
+/* A fresh jail; nothing of the old one is left, and nothing was committed. */
+REMIT_API int remit_session_reset(struct remit_session *s,
+				  struct remit_error *err);
+/* End it properly: what Python does at its end is done, folders of mode rw are
+   committed, artifacts are written. Frees the session, whatever comes of it,
+   unless a cell is running (REMIT_E_BUSY). */
+REMIT_API int remit_session_close(struct remit_session *s,
+				  struct remit_result **out,
+				  struct remit_error *err);
+/* End it at once: nothing is committed and nothing exported. */
+REMIT_API void remit_session_drop(struct remit_session *s);
 
 /* What the keeper is doing (pools, zygotes, sessions, memory, latency), as one
    JSON object; free() it. */

@@ -17,6 +17,7 @@ TYPES = {
     "time": "Union[float, str, datetime.timedelta]",
     "count": "Union[int, str]",
     "choice": "Literal[{choices}]",
+    "switch": "Union[bool, Literal[{choices}]]",
     "text": "Union[str, PathLike[str]]",
     "list": "Sequence[str]",
     "paths": "Sequence[Union[str, PathLike[str]]]",
@@ -45,8 +46,13 @@ def keyword(row: dict) -> str:
     return row["short"].replace("-", "_")
 
 
+def choices(row: dict) -> tuple[str, ...]:
+    """But for those that are True and False in Python."""
+    return tuple(word for word in row.get("choices", ()) if word not in ("true", "false"))
+
+
 def hint(row: dict) -> str:
-    return TYPES[row["type"]].format(choices=", ".join(map(repr, row.get("choices", []))))
+    return TYPES[row["type"]].format(choices=", ".join(map(repr, choices(row))))
 
 
 def main() -> None:
@@ -58,7 +64,7 @@ def main() -> None:
     text += "\n# keyword: (name, type, least, most, \"unlimited\" is accepted, choices)\n"
     text += "FIELDS: dict[str, tuple[str, str, float | None, float | None, bool, tuple[str, ...]]] = {\n"
     for row in rows:
-        entry = row["name"], row["type"], row.get("min"), row.get("max"), row["unlimited"], tuple(row.get("choices", ()))
+        entry = row["name"], row["type"], row.get("min"), row.get("max"), row["unlimited"], choices(row)
         text += f"    {keyword(row)!r}: {entry!r},\n"
     pathlib.Path(output).write_text(text + "}\n")
 

@@ -149,7 +149,7 @@ def compile_runner(runtime, cache):
     # A jail without namespaces sees it where it is.
     for inside in ("/.remit/lib", runtime):
         os.makedirs(folder + inside, exist_ok=True)
-        for name in ("runner.py", "records.py", "validator.py", "reseed.py", "zygote.py"):
+        for name in filter(lambda name: name.endswith(".py"), os.listdir(runtime)):
             tag = os.path.basename(importlib.util.cache_from_source(name))
             py_compile.compile(
                 os.path.join(runtime, name),

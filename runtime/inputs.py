@@ -7,7 +7,7 @@ import records
 
 def make_folders(path):
     """Those above a path; other files may have made them already."""
-    at = path.find("/")
+    at = path.find("/", 1)
     while at > 0:
         try:
             posix.mkdir(path[:at], 0o755)
@@ -17,8 +17,14 @@ def make_folders(path):
 
 
 def create(path):
+    """A new file: an earlier cell may have left one of that name."""
     make_folders(path)
-    return posix.open(path, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_CLOEXEC, 0o644)
+    flags = posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_CLOEXEC
+    try:
+        return posix.open(path, flags, 0o644)
+    except FileExistsError:
+        posix.unlink(path)
+        return posix.open(path, flags, 0o644)
 
 
 def write(fd, data):
@@ -35,12 +41,12 @@ def pieces(missing):
         yield data
 
 
-def receive_one():
+def receive_one(folder):
     """What went wrong, or None. All of the file is read in any case."""
     head = dict(records.receive_records(records.FILE))
     data = pieces(int(head["size"]))
     try:
-        fd = create(head["path"])
+        fd = create(folder + "/" + head["path"])
         try:
             for piece in data:
                 write(fd, piece)
@@ -53,10 +59,10 @@ def receive_one():
         return OSError(exc.errno, exc.strerror, head["path"])
 
 
-def receive():
-    """What went wrong first, or None."""
+def receive(folder="."):
+    """Into a folder. What went wrong first, or None."""
     problem = None
     while records.peek() == records.FILE:
-        found = receive_one()
+        found = receive_one(folder)
         problem = problem or found
     return problem

@@ -203,7 +203,7 @@ job_receive(PyObject *self, PyObject *args)
 		return PyErr_NoMemory();
 	if (fill(&s, FRAME_HEADER) < 0)
 		goto end;
-	if (s.data.data[4] == FRAME_FILE)
+	if (s.data.data[4] == FRAME_FILE || s.data.data[4] == FRAME_TOOLS)
 		out = unread(&s);
 	else if (take_job(&j, &s) == 0)
 		out = Py_BuildValue("(OOO)", j.name, j.argv, j.code);

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "channel.h"
 #include "filter.h"
 #include "job.h"
 #include "join.h"
@@ -217,6 +218,11 @@ static PyMethodDef methods[] = {
 	  "after_fork()\n--\n\nDo what is done in the child of a fork." },
 	{ "job", job_receive, METH_VARARGS,
 	  "job(channel, begun)\n--\n\nThe next (name, arguments, code)." },
+	{ "put", channel_put, METH_VARARGS,
+	  "put(channel, data)\n--\n\nWrite all of it, whatever interrupts." },
+	{ "settle", channel_settle, METH_O,
+	  "settle(channel)\n--\n\nWait until all was read that was "
+	  "written." },
 	{ "serve", module_serve, METH_NOARGS,
 	  "serve()\n--\n\nFork into jails; returns in each child." },
 	{ NULL, NULL, 0, NULL },

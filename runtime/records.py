@@ -4,7 +4,10 @@ A frame is a u32 length, a u8 type, three zero bytes and a payload. The payload
 of most frames is records: key NUL value NUL, again and again.
 """
 
-from posix import read, write
+from _thread import allocate_lock
+from posix import read
+
+import _remit
 
 CHANNEL = 3
 
@@ -18,9 +21,19 @@ ENDED = 16
 WARM = 17
 FILE = 22
 FILE_DATA = 23
+DISPLAY = 26
+DISPLAY_DATA = 27
+CLOSE = 31
+TOOLS = 32
+CALL = 33
+CALL_DATA = 34
+REPLY = 35
+REPLY_DATA = 36
 
 
 _buffer = b""
+# Held by the thread that reads while the program runs.
+turn = allocate_lock()
 
 
 def _take(n):
@@ -40,6 +53,11 @@ def peek():
     """The type of the next frame, which stays."""
     give_back(_take(8))
     return _buffer[4]
+
+
+def has_frame():
+    """Whether a whole one was read already."""
+    return len(_buffer) >= 8 and len(_buffer) >= 8 + int.from_bytes(_buffer[:4], "little")
 
 
 def give_back(data):
@@ -66,12 +84,21 @@ def encode(kind, pairs):
         key.encode() + b"\0" + value.encode("utf-8", "replace").replace(b"\0", b"\\0") + b"\0"
         for key, value in pairs
     )
+    return frame(kind, payload)
+
+
+def frame(kind, payload):
+    return len(payload).to_bytes(4, "little") + bytes((kind, 0, 0, 0)) + payload
+
+
+def frame(kind, payload):
+    """The bytes of a frame that was received."""
     return len(payload).to_bytes(4, "little") + bytes((kind, 0, 0, 0)) + payload
 
 
 def put(data):
-    while data:
-        data = data[write(CHANNEL, data) :]
+    """Whole frames, whatever interrupts."""
+    _remit.put(CHANNEL, data)
 
 
 def send(kind, pairs=()):

@@ -6,6 +6,8 @@ test for each row.
 
 import sys
 
+import _remit
+
 
 def fresh(count):
     import posix
@@ -50,8 +52,6 @@ TABLE = (
 
 
 def reseed():
-    import _remit
-
     _remit.reseed(int.from_bytes(fresh(8), "little"))
     for name, act in TABLE:
         module = sys.modules.get(name)

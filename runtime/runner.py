@@ -11,20 +11,16 @@ import sys
 from time import sleep
 
 import _remit
+import cell
 import records
+from cell import own_module
 
-# A claim is for people and models; the whole text is on stderr anyway.
-TEXT_MAX = 32 * 1024
 RESERVE = 6 * 1024 * 1024
 # Whether gc.collect(1) looks at all objects that are not in the oldest of three
 # generations.
 GENERATIONS = sys.version_info < (3, 14)
 # Seconds: a keeper that has understood the claim acts sooner.
 PATIENCE = 0.2
-# Errors by which a jail refuses a path (EPERM, ENOENT, EACCES, EROFS), and how
-# many exceptions behind the last one are looked at.
-REFUSALS = (1, 2, 13, 30)
-CAUSES = 8
 # Nothing that a program could notice: it ends by an exception, like many.
 REHEARSAL = b"""
 import sys
@@ -62,21 +58,14 @@ class Job:
     def __init__(self, channel, begun):
         self.problem = None  # with one of its files
         got = _remit.job(channel, begun)
-        if isinstance(got, bytes):  # files come first, and this was read of them
+        self.tools = None  # that it may call
+        if isinstance(got, bytes):  # tools and files come first, and this was read of them
             records.give_back(got)
+            if records.peek() == records.TOOLS:
+                self.tools = own_module("tools").receive()
             self.problem = own_module("inputs").receive()
             got = _remit.job(channel, records.left_over())
         self.name, self.argv, self.code = got
-
-
-class Source:
-    """A loader that gives tracebacks and inspect the program's lines."""
-
-    def __init__(self, code):
-        self.code = code
-
-    def get_source(self, _name):
-        return self.code.decode("utf-8", "replace")
 
 
 _environment = None
@@ -121,109 +110,8 @@ def set_builtins():
     builtins.exit = _sitebuiltins.Quitter("exit", "Ctrl-D (i.e. EOF)")
     builtins.quit = _sitebuiltins.Quitter("quit", "Ctrl-D (i.e. EOF)")
     builtins.help = _sitebuiltins._Helper()
-
-
-def clip(text):
-    return text if len(text) <= TEXT_MAX else text[:TEXT_MAX] + "\n... [truncated]"
-
-
-def own_frames(tb, name):
-    """The part of a traceback that begins in the program."""
-    while tb is not None and tb.tb_frame.f_code.co_filename != name:
-        tb = tb.tb_next
-    return tb
-
-
-def line_of(exc, tb, name):
-    """The program's innermost line that was running."""
-    line = ""
-    while tb is not None:
-        if tb.tb_frame.f_code.co_filename == name:
-            line = str(tb.tb_lineno)
-        tb = tb.tb_next
-    if not line and isinstance(exc, SyntaxError) and exc.filename == name:
-        line = str(exc.lineno or "")
-    return line
-
-
-def describe(exc, tb):
-    """An exception's text and value, whatever it is and however little memory is left."""
-    try:
-        import traceback
-
-        return "".join(traceback.format_exception(type(exc), exc, tb)), str(exc)
-    except BaseException as e:  # a hostile __str__ must not stop the claim
-        return f"{type(exc).__name__} <unprintable: {type(e).__name__}>\n", ""
-
-
-def refused_path(exc):
-    """The path that was refused or is missing, if that is what ended the program."""
-    try:
-        for _ in range(CAUSES):
-            if isinstance(exc, OSError) and exc.errno in REFUSALS and isinstance(exc.filename, (str, bytes)):
-                import os.path
-
-                path = os.path.abspath(os.fsdecode(exc.filename))
-                return ("denied_errno", str(exc.errno)), ("denied_path", clip(path))
-            exc = exc.__cause__ or exc.__context__
-    except BaseException:  # what a program made of an exception is its own affair
-        return ()
-    return ()
-
-
-def describe_error(exc, name):
-    """Print an exception as Python would. What to claim, and the exit code."""
-    tb = own_frames(exc.__traceback__, name)
-    exc.__traceback__ = tb
-    text, value = describe(exc, tb)
-    try:
-        # Python's own hook looks for the source in a file.
-        if sys.excepthook is sys.__excepthook__:
-            sys.stderr.write(text)
-        else:
-            sys.excepthook(type(exc), exc, tb)
-    except BaseException as e:
-        sys.stderr.write(f"{text}Error in sys.excepthook: {type(e).__name__}\n")
-    claim = (
-        ("kind", "error"),
-        ("name", clip(type(exc).__name__)),
-        ("value", clip(value)),
-        ("traceback", clip(text)),
-        ("line", line_of(exc, tb, name)),
-        *refused_path(exc),
-    )
-    return claim, 1
-
-
-def describe_exit(exc):
-    code = exc.code
-    if code is None:
-        code = 0
-    elif not isinstance(code, int):
-        print(code, file=sys.stderr)
-        code = 1
-    return (("kind", "exit"),), code
-
-
-def own_module(name):
-    """A part of the runner that not every run needs; the program does not
-    find it when it imports one of that name."""
-    sys.path.insert(0, __file__.rpartition("/")[0])
-    try:
-        return __import__(name)
-    finally:
-        del sys.path[0]
-        sys.modules.pop(name, None)
-
-
-def compiled(job):
-    """The program, or what was wrong with it or its files."""
-    if job.problem is not None:
-        return job.problem
-    try:
-        return compile(job.code, job.name, "exec", dont_inherit=True)
-    except BaseException as exc:
-        return exc
+    builtins.display = cell.display
+    cell.Watcher.begin()
 
 
 def is_let_through(task, job, program):
@@ -233,18 +121,6 @@ def is_let_through(task, job, program):
     return not problem and records.receive()[0] == records.GO
 
 
-def become_main(module, job):
-    module.__file__ = job.name
-    module.__loader__ = Source(job.code)
-    sys.modules["__main__"] = module
-
-
-def fresh_module():
-    module = type(sys)("__main__")
-    module.__builtins__ = __builtins__
-    return module
-
-
 def run_import_lines(task):
     """Editable installs: foreign code, so not before the start."""
     for line in task.many["pth"]:
@@ -252,20 +128,6 @@ def run_import_lines(task):
             exec(line, {})
         except Exception as e:  # as site does: say it and go on
             print(f"{line.strip()!r} of a .pth file failed: {e!r}", file=sys.stderr)
-
-
-def execute(program, module, name, reserve):
-    """Run it. What to claim, and the exit code."""
-    try:
-        if isinstance(program, BaseException):
-            raise program
-        exec(program, module.__dict__)
-    except SystemExit as exc:
-        return describe_exit(exc)
-    except BaseException as exc:
-        reserve.clear()
-        return describe_error(exc, name)
-    return OK, 0
 
 
 def flush():
@@ -297,6 +159,7 @@ def close_up(module, before):
 def wind_down(module, before):
     """What Python does at its end, but for freeing what dies with the process."""
     try:
+        cell.end_tasks()
         if has_threads():
             sys.modules["threading"]._shutdown()
     finally:
@@ -305,13 +168,13 @@ def wind_down(module, before):
 
 
 def run(program, module, name, reserve):
-    """The same, to the very end of the program."""
+    """A run's one cell, to the very end of the program."""
     before = old_collections()
-    claim, code = execute(program, module, name, reserve)
+    claim, code = cell.run(program, module, name, reserve)
     try:
         wind_down(module, before)
     except BaseException as exc:  # an interrupt while threads are waited for
-        claim, code = describe_error(exc, name)
+        claim, code = cell.describe_error(exc, name)
     return claim, code
 
 
@@ -319,14 +182,13 @@ def ended(claim, code):
     return records.encode(records.ENDED, (*claim, ("exit", str(code & 0xFF))))
 
 
-OK = (("kind", "ok"),)
-OK_FRAME = ended(OK, 0)
+OK_FRAME = ended(cell.OK, 0)
 
 
 def leave(claim, code):
     """Claim, and wait for the keeper to end it: quicker for it than an exit. But
     not for ever: a program that has written half a frame made this its rest."""
-    records.put(OK_FRAME if claim is OK else ended(claim, code))
+    records.put(OK_FRAME if claim is cell.OK else ended(claim, code))
     sleep(PATIENCE)
     posix._exit(code & 0xFF)
 
@@ -340,10 +202,10 @@ def perform(code):
     posix.close(pipe[0])
     posix.close(pipe[1])
     sys.argv[:] = [job.name, *job.argv]
-    module = fresh_module()
-    become_main(module, job)
+    module = cell.fresh_module()
+    cell.become_main(module, job)
     before = old_collections()
-    claim, code = execute(compiled(job), module, job.name, [])
+    claim, code = cell.run(cell.compiled(job), module, job.name, [])
     if claim[0][1] == "error":
         raise RuntimeError(f"the rehearsal failed: {claim}")
     has_threads()
@@ -364,31 +226,42 @@ def rehearse():
     posix.dup2(kept[1], 2)
     for fd in (null, *kept):
         posix.close(fd)
+    cell.sources.clear()
 
 
 def main(jailed=True):
-    own = posix.getpid()
+    own = cell.process = posix.getpid()
+    cell.hide()
     task = Task()
     task.fill(records.receive_records(records.TASK))
+    cell.limits = task.one
     if jailed:
         set_environment(task.many["env"])
         if "executable" in task.one:  # else a zygote's child, which has it
             set_interpreter(task)
+    else:
+        set_builtins()
     # Address space to report an error with, where it is limited: reserved, not
     # touched, as a bytearray would be.
     reserve = [bytes(RESERVE)] if "address_space" in task.one else []
-    module = fresh_module()
+    module = cell.fresh_module()
     if "rehearse" in task.one:
         rehearse()
-        records.send(records.WARM)
+        if "session" not in task.one:
+            records.send(records.WARM)
+    if "session" in task.one:
+        leave(*own_module("session").serve(task, module, reserve))
     job = Job(records.CHANNEL, records.left_over())
     sys.argv[:] = [job.name, *job.argv]
-    program = compiled(job)
+    program = cell.compiled(job)
     if task.is_checked() and not is_let_through(task, job, program):
+        sleep(PATIENCE)  # its end must not be seen before its word is read
         return 1
     if task.many["pth"]:
         run_import_lines(task)
-    become_main(module, job)
+    cell.become_main(module, job)
+    if job.tools is not None:
+        job.tools.give(module.__dict__)
     claim, code = run(program, module, job.name, reserve)
     if posix.getpid() == own:
         leave(claim, code)

@@ -13,6 +13,7 @@ sys.path.insert(0, _here)
 import _remit  # noqa: E402
 
 sys.pycache_prefix = "/.remit/compiled"
+import cell  # noqa: E402
 import reseed  # noqa: E402
 import runner  # noqa: E402
 
@@ -30,6 +31,8 @@ COMMON = (
     "csv", "struct", "linecache", "warnings", "abc", "inspect", "uuid",
 )  # fmt: skip
 
+# Of the runner: what errors and values need.
+PARTS = ("errors", "display", "figures", "charts", "tables")
 
 PRACTICE = 20
 # The size of a huge page, as a power of two.
@@ -58,9 +61,22 @@ def set_up(arguments):
     for module in COMMON:
         preload(module)
     runner.set_builtins()
+    cell.hide()
+    for part in PARTS:
+        cell.own_module(part)
     for module in rest[cut + 1 :]:
         preload(module)
+    cell.Watcher.adopt_present()
+    forget_folders()
     practise(rest[:cut])
+
+
+def forget_folders():
+    """Temporary folders of modules that were imported here are in no jail."""
+    if "shutil" in sys.modules:
+        import atexit
+
+        atexit.unregister(sys.modules["shutil"].rmtree)
 
 
 def practise(variables):

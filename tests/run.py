@@ -21,6 +21,8 @@ import time
 ROOT = pathlib.Path(__file__).parents[1]
 PYTHON = "/usr/bin/python3"
 FUZZ_SECONDS = 4
+# What is built where no test of a part runs.
+PRODUCT = "remit", "runtime/_remit.abi3.so"
 
 
 def sh(*argv: str, env: dict[str, str] | None = None, quiet: bool = True) -> subprocess.CompletedProcess:
@@ -128,7 +130,7 @@ def stage_sanitizers() -> tuple[int, int]:
 def stage_analyzer() -> tuple[int, int]:
     """gcc's analyzer takes arrays that grow for leaks; LeakSanitizer does not."""
     options = "-Dc_args=-fanalyzer -Wno-analyzer-malloc-leak", "-Dbuildtype=debug"
-    return one(build("build-analyzer", *options, targets=("remit", "runtime/_remit.abi3.so")))
+    return one(build("build-analyzer", *options, targets=PRODUCT))
 
 
 def fuzz_one(target: pathlib.Path) -> tuple[int, int]:
@@ -156,7 +158,7 @@ BUILDING = threading.Lock()
 def build_all() -> bool:
     """What the tests of the whole need, one stage at a time."""
     with BUILDING:
-        return build("build") and build("build-holes", "-Dholes=true") and build("build-asan", *ASAN)
+        return build("build") and build("build-holes", "-Dholes=true", targets=PRODUCT) and build("build-asan", *ASAN)
 
 
 def pytest_parts(*parts: tuple[str, ...]) -> tuple[int, int]:

@@ -29,7 +29,7 @@ from ._errors import (
 )
 from ._job import Job
 from ._policy import Policy
-from ._result import Artifact, Change, Denial, Enforcement, Error, Result, Skipped, Usage
+from ._result import Artifact, Change, Denial, Display, Enforcement, Error, Result, Skipped, Usage, Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from ._stream import Output, Stream
 
 __all__ = [
-    "Artifact", "Busy", "Change", "Connection", "Denial", "Elsewhere", "Enforcement", "Error", "Failed", "Findings",
+    "Artifact", "Busy", "Change", "Connection", "Denial", "Display", "Elsewhere", "Enforcement", "Error", "Failed", "Findings",
     "Gone", "InternalError", "KernelError", "Matrix", "OutOfMemory", "Output", "Plan", "Policy", "PolicyError",
-    "ProtocolError", "RemitError", "Result", "Skipped", "Stream", "Unenforceable", "Unsupported", "Usage", "doctor",
+    "ProtocolError", "RemitError", "Result", "Skipped", "Stream", "Unenforceable", "Unsupported", "Usage", "Value", "doctor",
     "explain", "matrix", "run", "run_async", "stream",
 ]  # fmt: skip
 __version__: str

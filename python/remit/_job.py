@@ -106,7 +106,7 @@ def take_policy(policy: PolicyLike, fields: dict[str, Any]) -> Policy:
     if key is not None and key in _recent:
         return _recent[key]
     # The code meets the interpreter, and the packages, that its host has.
-    named = "python" in fields or (hasattr(policy, "__contains__") and "python" in policy)
+    named = "python" in fields or (policy is not None and hasattr(policy, "keys") and "python" in policy.keys())
     if sys.executable and not named:
         fields["python"] = sys.executable
     made = Policy(policy, **fields) if fields or not isinstance(policy, Policy) else policy

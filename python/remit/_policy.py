@@ -91,6 +91,13 @@ def _choice(keyword: str, value: Any) -> Any:
     return value if value in choices else _wrong(keyword, value, "one of " + ", ".join(map(repr, choices)))
 
 
+def _switch(keyword: str, value: Any) -> Any:
+    choices = FIELDS[keyword][5]
+    if isinstance(value, bool) or value in choices:
+        return value
+    _wrong(keyword, value, "True, False or " + ", ".join(map(repr, choices)))
+
+
 def _text(keyword: str, value: Any) -> Any:
     if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
         _wrong(keyword, value, "a name or a path")
@@ -173,6 +180,7 @@ _CONVERT: dict[str, Callable[[str, Any], Any]] = {
     "time": _time,
     "count": _number("", ""),
     "choice": _choice,
+    "switch": _switch,
     "text": _text,
     "list": _list,
     "paths": _paths,
@@ -249,6 +257,10 @@ class Policy:
             except (TypeError, ValueError) as e:
                 raise PolicyError(f"the policy document cannot be written as JSON: {e}") from None
         return self._json
+
+    def keys(self) -> Any:
+        """The names of the fields that were named."""
+        return self._document.keys()
 
     def __getitem__(self, name: str) -> Any:
         return self._document[name]

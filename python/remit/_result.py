@@ -52,6 +52,24 @@ class Usage(Record):
     memory_peak_bytes: Optional[int]
     processes_peak: Optional[int]
     network: Optional[dict[str, Any]]
+    tool_calls: int
+    tool_wait_ms: float
+
+
+class Value(Record):
+    """The value of the last expression, as the program tells it: its repr, JSON if it is data, and its other forms by MIME type."""
+
+    text: str
+    json: Any
+    mime: dict[str, str]
+    truncated: bool
+    left_out: list[Any]
+
+
+class Display(Record):
+    """Something that the program displayed, in several forms by MIME type."""
+
+    mime: dict[str, str]
 
 
 class Enforcement(Record):
@@ -206,6 +224,17 @@ class Result:
         return Error(found) if found else None
 
     @property
+    def value(self) -> Optional[Value]:
+        """The value of the last expression, or None if there is none."""
+        found = self.document["value"]
+        return Value(found) if found else None
+
+    @property
+    def displays(self) -> list[Display]:
+        """What it displayed, in order."""
+        return [Display(row) for row in self.document["displays"]]
+
+    @property
     def usage(self) -> Usage:
         """Time, memory, processes, network."""
         return Usage(self.document["usage"])
@@ -290,6 +319,8 @@ class Result:
     def __str__(self) -> str:
         """What a person, or a model, should read: the output, and what went wrong."""
         lines = [part.rstrip("\n") for part in (self.stdout, self.stderr) if part]
+        if self.value is not None:
+            lines.append(self.value.text)
         if self.stdout_truncated or self.stderr_truncated:
             lines.append("[output truncated]")
         if not self.ok and not (self.status == "error" and self.stderr):
@@ -314,6 +345,8 @@ class Result:
             out.append(f"<pre>{escape(self.stdout)}</pre>")
         if self.stderr:
             out.append(f'<pre style="color:#b02a2a">{escape(self.stderr)}</pre>')
+        if self.value is not None:
+            out.append(f"<pre>{escape(self.value.text)}</pre>")
         out += [f"<p>denied: <code>{escape(d.what)}</code>: {escape(_allowing(d))}</p>" for d in self.denials]
         rows = "".join(
             f"<tr><td>{escape(e.field)}</td><td>{escape(repr(e.value))}</td><td>{escape(e.strength)}</td>"

@@ -9,9 +9,8 @@
 #include "policy_file.h"
 #include "remedy.h"
 
-#define LINE_MAX_BYTES 64
-#define TRIES	       3
-#define SHOWN	       200 /* characters of a file's name */
+#define TRIES 3
+#define SHOWN 200 /* characters of a file's name */
 
 enum answer {
 	ANSWER_NONE, /* not understood */
@@ -46,13 +45,21 @@ find_file(struct ask *a, const struct flags *fl)
 }
 
 int
-ask_open(struct ask *a, const struct flags *fl, struct remit_error *err)
+ask_open_terminal(struct ask *a, struct remit_error *err)
 {
 	/* Not standard input: that is the program's. */
 	a->tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
 	if (a->tty < 0)
 		return fail_sys(err, REMIT_E_INPUT,
 				"--ask: there is no terminal to ask at");
+	return 0;
+}
+
+int
+ask_open(struct ask *a, const struct flags *fl, struct remit_error *err)
+{
+	if (ask_open_terminal(a, err) < 0)
+		return -1;
 	find_file(a, fl);
 	return 0;
 }
@@ -73,9 +80,8 @@ is_stopped(const struct ask *a)
 	return poll(&p, 1, 0) > 0;
 }
 
-/* False if nobody reads it. */
-static bool
-say(const struct ask *a, const struct buf *text)
+bool
+ask_say(const struct ask *a, const struct buf *text)
 {
 	return write(a->tty, buf_text(text), text->len) == (ssize_t)text->len;
 }
@@ -96,18 +102,18 @@ read_byte(const struct ask *a, char *c)
 }
 
 /* The rest of a line that is too long for an answer is not the next one. */
-static bool
-read_line(const struct ask *a, char out[LINE_MAX_BYTES])
+bool
+ask_read_line(const struct ask *a, char out[ASK_LINE])
 {
 	size_t n = 0;
 	char c;
 
 	while (read_byte(a, &c)) {
 		if (c == '\n') {
-			out[n < LINE_MAX_BYTES ? n : 0] = '\0';
-			return n < LINE_MAX_BYTES;
+			out[n < ASK_LINE ? n : 0] = '\0';
+			return n < ASK_LINE;
 		}
-		if (n < LINE_MAX_BYTES)
+		if (n < ASK_LINE)
 			out[n++] = c;
 	}
 	return false;
@@ -116,9 +122,9 @@ read_line(const struct ask *a, char out[LINE_MAX_BYTES])
 static enum answer
 read_answer(const struct ask *a)
 {
-	char line[LINE_MAX_BYTES];
+	char line[ASK_LINE];
 
-	if (!read_line(a, line))
+	if (!ask_read_line(a, line))
 		return ANSWER_NO;
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (!strcmp(words[i].text, line))
@@ -178,7 +184,7 @@ ask_one(const struct ask *a, const struct remedy *r)
 		return ANSWER_NO;
 	for (int i = 0; i < TRIES && answer == ANSWER_NONE; i++) {
 		tcflush(a->tty, TCIFLUSH);
-		if (!say(a, &text))
+		if (!ask_say(a, &text))
 			return ANSWER_NO;
 		answer = read_answer(a);
 		buf_free(&text);
@@ -202,7 +208,7 @@ say_why_not(const struct ask *a, const struct remedy *r,
 	    buf_addf(&text, "%s", why->remedy[0] ? "\n       " : "") == 0 &&
 	    line_text_message(&text, why->remedy, SIZE_MAX) == 0 &&
 	    buf_add(&text, "\n", 1) == 0)
-		say(a, &text);
+		ask_say(a, &text);
 }
 
 static void
@@ -216,7 +222,7 @@ write_always(const struct ask *a, const struct remedy *r)
 	if (buf_addf(&text, "remit: only allowed once: ") == 0 &&
 	    line_text_message(&text, err.message, SIZE_MAX) == 0 &&
 	    buf_add(&text, "\n", 1) == 0)
-		say(a, &text);
+		ask_say(a, &text);
 }
 
 /* True if the policy allows more than before. */

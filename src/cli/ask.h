@@ -7,6 +7,9 @@
 
 #include "flags.h"
 
+/* Of an answer, with its NUL. */
+#define ASK_LINE 64
+
 /* Runs that questions can lead to, the first one not counted. */
 #define ASK_ROUNDS 16
 
@@ -23,6 +26,12 @@ struct ask {
 	{                                \
 		.tty = -1, .signals = -1 \
 	}
+
+int ask_open_terminal(struct ask *a, struct remit_error *err) must_check;
+/* False if nobody reads it. */
+bool ask_say(const struct ask *a, const struct buf *text);
+/* False at a signal, at the terminal's end and for what is too long. */
+bool ask_read_line(const struct ask *a, char out[ASK_LINE]);
 
 /* Before the run: without a terminal nobody could answer. */
 int ask_open(struct ask *a, const struct flags *fl,

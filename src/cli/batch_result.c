@@ -74,17 +74,19 @@ document(enum status s, const struct remit_error *why)
 {
 	return json_pack(
 		"{s:s, s:n, s:n, s:n, s:n, s:s, s:s, s:b, s:b, s:o, s:[], "
-		"s:{s:n, s:n, s:n, s:n, s:n}, s:[], s:[], s:i, s:n, s:[], "
+		"s:{s:n, s:n, s:n, s:n, s:n, s:i, s:n}, s:[], s:[], s:i, s:n, "
 		"s:[], "
-		"s:[], s:[], s:n, s:n, s:s, s:i}",
+		"s:[], "
+		"s:[], s:[], s:n, s:[], s:i, s:n, s:s, s:i}",
 		"status", statuses[s].name, "tier", "start", "exit_code",
 		"signal", "stdout", "", "stderr", "", "stdout_truncated", 0,
 		"stderr_truncated", 0, "error", error_of(why), "reported",
 		"usage", "wall_ms", "cpu_ms", "memory_peak_bytes",
-		"processes_peak", "network", "enforcement", "denials",
-		"denials_left_out", 0, "denials_seen", "artifacts",
-		"artifacts_skipped", "changes", "changes_skipped", "committed",
-		"run_id", "remit_version", remit_version(), "remit_exit_code",
+		"processes_peak", "network", "tool_calls", 0, "tool_wait_ms",
+		"enforcement", "denials", "denials_left_out", 0, "denials_seen",
+		"artifacts", "artifacts_skipped", "changes", "changes_skipped",
+		"committed", "calls", "calls_left_out", 0, "run_id",
+		"remit_version", remit_version(), "remit_exit_code",
 		statuses[s].exit_code);
 }
 

@@ -57,7 +57,7 @@ open_ground(struct shop *s, struct remit_error *err)
 	if (probe_host_cached(&s->host, s->runtime_dir, err) < 0 ||
 	    cgroup_home_open(&s->cgroups, &s->host, err) < 0)
 		return -1;
-	return ground_enter(err);
+	return ground_enter(false, err);
 }
 
 static int

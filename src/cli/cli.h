@@ -20,7 +20,7 @@ struct command {
 extern const struct command command_run, command_batch, command_policy,
 	command_explain, command_matrix, command_doctor, command_bench,
 	command_keeper, command_completion, command_man, command_logs,
-	command_proxy, command_status;
+	command_porter, command_status;
 extern const struct command *const commands[]; /* NULL-terminated */
 
 /* Exit code of remit itself for an error of the caller. */

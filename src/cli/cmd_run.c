@@ -16,6 +16,8 @@
 #include "line_text.h"
 #include "path.h"
 #include "quantity.h"
+#include "question.h"
+#include "run_displays.h"
 #include "run_input.h"
 #include "run_options.h"
 #include "screen.h"
@@ -30,6 +32,7 @@ struct run {
 	struct audit audit;
 	struct ask ask;
 	struct run_input input;
+	struct run_displays displays;
 	struct buf code;
 	int signals;
 	struct screen out, err;
@@ -94,6 +97,36 @@ on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
 	write_all(r, (int)stream, buf_text(&shown), shown.len);
 	if (r->broken)
 		_exit(141); /* as if by SIGPIPE; the keeper ends the run */
+}
+
+static enum remit_answer
+on_question(void *user, const struct remit_question *q)
+{
+	const struct run *r = user;
+
+	return question_ask(q, r->signals);
+}
+
+static void
+on_display(void *user, const struct remit_display *d)
+{
+	struct run *r = user;
+
+	run_displays_take(&r->displays, d);
+}
+
+/* Like an interpreter that is asked. */
+static void
+show_value(struct run *r)
+{
+	own(buf) struct buf shown = BUF_INIT((size_t)2 << 30);
+	const struct buf *text = &r->displays.value;
+
+	if (!r->options.value || !r->displays.has_value ||
+	    screen_filter(&r->out, buf_text(text), text->len, &shown) < 0 ||
+	    screen_end(&r->out, &shown) < 0 || buf_add(&shown, "\n", 1) < 0)
+		return;
+	write_all(r, 1, buf_text(&shown), shown.len);
 }
 
 static bool
@@ -176,7 +209,8 @@ explain_changes(const json_t *doc, bool dry_run)
 /* What the program's own output does not say. A claim of the program is not
    ours to say, but for the validator's: then nothing of it has run. */
 static void
-explain_end(const struct remit_result *res, const struct policy *policy)
+explain_end(const struct run *r, const struct remit_result *res,
+	    const struct policy *policy)
 {
 	static const char *const quiet[] = { "ok", "error", "exit" };
 	const char *status = remit_result_status(res);
@@ -188,6 +222,7 @@ explain_end(const struct remit_result *res, const struct policy *policy)
 	explain_cut(doc, "stdout", policy->stdout_max_bytes);
 	explain_cut(doc, "stderr", policy->stderr_max_bytes);
 	show_denials(doc);
+	run_displays_explain(&r->displays, doc);
 	explain_skipped(doc);
 	explain_changes(doc, policy->commit == COMMIT_NEVER);
 	for (size_t i = 0; i < ARRAY_LEN(quiet); i++)
@@ -275,6 +310,11 @@ make_job(struct run *r, struct remit_job *job, struct remit_error *err)
 	job->artifacts_dir = o->artifacts;
 	job->user = r;
 	job->interrupt_fd = r->signals;
+	job->tools = o->tools.tools;
+	job->tool_count = o->tools.count;
+	job->on_question = on_question;
+	job->on_display = on_display;
+	run_displays_forget(&r->displays);
 	if (!o->json)
 		job->on_output = on_output;
 	return is_from_stdin(o) ? 0 : run_input_give(&r->input, job, err);
@@ -286,9 +326,12 @@ prepare(struct run *r, const struct policy *policy, struct remit_error *err)
 {
 	const struct run_options *o = &r->options;
 
-	if (o->ask && ask_open(&r->ask, &o->flags, err) < 0)
+	if (tool_options_list(&r->options.tools, err) < 0 ||
+	    (o->ask && ask_open(&r->ask, &o->flags, err) < 0))
 		return -1;
-	if (read_code(o, &r->code, err) < 0)
+	if (read_code(o, &r->code, err) < 0 ||
+	    (o->displays &&
+	     run_displays_open(&r->displays, o->displays, err) < 0))
 		return -1;
 	if (o->ask && !is_from_stdin(o) &&
 	    run_input_open(&r->input, policy->stdin_bytes, err) < 0)
@@ -319,7 +362,8 @@ show_people(struct run *r, const struct remit_result *res,
 	json_auto_t *doc = NULL;
 
 	show_end(r);
-	explain_end(res, policy);
+	show_value(r);
+	explain_end(r, res, policy);
 	if (!r->options.ask)
 		return false;
 	doc = json_loads(remit_result_json(res), 0, NULL);
@@ -390,6 +434,7 @@ run_free(struct run *r)
 	audit_free(&r->audit);
 	ask_free(&r->ask);
 	run_input_free(&r->input);
+	run_displays_free(&r->displays);
 	buf_free(&r->code);
 	own_fd_close(&r->signals);
 }
@@ -400,6 +445,7 @@ run(int argc, char **argv)
 	own(run) struct run r = {
 		.audit = AUDIT_INIT,
 		.ask = ASK_INIT,
+		.displays = RUN_DISPLAYS_INIT,
 		.code = BUF_INIT(CODE_MAX),
 		.signals = -1,
 	};
@@ -433,10 +479,22 @@ const struct command command_run = {
 		   "workspace, at PATH\n"
 		   "  --artifacts DIR     write the files that --export names "
 		   "into a folder\n"
+		   "  --value             print the value of the last "
+		   "expression\n"
+		   "  --displays DIR      write what the program displays "
+		   "into a folder\n"
 		   "  --dry-run           write no changes to the host, only "
 		   "list them\n"
 		   "  -c CODE             the program itself\n"
 		   "  --audit FILE        append a line about the run to FILE\n"
+		   "  --tool NAME=COMMAND a tool that the code may call: a "
+		   "local command\n"
+		   "  --tool-help NAME=TEXT  what it does, for the model\n"
+		   "  --tool-schema NAME=FILE  a JSON Schema of its "
+		   "arguments\n"
+		   "  --tool-result NAME=text|json  what its output is\n"
+		   "  --tool-approval NAME=never|first|always  whether to ask "
+		   "before it is called\n"
 		   "\n"
 		   "Options come before the program; all behind it is its "
 		   "arguments.\n",

@@ -84,6 +84,25 @@ print_pools(const json_t *doc)
 }
 
 static void
+print_sessions(const json_t *doc)
+{
+	const json_t *all = json_object_get(doc, "sessions");
+
+	if (!json_array_size(all))
+		return;
+	printf("\nSESSION           STATE   CELLS     SINCE      MEMORY\n");
+	for (size_t i = 0; i < json_array_size(all); i++) {
+		const json_t *s = json_array_get(all, i);
+
+		printf("%-17s %-7s %-9lld %8.1f s ", word(s, "id"),
+		       word(s, "state"), number(s, "cells"),
+		       json_number_value(json_object_get(s, "since_s")));
+		print_bytes(s);
+		putchar('\n');
+	}
+}
+
+static void
 print_table(const json_t *doc, const char *path)
 {
 	const json_t *l = json_object_get(doc, "latency_us");
@@ -101,6 +120,7 @@ print_table(const json_t *doc, const char *path)
 	putchar('\n');
 	print_zygotes(doc);
 	print_pools(doc);
+	print_sessions(doc);
 }
 
 static int

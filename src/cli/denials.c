@@ -44,7 +44,7 @@ add_reason(struct buf *out, const json_t *row)
 	if (!f)
 		return buf_addf(out, ": no policy field allows it\n");
 	if (buf_addf(out, ": %s %s", name,
-		     f->type == FIELD_BOOL ? "is off" : "does not name it") < 0)
+		     field_is_switch(f) ? "is off" : "does not name it") < 0)
 		return -1;
 	if (flag && buf_addf(out, "; allow with %s", flag) < 0)
 		return -1;

@@ -14,7 +14,7 @@ const struct command *const commands[] = {
 	&command_bench,	 &command_completion,
 	&command_keeper, &command_status,
 	&command_logs,	 &command_man,
-	&command_proxy,	 NULL,
+	&command_porter, NULL,
 };
 
 int
@@ -66,7 +66,7 @@ cli_needs_private(const struct policy *p)
 
 	/* One that was named is asked all the same: it says why not. */
 	return (!named || !*named) &&
-	       (p->network_access || p->network_allow.count ||
+	       (p->network_access == NETWORK_HOST || p->credentials.count ||
 		p->env_var_access || p->tier == TIER_UNSAFE);
 }
 

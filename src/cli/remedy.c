@@ -58,7 +58,7 @@ read_row(const json_t *row, struct remedy *out)
 	out->reported = source && !strcmp(source, "reported");
 	if (!out->field || out->field->setting || !text_of(row, "flag"))
 		return false;
-	if (out->field->type == FIELD_BOOL) {
+	if (field_is_switch(out->field)) {
 		snprintf(out->text, sizeof(out->text), "true");
 		return true;
 	}
@@ -129,7 +129,7 @@ remedy_show(const struct remedy *r, struct buf *out)
 {
 	if (buf_addf(out, "--%s", r->field->short_name) < 0)
 		return -1;
-	if (r->field->type == FIELD_BOOL)
+	if (field_is_switch(r->field))
 		return 0;
 	if (buf_add(out, " \"", 2) < 0 ||
 	    line_text_add(out, r->text, REMEDY_TEXT) < 0)

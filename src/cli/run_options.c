@@ -52,6 +52,14 @@ set_artifacts(struct run_options *o, char *text, struct remit_error *err)
 }
 
 static int
+set_displays(struct run_options *o, char *text, struct remit_error *err)
+{
+	(void)err;
+	o->displays = text;
+	return 0;
+}
+
+static int
 set_audit(struct run_options *o, char *text, struct remit_error *err)
 {
 	(void)err;
@@ -69,8 +77,10 @@ static const struct option {
 	{ .name = "--ask", .offset = offsetof(struct run_options, ask) },
 	{ .name = "--dry-run",
 	  .offset = offsetof(struct run_options, dry_run) },
+	{ .name = "--value", .offset = offsetof(struct run_options, value) },
 	{ .name = "--file", .set = add_file },
 	{ .name = "--artifacts", .set = set_artifacts },
+	{ .name = "--displays", .set = set_displays },
 	{ .name = "--audit", .set = set_audit },
 };
 
@@ -98,6 +108,13 @@ take_option(struct run_options *o, int argc, char **argv, int *i,
 	const struct option *own = find(argv[*i], &joined);
 	enum flags_answer a;
 
+	if (tool_options_has(argv[*i])) {
+		if (*i + 1 == argc)
+			return fail(err, REMIT_E_INPUT, "%s: needs a value",
+				    argv[*i]);
+		*i += 1;
+		return tool_options_set(&o->tools, argv[*i - 1], argv[*i], err);
+	}
 	if (own && !own->set) {
 		*(bool *)((char *)o + own->offset) = true;
 		return 0;
@@ -182,6 +199,10 @@ run_options_check(const struct run_options *o, const struct policy *p,
 		return fail(err, REMIT_E_INPUT,
 			    "--ask is for people and --json for programs: "
 			    "choose one");
+	if (o->value && o->json)
+		return fail(err, REMIT_E_INPUT,
+			    "--json has the value already: choose it or "
+			    "--value");
 	if (o->ask && o->raw)
 		return fail(err, REMIT_E_INPUT,
 			    "--raw lets the program draw over questions: "
@@ -203,5 +224,6 @@ run_options_free(struct run_options *o)
 	for (size_t i = 0; i < o->file_count; i++)
 		free((char *)o->files[i].host_path);
 	free(o->files);
+	tool_options_free(&o->tools);
 	flags_free(&o->flags);
 }

@@ -5,15 +5,18 @@
 #define REMIT_RUN_OPTIONS_H
 
 #include "flags.h"
+#include "tool_options.h"
 
 struct run_options {
-	bool json, raw, ask, dry_run;
+	bool json, raw, ask, dry_run, value;
 	const char *code;      /* -c */
 	const char *script;    /* FILE or - */
 	const char *artifacts; /* the folder, or NULL */
+	const char *displays;  /* the folder, or NULL */
 	const char *audit;     /* the file, or NULL */
 	struct remit_file *files;
 	size_t file_count;
+	struct tool_options tools;
 	char **args;
 	struct flags flags;
 };

@@ -3,39 +3,26 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#include "artifacts.h"
+#include "client_part.h"
 #include "job_files.h"
 #include "keeper_process.h"
-#include "link.h"
 #include "pass.h"
 #include "path.h"
 #include "record.h"
-#include "result_view.h"
 
 /* How long a caller that wants to be asked is left alone. */
 #define WAIT_MS 100
 
-struct remit {
-	pthread_mutex_t lock; /* of the control socket */
-	int control;	      /* private keeper, else -1 */
-	pid_t keeper_pid;     /* private keeper, else 0 */
-	char *command_path;   /* of the private keeper, or NULL */
-	char *keeper_path;    /* shared keeper, else NULL */
-	bool found;	      /* nobody named it: it was there */
-};
-
 static int connect_shared(const char *path, struct remit_error *err);
 
-/* A keeper of our own, unless there is one already. */
-static int
-need_private(struct remit *r, struct remit_error *err)
+int
+client_need_private(struct remit *r, struct remit_error *err)
 {
 	int failed = 0;
 
@@ -86,7 +73,7 @@ set_up(struct remit *r, const struct remit_options *opt,
 	}
 	if (choose_keeper(r, opt, err) < 0)
 		return -1;
-	return r->keeper_path ? 0 : need_private(r, err);
+	return r->keeper_path ? 0 : client_need_private(r, err);
 }
 
 int
@@ -152,10 +139,8 @@ connect_shared(const char *path, struct remit_error *err)
 	return take_fd(&fd);
 }
 
-/* A door of our own: one socket for each run, so that threads share nothing
-   and a closed socket ends the run. */
-static int
-open_door(struct remit *r, bool shared, struct remit_error *err)
+int
+client_open_door(struct remit *r, bool shared, struct remit_error *err)
 {
 	int pair[2];
 	ssize_t n;
@@ -175,8 +160,9 @@ open_door(struct remit *r, bool shared, struct remit_error *err)
 	return pair[0];
 }
 
-static int
-send_job(struct link *l, const struct remit_job *job, struct remit_error *err)
+int
+client_send_job(struct link *l, const struct remit_job *job,
+		struct remit_error *err)
 {
 	own(buf) struct buf records = BUF_INIT(frame_rules[FRAME_JOB].max);
 	const char *policy = job->policy_json;
@@ -190,6 +176,8 @@ send_job(struct link *l, const struct remit_job *job, struct remit_error *err)
 		if (record_add(&records, "argv", *a) < 0)
 			return fail_sys(err, REMIT_E_INPUT, "the arguments");
 	if (job->artifacts_dir && record_add(&records, "artifacts", "yes") < 0)
+		return fail_sys(err, REMIT_E_INPUT, "the job");
+	if (job->interactive && record_add(&records, "interactive", "yes") < 0)
 		return fail_sys(err, REMIT_E_INPUT, "the job");
 	if (link_send(l, FRAME_JOB, buf_text(&records), records.len, err) < 0 ||
 	    job_files_send(l, job, err) < 0 ||
@@ -218,29 +206,29 @@ pass_stdin(struct link *l, int fd, bool *more, struct remit_error *err)
 	return link_send(l, FRAME_STDIN_END, "", 0, err);
 }
 
-/* A run as it lasts. */
-struct run {
-	struct link link;
-	const struct remit_job *job;
-	struct remit_result *result;
-	struct artifacts artifacts;
-};
-
-static void
+void
 run_free(struct run *r)
 {
 	link_free(&r->link);
 	artifacts_free(&r->artifacts);
+	tool_calls_free(&r->calls);
+	tools_free(&r->tools);
+	displays_free(&r->displays);
 	remit_result_free(r->result);
 }
 
 static int
 take_result(struct run *r, const struct frame *f, struct remit_error *err)
 {
-	if (result_view_finish(r->result, f->payload, f->len, err) < 0)
+	json_t *document;
+
+	if (result_view_finish(r->result, f->payload, f->len, err) < 0 ||
+	    result_view_show(r->result, displays_take(&r->displays), err) < 0)
 		return -1;
-	return artifacts_tell(&r->artifacts, result_view_document(r->result),
-			      err);
+	document = result_view_document(r->result);
+	if (tool_calls_tell(&r->calls, document, err) < 0)
+		return -1;
+	return artifacts_tell(&r->artifacts, document, err);
 }
 
 static int
@@ -263,8 +251,18 @@ take_frame(struct run *r, const struct frame *f, struct remit_error *err)
 		return artifacts_begin(&r->artifacts, f->payload, f->len, err);
 	case FRAME_ARTIFACT_DATA:
 		return artifacts_add(&r->artifacts, f->payload, f->len, err);
+	case FRAME_DISPLAY:
+		return displays_begin(&r->displays, f->payload, f->len, err);
+	case FRAME_DISPLAY_DATA:
+		return displays_add(&r->displays, f->payload, f->len, err);
+	case FRAME_CALL:
+	case FRAME_CALL_DATA:
+		return tool_calls_take(&r->calls, f, err);
 	case FRAME_RESULT:
 		return take_result(r, f, err);
+	case FRAME_OPENED:
+		r->opened = true;
+		return 0;
 	default:
 		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
 	}
@@ -290,22 +288,42 @@ read_frames(struct run *r, struct remit_error *err)
 	return 0;
 }
 
-/* Send what is queued and read until the result is there. */
+/* Each time it is woken, unlike by the job's own descriptor. */
 static int
-converse(struct run *r, struct remit_error *err)
+pass_wake(struct run *r, struct remit_error *err)
+{
+	uint64_t times;
+
+	if (read(r->wake, &times, sizeof(times)) < 0)
+		return 0; /* another round of poll has taken it */
+	return link_send(&r->link, FRAME_INTERRUPT, "", 0, err);
+}
+
+static bool
+is_answered(const struct run *r)
+{
+	return r->opened || result_view_is_done(r->result);
+}
+
+int
+client_converse(struct run *r, struct remit_error *err)
 {
 	const struct remit_job *job = r->job;
 	struct link *l = &r->link;
 	bool interrupted = false, input = job->stdin_fd >= 0;
 
-	while (!result_view_is_done(r->result)) {
-		struct pollfd fds[3] = {
+	while (!is_answered(r)) {
+		struct pollfd fds[] = {
 			{ .fd = l->fd, .events = POLLIN },
 			{ .fd = interrupted ? -1 : job->interrupt_fd,
 			  .events = POLLIN },
 			{ .fd = input ? job->stdin_fd : -1, .events = POLLIN },
+			{ .fd = r->wake, .events = POLLIN },
+			{ .fd = tool_calls_fd(&r->calls), .events = POLLIN },
 		};
 
+		if (tool_calls_flush(&r->calls, l, err) < 0)
+			return -1;
 		/* A keeper that has given up reading has an answer waiting. */
 		if (link_wants_write(l) && link_flush(l, err) < 0)
 			link_drop_backlog(l);
@@ -314,7 +332,8 @@ converse(struct run *r, struct remit_error *err)
 			fds[0].events |= POLLOUT;
 			fds[2].fd = -1;
 		}
-		if (poll(fds, 3, job->on_wait ? WAIT_MS : -1) < 0 &&
+		if (poll(fds, ARRAY_LEN(fds), job->on_wait ? WAIT_MS : -1) <
+			    0 &&
 		    errno != EINTR)
 			return fail_sys(err, REMIT_E_KERNEL, "poll");
 		if (!interrupted &&
@@ -324,6 +343,8 @@ converse(struct run *r, struct remit_error *err)
 			if (link_send(l, FRAME_INTERRUPT, "", 0, err) < 0)
 				return -1;
 		}
+		if (fds[3].revents && pass_wake(r, err) < 0)
+			return -1;
 		if (fds[2].revents &&
 		    pass_stdin(l, job->stdin_fd, &input, err) < 0)
 			return -1;
@@ -334,30 +355,46 @@ converse(struct run *r, struct remit_error *err)
 	return 0;
 }
 
+void
+client_set_job(struct run *r, const struct remit_job *job)
+{
+	r->job = job;
+	displays_free(&r->displays);
+	r->displays =
+		(struct displays)DISPLAYS_INIT(job->on_display, job->user);
+}
+
+void
+client_begin(struct run *r, int fd)
+{
+	link_open(&r->link, fd, PARTY_KEEPER);
+	/* 1 GiB is the most a policy allows of standard input, and as much of
+	   files. */
+	r->link.out.cap = (size_t)2400 * 1024 * 1024;
+}
+
 static int
 run_at(struct remit *r, bool shared, const struct remit_job *job,
        struct remit_result **out, struct remit_error *err)
 {
-	own(run) struct run run = {
-		.link = LINK_INIT,
-		.job = job,
-		.artifacts = ARTIFACTS_INIT,
-	};
+	own(run) struct run run = RUN_INIT;
 	int fd;
 
+	client_set_job(&run, job);
+	if (tools_open(&run.tools, job->tools, job->tool_count, err) < 0 ||
+	    tool_calls_open(&run.calls, &run.tools, job, err) < 0)
+		return -1;
 	if (job->artifacts_dir &&
 	    artifacts_open(&run.artifacts, job->artifacts_dir, err) < 0)
 		return -1;
-	fd = open_door(r, shared, err);
+	fd = client_open_door(r, shared, err);
 	if (fd < 0)
 		return -1;
-	link_open(&run.link, fd, PARTY_KEEPER);
-	/* 1 GiB is the most a policy allows of standard input, and as much of
-	   files. */
-	run.link.out.cap = (size_t)2400 * 1024 * 1024;
+	client_begin(&run, fd);
 	run.result = result_view_new(err);
-	if (!run.result || send_job(&run.link, job, err) < 0 ||
-	    converse(&run, err) < 0)
+	if (!run.result || tools_send(&run.tools, &run.link, err) < 0 ||
+	    client_send_job(&run.link, job, err) < 0 ||
+	    client_converse(&run, err) < 0)
 		return -1;
 	*out = take_ptr(&run.result);
 	return 0;
@@ -374,7 +411,7 @@ remit_run(struct remit *r, const struct remit_job *job,
 	if (!r->found || job->stdin_fd >= 0 || !result_view_is_elsewhere(*out))
 		return 0;
 	remit_result_free(*out);
-	if (need_private(r, err) < 0)
+	if (client_need_private(r, err) < 0)
 		return -1;
 	return run_at(r, false, job, out, err);
 }
@@ -384,7 +421,7 @@ remit_status(struct remit *r, char **json, struct remit_error *err)
 {
 	own(link) struct link l = LINK_INIT;
 	struct frame f = { .type = FRAME_NONE };
-	int fd = open_door(r, r->keeper_path != NULL, err);
+	int fd = client_open_door(r, r->keeper_path != NULL, err);
 
 	if (fd < 0)
 		return -1;

@@ -11,6 +11,7 @@ struct remit_result {
 	struct buf out, err;
 	json_t *doc;	   /* but for the enforcement */
 	char *enforcement; /* a JSON array, or NULL */
+	char *shown;	   /* members with the value and displays, or NULL */
 	char *text;
 };
 
@@ -37,6 +38,7 @@ remit_result_free(struct remit_result *r)
 	buf_free(&r->err);
 	json_decref(r->doc);
 	free(r->enforcement);
+	free(r->shown);
 	free(r->text);
 	free(r);
 }
@@ -88,6 +90,13 @@ result_view_enforce(struct remit_result *r, const char *json, size_t len,
 }
 
 int
+result_view_show(struct remit_result *r, char *json, struct remit_error *err)
+{
+	r->shown = json;
+	return json ? 0 : fail_sys(err, REMIT_E_MEMORY, "result");
+}
+
+int
 result_view_finish(struct remit_result *r, const char *json, size_t len,
 		   struct remit_error *err)
 {
@@ -123,6 +132,40 @@ result_view_is_elsewhere(const struct remit_result *r)
 		json_object_get(json_object_get(r->doc, "error"), "elsewhere"));
 }
 
+/* By the name that it has in results. */
+static enum remit_code
+code_of(const char *name)
+{
+	for (int c = REMIT_OK + 1; c <= REMIT_E_ELSEWHERE; c++)
+		if (!strcmp(remit_code_name((enum remit_code)c), name))
+			return (enum remit_code)c;
+	return REMIT_E_INTERNAL;
+}
+
+static const char *
+text_of(const json_t *error, const char *key)
+{
+	const char *text = json_string_value(json_object_get(error, key));
+
+	return text ? text : "";
+}
+
+int
+result_view_blame(const struct remit_result *r, struct remit_error *err)
+{
+	const json_t *error = json_object_get(r->doc, "error");
+
+	if (result_view_is_elsewhere(r))
+		fail(err, REMIT_E_ELSEWHERE, "%s", text_of(error, "value"));
+	else
+		fail(err, code_of(text_of(error, "name")), "%s",
+		     text_of(error, "value"));
+	snprintf(err->where, sizeof(err->where), "%s", text_of(error, "where"));
+	snprintf(err->remedy, sizeof(err->remedy), "%s",
+		 text_of(error, "remedy"));
+	return -1;
+}
+
 const char *
 remit_result_status(const struct remit_result *r)
 {
@@ -136,7 +179,7 @@ remit_result_exit_code(const struct remit_result *r)
 		json_object_get(r->doc, "remit_exit_code"));
 }
 
-/* The document with the enforcement in its place. */
+/* The document with the enforcement in its place, and what was shown. */
 static char *
 write_whole(const struct remit_result *r)
 {
@@ -146,12 +189,16 @@ write_whole(const struct remit_result *r)
 		json_dumps(r->doc, JSON_COMPACT | JSON_REAL_PRECISION(15));
 	const char *at = text ? strstr(text, next) : NULL;
 	const char *rows = r->enforcement ? r->enforcement : "[]";
+	const char *shown =
+		r->shown ? r->shown : "\"value\":null,\"displays\":[]";
 	/* Not by printf, which ends at 2 GiB: escaped output may be longer. */
 	own(buf) struct buf whole = BUF_INIT(SIZE_MAX / 4);
 
 	if (!at)
 		return take_ptr(&text);
 	if (buf_add(&whole, text, (size_t)(at - text)) < 0 ||
+	    buf_add(&whole, ",", 1) < 0 ||
+	    buf_add(&whole, shown, strlen(shown)) < 0 ||
 	    buf_addf(&whole, ",\"enforcement\":") < 0 ||
 	    buf_add(&whole, rows, strlen(rows)) < 0 ||
 	    buf_add(&whole, at, strlen(at)) < 0)

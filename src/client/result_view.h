@@ -19,10 +19,15 @@ int result_view_enforce(struct remit_result *r, const char *json, size_t len,
 			struct remit_error *err) must_check;
 int result_view_finish(struct remit_result *r, const char *json, size_t len,
 		       struct remit_error *err) must_check;
+/* Takes `"value":...,"displays":[...]`; NULL is the end of memory. */
+int result_view_show(struct remit_result *r, char *json,
+		     struct remit_error *err) must_check;
 /* The document, once it is finished; the result's own. */
 json_t *result_view_document(struct remit_result *r);
 bool result_view_is_done(const struct remit_result *r);
 /* A shared keeper refused what a private one can do. */
 bool result_view_is_elsewhere(const struct remit_result *r);
+/* Its error as one of the library's; returns -1. */
+int result_view_blame(const struct remit_result *r, struct remit_error *err);
 
 #endif

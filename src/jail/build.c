@@ -173,6 +173,16 @@ make_link(int root, const char *path, const char *target)
 	return 0;
 }
 
+/* The C library asks for one address at a time: then it needs no sendmmsg. */
+static int
+make_resolver(int root)
+{
+	if (unlinkat(root, "etc/resolv.conf", 0) < 0 && errno != ENOENT)
+		return -1;
+	return make_file(root, "/etc/resolv.conf",
+			 "nameserver 127.0.0.1\noptions single-request\n");
+}
+
 static int
 step_links(struct blueprint *b, uint32_t *detail)
 {
@@ -194,20 +204,15 @@ step_links(struct blueprint *b, uint32_t *detail)
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
 		if (make_file(b->root, files[i].path, files[i].text) < 0)
 			return -1;
-	return 0;
+	return b->plan->proxied ? make_resolver(b->root) : 0;
 }
 
-/* The C library asks for one address at a time: then it needs no sendmmsg. */
 static int
 step_network(struct blueprint *b, uint32_t *detail)
 {
 	if (b->ways_out < 0)
 		return 0;
-	if (unlinkat(b->root, "etc/resolv.conf", 0) < 0 && errno != ENOENT)
-		return -1;
-	if (make_file(b->root, "/etc/resolv.conf",
-		      "nameserver 127.0.0.1\noptions single-request\n") < 0 ||
-	    listeners_open(&b->listeners, b->ways_out, detail) < 0)
+	if (listeners_open(&b->listeners, b->ways_out, detail) < 0)
 		return -1;
 	/* Nobody inside shall add to them. */
 	own_fd_close(&b->ways_out);
@@ -437,7 +442,7 @@ static const struct {
 	[STEP_PRIVATE_MOUNTS] = { step_private_mounts, WITH_ROOT },
 	[STEP_ROOT] = { step_root, WITH_ROOT | IS(CAST) },
 	[STEP_LINKS] = { step_links, WITH_ROOT },
-	[STEP_NETWORK] = { step_network, IS(COLD) },
+	[STEP_NETWORK] = { step_network, SPACED },
 	[STEP_WORKSPACE] = { step_workspace, WITH_ROOT | IS(CAST) | IS(BARE) },
 	[STEP_LAYERS] = { step_layers, IS(COLD) | IS(WARM) | IS(CAST) },
 	[STEP_RUNTIME] = { step_runtime, WITH_ROOT },

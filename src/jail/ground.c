@@ -19,17 +19,18 @@ deny_setgroups(struct remit_error *err)
 }
 
 int
-ground_enter(struct remit_error *err)
+ground_enter(bool alone, struct remit_error *err)
 {
+	int network = alone ? CLONE_NEWNET : 0;
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
 
-	if (uid == 0)
-		return 0;
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0) {
-		fail_sys(err, REMIT_E_KERNEL, "create a user namespace");
+	if (unshare(network | (uid ? CLONE_NEWUSER | CLONE_NEWNS : 0)) < 0) {
+		fail_sys(err, REMIT_E_KERNEL, "create the keeper's namespaces");
 		return step_failed_at(err, STEP_CLONE);
 	}
+	if (uid == 0)
+		return 0;
 	if (deny_setgroups(err) < 0 ||
 	    idmap_write(getpid(), uid, uid, gid, gid, err) < 0)
 		return step_failed_at(err, STEP_MAPS);

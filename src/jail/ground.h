@@ -6,9 +6,12 @@
 #ifndef REMIT_GROUND_H
 #define REMIT_GROUND_H
 
+#include <stdbool.h>
+
 #include "error.h"
 
-/* Once per process, before the first jail; single-threaded. */
-int ground_enter(struct remit_error *err) must_check;
+/* Once per process, before the first jail; single-threaded. `alone`: in a
+   network without any device, too. */
+int ground_enter(bool alone, struct remit_error *err) must_check;
 
 #endif

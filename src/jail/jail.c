@@ -222,8 +222,8 @@ clone_init(struct jail *j, const struct blueprint *b, uint32_t owner)
 	};
 	int group = cgroup_clone_fd(&j->group);
 
-	/* A zygote's child stays in the zygote's empty network. */
-	if (b->plan->own_network && !j->warm)
+	/* A zygote's child without sockets stays in the zygote's network. */
+	if (b->plan->own_network && (!j->warm || b->plan->proxied))
 		args.flags |= CLONE_NEWNET;
 	if (group >= 0) {
 		args.flags |= CLONE_INTO_CGROUP;
@@ -234,7 +234,7 @@ clone_init(struct jail *j, const struct blueprint *b, uint32_t owner)
 
 /* While pid 1 waits to be released: later it cannot be looked at any more. */
 static int
-open_namespaces(struct jail *j, struct remit_error *err)
+open_namespaces(struct jail *j, bool proxied, struct remit_error *err)
 {
 	static const struct {
 		enum join_fd fd;
@@ -242,11 +242,14 @@ open_namespaces(struct jail *j, struct remit_error *err)
 	} all[] = {
 		{ JOIN_USER_NS, "user" }, { JOIN_MOUNT_NS, "mnt" },
 		{ JOIN_IPC_NS, "ipc" },	  { JOIN_UTS_NS, "uts" },
-		{ JOIN_PID_NS, "pid" },
+		{ JOIN_PID_NS, "pid" },	  { JOIN_NET_NS, "net" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
 		char path[64];
+
+		if (all[i].fd == JOIN_NET_NS && !proxied)
+			continue;
 
 		snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)j->init_pid,
 			 all[i].name);
@@ -279,7 +282,7 @@ jail_start(struct jail *j, struct blueprint *b, uint32_t owner,
 	if (idmap_write(j->init_pid, JAIL_UID, j->host_uid, JAIL_UID, gid,
 			err) < 0)
 		return step_failed_at(err, STEP_MAPS);
-	if (j->warm && open_namespaces(j, err) < 0)
+	if (j->warm && open_namespaces(j, b->plan->proxied, err) < 0)
 		return -1;
 	if (send(j->lifeline.fd, "g", 1, MSG_NOSIGNAL) != 1)
 		return fail_sys(err, REMIT_E_KERNEL, "release pid 1");

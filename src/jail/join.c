@@ -38,13 +38,16 @@ join_namespaces(const struct join_command *cmd, const int fds[JOIN_FDS],
 	} all[] = {
 		{ JOIN_USER_NS, CLONE_NEWUSER }, { JOIN_MOUNT_NS, CLONE_NEWNS },
 		{ JOIN_IPC_NS, CLONE_NEWIPC },	 { JOIN_UTS_NS, CLONE_NEWUTS },
-		{ JOIN_PID_NS, CLONE_NEWPID },
+		{ JOIN_PID_NS, CLONE_NEWPID },	 { JOIN_NET_NS, CLONE_NEWNET },
 	};
 
 	if (is_to_fail(cmd, STEP_JOIN, failed))
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
 		failed->detail = (uint32_t)i + 1;
+		/* In the zygote's network there is nothing at all. */
+		if (all[i].fd == JOIN_NET_NS && fds[JOIN_NET_NS] < 0)
+			continue;
 		if (setns(fds[all[i].fd], all[i].type) < 0)
 			return -1;
 	}

@@ -5,8 +5,8 @@
  * namespace (its user created it, user_namespaces(7)), and joining is for good,
  * so a helper does it that shares the zygote's memory and nothing else:
  *
- *	zygote ── vfork ──> helper ── setns × 5, fork ──> child, in the jail
- *	  │ waits for the helper ── exit                    lock-down, report
+ *	zygote ── vfork ──> helper ── setns × 5 or 6, fork ──> child, in the
+ *jail │ waits for the helper ── exit                    lock-down, report
  *
  * The child becomes the keeper's own (a subreaper's), which reads its end from
  * the kernel. Fixed sizes, no pointers, nothing to parse.
@@ -36,7 +36,8 @@ enum join_fd {
 	JOIN_IPC_NS,
 	JOIN_UTS_NS,
 	JOIN_PID_NS,
-	JOIN_GROUP, /* and the next ones: files to write "0" to */
+	JOIN_NET_NS, /* of code that has sockets */
+	JOIN_GROUP,  /* and the next ones: files to write "0" to */
 	JOIN_FDS = JOIN_GROUP + 4,
 };
 

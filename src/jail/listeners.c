@@ -1,16 +1,13 @@
 #include "listeners.h"
 
-#include <arpa/inet.h>
+#include <linux/ipv6.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "host_rule.h"
 #include "pass.h"
-
-_Static_assert(LISTENERS_MAX > HOST_RULES_MAX, "every entry finds room");
 
 /* The kernel keeps so many waiting that nobody has accepted yet. */
 #define BACKLOG 512
@@ -18,24 +15,35 @@ _Static_assert(LISTENERS_MAX > HOST_RULES_MAX, "every entry finds room");
 /* ---- in the keeper ---- */
 
 static void
-add_port(struct listeners *l, in_port_t port)
+add_port(struct listeners *l, bool is_v6, uint16_t port)
 {
 	for (size_t i = 0; i < l->port_count; i++)
-		if (l->ports[i] == port)
+		if (l->ports[i].is_v6 == is_v6 &&
+		    l->ports[i].port == htons(port))
 			return;
-	l->ports[l->port_count++] = port;
+	l->ports[l->port_count++] =
+		(struct listener_port){ is_v6, htons(port) };
+}
+
+/* All of 127.0.0.0/8 is there already, and ::1. */
+static bool
+is_loopback(const struct address *a)
+{
+	static const struct address four = { .bytes = { 127 } };
+	static const struct address six = { true, { [15] = 1 } };
+
+	return address_is_in(a, &four, 8) || address_equal(a, &six);
 }
 
 static void
-add_address(struct listeners *l, in_addr_t address)
+add_address(struct listeners *l, const struct address *a)
 {
-	/* All of 127.0.0.0/8 is there already. */
-	if (ntohl(address) >> 24 == 127)
+	if (is_loopback(a))
 		return;
 	for (size_t i = 0; i < l->address_count; i++)
-		if (l->addresses[i] == address)
+		if (address_equal(&l->addresses[i], a))
 			return;
-	l->addresses[l->address_count++] = address;
+	l->addresses[l->address_count++] = *a;
 }
 
 int
@@ -44,14 +52,22 @@ listeners_list(struct listeners *out, const struct plan *plan,
 {
 	struct host_rules rules;
 
-	*out = (struct listeners){ 0 };
+	*out = (struct listeners){
+		.everywhere = plan->policy->network_access == NETWORK_PUBLIC,
+	};
+	for (size_t i = 0; out->everywhere && i < PUBLIC_PORTS; i++)
+		add_port(out, false, public_ports[i]);
 	if (host_rules_read(&plan->policy->network_allow, &rules, err) < 0)
 		return -1;
 	for (size_t i = 0; i < rules.count; i++) {
-		add_port(out, htons(rules.rows[i].port));
-		if (!rules.rows[i].name[0])
-			add_address(out, rules.rows[i].address);
+		const struct host_rule *r = &rules.rows[i];
+
+		add_port(out, r->address.is_v6, r->port);
+		if (!r->name[0])
+			add_address(out, &r->address);
 	}
+	if (plan->policy->network_proxy)
+		add_port(out, false, HOST_PROXY_PORT);
 	return 0;
 }
 
@@ -88,6 +104,42 @@ add_to_loopback(int fd, unsigned number, in_addr_t address, in_addr_t mask)
 	return request(fd, &r, SIOCSIFNETMASK, mask);
 }
 
+/*
+ * All addresses but those of 0.0.0.0/8, which are nobody's: 1/8, 2/7, 4/6 and
+ * so on up to 128/1. Those of 127.0.0.0/8 are more exact.
+ */
+static int
+add_all_to_loopback(int fd)
+{
+	for (unsigned bit = 24; bit < 32; bit++)
+		if (add_to_loopback(fd, bit, htonl((1u << bit) + 1),
+				    htonl(~((1u << bit) - 1))) < 0)
+			return -1;
+	return 0;
+}
+
+static int
+add_four(int fd, unsigned number, const struct address *a)
+{
+	in_addr_t address;
+
+	memcpy(&address, a->bytes, sizeof(address));
+	return add_to_loopback(fd, number, address, INADDR_NONE);
+}
+
+static int
+add_six(const struct ifreq *device, const struct address *a)
+{
+	own_fd int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct in6_ifreq r = {
+		.ifr6_prefixlen = 128,
+		.ifr6_ifindex = device->ifr_ifindex,
+	};
+
+	memcpy(&r.ifr6_addr, a->bytes, sizeof(r.ifr6_addr));
+	return fd < 0 ? -1 : ioctl(fd, SIOCSIFADDR, &r);
+}
+
 static int
 set_up_loopback(const struct listeners *l)
 {
@@ -95,13 +147,21 @@ set_up_loopback(const struct listeners *l)
 	struct ifreq r = { .ifr_name = "lo", .ifr_flags = IFF_UP };
 
 	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &r) < 0 ||
-	    add_to_loopback(fd, 1, htonl(LISTENERS_NET + 1),
-			    htonl(LISTENERS_MASK)) < 0)
+	    (l->everywhere ? add_all_to_loopback(fd)
+			   : add_to_loopback(fd, 1, htonl(LISTENERS_NET + 1),
+					     htonl(LISTENERS_MASK))) < 0 ||
+	    ioctl(fd, SIOCGIFINDEX, &r) < 0)
 		return -1;
-	for (size_t i = 0; i < l->address_count; i++)
-		if (add_to_loopback(fd, (unsigned)i + 2, l->addresses[i],
-				    INADDR_NONE) < 0)
+	for (size_t i = 0; i < l->address_count; i++) {
+		const struct address *a = &l->addresses[i];
+
+		/* The others are there already. */
+		if (l->everywhere && !a->is_v6)
+			continue;
+		if ((a->is_v6 ? add_six(&r, a)
+			      : add_four(fd, (unsigned)i + 2, a)) < 0)
 			return -1;
+	}
 	return 0;
 }
 
@@ -125,14 +185,20 @@ open_names(int to)
 
 /* At every address there is: which one was meant the proxy sees. */
 static int
-open_port(int to, in_port_t port)
+open_port(int to, struct listener_port p)
 {
-	struct sockaddr_in a = place(INADDR_ANY, port);
-	own_fd int fd =
-		socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct address any = { .is_v6 = p.is_v6 };
+	struct sockaddr_storage a;
+	socklen_t len = address_socket(&any, ntohs(p.port), &a);
+	own_fd int fd = socket(p.is_v6 ? AF_INET6 : AF_INET,
+			       SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int yes = 1;
 
-	if (fd < 0 || bind(fd, (void *)&a, sizeof(a)) < 0 ||
-	    listen(fd, BACKLOG) < 0)
+	/* The other family has one of its own, or none. */
+	if (fd < 0 ||
+	    (p.is_v6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes,
+				   sizeof(yes)) < 0) ||
+	    bind(fd, (void *)&a, len) < 0 || listen(fd, BACKLOG) < 0)
 		return -1;
 	return send_socket(to, fd);
 }

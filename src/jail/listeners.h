@@ -8,7 +8,10 @@
 
 #include <netinet/in.h>
 
+#include "address.h"
+#include "host_rule.h"
 #include "plan.h"
+#include "public_ports.h"
 
 /* Names lead to addresses of this network (RFC 2544: no host has one). */
 #define LISTENERS_NET  0xc6120000u /* 198.18.0.0 */
@@ -16,14 +19,19 @@
 /* The name server that the jail's resolv.conf names. */
 #define LISTENERS_DNS 0x7f000001u /* 127.0.0.1 */
 
-#define LISTENERS_MAX 65 /* a port of each entry, and names */
+/* A port of each entry, the usual ones, names, and a proxy. */
+#define LISTENERS_MAX (HOST_RULES_MAX + PUBLIC_PORTS + 2)
 
 /* What to make, ready before the clone: pid 1 parses nothing. */
 struct listeners {
-	in_port_t ports[LISTENERS_MAX]; /* in network order */
+	struct listener_port {
+		bool is_v6;
+		in_port_t port; /* in network order */
+	} ports[LISTENERS_MAX];
 	size_t port_count;
-	in_addr_t addresses[LISTENERS_MAX]; /* of hosts named by address */
+	struct address addresses[LISTENERS_MAX]; /* of hosts named so */
 	size_t address_count;
+	bool everywhere; /* at every address there is */
 };
 
 int listeners_list(struct listeners *out, const struct plan *plan,

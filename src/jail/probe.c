@@ -168,7 +168,7 @@ try_jail(const struct question *q, struct remit_error *err)
 
 	if (choose_policy(&policy, q, err) < 0 ||
 	    plan_build(&plan, &policy, &job, q->host, &none, err) < 0 ||
-	    (!tiers[q->tier].bare && ground_enter(err) < 0) ||
+	    (!tiers[q->tier].bare && ground_enter(false, err) < 0) ||
 	    jail_open(&j, &plan, &site, null, "probe", err) < 0)
 		return -1;
 	return wait_for_report(&j, &plan, err);

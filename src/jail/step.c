@@ -54,8 +54,8 @@ const struct step steps[STEP_COUNT] = {
 	},
 	[STEP_NETWORK] = {
 		"open the ways out", STAGE_BUILD, CAN_NETWORK_NAMESPACE,
-		"where hosts are named; needs rights that are dropped, and a "
-		"root in which resolv.conf can be written",
+		"where hosts are named; needs rights that are dropped, and no "
+		"process of the code's is there to come before it",
 	},
 	[STEP_WORKSPACE] = {
 		"mount the workspace", STAGE_BUILD, CAN_MOUNT,

@@ -10,6 +10,7 @@
 #include <linux/futex.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
@@ -245,6 +246,7 @@ static const struct clause ioctl_requests[] = {
 	ALLOW_IF(INT(1, TCGETS)), /* isatty() on every open file */
 	ALLOW_IF(INT(1, TIOCGWINSZ)),
 	ALLOW_IF(INT(1, FIONREAD)),
+	ALLOW_IF(INT(1, SIOCOUTQ)), /* the runner waits for its reader */
 	ALLOW_IF(INT(1, FIONBIO)),
 	ALLOW_IF(INT(1, FIOCLEX)), /* set_inheritable() */
 	ALLOW_IF(INT(1, FIONCLEX)),

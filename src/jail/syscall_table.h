@@ -20,7 +20,7 @@
  *	FILTER_INIT              base with every permission removed, then init
  *	FILTER_KEEPER            base subprocess keeper
  *	FILTER_KEEPER_NETWORK    base subprocess network keeper keeper_network
- *	FILTER_ZYGOTE            base subprocess zygote
+ *	FILTER_ZYGOTE            base subprocess network zygote
  *	FILTER_BARE              base strict_memory bare
  *	FILTER_BARE_NETWORK      base network strict_memory bare
  *	FILTER_PROXY             base with every permission removed, then proxy

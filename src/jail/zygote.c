@@ -153,8 +153,8 @@ start(struct zygote *z, struct blueprint *b, struct remit_error *err)
 		.exit_signal = SIGCHLD,
 	};
 
-	/* Its children's too. Only a test leaves it out: what may use the
-	   network is never warm. */
+	/* That of its children without sockets, too. Only a test leaves it
+	   out: what may use the host's network is never warm. */
 	if (b->plan->own_network)
 		args.flags |= CLONE_NEWNET;
 	z->pid = sys_clone3(&args);

@@ -59,8 +59,9 @@ static int
 copy_result(json_t *line, const char *text)
 {
 	static const char *const names[] = {
-		"run_id", "status",  "tier",	  "exit_code", "signal",
-		"usage",  "denials", "artifacts", "changes",   "reported",
+		"run_id",  "status",   "tier",	  "exit_code",
+		"signal",  "usage",    "denials", "artifacts",
+		"changes", "reported", "calls",	  "calls_left_out",
 	};
 	json_auto_t *result = text ? json_loads(text, 0, NULL) : NULL;
 

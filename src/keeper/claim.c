@@ -14,28 +14,65 @@ claim_free(struct claim *c)
 	*c = (struct claim){ 0 };
 }
 
-static void
-set_error(json_t *error, const struct record *r)
+json_t *
+claim_error_new(void)
 {
-	uint64_t line;
+	return json_pack("{s:s, s:s, s:s, s:n, s:n, s:n, s:[]}", "name", "",
+			 "value", "", "traceback", "", "line", "column", "text",
+			 "frames");
+}
 
-	if (!strcmp(r->key, "line")) {
-		if (number_parse(&line, r->value) == 0 && line <= INT32_MAX)
-			json_object_set_new(error, "line",
-					    json_integer((json_int_t)line));
-	} else if (!strcmp(r->key, "name") || !strcmp(r->key, "value") ||
-		   !strcmp(r->key, "traceback")) {
-		json_object_set_new(error, r->key,
-				    text_to_json(r->value, strlen(r->value)));
+static void
+set_number(json_t *to, const char *key, const char *value)
+{
+	uint64_t number;
+
+	if (number_parse(&number, value) == 0 && number <= INT32_MAX)
+		json_object_set_new(to, key, json_integer((json_int_t)number));
+}
+
+static void
+set_text(json_t *to, const char *key, const char *value)
+{
+	json_object_set_new(to, key, text_to_json(value, strlen(value)));
+}
+
+/* One begins with its line; what follows belongs to it. */
+static void
+set_frame(json_t *frames, const char *key, const char *value)
+{
+	json_t *last = json_array_get(frames, json_array_size(frames) - 1);
+
+	if (!strcmp(key, "line")) {
+		last = json_pack("{s:n, s:s, s:s}", "line", "name", "", "text",
+				 "");
+		set_number(last, key, value);
+		json_array_append_new(frames, last);
+	} else if (last && (!strcmp(key, "name") || !strcmp(key, "text"))) {
+		set_text(last, key, value);
 	}
 }
 
-/* All known keys, whatever came: a reader need not ask whether one is there. */
+static void
+set_error(json_t *error, const struct record *r)
+{
+	static const char *const texts[] = { "name", "value", "traceback",
+					     "text" };
+
+	if (!strcmp(r->key, "line") || !strcmp(r->key, "column"))
+		set_number(error, r->key, r->value);
+	else if (!strncmp(r->key, "frame_", 6))
+		set_frame(json_object_get(error, "frames"), r->key + 6,
+			  r->value);
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		if (!strcmp(r->key, texts[i]))
+			set_text(error, r->key, r->value);
+}
+
 static json_t *
 parse_error(const char *payload, size_t len)
 {
-	json_t *error = json_pack("{s:s, s:s, s:s, s:n}", "name", "", "value",
-				  "", "traceback", "", "line");
+	json_t *error = claim_error_new();
 	struct record r;
 	size_t at = 0;
 
@@ -99,6 +136,7 @@ claim_parse_ended(struct claim *c, const char *payload, size_t len,
 			said.has_exit_code = true;
 			said.exit_code = (int)code;
 		}
+		said.incomplete |= !strcmp(r.key, "incomplete");
 		parse_denied(&said, &r);
 	}
 	if (said.kind == CLAIM_NONE) {

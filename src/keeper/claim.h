@@ -20,9 +20,10 @@ enum claim_kind {
 
 struct claim {
 	enum claim_kind kind;
-	json_t *error; /* {name, value, traceback, line}, or NULL */
+	json_t *error; /* see claim_error_new(), or NULL */
 	bool has_exit_code;
 	int exit_code;
+	bool incomplete;   /* nothing ran: more is to be typed */
 	char *denied_path; /* that the error is about, or NULL */
 	int denied_errno;
 };
@@ -33,5 +34,8 @@ int claim_parse_checked(struct claim *c, const char *payload, size_t len,
 int claim_parse_ended(struct claim *c, const char *payload, size_t len,
 		      struct remit_error *err) must_check;
 void claim_free(struct claim *c);
+/* {name, value, traceback, line, column, text, frames}: all known keys, so that
+   a reader need not ask whether one is there. */
+json_t *claim_error_new(void);
 
 #endif

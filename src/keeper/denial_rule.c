@@ -217,7 +217,7 @@ field_for(const struct denial_rule *r, const struct seccomp_data *c,
 	  const struct policy *policy)
 {
 	if (r->field == BY_NONE || c->args[0] & r->never ||
-	    *FIELD_PTR(policy, &fields[r->field], const bool))
+	    !field_is_default(policy, &fields[r->field]))
 		return BY_NONE;
 	return r->field;
 }

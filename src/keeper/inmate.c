@@ -136,9 +136,9 @@ consider_ready(struct inmate *i)
 {
 	struct remit_error err;
 
-	if (!i->rehearsed || !i->joined)
+	if (!i->rehearsed || (i->jail.warm && !i->joined))
 		return;
-	if (i->joined == i->jail.run_pid) {
+	if (!i->jail.warm || i->joined == i->jail.run_pid) {
 		become_ready(i);
 		return;
 	}
@@ -157,7 +157,8 @@ send_task(struct inmate *i, struct remit_error *err)
 			      : pool_is_pressed(i->pool) ? TASK_WARM
 							 : TASK_REHEARSE;
 
-	i->rehearsed = kind != TASK_REHEARSE;
+	/* The runner of a session says when it can be interrupted. */
+	i->rehearsed = kind != TASK_REHEARSE && !i->pool->plan.session;
 	if (task_write(&task, &i->pool->plan, kind, i->jail.workspace.path,
 		       err) < 0 ||
 	    link_send(&i->jail.channel, FRAME_TASK, task.data, task.len, err) <
@@ -165,10 +166,7 @@ send_task(struct inmate *i, struct remit_error *err)
 	    link_flush(&i->jail.channel, err) < 0)
 		return -1;
 	i->state = INMATE_WARMING;
-	if (i->jail.warm)
-		consider_ready(i);
-	else
-		become_ready(i);
+	consider_ready(i);
 	return 0;
 }
 
@@ -386,20 +384,56 @@ give_up(struct inmate *i)
 	return NULL;
 }
 
-/* With a proxy first, if the plan has one: pid 1 sends it the ways out. */
+/* First, if the plan has one: pid 1 sends it the ways out. */
+static int
+start_proxy(struct inmate *i, struct jail_site *site, struct remit_error *err)
+{
+	*site = i->keeper->site;
+	site->ways_out = -1;
+	if (!i->pool->plan.proxied)
+		return 0;
+	if (keeper_need_porter(i->keeper, err) < 0 ||
+	    proxy_start(&i->proxy, &i->keeper->porter, &i->pool->plan, err) < 0)
+		return -1;
+	site->ways_out = i->proxy.ways_out;
+	return 0;
+}
+
+/* Pid 1 has it now. */
+static void
+close_ways_out(struct inmate *i)
+{
+	own_fd_close(&i->proxy.ways_out);
+	i->proxy.ways_out = -1;
+}
+
 static int
 open_cold(struct inmate *i, int in, const char *name, struct remit_error *err)
 {
-	const struct plan *plan = &i->pool->plan;
-	struct jail_site site = i->keeper->site;
+	struct jail_site site;
 	int opened;
 
-	if (plan->proxied && proxy_start(&i->proxy, plan, err) < 0)
+	if (start_proxy(i, &site, err) < 0)
 		return -1;
-	site.ways_out = i->proxy.ways_out;
-	opened = jail_open(&i->jail, plan, &site, in, name, err);
-	own_fd_close(&i->proxy.ways_out);
-	i->proxy.ways_out = -1;
+	opened = jail_open(&i->jail, &i->pool->plan, &site, in, name, err);
+	close_ways_out(i);
+	return opened;
+}
+
+/* For a zygote's child, by the mould of its pool, if it has one. */
+static int
+open_warm(struct inmate *i, int in, const char *name, struct remit_error *err)
+{
+	struct pool *p = i->pool;
+	const struct mould *mould;
+	struct jail_site site;
+	int opened;
+
+	if (pool_mould(p, &mould, err) < 0 || start_proxy(i, &site, err) < 0)
+		return -1;
+	opened = jail_prepare(&i->jail, &p->plan, &site, mould,
+			      nursery_uid(p->nursery), in, name, err);
+	close_ways_out(i);
 	return opened;
 }
 
@@ -419,6 +453,8 @@ inmate_new_cold(struct session *s, struct remit_error *err)
 	s->inmate = i;
 	i->state = INMATE_LOCKING;
 	make_name(name, sizeof(name));
+	/* Nobody locks down who would have to be met first. */
+	i->heard = i->met = !tiers[plan->tier].jailed;
 	if (feed_pipe(&reader, &i->in, err) == 0)
 		opened = tiers[plan->tier].jailed
 				 ? open_cold(i, reader, name, err)
@@ -436,7 +472,6 @@ inmate_new_warm(struct pool *p, struct remit_error *err)
 {
 	struct keeper *k = p->keeper;
 	struct inmate *i = make(k, p, err);
-	const struct mould *mould;
 	own_fd int reader = -1;
 	char name[24];
 
@@ -446,10 +481,7 @@ inmate_new_warm(struct pool *p, struct remit_error *err)
 	i->state = INMATE_BUILDING;
 	make_name(name, sizeof(name));
 	if (feed_pipe(&reader, &i->in, err) < 0 ||
-	    pool_mould(p, &mould, err) < 0 ||
-	    jail_prepare(&i->jail, &p->plan, &k->site, mould,
-			 nursery_uid(p->nursery), reader, name, err) < 0 ||
-	    watch(i, err) < 0)
+	    open_warm(i, reader, name, err) < 0 || watch(i, err) < 0)
 		return give_up(i);
 	return i;
 }

@@ -64,6 +64,15 @@ leave_queue(struct keeper *k, struct session *s)
 	}
 }
 
+int
+keeper_open_session(struct keeper *k)
+{
+	if (k->open_count >= KEEPER_SESSIONS_MAX)
+		return -1;
+	k->open_count++;
+	return 0;
+}
+
 void
 keeper_ended(struct keeper *k, struct session *s)
 {
@@ -82,6 +91,7 @@ keeper_remove(struct keeper *k, struct session *s)
 		return; /* it is gone already */
 	*at = s->next;
 	keeper_ended(k, s);
+	k->open_count -= session_is_open(s);
 	leave_queue(k, s);
 	s->next = k->dead;
 	k->dead = s;
@@ -213,9 +223,10 @@ start_listening(struct keeper *k, const struct keeper_options *opt,
 /* ---- what jails need ---- */
 
 /*
- * No exotic calls for the keeper either, and for a shared one no network. What
- * it starts inherits this filter, so a private keeper, which may have to serve
- * a policy with network access, keeps sockets.
+ * No exotic calls for the keeper either. What it starts inherits this filter,
+ * and code may have sockets: so it keeps them. A private keeper may have to
+ * give the host's network; a shared one stands in a network without any device,
+ * or it has no sockets after all.
  */
 static int
 filter_self(struct keeper *k, struct remit_error *err)
@@ -224,11 +235,41 @@ filter_self(struct keeper *k, struct remit_error *err)
 	if (host_left_out(&k->host) & MECH(SECCOMP))
 		return 0;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-	    filter_load(k->listen < 0 ? FILTER_KEEPER_NETWORK : FILTER_KEEPER) <
-		    0)
+	    filter_load(k->listen < 0 || k->is_alone ? FILTER_KEEPER_NETWORK
+						     : FILTER_KEEPER) < 0)
 		return fail_sys(err, REMIT_E_KERNEL,
 				"load the keeper's filter");
 	return 0;
+}
+
+int
+keeper_need_porter(struct keeper *k, struct remit_error *err)
+{
+	const struct porter_keeper by = {
+		.by_root = k->host.by_root,
+		.on_ground = k->has_ground,
+		.unfiltered = host_left_out(&k->host) & MECH(SECCOMP),
+	};
+
+	/* From where a shared one stands no porter would reach anybody. */
+	if (k->has_ground && k->is_alone)
+		return 0;
+	return porter_start(&k->porter, &by, err);
+}
+
+/* Out of everybody's sight but for what was started before. */
+static int
+take_ground(struct keeper *k, struct remit_error *err)
+{
+	if (host_lacks(&k->host, TIER_LOCAL) != CAN_COUNT)
+		return 0;
+	k->is_alone = k->listen >= 0;
+	if (k->is_alone && keeper_need_porter(k, err) < 0)
+		return -1;
+	/* What a test leaves out must not be there by another way. */
+	return ground_enter(k->is_alone && !(host_left_out(&k->host) &
+					     MECH(NETWORK_NAMESPACE)),
+			    err);
 }
 
 int
@@ -239,8 +280,7 @@ keeper_stand(struct keeper *k, struct remit_error *err)
 	cgroup_home_clean(false);
 	workspace_clean_soon();
 	if (cgroup_home_open(&k->cgroups, &k->host, err) < 0 ||
-	    (host_lacks(&k->host, TIER_LOCAL) == CAN_COUNT &&
-	     ground_enter(err) < 0))
+	    take_ground(k, err) < 0)
 		return -1;
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	k->has_ground = true;
@@ -272,12 +312,14 @@ check_shared(const struct keeper *k, const struct policy *p,
 	if (!tiers[p->tier].jailed)
 		return elsewhere(err, "tier",
 				 "a shared keeper runs nothing outside jails");
-	if (p->network_access)
+	if (p->network_access == NETWORK_HOST)
 		return elsewhere(err, "network_access",
-				 "a shared keeper has no network");
-	if (p->network_allow.count)
-		return elsewhere(err, "network_allow",
-				 "a shared keeper has no network");
+				 "a shared keeper is not on the host's "
+				 "network");
+	if (p->credentials.count)
+		return elsewhere(err, "credentials",
+				 "a shared keeper has neither your variables "
+				 "nor your files");
 	if (p->env_var_access)
 		return elsewhere(err, "env_var_access",
 				 "a shared keeper does not have your "
@@ -321,7 +363,7 @@ raise_descriptors(void)
 static int
 warm_up(struct keeper *k, struct policy *policy, struct remit_error *err)
 {
-	struct pool *p = pool_for(k, policy, "", 0, err);
+	struct pool *p = pool_for(k, policy, "", 0, false, err);
 
 	if (!p || (tiers[p->plan.tier].jailed && keeper_stand(k, err) < 0))
 		return -1;
@@ -340,6 +382,7 @@ open_keeper(struct keeper *k, const struct keeper_options *opt,
 	k->loop.after_owner = k;
 	k->site.cgroups = &k->cgroups;
 	k->cgroups = (struct cgroup_home)CGROUP_HOME_INIT;
+	k->porter = (struct porter)PORTER_INIT;
 	k->on_control = k->on_listen = (struct source)SOURCE_INIT;
 	k->began_us = loop_now_us();
 	k->control = opt->control_fd;
@@ -368,6 +411,7 @@ close_keeper(struct keeper *k)
 	}
 	clerk_stop(&k->clerk);
 	upkeep_close(k);
+	porter_free(&k->porter);
 	cgroup_home_free(&k->cgroups);
 	own_fd_close(&k->control);
 	own_fd_close(&k->listen);

@@ -9,6 +9,7 @@
 #include "jail.h"
 #include "journal.h"
 #include "loop.h"
+#include "porter.h"
 
 struct inmate;
 struct nursery;
@@ -18,6 +19,8 @@ struct session;
 /* More at once are made to wait; more waiting are turned away as busy. */
 #define KEEPER_RUNNING_MAX 64
 #define KEEPER_WAITING_MAX 4096
+/* Sessions with many cells: their jails wait for the next one. */
+#define KEEPER_SESSIONS_MAX 64
 /* Jails at once, in use or ready or dying. */
 #define KEEPER_INMATES_MAX 192
 /* The last so many runs make the latency that is shown. */
@@ -45,11 +48,14 @@ struct keeper {
 	struct session *queue[KEEPER_WAITING_MAX]; /* a ring */
 	size_t queue_head, queue_count;
 	size_t running;
+	size_t open_count; /* sessions with many cells */
 
 	char *runtime_dir;
 	bool has_host;
 	struct host host;
 	bool has_ground;
+	bool is_alone;	      /* it stands in a network without any device */
+	struct porter porter; /* a shared keeper's from the first jail on */
 	struct cgroup_home cgroups;
 	struct jail_site site;
 };
@@ -72,7 +78,10 @@ int keeper_main(const struct keeper_options *opt,
 /* For sessions. */
 void keeper_enqueue(struct keeper *k, struct session *s);
 void keeper_remove(struct keeper *k, struct session *s);
-/* Its jail is gone: another may run, though the door has not read all. */
+/* There is room for one more with many cells; -1: there is not. */
+int keeper_open_session(struct keeper *k) must_check;
+/* Its jail is gone, or idle: another may run, though the door has not read all.
+ */
 void keeper_ended(struct keeper *k, struct session *s);
 /* What a plan needs: the host, and the policy's interpreter. */
 int keeper_prepare(struct keeper *k, const struct policy *p,
@@ -94,5 +103,7 @@ void keeper_add_pool(struct keeper *k, struct pool *p);
 void keeper_refill_soon(struct keeper *k);
 /* What a jail needs: groups, and the keeper's own ground and filter. */
 int keeper_stand(struct keeper *k, struct remit_error *err) must_check;
+/* What a jail needs whose plan is proxied. */
+int keeper_need_porter(struct keeper *k, struct remit_error *err) must_check;
 
 #endif

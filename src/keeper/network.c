@@ -1,6 +1,5 @@
 #include "network.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,26 +24,39 @@ static const struct {
 	[LEDGER_NOT_PUBLIC] = { ", a private address", ":private" },
 	[LEDGER_NEVER] = { ", an address of this machine or of nobody", NULL },
 	[LEDGER_OTHER_NAME] = { ", by bytes that do not name it", NULL },
+	[LEDGER_OTHER_METHOD] = { ", with a method that its entry does not "
+				  "name",
+				  NULL },
+	[LEDGER_OTHER_REQUEST] = { ", by a request that is not clear or not "
+				   "the only one",
+				   NULL },
+	[LEDGER_IN_CLEAR] = { ", a public address, where its credential would "
+			      "be read on the way",
+			      NULL },
+	[LEDGER_TOO_MANY] = { ", more often than its entry allows", NULL },
+	[LEDGER_TOO_MUCH] = { ", with more bytes than its entry allows", NULL },
 };
 
-/* An address that only means something inside must not be allowed outside. */
-static bool
-is_inner(const char *host)
+/* What is to be written behind host and port; NULL: nothing would help. */
+static const char *
+word_for(const struct ledger_row *r)
 {
-	struct in_addr a;
-	struct address address;
+	struct address a;
 
-	if (inet_pton(AF_INET, host, &a) != 1)
-		return false;
-	address = address_v4(a.s_addr);
-	return address_class(&address) == ADDRESS_NEVER;
+	const char *word = whys[r->why].word;
+
+	if (!word || address_read(r->host, &a) < 0)
+		return word;
+	/* One that only means something inside must not be allowed outside;
+	   others are meant as they are. */
+	return address_class(&a) == ADDRESS_NEVER ? NULL : "";
 }
 
 static void
 add_denial(const struct ledger_row *r, struct denials *out)
 {
-	const char *word = is_inner(r->host) ? NULL : whys[r->why].word;
-	char port[8] = "PORT", where[HOST_NAME_SIZE + 8];
+	const char *word = word_for(r);
+	char port[8] = "PORT", where[HOST_NAME_SIZE + 10];
 	struct denial d = {
 		.by_proxy = true,
 		.field = word ? F_NETWORK_ALLOW : FIELD_TOTAL,
@@ -52,7 +64,8 @@ add_denial(const struct ledger_row *r, struct denials *out)
 
 	if (r->port)
 		snprintf(port, sizeof(port), "%u", r->port);
-	snprintf(where, sizeof(where), "%s:%s", r->host, port);
+	snprintf(where, sizeof(where),
+		 strchr(r->host, ':') ? "[%s]:%s" : "%s:%s", r->host, port);
 	snprintf(d.what, sizeof(d.what), "%s %s%s",
 		 r->port ? "connect to" : "look up", r->port ? where : r->host,
 		 whys[r->why].because);

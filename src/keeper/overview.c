@@ -6,6 +6,7 @@
 #include "nursery.h"
 #include "pool.h"
 #include "proc.h"
+#include "session.h"
 
 static int
 by_number(const void *a, const void *b)
@@ -33,6 +34,40 @@ latency_of(const struct keeper *k)
 			 (json_int_t)sorted[n * 99 / 100]);
 }
 
+static const char *
+state_of(const struct session *s)
+{
+	if (s->loss.code)
+		return "ended";
+	return s->state == SESSION_IDLE ? "idle" : "busy";
+}
+
+/* Those with many cells. */
+static json_t *
+sessions_of(const struct keeper *k)
+{
+	json_t *all = json_array();
+	uint64_t now = loop_now_us();
+
+	for (const struct session *s = k->sessions; s; s = s->next) {
+		const struct inmate *i = s->inmate;
+		pid_t pid = i && i->jail.run_pid > 0 ? i->jail.run_pid : 0;
+		uint64_t bytes = pid ? proc_pss_bytes(pid) : 0;
+
+		if (!session_is_open(s))
+			continue;
+		json_array_append_new(
+			all, json_pack("{s:s, s:i, s:s, s:s, s:i, s:f, s:I}",
+				       "id", s->open_id, "pid", (int)pid,
+				       "state", state_of(s), "tier",
+				       tiers[session_policy(s)->tier].name,
+				       "cells", (int)s->cells, "since_s",
+				       (double)(now - s->asked_us) / 1e6,
+				       "memory_bytes", (json_int_t)bytes));
+	}
+	return all;
+}
+
 int
 overview_write(struct buf *out, const struct keeper *k)
 {
@@ -45,7 +80,7 @@ overview_write(struct buf *out, const struct keeper *k)
 	for (const struct pool *p = k->pools; p; p = p->next)
 		json_array_append_new(pools, pool_to_json(p));
 	all = json_pack("{s:i, s:s, s:f, s:I, s:I, s:I, s:I, s:o, s:o, s:o, "
-			"s:o}",
+			"s:o, s:o}",
 			"pid", (int)getpid(), "remit_version", remit_version(),
 			"uptime_s", (double)(loop_now_us() - k->began_us) / 1e6,
 			"running", (json_int_t)k->running, "queued",
@@ -53,7 +88,8 @@ overview_write(struct buf *out, const struct keeper *k)
 			(json_int_t)k->inmate_count, "memory_bytes",
 			(json_int_t)proc_pss_bytes(getpid()), "latency_us",
 			latency_of(k), "zygotes", zygotes, "pools", pools,
-			"runs", journal_to_json(&k->journal));
+			"sessions", sessions_of(k), "runs",
+			journal_to_json(&k->journal));
 	text = json_dumps(all, JSON_COMPACT | JSON_REAL_PRECISION(15));
 	json_decref(all);
 	failed = !text || buf_add(out, text, strlen(text)) < 0;

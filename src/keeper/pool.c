@@ -88,7 +88,7 @@ static int
 make_plan(struct pool *p, struct remit_error *err)
 {
 	struct keeper *k = p->keeper;
-	struct plan_job job = { 0 };
+	struct plan_job job = { .session = p->session };
 	json_t *rows;
 
 	if (keeper_prepare(k, &p->policy, &p->interpreter, err) < 0 ||
@@ -117,23 +117,25 @@ key_of(const struct policy *policy)
 }
 
 static struct pool *
-find_key(struct keeper *k, const char *key)
+find_key(struct keeper *k, const char *key, bool session)
 {
 	for (struct pool *p = k->pools; p; p = p->next)
-		if (!strcmp(p->key, key) && is_current(p))
+		if (p->session == session && !strcmp(p->key, key) &&
+		    is_current(p))
 			return p;
 	return NULL;
 }
 
 struct pool *
 pool_for(struct keeper *k, struct policy *policy, const char *text, size_t len,
-	 struct remit_error *err)
+	 bool session, struct remit_error *err)
 {
 	own_mem char *key = key_of(policy);
-	struct pool *p = key ? find_key(k, key) : NULL;
+	struct pool *p = key ? find_key(k, key, session) : NULL;
 
 	if (p) {
-		set_alias(p, text, len);
+		if (!session)
+			set_alias(p, text, len);
 		return p;
 	}
 	p = key ? calloc(1, sizeof(*p)) : NULL;
@@ -142,6 +144,7 @@ pool_for(struct keeper *k, struct policy *policy, const char *text, size_t len,
 		return NULL;
 	}
 	p->keeper = k;
+	p->session = session;
 	p->mould = (struct mould)MOULD_INIT;
 	p->key = take_ptr(&key);
 	p->policy = *policy;
@@ -152,7 +155,8 @@ pool_for(struct keeper *k, struct policy *policy, const char *text, size_t len,
 		pool_free(p);
 		return NULL;
 	}
-	set_alias(p, text, len);
+	if (!session)
+		set_alias(p, text, len);
 	keeper_add_pool(k, p);
 	return p;
 }
@@ -265,6 +269,13 @@ pool_empty(struct pool *p)
 	}
 }
 
+static bool
+is_stale(const struct inmate *i, uint64_t now_us)
+{
+	return (has_roots(i->pool) || i->pool->plan.proxied) &&
+	       now_us - i->made_us > POOL_STALE_US;
+}
+
 /* The oldest that may still be used. */
 static struct inmate *
 pop_waiting(struct pool *p)
@@ -275,8 +286,7 @@ pop_waiting(struct pool *p)
 	struct inmate *i;
 
 	while ((i = p->waiting)) {
-		if (roots && (now - i->made_us > POOL_ROOTS_US ||
-			      i->jail.roots != now_there)) {
+		if (is_stale(i, now) || (roots && i->jail.roots != now_there)) {
 			inmate_kill(i);
 			continue;
 		}
@@ -479,8 +489,7 @@ pool_shrink(struct pool *p, uint64_t now_us)
 		p->target = p->target_min;
 	while (p->waiting_count > p->target)
 		inmate_kill(p->waiting);
-	while (has_roots(p) && p->waiting &&
-	       now_us - p->waiting->made_us > POOL_ROOTS_US)
+	while (p->waiting && is_stale(p->waiting, now_us))
 		inmate_kill(p->waiting);
 }
 
@@ -498,13 +507,15 @@ pool_to_json(const struct pool *p)
 		json_array_append_new(preload,
 				      json_string(p->policy.preload.items[i]));
 	for (const struct inmate *i = p->waiting; i; i = i->later)
-		bytes += proc_pss_bytes(i->jail.run_pid);
+		bytes += proc_pss_bytes(i->jail.run_pid) +
+			 proc_pss_bytes(i->proxy.pid);
 	return json_pack(
-		"{s:s, s:s, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:s}",
-		"plan", id, "tier", tiers[p->plan.tier].name, "preload",
-		preload, "warm", p->can_be_warm, "waiting",
-		(json_int_t)p->waiting_count, "building",
-		(json_int_t)p->building_count, "target", (json_int_t)p->target,
-		"hits", (json_int_t)p->hits, "misses", (json_int_t)p->misses,
-		"memory_bytes", (json_int_t)bytes, "error", p->error);
+		"{s:s, s:b, s:s, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:s}",
+		"plan", id, "session", p->session, "tier",
+		tiers[p->plan.tier].name, "preload", preload, "warm",
+		p->can_be_warm, "waiting", (json_int_t)p->waiting_count,
+		"building", (json_int_t)p->building_count, "target",
+		(json_int_t)p->target, "hits", (json_int_t)p->hits, "misses",
+		(json_int_t)p->misses, "memory_bytes", (json_int_t)bytes,
+		"error", p->error);
 }

@@ -20,8 +20,9 @@ struct session;
 #define POOL_TARGET_MAX 64
 /* Of one that the keeper was started for. */
 #define POOL_TARGET_MIN 2
-/* A waiting inmate with folders of the host is not trusted for longer. */
-#define POOL_ROOTS_US (60 * 1000000ull)
+/* A waiting inmate with something of the host's, its folders or its resolvers,
+   is not trusted for longer. */
+#define POOL_STALE_US (60 * 1000000ull)
 /* Files that were replaced meanwhile are the new ones then. */
 #define POOL_MOULD_US (15 * 60 * 1000000ull)
 
@@ -29,6 +30,7 @@ struct pool {
 	struct pool *next; /* of the keeper's list */
 	struct keeper *keeper;
 	unsigned users; /* sessions and inmates */
+	bool session;	/* its jails are for sessions with many cells */
 	char *key;	/* the whole policy, as text */
 	char *alias;	/* the text of a door that last led here, or NULL */
 	size_t alias_len;
@@ -57,9 +59,10 @@ struct pool {
 
 /* By the text that a door sent; NULL if none was made from it yet. */
 struct pool *pool_find(struct keeper *k, const char *text, size_t len);
-/* By the policy, made if there is none; takes over what *p owns. */
+/* By the policy, made if there is none; takes over what *p owns. Those of
+   sessions are others, and are not found by a text. */
 struct pool *pool_for(struct keeper *k, struct policy *p, const char *text,
-		      size_t len, struct remit_error *err);
+		      size_t len, bool session, struct remit_error *err);
 struct pool *pool_use(struct pool *p);
 void pool_drop(struct pool *p);
 

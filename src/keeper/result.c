@@ -38,6 +38,7 @@ add_usage(struct buf *out, const struct session *s)
 	uint64_t own = (uint64_t)s->exit.max_rss_kib * 1024;
 	uint64_t group = g->has_memory ? g->memory_peak_bytes : 0;
 	/* Pid 1 is ours, not the code's. */
+	uint64_t held = session_held_us(s);
 	uint64_t ours = s->pool && tiers[s->pool->plan.tier].bare ? 0 : 1;
 
 	if (buf_addf(out, "\"usage\":{") < 0 ||
@@ -53,17 +54,22 @@ add_usage(struct buf *out, const struct session *s)
 	    buf_addf(out, ",\"network\":") < 0 ||
 	    network_write(out, s->network) < 0)
 		return -1;
-	return buf_addf(out, "},");
+	return buf_addf(
+		out, ",\"tool_calls\":%llu,\"tool_wait_ms\":%llu.%03u},",
+		(unsigned long long)s->bridge.calls,
+		(unsigned long long)(held / 1000), (unsigned)(held % 1000));
 }
 
 /* An error of Remit's own, in the place where claims stand otherwise. */
 static json_t *
 own_error(const struct remit_error *e)
 {
-	json_t *error = json_pack("{s:s, s:o, s:s, s:n}", "name",
-				  remit_code_name(e->code), "value",
-				  text_to_json(e->message, strlen(e->message)),
-				  "traceback", "", "line");
+	json_t *error = claim_error_new();
+
+	json_object_set_new(error, "name",
+			    json_string(remit_code_name(e->code)));
+	json_object_set_new(error, "value",
+			    text_to_json(e->message, strlen(e->message)));
 
 	if (e->code == REMIT_E_ELSEWHERE)
 		json_object_set_new(error, "elsewhere", json_true());
@@ -91,7 +97,7 @@ status_of_code(enum remit_code code)
 
 /* What is a claim of the process, by name. */
 static int
-add_reported(struct buf *out, const struct verdict *v, bool error)
+add_reported(struct buf *out, const struct session *s, const struct verdict *v)
 {
 	const struct {
 		bool is_claim;
@@ -99,7 +105,9 @@ add_reported(struct buf *out, const struct verdict *v, bool error)
 	} all[] = {
 		{ v->status_is_claim, "status" },
 		{ v->exit_code_is_claim, "exit_code" },
-		{ error, "error" },
+		{ s->claim.error != NULL && !s->failed, "error" },
+		{ s->displays.has_value, "value" },
+		{ s->displays.shown > 0, "displays" },
 	};
 	const char *comma = "";
 
@@ -171,6 +179,21 @@ add_changes(struct buf *out, const struct session *s)
 			any ? done : "null");
 }
 
+/* Whether the variables are still there, and what a cell says of itself. */
+static int
+add_session(struct buf *out, const struct session *s)
+{
+	bool ended = s->loss.code || s->closing || !s->opened;
+
+	if (!session_is_open(s))
+		return buf_addf(out, ",\"session\":null");
+	return buf_addf(out,
+			",\"session\":{\"id\":\"%s\",\"cell\":%u,"
+			"\"state\":\"%s\",\"incomplete\":%s}",
+			s->open_id, s->cells, ended ? "ended" : "open",
+			s->claim.incomplete ? "true" : "false");
+}
+
 static int
 write_result(struct buf *out, const struct session *s, const struct verdict *v,
 	     json_t *error)
@@ -188,16 +211,20 @@ write_result(struct buf *out, const struct session *s, const struct verdict *v,
 		     "\"stderr_truncated\":%s,",
 		     capture_is_truncated(&s->out) ? "true" : "false",
 		     capture_is_truncated(&s->err) ? "true" : "false") < 0 ||
-	    add_error(out, error) < 0 ||
-	    add_reported(out, v, s->claim.error != NULL && !s->failed) < 0 ||
-	    add_usage(out, s) < 0)
+	    add_error(out, error) < 0 || add_reported(out, s, v) < 0 ||
+	    add_usage(out, s) < 0 ||
+	    buf_addf(out, "\"displays_left_out\":%llu,",
+		     (unsigned long long)s->displays.left_out) < 0)
 		return -1;
 	if (add_denials(out, s) < 0 ||
 	    buf_addf(out, "\"artifacts\":[],\"artifacts_skipped\":") < 0 ||
-	    add_skipped(out, s) < 0 || add_changes(out, s) < 0)
+	    add_skipped(out, s) < 0 || add_changes(out, s) < 0 ||
+	    add_session(out, s) < 0)
 		return -1;
+	/* What was called the door writes down as well. */
 	return buf_addf(out,
-			",\"run_id\":\"%s\","
+			",\"calls\":[],\"calls_left_out\":0,"
+			"\"run_id\":\"%s\","
 			"\"remit_version\":\"%s\",\"remit_exit_code\":%d}",
 			s->id, remit_version(),
 			status_exit_code(v->status, v->exit_code, v->signal));

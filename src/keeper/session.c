@@ -11,14 +11,14 @@
 #include "result.h"
 #include "session_part.h"
 
-static void
-make_id(char *out, size_t size)
+void
+session_make_id(char out[24])
 {
 	uint64_t noise = 0;
 
 	if (getrandom(&noise, sizeof(noise), 0) < 0)
 		noise = loop_now_us();
-	snprintf(out, size, "%016llx", (unsigned long long)noise);
+	snprintf(out, 24, "%016llx", (unsigned long long)noise);
 }
 
 struct session *
@@ -38,9 +38,11 @@ session_new(struct keeper *k, int door_fd)
 		.code = BUF_INIT(64 * 1024 * 1024),
 		.input = FEED_INIT,
 		.files = INPUTS_INIT,
+		.bridge = BRIDGE_INIT,
 		.out = { .fd = -1 },
 		.err = { .fd = -1 },
 		.workspace = -1,
+		.stdin_pipe = -1,
 		.committer = -1,
 		.committed = -1,
 		.changes = BUF_INIT(2 << 20),
@@ -49,7 +51,7 @@ session_new(struct keeper *k, int door_fd)
 		.on_in = SOURCE_INIT,
 		.on_committer = SOURCE_INIT,
 	};
-	make_id(s->id, sizeof(s->id));
+	session_make_id(s->id);
 	link_open(&s->door, door_fd, PARTY_DOOR);
 	if (loop_add(&k->loop, &s->on_door, door_fd, EPOLLIN, session_on_door,
 		     s, &err) < 0) {
@@ -59,9 +61,8 @@ session_new(struct keeper *k, int door_fd)
 	return s;
 }
 
-/* Its inmate goes its own way, which leads out. */
-static void
-part(struct session *s)
+void
+session_part(struct session *s)
 {
 	loop_remove(&s->keeper->loop, &s->on_in);
 	loop_set_timer(&s->keeper->loop, &s->timer, 0);
@@ -74,7 +75,7 @@ void
 session_free(struct session *s)
 {
 	session_audit(s, NULL);
-	part(s);
+	session_part(s);
 	loop_remove(&s->keeper->loop, &s->on_door);
 	if (s->pool) {
 		pool_unserve(s->pool, s);
@@ -89,10 +90,9 @@ session_free(struct session *s)
 	buf_free(&s->code);
 	feed_free(&s->input);
 	inputs_free(&s->files);
-	if (s->harvest)
-		harvest_free(s->harvest);
-	free(s->harvest);
-	own_fd_close(&s->workspace);
+	bridge_free(&s->bridge);
+	session_forget_files(s);
+	own_fd_close(&s->stdin_pipe);
 	session_commit_free(s);
 	free(s->network);
 	free(s->name);
@@ -131,6 +131,10 @@ session_die(struct session *s)
 void
 session_give_up(struct session *s, const struct remit_error *err)
 {
+	if (s->state == SESSION_IDLE) {
+		session_lose(s, err);
+		return;
+	}
 	if (!s->failed) {
 		s->error = *err;
 		s->failed = true;
@@ -138,8 +142,8 @@ session_give_up(struct session *s, const struct remit_error *err)
 	session_die(s);
 }
 
-static void
-read_rest(struct session *s, struct capture *c)
+void
+session_read_output(struct session *s, struct capture *c)
 {
 	struct remit_error err;
 	/* A program that only says it is done may write on for ever; what it
@@ -154,11 +158,19 @@ read_rest(struct session *s, struct capture *c)
 		 c->total_bytes < enough);
 }
 
+/* Of this cell: what was before is not its own. */
+static uint64_t
+since(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
 static void
 read_facts(struct session *s)
 {
 	const struct cgroup_usage *g = &s->used;
 	unsigned details = CGROUP_READ_ALL;
+	uint64_t group, own;
 
 	if (!s->inmate)
 		return;
@@ -172,8 +184,9 @@ read_facts(struct session *s)
 	cgroup_read(&s->inmate->jail.group, details, &s->used);
 	s->facts.oom_kills = g->oom_kills;
 	/* The group's counter lags behind, the process's forgets children. */
-	s->facts.cpu_us =
-		g->cpu_us > s->exit.cpu_us ? g->cpu_us : s->exit.cpu_us;
+	group = since(g->cpu_us, s->cpu_before_us);
+	own = since(s->exit.cpu_us, s->own_cpu_before_us);
+	s->facts.cpu_us = group > own ? group : own;
 }
 
 static void
@@ -232,8 +245,9 @@ session_answer(struct session *s)
 {
 	own(buf) struct buf text = BUF_INIT(frame_rules[FRAME_RESULT].max);
 	struct remit_error err;
+	bool goes_on = s->opened && !s->closing;
 
-	s->state = SESSION_DONE;
+	s->state = goes_on ? SESSION_IDLE : SESSION_DONE;
 	if (result_write(&text, s) == 0)
 		session_audit(s, &text);
 	if (!text.len ||
@@ -242,10 +256,15 @@ session_answer(struct session *s)
 		       strlen(s->pool->enforcement), &err) < 0) ||
 	    link_send(&s->door, FRAME_RESULT, text.data, text.len, &err) < 0)
 		s->door_gone = true; /* no memory: the door sees the end */
+	if (goes_on) {
+		keeper_note_latency(s->keeper, s->asked_us);
+		session_rest(s);
+		return;
+	}
 	session_flush_door(s);
 	/* The jail's remains go after the answer, not before. */
 	keeper_note_latency(s->keeper, s->asked_us);
-	part(s);
+	session_part(s);
 	keeper_ended(s->keeper, s);
 	if (s->door_gone || !link_wants_write(&s->door))
 		keeper_remove(s->keeper, s);
@@ -257,11 +276,35 @@ session_give_files(struct session *s)
 	if (s->door_gone) {
 		keeper_remove(s->keeper, s);
 	} else if (session_export(s)) {
-		part(s);
+		session_part(s);
 		session_export_more(s);
 	} else {
 		session_answer(s);
 	}
+}
+
+static void
+settle(struct session *s)
+{
+	session_read_output(s, &s->out);
+	session_read_output(s, &s->err);
+	read_facts(s);
+}
+
+static void
+tell(struct session *s)
+{
+	read_network(s);
+	note_path(s);
+	note_run(s);
+}
+
+void
+session_end_cell(struct session *s)
+{
+	settle(s);
+	tell(s);
+	session_answer(s);
 }
 
 void
@@ -273,16 +316,14 @@ session_finish(struct session *s)
 		keeper_remove(s->keeper, s);
 		return;
 	}
-	read_rest(s, &s->out);
-	read_rest(s, &s->err);
-	read_facts(s);
+	settle(s);
 	end_proxy(s);
-	read_network(s);
-	note_path(s);
-	note_run(s);
+	tell(s);
+	if (s->opened)
+		session_note_loss(s);
 	session_take_workspace(s);
 	if (session_commit(s)) {
-		part(s);
+		session_part(s);
 		session_commit_wait(s);
 	} else {
 		session_give_files(s);
@@ -314,11 +355,22 @@ set_captures(struct session *s)
 	};
 }
 
+/* A pipe whose writers are all gone stays at its end. */
+void
+session_renew_captures(struct session *s)
+{
+	s->out.total_bytes = s->out.kept_bytes = 0;
+	s->err.total_bytes = s->err.kept_bytes = 0;
+}
+
 /* The door has sent its standard input to us so far. */
 static int
 connect_input(struct session *s, struct remit_error *err)
 {
-	s->input.fd = take_fd(&s->inmate->in);
+	if (s->opened && session_open_stdin(s, err) < 0)
+		return -1;
+	if (!s->opened)
+		s->input.fd = take_fd(&s->inmate->in);
 	if (feed_flush(&s->input)) {
 		feed_free(&s->input);
 		return 0;
@@ -351,6 +403,10 @@ session_start(struct session *s)
 			       loop_now_us() + stamp_tick_us() / 2);
 		return;
 	}
+	if (session_is_open(s) && !s->started) {
+		session_tell_opened(s);
+		return;
+	}
 	if (session_send_job(s, &err) < 0 || connect_input(s, &err) < 0) {
 		session_give_up(s, &err);
 		return;
@@ -377,8 +433,9 @@ seek(struct session *s, struct remit_error *err)
 	const struct plan *plan;
 
 	if (!s->pool) {
-		struct pool *p = pool_for(k, &s->policy, s->policy_text.data,
-					  s->policy_text.len, err);
+		struct pool *p =
+			pool_for(k, &s->policy, s->policy_text.data,
+				 s->policy_text.len, session_is_open(s), err);
 
 		if (!p)
 			return -1;
@@ -386,7 +443,8 @@ seek(struct session *s, struct remit_error *err)
 	}
 	plan = &s->pool->plan;
 	if (s->pool->policy.cpu_ms != POLICY_UNLIMITED &&
-	    (plan->limits.cpu_cgroup_ms || plan->limits.cpu_rlimit_s))
+	    (plan->limits.cpu_cgroup_ms || plan->limits.cpu_rlimit_s ||
+	     plan->limits.cpu_clock_ms))
 		s->facts.cpu_limit_ms = s->pool->policy.cpu_ms;
 	if (inputs_check(&s->files, plan, err) < 0 ||
 	    (tiers[plan->tier].jailed && keeper_stand(k, err) < 0))
@@ -400,6 +458,10 @@ session_begin(struct session *s)
 	struct remit_error err;
 
 	s->was_begun = true;
+	if (s->started && s->opened) {
+		session_begin_cell(s);
+		return;
+	}
 	s->state = SESSION_SEEKING;
 	s->asked_at = stamp_latest();
 	if (clerk_check(&s->keeper->clerk, &err) < 0 || seek(s, &err) < 0)
@@ -412,5 +474,12 @@ session_refuse_busy(struct session *s, size_t waiting)
 	struct remit_error err;
 
 	fail(&err, REMIT_E_BUSY, "%zu runs are waiting already", waiting);
+	/* A cell that must not wait costs no variables. */
+	if (s->started && s->opened) {
+		s->error = err;
+		s->failed = true;
+		session_answer(s);
+		return;
+	}
 	session_give_up(s, &err);
 }

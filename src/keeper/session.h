@@ -9,10 +9,20 @@
  * program that claims its end is answered at once, and its jail dies
  * afterwards; but files and changes leave only a dead jail, and the answer
  * comes after them.
+ *
+ * A door that opens a session has more than one cell. Its jail is sought at
+ * once; then each cell goes the same way, and back:
+ *
+ *	seeking → idle → waiting → checking → running → idle
+ *
+ * A cell that ends its jail takes the whole way, and the session is idle
+ * without a jail; so is one that nobody used for too long. The last cell has
+ * no code, and after it comes done.
  */
 #ifndef REMIT_SESSION_H
 #define REMIT_SESSION_H
 
+#include "bridge.h"
 #include "capture.h"
 #include "denial.h"
 #include "feed.h"
@@ -32,12 +42,22 @@ enum session_state {
 	SESSION_READING,
 	SESSION_WAITING, /* for its turn */
 	SESSION_SEEKING, /* for an inmate */
+	SESSION_IDLE,	 /* between cells */
 	SESSION_CHECKING,
 	SESSION_RUNNING,
 	SESSION_DYING,
 	SESSION_COMMITTING,
 	SESSION_EXPORTING,
 	SESSION_DONE,
+};
+
+/* Values and displays that went by. */
+struct displays {
+	uint64_t missing_bytes; /* of the one that comes */
+	bool is_dropped;	/* that one is too large */
+	bool has_value;
+	uint64_t shown, shown_bytes;
+	uint64_t left_out;
 };
 
 struct session {
@@ -54,6 +74,19 @@ struct session {
 	bool was_warm;	      /* its interpreter came from a zygote */
 	bool wants_artifacts; /* the door has a place for them */
 
+	/* Of one with many cells. */
+	char open_id[24]; /* "": a run */
+	bool opened;	  /* the door was told so */
+	bool has_job;	  /* the next cell has begun to arrive */
+	bool interactive; /* somebody types it */
+	bool closing;	  /* this is the last cell */
+	bool overdue;	  /* it was interrupted for a limit's sake */
+	bool was_stirred; /* the last cell may have left a SIGINT */
+	unsigned cells;	  /* that were begun */
+	int stdin_pipe;	  /* of all cells: its reader, or -1 */
+	uint64_t cpu_before_us, own_cpu_before_us;
+	struct remit_error loss; /* why there is no jail; OK: there is one */
+
 	struct policy policy; /* of its own, until it has a pool */
 	struct buf policy_text;
 	struct pool *pool;
@@ -65,10 +98,12 @@ struct session {
 	bool was_audited;
 	struct feed input;
 	struct inputs files;
+	struct bridge bridge;
 
 	struct inmate *inmate;
 	struct capture out, err;
 	struct claim claim;
+	struct displays displays;
 	struct denials denials;
 	bool is_watched; /* the kernel tells what is refused to it */
 	struct facts facts;
@@ -89,7 +124,11 @@ struct session {
 
 	struct timer timer;
 	uint64_t asked_us;     /* the door had sent everything */
-	uint64_t deadline_us;  /* 0: none */
+	uint64_t deadline_us;  /* 0: none; later by the time it is held */
+	unsigned holds;	       /* the code waits for the host so many times */
+	uint64_t held_at_us;   /* since when it does, if it does */
+	uint64_t held_us;      /* how long it did, all together */
+	uint64_t hold_left_us; /* that may still stop the clock */
 	uint64_t output_us;    /* when to look at the output, from then on */
 	uint64_t cpu_check_us; /* 0: none */
 	uint64_t began_us;     /* the task was sent */
@@ -101,8 +140,12 @@ struct session {
 /* Takes the door's descriptor. NULL without memory (the descriptor is closed).
    The session frees itself when it is done. */
 struct session *session_new(struct keeper *k, int door_fd);
+/* It has cells, and not just one program. */
+bool session_is_open(const struct session *s);
 /* Its policy, wherever that is. */
 const struct policy *session_policy(const struct session *s);
+/* How long its code has waited for the host so far. */
+uint64_t session_held_us(const struct session *s);
 /* The keeper has room for it now. */
 void session_begin(struct session *s);
 /* The keeper has no room, not even to wait. */

@@ -7,9 +7,6 @@
 #include "record.h"
 #include "session_part.h"
 
-/* Between the caller's interrupt and the kill. */
-#define INTERRUPT_GRACE_US (2 * 1000000ull)
-
 void
 session_flush_door(struct session *s)
 {
@@ -26,7 +23,9 @@ session_flush_door(struct session *s)
 	/* A door that does not read stops the program's output, and thereby
 	   the program, but not its clock. */
 	events = link_backlog(&s->door) > DOOR_BACKLOG ? 0 : EPOLLIN;
-	if (s->inmate && !s->output_us) {
+	if (s->inmate && s->state == SESSION_RUNNING)
+		session_flush_channel(s);
+	if (s->inmate && !s->output_us && s->state != SESSION_IDLE) {
 		loop_want(&s->keeper->loop, &s->inmate->on_out, events);
 		loop_want(&s->keeper->loop, &s->inmate->on_err, events);
 	}
@@ -38,6 +37,7 @@ take_job(struct session *s, const struct frame *f, struct remit_error *err)
 	struct record r;
 	size_t at = 0;
 
+	s->has_job = true;
 	if (record_check(f->payload, f->len, err) < 0)
 		return -1;
 	while (record_next(f->payload, f->len, &at, &r)) {
@@ -47,8 +47,10 @@ take_job(struct session *s, const struct frame *f, struct remit_error *err)
 		} else if (!strcmp(r.key, "argv")) {
 			if (list_add(&s->argv, r.value) < 0)
 				return fail_sys(err, REMIT_E_MEMORY, "argv");
-		} else if (!strcmp(r.key, "artifacts")) {
+		} else if (!strcmp(r.key, "artifacts") && !s->opened) {
 			s->wants_artifacts = true;
+		} else if (!strcmp(r.key, "interactive") && s->opened) {
+			s->interactive = true;
 		} else {
 			return fail(err, REMIT_E_PROTOCOL,
 				    "a job has no \"%.40s\"", r.key);
@@ -101,14 +103,20 @@ session_on_in(void *owner, uint32_t events)
 static void
 interrupt(struct session *s)
 {
-	uint64_t grace = loop_now_us() + INTERRUPT_GRACE_US;
+	uint64_t grace = loop_now_us() + SESSION_GRACE_US;
 
 	s->facts.interrupted = true;
+	/* A cell that is not there yet gets it when it begins. */
+	if (s->opened && s->state != SESSION_RUNNING)
+		return;
 	if (s->state != SESSION_RUNNING) {
 		session_die(s);
 		return;
 	}
 	jail_interrupt(&s->inmate->jail);
+	/* A cell has its own deadline, and variables that would be lost. */
+	if (session_is_open(s))
+		return;
 	if (!s->deadline_us || grace < s->deadline_us)
 		s->deadline_us = grace;
 	session_set_timer(s);
@@ -160,43 +168,45 @@ tell_status(struct session *s, struct remit_error *err)
 	return 0;
 }
 
-static int
-take_frame(struct session *s, const struct frame *f, struct remit_error *err)
+/* All is there. */
+static void
+start(struct session *s)
 {
+	s->started = true;
+	s->asked_us = loop_now_us();
+	session_fingerprint(s);
+	s->state = SESSION_WAITING;
+	keeper_enqueue(s->keeper, s);
+}
+
+/* What a job is made of. */
+static int
+take_part(struct session *s, const struct frame *f, struct remit_error *err)
+{
+	const struct policy *p = session_policy(s);
 	bool caps = true;
 
 #ifdef REMIT_HOLES
 	caps = !(host_left_out(&s->keeper->host) & MECH(FRAME_CAP));
 #endif
-	if (s->started && f->type != FRAME_INTERRUPT &&
-	    f->type != FRAME_STDIN && f->type != FRAME_STDIN_END)
-		return fail(err, REMIT_E_PROTOCOL, "frame \"%s\" after start",
-			    frame_rules[f->type].name);
-	if (f->type == FRAME_POLICY)
-		return take_policy(s, f, err);
-	if (f->type == FRAME_STATUS)
-		return tell_status(s, err);
-	if (need_policy(s, err) < 0)
-		return -1;
 	switch (f->type) {
 	case FRAME_JOB:
 		return take_job(s, f, err);
 	case FRAME_CODE:
-		return take_code(s, f,
-				 caps ? session_policy(s)->code_bytes
-				      : s->code.cap,
-				 err);
+		return take_code(s, f, caps ? p->code_bytes : s->code.cap, err);
 	case FRAME_FILE:
 		return inputs_begin(&s->files, f->payload, f->len,
-				    caps ? session_policy(s)->input_bytes
-					 : UINT64_MAX,
-				    err);
+				    caps ? p->input_bytes : UINT64_MAX, err);
+	case FRAME_TOOLS:
+		return bridge_take_tools(&s->bridge, f->payload, f->len, err);
+	case FRAME_REPLY:
+	case FRAME_REPLY_DATA:
+		return session_take_reply(s, f, err);
 	case FRAME_FILE_DATA:
 		return inputs_add(&s->files, f->payload, f->len, err);
 	case FRAME_STDIN:
 		if (feed_add(&s->input, f->payload, f->len,
-			     caps ? session_policy(s)->stdin_bytes : UINT64_MAX,
-			     err) < 0)
+			     caps ? p->stdin_bytes : UINT64_MAX, err) < 0)
 			return -1;
 		session_flush_input(s);
 		return 0;
@@ -205,11 +215,7 @@ take_frame(struct session *s, const struct frame *f, struct remit_error *err)
 		session_flush_input(s);
 		return 0;
 	case FRAME_START:
-		s->started = true;
-		s->asked_us = loop_now_us();
-		session_fingerprint(s);
-		s->state = SESSION_WAITING;
-		keeper_enqueue(s->keeper, s);
+		start(s);
 		return 0;
 	case FRAME_INTERRUPT:
 		interrupt(s);
@@ -219,6 +225,67 @@ take_frame(struct session *s, const struct frame *f, struct remit_error *err)
 	}
 }
 
+/* What may come while the code runs; and after it, if its end was not known. */
+static bool
+is_late(const struct frame *f)
+{
+	return f->type == FRAME_STDIN || f->type == FRAME_STDIN_END ||
+	       f->type == FRAME_INTERRUPT || f->type == FRAME_REPLY ||
+	       f->type == FRAME_REPLY_DATA;
+}
+
+/*
+ * Between cells. What is wrong with the next one is its result, when all of it
+ * has come.
+ */
+static int
+take_between(struct session *s, const struct frame *f, struct remit_error *err)
+{
+	if (!s->has_job) {
+		link_next_cell(&s->door);
+		if (is_late(f))
+			return 0;
+		if (f->type == FRAME_RESET)
+			return session_reset(s, err);
+		if (f->type == FRAME_CLOSE) {
+			session_close(s);
+			return 0;
+		}
+	}
+	if (s->has_job != (f->type != FRAME_JOB))
+		return fail(err, REMIT_E_PROTOCOL, "frame \"%s\" between cells",
+			    frame_rules[f->type].name);
+	if (s->failed && f->type != FRAME_START)
+		return 0;
+	if (take_part(s, f, err) == 0)
+		return 0;
+	if (err->code == REMIT_E_PROTOCOL)
+		return -1;
+	s->error = *err;
+	s->failed = true;
+	return 0;
+}
+
+static int
+take_frame(struct session *s, const struct frame *f, struct remit_error *err)
+{
+	if (s->state == SESSION_IDLE)
+		return take_between(s, f, err);
+	if ((s->started && !is_late(f)) ||
+	    (session_is_open(s) && !s->started && f->type != FRAME_INTERRUPT))
+		return fail(err, REMIT_E_PROTOCOL, "frame \"%s\" after start",
+			    frame_rules[f->type].name);
+	if (f->type == FRAME_POLICY)
+		return take_policy(s, f, err);
+	if (f->type == FRAME_STATUS)
+		return tell_status(s, err);
+	if (need_policy(s, err) < 0)
+		return -1;
+	if (f->type == FRAME_OPEN)
+		return session_open(s, f, err);
+	return take_part(s, f, err);
+}
+
 static void
 door_left(struct session *s)
 {
@@ -226,10 +293,24 @@ door_left(struct session *s)
 	loop_remove(&s->keeper->loop, &s->on_door);
 	if (s->state == SESSION_COMMITTING)
 		return; /* it is seen to its end */
-	if (s->state == SESSION_DONE || !s->inmate)
+	if (s->state == SESSION_DONE || s->state == SESSION_IDLE || !s->inmate)
 		keeper_remove(s->keeper, s);
 	else
 		session_die(s);
+}
+
+/* What it sends makes no sense: this is the end of all of it. */
+static void
+break_off(struct session *s, const struct remit_error *err)
+{
+	if (s->state == SESSION_IDLE) {
+		s->opened = false;
+		s->error = *err;
+		s->failed = true;
+		session_answer(s);
+		return;
+	}
+	session_give_up(s, err);
 }
 
 void
@@ -260,7 +341,7 @@ session_on_door(void *owner, uint32_t events)
 	while (s->state < SESSION_DYING) {
 		if (link_next(&s->door, &f, &err) < 0 ||
 		    (f.type != FRAME_NONE && take_frame(s, &f, &err) < 0)) {
-			session_give_up(s, &err);
+			break_off(s, &err);
 			return;
 		}
 		if (f.type == FRAME_NONE)

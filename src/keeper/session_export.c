@@ -28,6 +28,17 @@ session_take_workspace(struct session *s)
 		s->workspace = take_fd(&s->inmate->jail.harvest);
 }
 
+void
+session_forget_files(struct session *s)
+{
+	if (s->harvest)
+		harvest_free(s->harvest);
+	free(s->harvest);
+	s->harvest = NULL;
+	own_fd_close(&s->workspace);
+	s->workspace = -1;
+}
+
 static void
 give_up(struct session *s, const struct remit_error *err)
 {

@@ -1,6 +1,7 @@
 /*
  * session_jail: what comes out of a session's jail: output, frames, the end.
  */
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -34,30 +35,43 @@ drain(struct session *s, struct capture *c, struct source *src)
 void
 session_on_out(struct session *s)
 {
-	if (s->out.fd >= 0)
+	/* Between cells nobody reads: what is there is the next one's. This is
+	   only the end. */
+	if (s->state == SESSION_IDLE)
+		loop_remove(&s->keeper->loop, &s->inmate->on_out);
+	else if (s->out.fd >= 0)
 		drain(s, &s->out, &s->inmate->on_out);
 }
 
 void
 session_on_err(struct session *s)
 {
-	if (s->err.fd >= 0)
+	if (s->state == SESSION_IDLE)
+		loop_remove(&s->keeper->loop, &s->inmate->on_err);
+	else if (s->err.fd >= 0)
 		drain(s, &s->err, &s->inmate->on_err);
 }
 
-int
-session_send_job(struct session *s, struct remit_error *err)
+static int
+send_code(struct session *s, struct remit_error *err)
 {
 	own(buf) struct buf records = BUF_INIT(frame_rules[FRAME_JOB].max);
 	struct link *channel = &s->inmate->jail.channel;
-	const struct plan *plan = &s->pool->plan;
+	char cell[32];
 	struct task_job job = {
 		.name = s->name ? s->name : "main.py",
 		.argv = &s->argv,
 		.code_len = s->code.len,
+		.interactive = s->interactive,
+		.stirred = s->was_stirred,
 	};
 
+	if (s->opened && !s->name) {
+		snprintf(cell, sizeof(cell), "<cell %u>", s->cells);
+		job.name = cell;
+	}
 	if (task_write_job(&records, &job, err) < 0 ||
+	    session_tell_tools(s, err) < 0 ||
 	    inputs_send(&s->files, channel, err) < 0 ||
 	    link_send(channel, FRAME_JOB, records.data, records.len, err) < 0 ||
 	    link_send_pieces(channel, FRAME_CODE, s->code.data, s->code.len,
@@ -65,16 +79,37 @@ session_send_job(struct session *s, struct remit_error *err)
 		return -1;
 	s->code_bytes = s->code.len;
 	buf_free(&s->code);
-	s->state = task_is_checked(plan) ? SESSION_CHECKING : SESSION_RUNNING;
+	return 0;
+}
+
+static uint64_t
+deadline_of(const struct session *s)
+{
+	if (s->closing)
+		return s->began_us + SESSION_GRACE_US;
+	if (s->pool->policy.timeout_ms == POLICY_UNLIMITED ||
+	    !plan_keeps(&s->pool->plan, MECH(TIMER)))
+		return 0;
+	return s->began_us + s->pool->policy.timeout_ms * 1000;
+}
+
+int
+session_send_job(struct session *s, struct remit_error *err)
+{
+	struct link *channel = &s->inmate->jail.channel;
+	bool checked = task_is_checked(&s->pool->plan) && !s->closing;
+
+	if (s->closing ? link_send(channel, FRAME_CLOSE, "", 0, err) < 0
+		       : send_code(s, err) < 0)
+		return -1;
+	s->state = checked ? SESSION_CHECKING : SESSION_RUNNING;
 	session_check_cpu(s);
-	s->since = stamp_now();
+	if (!s->opened)
+		s->since = stamp_now();
 	s->began_us = loop_now_us();
 	s->output_us = s->began_us + SHORT_US;
-	s->deadline_us = 0;
-	if (s->pool->policy.timeout_ms != POLICY_UNLIMITED &&
-	    plan_keeps(plan, MECH(TIMER)))
-		s->deadline_us =
-			s->began_us + s->pool->policy.timeout_ms * 1000;
+	s->deadline_us = deadline_of(s);
+	session_hold_reset(s);
 	session_set_timer(s);
 	return 0;
 }
@@ -86,12 +121,19 @@ take_checked(struct session *s, const struct frame *f, struct remit_error *err)
 		return fail(err, REMIT_E_PROTOCOL, "checked at a wrong time");
 	if (claim_parse_checked(&s->claim, f->payload, f->len, err) < 0)
 		return -1;
+	if (s->opened && s->claim.kind == CLAIM_REJECTED) {
+		s->ended_us = loop_now_us();
+		session_end_cell(s);
+		return 0;
+	}
 	s->facts.checked_only = s->pool->plan.tier == TIER_STATIC;
 	if (s->claim.kind == CLAIM_REJECTED || s->facts.checked_only) {
 		session_die(s);
 		return 0;
 	}
 	s->state = SESSION_RUNNING;
+	if (s->facts.interrupted)
+		jail_interrupt(&s->inmate->jail);
 	return link_send(&s->inmate->jail.channel, FRAME_GO, "", 0, err);
 }
 
@@ -110,7 +152,9 @@ take_ended(struct session *s, const struct frame *f, struct remit_error *err)
 		return 0;
 	s->ended_us = loop_now_us();
 	jail_sample(&s->inmate->jail, &s->exit);
-	if (session_is_looked_into(s))
+	if (s->opened && !s->closing)
+		session_end_cell(s);
+	else if (session_is_looked_into(s))
 		session_die(s);
 	else
 		session_finish(s);
@@ -126,6 +170,13 @@ take_jail_frame(struct session *s, const struct frame *f,
 		return take_checked(s, f, err);
 	case FRAME_ENDED:
 		return take_ended(s, f, err);
+	case FRAME_DISPLAY:
+		return session_take_display(s, f, err);
+	case FRAME_DISPLAY_DATA:
+		return session_take_display_data(s, f, err);
+	case FRAME_CALL:
+	case FRAME_CALL_DATA:
+		return session_take_call(s, f, err);
 	default:
 		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
 	}
@@ -135,7 +186,8 @@ void
 session_flush_channel(struct session *s)
 {
 	struct link *l = &s->inmate->jail.channel;
-	uint32_t events = l->ended ? 0 : EPOLLIN;
+	bool reads = !l->ended && link_backlog(&s->door) <= DOOR_BACKLOG;
+	uint32_t events = reads ? EPOLLIN : 0;
 	struct remit_error err;
 
 	/* The other side may be dead; then its exit is on the way. */
@@ -169,16 +221,20 @@ session_on_channel(struct session *s, uint32_t events)
 				session_give_up(s, &err);
 				return;
 			}
+			session_end_tools(s);
 			l->ended = true;
 			break;
 		}
 	} while (f.type != FRAME_NONE && s->state < SESSION_DYING);
 	if (!s->inmate)
 		return; /* answered */
-	if (l->ended)
-		loop_remove(&s->keeper->loop, &s->inmate->on_channel);
-	else
+	if (!l->ended) {
 		session_flush_channel(s);
+		return;
+	}
+	loop_remove(&s->keeper->loop, &s->inmate->on_channel);
+	if (s->opened)
+		session_lose_channel(s);
 }
 
 /* The end may be seen before the last words are read. */
@@ -205,11 +261,26 @@ note_early_end(struct session *s)
 	s->failed = true;
 }
 
+/* Nobody asked it to, and nobody waits for it. */
+static void
+lose_idle(struct session *s)
+{
+	struct remit_error why;
+
+	fail(&why, REMIT_E_GONE, "its interpreter ended after cell %u",
+	     s->cells);
+	session_lose(s, &why);
+}
+
 void
 session_on_end(struct session *s, const struct exit_report *end)
 {
 	if (s->state >= SESSION_DYING)
 		return;
+	if (s->state == SESSION_IDLE) {
+		lose_idle(s);
+		return;
+	}
 	s->exit = *end;
 	s->facts.has_wait_status = true;
 	s->facts.wait_status = end->wait_status;
@@ -245,6 +316,10 @@ session_on_dead(struct session *s, const struct exit_report *end)
 	/* It was killed because it had said that it is done. */
 	bool waited = s->state == SESSION_DYING && s->claim.has_exit_code;
 
+	if (s->state == SESSION_IDLE) {
+		lose_idle(s);
+		return;
+	}
 	read_last_words(s);
 	if (!s->inmate)
 		return; /* its last word was its end */

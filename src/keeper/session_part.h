@@ -1,8 +1,10 @@
 /*
  * session_part: what the parts of a session know of each other: its life
  * (session.c), its audit (session_audit.c), its clocks (session_clock.c), its
- * door (session_door.c), its jail (session_jail.c) and what leaves that
- * (session_commit.c, session_export.c). For these files only.
+ * door (session_door.c), its jail (session_jail.c), what that shows
+ * (session_display.c), whom it calls (session_tools.c), what leaves it
+ * (session_commit.c, session_export.c) and its cells (session_cell.c). For
+ * these files only.
  */
 #ifndef REMIT_SESSION_PART_H
 #define REMIT_SESSION_PART_H
@@ -11,6 +13,8 @@
 #include "pool.h"
 #include "session.h"
 
+/* Between an interrupt and the kill. */
+#define SESSION_GRACE_US (2 * 1000000ull)
 /* How much may wait for a door that does not read. */
 #define DOOR_BACKLOG ((size_t)1024 * 1024)
 
@@ -22,14 +26,62 @@ void session_start(struct session *s);
 void session_die(struct session *s);
 /* The jail has no more to say: files are exported, or the answer is sent. */
 void session_finish(struct session *s);
+/* The cell is over, and the jail lives on. */
+void session_end_cell(struct session *s);
+/* Its inmate goes its own way, which leads out. */
+void session_part(struct session *s);
+/* Output is counted from here on. */
+void session_renew_captures(struct session *s);
+void session_make_id(char out[24]);
 /* After the changes: files are exported, or the answer is sent. */
 void session_give_files(struct session *s);
 /* Make the result and send it. */
 void session_answer(struct session *s);
 
+/* Output that is there already, and goes before what comes now. */
+void session_read_output(struct session *s, struct capture *c);
+/* Cells. */
+
+/* The door wants many. */
+int session_open(struct session *s, const struct frame *f,
+		 struct remit_error *err) must_check;
+/* There is a jail: the door is told. */
+void session_tell_opened(struct session *s);
+/* The next cell has come; it may run. */
+void session_begin_cell(struct session *s);
+/* What the last cell leaves behind is forgotten; the jail waits. */
+void session_rest(struct session *s);
+/* There is no jail any more, and nobody to be told just now. */
+void session_lose(struct session *s, const struct remit_error *why);
+/* The jail ends with this cell. */
+void session_note_loss(struct session *s);
+int session_reset(struct session *s, struct remit_error *err) must_check;
+void session_close(struct session *s);
+/* A writer of the code's standard input, for one cell. */
+int session_open_stdin(struct session *s, struct remit_error *err) must_check;
+/* The code cannot be heard any more. */
+void session_lose_channel(struct session *s);
+
 /* Clocks. */
 
+/* It is over a limit: a cell gets SIGINT now and SIGKILL when the grace is
+   over, a run SIGKILL. */
+void session_overdue(struct session *s);
+/* It ends when the grace is over, or before. */
+void session_hasten(struct session *s);
+/* Processor time of the jail so far. */
+uint64_t session_cpu_us(struct session *s);
+
 void session_set_timer(struct session *s);
+/*
+ * The code waits for the host, or does no more: an answer of a tool, of a
+ * person. The wall clock stands meanwhile, for no longer than tool_wait in all;
+ * the processor clock does not. Counted: each hold is released once.
+ */
+void session_hold(struct session *s);
+void session_release(struct session *s);
+/* At the start of a cell: nothing is held, and all of tool_wait is left. */
+void session_hold_reset(struct session *s);
 /* Look at the processor time, and when to look again. */
 void session_check_cpu(struct session *s);
 void session_on_timer(void *owner);
@@ -66,6 +118,26 @@ void session_take_workspace(struct session *s);
 /* False if there is nothing to export. */
 bool session_export(struct session *s);
 void session_export_more(struct session *s);
+void session_forget_files(struct session *s);
+
+/* Values and displays. */
+
+int session_take_display(struct session *s, const struct frame *f,
+			 struct remit_error *err) must_check;
+int session_take_display_data(struct session *s, const struct frame *f,
+			      struct remit_error *err) must_check;
+
+/* Tools: frames of the jail and of the door. */
+
+int session_tell_tools(struct session *s, struct remit_error *err) must_check;
+int session_take_call(struct session *s, const struct frame *f,
+		      struct remit_error *err) must_check;
+int session_take_reply(struct session *s, const struct frame *f,
+		       struct remit_error *err) must_check;
+/* The code can be answered no more. */
+void session_end_tools(struct session *s);
+/* Between cells. */
+void session_rest_tools(struct session *s);
 
 /* The jail. */
 

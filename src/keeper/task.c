@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "blueprint.h"
+#include "credential.h"
+#include "host_rule.h"
 #include "record.h"
 
 extern char **environ;
@@ -28,6 +30,15 @@ static const char *const single_threaded[] = {
 	"OMP_NUM_THREADS=1",
 	"MKL_NUM_THREADS=1",
 	"NUMEXPR_NUM_THREADS=1",
+};
+
+/* For clients that ask for a proxy; what is inside they reach without. */
+#define PROXY_URL "http://" HOST_PROXY_ADDRESS ":3128"
+_Static_assert(HOST_PROXY_PORT == 3128, "as the variables say");
+static const char *const proxy_named[] = {
+	"HTTP_PROXY=" PROXY_URL,	"HTTPS_PROXY=" PROXY_URL,
+	"http_proxy=" PROXY_URL,	"https_proxy=" PROXY_URL,
+	"NO_PROXY=localhost,127.0.0.1", "no_proxy=localhost,127.0.0.1",
 };
 
 static int
@@ -75,6 +86,26 @@ add_place(struct buf *out, const struct plan *plan, const char *place)
 	return 0;
 }
 
+/* Libraries look for a variable before they send anything. */
+static int
+add_placeholders(struct buf *out, const struct plan *plan,
+		 struct remit_error *err)
+{
+	struct credentials all;
+
+	if (credentials_read(&plan->policy->credentials, &all, err) < 0)
+		return -1;
+	for (size_t i = 0; i < all.count; i++) {
+		char text[sizeof(all.rows[i].from) + 32];
+
+		snprintf(text, sizeof(text), "%s=" CREDENTIAL_PLACEHOLDER,
+			 all.rows[i].from);
+		if (!all.rows[i].is_file && record_add(out, "env", text) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int
 add_environment(struct buf *out, const struct plan *plan, const char *place,
 		struct remit_error *err)
@@ -95,6 +126,13 @@ add_environment(struct buf *out, const struct plan *plan, const char *place,
 	     i++)
 		if (record_add(out, "env", single_threaded[i]) < 0)
 			return -1;
+	for (size_t i = 0; plan->proxied && plan->policy->network_proxy &&
+			   i < ARRAY_LEN(proxy_named);
+	     i++)
+		if (record_add(out, "env", proxy_named[i]) < 0)
+			return -1;
+	if (add_placeholders(out, plan, err) < 0)
+		return -1;
 	return add_list(out, "env", &plan->policy->env);
 }
 
@@ -119,6 +157,21 @@ task_is_checked(const struct plan *plan)
 		(p->allowed_imports.count || p->blocked_imports.count));
 }
 
+/* The runner keeps to them, and the keeper sees to it. */
+static int
+add_caps(struct buf *out, const struct policy *p)
+{
+	char number[24];
+
+	snprintf(number, sizeof(number), "%llu",
+		 (unsigned long long)p->value_bytes);
+	if (record_add(out, "value_bytes", number) < 0)
+		return -1;
+	snprintf(number, sizeof(number), "%llu",
+		 (unsigned long long)p->display_bytes);
+	return record_add(out, "display_bytes", number);
+}
+
 int
 task_write(struct buf *out, const struct plan *plan, enum task_kind kind,
 	   const char *place, struct remit_error *err)
@@ -130,8 +183,10 @@ task_write(struct buf *out, const struct plan *plan, enum task_kind kind,
 	if (record_add(out, "tier", tiers[plan->tier].name) < 0 ||
 	    (kind == TASK_REHEARSE && record_add(out, "rehearse", "yes") < 0) ||
 	    (kind == TASK_COLD && add_interpreter(out, in) < 0) ||
+	    (plan->session && record_add(out, "session", "yes") < 0) ||
 	    (plan->limits.address_space_bytes &&
 	     record_add(out, "address_space", "limited") < 0) ||
+	    add_caps(out, p) < 0 ||
 	    add_list(out, "pth", &in->import_lines) < 0 ||
 	    add_environment(out, plan, place, err) < 0 ||
 	    (checks && add_list(out, "allow", &p->allowed_imports) < 0) ||
@@ -150,7 +205,9 @@ task_write_job(struct buf *out, const struct task_job *job,
 	snprintf(number, sizeof(number), "%zu", job->code_len);
 	if (record_add(out, "name", job->name) < 0 ||
 	    add_list(out, "argv", job->argv) < 0 ||
-	    record_add(out, "code_bytes", number) < 0)
+	    record_add(out, "code_bytes", number) < 0 ||
+	    (job->interactive && record_add(out, "interactive", "yes") < 0) ||
+	    (job->stirred && record_add(out, "stirred", "yes") < 0))
 		return fail_sys(err, REMIT_E_INPUT,
 				"the arguments are too large");
 	return 0;

@@ -11,6 +11,9 @@ struct task_job {
 	const char *name;
 	const struct list *argv;
 	size_t code_len;
+	/* Of a cell. */
+	bool interactive; /* somebody types it */
+	bool stirred;	  /* the one before may have left a SIGINT */
 };
 
 enum task_kind {

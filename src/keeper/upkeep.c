@@ -77,6 +77,9 @@ tell_reaped(struct keeper *k, pid_t pid, const struct exit_report *end)
 	for (struct nursery *n = k->nurseries; n; n = n->next)
 		if (nursery_reaped(n, pid, end->wait_status))
 			return;
+	/* A private keeper starts another; a shared one goes without. */
+	if (porter_reaped(&k->porter, pid))
+		return;
 	/* A zygote's that was killed while it forked: now it is gone too. */
 }
 
@@ -294,6 +297,7 @@ end_jails(struct keeper *k)
 		alive = false;
 		for (struct inmate *i = k->inmates; i; i = i->next) {
 			jail_reaped(&i->jail, pid);
+			proxy_reaped(&i->proxy, pid);
 			alive |= i->jail.init_pid != 0;
 		}
 	}

@@ -63,6 +63,10 @@ verdict_reach(struct verdict *v, const struct facts *f, const struct claim *c)
 				       .status_is_claim = true };
 		return;
 	}
+	if (f->closed) {
+		*v = (struct verdict){ .status = STATUS_OK };
+		return;
+	}
 	s = forced(f, v->signal == SIGKILL);
 	if (s != STATUS_COUNT) {
 		v->status = s;

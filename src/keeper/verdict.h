@@ -25,6 +25,7 @@ struct facts {
 	uint64_t cpu_us;
 	uint64_t cpu_limit_ms; /* 0: none */
 	bool checked_only;     /* the static tier: nothing was to run */
+	bool closed;	       /* the last cell, which has no code */
 };
 
 struct verdict {

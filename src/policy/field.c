@@ -52,7 +52,7 @@ number_is(const struct policy *p, const struct field *f, const char *text)
 	uint64_t n;
 	int r;
 
-	if (f->type == FIELD_CHOICE)
+	if (f->choices)
 		r = field_check_choice(f, text, &n, f->name, &ignored);
 	else
 		r = field_check_number(f, text, &n, f->name, &ignored);
@@ -70,6 +70,7 @@ field_is_default(const struct policy *p, const struct field *f)
 	case FIELD_TIME:
 	case FIELD_COUNT:
 	case FIELD_CHOICE:
+	case FIELD_SWITCH:
 		return number_is(p, f, f->fallback);
 	case FIELD_TEXT:
 		return !strcmp(*FIELD_PTR(p, f, char *const), f->fallback);

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "buf.h"
 #include "mechanism.h"
 #include "policy.h"
 
@@ -17,6 +18,7 @@ enum field_type {
 	FIELD_TIME,   /* uint64_t of ms; "1.5s", "200ms", 30 (seconds) */
 	FIELD_COUNT,  /* uint64_t */
 	FIELD_CHOICE, /* uint64_t index into `choices` */
+	FIELD_SWITCH, /* the same; the first two are false and true */
 	FIELD_TEXT,   /* char *; a name, or an absolute path */
 	FIELD_LIST,   /* struct list; the flag may be repeated */
 	FIELD_PATHS,  /* struct list of absolute paths */
@@ -34,6 +36,8 @@ enum field_id {
 	F_COMMIT_NAMES,
 	F_NETWORK_ACCESS,
 	F_NETWORK_ALLOW,
+	F_NETWORK_PROXY,
+	F_CREDENTIALS,
 	F_PACKAGE_INSTALLATION,
 	F_PACKAGES,
 	F_SUBPROCESS_EXECUTION,
@@ -57,6 +61,7 @@ enum field_id {
 	F_STDIN_BYTES,
 	F_INPUT_BYTES,
 	F_VALUE_BYTES,
+	F_DISPLAY_BYTES,
 	F_ARTIFACT_EXPORT_PATHS,
 	F_ARTIFACT_FILE_BYTES,
 	F_ARTIFACT_BYTES,
@@ -68,8 +73,9 @@ enum field_id {
 	F_ALLOWED_BUILTINS,
 	F_BLOCKED_BUILTINS,
 	F_ALLOWED_OS_ATTRS,
-	F_TOOLS,
 	F_TOOL_CALLS,
+	F_TOOL_BYTES,
+	F_TOOL_CONCURRENCY,
 	F_TOOL_WAIT,
 	F_SESSION_IDLE,
 	F_BRANCHES,
@@ -84,9 +90,13 @@ struct field {
 	enum field_type type;
 	size_t offset;		    /* in struct policy */
 	uint64_t min, max;	    /* of numbers, inclusive */
-	const char *const *choices; /* FIELD_CHOICE: NULL-terminated */
+	const char *const *choices; /* NULL-terminated, or NULL */
 	bool may_be_unlimited;	    /* the word "unlimited" is accepted */
 	bool commas;		    /* FIELD_LIST: a flag may name several */
+	/* FIELD_LIST: the text of an entry that is a JSON object, or NULL if
+	   none may be. */
+	int (*object_text)(const json_t *object, const char *place,
+			   struct buf *out, struct remit_error *err);
 	bool setting; /* chooses how, promises nothing: no row in results */
 	bool built;   /* false: any value but the default is refused */
 	const char *fallback;	   /* default, as a flag's text ("" is empty) */
@@ -126,6 +136,13 @@ void field_show(const struct policy *p, const struct field *f, char *out,
 json_t *field_table_to_json(void);
 /* True if the value is the default of the table. */
 bool field_is_default(const struct policy *p, const struct field *f);
+
+/* It can be on or off, and perhaps more. */
+static inline bool
+field_is_switch(const struct field *f)
+{
+	return f->type == FIELD_BOOL || f->type == FIELD_SWITCH;
+}
 
 #define FIELD_PTR(p, f, type) ((type *)((char *)(p) + (f)->offset))
 

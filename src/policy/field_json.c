@@ -51,6 +51,31 @@ set_choice(struct policy *p, const struct field *f, json_t *value,
 				  err);
 }
 
+/* What is no boolean in JSON is one of the words behind false and true. */
+static int
+set_switch(struct policy *p, const struct field *f, json_t *value,
+	   struct remit_error *err)
+{
+	uint64_t *to = FIELD_PTR(p, f, uint64_t);
+	const char *text = NULL;
+	char what[64];
+
+	if (json_is_boolean(value)) {
+		*to = json_is_true(value);
+		return 0;
+	}
+	if (json_is_string(value) &&
+	    json_value_string(value, &text, f->name, err) < 0)
+		return -1;
+	for (uint64_t i = 2; text && f->choices[i]; i++)
+		if (!strcmp(text, f->choices[i])) {
+			*to = i;
+			return 0;
+		}
+	snprintf(what, sizeof(what), "true, false or \"%s\"", f->choices[2]);
+	return json_value_wrong_type(value, what, f->name, err);
+}
+
 static int
 set_text(struct policy *p, const struct field *f, json_t *value,
 	 struct remit_error *err)
@@ -77,12 +102,26 @@ set_text(struct policy *p, const struct field *f, json_t *value,
 }
 
 static int
+read_object(const struct field *f, const json_t *value, struct list *out,
+	    const char *place, struct remit_error *err)
+{
+	own(buf) struct buf text = BUF_INIT(FIELD_MAX_TEXT);
+
+	if (f->object_text(value, place, &text, err) < 0)
+		return -1;
+	return list_add(out, buf_text(&text)) < 0 ? field_no_memory(place, err)
+						  : 0;
+}
+
+static int
 read_entry(const struct field *f, const json_t *value, struct list *out,
 	   const char *place, struct remit_error *err)
 {
 	char path[PATH_RULE_SIZE];
 	const char *text;
 
+	if (f->object_text && json_is_object(value))
+		return read_object(f, value, out, place, err);
 	if (json_value_string(value, &text, place, err) < 0)
 		return -1;
 	if (f->type == FIELD_PATHS) {
@@ -152,11 +191,12 @@ set_env(struct policy *p, const struct field *f, json_t *value,
 }
 
 static set_json_fn *const setters[] = {
-	[FIELD_BOOL] = set_bool,	   [FIELD_BYTES] = set_number,
-	[FIELD_TIME] = set_number,	   [FIELD_COUNT] = set_number,
-	[FIELD_CHOICE] = set_choice,	   [FIELD_TEXT] = set_text,
-	[FIELD_LIST] = set_list,	   [FIELD_PATHS] = set_list,
-	[FIELD_MOUNTS] = field_mounts_set, [FIELD_ENV] = set_env,
+	[FIELD_BOOL] = set_bool,     [FIELD_BYTES] = set_number,
+	[FIELD_TIME] = set_number,   [FIELD_COUNT] = set_number,
+	[FIELD_CHOICE] = set_choice, [FIELD_SWITCH] = set_switch,
+	[FIELD_TEXT] = set_text,     [FIELD_LIST] = set_list,
+	[FIELD_PATHS] = set_list,    [FIELD_MOUNTS] = field_mounts_set,
+	[FIELD_ENV] = set_env,
 };
 
 int

@@ -1,10 +1,7 @@
 #include "field_mounts.h"
 
-#include <string.h>
-
 #include "json_value.h"
 #include "path_rule.h"
-#include "quote.h"
 
 /* A mount as it is read, before it is copied into the list. */
 struct draft {
@@ -75,38 +72,19 @@ static const struct member {
 };
 
 static int
-check_member_names(const json_t *value, const char *place,
-		   struct remit_error *err)
-{
-	char shown[QUOTE_SIZE];
-	const char *name;
-	json_t *entry;
-
-	json_object_foreach((json_t *)value, name, entry)
-	{
-		size_t i = 0;
-
-		while (i < ARRAY_LEN(members) && strcmp(members[i].name, name))
-			i++;
-		if (i == ARRAY_LEN(members))
-			return fail(err, REMIT_E_INPUT,
-				    "%s: unknown member %s: a mount has host, "
-				    "jail, mode and max_bytes",
-				    place, quote(shown, name));
-	}
-	return 0;
-}
-
-static int
 read_mount(const struct field *f, size_t index, const json_t *value,
 	   struct draft *d, struct remit_error *err)
 {
+	static const char *const known[] = { "host", "jail", "mode",
+					     "max_bytes", NULL };
 	char place[FIELD_PLACE_SIZE];
 
 	json_value_place(place, f, index, "");
 	if (!json_is_object(value))
 		return json_value_wrong_type(value, "an object", place, err);
-	if (check_member_names(value, place, err) < 0)
+	if (json_value_members(value, known,
+			       "a mount has host, jail, mode and max_bytes",
+			       place, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
 		const struct member *m = &members[i];

@@ -85,6 +85,12 @@ mounts_to_json(const struct mount_list *l)
 	return array;
 }
 
+static json_t *
+switch_to_json(const struct field *f, uint64_t n)
+{
+	return n < 2 ? json_boolean(n) : json_string(f->choices[n]);
+}
+
 json_t *
 field_to_json(const struct policy *p, const struct field *f)
 {
@@ -98,6 +104,8 @@ field_to_json(const struct policy *p, const struct field *f)
 	case FIELD_CHOICE:
 		return json_string(
 			f->choices[*FIELD_PTR(p, f, const uint64_t)]);
+	case FIELD_SWITCH:
+		return switch_to_json(f, *FIELD_PTR(p, f, const uint64_t));
 	case FIELD_TEXT:
 		return json_string(*FIELD_PTR(p, f, char *const));
 	case FIELD_LIST:
@@ -122,6 +130,12 @@ show_number(const struct field *f, uint64_t n, char *out, size_t size)
 		quantity_show_time(n, out, size);
 	else
 		snprintf(out, size, "%llu", (unsigned long long)n);
+}
+
+static void
+show_switch(const struct field *f, uint64_t n, char *out, size_t size)
+{
+	snprintf(out, size, "%s", n > 1 ? f->choices[n] : n ? "on" : "off");
 }
 
 static void
@@ -150,6 +164,9 @@ field_show(const struct policy *p, const struct field *f, char *out,
 	case FIELD_CHOICE:
 		snprintf(out, size, "%s",
 			 f->choices[*FIELD_PTR(p, f, const uint64_t)]);
+		return;
+	case FIELD_SWITCH:
+		show_switch(f, *FIELD_PTR(p, f, const uint64_t), out, size);
 		return;
 	case FIELD_TEXT:
 		quote_bare(out, size, *FIELD_PTR(p, f, char *const));

@@ -3,6 +3,9 @@
  */
 #include "field.h"
 
+#include "credential.h"
+#include "host_entry.h"
+
 #define KIB  (UINT64_C(1) << 10)
 #define MIB  (UINT64_C(1) << 20)
 #define GIB  (UINT64_C(1) << 30)
@@ -35,6 +38,9 @@ static const char *const tier_choices[] = {
 	[TIER_VM] = "vm",
 	[TIER_COUNT] = NULL,
 };
+
+/* The order is that of enum network_access. */
+static const char *const network_choices[] = { "false", "true", "host", NULL };
 
 static const char *const fallback_choices[] = { "none", "per_process", NULL };
 
@@ -146,14 +152,16 @@ const struct field fields[FIELD_TOTAL] = {
 		.name = "network_access",
 		.short_name = "net",
 		.alias = "allow-net",
-		.type = FIELD_BOOL,
+		.type = FIELD_SWITCH,
 		.offset = offsetof(struct policy, network_access),
+		.choices = network_choices,
 		.built = true,
 		.fallback = "false",
-		.sentence = "the code may open TCP and UDP sockets to "
-			    "anywhere",
+		.sentence = "the code may connect to any public host, at the "
+			    "usual ports; =host: it has the host's own "
+			    "network",
 		.kept = SPACED(MECH(SECCOMP) | MECH(NETWORK_NAMESPACE) |
-				       MECH(LANDLOCK),
+				       MECH(LANDLOCK) | MECH(PROXY),
 			       MECH(SECCOMP) | MECH(LANDLOCK)),
 	},
 	[F_NETWORK_ALLOW] = {
@@ -163,12 +171,41 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, network_allow),
 		.built = true,
 		.fallback = "",
-		.value_name = "HOST:PORT[:WORD]",
-		.sentence = "a host and port the code may connect to, and "
-			    "no others; HOST is a name, a name behind a star "
-			    "and a dot (all below it) or an IPv4 address, WORD "
-			    "is tls, plain, tcp or private",
+		.object_text = host_entry_text,
+		.value_name = "HOST:PORT[:WORDS]",
+		.sentence = "a host and port the code may connect to; "
+			    "HOST is a name, a name behind a star "
+			    "and a dot (all below it), an IPv4 address or an "
+			    "IPv6 address in brackets, WORDS are tls, plain, "
+			    "tcp, private, methods=GET+HEAD, bytes=SIZE and "
+			    "connections=COUNT, with commas between them",
 		.kept = SPACED(MECH(NETWORK_NAMESPACE) | MECH(PROXY), 0),
+	},
+	[F_NETWORK_PROXY] = {
+		.name = "network_proxy",
+		.short_name = "proxy",
+		.type = FIELD_BOOL,
+		.offset = offsetof(struct policy, network_proxy),
+		.setting = true,
+		.built = true,
+		.fallback = "false",
+		.sentence = "the code finds an HTTP proxy for the hosts of "
+			    "network_allow, and variables that name it "
+			    "(HTTP_PROXY, HTTPS_PROXY)",
+	},
+	[F_CREDENTIALS] = {
+		.name = "credentials",
+		.short_name = "credential",
+		.type = FIELD_LIST,
+		.offset = offsetof(struct policy, credentials),
+		.built = true,
+		.fallback = "",
+		.object_text = credential_text,
+		.value_name = "HOST:HEADER=FROM",
+		.sentence = "a header that is put into plain HTTP requests to "
+			    "a host of network_allow, and that the code never "
+			    "sees; FROM is env:NAME or file:/PATH",
+		.kept = SPACED(MECH(PROXY), 0),
 	},
 	[F_PACKAGE_INSTALLATION] = {
 		.name = "package_installation",
@@ -237,7 +274,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.built = true,
 		.fallback = "30s",
 		.value_name = "TIME",
-		.sentence = "wall time of the run",
+		.sentence = "wall time of the run, or of a cell",
 		.kept = EVERYWHERE(MECH(TIMER)),
 	},
 	[F_CPU_SECONDS] = {
@@ -251,9 +288,10 @@ const struct field fields[FIELD_TOTAL] = {
 		.built = true,
 		.fallback = "30s",
 		.value_name = "TIME",
-		.sentence = "processor time of the run, all threads and "
-			    "processes together",
-		.kept = JAILED(MECH(RLIMIT_CPU) | MECH(CGROUP_CPU)),
+		.sentence = "processor time of the run, or of a cell, all "
+			    "threads and processes together",
+		.kept = JAILED(MECH(RLIMIT_CPU) | MECH(CGROUP_CPU) |
+			       MECH(CPU_CLOCK)),
 	},
 	[F_CPU_FALLBACK] = {
 		.name = "cpu_fallback",
@@ -468,10 +506,26 @@ const struct field fields[FIELD_TOTAL] = {
 		.type = FIELD_BYTES,
 		.offset = offsetof(struct policy, value_bytes),
 		.min = 1,
-		.max = GIB,
+		.max = 64 * MIB,
+		.built = true,
 		.fallback = "1M",
 		.value_name = "SIZE",
 		.sentence = "size of the value that the code gives back",
+		.kept = EVERYWHERE(MECH(FRAME_CAP)),
+	},
+	[F_DISPLAY_BYTES] = {
+		.name = "display_bytes",
+		.short_name = "display-max",
+		.type = FIELD_BYTES,
+		.offset = offsetof(struct policy, display_bytes),
+		.min = 1,
+		.max = 256 * MIB,
+		.built = true,
+		.fallback = "16M",
+		.value_name = "SIZE",
+		.sentence = "size of all that the code displays (images, "
+			    "tables)",
+		.kept = EVERYWHERE(MECH(FRAME_CAP)),
 	},
 	[F_ARTIFACT_EXPORT_PATHS] = {
 		.name = "artifact_export_paths",
@@ -605,15 +659,6 @@ const struct field fields[FIELD_TOTAL] = {
 		.sentence = "an attribute of os the code may name, and no "
 			    "others",
 	},
-	[F_TOOLS] = {
-		.name = "tools",
-		.short_name = "tool",
-		.type = FIELD_LIST,
-		.offset = offsetof(struct policy, tools),
-		.fallback = "",
-		.value_name = "NAME",
-		.sentence = "a tool of the caller that the code may call",
-	},
 	[F_TOOL_CALLS] = {
 		.name = "tool_calls",
 		.short_name = "tool-calls",
@@ -621,9 +666,38 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, tool_calls),
 		.min = 1,
 		.max = 1000 * 1000,
+		.built = true,
 		.fallback = "10000",
 		.value_name = "N",
 		.sentence = "tool calls of the run together",
+		.kept = EVERYWHERE(MECH(BRIDGE)),
+	},
+	[F_TOOL_BYTES] = {
+		.name = "tool_bytes",
+		.short_name = "tool-bytes",
+		.type = FIELD_BYTES,
+		.offset = offsetof(struct policy, tool_bytes),
+		.min = 1,
+		.max = 64 * MIB,
+		.built = true,
+		.fallback = "1M",
+		.value_name = "SIZE",
+		.sentence = "size of the arguments of a tool call, and of its "
+			    "result",
+		.kept = EVERYWHERE(MECH(BRIDGE)),
+	},
+	[F_TOOL_CONCURRENCY] = {
+		.name = "tool_concurrency",
+		.short_name = "tool-concurrency",
+		.type = FIELD_COUNT,
+		.offset = offsetof(struct policy, tool_concurrency),
+		.min = 1,
+		.max = 256,
+		.built = true,
+		.fallback = "16",
+		.value_name = "N",
+		.sentence = "tool calls at the same time; more wait their turn",
+		.kept = EVERYWHERE(MECH(BRIDGE)),
 	},
 	[F_TOOL_WAIT] = {
 		.name = "tool_wait",
@@ -632,10 +706,12 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, tool_wait_ms),
 		.min = 1,
 		.max = 24 * HOUR,
+		.built = true,
 		.fallback = "300s",
 		.value_name = "TIME",
-		.sentence = "waiting for tools that does not count as "
-			    "wall time",
+		.sentence = "waiting for tools and answers that does not count "
+			    "as wall time",
+		.kept = EVERYWHERE(MECH(BRIDGE)),
 	},
 	[F_SESSION_IDLE] = {
 		.name = "session_idle",
@@ -644,10 +720,12 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, session_idle_ms),
 		.min = 1000,
 		.max = 24 * HOUR,
+		.built = true,
 		.fallback = "10m",
 		.value_name = "TIME",
 		.sentence = "a session without a cell for this long is "
 			    "ended",
+		.kept = EVERYWHERE(MECH(TIMER)),
 	},
 	[F_BRANCHES] = {
 		.name = "branches",

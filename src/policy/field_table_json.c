@@ -7,9 +7,10 @@
 static const char *const type_names[] = {
 	[FIELD_BOOL] = "bool",	   [FIELD_BYTES] = "bytes",
 	[FIELD_TIME] = "time",	   [FIELD_COUNT] = "count",
-	[FIELD_CHOICE] = "choice", [FIELD_TEXT] = "text",
-	[FIELD_LIST] = "list",	   [FIELD_PATHS] = "paths",
-	[FIELD_MOUNTS] = "mounts", [FIELD_ENV] = "env",
+	[FIELD_CHOICE] = "choice", [FIELD_SWITCH] = "switch",
+	[FIELD_TEXT] = "text",	   [FIELD_LIST] = "list",
+	[FIELD_PATHS] = "paths",   [FIELD_MOUNTS] = "mounts",
+	[FIELD_ENV] = "env",
 };
 
 static json_t *

@@ -43,6 +43,21 @@ set_choice(struct policy *p, const struct field *f, const char *text,
 				  err);
 }
 
+static int
+set_switch(struct policy *p, const struct field *f, const char *text,
+	   const char *place, struct remit_error *err)
+{
+	char shown[QUOTE_SIZE];
+
+	for (uint64_t i = 0; f->choices[i]; i++)
+		if (!strcmp(text, f->choices[i])) {
+			*FIELD_PTR(p, f, uint64_t) = i;
+			return 0;
+		}
+	return fail(err, REMIT_E_INPUT, "%s: %s is not true, false or %s",
+		    place, quote(shown, text), f->choices[2]);
+}
+
 /* A bare name is looked up on PATH; anything with a slash is a path. */
 static int
 set_text(struct policy *p, const struct field *f, const char *text,
@@ -187,9 +202,10 @@ add_env(struct policy *p, const struct field *f, const char *text,
 static set_text_fn *const setters[] = {
 	[FIELD_BOOL] = set_bool,     [FIELD_BYTES] = set_number,
 	[FIELD_TIME] = set_number,   [FIELD_COUNT] = set_number,
-	[FIELD_CHOICE] = set_choice, [FIELD_TEXT] = set_text,
-	[FIELD_LIST] = add_entries,  [FIELD_PATHS] = add_path,
-	[FIELD_MOUNTS] = add_mount,  [FIELD_ENV] = add_env,
+	[FIELD_CHOICE] = set_choice, [FIELD_SWITCH] = set_switch,
+	[FIELD_TEXT] = set_text,     [FIELD_LIST] = add_entries,
+	[FIELD_PATHS] = add_path,    [FIELD_MOUNTS] = add_mount,
+	[FIELD_ENV] = add_env,
 };
 
 int

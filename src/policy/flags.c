@@ -51,7 +51,7 @@ take_apart(const char *arg, struct argument *a)
 static bool
 is_switch(const struct flag_use *use)
 {
-	return use->field && use->field->type == FIELD_BOOL;
+	return use->field && field_is_switch(use->field);
 }
 
 /* What a switch is set to: --net, --net=false, --no-net. */

@@ -23,11 +23,11 @@ static const struct group {
 	{ "Processes and environment", F_SUBPROCESS_EXECUTION, F_ENV },
 	{ "Time and processors", F_TIMEOUT, F_CPUS },
 	{ "Memory, processes and disk", F_MEMORY_BYTES, F_OPEN_FILES },
-	{ "Input and output", F_STDOUT_MAX_BYTES, F_VALUE_BYTES },
+	{ "Input and output", F_STDOUT_MAX_BYTES, F_DISPLAY_BYTES },
 	{ "Files that leave the jail", F_ARTIFACT_EXPORT_PATHS,
 	  F_ARTIFACT_TIME },
 	{ "Check of the syntax tree", F_ALLOWED_IMPORTS, F_ALLOWED_OS_ATTRS },
-	{ "Tools and sessions", F_TOOLS, F_PRELOAD },
+	{ "Tools and sessions", F_TOOL_CALLS, F_PRELOAD },
 };
 
 /* Flags that are no fields. */
@@ -47,6 +47,7 @@ static const char *const type_names[] = {
 	[FIELD_TIME] = "seconds",
 	[FIELD_COUNT] = "count",
 	[FIELD_CHOICE] = "one of",
+	[FIELD_SWITCH] = "one of",
 	[FIELD_TEXT] = "text",
 	[FIELD_LIST] = "list of texts",
 	[FIELD_PATHS] = "list of absolute paths",
@@ -108,7 +109,7 @@ static int
 add_field_row(struct buf *out, const struct field *f)
 {
 	own(buf) struct buf text = BUF_INIT(1024);
-	const char *value = f->type == FIELD_BOOL ? "off" : f->fallback;
+	const char *value = field_is_switch(f) ? "off" : f->fallback;
 
 	if (buf_addf(&text, "%s", f->sentence) < 0)
 		return -1;
@@ -150,7 +151,7 @@ flags_completion(struct buf *out)
 
 		if (buf_addf(out, "--%s\n", f->short_name) < 0 ||
 		    (f->alias && buf_addf(out, "--%s\n", f->alias) < 0) ||
-		    (f->type == FIELD_BOOL &&
+		    (field_is_switch(f) &&
 		     buf_addf(out, "--no-%s\n", f->short_name) < 0))
 			return -1;
 	}
@@ -211,7 +212,8 @@ man_field(struct buf *out, const struct field *f)
 
 	if (!*shown)
 		shown = f->type == FIELD_ENV ? "{}" : "\\[\\]";
-	if (buf_addf(out, "*%s* (%s", f->name, type_names[f->type]) < 0 ||
+	if (buf_addf(out, "*%s* (%s%s", f->name, type_names[f->type],
+		     f->object_text ? " or objects" : "") < 0 ||
 	    man_range(out, f) < 0 ||
 	    buf_addf(out, ")\n\t%c%s. Default: %s. Flag: *--%s*",
 		     f->sentence[0] - 'a' + 'A', f->sentence + 1, shown,

@@ -4,21 +4,32 @@
  *	HOST:PORT[:WORD[,WORD...]]
  *
  * HOST is a name, "*." before a name of two labels or more (every name below
- * it), or an IPv4 address. Words: tls (the hello must name HOST), plain (the
- * HTTP head must), tcp (no look at the bytes), private (the name may lead to a
- * private address). Without a word port 443 of a name is tls, 80 is plain.
+ * it), an IPv4 address, or an IPv6 address in brackets. Words:
+ *
+ *	tls, plain, tcp		the hello or the HTTP head must name HOST, or
+ *				there is no look at the bytes; of a name port
+ *				443 is tls and 80 is plain without a word
+ *	private			the name may lead to a private address
+ *	methods=GET+HEAD	plain: requests with these, one a connection
+ *	bytes=10M		both ways, in a run
+ *	connections=5		in a run
  */
 #ifndef REMIT_HOST_RULE_H
 #define REMIT_HOST_RULE_H
 
 #include <stdint.h>
 
+#include "address.h"
 #include "error.h"
 #include "host_name.h"
 #include "list.h"
 
 /* Entries of one policy; each may need a listener. */
 #define HOST_RULES_MAX 64
+
+/* With network_proxy: where clients find one inside, at 127.0.0.1. */
+#define HOST_PROXY_ADDRESS "127.0.0.1"
+#define HOST_PROXY_PORT	   3128
 
 enum host_kind {
 	HOST_TCP,
@@ -29,11 +40,20 @@ enum host_kind {
 struct host_rule {
 	char name[HOST_NAME_SIZE]; /* "" for an address */
 	bool is_below;		   /* names below it, not itself */
-	uint32_t address;	   /* of an address, in network order */
+	struct address address;	   /* if it is one */
 	uint16_t port;
 	enum host_kind kind;
 	bool may_be_private;
+	unsigned methods;    /* bits of host_methods; 0: all there are */
+	uint64_t most_bytes; /* 0: no cap of its own */
+	uint64_t most_connections;
 };
+
+/* The methods that an entry can name; bit i is row i. */
+#define HOST_METHODS 7
+extern const char *const host_methods[HOST_METHODS];
+/* The bit of a method, which is as it is written; 0 if it is none of them. */
+unsigned host_method(const char *bytes, size_t len);
 
 struct host_rules {
 	struct host_rule rows[HOST_RULES_MAX];
@@ -52,7 +72,7 @@ const struct host_rule *host_rules_name(const struct host_rules *all,
 const struct host_rule *host_rules_name_port(const struct host_rules *all,
 					     const char *name, uint16_t port);
 const struct host_rule *host_rules_address_port(const struct host_rules *all,
-						uint32_t address,
+						const struct address *address,
 						uint16_t port);
 
 #endif

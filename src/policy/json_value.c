@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "quote.h"
+
 static const char *
 type_name(const json_t *value)
 {
@@ -113,4 +115,26 @@ json_value_place(char out[FIELD_PLACE_SIZE], const struct field *f, size_t i,
 {
 	snprintf(out, FIELD_PLACE_SIZE, "%s[%zu]%s%s", f->name, i,
 		 *member ? "." : "", member);
+}
+
+int
+json_value_members(const json_t *object, const char *const *known,
+		   const char *has, const char *place, struct remit_error *err)
+{
+	char shown[QUOTE_SIZE];
+	const char *name;
+	json_t *value;
+
+	json_object_foreach((json_t *)object, name, value)
+	{
+		size_t i = 0;
+
+		while (known[i] && strcmp(known[i], name) != 0)
+			i++;
+		if (!known[i])
+			return fail(err, REMIT_E_INPUT,
+				    "%s: unknown member %s: %s", place,
+				    quote(shown, name), has);
+	}
+	return 0;
 }

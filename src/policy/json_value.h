@@ -29,6 +29,12 @@ int json_value_number(const struct field *f, const json_t *value,
 		      const char **text, char room[JSON_VALUE_NUMBER_SIZE],
 		      const char *place, struct remit_error *err) must_check;
 
+/* That an object has no members but these (NULL behind the last); `has` says
+   it: "a mount has host, jail, mode and max_bytes". */
+int json_value_members(const json_t *object, const char *const *known,
+		       const char *has, const char *place,
+		       struct remit_error *err) must_check;
+
 /* A list that is not too long. */
 int json_value_array(const struct field *f, const json_t *value,
 		     struct remit_error *err) must_check;

@@ -116,6 +116,16 @@ const struct mechanism_info mechanisms[MECH_COUNT] = {
 		.sentence = "a process of its own holds the jail's only ways "
 			    "out, and connects only to what was named",
 	},
+	[MECH_CPU_CLOCK] = {
+		.name = "cpu_clock",
+		.sentence = "processor time of the one process, read by the "
+			    "keeper",
+	},
+	[MECH_BRIDGE] = {
+		.name = "bridge",
+		.sentence = "the keeper passes on no more than this between "
+			    "the code and its tools",
+	},
 };
 
 int

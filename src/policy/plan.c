@@ -63,7 +63,7 @@ decide_packages(struct decision *d, struct remit_error *err)
 				    "installing packages is not built yet");
 	plan_note_kept(d, MECH(MOUNT_NAMESPACE));
 	plan_note_kept(d, MECH(LANDLOCK));
-	if (!d->policy->network_access)
+	if (d->policy->network_access != NETWORK_HOST)
 		plan_note_kept(d, MECH(NETWORK_NAMESPACE));
 	plan_note_kept(d, MECH(SECCOMP));
 	return 0;
@@ -119,6 +119,26 @@ decide_timeout(struct decision *d, struct remit_error *err)
 	return 0;
 }
 
+/* RLIMIT_CPU counts from the start of a process, and cannot be raised for each
+   cell: the keeper's clock alone bounds them. */
+static int
+decide_cell_cpu(struct decision *d, struct remit_error *err)
+{
+	const struct policy *p = d->policy;
+
+	if (plan_note_kept(d, MECH(CPU_CLOCK)))
+		d->plan->limits.cpu_clock_ms = p->cpu_ms;
+	if (!p->subprocess_execution || d->plan->limits.cpu_cgroup_ms)
+		return 0;
+	return fail_refused(err, d->field->name,
+			    "Run as root or where a cgroup can be written, or "
+			    "without a session.",
+			    "cannot be kept for each cell of a session with "
+			    "subprocess_execution on: no writable cpu cgroup "
+			    "(%s)",
+			    d->host->can[CAN_CGROUP_CPU].why);
+}
+
 static int
 decide_cpu(struct decision *d, struct remit_error *err)
 {
@@ -132,6 +152,8 @@ decide_cpu(struct decision *d, struct remit_error *err)
 	}
 	if (group && plan_note_kept(d, MECH(CGROUP_CPU)))
 		l->cpu_cgroup_ms = p->cpu_ms;
+	if (d->job->session)
+		return decide_cell_cpu(d, err);
 	if (plan_note_kept(d, MECH(RLIMIT_CPU)))
 		/* A second more: the keeper's clock is the exact one. */
 		l->cpu_rlimit_s = (p->cpu_ms + 999) / 1000 + 1;
@@ -314,6 +336,7 @@ static decide_fn *const deciders[FIELD_TOTAL] = {
 	[F_FILESYSTEM_WRITE_ROOTS] = decide_write_roots,
 	[F_NETWORK_ACCESS] = decide_network,
 	[F_NETWORK_ALLOW] = decide_hosts,
+	[F_CREDENTIALS] = decide_credentials,
 	[F_PACKAGE_INSTALLATION] = decide_packages,
 	[F_SUBPROCESS_EXECUTION] = decide_subprocess,
 	[F_ENV_VAR_ACCESS] = decide_env_access,
@@ -400,6 +423,11 @@ static int
 check_job(const struct policy *p, const struct plan_job *job,
 	  struct remit_error *err)
 {
+	if (job->session && p->tier == TIER_STATIC)
+		return fail_refused(err, "tier", "Use the tier local.",
+				    "nothing runs in the tier \"%s\", so that "
+				    "a session has nothing to keep",
+				    tiers[p->tier].name);
 	if (job->code_bytes > p->code_bytes)
 		return fail(err, REMIT_E_INPUT,
 			    "the code has %llu bytes, and code_bytes allows "
@@ -439,7 +467,12 @@ decide_row(struct decision *d, struct remit_error *err)
 	if (d->field->setting || !d->field->built)
 		return 0;
 	/* No hosts, no promise: that there are none is network_access's. */
-	if (d->field == &fields[F_NETWORK_ALLOW] && !names_hosts(d->policy))
+	if ((d->field == &fields[F_NETWORK_ALLOW] && !names_hosts(d->policy)) ||
+	    (d->field == &fields[F_CREDENTIALS] &&
+	     !d->policy->credentials.count))
+		return 0;
+	/* Only a session can be idle. */
+	if (d->field == &fields[F_SESSION_IDLE] && !d->job->session)
 		return 0;
 	d->row->present =
 		kept || d->field->may_be_unlimited || !tiers[tier].jailed;
@@ -465,8 +498,9 @@ plan_can_be_warm(const struct plan *p)
 	   only matters where anything can be executed. */
 	bool exec = p->filter & PLAN_FILTER_SUBPROCESS && p->memfd_noexec;
 
-	return p->tier == TIER_LOCAL && !(p->filter & PLAN_FILTER_NETWORK) &&
-	       !exec;
+	/* Nor can it be on the host's network, which no zygote is on. */
+	return p->tier == TIER_LOCAL &&
+	       (!(p->filter & PLAN_FILTER_NETWORK) || p->proxied) && !exec;
 }
 
 static int
@@ -477,7 +511,7 @@ check_preload(const struct plan *p, struct remit_error *err)
 	return fail_refused(err, "preload",
 			    "Leave preload out: code may import all the same.",
 			    "modules are preloaded only for the tier \"local\" "
-			    "without network access, and for root without "
+			    "without the host's network, and for root without "
 			    "subprocesses");
 }
 
@@ -520,6 +554,7 @@ plan_build(struct plan *out, const struct policy *policy,
 		.by_root = host->by_root,
 		.landlock_abi = host->landlock_abi,
 		.memfd_noexec = host->can[CAN_MEMFD_NOEXEC].yes,
+		.session = job->session,
 		.left_out = host_left_out(host),
 	};
 
@@ -535,6 +570,7 @@ plan_build(struct plan *out, const struct policy *policy,
 			.plan = &p,
 			.policy = policy,
 			.host = host,
+			.job = job,
 			.field = &fields[i],
 			.row = &p.rows[i],
 		};
@@ -544,7 +580,8 @@ plan_build(struct plan *out, const struct policy *policy,
 			return -1;
 	}
 	if (plan_list_mounts(&p, err) < 0 || check_preload(&p, err) < 0 ||
-	    check_exports(&p, err) < 0 || check_layers(&p, err) < 0)
+	    check_exports(&p, err) < 0 || check_layers(&p, err) < 0 ||
+	    plan_check_proxy(&p, err) < 0)
 		return -1;
 	*out = p;
 	p.mounts = NULL;

@@ -52,6 +52,7 @@ struct plan_limits {
 	uint64_t cpu_cgroup_ms;
 	uint64_t address_space_bytes;
 	uint64_t cpu_rlimit_s;
+	uint64_t cpu_clock_ms; /* of each cell of a session */
 	uint64_t nproc;
 	uint64_t open_files;
 	uint64_t file_bytes;
@@ -79,6 +80,7 @@ struct plan {
 	bool exports;	   /* the keeper needs a way into the workspace */
 	int write_roots;   /* folders of mode rw */
 	bool has_direct;   /* some folder has no limits */
+	bool session;	   /* more cells may follow */
 	uint64_t left_out; /* always 0 but in test builds */
 };
 
@@ -90,10 +92,12 @@ enum plan_filter {
 	PLAN_FILTER_STRICT_MEMORY = 8,
 };
 
-/* What a plan needs to know of a job: the sizes that fields bound. */
+/* What a plan needs to know of a job: the sizes that fields bound, and whether
+   it is one of many. */
 struct plan_job {
 	uint64_t code_bytes;
 	uint64_t stdin_bytes;
+	bool session; /* more cells may follow */
 };
 
 /*

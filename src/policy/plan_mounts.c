@@ -88,7 +88,8 @@ plan_list_mounts(struct plan *p, struct remit_error *err)
 	for (size_t i = 0; pol->subprocess_execution && i < programs->count;
 	     i++)
 		add_part(p, programs->items[i], F_SUBPROCESS_EXECUTION);
-	for (size_t i = 0; pol->network_access && i < names->count; i++)
+	for (size_t i = 0;
+	     pol->network_access == NETWORK_HOST && i < names->count; i++)
 		add_part(p, names->items[i], F_NETWORK_ACCESS);
 	add_roots(p, &pol->filesystem_read_roots, MOUNT_RO,
 		  F_FILESYSTEM_READ_ROOTS, &write_roots);

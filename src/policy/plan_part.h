@@ -12,6 +12,7 @@ struct decision {
 	struct plan *plan;
 	const struct policy *policy;
 	const struct host *host;
+	const struct plan_job *job;
 	const struct field *field;
 	struct plan_row *row;
 };
@@ -42,6 +43,10 @@ is_bare(const struct decision *d)
 	return tiers[d->plan->tier].bare;
 }
 
+/* That what only a proxy can do has one: a place for clients that ask for it,
+   and credentials. */
+int plan_check_proxy(const struct plan *p, struct remit_error *err) must_check;
+
 decide_fn decide_read_roots;
 decide_fn decide_write_roots;
 decide_fn decide_mounts;
@@ -49,5 +54,6 @@ decide_fn decide_commit_names;
 decide_fn decide_memory;
 decide_fn decide_network;
 decide_fn decide_hosts;
+decide_fn decide_credentials;
 
 #endif

@@ -150,6 +150,7 @@ copy_field(struct policy *to, const struct policy *from, const struct field *f)
 	case FIELD_TIME:
 	case FIELD_COUNT:
 	case FIELD_CHOICE:
+	case FIELD_SWITCH:
 		*FIELD_PTR(to, f, uint64_t) =
 			*FIELD_PTR(from, f, const uint64_t);
 		return 0;

@@ -36,6 +36,13 @@ enum commit_when {
 	COMMIT_NEVER,
 };
 
+/* What sockets lead to. */
+enum network_access {
+	NETWORK_NONE,	/* no sockets, but to the hosts of network_allow */
+	NETWORK_PUBLIC, /* any host that is not this machine's or its site's */
+	NETWORK_HOST,	/* the host's own network */
+};
+
 struct mount_rule {
 	char *host; /* absolute path outside */
 	char *jail; /* absolute path inside */
@@ -58,8 +65,10 @@ struct policy {
 	uint64_t commit; /* enum commit_when */
 	struct list commit_names;
 
-	bool network_access;
+	uint64_t network_access;   /* enum network_access */
 	struct list network_allow; /* see host_rule.h */
+	bool network_proxy;
+	struct list credentials; /* see credential.h: no value in it */
 	bool package_installation;
 	struct list packages;
 	bool subprocess_execution;
@@ -84,6 +93,7 @@ struct policy {
 	uint64_t stdin_bytes;
 	uint64_t input_bytes;
 	uint64_t value_bytes;
+	uint64_t display_bytes;
 
 	struct list artifact_export_paths;
 	uint64_t artifact_file_bytes;
@@ -96,8 +106,9 @@ struct policy {
 	struct list allowed_builtins;
 	struct list blocked_builtins;
 	struct list allowed_os_attrs;
-	struct list tools;
 	uint64_t tool_calls;
+	uint64_t tool_bytes;
+	uint64_t tool_concurrency;
 	uint64_t tool_wait_ms;
 	uint64_t session_idle_ms;
 	uint64_t branches;

@@ -86,7 +86,7 @@ write_document(const struct buf *document, const struct field *f,
 	all.start += strspn(all.start, " \t\r\n");
 	if (!json_place_value(all, f->name, &value))
 		return add_member(document, all, f, wanted, out);
-	if (f->type == FIELD_BOOL)
+	if (field_is_switch(f))
 		return splice(document, value.start, value.end, "true", out);
 	return add_entry(document, value, f, wanted, out);
 }
@@ -116,7 +116,7 @@ policy_edit_grant(const struct buf *document, const struct field *f,
 {
 	own(policy) struct policy wanted = { 0 }, got = { 0 };
 
-	if (f->type != FIELD_BOOL && f->type != FIELD_LIST &&
+	if (!field_is_switch(f) && f->type != FIELD_LIST &&
 	    f->type != FIELD_PATHS)
 		return fail(err, REMIT_E_INPUT, "%s: is no list and no switch",
 			    f->name);

@@ -21,7 +21,7 @@ decide(struct gate *g, const struct dns_question *q, in_addr_t *address)
 		return DNS_MALFORMED;
 	if (!q->has_name)
 		return DNS_NO_SUCH_NAME;
-	if (!host_rules_name(&g->rules, q->name)) {
+	if (!g->any && !host_rules_name(&g->rules, q->name)) {
 		/* Most ask for both kinds of address: once is enough. */
 		if (q->type == DNS_A)
 			ledger_note(g->ledger, q->name, 0, LEDGER_NOT_NAMED);
@@ -147,8 +147,6 @@ gate_open(struct gate *g, int line, const int *fds, size_t count,
 			return -1;
 	}
 	take_names(g);
-	for (int i = 0; i < RELAYS_MAX; i++)
-		relay_init(&g->relays[i], g);
 	for (int i = 0; i < LOOKUPS_MAX; i++)
 		lookup_init(&g->lookups[i], g);
 	return 0;

@@ -14,6 +14,7 @@
 #include "names.h"
 #include "relay.h"
 #include "site_names.h"
+#include "vault.h"
 
 /* A way out that listens. */
 struct gate_port {
@@ -24,6 +25,10 @@ struct gate_port {
 struct gate {
 	struct loop loop;
 	struct host_rules rules;
+	struct relay_use uses[HOST_RULES_MAX];
+	bool is_asked; /* clients may ask for a proxy */
+	struct vault vault;
+	bool any; /* public hosts that no rule names, too */
 	struct site_names site;
 	struct names names;
 	struct ledger *ledger;

@@ -1,13 +1,9 @@
 #include "http_head.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-struct line {
-	const char *text;
-	size_t len;
-};
+#include "address.h"
 
 static bool
 is_token(char c)
@@ -18,122 +14,260 @@ is_token(char c)
 
 /* No control character but tab: no CR, LF or NUL on its own. */
 static bool
-is_clean(struct line l)
+is_clean(struct http_text t)
 {
-	for (size_t i = 0; i < l.len; i++)
-		if (((unsigned char)l.text[i] < ' ' && l.text[i] != '\t') ||
-		    l.text[i] == 0x7f)
+	for (size_t i = 0; i < t.len; i++)
+		if (((unsigned char)t.text[i] < ' ' && t.text[i] != '\t') ||
+		    t.text[i] == 0x7f)
 			return false;
 	return true;
 }
 
-/* METHOD /path HTTP/1.x: no other form of a target names no other host. */
-static bool
-request_is_fine(struct line l)
+static struct http_text
+trim(struct http_text t)
 {
-	static const char versions[][10] = { " HTTP/1.0", " HTTP/1.1" };
-	size_t i = 0;
-
-	while (i < l.len && is_token(l.text[i]))
-		i++;
-	if (!i || l.len < i + 2 + 9 || l.text[i] != ' ' ||
-	    (l.text[i + 1] != '/' && l.text[i + 1] != '*'))
-		return false;
-	if (memchr(l.text + i + 1, ' ', l.len - i - 1 - 9) ||
-	    memchr(l.text, '\t', l.len))
-		return false;
-	return !memcmp(l.text + l.len - 9, versions[0], 9) ||
-	       !memcmp(l.text + l.len - 9, versions[1], 9);
-}
-
-static struct line
-trim(struct line l)
-{
-	while (l.len && (l.text[0] == ' ' || l.text[0] == '\t')) {
-		l.text++;
-		l.len--;
+	while (t.len && (t.text[0] == ' ' || t.text[0] == '\t')) {
+		t.text++;
+		t.len--;
 	}
-	while (l.len && (l.text[l.len - 1] == ' ' || l.text[l.len - 1] == '\t'))
-		l.len--;
-	return l;
+	while (t.len && (t.text[t.len - 1] == ' ' || t.text[t.len - 1] == '\t'))
+		t.len--;
+	return t;
 }
 
+/* Digits only, and few enough. */
 static int
-read_host(struct line value, uint16_t port, char name[HOST_NAME_SIZE])
+read_number(struct http_text t, size_t most_digits, uint64_t *out)
 {
-	const char *colon = memchr(value.text, ':', value.len);
-	size_t n = colon ? (size_t)(colon - value.text) : value.len;
-	char wanted[8];
-	int digits = snprintf(wanted, sizeof(wanted), ":%u", port);
-
-	if (colon && (value.len - n != (size_t)digits ||
-		      memcmp(colon, wanted, (size_t)digits) != 0))
+	*out = 0;
+	if (!t.len || t.len > most_digits)
 		return -1;
-	return host_name_read(value.text, n, name);
+	for (size_t i = 0; i < t.len; i++) {
+		if (t.text[i] < '0' || t.text[i] > '9')
+			return -1;
+		*out = *out * 10 + (uint64_t)(t.text[i] - '0');
+	}
+	return 0;
 }
 
-/* "Name: value"; 1 if it was the host's. */
-static int
-read_header(struct line l, uint16_t port, char name[HOST_NAME_SIZE])
-{
-	struct line value;
-	size_t i = 0;
+/* ---- lines ---- */
 
-	while (i < l.len && is_token(l.text[i]))
-		i++;
-	/* A line that begins with a space would go on with the one before. */
-	if (!i || i == l.len || l.text[i] != ':')
-		return -1;
-	if (i != 4 || strncasecmp(l.text, "host", 4) != 0)
-		return 0;
-	value = trim((struct line){ l.text + i + 1, l.len - i - 1 });
-	return read_host(value, port, name) < 0 ? -1 : 1;
-}
-
-/* The next line, without its end; false if it is not all there. */
-static bool
-next_line(const char **at, const char *end, struct line *out)
+bool
+http_head_next(struct http_text *rest, struct http_text *line)
 {
-	const char *lf = memchr(*at, '\n', (size_t)(end - *at));
+	const char *lf = memchr(rest->text, '\n', rest->len);
 
 	if (!lf)
 		return false;
-	*out = (struct line){ *at, (size_t)(lf - *at) };
-	*at = lf + 1;
+	*line = (struct http_text){ rest->text, (size_t)(lf - rest->text) };
+	rest->len -= line->len + 1;
+	rest->text = lf + 1;
+	if (line->len && line->text[line->len - 1] == '\r')
+		line->len--;
 	return true;
 }
 
 /* Lines end with CR and LF, and nothing else does. */
 static bool
-strip_cr(struct line *l)
+is_line(struct http_text l)
 {
-	if (!l->len || l->text[l->len - 1] != '\r')
-		return false;
-	l->len--;
-	return is_clean(*l);
+	return l.text[l.len] == '\r' && is_clean(l);
+}
+
+void
+http_head_split(struct http_text line, struct http_text *name,
+		struct http_text *value)
+{
+	size_t i = 0;
+
+	while (i < line.len && is_token(line.text[i]))
+		i++;
+	*name = (struct http_text){ line.text, i };
+	*value = trim((struct http_text){
+		line.text + i + 1, i < line.len ? line.len - i - 1 : 0 });
+}
+
+bool
+http_head_is(struct http_text name, const char *word)
+{
+	return name.len == strlen(word) &&
+	       !strncasecmp(name.text, word, name.len);
+}
+
+/* ---- the request ---- */
+
+/* METHOD TARGET HTTP/1.x, with single spaces. */
+static int
+read_request(struct http_text l, struct http_head *out)
+{
+	static const char versions[][10] = { " HTTP/1.0", " HTTP/1.1" };
+	const char *end;
+	size_t i = 0;
+
+	while (i < l.len && is_token(l.text[i]))
+		i++;
+	if (!i || l.len < i + 2 + 9 || l.text[i] != ' ' ||
+	    memchr(l.text, '\t', l.len))
+		return -1;
+	end = l.text + l.len - 9;
+	out->method = (struct http_text){ l.text, i };
+	out->target = (struct http_text){ l.text + i + 1, l.len - i - 1 - 9 };
+	if (memchr(out->target.text, ' ', out->target.len) ||
+	    (memcmp(end, versions[0], 9) != 0 &&
+	     memcmp(end, versions[1], 9) != 0))
+		return -1;
+	out->is_old = end[8] == '0';
+	return 0;
+}
+
+/* An address in brackets or not, in its one form. */
+static int
+read_address(struct http_text t, bool bracketed, char host[HOST_NAME_SIZE])
+{
+	char text[ADDRESS_TEXT];
+	struct address a;
+
+	if (t.len >= sizeof(text))
+		return -1;
+	memcpy(text, t.text, t.len);
+	text[t.len] = '\0';
+	if (strlen(text) != t.len || address_read(text, &a) < 0 ||
+	    a.is_v6 != bracketed)
+		return -1;
+	address_show(&a, host);
+	return 0;
+}
+
+int
+http_head_host(struct http_text t, char host[HOST_NAME_SIZE], uint16_t *port)
+{
+	bool bracketed = t.len && t.text[0] == '[';
+	const char *end = memchr(t.text, bracketed ? ']' : ':', t.len);
+	struct http_text inner = { t.text + bracketed, 0 }, rest = { 0 };
+	uint64_t number = 0;
+
+	if (bracketed && !end)
+		return -1;
+	inner.len = (end ? (size_t)(end - t.text) : t.len) - bracketed;
+	if (end) {
+		rest.text = end + bracketed;
+		rest.len = t.len - (size_t)(rest.text - t.text);
+	}
+	/* No zero before it: that would be a second way to write it. */
+	if (rest.len &&
+	    (rest.text[0] != ':' || rest.len < 2 || rest.text[1] == '0' ||
+	     read_number((struct http_text){ rest.text + 1, rest.len - 1 }, 5,
+			 &number) < 0 ||
+	     number > UINT16_MAX))
+		return -1;
+	*port = (uint16_t)number;
+	if (!bracketed && host_name_read(inner.text, inner.len, host) == 0)
+		return 0;
+	return read_address(inner, bracketed, host);
+}
+
+/* ---- headers ---- */
+
+/* What has come so far of those that may come once. */
+struct seen {
+	unsigned hosts, lengths, encodings;
+};
+
+static int
+take_host(struct http_text value, struct seen *s, struct http_head *out)
+{
+	s->hosts++;
+	return http_head_host(value, out->host, &out->port);
+}
+
+static int
+take_length(struct http_text value, struct seen *s, struct http_head *out)
+{
+	s->lengths++;
+	return read_number(value, 18, &out->body_bytes);
+}
+
+static int
+take_encoding(struct http_text value, struct seen *s, struct http_head *out)
+{
+	s->encodings++;
+	out->is_chunked = true;
+	/* HTTP/1.0 knows none. */
+	return !out->is_old && http_head_is(value, "chunked") ? 0 : -1;
+}
+
+static int
+take_ambiguity(struct http_text value, struct seen *s, struct http_head *out)
+{
+	(void)value;
+	(void)s;
+	out->is_ambiguous = true;
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*take)(struct http_text value, struct seen *s,
+		    struct http_head *out);
+} headers[] = {
+	{ "host", take_host },
+	{ "content-length", take_length },
+	{ "transfer-encoding", take_encoding },
+	/* What follows would be another protocol, or is another method to
+	   servers that believe it. */
+	{ "upgrade", take_ambiguity },
+	{ "http2-settings", take_ambiguity },
+	{ "x-http-method", take_ambiguity },
+	{ "x-http-method-override", take_ambiguity },
+	{ "x-method-override", take_ambiguity },
+};
+
+static int
+read_header(struct http_text l, struct seen *s, struct http_head *out)
+{
+	struct http_text name, value;
+
+	http_head_split(l, &name, &value);
+	/* A line that begins with a space would go on with the one before. */
+	if (!name.len || name.len == l.len || l.text[name.len] != ':')
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(headers); i++)
+		if (http_head_is(name, headers[i].name))
+			return headers[i].take(value, s, out);
+	return 0;
+}
+
+/* Older clients ask a proxy without it. */
+static bool
+is_clear(const struct http_head *h, const struct seen *s)
+{
+	bool may_lack =
+		h->method.len == 7 && !memcmp(h->method.text, "CONNECT", 7);
+
+	return (s->hosts == 1 || (may_lack && !s->hosts)) &&
+	       s->lengths + s->encodings <= 1 && h->len <= HEAD_MAX;
 }
 
 enum head
-http_head_read(const char *bytes, size_t len, uint16_t port,
-	       char name[HOST_NAME_SIZE])
+http_head_read(const char *bytes, size_t len, struct http_head *out)
 {
-	const char *at = bytes, *end = bytes + len;
+	struct http_text rest = { bytes, len }, line;
+	struct seen s = { 0 };
 	bool first = true;
-	int hosts = 0;
-	struct line l;
 
-	while (next_line(&at, end, &l)) {
-		int is_host = 0;
-
-		if (!strip_cr(&l))
+	*out = (struct http_head){ 0 };
+	while (http_head_next(&rest, &line)) {
+		if (!is_line(line))
 			return HEAD_BAD;
-		if (!first && !l.len)
-			return hosts == 1 ? HEAD_NAME : HEAD_BAD;
-		if (first ? !request_is_fine(l)
-			  : (is_host = read_header(l, port, name)) < 0)
+		if (!first && !line.len) {
+			out->len = len - rest.len;
+			out->has_host = s.hosts == 1;
+			return is_clear(out, &s) ? HEAD_NAME : HEAD_BAD;
+		}
+		if ((first ? read_request(line, out)
+			   : read_header(line, &s, out)) < 0)
 			return HEAD_BAD;
 		first = false;
-		hosts += is_host;
 	}
 	return len >= HEAD_MAX ? HEAD_BAD : HEAD_MORE;
 }

@@ -1,6 +1,6 @@
 /*
- * http_head: the host that the first request of an HTTP/1 connection is for
- * (RFC 9112). Strict: what two readers could read in two ways is bad.
+ * http_head: the head of a request of HTTP/1 (RFC 9112), and the host that it
+ * is for. Strict: what two readers could read in two ways is bad.
  */
 #ifndef REMIT_HTTP_HEAD_H
 #define REMIT_HTTP_HEAD_H
@@ -9,8 +9,37 @@
 
 #include "tls_hello.h"
 
-/* The one Host header; its port, if it has one, must be this one. */
-enum head http_head_read(const char *bytes, size_t len, uint16_t port,
-			 char name[HOST_NAME_SIZE]);
+/* A part of the bytes that were read. */
+struct http_text {
+	const char *text;
+	size_t len;
+};
+
+struct http_head {
+	size_t len; /* with the empty line at its end */
+	struct http_text method, target;
+	bool has_host;		   /* only CONNECT may have none */
+	char host[HOST_NAME_SIZE]; /* of the one Host: a name, or an address */
+	uint16_t port;		   /* 0: it says none */
+	bool is_old;		   /* HTTP/1.0 */
+	bool is_chunked;
+	uint64_t body_bytes; /* if it is not chunked */
+	bool is_ambiguous;   /* it asks for another protocol or method */
+};
+
+/* HEAD_NAME: all of it is there, and names one host. */
+enum head http_head_read(const char *bytes, size_t len, struct http_head *out);
+
+/* A host with or without a port, in the form in which hosts are compared; -1
+   if it is none. Without a port that is 0. */
+int http_head_host(struct http_text t, char host[HOST_NAME_SIZE],
+		   uint16_t *port) must_check;
+
+/* The next line of bytes that were read, and its name and value (blanks around
+   it left out) if it is no request. False behind the last. */
+bool http_head_next(struct http_text *rest, struct http_text *line);
+void http_head_split(struct http_text line, struct http_text *name,
+		     struct http_text *value);
+bool http_head_is(struct http_text name, const char *word);
 
 #endif

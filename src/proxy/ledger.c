@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "address.h"
+
 /* Where the kernel knows it, memory that is never executed. */
 static int
 memory_file(void)
@@ -112,13 +114,14 @@ static bool
 is_well_formed(const struct ledger_row *r)
 {
 	char name[HOST_NAME_SIZE];
+	struct address a;
 	size_t len = strnlen(r->host, sizeof(r->host));
 
 	if (r->why >= LEDGER_WHYS || len == sizeof(r->host) || !r->count)
 		return false;
 	if (host_name_read(r->host, len, name) == 0)
 		return true;
-	return len && strspn(r->host, "0123456789.") == len;
+	return address_read(r->host, &a) == 0;
 }
 
 void

@@ -24,6 +24,12 @@ enum ledger_why {
 	LEDGER_NOT_PUBLIC, /* the name leads to a private address */
 	LEDGER_NEVER,	   /* it leads to this machine, its link, or nobody */
 	LEDGER_OTHER_NAME, /* the bytes name somebody else, or nobody */
+	/* Of its entry: */
+	LEDGER_OTHER_METHOD,
+	LEDGER_OTHER_REQUEST, /* a second one, or one that is not clear */
+	LEDGER_TOO_MANY,
+	LEDGER_TOO_MUCH,
+	LEDGER_IN_CLEAR, /* a credential would be read on the way */
 	LEDGER_WHYS,
 };
 

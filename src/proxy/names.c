@@ -30,9 +30,12 @@ names_inside(const struct names *all, const struct name *n)
 }
 
 struct name *
-names_find_inside(struct names *all, in_addr_t address)
+names_find_inside(struct names *all, const struct address *a)
 {
-	uint32_t i = ntohl(address) - FIRST;
+	in_addr_t inside;
+	uint32_t i;
 
-	return i < all->count ? &all->rows[i] : NULL;
+	memcpy(&inside, a->bytes, sizeof(inside));
+	i = ntohl(inside) - FIRST;
+	return !a->is_v6 && i < all->count ? &all->rows[i] : NULL;
 }

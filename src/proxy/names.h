@@ -9,7 +9,7 @@
 #include "host_name.h"
 
 /* One more is refused: else names could carry bytes without end. */
-#define NAMES_MAX 256
+#define NAMES_MAX 1024
 
 enum name_state {
 	NAME_NEW,
@@ -34,6 +34,6 @@ struct names {
 struct name *names_take(struct names *all, const char *host);
 /* The address that it has inside, and the name of such an address. */
 in_addr_t names_inside(const struct names *all, const struct name *n);
-struct name *names_find_inside(struct names *all, in_addr_t address);
+struct name *names_find_inside(struct names *all, const struct address *a);
 
 #endif

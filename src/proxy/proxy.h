@@ -1,10 +1,11 @@
 /*
  * proxy: the process that holds the ways out of one jail, seen from the keeper.
  *
- * It is a child of the keeper on the host's network, a program started anew
- * with nothing of the keeper's memory, of a user of its own if started by root,
- * with no rights, no files and a filter that knows sockets only. It dies with
- * the keeper's end of its line; the keeper ends the jail if it dies before.
+ * It is a child of the keeper on the host's network, forked by the porter and
+ * so with nothing of the keeper's memory, of a user of its own if started by
+ * root, with no rights, no files and a filter that knows sockets only. It dies
+ * with the keeper's end of its line; the keeper ends the jail if it dies
+ * before.
  */
 #ifndef REMIT_PROXY_H
 #define REMIT_PROXY_H
@@ -13,6 +14,7 @@
 
 #include "ledger.h"
 #include "plan.h"
+#include "porter.h"
 #include "uid_pool.h"
 
 struct proxy {
@@ -29,7 +31,7 @@ struct proxy {
 	}
 
 /* For a plan that is proxied. It waits for what pid 1 of the jail sends. */
-int proxy_start(struct proxy *p, const struct plan *plan,
+int proxy_start(struct proxy *p, struct porter *porter, const struct plan *plan,
 		struct remit_error *err) must_check;
 /* The keeper has reaped this child. True if it was the proxy. */
 bool proxy_reaped(struct proxy *p, pid_t pid);
@@ -39,8 +41,8 @@ bool proxy_end(struct proxy *p);
 /* Kill it and wait for its end; what it wrote down is gone. */
 void proxy_free(struct proxy *p);
 
-/* The process itself: "remit proxy". Returns only if it never became one, or
-   the jail did not (0). */
+/* The process itself, with descriptors as in proxy_order.h. Returns only if it
+   never became one, or the jail did not (0). */
 int proxy_main(void);
 
 #endif

@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <linux/securebits.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -13,16 +14,6 @@
 #include "proxy.h"
 #include "proxy_order.h"
 #include "rights.h"
-
-/* Keys on a terminal are for the keeper. */
-static void
-ignore_signals(void)
-{
-	static const int all[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
-
-	for (size_t i = 0; i < ARRAY_LEN(all); i++)
-		signal(all[i], SIG_IGN);
-}
 
 static int
 limit_self(void)
@@ -105,13 +96,16 @@ proxy_main(void)
 	size_t count;
 
 	prctl(PR_SET_NAME, "remit-proxy", 0, 0, 0);
-	ignore_signals();
 	if (!g || recv(PROXY_LINE, &o, sizeof(o), 0) != sizeof(o) ||
 	    o.magic != PROXY_MAGIC)
-		return 1; /* no keeper has started this */
+		return 1; /* no keeper has asked for this */
 	g->rules = o.rules;
+	g->is_asked = o.is_asked;
+	g->vault = o.vault;
+	explicit_bzero(&o.vault, sizeof(o.vault));
+	g->any = o.any;
 	g->ledger = take_ledger();
-	site_names_read(&g->site, &g->rules);
+	site_names_read(&g->site, g->any ? NULL : &g->rules);
 	if (listeners_take(PROXY_WAYS_OUT, fds, &count) < 0)
 		return wait_for_end();
 	close(PROXY_WAYS_OUT);

@@ -6,6 +6,7 @@
 #define REMIT_PROXY_ORDER_H
 
 #include "host_rule.h"
+#include "vault.h"
 
 #define PROXY_MAGIC 0x52505831u
 
@@ -14,6 +15,7 @@ enum {
 	PROXY_LINE,
 	PROXY_WAYS_OUT,
 	PROXY_LEDGER,
+	PROXY_FDS,
 };
 
 struct proxy_order {
@@ -22,7 +24,10 @@ struct proxy_order {
 	uint32_t uid;	/* to be, if by_root */
 	bool by_root;
 	bool unfiltered; /* only in test builds */
+	bool is_asked;	 /* clients may ask for a proxy */
+	bool any;	 /* public hosts that no rule names, too */
 	struct host_rules rules;
+	struct vault vault;
 };
 
 #endif

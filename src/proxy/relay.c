@@ -1,14 +1,11 @@
 #include "relay.h"
 
-#include <arpa/inet.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "admission.h"
 #include "gate.h"
-#include "http_head.h"
-#include "tls_hello.h"
 
 #define HEAD_US	   (10 * 1000000ull)
 #define FIND_US	   (30 * 1000000ull)
@@ -58,8 +55,8 @@ reset_at_close(int fd, bool yes)
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &l, sizeof(l));
 }
 
-static void
-cut(struct relay *r)
+void
+relay_cut(struct relay *r)
 {
 	loop_set_timer(&r->gate->loop, &r->timer, 0);
 	loop_remove(&r->gate->loop, &r->on_code);
@@ -72,20 +69,20 @@ cut(struct relay *r)
 }
 
 /* Both sides have said all. */
-static void
-end(struct relay *r)
+void
+relay_end(struct relay *r)
 {
 	reset_at_close(r->code, false);
 	if (r->peer >= 0)
 		reset_at_close(r->peer, false);
-	cut(r);
+	relay_cut(r);
 }
 
-static void
-refuse(struct relay *r, uint16_t port, enum ledger_why why)
+void
+relay_refuse(struct relay *r, enum ledger_why why)
 {
-	ledger_note(r->gate->ledger, r->host, port, why);
-	cut(r);
+	ledger_note(r->gate->ledger, r->host, r->port, why);
+	relay_cut(r);
 }
 
 static void connect_next(struct relay *r);
@@ -96,13 +93,13 @@ on_timer(void *owner)
 	struct relay *r = owner;
 
 	if (r->state == RELAY_HEAD)
-		refuse(r, r->rule->port, LEDGER_OTHER_NAME);
+		relay_refuse(r, LEDGER_OTHER_NAME);
 	else if (r->state == RELAY_OPEN)
-		cut(r);
+		relay_cut(r);
 	else if (r->state == RELAY_CONNECTING)
 		connect_next(r);
 	else
-		refuse(r, r->rule->port, LEDGER_UNREACHABLE);
+		relay_refuse(r, LEDGER_UNREACHABLE);
 }
 
 static void
@@ -119,20 +116,29 @@ room(const struct flow *f)
 	return RELAY_BYTES - f->start - f->len;
 }
 
-/* -1 if the connection is broken. */
+/* So many bytes in all at most. -1 if the connection is broken. */
 static int
-pull(struct flow *f, int fd)
+pull_some(struct flow *f, int fd, size_t most)
 {
+	size_t some = f->len < most ? most - f->len : 0;
 	ssize_t n;
 
-	if (f->ended || !room(f))
+	if (some > room(f))
+		some = room(f);
+	if (f->ended || !some)
 		return 0;
-	n = recvfrom(fd, f->data + f->start + f->len, room(f), 0, NULL, NULL);
+	n = recvfrom(fd, f->data + f->start + f->len, some, 0, NULL, NULL);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -1;
 	f->ended = n == 0;
 	f->len += (size_t)n;
 	return 0;
+}
+
+static int
+pull(struct flow *f, int fd)
+{
+	return pull_some(f, fd, RELAY_BYTES);
 }
 
 static int
@@ -188,9 +194,10 @@ static int
 carry(struct relay *r)
 {
 	struct ledger *l = r->gate->ledger;
-	size_t sent, received;
+	size_t sent = r->out.len, received = r->in.len;
 
-	if (pull(&r->out, r->code) < 0 || pull(&r->in, r->peer) < 0)
+	if (pull(&r->out, r->code) < 0 || pull(&r->in, r->peer) < 0 ||
+	    admission_holds(r, r->out.len - sent, r->in.len - received) < 0)
 		return -1;
 	if (push(&r->out, r->peer, &sent) < 0)
 		return -1;
@@ -207,9 +214,9 @@ static void
 go_on(struct relay *r)
 {
 	if (carry(r) < 0)
-		cut(r);
+		relay_cut(r);
 	else if (r->out.closed && r->in.closed)
-		end(r);
+		relay_end(r);
 	else
 		wait_for(r, IDLE_US);
 }
@@ -243,6 +250,8 @@ judge_targets(const struct relay *r)
 		if (!r->rule->may_be_private &&
 		    (class == ADDRESS_PRIVATE || is_own(a)))
 			return LEDGER_NOT_PUBLIC;
+		if (r->credential && class == ADDRESS_PUBLIC)
+			return LEDGER_IN_CLEAR;
 	}
 	return LEDGER_LET_THROUGH;
 }
@@ -252,7 +261,7 @@ start_connect(struct relay *r)
 {
 	const struct address *a = &r->targets.rows[r->tried++];
 	struct sockaddr_storage to;
-	socklen_t len = address_socket(a, r->rule->port, &to);
+	socklen_t len = address_socket(a, r->port, &to);
 
 	r->peer = socket(a->is_v6 ? AF_INET6 : AF_INET,
 			 SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -278,7 +287,7 @@ connect_next(struct relay *r)
 		}
 		close_peer(r);
 	}
-	refuse(r, r->rule->port, LEDGER_UNREACHABLE);
+	relay_refuse(r, LEDGER_UNREACHABLE);
 }
 
 static void
@@ -299,7 +308,7 @@ on_peer(void *owner, uint32_t events)
 		return;
 	}
 	r->state = RELAY_OPEN;
-	r->row = ledger_note(r->gate->ledger, r->host, r->rule->port,
+	r->row = ledger_note(r->gate->ledger, r->host, r->port,
 			     LEDGER_LET_THROUGH);
 	go_on(r);
 }
@@ -312,7 +321,7 @@ use_name(struct relay *r)
 	enum ledger_why why;
 
 	if (r->name->state == NAME_LOST) {
-		refuse(r, r->rule->port, LEDGER_UNREACHABLE);
+		relay_refuse(r, LEDGER_UNREACHABLE);
 		return;
 	}
 	r->targets = r->name->addresses;
@@ -320,11 +329,24 @@ use_name(struct relay *r)
 	if (why == LEDGER_LET_THROUGH)
 		connect_next(r);
 	else
-		refuse(r, r->rule->port, why);
+		relay_refuse(r, why);
 }
 
+/* An entry that names an address means it; else it must be public. */
 static void
-find(struct relay *r)
+use_address(struct relay *r)
+{
+	enum ledger_why why =
+		r->rule == &r->any ? judge_targets(r) : LEDGER_LET_THROUGH;
+
+	if (why == LEDGER_LET_THROUGH)
+		connect_next(r);
+	else
+		relay_refuse(r, why);
+}
+
+void
+relay_find(struct relay *r)
 {
 	struct name *n = r->name;
 
@@ -332,7 +354,7 @@ find(struct relay *r)
 	/* It says no more until there is somebody to hear it. */
 	loop_remove(&r->gate->loop, &r->on_code);
 	if (!n) {
-		connect_next(r);
+		use_address(r);
 		return;
 	}
 	wait_for(r, FIND_US);
@@ -353,39 +375,7 @@ relays_wake(struct gate *g, struct name *n)
 			use_name(&g->relays[i]);
 }
 
-/* ---- the head ---- */
-
-static enum head
-read_head(const struct relay *r, char name[HOST_NAME_SIZE])
-{
-	const struct flow *f = &r->out;
-
-	return r->rule->kind == HOST_TLS
-		       ? tls_hello_read(f->data, f->len, name)
-		       : http_head_read(f->data, f->len, r->rule->port, name);
-}
-
-static void
-take_head(struct relay *r)
-{
-	char name[HOST_NAME_SIZE];
-	enum head h;
-
-	if (pull(&r->out, r->code) < 0) {
-		cut(r);
-		return;
-	}
-	h = read_head(r, name);
-	if (h == HEAD_MORE && !r->out.ended)
-		return;
-	/* Somebody who only looked whether there is a host. */
-	if (h == HEAD_MORE && !r->out.len)
-		end(r);
-	else if (h == HEAD_NAME && !strcmp(name, r->host))
-		find(r);
-	else
-		refuse(r, r->rule->port, LEDGER_OTHER_NAME);
-}
+/* ---- the beginning ---- */
 
 static void
 on_code(void *owner, uint32_t events)
@@ -394,39 +384,9 @@ on_code(void *owner, uint32_t events)
 
 	(void)events;
 	if (r->state == RELAY_HEAD)
-		take_head(r);
+		admission_go_on(r);
 	else
 		go_on(r);
-}
-
-/* ---- the beginning ---- */
-
-void
-relay_init(struct relay *r, struct gate *g)
-{
-	r->gate = g;
-	r->code = r->peer = -1;
-	r->on_code = r->on_peer = (struct source)SOURCE_INIT;
-	r->timer = (struct timer){ .ring = on_timer, .owner = r };
-}
-
-/* Whom the connection was made to, by the kernel's word. */
-static void
-identify(struct relay *r, const struct sockaddr_in *to)
-{
-	const struct host_rules *rules = &r->gate->rules;
-	uint16_t port = ntohs(to->sin_port);
-
-	r->name = names_find_inside(&r->gate->names, to->sin_addr.s_addr);
-	if (r->name) {
-		snprintf(r->host, sizeof(r->host), "%s", r->name->host);
-		r->rule = host_rules_name_port(rules, r->host, port);
-		return;
-	}
-	inet_ntop(AF_INET, &to->sin_addr, r->host, sizeof(r->host));
-	r->rule = host_rules_address_port(rules, to->sin_addr.s_addr, port);
-	r->targets.rows[0] = address_v4(to->sin_addr.s_addr);
-	r->targets.count = 1;
 }
 
 static struct relay *
@@ -440,13 +400,20 @@ take_free(struct gate *g)
 	abort(); /* the gate has counted wrong */
 }
 
+/* Not before it is needed: a proxy that waits shall touch little memory. */
 static void
-reset(struct relay *r, int fd)
+reset(struct relay *r, struct gate *g, int fd)
 {
+	r->gate = g;
 	r->code = fd;
+	r->peer = -1;
+	r->on_code = r->on_peer = (struct source)SOURCE_INIT;
+	r->timer = (struct timer){ .ring = on_timer, .owner = r };
 	r->state = RELAY_HEAD;
 	r->rule = NULL;
 	r->row = NULL;
+	r->is_asked = r->is_single = false;
+	r->credential = NULL;
 	r->tried = 0;
 	r->out.start = r->out.len = r->in.start = r->in.len = 0;
 	r->out.ended = r->out.closed = r->in.ended = r->in.closed = false;
@@ -456,23 +423,24 @@ void
 relay_begin(struct gate *g, int fd)
 {
 	struct relay *r = take_free(g);
-	struct sockaddr_in to = { 0 };
-	socklen_t len = sizeof(to);
 
-	reset(r, fd);
+	reset(r, g, fd);
 	set_no_delay(fd);
 	reset_at_close(fd, true);
-	if (getsockname(fd, (void *)&to, &len) < 0) {
-		cut(r);
-		return;
-	}
-	identify(r, &to);
-	if (!r->rule)
-		refuse(r, ntohs(to.sin_port), LEDGER_NOT_NAMED);
-	else if (r->rule->kind == HOST_TCP)
-		find(r);
-	else if (want(r, &r->on_code, fd, EPOLLIN, on_code) < 0)
-		cut(r);
+	admission_begin(r);
+}
+
+void
+relay_hear(struct relay *r)
+{
+	if (want(r, &r->on_code, r->code, EPOLLIN, on_code) < 0)
+		relay_cut(r);
 	else
 		wait_for(r, HEAD_US);
+}
+
+int
+relay_read_head(struct relay *r)
+{
+	return pull_some(&r->out, r->code, HEAD_MAX);
 }

@@ -11,6 +11,7 @@
 
 #include "address.h"
 #include "host_rule.h"
+#include "http_request.h"
 #include "ledger.h"
 #include "loop.h"
 #include "names.h"
@@ -37,13 +38,25 @@ struct flow {
 	bool closed; /* and the other side was told */
 };
 
+/* What has gone by an entry. */
+struct relay_use {
+	uint64_t connections, bytes;
+};
+
 struct relay {
 	struct gate *gate;
 	enum relay_state state;
 	const struct host_rule *rule;
-	struct name *name; /* NULL for an address */
+	struct host_rule any; /* of a host that is only public */
+	struct relay_use use; /* of that */
+	struct name *name;    /* NULL for an address */
 	char host[HOST_NAME_SIZE];
-	int code, peer; /* sockets, or -1 */
+	uint16_t port;
+	bool is_asked;	/* it will say whom it is for, to a proxy */
+	bool is_single; /* it has one request, which is looked at */
+	const struct http_header *credential; /* of that, or NULL */
+	struct http_body body;		      /* of that */
+	int code, peer;			      /* sockets, or -1 */
 	struct source on_code, on_peer;
 	struct timer timer;
 	struct addresses targets;
@@ -52,7 +65,6 @@ struct relay {
 	struct flow out, in;
 };
 
-void relay_init(struct relay *r, struct gate *g);
 /* Bounds what the kernel holds for a connection. */
 void relay_set_buffers(int fd);
 

@@ -1,22 +1,11 @@
 #include "site_names.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <string.h>
 
 #include "listeners.h"
 
 #define FILE_MAX (256 * 1024)
-
-static int
-read_address(const char *text, struct address *out)
-{
-	*out = (struct address){ 0 };
-	if (inet_pton(AF_INET, text, out->bytes) == 1)
-		return 0;
-	out->is_v6 = true;
-	return inet_pton(AF_INET6, text, out->bytes) == 1 ? 0 : -1;
-}
 
 static char *
 word(char **line)
@@ -40,7 +29,7 @@ site_names_resolvers(struct site_names *out, char *text)
 
 		if (!key || !value || strcmp(key, "nameserver") != 0 ||
 		    out->resolver_count == SITE_RESOLVERS ||
-		    read_address(value, &a) < 0)
+		    address_read(value, &a) < 0)
 			continue;
 		out->resolvers[out->resolver_count++] = a;
 	}
@@ -54,7 +43,7 @@ add_host(struct site_names *out, const char *text, const struct address *a,
 
 	if (out->host_count == SITE_HOSTS ||
 	    host_name_read(text, strlen(text), h->name) < 0 ||
-	    !host_rules_name(rules, h->name))
+	    (rules && !host_rules_name(rules, h->name)))
 		return;
 	h->address = *a;
 	out->host_count++;
@@ -72,7 +61,7 @@ site_names_hosts(struct site_names *out, char *text,
 
 		line[strcspn(line, "#")] = '\0';
 		w = word(&line);
-		if (!w || read_address(w, &a) < 0)
+		if (!w || address_read(w, &a) < 0)
 			continue;
 		while ((w = word(&line)))
 			add_host(out, w, &a, rules);

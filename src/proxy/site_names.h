@@ -25,7 +25,7 @@ struct site_names {
 };
 
 /* What cannot be read is as if it were empty; of hosts only those that the
-   rules name. */
+   rules name, or all (NULL). */
 void site_names_read(struct site_names *out, const struct host_rules *rules);
 
 /* For tests: the same from text. It is changed. */

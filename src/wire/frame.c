@@ -14,6 +14,7 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.from = PARTY_DOOR | PARTY_KEEPER,
 		.max = 1024 * 1024,
 		.once = true,
+		.cell = true,
 	},
 	[FRAME_CODE] = {
 		.name = "code",
@@ -29,11 +30,13 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.name = "stdin_end",
 		.from = PARTY_DOOR,
 		.once = true,
+		.cell = true,
 	},
 	[FRAME_START] = {
 		.name = "start",
 		.from = PARTY_DOOR,
 		.once = true,
+		.cell = true,
 	},
 	[FRAME_INTERRUPT] = {
 		.name = "interrupt",
@@ -54,6 +57,7 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.from = PARTY_KEEPER,
 		.max = 4 * 1024 * 1024,
 		.once = true,
+		.cell = true,
 	},
 	[FRAME_ORDER] = {
 		.name = "order",
@@ -71,6 +75,7 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.name = "go",
 		.from = PARTY_KEEPER,
 		.once = true,
+		.cell = true,
 	},
 	[FRAME_REPORT] = {
 		.name = "report",
@@ -83,12 +88,14 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.from = PARTY_JAIL,
 		.max = 256 * 1024,
 		.once = true,
+		.cell = true,
 	},
 	[FRAME_ENDED] = {
 		.name = "ended",
 		.from = PARTY_JAIL,
 		.max = 256 * 1024,
 		.once = true,
+		.cell = true,
 	},
 	[FRAME_WARM] = {
 		.name = "warm",
@@ -112,6 +119,7 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.from = PARTY_KEEPER,
 		.max = 4 * 1024 * 1024,
 		.once = true,
+		.cell = true,
 	},
 	[FRAME_LISTENER] = {
 		.name = "listener",
@@ -138,6 +146,61 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.from = PARTY_KEEPER,
 		.max = FRAME_PIECE,
 	},
+	[FRAME_DISPLAY] = {
+		.name = "display",
+		.from = PARTY_JAIL | PARTY_KEEPER,
+		.max = 16 * 1024,
+	},
+	[FRAME_DISPLAY_DATA] = {
+		.name = "display_data",
+		.from = PARTY_JAIL | PARTY_KEEPER,
+		.max = FRAME_PIECE,
+	},
+	[FRAME_OPEN] = {
+		.name = "open",
+		.from = PARTY_DOOR,
+		.max = 1024,
+		.once = true,
+	},
+	[FRAME_OPENED] = {
+		.name = "opened",
+		.from = PARTY_KEEPER,
+		.max = 1024,
+	},
+	[FRAME_RESET] = {
+		.name = "reset",
+		.from = PARTY_DOOR,
+	},
+	[FRAME_CLOSE] = {
+		.name = "close",
+		.from = PARTY_DOOR | PARTY_KEEPER,
+		.once = true,
+	},
+	[FRAME_TOOLS] = {
+		.name = "tools",
+		.from = PARTY_DOOR | PARTY_KEEPER,
+		.max = 1024 * 1024,
+	},
+	[FRAME_CALL] = {
+		.name = "call",
+		.from = PARTY_JAIL | PARTY_KEEPER,
+		.max = 512,
+	},
+	[FRAME_CALL_DATA] = {
+		.name = "call_data",
+		.from = PARTY_JAIL | PARTY_KEEPER,
+		.max = FRAME_PIECE,
+	},
+	[FRAME_REPLY] = {
+		.name = "reply",
+		.from = PARTY_DOOR | PARTY_KEEPER,
+		.max = 512,
+	},
+	[FRAME_REPLY_DATA] = {
+		.name = "reply_data",
+		.from = PARTY_DOOR | PARTY_KEEPER,
+		.max = FRAME_PIECE,
+	},
 };
 
 void
@@ -148,6 +211,15 @@ frame_header(unsigned char out[FRAME_HEADER], enum frame_type type,
 	for (int i = 0; i < 4; i++)
 		out[i] = (unsigned char)(len >> (8 * i));
 	out[4] = (unsigned char)type;
+}
+
+uint64_t
+frame_next_cell(uint64_t seen)
+{
+	for (int i = 0; i < FRAME_TYPES; i++)
+		if (frame_rules[i].cell)
+			seen &= ~(UINT64_C(1) << i);
+	return seen;
 }
 
 int

@@ -59,6 +59,32 @@ enum frame_type {
 	   not all come is none */
 	FRAME_ARTIFACT,
 	FRAME_ARTIFACT_DATA,
+	/* jail to keeper, and on to the door: a value or a display, records
+	   (display_head.h); then the bytes of its parts one behind the other,
+	   in pieces. One whose bytes do not all come is none */
+	FRAME_DISPLAY,
+	FRAME_DISPLAY_DATA,
+	/* door to keeper, after the policy: not one job, but cells again and
+	   again; records */
+	FRAME_OPEN,
+	/* keeper to door: its jail is ready for a cell; records */
+	FRAME_OPENED,
+	/* door to keeper, between cells: a fresh jail */
+	FRAME_RESET,
+	/* door to keeper, between cells, and on to the jail: the last cell,
+	   which has no code */
+	FRAME_CLOSE,
+	/* door to keeper before the job, and to the jail before its files: the
+	   tools that the code may call, records (keeper/bridge.h) */
+	FRAME_TOOLS,
+	/* jail to keeper to door: id, name and bytes, records; then as many
+	   bytes of arguments, in pieces */
+	FRAME_CALL,
+	FRAME_CALL_DATA,
+	/* door to keeper to jail: id, outcome and bytes, records; then as many
+	   bytes of the result, in pieces */
+	FRAME_REPLY,
+	FRAME_REPLY_DATA,
 	FRAME_TYPES,
 };
 
@@ -74,6 +100,7 @@ struct frame_rule {
 	unsigned from; /* PARTY_ bits that may send it */
 	uint32_t max;  /* payload bytes */
 	bool once;     /* a second one breaks the protocol */
+	bool cell;     /* but for each cell of a session there may be one */
 };
 
 extern const struct frame_rule frame_rules[FRAME_TYPES];
@@ -86,6 +113,9 @@ struct frame {
 
 void frame_header(unsigned char out[FRAME_HEADER], enum frame_type type,
 		  uint32_t len);
+
+/* Types seen so far, without those that the next cell may bring again. */
+uint64_t frame_next_cell(uint64_t seen);
 
 /*
  * Look at the first `have` bytes of a stream for one frame. With *used == 0

@@ -138,6 +138,12 @@ link_backlog(const struct link *l)
 }
 
 void
+link_next_cell(struct link *l)
+{
+	l->seen = frame_next_cell(l->seen);
+}
+
+void
 link_drop_backlog(struct link *l)
 {
 	buf_free(&l->out);

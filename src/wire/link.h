@@ -45,6 +45,8 @@ int link_flush(struct link *l, struct remit_error *err) must_check;
 bool link_wants_write(const struct link *l);
 /* Bytes that wait to be sent. */
 size_t link_backlog(const struct link *l);
+/* The other end begins another cell of a session. */
+void link_next_cell(struct link *l);
 /* Nobody will read them. */
 void link_drop_backlog(struct link *l);
 

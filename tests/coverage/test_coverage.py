@@ -29,7 +29,8 @@ def test_every_row_of_the_policy_table_was_tested(remit):
         (r["field"], "openat2" if "paths" in r["field"] else "export_cap", t, remit.label)
         for r in rows if r["field"].startswith("artifact_") for t in ("local", "static")
     }  # fmt: skip
-    wanted |= {("network_allow", m, "local", remit.label) for m in ("network_namespace", "proxy")}
+    wanted |= {(field, m, "local", remit.label) for field in ("network_access", "network_allow") for m in ("network_namespace", "proxy")}
+    wanted.add(("credentials", "proxy", "local", remit.label))
     missing = sorted(wanted - covered())
     assert not missing, "\n".join(map(str, missing))
     assert len(wanted) > 60

@@ -1,6 +1,7 @@
 """The command on the machine of network_world.py."""
 
 import contextlib
+import json
 import os
 import pathlib
 import shutil
@@ -8,10 +9,48 @@ import subprocess
 import sys
 
 from conftest import PYTHON, ROOT, TEST_USER, Remit, skip_or_fail
+from shared_keeper import SharedKeeper
 
 WORLD = ROOT / "tests" / "e2e" / "network_world.py"
 # Without a memory cgroup an ordinary user must say that he knows.
 FALLBACK = ("--memory-fallback", "per_process")
+
+
+# What programs use to say what happened to them.
+TRY = """
+import json, socket, ssl, urllib.request
+def attempt(f, *a, **k):
+    try:
+        return f(*a, **k)
+    except Exception as e:
+        return type(e).__name__
+def fetch(url, **k):
+    return urllib.request.urlopen(url, timeout=20, **k).read().decode()
+def dial(host, port, data=b"", n=100):
+    with socket.create_connection((host, port), 20) as s:
+        if data: s.sendall(data)
+        got = s.recv(n)
+        if not got: raise EOFError
+        return got.decode("latin-1")
+def say(**what): print(json.dumps(what))
+"""
+
+
+def said(result):
+    assert result["status"] == "ok", result
+    return json.loads(result["stdout"])
+
+
+def requests(seen):
+    return [line for line in seen if line.startswith("request")]
+
+
+def connections(seen):
+    return [line for line in seen if line.startswith("connection")]
+
+
+def questions(seen):
+    return [line for line in seen if line.startswith("question")]
 
 
 class World:
@@ -21,6 +60,9 @@ class World:
 
     def inside(self, remit: Remit, *flags: str) -> "Here":
         return Here(remit, self.process.pid, flags)
+
+    def warm(self, remit: Remit) -> "Warm":
+        return Warm(remit, self.process.pid)
 
     def mark(self) -> int:
         return (self.folder / "log").stat().st_size
@@ -34,6 +76,8 @@ class World:
 
 class Here(Remit):
     """Enters the namespaces as root, then becomes the user."""
+
+    start = "cold"
 
     def __init__(self, remit: Remit, pid: int, flags: tuple[str, ...]):
         super().__init__(remit.label, remit.folder)
@@ -50,6 +94,19 @@ class Here(Remit):
         named = [word for host in hosts for word in ("--allow-host", host)]
         fallback = () if self.by_root else FALLBACK
         return self.json(code, "--python", PYTHON, *named, *fallback, *self.flags, *flags, **more)
+
+
+class Warm(Here):
+    """The same by a shared keeper there, in children that waited."""
+
+    start = "warm"
+
+    def __init__(self, remit: Remit, pid: int):
+        super().__init__(remit, pid, ())
+        self.keeper = SharedKeeper(Here(remit, pid, ()))
+
+    def json(self, code: str, *flags: str, **more) -> dict:
+        return self.keeper.warm(code, *flags, **more)
 
 
 @contextlib.contextmanager

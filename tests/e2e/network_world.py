@@ -112,6 +112,11 @@ def serve_names(log):
 class Web(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
+    def parse_request(self):
+        fine = super().parse_request()
+        self.server.log("request", self.command, self.path, self.headers.get("X-Key", "-") if fine else "bad")
+        return fine
+
     def do_GET(self):
         where = self.connection.getsockname()[0]
         if self.path == "/redirect":
@@ -133,12 +138,21 @@ class Web(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def read_chunks(self):
+        while size := int(self.rfile.readline(), 16):
+            yield self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+
     def do_POST(self):
-        n = len(self.rfile.read(int(self.headers["Content-Length"])))
+        chunked = self.headers["Transfer-Encoding"] == "chunked"
+        n = sum(map(len, self.read_chunks())) if chunked else len(self.rfile.read(int(self.headers["Content-Length"])))
         self.send_response(200)
         self.send_header("Content-Length", str(len(str(n))))
         self.end_headers()
         self.wfile.write(str(n).encode())
+
+    do_DELETE = do_GET
 
     def log_message(self, *args):
         pass

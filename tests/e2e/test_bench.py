@@ -20,6 +20,7 @@ from leftovers import gone, groups, processes
 SECTIONS = [
     "print(1)", "pandas group-by", "throughput, print(1)", "memory", "pool size, print(1)", "zygote size, print(1), hot",
     "extras, warm, gapped",
+    "beside a flood, warm, gapped",
 ]  # fmt: skip
 BARE, COLD = "python3 -I", "remit run, cold"
 
@@ -103,6 +104,15 @@ def test_each_extra_is_compared_with_the_same_run_without_it(report):
         assert abs(extra["over_without"] - median) < 0.01 * median and "/without" in report["table"]
     # Files that leave are read, sent and written, all after the death of the jail.
     assert pairs[0][1]["over_without"] > 1
+
+
+def test_a_run_is_measured_alone_and_beside_a_flood(report):
+    """How they compare is the machine's affair; that both were served warm is not."""
+    (section,) = [s for s in report["sections"] if s["name"] == "beside a flood, warm, gapped"]
+    alone, beside = section["rows"]
+    assert (alone["name"], beside["name"]) == ("alone", "beside")
+    assert alone["time_us"]["count"] == beside["time_us"]["count"] >= 10
+    assert alone["pool_hits"] > 0 and beside["pool_hits"] > 0 and beside["over_without"] > 0
 
 
 def test_the_plot_shows_every_way_to_start(report, tmp_path):

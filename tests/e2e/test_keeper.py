@@ -57,7 +57,7 @@ def test_an_empty_remit_keeper_means_a_private_one(usual):
 
 
 def test_what_a_shared_keeper_cannot_do_a_private_one_does(usual):
-    flags = ("--net", "--memory-fallback", "per_process")
+    flags = ("--net=host", "--memory-fallback", "per_process")
     assert usual.json("print(1)", *flags)["status"] == "ok"
     named = usual.json("print(1)", *flags, env={"REMIT_KEEPER": str(usual.path)})
     assert named["status"] == "refused" and named["error"]["where"] == "network_access"

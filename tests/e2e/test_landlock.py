@@ -382,8 +382,11 @@ def test_there_is_no_network(inside, covers):
 
 def test_network_access_can_be_granted(inside):
     code = "import socket; s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen(); c = socket.create_connection(s.getsockname()); print('met')"
-    result = inside.bare(code + "\ntry: socket.socket(socket.AF_UNIX)\nexcept OSError: print('no unix')", "--net")
+    result = inside.bare(code + "\ntry: socket.socket(socket.AF_UNIX)\nexcept OSError: print('no unix')", "--net=host")
     assert result["stdout"] == "met\nno unix\n", result
+    # Nothing here could keep code to public hosts.
+    result = inside.bare("print('ran')", "--net")
+    assert result["status"] == "refused" and "--net=host" in result["error"]["remedy"]
 
 
 def test_there_is_one_process(inside, covers):

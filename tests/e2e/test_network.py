@@ -9,53 +9,21 @@ import network_here
 import pytest
 from conftest import enforced
 from leftovers import gone, parent_of, processes
-from network_world import EVIL, METADATA, PRIVATE, PUBLIC
+from network_here import TRY, connections, questions, said
+from network_world import EVIL, HERE, METADATA, PRIVATE, PUBLIC
 
 API = "api.example.com"
 
 
 @pytest.fixture(scope="module")
-def world(stage):
-    with network_here.start(stage / "world") as w:
+def world(stage, request):
+    with network_here.start(stage / f"world-{request.module.__name__}") as w:
         yield w
 
 
 @pytest.fixture
 def here(remit, world):
     return world.inside(remit)
-
-
-# What programs use to say what happened to them.
-TRY = """
-import json, socket, ssl, urllib.request
-def attempt(f, *a, **k):
-    try:
-        return f(*a, **k)
-    except Exception as e:
-        return type(e).__name__
-def fetch(url, **k):
-    return urllib.request.urlopen(url, timeout=20, **k).read().decode()
-def dial(host, port, data=b"", n=100):
-    with socket.create_connection((host, port), 20) as s:
-        if data: s.sendall(data)
-        got = s.recv(n)
-        if not got: raise EOFError
-        return got.decode("latin-1")
-def say(**what): print(json.dumps(what))
-"""
-
-
-def said(result):
-    assert result["status"] == "ok", result
-    return json.loads(result["stdout"])
-
-
-def connections(seen):
-    return [line for line in seen if line.startswith("connection")]
-
-
-def questions(seen):
-    return [line for line in seen if line.startswith("question")]
 
 
 # ---- what is allowed works, with clients that know nothing of it ----
@@ -79,7 +47,7 @@ say(urllib=fetch("http://{API}/"), upper=fetch("http://API.Example.COM/"), async
         assert json.loads(answer)["at"].endswith(PUBLIC)
     assert enforced(result, "network_allow") == ["network_namespace", "proxy"]
     assert enforced(result, "network_access") == ["network_namespace"]
-    assert result["denials"] == [] and result["start"] == "cold"
+    assert result["denials"] == [] and result["start"] == here.start
     covers(here, "network_allow", "network_namespace", "proxy")
 
 
@@ -212,6 +180,61 @@ def test_a_redirect_leads_no_further_than_the_list(here, world):
     assert said(result)["a"] == "URLError"
     assert all(EVIL not in line for line in connections(world.seen(mark)))
     assert "look up evil.example" in [d["what"] for d in result["denials"]]
+
+
+# ---- all that are public ----
+
+
+def test_public_hosts_are_reached_by_name_and_by_address(here, world, covers):
+    code = TRY + f"""
+context = ssl._create_unverified_context()
+say(plain=fetch("http://{API}/"), tls=fetch("https://evil.example/", context=context), literal=fetch("http://{EVIL}:8080/"),
+    decimal=fetch("http://1572395074/"), six=fetch("http://six.example.com/"), listed=fetch("http://listed.example.com/"))
+"""
+    result = here.allow(code, flags=("--net",))
+    at = {name: json.loads(answer)["at"].removeprefix("::ffff:") for name, answer in said(result).items()}
+    assert at == {"plain": PUBLIC, "tls": EVIL, "literal": EVIL, "decimal": EVIL, "six": "2606:4700::34", "listed": PUBLIC}
+    assert enforced(result, "network_access") == ["network_namespace", "proxy"] and result["start"] == here.start
+    assert {h["host"] for h in result["usage"]["network"]["hosts"]} == {API, "evil.example", EVIL, "six.example.com", "listed.example.com"}
+    covers(here, "network_access", "network_namespace", "proxy")
+
+
+def test_what_is_not_public_is_not_reached_by_any_way(here, world):
+    mark = world.mark()
+    names = ["inner", "loop", "zero", "meta", "mixed", "alias", "mapped", "here"]
+    literals = [PRIVATE, METADATA, HERE, "127.0.0.1", "127.1", "0", "2130706433", "198.18.9.9", "100.64.0.1", "224.0.0.1", "::1", "::ffff:" + PRIVATE]
+    code = TRY + f"say(**{{h: attempt(dial, h, 80, b'GET / HTTP/1.0\\r\\n\\r\\n') for h in {[f'{n}.example.com' for n in names] + literals!r}}})"
+    result = here.allow(code, flags=("--net",))
+    assert set(said(result).values()) <= {"ConnectionResetError", "EOFError", "OSError", "ConnectionRefusedError", "gaierror"}, result["stdout"]
+    assert connections(world.seen(mark)) == []
+    flags = {d["what"]: d["flag"] for d in result["denials"]}
+    assert flags["connect to inner.example.com:80, a private address"] == "--allow-host inner.example.com:80:private"
+    assert flags[f"connect to {PRIVATE}:80, a private address"] == f"--allow-host {PRIVATE}:80"
+    assert flags[f"connect to {METADATA}:80, an address of this machine or of nobody"] is None
+
+
+def test_other_ports_and_private_hosts_come_from_the_list(here, world):
+    code = TRY + f"""
+say(port=attempt(dial, {API!r}, 7000, b"x"), mail=attempt(dial, {API!r}, 25), private=attempt(dial, {PRIVATE!r}, 7001), inner=attempt(dial, "inner.example.com", 7000, b"y"))
+"""
+    answers = said(here.allow(code, flags=("--net",)))
+    assert set(answers.values()) == {"ConnectionRefusedError"}
+    answers = said(here.allow(code, f"{API}:7000", f"{PRIVATE}:7001", "inner.example.com:7000:private", flags=("--net",)))
+    assert answers == {"port": "x", "mail": "ConnectionRefusedError", "private": "hello, I speak first\n", "inner": "y"}
+
+
+def test_a_public_name_is_led_nowhere_else_by_a_second_answer(here, world):
+    mark = world.mark()
+    said(here.allow(TRY + "say(a=[attempt(dial, 'rebind.example.com', 80, b'GET / HTTP/1.0\\r\\n\\r\\n') for _ in range(3)])", flags=("--net",)))
+    assert all(PRIVATE not in line for line in connections(world.seen(mark)))
+
+
+def test_public_hosts_leave_the_jail_its_own_loopback(here):
+    code = TRY + """
+s = socket.socket(); s.bind(("127.0.0.1", 8000)); s.listen(); c = socket.create_connection(s.getsockname())
+say(met=bool(c), udp=attempt(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("93.184.216.53", 53))))
+"""
+    assert said(here.allow(code, flags=("--net",)))["met"]
 
 
 # ---- what the bytes say ----
@@ -441,8 +464,8 @@ def test_the_proxy_has_no_rights_no_files_and_a_filter(here, world):
         p.communicate(timeout=30)
     assert {status[c] for c in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {"0" * 16}
     assert status["Seccomp"] == "2" and status["NoNewPrivs"] == "1"
-    # Its own, on top of the keeper's.
-    assert int(status["Seccomp_filters"]) == int(keeper["Seccomp_filters"]) + 1
+    # Its own, on top of the keeper's and the porter's.
+    assert int(status["Seccomp_filters"]) == int(keeper["Seccomp_filters"]) + 2
     assert kinds <= {"socket", "anon_inode"}
     if here.by_root:
         assert set(status["Uid"].split()) != {"0"} and status["Groups"].strip() == ""
@@ -487,15 +510,15 @@ def test_runs_at_once_have_a_proxy_each(here, world):
 # ---- what is refused before anything runs ----
 
 
-@pytest.mark.parametrize("entry", ["*:443", "example.com", "[::1]:80", "http://example.com:80", "127.1:80", "example.com:443:quic"])
+@pytest.mark.parametrize("entry", ["*:443", "example.com", "[fe80::1]:80", "http://example.com:80", "127.1:80", "example.com:443:quic", "example.com:443:methods=GET"])
 def test_an_entry_that_is_none_is_refused_by_name(any_remit, entry):
     result = any_remit.json("print('ran')", "--allow-host", entry)
     assert result["status"] == "refused" and result["stdout"] == ""
     assert result["error"]["where"] == "network_allow" and result["error"]["remedy"]
 
 
-def test_hosts_and_the_whole_network_contradict_each_other(any_remit):
-    result = any_remit.json("print('ran')", "--allow-host", "example.com:443", "--net", "--memory-fallback", "per_process")
+def test_hosts_and_the_host_s_network_contradict_each_other(any_remit):
+    result = any_remit.json("print('ran')", "--allow-host", "example.com:443", "--net=host", "--memory-fallback", "per_process")
     assert result["status"] == "refused" and result["error"]["where"] == "network_allow"
 
 

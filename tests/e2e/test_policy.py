@@ -8,7 +8,7 @@ import pytest
 NOT_BUILT = [
     ("filesystem_write_roots", ["/srv"]), ("packages", ["six"]),
     ("allowed_builtins", ["print"]), ("blocked_builtins", ["eval"]),
-    ("allowed_os_attrs", ["path"]), ("tools", ["search"]), ("tool_calls", 5), ("tool_wait", 5),
+    ("allowed_os_attrs", ["path"]),
     ("session_idle", 5), ("branches", 2), ("package_installation", True),
     ("mounts", [{"host": "/srv", "jail": "/srv", "mode": "rw"}]),
 ]  # fmt: skip
@@ -43,6 +43,7 @@ def test_a_flag_overrides_the_file_wherever_it_stands(any_remit):
         (("--net",), "network_access", True),
         (("--allow-net",), "network_access", True),
         (("--net", "--no-net"), "network_access", False),
+        (("--net=host",), "network_access", "host"),
         (("--allow-subprocess",), "subprocess_execution", True),
         (("--timeout", "200ms"), "timeout", 0.2),
         (("--timeout", "1.5s"), "timeout", 1.5),

@@ -250,7 +250,7 @@ def test_the_zygote_is_killed_again_and_again_under_load(keeper):
     assert keeper.warm("print(2)")["stdout"] == "2\n"
     keeper.until(keeper.is_full)
     waiting = sum(pool["waiting"] for pool in pools(keeper).values())
-    assert len(keeper.family()) == 2 * waiting + 1  # a pid 1 and a child each, and the zygote
+    assert len(keeper.family()) == 2 * waiting + 2  # a pid 1 and a child each, the zygote and the porter
 
 
 def kill_zygotes(keeper):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import dataclasses
+import functools
 import json
 import os
 import pathlib
@@ -130,23 +132,35 @@ def launch_argv(cwd: pathlib.Path) -> list[str]:
     return [sys.executable, str(LAUNCH), str(cwd / "launch.json"), str(cwd / "report")]
 
 
+@functools.lru_cache(maxsize=None)
+def _launcher() -> subprocess.Popen:
+    launcher = subprocess.Popen(
+        [sys.executable, str(LAUNCH)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    atexit.register(launcher.communicate)
+    return launcher
+
+
 def _launch(
     argv: list[str], caller: Caller, world: World, cwd: pathlib.Path, env: dict
-) -> tuple[subprocess.CompletedProcess, dict]:
+) -> tuple[str, str, dict]:
+    """What it wrote to stdout and stderr, and the report of launch.py."""
     config = launch_config(argv, caller, world, cwd, env)
     (cwd / "launch.json").write_text(json.dumps(config))
-    done = subprocess.run(
-        launch_argv(cwd),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-    )
+    names = [str(cwd / name) for name in ("launch.json", "report", "stdout", "stderr")]
+    launcher = _launcher()
+    launcher.stdin.write(json.dumps(names) + "\n")
+    launcher.stdin.flush()
+    launcher.stdout.readline()
+    stdout, stderr = (pathlib.Path(name).read_text(errors="replace") for name in names[2:])
     try:
         report = json.loads((cwd / "report").read_text())
     except (OSError, ValueError):
-        report = {"left": [], "wall": 0.0, "timed_out": True, "launch": done.stderr}
-    return done, report
+        report = {"left": [], "wall": 0.0, "timed_out": True, "launch": stderr}
+    return stdout, stderr, report
 
 
 def new_place(world: World) -> pathlib.Path:
@@ -191,21 +205,21 @@ def run(
             argv[2:2] = ["--artifacts", f"../{out.name}"]
         argv.append(json.dumps(argument))
         env = environment(caller, world, left_out) | (more_environment or {})
-        done, report = _launch(argv, caller, world, place, env)
+        stdout, stderr, report = _launch(argv, caller, world, place, env)
         artifacts = look_at_artifacts(out, policy, world)
     finally:
         shutil.rmtree(place)
         shutil.rmtree(out)
     try:
-        result = json.loads(done.stdout)
+        result = json.loads(stdout)
         if not isinstance(result, dict) or "status" not in result:
             result = None
     except ValueError:
         result = None
     return Run(
         result=result,
-        stdout=done.stdout,
-        stderr=done.stderr,
+        stdout=stdout,
+        stderr=stderr,
         report=report,
         findings={},
         artifacts=artifacts,

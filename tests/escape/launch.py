@@ -2,6 +2,8 @@
 Start one command as some user, and say what was left when it had ended.
 
     launch.py CONFIG.json REPORT.json
+    launch.py       one for each line of standard input: a JSON array of these
+                    two and of files for its output; answered by an empty line
 
 A separate process, because it makes itself the subreaper of all that the
 command starts: whoever is still there afterwards is a child of ours, whatever
@@ -103,8 +105,8 @@ def kill_all():
         reap()
 
 
-def main():
-    with open(sys.argv[1]) as f:
+def launch(config_path, report_path):
+    with open(config_path) as f:
         config = json.load(f)
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     start = time.monotonic()
@@ -133,8 +135,31 @@ def main():
     kill_all()
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     report["cpu"] = usage.ru_utime + usage.ru_stime
-    with open(sys.argv[2], "w") as f:
+    with open(report_path, "w") as f:
         json.dump(report, f)
 
 
-main()
+def redirect(*paths):
+    for fd, path in enumerate(paths):
+        opened = os.open(path, os.O_RDWR | os.O_CREAT)
+        os.dup2(opened, fd)
+        os.close(opened)
+
+
+def serve():
+    """A fork for each: an interpreter takes longer to start than most programs run."""
+    for line in sys.stdin:
+        config_path, report_path, out, err = json.loads(line)
+        pid = os.fork()
+        if pid == 0:
+            redirect(os.devnull, out, err)
+            launch(config_path, report_path)
+            os._exit(0)
+        os.waitpid(pid, 0)
+        print(flush=True)
+
+
+if len(sys.argv) > 1:
+    launch(*sys.argv[1:])
+else:
+    serve()

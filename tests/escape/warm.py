@@ -24,7 +24,7 @@ PATIENCE = 20
 
 def can_be_warm(policy: dict, label: str) -> bool:
     """The documented rule (src/policy/plan.c, plan_can_be_warm)."""
-    if policy.get("tier", "local") != "local" or policy.get("network_access") or policy.get("network_allow"):
+    if policy.get("tier", "local") != "local" or policy.get("network_access") == "host":
         return False
     return label != "root" or not policy.get("subprocess_execution")
 
@@ -32,6 +32,14 @@ def can_be_warm(policy: dict, label: str) -> bool:
 def children(pid: int) -> list[int]:
     with open(f"/proc/{pid}/task/{pid}/children") as f:
         return [int(child) for child in f.read().split()]
+
+
+def name_of(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/comm") as f:
+            return f.read().strip()
+    except OSError:
+        return ""
 
 
 class WarmKeeper:
@@ -140,17 +148,21 @@ class WarmKeeper:
 
     def is_settled(self) -> bool:
         """Whoever is wanted waits, and nobody else is there: for each waiting
-        child its pid 1, and the zygotes. What a program has left behind would
-        be one too many."""
+        child its pid 1 and, where hosts are named, its proxy; the zygotes and
+        the porter. What a program has left behind would be one too many."""
         now = self.status()
         waiting = sum(pool["waiting"] for pool in now["pools"])
         zygotes = [z["pid"] for z in now["zygotes"] if z["pid"]]
         wanted = [p for p in now["pools"] if p["warm"] and p["target"]]
+        hosts = [plan for key, plan in self.plans.items() if json.loads(key).get("network_allow") or json.loads(key).get("network_access")]
+        names = [name_of(pid) for pid in children(self.pid)]
+        proxies = sum(p["waiting"] for p in now["pools"] if p["plan"] in hosts)
         return (
             all(p["waiting"] and not p["building"] for p in wanted)
             and all(z["state"] == "ready" for z in now["zygotes"])
             and now["jails"] == waiting
-            and len(children(self.pid)) == 2 * waiting + len(zygotes)
+            and names.count("remit-proxy") == proxies
+            and len(names) == 2 * waiting + proxies + len(zygotes) + names.count("remit-porter")
         )
 
     def left(self) -> list[str]:

@@ -6,6 +6,19 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* It has one form, and is nobody's in particular. */
+static void
+check_address(const struct address *a)
+{
+	static const struct address none = { 0 }, none6 = { .is_v6 = true };
+	char text[ADDRESS_TEXT];
+	struct address again;
+
+	address_show(a, text);
+	must(address_read(text, &again) == 0 && address_equal(a, &again));
+	must(!address_equal(a, &none) && !address_equal(a, &none6));
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -22,10 +35,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	must(r.port != 0);
-	must((r.name[0] != 0) != (r.address != 0));
-	if (r.name[0])
+	if (r.name[0]) {
 		check_name(r.name);
-	else
-		must(r.kind == HOST_TCP && !r.may_be_private);
+	} else {
+		must(r.kind != HOST_TLS && !r.may_be_private && !r.is_below);
+		check_address(&r.address);
+	}
+	must(!r.methods || r.kind == HOST_PLAIN);
+	must(r.methods < 1u << HOST_METHODS);
 	return 0;
 }

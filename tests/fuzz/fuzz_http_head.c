@@ -1,20 +1,59 @@
 /*
- * A request's head: a name is one, and what was read stays read when more
- * bytes come.
+ * A request's head: its host is one, in its one form, and what was read stays
+ * read when more bytes come. Written anew it says the same, and closes.
  */
+#include "address.h"
 #include "head.h"
+#include "http_request.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* An address is shown as a name that nobody has, for the common checks. */
 static enum head
-read_at_80(const char *bytes, size_t len, char *name)
+read_name(const char *bytes, size_t len, char *name)
 {
-	return http_head_read(bytes, len, 80, name);
+	struct address a;
+	struct http_head h;
+	enum head found = http_head_read(bytes, len, &h);
+	char text[ADDRESS_TEXT];
+
+	if (found != HEAD_NAME)
+		return found;
+	memcpy(name, h.host, HOST_NAME_SIZE);
+	if (address_read(h.host, &a) == 0) {
+		address_show(&a, text);
+		must(!strcmp(text, h.host));
+		memcpy(name, "address", 8);
+	}
+	return found;
+}
+
+static void
+check_again(const char *bytes, size_t size)
+{
+	static char out[HEAD_MAX + HTTP_REQUEST_MORE];
+	static struct http_header put = { "X-Key", "secret" };
+	struct http_head h, again;
+	size_t n;
+
+	if (http_head_read(bytes, size, &h) != HEAD_NAME)
+		return;
+	n = http_request_write(out, bytes, &h, h.target, &put);
+	must(n <= h.len + HTTP_REQUEST_MORE);
+	if (n > HEAD_MAX)
+		return;
+	must(http_head_read(out, n, &again) == HEAD_NAME);
+	must(again.len == n && !strcmp(h.host, again.host) &&
+	     h.port == again.port && h.is_chunked == again.is_chunked &&
+	     h.body_bytes == again.body_bytes && h.is_old == again.is_old);
+	must(memmem(out, n, "\r\nConnection: close\r\n", 21) != NULL);
+	must(memmem(out, n, "\r\nX-Key: secret\r\n", 17) != NULL);
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	check_head(read_at_80, (const char *)data, size);
+	check_head(read_name, (const char *)data, size);
+	check_again((const char *)data, size);
 	return 0;
 }

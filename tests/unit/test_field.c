@@ -17,15 +17,11 @@ static const char *
 other_text(const struct field *f)
 {
 	static const char *const texts[] = {
-		[FIELD_BOOL] = "true",
-		[FIELD_BYTES] = "32M",
-		[FIELD_TIME] = "1.5s",
-		[FIELD_COUNT] = "32",
-		[FIELD_CHOICE] = NULL,
-		[FIELD_TEXT] = "/opt/python",
-		[FIELD_LIST] = "thing",
-		[FIELD_PATHS] = "/data/x",
-		[FIELD_MOUNTS] = "/a:/b:overlay",
+		[FIELD_BOOL] = "true",	      [FIELD_SWITCH] = "host",
+		[FIELD_BYTES] = "32M",	      [FIELD_TIME] = "1.5s",
+		[FIELD_COUNT] = "32",	      [FIELD_CHOICE] = NULL,
+		[FIELD_TEXT] = "/opt/python", [FIELD_LIST] = "thing",
+		[FIELD_PATHS] = "/data/x",    [FIELD_MOUNTS] = "/a:/b:overlay",
 		[FIELD_ENV] = "A=b=c",
 	};
 
@@ -74,8 +70,10 @@ every_row_of_the_table_is_complete(void **state)
 		assert_non_null(f->fallback);
 		assert_non_null(f->sentence);
 		assert_true(f->sentence[0] >= 'a' && f->sentence[0] <= 'z');
-		assert_int_equal(f->value_name == NULL, f->type == FIELD_BOOL);
-		assert_int_equal(f->choices != NULL, f->type == FIELD_CHOICE);
+		assert_int_equal(f->value_name == NULL, field_is_switch(f));
+		assert_int_equal(f->choices != NULL,
+				 f->type == FIELD_CHOICE ||
+					 f->type == FIELD_SWITCH);
 		assert_int_equal(f->max != 0, number);
 		assert_true(!number || (f->min >= 1 && f->min < f->max));
 		assert_true(strlen(f->name) <
@@ -114,7 +112,7 @@ the_landlock_tier_has_no_namespace_and_no_file_system_of_its_own(void **state)
 		assert_int_equal(kept & missing, 0);
 		if (fields[i].built && !fields[i].setting &&
 		    i != F_DISK_BYTES && i != F_FILES && i != F_COMMIT_NAMES &&
-		    i != F_NETWORK_ALLOW)
+		    i != F_NETWORK_ALLOW && i != F_CREDENTIALS)
 			assert_int_not_equal(kept, 0);
 	}
 }
@@ -122,8 +120,8 @@ the_landlock_tier_has_no_namespace_and_no_file_system_of_its_own(void **state)
 static void
 the_unsafe_tier_keeps_only_what_needs_no_wall(void **state)
 {
-	uint64_t no_wall =
-		MECH(TIMER) | MECH(CAPTURE) | MECH(FRAME_CAP) | MECH(VALIDATOR);
+	uint64_t no_wall = MECH(TIMER) | MECH(CAPTURE) | MECH(FRAME_CAP) |
+			   MECH(VALIDATOR) | MECH(BRIDGE);
 
 	(void)state;
 	for (int i = 0; i < FIELD_TOTAL; i++)
@@ -324,11 +322,14 @@ static void
 a_switch_takes_only_true_and_false(void **state)
 {
 	(void)state;
-	refuse_text(F_NETWORK_ACCESS, "yes",
-		    "--net: \"yes\" is not true or false");
-	refuse_text(F_NETWORK_ACCESS, "", "--net: \"\" is not true or false");
+	refuse_text(F_SUBPROCESS_EXECUTION, "yes",
+		    "--subprocess: \"yes\" is not true or false");
+	refuse_text(F_SUBPROCESS_EXECUTION, "",
+		    "--subprocess: \"\" is not true or false");
 	refuse_text(F_NETWORK_ACCESS, "truely",
-		    "--net: \"truely\" is not true or false");
+		    "--net: \"truely\" is not true, false or host");
+	refuse_text(F_NETWORK_ACCESS, "Host",
+		    "--net: \"Host\" is not true, false or host");
 }
 
 static void
@@ -506,9 +507,9 @@ a_text_is_at_most_64_kib_and_not_empty(void **state)
 	text[1] = '=';
 	refuse_text(F_ENV, text, "--env: a text is at most 64 KiB");
 	text[64 * 1024 + 1] = '\0';
-	refuse_text(F_TOOLS, text, "--tool: a text is at most 64 KiB");
-	refuse_text(F_TOOLS, "", "--tool: the text is empty");
-	refuse_text(F_TOOLS, "\xc3(", "--tool: the text is not UTF-8");
+	refuse_text(F_PRELOAD, text, "--preload: a text is at most 64 KiB");
+	refuse_text(F_PRELOAD, "", "--preload: the text is empty");
+	refuse_text(F_PRELOAD, "\xc3(", "--preload: the text is not UTF-8");
 	refuse_text(F_PYTHON, "", "--python: the text is empty");
 	refuse_text(F_ENV, "A=\xff", "--env: the text is not UTF-8");
 }
@@ -572,8 +573,8 @@ values_are_shown_for_people(void **state)
 		{ F_PROCESSES, "7", "7" },
 		{ F_TIER, "vm", "vm" },
 		{ F_PYTHON, "pypy", "pypy" },
-		{ F_TOOLS, "a", "1 entry" },
-		{ F_TOOLS, "b", "2 entries" },
+		{ F_PRELOAD, "a", "1 entry" },
+		{ F_PRELOAD, "b", "2 entries" },
 		{ F_MOUNTS, "/a:/b", "1 entry" },
 	};
 	own(policy) struct policy p;

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/sched.h>
+#include <linux/sockios.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -329,10 +330,11 @@ fcntl_knows_twelve_commands(void **state)
 }
 
 static void
-ioctl_knows_six_requests_in_every_class(void **state)
+ioctl_knows_seven_requests_in_every_class(void **state)
 {
 	static const uint64_t allowed[] = {
-		TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX,
+		TCGETS,	 TIOCGWINSZ, FIONREAD, FIONBIO,
+		FIOCLEX, FIONCLEX,   SIOCOUTQ,
 	};
 
 	(void)state;
@@ -540,7 +542,7 @@ main(void)
 		cmocka_unit_test(futex_waits_and_wakes_and_nothing_else),
 		cmocka_unit_test(mmap_refuses_pages_that_escape_limits),
 		cmocka_unit_test(fcntl_knows_twelve_commands),
-		cmocka_unit_test(ioctl_knows_six_requests_in_every_class),
+		cmocka_unit_test(ioctl_knows_seven_requests_in_every_class),
 		cmocka_unit_test(
 			ioctl_does_not_overlook_a_request_behind_high_bits),
 		cmocka_unit_test(calls_out_of_a_filters_sight_do_not_exist),

@@ -60,26 +60,27 @@ a_value_stands_behind_the_flag_or_behind_an_equals_sign(void **state)
 
 	(void)state;
 	assert_int_equal(policy_init(&p), 0);
-	take(&p, "--memory", "1G", "--timeout=1.5s", "--tool=--x", "--tool",
+	take(&p, "--memory", "1G", "--timeout=1.5s", "--export=--x", "--export",
 	     "a=b");
 	assert_int_equal(p.memory_bytes, 1 << 30);
 	assert_int_equal(p.timeout_ms, 1500);
-	assert_string_equal(p.tools.items[0], "--x");
-	assert_string_equal(p.tools.items[1], "a=b");
+	assert_string_equal(p.artifact_export_paths.items[0], "--x");
+	assert_string_equal(p.artifact_export_paths.items[1], "a=b");
 	assert_int_equal(p.set, UINT64_C(1) << F_MEMORY_BYTES |
 					UINT64_C(1) << F_TIMEOUT |
-					UINT64_C(1) << F_TOOLS);
+					UINT64_C(1) << F_ARTIFACT_EXPORT_PATHS);
 }
 
 static void
 every_field_has_its_flag(void **state)
 {
 	static const char *const texts[] = {
-		[FIELD_BOOL] = "true",	     [FIELD_BYTES] = "32M",
-		[FIELD_TIME] = "2s",	     [FIELD_COUNT] = "32",
-		[FIELD_CHOICE] = NULL,	     [FIELD_TEXT] = "pypy",
-		[FIELD_LIST] = "x",	     [FIELD_PATHS] = "/x",
-		[FIELD_MOUNTS] = "/x:/y:ro", [FIELD_ENV] = "A=b",
+		[FIELD_BOOL] = "true",	 [FIELD_BYTES] = "32M",
+		[FIELD_SWITCH] = "host", [FIELD_TIME] = "2s",
+		[FIELD_COUNT] = "32",	 [FIELD_CHOICE] = NULL,
+		[FIELD_TEXT] = "pypy",	 [FIELD_LIST] = "x",
+		[FIELD_PATHS] = "/x",	 [FIELD_MOUNTS] = "/x:/y:ro",
+		[FIELD_ENV] = "A=b",
 	};
 
 	(void)state;
@@ -119,6 +120,10 @@ a_switch_has_four_forms(void **state)
 	assert_true(p.env_var_access);
 	take(&p, "--no-allow-net");
 	assert_false(p.network_access);
+	take(&p, "--net=host");
+	assert_int_equal(p.network_access, NETWORK_HOST);
+	take(&p, "--net");
+	assert_int_equal(p.network_access, NETWORK_PUBLIC);
 }
 
 static void
@@ -177,8 +182,8 @@ only_switches_can_be_negated(void **state)
 	       "--no-memory");
 	refuse("--no-preset: only what is on or off", "--no-preset", "strict");
 	refuse("--no-net: takes no value", "--no-net=true");
-	refuse("--net: \"maybe\" is not true or false", "--net=maybe");
-	refuse("--net: \"\" is not true or false", "--net=");
+	refuse("--net: \"maybe\" is not true, false or host", "--net=maybe");
+	refuse("--net: \"\" is not true, false or host", "--net=");
 }
 
 static void
@@ -231,13 +236,13 @@ names_may_stand_in_one_flag_and_other_texts_keep_their_commas(void **state)
 
 	(void)state;
 	assert_int_equal(policy_init(&p), 0);
-	take(&p, "--preload", "numpy,pandas", "--preload=scipy", "--tool",
+	take(&p, "--preload", "numpy,pandas", "--preload=scipy", "--export",
 	     "a,b");
 	assert_int_equal(p.preload.count, 3);
 	assert_string_equal(p.preload.items[1], "pandas");
 	assert_string_equal(p.preload.items[2], "scipy");
-	assert_int_equal(p.tools.count, 1);
-	assert_string_equal(p.tools.items[0], "a,b");
+	assert_int_equal(p.artifact_export_paths.count, 1);
+	assert_string_equal(p.artifact_export_paths.items[0], "a,b");
 	refuse("--preload: the text is empty", "--preload", "numpy,");
 }
 
@@ -245,8 +250,8 @@ static void
 files_and_presets_come_before_flags_wherever_they_stand(void **state)
 {
 	char path[] = "/tmp/remit_test_flags.XXXXXX";
-	static const char text[] =
-		"{\"cpus\": 5, \"processes\": 33, \"tools\": [\"f\"]}";
+	static const char text[] = "{\"cpus\": 5, \"processes\": 33, "
+				   "\"artifact_export_paths\": [\"f\"]}";
 	own_fd int fd = mkstemp(path);
 	own(policy) struct policy p;
 
@@ -254,12 +259,12 @@ files_and_presets_come_before_flags_wherever_they_stand(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	assert_int_equal(policy_init(&p), 0);
-	take(&p, "--cpus", "7", "--tool", "g", "--preset=strict", "--policy",
+	take(&p, "--cpus", "7", "--export", "g", "--preset=strict", "--policy",
 	     path);
 	assert_int_equal(p.cpus, 7);
 	assert_int_equal(p.processes, 33);
 	assert_int_equal(p.timeout_ms, 10000);
-	assert_int_equal(p.tools.count, 2);
+	assert_int_equal(p.artifact_export_paths.count, 2);
 	/* Among themselves they keep their order. */
 	take(&p, "--policy", path, "--preset", "strict");
 	assert_int_equal(p.processes, 16);
@@ -271,14 +276,14 @@ an_error_leaves_the_policy_as_it_was(void **state)
 {
 	own(policy) struct policy p;
 	struct remit_error err;
-	char *argv[] = { "--preset", "strict", "--tool", "a",
+	char *argv[] = { "--preset", "strict", "--export", "a",
 			 "--cpus",   "0",      NULL };
 
 	(void)state;
 	assert_int_equal(policy_init(&p), 0);
 	assert_int_equal(use(&p, argv, &err), -1);
 	assert_int_equal(p.set, 0);
-	assert_int_equal(p.tools.count, 0);
+	assert_int_equal(p.artifact_export_paths.count, 0);
 	assert_int_equal(p.cpus, 2);
 	assert_string_equal(err.where, "cpus");
 }

@@ -40,6 +40,21 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 			      false },
 	[FRAME_ARTIFACT] = { "artifact", PARTY_KEEPER, 8192, false },
 	[FRAME_ARTIFACT_DATA] = { "artifact_data", PARTY_KEEPER, 65536, false },
+	[FRAME_DISPLAY] = { "display", PARTY_JAIL | PARTY_KEEPER, 16384,
+			    false },
+	[FRAME_DISPLAY_DATA] = { "display_data", PARTY_JAIL | PARTY_KEEPER,
+				 65536, false },
+	[FRAME_OPEN] = { "open", PARTY_DOOR, 1024, true },
+	[FRAME_OPENED] = { "opened", PARTY_KEEPER, 1024, false },
+	[FRAME_RESET] = { "reset", PARTY_DOOR, 0, false },
+	[FRAME_CLOSE] = { "close", PARTY_DOOR | PARTY_KEEPER, 0, true },
+	[FRAME_TOOLS] = { "tools", PARTY_DOOR | PARTY_KEEPER, 1 << 20, false },
+	[FRAME_CALL] = { "call", PARTY_JAIL | PARTY_KEEPER, 512, false },
+	[FRAME_CALL_DATA] = { "call_data", PARTY_JAIL | PARTY_KEEPER, 65536,
+			      false },
+	[FRAME_REPLY] = { "reply", PARTY_DOOR | PARTY_KEEPER, 512, false },
+	[FRAME_REPLY_DATA] = { "reply_data", PARTY_DOOR | PARTY_KEEPER, 65536,
+			       false },
 };
 
 static char stream[FRAME_HEADER + (4 << 20) + 2];
@@ -123,12 +138,28 @@ the_table_is_the_one_the_borders_were_built_for(void **state)
 	}
 }
 
+static void
+the_next_cell_may_bring_again_what_belongs_to_a_cell_and_nothing_else(
+	void **state)
+{
+	static const enum frame_type of_cells[] = {
+		FRAME_JOB, FRAME_STDIN_END, FRAME_START, FRAME_RESULT,
+		FRAME_GO,  FRAME_CHECKED,   FRAME_ENDED, FRAME_ENFORCEMENT,
+	};
+	uint64_t again = ~frame_next_cell(UINT64_MAX), wanted = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(of_cells) / sizeof(of_cells[0]); i++)
+		wanted |= UINT64_C(1) << of_cells[i];
+	assert_true(again == wanted);
+}
+
 /* `seen` has one bit for each. */
 static void
 there_are_no_more_types_than_bits_to_remember_them(void **state)
 {
 	(void)state;
-	assert_true(FRAME_TYPES <= 32);
+	assert_true(FRAME_TYPES <= 64);
 }
 
 static void
@@ -279,6 +310,8 @@ main(void)
 			the_table_is_the_one_the_borders_were_built_for),
 		cmocka_unit_test(
 			there_are_no_more_types_than_bits_to_remember_them),
+		cmocka_unit_test(
+			the_next_cell_may_bring_again_what_belongs_to_a_cell_and_nothing_else),
 		cmocka_unit_test(
 			a_frame_is_taken_from_its_senders_and_from_no_other_side),
 		cmocka_unit_test(

@@ -42,6 +42,52 @@ an_entry_is_a_host_a_port_and_words(void **state)
 	reads("10.1.2.3:443", "", 443, HOST_TCP, false);
 	reads("127.0.0.1:5432", "", 5432, HOST_TCP, false);
 	reads("169.254.169.254:80:tcp", "", 80, HOST_TCP, false);
+	reads("127.0.0.1:8080:plain", "", 8080, HOST_PLAIN, false);
+	reads("[2001:db8::1]:443", "", 443, HOST_TCP, false);
+	reads("[::1]:80:plain", "", 80, HOST_PLAIN, false);
+}
+
+static void
+caps_and_methods_are_words_too(void **state)
+{
+	struct remit_error err;
+	struct host_rule r;
+
+	(void)state;
+	assert_int_equal(
+		host_rule_read("h:8080:plain,methods=GET+POST,bytes=10M,"
+			       "connections=5,private",
+			       &r, &err),
+		0);
+	assert_int_equal(r.methods,
+			 host_method("GET", 3) | host_method("POST", 4));
+	assert_int_equal(r.most_bytes, 10 << 20);
+	assert_int_equal(r.most_connections, 5);
+	assert_true(r.may_be_private);
+	assert_int_equal(host_rule_read("h:80", &r, &err), 0);
+	assert_true(!r.methods && !r.most_bytes && !r.most_connections);
+	assert_int_equal(host_method("get", 3), 0);
+	assert_int_equal(host_method("GETS", 4), 0);
+	assert_int_equal(host_method("", 0), 0);
+}
+
+static void
+an_ipv6_address_is_found_in_any_of_its_forms(void **state)
+{
+	char *texts[] = { "[2001:db8::1]:443", "10.1.2.3:443" };
+	struct list list = { texts, 2 };
+	struct host_rules all;
+	struct remit_error err;
+	struct address a;
+
+	(void)state;
+	assert_int_equal(host_rules_read(&list, &all, &err), 0);
+	assert_int_equal(address_read("2001:DB8:0:0::0:1", &a), 0);
+	assert_ptr_equal(host_rules_address_port(&all, &a, 443), &all.rows[0]);
+	assert_null(host_rules_address_port(&all, &a, 80));
+	/* The same bytes in front. */
+	assert_int_equal(address_read("a01:203::", &a), 0);
+	assert_null(host_rules_address_port(&all, &a, 443));
 }
 
 static void
@@ -76,8 +122,35 @@ what_is_no_entry_is_refused_with_a_reason_and_a_remedy(void **state)
 		"224.0.0.1:80",
 		"198.18.1.0:80",
 		"198.19.255.255:80",
-		"[::1]:80",
 		"::1:80",
+		"[::1:80",
+		"[::1]80",
+		"[::1]",
+		"[]:80",
+		"[10.0.0.1]:80",
+		"[h]:80",
+		"[::]:80",
+		"[::ffff:10.0.0.1]:80",
+		"[fe80::1]:80",
+		"[fe80::1%eth0]:80",
+		"[ff02::1]:80",
+		"[::1]:443:tls",
+		"h:80:plain,tcp",
+		"h:80:private,private",
+		"h:443:methods=GET",
+		"h:80:methods=",
+		"h:80:methods",
+		"h:80:methods=get",
+		"h:80:methods=GET+",
+		"h:80:methods=GET+GET",
+		"h:80:methods=CONNECT",
+		"h:80:bytes=0",
+		"h:80:bytes=",
+		"h:80:bytes=-1",
+		"h:80:bytes=1,bytes=2",
+		"h:80:connections=1M",
+		"h:80:connections=0",
+		"h:80:plain=1",
 		"10.0.0.1:80:private",
 		"10.0.0.1:443:tls",
 		"m\xc3\xbcnchen.example:443",
@@ -104,6 +177,7 @@ a_name_is_found_at_its_port_and_below_a_star(void **state)
 	struct list list = { texts, 3 };
 	struct host_rules all;
 	struct remit_error err;
+	struct address a;
 
 	(void)state;
 	assert_int_equal(host_rules_read(&list, &all, &err), 0);
@@ -115,10 +189,11 @@ a_name_is_found_at_its_port_and_below_a_star(void **state)
 	assert_null(host_rules_name(&all, "b.example"));
 	assert_null(host_rules_name(&all, "bb.example"));
 	assert_null(host_rules_name(&all, ""));
-	assert_ptr_equal(host_rules_address_port(&all, htonl(0x0a010203), 5432),
-			 &all.rows[2]);
-	assert_null(host_rules_address_port(&all, htonl(0x0a010203), 443));
-	assert_null(host_rules_address_port(&all, 0, 443));
+	a = address_v4(htonl(0x0a010203));
+	assert_ptr_equal(host_rules_address_port(&all, &a, 5432), &all.rows[2]);
+	assert_null(host_rules_address_port(&all, &a, 443));
+	a = address_v4(0);
+	assert_null(host_rules_address_port(&all, &a, 443));
 }
 
 static void
@@ -148,6 +223,7 @@ a_host_and_port_named_twice_are_refused(void **state)
 		{ "a.example:443", "A.example.:443:tcp" },
 		{ "*.a.example:80", "*.a.example:80:tcp" },
 		{ "10.1.2.3:5432", "10.1.2.3:5432" },
+		{ "[2001:db8::1]:80", "[2001:0db8::0:1]:80:plain" },
 	};
 	struct host_rules all;
 	struct remit_error err;
@@ -187,6 +263,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_entry_is_a_host_a_port_and_words),
+		cmocka_unit_test(caps_and_methods_are_words_too),
+		cmocka_unit_test(an_ipv6_address_is_found_in_any_of_its_forms),
 		cmocka_unit_test(a_host_and_port_named_twice_are_refused),
 		cmocka_unit_test(the_most_exact_entry_decides),
 		cmocka_unit_test(

@@ -11,9 +11,9 @@
 #include <cmocka.h>
 
 static enum head
-read_text(const char *text, char name[HOST_NAME_SIZE])
+read_text(const char *text, struct http_head *h)
 {
-	return http_head_read(text, strlen(text), 80, name);
+	return http_head_read(text, strlen(text), h);
 }
 
 static void
@@ -29,11 +29,12 @@ the_one_host_header_is_the_name(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		char name[HOST_NAME_SIZE];
+		struct http_head h;
 
-		if (read_text(rows[i], name) != HEAD_NAME)
+		if (read_text(rows[i], &h) != HEAD_NAME)
 			fail_msg("no name in %s", rows[i]);
-		assert_string_equal(name, "a.example");
+		assert_string_equal(h.host, "a.example");
+		assert_int_equal(h.port, i == 2 ? 80 : 0);
 	}
 }
 
@@ -48,14 +49,39 @@ what_two_could_read_in_two_ways_is_bad(void **state)
 		"GET / HTTP/1.1\r\nHost: a.example\r\n evil\r\n\r\n",
 		"GET / HTTP/1.1\r\n Host: a.example\r\n\r\n",
 		"GET / HTTP/1.1\r\nHost : a.example\r\n\r\n",
-		"GET / HTTP/1.1\r\nHost: a.example:81\r\n\r\n",
 		"GET / HTTP/1.1\r\nHost: a.example:080\r\n\r\n",
 		"GET / HTTP/1.1\r\nHost: a.example@b\r\n\r\n",
 		"GET / HTTP/1.1\r\nHost: a.example, b\r\n\r\n",
 		"GET / HTTP/1.1\r\nHost: a.example\rX: y\r\n\r\n",
-		"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
-		"GET http://b/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
-		"CONNECT b:443 HTTP/1.1\r\nHost: a.example\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost: 127.1\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost: 0x7f.0.0.1\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost: 0177.0.0.1\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost: 2130706433\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost: ::1\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost: [::1\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost: [127.0.0.1]\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost: [a.example]\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost: a.example:\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost: a.example:65536\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost: a.example:+80\r\n\r\n",
+		("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n"
+		 "Content-Length: 1\r\n\r\n"),
+		("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n"
+		 "Transfer-Encoding: chunked\r\n\r\n"),
+		("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n"
+		 "Transfer-Encoding: chunked\r\n\r\n"),
+		("POST / HTTP/1.1\r\nHost: a\r\n"
+		 "Transfer-Encoding: gzip, chunked\r\n\r\n"),
+		("POST / HTTP/1.1\r\nHost: a\r\n"
+		 "Transfer-Encoding: xchunked\r\n\r\n"),
+		("POST / HTTP/1.0\r\nHost: a\r\n"
+		 "Transfer-Encoding: chunked\r\n\r\n"),
+		"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 1\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0x1\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: a\r\nContent-Length:\r\n\r\n",
+		("POST / HTTP/1.1\r\nHost: a\r\n"
+		 "Content-Length: 99999999999999999999\r\n\r\n"),
 		"GET / HTTP/2.0\r\nHost: a.example\r\n\r\n",
 		"GET  / HTTP/1.1\r\nHost: a.example\r\n\r\n",
 		"GET /\tHTTP/1.1\r\nHost: a.example\r\n\r\n",
@@ -65,15 +91,67 @@ what_two_could_read_in_two_ways_is_bad(void **state)
 		"\r\nGET / HTTP/1.1\r\nHost: a.example\r\n\r\n",
 		"\x16\x03\x01\n",
 	};
-	char name[HOST_NAME_SIZE];
+	struct http_head h;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (read_text(rows[i], name) != HEAD_BAD)
+		if (read_text(rows[i], &h) != HEAD_BAD)
 			fail_msg("not bad: %s", rows[i]);
-	assert_int_equal(http_head_read("GET / HTTP/1.1\r\nHost: a\0b\r\n\r\n",
-					31, 80, name),
-			 HEAD_BAD);
+	assert_int_equal(
+		http_head_read("GET / HTTP/1.1\r\nHost: a\0b\r\n\r\n", 31, &h),
+		HEAD_BAD);
+}
+
+static void
+an_address_is_a_host_in_its_one_form(void **state)
+{
+	static const struct {
+		const char *text, *host;
+		uint16_t port;
+	} rows[] = {
+		{ "127.0.0.1", "127.0.0.1", 0 },
+		{ "127.0.0.1:8080", "127.0.0.1", 8080 },
+		{ "[::1]", "::1", 0 },
+		{ "[2001:DB8:0::1]:80", "2001:db8::1", 80 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char text[128];
+		struct http_head h;
+
+		snprintf(text, sizeof(text),
+			 "GET / HTTP/1.1\r\nHost: %s\r\n\r\n", rows[i].text);
+		assert_int_equal(read_text(text, &h), HEAD_NAME);
+		assert_string_equal(h.host, rows[i].host);
+		assert_int_equal(h.port, rows[i].port);
+	}
+}
+
+static void
+all_that_decides_is_read(void **state)
+{
+	struct http_head h;
+
+	(void)state;
+	assert_int_equal(read_text("PUT http://a/x HTTP/1.1\r\nHost: a\r\n"
+				   "Transfer-Encoding: Chunked\r\n\r\nbody",
+				   &h),
+			 HEAD_NAME);
+	assert_memory_equal(h.method.text, "PUT", h.method.len);
+	assert_memory_equal(h.target.text, "http://a/x", h.target.len);
+	assert_true(h.is_chunked && !h.is_old && !h.is_ambiguous);
+	assert_int_equal(read_text("GET / HTTP/1.0\r\nHost: a\r\nUpgrade: x\r\n"
+				   "Content-Length: 12\r\n\r\n",
+				   &h),
+			 HEAD_NAME);
+	assert_true(h.is_old && h.is_ambiguous && h.body_bytes == 12);
+	assert_int_equal(h.len, 59);
+	assert_int_equal(read_text("GET / HTTP/1.1\r\nHost: a\r\n"
+				   "X-HTTP-Method-Override: PUT\r\n\r\n",
+				   &h),
+			 HEAD_NAME);
+	assert_true(h.is_ambiguous);
 }
 
 static void
@@ -81,15 +159,14 @@ a_head_is_waited_for_up_to_its_cap(void **state)
 {
 	static const char whole[] = "GET / HTTP/1.1\r\nHost: a.example\r\n\r\n";
 	static char endless[HEAD_MAX];
-	char name[HOST_NAME_SIZE];
+	struct http_head h;
 
 	(void)state;
 	for (size_t n = 0; n < sizeof(whole) - 1; n++)
-		assert_int_equal(http_head_read(whole, n, 80, name), HEAD_MORE);
+		assert_int_equal(http_head_read(whole, n, &h), HEAD_MORE);
 	memset(endless, 'a', sizeof(endless));
-	assert_int_equal(http_head_read(endless, HEAD_MAX - 1, 80, name),
-			 HEAD_MORE);
-	assert_int_equal(http_head_read(endless, HEAD_MAX, 80, name), HEAD_BAD);
+	assert_int_equal(http_head_read(endless, HEAD_MAX - 1, &h), HEAD_MORE);
+	assert_int_equal(http_head_read(endless, HEAD_MAX, &h), HEAD_BAD);
 }
 
 int
@@ -98,6 +175,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_one_host_header_is_the_name),
 		cmocka_unit_test(what_two_could_read_in_two_ways_is_bad),
+		cmocka_unit_test(an_address_is_a_host_in_its_one_form),
+		cmocka_unit_test(all_that_decides_is_read),
 		cmocka_unit_test(a_head_is_waited_for_up_to_its_cap),
 	};
 

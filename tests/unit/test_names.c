@@ -12,6 +12,14 @@
 
 #include <cmocka.h>
 
+static struct name *
+find(struct names *all, in_addr_t inside)
+{
+	struct address a = address_v4(inside);
+
+	return names_find_inside(all, &a);
+}
+
 static void
 a_name_keeps_its_address_and_an_address_its_name(void **state)
 {
@@ -22,8 +30,8 @@ a_name_keeps_its_address_and_an_address_its_name(void **state)
 	(void)state;
 	assert_ptr_not_equal(a, b);
 	assert_ptr_equal(names_take(&all, "a.example"), a);
-	assert_ptr_equal(names_find_inside(&all, names_inside(&all, a)), a);
-	assert_ptr_equal(names_find_inside(&all, names_inside(&all, b)), b);
+	assert_ptr_equal(find(&all, names_inside(&all, a)), a);
+	assert_ptr_equal(find(&all, names_inside(&all, b)), b);
 	assert_int_equal(ntohl(names_inside(&all, a)) >> 17, 0xc6120000u >> 17);
 }
 
@@ -33,12 +41,17 @@ an_address_that_nobody_was_given_has_no_name(void **state)
 	static struct names all;
 	struct name *a = names_take(&all, "a.example");
 	uint32_t inside = ntohl(names_inside(&all, a));
+	struct address six;
 
 	(void)state;
-	assert_null(names_find_inside(&all, htonl(inside + 1)));
-	assert_null(names_find_inside(&all, htonl(inside - 1)));
-	assert_null(names_find_inside(&all, 0));
-	assert_null(names_find_inside(&all, htonl(0x7f000001)));
+	assert_null(find(&all, htonl(inside + 1)));
+	assert_null(find(&all, htonl(inside - 1)));
+	assert_null(find(&all, 0));
+	assert_null(find(&all, htonl(0x7f000001)));
+	/* The same bytes at the beginning of another family's. */
+	six = address_v4(names_inside(&all, a));
+	six.is_v6 = true;
+	assert_null(names_find_inside(&all, &six));
 }
 
 static void

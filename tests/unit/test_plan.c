@@ -53,6 +53,12 @@ the_default_policy_is_enforced_by_all_that_a_full_host_has(void **state)
 		{ F_CODE_BYTES, MECH(FRAME_CAP) },
 		{ F_STDIN_BYTES, MECH(FRAME_CAP) },
 		{ F_INPUT_BYTES, MECH(FRAME_CAP) },
+		{ F_VALUE_BYTES, MECH(FRAME_CAP) },
+		{ F_DISPLAY_BYTES, MECH(FRAME_CAP) },
+		{ F_TOOL_CALLS, MECH(BRIDGE) },
+		{ F_TOOL_BYTES, MECH(BRIDGE) },
+		{ F_TOOL_CONCURRENCY, MECH(BRIDGE) },
+		{ F_TOOL_WAIT, MECH(BRIDGE) },
 	};
 
 	(void)state;
@@ -108,6 +114,7 @@ every_field_has_an_outcome_in_each_built_tier(void **state)
 		own(trial) struct trial t = ordinary();
 
 		t.policy.tier = built_tiers[k];
+		t.job.session = built_tiers[k] != TIER_STATIC;
 		set(&t, "allow-import", "math");
 		set(&t, "block-import", "os");
 		if (tiers[built_tiers[k]].jailed)
@@ -115,7 +122,9 @@ every_field_has_an_outcome_in_each_built_tier(void **state)
 		if (tiers[built_tiers[k]].jailed)
 			set(&t, "write", "/data");
 		if (!tiers[built_tiers[k]].bare)
-			set(&t, "allow-host", "example.com:443");
+			set(&t, "allow-host", "10.0.0.1:80:plain");
+		if (tiers[built_tiers[k]].jailed && !tiers[built_tiers[k]].bare)
+			set(&t, "credential", "10.0.0.1:X-Key=env:KEY");
 		accepted(&t);
 		for (int i = 0; i < FIELD_TOTAL; i++) {
 			const struct field *f = &fields[i];
@@ -125,6 +134,10 @@ every_field_has_an_outcome_in_each_built_tier(void **state)
 			/* Where it cannot be kept it is not even empty. */
 			if (i == F_NETWORK_ALLOW && tiers[built_tiers[k]].bare)
 				assert_false(r->present);
+			else if (i == F_CREDENTIALS && !kept)
+				assert_false(r->present);
+			else if (i == F_SESSION_IDLE)
+				assert_int_equal(r->present, t.job.session);
 			else if (r->present != (f->built && !f->setting))
 				fail_msg("%s: present %d", f->name, r->present);
 			if (r->mechanisms & ~kept)
@@ -306,7 +319,7 @@ what_the_policy_gives_is_granted(void **state)
 	own(trial) struct trial t = ordinary();
 
 	(void)state;
-	t.policy.network_access = true;
+	t.policy.network_access = NETWORK_HOST;
 	t.policy.subprocess_execution = true;
 	t.policy.env_var_access = true;
 	accepted(&t);
@@ -332,7 +345,7 @@ the_filter_has_a_bit_for_each_grant_and_for_strict_memory(void **state)
 		unsigned strict =
 			alone || executable ? PLAN_FILTER_STRICT_MEMORY : 0;
 
-		t.policy.network_access = network;
+		t.policy.network_access = network ? NETWORK_HOST : NETWORK_NONE;
 		t.policy.subprocess_execution = subprocess;
 		/* Only where the bound cannot be kept, or it would be used. */
 		t.policy.memory_fallback = network || subprocess;
@@ -380,6 +393,7 @@ other_value(const struct field *f, char number[32])
 {
 	switch (f->type) {
 	case FIELD_BOOL:
+	case FIELD_SWITCH:
 		return strcmp(f->fallback, "true") ? "true" : "false";
 	case FIELD_BYTES:
 	case FIELD_COUNT:
@@ -448,6 +462,12 @@ the_unsafe_tier_says_what_it_does_not_enforce(void **state)
 		{ F_CODE_BYTES, MECH(FRAME_CAP) },
 		{ F_STDIN_BYTES, MECH(FRAME_CAP) },
 		{ F_INPUT_BYTES, MECH(FRAME_CAP) },
+		{ F_VALUE_BYTES, MECH(FRAME_CAP) },
+		{ F_DISPLAY_BYTES, MECH(FRAME_CAP) },
+		{ F_TOOL_CALLS, MECH(BRIDGE) },
+		{ F_TOOL_BYTES, MECH(BRIDGE) },
+		{ F_TOOL_CONCURRENCY, MECH(BRIDGE) },
+		{ F_TOOL_WAIT, MECH(BRIDGE) },
 		{ F_ALLOWED_IMPORTS, MECH(VALIDATOR) },
 		{ F_BLOCKED_IMPORTS, MECH(VALIDATOR) },
 	};
@@ -553,8 +573,9 @@ imports_are_checked_only_where_a_list_is_given(void **state)
 
 /* ---- warm starts ---- */
 
-/* What a zygote's child cannot be: anything but a local jail, anything with a
-   network, and where memory files may not be executed a starter of programs. */
+/* What a zygote's child cannot be: anything but a local jail, anything on
+   the host's network, and where memory files may not be executed a starter of
+   programs. */
 static void
 a_plan_can_be_warm_where_a_child_can_get_all_of_it(void **state)
 {
@@ -565,7 +586,7 @@ a_plan_can_be_warm_where_a_child_can_get_all_of_it(void **state)
 		bool warm;
 
 		t.policy.tier = built_tiers[n / 8];
-		t.policy.network_access = network;
+		t.policy.network_access = network ? NETWORK_HOST : NETWORK_NONE;
 		t.policy.subprocess_execution = subprocess;
 		if (!noexec)
 			take_away(&t, CAN_MEMFD_NOEXEC);

@@ -142,7 +142,7 @@ the_strict_filter_is_always_on(void **state)
 	(void)state;
 	t.host.can[CAN_CGROUP_MEMORY].yes = true;
 	set(&t, "memory", "unlimited");
-	set(&t, "net", "true");
+	set(&t, "net", "host");
 	accepted(&t);
 	assert_int_equal(t.plan.filter,
 			 PLAN_FILTER_STRICT_MEMORY | PLAN_FILTER_NETWORK);

@@ -322,6 +322,50 @@ processes_are_counted_without_a_cgroup_too(void **state)
 	assert_int_equal(t.plan.limits.nproc, 65);
 }
 
+static void
+each_cell_of_a_session_has_its_processor_time_by_the_keeper_s_clock(
+	void **state)
+{
+	own(trial) struct trial t = ordinary();
+
+	(void)state;
+	t.job.session = true;
+	t.host.can[CAN_CGROUP_CPU].yes = false;
+	accepted(&t);
+	/* It counts from the start of the process and cannot be raised. */
+	assert_int_equal(t.plan.limits.cpu_rlimit_s, 0);
+	assert_int_equal(t.plan.limits.cpu_clock_ms, t.policy.cpu_ms);
+	assert_int_equal(row(&t, F_CPU_SECONDS)->mechanisms, MECH(CPU_CLOCK));
+	assert_int_equal(row(&t, F_CPU_SECONDS)->strength, STRENGTH_ENFORCED);
+	assert_int_equal(row(&t, F_SESSION_IDLE)->mechanisms, MECH(TIMER));
+}
+
+/* The clock of one process says nothing of its children. */
+static void
+processes_of_a_session_need_a_cpu_cgroup_and_no_fallback_helps(void **state)
+{
+	own(trial) struct trial t = ordinary();
+
+	(void)state;
+	t.job.session = true;
+	set(&t, "subprocess", "true");
+	set(&t, "cpu-fallback", "per_process");
+	set(&t, "memory-fallback", "per_process");
+	t.host.can[CAN_CGROUP_CPU].yes = false;
+	refused(&t, "cpu_seconds", "no writable cpu cgroup");
+}
+
+static void
+nothing_runs_in_the_static_tier_not_even_a_session(void **state)
+{
+	own(trial) struct trial t = ordinary();
+
+	(void)state;
+	t.job.session = true;
+	t.policy.tier = TIER_STATIC;
+	refused(&t, "tier", "nothing runs");
+}
+
 int
 main(void)
 {
@@ -354,6 +398,12 @@ main(void)
 		cmocka_unit_test(
 			the_code_gets_no_more_processors_than_there_are),
 		cmocka_unit_test(processes_are_counted_without_a_cgroup_too),
+		cmocka_unit_test(
+			each_cell_of_a_session_has_its_processor_time_by_the_keeper_s_clock),
+		cmocka_unit_test(
+			processes_of_a_session_need_a_cpu_cgroup_and_no_fallback_helps),
+		cmocka_unit_test(
+			nothing_runs_in_the_static_tier_not_even_a_session),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,12 +56,12 @@ programs_are_there_only_for_subprocesses(void **state)
 }
 
 static void
-what_a_network_needs_is_there_only_with_network_access(void **state)
+what_a_network_needs_is_there_only_with_the_host_s(void **state)
 {
 	own(trial) struct trial t = ordinary();
 
 	(void)state;
-	t.policy.network_access = true;
+	t.policy.network_access = NETWORK_HOST;
 	accepted(&t);
 	assert_int_equal(t.plan.mount_count, 4);
 	has_mount(&t, 2, "/etc/resolv.conf", "/etc/resolv.conf", true,
@@ -70,6 +70,10 @@ what_a_network_needs_is_there_only_with_network_access(void **state)
 	t.policy.subprocess_execution = true;
 	accepted(&t);
 	assert_int_equal(t.plan.mount_count, 5);
+	/* Elsewhere the jail's own resolver answers. */
+	t.policy.network_access = NETWORK_PUBLIC;
+	accepted(&t);
+	assert_int_equal(t.plan.mount_count, 3);
 }
 
 /* ---- places in the jail ---- */
@@ -186,7 +190,7 @@ a_grant_takes_its_places_from_other_folders(void **state)
 	refused(&programs, "filesystem_read_roots", "/usr/bin");
 	set(&names, "mount", "/srv/a:/etc/ssl/certs");
 	accepted(&names);
-	names.policy.network_access = true;
+	names.policy.network_access = NETWORK_HOST;
 	refused(&names, "mounts", "/etc/ssl/certs lies inside /etc/ssl in");
 }
 
@@ -359,7 +363,7 @@ main(void)
 			the_jail_shows_the_runtime_and_what_was_named_and_nothing_else),
 		cmocka_unit_test(programs_are_there_only_for_subprocesses),
 		cmocka_unit_test(
-			what_a_network_needs_is_there_only_with_network_access),
+			what_a_network_needs_is_there_only_with_the_host_s),
 		cmocka_unit_test(
 			a_folder_inside_another_or_at_its_place_is_refused_by_field),
 		cmocka_unit_test(

@@ -22,7 +22,7 @@ named_hosts_are_kept_by_a_network_of_its_own_and_a_proxy(void **state)
 	assert_int_equal(t.plan.filter & PLAN_FILTER_NETWORK,
 			 PLAN_FILTER_NETWORK);
 	assert_int_not_equal(t.plan.limits.tcp_cgroup_bytes, 0);
-	assert_false(plan_can_be_warm(&t.plan));
+	assert_true(plan_can_be_warm(&t.plan));
 }
 
 static void
@@ -38,14 +38,51 @@ without_hosts_there_is_no_proxy_and_no_promise(void **state)
 }
 
 static void
-hosts_beside_the_whole_network_are_refused(void **state)
+hosts_beside_the_host_s_network_are_refused(void **state)
 {
 	own(trial) struct trial t = ordinary();
 
 	(void)state;
 	set(&t, "allow-host", "api.example.com:443");
-	set(&t, "net", "true");
+	set(&t, "net", "host");
 	refused(&t, "network_allow", "keep nobody out");
+}
+
+/* The list then adds what is private, and other ports. */
+static void
+public_hosts_are_kept_like_named_ones_and_both_together(void **state)
+{
+	(void)state;
+	for (int named = 0; named < 2; named++) {
+		own(trial) struct trial t = ordinary();
+
+		set(&t, "net", "true");
+		if (named)
+			set(&t, "allow-host", "10.1.2.3:5432");
+		accepted(&t);
+		assert_true(t.plan.proxied && t.plan.own_network);
+		kept_by(&t, F_NETWORK_ACCESS,
+			MECH(NETWORK_NAMESPACE) | MECH(PROXY));
+		assert_int_equal(row(&t, F_NETWORK_ACCESS)->strength,
+				 STRENGTH_ENFORCED);
+		assert_int_equal(row(&t, F_NETWORK_ALLOW)->present, named);
+		assert_int_equal(t.plan.filter & PLAN_FILTER_NETWORK,
+				 PLAN_FILTER_NETWORK);
+		assert_true(plan_can_be_warm(&t.plan));
+	}
+}
+
+static void
+the_host_s_network_is_granted_and_never_warm(void **state)
+{
+	own(trial) struct trial t = ordinary();
+
+	(void)state;
+	set(&t, "net", "host");
+	accepted(&t);
+	assert_false(t.plan.proxied || t.plan.own_network);
+	assert_int_equal(row(&t, F_NETWORK_ACCESS)->strength, STRENGTH_GRANTED);
+	assert_false(plan_can_be_warm(&t.plan));
 }
 
 static void
@@ -62,6 +99,11 @@ a_tier_without_namespaces_refuses_hosts(void **state)
 	accepted(&t);
 	set(&t, "allow-host", "api.example.com:443");
 	refused(&t, "network_allow", "no network namespace");
+	list_free(&t.policy.network_allow);
+	set(&t, "net", "true");
+	refused(&t, "network_access", "no network namespace");
+	set(&t, "net", "host");
+	accepted(&t);
 }
 
 static void
@@ -102,15 +144,83 @@ hosts_without_a_memory_cgroup_need_the_fallback(void **state)
 	accepted(&t);
 }
 
+static void
+a_credential_needs_a_plain_entry_for_its_host_alone(void **state)
+{
+	static const struct {
+		const char *host, *credential, *why;
+	} rows[] = {
+		{ "api.example.com:443", "api.example.com:X=env:A",
+		  "no plain entry" },
+		{ "api.example.com:8080", "api.example.com:X=env:A",
+		  "no plain entry" },
+		{ "*.example.com:80", "api.example.com:X=env:A",
+		  "no entry for api.example.com" },
+		{ "93.184.216.34:80:plain", "93.184.216.34:X=env:A",
+		  "public address" },
+		{ "api.example.com:80", "api.example.com:Host=env:A",
+		  "no header" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		own(trial) struct trial t = ordinary();
+
+		set(&t, "allow-host", rows[i].host);
+		set(&t, "credential", rows[i].credential);
+		refused(&t, "credentials", rows[i].why);
+	}
+}
+
+static void
+a_credential_is_kept_by_the_proxy_and_by_nothing_else(void **state)
+{
+	own(trial) struct trial t = ordinary();
+	own(trial) struct trial unsafe = ordinary();
+
+	(void)state;
+	set(&t, "allow-host", "api.example.com:80:private");
+	set(&t, "credential", "api.example.com:X=env:A");
+	accepted(&t);
+	kept_by(&t, F_CREDENTIALS, MECH(PROXY));
+	unsafe.policy.tier = TIER_UNSAFE;
+	set(&unsafe, "allow-host", "api.example.com:80:private");
+	set(&unsafe, "credential", "api.example.com:X=env:A");
+	refused(&unsafe, "credentials", "has no proxy");
+}
+
+static void
+a_proxy_for_clients_needs_hosts_and_its_own_place(void **state)
+{
+	own(trial) struct trial t = ordinary();
+
+	(void)state;
+	set(&t, "proxy", "true");
+	refused(&t, "network_proxy", "no host");
+	set(&t, "allow-host", "api.example.com:3128");
+	accepted(&t);
+	set(&t, "allow-host", "127.0.0.1:3128");
+	refused(&t, "network_proxy", "own place");
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
+			a_credential_needs_a_plain_entry_for_its_host_alone),
+		cmocka_unit_test(
+			a_credential_is_kept_by_the_proxy_and_by_nothing_else),
+		cmocka_unit_test(
+			a_proxy_for_clients_needs_hosts_and_its_own_place),
+		cmocka_unit_test(
 			named_hosts_are_kept_by_a_network_of_its_own_and_a_proxy),
 		cmocka_unit_test(
 			without_hosts_there_is_no_proxy_and_no_promise),
-		cmocka_unit_test(hosts_beside_the_whole_network_are_refused),
+		cmocka_unit_test(hosts_beside_the_host_s_network_are_refused),
+		cmocka_unit_test(
+			public_hosts_are_kept_like_named_ones_and_both_together),
+		cmocka_unit_test(the_host_s_network_is_granted_and_never_warm),
 		cmocka_unit_test(a_tier_without_namespaces_refuses_hosts),
 		cmocka_unit_test(
 			the_static_tier_runs_nothing_and_needs_no_proxy),

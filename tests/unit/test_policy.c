@@ -118,10 +118,11 @@ a_list_in_a_document_replaces_the_list(void **state)
 
 	(void)state;
 	assert_int_equal(policy_init(&p), 0);
-	take(&p, "{\"tools\": [\"a\", \"b\"], \"env\": {\"A\": \"1\"}}");
-	take(&p, "{\"tools\": [\"c\"], \"env\": {}}");
-	assert_int_equal(p.tools.count, 1);
-	assert_string_equal(p.tools.items[0], "c");
+	take(&p, "{\"artifact_export_paths\": [\"a\", \"b\"], \"env\": {\"A\": "
+		 "\"1\"}}");
+	take(&p, "{\"artifact_export_paths\": [\"c\"], \"env\": {}}");
+	assert_int_equal(p.artifact_export_paths.count, 1);
+	assert_string_equal(p.artifact_export_paths.items[0], "c");
 	assert_int_equal(p.env.count, 0);
 }
 
@@ -199,7 +200,9 @@ every_field_survives_the_round_trip_in_one_document(void **state)
 		" \"mode\": \"overlay\", \"max_bytes\": 65536},"
 		" {\"host\": \"/h\", \"jail\": \"/k\"}],"
 		"\"commit\": \"always\", \"commit_names\": [\".x\"],"
-		"\"network_access\": true, \"network_allow\": [\"h:1\"],"
+		"\"network_access\": \"host\", \"network_allow\": [\"h:1\"],"
+		"\"network_proxy\": true,"
+		"\"credentials\": [\"h:X=env:Y\"],"
 		"\"package_installation\": true, \"packages\": [\"x==1\"],"
 		"\"subprocess_execution\": true, \"env_var_access\": true,"
 		"\"env\": {\"A\": \"=\", \"B\": \"\\u00e4\\n\"},"
@@ -211,13 +214,15 @@ every_field_survives_the_round_trip_in_one_document(void **state)
 		"\"open_files\": 17, \"stdout_max_bytes\": 2000,"
 		"\"stderr_max_bytes\": 2001, \"output_ceiling\": 2,"
 		"\"code_bytes\": 1, \"stdin_bytes\": 2, \"input_bytes\": 3,"
-		"\"value_bytes\": 4, \"artifact_export_paths\": [\"out/*\"],"
+		"\"value_bytes\": 4, \"display_bytes\": 9, "
+		"\"artifact_export_paths\": [\"out/*\"],"
 		"\"artifact_file_bytes\": 5, \"artifact_bytes\": 6,"
 		"\"artifact_files\": 7, \"artifact_depth\": 8,"
 		"\"artifact_time\": 0.009,"
 		"\"allowed_imports\": [\"a\"], \"blocked_imports\": [\"b\"],"
 		"\"allowed_builtins\": [\"c\"], \"blocked_builtins\": [\"d\"],"
-		"\"allowed_os_attrs\": [\"e\"], \"tools\": [\"f\"],"
+		"\"allowed_os_attrs\": [\"e\"], \"tool_bytes\": 7,"
+		"\"tool_concurrency\": 9,"
 		"\"tool_calls\": 5, \"tool_wait\": 16.683,"
 		"\"session_idle\": 1.001, \"branches\": 6,"
 		"\"preload\": [\"g\"]}";
@@ -290,15 +295,16 @@ a_copy_is_equal_and_independent(void **state)
 
 	(void)state;
 	assert_int_equal(policy_init(&a), 0);
-	take(&a, "{\"tools\": [\"x\"], \"mounts\": [{\"host\": \"/a\", "
+	take(&a, "{\"artifact_export_paths\": [\"x\"], \"mounts\": [{\"host\": "
+		 "\"/a\", "
 		 "\"jail\": \"/b\"}], \"cpus\": 9, \"python\": \"p\"}");
 	assert_int_equal(policy_copy(&b, &a), 0);
 	assert_int_equal(a.set, b.set);
 	ja = policy_to_json(&a);
 	jb = policy_to_json(&b);
 	assert_true(json_equal(ja, jb));
-	take(&b, "{\"tools\": []}");
-	assert_int_equal(a.tools.count, 1);
+	take(&b, "{\"artifact_export_paths\": []}");
+	assert_int_equal(a.artifact_export_paths.count, 1);
 }
 
 /* A directory for the tests of files, emptied at the end. */

@@ -133,13 +133,18 @@ a_value_of_the_wrong_type_is_an_error(void **state)
 {
 	static const struct row rows[] = {
 		{ "{\"network_access\": 1}",
-		  "policy.json:1: network_access: must be true or false, not a "
+		  "policy.json:1: network_access: must be true, false or "
+		  "\"host\", not a "
 		  "number" },
 		{ "{\"network_access\": \"true\"}",
-		  "policy.json:1: network_access: must be true or false, not a "
+		  "policy.json:1: network_access: must be true, false or "
+		  "\"host\", not a "
 		  "string" },
+		{ "{\"network_access\": \"host\\u0000x\"}",
+		  "policy.json:1: network_access: the string contains a NUL" },
 		{ "{\"network_access\": null}",
-		  "policy.json:1: network_access: must be true or false, not "
+		  "policy.json:1: network_access: must be true, false or "
+		  "\"host\", not "
 		  "null" },
 		{ "{\n\n\"memory_bytes\": true}",
 		  "policy.json:3: memory_bytes: must be a whole number of "
@@ -161,10 +166,11 @@ a_value_of_the_wrong_type_is_an_error(void **state)
 		  "policy.json:1: tier: must be a string, not a number" },
 		{ "{\"python\": {}}",
 		  "policy.json:1: python: must be a string, not an object" },
-		{ "{\"tools\": \"a\"}",
-		  "policy.json:1: tools: must be a list, not a string" },
-		{ "{\"tools\": [\"a\", 1]}",
-		  "policy.json:1: tools[1]: must be a string, not a number" },
+		{ "{\"preload\": \"a\"}",
+		  "policy.json:1: preload: must be a list, not a string" },
+		{ "{\"artifact_export_paths\": [\"a\", 1]}",
+		  "policy.json:1: artifact_export_paths[1]: must be a string, "
+		  "not a number" },
 		{ "{\"env\": [\"A=b\"]}", "policy.json:1: env: must be an "
 					  "object of strings, not a list" },
 		{ "{\"env\": {\"A\": 1}}",
@@ -242,8 +248,9 @@ a_nul_in_a_string_is_an_error(void **state)
 	static const struct row rows[] = {
 		{ "{\"python\": \"a\\u0000b\"}",
 		  "policy.json:1: python: the string contains a NUL" },
-		{ "{\"tools\": [\"a\\u0000\"]}",
-		  "policy.json:1: tools[0]: the string contains a NUL" },
+		{ "{\"artifact_export_paths\": [\"a\\u0000\"]}",
+		  "policy.json:1: artifact_export_paths[0]: the string "
+		  "contains a NUL" },
 		{ "{\"env\": {\"A\": \"\\u0000\"}}",
 		  "policy.json:1: env[\"A\"]: the string contains a NUL" },
 		{ "{\"mounts\": [{\"host\": \"/a\\u0000\", \"jail\": \"/b\"}]}",
@@ -369,8 +376,8 @@ long_list(const char *field, const char *entry, size_t n)
 static void
 a_list_has_at_most_256_entries(void **state)
 {
-	own_mem char *most = long_list("tools", "\"a\"", 256);
-	own_mem char *more = long_list("tools", "\"a\"", 257);
+	own_mem char *most = long_list("artifact_export_paths", "\"a\"", 256);
+	own_mem char *more = long_list("artifact_export_paths", "\"a\"", 257);
 	own_mem char *mounts = long_list(
 		"mounts", "{\"host\": \"/a\", \"jail\": \"/b\"}", 257);
 	own(policy) struct policy p;
@@ -378,8 +385,9 @@ a_list_has_at_most_256_entries(void **state)
 	(void)state;
 	assert_int_equal(policy_init(&p), 0);
 	take(&p, most);
-	assert_int_equal(p.tools.count, 256);
-	refuse(more, "policy.json:1: tools: at most 256 entries");
+	assert_int_equal(p.artifact_export_paths.count, 256);
+	refuse(more,
+	       "policy.json:1: artifact_export_paths: at most 256 entries");
 	refuse(mounts, "policy.json:1: mounts: at most 256 entries");
 }
 
@@ -401,12 +409,13 @@ a_text_is_at_most_64_kib_and_a_path_4095_bytes(void **state)
 {
 	size_t n = 64 * 1024 + 1;
 	own_mem char *text = malloc(n + 64);
-	char *end = text + sprintf(text, "{\"tools\": [\"");
+	char *end = text + sprintf(text, "{\"artifact_export_paths\": [\"");
 
 	(void)state;
 	memset(end, 'a', n);
 	strcpy(end + n, "\"]}");
-	refuse(text, "policy.json:1: tools[0]: a text is at most 64 KiB");
+	refuse(text, "policy.json:1: artifact_export_paths[0]: a text is at "
+		     "most 64 KiB");
 	end = text + sprintf(text, "{\"filesystem_read_roots\": [\"/");
 	memset(end, 'a', 4095);
 	strcpy(end + 4095, "\"]}");
@@ -436,7 +445,8 @@ static void
 an_error_in_the_last_field_leaves_the_first_unchanged(void **state)
 {
 	(void)state;
-	refuse("{\"preset\": \"strict\", \"cpus\": 7, \"tools\": [\"a\"], "
+	refuse("{\"preset\": \"strict\", \"cpus\": 7, "
+	       "\"artifact_export_paths\": [\"a\"], "
 	       "\"timeout\": 0}",
 	       "policy.json:1: timeout: ");
 }

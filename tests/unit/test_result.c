@@ -84,12 +84,17 @@ static const char *const keys[] = {
 	"remit_exit_code",
 	"denials_left_out",
 	"denials_seen",
+	"displays_left_out",
 	"artifacts_skipped",
+	"calls",
+	"calls_left_out",
+	"session",
 };
 
-static const char *const usage_keys[] = { "wall_ms", "cpu_ms",
+static const char *const usage_keys[] = { "wall_ms",	       "cpu_ms",
 					  "memory_peak_bytes", "processes_peak",
-					  "network" };
+					  "network",	       "tool_calls",
+					  "tool_wait_ms" };
 
 static void
 write_it(struct ended *e)
@@ -159,11 +164,13 @@ a_result_is_one_line_of_known_words(void **state)
 		"\"stderr_truncated\":false,\"error\":null,"
 		"\"reported\":[\"status\"],\"usage\":{\"wall_ms\":12.345,"
 		"\"cpu_ms\":null,\"memory_peak_bytes\":null,"
-		"\"processes_peak\":null,\"network\":null},"
-		"\"denials\":[],"
+		"\"processes_peak\":null,\"network\":null,"
+		"\"tool_calls\":0,\"tool_wait_ms\":0.000},"
+		"\"displays_left_out\":0,\"denials\":[],"
 		"\"denials_left_out\":0,\"denials_seen\":false,\"artifacts\":[]"
 		",\"artifacts_skipped\":[],\"changes\":[],"
-		"\"changes_skipped\":[],\"committed\":null,"
+		"\"changes_skipped\":[],\"committed\":null,\"session\":null,"
+		"\"calls\":[],\"calls_left_out\":0,"
 		"\"run_id\":\"0123456789abcdef\","
 		"\"remit_version\":\"1.2.3\",\"remit_exit_code\":0}");
 }
@@ -662,10 +669,39 @@ what_was_refused_is_listed_counted_or_not_seen_at_all(void **state)
 	denials_free(&e.session.denials);
 }
 
+static void
+a_cell_says_whether_its_session_lives_on(void **state)
+{
+	own(ended) struct ended e = ordinary();
+
+	(void)state;
+	write_it(&e);
+	is(&e, "session", "null");
+	e.session.opened = true;
+	e.session.cells = 7;
+	memcpy(e.session.open_id, "fedcba9876543210", 17);
+	write_it(&e);
+	is(&e, "session",
+	   "{\"id\":\"fedcba9876543210\",\"cell\":7,\"state\":\"open\","
+	   "\"incomplete\":false}");
+	e.session.claim.incomplete = true;
+	e.session.loss.code = REMIT_E_GONE;
+	write_it(&e);
+	is(&e, "session",
+	   "{\"id\":\"fedcba9876543210\",\"cell\":7,\"state\":\"ended\","
+	   "\"incomplete\":true}");
+	e.session.loss.code = REMIT_OK;
+	e.session.closing = e.session.facts.closed = true;
+	write_it(&e);
+	is(&e, "status", "\"ok\"");
+	is(&e, "reported", "[]");
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_cell_says_whether_its_session_lives_on),
 		cmocka_unit_test(a_result_is_one_line_of_known_words),
 		cmocka_unit_test(
 			what_was_refused_is_listed_counted_or_not_seen_at_all),

@@ -170,7 +170,8 @@ the_enforcement_stands_before_the_denials(void **state)
 	assert_string_equal(
 		remit_result_json(r),
 		"{\"status\":\"ok\",\"stdout\":\"out\",\"stderr\":\"\","
-		"\"error\":null,\"enforcement\":" ROWS ",\"denials\":[],"
+		"\"error\":null,\"value\":null,\"displays\":[],"
+		"\"enforcement\":" ROWS ",\"denials\":[],"
 		"\"artifacts\":[],\"remit_exit_code\":0}");
 	/* Asked again it is the same, not made again. */
 	assert_ptr_equal(remit_result_json(r), remit_result_json(r));
@@ -211,7 +212,7 @@ output_cannot_take_the_place_of_the_enforcement(void **state)
 	doc = json_loads(remit_result_json(r), JSON_REJECT_DUPLICATES, NULL);
 	assert_non_null(doc);
 	assert_true(json_equal(json_object_get(doc, "enforcement"), rows));
-	assert_int_equal(json_object_size(doc), 8);
+	assert_int_equal(json_object_size(doc), 10);
 	remit_result_free(r);
 }
 

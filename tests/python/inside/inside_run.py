@@ -22,6 +22,12 @@ def test_a_program_runs():
     assert r.tier == "local" and r.usage.wall_ms > 0 and r.usage.cpu_ms > 0
 
 
+def test_the_last_expression_is_the_value():
+    r = remit.run("x = 20\n{'a': [x, 1]}")
+    assert r.value.json == {"a": [20, 1]} and r.value.text == "{'a': [20, 1]}" == str(r) and "value" in r.reported
+    assert remit.run("x = 1").value is None and remit.run("print(1)").displays == []
+
+
 def test_it_is_the_interpreter_of_the_host():
     shown = remit.run("import sys; print(sys.version_info[:3])").stdout
     assert shown == f"{sys.version_info[:3]}\n"

@@ -1,8 +1,7 @@
 #include "address.h"
 
+#include <arpa/inet.h>
 #include <string.h>
-
-#include "own.h"
 
 /* The first that fits decides (IANA's registries of special addresses). */
 static const struct {
@@ -98,4 +97,50 @@ address_socket(const struct address *a, uint16_t port,
 	memcpy(&four.sin_addr, a->bytes, 4);
 	memcpy(out, &four, sizeof(four));
 	return sizeof(four);
+}
+
+struct address
+address_of_socket(const struct sockaddr_storage *s, uint16_t *port)
+{
+	struct address a = { .is_v6 = s->ss_family == AF_INET6 };
+	struct sockaddr_in6 six;
+	struct sockaddr_in four;
+
+	memcpy(&six, s, sizeof(six));
+	memcpy(&four, s, sizeof(four));
+	*port = ntohs(a.is_v6 ? six.sin6_port : four.sin_port);
+	if (a.is_v6)
+		memcpy(a.bytes, &six.sin6_addr, 16);
+	else
+		memcpy(a.bytes, &four.sin_addr, 4);
+	return a;
+}
+
+int
+address_read(const char *text, struct address *out)
+{
+	*out = (struct address){ 0 };
+	if (inet_pton(AF_INET, text, out->bytes) == 1)
+		return 0;
+	out->is_v6 = true;
+	return inet_pton(AF_INET6, text, out->bytes) == 1 ? 0 : -1;
+}
+
+void
+address_show(const struct address *a, char out[ADDRESS_TEXT])
+{
+	/* There is room for any. */
+	inet_ntop(a->is_v6 ? AF_INET6 : AF_INET, a->bytes, out, ADDRESS_TEXT);
+}
+
+bool
+address_equal(const struct address *a, const struct address *b)
+{
+	return address_is_in(a, b, a->is_v6 ? 128 : 32);
+}
+
+bool
+address_is_in(const struct address *a, const struct address *net, unsigned bits)
+{
+	return a->is_v6 == net->is_v6 && is_in(a->bytes, net->bytes, bits);
 }

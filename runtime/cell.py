@@ -1,0 +1,298 @@
+"""Runs one cell: compiles a program, runs it in a module, gives its value back.
+
+A run has one cell, a session many: `run` can be called again and again with the
+same module. All that only some cells need is in other files (`own_module`).
+"""
+
+import _thread
+import sys
+
+import _ast
+import records
+
+# Flags of compile(); the modules that name them are not loaded otherwise.
+ONLY_AST = 0x400
+TOP_LEVEL_AWAIT = 0x2000
+FUTURES = 0x1FE0000
+COROUTINE = 0x80
+# A line that begins so begins no statement.
+INSIDE = b" \t\r\n\f#)]}"
+
+OK = (("kind", "ok"),)
+
+process = 0  # whose channel it is
+limits = {}  # records of the task, by name
+sources = {}  # the program of each cell, by its name
+
+_here, _, _ = __file__.rpartition("/")
+_loader = type(__loader__)
+_parts = {}
+_loading = _thread.RLock()  # a part may load another
+_byte_code = sys.pycache_prefix  # the folder with that of the parts
+_event_loop = None
+
+
+class Source:
+    """A loader that gives tracebacks and inspect the program's lines."""
+
+    def __init__(self, code):
+        self.code = code
+
+    def get_source(self, _name):
+        return self.code.decode("utf-8", "replace")
+
+
+# ---- parts of the runner ----
+
+# What parts import of each other. A program that imports one of these names
+# finds its own.
+OWN = ("_remit", "records", "cell", "reseed", "runner")
+
+
+def hide():
+    for name in OWN:
+        module = sys.modules.pop(name, None)
+        if module is not None:
+            _parts[name] = module
+
+
+def own_module(name):
+    """A part of the runner that not every cell needs, loaded without asking
+    anything that the program could have changed."""
+    part = _parts.get(name)
+    if part is None:
+        with _loading:
+            if name not in _parts:
+                part = type(sys)(name)
+                _load(part, _loader(name, f"{_here}/{name}.py"))
+                _parts[name] = part
+            part = _parts[name]
+    return part
+
+
+def _load(part, loader):
+    modules = sys.modules
+    before = {name: modules.get(name) for name in OWN}
+    prefix, sys.pycache_prefix = sys.pycache_prefix, _byte_code
+    try:
+        code = loader.get_code(part.__name__)
+        modules.update((name, _parts[name]) for name in OWN if name in _parts)
+        exec(code, part.__dict__)
+    finally:
+        sys.pycache_prefix = prefix
+        for name, module in before.items():
+            if module is None:
+                modules.pop(name, None)
+            else:
+                modules[name] = module
+
+
+class Watcher:
+    """A finder of modules that finds none itself: it sees those come whose
+    objects show themselves, and has them adopted (figures.py)."""
+
+    names = ("matplotlib.pyplot", "PIL.Image")
+
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name not in cls.names:
+            return None
+        for finder in sys.meta_path:
+            spec = None if finder is cls else finder.find_spec(name, path, target)
+            if spec is not None and spec.loader is not None:
+                spec.loader.exec_module = cls.adopting(name, spec.loader.exec_module)
+                return spec
+        return None
+
+    @staticmethod
+    def adopting(name, execute):
+        def exec_module(module):
+            execute(module)
+            own_module("figures").adopt(name)
+
+        return exec_module
+
+    @classmethod
+    def begin(cls):
+        sys.meta_path.insert(0, cls)
+
+    @classmethod
+    def adopt_present(cls):
+        for name in cls.names:
+            if name in sys.modules:
+                own_module("figures").adopt(name)
+
+
+# ---- from text to code ----
+
+
+def margin(code):
+    """Where the last line begins that may begin a statement."""
+    end = len(code)
+    while end > 0:
+        start = code.rfind(b"\n", 0, end - 1) + 1
+        if code[start] not in INSIDE:
+            return start
+        end = start
+    return 0
+
+
+def parts_of(tree, name, flags):
+    """The code of a syntax tree, and that of its last expression apart."""
+    last = []
+    if tree.body and type(tree.body[-1]) is _ast.Expr:
+        last = [compile(_ast.Expression(tree.body.pop().value), name, "eval", flags, True)]
+    if tree.body or not last:
+        last.insert(0, compile(tree, name, "exec", flags, True))
+    return last
+
+
+def split(code, name):
+    """Compiled by text as far as that goes: a tree of the whole takes as long
+    again as all the rest. Both sides of the cut must be whole by themselves;
+    then they are the program. None if they are not."""
+    at = margin(code)
+    if at == 0 or b"coding" in code[:200]:
+        return None
+    try:
+        head = compile(code[:at], name, "exec", TOP_LEVEL_AWAIT, True)
+        flags = TOP_LEVEL_AWAIT | head.co_flags & FUTURES
+        lines = b"\n" * code.count(b"\n", 0, at)
+        tree = compile(lines + code[at:], name, "exec", flags | ONLY_AST, True)
+        return [head, *parts_of(tree, name, flags)]
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return None
+
+
+def whole(code, name):
+    try:
+        tree = compile(code, name, "exec", TOP_LEVEL_AWAIT | ONLY_AST, True)
+        return parts_of(tree, name, TOP_LEVEL_AWAIT)
+    except (MemoryError, RecursionError):
+        # The tree was too much: then without a value.
+        return [compile(code, name, "exec", TOP_LEVEL_AWAIT, True)]
+
+
+def compiled(job):
+    """The program, or what was wrong with it or its files."""
+    sources[job.name] = job.code
+    if job.problem is not None:
+        return job.problem
+    try:
+        return split(job.code, job.name) or whole(job.code, job.name)
+    except BaseException as exc:
+        return exc
+
+
+# ---- the run ----
+
+
+def display(*objects, raw=False):
+    """Show objects: what they look like goes back to the caller, in order with
+    the output. With raw=True they are dicts of MIME types and data."""
+    own_module("display").display(objects, raw)
+
+
+def fresh_module():
+    module = type(sys)("__main__")
+    module.__builtins__ = __builtins__
+    return module
+
+
+def become_main(module, job):
+    module.__file__ = job.name
+    module.__loader__ = Source(job.code)
+    sys.modules["__main__"] = module
+
+
+def wait_for(coroutine):
+    """Top-level await. One event loop for all cells: what one began, the next
+    can wait for."""
+    global _event_loop
+    import asyncio
+
+    if _event_loop is None or _event_loop.is_closed():
+        _event_loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(_event_loop)
+    task = _event_loop.create_task(coroutine)
+    try:
+        return _event_loop.run_until_complete(task)
+    finally:
+        if not task.done():  # interrupted
+            task.cancel()
+            _event_loop.run_until_complete(asyncio.wait([task]))
+
+
+def end_tasks():
+    """What asyncio.run() does at its end."""
+    if _event_loop is None or _event_loop.is_closed():
+        return
+    import asyncio
+
+    tasks = asyncio.all_tasks(_event_loop)
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        _event_loop.run_until_complete(asyncio.wait(tasks))
+    _event_loop.run_until_complete(_event_loop.shutdown_asyncgens())
+    _event_loop.close()
+
+
+def evaluate(program, namespace):
+    """The value of the last part; a statement has none."""
+    value = None
+    for code in program:
+        value = eval(code, namespace)
+        if code.co_flags & COROUTINE:
+            value = wait_for(value)
+    return value
+
+
+def describe_exit(exc):
+    code = exc.code
+    if code is None:
+        code = 0
+    elif not isinstance(code, int):
+        print(code, file=sys.stderr)
+        code = 1
+    return (("kind", "exit"),), code
+
+
+def describe_error(exc, name):
+    try:
+        return own_module("errors").describe_error(exc, name)
+    except BaseException:  # imports that the program broke, or no memory
+        return (("kind", "error"), ("name", type.__dict__["__name__"].__get__(type(exc)))), 1
+
+
+def show_rest(value):
+    """Figures that are still open are displayed, as users expect."""
+    if "matplotlib.pyplot" in sys.modules:
+        own_module("figures").show_rest(value)
+
+
+def finish(program, module):
+    """Run it to its value."""
+    value = None
+    try:
+        if isinstance(program, BaseException):
+            raise program
+        value = evaluate(program, module.__dict__)
+        if value is not None:
+            own_module("display").give_value(value)
+    finally:
+        show_rest(value)
+
+
+def run(program, module, name, reserve):
+    """One cell. What to claim, and the exit code."""
+    if "display" in _parts:
+        _parts["display"].begin()
+    try:
+        finish(program, module)
+    except SystemExit as exc:
+        return describe_exit(exc)
+    except BaseException as exc:
+        reserve.clear()
+        return describe_error(exc, name)
+    return OK, 0

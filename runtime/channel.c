@@ -1,0 +1,79 @@
+#include "channel.h"
+
+#include <errno.h>
+#include <linux/sockios.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Between two looks at what is left to read. */
+#define PAUSE_NS 20000
+
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
+static int
+write_all(int fd, const char *bytes, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, bytes, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		bytes += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+PyObject *
+channel_put(PyObject *self, PyObject *args)
+{
+	PyObject *data;
+	int fd, failed;
+	char *bytes;
+	Py_ssize_t len;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "iS", &fd, &data) ||
+	    PyBytes_AsStringAndSize(data, &bytes, &len) < 0)
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS;
+	pthread_mutex_lock(&turn);
+	failed = write_all(fd, bytes, (size_t)len);
+	pthread_mutex_unlock(&turn);
+	Py_END_ALLOW_THREADS;
+	if (failed)
+		return PyErr_SetFromErrno(PyExc_OSError);
+	Py_RETURN_NONE;
+}
+
+/* What a pipe has in its queue nobody tells: it is not waited for. */
+static int
+unread(int fd)
+{
+	int bytes = 0;
+
+	return ioctl(fd, SIOCOUTQ, &bytes) < 0 ? 0 : bytes;
+}
+
+PyObject *
+channel_settle(PyObject *self, PyObject *channel)
+{
+	struct timespec pause = { .tv_nsec = PAUSE_NS };
+	long fd = PyLong_AsLong(channel);
+
+	(void)self;
+	if (PyErr_Occurred())
+		return NULL;
+	while (unread((int)fd)) {
+		Py_BEGIN_ALLOW_THREADS;
+		nanosleep(&pause, NULL);
+		Py_END_ALLOW_THREADS;
+		if (PyErr_CheckSignals() < 0)
+			return NULL;
+	}
+	Py_RETURN_NONE;
+}

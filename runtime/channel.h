@@ -1,0 +1,17 @@
+/*
+ * channel: what Python alone cannot do with the channel to the keeper.
+ */
+#ifndef REMIT_CHANNEL_H
+#define REMIT_CHANNEL_H
+
+#define Py_LIMITED_API 0x03090000
+#include <Python.h>
+
+/* put(channel, data): write all of it. A signal waits until it is done: half a
+   frame would be the end of all frames. Threads take turns. */
+PyObject *channel_put(PyObject *self, PyObject *args);
+
+/* settle(channel): wait until the other side has read all that was written. */
+PyObject *channel_settle(PyObject *self, PyObject *channel);
+
+#endif

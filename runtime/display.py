@@ -1,0 +1,285 @@
+"""Values and displays: what an object looks like, as a bundle of MIME parts.
+
+Whatever the object is, this ends with a bounded bundle: a part that cannot be
+made, or is too large, is left out with a reason. Only an interrupt gets through.
+"""
+
+import _thread
+import sys
+from posix import getpid
+
+import _remit
+import cell
+import records
+
+errors = cell.own_module("errors")
+clip, name_of = errors.clip, errors.name_of
+
+PIECE = 64 * 1024
+PARTS = 16  # of one bundle; src/wire/display_head.h
+REASON_MAX = 200
+MIME_MAX = 100
+# Deeper than any sensible value, and less than the C stack holds.
+DEPTH = 3000
+# Elements of an array that are worth writing out.
+ARRAY_MAX = 100_000
+
+MIME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+-_/")
+PLAIN = "text/plain"
+JSON = "application/json"
+# IPython's protocol.
+METHODS = (
+    ("_repr_html_", "text/html"),
+    ("_repr_markdown_", "text/markdown"),
+    ("_repr_svg_", "image/svg+xml"),
+    ("_repr_png_", "image/png"),
+    ("_repr_jpeg_", "image/jpeg"),
+    ("_repr_pdf_", "application/pdf"),
+    ("_repr_latex_", "text/latex"),
+    ("_repr_json_", JSON),
+    ("_repr_javascript_", "application/javascript"),
+)
+
+mro_of = type.__dict__["__mro__"].__get__
+_one_at_a_time = _thread.allocate_lock()
+_shown_bytes = 0
+
+
+class Bundle:
+    """Parts by MIME type, in order, within a number of bytes."""
+
+    def __init__(self, room):
+        self.room = room
+        self.parts = {}
+        self.left_out = []
+        self.truncated = False
+
+    def leave_out(self, mime, reason):
+        self.left_out.append((clip(mime, MIME_MAX), clip(reason, REASON_MAX)))
+        del self.left_out[PARTS:]
+
+    def add_text(self, text):
+        raw = text.encode("utf-8", "replace")
+        if len(raw) > self.room:
+            self.truncated = True
+            raw = raw[: self.room].decode("utf-8", "ignore").encode()
+        self.parts[PLAIN] = raw
+        self.room -= len(raw)
+
+    def add(self, mime, data):
+        """Data of a part: text, bytes, or what JSON can say."""
+        if not (len(mime) <= MIME_MAX and mime.count("/") == 1 and MIME.issuperset(mime)):
+            raise ValueError("no MIME type")
+        raw = as_bytes(mime, data)
+        if len(raw) > self.room or len(self.parts) >= PARTS:
+            self.leave_out(mime, f"{len(raw)} bytes are more than may be given back")
+            return
+        self.parts[mime] = raw
+        self.room -= len(raw)
+
+    def attempt(self, mime, make, *arguments):
+        """Add what `make` returns, if it returns something."""
+        try:
+            data = make(*arguments)
+            if type(data) is tuple:  # with metadata
+                data = data[0]
+            if data is not None:
+                self.add(mime, data)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as e:
+            self.leave_out(mime, failure(e))
+
+
+def failure(exc):
+    try:
+        return f"{name_of(type(exc))}: {exc}"
+    except BaseException as e:
+        return f"{name_of(type(exc))} <unprintable: {name_of(type(e))}>"
+
+
+def is_json(mime):
+    return mime == JSON or mime.endswith("+json")
+
+
+def is_text(mime):
+    return mime.startswith("text/") or mime.endswith("+xml") or mime == "application/javascript"
+
+
+def as_bytes(mime, data):
+    if is_json(mime) and not isinstance(data, bytes):
+        import json
+
+        return json.dumps(data, allow_nan=False, separators=(",", ":")).encode()
+    if isinstance(data, str):
+        if is_text(mime):
+            return data.encode("utf-8", "replace")
+        import base64  # as IPython takes it
+
+        return base64.b64decode(data)
+    if isinstance(data, (bytes, bytearray, memoryview)):
+        return bytes(data)
+    raise TypeError(f"{mime} of type {name_of(type(data))}")
+
+
+# ---- what an object looks like ----
+
+
+def text_of(obj):
+    if type(obj) is int and obj.bit_length() > 10_000:
+        return f"<int of {obj.bit_length()} bits>"
+    try:
+        return repr(obj)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as e:
+        return f"<{name_of(type(obj))} whose repr raised {failure(e)}>"
+
+
+def method_of(obj, name):
+    """Looked up in the class: an object that answers every name means none."""
+    for cls in mro_of(type(obj)):
+        found = type.__dict__["__dict__"].__get__(cls).get(name)
+        if found is not None:
+            return lambda *arguments: found.__get__(obj, type(obj))(*arguments)
+    return None
+
+
+def is_a(obj, module, *names):
+    """Whether it is of such a class, if that was ever imported."""
+    loaded = sys.modules.get(module)
+    kinds = tuple(filter(None, (getattr(loaded, name, None) for name in names)))
+    return any(kind in mro_of(type(obj)) for kind in kinds)
+
+
+def data_of(obj):
+    """What JSON can say of it; a TypeError or ValueError otherwise."""
+    if is_a(obj, "pandas", "DataFrame", "Series"):
+        return cell.own_module("tables").data_of(obj)
+    if is_a(obj, "numpy", "generic"):
+        return obj.item()
+    if is_a(obj, "numpy", "ndarray"):
+        if obj.size > ARRAY_MAX:
+            raise ValueError(f"more than {ARRAY_MAX} elements")
+        return obj.tolist()
+    return obj
+
+
+def add_data(bundle, obj):
+    """Not being JSON is nothing to complain of; being too large is."""
+    try:
+        raw = as_bytes(JSON, data_of(obj))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return
+    bundle.add(JSON, raw)
+
+
+def add_mimebundle(bundle, make):
+    found = make()
+    if type(found) is tuple:
+        found = found[0]
+    for mime, data in dict(found).items():
+        if data is not None:
+            add_named(bundle, mime, data)
+
+
+def add_named(bundle, mime, data):
+    """A part whose name the program chose."""
+    if mime == PLAIN:
+        bundle.add_text(str(data))
+    else:
+        bundle.attempt(mime, lambda: data)
+
+
+def add_methods(bundle, obj):
+    make = method_of(obj, "_repr_mimebundle_")
+    if make:
+        try:
+            add_mimebundle(bundle, make)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as e:
+            bundle.leave_out("_repr_mimebundle_", failure(e))
+    for name, mime in METHODS:
+        make = method_of(obj, name)
+        if make and mime not in bundle.parts:
+            bundle.attempt(mime, make)
+
+
+def bundle_of(obj, room):
+    bundle = Bundle(room)
+    depth = sys.getrecursionlimit()
+    sys.setrecursionlimit(min(depth, DEPTH))
+    try:
+        bundle.add_text(text_of(obj))
+        if is_a(obj, "matplotlib.figure", "Figure"):
+            cell.own_module("figures").add_figure(bundle, obj)
+        else:
+            add_data(bundle, obj)
+            add_methods(bundle, obj)
+    finally:
+        sys.setrecursionlimit(depth)
+    return bundle
+
+
+# ---- to the keeper ----
+
+
+def pieces(data):
+    """Frames of the bytes; one at least, if it is empty."""
+    for at in range(0, len(data) or 1, PIECE):
+        piece = data[at : at + PIECE]
+        yield len(piece).to_bytes(4, "little") + bytes((records.DISPLAY_DATA, 0, 0, 0)) + piece
+
+
+def send(kind, bundle):
+    head = [("kind", kind)]
+    if bundle.truncated:
+        head.append(("truncated", "yes"))
+    for mime, raw in bundle.parts.items():
+        head += ("mime", mime), ("bytes", str(len(raw)))
+    for mime, reason in bundle.left_out:
+        head += ("left_out", mime), ("reason", reason)
+    with _one_at_a_time:
+        records.send(records.DISPLAY, head)
+        # When the keeper has taken the head and then the rest, it has taken
+        # all output from before, and nothing of what comes after.
+        _remit.settle(records.CHANNEL)
+        for piece in pieces(b"".join(bundle.parts.values())):
+            records.put(piece)
+        _remit.settle(records.CHANNEL)
+
+
+def give_value(value):
+    send("value", bundle_of(value, int(cell.limits["value_bytes"])))
+
+
+def show_bundle(make):
+    """Show what `make` makes of the bytes that are left."""
+    global _shown_bytes
+    room = int(cell.limits["display_bytes"]) - _shown_bytes
+    bundle = make(max(room, 0))
+    _shown_bytes += room - bundle.room
+    send("display", bundle)
+
+
+def raw_bundle(parts, room):
+    bundle = Bundle(room)
+    for mime, data in dict(parts).items():
+        add_named(bundle, mime, data)
+    return bundle
+
+
+def display(objects, raw):
+    if getpid() != cell.process:
+        raise RuntimeError("display() is for the first process of a run")
+    for obj in objects:
+        show_bundle(lambda room, obj=obj: raw_bundle(obj, room) if raw else bundle_of(obj, room))
+
+
+def begin():
+    """A new cell has all its bytes."""
+    global _shown_bytes
+    _shown_bytes = 0

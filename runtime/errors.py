@@ -1,0 +1,163 @@
+"""What an exception that nobody caught says to people, and to the keeper."""
+
+import sys
+
+import cell
+
+# Bytes. A claim is for people and models; the whole text is on stderr anyway.
+# All of a claim must fit into one frame.
+TEXT_MAX = 32 * 1024
+LINE_MAX = 400
+FRAMES = 50
+# Errors by which a jail refuses a path (EPERM, ENOENT, EACCES, EROFS), and how
+# many exceptions behind the last one are looked at.
+REFUSALS = (1, 2, 13, 30)
+CAUSES = 8
+
+# A class can have another idea of its own name.
+name_of = type.__dict__["__name__"].__get__
+
+
+def clip(text, most=TEXT_MAX):
+    """At most so many bytes, and never half a character."""
+    raw = text.encode("utf-8", "replace")
+    if len(raw) <= most:
+        return text
+    return raw[:most].decode("utf-8", "ignore") + "\n... [truncated]"
+
+
+def own_frames(tb):
+    """The part of a traceback that begins in the program."""
+    while tb is not None and tb.tb_frame.f_code.co_filename not in cell.sources:
+        tb = tb.tb_next
+    return tb
+
+
+def cut_own_end(tb):
+    """Without our own frames behind the program's: what a tool says was raised in
+    none of our lines."""
+    here = cut_own_end.__code__.co_filename.rpartition("/")[0] + "/"
+    last = None
+    while tb is not None:
+        if not tb.tb_frame.f_code.co_filename.startswith(here):
+            last = tb
+        tb = tb.tb_next
+    if last is not None:
+        last.tb_next = None
+
+
+def lines_of(name):
+    return cell.sources[name].decode("utf-8", "replace").splitlines()
+
+
+def line_text(name, number):
+    lines = lines_of(name)
+    return lines[number - 1].strip() if number and 0 < number <= len(lines) else ""
+
+
+def frames_of(tb):
+    """(line, name, text) of the program's own frames, the last ones."""
+    found = []
+    while tb is not None:
+        code = tb.tb_frame.f_code
+        if code.co_filename in cell.sources:
+            found.append((tb.tb_lineno, code.co_name, code.co_filename))
+            del found[:-FRAMES]
+        tb = tb.tb_next
+    return [(line, name, line_text(file, line)) for line, name, file in found]
+
+
+def remember_lines():
+    """For tracebacks: no file has the text of a cell."""
+    import linecache
+
+    for name, code in cell.sources.items():
+        lines = code.decode("utf-8", "replace").splitlines(True)
+        linecache.cache[name] = len(code), None, lines, name
+
+
+def describe(exc, tb):
+    """An exception's text and value, whatever it is and however little memory is left."""
+    try:
+        import traceback
+
+        remember_lines()
+        return "".join(traceback.format_exception(type(exc), exc, tb)), str(exc)
+    except BaseException as e:  # a hostile __str__ must not stop the claim
+        return f"{name_of(type(exc))} <unprintable: {name_of(type(e))}>\n", ""
+
+
+def refused_path(exc):
+    """The path that was refused or is missing, if that is what ended the program."""
+    try:
+        for _ in range(CAUSES):
+            if isinstance(exc, OSError) and exc.errno in REFUSALS and isinstance(exc.filename, (str, bytes)):
+                import os.path
+
+                path = os.path.abspath(os.fsdecode(exc.filename))
+                return ("denied_errno", str(exc.errno)), ("denied_path", clip(path))
+            exc = exc.__cause__ or exc.__context__
+    except BaseException:  # what a program made of an exception is its own affair
+        return ()
+    return ()
+
+
+def place_of_syntax(exc):
+    """Records of the line that is no Python, if it is the program's."""
+    file, line, column, text = exc.filename, exc.lineno, exc.offset, exc.text
+    if type(file) is not str or file not in cell.sources or type(line) is not int:
+        return ()
+    # What the compiler finds after parsing it looks for in a file.
+    text = text.strip() if type(text) is str else line_text(file, line)
+    column = str(column) if type(column) is int and column > 0 else ""
+    return ("line", str(line)), ("column", column), ("text", clip(text, LINE_MAX))
+
+
+def place(exc, tb):
+    """Records of the line that was running, and of those that led to it."""
+    if isinstance(exc, SyntaxError):
+        found = place_of_syntax(exc)
+        if found:
+            return found
+    frames = frames_of(tb)
+    if not frames:
+        return ()
+    line, _, text = frames[-1]
+    out = [("line", str(line)), ("text", clip(text, LINE_MAX))]
+    for line, name, text in frames:
+        out += ("frame_line", str(line)), ("frame_name", clip(name, LINE_MAX)), ("frame_text", clip(text, LINE_MAX))
+    return out
+
+
+def placed(exc, tb):
+    try:
+        return place(exc, tb)
+    except BaseException:  # no memory, or an exception with ideas of its own
+        return ()
+
+
+def describe_error(exc, name):
+    """Print an exception as Python would. What to claim, and the exit code."""
+    tb = own_frames(exc.__traceback__)
+    cut_own_end(tb)
+    exc.__traceback__ = tb
+    if isinstance(exc, SyntaxError) and exc.text is None and exc.filename == name:
+        exc.text = line_text(name, exc.lineno) or None
+    text, value = describe(exc, tb)
+    try:
+        # Python's own hook looks for the source in a file.
+        if sys.excepthook is sys.__excepthook__:
+            sys.stderr.write(text)
+        else:
+            sys.excepthook(type(exc), exc, tb)
+    except BaseException as e:
+        sys.stderr.write(f"{text}Error in sys.excepthook: {name_of(type(e))}\n")
+    claim = (
+        ("kind", "error"),
+        ("name", clip(name_of(type(exc)), LINE_MAX)),
+        ("value", clip(value)),
+        ("traceback", clip(text)),
+        *placed(exc, tb),
+        *refused_path(exc),
+    )
+    return claim, 1

@@ -1,0 +1,162 @@
+"""The cells of a session, one after the other, in one interpreter.
+
+Between cells nothing of the code runs but its threads. An interrupt is for the
+cell that runs; one that comes just before its first line is kept for it, and
+one that comes after its last is dropped.
+"""
+
+import _signal
+import posix
+import sys
+
+import cell
+import records
+import runner
+
+_pending = False
+
+
+def note(_number, _frame):
+    """An interrupt outside of a cell."""
+    global _pending
+    _pending = True
+
+
+def listen():
+    """From here on an interrupt is an exception."""
+    global _pending
+    _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+    if _pending:
+        _pending = False
+        raise KeyboardInterrupt
+
+
+def be_deaf():
+    _signal.signal(_signal.SIGINT, note)
+
+
+_tools = None  # that the cells may call
+
+
+def next_frame():
+    return records.receive() if _tools is None else _tools.next_frame()
+
+
+class Job:
+    """The next cell's, or the last one's, which has no code."""
+
+    def __init__(self, folder):
+        self.problem = None  # with one of its files
+        self.tools = None  # if they are told now
+        kind, payload = next_frame()
+        if kind == records.TOOLS:
+            self.tools = cell.own_module("tools").Tools(records.parse(payload))
+            kind, payload = next_frame()
+        if kind == records.FILE:
+            records.give_back(records.frame(kind, payload))
+            self.problem = cell.own_module("inputs").receive(folder)
+            kind, payload = records.receive()
+        self.closes = kind == records.CLOSE
+        if kind == records.JOB:
+            self.take(records.parse(payload))
+        elif not self.closes:
+            raise RuntimeError(f"the keeper sent frame {kind} and not a job")
+
+    def take(self, pairs):
+        said = dict(pairs)
+        self.name = said["name"]
+        self.argv = [value for key, value in pairs if key == "argv"]
+        self.is_typed = "interactive" in said
+        # The last cell was interrupted, perhaps when it was over.
+        self.is_stirred = "stirred" in said
+        self.code = receive_code(int(said["code_bytes"]))
+
+
+def receive_code(missing):
+    code = b""
+    while len(code) < missing:
+        kind, piece = records.receive()
+        if kind != records.CODE:
+            raise RuntimeError("the keeper did not send all of the code")
+        code += piece
+    return code
+
+
+def compiled(job):
+    """The program, what was wrong with it, or None: more is to be typed."""
+    if not job.is_typed or job.problem is not None:
+        return cell.compiled(job)
+    import codeop
+
+    cell.sources[job.name] = job.code
+    compiler = codeop.CommandCompiler()
+    compiler.compiler.flags |= cell.TOP_LEVEL_AWAIT
+    try:
+        program = compiler(job.code.decode(), job.name, "single")
+    except BaseException as exc:
+        return exc
+    return program and [program]
+
+
+def execute(program, module, name, reserve):
+    """Run it. What to claim and the exit code, whenever interrupts come."""
+    outcome = None
+    while True:
+        try:
+            if outcome is None:
+                listen()
+                outcome = cell.run(program, module, name, reserve)
+            be_deaf()
+            return outcome
+        except KeyboardInterrupt as exc:  # before its first line, or after its last
+            if outcome is None:
+                outcome = cell.describe_error(exc, name)
+
+
+def perform(task, job, module, reserve):
+    """One cell. None if it was turned away before it began."""
+    global _pending
+    if job.is_stirred:
+        _pending = False
+    sys.argv[:] = [job.name, *job.argv]
+    # What the last cell has read ahead is not this one's.
+    sys.stdin = open(0, encoding="utf-8", errors="strict", closefd=False)
+    module.__file__ = job.name
+    module.__loader__ = cell.Source(job.code)
+    program = compiled(job)
+    if program is None:
+        return (*cell.OK, ("incomplete", "yes")), 0
+    if task.is_checked() and not runner.is_let_through(task, job, program):
+        return None
+    if task.many["pth"]:
+        runner.run_import_lines(task)
+        task.many["pth"].clear()
+    return execute(program, module, job.name, reserve)
+
+
+def serve(task, module, reserve):
+    """Until the keeper says that it was the last one."""
+    global _tools
+    own = posix.getpid()
+    folder = posix.getcwd()
+    sys.modules["__main__"] = module
+    before = runner.old_collections()
+    be_deaf()
+    records.send(records.WARM)
+    while True:
+        if _tools is not None:
+            _tools.bridge.give_up("the cell is over")
+        with records.turn:  # a thread of the last cell may still read
+            job = Job(folder)
+        if job.closes:
+            runner.wind_down(module, before)
+            return cell.OK, 0
+        if job.tools is not None:
+            _tools = job.tools
+            _tools.give(module.__dict__)
+        outcome = perform(task, job, module, reserve)
+        runner.flush()
+        if posix.getpid() != own:  # a fork of the code: its end is its own affair
+            posix._exit(outcome[1] & 0xFF)
+        if outcome:
+            records.put(runner.ended(*outcome))

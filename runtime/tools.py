@@ -1,0 +1,335 @@
+"""Calls from the program to tools of its caller, over the channel to the keeper.
+
+Nothing here is trusted by anybody: the caller checks every call, the keeper counts
+them. A call begins at once. Where an event loop runs it returns something to await;
+elsewhere it waits itself and returns the result. Threads wait side by side: whoever
+has the turn reads for all.
+"""
+
+import sys
+from _collections import deque
+from _thread import allocate_lock
+from posix import getpid
+
+import records
+
+PIECE = 64 * 1024
+BYTES_MAX = 64 * 1024 * 1024
+
+
+class ToolError(Exception):
+    """A tool failed, did not accept its arguments, or was not allowed."""
+
+    def __init__(self, tool, message, denied=False):
+        super().__init__(f"{tool}: {message}")
+        self.tool = tool
+        self.message = message
+        self.denied = denied
+
+
+ToolError.__module__ = "__main__"
+
+
+class Call:
+    """One call, from its beginning to its answer."""
+
+    __slots__ = ("tool", "text", "done", "value", "error", "loop", "future")
+
+    def __init__(self, tool, text):
+        self.tool = tool
+        self.text = text
+        self.done = False
+        self.value = self.error = self.loop = self.future = None
+
+    def outcome(self):
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+    def settle(self):
+        """Tell the event loop's side of it, in the loop's own thread."""
+        if self.future.done():  # cancelled
+            return
+        if self.error is not None:
+            self.future.set_exception(self.error)
+        else:
+            self.future.set_result(self.value)
+
+
+class NotAwaited:
+    """A call that has begun: await it, make a task of it, or take its result().
+    To asyncio it is a coroutine."""
+
+    __slots__ = ("_bridge", "_call", "_steps")
+
+    def __init__(self, bridge, call):
+        self._bridge = bridge
+        self._call = call
+        self._steps = None
+
+    def __await__(self):
+        return self._call.future.__await__()
+
+    def send(self, value):
+        if self._steps is None:
+            self._steps = self.__await__()
+        return self._steps.send(value)
+
+    def throw(self, *what):
+        if self._steps is None:
+            self._steps = self.__await__()
+        return self._steps.throw(*what)
+
+    def close(self):
+        if self._steps is not None:
+            self._steps.close()
+
+    def result(self):
+        """Wait without the event loop, which stands still meanwhile."""
+        self._bridge.wait(self._call)
+        return self._call.outcome()
+
+    def __repr__(self):
+        return f"<a call of {self._call.tool}: write `await` before it>"
+
+
+def plain(value):
+    """What numpy has instead of numbers and lists."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"an argument is a {type(value).__name__}, which is no JSON")
+
+
+class Bridge:
+    """All calls of the program."""
+
+    def __init__(self, concurrency):
+        self.concurrency = concurrency
+        self.pid = getpid()
+        self.lock = allocate_lock()  # of what follows
+        self.last = 0
+        self.pending = {}
+        self.queue = deque()
+        self.reply = None  # the one that comes: its call, outcome, missing, parts
+        self.encode = self.decode = self.poll = None
+
+    # ---- calls
+
+    def text(self, tool, arguments):
+        if self.encode is None:
+            import json
+
+            self.encode = json.JSONEncoder(allow_nan=False, default=plain).encode
+            self.decode = json.JSONDecoder().decode
+        try:
+            text = self.encode(arguments).encode()
+        except (TypeError, ValueError, RecursionError) as e:
+            raise ToolError(tool, f"the arguments are no JSON: {e}") from None
+        if len(text) > BYTES_MAX:
+            raise ToolError(tool, f"the arguments have {len(text)} bytes: {BYTES_MAX} are the most")
+        return text
+
+    def call(self, tool, arguments):
+        if getpid() != self.pid:
+            raise ToolError(tool, "tools can be called only by the process that the program began in")
+        call = Call(tool, self.text(tool, arguments))
+        asyncio = sys.modules.get("asyncio")
+        loop = asyncio._get_running_loop() if asyncio is not None else None
+        if loop is None:
+            self.begin(call)
+            if not call.done:
+                self.wait(call)
+            return call.outcome()
+        call.loop = loop
+        call.future = loop.create_future()
+        self.begin(call)
+        self.listen(loop)
+        return NotAwaited(self, call)
+
+    def begin(self, call):
+        with self.lock:
+            if len(self.pending) < self.concurrency:
+                self.send(call)
+            else:
+                self.queue.append(call)
+
+    def send(self, call):
+        text = call.text
+        call.text = None
+        self.last += 1
+        self.pending[self.last] = call
+        head = b"id\0%d\0name\0%b\0bytes\0%d\0" % (self.last, call.tool.encode("utf-8", "replace"), len(text))
+        parts = [records.frame(records.CALL, head)]
+        for at in range(0, len(text), PIECE):
+            parts.append(records.frame(records.CALL_DATA, text[at : at + PIECE]))
+        records.put(b"".join(parts))
+
+    # ---- answers
+
+    def wait(self, call):
+        while not call.done:
+            with records.turn:
+                if not call.done:
+                    self.receive(call.tool)
+
+    def receive(self, tool):
+        """A frame, and those that came with it: nobody would be told of them."""
+        try:
+            self.take_frame()
+            while records.has_frame():
+                self.take_frame()
+        except (EOFError, OSError):
+            raise ToolError(tool, "the keeper answers no more") from None
+
+    def take_frame(self):
+        if records.peek() not in (records.REPLY, records.REPLY_DATA):
+            raise EOFError("the program is over")
+        kind, payload = records.receive()
+        if kind == records.REPLY:
+            head = dict(records.parse(payload))
+            self.reply = [int(head["id"]), head["outcome"], int(head["bytes"]), []]
+            return
+        self.reply[2] -= len(payload)
+        self.reply[3].append(payload)
+        if not self.reply[2]:
+            number, outcome, _, parts = self.reply
+            self.reply = None
+            self.finish(number, outcome, b"".join(parts).decode("utf-8", "replace"))
+
+    def finish(self, number, outcome, text):
+        with self.lock:
+            call = self.pending.pop(number, None)
+            if self.queue:
+                self.send(self.queue.popleft())
+        if call is None:  # of a cell that is over
+            return
+        if outcome == "ok":
+            try:
+                call.value = self.decode(text)
+            except (ValueError, RecursionError) as e:
+                call.error = ToolError(call.tool, f"the result cannot be read: {e}")
+        else:
+            call.error = ToolError(call.tool, text, outcome == "denied")
+        call.done = True
+        if call.loop is not None:
+            self.tell(call)
+
+    # ---- event loops
+
+    def tell(self, call):
+        if sys.modules["asyncio"]._get_running_loop() is call.loop:
+            call.settle()
+            return
+        try:
+            call.loop.call_soon_threadsafe(call.settle)
+        except RuntimeError:  # the loop is closed: nobody waits
+            return
+
+    def listen(self, loop):
+        loop.add_reader(records.CHANNEL, self.on_readable, loop)
+
+    def on_readable(self, loop):
+        """The channel can be read, unless another thread does that just now."""
+        if records.turn.acquire(False):
+            try:
+                self.take_all()
+            except ToolError as e:
+                self.give_up(e.message)
+            finally:
+                records.turn.release()
+        with self.lock:
+            waits = any(c.loop is loop for c in (*self.pending.values(), *self.queue))
+        if not waits:
+            loop.remove_reader(records.CHANNEL)
+
+    def take_all(self):
+        if self.poll is None:
+            import select
+
+            self.poll = select.poll()
+            self.poll.register(records.CHANNEL, select.POLLIN)
+        while records.has_frame() or self.poll.poll(0):
+            self.receive("tools")
+
+    def give_up(self, why):
+        with self.lock:
+            calls = [*self.pending.values(), *self.queue]
+            self.pending.clear()
+            self.queue.clear()
+        for call in calls:
+            call.error = ToolError(call.tool, why)
+            call.done = True
+            if call.loop is not None:
+                self.tell(call)
+
+
+class Tools:
+    """The tools of a job, as the program finds them."""
+
+    def __init__(self, pairs):
+        self.all = []  # name, help, parameters, how many of them are needed
+        concurrency = 1
+        for key, value in pairs:
+            if key == "concurrency":
+                concurrency = int(value)
+            elif key == "tool":
+                self.all.append([value, "", []])
+            elif key == "help":
+                self.all[-1][1] = value
+            else:
+                self.all[-1][2].append((value, key == "parameter"))
+        self.bridge = Bridge(concurrency)
+
+    def next_frame(self):
+        """The next frame that is no answer: between cells, by whoever has the turn."""
+        while records.peek() in (records.REPLY, records.REPLY_DATA):
+            self.bridge.take_frame()
+        return records.receive()
+
+    def give(self, namespace):
+        """Into the namespace of a program. A builtin keeps its name."""
+        import builtins
+
+        bridge = self.bridge
+
+        def call_tool(name, /, **arguments):
+            """Call a tool of this program's caller by its name."""
+            if not isinstance(name, str):
+                raise TypeError("the name of a tool is a text")
+            return bridge.call(name, arguments)
+
+        namespace["call_tool"] = named(call_tool, "call_tool", call_tool.__doc__)
+        namespace["ToolError"] = ToolError
+        for name, text, parameters in self.all:
+            if not hasattr(builtins, name):
+                namespace[name] = function(bridge, name, text, parameters)
+
+
+def named(function, name, text):
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "__main__"
+    function.__doc__ = text
+    return function
+
+
+def function(bridge, name, text, parameters):
+    """A tool as a function. Arguments without a name are those of the schema, in
+    its order."""
+    names = [parameter for parameter, _ in parameters]
+
+    def tool(*values, **arguments):
+        if len(values) > len(names):
+            raise TypeError(f"{name}() takes {len(names)} arguments, not {len(values)}")
+        for parameter, value in zip(names, values):
+            if parameter in arguments:
+                raise TypeError(f"{name}() got {parameter!r} twice")
+            arguments[parameter] = value
+        return bridge.call(name, arguments)
+
+    shown = ", ".join(parameter if needed else f"{parameter}=..." for parameter, needed in parameters)
+    return named(tool, name, f"{name}({shown})\n\n{text}".rstrip())
+
+
+def receive():
+    """The tools that the keeper tells of next."""
+    return Tools(records.receive_records(records.TOOLS))

@@ -1,0 +1,300 @@
+#include "tool_command.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "buf.h"
+#include "text.h"
+
+/* The most that a policy can allow of a result. */
+#define OUTPUT_MAX ((size_t)64 * 1024 * 1024)
+
+/* One call that a thread looks after. */
+struct duty {
+	const struct tool_command *tool;
+	struct remit_tool_call *call;
+	char *input;
+	size_t input_len, written;
+	pid_t pid;
+	int in, out;
+	struct buf output;
+	bool too_long;
+};
+
+void
+tool_crew_open(struct tool_crew *crew)
+{
+	pthread_mutex_init(&crew->lock, NULL);
+	pthread_cond_init(&crew->left, NULL);
+	crew->at_work = 0;
+}
+
+void
+tool_crew_free(struct tool_crew *crew)
+{
+	pthread_mutex_lock(&crew->lock);
+	while (crew->at_work)
+		pthread_cond_wait(&crew->left, &crew->lock);
+	pthread_mutex_unlock(&crew->lock);
+	pthread_mutex_destroy(&crew->lock);
+	pthread_cond_destroy(&crew->left);
+}
+
+static void
+duty_free(struct duty *d)
+{
+	own_fd_close(&d->in);
+	own_fd_close(&d->out);
+	buf_free(&d->output);
+	free(d->input);
+	free(d);
+}
+
+/* ---- the command ---- */
+
+/* Between fork and exec, in a process of threads: system calls only. */
+static void
+become(const char *command, int in, int out, pid_t parent)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	/* A group of its own, to be killed as a whole; and what the terminal
+	   sends is for us. */
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() == parent && dup2(in, 0) == 0 && dup2(out, 1) == 1)
+		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+	_exit(127);
+}
+
+static int
+start(struct duty *d)
+{
+	int in[2], out[2];
+	pid_t parent = getpid();
+
+	if (pipe2(in, O_CLOEXEC) < 0)
+		return -1;
+	if (pipe2(out, O_CLOEXEC) < 0) {
+		close(in[0]);
+		close(in[1]);
+		return -1;
+	}
+	d->pid = fork();
+	if (d->pid == 0)
+		become(d->tool->command, in[0], out[1], parent);
+	close(in[0]);
+	close(out[1]);
+	d->in = in[1];
+	d->out = out[0];
+	fcntl(d->in, F_SETFL, O_NONBLOCK);
+	return d->pid < 0 ? -1 : 0;
+}
+
+static void
+give_input(struct duty *d)
+{
+	ssize_t n =
+		write(d->in, d->input + d->written, d->input_len - d->written);
+
+	if (n > 0)
+		d->written += (size_t)n;
+	/* A command need not read what it is given. */
+	if (d->written < d->input_len && (n >= 0 || errno == EAGAIN))
+		return;
+	own_fd_close(&d->in);
+	d->in = -1;
+}
+
+static void
+take_output(struct duty *d)
+{
+	char piece[64 * 1024];
+	ssize_t n = read(d->out, piece, sizeof(piece));
+
+	if (n > 0) {
+		d->too_long = buf_add(&d->output, piece, (size_t)n) < 0;
+		return;
+	}
+	own_fd_close(&d->out);
+	d->out = -1;
+}
+
+/* Until it closes its output, or nobody wants the answer any more. */
+static void
+attend(struct duty *d)
+{
+	if (!d->input_len)
+		give_input(d);
+	while (d->out >= 0 && !d->too_long) {
+		struct pollfd fds[] = {
+			{ .fd = remit_tool_call_over_fd(d->call),
+			  .events = POLLIN },
+			{ .fd = d->in, .events = POLLOUT },
+			{ .fd = d->out, .events = POLLIN },
+		};
+
+		if (poll(fds, ARRAY_LEN(fds), -1) < 0)
+			continue;
+		if (fds[0].revents)
+			return;
+		if (fds[1].revents)
+			give_input(d);
+		if (fds[2].revents)
+			take_output(d);
+	}
+}
+
+/* It may have closed its output and live on: the answer is its end. */
+static bool
+wait_for(struct duty *d, int *status)
+{
+	while (waitpid(d->pid, status, WNOHANG) == 0) {
+		struct pollfd over = {
+			.fd = remit_tool_call_over_fd(d->call),
+			.events = POLLIN,
+		};
+
+		if (d->out >= 0 || poll(&over, 1, 5) > 0)
+			return false;
+	}
+	return true;
+}
+
+/* ---- the answer ---- */
+
+static void
+reply_text(struct duty *d)
+{
+	size_t len = d->output.len;
+	const char *text = buf_text(&d->output);
+	own_mem char *json = NULL;
+	json_t *value;
+
+	if (len && text[len - 1] == '\n')
+		len--;
+	if (text_valid_prefix(text, len) != len) {
+		remit_tool_fail(d->call, "the command's output is not UTF-8");
+		return;
+	}
+	value = json_stringn(text, len);
+	json = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+	json_decref(value);
+	if (json)
+		remit_tool_reply(d->call, json, strlen(json));
+	else
+		remit_tool_fail(d->call, "no memory");
+}
+
+static void
+answer(struct duty *d, bool ended, int status)
+{
+	char why[80];
+
+	if (d->too_long)
+		remit_tool_fail(d->call, "the command wrote more than 64 MiB");
+	else if (!ended)
+		remit_tool_fail(d->call, "the run is over");
+	else if (WIFSIGNALED(status)) {
+		snprintf(why, sizeof(why), "the command was ended by signal %d",
+			 WTERMSIG(status));
+		remit_tool_fail(d->call, why);
+	} else if (WEXITSTATUS(status)) {
+		snprintf(why, sizeof(why), "the command ended with code %d",
+			 WEXITSTATUS(status));
+		remit_tool_fail(d->call, why);
+	} else if (d->tool->is_json) {
+		remit_tool_reply(d->call, buf_text(&d->output), d->output.len);
+	} else {
+		reply_text(d);
+	}
+}
+
+static void *
+serve(void *arg)
+{
+	struct duty *d = arg;
+	struct tool_crew *crew = d->tool->crew;
+	int status = 0;
+	bool ended = false;
+
+	if (start(d) < 0) {
+		remit_tool_fail(d->call, "the command cannot be started");
+	} else {
+		attend(d);
+		ended = !d->too_long && wait_for(d, &status);
+		/* What it left behind, and itself if it goes on. */
+		kill(-d->pid, SIGKILL);
+		if (!ended)
+			waitpid(d->pid, NULL, 0);
+		answer(d, ended, status);
+	}
+	duty_free(d);
+	pthread_mutex_lock(&crew->lock);
+	crew->at_work--;
+	pthread_cond_signal(&crew->left);
+	pthread_mutex_unlock(&crew->lock);
+	return NULL;
+}
+
+/* The arguments, or the text if there is no more to them than that. */
+static int
+set_input(struct duty *d, const char *arguments, size_t len)
+{
+	json_auto_t *doc = json_loadb(arguments, len, JSON_ALLOW_NUL, NULL);
+	const json_t *text = json_object_get(doc, "text");
+
+	if (json_object_size(doc) == 1 && json_is_string(text)) {
+		arguments = json_string_value(text);
+		len = json_string_length(text);
+	}
+	d->input = malloc(len + 1);
+	if (!d->input)
+		return -1;
+	memcpy(d->input, arguments, len);
+	d->input_len = len;
+	return 0;
+}
+
+void
+tool_command_call(void *user, struct remit_tool_call *call,
+		  const char *arguments, size_t len)
+{
+	const struct tool_command *tool = user;
+	struct duty *d = calloc(1, sizeof(*d));
+	pthread_t thread;
+
+	if (!d) {
+		remit_tool_fail(call, "no memory");
+		return;
+	}
+	*d = (struct duty){
+		.tool = tool,
+		.call = call,
+		.in = -1,
+		.out = -1,
+		.output = BUF_INIT(OUTPUT_MAX),
+	};
+	pthread_mutex_lock(&tool->crew->lock);
+	tool->crew->at_work++;
+	pthread_mutex_unlock(&tool->crew->lock);
+	if (set_input(d, arguments, len) == 0 &&
+	    pthread_create(&thread, NULL, serve, d) == 0) {
+		pthread_detach(thread);
+		return;
+	}
+	pthread_mutex_lock(&tool->crew->lock);
+	tool->crew->at_work--;
+	pthread_mutex_unlock(&tool->crew->lock);
+	duty_free(d);
+	remit_tool_fail(call, "no memory");
+}

@@ -1,0 +1,62 @@
+/*
+ * client_part: what connections and runs (client.c) and sessions (session.c)
+ * know of each other. For these files only.
+ */
+#ifndef REMIT_CLIENT_PART_H
+#define REMIT_CLIENT_PART_H
+
+#include <pthread.h>
+
+#include "artifacts.h"
+#include "displays.h"
+#include "link.h"
+#include "result_view.h"
+#include "tool_calls.h"
+
+struct remit {
+	pthread_mutex_t lock; /* of the control socket */
+	int control;	      /* private keeper, else -1 */
+	pid_t keeper_pid;     /* private keeper, else 0 */
+	char *command_path;   /* of the private keeper, or NULL */
+	char *keeper_path;    /* shared keeper, else NULL */
+	bool found;	      /* nobody named it: it was there */
+};
+
+/* A run, or a cell, as it lasts. */
+struct run {
+	struct link link;
+	const struct remit_job *job;
+	struct remit_result *result;
+	struct artifacts artifacts;
+	struct displays displays;
+	struct tools tools; /* of a run, or of all cells */
+	struct tool_calls calls;
+	int wake;    /* an eventfd that asks for an interrupt, or -1 */
+	bool opened; /* what was asked for is a session's jail, and is there */
+};
+
+#define RUN_INIT                                                            \
+	{                                                                   \
+		.link = LINK_INIT, .wake = -1, .artifacts = ARTIFACTS_INIT, \
+		.displays = DISPLAYS_INIT(NULL, NULL),                      \
+		.calls = TOOL_CALLS_INIT,                                   \
+	}
+
+void run_free(struct run *r);
+
+/* A keeper of our own, unless there is one already. */
+int client_need_private(struct remit *r, struct remit_error *err) must_check;
+/* A door of our own: one socket for each run, so that threads share nothing
+   and a closed socket ends the run. */
+int client_open_door(struct remit *r, bool shared,
+		     struct remit_error *err) must_check;
+/* What is answered next is this. */
+void client_set_job(struct run *r, const struct remit_job *job);
+/* Over this socket. */
+void client_begin(struct run *r, int fd);
+int client_send_job(struct link *l, const struct remit_job *job,
+		    struct remit_error *err) must_check;
+/* Send what is queued and read until there is an answer. */
+int client_converse(struct run *r, struct remit_error *err) must_check;
+
+#endif

@@ -1,0 +1,269 @@
+/*
+ * session: many cells over one socket, one after the other.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "client_part.h"
+#include "record.h"
+
+struct remit_session {
+	pthread_mutex_t busy; /* held by whoever waits for an answer */
+	struct run run;
+	bool broken; /* there is no telling what the keeper thinks */
+};
+
+static const struct remit_job no_job = REMIT_JOB_INIT;
+
+void
+remit_session_drop(struct remit_session *s)
+{
+	if (!s)
+		return;
+	own_fd_close(&s->run.wake);
+	run_free(&s->run);
+	pthread_mutex_destroy(&s->busy);
+	free(s);
+}
+
+static struct remit_session *
+make(struct remit_error *err)
+{
+	struct remit_session *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		fail_sys(err, REMIT_E_MEMORY, "session");
+		return NULL;
+	}
+	s->run = (struct run)RUN_INIT;
+	pthread_mutex_init(&s->busy, NULL);
+	s->run.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s->run.wake >= 0)
+		return s;
+	fail_sys(err, REMIT_E_KERNEL, "eventfd");
+	remit_session_drop(s);
+	return NULL;
+}
+
+/* Wait for the answer to what was queued. */
+static int
+ask(struct remit_session *s, const struct remit_job *job,
+    struct remit_error *err)
+{
+	struct run *r = &s->run;
+	uint64_t old;
+
+	client_set_job(r, job);
+	tool_calls_free(&r->calls);
+	r->calls = (struct tool_calls)TOOL_CALLS_INIT;
+	if (tool_calls_open(&r->calls, &r->tools, job, err) < 0)
+		return -1;
+	r->opened = false;
+	r->result = result_view_new(err);
+	if (!r->result)
+		return -1;
+	/* An interrupt of the last cell that came too late is over. */
+	if (read(r->wake, &old, sizeof(old)) < 0 && errno != EAGAIN)
+		return fail_sys(err, REMIT_E_KERNEL, "read");
+	if (client_converse(r, err) == 0)
+		return 0;
+	s->broken = true;
+	return -1;
+}
+
+static void
+forget_result(struct remit_session *s)
+{
+	remit_result_free(s->run.result);
+	s->run.result = NULL;
+}
+
+/* A jail was asked for, and is there, or not. */
+static int
+expect_opened(struct remit_session *s, struct remit_error *err)
+{
+	int failed = 0;
+
+	if (!s->run.opened)
+		failed = result_view_blame(s->run.result, err);
+	forget_result(s);
+	return failed;
+}
+
+/* ---- opening ---- */
+
+static int
+send_open(struct run *r, const struct remit_session_options *opt,
+	  struct remit_error *err)
+{
+	struct link *l = &r->link;
+	own(buf) struct buf records = BUF_INIT(frame_rules[FRAME_OPEN].max);
+	const char *policy = opt->policy_json;
+
+	if (opt->artifacts_dir && record_add(&records, "artifacts", "yes") < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "session");
+	if (policy &&
+	    link_send(l, FRAME_POLICY, policy, strlen(policy), err) < 0)
+		return -1;
+	if (tools_send(&r->tools, l, err) < 0)
+		return -1;
+	return link_send(l, FRAME_OPEN, buf_text(&records), records.len, err);
+}
+
+static int
+open_at(struct remit *r, bool shared, const struct remit_session_options *opt,
+	struct remit_session *s, struct remit_error *err)
+{
+	int fd = client_open_door(r, shared, err);
+
+	if (fd < 0)
+		return -1;
+	client_begin(&s->run, fd);
+	if (send_open(&s->run, opt, err) < 0 || ask(s, &no_job, err) < 0)
+		return -1;
+	return expect_opened(s, err);
+}
+
+static int
+open_anywhere(struct remit *r, const struct remit_session_options *opt,
+	      struct remit_session *s, struct remit_error *err)
+{
+	if (opt->artifacts_dir &&
+	    artifacts_open(&s->run.artifacts, opt->artifacts_dir, err) < 0)
+		return -1;
+	if (tools_open(&s->run.tools, opt->tools, opt->tool_count, err) < 0)
+		return -1;
+	if (open_at(r, r->keeper_path != NULL, opt, s, err) == 0)
+		return 0;
+	/* As for runs: what a keeper cannot do that nobody asked for, our own
+	   can. */
+	if (err->code != REMIT_E_ELSEWHERE || !r->found)
+		return -1;
+	link_free(&s->run.link);
+	if (client_need_private(r, err) < 0)
+		return -1;
+	return open_at(r, false, opt, s, err);
+}
+
+int
+remit_session_open(struct remit *r, const struct remit_session_options *opt,
+		   struct remit_session **out, struct remit_error *err)
+{
+	struct remit_session_options none = { 0 };
+	struct remit_session *s = make(err);
+
+	if (!s)
+		return -1;
+	if (open_anywhere(r, opt ? opt : &none, s, err) < 0) {
+		remit_session_drop(s);
+		return -1;
+	}
+	*out = s;
+	return 0;
+}
+
+/* ---- cells ---- */
+
+/* One at a time. */
+static int
+enter(struct remit_session *s, struct remit_error *err)
+{
+	if (pthread_mutex_trylock(&s->busy))
+		return fail(err, REMIT_E_BUSY,
+			    "this session is busy: another thread waits for a "
+			    "cell of it");
+	link_next_cell(&s->run.link);
+	if (!s->broken)
+		return 0;
+	pthread_mutex_unlock(&s->busy);
+	return fail(err, REMIT_E_GONE, "this session is broken: open another");
+}
+
+static int
+leave(struct remit_session *s, int failed)
+{
+	forget_result(s);
+	pthread_mutex_unlock(&s->busy);
+	return failed;
+}
+
+static int
+run_cell(struct remit_session *s, const struct remit_job *job,
+	 struct remit_result **out, struct remit_error *err)
+{
+	if (job->policy_json || job->artifacts_dir)
+		return fail(err, REMIT_E_INPUT,
+			    "a cell has neither a policy nor a folder for "
+			    "artifacts of its own: give them to the session");
+	if (job->tool_count)
+		return fail(err, REMIT_E_INPUT,
+			    "a cell has no tools of its own: give them to the "
+			    "session");
+	if (client_send_job(&s->run.link, job, err) < 0) {
+		s->broken = true; /* half of it may be queued */
+		return -1;
+	}
+	if (ask(s, job, err) < 0)
+		return -1;
+	*out = take_ptr(&s->run.result);
+	return 0;
+}
+
+int
+remit_session_run(struct remit_session *s, const struct remit_job *job,
+		  struct remit_result **out, struct remit_error *err)
+{
+	return enter(s, err) < 0 ? -1 : leave(s, run_cell(s, job, out, err));
+}
+
+void
+remit_session_interrupt(struct remit_session *s)
+{
+	uint64_t one = 1;
+
+	/* It can only fail when it was asked for 2^64 times. */
+	if (write(s->run.wake, &one, sizeof(one)) < 0)
+		return;
+}
+
+static int
+reset(struct remit_session *s, struct remit_error *err)
+{
+	if (link_send(&s->run.link, FRAME_RESET, "", 0, err) < 0 ||
+	    ask(s, &no_job, err) < 0)
+		return -1;
+	return expect_opened(s, err);
+}
+
+int
+remit_session_reset(struct remit_session *s, struct remit_error *err)
+{
+	return enter(s, err) < 0 ? -1 : leave(s, reset(s, err));
+}
+
+static int
+close_door(struct remit_session *s, struct remit_result **out,
+	   struct remit_error *err)
+{
+	if (link_send(&s->run.link, FRAME_CLOSE, "", 0, err) < 0 ||
+	    ask(s, &no_job, err) < 0)
+		return -1;
+	*out = take_ptr(&s->run.result);
+	return 0;
+}
+
+int
+remit_session_close(struct remit_session *s, struct remit_result **out,
+		    struct remit_error *err)
+{
+	int failed = enter(s, err);
+
+	if (failed < 0 && err->code == REMIT_E_BUSY)
+		return -1;
+	if (!failed)
+		failed = leave(s, close_door(s, out, err));
+	remit_session_drop(s);
+	return failed;
+}

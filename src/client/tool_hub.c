@@ -1,0 +1,263 @@
+#include "tool_hub.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include "text.h"
+
+/* Of what a tool says about its failure. */
+#define MESSAGE_MAX 4096
+
+struct tool_hub {
+	pthread_mutex_t lock;
+	pthread_t waiter; /* who looks for answers by itself */
+	unsigned owners;  /* the run, and calls without an answer */
+	bool over;
+	int wake;     /* an answer of another thread is there */
+	int ended_fd; /* readable for ever when it is over */
+	struct tool_answer *first, *last;
+};
+
+struct remit_tool_call {
+	struct tool_hub *hub;
+	uint64_t id;
+	char name[TOOL_NAME_SIZE];
+};
+
+static void
+answers_free(struct tool_answer *a)
+{
+	while (a) {
+		struct tool_answer *next = a->next;
+
+		free(a->text);
+		free(a);
+		a = next;
+	}
+}
+
+static void
+hub_free(struct tool_hub *h)
+{
+	answers_free(h->first);
+	own_fd_close(&h->wake);
+	own_fd_close(&h->ended_fd);
+	pthread_mutex_destroy(&h->lock);
+	free(h);
+}
+
+struct tool_hub *
+tool_hub_new(struct remit_error *err)
+{
+	struct tool_hub *h = calloc(1, sizeof(*h));
+
+	if (!h) {
+		fail_sys(err, REMIT_E_MEMORY, "tools");
+		return NULL;
+	}
+	pthread_mutex_init(&h->lock, NULL);
+	h->waiter = pthread_self();
+	h->owners = 1;
+	h->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	h->ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (h->wake < 0 || h->ended_fd < 0) {
+		fail_sys(err, REMIT_E_KERNEL, "eventfd");
+		hub_free(h);
+		return NULL;
+	}
+	return h;
+}
+
+int
+tool_hub_fd(const struct tool_hub *h)
+{
+	return h->wake;
+}
+
+/* Takes the lock's hold away; the last one frees all. */
+static void
+disown(struct tool_hub *h)
+{
+	bool last = --h->owners == 0;
+
+	pthread_mutex_unlock(&h->lock);
+	if (last)
+		hub_free(h);
+}
+
+void
+tool_hub_end(struct tool_hub *h)
+{
+	uint64_t one = 1;
+
+	pthread_mutex_lock(&h->lock);
+	h->over = true;
+	/* It cannot fail: the counter is far from full. */
+	if (write(h->ended_fd, &one, sizeof(one)) < 0)
+		h->over = true;
+	disown(h);
+}
+
+struct tool_answer *
+tool_hub_take(struct tool_hub *h)
+{
+	struct tool_answer *first;
+	uint64_t count;
+
+	pthread_mutex_lock(&h->lock);
+	first = h->first;
+	h->first = h->last = NULL;
+	/* Nothing to read is no error. */
+	if (first && read(h->wake, &count, sizeof(count)) < 0)
+		errno = 0;
+	pthread_mutex_unlock(&h->lock);
+	return first;
+}
+
+static struct tool_answer *
+answer_new(uint64_t id, const char *outcome, const char *text, size_t len)
+{
+	struct tool_answer *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return NULL;
+	a->id = id;
+	a->outcome = outcome;
+	a->len = len;
+	a->text = malloc(len + 1);
+	if (!a->text) {
+		free(a);
+		return NULL;
+	}
+	memcpy(a->text, text, len);
+	a->text[len] = '\0';
+	return a;
+}
+
+/* The lock is held. */
+static void
+add(struct tool_hub *h, struct tool_answer *a)
+{
+	uint64_t one = 1;
+
+	if (h->over) {
+		answers_free(a);
+		return;
+	}
+	if (h->last)
+		h->last->next = a;
+	else
+		h->first = a;
+	h->last = a;
+	/* Who waits looks for answers after every call that it makes. */
+	if (!pthread_equal(h->waiter, pthread_self()) &&
+	    write(h->wake, &one, sizeof(one)) < 0)
+		errno = 0; /* full: it will be awake */
+}
+
+/* Without memory for an answer the call waits until the run's time is over. */
+static void
+answer(struct tool_hub *h, uint64_t id, const char *outcome, const char *text,
+       size_t len, bool is_last)
+{
+	struct tool_answer *a = answer_new(id, outcome, text, len);
+
+	pthread_mutex_lock(&h->lock);
+	if (a)
+		add(h, a);
+	if (is_last)
+		disown(h);
+	else
+		pthread_mutex_unlock(&h->lock);
+}
+
+void
+tool_hub_answer(struct tool_hub *h, uint64_t id, const char *outcome,
+		const char *text)
+{
+	answer(h, id, outcome, text, strlen(text), false);
+}
+
+struct remit_tool_call *
+tool_hub_call(struct tool_hub *h, uint64_t id, const char *name)
+{
+	struct remit_tool_call *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->hub = h;
+	c->id = id;
+	snprintf(c->name, sizeof(c->name), "%s", name);
+	pthread_mutex_lock(&h->lock);
+	h->owners++;
+	pthread_mutex_unlock(&h->lock);
+	return c;
+}
+
+const char *
+remit_tool_call_name(const struct remit_tool_call *call)
+{
+	return call->name;
+}
+
+int
+remit_tool_call_over_fd(const struct remit_tool_call *call)
+{
+	return call->hub->ended_fd;
+}
+
+static void
+end_call(struct remit_tool_call *call, const char *outcome, const char *text,
+	 size_t len)
+{
+	answer(call->hub, call->id, outcome, text, len, true);
+	free(call);
+}
+
+void
+remit_tool_fail(struct remit_tool_call *call, const char *message)
+{
+	size_t len = message ? strnlen(message, MESSAGE_MAX) : 0;
+
+	/* What the code gets is text, whatever a tool has said. */
+	len = len ? text_valid_prefix(message, len) : 0;
+	if (!len) {
+		message = "the tool failed";
+		len = strlen(message);
+	}
+	end_call(call, "error", message, len);
+}
+
+void
+remit_tool_reply(struct remit_tool_call *call, const char *json, size_t len)
+{
+	json_auto_t *value = NULL;
+	json_error_t where;
+	char why[256];
+
+	if (!json) {
+		json = "";
+		len = 0;
+	}
+	if (len > TOOL_ANSWER_MAX) {
+		snprintf(why, sizeof(why),
+			 "the result has %zu bytes: %zu are the most", len,
+			 TOOL_ANSWER_MAX);
+		remit_tool_fail(call, why);
+		return;
+	}
+	/* Whole numbers of any length are the code's affair. */
+	value = json_loadb(json, len,
+			   JSON_DECODE_ANY | JSON_ALLOW_NUL |
+				   JSON_DECODE_INT_AS_REAL,
+			   &where);
+	if (!value) {
+		snprintf(why, sizeof(why), "the result is no JSON: %s",
+			 where.text);
+		remit_tool_fail(call, why);
+		return;
+	}
+	end_call(call, "ok", json, len);
+}

@@ -1,0 +1,43 @@
+/*
+ * tool_hub: where answers to tool calls meet the run that waits for them.
+ *
+ * A call may be answered by any thread, at any time, also when its run is over.
+ * So the hub belongs to the run and to every call that is not answered yet, and
+ * the last of them frees it: the one place where a lifetime is counted.
+ */
+#ifndef REMIT_TOOL_HUB_H
+#define REMIT_TOOL_HUB_H
+
+#include <stdint.h>
+
+#include "tools.h"
+
+/* The field tool_bytes ends there. */
+#define TOOL_ANSWER_MAX ((size_t)64 * 1024 * 1024)
+
+struct tool_answer {
+	struct tool_answer *next;
+	uint64_t id;
+	const char *outcome; /* "ok", "error", "denied" */
+	char *text;	     /* NUL behind the last byte */
+	size_t len;	     /* never 0 */
+};
+
+struct tool_hub;
+
+/* For the run of the calling thread. */
+struct tool_hub *tool_hub_new(struct remit_error *err);
+/* Readable when another thread has answered. */
+int tool_hub_fd(const struct tool_hub *h);
+/* All answers so far, in their order; the caller frees each. */
+struct tool_answer *tool_hub_take(struct tool_hub *h);
+/* A call that is to be answered; NULL without memory. */
+struct remit_tool_call *tool_hub_call(struct tool_hub *h, uint64_t id,
+				      const char *name);
+/* An answer of the library itself. */
+void tool_hub_answer(struct tool_hub *h, uint64_t id, const char *outcome,
+		     const char *text);
+/* The run is over: what is answered later has no effect. */
+void tool_hub_end(struct tool_hub *h);
+
+#endif

@@ -1,0 +1,160 @@
+#include "tools.h"
+
+#include <string.h>
+
+#include "record.h"
+#include "text.h"
+
+/* A name of the language, or of what stands beside the tools. */
+static const char *const taken[] = {
+	"False",     "None",	 "True",  "and",    "as",	"assert",
+	"async",     "await",	 "break", "class",  "continue", "def",
+	"del",	     "elif",	 "else",  "except", "finally",	"for",
+	"from",	     "global",	 "if",	  "import", "in",	"is",
+	"lambda",    "nonlocal", "not",	  "or",	    "pass",	"raise",
+	"return",    "try",	 "while", "with",   "yield",	"call_tool",
+	"ToolError",
+};
+
+static bool
+is_word(char c, bool first)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+	       (!first && c >= '0' && c <= '9');
+}
+
+static int
+check_name(const char *name, struct remit_error *err)
+{
+	size_t n = 0;
+
+	while (name[n] && n < TOOL_NAME_SIZE && is_word(name[n], !n))
+		n++;
+	if (!n || n >= TOOL_NAME_SIZE || name[n] || !strncmp(name, "__", 2))
+		return fail(err, REMIT_E_INPUT,
+			    "tool \"%.60s\": a name is 1 to %d letters, digits "
+			    "and \"_\", begins with no digit and not with "
+			    "\"__\"",
+			    name, TOOL_NAME_SIZE - 1);
+	for (size_t i = 0; i < ARRAY_LEN(taken); i++)
+		if (!strcmp(taken[i], name))
+			return fail(err, REMIT_E_INPUT,
+				    "tool \"%s\": the name has a meaning of "
+				    "its own in the code",
+				    name);
+	return 0;
+}
+
+static int
+add(struct tools *t, const struct remit_tool *given, struct remit_error *err)
+{
+	struct tool *to = &t->all[t->count];
+	const char *help = given->description;
+
+	if (!given->name)
+		return fail(err, REMIT_E_INPUT, "a tool has no name");
+	if (check_name(given->name, err) < 0)
+		return -1;
+	if (tools_find(t, given->name))
+		return fail(err, REMIT_E_INPUT,
+			    "tool \"%s\": there are two of this name",
+			    given->name);
+	if (!given->call)
+		return fail(err, REMIT_E_INPUT,
+			    "tool \"%s\": there is nothing to call",
+			    given->name);
+	if (help && text_valid_prefix(help, strlen(help)) != strlen(help))
+		return fail(err, REMIT_E_INPUT,
+			    "tool \"%s\": the description is not UTF-8",
+			    given->name);
+	to->given = *given;
+	if (given->schema_json &&
+	    schema_read(&to->schema, given->schema_json, err) < 0)
+		return fail_within(err, "tool \"%s\"", given->name);
+	t->count++;
+	return 0;
+}
+
+int
+tools_open(struct tools *t, const struct remit_tool *given, size_t count,
+	   struct remit_error *err)
+{
+	if (count > TOOLS_MAX)
+		return fail(err, REMIT_E_INPUT,
+			    "%zu tools: %d are the most that a run can have",
+			    count, TOOLS_MAX);
+	t->all = count ? calloc(count, sizeof(*t->all)) : NULL;
+	if (count && !t->all)
+		return fail_sys(err, REMIT_E_MEMORY, "tools");
+	for (size_t i = 0; i < count; i++)
+		if (add(t, &given[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+const struct tool *
+tools_find(const struct tools *t, const char *name)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (!strcmp(t->all[i].given.name, name))
+			return &t->all[i];
+	return NULL;
+}
+
+static bool
+is_required(const struct tool *tool, const char *name)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(
+		json_object_get(tool->schema.root, "required"), i,
+		one) if (!strcmp(json_string_value(one), name)) return true;
+	return false;
+}
+
+/* In the order of the schema, which is that of arguments without a name. */
+static int
+add_records(struct buf *out, const struct tool *tool)
+{
+	const char *help = tool->given.description, *name;
+	json_t *part;
+
+	if (record_add(out, "tool", tool->given.name) < 0 ||
+	    (help && record_add(out, "help", help) < 0))
+		return -1;
+	json_object_foreach(json_object_get(tool->schema.root, "properties"),
+			    name, part) if (record_add(out,
+						       is_required(tool, name)
+							       ? "parameter"
+							       : "optional",
+						       name) < 0) return -1;
+	return 0;
+}
+
+int
+tools_send(const struct tools *t, struct link *l, struct remit_error *err)
+{
+	/* The keeper adds a record of its own. */
+	own(buf) struct buf records =
+		BUF_INIT(frame_rules[FRAME_TOOLS].max - 64);
+
+	if (!t->count)
+		return 0;
+	for (size_t i = 0; i < t->count; i++)
+		if (add_records(&records, &t->all[i]) < 0)
+			return fail_sys(err, REMIT_E_INPUT,
+					"the names and descriptions of the "
+					"tools");
+	return link_send(l, FRAME_TOOLS, records.data, records.len, err);
+}
+
+void
+tools_free(struct tools *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		schema_free(&t->all[i].schema);
+	free(t->all);
+	t->all = NULL;
+	t->count = 0;
+}

@@ -1,0 +1,267 @@
+#include "bridge.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "call_head.h"
+#include "record.h"
+
+/* The field tool_bytes ends there. */
+#define BYTES_MAX ((uint64_t)64 * 1024 * 1024)
+
+/* Of a head, or of an answer of ours. */
+#define ROOM 1024
+
+int
+bridge_take_tools(struct bridge *b, const char *payload, size_t len,
+		  struct remit_error *err)
+{
+	buf_free(&b->tools);
+	b->told = false;
+	if (record_check(payload, len, err) < 0)
+		return -1;
+	if (buf_add(&b->tools, payload, len) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "tools");
+	return 0;
+}
+
+int
+bridge_tell(struct bridge *b, const struct bridge_limits *max,
+	    struct link *jail, struct remit_error *err)
+{
+	own(buf) struct buf records = BUF_INIT(frame_rules[FRAME_TOOLS].max);
+	char number[24];
+
+	if (!b->tools.len || b->told)
+		return 0;
+	snprintf(number, sizeof(number), "%llu",
+		 (unsigned long long)max->concurrency);
+	if (record_add(&records, "concurrency", number) < 0 ||
+	    buf_add(&records, b->tools.data, b->tools.len) < 0)
+		return fail_sys(err, REMIT_E_INPUT, "the tools are too many");
+	b->told = true;
+	return link_send(jail, FRAME_TOOLS, records.data, records.len, err);
+}
+
+/* ---- who waits ---- */
+
+static size_t
+find(const struct bridge *b, uint64_t id)
+{
+	size_t i = 0;
+
+	while (i < b->pending_count && b->pending[i] != id)
+		i++;
+	return i;
+}
+
+static void
+forget(struct bridge *b, uint64_t id)
+{
+	size_t i = find(b, id);
+
+	if (i < b->pending_count)
+		b->pending[i] = b->pending[--b->pending_count];
+}
+
+/* ---- from the code ---- */
+
+static int
+send_head(struct link *l, enum frame_type type, const struct call_head *h,
+	  struct remit_error *err)
+{
+	own(buf) struct buf head = BUF_INIT(frame_rules[type].max);
+
+	if (call_head_write(&head, h) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "call");
+	return link_send(l, type, head.data, head.len, err);
+}
+
+/* An answer of our own. */
+static int
+refuse(struct link *jail, uint64_t id, const char *message,
+       struct remit_error *err)
+{
+	struct call_head h = {
+		.id = id,
+		.key = "outcome",
+		.word = "error",
+		.bytes = strlen(message),
+	};
+
+	if (send_head(jail, FRAME_REPLY, &h, err) < 0)
+		return -1;
+	return link_send_pieces(jail, FRAME_REPLY_DATA, message,
+				strlen(message), err);
+}
+
+/* Why a call is not passed on, or an empty text. */
+static void
+look(const struct bridge *b, const struct bridge_limits *max,
+     const struct call_head *h, char *why, size_t size)
+{
+	why[0] = '\0';
+	if (!b->tools.len)
+		snprintf(why, size, "this run has no tools");
+	else if (!max->calls)
+		snprintf(why, size, "no cell runs");
+	else if (b->calls >= max->calls)
+		snprintf(why, size, "tool_calls allows %llu calls of a run",
+			 (unsigned long long)max->calls);
+	else if (b->pending_count >= max->concurrency ||
+		 b->pending_count == BRIDGE_PENDING)
+		snprintf(why, size,
+			 "tool_concurrency allows %llu calls at the same time",
+			 (unsigned long long)max->concurrency);
+	else if (h->bytes > max->bytes)
+		snprintf(why, size,
+			 "the arguments have %llu bytes, and tool_bytes allows "
+			 "%llu",
+			 (unsigned long long)h->bytes,
+			 (unsigned long long)max->bytes);
+}
+
+/* Code that waits for an answer before it calls again, where it may not call
+   more, never has more than this to read. */
+static bool
+is_flooded(const struct bridge_limits *max, const struct link *jail)
+{
+	uint64_t most;
+
+	return !__builtin_mul_overflow(max->concurrency, max->bytes + ROOM,
+				       &most) &&
+	       link_backlog(jail) > most;
+}
+
+static int
+begin_call(struct bridge *b, const struct bridge_limits *max,
+	   const struct frame *f, struct link *door, struct link *jail,
+	   struct remit_error *err)
+{
+	struct call_head h;
+	char why[160];
+
+	if (b->call.missing)
+		return fail(err, REMIT_E_PROTOCOL, "a call within a call");
+	if (is_flooded(max, jail))
+		return fail(err, REMIT_E_PROTOCOL, "answers are not read");
+	if (call_head_read(&h, "name", f->payload, f->len, err) < 0)
+		return -1;
+	if (h.id != b->last_id + 1 || h.bytes > BYTES_MAX || !h.bytes)
+		return fail(err, REMIT_E_PROTOCOL,
+			    "a call out of its order, or of no length");
+	b->last_id = h.id;
+	b->call = (struct passage){ .id = h.id, .missing = h.bytes };
+	look(b, max, &h, why, sizeof(why));
+	if (why[0]) {
+		b->call.dropped = true;
+		return refuse(jail, h.id, why, err);
+	}
+	b->calls++;
+	return link_send(door, FRAME_CALL, f->payload, f->len, err);
+}
+
+/* False if there is less to come. */
+static bool
+passage_take(struct passage *p, size_t len)
+{
+	if (len > p->missing || !len)
+		return false;
+	p->missing -= len;
+	return true;
+}
+
+int
+bridge_call(struct bridge *b, const struct bridge_limits *max,
+	    const struct frame *f, struct link *door, struct link *jail,
+	    bool *begun, struct remit_error *err)
+{
+	*begun = false;
+	if (f->type == FRAME_CALL)
+		return begin_call(b, max, f, door, jail, err);
+	if (!passage_take(&b->call, f->len))
+		return fail(err, REMIT_E_PROTOCOL, "more than a call said");
+	if (b->call.dropped)
+		return 0;
+	if (!b->call.missing) {
+		*begun = true;
+		b->pending[b->pending_count++] = b->call.id;
+	}
+	return link_send(door, FRAME_CALL_DATA, f->payload, f->len, err);
+}
+
+/* ---- from the door ---- */
+
+static int
+begin_reply(struct bridge *b, const struct bridge_limits *max,
+	    const struct frame *f, struct link *jail, bool *ended,
+	    struct remit_error *err)
+{
+	struct call_head h;
+	char why[160];
+
+	if (b->reply.missing)
+		return fail(err, REMIT_E_PROTOCOL, "a reply within a reply");
+	if (call_head_read(&h, "outcome", f->payload, f->len, err) < 0)
+		return -1;
+	if (!h.id || h.id > b->last_id || !h.bytes)
+		return fail(err, REMIT_E_PROTOCOL,
+			    "a reply to what nobody has asked");
+	b->reply = (struct passage){ .id = h.id, .missing = h.bytes };
+	/* It may have been asked by a cell that is over. */
+	if (find(b, h.id) == b->pending_count) {
+		b->reply.dropped = true;
+		return 0;
+	}
+	if (h.bytes <= max->bytes)
+		return link_send(jail, FRAME_REPLY, f->payload, f->len, err);
+	b->reply.dropped = true;
+	*ended = true;
+	forget(b, h.id);
+	snprintf(why, sizeof(why),
+		 "the result has %llu bytes, and tool_bytes allows %llu",
+		 (unsigned long long)h.bytes, (unsigned long long)max->bytes);
+	return refuse(jail, h.id, why, err);
+}
+
+int
+bridge_reply(struct bridge *b, const struct bridge_limits *max,
+	     const struct frame *f, struct link *jail, bool *ended,
+	     struct remit_error *err)
+{
+	*ended = false;
+	if (f->type == FRAME_REPLY)
+		return begin_reply(b, max, f, jail, ended, err);
+	if (!passage_take(&b->reply, f->len))
+		return fail(err, REMIT_E_PROTOCOL, "more than a reply said");
+	if (b->reply.dropped)
+		return 0;
+	if (!b->reply.missing) {
+		*ended = true;
+		forget(b, b->reply.id);
+	}
+	return link_send(jail, FRAME_REPLY_DATA, f->payload, f->len, err);
+}
+
+void
+bridge_end(struct bridge *b)
+{
+	b->pending_count = 0;
+	b->call = (struct passage){ 0 };
+	/* The rest of one that has begun is still to come. */
+	b->reply.dropped = true;
+}
+
+void
+bridge_reset(struct bridge *b)
+{
+	bridge_end(b);
+	b->told = false;
+	b->last_id = 0;
+}
+
+void
+bridge_free(struct bridge *b)
+{
+	buf_free(&b->tools);
+}

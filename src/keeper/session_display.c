@@ -1,0 +1,80 @@
+/*
+ * session_display: values and displays go from the jail to the door, in order
+ * with the output, as far as the policy lets them. Their bytes are not read.
+ */
+#include "display_head.h"
+#include "session_part.h"
+
+/* What the runner says of one is small; this bounds what it costs to say
+   nothing, very often. */
+#define DISPLAYS_MAX 1000
+
+static bool
+fits(const struct session *s, const struct display_head *h)
+{
+	const struct policy *p = &s->pool->policy;
+	const struct displays *d = &s->displays;
+
+	if (!plan_keeps(&s->pool->plan, MECH(FRAME_CAP)))
+		return true;
+	if (h->kind == DISPLAY_VALUE)
+		return !d->has_value && h->total_bytes <= p->value_bytes;
+	return d->shown < DISPLAYS_MAX &&
+	       h->total_bytes <= p->display_bytes - d->shown_bytes;
+}
+
+/* What was written before comes before. */
+static void
+let_output_pass(struct session *s)
+{
+	session_read_output(s, &s->out);
+	session_read_output(s, &s->err);
+}
+
+static int
+relay(struct session *s, const struct frame *f, struct remit_error *err)
+{
+	if (link_send(&s->door, f->type, f->payload, f->len, err) < 0)
+		return -1;
+	session_flush_door(s);
+	return 0;
+}
+
+int
+session_take_display(struct session *s, const struct frame *f,
+		     struct remit_error *err)
+{
+	struct displays *d = &s->displays;
+	struct display_head h;
+
+	if (s->state != SESSION_RUNNING || d->missing_bytes)
+		return fail(err, REMIT_E_PROTOCOL, "a display at a wrong time");
+	if (display_head_read(&h, f->payload, f->len, err) < 0)
+		return -1;
+	d->missing_bytes = h.total_bytes;
+	d->is_dropped = !fits(s, &h);
+	if (d->is_dropped) {
+		d->left_out++;
+		return 0;
+	}
+	if (h.kind == DISPLAY_VALUE) {
+		d->has_value = true;
+	} else {
+		d->shown++;
+		d->shown_bytes += h.total_bytes;
+		let_output_pass(s);
+	}
+	return relay(s, f, err);
+}
+
+int
+session_take_display_data(struct session *s, const struct frame *f,
+			  struct remit_error *err)
+{
+	struct displays *d = &s->displays;
+
+	if (s->state != SESSION_RUNNING || f->len > d->missing_bytes)
+		return fail(err, REMIT_E_PROTOCOL, "bytes of no display");
+	d->missing_bytes -= f->len;
+	return d->is_dropped || !f->len ? 0 : relay(s, f, err);
+}

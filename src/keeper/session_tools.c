@@ -1,0 +1,103 @@
+/*
+ * session_tools: calls from the code of a session to its caller's tools, and
+ * the answers.
+ */
+#include <sys/socket.h>
+
+#include "session_part.h"
+
+static struct bridge_limits
+limits(const struct session *s)
+{
+	const struct policy *p = &s->pool->policy;
+
+	/* What a cell has left running may not call anybody. */
+	if (s->state == SESSION_IDLE)
+		return (struct bridge_limits){
+			.bytes = p->tool_bytes,
+			.concurrency = p->tool_concurrency,
+		};
+	if (!plan_keeps(&s->pool->plan, MECH(BRIDGE)))
+		return (struct bridge_limits){
+			.calls = UINT64_MAX,
+			.bytes = UINT64_MAX,
+			.concurrency = UINT64_MAX,
+		};
+	return (struct bridge_limits){
+		.calls = p->tool_calls,
+		.bytes = p->tool_bytes,
+		.concurrency = p->tool_concurrency,
+	};
+}
+
+int
+session_tell_tools(struct session *s, struct remit_error *err)
+{
+	struct bridge_limits max = limits(s);
+
+	return bridge_tell(&s->bridge, &max, &s->inmate->jail.channel, err);
+}
+
+int
+session_take_call(struct session *s, const struct frame *f,
+		  struct remit_error *err)
+{
+	struct bridge_limits max = limits(s);
+	bool begun;
+
+	/* What was called, and is dead, gets no answer. */
+	if ((s->state != SESSION_RUNNING && s->state != SESSION_IDLE) ||
+	    s->facts.has_wait_status)
+		return fail(err, REMIT_E_PROTOCOL, "a call at a wrong time");
+	if (bridge_call(&s->bridge, &max, f, &s->door, &s->inmate->jail.channel,
+			&begun, err) < 0)
+		return -1;
+	if (begun)
+		session_hold(s);
+	if (begun || link_backlog(&s->door) > DOOR_BACKLOG)
+		session_flush_door(s);
+	return 0;
+}
+
+int
+session_take_reply(struct session *s, const struct frame *f,
+		   struct remit_error *err)
+{
+	struct bridge_limits max;
+	bool ended;
+
+	/* Of a run that is over, or has not begun: nobody waits for it. */
+	if (s->state != SESSION_RUNNING || !s->inmate)
+		return 0;
+	max = limits(s);
+	if (bridge_reply(&s->bridge, &max, f, &s->inmate->jail.channel, &ended,
+			 err) < 0)
+		return -1;
+	if (!ended)
+		return 0;
+	session_release(s);
+	session_flush_channel(s);
+	return 0;
+}
+
+/* What a cell has called and left without an answer gets none. */
+void
+session_rest_tools(struct session *s)
+{
+	bridge_end(&s->bridge);
+	s->bridge.calls = 0;
+	s->holds = 0;
+}
+
+/* Whoever waits for an answer is not to wait for ever. */
+void
+session_end_tools(struct session *s)
+{
+	if (s->inmate && s->bridge.pending_count)
+		shutdown(s->inmate->jail.channel.fd, SHUT_RDWR);
+	while (s->bridge.pending_count && s->holds) {
+		s->bridge.pending_count--;
+		session_release(s);
+	}
+	bridge_end(&s->bridge);
+}

@@ -1,0 +1,214 @@
+#include "credential.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "address.h"
+#include "field_check.h"
+#include "json_value.h"
+
+#define FIELD "credentials"
+#define FORM                                                                \
+	"Write HOST:HEADER=env:NAME or HOST:HEADER=file:/PATH, for a HOST " \
+	"that network_allow names."
+
+/* They say where a request ends, or to whom it goes. */
+static const char *const not_ours[] = {
+	"connection", "content-length",	   "expect",
+	"host",	      "keep-alive",	   "te",
+	"trailer",    "transfer-encoding", "upgrade",
+};
+
+static bool
+is_token(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c >= '0' && c <= '9') || c == '-' || c == '_';
+}
+
+static bool
+is_header(const char *name)
+{
+	size_t n = 0;
+
+	while (is_token(name[n]))
+		n++;
+	if (!n || name[n] || !strncasecmp(name, "proxy-", 6))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(not_ours); i++)
+		if (!strcasecmp(name, not_ours[i]))
+			return false;
+	return true;
+}
+
+bool
+credential_is_value(const char *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)bytes[i] < ' ' || bytes[i] == 0x7f)
+			return false;
+	/* Blanks at the ends would not arrive. */
+	return len && len < CREDENTIAL_VALUE && bytes[0] != ' ' &&
+	       bytes[len - 1] != ' ';
+}
+
+/* ---- the text ---- */
+
+/* Up to `end`, into room for so many bytes. */
+static int
+cut(const char **text, const char *end, char *out, size_t size)
+{
+	size_t n = (size_t)(end - *text);
+
+	if (!n || n >= size)
+		return -1;
+	memcpy(out, *text, n);
+	out[n] = '\0';
+	*text = end + 1;
+	return 0;
+}
+
+/* In the form in which hosts are compared. */
+static int
+read_host(const char *text, bool bracketed, char host[HOST_NAME_SIZE])
+{
+	struct address a;
+
+	if (address_read(text, &a) == 0 && a.is_v6 == bracketed) {
+		address_show(&a, host);
+		return 0;
+	}
+	return bracketed ? -1 : host_name_read(text, strlen(text), host);
+}
+
+static int
+cut_host(const char **text, struct credential *out)
+{
+	char host[HOST_NAME_SIZE + 2];
+	bool bracketed = **text == '[';
+	const char *end;
+
+	*text += bracketed;
+	end = strchr(*text, bracketed ? ']' : ':');
+	if (!end || cut(text, end, host, sizeof(host)) < 0)
+		return -1;
+	if (bracketed && *(*text)++ != ':')
+		return -1;
+	return read_host(host, bracketed, out->host);
+}
+
+static int
+read_from(const char *text, struct credential *out, struct remit_error *err)
+{
+	size_t n = strlen(text);
+
+	out->is_file = !strncmp(text, "file:", 5);
+	if (!out->is_file && strncmp(text, "env:", 4) != 0)
+		return -1;
+	text += out->is_file ? 5 : 4;
+	n = strlen(text);
+	if (n >= sizeof(out->from))
+		return -1;
+	memcpy(out->from, text, n + 1);
+	return out->is_file ? (text[0] == '/' ? 0 : -1)
+			    : field_check_env_name(text, n, FIELD, err);
+}
+
+int
+credential_read(const char *text, struct credential *out,
+		struct remit_error *err)
+{
+	struct credential c = { 0 };
+	const char *at = text, *equals;
+
+	if (cut_host(&at, &c) < 0)
+		return fail_refused(err, FIELD, FORM,
+				    "\"%.300s\" does not begin with a host and "
+				    "a colon",
+				    text);
+	equals = strchr(at, '=');
+	if (!equals || cut(&at, equals, c.header, sizeof(c.header)) < 0 ||
+	    !is_header(c.header))
+		return fail_refused(err, FIELD, FORM,
+				    "\"%.300s\" names no header that could be "
+				    "put into a request",
+				    text);
+	if (read_from(at, &c, err) < 0)
+		return fail_refused(err, FIELD, FORM,
+				    "\"%.300s\" does not say from where: "
+				    "env:NAME or file:/PATH",
+				    text);
+	*out = c;
+	return 0;
+}
+
+int
+credentials_read(const struct list *texts, struct credentials *out,
+		 struct remit_error *err)
+{
+	if (texts->count > CREDENTIALS_MAX)
+		return fail_refused(err, FIELD, "Name fewer.",
+				    "%zu entries, and %d are the most",
+				    texts->count, CREDENTIALS_MAX);
+	out->count = 0;
+	for (size_t i = 0; i < texts->count; i++, out->count++) {
+		if (credential_read(texts->items[i], &out->rows[i], err) < 0)
+			return -1;
+		for (size_t k = 0; k < i; k++)
+			if (!strcmp(out->rows[k].host, out->rows[i].host))
+				return fail_refused(
+					err, FIELD, "Write one for each host.",
+					"%s has two", out->rows[i].host);
+	}
+	return 0;
+}
+
+bool
+credential_is_for(const struct credential *c, const struct host_rule *r)
+{
+	char address[ADDRESS_TEXT];
+
+	if (r->name[0])
+		return !r->is_below && !strcmp(c->host, r->name);
+	address_show(&r->address, address);
+	return !strcmp(c->host, address);
+}
+
+/* ---- as an object ---- */
+
+int
+credential_text(const json_t *object, const char *place, struct buf *out,
+		struct remit_error *err)
+{
+	static const char *const known[] = { "host", "header", "from", NULL };
+	const char *parts[3];
+	char member[FIELD_PLACE_SIZE];
+	struct address a;
+	bool six;
+
+	if (json_value_members(object, known,
+			       "a credential has host, header and from", place,
+			       err) < 0)
+		return -1;
+	for (size_t i = 0; known[i]; i++) {
+		const json_t *value = json_object_get(object, known[i]);
+
+		snprintf(member, sizeof(member), "%s.%s", place, known[i]);
+		if (!value)
+			return fail(err, REMIT_E_INPUT, "%s: is missing",
+				    member);
+		if (json_value_string(value, &parts[i], member, err) < 0)
+			return -1;
+	}
+	six = address_read(parts[0], &a) == 0 && a.is_v6;
+	/* So that no member can say what another one does. */
+	if ((!six && strpbrk(parts[0], ":[]=")) || strpbrk(parts[1], ":="))
+		return fail(
+			err, REMIT_E_INPUT,
+			"%s: host and header have no colon and no =", place);
+	return buf_addf(out, six ? "[%s]:%s=%s" : "%s:%s=%s", parts[0],
+			parts[1], parts[2]) < 0
+		       ? field_no_memory(place, err)
+		       : 0;
+}

@@ -1,0 +1,57 @@
+/*
+ * credential: an entry of credentials, read: a header that the proxy puts into
+ * requests to a host, and that code never sees.
+ *
+ *	HOST:HEADER=env:NAME
+ *	HOST:HEADER=file:/PATH
+ *
+ * HOST is a name or an address that network_allow names as a plain entry (an
+ * IPv6 address in brackets). The value is the variable's, or what the file
+ * says without the end of its line: the keeper's, and never part of a policy.
+ */
+#ifndef REMIT_CREDENTIAL_H
+#define REMIT_CREDENTIAL_H
+
+#include <jansson.h>
+
+#include "buf.h"
+#include "host_rule.h"
+
+/* Of one policy, and one for each host. */
+#define CREDENTIALS_MAX 8
+
+#define CREDENTIAL_HEADER 64
+#define CREDENTIAL_VALUE  4096
+#define CREDENTIAL_FROM	  4096
+
+/* What code finds in the variable, if it is one: libraries want a value. */
+#define CREDENTIAL_PLACEHOLDER "kept-by-remit"
+
+struct credential {
+	char host[HOST_NAME_SIZE]; /* as a relay has it */
+	char header[CREDENTIAL_HEADER];
+	bool is_file;
+	char from[CREDENTIAL_FROM]; /* a variable's name, or a path */
+};
+
+struct credentials {
+	struct credential rows[CREDENTIALS_MAX];
+	size_t count;
+};
+
+int credential_read(const char *text, struct credential *out,
+		    struct remit_error *err) must_check;
+int credentials_read(const struct list *texts, struct credentials *out,
+		     struct remit_error *err) must_check;
+
+/* Whether this entry is for its host. */
+bool credential_is_for(const struct credential *c, const struct host_rule *r);
+
+/* Whether it can be a header's value. */
+bool credential_is_value(const char *bytes, size_t len);
+
+/* {"host": ..., "header": ..., "from": "env:NAME"} as text. */
+int credential_text(const json_t *object, const char *place, struct buf *out,
+		    struct remit_error *err) must_check;
+
+#endif

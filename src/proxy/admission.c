@@ -1,0 +1,358 @@
+#include "admission.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "gate.h"
+#include "http_ask.h"
+#include "tls_hello.h"
+
+_Static_assert(HEAD_MAX + HTTP_REQUEST_MORE < RELAY_BYTES,
+	       "a new head finds room in a flow");
+
+/* What has gone by its entry; of those that have none it counts for nobody. */
+static struct relay_use *
+use_of(struct relay *r)
+{
+	return r->rule == &r->any
+		       ? &r->use
+		       : &r->gate->uses[r->rule - r->gate->rules.rows];
+}
+
+/* What no entry names may still be public. Its bytes are nobody's affair. */
+static const struct host_rule *
+rule_or_any(struct relay *r, const struct host_rule *rule)
+{
+	if (rule || !r->gate->any)
+		return rule;
+	r->any = (struct host_rule){ .port = r->port, .kind = HOST_TCP };
+	r->use = (struct relay_use){ 0 };
+	return &r->any;
+}
+
+/* All that was asked of it is as it should be. */
+static void
+admit(struct relay *r)
+{
+	uint64_t most = r->rule->most_connections;
+
+	if (most && use_of(r)->connections >= most) {
+		relay_refuse(r, LEDGER_TOO_MANY);
+		return;
+	}
+	use_of(r)->connections++;
+	use_of(r)->bytes += r->out.len;
+	relay_find(r);
+}
+
+/* ---- plain requests ---- */
+
+/* No other form of a target names no other host. */
+static bool
+is_own_target(struct http_text t)
+{
+	return t.text[0] == '/' || (t.len == 1 && t.text[0] == '*');
+}
+
+static enum ledger_why
+judge_request(const struct relay *r, const struct http_head *h)
+{
+	unsigned method;
+
+	if (!is_own_target(h->target) || strcmp(h->host, r->host) != 0 ||
+	    (h->port && h->port != r->port))
+		return LEDGER_OTHER_NAME;
+	if (!r->is_single)
+		return LEDGER_LET_THROUGH;
+	if (h->is_ambiguous)
+		return LEDGER_OTHER_REQUEST;
+	method = host_method(h->method.text, h->method.len);
+	/* TRACE would say the credential back. */
+	if ((r->rule->methods && !(method & r->rule->methods)) ||
+	    (r->credential && !method))
+		return LEDGER_OTHER_METHOD;
+	return LEDGER_LET_THROUGH;
+}
+
+/* Put the new head in the old one's place. */
+static enum ledger_why
+write_request(struct relay *r, const struct http_head *h,
+	      struct http_text target)
+{
+	char head[HEAD_MAX + HTTP_REQUEST_MORE];
+	struct flow *f = &r->out;
+	size_t rest = f->len - h->len;
+	size_t n = http_request_write(head, f->data, h, target, r->credential);
+
+	http_body_begin(&r->body, h);
+	if (http_body_take(&r->body, f->data + h->len, rest) < 0)
+		return LEDGER_OTHER_REQUEST;
+	memmove(f->data + n, f->data + h->len, rest);
+	memcpy(f->data, head, n);
+	f->len = n + rest;
+	return LEDGER_LET_THROUGH;
+}
+
+static enum head
+read_request(struct relay *r, enum ledger_why *why)
+{
+	struct http_head h;
+	enum head found = http_head_read(r->out.data, r->out.len, &h);
+
+	if (found != HEAD_NAME)
+		return found;
+	*why = judge_request(r, &h);
+	if (*why == LEDGER_LET_THROUGH && r->is_single)
+		*why = write_request(r, &h, h.target);
+	return found;
+}
+
+/* ---- hellos ---- */
+
+static enum head
+read_hello(const struct relay *r, enum ledger_why *why)
+{
+	char name[HOST_NAME_SIZE];
+	enum head found = tls_hello_read(r->out.data, r->out.len, name);
+
+	if (found == HEAD_NAME)
+		*why = strcmp(name, r->host) ? LEDGER_OTHER_NAME
+					     : LEDGER_LET_THROUGH;
+	return found;
+}
+
+/* The bytes of a connection to whom it names, or all of a tunnel's. */
+static void
+read_bytes(struct relay *r)
+{
+	enum ledger_why why = LEDGER_OTHER_NAME;
+	enum head found = r->rule->kind == HOST_TLS ? read_hello(r, &why)
+						    : read_request(r, &why);
+
+	if (found == HEAD_MORE && !r->out.ended)
+		return;
+	/* Somebody who only looked whether there is a host. */
+	if (found == HEAD_MORE && !r->out.len)
+		relay_end(r);
+	else if (why == LEDGER_LET_THROUGH)
+		admit(r);
+	else
+		relay_refuse(r, why);
+}
+
+/* Its entry is known: do its bytes have to say anything? */
+static void
+begin_bytes(struct relay *r)
+{
+	r->credential = vault_find(&r->gate->vault, r->rule, r->host);
+	r->is_single = r->rule->methods || r->credential;
+	if (r->rule->kind == HOST_TCP) {
+		admit(r);
+		return;
+	}
+	relay_hear(r);
+	if (r->state == RELAY_HEAD && r->out.len)
+		read_bytes(r);
+}
+
+/* ---- clients that ask for a proxy ---- */
+
+static int
+answer(struct relay *r, const char *text)
+{
+	size_t len = strlen(text);
+
+	/* A socket that has sent nothing yet takes it whole. */
+	return sendto(r->code, text, len, MSG_NOSIGNAL, NULL, 0) == (ssize_t)len
+		       ? 0
+		       : -1;
+}
+
+static void
+answer_no(struct relay *r, const char *status)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "HTTP/1.1 %s\r\nContent-Length: 0\r\nConnection: close\r\n"
+		 "\r\n",
+		 status);
+	if (answer(r, text) < 0)
+		relay_cut(r);
+	else
+		relay_end(r);
+}
+
+/* Whom it asks for; its entry, if there is one. */
+static void
+take_ask(struct relay *r, const struct http_ask *a)
+{
+	struct gate *g = r->gate;
+	struct address address;
+
+	snprintf(r->host, sizeof(r->host), "%s", a->host);
+	r->port = a->port;
+	r->name = NULL;
+	if (address_read(a->host, &address) == 0) {
+		r->rule = rule_or_any(r, host_rules_address_port(
+						 &g->rules, &address, a->port));
+		r->targets = (struct addresses){ { address }, 1 };
+		return;
+	}
+	r->rule = rule_or_any(
+		r, host_rules_name_port(&g->rules, a->host, a->port));
+	r->name = r->rule ? names_take(&g->names, a->host) : NULL;
+	if (!r->name)
+		r->rule = NULL;
+}
+
+static void
+open_tunnel(struct relay *r, const struct http_head *h)
+{
+	struct flow *f = &r->out;
+
+	f->len -= h->len;
+	memmove(f->data, f->data + h->len, f->len);
+	if (answer(r, "HTTP/1.1 200 Connection established\r\n\r\n") < 0)
+		relay_cut(r);
+	else
+		begin_bytes(r);
+}
+
+/* A request through a proxy is the only one of its connection. */
+static void
+pass_request(struct relay *r, const struct http_head *h,
+	     const struct http_ask *a)
+{
+	struct http_head own = *h;
+	enum ledger_why why;
+
+	own.target = a->target;
+	r->credential = vault_find(&r->gate->vault, r->rule, r->host);
+	r->is_single = true;
+	why = r->rule->kind == HOST_TLS ? LEDGER_OTHER_NAME
+					: judge_request(r, &own);
+	if (why == LEDGER_LET_THROUGH)
+		why = write_request(r, h, a->target);
+	if (why == LEDGER_LET_THROUGH) {
+		admit(r);
+		return;
+	}
+	ledger_note(r->gate->ledger, r->host, r->port, why);
+	answer_no(r, "403 Forbidden");
+}
+
+static void
+read_ask(struct relay *r)
+{
+	struct http_head h;
+	struct http_ask a;
+	enum head found = http_head_read(r->out.data, r->out.len, &h);
+
+	if (found == HEAD_MORE && !r->out.ended)
+		return;
+	if (found == HEAD_MORE && !r->out.len) {
+		relay_end(r);
+	} else if (found != HEAD_NAME || http_ask_read(&h, &a) < 0) {
+		ledger_note(r->gate->ledger, r->host, r->port,
+			    LEDGER_OTHER_NAME);
+		answer_no(r, "400 Bad Request");
+	} else {
+		r->is_asked = false;
+		take_ask(r, &a);
+		if (!r->rule) {
+			ledger_note(r->gate->ledger, r->host, r->port,
+				    LEDGER_NOT_NAMED);
+			answer_no(r, "403 Forbidden");
+		} else if (a.is_tunnel) {
+			open_tunnel(r, &h);
+		} else {
+			pass_request(r, &h, &a);
+		}
+	}
+}
+
+void
+admission_go_on(struct relay *r)
+{
+	if (relay_read_head(r) < 0)
+		relay_cut(r);
+	else if (r->is_asked)
+		read_ask(r);
+	else
+		read_bytes(r);
+}
+
+/* ---- the beginning ---- */
+
+static bool
+is_asked(const struct relay *r, const struct address *to)
+{
+	struct address own = address_v4(htonl(INADDR_LOOPBACK));
+
+	return r->gate->is_asked && r->port == HOST_PROXY_PORT &&
+	       address_equal(to, &own);
+}
+
+/* Whom the connection was made to, by the kernel's word. */
+static int
+identify(struct relay *r)
+{
+	struct gate *g = r->gate;
+	struct sockaddr_storage to = { 0 };
+	socklen_t len = sizeof(to);
+	struct address a;
+
+	if (getsockname(r->code, (void *)&to, &len) < 0)
+		return -1;
+	a = address_of_socket(&to, &r->port);
+	r->is_asked = is_asked(r, &a);
+	r->name = names_find_inside(&g->names, &a);
+	if (r->name) {
+		snprintf(r->host, sizeof(r->host), "%s", r->name->host);
+		r->rule = rule_or_any(
+			r, host_rules_name_port(&g->rules, r->host, r->port));
+		return 0;
+	}
+	address_show(&a, r->host);
+	r->rule =
+		rule_or_any(r, host_rules_address_port(&g->rules, &a, r->port));
+	r->targets = (struct addresses){ .rows = { a }, .count = 1 };
+	return 0;
+}
+
+void
+admission_begin(struct relay *r)
+{
+	if (identify(r) < 0)
+		relay_cut(r);
+	else if (r->is_asked)
+		relay_hear(r);
+	else if (!r->rule)
+		relay_refuse(r, LEDGER_NOT_NAMED);
+	else
+		begin_bytes(r);
+}
+
+/* ---- once it is open ---- */
+
+int
+admission_holds(struct relay *r, size_t sent, size_t received)
+{
+	const struct flow *f = &r->out;
+	uint64_t most = r->rule->most_bytes;
+	enum ledger_why why = LEDGER_LET_THROUGH;
+
+	use_of(r)->bytes += sent + received;
+	if (most && use_of(r)->bytes > most)
+		why = LEDGER_TOO_MUCH;
+	else if (r->is_single &&
+		 http_body_take(&r->body, f->data + f->start + f->len - sent,
+				sent) < 0)
+		why = LEDGER_OTHER_REQUEST;
+	if (why == LEDGER_LET_THROUGH)
+		return 0;
+	ledger_note(r->gate->ledger, r->host, r->port, why);
+	return -1;
+}

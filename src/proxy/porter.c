@@ -1,0 +1,189 @@
+#include "porter.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "filter.h"
+#include "linux_abi.h"
+#include "pass.h"
+#include "proxy.h"
+#include "proxy_order.h"
+#include "rights.h"
+
+/* The porter's end of its line. */
+#define LINE 0
+
+/* ---- its own process ---- */
+
+/* Keys on a terminal are for the keeper. */
+static void
+ignore_signals(void)
+{
+	static const int all[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		signal(all[i], SIG_IGN);
+	signal(SIGUSR1, SIG_DFL); /* see proxy_end() */
+}
+
+static int
+place(const int fds[PROXY_FDS])
+{
+	/* They came above the line, in any order: out of each other's way. */
+	for (int i = 0; i < PROXY_FDS; i++)
+		if (fcntl(fds[i], F_DUPFD, 16 + i) != 16 + i)
+			return -1;
+	for (int i = 0; i < PROXY_FDS; i++)
+		if (dup2(16 + i, i) < 0)
+			return -1;
+	return (int)syscall(SYS_close_range, PROXY_FDS, ~0u, 0);
+}
+
+/* As a child of the keeper's, which reads its end from the kernel. */
+static pid_t
+fork_beside(void)
+{
+	struct clone_args args = { .flags = CLONE_PARENT };
+
+	return sys_clone3(&args);
+}
+
+static int
+serve_one(const int fds[PROXY_FDS])
+{
+	pid_t pid = fork_beside();
+
+	if (pid == 0)
+		_exit(place(fds) == 0 ? proxy_main() : 1);
+	for (int i = 0; i < PROXY_FDS; i++)
+		close(fds[i]);
+	return send(LINE, &pid, sizeof(pid), MSG_NOSIGNAL) == sizeof(pid) ? 0
+									  : -1;
+}
+
+int
+porter_main(bool unfiltered)
+{
+	int fds[PASS_MAX];
+	size_t count;
+	char word;
+
+	prctl(PR_SET_NAME, "remit-porter", 0, 0, 0);
+	ignore_signals();
+	if (pass_receive(LINE, &word, 1, fds, &count, 0) != 1 || count ||
+	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    (!unfiltered && filter_load(FILTER_KEEPER_NETWORK) < 0))
+		return 1;
+	while (pass_receive(LINE, &word, 1, fds, &count, 0) == 1)
+		if (count != PROXY_FDS || serve_one(fds) < 0)
+			return 1;
+	return 0;
+}
+
+/* ---- in the keeper ---- */
+
+/* Root's go in each proxy, which must become its user first. */
+static int
+leave_rights(const struct porter_keeper *by)
+{
+	if (by->by_root)
+		return 0;
+	return by->on_ground ? rights_drop() : rights_drop_own();
+}
+
+/*
+ * The same program anew: the keeper's memory, in which runs lie, is not for
+ * processes that read foreign bytes on the network.
+ */
+static void __attribute__((noreturn))
+become_porter(int line, const struct porter_keeper *by)
+{
+	char *const argv[] = { "remit", "porter",
+			       by->unfiltered ? "unfiltered" : NULL, NULL };
+	static char *const none[] = { NULL };
+	sigset_t all;
+
+	/* The caller may have blocked what ends it. */
+	sigemptyset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	if (dup2(line, LINE) == LINE &&
+	    syscall(SYS_close_range, LINE + 1, ~0u, 0) == 0 &&
+	    leave_rights(by) == 0)
+		execve("/proc/self/exe", argv, none);
+	_exit(1);
+}
+
+int
+porter_start(struct porter *p, const struct porter_keeper *by,
+	     struct remit_error *err)
+{
+	own_fd int theirs = -1;
+	int pair[2];
+
+	if (p->pid)
+		return 0;
+	own_fd_close(&p->line);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "socketpair");
+	p->line = pair[0];
+	theirs = pair[1];
+	p->pid = fork();
+	if (p->pid == 0)
+		become_porter(theirs, by);
+	if (p->pid < 0) {
+		p->pid = 0;
+		return fail_sys(err, REMIT_E_KERNEL, "fork");
+	}
+	/* What it starts with: that it was a keeper. */
+	if (send(p->line, "k", 1, MSG_NOSIGNAL) != 1)
+		return fail_sys(err, REMIT_E_KERNEL, "start a porter");
+	return 0;
+}
+
+pid_t
+porter_fork(struct porter *p, const int fds[PROXY_FDS], struct remit_error *err)
+{
+	pid_t pid = -1;
+	ssize_t n = -1;
+
+	if (p->line >= 0 && pass_send(p->line, "p", 1, fds, PROXY_FDS, 0) == 1)
+		do
+			n = recv(p->line, &pid, sizeof(pid), 0);
+		while (n < 0 && errno == EINTR);
+	if (n != sizeof(pid))
+		return fail(err, REMIT_E_INTERNAL,
+			    "the porter, which starts network proxies, died");
+	if (pid < 0)
+		return fail(err, REMIT_E_KERNEL, "a proxy could not be forked");
+	return pid;
+}
+
+bool
+porter_reaped(struct porter *p, pid_t pid)
+{
+	if (!p->pid || pid != p->pid)
+		return false;
+	p->pid = 0;
+	own_fd_close(&p->line);
+	p->line = -1;
+	return true;
+}
+
+void
+porter_free(struct porter *p)
+{
+	/* Ours, and not reaped: the number is its own. */
+	if (p->pid) {
+		kill(p->pid, SIGKILL);
+		waitpid(p->pid, NULL, 0);
+	}
+	own_fd_close(&p->line);
+	*p = (struct porter)PORTER_INIT;
+}

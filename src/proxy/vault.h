@@ -1,0 +1,28 @@
+/*
+ * vault: the values of a policy's credentials, found by the keeper in its own
+ * environment and files when it orders a proxy, and known to that alone.
+ */
+#ifndef REMIT_VAULT_H
+#define REMIT_VAULT_H
+
+#include "credential.h"
+#include "http_request.h"
+#include "policy.h"
+
+struct vault {
+	struct vault_row {
+		char host[HOST_NAME_SIZE];
+		struct http_header header;
+	} rows[CREDENTIALS_MAX];
+	size_t count;
+};
+
+/* Refused if one is not there, or can be no header. No message has a value. */
+int vault_fill(struct vault *out, const struct policy *p,
+	       struct remit_error *err) must_check;
+/* The header for an entry and the host that is meant; NULL if there is none. */
+const struct http_header *vault_find(const struct vault *v,
+				     const struct host_rule *r,
+				     const char *host);
+
+#endif

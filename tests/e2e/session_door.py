@@ -1,0 +1,184 @@
+"""Sessions through libremit, in a process of their own user.
+
+As a program: a door that reads requests as JSON lines and answers each with a
+line; cells run in threads, so that others can be asked meanwhile. As a module:
+Door, which starts it.
+"""
+
+from __future__ import annotations
+
+import ctypes as c
+import json
+import os
+import pathlib
+import queue
+import shutil
+import subprocess
+import sys
+import threading
+
+PATIENCE = 60
+
+
+class Error(c.Structure):
+    _fields_ = [("code", c.c_int), ("errno", c.c_int), ("where", c.c_char * 48), ("message", c.c_char * 1024), ("remedy", c.c_char * 512)]
+
+
+class Options(c.Structure):
+    _fields_ = [("keeper_path", c.c_char_p), ("private_keeper", c.c_int), ("command_path", c.c_char_p)]
+
+
+class SessionOptions(c.Structure):
+    _fields_ = [("policy_json", c.c_char_p), ("artifacts_dir", c.c_char_p), ("tools", c.c_void_p), ("tool_count", c.c_size_t)]
+
+
+class File(c.Structure):
+    _fields_ = [("path", c.c_char_p), ("host_path", c.c_char_p), ("bytes", c.c_char_p), ("len", c.c_size_t)]
+
+
+class Job(c.Structure):
+    _fields_ = [
+        ("code", c.c_char_p), ("code_len", c.c_size_t), ("name", c.c_char_p), ("stdin_bytes", c.c_char_p),
+        ("stdin_len", c.c_size_t), ("stdin_fd", c.c_int), ("argv", c.POINTER(c.c_char_p)), ("policy_json", c.c_char_p),
+        ("files", c.POINTER(File)), ("file_count", c.c_size_t), ("artifacts_dir", c.c_char_p), ("on_output", c.c_void_p),
+        ("on_display", c.c_void_p), ("tools", c.c_void_p), ("tool_count", c.c_size_t), ("on_question", c.c_void_p),
+        ("interrupt_fd", c.c_int), ("interactive", c.c_int), ("user", c.c_void_p),
+    ]  # fmt: skip
+
+
+def text(value):
+    return value.encode() if isinstance(value, str) else value
+
+
+class Failed(Exception):
+    pass
+
+
+class Library:
+    def __init__(self, library: str, command: str):
+        self.lib = c.CDLL(library)
+        self.lib.remit_result_json.restype = c.c_char_p
+        self.remit = c.c_void_p()
+        self.sessions: dict[str, c.c_void_p] = {}
+        self.check("remit_open", c.byref(self.remit), c.byref(Options(command_path=text(command))))
+
+    def check(self, name: str, *args) -> None:
+        err = Error()
+        if getattr(self.lib, name)(*args, c.byref(err)) < 0:
+            raise Failed({"code": err.code, "where": err.where.decode(), "message": err.message.decode(), "remedy": err.remedy.decode()})
+
+    def take(self, result: c.c_void_p) -> dict:
+        doc = json.loads(self.lib.remit_result_json(result))
+        self.lib.remit_result_free(result)
+        return doc
+
+    def open(self, session="s", policy=None, artifacts=None):
+        handle = c.c_void_p()
+        options = SessionOptions(text(json.dumps(policy)) if policy else None, text(artifacts))
+        self.check("remit_session_open", self.remit, c.byref(options), c.byref(handle))
+        self.sessions[session] = handle
+        return {}
+
+    def run(self, code, session="s", name=None, stdin=None, argv=(), files=(), interactive=0):
+        code = text(code)
+        job = Job(code=code, code_len=len(code), name=text(name), stdin_fd=-1, interrupt_fd=-1, interactive=interactive)
+        if stdin is not None:
+            job.stdin_bytes, job.stdin_len = text(stdin), len(text(stdin))
+        job.argv = (c.c_char_p * (len(argv) + 1))(*map(text, argv), None)
+        job.files = (File * len(files))(*[File(text(p), None, text(b), len(text(b))) for p, b in files])
+        job.file_count = len(files)
+        result = c.c_void_p()
+        self.check("remit_session_run", self.sessions[session], c.byref(job), c.byref(result))
+        return self.take(result)
+
+    def interrupt(self, session="s"):
+        self.lib.remit_session_interrupt(self.sessions[session])
+        return {}
+
+    def reset(self, session="s"):
+        self.check("remit_session_reset", self.sessions[session])
+        return {}
+
+    def close(self, session="s"):
+        result = c.c_void_p()
+        self.check("remit_session_close", self.sessions.pop(session), c.byref(result))
+        return self.take(result)
+
+    def drop(self, session="s"):
+        self.lib.remit_session_drop(self.sessions.pop(session))
+        return {}
+
+
+def main(library: str, command: str) -> None:
+    door = Library(library, command)
+    lock = threading.Lock()
+
+    def answer(number, what, arguments):
+        try:
+            said = getattr(door, what)(**arguments)
+        except Failed as e:
+            said = {"failed": e.args[0]}
+        with lock:
+            print(json.dumps([number, said]), flush=True)
+
+    for line in sys.stdin:
+        threading.Thread(target=answer, args=json.loads(line), daemon=True).start()
+    os._exit(0)
+
+
+class Door:
+    """A process of the user's that has sessions."""
+
+    def __init__(self, remit, env=None):
+        build = pathlib.Path(os.environ.get("REMIT", pathlib.Path(__file__).parents[2] / "build" / "remit")).parent
+        bin_dir = pathlib.Path(remit.command).parent
+        for source in (build / "libremit.so.0", pathlib.Path(__file__)):
+            if not (bin_dir / source.name).exists():
+                shutil.copy(source, bin_dir / source.name)
+        self.process = subprocess.Popen(
+            ["/usr/bin/python3", str(bin_dir / "session_door.py"), str(bin_dir / "libremit.so.0"), remit.command],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=remit.folder, env=remit.env(env), **remit.identity(),
+        )  # fmt: skip
+        self.count = 0
+        self.waiting: dict[int, queue.Queue] = {}
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self) -> None:
+        for line in self.process.stdout:
+            number, said = json.loads(line)
+            self.waiting[number].put(said)
+        for q in list(self.waiting.values()):
+            q.put({"failed": {"message": "the door is gone"}})
+
+    def begin(self, what: str, **arguments):
+        """Asks, and gives a function that waits for the answer."""
+        self.count += 1
+        answers = self.waiting[self.count] = queue.Queue()
+        self.process.stdin.write(json.dumps([self.count, what, arguments]) + "\n")
+        self.process.stdin.flush()
+        return lambda seconds=PATIENCE: answers.get(timeout=seconds)
+
+    def ask(self, what: str, **arguments) -> dict:
+        return self.begin(what, **arguments)()
+
+    def open(self, **arguments) -> None:
+        said = self.ask("open", **arguments)
+        assert "failed" not in said, said
+
+    def run(self, code: str, **arguments) -> dict:
+        return self.ask("run", code=code, **arguments)
+
+    def out(self, code: str, **arguments) -> str:
+        """What a cell that ends well prints."""
+        result = self.run(code, **arguments)
+        assert result.get("status") == "ok", result
+        return result["stdout"]
+
+    def leave(self) -> None:
+        """Without a word."""
+        self.process.stdin.close()
+        self.process.wait(PATIENCE)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,178 @@
+"""credentials: a header that arrives, and that nothing inside or about the run has."""
+
+import json
+import subprocess
+
+import network_here
+import pytest
+from conftest import enforced
+from leftovers import gone, processes
+from network_here import TRY, connections, requests, said
+from test_network import memory_has, name_of
+
+API, INNER = "api.example.com", "inner.example.com"
+SECRET = "Bearer s3cr3t-of-the-caller"
+# Never whole in a program: what finds it has been given it.
+LOOK = TRY + 'import os\nNEEDLE = b"s3cr3t" + b"-of-" + b"the-caller"\n'
+
+
+@pytest.fixture(scope="module")
+def world(stage):
+    with network_here.start(stage / "world-credentials") as w:
+        yield w
+
+
+@pytest.fixture
+def here(remit, world):
+    return world.inside(remit)
+
+
+def keys(seen):
+    return [" ".join(line.split()[3:]) for line in requests(seen)]
+
+
+def test_the_header_arrives_and_the_code_has_a_placeholder(here, world, covers):
+    mark = world.mark()
+    code = LOOK + f"""
+def with_header(url, **headers): return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=20).read().decode()
+say(a=fetch("http://{INNER}/a"), own=with_header("http://{INNER}/own", **{{"x-KEY": os.environ["KEY"]}}), seen=os.environ["KEY"],
+    all=[k for k in os.environ if NEEDLE.decode() in os.environ[k]], loop=fetch("http://127.0.0.1/c"))
+"""
+    flags = ("--credential", f"{INNER}:X-Key=env:KEY", "--credential", "127.0.0.1:X-Key=env:KEY2")
+    result = here.allow(code, f"{INNER}:80:private", "127.0.0.1:80:plain", flags=flags, env={"KEY": SECRET, "KEY2": "other"})
+    answers = said(result)
+    assert answers["seen"] == "kept-by-remit" and answers["all"] == [] and INNER in answers["a"]
+    assert keys(world.seen(mark)) == [SECRET, SECRET, "other"]
+    assert "s3cr3t" not in json.dumps(result)
+    assert enforced(result, "credentials") == ["proxy"]
+    (row,) = [r for r in result["enforcement"] if r["field"] == "credentials"]
+    assert row["value"] == [f"{INNER}:X-Key=env:KEY", "127.0.0.1:X-Key=env:KEY2"]
+    covers(here, "credentials", "proxy")
+
+
+def test_a_file_is_read_by_the_keeper_and_not_by_the_code(here, world):
+    mark = world.mark()
+    path = here.file("key.txt", SECRET + "\n")
+    path.chmod(0o600)
+    code = LOOK + f"say(a=fetch('http://{INNER}/'), file=attempt(open, {str(path)!r}))"
+    result = here.allow(code, f"{INNER}:80:private", flags=("--credential", f"{INNER}:X-Key=file:{path}"))
+    path.unlink()
+    assert said(result)["file"] == "FileNotFoundError" and keys(world.seen(mark)) == [SECRET]
+
+
+def test_it_may_be_an_object_of_a_policy(here, world):
+    mark = world.mark()
+    fields = {"network_allow": [f"{INNER}:80:private"], "credentials": [{"host": INNER, "header": "X-Key", "from": "env:KEY"}]}
+    policy = here.file("credentials.json", json.dumps(fields))
+    said(here.allow(LOOK + f"say(a=fetch('http://{INNER}/'))", flags=("--policy", str(policy)), env={"KEY": SECRET}))
+    assert keys(world.seen(mark)) == [SECRET]
+
+
+def test_nothing_that_is_written_about_a_run_has_it(here, world):
+    audit = here.folder / "audit-credentials.jsonl"
+    flags = ("--allow-host", f"{INNER}:80:private", "--credential", f"{INNER}:X-Key=env:KEY", "--python", network_here.PYTHON, *network_here.FALLBACK)
+    program = TRY + f"fetch('http://{INNER}/'); raise SystemExit(3)"
+    for command in (("run", "--audit", str(audit), "-c", program), ("explain", "--json"), ("policy",)):
+        done = here(command[0], *flags, *command[1:], env={"KEY": SECRET})
+        assert "s3cr3t" not in done.stdout + done.stderr, command
+        assert done.returncode == (3 if command[0] == "run" else 0), (command, done.stderr)
+    assert "s3cr3t" not in audit.read_text()
+    audit.unlink()
+
+
+def test_it_goes_to_its_host_and_to_no_other(here, world):
+    mark = world.mark()
+    code = LOOK + f"""
+def raw(path, host, more="", method="GET"): return f"{{method}} /{{path}} HTTP/1.1\\r\\n{{more}}Host: {{host}}\\r\\n\\r\\n".encode()
+say(other=fetch("http://{API}/other"), port=fetch("http://{API}:8080/port"), redirect=attempt(fetch, "http://{INNER}/redirect"),
+    host=attempt(dial, "{INNER}", 80, raw("host", "{API}")), second=attempt(dial, "{INNER}", 80, raw("first", "{INNER}") + raw("second", "{API}")),
+    trace=attempt(dial, "{INNER}", 80, raw("trace", "{INNER}", method="TRACE")), back=attempt(dial, "{INNER}", 80, raw("back", "{INNER}", "Upgrade: x\\r\\n")))
+"""
+    result = here.allow(code, f"{INNER}:80:private", f"{API}:80", f"{API}:8080", flags=("--credential", f"{INNER}:X-Key=env:KEY"), env={"KEY": SECRET})
+    answers = said(result)
+    assert "{" in answers["other"] and "{" in answers["port"]
+    assert not [k for k in ("host", "second", "trace", "back", "redirect") if "{" in answers[k]], answers
+    seen = {line.split()[2]: " ".join(line.split()[3:]) for line in requests(world.seen(mark))}
+    assert seen == {"/other": "-", "/port": "-", "/redirect": SECRET}
+
+
+def test_it_is_never_sent_in_the_clear_over_a_public_network(here, world):
+    mark = world.mark()
+    flags = ("--credential", f"{API}:X-Key=env:KEY")
+    result = here.allow(LOOK + f"say(a=attempt(fetch, 'http://{API}/'))", f"{API}:80", flags=flags, env={"KEY": SECRET})
+    assert "{" not in said(result)["a"] and connections(world.seen(mark)) == []
+    (row,) = result["denials"]
+    assert row["what"] == f"connect to {API}:80, a public address, where its credential would be read on the way" and row["flag"] is None
+
+
+def test_by_a_proxy_that_is_asked_for_it_is_the_same(here, world):
+    mark = world.mark()
+    code = LOOK + f"say(a=fetch('http://{INNER}/'), own=os.environ['http_proxy'])"
+    said(here.allow(code, f"{INNER}:80:private", flags=("--proxy", "--credential", f"{INNER}:X-Key=env:KEY"), env={"KEY": SECRET}))
+    assert keys(world.seen(mark)) == [SECRET]
+
+
+def test_who_looks_finds_it_nowhere_inside(here, world):
+    code = LOOK + f"""
+fetch("http://{INNER}/")
+found = []
+for folder, _, names in os.walk("/"):
+    if folder.startswith(("/proc", "/sys", "/usr")): continue
+    for name in names:
+        try:
+            with open(os.path.join(folder, name), "rb") as f:
+                if NEEDLE in f.read(1 << 20): found.append(os.path.join(folder, name))
+        except OSError: pass
+say(found=found)
+"""
+    result = here.allow(code, f"{INNER}:80:private", flags=("--credential", f"{INNER}:X-Key=env:KEY"), env={"KEY": SECRET})
+    assert said(result)["found"] == []
+
+
+def test_the_interpreter_s_memory_has_it_never_and_the_proxy_s_has(here, world):
+    code = TRY + f"fetch('http://{INNER}/'); print('begun', flush=True)\nimport time; time.sleep(60)"
+    flags = ("--allow-host", f"{INNER}:80:private", "--credential", f"{INNER}:X-Key=env:KEY", "--python", network_here.PYTHON, *network_here.FALLBACK)
+    with here.popen("run", *flags, "-c", code, env={"KEY": SECRET}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as p:
+        assert p.stdout.readline() == "begun\n"
+        found = {name_of(pid): memory_has(pid, SECRET.encode()) for pid in processes(here.command) if name_of(pid).startswith(("python", "remit-proxy"))}
+        p.kill()
+        p.communicate(timeout=30)
+    assert len(found) == 2 and {name: name == "remit-proxy" for name in found} == found
+    assert gone(lambda: processes(here.command)) == []
+
+
+@pytest.mark.parametrize(
+    "value, says",
+    [(None, "is not set"), ("", "is empty"), ("qz\r\nX: y", "no header may have"), ("qz" * 2048, "longer than 4095")],
+)
+def test_a_value_that_cannot_be_one_is_refused(here, world, value, says):
+    mark = world.mark()
+    env = {} if value is None else {"KEY": value}
+    result = here.allow("print('ran')", f"{INNER}:80:private", flags=("--credential", f"{INNER}:X-Key=env:KEY"), env=env)
+    assert result["status"] == "refused" and result["error"]["where"] == "credentials", result
+    assert says in result["error"]["value"] and result["error"]["remedy"] and result["stdout"] == ""
+    assert "qz" not in json.dumps(result)
+    assert world.seen(mark) == []
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "/", "/nowhere/at/all"])
+def test_a_file_that_is_none_is_refused(here, path):
+    result = here.allow("print('ran')", f"{INNER}:80:private", flags=("--credential", f"{INNER}:X-Key=file:{path}"))
+    assert result["status"] == "refused" and "cannot be read" in result["error"]["value"], result
+
+
+@pytest.mark.parametrize(
+    "entry, credential, says",
+    [
+        (f"{API}:443", f"{API}:X-Key=env:KEY", "no plain entry"),
+        (f"{API}:80", "other.example.com:X-Key=env:KEY", "no entry for"),
+        ("*.example.org:80", "a.example.org:X-Key=env:KEY", "no entry for"),
+        ("93.184.216.34:80:plain", "93.184.216.34:X-Key=env:KEY", "public address"),
+        (f"{API}:80", f"{API}:Content-Length=env:KEY", "no header"),
+        (f"{API}:80", f"{API}:X-Key=KEY", "from where"),
+    ],
+)
+def test_a_credential_that_cannot_be_kept_is_refused(any_remit, entry, credential, says):
+    flags = ("--allow-host", entry, "--credential", credential, "--memory-fallback", "per_process")
+    result = any_remit.json("print('ran')", *flags, env={"KEY": SECRET})
+    assert result["status"] == "refused" and result["error"]["where"] == "credentials" and says in result["error"]["value"], result["error"]

@@ -1,0 +1,40 @@
+"""Remit's checker of schemas, compared with the package jsonschema on documents made by chance."""
+
+import collections
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+from conftest import PYTHON, ROOT, skip_or_fail
+
+PACKAGE = "jsonschema==4.25.1"
+SEEDS = range(4)
+COUNT = 1500
+
+
+@pytest.fixture(scope="session")
+def other(stage):
+    """A Python that has the package."""
+    folder = stage / "jsonschema"
+    subprocess.run([PYTHON, "-m", "venv", folder], check=True)
+    done = subprocess.run([folder / "bin" / "pip", "install", "-q", PACKAGE], capture_output=True, text=True)
+    if done.returncode:
+        skip_or_fail(f"{PACKAGE} cannot be installed: {done.stderr[-300:]}")
+    return folder / "bin" / "python"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_both_checkers_agree(other, seed):
+    build = pathlib.Path(os.environ.get("REMIT", ROOT / "build" / "remit")).parent
+    made = subprocess.run(
+        [other, ROOT / "tests" / "e2e" / "schema_documents.py", str(seed), str(COUNT)], capture_output=True, text=True, check=True
+    ).stdout
+    judged = subprocess.run([build / "tests" / "unit" / "schema_judge"], input=made, capture_output=True, text=True, check=True).stdout
+    lines, verdicts = made.splitlines(), judged.splitlines()
+    assert len(lines) == len(verdicts) == COUNT * 6
+    wrong = [(line, verdict) for line, verdict in zip(lines, verdicts) if verdict != ("fits" if json.loads(line)["fits"] else "not")]
+    assert not wrong, wrong[:3]
+    # Both answers are common, or nothing was compared.
+    assert min(collections.Counter(verdicts)[v] for v in ("fits", "not")) > COUNT // 2

@@ -1,0 +1,653 @@
+"""Sessions: one jail for many cells, as a program that uses libremit meets it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import leftovers
+import pytest
+from conftest import PYTHON, enforced
+from session_door import Door
+from shared_keeper import SharedKeeper, is_alive, kill
+
+FOREVER = "import time\nwhile True: time.sleep(0.01)"
+DEAF = """
+import time
+while True:
+    try:
+        time.sleep(60)
+    except KeyboardInterrupt:
+        pass
+"""
+
+
+def policy(**more) -> dict:
+    return {"python": PYTHON, **more}
+
+
+@pytest.fixture(params=["private", "shared"])
+def door(request, remit):
+    """With a keeper of its own, cold; or with a shared one, warm."""
+    shared = SharedKeeper(remit) if request.param == "shared" else None
+    one = Door(remit, shared.env if shared else {"REMIT_KEEPER": ""})
+    one.shared = shared
+    if shared:
+        warm_up(one)
+    yield one
+    one.leave()
+    if shared:
+        shared.close()
+    assert not leftovers.gone(lambda: leftovers.processes(remit.command)), "processes are left"
+    assert not leftovers.gone(leftovers.groups), "groups are left"
+    assert not leftovers.mounts()
+
+
+def warm_up(one, **more) -> None:
+    """Until a session of this policy starts warm."""
+    end = time.monotonic() + 20
+    start = ""
+    while start != "warm":
+        assert time.monotonic() < end, one.shared.status()
+        one.open(policy=policy(**more))
+        start = one.run("")["start"]
+        one.ask("drop")
+        time.sleep(0.05)
+
+
+def state(result: dict) -> tuple:
+    return result["status"], result["session"]["state"]
+
+
+# ---- what lives on ----
+
+
+def test_variables_imports_and_files_live_on(door):
+    door.open(policy=policy())
+    first = door.run("import math as m\nx = 41\nopen('note', 'w').write('kept')")
+    assert state(first) == ("ok", "open") and first["session"]["cell"] == 1, first
+    assert first["start"] == ("warm" if door.shared else "cold")
+    second = door.run("def f(n): return m.floor(n) + x\nprint(f(1.5), open('note').read(), __name__)")
+    assert second["stdout"] == "42 kept __main__\n", second
+    assert second["session"]["id"] == first["session"]["id"] and second["run_id"] != first["run_id"]
+    assert state(door.ask("close")) == ("ok", "ended")
+
+
+def test_output_errors_and_exit_codes_belong_to_their_cell(door):
+    door.open(policy=policy())
+    assert door.out("print('one')") == "one\n"
+    error = door.run("def f():\n    return 1 / 0\nf()", name="mine.py")
+    assert state(error) == ("error", "open") and error["error"]["line"] == 2 and error["stdout"] == "", error
+    assert "    return 1 / 0" in error["stderr"] and 'File "mine.py", line 3' in error["stderr"]
+    # A line of an earlier cell is shown too.
+    later = door.run("f()")
+    assert "    return 1 / 0" in later["error"]["traceback"] and 'File "<cell 3>", line 1' in later["error"]["traceback"]
+    left = door.run("import sys; sys.exit(3)")
+    assert (*state(left), left["exit_code"], left["remit_exit_code"]) == ("exit", "open", 3, 3)
+    wrong = door.run("x = (")
+    assert state(wrong) == ("error", "open") and wrong["error"]["name"] == "SyntaxError"
+    assert door.out("print('still here')") == "still here\n"
+
+
+def test_each_cell_has_its_own_input_arguments_and_files(door):
+    door.open(policy=policy())
+    assert door.out("import sys\nprint(input(), sys.argv)", stdin="a line\nunread\n", argv=["one", "two"]) == "a line ['<cell 1>', 'one', 'two']\n"
+    assert door.out("print(repr(sys.stdin.read()), sys.argv)") == "'' ['<cell 2>']\n"
+    big = "x" * 300_000
+    assert door.out("print(len(sys.stdin.read()))", stdin=big) == "300000\n"
+    assert door.out("import os\nos.chdir('/tmp')\nprint(open('/workspace/a/b').read())", files=[("a/b", "first")]) == "first\n"
+    assert door.out("print(open('/workspace/a/b').read(), os.getcwd())", files=[("a/b", "second")]) == "second /tmp\n"
+    too_much = door.run("print('ran')", files=[("big", "x" * 1000)] * 2)
+    assert state(too_much) == ("refused", "open") and too_much["stdout"] == "", too_much
+    assert door.out("print(os.getcwd())") == "/tmp\n"
+
+
+def test_usage_is_that_of_the_cell(door):
+    door.open(policy=policy(cpu_seconds="60s"))
+    busy = door.run("import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass")
+    assert 250 < busy["usage"]["cpu_ms"] < 2000, busy
+    assert door.run("pass")["usage"]["cpu_ms"] < 100
+
+
+def test_denials_belong_to_the_cell_that_was_refused(door):
+    door.open(policy=policy())
+    first = door.run("import socket\ntry: socket.socket()\nexcept OSError: pass")
+    assert [d["syscall"] for d in first["denials"]] == ["socket"], first
+    assert door.run("pass")["denials"] == []
+
+
+def test_output_caps_count_for_each_cell_anew(door):
+    door.open(policy=policy(stdout_max_bytes=1024))
+    for _ in range(3):
+        result = door.run("print('x' * 5000)")
+        assert len(result["stdout"]) == 1024 and result["stdout_truncated"], result
+    assert door.out("print('short')") == "short\n"
+
+
+def test_what_threads_write_between_cells_comes_with_the_next_one(door):
+    door.open(policy=policy())
+    door.out("import threading, time\ndef late():\n    time.sleep(0.2)\n    print('late', flush=True)\nthreading.Thread(target=late).start()")
+    time.sleep(0.6)
+    assert door.out("print('next')") == "late\nnext\n"
+
+
+# ---- limits ----
+
+
+def test_a_cell_that_is_over_its_time_is_interrupted_and_the_variables_stay(door, covers):
+    door.open(policy=policy(timeout="300ms"))
+    door.out("kept = 5")
+    result = door.run(FOREVER)
+    assert state(result) == ("timeout", "open") and result["error"]["name"] == "KeyboardInterrupt", result
+    assert enforced(result, "timeout") == ["timer"]
+    assert 250 < result["usage"]["wall_ms"] < 2000
+    assert door.out("print(kept)") == "5\n"
+
+
+def test_a_cell_that_does_not_stop_is_killed_and_says_that_all_is_lost(door):
+    door.open(policy=policy(timeout="300ms"))
+    door.out("kept = 5")
+    result = door.run(DEAF)
+    assert state(result) == ("timeout", "ended") and 2000 < result["usage"]["wall_ms"] < 8000, result
+    again = door.run("print(kept)")
+    assert state(again) == ("refused", "ended") and "ended in cell 2 (timeout)" in again["error"]["value"], again
+    assert "Reset" in again["error"]["remedy"]
+    assert door.ask("reset") == {}
+    assert door.out("print('kept' in globals())") == "False\n"
+
+
+def test_processor_time_is_each_cell_s_own(door, remit, covers):
+    spin = "import time\nend = time.process_time() + 0.6\nwhile time.process_time() < end: pass"
+    door.open(policy=policy(cpu_seconds="1s"))
+    for _ in range(3):  # together more than the limit
+        result = door.run(spin)
+        assert state(result) == ("ok", "open"), result
+    over = door.run("while True: pass")
+    assert state(over) == ("cpu_limit", "open"), over
+    kept = enforced(over, "cpu_seconds")
+    assert "cpu_clock" in kept and "rlimit_cpu" not in kept
+    covers(remit, "cpu_seconds", *kept)
+
+
+def test_what_a_cell_leaves_running_is_within_its_processor_time(remit):
+    shared = SharedKeeper(remit)
+    one = Door(remit, shared.env)
+    one.open(policy=policy(cpu_seconds="1s"))
+    one.out("import threading\ndef spin():\n    while True: pass\nthreading.Thread(target=spin, daemon=True).start()")
+    shared.until(lambda: shared.status()["sessions"][0]["state"] == "ended")
+    result = one.run("print(1)")
+    assert state(result) == ("refused", "ended") and "cpu_seconds" in result["error"]["value"], result
+    one.leave()
+    shared.close()
+
+
+def test_memory_is_the_session_s(door):
+    door.open(policy=policy(memory_bytes="512M"))
+    assert door.run("a = bytearray(30 << 20)")["status"] == "ok"
+    result = door.run("b = bytearray(700 << 20)\nfor i in range(0, len(b), 4096): b[i] = 1")
+    assert result["status"] in ("memory_limit", "error"), result
+    if result["status"] == "error":  # by address space: an exception, and all is there
+        assert result["error"]["name"] == "MemoryError" and door.out("print(len(a))") == f"{30 << 20}\n"
+    else:
+        assert state(result) == ("memory_limit", "ended")
+
+
+def test_disk_is_the_session_s(door):
+    door.open(policy=policy(disk_bytes="4M"))
+    door.out("open('a', 'wb').write(bytes(3 << 20))")
+    result = door.run("f = open('b', 'wb', buffering=0)\nwhile True: f.write(bytes(1 << 20))")
+    assert state(result) == ("error", "open") and "No space" in result["error"]["value"], result
+
+
+def test_too_much_output_ends_the_session(door):
+    door.open(policy=policy(stdout_max_bytes=1024, output_ceiling=10))
+    assert state(door.run("while True: print('x' * 100)")) == ("output_limit", "ended")
+
+
+def test_an_idle_session_expires(door, remit, covers):
+    door.open(policy=policy(session_idle="1s"))
+    first = door.run("x = 1")
+    assert enforced(first, "session_idle") == ["timer"]
+    covers(remit, "session_idle", "timer")
+    for _ in range(4):  # used now and then it lives
+        time.sleep(0.5)
+        assert door.out("print(x)") == "1\n"
+    time.sleep(1.5)
+    result = door.run("print(x)")
+    assert state(result) == ("refused", "ended") and "session_idle" in result["error"]["value"], result
+    assert state(door.ask("close")) == ("ok", "ended")
+
+
+# ---- interrupts ----
+
+
+def test_an_interrupt_keeps_the_variables(door):
+    door.open(policy=policy())
+    door.out("kept = 5")
+    answer = door.begin("run", code=FOREVER)
+    time.sleep(0.3)
+    door.ask("interrupt")
+    assert state(answer()) == ("interrupted", "open")
+    assert door.out("print(kept)") == "5\n"
+
+
+def test_interrupts_at_every_moment_hit_their_cell_or_nobody(door):
+    """None is lost that comes while a cell runs, and none hits the next."""
+    door.open(policy=policy(timeout="10s"))
+    for i in range(60):
+        answer = door.begin("run", code="while True: pass")
+        time.sleep(i * 0.0001)
+        # Its thread may not have begun to wait: that is no cell yet.
+        result = None
+        while result is None:
+            door.ask("interrupt")
+            try:
+                result = answer(0.2)
+            except Exception as e:
+                assert type(e).__name__ == "Empty"
+        assert state(result) == ("interrupted", "open"), result
+        door.ask("interrupt")
+        assert door.out("print('next')") == "next\n"
+
+
+def test_an_interrupt_that_is_caught_is_the_cell_s_affair(door):
+    door.open(policy=policy())
+    answer = door.begin("run", code="import time\ntry:\n    time.sleep(30)\nexcept KeyboardInterrupt:\n    print('caught')")
+    time.sleep(0.5)
+    door.ask("interrupt")
+    result = answer()
+    assert state(result) == ("ok", "open") and result["stdout"] == "caught\n", result
+
+
+def test_a_cell_that_is_deaf_has_its_timeout(door):
+    door.open(policy=policy(timeout="3s"))
+    answer = door.begin("run", code=DEAF)
+    time.sleep(0.3)
+    door.ask("interrupt")
+    result = answer()
+    assert state(result) == ("timeout", "ended"), result
+
+
+def test_a_handler_of_an_earlier_cell_does_not_stay(door):
+    door.open(policy=policy())
+    door.out("import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)")
+    answer = door.begin("run", code=FOREVER)
+    time.sleep(0.3)
+    door.ask("interrupt")
+    assert state(answer()) == ("interrupted", "open")
+
+
+# ---- one at a time ----
+
+
+def test_a_second_cell_at_once_is_told_that_the_session_is_busy(door):
+    door.open(policy=policy())
+    answer = door.begin("run", code="import time\ntime.sleep(0.5)\nprint('first')")
+    time.sleep(0.2)
+    for what in ({"what": "run", "code": "print('second')"}, {"what": "reset"}, {"what": "close"}):
+        said = door.ask(**what)
+        assert said["failed"]["code"] == 3 and "busy" in said["failed"]["message"], said
+    assert answer()["stdout"] == "first\n"
+
+
+def test_sessions_do_not_share_anything(door):
+    for name in "ab":
+        door.open(session=name, policy=policy())
+        door.out(f"mine = {name!r}\nopen('file', 'w').write(mine)", session=name)
+    for name in "ab":
+        assert door.out("print(mine, open('file').read())", session=name) == f"{name} {name}\n"
+    assert state(door.ask("close", session="a")) == ("ok", "ended")
+    assert door.out("print(mine)", session="b") == "b\n"
+
+
+def test_more_sessions_than_there_may_be_are_turned_away(remit):
+    one = Door(remit, {"REMIT_KEEPER": ""})
+    for i in range(64):
+        one.open(session=str(i), policy=policy())
+    said = one.ask("open", session="x", policy=policy())
+    assert "64 sessions" in said["failed"]["message"], said
+    one.ask("drop", session="0")
+    time.sleep(0.2)
+    one.open(session="x", policy=policy())
+    assert one.out("print(1)", session="x") == "1\n"
+    one.leave()
+    assert not leftovers.gone(lambda: leftovers.processes(remit.command))
+
+
+# ---- the end ----
+
+
+def test_a_reset_is_a_fresh_jail(door):
+    door.open(policy=policy())
+    door.out("x = 1\nopen('file', 'w').write('x')")
+    assert door.ask("reset") == {}
+    assert door.out("import os\nprint('x' in globals(), os.listdir('.'))") == "False []\n"
+
+
+def test_artifacts_leave_when_the_session_is_closed(door, remit):
+    folder = remit.folder / f"session-{os.getpid()}-{time.monotonic_ns()}"
+    door.open(policy=policy(artifact_export_paths=["*.txt"]), artifacts=str(folder))
+    result = door.run("f = open('a.txt', 'w')\nf.write('never closed')\nopen('b.log', 'w')")
+    assert result["artifacts"] == [] and not list(folder.iterdir()), result
+    closed = door.ask("close")
+    assert state(closed) == ("ok", "ended") and [a["path"] for a in closed["artifacts"]] == ["a.txt"], closed
+    assert (folder / "a.txt").read_text() == "never closed"
+
+
+def test_artifacts_leave_a_session_that_was_killed(door, remit):
+    folder = remit.folder / f"session-{os.getpid()}-{time.monotonic_ns()}"
+    door.open(policy=policy(artifact_export_paths=["*.txt"], timeout="200ms"), artifacts=str(folder))
+    door.out("open('a.txt', 'w').write('kept')")
+    result = door.run(DEAF)
+    assert state(result) == ("timeout", "ended") and [a["path"] for a in result["artifacts"]] == ["a.txt"], result
+
+
+def test_what_python_does_at_its_end_is_done_at_the_close(door):
+    door.open(policy=policy())
+    door.out("import atexit\natexit.register(print, 'goodbye')")
+    assert door.ask("close")["stdout"] == "goodbye\n"
+
+
+def test_a_close_does_not_wait_for_ever(door):
+    door.open(policy=policy())
+    door.out("import atexit, time\natexit.register(time.sleep, 60)")
+    begun = time.monotonic()
+    assert state(door.ask("close")) == ("ok", "ended")
+    assert time.monotonic() - begun < 10
+
+
+def root_of(remit):
+    folder = remit.folder / f"root-{os.getpid()}-{time.monotonic_ns()}"
+    folder.mkdir()
+    (folder / "old").write_text("old")
+    remit.own(folder)
+    remit.own(folder / "old")
+    return folder
+
+
+def test_folders_are_committed_when_the_session_is_closed(door, remit):
+    root = root_of(remit)
+    door.open(policy=policy(mounts=[{"host": str(root), "jail": "/data", "mode": "rw"}]))
+    door.out("open('/data/new', 'w').write('new')")
+    door.out("open('/data/old', 'w').write('changed')")
+    assert door.run("1/0")["changes"] == [] and not (root / "new").exists()
+    closed = door.ask("close")
+    assert closed["committed"] and {c["path"] for c in closed["changes"]} == {"/data/new", "/data/old"}, closed
+    assert ((root / "new").read_text(), (root / "old").read_text()) == ("new", "changed")
+
+
+def test_nothing_is_committed_by_a_reset_a_drop_a_kill_or_a_door_that_left(door, remit):
+    root = root_of(remit)
+    rw = policy(mounts=[{"host": str(root), "jail": "/data", "mode": "rw"}], timeout="200ms")
+    write = "open('/data/new', 'w').write('new')"
+    door.open(policy=rw)
+    door.out(write)
+    assert door.ask("reset") == {}
+    door.out(write)
+    killed = door.run(DEAF)
+    assert state(killed) == ("timeout", "ended") and not killed["committed"], killed
+    assert [c["path"] for c in killed["changes"]] == ["/data/new"]
+    assert door.ask("close")["changes"] == []
+    door.open(policy=rw)
+    door.out(write)
+    door.ask("drop")
+    door.open(policy=rw)
+    door.out(write)
+    door.process.kill()
+    time.sleep(0.5)
+    assert not (root / "new").exists()
+
+
+# ---- hostile cells ----
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import os; os.close(3)",
+        "import os; os.dup2(os.open('/dev/null', os.O_RDWR), 3)",
+        "import os; os.write(3, b'\\xff' * 100)",
+        "import os; os.write(3, b'\\x10\\0\\0\\0\\x10\\0\\0\\0' + b'x' * 16)",
+        "import os; os.write(3, b'\\0\\0\\0\\x7f\\x10\\0\\0\\0')",
+    ],
+)
+def test_a_cell_that_breaks_its_channel_loses_its_session_and_nothing_else(door, code):
+    door.open(session="other", policy=policy())
+    door.open(policy=policy(timeout="1s"))
+    result = door.run(code)
+    assert result["session"]["state"] == "ended" and result["status"] != "ok", result
+    assert state(door.run("print(1)")) == ("refused", "ended")
+    assert door.out("print('fine')", session="other") == "fine\n"
+    assert door.ask("reset") == {}
+    assert door.out("print('again')") == "again\n"
+
+
+def test_a_forged_end_is_a_claim_and_then_the_end(door):
+    door.open(policy=policy())
+    forged = "kind\\0ok\\0exit\\0000\\0"
+    result = door.run(f"import os\np = b'{forged}'\nos.write(3, len(p).to_bytes(4, 'little') + bytes((16, 0, 0, 0)) + p)\nraise ValueError")
+    assert state(result) == ("ok", "open") and "status" in result["reported"], result
+    time.sleep(0.3)
+    assert state(door.run("print(1)")) == ("refused", "ended")
+
+
+def test_frames_between_cells_end_the_session(door):
+    door.open(policy=policy())
+    door.out("import os, threading, time\ndef forge():\n    time.sleep(0.2)\n    os.write(3, b'\\0\\0\\0\\0\\x11\\0\\0\\0')\nthreading.Thread(target=forge).start()")
+    time.sleep(0.6)
+    assert state(door.run("print(1)")) == ("refused", "ended")
+
+
+def test_an_interpreter_that_leaves_between_cells_is_told(door):
+    door.open(policy=policy())
+    door.out("import os, threading, time\ndef leave():\n    time.sleep(0.2)\n    os._exit(3)\nthreading.Thread(target=leave).start()")
+    time.sleep(0.6)
+    result = door.run("print(1)")
+    assert state(result) == ("refused", "ended") and "variables are gone" in result["error"]["value"], result
+
+
+def test_an_exit_of_the_process_is_the_end(door):
+    door.open(policy=policy())
+    result = door.run("import os\nos._exit(7)")
+    assert (*state(result), result["exit_code"]) == ("exit", "ended", 7)
+    result = door.run("print(1)")
+    assert "ended in cell 1 (exit)" in result["error"]["value"]
+
+
+def test_children_that_live_on_are_the_session_s(door, remit):
+    door.open(policy=policy(subprocess_execution=True, memory_fallback="per_process", cpu_seconds="unlimited"))
+    code = "import os\nif os.fork() == 0:\n    import time\n    time.sleep(300)\nprint('parent')"
+    for _ in range(3):
+        assert door.out(code) == "parent\n"
+    # A fork that comes back is no second runner.
+    assert door.out("pid = os.fork()\nif pid: os.waitpid(pid, 0)\nprint('both' if pid else 'child')") == "child\nboth\n"
+    assert door.out("print('alive')") == "alive\n"
+    assert state(door.ask("close")) == ("ok", "ended")
+
+
+def test_stdout_that_was_closed_stays_closed_and_no_more(door):
+    door.open(policy=policy())
+    door.run("import os\nprint('last', flush=True)\nos.close(1)")
+    assert door.run("os.write(2, b'seen')")["stderr"] == "seen"
+    assert state(door.ask("close")) == ("ok", "ended")
+
+
+def test_the_validator_turns_a_cell_away_and_the_session_lives(door):
+    door.open(policy=policy(blocked_imports=["socket"]))
+    door.out("x = 1")
+    assert state(door.run("import socket")) == ("rejected", "open")
+    assert door.out("print(x)") == "1\n"
+
+
+# ---- faults ----
+
+
+def test_the_door_dies_in_mid_cell(door, remit):
+    door.open(policy=policy())
+    door.begin("run", code=FOREVER)
+    time.sleep(0.3)
+    door.process.kill()
+    if door.shared:
+        door.shared.until(lambda: not door.shared.status()["sessions"])
+
+
+@pytest.mark.parametrize("cell", [None, FOREVER])
+@pytest.mark.parametrize("start", ["cold", "warm"])
+def test_the_interpreter_is_killed(remit, start, cell):
+    shared = SharedKeeper(remit)
+    one = Door(remit, shared.env)
+    one.shared = shared
+    if start == "warm":
+        warm_up(one)
+    one.open(policy=policy())
+    assert one.run("x = 1")["start"] == start
+    answer = one.begin("run", code=cell) if cell else None
+    time.sleep(0.3)
+    kill(shared.status()["sessions"][0]["pid"])
+    if answer:
+        result = answer()
+        assert (*state(result), result["signal"]) == ("killed", "ended", signal.SIGKILL), result
+    else:
+        time.sleep(0.3)
+    assert state(one.run("print(1)")) == ("refused", "ended")
+    assert one.ask("reset") == {}
+    assert one.out("print('again')") == "again\n"
+    one.leave()
+    shared.close()
+
+
+@pytest.mark.parametrize("cell", [None, FOREVER])
+def test_the_keeper_dies(remit, cell):
+    shared = SharedKeeper(remit)
+    one = Door(remit, shared.env)
+    one.open(policy=policy())
+    answer = one.begin("run", code=cell) if cell else None
+    time.sleep(0.3)
+    family = shared.family()
+    kill(shared.pid)
+    shared.process.wait()
+    said = answer() if answer else one.run("print(1)")
+    assert said["failed"]["code"] == 4 and "gone" in said["failed"]["message"], said
+    assert "broken" in one.run("print(1)")["failed"]["message"]
+    assert not leftovers.gone(lambda: [pid for pid in family if is_alive(pid)])
+    one.leave()
+    remit("doctor", "--clean")
+
+
+def test_the_zygote_dies_and_its_sessions_live(remit):
+    shared = SharedKeeper(remit)
+    one = Door(remit, shared.env)
+    one.shared = shared
+    warm_up(one)
+    one.open(policy=policy())
+    assert one.run("x = 1")["start"] == "warm"
+    answer = one.begin("run", code="import time\ntime.sleep(0.5)\nprint(x)")
+    kill(shared.zygote()["pid"])
+    assert answer()["stdout"] == "1\n"
+    assert one.out("print(x)") == "1\n"
+    one.leave()
+    shared.close()
+
+
+def test_idle_sessions_do_not_keep_others_from_running(remit):
+    """As many as may be are open, and as many as may run at once have room."""
+    shared = SharedKeeper(remit)
+    one = Door(remit, shared.env)
+    for i in range(64):
+        one.open(session=str(i), policy=policy())
+    assert shared.json("print(1)", "--python", PYTHON)["stdout"] == "1\n"
+    status = shared.status()
+    assert status["running"] == 0 and len(status["sessions"]) == 64
+    assert {s["state"] for s in status["sessions"]} == {"idle"}
+    one.leave()
+    shared.close()
+
+
+# ---- who may have one ----
+
+
+def test_a_policy_that_cannot_be_kept_is_refused_when_the_session_is_opened(door):
+    said = door.ask("open", policy=policy(packages=["six"]))["failed"]
+    assert said["where"] == "packages" and said["remedy"], said
+    said = door.ask("open", policy=policy(tier="static"))["failed"]
+    assert said["where"] == "tier" and "nothing runs" in said["message"], said
+    said = door.ask("open", policy={"nonsense": 1})["failed"]
+    assert "nonsense" in said["message"], said
+
+
+def test_a_session_in_the_tier_landlock(remit, covers):
+    one = Door(remit, {"REMIT_KEEPER": ""})
+    lifted = {"memory_fallback": "per_process", "processes": "unlimited", "disk_bytes": "unlimited", "files": "unlimited"}
+    one.open(policy=policy(tier="landlock", session_idle="1s", cpu_seconds="1s", **lifted))
+    one.out("x = 1")
+    assert one.out("print(x, input())", stdin="in", files=[("f", "f")]) == "1 in\n"
+    over = one.run("while True: pass")
+    assert state(over) == ("cpu_limit", "open"), over
+    covers(remit, "cpu_seconds", *enforced(over, "cpu_seconds"), tier="landlock")
+    covers(remit, "session_idle", *enforced(over, "session_idle"), tier="landlock")
+    time.sleep(1.6)
+    assert "session_idle" in one.run("print(x)")["error"]["value"]
+    one.leave()
+    assert not leftovers.gone(lambda: leftovers.workspaces(remit))
+
+
+def test_a_session_in_the_tier_unsafe(remit, covers):
+    one = Door(remit, {"REMIT_KEEPER": ""})
+    one.open(policy=policy(tier="unsafe", session_idle="1s", timeout="300ms"))
+    one.out("x = 1")
+    late = one.run(FOREVER)
+    assert state(late) == ("timeout", "open"), late
+    covers(remit, "session_idle", *enforced(late, "session_idle"), tier="unsafe")
+    assert one.out("print(x)") == "1\n"
+    time.sleep(1.6)
+    assert "session_idle" in one.run("print(x)")["error"]["value"]
+    one.leave()
+
+
+def test_sessions_are_shown_and_cells_are_logged(remit):
+    shared = SharedKeeper(remit)
+    one = Door(remit, shared.env)
+    one.open(policy=policy())
+    id = one.run("x = 1")["run_id"]
+    (row,) = shared.status()["sessions"]
+    assert (row["state"], row["cells"], row["tier"]) == ("idle", 1, "local") and row["memory_bytes"] > 0, row
+    shown = remit("status", env=shared.env).stdout
+    assert row["id"] in shown and "SESSION" in shown
+    assert id in remit("logs", env=shared.env).stdout
+    one.ask("close")
+    assert shared.status()["sessions"] == []
+    one.leave()
+    shared.close()
+
+
+def test_each_cell_is_a_line_of_the_audit(remit):
+    path = remit.folder / f"audit-{time.monotonic_ns()}.jsonl"
+    shared = SharedKeeper(remit, "--audit", path)
+    one = Door(remit, shared.env)
+    one.open(policy=policy())
+    ids = [one.run(code)["run_id"] for code in ("x = 1", "1/0")]
+    ids.append(one.ask("close")["run_id"])
+    one.leave()
+    shared.close()
+    lines = path.read_text()
+    assert [id in lines for id in ids] == [True] * 3 and lines.count("\n") == 3, lines
+
+
+def test_cells_use_up_no_descriptor_of_the_keeper(remit):
+    shared = SharedKeeper(remit)
+    one = Door(remit, shared.env)
+    one.open(policy=policy())
+    one.out("x = 1")
+    shared.until(shared.is_full)
+
+    def count():
+        return len(os.listdir(f"/proc/{shared.pid}/fd"))
+
+    before = count()
+    for _ in range(50):
+        one.out("x += 1", stdin="a")
+    assert count() <= before
+    one.ask("close")
+    one.leave()
+    shared.close()

@@ -1,0 +1,450 @@
+"""Tools of the caller that the code calls: from the library, from the command line, and at their limits."""
+
+import json
+import os
+import subprocess
+import time
+
+import pytest
+from conftest import PYTHON, ROOT, enforced
+from shared_keeper import SharedKeeper
+from test_ask import Terminal
+from test_library import compile_with, prefix  # noqa: F401
+
+TIERS = ("local", "landlock", "unsafe")
+WHERE = ("cold", "warm")
+
+
+@pytest.fixture(scope="session")
+def caller(prefix, stage):  # noqa: F811
+    """A program with tools of its own: tools.c."""
+    compile_with(prefix, ROOT / "tests" / "e2e" / "tools.c", stage / "tools")
+    return stage / "tools"
+
+
+class Door:
+    """Runs with tools, by one user, at a private or a shared keeper."""
+
+    def __init__(self, remit, caller, env):
+        self.remit = remit
+        self.caller = caller
+        self.env = env
+
+    def __call__(self, code, answer="DENY", **policy):
+        if policy.get("tier") == "landlock":
+            policy = {"preset": "landlock", **policy}
+        policy = {"python": PYTHON, **policy}
+        done = subprocess.run(
+            [self.caller, code, json.dumps(policy), answer], env=self.remit.env(self.env), cwd=self.remit.folder,
+            capture_output=True, text=True, timeout=120, **self.remit.identity(),
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        result = json.loads(done.stdout)
+        result["said"] = done.stderr.splitlines()
+        return result
+
+
+@pytest.fixture(params=WHERE)
+def door(request, remit, caller):
+    if request.param == "cold":
+        yield Door(remit, caller, {"REMIT_KEEPER": ""})
+        return
+    keeper = SharedKeeper(remit)
+    try:
+        door = Door(remit, caller, keeper.env)
+        keeper.until(lambda: door("pass")["start"] == "warm")
+        yield door
+    finally:
+        keeper.close()
+
+
+@pytest.fixture
+def once(remit, caller):
+    """For what has nothing to do with where it runs."""
+    return Door(remit, caller, {"REMIT_KEEPER": ""})
+
+
+def test_a_tool_is_a_function_and_has_a_name(door):
+    result = door("print(add(1, 2), add(a=3, b=4), add(5, b=6), call_tool('add', a=7, b=8))")
+    assert (result["status"], result["stdout"]) == ("ok", "3 7 11 15\n"), result
+    assert result["usage"]["tool_calls"] == 4
+    assert result["calls"][0] == {"tool": "add", "bytes": 16, "outcome": "ok", "arguments": {"a": 1, "b": 2}}
+
+
+def test_calls_of_an_event_loop_run_at_the_same_time(door):
+    code = """
+import asyncio, time
+async def main():
+    began = time.monotonic()
+    print(await asyncio.gather(later(600), later(ms=601), call_tool("later", ms=602)))
+    task = asyncio.create_task(later(ms=300))
+    async with asyncio.timeout(20) if hasattr(asyncio, "timeout") else asyncio.Lock():
+        print(await asyncio.wait_for(later(301), 20), await task, add(1, 1).result())
+    print(time.monotonic() - began < 1.7)
+    print(add(2, 2))
+asyncio.run(main())
+"""
+    result = door(code)
+    assert result["status"] == "ok", result
+    assert result["stdout"].splitlines() == [
+        "[600, 601, 602]", "301 300 2", "True", "<a call of add: write `await` before it>",
+    ]  # fmt: skip
+
+
+def test_threads_call_at_the_same_time(door):
+    code = """
+import time
+from concurrent.futures import ThreadPoolExecutor
+began = time.monotonic()
+with ThreadPoolExecutor(8) as pool:
+    print(list(pool.map(later, [500] * 8)) == [500] * 8, time.monotonic() - began < 3)
+    print(list(pool.map(add, range(300), range(300))) == list(range(0, 600, 2)))
+"""
+    assert door(code)["stdout"] == "True True\nTrue\n"
+
+
+def test_threads_and_event_loops_together(once):
+    code = """
+import asyncio, threading
+done = []
+def thread():
+    for i in range(200): done.append(add(i, 1) == i + 1)
+async def main():
+    return [await asyncio.gather(*(add(i, j) for j in range(5))) for i in range(40)]
+threads = [threading.Thread(target=thread) for _ in range(3)]
+loops = [threading.Thread(target=lambda: done.append(asyncio.run(main()) == asyncio.run(main()))) for _ in range(2)]
+for t in threads + loops: t.start()
+print(asyncio.run(main())[3])
+for t in threads + loops: t.join()
+print(len(done), all(done))
+"""
+    result = once(code)
+    assert result["stdout"] == "[3, 4, 5, 6, 7]\n602 True\n", result
+
+
+ERRORS = [
+    ("fails()", "fails: KeyError: 'x'"),
+    ("bytes_ = call_tool('bytes')", "bytes: the result is no JSON"),
+    ("call_tool('nothing', a=1)", "nothing: there is no tool of this name"),
+    ("add(1)", 'add: arguments: "b" is missing'),
+    ("add(1, '2')", "add: arguments.b: integer is wanted, not string"),
+    ("add(1, 2, c=3)", 'add: arguments: there is no "c"'),
+    ("add(1, float('nan'))", "add: the arguments are no JSON: Out of range"),
+    ("add(1, float('inf'))", "add: the arguments are no JSON: Out of range"),
+    ("add(1, 2**70)", "add: the arguments are no JSON object: too big integer"),
+    ("add(1, object())", "add: the arguments are no JSON: an argument is a object"),
+    ("x = []; x.append(x); echo(x=x)", "echo: the arguments are no JSON: Circular reference"),
+    ("x = []\nfor _ in range(10**6): x = [x]\necho(x=x)", "echo: the arguments are no JSON"),
+    ("x = []\nfor _ in range(3000): x = [x]\nimport sys; sys.setrecursionlimit(10**5); echo(x=x)", "echo: the arguments are no JSON"),
+    ("echo(x='\\ud800')", "echo: the arguments are no JSON object"),
+    ("echo(x='x' * 2_000_000)", "echo: the arguments have 2000009 bytes, and tool_bytes allows 1048576"),
+    ("echo(x='x' * 100_000_000)", "echo: the arguments have 100000009 bytes: 67108864 are the most"),
+    ("large(3_000_000)", "large: the result has 3000000 bytes, and tool_bytes allows 1048576"),
+    ("large(1 << 30)", "large: the result has 1073741824 bytes: 67108864 are the most"),
+    ("guarded(x=1)", "guarded: the call was not allowed"),
+]  # fmt: skip
+
+
+def test_errors_can_be_caught_and_have_the_name_of_the_tool(once):
+    """One run: each of them leaves the next call as it was."""
+    code = f"cases = {[case for case, _ in ERRORS]!r}\n" + """
+for case in cases:
+    try: exec(case, globals())
+    except ToolError as e: print(e.tool, str(e).replace("\\n", " "), sep="|")
+    else: print("no error|", case)
+    assert add(1, 1) == 2
+"""
+    result = once(code, memory_bytes="1G", open_files=64, disk_bytes="16M")
+    lines = result["stdout"].splitlines()
+    assert (result["status"], len(lines)) == ("ok", len(ERRORS)), result
+    for line, (case, words) in zip(lines, ERRORS):
+        assert line.split("|")[1].startswith(words) and line.startswith(words.split(":")[0]), (case, line)
+
+
+def test_an_error_that_nobody_catches_ends_the_program(door):
+    result = door("add('x', 2)")
+    assert (result["status"], result["error"]["name"], result["error"]["line"]) == ("error", "ToolError", 1), result
+    assert result["error"]["value"] == "add: arguments.a: integer is wanted, not string"
+    assert "tools.py" not in result["stderr"] and "File \"main.py\", line 1" in result["stderr"]
+
+
+def test_what_comes_back_is_json(once):
+    values = [None, True, 0, -1, 1.5, 2**200, "", "ä\u0000\U0001f600", [], [[1]], {}, {"name": {"self": 1}}]
+    result = once(f"for v in {values!r}:\n    if v != 2**200: assert echo(name=v, self=1) == dict(name=v, self=1), v\nprint('all')")
+    assert result["stdout"] == "all\n", result
+    # A parameter may be called as call_tool's own.
+    assert once("print(call_tool('echo', name=1, tool=2, self=3))")["stdout"] == "{'name': 1, 'tool': 2, 'self': 3}\n"
+
+
+def test_values_of_numpy_are_numbers_and_lists(once):
+    pytest.importorskip("numpy")
+    code = "import numpy as np\nprint(echo(a=np.int64(3), b=np.arange(3), c=np.float32(0.5)))"
+    assert once(code)["stdout"] == "{'a': 3, 'b': [0, 1, 2], 'c': 0.5}\n"
+
+
+def test_a_tool_is_asked_for_as_often_as_it_wants(once):
+    code = "guarded(x=1); guarded(x=2); careful(x=3); careful(x=4)"
+    asked = [line for line in once(code, "ONCE")["said"] if line.startswith("asked")]
+    assert asked == ['asked tool guarded {"x": 1}', 'asked tool guarded {"x": 2}', 'asked tool careful {"x": 3}']
+    asked = [line for line in once(code, "RUN")["said"] if line.startswith("asked")]
+    assert asked == ['asked tool guarded {"x": 1}', 'asked tool careful {"x": 3}']
+    result = once("try: guarded(x=1)\nexcept ToolError as e: print(e.denied, e.message)")
+    assert result["stdout"] == "True the call was not allowed\n"
+    assert result["calls"][0]["outcome"] == "denied" and "called guarded" not in "\n".join(result["said"])
+
+
+def test_calls_are_counted(remit, caller, covers):
+    door = Door(remit, caller, {"REMIT_KEEPER": ""})
+    for tier in TIERS:
+        code = "n = 0\ntry:\n    while True: add(1, 1); n += 1\nexcept ToolError as e: print(n, e)"
+        result = door(code, tool_calls=7, tier=tier)
+        assert result["stdout"] == "7 add: tool_calls allows 7 calls of a run\n", (tier, result)
+        assert result["usage"]["tool_calls"] == 7
+        covers(remit, "tool_calls", *enforced(result, "tool_calls"), tier=tier)
+
+
+def test_bytes_are_bounded(remit, caller, covers):
+    door = Door(remit, caller, {"REMIT_KEEPER": ""})
+    code = """
+for f in lambda: echo(x="x" * 91), lambda: echo(x="x" * 92), lambda: large(bytes=100), lambda: large(bytes=101):
+    try: f(); print("passed")
+    except ToolError as e: print(e)
+"""
+    for tier in TIERS:
+        result = door(code, tool_bytes=100, tier=tier)
+        assert result["stdout"].splitlines() == [
+            "passed", "echo: the arguments have 101 bytes, and tool_bytes allows 100",
+            "passed", "large: the result has 101 bytes, and tool_bytes allows 100",
+        ], (tier, result)  # fmt: skip
+        covers(remit, "tool_bytes", *enforced(result, "tool_bytes"), tier=tier)
+
+
+# The runner would wait its turn, so the frames are its own.
+AT_ONCE = """
+import os, struct
+def frame(kind, payload): return struct.pack("<IB3x", len(payload), kind) + payload
+for i in range(1, 8):
+    head = b"id\\0%d\\0name\\0hangs\\0bytes\\x002\\0" % i
+    os.write(3, frame(CALL, head) + frame(CALL_DATA, b"{}"))
+got = b""
+while got.count(b"at the same time") < 4: got += os.read(3, 65536)
+print(got.count(b"tool_concurrency allows 3 calls at the same time"))
+"""
+
+
+def test_calls_at_once_are_bounded_and_wait_their_turn(remit, caller, covers):
+    door = Door(remit, caller, {"REMIT_KEEPER": ""})
+    waits = "import asyncio\nasync def main(): print(len(await asyncio.gather(*(later(100) for _ in range(9)))))\nasyncio.run(main())"
+    numbers = dict(frames())
+    code = AT_ONCE.replace("CALL_DATA", str(numbers["CALL_DATA"])).replace("CALL,", f"{numbers['CALL']},")
+    for tier in TIERS:
+        result = door(waits, tool_concurrency=3, tier=tier)
+        assert result["stdout"] == "9\n" and result["usage"]["wall_ms"] > 290, (tier, result)
+        result = door(code, tool_concurrency=3, tier=tier, timeout=5, tool_wait=1)
+        assert result["stdout"] == "4\n", (tier, result)
+        covers(remit, "tool_concurrency", *enforced(result, "tool_concurrency"), tier=tier)
+
+
+def frames():
+    import re
+
+    header = (ROOT / "src/wire/frame.h").read_text()
+    body = re.sub(r"/\*.*?\*/", "", re.search(r"enum frame_type \{(.*?)\};", header, re.S)[1], flags=re.S)
+    return [(name, i) for i, name in enumerate(re.findall(r"\bFRAME_(\w+),", body))]
+
+
+def test_the_wall_clock_stands_while_a_tool_is_waited_for(remit, caller, covers):
+    door = Door(remit, caller, {"REMIT_KEEPER": ""})
+    for tier in TIERS:
+        result = door("print(later(1500), later(ms=700))", timeout=1, tier=tier)
+        assert (result["status"], result["stdout"]) == ("ok", "1500 700\n"), (tier, result)
+        assert result["usage"]["tool_wait_ms"] >= 2150
+        # No longer than tool_wait in all.
+        result = door("print(later(1500), later(ms=1500))", timeout=1, tool_wait=1.8, tier=tier)
+        assert (result["status"], result["stdout"]) == ("timeout", ""), (tier, result)
+        assert 2700 <= result["usage"]["wall_ms"] < 3900
+        covers(remit, "tool_wait", *enforced(result, "tool_wait"), tier=tier)
+
+
+def test_the_processor_clock_never_stands(once):
+    code = "import threading\nthreading.Thread(target=hangs, daemon=True).start()\nwhile True: pass"
+    result = once(code, cpu_seconds=1, timeout=60)
+    assert result["status"] == "cpu_limit" and result["usage"]["wall_ms"] < 20000, result
+
+
+def test_a_tool_that_hangs_ends_with_the_run(once):
+    began = time.monotonic()
+    result = once("hangs()", timeout=1, tool_wait=1)
+    assert result["status"] == "timeout" and time.monotonic() - began < 10
+    assert 1900 <= result["usage"]["wall_ms"] < 6000 and result["calls"][0]["outcome"] == "none"
+
+
+def test_the_static_tier_calls_nobody(remit, caller, covers):
+    result = Door(remit, caller, {"REMIT_KEEPER": ""})("echo(x=1)", tier="static")
+    assert (result["status"], result["usage"]["tool_calls"], result["calls"]) == ("ok", 0, [])
+    assert not any("called" in line for line in result["said"])
+    for field in ("tool_calls", "tool_bytes", "tool_concurrency", "tool_wait"):
+        covers(remit, field, *enforced(result, field), tier="static")
+
+
+def test_calls_after_the_end_have_no_effect(once):
+    code = """
+import threading, time, os
+def on():
+    time.sleep(0.3)
+    while True: echo(after="the end")
+threading.Thread(target=on, daemon=True).start()
+"""
+    result = once(code)
+    assert result["status"] == "ok" and not any("after" in line for line in result["said"]), result
+
+
+def test_a_child_of_the_program_has_no_tools(once):
+    code = "import os\nif os.fork() == 0:\n    try: add(1, 1)\n    except ToolError as e: print(e, flush=True)\n    os._exit(0)\nos.wait(); print(add(1, 1))"
+    result = once(code, subprocess_execution=True, cpu_fallback="per_process", memory_fallback="per_process")
+    assert "only by the process" in result["stdout"] and result["stdout"].endswith("2\n"), result
+
+
+def test_without_tools_there_is_no_trace_of_them(remit):
+    result = remit.json("print('call_tool' in globals(), 'ToolError' in globals())")
+    assert (result["stdout"], result["calls"], result["calls_left_out"]) == ("False False\n", [], 0)
+
+
+def test_a_builtin_keeps_its_name(once):
+    assert once("print(bytes(2))")["stdout"] == "b'\\x00\\x00'\n"
+
+
+# ---- sessions
+
+
+def test_every_cell_of_a_session_has_the_tools(door):
+    cells = [
+        "x = add(1, 2)",
+        "print(x, await add(x, 1), await later(20))",
+        "import threading, time\nheard = []\ndef on():\n    while len(heard) < 40:\n        try: heard.append(str(later(ms=30)))\n"
+        "        except ToolError as e: heard.append(e.message); time.sleep(0.01)\n"
+        "threading.Thread(target=on).start()\ntime.sleep(0.1)",
+        "import time; time.sleep(0.3); print(add(2, 2))",
+        "fails()",
+        "import asyncio; print(await asyncio.gather(*(add(i, i) for i in range(20))) == list(range(0, 40, 2)))",
+        "reset",
+        "print('x' in globals(), add(4, 4), add.__doc__)",
+        "hangs()",
+        "print(add(5, 5))",
+    ]
+    policy = {"python": PYTHON, "timeout": 2, "tool_wait": 0.5, "tool_calls": 60}
+    done = subprocess.run(
+        [door.caller, "--session", json.dumps(policy), *cells], env=door.remit.env(door.env), cwd=door.remit.folder,
+        capture_output=True, text=True, timeout=120, **door.remit.identity(),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    results = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [r["stdout"] for r in results] == [
+        "", "3 4 20\n", "", "4\n", "", "True\n", "False 8 add(a, b)\n\nAdds two whole numbers.\n", "", "10\n",
+    ], [r["stderr"] for r in results]  # fmt: skip
+    assert [r["status"] for r in results] == ["ok"] * 4 + ["error"] + ["ok"] * 2 + ["timeout", "ok"]
+    # A cell's limits and usage are its own.
+    assert results[1]["usage"]["tool_calls"] == 2 and results[0]["calls"][0]["arguments"] == {"a": 1, "b": 2}
+
+
+# ---- the command
+
+
+def test_a_command_is_a_tool(remit):
+    done = remit(
+        "run", "--tool", "up=tr a-z A-Z", "--tool", "args=cat", "--tool", "value=cat", "--tool-result", "value=json",
+        "-c", "print(up(text='hello'), args(a=1, b='x'), value(a=[1])['a'][0] + 1)",
+    )  # fmt: skip
+    assert (done.stdout, done.returncode) == ('HELLO {"a": 1, "b": "x"} 2\n', 0), done.stderr
+
+
+def test_commands_run_at_the_same_time_and_fail_as_tools_do(remit):
+    code = """
+import asyncio, time
+async def main():
+    began = time.monotonic()
+    print(await asyncio.gather(slow(text="a"), slow(text="b"), slow(text="c")), time.monotonic() - began < 2.8)
+asyncio.run(main())
+for tool in bad, gone, binary, large:
+    try: tool()
+    except ToolError as e: print(e)
+"""
+    done = remit(
+        "run", "--tool", "slow=sleep 1; cat", "--tool", "bad=echo why >&2; exit 3", "--tool", "gone=kill -9 $$",
+        "--tool", "binary=printf '\\377'", "--tool", "large=head -c 70000000 /dev/zero", "-c", code,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == [
+        "['a', 'b', 'c'] True", "bad: the command ended with code 3", "gone: the command was ended by signal 9",
+        "binary: the command's output is not UTF-8", "large: the command wrote more than 64 MiB",
+    ], done  # fmt: skip
+    assert done.stderr == "why\n"
+
+
+def test_a_command_dies_with_the_run(remit):
+    mark = f"7{os.getpid()}"
+    done = remit("run", "--timeout", "500ms", "--tool-wait", "500ms", "--tool", f"hang=sleep {mark} & sleep {mark}", "-c", "hang()")
+    assert done.returncode == 124, done
+    assert subprocess.run(["pgrep", "-f", f"sleep {mark}"], capture_output=True).returncode == 1
+
+
+def test_a_schema_of_a_command(remit):
+    path = remit.file("schema.json", json.dumps({"properties": {"n": {"type": "integer"}}, "required": ["n"]}))
+    flags = ("--tool", "t=cat", "--tool-schema", f"t={path}", "--tool-help", "t=Says it again.")
+    done = remit("run", *flags, "-c", "print(t(5))\nprint(t.__doc__)\nt('x')")
+    assert done.stdout == '{"n": 5}\nt(n)\n\nSays it again.\n' and "arguments.n: integer is wanted" in done.stderr, done
+    bad = remit.file("bad.json", '{"pattern": "x"}')
+    done = remit("run", "--tool", "t=cat", "--tool-schema", f"t={bad}", "-c", "1")
+    assert done.returncode == 2 and 'tool "t": the keyword "pattern" is not checked' in done.stderr, done
+
+
+@pytest.mark.parametrize(
+    "flags,words",
+    [
+        (("--tool", "t"), "--tool: write NAME=COMMAND"),
+        (("--tool", "t="), "--tool: write NAME=COMMAND"),
+        (("--tool", "a-b=x"), "a name is 1 to 64 letters"),
+        (("--tool", "t=x", "--tool", "t=y"), "there are two of this name"),
+        (("--tool-help", "t=x"), "there is no --tool t before it"),
+        (("--tool", "t=x", "--tool-approval", "t=maybe"), '--tool-approval: there is no "maybe"'),
+        (("--tool", "t=x", "--tool-result", "t=xml"), '--tool-result: there is no "xml"'),
+        (("--tool", "t=x", "--tool-schema", "t=/nonexistent"), "/nonexistent"),
+        (("--tool",), "--tool: needs a value"),
+    ],
+)
+def test_flags_that_make_no_sense(any_remit, flags, words):
+    done = any_remit("run", *flags, *(() if flags == ("--tool",) else ("-c", "1")))
+    assert done.returncode == 2 and words in done.stderr, done
+
+
+def test_a_person_is_asked_at_the_terminal(remit):
+    code = r"""
+for text in "a\x1b[2J\u202eb\nremit: fake", "b" * 5000, "c", "d":
+    try: print(len(t(text=text)), flush=True)
+    except ToolError as e: print(e, flush=True)
+"""
+    terminal = Terminal(remit, "--tool", "t=cat", "--tool-approval", "t=always", "-c", code)
+    first = terminal.until("[n] ")
+    assert 'remit: the program calls the tool "t" with {"text": "a\\u001b[2J\\u202eb\\nremit: fake"}' in first, first
+    assert "o: once, r: for this run, n: no" in first
+    terminal.type("n\n")
+    second = terminal.until("[n] ")
+    assert "t: the call was not allowed" in second and len(second) < 1500, second
+    terminal.type("what?\n")
+    terminal.until("[n] ")
+    terminal.type("o\n")
+    assert "5000" in terminal.until("[n] ")
+    terminal.type("r\n")
+    _, rest = terminal.end()
+    assert "1\n1\n" in rest and "[n]" not in rest, rest
+
+
+def test_without_a_terminal_the_answer_is_no(any_remit):
+    done = any_remit("run", "--tool", "t=cat", "--tool-approval", "t=first", "-c", "t()", start_new_session=True)
+    assert "remit: denied: there is no terminal to ask at" in done.stderr and "ToolError" in done.stderr, done
+
+
+def test_the_audit_has_the_calls(any_remit):
+    path = any_remit.folder / f"audit-{os.getpid()}"
+    any_remit("run", "--audit", path, "--tool", "t=cat", "-c", "t(secret='x')")
+    line = json.loads(path.read_text())
+    assert line["calls"] == [{"tool": "t", "bytes": 15, "outcome": "ok", "arguments": {"secret": "x"}}]

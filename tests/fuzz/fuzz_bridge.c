@@ -1,0 +1,109 @@
+/*
+ * What a hostile process says to its tools, and what a broken door answers:
+ * the first half of the bytes is a stream from the jail, the second one from
+ * the door, taken in turns. No more calls wait than may, none is passed on
+ * after the last one that is allowed, and what is passed on is whole frames.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bridge.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct bridge_limits limits = {
+	.calls = 6,
+	.bytes = 64,
+	.concurrency = 3,
+};
+
+static void
+must(bool truth)
+{
+	if (!truth)
+		abort();
+}
+
+/* One side's stream. */
+struct side {
+	const char *bytes;
+	size_t len;
+	unsigned party;
+	uint64_t seen;
+	bool broken;
+};
+
+static void
+step(struct bridge *b, struct side *s, struct link *door, struct link *jail)
+{
+	size_t waits = b->pending_count, used;
+	struct frame f = { .type = FRAME_NONE };
+	struct remit_error err;
+	bool changed = false;
+	int failed = frame_parse(s->bytes, s->len, s->party, &s->seen, &f,
+				 &used, &err);
+
+	if (failed == 0 && !used)
+		s->broken = true; /* there is no more to come */
+	s->bytes += used;
+	s->len -= used;
+	if (failed == 0 && (f.type == FRAME_CALL || f.type == FRAME_CALL_DATA))
+		failed =
+			bridge_call(b, &limits, &f, door, jail, &changed, &err);
+	else if (failed == 0 &&
+		 (f.type == FRAME_REPLY || f.type == FRAME_REPLY_DATA))
+		failed = bridge_reply(b, &limits, &f, jail, &changed, &err);
+	if (failed < 0) {
+		must(err.code == REMIT_E_PROTOCOL);
+		s->broken = true;
+		return;
+	}
+	if (s->party == PARTY_JAIL)
+		must(b->pending_count == waits + changed);
+	else
+		must(b->pending_count + changed == waits);
+	must(b->pending_count <= limits.concurrency &&
+	     b->calls <= limits.calls);
+}
+
+/* All that was passed on is frames that the other side accepts. */
+static void
+check(const struct link *l)
+{
+	const char *at = buf_text(&l->out);
+	size_t left = l->out.len, used;
+	uint64_t seen = 0;
+
+	while (left) {
+		struct remit_error err;
+		struct frame f;
+
+		must(frame_parse(at, left, PARTY_KEEPER, &seen, &f, &used,
+				 &err) == 0 &&
+		     used);
+		at += used;
+		left -= used;
+	}
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	own(bridge) struct bridge b = BRIDGE_INIT;
+	own(link) struct link door = LINK_INIT, jail = LINK_INIT;
+	struct side sides[] = {
+		{ (const char *)data, size / 2, PARTY_JAIL, 0, false },
+		{ (const char *)data + size / 2, size - size / 2, PARTY_DOOR, 0,
+		  false },
+	};
+
+	must(buf_add(&b.tools, "tool\0x\0", 7) == 0);
+	while (!sides[0].broken || !sides[1].broken)
+		for (int i = 0; i < 2; i++)
+			if (!sides[i].broken)
+				step(&b, &sides[i], &door, &jail);
+	check(&door);
+	check(&jail);
+	return 0;
+}

@@ -1,0 +1,72 @@
+/*
+ * What a hostile process shows: heads and bytes, frame by frame, as the keeper
+ * passes them on. What becomes of them is JSON on one line, or breaks the
+ * protocol.
+ *
+ * The input: frames of one byte (odd: a head) and one byte of length.
+ */
+#include <jansson.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "displays.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void
+must(bool truth)
+{
+	if (!truth)
+		abort();
+}
+
+/* Parts lie in the bytes that came, and have a name. */
+static void
+on_display(void *user, const struct remit_display *d)
+{
+	const struct displays *all = *(const struct displays **)user;
+	size_t sum = 0;
+
+	must(d->part_count <= DISPLAY_PARTS);
+	for (size_t i = 0; i < d->part_count; i++) {
+		must(strchr(d->parts[i].mime, '/') != NULL);
+		sum += d->parts[i].len;
+	}
+	must(sum <= all->data.len);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct displays *self = NULL;
+	own(displays) struct displays d = DISPLAYS_INIT(on_display, &self);
+	own(buf) struct buf text = BUF_INIT(1 << 24);
+	own_mem char *members = NULL;
+	json_auto_t *doc = NULL;
+	struct remit_error err;
+
+	self = &d;
+	while (size >= 2) {
+		size_t n = data[1] < size - 2 ? data[1] : size - 2;
+		/* An end of its own, for the sanitizer. */
+		own_mem char *exact = malloc(n ? n : 1);
+		int failed;
+
+		must(exact != NULL);
+		memcpy(exact, data + 2, n);
+		failed = data[0] % 2 ? displays_begin(&d, exact, n, &err)
+				     : displays_add(&d, exact, n, &err);
+		must(!failed || err.code == REMIT_E_PROTOCOL);
+		data += 2 + n;
+		size -= 2 + n;
+	}
+	members = displays_take(&d);
+	must(members != NULL);
+	must(buf_addf(&text, "{%s}", members) == 0);
+	for (size_t i = 0; i < text.len; i++)
+		must((unsigned char)text.data[i] >= ' ');
+	doc = json_loads(text.data, JSON_ALLOW_NUL, NULL);
+	must(json_object_size(doc) == 2);
+	return 0;
+}

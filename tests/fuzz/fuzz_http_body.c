@@ -1,0 +1,50 @@
+/*
+ * A request's body: it ends where it ends, however its bytes are cut. The first
+ * byte says how long it is; 0: in chunks.
+ */
+#include "http_request.h"
+#include "names.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* How many of the bytes are its own, taken so many at a time. */
+static size_t
+take(const struct http_head *h, const char *bytes, size_t size, size_t step,
+     struct http_body *b)
+{
+	size_t at = 0;
+
+	http_body_begin(b, h);
+	while (at < size) {
+		size_t n = size - at < step ? size - at : step;
+
+		if (http_body_take(b, bytes + at, n) < 0)
+			return SIZE_MAX;
+		at += n;
+	}
+	return at;
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *bytes = (const char *)data + 1;
+	struct http_body one, all;
+	struct http_head h = { 0 };
+
+	if (!size)
+		return 0;
+	size--;
+	h.is_chunked = !data[0];
+	h.body_bytes = data[0];
+	must(take(&h, bytes, size, 1, &one) ==
+	     take(&h, bytes, size, size + 1, &all));
+	if (!h.is_chunked)
+		must((take(&h, bytes, size, 3, &all) == SIZE_MAX) ==
+		     (size > h.body_bytes));
+	/* Behind the end there is nothing. */
+	if (take(&h, bytes, size, 7, &all) != SIZE_MAX &&
+	    all.state == BODY_OVER)
+		must(http_body_take(&all, "G", 1) < 0);
+	return 0;
+}

@@ -1,0 +1,37 @@
+/*
+ * Judges lines of {"schema": ..., "value": ...} from standard input: "fits",
+ * "not" or "refused". For the comparison with another checker
+ * (tests/e2e/test_schema.py).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema.h"
+
+static const char *
+judge(const char *line)
+{
+	json_auto_t *doc = json_loads(line, JSON_ALLOW_NUL, NULL);
+	own_mem char *text =
+		json_dumps(json_object_get(doc, "schema"), JSON_ENCODE_ANY);
+	own(schema) struct schema s = { 0 };
+	struct remit_error err;
+
+	if (!text || schema_read(&s, text, &err) < 0)
+		return "refused";
+	return schema_check(&s, json_object_get(doc, "value"), &err) < 0
+		       ? "not"
+		       : "fits";
+}
+
+int
+main(void)
+{
+	own_mem char *line = NULL;
+	size_t size = 0;
+
+	while (getline(&line, &size, stdin) > 0)
+		puts(judge(line));
+	return 0;
+}

@@ -1,0 +1,291 @@
+/* bridge: calls and answers are passed on within their limits, or answered. */
+#include "bridge.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "call_head.h"
+#include "record.h"
+
+#include <cmocka.h>
+
+static const struct bridge_limits limits = {
+	.calls = 5,
+	.bytes = 100,
+	.concurrency = 2,
+};
+
+/* A bridge between two links that nobody reads. */
+struct world {
+	struct bridge bridge;
+	struct link door, jail;
+	struct remit_error err;
+	bool changed;
+};
+
+static struct world
+opened(void)
+{
+	struct world w = {
+		.bridge = BRIDGE_INIT,
+		.door = LINK_INIT,
+		.jail = LINK_INIT,
+	};
+
+	assert_int_equal(buf_add(&w.bridge.tools, "tool\0x\0", 7), 0);
+	return w;
+}
+
+static void
+world_free(struct world *w)
+{
+	bridge_free(&w->bridge);
+	link_free(&w->door);
+	link_free(&w->jail);
+}
+
+static int
+head(struct world *w, bool is_call, uint64_t id, const char *word,
+     uint64_t bytes)
+{
+	own(buf) struct buf b = BUF_INIT(4096);
+	const struct call_head h = {
+		.id = id,
+		.key = is_call ? "name" : "outcome",
+		.word = word,
+		.bytes = bytes,
+	};
+	struct frame f = { .type = is_call ? FRAME_CALL : FRAME_REPLY };
+
+	assert_int_equal(call_head_write(&b, &h), 0);
+	f.payload = b.data;
+	f.len = (uint32_t)b.len;
+	return is_call ? bridge_call(&w->bridge, &limits, &f, &w->door,
+				     &w->jail, &w->changed, &w->err)
+		       : bridge_reply(&w->bridge, &limits, &f, &w->jail,
+				      &w->changed, &w->err);
+}
+
+static int
+data(struct world *w, bool is_call, uint32_t len)
+{
+	static const char bytes[FRAME_PIECE];
+	struct frame f = {
+		.type = is_call ? FRAME_CALL_DATA : FRAME_REPLY_DATA,
+		.payload = bytes,
+		.len = len,
+	};
+
+	return is_call ? bridge_call(&w->bridge, &limits, &f, &w->door,
+				     &w->jail, &w->changed, &w->err)
+		       : bridge_reply(&w->bridge, &limits, &f, &w->jail,
+				      &w->changed, &w->err);
+}
+
+static void
+call(struct world *w, uint64_t id)
+{
+	assert_int_equal(head(w, true, id, "x", 3), 0);
+	assert_false(w->changed);
+	assert_int_equal(data(w, true, 2), 0);
+	assert_false(w->changed);
+	assert_int_equal(data(w, true, 1), 0);
+}
+
+static void
+reply(struct world *w, uint64_t id)
+{
+	assert_int_equal(head(w, false, id, "ok", 1), 0);
+	assert_int_equal(data(w, false, 1), 0);
+}
+
+/* The jail was told this, and the door nothing. */
+static void
+refused(struct world *w, size_t door_before, const char *words)
+{
+	assert_int_equal(w->door.out.len, door_before);
+	/* Heads have NULs, so not as a text. */
+	if (!memmem(w->jail.out.data, w->jail.out.len, words, strlen(words)))
+		fail_msg("the code was not told \"%s\"", words);
+}
+
+static void
+a_call_is_passed_on_and_waits_for_one_answer(void **state)
+{
+	own(world) struct world w = opened();
+
+	(void)state;
+	call(&w, 1);
+	assert_true(w.changed);
+	assert_int_equal(w.bridge.pending_count, 1);
+	assert_true(w.door.out.len > 0 && w.jail.out.len == 0);
+	reply(&w, 1);
+	assert_true(w.changed);
+	assert_int_equal(w.bridge.pending_count, 0);
+	assert_true(w.jail.out.len > 0);
+}
+
+static void
+a_number_is_used_once_and_in_its_order(void **state)
+{
+	static const uint64_t wrong[] = { 0, 2, 100, UINT64_MAX };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		own(world) struct world w = opened();
+
+		assert_int_equal(head(&w, true, wrong[i], "x", 1), -1);
+		assert_int_equal(w.err.code, REMIT_E_PROTOCOL);
+	}
+	own(world) struct world again = opened();
+	call(&again, 1);
+	reply(&again, 1);
+	assert_int_equal(head(&again, true, 1, "x", 1), -1);
+}
+
+static void
+what_makes_no_sense_breaks_the_protocol(void **state)
+{
+	own(world) struct world w = opened();
+
+	(void)state;
+	assert_int_equal(data(&w, true, 1), -1);
+	assert_int_equal(data(&w, false, 1), -1);
+	assert_int_equal(head(&w, true, 1, "x", 0), -1);
+	assert_int_equal(head(&w, true, 1, "x", (64 << 20) + 1), -1);
+	assert_int_equal(head(&w, true, 1, "x", 2), 0);
+	assert_int_equal(head(&w, true, 2, "x", 2), -1);
+	assert_int_equal(data(&w, true, 3), -1);
+	assert_int_equal(data(&w, true, 0), -1);
+	/* Of the door: a reply to what was never asked. */
+	assert_int_equal(head(&w, false, 2, "ok", 1), -1);
+	assert_int_equal(head(&w, false, 0, "ok", 1), -1);
+}
+
+static void
+what_is_too_much_is_answered_and_not_passed_on(void **state)
+{
+	own(world) struct world w = opened();
+	size_t before;
+
+	(void)state;
+	assert_int_equal(head(&w, true, 1, "x", 101), 0);
+	refused(&w, 0, "the arguments have 101 bytes, and tool_bytes");
+	assert_int_equal(data(&w, true, 101), 0);
+	assert_false(w.changed);
+	call(&w, 2);
+	call(&w, 3);
+	before = w.door.out.len;
+	assert_int_equal(head(&w, true, 4, "x", 1), 0);
+	refused(&w, before, "tool_concurrency allows 2");
+	assert_int_equal(data(&w, true, 1), 0);
+	reply(&w, 2);
+	reply(&w, 3);
+	for (uint64_t id = 5; id < 8; id++) {
+		call(&w, id);
+		reply(&w, id);
+	}
+	before = w.door.out.len;
+	assert_int_equal(head(&w, true, 8, "x", 1), 0);
+	refused(&w, before, "tool_calls allows 5 calls");
+	assert_int_equal(w.bridge.calls, 5);
+}
+
+static void
+a_result_that_is_too_long_becomes_an_error(void **state)
+{
+	own(world) struct world w = opened();
+	size_t before;
+
+	(void)state;
+	call(&w, 1);
+	assert_int_equal(head(&w, false, 1, "ok", 5000), 0);
+	assert_true(w.changed);
+	refused(&w, w.door.out.len, "the result has 5000 bytes");
+	before = w.jail.out.len;
+	assert_int_equal(data(&w, false, 5000), 0);
+	assert_int_equal(w.jail.out.len, before);
+	assert_int_equal(w.bridge.pending_count, 0);
+}
+
+static void
+answers_that_nobody_waits_for_are_dropped(void **state)
+{
+	own(world) struct world w = opened();
+
+	(void)state;
+	call(&w, 1);
+	bridge_end(&w.bridge);
+	reply(&w, 1);
+	assert_false(w.changed);
+	assert_int_equal(w.jail.out.len, 0);
+}
+
+static void
+code_that_reads_no_answers_is_heard_no_more(void **state)
+{
+	own(world) struct world w = opened();
+	uint64_t id = 0;
+
+	(void)state;
+	/* Its own refusals fill the room that there is for answers. */
+	while (++id < 1000 && head(&w, true, id, "x", 101) == 0)
+		assert_int_equal(data(&w, true, 101), 0);
+	assert_true(id < 100);
+	assert_non_null(strstr(w.err.message, "not read"));
+}
+
+static void
+a_run_without_tools_has_nobody_to_call(void **state)
+{
+	own(world) struct world w = opened();
+
+	(void)state;
+	w.bridge.tools.len = 0;
+	assert_int_equal(head(&w, true, 1, "x", 1), 0);
+	refused(&w, 0, "this run has no tools");
+}
+
+static void
+the_jail_is_told_of_its_tools_once(void **state)
+{
+	own(world) struct world w = opened();
+	size_t once;
+
+	(void)state;
+	assert_int_equal(bridge_tell(&w.bridge, &limits, &w.jail, &w.err), 0);
+	once = w.jail.out.len;
+	assert_non_null(
+		memmem(w.jail.out.data, once, "concurrency\0002\0tool", 18));
+	assert_int_equal(bridge_tell(&w.bridge, &limits, &w.jail, &w.err), 0);
+	assert_int_equal(w.jail.out.len, once);
+	/* Others are others. */
+	assert_int_equal(bridge_take_tools(&w.bridge, "tool\0y\0", 7, &w.err),
+			 0);
+	assert_int_equal(bridge_tell(&w.bridge, &limits, &w.jail, &w.err), 0);
+	assert_true(w.jail.out.len > once);
+	assert_int_equal(bridge_take_tools(&w.bridge, "tool", 4, &w.err), -1);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_call_is_passed_on_and_waits_for_one_answer),
+		cmocka_unit_test(a_number_is_used_once_and_in_its_order),
+		cmocka_unit_test(what_makes_no_sense_breaks_the_protocol),
+		cmocka_unit_test(
+			what_is_too_much_is_answered_and_not_passed_on),
+		cmocka_unit_test(a_result_that_is_too_long_becomes_an_error),
+		cmocka_unit_test(answers_that_nobody_waits_for_are_dropped),
+		cmocka_unit_test(code_that_reads_no_answers_is_heard_no_more),
+		cmocka_unit_test(a_run_without_tools_has_nobody_to_call),
+		cmocka_unit_test(the_jail_is_told_of_its_tools_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

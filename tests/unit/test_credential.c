@@ -1,0 +1,156 @@
+/* credential: entries of credentials, and what they are for. */
+#include "credential.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void
+an_entry_is_a_host_a_header_and_a_place(void **state)
+{
+	static const struct {
+		const char *text, *host, *header, *from;
+		bool is_file;
+	} rows[] = {
+		{ "API.example.com.:Authorization=env:TOKEN", "api.example.com",
+		  "Authorization", "TOKEN", false },
+		{ "127.0.0.1:X-Key=file:/run/a=b:c", "127.0.0.1", "X-Key",
+		  "/run/a=b:c", true },
+		{ "[2001:DB8::1]:X-Key=env:_K1", "2001:db8::1", "X-Key", "_K1",
+		  false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct remit_error err;
+		struct credential c;
+
+		if (credential_read(rows[i].text, &c, &err) < 0)
+			fail_msg("%s: %s", rows[i].text, err.message);
+		assert_string_equal(c.host, rows[i].host);
+		assert_string_equal(c.header, rows[i].header);
+		assert_string_equal(c.from, rows[i].from);
+		assert_int_equal(c.is_file, rows[i].is_file);
+	}
+}
+
+static void
+what_is_none_is_refused_with_a_reason_and_a_remedy(void **state)
+{
+	static const char *const rows[] = {
+		"",
+		"h",
+		"h:X",
+		"h:X=",
+		"h:X=value",
+		"h:X=env:",
+		"h:X=env:A B",
+		"h:X=env:A=B",
+		"h:X=file:",
+		"h:X=file:relative",
+		"h:=env:A",
+		":X=env:A",
+		"*.h.example:X=env:A",
+		"127.1:X=env:A",
+		"[127.0.0.1]:X=env:A",
+		"[::1]X=env:A",
+		"h:X Y=env:A",
+		"h:X\r\nY=env:A",
+		"h:Host=env:A",
+		"h:content-LENGTH=env:A",
+		"h:Transfer-Encoding=env:A",
+		"h:Connection=env:A",
+		"h:Upgrade=env:A",
+		"h:Proxy-Authorization=env:A",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct remit_error err = { 0 };
+		struct credential c;
+
+		if (credential_read(rows[i], &c, &err) == 0)
+			fail_msg("\"%s\" is taken", rows[i]);
+		assert_int_equal(err.code, REMIT_E_REFUSED);
+		assert_string_equal(err.where, "credentials");
+		assert_true(err.message[0] && err.remedy[0]);
+	}
+}
+
+static void
+a_host_has_one(void **state)
+{
+	char *texts[] = { "h:X=env:A", "H.:Y=env:B" };
+	struct list list = { texts, 2 };
+	static struct credentials all;
+	struct remit_error err;
+
+	(void)state;
+	assert_int_equal(credentials_read(&list, &all, &err), -1);
+	list.count = 1;
+	assert_int_equal(credentials_read(&list, &all, &err), 0);
+	assert_int_equal(all.count, 1);
+}
+
+static bool
+is_for(const char *credential, const char *entry)
+{
+	struct remit_error err;
+	struct credential c;
+	struct host_rule r;
+
+	assert_int_equal(credential_read(credential, &c, &err), 0);
+	assert_int_equal(host_rule_read(entry, &r, &err), 0);
+	return credential_is_for(&c, &r);
+}
+
+static void
+it_is_for_the_host_itself_and_no_other(void **state)
+{
+	(void)state;
+	assert_true(is_for("a.example:X=env:A", "A.example:80"));
+	assert_true(is_for("10.0.0.1:X=env:A", "10.0.0.1:80:plain"));
+	assert_true(is_for("[::1]:X=env:A", "[0:0::1]:80:plain"));
+	assert_false(is_for("a.example:X=env:A", "b.a.example:80"));
+	assert_false(is_for("a.example:X=env:A", "*.a.example:80"));
+	assert_false(is_for("b.a.example:X=env:A", "*.a.example:80"));
+	assert_false(is_for("10.0.0.1:X=env:A", "10.0.0.2:80:plain"));
+}
+
+static void
+a_value_is_one_line_of_visible_bytes(void **state)
+{
+	char longest[CREDENTIAL_VALUE];
+
+	(void)state;
+	memset(longest, 'x', sizeof(longest));
+	assert_true(credential_is_value("Bearer a", 8));
+	assert_true(credential_is_value(longest, sizeof(longest) - 1));
+	assert_false(credential_is_value(longest, sizeof(longest)));
+	assert_false(credential_is_value("", 0));
+	assert_false(credential_is_value("a\r\nX: y", 7));
+	assert_false(credential_is_value("a\nb", 3));
+	assert_false(credential_is_value("a\0b", 3));
+	assert_false(credential_is_value("a\tb", 3));
+	assert_false(credential_is_value(" a", 2));
+	assert_false(credential_is_value("a ", 2));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_entry_is_a_host_a_header_and_a_place),
+		cmocka_unit_test(
+			what_is_none_is_refused_with_a_reason_and_a_remedy),
+		cmocka_unit_test(a_host_has_one),
+		cmocka_unit_test(it_is_for_the_host_itself_and_no_other),
+		cmocka_unit_test(a_value_is_one_line_of_visible_bytes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,216 @@
+/* displays: what arrives in pieces becomes JSON, whatever the code has sent. */
+#include "displays.h"
+
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "record.h"
+
+#include <cmocka.h>
+
+struct seen {
+	size_t count;
+	bool value;
+	char mime[64];
+	size_t parts, len;
+};
+
+static void
+note(void *user, const struct remit_display *d)
+{
+	struct seen *s = user;
+
+	s->count++;
+	s->value = d->is_value;
+	s->parts = d->part_count;
+	if (d->part_count) {
+		snprintf(s->mime, sizeof(s->mime), "%s", d->parts[0].mime);
+		s->len = d->parts[0].len;
+	}
+}
+
+/* One with a single part, sent byte by byte. */
+static int
+send(struct displays *d, const char *kind, const char *mime, const char *bytes,
+     size_t len)
+{
+	own(buf) struct buf head = BUF_INIT(1024);
+	struct remit_error err;
+	char number[24];
+
+	snprintf(number, sizeof(number), "%zu", len);
+	assert_int_equal(record_add(&head, "kind", kind), 0);
+	assert_int_equal(record_add(&head, "mime", mime), 0);
+	assert_int_equal(record_add(&head, "bytes", number), 0);
+	if (displays_begin(d, head.data, head.len, &err) < 0)
+		return -1;
+	for (size_t i = 0; i < len; i++)
+		if (displays_add(d, bytes + i, 1, &err) < 0)
+			return -1;
+	return 0;
+}
+
+static json_t *
+take(struct displays *d)
+{
+	own_mem char *members = displays_take(d);
+	own(buf) struct buf text = BUF_INIT(1 << 20);
+	json_t *doc;
+
+	assert_non_null(members);
+	assert_int_equal(buf_addf(&text, "{%s}", members), 0);
+	doc = json_loads(text.data, JSON_REJECT_DUPLICATES, NULL);
+	if (!doc)
+		fail_msg("no JSON: %s", text.data);
+	return doc;
+}
+
+static void
+nothing_shown_is_null_and_an_empty_list(void **state)
+{
+	own(displays) struct displays d = DISPLAYS_INIT(NULL, NULL);
+	json_auto_t *doc = take(&d);
+
+	(void)state;
+	assert_true(json_is_null(json_object_get(doc, "value")));
+	assert_int_equal(json_array_size(json_object_get(doc, "displays")), 0);
+}
+
+static void
+a_value_has_its_text_and_data_by_name(void **state)
+{
+	static const char head[] = "kind\0value\0mime\0text/plain\0bytes\0002\0"
+				   "mime\0application/json\0bytes\0003\0"
+				   "mime\0image/png\0bytes\0001\0"
+				   "left_out\0text/html\0reason\0x\0";
+	struct seen seen = { 0 };
+	own(displays) struct displays d = DISPLAYS_INIT(note, &seen);
+	struct remit_error err;
+	json_auto_t *doc = NULL;
+	json_t *value;
+
+	(void)state;
+	assert_int_equal(displays_begin(&d, head, sizeof(head) - 1, &err), 0);
+	assert_int_equal(displays_add(&d, "v!0.1\xff", 6, &err), 0);
+	assert_true(seen.count == 1 && seen.value && seen.parts == 3);
+	doc = take(&d);
+	value = json_object_get(doc, "value");
+	assert_string_equal(json_string_value(json_object_get(value, "text")),
+			    "v!");
+	assert_true(json_is_real(json_object_get(value, "json")));
+	assert_string_equal(
+		json_string_value(json_object_get(
+			json_object_get(value, "mime"), "image/png")),
+		"/w==");
+	assert_int_equal(json_object_size(json_object_get(value, "mime")), 1);
+	assert_int_equal(json_array_size(json_object_get(value, "left_out")),
+			 1);
+	assert_true(json_is_false(json_object_get(value, "truncated")));
+	/* There is one. */
+	assert_int_equal(send(&d, "value", "text/plain", "x", 1), -1);
+}
+
+static void
+numbers_keep_their_digits(void **state)
+{
+	own(displays) struct displays d = DISPLAYS_INIT(NULL, NULL);
+	own_mem char *members = NULL;
+
+	(void)state;
+	assert_int_equal(send(&d, "value", "application/json",
+			      "0.30000000000000004", 19),
+			 0);
+	members = displays_take(&d);
+	assert_non_null(strstr(members, "\"json\":0.30000000000000004,"));
+}
+
+static void
+what_is_no_json_is_left_out(void **state)
+{
+	static const char *const bad[] = { "NaN",      "{",	  "1,\"x\":2",
+					   "",	       "[1\n]",	  "\"\\ud800\"",
+					   "1e999",    "]",	  "{}{}",
+					   "\"a\tb\"", "\"\xff\"" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct seen seen = { 0 };
+		own(displays) struct displays d = DISPLAYS_INIT(note, &seen);
+		json_auto_t *doc = NULL;
+		json_t *shown;
+
+		assert_int_equal(send(&d, "display", "application/json", bad[i],
+				      strlen(bad[i])),
+				 0);
+		assert_true(seen.count == 1 && seen.parts == 0);
+		doc = take(&d);
+		shown = json_array_get(json_object_get(doc, "displays"), 0);
+		assert_int_equal(
+			json_object_size(json_object_get(shown, "mime")), 0);
+		assert_int_equal(
+			json_array_size(json_object_get(shown, "left_out")), 1);
+	}
+}
+
+static void
+text_that_is_none_is_made_one(void **state)
+{
+	own(displays) struct displays d = DISPLAYS_INIT(NULL, NULL);
+	json_auto_t *doc = NULL;
+	json_t *mime;
+
+	(void)state;
+	assert_int_equal(send(&d, "display", "text/html", "a\xff\n\"", 4), 0);
+	assert_int_equal(send(&d, "display", "image/svg+xml", "<svg/>", 6), 0);
+	doc = take(&d);
+	mime = json_object_get(
+		json_array_get(json_object_get(doc, "displays"), 0), "mime");
+	assert_string_equal(
+		json_string_value(json_object_get(mime, "text/html")),
+		"a\xef\xbf\xbd\n\"");
+	mime = json_object_get(
+		json_array_get(json_object_get(doc, "displays"), 1), "mime");
+	assert_string_equal(
+		json_string_value(json_object_get(mime, "image/svg+xml")),
+		"<svg/>");
+}
+
+static void
+half_a_display_is_none(void **state)
+{
+	static const char head[] = "kind\0display\0mime\0text/plain\0bytes\0"
+				   "0004\0";
+	struct seen seen = { 0 };
+	own(displays) struct displays d = DISPLAYS_INIT(note, &seen);
+	struct remit_error err;
+	json_auto_t *doc = NULL;
+
+	(void)state;
+	assert_int_equal(displays_begin(&d, head, sizeof(head) - 1, &err), 0);
+	assert_int_equal(displays_add(&d, "abc", 3, &err), 0);
+	assert_int_equal(displays_begin(&d, head, sizeof(head) - 1, &err), -1);
+	assert_int_equal(displays_add(&d, "defg", 4, &err), -1);
+	assert_int_equal(seen.count, 0);
+	doc = take(&d);
+	assert_int_equal(json_array_size(json_object_get(doc, "displays")), 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_shown_is_null_and_an_empty_list),
+		cmocka_unit_test(a_value_has_its_text_and_data_by_name),
+		cmocka_unit_test(numbers_keep_their_digits),
+		cmocka_unit_test(what_is_no_json_is_left_out),
+		cmocka_unit_test(text_that_is_none_is_made_one),
+		cmocka_unit_test(half_a_display_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,240 @@
+/* schema: which schemas are accepted, and which values fit them. */
+#include "schema.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "buf.h"
+
+#include <cmocka.h>
+
+static void
+refused(const char *schema, const char *words)
+{
+	own(schema) struct schema s = { 0 };
+	struct remit_error err;
+
+	if (schema_read(&s, schema, &err) == 0)
+		fail_msg("%s was accepted", schema);
+	if (!strstr(err.message, words))
+		fail_msg("%s: wanted \"%s\", got \"%s\"", schema, words,
+			 err.message);
+	assert_int_equal(err.code, REMIT_E_INPUT);
+}
+
+/* NULL: it fits. */
+static void
+judged(const char *schema, const char *value, const char *words)
+{
+	own(schema) struct schema s = { 0 };
+	struct remit_error err = { 0 };
+	json_auto_t *v = json_loads(value, JSON_DECODE_ANY, NULL);
+	int verdict;
+
+	assert_non_null(v);
+	if (schema_read(&s, schema, &err) < 0)
+		fail_msg("%s: %s", schema, err.message);
+	verdict = schema_check(&s, v, &err);
+	if (!words && verdict < 0)
+		fail_msg("%s: %s", value, err.message);
+	if (words && (verdict == 0 || strcmp(err.message, words) != 0))
+		fail_msg("%s: wanted \"%s\", got \"%s\"", value, words,
+			 err.message);
+}
+
+static void
+what_is_not_checked_is_refused_when_it_is_registered(void **state)
+{
+	static const struct {
+		const char *schema, *words;
+	} rows[] = {
+		{ "", "no JSON" },
+		{ "[]", "a schema is an object" },
+		{ "{\"a\": 1, \"a\": 2}", "duplicate" },
+		{ "{\"pattern\": \"a\"}", "\"pattern\" is not checked" },
+		{ "{\"properties\": {\"a\": {\"format\": \"date\"}}}",
+		  "properties.a: the keyword \"format\" is not checked" },
+		{ "{\"oneOf\": []}", "\"oneOf\" is not checked" },
+		{ "{\"not\": {}}", "\"not\" is not checked" },
+		{ "{\"$id\": \"x\"}", "\"$id\" is not checked" },
+		{ "{\"type\": \"text\"}", "\"type\": the name of a type" },
+		{ "{\"type\": []}", "\"type\"" },
+		{ "{\"type\": [\"object\", 1]}", "\"type\"" },
+		{ "{\"type\": \"string\"}", "must allow it" },
+		{ "{\"type\": [\"string\", \"null\"]}", "must allow it" },
+		{ "{\"properties\": []}", "an object of schemas is wanted" },
+		{ "{\"properties\": {\"a\": 1}}", "properties.a: a schema" },
+		{ "{\"required\": \"a\"}", "a list of names" },
+		{ "{\"required\": [1]}", "a list of names" },
+		{ "{\"enum\": []}", "a list of values" },
+		{ "{\"minimum\": \"1\"}", "a number is wanted" },
+		{ "{\"exclusiveMinimum\": true}", "a number is wanted" },
+		{ "{\"minLength\": -1}", "a number of things" },
+		{ "{\"maxItems\": 1.5}", "a number of things" },
+		{ "{\"items\": [{}]}", "items: a schema is an object" },
+		{ "{\"anyOf\": []}", "a list of schemas" },
+		{ "{\"anyOf\": [{\"if\": {}}]}", "anyOf[0]: the keyword" },
+		{ "{\"$ref\": \"other.json\"}", "leads to no schema" },
+		{ "{\"$ref\": \"#/$defs/a\"}", "leads to no schema" },
+		{ "{\"$ref\": \"#/required\", \"required\": []}",
+		  "leads to no schema" },
+		{ "{\"$ref\": \"#/default\", \"default\": {}}",
+		  "leads to no schema" },
+		{ "{\"$ref\": \"#\"}", "leads back to itself" },
+		{ "{\"anyOf\": [{}, {\"$ref\": \"#\"}]}",
+		  "leads back to itself" },
+		{ "{\"$ref\": \"#/$defs/a\", \"$defs\": {\"a\": {\"$ref\": "
+		  "\"#/$defs/b\"}, \"b\": {\"$ref\": \"#/$defs/a\"}}}",
+		  "leads back to itself" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		refused(rows[i].schema, rows[i].words);
+}
+
+static void
+a_schema_has_bounds_itself(void **state)
+{
+	own(buf) struct buf deep = BUF_INIT(1024 * 1024);
+	own_mem char *large = calloc(1, SCHEMA_MAX_BYTES + 8);
+
+	(void)state;
+	for (int i = 0; i < 70; i++)
+		assert_int_equal(buf_addf(&deep, "{\"items\": "), 0);
+	assert_int_equal(buf_addf(&deep, "{}"), 0);
+	for (int i = 0; i < 70; i++)
+		assert_int_equal(buf_addf(&deep, "}"), 0);
+	refused(buf_text(&deep), "64 levels");
+	assert_non_null(large);
+	memset(large, ' ', SCHEMA_MAX_BYTES + 2);
+	refused(large, "more than");
+}
+
+#define TREE                                                                \
+	"{\"properties\": {\"left\": {\"$ref\": \"#\"}, \"right\": {\"$ref" \
+	"\": \"#/$defs/node\"}}, \"additionalProperties\": false, "         \
+	"\"$defs\": {\"node\": {\"anyOf\": [{\"type\": \"null\"}, "         \
+	"{\"$ref\": \"#\"}]}}}"
+
+static void
+a_value_that_does_not_fit_is_told_where_and_why(void **state)
+{
+	static const struct {
+		const char *schema, *value, *words;
+	} rows[] = {
+		{ "{}", "{\"a\": [1]}", NULL },
+		{ "{\"title\": \"t\", \"default\": 1, \"examples\": [], "
+		  "\"$schema\": \"x\", \"description\": \"d\"}",
+		  "{}", NULL },
+		{ "{\"type\": \"object\"}", "[]",
+		  "arguments: object is wanted, not array" },
+		{ "{\"properties\": {\"a\": {\"type\": \"integer\"}}}",
+		  "{\"a\": 1.0}", NULL },
+		{ "{\"properties\": {\"a\": {\"type\": \"integer\"}}}",
+		  "{\"a\": 1.5}",
+		  "arguments.a: integer is wanted, not number" },
+		{ "{\"properties\": {\"a\": {\"type\": \"number\"}}}",
+		  "{\"a\": true}",
+		  "arguments.a: number is wanted, not boolean" },
+		{ "{\"properties\": {\"a\": {\"type\": [\"string\", "
+		  "\"null\"]}}}",
+		  "{\"a\": 1}",
+		  "arguments.a: string or null is wanted, not integer" },
+		{ "{\"required\": [\"a\", \"b\"]}", "{\"a\": null}",
+		  "arguments: \"b\" is missing" },
+		{ "{\"properties\": {\"a\": {}}, \"additionalProperties\": "
+		  "false}",
+		  "{\"a\": 1, \"c\": 2}", "arguments: there is no \"c\"" },
+		{ "{\"additionalProperties\": {\"type\": \"string\"}}",
+		  "{\"a\": \"b\", \"c\": 2}",
+		  "arguments.c: string is wanted, not integer" },
+		{ "{\"properties\": {\"a\": {\"enum\": [1, \"x\"]}}}",
+		  "{\"a\": 1.0}", NULL },
+		{ "{\"properties\": {\"a\": {\"enum\": [1, \"x\"]}}}",
+		  "{\"a\": true}", "arguments.a: one of [1,\"x\"] is wanted" },
+		{ "{\"properties\": {\"a\": {\"const\": {\"b\": [0]}}}}",
+		  "{\"a\": {\"b\": [false]}}",
+		  "arguments.a: another value is wanted" },
+		{ "{\"properties\": {\"a\": {\"items\": {\"minimum\": 0}}}}",
+		  "{\"a\": [1, 2, -1]}",
+		  "arguments.a[2]: at least 0 is wanted" },
+		{ "{\"properties\": {\"a\": {\"maximum\": "
+		  "9007199254740993}}}",
+		  "{\"a\": 9007199254740994}",
+		  "arguments.a: at most 9007199254740993 is wanted" },
+		{ "{\"properties\": {\"a\": {\"exclusiveMaximum\": 1.5}}}",
+		  "{\"a\": 1.5}", "arguments.a: less than 1.5 is wanted" },
+		{ "{\"properties\": {\"a\": {\"exclusiveMinimum\": 1}}}",
+		  "{\"a\": 1}", "arguments.a: more than 1 is wanted" },
+		{ "{\"properties\": {\"a\": {\"maxLength\": 2}}}",
+		  "{\"a\": \"\\u00e4\\ud83d\\ude00\"}", NULL },
+		{ "{\"properties\": {\"a\": {\"maxLength\": 2}}}",
+		  "{\"a\": \"abc\"}",
+		  "arguments.a: at most 2 characters are wanted, not 3" },
+		{ "{\"properties\": {\"a\": {\"minItems\": 1}}}", "{\"a\": []}",
+		  "arguments.a: at least 1 items are wanted, not 0" },
+		{ "{\"maxProperties\": 1}", "{\"a\": 1, \"b\": 1}",
+		  "arguments: at most 1 names are wanted, not 2" },
+		{ "{\"properties\": {\"a\": false}}", "{\"a\": 1}",
+		  "arguments.a: nothing is allowed here" },
+		{ "{\"properties\": {\"a\": {\"anyOf\": [{\"type\": "
+		  "\"string\"}, {\"minimum\": 3}]}}}",
+		  "{\"a\": 1}",
+		  "arguments.a: none of the 2 allowed forms fits" },
+		{ TREE, "{\"left\": {\"right\": null}, \"right\": {}}", NULL },
+		{ TREE, "{\"left\": {\"right\": {\"x\": 1}}}",
+		  "arguments.left.right: none of the 2 allowed forms fits" },
+		{ "{\"properties\": {\"a\": {\"$ref\": \"#/$defs/x~1y~0\"}}, "
+		  "\"$defs\": {\"x/y~\": {\"type\": \"null\"}}}",
+		  "{\"a\": 1}", "arguments.a: null is wanted, not integer" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		judged(rows[i].schema, rows[i].value, rows[i].words);
+}
+
+/* Each level doubles the work of the next, and at the end nothing fits. */
+static void
+what_would_take_for_ever_does_not_fit(void **state)
+{
+	static const char schema[] =
+		"{\"properties\": {\"a\": {\"anyOf\": [{\"$ref\": \"#\"}, "
+		"{\"$ref\": \"#\"}]}}, \"additionalProperties\": false}";
+	own(buf) struct buf value = BUF_INIT(64 * 1024);
+	own(schema) struct schema s = { 0 };
+	struct remit_error err;
+	json_auto_t *v = NULL;
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(buf_addf(&value, "{\"a\": "), 0);
+	assert_int_equal(buf_addf(&value, "{\"b\": 1}"), 0);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(buf_addf(&value, "}"), 0);
+	v = json_loads(buf_text(&value), 0, NULL);
+	assert_non_null(v);
+	assert_int_equal(schema_read(&s, schema, &err), 0);
+	assert_int_equal(schema_check(&s, v, &err), -1);
+	assert_non_null(strstr(err.message, "too deep or too long"));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			what_is_not_checked_is_refused_when_it_is_registered),
+		cmocka_unit_test(a_schema_has_bounds_itself),
+		cmocka_unit_test(
+			a_value_that_does_not_fit_is_told_where_and_why),
+		cmocka_unit_test(what_would_take_for_ever_does_not_fit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,411 @@
+/* tool_calls: who is called with what, who is asked, and when answers count. */
+#include "tool_calls.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "call_head.h"
+
+#include <cmocka.h>
+
+#define SCHEMA                                                \
+	"{\"properties\": {\"a\": {\"type\": \"integer\"}}, " \
+	"\"additionalProperties\": false}"
+
+/* What the tool was called with, and how it answers. */
+struct tool_world {
+	unsigned called, asked;
+	char arguments[64];
+	const char *reply; /* NULL: later */
+	size_t reply_len;
+	struct remit_tool_call *held;
+	enum remit_answer say;
+};
+
+static void
+on_call(void *user, struct remit_tool_call *call, const char *arguments,
+	size_t len)
+{
+	struct tool_world *w = user;
+
+	w->called++;
+	snprintf(w->arguments, sizeof(w->arguments), "%.*s", (int)len,
+		 arguments);
+	assert_string_equal(remit_tool_call_name(call), "t");
+	if (w->reply)
+		remit_tool_reply(call, w->reply,
+				 w->reply_len ? w->reply_len
+					      : strlen(w->reply));
+	else
+		w->held = call;
+}
+
+static enum remit_answer
+on_question(void *user, const struct remit_question *q)
+{
+	struct tool_world *w = user;
+
+	w->asked++;
+	assert_string_equal(q->kind, "tool");
+	assert_string_equal(q->subject, "t");
+	assert_non_null(q->detail);
+	return w->say;
+}
+
+/* A run with one tool. */
+struct run {
+	struct tool_world world;
+	struct tools tools;
+	struct tool_calls calls;
+	struct link link;
+	uint64_t id;
+};
+
+static void
+run_free(struct run *r)
+{
+	tool_calls_free(&r->calls);
+	tools_free(&r->tools);
+	link_free(&r->link);
+}
+
+static void
+open_run(struct run *r, const char *schema, enum remit_approval approval)
+{
+	struct remit_tool tool = {
+		.name = "t",
+		.schema_json = schema,
+		.approval = approval,
+		.call = on_call,
+		.user = &r->world,
+	};
+	struct remit_job job = REMIT_JOB_INIT;
+	struct remit_error err;
+
+	*r = (struct run){
+		.calls = TOOL_CALLS_INIT,
+		.link = LINK_INIT,
+		.world = { .reply = "1", .say = REMIT_ALLOW_ONCE },
+	};
+	job.on_question = on_question;
+	job.user = &r->world;
+	assert_int_equal(tools_open(&r->tools, &tool, 1, &err), 0);
+	assert_int_equal(tool_calls_open(&r->calls, &r->tools, &job, &err), 0);
+}
+
+static void
+call(struct run *r, const char *name, const char *arguments)
+{
+	own(buf) struct buf b = BUF_INIT(4096);
+	const struct call_head h = {
+		.id = ++r->id,
+		.key = "name",
+		.word = name,
+		.bytes = strlen(arguments),
+	};
+	struct frame f = { .type = FRAME_CALL };
+	struct remit_error err;
+
+	assert_int_equal(call_head_write(&b, &h), 0);
+	f.payload = b.data;
+	f.len = (uint32_t)b.len;
+	assert_int_equal(tool_calls_take(&r->calls, &f, &err), 0);
+	f = (struct frame){
+		.type = FRAME_CALL_DATA,
+		.payload = arguments,
+		.len = (uint32_t)strlen(arguments),
+	};
+	assert_int_equal(tool_calls_take(&r->calls, &f, &err), 0);
+}
+
+/* The code is told this, and nothing else. */
+static void
+answered(struct run *r, const char *outcome, const char *text)
+{
+	struct remit_error err;
+	struct buf *out = &r->link.out;
+
+	out->len = 0;
+	assert_int_equal(tool_calls_flush(&r->calls, &r->link, &err), 0);
+	if (!outcome) {
+		assert_int_equal(out->len, 0);
+		return;
+	}
+	if (!out->len ||
+	    !memmem(out->data, out->len, outcome, strlen(outcome)) ||
+	    !memmem(out->data, out->len, text, strlen(text)))
+		fail_msg("wanted %s \"%s\"", outcome, text);
+}
+
+static void
+arguments_are_checked_before_anything_is_called(void **state)
+{
+	static const struct {
+		const char *name, *arguments, *words;
+	} rows[] = {
+		{ "u", "{}", "there is no tool of this name" },
+		{ "", "{}", "there is no tool of this name" },
+		{ "t", "{", "no JSON object" },
+		{ "t", "{} {}", "no JSON object" },
+		{ "t", "[]", "no object" },
+		{ "t", "1", "no JSON object" },
+		{ "t", "{\"a\": NaN}", "no JSON object" },
+		{ "t", "{\"a\": 1, \"a\": 2}", "duplicate" },
+		{ "t", "{\"a\": \"\xff\"}", "no JSON object" },
+		{ "t", "{\"a\": \"\\ud800\"}", "no JSON object" },
+		{ "t", "{\"a\": 99999999999999999999999}", "too big" },
+		{ "t", "{\"a\": \"x\"}", "integer is wanted" },
+		{ "t", "{\"b\": 1}", "there is no \"b\"" },
+	};
+	own(run) struct run r;
+
+	(void)state;
+	open_run(&r, SCHEMA, REMIT_APPROVAL_NEVER);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		call(&r, rows[i].name, rows[i].arguments);
+		answered(&r, "error", rows[i].words);
+	}
+	assert_int_equal(r.world.called, 0);
+	call(&r, "t", "{\"a\": 7}");
+	assert_int_equal(r.world.called, 1);
+	assert_string_equal(r.world.arguments, "{\"a\": 7}");
+	answered(&r, "ok", "1");
+}
+
+static void
+arguments_may_not_be_nested_without_end(void **state)
+{
+	enum { DEEP = 60000 };
+	own_mem char *text = malloc(DEEP + 1);
+	own(run) struct run r;
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, '[', DEEP);
+	text[DEEP] = '\0';
+	open_run(&r, NULL, REMIT_APPROVAL_NEVER);
+	call(&r, "t", text);
+	answered(&r, "error", "maximum parsing depth");
+	assert_int_equal(r.world.called, 0);
+}
+
+static void
+results_must_be_json(void **state)
+{
+	static const struct {
+		const char *reply;
+		const char *outcome, *text;
+	} rows[] = {
+		{ "null", "ok", "null" },
+		{ "99999999999999999999999999", "ok", "9999" },
+		{ "[1.5, {\"a\": \"\\u0000\"}]", "ok", "u0000" },
+		{ "NaN", "error", "no JSON" },
+		{ "\"\xff\"", "error", "no JSON" },
+		{ "", "error", "no JSON" },
+		{ "1 2", "error", "no JSON" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		own(run) struct run r;
+
+		open_run(&r, NULL, REMIT_APPROVAL_NEVER);
+		r.world.reply = rows[i].reply;
+		call(&r, "t", "{}");
+		answered(&r, rows[i].outcome, rows[i].text);
+	}
+}
+
+static void
+a_person_is_asked_as_often_as_the_tool_wants_it(void **state)
+{
+	static const struct {
+		enum remit_approval approval;
+		enum remit_answer say;
+		unsigned asked, called; /* of three calls */
+	} rows[] = {
+		{ REMIT_APPROVAL_NEVER, REMIT_DENY, 0, 3 },
+		{ REMIT_APPROVAL_ALWAYS, REMIT_ALLOW_ONCE, 3, 3 },
+		{ REMIT_APPROVAL_ALWAYS, REMIT_ALLOW_RUN, 1, 3 },
+		{ REMIT_APPROVAL_ALWAYS, REMIT_ALLOW_ALWAYS, 1, 3 },
+		{ REMIT_APPROVAL_ALWAYS, REMIT_DENY, 3, 0 },
+		{ REMIT_APPROVAL_FIRST, REMIT_ALLOW_ONCE, 1, 3 },
+		{ REMIT_APPROVAL_FIRST, REMIT_ALLOW_RUN, 1, 3 },
+		{ REMIT_APPROVAL_FIRST, REMIT_DENY, 1, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		own(run) struct run r;
+
+		open_run(&r, SCHEMA, rows[i].approval);
+		r.world.say = rows[i].say;
+		for (int n = 0; n < 3; n++) {
+			call(&r, "t", "{\"a\": 1}");
+			answered(&r, rows[i].called ? "ok" : "denied",
+				 rows[i].called ? "1" : "not allowed");
+			/* Nobody is asked about what makes no sense. */
+			call(&r, "t", "{\"a\": null}");
+			answered(&r, "error", "integer");
+		}
+		assert_int_equal(r.world.asked, rows[i].asked);
+		assert_int_equal(r.world.called, rows[i].called);
+	}
+}
+
+static void
+without_anybody_to_ask_the_answer_is_no(void **state)
+{
+	own(run) struct run r;
+
+	(void)state;
+	open_run(&r, NULL, REMIT_APPROVAL_ALWAYS);
+	r.calls.on_question = NULL;
+	call(&r, "t", "{}");
+	answered(&r, "denied", "not allowed");
+	assert_int_equal(r.world.called, 0);
+}
+
+static void *
+reply_from_elsewhere(void *call)
+{
+	remit_tool_reply(call, "\"late\"", 6);
+	return NULL;
+}
+
+static void
+another_thread_answers_and_wakes_who_waits(void **state)
+{
+	own(run) struct run r;
+	struct pollfd p;
+	pthread_t thread;
+
+	(void)state;
+	open_run(&r, NULL, REMIT_APPROVAL_NEVER);
+	r.world.reply = NULL;
+	call(&r, "t", "{}");
+	answered(&r, NULL, "");
+	p = (struct pollfd){ .fd = tool_calls_fd(&r.calls), .events = POLLIN };
+	assert_int_equal(poll(&p, 1, 0), 0);
+	assert_int_equal(pthread_create(&thread, NULL, reply_from_elsewhere,
+					r.world.held),
+			 0);
+	assert_int_equal(poll(&p, 1, 10000), 1);
+	answered(&r, "ok", "late");
+	assert_int_equal(poll(&p, 1, 0), 0);
+	pthread_join(thread, NULL);
+}
+
+static void
+an_answer_after_the_end_has_no_effect(void **state)
+{
+	struct remit_tool_call *call_left;
+	struct pollfd over;
+
+	(void)state;
+	{
+		own(run) struct run r;
+
+		open_run(&r, NULL, REMIT_APPROVAL_NEVER);
+		r.world.reply = NULL;
+		call(&r, "t", "{}");
+		call_left = r.world.held;
+		over = (struct pollfd){
+			.fd = remit_tool_call_over_fd(call_left),
+			.events = POLLIN,
+		};
+		assert_int_equal(poll(&over, 1, 0), 0);
+	}
+	assert_int_equal(poll(&over, 1, 0), 1);
+	remit_tool_fail(call_left, "too late");
+}
+
+static void
+names_that_code_could_not_use_are_refused(void **state)
+{
+	static const char *const names[] = {
+		"",
+		"2a",
+		"a-b",
+		"a b",
+		"\xc3\xa4",
+		"class",
+		"await",
+		"call_tool",
+		"ToolError",
+		"__x",
+		"a.b",
+		"a2345678901234567890123456789012345678901234567890123456789012"
+		"345",
+	};
+	struct remit_tool twice[] = {
+		{ .name = "a", .call = on_call },
+		{ .name = "a", .call = on_call },
+	};
+	struct remit_tool none = { .name = "a" };
+	struct remit_error err;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		struct remit_tool t = { .name = names[i], .call = on_call };
+		own(tools) struct tools all = { 0 };
+
+		if (tools_open(&all, &t, 1, &err) == 0)
+			fail_msg("\"%s\" was taken", names[i]);
+	}
+	own(tools) struct tools two = { 0 }, nothing = { 0 };
+	assert_int_equal(tools_open(&two, twice, 2, &err), -1);
+	assert_int_equal(tools_open(&nothing, &none, 1, &err), -1);
+}
+
+static void
+the_result_lists_what_was_called(void **state)
+{
+	own(run) struct run r;
+	json_auto_t *doc = json_object();
+	own_mem char *text = NULL;
+	struct remit_error err;
+
+	(void)state;
+	open_run(&r, SCHEMA, REMIT_APPROVAL_NEVER);
+	call(&r, "t", "{\"a\": 1}");
+	call(&r, "x", "{}");
+	answered(&r, "ok", "1");
+	for (int i = 0; i < TOOL_CALLS_LISTED; i++)
+		call(&r, "t", "{}");
+	assert_int_equal(tool_calls_tell(&r.calls, doc, &err), 0);
+	assert_int_equal(
+		json_integer_value(json_object_get(doc, "calls_left_out")), 2);
+	assert_int_equal(json_array_size(json_object_get(doc, "calls")),
+			 TOOL_CALLS_LISTED);
+	text = json_dumps(json_array_get(json_object_get(doc, "calls"), 0),
+			  JSON_COMPACT);
+	assert_string_equal(text, "{\"tool\":\"t\",\"bytes\":8,\"outcome\":"
+				  "\"ok\",\"arguments\":{\"a\":1}}");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			arguments_are_checked_before_anything_is_called),
+		cmocka_unit_test(arguments_may_not_be_nested_without_end),
+		cmocka_unit_test(results_must_be_json),
+		cmocka_unit_test(
+			a_person_is_asked_as_often_as_the_tool_wants_it),
+		cmocka_unit_test(without_anybody_to_ask_the_answer_is_no),
+		cmocka_unit_test(another_thread_answers_and_wakes_who_waits),
+		cmocka_unit_test(an_answer_after_the_end_has_no_effect),
+		cmocka_unit_test(names_that_code_could_not_use_are_refused),
+		cmocka_unit_test(the_result_lists_what_was_called),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
