@@ -3,7 +3,7 @@
  * CPython from 3.9 on (limited API). It takes bytes and gives bytes; what is
  * comfortable is written in Python around it.
  */
-#include "core.h"
+#include "core_tools.h"
 
 static PyObject *failure;
 
@@ -43,8 +43,9 @@ PyInit__core(void)
 	if (!failure || PyModule_AddObject(module, "Failure", failure) < 0 ||
 	    PyModule_AddStringConstant(module, "version", remit_version()) <
 		    0 ||
-	    core_result_ready(module) < 0 ||
-	    core_connection_ready(module) < 0) {
+	    core_result_ready(module) < 0 || core_tools_ready(module) < 0 ||
+	    core_connection_ready(module) < 0 ||
+	    core_session_ready(module) < 0) {
 		Py_DECREF(module);
 		return NULL;
 	}

@@ -17,8 +17,15 @@ PyObject *core_raise(const struct remit_error *err);
    result is freed. */
 PyObject *core_result(struct remit_result *result);
 
+/* The handle of a connection, for as long as it is used; NULL with an
+   exception if it is closed. */
+struct remit *core_connection_use(PyObject *connection);
+void core_connection_leave(PyObject *connection);
+extern PyTypeObject *core_connection_type;
+
 /* Make the types and put them into the module; -1 with an exception. */
 int core_result_ready(PyObject *module);
 int core_connection_ready(PyObject *module);
+int core_session_ready(PyObject *module);
 
 #endif

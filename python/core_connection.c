@@ -1,18 +1,15 @@
 /*
- * core_connection: a connection to a keeper, and runs over it. The lock of the
- * interpreter is not held while a run lasts.
+ * core_connection: a connection to a keeper, and runs over it.
  */
-#include "core.h"
+#include "core_job.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 struct object {
 	PyObject_HEAD struct remit *remit; /* NULL: closed */
 	pid_t owner;			   /* the process that opened it */
-	unsigned runs;			   /* that last */
+	unsigned uses;			   /* runs that last, and sessions */
 	bool closing;			   /* by the last of them */
 };
 
@@ -78,9 +75,9 @@ connection_close(PyObject *self, PyObject *unused)
 	/* In a forked child the threads that ran are gone, and what it has is
 	   a copy that keeps the parent's keeper alive. */
 	if (o->owner != getpid())
-		o->runs = 0;
+		o->uses = 0;
 	o->closing = true;
-	if (!o->runs)
+	if (!o->uses)
 		end(o);
 	Py_RETURN_NONE;
 }
@@ -101,179 +98,70 @@ get_owner(PyObject *self, void *unused)
 	return PyLong_FromLong(((struct object *)self)->owner);
 }
 
-/* ---- a run ---- */
+/* ---- use ---- */
 
-struct call {
-	PyObject *on_output; /* borrowed, or NULL */
-	PyThreadState *state;
-	bool is_main; /* only there are signals looked at */
-	/* What a callback or a signal handler raised. */
-	PyObject *type, *value, *traceback;
-};
-
-static void
-keep_exception(struct call *c)
+struct remit *
+core_connection_use(PyObject *self)
 {
-	PyErr_Fetch(&c->type, &c->value, &c->traceback);
-}
+	struct object *o = (struct object *)self;
 
-static void
-on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
-{
-	struct call *c = user;
-	PyObject *answer;
-
-	if (c->type)
-		return;
-	PyEval_RestoreThread(c->state);
-	answer = PyObject_CallFunction(c->on_output, "iy#", (int)stream, bytes,
-				       (Py_ssize_t)len);
-	if (!answer)
-		keep_exception(c);
-	Py_XDECREF(answer);
-	c->state = PyEval_SaveThread();
-}
-
-static int
-on_wait(void *user)
-{
-	struct call *c = user;
-
-	if (!c->type && c->is_main) {
-		PyEval_RestoreThread(c->state);
-		if (PyErr_CheckSignals() < 0)
-			keep_exception(c);
-		c->state = PyEval_SaveThread();
-	}
-	return c->type != NULL;
-}
-
-/* Room for what points into the tuples of the caller, which lives longer. */
-struct lists {
-	const char **argv;
-	struct remit_file *files;
-};
-
-static int
-take_argv(struct remit_job *job, struct lists *l, PyObject *tuple)
-{
-	Py_ssize_t n = PyTuple_Size(tuple);
-
-	if (n < 0)
-		return -1;
-	l->argv = calloc((size_t)n + 1, sizeof(*l->argv));
-	if (!l->argv) {
-		PyErr_NoMemory();
-		return -1;
-	}
-	for (Py_ssize_t i = 0; i < n; i++) {
-		l->argv[i] = PyBytes_AsString(PyTuple_GetItem(tuple, i));
-		if (!l->argv[i])
-			return -1;
-	}
-	job->argv = l->argv;
-	return 0;
-}
-
-static int
-take_files(struct remit_job *job, struct lists *l, PyObject *tuple)
-{
-	Py_ssize_t n = PyTuple_Size(tuple), len, unused;
-
-	if (n < 0)
-		return -1;
-	l->files = calloc((size_t)n + 1, sizeof(*l->files));
-	if (!l->files) {
-		PyErr_NoMemory();
-		return -1;
-	}
-	for (Py_ssize_t i = 0; i < n; i++) {
-		struct remit_file *f = &l->files[i];
-
-		if (!PyArg_ParseTuple(PyTuple_GetItem(tuple, i), "yz#z#",
-				      &f->path, &f->host_path, &unused,
-				      &f->bytes, &len))
-			return -1;
-		f->len = (size_t)len;
-	}
-	job->files = l->files;
-	job->file_count = (size_t)n;
-	return 0;
-}
-
-static PyObject *
-finish(struct call *c, int failed, struct remit_result *result,
-       const struct remit_error *err)
-{
-	if (c->type) {
-		if (!failed)
-			remit_result_free(result);
-		PyErr_Restore(c->type, c->value, c->traceback);
+	if (o->owner != getpid()) {
+		PyErr_Format(PyExc_ValueError,
+			     "this connection belongs to process %d: open "
+			     "another one after a fork",
+			     (int)o->owner);
 		return NULL;
 	}
-	return failed ? core_raise(err) : core_result(result);
+	if (o->closing || !o->remit) {
+		PyErr_SetString(PyExc_ValueError, "this connection is closed");
+		return NULL;
+	}
+	o->uses++;
+	return o->remit;
 }
 
-static PyObject *
-perform(struct object *o, struct remit_job *job, struct call *c)
+void
+core_connection_leave(PyObject *self)
 {
-	struct remit_result *result = NULL;
-	struct remit_error err;
-	int failed;
+	struct object *o = (struct object *)self;
 
-	job->user = c;
-	job->on_output = c->on_output ? on_output : NULL;
-	c->is_main = gettid() == getpid();
-	job->on_wait = c->is_main || c->on_output ? on_wait : NULL;
-	o->runs++;
-	c->state = PyEval_SaveThread();
-	failed = remit_run(o->remit, job, &result, &err);
-	PyEval_RestoreThread(c->state);
-	o->runs--;
-	if (o->closing && !o->runs)
+	/* A forked child has let go of all of them at once. */
+	if (!o->uses)
+		return;
+	o->uses--;
+	if (o->closing && !o->uses)
 		end(o);
-	return finish(c, failed, result, &err);
+}
+
+static int
+run(void *remit, const struct remit_job *job, struct remit_result **out,
+    struct remit_error *err)
+{
+	return remit_run(remit, job, out, err);
 }
 
 static PyObject *
 connection_run(PyObject *self, PyObject *args)
 {
-	struct object *o = (struct object *)self;
-	struct remit_job job = REMIT_JOB_INIT;
-	struct call call = { 0 };
-	struct lists lists = { 0 };
-	PyObject *argv, *files, *callback, *answer = NULL;
-	Py_ssize_t code_len, stdin_len, unused;
+	struct core_job j = { 0 };
+	PyObject *answer = NULL;
+	struct remit *remit;
 
-	if (!PyArg_ParseTuple(args, "y#zzy#iO!O!z#Oi", &job.code, &code_len,
-			      &job.policy_json, &job.name, &job.stdin_bytes,
-			      &stdin_len, &job.stdin_fd, &PyTuple_Type, &argv,
-			      &PyTuple_Type, &files, &job.artifacts_dir,
-			      &unused, &callback, &job.interrupt_fd))
-		return NULL;
-	if (o->owner != getpid())
-		return PyErr_Format(PyExc_ValueError,
-				    "this connection belongs to process %d: "
-				    "open another one after a fork",
-				    (int)o->owner);
-	if (o->closing || !o->remit)
-		return PyErr_Format(PyExc_ValueError,
-				    "this connection is closed");
-	job.code_len = (size_t)code_len;
-	job.stdin_len = (size_t)stdin_len;
-	call.on_output = callback == Py_None ? NULL : callback;
-	if (take_argv(&job, &lists, argv) == 0 &&
-	    take_files(&job, &lists, files) == 0)
-		answer = perform(o, &job, &call);
-	free(lists.argv);
-	free(lists.files);
+	if (core_job_read(&j, args) == 0) {
+		remit = core_connection_use(self);
+		if (remit) {
+			answer = core_job_perform(&j, run, remit);
+			core_connection_leave(self);
+		}
+	}
+	core_job_free(&j);
 	return answer;
 }
 
 static PyMethodDef methods[] = {
 	{ "run", connection_run, METH_VARARGS,
 	  "run(code, policy, name, stdin, stdin_fd, argv, files, artifacts, "
-	  "on_output, interrupt_fd) -> Result" },
+	  "tools, on_output, on_question, interrupt_fd) -> Result" },
 	{ "close", connection_close, METH_NOARGS,
 	  "close(): when the last run has ended" },
 	{ 0 },
@@ -300,10 +188,15 @@ static PyType_Spec spec = {
 	.slots = slots,
 };
 
+PyTypeObject *core_connection_type;
+
 int
 core_connection_ready(PyObject *module)
 {
-	PyObject *type = PyType_FromSpec(&spec);
-
-	return type ? PyModule_AddObject(module, "Connection", type) : -1;
+	core_connection_type = (PyTypeObject *)PyType_FromSpec(&spec);
+	if (!core_connection_type)
+		return -1;
+	Py_INCREF(core_connection_type);
+	return PyModule_AddObject(module, "Connection",
+				  (PyObject *)core_connection_type);
 }

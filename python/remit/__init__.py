@@ -34,7 +34,7 @@ from ._result import Artifact, Change, Denial, Display, Enforcement, Error, Resu
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from typing import Any, Mapping, Optional, Sequence, Union
+    from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
 
     from typing_extensions import Unpack
 
@@ -42,12 +42,14 @@ if TYPE_CHECKING:
     from ._job import Input, OnOutput
     from ._policy import PolicyLike
     from ._report import Findings, Matrix, Plan
+    from ._sandbox import Sandbox
     from ._stream import Output, Stream
+    from ._tools import Answer, Question, Tool
 
 __all__ = [
     "Artifact", "Busy", "Change", "Connection", "Denial", "Display", "Elsewhere", "Enforcement", "Error", "Failed", "Findings",
     "Gone", "InternalError", "KernelError", "Matrix", "OutOfMemory", "Output", "Plan", "Policy", "PolicyError",
-    "ProtocolError", "RemitError", "Result", "Skipped", "Stream", "Unenforceable", "Unsupported", "Usage", "Value", "doctor",
+    "ProtocolError", "Question", "RemitError", "Result", "Sandbox", "Skipped", "Stream", "Tool", "Unenforceable", "Unsupported", "Usage", "Value", "doctor",
     "explain", "matrix", "run", "run_async", "stream",
 ]  # fmt: skip
 __version__: str
@@ -62,7 +64,9 @@ def run(
     args: Optional[Sequence[str]] = None,
     inputs: Optional[Mapping[str, Input]] = None,
     artifacts: Optional[Union[str, os.PathLike[str]]] = None,
+    tools: Iterable[Union[Tool, Callable[..., Any]]] = (),
     on_output: Optional[OnOutput] = None,
+    on_question: Optional[Callable[[Question], Answer]] = None,
     **fields: Unpack[PolicyFields],
 ) -> Result:
     """Run one program in a fresh jail and wait for its end.
@@ -78,12 +82,15 @@ def run(
     args: sys.argv[1:].
     inputs: files of the workspace, by path: text or bytes, or a path object that names a file.
     artifacts: the folder for files that leave the jail; export=["*.csv"] says which.
+    tools: functions that the code may call by their names; see Tool.
     on_output: called with ("stdout" or "stderr", text) for each piece of output as it comes.
+    on_question: asked before a tool is called that needs approval, or a host that nobody has named: it answers False,
+        True (this once), "run" or "always". Without it the answer is no.
     """
     return submit_shared(
         Job(
             code, policy=policy, name=name, stdin=stdin, args=args, inputs=inputs,
-            artifacts=artifacts, on_output=on_output, **fields,
+            artifacts=artifacts, tools=tools, on_output=on_output, on_question=on_question, **fields,
         )
     )  # fmt: skip
 
@@ -97,7 +104,9 @@ async def run_async(
     args: Optional[Sequence[str]] = None,
     inputs: Optional[Mapping[str, Input]] = None,
     artifacts: Optional[Union[str, os.PathLike[str]]] = None,
+    tools: Iterable[Union[Tool, Callable[..., Any]]] = (),
     on_output: Optional[OnOutput] = None,
+    on_question: Optional[Callable[[Question], Answer]] = None,
     **fields: Unpack[PolicyFields],
 ) -> Result:
     """run() for asyncio: the event loop goes on, and cancelling it interrupts the program.
@@ -108,7 +117,7 @@ async def run_async(
 
     job = Job(
         code, policy=policy, name=name, stdin=stdin, args=args, inputs=inputs,
-        artifacts=artifacts, on_output=on_output, **fields,
+        artifacts=artifacts, tools=tools, on_output=on_output, on_question=on_question, **fields,
     )  # fmt: skip
     return await submit_async(submit_shared, job)
 
@@ -161,7 +170,10 @@ def matrix() -> Matrix:
 
 
 # Not every program needs these.
-_LATE = {"Findings": "_report", "Matrix": "_report", "Plan": "_report", "Output": "_stream", "Stream": "_stream"}
+_LATE = {
+    "Findings": "_report", "Matrix": "_report", "Plan": "_report", "Output": "_stream", "Stream": "_stream",
+    "Question": "_tools", "Sandbox": "_sandbox", "Tool": "_tools",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -8,9 +8,9 @@ import threading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Callable
+    from typing import Any, Callable
 
-    from ._job import Job
+    from ._job import Cell
     from ._result import Result
 
 
@@ -32,7 +32,7 @@ class Interrupt:
         os.close(self._write)
 
 
-async def submit_async(submit: Callable[[Job, int], Result], job: Job) -> Result:
+async def submit_async(submit: Callable[[Any, int], Result], job: Cell) -> Result:
     """Run a job; cancelling interrupts the program, and waits for its end."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Result] = loop.create_future()

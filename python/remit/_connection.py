@@ -13,7 +13,7 @@ from ._result import Result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Mapping, Optional, Sequence, Union
+    from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
 
     from typing_extensions import Unpack
 
@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from ._job import Input, OnOutput
     from ._policy import PolicyLike
     from ._stream import Stream
+    from ._tools import Answer, Question, Tool
 
 COMMAND = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_native", "remit")
 # Results that are none: nothing ran, and the caller has to do something about it.
 _RAISED = {"refused", "busy", "internal"}
 
-_live: weakref.WeakSet[Connection] = weakref.WeakSet()
+_live: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def unsupported() -> Unsupported:
@@ -40,7 +41,7 @@ def unsupported() -> Unsupported:
     )
 
 
-def core() -> Any:
+def native() -> Any:
     """The extension, or the one clear error where there is none."""
     try:
         from . import _core
@@ -66,6 +67,18 @@ def _error_of(result: Result) -> RemitError:
     return raised
 
 
+def raised_for(result: Result) -> Result:
+    """The result, if it is one."""
+    if result.status in _RAISED:
+        raise _error_of(result)
+    return result
+
+
+def keep(thing: Any) -> None:
+    """Remember what has to be let go of after a fork."""
+    _live.add(thing)
+
+
 class Connection:
     """A connection to a keeper, the process that builds and watches jails.
 
@@ -75,16 +88,16 @@ class Connection:
     """
 
     def __init__(self, keeper: Optional[Union[str, os.PathLike[str]]] = None, *, private: bool = False):
-        native = core()
+        core = native()
         path = None if keeper is None else path_bytes("keeper", keeper)
         if path and private:
             raise PolicyError("keeper and private exclude each other")
         try:
-            self._core: _core.Connection = native.Connection(os.fsencode(COMMAND), path, bool(private))
-        except native.Failure as e:
-            raise _failure(e) from None
-        self._failure: type[Exception] = native.Failure
-        _live.add(self)
+            self._core: _core.Connection = core.Connection(os.fsencode(COMMAND), path, bool(private))
+        except core.Failure as e:
+            raise failure_of(e) from None
+        self._failure: type[Exception] = core.Failure
+        keep(self)
 
     def run(
         self,
@@ -96,14 +109,16 @@ class Connection:
         args: Optional[Sequence[str]] = None,
         inputs: Optional[Mapping[str, Input]] = None,
         artifacts: Optional[Union[str, os.PathLike[str]]] = None,
+        tools: Iterable[Union[Tool, Callable[..., Any]]] = (),
         on_output: Optional[OnOutput] = None,
+        on_question: Optional[Callable[[Question], Answer]] = None,
         **fields: Unpack[PolicyFields],
     ) -> Result:
         """Run one program in a fresh jail and wait for its end: see remit.run()."""
         return self.submit(
             Job(
                 code, policy=policy, name=name, stdin=stdin, args=args, inputs=inputs,
-                artifacts=artifacts, on_output=on_output, **fields,
+                artifacts=artifacts, tools=tools, on_output=on_output, on_question=on_question, **fields,
             )
         )  # fmt: skip
 
@@ -112,10 +127,8 @@ class Connection:
         try:
             result = Result(self._core.run(*job.arguments, interrupt_fd))
         except self._failure as e:
-            raise _failure(e) from None
-        if result.status in _RAISED:
-            raise _error_of(result)
-        return result
+            raise failure_of(e) from None
+        return raised_for(result)
 
     async def run_async(
         self,
@@ -127,7 +140,9 @@ class Connection:
         args: Optional[Sequence[str]] = None,
         inputs: Optional[Mapping[str, Input]] = None,
         artifacts: Optional[Union[str, os.PathLike[str]]] = None,
+        tools: Iterable[Union[Tool, Callable[..., Any]]] = (),
         on_output: Optional[OnOutput] = None,
+        on_question: Optional[Callable[[Question], Answer]] = None,
         **fields: Unpack[PolicyFields],
     ) -> Result:
         """run() for asyncio: the event loop goes on, and cancelling it interrupts the run."""
@@ -135,7 +150,7 @@ class Connection:
 
         job = Job(
             code, policy=policy, name=name, stdin=stdin, args=args, inputs=inputs,
-            artifacts=artifacts, on_output=on_output, **fields,
+            artifacts=artifacts, tools=tools, on_output=on_output, on_question=on_question, **fields,
         )  # fmt: skip
         return await submit_async(self.submit, job)
 
@@ -181,9 +196,9 @@ class Connection:
         raise TypeError("a Connection cannot be pickled: it belongs to this process. Open one in the other process")
 
 
-def _failure(e: Exception) -> RemitError:
+def failure_of(e: Exception) -> RemitError:
     code, errno, where, message, remedy = e.args
-    return make(code, message, where=where, remedy=remedy, errno=errno)
+    return make(code, message.removeprefix("policy:1: "), where=where, remedy=remedy, errno=errno)
 
 
 # ---- the shared one ----
@@ -220,8 +235,8 @@ def _after_fork() -> None:
     global _lock
     _lock = allocate_lock()
     _shared.clear()
-    for connection in list(_live):
-        connection.close()
+    for thing in list(_live):
+        getattr(thing._core, "drop", thing._core.close)()
 
 
 if hasattr(os, "register_at_fork"):

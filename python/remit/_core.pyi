@@ -1,6 +1,6 @@
 """The extension: libremit as Python sees it (python/core.c)."""
 
-from typing import Callable, Optional
+from typing import Any, Callable, Optional
 
 version: str
 
@@ -33,7 +33,38 @@ class Connection:
         argv: tuple[bytes, ...],
         files: tuple[tuple[bytes, Optional[bytes], Optional[bytes]], ...],
         artifacts: Optional[bytes],
+        tools: tuple[Any, ...],
         on_output: Optional[Callable[[int, bytes], object]],
+        on_question: Optional[Callable[..., int]],
         interrupt_fd: int,
         /,
     ) -> Result: ...
+
+class Session:
+    def __new__(cls, connection: Connection, policy: Optional[str], artifacts: Optional[bytes], tools: tuple[Any, ...], /) -> "Session": ...
+    @property
+    def closed(self) -> bool: ...
+    def run(
+        self,
+        code: bytes,
+        policy: Optional[str],
+        name: Optional[str],
+        stdin: bytes,
+        stdin_fd: int,
+        argv: tuple[bytes, ...],
+        files: tuple[tuple[bytes, Optional[bytes], Optional[bytes]], ...],
+        artifacts: Optional[bytes],
+        tools: tuple[Any, ...],
+        on_output: Optional[Callable[[int, bytes], object]],
+        on_question: Optional[Callable[..., int]],
+        interrupt_fd: int,
+        /,
+    ) -> Result: ...
+    def interrupt(self) -> None: ...
+    def reset(self) -> None: ...
+    def close(self) -> Result: ...
+    def drop(self) -> None: ...
+
+class Call:
+    def reply(self, json: bytes, /) -> None: ...
+    def fail(self, message: bytes, /) -> None: ...

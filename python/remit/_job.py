@@ -10,9 +10,10 @@ from ._policy import Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Mapping, Optional, Sequence, Union
+    from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
 
     from ._policy import PolicyLike
+    from ._tools import Answer, Question, Tool
 
     Input = Union[str, bytes, os.PathLike[str]]
     OnOutput = Callable[[str, str], object]
@@ -137,10 +138,54 @@ def take_callback(on_output: Optional[OnOutput]) -> Optional[Callable[[int, byte
     return pass_on
 
 
-class Job:
-    """One run's arguments, as the extension takes them."""
+class Cell:
+    """The arguments of a cell, as the extension takes them."""
 
-    __slots__ = ("arguments", "walled")
+    __slots__ = ("arguments",)
+
+    def __init__(
+        self,
+        code: Union[str, bytes],
+        *,
+        policy: Optional[str] = None,
+        name: Optional[str] = None,
+        stdin: Any = None,
+        args: Optional[Sequence[str]] = None,
+        inputs: Optional[Mapping[str, Input]] = None,
+        artifacts: Optional[Union[str, os.PathLike[str]]] = None,
+        tools: Iterable[Union[Tool, Callable[..., Any]]] = (),
+        on_output: Optional[OnOutput] = None,
+        on_question: Optional[Callable[[Question], Answer]] = None,
+    ):
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"name must be a text, not {type(name).__name__}")
+        if name is not None and "\0" in name:
+            raise PolicyError(f"name: {name!r} has a NUL in it")
+        stdin_bytes, stdin_fd = take_stdin(stdin)
+        given, asked = (), None
+        if tools or on_question is not None:
+            from ._tools import take_question, take_tools
+
+            given, asked = take_tools(tools), take_question(on_question)
+        self.arguments = (
+            to_bytes("code", code, "str or bytes"),
+            policy,
+            name,
+            stdin_bytes,
+            stdin_fd,
+            take_args(args),
+            take_inputs(inputs),
+            None if artifacts is None else path_bytes("artifacts", artifacts),
+            given,
+            take_callback(on_output),
+            asked,
+        )
+
+
+class Job(Cell):
+    """The arguments of a run: a cell, and its policy."""
+
+    __slots__ = ("walled",)
 
     def __init__(
         self,
@@ -152,24 +197,14 @@ class Job:
         args: Optional[Sequence[str]] = None,
         inputs: Optional[Mapping[str, Input]] = None,
         artifacts: Optional[Union[str, os.PathLike[str]]] = None,
+        tools: Iterable[Union[Tool, Callable[..., Any]]] = (),
         on_output: Optional[OnOutput] = None,
+        on_question: Optional[Callable[[Question], Answer]] = None,
         **fields: Any,
     ):
-        if name is not None and not isinstance(name, str):
-            raise TypeError(f"name must be a text, not {type(name).__name__}")
-        if name is not None and "\0" in name:
-            raise PolicyError(f"name: {name!r} has a NUL in it")
-        stdin_bytes, stdin_fd = take_stdin(stdin)
         made = take_policy(policy, fields)
         self.walled = "tier" not in made or made["tier"] != "unsafe"
-        self.arguments = (
-            to_bytes("code", code, "str or bytes"),
-            made.to_json(),
-            name,
-            stdin_bytes,
-            stdin_fd,
-            take_args(args),
-            take_inputs(inputs),
-            None if artifacts is None else path_bytes("artifacts", artifacts),
-            take_callback(on_output),
-        )
+        super().__init__(
+            code, policy=made.to_json(), name=name, stdin=stdin, args=args, inputs=inputs, artifacts=artifacts, tools=tools,
+            on_output=on_output, on_question=on_question,
+        )  # fmt: skip

@@ -37,7 +37,7 @@ class Stream:
     close it (`async with`, or `await stream.aclose()`), which interrupts the run.
     """
 
-    def __init__(self, submit: Callable[[Job, int], Result], arguments: dict[str, Any]):
+    def __init__(self, submit: Callable[[Any, int], Result], arguments: dict[str, Any]):
         self._submit = submit
         self._pieces: asyncio.Queue[Optional[Output]] = asyncio.Queue()
         self._loop: Optional[asyncio.AbstractEventLoop] = None
