@@ -34,7 +34,7 @@ printf '\nA program that never ends:\n'
 show run --timeout 500ms -c 'while True: pass'
 
 printf '\nA promise that cannot be kept is refused before anything runs:\n'
-show run --package six -c 'print("never printed")'
+show run --tier vm -c 'print("never printed")'
 
 printf '\nWhich mechanism keeps what, here and now:\n'
 show explain

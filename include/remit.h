@@ -45,6 +45,7 @@ enum remit_code {
 	REMIT_E_PROTOCOL, /* the other side broke the protocol */
 	REMIT_E_INTERNAL, /* a defect in Remit */
 	REMIT_E_ELSEWHERE, /* refused by a shared keeper: a private one can */
+	REMIT_E_INSTALL,   /* a package could not be installed */
 };
 
 /* A plain value: nothing to free. */
@@ -197,6 +198,9 @@ struct remit_job {
 	   that needs an answer. NULL: the answer is REMIT_DENY. */
 	enum remit_answer (*on_question)(void *user,
 					 const struct remit_question *q);
+	/* Called with each line about packages that are being installed before
+	   the run, or NULL. The text is foreign: it may hold anything. */
+	void (*on_progress)(void *user, const char *line, size_t len);
 	/* Polled while the run lasts if >= 0: when it becomes readable the
 	   program gets SIGINT, and two seconds later it is killed. */
 	int interrupt_fd;
@@ -206,8 +210,8 @@ struct remit_job {
 	   only leave a mark, such as interpreters. */
 	int (*on_wait)(void *user);
 	/* Of a cell: somebody types it. Code that is not complete is not run
-	   (the result's session says so), and the value of an expression is
-	   printed. */
+	   (the result's session says so), the value of an expression is
+	   printed, and stdin_fd is read only when sys.stdin is. */
 	int interactive;
 	void *user;
 };

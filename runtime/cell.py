@@ -5,6 +5,7 @@ same module. All that only some cells need is in other files (`own_module`).
 """
 
 import _thread
+import builtins
 import sys
 
 import _ast
@@ -195,7 +196,7 @@ def display(*objects, raw=False):
 
 def fresh_module():
     module = type(sys)("__main__")
-    module.__builtins__ = __builtins__
+    module.__builtins__ = builtins  # as in every __main__
     return module
 
 

@@ -121,11 +121,14 @@ def is_sideways(bars):
 
 
 def place_label(axis, at):
-    """The text of the tick at a place, or the number."""
-    for where, text in zip(axis.get_ticklocs(), axis.get_ticklabels()):
-        if abs(where - at) < 1e-9 and text.get_text():
-            return text.get_text()
-    return f"{number(at):g}"
+    """The text of the tick at a place, or the number. Ticks that were put there by
+    hand, or for names, stand for all that is near: bars stand in groups."""
+    where = sorted(zip(axis.get_ticklocs(), (text.get_text() for text in axis.get_ticklabels())))
+    near = min(where, key=lambda one: abs(one[0] - at), default=None)
+    is_named = type(axis.get_major_locator()).__name__ in ("FixedLocator", "StrCategoryLocator")
+    steps = [b[0] - a[0] for a, b in zip(where, where[1:])]
+    reach = min(steps, default=1) / 2 if is_named else 1e-9
+    return near[1] if near and near[1] and abs(near[0] - at) <= reach else f"{number(at):g}"
 
 
 def bars_of(axes):

@@ -177,6 +177,39 @@ def font_cache(cache):
     return folder
 
 
+def bundled_pip():
+    """The wheel of pip that came with this interpreter, for one that has no pip."""
+    folders = [os.path.join(sysconfig.get_path("stdlib"), "ensurepip", "_bundled")]
+    folders.append(sysconfig.get_config_var("WHEEL_PKG_DIR") or "/usr/share/python-wheels")
+    for folder in folders:
+        if os.path.isdir(folder):
+            wheels = sorted(n for n in os.listdir(folder) if n.startswith("pip-") and n.endswith(".whl"))
+            if wheels:
+                return os.path.join(folder, wheels[-1])
+    return None
+
+
+def find_pip():
+    """What to put on the path for pip ("" if it is there), and the index that it asks by itself."""
+    import importlib.util
+
+    place = "" if importlib.util.find_spec("pip") else bundled_pip()
+    if place is None:
+        return {}
+    if place:
+        sys.path.insert(0, place)
+    try:
+        from pip._internal.models.index import PyPI
+
+        return {"pip": place, "package_index": PyPI.simple_url}
+    except Exception as e:
+        print(f"no pip: {e!r}", file=sys.stderr)
+        return {}
+    finally:
+        if place:
+            sys.path.remove(place)
+
+
 def main(runtime, cache):
     os.umask(0o022)  # a jail started by root reads this as another user
     entries = [p for p in sys.path if p.startswith("/")]
@@ -208,6 +241,7 @@ def main(runtime, cache):
     # An interpreter that will be refused anyway gets no cache.
     if sys.implementation.name == "cpython" and sys.version_info >= (3, 9) and not answer["free_threaded"]:
         answer["compiled"] = compile_runner(runtime, cache)
+        answer.update(find_pip())
         fonts = font_cache(cache)
         if fonts:
             answer["font_cache"] = fonts

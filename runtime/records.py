@@ -29,6 +29,7 @@ CALL = 33
 CALL_DATA = 34
 REPLY = 35
 REPLY_DATA = 36
+ASK = 37
 
 
 _buffer = b""

@@ -33,12 +33,16 @@ raise SystemExit(0)
 """
 
 
+# Lists of the validator.
+RULES = ("allowed_imports", "blocked_imports", "allowed_builtins", "blocked_builtins", "allowed_os_attrs", "allowed_nodes")
+
+
 class Task:
     """What all jobs of a plan have in common."""
 
     def __init__(self):
         self.one = {}
-        self.many = {"env": [], "path": [], "pth": [], "allow": [], "block": []}
+        self.many = {key: [] for key in ("env", "path", "pth", "grant", *RULES)}
 
     def fill(self, pairs):
         for key, value in pairs:
@@ -49,7 +53,7 @@ class Task:
 
     def is_checked(self):
         """The code is looked at, and the keeper decides before it runs."""
-        return self.one["tier"] == "static" or bool(self.many["allow"] or self.many["block"])
+        return self.one["tier"] == "static" or "validator" in self.one or any(self.many[key] for key in RULES)
 
 
 class Job:

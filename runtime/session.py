@@ -82,6 +82,27 @@ def receive_code(missing):
     return code
 
 
+def typed_input():
+    """Standard input that somebody types: asked for when it is read."""
+    import io
+
+    class Typed(io.RawIOBase):
+        def readable(self):
+            return True
+
+        def readinto(self, place):
+            records.send(records.ASK)
+            data = posix.read(0, len(place))
+            place[: len(data)] = data
+            return len(data)
+
+    return io.TextIOWrapper(io.BufferedReader(Typed()), "utf-8")
+
+
+def given_input():
+    return open(0, encoding="utf-8", errors="strict", closefd=False)
+
+
 def compiled(job):
     """The program, what was wrong with it, or None: more is to be typed."""
     if not job.is_typed or job.problem is not None:
@@ -120,7 +141,7 @@ def perform(task, job, module, reserve):
         _pending = False
     sys.argv[:] = [job.name, *job.argv]
     # What the last cell has read ahead is not this one's.
-    sys.stdin = open(0, encoding="utf-8", errors="strict", closefd=False)
+    sys.stdin = typed_input() if job.is_typed else given_input()
     module.__file__ = job.name
     module.__loader__ = cell.Source(job.code)
     program = compiled(job)

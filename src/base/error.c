@@ -15,6 +15,7 @@ static const char *const code_names[] = {
 	[REMIT_E_PROTOCOL] = "protocol",
 	[REMIT_E_INTERNAL] = "internal",
 	[REMIT_E_ELSEWHERE] = "refused",
+	[REMIT_E_INSTALL] = "install_failed",
 };
 
 const char *

@@ -1,11 +1,10 @@
 #include "sha256.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#define BLOCK 64
-#define WORDS 8
+#define BLOCK SHA256_BLOCK
+#define WORDS SHA256_WORDS
 
 static const uint32_t constants[BLOCK] = {
 	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1,
@@ -69,26 +68,49 @@ mix(uint32_t state[WORDS], const unsigned char *block)
 }
 
 void
+sha256_add(struct sha256 *h, const void *bytes, size_t len)
+{
+	const unsigned char *at = bytes;
+	size_t have = h->len % BLOCK;
+
+	h->len += len;
+	if (have) {
+		size_t more = BLOCK - have < len ? BLOCK - have : len;
+
+		memcpy(h->rest + have, at, more);
+		at += more;
+		len -= more;
+		if (have + more < BLOCK)
+			return;
+		mix(h->state, h->rest);
+	}
+	for (; len >= BLOCK; at += BLOCK, len -= BLOCK)
+		mix(h->state, at);
+	if (len)
+		memcpy(h->rest, at, len);
+}
+
+void
+sha256_end(struct sha256 *h, char out[SHA256_TEXT])
+{
+	unsigned char end[2 * BLOCK] = { 0x80 };
+	uint64_t bits = h->len * 8;
+	size_t have = h->len % BLOCK;
+	size_t padding = (have < BLOCK - 8 ? BLOCK : 2 * BLOCK) - have;
+
+	for (size_t i = 0; i < 8; i++)
+		end[padding - 1 - i] = (unsigned char)(bits >> 8 * i);
+	sha256_add(h, end, padding);
+	for (size_t i = 0; i < WORDS; i++)
+		snprintf(out + 8 * i, SHA256_TEXT - 8 * i, "%08x", h->state[i]);
+}
+
+void
 sha256_text(const void *bytes, size_t len, char out[SHA256_TEXT])
 {
-	uint32_t state[WORDS] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372,
-				  0xa54ff53a, 0x510e527f, 0x9b05688c,
-				  0x1f83d9ab, 0x5be0cd19 };
-	unsigned char end[2 * BLOCK] = { 0 };
-	const unsigned char *at = bytes;
-	size_t rest = len % BLOCK;
-	size_t padded = rest < BLOCK - 8 ? BLOCK : 2 * BLOCK;
+	struct sha256 h = SHA256_INIT;
 
-	for (size_t done = 0; done + BLOCK <= len; done += BLOCK)
-		mix(state, at + done);
-	if (rest)
-		memcpy(end, at + len - rest, rest);
-	end[rest] = 0x80;
-	for (int i = 0; i < 8; i++)
-		end[padded - 1 - (size_t)i] =
-			(unsigned char)((uint64_t)len * 8 >> 8 * i);
-	for (size_t done = 0; done < padded; done += BLOCK)
-		mix(state, end + done);
-	for (size_t i = 0; i < WORDS; i++)
-		snprintf(out + 8 * i, SHA256_TEXT - 8 * i, "%08x", state[i]);
+	if (len)
+		sha256_add(&h, bytes, len);
+	sha256_end(&h, out);
 }

@@ -6,6 +6,8 @@
 
 #include "flags.h"
 
+struct run_displays;
+
 struct command {
 	const char *name;
 	const char *usage;   /* behind "remit NAME" */
@@ -17,10 +19,11 @@ struct command {
 };
 
 /* The commands' rows, each in the file of the command. */
-extern const struct command command_run, command_batch, command_policy,
-	command_explain, command_matrix, command_doctor, command_bench,
-	command_keeper, command_completion, command_man, command_logs,
-	command_porter, command_status;
+extern const struct command command_run, command_repl, command_check,
+	command_batch, command_policy, command_explain, command_matrix,
+	command_doctor, command_bench, command_keeper, command_completion,
+	command_man, command_logs, command_packages, command_porter,
+	command_status;
 extern const struct command *const commands[]; /* NULL-terminated */
 
 /* Exit code of remit itself for an error of the caller. */
@@ -32,6 +35,11 @@ extern const struct command *const commands[]; /* NULL-terminated */
    CLI_MISUSE for REMIT_E_INPUT. */
 int cli_error(const struct remit_error *err);
 void cli_help(const struct command *c);
+/* Say on stderr what the output of the program, of this name or NULL, does not;
+   `shown` may be NULL. */
+void cli_explain_end(const struct remit_result *res,
+		     const struct policy *policy, const char *name,
+		     const struct run_displays *shown);
 /* Say on stderr what nobody should do without knowing it. */
 void cli_warn(const struct policy *p);
 

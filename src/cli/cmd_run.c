@@ -13,8 +13,9 @@
 #include "changes.h"
 #include "cli.h"
 #include "denials.h"
+#include "findings.h"
 #include "line_text.h"
-#include "path.h"
+#include "program.h"
 #include "quantity.h"
 #include "question.h"
 #include "run_displays.h"
@@ -24,8 +25,8 @@
 #include "status.h"
 
 /* Characters of foreign text in a line. */
-#define SHOWN	 4096
-#define CODE_MAX ((size_t)64 * 1024 * 1024)
+#define SHOWN	       4096
+#define PROGRESS_SHOWN 60
 
 struct run {
 	struct run_options options;
@@ -36,37 +37,9 @@ struct run {
 	struct buf code;
 	int signals;
 	struct screen out, err;
-	bool broken; /* nobody reads our output any more */
+	bool has_progress; /* on the terminal's last line */
+	bool broken;	   /* nobody reads our output any more */
 };
-
-static int
-read_stdin(struct buf *b, struct remit_error *err)
-{
-	char piece[64 * 1024];
-	ssize_t n;
-
-	while ((n = read(0, piece, sizeof(piece))) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 || buf_add(b, piece, (size_t)n) < 0)
-			return fail_sys(err, REMIT_E_INPUT,
-					"standard input as the program");
-	}
-	return 0;
-}
-
-static int
-read_code(const struct run_options *o, struct buf *b, struct remit_error *err)
-{
-	if (o->code) {
-		if (buf_add(b, o->code, strlen(o->code)) < 0)
-			return fail_sys(err, REMIT_E_INPUT, "-c");
-		return 0;
-	}
-	if (!strcmp(o->script, "-"))
-		return read_stdin(b, err);
-	return path_read_file(b, o->script, err);
-}
 
 static void
 write_all(struct run *r, int fd, const char *bytes, size_t len)
@@ -85,12 +58,36 @@ write_all(struct run *r, int fd, const char *bytes, size_t len)
 	}
 }
 
+/* On a terminal, one line that is written over. */
+static void
+on_progress(void *user, const char *line, size_t len)
+{
+	struct run *r = user;
+	own(buf) struct buf text = BUF_INIT(2048), shown = BUF_INIT(8192);
+
+	if (!isatty(2) || buf_add(&text, line, len) < 0 ||
+	    line_text_message(&shown, buf_text(&text), PROGRESS_SHOWN) < 0)
+		return;
+	fprintf(stderr, "\r\033[Kremit: packages: %s", buf_text(&shown));
+	r->has_progress = true;
+}
+
+/* What comes next is not about packages any more. */
+static void
+clear_progress(struct run *r)
+{
+	if (r->has_progress)
+		fputs("\r\033[K", stderr);
+	r->has_progress = false;
+}
+
 static void
 on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
 {
 	struct run *r = user;
 	own(buf) struct buf shown = BUF_INIT(8 * len + 512);
 
+	clear_progress(r);
 	if (screen_filter(stream == REMIT_STDOUT ? &r->out : &r->err, bytes,
 			  len, &shown) < 0)
 		return;
@@ -206,11 +203,11 @@ explain_changes(const json_t *doc, bool dry_run)
 		fputs(buf_text(&lines), stderr);
 }
 
-/* What the program's own output does not say. A claim of the program is not
-   ours to say, but for the validator's: then nothing of it has run. */
-static void
-explain_end(const struct run *r, const struct remit_result *res,
-	    const struct policy *policy)
+/* A claim of the program is not ours to say, but for the validator's: then
+   nothing of it has run. */
+void
+cli_explain_end(const struct remit_result *res, const struct policy *policy,
+		const char *name, const struct run_displays *shown)
 {
 	static const char *const quiet[] = { "ok", "error", "exit" };
 	const char *status = remit_result_status(res);
@@ -222,7 +219,8 @@ explain_end(const struct run *r, const struct remit_result *res,
 	explain_cut(doc, "stdout", policy->stdout_max_bytes);
 	explain_cut(doc, "stderr", policy->stderr_max_bytes);
 	show_denials(doc);
-	run_displays_explain(&r->displays, doc);
+	if (shown)
+		run_displays_explain(shown, doc);
 	explain_skipped(doc);
 	explain_changes(doc, policy->commit == COMMIT_NEVER);
 	for (size_t i = 0; i < ARRAY_LEN(quiet); i++)
@@ -250,6 +248,9 @@ explain_end(const struct run *r, const struct remit_result *res,
 			(int)json_integer_value(
 				json_object_get(doc, "signal")));
 	fputc('\n', stderr);
+	if (!strcmp(status, "rejected"))
+		findings_show(stderr, name ? name : "main.py",
+			      json_object_get(error, "findings"));
 	json_decref(doc);
 }
 
@@ -265,14 +266,6 @@ watch_signals(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-static const char *
-base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 static void
@@ -302,8 +295,7 @@ make_job(struct run *r, struct remit_job *job, struct remit_error *err)
 	r->err.raw = o->raw || !isatty(2);
 	job->code = buf_text(&r->code);
 	job->code_len = r->code.len;
-	if (o->script && !is_from_stdin(o))
-		job->name = base_name(o->script);
+	job->name = program_name(o->script);
 	job->argv = (const char *const *)o->args;
 	job->files = o->files;
 	job->file_count = o->file_count;
@@ -315,6 +307,7 @@ make_job(struct run *r, struct remit_job *job, struct remit_error *err)
 	job->on_question = on_question;
 	job->on_display = on_display;
 	run_displays_forget(&r->displays);
+	job->on_progress = on_progress;
 	if (!o->json)
 		job->on_output = on_output;
 	return is_from_stdin(o) ? 0 : run_input_give(&r->input, job, err);
@@ -329,7 +322,7 @@ prepare(struct run *r, const struct policy *policy, struct remit_error *err)
 	if (tool_options_list(&r->options.tools, err) < 0 ||
 	    (o->ask && ask_open(&r->ask, &o->flags, err) < 0))
 		return -1;
-	if (read_code(o, &r->code, err) < 0 ||
+	if (program_read(&r->code, o->code, o->script, err) < 0 ||
 	    (o->displays &&
 	     run_displays_open(&r->displays, o->displays, err) < 0))
 		return -1;
@@ -363,7 +356,8 @@ show_people(struct run *r, const struct remit_result *res,
 
 	show_end(r);
 	show_value(r);
-	explain_end(r, res, policy);
+	cli_explain_end(res, policy, program_name(r->options.script),
+			&r->displays);
 	if (!r->options.ask)
 		return false;
 	doc = json_loads(remit_result_json(res), 0, NULL);
@@ -388,7 +382,7 @@ run_once(struct run *r, struct policy *policy, bool *again,
 	struct remit *remit = NULL;
 	own_mem char *text = NULL;
 	json_t *doc = policy_to_json(policy);
-	int exit_code = -1;
+	int exit_code = -1, failed;
 
 	*again = false;
 	text = doc ? json_dumps(doc, JSON_REAL_PRECISION(15)) : NULL;
@@ -400,8 +394,9 @@ run_once(struct run *r, struct policy *policy, bool *again,
 	job.policy_json = text;
 	if (remit_open(&remit, &opt, err) < 0)
 		return -1;
-	if (remit_run(remit, &job, &res, err) == 0 &&
-	    audit_add(&r->audit, &job, res, err) == 0) {
+	failed = remit_run(remit, &job, &res, err);
+	clear_progress(r);
+	if (!failed && audit_add(&r->audit, &job, res, err) == 0) {
 		exit_code = remit_result_exit_code(res);
 		if (r->options.json)
 			puts(remit_result_json(res));
@@ -446,7 +441,7 @@ run(int argc, char **argv)
 		.audit = AUDIT_INIT,
 		.ask = ASK_INIT,
 		.displays = RUN_DISPLAYS_INIT,
-		.code = BUF_INIT(CODE_MAX),
+		.code = BUF_INIT(PROGRAM_MAX),
 		.signals = -1,
 	};
 	own(policy) struct policy policy = { 0 };

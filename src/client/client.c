@@ -258,8 +258,15 @@ take_frame(struct run *r, const struct frame *f, struct remit_error *err)
 	case FRAME_CALL:
 	case FRAME_CALL_DATA:
 		return tool_calls_take(&r->calls, f, err);
+	case FRAME_PROGRESS:
+		if (job->on_progress)
+			job->on_progress(job->user, f->payload, f->len);
+		return 0;
 	case FRAME_RESULT:
 		return take_result(r, f, err);
+	case FRAME_ASK:
+		r->asked = true;
+		return 0;
 	case FRAME_OPENED:
 		r->opened = true;
 		return 0;
@@ -305,6 +312,13 @@ is_answered(const struct run *r)
 	return r->opened || result_view_is_done(r->result);
 }
 
+/* What somebody types ahead is for the next cell, not for this. */
+static bool
+takes_input(const struct run *r)
+{
+	return !r->job->interactive || r->asked;
+}
+
 int
 client_converse(struct run *r, struct remit_error *err)
 {
@@ -317,7 +331,8 @@ client_converse(struct run *r, struct remit_error *err)
 			{ .fd = l->fd, .events = POLLIN },
 			{ .fd = interrupted ? -1 : job->interrupt_fd,
 			  .events = POLLIN },
-			{ .fd = input ? job->stdin_fd : -1, .events = POLLIN },
+			{ .fd = takes_input(r) && input ? job->stdin_fd : -1,
+			  .events = POLLIN },
 			{ .fd = r->wake, .events = POLLIN },
 			{ .fd = tool_calls_fd(&r->calls), .events = POLLIN },
 		};
@@ -345,9 +360,11 @@ client_converse(struct run *r, struct remit_error *err)
 		}
 		if (fds[3].revents && pass_wake(r, err) < 0)
 			return -1;
-		if (fds[2].revents &&
-		    pass_stdin(l, job->stdin_fd, &input, err) < 0)
-			return -1;
+		if (fds[2].revents) {
+			r->asked = false;
+			if (pass_stdin(l, job->stdin_fd, &input, err) < 0)
+				return -1;
+		}
 		if (fds[0].revents & (POLLIN | POLLHUP | POLLERR) &&
 		    read_frames(r, err) < 0)
 			return -1;
@@ -359,6 +376,7 @@ void
 client_set_job(struct run *r, const struct remit_job *job)
 {
 	r->job = job;
+	r->asked = false;
 	displays_free(&r->displays);
 	r->displays =
 		(struct displays)DISPLAYS_INIT(job->on_display, job->user);

@@ -32,6 +32,7 @@ struct run {
 	struct tools tools; /* of a run, or of all cells */
 	struct tool_calls calls;
 	int wake;    /* an eventfd that asks for an interrupt, or -1 */
+	bool asked;  /* a cell that somebody types waits for input */
 	bool opened; /* what was asked for is a session's jail, and is there */
 };
 

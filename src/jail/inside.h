@@ -11,6 +11,7 @@
 #define JAIL_RUNTIME   "/.remit/lib"
 #define JAIL_COMPILED  "/.remit/compiled"
 #define JAIL_FONTS     "/.remit/fonts"
+#define JAIL_PACKAGES  "/.remit/packages"
 
 /* What can be written: folders of one tmpfs, and where they appear. */
 #define JAIL_WRITABLE 3

@@ -183,9 +183,11 @@ zygote_open(struct zygote *z, const struct plan *plan,
 	b.argv = argv;
 	b.order.magic = ORDER_MAGIC;
 	b.order.size = sizeof(b.order);
-	/* The mounts of the interpreter come first in every plan. */
+	/* The mounts of the interpreter, then packages, come first in every
+	   plan. */
 	while (runtime < plan->mount_count &&
-	       plan->mounts[runtime].field == F_PYTHON)
+	       (plan->mounts[runtime].field == F_PYTHON ||
+		plan->mounts[runtime].field == F_PACKAGES))
 		runtime++;
 	bare.mount_count = runtime;
 	z->host_uid = geteuid();

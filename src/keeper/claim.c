@@ -17,9 +17,9 @@ claim_free(struct claim *c)
 json_t *
 claim_error_new(void)
 {
-	return json_pack("{s:s, s:s, s:s, s:n, s:n, s:n, s:[]}", "name", "",
-			 "value", "", "traceback", "", "line", "column", "text",
-			 "frames");
+	return json_pack("{s:s, s:s, s:s, s:n, s:n, s:n, s:[], s:[]}", "name",
+			 "", "value", "", "traceback", "", "line", "column",
+			 "text", "frames", "findings");
 }
 
 static void
@@ -37,20 +37,46 @@ set_text(json_t *to, const char *key, const char *value)
 	json_object_set_new(to, key, text_to_json(value, strlen(value)));
 }
 
-/* One begins with its line; what follows belongs to it. */
-static void
-set_frame(json_t *frames, const char *key, const char *value)
+/* Lists of the claim: a record "frame_line" begins a new member of "frames",
+   and those behind it belong to that. */
+static const struct claim_list {
+	const char *prefix, *list;
+	const char *texts[4];
+	bool column;
+} claim_lists[] = {
+	{ "frame_", "frames", { "name", "text" }, false },
+	{ "finding_", "findings", { "name", "value", "rule", "hint" }, true },
+};
+
+static json_t *
+new_member(const struct claim_list *l)
 {
-	json_t *last = json_array_get(frames, json_array_size(frames) - 1);
+	json_t *member = json_pack("{s:n}", "line");
+
+	if (l->column)
+		json_object_set_new(member, "column", json_null());
+	for (size_t i = 0; i < ARRAY_LEN(l->texts) && l->texts[i]; i++)
+		json_object_set_new(member, l->texts[i], json_string(""));
+	return member;
+}
+
+static void
+set_member(const struct claim_list *l, json_t *all, const char *key,
+	   const char *value)
+{
+	json_t *last = json_array_get(all, json_array_size(all) - 1);
 
 	if (!strcmp(key, "line")) {
-		last = json_pack("{s:n, s:s, s:s}", "line", "name", "", "text",
-				 "");
+		last = new_member(l);
 		set_number(last, key, value);
-		json_array_append_new(frames, last);
-	} else if (last && (!strcmp(key, "name") || !strcmp(key, "text"))) {
-		set_text(last, key, value);
+		json_array_append_new(all, last);
+		return;
 	}
+	if (last && l->column && !strcmp(key, "column"))
+		set_number(last, key, value);
+	for (size_t i = 0; last && i < ARRAY_LEN(l->texts) && l->texts[i]; i++)
+		if (!strcmp(key, l->texts[i]))
+			set_text(last, key, value);
 }
 
 static void
@@ -61,9 +87,14 @@ set_error(json_t *error, const struct record *r)
 
 	if (!strcmp(r->key, "line") || !strcmp(r->key, "column"))
 		set_number(error, r->key, r->value);
-	else if (!strncmp(r->key, "frame_", 6))
-		set_frame(json_object_get(error, "frames"), r->key + 6,
-			  r->value);
+	for (size_t i = 0; i < ARRAY_LEN(claim_lists); i++) {
+		const struct claim_list *l = &claim_lists[i];
+		size_t n = strlen(l->prefix);
+
+		if (!strncmp(r->key, l->prefix, n))
+			set_member(l, json_object_get(error, l->list),
+				   r->key + n, r->value);
+	}
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
 		if (!strcmp(r->key, texts[i]))
 			set_text(error, r->key, r->value);

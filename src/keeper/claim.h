@@ -34,8 +34,8 @@ int claim_parse_checked(struct claim *c, const char *payload, size_t len,
 int claim_parse_ended(struct claim *c, const char *payload, size_t len,
 		      struct remit_error *err) must_check;
 void claim_free(struct claim *c);
-/* {name, value, traceback, line, column, text, frames}: all known keys, so that
-   a reader need not ask whether one is there. */
+/* {name, value, traceback, line, column, text, frames, findings}: all known
+   keys, so that a reader need not ask whether one is there. */
 json_t *claim_error_new(void);
 
 #endif

@@ -14,6 +14,7 @@
 #include "filter.h"
 #include "ground.h"
 #include "inmate.h"
+#include "install.h"
 #include "linux_abi.h"
 #include "pass.h"
 #include "pool.h"
@@ -44,6 +45,8 @@ keeper_enqueue(struct keeper *k, struct session *s)
 {
 	size_t at = (k->queue_head + k->queue_count) % KEEPER_WAITING_MAX;
 
+	if (install_before(s))
+		return; /* it comes again */
 	if (k->queue_count == KEEPER_WAITING_MAX) {
 		session_refuse_busy(s, k->queue_count);
 		return;
@@ -93,6 +96,7 @@ keeper_remove(struct keeper *k, struct session *s)
 	keeper_ended(k, s);
 	k->open_count -= session_is_open(s);
 	leave_queue(k, s);
+	install_leave(s);
 	s->next = k->dead;
 	k->dead = s;
 }
@@ -117,8 +121,8 @@ after_event(void *owner)
 
 /* ---- doors ---- */
 
-static void
-add_door(struct keeper *k, int fd)
+void
+keeper_add_door(struct keeper *k, int fd)
 {
 	struct session *s = session_new(k, fd);
 
@@ -146,7 +150,7 @@ on_control(void *owner, uint32_t events)
 		return;
 	}
 	for (size_t i = 0; i < count; i++)
-		add_door(k, fds[i]);
+		keeper_add_door(k, fds[i]);
 }
 
 static void
@@ -170,7 +174,7 @@ on_listen(void *owner, uint32_t events)
 		close(fd);
 		return;
 	}
-	add_door(k, fd);
+	keeper_add_door(k, fd);
 }
 
 static int
@@ -363,7 +367,7 @@ raise_descriptors(void)
 static int
 warm_up(struct keeper *k, struct policy *policy, struct remit_error *err)
 {
-	struct pool *p = pool_for(k, policy, "", 0, false, err);
+	struct pool *p = pool_for(k, policy, NULL, "", 0, false, err);
 
 	if (!p || (tiers[p->plan.tier].jailed && keeper_stand(k, err) < 0))
 		return -1;
@@ -409,6 +413,7 @@ close_keeper(struct keeper *k)
 		k->dead = s->next;
 		session_free(s);
 	}
+	install_close(k);
 	clerk_stop(&k->clerk);
 	upkeep_close(k);
 	porter_free(&k->porter);

@@ -12,6 +12,7 @@
 #include "porter.h"
 
 struct inmate;
+struct install;
 struct nursery;
 struct pool;
 struct session;
@@ -35,6 +36,7 @@ struct keeper {
 	struct session *sessions, *dead;
 	struct inmate *inmates, *buried;
 	size_t inmate_count;
+	struct install *installs;
 	struct pool *pools;
 	size_t pool_count;
 	struct nursery *nurseries;
@@ -74,6 +76,9 @@ struct keeper_options {
 /* Run until the control descriptor closes or SIGTERM comes. */
 int keeper_main(const struct keeper_options *opt,
 		struct remit_error *err) must_check;
+
+/* A run comes by this descriptor, which is taken. */
+void keeper_add_door(struct keeper *k, int fd);
 
 /* For sessions. */
 void keeper_enqueue(struct keeper *k, struct session *s);

@@ -15,6 +15,35 @@ network_copy(const struct ledger *shared)
 	return copy;
 }
 
+static void
+take_off(uint64_t *now, uint64_t before)
+{
+	*now = *now > before ? *now - before : 0;
+}
+
+/* Rows are only ever added. */
+void
+network_since(struct ledger *now, const struct ledger *before)
+{
+	if (!now || !before)
+		return;
+	take_off(&now->connections, before->connections);
+	take_off(&now->refusals, before->refusals);
+	take_off(&now->sent_bytes, before->sent_bytes);
+	take_off(&now->received_bytes, before->received_bytes);
+	take_off(&now->unreachable, before->unreachable);
+	take_off(&now->left_out, before->left_out);
+	take_off(&now->hosts_left_out, before->hosts_left_out);
+	for (size_t i = 0; i < now->row_count && i < before->row_count; i++) {
+		const struct ledger_row *b = &before->rows[i];
+		struct ledger_row *n = &now->rows[i];
+
+		take_off(&n->count, b->count);
+		take_off(&n->sent_bytes, b->sent_bytes);
+		take_off(&n->received_bytes, b->received_bytes);
+	}
+}
+
 /* What a refusal is called, and which word would lift it (NULL: none does). */
 static const struct {
 	const char *because;
@@ -79,7 +108,7 @@ void
 network_denials(const struct ledger *l, struct denials *out)
 {
 	for (size_t i = 0; l && i < l->row_count; i++)
-		if (l->rows[i].why >= LEDGER_NOT_NAMED)
+		if (l->rows[i].why >= LEDGER_NOT_NAMED && l->rows[i].count)
 			add_denial(&l->rows[i], out);
 	out->left_out += l ? l->left_out : 0;
 }
@@ -119,9 +148,12 @@ network_write(struct buf *out, const struct ledger *l)
 	    buf_addf(out, "\"hosts\":[") < 0)
 		return -1;
 	for (size_t i = 0; i < l->row_count; i++) {
-		if (l->rows[i].why != LEDGER_LET_THROUGH)
+		const struct ledger_row *r = &l->rows[i];
+
+		if (r->why != LEDGER_LET_THROUGH ||
+		    (!r->count && !r->sent_bytes && !r->received_bytes))
 			continue;
-		if (add_host(out, &l->rows[i], comma) < 0)
+		if (add_host(out, r, comma) < 0)
 			return -1;
 		comma = ",";
 	}

@@ -12,6 +12,9 @@
 /* A copy that can be believed in form; NULL without a ledger or memory. */
 struct ledger *network_copy(const struct ledger *shared);
 
+/* What has happened since a copy that was taken before; NULL: all of it. */
+void network_since(struct ledger *now, const struct ledger *before);
+
 void network_denials(const struct ledger *l, struct denials *out);
 
 /* {connections, refusals, sent_bytes, received_bytes, hosts}; null for NULL. */

@@ -192,17 +192,17 @@ add_lines(struct buf *b, const struct list *l)
 	return buf_addf(b, "\n");
 }
 
-/* Not only the program: two venvs of one have modules of the same name. And a
-   program that was replaced is another. */
+/* Not only the program: two venvs of one have modules of the same name, and so
+   have two shelves of packages. And a program that was replaced is another. */
 static char *
 key_of(const struct pool *p)
 {
 	own(buf) struct buf b = BUF_INIT(1024 * 1024);
 	const struct interpreter *in = &p->interpreter;
 
-	if (buf_addf(&b, "%s\n%s\n%s\n%s\n%llx\n", in->real, in->executable,
+	if (buf_addf(&b, "%s\n%s\n%s\n%s\n%llx\n%s\n", in->real, in->executable,
 		     in->prefix, in->exec_prefix,
-		     (unsigned long long)p->identity) < 0 ||
+		     (unsigned long long)p->identity, p->shelf.id) < 0 ||
 	    add_lines(&b, &in->sys_path) < 0 ||
 	    add_lines(&b, &p->policy.preload) < 0)
 		return NULL;

@@ -8,6 +8,7 @@
 #include "inmate.h"
 #include "keeper.h"
 #include "nursery.h"
+#include "package_rule.h"
 #include "proc.h"
 #include "session.h"
 
@@ -36,6 +37,7 @@ void
 pool_free(struct pool *p)
 {
 	mould_free(&p->mould);
+	shelf_free(&p->shelf);
 	plan_free(&p->plan);
 	interpreter_free(&p->interpreter);
 	policy_free(&p->policy);
@@ -45,11 +47,13 @@ pool_free(struct pool *p)
 	free(p);
 }
 
-/* A Python that was replaced is another Python. */
+/* A Python that was replaced is another Python, and packages that somebody
+   has changed are not those that were asked for. */
 static bool
-is_current(const struct pool *p)
+is_current(struct pool *p)
 {
-	return p->identity == discover_identity(&p->interpreter);
+	return p->identity == discover_identity(&p->interpreter) &&
+	       (!p->shelf.id[0] || shelf_is_whole(&p->shelf));
 }
 
 struct pool *
@@ -84,14 +88,40 @@ has_roots(const struct pool *p)
 	return false;
 }
 
+/* Who comes by a session has them; a keeper that warms up looks. */
 static int
-make_plan(struct pool *p, struct remit_error *err)
+show_packages(struct pool *p, struct shelf *shelf, struct remit_error *err)
+{
+	char key[SHA256_TEXT];
+
+	if (!package_rule_any(&p->policy))
+		return 0;
+	if (shelf && shelf->id[0]) {
+		p->shelf = *shelf;
+		*shelf = (struct shelf)SHELF_INIT;
+	} else {
+		if (shelf_key(key, &p->policy, &p->interpreter, err) < 0)
+			return -1;
+		if (!shelf_find(&p->shelf, key))
+			return fail_refused(err, "packages",
+					    "Run something with this policy "
+					    "once before.",
+					    "the packages are not installed "
+					    "yet");
+	}
+	return shelf_show(&p->shelf, tiers[p->policy.tier].bare,
+			  &p->interpreter, err);
+}
+
+static int
+make_plan(struct pool *p, struct shelf *shelf, struct remit_error *err)
 {
 	struct keeper *k = p->keeper;
 	struct plan_job job = { .session = p->session };
 	json_t *rows;
 
 	if (keeper_prepare(k, &p->policy, &p->interpreter, err) < 0 ||
+	    show_packages(p, shelf, err) < 0 ||
 	    plan_build(&p->plan, &p->policy, &job, &k->host, &p->interpreter,
 		       err) < 0)
 		return -1;
@@ -127,8 +157,8 @@ find_key(struct keeper *k, const char *key, bool session)
 }
 
 struct pool *
-pool_for(struct keeper *k, struct policy *policy, const char *text, size_t len,
-	 bool session, struct remit_error *err)
+pool_for(struct keeper *k, struct policy *policy, struct shelf *shelf,
+	 const char *text, size_t len, bool session, struct remit_error *err)
 {
 	own_mem char *key = key_of(policy);
 	struct pool *p = key ? find_key(k, key, session) : NULL;
@@ -146,10 +176,11 @@ pool_for(struct keeper *k, struct policy *policy, const char *text, size_t len,
 	p->keeper = k;
 	p->session = session;
 	p->mould = (struct mould)MOULD_INIT;
+	p->shelf = (struct shelf)SHELF_INIT;
 	p->key = take_ptr(&key);
 	p->policy = *policy;
 	*policy = (struct policy){ 0 };
-	if (make_plan(p, err) < 0) {
+	if (make_plan(p, shelf, err) < 0) {
 		*policy = p->policy;
 		p->policy = (struct policy){ 0 };
 		pool_free(p);
@@ -430,7 +461,7 @@ pool_serve(struct pool *p, struct session *s, struct remit_error *err)
 			return -1;
 		}
 	}
-	if (p->can_be_warm)
+	if (p->can_be_warm && !s->is_once)
 		grow(p);
 	if (p->can_be_warm && (must_be_warm(p) || is_warm_now(p))) {
 		push_wanting(p, s);

@@ -10,6 +10,7 @@
 #include "loop.h"
 #include "mould.h"
 #include "plan.h"
+#include "shelf.h"
 
 struct inmate;
 struct keeper;
@@ -37,6 +38,7 @@ struct pool {
 
 	struct policy policy;
 	struct interpreter interpreter;
+	struct shelf shelf; /* its packages, if it has any */
 	struct plan plan;
 	char *enforcement; /* as text, for results */
 	uint64_t identity; /* of the interpreter's file */
@@ -59,10 +61,12 @@ struct pool {
 
 /* By the text that a door sent; NULL if none was made from it yet. */
 struct pool *pool_find(struct keeper *k, const char *text, size_t len);
-/* By the policy, made if there is none; takes over what *p owns. Those of
-   sessions are others, and are not found by a text. */
-struct pool *pool_for(struct keeper *k, struct policy *p, const char *text,
-		      size_t len, bool session, struct remit_error *err);
+/* By the policy, made if there is none; takes over what *p owns, and the
+   packages (NULL: they are looked for). Those of sessions are others, and are
+   not found by a text. */
+struct pool *pool_for(struct keeper *k, struct policy *p, struct shelf *shelf,
+		      const char *text, size_t len, bool session,
+		      struct remit_error *err);
 struct pool *pool_use(struct pool *p);
 void pool_drop(struct pool *p);
 

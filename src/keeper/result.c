@@ -88,6 +88,8 @@ status_of_code(enum remit_code code)
 	case REMIT_E_REFUSED:
 	case REMIT_E_ELSEWHERE:
 		return STATUS_REFUSED;
+	case REMIT_E_INSTALL:
+		return STATUS_INSTALL_FAILED;
 	case REMIT_E_BUSY:
 		return STATUS_BUSY;
 	default:

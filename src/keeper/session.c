@@ -39,6 +39,7 @@ session_new(struct keeper *k, int door_fd)
 		.input = FEED_INIT,
 		.files = INPUTS_INIT,
 		.bridge = BRIDGE_INIT,
+		.shelf = SHELF_INIT,
 		.out = { .fd = -1 },
 		.err = { .fd = -1 },
 		.workspace = -1,
@@ -85,6 +86,7 @@ session_free(struct session *s)
 	claim_free(&s->claim);
 	denials_free(&s->denials);
 	policy_free(&s->policy);
+	shelf_free(&s->shelf);
 	buf_free(&s->policy_text);
 	list_free(&s->argv);
 	buf_free(&s->code);
@@ -95,6 +97,7 @@ session_free(struct session *s)
 	own_fd_close(&s->stdin_pipe);
 	session_commit_free(s);
 	free(s->network);
+	free(s->network_before);
 	free(s->name);
 	free(s);
 }
@@ -195,6 +198,10 @@ read_network(struct session *s)
 	if (!s->inmate)
 		return;
 	s->network = network_copy(s->inmate->proxy.ledger);
+	network_since(s->network, s->network_before);
+	free(s->network_before);
+	s->network_before =
+		s->opened ? network_copy(s->inmate->proxy.ledger) : NULL;
 	network_denials(s->network, &s->denials);
 }
 
@@ -434,7 +441,7 @@ seek(struct session *s, struct remit_error *err)
 
 	if (!s->pool) {
 		struct pool *p =
-			pool_for(k, &s->policy, s->policy_text.data,
+			pool_for(k, &s->policy, &s->shelf, s->policy_text.data,
 				 s->policy_text.len, session_is_open(s), err);
 
 		if (!p)

@@ -32,10 +32,12 @@
 #include "loop.h"
 #include "policy.h"
 #include "sha256.h"
+#include "shelf.h"
 #include "stamp.h"
 #include "verdict.h"
 
 struct harvest;
+struct install;
 struct keeper;
 
 enum session_state {
@@ -73,6 +75,7 @@ struct session {
 	bool was_begun;	      /* it counts as running */
 	bool was_warm;	      /* its interpreter came from a zygote */
 	bool wants_artifacts; /* the door has a place for them */
+	bool is_once;	      /* nobody comes with this policy again */
 
 	/* Of one with many cells. */
 	char open_id[24]; /* "": a run */
@@ -90,6 +93,9 @@ struct session {
 	struct policy policy; /* of its own, until it has a pool */
 	struct buf policy_text;
 	struct pool *pool;
+	struct install *install; /* it waits for packages, or NULL */
+	bool was_installed;	 /* what it waited for has ended */
+	struct shelf shelf;	 /* its packages, until it has a pool */
 	char *name;
 	struct list argv;
 	struct buf code;
@@ -107,8 +113,9 @@ struct session {
 	struct denials denials;
 	bool is_watched; /* the kernel tells what is refused to it */
 	struct facts facts;
-	struct ledger *network;	  /* at the end; NULL: it had no proxy */
-	struct cgroup_usage used; /* of its groups, at the end */
+	struct ledger *network;	       /* at the end; NULL: it had no proxy */
+	struct ledger *network_before; /* what earlier cells have done */
+	struct cgroup_usage used;      /* of its groups, at the end */
 	struct exit_report exit;
 	struct remit_error error; /* why there is no verdict */
 	bool failed;

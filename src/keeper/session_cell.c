@@ -146,6 +146,8 @@ static void
 forget_cell(struct session *s)
 {
 	empty_stdin(s);
+	/* What is not complete comes again. */
+	s->cells -= s->claim.incomplete;
 	s->was_stirred =
 		s->facts.interrupted || s->facts.timed_out || s->facts.over_cpu;
 	s->facts = (struct facts){ .cpu_limit_ms = s->facts.cpu_limit_ms };
@@ -160,7 +162,7 @@ forget_cell(struct session *s)
 	s->changes.len = 0;
 	session_rest_tools(s);
 	claim_free(&s->claim);
-	s->displays = (struct displays){ 0 };
+	session_forget_displays(s);
 	denials_free(&s->denials);
 	inputs_free(&s->files);
 	s->files = (struct inputs)INPUTS_INIT;
@@ -283,6 +285,8 @@ session_reset(struct session *s, struct remit_error *err)
 	own_fd_close(&s->stdin_pipe);
 	s->stdin_pipe = -1;
 	s->loss = (struct remit_error){ 0 };
+	free(s->network_before);
+	s->network_before = NULL;
 	s->cpu_check_us = 0;
 	bridge_reset(&s->bridge);
 	enqueue(s);

@@ -23,6 +23,13 @@ fits(const struct session *s, const struct display_head *h)
 	       h->total_bytes <= p->display_bytes - d->shown_bytes;
 }
 
+/* A thread of a session may show something between cells: nobody sees it. */
+static bool
+may_show(const struct session *s)
+{
+	return s->state == SESSION_RUNNING || s->opened;
+}
+
 /* What was written before comes before. */
 static void
 let_output_pass(struct session *s)
@@ -40,6 +47,16 @@ relay(struct session *s, const struct frame *f, struct remit_error *err)
 	return 0;
 }
 
+void
+session_forget_displays(struct session *s)
+{
+	/* What is still to come of one is no part of the next cell. */
+	s->displays = (struct displays){
+		.missing_bytes = s->displays.missing_bytes,
+		.is_dropped = true,
+	};
+}
+
 int
 session_take_display(struct session *s, const struct frame *f,
 		     struct remit_error *err)
@@ -47,12 +64,12 @@ session_take_display(struct session *s, const struct frame *f,
 	struct displays *d = &s->displays;
 	struct display_head h;
 
-	if (s->state != SESSION_RUNNING || d->missing_bytes)
+	if (!may_show(s) || d->missing_bytes)
 		return fail(err, REMIT_E_PROTOCOL, "a display at a wrong time");
 	if (display_head_read(&h, f->payload, f->len, err) < 0)
 		return -1;
 	d->missing_bytes = h.total_bytes;
-	d->is_dropped = !fits(s, &h);
+	d->is_dropped = s->state != SESSION_RUNNING || !fits(s, &h);
 	if (d->is_dropped) {
 		d->left_out++;
 		return 0;
@@ -73,7 +90,7 @@ session_take_display_data(struct session *s, const struct frame *f,
 {
 	struct displays *d = &s->displays;
 
-	if (s->state != SESSION_RUNNING || f->len > d->missing_bytes)
+	if (!may_show(s) || f->len > d->missing_bytes)
 		return fail(err, REMIT_E_PROTOCOL, "bytes of no display");
 	d->missing_bytes -= f->len;
 	return d->is_dropped || !f->len ? 0 : relay(s, f, err);

@@ -49,6 +49,8 @@ take_job(struct session *s, const struct frame *f, struct remit_error *err)
 				return fail_sys(err, REMIT_E_MEMORY, "argv");
 		} else if (!strcmp(r.key, "artifacts") && !s->opened) {
 			s->wants_artifacts = true;
+		} else if (!strcmp(r.key, "once")) {
+			s->is_once = true;
 		} else if (!strcmp(r.key, "interactive") && s->opened) {
 			s->interactive = true;
 		} else {

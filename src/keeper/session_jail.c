@@ -161,6 +161,20 @@ take_ended(struct session *s, const struct frame *f, struct remit_error *err)
 	return 0;
 }
 
+/* Whoever types sees first what the code has written. */
+static int
+take_ask(struct session *s, struct remit_error *err)
+{
+	if (s->state != SESSION_RUNNING || !s->interactive)
+		return fail(err, REMIT_E_PROTOCOL, "nobody can be asked");
+	session_read_output(s, &s->out);
+	session_read_output(s, &s->err);
+	if (link_send(&s->door, FRAME_ASK, "", 0, err) < 0)
+		return -1;
+	session_flush_door(s);
+	return 0;
+}
+
 static int
 take_jail_frame(struct session *s, const struct frame *f,
 		struct remit_error *err)
@@ -170,6 +184,8 @@ take_jail_frame(struct session *s, const struct frame *f,
 		return take_checked(s, f, err);
 	case FRAME_ENDED:
 		return take_ended(s, f, err);
+	case FRAME_ASK:
+		return take_ask(s, err);
 	case FRAME_DISPLAY:
 		return session_take_display(s, f, err);
 	case FRAME_DISPLAY_DATA:

@@ -122,6 +122,7 @@ void session_forget_files(struct session *s);
 
 /* Values and displays. */
 
+void session_forget_displays(struct session *s);
 int session_take_display(struct session *s, const struct frame *f,
 			 struct remit_error *err) must_check;
 int session_take_display_data(struct session *s, const struct frame *f,

@@ -6,6 +6,7 @@
 
 #include "blueprint.h"
 #include "credential.h"
+#include "field.h"
 #include "host_rule.h"
 #include "record.h"
 
@@ -147,14 +148,51 @@ add_interpreter(struct buf *out, const struct interpreter *in)
 	return add_list(out, "path", &in->sys_path);
 }
 
+/* All fields that the validator keeps. */
+static const enum field_id rules[] = {
+	F_VALIDATOR,	    F_ALLOWED_IMPORTS,	F_BLOCKED_IMPORTS,
+	F_ALLOWED_BUILTINS, F_BLOCKED_BUILTINS, F_ALLOWED_OS_ATTRS,
+	F_ALLOWED_NODES,
+};
+
 bool
 task_is_checked(const struct plan *plan)
 {
-	const struct policy *p = plan->policy;
+	if (plan->tier == TIER_STATIC)
+		return true;
+	for (size_t i = 0; i < ARRAY_LEN(rules); i++)
+		if (!field_is_default(plan->policy, &fields[rules[i]]))
+			return plan_keeps(plan, MECH(VALIDATOR));
+	return false;
+}
 
-	return plan->tier == TIER_STATIC ||
-	       (plan_keeps(plan, MECH(VALIDATOR)) &&
-		(p->allowed_imports.count || p->blocked_imports.count));
+/* The lists by the names of their fields; and what is granted, of which nothing
+   need be said. */
+static int
+add_rules(struct buf *out, const struct plan *plan)
+{
+	const struct policy *p = plan->policy;
+	bool network =
+		p->network_access != NETWORK_NONE || p->network_allow.count;
+
+	if (!task_is_checked(plan) || !plan_keeps(plan, MECH(VALIDATOR)))
+		return 0;
+	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
+		const struct field *f = &fields[rules[i]];
+
+		if (f->type == FIELD_LIST &&
+		    add_list(out, f->name, FIELD_PTR(p, f, const struct list)) <
+			    0)
+			return -1;
+	}
+	if (p->validator != VALIDATOR_OFF &&
+	    record_add(out, "validator",
+		       fields[F_VALIDATOR].choices[p->validator]) < 0)
+		return -1;
+	if (p->subprocess_execution &&
+	    record_add(out, "grant", "subprocess_execution") < 0)
+		return -1;
+	return network ? record_add(out, "grant", "network") : 0;
 }
 
 /* The runner keeps to them, and the keeper sees to it. */
@@ -178,7 +216,6 @@ task_write(struct buf *out, const struct plan *plan, enum task_kind kind,
 {
 	const struct interpreter *in = plan->interpreter;
 	const struct policy *p = plan->policy;
-	bool checks = plan_keeps(plan, MECH(VALIDATOR));
 
 	if (record_add(out, "tier", tiers[plan->tier].name) < 0 ||
 	    (kind == TASK_REHEARSE && record_add(out, "rehearse", "yes") < 0) ||
@@ -189,8 +226,7 @@ task_write(struct buf *out, const struct plan *plan, enum task_kind kind,
 	    add_caps(out, p) < 0 ||
 	    add_list(out, "pth", &in->import_lines) < 0 ||
 	    add_environment(out, plan, place, err) < 0 ||
-	    (checks && add_list(out, "allow", &p->allowed_imports) < 0) ||
-	    (checks && add_list(out, "block", &p->blocked_imports) < 0))
+	    add_rules(out, plan) < 0)
 		return fail_sys(err, REMIT_E_INPUT,
 				"the environment is too large");
 	return 0;

@@ -19,7 +19,7 @@ enum field_type {
 	FIELD_COUNT,  /* uint64_t */
 	FIELD_CHOICE, /* uint64_t index into `choices` */
 	FIELD_SWITCH, /* the same; the first two are false and true */
-	FIELD_TEXT,   /* char *; a name, or an absolute path */
+	FIELD_TEXT,   /* char *; a name, an absolute path or a URL */
 	FIELD_LIST,   /* struct list; the flag may be repeated */
 	FIELD_PATHS,  /* struct list of absolute paths */
 	FIELD_MOUNTS, /* struct mount_list; HOST:JAIL[:MODE] */
@@ -40,6 +40,14 @@ enum field_id {
 	F_CREDENTIALS,
 	F_PACKAGE_INSTALLATION,
 	F_PACKAGES,
+	F_PACKAGE_DIRECT,
+	F_PACKAGE_INDEX,
+	F_PACKAGE_HOSTS,
+	F_PACKAGE_LINKS,
+	F_PACKAGE_OFFLINE,
+	F_PACKAGE_BUILD,
+	F_PACKAGE_BYTES,
+	F_PACKAGE_TIME,
 	F_SUBPROCESS_EXECUTION,
 	F_ENV_VAR_ACCESS,
 	F_ENV,
@@ -68,11 +76,13 @@ enum field_id {
 	F_ARTIFACT_FILES,
 	F_ARTIFACT_DEPTH,
 	F_ARTIFACT_TIME,
+	F_VALIDATOR,
 	F_ALLOWED_IMPORTS,
 	F_BLOCKED_IMPORTS,
 	F_ALLOWED_BUILTINS,
 	F_BLOCKED_BUILTINS,
 	F_ALLOWED_OS_ATTRS,
+	F_ALLOWED_NODES,
 	F_TOOL_CALLS,
 	F_TOOL_BYTES,
 	F_TOOL_CONCURRENCY,

@@ -16,6 +16,7 @@ field_no_memory(const char *place, struct remit_error *err)
 void
 field_mark(struct policy *p, const struct field *f)
 {
+	_Static_assert(FIELD_TOTAL <= 64, "a bit for each field");
 	p->set |= UINT64_C(1) << (f - fields);
 }
 

@@ -88,7 +88,7 @@ set_text(struct policy *p, const struct field *f, json_t *value,
 	if (json_value_string(value, &text, f->name, err) < 0 ||
 	    field_check_text(text, f->name, err) < 0)
 		return -1;
-	if (strchr(text, '/')) {
+	if (strchr(text, '/') && !strstr(text, "://")) {
 		if (path_rule_host(text, path, f->name, err) < 0)
 			return -1;
 		text = path;

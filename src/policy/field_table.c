@@ -47,6 +47,10 @@ static const char *const fallback_choices[] = { "none", "per_process", NULL };
 /* The order is that of enum commit_when. */
 static const char *const commit_choices[] = { "ok", "always", "never", NULL };
 
+/* The order is that of enum validator_mode. */
+static const char *const validator_choices[] = { "off", "relaxed", "strict",
+						 NULL };
+
 /* What a folder of the host can be kept by; some need no namespace. */
 #define FOLDERS                                                         \
 	SPACED(MECH(MOUNT_NAMESPACE) | MECH(LANDLOCK) | MECH(OVERLAY) | \
@@ -225,9 +229,109 @@ const struct field fields[FIELD_TOTAL] = {
 		.short_name = "package",
 		.type = FIELD_LIST,
 		.offset = offsetof(struct policy, packages),
+		.built = true,
 		.fallback = "",
-		.value_name = "NAME==VERSION",
-		.sentence = "a package that is installed before the run",
+		.value_name = "NAME[==VERSION]",
+		.sentence = "a package that is installed before the run, in a "
+			    "jail of its own, and then only read",
+		.kept = SPACED(MECH(MOUNT_NAMESPACE) | MECH(LANDLOCK),
+			       MECH(LANDLOCK)),
+	},
+	[F_PACKAGE_DIRECT] = {
+		.name = "package_direct",
+		.short_name = "package-direct",
+		.type = FIELD_LIST,
+		.offset = offsetof(struct policy, package_direct),
+		.built = true,
+		.setting = true,
+		.fallback = "",
+		.value_name = "URL|FILE",
+		.sentence = "a package by its address or as a file of the "
+			    "host, which --package does not take",
+	},
+	[F_PACKAGE_INDEX] = {
+		.name = "package_index",
+		.short_name = "index-url",
+		.type = FIELD_TEXT,
+		.offset = offsetof(struct policy, package_index),
+		.built = true,
+		.setting = true,
+		.fallback = "default",
+		.value_name = "URL",
+		.sentence = "the index that packages come from (default: the "
+			    "one that the interpreter's pip has)",
+	},
+	[F_PACKAGE_HOSTS] = {
+		.name = "package_hosts",
+		.short_name = "package-host",
+		.type = FIELD_LIST,
+		.offset = offsetof(struct policy, package_hosts),
+		.built = true,
+		.setting = true,
+		.fallback = "",
+		.value_name = "HOST:PORT[:WORD]",
+		.sentence = "a host besides the index that files of packages "
+			    "come from; without any the index is asked",
+	},
+	[F_PACKAGE_LINKS] = {
+		.name = "package_links",
+		.short_name = "find-links",
+		.type = FIELD_PATHS,
+		.offset = offsetof(struct policy, package_links),
+		.built = true,
+		.setting = true,
+		.fallback = "",
+		.value_name = "DIR",
+		.sentence = "a folder of the host with packages as files",
+	},
+	[F_PACKAGE_OFFLINE] = {
+		.name = "package_offline",
+		.short_name = "offline",
+		.type = FIELD_BOOL,
+		.offset = offsetof(struct policy, package_offline),
+		.built = true,
+		.setting = true,
+		.fallback = "false",
+		.sentence = "packages are installed without any network, from "
+			    "--find-links only",
+	},
+	[F_PACKAGE_BUILD] = {
+		.name = "package_build",
+		.short_name = "package-build",
+		.type = FIELD_BOOL,
+		.offset = offsetof(struct policy, package_build),
+		.built = true,
+		.setting = true,
+		.fallback = "false",
+		.sentence = "packages without a wheel are built from their "
+			    "sources, whose programs then run in the jail "
+			    "that installs",
+	},
+	[F_PACKAGE_BYTES] = {
+		.name = "package_bytes",
+		.short_name = "package-max",
+		.type = FIELD_BYTES,
+		.offset = offsetof(struct policy, package_bytes),
+		.min = MIB,
+		.max = 64 * GIB,
+		.built = true,
+		.setting = true,
+		.fallback = "1G",
+		.value_name = "SIZE",
+		.sentence = "size of all packages of a run, installed",
+	},
+	[F_PACKAGE_TIME] = {
+		.name = "package_time",
+		.short_name = "package-time",
+		.type = FIELD_TIME,
+		.offset = offsetof(struct policy, package_time_ms),
+		.min = 1000,
+		.max = 24 * HOUR,
+		.built = true,
+		.setting = true,
+		.fallback = "5m",
+		.value_name = "TIME",
+		.sentence = "time for installing the packages, before the run",
 	},
 	[F_SUBPROCESS_EXECUTION] = {
 		.name = "subprocess_execution",
@@ -604,6 +708,20 @@ const struct field fields[FIELD_TOTAL] = {
 		.sentence = "time for giving files back, after the run",
 		.kept = JAILED(MECH(EXPORT_CAP)),
 	},
+	[F_VALIDATOR] = {
+		.name = "validator",
+		.short_name = "validator",
+		.type = FIELD_CHOICE,
+		.offset = offsetof(struct policy, validator),
+		.choices = validator_choices,
+		.built = true,
+		.fallback = "off",
+		.value_name = "MODE",
+		.sentence = "look at the code before it runs: relaxed (what "
+			    "will not work here), strict (short lists of what "
+			    "may be used) or off; advice, not a wall",
+		.kept = EVERYWHERE(MECH(VALIDATOR)),
+	},
 	[F_ALLOWED_IMPORTS] = {
 		.name = "allowed_imports",
 		.short_name = "allow-import",
@@ -634,9 +752,11 @@ const struct field fields[FIELD_TOTAL] = {
 		.type = FIELD_LIST,
 		.commas = true,
 		.offset = offsetof(struct policy, allowed_builtins),
+		.built = true,
 		.fallback = "",
-		.value_name = "NAME",
-		.sentence = "a builtin the code may name, and no others",
+		.value_name = "NAME,...",
+		.sentence = "a builtin the code may call, and no others",
+		.kept = EVERYWHERE(MECH(VALIDATOR)),
 	},
 	[F_BLOCKED_BUILTINS] = {
 		.name = "blocked_builtins",
@@ -644,9 +764,11 @@ const struct field fields[FIELD_TOTAL] = {
 		.type = FIELD_LIST,
 		.commas = true,
 		.offset = offsetof(struct policy, blocked_builtins),
+		.built = true,
 		.fallback = "",
-		.value_name = "NAME",
+		.value_name = "NAME,...",
 		.sentence = "a builtin the code may not name",
+		.kept = EVERYWHERE(MECH(VALIDATOR)),
 	},
 	[F_ALLOWED_OS_ATTRS] = {
 		.name = "allowed_os_attrs",
@@ -654,10 +776,25 @@ const struct field fields[FIELD_TOTAL] = {
 		.type = FIELD_LIST,
 		.commas = true,
 		.offset = offsetof(struct policy, allowed_os_attrs),
+		.built = true,
 		.fallback = "",
-		.value_name = "NAME",
+		.value_name = "NAME,...",
 		.sentence = "an attribute of os the code may name, and no "
 			    "others",
+		.kept = EVERYWHERE(MECH(VALIDATOR)),
+	},
+	[F_ALLOWED_NODES] = {
+		.name = "allowed_nodes",
+		.short_name = "allow-node",
+		.type = FIELD_LIST,
+		.commas = true,
+		.offset = offsetof(struct policy, allowed_nodes),
+		.built = true,
+		.fallback = "",
+		.value_name = "KIND,...",
+		.sentence = "a kind of syntax (a class of Python's module "
+			    "ast) the code may have, and no others",
+		.kept = EVERYWHERE(MECH(VALIDATOR)),
 	},
 	[F_TOOL_CALLS] = {
 		.name = "tool_calls",

@@ -58,7 +58,8 @@ set_switch(struct policy *p, const struct field *f, const char *text,
 		    place, quote(shown, text), f->choices[2]);
 }
 
-/* A bare name is looked up on PATH; anything with a slash is a path. */
+/* A bare name stands for itself; anything else with a slash is a path, or a
+   URL. */
 static int
 set_text(struct policy *p, const struct field *f, const char *text,
 	 const char *place, struct remit_error *err)
@@ -70,7 +71,7 @@ set_text(struct policy *p, const struct field *f, const char *text,
 
 	if (field_check_text(text, place, err) < 0)
 		return -1;
-	if (strchr(text, '/')) {
+	if (strchr(text, '/') && !strstr(text, "://")) {
 		if (path_rule_from_here(text, here, place, err) < 0 ||
 		    path_rule_host(here, path, place, err) < 0)
 			return -1;

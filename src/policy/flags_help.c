@@ -19,14 +19,14 @@ static const struct group {
 } groups[] = {
 	{ "The wall", F_TIER, F_PYTHON },
 	{ "Files", F_FILESYSTEM_READ_ROOTS, F_COMMIT_NAMES },
-	{ "Network and packages", F_NETWORK_ACCESS, F_PACKAGES },
+	{ "Network and packages", F_NETWORK_ACCESS, F_PACKAGE_TIME },
 	{ "Processes and environment", F_SUBPROCESS_EXECUTION, F_ENV },
 	{ "Time and processors", F_TIMEOUT, F_CPUS },
 	{ "Memory, processes and disk", F_MEMORY_BYTES, F_OPEN_FILES },
 	{ "Input and output", F_STDOUT_MAX_BYTES, F_DISPLAY_BYTES },
 	{ "Files that leave the jail", F_ARTIFACT_EXPORT_PATHS,
 	  F_ARTIFACT_TIME },
-	{ "Check of the syntax tree", F_ALLOWED_IMPORTS, F_ALLOWED_OS_ATTRS },
+	{ "Check of the syntax tree", F_VALIDATOR, F_ALLOWED_NODES },
 	{ "Tools and sessions", F_TOOL_CALLS, F_PRELOAD },
 };
 

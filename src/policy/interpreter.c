@@ -9,6 +9,10 @@ interpreter_free(struct interpreter *in)
 	free(in->real);
 	free(in->prefix);
 	free(in->exec_prefix);
+	free(in->pip);
+	free(in->package_index);
+	free(in->shelf);
+	free(in->shelf_inside);
 	free(in->font_cache);
 	free(in->compiled);
 	list_free(&in->sys_path);
@@ -33,6 +37,13 @@ take_text(const json_t *doc, const char *key, char **out,
 	if (!*out)
 		return fail_sys(err, REMIT_E_MEMORY, "interpreter");
 	return 0;
+}
+
+static int
+take_if_there(const json_t *doc, const char *key, char **out,
+	      struct remit_error *err)
+{
+	return json_object_get(doc, key) ? take_text(doc, key, out, err) : 0;
 }
 
 static int
@@ -107,8 +118,9 @@ interpreter_from_json(struct interpreter *in, const json_t *doc,
 	    take_list(doc, "network_mounts", &in->network_mounts, err) < 0 ||
 	    take_list(doc, "import_lines", &in->import_lines, err) < 0 ||
 	    take_list(doc, "links", &in->links, err) < 0 ||
-	    (json_object_get(doc, "font_cache") &&
-	     take_text(doc, "font_cache", &in->font_cache, err) < 0)) {
+	    take_if_there(doc, "pip", &in->pip, err) < 0 ||
+	    take_if_there(doc, "package_index", &in->package_index, err) < 0 ||
+	    take_if_there(doc, "font_cache", &in->font_cache, err) < 0) {
 		interpreter_free(in);
 		return -1;
 	}

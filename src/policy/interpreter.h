@@ -22,8 +22,13 @@ struct interpreter {
 	struct list network_mounts; /* the same, for the network */
 	struct list import_lines;   /* of .pth files, for editable installs */
 	struct list links; /* "path\ttarget": symbolic links on the way */
-	char *font_cache;  /* host folder with a font list, or NULL */
-	char *compiled;	   /* host folder with the compiled runner */
+	char *pip; /* what to put on the path for it ("": nothing), or NULL */
+	char *package_index; /* that pip asks by itself, or NULL */
+	/* Of the policy's packages, or NULL: the folder on the host, and where
+	   it is in the jail. Not said by the interpreter: see shelf.h. */
+	char *shelf, *shelf_inside;
+	char *font_cache; /* host folder with a font list, or NULL */
+	char *compiled;	  /* host folder with the compiled runner */
 };
 
 void interpreter_free(struct interpreter *in);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "package_rule.h"
 #include "path_rule.h"
 #include "plan_mounts.h"
 #include "plan_part.h"
@@ -13,9 +14,6 @@ const char *const strength_names[] = {
 	[STRENGTH_GRANTED] = "granted",
 	[STRENGTH_NONE] = "not_enforced",
 };
-
-#define NOT_BUILT_REMEDY \
-	"This version of Remit does not have it yet: leave the field out."
 
 bool
 plan_note_kept(struct decision *d, uint64_t mechanism)
@@ -53,20 +51,6 @@ lift_or_refuse(struct decision *d, const char *why, struct remit_error *err)
 	return fail_refused(err, d->field->name, remedy,
 			    "the tier \"%s\" cannot keep this limit here: %s",
 			    tiers[d->plan->tier].name, why);
-}
-
-static int
-decide_packages(struct decision *d, struct remit_error *err)
-{
-	if (d->policy->package_installation)
-		return fail_refused(err, d->field->name, NOT_BUILT_REMEDY,
-				    "installing packages is not built yet");
-	plan_note_kept(d, MECH(MOUNT_NAMESPACE));
-	plan_note_kept(d, MECH(LANDLOCK));
-	if (d->policy->network_access != NETWORK_HOST)
-		plan_note_kept(d, MECH(NETWORK_NAMESPACE));
-	plan_note_kept(d, MECH(SECCOMP));
-	return 0;
 }
 
 static int
@@ -289,17 +273,14 @@ decide_open_files(struct decision *d, struct remit_error *err)
 }
 
 static int
-decide_imports(struct decision *d, struct remit_error *err)
+decide_validator(struct decision *d, struct remit_error *err)
 {
-	const struct list *l = FIELD_PTR(d->policy, d->field, struct list);
-
 	(void)err;
-	if (!l->count)
+	if (field_is_default(d->policy, d->field))
 		d->row->present = false; /* off: nothing is promised */
 	else if (plan_note_kept(d, MECH(VALIDATOR)))
 		snprintf(d->row->note, sizeof(d->row->note),
-			 "import statements only: a friendly answer, not a "
-			 "wall");
+			 "the syntax only: a friendly answer, not a wall");
 	return 0;
 }
 
@@ -337,7 +318,8 @@ static decide_fn *const deciders[FIELD_TOTAL] = {
 	[F_NETWORK_ACCESS] = decide_network,
 	[F_NETWORK_ALLOW] = decide_hosts,
 	[F_CREDENTIALS] = decide_credentials,
-	[F_PACKAGE_INSTALLATION] = decide_packages,
+	[F_PACKAGE_INSTALLATION] = decide_installation,
+	[F_PACKAGES] = decide_packages,
 	[F_SUBPROCESS_EXECUTION] = decide_subprocess,
 	[F_ENV_VAR_ACCESS] = decide_env_access,
 	[F_TIMEOUT] = decide_timeout,
@@ -355,8 +337,13 @@ static decide_fn *const deciders[FIELD_TOTAL] = {
 	[F_ARTIFACT_FILES] = decide_export_cap,
 	[F_ARTIFACT_DEPTH] = decide_export_cap,
 	[F_ARTIFACT_TIME] = decide_export_cap,
-	[F_ALLOWED_IMPORTS] = decide_imports,
-	[F_BLOCKED_IMPORTS] = decide_imports,
+	[F_VALIDATOR] = decide_validator,
+	[F_ALLOWED_IMPORTS] = decide_validator,
+	[F_BLOCKED_IMPORTS] = decide_validator,
+	[F_ALLOWED_BUILTINS] = decide_validator,
+	[F_BLOCKED_BUILTINS] = decide_validator,
+	[F_ALLOWED_OS_ATTRS] = decide_validator,
+	[F_ALLOWED_NODES] = decide_validator,
 };
 
 static int
@@ -409,6 +396,9 @@ check_lifted(const struct policy *p, struct remit_error *err)
 	return 0;
 }
 
+#define NOT_BUILT_REMEDY \
+	"This version of Remit does not have it yet: leave the field out."
+
 static int
 check_built(const struct policy *p, const struct field *f,
 	    struct remit_error *err)
@@ -458,6 +448,18 @@ check_absent(const struct decision *d, struct remit_error *err)
 				    : "does not have it");
 }
 
+/* No hosts: that there are none is network_access's. No credentials, no
+   packages. */
+static bool
+promises_nothing(const struct decision *d)
+{
+	if (d->field == &fields[F_NETWORK_ALLOW])
+		return !names_hosts(d->policy);
+	if (d->field == &fields[F_CREDENTIALS])
+		return !d->policy->credentials.count;
+	return d->field == &fields[F_PACKAGES] && !package_rule_any(d->policy);
+}
+
 static int
 decide_row(struct decision *d, struct remit_error *err)
 {
@@ -466,10 +468,7 @@ decide_row(struct decision *d, struct remit_error *err)
 
 	if (d->field->setting || !d->field->built)
 		return 0;
-	/* No hosts, no promise: that there are none is network_access's. */
-	if ((d->field == &fields[F_NETWORK_ALLOW] && !names_hosts(d->policy)) ||
-	    (d->field == &fields[F_CREDENTIALS] &&
-	     !d->policy->credentials.count))
+	if (promises_nothing(d))
 		return 0;
 	/* Only a session can be idle. */
 	if (d->field == &fields[F_SESSION_IDLE] && !d->job->session)
@@ -581,7 +580,7 @@ plan_build(struct plan *out, const struct policy *policy,
 	}
 	if (plan_list_mounts(&p, err) < 0 || check_preload(&p, err) < 0 ||
 	    check_exports(&p, err) < 0 || check_layers(&p, err) < 0 ||
-	    plan_check_proxy(&p, err) < 0)
+	    plan_check_proxy(&p, err) < 0 || plan_check_packages(&p, err) < 0)
 		return -1;
 	*out = p;
 	p.mounts = NULL;

@@ -5,11 +5,12 @@
 #include "path.h"
 
 static void
-add_part(struct plan *p, const char *path, enum field_id field)
+add_part(struct plan *p, const char *host, const char *jail,
+	 enum field_id field)
 {
 	p->mounts[p->mount_count++] = (struct plan_mount){
-		.host = path,
-		.jail = path,
+		.host = host,
+		.jail = jail,
 		.runtime = true,
 		.field = field,
 		.write_root = -1,
@@ -79,18 +80,21 @@ plan_list_mounts(struct plan *p, struct remit_error *err)
 	p->mounts = calloc(in->mounts.count + programs->count + names->count +
 				   pol->filesystem_read_roots.count +
 				   pol->filesystem_write_roots.count +
-				   pol->mounts.count + 1,
+				   pol->mounts.count + 2,
 			   sizeof(*p->mounts));
 	if (!p->mounts)
 		return fail_sys(err, REMIT_E_MEMORY, "plan");
 	for (size_t i = 0; i < in->mounts.count; i++)
-		add_part(p, in->mounts.items[i], F_PYTHON);
+		add_part(p, in->mounts.items[i], in->mounts.items[i], F_PYTHON);
+	if (in->shelf)
+		add_part(p, in->shelf, in->shelf_inside, F_PACKAGES);
 	for (size_t i = 0; pol->subprocess_execution && i < programs->count;
 	     i++)
-		add_part(p, programs->items[i], F_SUBPROCESS_EXECUTION);
+		add_part(p, programs->items[i], programs->items[i],
+			 F_SUBPROCESS_EXECUTION);
 	for (size_t i = 0;
 	     pol->network_access == NETWORK_HOST && i < names->count; i++)
-		add_part(p, names->items[i], F_NETWORK_ACCESS);
+		add_part(p, names->items[i], names->items[i], F_NETWORK_ACCESS);
 	add_roots(p, &pol->filesystem_read_roots, MOUNT_RO,
 		  F_FILESYSTEM_READ_ROOTS, &write_roots);
 	add_roots(p, &pol->filesystem_write_roots, MOUNT_RW,

@@ -1,7 +1,8 @@
 /*
  * plan_part: what the parts of a plan's making know of each other: the fields
  * in general (plan.c), folders of the host (plan_folders.c), memory
- * (plan_memory.c) and the network (plan_network.c). For these files only.
+ * (plan_memory.c), the network (plan_network.c) and packages
+ * (plan_packages.c). For these files only.
  */
 #ifndef REMIT_PLAN_PART_H
 #define REMIT_PLAN_PART_H
@@ -55,5 +56,11 @@ decide_fn decide_memory;
 decide_fn decide_network;
 decide_fn decide_hosts;
 decide_fn decide_credentials;
+decide_fn decide_packages;
+decide_fn decide_installation;
+
+/* Packages that this tier cannot have. */
+int plan_check_packages(const struct plan *p,
+			struct remit_error *err) must_check;
 
 #endif

@@ -43,6 +43,13 @@ enum network_access {
 	NETWORK_HOST,	/* the host's own network */
 };
 
+/* Which lists the validator has for what the policy names none. */
+enum validator_mode {
+	VALIDATOR_OFF,
+	VALIDATOR_RELAXED,
+	VALIDATOR_STRICT,
+};
+
 struct mount_rule {
 	char *host; /* absolute path outside */
 	char *jail; /* absolute path inside */
@@ -70,7 +77,15 @@ struct policy {
 	bool network_proxy;
 	struct list credentials; /* see credential.h: no value in it */
 	bool package_installation;
-	struct list packages;
+	struct list packages;	    /* see package_rule.h */
+	struct list package_direct; /* likewise */
+	char *package_index;	    /* PACKAGE_INDEX_DEFAULT, or an address */
+	struct list package_hosts;  /* see host_rule.h */
+	struct list package_links;
+	bool package_offline;
+	bool package_build;
+	uint64_t package_bytes;
+	uint64_t package_time_ms;
 	bool subprocess_execution;
 	bool env_var_access;
 	struct list env; /* "NAME=VALUE" */
@@ -101,11 +116,13 @@ struct policy {
 	uint64_t artifact_files;
 	uint64_t artifact_depth;
 	uint64_t artifact_time_ms;
+	uint64_t validator; /* enum validator_mode */
 	struct list allowed_imports;
 	struct list blocked_imports;
 	struct list allowed_builtins;
 	struct list blocked_builtins;
 	struct list allowed_os_attrs;
+	struct list allowed_nodes;
 	uint64_t tool_calls;
 	uint64_t tool_bytes;
 	uint64_t tool_concurrency;

@@ -201,6 +201,15 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.from = PARTY_DOOR | PARTY_KEEPER,
 		.max = FRAME_PIECE,
 	},
+	[FRAME_ASK] = {
+		.name = "ask",
+		.from = PARTY_JAIL | PARTY_KEEPER,
+	},
+	[FRAME_PROGRESS] = {
+		.name = "progress",
+		.from = PARTY_KEEPER,
+		.max = 1024,
+	},
 };
 
 void

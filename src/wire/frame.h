@@ -85,6 +85,11 @@ enum frame_type {
 	   bytes of the result, in pieces */
 	FRAME_REPLY,
 	FRAME_REPLY_DATA,
+	/* jail to keeper, and on to the door: a cell that somebody types waits
+	   for standard input */
+	FRAME_ASK,
+	/* keeper to door, before the jail is there: a line about packages */
+	FRAME_PROGRESS,
 	FRAME_TYPES,
 };
 

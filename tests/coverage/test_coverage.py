@@ -23,7 +23,9 @@ def test_every_row_of_the_policy_table_was_tested(remit):
     rows = json.loads(remit("matrix", "--json").stdout)
     wanted = {(r["field"], m, r["tier"], remit.label) for r in rows if r["built"] for m in r["here"]}
     # Lists that are empty by default promise nothing until they are used.
-    for field in ("allowed_imports", "blocked_imports"):
+    for field in (
+        "validator", "allowed_imports", "blocked_imports", "allowed_builtins", "blocked_builtins", "allowed_os_attrs", "allowed_nodes"
+    ):  # fmt: skip
         wanted |= {(field, "validator", t, remit.label) for t in ("landlock", "local", "static", "unsafe")}
     wanted |= {
         (r["field"], "openat2" if "paths" in r["field"] else "export_cap", t, remit.label)
@@ -31,6 +33,12 @@ def test_every_row_of_the_policy_table_was_tested(remit):
     }  # fmt: skip
     wanted |= {(field, m, "local", remit.label) for field in ("network_access", "network_allow") for m in ("network_namespace", "proxy")}
     wanted.add(("credentials", "proxy", "local", remit.label))
+    # Only sessions have these.
+    wanted |= {("session_idle", "timer", t, remit.label) for t in ("landlock", "local", "unsafe")}
+    wanted |= {("cpu_seconds", "cpu_clock", t, remit.label) for t in ("landlock", "local")}
+    wanted |= {("packages", m, t, remit.label) for m in ("mount_namespace", "landlock") for t in ("local", "static")}
+    if not remit.by_root:  # whose packages another user could not read
+        wanted.add(("packages", "landlock", "landlock", remit.label))
     missing = sorted(wanted - covered())
     assert not missing, "\n".join(map(str, missing))
     assert len(wanted) > 60

@@ -126,6 +126,9 @@ class Web(http.server.BaseHTTPRequestHandler):
             self.end_headers()
             return
         body = json.dumps({"host": self.headers["Host"], "at": where}).encode()
+        kept = self.server.log.path.parent / "www" / self.headers["Host"] / self.path.strip("/")
+        if kept.is_file():
+            body = kept.read_bytes()
         if self.path.startswith("/big/"):
             body = b"x" * int(self.path[5:])
         if self.path == "/slow":
@@ -134,6 +137,7 @@ class Web(http.server.BaseHTTPRequestHandler):
             while True:
                 self.wfile.write(b"y" * 1000)
         self.send_response(200)
+        self.send_header("Content-Type", "text/html")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

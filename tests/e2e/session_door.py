@@ -41,7 +41,7 @@ class Job(c.Structure):
         ("code", c.c_char_p), ("code_len", c.c_size_t), ("name", c.c_char_p), ("stdin_bytes", c.c_char_p),
         ("stdin_len", c.c_size_t), ("stdin_fd", c.c_int), ("argv", c.POINTER(c.c_char_p)), ("policy_json", c.c_char_p),
         ("files", c.POINTER(File)), ("file_count", c.c_size_t), ("artifacts_dir", c.c_char_p), ("on_output", c.c_void_p),
-        ("on_display", c.c_void_p), ("tools", c.c_void_p), ("tool_count", c.c_size_t), ("on_question", c.c_void_p),
+        ("on_display", c.c_void_p), ("tools", c.c_void_p), ("tool_count", c.c_size_t), ("on_question", c.c_void_p), ("on_progress", c.c_void_p),
         ("interrupt_fd", c.c_int), ("interactive", c.c_int), ("user", c.c_void_p),
     ]  # fmt: skip
 

@@ -16,7 +16,7 @@ import pytest
 from conftest import skip_or_fail
 from shared_keeper import SharedKeeper
 
-PATIENCE = 60
+PATIENCE = 20
 PROMPT = "[n] "
 SOCKET = "import socket\ntry: socket.socket().close()\nexcept OSError: print('refused')\nelse: print('opened')\n"
 # So that the network can be had by an ordinary user without a cgroup.
@@ -33,6 +33,8 @@ def take_terminal(fd: int) -> None:
 class Terminal:
     """A command with a terminal of its own, and what that shows."""
 
+    COMMAND = ("run", "--ask")
+
     def __init__(self, remit, *args, env=None, **more):
         self.ours, theirs = pty.openpty()
         state = termios.tcgetattr(theirs)
@@ -40,7 +42,7 @@ class Terminal:
         termios.tcsetattr(theirs, termios.TCSANOW, state)
         more = {"stdin": theirs, "stdout": theirs, "stderr": theirs, **more}
         self.process = remit.popen(
-            "run", "--ask", *args, env={"REMIT_KEEPER": "", **(env or {})}, start_new_session=True,
+            *self.COMMAND, *args, env={"REMIT_KEEPER": "", **(env or {})}, start_new_session=True,
             preexec_fn=lambda: take_terminal(theirs), pass_fds=(theirs,), **more,
         )  # fmt: skip
         os.close(theirs)

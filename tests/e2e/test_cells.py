@@ -45,6 +45,7 @@ VALUES = [
     ("import asyncio\nx = await asyncio.gather(asyncio.sleep(.1, 1), asyncio.sleep(.1, 2))\nx", "[1, 2]", [1, 2]),
     ("[i async for i in (lambda: (yield))()] if 0 else 4", "4", 4),
     ("__name__", "'__main__'", "__main__"),
+    ("__builtins__.len('ab')", "2", 2),
 ]
 
 

@@ -110,6 +110,6 @@ def test_an_empty_figure_has_no_chart(chart):
 
 def test_pandas_and_seaborn_like_plots(chart):
     found = chart("import pandas as pd\npd.DataFrame({'x': [1, 2], 'y': [3, 4]}, index=['a', 'b']).plot.bar()")
-    assert found["type"] == "bar" and {e["group"] for e in found["elements"]} == {"x", "y"}
+    assert [(e["label"], e["group"], e["value"]) for e in found["elements"]] == [("a", "x", 1.0), ("b", "x", 2.0), ("a", "y", 3.0), ("b", "y", 4.0)]
     found = chart("import pandas as pd\npd.Series([1, 2, 4], name='s').plot()")
     assert found["type"] == "line" and found["elements"][0]["points"][2] == [2, 4]

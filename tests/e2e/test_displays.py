@@ -3,12 +3,14 @@
 import base64
 import json
 import struct
+import time
 
 import pytest
 from shared_keeper import SharedKeeper
+from session_door import Door
 from test_library import compile_with, prefix, run_as  # noqa: F401
 
-from conftest import ROOT
+from conftest import PYTHON, ROOT
 
 SCIENTIFIC = ("--preset", "scientific")
 CHART = "application/vnd.remit.chart+json"
@@ -127,6 +129,32 @@ def test_a_door_that_does_not_read_stops_the_program_not_the_keeper(any_remit):
     process = any_remit.popen("run", "--json", "--python", "/usr/bin/python3", "-c", code, stdout=-1)
     out, _ = process.communicate(timeout=60)
     assert len(json.loads(out)["displays"]) == 50
+
+
+# ---- sessions ----
+
+
+def test_each_cell_of_a_session_has_its_own(remit):
+    door = Door(remit)
+    door.open(policy={"python": PYTHON, "display_bytes": 200})
+    for i in range(3):
+        result = door.run(f"x = {i}\ndisplay('y' * 80)\nx")
+        assert (result["value"]["json"], len(result["displays"])) == (i, 1)
+        assert sorted(result["displays"][0]["mime"]) == ["application/json", "text/plain"]
+    door.leave()
+
+
+def test_what_a_thread_shows_between_cells_is_lost_and_nothing_else(remit):
+    door = Door(remit)
+    door.open(policy={"python": PYTHON, "display_bytes": "64M"})
+    code = "import threading, time\ndef f():\n    while go:\n        display('x' * 300_000)\ngo = True\nt = threading.Thread(target=f)\nt.start()"
+    assert door.run(code)["status"] == "ok"
+    for i in range(8):
+        time.sleep(0.02)
+        result = door.run(f"{i}")
+        assert (result["status"], result["value"]["json"]) == ("ok", i), result
+    assert door.run("go = False\nt.join()\n'end'")["value"]["json"] == "end"
+    door.leave()
 
 
 # ---- the command ----

@@ -9,7 +9,7 @@ NOT_BUILT = [
     ("filesystem_write_roots", ["/srv"]), ("packages", ["six"]),
     ("allowed_builtins", ["print"]), ("blocked_builtins", ["eval"]),
     ("allowed_os_attrs", ["path"]),
-    ("session_idle", 5), ("branches", 2), ("package_installation", True),
+    ("branches", 2), ("package_installation", True),
     ("mounts", [{"host": "/srv", "jail": "/srv", "mode": "rw"}]),
 ]  # fmt: skip
 

@@ -132,6 +132,18 @@ def test_what_threads_write_between_cells_comes_with_the_next_one(door):
     assert door.out("print('next')") == "late\nnext\n"
 
 
+def test_hosts_that_were_refused_belong_to_the_cell_that_tried(remit):
+    one = Door(remit, {"REMIT_KEEPER": ""})
+    one.open(policy=policy(network_allow=["example.com:443"], memory_fallback="per_process"))
+    look = "import socket\ntry: socket.getaddrinfo('refused.invalid', 80)\nexcept OSError: pass"
+    first = one.run(look)
+    assert first["usage"]["network"]["refusals"] >= 1 and any("refused.invalid" in d["what"] for d in first["denials"]), first
+    second = one.run("pass")
+    assert second["usage"]["network"]["refusals"] == 0 and second["denials"] == [], second
+    assert any("refused.invalid" in d["what"] for d in one.run(look)["denials"])
+    one.leave()
+
+
 # ---- limits ----
 
 

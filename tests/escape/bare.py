@@ -40,7 +40,8 @@ def is_for(program: Program) -> bool:
         return False
     if policy.get("tier", "local") != "local" or any(m["host"] != m["jail"] for m in policy.get("mounts", ())):
         return False
-    return program.name not in NOT_PROMISED
+    # Packages are installed in a jail of the tier local.
+    return program.name not in NOT_PROMISED and not policy.get("packages")
 
 
 def in_tier(program: Program) -> Program:

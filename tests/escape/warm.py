@@ -26,6 +26,9 @@ def can_be_warm(policy: dict, label: str) -> bool:
     """The documented rule (src/policy/plan.c, plan_can_be_warm)."""
     if policy.get("tier", "local") != "local" or policy.get("network_access") == "host":
         return False
+    # Packages of the world are others each time: nobody waits with those.
+    if policy.get("packages"):
+        return False
     return label != "root" or not policy.get("subprocess_execution")
 
 

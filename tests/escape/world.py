@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pathlib
 import re
@@ -10,9 +11,11 @@ import shutil
 import socket
 import stat
 import subprocess
+import tarfile
 import tempfile
 
 VICTIM_TEXT = b"victim\n"
+BUILD = pathlib.Path(__file__).with_name("hostile_build.py")
 FRAMES = pathlib.Path(__file__).parents[2] / "src" / "wire" / "frame.h"
 
 
@@ -139,6 +142,25 @@ class World:
             "env_name": f"REMIT_ESCAPE_{self.token.upper()}",
             **more,
         }
+
+    @property
+    def packages(self) -> pathlib.Path:
+        """A folder with the package of hostile_build.py; a new one each time, so that it is built each time."""
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.runs))
+        folder.chmod(0o755)
+        files = {
+            "pyproject.toml": '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n',
+            "backend.py": f"ARG = {self.argument()!r}\n" + BUILD.read_text(),
+            "PKG-INFO": "Metadata-Version: 2.1\nName: hostile_build\nVersion: 1.0\n",
+        }
+        path = folder / "hostile_build-1.0.tar.gz"
+        with tarfile.open(path, "w:gz") as t:
+            for name, text in files.items():
+                entry = tarfile.TarInfo(f"hostile_build-1.0/{name}")
+                entry.size = len(text.encode())
+                t.addfile(entry, io.BytesIO(text.encode()))
+        path.chmod(0o644)
+        return folder
 
     def fill_in(self, value: object) -> object:
         """A policy with each "@name@" replaced by that path of the world."""

@@ -1,5 +1,5 @@
 /*
- * What a hostile process says of itself: an error always has its seven keys
+ * What a hostile process says of itself: an error always has its eight keys
  * and is JSON that reads back, only "checked" can reject, and an end is of a
  * known kind or breaks the protocol.
  */
@@ -29,7 +29,7 @@ check_error(const json_t *error)
 	must(text != NULL);
 	again = json_loads(text, 0, NULL);
 	must(json_equal(error, again));
-	must(json_object_size(error) == 7);
+	must(json_object_size(error) == 8);
 	must(json_is_array(json_object_get(error, "frames")));
 	must(json_is_string(json_object_get(error, "name")));
 	must(json_is_string(json_object_get(error, "value")));

@@ -274,7 +274,7 @@ an_error_has_the_known_keys_and_no_others(void **state)
 			       BYTES("kind\0error\0remedy\0pay\0where\0x\0"
 				     "exit_code\0000\0\0\0")),
 			 0);
-	assert_int_equal(json_object_size(c.error), 7);
+	assert_int_equal(json_object_size(c.error), 8);
 	says(&c, "name", "");
 	says(&c, "value", "");
 	says(&c, "traceback", "");

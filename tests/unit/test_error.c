@@ -105,6 +105,7 @@ every_code_has_its_name(void **state)
 		/* A private keeper could, but for the caller it is a refusal.
 		 */
 		[REMIT_E_ELSEWHERE] = "refused",
+		[REMIT_E_INSTALL] = "install_failed",
 	};
 
 	(void)state;

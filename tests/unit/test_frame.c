@@ -55,6 +55,8 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 	[FRAME_REPLY] = { "reply", PARTY_DOOR | PARTY_KEEPER, 512, false },
 	[FRAME_REPLY_DATA] = { "reply_data", PARTY_DOOR | PARTY_KEEPER, 65536,
 			       false },
+	[FRAME_ASK] = { "ask", PARTY_JAIL | PARTY_KEEPER, 0, false },
+	[FRAME_PROGRESS] = { "progress", PARTY_KEEPER, 1024, false },
 };
 
 static char stream[FRAME_HEADER + (4 << 20) + 2];

@@ -117,6 +117,11 @@ every_field_has_an_outcome_in_each_built_tier(void **state)
 		t.job.session = built_tiers[k] != TIER_STATIC;
 		set(&t, "allow-import", "math");
 		set(&t, "block-import", "os");
+		set(&t, "validator", "relaxed");
+		set(&t, "allow-builtin", "len");
+		set(&t, "block-builtin", "open");
+		set(&t, "allow-os-attr", "path");
+		set(&t, "allow-node", "Module");
 		if (tiers[built_tiers[k]].jailed)
 			set(&t, "export", "*.csv");
 		if (tiers[built_tiers[k]].jailed)
@@ -125,6 +130,8 @@ every_field_has_an_outcome_in_each_built_tier(void **state)
 			set(&t, "allow-host", "10.0.0.1:80:plain");
 		if (tiers[built_tiers[k]].jailed && !tiers[built_tiers[k]].bare)
 			set(&t, "credential", "10.0.0.1:X-Key=env:KEY");
+		if (tiers[built_tiers[k]].jailed)
+			set(&t, "package", "pandas");
 		accepted(&t);
 		for (int i = 0; i < FIELD_TOTAL; i++) {
 			const struct field *f = &fields[i];
@@ -132,7 +139,9 @@ every_field_has_an_outcome_in_each_built_tier(void **state)
 			uint64_t kept = f->kept[built_tiers[k]];
 
 			/* Where it cannot be kept it is not even empty. */
-			if (i == F_NETWORK_ALLOW && tiers[built_tiers[k]].bare)
+			if ((i == F_NETWORK_ALLOW &&
+			     tiers[built_tiers[k]].bare) ||
+			    (i == F_PACKAGES && !tiers[built_tiers[k]].jailed))
 				assert_false(r->present);
 			else if (i == F_CREDENTIALS && !kept)
 				assert_false(r->present);
@@ -444,6 +453,67 @@ installing_packages_is_refused(void **state)
 	(void)state;
 	t.policy.package_installation = true;
 	refused(&t, "package_installation", "not built");
+}
+
+static void
+packages_are_names_of_an_index(void **state)
+{
+	own(trial) struct trial t = ordinary();
+	own(trial) struct trial option = ordinary();
+	own(trial) struct trial index = ordinary();
+	own(trial) struct trial host = ordinary();
+
+	(void)state;
+	set(&t, "package", "pandas==2.2.*");
+	accepted(&t);
+	assert_int_equal(row(&t, F_PACKAGES)->mechanisms,
+			 MECH(MOUNT_NAMESPACE) | MECH(LANDLOCK));
+	set(&option, "package", "-r");
+	refused(&option, "packages", "option");
+	set(&index, "package", "pandas");
+	set(&index, "index-url", "ftp://example.com/");
+	refused(&index, "package_index", "neither https nor http");
+	set(&host, "package", "pandas");
+	set(&host, "package-host", "example.com");
+	refused(&host, "package_hosts", "no port");
+}
+
+static void
+packages_need_a_jail_that_can_see_them(void **state)
+{
+	own(trial) struct trial plain = ordinary();
+	own(trial) struct trial bare = ordinary();
+
+	(void)state;
+	set(&plain, "package", "pandas");
+	plain.policy.tier = TIER_UNSAFE;
+	refused(&plain, "packages", "no jail");
+	assert_int_equal(policy_preset(&bare.policy, "landlock", &bare.err), 0);
+	set(&bare, "package", "pandas");
+	bare.host.by_root = true;
+	refused(&bare, "packages", "root's packages");
+}
+
+static void
+a_shelf_is_mounted_behind_the_interpreter(void **state)
+{
+	own(trial) struct trial t = ordinary();
+	struct interpreter in = python;
+	size_t at = 0;
+
+	(void)state;
+	set(&t, "package", "pandas");
+	in.shelf = "/cache/site";
+	in.shelf_inside = "/.remit/packages";
+	assert_int_equal(
+		plan_build(&t.plan, &t.policy, &t.job, &t.host, &in, &t.err),
+		0);
+	while (at < t.plan.mount_count && t.plan.mounts[at].field != F_PACKAGES)
+		assert_int_equal(t.plan.mounts[at++].field, F_PYTHON);
+	assert_true(at < t.plan.mount_count);
+	assert_string_equal(t.plan.mounts[at].jail, "/.remit/packages");
+	assert_int_equal(t.plan.mounts[at].mode, MOUNT_RO);
+	assert_true(t.plan.mounts[at].runtime);
 }
 
 /* ---- the unsafe tier ---- */
@@ -761,6 +831,9 @@ main(void)
 		cmocka_unit_test(
 			every_field_that_is_not_built_is_refused_by_name),
 		cmocka_unit_test(installing_packages_is_refused),
+		cmocka_unit_test(packages_are_names_of_an_index),
+		cmocka_unit_test(packages_need_a_jail_that_can_see_them),
+		cmocka_unit_test(a_shelf_is_mounted_behind_the_interpreter),
 		cmocka_unit_test(the_unsafe_tier_says_what_it_does_not_enforce),
 		cmocka_unit_test(exports_are_promised_only_where_there_are_any),
 		cmocka_unit_test(a_pattern_is_in_the_workspace),

@@ -1,0 +1,190 @@
+#include "bench_cells.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "bench_driver.h"
+#include "bench_peer.h"
+
+#define SECTION	    "1,000 cells in a session"
+#define CELLS	    1000
+#define CELLS_QUICK 100
+
+static unsigned
+count_of(const struct bench *b)
+{
+	return b->opt.quick ? CELLS_QUICK : CELLS;
+}
+
+static int
+add(struct bench_row *row, double us, struct remit_error *err)
+{
+	if (bench_stats_add(&row->time, us) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "times");
+	return 0;
+}
+
+static int
+new_row(struct bench *b, const char *name, struct bench_row **row,
+	struct remit_error *err)
+{
+	bench_progress(b, "%s: %s", SECTION, name);
+	return bench_report_add(&b->report, row, SECTION, name, err);
+}
+
+/* ---- ours ---- */
+
+static int
+run_cell(struct bench *b, struct remit_session *s, struct bench_row *row,
+	 struct remit_error *err)
+{
+	const struct bench_program *p = &bench_programs[0];
+	struct remit_job job = REMIT_JOB_INIT;
+	double begun = bench_stats_now_us(), us;
+	struct remit_result *res;
+	size_t len;
+	int bad = 0;
+
+	job.code = p->code;
+	job.code_len = strlen(p->code);
+	job.interrupt_fd = b->signals;
+	if (remit_session_run(s, &job, &res, err) < 0)
+		return -1;
+	us = bench_stats_now_us() - begun;
+	if (strcmp(remit_result_status(res), "ok") ||
+	    strcmp(remit_result_output(res, REMIT_STDOUT, &len), p->output))
+		bad = fail(err, REMIT_E_INTERNAL, "a cell ended with %s",
+			   remit_result_status(res));
+	remit_result_free(res);
+	if (bad || bench_check(b, err) < 0)
+		return -1;
+	return add(row, us, err);
+}
+
+static int
+measure_session(struct bench *b, struct remit *r, const char *policy,
+		struct remit_error *err)
+{
+	struct remit_session_options opt = { .policy_json = policy };
+	struct remit_session *s = NULL;
+	struct bench_row *row;
+	int bad;
+
+	if (new_row(b, "remit, one session", &row, err) < 0 ||
+	    remit_session_open(r, &opt, &s, err) < 0)
+		return -1;
+	bad = 0;
+	for (unsigned i = 0; i < count_of(b) && !bad; i++)
+		bad = run_cell(b, s, row, err);
+	remit_session_drop(s);
+	return bad;
+}
+
+static int
+measure_own(struct bench *b, struct remit_error *err)
+{
+	own_mem char *policy = NULL;
+	struct remit *r = NULL;
+	int bad;
+
+	if (bench_program_policy(&bench_programs[0], b->python->executable,
+				 &policy, err) < 0 ||
+	    bench_remit(b, &r, err) < 0)
+		return -1;
+	bad = measure_session(b, r, policy, err);
+	remit_close(r);
+	return bad;
+}
+
+/* ---- others ---- */
+
+/* One that is asked over its pipes is timed from outside, as ours is; one that
+   is a client itself by its own word. */
+static int
+ask_often(struct bench *b, const struct bench_driver *d, bool outside,
+	  struct bench_row *row, struct remit_error *err)
+{
+	for (unsigned i = 0; i < count_of(b); i++) {
+		double begun = bench_stats_now_us(), us;
+
+		if (bench_driver_ask(d, b, &us, err) < 0)
+			return -1;
+		if (outside)
+			us = bench_stats_now_us() - begun;
+		if (add(row, us, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+measure_driver(struct bench *b, const struct bench_command *c, bool outside,
+	       struct bench_row *row, struct remit_error *err)
+{
+	struct bench_driver d;
+	int bad = bench_driver_open(&d, b, c, err);
+
+	if (!bad)
+		bad = ask_often(b, &d, outside, row, err);
+	bench_driver_close(&d);
+	return bad;
+}
+
+/* What fails here is absent; only the user's end is an error. */
+static int
+absent(const struct bench *b, struct bench_row *row, struct remit_error *err)
+{
+	struct remit_error why = *err;
+
+	if (bench_check(b, err) < 0)
+		return -1;
+	bench_row_absent(row, "%s", why.message);
+	return 0;
+}
+
+static int
+measure_bare(struct bench *b, struct remit_error *err)
+{
+	own(bench_command) struct bench_command c = { .env = &b->env_given };
+	char path[sizeof(b->drivers) + 16];
+	const char *words[] = { b->python->executable, "-I", path,
+				bench_programs[0].code };
+	struct bench_row *row;
+
+	if (new_row(b, "exec() in one process", &row, err) < 0)
+		return -1;
+	snprintf(path, sizeof(path), "%s/cells.py", b->drivers);
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (list_add(&c.argv, words[i]) < 0)
+			return fail_sys(err, REMIT_E_MEMORY, "command");
+	if (measure_driver(b, &c, true, row, err) < 0)
+		return absent(b, row, err);
+	return 0;
+}
+
+static int
+measure_jupyter(struct bench *b, struct remit_error *err)
+{
+	const struct bench_peer *p = bench_peer_find("Jupyter, one kernel");
+	own(bench_command) struct bench_command c = { 0 };
+	struct bench_row *row;
+
+	if (b->opt.quick)
+		return 0;
+	if (new_row(b, p->name, &row, err) < 0)
+		return -1;
+	if (bench_peer_command(p, b, &bench_programs[0], &c, err) < 0 ||
+	    measure_driver(b, &c, false, row, err) < 0)
+		return absent(b, row, err);
+	return 0;
+}
+
+int
+bench_cells_measure(struct bench *b, struct remit_error *err)
+{
+	if (!bench_wants(b, SECTION))
+		return 0;
+	if (measure_own(b, err) < 0 || measure_bare(b, err) < 0)
+		return -1;
+	return measure_jupyter(b, err);
+}

@@ -1,0 +1,160 @@
+/*
+ * check: what the validator says of a program, which is not run.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+#include "findings.h"
+#include "program.h"
+
+#define FINDINGS_EXIT 1
+
+struct check {
+	struct flags flags;
+	bool json;
+	const char *code, *path;
+	struct buf text;
+};
+
+static void
+check_free(struct check *c)
+{
+	flags_free(&c->flags);
+	buf_free(&c->text);
+}
+
+static int
+parse(struct check *c, int argc, char **argv, struct remit_error *err)
+{
+	for (int i = 1; i < argc; i++) {
+		enum flags_answer a;
+
+		if (!strcmp(argv[i], "--json")) {
+			c->json = true;
+		} else if (!strcmp(argv[i], "-c") && i + 1 < argc) {
+			c->code = argv[++i];
+		} else if (argv[i][0] != '-' || !strcmp(argv[i], "-")) {
+			if (c->path)
+				return fail(err, REMIT_E_INPUT,
+					    "name one program, not two");
+			c->path = argv[i];
+		} else {
+			a = flags_take(&c->flags, argc, argv, &i, err);
+			if (a == FLAGS_OTHER)
+				return flags_unknown(argv[i], err);
+			if (a != FLAGS_TAKEN)
+				return -1;
+		}
+	}
+	if (!c->code == !c->path)
+		return fail(err, REMIT_E_INPUT,
+			    "name a program: remit check FILE, remit check - "
+			    "or remit check -c CODE");
+	return 0;
+}
+
+/* Nothing is run; and unless the policy has rules of its own, the usual. */
+static int
+make_policy(const struct check *c, struct policy *p, struct remit_error *err)
+{
+	if (cli_policy(&c->flags, p, err) < 0)
+		return -1;
+	p->tier = TIER_STATIC;
+	if (field_is_default(p, &fields[F_VALIDATOR]))
+		p->validator = VALIDATOR_RELAXED;
+	return 0;
+}
+
+static int
+look(const struct check *c, struct policy *p, json_t **result,
+     struct remit_error *err)
+{
+	struct remit_options opt = {
+		.command_path = "/proc/self/exe",
+		.private_keeper = cli_needs_private(p),
+	};
+	struct remit_job job = REMIT_JOB_INIT;
+	json_auto_t *doc = policy_to_json(p);
+	own_mem char *policy =
+		doc ? json_dumps(doc, JSON_REAL_PRECISION(15)) : NULL;
+	struct remit_result *res = NULL;
+	struct remit *remit = NULL;
+	int failed;
+
+	if (!policy)
+		return fail_sys(err, REMIT_E_MEMORY, "policy");
+	job.code = buf_text(&c->text);
+	job.code_len = c->text.len;
+	job.name = program_name(c->path);
+	job.policy_json = policy;
+	if (remit_open(&remit, &opt, err) < 0)
+		return -1;
+	failed = remit_run(remit, &job, &res, err);
+	if (!failed)
+		*result = json_loads(remit_result_json(res), 0, NULL);
+	remit_result_free(res);
+	remit_close(remit);
+	return failed;
+}
+
+/* The exit code, or -1. */
+static int
+answer(const struct check *c, const json_t *result, struct remit_error *err)
+{
+	json_t *error = json_object_get(result, "error");
+	json_t *findings = json_object_get(error, "findings");
+	const char *status =
+		json_string_value(json_object_get(result, "status"));
+	bool ok = status && !strcmp(status, "ok");
+	json_auto_t *doc = NULL;
+
+	if (!status || (!ok && strcmp(status, "rejected") != 0)) {
+		const char *why =
+			json_string_value(json_object_get(error, "value"));
+
+		return fail(err, REMIT_E_REFUSED,
+			    "the program cannot be looked at: %s: %s",
+			    status ? status : "no result", why ? why : "");
+	}
+	if (c->json) {
+		doc = json_pack("{s:b, s:o}", "ok", ok, "findings",
+				ok ? json_array() : json_incref(findings));
+		json_dumpf(doc, stdout, JSON_COMPACT);
+		putchar('\n');
+	} else {
+		findings_show(stdout,
+			      c->path && c->path[0] != '-' ? c->path
+							   : "main.py",
+			      findings);
+	}
+	return ok ? 0 : FINDINGS_EXIT;
+}
+
+static int
+run(int argc, char **argv)
+{
+	own(check) struct check c = { .text = BUF_INIT(PROGRAM_MAX) };
+	own(policy) struct policy policy = { 0 };
+	json_auto_t *result = NULL;
+	struct remit_error err;
+	int exit_code = -1;
+
+	if (parse(&c, argc, argv, &err) == 0 &&
+	    make_policy(&c, &policy, &err) == 0 &&
+	    program_read(&c.text, c.code, c.path, &err) == 0 &&
+	    look(&c, &policy, &result, &err) == 0)
+		exit_code = answer(&c, result, &err);
+	return exit_code < 0 ? cli_error(&err) : exit_code;
+}
+
+const struct command command_check = {
+	.name = "check",
+	.usage = "[OPTION...] FILE|-|-c CODE",
+	.summary = "look at a program, and run nothing",
+	.options = "  --json              print the findings as one JSON "
+		   "object\n"
+		   "  -c CODE             the program itself\n",
+	.takes_policy = true,
+	.run = run,
+};

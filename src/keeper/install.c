@@ -1,0 +1,324 @@
+#include "install.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "installer.h"
+#include "keeper.h"
+#include "linux_abi.h"
+#include "package_rule.h"
+#include "pool.h"
+#include "session_part.h"
+
+/* ---- the end ---- */
+
+static void
+stop(struct install *i)
+{
+	loop_remove(&i->keeper->loop, &i->on_line);
+	if (i->handle >= 0)
+		sys_pidfd_kill(i->handle, SIGKILL);
+	own_fd_close(&i->handle);
+	own_fd_close(&i->line);
+	i->handle = i->line = -1;
+}
+
+static void
+free_install(struct install *i)
+{
+	stop(i);
+	policy_free(&i->policy);
+	interpreter_free(&i->interpreter);
+	free(i);
+}
+
+static void start_next(struct keeper *k);
+
+static void
+forget(struct install *i)
+{
+	struct keeper *k = i->keeper;
+	struct install **at = &k->installs;
+
+	while (*at != i)
+		at = &(*at)->next;
+	*at = i->next;
+	free_install(i);
+	start_next(k);
+}
+
+static struct session *
+first_waiting(const struct install *i)
+{
+	struct session *s = i->keeper->sessions;
+
+	while (s && s->install != i)
+		s = s->next;
+	return s;
+}
+
+/* NULL: the packages are there. */
+static void
+finish(struct install *i, const struct remit_error *err)
+{
+	struct session *s;
+
+	while ((s = first_waiting(i))) {
+		s->install = NULL;
+		s->was_installed = true;
+		if (err)
+			session_give_up(s, err);
+		else
+			keeper_enqueue(s->keeper, s);
+	}
+	forget(i);
+}
+
+void
+install_leave(struct session *s)
+{
+	struct install *i = s->install;
+
+	s->install = NULL;
+	if (i && !first_waiting(i))
+		forget(i);
+}
+
+void
+install_close(struct keeper *k)
+{
+	while (k->installs) {
+		struct install *i = k->installs;
+
+		k->installs = i->next;
+		free_install(i);
+	}
+}
+
+/* ---- what the installer says ---- */
+
+/* Foreign text, cut to a line; the door makes it harmless. */
+static void
+tell_progress(struct install *i, const char *line)
+{
+	struct remit_error err;
+
+	for (struct session *s = i->keeper->sessions; s; s = s->next) {
+		if (s->install != i || link_backlog(&s->door) > DOOR_BACKLOG)
+			continue;
+		if (link_send(&s->door, FRAME_PROGRESS, line, strlen(line),
+			      &err) == 0)
+			session_flush_door(s);
+	}
+}
+
+static void
+on_line(void *owner, uint32_t events)
+{
+	struct install *i = owner;
+	struct installer_message m;
+	struct remit_error err;
+	ssize_t n = recv(i->line, &m, sizeof(m), MSG_DONTWAIT);
+
+	(void)events;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n != sizeof(m)) {
+		fail(&err, REMIT_E_INTERNAL,
+		     "the process that installs packages died");
+		finish(i, &err);
+		return;
+	}
+	switch (m.word) {
+	case INSTALLER_PROGRESS:
+		tell_progress(i, m.error.message);
+		break;
+	case INSTALLER_DONE:
+		finish(i, NULL);
+		break;
+	case INSTALLER_FAILED:
+		finish(i, &m.error);
+		break;
+	}
+}
+
+/* ---- the beginning ---- */
+
+static void
+close_all(int *fds, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		own_fd_close(&fds[i]);
+}
+
+/* The keeper's ends are doors like any other. */
+static int
+open_doors(struct installer_order *o, int ours[INSTALLER_DOORS],
+	   struct remit_error *err)
+{
+	for (size_t i = 0; i < INSTALLER_DOORS; i++) {
+		int pair[2];
+
+		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) <
+		    0)
+			return fail_sys(err, REMIT_E_KERNEL, "socketpair");
+		ours[i] = pair[0];
+		o->doors[i] = pair[1];
+	}
+	return 0;
+}
+
+static int
+fork_installer(struct install *i, const struct installer_order *o,
+	       struct remit_error *err)
+{
+	pid_t keeper = getpid();
+
+	i->pid = fork();
+	if (i->pid == 0)
+		installer_main(o, keeper);
+	if (i->pid < 0) {
+		i->pid = 0;
+		return fail_sys(err, REMIT_E_KERNEL, "fork");
+	}
+	/* Not reaped yet: the number is its own. */
+	i->handle = sys_pidfd_open(i->pid);
+	if (i->handle < 0) {
+		kill(i->pid, SIGKILL);
+		return fail_sys(err, REMIT_E_KERNEL, "watch the installer");
+	}
+	return loop_add(&i->keeper->loop, &i->on_line, i->line, EPOLLIN,
+			on_line, i, err);
+}
+
+static int
+start(struct install *i, struct remit_error *err)
+{
+	int ours[INSTALLER_DOORS] = { -1, -1 }, line[2] = { -1, -1 };
+	struct installer_order o = {
+		.policy = &i->policy,
+		.interpreter = &i->interpreter,
+		.runtime_dir = i->keeper->runtime_dir,
+		.key = i->key,
+		.doors = { -1, -1 },
+	};
+	int failed = open_doors(&o, ours, err);
+
+	if (!failed &&
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, line) < 0)
+		failed = fail_sys(err, REMIT_E_KERNEL, "socketpair");
+	o.line = line[1];
+	i->line = line[0];
+	if (!failed)
+		failed = fork_installer(i, &o, err);
+	close_all(o.doors, INSTALLER_DOORS);
+	own_fd_close(&line[1]);
+	if (failed)
+		close_all(ours, INSTALLER_DOORS);
+	else
+		for (size_t n = 0; n < INSTALLER_DOORS; n++)
+			keeper_add_door(i->keeper, ours[n]);
+	return failed;
+}
+
+static void
+start_next(struct keeper *k)
+{
+	struct install *last = NULL;
+	struct remit_error err;
+	size_t running = 0;
+
+	for (struct install *i = k->installs; i; i = i->next) {
+		running += i->pid != 0;
+		if (!i->pid)
+			last = i; /* the oldest: new ones come first */
+	}
+	if (last && running < INSTALL_MAX && start(last, &err) < 0)
+		finish(last, &err);
+}
+
+static struct install *
+find(struct keeper *k, const char *key)
+{
+	struct install *i = k->installs;
+
+	while (i && strcmp(i->key, key) != 0)
+		i = i->next;
+	return i;
+}
+
+/* Takes the interpreter. */
+static struct install *
+add(struct keeper *k, const struct policy *p, struct interpreter *in,
+    const char *key, struct remit_error *err)
+{
+	struct install *i = calloc(1, sizeof(*i));
+
+	if (!i || policy_copy(&i->policy, p) < 0) {
+		free(i);
+		fail_sys(err, REMIT_E_MEMORY, "packages");
+		return NULL;
+	}
+	i->keeper = k;
+	i->line = i->handle = -1;
+	i->on_line = (struct source)SOURCE_INIT;
+	i->interpreter = *in;
+	*in = (struct interpreter){ 0 };
+	memcpy(i->key, key, sizeof(i->key));
+	i->next = k->installs;
+	k->installs = i;
+	return i;
+}
+
+/* Its packages, or somebody who installs them. */
+static int
+need_packages(struct session *s, struct remit_error *err)
+{
+	const struct policy *p = session_policy(s);
+	own(interpreter) struct interpreter in = { 0 };
+	struct plan plan = { 0 };
+	struct plan_job job = { 0 };
+	char key[SHA256_TEXT];
+
+	if (keeper_prepare(s->keeper, p, &in, err) < 0)
+		return -1;
+	/* What is refused anyway needs no packages. */
+	if (plan_build(&plan, p, &job, &s->keeper->host, &in, err) < 0)
+		return -1;
+	plan_free(&plan);
+	if (shelf_key(key, p, &in, err) < 0)
+		return -1;
+	if (shelf_find(&s->shelf, key))
+		return 0;
+	if (s->was_installed)
+		return fail(err, REMIT_E_INTERNAL,
+			    "packages were installed, and are not there");
+	if (shelf_failure(key, err))
+		return -1;
+	s->install = find(s->keeper, key);
+	if (!s->install)
+		s->install = add(s->keeper, p, &in, key, err);
+	return s->install ? 0 : -1;
+}
+
+bool
+install_before(struct session *s)
+{
+	const struct policy *p = session_policy(s);
+	struct remit_error err;
+
+	/* With a pool they are there: pool_find() has looked. */
+	if (!package_rule_any(p) || s->pool)
+		return false;
+	if (need_packages(s, &err) < 0) {
+		session_give_up(s, &err);
+		return true;
+	}
+	if (!s->install)
+		return false;
+	if (!s->install->pid)
+		start_next(s->keeper);
+	return true;
+}

@@ -1,0 +1,204 @@
+#include "installer.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "fds.h"
+#include "host_rule.h"
+#include "installer_policy.h"
+#include "installer_run.h"
+#include "path.h"
+#include "shelf.h"
+
+static void
+say(const struct installer_order *o, enum installer_word word,
+    const struct remit_error *e)
+{
+	struct installer_message m = { .word = word };
+
+	if (e)
+		m.error = *e;
+	/* Without a keeper there is nobody to make a shelf for. */
+	if (send(o->line, &m, sizeof(m), MSG_NOSIGNAL) != sizeof(m))
+		_exit(1);
+}
+
+static void
+tell_line(const struct installer_order *o, const char *line)
+{
+	struct remit_error e;
+
+	fail(&e, REMIT_OK, "%s", line);
+	say(o, INSTALLER_PROGRESS, &e);
+}
+
+/* ---- its runs ---- */
+
+/* What the index says is believed as far as it is a name, which then must lead
+   to a public address: with an address it could choose a host of ours. */
+static int
+read_hosts(struct list *out, const struct buf *lines, struct remit_error *err)
+{
+	const char *at = buf_text(lines);
+
+	while (*at) {
+		size_t n = strcspn(at, "\n");
+		char line[300];
+		struct host_rule rule;
+
+		if (n >= sizeof(line) || out->count == INSTALLER_HOSTS_MAX)
+			return fail(
+				err, REMIT_E_INSTALL,
+				"the index names too many hosts: name those "
+				"to be used (--package-host)");
+		memcpy(line, at, n);
+		line[n] = '\0';
+		if (host_rule_read(line, &rule, err) == 0 && rule.name[0] &&
+		    !rule.may_be_private && !rule.is_below &&
+		    list_add(out, line) < 0)
+			return fail_sys(err, REMIT_E_MEMORY, "packages");
+		at += n + (at[n] == '\n');
+	}
+	return 0;
+}
+
+static int
+ask_index(struct list *hosts, struct installer_order *o, const struct buf *code,
+	  struct remit_error *err)
+{
+	own(installer_run) struct installer_run r = INSTALLER_RUN_INIT;
+	own(buf) struct buf policy = BUF_INIT(1 << 20);
+	own(list) struct list argv = { 0 };
+
+	r.order = o;
+	if (installer_policy(&policy, o, NULL, err) < 0 ||
+	    installer_arguments(&argv, o, true, err) < 0 ||
+	    installer_run(&r, take_fd(&o->doors[0]), &policy, &argv, code,
+			  err) < 0)
+		return -1;
+	if (installer_run_failed(&r, err))
+		return -1;
+	return read_hosts(hosts, &r.out, err);
+}
+
+static int
+install(struct installer_order *o, const struct list *hosts,
+	const struct buf *code, struct remit_error *err)
+{
+	own(installer_run) struct installer_run r = INSTALLER_RUN_INIT;
+	own(shelf_make) struct shelf_make make = SHELF_MAKE_INIT;
+	own(buf) struct buf policy = BUF_INIT(1 << 20);
+	own(list) struct list argv = { 0 };
+
+	r.order = o;
+	r.make = &make;
+	r.on_line = tell_line;
+	if (shelf_make_open(&make, err) < 0 ||
+	    installer_policy(&policy, o, hosts, err) < 0 ||
+	    installer_arguments(&argv, o, false, err) < 0 ||
+	    installer_run(&r, take_fd(&o->doors[1]), &policy, &argv, code,
+			  err) < 0)
+		return -1;
+	if (installer_run_failed(&r, err))
+		return -1;
+	return shelf_make_finish(&make, o->key, o->policy, o->interpreter, err);
+}
+
+/* ---- the process ---- */
+
+/* What the interpreter has said is in the folder of its byte code: it is asked
+   again the next time, when it may have pip. */
+static void
+forget_answer(const struct interpreter *in)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/../answer.json", in->compiled);
+	unlink(path);
+}
+
+static int
+check_pip(const struct installer_order *o, struct remit_error *err)
+{
+	if (o->interpreter->pip)
+		return 0;
+	forget_answer(o->interpreter);
+	return fail_refused(err, "packages",
+			    "Install pip for it (python3-pip), or name another "
+			    "Python with --python.",
+			    "%s has no pip, nor one that came with it",
+			    o->interpreter->executable);
+}
+
+static int
+make_shelf(struct installer_order *o, struct remit_error *err)
+{
+	own(buf) struct buf code = BUF_INIT(1 << 20);
+	own(list) struct list hosts = { 0 };
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/install.py", o->runtime_dir);
+	if (check_pip(o, err) < 0 || path_read_file(&code, path, err) < 0)
+		return -1;
+	if (installer_must_ask(o) && ask_index(&hosts, o, &code, err) < 0)
+		return -1;
+	return install(o, &hosts, &code, err);
+}
+
+static int
+serve(struct installer_order *o, struct remit_error *err)
+{
+	/* Who has it may take as long for each of its runs. */
+	own_fd int lock = shelf_lock(
+		o->key, INSTALLER_DOORS * o->policy->package_time_ms, err);
+	struct shelf there = SHELF_INIT;
+
+	if (lock < 0)
+		return -1;
+	/* Another keeper may have done it, or tried, while this one waited. */
+	if (shelf_find(&there, o->key)) {
+		shelf_free(&there);
+		return 0;
+	}
+	if (shelf_failure(o->key, err))
+		return -1;
+	if (make_shelf(o, err) == 0)
+		return 0;
+	if (err->code == REMIT_E_INSTALL)
+		shelf_remember_failure(o->key, err);
+	return -1;
+}
+
+static void
+close_all_else(const struct installer_order *o)
+{
+	int keep[4 + INSTALLER_DOORS] = { 0, 1, 2, o->line };
+
+	for (size_t i = 0; i < INSTALLER_DOORS; i++)
+		keep[4 + i] = o->doors[i];
+	fds_sort(keep, ARRAY_LEN(keep));
+	fds_close_others(keep, ARRAY_LEN(keep));
+}
+
+void
+installer_main(const struct installer_order *order, pid_t keeper)
+{
+	struct installer_order o = *order;
+	struct remit_error err;
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
+	    getppid() != keeper)
+		_exit(1);
+	close_all_else(&o);
+	umask(077);
+	if (serve(&o, &err) == 0)
+		say(&o, INSTALLER_DONE, NULL);
+	else
+		say(&o, INSTALLER_FAILED, &err);
+	_exit(0);
+}

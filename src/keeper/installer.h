@@ -1,0 +1,44 @@
+/*
+ * installer: makes a shelf, in a process of its own that the keeper forks.
+ *
+ * It is a door like any other: it gives the keeper a program (the runtime's
+ * install.py) and a policy that allows the package index and nothing else, and
+ * what it is given back are artifacts of a dead jail. So what is installed has
+ * no more rights than any code, and only this process writes to the store.
+ */
+#ifndef REMIT_INSTALLER_H
+#define REMIT_INSTALLER_H
+
+#include "interpreter.h"
+#include "policy.h"
+#include "sha256.h"
+
+/* Runs of one installation: to ask the index, and to install. */
+#define INSTALLER_DOORS 2
+
+struct installer_order {
+	const struct policy *policy; /* of who wants the packages */
+	const struct interpreter *interpreter;
+	const char *runtime_dir;
+	const char *key;	    /* of the request */
+	int doors[INSTALLER_DOORS]; /* each good for one run */
+	int line;		    /* to the keeper */
+};
+
+enum installer_word {
+	INSTALLER_PROGRESS, /* error.message is a line for people */
+	INSTALLER_DONE,	    /* the shelf is there */
+	INSTALLER_FAILED,   /* error says why not */
+};
+
+/* One message on the line; between two copies of one program. */
+struct installer_message {
+	enum installer_word word;
+	struct remit_error error;
+};
+
+/* In the forked process: does not come back. */
+void installer_main(const struct installer_order *o, pid_t keeper)
+	__attribute__((noreturn));
+
+#endif

@@ -1,0 +1,312 @@
+#include "installer_run.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "file_head.h"
+#include "record.h"
+
+/* ---- the conversation ---- */
+
+static int
+send_job(struct installer_run *r, const struct buf *policy,
+	 const struct list *argv, const struct buf *code,
+	 struct remit_error *err)
+{
+	own(buf) struct buf records = BUF_INIT(frame_rules[FRAME_JOB].max);
+	struct link *l = &r->door;
+	int bad = record_add(&records, "name", "install.py") < 0 ||
+		  record_add(&records, "once", "yes") < 0;
+
+	for (size_t i = 0; i < argv->count && !bad; i++)
+		bad = record_add(&records, "argv", argv->items[i]);
+	if (r->make && !bad)
+		bad = record_add(&records, "artifacts", "yes");
+	if (bad)
+		return fail_sys(err, REMIT_E_INPUT, "packages");
+	if (link_send(l, FRAME_POLICY, policy->data, policy->len, err) < 0 ||
+	    link_send(l, FRAME_JOB, records.data, records.len, err) < 0 ||
+	    link_send_pieces(l, FRAME_CODE, code->data, code->len, err) < 0 ||
+	    link_send(l, FRAME_STDIN_END, "", 0, err) < 0)
+		return -1;
+	return link_send(l, FRAME_START, "", 0, err);
+}
+
+/* Whole lines, as they come. */
+static void
+tell_lines(struct installer_run *r)
+{
+	char *end;
+
+	while (r->on_line && r->told < r->out.len &&
+	       (end = memchr(r->out.data + r->told, '\n',
+			     r->out.len - r->told))) {
+		*end = '\0';
+		r->on_line(r->order, r->out.data + r->told);
+		*end = '\n';
+		r->told = (size_t)(end - r->out.data) + 1;
+	}
+}
+
+/* Of errors the last ones count. */
+static void
+keep_end(struct buf *b, const char *bytes, size_t len)
+{
+	if (len > b->cap) {
+		bytes += len - b->cap;
+		len = b->cap;
+	}
+	if (b->len + len > b->cap)
+		buf_drop(b, b->len + len - b->cap);
+	if (buf_add(b, bytes, len) < 0)
+		errno = 0; /* no memory: the reason is shorter */
+}
+
+static int
+take_result(struct installer_run *r, const struct frame *f,
+	    struct remit_error *err)
+{
+	const char *word;
+	int status;
+
+	r->result = json_loadb(f->payload, f->len, 0, NULL);
+	word = json_string_value(json_object_get(r->result, "status"));
+	status = word ? status_find(word) : -1;
+	if (status < 0)
+		return fail(err, REMIT_E_PROTOCOL, "a result without status");
+	r->status = (enum status)status;
+	return 0;
+}
+
+static int
+take_frame(struct installer_run *r, const struct frame *f,
+	   struct remit_error *err)
+{
+	struct file_head h;
+
+	switch (f->type) {
+	case FRAME_STDOUT:
+		if (buf_add(&r->out, f->payload, f->len) == 0)
+			tell_lines(r);
+		return 0;
+	case FRAME_STDERR:
+		keep_end(&r->err, f->payload, f->len);
+		return 0;
+	case FRAME_ENFORCEMENT:
+	case FRAME_DISPLAY:
+	case FRAME_DISPLAY_DATA:
+		return 0;
+	case FRAME_ARTIFACT:
+		if (!r->make || file_head_read(&h, f->payload, f->len, err) < 0)
+			return -1;
+		return shelf_make_file(r->make, h.path, h.size_bytes, err);
+	case FRAME_ARTIFACT_DATA:
+		if (!r->make)
+			return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
+		return shelf_make_add(r->make, f->payload, f->len, err);
+	case FRAME_RESULT:
+		return take_result(r, f, err);
+	default:
+		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
+	}
+}
+
+static int
+read_frames(struct installer_run *r, struct remit_error *err)
+{
+	struct link *l = &r->door;
+	struct frame f;
+
+	if (link_fill(l, err) < 0)
+		return -1;
+	do {
+		if (link_next(l, &f, err) < 0 ||
+		    (f.type != FRAME_NONE && take_frame(r, &f, err) < 0))
+			return -1;
+	} while (f.type != FRAME_NONE);
+	if (l->ended && !r->result)
+		return fail(err, REMIT_E_GONE, "the keeper is gone");
+	return 0;
+}
+
+int
+installer_run(struct installer_run *r, int door, const struct buf *policy,
+	      const struct list *argv, const struct buf *code,
+	      struct remit_error *err)
+{
+	struct link *l = &r->door;
+
+	link_open(l, door, PARTY_KEEPER);
+	if (send_job(r, policy, argv, code, err) < 0)
+		return -1;
+	while (!r->result) {
+		struct pollfd p = { .fd = l->fd, .events = POLLIN };
+
+		/* A keeper that has given up reading has an answer waiting. */
+		if (link_flush(l, err) < 0)
+			link_drop_backlog(l);
+		if (link_wants_write(l))
+			p.events |= POLLOUT;
+		if (poll(&p, 1, -1) < 0 && errno != EINTR)
+			return fail_sys(err, REMIT_E_KERNEL, "poll");
+		if (p.revents & (POLLIN | POLLHUP | POLLERR) &&
+		    read_frames(r, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+void
+installer_run_free(struct installer_run *r)
+{
+	link_free(&r->door);
+	buf_free(&r->out);
+	buf_free(&r->err);
+	json_decref(r->result);
+}
+
+/* ---- why it failed ---- */
+
+static const char *
+text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+/* Behind "ERROR: Exception:" comes a traceback, whose last line says it. */
+static const char *
+last_line(const char *text, const char *line)
+{
+	const char *at, *found = line;
+
+	if (strncmp(line, "Exception:\n", 11) != 0)
+		return line;
+	for (at = text; at && *at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (*at && *at != '\n')
+			found = at;
+	}
+	return found;
+}
+
+/* pip's last words: its lines that begin with "ERROR", the last three. */
+static void
+last_words(const struct buf *err, char *out, size_t size)
+{
+	static const char mark[] = "ERROR: ";
+	const char *text = buf_text(err), *lines[3] = { NULL }, *line;
+	size_t used = 0;
+
+	for (line = text; line && *line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, mark, sizeof(mark) - 1) != 0)
+			continue;
+		memmove(lines, lines + 1, 2 * sizeof(lines[0]));
+		lines[2] = last_line(text, line + sizeof(mark) - 1);
+	}
+	out[0] = '\0';
+	for (size_t i = 0; i < 3; i++)
+		if (lines[i] && used < size)
+			used += (size_t)snprintf(out + used, size - used,
+						 "%s%.*s", used ? "; " : "",
+						 (int)strcspn(lines[i], "\n"),
+						 lines[i]);
+	if (!used)
+		snprintf(out, size, "pip gave no reason");
+}
+
+/* A host that was not to be reached, with the flag that would allow it. */
+static void
+advise(const struct installer_run *r, struct remit_error *why)
+{
+	static const char network[] = "--allow-host ";
+	size_t used = strlen(why->message), i;
+	json_t *row;
+
+	json_array_foreach(json_object_get(r->result, "denials"), i, row)
+	{
+		const char *flag = text_of(row, "flag");
+
+		if (strcmp(text_of(row, "source"), "proxy") != 0)
+			continue;
+		snprintf(why->message + used, sizeof(why->message) - used,
+			 " (refused: %.300s)", text_of(row, "what"));
+		if (!strncmp(flag, network, sizeof(network) - 1))
+			snprintf(why->remedy, sizeof(why->remedy),
+				 "If packages come from there: --package-host "
+				 "%.300s.",
+				 flag + sizeof(network) - 1);
+		return;
+	}
+}
+
+/* What left the jail was not all of it. */
+static bool
+is_cut(const struct installer_run *r, struct remit_error *why)
+{
+	const json_t *skipped = json_object_get(r->result, "artifacts_skipped");
+	const char *reason = text_of(json_array_get(skipped, 0), "reason");
+
+	if (!*reason)
+		return false;
+	fail(why, REMIT_E_INSTALL,
+	     "the packages are larger than package_bytes allows, or have too "
+	     "many files (%s)",
+	     reason);
+	snprintf(why->remedy, sizeof(why->remedy), "Raise --package-max.");
+	return true;
+}
+
+/* The keeper's own words. */
+static void
+pass_on(const struct installer_run *r, struct remit_error *why)
+{
+	const json_t *error = json_object_get(r->result, "error");
+	enum remit_code code = r->status == STATUS_REFUSED ? REMIT_E_REFUSED
+			       : r->status == STATUS_BUSY  ? REMIT_E_BUSY
+							   : REMIT_E_INTERNAL;
+
+	if (json_is_true(json_object_get(error, "elsewhere")))
+		code = REMIT_E_ELSEWHERE;
+	fail(why, code, "packages cannot be installed: %s%s%.800s",
+	     text_of(error, "where"), *text_of(error, "where") ? ": " : "",
+	     text_of(error, "value"));
+	snprintf(why->remedy, sizeof(why->remedy), "%s",
+		 text_of(error, "remedy"));
+}
+
+bool
+installer_run_failed(const struct installer_run *r, struct remit_error *why)
+{
+	char words[600];
+
+	switch (r->status) {
+	case STATUS_OK:
+		return is_cut(r, why);
+	case STATUS_REFUSED:
+	case STATUS_BUSY:
+	case STATUS_INTERNAL:
+		pass_on(r, why);
+		break;
+	case STATUS_TIMEOUT:
+		fail(why, REMIT_E_INSTALL,
+		     "installing took longer than package_time allows");
+		snprintf(why->remedy, sizeof(why->remedy),
+			 "Raise --package-time.");
+		break;
+	case STATUS_EXIT:
+	case STATUS_ERROR:
+		last_words(&r->err, words, sizeof(words));
+		fail(why, REMIT_E_INSTALL, "%s", words);
+		advise(r, why);
+		break;
+	default:
+		fail(why, REMIT_E_INSTALL, "installing was ended: %s",
+		     statuses[r->status].sentence);
+	}
+	snprintf(why->where, sizeof(why->where), "packages");
+	return true;
+}

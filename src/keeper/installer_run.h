@@ -1,0 +1,41 @@
+/*
+ * installer_run: one run of an installer, from the door's side: what it is
+ * given, what it says, how it ended.
+ */
+#ifndef REMIT_INSTALLER_RUN_H
+#define REMIT_INSTALLER_RUN_H
+
+#include "installer.h"
+#include "link.h"
+#include "shelf_make.h"
+#include "status.h"
+
+struct installer_run {
+	struct link door;
+	struct shelf_make *make; /* takes its files; NULL: it has none */
+	/* For each line that it prints, or NULL. */
+	void (*on_line)(const struct installer_order *o, const char *line);
+	const struct installer_order *order;
+	struct buf out, err; /* the beginning, the end */
+	size_t told;	     /* of out: bytes that were lines */
+	enum status status;
+	json_t *result; /* NULL until it has ended */
+};
+
+#define INSTALLER_RUN_INIT                                   \
+	{                                                    \
+		.door = LINK_INIT, .out = BUF_INIT(1 << 20), \
+		.err = BUF_INIT(64 << 10)                    \
+	}
+
+/* Takes the door. 0: it has ended, however. */
+int installer_run(struct installer_run *r, int door, const struct buf *policy,
+		  const struct list *argv, const struct buf *code,
+		  struct remit_error *err) must_check;
+void installer_run_free(struct installer_run *r);
+
+/* Why it did not end well; false if it did. */
+bool installer_run_failed(const struct installer_run *r,
+			  struct remit_error *why);
+
+#endif

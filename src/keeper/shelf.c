@@ -1,0 +1,340 @@
+#include "shelf.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "beneath.h"
+#include "inside.h"
+#include "loop.h"
+#include "path.h"
+#include "shelf_seal.h"
+#include "sweep.h"
+
+/* ---- the store ---- */
+
+static int
+open_folder(int at, const char *name)
+{
+	return openat(at, name,
+		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static int
+need_folder(int at, const char *name, struct remit_error *err)
+{
+	own_fd int fd = -1;
+	struct stat st;
+
+	if (mkdirat(at, name, 0700) < 0 && errno != EEXIST)
+		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", name);
+	fd = open_folder(at, name);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "open %s", name);
+	if (st.st_uid != geteuid() || st.st_mode & 022)
+		return fail(err, REMIT_E_KERNEL,
+			    "%s must belong to you and be writable to nobody "
+			    "else",
+			    name);
+	return take_fd(&fd);
+}
+
+static int
+open_store(struct remit_error *err)
+{
+	own_mem char *cache = NULL;
+	own_fd int fd = -1;
+
+	if (path_cache_dir(&cache, err) < 0)
+		return -1;
+	fd = open(cache, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "open %s", cache);
+	return need_folder(fd, "packages", err);
+}
+
+int
+shelf_folder(const char *name, struct remit_error *err)
+{
+	own_fd int store = open_store(err);
+
+	return store < 0 ? -1 : need_folder(store, name, err);
+}
+
+/* All of a small file. -1 with errno. */
+static int
+read_small(int at, const char *name, char *out, size_t size)
+{
+	own_fd int fd = openat(at, name,
+			       O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, out, size - 1);
+
+	if (n < 0)
+		return -1;
+	out[n] = '\0';
+	return 0;
+}
+
+int
+shelf_remove(int parent, const char *name)
+{
+	own_fd int fd = open_folder(parent, name);
+
+	if (fd < 0 || sweep(fd) < 0)
+		return -1;
+	return unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+static void
+remove_left_one(int at, const char *name)
+{
+	own_fd int fd = open_folder(at, name);
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+	    shelf_remove(at, name) < 0)
+		errno = 0; /* the next one may be able to */
+}
+
+void
+shelf_clean(void)
+{
+	struct remit_error err;
+	int at = shelf_folder("new", &err);
+	DIR *d = at < 0 ? NULL : fdopendir(at);
+	struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		if (!beneath_is_dots(e->d_name))
+			remove_left_one(dirfd(d), e->d_name);
+	if (d)
+		closedir(d);
+	else
+		own_fd_close(&at);
+}
+
+/* ---- finding ---- */
+
+/* Which one it was that was made for this. */
+static int
+read_want(const char *key, char id[SHA256_TEXT])
+{
+	struct remit_error err;
+	own_fd int wants = shelf_folder("wants", &err);
+	char text[SHA256_TEXT + 1];
+
+	if (wants < 0 || read_small(wants, key, text, sizeof(text)) < 0)
+		return -1;
+	text[strcspn(text, "\n")] = '\0';
+	if (strspn(text, "0123456789abcdef") != SHA256_TEXT - 1 ||
+	    text[SHA256_TEXT - 1])
+		return -1;
+	memcpy(id, text, SHA256_TEXT);
+	return 0;
+}
+
+static bool
+is_sealed(int folder)
+{
+	own_fd int site = open_folder(folder, "site");
+	char made[SHA256_TEXT + 1], now[SHA256_TEXT];
+
+	if (site < 0 || read_small(folder, "seal", made, sizeof(made)) < 0 ||
+	    shelf_seal(site, now) < 0)
+		return false;
+	return !strcmp(made, now);
+}
+
+/* Who prunes holds it alone, for the moment of taking it away. */
+static int
+hold(const char *id)
+{
+	struct remit_error err;
+	own_fd int shelves = shelf_folder("shelves", &err);
+	own_fd int fd = shelves < 0 ? -1 : open_folder(shelves, id);
+	struct stat st;
+
+	if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) < 0 || fstat(fd, &st) < 0 ||
+	    !st.st_nlink)
+		return -1;
+	return take_fd(&fd);
+}
+
+bool
+shelf_find(struct shelf *out, const char *key)
+{
+	own_mem char *cache = NULL;
+	struct remit_error err;
+	struct shelf s = SHELF_INIT;
+
+	if (read_want(key, s.id) < 0 || path_cache_dir(&cache, &err) < 0)
+		return false;
+	s.hold = hold(s.id);
+	if (s.hold < 0 || !is_sealed(s.hold) ||
+	    asprintf(&s.site, "%s/packages/shelves/%s/site", cache, s.id) < 0) {
+		own_fd_close(&s.hold);
+		return false;
+	}
+	/* When it was used last is for who prunes; no run fails for it. */
+	if (utimensat(s.hold, "about", NULL, AT_SYMLINK_NOFOLLOW) < 0)
+		errno = 0;
+	s.checked_us = loop_now_us();
+	*out = s;
+	return true;
+}
+
+bool
+shelf_is_whole(struct shelf *s)
+{
+	uint64_t now = loop_now_us();
+
+	if (now - s->checked_us < SHELF_TRUST_US)
+		return true;
+	if (!is_sealed(s->hold))
+		return false;
+	s->checked_us = now;
+	return true;
+}
+
+void
+shelf_free(struct shelf *s)
+{
+	own_fd_close(&s->hold);
+	free(s->site);
+	*s = (struct shelf)SHELF_INIT;
+}
+
+/* ---- showing ---- */
+
+static bool
+is_installed(const char *path)
+{
+	return strstr(path, "site-packages") || strstr(path, "dist-packages");
+}
+
+int
+shelf_show(const struct shelf *s, bool is_bare, struct interpreter *in,
+	   struct remit_error *err)
+{
+	own(list) struct list path = { 0 };
+	bool done = false;
+	int added = 0;
+
+	in->shelf = strdup(s->site);
+	in->shelf_inside = strdup(is_bare ? s->site : JAIL_PACKAGES);
+	if (!in->shelf || !in->shelf_inside)
+		return fail_sys(err, REMIT_E_MEMORY, "packages");
+	for (size_t i = 0; i <= in->sys_path.count && added == 0; i++) {
+		const char *entry =
+			i < in->sys_path.count ? in->sys_path.items[i] : NULL;
+
+		if (!done && (!entry || is_installed(entry))) {
+			added = list_add(&path, in->shelf_inside);
+			done = true;
+		}
+		if (entry && added == 0)
+			added = list_add(&path, entry);
+	}
+	if (added < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "packages");
+	list_free(&in->sys_path);
+	in->sys_path = path;
+	path = (struct list){ 0 };
+	return 0;
+}
+
+/* ---- making, and not having made ---- */
+
+/* -1 with EWOULDBLOCK: somebody has it, or has removed it meanwhile. */
+static int
+try_lock(int at, const char *name)
+{
+	own_fd int fd = openat(at, name,
+			       O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	struct stat st;
+
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0)
+		return -1;
+	if (!st.st_nlink) {
+		errno = EWOULDBLOCK;
+		return -1;
+	}
+	return take_fd(&fd);
+}
+
+int
+shelf_lock(const char *key, uint64_t patience_ms, struct remit_error *err)
+{
+	static const struct timespec pause = { .tv_nsec = 20 * 1000 * 1000 };
+	uint64_t end = loop_now_us() + patience_ms * 1000;
+	own_fd int locks = shelf_folder("locks", err);
+	int fd;
+
+	if (locks < 0)
+		return -1;
+	while ((fd = try_lock(locks, key)) < 0 && errno == EWOULDBLOCK &&
+	       loop_now_us() < end)
+		nanosleep(&pause, NULL);
+	if (fd >= 0)
+		return fd;
+	if (errno != EWOULDBLOCK)
+		return fail_sys(err, REMIT_E_KERNEL, "lock for packages");
+	return fail(err, REMIT_E_BUSY,
+		    "another keeper installs the same packages, and takes "
+		    "longer than package_time allows");
+}
+
+/* Since when it is there, in seconds; -1 if it is not. */
+static double
+age_of(int at, const char *name)
+{
+	struct timespec now;
+	struct stat st;
+
+	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -1;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (double)(now.tv_sec - st.st_mtim.tv_sec) +
+	       (double)(now.tv_nsec - st.st_mtim.tv_nsec) / 1e9;
+}
+
+bool
+shelf_failure(const char *key, struct remit_error *out)
+{
+	struct remit_error err;
+	own_fd int failed = shelf_folder("failed", &err);
+	/* Message NUL remedy. */
+	char text[sizeof(out->message) + sizeof(out->remedy) + 1] = "";
+	double age = failed < 0 ? -1 : age_of(failed, key);
+
+	if (age < 0 || age > SHELF_FAILURE_S ||
+	    read_small(failed, key, text, sizeof(text) - 1) < 0)
+		return false;
+	fail(out, REMIT_E_INSTALL, "%.900s (tried less than a minute ago)",
+	     text);
+	snprintf(out->where, sizeof(out->where), "packages");
+	/* Behind the message's NUL, which there always is. */
+	snprintf(out->remedy, sizeof(out->remedy), "%.511s",
+		 text + strnlen(text, sizeof(text) - 1) + 1);
+	return true;
+}
+
+void
+shelf_remember_failure(const char *key, const struct remit_error *e)
+{
+	struct remit_error err;
+	own_fd int failed = shelf_folder("failed", &err);
+	own_fd int fd = -1;
+
+	if (failed < 0)
+		return; /* then it is tried again */
+	fd = openat(failed, key,
+		    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
+	if (fd >= 0 && (write(fd, e->message, strlen(e->message) + 1) < 0 ||
+			write(fd, e->remedy, strlen(e->remedy)) < 0))
+		unlinkat(failed, key, 0);
+}

@@ -1,0 +1,259 @@
+#include "shelf_list.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "beneath.h"
+#include "number.h"
+#include "record.h"
+#include "sha256.h"
+#include "shelf.h"
+#include "text.h"
+
+/* ---- one ---- */
+
+static int
+open_folder(int at, const char *name)
+{
+	return openat(at, name,
+		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static void
+add_text(json_t *object, const char *key, const char *text)
+{
+	json_object_set_new(object, key, text_to_json(text, strlen(text)));
+}
+
+static void
+add_record(json_t *row, const struct record *r)
+{
+	uint64_t number;
+
+	if (!strcmp(r->key, "python"))
+		add_text(row, "python", r->value);
+	else if (!strcmp(r->key, "package"))
+		json_array_append_new(json_object_get(row, "packages"),
+				      text_to_json(r->value, strlen(r->value)));
+	else if (!strcmp(r->key, "wheel"))
+		json_array_append_new(
+			json_object_get(row, "wheels"),
+			text_to_json(r->value, strcspn(r->value, " ")));
+	else if (!strcmp(r->key, "bytes") &&
+		 number_parse(&number, r->value) == 0)
+		json_object_set_new(row, "size_bytes",
+				    json_integer((json_int_t)number));
+	else if (!strcmp(r->key, "files") &&
+		 number_parse(&number, r->value) == 0)
+		json_object_set_new(row, "files",
+				    json_integer((json_int_t)number));
+}
+
+/* NULL: it is none that was finished. */
+static json_t *
+describe(int shelves, const char *id)
+{
+	own_fd int folder = open_folder(shelves, id);
+	own_fd int fd = folder < 0 ? -1
+				   : openat(folder, "about",
+					    O_RDONLY | O_NONBLOCK | O_NOFOLLOW |
+						    O_CLOEXEC);
+	own(buf) struct buf b = BUF_INIT(1 << 20);
+	struct remit_error err;
+	struct record r;
+	struct stat st;
+	char piece[4096];
+	size_t at = 0;
+	json_t *row;
+	ssize_t n;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return NULL;
+	while ((n = read(fd, piece, sizeof(piece))) > 0)
+		if (buf_add(&b, piece, (size_t)n) < 0)
+			return NULL;
+	if (!b.len || record_check(b.data, b.len, &err) < 0)
+		return NULL;
+	row = json_pack("{s:s, s:[], s:[], s:i, s:i, s:I}", "id", id,
+			"packages", "wheels", "size_bytes", 0, "files", 0,
+			"used", (json_int_t)st.st_mtim.tv_sec);
+	while (row && record_next(b.data, b.len, &at, &r))
+		add_record(row, &r);
+	return row;
+}
+
+/* ---- all ---- */
+
+static int
+list_names(struct list *out, int folder)
+{
+	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = again < 0 ? NULL : fdopendir(again);
+	struct dirent *e;
+	int added = 0;
+
+	while (d && added == 0 && (e = readdir(d)))
+		if (!beneath_is_dots(e->d_name))
+			added = list_add(out, e->d_name);
+	if (d)
+		closedir(d);
+	else
+		own_fd_close(&again);
+	return d ? added : -1;
+}
+
+static json_int_t
+last_use(const json_t *row)
+{
+	return json_integer_value(json_object_get(row, "used"));
+}
+
+/* Before all that were used longer ago. */
+static void
+insert(json_t *all, json_t *row)
+{
+	size_t at = 0;
+
+	while (at < json_array_size(all) &&
+	       last_use(json_array_get(all, at)) >= last_use(row))
+		at++;
+	json_array_insert_new(all, at, row);
+}
+
+int
+shelf_list(json_t **out, struct remit_error *err)
+{
+	own_fd int shelves = shelf_folder("shelves", err);
+	own(list) struct list names = { 0 };
+	json_t *row;
+
+	if (shelves < 0)
+		return -1;
+	if (list_names(&names, shelves) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "read the packages");
+	*out = json_array();
+	if (!*out)
+		return fail_sys(err, REMIT_E_MEMORY, "packages");
+	for (size_t i = 0; i < names.count; i++) {
+		row = describe(shelves, names.items[i]);
+		if (row)
+			insert(*out, row);
+	}
+	return 0;
+}
+
+/* ---- fewer ---- */
+
+static bool
+is_named(const struct shelf_prune *p, const char *id)
+{
+	for (size_t i = 0; p->ids && i < p->ids->count; i++)
+		if (!strncmp(id, p->ids->items[i], strlen(p->ids->items[i])))
+			return true;
+	return false;
+}
+
+static bool
+is_to_go(const struct shelf_prune *p, const json_t *row)
+{
+	const char *id = json_string_value(json_object_get(row, "id"));
+
+	if (p->ids && p->ids->count)
+		return is_named(p, id);
+	return (uint64_t)(time(NULL) - last_use(row)) * 1000 >= p->unused_ms;
+}
+
+static int
+check_ids(const struct shelf_prune *p, const json_t *all,
+	  struct remit_error *err)
+{
+	for (size_t i = 0; p->ids && i < p->ids->count; i++) {
+		const char *wanted = p->ids->items[i];
+		bool fits = false;
+		json_t *row;
+		size_t k;
+
+		json_array_foreach(all, k, row)
+		{
+			fits |= !strncmp(
+				json_string_value(json_object_get(row, "id")),
+				wanted, strlen(wanted));
+		}
+		if (!fits)
+			return fail(err, REMIT_E_INPUT,
+				    "there are no packages \"%.64s\"", wanted);
+	}
+	return 0;
+}
+
+/* Out of everybody's sight first: nobody finds half of it. */
+static int
+remove_shelf(struct shelf_prune *p, int shelves, int new, const json_t *row,
+	     struct remit_error *err)
+{
+	const char *id = json_string_value(json_object_get(row, "id"));
+	own_fd int fd = open_folder(shelves, id);
+	char gone[SHA256_TEXT + 8];
+
+	if (fd < 0)
+		return 0; /* somebody else was quicker */
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		p->in_use++;
+		return 0;
+	}
+	snprintf(gone, sizeof(gone), "%s.gone", id);
+	if (renameat(shelves, id, new, gone) < 0 || shelf_remove(new, gone) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "remove packages %s", id);
+	p->removed++;
+	p->freed_bytes += (uint64_t)json_integer_value(
+		json_object_get(row, "size_bytes"));
+	return 0;
+}
+
+/* Files in a folder of the store that nobody holds. */
+static void
+remove_files(const char *folder)
+{
+	struct remit_error err;
+	own_fd int at = shelf_folder(folder, &err);
+	own(list) struct list names = { 0 };
+
+	if (at < 0 || list_names(&names, at) < 0)
+		return;
+	for (size_t i = 0; i < names.count; i++) {
+		own_fd int fd =
+			openat(at, names.items[i],
+			       O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+			unlinkat(at, names.items[i], 0);
+	}
+}
+
+int
+shelf_prune(struct shelf_prune *p, struct remit_error *err)
+{
+	own_fd int shelves = shelf_folder("shelves", err);
+	own_fd int new = shelves < 0 ? -1 : shelf_folder("new", err);
+	json_auto_t *all = NULL;
+	json_t *row;
+	size_t i;
+
+	if (new < 0 || shelf_list(&all, err) < 0 || check_ids(p, all, err) < 0)
+		return -1;
+	json_array_foreach(all, i, row)
+	{
+		if (is_to_go(p, row) &&
+		    remove_shelf(p, shelves, new, row, err) < 0)
+			return -1;
+	}
+	remove_files("failed");
+	remove_files("locks");
+	shelf_clean();
+	return 0;
+}

@@ -1,0 +1,29 @@
+/*
+ * shelf_list: all shelves of a user, and those that are no longer wanted.
+ */
+#ifndef REMIT_SHELF_LIST_H
+#define REMIT_SHELF_LIST_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "error.h"
+#include "list.h"
+
+/* [{id, python, packages, wheels, size_bytes, files, used}], the last used
+   first; `used` in seconds since 1970. What wheels are is what the run said
+   that installed them. */
+int shelf_list(json_t **out, struct remit_error *err) must_check;
+
+struct shelf_prune {
+	uint64_t unused_ms;	/* not used for so long, */
+	const struct list *ids; /* or named by these (beginnings of) ids */
+	/* What came of it. */
+	uint64_t removed, in_use, freed_bytes;
+};
+
+/* Remove those, but for any in use; and what is left of failures and of who
+   was killed. An id that fits none is an error, before anything is removed. */
+int shelf_prune(struct shelf_prune *p, struct remit_error *err) must_check;
+
+#endif

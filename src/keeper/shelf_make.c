@@ -1,0 +1,371 @@
+#include "shelf_make.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "number.h"
+#include "plain.h"
+#include "record.h"
+#include "shelf.h"
+#include "shelf_seal.h"
+
+/* How often others may take a fresh folder for a left one. */
+#define TRIES 8
+
+static int
+broken(struct remit_error *err, const char *what)
+{
+	return fail(err, REMIT_E_INSTALL,
+		    "what was installed cannot be kept: %s", what);
+}
+
+/* ---- the folder ---- */
+
+/* -1 with EAGAIN: somebody took it for a left one. */
+static int
+make_locked(int at, const char *name)
+{
+	own_fd int fd = -1;
+	struct stat st;
+
+	if (mkdirat(at, name, 0700) < 0)
+		return -1;
+	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0 ||
+	    !st.st_nlink) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return take_fd(&fd);
+}
+
+int
+shelf_make_open(struct shelf_make *m, struct remit_error *err)
+{
+	own_fd int at = shelf_folder("new", err);
+	uint64_t noise = 0;
+
+	if (at < 0)
+		return -1;
+	shelf_clean();
+	for (int i = 0; i < TRIES && m->folder < 0; i++) {
+		if (getrandom(&noise, sizeof(noise), 0) < 0)
+			return fail_sys(err, REMIT_E_KERNEL, "getrandom");
+		snprintf(m->name, sizeof(m->name), "%016llx",
+			 (unsigned long long)noise);
+		m->folder = make_locked(at, m->name);
+	}
+	if (m->folder < 0 || mkdirat(m->folder, "raw", 0700) < 0 ||
+	    mkdirat(m->folder, "site", 0700) < 0)
+		return fail_sys(err, REMIT_E_KERNEL,
+				"make a folder for packages");
+	m->raw = openat(m->folder, "raw", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (m->raw < 0)
+		return fail_sys(err, REMIT_E_KERNEL,
+				"open the folder for packages");
+	return 0;
+}
+
+void
+shelf_make_free(struct shelf_make *m)
+{
+	struct remit_error err;
+	own_fd int at = m->folder < 0 ? -1 : shelf_folder("new", &err);
+
+	own_fd_close(&m->file);
+	own_fd_close(&m->raw);
+	if (at >= 0 && shelf_remove(at, m->name) < 0)
+		errno = 0; /* it is another's to remove then */
+	own_fd_close(&m->folder);
+	buf_free(&m->about);
+	*m = (struct shelf_make)SHELF_MAKE_INIT;
+}
+
+/* ---- what comes ---- */
+
+int
+shelf_make_file(struct shelf_make *m, const char *path, uint64_t size,
+		struct remit_error *err)
+{
+	static const char top[] = "out/";
+	const char *name = path + sizeof(top) - 1;
+	uint64_t number;
+
+	own_fd_close(&m->file);
+	m->file = -1;
+	if (m->left_bytes)
+		return broken(err, "a file ended before its end");
+	if (strncmp(path, top, sizeof(top) - 1) != 0)
+		return broken(err, "a file outside of its folder");
+	m->left_bytes = size;
+	m->is_about = !strcmp(name, "about");
+	if (m->is_about)
+		return 0;
+	if (number_parse(&number, name) < 0)
+		return broken(err, "a file without a number");
+	if (number >= SHELF_FILES_MAX)
+		return broken(err, "too many files");
+	m->file = openat(m->raw, name,
+			 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			 0600);
+	if (m->file < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "keep a file");
+	return 0;
+}
+
+int
+shelf_make_add(struct shelf_make *m, const char *bytes, size_t len,
+	       struct remit_error *err)
+{
+	if (len > m->left_bytes)
+		return broken(err, "a file went on behind its end");
+	m->left_bytes -= len;
+	if (m->is_about && buf_add(&m->about, bytes, len) < 0)
+		return broken(err, "the list of names is too long");
+	while (!m->is_about && len) {
+		ssize_t n = write(m->file, bytes, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return fail_sys(err, REMIT_E_KERNEL, "keep a file");
+		bytes += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* ---- names ---- */
+
+/* The folder that the last name of the path is in, made as far as it is
+   missing. -1 with errno. */
+static int
+open_parent(int site, const char *path, const char **name)
+{
+	own_fd int at = openat(site, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const char *slash;
+
+	for (; at >= 0 && (slash = strchr(path, '/')); path = slash + 1) {
+		char one[NAME_MAX + 1];
+		int below;
+
+		memcpy(one, path, (size_t)(slash - path));
+		one[slash - path] = '\0';
+		if (mkdirat(at, one, 0700) < 0 && errno != EEXIST)
+			return -1;
+		below = openat(at, one,
+			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		own_fd_close(&at);
+		at = below;
+	}
+	*name = path;
+	return take_fd(&at);
+}
+
+static int
+add_content(struct sha256 *sum, int fd)
+{
+	struct sha256 own = SHA256_INIT;
+	char piece[64 * 1024], text[SHA256_TEXT];
+	ssize_t n;
+
+	while ((n = read(fd, piece, sizeof(piece))) > 0)
+		sha256_add(&own, piece, (size_t)n);
+	if (n < 0)
+		return -1;
+	sha256_end(&own, text);
+	sha256_add(sum, text, sizeof(text));
+	return 0;
+}
+
+struct totals {
+	struct sha256 sum;
+	uint64_t count, bytes;
+};
+
+static int
+name_one(struct shelf_make *m, int site, const struct record *r,
+	 struct totals *t, struct remit_error *err)
+{
+	bool is_program = !strcmp(r->key, "program");
+	own_fd int parent = -1, fd = -1;
+	const char *name;
+	char number[24];
+	struct stat st;
+
+	if (!plain_path(r->value))
+		return broken(err, "a name that is not plain");
+	snprintf(number, sizeof(number), "%llu",
+		 (unsigned long long)t->count++);
+	fd = openat(m->raw, number, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return broken(err, "a file that did not come");
+	t->bytes += (uint64_t)st.st_size;
+	sha256_add(&t->sum, r->key, strlen(r->key) + 1);
+	sha256_add(&t->sum, r->value, strlen(r->value) + 1);
+	parent = open_parent(site, r->value, &name);
+	if (parent < 0 || add_content(&t->sum, fd) < 0 ||
+	    fchmod(fd, is_program ? 0555 : 0444) < 0 ||
+	    syscall(SYS_renameat2, m->raw, number, parent, name,
+		    1 /* RENAME_NOREPLACE */) < 0)
+		return fail_sys(err, REMIT_E_INSTALL,
+				"what was installed cannot be kept: %.300s",
+				r->value);
+	return 0;
+}
+
+static bool
+is_wheel(const struct record *r)
+{
+	return !strcmp(r->key, "wheel");
+}
+
+/* For people, and for the shelf's own number; in a form of ours. */
+static bool
+is_described(const char *wheel)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789.-_+!= ";
+
+	return strlen(wheel) < 512 && !wheel[strspn(wheel, plain)];
+}
+
+static int
+name_all(struct shelf_make *m, int site, struct totals *t,
+	 struct remit_error *err)
+{
+	struct record r;
+	size_t at = 0;
+
+	while (record_next(m->about.data, m->about.len, &at, &r)) {
+		if (is_wheel(&r) && is_described(r.value))
+			sha256_add(&t->sum, r.value, strlen(r.value) + 1);
+		else if (is_wheel(&r))
+			return broken(err, "a wheel with a strange name");
+		else if (name_one(m, site, &r, t, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- the end ---- */
+
+static int
+write_small(int at, const char *name, const char *bytes, size_t len)
+{
+	own_fd int fd = openat(
+		at, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+		0600);
+
+	return fd >= 0 && write(fd, bytes, len) == (ssize_t)len ? 0 : -1;
+}
+
+static int
+write_about(const struct shelf_make *m, const char *key, const struct policy *p,
+	    const struct interpreter *in, const struct totals *t,
+	    struct remit_error *err)
+{
+	own(buf) struct buf b = BUF_INIT(1 << 20);
+	char number[24];
+	struct record r;
+	size_t at = 0;
+	int bad = record_add(&b, "key", key) < 0 ||
+		  record_add(&b, "python", in->executable) < 0;
+
+	snprintf(number, sizeof(number), "%llu", (unsigned long long)t->bytes);
+	bad |= record_add(&b, "bytes", number) < 0;
+	snprintf(number, sizeof(number), "%llu", (unsigned long long)t->count);
+	bad |= record_add(&b, "files", number) < 0;
+	for (size_t i = 0; i < p->packages.count; i++)
+		bad |= record_add(&b, "package", p->packages.items[i]) < 0;
+	for (size_t i = 0; i < p->package_direct.count; i++)
+		bad |= record_add(&b, "package", p->package_direct.items[i]) <
+		       0;
+	while (record_next(m->about.data, m->about.len, &at, &r))
+		if (is_wheel(&r))
+			bad |= record_add(&b, r.key, r.value) < 0;
+	if (bad || write_small(m->folder, "about", b.data, b.len) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "describe the packages");
+	return 0;
+}
+
+static int
+seal(const struct shelf_make *m, int site, struct remit_error *err)
+{
+	char text[SHA256_TEXT];
+
+	if (shelf_seal_folders(site) < 0 || shelf_seal(site, text) < 0 ||
+	    write_small(m->folder, "seal", text, SHA256_TEXT - 1) < 0 ||
+	    unlinkat(m->folder, "raw", AT_REMOVEDIR) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "seal the packages");
+	/* A machine that loses power has all of it or nothing. */
+	if (syncfs(m->folder) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "sync the packages");
+	return 0;
+}
+
+/* One that is there already is broken, or it would have been found. */
+static int
+put_in_place(struct shelf_make *m, const char *id, struct remit_error *err)
+{
+	own_fd int from = shelf_folder("new", err);
+	own_fd int to = from < 0 ? -1 : shelf_folder("shelves", err);
+	char old[32];
+
+	if (to < 0)
+		return -1;
+	snprintf(old, sizeof(old), "%s.old", m->name);
+	if (renameat(to, id, from, old) == 0 && shelf_remove(from, old) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "remove old packages");
+	if (renameat(from, m->name, to, id) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "put packages in place");
+	own_fd_close(&m->folder);
+	m->folder = -1;
+	return 0;
+}
+
+static int
+write_want(const char *key, const char *id, struct remit_error *err)
+{
+	own_fd int wants = shelf_folder("wants", err);
+	char next[SHA256_TEXT + 8];
+
+	if (wants < 0)
+		return -1;
+	snprintf(next, sizeof(next), "%s.new", key);
+	if (write_small(wants, next, id, SHA256_TEXT - 1) < 0 ||
+	    renameat(wants, next, wants, key) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "remember the packages");
+	return 0;
+}
+
+int
+shelf_make_finish(struct shelf_make *m, const char *key, const struct policy *p,
+		  const struct interpreter *in, struct remit_error *err)
+{
+	struct totals t = { .sum = SHA256_INIT };
+	own_fd int site =
+		openat(m->folder, "site", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char id[SHA256_TEXT];
+
+	if (site < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "open the packages");
+	if (m->left_bytes || !m->about.len ||
+	    record_check(m->about.data, m->about.len, err) < 0)
+		return broken(err, "the list of its files is not whole");
+	sha256_add(&t.sum, key, SHA256_TEXT);
+	if (name_all(m, site, &t, err) < 0)
+		return -1;
+	sha256_end(&t.sum, id);
+	if (write_about(m, key, p, in, &t, err) < 0 || seal(m, site, err) < 0 ||
+	    put_in_place(m, id, err) < 0)
+		return -1;
+	return write_want(key, id, err);
+}

@@ -1,0 +1,83 @@
+/*
+ * plan_packages: what is installed before a run, and that code installs
+ * nothing by itself.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "host_rule.h"
+#include "package_rule.h"
+#include "plan_part.h"
+
+int
+decide_installation(struct decision *d, struct remit_error *err)
+{
+	if (d->policy->package_installation)
+		return fail_refused(err, d->field->name,
+				    "Name what is needed with --package: it is "
+				    "installed before the run.",
+				    "installing packages while the code runs "
+				    "is not built yet");
+	plan_note_kept(d, MECH(MOUNT_NAMESPACE));
+	plan_note_kept(d, MECH(LANDLOCK));
+	if (d->policy->network_access != NETWORK_HOST)
+		plan_note_kept(d, MECH(NETWORK_NAMESPACE));
+	plan_note_kept(d, MECH(SECCOMP));
+	return 0;
+}
+
+static int
+check_sources(const struct policy *p, struct remit_error *err)
+{
+	struct host_rules hosts;
+	struct package_url u;
+
+	if (strcmp(p->package_index, PACKAGE_INDEX_DEFAULT) != 0 &&
+	    package_url_read("package_index", p->package_index, &u, err) < 0)
+		return -1;
+	for (size_t i = 0; i < p->package_direct.count; i++)
+		if (package_direct_check(p->package_direct.items[i], err) < 0)
+			return -1;
+	if (host_rules_read(&p->package_hosts, &hosts, err) < 0) {
+		snprintf(err->where, sizeof(err->where), "package_hosts");
+		return -1;
+	}
+	return 0;
+}
+
+int
+decide_packages(struct decision *d, struct remit_error *err)
+{
+	const struct list *l = &d->policy->packages;
+	struct package_rule r;
+
+	for (size_t i = 0; i < l->count; i++)
+		if (package_rule_read(l->items[i], &r, err) < 0)
+			return -1;
+	if (check_sources(d->policy, err) < 0)
+		return -1;
+	/* Its user may not look into the cache of another. */
+	if (is_bare(d) && d->host->by_root)
+		return fail_refused(
+			err, d->field->name,
+			"Run as an ordinary user, or use the tier local.",
+			"without namespaces the code of a jail started by "
+			"root is a user who may not read root's packages");
+	plan_note_kept(d, MECH(MOUNT_NAMESPACE));
+	plan_note_kept(d, MECH(LANDLOCK));
+	snprintf(d->row->note, sizeof(d->row->note),
+		 "installed beforehand by a jailed run; only read by this one");
+	return 0;
+}
+
+int
+plan_check_packages(const struct plan *p, struct remit_error *err)
+{
+	if (!package_rule_any(p->policy) || tiers[p->tier].jailed)
+		return 0;
+	return fail_refused(err, "packages",
+			    "Use the tier local, or leave the field out.",
+			    "the tier \"%s\" has no jail that packages could "
+			    "be shown to",
+			    tiers[p->tier].name);
+}

@@ -1,0 +1,585 @@
+"""packages: installed by a jailed run from an index on loopback, sealed, and then only read."""
+
+import contextlib
+import json
+import os
+import pathlib
+import pty
+import shutil
+import signal
+import subprocess
+import threading
+import time
+
+import network_here
+import package_index
+import pytest
+from conftest import PYTHON, enforced, skip_or_fail
+from leftovers import gone, processes
+from network_world import METADATA, PUBLIC
+from package_index import Wheel
+from session_door import Door
+from shared_keeper import SharedKeeper
+
+INSIDE = "/.remit/packages"
+ASK = "import demo_pkg; print(demo_pkg.value, demo_pkg.__file__)"
+
+
+@pytest.fixture(scope="module")
+def index(stage):
+    folder = stage / "index"
+    Wheel("Demo.pkg", requires=("dep_one>=1",)).add("demo_pkg/__init__.py", "import dep_one\nvalue = 41 + dep_one.one\n").add(
+        "demo_pkg/.hidden", "x"
+    ).scripts(demo="demo_pkg:main").write(folder)
+    Wheel("dep_one", "1.5").add("dep_one.py", "one = 1\n").write(folder)
+    Wheel("dep_one", "2.0").add("dep_one.py", "one = 2\n").write(folder)
+    with package_index.serve(folder) as served:
+        yield served
+
+
+def known_machine(remit):
+    """A cache in which the machine and the interpreter are known, and nothing else."""
+    cache = remit.folder.parent / remit.label / "known"
+    if not cache.exists():
+        cache.mkdir(mode=0o700)
+        remit.own(cache)
+        assert remit.json("1", "--python", PYTHON, env={"XDG_CACHE_HOME": str(cache)})["status"] == "ok"
+    return cache
+
+
+class Shop:
+    """The command with a cache of its own and this index."""
+
+    def __init__(self, remit, index, name):
+        self.remit, self.index = remit, index
+        self.cache = remit.folder / f"cache-{name}"
+        shutil.copytree(known_machine(remit), self.cache)
+        for path in (self.cache, *self.cache.rglob("*")):
+            remit.own(path)
+        self.env = {"XDG_CACHE_HOME": str(self.cache)}
+        self.source = ("--python", PYTHON, "--index-url", index.url)
+
+    def json(self, code, *flags, source=None, env=None, **more):
+        return self.remit.json(code, *(self.source if source is None else source), *flags, env={**self.env, **(env or {})}, **more)
+
+    def __call__(self, *args, **more):
+        return self.remit(*args, env=self.env, **more)
+
+    @property
+    def store(self):
+        return self.cache / "remit" / "packages"
+
+    def shelves(self):
+        return json.loads(self("packages", "list", "--json").stdout)
+
+    def downloads(self, since=0):
+        return [p for p in self.index.asked[since:] if p.startswith("/files/")]
+
+
+@pytest.fixture
+def shop(remit, index, request):
+    made = Shop(remit, index, request.node.name.partition("[")[0])
+    yield made
+    shutil.rmtree(made.cache, ignore_errors=True)
+
+
+def reason(result, status="install_failed"):
+    assert result["status"] == status and result["start"] is None and result["stdout"] == "", result
+    assert result["remit_exit_code"] == (126 if status == "install_failed" else 125)
+    return result["error"]["value"]
+
+
+# ---- what is named is there ----
+
+
+def test_a_package_and_what_it_needs_are_there_and_only_read(shop, index, covers):
+    code = ASK + """
+import os
+for path in ("/.remit/packages/x", "/.remit/packages/demo_pkg/__init__.py"):
+    try: open(path, "a")
+    except OSError as e: print(type(e).__name__, e.errno)
+try: os.chmod("/.remit/packages/dep_one.py", 0o666)
+except OSError as e: print(type(e).__name__, e.errno)
+print(os.path.exists("/.remit/packages/demo_pkg/.hidden"), oct(os.stat("/.remit/packages/bin/demo").st_mode))
+"""
+    first = shop.json(code, "--package", "demo-pkg", "--package", "dep_one<2")
+    assert first["status"] == "ok", first
+    lines = first["stdout"].splitlines()
+    assert lines[0] == f"42 {INSIDE}/demo_pkg/__init__.py"
+    assert set(lines[1:4]) <= {"OSError 30", "PermissionError 13", "PermissionError 1"} and len(lines) == 5, lines
+    assert lines[4] == "True 0o100555"
+    assert enforced(first, "packages") == ["mount_namespace", "landlock"]
+    covers(shop.remit, "packages", "mount_namespace", "landlock")
+    # Once, whatever the order and the way of writing.
+    asked = len(index.asked)
+    again = shop.json(code, "--package", "dep-one < 2", "--package", "Demo.Pkg")
+    assert again["stdout"] == first["stdout"] and len(index.asked) == asked
+    (shelf,) = shop.shelves()
+    assert shelf["wheels"] == ["demo.pkg==1.0", "dep-one==1.5"]
+
+
+def test_compiled_once(shop):
+    code = "import demo_pkg, os; print(demo_pkg.__cached__, os.path.exists(demo_pkg.__cached__))"
+    lines = shop.json(code, "--package", "demo-pkg")["stdout"].split()
+    assert lines[0].startswith(INSIDE) and lines[1] == "True"
+
+
+def test_the_standard_library_goes_before_and_what_is_installed_behind(shop):
+    code = "import sys; p = sys.path; print(p.index('/.remit/packages') > max(i for i, e in enumerate(p) if e.endswith('lib-dynload')), all('dist-packages' in e or 'site-packages' in e for e in p[p.index('/.remit/packages') + 1:]))"
+    assert shop.json(code, "--package", "dep_one")["stdout"] == "True True\n"
+
+
+def test_the_tier_without_namespaces(shop, covers):
+    result = shop.json(ASK, "--package", "demo-pkg", "--preset", "landlock")
+    if shop.remit.by_root:
+        assert "root's packages" in reason(result, "refused")
+        return
+    value, path = result["stdout"].split()
+    assert value == "43" and path.startswith(str(shop.store))
+    assert enforced(result, "packages") == ["landlock"]
+    covers(shop.remit, "packages", "landlock", tier="landlock")
+    denied = shop.json(f"open({path!r}, 'a')", "--package", "demo-pkg", "--preset", "landlock")
+    assert denied["error"]["name"] == "PermissionError"
+
+
+def test_what_is_only_checked(shop, covers):
+    """Whether a module is there is part of the check."""
+    assert shop.json("import demo_pkg", "--package", "demo-pkg", "--tier", "static")["status"] == "ok"
+    assert shop.json("import demo_pkg", "--tier", "static")["status"] == "rejected"
+    covers(shop.remit, "packages", "mount_namespace", "landlock", tier="static")
+    assert "no jail" in reason(shop.json("1", "--package", "demo-pkg", "--tier", "unsafe"), "refused")
+
+
+# ---- warm ----
+
+
+def test_a_zygote_for_each_shelf(shop):
+    """Two versions of one module, both preloaded, in one keeper: nobody sees the other's."""
+    flags = ("--python", PYTHON, "--offline", "--find-links", str(shop.index.folder))
+    code = "import sys; print('dep_one' in sys.modules, __import__('dep_one').one)"
+    with contextlib.closing(SharedKeeper(shop.remit, env=shop.env)) as keeper:
+        for wanted, version in (("1", "dep_one<2"), ("2", "dep_one>=2")):
+            result = keeper.json(code, *flags, "--package", version, "--preload", "dep_one")
+            assert result["stdout"] == f"True {wanted}\n" and result["start"] == "warm", result
+            warm = keeper.warm("import dep_one; print(dep_one.one)", *flags, "--package", version)
+            assert warm["stdout"] == f"{wanted}\n"
+        none = keeper.json("import dep_one", "--python", PYTHON)
+        assert none["error"]["name"] == "ModuleNotFoundError"
+
+
+def test_a_shared_keeper_installs_for_all(shop, index):
+    asked = len(index.asked)
+    with contextlib.closing(SharedKeeper(shop.remit, env=shop.env)) as keeper:
+        results = []
+        threads = [threading.Thread(target=lambda: results.append(keeper.json(ASK, *shop.source, "--package", "demo-pkg"))) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert [r["stdout"].split()[0] for r in results] == ["43"] * 4, results
+        assert len(shop.downloads(asked)) == 2  # one of each
+        assert keeper.warm(ASK, *shop.source, "--package", "demo-pkg")["stdout"].startswith("43 ")
+        # What has installed is not kept warm.
+        assert sum(pool["target"] > 0 for pool in keeper.status()["pools"]) <= 2
+
+
+def test_a_session_has_packages(shop):
+    policy = {"python": PYTHON, "package_index": shop.index.url, "packages": ["demo-pkg"]}
+    door = Door(shop.remit, {**shop.env, "REMIT_KEEPER": ""})
+    try:
+        door.open(policy=policy)
+        door.run("import demo_pkg")
+        assert door.run("print(demo_pkg.value)")["stdout"] == "43\n"
+        failed = door.ask("open", session="t", policy={**policy, "packages": ["demo-pkg==9"]})
+        assert "No matching distribution" in failed["failed"]["message"], failed
+    finally:
+        door.leave()
+
+
+def test_what_is_in_use_is_not_pruned(shop):
+    flags = ("--python", PYTHON, "--offline", "--find-links", str(shop.index.folder), "--package", "dep_one")
+    with contextlib.closing(SharedKeeper(shop.remit, env=shop.env)) as keeper:
+        assert keeper.json("import dep_one", *flags)["status"] == "ok"
+        assert shop("packages", "prune", "--all").stdout == "removed 0 (0 B), 1 in use\n"
+        assert keeper.json("import dep_one", *flags)["status"] == "ok"
+    assert shop("packages", "prune", "--all").stdout.startswith("removed 1 (")
+    assert shop.shelves() == [] and list(shop.store.glob("new/*")) == []
+
+
+# ---- sources of packages ----
+
+
+def test_offline_from_a_folder(shop, index):
+    asked = len(index.asked)
+    flags = ("--offline", "--find-links", index.folder)
+    result = shop.json(ASK, *flags, "--package", "demo-pkg")
+    assert result["stdout"].startswith("43 ") and len(index.asked) == asked
+    assert "No matching distribution found for nothing" in reason(shop.json("print(1)", *flags, "--package", "nothing"))
+
+
+def test_a_folder_beside_the_index(shop, stage):
+    folder = stage / f"more-{shop.remit.label}"
+    Wheel("extra_one", requires=("dep_one==1.5",)).add("extra_one.py", "import dep_one; v = dep_one.one").write(folder)
+    flags = ("--find-links", folder, "--package", "extra_one")
+    assert shop.json("import extra_one; print(extra_one.v)", *flags)["stdout"] == "1\n"
+    # Another file of the same name is another package.
+    Wheel("extra_one", requires=("dep_one==2.0",)).add("extra_one.py", "import dep_one; v = dep_one.one").write(folder)
+    assert shop.json("import extra_one; print(extra_one.v)", *flags)["stdout"] == "2\n"
+
+
+def test_files_and_addresses_by_name(shop, index):
+    path = index.folder / "dep_one-1.5-py3-none-any.whl"
+    code = "import dep_one; print(dep_one.one)"
+    assert shop.json(code, "--package-direct", path, "--offline")["stdout"] == "1\n"
+    url = f"http://{index.host}/files/dep_one-2.0-py3-none-any.whl"
+    assert shop.json(code, "--package-direct", url)["stdout"] == "2\n"
+
+
+@pytest.mark.parametrize("text", ["-r/etc/passwd", "https://example.com/x.whl", "x @ https://example.com/x", "./x", "/x.whl", "x;y"])
+def test_what_would_choose_where_code_comes_from_is_refused(any_remit, text):
+    result = any_remit.json("print(1)", "--python", PYTHON, f"--package={text}")
+    assert "looks like" in reason(result, "refused") or "marker" in reason(result, "refused")
+    assert result["error"]["where"] == "packages" and result["error"]["remedy"]
+
+
+def test_an_index_cannot_lead_to_hosts_of_ours(shop, index, stage):
+    """It names an address of this machine: only the policy can do that."""
+    with package_index.serve(stage / f"elsewhere-{shop.remit.label}") as other:
+        Wheel("far_one").add("far_one.py").write(other.folder)
+        index.pages["far-one"] = f'<a href="http://{other.host}/files/far_one-1.0-py3-none-any.whl">far_one-1.0-py3-none-any.whl</a>'
+        assert shop.json("1", "--package", "far_one")["status"] == "install_failed"
+        assert other.asked == []
+        named = shop.json("import far_one", "--package", "far_one", "--package-host", other.host)
+        assert named["status"] == "ok" and len(other.asked) == 1, named
+
+
+@pytest.fixture(scope="module")
+def world(stage):
+    """An internet with an index whose files are on another host, by TLS."""
+    with network_here.start(stage / "package-world") as w:
+        www = w.folder / "www"
+        name = "tls_one-1.0-py3-none-any.whl"
+        Wheel("tls_one").add("tls_one.py", "v = 5").write(www / "files.example.org")
+        for project, host in (("tls-one", "files.example.org"), ("inner-one", "inner.example.com"), ("meta-one", METADATA)):
+            page = www / "api.example.com" / "simple" / project
+            page.parent.mkdir(parents=True, exist_ok=True)
+            file = name.replace("tls_one", project.replace("-", "_"))
+            page.write_text(f'<!DOCTYPE html><html><body><a href="https://{host}/{file}">{file}</a></body></html>')
+        # The CA of that world is one of this machine's there.
+        bundle = w.folder / "bundle.pem"
+        bundle.write_text(pathlib.Path("/etc/ssl/certs/ca-certificates.crt").read_text() + w.ca)
+        enter = ["nsenter", "-t", str(w.process.pid), "-m"]
+        subprocess.run([*enter, "mount", "--bind", bundle, "/etc/ssl/certs/ca-certificates.crt"], check=True)
+        yield w
+
+
+def test_the_index_is_asked_where_its_files_are(remit, index, world, request):
+    here = Shop(world.inside(remit), index, request.node.name.partition("[")[0])
+    source = ("--python", PYTHON, "--index-url", "https://api.example.com/simple/")
+    mark = world.mark()
+    result = here.json("import tls_one; print(tls_one.v)", "--package", "tls_one", source=source)
+    assert result["stdout"] == "5\n", result["error"]
+    assert {line for line in world.seen(mark) if line.startswith("question")} <= {
+        f"question {name} {kind}" for name in ("api.example.com", "files.example.org") for kind in (1, 28)
+    }
+    # A name that leads to a private address, an address: both reach nobody.
+    mark = world.mark()
+    inner = here.json("1", "--package", "inner_one", source=source)
+    assert "inner.example.com" in reason(inner) and "--package-host inner.example.com:443:private" in inner["error"]["remedy"]
+    reason(here.json("1", "--package", "meta_one", source=source))
+    assert {line.split()[1] for line in world.seen(mark) if line.startswith("connection")} == {PUBLIC}
+    shutil.rmtree(here.cache, ignore_errors=True)
+
+
+def test_an_index_with_a_password_is_refused(any_remit):
+    result = any_remit.json("1", "--python", PYTHON, "--package", "x", "--index-url", "https://me:word@example.com/")
+    assert "password" in reason(result, "refused") and "word@" not in json.dumps(result["error"])
+
+
+# ---- failing ----
+
+
+def test_a_failure_says_why_and_is_remembered_and_nothing_runs(shop, index):
+    flags = ("--package", "demo-pkg==9")
+    why = reason(shop.json("print('ran')", *flags))
+    assert "No matching distribution found for demo-pkg==9" in why
+    done = shop("run", *shop.source, *flags, "-c", "print('ran')")
+    assert done.returncode == 126 and done.stdout == "" and "install_failed" in done.stderr
+    asked = len(index.asked)
+    assert "less than a minute ago" in reason(shop.json("print('ran')", *flags))
+    assert len(index.asked) == asked
+    for path in (shop.store / "failed").iterdir():
+        os.utime(path, (1, time.time() - 61))
+    reason(shop.json("print('ran')", *flags))
+    assert len(index.asked) > asked
+
+
+def test_a_python_without_pip(shop):
+    """The wheel that came with it is used; without one the remedy is said."""
+    venv = shop.remit.folder / "venv"
+    subprocess.run([PYTHON, "-m", "venv", "--without-pip", "--clear", venv], check=True)
+    source = ("--python", venv / "bin" / "python", "--index-url", shop.index.url)
+    result = shop.json("import dep_one; print(dep_one.one)", "--package", "dep_one", source=source)
+    assert result["stdout"] == "2\n", result
+    for path in (shop.cache / "remit").glob("python-*/answer.json"):
+        answer = json.loads(path.read_text())
+        answer.pop("pip", None)
+        path.write_text(json.dumps(answer))
+    result = shop.json("1", "--package", "demo-pkg", source=source)
+    assert "has no pip" in reason(result, "refused") and "--python" in result["error"]["remedy"]
+    # Once it has one, it is seen.
+    assert shop.json(ASK, "--package", "demo-pkg", source=source)["stdout"].startswith("43 ")
+
+
+def test_too_much(shop, stage):
+    folder = stage / f"big-{shop.remit.label}"
+    Wheel("big_one").add("big_one.bin", b"\0" * (8 << 20)).write(folder)
+    Wheel("slow_one").add("slow_one.py").write(folder)
+    flags = ("--offline", "--find-links", folder, "--package-max", "2M", "--package")
+    why = reason(shop.json("1", *flags, "big_one"))
+    assert "No space left" in why or "File too large" in why or "package_bytes" in why, why
+    assert shop.json("import slow_one", *flags, "slow_one")["status"] == "ok"
+    assert shop.json("import slow_one", *flags[:-3], "--package", "big_one")["error"]["name"] == "ModuleNotFoundError"
+
+
+def test_too_many_files(any_remit, index, request):
+    shop = Shop(any_remit, index, request.node.name)
+    wheel = Wheel("many_files")
+    for i in range(100_000):
+        wheel.add(f"many_files/{i}")
+    folder = any_remit.folder / "many"
+    wheel.write(folder)
+    why = reason(shop.json("1", "--offline", "--find-links", folder, "--package", "many_files", timeout=280))
+    assert "too many files" in why, why
+    assert shop.shelves() == [] and list(shop.store.glob("new/*")) == []
+    shutil.rmtree(shop.cache)
+
+
+# ---- hostile packages ----
+
+
+def test_names_and_modes_of_a_wheel_mean_nothing_outside(shop, stage):
+    folder = stage / f"hostile-{shop.remit.label}"
+    Wheel("up_one").add("../../../../../../../../tmp/up_one_was_here", "x").add("up_one.py").write(folder)
+    Wheel("link_one").add("link_one.py").add("link_one_secret", "/etc/passwd", mode=0o120777).write(folder)
+    Wheel("mode_one").add("mode_one.py").add("mode_one_program", "x", mode=0o106755).write(folder)
+    Wheel("dash_one").add("dash_one.py").add("-rf", "x").write(folder)
+    flags = ("--offline", "--find-links", folder, "--package")
+    assert shop.json("1", *flags, "up_one")["status"] == "install_failed"
+    assert not pathlib.Path("/tmp/up_one_was_here").exists()
+    assert "not plain" in reason(shop.json("1", *flags, "dash_one"))
+    code = "import os; print(os.path.islink(P), oct(os.lstat(P).st_mode), open(P).read()[:12])"
+    linked = shop.json(f"P='{INSIDE}/link_one_secret'\n" + code, *flags, "link_one")
+    assert linked["stdout"] == "False 0o100444 /etc/passwd\n", linked
+    mode = shop.json(f"P='{INSIDE}/mode_one_program'\n" + code, *flags, "mode_one")
+    assert mode["stdout"] == "False 0o100555 x\n", mode
+
+
+def test_pth_files_do_nothing(shop, stage):
+    folder = stage / f"pth-{shop.remit.label}"
+    Wheel("pth_one").add("pth_one.py").add("pth_one.pth", "import sys; sys.planted = 1\n/tmp\n").add(
+        "sitecustomize.py", "import sys; sys.planted = 1"
+    ).write(folder)
+    code = "import sys, pth_one; print(hasattr(sys, 'planted'), '/tmp' in sys.path)"
+    assert shop.json(code, "--offline", "--find-links", folder, "--package", "pth_one")["stdout"] == "False False\n"
+
+
+BACKEND = """
+import base64, hashlib, json, os, socket, subprocess, sys, zipfile
+def attempt(f, *a):
+    try: return repr(f(*a))
+    except BaseException as e: return type(e).__name__
+def connect(port):
+    socket.create_connection(("127.0.0.1", port), 5)
+    return "connected"
+def build_wheel(folder, settings=None, metadata=None):
+    found = dict(
+        secret=attempt(lambda: open(SECRET).read()), home=attempt(os.listdir, HOME), environment=sorted(os.environ),
+        uid=os.getuid(), write=attempt(open, "/usr/lib/planted", "w"), store=attempt(os.listdir, STORE),
+        elsewhere=attempt(connect, PORT), child=attempt(subprocess.check_output, [sys.executable, "-c", "print(1)"]),
+        processes=attempt(os.kill, 1, 9), pip=attempt(os.listdir, "/etc/pip.conf"))
+    name = "evil_one-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(os.path.join(folder, name), "w") as z:
+        z.writestr("evil_one.py", "found = " + repr(found))
+        z.writestr("evil_one-1.0.dist-info/METADATA", "Metadata-Version: 2.1\\nName: evil_one\\nVersion: 1.0\\n")
+        z.writestr("evil_one-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\\nGenerator: x\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        z.writestr("evil_one-1.0.dist-info/RECORD", "")
+    return name
+"""
+
+
+def test_sources_are_built_only_by_permission_and_in_the_jail(shop, stage):
+    """A build that tries what it can: it reaches what any code in a jail reaches."""
+    folder = stage / f"sources-{shop.remit.label}"
+    secret = shop.remit.file("secret", "the secret")
+    with package_index.serve(stage / f"bait-{shop.remit.label}") as bait:
+        names = {"SECRET": str(secret), "HOME": shop.remit.env()["HOME"], "STORE": str(shop.store), "PORT": bait.server.server_port}
+        head = "".join(f"{name} = {value!r}\n" for name, value in names.items())
+        package_index.source(folder, "evil_one", "1.0", head + BACKEND)
+        flags = ("--find-links", folder, "--package", "evil_one")
+        assert "No matching distribution" in reason(shop.json("1", *flags, "--offline"))
+        result = shop.json("import evil_one, json; print(json.dumps(evil_one.found))", *flags, "--package-build")
+        assert result["status"] == "ok", result
+        found = json.loads(result["stdout"])
+        assert bait.asked == []
+    assert found["secret"] == "FileNotFoundError" and found["store"] == "FileNotFoundError"
+    assert found["home"] == "FileNotFoundError" and found["pip"] == "FileNotFoundError"
+    assert found["write"] in ("OSError", "PermissionError", "FileNotFoundError")
+    assert found["elsewhere"] in ("ConnectionRefusedError", "ConnectionResetError", "TimeoutError", "OSError")
+    assert found["child"] == "b'1\\n'" and found["uid"] == 1000
+    assert not [name for name in found["environment"] if name in ("REMIT_KEEPER", "XDG_CACHE_HOME", "SSH_AUTH_SOCK")]
+
+
+# ---- together, and in the middle ----
+
+
+def test_two_at_once_install_once(shop, index, stage):
+    name = f"once_{shop.remit.label}"
+    Wheel(name).add(f"{name}.py", "v = 7").write(index.folder)
+    asked = len(index.asked)
+    results = []
+
+    def one():
+        results.append(shop.json(f"import {name}; print({name}.v)", "--package", name))
+
+    threads = [threading.Thread(target=one) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [r["stdout"] for r in results] == ["7\n"] * 3, results
+    assert len(shop.downloads(asked)) == 1
+
+
+def wait_for(condition, seconds=30):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, condition
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("whom", ["door", "keeper"])
+def test_killed_in_the_middle_leaves_nothing_that_is_used(shop, index, whom):
+    index.delay.set()
+    asked = len(index.asked)
+    process = shop.remit.popen("run", *shop.source, "--package", "demo-pkg", "-c", "print('ran')", env={**shop.env}, stdout=subprocess.PIPE)
+    try:
+        wait_for(lambda: shop.downloads(asked))
+        if whom == "door":
+            process.kill()
+        else:
+            keepers = [p for p in processes(shop.remit.command) if os.getpgid(p) == p and p != process.pid]
+            for pid in keepers:
+                os.kill(pid, signal.SIGKILL)
+        assert process.communicate(timeout=20)[0] == b""
+    finally:
+        index.delay.clear()
+    assert not gone(lambda: processes(shop.remit.command))
+    assert shop.shelves() == []
+    assert shop.json(ASK, "--package", "demo-pkg")["stdout"].startswith("43 ")
+    assert list(shop.store.glob("new/*")) == []
+
+
+def test_an_interrupt_ends_it(shop, index):
+    index.delay.set()
+    asked = len(index.asked)
+    process = shop.remit.popen(
+        "run", *shop.source, "--package", "demo-pkg", "-c", "print('ran')", env={**shop.env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    try:
+        wait_for(lambda: shop.downloads(asked))
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    finally:
+        index.delay.clear()
+    assert out == b"" and process.returncode == 130, err
+    assert not gone(lambda: processes(shop.remit.command))
+    assert list((shop.store / "failed").glob("*")) == []
+
+
+def test_it_has_its_own_time(shop, index):
+    index.delay.set()
+    try:
+        result = shop.json("1", "--package", "demo-pkg", "--package-time", "3s")
+    finally:
+        index.delay.clear()
+    assert "package_time" in reason(result) and "--package-time" in result["error"]["remedy"]
+
+
+def test_what_was_changed_on_disk_is_installed_again(shop, index):
+    code = "import dep_one; print(dep_one.one)"
+    assert shop.json(code, "--package", "dep_one")["stdout"] == "2\n"
+    (path,) = shop.store.glob("shelves/*/site/dep_one.py")
+    before = path.stat()
+    path.chmod(0o644)
+    path.write_text("one = 3\n")
+    path.chmod(before.st_mode & 0o7777)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    asked = len(index.asked)
+    assert shop.json(code, "--package", "dep_one")["stdout"] == "2\n"
+    assert len(shop.downloads(asked)) == 1
+
+
+# ---- for people ----
+
+
+def test_progress_on_a_terminal_only(shop):
+    leader, follower = pty.openpty()
+    process = shop.remit.popen(
+        "run", *shop.source, "--package", "demo-pkg", "-c", "print('ran')", env=shop.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=follower
+    )
+    os.close(follower)
+    shown = b""
+    while True:
+        try:
+            piece = os.read(leader, 4096)
+        except OSError:
+            break
+        if not piece:
+            break
+        shown += piece
+    os.close(leader)
+    assert process.communicate()[0] == b"ran\n" and b"Collecting" in shown and shown.endswith(b"\r\x1b[K"), shown
+    quiet = shop("run", *shop.source, "--package", "dep_one", "-c", "print('ran')")
+    assert quiet.stderr == "" and quiet.stdout == "ran\n"
+
+
+def test_list_and_prune(shop):
+    assert shop("packages").stdout == ""
+    assert shop.json("1", "--package", "demo-pkg")["status"] == "ok"
+    assert shop.json("1", "--package", "dep_one==1.5")["status"] == "ok"
+    lines = shop("packages", "list").stdout.splitlines()
+    assert len(lines) == 3 and lines[0].split()[0] == "ID" and "dep-one==1.5" in lines[1] + lines[2]
+    rows = shop.shelves()
+    assert {tuple(r["packages"]) for r in rows} == {("demo-pkg",), ("dep_one==1.5",)}
+    assert shop("packages", "prune").stdout == "removed 0 (0 B)\n"
+    wrong = shop("packages", "prune", "nothing")
+    assert wrong.returncode == 2 and "nothing" in wrong.stderr
+    assert shop("packages", "prune", rows[0]["id"][:12]).stdout.startswith("removed 1 (")
+    os.utime(shop.store / "shelves" / rows[1]["id"] / "about", (1, time.time() - 3600))
+    assert shop("packages", "prune", "--unused", "2h").stdout == "removed 0 (0 B)\n"
+    assert shop("packages", "prune", "--unused", "30m").stdout.startswith("removed 1 (")
+    assert shop.shelves() == []
+    assert shop("packages", "burn").returncode == 2
+
+
+# ---- the real one ----
+
+
+def test_packages_of_the_real_index(any_remit, stage, request):
+    """By way of loopback, since the address of the real one here may be anything."""
+    found = subprocess.run(
+        [PYTHON, "-c", "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"], text=True, capture_output=True, check=True
+    )
+    with package_index.serve(stage / "relay", real=found.stdout.strip()) as relay:
+        try:
+            relay.real_page("six")
+        except OSError as e:
+            skip_or_fail(f"no index: {e}")
+        shop = Shop(any_remit, relay, request.node.name)
+        code = "import pandas; print(pandas.__version__[:4], pandas.DataFrame({'a': [1, 2]}).sum().to_dict())"
+        flags = ("--package", "pandas==2.2.*", "--preset", "scientific")
+        first = shop.json(code, *flags, timeout=400)
+        assert first["stdout"] == "2.2. {'a': 3}\n", first
+        assert shop.json(code, *flags)["stdout"] == first["stdout"]
+        shutil.rmtree(shop.cache, ignore_errors=True)

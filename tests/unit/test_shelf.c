@@ -1,0 +1,352 @@
+/*
+ * shelf: what an installation leaves is found again whole or not at all,
+ * whatever it says about itself.
+ */
+#include "shelf.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "field.h"
+#include "record.h"
+#include "shelf_make.h"
+#include "sweep.h"
+
+static char cache[] = "/tmp/remit-test-shelf-XXXXXX";
+static const struct interpreter python = { .executable = "/usr/bin/python3",
+					   .real = "/usr/bin/python3" };
+#define KEY "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static int
+set_up(void **state)
+{
+	(void)state;
+	return mkdtemp(cache) ? setenv("XDG_CACHE_HOME", cache, 1) : -1;
+}
+
+static int
+tear_down(void **state)
+{
+	int fd = open(cache, O_RDONLY | O_DIRECTORY);
+
+	(void)state;
+	if (sweep(fd) < 0)
+		return -1;
+	close(fd);
+	return rmdir(cache);
+}
+
+static size_t
+entries(const char *name)
+{
+	struct remit_error err;
+	DIR *d = fdopendir(shelf_folder(name, &err));
+	size_t n = 0;
+
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n - 2;
+}
+
+static void
+give(struct shelf_make *m, const char *path, const char *bytes, size_t len)
+{
+	struct remit_error err;
+
+	if (shelf_make_file(m, path, len, &err) < 0 ||
+	    (len && shelf_make_add(m, bytes, len, &err) < 0))
+		fail_msg("%s", err.message);
+}
+
+/* Two files of these names. */
+static int
+make(const char *key, const char *first, const char *second,
+     struct remit_error *err)
+{
+	own(shelf_make) struct shelf_make m = SHELF_MAKE_INIT;
+	own(policy) struct policy p;
+	own(buf) struct buf about = BUF_INIT(4096);
+
+	assert_int_equal(policy_init(&p), 0);
+	assert_int_equal(record_add(&about, "wheel", "x==1.0 abc"), 0);
+	assert_int_equal(record_add(&about, "file", first), 0);
+	assert_int_equal(record_add(&about, "program", second), 0);
+	assert_int_equal(shelf_make_open(&m, err), 0);
+	give(&m, "out/1", "#!", 2);
+	give(&m, "out/about", about.data, about.len);
+	give(&m, "out/0", "x = 1\n", 6);
+	return shelf_make_finish(&m, key, &p, &python, err);
+}
+
+static void
+found(const char *key, struct shelf *s)
+{
+	*s = (struct shelf)SHELF_INIT;
+	assert_true(shelf_find(s, key));
+}
+
+static unsigned
+mode_of(const struct shelf *s, const char *name)
+{
+	struct stat st;
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s", s->site, name);
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_mode & 07777;
+}
+
+static void
+what_was_made_is_found_and_only_readable(void **state)
+{
+	own(shelf) struct shelf s = SHELF_INIT, none = SHELF_INIT;
+	struct remit_error err;
+
+	(void)state;
+	assert_false(shelf_find(&none, KEY));
+	if (make(KEY, "x/__init__.py", "bin/.x", &err) < 0)
+		fail_msg("%s", err.message);
+	found(KEY, &s);
+	assert_int_equal(mode_of(&s, ""), 0555);
+	assert_int_equal(mode_of(&s, "x"), 0555);
+	assert_int_equal(mode_of(&s, "x/__init__.py"), 0444);
+	assert_int_equal(mode_of(&s, "bin/.x"), 0555);
+	assert_int_equal(entries("new"), 0);
+}
+
+static void
+break_by(const char *how, const char *path)
+{
+	int fd;
+
+	assert_int_equal(chmod(path, 0755), 0);
+	if (!strcmp(how, "write")) {
+		fd = open(path, O_WRONLY);
+		assert_int_equal(write(fd, "y", 1), 1);
+		close(fd);
+	} else if (!strcmp(how, "remove")) {
+		assert_int_equal(unlink(path), 0);
+	}
+}
+
+/* The time of change tells, even if all else is put back. */
+static void
+what_was_changed_is_not_used(void **state)
+{
+	static const char *const ways[] = { "write", "remove", "mode" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+		own(shelf) struct shelf s = SHELF_INIT, none = SHELF_INIT;
+		struct remit_error err;
+		struct timespec times[2];
+		struct stat st;
+		char path[512];
+
+		if (make(KEY, "x.py", "bin/x", &err) < 0)
+			fail_msg("%s", err.message);
+		found(KEY, &s);
+		snprintf(path, sizeof(path), "%s/x.py", s.site);
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(chmod(s.site, 0755), 0);
+		break_by(ways[i], path);
+		times[0] = st.st_atim;
+		times[1] = st.st_mtim;
+		if (utimensat(AT_FDCWD, path, times, 0) == 0)
+			assert_int_equal(chmod(path, st.st_mode & 07777), 0);
+		assert_int_equal(chmod(s.site, 0555), 0);
+		assert_true(shelf_is_whole(&s));
+		s.checked_us -= SHELF_TRUST_US;
+		assert_false(shelf_is_whole(&s));
+		assert_false(shelf_find(&none, KEY));
+	}
+}
+
+static void
+hostile_names_leave_nothing(void **state)
+{
+	static const char *const wrong[] = {
+		"../x",	 "/etc/x", "a/../../x", "a//b",	 "a/",	    "",
+		"a/./b", "-x",	   "a\nb",	"bin/x", "bin/x/y",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		struct shelf none = SHELF_INIT;
+		struct remit_error err;
+		char key[SHA256_TEXT] = KEY;
+
+		key[0] = 'f';
+		if (make(key, wrong[i], "bin/x", &err) == 0)
+			fail_msg("%s was taken", wrong[i]);
+		assert_int_equal(err.code, REMIT_E_INSTALL);
+		assert_false(shelf_find(&none, key));
+		assert_int_equal(entries("new"), 0);
+	}
+}
+
+static void
+refuses_file(const char *path)
+{
+	own(shelf_make) struct shelf_make m = SHELF_MAKE_INIT;
+	struct remit_error err;
+
+	assert_int_equal(shelf_make_open(&m, &err), 0);
+	if (shelf_make_file(&m, path, 1, &err) == 0)
+		fail_msg("%s was taken", path);
+}
+
+static void
+files_come_by_number_and_whole(void **state)
+{
+	own(shelf_make) struct shelf_make m = SHELF_MAKE_INIT;
+	own(policy) struct policy p;
+	struct remit_error err;
+
+	(void)state;
+	refuses_file("out/x");
+	refuses_file("out/-1");
+	refuses_file("out/100000");
+	refuses_file("out/../1");
+	refuses_file("1");
+	assert_int_equal(policy_init(&p), 0);
+	assert_int_equal(shelf_make_open(&m, &err), 0);
+	assert_int_equal(shelf_make_file(&m, "out/0", 2, &err), 0);
+	assert_int_equal(shelf_make_add(&m, "abc", 3, &err), -1);
+	assert_int_equal(shelf_make_file(&m, "out/1", 2, &err), -1);
+	assert_int_equal(shelf_make_finish(&m, KEY, &p, &python, &err), -1);
+}
+
+/* As after kill -9: the lock is gone, the folder is not. */
+static void
+what_was_left_half_made_goes_with_the_next(void **state)
+{
+	own(shelf_make) struct shelf_make m = SHELF_MAKE_INIT;
+	struct remit_error err;
+	int at = shelf_folder("new", &err);
+
+	(void)state;
+	assert_int_equal(mkdirat(at, "left", 0700), 0);
+	assert_int_equal(mkdirat(at, "left/raw", 0), 0);
+	close(at);
+	assert_int_equal(shelf_make_open(&m, &err), 0);
+	assert_int_equal(entries("new"), 1);
+}
+
+static void
+a_failure_is_remembered_for_a_short_time(void **state)
+{
+	struct remit_error why = { .code = REMIT_E_INSTALL,
+				   .message = "no such package",
+				   .remedy = "Spell it." };
+	struct remit_error got;
+	struct timespec old[2];
+	struct remit_error err;
+	int at = shelf_folder("failed", &err);
+
+	(void)state;
+	assert_false(shelf_failure(KEY, &got));
+	shelf_remember_failure(KEY, &why);
+	assert_true(shelf_failure(KEY, &got));
+	assert_int_equal(got.code, REMIT_E_INSTALL);
+	assert_non_null(strstr(got.message, "no such package"));
+	assert_string_equal(got.remedy, "Spell it.");
+	clock_gettime(CLOCK_REALTIME, &old[0]);
+	old[0].tv_sec -= SHELF_FAILURE_S + 1;
+	old[1] = old[0];
+	assert_int_equal(utimensat(at, KEY, old, 0), 0);
+	assert_false(shelf_failure(KEY, &got));
+	old[1].tv_sec += 1000;
+	assert_int_equal(utimensat(at, KEY, old, 0), 0);
+	assert_false(shelf_failure(KEY, &got));
+	close(at);
+}
+
+static void
+key_of(char out[SHA256_TEXT], const char *flag, const char *value,
+       const char *package)
+{
+	own(policy) struct policy p;
+	struct remit_error err;
+
+	assert_int_equal(policy_init(&p), 0);
+	assert_int_equal(list_add(&p.packages, package), 0);
+	assert_int_equal(list_add(&p.packages, "b>=1"), 0);
+	if (flag && field_set_text(&p, field_find(flag), value, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_int_equal(shelf_key(out, &p, &python, &err), 0);
+}
+
+static void
+a_request_is_known_by_all_that_decides_what_is_installed(void **state)
+{
+	static const struct {
+		const char *flag, *value;
+	} rows[] = {
+		{ NULL, NULL },
+		{ "package", "c" },
+		{ "index-url", "https://h/" },
+		{ "package-host", "h:1" },
+		{ "find-links", "/usr" },
+		{ "package-direct", "/x.whl" },
+		{ "offline", "true" },
+		{ "package-build", "true" },
+		{ "package-max", "2M" },
+	};
+	char keys[ARRAY_LEN(rows)][SHA256_TEXT], same[SHA256_TEXT];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		key_of(keys[i], rows[i].flag, rows[i].value, "a==1");
+		for (size_t k = 0; k < i; k++)
+			assert_string_not_equal(keys[i], keys[k]);
+	}
+	key_of(same, "package-time", "7s", " A == 1");
+	assert_string_equal(same, keys[0]);
+}
+
+static void
+a_shelf_stands_behind_the_standard_library(void **state)
+{
+	struct shelf s = { .id = "x", .site = "/cache/site", .hold = -1 };
+	struct interpreter in = { 0 };
+	struct remit_error err;
+
+	(void)state;
+	assert_int_equal(list_add(&in.sys_path, "/usr/lib/python3.11"), 0);
+	assert_int_equal(list_add(&in.sys_path, "/v/site-packages"), 0);
+	assert_int_equal(shelf_show(&s, false, &in, &err), 0);
+	assert_int_equal(in.sys_path.count, 3);
+	assert_string_equal(in.sys_path.items[1], "/.remit/packages");
+	assert_string_equal(in.sys_path.items[2], "/v/site-packages");
+	interpreter_free(&in);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_was_made_is_found_and_only_readable),
+		cmocka_unit_test(what_was_changed_is_not_used),
+		cmocka_unit_test(hostile_names_leave_nothing),
+		cmocka_unit_test(files_come_by_number_and_whole),
+		cmocka_unit_test(what_was_left_half_made_goes_with_the_next),
+		cmocka_unit_test(a_failure_is_remembered_for_a_short_time),
+		cmocka_unit_test(
+			a_request_is_known_by_all_that_decides_what_is_installed),
+		cmocka_unit_test(a_shelf_stands_behind_the_standard_library),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
