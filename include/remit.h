@@ -285,6 +285,17 @@ REMIT_API int remit_session_close(struct remit_session *s,
 /* End it at once: nothing is committed and nothing exported. */
 REMIT_API void remit_session_drop(struct remit_session *s);
 
+/*
+ * What a model should be told that writes code for this policy and these tools:
+ * text for its prompt, made from the plan, so that it says nothing that is not
+ * so here. `session`: not 0 if its programs will be cells of a session. free()
+ * the text. -1 also if the policy is refused.
+ */
+REMIT_API int remit_instructions(struct remit *r, const char *policy_json,
+				 const struct remit_tool *tools,
+				 size_t tool_count, int session, char **text,
+				 struct remit_error *err);
+
 /* What the keeper is doing (pools, zygotes, sessions, memory, latency), as one
    JSON object; free() it. */
 REMIT_API int remit_status(struct remit *r, char **json,

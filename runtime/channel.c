@@ -28,28 +28,6 @@ write_all(int fd, const char *bytes, size_t len)
 	return 0;
 }
 
-PyObject *
-channel_put(PyObject *self, PyObject *args)
-{
-	PyObject *data;
-	int fd, failed;
-	char *bytes;
-	Py_ssize_t len;
-
-	(void)self;
-	if (!PyArg_ParseTuple(args, "iS", &fd, &data) ||
-	    PyBytes_AsStringAndSize(data, &bytes, &len) < 0)
-		return NULL;
-	Py_BEGIN_ALLOW_THREADS;
-	pthread_mutex_lock(&turn);
-	failed = write_all(fd, bytes, (size_t)len);
-	pthread_mutex_unlock(&turn);
-	Py_END_ALLOW_THREADS;
-	if (failed)
-		return PyErr_SetFromErrno(PyExc_OSError);
-	Py_RETURN_NONE;
-}
-
 /* What a pipe has in its queue nobody tells: it is not waited for. */
 static int
 unread(int fd)
@@ -57,6 +35,42 @@ unread(int fd)
 	int bytes = 0;
 
 	return ioctl(fd, SIOCOUTQ, &bytes) < 0 ? 0 : bytes;
+}
+
+static int
+write_both(int fd, const char *bytes, size_t len, const char *rest,
+	   size_t rest_len)
+{
+	struct timespec pause = { .tv_nsec = PAUSE_NS };
+
+	if (write_all(fd, bytes, len) < 0)
+		return -1;
+	while (rest_len && unread(fd))
+		nanosleep(&pause, NULL);
+	return write_all(fd, rest, rest_len);
+}
+
+PyObject *
+channel_put(PyObject *self, PyObject *args)
+{
+	PyObject *data, *more = NULL;
+	Py_ssize_t len, rest_len = 0;
+	char *bytes, *rest = NULL;
+	int fd, failed;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "iS|S", &fd, &data, &more) ||
+	    PyBytes_AsStringAndSize(data, &bytes, &len) < 0 ||
+	    (more && PyBytes_AsStringAndSize(more, &rest, &rest_len) < 0))
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS;
+	pthread_mutex_lock(&turn);
+	failed = write_both(fd, bytes, (size_t)len, rest, (size_t)rest_len);
+	pthread_mutex_unlock(&turn);
+	Py_END_ALLOW_THREADS;
+	if (failed)
+		return PyErr_SetFromErrno(PyExc_OSError);
+	Py_RETURN_NONE;
 }
 
 PyObject *

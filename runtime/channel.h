@@ -7,8 +7,9 @@
 #define Py_LIMITED_API 0x03090000
 #include <Python.h>
 
-/* put(channel, data): write all of it. A signal waits until it is done: half a
-   frame would be the end of all frames. Threads take turns. */
+/* put(channel, data[, rest]): write all of it; and the rest when the other side
+   has read that. A signal waits until it is done: half a frame would be the end
+   of all frames. Threads take turns. */
 PyObject *channel_put(PyObject *self, PyObject *args);
 
 /* settle(channel): wait until the other side has read all that was written. */

@@ -4,7 +4,6 @@ Whatever the object is, this ends with a bounded bundle: a part that cannot be
 made, or is too large, is left out with a reason. Only an interrupt gets through.
 """
 
-import _thread
 import sys
 from posix import getpid
 
@@ -41,7 +40,6 @@ METHODS = (
 )
 
 mro_of = type.__dict__["__mro__"].__get__
-_one_at_a_time = _thread.allocate_lock()
 _shown_bytes = 0
 
 
@@ -59,7 +57,8 @@ class Bundle:
         del self.left_out[PARTS:]
 
     def add_text(self, text):
-        raw = text.encode("utf-8", "replace")
+        raw = str.encode(text, "utf-8", "replace")
+        self.room += len(self.parts.get(PLAIN, b""))
         if len(raw) > self.room:
             self.truncated = True
             raw = raw[: self.room].decode("utf-8", "ignore").encode()
@@ -113,7 +112,7 @@ def as_bytes(mime, data):
         return json.dumps(data, allow_nan=False, separators=(",", ":")).encode()
     if isinstance(data, str):
         if is_text(mime):
-            return data.encode("utf-8", "replace")
+            return str.encode(data, "utf-8", "replace")
         import base64  # as IPython takes it
 
         return base64.b64decode(data)
@@ -149,7 +148,7 @@ def is_a(obj, module, *names):
     """Whether it is of such a class, if that was ever imported."""
     loaded = sys.modules.get(module)
     kinds = tuple(filter(None, (getattr(loaded, name, None) for name in names)))
-    return any(kind in mro_of(type(obj)) for kind in kinds)
+    return any(cls is kind for cls in mro_of(type(obj)) for kind in kinds)
 
 
 def data_of(obj):
@@ -242,14 +241,16 @@ def send(kind, bundle):
         head += ("mime", mime), ("bytes", str(len(raw)))
     for mime, reason in bundle.left_out:
         head += ("left_out", mime), ("reason", reason)
-    with _one_at_a_time:
-        records.send(records.DISPLAY, head)
-        # When the keeper has taken the head and then the rest, it has taken
-        # all output from before, and nothing of what comes after.
-        _remit.settle(records.CHANNEL)
-        for piece in pieces(b"".join(bundle.parts.values())):
-            records.put(piece)
-        _remit.settle(records.CHANNEL)
+    data = b"".join(pieces(b"".join(bundle.parts.values())))
+    # When the keeper has taken the head and then the rest, it has taken all
+    # output from before, and nothing of what comes after. Whatever interrupts,
+    # what was begun is ended.
+    begin = records.encode(records.DISPLAY, head)
+    if kind == "value":  # it has no place in the output
+        records.put(begin + data)
+        return
+    _remit.put(records.CHANNEL, begin, data)
+    _remit.settle(records.CHANNEL)
 
 
 def give_value(value):

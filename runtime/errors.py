@@ -20,7 +20,7 @@ name_of = type.__dict__["__name__"].__get__
 
 def clip(text, most=TEXT_MAX):
     """At most so many bytes, and never half a character."""
-    raw = text.encode("utf-8", "replace")
+    raw = str.encode(text, "utf-8", "replace")
     if len(raw) <= most:
         return text
     return raw[:most].decode("utf-8", "ignore") + "\n... [truncated]"
@@ -76,12 +76,14 @@ def remember_lines():
         linecache.cache[name] = len(code), None, lines, name
 
 
-def describe(exc, tb):
+def describe(exc, tb, name):
     """An exception's text and value, whatever it is and however little memory is left."""
     try:
         import traceback
 
         remember_lines()
+        if isinstance(exc, SyntaxError) and exc.text is None and exc.filename == name:
+            exc.text = line_text(name, exc.lineno) or None
         return "".join(traceback.format_exception(type(exc), exc, tb)), str(exc)
     except BaseException as e:  # a hostile __str__ must not stop the claim
         return f"{name_of(type(exc))} <unprintable: {name_of(type(e))}>\n", ""
@@ -141,9 +143,7 @@ def describe_error(exc, name):
     tb = own_frames(exc.__traceback__)
     cut_own_end(tb)
     exc.__traceback__ = tb
-    if isinstance(exc, SyntaxError) and exc.text is None and exc.filename == name:
-        exc.text = line_text(name, exc.lineno) or None
-    text, value = describe(exc, tb)
+    text, value = describe(exc, tb, name)
     try:
         # Python's own hook looks for the source in a file.
         if sys.excepthook is sys.__excepthook__:

@@ -219,7 +219,8 @@ static PyMethodDef methods[] = {
 	{ "job", job_receive, METH_VARARGS,
 	  "job(channel, begun)\n--\n\nThe next (name, arguments, code)." },
 	{ "put", channel_put, METH_VARARGS,
-	  "put(channel, data)\n--\n\nWrite all of it, whatever interrupts." },
+	  "put(channel, data, rest=b'')\n--\n\nWrite all of it, whatever "
+	  "interrupts; the rest when that was read." },
 	{ "settle", channel_settle, METH_O,
 	  "settle(channel)\n--\n\nWait until all was read that was "
 	  "written." },

@@ -52,7 +52,8 @@ def _take(n):
 
 def peek():
     """The type of the next frame, which stays."""
-    give_back(_take(8))
+    if len(_buffer) < 8:
+        give_back(_take(8))
     return _buffer[4]
 
 

@@ -159,10 +159,10 @@ class Bridge:
         self.last += 1
         self.pending[self.last] = call
         head = b"id\0%d\0name\0%b\0bytes\0%d\0" % (self.last, call.tool.encode("utf-8", "replace"), len(text))
-        parts = [records.frame(records.CALL, head)]
+        data = records.frame(records.CALL, head)
         for at in range(0, len(text), PIECE):
-            parts.append(records.frame(records.CALL_DATA, text[at : at + PIECE]))
-        records.put(b"".join(parts))
+            data += records.frame(records.CALL_DATA, text[at : at + PIECE])
+        records.put(data)
 
     # ---- answers
 
@@ -186,8 +186,8 @@ class Bridge:
             raise EOFError("the program is over")
         kind, payload = records.receive()
         if kind == records.REPLY:
-            head = dict(records.parse(payload))
-            self.reply = [int(head["id"]), head["outcome"], int(head["bytes"]), []]
+            _, number, _, outcome, _, missing, _ = payload.split(b"\0")
+            self.reply = [int(number), outcome, int(missing), []]
             return
         self.reply[2] -= len(payload)
         self.reply[3].append(payload)
@@ -203,13 +203,13 @@ class Bridge:
                 self.send(self.queue.popleft())
         if call is None:  # of a cell that is over
             return
-        if outcome == "ok":
+        if outcome == b"ok":
             try:
                 call.value = self.decode(text)
             except (ValueError, RecursionError) as e:
                 call.error = ToolError(call.tool, f"the result cannot be read: {e}")
         else:
-            call.error = ToolError(call.tool, text, outcome == "denied")
+            call.error = ToolError(call.tool, text, outcome == b"denied")
         call.done = True
         if call.loop is not None:
             self.tell(call)

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <termios.h>
 
@@ -271,4 +272,16 @@ ask_result(struct ask *a, const json_t *result, struct policy *policy)
 		if (is_new(a, &all.rows[i]) && settle(a, &all.rows[i], policy))
 			again = true;
 	return again && !is_stopped(a);
+}
+
+void
+ask_note_host(struct ask *a, const char *host, bool always)
+{
+	struct remedy r = { .field = &fields[F_NETWORK_ALLOW] };
+
+	snprintf(r.text, sizeof(r.text), "%s", host);
+	/* Without memory it is asked again. */
+	(void)is_new(a, &r);
+	if (always)
+		write_always(a, &r);
 }

@@ -42,6 +42,9 @@ int ask_open(struct ask *a, const struct flags *fl,
  * for before. What is allowed is in the policy afterwards. True: run again.
  */
 bool ask_result(struct ask *a, const json_t *result, struct policy *policy);
+/* While the program ran: what was asked for a host is not asked again, and
+   "always" is written. */
+void ask_note_host(struct ask *a, const char *host, bool always);
 void ask_free(struct ask *a);
 
 #endif

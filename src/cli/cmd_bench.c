@@ -15,6 +15,7 @@
 #include "bench_memory.h"
 #include "bench_size.h"
 #include "bench_start.h"
+#include "bench_tools.h"
 #include "cli.h"
 #include "number.h"
 #include "path.h"
@@ -31,7 +32,7 @@
 static int (*const measurements[])(struct bench *b, struct remit_error *err) = {
 	bench_start_measure,  bench_cells_measure,  bench_load_measure,
 	bench_memory_measure, bench_size_pools,	    bench_size_zygotes,
-	bench_extra_measure,  bench_beside_measure,
+	bench_extra_measure,  bench_beside_measure, bench_tools_measure,
 };
 
 struct request {

@@ -99,9 +99,14 @@ on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
 static enum remit_answer
 on_question(void *user, const struct remit_question *q)
 {
-	const struct run *r = user;
+	struct run *r = user;
+	bool is_host = !strcmp(q->kind, "host");
+	enum remit_answer a =
+		question_ask(q, is_host ? r->ask.file : NULL, r->signals);
 
-	return question_ask(q, r->signals);
+	if (is_host)
+		ask_note_host(&r->ask, q->subject, a == REMIT_ALLOW_ALWAYS);
+	return a;
 }
 
 static void
@@ -416,6 +421,9 @@ perform(struct run *r, struct policy *policy, struct remit_error *err)
 
 	if (prepare(r, policy, err) < 0)
 		return -1;
+	/* Where there is a list, what it does not name is a question. */
+	if (r->options.ask && policy->network_allow.count)
+		policy->network_ask = true;
 	cli_warn(policy);
 	while (again && exit_code >= 0)
 		exit_code = run_once(r, policy, &again, err);

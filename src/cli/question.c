@@ -8,18 +8,34 @@
 #include "buf.h"
 #include "line_text.h"
 
-#define TRIES  3
-#define SHOWN  1000 /* characters of what the program has written */
-#define CHOICE "       o: once, r: for this run, n: no [n] "
+#define TRIES 3
+#define SHOWN 1000 /* characters of what the program has written */
+
+static int
+write_choice(const char *file, struct buf *out)
+{
+	if (buf_addf(out, "       o: once, r: for this run, ") < 0)
+		return -1;
+	if (file &&
+	    (buf_addf(out, "a: always (writes \"") < 0 ||
+	     line_text_add(out, file, SHOWN) < 0 || buf_addf(out, "\"), ") < 0))
+		return -1;
+	return buf_addf(out, "n: no [n] ");
+}
 
 static const struct word {
 	const char *text;
 	enum remit_answer answer;
 } words[] = {
-	{ "", REMIT_DENY },	      { "n", REMIT_DENY },
-	{ "no", REMIT_DENY },	      { "o", REMIT_ALLOW_ONCE },
-	{ "once", REMIT_ALLOW_ONCE }, { "r", REMIT_ALLOW_RUN },
+	{ "", REMIT_DENY },
+	{ "n", REMIT_DENY },
+	{ "no", REMIT_DENY },
+	{ "o", REMIT_ALLOW_ONCE },
+	{ "once", REMIT_ALLOW_ONCE },
+	{ "r", REMIT_ALLOW_RUN },
 	{ "run", REMIT_ALLOW_RUN },
+	{ "a", REMIT_ALLOW_ALWAYS },
+	{ "always", REMIT_ALLOW_ALWAYS },
 };
 
 /* What is asked, by kind. */
@@ -31,7 +47,8 @@ static const struct kind {
 };
 
 static int
-write_question(const struct remit_question *q, struct buf *out)
+write_question(const struct remit_question *q, const char *file,
+	       struct buf *out)
 {
 	const struct kind *k = &kinds[0];
 
@@ -44,14 +61,17 @@ write_question(const struct remit_question *q, struct buf *out)
 	    buf_addf(out, "%s", q->detail ? k->between : "\"") < 0 ||
 	    (q->detail && line_text_message(out, q->detail, SHOWN) < 0))
 		return -1;
-	return buf_addf(out, "\n       Allow it?\n%s", CHOICE);
+	if (buf_addf(out, "\n       Allow it?\n") < 0)
+		return -1;
+	return write_choice(file, out);
 }
 
 static bool
-find(const char *line, enum remit_answer *out)
+find(const char *line, const char *file, enum remit_answer *out)
 {
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (!strcmp(words[i].text, line)) {
+		if (!strcmp(words[i].text, line) &&
+		    (file || words[i].answer != REMIT_ALLOW_ALWAYS)) {
 			*out = words[i].answer;
 			return true;
 		}
@@ -59,7 +79,7 @@ find(const char *line, enum remit_answer *out)
 }
 
 enum remit_answer
-question_ask(const struct remit_question *q, int signals)
+question_ask(const struct remit_question *q, const char *file, int signals)
 {
 	own(buf) struct buf text = BUF_INIT(64 * 1024);
 	own(ask) struct ask a = ASK_INIT;
@@ -73,16 +93,16 @@ question_ask(const struct remit_question *q, int signals)
 				"at\n");
 		return REMIT_DENY;
 	}
-	if (write_question(q, &text) < 0)
+	if (write_question(q, file, &text) < 0)
 		return REMIT_DENY;
 	for (int i = 0; i < TRIES; i++) {
 		/* What was typed before was not meant for us. */
 		tcflush(a.tty, TCIFLUSH);
 		if (!ask_say(&a, &text) || !ask_read_line(&a, line) ||
-		    find(line, &answer))
+		    find(line, file, &answer))
 			return answer;
 		buf_free(&text);
-		if (buf_addf(&text, "%s", CHOICE) < 0)
+		if (write_choice(file, &text) < 0)
 			return REMIT_DENY;
 	}
 	return REMIT_DENY;

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "client_part.h"
+#include "host_question.h"
 #include "job_files.h"
 #include "keeper_process.h"
 #include "pass.h"
@@ -177,6 +178,8 @@ client_send_job(struct link *l, const struct remit_job *job,
 			return fail_sys(err, REMIT_E_INPUT, "the arguments");
 	if (job->artifacts_dir && record_add(&records, "artifacts", "yes") < 0)
 		return fail_sys(err, REMIT_E_INPUT, "the job");
+	if (job->on_question && record_add(&records, "questions", "yes") < 0)
+		return fail_sys(err, REMIT_E_INPUT, "the job");
 	if (job->interactive && record_add(&records, "interactive", "yes") < 0)
 		return fail_sys(err, REMIT_E_INPUT, "the job");
 	if (link_send(l, FRAME_JOB, buf_text(&records), records.len, err) < 0 ||
@@ -262,6 +265,8 @@ take_frame(struct run *r, const struct frame *f, struct remit_error *err)
 		if (job->on_progress)
 			job->on_progress(job->user, f->payload, f->len);
 		return 0;
+	case FRAME_QUESTION:
+		return host_question_take(job, f, &r->link, err);
 	case FRAME_RESULT:
 		return take_result(r, f, err);
 	case FRAME_ASK:

@@ -33,7 +33,7 @@ no(struct schema_look *l, const char *fmt, ...)
 	return false;
 }
 
-static size_t
+static size_t __attribute__((format(printf, 2, 3)))
 go_into(struct schema_look *l, const char *fmt, ...)
 {
 	size_t before = l->place_len;

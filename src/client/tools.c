@@ -101,8 +101,8 @@ tools_find(const struct tools *t, const char *name)
 	return NULL;
 }
 
-static bool
-is_required(const struct tool *tool, const char *name)
+bool
+tools_needs(const struct tool *tool, const char *name)
 {
 	const json_t *one;
 	size_t i;
@@ -125,7 +125,7 @@ add_records(struct buf *out, const struct tool *tool)
 		return -1;
 	json_object_foreach(json_object_get(tool->schema.root, "properties"),
 			    name, part) if (record_add(out,
-						       is_required(tool, name)
+						       tools_needs(tool, name)
 							       ? "parameter"
 							       : "optional",
 						       name) < 0) return -1;

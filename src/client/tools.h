@@ -26,6 +26,8 @@ int tools_open(struct tools *t, const struct remit_tool *given, size_t count,
 	       struct remit_error *err) must_check;
 /* NULL if there is none of that name. */
 const struct tool *tools_find(const struct tools *t, const char *name);
+/* Whether an argument must be given. */
+bool tools_needs(const struct tool *tool, const char *name);
 /* The frame "tools"; nothing if there are none. */
 int tools_send(const struct tools *t, struct link *l,
 	       struct remit_error *err) must_check;

@@ -55,7 +55,9 @@ listeners_list(struct listeners *out, const struct plan *plan,
 	*out = (struct listeners){
 		.everywhere = plan->policy->network_access == NETWORK_PUBLIC,
 	};
-	for (size_t i = 0; out->everywhere && i < PUBLIC_PORTS; i++)
+	for (size_t i = 0;
+	     (out->everywhere || plan->policy->network_ask) && i < PUBLIC_PORTS;
+	     i++)
 		add_port(out, false, public_ports[i]);
 	if (host_rules_read(&plan->policy->network_allow, &rules, err) < 0)
 		return -1;

@@ -51,6 +51,7 @@ session_new(struct keeper *k, int door_fd)
 		.on_door = SOURCE_INIT,
 		.on_in = SOURCE_INIT,
 		.on_committer = SOURCE_INIT,
+		.on_proxy = SOURCE_INIT,
 	};
 	session_make_id(s->id);
 	link_open(&s->door, door_fd, PARTY_DOOR);
@@ -65,6 +66,8 @@ session_new(struct keeper *k, int door_fd)
 void
 session_part(struct session *s)
 {
+	session_forget_question(s);
+	loop_remove(&s->keeper->loop, &s->on_proxy);
 	loop_remove(&s->keeper->loop, &s->on_in);
 	loop_set_timer(&s->keeper->loop, &s->timer, 0);
 	if (s->inmate)
@@ -424,13 +427,33 @@ session_start(struct session *s)
 void
 session_take(struct session *s, struct inmate *i)
 {
+	struct remit_error err;
+
 	s->inmate = i;
 	i->session = s;
 	i->state = INMATE_TAKEN;
 	s->was_warm = i->jail.warm;
 	s->is_watched = i->jail.listener >= 0;
 	set_captures(s);
-	session_start(s);
+	if (session_hear_questions(s, &err) < 0)
+		session_give_up(s, &err);
+	else
+		session_start(s);
+}
+
+int
+session_plan(struct session *s, bool many, struct remit_error *err)
+{
+	struct pool *p = s->pool;
+
+	if (p)
+		return 0;
+	p = pool_for(s->keeper, &s->policy, &s->shelf, s->policy_text.data,
+		     s->policy_text.len, many, err);
+	if (!p)
+		return -1;
+	s->pool = pool_use(p);
+	return 0;
 }
 
 static int
@@ -439,15 +462,8 @@ seek(struct session *s, struct remit_error *err)
 	struct keeper *k = s->keeper;
 	const struct plan *plan;
 
-	if (!s->pool) {
-		struct pool *p =
-			pool_for(k, &s->policy, &s->shelf, s->policy_text.data,
-				 s->policy_text.len, session_is_open(s), err);
-
-		if (!p)
-			return -1;
-		s->pool = pool_use(p);
-	}
+	if (session_plan(s, session_is_open(s), err) < 0)
+		return -1;
 	plan = &s->pool->plan;
 	if (s->pool->policy.cpu_ms != POLICY_UNLIMITED &&
 	    (plan->limits.cpu_cgroup_ms || plan->limits.cpu_rlimit_s ||

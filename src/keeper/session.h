@@ -76,6 +76,9 @@ struct session {
 	bool was_warm;	      /* its interpreter came from a zygote */
 	bool wants_artifacts; /* the door has a place for them */
 	bool is_once;	      /* nobody comes with this policy again */
+	bool answers;	      /* the door has somebody to ask */
+	uint32_t question;    /* of the proxy, that waits; 0: none */
+	uint32_t asked;	      /* by it, so far */
 
 	/* Of one with many cells. */
 	char open_id[24]; /* "": a run */
@@ -141,7 +144,7 @@ struct session {
 	uint64_t began_us;     /* the task was sent */
 	uint64_t ended_us;     /* the code's end was seen */
 
-	struct source on_door, on_in, on_committer;
+	struct source on_door, on_in, on_committer, on_proxy;
 };
 
 /* Takes the door's descriptor. NULL without memory (the descriptor is closed).

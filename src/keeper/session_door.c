@@ -3,6 +3,8 @@
  */
 #include <string.h>
 
+#include "installed.h"
+#include "instructions.h"
 #include "overview.h"
 #include "record.h"
 #include "session_part.h"
@@ -38,6 +40,7 @@ take_job(struct session *s, const struct frame *f, struct remit_error *err)
 	size_t at = 0;
 
 	s->has_job = true;
+	s->answers = false;
 	if (record_check(f->payload, f->len, err) < 0)
 		return -1;
 	while (record_next(f->payload, f->len, &at, &r)) {
@@ -51,6 +54,8 @@ take_job(struct session *s, const struct frame *f, struct remit_error *err)
 			s->wants_artifacts = true;
 		} else if (!strcmp(r.key, "once")) {
 			s->is_once = true;
+		} else if (!strcmp(r.key, "questions")) {
+			s->answers = true;
 		} else if (!strcmp(r.key, "interactive") && s->opened) {
 			s->interactive = true;
 		} else {
@@ -170,6 +175,62 @@ tell_status(struct session *s, struct remit_error *err)
 	return 0;
 }
 
+static int
+write_instructions(const struct session *s, bool session,
+		   const struct list *packages, struct buf *text,
+		   struct remit_error *err)
+{
+	own(list) struct list installed = { 0 };
+	own(buf) struct buf part =
+		BUF_INIT(frame_rules[FRAME_INSTRUCTIONS].max);
+	struct instructions in = {
+		.plan = &s->pool->plan,
+		.session = session,
+		.packages = packages->count ? packages
+					    : &session_policy(s)->packages,
+		.installed = &installed,
+	};
+
+	if (installed_list(&installed, s->pool->plan.interpreter, err) < 0)
+		return -1;
+	if (instructions_write(&part, &in) < 0 ||
+	    record_add(text, "text", buf_text(&part)) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "instructions");
+	buf_free(&part);
+	if (instructions_write_tools(&part, &in) < 0 ||
+	    record_add(text, "tools", buf_text(&part)) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "instructions");
+	return 0;
+}
+
+/* The plan is made as for a run, and nothing runs. Nor is anything installed:
+   a plan without its packages is one of another policy. */
+static int
+tell_instructions(struct session *s, const struct frame *f,
+		  struct remit_error *err)
+{
+	own(buf) struct buf text =
+		BUF_INIT(frame_rules[FRAME_INSTRUCTIONS].max);
+	own(list) struct list packages = { 0 };
+	bool session = f->len == 7;
+
+	if (!s->pool && s->policy.packages.count) {
+		packages = s->policy.packages;
+		s->policy.packages = (struct list){ 0 };
+		buf_free(&s->policy_text);
+	}
+	if (session_plan(s, session, err) < 0 ||
+	    write_instructions(s, session, &packages, &text, err) < 0 ||
+	    link_send(&s->door, FRAME_INSTRUCTIONS, text.data, text.len, err) <
+		    0)
+		return -1;
+	s->state = SESSION_DONE;
+	session_flush_door(s);
+	if (s->door_gone || !link_wants_write(&s->door))
+		keeper_remove(s->keeper, s);
+	return 0;
+}
+
 /* All is there. */
 static void
 start(struct session *s)
@@ -204,6 +265,8 @@ take_part(struct session *s, const struct frame *f, struct remit_error *err)
 	case FRAME_REPLY:
 	case FRAME_REPLY_DATA:
 		return session_take_reply(s, f, err);
+	case FRAME_ANSWER:
+		return session_take_answer(s, f, err);
 	case FRAME_FILE_DATA:
 		return inputs_add(&s->files, f->payload, f->len, err);
 	case FRAME_STDIN:
@@ -233,7 +296,7 @@ is_late(const struct frame *f)
 {
 	return f->type == FRAME_STDIN || f->type == FRAME_STDIN_END ||
 	       f->type == FRAME_INTERRUPT || f->type == FRAME_REPLY ||
-	       f->type == FRAME_REPLY_DATA;
+	       f->type == FRAME_REPLY_DATA || f->type == FRAME_ANSWER;
 }
 
 /*
@@ -285,6 +348,8 @@ take_frame(struct session *s, const struct frame *f, struct remit_error *err)
 		return -1;
 	if (f->type == FRAME_OPEN)
 		return session_open(s, f, err);
+	if (f->type == FRAME_INSTRUCTIONS)
+		return tell_instructions(s, f, err);
 	return take_part(s, f, err);
 }
 
@@ -305,8 +370,10 @@ door_left(struct session *s)
 static void
 break_off(struct session *s, const struct remit_error *err)
 {
-	if (s->state == SESSION_IDLE) {
+	/* Too much input is the end of its cell only. */
+	if (err->code == REMIT_E_PROTOCOL || s->state == SESSION_IDLE)
 		s->opened = false;
+	if (s->state == SESSION_IDLE) {
 		s->error = *err;
 		s->failed = true;
 		session_answer(s);
@@ -340,7 +407,8 @@ session_on_door(void *owner, uint32_t events)
 		door_left(s);
 		return;
 	}
-	while (s->state < SESSION_DYING) {
+	/* A door that is found gone while it is answered has no more to say. */
+	while (s->state < SESSION_DYING && !s->door_gone) {
 		if (link_next(&s->door, &f, &err) < 0 ||
 		    (f.type != FRAME_NONE && take_frame(s, &f, &err) < 0)) {
 			break_off(s, &err);

@@ -20,6 +20,9 @@
 
 /* Life. */
 
+/* The plan for its policy, if it has none yet: of a run, or of many cells. */
+int session_plan(struct session *s, bool many,
+		 struct remit_error *err) must_check;
 /* Give the inmate its job; when a tick of the clock is over, if need be. */
 void session_start(struct session *s);
 /* Kill the jail; the result follows when it is dead. */
@@ -144,5 +147,13 @@ void session_rest_tools(struct session *s);
 
 int session_send_job(struct session *s, struct remit_error *err) must_check;
 void session_flush_channel(struct session *s);
+
+/* Questions of its proxy, if its policy has network_ask. */
+int session_hear_questions(struct session *s,
+			   struct remit_error *err) must_check;
+int session_take_answer(struct session *s, const struct frame *f,
+			struct remit_error *err) must_check;
+/* Nobody will answer any more. */
+void session_forget_question(struct session *s);
 
 #endif

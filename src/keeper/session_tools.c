@@ -49,6 +49,11 @@ session_take_call(struct session *s, const struct frame *f,
 	if ((s->state != SESSION_RUNNING && s->state != SESSION_IDLE) ||
 	    s->facts.has_wait_status)
 		return fail(err, REMIT_E_PROTOCOL, "a call at a wrong time");
+	/* What was printed before is seen before, by a person who is asked. */
+	if (f->type == FRAME_CALL && s->state == SESSION_RUNNING) {
+		session_read_output(s, &s->out);
+		session_read_output(s, &s->err);
+	}
 	if (bridge_call(&s->bridge, &max, f, &s->door, &s->inmate->jail.channel,
 			&begun, err) < 0)
 		return -1;
@@ -84,17 +89,19 @@ session_take_reply(struct session *s, const struct frame *f,
 void
 session_rest_tools(struct session *s)
 {
+	session_forget_question(s);
 	bridge_end(&s->bridge);
 	s->bridge.calls = 0;
 	s->holds = 0;
 }
 
-/* Whoever waits for an answer is not to wait for ever. */
+/* Whoever waits for an answer, or calls later, is not to wait for ever: there
+   is no more to read. */
 void
 session_end_tools(struct session *s)
 {
-	if (s->inmate && s->bridge.pending_count)
-		shutdown(s->inmate->jail.channel.fd, SHUT_RDWR);
+	if (s->inmate && s->bridge.told)
+		shutdown(s->inmate->jail.channel.fd, SHUT_WR);
 	while (s->bridge.pending_count && s->holds) {
 		s->bridge.pending_count--;
 		session_release(s);

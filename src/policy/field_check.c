@@ -13,6 +13,8 @@ field_no_memory(const char *place, struct remit_error *err)
 	return fail(err, REMIT_E_MEMORY, "%s: no memory", place);
 }
 
+_Static_assert(FIELD_TOTAL <= 64, "every field has its bit");
+
 void
 field_mark(struct policy *p, const struct field *f)
 {

@@ -185,6 +185,18 @@ const struct field fields[FIELD_TOTAL] = {
 			    "connections=COUNT, with commas between them",
 		.kept = SPACED(MECH(NETWORK_NAMESPACE) | MECH(PROXY), 0),
 	},
+	[F_NETWORK_ASK] = {
+		.name = "network_ask",
+		.short_name = "ask-hosts",
+		.type = FIELD_BOOL,
+		.offset = offsetof(struct policy, network_ask),
+		.setting = true,
+		.built = true,
+		.fallback = "false",
+		.sentence = "a public host that network_allow does not name is "
+			    "a question to whoever runs the code, and refused "
+			    "only without an answer",
+	},
 	[F_NETWORK_PROXY] = {
 		.name = "network_proxy",
 		.short_name = "proxy",

@@ -65,6 +65,9 @@ int host_rule_read(const char *text, struct host_rule *out,
 int host_rules_read(const struct list *texts, struct host_rules *out,
 		    struct remit_error *err) must_check;
 
+/* What a name's bytes must say at this port, if no word tells. */
+enum host_kind host_rule_usual_kind(uint16_t port);
+
 /* The first entry for this name or address at any port, at this port; or
    NULL. */
 const struct host_rule *host_rules_name(const struct host_rules *all,

@@ -264,14 +264,10 @@ check_words(const char *text, const struct host_rule *r,
 	return 0;
 }
 
-static enum host_kind
-usual_kind(const struct host_rule *r)
+enum host_kind
+host_rule_usual_kind(uint16_t port)
 {
-	if (!r->name[0])
-		return HOST_TCP;
-	return r->port == 443  ? HOST_TLS
-	       : r->port == 80 ? HOST_PLAIN
-			       : HOST_TCP;
+	return port == 443 ? HOST_TLS : port == 80 ? HOST_PLAIN : HOST_TCP;
 }
 
 struct parts {
@@ -333,7 +329,7 @@ host_rule_read(const char *text, struct host_rule *out, struct remit_error *err)
 	    read_host(p.host, p.bracketed, &r, err) < 0)
 		return -1;
 	r.port = p.port;
-	r.kind = usual_kind(&r);
+	r.kind = r.name[0] ? host_rule_usual_kind(r.port) : HOST_TCP;
 	if ((p.words && read_words(p.words, &r, err) < 0) ||
 	    check_words(text, &r, err) < 0)
 		return -1;

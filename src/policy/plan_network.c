@@ -42,6 +42,9 @@ decide_hosts(struct decision *d, struct remit_error *err)
 	if (check_hosts(d, err) < 0)
 		return -1;
 	give_proxy(d);
+	if (d->policy->network_ask)
+		snprintf(d->row->note, sizeof(d->row->note),
+			 "and public hosts that a person allows");
 	return 0;
 }
 

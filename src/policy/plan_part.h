@@ -29,7 +29,7 @@ void plan_grant(struct decision *d, const char *note);
 static inline bool
 names_hosts(const struct policy *p)
 {
-	return p->network_allow.count > 0;
+	return p->network_allow.count > 0 || p->network_ask;
 }
 
 static inline bool

@@ -74,6 +74,7 @@ struct policy {
 
 	uint64_t network_access;   /* enum network_access */
 	struct list network_allow; /* see host_rule.h */
+	bool network_ask;
 	bool network_proxy;
 	struct list credentials; /* see credential.h: no value in it */
 	bool package_installation;

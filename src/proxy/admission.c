@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "gate.h"
+#include "hold.h"
 #include "http_ask.h"
 #include "tls_hello.h"
 
@@ -20,15 +21,32 @@ use_of(struct relay *r)
 		       : &r->gate->uses[r->rule - r->gate->rules.rows];
 }
 
-/* What no entry names may still be public. Its bytes are nobody's affair. */
+/* What no entry names may still be public, and then its bytes are nobody's
+   affair; or somebody has allowed it, as if by an entry without words. */
 static const struct host_rule *
 rule_or_any(struct relay *r, const struct host_rule *rule)
 {
-	if (rule || !r->gate->any)
+	if (rule || (!r->gate->any && !r->is_allowed))
 		return rule;
-	r->any = (struct host_rule){ .port = r->port, .kind = HOST_TCP };
+	r->any = (struct host_rule){
+		.port = r->port,
+		.kind = r->gate->any || !r->name
+				? HOST_TCP
+				: host_rule_usual_kind(r->port),
+	};
 	r->use = (struct relay_use){ 0 };
 	return &r->any;
+}
+
+/* No entry names its host. */
+static enum hold_verdict
+judge_unnamed(struct relay *r)
+{
+	enum hold_verdict v = hold_judge(r->gate, r);
+
+	r->is_allowed = v == HOLD_ALLOWED;
+	r->rule = rule_or_any(r, NULL);
+	return v;
 }
 
 /* All that was asked of it is as it should be. */
@@ -189,22 +207,22 @@ static void
 take_ask(struct relay *r, const struct http_ask *a)
 {
 	struct gate *g = r->gate;
+	const struct host_rule *named;
 	struct address address;
 
 	snprintf(r->host, sizeof(r->host), "%s", a->host);
 	r->port = a->port;
 	r->name = NULL;
 	if (address_read(a->host, &address) == 0) {
-		r->rule = rule_or_any(r, host_rules_address_port(
-						 &g->rules, &address, a->port));
+		named = host_rules_address_port(&g->rules, &address, a->port);
 		r->targets = (struct addresses){ { address }, 1 };
+		r->rule = rule_or_any(r, named);
 		return;
 	}
-	r->rule = rule_or_any(
-		r, host_rules_name_port(&g->rules, a->host, a->port));
-	r->name = r->rule ? names_take(&g->names, a->host) : NULL;
-	if (!r->name)
-		r->rule = NULL;
+	named = host_rules_name_port(&g->rules, a->host, a->port);
+	if (named || g->any || g->hold.asks)
+		r->name = names_take(&g->names, a->host);
+	r->rule = r->name ? rule_or_any(r, named) : NULL;
 }
 
 static void
@@ -244,6 +262,32 @@ pass_request(struct relay *r, const struct http_head *h,
 }
 
 static void
+deny_ask(struct relay *r)
+{
+	ledger_note(r->gate->ledger, r->host, r->port, LEDGER_NOT_NAMED);
+	answer_no(r, "403 Forbidden");
+}
+
+static void
+serve_ask(struct relay *r, const struct http_head *h, const struct http_ask *a)
+{
+	enum hold_verdict v = HOLD_ALLOWED;
+
+	take_ask(r, a);
+	if (!r->rule)
+		v = judge_unnamed(r);
+	if (v == HOLD_ASKED)
+		return;
+	r->is_asked = false;
+	if (v == HOLD_REFUSED)
+		deny_ask(r);
+	else if (a->is_tunnel)
+		open_tunnel(r, h);
+	else
+		pass_request(r, h, a);
+}
+
+static void
 read_ask(struct relay *r)
 {
 	struct http_head h;
@@ -259,17 +303,7 @@ read_ask(struct relay *r)
 			    LEDGER_OTHER_NAME);
 		answer_no(r, "400 Bad Request");
 	} else {
-		r->is_asked = false;
-		take_ask(r, &a);
-		if (!r->rule) {
-			ledger_note(r->gate->ledger, r->host, r->port,
-				    LEDGER_NOT_NAMED);
-			answer_no(r, "403 Forbidden");
-		} else if (a.is_tunnel) {
-			open_tunnel(r, &h);
-		} else {
-			pass_request(r, &h, &a);
-		}
+		serve_ask(r, &h, &a);
 	}
 }
 
@@ -322,6 +356,20 @@ identify(struct relay *r)
 	return 0;
 }
 
+/* Whom it is for is known. */
+static void
+begin(struct relay *r)
+{
+	enum hold_verdict v = HOLD_ALLOWED;
+
+	if (!r->rule)
+		v = judge_unnamed(r);
+	if (v == HOLD_REFUSED)
+		relay_refuse(r, LEDGER_NOT_NAMED);
+	else if (v == HOLD_ALLOWED)
+		begin_bytes(r);
+}
+
 void
 admission_begin(struct relay *r)
 {
@@ -329,10 +377,25 @@ admission_begin(struct relay *r)
 		relay_cut(r);
 	else if (r->is_asked)
 		relay_hear(r);
-	else if (!r->rule)
-		relay_refuse(r, LEDGER_NOT_NAMED);
 	else
+		begin(r);
+}
+
+void
+admission_settle(struct relay *r, bool is_allowed)
+{
+	r->state = RELAY_HEAD;
+	r->is_allowed = is_allowed;
+	if (!is_allowed && r->is_asked)
+		deny_ask(r);
+	else if (!is_allowed)
+		relay_refuse(r, LEDGER_NOT_NAMED);
+	else if (r->is_asked)
+		read_ask(r);
+	else {
+		r->rule = rule_or_any(r, NULL);
 		begin_bytes(r);
+	}
 }
 
 /* ---- once it is open ---- */

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include "dns.h"
+#include "proxy_order.h"
 
 /* Questions at one event: others shall have their turn. */
 #define QUESTIONS 32
@@ -21,7 +22,8 @@ decide(struct gate *g, const struct dns_question *q, in_addr_t *address)
 		return DNS_MALFORMED;
 	if (!q->has_name)
 		return DNS_NO_SUCH_NAME;
-	if (!g->any && !host_rules_name(&g->rules, q->name)) {
+	/* If there is a question, then of host and port: when it connects. */
+	if (!g->any && !g->hold.asks && !host_rules_name(&g->rules, q->name)) {
 		/* Most ask for both kinds of address: once is enough. */
 		if (q->type == DNS_A)
 			ledger_note(g->ledger, q->name, 0, LEDGER_NOT_NAMED);
@@ -107,14 +109,20 @@ gate_has_room(struct gate *g)
 
 /* ---- the process ---- */
 
-/* The keeper says nothing: this is its end, and ours. */
+/* The keeper answers questions. If it says nothing, this is its end, and
+   ours. */
 static void
 on_line(void *owner, uint32_t events)
 {
 	struct gate *g = owner;
+	struct proxy_answer a;
 
 	(void)events;
-	g->loop.stop = true;
+	if (recvfrom(g->on_line.fd, &a, sizeof(a), MSG_DONTWAIT, NULL, NULL) ==
+	    sizeof(a))
+		hold_answer(g, &a);
+	else
+		g->loop.stop = true;
 }
 
 /* Names that stand in the list have their place, whatever else is asked for. */

@@ -6,6 +6,7 @@
 #ifndef REMIT_GATE_H
 #define REMIT_GATE_H
 
+#include "hold.h"
 #include "host_rule.h"
 #include "ledger.h"
 #include "listeners.h"
@@ -28,6 +29,7 @@ struct gate {
 	struct relay_use uses[HOST_RULES_MAX];
 	bool is_asked; /* clients may ask for a proxy */
 	struct vault vault;
+	struct hold hold;
 	bool any; /* public hosts that no rule names, too */
 	struct site_names site;
 	struct names names;

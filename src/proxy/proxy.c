@@ -30,6 +30,7 @@ send_order(const struct proxy *p, const struct plan *plan,
 		.by_root = plan->by_root,
 		.unfiltered = !plan_keeps(plan, MECH(SECCOMP)),
 		.is_asked = plan->policy->network_proxy,
+		.asks = plan->policy->network_ask,
 		.any = plan->policy->network_access == NETWORK_PUBLIC,
 	};
 	int sent = -1;

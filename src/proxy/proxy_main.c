@@ -101,11 +101,12 @@ proxy_main(void)
 		return 1; /* no keeper has asked for this */
 	g->rules = o.rules;
 	g->is_asked = o.is_asked;
+	g->hold.asks = o.asks;
 	g->vault = o.vault;
 	explicit_bzero(&o.vault, sizeof(o.vault));
 	g->any = o.any;
 	g->ledger = take_ledger();
-	site_names_read(&g->site, g->any ? NULL : &g->rules);
+	site_names_read(&g->site, g->any || o.asks ? NULL : &g->rules);
 	if (listeners_take(PROXY_WAYS_OUT, fds, &count) < 0)
 		return wait_for_end();
 	close(PROXY_WAYS_OUT);

@@ -18,6 +18,21 @@ enum {
 	PROXY_FDS,
 };
 
+/*
+ * Later, if the policy has network_ask: what the proxy asks of the keeper, and
+ * what it is told. The keeper believes no byte of it.
+ */
+struct proxy_question {
+	uint32_t id;
+	uint16_t port;
+	char host[HOST_NAME_SIZE];
+};
+
+struct proxy_answer {
+	uint32_t id;
+	uint32_t allowed; /* 0: no, 1: this once, 2: for the whole run */
+};
+
 struct proxy_order {
 	uint32_t magic;
 	int32_t keeper; /* its process */
@@ -25,6 +40,7 @@ struct proxy_order {
 	bool by_root;
 	bool unfiltered; /* only in test builds */
 	bool is_asked;	 /* clients may ask for a proxy */
+	bool asks;	 /* hosts that no rule names are questions */
 	bool any;	 /* public hosts that no rule names, too */
 	struct host_rules rules;
 	struct vault vault;

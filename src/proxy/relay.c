@@ -11,6 +11,8 @@
 #define FIND_US	   (30 * 1000000ull)
 #define CONNECT_US (10 * 1000000ull)
 #define IDLE_US	   (300 * 1000000ull)
+/* The clock of the run goes on before that (tool_wait). */
+#define HOLD_US (3600 * 1000000ull)
 
 /* The kernel doubles it. */
 #define SOCKET_BYTES (64 * 1024)
@@ -94,6 +96,8 @@ on_timer(void *owner)
 
 	if (r->state == RELAY_HEAD)
 		relay_refuse(r, LEDGER_OTHER_NAME);
+	else if (r->state == RELAY_HELD)
+		relay_refuse(r, LEDGER_NOT_NAMED);
 	else if (r->state == RELAY_OPEN)
 		relay_cut(r);
 	else if (r->state == RELAY_CONNECTING)
@@ -412,7 +416,7 @@ reset(struct relay *r, struct gate *g, int fd)
 	r->state = RELAY_HEAD;
 	r->rule = NULL;
 	r->row = NULL;
-	r->is_asked = r->is_single = false;
+	r->is_allowed = r->is_asked = r->is_single = false;
 	r->credential = NULL;
 	r->tried = 0;
 	r->out.start = r->out.len = r->in.start = r->in.len = 0;
@@ -443,4 +447,12 @@ int
 relay_read_head(struct relay *r)
 {
 	return pull_some(&r->out, r->code, HEAD_MAX);
+}
+
+void
+relay_hold(struct relay *r)
+{
+	r->state = RELAY_HELD;
+	loop_remove(&r->gate->loop, &r->on_code);
+	wait_for(r, HOLD_US);
 }

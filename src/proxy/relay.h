@@ -25,6 +25,7 @@ struct gate;
 enum relay_state {
 	RELAY_FREE,
 	RELAY_HEAD,
+	RELAY_HELD, /* somebody is asked whether it may be */
 	RELAY_FINDING,
 	RELAY_CONNECTING,
 	RELAY_OPEN,
@@ -52,8 +53,9 @@ struct relay {
 	struct name *name;    /* NULL for an address */
 	char host[HOST_NAME_SIZE];
 	uint16_t port;
-	bool is_asked;	/* it will say whom it is for, to a proxy */
-	bool is_single; /* it has one request, which is looked at */
+	bool is_allowed; /* a person has said so */
+	bool is_asked;	 /* it will say whom it is for, to a proxy */
+	bool is_single;	 /* it has one request, which is looked at */
 	const struct http_header *credential; /* of that, or NULL */
 	struct http_body body;		      /* of that */
 	int code, peer;			      /* sockets, or -1 */

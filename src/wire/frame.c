@@ -210,6 +210,22 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.from = PARTY_KEEPER,
 		.max = 1024,
 	},
+	[FRAME_INSTRUCTIONS] = {
+		.name = "instructions",
+		.from = PARTY_DOOR | PARTY_KEEPER,
+		.max = 1024 * 1024,
+		.once = true,
+	},
+	[FRAME_QUESTION] = {
+		.name = "question",
+		.from = PARTY_KEEPER,
+		.max = 1024,
+	},
+	[FRAME_ANSWER] = {
+		.name = "answer",
+		.from = PARTY_DOOR,
+		.max = 128,
+	},
 };
 
 void

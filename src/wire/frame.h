@@ -90,6 +90,13 @@ enum frame_type {
 	FRAME_ASK,
 	/* keeper to door, before the jail is there: a line about packages */
 	FRAME_PROGRESS,
+	/* door to keeper, instead of a job: "run" or "session"; and back:
+	   records, text for a model */
+	FRAME_INSTRUCTIONS,
+	/* keeper to door, while the code waits: id, kind and subject, records;
+	   and back: id and answer */
+	FRAME_QUESTION,
+	FRAME_ANSWER,
 	FRAME_TYPES,
 };
 

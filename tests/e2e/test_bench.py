@@ -21,6 +21,7 @@ SECTIONS = [
     "print(1)", "pandas group-by", "throughput, print(1)", "memory", "pool size, print(1)", "zygote size, print(1), hot",
     "extras, warm, gapped",
     "beside a flood, warm, gapped",
+    "tools, warm",
 ]  # fmt: skip
 BARE, COLD = "python3 -I", "remit run, cold"
 
@@ -104,6 +105,13 @@ def test_each_extra_is_compared_with_the_same_run_without_it(report):
         assert abs(extra["over_without"] - median) < 0.01 * median and "/without" in report["table"]
     # Files that leave are read, sent and written, all after the death of the jail.
     assert pairs[0][1]["over_without"] > 1
+
+
+def test_a_call_of_a_tool_is_measured(report):
+    (section,) = [s for s in report["sections"] if s["name"] == "tools, warm"]
+    (row,) = section["rows"]
+    assert row["name"] == "a call of a tool, there and back" and row["time_us"]["count"] >= 6
+    assert 5 < row["time_us"]["p50"] < 100_000
 
 
 def test_a_run_is_measured_alone_and_beside_a_flood(report):

@@ -102,6 +102,8 @@ HOSTILE = {
     "half a character": "'\\ud800'",
     "surrogates": "class C:\n    def __repr__(self): return '\\ud800\\0\\x1b[31m'\n    def _repr_html_(self): return '\\udfff'\nC()",
     "json of its own": "class C:\n    def _repr_json_(self): return b'{\"a\":1}, \"status\": \"forged\"'\nC()",
+    "a text of another kind": "class S(str):\n    def encode(self, *a): raise ValueError\n    def __len__(self): return 10 ** 9\nclass C:\n    def __repr__(self): return S('x')\n    def _repr_html_(self): return S('y')\nC()",
+    "a class that is equal to all": "class M(type):\n    def __eq__(cls, other): raise ValueError\n    __hash__ = type.__hash__\nclass C(metaclass=M): pass\nC()",
     "an int of another kind": "class I(int):\n    def bit_length(self): raise ValueError\n    def __repr__(self): return 'I'\nI(5)",
 }  # fmt: skip
 

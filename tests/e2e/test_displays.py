@@ -157,6 +157,19 @@ def test_what_a_thread_shows_between_cells_is_lost_and_nothing_else(remit):
     door.leave()
 
 
+def test_a_display_that_is_interrupted_harms_no_other_cell(remit):
+    door = Door(remit)
+    door.open(policy={"python": PYTHON, "display_bytes": "256M"})
+    for i in range(12):
+        wait = door.begin("run", code="while True: display('x' * 500_000)")
+        time.sleep(0.03 + i / 300)
+        door.ask("interrupt")
+        result = wait()
+        assert (result["status"], result["session"]["state"]) == ("interrupted", "open"), result
+        assert door.run(f"{i}")["value"]["json"] == i
+    door.leave()
+
+
 # ---- the command ----
 
 

@@ -8,12 +8,14 @@ import shutil
 import threading
 
 import pytest
-from conftest import ROOT, Remit, skip_or_fail
+from conftest import PYTHON, ROOT, Remit, skip_or_fail
 from mixture import run_one
+from session_door import Door
 from shared_keeper import SharedKeeper
 
 RUNS = 400
 THREADS = 4
+SESSIONS = 25
 
 
 @pytest.fixture
@@ -52,3 +54,48 @@ def test_the_keeper_touches_no_memory_that_is_not_its_own(remit, sanitized):
     assert keeper.process.wait(timeout=30) == 0
     assert not wrong, wrong
     assert not list(log.parent.glob("asan.*"))
+
+
+CELLS = [
+    "x = 1", "print('x' * 100000)", "1/0", "import sys; sys.exit(3)", "x = (", "import os; os._exit(5)", "import os; os.close(3)",
+    "import os; os.write(3, b'\\xff' * 64)", "print(input())", "while True: pass", "import socket; socket.socket()",
+    "import threading, time; threading.Thread(target=lambda: (time.sleep(0.05), print('late'))).start()",
+    "import os; os.kill(os.getpid(), 9)", "open('f', 'w').write('x')", "print('x' * (1 << 21))",
+]  # fmt: skip
+
+
+def use_sessions(door: Door, seed: int, wrong: list[str]) -> None:
+    """Whatever can be asked of a session, in any order."""
+    rng = random.Random(seed)
+    policy = {"python": PYTHON, "timeout": "200ms", "stdout_max_bytes": 4096, "artifact_export_paths": ["f"]}
+    for n in range(SESSIONS):
+        door.open(policy=policy)
+        for _ in range(rng.randrange(8)):
+            what = rng.random()
+            answer = door.begin("reset") if what < 0.1 else door.begin("run", code=rng.choice(CELLS), stdin="in", files=[("in", "x")])
+            if what > 0.7:
+                door.ask("interrupt")
+            said = answer()
+            if "failed" in said:
+                wrong.append(f"{seed}/{n}: {said}")
+        door.ask(rng.choice(("close", "drop")))
+
+
+def test_nor_does_one_with_sessions(remit, sanitized):
+    log = pathlib.Path(sanitized.folder) / "asan-sessions"
+    keeper = SharedKeeper(sanitized, env={"ASAN_OPTIONS": f"log_path={log}:detect_leaks=0"})
+    wrong: list[str] = []
+    doors = [Door(remit, keeper.env) for _ in range(3)]
+    threads = [threading.Thread(target=use_sessions, args=(door, seed, wrong)) for seed, door in enumerate(doors)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    doors[0].open(policy={"python": PYTHON})
+    doors[0].begin("run", code="while True: pass")
+    for door in doors:
+        door.leave()
+    keeper.until(lambda: keeper.status()["sessions"] == [] and keeper.status()["running"] == 0)
+    keeper.close()
+    reports = [path.read_text() for path in log.parent.glob(f"{log.name}.*")]
+    assert reports == [] and wrong == []

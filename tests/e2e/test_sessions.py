@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import time
 
 import leftovers
@@ -572,6 +573,117 @@ def test_idle_sessions_do_not_keep_others_from_running(remit):
     status = shared.status()
     assert status["running"] == 0 and len(status["sessions"]) == 64
     assert {s["state"] for s in status["sessions"]} == {"idle"}
+    one.leave()
+    shared.close()
+
+
+# ---- doors that break the protocol ----
+
+# The types of src/wire/frame.h that a door sends, and what a cell is made of.
+POLICY, JOB, CODE, STDIN, STDIN_END, START, INTERRUPT, OPEN, RESET, CLOSE = 1, 2, 3, 4, 5, 6, 7, 28, 30, 31
+PRINT = ((JOB, b""), (CODE, b"print(1)"), (STDIN_END, b""), (START, b""))
+SLEEP = ((JOB, b""), (CODE, b"import time; time.sleep(1)"), (STDIN_END, b""), (START, b""))
+OPENED, RESULT = 29, 10
+
+BROKEN = [
+    [(OPEN, b""), (OPEN, b"")],
+    [(JOB, b""), (OPEN, b"")],
+    [(OPEN, b"nonsense\0yes\0")],
+    [(OPEN, b"half a record")],
+    [(RESET, b"")],
+    [(CLOSE, b"")],
+    [(OPEN, b""), *PRINT],  # before it is open
+    [(OPEN, b""), "opened", (CODE, b"x")],
+    [(OPEN, b""), "opened", (START, b"")],
+    [(OPEN, b""), "opened", (POLICY, b"{}")],
+    [(OPEN, b""), "opened", (JOB, b""), (JOB, b"")],
+    [(OPEN, b""), "opened", (JOB, b""), (RESET, b"")],
+    [(OPEN, b""), "opened", (JOB, b""), (CLOSE, b"")],
+    [(OPEN, b""), "opened", (JOB, b"artifacts\0yes\0"), (START, b"")],
+    [(OPEN, b""), "opened", *SLEEP, (RESET, b"")],
+    [(OPEN, b""), "opened", *SLEEP, (CLOSE, b"")],
+    [(OPEN, b""), "opened", *SLEEP, (JOB, b"")],
+    [(OPEN, b""), "opened", (99, b"")],
+    [(OPEN, b""), "opened", (CLOSE, b""), (CLOSE, b"")],
+]
+FINE = [
+    [(OPEN, b""), "opened", (INTERRUPT, b""), (STDIN, b"late"), (STDIN_END, b""), *PRINT, "result", (STDIN, b"late"), *PRINT, "result"],
+    [(OPEN, b""), "opened", (RESET, b""), "opened", *PRINT, "result", (CLOSE, b""), "result"],
+    [(OPEN, b""), "opened", (CLOSE, b""), "result"],
+]
+
+
+class RawDoor:
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(str(path))
+        self.socket.settimeout(20)
+        self.bytes = b""
+
+    def next(self) -> tuple[int, bytes] | None:
+        """The next frame; None at the end."""
+        while len(self.bytes) < 8 or len(self.bytes) < 8 + int.from_bytes(self.bytes[:4], "little"):
+            piece = self.socket.recv(65536)
+            if not piece:
+                return None
+            self.bytes += piece
+        end = 8 + int.from_bytes(self.bytes[:4], "little")
+        kind, payload = self.bytes[4], self.bytes[8:end]
+        self.bytes = self.bytes[end:]
+        return kind, payload
+
+    def until(self, kind: int) -> bytes:
+        while (frame := self.next())[0] != kind:
+            pass
+        return frame[1]
+
+    def perform(self, steps) -> None:
+        for step in steps:
+            if isinstance(step, str):
+                self.until({"opened": OPENED, "result": RESULT}[step])
+            else:
+                kind, payload = step
+                self.socket.sendall(len(payload).to_bytes(4, "little") + bytes((kind, 0, 0, 0)) + payload)
+
+
+def as_user(remit):
+    """A keeper takes only its own user's doors."""
+    if not remit.by_root and os.geteuid() == 0:
+        os.seteuid(os.stat(remit.folder).st_uid)
+
+
+def test_a_door_that_breaks_the_protocol_ends_its_own_session_only(remit):
+    shared = SharedKeeper(remit)
+    one = Door(remit, shared.env)
+    one.open(policy=policy())
+    one.out("x = 1")
+    try:
+        as_user(remit)
+        for steps in BROKEN:
+            door = RawDoor(shared.path)
+            try:
+                door.perform(steps)
+                while door.next():
+                    pass
+            except (ConnectionResetError, BrokenPipeError):
+                pass
+            door.socket.close()
+        for steps in FINE:
+            door = RawDoor(shared.path)
+            door.perform(steps)
+            door.socket.close()
+        # Leaving at every step is fine, too.
+        for steps in (*BROKEN, *FINE):
+            for n in range(len(steps)):
+                door = RawDoor(shared.path)
+                door.perform([s for s in steps[:n] if not isinstance(s, str)])
+                door.socket.close()
+    finally:
+        if os.geteuid() != os.getuid():
+            os.seteuid(0)
+    assert one.out("print(x)") == "1\n"
+    shared.until(lambda: len(shared.status()["sessions"]) == 1)
+    shared.until(lambda: shared.status()["running"] == 0)
     one.leave()
     shared.close()
 

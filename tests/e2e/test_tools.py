@@ -418,12 +418,14 @@ def test_flags_that_make_no_sense(any_remit, flags, words):
 
 def test_a_person_is_asked_at_the_terminal(remit):
     code = r"""
+print("printed before")
 for text in "a\x1b[2J\u202eb\nremit: fake", "b" * 5000, "c", "d":
     try: print(len(t(text=text)), flush=True)
     except ToolError as e: print(e, flush=True)
 """
     terminal = Terminal(remit, "--tool", "t=cat", "--tool-approval", "t=always", "-c", code)
     first = terminal.until("[n] ")
+    assert first.index("printed before") < first.index("remit: the program")
     assert 'remit: the program calls the tool "t" with {"text": "a\\u001b[2J\\u202eb\\nremit: fake"}' in first, first
     assert "o: once, r: for this run, n: no" in first
     terminal.type("n\n")

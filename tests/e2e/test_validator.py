@@ -44,7 +44,7 @@ ORDINARY = [
     "x = lambda *a, k=1, **kw: (a, k, kw)\nprint(*x(1), sep='', end='')",
     "print(f'{1!r:>{5}}', b'', 1j, ..., {**{}}, {*()}, [*'ab'])",
     "import re, json, math, random, datetime, collections, itertools, functools, pathlib, hashlib, uuid, time, decimal",
-    "def f[T](x: T) -> T: return x" if False else "from typing import TypeVar\nT = TypeVar('T')",
+    "from typing import TypeVar\nT = TypeVar('T')",
     "def open(x): return x\nopen(1)",
     "def compile(x): return x\ncompile(1)\nfor eval in [1]: print(eval)",
     "import sqlite3, zipfile, gzip, pickle, logging, argparse, unittest, concurrent.futures",
@@ -85,7 +85,7 @@ def test_what_the_policy_grants_is_not_found(any_remit):
 STRICT_OK = [
     "x = 1 + 2\nprint(x)", "import asyncio\nawait asyncio.gather()", "from pathlib import Path", "import json", "[i for i in range(3)]",
     "import os\nos.environ['A']\nos.path.join('a')", "from os import path, environ", "from os.path import join", "def f(a): return a\nf(1)",
-    "with f() as x: pass" if False else "import decimal\nwith decimal.localcontext() as c: pass", "display(1)",
+    "import decimal\nwith decimal.localcontext() as c: pass", "display(1)",
 ]  # fmt: skip
 STRICT = [
     ("import sys", "blocked_imports"), ("import csv", "allowed_imports"), ("import numpy", "allowed_imports"), ("eval('1')", "blocked_builtins"),

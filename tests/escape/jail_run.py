@@ -203,6 +203,8 @@ def run(
         argv = [binary, "run", "--json", "--policy", "policy.json", "program.py"]
         if "artifact_export_paths" in policy:
             argv[2:2] = ["--artifacts", f"../{out.name}"]
+        if any(field.startswith("tool_") for field in policy):
+            argv[2:2] = ["--tool", "echo=cat", "--tool", "slow=sleep 1; cat", "--tool", "hang=sleep 1000"]
         argv.append(json.dumps(argument))
         env = environment(caller, world, left_out) | (more_environment or {})
         stdout, stderr, report = _launch(argv, caller, world, place, env)

@@ -295,6 +295,37 @@ def records(**pairs):
     return b"".join(k.encode() + b"\0" + v.encode() + b"\0" for k, v in pairs.items())
 
 
+def call_frames(number, tool, arguments, bytes=None):
+    """A call of a tool, as the runner would send it."""
+    n = len(arguments) if bytes is None else bytes
+    return frame("CALL", records(id=str(number), name=tool, bytes=str(n))) + b"".join(
+        frame("CALL_DATA", arguments[at : at + 65536]) for at in range(0, len(arguments), 65536)
+    )
+
+
+def reply():
+    """The next answer: its outcome and its text."""
+    def take(n):
+        data = b""
+        while len(data) < n:
+            part = os.read(3, n - len(data))
+            if not part:
+                raise EOFError("the channel is closed")
+            data += part
+        return data
+
+    def payload():
+        size, kind = struct.unpack("<IB3x", take(8))
+        return take(size)
+
+    parts = payload().split(b"\0")
+    head = dict(zip(parts[0::2], parts[1::2]))
+    text = b""
+    while len(text) < int(head[b"bytes"]):
+        text += payload()
+    return head[b"outcome"].decode(), text.decode()
+
+
 def frame(kind, payload=b"", length=None):
     """A frame of the channel on descriptor 3; `kind` is a name or a number."""
     kind = ARG["frames"].get(kind, kind)

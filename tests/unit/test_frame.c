@@ -57,6 +57,10 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 			       false },
 	[FRAME_ASK] = { "ask", PARTY_JAIL | PARTY_KEEPER, 0, false },
 	[FRAME_PROGRESS] = { "progress", PARTY_KEEPER, 1024, false },
+	[FRAME_INSTRUCTIONS] = { "instructions", PARTY_DOOR | PARTY_KEEPER,
+				 1 << 20, true },
+	[FRAME_QUESTION] = { "question", PARTY_KEEPER, 1024, false },
+	[FRAME_ANSWER] = { "answer", PARTY_DOOR, 128, false },
 };
 
 static char stream[FRAME_HEADER + (4 << 20) + 2];

@@ -201,7 +201,7 @@ every_field_survives_the_round_trip_in_one_document(void **state)
 		" {\"host\": \"/h\", \"jail\": \"/k\"}],"
 		"\"commit\": \"always\", \"commit_names\": [\".x\"],"
 		"\"network_access\": \"host\", \"network_allow\": [\"h:1\"],"
-		"\"network_proxy\": true,"
+		"\"network_ask\": true, \"network_proxy\": true,"
 		"\"credentials\": [\"h:X=env:Y\"],"
 		"\"package_installation\": true, \"packages\": [\"x==1\"],"
 		"\"package_direct\": [\"/x.whl\"],"
@@ -252,7 +252,7 @@ every_field_survives_the_round_trip_in_one_document(void **state)
 	assert_int_equal(b.timeout_ms, 100);
 	assert_int_equal(b.tool_wait_ms, 16683);
 	assert_true(b.memory_bytes == POLICY_UNLIMITED);
-	assert_int_equal(b.set, (UINT64_C(1) << FIELD_TOTAL) - 1);
+	assert_int_equal(b.set, UINT64_MAX >> (64 - FIELD_TOTAL));
 }
 
 static void

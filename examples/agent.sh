@@ -1,0 +1,57 @@
+#!/bin/sh
+# An agent loop with tools. The model is played by a script, so that it runs
+# without one: put a call to yours in the place of model().
+#
+#	examples/agent.sh [REMIT]
+set -eu
+remit=${1:-remit}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+# What the code may call: two commands of this machine, each with a schema.
+cat >"$folder/stock.json" <<'END'
+{"type": "object",
+ "properties": {"item": {"enum": ["apples", "pears", "plums"]}},
+ "required": ["item"], "additionalProperties": false}
+END
+cat >"$folder/order.json" <<'END'
+{"type": "object",
+ "properties": {"item": {"type": "string"},
+                "count": {"type": "integer", "minimum": 1, "maximum": 100}},
+ "required": ["item", "count"], "additionalProperties": false}
+END
+set -- \
+	--tool 'stock=case $(cat) in *apples*) echo 3;; *pears*) echo 40;; *) echo 0;; esac' \
+	--tool-help 'stock=Says how many of an item are in stock.' \
+	--tool-schema "stock=$folder/stock.json" --tool-result stock=json \
+	--tool 'order=echo "ordered: $(cat)"' \
+	--tool-help 'order=Orders more of an item.' \
+	--tool-schema "order=$folder/order.json"
+
+# The model: what it was told is $1, what came of its last program is $2.
+model() {
+	case $2 in
+	'') # It has read that stock() takes an item, and guesses one.
+		echo 'for item in "apples", "cherries": print(item, stock(item))' ;;
+	*'one of'*) # The error says which there are.
+		cat <<'END'
+import asyncio
+items = "apples", "pears", "plums"
+for item, have in zip(items, await asyncio.gather(*(stock(i) for i in items))):
+    if have < 10:
+        print(await order(item, 10 - have))
+END
+		;;
+	*) echo 'DONE' ;;
+	esac
+}
+
+told=$("$remit" instructions "$@")
+result=
+while code=$(model "$told" "$result") && [ "$code" != DONE ]; do
+	echo "--- the model writes"
+	echo "$code"
+	echo "--- the program says"
+	result=$("$remit" run "$@" -c "$code" 2>&1) || true
+	echo "$result"
+done

@@ -1,0 +1,117 @@
+"""What a model is told of a policy: each sentence is compared with what the code then finds."""
+
+import json
+import re
+
+import pytest
+from conftest import PYTHON
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "days": {"type": "integer", "minimum": 1}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
+
+
+def told(remit, *flags) -> str:
+    done = remit("instructions", "--python", PYTHON, *flags)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_default_policy(remit):
+    text = told(remit)
+    assert "You can run Python 3." in text and "Each program runs alone" in text
+    assert "There is no network." in text and "No other program can be started" in text and "`pip` does not work" in text
+    assert "- 30 s of time\n" in text and "- 512 MiB of memory\n" in text and "Tools" not in text
+    code = """
+import os, socket, subprocess
+open("/workspace/x", "w").write("x")
+for f in (lambda: socket.create_connection(("1.1.1.1", 80), 1), lambda: subprocess.run(["true"]), lambda: open("/etc/shadow").read()):
+    try: f()
+    except OSError: print("refused")
+try: import pip; pip.main(["install", "six"])
+except BaseException as e: print("no pip")
+"""
+    result = remit.json(code, "--python", PYTHON)
+    assert result["stdout"].count("refused") == 3, result
+
+
+def test_the_size_of_files_is_the_one_that_is_kept_here(remit):
+    size = re.search(r"- (\d+) MiB of files", told(remit))[1]
+    code = "import os; s = os.statvfs('/workspace'); print(s.f_blocks * s.f_frsize >> 20)"
+    assert remit.json(code, "--python", PYTHON)["stdout"].strip() == size
+
+
+def test_packages_that_are_named_are_there(remit):
+    names = dict(name.split(" ") for name in re.findall(r"`(\w+ [\d.]+)`", told(remit)))
+    code = "import importlib.metadata as m, sys\nfor name in sys.argv[1:]: print(name, m.version(name))"
+    done = remit("run", "--python", PYTHON, "-c", code, *names)
+    found = dict(line.split(" ") for line in done.stdout.splitlines())
+    assert found == names and (not names or "numpy" in names), done.stderr
+
+
+def test_folders_variables_and_hosts_are_named_as_the_code_sees_them(remit):
+    folder = remit.file("given/data.csv", "1,2\n").parent
+    text = told(
+        remit, "--mount", f"{folder}:/data", "--mount", f"{folder}:/scratch:overlay", "--env", "API_TOKEN=secret-value",
+        "--allow-host", "example.org:443", "--export", "*.png", "--block-import", "ctypes",
+        "--memory-fallback", "per_process",
+    )  # fmt: skip
+    assert "- `/data` can be read.\n" in text and "- `/scratch` can be read and changed; changes are thrown away.\n" in text
+    assert "variables are set: `API_TOKEN`.\n" in text and "cannot be imported: `ctypes`" in text
+    assert "These hosts can be reached, and no others: `example.org:443`." in text and "no network" not in text
+    assert "given back to the user: `*.png`" in text
+    # Neither a path of the host nor a secret.
+    assert str(folder) not in text and "secret-value" not in text
+
+
+def test_what_is_not_enforced_is_not_said(remit):
+    text = told(remit, "--tier", "unsafe")
+    for word in ("no network", "cannot be", "No other", "memory", "processor", "/workspace", "`pip` does"):
+        assert word not in text, word
+    assert "30 s of time" in text
+    text = told(remit, "--memory", "unlimited", "--tier", "unsafe")
+    assert "memory" not in text
+
+
+def test_code_that_is_not_run_has_no_tools(remit):
+    text = told(remit, "--tier", "static", "--allow-import", "math", "--tool", "t=cat")
+    assert "looked at and not run" in text and "no others: `math`" in text and "Tools" not in text and "Limits" not in text
+
+
+def test_cells_of_a_session(any_remit):
+    assert "stay from one to the next" in told(any_remit, "--session")
+
+
+def test_tools_are_there_as_they_are_told(remit):
+    path = remit.file("weather.json", json.dumps(SCHEMA))
+    flags = (
+        "--tool", "weather=cat", "--tool-help", "weather=Says what the weather will be.", "--tool-schema", f"weather={path}",
+        "--tool", "note=cat", "--tool-approval", "note=first", "--tool-calls", "50",
+    )  # fmt: skip
+    text = told(remit, *flags)
+    assert "- `weather(city, days=...)`: Says what the weather will be.\n" in text
+    assert json.loads(re.search(r"Arguments by JSON Schema: `(.*)`", text)[1]) == SCHEMA
+    assert "- `note(...)` (A person is asked before it is called, and may say no.)" in text
+    assert "At most 50 calls, 16 at the same time, 1 MiB of arguments or of a result each." in text
+    # As the text shows it.
+    code = "import asyncio\nprint(await asyncio.gather(weather('Rome'), call_tool('weather', city='Oslo', days=2)))"
+    done = remit("run", "--python", PYTHON, *flags, "-c", code)
+    assert done.stdout == """['{"city": "Rome"}', '{"city": "Oslo", "days": 2}']\n""", done.stderr
+    done = remit("run", "--python", PYTHON, *flags, "-c", "try: weather('Rome', 0)\nexcept ToolError as e: print(e)")
+    assert done.stdout == "weather: arguments.days: at least 1 is wanted\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    "flags,code,words",
+    [
+        (("--tier", "vm"), 125, "not built yet"),
+        (("--nonsense",), 2, "--nonsense"),
+        (("--tool", "t"), 2, "--tool: write NAME=COMMAND"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused(any_remit, flags, code, words):
+    done = any_remit("instructions", *flags)
+    assert done.returncode == code and words in done.stderr and done.stdout == "", done

@@ -1,0 +1,124 @@
+"""What code tries to get around a list of hosts, and what it does to a proxy that has to bear it."""
+
+import json
+import os
+import signal
+import time
+
+import network_here
+import pytest
+from network_here import TRY, connections, said
+from network_world import PUBLIC
+from test_network import WAIT, begin, proxies, status_of
+
+API = "api.example.com"
+
+
+@pytest.fixture(scope="module")
+def world(stage):
+    with network_here.start(stage / "world-proof") as w:
+        yield w
+
+
+@pytest.fixture
+def here(remit, world):
+    return world.inside(remit)
+
+
+def test_a_dot_at_the_end_and_upper_case_are_the_same_name(here):
+    code = TRY + f"""
+context = ssl._create_unverified_context()
+say(dot=attempt(fetch, "http://{API}./"), both=attempt(fetch, "http://API.EXAMPLE.com./"), tls=attempt(fetch, "https://API.example.COM/", context=context),
+    two=attempt(fetch, "http://{API}../"), front=attempt(fetch, "http://.{API}/"))
+"""
+    answers = said(here.allow(code, f"{API}:80", f"{API}:443"))
+    assert all(PUBLIC in answers[k] for k in ("dot", "both", "tls")), answers
+    assert "{" not in answers["two"] + answers["front"]
+
+
+def test_quic_has_no_way_out_even_to_a_named_host(here, world):
+    mark = world.mark()
+    code = TRY + f"""
+def hello(host):
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(2)
+    s.connect((host, 443)); s.send(b"\\xc0\\0\\0\\0\\1" + bytes(1195)); return s.recv(10)
+say(inside=attempt(hello, socket.gethostbyname({API!r})), outside=attempt(hello, {PUBLIC!r}))
+"""
+    answers = said(here.allow(code, f"{API}:443"))
+    assert answers == {"inside": "ConnectionRefusedError", "outside": "OSError"} and world.seen(mark) == []
+
+
+@pytest.mark.parametrize("first", [b"GET / HTTP/1.1\r\n", b"\x16\x03\x01\x02\x00\x01"])
+def test_a_head_that_drips_is_cut_however_long_it_goes_on(here, world, first):
+    mark = world.mark()
+    port = 80 if first.startswith(b"GET") else 443
+    code = TRY + f"""
+import time
+s = socket.create_connection(({API!r}, {port}), 60); s.sendall({first!r}); began = time.monotonic()
+try:
+    while time.monotonic() - began < 30: s.sendall(b"a"); time.sleep(0.2)
+except OSError as e: end = type(e).__name__
+else: end = "never"
+say(end=end, after=time.monotonic() - began)
+"""
+    answers = said(here.allow(code, f"{API}:{port}", flags=("--timeout", "60")))
+    assert answers["end"] in ("ConnectionResetError", "BrokenPipeError") and answers["after"] < 20, answers
+    assert connections(world.seen(mark)) == []
+
+
+def test_many_that_are_half_open_are_borne_and_end(here, world):
+    """As many as there are descriptors, again and again: those beyond the proxy's places wait in the kernel."""
+    code = TRY + f"""
+inside = socket.gethostbyname({API!r})
+for round in range(50):
+    all = []
+    for i in range(200):
+        s = socket.socket(); s.setblocking(False); s.connect_ex((inside, 7000)); all.append(s)
+    for s in all: s.close()
+say(a=dial({API!r}, 7000, b"still here"))
+"""
+    result = here.allow(code, f"{API}:7000", flags=("--timeout", "100", "--cpu", "60"))
+    assert said(result)["a"] == "still here"
+
+
+def resident(pid):
+    return int(status_of(pid)["VmRSS"].split()[0]) * 1024
+
+
+def test_a_download_without_end_takes_no_memory_of_the_proxy(here, world):
+    code = WAIT.replace('if not s.read(65536): print("ended"); break', "s.read(1 << 20)")
+    with begin(here, code) as p:
+        (pid,) = proxies(here)
+        before = resident(pid)
+        time.sleep(3)
+        after = resident(pid)
+        p.send_signal(signal.SIGINT)
+        p.communicate(timeout=30)
+    assert after < 32 << 20 and after - before < 4 << 20, (before, after)
+
+
+def test_a_proxy_killed_amid_an_upload_leaves_no_half_that_looks_whole(here, world):
+    """What was cut must be an error to the code, never an end."""
+    code = TRY + f"""
+s = socket.create_connection(({API!r}, 80), 60)
+s.sendall(b"GET /slow HTTP/1.1\\r\\nHost: {API}\\r\\n\\r\\n"); print("begun", flush=True)
+try:
+    while True: s.sendall(bytes(65536))
+except Exception as e: print("cut", type(e).__name__)
+"""
+    with begin(here, code, more=("--timeout", "60")) as p:
+        (pid,) = proxies(here)
+        time.sleep(0.3)
+        os.kill(pid, signal.SIGKILL)
+        out, err = p.communicate(timeout=30)
+    assert p.returncode == 125 and "the network proxy died" in err and "ended" not in out
+
+
+def test_every_entry_kind_refuses_a_tunnel_in_its_first_bytes(here, world):
+    """No entry is a proxy: a request for somebody else is not passed on to be read as one."""
+    mark = world.mark()
+    asks = ["CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n", "GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n", "\x05\x01\x00", "\x04\x01\x01\xbb"]
+    code = TRY + f"say(a=[attempt(dial, {API!r}, port, a.encode('latin-1') + b'\\r\\n\\r\\n') for a in json.loads({json.dumps(json.dumps(asks))}) for port in (80, 443)])"
+    answers = said(here.allow(code, f"{API}:80", f"{API}:443"))["a"]
+    assert not [a for a in answers if a.startswith("HTTP")], answers
+    assert connections(world.seen(mark)) == []
