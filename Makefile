@@ -51,4 +51,4 @@ install: all
 	$(MESON) install -C $(BUILD) --quiet
 
 clean:
-	rm -rf build build-holes build-asan build-fuzz build-analyzer
+	rm -rf build build-wheel build-holes build-asan build-fuzz build-analyzer

@@ -19,7 +19,8 @@
  * Every function returns 0, or -1 with *err filled. Outputs are written only
  * on success. The library never prints, never exits and changes no signal
  * handler. All functions may be called from any thread; one struct remit may
- * serve many threads at once.
+ * serve many threads at once. It belongs to the process that opened it: after
+ * a fork the child may only remit_close() it, which leaves the parent's alone.
  */
 #ifndef REMIT_H
 #define REMIT_H
@@ -203,6 +204,11 @@ struct remit_job {
 	/* Polled while the run lasts if >= 0: when it becomes readable the
 	   program gets SIGINT, and two seconds later it is killed. */
 	int interrupt_fd;
+	/* Called while the run lasts, at least ten times a second and after
+	   each signal that this thread got, or NULL. Not 0: as if
+	   interrupt_fd had become readable. For hosts whose signal handlers
+	   only leave a mark, such as interpreters. */
+	int (*on_wait)(void *user);
 	/* Of a cell: somebody types it. Code that is not complete is not run
 	   (the result's session says so), the value of an expression is
 	   printed, and stdin_fd is read only when sys.stdin is. */

@@ -88,7 +88,7 @@ def tracked(*patterns: str) -> list[str]:
 
 
 def stage_lint() -> tuple[int, int]:
-    sources = tracked("src/*.c", "runtime/*.c", "tools/*.c")
+    sources = tracked("src/*.c", "runtime/*.c", "tools/*.c", "python/*.c")
     own = tracked("*.c", "*.h")
     if not build("build"):
         return 0, 1
@@ -193,6 +193,11 @@ def stage_guest() -> tuple[int, int]:
     if failed or not passed:
         print(done.stdout[-20000:], flush=True)
     return passed, failed
+
+
+def stage_python() -> tuple[int, int]:
+    """The Python package: a wheel, and everything in environments that have it."""
+    return pytest("tests/python") if build("build") else (0, 1)
 
 
 def stage_coverage() -> tuple[int, int]:

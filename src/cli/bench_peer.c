@@ -23,6 +23,16 @@ const struct bench_peer bench_peers[] = {
 		.quick = true,
 	},
 	{
+		/* Beside "remit, warm, gapped", which is the library alone. */
+		.name = "remit in Python, warm, gapped",
+		.argv = { "{python}", "-I", "{drivers}/remit_python.py",
+			  "{preset}", "{code}" },
+		.env = ENV_OWN,
+		.serves = true,
+		.plain_only = true,
+		.quick = true,
+	},
+	{
 		.name = "remit --version",
 		.argv = { "{remit}", "--version" },
 		.env = ENV_OWN,

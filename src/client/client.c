@@ -17,6 +17,9 @@
 #include "path.h"
 #include "record.h"
 
+/* How long a caller that wants to be asked is left alone. */
+#define WAIT_MS 100
+
 static int connect_shared(const char *path, struct remit_error *err);
 
 int
@@ -349,12 +352,13 @@ client_converse(struct run *r, struct remit_error *err)
 			fds[0].events |= POLLOUT;
 			fds[2].fd = -1;
 		}
-		if (poll(fds, ARRAY_LEN(fds), -1) < 0) {
-			if (errno == EINTR)
-				continue;
+		if (poll(fds, ARRAY_LEN(fds), job->on_wait ? WAIT_MS : -1) <
+			    0 &&
+		    errno != EINTR)
 			return fail_sys(err, REMIT_E_KERNEL, "poll");
-		}
-		if (fds[1].revents) {
+		if (!interrupted &&
+		    (fds[1].revents ||
+		     (job->on_wait && job->on_wait(job->user)))) {
 			interrupted = true;
 			if (link_send(l, FRAME_INTERRUPT, "", 0, err) < 0)
 				return -1;

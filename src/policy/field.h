@@ -142,6 +142,9 @@ json_t *field_to_json(const struct policy *p, const struct field *f);
 /* The value for people: "512 MiB", "1.5 s", "off", "2 entries", "none". */
 void field_show(const struct policy *p, const struct field *f, char *out,
 		size_t size);
+/* The whole table as a JSON array, for those who make something of it; NULL:
+   no memory. */
+json_t *field_table_to_json(void);
 /* True if the value is the default of the table. */
 bool field_is_default(const struct policy *p, const struct field *f);
 

@@ -16,7 +16,7 @@ BUILD = pathlib.Path(os.environ.get("REMIT", ROOT / "build" / "remit")).parent
 SHELL_DOCS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 DOCS = [*SHELL_DOCS, *(ROOT / name for name in ("ARCHITECTURE.md", "SECURITY.md", "CONTRIBUTING.md"))]
 # Blocks that may be left out, by what each of their lines begins with.
-MAY_BE_LEFT_OUT = ("make", "apt-get ", "sudo apt-get ")
+MAY_BE_LEFT_OUT = ("make", "apt-get ", "sudo apt-get ", "pip install ")
 
 BLOCK = re.compile(
     r"(?:^<!-- (?P<comment>[^\n]*?) -->\n)?^```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.M | re.S

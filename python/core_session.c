@@ -1,0 +1,253 @@
+/*
+ * core_session: one jail with one interpreter for many cells.
+ */
+#include "core_job.h"
+
+#include <unistd.h>
+
+struct object {
+	PyObject_HEAD struct remit_session *session; /* NULL: closed */
+	PyObject *connection;			     /* lives longer */
+	struct core_tools tools;		     /* live as long */
+	pid_t owner;
+	bool running;
+};
+
+/* ---- opening and ending ---- */
+
+/* Let go of everything but the session, which is closed. */
+static void
+leave(struct object *o)
+{
+	if (o->connection)
+		core_connection_leave(o->connection);
+	Py_CLEAR(o->connection);
+	core_tools_free(&o->tools);
+}
+
+static void
+drop(struct object *o)
+{
+	struct remit_session *session = o->session;
+
+	o->session = NULL;
+	if (session) {
+		Py_BEGIN_ALLOW_THREADS remit_session_drop(session);
+		Py_END_ALLOW_THREADS
+	}
+	leave(o);
+}
+
+static int
+open_session(struct object *o, struct remit *remit,
+	     struct remit_session_options *opt)
+{
+	struct remit_error err;
+	int failed;
+
+	opt->tools = o->tools.items;
+	opt->tool_count = o->tools.count;
+	Py_BEGIN_ALLOW_THREADS failed =
+		remit_session_open(remit, opt, &o->session, &err);
+	Py_END_ALLOW_THREADS if (failed < 0) core_raise(&err);
+	return failed;
+}
+
+static PyObject *new (PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+	allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+	struct remit_session_options opt = { 0 };
+	PyObject *connection, *tools;
+	struct remit *remit;
+	struct object *o;
+	Py_ssize_t unused;
+
+	(void)kwargs;
+	if (!PyArg_ParseTuple(args, "O!zz#O!", core_connection_type,
+			      &connection, &opt.policy_json, &opt.artifacts_dir,
+			      &unused, &PyTuple_Type, &tools))
+		return NULL;
+	o = (struct object *)alloc(type, 0);
+	if (!o)
+		return NULL;
+	o->owner = getpid();
+	remit = core_connection_use(connection);
+	if (remit) {
+		Py_INCREF(connection);
+		o->connection = connection;
+		if (core_tools_read(&o->tools, tools) == 0 &&
+		    open_session(o, remit, &opt) == 0)
+			return (PyObject *)o;
+	}
+	Py_DECREF(o);
+	return NULL;
+}
+
+static void
+dealloc(PyObject *self)
+{
+	PyTypeObject *type = Py_TYPE(self);
+	freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+
+	drop((struct object *)self);
+	release(self);
+	Py_DECREF(type);
+}
+
+/* ---- use ---- */
+
+/* One thread at a time; all of what it does takes this way. */
+static struct object *
+enter(PyObject *self)
+{
+	struct object *o = (struct object *)self;
+
+	if (o->owner != getpid())
+		PyErr_Format(PyExc_ValueError,
+			     "this sandbox belongs to process %d: open another "
+			     "one after a fork",
+			     (int)o->owner);
+	else if (!o->session)
+		PyErr_SetString(PyExc_ValueError, "this sandbox is closed");
+	else if (o->running)
+		core_raise(&(struct remit_error){
+			.code = REMIT_E_BUSY,
+			.message = "this sandbox runs a cell already: one at a "
+				   "time" });
+	else
+		return o;
+	return NULL;
+}
+
+static int
+run(void *session, const struct remit_job *job, struct remit_result **out,
+    struct remit_error *err)
+{
+	return remit_session_run(session, job, out, err);
+}
+
+static PyObject *
+session_run(PyObject *self, PyObject *args)
+{
+	struct object *o = enter(self);
+	struct core_job j = { 0 };
+	PyObject *answer = NULL;
+
+	if (!o)
+		return NULL;
+	if (core_job_read(&j, args) == 0) {
+		o->running = true;
+		answer = core_job_perform(&j, run, o->session);
+		o->running = false;
+	}
+	core_job_free(&j);
+	return answer;
+}
+
+/* From any thread, while another one waits. */
+static PyObject *
+session_interrupt(PyObject *self, PyObject *unused)
+{
+	struct object *o = (struct object *)self;
+
+	(void)unused;
+	if (o->session && o->owner == getpid())
+		remit_session_interrupt(o->session);
+	Py_RETURN_NONE;
+}
+
+static PyObject *
+session_reset(PyObject *self, PyObject *unused)
+{
+	struct object *o = enter(self);
+	struct remit_error err;
+	int failed;
+
+	(void)unused;
+	if (!o)
+		return NULL;
+	o->running = true;
+	Py_BEGIN_ALLOW_THREADS failed = remit_session_reset(o->session, &err);
+	Py_END_ALLOW_THREADS o->running = false;
+	if (failed < 0)
+		return core_raise(&err);
+	Py_RETURN_NONE;
+}
+
+static PyObject *
+session_close(PyObject *self, PyObject *unused)
+{
+	struct object *o = enter(self);
+	struct remit_session *session;
+	struct remit_result *result = NULL;
+	struct remit_error err;
+	int failed;
+
+	(void)unused;
+	if (!o)
+		return NULL;
+	/* It is freed, whatever comes of it. */
+	session = o->session;
+	o->session = NULL;
+	Py_BEGIN_ALLOW_THREADS failed =
+		remit_session_close(session, &result, &err);
+	Py_END_ALLOW_THREADS leave(o);
+	return failed < 0 ? core_raise(&err) : core_result(result);
+}
+
+/* A forked child lets go of its copy, which the parent does not notice. */
+static PyObject *
+session_drop(PyObject *self, PyObject *unused)
+{
+	struct object *o = (struct object *)self;
+
+	(void)unused;
+	if (o->owner == getpid() && o->running)
+		return (PyObject *)enter(self); /* which raises */
+	drop(o);
+	Py_RETURN_NONE;
+}
+
+static PyObject *
+get_closed(PyObject *self, void *unused)
+{
+	(void)unused;
+	return PyBool_FromLong(!((struct object *)self)->session);
+}
+
+static PyMethodDef methods[] = {
+	{ "run", session_run, METH_VARARGS, "as that of a connection" },
+	{ "interrupt", session_interrupt, METH_NOARGS, "interrupt()" },
+	{ "reset", session_reset, METH_NOARGS, "reset()" },
+	{ "close", session_close, METH_NOARGS, "close() -> Result" },
+	{ "drop", session_drop, METH_NOARGS, "drop()" },
+	{ 0 },
+};
+
+static PyGetSetDef members[] = {
+	{ "closed", get_closed, NULL, "whether it can be used no more", NULL },
+	{ 0 },
+};
+
+static PyType_Slot slots[] = {
+	{ Py_tp_new, (void *)new },
+	{ Py_tp_dealloc, (void *)dealloc },
+	{ Py_tp_methods, methods },
+	{ Py_tp_getset, members },
+	{ 0 },
+};
+
+static PyType_Spec spec = {
+	.name = "remit._core.Session",
+	.basicsize = sizeof(struct object),
+	.flags = Py_TPFLAGS_DEFAULT,
+	.slots = slots,
+};
+
+int
+core_session_ready(PyObject *module)
+{
+	PyObject *type = PyType_FromSpec(&spec);
+
+	return type ? PyModule_AddObject(module, "Session", type) : -1;
+}

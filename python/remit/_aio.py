@@ -1,0 +1,83 @@
+"""Runs for asyncio. Each has a thread of its own, which does nothing but wait in C."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+    from ._job import Cell
+    from ._result import Result
+
+
+class Interrupt:
+    """A descriptor that becomes readable when a run shall end."""
+
+    def __init__(self) -> None:
+        self.read, self._write = os.pipe()
+        os.set_blocking(self._write, False)
+
+    def set(self) -> None:
+        try:
+            os.write(self._write, b"!")
+        except BlockingIOError:
+            pass  # it is readable already
+
+    def close(self) -> None:
+        os.close(self.read)
+        os.close(self._write)
+
+
+async def submit_async(submit: Callable[[Any, int], Result], job: Cell) -> Result:
+    """Run a job; cancelling interrupts the program, and waits for its end."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Result] = loop.create_future()
+    interrupt = Interrupt()
+
+    def settle(result: Result | None, error: BaseException | None) -> None:
+        if done.cancelled():
+            return
+        if error is not None:
+            done.set_exception(error)
+        elif result is not None:
+            done.set_result(result)
+
+    def work() -> None:
+        result, error = None, None
+        try:
+            result = submit(job, interrupt.read)
+        except BaseException as e:  # it is raised where it is awaited
+            error = e
+        try:
+            loop.call_soon_threadsafe(settle, result, error)
+        except RuntimeError:
+            pass  # the loop is closed: nobody waits any more
+
+    thread = threading.Thread(target=work, name="remit", daemon=True)
+    thread.start()
+    cancelled = None
+    try:
+        while not done.done():
+            try:
+                await asyncio.shield(done)
+            except asyncio.CancelledError as e:
+                if done.cancelled():
+                    raise
+                cancelled = e
+                interrupt.set()
+            except BaseException:
+                break  # the run's own: below
+    finally:
+        if done.done():
+            thread.join()
+            interrupt.close()
+        else:
+            interrupt.set()  # the thread has it until its end
+    if cancelled is not None:
+        done.exception()  # looked at, so that nobody complains
+        raise cancelled
+    return done.result()

@@ -1,0 +1,243 @@
+"""Connections to a keeper, and the one that everybody shares."""
+
+from __future__ import annotations
+
+import os
+import sys
+import weakref
+from _thread import allocate_lock
+
+from ._errors import Gone, PolicyError, RemitError, Unsupported, make
+from ._job import Job, path_bytes
+from ._result import Result
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
+
+    from typing_extensions import Unpack
+
+    from . import _core
+    from ._fields import PolicyFields
+    from ._job import Input, OnOutput
+    from ._policy import PolicyLike
+    from ._stream import Stream
+    from ._tools import Answer, Question, Tool
+
+COMMAND = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_native", "remit")
+# Results that are none: nothing ran, and the caller has to do something about it.
+_RAISED = {"refused", "busy", "internal"}
+
+_live: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def unsupported() -> Unsupported:
+    """What every way to run something raises where the package has no binaries."""
+    system = {"darwin": "macOS", "win32": "Windows"}.get(sys.platform, sys.platform)
+    return Unsupported(
+        f"remit cannot run code here: it needs a Linux kernel, and this copy of the package, for {system}, has no binaries",
+        remedy="Run the program on Linux: in WSL 2 on Windows, in a Linux virtual machine (Lima, Multipass) or in a "
+        "Linux container on macOS, and install the package there. On Linux itself, install the wheel for Linux.",
+    )
+
+
+def native() -> Any:
+    """The extension, or the one clear error where there is none."""
+    try:
+        from . import _core
+    except ImportError as e:
+        if os.path.exists(COMMAND):
+            raise
+        raise unsupported() from e
+    return _core
+
+
+def _error_of(result: Result) -> RemitError:
+    error = result.error
+    if error is None:
+        return make("internal", f"the run ended as {result.status} without a reason")
+    found = error.document
+    where = found.get("where", "")
+    # The document is one that we wrote: its lines say nothing to the caller.
+    message = error.value.removeprefix("policy:1: ")
+    if where and not message.startswith(where):
+        message = f"{where}: {message}"
+    raised = make(error.name, message, where=where, remedy=found.get("remedy", ""))
+    raised.result = result  # type: ignore[attr-defined]
+    return raised
+
+
+def raised_for(result: Result) -> Result:
+    """The result, if it is one."""
+    if result.status in _RAISED:
+        raise _error_of(result)
+    return result
+
+
+def keep(thing: Any) -> None:
+    """Remember what has to be let go of after a fork."""
+    _live.add(thing)
+
+
+class Connection:
+    """A connection to a keeper, the process that builds and watches jails.
+
+    Without arguments it is the user's shared keeper where one runs, and else a private one,
+    which ends with the connection: closed, or forgotten. Any number of threads may use one.
+    After a fork it belongs to the parent.
+    """
+
+    def __init__(self, keeper: Optional[Union[str, os.PathLike[str]]] = None, *, private: bool = False):
+        core = native()
+        path = None if keeper is None else path_bytes("keeper", keeper)
+        if path and private:
+            raise PolicyError("keeper and private exclude each other")
+        try:
+            self._core: _core.Connection = core.Connection(os.fsencode(COMMAND), path, bool(private))
+        except core.Failure as e:
+            raise failure_of(e) from None
+        self._failure: type[Exception] = core.Failure
+        keep(self)
+
+    def run(
+        self,
+        code: Union[str, bytes],
+        *,
+        policy: PolicyLike = None,
+        name: Optional[str] = None,
+        stdin: Any = None,
+        args: Optional[Sequence[str]] = None,
+        inputs: Optional[Mapping[str, Input]] = None,
+        artifacts: Optional[Union[str, os.PathLike[str]]] = None,
+        tools: Iterable[Union[Tool, Callable[..., Any]]] = (),
+        on_output: Optional[OnOutput] = None,
+        on_question: Optional[Callable[[Question], Answer]] = None,
+        **fields: Unpack[PolicyFields],
+    ) -> Result:
+        """Run one program in a fresh jail and wait for its end: see remit.run()."""
+        return self.submit(
+            Job(
+                code, policy=policy, name=name, stdin=stdin, args=args, inputs=inputs,
+                artifacts=artifacts, tools=tools, on_output=on_output, on_question=on_question, **fields,
+            )
+        )  # fmt: skip
+
+    def submit(self, job: Job, interrupt_fd: int = -1) -> Result:
+        """Run a job that is checked already."""
+        try:
+            result = Result(self._core.run(*job.arguments, interrupt_fd))
+        except self._failure as e:
+            raise failure_of(e) from None
+        return raised_for(result)
+
+    async def run_async(
+        self,
+        code: Union[str, bytes],
+        *,
+        policy: PolicyLike = None,
+        name: Optional[str] = None,
+        stdin: Any = None,
+        args: Optional[Sequence[str]] = None,
+        inputs: Optional[Mapping[str, Input]] = None,
+        artifacts: Optional[Union[str, os.PathLike[str]]] = None,
+        tools: Iterable[Union[Tool, Callable[..., Any]]] = (),
+        on_output: Optional[OnOutput] = None,
+        on_question: Optional[Callable[[Question], Answer]] = None,
+        **fields: Unpack[PolicyFields],
+    ) -> Result:
+        """run() for asyncio: the event loop goes on, and cancelling it interrupts the run."""
+        from ._aio import submit_async
+
+        job = Job(
+            code, policy=policy, name=name, stdin=stdin, args=args, inputs=inputs,
+            artifacts=artifacts, tools=tools, on_output=on_output, on_question=on_question, **fields,
+        )  # fmt: skip
+        return await submit_async(self.submit, job)
+
+    def stream(
+        self,
+        code: Union[str, bytes],
+        *,
+        policy: PolicyLike = None,
+        name: Optional[str] = None,
+        stdin: Any = None,
+        args: Optional[Sequence[str]] = None,
+        inputs: Optional[Mapping[str, Input]] = None,
+        artifacts: Optional[Union[str, os.PathLike[str]]] = None,
+        **fields: Unpack[PolicyFields],
+    ) -> Stream:
+        """The output of a run, piece by piece: see remit.stream()."""
+        from ._stream import Stream
+
+        return Stream(
+            self.submit,
+            dict(
+                code=code, policy=policy, name=name, stdin=stdin, args=args, inputs=inputs, artifacts=artifacts,
+                **fields,
+            ),
+        )  # fmt: skip
+
+    @property
+    def closed(self) -> bool:
+        """Whether it can be used no more."""
+        return self._core.closed
+
+    def close(self) -> None:
+        """End it, and a private keeper with it; runs of other threads end first."""
+        self._core.close()
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("a Connection cannot be pickled: it belongs to this process. Open one in the other process")
+
+
+def failure_of(e: Exception) -> RemitError:
+    code, errno, where, message, remedy = e.args
+    return make(code, message.removeprefix("policy:1: "), where=where, remedy=remedy, errno=errno)
+
+
+# ---- the shared one ----
+
+# Of remit.run(), by whether the code has a wall: a keeper that has built a jail cannot do without one any more.
+_shared: dict[bool, Connection] = {}
+_lock = allocate_lock()
+
+
+def shared(walled: bool = True) -> Connection:
+    """Opened when first needed, and again after a fork or when its keeper is gone."""
+    found = _shared.get(walled)
+    if found is not None:
+        return found
+    with _lock:
+        if walled not in _shared:
+            _shared[walled] = Connection(private=not walled)
+        return _shared[walled]
+
+
+def submit_shared(job: Job, interrupt_fd: int = -1) -> Result:
+    connection = shared(job.walled)
+    try:
+        return connection.submit(job, interrupt_fd)
+    except Gone:
+        with _lock:
+            if _shared.get(job.walled) is connection:
+                del _shared[job.walled]
+        raise
+
+
+def _after_fork() -> None:
+    """In the child: what it has are copies that would keep the parent's keepers alive."""
+    global _lock
+    _lock = allocate_lock()
+    _shared.clear()
+    for thing in list(_live):
+        getattr(thing._core, "drop", thing._core.close)()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,210 @@
+"""Jobs: the arguments of a run, checked and put into the form that the extension takes."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ._errors import PolicyError
+from ._policy import Policy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
+
+    from ._policy import PolicyLike
+    from ._tools import Answer, Question, Tool
+
+    Input = Union[str, bytes, os.PathLike[str]]
+    OnOutput = Callable[[str, str], object]
+
+STREAMS = {1: "stdout", 2: "stderr"}
+
+
+def to_bytes(argument: str, value: Any, wanted: str) -> bytes:
+    if isinstance(value, str):
+        try:
+            return value.encode()
+        except UnicodeEncodeError as e:
+            raise PolicyError(f"{argument}: it is no text: {e}") from None
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    raise TypeError(f"{argument} must be {wanted}, not {type(value).__name__}")
+
+
+def path_bytes(argument: str, value: Any) -> bytes:
+    if not isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"{argument} must be a path, not {type(value).__name__}")
+    path = os.fsencode(value)
+    if not path or b"\0" in path:
+        raise PolicyError(f"{argument}: {value!r} is no path")
+    return path
+
+
+def take_inputs(inputs: Optional[Mapping[str, Input]]) -> tuple[tuple[bytes, Optional[bytes], Optional[bytes]], ...]:
+    """A text or bytes are the content; a path object names a file of the host."""
+    if inputs is None:
+        return ()
+    if not hasattr(inputs, "items"):
+        raise TypeError(f"inputs must be a dict of contents by path, not {type(inputs).__name__}")
+    files: list[tuple[bytes, Optional[bytes], Optional[bytes]]] = []
+    for path, content in inputs.items():
+        inside = path_bytes("inputs", path)
+        if isinstance(content, os.PathLike):
+            if not os.path.isfile(content):
+                raise PolicyError(f"inputs[{path!r}]: {os.fspath(content)} is not a regular file")
+            files.append((inside, path_bytes("inputs", content), None))
+        else:
+            files.append((inside, None, to_bytes(f"inputs[{path!r}]", content, "str, bytes or a path object")))
+    return tuple(files)
+
+
+def take_args(args: Optional[Sequence[str]]) -> tuple[bytes, ...]:
+    if args is None:
+        return ()
+    if isinstance(args, (str, bytes)):
+        raise TypeError("args must be a list of texts, not a single one")
+    out = []
+    for arg in args:
+        text = to_bytes("args", arg, "a list of texts")
+        if b"\0" in text:
+            raise PolicyError(f"args: {arg!r} has a NUL byte in it")
+        out.append(text)
+    return tuple(out)
+
+
+def take_stdin(stdin: Any) -> tuple[bytes, int]:
+    """Bytes, and a descriptor that is read while the run lasts, or -1."""
+    if stdin is None:
+        return b"", -1
+    if hasattr(stdin, "fileno"):
+        return b"", stdin.fileno()
+    return to_bytes("stdin", stdin, "str, bytes or an open file"), -1
+
+
+# A policy costs more to make than all else of a job, and most runs of a program have the same few.
+RECENT_MAX = 64
+_recent: dict[tuple[object, ...], Policy] = {}
+
+
+def _key_of(policy: PolicyLike, fields: dict[str, Any]) -> Optional[tuple[object, ...]]:
+    """What a policy is made of; None if it depends on anything else: a list, the current folder, the environment."""
+    if isinstance(policy, Policy) and not fields:
+        return sys.executable, policy
+    if policy is not None or "python" in fields:
+        return None
+    # True is 1 to a dict, and not to a policy.
+    key: list[object] = [sys.executable]
+    for keyword, value in fields.items():
+        if type(value) not in (str, int, float, bool):
+            return None
+        key += (keyword, type(value), value)
+    return tuple(key)
+
+
+def take_policy(policy: PolicyLike, fields: dict[str, Any]) -> Policy:
+    key = _key_of(policy, fields)
+    if key is not None and key in _recent:
+        return _recent[key]
+    # The code meets the interpreter, and the packages, that its host has.
+    named = "python" in fields or (policy is not None and hasattr(policy, "keys") and "python" in policy.keys())
+    if sys.executable and not named:
+        fields["python"] = sys.executable
+    made = Policy(policy, **fields) if fields or not isinstance(policy, Policy) else policy
+    if key is not None:
+        if len(_recent) >= RECENT_MAX:
+            _recent.clear()
+        _recent[key] = made
+    return made
+
+
+def take_callback(on_output: Optional[OnOutput]) -> Optional[Callable[[int, bytes], object]]:
+    """Pieces are bytes, and a character may be cut in two by them."""
+    if on_output is None:
+        return None
+    if not callable(on_output):
+        raise TypeError(f"on_output must be callable, not {type(on_output).__name__}")
+    import codecs
+
+    make = codecs.getincrementaldecoder("utf-8")
+    decoders = {stream: make("replace") for stream in STREAMS}
+    told: OnOutput = on_output
+
+    def pass_on(stream: int, piece: bytes) -> None:
+        text = decoders[stream].decode(piece)
+        if text:
+            told(STREAMS[stream], text)
+
+    return pass_on
+
+
+class Cell:
+    """The arguments of a cell, as the extension takes them."""
+
+    __slots__ = ("arguments",)
+
+    def __init__(
+        self,
+        code: Union[str, bytes],
+        *,
+        policy: Optional[str] = None,
+        name: Optional[str] = None,
+        stdin: Any = None,
+        args: Optional[Sequence[str]] = None,
+        inputs: Optional[Mapping[str, Input]] = None,
+        artifacts: Optional[Union[str, os.PathLike[str]]] = None,
+        tools: Iterable[Union[Tool, Callable[..., Any]]] = (),
+        on_output: Optional[OnOutput] = None,
+        on_question: Optional[Callable[[Question], Answer]] = None,
+    ):
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"name must be a text, not {type(name).__name__}")
+        if name is not None and "\0" in name:
+            raise PolicyError(f"name: {name!r} has a NUL in it")
+        stdin_bytes, stdin_fd = take_stdin(stdin)
+        given, asked = (), None
+        if tools or on_question is not None:
+            from ._tools import take_question, take_tools
+
+            given, asked = take_tools(tools), take_question(on_question)
+        self.arguments = (
+            to_bytes("code", code, "str or bytes"),
+            policy,
+            name,
+            stdin_bytes,
+            stdin_fd,
+            take_args(args),
+            take_inputs(inputs),
+            None if artifacts is None else path_bytes("artifacts", artifacts),
+            given,
+            take_callback(on_output),
+            asked,
+        )
+
+
+class Job(Cell):
+    """The arguments of a run: a cell, and its policy."""
+
+    __slots__ = ("walled",)
+
+    def __init__(
+        self,
+        code: Union[str, bytes],
+        *,
+        policy: PolicyLike = None,
+        name: Optional[str] = None,
+        stdin: Any = None,
+        args: Optional[Sequence[str]] = None,
+        inputs: Optional[Mapping[str, Input]] = None,
+        artifacts: Optional[Union[str, os.PathLike[str]]] = None,
+        tools: Iterable[Union[Tool, Callable[..., Any]]] = (),
+        on_output: Optional[OnOutput] = None,
+        on_question: Optional[Callable[[Question], Answer]] = None,
+        **fields: Any,
+    ):
+        made = take_policy(policy, fields)
+        self.walled = "tier" not in made or made["tier"] != "unsafe"
+        super().__init__(
+            code, policy=made.to_json(), name=name, stdin=stdin, args=args, inputs=inputs, artifacts=artifacts, tools=tools,
+            on_output=on_output, on_question=on_question,
+        )  # fmt: skip

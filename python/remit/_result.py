@@ -1,0 +1,364 @@
+"""Results: what a program did, said and was refused, and what kept it within its policy."""
+
+from __future__ import annotations
+
+from ._errors import Failed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any, Mapping, Optional
+
+    from . import _core
+
+
+class Record:
+    """A part of a result: the keys of its document are its attributes. A key that there is not is None."""
+
+    def __init__(self, document: Mapping[str, Any]):
+        self.document = document
+
+    def __getattr__(self, name: str) -> Any:
+        # Only for what is not found otherwise.
+        if name.startswith("_") or name not in type(self).__annotations__:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        return self.document.get(name)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.document == self.document  # type: ignore[attr-defined]
+
+    def __repr__(self) -> str:
+        shown = (f"{key}={value!r}" for key, value in self.document.items() if value is not None and value != "")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (dict(self.document),)
+
+
+class Error(Record):
+    """An exception that nobody caught, as the program tells it; or Remit's own reason."""
+
+    name: str
+    value: str
+    traceback: str
+    line: Optional[int]
+
+
+class Usage(Record):
+    """What the run used, by the kernel's word."""
+
+    wall_ms: Optional[float]
+    cpu_ms: Optional[float]
+    memory_peak_bytes: Optional[int]
+    processes_peak: Optional[int]
+    network: Optional[dict[str, Any]]
+    tool_calls: int
+    tool_wait_ms: float
+
+
+class Value(Record):
+    """The value of the last expression, as the program tells it: its repr, JSON if it is data, and its other forms by MIME type."""
+
+    text: str
+    json: Any
+    mime: dict[str, str]
+    truncated: bool
+    left_out: list[Any]
+
+
+class Display(Record):
+    """Something that the program displayed, in several forms by MIME type."""
+
+    mime: dict[str, str]
+
+
+class Enforcement(Record):
+    """One field of the policy, and what kept it."""
+
+    field: str
+    value: Any
+    mechanisms: list[str]
+    strength: str
+    note: Optional[str]
+
+
+class Denial(Record):
+    """Something the code tried and was refused, and what would allow it."""
+
+    source: str
+    syscall: Optional[str]
+    what: str
+    count: int
+    field: Optional[str]
+    flag: Optional[str]
+    reported: dict[str, Any]
+
+
+class Artifact(Record):
+    """A file that left the jail by policy."""
+
+    path: str
+    size_bytes: int
+    content_type: str
+    host_path: str
+
+    @property
+    def file(self) -> Path:
+        """Where it lies."""
+        from pathlib import Path
+
+        return Path(self.host_path)
+
+
+class Skipped(Record):
+    """A path that did not leave the jail, or was not written, and why."""
+
+    path: str
+    reason: str
+
+
+class Change(Record):
+    """A path that the code changed in a folder of the host."""
+
+    path: str
+    kind: str
+    host_path: Optional[str]
+
+
+class Result:
+    """What became of one program.
+
+    `status` is one word ("ok", "error", "timeout", ...: remit(1) lists them); what it says and
+    what stands in `usage` comes from the kernel, except for what `reported` names, which is a
+    claim of the process that ran the code. `document` is all of it, as the command prints it.
+    """
+
+    __slots__ = ("_raw", "_document", "__weakref__")
+
+    def __init__(self, raw: Optional[_core.Result] = None, document: Optional[dict[str, Any]] = None):
+        self._raw = raw
+        self._document = document
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The whole result, as `remit run --json` prints it."""
+        if self._document is None:
+            import json
+
+            assert self._raw is not None
+            self._document = json.loads(self._raw.json)
+        return self._document
+
+    @property
+    def status(self) -> str:
+        """ok, error, exit, timeout, cpu_limit, memory_limit, output_limit, killed, interrupted, rejected, ..."""
+        return self._raw.status if self._raw is not None else str(self.document["status"])
+
+    @property
+    def ok(self) -> bool:
+        """Whether the program ran to its end, or left by itself with 0."""
+        return self.status == "ok" or (self.status == "exit" and self.exit_code == 0)
+
+    @property
+    def stdout(self) -> str:
+        """What it wrote; bytes that are no text are replaced."""
+        return self._text("stdout")
+
+    @property
+    def stderr(self) -> str:
+        """What it wrote there, a traceback among it."""
+        return self._text("stderr")
+
+    def _text(self, stream: str) -> str:
+        if self._raw is not None:
+            try:
+                return str(getattr(self._raw, stream), "utf-8")
+            except UnicodeDecodeError:
+                pass  # the library knows a character that was cut in two from one that never was
+        return str(self.document[stream])
+
+    @property
+    def stdout_bytes(self) -> bytes:
+        """The very bytes."""
+        return self._bytes("stdout")
+
+    @property
+    def stderr_bytes(self) -> bytes:
+        """The very bytes."""
+        return self._bytes("stderr")
+
+    def _bytes(self, stream: str) -> bytes:
+        if self._raw is not None:
+            return bytes(getattr(self._raw, stream))
+        import base64
+
+        encoded = self.document.get(f"{stream}_base64")
+        return base64.b64decode(encoded) if encoded else str(self.document[stream]).encode()
+
+    @property
+    def stdout_truncated(self) -> bool:
+        """Whether it wrote more than `stdout_max` and the rest was dropped."""
+        return bool(self.document["stdout_truncated"])
+
+    @property
+    def stderr_truncated(self) -> bool:
+        """The same for standard error."""
+        return bool(self.document["stderr_truncated"])
+
+    @property
+    def exit_code(self) -> Optional[int]:
+        """The program's own, or None if it was not the one that ended the run."""
+        code: Optional[int] = self.document["exit_code"]
+        return code
+
+    @property
+    def signal(self) -> Optional[int]:
+        """The signal that ended it, or None."""
+        number: Optional[int] = self.document["signal"]
+        return number
+
+    @property
+    def error(self) -> Optional[Error]:
+        """The exception that nobody caught, or None."""
+        found = self.document["error"]
+        return Error(found) if found else None
+
+    @property
+    def value(self) -> Optional[Value]:
+        """The value of the last expression, or None if there is none."""
+        found = self.document["value"]
+        return Value(found) if found else None
+
+    @property
+    def displays(self) -> list[Display]:
+        """What it displayed, in order."""
+        return [Display(row) for row in self.document["displays"]]
+
+    @property
+    def usage(self) -> Usage:
+        """Time, memory, processes, network."""
+        return Usage(self.document["usage"])
+
+    @property
+    def enforcement(self) -> list[Enforcement]:
+        """Each field of the policy and the mechanisms that kept it."""
+        return [Enforcement(row) for row in self.document["enforcement"]]
+
+    @property
+    def denials(self) -> list[Denial]:
+        """What the code tried and was refused."""
+        return [Denial(row) for row in self.document["denials"]]
+
+    @property
+    def artifacts(self) -> list[Artifact]:
+        """Files that left the jail."""
+        return [Artifact(row) for row in self.document["artifacts"]]
+
+    @property
+    def artifacts_skipped(self) -> list[Skipped]:
+        """Files that were named and did not leave it."""
+        return [Skipped(row) for row in self.document["artifacts_skipped"]]
+
+    @property
+    def changes(self) -> list[Change]:
+        """What it changed in folders of the host."""
+        return [Change(row) for row in self.document["changes"]]
+
+    @property
+    def changes_skipped(self) -> list[Skipped]:
+        """What it changed there and was not written."""
+        return [Skipped(row) for row in self.document["changes_skipped"]]
+
+    @property
+    def committed(self) -> Optional[bool]:
+        """Whether changes were written to the host; None if there were no such folders."""
+        done: Optional[bool] = self.document["committed"]
+        return done
+
+    @property
+    def reported(self) -> list[str]:
+        """The keys that are claims of the process, not facts."""
+        return list(self.document["reported"])
+
+    @property
+    def tier(self) -> str:
+        """How strong the wall was."""
+        return str(self.document["tier"])
+
+    @property
+    def start(self) -> Optional[str]:
+        """warm or cold; None if nothing ran."""
+        how: Optional[str] = self.document["start"]
+        return how
+
+    @property
+    def run_id(self) -> str:
+        """The name of this run in logs."""
+        return str(self.document["run_id"])
+
+    def check(self) -> Result:
+        """This result, if the program ended well; else raise Failed."""
+        if not self.ok:
+            error = Failed(self._headline())
+            error.result = self  # type: ignore[attr-defined]
+            raise error
+        return self
+
+    # ---- for people ----
+
+    def _headline(self) -> str:
+        parts = [self.status]
+        if self.exit_code:
+            parts.append(f"exit code {self.exit_code}")
+        if self.signal and self.status == "killed":
+            parts.append(f"signal {self.signal}")
+        if self.error:
+            parts.append(f"{self.error.name}: {self.error.value}".strip(": "))
+        return ", ".join(parts)
+
+    def __str__(self) -> str:
+        """What a person, or a model, should read: the output, and what went wrong."""
+        lines = [part.rstrip("\n") for part in (self.stdout, self.stderr) if part]
+        if self.value is not None:
+            lines.append(self.value.text)
+        if self.stdout_truncated or self.stderr_truncated:
+            lines.append("[output truncated]")
+        if not self.ok and not (self.status == "error" and self.stderr):
+            lines.append(f"[{self._headline()}]")
+        lines += [f"[denied: {d.what}: {_allowing(d)}]" for d in self.denials]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        wall = self.usage.wall_ms
+        took = f" in {wall:g} ms" if wall is not None else ""
+        return f"<remit.Result {self._headline()}{took}, {len(self.stdout_bytes)} bytes of stdout, {len(self.stderr_bytes)} of stderr>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks. All of it is foreign text, and escaped."""
+        from html import escape
+
+        colour = "#2a7d2a" if self.ok else "#b02a2a"
+        out = [f'<div><b style="color:{colour}">{escape(self._headline())}</b>']
+        if self.usage.wall_ms is not None:
+            out.append(f" <small>{self.usage.wall_ms:g} ms, {escape(self.tier)}</small>")
+        if self.stdout:
+            out.append(f"<pre>{escape(self.stdout)}</pre>")
+        if self.stderr:
+            out.append(f'<pre style="color:#b02a2a">{escape(self.stderr)}</pre>')
+        if self.value is not None:
+            out.append(f"<pre>{escape(self.value.text)}</pre>")
+        out += [f"<p>denied: <code>{escape(d.what)}</code>: {escape(_allowing(d))}</p>" for d in self.denials]
+        rows = "".join(
+            f"<tr><td>{escape(e.field)}</td><td>{escape(repr(e.value))}</td><td>{escape(e.strength)}</td>"
+            f"<td>{escape(', '.join(e.mechanisms))}</td></tr>"
+            for e in self.enforcement
+        )
+        out.append(f"<details><summary>what kept it</summary><table>{rows}</table></details></div>")
+        return "".join(out)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Result, (None, self.document)
+
+
+def _allowing(denial: Denial) -> str:
+    return f"the policy field {denial.field} would allow it" if denial.field else "no field allows it"

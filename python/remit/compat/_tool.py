@@ -1,0 +1,35 @@
+"""What the tools of all frameworks have in common: one argument, `code`, and an answer that a model can read."""
+
+from __future__ import annotations
+
+from .._connection import submit_shared
+from .._job import Job
+from .._policy import Policy
+from .._result import Result
+
+DESCRIPTION = (
+    "Run a Python program and get what it prints. Each call is a fresh process: nothing is kept between calls. "
+    "Print what you want to see. Without permission there is no network, no files of the host and no other programs; "
+    "what was refused is said."
+)
+EMPTY = "(the program printed nothing)"
+
+
+def job(code: str, policy: Policy) -> Job:
+    return Job(code, policy=policy)
+
+
+def run(code: str, policy: Policy) -> Result:
+    """One program; what cannot be kept raises, since no model can do anything about it."""
+    return submit_shared(job(code, policy))
+
+
+async def run_async(code: str, policy: Policy) -> Result:
+    from .._aio import submit_async
+
+    return await submit_async(submit_shared, job(code, policy))
+
+
+def answer(result: Result) -> str:
+    """The text for the model."""
+    return str(result) or EMPTY

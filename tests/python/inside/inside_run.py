@@ -1,0 +1,310 @@
+"""remit.run() and what it gives back."""
+
+from __future__ import annotations
+
+import gc
+import os
+import pathlib
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+import remit
+
+
+def test_a_program_runs():
+    r = remit.run("print(sum(range(10)))", timeout=5)
+    assert (r.status, r.ok, r.stdout, r.stderr, r.exit_code, r.error) == ("ok", True, "45\n", "", 0, None)
+    assert r.tier == "local" and r.usage.wall_ms > 0 and r.usage.cpu_ms > 0
+
+
+def test_the_last_expression_is_the_value():
+    r = remit.run("x = 20\n{'a': [x, 1]}")
+    assert r.value.json == {"a": [20, 1]} and r.value.text == "{'a': [20, 1]}" == str(r) and "value" in r.reported
+    assert remit.run("x = 1").value is None and remit.run("print(1)").displays == []
+
+
+def test_it_is_the_interpreter_of_the_host():
+    shown = remit.run("import sys; print(sys.version_info[:3])").stdout
+    assert shown == f"{sys.version_info[:3]}\n"
+
+
+def test_a_program_that_fails_is_a_result():
+    r = remit.run("print('before'); 1 / 0")
+    assert (r.status, r.ok, r.stdout, r.exit_code) == ("error", False, "before\n", 1)
+    assert r.error.name == "ZeroDivisionError" and "division by zero" in r.stderr and "error" in r.reported
+    with pytest.raises(remit.Failed, match="ZeroDivisionError") as caught:
+        r.check()
+    assert caught.value.result is r
+    assert remit.run("raise SystemExit(3)").exit_code == 3
+    assert remit.run("raise SystemExit(0)").ok
+
+
+def test_limits_are_results():
+    begun = time.monotonic()
+    r = remit.run("print('partial', flush=True)\nwhile True: pass", timeout=0.4)
+    assert r.status == "timeout" and r.stdout == "partial\n" and time.monotonic() - begun < 5
+    assert remit.run("while True: pass", cpu="300ms", timeout=20).status == "cpu_limit"
+    # Without a cgroup the limit is one of address space, which Python can catch.
+    r = remit.run("x = bytearray(1 << 30)", memory="300M", disk="16M")
+    assert r.status == "memory_limit" or r.error.name == "MemoryError", r
+
+
+def test_every_promise_says_what_kept_it():
+    rows = {row.field: row for row in remit.run("pass").enforcement}
+    assert rows["network_access"].value is False and "seccomp" in rows["network_access"].mechanisms
+    assert rows["network_access"].strength == "enforced"
+
+
+def test_denials_are_told():
+    r = remit.run("import socket\ntry: socket.socket()\nexcept OSError: print('refused')")
+    (denial,) = r.denials
+    assert r.stdout == "refused\n" and denial.field == "network_access" and denial.count == 1
+    assert "network_access would allow it" in str(r)
+
+
+def test_input_of_all_kinds(tmp_path):
+    assert remit.run("print(input())", stdin="Ada\n").stdout == "Ada\n"
+    assert remit.run("import sys; print(sys.stdin.buffer.read())", stdin=b"\0\xff").stdout == "b'\\x00\\xff'\n"
+    (tmp_path / "in").write_text("from a file")
+    with open(tmp_path / "in") as f:
+        assert remit.run("print(input())", stdin=f).stdout == "from a file\n"
+    assert remit.run("import sys; print(sys.argv[1:])", args=["a b", "ä"]).stdout == "['a b', 'ä']\n"
+    inputs = {"a.txt": "text", "b/c.bin": b"\0", "d": tmp_path / "in"}
+    code = "print(open('a.txt').read(), open('b/c.bin', 'rb').read(), open('d').read())"
+    assert remit.run(code, inputs=inputs).stdout == "text b'\\x00' from a file\n"
+    assert 'File "mine.py", line 1' in remit.run("1/0", name="mine.py").stderr
+
+
+def test_files_leave_the_jail(tmp_path):
+    r = remit.run("open('a.csv', 'w').write('1,2')", export=["*.csv"], artifacts=tmp_path / "out")
+    (artifact,) = r.artifacts
+    assert artifact.path == "a.csv" and artifact.content_type == "text/csv" and artifact.size_bytes == 3
+    assert artifact.file == tmp_path / "out" / "a.csv" and artifact.file.read_text() == "1,2"
+    again = remit.run("open('a.csv', 'w').write('3')", export=["*.csv"], artifacts=tmp_path / "out")
+    assert again.artifacts == [] and again.artifacts_skipped[0].path == "a.csv"
+
+
+def test_folders_of_the_host(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "x").write_text("there")
+    os.chdir(tmp_path)
+    where = str(tmp_path / "data")
+    assert remit.run("import sys; print(open(sys.argv[1] + '/x').read())", args=[where], read=["data"]).stdout == "there\n"
+    r = remit.run("open('/d/y', 'w').write('new')", mount=[(pathlib.Path("data"), "/d", "rw")])
+    assert r.committed is True and (tmp_path / "data" / "y").read_text() == "new"
+    assert [(c.path, c.kind) for c in r.changes] == [("/d/y", "created")]
+
+
+def test_bytes_that_are_no_text():
+    r = remit.run("import sys; sys.stdout.buffer.write(b'a\\xffb')")
+    assert r.stdout_bytes == b"a\xffb" and r.stdout == "a�b"
+    r = remit.run("print('é' * 1000)", stdout_max=1025)
+    assert r.stdout == "é" * 512 and r.stdout_truncated and len(r.stdout_bytes) == 1025
+
+
+def test_output_comes_as_it_is_written():
+    seen = []
+    code = "import sys, time\nfor i in range(3): print('ä', i, flush=True); time.sleep(0.1)\nprint('e', file=sys.stderr)"
+    r = remit.run(code, on_output=lambda stream, text: seen.append((stream, text, time.monotonic())))
+    assert "".join(t for s, t, _ in seen if s == "stdout") == r.stdout == "ä 0\nä 1\nä 2\n"
+    assert "".join(t for s, t, _ in seen if s == "stderr") == "e\n"
+    assert seen[-1][2] - seen[0][2] > 0.15, "not all at the end"
+
+
+def test_a_callback_that_raises_ends_the_run():
+    def fail(stream, text):
+        raise KeyError("mine")
+
+    begun = time.monotonic()
+    with pytest.raises(KeyError, match="mine"):
+        remit.run("while True: print(1)", on_output=fail, timeout=60)
+    assert time.monotonic() - begun < 20
+
+
+def test_ctrl_c_interrupts_the_run():
+    threading.Timer(0.4, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        remit.run("while True: pass", timeout=60)
+    assert time.monotonic() - begun < 20
+    assert remit.run("print(1)").ok, "and the next one runs"
+
+
+def test_a_handler_that_does_not_raise_ends_nothing():
+    seen = []
+    before = signal.signal(signal.SIGUSR1, lambda *_: seen.append(time.monotonic()))
+    try:
+        begun = time.monotonic()
+        threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGUSR1)).start()
+        assert remit.run("import time; time.sleep(1); print('whole')").stdout == "whole\n"
+        assert seen and seen[0] - begun < 0.9, "handled while it ran"
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_results_are_shown_to_people():
+    r = remit.run("print('<b>'); import sys; print('e', file=sys.stderr)")
+    assert str(r) == "<b>\ne" and "&lt;b&gt;" in r._repr_html_() and "<b>\n" not in r._repr_html_()
+    assert repr(r).startswith("<remit.Result ok in ") and "4 bytes of stdout" in repr(r)
+    assert str(remit.run("while True: pass", timeout=0.2)) == "[timeout]"
+
+
+def test_results_and_policies_travel():
+    r = remit.run("print(1)")
+    copy = pickle.loads(pickle.dumps(r))
+    assert copy.document == r.document and copy.stdout_bytes == b"1\n" and copy.ok
+    policy = remit.Policy(memory="1G")
+    assert pickle.loads(pickle.dumps(policy)) == policy
+    error = pickle.loads(pickle.dumps(remit.Busy("later", remedy="wait")))
+    assert type(error) is remit.Busy and error.remedy == "wait"
+    with remit.Connection(private=True) as c, pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(c)
+
+
+def test_reports_about_the_machine():
+    assert remit.doctor() and "seccomp" in str(remit.doctor())
+    plan = remit.explain(memory="300M", disk="16M")
+    assert {e.field: e.value for e in plan.enforcement}["memory_bytes"] == 300 << 20 and "memory_bytes" in str(plan)
+    assert "seccomp" in remit.matrix().mechanisms("network_access") and "<table>" in remit.matrix()._repr_html_()
+    with pytest.raises(remit.Unenforceable) as caught:
+        remit.explain(branches=9)
+    assert caught.value.where == "branches" and caught.value.remedy
+
+
+# ---- processes and threads ----
+
+
+def keepers() -> list[str]:
+    shown = subprocess.run(["ps", "-o", "args=", "--ppid", str(os.getpid())], capture_output=True, text=True).stdout
+    return [line for line in shown.splitlines() if line.startswith("remit keeper")]
+
+
+def test_a_forgotten_connection_leaves_no_process():
+    before = len(keepers())
+    connection = remit.Connection(private=True)
+    assert connection.run("print(1)").ok and len(keepers()) == before + 1
+    del connection
+    gc.collect()
+    assert len(keepers()) == before
+
+
+def test_a_closed_connection_says_so():
+    with remit.Connection(private=True) as connection:
+        assert not connection.closed
+    assert connection.closed
+    with pytest.raises(ValueError, match="closed"):
+        connection.run("print(1)")
+
+
+def test_closing_waits_for_those_who_run():
+    connection, seen = remit.Connection(private=True), []
+    thread = threading.Thread(target=lambda: seen.append(connection.run("import time; time.sleep(0.5); print('whole')")))
+    thread.start()
+    time.sleep(0.2)
+    connection.close()
+    thread.join()
+    assert seen[0].stdout == "whole\n"
+
+
+def test_many_threads_share_one_connection():
+    seen: list[str] = []
+    threads = [threading.Thread(target=lambda i=i: seen.append(remit.run(f"print({i})").stdout)) for i in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(map(int, seen)) == list(range(16))
+
+
+def test_other_threads_go_on_while_one_waits():
+    ticks, stop = [], threading.Event()
+
+    def tick():
+        while not stop.wait(0.01):
+            ticks.append(1)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    remit.run("import time; time.sleep(0.6)")
+    stop.set()
+    thread.join()
+    assert len(ticks) > 10
+
+
+def test_after_a_fork_parent_and_child_have_keepers_of_their_own():
+    explicit = remit.Connection(private=True)
+    assert remit.run("print(1)").ok
+    child = os.fork()
+    if child == 0:
+        try:
+            with pytest.raises(ValueError, match="after a fork"):
+                explicit.run("print(1)")
+            os._exit(0 if remit.run("print(2)").stdout == "2\n" else 1)
+        except BaseException:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert remit.run("print(3)").stdout == "3\n" and explicit.run("print(4)").stdout == "4\n"
+    explicit.close()
+
+
+def test_a_forked_child_does_not_keep_the_parents_keeper_alive():
+    read, write = os.pipe()
+    code = f"""
+import os, remit, subprocess, time
+remit.run("print(1)")
+child = os.fork()
+if child == 0:
+    time.sleep(30)
+    os._exit(0)
+time.sleep(0.3)
+shown = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(os.getpid())], capture_output=True, text=True).stdout
+(keeper,) = [line.split()[0] for line in shown.splitlines() if line.split()[1:3] == ["remit", "keeper"]]
+os.write({write}, f"{{keeper}} {{child}}".encode())
+os._exit(0)
+"""
+    with subprocess.Popen([sys.executable, "-c", code], pass_fds=[write]):
+        os.close(write)
+        keeper, child = os.read(read, 100).decode().split()
+    os.close(read)
+    try:
+        os.kill(int(child), 0)
+        assert is_gone(int(keeper))
+    finally:
+        os.kill(int(child), signal.SIGKILL)
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process ends within some seconds; who was not its parent cannot wait for it."""
+    for _ in range(200):
+        try:
+            with open(f"/proc/{pid}/stat") as f:
+                if f.read().rpartition(")")[2].split()[0] == "Z":
+                    return True
+        except OSError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_the_tier_without_a_wall_has_a_keeper_of_its_own():
+    assert remit.run("print(1)").ok
+    r = remit.run("import os; print(os.getppid() > 1)", tier="unsafe")
+    assert r.stdout == "True\n" and r.tier == "unsafe" and remit.run("print(1)").tier == "local"
+
+
+def test_a_keeper_that_is_killed_is_replaced():
+    assert remit.run("print(1)").ok
+    shown = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(os.getpid())], capture_output=True, text=True).stdout
+    for line in shown.splitlines():
+        if "remit keeper" in line:
+            os.kill(int(line.split()[0]), signal.SIGKILL)
+    time.sleep(0.1)
+    for tier in ("local", "unsafe"):
+        with pytest.raises(remit.Gone):
+            remit.run("print(1)", tier=tier)
+        assert remit.run("print(2)", tier=tier).stdout == "2\n"

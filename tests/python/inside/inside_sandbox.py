@@ -1,0 +1,222 @@
+"""remit.Sandbox: cells, and tools of the host."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import pickle
+import signal
+import subprocess
+import threading
+import time
+from typing import Dict, List, Literal, Optional
+
+import pytest
+import remit
+
+
+def add(a: int, b: int = 1) -> int:
+    """The sum."""
+    return a + b
+
+
+def test_cells_share_variables_and_files():
+    with remit.Sandbox(timeout=10) as sandbox:
+        assert sandbox.run("x = 20; open('f', 'w').write('kept')").ok
+        r = sandbox.run("x + 1")
+        assert r.value.json == 21 and sandbox.run("open('f').read()").value.json == "kept"
+        assert sandbox.run("1 / 0").error.name == "ZeroDivisionError"
+        assert sandbox.run("x").value.json == 20, "an error ends the cell, not the sandbox"
+        sandbox.reset()
+        assert sandbox.run("x").error.name == "NameError"
+    assert sandbox.closed
+    with pytest.raises(ValueError, match="closed"):
+        sandbox.run("1")
+    assert sandbox.close() is None
+
+
+def test_what_it_makes_comes_out_when_it_is_closed(tmp_path):
+    sandbox = remit.Sandbox(export=["*.txt"], artifacts=tmp_path / "out")
+    sandbox.run("open('a.txt', 'w').write('1')")
+    result = sandbox.close()
+    assert [a.file.read_text() for a in result.artifacts] == ["1"]
+
+
+def test_left_by_an_exception_nothing_is_written(tmp_path):
+    with pytest.raises(KeyError), remit.Sandbox(write=[tmp_path]) as sandbox:
+        assert sandbox.run(f"open({str(tmp_path / 'x')!r}, 'w').write('1')").ok
+        raise KeyError
+    assert sandbox.closed and list(tmp_path.iterdir()) == []
+    with remit.Sandbox(write=[tmp_path]) as sandbox:
+        sandbox.run(f"open({str(tmp_path / 'x')!r}, 'w').write('1')")
+    assert (tmp_path / "x").read_text() == "1"
+
+
+def test_a_policy_that_is_wrong_or_cannot_be_kept():
+    with pytest.raises(remit.PolicyError, match="memory_bytes: 1 KiB is too small"):
+        remit.Sandbox(memory="1K")
+    with pytest.raises(remit.Unenforceable) as caught:
+        remit.Sandbox(tier="vm")
+    assert caught.value.where == "tier" and caught.value.remedy
+    with pytest.raises(TypeError, match="memroy"):
+        remit.Sandbox(memroy="1G")
+
+
+def test_one_cell_at_a_time():
+    with remit.Sandbox() as sandbox:
+        thread = threading.Thread(target=lambda: sandbox.run("import time; time.sleep(1)"))
+        thread.start()
+        time.sleep(0.4)
+        with pytest.raises(remit.Busy, match="one at a time"):
+            sandbox.run("1")
+        with pytest.raises(remit.Busy):
+            sandbox.close()
+        sandbox.interrupt()
+        thread.join()
+        assert sandbox.run("1").value.json == 1
+
+
+def test_ctrl_c_interrupts_the_cell_and_the_sandbox_lives_on():
+    with remit.Sandbox() as sandbox:
+        sandbox.run("x = 5")
+        threading.Timer(0.4, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            sandbox.run("while True: pass")
+        assert sandbox.run("x").value.json == 5
+
+
+def test_sandboxes_for_asyncio():
+    async def main():
+        with remit.Sandbox() as one, remit.Sandbox() as two:
+            await asyncio.gather(one.run_async("x = 1"), two.run_async("x = 2"))
+            return [(await s.run_async("x")).value.json for s in (one, two)]
+
+    assert asyncio.run(main()) == [1, 2]
+
+
+def test_forgotten_and_forked_ones_leave_nothing():
+    sandbox = remit.Sandbox(connection=remit.Connection(private=True))
+    shown = subprocess.run(["ps", "-o", "args=", "--ppid", str(os.getpid())], capture_output=True, text=True).stdout
+    before = shown.count("remit keeper")
+    child = os.fork()
+    if child == 0:
+        try:
+            with pytest.raises(ValueError, match="after a fork|closed"):
+                sandbox.run("1")
+            os._exit(0)
+        except BaseException:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert sandbox.run("7").value.json == 7
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(sandbox)
+    del sandbox
+    gc.collect()
+    shown = subprocess.run(["ps", "-o", "args=", "--ppid", str(os.getpid())], capture_output=True, text=True).stdout
+    assert shown.count("remit keeper") == before - 1
+
+
+# ---- tools ----
+
+
+def test_the_code_calls_functions_of_the_host():
+    seen = []
+
+    def look_up(key: str, limit: Optional[int] = None) -> Dict[str, object]:
+        seen.append((key, limit, os.getpid()))
+        return {"key": key, "limit": limit}
+
+    with remit.Sandbox(tools=[look_up, add]) as sandbox:
+        assert sandbox.run("look_up(key='k')").value.json == {"key": "k", "limit": None}
+        assert sandbox.run("add(a=20, b=add(a=1))").value.json == 22
+    assert seen == [("k", None, os.getpid())], "in this process"
+    r = remit.run("add(a=1)", tools=[add])
+    assert r.value.json == 2 and r.usage.tool_calls == 1
+
+
+def test_calls_at_once_do_not_wait_for_each_other():
+    def wait(n: int) -> int:
+        time.sleep(0.5)
+        return n
+
+    async def wait_async(n: int) -> int:
+        await asyncio.sleep(0.01)
+        return n
+
+    begun = time.monotonic()
+    r = remit.run("import concurrent.futures as f\nwith f.ThreadPoolExecutor(4) as p: x = list(p.map(lambda n: wait(n=n), range(4)))\nx", tools=[wait])
+    assert r.value is not None and r.value.json == [0, 1, 2, 3], r
+    assert time.monotonic() - begun < 1.9
+    assert remit.run("wait_async(n=3)", tools=[wait_async]).value.json == 3
+
+
+def test_what_goes_wrong_in_a_tool_is_the_codes_to_see():
+    def fail(how: str) -> object:
+        if how == "raise":
+            raise KeyError("mine")
+        return object()
+
+    for how, words in (("raise", "KeyError: 'mine'"), ("object", "not JSON serializable")):
+        r = remit.run(f"try: fail(how={how!r})\nexcept Exception as e: print(type(e).__name__, e)", tools=[fail])
+        assert "ToolError" in r.stdout and words in r.stdout, r
+    # Wrong arguments do not reach the host.
+    r = remit.run("try: add(a='x')\nexcept Exception as e: print('refused')", tools=[add])
+    assert r.stdout == "refused\n" and r.denials is not None
+
+
+def test_calls_can_need_approval():
+    asked = []
+
+    def answer(question):
+        asked.append((question.kind, question.subject, question.detail))
+        return question.detail == '{"a":1}' or '"a": 1' in (question.detail or "")
+
+    tool = remit.Tool(add, approval="always")
+    code = "for a in (1, 2):\n    try: print(add(a=a))\n    except Exception as e: print('denied')"
+    r = remit.run(code, tools=[tool], on_question=answer)
+    assert r.stdout == "2\ndenied\n" and [(k, s) for k, s, _ in asked] == [("tool", "add")] * 2, (r, asked)
+    assert remit.run(code, tools=[tool]).stdout == "denied\ndenied\n", "nobody to ask is a no"
+    assert remit.run(code, tools=[remit.Tool(add, approval="first")], on_question=lambda q: "run").stdout == "2\n3\n"
+
+    def fail(question):
+        raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        remit.run(code, tools=[tool], on_question=fail)
+
+
+def test_the_schema_comes_from_the_type_hints():
+    def tool(a: str, b: List[int], c: Literal["x", "y"] = "x", d: Optional[Dict[str, float]] = None) -> None: ...
+
+    assert remit.Tool(tool).schema == {
+        "type": "object", "required": ["a", "b"], "additionalProperties": False,
+        "properties": {
+            "a": {"type": "string"}, "b": {"type": "array", "items": {"type": "integer"}}, "c": {"enum": ["x", "y"]},
+            "d": {"anyOf": [{"type": "object", "additionalProperties": {"type": "number"}}, {"type": "null"}]},
+        },
+    }  # fmt: skip
+
+
+def test_a_tool_that_is_wrong_says_which_and_why():
+    def bare(x): ...
+    def odd(x: set) -> None: ...
+    def more(*x: int) -> None: ...
+
+    for tool, words in (
+        (bare, "tool bare: argument 'x': it needs a type hint"),
+        (odd, "tool odd: argument 'x': the type <class 'set'> is not supported"),
+        (more, "tool more: argument 'x': it must have a name"),
+        (3, "a tool must be a function, not int"),
+    ):  # fmt: skip
+        with pytest.raises(TypeError) as caught:
+            remit.Sandbox(tools=[tool])
+        assert words in str(caught.value)
+    with pytest.raises(ValueError, match="two of them are called 'add'"):
+        remit.run("1", tools=[add, add])
+    with pytest.raises(ValueError, match="is no name for a tool"):
+        remit.Tool(lambda: 1)
+    with pytest.raises(ValueError, match="approval='sometimes': it must be one of 'never', 'always', 'first'"):
+        remit.Tool(add, approval="sometimes")
+    with pytest.raises(TypeError, match="on_question must be callable"):
+        remit.run("1", on_question=3)
