@@ -255,6 +255,8 @@ struct remit_session_options {
 	/* What all cells may call; on_question is each cell's own. */
 	const struct remit_tool *tools;
 	size_t tool_count;
+	/* It may have branches: see remit_session_fork(). */
+	int forkable;
 };
 
 /* -1 also if the policy is refused: err has the field and the remedy. */
@@ -276,6 +278,21 @@ REMIT_API void remit_session_interrupt(struct remit_session *s);
 /* A fresh jail; nothing of the old one is left, and nothing was committed. */
 REMIT_API int remit_session_reset(struct remit_session *s,
 				  struct remit_error *err);
+/*
+ * A branch: an independent copy of the session as it is between two cells,
+ * with its variables, its files and its working folder. What one does from then
+ * on the other does not see; random generators are seeded anew. A branch is a
+ * session like any other, with limits of its own, and may have branches. The
+ * policy's `branches` bounds how many a session and all its branches have.
+ *
+ * Refused (REMIT_E_REFUSED) if the session was not opened forkable, or if both
+ * would share something: another thread, an open file, shared memory, tasks of
+ * an event loop. The session goes on then.
+ */
+REMIT_API int remit_session_fork(struct remit_session *s,
+				 const char *artifacts_dir,
+				 struct remit_session **out,
+				 struct remit_error *err);
 /* End it properly: what Python does at its end is done, folders of mode rw are
    committed, artifacts are written. Frees the session, whatever comes of it,
    unless a cell is running (REMIT_E_BUSY). */

@@ -238,6 +238,23 @@ def wait_for(coroutine):
             _event_loop.run_until_complete(asyncio.wait([task]))
 
 
+def close_event_loop():
+    """Nothing is open then; the next cell that waits gets another. False if
+    tasks are left."""
+    global _event_loop
+    loop = _event_loop
+    if loop is None or loop.is_closed():
+        return True
+    import asyncio
+
+    if asyncio.all_tasks(loop):
+        return False
+    loop.close()
+    asyncio.set_event_loop(None)
+    _event_loop = None
+    return True
+
+
 def end_tasks():
     """What asyncio.run() does at its end."""
     if _event_loop is None or _event_loop.is_closed():

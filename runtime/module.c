@@ -200,6 +200,35 @@ module_serve(PyObject *self, PyObject *unused)
 	_exit(0);
 }
 
+/* branch(command): fork into the jail that the keeper has built for it. None in
+   the copy, else what to tell the keeper: a struct step_report. */
+static PyObject *
+module_branch(PyObject *self, PyObject *bytes)
+{
+	struct step_report report = { .step = STEP_READY };
+	struct join_command cmd;
+	int fds[JOIN_FDS];
+	pid_t pid;
+
+	(void)self;
+	if (PyBytes_Size(bytes) != sizeof(cmd))
+		return PyErr_Format(PyExc_ValueError, "not a command");
+	memcpy(&cmd, PyBytes_AsString(bytes), sizeof(cmd));
+	if (cmd.magic != ORDER_MAGIC || !cmd.order.branch)
+		return PyErr_Format(PyExc_ValueError, "not a command");
+	join_injected(&cmd, fds);
+	PyOS_BeforeFork();
+	pid = join_fork(&cmd, fds, &report);
+	if (pid == 0) {
+		PyOS_AfterFork_Child();
+		Py_RETURN_NONE;
+	}
+	PyOS_AfterFork_Parent();
+	if (pid > 0)
+		report = (struct step_report){ .step = STEP_READY };
+	return PyBytes_FromStringAndSize((const char *)&report, sizeof(report));
+}
+
 static PyMethodDef methods[] = {
 	{ "lock", module_lock, METH_NOARGS,
 	  "lock()\n--\n\nLock this process down by the keeper's order." },
@@ -224,6 +253,8 @@ static PyMethodDef methods[] = {
 	{ "settle", channel_settle, METH_O,
 	  "settle(channel)\n--\n\nWait until all was read that was "
 	  "written." },
+	{ "branch", module_branch, METH_O,
+	  "branch(command)\n--\n\nFork into the jail of a branch." },
 	{ "serve", module_serve, METH_NOARGS,
 	  "serve()\n--\n\nFork into jails; returns in each child." },
 	{ NULL, NULL, 0, NULL },

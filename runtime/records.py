@@ -30,6 +30,8 @@ CALL_DATA = 34
 REPLY = 35
 REPLY_DATA = 36
 ASK = 37
+FORK = 42
+FORKED = 43
 
 
 _buffer = b""

@@ -57,9 +57,10 @@ class Job:
             self.problem = cell.own_module("inputs").receive(folder)
             kind, payload = records.receive()
         self.closes = kind == records.CLOSE
+        self.forks = payload if kind == records.FORK else None
         if kind == records.JOB:
             self.take(records.parse(payload))
-        elif not self.closes:
+        elif not self.closes and self.forks is None:
             raise RuntimeError(f"the keeper sent frame {kind} and not a job")
 
     def take(self, pairs):
@@ -172,6 +173,9 @@ def serve(task, module, reserve):
         if job.closes:
             runner.wind_down(module, before)
             return cell.OK, 0
+        if job.forks is not None:
+            cell.own_module("branch").fork(job.forks)
+            continue
         if job.tools is not None:
             _tools = job.tools
             _tools.give(module.__dict__)

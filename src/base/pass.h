@@ -13,7 +13,7 @@
 #include "own.h"
 
 /* The most in one message. */
-#define PASS_MAX 16
+#define PASS_MAX 96
 
 /* A bit for each place that is taken. */
 uint32_t pass_mask(const int *fds, size_t count);

@@ -9,6 +9,7 @@
 
 #include "bench.h"
 #include "bench_beside.h"
+#include "bench_branches.h"
 #include "bench_cells.h"
 #include "bench_extra.h"
 #include "bench_load.h"
@@ -31,10 +32,10 @@
 
 /* In the order of the report. */
 static int (*const measurements[])(struct bench *b, struct remit_error *err) = {
-	bench_start_measure,  bench_cells_measure,   bench_load_measure,
-	bench_memory_measure, bench_size_pools,	     bench_size_zygotes,
-	bench_extra_measure,  bench_network_measure, bench_beside_measure,
-	bench_tools_measure,
+	bench_start_measure,  bench_cells_measure,    bench_load_measure,
+	bench_memory_measure, bench_size_pools,	      bench_size_zygotes,
+	bench_extra_measure,  bench_network_measure,  bench_beside_measure,
+	bench_tools_measure,  bench_branches_measure,
 };
 
 struct request {

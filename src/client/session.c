@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "client_part.h"
@@ -102,7 +103,9 @@ send_open(struct run *r, const struct remit_session_options *opt,
 	own(buf) struct buf records = BUF_INIT(frame_rules[FRAME_OPEN].max);
 	const char *policy = opt->policy_json;
 
-	if (opt->artifacts_dir && record_add(&records, "artifacts", "yes") < 0)
+	if ((opt->artifacts_dir &&
+	     record_add(&records, "artifacts", "yes") < 0) ||
+	    (opt->forkable && record_add(&records, "forkable", "yes") < 0))
 		return fail_sys(err, REMIT_E_MEMORY, "session");
 	if (policy &&
 	    link_send(l, FRAME_POLICY, policy, strlen(policy), err) < 0)
@@ -241,6 +244,62 @@ int
 remit_session_reset(struct remit_session *s, struct remit_error *err)
 {
 	return enter(s, err) < 0 ? -1 : leave(s, reset(s, err));
+}
+
+/* ---- branches ---- */
+
+/* Over the session's socket goes the branch's own. */
+static int
+send_fork(struct remit_session *s, struct remit_session *branch,
+	  const char *artifacts_dir, struct remit_error *err)
+{
+	own(buf) struct buf records = BUF_INIT(frame_rules[FRAME_FORK].max);
+	struct link *l = &s->run.link;
+	own_fd int theirs = -1;
+	int pair[2];
+
+	if (artifacts_dir && record_add(&records, "artifacts", "yes") < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "branch");
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "socketpair");
+	client_begin(&branch->run, pair[0]);
+	theirs = pair[1];
+	if (link_send(l, FRAME_FORK, buf_text(&records), records.len, err) < 0)
+		return -1;
+	return link_flush_with(l, theirs, err);
+}
+
+static int
+fork_session(struct remit_session *s, const char *artifacts_dir,
+	     struct remit_session *branch, struct remit_error *err)
+{
+	if ((artifacts_dir &&
+	     artifacts_open(&branch->run.artifacts, artifacts_dir, err) < 0) ||
+	    tools_copy(&branch->run.tools, &s->run.tools, err) < 0)
+		return -1;
+	if (send_fork(s, branch, artifacts_dir, err) < 0) {
+		s->broken = true;
+		return -1;
+	}
+	return ask(branch, &no_job, err) < 0 ? -1 : expect_opened(branch, err);
+}
+
+int
+remit_session_fork(struct remit_session *s, const char *artifacts_dir,
+		   struct remit_session **out, struct remit_error *err)
+{
+	struct remit_session *branch;
+	int failed;
+
+	if (enter(s, err) < 0)
+		return -1;
+	branch = make(err);
+	failed = branch ? fork_session(s, artifacts_dir, branch, err) : -1;
+	if (failed < 0)
+		remit_session_drop(branch);
+	else
+		*out = branch;
+	return leave(s, failed);
 }
 
 static int

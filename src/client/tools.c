@@ -92,6 +92,18 @@ tools_open(struct tools *t, const struct remit_tool *given, size_t count,
 	return 0;
 }
 
+int
+tools_copy(struct tools *t, const struct tools *from, struct remit_error *err)
+{
+	t->all = from->count ? calloc(from->count, sizeof(*t->all)) : NULL;
+	if (from->count && !t->all)
+		return fail_sys(err, REMIT_E_MEMORY, "tools");
+	for (size_t i = 0; i < from->count; i++)
+		if (add(t, &from->all[i].given, err) < 0)
+			return -1;
+	return 0;
+}
+
 const struct tool *
 tools_find(const struct tools *t, const char *name)
 {

@@ -24,6 +24,9 @@ struct tools {
 /* Refuses names and schemas that make no sense. */
 int tools_open(struct tools *t, const struct remit_tool *given, size_t count,
 	       struct remit_error *err) must_check;
+/* The same tools once more. */
+int tools_copy(struct tools *t, const struct tools *from,
+	       struct remit_error *err) must_check;
 /* NULL if there is none of that name. */
 const struct tool *tools_find(const struct tools *t, const char *name);
 /* Whether an argument must be given. */

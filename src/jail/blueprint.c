@@ -301,8 +301,8 @@ blueprint_resolve(struct blueprint *b, uint32_t uid, struct remit_error *err)
 int
 blueprint_list_kept(struct blueprint *b, struct remit_error *err)
 {
-	const int ends[] = { b->channel, b->lifeline, b->in,	  b->out,
-			     b->err,	 b->proc,     b->ways_out };
+	const int ends[] = { b->channel, b->lifeline, b->in,	   b->out,
+			     b->err,	 b->proc,     b->ways_out, b->slot };
 	size_t n = 0;
 
 	b->keep = calloc(b->own.mount_count + BLUEPRINT_DEVICES +
@@ -363,7 +363,7 @@ blueprint_free(struct blueprint *b)
 {
 	int *const fds[] = { &b->channel, &b->lifeline, &b->in,	  &b->out,
 			     &b->err,	  &b->proc,	&b->root, &b->workspace,
-			     &b->scratch, &b->ways_out };
+			     &b->scratch, &b->ways_out, &b->slot };
 
 	free(b->keep);
 	b->keep = NULL;

@@ -40,6 +40,7 @@ enum blueprint_kind {
 	BLUEPRINT_ZYGOTE, /* not a jail for code: a root for a zygote */
 	BLUEPRINT_MOULD,  /* a root for jails to come */
 	BLUEPRINT_CAST,	  /* warm, with a mould's root */
+	BLUEPRINT_BRANCH, /* for a copy of the code of the jail around it */
 	BLUEPRINT_BARE,	  /* no namespaces: one process in the host's root */
 };
 
@@ -78,6 +79,8 @@ struct blueprint {
 	int ruleset;			 /* Landlock's, once it is made */
 	int workspace; /* for the keeper, if files are to leave; else -1 */
 	int scratch;   /* the writable file system, until layers are made */
+	int slot;      /* of a branch: its writable file system */
+	int slots[PLAN_BRANCHES_MAX];	  /* for branches that may come */
 	int hosts[PLAN_WRITE_ROOTS_MAX];  /* folders of mode rw, */
 	int uppers[PLAN_WRITE_ROOTS_MAX]; /* and what was written */
 	struct lock_order order;

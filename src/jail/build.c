@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "blueprint.h"
+#include "copy.h"
 #include "layer.h"
 #include "linux_abi.h"
 #include "rules.h"
@@ -84,7 +85,7 @@ static int
 step_root(struct blueprint *b, uint32_t *detail)
 {
 	(void)detail;
-	if (b->kind == BLUEPRINT_CAST) {
+	if (b->kind == BLUEPRINT_CAST || b->kind == BLUEPRINT_BRANCH) {
 		b->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 		return b->root < 0 ? -1 : 0;
 	}
@@ -312,6 +313,65 @@ finish_workspace(const struct blueprint *b)
 			  b->contents->font_file);
 }
 
+static int
+make_folders(int fs, uint32_t *detail)
+{
+	umask(0);
+	for (int i = 0; i < JAIL_WRITABLE; i++) {
+		*detail = (uint32_t)i + 1;
+		if (mkdirat(fs, jail_writable[i].name, jail_writable[i].mode) <
+		    0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+new_writable(const struct blueprint *b, uint32_t *detail)
+{
+	const struct plan_limits *l = &b->plan->limits;
+	own_fd int fs =
+		tmpfs_new(l->tmpfs_bytes, l->tmpfs_inodes, MOUNT_ATTR_NOEXEC);
+
+	if (fs < 0 || make_folders(fs, detail) < 0)
+		return -1;
+	return take_fd(&fs);
+}
+
+/*
+ * A branch inherits the Landlock rules, which hold for folders and not for
+ * names: so the folders that branches will write in are there from the
+ * beginning, mounted nowhere.
+ */
+static int
+make_slots(struct blueprint *b, uint32_t *detail)
+{
+	uint64_t count = b->plan->forkable ? b->plan->policy->branches : 0;
+
+	for (uint64_t i = 0; i < count && i < PLAN_BRANCHES_MAX; i++) {
+		b->slots[i] = new_writable(b, detail);
+		if (b->slots[i] < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* What the code has written so far, which is still in sight. */
+static int
+copy_writable(int slot, uint32_t *detail)
+{
+	for (int i = 0; i < JAIL_WRITABLE; i++) {
+		own_fd int from = open(jail_writable[i].path,
+				       O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		*detail = 10 + (uint32_t)i;
+		if (from < 0 ||
+		    copy_tree(from, slot, jail_writable[i].name) < 0)
+			return -1;
+	}
+	return copy_end(slot);
+}
+
 /*
  * One tmpfs holds all that can be written, so that its caps are the caps of
  * everything together; its folders appear at three places. Mounted it is at
@@ -320,7 +380,7 @@ finish_workspace(const struct blueprint *b)
 static int
 step_workspace(struct blueprint *b, uint32_t *detail)
 {
-	const struct plan_limits *l = &b->plan->limits;
+	bool branch = b->kind == BLUEPRINT_BRANCH;
 	int clones[JAIL_WRITABLE];
 	own_fd int fs = -1;
 
@@ -328,21 +388,18 @@ step_workspace(struct blueprint *b, uint32_t *detail)
 		return make_places(b->root);
 	if (b->kind == BLUEPRINT_BARE)
 		return finish_workspace(b);
-	fs = tmpfs_new(l->tmpfs_bytes, l->tmpfs_inodes, MOUNT_ATTR_NOEXEC);
-	if (fs < 0 || place(b->root, fs, jail_writable[0].path, true) < 0)
+	fs = branch ? take_fd(&b->slot) : new_writable(b, detail);
+	if (fs < 0 || (branch && copy_writable(fs, detail) < 0) ||
+	    place(b->root, fs, jail_writable[0].path, true) < 0)
 		return -1;
-	umask(0);
 	for (int i = 0; i < JAIL_WRITABLE; i++) {
 		*detail = (uint32_t)i + 1;
-		if (mkdirat(fs, jail_writable[i].name, jail_writable[i].mode) <
-		    0)
-			return -1;
 		clones[i] = open_tree(fs, jail_writable[i].name,
 				      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 		if (clones[i] < 0)
 			return -1;
 	}
-	if (b->contents->font_file &&
+	if (b->contents->font_file && !branch &&
 	    link_fonts(fs, "tmp", JAIL_FONTS, b->contents->font_file) < 0)
 		return -1;
 	if (b->plan->exports) {
@@ -356,7 +413,7 @@ step_workspace(struct blueprint *b, uint32_t *detail)
 		if (place(b->root, clones[i], jail_writable[i].path, true) < 0)
 			return -1;
 	b->scratch = take_fd(&fs);
-	return 0;
+	return branch ? 0 : make_slots(b, detail);
 }
 
 static int
@@ -369,10 +426,23 @@ step_layers(struct blueprint *b, uint32_t *detail)
 	return done;
 }
 
+/* Each branch is in one of the keeper's making, inside of this one. */
+static int
+allow_branches(const struct blueprint *b)
+{
+	char number[24];
+
+	snprintf(number, sizeof(number), "%llu",
+		 (unsigned long long)b->plan->policy->branches);
+	return write_sysctl(b, "sys/user/max_user_namespaces", number);
+}
+
 static int
 step_no_user_namespaces(struct blueprint *b, uint32_t *detail)
 {
 	(void)detail;
+	if (b->plan->forkable)
+		return allow_branches(b);
 	if (write_sysctl(b, "sys/user/max_user_namespaces", "0") < 0)
 		return -1;
 	if (unshare(CLONE_NEWUSER) == 0) {
@@ -427,8 +497,9 @@ step_landlock_rules(struct blueprint *b, uint32_t *detail)
 /* Who takes a step. */
 #define IS(kind)  (1u << BLUEPRINT_##kind)
 #define WITH_ROOT (IS(COLD) | IS(WARM) | IS(ZYGOTE) | IS(MOULD))
-#define SPACED	  (IS(COLD) | IS(WARM) | IS(CAST))
+#define SPACED	  (IS(COLD) | IS(WARM) | IS(CAST) | IS(BRANCH))
 #define FOR_CODE  (SPACED | IS(BARE))
+#define CAST_ROOT (IS(CAST) | IS(BRANCH))
 
 static const struct {
 	int (*run)(struct blueprint *b, uint32_t *detail);
@@ -440,10 +511,10 @@ static const struct {
 	[STEP_MEMFD_NOEXEC] = { step_memfd_noexec, IS(COLD) },
 	[STEP_IDS] = { step_ids, FOR_CODE },
 	[STEP_PRIVATE_MOUNTS] = { step_private_mounts, WITH_ROOT },
-	[STEP_ROOT] = { step_root, WITH_ROOT | IS(CAST) },
+	[STEP_ROOT] = { step_root, WITH_ROOT | CAST_ROOT },
 	[STEP_LINKS] = { step_links, WITH_ROOT },
-	[STEP_NETWORK] = { step_network, SPACED },
-	[STEP_WORKSPACE] = { step_workspace, WITH_ROOT | IS(CAST) | IS(BARE) },
+	[STEP_NETWORK] = { step_network, IS(COLD) | IS(WARM) | IS(CAST) },
+	[STEP_WORKSPACE] = { step_workspace, WITH_ROOT | CAST_ROOT | IS(BARE) },
 	[STEP_LAYERS] = { step_layers, IS(COLD) | IS(WARM) | IS(CAST) },
 	[STEP_RUNTIME] = { step_runtime, WITH_ROOT },
 	[STEP_DEVICES] = { step_devices, WITH_ROOT },
@@ -451,7 +522,8 @@ static const struct {
 	[STEP_PIVOT] = { step_pivot, WITH_ROOT },
 	[STEP_READ_ONLY] = { step_read_only, WITH_ROOT },
 	[STEP_HOSTNAME] = { step_hostname, SPACED | IS(ZYGOTE) },
-	[STEP_LANDLOCK_RULES] = { step_landlock_rules, FOR_CODE },
+	[STEP_LANDLOCK_RULES] = { step_landlock_rules,
+				  IS(COLD) | IS(WARM) | IS(CAST) | IS(BARE) },
 };
 
 int

@@ -54,9 +54,10 @@ set_number(const struct cgroup *c, enum cgroup_controller which,
 }
 
 static int
-set_memory(const struct cgroup *c, uint64_t bytes, uint64_t tcp,
+set_memory(const struct cgroup *c, const struct plan_limits *l,
 	   struct remit_error *err)
 {
+	uint64_t bytes = l->memory_cgroup_bytes, tcp = l->tcp_cgroup_bytes;
 	int at = c->at[CGROUP_MEMORY];
 
 	if (c->home->at[CGROUP_MEMORY].v2) {
@@ -66,7 +67,8 @@ set_memory(const struct cgroup *c, uint64_t bytes, uint64_t tcp,
 		if (write_at(at, "memory.swap.max", "0") < 0 && errno != ENOENT)
 			return fail_sys(err, REMIT_E_KERNEL,
 					"write memory.swap.max");
-		return set_number(c, CGROUP_MEMORY, "memory.oom.group", 1, err);
+		return set_number(c, CGROUP_MEMORY, "memory.oom.group",
+				  !l->keeps_init, err);
 	}
 	/* Version 1 counts the buffers of TCP apart, if it is told to. */
 	if (tcp && set_number(c, CGROUP_MEMORY,
@@ -162,8 +164,7 @@ cgroup_make(struct cgroup *c, const struct cgroup_home *home,
 		if (wanted[i] &&
 		    make_folder(c, (enum cgroup_controller)i, err) < 0)
 			return -1;
-	if (l->memory_cgroup_bytes &&
-	    set_memory(c, l->memory_cgroup_bytes, l->tcp_cgroup_bytes, err) < 0)
+	if (l->memory_cgroup_bytes && set_memory(c, l, err) < 0)
 		return -1;
 	if (l->pids_cgroup &&
 	    set_number(c, CGROUP_PIDS, "pids.max", l->pids_cgroup, err) < 0)

@@ -24,6 +24,10 @@ step_session(const struct lock_order *order, struct enter_ends *ends,
 
 	(void)ends;
 	(void)detail;
+	/* A group of its own, so that kill(0) reaches nobody else; the rest is
+	   the code's affair. */
+	if (order->branch)
+		return setsid() < 0 ? -1 : 0;
 	/* A warm interpreter has its own handlers already. */
 	for (int s = 1; s < 65 && !order->warm; s++)
 		sigaction(s, &dfl, NULL); /* KILL, STOP and libc's refuse */
@@ -195,12 +199,22 @@ static enter_step *const run[STEP_COUNT] = {
 	[STEP_DIE_WITH_KEEPER] = step_die_with_keeper,
 };
 
+/* Limits, processors, keyring and no new privileges are inherited. */
+static bool
+is_of_branch(uint32_t step)
+{
+	return step == STEP_SESSION || step == STEP_STDIO ||
+	       step == STEP_CAPABILITIES;
+}
+
 int
 enter_run(const struct lock_order *order, struct enter_ends *ends,
 	  uint32_t *step, uint32_t *detail)
 {
 	for (*step = STEP_SESSION; *step <= STEP_DIE_WITH_KEEPER; ++*step) {
 		*detail = 0;
+		if (order->branch && !is_of_branch(*step))
+			continue;
 		if (step_is_to_fail((enum step_id) * step) ||
 		    *step == order->fail_step) {
 			errno = EIO;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -25,6 +26,29 @@ write_map(pid_t pid, const char *name, uint32_t inside, uint32_t outside,
 		return fail_sys(err, REMIT_E_KERNEL, "write %s \"%u %u 1\"",
 				name, inside, outside);
 	return 0;
+}
+
+static int
+write_map_at(int proc, pid_t pid, const char *name, const char *line)
+{
+	own_fd int fd = -1;
+	char path[64];
+	ssize_t n = (ssize_t)strlen(line);
+
+	snprintf(path, sizeof(path), "%d/%s", (int)pid, name);
+	fd = openat(proc, path, O_WRONLY | O_CLOEXEC);
+	return fd >= 0 && write(fd, line, (size_t)n) == n ? 0 : -1;
+}
+
+int
+idmap_write_at(int proc, pid_t pid, uint32_t inside, uint32_t outside)
+{
+	char line[48];
+
+	snprintf(line, sizeof(line), "%u %u 1\n", inside, outside);
+	if (write_map_at(proc, pid, "gid_map", line) < 0)
+		return -1;
+	return write_map_at(proc, pid, "uid_map", line);
 }
 
 int

@@ -45,18 +45,18 @@ send_exit(const struct exit_report *report)
 }
 
 static void
-reap(pid_t main_pid)
+reap(pid_t main_pid, bool tells_all)
 {
 	struct exit_report report;
 	pid_t pid;
 
 	while ((pid = exit_report_wait(&report)) > 0)
-		if (pid == main_pid)
+		if (pid == main_pid || tells_all)
 			send_exit(&report);
 }
 
 void
-init_run(int lifeline, pid_t main_pid)
+init_run(int lifeline, pid_t main_pid, bool tells_all)
 {
 	int signals;
 
@@ -70,7 +70,7 @@ init_run(int lifeline, pid_t main_pid)
 		struct signalfd_siginfo info;
 
 		/* SIGCHLD may have come before the signalfd was there. */
-		reap(main_pid);
+		reap(main_pid, tells_all);
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
 			_exit(1);
 		/* The keeper sends nothing: readable is its end. */

@@ -5,9 +5,12 @@
 #ifndef REMIT_INIT_H
 #define REMIT_INIT_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
-/* Never returns. Drops all rights, keeps only the lifeline open. */
-void init_run(int lifeline, pid_t main_pid) __attribute__((noreturn));
+/* Never returns. Tells how main_pid ended, or every child: branches of the
+   code. Drops all rights, keeps only the lifeline open. */
+void init_run(int lifeline, pid_t main_pid, bool tells_all)
+	__attribute__((noreturn));
 
 #endif

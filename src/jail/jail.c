@@ -28,8 +28,8 @@ _Static_assert((int)PLAN_FILTER_NETWORK == (int)FILTER_NETWORK &&
 			       (int)FILTER_STRICT_MEMORY,
 	       "the plan and the filters agree on the bits");
 
-static int
-move_up(int *fd, struct remit_error *err)
+int
+jail_move_up(int *fd, struct remit_error *err)
 {
 	int up = fcntl(*fd, F_DUPFD_CLOEXEC, BLUEPRINT_FIRST_FD);
 
@@ -49,7 +49,7 @@ make_socket(int *ours, int *theirs, struct remit_error *err)
 		return fail_sys(err, REMIT_E_KERNEL, "socketpair");
 	*ours = pair[0];
 	*theirs = pair[1];
-	return move_up(theirs, err);
+	return jail_move_up(theirs, err);
 }
 
 static int
@@ -63,11 +63,12 @@ make_pipe(int *ours, int *theirs, struct remit_error *err)
 	*theirs = pair[1];
 	if (fcntl(*ours, F_SETFL, O_NONBLOCK) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "fcntl");
-	return move_up(theirs, err);
+	return jail_move_up(theirs, err);
 }
 
-static int
-make_ends(struct jail *j, struct blueprint *b, int in, struct remit_error *err)
+int
+jail_make_ends(struct jail *j, struct blueprint *b, int in,
+	       struct remit_error *err)
 {
 	int channel = -1, lifeline = -1, yes = 1;
 
@@ -232,29 +233,20 @@ clone_init(struct jail *j, const struct blueprint *b, uint32_t owner)
 	return clone_in(b->mould, &args, owner);
 }
 
-/* While pid 1 waits to be released: later it cannot be looked at any more. */
-static int
-open_namespaces(struct jail *j, bool proxied, struct remit_error *err)
+int
+jail_open_namespaces(struct jail *j, bool proxied, struct remit_error *err)
 {
-	static const struct {
-		enum join_fd fd;
-		const char *name;
-	} all[] = {
-		{ JOIN_USER_NS, "user" }, { JOIN_MOUNT_NS, "mnt" },
-		{ JOIN_IPC_NS, "ipc" },	  { JOIN_UTS_NS, "uts" },
-		{ JOIN_PID_NS, "pid" },	  { JOIN_NET_NS, "net" },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+	for (int i = 0; i < JOIN_SPACES; i++) {
+		enum join_fd fd = join_spaces[i].fd;
 		char path[64];
 
-		if (all[i].fd == JOIN_NET_NS && !proxied)
+		if (fd == JOIN_NET_NS && !proxied)
 			continue;
 
 		snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)j->init_pid,
-			 all[i].name);
-		j->entry[all[i].fd] = open(path, O_RDONLY | O_CLOEXEC);
-		if (j->entry[all[i].fd] < 0)
+			 join_spaces[i].name);
+		j->entry[fd] = open(path, O_RDONLY | O_CLOEXEC);
+		if (j->entry[fd] < 0)
 			return fail_sys(err, REMIT_E_KERNEL, "open %s", path);
 	}
 	return 0;
@@ -282,7 +274,8 @@ jail_start(struct jail *j, struct blueprint *b, uint32_t owner,
 	if (idmap_write(j->init_pid, JAIL_UID, j->host_uid, JAIL_UID, gid,
 			err) < 0)
 		return step_failed_at(err, STEP_MAPS);
-	if (j->warm && open_namespaces(j, b->plan->proxied, err) < 0)
+	if ((j->warm || b->plan->forkable) &&
+	    jail_open_namespaces(j, b->plan->proxied, err) < 0)
 		return -1;
 	if (send(j->lifeline.fd, "g", 1, MSG_NOSIGNAL) != 1)
 		return fail_sys(err, REMIT_E_KERNEL, "release pid 1");
@@ -343,7 +336,7 @@ jail_lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
 	b->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (b->proc < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "open /proc");
-	if (move_up(&b->proc, err) < 0)
+	if (jail_move_up(&b->proc, err) < 0)
 		return -1;
 	if (b->mould)
 		b->contents = &b->mould->contents;
@@ -352,7 +345,7 @@ jail_lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
 	j->roots = b->roots.value;
 	for (int i = 0; i < PLAN_WRITE_ROOTS_MAX; i++)
 		j->write_roots[i].host = take_fd(&b->hosts[i]);
-	if (make_ends(j, b, in, err) < 0 ||
+	if (jail_make_ends(j, b, in, err) < 0 ||
 	    cgroup_make(&j->group, site->cgroups, &plan->limits, name, err) < 0)
 		return -1;
 	/* Nobody is cloned into the groups of a bare jail. */
@@ -524,6 +517,8 @@ jail_free(struct jail *j)
 	own_fd_close(&j->harvest);
 	for (int i = 0; i < PLAN_WRITE_ROOTS_MAX; i++)
 		write_root_close(&j->write_roots[i]);
+	for (int i = 0; i < PLAN_BRANCHES_MAX; i++)
+		own_fd_close(&j->slots[i]);
 	link_free(&j->channel);
 	link_free(&j->lifeline);
 	cgroup_free(&j->group);

@@ -58,16 +58,21 @@ struct jail {
 	pid_t init_pid; /* 0 once it is reaped */
 	pid_t run_pid;	/* 0 until jail_meet(), -1 if nobody spoke */
 	int run_pidfd;
-	uint64_t roots;	     /* jail_roots() of what was mounted */
-	bool warm;	     /* the code is a child of the keeper */
-	bool run_reaped;     /* warm only */
-	int entry[JOIN_FDS]; /* warm: what the zygote's child needs, or -1 */
+	uint64_t roots;	 /* jail_roots() of what was mounted */
+	bool warm;	 /* the code is a child of the keeper */
+	bool run_reaped; /* warm only */
+	/* Warm: what the zygote's child needs, or -1. The namespaces stay open
+	   if it can have branches. */
+	int entry[JOIN_FDS];
 	struct link channel;
 	struct link lifeline;
 	int out, err;
 	int listener; /* tells what is refused; -1: the kernel does not */
 	int harvest;  /* the workspace, if the plan exports; else -1 */
 	struct write_root write_roots[PLAN_WRITE_ROOTS_MAX];
+	/* Workspaces that its branches, and theirs, can have; -1: given away */
+	int slots[PLAN_BRANCHES_MAX];
+	bool branch;	   /* its code is a copy of another jail's */
 	bool unbuilt;	   /* pid 1 has yet to say that it is */
 	uint32_t host_uid; /* of the code */
 	struct uid_lease lease;
@@ -83,6 +88,7 @@ struct jail {
 		.out = -1, .err = -1, .listener = -1, .harvest = -1,          \
 		.write_roots = { [0 ... PLAN_WRITE_ROOTS_MAX - 1] =           \
 					 WRITE_ROOT_INIT },                   \
+		.slots = { [0 ... PLAN_BRANCHES_MAX - 1] = -1 },              \
 		.entry = { [0 ... JOIN_FDS - 1] = -1 },                       \
 		.lease = UID_LEASE_INIT, .group = CGROUP_INIT,                \
 		.workspace = WORKSPACE_INIT                                   \
@@ -115,6 +121,21 @@ int jail_take_built(struct jail *j, const struct plan *plan,
 /* Send the zygote the command that puts a child into the jail. */
 int jail_join(struct jail *j, const struct plan *plan, struct zygote *z,
 	      struct remit_error *err) must_check;
+
+/*
+ * Build a jail for a branch of `parent`'s code, inside of that one's user and
+ * pid namespaces, with a copy of its workspace in `slot`, which is taken over.
+ * Then as for jail_prepare(); jail_branch_command() says what the code is to be
+ * told, and which descriptors it is to be given.
+ */
+int jail_branch(struct jail *j, const struct plan *plan,
+		const struct jail_site *site, const struct jail *parent,
+		int *slot, int in, const char *name,
+		struct remit_error *err) must_check;
+void jail_branch_command(const struct jail *j, const struct plan *plan,
+			 struct join_command *out);
+/* The branch is there: what only it needed is closed. */
+void jail_branch_joined(struct jail *j);
 
 /* The unsafe tier: the interpreter as a plain child of the keeper. */
 int jail_open_unsafe(struct jail *j, const struct plan *plan,

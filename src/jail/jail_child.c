@@ -70,14 +70,17 @@ static void __attribute__((noreturn)) run_main(const struct blueprint *b)
 static int
 send_built(const struct blueprint *b, bool warm)
 {
-	int all[BUILT_FDS] = { [BUILT_RULESET] = warm ? b->ruleset : -1,
-			       [BUILT_WORKSPACE] = b->workspace };
+	int all[BUILT_FDS + PLAN_BRANCHES_MAX] = {
+		[BUILT_RULESET] = warm ? b->ruleset : -1,
+		[BUILT_WORKSPACE] = b->workspace,
+	};
 	struct step_report r = { .step = STEP_READY };
 
 	memcpy(all + BUILT_UPPER, b->uppers, sizeof(b->uppers));
 	r.detail = pass_mask(all, BUILT_FDS);
+	memcpy(all + BUILT_FDS, b->slots, sizeof(b->slots));
 
-	return pass_send(b->lifeline, &r, sizeof(r), all, BUILT_FDS, 0) ==
+	return pass_send(b->lifeline, &r, sizeof(r), all, ARRAY_LEN(all), 0) ==
 			       sizeof(r)
 		       ? 0
 		       : -1;
@@ -108,7 +111,8 @@ child_run_bare(struct blueprint *b)
 void
 child_run(struct blueprint *b)
 {
-	bool warm = b->kind == BLUEPRINT_WARM || b->kind == BLUEPRINT_CAST;
+	bool warm = b->kind == BLUEPRINT_WARM || b->kind == BLUEPRINT_CAST ||
+		    b->kind == BLUEPRINT_BRANCH;
 	uint32_t step = STEP_MAPS, detail = 0;
 	sigset_t child;
 	pid_t pid = 0;
@@ -134,6 +138,10 @@ child_run(struct blueprint *b)
 		own_fd_close(&b->uppers[i]);
 		b->uppers[i] = -1;
 	}
+	for (int i = 0; i < PLAN_BRANCHES_MAX; i++) {
+		own_fd_close(&b->slots[i]);
+		b->slots[i] = -1;
+	}
 	if (!warm) {
 		pid = step_is_to_fail(STEP_FORK) ? -1 : fork();
 		if (pid < 0) {
@@ -143,5 +151,5 @@ child_run(struct blueprint *b)
 		if (pid == 0)
 			run_main(b);
 	}
-	init_run(b->lifeline, pid);
+	init_run(b->lifeline, pid, b->plan->forkable);
 }

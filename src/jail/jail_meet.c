@@ -110,6 +110,8 @@ jail_attest(const struct jail *j, const struct plan *plan,
 				   : 0,
 	};
 
+	if (j->branch)
+		return fail(err, REMIT_E_INTERNAL, "a branch is seen to apart");
 	if (j->unjailed)
 		return 0;
 	if (j->alone && check_alone(j, err) < 0)

@@ -15,7 +15,8 @@
 		.out = -1, .err = -1, .proc = -1, .root = -1, .ruleset = -1, \
 		.workspace = -1, .ways_out = -1, .own = CONTENTS_INIT,       \
 		.groups = { -1, -1, -1, -1 }, .writable = { -1, -1 },        \
-		.scratch = -1,                                               \
+		.scratch = -1, .slot = -1,                                   \
+		.slots = { [0 ... PLAN_BRANCHES_MAX - 1] = -1 },             \
 		.hosts = { [0 ... PLAN_WRITE_ROOTS_MAX - 1] = -1 },          \
 		.uppers = { [0 ... PLAN_WRITE_ROOTS_MAX - 1] = -1 },         \
 		.roots = HASH_INIT, .runtime_dir = (site)->runtime_dir,      \
@@ -35,13 +36,20 @@ enum built_fd {
 static inline bool
 jail_is_looked_into(const struct plan *p)
 {
-	return p->exports || p->write_roots;
+	return p->exports || p->write_roots || p->forkable;
 }
 
 /* Everything before the clone. */
 int jail_lay_out(struct jail *j, struct blueprint *b,
 		 const struct jail_site *site, int in, const char *name,
 		 struct remit_error *err) must_check;
+/* A descriptor gets a number above those that mean something inside. */
+int jail_move_up(int *fd, struct remit_error *err) must_check;
+int jail_make_ends(struct jail *j, struct blueprint *b, int in,
+		   struct remit_error *err) must_check;
+/* While pid 1 waits to be released: later it cannot be looked at any more. */
+int jail_open_namespaces(struct jail *j, bool proxied,
+			 struct remit_error *err) must_check;
 /* The clone, as a namespace of user `owner`, and the release of pid 1. */
 int jail_start(struct jail *j, struct blueprint *b, uint32_t owner,
 	       struct remit_error *err) must_check;
@@ -49,6 +57,9 @@ void jail_make_order(struct lock_order *out, const struct plan *plan);
 /* The interpreter has no environment to look at: test builds tell it so. */
 void jail_note_fail_step(struct lock_order *order, enum step_id from,
 			 enum step_id to);
+
+/* Somebody has joined. */
+void jail_close_entry(struct jail *j, bool but_namespaces);
 
 /* Pid 1, from its first instruction on. */
 void child_run(struct blueprint *b) __attribute__((noreturn));

@@ -60,7 +60,7 @@ jail_take_built(struct jail *j, const struct plan *plan,
 {
 	int got[PASS_MAX], built[BUILT_FDS];
 	struct step_report r;
-	size_t count;
+	size_t count, own;
 
 	j->unbuilt = false;
 	if (pass_receive(j->lifeline.fd, &r, sizeof(r), got, &count,
@@ -68,8 +68,15 @@ jail_take_built(struct jail *j, const struct plan *plan,
 		return fail_sys(err, REMIT_E_KERNEL, "the jail was not built");
 	if (r.step != STEP_READY)
 		return jail_step_failed(&r, plan, err);
-	if (pass_place(got, count, r.detail, built, BUILT_FDS) < 0)
+	/* Then the slots of its branches. */
+	own = (size_t)__builtin_popcount(r.detail);
+	if (count < own || pass_place(got, own, r.detail, built, BUILT_FDS) < 0)
 		return fail(err, REMIT_E_INTERNAL, "descriptors are missing");
+	for (size_t i = own; i < count; i++)
+		j->slots[i - own] = got[i];
+	if (plan->forkable && !j->branch &&
+	    count - own != plan->policy->branches)
+		return fail(err, REMIT_E_INTERNAL, "no slots came");
 	j->entry[JOIN_RULESET] = built[BUILT_RULESET];
 	j->harvest = built[BUILT_WORKSPACE];
 	for (int i = 0; i < PLAN_WRITE_ROOTS_MAX; i++)
@@ -86,6 +93,23 @@ jail_take_built(struct jail *j, const struct plan *plan,
 	return 0;
 }
 
+static bool
+is_namespace(int fd)
+{
+	return fd >= JOIN_USER_NS && fd <= JOIN_NET_NS;
+}
+
+void
+jail_close_entry(struct jail *j, bool but_namespaces)
+{
+	for (int i = 0; i < JOIN_FDS; i++) {
+		if (but_namespaces && is_namespace(i))
+			continue;
+		own_fd_close(&j->entry[i]);
+		j->entry[i] = -1;
+	}
+}
+
 int
 jail_join(struct jail *j, const struct plan *plan, struct zygote *z,
 	  struct remit_error *err)
@@ -99,9 +123,6 @@ jail_join(struct jail *j, const struct plan *plan, struct zygote *z,
 	jail_note_fail_step(&cmd.order, STEP_CLOSE, STEP_SELF_TEST);
 	if (zygote_command(z, &cmd, j->entry, err) < 0)
 		return -1;
-	for (int i = 0; i < JOIN_FDS; i++) {
-		own_fd_close(&j->entry[i]);
-		j->entry[i] = -1;
-	}
+	jail_close_entry(j, plan->forkable);
 	return 0;
 }

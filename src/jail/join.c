@@ -10,6 +10,15 @@
 #include "inside.h"
 #include "lock.h"
 
+const struct join_space join_spaces[JOIN_SPACES] = {
+	{ JOIN_USER_NS, CLONE_NEWUSER, "user" },
+	{ JOIN_MOUNT_NS, CLONE_NEWNS, "mnt" },
+	{ JOIN_IPC_NS, CLONE_NEWIPC, "ipc" },
+	{ JOIN_UTS_NS, CLONE_NEWUTS, "uts" },
+	{ JOIN_PID_NS, CLONE_NEWPID, "pid" },
+	{ JOIN_NET_NS, CLONE_NEWNET, "net" },
+};
+
 bool
 join_is_single_threaded(void)
 {
@@ -32,23 +41,16 @@ static int
 join_namespaces(const struct join_command *cmd, const int fds[JOIN_FDS],
 		struct step_report *failed)
 {
-	static const struct {
-		enum join_fd fd;
-		int type;
-	} all[] = {
-		{ JOIN_USER_NS, CLONE_NEWUSER }, { JOIN_MOUNT_NS, CLONE_NEWNS },
-		{ JOIN_IPC_NS, CLONE_NEWIPC },	 { JOIN_UTS_NS, CLONE_NEWUTS },
-		{ JOIN_PID_NS, CLONE_NEWPID },	 { JOIN_NET_NS, CLONE_NEWNET },
-	};
-
 	if (is_to_fail(cmd, STEP_JOIN, failed))
 		return -1;
-	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+	for (int i = 0; i < JOIN_SPACES; i++) {
+		enum join_fd fd = join_spaces[i].fd;
+
 		failed->detail = (uint32_t)i + 1;
 		/* In the zygote's network there is nothing at all. */
-		if (all[i].fd == JOIN_NET_NS && fds[JOIN_NET_NS] < 0)
+		if (fd == JOIN_NET_NS && fds[JOIN_NET_NS] < 0)
 			continue;
-		if (setns(fds[all[i].fd], all[i].type) < 0)
+		if (setns(fds[fd], join_spaces[i].type) < 0)
 			return -1;
 	}
 	return 0;
@@ -103,7 +105,8 @@ lock_child(const struct join_command *cmd, const int fds[JOIN_FDS])
 				   fds[JOIN_RULESET], -1 };
 	struct step_report report = { 0 };
 
-	if (join_groups(cmd, fds, &report) < 0 || take_user(cmd, &report) < 0 ||
+	if (join_groups(cmd, fds, &report) < 0 ||
+	    (!cmd->order.branch && take_user(cmd, &report) < 0) ||
 	    enter_run(&cmd->order, &ends, &report.step, &report.detail) < 0) {
 		report.sys_errno = errno;
 		step_send_report(ends.channel, &report);
@@ -113,6 +116,13 @@ lock_child(const struct join_command *cmd, const int fds[JOIN_FDS])
 		_exit(1);
 }
 
+void
+join_injected(const struct join_command *cmd, int fds[JOIN_FDS])
+{
+	for (int i = 0; i < JOIN_FDS; i++)
+		fds[i] = cmd->has & UINT32_C(1) << i ? JOIN_FIRST_FD + i : -1;
+}
+
 pid_t
 join_fork(const struct join_command *cmd, const int fds[JOIN_FDS],
 	  struct step_report *failed)
@@ -120,8 +130,9 @@ join_fork(const struct join_command *cmd, const int fds[JOIN_FDS],
 	volatile pid_t child = -1;
 	pid_t helper;
 
+	/* Of a branch the keeper looks at the threads. */
 	if (is_to_fail(cmd, STEP_ONE_THREAD, failed) ||
-	    !join_is_single_threaded()) {
+	    (!cmd->order.branch && !join_is_single_threaded())) {
 		failed->sys_errno = errno;
 		return -1;
 	}

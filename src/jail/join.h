@@ -41,6 +41,17 @@ enum join_fd {
 	JOIN_FDS = JOIN_GROUP + 4,
 };
 
+/* The namespaces of a jail, in the order in which they are joined. */
+#define JOIN_SPACES 6
+
+struct join_space {
+	enum join_fd fd;
+	int type;
+	const char *name; /* in /proc/PID/ns */
+};
+
+extern const struct join_space join_spaces[JOIN_SPACES];
+
 struct join_command {
 	uint32_t magic; /* ORDER_MAGIC */
 	uint32_t has;	/* bits by enum join_fd */
@@ -63,6 +74,14 @@ struct join_answer {
 
 /* One thread only, by the kernel's word. */
 bool join_is_single_threaded(void);
+
+/*
+ * A branch of a session is put into its jail in the same way, by the session's
+ * own code. That is locked already, so each step waits for the keeper's leave,
+ * and the descriptors are put into the helper when it asks to join, with these
+ * numbers.
+ */
+void join_injected(const struct join_command *cmd, int fds[JOIN_FDS]);
 
 /*
  * Take a command and fork. In the child, locked down and reported to its

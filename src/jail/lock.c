@@ -89,10 +89,13 @@ spare_address_space(const struct lock_order *order)
 static int
 step_close(const struct lock_order *order, uint32_t *detail)
 {
-	int last = order->skip & ORDER_SKIP_LANDLOCK ? ORDER_CHANNEL_FD
-						     : ORDER_RULESET_FD;
+	int last = order->skip & ORDER_SKIP_LANDLOCK || order->branch
+			   ? ORDER_CHANNEL_FD
+			   : ORDER_RULESET_FD;
 
 	(void)detail;
+	if (order->branch)
+		return (int)syscall(SYS_close_range, last + 1, ~0u, 0);
 	/* No core, wherever the kernel would send it. */
 	if (spare_address_space(order) < 0 ||
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
@@ -165,11 +168,12 @@ step_seccomp(const struct lock_order *order, uint32_t *detail)
 static const struct {
 	enum step_id step;
 	int (*run)(const struct lock_order *order, uint32_t *detail);
+	bool of_branch; /* the others are inherited */
 } lock_steps[] = {
-	{ STEP_CLOSE, step_close },
-	{ STEP_LANDLOCK, step_landlock },
-	{ STEP_SECCOMP, step_seccomp },
-	{ STEP_SELF_TEST, self_test },
+	{ STEP_CLOSE, step_close, true },
+	{ STEP_LANDLOCK, step_landlock, false },
+	{ STEP_SECCOMP, step_seccomp, false },
+	{ STEP_SELF_TEST, self_test, true },
 };
 
 static int
@@ -198,6 +202,8 @@ lock_down(const struct lock_order *order, struct step_report *report)
 	*report = (struct step_report){ 0 };
 	for (size_t i = 0; i < ARRAY_LEN(lock_steps); i++) {
 		report->step = lock_steps[i].step;
+		if (order->branch && !lock_steps[i].of_branch)
+			continue;
 		if (report->step == order->fail_step)
 			return tell(report, EIO);
 		if (lock_steps[i].run(order, &report->detail) < 0)

@@ -1,6 +1,7 @@
 #include "notice.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -75,6 +76,31 @@ notice_refuse(const struct notice *n, unsigned filter)
 		answer.error = -EPERM;
 	/* Who was killed meanwhile needs no answer. */
 	ioctl(n->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+}
+
+int
+notice_pass(const struct notice *n)
+{
+	struct seccomp_notif_resp answer = {
+		.id = n->id,
+		.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE,
+	};
+
+	return ioctl(n->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+}
+
+int
+notice_inject(const struct notice *n, int fd, int as)
+{
+	struct seccomp_notif_addfd add = {
+		.id = n->id,
+		.flags = SECCOMP_ADDFD_FLAG_SETFD,
+		.srcfd = (uint32_t)fd,
+		.newfd = (uint32_t)as,
+		.newfd_flags = O_CLOEXEC,
+	};
+
+	return ioctl(n->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0 ? -1 : 0;
 }
 
 int

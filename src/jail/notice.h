@@ -1,8 +1,8 @@
 /*
  * notice: a system call that the filter of code has refused with an
  * explanation, from the moment that the kernel tells of it to the answer
- * (seccomp_unotify(2)). The answer is always the refusal that the filter's
- * tables say; there is no other one here.
+ * (seccomp_unotify(2)). The answer is the refusal that the filter's tables say,
+ * but for a fork that the keeper has asked for (src/keeper/branch.c).
  */
 #ifndef REMIT_NOTICE_H
 #define REMIT_NOTICE_H
@@ -42,6 +42,12 @@ size_t notice_read(const struct notice *n, uint64_t at, void *to, size_t size);
 
 /* Let the caller go on with the refusal of this filter (its variant). */
 void notice_refuse(const struct notice *n, unsigned filter);
+
+/* The code is the keeper's to command just now: let this one call pass, which
+   has no argument that is a pointer. -1: nobody waits for it any more. */
+int notice_pass(const struct notice *n) must_check;
+/* Give the caller a copy of a descriptor of ours, with this number. */
+int notice_inject(const struct notice *n, int fd, int as) must_check;
 
 /* The name of a system call of this machine, or NULL. */
 const char *notice_call_name(int number);

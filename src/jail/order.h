@@ -41,7 +41,8 @@ struct lock_order {
 	uint64_t limits[ORDER_LIMITS]; /* 0: not set by this */
 	uint32_t warm;		       /* the interpreter is there already */
 	uint32_t bare;		       /* no namespaces */
-	uint32_t keeper;	       /* bare: its pid, to die with */
+	uint32_t branch; /* a copy of locked code, locked already */
+	uint32_t keeper; /* bare: its pid, to die with */
 	uint32_t has_cpus;
 	cpu_set_t cpus;
 };

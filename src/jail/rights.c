@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <linux/capability.h>
-#include <linux/securebits.h>
 #include <sys/prctl.h>
 
 #include "linux_abi.h"
@@ -23,18 +22,13 @@ rights_drop_own(void)
 int
 rights_drop(void)
 {
-	unsigned bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
-			SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |
-			SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
-			SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
-
 	for (int cap = 0; cap < 64; cap++)
 		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0) {
 			if (errno == EINVAL)
 				break; /* beyond the kernel's last one */
 			return -1;
 		}
-	if (prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) < 0)
+	if (prctl(PR_SET_SECUREBITS, RIGHTS_SECUREBITS, 0, 0, 0) < 0)
 		return -1;
 	return rights_drop_own();
 }

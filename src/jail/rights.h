@@ -4,6 +4,14 @@
 #ifndef REMIT_RIGHTS_H
 #define REMIT_RIGHTS_H
 
+#include <linux/securebits.h>
+
+/* No program and no change of user gives any back. */
+#define RIGHTS_SECUREBITS                                                \
+	(SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | \
+	 SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |       \
+	 SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
+
 /* Bounding and ambient sets, securebits, then the process's own. -1 with
    errno. Allocates nothing. */
 int rights_drop(void);

@@ -114,6 +114,25 @@ allow_rest(int ruleset, uint64_t handled, uint32_t *detail)
 	return 0;
 }
 
+static int
+allow_slots(const struct blueprint *b, int ruleset, uint64_t handled,
+	    uint32_t *detail)
+{
+	for (int i = 0; i < PLAN_BRANCHES_MAX * JAIL_WRITABLE; i++) {
+		int slot = b->slots[i / JAIL_WRITABLE];
+		own_fd int fd = -1;
+
+		if (slot < 0)
+			break;
+		*detail = 3000 + (uint32_t)i;
+		fd = openat(slot, jail_writable[i % JAIL_WRITABLE].name,
+			    O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0 || allow_fd(ruleset, fd, WRITE, handled) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* The same without a root of its own: what was opened, whatever lies at its
    path by now. */
 static int
@@ -156,7 +175,8 @@ rules_make(const struct blueprint *b, uint32_t *detail)
 	if (allow_mounts(b, ruleset, attr.fs, detail) < 0 ||
 	    (b->kind == BLUEPRINT_BARE
 		     ? allow_opened(b, ruleset, attr.fs, detail)
-		     : allow_rest(ruleset, attr.fs, detail)) < 0)
+		     : allow_rest(ruleset, attr.fs, detail)) < 0 ||
+	    allow_slots(b, ruleset, attr.fs, detail) < 0)
 		return -1;
 	return take_fd(&ruleset);
 }

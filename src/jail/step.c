@@ -232,6 +232,7 @@ exit_report_wait(struct exit_report *out)
 		return pid;
 	*out = (struct exit_report){
 		.wait_status = status,
+		.pid = pid,
 		.max_rss_kib = (uint32_t)used.ru_maxrss,
 		.cpu_us = (uint64_t)(used.ru_utime.tv_sec +
 				     used.ru_stime.tv_sec) *

@@ -110,6 +110,8 @@ struct exit_report {
 	int32_t wait_status;
 	uint32_t max_rss_kib;
 	uint64_t cpu_us;
+	int32_t pid; /* where it was reaped */
+	uint32_t none;
 };
 
 /* Reap any child that is dead; its pid, or what wait4() says. */

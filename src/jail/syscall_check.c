@@ -4,6 +4,7 @@
 
 #include "filter.h"
 #include "own.h"
+#include "rights.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,10 +50,6 @@ const struct check check_mode_3 = CHECK(mode_3, REFUSE(EPERM));
 	 CLONE_CHILD_CLEARTID)
 #define THREAD_FLAGS_MUSL (THREAD_FLAGS | CLONE_DETACHED)
 
-/* fork() of glibc and of musl. */
-#define FORK_FLAGS	(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD)
-#define FORK_FLAGS_MUSL SIGCHLD
-
 /*
  * No namespaces, no child of somebody else, no child out of sight. Only
  * clone3 knows bits above 31, and CLONE_NEWTIME is none for clone, so
@@ -69,19 +66,11 @@ static const struct clause thread[] = {
 	ALLOW_IF(WORD(0, THREAD_FLAGS_MUSL)),
 };
 
-static const struct clause thread_or_fork[] = {
-	ALLOW_IF(WORD(0, THREAD_FLAGS)),
-	ALLOW_IF(WORD(0, THREAD_FLAGS_MUSL)),
-	ALLOW_IF(WORD(0, FORK_FLAGS)),
-	ALLOW_IF(WORD(0, FORK_FLAGS_MUSL)),
-};
-
 static const struct clause any_child[] = {
 	ALLOW_IF(BITS(0, CHILD_FORBIDDEN, 0)),
 };
 
 const struct check check_thread = CHECK(thread, EXPLAIN(EPERM));
-const struct check check_thread_or_fork = CHECK(thread_or_fork, EXPLAIN(EPERM));
 const struct check check_any_child = CHECK(any_child, EXPLAIN(EPERM));
 
 /* AT_EMPTY_PATH would execute a descriptor that no path leads to. */
@@ -170,15 +159,28 @@ static const struct clause futex_ops[] = {
 
 const struct check check_futex = CHECK(futex_ops, REFUSE(ENOSYS));
 
+#define PRCTL_OPTIONS                                         \
+	ALLOW_IF(INT(0, PR_SET_NAME)), /* names of threads */ \
+		ALLOW_IF(INT(0, PR_GET_NAME)),                \
+		ALLOW_IF(INT(0, PR_GET_DUMPABLE)),            \
+		ALLOW_IF(INT(0, PR_GET_TIMERSLACK)),          \
+		ALLOW_IF(INT(0, PR_SET_VMA)) /* malloc names its memory */
+
 static const struct clause prctl_options[] = {
-	ALLOW_IF(INT(0, PR_SET_NAME)), /* names of threads */
-	ALLOW_IF(INT(0, PR_GET_NAME)),
-	ALLOW_IF(INT(0, PR_GET_DUMPABLE)),
-	ALLOW_IF(INT(0, PR_GET_TIMERSLACK)),
-	ALLOW_IF(INT(0, PR_SET_VMA)), /* malloc names its memory */
+	PRCTL_OPTIONS,
+};
+
+/* Each of them only takes rights away. */
+static const struct clause prctl_options_forkable[] = {
+	PRCTL_OPTIONS,
+	ALLOW_IF(INT(0, PR_CAPBSET_DROP)),
+	ALLOW_IF(INT(0, PR_SET_SECUREBITS), WORD(1, RIGHTS_SECUREBITS)),
+	ALLOW_IF(INT(0, PR_CAP_AMBIENT), INT(1, PR_CAP_AMBIENT_CLEAR_ALL)),
 };
 
 const struct check check_prctl = CHECK(prctl_options, REFUSE(EPERM));
+const struct check check_prctl_forkable =
+	CHECK(prctl_options_forkable, REFUSE(EPERM));
 
 /* asm/prctl.h exists only on x86, and the table is built anywhere. */
 #define ARCH_SET_FS 0x1002

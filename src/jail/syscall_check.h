@@ -8,7 +8,6 @@
 #include "syscall_table.h"
 
 extern const struct check check_thread;
-extern const struct check check_thread_or_fork;
 extern const struct check check_any_child;
 extern const struct check check_execveat;
 extern const struct check check_unshare_nothing;
@@ -24,6 +23,7 @@ extern const struct check check_fcntl_proxy;
 extern const struct check check_socketpair_strict;
 extern const struct check check_futex;
 extern const struct check check_prctl;
+extern const struct check check_prctl_forkable;
 extern const struct check check_arch_prctl;
 extern const struct check check_personality;
 extern const struct check check_prlimit;

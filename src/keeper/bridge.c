@@ -243,6 +243,17 @@ bridge_reply(struct bridge *b, const struct bridge_limits *max,
 	return link_send(jail, FRAME_REPLY_DATA, f->payload, f->len, err);
 }
 
+int
+bridge_copy(struct bridge *b, const struct bridge *from,
+	    struct remit_error *err)
+{
+	b->told = from->told;
+	b->last_id = from->last_id;
+	return buf_add(&b->tools, buf_text(&from->tools), from->tools.len) < 0
+		       ? fail_sys(err, REMIT_E_MEMORY, "tools")
+		       : 0;
+}
+
 void
 bridge_end(struct bridge *b)
 {

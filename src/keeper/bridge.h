@@ -65,6 +65,9 @@ int bridge_reply(struct bridge *b, const struct bridge_limits *max,
 		 const struct frame *f, struct link *jail, bool *ended,
 		 struct remit_error *err) must_check;
 
+/* The jail is a copy of another one, which has these. */
+int bridge_copy(struct bridge *b, const struct bridge *from,
+		struct remit_error *err) must_check;
 /* Nobody waits any more: answers that are still to come are dropped. */
 void bridge_end(struct bridge *b);
 /* Another jail: it numbers its calls anew, and does not know the tools. */

@@ -1,12 +1,17 @@
 #include "inmate.h"
 
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/wait.h>
 
+#include "branch.h"
 #include "feed.h"
+#include "filter.h"
 #include "keeper.h"
+#include "linux_abi.h"
 #include "nursery.h"
 #include "pool.h"
 #include "session.h"
@@ -32,13 +37,16 @@ make_name(char *out, size_t size)
 static void
 stop_watching(struct inmate *i)
 {
-	struct source *all[] = { &i->on_channel, &i->on_lifeline, &i->on_out,
-				 &i->on_err };
+	struct source *all[] = { &i->on_channel, &i->on_out, &i->on_err,
+				 &i->on_helper, &i->on_lifeline };
+	/* Its branches are heard of by its pid 1 and its listener. */
+	size_t count = ARRAY_LEN(all) - (i->branches > 0);
 
-	for (size_t n = 0; n < ARRAY_LEN(all); n++)
+	for (size_t n = 0; n < count; n++)
 		loop_remove(&i->keeper->loop, all[n]);
 	loop_set_timer(&i->keeper->loop, &i->patience, 0);
-	watch_stop(i);
+	if (!i->branches)
+		watch_stop(i);
 }
 
 void
@@ -48,8 +56,52 @@ inmate_free(struct inmate *i)
 	jail_free(&i->jail);
 	proxy_free(&i->proxy);
 	own_fd_close(&i->in);
+	own_fd_close(&i->helper_fd);
 	pool_drop(i->pool);
 	free(i);
+}
+
+/* The code that was to be copied is about to die. */
+static void
+lose_fork(struct inmate *i)
+{
+	struct inmate *branch = i->forking;
+	struct remit_error err;
+
+	i->forking = NULL;
+	if (branch->state >= INMATE_TAKEN)
+		return;
+	fail(&err, REMIT_E_GONE, "the session ended while it was copied");
+	inmate_failed(branch, &err);
+}
+
+/* Its pid 1 must stay: with it all branches would die. It has one process. */
+static void
+kill_run(struct inmate *i)
+{
+	if (i->jail.run_pidfd >= 0)
+		sys_pidfd_kill(i->jail.run_pidfd, SIGKILL);
+	/* Whoever killed it does not expect its end just now. */
+	if (i->run_ended)
+		loop_set_timer(&i->keeper->loop, &i->patience, loop_now_us());
+}
+
+/* For its session this is the end. */
+static void
+end_run(struct inmate *i)
+{
+	if (i->session)
+		session_on_dead(i->session, &i->end);
+}
+
+void
+inmate_lose_branch(struct inmate *i, const struct inmate *branch)
+{
+	if (i->forking == branch)
+		i->forking = NULL;
+	i->branches--;
+	if (!i->branches && i->state == INMATE_DYING)
+		jail_kill(&i->jail);
 }
 
 void
@@ -61,6 +113,14 @@ inmate_kill(struct inmate *i)
 		pool_forget(i->pool, i);
 	i->state = INMATE_DYING;
 	loop_set_timer(&i->keeper->loop, &i->patience, 0);
+	if (i->forking)
+		lose_fork(i);
+	if (i->parent)
+		branch_end_helper(i);
+	if (i->branches) {
+		kill_run(i);
+		return;
+	}
 	jail_kill(&i->jail);
 	/* Nothing was started: nobody will be reaped. */
 	if (!i->jail.init_pid)
@@ -101,12 +161,35 @@ inmate_failed(struct inmate *i, const struct remit_error *err)
 	pool_failed(i->pool, err);
 }
 
+/* Whose code has not done what it was told is not to be trusted with more. */
+static void
+branch_give_up(struct inmate *i)
+{
+	struct inmate *parent = i->parent;
+	bool hangs = parent->forking == i;
+	struct remit_error err;
+
+	fail(&err, REMIT_E_INTERNAL, "the session was not copied in time");
+	parent->forking = NULL;
+	inmate_failed(i, &err);
+	if (hangs)
+		inmate_failed(parent, &err);
+}
+
 static void
 on_patience(void *owner)
 {
 	struct inmate *i = owner;
 	struct remit_error err;
 
+	if (i->state == INMATE_DYING) {
+		end_run(i);
+		return;
+	}
+	if (i->parent) {
+		branch_give_up(i);
+		return;
+	}
 	if (i->state == INMATE_JOINING) {
 		nursery_give_up(i->pool->nursery);
 		return;
@@ -170,6 +253,53 @@ send_task(struct inmate *i, struct remit_error *err)
 	return 0;
 }
 
+/* A branch is locked and rests, and nobody else has what it has. */
+static int
+consider_branch(struct inmate *i, struct remit_error *err)
+{
+	struct pollfd helper = { .fd = i->helper_fd, .events = POLLIN };
+
+	if (!i->reported || !i->rehearsed || i->parent->forking == i ||
+	    i->state != INMATE_LOCKING ||
+	    (i->fork == FORK_COPIED && poll(&helper, 1, 0) == 0))
+		return 0;
+	if (!i->met) {
+		*err = i->unmet;
+		return -1;
+	}
+	if (branch_meet(i, err) < 0)
+		return -1;
+	i->state = INMATE_WARMING;
+	consider_ready(i);
+	return 0;
+}
+
+void
+inmate_consider(struct inmate *i)
+{
+	struct remit_error err;
+
+	if (consider_branch(i, &err) < 0)
+		inmate_failed(i, &err);
+}
+
+static void
+on_helper(void *owner, uint32_t events)
+{
+	struct inmate *i = owner;
+
+	(void)events;
+	loop_remove(&i->keeper->loop, &i->on_helper);
+	inmate_consider(i);
+}
+
+int
+inmate_watch_helper(struct inmate *i, struct remit_error *err)
+{
+	return loop_add(&i->keeper->loop, &i->on_helper, i->helper_fd, EPOLLIN,
+			on_helper, i, err);
+}
+
 static int
 take_report(struct inmate *i, const struct frame *f, struct remit_error *err)
 {
@@ -180,6 +310,10 @@ take_report(struct inmate *i, const struct frame *f, struct remit_error *err)
 	memcpy(&r, f->payload, sizeof(r));
 	if (r.step != STEP_READY)
 		return jail_step_failed(&r, &i->pool->plan, err);
+	if (i->parent) {
+		i->reported = true;
+		return consider_branch(i, err);
+	}
 	if (!i->met) {
 		*err = i->unmet;
 		return -1;
@@ -196,19 +330,25 @@ take_frame(struct inmate *i, const struct frame *f, struct remit_error *err)
 		return take_report(i, f, err);
 	if (f->type == FRAME_LISTENER && i->state == INMATE_LOCKING)
 		return watch_start(i, err);
-	if (f->type != FRAME_WARM || i->state != INMATE_WARMING)
+	if (f->type != FRAME_WARM ||
+	    (i->state != INMATE_WARMING && !i->reported))
 		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
 	i->rehearsed = true;
+	if (i->parent)
+		return consider_branch(i, err);
 	consider_ready(i);
 	return 0;
 }
+
+static void end_alone(struct inmate *i, const struct exit_report *end);
 
 static void
 died_early(struct inmate *i)
 {
 	struct remit_error err;
 
-	fail(&err, REMIT_E_INTERNAL, "a warm interpreter died before its job");
+	fail(&err, REMIT_E_INTERNAL, "%s died before its job",
+	     i->parent ? "the copy of a session" : "a warm interpreter");
 	inmate_failed(i, &err);
 }
 
@@ -236,13 +376,15 @@ hear(struct inmate *i)
 			inmate_failed(i, &err);
 			return;
 		}
-	} while (f.type == FRAME_LISTENER);
+	} while (
+		f.type == FRAME_LISTENER ||
+		(i->parent && f.type != FRAME_NONE && i->state < INMATE_TAKEN));
 	if (!l->ended || i->state >= INMATE_TAKEN)
 		return;
 	/* Of a cold one the end is on the way, and of one that was not forked
 	   yet the zygote's word: both say more than this. */
 	loop_remove(&i->keeper->loop, &i->on_channel);
-	if (i->joined)
+	if (i->joined || i->parent)
 		died_early(i);
 }
 
@@ -271,16 +413,64 @@ hear_built(struct inmate *i)
 
 	if (jail_take_built(&i->jail, &i->pool->plan, &err) < 0) {
 		/* A cold one says over its channel what went wrong. */
-		if (i->jail.warm)
+		if (i->jail.warm || i->parent)
 			inmate_failed(i, &err);
 		return;
 	}
-	if (!i->jail.warm)
+	if (!i->jail.warm && !i->parent)
 		return;
 	i->state = INMATE_JOINING;
 	loop_set_timer(&i->keeper->loop, &i->patience,
 		       loop_now_us() + JOIN_PATIENCE_US);
-	nursery_join(i->pool->nursery, i);
+	if (!i->parent)
+		nursery_join(i->pool->nursery, i);
+	else if (branch_begin(i, &err) < 0)
+		inmate_failed(i, &err);
+}
+
+/* The code has ended, by itself or because it was killed. */
+static void
+run_ended(struct inmate *i, const struct exit_report *end)
+{
+	i->run_ended = true;
+	i->end = *end;
+	if (i->state == INMATE_DYING && i->branches)
+		end_run(i);
+	else if (i->session)
+		session_on_end(i->session, end);
+	else
+		end_alone(i, end);
+}
+
+/* What pid 1 says of the ends of its children. */
+static void
+hear_ends(struct inmate *i)
+{
+	struct link *l = &i->jail.lifeline;
+	struct remit_error err;
+	struct exit_report end;
+	struct frame f = { .type = FRAME_NONE };
+
+	if (link_fill(l, &err) < 0)
+		l->ended = true;
+	do {
+		struct inmate *branch;
+
+		if (link_next(l, &f, &err) < 0)
+			l->ended = true;
+		else if (f.type == FRAME_EXITED && f.len == sizeof(end)) {
+			memcpy(&end, f.payload, sizeof(end));
+			branch = end.pid == FILTER_RUN_PID
+					 ? i
+					 : branch_of_child(i, end.pid);
+			/* NULL: a copy that was never met. */
+			if (branch)
+				run_ended(branch, &end);
+		}
+	} while (f.type != FRAME_NONE && !l->ended);
+	/* Pid 1 is dead: that it is reaped tells. */
+	if (l->ended)
+		loop_remove(&i->keeper->loop, &i->on_lifeline);
 }
 
 static void
@@ -293,12 +483,7 @@ on_lifeline(void *owner, uint32_t events)
 		hear_built(i);
 		return;
 	}
-	if (i->session) {
-		session_on_lifeline(i->session);
-		return;
-	}
-	/* Pid 1 is dead: that it is reaped tells. */
-	loop_remove(&i->keeper->loop, &i->on_lifeline);
+	hear_ends(i);
 }
 
 static void
@@ -342,6 +527,9 @@ make(struct keeper *k, struct pool *p, struct remit_error *err)
 		.jail = JAIL_INIT,
 		.proxy = PROXY_INIT,
 		.in = -1,
+		.root = i,
+		.helper_fd = -1,
+		.on_helper = SOURCE_INIT,
 		.made_us = loop_now_us(),
 		.on_channel = SOURCE_INIT,
 		.on_lifeline = SOURCE_INIT,
@@ -486,6 +674,43 @@ inmate_new_warm(struct pool *p, struct remit_error *err)
 	return i;
 }
 
+/* The next workspace of the family, which is used once. */
+static int
+take_slot(struct inmate *root)
+{
+	for (int i = 0; i < PLAN_BRANCHES_MAX; i++)
+		if (root->jail.slots[i] >= 0)
+			return take_fd(&root->jail.slots[i]);
+	return -1;
+}
+
+struct inmate *
+inmate_new_branch(struct session *s, struct inmate *parent,
+		  struct remit_error *err)
+{
+	struct inmate *i = make(s->keeper, parent->pool, err);
+	own_fd int reader = -1, slot = -1;
+	char name[24];
+
+	if (!i)
+		return NULL;
+	i->session = s;
+	s->inmate = i;
+	i->parent = parent;
+	i->root = parent->root;
+	i->root->has_branched = true;
+	parent->branches++;
+	i->state = INMATE_BUILDING;
+	make_name(name, sizeof(name));
+	slot = take_slot(i->root);
+	if (feed_pipe(&reader, &i->in, err) < 0 ||
+	    jail_branch(&i->jail, &i->pool->plan, &s->keeper->site,
+			&parent->jail, &slot, reader, name, err) < 0 ||
+	    watch(i, err) < 0)
+		return give_up(i);
+	return i;
+}
+
 void
 inmate_joined(struct inmate *i, pid_t pid)
 {
@@ -569,10 +794,7 @@ inmate_reaped(struct inmate *i, pid_t pid, const struct exit_report *end)
 		return false;
 	case JAIL_RUN_DEAD:
 		nursery_note_end(i->pool->nursery, end->wait_status);
-		if (i->session)
-			session_on_end(i->session, end);
-		else
-			end_alone(i, end);
+		run_ended(i, end);
 		return true;
 	case JAIL_INIT_DEAD:
 		hear_last_words(i);

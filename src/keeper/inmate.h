@@ -5,6 +5,10 @@
  *
  *	building → joining → locking → warming → waiting → taken → spent → dying
  *	           (cold starts at locking and skips warming)
+ *
+ * A branch is built inside of its session's jail, and joined by a copy of that
+ * one's code instead of a zygote's child (branch.h). When the code of a jail
+ * that has branches ends, its pid 1 lives on until the last of them is gone.
  */
 #ifndef REMIT_INMATE_H
 #define REMIT_INMATE_H
@@ -29,6 +33,15 @@ enum inmate_state {
 	INMATE_DYING,
 };
 
+/* How far the copying of a branch's code has come. */
+enum fork_stage {
+	FORK_ASKED = 1,
+	FORK_REFUSED, /* see `unfit` */
+	FORK_JOINING, /* there is a helper, or will be */
+	FORK_FORKING,
+	FORK_COPIED,
+};
+
 struct inmate {
 	struct inmate *next;  /* of all that the keeper has */
 	struct inmate *later; /* in a queue of its pool */
@@ -50,6 +63,24 @@ struct inmate {
 	struct timer patience;
 	struct bucket answers; /* to what it is refused */
 	struct timer again;    /* when there is another one */
+
+	struct inmate *root;   /* the first of its family; itself */
+	struct inmate *parent; /* of a branch */
+	unsigned branches;     /* that are inside of it */
+	bool has_branched;
+	bool asked;		/* its code is to fork, and has not answered */
+	struct inmate *forking; /* into this branch, if that still lives */
+	bool run_ended;		/* its code is dead, but not its pid 1 */
+	struct exit_report end; /* likewise */
+	/* Of a branch. */
+	enum fork_stage fork;
+	struct remit_error unfit; /* why its parent's code is not copied */
+	unsigned spaces;	  /* that the helper has joined */
+	pid_t helper;
+	int helper_fd;
+	bool reported;	 /* it says that it is locked */
+	pid_t outer_pid; /* as the parent's pid 1 sees its code */
+	struct source on_helper;
 };
 
 /* In a jail for session `s`, cold; or for its pool, warm. The result is owned
@@ -57,9 +88,20 @@ struct inmate {
 struct inmate *inmate_new_cold(struct session *s, struct remit_error *err);
 struct inmate *inmate_new_warm(struct pool *p, struct remit_error *err);
 
+/* A branch of `parent`'s code, for session `s`. */
+struct inmate *inmate_new_branch(struct session *s, struct inmate *parent,
+				 struct remit_error *err);
+/* It has one branch less. */
+void inmate_lose_branch(struct inmate *i, const struct inmate *branch);
+
 /* The zygote's word on it: it was forked as `pid`, or not (*err). */
 void inmate_joined(struct inmate *i, pid_t pid);
 void inmate_failed(struct inmate *i, const struct remit_error *err);
+
+/* A branch, whose session has said that it was copied: it may be complete. */
+void inmate_consider(struct inmate *i);
+/* Tell when the helper of its fork is dead. */
+int inmate_watch_helper(struct inmate *i, struct remit_error *err) must_check;
 
 /* Kill it; what is left is taken away when it is dead. */
 void inmate_kill(struct inmate *i);

@@ -121,15 +121,16 @@ after_event(void *owner)
 
 /* ---- doors ---- */
 
-void
+struct session *
 keeper_add_door(struct keeper *k, int fd)
 {
 	struct session *s = session_new(k, fd);
 
 	if (!s)
-		return; /* no memory: the door sees the end */
+		return NULL; /* no memory: the door sees the end */
 	s->next = k->sessions;
 	k->sessions = s;
+	return s;
 }
 
 static void
@@ -367,7 +368,7 @@ raise_descriptors(void)
 static int
 warm_up(struct keeper *k, struct policy *policy, struct remit_error *err)
 {
-	struct pool *p = pool_for(k, policy, NULL, "", 0, false, err);
+	struct pool *p = pool_for(k, policy, NULL, "", 0, POOL_RUNS, err);
 
 	if (!p || (tiers[p->plan.tier].jailed && keeper_stand(k, err) < 0))
 		return -1;

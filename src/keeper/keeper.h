@@ -77,10 +77,10 @@ struct keeper_options {
 int keeper_main(const struct keeper_options *opt,
 		struct remit_error *err) must_check;
 
-/* A run comes by this descriptor, which is taken. */
-void keeper_add_door(struct keeper *k, int fd);
-
 /* For sessions. */
+
+/* One comes by this descriptor, which is taken; NULL without memory. */
+struct session *keeper_add_door(struct keeper *k, int fd);
 void keeper_enqueue(struct keeper *k, struct session *s);
 void keeper_remove(struct keeper *k, struct session *s);
 /* There is room for one more with many cells; -1: there is not. */

@@ -117,7 +117,8 @@ static int
 make_plan(struct pool *p, struct shelf *shelf, struct remit_error *err)
 {
 	struct keeper *k = p->keeper;
-	struct plan_job job = { .session = p->session };
+	struct plan_job job = { .session = p->use != POOL_RUNS,
+				.forkable = p->use == POOL_FORKABLE };
 	json_t *rows;
 
 	if (keeper_prepare(k, &p->policy, &p->interpreter, err) < 0 ||
@@ -147,24 +148,24 @@ key_of(const struct policy *policy)
 }
 
 static struct pool *
-find_key(struct keeper *k, const char *key, bool session)
+find_key(struct keeper *k, const char *key, enum pool_use use)
 {
 	for (struct pool *p = k->pools; p; p = p->next)
-		if (p->session == session && !strcmp(p->key, key) &&
-		    is_current(p))
+		if (p->use == use && !strcmp(p->key, key) && is_current(p))
 			return p;
 	return NULL;
 }
 
 struct pool *
 pool_for(struct keeper *k, struct policy *policy, struct shelf *shelf,
-	 const char *text, size_t len, bool session, struct remit_error *err)
+	 const char *text, size_t len, enum pool_use use,
+	 struct remit_error *err)
 {
 	own_mem char *key = key_of(policy);
-	struct pool *p = key ? find_key(k, key, session) : NULL;
+	struct pool *p = key ? find_key(k, key, use) : NULL;
 
 	if (p) {
-		if (!session)
+		if (use == POOL_RUNS)
 			set_alias(p, text, len);
 		return p;
 	}
@@ -174,7 +175,7 @@ pool_for(struct keeper *k, struct policy *policy, struct shelf *shelf,
 		return NULL;
 	}
 	p->keeper = k;
-	p->session = session;
+	p->use = use;
 	p->mould = (struct mould)MOULD_INIT;
 	p->shelf = (struct shelf)SHELF_INIT;
 	p->key = take_ptr(&key);
@@ -186,7 +187,7 @@ pool_for(struct keeper *k, struct policy *policy, struct shelf *shelf,
 		pool_free(p);
 		return NULL;
 	}
-	if (!session)
+	if (use == POOL_RUNS)
 		set_alias(p, text, len);
 	keeper_add_pool(k, p);
 	return p;
@@ -543,7 +544,7 @@ pool_to_json(const struct pool *p)
 			 proc_pss_bytes(i->proxy.pid);
 	return json_pack("{s:s, s:b, s:s, s:o, s:b, s:b, s:I, s:I, s:I, s:I, "
 			 "s:I, s:I, s:I, s:s}",
-			 "plan", id, "session", p->session, "tier",
+			 "plan", id, "session", p->use != POOL_RUNS, "tier",
 			 tiers[p->plan.tier].name, "preload", preload, "warm",
 			 p->can_be_warm, "proxied", p->plan.proxied, "build_us",
 			 (json_int_t)p->build_us, "waiting",

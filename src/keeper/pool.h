@@ -27,13 +27,20 @@ struct session;
 /* Files that were replaced meanwhile are the new ones then. */
 #define POOL_MOULD_US (15 * 60 * 1000000ull)
 
+/* What its jails are for. */
+enum pool_use {
+	POOL_RUNS,
+	POOL_SESSIONS, /* with many cells */
+	POOL_FORKABLE, /* that may have branches, too */
+};
+
 struct pool {
 	struct pool *next; /* of the keeper's list */
 	struct keeper *keeper;
 	unsigned users; /* sessions and inmates */
-	bool session;	/* its jails are for sessions with many cells */
-	char *key;	/* the whole policy, as text */
-	char *alias;	/* the text of a door that last led here, or NULL */
+	enum pool_use use;
+	char *key;   /* the whole policy, as text */
+	char *alias; /* the text of a door that last led here, or NULL */
 	size_t alias_len;
 
 	struct policy policy;
@@ -66,7 +73,7 @@ struct pool *pool_find(struct keeper *k, const char *text, size_t len);
    packages (NULL: they are looked for). Those of sessions are others, and are
    not found by a text. */
 struct pool *pool_for(struct keeper *k, struct policy *p, struct shelf *shelf,
-		      const char *text, size_t len, bool session,
+		      const char *text, size_t len, enum pool_use use,
 		      struct remit_error *err);
 struct pool *pool_use(struct pool *p);
 void pool_drop(struct pool *p);

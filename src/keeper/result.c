@@ -157,6 +157,8 @@ start_of(const struct session *s)
 {
 	if (!s->began_us)
 		return "null";
+	if (s->branch_of[0])
+		return "\"branch\"";
 	return s->was_warm ? "\"warm\"" : "\"cold\"";
 }
 
@@ -186,14 +188,17 @@ static int
 add_session(struct buf *out, const struct session *s)
 {
 	bool ended = s->loss.code || s->closing || !s->opened;
+	const char *quote = s->branch_of[0] ? "\"" : "";
 
 	if (!session_is_open(s))
 		return buf_addf(out, ",\"session\":null");
 	return buf_addf(out,
 			",\"session\":{\"id\":\"%s\",\"cell\":%u,"
-			"\"state\":\"%s\",\"incomplete\":%s}",
+			"\"state\":\"%s\",\"incomplete\":%s,"
+			"\"branch_of\":%s%s%s}",
 			s->open_id, s->cells, ended ? "ended" : "open",
-			s->claim.incomplete ? "true" : "false");
+			s->claim.incomplete ? "true" : "false", quote,
+			s->branch_of[0] ? s->branch_of : "null", quote);
 }
 
 static int

@@ -55,6 +55,7 @@ session_new(struct keeper *k, int door_fd)
 	};
 	session_make_id(s->id);
 	link_open(&s->door, door_fd, PARTY_DOOR);
+	s->door.takes = true;
 	if (loop_add(&k->loop, &s->on_door, door_fd, EPOLLIN, session_on_door,
 		     s, &err) < 0) {
 		session_free(s);
@@ -80,6 +81,9 @@ session_free(struct session *s)
 {
 	session_audit(s, NULL);
 	session_part(s);
+	session_end_fork(s);
+	if (s->branch)
+		s->branch->origin = NULL;
 	loop_remove(&s->keeper->loop, &s->on_door);
 	if (s->pool) {
 		pool_unserve(s->pool, s);
@@ -257,6 +261,7 @@ session_answer(struct session *s)
 	struct remit_error err;
 	bool goes_on = s->opened && !s->closing;
 
+	session_end_fork(s);
 	s->state = goes_on ? SESSION_IDLE : SESSION_DONE;
 	if (result_write(&text, s) == 0)
 		session_audit(s, &text);
@@ -444,12 +449,15 @@ session_take(struct session *s, struct inmate *i)
 int
 session_plan(struct session *s, bool many, struct remit_error *err)
 {
+	enum pool_use use = !many	  ? POOL_RUNS
+			    : s->forkable ? POOL_FORKABLE
+					  : POOL_SESSIONS;
 	struct pool *p = s->pool;
 
 	if (p)
 		return 0;
 	p = pool_for(s->keeper, &s->policy, &s->shelf, s->policy_text.data,
-		     s->policy_text.len, many, err);
+		     s->policy_text.len, use, err);
 	if (!p)
 		return -1;
 	s->pool = pool_use(p);

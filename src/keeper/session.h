@@ -86,11 +86,15 @@ struct session {
 	bool has_job;	  /* the next cell has begun to arrive */
 	bool interactive; /* somebody types it */
 	bool closing;	  /* this is the last cell */
+	bool forkable;	  /* it may have branches */
 	bool overdue;	  /* it was interrupted for a limit's sake */
 	bool was_stirred; /* the last cell may have left a SIGINT */
 	unsigned cells;	  /* that were begun */
 	int stdin_pipe;	  /* of all cells: its reader, or -1 */
 	uint64_t cpu_before_us, own_cpu_before_us;
+	char branch_of[24];	 /* the session it was copied from, or "" */
+	struct session *branch;	 /* that is being made of it, or NULL */
+	struct session *origin;	 /* whose branch it is to be; then NULL */
 	struct remit_error loss; /* why there is no jail; OK: there is one */
 
 	struct policy policy; /* of its own, until it has a pool */
@@ -169,7 +173,6 @@ void session_take(struct session *s, struct inmate *i);
 /* Something of ours went wrong: the error is the result. */
 void session_give_up(struct session *s, const struct remit_error *err);
 void session_on_channel(struct session *s, uint32_t events);
-void session_on_lifeline(struct session *s);
 void session_on_out(struct session *s);
 void session_on_err(struct session *s);
 /* The code has ended by itself; everything in the jail is dead. */

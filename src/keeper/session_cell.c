@@ -56,10 +56,13 @@ session_open(struct session *s, const struct frame *f, struct remit_error *err)
 	if (record_check(f->payload, f->len, err) < 0)
 		return -1;
 	while (record_next(f->payload, f->len, &at, &r)) {
-		if (strcmp(r.key, "artifacts"))
+		if (!strcmp(r.key, "artifacts"))
+			s->wants_artifacts = true;
+		else if (!strcmp(r.key, "forkable"))
+			s->forkable = true;
+		else
 			return fail(err, REMIT_E_PROTOCOL,
 				    "a session has no \"%.40s\"", r.key);
-		s->wants_artifacts = true;
 	}
 	if (s->has_job || s->started)
 		return fail(err, REMIT_E_PROTOCOL, "a job before the session");
@@ -121,6 +124,7 @@ session_tell_opened(struct session *s)
 		return;
 	}
 	keeper_note_latency(s->keeper, s->asked_us);
+	session_end_fork(s);
 	session_rest(s);
 }
 
@@ -188,9 +192,7 @@ session_rest(struct session *s)
 	if (s->inmate) {
 		loop_want(&s->keeper->loop, &s->inmate->on_out, 0);
 		loop_want(&s->keeper->loop, &s->inmate->on_err, 0);
-		s->deadline_us = loop_now_us() +
-				 session_policy(s)->session_idle_ms * 1000;
-		session_set_timer(s);
+		session_set_idle(s);
 	}
 	keeper_ended(s->keeper, s);
 	session_flush_door(s);
@@ -291,6 +293,7 @@ session_reset(struct session *s, struct remit_error *err)
 	s->network_before = NULL;
 	s->cpu_check_us = 0;
 	bridge_reset(&s->bridge);
+	s->branch_of[0] = '\0';
 	enqueue(s);
 	return 0;
 }

@@ -85,6 +85,17 @@ session_set_timer(struct session *s)
 	loop_set_timer(&s->keeper->loop, &s->timer, at);
 }
 
+void
+session_set_idle(struct session *s)
+{
+	s->deadline_us =
+		s->branch || !s->inmate
+			? 0
+			: loop_now_us() +
+				  session_policy(s)->session_idle_ms * 1000;
+	session_set_timer(s);
+}
+
 uint64_t
 session_cpu_us(struct session *s)
 {

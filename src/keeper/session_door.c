@@ -310,8 +310,14 @@ take_between(struct session *s, const struct frame *f, struct remit_error *err)
 		link_next_cell(&s->door);
 		if (is_late(f))
 			return 0;
+		if (s->branch)
+			return fail(err, REMIT_E_PROTOCOL,
+				    "frame \"%s\" while the session is copied",
+				    frame_rules[f->type].name);
 		if (f->type == FRAME_RESET)
 			return session_reset(s, err);
+		if (f->type == FRAME_FORK)
+			return session_fork(s, f, err);
 		if (f->type == FRAME_CLOSE) {
 			session_close(s);
 			return 0;

@@ -186,6 +186,8 @@ take_jail_frame(struct session *s, const struct frame *f,
 		return take_ended(s, f, err);
 	case FRAME_ASK:
 		return take_ask(s, err);
+	case FRAME_FORKED:
+		return session_take_forked(s, f, err);
 	case FRAME_DISPLAY:
 		return session_take_display(s, f, err);
 	case FRAME_DISPLAY_DATA:
@@ -304,25 +306,6 @@ session_on_end(struct session *s, const struct exit_report *end)
 	read_last_words(s);
 	note_early_end(s);
 	session_die(s);
-}
-
-void
-session_on_lifeline(struct session *s)
-{
-	struct link *l = &s->inmate->jail.lifeline;
-	struct remit_error err;
-	struct exit_report end;
-	struct frame f;
-
-	if (link_fill(l, &err) < 0 || link_next(l, &f, &err) < 0 || l->ended) {
-		/* Pid 1 is dead: that it is reaped tells. */
-		loop_remove(&s->keeper->loop, &s->inmate->on_lifeline);
-		return;
-	}
-	if (f.type == FRAME_EXITED && f.len == sizeof(end)) {
-		memcpy(&end, f.payload, sizeof(end));
-		session_on_end(s, &end);
-	}
 }
 
 /* Everything in the jail is dead now: nobody writes any more. */

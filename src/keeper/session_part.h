@@ -3,8 +3,8 @@
  * (session.c), its audit (session_audit.c), its clocks (session_clock.c), its
  * door (session_door.c), its jail (session_jail.c), what that shows
  * (session_display.c), whom it calls (session_tools.c), what leaves it
- * (session_commit.c, session_export.c) and its cells (session_cell.c). For
- * these files only.
+ * (session_commit.c, session_export.c) and its cells (session_cell.c)
+ * and branches (session_fork.c). For these files only.
  */
 #ifndef REMIT_SESSION_PART_H
 #define REMIT_SESSION_PART_H
@@ -65,7 +65,20 @@ int session_open_stdin(struct session *s, struct remit_error *err) must_check;
 /* The code cannot be heard any more. */
 void session_lose_channel(struct session *s);
 
+/* Branches. */
+
+int session_fork(struct session *s, const struct frame *f,
+		 struct remit_error *err) must_check;
+/* This branch is there, or will never be: its session goes on. */
+void session_end_fork(struct session *b);
+/* What the code says of it. */
+int session_take_forked(struct session *s, const struct frame *f,
+			struct remit_error *err) must_check;
+
 /* Clocks. */
+
+/* How long it may be idle from now on. */
+void session_set_idle(struct session *s);
 
 /* It is over a limit: a cell gets SIGINT now and SIGKILL when the grace is
    over, a run SIGKILL. */

@@ -30,6 +30,9 @@ keeper_bury(struct keeper *k, struct inmate *i)
 	*at = i->next;
 	i->next = k->buried;
 	k->buried = i;
+	if (i->parent)
+		inmate_lose_branch(i->parent, i);
+	i->parent = NULL;
 	keeper_refill_soon(k);
 }
 

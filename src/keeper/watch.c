@@ -1,5 +1,6 @@
 #include "watch.h"
 
+#include "branch.h"
 #include "denial_rule.h"
 #include "keeper.h"
 #include "pool.h"
@@ -36,20 +37,39 @@ count(struct session *s, const struct notice *n)
 	denials_add(&s->denials, &d);
 }
 
+/* What comes before a program is our own self-test. */
+static bool
+is_running(const struct inmate *i)
+{
+	return i->session && i->state == INMATE_TAKEN;
+}
+
+static void
+answer(struct inmate *i, const struct notice *n)
+{
+	struct inmate *by;
+
+	if (i->has_branched && branch_notice(i, n))
+		return;
+	by = branch_of_thread(i, n->thread);
+	if (by && is_running(by))
+		count(by->session, n);
+	notice_refuse(n, jail_filter(&i->pool->plan));
+}
+
 static void
 on_notice(void *owner, uint32_t events)
 {
 	struct inmate *i = owner;
-	/* What comes before a program is our own self-test. */
-	bool counts = i->session && i->state == INMATE_TAKEN;
 	struct notice n;
 
 	/* No more than the end of all who could ask, or close to it. */
-	if (!(events & EPOLLIN) || i->state > INMATE_TAKEN) {
+	if (!(events & EPOLLIN) || (i->state > INMATE_TAKEN && !i->branches)) {
 		watch_stop(i);
 		return;
 	}
-	if (counts && !may_answer(i))
+	if ((is_running(i) || i->has_branched) && !branch_is_asked_for(i) &&
+	    !may_answer(i))
 		return;
 	if (notice_take(i->jail.listener, &n) < 0) {
 		/* Killed or interrupted while it waited; or no listener. */
@@ -57,9 +77,7 @@ on_notice(void *owner, uint32_t events)
 			watch_stop(i);
 		return;
 	}
-	if (counts)
-		count(i->session, &n);
-	notice_refuse(&n, jail_filter(&i->pool->plan));
+	answer(i, &n);
 }
 
 int

@@ -883,9 +883,12 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, branches),
 		.min = 1,
 		.max = 64,
+		.built = true,
 		.fallback = "8",
 		.value_name = "N",
-		.sentence = "branches of a session at once",
+		.sentence = "branches of a session and of its branches, in "
+			    "all",
+		.kept = SPACED(MECH(SECCOMP), 0),
 	},
 	[F_PRELOAD] = {
 		.name = "preload",

@@ -409,6 +409,29 @@ check_built(const struct policy *p, const struct field *f,
 			    "this field is not built yet");
 }
 
+#define FORKABLE_REMEDY "Leave it out, or open the session without branches."
+
+/* What a branch could not have for itself alone. */
+static int
+check_branches(const struct policy *p, struct remit_error *err)
+{
+	if (!tiers[p->tier].jailed || tiers[p->tier].bare)
+		return fail_refused(err, "tier", "Use the tier local.",
+				    "a session of the tier \"%s\" cannot have "
+				    "branches: it has no namespaces to nest",
+				    tiers[p->tier].name);
+	if (p->subprocess_execution)
+		return fail_refused(err, "subprocess_execution",
+				    FORKABLE_REMEDY,
+				    "processes of a branch could not be told "
+				    "from those of its session");
+	if (p->network_access || names_hosts(p))
+		return fail_refused(err, "network_access", FORKABLE_REMEDY,
+				    "connections of a session would be its "
+				    "branches' as well");
+	return 0;
+}
+
 static int
 check_job(const struct policy *p, const struct plan_job *job,
 	  struct remit_error *err)
@@ -418,6 +441,8 @@ check_job(const struct policy *p, const struct plan_job *job,
 				    "nothing runs in the tier \"%s\", so that "
 				    "a session has nothing to keep",
 				    tiers[p->tier].name);
+	if (job->forkable && check_branches(p, err) < 0)
+		return -1;
 	if (job->code_bytes > p->code_bytes)
 		return fail(err, REMIT_E_INPUT,
 			    "the code has %llu bytes, and code_bytes allows "
@@ -472,6 +497,8 @@ decide_row(struct decision *d, struct remit_error *err)
 		return 0;
 	/* Only a session can be idle. */
 	if (d->field == &fields[F_SESSION_IDLE] && !d->job->session)
+		return 0;
+	if (d->field == &fields[F_BRANCHES] && !d->job->forkable)
 		return 0;
 	d->row->present =
 		kept || d->field->may_be_unlimited || !tiers[tier].jailed;
@@ -541,6 +568,25 @@ check_exports(const struct plan *p, struct remit_error *err)
 			    tiers[p->tier].name);
 }
 
+/* Its folders, likewise. */
+static int
+check_forkable(struct plan *p, struct remit_error *err)
+{
+	if (!p->forkable)
+		return 0;
+	for (size_t i = 0; i < p->mount_count; i++)
+		if (p->mounts[i].mode != MOUNT_RO)
+			return fail_refused(
+				err, fields[p->mounts[i].field].name,
+				FORKABLE_REMEDY,
+				"a branch would write to the folder of its "
+				"session (mode \"%s\")",
+				mount_mode_names[p->mounts[i].mode]);
+	p->filter |= PLAN_FILTER_FORKABLE;
+	p->limits.keeps_init = true;
+	return 0;
+}
+
 int
 plan_build(struct plan *out, const struct policy *policy,
 	   const struct plan_job *job, const struct host *host,
@@ -554,6 +600,7 @@ plan_build(struct plan *out, const struct policy *policy,
 		.landlock_abi = host->landlock_abi,
 		.memfd_noexec = host->can[CAN_MEMFD_NOEXEC].yes,
 		.session = job->session,
+		.forkable = job->forkable,
 		.left_out = host_left_out(host),
 	};
 
@@ -580,7 +627,8 @@ plan_build(struct plan *out, const struct policy *policy,
 	}
 	if (plan_list_mounts(&p, err) < 0 || check_preload(&p, err) < 0 ||
 	    check_exports(&p, err) < 0 || check_layers(&p, err) < 0 ||
-	    plan_check_proxy(&p, err) < 0 || plan_check_packages(&p, err) < 0)
+	    plan_check_proxy(&p, err) < 0 || plan_check_packages(&p, err) < 0 ||
+	    check_forkable(&p, err) < 0)
 		return -1;
 	*out = p;
 	p.mounts = NULL;

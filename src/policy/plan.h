@@ -59,8 +59,12 @@ struct plan_limits {
 	uint64_t tmpfs_bytes;
 	uint64_t tmpfs_inodes;
 	uint64_t cpus;
+	bool keeps_init;     /* no memory: the code dies, and pid 1 does not */
 	bool many_processes; /* a group is needed to kill them all at once */
 };
+
+/* What the field branches can be at most. */
+#define PLAN_BRANCHES_MAX 64
 
 struct plan {
 	enum tier tier;
@@ -81,6 +85,7 @@ struct plan {
 	int write_roots;   /* folders of mode rw */
 	bool has_direct;   /* some folder has no limits */
 	bool session;	   /* more cells may follow */
+	bool forkable;	   /* the session may have branches */
 	uint64_t left_out; /* always 0 but in test builds */
 };
 
@@ -97,7 +102,8 @@ enum plan_filter {
 struct plan_job {
 	uint64_t code_bytes;
 	uint64_t stdin_bytes;
-	bool session; /* more cells may follow */
+	bool session;  /* more cells may follow */
+	bool forkable; /* it may have branches */
 };
 
 /*

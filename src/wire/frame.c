@@ -106,7 +106,6 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.name = "exited",
 		.from = PARTY_INIT,
 		.max = 64,
-		.once = true,
 	},
 	[FRAME_STATUS] = {
 		.name = "status",
@@ -225,6 +224,16 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.name = "answer",
 		.from = PARTY_DOOR,
 		.max = 128,
+	},
+	[FRAME_FORK] = {
+		.name = "fork",
+		.from = PARTY_DOOR | PARTY_KEEPER,
+		.max = 1024,
+	},
+	[FRAME_FORKED] = {
+		.name = "forked",
+		.from = PARTY_JAIL,
+		.max = 64,
 	},
 };
 

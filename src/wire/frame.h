@@ -97,6 +97,11 @@ enum frame_type {
 	   and back: id and answer */
 	FRAME_QUESTION,
 	FRAME_ANSWER,
+	/* door to keeper, between cells: a branch, with the descriptor of its
+	   own door; records. And on to the jail: struct join_command */
+	FRAME_FORK,
+	/* jail to keeper: struct step_report, of the fork */
+	FRAME_FORKED,
 	FRAME_TYPES,
 };
 

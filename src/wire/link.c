@@ -3,6 +3,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "pass.h"
+
 void
 link_open(struct link *l, int fd, unsigned peer)
 {
@@ -16,8 +18,28 @@ link_free(struct link *l)
 {
 	own_fd_close(&l->fd);
 	l->fd = -1;
+	own_fd_close(&l->passed);
+	l->passed = -1;
 	buf_free(&l->in);
 	buf_free(&l->out);
+}
+
+/* As recv(2); what comes along is kept, one at a time. */
+static ssize_t
+receive(struct link *l, void *bytes, size_t size)
+{
+	int got[PASS_MAX];
+	size_t count;
+	ssize_t n;
+
+	if (!l->takes)
+		return recv(l->fd, bytes, size, MSG_DONTWAIT);
+	n = pass_receive(l->fd, bytes, size, got, &count, MSG_DONTWAIT);
+	for (size_t i = 0; i < count; i++) {
+		own_fd_close(&l->passed);
+		l->passed = got[i];
+	}
+	return n;
 }
 
 int
@@ -28,7 +50,7 @@ link_fill(struct link *l, struct remit_error *err)
 
 	buf_drop(&l->in, l->parsed);
 	l->parsed = 0;
-	n = recv(l->fd, piece, sizeof(piece), MSG_DONTWAIT);
+	n = receive(l, piece, sizeof(piece));
 	if (n < 0) {
 		if (errno == EAGAIN || errno == EINTR)
 			return 0;
@@ -123,6 +145,18 @@ link_flush(struct link *l, struct remit_error *err)
 		l->gone = 0;
 	}
 	return failed;
+}
+
+int
+link_flush_with(struct link *l, int fd, struct remit_error *err)
+{
+	size_t len = link_backlog(l);
+
+	if (pass_send(l->fd, l->out.data + l->gone, len, &fd, 1, 0) !=
+	    (ssize_t)len)
+		return fail_sys(err, REMIT_E_GONE, "send");
+	link_drop_backlog(l);
+	return 0;
 }
 
 bool

@@ -21,13 +21,15 @@ struct link {
 	size_t parsed; /* bytes of `in` already given out */
 	struct buf in;
 	struct buf out;
+	bool takes; /* a descriptor may come: the last one is `passed` */
+	int passed;
 	size_t gone; /* bytes of `out` that were sent already */
 };
 
-#define LINK_INIT                                          \
-	{                                                  \
-		.fd = -1, .in = BUF_INIT(8 * 1024 * 1024), \
-		.out = BUF_INIT(256 * 1024 * 1024)         \
+#define LINK_INIT                                                        \
+	{                                                                \
+		.fd = -1, .passed = -1, .in = BUF_INIT(8 * 1024 * 1024), \
+		.out = BUF_INIT(256 * 1024 * 1024)                       \
 	}
 
 void link_open(struct link *l, int fd, unsigned peer);
@@ -42,6 +44,8 @@ int link_send(struct link *l, enum frame_type type, const void *payload,
 int link_send_pieces(struct link *l, enum frame_type type, const void *bytes,
 		     size_t len, struct remit_error *err) must_check;
 int link_flush(struct link *l, struct remit_error *err) must_check;
+/* All of it at once, with a descriptor; nothing else may wait to be sent. */
+int link_flush_with(struct link *l, int fd, struct remit_error *err) must_check;
 bool link_wants_write(const struct link *l);
 /* Bytes that wait to be sent. */
 size_t link_backlog(const struct link *l);

@@ -29,7 +29,7 @@ class Options(c.Structure):
 
 
 class SessionOptions(c.Structure):
-    _fields_ = [("policy_json", c.c_char_p), ("artifacts_dir", c.c_char_p), ("tools", c.c_void_p), ("tool_count", c.c_size_t)]
+    _fields_ = [("policy_json", c.c_char_p), ("artifacts_dir", c.c_char_p), ("tools", c.c_void_p), ("tool_count", c.c_size_t), ("forkable", c.c_int)]
 
 
 class File(c.Structure):
@@ -42,7 +42,7 @@ class Job(c.Structure):
         ("stdin_len", c.c_size_t), ("stdin_fd", c.c_int), ("argv", c.POINTER(c.c_char_p)), ("policy_json", c.c_char_p),
         ("files", c.POINTER(File)), ("file_count", c.c_size_t), ("artifacts_dir", c.c_char_p), ("on_output", c.c_void_p),
         ("on_display", c.c_void_p), ("tools", c.c_void_p), ("tool_count", c.c_size_t), ("on_question", c.c_void_p), ("on_progress", c.c_void_p),
-        ("interrupt_fd", c.c_int), ("interactive", c.c_int), ("user", c.c_void_p),
+        ("interrupt_fd", c.c_int), ("on_wait", c.c_void_p), ("interactive", c.c_int), ("user", c.c_void_p),
     ]  # fmt: skip
 
 
@@ -72,9 +72,9 @@ class Library:
         self.lib.remit_result_free(result)
         return doc
 
-    def open(self, session="s", policy=None, artifacts=None):
+    def open(self, session="s", policy=None, artifacts=None, forkable=0):
         handle = c.c_void_p()
-        options = SessionOptions(text(json.dumps(policy)) if policy else None, text(artifacts))
+        options = SessionOptions(text(json.dumps(policy)) if policy else None, text(artifacts), forkable=forkable)
         self.check("remit_session_open", self.remit, c.byref(options), c.byref(handle))
         self.sessions[session] = handle
         return {}
@@ -90,6 +90,12 @@ class Library:
         result = c.c_void_p()
         self.check("remit_session_run", self.sessions[session], c.byref(job), c.byref(result))
         return self.take(result)
+
+    def fork(self, branch, session="s", artifacts=None):
+        handle = c.c_void_p()
+        self.check("remit_session_fork", self.sessions[session], text(artifacts), c.byref(handle))
+        self.sessions[branch] = handle
+        return {}
 
     def interrupt(self, session="s"):
         self.lib.remit_session_interrupt(self.sessions[session])

@@ -6,7 +6,7 @@ import os
 import pytest
 
 NOT_BUILT = [
-    ("filesystem_write_roots", ["/srv"]), ("branches", 2), ("package_installation", True),
+    ("filesystem_write_roots", ["/srv"]), ("package_installation", True),
     ("mounts", [{"host": "/srv", "jail": "/srv", "mode": "rw"}]),
 ]  # fmt: skip
 

@@ -76,18 +76,54 @@ clone_makes_threads_by_two_values_only(void **state)
 	}
 }
 
+/* Each of them is asked about: a plain refusal could not be let pass. */
 static void
-forkable_code_forks_as_libc_does_and_starts_no_program(void **state)
+expect_explained(const char *name, uint64_t arg)
+{
+	const uint64_t args[ASK_ARGS] = { arg };
+
+	for (unsigned arch = 0; arch < FILTER_ARCHES; arch++) {
+		int nr = ask_number(arch, name);
+
+		assert_true(nr >= 0);
+		assert_int_equal(
+			ask(arch, FILTER_FORKABLE, (unsigned)nr, args).action,
+			EXPLAIN(EPERM));
+	}
+}
+
+static void
+forkable_code_asks_before_it_forks_or_joins_and_starts_no_program(void **state)
 {
 	(void)state;
 	expect_no_neighbour(FILTER_FORKABLE, THREAD);
-	expect_no_neighbour(FILTER_FORKABLE, FORK);
-	expect_no_neighbour(FILTER_FORKABLE, SIGCHLD);
-	expect(FILTER_FORKABLE, "clone", REFUSE(EPERM), SPAWN);
-	expect(FILTER_FORKABLE, "fork", ALLOW, 0);
+	expect_explained("clone", FORK);
+	expect_explained("clone", SIGCHLD);
+	expect_explained("clone", SPAWN);
+	expect_explained("setns", 3);
+	expect_explained("unshare", CLONE_NEWUSER);
+	expect(FILTER_FORKABLE, "fork", REFUSE(EPERM), 0);
 	expect(FILTER_FORKABLE, "vfork", REFUSE(EPERM), 0);
+	expect(FILTER_FORKABLE, "clone3", REFUSE(ENOSYS), 0);
 	expect(FILTER_FORKABLE, "execve", REFUSE(EPERM), 0);
 	expect(FILTER_FORKABLE, "execveat", REFUSE(EPERM), 0);
+	expect(FILTER_FORKABLE, "mount", REFUSE(EPERM), 0);
+	expect(FILTER_FORKABLE, "ptrace", REFUSE(EPERM), 0);
+}
+
+static void
+forkable_code_may_only_give_rights_away(void **state)
+{
+	(void)state;
+	expect(FILTER_FORKABLE, "prctl", ALLOW, PR_CAPBSET_DROP);
+	expect(FILTER_FORKABLE, "prctl", REFUSE(EPERM), PR_SET_SECUREBITS);
+	expect(FILTER_FORKABLE, "prctl", REFUSE(EPERM), PR_CAP_AMBIENT);
+	expect(FILTER_FORKABLE, "prctl", REFUSE(EPERM), PR_SET_KEEPCAPS);
+	expect(FILTER_FORKABLE, "prctl", REFUSE(EPERM), PR_SET_DUMPABLE);
+	expect(FILTER_FORKABLE, "setuid", REFUSE(EPERM), 0);
+	expect(0, "prctl", REFUSE(EPERM), PR_CAPBSET_DROP);
+	expect(0, "capset", REFUSE(EPERM), 0);
+	expect(0, "setsid", REFUSE(EPERM), 0);
 }
 
 static void
@@ -134,7 +170,7 @@ only_subprocesses_start_programs_and_only_by_path(void **state)
 
 		expect(v, "execve", want, 0);
 		expect(v, "vfork", want, 0);
-		expect(v, "setsid", want, 0);
+		expect(v, "setsid", v & FILTER_FORKABLE ? ALLOW : want, 0);
 		expect(v, "setpgid", want, 0);
 		expect(v, "execveat", want, 3, 0, 0, 0, 0);
 		expect(v, "execveat", want, 3, 0, 0, 0, HIGH);
@@ -194,7 +230,9 @@ prctl_knows_five_options(void **state)
 	(void)state;
 	for (unsigned v = 0; v < FILTER_INIT; v++) {
 		for (uint64_t option = 0; option <= 80; option++) {
-			uint32_t want = IS_ONE_OF(option, allowed)
+			bool drops = v & FILTER_FORKABLE &&
+				     option == PR_CAPBSET_DROP;
+			uint32_t want = IS_ONE_OF(option, allowed) || drops
 						? ALLOW
 						: REFUSE(EPERM);
 
@@ -420,7 +458,7 @@ calls_of_the_lock_down_are_gone_after_it(void **state)
 	static const char *const refused[] = {
 		"mount",    "umount2",	 "pivot_root", "chroot",
 		"unshare",  "setns",	 "setuid",     "setgid",
-		"capset",   "setgroups", "keyctl",     "setresuid",
+		"setreuid", "setgroups", "keyctl",     "setresuid",
 		"setfsuid", "chown",	 "fchownat",   "mknod",
 		"mknodat",  "setxattr",	 "ptrace",     "process_vm_readv",
 	};
@@ -428,6 +466,9 @@ calls_of_the_lock_down_are_gone_after_it(void **state)
 	(void)state;
 	EXPECT_IN_ALL(missing, REFUSE(ENOSYS));
 	EXPECT_IN_ALL(refused, REFUSE(EPERM));
+	for (unsigned v = 0; v < FILTER_INIT; v++)
+		expect(v, "capset", v & FILTER_FORKABLE ? ALLOW : REFUSE(EPERM),
+		       0);
 	/* By the second filter: the first must let it be loaded. */
 	expect(FILTER_CLOSING, "seccomp", REFUSE(ENOSYS), 0);
 	expect(FILTER_CLOSING_STRICT, "seccomp", REFUSE(ENOSYS), 0);
@@ -541,7 +582,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(clone_makes_threads_by_two_values_only),
 		cmocka_unit_test(
-			forkable_code_forks_as_libc_does_and_starts_no_program),
+			forkable_code_asks_before_it_forks_or_joins_and_starts_no_program),
+		cmocka_unit_test(forkable_code_may_only_give_rights_away),
 		cmocka_unit_test(subprocesses_get_no_namespaces_and_no_tracer),
 		cmocka_unit_test(clone3_never_exists_for_code),
 		cmocka_unit_test(

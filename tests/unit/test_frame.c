@@ -31,7 +31,7 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 	[FRAME_CHECKED] = { "checked", PARTY_JAIL, 256 << 10, true },
 	[FRAME_ENDED] = { "ended", PARTY_JAIL, 256 << 10, true },
 	[FRAME_WARM] = { "warm", PARTY_JAIL, 0, true },
-	[FRAME_EXITED] = { "exited", PARTY_INIT, 64, true },
+	[FRAME_EXITED] = { "exited", PARTY_INIT, 64, false },
 	[FRAME_STATUS] = { "status", PARTY_DOOR | PARTY_KEEPER, 4 << 20, true },
 	[FRAME_ENFORCEMENT] = { "enforcement", PARTY_KEEPER, 4 << 20, true },
 	[FRAME_LISTENER] = { "listener", PARTY_JAIL, 0, true },
@@ -61,6 +61,8 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 				 1 << 20, true },
 	[FRAME_QUESTION] = { "question", PARTY_KEEPER, 1024, false },
 	[FRAME_ANSWER] = { "answer", PARTY_DOOR, 128, false },
+	[FRAME_FORK] = { "fork", PARTY_DOOR | PARTY_KEEPER, 1024, false },
+	[FRAME_FORKED] = { "forked", PARTY_JAIL, 64, false },
 };
 
 static char stream[FRAME_HEADER + (4 << 20) + 2];

@@ -106,6 +106,39 @@ the_limits_of_the_default_policy_are_those_of_its_fields(void **state)
 	assert_int_equal(t.plan.left_out, 0);
 }
 
+/* What each branch could not have for itself is refused. */
+static void
+a_session_with_branches_has_one_process_and_shares_nothing(void **state)
+{
+	static const struct {
+		const char *flag, *value, *field, *why;
+	} cases[] = {
+		{ "subprocess", "true", "subprocess_execution",
+		  "processes of" },
+		{ "net", "true", "network_access", "connections of" },
+		{ "allow-host", "example.com:443", "network_access",
+		  "connections of" },
+		{ "write", "/data", "filesystem_write_roots", "would write" },
+		{ "tier", "landlock", "tier", "no namespaces" },
+	};
+	own(trial) struct trial t = ordinary();
+
+	(void)state;
+	t.job.session = t.job.forkable = true;
+	accepted(&t);
+	assert_int_equal(t.plan.filter & PLAN_FILTER_FORKABLE,
+			 PLAN_FILTER_FORKABLE);
+	assert_true(row(&t, F_BRANCHES)->present);
+	assert_int_equal(row(&t, F_BRANCHES)->mechanisms, MECH(SECCOMP));
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		own(trial) struct trial other = ordinary();
+
+		other.job.session = other.job.forkable = true;
+		set(&other, cases[i].flag, cases[i].value);
+		refused(&other, cases[i].field, cases[i].why);
+	}
+}
+
 static void
 every_field_has_an_outcome_in_each_built_tier(void **state)
 {
@@ -144,6 +177,8 @@ every_field_has_an_outcome_in_each_built_tier(void **state)
 			    (i == F_PACKAGES && !tiers[built_tiers[k]].jailed))
 				assert_false(r->present);
 			else if (i == F_CREDENTIALS && !kept)
+				assert_false(r->present);
+			else if (i == F_BRANCHES)
 				assert_false(r->present);
 			else if (i == F_SESSION_IDLE)
 				assert_int_equal(r->present, t.job.session);
@@ -395,55 +430,7 @@ an_older_landlock_is_not_named_for_the_network(void **state)
 		MECH(SECCOMP) | MECH(NETWORK_NAMESPACE) | MECH(LANDLOCK));
 }
 
-/* ---- what is not built ---- */
-
-static const char *
-other_value(const struct field *f, char number[32])
-{
-	switch (f->type) {
-	case FIELD_BOOL:
-	case FIELD_SWITCH:
-		return strcmp(f->fallback, "true") ? "true" : "false";
-	case FIELD_BYTES:
-	case FIELD_COUNT:
-		snprintf(number, 32, "%llu", (unsigned long long)f->max);
-		return number;
-	case FIELD_TIME:
-		snprintf(number, 32, "%llums", (unsigned long long)f->max);
-		return number;
-	case FIELD_PATHS:
-		return "/srv";
-	case FIELD_LIST:
-		return "name";
-	default:
-		fail_msg("%s: write down a value for it", f->name);
-		return NULL;
-	}
-}
-
-static void
-every_field_that_is_not_built_is_refused_by_name(void **state)
-{
-	size_t tried = 0;
-
-	(void)state;
-	for (int i = 0; i < FIELD_TOTAL; i++)
-		for (size_t k = 0; k < ARRAY_LEN(built_tiers); k++) {
-			own(trial) struct trial t = ordinary();
-			char number[32];
-
-			if (fields[i].built)
-				continue;
-			t.policy.tier = built_tiers[k];
-			accepted(&t);
-			set(&t, fields[i].name,
-			    other_value(&fields[i], number));
-			assert_false(field_is_default(&t.policy, &fields[i]));
-			refused(&t, fields[i].name, "not built");
-			tried++;
-		}
-	assert_true(tried > 0);
-}
+/* ---- packages ---- */
 
 static void
 installing_packages_is_refused(void **state)
@@ -813,6 +800,8 @@ main(void)
 			the_default_policy_is_enforced_by_all_that_a_full_host_has),
 		cmocka_unit_test(
 			the_limits_of_the_default_policy_are_those_of_its_fields),
+		cmocka_unit_test(
+			a_session_with_branches_has_one_process_and_shares_nothing),
 		cmocka_unit_test(every_field_has_an_outcome_in_each_built_tier),
 		cmocka_unit_test(
 			a_jail_without_a_capability_it_needs_is_refused_with_reason_and_remedy),
@@ -828,8 +817,6 @@ main(void)
 			the_filter_has_a_bit_for_each_grant_and_for_strict_memory),
 		cmocka_unit_test(
 			an_older_landlock_is_not_named_for_the_network),
-		cmocka_unit_test(
-			every_field_that_is_not_built_is_refused_by_name),
 		cmocka_unit_test(installing_packages_is_refused),
 		cmocka_unit_test(packages_are_names_of_an_index),
 		cmocka_unit_test(packages_need_a_jail_that_can_see_them),

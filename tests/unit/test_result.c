@@ -683,13 +683,19 @@ a_cell_says_whether_its_session_lives_on(void **state)
 	write_it(&e);
 	is(&e, "session",
 	   "{\"id\":\"fedcba9876543210\",\"cell\":7,\"state\":\"open\","
-	   "\"incomplete\":false}");
+	   "\"incomplete\":false,\"branch_of\":null}");
 	e.session.claim.incomplete = true;
 	e.session.loss.code = REMIT_E_GONE;
 	write_it(&e);
 	is(&e, "session",
 	   "{\"id\":\"fedcba9876543210\",\"cell\":7,\"state\":\"ended\","
-	   "\"incomplete\":true}");
+	   "\"incomplete\":true,\"branch_of\":null}");
+	memcpy(e.session.branch_of, "0123456789abcdef", 17);
+	write_it(&e);
+	is(&e, "session",
+	   "{\"id\":\"fedcba9876543210\",\"cell\":7,\"state\":\"ended\","
+	   "\"incomplete\":true,\"branch_of\":\"0123456789abcdef\"}");
+	is(&e, "start", "\"branch\"");
 	e.session.loss.code = REMIT_OK;
 	e.session.closing = e.session.facts.closed = true;
 	write_it(&e);

@@ -1,0 +1,157 @@
+#include "bench_branches.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "bench_driver.h"
+#include "bench_peer.h"
+
+#define SECTION	    "a branch of a session with 100 MiB"
+#define BYTES	    "104857600"
+#define PREPARE	    "x = b'1' * " BYTES
+#define ASK	    "print(len(x))"
+#define ANSWER	    BYTES "\n"
+#define FORKS	    60
+#define FORKS_QUICK 5
+
+static unsigned
+count_of(const struct bench *b)
+{
+	return b->opt.quick ? FORKS_QUICK : FORKS;
+}
+
+static int
+add(struct bench_row *row, double us, struct remit_error *err)
+{
+	if (bench_stats_add(&row->time, us) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "times");
+	return 0;
+}
+
+static int
+new_row(struct bench *b, const char *name, struct bench_row **row,
+	struct remit_error *err)
+{
+	bench_progress(b, "%s: %s", SECTION, name);
+	return bench_report_add(&b->report, row, SECTION, name, err);
+}
+
+static int
+run_cell(struct bench *b, struct remit_session *s, const char *code,
+	 const char *output, struct remit_error *err)
+{
+	struct remit_job job = REMIT_JOB_INIT;
+	struct remit_result *res;
+	size_t len;
+	int bad = 0;
+
+	job.code = code;
+	job.code_len = strlen(code);
+	job.interrupt_fd = b->signals;
+	if (remit_session_run(s, &job, &res, err) < 0)
+		return -1;
+	if (strcmp(remit_result_status(res), "ok") ||
+	    strcmp(remit_result_output(res, REMIT_STDOUT, &len), output))
+		bad = fail(err, REMIT_E_INTERNAL, "a cell ended with %s",
+			   remit_result_status(res));
+	remit_result_free(res);
+	return bad ? -1 : bench_check(b, err);
+}
+
+static int
+time_branch(struct bench *b, struct remit_session *s, struct bench_row *row,
+	    struct remit_error *err)
+{
+	double begun = bench_stats_now_us(), us;
+	struct remit_session *branch;
+	int bad;
+
+	if (remit_session_fork(s, NULL, &branch, err) < 0)
+		return -1;
+	bad = run_cell(b, branch, ASK, ANSWER, err);
+	us = bench_stats_now_us() - begun;
+	remit_session_drop(branch);
+	return bad ? -1 : add(row, us, err);
+}
+
+static int
+measure_session(struct bench *b, struct remit *r, struct remit_error *err)
+{
+	char policy[1024];
+	const struct remit_session_options opt = { .policy_json = policy,
+						   .forkable = 1 };
+	struct remit_session *s = NULL;
+	struct bench_row *row;
+	int bad;
+
+	snprintf(policy, sizeof(policy),
+		 "{\"python\":\"%.800s\",\"memory_bytes\":\"1G\","
+		 "\"branches\":64}",
+		 b->python->executable);
+	if (new_row(b, "remit, a branch and its first cell", &row, err) < 0 ||
+	    remit_session_open(r, &opt, &s, err) < 0)
+		return -1;
+	bad = run_cell(b, s, PREPARE, "", err);
+	for (unsigned i = 0; i < count_of(b) && !bad; i++)
+		bad = time_branch(b, s, row, err);
+	remit_session_drop(s);
+	return bad;
+}
+
+static int
+measure_own(struct bench *b, struct remit_error *err)
+{
+	struct remit *r = NULL;
+	int bad;
+
+	if (bench_remit(b, &r, err) < 0)
+		return -1;
+	bad = measure_session(b, r, err);
+	remit_close(r);
+	return bad;
+}
+
+static int
+ask_often(struct bench *b, const struct bench_driver *d, struct bench_row *row,
+	  struct remit_error *err)
+{
+	for (unsigned i = 0; i < count_of(b); i++) {
+		double us;
+
+		if (bench_driver_ask(d, b, &us, err) < 0 ||
+		    add(row, us, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+measure_bare(struct bench *b, struct remit_error *err)
+{
+	own(bench_command) struct bench_command c = { .env = &b->env_given };
+	char path[sizeof(b->drivers) + 16];
+	const char *words[] = { b->python->executable, "-I", path, BYTES };
+	struct bench_driver d;
+	struct bench_row *row;
+	int bad;
+
+	if (new_row(b, "fork() of one process", &row, err) < 0)
+		return -1;
+	snprintf(path, sizeof(path), "%s/forks.py", b->drivers);
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (list_add(&c.argv, words[i]) < 0)
+			return fail_sys(err, REMIT_E_MEMORY, "command");
+	bad = bench_driver_open(&d, b, &c, err);
+	if (!bad)
+		bad = ask_often(b, &d, row, err);
+	bench_driver_close(&d);
+	return bad;
+}
+
+int
+bench_branches_measure(struct bench *b, struct remit_error *err)
+{
+	if (!bench_wants(b, SECTION))
+		return 0;
+	return measure_own(b, err) < 0 ? -1 : measure_bare(b, err);
+}

@@ -1,0 +1,243 @@
+/*
+ * jail_branch: the jail of a branch, which stands inside of its session's: its
+ * user namespace belongs to the code's own user and is a child of the code's,
+ * so that a copy of the code may join it; its pid namespace is a child too, as
+ * a copy cannot leave the one that it was made in.
+ *
+ * A helper goes there, since the keeper would not come back. A pid namespace is
+ * made only by somebody inside of the one above (pid_namespaces(7)), so a child
+ * of the helper makes pid 1; as the helper's own, that it may become the
+ * keeper's when the helper ends, and not the parent's pid 1's.
+ *
+ *	keeper ── fork ──> helper ── setns × 3, fork ──> maker ── clone ──> pid
+ *1
+ */
+#include <fcntl.h>
+#include <grp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "idmap.h"
+#include "jail_part.h"
+#include "linux_abi.h"
+
+/* What the helper says. */
+struct built {
+	int32_t pid; /* of pid 1, as the keeper sees it */
+	int32_t sys_errno;
+	uint32_t step;
+};
+
+/* Into the session's jail, as its user. */
+static int
+go_inside(const struct jail *parent, const struct blueprint *b)
+{
+	const int *at = parent->entry;
+
+	if (setns(at[JOIN_USER_NS], CLONE_NEWUSER) < 0 ||
+	    setns(at[JOIN_MOUNT_NS], CLONE_NEWNS) < 0 ||
+	    setns(at[JOIN_PID_NS], CLONE_NEWPID) < 0)
+		return -1;
+	if (b->by_root && setgroups(0, NULL) < 0)
+		return -1;
+	if (setresgid(JAIL_UID, JAIL_UID, JAIL_UID) < 0 ||
+	    setresuid(JAIL_UID, JAIL_UID, JAIL_UID) < 0)
+		return -1;
+	/* Or the child's maps would belong to root. */
+	return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+}
+
+/* Its number as the keeper sees it, whose /proc this is. */
+static pid_t
+number_of(int proc, int pidfd)
+{
+	char path[48], text[512];
+	own_fd int fd = -1;
+	const char *at;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "self/fdinfo/%d", pidfd);
+	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n < 0)
+		return -1;
+	text[n] = '\0';
+	at = strstr(text, "Pid:");
+	return at ? (pid_t)strtol(at + strlen("Pid:"), NULL, 10) : -1;
+}
+
+static void
+make_init(struct blueprint *b, struct built *out)
+{
+	int pidfd = -1;
+	/* It joins its groups by itself: the maker is nobody who may clone into
+	   them. */
+	struct clone_args args = {
+		.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
+			 CLONE_NEWIPC | CLONE_NEWUTS | CLONE_PARENT |
+			 CLONE_PIDFD,
+		.pidfd = (uint64_t)(uintptr_t)&pidfd,
+	};
+	pid_t inside = sys_clone3(&args);
+
+	if (inside == 0)
+		child_run(b);
+	if (inside < 0)
+		return;
+	out->step = STEP_MAPS;
+	out->pid = number_of(b->proc, pidfd);
+	if (out->pid <= 0 || step_is_to_fail(STEP_MAPS) ||
+	    idmap_write_at(b->proc, out->pid, JAIL_UID, JAIL_UID) < 0) {
+		int why = errno;
+
+		sys_pidfd_kill(pidfd, SIGKILL);
+		errno = why;
+		return;
+	}
+	out->step = STEP_READY;
+}
+
+static void __attribute__((noreturn)) tell(const struct built *built, int to)
+{
+	_exit(write(to, built, sizeof(*built)) == sizeof(*built) ? 0 : 1);
+}
+
+static void __attribute__((noreturn))
+helper_main(const struct jail *parent, struct blueprint *b, int report)
+{
+	struct built built = { .pid = -1, .step = STEP_CLONE };
+	pid_t maker = -1;
+
+	if (!step_is_to_fail(STEP_CLONE) && go_inside(parent, b) == 0)
+		maker = fork();
+	if (maker == 0)
+		make_init(b, &built);
+	if (maker <= 0) {
+		built.sys_errno = errno;
+		tell(&built, report);
+	}
+	while (waitpid(maker, NULL, 0) < 0 && errno == EINTR)
+		;
+	_exit(0);
+}
+
+static int
+blame(const struct built *built, struct remit_error *err)
+{
+	errno = built->sys_errno;
+	/* namespaces(7): 32 levels, and as many as `branches` says. */
+	if (errno == EUSERS || errno == ENOSPC)
+		return fail_refused(err, "branches",
+				    "Branch from a session that is no branch "
+				    "itself, or a younger one.",
+				    "the kernel nests no deeper: a branch of a "
+				    "branch, and so on, too many times");
+	fail_sys(err, REMIT_E_KERNEL, "create namespaces of a branch");
+	return step_failed_at(err, (enum step_id)built->step);
+}
+
+/* The helper is gone when this comes back, and pid 1 is the keeper's own. */
+static int
+start_inside(struct jail *j, const struct jail *parent, struct blueprint *b,
+	     struct remit_error *err)
+{
+	struct built built = { .pid = -1, .step = STEP_CLONE };
+	own_fd int ours = -1, theirs = -1;
+	int pair[2];
+	pid_t helper;
+
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "pipe");
+	ours = pair[0];
+	theirs = pair[1];
+	helper = fork();
+	if (helper < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "fork");
+	if (helper == 0)
+		helper_main(parent, b, theirs);
+	own_fd_close(&theirs);
+	theirs = -1;
+	/* Pid 1 has a copy of the other end: so no waiting for its end. */
+	while (waitpid(helper, NULL, 0) < 0 && errno == EINTR)
+		;
+	if (fcntl(ours, F_SETFL, O_NONBLOCK) < 0 ||
+	    read(ours, &built, sizeof(built)) != sizeof(built))
+		built.sys_errno = ECHILD;
+	if (built.pid > 0)
+		j->init_pid = built.pid;
+	return built.step == STEP_READY ? 0 : blame(&built, err);
+}
+
+static int
+lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
+	int in, const char *name, struct remit_error *err)
+{
+	jail_make_order(&b->order, b->plan);
+	b->contents = &b->own;
+	b->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (b->proc < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "open /proc");
+	if (jail_move_up(&b->proc, err) < 0 ||
+	    jail_move_up(&b->slot, err) < 0 ||
+	    jail_make_ends(j, b, in, err) < 0 ||
+	    cgroup_make(&j->group, site->cgroups, &b->plan->limits, name, err) <
+		    0)
+		return -1;
+	/* These are for the copy, not for pid 1. */
+	j->entry[JOIN_IN] = take_fd(&b->in);
+	j->entry[JOIN_OUT] = take_fd(&b->out);
+	j->entry[JOIN_ERR] = take_fd(&b->err);
+	j->entry[JOIN_CHANNEL] = take_fd(&b->channel);
+	if (cgroup_open_joins(&j->group, true, b->groups, err) < 0)
+		return -1;
+	return cgroup_open_joins(&j->group, true, j->entry + JOIN_GROUP, err);
+}
+
+int
+jail_branch(struct jail *j, const struct plan *plan,
+	    const struct jail_site *site, const struct jail *parent, int *slot,
+	    int in, const char *name, struct remit_error *err)
+{
+	own(blueprint) struct blueprint b =
+		BLUEPRINT_FOR(plan, site, BLUEPRINT_BRANCH);
+
+	b.slot = take_fd(slot);
+	j->branch = true;
+	j->unbuilt = true;
+	j->host_uid = parent->host_uid;
+	if (lay_out(j, &b, site, in, name, err) < 0 ||
+	    blueprint_list_kept(&b, err) < 0 ||
+	    start_inside(j, parent, &b, err) < 0 ||
+	    jail_open_namespaces(j, false, err) < 0)
+		return -1;
+	if (send(j->lifeline.fd, "g", 1, MSG_NOSIGNAL) != 1)
+		return fail_sys(err, REMIT_E_KERNEL, "release pid 1");
+	return 0;
+}
+
+void
+jail_branch_command(const struct jail *j, const struct plan *plan,
+		    struct join_command *out)
+{
+	*out = (struct join_command){ .magic = ORDER_MAGIC };
+	jail_make_order(&out->order, plan);
+	out->order.branch = 1;
+	for (int i = 0; i < JOIN_FDS; i++)
+		if (j->entry[i] >= 0)
+			out->has |= UINT32_C(1) << i;
+	jail_note_fail_step(&out->order, STEP_ONE_THREAD, STEP_WARM_FORK);
+	jail_note_fail_step(&out->order, STEP_SESSION, STEP_CAPABILITIES);
+	jail_note_fail_step(&out->order, STEP_CLOSE, STEP_SELF_TEST);
+}
+
+void
+jail_branch_joined(struct jail *j)
+{
+	jail_close_entry(j, true);
+}

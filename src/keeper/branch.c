@@ -1,0 +1,265 @@
+#include "branch.h"
+
+#include <dirent.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "branch_check.h"
+#include "keeper.h"
+#include "linux_abi.h"
+#include "pool.h"
+#include "proc.h"
+#include "session.h"
+
+/* fork() and vfork() of the C library, where they are clone(). */
+#define FORK_FLAGS  (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD)
+#define VFORK_FLAGS (CLONE_VM | CLONE_VFORK | SIGCHLD)
+
+int
+branch_begin(struct inmate *i, struct remit_error *err)
+{
+	struct link *channel = &i->parent->jail.channel;
+	struct join_command cmd;
+
+	if (i->parent->state != INMATE_TAKEN)
+		return fail(err, REMIT_E_GONE, "the session has ended");
+	jail_branch_command(&i->jail, &i->pool->plan, &cmd);
+	i->fork = FORK_ASKED;
+	i->parent->forking = i;
+	i->parent->asked = true;
+	if (link_send(channel, FRAME_FORK, &cmd, sizeof(cmd), err) < 0)
+		return -1;
+	return link_flush(channel, err);
+}
+
+/* ---- what it waits for ---- */
+
+static bool
+is_vfork(const struct seccomp_data *call)
+{
+#ifdef SYS_vfork
+	if (call->nr == SYS_vfork)
+		return true;
+#endif
+	return call->nr == SYS_clone && call->args[0] == VFORK_FLAGS;
+}
+
+/* The code waits in this call, so nothing that is looked at can change. */
+static bool
+let_fork(struct inmate *i, const struct notice *n)
+{
+	if (n->thread != i->parent->jail.run_pid || !is_vfork(&n->call))
+		return false;
+	if (branch_check_alone(n->thread, &i->unfit) < 0) {
+		notice_refuse(n, jail_filter(&i->pool->plan));
+		i->fork = FORK_REFUSED;
+		return true;
+	}
+	if (notice_pass(n) == 0)
+		i->fork = FORK_JOINING;
+	return true;
+}
+
+static bool
+is_helper(struct inmate *i, const struct notice *n)
+{
+	uint64_t parent, group;
+
+	if (i->helper)
+		return n->thread == i->helper;
+	return proc_status_number(n->thread, "PPid", &parent) == 0 &&
+	       proc_status_number(n->thread, "Tgid", &group) == 0 &&
+	       parent == (uint64_t)i->parent->jail.run_pid &&
+	       group == (uint64_t)n->thread;
+}
+
+static int
+arm_helper(struct inmate *i, const struct notice *n)
+{
+	struct remit_error err;
+
+	if (i->helper)
+		return 0;
+	i->helper = n->thread;
+	i->helper_fd = sys_pidfd_open(n->thread);
+	if (i->helper_fd < 0 || inmate_watch_helper(i, &err) < 0)
+		return -1;
+	for (int fd = 0; fd < JOIN_FDS; fd++)
+		if (i->jail.entry[fd] >= 0 &&
+		    notice_inject(n, i->jail.entry[fd], JOIN_FIRST_FD + fd) < 0)
+			return -1;
+	return 0;
+}
+
+static bool
+let_join(struct inmate *i, const struct notice *n)
+{
+	const struct join_space *space = &join_spaces[i->spaces];
+
+	if (n->call.nr != SYS_setns ||
+	    n->call.args[0] != (uint64_t)(JOIN_FIRST_FD + space->fd) ||
+	    n->call.args[1] != (uint64_t)space->type || !is_helper(i, n))
+		return false;
+	if (arm_helper(i, n) < 0 || notice_pass(n) < 0)
+		return false;
+	i->spaces++;
+	if (join_spaces[i->spaces].fd == JOIN_NET_NS)
+		i->fork = FORK_FORKING;
+	return true;
+}
+
+static bool
+let_copy(struct inmate *i, const struct notice *n)
+{
+	if (n->thread != i->helper || n->call.nr != SYS_clone ||
+	    n->call.args[0] != FORK_FLAGS)
+		return false;
+	if (notice_pass(n) == 0)
+		i->fork = FORK_COPIED;
+	return true;
+}
+
+static bool
+let_pass(struct inmate *i, const struct notice *n)
+{
+	switch (i->fork) {
+	case FORK_ASKED:
+		return let_fork(i, n);
+	case FORK_JOINING:
+		return let_join(i, n);
+	case FORK_FORKING:
+		return let_copy(i, n);
+	default:
+		return false;
+	}
+}
+
+bool
+branch_notice(struct inmate *root, const struct notice *n)
+{
+	for (struct inmate *i = root->keeper->inmates; i; i = i->next)
+		if (i->parent && i->root == root &&
+		    i->state == INMATE_JOINING && let_pass(i, n))
+			return true;
+	return false;
+}
+
+bool
+branch_is_asked_for(const struct inmate *root)
+{
+	for (const struct inmate *i = root->keeper->inmates; i; i = i->next)
+		if (i->parent && i->root == root && i->state == INMATE_JOINING)
+			return true;
+	return false;
+}
+
+/* ---- what comes of it ---- */
+
+static void
+kill_if_child(pid_t pid, pid_t parent)
+{
+	own_fd int fd = sys_pidfd_open(pid);
+	uint64_t of;
+
+	/* In this order: the number may be another's by now. */
+	if (fd >= 0 && proc_status_number(pid, "PPid", &of) == 0 &&
+	    of == (uint64_t)parent)
+		sys_pidfd_kill(fd, SIGKILL);
+}
+
+/* It has not asked for anything yet; code without a helper has no child. */
+static void
+kill_children(pid_t parent)
+{
+	struct dirent *e;
+	DIR *d = opendir("/proc");
+
+	while (d && (e = readdir(d))) {
+		pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
+
+		if (pid > 0)
+			kill_if_child(pid, parent);
+	}
+	if (d)
+		closedir(d);
+}
+
+void
+branch_end_helper(struct inmate *i)
+{
+	if (i->fork < FORK_JOINING)
+		return;
+	if (i->helper_fd >= 0)
+		sys_pidfd_kill(i->helper_fd, SIGKILL);
+	else
+		kill_children(i->parent->jail.run_pid);
+}
+
+void
+branch_forked(struct inmate *parent, const struct step_report *r)
+{
+	struct inmate *i = parent->forking;
+	struct remit_error err;
+
+	parent->forking = NULL;
+	parent->asked = false;
+	if (!i)
+		return;
+	if (r->step == STEP_READY) {
+		inmate_consider(i);
+		return;
+	}
+	if (i->fork == FORK_REFUSED)
+		err = i->unfit;
+	else if (r->step == UINT32_MAX)
+		fail_refused(&err, "forkable",
+			     "Wait for them, or cancel them, first.",
+			     "the session cannot be copied: its event loop has "
+			     "tasks");
+	else if (jail_step_failed(r, &i->pool->plan, &err) == 0)
+		return;
+	inmate_failed(i, &err);
+}
+
+int
+branch_meet(struct inmate *i, struct remit_error *err)
+{
+	const struct inmate *p = i->parent;
+
+	if (i->fork != FORK_COPIED)
+		return fail(err, REMIT_E_INTERNAL, "a copy before its fork");
+	if (branch_attest(&i->jail, &i->pool->plan, &p->jail,
+			  i->root->jail.warm, &i->outer_pid, err) < 0)
+		return -1;
+	/* What the helper may have put into the memory they shared. */
+	if (branch_check_alone(p->jail.run_pid, err) < 0)
+		return -1;
+	jail_branch_joined(&i->jail);
+	return 0;
+}
+
+struct inmate *
+branch_of_thread(struct inmate *root, pid_t thread)
+{
+	uint64_t group;
+
+	if (!root->has_branched)
+		return root;
+	if (proc_status_number(thread, "Tgid", &group) < 0)
+		return NULL;
+	for (struct inmate *i = root->keeper->inmates; i; i = i->next)
+		if (i->root == root && (uint64_t)i->jail.run_pid == group)
+			return i;
+	return NULL;
+}
+
+struct inmate *
+branch_of_child(struct inmate *parent, pid_t pid)
+{
+	for (struct inmate *i = parent->keeper->inmates; i; i = i->next)
+		if (i->parent == parent && i->outer_pid == pid)
+			return i;
+	return NULL;
+}

@@ -1,0 +1,137 @@
+/*
+ * session_fork: a door wants a branch of its session. The branch is a session
+ * of its own from the beginning, over the door that came with the wish: it is
+ * told there that it is open, or why it is not. The session rests meanwhile.
+ */
+#include <string.h>
+
+#include "branch.h"
+#include "record.h"
+#include "session_part.h"
+
+static int
+take_wishes(struct session *b, const struct frame *f, struct remit_error *err)
+{
+	struct record r;
+	size_t at = 0;
+
+	if (record_check(f->payload, f->len, err) < 0)
+		return -1;
+	while (record_next(f->payload, f->len, &at, &r)) {
+		if (strcmp(r.key, "artifacts"))
+			return fail(err, REMIT_E_PROTOCOL,
+				    "a branch has no \"%.40s\"", r.key);
+		b->wants_artifacts = true;
+	}
+	return 0;
+}
+
+static bool
+has_slot(const struct inmate *root)
+{
+	for (int i = 0; i < PLAN_BRANCHES_MAX; i++)
+		if (root->jail.slots[i] >= 0)
+			return true;
+	return false;
+}
+
+static int
+check(const struct session *s, struct remit_error *err)
+{
+	if (!s->pool->plan.forkable)
+		return fail_refused(err, "forkable",
+				    "Open the session with forkable set.",
+				    "this session cannot have branches: it was "
+				    "opened without");
+	if (s->loss.code) {
+		*err = s->loss;
+		return -1;
+	}
+	if (s->inmate->root->jail.listener < 0)
+		return fail_refused(err, "forkable",
+				    "Use a kernel and a container that let "
+				    "Remit listen (seccomp_unotify(2)).",
+				    "the kernel does not ask about system "
+				    "calls, so nothing of the code's may pass");
+	if (!has_slot(s->inmate->root))
+		return fail_refused(
+			err, "branches",
+			"Give branches a higher "
+			"number.",
+			"the session and its branches have had %llu "
+			"branches, as many as may be",
+			(unsigned long long)session_policy(s)->branches);
+	if (keeper_is_full(s->keeper))
+		return fail(err, REMIT_E_BUSY, "too many jails at once");
+	return 0;
+}
+
+static int
+begin(struct session *s, struct session *b, const struct frame *f,
+      struct remit_error *err)
+{
+	if (take_wishes(b, f, err) < 0 || check(s, err) < 0)
+		return -1;
+	if (keeper_open_session(s->keeper) < 0)
+		return fail(err, REMIT_E_BUSY,
+			    "%d sessions are open already, as many as may be",
+			    KEEPER_SESSIONS_MAX);
+	session_make_id(b->open_id);
+	memcpy(b->branch_of, s->open_id, sizeof(b->branch_of));
+	b->forkable = true;
+	b->facts.cpu_limit_ms = s->facts.cpu_limit_ms;
+	b->cells = s->cells;
+	if (bridge_copy(&b->bridge, &s->bridge, err) < 0)
+		return -1;
+	return inmate_new_branch(b, s->inmate, err) ? 0 : -1;
+}
+
+int
+session_fork(struct session *s, const struct frame *f, struct remit_error *err)
+{
+	int door = take_fd(&s->door.passed);
+	struct remit_error why;
+	struct session *b;
+
+	if (door < 0)
+		return fail(err, REMIT_E_PROTOCOL, "a branch without a door");
+	b = keeper_add_door(s->keeper, door);
+	if (!b)
+		return 0; /* no memory: the door sees the end */
+	b->pool = pool_use(s->pool);
+	b->state = SESSION_SEEKING;
+	b->asked_us = loop_now_us();
+	s->branch = b;
+	b->origin = s;
+	if (begin(s, b, f, &why) < 0)
+		session_give_up(b, &why);
+	session_set_idle(s);
+	return 0;
+}
+
+/* The branch is there, or will never be. */
+void
+session_end_fork(struct session *b)
+{
+	struct session *s = b->origin;
+
+	b->origin = NULL;
+	if (!s)
+		return;
+	s->branch = NULL;
+	if (s->state == SESSION_IDLE)
+		session_set_idle(s);
+}
+
+int
+session_take_forked(struct session *s, const struct frame *f,
+		    struct remit_error *err)
+{
+	struct step_report r;
+
+	if (!s->inmate->asked || f->len != sizeof(r))
+		return fail(err, REMIT_E_PROTOCOL, "forked at a wrong time");
+	memcpy(&r, f->payload, sizeof(r));
+	branch_forked(s->inmate, &r);
+	return 0;
+}

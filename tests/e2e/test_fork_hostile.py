@@ -1,0 +1,172 @@
+"""Code that attacks the fork of its own session: at other times, by other ways, and from the inside of a fork."""
+
+from __future__ import annotations
+
+import pathlib
+import time
+
+import leftovers
+import pytest
+from test_fork import begin, door, fork, refusal  # noqa: F401
+
+# Raw calls, and the runner's own parts, which code that looks for them finds.
+TOOLS = """
+import ctypes, os, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+def call(number, *args):
+    ctypes.set_errno(0)
+    return libc.syscall(number, *[ctypes.c_long(a) if isinstance(a, int) else a for a in args]), ctypes.get_errno()
+def parts():
+    frame = sys._getframe()
+    while 'own_module' not in frame.f_globals:
+        frame = frame.f_back
+    return frame.f_globals['own_module']
+NEWNS, NEWUSER, NEWPID = 0x20000, 0x10000000, 0x20000000
+CLONE, FORK, VFORK, UNSHARE, SETNS, CLONE3, CAPSET, PTRACE, MOUNT, KILL, PRCTL = 56, 57, 58, 272, 308, 435, 126, 101, 165, 62, 157
+"""
+
+ATTEMPTS = """
+said = {}
+for name, args in {
+    'fork': (FORK,), 'vfork': (VFORK,), 'clone': (CLONE, 0x1200011, 0, 0, 0, 0), 'spawn': (CLONE, 0x4111, 0, 0, 0, 0),
+    'clone into a namespace': (CLONE, NEWUSER | 17, 0, 0, 0, 0), 'clone3': (CLONE3, 0, 88),
+    'unshare': (UNSHARE, NEWUSER | NEWNS), 'unshare user': (UNSHARE, NEWUSER), 'unshare mounts': (UNSHARE, NEWNS),
+    'setns': (SETNS, 3, NEWUSER), 'setns 2': (SETNS, 21, NEWUSER), 'setns 3': (SETNS, 25, NEWPID),
+    'trace': (PTRACE, 16, 1, 0, 0), 'mount': (MOUNT, 0, 0, 0, 0, 0), 'kill': (KILL, 3, 0), 'kill all': (KILL, -1, 9), 'kill init': (KILL, 1, 9),
+    'undump': (PRCTL, 4, 1, 0, 0, 0), 'keepcaps': (PRCTL, 8, 1, 0, 0, 0), 'securebits': (PRCTL, 28, 0, 0, 0, 0), 'ambient': (PRCTL, 47, 2, 0, 0, 0),
+}.items():
+    said[name] = call(*args)
+print(sorted(name for name, (done, errno) in said.items() if done != -1 or errno not in (1, 38)))
+head = (ctypes.c_uint32 * 2)(0x20080522, 0)
+full = (ctypes.c_uint32 * 6)(*[0xFFFFFFFF] * 6)
+print(libc.syscall(ctypes.c_long(CAPSET), head, full), ctypes.get_errno() in (0, 1))
+"""
+
+
+def test_a_session_that_may_have_branches_makes_none_itself(door):
+    begin(door, TOOLS)
+    assert door.out(ATTEMPTS) == "[]\n-1 True\n"
+    fork(door)
+    for name in ("s", "b"):
+        assert door.out(ATTEMPTS, session=name) == "[]\n-1 True\n"
+    assert door.out("print('lives')") == "lives\n"
+
+
+def patched(body: str) -> str:
+    """The runner's fork, replaced by what the code likes better."""
+    indented = "\n".join("        " + line for line in body.strip().splitlines())
+    return TOOLS + f"""
+branch = parts()('branch')
+true = branch._remit
+class Other:
+    def __getattr__(self, name): return getattr(true, name)
+    def branch(self, command):
+{indented}
+branch._remit = Other()
+"""
+
+
+def test_other_forks_are_refused_while_one_is_asked_for(door):
+    begin(door, patched("global said\nsaid = [call(FORK), call(CLONE, 0x1200011, 0, 0, 0, 0), call(UNSHARE, NEWUSER | NEWNS), call(SETNS, 21, NEWUSER), call(CLONE3, 0, 88)]\nreturn true.branch(command)"))
+    fork(door)
+    for name in ("s", "b"):
+        assert door.out("print([e for done, e in said])", session=name) == "[1, 1, 1, 1, 38]\n"
+
+
+def test_one_fork_makes_one_copy(door):
+    begin(door, patched("first = true.branch(command)\nif first is None: return None\nglobal second\nsecond = true.branch(command)\nreturn first"))
+    fork(door)
+    assert door.out("print('alone')", session="b") == "alone\n"
+    assert door.out("print(second != bytes(12))") == "True\n"
+
+
+@pytest.mark.parametrize(("offset", "value"), [(76, 1), (80, 0)], ids=["keeps-the-bounding-set", "is-no-branch"])
+def test_a_copy_that_does_not_lock_itself_is_killed(door, offset, value):
+    body = f"c = bytearray(command)\nc[{offset}] = {value}\ntry: return true.branch(bytes(c))\nexcept ValueError: return bytes(12)"
+    begin(door, patched(body))
+    said = refusal(door)
+    assert said["message"], said
+    assert door.out("print('lives')") == "lives\n"
+
+
+def test_a_copy_outside_of_its_groups_is_killed(door, remit):
+    if remit.label != "root":
+        pytest.skip("an ordinary user has no groups here")
+    begin(door, patched("c = bytearray(command)\nc[5] &= 0x07\nreturn true.branch(bytes(c))"))
+    assert "groups" in refusal(door)["message"]
+    assert door.out("print('lives')") == "lives\n"
+
+
+def test_a_fork_that_never_was_comes_to_nothing(door):
+    begin(door, patched("import struct\nreturn struct.pack('<IiI', 0, 0, 0)"))
+    assert refusal(door)["message"]
+    begin_again = door.out("print('lives')")
+    assert begin_again == "lives\n"
+
+
+def test_a_session_that_does_not_answer_is_ended(door):
+    begin(door, patched("time.sleep(60)"))
+    began = time.monotonic()
+    assert "copied" in refusal(door)["message"]
+    assert 3 < time.monotonic() - began < 20
+    assert door.run("1")["status"] == "refused"
+
+
+def test_words_of_a_fork_that_nobody_asked_for_end_the_session(door):
+    begin(door, TOOLS)
+    lost = door.run("parts()('records').put(bytes((12, 0, 0, 0, 43, 0, 0, 0)) + bytes(12))")
+    assert lost["status"] in ("ok", "internal_error", "killed", "error"), lost
+
+
+
+# A helper of the code's own: vfork on another stack, with Python in it.
+HELPER = """
+lib = ctypes.PyDLL(None)
+stack = ctypes.create_string_buffer(1 << 20)
+seen = []
+KIND = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+def helped(body):
+    def start(_):
+        try:
+            body()
+        finally:
+            os._exit(0)
+    entry = KIND(start)
+    top = ctypes.addressof(stack) + len(stack) & ~15
+    return lib.clone(entry, ctypes.c_void_p(top), 0x4111, None)
+def join():
+    for number, kind in ((5, NEWUSER), (6, NEWNS), (7, 0x8000000), (8, 0x4000000), (9, NEWPID)):
+        seen.append(call(SETNS, 16 + number, kind)[0])
+def lie():
+    parts()('records').put(bytes((12, 0, 0, 0, 43, 0, 0, 0)) + (9).to_bytes(4, 'little') + bytes(8))
+"""
+
+
+def with_helper(body: str) -> str:
+    return patched("import signal\nhelped(own)\nos.waitpid(-1, 0)\nreturn (9).to_bytes(4, 'little') + bytes(8)").replace("branch = parts()", HELPER + f"\ndef own():\n    {body}\nbranch = parts()", 1)
+
+
+def children_of_inits(command: str) -> list[int]:
+    pids = leftovers.processes(command)
+    inits = {pid for pid in pids if pathlib.Path(f"/proc/{pid}/comm").read_text() == "remit-init\n"}
+    return [pid for pid in pids if leftovers.parent_of(pid) in inits]
+
+
+def test_rights_of_a_helper_are_good_for_nothing(door):
+    tries = "join(); seen.append([call(MOUNT, 0, 0, 0, 0, 0)[1], call(UNSHARE, NEWNS)[1], call(CLONE, 17, 0, 0, 0, 0)[1], call(SETNS, 21, NEWUSER)[1], call(PTRACE, 16, 2, 0, 0)[1], call(161, 0)[1], call(CLONE3, 0, 88)[1]])"
+    begin(door, with_helper(tries))
+    assert refusal(door)["message"]
+    assert door.out("print(seen)") == "[0, 0, 0, 0, 0, [1, 1, 1, 1, 1, 1, 38]]\n"
+
+
+@pytest.mark.parametrize("body", ["time.sleep(60)", "join(); time.sleep(60)", "join(); lie(); time.sleep(60)", "lie(); time.sleep(60)"], ids=["idle", "joined", "joined-and-lies", "lies"])
+def test_a_helper_that_stays_is_killed(door, remit, body):
+    begin(door, "x = 1")
+    fork(door, "other")
+    assert door.run(with_helper(body))["status"] == "ok"
+    assert refusal(door)["message"]
+    assert door.out("print(x)", session="other") == "1\n"
+    lives = door.run("1")["status"] == "ok"
+    # The branch, and a cold session: whoever else is a pid 1's child was left by the fork.
+    most = 1 + (lives and not door.shared)
+    assert not leftovers.gone(lambda: children_of_inits(remit.command)[most:])

@@ -1,0 +1,191 @@
+/*
+ * copy: what code can make in its folders is there again in the copy, and what
+ * it cannot make is an error.
+ */
+#include "copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "own.h"
+#include "sweep.h"
+
+static char folder[64];
+static int top = -1, from = -1, to = -1;
+
+static int
+open_folder(int at, const char *name)
+{
+	if (mkdirat(at, name, 0755) < 0)
+		return -1;
+	return openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int
+open_world(void **state)
+{
+	(void)state;
+	snprintf(folder, sizeof(folder), "/tmp/remit-test-copy.XXXXXX");
+	if (!mkdtemp(folder))
+		return -1;
+	top = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	from = open_folder(top, "from");
+	to = open_folder(top, "to");
+	return from < 0 || to < 0 || mkdirat(to, "it", 0755) < 0 ? -1 : 0;
+}
+
+static int
+close_world(void **state)
+{
+	(void)state;
+	close(from);
+	close(to);
+	if (sweep(top) < 0)
+		return -1;
+	close(top);
+	return rmdir(folder);
+}
+
+static void
+put_file(const char *name, const char *text, off_t at)
+{
+	own_fd int fd =
+		openat(from, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, text, strlen(text), at), strlen(text));
+}
+
+static void
+copy(void)
+{
+	assert_int_equal(copy_tree(from, to, "it"), 0);
+	assert_int_equal(copy_end(to), 0);
+}
+
+static struct stat
+look(const char *name)
+{
+	struct stat st;
+
+	assert_int_equal(fstatat(to, name, &st, AT_SYMLINK_NOFOLLOW), 0);
+	return st;
+}
+
+static void
+files_folders_and_links_are_there_again(void **state)
+{
+	char text[16] = "";
+	own_fd int fd = -1;
+
+	(void)state;
+	assert_int_equal(mkdirat(from, "a", 0750), 0);
+	put_file("a/b", "hello", 0);
+	assert_int_equal(symlinkat("a/b", from, "link"), 0);
+	copy();
+	assert_int_equal(look("it/a").st_mode, S_IFDIR | 0750);
+	fd = openat(to, "it/a/b", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(read(fd, text, sizeof(text)), 5);
+	assert_string_equal(text, "hello");
+	assert_int_equal(readlinkat(to, "it/link", text, sizeof(text)), 3);
+	/* And nothing of how it was done. */
+	assert_int_equal(faccessat(to, ".links", F_OK, 0), -1);
+}
+
+static void
+modes_and_times_are_kept(void **state)
+{
+	const struct timespec times[] = { { 100, 5 }, { 200, 7 } };
+	struct stat st;
+
+	(void)state;
+	put_file("f", "x", 0);
+	assert_int_equal(fchmodat(from, "f", 0400, 0), 0);
+	assert_int_equal(utimensat(from, "f", times, 0), 0);
+	copy();
+	st = look("it/f");
+	assert_int_equal(st.st_mode, S_IFREG | 0400);
+	assert_int_equal(st.st_mtim.tv_sec, 200);
+	assert_int_equal(st.st_mtim.tv_nsec, 7);
+}
+
+static void
+names_of_one_file_are_names_of_one_copy(void **state)
+{
+	(void)state;
+	put_file("one", "x", 0);
+	assert_int_equal(mkdirat(from, "d", 0755), 0);
+	assert_int_equal(linkat(from, "one", from, "d/two", 0), 0);
+	copy();
+	assert_int_equal(look("it/one").st_ino, look("it/d/two").st_ino);
+	assert_int_equal(look("it/one").st_nlink, 2);
+}
+
+static void
+holes_stay_holes(void **state)
+{
+	(void)state;
+	put_file("holes", "end", (off_t)64 << 20);
+	copy();
+	assert_int_equal(look("it/holes").st_size, ((off_t)64 << 20) + 3);
+	assert_true(look("it/holes").st_blocks < 1024);
+}
+
+static void
+a_pipe_is_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(mkfifoat(from, "pipe", 0600), 0);
+	assert_int_equal(copy_tree(from, to, "it"), -1);
+	assert_int_equal(errno, EINVAL);
+}
+
+static void
+depth_has_an_end(void **state)
+{
+	int at = dup(from);
+
+	(void)state;
+	for (int i = 0; i < COPY_DEPTH + 2; i++) {
+		int next = open_folder(at, "d");
+
+		assert_true(next >= 0);
+		close(at);
+		at = next;
+	}
+	close(at);
+	assert_int_equal(copy_tree(from, to, "it"), -1);
+	assert_int_equal(errno, ELOOP);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			files_folders_and_links_are_there_again, open_world,
+			close_world),
+		cmocka_unit_test_setup_teardown(modes_and_times_are_kept,
+						open_world, close_world),
+		cmocka_unit_test_setup_teardown(
+			names_of_one_file_are_names_of_one_copy, open_world,
+			close_world),
+		cmocka_unit_test_setup_teardown(holes_stay_holes, open_world,
+						close_world),
+		cmocka_unit_test_setup_teardown(a_pipe_is_refused, open_world,
+						close_world),
+		cmocka_unit_test_setup_teardown(depth_has_an_end, open_world,
+						close_world),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
