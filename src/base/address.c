@@ -103,8 +103,8 @@ struct address
 address_of_socket(const struct sockaddr_storage *s, uint16_t *port)
 {
 	struct address a = { .is_v6 = s->ss_family == AF_INET6 };
-	struct sockaddr_in6 six;
-	struct sockaddr_in four;
+	struct sockaddr_in6 six = { 0 };
+	struct sockaddr_in four = { 0 };
 
 	memcpy(&six, s, sizeof(six));
 	memcpy(&four, s, sizeof(four));
