@@ -103,16 +103,14 @@ struct address
 address_of_socket(const struct sockaddr_storage *s, uint16_t *port)
 {
 	struct address a = { .is_v6 = s->ss_family == AF_INET6 };
-	struct sockaddr_in6 six;
-	struct sockaddr_in four;
+	const struct sockaddr_in6 *six = (const void *)s;
+	const struct sockaddr_in *four = (const void *)s;
 
-	memcpy(&six, s, sizeof(six));
-	memcpy(&four, s, sizeof(four));
-	*port = ntohs(a.is_v6 ? six.sin6_port : four.sin_port);
+	*port = ntohs(a.is_v6 ? six->sin6_port : four->sin_port);
 	if (a.is_v6)
-		memcpy(a.bytes, &six.sin6_addr, 16);
+		memcpy(a.bytes, &six->sin6_addr, 16);
 	else
-		memcpy(a.bytes, &four.sin_addr, 4);
+		memcpy(a.bytes, &four->sin_addr, 4);
 	return a;
 }
 

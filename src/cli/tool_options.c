@@ -127,6 +127,9 @@ tool_options_set(struct tool_options *o, const char *flag, const char *text,
 	own_mem char *name = NULL;
 	struct tool_command *c;
 
+	if (!row)
+		return fail(err, REMIT_E_INTERNAL, "%s is no flag of tools",
+			    flag);
 	if (!equals || equals == text || !equals[1])
 		return fail(err, REMIT_E_INPUT, "%s: write NAME=%s", flag,
 			    row->set ? "VALUE" : "COMMAND");

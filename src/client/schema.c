@@ -356,32 +356,47 @@ check_root(const json_t *root, struct remit_error *err)
 		return fail(err, REMIT_E_INPUT, "a schema is an object");
 	if (json_is_string(type) && !strcmp(json_string_value(type), "object"))
 		return 0;
-	json_array_foreach(type, i, name) if (!strcmp(json_string_value(name),
-						      "object")) return 0;
+	json_array_foreach(type, i, name)
+	{
+		if (!strcmp(json_string_value(name), "object"))
+			return 0;
+	}
 	return !type ? 0
 		     : fail(err, REMIT_E_INPUT,
 			    "arguments are an object: \"type\" must allow it");
 }
 
-int
-schema_read(struct schema *s, const char *text, struct remit_error *err)
+static json_t *
+load(const char *text, struct remit_error *err)
 {
-	json_auto_t *root = NULL;
-	own_mem struct reading *r = calloc(1, sizeof(*r));
 	json_error_t where;
+	json_t *root;
 
-	if (!r)
-		return fail_sys(err, REMIT_E_MEMORY, "schema");
-	if (strlen(text) > SCHEMA_MAX_BYTES)
-		return fail(err, REMIT_E_INPUT,
-			    "the schema has more than %d bytes",
-			    SCHEMA_MAX_BYTES);
+	if (strlen(text) > SCHEMA_MAX_BYTES) {
+		fail(err, REMIT_E_INPUT, "the schema has more than %d bytes",
+		     SCHEMA_MAX_BYTES);
+		return NULL;
+	}
 	root = json_loads(text, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL,
 			  &where);
 	if (!root)
-		return fail(err, REMIT_E_INPUT,
-			    "the schema is no JSON object: line %d: %s",
-			    where.line, where.text);
+		fail(err, REMIT_E_INPUT,
+		     "the schema is no JSON object: line %d: %s", where.line,
+		     where.text);
+	return root;
+}
+
+int
+schema_read(struct schema *s, const char *text, struct remit_error *err)
+{
+	json_auto_t *root = load(text, err);
+	own_mem struct reading *r = NULL;
+
+	if (!root)
+		return -1;
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return fail_sys(err, REMIT_E_MEMORY, "schema");
 	r->root = root;
 	r->err = err;
 	if (read_part(r, root) < 0 || check_refs(r) < 0 ||

@@ -98,7 +98,10 @@ tool_calls_tell(struct tool_calls *c, json_t *result, struct remit_error *err)
 	json_t *row;
 	size_t i;
 
-	json_array_foreach(c->list, i, row) json_object_del(row, "id");
+	json_array_foreach(c->list, i, row)
+	{
+		json_object_del(row, "id");
+	}
 	if (json_object_set(result, "calls", c->list) < 0 ||
 	    json_object_set_new(result, "calls_left_out",
 				json_integer((json_int_t)c->left_out)) < 0)

@@ -28,7 +28,7 @@ check_name(const char *name, struct remit_error *err)
 {
 	size_t n = 0;
 
-	while (name[n] && n < TOOL_NAME_SIZE && is_word(name[n], !n))
+	while (n < TOOL_NAME_SIZE && name[n] && is_word(name[n], !n))
 		n++;
 	if (!n || n >= TOOL_NAME_SIZE || name[n] || !strncmp(name, "__", 2))
 		return fail(err, REMIT_E_INPUT,
