@@ -22,7 +22,7 @@ ROOT = pathlib.Path(__file__).parents[1]
 PYTHON = "/usr/bin/python3"
 FUZZ_SECONDS = 4
 # What is built where no test of a part runs.
-PRODUCT = "remit", "runtime/_remit.abi3.so"
+PRODUCT = ("product",)
 
 
 def sh(*argv: str, env: dict[str, str] | None = None, quiet: bool = True) -> subprocess.CompletedProcess:
