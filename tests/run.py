@@ -172,15 +172,20 @@ def pytest_parts(*parts: tuple[str, ...]) -> tuple[int, int]:
         return add(*pool.map(lambda part: pytest(*part), parts))
 
 
-# They take half of the time together.
-SLOW = ("denials", "faults", "landlock", "shared", "steps", "warm")
+# Each takes as long as the others, and as all that are in none.
+SIDES = (
+    ("denials", "faults", "landlock", "shared", "steps", "warm"),
+    ("network", "network_ask", "network_credentials", "network_entries", "network_proof", "network_proxy", "network_warm", "packages"),
+    ("cells", "charts", "displays", "fork", "fork_hostile", "repl", "sessions", "tools", "validator"),
+)
 
 
 def stage_e2e() -> tuple[int, int]:
     if not build_all():
         return 0, 1
-    slow = [f"tests/e2e/test_{name}.py" for name in SLOW]
-    return pytest_parts(tuple(slow), tuple(path for path in tracked("tests/e2e/test_*.py") if path not in slow))
+    sides = [tuple(f"tests/e2e/test_{name}.py" for name in side) for side in SIDES]
+    others = set(tracked("tests/e2e/test_*.py")).difference(*sides)
+    return pytest_parts(*sides, tuple(sorted(others)))
 
 
 def stage_escape() -> tuple[int, int]:
