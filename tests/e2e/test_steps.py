@@ -72,17 +72,24 @@ def descendants(pid):
     return below + [q for p in below for q in descendants(p)]
 
 
+def await_family(p) -> list[int]:
+    """The command and all below it, once its keeper is there."""
+    time.sleep(0.3)
+    family = [p.pid, *descendants(p.pid)]
+    while len(family) < 2:
+        assert p.poll() is None, p.communicate()
+        time.sleep(0.02)
+        family = [p.pid, *descendants(p.pid)]
+    return family
+
+
 @pytest.mark.parametrize("number", range(len(STEPS)))
 def test_whoever_is_killed_at_a_step_nothing_is_left(holes, number):
     """The caller, the keeper and pid 1 in turn; the step waits for it."""
     victim = ("caller", "keeper", "last")[number % 3]
     env = {"REMIT_WAIT_STEP": STEPS[number]}
     with holes.popen("run", *way_to(STEPS[number]), "-c", "print(1)", env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
-        time.sleep(0.3)
-        family = [p.pid, *descendants(p.pid)]
-        while len(family) < 2:  # the keeper is on its way
-            time.sleep(0.02)
-            family = [p.pid, *descendants(p.pid)]
+        family = await_family(p)
         os.kill({"caller": family[0], "keeper": family[1], "last": family[-1]}[victim], signal.SIGKILL)
         p.communicate(timeout=30)  # it ends, whatever it says
     assert gone(lambda: processes(holes.command)) == []
@@ -94,11 +101,7 @@ def test_whoever_is_killed_at_a_step_without_namespaces_nothing_is_left(holes, n
     victim = ("caller", "keeper", "last")[number % 3]
     env = {"REMIT_WAIT_STEP": BARE[number]}
     with holes.popen("run", "--preset", "landlock", "-c", "print(1)", env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
-        time.sleep(0.3)
-        family = [p.pid, *descendants(p.pid)]
-        while len(family) < 2:
-            time.sleep(0.02)
-            family = [p.pid, *descendants(p.pid)]
+        family = await_family(p)
         os.kill({"caller": family[0], "keeper": family[1], "last": family[-1]}[victim], signal.SIGKILL)
         p.communicate(timeout=30)
     assert gone(lambda: processes(holes.command)) == []
