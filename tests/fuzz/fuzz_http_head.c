@@ -8,7 +8,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* An address is shown as a name that nobody has, for the common checks. */
+/* An address, or that there is no host, is shown as a name that nobody has, for
+   the common checks. */
 static enum head
 read_name(const char *bytes, size_t len, char *name)
 {
@@ -20,7 +21,11 @@ read_name(const char *bytes, size_t len, char *name)
 	if (found != HEAD_NAME)
 		return found;
 	memcpy(name, h.host, HOST_NAME_SIZE);
-	if (address_read(h.host, &a) == 0) {
+	if (!h.has_host) {
+		must(!h.host[0] && h.method.len == 7 &&
+		     !memcmp(h.method.text, "CONNECT", 7));
+		memcpy(name, "nobody", 7);
+	} else if (address_read(h.host, &a) == 0) {
 		address_show(&a, text);
 		must(!strcmp(text, h.host));
 		memcpy(name, "address", 8);
