@@ -145,7 +145,11 @@ measure_bare(struct bench *b, struct remit_error *err)
 	if (!bad)
 		bad = ask_often(b, &d, row, err);
 	bench_driver_close(&d);
-	return bad;
+	if (!bad)
+		return 0;
+	/* Its driver may not be installed. */
+	bench_row_absent(row, "%s", err->message);
+	return bench_check(b, err);
 }
 
 int

@@ -152,9 +152,9 @@ def test_an_id_has_one_job(any_remit):
 
 
 def test_what_cannot_be_kept_is_refused_for_its_job_alone(any_remit):
-    done = any_remit("batch", input=lines({"code": "", "policy": {"branches": 2}}, {"code": "print(1)"}))
+    done = any_remit("batch", input=lines({"code": "", "policy": {"package_installation": True}}, {"code": "print(1)"}))
     wrong, right = results(done.stdout)
-    assert (wrong["status"], wrong["error"]["where"]) == ("refused", "branches") and "line" not in wrong
+    assert (wrong["status"], wrong["error"]["where"]) == ("refused", "package_installation") and "line" not in wrong
     assert right["stdout"] == "1\n" and done.returncode == 125
 
 

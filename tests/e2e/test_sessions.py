@@ -710,8 +710,8 @@ def test_a_door_that_breaks_the_protocol_ends_its_own_session_only(remit):
 
 
 def test_a_policy_that_cannot_be_kept_is_refused_when_the_session_is_opened(door):
-    said = door.ask("open", policy=policy(branches=2))["failed"]
-    assert said["where"] == "branches" and said["remedy"], said
+    said = door.ask("open", policy=policy(package_installation=True))["failed"]
+    assert said["where"] == "package_installation" and said["remedy"], said
     said = door.ask("open", policy=policy(tier="static"))["failed"]
     assert said["where"] == "tier" and "nothing runs" in said["message"], said
     said = door.ask("open", policy={"nonsense": 1})["failed"]
