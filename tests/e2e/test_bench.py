@@ -23,6 +23,7 @@ SECTIONS = [
     "network, loopback",
     "beside a flood, warm, gapped",
     "tools, warm",
+    "a branch of a session with 100 MiB",
 ]  # fmt: skip
 BARE, COLD = "python3 -I", "remit run, cold"
 

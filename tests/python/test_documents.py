@@ -66,7 +66,7 @@ def test_no_example_and_page_is_forgotten():
     pages = [
         str(p.relative_to(ROOT))
         for p in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"))
-        if any(b.kind == "python" and "import remit" in b.text for b in blocks(p))
+        if any(b.kind == "python" and re.search(r"(import|from) remit\b", b.text) for b in blocks(p))
     ]
     assert sorted(pages) == sorted(PAGES)
 
