@@ -279,3 +279,47 @@ bench_shared(const struct bench *b, struct remit **out, struct remit_error *err)
 	snprintf(path, sizeof(path), "%s/keeper.sock", b->folder);
 	return remit_open(out, &opt, err);
 }
+
+int
+bench_new_row(struct bench *b, const char *section, const char *name,
+	      struct bench_row **row, struct remit_error *err)
+{
+	bench_progress(b, "%s: %s", section, name);
+	return bench_report_add(&b->report, row, section, name, err);
+}
+
+int
+bench_absent(const struct bench *b, struct bench_row *row,
+	     struct remit_error *err)
+{
+	struct remit_error why = *err;
+
+	if (bench_check(b, err) < 0)
+		return -1;
+	bench_row_absent(row, "%s", why.message);
+	return 0;
+}
+
+int
+bench_cell(const struct bench *b, struct remit_session *s, const char *code,
+	   const char *output, double *us, struct remit_error *err)
+{
+	struct remit_job job = REMIT_JOB_INIT;
+	double begun = bench_stats_now_us();
+	struct remit_result *res;
+	size_t len;
+	int bad = 0;
+
+	job.code = code;
+	job.code_len = strlen(code);
+	job.interrupt_fd = b->signals;
+	if (remit_session_run(s, &job, &res, err) < 0)
+		return -1;
+	*us = bench_stats_now_us() - begun;
+	if (strcmp(remit_result_status(res), "ok") ||
+	    strcmp(remit_result_output(res, REMIT_STDOUT, &len), output))
+		bad = fail(err, REMIT_E_INTERNAL, "a cell ended with %s",
+			   remit_result_status(res));
+	remit_result_free(res);
+	return bad ? -1 : bench_check(b, err);
+}

@@ -67,4 +67,15 @@ int bench_remit(const struct bench *b, struct remit **out,
 int bench_shared(const struct bench *b, struct remit **out,
 		 struct remit_error *err) must_check;
 
+/* A new last row of the report, and a word of it where progress is shown. */
+int bench_new_row(struct bench *b, const char *section, const char *name,
+		  struct bench_row **row, struct remit_error *err) must_check;
+/* What failed with *err is absent; only the user's end is an error. */
+int bench_absent(const struct bench *b, struct bench_row *row,
+		 struct remit_error *err) must_check;
+/* One cell, which must print this, and how long it took. */
+int bench_cell(const struct bench *b, struct remit_session *s, const char *code,
+	       const char *output, double *us,
+	       struct remit_error *err) must_check;
+
 #endif

@@ -21,57 +21,19 @@ count_of(const struct bench *b)
 }
 
 static int
-add(struct bench_row *row, double us, struct remit_error *err)
-{
-	if (bench_stats_add(&row->time, us) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "times");
-	return 0;
-}
-
-static int
-new_row(struct bench *b, const char *name, struct bench_row **row,
-	struct remit_error *err)
-{
-	bench_progress(b, "%s: %s", SECTION, name);
-	return bench_report_add(&b->report, row, SECTION, name, err);
-}
-
-static int
-run_cell(struct bench *b, struct remit_session *s, const char *code,
-	 const char *output, struct remit_error *err)
-{
-	struct remit_job job = REMIT_JOB_INIT;
-	struct remit_result *res;
-	size_t len;
-	int bad = 0;
-
-	job.code = code;
-	job.code_len = strlen(code);
-	job.interrupt_fd = b->signals;
-	if (remit_session_run(s, &job, &res, err) < 0)
-		return -1;
-	if (strcmp(remit_result_status(res), "ok") ||
-	    strcmp(remit_result_output(res, REMIT_STDOUT, &len), output))
-		bad = fail(err, REMIT_E_INTERNAL, "a cell ended with %s",
-			   remit_result_status(res));
-	remit_result_free(res);
-	return bad ? -1 : bench_check(b, err);
-}
-
-static int
 time_branch(struct bench *b, struct remit_session *s, struct bench_row *row,
 	    struct remit_error *err)
 {
-	double begun = bench_stats_now_us(), us;
+	double begun = bench_stats_now_us(), us, of_cell;
 	struct remit_session *branch;
 	int bad;
 
 	if (remit_session_fork(s, NULL, &branch, err) < 0)
 		return -1;
-	bad = run_cell(b, branch, ASK, ANSWER, err);
+	bad = bench_cell(b, branch, ASK, ANSWER, &of_cell, err);
 	us = bench_stats_now_us() - begun;
 	remit_session_drop(branch);
-	return bad ? -1 : add(row, us, err);
+	return bad ? -1 : bench_row_add(row, us, err);
 }
 
 static int
@@ -82,16 +44,18 @@ measure_session(struct bench *b, struct remit *r, struct remit_error *err)
 						   .forkable = 1 };
 	struct remit_session *s = NULL;
 	struct bench_row *row;
+	double us;
 	int bad;
 
 	snprintf(policy, sizeof(policy),
 		 "{\"python\":\"%.800s\",\"memory_bytes\":\"1G\","
 		 "\"branches\":64}",
 		 b->python->executable);
-	if (new_row(b, "remit, a branch and its first cell", &row, err) < 0 ||
+	if (bench_new_row(b, SECTION, "remit, a branch and its first cell",
+			  &row, err) < 0 ||
 	    remit_session_open(r, &opt, &s, err) < 0)
 		return -1;
-	bad = run_cell(b, s, PREPARE, "", err);
+	bad = bench_cell(b, s, PREPARE, "", &us, err);
 	for (unsigned i = 0; i < count_of(b) && !bad; i++)
 		bad = time_branch(b, s, row, err);
 	remit_session_drop(s);
@@ -119,7 +83,7 @@ ask_often(struct bench *b, const struct bench_driver *d, struct bench_row *row,
 		double us;
 
 		if (bench_driver_ask(d, b, &us, err) < 0 ||
-		    add(row, us, err) < 0)
+		    bench_row_add(row, us, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -135,7 +99,7 @@ measure_bare(struct bench *b, struct remit_error *err)
 	struct bench_row *row;
 	int bad;
 
-	if (new_row(b, "fork() of one process", &row, err) < 0)
+	if (bench_new_row(b, SECTION, "fork() of one process", &row, err) < 0)
 		return -1;
 	snprintf(path, sizeof(path), "%s/forks.py", b->drivers);
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
@@ -145,11 +109,7 @@ measure_bare(struct bench *b, struct remit_error *err)
 	if (!bad)
 		bad = ask_often(b, &d, row, err);
 	bench_driver_close(&d);
-	if (!bad)
-		return 0;
-	/* Its driver may not be installed. */
-	bench_row_absent(row, "%s", err->message);
-	return bench_check(b, err);
+	return bad ? bench_absent(b, row, err) : 0;
 }
 
 int

@@ -16,66 +16,28 @@ count_of(const struct bench *b)
 	return b->opt.quick ? CELLS_QUICK : CELLS;
 }
 
-static int
-add(struct bench_row *row, double us, struct remit_error *err)
-{
-	if (bench_stats_add(&row->time, us) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "times");
-	return 0;
-}
-
-static int
-new_row(struct bench *b, const char *name, struct bench_row **row,
-	struct remit_error *err)
-{
-	bench_progress(b, "%s: %s", SECTION, name);
-	return bench_report_add(&b->report, row, SECTION, name, err);
-}
-
 /* ---- ours ---- */
-
-static int
-run_cell(struct bench *b, struct remit_session *s, struct bench_row *row,
-	 struct remit_error *err)
-{
-	const struct bench_program *p = &bench_programs[0];
-	struct remit_job job = REMIT_JOB_INIT;
-	double begun = bench_stats_now_us(), us;
-	struct remit_result *res;
-	size_t len;
-	int bad = 0;
-
-	job.code = p->code;
-	job.code_len = strlen(p->code);
-	job.interrupt_fd = b->signals;
-	if (remit_session_run(s, &job, &res, err) < 0)
-		return -1;
-	us = bench_stats_now_us() - begun;
-	if (strcmp(remit_result_status(res), "ok") ||
-	    strcmp(remit_result_output(res, REMIT_STDOUT, &len), p->output))
-		bad = fail(err, REMIT_E_INTERNAL, "a cell ended with %s",
-			   remit_result_status(res));
-	remit_result_free(res);
-	if (bad || bench_check(b, err) < 0)
-		return -1;
-	return add(row, us, err);
-}
 
 static int
 measure_session(struct bench *b, struct remit *r, const char *policy,
 		struct remit_error *err)
 {
 	struct remit_session_options opt = { .policy_json = policy };
+	const struct bench_program *p = &bench_programs[0];
 	struct remit_session *s = NULL;
 	struct bench_row *row;
+	double us;
 	int bad;
 
-	if (new_row(b, "remit, one session", &row, err) < 0 ||
+	if (bench_new_row(b, SECTION, "remit, one session", &row, err) < 0 ||
 	    remit_session_open(r, &opt, &s, err) < 0)
 		return -1;
 	bad = 0;
-	for (unsigned i = 0; i < count_of(b) && !bad; i++)
-		bad = run_cell(b, s, row, err);
+	for (unsigned i = 0; i < count_of(b) && !bad; i++) {
+		bad = bench_cell(b, s, p->code, p->output, &us, err);
+		if (!bad)
+			bad = bench_row_add(row, us, err);
+	}
 	remit_session_drop(s);
 	return bad;
 }
@@ -111,7 +73,7 @@ ask_often(struct bench *b, const struct bench_driver *d, bool outside,
 			return -1;
 		if (outside)
 			us = bench_stats_now_us() - begun;
-		if (add(row, us, err) < 0)
+		if (bench_row_add(row, us, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -130,18 +92,6 @@ measure_driver(struct bench *b, const struct bench_command *c, bool outside,
 	return bad;
 }
 
-/* What fails here is absent; only the user's end is an error. */
-static int
-absent(const struct bench *b, struct bench_row *row, struct remit_error *err)
-{
-	struct remit_error why = *err;
-
-	if (bench_check(b, err) < 0)
-		return -1;
-	bench_row_absent(row, "%s", why.message);
-	return 0;
-}
-
 static int
 measure_bare(struct bench *b, struct remit_error *err)
 {
@@ -151,14 +101,14 @@ measure_bare(struct bench *b, struct remit_error *err)
 				bench_programs[0].code };
 	struct bench_row *row;
 
-	if (new_row(b, "exec() in one process", &row, err) < 0)
+	if (bench_new_row(b, SECTION, "exec() in one process", &row, err) < 0)
 		return -1;
 	snprintf(path, sizeof(path), "%s/cells.py", b->drivers);
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (list_add(&c.argv, words[i]) < 0)
 			return fail_sys(err, REMIT_E_MEMORY, "command");
 	if (measure_driver(b, &c, true, row, err) < 0)
-		return absent(b, row, err);
+		return bench_absent(b, row, err);
 	return 0;
 }
 
@@ -171,11 +121,11 @@ measure_jupyter(struct bench *b, struct remit_error *err)
 
 	if (b->opt.quick)
 		return 0;
-	if (new_row(b, p->name, &row, err) < 0)
+	if (bench_new_row(b, SECTION, p->name, &row, err) < 0)
 		return -1;
 	if (bench_peer_command(p, b, &bench_programs[0], &c, err) < 0 ||
 	    measure_driver(b, &c, false, row, err) < 0)
-		return absent(b, row, err);
+		return bench_absent(b, row, err);
 	return 0;
 }
 

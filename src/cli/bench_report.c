@@ -117,6 +117,14 @@ bench_report_find(const struct bench_report *r, const char *section,
 	return NULL;
 }
 
+int
+bench_row_add(struct bench_row *row, double us, struct remit_error *err)
+{
+	if (bench_stats_add(&row->time, us) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "times");
+	return 0;
+}
+
 void
 bench_row_absent(struct bench_row *row, const char *fmt, ...)
 {

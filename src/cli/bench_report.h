@@ -47,6 +47,8 @@ int bench_report_add(struct bench_report *r, struct bench_row **out,
 const struct bench_row *bench_report_find(const struct bench_report *r,
 					  const char *section,
 					  const char *name);
+int bench_row_add(struct bench_row *row, double us,
+		  struct remit_error *err) must_check;
 void bench_row_absent(struct bench_row *row, const char *fmt, ...)
 	printf_like(2, 3);
 

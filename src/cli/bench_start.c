@@ -40,21 +40,13 @@ struct start {
 };
 
 static int
-add(struct bench_row *row, double us, struct remit_error *err)
-{
-	if (bench_stats_add(&row->time, us) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "times");
-	return 0;
-}
-
-static int
 take_command(struct one_case *c, const struct bench *b, struct remit_error *err)
 {
 	double us;
 
 	if (bench_spawn_time(b, &c->command, &us, err) < 0)
 		return fail_within(err, "%s", c->row->name);
-	return add(c->row, us, err);
+	return bench_row_add(c->row, us, err);
 }
 
 static int
@@ -67,7 +59,7 @@ take_driver(struct one_case *c, const struct bench *b, struct remit_error *err)
 	for (int i = 0; i < asks; i++) {
 		if (bench_driver_ask(&c->driver, b, &us, err) < 0)
 			return fail_within(err, "%s", c->row->name);
-		if (add(c->row, us, err) < 0)
+		if (bench_row_add(c->row, us, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -333,7 +325,8 @@ compare_cold(struct bench *b, struct remit_error *err)
 	if (bench_report_add(&b->report, &row, section, COLD_COST, err) < 0)
 		return -1;
 	for (size_t i = 0; i < cold->time.count; i++)
-		if (add(row, cold->time.us[i] - bare->time.us[i], err) < 0)
+		if (bench_row_add(row, cold->time.us[i] - bare->time.us[i],
+				  err) < 0)
 			return -1;
 	return 0;
 }

@@ -55,8 +55,8 @@ measure_once(struct remit *remit, const struct remit_job *job,
 		      ? fail(err, REMIT_E_INTERNAL, "%s: %s", NAME,
 			     remit_result_json(res))
 		      : 0;
-	if (!bad && bench_stats_add(&row->time, ns / 1000) < 0)
-		bad = fail_sys(err, REMIT_E_MEMORY, "times");
+	if (!bad)
+		bad = bench_row_add(row, ns / 1000, err);
 	remit_result_free(res);
 	return bad;
 }

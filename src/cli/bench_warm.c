@@ -211,10 +211,9 @@ take(const struct bench_warm *w, struct bench_row *row, unsigned count,
 	double us;
 
 	for (unsigned i = 0; i < count; i++) {
-		if (bench_warm_run(w, &us, err) < 0)
+		if (bench_warm_run(w, &us, err) < 0 ||
+		    bench_row_add(row, us, err) < 0)
 			return -1;
-		if (bench_stats_add(&row->time, us) < 0)
-			return fail_sys(err, REMIT_E_MEMORY, "times");
 	}
 	after = status(w);
 	if (!after.known)
