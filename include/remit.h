@@ -213,6 +213,9 @@ struct remit_job {
 	   (the result's session says so), the value of an expression is
 	   printed, and stdin_fd is read only when sys.stdin is. */
 	int interactive;
+	/* Not 0: less time than the policy's `timeout`, which it cannot
+	   exceed. */
+	unsigned long long timeout_ms;
 	void *user;
 };
 
