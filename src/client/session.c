@@ -231,6 +231,13 @@ remit_session_interrupt(struct remit_session *s)
 		return;
 }
 
+void
+remit_session_kill(struct remit_session *s)
+{
+	/* The descriptor stays: whoever waits sees the other end close. */
+	shutdown(s->run.link.fd, SHUT_RDWR);
+}
+
 static int
 reset(struct remit_session *s, struct remit_error *err)
 {
