@@ -186,7 +186,11 @@ client_send_job(struct link *l, const struct remit_job *job,
 		if (record_add(&records, "timeout_ms", timeout) < 0)
 			return fail_sys(err, REMIT_E_MEMORY, "job");
 	}
-	if (job->interactive && record_add(&records, "interactive", "yes") < 0)
+	if ((job->interactive &&
+	     record_add(&records, "interactive", "yes") < 0) ||
+	    (job->context &&
+	     record_add(&records, "context", job->context) < 0) ||
+	    (job->fresh && record_add(&records, "fresh", "yes") < 0))
 		return fail_sys(err, REMIT_E_INPUT, "the job");
 	if (link_send(l, FRAME_JOB, buf_text(&records), records.len, err) < 0 ||
 	    job_files_send(l, job, err) < 0 ||
@@ -281,6 +285,11 @@ take_frame(struct run *r, const struct frame *f, struct remit_error *err)
 	case FRAME_OPENED:
 		r->opened = true;
 		return 0;
+	case FRAME_FILE_BYTES:
+	case FRAME_FILE_ANSWER:
+		if (r->filing)
+			return file_answer_take(r->filing, f, err);
+		return fail(err, REMIT_E_PROTOCOL, "a file of no task");
 	default:
 		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
 	}
@@ -320,7 +329,8 @@ pass_wake(struct run *r, struct remit_error *err)
 static bool
 is_answered(const struct run *r)
 {
-	return r->opened || result_view_is_done(r->result);
+	return r->opened || (r->filing && r->filing->is_done) ||
+	       result_view_is_done(r->result);
 }
 
 /* What somebody types ahead is for the next cell, not for this. */
@@ -409,6 +419,10 @@ run_at(struct remit *r, bool shared, const struct remit_job *job,
 	own(run) struct run run = RUN_INIT;
 	int fd;
 
+	if (job->context || job->fresh)
+		return fail(err, REMIT_E_INPUT,
+			    "a run has one namespace: only cells of a session "
+			    "have contexts");
 	client_set_job(&run, job);
 	if (tools_open(&run.tools, job->tools, job->tool_count, err) < 0 ||
 	    tool_calls_open(&run.calls, &run.tools, job, err) < 0)

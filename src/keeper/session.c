@@ -106,6 +106,7 @@ session_free(struct session *s)
 	free(s->network);
 	free(s->network_before);
 	free(s->name);
+	free(s->context);
 	free(s);
 }
 

@@ -62,6 +62,13 @@ struct displays {
 	uint64_t left_out;
 };
 
+/* Something that is being done with a file, between cells. */
+struct filing {
+	bool asked;
+	uint64_t missing_bytes; /* that the door has still to send */
+	uint64_t room_bytes;	/* that the code may still answer */
+};
+
 struct session {
 	struct session *next;	   /* of the keeper's list */
 	struct session *want_next; /* of those that want an inmate */
@@ -97,6 +104,9 @@ struct session {
 	struct session *branch;	 /* that is being made of it, or NULL */
 	struct session *origin;	 /* whose branch it is to be; then NULL */
 	struct remit_error loss; /* why there is no jail; OK: there is one */
+	struct filing filing;
+	char *context; /* the namespace of this cell, or NULL */
+	bool fresh;    /* which is made anew */
 
 	struct policy policy; /* of its own, until it has a pool */
 	struct buf policy_text;

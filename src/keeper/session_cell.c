@@ -175,6 +175,9 @@ forget_cell(struct session *s)
 	buf_free(&s->code);
 	free(s->name);
 	s->name = NULL;
+	free(s->context);
+	s->context = NULL;
+	s->fresh = false;
 	free(s->network);
 	s->network = NULL;
 	session_forget_files(s);
@@ -217,6 +220,7 @@ session_lose(struct session *s, const struct remit_error *why)
 	note_loss(s, why->message);
 	s->cpu_check_us = 0;
 	session_part(s);
+	session_lose_file(s);
 }
 
 void

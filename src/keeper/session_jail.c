@@ -63,6 +63,8 @@ send_code(struct session *s, struct remit_error *err)
 		.argv = &s->argv,
 		.code_len = s->code.len,
 		.interactive = s->interactive,
+		.context = s->context,
+		.fresh = s->fresh,
 		.stirred = s->was_stirred,
 	};
 
@@ -191,6 +193,9 @@ take_jail_frame(struct session *s, const struct frame *f,
 		return take_ended(s, f, err);
 	case FRAME_ASK:
 		return take_ask(s, err);
+	case FRAME_FILE_BYTES:
+	case FRAME_FILE_ANSWER:
+		return session_take_file_answer(s, f, err);
 	case FRAME_FORKED:
 		return session_take_forked(s, f, err);
 	case FRAME_DISPLAY:
@@ -219,6 +224,8 @@ session_flush_channel(struct session *s)
 	if (link_wants_write(l))
 		events |= EPOLLOUT;
 	loop_want(&s->keeper->loop, &s->inmate->on_channel, events);
+	if (s->filing.asked && !s->door_gone)
+		session_want_door(s);
 }
 
 /*
