@@ -85,12 +85,11 @@ text_to_json(const char *bytes, size_t len)
 	return json_stringn(buf_text(&out), out.len);
 }
 
-static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklm"
-			     "nopqrstuvwxyz0123456789+/";
-
 char *
 text_base64(const char *bytes, size_t len)
 {
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklm"
+				     "nopqrstuvwxyz0123456789+/";
 	const unsigned char *s = (const unsigned char *)bytes;
 	char *out = malloc((len + 2) / 3 * 4 + 1), *to = out;
 
@@ -109,55 +108,5 @@ text_base64(const char *bytes, size_t len)
 		*to++ = i + 2 < len ? digits[v & 63] : '=';
 	}
 	*to = '\0';
-	return out;
-}
-
-/* -1: it is none. */
-static int
-digit(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-char *
-text_from_base64(const char *text, size_t *len)
-{
-	size_t n = strlen(text), pads = 0, used = 0;
-	char *out;
-
-	while (pads < 2 && pads < n && text[n - 1 - pads] == '=')
-		pads++;
-	out = n % 4 ? NULL : malloc(n / 4 * 3 + 1);
-	for (size_t i = 0; out && i < n; i += 4) {
-		uint32_t v = 0;
-
-		for (size_t j = i; j < i + 4; j++) {
-			int d = j < n - pads ? digit(text[j]) : 0;
-
-			if (d < 0) {
-				free(out);
-				return NULL;
-			}
-			v = v << 6 | (uint32_t)d;
-		}
-		out[used++] = (char)(v >> 16);
-		out[used++] = (char)(v >> 8);
-		out[used++] = (char)v;
-		/* Bits that stand for nothing must be none. */
-		if (i + 4 == n && pads && v & ((1U << (8 * pads)) - 1)) {
-			free(out);
-			return NULL;
-		}
-	}
-	if (!out)
-		return NULL;
-	*len = used - (n ? pads : 0);
-	out[*len] = '\0';
 	return out;
 }

@@ -21,8 +21,5 @@ json_t *text_to_json(const char *bytes, size_t len);
 
 /* Base64, a new string. NULL without memory. */
 char *text_base64(const char *bytes, size_t len);
-/* The bytes of it, a new string with a NUL behind them. NULL: it is not in the
-   one form that these bytes have, or there is no memory. */
-char *text_from_base64(const char *text, size_t *len);
 
 #endif

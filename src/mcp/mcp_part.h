@@ -65,6 +65,7 @@ struct mcp_call {
 	const struct mcp_tool *tool;
 	json_t *arguments; /* the message's */
 	void *work;	   /* of the tool, with how to free it */
+	size_t work_len;
 	void (*free_work)(void *work);
 	void (*entered)(struct mcp_call *c); /* when its session is open */
 };

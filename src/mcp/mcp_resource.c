@@ -193,6 +193,65 @@ read_artifact(struct mcp_call *c, const char *uri, const char *id,
 		       buf_text(&bytes), bytes.len);
 }
 
+/* ---- of a session ---- */
+
+static void
+on_file(void *user, const struct remit_file_answer *a)
+{
+	struct mcp_call *c = user;
+	const char *uri =
+		json_string_value(json_object_get(c->msg.params, "uri"));
+
+	if (a->entry_count && a->entries[0].size > a->len)
+		refuse(c, uri, "it is too large to be read at once");
+	else
+		answer(c, uri,
+		       content_type(a->entry_count ? a->entries[0].path : uri,
+				    a->bytes, a->len),
+		       a->bytes, a->len);
+}
+
+static void
+on_result(void *user, struct remit_result *res, const struct remit_error *err)
+{
+	struct mcp_call *c = user;
+
+	(void)res;
+	if (err)
+		refuse(c,
+		       json_string_value(json_object_get(c->msg.params, "uri")),
+		       err->message);
+	mcp_call_put(c);
+}
+
+static void
+read_session(struct mcp_call *c, const char *uri, const char *id, char **path)
+{
+	static const struct room_events events = { .file = on_file,
+						   .result = on_result };
+	struct room *room = room_find(c->mcp->rooms, c->mcp->owner, id);
+	struct remit_file_task task = {
+		.op = REMIT_FILE_READ,
+		.length = MCP_RESOURCE_MAX,
+	};
+	struct room_loan none = { 0 };
+	struct remit_error err;
+
+	if (!room) {
+		refuse(c, uri, "there is no such session (any more)");
+		return;
+	}
+	mcp_call_use_room(c, room, 0);
+	c->work = take_ptr(path);
+	task.path = c->work;
+	c->free_work = free;
+	mcp_call_hold(c);
+	if (room_file(room, &task, none, &events, c, &err) == 0)
+		return;
+	refuse(c, uri, err.message);
+	mcp_call_put(c);
+}
+
 void
 mcp_resource_read(struct mcp_call *c)
 {
@@ -211,6 +270,8 @@ mcp_resource_read(struct mcp_call *c)
 		refuse(c, uri, "this is no address of ours");
 	} else if (!strcmp(kind, "artifacts")) {
 		read_artifact(c, uri, id, path);
+	} else if (!strcmp(kind, "sessions")) {
+		read_session(c, uri, id, &path);
 	} else {
 		refuse(c, uri, "this is no address of ours");
 	}

@@ -2,11 +2,11 @@
 
 #include <string.h>
 
+#include "base64.h"
 #include "mcp_call.h"
 #include "mcp_elicit.h"
 #include "mcp_resource.h"
 #include "result_view.h"
-#include "text.h"
 
 /* What a call of it holds until its program has ended. */
 struct run {
@@ -283,8 +283,9 @@ take_file(struct run *r, size_t i, const json_t *file, struct remit_error *err)
 			    i);
 	f->path = json_string_value(json_object_get(file, "path"));
 	if (base64) {
-		bytes = text_from_base64(json_string_value(base64), &f->len);
-		if (!bytes)
+		if (base64_decode(json_string_value(base64),
+				  json_string_length(base64), &bytes,
+				  &f->len) < 0)
 			return fail(err, REMIT_E_INPUT,
 				    "arguments.files[%zu].base64: this is no "
 				    "base64",

@@ -9,10 +9,8 @@
 
 /* In the order in which they are listed. */
 static const struct mcp_tool *const tools[] = {
-	&mcp_tool_run,
-	&mcp_tool_reset,
-	&mcp_tool_close,
-	&mcp_tool_policy,
+	&mcp_tool_run,	 &mcp_tool_reset, &mcp_tool_close,  &mcp_tool_read,
+	&mcp_tool_write, &mcp_tool_list,  &mcp_tool_policy,
 };
 
 struct mcp_toolbox {

@@ -192,36 +192,6 @@ base64_is_that_of_the_standard(void **state)
 	}
 }
 
-static void
-base64_is_read_in_one_form_only(void **state)
-{
-	static const struct {
-		const char *text, *bytes;
-	} good[] = { { "", "" },
-		     { "YQ==", "a" },
-		     { "YWI=", "ab" },
-		     { "YWJj", "abc" },
-		     { "YWJjZA==", "abcd" },
-		     { "+/+/", "\xfb\xff\xbf" } };
-	static const char *const bad[] = {
-		"Y",	"YQ",	  "YQ=",      "YR==", "YWK=",	 "====",
-		"Y===", "YQ==\n", "YWJj YWJ", "Y-_/", "YQ==YQ=="
-	};
-	size_t len;
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
-		own_mem char *bytes = text_from_base64(good[i].text, &len);
-
-		assert_non_null(bytes);
-		assert_string_equal(bytes, good[i].bytes);
-		assert_int_equal(len, strlen(good[i].bytes));
-	}
-	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-		if (text_from_base64(bad[i], &len))
-			fail_msg("%s was read", bad[i]);
-}
-
 int
 main(void)
 {
@@ -235,7 +205,6 @@ main(void)
 			each_invalid_byte_becomes_one_replacement_character),
 		cmocka_unit_test(any_two_bytes_become_a_json_string),
 		cmocka_unit_test(base64_is_that_of_the_standard),
-		cmocka_unit_test(base64_is_read_in_one_form_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
