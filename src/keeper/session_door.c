@@ -46,7 +46,7 @@ session_flush_door(struct session *s)
 	events = link_backlog(&s->door) > DOOR_BACKLOG ? 0 : EPOLLIN;
 	if (s->inmate && (s->state == SESSION_RUNNING || s->filing.asked))
 		session_flush_channel(s);
-	if (s->inmate && !s->output_us && s->state != SESSION_IDLE) {
+	if (s->inmate && !s->output_us && !session_rests(s)) {
 		loop_want(&s->keeper->loop, &s->inmate->on_out, events);
 		loop_want(&s->keeper->loop, &s->inmate->on_err, events);
 	}
@@ -355,6 +355,10 @@ take_between(struct session *s, const struct frame *f, struct remit_error *err)
 			return session_fork(s, f, err);
 		if (f->type == FRAME_FILE_TASK)
 			return session_take_file_task(s, f, err);
+		if (f->type == FRAME_COMMIT) {
+			session_save(s);
+			return 0;
+		}
 		if (f->type == FRAME_CLOSE) {
 			session_close(s);
 			return 0;
