@@ -51,11 +51,12 @@ room_queue(struct room *r, const struct task *given, uint64_t *number,
 
 /* The first task of a new room, and its worker. */
 static int
-begin(struct room *r, const struct task *first, struct room **out,
-      struct remit_error *err)
+begin(struct room *r, const struct task *first, struct room_loan loan,
+      struct room **out, struct remit_error *err)
 {
 	struct room_loan none = { 0 };
 
+	r->opt.loan = loan;
 	/* Before the worker: an event may come sooner than this returns. */
 	*out = r;
 	if (room_queue(r, first, NULL, err) == 0) {
@@ -80,7 +81,7 @@ room_open(struct rooms *rs, const struct room_options *opt,
 
 	if (rooms_add(rs, opt, false, &r, err) < 0)
 		return -1;
-	return begin(r, &t, out, err);
+	return begin(r, &t, opt->loan, out, err);
 }
 
 int
@@ -95,7 +96,7 @@ room_run(struct rooms *rs, const struct room_options *opt,
 
 	if (rooms_add(rs, opt, true, &r, err) < 0)
 		return -1;
-	return begin(r, &t, out, err);
+	return begin(r, &t, opt->loan, out, err);
 }
 
 int

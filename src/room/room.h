@@ -39,6 +39,8 @@ struct rooms_options {
 
 /* What happens in a cell. Each but the last may be NULL. */
 struct room_events {
+	/* Before all others, if it is begun at all. */
+	void (*begin)(void *user, struct room *r);
 	void (*output)(void *user, enum remit_stream stream, const char *bytes,
 		       size_t len);
 	void (*display)(void *user, const struct remit_display *d);
@@ -71,9 +73,10 @@ struct room_options {
 	/* Lent; their call and user are the room's. */
 	struct remit_tool *tools;
 	size_t tool_count;
-	bool exports;	  /* files may leave: see artifact_store.h */
-	bool forkable;	  /* of a session */
-	uint64_t life_ms; /* of a session: it is dropped then; 0: never */
+	bool exports;	       /* files may leave: see artifact_store.h */
+	bool forkable;	       /* of a session */
+	uint64_t life_ms;      /* of a session: it is dropped then; 0: never */
+	uint64_t memory_bytes; /* by its policy, for rooms_memory() */
 	struct room_loan loan;
 };
 
@@ -112,6 +115,8 @@ bool rooms_end(struct rooms *rs, uint64_t patience_ms) must_check;
 void rooms_free(struct rooms *rs);
 /* Rooms of one owner, or of all (NULL). */
 size_t rooms_count(struct rooms *rs, const char *owner);
+/* What those of one owner may take together. */
+uint64_t rooms_memory(struct rooms *rs, const char *owner);
 /* The sessions of one owner, or of all (NULL), oldest first; free() them.
    -1: no memory. */
 int rooms_list(struct rooms *rs, const char *owner, struct room_view **out,
@@ -137,6 +142,9 @@ struct room *room_hold(struct room *r);
 void room_put(struct room *r);
 
 const char *room_id(const struct room *r);
+/* As it was opened with, or NULL; as long as the room is held. */
+const char *room_policy(const struct room *r);
+uint64_t room_memory(const struct room *r);
 struct room_view room_look(struct room *r);
 
 /* *number names the cell to room_cancel(); it may be NULL. */

@@ -369,10 +369,13 @@ work(void *arg)
 
 	here = r;
 	while ((t = next_task(r, &refused))) {
-		if (refused)
+		if (refused) {
 			refuse(r, t);
-		else
+		} else {
+			if (t->ev->begin)
+				t->ev->begin(t->user, r);
 			deeds[t->kind](r, t);
+		}
 		end_task(r);
 		task_free(t);
 	}

@@ -160,6 +160,8 @@ rooms_add(struct rooms *rs, const struct room_options *opt, bool is_run,
 			return fail_sys(err, REMIT_E_MEMORY, "room");
 		}
 	}
+	r->opt = *opt;
+	r->opt.loan = (struct room_loan){ 0 }; /* taken by what succeeds */
 	r->is_run = is_run;
 	r->holders = 2;
 	r->listed = true;
@@ -181,8 +183,6 @@ rooms_add(struct rooms *rs, const struct room_options *opt, bool is_run,
 				      "most",
 				      rs->max_rooms);
 	}
-	/* Only now: a loan is taken by what succeeds. */
-	r->opt = *opt;
 	room_set_life(r, is_run ? 0 : opt->life_ms);
 	*out = r;
 	return 0;
@@ -311,6 +311,18 @@ room_id(const struct room *r)
 	return r->id;
 }
 
+const char *
+room_policy(const struct room *r)
+{
+	return r->opt.policy_json;
+}
+
+uint64_t
+room_memory(const struct room *r)
+{
+	return r->opt.memory_bytes;
+}
+
 /* The lock is held. */
 static struct room_view
 look(const struct room *r)
@@ -349,6 +361,19 @@ rooms_count(struct rooms *rs, const char *owner)
 		n += !owner || !strcmp(r->owner, owner);
 	pthread_mutex_unlock(&rs->lock);
 	return n;
+}
+
+uint64_t
+rooms_memory(struct rooms *rs, const char *owner)
+{
+	uint64_t bytes = 0;
+
+	pthread_mutex_lock(&rs->lock);
+	for (const struct room *r = rs->first; r; r = r->next)
+		if (!strcmp(r->owner, owner))
+			bytes += r->opt.memory_bytes;
+	pthread_mutex_unlock(&rs->lock);
+	return bytes;
 }
 
 int
