@@ -218,6 +218,9 @@ struct remit_job {
 	   session's. `fresh`, if not 0: what was in it is forgotten first. */
 	const char *context;
 	int fresh;
+	/* Not 0: less time than the policy's `timeout`, which it cannot
+	   exceed. */
+	unsigned long long timeout_ms;
 	void *user;
 };
 

@@ -167,6 +167,7 @@ client_send_job(struct link *l, const struct remit_job *job,
 {
 	own(buf) struct buf records = BUF_INIT(frame_rules[FRAME_JOB].max);
 	const char *policy = job->policy_json;
+	char timeout[24];
 
 	if (policy &&
 	    link_send(l, FRAME_POLICY, policy, strlen(policy), err) < 0)
@@ -180,6 +181,11 @@ client_send_job(struct link *l, const struct remit_job *job,
 		return fail_sys(err, REMIT_E_INPUT, "the job");
 	if (job->on_question && record_add(&records, "questions", "yes") < 0)
 		return fail_sys(err, REMIT_E_INPUT, "the job");
+	if (job->timeout_ms) {
+		snprintf(timeout, sizeof(timeout), "%llu", job->timeout_ms);
+		if (record_add(&records, "timeout_ms", timeout) < 0)
+			return fail_sys(err, REMIT_E_MEMORY, "job");
+	}
 	if ((job->interactive &&
 	     record_add(&records, "interactive", "yes") < 0) ||
 	    (job->context &&

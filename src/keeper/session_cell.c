@@ -166,6 +166,7 @@ forget_cell(struct session *s)
 	s->used = (struct cgroup_usage){ 0 };
 	s->failed = false;
 	s->started = s->has_job = s->interactive = s->overdue = false;
+	s->timeout_ms = 0;
 	s->was_audited = false;
 	s->code_sha256[0] = '\0';
 	s->code_bytes = s->began_us = s->ended_us = 0;

@@ -5,6 +5,7 @@
 
 #include "installed.h"
 #include "instructions.h"
+#include "number.h"
 #include "overview.h"
 #include "record.h"
 #include "session_part.h"
@@ -81,6 +82,11 @@ take_job(struct session *s, const struct frame *f, struct remit_error *err)
 			s->context = strdup(r.value);
 		} else if (!strcmp(r.key, "fresh") && s->opened) {
 			s->fresh = true;
+		} else if (!strcmp(r.key, "timeout_ms")) {
+			if (number_parse(&s->timeout_ms, r.value) < 0 ||
+			    s->timeout_ms > UINT64_MAX / 4000)
+				return fail(err, REMIT_E_PROTOCOL,
+					    "timeout_ms is no time");
 		} else {
 			return fail(err, REMIT_E_PROTOCOL,
 				    "a job has no \"%.40s\"", r.key);

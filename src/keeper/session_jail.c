@@ -87,12 +87,17 @@ send_code(struct session *s, struct remit_error *err)
 static uint64_t
 deadline_of(const struct session *s)
 {
+	uint64_t ms;
+
 	if (s->closing)
 		return s->began_us + SESSION_GRACE_US;
-	if (s->pool->policy.timeout_ms == POLICY_UNLIMITED ||
-	    !plan_keeps(&s->pool->plan, MECH(TIMER)))
-		return 0;
-	return s->began_us + s->pool->policy.timeout_ms * 1000;
+	/* Without a limit it is the largest number there is. */
+	ms = plan_keeps(&s->pool->plan, MECH(TIMER))
+		     ? s->pool->policy.timeout_ms
+		     : POLICY_UNLIMITED;
+	if (s->timeout_ms && s->timeout_ms < ms)
+		ms = s->timeout_ms;
+	return ms == POLICY_UNLIMITED ? 0 : s->began_us + ms * 1000;
 }
 
 int

@@ -64,7 +64,7 @@ class Job(c.Structure):
         ("files", c.POINTER(File)), ("file_count", c.c_size_t), ("artifacts_dir", c.c_char_p), ("on_output", c.c_void_p),
         ("on_display", c.c_void_p), ("tools", c.c_void_p), ("tool_count", c.c_size_t), ("on_question", c.c_void_p), ("on_progress", c.c_void_p),
         ("interrupt_fd", c.c_int), ("on_wait", c.c_void_p), ("interactive", c.c_int),
-        ("context", c.c_char_p), ("fresh", c.c_int), ("user", c.c_void_p),
+        ("context", c.c_char_p), ("fresh", c.c_int), ("timeout_ms", c.c_ulonglong), ("user", c.c_void_p),
     ]  # fmt: skip
 
 
@@ -101,10 +101,10 @@ class Library:
         self.sessions[session] = handle
         return {}
 
-    def run(self, code, session="s", name=None, stdin=None, argv=(), files=(), interactive=0, context=None, fresh=0):
+    def run(self, code, session="s", name=None, stdin=None, argv=(), files=(), interactive=0, context=None, fresh=0, timeout_ms=0):
         code = text(code)
         job = Job(code=code, code_len=len(code), name=text(name), stdin_fd=-1, interrupt_fd=-1, interactive=interactive)
-        job.context, job.fresh = text(context), fresh
+        job.context, job.fresh, job.timeout_ms = text(context), fresh, timeout_ms
         if stdin is not None:
             job.stdin_bytes, job.stdin_len = text(stdin), len(text(stdin))
         job.argv = (c.c_char_p * (len(argv) + 1))(*map(text, argv), None)
