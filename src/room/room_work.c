@@ -237,6 +237,22 @@ do_cell(struct room *r, struct task *t)
 }
 
 static void
+do_file(struct room *r, struct task *t)
+{
+	struct remit_file_answer *answer = NULL;
+	struct remit_error err;
+	int failed;
+
+	set_state(r, ROOM_BUSY);
+	failed = remit_session_file(r->session, &t->file, &answer, &err);
+	set_state(r, ROOM_IDLE);
+	if (!failed)
+		t->ev->file(t->user, answer);
+	tell(t, NULL, failed ? &err : NULL);
+	remit_file_answer_free(answer);
+}
+
+static void
 do_reset(struct room *r, struct task *t)
 {
 	struct remit_error err;
@@ -281,8 +297,9 @@ do_close(struct room *r, struct task *t)
 }
 
 static void (*const deeds[])(struct room *r, struct task *t) = {
-	[TASK_OPEN] = do_open,	 [TASK_RUN] = do_run,	[TASK_CELL] = do_cell,
-	[TASK_RESET] = do_reset, [TASK_FORK] = do_fork, [TASK_CLOSE] = do_close,
+	[TASK_OPEN] = do_open,	 [TASK_RUN] = do_run,	  [TASK_CELL] = do_cell,
+	[TASK_FILE] = do_file,	 [TASK_RESET] = do_reset, [TASK_FORK] = do_fork,
+	[TASK_CLOSE] = do_close,
 };
 
 /* It was cancelled before it began, or there is no session for it. */
