@@ -321,7 +321,7 @@ class Result:
     @property
     def denied(self) -> list[str]:
         """A line for each denial, with what would allow it."""
-        return [f"[denied: {d.what}: {_allowing(d)}]" for d in self.denials]
+        return [f"[denied: {_tried(d)}: {_allowing(d)}]" for d in self.denials]
 
     def __str__(self) -> str:
         """What a person, or a model, should read: the output, and what went wrong."""
@@ -354,7 +354,7 @@ class Result:
             out.append(f'<pre style="color:#b02a2a">{escape(self.stderr)}</pre>')
         if self.value is not None:
             out.append(f"<pre>{escape(self.value.text)}</pre>")
-        out += [f"<p>denied: <code>{escape(d.what)}</code>: {escape(_allowing(d))}</p>" for d in self.denials]
+        out += [f"<p>denied: <code>{escape(_tried(d))}</code>: {escape(_allowing(d))}</p>" for d in self.denials]
         rows = "".join(
             f"<tr><td>{escape(e.field)}</td><td>{escape(repr(e.value))}</td><td>{escape(e.strength)}</td>"
             f"<td>{escape(', '.join(e.mechanisms))}</td></tr>"
@@ -365,6 +365,13 @@ class Result:
 
     def __reduce__(self) -> tuple[object, ...]:
         return Result, (None, self.document)
+
+
+def _tried(denial: Denial) -> str:
+    """The call, by the kernel's word; or what the code says that it was refused."""
+    if denial.what:
+        return denial.what
+    return ", ".join(f"{key} {value!r}" for key, value in denial.reported.items() if key != "errno") or denial.source
 
 
 def _allowing(denial: Denial) -> str:
