@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, Iterable, List, Literal, Mapping, NamedT
 from .._policy import Policy
 
 MountMode = Literal["overlay", "read-only", "read-write"]
-ExecutionMode = Literal["subprocess"]
+ExecutionMode = Literal["subprocess", "unsafe_in_process"]
 MODES = {"overlay": "overlay", "read-only": "ro", "read-write": "rw"}
 WORKSPACE = "/input"
 OUTPUT = "/output"

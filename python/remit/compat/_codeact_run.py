@@ -98,7 +98,9 @@ class ToolHost:
             finally:
                 self._waiting.discard(future)
 
-        return Tool(call, name=name, description=str(tool.description or ""), schema=checked(tool.parameters()))
+        # An argument that there is not is dropped by the framework; here it is a mistake of the code.
+        schema = {"additionalProperties": False, **checked(tool.parameters())}
+        return Tool(call, name=name, description=str(tool.description or ""), schema=schema)
 
     def close(self) -> None:
         """Nobody waits for them any more."""

@@ -12,8 +12,8 @@ The code may use the whole language and `await` at its top level. You get back w
 expression, and the error if there was one."""
 
 TOOLS = """Registered tools are functions there, with nothing to import. Await them and name the arguments:
-`result = await tool_name(param=value)`. `await call_tool("tool_name", param=value)` is the same. Several at once:
-`a, b = await asyncio.gather(tool_a(...), tool_b(...))`. What goes wrong in one is a `ToolError`, which can be caught."""
+`result = await tool_name(param=value)`. `await call_tool("tool_name", param=value)` is the same. Several at once, with
+`import asyncio`: `a, b = await asyncio.gather(tool_a(...), tool_b(...))`. What goes wrong in one is a `ToolError`, which can be caught."""
 
 HIDDEN = "Registered tools are not exposed separately: use `execute_code` when you need them."
 VISIBLE = "Some tools may also be exposed directly; prefer `execute_code` to combine them with loops, conditions and data."

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Callable, Collection, Dict, List, Literal
 from agent_framework import ContextProvider, FunctionTool, normalize_tools
 
 from .._policy import Policy
-from . import _codeact, _codeact_text
+from . import _codeact, _codeact_here, _codeact_text
 from ._codeact import (
     WORKSPACE,
     AllowedDomain,
     AllowedDomainInput,
+    ExecutionMode,
     FileMount,
     FileMountInput,
     MountMode,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from .._policy import PolicyLike
 
 __all__ = [
-    "AllowedDomain", "AllowedDomainInput", "FileMount", "FileMountInput", "MountMode", "ProcessExecutionLimits",
+    "AllowedDomain", "AllowedDomainInput", "ExecutionMode", "FileMount", "FileMountInput", "MountMode", "ProcessExecutionLimits",
     "RemitCodeActProvider", "RemitExecuteCodeTool",
 ]  # fmt: skip
 
@@ -68,7 +69,7 @@ if TYPE_CHECKING:
         max_output_file_bytes: Optional[int]
         max_output_total_bytes: Optional[int]
         tool_description_format: DescriptionFormat
-        execution_mode: str
+        execution_mode: ExecutionMode
         python_executable: Union[str, Path, None]
         runner_script: Union[str, Path, None]
         allowed_imports: Optional[Collection[str]]
@@ -135,6 +136,7 @@ class _Surface:
     execution_limits: for one call, see ProcessExecutionLimits. resource_limits: max_duration_secs and max_memory.
     max_output_files, max_output_file_bytes, max_output_total_bytes: of the files that are returned.
     tool_description_format: "compact" or "json", for all tools or by name.
+    execution_mode: "subprocess", a jail; "unsafe_in_process" has no wall, is for debugging, and warns.
     python_executable: the interpreter; this one unless given.
     allowed_imports, blocked_imports, allowed_builtins, blocked_builtins, allowed_os_attrs: lists for Remit's
         validator, which is off without any.
@@ -155,14 +157,14 @@ class _Surface:
         max_output_file_bytes: Optional[int] = None,
         max_output_total_bytes: Optional[int] = None,
         tool_description_format: DescriptionFormat = "compact",
-        execution_mode: str = "subprocess",
+        execution_mode: ExecutionMode = "subprocess",
         python_executable: Union[str, Path, None] = None,
         runner_script: Union[str, Path, None] = None,
         policy: PolicyLike = None,
         **fields: Any,
     ) -> None:
         self._approval: ApprovalMode = _choice("approval_mode", approval_mode or "never_require", "always_require", "never_require")
-        _choice("execution_mode", execution_mode, "subprocess")
+        self._mode: ExecutionMode = _choice("execution_mode", execution_mode, "subprocess", "unsafe_in_process")
         if runner_script is not None:
             raise ValueError("runner_script: Remit has a runner of its own, which belongs to the wall")
         if python_executable is not None:
@@ -306,7 +308,7 @@ class _Surface:
         """An execute_code that later changes do not reach."""
         return RemitExecuteCodeTool(
             tools=self.get_tools(), approval_mode=self._approval, workspace_root=self._workspace,
-            file_mounts=self.get_file_mounts(), allowed_domains=self.get_allowed_domains(), execution_limits=self._limits,
+            execution_mode=self._mode, file_mounts=self.get_file_mounts(), allowed_domains=self.get_allowed_domains(), execution_limits=self._limits,
             resource_limits=self._resources, max_output_files=self._max_files, tool_description_format=self._format, policy=self._policy,
         )  # fmt: skip
 
@@ -317,7 +319,7 @@ class _Surface:
         mounts = self._effective_mounts()
         return {
             "runtime": "remit",
-            "execution_mode": "subprocess",
+            "execution_mode": self._mode,
             "python_executable": document.get("python"),
             "approval_mode": self._effective_approval(),
             "tool_names": list(self._tools),
@@ -355,6 +357,8 @@ class RemitExecuteCodeTool(_Surface, FunctionTool):
 
     def __init__(self, **options: Unpack[CodeActOptions]) -> None:
         self._take(**options)
+        if self._mode == "unsafe_in_process":
+            _codeact_here.warn(2)
         FunctionTool.__init__(
             self, name=NAME, description="Execute Python in a jail.", approval_mode="never_require", func=self._run_code, input_model=SCHEMA
         )
@@ -378,7 +382,8 @@ class RemitExecuteCodeTool(_Surface, FunctionTool):
         return {**made, "description": self.description}
 
     async def _run_code(self, *, code: str) -> List[Any]:
-        return await execute(self._setup(), code)
+        run = execute if self._mode == "subprocess" else _codeact_here.execute_here
+        return await run(self._setup(), code)
 
 
 class RemitCodeActProvider(_Surface, ContextProvider):
@@ -392,6 +397,8 @@ class RemitCodeActProvider(_Surface, ContextProvider):
     def __init__(self, source_id: str = DEFAULT_SOURCE_ID, **options: Unpack[CodeActOptions]) -> None:
         ContextProvider.__init__(self, source_id)
         self._take(**options)
+        if self._mode == "unsafe_in_process":
+            _codeact_here.warn(2)
 
     async def before_run(self, *, agent: Any, session: Any, context: Any, state: Dict[str, Any]) -> None:
         """Called by the framework."""
