@@ -66,8 +66,7 @@ print_json(const struct column *columns)
 				rows,
 				json_pack("{s:s, s:s, s:b, s:o, s:o}", "field",
 					  fields[f].name, "tier", tiers[t].name,
-					  "built", c->built && fields[f].built,
-					  "possible",
+					  "built", c->built, "possible",
 					  names_of(fields[f].kept[t]), "here",
 					  names_of(c->built && !c->refused
 							   ? r->mechanisms
@@ -111,10 +110,7 @@ print_table(const struct column *columns)
 			if (fields[f].setting)
 				continue;
 			printf("  %-24s ", fields[f].name);
-			if (fields[f].built)
-				print_cell(&columns[t], f);
-			else
-				printf("(not built yet)");
+			print_cell(&columns[t], f);
 			putchar('\n');
 		}
 		putchar('\n');
