@@ -185,6 +185,24 @@ session_reset(PyObject *self, PyObject *unused)
 	Py_RETURN_NONE;
 }
 
+static PyObject *
+session_commit(PyObject *self, PyObject *unused)
+{
+	struct object *o = enter(self);
+	struct remit_result *result = NULL;
+	struct remit_error err;
+	int failed;
+
+	(void)unused;
+	if (!o)
+		return NULL;
+	o->running = true;
+	Py_BEGIN_ALLOW_THREADS failed =
+		remit_session_commit(o->session, &result, &err);
+	Py_END_ALLOW_THREADS o->running = false;
+	return failed < 0 ? core_raise(&err) : core_result(result);
+}
+
 /* The branch calls the same functions of Python. */
 static int
 fork_session(struct object *o, struct object *branch, const char *artifacts)
@@ -265,6 +283,7 @@ static PyMethodDef methods[] = {
 	{ "run", session_run, METH_VARARGS, "as that of a connection" },
 	{ "interrupt", session_interrupt, METH_NOARGS, "interrupt()" },
 	{ "reset", session_reset, METH_NOARGS, "reset()" },
+	{ "commit", session_commit, METH_NOARGS, "commit() -> Result" },
 	{ "fork", session_fork, METH_VARARGS, "fork(artifacts) -> Session" },
 	{ "close", session_close, METH_NOARGS, "close() -> Result" },
 	{ "drop", session_drop, METH_NOARGS, "drop()" },

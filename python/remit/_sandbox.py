@@ -118,6 +118,19 @@ class Sandbox:
         """KeyboardInterrupt for the cell that runs, from any thread."""
         self._core.interrupt()
 
+    def commit(self) -> Result:
+        """Write now what the cells so far have changed in folders of mode rw; the result has the changes."""
+        try:
+            return raised_for(Result(self._core.commit()))
+        except self._failure as e:
+            raise failure_of(e) from None
+
+    async def commit_async(self) -> Result:
+        """commit() for asyncio."""
+        from ._aio import in_thread
+
+        return await in_thread(lambda _: self.commit())
+
     def reset(self) -> None:
         """A fresh jail: nothing of the old one is left, and nothing was written."""
         try:

@@ -53,6 +53,20 @@ def test_left_by_an_exception_nothing_is_written(tmp_path):
     assert (tmp_path / "x").read_text() == "1"
 
 
+def test_what_was_changed_can_be_written_before_the_end(tmp_path):
+    with pytest.raises(KeyError), remit.Sandbox(write=[tmp_path]) as sandbox:
+        sandbox.run(f"open({str(tmp_path / 'x')!r}, 'w').write('1')")
+        result = sandbox.commit()
+        assert result.committed and [(c.kind, c.path) for c in result.changes] == [("created", str(tmp_path / "x"))]
+        sandbox.run(f"open({str(tmp_path / 'y')!r}, 'w').write('2')")
+        assert asyncio.run(sandbox.commit_async()).committed
+        sandbox.run(f"open({str(tmp_path / 'z')!r}, 'w').write('3')")
+        raise KeyError
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x", "y"]
+    with pytest.raises(ValueError, match="closed"):
+        sandbox.commit()
+
+
 def test_a_policy_that_is_wrong_or_cannot_be_kept():
     with pytest.raises(remit.PolicyError, match="memory_bytes: 1 KiB is too small"):
         remit.Sandbox(memory="1K")
