@@ -18,6 +18,7 @@ from ._errors import (
     Elsewhere,
     Failed,
     Gone,
+    InstallFailed,
     InternalError,
     KernelError,
     OutOfMemory,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Artifact", "Busy", "Change", "Connection", "Denial", "Display", "Elsewhere", "Enforcement", "Error", "Failed", "Findings",
-    "Gone", "InternalError", "KernelError", "Matrix", "OutOfMemory", "Output", "Plan", "Policy", "PolicyError",
+    "Gone", "InstallFailed", "InternalError", "KernelError", "Matrix", "OutOfMemory", "Output", "Plan", "Policy", "PolicyError",
     "ProtocolError", "Question", "RemitError", "Result", "Sandbox", "Skipped", "Stream", "Tool", "Unenforceable", "Unsupported", "Usage", "Value", "doctor",
     "explain", "matrix", "run", "run_async", "stream",
 ]  # fmt: skip

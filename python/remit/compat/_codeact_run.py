@@ -24,6 +24,7 @@ from .._policy import Policy
 from .._result import Result
 from .._tools import Tool
 from ._codeact import OUTPUT, AllowedDomain, FileMount, ProcessExecutionLimits, run_policy
+from ._tool import time_allowed
 
 NOTHING = "The code ran, and printed nothing."
 NOTES_MAX = 20
@@ -204,7 +205,7 @@ def _images(result: Result) -> List[Any]:
 def _error(result: Result, setup: Setup) -> Any:
     message, error = "Execution error", result.error
     if result.status == "timeout":
-        details = f"TimeoutError: the code took longer than {setup.policy['timeout']} seconds"
+        details = f"TimeoutError: the code took longer than {time_allowed(setup.policy)}"
     elif result.status == "memory_limit":
         details = "MemoryError: the code needed more memory than memory_bytes allows"
     elif result.status == "rejected" and error is not None:
@@ -244,8 +245,9 @@ async def execute(setup: Setup, code: str) -> List[Any]:
         size = len(code.encode())
     except UnicodeEncodeError as e:
         return _invalid(f"it is no text: {e}")
-    if size > setup.limits.max_code_bytes:
-        return _invalid(f"it has {size} bytes, and max_code_bytes allows {setup.limits.max_code_bytes}")
+    most = setup.policy["code_bytes"]
+    if isinstance(most, int) and size > most:
+        return _invalid(f"it has {size} bytes, and {most} are allowed")
     if not code.strip():
         return _invalid("there is none")
     with ExitStack() as stack:

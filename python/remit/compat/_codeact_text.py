@@ -77,10 +77,10 @@ def network_text(domains: Sequence[AllowedDomain], is_open: Optional[str]) -> st
     return "\n".join(lines)
 
 
-def instructions(tools: str, files: str, network: str, timeout: Any, is_visible: bool) -> str:
+def instructions(tools: str, files: str, network: str, timeout: str, is_visible: bool) -> str:
     return (
         "You have one primary tool: `execute_code`. It runs Python.\n\n"
-        f"{HOW}\nA call may take {timeout} seconds; the time of tools does not count.\n\n{TOOLS}\n\n"
+        f"{HOW}\nA call may take {timeout}; the time of tools does not count.\n\n{TOOLS}\n\n"
         f"Registered tools:\n{tools}\n\nFiles:\n{files}\n\nNetwork:\n{network}\n\n"
         f"Prefer one call for each request, with several steps in it.\n\n{VISIBLE if is_visible else HIDDEN}\n"
     )

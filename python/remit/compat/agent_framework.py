@@ -27,6 +27,7 @@ from ._codeact import (
     ProcessExecutionLimits,
 )
 from ._codeact_run import Setup, execute, has_output
+from ._tool import time_allowed
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -85,7 +86,9 @@ def _collect(*groups: Any) -> Dict[str, Any]:
     out: Dict[str, Any] = {}
     for group in groups:
         for tool in normalize_tools(group):
-            if isinstance(tool, FunctionTool) and tool.name != NAME:
+            if not isinstance(tool, FunctionTool):
+                raise TypeError(f"a tool of the code must be a function or a FunctionTool, not {type(tool).__name__}")
+            if tool.name != NAME:
                 out.pop(tool.name, None)
                 out[tool.name] = tool
     return out
@@ -302,7 +305,7 @@ class _Surface:
 
     def build_instructions(self, *, tools_visible_to_model: bool) -> str:
         """What a model should be told, as it is now."""
-        return _codeact_text.instructions(*self._texts(), self._policy["timeout"], tools_visible_to_model)
+        return _codeact_text.instructions(*self._texts(), time_allowed(self._policy), tools_visible_to_model)
 
     def create_run_tool(self) -> RemitExecuteCodeTool:
         """An execute_code that later changes do not reach."""

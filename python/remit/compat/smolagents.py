@@ -25,6 +25,7 @@ from .._result import Result
 from .._sandbox import Sandbox
 from .._tools import Tool
 from . import _typed
+from ._tool import time_allowed
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -191,7 +192,7 @@ class RemitPythonExecutor(PythonExecutor):
         kind = InterpreterError
         if result.status == "timeout":
             kind = ExecutionTimeoutError
-            text = f"Code execution exceeded the maximum execution time of {self.policy['timeout']} seconds"
+            text = f"Code execution exceeded the maximum execution time of {time_allowed(self.policy)}"
         elif result.status == "error" and result.error is not None:
             text = _cause(result, code)
         else:

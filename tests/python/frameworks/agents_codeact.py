@@ -25,6 +25,7 @@ from agent_framework import (
     tool,
 )
 from pydantic import BaseModel
+from remit.compat._codeact import run_policy
 from remit.compat.agent_framework import (
     AllowedDomain,
     FileMount,
@@ -144,7 +145,7 @@ def test_a_crash_and_too_much_memory_are_errors():
 def test_output_has_a_limit():
     (one,) = run({"execution_limits": ProcessExecutionLimits(max_stdout_bytes=8192)}, "print('x' * 100_000)")
     assert one.text.endswith("[stdout truncated]") and len(one.text) < 8300
-    assert "max_code_bytes allows 20" in error(run({"execution_limits": ProcessExecutionLimits(max_code_bytes=20)}, "x = 1" + " " * 20))
+    assert "and 20 are allowed" in error(run({"execution_limits": ProcessExecutionLimits(max_code_bytes=20)}, "x = 1" + " " * 20))
 
 
 def test_code_that_is_none():
@@ -380,6 +381,8 @@ def test_other_options_that_are_wrong():
     ):  # fmt: skip
         with pytest.raises(ValueError, match=words):
             RemitExecuteCodeTool(**options)
+    with pytest.raises(TypeError, match="must be a function or a FunctionTool, not dict"):
+        RemitExecuteCodeTool(tools=[{"type": "web_search"}])
     with pytest.raises(TypeError, match='unknown field "memroy"'):
         RemitExecuteCodeTool(memroy="1G")
     with pytest.raises(remit.Unenforceable):
@@ -485,6 +488,17 @@ def test_the_network_is_what_was_allowed():
     assert "`api.example.com:443`" in one.description and "There is no network" in RemitExecuteCodeTool().description
 
 
+def test_a_domain_is_what_its_policy_says():
+    def entries(*domains):
+        setup = RemitExecuteCodeTool(allowed_domains=list(domains), memory_fallback="per_process")._setup()
+        policy = run_policy(setup.policy, (), setup.domains)
+        assert remit.explain(policy), "the keeper takes it"
+        return policy["network_allow"]
+
+    assert entries("a.example.com") == ["a.example.com:443", "a.example.com:80"], "both, where no scheme is named"
+    assert entries("https://a.example.com", ("http://b.example.com", ["get", "HEAD"])) == ["a.example.com:443", "b.example.com:80:methods=GET+HEAD"]
+
+
 def test_the_environment_is_what_was_given(monkeypatch):
     monkeypatch.setenv("HOST_SECRET", "x")
     one = RemitExecuteCodeTool(env={"VISIBLE": "yes"})
@@ -548,7 +562,7 @@ def test_the_schema_and_the_description():
 def test_the_instructions_follow_what_it_is_made_of(tmp_path):
     one = RemitExecuteCodeTool(tools=[add], workspace_root=tmp_path, file_mounts=FileMount(tmp_path, "/ro", "read-only"))
     said = one.build_instructions(tools_visible_to_model=False)
-    assert "`/input` (read-write)" in said and "`/ro` (read-only)" in said and "10.0 seconds" in said and "not exposed separately" in said
+    assert "`/input` (read-write)" in said and "`/ro` (read-only)" in said and "10 seconds" in said and "not exposed separately" in said
     assert str(tmp_path) not in said, "paths of the host are nobody's business"
     assert "exposed directly" in one.build_instructions(tools_visible_to_model=True)
     assert "No files of the host" in RemitExecuteCodeTool().build_instructions(tools_visible_to_model=True)
