@@ -363,18 +363,15 @@ run_cell(struct mcp_call *c)
 static void
 run_alone(struct mcp_call *c)
 {
-	struct room_options opt = {
-		.owner = c->mcp->owner,
-		.policy_json = c->mcp->policy_json,
-		.exports = mcp_tool_exports(c),
-	};
 	struct run *r = c->work;
+	struct room_options opt;
 	struct remit_error err;
 
 	mcp_call_hold(c);
 	mcp_call_hold(c);
 	/* An event may come before this returns, and asks for the room. */
-	if (room_run(c->mcp->rooms, &opt, &r->job, &events, c, &c->room,
+	if (mcp_tool_room(c, &opt, &err) == 0 &&
+	    room_run(c->mcp->rooms, &opt, &r->job, &events, c, &c->room,
 		     &err) == 0) {
 		mcp_call_use_room(c, room_hold(c->room), 0);
 		return;
