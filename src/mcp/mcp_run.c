@@ -66,11 +66,13 @@ const struct mcp_member mcp_run_gives[] = {
 		       "\"text\",\"types\""),
 	  .text = "what was displayed; images are content of their own" },
 	{ .name = "error",
-	  .schema = "{\"anyOf\":[{\"type\":\"null\"},{\"type\":\"object\","
-		    "\"properties\":{\"name\":" MCP_TEXT_OR
-		    ",\"value\":" MCP_TEXT_OR
-		    ",\"line\":{\"type\":[\"integer\",\"null\"]}},"
-		    "\"required\":[\"name\",\"value\",\"line\"]}]}" },
+	  .schema =
+		  "{\"anyOf\":[{\"type\":\"null\"},{\"type\":\"object\","
+		  "\"properties\":{\"name\":" MCP_TEXT_OR
+		  ",\"value\":" MCP_TEXT_OR
+		  ",\"line\":{\"type\":[\"integer\",\"null\"]},"
+		  "\"remedy\":" MCP_TEXT_OR "},"
+		  "\"required\":[\"name\",\"value\",\"line\",\"remedy\"]}]}" },
 	{ .name = "denials",
 	  .schema = ROWS("\"what\":" MCP_TEXT ",\"count\":" MCP_COUNT
 			 ",\"field\":" MCP_TEXT_OR,
@@ -107,8 +109,9 @@ error_of(const json_t *doc)
 
 	if (!json_is_object(e))
 		return json_null();
-	return json_pack("{s:o, s:o, s:o}", "name", get(e, "name"), "value",
-			 get(e, "value"), "line", get(e, "line"));
+	return json_pack("{s:o, s:o, s:o, s:o}", "name", get(e, "name"),
+			 "value", get(e, "value"), "line", get(e, "line"),
+			 "remedy", get(e, "remedy"));
 }
 
 static json_t *
