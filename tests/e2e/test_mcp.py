@@ -217,7 +217,7 @@ def test_many_are_worked_on_at_once_and_no_more(peer):
 
 def test_progress_is_told_to_those_who_ask_for_it(peer):
     p = peer()
-    code = "import time\nfor i in range(4):\n    print('line', i, flush=True)\n    time.sleep(0.2)"
+    code = "import time\nfor i in range(3):\n    print('line', i, flush=True)\n    time.sleep(0.15)"
     p.call("run_python", {"progressToken": "mine"}, code=code)
     told = [n["params"] for n in p.notices]
     assert 2 <= len(told) <= 8 and {t["progressToken"] for t in told} == {"mine"}
@@ -237,12 +237,12 @@ def test_what_is_cancelled_is_stopped_and_not_answered(peer, version):
     # In a session the program gets KeyboardInterrupt, and the rest stays.
     code = "import time\ntry:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    n = 2"
     number = p.begin("tools/call", name="run_python", arguments={"code": code, "session": s})
-    time.sleep(0.5)
+    time.sleep(0.3)
     p.tell("notifications/cancelled", requestId=number, reason="not needed")
     began = time.monotonic()
     assert p.run("n", session=s)["value"] == "2" and time.monotonic() - began < 10
     # One that waits for its turn is not begun.
-    first = p.begin("tools/call", name="run_python", arguments={"code": "import time\ntime.sleep(1)", "session": s})
+    first = p.begin("tools/call", name="run_python", arguments={"code": "import time\ntime.sleep(0.3)", "session": s})
     second = p.begin("tools/call", name="run_python", arguments={"code": "n = 3", "session": s})
     p.tell("notifications/cancelled", requestId=second)
     p.end(first)

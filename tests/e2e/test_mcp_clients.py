@@ -35,43 +35,30 @@ def npm():
         skip_or_fail(str(e))
 
 
-@pytest.fixture
-def node(remit, npm):
-    def run(*argv, here=remit, timeout=90) -> subprocess.CompletedProcess:
-        argv = [*here.argv()[:-1], packages.node(npm), *map(str, argv)] if here is not remit else [packages.node(npm), *map(str, argv)]
-        return subprocess.run(
-            argv, env=remit.env(), cwd=remit.folder, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL, **here.identity()
-        )  # fmt: skip
-
-    return run
+def node(remit, npm, *argv) -> subprocess.CompletedProcess:
+    """By a user, or on a machine of network_here.py."""
+    prefix = [] if remit.argv()[0] == remit.command else remit.argv()[:-1]
+    return subprocess.run(
+        [*prefix, packages.node(npm), *map(str, argv)], env=remit.env(), cwd=remit.folder,
+        capture_output=True, text=True, timeout=90, stdin=subprocess.DEVNULL, **remit.identity(),
+    )  # fmt: skip
 
 
-@pytest.fixture
-def served(remit):
-    """The address of a `remit serve` that asks for a key, and the key."""
-    with contextlib.ExitStack() as stack:
-
-        def start(*flags) -> tuple[str, str]:
-            p = stack.enter_context(remit.popen("serve", "--listen", "127.0.0.1:0", "--python", PYTHON, *flags, stdout=subprocess.PIPE, text=True))
-            stack.callback(p.terminate)
-            found = re.match(r"remit: serving at (http://127\.0\.0\.1:\d+/)(?:\?token=(\w+))?\n", p.stdout.readline())
-            return found[1] + "mcp", found[2]
-
-        yield start
-
-
-@pytest.fixture
-def talk(remit, npm, node):
+def talk(remit, npm, client: str, steps: list, **more) -> list[dict]:
     script = remit.file("clients.mjs", (ROOT / "tests" / "e2e" / "mcp_clients.mjs").read_bytes())
+    done = node(remit, npm, script, json.dumps({"packages": str(npm), **CLIENTS[client], "steps": steps, **more}))
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0 and len(said) == len(steps), (done.stdout[-2000:], done.stderr[-2000:])
+    return said
 
-    def run(client: str, steps: list, **more) -> list[dict]:
-        here = more.pop("here", remit)
-        done = node(script, json.dumps({"packages": str(npm), **CLIENTS[client], "steps": steps, **more}), here=here)
-        said = [json.loads(line) for line in done.stdout.splitlines()]
-        assert done.returncode == 0 and len(said) == len(steps), (done.stdout[-2000:], done.stderr[-2000:])
-        return said
 
-    return run
+@contextlib.contextmanager
+def served(remit, *flags):
+    """The address of a `remit serve`, and its key."""
+    with remit.popen("serve", "--listen", "127.0.0.1:0", "--python", PYTHON, *flags, stdout=subprocess.PIPE, text=True) as p:
+        found = re.match(r"remit: serving at (http://127\.0\.0\.1:\d+/)(?:\?token=(\w+))?\n", p.stdout.readline())
+        yield found[1] + "mcp", found[2]
+        p.terminate()
 
 
 def call(code: str, options=None, **arguments) -> list:
@@ -115,15 +102,15 @@ def judge(said: list[dict], stateless: bool) -> None:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_over_standard_input(remit, talk, client):
-    said = talk(client, STEPS, command=remit.command, args=["mcp", "--python", PYTHON, "--export", "*.txt"])
+def test_over_standard_input(remit, npm, client):
+    said = talk(remit, npm, client, STEPS, command=remit.command, args=["mcp", "--python", PYTHON, "--export", "*.txt"])
     judge(said, client in ("auto", "pinned"))
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_over_http(talk, served, client):
-    url, key = served("--export", "*.txt")
-    said = talk(client, STEPS, url=url, headers={"Authorization": f"Bearer {key}"})
+def test_over_http(any_remit, npm, client):
+    with served(any_remit, "--export", "*.txt") as (url, key):
+        said = talk(any_remit, npm, client, STEPS, url=url, headers={"Authorization": f"Bearer {key}"})
     judge(said, client in ("auto", "pinned"))
 
 
@@ -134,22 +121,22 @@ def world(stage):
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_person_is_asked_by_the_client(remit, world, talk, client):
-    here = world.inside(remit)
+def test_a_person_is_asked_by_the_client(any_remit, npm, world, client):
+    here = world.inside(any_remit)
     flags = ["mcp", "--python", PYTHON, "--allow-host", "api.example.com:80", "--ask-hosts", *network_here.FALLBACK]
     code = network_here.TRY + "print('{' in attempt(fetch, 'http://evil.example/'))"
     for answer, reached in ({"action": "accept", "content": {"answer": "run"}}, "True\n"), ({"action": "decline"}, "False\n"):
-        (said,) = talk(client, [call(code)], command=remit.command, args=flags, elicit=answer, here=here)
+        (said,) = talk(here, npm, client, [call(code)], command=here.command, args=flags, elicit=answer)
         assert said["ok"]["structuredContent"]["stdout"] == reached, said
         assert '"evil.example:80"' in said["asked"][0]
 
 
-def test_the_inspector_s_command_line(remit, npm, node):
+def test_the_inspector_s_command_line(any_remit, npm):
     script = npm / "node_modules" / "@modelcontextprotocol" / "inspector-cli" / "build" / "index.js"
-    start = [script, remit.command, "mcp", "--python", PYTHON]
+    start = [script, any_remit.command, "mcp", "--python", PYTHON]
 
     def inspect(*words) -> dict:
-        done = node(*start, *words)
+        done = node(any_remit, npm, *start, *words)
         assert done.returncode == 0, done
         return json.loads(done.stdout)
 
@@ -181,20 +168,17 @@ CONFORMANCE = {
 }  # fmt: skip
 
 
-def test_the_protocol_s_own_tests_of_servers(any_remit, npm, node, served):
-    url, _ = served("--open")
+def test_the_protocol_s_own_tests_of_servers(any_remit, npm):
     script = npm / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
 
-    def run(row) -> tuple:
+    def run(row, url) -> list[tuple[str, str]]:
         version, scenario = row
-        out = node(script, "server", "--url", url, "--scenario", scenario, "--spec-version", version).stdout
-        found = dict(re.findall(r"\[([\w-]+) *\] \S*?(SUCCESS|FAILURE|WARNING)", re.sub(r"\x1b\[\d+m", "", out)))
-        failed = set(re.findall(r"\[([\w-]+) *\] FAILURE", re.sub(r"\x1b\[\d+m", "", out)))
-        return row, bool(found), failed
+        out = node(any_remit, npm, script, "server", "--url", url, "--scenario", scenario, "--spec-version", version).stdout
+        return re.findall(r"\[([\w-]+) *\] (SUCCESS|FAILURE|WARNING)", re.sub(r"\x1b\[\d+m", "", out))
 
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for row, ran, failed in pool.map(run, CONFORMANCE):
-            assert ran and failed == CONFORMANCE[row], (row, failed)
+    with served(any_remit, "--open") as (url, _), concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for row, checks in zip(CONFORMANCE, pool.map(lambda row: run(row, url), CONFORMANCE)):
+            assert checks and {name for name, how in checks if how != "SUCCESS"} == CONFORMANCE[row], (row, checks)
 
 
 def test_every_package_is_pinned():
