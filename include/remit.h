@@ -214,10 +214,14 @@ struct remit_job {
 	   printed, and stdin_fd is read only when sys.stdin is. */
 	int interactive;
 	/* Of a cell: the namespace that it runs in, by name; NULL: "main". All
-	   are of one interpreter: files, imports and the working folder are the
-	   session's. `fresh`, if not 0: what was in it is forgotten first. */
+	   are of one interpreter: files and imports are the session's, the
+	   working folder is each one's own. `fresh`, if not 0: what was in it
+	   is forgotten first. */
 	const char *context;
 	int fresh;
+	/* Of a cell: "NAME=VALUE", NULL-terminated, or NULL: variables of the
+	   environment while it runs; what they were before, they are after. */
+	const char *const *env;
 	/* Not 0: less time than the policy's `timeout`, which it cannot
 	   exceed. */
 	unsigned long long timeout_ms;

@@ -73,6 +73,7 @@ class Job:
         self.is_stirred = "stirred" in said
         self.context = said.get("context", "main")
         self.is_fresh = "fresh" in said
+        self.env = [value.partition("=")[::2] for key, value in pairs if key == "env"]
         self.code = receive_code(int(said["code_bytes"]))
 
 
@@ -138,13 +139,40 @@ def execute(program, module, name, reserve):
                 outcome = cell.describe_error(exc, name)
 
 
-class Contexts:
-    """Namespaces by name, each the __main__ of its cells."""
+class Environment:
+    """Variables of one cell. What they were before, they are after."""
 
-    def __init__(self, main):
+    def __init__(self, pairs):
+        self.pairs = pairs
+
+    def __enter__(self):
+        if self.pairs:
+            import os
+
+            self.variables = os.environ
+            self.before = {name: os.environ.get(name) for name, _ in self.pairs}
+            os.environ.update(self.pairs)
+
+    def __exit__(self, *_):
+        for name, _ in self.pairs:
+            if self.before[name] is None:
+                self.variables.pop(name, None)
+            else:
+                self.variables[name] = self.before[name]
+
+
+class Contexts:
+    """Namespaces by name, each the __main__ of its cells, with a current folder of
+    its own."""
+
+    def __init__(self, main, folder):
         self.modules = {"main": main}
+        self.current = "main"
+        self.folder = folder
+        self.folders = {}
 
     def find(self, job):
+        self.enter(job.context)
         module = self.modules.get(job.context)
         if module is None or job.is_fresh:
             module = self.modules[job.context] = cell.fresh_module()
@@ -152,6 +180,19 @@ class Contexts:
                 _tools.give(module.__dict__)
         sys.modules["__main__"] = module
         return module
+
+    def enter(self, context):
+        if context == self.current:
+            return
+        try:
+            self.folders[self.current] = posix.getcwd()
+        except FileNotFoundError:  # it was removed
+            self.folders.pop(self.current, None)
+        self.current = context
+        try:
+            posix.chdir(self.folders.get(context, self.folder))
+        except OSError:  # likewise, or may be entered no more
+            posix.chdir(self.folder)
 
     def give_tools(self):
         for module in self.modules.values():
@@ -188,7 +229,7 @@ def serve(task, module, reserve):
     global _tools
     own = posix.getpid()
     folder = posix.getcwd()
-    contexts = Contexts(module)
+    contexts = Contexts(module, folder)
     sys.modules["__main__"] = module
     files = cell.own_module("files")  # before the code can change anything
     workspace = folder.encode("utf-8", "surrogateescape")
@@ -212,7 +253,8 @@ def serve(task, module, reserve):
         if job.tools is not None:
             _tools = job.tools
             contexts.give_tools()
-        outcome = perform(task, job, contexts.find(job), reserve)
+        with Environment(job.env):
+            outcome = perform(task, job, contexts.find(job), reserve)
         runner.flush()
         if posix.getpid() != own:  # a fork of the code: its end is its own affair
             posix._exit(outcome[1] & 0xFF)

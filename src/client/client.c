@@ -192,6 +192,9 @@ client_send_job(struct link *l, const struct remit_job *job,
 	     record_add(&records, "context", job->context) < 0) ||
 	    (job->fresh && record_add(&records, "fresh", "yes") < 0))
 		return fail_sys(err, REMIT_E_INPUT, "the job");
+	for (const char *const *e = job->env; e && *e; e++)
+		if (record_add(&records, "env", *e) < 0)
+			return fail_sys(err, REMIT_E_INPUT, "the environment");
 	if (link_send(l, FRAME_JOB, buf_text(&records), records.len, err) < 0 ||
 	    job_files_send(l, job, err) < 0 ||
 	    link_send_pieces(l, FRAME_CODE, job->code, job->code_len, err) <
@@ -419,10 +422,10 @@ run_at(struct remit *r, bool shared, const struct remit_job *job,
 	own(run) struct run run = RUN_INIT;
 	int fd;
 
-	if (job->context || job->fresh)
+	if (job->context || job->fresh || job->env)
 		return fail(err, REMIT_E_INPUT,
-			    "a run has one namespace: only cells of a session "
-			    "have contexts");
+			    "only cells of a session have contexts, and "
+			    "variables besides the policy's");
 	client_set_job(&run, job);
 	if (tools_open(&run.tools, job->tools, job->tool_count, err) < 0 ||
 	    tool_calls_open(&run.calls, &run.tools, job, err) < 0)

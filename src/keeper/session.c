@@ -109,6 +109,7 @@ session_free(struct session *s)
 	free(s->network_before);
 	free(s->name);
 	free(s->context);
+	list_free(&s->env);
 	free(s);
 }
 

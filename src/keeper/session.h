@@ -105,8 +105,9 @@ struct session {
 	struct session *origin;	 /* whose branch it is to be; then NULL */
 	struct remit_error loss; /* why there is no jail; OK: there is one */
 	struct filing filing;
-	char *context; /* the namespace of this cell, or NULL */
-	bool fresh;    /* which is made anew */
+	char *context;	 /* the namespace of this cell, or NULL */
+	bool fresh;	 /* which is made anew */
+	struct list env; /* of this cell alone */
 
 	struct policy policy; /* of its own, until it has a pool */
 	struct buf policy_text;

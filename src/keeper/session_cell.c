@@ -185,6 +185,7 @@ forget_cell(struct session *s)
 	free(s->context);
 	s->context = NULL;
 	s->fresh = false;
+	list_free(&s->env);
 	free(s->network);
 	s->network = NULL;
 	session_forget_files(s);

@@ -80,6 +80,9 @@ take_job(struct session *s, const struct frame *f, struct remit_error *err)
 		} else if (!strcmp(r.key, "context") && s->opened) {
 			free(s->context);
 			s->context = strdup(r.value);
+		} else if (!strcmp(r.key, "env") && s->opened) {
+			if (list_add(&s->env, r.value) < 0)
+				return fail_sys(err, REMIT_E_MEMORY, "env");
 		} else if (!strcmp(r.key, "fresh") && s->opened) {
 			s->fresh = true;
 		} else if (!strcmp(r.key, "timeout_ms")) {

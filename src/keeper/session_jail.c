@@ -65,6 +65,7 @@ send_code(struct session *s, struct remit_error *err)
 		.interactive = s->interactive,
 		.context = s->context,
 		.fresh = s->fresh,
+		.env = &s->env,
 		.stirred = s->was_stirred,
 	};
 

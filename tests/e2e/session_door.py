@@ -64,7 +64,7 @@ class Job(c.Structure):
         ("files", c.POINTER(File)), ("file_count", c.c_size_t), ("artifacts_dir", c.c_char_p), ("on_output", c.c_void_p),
         ("on_display", c.c_void_p), ("tools", c.c_void_p), ("tool_count", c.c_size_t), ("on_question", c.c_void_p), ("on_progress", c.c_void_p),
         ("interrupt_fd", c.c_int), ("on_wait", c.c_void_p), ("interactive", c.c_int),
-        ("context", c.c_char_p), ("fresh", c.c_int), ("timeout_ms", c.c_ulonglong), ("user", c.c_void_p),
+        ("context", c.c_char_p), ("fresh", c.c_int), ("env", c.POINTER(c.c_char_p)), ("timeout_ms", c.c_ulonglong), ("user", c.c_void_p),
     ]  # fmt: skip
 
 
@@ -101,7 +101,7 @@ class Library:
         self.sessions[session] = handle
         return {}
 
-    def run(self, code, session="s", name=None, stdin=None, argv=(), files=(), interactive=0, context=None, fresh=0, timeout_ms=0):
+    def run(self, code, session="s", name=None, stdin=None, argv=(), files=(), interactive=0, context=None, fresh=0, timeout_ms=0, env=()):
         code = text(code)
         job = Job(code=code, code_len=len(code), name=text(name), stdin_fd=-1, interrupt_fd=-1, interactive=interactive)
         job.context, job.fresh, job.timeout_ms = text(context), fresh, timeout_ms
@@ -110,6 +110,8 @@ class Library:
         job.argv = (c.c_char_p * (len(argv) + 1))(*map(text, argv), None)
         job.files = (File * len(files))(*[File(text(p), None, text(b), len(text(b))) for p, b in files])
         job.file_count = len(files)
+        if env:
+            job.env = (c.c_char_p * (len(env) + 1))(*map(text, env), None)
         result = c.c_void_p()
         self.check("remit_session_run", self.sessions[session], c.byref(job), c.byref(result))
         return self.take(result)

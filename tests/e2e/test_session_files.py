@@ -294,6 +294,24 @@ def test_contexts_have_variables_of_their_own_and_share_the_rest(door):
     assert door.ask("close")["status"] == "ok"
 
 
+def test_a_context_has_a_current_folder_of_its_own(cold):
+    cold.open(policy=policy())
+    assert cold.out("import os\nos.mkdir('a')\nos.chdir('a')\nprint(os.getcwd())") == "/workspace/a\n"
+    assert cold.out("import os\nprint(os.getcwd())\nos.chdir('/tmp')", context="b") == "/workspace\n"
+    assert cold.out("print(os.getcwd())\nos.rmdir('/workspace/a')") == "/workspace/a\n"
+    assert cold.out("print(os.getcwd())", context="b") == "/tmp\n"
+    assert cold.out("print(os.getcwd())") == "/workspace\n"
+
+
+def test_variables_of_one_cell_are_gone_after_it(door):
+    door.open(policy=policy(env={"OLD": "policy"}))
+    look = "import os\nprint(os.environ.get('OLD'), os.environ.get('NEW'), os.getenv('HOME'))"
+    assert door.out(look, env=["OLD=cell", "NEW=a=b", "HOME=/x"]) == "cell a=b /x\n"
+    assert door.out(look) == "policy None /workspace\n"
+    assert door.run("os.environ.clear()\n1/0", env=["NEW=1"])["error"]["name"] == "ZeroDivisionError"
+    assert door.out("print(dict(os.environ))") == "{}\n"
+
+
 def test_a_run_has_no_contexts(cold):
     cold.open(policy=policy())
     assert cold.out("print(1)", context="a\u00e9 b" * 100) == "1\n"
