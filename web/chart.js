@@ -3,8 +3,6 @@
 
 import { el } from "./dom.js";
 
-const W = 520;
-const H = 310;
 const EDGE = { left: 58, right: 18, top: 18, bottom: 46 };
 const SERIES = 6; // colours in the style sheet
 
@@ -36,39 +34,47 @@ function axis(numbers) {
 	return { ticks, share: (n) => (n - low) / (high - low) };
 }
 
-const placeX = (share) => EDGE.left + share * (W - EDGE.left - EDGE.right);
-const placeY = (share) => H - EDGE.bottom - share * (H - EDGE.top - EDGE.bottom);
+/** Where things are drawn, by their share of an axis. */
+class Area {
+	constructor(width = 520, height = 310) {
+		Object.assign(this, { width, height });
+	}
 
-function frame(chart, y, xMarks) {
+	x = (share) => EDGE.left + share * (this.width - EDGE.left - EDGE.right);
+	y = (share) => this.height - EDGE.bottom - share * (this.height - EDGE.top - EDGE.bottom);
+}
+
+function frame(chart, area, y, xMarks) {
+	const right = area.width - EDGE.right;
 	const parts = y.ticks.flatMap((tick) => [
-		svg("line", { class: "grid", x1: EDGE.left, x2: W - EDGE.right, y1: placeY(y.share(tick)), y2: placeY(y.share(tick)) }),
-		text(EDGE.left - 8, placeY(y.share(tick)) + 4, shown(tick), { "text-anchor": "end" }),
+		svg("line", { class: "grid", x1: EDGE.left, x2: right, y1: area.y(y.share(tick)), y2: area.y(y.share(tick)) }),
+		text(EDGE.left - 8, area.y(y.share(tick)) + 4, shown(tick), { "text-anchor": "end" }),
 	]);
 	const every = Math.ceil(xMarks.length / 8);
 	xMarks.forEach(([share, label], i) => {
-		if (i % every === 0) parts.push(text(placeX(share), H - EDGE.bottom + 18, label, { "text-anchor": "middle" }));
+		if (i % every === 0) parts.push(text(area.x(share), area.height - EDGE.bottom + 18, label, { "text-anchor": "middle" }));
 	});
-	if (chart.x_label) parts.push(text(placeX(0.5), H - 6, chart.x_label, { class: "axis", "text-anchor": "middle" }));
+	if (chart.x_label) parts.push(text(area.x(0.5), area.height - 6, chart.x_label, { class: "axis", "text-anchor": "middle" }));
 	if (chart.y_label)
-		parts.push(text(0, 0, chart.y_label, { class: "axis", "text-anchor": "middle", transform: `translate(14 ${placeY(0.5)}) rotate(-90)` }));
+		parts.push(text(0, 0, chart.y_label, { class: "axis", "text-anchor": "middle", transform: `translate(14 ${area.y(0.5)}) rotate(-90)` }));
 	return parts;
 }
 
-function points(chart) {
+function points(chart, area) {
 	const all = chart.elements.flatMap((series) => series.points);
 	const isNumeric = all.every(([x]) => typeof x === "number");
 	const names = isNumeric ? [] : [...new Set(all.map(([x]) => x))];
 	const at = (x) => (isNumeric ? x : names.indexOf(x));
 	const ys = all.map((point) => Number(point[1])).filter(Number.isFinite);
 	if (!ys.length) throw new Error("it has no points");
-	const x = axis(all.map((point) => at(point[0])));
+	const x = axis(chart.x_range ?? all.map((point) => at(point[0])));
 	const y = axis(chart.from_zero ? [0, ...ys] : ys);
 	const marks = isNumeric ? x.ticks.map((tick) => [x.share(tick), shown(tick)]) : names.map((name, i) => [x.share(i), name]);
-	const parts = frame(chart, y, marks);
+	const parts = frame(chart, area, y, marks);
 	chart.elements.forEach((series, i) => {
 		const places = series.points
 			.filter((point) => Number.isFinite(Number(point[1])))
-			.map(([px, py]) => [placeX(x.share(at(px))), placeY(y.share(Number(py))), px, py]);
+			.map(([px, py]) => [area.x(x.share(at(px))), area.y(y.share(Number(py))), px, py]);
 		const colour = `series-${i % SERIES}`;
 		if (chart.type === "line")
 			parts.push(svg("polyline", { class: `stroke ${colour}`, points: places.map(([a, b]) => `${a.toFixed(1)},${b.toFixed(1)}`).join(" ") }));
@@ -79,25 +85,25 @@ function points(chart) {
 	return { parts, names: chart.elements.map((series) => series.label) };
 }
 
-function bars(chart) {
+function bars(chart, area) {
 	const labels = [...new Set(chart.elements.map((bar) => bar.label))];
 	const groups = [...new Set(chart.elements.map((bar) => bar.group))];
 	const y = axis([0, ...chart.elements.map((bar) => Number(bar.value))]);
 	const slot = 1 / labels.length;
 	const width = (slot * 0.72) / groups.length;
-	const parts = frame(chart, y, labels.map((label, i) => [(i + 0.5) * slot, label]));
+	const parts = frame(chart, area, y, labels.map((label, i) => [(i + 0.5) * slot, label]));
 	for (const bar of chart.elements) {
 		const group = groups.indexOf(bar.group);
 		const left = (labels.indexOf(bar.label) + 0.14) * slot + group * width;
-		const [top, foot] = [placeY(y.share(Math.max(0, bar.value))), placeY(y.share(Math.min(0, bar.value)))];
-		const box = { x: placeX(left) + 1, y: top, width: Math.max(1, placeX(width) - placeX(0) - 2), height: foot - top, rx: 2 };
+		const [top, foot] = [area.y(y.share(Math.max(0, bar.value))), area.y(y.share(Math.min(0, bar.value)))];
+		const box = { x: area.x(left) + 1, y: top, width: Math.max(1, area.x(width) - area.x(0) - 2), height: foot - top, rx: 2 };
 		parts.push(titled(svg("rect", { class: `fill series-${group % SERIES}`, ...box }), `${bar.label}: ${shown(bar.value)}`));
 	}
 	return { parts, names: groups.length > 1 ? groups : [] };
 }
 
-function pie(chart) {
-	const [cx, cy, r] = [W / 2, H / 2, H / 2 - 16];
+function pie(chart, { width, height }) {
+	const [cx, cy, r] = [width / 2, height / 2, height / 2 - 16];
 	const whole = chart.elements.reduce((sum, slice) => sum + slice.angle, 0);
 	let turned = -Math.PI / 2;
 	const parts = chart.elements.map((slice, i) => {
@@ -113,11 +119,13 @@ function pie(chart) {
 
 const KINDS = { line: points, scatter: points, bar: bars, pie };
 
+/** The page's own charts also have size, x_range and from_zero. */
 export function chart(data) {
-	if (data.type === "superchart") return el("div", {}, data.elements.map(chart));
+	const area = new Area(...(data.size ?? []));
+	if (data.type === "superchart") return el("div", {}, data.elements.map((one) => chart(one)));
 	if (!KINDS[data.type] || !data.elements?.length) throw new Error(`a chart of the kind "${data.type}" is not drawn here`);
-	const { parts, names } = KINDS[data.type](data);
-	const drawing = svg("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": data.title || `A ${data.type} chart` }, ...parts);
+	const { parts, names } = KINDS[data.type](data, area);
+	const drawing = svg("svg", { viewBox: `0 0 ${area.width} ${area.height}`, role: "img", "aria-label": data.title || `A ${data.type} chart` }, ...parts);
 	return el(
 		"figure",
 		{ class: "chart" },

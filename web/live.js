@@ -4,7 +4,7 @@
 import { get } from "./api.js";
 import { chart } from "./chart.js";
 import { el } from "./dom.js";
-import { bytes, milliseconds } from "./units.js";
+import { bytes, milliseconds, span } from "./units.js";
 
 const EVERY_MS = 2000;
 const SAMPLES = 90; // three minutes
@@ -20,7 +20,7 @@ const TILES = [
 	["Median latency", (status) => latency(status.latency_us?.p50)],
 	["95th percentile", (status) => latency(status.latency_us?.p95)],
 	["Memory", (status) => bytes(status.memory_bytes + sum(status.zygotes, "memory_bytes"))],
-	["Up for", (status) => milliseconds(status.uptime_s * 1000)],
+	["Up for", (status) => span(status.uptime_s)],
 ];
 
 const when = (time) => new Date(typeof time === "number" ? time * 1000 : time).toLocaleTimeString();
@@ -84,13 +84,15 @@ export class Live {
 		this.drawing = el("div", { class: "latency" });
 		this.tables = TABLES.map(({ title }) => el("div", { class: "table-scroll", tabindex: "0", role: "region", "aria-label": title }));
 		this.failure = el("p", { class: "muted", role: "status" });
-		host.replaceChildren(
-			this.failure,
+		this.shown = el(
+			"div",
+			{ hidden: true },
 			el("dl", { class: "tiles" }, TILES.map(([name], i) => el("div", { class: "tile" }, el("dt", {}, name), this.values[i]))),
 			el("h2", { class: "view-title" }, "Latency of runs"),
 			this.drawing,
-			...TABLES.flatMap(({ title }, i) => [el("h2", { class: "view-title" }, title), this.tables[i]]),
+			TABLES.flatMap(({ title }, i) => [el("h2", { class: "view-title" }, title), this.tables[i]]),
 		);
+		host.replaceChildren(this.failure, this.shown);
 	}
 
 	async start() {
@@ -115,6 +117,7 @@ export class Live {
 	}
 
 	#show(status, sessions) {
+		this.shown.hidden = false;
 		TILES.forEach(([, show], i) => (this.values[i].textContent = String(show(status, sessions))));
 		TABLES.forEach((one, i) => this.tables[i].replaceChildren(table(one, one.rows(status, sessions))));
 		if (!status.latency_us?.count) return;
@@ -122,7 +125,7 @@ export class Live {
 		this.#samples.splice(0, this.#samples.length - SAMPLES);
 		const line = (label, key) => ({ label, points: this.#samples.map((sample, i) => [(i + 1 - this.#samples.length) * (EVERY_MS / 1000), sample[key] / 1000]) });
 		this.drawing.replaceChildren(
-			chart({ type: "line", x_label: "seconds", y_label: "ms", from_zero: true, elements: [line("median", "p50"), line("95th percentile", "p95")] }),
+			chart({ type: "line", x_label: "seconds", y_label: "ms", size: [1100, 220], x_range: [-SAMPLES * 2, 0], from_zero: true, elements: [line("median", "p50"), line("95th percentile", "p95")] }),
 		);
 	}
 }

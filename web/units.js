@@ -22,4 +22,10 @@ export function seconds(s) {
 	return s < 1 ? `${s * 1000} ms` : `${s} s`;
 }
 
+/** How long ago something began. */
+export function span(s) {
+	if (s < 60) return `${Math.floor(s)} s`;
+	return s < 7200 ? `${Math.floor(s / 60)} min` : `${Math.floor(s / 3600)} h`;
+}
+
 export const plural = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
