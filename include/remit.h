@@ -275,7 +275,21 @@ REMIT_API int remit_session_run(struct remit_session *s,
 /* From any thread or signal handler: KeyboardInterrupt for the cell that runs,
    if one does. */
 REMIT_API void remit_session_interrupt(struct remit_session *s);
-/* A fresh jail; nothing of the old one is left, and nothing was committed. */
+/* From any thread: its jail ends at once, as by remit_session_drop(). The call
+   that waits for it, and every later one, fails with REMIT_E_GONE. It is to be
+   dropped all the same. */
+REMIT_API void remit_session_kill(struct remit_session *s);
+/*
+ * Write now what the cells so far have changed in folders of mode rw, instead
+ * of at the end: the result has changes, changes_skipped and committed. Threads
+ * that a cell left running stand still meanwhile. Refused if the policy allows
+ * processes.
+ */
+REMIT_API int remit_session_commit(struct remit_session *s,
+				   struct remit_result **out,
+				   struct remit_error *err);
+/* A fresh jail; nothing of the old one is left, and nothing more is
+   committed. */
 REMIT_API int remit_session_reset(struct remit_session *s,
 				  struct remit_error *err);
 /*

@@ -43,7 +43,7 @@ const PARSE_LINES = {
 const number = (text) => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : text);
 
 function toggle(field, id, change) {
-	const box = el("input", { type: "checkbox", role: "switch", id, disabled: !field.built, onchange: () => change(box.checked) });
+	const box = el("input", { type: "checkbox", role: "switch", id, onchange: () => change(box.checked) });
 	return { node: box, show: (value, effective) => (box.checked = (value ?? effective) === true) };
 }
 
@@ -52,7 +52,7 @@ function choice(field, id, change) {
 	const value = (text) => (isSwitch && (text === "true" || text === "false") ? text === "true" : text);
 	const list = el(
 		"select",
-		{ id, disabled: !field.built, onchange: () => change(value(list.value)) },
+		{ id, onchange: () => change(value(list.value)) },
 		field.choices.map((text) => el("option", { value: text }, shown(field, value(text)))),
 	);
 	return { node: list, show: (set, effective) => (list.value = String(set ?? effective)) };
@@ -65,7 +65,6 @@ function line(field, id, change) {
 		id,
 		autocomplete: "off",
 		spellcheck: "false",
-		disabled: !field.built,
 		onchange: () => change(box.value.trim() === "" ? undefined : parse(box.value.trim())),
 	});
 	const show = (value, effective) => {
@@ -81,7 +80,7 @@ function several(field, id, change) {
 		const all = box.value.split("\n").map((text) => text.trim()).filter(Boolean);
 		change(all.length ? PARSE_LINES[field.type](all) : undefined);
 	};
-	const box = el("textarea", { id, rows: 1, spellcheck: "false", autocomplete: "off", disabled: !field.built, oninput: fit, onchange: read });
+	const box = el("textarea", { id, rows: 1, spellcheck: "false", autocomplete: "off", oninput: fit, onchange: read });
 	const show = (value, effective) => {
 		box.placeholder = `${shown(field, effective)} (one to a line)`;
 		if (document.activeElement !== box) box.value = value === undefined ? "" : lines(field, value).join("\n");

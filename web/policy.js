@@ -1,6 +1,7 @@
 // The policy that is being written: a preset, and the fields that differ.
 
-export const PRESETS = ["default", "strict", "scientific", "landlock"];
+// "": as the server was started.
+export const PRESETS = ["", "default", "strict", "scientific", "landlock"];
 
 export class Policy {
 	#listeners = new Set();
@@ -16,7 +17,7 @@ export class Policy {
 	}
 
 	get preset() {
-		return this.#values.preset ?? "default";
+		return this.#values.preset ?? "";
 	}
 
 	get(name) {
@@ -25,7 +26,7 @@ export class Policy {
 
 	/** undefined: as the preset has it. */
 	set(name, value) {
-		if (value === undefined || (name === "preset" && value === "default")) delete this.#values[name];
+		if (value === undefined || (name === "preset" && !value)) delete this.#values[name];
 		else this.#values[name] = value;
 		this.#tell();
 	}

@@ -55,7 +55,7 @@ export class PolicyPanel {
 		this.preset = el(
 			"select",
 			{ id: "preset", onchange: () => policy.set("preset", this.preset.value) },
-			PRESETS.map((name) => el("option", {}, name)),
+			PRESETS.map((name) => el("option", { value: name }, name || "the server's")),
 		);
 		this.find = el("input", { type: "search", id: "find", placeholder: "Find a field", "aria-label": "Find a field", oninput: () => this.#filter() });
 		this.groups = this.#makeGroups();

@@ -1,5 +1,6 @@
 #include "proc.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,4 +63,41 @@ proc_pss_bytes(pid_t pid)
 	text[n > 0 ? n : 0] = '\0';
 	at = strstr(text, "\nPss:");
 	return at ? strtoull(at + strlen("\nPss:"), NULL, 10) * 1024 : 0;
+}
+
+static bool
+is_thread_stopped(int tasks, const char *name)
+{
+	char path[32], text[512];
+	own_fd int fd = -1;
+	const char *state;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%.15s/stat", name);
+	fd = openat(tasks, path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return true; /* it has ended */
+	text[n] = '\0';
+	/* Its name is before, and may hold anything. */
+	state = strrchr(text, ')');
+	return state && state[1] == ' ' && strchr("TtZX", state[2]);
+}
+
+bool
+proc_is_stopped(pid_t pid)
+{
+	char path[32];
+	bool stopped = true;
+	struct dirent *e;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	d = opendir(path);
+	while (d && stopped && (e = readdir(d)))
+		if (e->d_name[0] != '.')
+			stopped = is_thread_stopped(dirfd(d), e->d_name);
+	if (d)
+		closedir(d);
+	return stopped;
 }

@@ -4,6 +4,7 @@
 #ifndef REMIT_PROC_H
 #define REMIT_PROC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -19,6 +20,9 @@ int proc_status(pid_t pid, char out[PROC_STATUS_SIZE]) must_check;
 const char *proc_status_line(const char *status, const char *key);
 /* The number on one line. -1 if it cannot be read. */
 int proc_status_number(pid_t pid, const char *key, uint64_t *out) must_check;
+
+/* No thread of it runs: it got SIGSTOP, or has ended. */
+bool proc_is_stopped(pid_t pid);
 
 /* What it holds of the memory, shared pages divided among all that share them;
    0 if that cannot be read. */

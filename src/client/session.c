@@ -231,6 +231,13 @@ remit_session_interrupt(struct remit_session *s)
 		return;
 }
 
+void
+remit_session_kill(struct remit_session *s)
+{
+	/* The descriptor stays: whoever waits sees the other end close. */
+	shutdown(s->run.link.fd, SHUT_RDWR);
+}
+
 static int
 reset(struct remit_session *s, struct remit_error *err)
 {
@@ -302,15 +309,26 @@ remit_session_fork(struct remit_session *s, const char *artifacts_dir,
 	return leave(s, failed);
 }
 
+/* ---- what is written to the host ---- */
+
 static int
-close_door(struct remit_session *s, struct remit_result **out,
-	   struct remit_error *err)
+ask_result(struct remit_session *s, enum frame_type what,
+	   struct remit_result **out, struct remit_error *err)
 {
-	if (link_send(&s->run.link, FRAME_CLOSE, "", 0, err) < 0 ||
+	if (link_send(&s->run.link, what, "", 0, err) < 0 ||
 	    ask(s, &no_job, err) < 0)
 		return -1;
 	*out = take_ptr(&s->run.result);
 	return 0;
+}
+
+int
+remit_session_commit(struct remit_session *s, struct remit_result **out,
+		     struct remit_error *err)
+{
+	return enter(s, err) < 0
+		       ? -1
+		       : leave(s, ask_result(s, FRAME_COMMIT, out, err));
 }
 
 int
@@ -322,7 +340,7 @@ remit_session_close(struct remit_session *s, struct remit_result **out,
 	if (failed < 0 && err->code == REMIT_E_BUSY)
 		return -1;
 	if (!failed)
-		failed = leave(s, close_door(s, out, err));
+		failed = leave(s, ask_result(s, FRAME_CLOSE, out, err));
 	remit_session_drop(s);
 	return failed;
 }

@@ -468,11 +468,29 @@ jail_sample(const struct jail *j, struct exit_report *out)
 		out->max_rss_kib = (uint32_t)peak;
 }
 
+static void
+tell_code(const struct jail *j, int signal)
+{
+	if (j->run_pidfd >= 0)
+		sys_pidfd_kill(j->run_pidfd, signal);
+}
+
 void
 jail_interrupt(struct jail *j)
 {
-	if (j->run_pidfd >= 0)
-		sys_pidfd_kill(j->run_pidfd, SIGINT);
+	tell_code(j, SIGINT);
+}
+
+void
+jail_stop(struct jail *j)
+{
+	tell_code(j, SIGSTOP);
+}
+
+void
+jail_go_on(struct jail *j)
+{
+	tell_code(j, SIGCONT);
 }
 
 void

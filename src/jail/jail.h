@@ -167,6 +167,9 @@ int jail_step_failed(const struct step_report *r, const struct plan *plan,
 void jail_sample(const struct jail *j, struct exit_report *out);
 
 void jail_interrupt(struct jail *j); /* SIGINT to the code */
+/* SIGSTOP and SIGCONT. It takes a moment (proc.h). */
+void jail_stop(struct jail *j);
+void jail_go_on(struct jail *j);
 void jail_kill(struct jail *j);
 
 enum jail_death {

@@ -26,6 +26,7 @@ struct change {
 	struct stat seen;   /* this */
 	struct stat in;	    /* the folder it is in, unless that is new */
 	mode_t mode;	    /* that it shall have */
+	struct stat placed; /* the file that was put there */
 	const char *reason; /* why it is not written, or NULL */
 	int sys_errno;	    /* and the kernel's, or 0 */
 };

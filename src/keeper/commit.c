@@ -143,10 +143,15 @@ static void
 put_in_place(struct survey *s, struct change *c, int stage, const char *staged)
 {
 	unsigned how = c->had ? RENAME_EXCHANGE : RENAME_NOREPLACE;
-	ino_t ours = inode_of(stage, staged);
 	const char *name, *why;
 	own_fd int parent = open_parent(s, c, &name);
+	ino_t ours;
 
+	if (fstatat(stage, staged, &c->placed, AT_SYMLINK_NOFOLLOW) < 0) {
+		fail_change(c, FAILED, errno);
+		return;
+	}
+	ours = c->placed.st_ino;
 	if (parent < 0 || renameat2(stage, staged, parent, name, how) < 0) {
 		fail_change(c, errno == EEXIST ? BY_OTHERS : FAILED,
 			    errno == EEXIST ? 0 : errno);
@@ -212,7 +217,9 @@ stage_all(struct staging *st, struct survey *s)
 		struct change *c = &s->changes.items[i];
 
 		if (is_written(c) &&
-		    staging_copy(st, s, c, staging_name(st, i)) < 0) {
+		    ((c->is_folder && s->goes_on &&
+		      survey_make_opaque(s, c->path) < 0) ||
+		     staging_copy(st, s, c, staging_name(st, i)) < 0)) {
 			fail_change(c, FAILED, errno);
 			return -1;
 		}
@@ -331,6 +338,72 @@ write_changes(struct survey *s)
 		apply(&st, s);
 }
 
+/* ---- what the next commit is to know ---- */
+
+/* A clock that was set back does not get there. */
+#define PATIENCE_US 100000
+
+/* So that what others change from now on has another time. */
+static void
+let_it_be_old(void)
+{
+	struct timespec latest = stamp_latest();
+	useconds_t tick = (useconds_t)stamp_tick_us();
+
+	for (uint64_t us = 0; !stamp_is_over(&latest) && us < PATIENCE_US;
+	     us += tick)
+		usleep(tick);
+}
+
+/* Unless somebody has changed it already. */
+static int
+know_file(struct known *k, const struct survey *s, const struct change *c)
+{
+	const char *name;
+	own_fd int parent = open_parent(s, c, &name);
+	struct stat st;
+
+	if (parent < 0 || !is_as_seen(parent, name, &c->placed) ||
+	    fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	return known_add(k, s->root, c->path, &st);
+}
+
+static int
+know(struct known *k, const struct survey *s, const struct change *c)
+{
+	own_mem char *above =
+		strndup(c->path, (size_t)(last_name(c->path) - c->path));
+	size_t n = above ? strlen(above) : 0;
+
+	if (!above)
+		return -1;
+	/* The folder it is in has a new time as well. */
+	if (n) {
+		above[n - 1] = '\0';
+		if (c->in.st_ino && known_add(k, s->root, above, &c->in) < 0)
+			return -1;
+	}
+	if (c->kind == CHANGE_DELETED)
+		return known_add(k, s->root, c->path, NULL);
+	if (c->is_folder)
+		return known_add(k, s->root, c->path, &c->seen);
+	return know_file(k, s, c);
+}
+
+/* What is not known is taken for others' work: without memory, too. */
+static void
+know_all(struct known *k, const struct survey *s)
+{
+	if (has_any(&s->changes))
+		let_it_be_old();
+	for (size_t i = 0; i < s->changes.count; i++)
+		if (!s->changes.items[i].reason &&
+		    know(k, s, &s->changes.items[i]) < 0)
+			break;
+	known_sort(k);
+}
+
 /* ---- all folders ---- */
 
 /* The path still leads to the folder that the run has begun with. */
@@ -368,13 +441,17 @@ prepare(struct survey *s, const struct commit_order *o, struct remit_error *err)
 
 static int
 commit_one(const struct commit_order *o, const struct plan_mount *m,
-	   struct change_lists *out, struct remit_error *err)
+	   struct known *known, struct change_lists *out,
+	   struct remit_error *err)
 {
 	const struct write_root *w = &o->roots[m->write_root];
 	struct survey s = {
 		.host = w->host,
 		.upper = w->upper,
 		.since = o->since,
+		.known = known,
+		.root = m->write_root,
+		.goes_on = o->goes_on,
 		.filters = plan_keeps(o->plan, MECH(COMMIT)),
 	};
 	char real[PATH_MAX];
@@ -388,6 +465,8 @@ commit_one(const struct commit_order *o, const struct plan_mount *m,
 		skip_all(&s.changes, "the folder was replaced during the run");
 	else if (done == 0 && !o->dry)
 		write_changes(&s);
+	if (done == 0 && !o->dry && s.goes_on)
+		know_all(known, &s);
 	/* What was written to other folders must not be forgotten. */
 	done = done == 0 ? change_lists_add(out, &s.changes, m)
 			 : change_lists_fail(out, m, err->message);
@@ -396,19 +475,24 @@ commit_one(const struct commit_order *o, const struct plan_mount *m,
 }
 
 int
-commit_run(const struct commit_order *o, struct buf *out,
+commit_run(const struct commit_order *o, struct buf *out, struct buf *told,
 	   struct remit_error *err)
 {
 	own(change_lists) struct change_lists lists = CHANGE_LISTS_INIT;
+	own(known) struct known known = { 0 };
 
+	if (known_read(&known, o->known->data, o->known->len) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "changes");
 	for (size_t i = 0; i < o->plan->mount_count; i++) {
 		const struct plan_mount *m = &o->plan->mounts[i];
 
 		if (m->write_root >= 0 && o->roots[m->write_root].upper >= 0 &&
-		    commit_one(o, m, &lists, err) < 0)
+		    commit_one(o, m, &known, &lists, err) < 0)
 			return -1;
 	}
 	if (change_lists_write(&lists, out) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "changes");
+	if (known_write(&known, told) < 0)
+		told->len = 0;
 	return 0;
 }

@@ -21,10 +21,13 @@ struct commit_order {
 	struct stamp since;
 	bool dry;		 /* only say what would be written */
 	const char *runtime_dir; /* Remit's own */
+	bool goes_on;		 /* there may be another commit */
+	const struct buf *known; /* what the last one has told (known.h) */
 };
 
-/* The members "changes" and "changes_skipped" of the result. */
-int commit_run(const struct commit_order *o, struct buf *out,
+/* The members "changes" and "changes_skipped" of the result, and what the next
+   commit is to know. */
+int commit_run(const struct commit_order *o, struct buf *out, struct buf *known,
 	       struct remit_error *err) must_check;
 
 #endif

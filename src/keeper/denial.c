@@ -84,8 +84,7 @@ row(const struct denial *d)
 		d->field == FIELD_TOTAL ? NULL : &fields[d->field];
 	char flag[DENIAL_FLAG] = "";
 
-	/* A flag that is refused in any case would help nobody. */
-	if (f && f->built)
+	if (f)
 		snprintf(flag, sizeof(flag), "%s%s", d->flag[0] ? "" : "--",
 			 d->flag[0] ? d->flag : f->short_name);
 	return json_pack("{s:s, s:o, s:o, s:I, s:o, s:o, s:o}", "source",

@@ -7,6 +7,7 @@
 
 #include "denial_rule.h"
 #include "harvest.h"
+#include "known.h"
 #include "network.h"
 #include "result.h"
 #include "session_part.h"
@@ -46,7 +47,8 @@ session_new(struct keeper *k, int door_fd)
 		.stdin_pipe = -1,
 		.committer = -1,
 		.committed = -1,
-		.changes = BUF_INIT(2 << 20),
+		.changes = BUF_INIT((2 << 20) + KNOWN_MAX),
+		.known = BUF_INIT(KNOWN_MAX),
 		.timer = { .ring = session_on_timer, .owner = s },
 		.on_door = SOURCE_INIT,
 		.on_in = SOURCE_INIT,
@@ -141,7 +143,7 @@ session_die(struct session *s)
 void
 session_give_up(struct session *s, const struct remit_error *err)
 {
-	if (s->state == SESSION_IDLE) {
+	if (session_rests(s)) {
 		session_lose(s, err);
 		return;
 	}

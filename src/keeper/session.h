@@ -135,6 +135,8 @@ struct session {
 	int committed;		  /* what it says of it */
 	struct buf changes;	  /* in its words */
 	bool was_committed;	  /* it may write */
+	bool saving;		  /* it commits between two cells */
+	struct buf known;	  /* what that has left, for the next time */
 
 	struct timer timer;
 	uint64_t asked_us;     /* the door had sent everything */

@@ -20,6 +20,12 @@ session_is_open(const struct session *s)
 	return s->open_id[0] != '\0';
 }
 
+bool
+session_rests(const struct session *s)
+{
+	return s->state == SESSION_IDLE || s->saving;
+}
+
 /* ---- opening ---- */
 
 /* A run's pool is no session's: the policy is read again from its key. */
@@ -152,8 +158,9 @@ forget_cell(struct session *s)
 	empty_stdin(s);
 	/* What is not complete comes again. */
 	s->cells -= s->claim.incomplete;
-	s->was_stirred =
-		s->facts.interrupted || s->facts.timed_out || s->facts.over_cpu;
+	if (!s->facts.closed) /* a commit is no cell */
+		s->was_stirred = s->facts.interrupted || s->facts.timed_out ||
+				 s->facts.over_cpu;
 	s->facts = (struct facts){ .cpu_limit_ms = s->facts.cpu_limit_ms };
 	s->exit = (struct exit_report){ 0 };
 	s->used = (struct cgroup_usage){ 0 };
@@ -236,7 +243,7 @@ session_lose_channel(struct session *s)
 {
 	struct remit_error why;
 
-	if (s->state == SESSION_IDLE) {
+	if (session_rests(s)) {
 		fail(&why, REMIT_E_GONE, "the code has closed its channel");
 		session_lose(s, &why);
 		return;
@@ -292,6 +299,7 @@ session_reset(struct session *s, struct remit_error *err)
 	free(s->network_before);
 	s->network_before = NULL;
 	s->cpu_check_us = 0;
+	s->known.len = 0;
 	bridge_reset(&s->bridge);
 	s->branch_of[0] = '\0';
 	enqueue(s);

@@ -2,6 +2,9 @@
  * session_commit: a process of its own writes what was changed in folders of
  * mode rw to the host, so that no other session waits for the disk. It dies
  * with the keeper.
+ *
+ * Mostly all in the jail is dead by then. A session may ask for it between two
+ * cells: then its one process is stopped meanwhile.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -11,7 +14,9 @@
 
 #include "commit.h"
 #include "fds.h"
+#include "known.h"
 #include "linux_abi.h"
+#include "proc.h"
 #include "result.h"
 #include "session_part.h"
 #include "text.h"
@@ -24,6 +29,8 @@
 #endif
 /* Ends what the committer says, so that half of it is not taken for all. */
 #define COMPLETE "\n"
+/* How long a process may take to stop. */
+#define STOP_MS 2000
 
 /* ---- in that process ---- */
 
@@ -58,29 +65,56 @@ close_all_else(const struct commit_order *o, int out)
 	fds_close_others(keep, n);
 }
 
-static void __attribute__((noreturn))
-committer_main(const struct commit_order *o, int out, pid_t keeper)
+/* With what a thread still writes, a file could be half of it. */
+static int
+await_stop(pid_t pid, struct remit_error *err)
 {
-	struct buf text = BUF_INIT(2 << 20);
+	for (int ms = 0; ms < STOP_MS; ms++) {
+		if (proc_is_stopped(pid))
+			return 0;
+		usleep(1000);
+	}
+	return fail(err, REMIT_E_INTERNAL,
+		    "nothing was written: the code could not be stopped");
+}
+
+static void
+say(int out, const void *bytes, size_t len)
+{
+	const char *at = bytes;
+
+	while (len) {
+		ssize_t n = write(out, at, len);
+
+		if (n <= 0)
+			_exit(1);
+		at += n;
+		len -= (size_t)n;
+	}
+}
+
+/* What the next commit is to know, with its length before it; then the text. */
+static void __attribute__((noreturn))
+committer_main(const struct commit_order *o, pid_t stopped, int out,
+	       pid_t keeper)
+{
+	struct buf text = BUF_INIT(2 << 20), known = BUF_INIT(KNOWN_MAX);
 	struct remit_error err;
-	size_t at = 0;
+	uint32_t len;
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
 	    getppid() != keeper)
 		_exit(1);
 	close_all_else(o, out);
 	umask(077);
-	if (commit_run(o, &text, &err) < 0)
+	if ((stopped && await_stop(stopped, &err) < 0) ||
+	    commit_run(o, &text, &known, &err) < 0)
 		write_failure(&text, err.message);
-	if (buf_add(&text, COMPLETE, 1) < 0)
-		_exit(1);
-	while (at < text.len) {
-		ssize_t n = write(out, text.data + at, text.len - at);
-
-		if (n <= 0)
-			_exit(1);
-		at += (size_t)n;
-	}
+	len = (uint32_t)known.len;
+	say(out, &len, sizeof(len));
+	say(out, known.data, known.len);
+	say(out, text.data, text.len);
+	say(out, COMPLETE, 1);
 	_exit(0);
 }
 
@@ -95,19 +129,44 @@ close_committer(struct session *s)
 	s->committed = s->committer = -1;
 }
 
+/* Of half a report nothing is known: what it has left is not ours then. */
+static int
+split(struct session *s)
+{
+	struct buf *b = &s->changes;
+	uint32_t len;
+
+	s->known.len = 0;
+	if (b->len <= sizeof(len) || b->data[b->len - 1] != COMPLETE[0])
+		return -1;
+	memcpy(&len, b->data, sizeof(len));
+	if (len > b->len - sizeof(len) - 1 ||
+	    buf_add(&s->known, b->data + sizeof(len), len) < 0)
+		return -1;
+	b->data[--b->len] = '\0';
+	buf_drop(b, sizeof(len) + len);
+	return 0;
+}
+
 static void
 finish(struct session *s)
 {
-	struct buf *b = &s->changes;
-
 	close_committer(s);
 	loop_set_timer(&s->keeper->loop, &s->timer, 0);
-	if (b->len && b->data[b->len - 1] == COMPLETE[0])
-		b->data[--b->len] = '\0';
+	if (split(s) < 0)
+		write_failure(&s->changes, "changes were not all written: the "
+					   "process that does it was killed");
+	if (!s->saving) {
+		session_give_files(s);
+		return;
+	}
+	if (s->inmate)
+		jail_go_on(&s->inmate->jail);
+	s->saving = false;
+	if (s->door_gone)
+		keeper_remove(s->keeper, s);
 	else
-		write_failure(b, "changes were not all written: the process "
-				 "that does it was killed");
-	session_give_files(s);
+		session_answer(s);
 }
 
 static void
@@ -125,13 +184,14 @@ on_committer(void *owner, uint32_t events)
 	finish(s);
 }
 
-/* Only what ended well is written, unless the policy says otherwise. */
+/* Only what ended well is written, unless the policy says otherwise; or what
+   somebody asks for. */
 static bool
 may_write(const struct session *s)
 {
 	switch ((enum commit_when)session_policy(s)->commit) {
 	case COMMIT_OK:
-		return result_status(s) == STATUS_OK;
+		return s->saving || result_status(s) == STATUS_OK;
 	case COMMIT_ALWAYS:
 		return true;
 	case COMMIT_NEVER:
@@ -144,13 +204,14 @@ static int
 start(struct session *s, const struct commit_order *o, struct remit_error *err)
 {
 	pid_t keeper = getpid(), pid;
+	pid_t stopped = s->saving ? s->inmate->jail.run_pid : 0;
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "pipe");
 	pid = fork();
 	if (pid == 0)
-		committer_main(o, ends[1], keeper);
+		committer_main(o, stopped, ends[1], keeper);
 	close(ends[1]);
 	s->committed = ends[0];
 	if (pid < 0)
@@ -165,30 +226,83 @@ start(struct session *s, const struct commit_order *o, struct remit_error *err)
 	return fail_sys(err, REMIT_E_KERNEL, "watch who writes changes");
 }
 
-bool
-session_commit(struct session *s)
+static bool
+begin(struct session *s)
 {
 	struct commit_order o = {
+		.plan = &s->pool->plan,
+		.roots = s->inmate->jail.write_roots,
 		.since = s->since,
 		.runtime_dir = s->keeper->site.runtime_dir,
+		.goes_on = s->saving,
+		.known = &s->known,
 	};
 	struct remit_error err;
 
+	s->was_committed = may_write(s);
+	o.dry = !s->was_committed;
+	s->state = SESSION_COMMITTING;
+	if (start(s, &o, &err) == 0)
+		return true;
+	session_commit_free(s);
+	s->error = err;
+	s->failed = true;
+	return false;
+}
+
+bool
+session_commit(struct session *s)
+{
 	if (!s->pool || !s->pool->plan.write_roots || !s->inmate || s->failed ||
 	    !s->began_us)
 		return false;
-	s->was_committed = may_write(s);
-	o.plan = &s->pool->plan;
-	o.roots = s->inmate->jail.write_roots;
-	o.dry = !s->was_committed;
-	s->state = SESSION_COMMITTING;
-	if (start(s, &o, &err) < 0) {
-		session_commit_free(s);
+	return begin(s);
+}
+
+/* Why it cannot be now. */
+static int
+check_saving(const struct session *s, struct remit_error *err)
+{
+	if (s->loss.code) {
+		*err = s->loss;
+		return -1;
+	}
+	if (!s->pool->plan.write_roots)
+		return fail_refused(err, "filesystem_write_roots",
+				    "Open the session with --write.",
+				    "this session has no folder of mode rw");
+	if (s->pool->plan.limits.many_processes)
+		return fail_refused(
+			err, "subprocess_execution",
+			"Close the session: then it is committed.",
+			"what several processes write cannot be committed "
+			"while they live");
+	return 0;
+}
+
+void
+session_save(struct session *s)
+{
+	struct remit_error err;
+
+	/* It has no code, and ends well if nothing is wrong with it. */
+	s->facts.closed = true;
+	s->asked_us = loop_now_us();
+	if (check_saving(s, &err) < 0) {
 		s->error = err;
 		s->failed = true;
-		return false;
+		session_answer(s);
+		return;
 	}
-	return true;
+	jail_stop(&s->inmate->jail);
+	s->saving = true;
+	if (begin(s)) {
+		session_commit_wait(s);
+		return;
+	}
+	s->saving = false;
+	jail_go_on(&s->inmate->jail);
+	session_answer(s);
 }
 
 void
@@ -219,4 +333,5 @@ session_commit_free(struct session *s)
 		session_commit_stop(s);
 	close_committer(s);
 	buf_free(&s->changes);
+	buf_free(&s->known);
 }

@@ -27,7 +27,7 @@ session_flush_door(struct session *s)
 	events = link_backlog(&s->door) > DOOR_BACKLOG ? 0 : EPOLLIN;
 	if (s->inmate && s->state == SESSION_RUNNING)
 		session_flush_channel(s);
-	if (s->inmate && !s->output_us && s->state != SESSION_IDLE) {
+	if (s->inmate && !s->output_us && !session_rests(s)) {
 		loop_want(&s->keeper->loop, &s->inmate->on_out, events);
 		loop_want(&s->keeper->loop, &s->inmate->on_err, events);
 	}
@@ -318,6 +318,10 @@ take_between(struct session *s, const struct frame *f, struct remit_error *err)
 			return session_reset(s, err);
 		if (f->type == FRAME_FORK)
 			return session_fork(s, f, err);
+		if (f->type == FRAME_COMMIT) {
+			session_save(s);
+			return 0;
+		}
 		if (f->type == FRAME_CLOSE) {
 			session_close(s);
 			return 0;

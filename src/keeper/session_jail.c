@@ -37,7 +37,7 @@ session_on_out(struct session *s)
 {
 	/* Between cells nobody reads: what is there is the next one's. This is
 	   only the end. */
-	if (s->state == SESSION_IDLE)
+	if (session_rests(s))
 		loop_remove(&s->keeper->loop, &s->inmate->on_out);
 	else if (s->out.fd >= 0)
 		drain(s, &s->out, &s->inmate->on_out);
@@ -46,7 +46,7 @@ session_on_out(struct session *s)
 void
 session_on_err(struct session *s)
 {
-	if (s->state == SESSION_IDLE)
+	if (session_rests(s))
 		loop_remove(&s->keeper->loop, &s->inmate->on_err);
 	else if (s->err.fd >= 0)
 		drain(s, &s->err, &s->inmate->on_err);
@@ -293,12 +293,12 @@ lose_idle(struct session *s)
 void
 session_on_end(struct session *s, const struct exit_report *end)
 {
-	if (s->state >= SESSION_DYING)
-		return;
-	if (s->state == SESSION_IDLE) {
+	if (session_rests(s)) {
 		lose_idle(s);
 		return;
 	}
+	if (s->state >= SESSION_DYING)
+		return;
 	s->exit = *end;
 	s->facts.has_wait_status = true;
 	s->facts.wait_status = end->wait_status;
@@ -315,7 +315,7 @@ session_on_dead(struct session *s, const struct exit_report *end)
 	/* It was killed because it had said that it is done. */
 	bool waited = s->state == SESSION_DYING && s->claim.has_exit_code;
 
-	if (s->state == SESSION_IDLE) {
+	if (session_rests(s)) {
 		lose_idle(s);
 		return;
 	}

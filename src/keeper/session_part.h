@@ -45,6 +45,8 @@ void session_answer(struct session *s);
 void session_read_output(struct session *s, struct capture *c);
 /* Cells. */
 
+/* No code of its door's is in the jail, which may be stopped. */
+bool session_rests(const struct session *s);
 /* The door wants many. */
 int session_open(struct session *s, const struct frame *f,
 		 struct remit_error *err) must_check;
@@ -115,10 +117,13 @@ void session_on_in(void *owner, uint32_t events);
 void session_fingerprint(struct session *s);
 void session_audit(struct session *s, const struct buf *result);
 
-/* Changes that are written to the host, once the jail is dead. */
+/* Changes that are written to the host, once the jail is dead, or between two
+   cells. */
 
 /* False if there is no folder of mode rw. */
 bool session_commit(struct session *s);
+/* The door asks for it, between two cells. */
+void session_save(struct session *s);
 /* From now on it has so much time. */
 void session_commit_wait(struct session *s);
 void session_commit_free(struct session *s);

@@ -85,11 +85,14 @@ holds_guarded(const struct survey *s, const char *path)
 /* ---- what others have done ---- */
 
 static const char *
-check_times(const struct survey *s, const struct stat *st)
+check_times(const struct survey *s, const char *path, const struct stat *st)
 {
 	if (stamp_is_void(&s->since))
 		return CLOCK;
-	return stamp_is_since(&s->since, &st->st_ctim) ? BY_OTHERS : NULL;
+	if (!stamp_is_since(&s->since, &st->st_ctim) ||
+	    known_is(s->known, s->root, path, st))
+		return NULL;
+	return BY_OTHERS;
 }
 
 /* Below a folder that would be removed. One that has been moved has a new time
@@ -108,16 +111,17 @@ check_contents(const struct survey *s, int at, const char *name, char *path,
 
 		if (beneath_is_dots(e->d_name))
 			continue;
-		if (len + n + 2 > PLAIN_PATH_SIZE || depth >= SURVEY_DEPTH_MAX)
+		if (len + n + 2 > PLAIN_PATH_SIZE ||
+		    depth >= SURVEY_DEPTH_MAX) {
 			why = TOO_DEEP;
-		else if (fstatat(dirfd(d), e->d_name, &st,
-				 AT_SYMLINK_NOFOLLOW) < 0)
-			why = BY_OTHERS;
-		else
-			why = check_times(s, &st);
+			break;
+		}
+		snprintf(path + len, PLAIN_PATH_SIZE - len, "/%s", e->d_name);
+		why = fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0
+			      ? BY_OTHERS
+			      : check_times(s, path, &st);
 		if (why)
 			break;
-		snprintf(path + len, PLAIN_PATH_SIZE - len, "/%s", e->d_name);
 		if (s->filters && protected_path(path, &s->allowed))
 			why = "a protected name is in it (--commit-name "
 			      "allows it)";
@@ -144,7 +148,9 @@ survey_check_removal(const struct survey *s, int at, const char *name,
 		return BY_OTHERS;
 	if (!S_ISDIR(st.st_mode))
 		return NULL;
-	if (stamp_is_since(&s->since, &st.st_mtim))
+	/* Where we have written, what is in it tells. */
+	if (stamp_is_since(&s->since, &st.st_mtim) &&
+	    !known_is(s->known, s->root, path, &st))
 		return BY_OTHERS;
 	if (s->filters && holds_guarded(s, path))
 		return GUARDED;
@@ -165,7 +171,7 @@ static const char *
 check_host(const struct walk *w, const struct place *p, const char *name,
 	   const struct change *c)
 {
-	const char *why = check_times(w->s, &c->seen);
+	const char *why = check_times(w->s, w->path, &c->seen);
 
 	if (!why && p->unsure)
 		why = MOVED;
@@ -255,7 +261,7 @@ is_same(const struct place *p, const char *name, int fd, const struct stat *st,
 	ssize_t n, m;
 
 	if (!S_ISREG(had->st_mode) || had->st_size != st->st_size ||
-	    had->st_mode != st->st_mode ||
+	    (had->st_mode & 07777) != mode_of(st, had) ||
 	    had->st_mtim.tv_sec != st->st_mtim.tv_sec ||
 	    had->st_mtim.tv_nsec != st->st_mtim.tv_nsec)
 		return false;
@@ -338,6 +344,8 @@ look_at_file(struct walk *w, const struct place *p, const char *name,
 	c->mode = mode_of(st, had);
 	if (had)
 		c->reason = check_host(w, p, name, c);
+	else if (known_has(w->s->known, w->s->root, w->path))
+		c->reason = GONE;
 	return 0;
 }
 
@@ -356,7 +364,8 @@ may_be_another(const struct walk *w, const struct place *p,
 
 	return p->unsure || stamp_is_void(since) ||
 	       (stamp_is_since(since, &had->st_ctim) &&
-		stamp_is_since(since, &p->was.st_mtim));
+		stamp_is_since(since, &p->was.st_mtim) &&
+		!known_is(w->s->known, w->s->root, w->path, had));
 }
 
 static int
@@ -398,7 +407,8 @@ look_at_new_folder(struct walk *w, const struct place *p, const char *name,
 	c->mode = mode_of(st, had);
 	if (had)
 		c->reason = check_host(w, p, name, c);
-	else if (p->host >= 0 && was_there(dirfd(upper)))
+	else if (p->host >= 0 && (was_there(dirfd(upper)) ||
+				  known_has(w->s->known, w->s->root, w->path)))
 		c->reason = GONE;
 	return c->reason ? 0 : look_below(w, p, name, upper, NULL, err);
 }
@@ -438,6 +448,16 @@ look_at_folder(struct walk *w, const struct place *p, const char *name,
 		      : look_at_new_folder(w, p, name, upper, st, had, err);
 	closedir(upper);
 	return done;
+}
+
+/* The kernel marks a new folder only where the host has had one: so one that
+   gets a counterpart now would show it as soon as it is looked up anew. */
+int
+survey_make_opaque(const struct survey *s, const char *path)
+{
+	own_fd int fd = beneath_open(s->upper, path, O_RDONLY | O_DIRECTORY);
+
+	return fd < 0 ? -1 : fsetxattr(fd, OPAQUE, "y", 1, 0);
 }
 
 /* ---- the walk ---- */

@@ -15,24 +15,32 @@
 #define REMIT_SURVEY_H
 
 #include "change.h"
+#include "known.h"
 #include "stamp.h"
 
 /* Folders within each other, at most. */
 #define SURVEY_DEPTH_MAX 64
 
 struct survey {
-	int host, upper;     /* the two folders */
-	struct stamp since;  /* the start of the run */
-	struct list allowed; /* protected names that may be written */
-	bool filters;	     /* names and kinds are looked at at all */
-	const char *path;    /* of the host's folder, without links */
-	struct list guarded; /* paths of the host that must stay */
-	bool lost;	     /* something that was moved has no new place */
+	int host, upper;	   /* the two folders */
+	struct stamp since;	   /* the start of the run */
+	const struct known *known; /* what earlier commits have left */
+	int root;		   /* the folder's number there */
+	struct list allowed;	   /* protected names that may be written */
+	bool filters;		   /* names and kinds are looked at at all */
+	const char *path;	   /* of the host's folder, without links */
+	struct list guarded;	   /* paths of the host that must stay */
+	bool lost;    /* something that was moved has no new place */
+	bool goes_on; /* the layer is used on */
 	struct changes changes;
 };
 
 int survey_run(struct survey *s, struct remit_error *err) must_check;
 void survey_free(struct survey *s);
+
+/* From now on the host has a folder of that name, too: what is in that must not
+   show in the jail. */
+int survey_make_opaque(const struct survey *s, const char *path) must_check;
 
 /* Why what is at `name` may not be removed, with all that is in it; or NULL. */
 const char *survey_check_removal(const struct survey *s, int at,

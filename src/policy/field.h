@@ -109,7 +109,6 @@ struct field {
 	int (*object_text)(const json_t *object, const char *place,
 			   struct buf *out, struct remit_error *err);
 	bool setting; /* chooses how, promises nothing: no row in results */
-	bool built;   /* false: any value but the default is refused */
 	const char *fallback;	   /* default, as a flag's text ("" is empty) */
 	const char *value_name;	   /* in --help: "SIZE", "DIR", ... */
 	const char *sentence;	   /* one sentence for --help and man page */

@@ -126,8 +126,6 @@ add_field_row(struct buf *out, const struct field *f)
 	if (is_list(f) ? buf_addf(&text, " (repeatable)") < 0
 		       : buf_addf(&text, " [%s]", value) < 0)
 		return -1;
-	if (!f->built && buf_addf(&text, " (not built yet)") < 0)
-		return -1;
 	return add_row(out, f->short_name, f->value_name, buf_text(&text));
 }
 
@@ -202,9 +200,6 @@ man_kept(struct buf *out, const struct field *f)
 	uint64_t kept = f->kept[TIER_LOCAL];
 	const char *before = " Kept by ";
 
-	if (!f->built)
-		return buf_addf(out, " Not built yet: any other value is "
-				     "refused.");
 	for (int i = 0; i < MECH_COUNT; i++) {
 		if (!(kept & (UINT64_C(1) << i)))
 			continue;

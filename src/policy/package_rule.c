@@ -46,12 +46,15 @@ refuse(const char *text, const char *why, const char *remedy,
 			    why);
 }
 
+/* Blanks behind it do not count. */
 static bool
 ends_with(const char *text, const char *end)
 {
 	size_t n = strlen(text), m = strlen(end);
 
-	return n > m && !strcmp(text + n - m, end);
+	while (n && is_one_of(text[n - 1], " \t"))
+		n--;
+	return n > m && !memcmp(text + n - m, end, m);
 }
 
 static bool

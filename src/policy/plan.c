@@ -396,19 +396,6 @@ check_lifted(const struct policy *p, struct remit_error *err)
 	return 0;
 }
 
-#define NOT_BUILT_REMEDY \
-	"This version of Remit does not have it yet: leave the field out."
-
-static int
-check_built(const struct policy *p, const struct field *f,
-	    struct remit_error *err)
-{
-	if (f->built || field_is_default(p, f))
-		return 0;
-	return fail_refused(err, f->name, NOT_BUILT_REMEDY,
-			    "this field is not built yet");
-}
-
 #define FORKABLE_REMEDY "Leave it out, or open the session without branches."
 
 /* What a branch could not have for itself alone. */
@@ -491,7 +478,7 @@ decide_row(struct decision *d, struct remit_error *err)
 	enum tier tier = d->plan->tier;
 	uint64_t kept = d->field->kept[tier];
 
-	if (d->field->setting || !d->field->built)
+	if (d->field->setting)
 		return 0;
 	if (promises_nothing(d))
 		return 0;
@@ -621,8 +608,7 @@ plan_build(struct plan *out, const struct policy *policy,
 			.row = &p.rows[i],
 		};
 
-		if (check_built(policy, &fields[i], err) < 0 ||
-		    decide_row(&d, err) < 0)
+		if (decide_row(&d, err) < 0)
 			return -1;
 	}
 	if (plan_list_mounts(&p, err) < 0 || check_preload(&p, err) < 0 ||
@@ -668,4 +654,12 @@ plan_enforcement(const struct plan *p)
 		json_array_append_new(all, row);
 	}
 	return all;
+}
+
+json_t *
+plan_to_json(const struct plan *p)
+{
+	return json_pack("{s:s, s:s, s:o}", "tier", tiers[p->tier].name,
+			 "python", p->interpreter->executable, "enforcement",
+			 plan_enforcement(p));
 }

@@ -235,6 +235,10 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.from = PARTY_JAIL,
 		.max = 64,
 	},
+	[FRAME_COMMIT] = {
+		.name = "commit",
+		.from = PARTY_DOOR,
+	},
 };
 
 void

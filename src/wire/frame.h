@@ -102,6 +102,8 @@ enum frame_type {
 	FRAME_FORK,
 	/* jail to keeper: struct step_report, of the fork */
 	FRAME_FORKED,
+	/* door to keeper, between cells: commit now */
+	FRAME_COMMIT,
 	FRAME_TYPES,
 };
 

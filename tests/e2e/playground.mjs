@@ -187,7 +187,7 @@ const scenarios = {
 		const plan = it.page.locator("#plan");
 		await it.page.selectOption("#preset", "landlock");
 		await plan.locator("strong", { hasText: "landlock" }).waitFor();
-		await it.page.selectOption("#preset", "default");
+		await it.page.selectOption("#preset", "strict");
 		await plan.locator("strong", { hasText: "local" }).waitFor();
 		await it.page.fill("#find", "tier");
 		await it.page.selectOption("#field-tier", "vm");

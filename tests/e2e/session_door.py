@@ -105,6 +105,11 @@ class Library:
         self.check("remit_session_reset", self.sessions[session])
         return {}
 
+    def commit(self, session="s"):
+        result = c.c_void_p()
+        self.check("remit_session_commit", self.sessions[session], c.byref(result))
+        return self.take(result)
+
     def close(self, session="s"):
         result = c.c_void_p()
         self.check("remit_session_close", self.sessions.pop(session), c.byref(result))

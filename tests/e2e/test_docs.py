@@ -184,16 +184,6 @@ def test_every_mechanism_and_tier_is_explained():
         assert re.search(rf"\b{name}\b", tiers), name
 
 
-def test_what_is_not_built_is_what_the_readme_says():
-    table = (ROOT / "src" / "policy" / "field_table.c").read_text()
-    body = re.findall(r"\[F_\w+\] = \{(.*?)\n\t\},", table, re.S)
-    missing = {re.search(r'\.name = "(\w+)"', row)[1] for row in body if ".built = true" not in row}
-    readme = (ROOT / "README.md").read_text()
-    section = readme[readme.index("## Not built yet") :]
-    fields = re.search(r"These fields exist.*?\. So are", section, re.S)
-    assert missing == set(re.findall(r"`(\w+)`", fields[0]) if fields else ())
-
-
 @pytest.mark.parametrize("name", ["remit.1", "remit-policy.5"])
 def test_the_man_pages_are_made_and_clean(name):
     path = BUILD / "man" / name

@@ -5,14 +5,14 @@ import os
 
 import pytest
 
-NOT_BUILT = [
+NOT_KEPT = [
     ("filesystem_write_roots", ["/srv"]), ("package_installation", True),
     ("mounts", [{"host": "/srv", "jail": "/srv", "mode": "rw"}]),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("field,value", NOT_BUILT)
-def test_what_is_not_built_is_refused_by_name_and_never_ignored(any_remit, field, value):
+@pytest.mark.parametrize("field,value", NOT_KEPT)
+def test_what_cannot_be_kept_is_refused_by_name_and_never_ignored(any_remit, field, value):
     path = any_remit.file("p.json", json.dumps({field: value}))
     result = any_remit.json("print('ran')", "--policy", path)
     assert result["status"] == "refused" and result["stdout"] == ""

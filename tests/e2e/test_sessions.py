@@ -408,6 +408,83 @@ def test_folders_are_committed_when_the_session_is_closed(door, remit):
     assert ((root / "new").read_text(), (root / "old").read_text()) == ("new", "changed")
 
 
+def paths(result: dict) -> set:
+    assert result["committed"] and result["status"] == "ok", result
+    return {c["path"] for c in result["changes"]}
+
+
+def test_folders_are_committed_on_request_and_the_session_goes_on(door, remit):
+    root = root_of(remit)
+    door.open(policy=policy(mounts=[{"host": str(root), "jail": "/data", "mode": "rw"}]))
+    door.out("import os\nx = 1\nos.mkdir('/data/dir')\nfor n in ('new', 'old', 'dir/a', 'dir/b'): open('/data/' + n, 'w').write('one')")
+    first = door.ask("commit")
+    assert paths(first) == {"/data/new", "/data/old", "/data/dir/", "/data/dir/a", "/data/dir/b"} and state(first) == ("ok", "open"), first["changes_skipped"]
+    assert (root / "dir" / "a").read_text() == "one" and paths(door.ask("commit")) == set()
+    # The overlay of a live jail lies over a folder that has just been changed.
+    assert door.out("print(sorted(os.listdir('/data')), sorted(os.listdir('/data/dir')), open('/data/old').read(), x)") == "['dir', 'new', 'old'] ['a', 'b'] one 1\n"
+    door.out("os.remove('/data/new'); os.remove('/data/dir/a'); open('/data/old', 'a').write('two'); open('/data/dir/c', 'w').write('two')")
+    (root / "dir" / "b").write_text("theirs")
+    door.out("open('/data/dir/b', 'w').write('two')")
+    second = door.ask("commit")
+    assert paths(second) == {"/data/old", "/data/dir/c"}, second
+    assert {c["path"] for c in second["changes_skipped"]} == {"/data/dir/b", "/data/new", "/data/dir/a"}, second
+    (root / "dir" / "b").unlink()
+    door.out("os.remove('/data/dir/b')")
+    third = door.ask("commit")
+    assert paths(third) == {"/data/new", "/data/dir/a"}, third
+    assert (root / "old").read_text() == "onetwo" and sorted(os.listdir(root)) == ["dir", "old"] and os.listdir(root / "dir") == ["c"]
+    assert door.out("print(x, sorted(os.listdir('/data')))") == "1 ['dir', 'old']\n"
+    door.out("open('/data/last', 'w').write('x')")
+    assert paths(door.ask("close")) == {"/data/last"} and (root / "last").exists()
+
+
+def test_threads_stand_still_while_it_is_committed(door, remit):
+    root = root_of(remit)
+    door.open(policy=policy(mounts=[{"host": str(root), "jail": "/data", "mode": "rw"}]))
+    door.out(
+        "import threading\n"
+        "def write():\n    n = 0\n    while True:\n        n += 1\n"
+        "        with open('/data/a', 'w') as a, open('/data/b', 'w') as b: print(n, file=a, flush=True); print(n, file=b, flush=True)\n"
+        "threading.Thread(target=write, daemon=True).start()"
+    )
+    for _ in range(3):
+        assert door.ask("commit")["committed"]
+        assert door.out("print(2 + 2)") == "4\n"
+    a, b = ((root / name).read_text().strip() for name in "ab")
+    assert not a or not b or abs(int(a) - int(b)) <= 1, (a, b)
+
+
+def test_a_commit_that_cannot_be_is_refused_and_the_session_goes_on(door, remit):
+    root = root_of(remit)
+    door.open(policy=policy())
+    door.out("x = 1")
+    refused = door.ask("commit")
+    assert refused["status"] == "refused" and refused["error"]["where"] == "filesystem_write_roots", refused
+    assert door.out("print(x)") == "1\n"
+    door.ask("drop")
+    rw = [{"host": str(root), "jail": "/data", "mode": "rw"}]
+    door.open(policy=policy(mounts=rw, commit="never"))
+    door.out("open('/data/new', 'w').write('new')")
+    dry = door.ask("commit")
+    assert not dry["committed"] and [c["path"] for c in dry["changes"]] == ["/data/new"] and not (root / "new").exists()
+    door.ask("drop")
+    if remit.by_root:
+        door.open(policy=policy(mounts=rw, subprocess_execution=True))
+        refused = door.ask("commit")
+        assert refused["status"] == "refused" and refused["error"]["where"] == "subprocess_execution", refused
+
+
+def test_whoever_dies_while_it_is_committed_nothing_is_left(door, remit):
+    root = root_of(remit)
+    door.open(policy=policy(mounts=[{"host": str(root), "jail": "/data", "mode": "rw"}]))
+    door.out("for n in range(3000): open(f'/data/{n}', 'w').write('x' * 1000)")
+    answer = door.begin("commit")
+    time.sleep(0.05)
+    door.process.kill()
+    assert "failed" in answer()
+    assert not leftovers.gone(lambda: leftovers.processes(remit.command) if not door.shared else [])
+
+
 def test_nothing_is_committed_by_a_reset_a_drop_a_kill_or_a_door_that_left(door, remit):
     root = root_of(remit)
     rw = policy(mounts=[{"host": str(root), "jail": "/data", "mode": "rw"}], timeout="200ms")

@@ -28,6 +28,7 @@ struct site {
 	struct plan_mount mount;
 	struct write_root root;
 	struct commit_order order;
+	struct buf known;
 	json_t *result;
 };
 
@@ -69,7 +70,9 @@ set_up(void **state)
 		.plan = &s->plan,
 		.roots = &s->root,
 		.runtime_dir = "/nonexistent",
+		.known = &s->known,
 	};
+	s->known = (struct buf)BUF_INIT(KNOWN_MAX);
 	*state = s;
 	return s->root.host < 0 || s->root.upper < 0 ? -1 : 0;
 }
@@ -82,6 +85,7 @@ tear_down(void **state)
 
 	write_root_close(&s->root);
 	policy_free(&s->policy);
+	buf_free(&s->known);
 	json_decref(s->result);
 	snprintf(command, sizeof(command), "rm -rf %s", s->folder);
 	assert_int_equal(system(command), 0); /* NOLINT */
@@ -127,10 +131,13 @@ end(struct site *s)
 {
 	own(buf) struct buf members = BUF_INIT(2 << 20);
 	own(buf) struct buf whole = BUF_INIT(3 << 20);
+	struct buf known = BUF_INIT(KNOWN_MAX);
 	struct remit_error err;
 	json_error_t where;
 
-	assert_int_equal(commit_run(&s->order, &members, &err), 0);
+	assert_int_equal(commit_run(&s->order, &members, &known, &err), 0);
+	buf_free(&s->known);
+	s->known = known;
 	assert_int_equal(buf_addf(&whole, "{%s}", buf_text(&members)), 0);
 	json_decref(s->result);
 	s->result = json_loads(buf_text(&whole), 0, &where);
@@ -477,6 +484,126 @@ the_folder_of_the_interpreter_is_not_removed(void **state)
 	assert_string_equal(text(s->root.host, "a/b/py"), "real");
 }
 
+/* ---- several commits of one layer ---- */
+
+static void
+set_off(struct site *s)
+{
+	put(s->root.host, "old", "old");
+	assert_int_equal(mkdirat(s->root.host, "dir", 0755), 0);
+	put(s->root.host, "dir/old", "old");
+	begin(s);
+	s->order.goes_on = true;
+	put(s->root.upper, "old", "one");
+	put(s->root.upper, "new", "one");
+	assert_int_equal(mkdirat(s->root.upper, "dir", 0755), 0);
+	put(s->root.upper, "dir/old", "one");
+	assert_int_equal(mkdirat(s->root.upper, "fresh", 0755), 0);
+	put(s->root.upper, "fresh/a", "one");
+	put(s->root.upper, "fresh/b", "one");
+	end(s);
+	assert_int_equal(count(s, "changes"), 6);
+	assert_int_equal(count(s, "changes_skipped"), 0);
+}
+
+static void
+what_was_committed_is_no_change_any_more(void **state)
+{
+	struct site *s = *state;
+
+	set_off(s);
+	end(s);
+	assert_int_equal(count(s, "changes"), 0);
+	assert_int_equal(count(s, "changes_skipped"), 0);
+}
+
+static void
+what_was_committed_can_be_changed_again(void **state)
+{
+	struct site *s = *state;
+
+	set_off(s);
+	put(s->root.upper, "old", "two");
+	put(s->root.upper, "dir/old", "two");
+	put(s->root.upper, "fresh/a", "two");
+	assert_int_equal(unlinkat(s->root.upper, "fresh/b", 0), 0);
+	assert_int_equal(unlinkat(s->root.upper, "new", 0), 0);
+	whiteout(s, "new");
+	end(s);
+	assert_int_equal(count(s, "changes_skipped"), 0);
+	assert_int_equal(count(s, "changes"), 5);
+	written(s, "/data/fresh/b", "deleted");
+	written(s, "/data/new", "deleted");
+	assert_string_equal(text(s->root.host, "old"), "two");
+	assert_string_equal(text(s->root.host, "dir/old"), "two");
+	assert_string_equal(text(s->root.host, "fresh/a"), "two");
+	assert_null(text(s->root.host, "fresh/b"));
+	put(s->root.upper, "fresh/b", "three");
+	end(s);
+	written(s, "/data/fresh/b", "created");
+	assert_string_equal(text(s->root.host, "fresh/b"), "three");
+}
+
+/* However often it is committed meanwhile. */
+static void
+what_others_do_after_a_commit_is_theirs(void **state)
+{
+	struct site *s = *state;
+
+	set_off(s);
+	put(s->root.host, "old", "theirs");
+	put(s->root.host, "fresh/c", "theirs");
+	assert_int_equal(unlinkat(s->root.host, "fresh/a", 0), 0);
+	put(s->root.upper, "old", "two");
+	put(s->root.upper, "fresh/a", "two");
+	for (int i = 0; i < 3; i++) {
+		end(s);
+		skipped(s, "/data/old", "changed by others");
+		skipped(s, "/data/fresh/c", "changed by others");
+		skipped(s, "/data/fresh/a", "deleted by others");
+		assert_int_equal(count(s, "changes"), 0);
+		assert_string_equal(text(s->root.host, "old"), "theirs");
+		assert_string_equal(text(s->root.host, "fresh/c"), "theirs");
+		assert_null(text(s->root.host, "fresh/a"));
+	}
+}
+
+static void
+a_committed_folder_is_removed_unless_others_have_put_something_into_it(
+	void **state)
+{
+	struct site *s = *state;
+
+	set_off(s);
+	assert_int_equal(unlinkat(s->root.upper, "fresh/a", 0), 0);
+	assert_int_equal(unlinkat(s->root.upper, "fresh/b", 0), 0);
+	assert_int_equal(unlinkat(s->root.upper, "fresh", AT_REMOVEDIR), 0);
+	whiteout(s, "fresh");
+	put(s->root.host, "fresh/theirs", "x");
+	end(s);
+	skipped(s, "/data/fresh/", "changed by others");
+	assert_int_equal(unlinkat(s->root.host, "fresh/theirs", 0), 0);
+	end(s);
+	written(s, "/data/fresh/", "deleted");
+	assert_int_equal(faccessat(s->root.host, "fresh", F_OK, 0), -1);
+}
+
+static void
+another_folder_in_the_place_of_a_committed_one_is_not_meant(void **state)
+{
+	struct site *s = *state;
+
+	set_off(s);
+	assert_int_equal(renameat(s->root.host, "dir", s->root.host, "moved"),
+			 0);
+	assert_int_equal(renameat(s->root.host, "fresh", s->root.host, "dir"),
+			 0);
+	put(s->root.upper, "dir/old", "two");
+	end(s);
+	assert_int_equal(count(s, "changes"), 0);
+	assert_null(text(s->root.host, "dir/old"));
+}
+
 int
 main(void)
 {
@@ -514,6 +641,21 @@ main(void)
 		cmocka_unit_test_setup_teardown(
 			the_folder_of_the_interpreter_is_not_removed, set_up,
 			tear_down),
+		cmocka_unit_test_setup_teardown(
+			what_was_committed_is_no_change_any_more, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			what_was_committed_can_be_changed_again, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			what_others_do_after_a_commit_is_theirs, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_committed_folder_is_removed_unless_others_have_put_something_into_it,
+			set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			another_folder_in_the_place_of_a_committed_one_is_not_meant,
+			set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

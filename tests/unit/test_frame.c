@@ -71,6 +71,7 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 	[FRAME_FORK] = { "fork", PARTY_DOOR | PARTY_KEEPER, 1024, false,
 			 false },
 	[FRAME_FORKED] = { "forked", PARTY_JAIL, 64, false, false },
+	[FRAME_COMMIT] = { "commit", PARTY_DOOR, 0, false, false },
 };
 
 static char stream[FRAME_HEADER + (4 << 20) + 2];

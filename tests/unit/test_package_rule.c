@@ -94,6 +94,8 @@ what_would_choose_where_code_comes_from_is_refused(void **state)
 	refuses("~root", "path");
 	refuses("C:\\x", "path");
 	refuses("x-1.0-py3-none-any.whl", "path");
+	refuses("x-1.0-py3-none-any.whl \t", "path");
+	refuses("x==1.tgz ", "path");
 	refuses("x.tar.gz", "path");
 	refuses("x; python_version<'3'", "marker");
 }

@@ -1,0 +1,359 @@
+/*
+ * inmate_hear: what an inmate says until it has a job, and what pid 1 and its
+ * zygote say of it.
+ */
+#include <poll.h>
+#include <string.h>
+
+#include "branch.h"
+#include "filter.h"
+#include "inmate_part.h"
+#include "keeper.h"
+#include "nursery.h"
+#include "pool.h"
+#include "session.h"
+#include "task.h"
+#include "watch.h"
+
+/* A zygote only forks: one that has not done so by then hangs, as libraries
+   with handlers for forks have done. */
+#define JOIN_PATIENCE_US (5 * 1000000ull)
+
+static void
+become_ready(struct inmate *i)
+{
+	loop_set_timer(&i->keeper->loop, &i->patience, 0);
+	i->state = INMATE_WAITING;
+	if (i->session)
+		session_take(i->session, i);
+	else
+		pool_add(i->pool, i);
+}
+
+/* Whom the zygote has forked and who speaks for the jail must be one. */
+static void
+consider_ready(struct inmate *i)
+{
+	struct remit_error err;
+
+	if (!i->rehearsed || (i->jail.warm && !i->joined))
+		return;
+	if (!i->jail.warm || i->joined == i->jail.run_pid) {
+		become_ready(i);
+		return;
+	}
+	fail(&err, REMIT_E_INTERNAL, "process %d speaks for process %d",
+	     (int)i->jail.run_pid, (int)i->joined);
+	inmate_failed(i, &err);
+}
+
+int
+inmate_send_task(struct inmate *i, struct remit_error *err)
+{
+	own(buf) struct buf task = BUF_INIT(frame_rules[FRAME_TASK].max);
+
+	/* To rehearse is to work ahead, for which there must be time. */
+	enum task_kind kind = !i->jail.warm		 ? TASK_COLD
+			      : pool_is_pressed(i->pool) ? TASK_WARM
+							 : TASK_REHEARSE;
+
+	/* The runner of a session says when it can be interrupted. */
+	i->rehearsed = kind != TASK_REHEARSE && !i->pool->plan.session;
+	if (task_write(&task, &i->pool->plan, kind, i->jail.workspace.path,
+		       err) < 0 ||
+	    link_send(&i->jail.channel, FRAME_TASK, task.data, task.len, err) <
+		    0 ||
+	    link_flush(&i->jail.channel, err) < 0)
+		return -1;
+	i->state = INMATE_WARMING;
+	consider_ready(i);
+	return 0;
+}
+
+/* A branch is locked and rests, and nobody else has what it has. */
+static int
+consider_branch(struct inmate *i, struct remit_error *err)
+{
+	struct pollfd helper = { .fd = i->helper_fd, .events = POLLIN };
+
+	if (!i->reported || !i->rehearsed || i->parent->forking == i ||
+	    i->state != INMATE_LOCKING ||
+	    (i->fork == FORK_COPIED && poll(&helper, 1, 0) == 0))
+		return 0;
+	if (!i->met) {
+		*err = i->unmet;
+		return -1;
+	}
+	if (branch_meet(i, err) < 0)
+		return -1;
+	i->state = INMATE_WARMING;
+	consider_ready(i);
+	return 0;
+}
+
+void
+inmate_consider(struct inmate *i)
+{
+	struct remit_error err;
+
+	if (consider_branch(i, &err) < 0)
+		inmate_failed(i, &err);
+}
+
+static void
+on_helper(void *owner, uint32_t events)
+{
+	struct inmate *i = owner;
+
+	(void)events;
+	loop_remove(&i->keeper->loop, &i->on_helper);
+	inmate_consider(i);
+}
+
+int
+inmate_watch_helper(struct inmate *i, struct remit_error *err)
+{
+	return loop_add(&i->keeper->loop, &i->on_helper, i->helper_fd, EPOLLIN,
+			on_helper, i, err);
+}
+
+static int
+take_report(struct inmate *i, const struct frame *f, struct remit_error *err)
+{
+	struct step_report r;
+
+	if (i->state != INMATE_LOCKING || f->len != sizeof(r))
+		return fail(err, REMIT_E_PROTOCOL, "an unexpected report");
+	memcpy(&r, f->payload, sizeof(r));
+	if (r.step != STEP_READY)
+		return jail_step_failed(&r, &i->pool->plan, err);
+	if (i->parent) {
+		i->reported = true;
+		return consider_branch(i, err);
+	}
+	if (!i->met) {
+		*err = i->unmet;
+		return -1;
+	}
+	if (jail_attest(&i->jail, &i->pool->plan, err) < 0)
+		return -1;
+	return inmate_send_task(i, err);
+}
+
+static int
+take_frame(struct inmate *i, const struct frame *f, struct remit_error *err)
+{
+	if (f->type == FRAME_REPORT)
+		return take_report(i, f, err);
+	if (f->type == FRAME_LISTENER && i->state == INMATE_LOCKING)
+		return watch_start(i, err);
+	if (f->type != FRAME_WARM ||
+	    (i->state != INMATE_WARMING && !i->reported))
+		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
+	i->rehearsed = true;
+	if (i->parent)
+		return consider_branch(i, err);
+	consider_ready(i);
+	return 0;
+}
+
+static void
+died_early(struct inmate *i)
+{
+	struct remit_error err;
+
+	fail(&err, REMIT_E_INTERNAL, "%s died before its job",
+	     i->parent ? "the copy of a session" : "a warm interpreter");
+	inmate_failed(i, &err);
+}
+
+static void
+hear(struct inmate *i)
+{
+	struct link *l = &i->jail.channel;
+	struct frame f = { .type = FRAME_NONE };
+	struct remit_error err;
+
+	/* Judged when the report is read: a jail that failed before its lock
+	   is not locked, and its report says why. */
+	if (!i->heard) {
+		i->heard = true;
+		i->state = INMATE_LOCKING;
+		i->met = jail_meet(&i->jail, &i->unmet) == 0;
+	}
+	if (link_fill(l, &err) < 0) {
+		inmate_failed(i, &err);
+		return;
+	}
+	do {
+		if (link_next(l, &f, &err) < 0 ||
+		    (f.type != FRAME_NONE && take_frame(i, &f, &err) < 0)) {
+			inmate_failed(i, &err);
+			return;
+		}
+	} while (
+		f.type == FRAME_LISTENER ||
+		(i->parent && f.type != FRAME_NONE && i->state < INMATE_TAKEN));
+	if (!l->ended || i->state >= INMATE_TAKEN)
+		return;
+	/* Of a cold one the end is on the way, and of one that was not forked
+	   yet the zygote's word: both say more than this. */
+	loop_remove(&i->keeper->loop, &i->on_channel);
+	if (i->joined || i->parent)
+		died_early(i);
+}
+
+static void
+on_channel(void *owner, uint32_t events)
+{
+	struct inmate *i = owner;
+
+	if (i->session && i->state == INMATE_TAKEN)
+		session_on_channel(i->session, events);
+	else if (i->state < INMATE_TAKEN)
+		hear(i);
+}
+
+static bool
+is_to_be_built(const struct inmate *i)
+{
+	return i->jail.unbuilt &&
+	       (i->state == INMATE_BUILDING || !i->jail.warm);
+}
+
+static void
+hear_built(struct inmate *i)
+{
+	struct remit_error err;
+
+	if (jail_take_built(&i->jail, &i->pool->plan, &err) < 0) {
+		/* A cold one says over its channel what went wrong. */
+		if (i->jail.warm || i->parent)
+			inmate_failed(i, &err);
+		return;
+	}
+	if (!i->jail.warm && !i->parent)
+		return;
+	i->state = INMATE_JOINING;
+	loop_set_timer(&i->keeper->loop, &i->patience,
+		       loop_now_us() + JOIN_PATIENCE_US);
+	if (!i->parent)
+		nursery_join(i->pool->nursery, i);
+	else if (branch_begin(i, &err) < 0)
+		inmate_failed(i, &err);
+}
+
+/* What pid 1 says of the ends of its children. */
+static void
+hear_ends(struct inmate *i)
+{
+	struct link *l = &i->jail.lifeline;
+	struct remit_error err;
+	struct exit_report end;
+	struct frame f = { .type = FRAME_NONE };
+
+	if (link_fill(l, &err) < 0)
+		l->ended = true;
+	do {
+		struct inmate *branch;
+
+		if (link_next(l, &f, &err) < 0)
+			l->ended = true;
+		else if (f.type == FRAME_EXITED && f.len == sizeof(end)) {
+			memcpy(&end, f.payload, sizeof(end));
+			branch = end.pid == FILTER_RUN_PID
+					 ? i
+					 : branch_of_child(i, end.pid);
+			/* NULL: a copy that was never met. */
+			if (branch)
+				inmate_run_ended(branch, &end);
+		}
+	} while (f.type != FRAME_NONE && !l->ended);
+	/* Pid 1 is dead: that it is reaped tells. */
+	if (l->ended)
+		loop_remove(&i->keeper->loop, &i->on_lifeline);
+}
+
+static void
+on_lifeline(void *owner, uint32_t events)
+{
+	struct inmate *i = owner;
+
+	(void)events;
+	if (is_to_be_built(i)) {
+		hear_built(i);
+		return;
+	}
+	hear_ends(i);
+}
+
+static void
+on_out(void *owner, uint32_t events)
+{
+	struct inmate *i = owner;
+
+	(void)events;
+	if (i->session)
+		session_on_out(i->session);
+	else
+		loop_want(&i->keeper->loop, &i->on_out, 0);
+}
+
+static void
+on_err(void *owner, uint32_t events)
+{
+	struct inmate *i = owner;
+
+	(void)events;
+	if (i->session)
+		session_on_err(i->session);
+	else
+		loop_want(&i->keeper->loop, &i->on_err, 0);
+}
+
+int
+inmate_watch(struct inmate *i, struct remit_error *err)
+{
+	struct loop *l = &i->keeper->loop;
+	struct jail *j = &i->jail;
+
+	loop_set_timer(l, &i->patience, i->made_us + PATIENCE_US);
+	/* Its session asks for the output when it is time. */
+	if (loop_add(l, &i->on_out, j->out, 0, on_out, i, err) < 0 ||
+	    loop_add(l, &i->on_err, j->err, 0, on_err, i, err) < 0 ||
+	    loop_add(l, &i->on_channel, j->channel.fd, EPOLLIN, on_channel, i,
+		     err) < 0)
+		return -1;
+	if (j->lifeline.fd < 0)
+		return 0;
+	return loop_add(l, &i->on_lifeline, j->lifeline.fd, EPOLLIN,
+			on_lifeline, i, err);
+}
+
+void
+inmate_joined(struct inmate *i, pid_t pid)
+{
+	i->joined = pid;
+	if (i->jail.run_pid <= 0)
+		i->jail.run_pid = pid;
+	if (i->state == INMATE_JOINING)
+		i->state = INMATE_LOCKING;
+	if (i->state == INMATE_LOCKING || i->state == INMATE_WARMING)
+		loop_set_timer(&i->keeper->loop, &i->patience,
+			       i->made_us + PATIENCE_US);
+	if (i->jail.channel.ended)
+		died_early(i);
+	else
+		consider_ready(i);
+}
+
+void
+inmate_hear_last_words(struct inmate *i)
+{
+	bool hears = i->state < INMATE_WAITING && i->state != INMATE_BUILDING;
+
+	if (is_to_be_built(i))
+		hear_built(i);
+	if (hears && !i->jail.channel.ended)
+		hear(i);
+}

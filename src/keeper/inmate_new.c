@@ -1,0 +1,202 @@
+/*
+ * inmate_new: how an inmate begins: cold, warm, or as a branch of another.
+ */
+#include <stdio.h>
+#include <sys/random.h>
+
+#include "feed.h"
+#include "inmate_part.h"
+#include "keeper.h"
+#include "nursery.h"
+#include "pool.h"
+#include "session.h"
+
+static void
+make_name(char *out, size_t size)
+{
+	uint64_t noise = 0;
+
+	if (getrandom(&noise, sizeof(noise), 0) < 0)
+		noise = loop_now_us();
+	snprintf(out, size, "%016llx", (unsigned long long)noise);
+}
+
+static struct inmate *
+make(struct keeper *k, struct pool *p, struct remit_error *err)
+{
+	struct inmate *i = calloc(1, sizeof(*i));
+
+	if (!i) {
+		fail_sys(err, REMIT_E_MEMORY, "jail");
+		return NULL;
+	}
+	*i = (struct inmate){
+		.keeper = k,
+		.pool = pool_use(p),
+		.jail = JAIL_INIT,
+		.proxy = PROXY_INIT,
+		.in = -1,
+		.root = i,
+		.helper_fd = -1,
+		.on_helper = SOURCE_INIT,
+		.made_us = loop_now_us(),
+		.on_channel = SOURCE_INIT,
+		.on_lifeline = SOURCE_INIT,
+		.on_out = SOURCE_INIT,
+		.on_err = SOURCE_INIT,
+		.on_notice = SOURCE_INIT,
+		.patience = { .ring = inmate_on_patience, .owner = i },
+	};
+	keeper_admit(k, i);
+	return i;
+}
+
+/* Half a jail is watched by nobody. */
+static struct inmate *
+give_up(struct inmate *i)
+{
+	if (i->session)
+		i->session->inmate = NULL;
+	i->in_pool = false;
+	inmate_leave(i);
+	return NULL;
+}
+
+/* First, if the plan has one: pid 1 sends it the ways out. */
+static int
+start_proxy(struct inmate *i, struct jail_site *site, struct remit_error *err)
+{
+	*site = i->keeper->site;
+	site->ways_out = -1;
+	if (!i->pool->plan.proxied)
+		return 0;
+	if (keeper_need_porter(i->keeper, err) < 0 ||
+	    proxy_start(&i->proxy, &i->keeper->porter, &i->pool->plan, err) < 0)
+		return -1;
+	site->ways_out = i->proxy.ways_out;
+	return 0;
+}
+
+/* Pid 1 has it now. */
+static void
+close_ways_out(struct inmate *i)
+{
+	own_fd_close(&i->proxy.ways_out);
+	i->proxy.ways_out = -1;
+}
+
+static int
+open_cold(struct inmate *i, int in, const char *name, struct remit_error *err)
+{
+	struct jail_site site;
+	int opened;
+
+	if (start_proxy(i, &site, err) < 0)
+		return -1;
+	opened = jail_open(&i->jail, &i->pool->plan, &site, in, name, err);
+	close_ways_out(i);
+	return opened;
+}
+
+/* For a zygote's child, by the mould of its pool, if it has one. */
+static int
+open_warm(struct inmate *i, int in, const char *name, struct remit_error *err)
+{
+	struct pool *p = i->pool;
+	const struct mould *mould;
+	struct jail_site site;
+	int opened;
+
+	if (pool_mould(p, &mould, err) < 0 || start_proxy(i, &site, err) < 0)
+		return -1;
+	opened = jail_prepare(&i->jail, &p->plan, &site, mould,
+			      nursery_uid(p->nursery), in, name, err);
+	close_ways_out(i);
+	return opened;
+}
+
+struct inmate *
+inmate_new_cold(struct session *s, struct remit_error *err)
+{
+	struct keeper *k = s->keeper;
+	struct inmate *i = make(k, s->pool, err);
+	const struct plan *plan = &s->pool->plan;
+	own_fd int reader = -1;
+	char name[24];
+	int opened = -1;
+
+	if (!i)
+		return NULL;
+	i->session = s;
+	s->inmate = i;
+	i->state = INMATE_LOCKING;
+	make_name(name, sizeof(name));
+	/* Nobody locks down who would have to be met first. */
+	i->heard = i->met = !tiers[plan->tier].jailed;
+	if (feed_pipe(&reader, &i->in, err) == 0)
+		opened = tiers[plan->tier].jailed
+				 ? open_cold(i, reader, name, err)
+				 : jail_open_unsafe(&i->jail, plan, &k->site,
+						    reader, err);
+	/* There is nothing to lock in the unsafe tier. */
+	if (opened < 0 || inmate_watch(i, err) < 0 ||
+	    (i->jail.unjailed && inmate_send_task(i, err) < 0))
+		return give_up(i);
+	return i;
+}
+
+struct inmate *
+inmate_new_warm(struct pool *p, struct remit_error *err)
+{
+	struct keeper *k = p->keeper;
+	struct inmate *i = make(k, p, err);
+	own_fd int reader = -1;
+	char name[24];
+
+	if (!i)
+		return NULL;
+	i->in_pool = true;
+	i->state = INMATE_BUILDING;
+	make_name(name, sizeof(name));
+	if (feed_pipe(&reader, &i->in, err) < 0 ||
+	    open_warm(i, reader, name, err) < 0 || inmate_watch(i, err) < 0)
+		return give_up(i);
+	return i;
+}
+
+/* The next workspace of the family, which is used once. */
+static int
+take_slot(struct inmate *root)
+{
+	for (int i = 0; i < PLAN_BRANCHES_MAX; i++)
+		if (root->jail.slots[i] >= 0)
+			return take_fd(&root->jail.slots[i]);
+	return -1;
+}
+
+struct inmate *
+inmate_new_branch(struct session *s, struct inmate *parent,
+		  struct remit_error *err)
+{
+	struct inmate *i = make(s->keeper, parent->pool, err);
+	own_fd int reader = -1, slot = -1;
+	char name[24];
+
+	if (!i)
+		return NULL;
+	i->session = s;
+	s->inmate = i;
+	i->parent = parent;
+	i->root = parent->root;
+	i->root->has_branched = true;
+	parent->branches++;
+	i->state = INMATE_BUILDING;
+	make_name(name, sizeof(name));
+	slot = take_slot(i->root);
+	if (feed_pipe(&reader, &i->in, err) < 0 ||
+	    jail_branch(&i->jail, &i->pool->plan, &s->keeper->site,
+			&parent->jail, &slot, reader, name, err) < 0 ||
+	    inmate_watch(i, err) < 0)
+		return give_up(i);
+	return i;
+}

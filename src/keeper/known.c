@@ -1,0 +1,188 @@
+#include "known.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Before each path, which ends in NUL. */
+struct head {
+	struct timespec changed;
+	dev_t dev;
+	ino_t ino;
+	int root;
+	unsigned len;
+	bool is_folder;
+};
+
+void
+known_free(struct known *k)
+{
+	for (size_t i = 0; i < k->count; i++)
+		free(k->items[i].path);
+	free(k->items);
+	*k = (struct known){ 0 };
+}
+
+static struct known_item *
+add(struct known *k, int root, const char *path)
+{
+	size_t room = k->room ? 2 * k->room : 64;
+	struct known_item *fresh;
+
+	if (k->count == k->room) {
+		fresh = realloc(k->items, room * sizeof(*fresh));
+		if (!fresh)
+			return NULL;
+		k->items = fresh;
+		k->room = room;
+	}
+	fresh = &k->items[k->count];
+	*fresh = (struct known_item){ .root = root,
+				      .nth = k->count,
+				      .path = strdup(path) };
+	if (!fresh->path)
+		return NULL;
+	k->count++;
+	return fresh;
+}
+
+int
+known_add(struct known *k, int root, const char *path, const struct stat *now)
+{
+	struct known_item *i = add(k, root, path);
+
+	if (!i)
+		return -1;
+	i->is_gone = !now;
+	if (now) {
+		i->is_folder = S_ISDIR(now->st_mode);
+		i->dev = now->st_dev;
+		i->ino = now->st_ino;
+		i->changed = now->st_ctim;
+	}
+	return 0;
+}
+
+/* ---- order ---- */
+
+static int
+compare(const struct known_item *a, const struct known_item *b)
+{
+	return a->root != b->root ? a->root - b->root
+				  : strcmp(a->path, b->path);
+}
+
+static int
+by_path(const void *a, const void *b)
+{
+	return compare(a, b);
+}
+
+/* What was added later comes behind. */
+static int
+by_age(const void *a, const void *b)
+{
+	const struct known_item *one = a, *two = b;
+	int c = compare(one, two);
+
+	return c ? c : one->nth < two->nth ? -1 : 1;
+}
+
+void
+known_sort(struct known *k)
+{
+	size_t kept = 0;
+
+	if (k->count)
+		qsort(k->items, k->count, sizeof(*k->items), by_age);
+	for (size_t i = 0; i < k->count; i++) {
+		bool is_old = i + 1 < k->count &&
+			      compare(&k->items[i], &k->items[i + 1]) == 0;
+
+		if (is_old || k->items[i].is_gone)
+			free(k->items[i].path);
+		else
+			k->items[kept++] = k->items[i];
+	}
+	k->count = kept;
+}
+
+/* ---- bytes ---- */
+
+int
+known_read(struct known *k, const void *bytes, size_t len)
+{
+	const char *at = bytes, *end = at + len;
+	struct known_item *i;
+	struct head h;
+
+	while ((size_t)(end - at) >= sizeof(h)) {
+		memcpy(&h, at, sizeof(h));
+		at += sizeof(h);
+		if (!h.len || h.len > (size_t)(end - at) || at[h.len - 1])
+			return -1;
+		i = add(k, h.root, at);
+		if (!i)
+			return -1;
+		i->is_folder = h.is_folder;
+		i->dev = h.dev;
+		i->ino = h.ino;
+		i->changed = h.changed;
+		at += h.len;
+	}
+	return at == end ? 0 : -1;
+}
+
+int
+known_write(const struct known *k, struct buf *out)
+{
+	for (size_t i = 0; i < k->count; i++) {
+		const struct known_item *item = &k->items[i];
+		struct head h;
+
+		/* Padding goes out, too. */
+		memset(&h, 0, sizeof(h));
+		h.changed = item->changed;
+		h.dev = item->dev;
+		h.ino = item->ino;
+		h.root = item->root;
+		h.is_folder = item->is_folder;
+		h.len = (unsigned)strlen(item->path) + 1;
+		if (buf_add(out, &h, sizeof(h)) < 0 ||
+		    buf_add(out, item->path, h.len) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- questions ---- */
+
+static const struct known_item *
+find(const struct known *k, int root, const char *path)
+{
+	const struct known_item wanted = { .root = root,
+					   .path = (char *)(uintptr_t)path };
+
+	if (!k->count)
+		return NULL;
+	return bsearch(&wanted, k->items, k->count, sizeof(*k->items), by_path);
+}
+
+bool
+known_has(const struct known *k, int root, const char *path)
+{
+	return find(k, root, path) != NULL;
+}
+
+bool
+known_is(const struct known *k, int root, const char *path,
+	 const struct stat *st)
+{
+	const struct known_item *i = find(k, root, path);
+
+	if (!i || i->dev != st->st_dev || i->ino != st->st_ino ||
+	    i->is_folder != S_ISDIR(st->st_mode))
+		return false;
+	return i->is_folder || (i->changed.tv_sec == st->st_ctim.tv_sec &&
+				i->changed.tv_nsec == st->st_ctim.tv_nsec);
+}
