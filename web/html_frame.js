@@ -1,4 +1,4 @@
-// HTML of a program, in a sandboxed frame (frame.js).
+// HTML of a program, in a sandboxed frame (frame.html).
 
 import { el } from "./dom.js";
 import { isDark, onTheme } from "./theme.js";

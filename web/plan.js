@@ -3,6 +3,7 @@
 
 import { post } from "./api.js";
 import { el } from "./dom.js";
+import { word } from "./result.js";
 
 const PATIENCE_MS = 120;
 const WORDS = ["enforced", "fallback", "granted", "not_enforced"];
@@ -19,11 +20,13 @@ export function remedyChanges(remedy, fields) {
 
 export function refusal(error, fields, apply) {
 	const changes = remedyChanges(error.remedy, fields);
-	const title = error.code === "refused" || error.where ? "Refused" : "Failed";
+	// Lines of a document that nobody sees help nobody.
+	const message = error.message.replace(/^policy:\d+: /, "");
+	const title = error.where && !message.startsWith(error.where) ? `${word(error.code ?? "error")}: ${error.where}` : word(error.code ?? "error");
 	return el(
 		"div",
 		{ class: "refusal", role: "alert" },
-		el("p", {}, el("strong", {}, error.where ? `${title}: ${error.where}` : title), ` ${error.message}`),
+		el("p", {}, el("strong", {}, title), ` ${message}`),
 		error.remedy ? el("p", { class: "muted" }, error.remedy) : null,
 		changes.slice(0, 1).map((change) =>
 			el("button", { type: "button", class: "small", onclick: () => apply([change]) }, `Set ${change.name} to ${change.value}`),

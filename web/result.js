@@ -21,6 +21,9 @@ const WORDS = {
 	refused: "Refused",
 	busy: "Busy",
 	internal: "Internal error",
+	input: "Not valid",
+	gone: "Gone",
+	key: "Locked",
 };
 
 export const word = (status) => WORDS[status] ?? status;

@@ -21,9 +21,10 @@
  * nobody's, whoever opens it. What is shown in there inherits these rules: it
  * may have styles and pictures that it brings along, and fetch nothing.
  */
-#define FRAME_RULES                                                          \
-	"sandbox allow-scripts; default-src 'none'; script-src 'self'; "     \
-	"style-src 'self' 'unsafe-inline'; img-src data:; base-uri 'none'; " \
+#define FRAME_SCRIPT "'sha256-HgaYAvVOiy0PpbPO2XzhY2S6F7jp3lZyS66QnuZsE/I='"
+#define FRAME_RULES                                                           \
+	"sandbox allow-scripts; default-src 'none'; script-src " FRAME_SCRIPT \
+	"; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "       \
 	"form-action 'none'; frame-ancestors 'self'"
 
 static const struct asset *
@@ -41,7 +42,8 @@ is_known(const struct exchange *x, const struct asset *a)
 {
 	struct http_text tags = exchange_header(x, "If-None-Match");
 
-	return tags.len && memmem(tags.text, tags.len, a->etag, strlen(a->etag));
+	return tags.len &&
+	       memmem(tags.text, tags.len, a->etag, strlen(a->etag));
 }
 
 static void

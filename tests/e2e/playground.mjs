@@ -153,7 +153,9 @@ const scenarios = {
 		await it.example("Table");
 		await it.run();
 		const table = it.page.frameLocator("iframe.html-frame").frameLocator("iframe");
-		assert.deepEqual(await table.locator("tbody tr").first().locator("th, td").allTextContents(), ["east", "189.00", "21", "101.00"]);
+		const row = table.locator("tbody tr").first();
+		await row.waitFor();
+		assert.deepEqual(await row.locator("th, td").allTextContents(), ["east", "189.00", "21", "101.00"]);
 		await it.shot("table");
 		await it.close();
 	},
@@ -185,16 +187,20 @@ const scenarios = {
 		const it = await Playground.open();
 		await it.ready();
 		const plan = it.page.locator("#plan");
-		await it.page.selectOption("#preset", "landlock");
-		await plan.locator("strong", { hasText: "landlock" }).waitFor();
 		await it.page.selectOption("#preset", "strict");
-		await plan.locator("strong", { hasText: "local" }).waitFor();
-		await it.page.fill("#find", "tier");
-		await it.page.selectOption("#field-tier", "vm");
-		await plan.locator(".refusal", { hasText: "not built yet" }).waitFor();
+		await it.page.waitForFunction(() => document.querySelector("#field-timeout").placeholder === "10 s");
+		await it.page.fill("#find", "read roots");
+		await it.page.fill("#field-filesystem_read_roots", "/proc");
+		await it.page.locator("#field-filesystem_read_roots").blur();
+		await plan.locator(".refusal", { hasText: "Not valid filesystem_read_roots" }).waitFor();
+		await it.page.locator('[data-field="filesystem_read_roots"] .reset').click();
+		await it.page.fill("#find", "package_installation");
+		await it.page.check("#field-package_installation");
+		await plan.locator(".refusal", { hasText: "Refused: package_installation" }).waitFor();
+		await it.shot("refused");
 		await it.run("print(1)");
 		assert.equal(await it.status(), "Refused");
-		await it.page.locator('[data-field="tier"] .reset').click();
+		await it.page.locator('[data-field="package_installation"] .reset').click();
 		await plan.locator(".plan-line").waitFor();
 		await it.page.fill("#find", "");
 		await it.page.fill("#field-timeout", "700ms");
@@ -223,6 +229,7 @@ const scenarios = {
 		const asked = [];
 		const stranger = createServer((request, response) => (asked.push(request.url), response.end())).listen(0, "127.0.0.1");
 		await once(stranger, "listening");
+		stranger.unref();
 		const there = `http://127.0.0.1:${stranger.address().port}`;
 		const page = `<style>p { color: rgb(1, 2, 3) }</style><p>shown</p><script>document.body.textContent = "ran"</script>
 			<img src="${there}/pixel"><img src="${there}/x" onerror="document.body.textContent = 'ran'"><iframe src="${there}/inner"></iframe>
@@ -319,3 +326,4 @@ for (const [name, scenario] of Object.entries(scenarios)) {
 	console.log(JSON.stringify({ name, failure, ms: Date.now() - begun }));
 }
 await browser.close();
+process.exit();
