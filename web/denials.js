@@ -1,7 +1,7 @@
 // What the program tried and was refused, with what would allow it.
 
 import { post } from "./api.js";
-import { el } from "./dom.js";
+import { el, visible } from "./dom.js";
 import { refusal } from "./plan.js";
 import { widened } from "./policy.js";
 import { plural } from "./units.js";
@@ -20,14 +20,14 @@ function change(denial, fields) {
 	return null;
 }
 
-const worded = ({ name, value }) => (Array.isArray(value) ? `${name} ${value.join(", ")}` : name);
+const worded = ({ name, value }) => (Array.isArray(value) ? visible(`${name} ${value.join(", ")}`) : name);
 
 function tried(denial) {
 	const what = denial.what ?? [denial.reported?.path, denial.reported?.errno && `(${denial.reported.errno})`].filter(Boolean).join(" ");
 	return el(
 		"li",
 		{},
-		el("code", {}, what || denial.syscall || "something"),
+		el("code", {}, visible(what || denial.syscall || "something")),
 		denial.count > 1 ? el("span", { class: "muted" }, ` ${denial.count} times`) : null,
 		denial.source === "reported" ? el("span", { class: "muted", title: "Only the program itself says so" }, " (reported)") : null,
 	);

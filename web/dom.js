@@ -23,6 +23,9 @@ export function save(name, bytes) {
 	setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }
 
+/** What a program named and a person is to judge: nothing in it is unseen or turns the direction of writing. */
+export const visible = (text) => text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
+
 export async function copy(text, button) {
 	const before = button.textContent;
 	try {

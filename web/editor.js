@@ -35,6 +35,8 @@ const colours = HighlightStyle.define([
 	{ tag: [tags.function(tags.variableName), tags.function(tags.propertyName)], color: "var(--code-call)" },
 ]);
 
+const NARROW = "(max-width: 720px)";
+
 const setFailed = StateEffect.define();
 const failedLine = StateField.define({
 	create: () => Decoration.none,
@@ -52,7 +54,7 @@ const failedLine = StateField.define({
 });
 
 export class Editor {
-	constructor(host, { code, onRun, onChange }) {
+	constructor(host, { code, onRun }) {
 		const root = host.attachShadow({ mode: "open" });
 		const run = () => (onRun(), true);
 		this.view = new EditorView({
@@ -82,14 +84,13 @@ export class Editor {
 					syntaxHighlighting(colours),
 					failedLine,
 					look,
+					matchMedia(NARROW).matches ? EditorView.lineWrapping : [],
 					EditorView.contentAttributes.of({
 						"aria-label": "Python code. Control Enter runs it; Control M lets Tab leave the editor.",
-						"data-testid": "code",
 						autocapitalize: "off",
 						autocorrect: "off",
 						spellcheck: "false",
 					}),
-					EditorView.updateListener.of((update) => update.docChanged && onChange()),
 				],
 			}),
 		});

@@ -4,18 +4,22 @@ export const EXAMPLES = [
 	{
 		name: "Hello",
 		policy: {},
-		code: `# Runs in a fresh jail: no network, no host files, no other processes.
+		code: `# A fresh jail: no network, no host files, no processes.
 import sys
 from statistics import mean
 
-temperatures = {"Oslo": [3, 5, 4], "Lima": [19, 21, 20], "Cairo": [28, 31, 30]}
+readings = {
+    "Oslo": [3, 5, 4],
+    "Lima": [19, 21, 20],
+    "Cairo": [28, 31, 30],
+}
 
 print("Python", sys.version.split()[0])
-for city, values in temperatures.items():
+for city, values in readings.items():
     print(f"{city:<6} {mean(values):5.1f} °C")
 
-# The value of the last expression comes back as data.
-{city: round(mean(values), 1) for city, values in temperatures.items()}
+# The last expression comes back as a value.
+{city: max(values) for city, values in readings.items()}
 `,
 	},
 	{
@@ -26,7 +30,8 @@ import matplotlib.pyplot as plt
 
 x = np.linspace(0, 4 * np.pi, 200)
 for damping in (0.05, 0.15, 0.3):
-    plt.plot(x, np.exp(-damping * x) * np.cos(x), label=f"damping {damping}")
+    angle = np.exp(-damping * x) * np.cos(x)
+    plt.plot(x, angle, label=f"damping {damping}")
 
 plt.title("A pendulum comes to rest")
 plt.xlabel("time (s)")
@@ -42,23 +47,26 @@ plt.show()
 
 orders = pd.DataFrame({
     "region": ["north", "south", "north", "east", "south", "east"],
-    "month": ["Jan", "Jan", "Feb", "Feb", "Mar", "Mar"],
     "revenue": [120.5, 90.0, 135.25, 88.0, 110.75, 101.0],
     "orders": [14, 9, 15, 10, 12, 11],
 })
 
-orders.groupby("region").agg(revenue=("revenue", "sum"), orders=("orders", "sum"), best=("revenue", "max"))
+orders.groupby("region").agg(
+    revenue=("revenue", "sum"),
+    orders=("orders", "sum"),
+    best=("revenue", "max"),
+)
 `,
 	},
 	{
 		name: "Network",
 		policy: {},
-		code: `# There is no network, so this is refused. What was refused is listed
+		code: `# There is no network, so this is refused. It is listed
 # below the output, with what would allow it.
 import socket
 
 try:
-    socket.create_connection(("example.com", 443), timeout=5)
+    socket.create_connection(("example.com", 443), 5)
     print("connected")
 except OSError as error:
     print("refused:", error)
@@ -67,7 +75,7 @@ except OSError as error:
 	{
 		name: "Files",
 		policy: { artifact_export_paths: ["*.csv"] },
-		code: `# Files leave the jail only if the policy names them: here *.csv.
+		code: `# Files leave the jail if the policy names them: *.csv.
 import csv
 
 with open("squares.csv", "w", newline="") as out:
@@ -89,7 +97,8 @@ import time
 
 try:
     for second in range(1, 61):
-        print(f"\\r{'█' * (second // 2):<30} {second} s", end="", flush=True)
+        bar = "█" * (second // 2)
+        print(f"\\r{bar:<30} {second} s", end="")
         time.sleep(1)
 except KeyboardInterrupt:
     print("\\nstopped, and tidied up")
@@ -98,7 +107,7 @@ except KeyboardInterrupt:
 	{
 		name: "Too much memory",
 		policy: {},
-		code: `# Limits are kept by the kernel, and the result says which one was hit.
+		code: `# The kernel keeps the limit, and the result says so.
 blocks = []
 while True:
     blocks.append(bytearray(16 << 20))

@@ -70,12 +70,14 @@ function showResult(result, id) {
 	// A program's own error is in its output already; all others are said here.
 	if (error && !["error", "exit"].includes(result.status))
 		output.add(refusal({ code: result.status, message: error.value, remedy: error.remedy, where: error.where }, fields, allow));
+	if (!byId("output").hasChildNodes()) output.add(el("p", { class: "muted note" }, "No output."));
 	if (result.stdout_truncated || result.stderr_truncated) output.add(el("p", { class: "muted note" }, "The output was cut at the policy's cap."));
 	byId("behind").replaceChildren(...[denials(result, { policy, fields, allow }), artifacts(id, result), enforcement(result)].filter(Boolean));
 }
 
 const runner = new Runner({
 	start() {
+		document.body.dataset.ran = "";
 		output.clear();
 		byId("behind").replaceChildren();
 		editor.markFailed(0);
@@ -101,8 +103,8 @@ const runner = new Runner({
 
 function start() {
 	// A field that is being written counts.
-	document.activeElement?.dispatchEvent(new Event("change"));
-	runner.start({ code: editor.code, policy: policy.document });
+	if (document.activeElement?.matches("#policy input[type=text], #policy textarea")) document.activeElement.dispatchEvent(new Event("change"));
+	runner.start({ code: editor.code, policy: policy.document, stdin: byId("stdin").value });
 }
 
 function interrupt() {
@@ -113,11 +115,7 @@ function interrupt() {
 
 // ---- the parts ----
 
-const editor = new Editor(byId("code"), {
-	code: EXAMPLES[0].code,
-	onRun: start,
-	onChange: () => {},
-});
+const editor = new Editor(byId("code"), { code: EXAMPLES[0].code, onRun: start });
 
 function choose(example) {
 	editor.code = example.code;
@@ -163,7 +161,7 @@ async function begin() {
 	}
 	const panel = new PolicyPanel(byId("policy"), fields, policy);
 	const plan = new Plan(byId("plan"), policy, fields, {
-		onPlan: (found) => panel.showPlan(found),
+		onPlan: (found, error) => panel.showPlan(found, error),
 		apply: (changes) => policy.replace(widened(policy.document, changes)),
 	});
 	await plan.refresh();

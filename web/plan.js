@@ -26,7 +26,8 @@ export function refusal(error, fields, apply) {
 	return el(
 		"div",
 		{ class: "refusal", role: "alert" },
-		el("p", {}, el("strong", {}, title), ` ${message}`),
+		el("strong", {}, title),
+		el("p", {}, message),
 		error.remedy ? el("p", { class: "muted" }, error.remedy) : null,
 		changes.slice(0, 1).map((change) =>
 			el("button", { type: "button", class: "small", onclick: () => apply([change]) }, `Set ${change.name} to ${change.value}`),
@@ -61,16 +62,15 @@ export class Plan {
 		const mine = ++this.#asked;
 		const document = this.policy.document;
 		let plan = null;
-		let shown;
+		let failure = null;
 		try {
 			plan = await post("/v1/explain", { policy: document });
-			shown = summary(plan);
 		} catch (error) {
-			shown = refusal(error, this.fields, this.apply);
+			failure = error;
 		}
 		// An answer that was overtaken says nothing any more.
 		if (mine !== this.#asked) return;
-		this.host.replaceChildren(shown);
-		this.onPlan(plan);
+		this.host.replaceChildren(plan ? summary(plan) : refusal(failure, this.fields, this.apply));
+		this.onPlan(plan, failure);
 	}
 }

@@ -29,12 +29,13 @@ class Row {
 		);
 	}
 
-	/** row: of the plan, or undefined. */
-	show(row) {
+	/** row: of the plan, or undefined; refusal: what is said of this field where there is no plan. */
+	show(row, refusal) {
 		const own = this.policy.get(this.field.name);
 		this.control.show(own, row?.value ?? this.field.default);
 		this.node.classList.toggle("changed", own !== undefined);
 		this.reset.hidden = own === undefined;
+		if (refusal) return this.kept.replaceChildren(el("span", { class: "badge not_enforced" }, "refused"), el("span", { class: "by", title: refusal }, refusal));
 		if (!row) return this.kept.replaceChildren(el("span", { class: "by" }, this.field.setting ? "chooses how, promises nothing" : "not asked for"));
 		const names = row.mechanisms.join(", ").replaceAll("_", " ");
 		this.kept.replaceChildren(
@@ -99,13 +100,13 @@ export class PolicyPanel {
 			const changed = rows.filter((row) => policy.get(row.field.name) !== undefined).length;
 			count.textContent = changed ? `${changed} changed` : "";
 		}
-		this.showPlan(this.plan);
+		this.showPlan(this.plan, this.error);
 	}
 
-	/** plan: as the server explains it, or null where it refuses. */
-	showPlan(plan) {
-		this.plan = plan;
+	/** plan: as the server explains it, or null where it refuses, and why. */
+	showPlan(plan, error) {
+		Object.assign(this, { plan, error });
 		const byField = new Map((plan?.enforcement ?? []).map((row) => [row.field, row]));
-		for (const row of this.rows) row.show(byField.get(row.field.name));
+		for (const row of this.rows) row.show(byField.get(row.field.name), error?.where === row.field.name ? error.message : "");
 	}
 }

@@ -1,7 +1,7 @@
 // A question of the run: may it reach this host?
 
 import { post } from "./api.js";
-import { el } from "./dom.js";
+import { el, visible } from "./dom.js";
 
 const ANSWERS = [
 	["deny", "Deny"],
@@ -28,7 +28,7 @@ export function question({ id, subject, detail }) {
 	return el(
 		"section",
 		{ class: "question", role: "alertdialog", "aria-label": "A question of the run" },
-		el("p", {}, "The program wants to reach ", el("code", {}, subject), detail ? ` (${detail})` : "", "."),
+		el("p", {}, "The program wants to reach ", el("code", {}, visible(subject)), detail ? ` (${visible(detail)})` : "", "."),
 		buttons,
 		said,
 	);

@@ -34,12 +34,13 @@ export function kind(status) {
 }
 
 /** One line: time, memory, warm or cold. */
-export function facts({ usage, start, exit_code: exitCode, status }) {
+export function facts({ usage, start, exit_code: exitCode, signal, status }) {
 	const parts = [];
 	if (usage?.wall_ms != null) parts.push(milliseconds(usage.wall_ms));
 	if (usage?.memory_peak_bytes != null) parts.push(bytes(usage.memory_peak_bytes));
 	if (start) parts.push(`${start} start`);
 	if (status === "exit") parts.push(`code ${exitCode}`);
+	if (status === "killed" && signal) parts.push(`signal ${signal}`);
 	return parts.join(" · ");
 }
 

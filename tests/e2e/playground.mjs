@@ -105,7 +105,7 @@ const scenarios = {
 		await it.ended();
 		assert.equal(await it.status(), "Done");
 		assert.match(await it.output(), /Oslo +4\.0 °C/);
-		assert.match(await it.page.locator(".display.value").textContent(), /'Lima': 20/);
+		assert.match(await it.page.locator(".display.value").textContent(), /'Lima': 21/);
 		await it.shot("hello");
 		await it.close();
 	},
@@ -183,6 +183,14 @@ const scenarios = {
 		await it.close();
 	},
 
+	async what_is_allowed_is_what_is_read() {
+		const it = await Playground.open();
+		await it.ready();
+		await it.run("open('/srv/\\u202efdp.exe')");
+		assert.match(await it.page.locator(".denial button").textContent(), /^Allow filesystem_read_roots \/srv\/\\u\{202e\}fdp\.exe and run again$/);
+		await it.close();
+	},
+
 	async the_plan_follows_the_switches() {
 		const it = await Playground.open();
 		await it.ready();
@@ -192,7 +200,7 @@ const scenarios = {
 		await it.page.fill("#find", "read roots");
 		await it.page.fill("#field-filesystem_read_roots", "/proc");
 		await it.page.locator("#field-filesystem_read_roots").blur();
-		await plan.locator(".refusal", { hasText: "Not valid filesystem_read_roots" }).waitFor();
+		await plan.locator(".refusal", { hasText: /Not valid\s*filesystem_read_roots/ }).waitFor();
 		await it.page.locator('[data-field="filesystem_read_roots"] .reset').click();
 		await it.page.fill("#find", "package_installation");
 		await it.page.check("#field-package_installation");
