@@ -112,6 +112,22 @@ room_cell(struct room *r, const struct room_job *job,
 }
 
 int
+room_file(struct room *r, const struct remit_file_task *task,
+	  struct room_loan loan, const struct room_events *ev, void *user,
+	  struct remit_error *err)
+{
+	struct task t = {
+		.kind = TASK_FILE,
+		.file = *task,
+		.job = { .loan = loan },
+		.ev = ev,
+		.user = user,
+	};
+
+	return room_queue(r, &t, NULL, err);
+}
+
+int
 room_reset(struct room *r, const struct room_events *ev, void *user,
 	   struct remit_error *err)
 {

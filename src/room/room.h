@@ -52,6 +52,8 @@ struct room_events {
 	/* To be answered by rooms_answer_question(). NULL: the answer is no. */
 	void (*question)(void *user, const char *id,
 			 const struct remit_question *q);
+	/* What room_file() was asked for. */
+	void (*file)(void *user, const struct remit_file_answer *answer);
 	/* The last of them, once, whatever happens. Not both are set; neither
 	   is if all went well and there is no result, as for a reset. */
 	void (*result)(void *user, struct remit_result *res,
@@ -148,6 +150,11 @@ struct room_view room_look(struct room *r);
 /* *number names the cell to room_cancel(); it may be NULL. */
 int room_cell(struct room *r, const struct room_job *job,
 	      const struct room_events *ev, void *user, uint64_t *number,
+	      struct remit_error *err) must_check;
+/* As remit_session_file(), queued like a cell; what the task points to is
+   lent. */
+int room_file(struct room *r, const struct remit_file_task *task,
+	      struct room_loan loan, const struct room_events *ev, void *user,
 	      struct remit_error *err) must_check;
 /* As remit_session_reset(). */
 int room_reset(struct room *r, const struct room_events *ev, void *user,

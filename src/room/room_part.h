@@ -14,6 +14,7 @@ enum task_kind {
 	TASK_OPEN,
 	TASK_RUN,
 	TASK_CELL,
+	TASK_FILE,
 	TASK_RESET,
 	TASK_FORK,
 	TASK_CLOSE
@@ -24,8 +25,9 @@ struct task {
 	struct task *next;
 	enum task_kind kind;
 	uint64_t number;
-	struct room_job job; /* of a run or a cell */
-	struct room *branch; /* of a fork */
+	struct room_job job;	     /* of a run or a cell */
+	struct remit_file_task file; /* with the loan of the job */
+	struct room *branch;	     /* of a fork */
 	bool cancelled;
 	const struct room_events *ev;
 	void *user;

@@ -167,6 +167,24 @@ do_open(struct room *r, struct task *t)
 	tell(t, NULL, NULL);
 }
 
+/* Where the files lie here is nobody's business; they are asked for by the id
+   of the room. */
+static void
+keep_artifacts(struct room *r, struct remit_result *res)
+{
+	json_t *row;
+	size_t i;
+
+	if (!r->folder)
+		return;
+	artifact_store_keep(r->all->artifacts, r->owner, r->id);
+	if (!res)
+		return;
+	json_array_foreach(
+		json_object_get(result_view_document(res), "artifacts"), i, row)
+		json_object_del(row, "host_path");
+}
+
 static void
 do_run(struct room *r, struct task *t)
 {
@@ -184,8 +202,7 @@ do_run(struct room *r, struct task *t)
 	failed = remit_run(r->all->remit, &job, &res, &err);
 	room_wait_end(r);
 	room_drop(r);
-	if (r->folder)
-		artifact_store_keep(r->all->artifacts, r->owner, r->id);
+	keep_artifacts(r, res);
 	tell(t, res, failed ? &err : NULL);
 	remit_result_free(res);
 }
@@ -217,6 +234,22 @@ do_cell(struct room *r, struct task *t)
 	set_state(r, state_after(res));
 	tell(t, res, failed ? &err : NULL);
 	remit_result_free(res);
+}
+
+static void
+do_file(struct room *r, struct task *t)
+{
+	struct remit_file_answer *answer = NULL;
+	struct remit_error err;
+	int failed;
+
+	set_state(r, ROOM_BUSY);
+	failed = remit_session_file(r->session, &t->file, &answer, &err);
+	set_state(r, ROOM_IDLE);
+	if (!failed)
+		t->ev->file(t->user, answer);
+	tell(t, NULL, failed ? &err : NULL);
+	remit_file_answer_free(answer);
 }
 
 static void
@@ -258,15 +291,15 @@ do_close(struct room *r, struct task *t)
 	int failed = remit_session_close(take_session(r), &res, &err);
 
 	room_drop(r);
-	if (r->folder)
-		artifact_store_keep(r->all->artifacts, r->owner, r->id);
+	keep_artifacts(r, res);
 	tell(t, res, failed ? &err : NULL);
 	remit_result_free(res);
 }
 
 static void (*const deeds[])(struct room *r, struct task *t) = {
-	[TASK_OPEN] = do_open,	 [TASK_RUN] = do_run,	[TASK_CELL] = do_cell,
-	[TASK_RESET] = do_reset, [TASK_FORK] = do_fork, [TASK_CLOSE] = do_close,
+	[TASK_OPEN] = do_open,	 [TASK_RUN] = do_run,	  [TASK_CELL] = do_cell,
+	[TASK_FILE] = do_file,	 [TASK_RESET] = do_reset, [TASK_FORK] = do_fork,
+	[TASK_CLOSE] = do_close,
 };
 
 /* It was cancelled before it began, or there is no session for it. */

@@ -89,7 +89,8 @@ static int
 listen_unix(const char *path, struct remit_error *err)
 {
 	union any_address a = { .local = { .sun_family = AF_UNIX } };
-	own_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	own_fd int fd =
+		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct stat st;
 	mode_t before;
 	int failed;
