@@ -28,15 +28,18 @@ function steps(low, high) {
 	return Array.from({ length: count }, (_, i) => +(first + i * step).toPrecision(12));
 }
 
-function axis(numbers) {
-	const ticks = steps(Math.min(...numbers), Math.max(...numbers));
-	const [low, high] = [ticks[0], ticks[ticks.length - 1]];
+/** From the first step to the last, or tight: from the first number to the last. */
+function axis(numbers, isTight) {
+	let [low, high] = numbers.reduce(([a, b], n) => [Math.min(a, n), Math.max(b, n)], [Infinity, -Infinity]);
+	let ticks = steps(low, high);
+	if (isTight && low < high) ticks = ticks.filter((tick) => tick >= low && tick <= high);
+	else [low, high] = [ticks[0], ticks[ticks.length - 1]];
 	return { ticks, share: (n) => (n - low) / (high - low) };
 }
 
 /** Where things are drawn, by their share of an axis. */
 class Area {
-	constructor(width = 520, height = 310) {
+	constructor(width = 460, height = 290) {
 		Object.assign(this, { width, height });
 	}
 
@@ -67,7 +70,7 @@ function points(chart, area) {
 	const at = (x) => (isNumeric ? x : names.indexOf(x));
 	const ys = all.map((point) => Number(point[1])).filter(Number.isFinite);
 	if (!ys.length) throw new Error("it has no points");
-	const x = axis(chart.x_range ?? all.map((point) => at(point[0])));
+	const x = axis(chart.x_range ?? all.map((point) => at(point[0])), chart.type === "line");
 	const y = axis(chart.from_zero ? [0, ...ys] : ys);
 	const marks = isNumeric ? x.ticks.map((tick) => [x.share(tick), shown(tick)]) : names.map((name, i) => [x.share(i), name]);
 	const parts = frame(chart, area, y, marks);

@@ -61,8 +61,8 @@ orders.groupby("region").agg(
 	{
 		name: "Network",
 		policy: {},
-		code: `# There is no network, so this is refused. It is listed
-# below the output, with what would allow it.
+		code: `# There is no network: this is refused, and listed
+# below the output with what would allow it.
 import socket
 
 try:

@@ -3,7 +3,8 @@
 //	playground.mjs MODULES ADDRESS TOKEN FOLDER
 //
 // Prints one line of JSON for each scenario: its name, and why it failed. With
-// a folder it leaves screenshots there.
+// a folder it leaves screenshots there; the pictures of docs/playground.md are
+// "chart" and "dark".
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -13,7 +14,7 @@ import { createRequire } from "node:module";
 
 const [modules, address, token, folder] = process.argv.slice(2);
 const { chromium } = createRequire(`${modules}/`)("playwright-core");
-const WIDE = { width: 1440, height: 860 };
+const WIDE = { width: 1280, height: 720 };
 const PHONE = { width: 390, height: 780 };
 const QUIET = ["--disable-background-networking", "--disable-component-update", "--disable-default-apps", "--no-first-run"];
 
@@ -299,6 +300,8 @@ const scenarios = {
 		await it.ready();
 		const paper = () => it.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 		assert.equal(await paper(), "rgb(18, 20, 23)");
+		await it.example("Network");
+		await it.run();
 		await it.shot("dark");
 		await it.page.click("#theme");
 		assert.equal(await paper(), "rgb(250, 249, 247)");
