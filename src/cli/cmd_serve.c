@@ -8,6 +8,7 @@
 #include "cli.h"
 #include "mcp_door.h"
 #include "native.h"
+#include "page.h"
 #include "server.h"
 #include "site.h"
 
@@ -20,6 +21,8 @@
 /* After the last request: what does not end by then ends with the process. */
 #define END_MS 10000
 
+#define TABLES_MAX 8
+
 struct serve_call {
 	struct flags flags;
 	struct policy policy;
@@ -28,7 +31,7 @@ struct serve_call {
 	bool is_open;
 	struct keys keys;
 	struct server server;
-	struct route_table tables[4];
+	struct route_table tables[TABLES_MAX];
 };
 
 /* ---- options ---- */
@@ -213,7 +216,9 @@ serve(struct serve_call *c, struct remit_error *err)
 		native_file_routes,
 		native_run_routes,
 		mcp_routes,
+		page_routes,
 	};
+	_Static_assert(ARRAY_LEN(tables) <= TABLES_MAX, "room for all tables");
 	own(site) struct site site = { 0 };
 	char token[KEY_TEXT];
 	bool asks = !c->keys_path && !c->is_open;
