@@ -167,6 +167,24 @@ do_open(struct room *r, struct task *t)
 	tell(t, NULL, NULL);
 }
 
+/* Where the files lie here is nobody's business; they are asked for by the id
+   of the room. */
+static void
+keep_artifacts(struct room *r, struct remit_result *res)
+{
+	json_t *row;
+	size_t i;
+
+	if (!r->folder)
+		return;
+	artifact_store_keep(r->all->artifacts, r->owner, r->id);
+	if (!res)
+		return;
+	json_array_foreach(
+		json_object_get(result_view_document(res), "artifacts"), i, row)
+		json_object_del(row, "host_path");
+}
+
 static void
 do_run(struct room *r, struct task *t)
 {
@@ -184,8 +202,7 @@ do_run(struct room *r, struct task *t)
 	failed = remit_run(r->all->remit, &job, &res, &err);
 	room_wait_end(r);
 	room_drop(r);
-	if (r->folder)
-		artifact_store_keep(r->all->artifacts, r->owner, r->id);
+	keep_artifacts(r, res);
 	tell(t, res, failed ? &err : NULL);
 	remit_result_free(res);
 }
@@ -228,7 +245,8 @@ do_file(struct room *r, struct task *t)
 
 	set_state(r, ROOM_BUSY);
 	failed = remit_session_file(r->session, &t->file, &answer, &err);
-	set_state(r, ROOM_IDLE);
+	set_state(r,
+		  failed && err.code == REMIT_E_GONE ? ROOM_ENDED : ROOM_IDLE);
 	if (!failed)
 		t->ev->file(t->user, answer);
 	tell(t, NULL, failed ? &err : NULL);
@@ -274,8 +292,7 @@ do_close(struct room *r, struct task *t)
 	int failed = remit_session_close(take_session(r), &res, &err);
 
 	room_drop(r);
-	if (r->folder)
-		artifact_store_keep(r->all->artifacts, r->owner, r->id);
+	keep_artifacts(r, res);
 	tell(t, res, failed ? &err : NULL);
 	remit_result_free(res);
 }
@@ -285,6 +302,12 @@ static void (*const deeds[])(struct room *r, struct task *t) = {
 	[TASK_FILE] = do_file,	 [TASK_RESET] = do_reset, [TASK_FORK] = do_fork,
 	[TASK_CLOSE] = do_close,
 };
+
+static bool
+needs_session(const struct task *t)
+{
+	return t->kind != TASK_OPEN && t->kind != TASK_RUN;
+}
 
 /* It was cancelled before it began, or there is no session for it. */
 static void
@@ -298,6 +321,8 @@ refuse(struct room *r, const struct task *t)
 		gone(&err);
 	else
 		fail(&err, REMIT_E_GONE, "it was cancelled before it began");
+	if (!needs_session(t))
+		room_drop(r); /* there is nothing else for it to do */
 	tell(t, NULL, &err);
 }
 
@@ -308,12 +333,6 @@ task_free(struct task *t)
 		t->job.loan.release(t->job.loan.owner);
 	room_put(t->branch);
 	free(t);
-}
-
-static bool
-needs_session(const struct task *t)
-{
-	return t->kind != TASK_OPEN && t->kind != TASK_RUN;
 }
 
 /* The lock is held. An interrupt of the last cell that came too late is over;

@@ -68,6 +68,15 @@ parse(const char *address, union any_address *out, socklen_t *len,
 		    address, host);
 }
 
+int
+server_check_address(const char *address, struct remit_error *err)
+{
+	union any_address a;
+	socklen_t len;
+
+	return unix_path(address) ? 0 : parse(address, &a, &len, err);
+}
+
 bool
 server_is_local(const char *address)
 {
@@ -89,7 +98,8 @@ static int
 listen_unix(const char *path, struct remit_error *err)
 {
 	union any_address a = { .local = { .sun_family = AF_UNIX } };
-	own_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	own_fd int fd =
+		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct stat st;
 	mode_t before;
 	int failed;
