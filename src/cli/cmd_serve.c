@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "e2b.h"
+#include "mcp_door.h"
 #include "native.h"
 #include "server.h"
 #include "site.h"
@@ -28,7 +29,7 @@ struct serve_call {
 	bool is_open, e2b_debug;
 	struct keys keys;
 	struct server server;
-	struct route_table tables[8];
+	struct route_table tables[16];
 };
 
 /* ---- options ---- */
@@ -234,7 +235,7 @@ serve(struct serve_call *c, struct remit_error *err)
 	static const struct route *const tables[] = {
 		native_info_routes, native_session_routes, native_file_routes,
 		native_run_routes,  e2b_control_routes,	   e2b_code_routes,
-		e2b_file_routes,    e2b_process_routes,
+		e2b_file_routes,    e2b_process_routes,	   mcp_routes,
 	};
 	own(site) struct site site = { 0 };
 	char token[KEY_TEXT];
@@ -253,6 +254,9 @@ serve(struct serve_call *c, struct remit_error *err)
 		c->tables[i].rows = tables[i];
 		server_hang(&c->server, &c->tables[i]);
 	}
+	c->server.mcp = mcp_door_open(&c->server);
+	if (!c->server.mcp)
+		return fail_sys(err, REMIT_E_MEMORY, "server");
 	if (open_log(c, err) < 0 || open_rooms(c, err) < 0 ||
 	    e2b_open(&c->server.e2b, c->e2b_debug, err) < 0 ||
 	    server_open(&c->server, err) < 0 ||
@@ -269,6 +273,7 @@ finish(struct serve_call *c)
 
 	if (!ended)
 		_exit(CLI_FAILED); /* the keeper ends with us */
+	mcp_door_free(c->server.mcp);
 	server_free(&c->server);
 	e2b_free(c->server.e2b);
 	rooms_free(c->server.rooms);
