@@ -64,7 +64,8 @@ struct exchange {
 	bool is_gone;
 	bool closes;	       /* the connection has no further request */
 	const char *keepalive; /* sent into a stream that is silent */
-	uint64_t spoke_us;     /* when the last piece came */
+	size_t keepalive_len;
+	uint64_t spoke_us; /* when the last piece came */
 	void (*on_gone)(void *user);
 	void *on_gone_user;
 	void *owned; /* by whoever replies */
@@ -86,6 +87,9 @@ bool exchange_header_is(const struct exchange *x, const char *name,
 /* From the pattern ("{id}") and from the query; NULL: not there. Decoded. */
 const char *exchange_param(const struct exchange *x, const char *name);
 const char *exchange_query(const struct exchange *x, const char *name);
+
+/* Whether its body says that it is JSON, which no form of a page does. */
+bool exchange_is_json(const struct exchange *x);
 
 /* ---- lifetime ---- */
 
@@ -122,7 +126,10 @@ void reply_begin(struct exchange *x, int status, const char *type);
    what is long should be one reply_bytes(). -1: the client has gone. */
 int reply_piece(struct exchange *x, const void *bytes, size_t len);
 void reply_end(struct exchange *x);
+/* The stream breaks: the connection ends without its end. */
+void reply_abort(struct exchange *x);
 /* Sent into the stream when nothing else was for a while; of static text. */
 void reply_keepalive(struct exchange *x, const char *text);
+void reply_keepalive_bytes(struct exchange *x, const char *bytes, size_t len);
 
 #endif
