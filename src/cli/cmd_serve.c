@@ -254,7 +254,6 @@ serve(struct serve_call *c, struct remit_error *err)
 					    token, err)) < 0)
 		return -1;
 	c->server.keys = &c->keys;
-	c->server.policy = &c->policy;
 	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
 		c->tables[i].rows = tables[i];
 		server_hang(&c->server, &c->tables[i]);

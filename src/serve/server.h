@@ -29,10 +29,9 @@ struct server {
 	struct artifact_store *artifacts;
 	struct keys *keys;
 	struct e2b *e2b;
-	const struct policy *policy; /* of requests that name none */
-	struct list hosts;	     /* further names this server goes by */
-	struct list origins;	     /* of other pages that may ask */
-	int log_fd;		     /* -1: no log */
+	struct list hosts;   /* further names this server goes by */
+	struct list origins; /* of other pages that may ask */
+	int log_fd;	     /* -1: no log */
 	struct mcp_door *mcp;
 
 	/* ---- its own ---- */
