@@ -241,15 +241,16 @@ read_session(struct mcp_call *c, const char *uri, const char *id, char **path)
 		refuse(c, uri, "there is no such session (any more)");
 		return;
 	}
-	mcp_call_use_room(c, room, 0);
+	mcp_call_enter(c, room);
 	c->work = take_ptr(path);
 	task.path = c->work;
 	c->free_work = free;
 	mcp_call_hold(c);
-	if (room_file(room, &task, none, &events, c, &err) == 0)
-		return;
-	refuse(c, uri, err.message);
-	mcp_call_put(c);
+	if (room_file(room, &task, none, &events, c, &err) < 0) {
+		refuse(c, uri, err.message);
+		mcp_call_put(c);
+	}
+	room_put(room);
 }
 
 void

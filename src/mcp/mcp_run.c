@@ -256,6 +256,7 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 }
 
 static const struct room_events events = {
+	.begin = mcp_call_enter,
 	.output = on_output,
 	.display = on_display,
 	.progress = on_progress,
@@ -355,7 +356,7 @@ run_cell(struct mcp_call *c)
 	mcp_call_hold(c); /* for the events */
 	mcp_call_hold(c); /* for the loan */
 	if (room_cell(c->room, &r->job, &events, c, &number, &err) == 0) {
-		mcp_call_use_room(c, room_hold(c->room), number);
+		mcp_call_number(c, number);
 		return;
 	}
 	mcp_tool_refuse(c, &err);
@@ -369,15 +370,16 @@ run_alone(struct mcp_call *c)
 	struct run *r = c->work;
 	struct room_options opt;
 	struct remit_error err;
+	struct room *room;
 
 	mcp_call_hold(c);
 	mcp_call_hold(c);
 	c->made_room = true;
-	/* An event may come before this returns, and asks for the room. */
 	if (mcp_tool_room(c, &opt, &err) == 0 &&
-	    room_run(c->mcp->rooms, &opt, &r->job, &events, c, &c->room,
-		     &err) == 0) {
-		mcp_call_use_room(c, room_hold(c->room), 0);
+	    room_run(c->mcp->rooms, &opt, &r->job, &events, c, &room, &err) ==
+		    0) {
+		mcp_call_enter(c, room);
+		room_put(room);
 		return;
 	}
 	mcp_tool_refuse(c, &err);
