@@ -34,8 +34,8 @@ def peer(remit):
 
 
 @pytest.mark.parametrize("version", ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07", "2099-01-01"])
-def test_each_revision_is_told_what_it_knows(peer, version):
-    p = peer(version=version)
+def test_each_revision_is_told_what_it_knows(any_remit, version):
+    p = Peer(any_remit, version=version)
     hello = p.hello["result"]
     assert hello["protocolVersion"] == (version if version < "2099" else "2025-11-25")
     assert hello["serverInfo"]["name"] == "remit" and hello["capabilities"] == {"tools": {}, "resources": {}}
@@ -46,7 +46,7 @@ def test_each_revision_is_told_what_it_knows(peer, version):
         assert ("outputSchema" in t) == ("title" in t) == ("structuredContent" in result) == (version >= "2025-06-18")
         assert ("annotations" in t) == (version >= "2025-03-26")
     assert json.loads(result["content"][0]["text"])["value"] == "42"
-    assert p.ask("ping")["result"] == {}
+    assert p.ask("ping")["result"] == {} and p.leave() == 0
 
 
 def test_a_request_that_names_its_revision_needs_nothing_before_it(peer):
