@@ -52,7 +52,9 @@ show(const struct mcp *m, const json_t *result)
 	size_t i;
 
 	json_array_foreach(json_object_get(result, "enforcement"), i, row)
+	{
 		json_array_append_new(rows, show_row(row));
+	}
 	return json_pack("{s:O, s:s, s:o}", "tier",
 			 json_object_get(result, "tier"), "guide", m->guide,
 			 "enforcement", rows);

@@ -121,10 +121,12 @@ denials_of(const json_t *doc)
 	size_t i;
 
 	json_array_foreach(json_object_get(doc, "denials"), i, d)
+	{
 		json_array_append_new(list, json_pack("{s:o, s:o, s:o}", "what",
 						      get(d, "what"), "count",
 						      get(d, "count"), "field",
 						      get(d, "field")));
+	}
 	return list;
 }
 
@@ -156,13 +158,17 @@ add_links(json_t *blocks, const json_t *artifacts)
 	json_t *a;
 	size_t i;
 
-	json_array_foreach(artifacts, i, a) json_array_append_new(
-		blocks,
-		json_pack("{s:s, s:O, s:O, s:O, s:O}", "type", "resource_link",
-			  "uri", json_object_get(a, "uri"), "name",
-			  json_object_get(a, "path"), "mimeType",
-			  json_object_get(a, "content_type"), "size",
-			  json_object_get(a, "size")));
+	json_array_foreach(artifacts, i, a)
+	{
+		json_array_append_new(
+			blocks,
+			json_pack("{s:s, s:O, s:O, s:O, s:O}", "type",
+				  "resource_link", "uri",
+				  json_object_get(a, "uri"), "name",
+				  json_object_get(a, "path"), "mimeType",
+				  json_object_get(a, "content_type"), "size",
+				  json_object_get(a, "size")));
+	}
 }
 
 static json_t *
@@ -317,8 +323,11 @@ take_files(struct run *r, const json_t *files, struct remit_error *err)
 	r->files = calloc(json_array_size(files), sizeof(*r->files));
 	if (!r->files)
 		return fail_sys(err, REMIT_E_MEMORY, "files");
-	json_array_foreach(files, i,
-			   file) if (take_file(r, i, file, err) < 0) return -1;
+	json_array_foreach(files, i, file)
+	{
+		if (take_file(r, i, file, err) < 0)
+			return -1;
+	}
 	return 0;
 }
 

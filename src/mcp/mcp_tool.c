@@ -275,28 +275,29 @@ mcp_tool_enter(struct mcp_call *c, void (*next)(struct mcp_call *c))
 
 /* ---- the method ---- */
 
-static int
-find(struct mcp_call *c, size_t *index, struct mcp_fault *fault)
+/* ARRAY_LEN(tools): there is none. */
+static size_t
+find(const char *name)
 {
-	const char *name =
-		json_string_value(json_object_get(c->msg.params, "name"));
+	size_t i = 0;
 
-	if (!name)
-		return mcp_fail(fault, MCP_E_PARAMS, "name must be a string");
-	for (*index = 0; *index < ARRAY_LEN(tools); (*index)++)
-		if (!strcmp(tools[*index]->name, name))
-			return 0;
-	return mcp_fail(fault, MCP_E_PARAMS, "Unknown tool: %.80s", name);
+	while (i < ARRAY_LEN(tools) && strcmp(tools[i]->name, name) != 0)
+		i++;
+	return i;
 }
 
 void
 mcp_tool_call(struct mcp_call *c)
 {
+	const char *name =
+		json_string_value(json_object_get(c->msg.params, "name"));
+	size_t i = find(name ? name : "");
 	struct mcp_fault fault = { 0 };
 	struct remit_error err;
-	size_t i;
 
-	if (find(c, &i, &fault) < 0) {
+	if (i == ARRAY_LEN(tools)) {
+		mcp_fail(&fault, MCP_E_PARAMS, "Unknown tool: %.80s",
+			 name ? name : "it has no name");
 		mcp_call_fail(c, &fault);
 		return;
 	}

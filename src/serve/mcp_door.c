@@ -518,18 +518,17 @@ answer(struct offer *o, struct exchange *x)
 {
 	struct mcp_fault fault = { 0 };
 	struct mcp_message msg;
+	bool is_read = mcp_message_read(&msg, buf_text(&x->body.data),
+					x->body.data.len, &fault) == 0;
+	bool stateless = is_read && is_stateless(x, &msg);
 
-	if (mcp_message_read(&msg, buf_text(&x->body.data), x->body.data.len,
-			     &fault) < 0) {
+	if (!is_read || (stateless && check_headers(x, &msg, &fault) < 0)) {
 		reply_fault(x, 400, msg.id, &fault);
 		mcp_message_free(&msg);
-	} else if (!is_stateless(x, &msg)) {
-		take_in_session(o, x, &msg);
-	} else if (check_headers(x, &msg, &fault) < 0) {
-		reply_fault(x, 400, msg.id, &fault);
-		mcp_message_free(&msg);
-	} else {
+	} else if (stateless) {
 		take(o, x, NULL, &msg, true);
+	} else {
+		take_in_session(o, x, &msg);
 	}
 }
 
