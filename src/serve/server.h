@@ -28,6 +28,7 @@ struct server {
 	struct remit *remit;
 	struct artifact_store *artifacts;
 	struct keys *keys;
+	struct e2b *e2b;
 	const struct policy *policy; /* of requests that name none */
 	struct list hosts;	     /* further names this server goes by */
 	struct list origins;	     /* of other pages that may ask */
@@ -68,6 +69,9 @@ int server_run(struct server *s, struct remit_error *err) must_check;
 /* When no worker lives any more. */
 void server_free(struct server *s);
 
+/* -1: it is no address. */
+int server_check_address(const char *address,
+			 struct remit_error *err) must_check;
 /* Whether an address (as for server_listen()) can be reached from this machine
    only. */
 bool server_is_local(const char *address);
