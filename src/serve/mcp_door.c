@@ -30,6 +30,7 @@ struct post {
 	struct mcp_client *client; /* or NULL: the peer is its own */
 	struct mcp_peer *peer;
 	bool stateless, lacks_meta;
+	bool may_stream; /* the client reads events */
 	pthread_mutex_t lock;
 	bool streams, ended;
 	unsigned parts; /* who has not done with it: the taker, the worker */
@@ -176,7 +177,7 @@ status_of(const struct post *p, int code)
 static void
 begin_stream(struct post *p)
 {
-	if (p->streams || p->ended)
+	if (p->streams || p->ended || !p->may_stream)
 		return;
 	p->streams = true;
 	reply_header(p->x, "X-Accel-Buffering", "no");
@@ -202,7 +203,8 @@ on_send(void *user, const char *json, size_t len)
 	pthread_mutex_lock(&p->lock);
 	begin_stream(p);
 	pthread_mutex_unlock(&p->lock);
-	send_event(p, json, len);
+	if (p->may_stream)
+		send_event(p, json, len);
 }
 
 /* With the exchange, which may still tell it that its client has gone. */
@@ -264,6 +266,18 @@ on_gone(void *user)
 
 /* ---- one message ---- */
 
+/* Who does not say what it reads, reads all. */
+static bool
+reads_events(const struct exchange *x)
+{
+	struct http_text accept = exchange_header(x, "Accept");
+	own_mem char *text =
+		accept.text ? strndup(accept.text, accept.len) : NULL;
+
+	return !text || strstr(text, "text/event-stream") ||
+	       strstr(text, "*/*");
+}
+
 static void
 take(struct offer *o, struct exchange *x, struct mcp_client *client,
      struct mcp_message *msg, bool stateless)
@@ -287,6 +301,7 @@ take(struct offer *o, struct exchange *x, struct mcp_client *client,
 	p->stateless = stateless;
 	p->lacks_meta = !mcp_message_meta(msg, MCP_META_VERSION) ||
 			!mcp_message_meta(msg, MCP_META_CAN);
+	p->may_stream = reads_events(x);
 	p->parts = 2;
 	pthread_mutex_init(&p->lock, NULL);
 	exchange_own(x, p, post_free);

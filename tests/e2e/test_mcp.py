@@ -356,15 +356,24 @@ def test_a_policy_that_cannot_be_kept_is_refused_before_anybody_asks(remit):
     assert remit("mcp", "--python", "/nowhere").returncode in (2, 125)
 
 
-def test_who_leaves_in_the_middle_leaves_nothing(remit):
-    p = Peer(remit)
+@pytest.mark.parametrize("how", ["end", "signal"])
+def test_who_leaves_in_the_middle_leaves_nothing(remit, how):
+    folder = remit.folder / "left"
+    folder.mkdir(exist_ok=True)
+    remit.own(folder)
+    p = Peer(remit, "--export", "*.txt", env={"TMPDIR": str(folder)})
+    p.run("open('a.txt', 'w')")
     s = p.run("n = 1", session="new")["session"]
     for arguments in ({"code": "import time\ntime.sleep(60)"}, {"code": "import time\ntime.sleep(60)", "session": s}):
         p.begin("tools/call", name="run_python", arguments=arguments)
     time.sleep(0.5)
     began = time.monotonic()
-    assert p.leave() == 0 and time.monotonic() - began < 8
-    assert p.process.stderr.read() == b""
+    if how == "signal":
+        p.process.terminate()
+    else:
+        p.process.stdin.close()
+    assert p.process.wait(60) == 0 and time.monotonic() - began < 8
+    assert p.process.stderr.read() == b"" and os.listdir(folder) == []
     assert leftovers.gone(lambda: leftovers.processes(remit.command)) == [] and leftovers.gone(leftovers.groups) == []
 
 

@@ -120,15 +120,20 @@ def world(stage):
         yield w
 
 
+@pytest.mark.parametrize("by", ["stdio", "http"])
 @pytest.mark.parametrize("client", ["sdk", "pinned"])
-def test_a_person_is_asked_by_the_client(any_remit, npm, world, client):
+def test_a_person_is_asked_by_the_client(any_remit, npm, world, client, by):
     here = world.inside(any_remit)
-    flags = ["mcp", "--python", PYTHON, "--allow-host", "api.example.com:80", "--ask-hosts", *network_here.FALLBACK]
+    flags = ["--allow-host", "api.example.com:80", "--ask-hosts", *network_here.FALLBACK]
     code = network_here.TRY + "print('{' in attempt(fetch, 'http://evil.example/'))"
-    for answer, reached in ({"action": "accept", "content": {"answer": "run"}}, "True\n"), ({"action": "decline"}, "False\n"):
-        (said,) = talk(here, npm, client, [call(code)], command=here.command, args=flags, elicit=answer)
-        assert said["ok"]["structuredContent"]["stdout"] == reached, said
-        assert '"evil.example:80"' in said["asked"][0]
+    with contextlib.ExitStack() as stack:
+        how = {"command": here.command, "args": ["mcp", "--python", PYTHON, *flags]}
+        if by == "http":
+            how = {"url": stack.enter_context(served(here, "--open", *flags))[0]}
+        for answer, reached in ({"action": "accept", "content": {"answer": "run"}}, "True\n"), ({"action": "decline"}, "False\n"):
+            (said,) = talk(here, npm, client, [call(code)], elicit=answer, **how)
+            assert said["ok"]["structuredContent"]["stdout"] == reached, said
+            assert '"evil.example:80"' in said["asked"][0]
 
 
 def test_the_inspector_s_command_line(any_remit, npm):
