@@ -35,12 +35,21 @@ async function errorOf(response) {
 	}
 }
 
+async function ask(path, options) {
+	try {
+		return await fetch(path, options);
+	} catch (error) {
+		if (error.name === "AbortError") throw error;
+		throw new ApiError(0, { code: "gone", message: "the server does not answer" });
+	}
+}
+
 async function call(method, path, { body, accept = "application/json", signal } = {}) {
 	for (;;) {
 		const headers = { Accept: accept };
 		if (token) headers.Authorization = `Bearer ${token}`;
 		if (body !== undefined) headers["Content-Type"] = "application/json";
-		const response = await fetch(path, {
+		const response = await ask(path, {
 			method,
 			headers,
 			signal,

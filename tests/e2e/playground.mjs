@@ -192,6 +192,25 @@ const scenarios = {
 		await it.close();
 	},
 
+	async a_question_of_the_run_is_answered() {
+		const it = await Playground.open();
+		await it.ready();
+		await it.page.selectOption("#preset", "scientific");
+		await it.page.fill("#field-network_allow", "example.org:443");
+		await it.page.fill("#find", "network_ask");
+		await it.page.check("#field-network_ask");
+		await it.paste("import socket\ntry:\n    socket.create_connection(('example.com', 443)).recv(1)\nexcept OSError as e:\n    print('refused:', e)");
+		await it.page.click("#run");
+		const question = it.page.locator(".question");
+		await question.waitFor();
+		assert.match(await question.textContent(), /wants to reach example\.com:443/);
+		await question.locator("button", { hasText: "Deny" }).click();
+		await it.ended();
+		assert.match(await it.output(), /refused: /);
+		assert.match(await it.page.locator(".denials").textContent(), /Allow network_allow example\.com:443 and run again/);
+		await it.close();
+	},
+
 	async the_plan_follows_the_switches() {
 		const it = await Playground.open();
 		await it.ready();
