@@ -110,7 +110,9 @@ parse(struct serve_call *c, int argc, char **argv, struct remit_error *err)
 static int
 check_addresses(const struct serve_call *c, struct remit_error *err)
 {
-	for (size_t i = 0; i < c->addresses.count; i++)
+	for (size_t i = 0; i < c->addresses.count; i++) {
+		if (server_check_address(c->addresses.items[i], err) < 0)
+			return -1;
 		if (!c->keys_path && !server_is_local(c->addresses.items[i]))
 			return fail_refused(
 				err, "",
@@ -120,6 +122,7 @@ check_addresses(const struct serve_call *c, struct remit_error *err)
 				"--listen %s can be reached from other "
 				"machines, and there are no keys",
 				c->addresses.items[i]);
+	}
 	if (c->keys_path && c->is_open)
 		return fail(err, REMIT_E_INPUT,
 			    "--open and --keys exclude each other");
@@ -209,6 +212,7 @@ serve(struct serve_call *c, struct remit_error *err)
 	static const struct route *const tables[] = {
 		native_info_routes,
 		native_session_routes,
+		native_file_routes,
 		native_run_routes,
 		page_routes,
 	};

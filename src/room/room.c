@@ -195,6 +195,8 @@ room_interrupt(struct room *r)
 	pthread_mutex_lock(&r->all->lock);
 	if (r->current)
 		interrupt(r);
+	else if (r->is_run && r->first)
+		r->first->cancelled = true; /* its worker has not begun yet */
 	pthread_mutex_unlock(&r->all->lock);
 }
 

@@ -172,7 +172,7 @@ do_open(struct room *r, struct task *t)
 static void
 keep_artifacts(struct room *r, struct remit_result *res)
 {
-	json_t *row;
+	json_t *list, *row;
 	size_t i;
 
 	if (!r->folder)
@@ -180,9 +180,11 @@ keep_artifacts(struct room *r, struct remit_result *res)
 	artifact_store_keep(r->all->artifacts, r->owner, r->id);
 	if (!res)
 		return;
-	json_array_foreach(
-		json_object_get(result_view_document(res), "artifacts"), i, row)
+	list = json_object_get(result_view_document(res), "artifacts");
+	json_array_foreach(list, i, row)
+	{
 		json_object_del(row, "host_path");
+	}
 }
 
 static void
@@ -245,7 +247,8 @@ do_file(struct room *r, struct task *t)
 
 	set_state(r, ROOM_BUSY);
 	failed = remit_session_file(r->session, &t->file, &answer, &err);
-	set_state(r, ROOM_IDLE);
+	set_state(r,
+		  failed && err.code == REMIT_E_GONE ? ROOM_ENDED : ROOM_IDLE);
 	if (!failed)
 		t->ev->file(t->user, answer);
 	tell(t, NULL, failed ? &err : NULL);
@@ -302,6 +305,12 @@ static void (*const deeds[])(struct room *r, struct task *t) = {
 	[TASK_CLOSE] = do_close,
 };
 
+static bool
+needs_session(const struct task *t)
+{
+	return t->kind != TASK_OPEN && t->kind != TASK_RUN;
+}
+
 /* It was cancelled before it began, or there is no session for it. */
 static void
 refuse(struct room *r, const struct task *t)
@@ -314,6 +323,8 @@ refuse(struct room *r, const struct task *t)
 		gone(&err);
 	else
 		fail(&err, REMIT_E_GONE, "it was cancelled before it began");
+	if (!needs_session(t))
+		room_drop(r); /* there is nothing else for it to do */
 	tell(t, NULL, &err);
 }
 
@@ -324,12 +335,6 @@ task_free(struct task *t)
 		t->job.loan.release(t->job.loan.owner);
 	room_put(t->branch);
 	free(t);
-}
-
-static bool
-needs_session(const struct task *t)
-{
-	return t->kind != TASK_OPEN && t->kind != TASK_RUN;
 }
 
 /* The lock is held. An interrupt of the last cell that came too late is over;

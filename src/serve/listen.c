@@ -68,6 +68,15 @@ parse(const char *address, union any_address *out, socklen_t *len,
 		    address, host);
 }
 
+int
+server_check_address(const char *address, struct remit_error *err)
+{
+	union any_address a;
+	socklen_t len;
+
+	return unix_path(address) ? 0 : parse(address, &a, &len, err);
+}
+
 bool
 server_is_local(const char *address)
 {

@@ -8,6 +8,7 @@
 
 extern const struct route native_run_routes[];
 extern const struct route native_session_routes[];
+extern const struct route native_file_routes[];
 extern const struct route native_info_routes[];
 
 #endif

@@ -91,6 +91,12 @@ take_name(struct request *r, const json_t *value, struct remit_error *err)
 }
 
 static int
+take_context(struct request *r, const json_t *value, struct remit_error *err)
+{
+	return json_value_string(value, &r->job.context, "context", err);
+}
+
+static int
 list_size(const json_t *value, const char *place, size_t most, size_t *size,
 	  struct remit_error *err)
 {
@@ -343,6 +349,7 @@ static const struct {
 	{ "tools", RUN | SESSION, take_tools },
 	{ "ask", RUN | CELL, take_ask },
 	{ "stream", RUN | CELL, take_stream },
+	{ "context", CELL, take_context },
 	{ "interactive", CELL, take_interactive },
 	{ "forkable", SESSION, take_forkable },
 	{ "timeout", SESSION, take_timeout },

@@ -67,6 +67,9 @@ int server_run(struct server *s, struct remit_error *err) must_check;
 /* When no worker lives any more. */
 void server_free(struct server *s);
 
+/* -1: it is no address. */
+int server_check_address(const char *address,
+			 struct remit_error *err) must_check;
 /* Whether an address (as for server_listen()) can be reached from this machine
    only. */
 bool server_is_local(const char *address);

@@ -341,3 +341,31 @@ def test_the_log_tells_of_requests_and_not_of_code(remit):
     assert [(x["route"], x["status"], x["key"]) for x in lines] == [("/v1/runs", 200, "local"), ("/v1/sessions/{id}", 404, "local")]
     assert not any(word in log.read_text() for word in ("xyzzy", "hush", "whose", "secret", s.token))
     log.unlink()
+
+
+def test_files_of_a_session(served):
+    s = served.json("POST", "/v1/sessions", {}, status=201)
+    files, cells = f"/v1/sessions/{s['id']}/files", f"/v1/sessions/{s['id']}/cells"
+    put = served.ask("PUT", f"{files}?path=in/a%20b.bin", b"\0\xff" * 1000)
+    assert put[0] == 200 and json.loads(put[2])["size"] == 2000
+    assert served.json("POST", cells, {"code": "len(open('in/a b.bin', 'rb').read())"})["value"]["json"] == 2000
+    status, headers, text = served.ask("GET", f"{files}?path=in/a+b.bin")
+    assert (status, text) == (200, b"\0\xff" * 1000) and headers["Content-Disposition"] == "attachment"
+    assert served.ask("GET", f"{files}?path=in/a+b.bin&offset=1&length=3")[2] == b"\xff\0\xff"
+    names = {(e["path"], e["type"]) for e in served.json("GET", f"{files}?path=.&list=2")}
+    assert names == {("/workspace/in", "folder"), ("/workspace/in/a b.bin", "file")}
+    served.json("DELETE", f"{files}?path=in")
+    for path, status in (("in/a+b.bin", 404), ("", 400), ("/etc/shadow", 404), ("../../etc/shadow", 404), ("a%00b", 400), ("/workspace", 409)):
+        assert served.ask("GET", f"{files}?path={path}")[0] == status, path
+    for path in ("/usr/x", "/proc/self/mem", "/workspace"):
+        assert served.ask("PUT", f"{files}?path={path}", b"x")[0] in (403, 404, 409), path
+    assert served.ask("GET", f"{files}?path=.&list=9999")[0] == 400
+
+
+def test_contexts_of_a_session(any_served):
+    s = any_served.json("POST", "/v1/sessions", {}, status=201)
+    cells = f"/v1/sessions/{s['id']}/cells"
+    any_served.json("POST", cells, {"code": "x = 1"})
+    assert any_served.json("POST", cells, {"code": "x", "context": "other"})["error"]["name"] == "NameError"
+    assert any_served.json("POST", cells, {"code": "x"})["value"]["json"] == 1
+    any_served.json("DELETE", f"/v1/sessions/{s['id']}")
