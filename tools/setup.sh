@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that building (and with "test", testing) needs,
-# and with "test" unpacks the kernel of the guest (tests/guest).
+# and with "test" unpacks the kernel of the guest (tests/guest) and the packages
+# of npm that tests use (tests/npm).
 # Does nothing where they are there already, so that an ordinary user can build
 # on a machine that root has set up.
 set -eu
@@ -33,6 +34,12 @@ unpack_kernel() {
 		dpkg-deb -x ./*.deb . && rm -f ./*.deb) || rm -rf "$kernel_folder"
 }
 
+# What is not packaged: where it cannot be had, the tests that need it say so.
+fetch_for_tests() {
+	unpack_kernel
+	/usr/bin/python3 "$(dirname "$0")/../tests/npm/packages.py"
+}
+
 wanted=$build
 [ "${1:-}" != test ] || wanted="$build $test"
 
@@ -42,7 +49,7 @@ for package in $wanted; do
 		missing="$missing $package"
 done
 if [ -z "$missing" ]; then
-	[ "${1:-}" != test ] || unpack_kernel
+	[ "${1:-}" != test ] || fetch_for_tests
 	exit 0
 fi
 
@@ -60,4 +67,4 @@ export DEBIAN_FRONTEND=noninteractive
 $sudo apt-get update -qq
 # shellcheck disable=SC2086
 $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null
-[ "${1:-}" != test ] || unpack_kernel
+[ "${1:-}" != test ] || fetch_for_tests

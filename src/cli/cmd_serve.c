@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "mcp_door.h"
 #include "native.h"
 #include "page.h"
 #include "server.h"
@@ -214,6 +215,7 @@ serve(struct serve_call *c, struct remit_error *err)
 		native_session_routes,
 		native_file_routes,
 		native_run_routes,
+		mcp_routes,
 		page_routes,
 	};
 	_Static_assert(ARRAY_LEN(tables) <= TABLES_MAX, "room for all tables");
@@ -234,6 +236,9 @@ serve(struct serve_call *c, struct remit_error *err)
 		c->tables[i].rows = tables[i];
 		server_hang(&c->server, &c->tables[i]);
 	}
+	c->server.mcp = mcp_door_open(&c->server);
+	if (!c->server.mcp)
+		return fail_sys(err, REMIT_E_MEMORY, "server");
 	if (open_log(c, err) < 0 || open_rooms(c, err) < 0 ||
 	    server_open(&c->server, err) < 0 ||
 	    listen_all(c, asks ? token : NULL, err) < 0)
@@ -249,6 +254,7 @@ finish(struct serve_call *c)
 
 	if (!ended)
 		_exit(CLI_FAILED); /* the keeper ends with us */
+	mcp_door_free(c->server.mcp);
 	server_free(&c->server);
 	rooms_free(c->server.rooms);
 	remit_close(c->server.remit);

@@ -92,6 +92,9 @@ start(struct duty *d)
 	d->pid = fork();
 	if (d->pid == 0)
 		become(d->tool->command, in[0], out[1], parent);
+	/* It does so itself, but may be killed before it has come to it. */
+	if (d->pid > 0)
+		setpgid(d->pid, d->pid);
 	close(in[0]);
 	close(out[1]);
 	d->in = in[1];

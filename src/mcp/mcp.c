@@ -17,6 +17,8 @@ fill(struct mcp *m, const struct mcp_options *opt, struct remit_error *err)
 	m->remit = opt->remit;
 	m->rooms = opt->rooms;
 	m->store = opt->store;
+	m->admit = opt->admit;
+	m->user = opt->user;
 	m->owner = strdup(opt->owner);
 	m->policy_json = doc ? json_dumps(doc, JSON_REAL_PRECISION(15)) : NULL;
 	if (!m->owner || !m->policy_json ||

@@ -32,6 +32,10 @@ struct mcp_options {
 	struct artifact_store *store; /* of these rooms, or NULL */
 	const char *owner;	      /* of what is made in them; copied */
 	const struct policy *policy;  /* of all that is run; copied */
+	/* Whether one more session or program may begin; or NULL. */
+	int (*admit)(void *user, uint64_t memory_bytes,
+		     struct remit_error *err);
+	void *user;
 };
 
 struct mcp_sink {

@@ -23,6 +23,9 @@ struct mcp {
 	struct rooms *rooms;
 	struct artifact_store *store;
 	char *owner;
+	int (*admit)(void *user, uint64_t memory_bytes,
+		     struct remit_error *err);
+	void *user;
 	struct policy policy;
 	char *policy_json;
 	char *guide; /* what a model should know, by the plan */

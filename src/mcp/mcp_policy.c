@@ -82,17 +82,16 @@ static void
 find_out(struct mcp_call *c)
 {
 	static const struct room_events events = { .result = on_result };
-	struct room_options opt = {
-		.owner = c->mcp->owner,
-		.policy_json = c->mcp->policy_json,
-	};
 	struct room_job job = { .job = REMIT_JOB_INIT };
+	struct room_options opt;
 	struct remit_error err;
 
 	job.job.code = "";
 	mcp_call_hold(c);
-	if (room_run(c->mcp->rooms, &opt, &job, &events, c, &c->room, &err) ==
-	    0)
+	c->made_room = true;
+	if (mcp_tool_room(c, &opt, &err) == 0 &&
+	    room_run(c->mcp->rooms, &opt, &job, &events, c, &c->room, &err) ==
+		    0)
 		return;
 	mcp_tool_refuse(c, &err);
 	mcp_call_put(c);

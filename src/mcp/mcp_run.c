@@ -66,11 +66,13 @@ const struct mcp_member mcp_run_gives[] = {
 		       "\"text\",\"types\""),
 	  .text = "what was displayed; images are content of their own" },
 	{ .name = "error",
-	  .schema = "{\"anyOf\":[{\"type\":\"null\"},{\"type\":\"object\","
-		    "\"properties\":{\"name\":" MCP_TEXT_OR
-		    ",\"value\":" MCP_TEXT_OR
-		    ",\"line\":{\"type\":[\"integer\",\"null\"]}},"
-		    "\"required\":[\"name\",\"value\",\"line\"]}]}" },
+	  .schema =
+		  "{\"anyOf\":[{\"type\":\"null\"},{\"type\":\"object\","
+		  "\"properties\":{\"name\":" MCP_TEXT_OR
+		  ",\"value\":" MCP_TEXT_OR
+		  ",\"line\":{\"type\":[\"integer\",\"null\"]},"
+		  "\"remedy\":" MCP_TEXT_OR "},"
+		  "\"required\":[\"name\",\"value\",\"line\",\"remedy\"]}]}" },
 	{ .name = "denials",
 	  .schema = ROWS("\"what\":" MCP_TEXT ",\"count\":" MCP_COUNT
 			 ",\"field\":" MCP_TEXT_OR,
@@ -107,8 +109,9 @@ error_of(const json_t *doc)
 
 	if (!json_is_object(e))
 		return json_null();
-	return json_pack("{s:o, s:o, s:o}", "name", get(e, "name"), "value",
-			 get(e, "value"), "line", get(e, "line"));
+	return json_pack("{s:o, s:o, s:o, s:o}", "name", get(e, "name"),
+			 "value", get(e, "value"), "line", get(e, "line"),
+			 "remedy", get(e, "remedy"));
 }
 
 static json_t *
@@ -363,18 +366,16 @@ run_cell(struct mcp_call *c)
 static void
 run_alone(struct mcp_call *c)
 {
-	struct room_options opt = {
-		.owner = c->mcp->owner,
-		.policy_json = c->mcp->policy_json,
-		.exports = mcp_tool_exports(c),
-	};
 	struct run *r = c->work;
+	struct room_options opt;
 	struct remit_error err;
 
 	mcp_call_hold(c);
 	mcp_call_hold(c);
+	c->made_room = true;
 	/* An event may come before this returns, and asks for the room. */
-	if (room_run(c->mcp->rooms, &opt, &r->job, &events, c, &c->room,
+	if (mcp_tool_room(c, &opt, &err) == 0 &&
+	    room_run(c->mcp->rooms, &opt, &r->job, &events, c, &c->room,
 		     &err) == 0) {
 		mcp_call_use_room(c, room_hold(c->room), 0);
 		return;

@@ -173,12 +173,6 @@ mcp_tool_refuse(struct mcp_call *c, const struct remit_error *err)
 
 /* ---- sessions ---- */
 
-bool
-mcp_tool_exports(const struct mcp_call *c)
-{
-	return c->mcp->store && c->mcp->policy.artifact_export_paths.count;
-}
-
 /* Its jail is ended when it is idle for too long; then nobody needs its name
    any more. */
 static uint64_t
@@ -224,21 +218,33 @@ on_opened(void *user, struct remit_result *res, const struct remit_error *err)
 
 static const struct room_events opening = { .result = on_opened };
 
+int
+mcp_tool_room(struct mcp_call *c, struct room_options *opt,
+	      struct remit_error *err)
+{
+	struct mcp *m = c->mcp;
+
+	*opt = (struct room_options){
+		.owner = m->owner,
+		.policy_json = m->policy_json,
+		.exports = m->store && m->policy.artifact_export_paths.count,
+		.life_ms = life_ms(m),
+		.memory_bytes = m->policy.memory_bytes,
+	};
+	return m->admit ? m->admit(m->user, opt->memory_bytes, err) : 0;
+}
+
 static void
 open_room(struct mcp_call *c)
 {
-	struct room_options opt = {
-		.owner = c->mcp->owner,
-		.policy_json = c->mcp->policy_json,
-		.exports = mcp_tool_exports(c),
-		.life_ms = life_ms(c->mcp),
-	};
+	struct room_options opt;
 	struct remit_error err;
 
 	mcp_call_hold(c);
 	c->made_room = true;
 	/* The event may come before this returns, and asks for the room. */
-	if (room_open(c->mcp->rooms, &opt, &opening, c, &c->room, &err) == 0) {
+	if (mcp_tool_room(c, &opt, &err) == 0 &&
+	    room_open(c->mcp->rooms, &opt, &opening, c, &c->room, &err) == 0) {
 		mcp_call_use_room(c, room_hold(c->room), 0);
 		return;
 	}

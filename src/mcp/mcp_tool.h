@@ -47,8 +47,9 @@ void mcp_tool_answer(struct mcp_call *c, json_t *given, json_t *blocks,
    gone, since nobody was told its name. */
 void mcp_tool_refuse(struct mcp_call *c, const struct remit_error *err);
 
-/* Whether files leave what is run for it. */
-bool mcp_tool_exports(const struct mcp_call *c);
+/* What a new room is like. -1: there may be none. */
+int mcp_tool_room(struct mcp_call *c, struct room_options *opt,
+		  struct remit_error *err) must_check;
 /* The session that the arguments name, counted; NULL with the error. */
 struct room *mcp_tool_find_room(struct mcp_call *c, struct remit_error *err);
 /*

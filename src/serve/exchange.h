@@ -87,6 +87,9 @@ bool exchange_header_is(const struct exchange *x, const char *name,
 const char *exchange_param(const struct exchange *x, const char *name);
 const char *exchange_query(const struct exchange *x, const char *name);
 
+/* Whether its body says that it is JSON, which no form of a page does. */
+bool exchange_is_json(const struct exchange *x);
+
 /* ---- lifetime ---- */
 
 struct exchange *exchange_hold(struct exchange *x);

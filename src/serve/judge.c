@@ -129,8 +129,8 @@ find_route(struct exchange *x)
 	return -1;
 }
 
-static bool
-is_json(const struct exchange *x)
+bool
+exchange_is_json(const struct exchange *x)
 {
 	struct http_text type = exchange_header(x, "content-type");
 	const char *end = type.len ? memchr(type.text, ';', type.len) : NULL;
@@ -173,7 +173,7 @@ judge_body(struct exchange *x)
 	/* What a form of another page can send is never JSON. */
 	if ((x->route->body == BODY_JSON ||
 	     (x->route->body == BODY_MAYBE && has_body)) &&
-	    !is_json(x)) {
+	    !exchange_is_json(x)) {
 		reply_fail(x, 415, "input",
 			   "the body must be \"Content-Type: "
 			   "application/json\"");

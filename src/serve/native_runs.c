@@ -20,21 +20,7 @@ int
 native_check_limits(const struct exchange *x, uint64_t memory_bytes,
 		    struct remit_error *err)
 {
-	struct rooms *rs = x->server->rooms;
-	const struct key *k = x->key;
-
-	if (rooms_count(rs, x->owner) >= k->concurrency)
-		return fail(err, REMIT_E_BUSY,
-			    "this key has %llu sessions and runs at once at "
-			    "most",
-			    (unsigned long long)k->concurrency);
-	if (k->memory_bytes != POLICY_UNLIMITED &&
-	    rooms_memory(rs, x->owner) + memory_bytes > k->memory_bytes)
-		return fail(err, REMIT_E_BUSY,
-			    "this key's sessions and runs have %llu bytes of "
-			    "memory together at most",
-			    (unsigned long long)k->memory_bytes);
-	return 0;
+	return server_check_limits(x->server, x->key, memory_bytes, err);
 }
 
 struct request *

@@ -307,3 +307,21 @@ server_done(struct exchange *x)
 	metrics_end(&s->metrics, x);
 	request_log_add(s->log_fd, x);
 }
+
+int
+server_check_limits(const struct server *s, const struct key *k,
+		    uint64_t memory_bytes, struct remit_error *err)
+{
+	if (rooms_count(s->rooms, k->name) >= k->concurrency)
+		return fail(err, REMIT_E_BUSY,
+			    "this key has %llu sessions and runs at once at "
+			    "most",
+			    (unsigned long long)k->concurrency);
+	if (k->memory_bytes != POLICY_UNLIMITED &&
+	    rooms_memory(s->rooms, k->name) + memory_bytes > k->memory_bytes)
+		return fail(err, REMIT_E_BUSY,
+			    "this key's sessions and runs have %llu bytes of "
+			    "memory together at most",
+			    (unsigned long long)k->memory_bytes);
+	return 0;
+}

@@ -32,6 +32,7 @@ struct server {
 	struct list hosts;	     /* further names this server goes by */
 	struct list origins;	     /* of other pages that may ask */
 	int log_fd;		     /* -1: no log */
+	struct mcp_door *mcp;
 
 	/* ---- its own ---- */
 	struct loop loop;
@@ -73,6 +74,11 @@ int server_check_address(const char *address,
 /* Whether an address (as for server_listen()) can be reached from this machine
    only. */
 bool server_is_local(const char *address);
+
+/* Whether a key may have one more session or run of so much memory. */
+int server_check_limits(const struct server *s, const struct key *k,
+			uint64_t memory_bytes,
+			struct remit_error *err) must_check;
 
 /* ---- for conn.c ---- */
 
