@@ -28,7 +28,7 @@ const browser = await chromium.launch({
 class Playground {
 	static async open({ query = `?token=${token}`, viewport = WIDE, ...options } = {}) {
 		const context = await browser.newContext({ baseURL: address, viewport, acceptDownloads: true, ...options });
-		context.setDefaultTimeout(15_000);
+		context.setDefaultTimeout(40_000);
 		const page = await context.newPage();
 		const self = new Playground(page);
 		page.on("request", (request) => self.requests.push(request.url()));
