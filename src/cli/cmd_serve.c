@@ -211,12 +211,9 @@ static int
 serve(struct serve_call *c, struct remit_error *err)
 {
 	static const struct route *const tables[] = {
-		native_info_routes,
-		native_session_routes,
-		native_file_routes,
-		native_run_routes,
-		mcp_routes,
-		page_routes,
+		native_info_routes, native_session_routes,
+		native_file_routes, native_run_routes,
+		mcp_routes,	    page_routes,
 	};
 	_Static_assert(ARRAY_LEN(tables) <= TABLES_MAX, "room for all tables");
 	own(site) struct site site = { 0 };
