@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "e2b.h"
 #include "mcp_door.h"
 #include "native.h"
 #include "page.h"
@@ -21,14 +22,14 @@
 /* After the last request: what does not end by then ends with the process. */
 #define END_MS 10000
 
-#define TABLES_MAX 8
+#define TABLES_MAX 16
 
 struct serve_call {
 	struct flags flags;
 	struct policy policy;
 	struct list addresses;
 	const char *keys_path, *add_key, *log_path;
-	bool is_open;
+	bool is_open, e2b_debug;
 	struct keys keys;
 	struct server server;
 	struct route_table tables[TABLES_MAX];
@@ -71,6 +72,10 @@ take_option(struct serve_call *c, int argc, char **argv, int *i,
 		c->is_open = true;
 		return 1;
 	}
+	if (!strcmp(argv[*i], "--e2b-debug")) {
+		c->e2b_debug = true;
+		return 1;
+	}
 	for (size_t o = 0; o < ARRAY_LEN(options); o++) {
 		const char *value = value_of(options[o].name, argc, argv, i);
 
@@ -81,6 +86,26 @@ take_option(struct serve_call *c, int argc, char **argv, int *i,
 		else if (list_add(options[o].list, value) < 0)
 			return fail_sys(err, REMIT_E_MEMORY, "options");
 		return 1;
+	}
+	return 0;
+}
+
+/* Clients in debug mode know no key, and no other address. */
+static int
+add_debug_ports(struct serve_call *c, struct remit_error *err)
+{
+	static const int ports[] = { E2B_ENVD_PORT, E2B_CODE_PORT };
+	char address[32];
+
+	if (!c->e2b_debug)
+		return 0;
+	if (!c->is_open)
+		return fail(err, REMIT_E_INPUT,
+			    "--e2b-debug asks for no key: say so with --open");
+	for (size_t i = 0; i < ARRAY_LEN(ports); i++) {
+		snprintf(address, sizeof(address), "127.0.0.1:%d", ports[i]);
+		if (list_add(&c->addresses, address) < 0)
+			return fail_sys(err, REMIT_E_MEMORY, "options");
 	}
 	return 0;
 }
@@ -104,7 +129,7 @@ parse(struct serve_call *c, int argc, char **argv, struct remit_error *err)
 	}
 	if (!c->addresses.count && list_add(&c->addresses, ADDRESS) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "options");
-	return 0;
+	return add_debug_ports(c, err);
 }
 
 /* What is reached from elsewhere is for those with a key that lasts. */
@@ -211,9 +236,10 @@ static int
 serve(struct serve_call *c, struct remit_error *err)
 {
 	static const struct route *const tables[] = {
-		native_info_routes, native_session_routes,
-		native_file_routes, native_run_routes,
-		mcp_routes,	    page_routes,
+		native_info_routes, native_session_routes, native_file_routes,
+		native_run_routes,  e2b_control_routes,	   e2b_code_routes,
+		e2b_file_routes,    e2b_process_routes,	   mcp_routes,
+		page_routes,
 	};
 	_Static_assert(ARRAY_LEN(tables) <= TABLES_MAX, "room for all tables");
 	own(site) struct site site = { 0 };
@@ -237,6 +263,7 @@ serve(struct serve_call *c, struct remit_error *err)
 	if (!c->server.mcp)
 		return fail_sys(err, REMIT_E_MEMORY, "server");
 	if (open_log(c, err) < 0 || open_rooms(c, err) < 0 ||
+	    e2b_open(&c->server.e2b, c->e2b_debug, err) < 0 ||
 	    server_open(&c->server, err) < 0 ||
 	    listen_all(c, asks ? token : NULL, err) < 0)
 		return -1;
@@ -253,6 +280,7 @@ finish(struct serve_call *c)
 		_exit(CLI_FAILED); /* the keeper ends with us */
 	mcp_door_free(c->server.mcp);
 	server_free(&c->server);
+	e2b_free(c->server.e2b);
 	rooms_free(c->server.rooms);
 	remit_close(c->server.remit);
 	artifact_store_free(c->server.artifacts);
@@ -308,6 +336,10 @@ const struct command command_serve = {
 		"and "
 		"end\n"
 		"  --open              ask for no key; on this machine only\n"
+		"  --e2b-debug         listen at ports 49983 and 49999 too, "
+		"for "
+		"clients of E2B\n"
+		"                      in debug mode\n"
 		"  --allow-host NAME   a further name of this server; .NAME: "
 		"and "
 		"all below it\n"

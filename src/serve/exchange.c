@@ -494,11 +494,27 @@ reply_end(struct exchange *x)
 }
 
 void
-reply_keepalive(struct exchange *x, const char *text)
+reply_abort(struct exchange *x)
 {
 	pthread_mutex_lock(&x->lock);
-	x->keepalive = text;
+	x->is_ended = x->closes = true;
 	pthread_mutex_unlock(&x->lock);
+	server_tell(x);
+}
+
+void
+reply_keepalive_bytes(struct exchange *x, const char *bytes, size_t len)
+{
+	pthread_mutex_lock(&x->lock);
+	x->keepalive = bytes;
+	x->keepalive_len = len;
+	pthread_mutex_unlock(&x->lock);
+}
+
+void
+reply_keepalive(struct exchange *x, const char *text)
+{
+	reply_keepalive_bytes(x, text, strlen(text));
 }
 
 void
@@ -507,6 +523,6 @@ exchange_keep_alive(struct exchange *x, uint64_t silent_us)
 	pthread_mutex_lock(&x->lock);
 	if (x->is_stream && !x->is_ended && x->keepalive && !x->out.len &&
 	    loop_now_us() - x->spoke_us >= silent_us)
-		add_piece(x, x->keepalive, strlen(x->keepalive));
+		add_piece(x, x->keepalive, x->keepalive_len);
 	pthread_mutex_unlock(&x->lock);
 }

@@ -64,7 +64,8 @@ struct exchange {
 	bool is_gone;
 	bool closes;	       /* the connection has no further request */
 	const char *keepalive; /* sent into a stream that is silent */
-	uint64_t spoke_us;     /* when the last piece came */
+	size_t keepalive_len;
+	uint64_t spoke_us; /* when the last piece came */
 	void (*on_gone)(void *user);
 	void *on_gone_user;
 	void *owned; /* by whoever replies */
@@ -125,7 +126,10 @@ void reply_begin(struct exchange *x, int status, const char *type);
    slowly. -1: the client has gone. */
 int reply_piece(struct exchange *x, const void *bytes, size_t len);
 void reply_end(struct exchange *x);
+/* The stream breaks: the connection ends without its end. */
+void reply_abort(struct exchange *x);
 /* Sent into the stream when nothing else was for a while; of static text. */
 void reply_keepalive(struct exchange *x, const char *text);
+void reply_keepalive_bytes(struct exchange *x, const char *bytes, size_t len);
 
 #endif

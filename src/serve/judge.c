@@ -155,7 +155,8 @@ judge_body(struct exchange *x)
 		reply_fail(x, 400, "input", "an expectation that is not known");
 		return -1;
 	}
-	if (exchange_header(x, "content-encoding").text && has_body) {
+	if (exchange_header(x, "content-encoding").text && has_body &&
+	    !exchange_header_is(x, "content-encoding", "identity")) {
 		reply_fail(x, 415, "input", "bodies are not to be encoded");
 		return -1;
 	}

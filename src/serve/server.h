@@ -28,6 +28,7 @@ struct server {
 	struct remit *remit;
 	struct artifact_store *artifacts;
 	struct keys *keys;
+	struct e2b *e2b;
 	const struct policy *policy; /* of requests that name none */
 	struct list hosts;	     /* further names this server goes by */
 	struct list origins;	     /* of other pages that may ask */
