@@ -8,7 +8,7 @@ import { EXAMPLES } from "./examples.js";
 import { Live } from "./live.js";
 import { showMatrix } from "./matrix.js";
 import { Output } from "./output.js";
-import { Plan, refusal } from "./plan.js";
+import { Planner, refusal } from "./plan.js";
 import { Policy, widened } from "./policy.js";
 import { PolicyPanel } from "./policy_panel.js";
 import { question } from "./question.js";
@@ -20,6 +20,7 @@ const policy = new Policy();
 const output = new Output(byId("output"), byId("output-scroll"));
 const live = new Live(byId("view-live"));
 let fields = [];
+let plan = null;
 
 // ---- what is seen ----
 
@@ -57,8 +58,10 @@ function showStatus(text, look = "plain", detail = "") {
 
 // ---- runs ----
 
+const widen = (changes) => widened(policy.document, changes, plan);
+
 function allow(changes) {
-	policy.replace(widened(policy.document, changes));
+	policy.replace(widen(changes));
 	start();
 }
 
@@ -72,7 +75,7 @@ function showResult(result, id) {
 		output.add(refusal({ code: result.status, message: error.value, remedy: error.remedy, where: error.where }, fields, allow));
 	if (!byId("output").hasChildNodes()) output.add(el("p", { class: "muted note" }, "No output."));
 	if (result.stdout_truncated || result.stderr_truncated) output.add(el("p", { class: "muted note" }, "The output was cut at the policy's cap."));
-	byId("behind").replaceChildren(...[denials(result, { policy, fields, allow }), artifacts(id, result), enforcement(result)].filter(Boolean));
+	byId("behind").replaceChildren(...[denials(result, { fields, widen, allow }), artifacts(id, result), enforcement(result)].filter(Boolean));
 }
 
 const runner = new Runner({
@@ -160,11 +163,14 @@ async function begin() {
 		return;
 	}
 	const panel = new PolicyPanel(byId("policy"), fields, policy);
-	const plan = new Plan(byId("plan"), policy, fields, {
-		onPlan: (found, error) => panel.showPlan(found, error),
-		apply: (changes) => policy.replace(widened(policy.document, changes)),
+	const planner = new Planner(byId("plan"), policy, fields, {
+		onPlan(found, error) {
+			plan = found;
+			panel.showPlan(found, error);
+		},
+		apply: (changes) => policy.replace(widen(changes)),
 	});
-	await plan.refresh();
+	await planner.refresh();
 }
 
 begin();

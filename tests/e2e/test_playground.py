@@ -72,6 +72,7 @@ def test_files_are_served_with_a_tag_and_strict_rules(address):
     rules = page.headers["Content-Security-Policy"]
     assert "default-src 'none'" in rules and "unsafe" not in rules and "trusted-types 'none'" in rules
     assert page.headers["Referrer-Policy"] == "no-referrer"
+    assert page.headers["Cross-Origin-Opener-Policy"] == page.headers["Cross-Origin-Resource-Policy"] == "same-origin"
     again = get(base, **{"If-None-Match": page.headers["ETag"]})
     assert again.status == 304 and again.read() == b""
     assert get(base, **{"If-None-Match": '"other"'}).status == 200
