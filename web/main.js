@@ -14,10 +14,12 @@ import { PolicyPanel } from "./policy_panel.js";
 import { question } from "./question.js";
 import { artifacts, enforcement, facts, kind, word } from "./result.js";
 import { Runner } from "./run.js";
+import { Session } from "./session.js";
 import { startTheme } from "./theme.js";
 
 const policy = new Policy();
 const output = new Output(byId("output"), byId("output-scroll"));
+const session = new Session();
 const live = new Live(byId("view-live"));
 let fields = [];
 let plan = null;
@@ -74,6 +76,7 @@ function showResult(result, id) {
 	if (error && !["error", "exit"].includes(result.status))
 		output.add(refusal({ code: result.status, message: error.value, remedy: error.remedy, where: error.where }, fields, allow));
 	if (!byId("output").hasChildNodes()) output.add(el("p", { class: "muted note" }, "No output."));
+	if (result.session?.state === "ended") output.add(el("p", { class: "muted note" }, "The session has ended, and its variables are gone."));
 	if (result.stdout_truncated || result.stderr_truncated) output.add(el("p", { class: "muted note" }, "The output was cut at the policy's cap."));
 	byId("behind").replaceChildren(...[denials(result, { fields, widen, allow }), artifacts(id, result), enforcement(result)].filter(Boolean));
 }
@@ -107,7 +110,8 @@ const runner = new Runner({
 function start() {
 	// A field that is being written counts.
 	if (document.activeElement?.matches("#policy input[type=text], #policy textarea")) document.activeElement.dispatchEvent(new Event("change"));
-	runner.start({ code: editor.code, policy: policy.document, stdin: byId("stdin").value });
+	const job = { code: editor.code, stdin: byId("stdin").value };
+	runner.start({ ...job, policy: policy.document, session: byId("keep").checked ? session : null });
 }
 
 function interrupt() {
@@ -138,6 +142,8 @@ function askForToken(error) {
 function listen() {
 	byId("run").addEventListener("click", start);
 	byId("stop").addEventListener("click", interrupt);
+	byId("keep").addEventListener("change", ({ target }) => target.checked || session.close());
+	addEventListener("pagehide", () => session.close({ keepalive: true }));
 	byId("policy-reset").addEventListener("click", () => policy.replace({}));
 	byId("example").append(...EXAMPLES.map(({ name }) => el("option", {}, name)));
 	byId("example").addEventListener("change", ({ target }) => choose(EXAMPLES[target.selectedIndex]));

@@ -161,6 +161,35 @@ const scenarios = {
 		await it.close();
 	},
 
+	async variables_are_kept_if_asked_for() {
+		const it = await Playground.open();
+		await it.ready();
+		await it.run("x = 20");
+		await it.run("x + 1");
+		assert.match(await it.output(), /NameError/);
+		await it.page.check("#keep");
+		await it.run("x = 20");
+		await it.run("x + 1");
+		assert.equal(await it.page.locator(".display.value .plain").textContent(), "21");
+		assert.match(await it.page.locator("#facts").textContent(), /cell 2/);
+		await it.page.click('.views [data-view="live"]');
+		await it.page.locator("#view-live .tile", { hasText: /Sessions1/ }).waitFor();
+		await it.page.click('.views [data-view="run"]');
+		await it.paste("while True: pass");
+		await it.page.click("#run");
+		await it.page.locator("#status", { hasText: "Running" }).waitFor();
+		await it.page.keyboard.press("Escape");
+		await it.ended();
+		await it.run("import os\nx += 2\nprint(x)\nos.kill(os.getpid(), 9)");
+		assert.match(await it.output(), /22\nThe session has ended/);
+		await it.run("print('x' in globals())");
+		assert.match(await it.output(), /False/);
+		await it.page.uncheck("#keep");
+		await it.page.click('.views [data-view="live"]');
+		await it.page.locator("#view-live .tile", { hasText: /Sessions0/ }).waitFor();
+		await it.close();
+	},
+
 	async what_is_denied_can_be_allowed() {
 		const it = await Playground.open();
 		await it.ready();
