@@ -68,7 +68,7 @@ function allow(changes) {
 }
 
 function showResult(result, id) {
-	output.flush();
+	output.end();
 	showStatus(word(result.status), kind(result.status), facts(result));
 	editor.markFailed(result.status === "error" || result.status === "rejected" ? result.error?.line : 0);
 	const { error } = result;
