@@ -417,7 +417,7 @@ e2b_error(struct exchange *x, const struct remit_error *err)
 
 	e2b_fail(x, status ? status : 500, "%s%s%s%s%s",
 		 err->where[0] ? err->where : "", err->where[0] ? ": " : "",
-		 err->message, err->remedy[0] ? " " : "", err->remedy);
+		 err->message, err->remedy[0] ? ". " : "", err->remedy);
 }
 
 int

@@ -1,0 +1,83 @@
+"""The clients of E2B, as npm and PyPI have them, against `remit serve` with nothing but three variables of the environment set."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT, make_remit, skip_or_fail, users
+from served import serve
+
+sys.path.insert(0, str(ROOT / "tests" / "npm"))
+sys.path.insert(0, str(ROOT / "tests" / "python"))
+import packages  # noqa: E402
+import venvs  # noqa: E402
+
+HERE = pathlib.Path(__file__).parent
+# As an ordinary user without cgroups: what is then not kept is said so.
+COMMANDS = ("--preset", "scientific", "--subprocess", "--memory-fallback", "per_process", "--cpu", "unlimited")
+
+
+@pytest.fixture(scope="module", params=users())
+def served(request, stage):
+    remit = make_remit(request.param, stage)
+    with serve(remit, *COMMANDS) as one:
+        one.remit = remit
+        yield one
+
+
+def copied(served, name: str) -> pathlib.Path:
+    """Where its user can read it."""
+    return pathlib.Path(shutil.copy(HERE / name, served.remit.folder))
+
+
+def run(served, *argv) -> dict:
+    """A program of its own user, told of the server by its environment."""
+    here = f"http://127.0.0.1:{served.port}"
+    env = {"E2B_API_KEY": f"e2b_{served.token}", "E2B_API_URL": here, "E2B_SANDBOX_URL": here}
+    done = subprocess.run(
+        list(map(str, argv)), env=served.remit.env(env), cwd=served.remit.folder, capture_output=True, text=True, timeout=100, **served.remit.identity()
+    )  # fmt: skip
+    assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-4000:])
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_the_client_of_npm(served):
+    try:
+        made = packages.folder("e2b")
+    except packages.Unavailable as e:
+        skip_or_fail(str(e))
+    seen = run(served, packages.node(made), copied(served, "e2b_client.mjs"), made)
+    assert seen["run"] == ["42", "hello\nü€😀\n", "hello\nü€😀\n"]
+    assert seen["error"] == ["ZeroDivisionError", "division by zero", 0]
+    assert seen["state"] == ["41", 4]
+    assert seen["chart"] == [2, True, "bar", 2, "last"]
+    assert seen["contexts"] == [["/tmp\n"], "NameError", True] and seen["removed"] == 1
+    assert seen["files"] == ["some text", [0, 255], [["a.txt", "file"], ["b", "file"], ["c", "file"]], False, True, "/workspace/new/z", False, True, "FileNotFoundError"]
+    assert {k: seen["command"][k] for k in ("exitCode", "stdout", "stderr")} == {"exitCode": 0, "stdout": "out\n/workspace\n", "stderr": "err\n"}
+    assert seen["exit"] == ["CommandExitError", 3] and seen["late"] == "TimeoutError"
+    assert (seen["interrupted"], seen["after"], seen["again"]) == ("TimeoutError", "42", "41")
+    assert seen["listed"] == [True] and seen["info"] == ["running", True]
+    assert seen["killed"][0] is True and seen["killed"][1] == "TimeoutError" and "killed" in seen["killed"][2] and seen["killed"][3:] == [False, False]
+    served.wait_for_no_rooms()
+
+
+def test_the_client_of_pypi(served):
+    python = venvs.framework("e2b")
+    seen = run(served, python, copied(served, "e2b_client.py"))
+    assert seen["run"] == ["42", ["hello\n"], ["hello\n"]]
+    assert seen["error"] == ["ZeroDivisionError", "division by zero", []]
+    assert seen["env"] == ["y", None] and seen["table"] == {"a": [1, 2]}
+    assert seen["chart"] == ["line", [[1, 3], [2, 4]], True, False]
+    assert seen["contexts"] == ["/tmp", "NameError"]
+    assert seen["files"] == [[0, 255], ["1", "2"], False, 3, False] and seen["signed"] == "two"
+    assert seen["command"] == ["out\n", "CommandExitException", 7]
+    assert seen["background"] == [1, True, "CommandExitException"]
+    assert (seen["interrupted"], seen["after"]) == ("TimeoutException", "42")
+    assert seen["info"] == [{"test": "py"}, True, [True]] and seen["killed"] == [True, False, False]
+    assert seen["async"] == [["1", "2", "3"], "w", "hi\n"]
+    served.wait_for_no_rooms()
