@@ -9,6 +9,7 @@
 #include "e2b.h"
 #include "mcp_door.h"
 #include "native.h"
+#include "page.h"
 #include "server.h"
 #include "site.h"
 
@@ -21,6 +22,8 @@
 /* After the last request: what does not end by then ends with the process. */
 #define END_MS 10000
 
+#define TABLES_MAX 16
+
 struct serve_call {
 	struct flags flags;
 	struct policy policy;
@@ -29,7 +32,7 @@ struct serve_call {
 	bool is_open, e2b_debug;
 	struct keys keys;
 	struct server server;
-	struct route_table tables[16];
+	struct route_table tables[TABLES_MAX];
 };
 
 /* ---- options ---- */
@@ -236,7 +239,9 @@ serve(struct serve_call *c, struct remit_error *err)
 		native_info_routes, native_session_routes, native_file_routes,
 		native_run_routes,  e2b_control_routes,	   e2b_code_routes,
 		e2b_file_routes,    e2b_process_routes,	   mcp_routes,
+		page_routes,
 	};
+	_Static_assert(ARRAY_LEN(tables) <= TABLES_MAX, "room for all tables");
 	own(site) struct site site = { 0 };
 	char token[KEY_TEXT];
 	bool asks = !c->keys_path && !c->is_open;

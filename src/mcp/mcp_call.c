@@ -152,14 +152,6 @@ unlist(struct mcp_call *c)
 	return true;
 }
 
-/* Room that only this request knew of: whoever cancelled it cannot name it. */
-static void
-leave_room(struct mcp_call *c, bool cancelled)
-{
-	if (c->room && c->made_room && cancelled)
-		room_drop(c->room);
-}
-
 /* Consumes the text, NULL being the end of memory. */
 static void
 end(struct mcp_call *c, char *text, int code)
@@ -174,7 +166,6 @@ end(struct mcp_call *c, char *text, int code)
 	is_heard = c->peer != NULL;
 	pthread_mutex_unlock(&c->mcp->lock);
 	if (was_listed) {
-		leave_room(c, cancelled);
 		if (is_heard && (cancelled || !text))
 			sink.end(sink.user, NULL, 0, 0);
 		else if (is_heard)
@@ -254,14 +245,15 @@ mcp_call_finish(struct mcp_call *c, json_t *result)
 
 /* ---- working ---- */
 
-/* The room works for this call, and was told to stop. */
+/* Tell a room that nobody needs what it does for a call. One that was made for
+   it is ended: nobody else can name it. */
 static void
-stop(struct room *room, uint64_t number)
+stop(struct room *room, uint64_t number, bool made)
 {
-	if (number)
+	if (made)
+		room_drop(room);
+	else if (number)
 		room_cancel(room, number);
-	else
-		room_interrupt(room);
 	room_put(room);
 }
 
@@ -269,18 +261,19 @@ void
 mcp_call_use_room(struct mcp_call *c, struct room *room, uint64_t number)
 {
 	struct room *before;
-	bool cancelled;
+	bool cancelled, made;
 
 	pthread_mutex_lock(&c->mcp->lock);
 	before = c->room;
 	c->room = room;
 	c->number = number;
 	cancelled = c->cancelled;
+	made = c->made_room;
 	pthread_mutex_unlock(&c->mcp->lock);
 	if (before)
 		room_put(before);
 	if (cancelled)
-		stop(room_hold(room), number);
+		stop(room_hold(room), number, made);
 }
 
 void
@@ -335,6 +328,7 @@ cancel(struct mcp *m, const struct mcp_peer *p, const json_t *id,
 	struct mcp_call *c;
 	struct room *room = NULL;
 	uint64_t number = 0;
+	bool made = false;
 
 	/* One by one: a room is told without the lock. */
 	do {
@@ -345,10 +339,11 @@ cancel(struct mcp *m, const struct mcp_peer *p, const json_t *id,
 			c->cancelled = true;
 			room = c->room ? room_hold(c->room) : NULL;
 			number = c->number;
+			made = c->made_room;
 		}
 		pthread_mutex_unlock(&m->lock);
 		if (c && room)
-			stop(room, number);
+			stop(room, number, made);
 	} while (c);
 }
 

@@ -88,6 +88,7 @@ find_out(struct mcp_call *c)
 
 	job.job.code = "";
 	mcp_call_hold(c);
+	c->made_room = true;
 	if (mcp_tool_room(c, &opt, &err) == 0 &&
 	    room_run(c->mcp->rooms, &opt, &job, &events, c, &c->room, &err) ==
 		    0)

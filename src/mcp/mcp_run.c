@@ -372,6 +372,7 @@ run_alone(struct mcp_call *c)
 
 	mcp_call_hold(c);
 	mcp_call_hold(c);
+	c->made_room = true;
 	/* An event may come before this returns, and asks for the room. */
 	if (mcp_tool_room(c, &opt, &err) == 0 &&
 	    room_run(c->mcp->rooms, &opt, &r->job, &events, c, &c->room,

@@ -172,7 +172,7 @@ do_open(struct room *r, struct task *t)
 static void
 keep_artifacts(struct room *r, struct remit_result *res)
 {
-	json_t *row;
+	json_t *list, *row;
 	size_t i;
 
 	if (!r->folder)
@@ -180,9 +180,11 @@ keep_artifacts(struct room *r, struct remit_result *res)
 	artifact_store_keep(r->all->artifacts, r->owner, r->id);
 	if (!res)
 		return;
-	json_array_foreach(
-		json_object_get(result_view_document(res), "artifacts"), i, row)
+	list = json_object_get(result_view_document(res), "artifacts");
+	json_array_foreach(list, i, row)
+	{
 		json_object_del(row, "host_path");
+	}
 }
 
 static void

@@ -475,7 +475,9 @@ reply_piece(struct exchange *x, const void *bytes, size_t len)
 	pthread_mutex_unlock(&x->lock);
 	server_tell(x);
 	pthread_mutex_lock(&x->lock);
-	while (x->out.len > OUT_HIGH && !x->is_gone)
+	/* Who sends must not wait for what is sent. */
+	while (x->out.len > OUT_HIGH && !x->is_gone &&
+	       !server_is_here(x->server))
 		pthread_cond_wait(&x->drained, &x->lock);
 	gone = x->is_gone;
 	pthread_mutex_unlock(&x->lock);

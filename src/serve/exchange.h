@@ -122,8 +122,8 @@ void reply_fail(struct exchange *x, int status, const char *code,
 json_t *reply_error_json(const struct remit_error *err);
 
 void reply_begin(struct exchange *x, int status, const char *type);
-/* Not from the thread of HTTP if it is long: it waits while the client reads
-   slowly. -1: the client has gone. */
+/* Waits while the client reads slowly, but not in the thread of HTTP: there
+   what is long should be one reply_bytes(). -1: the client has gone. */
 int reply_piece(struct exchange *x, const void *bytes, size_t len);
 void reply_end(struct exchange *x);
 /* The stream breaks: the connection ends without its end. */

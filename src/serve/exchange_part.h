@@ -24,5 +24,7 @@ void server_tell(struct exchange *x);
 int server_start_thread(struct server *s, void *(*work)(void *),
 			void *arg) must_check;
 void server_thread_ended(struct server *s);
+/* Whether this is the thread of HTTP. */
+bool server_is_here(const struct server *s);
 
 #endif

@@ -16,7 +16,7 @@ struct route;
 
 /* Upper ends of the buckets are in metrics.c; the last is +Inf. */
 #define METRICS_BUCKETS 11
-#define METRICS_ROUTES	128
+#define METRICS_ROUTES	512
 
 struct metrics_row {
 	const struct route *route; /* NULL: none was found */

@@ -62,6 +62,12 @@ wait_for_threads(struct server *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
+bool
+server_is_here(const struct server *s)
+{
+	return pthread_equal(s->thread, pthread_self());
+}
+
 void
 server_tell(struct exchange *x)
 {
@@ -258,6 +264,8 @@ on_client(void *owner, uint32_t events)
 int
 server_run(struct server *s, struct remit_error *err)
 {
+	int failed;
+
 	for (size_t i = 0; i < s->listener_count; i++) {
 		struct listener *l = &s->listeners[i];
 
@@ -265,8 +273,13 @@ server_run(struct server *s, struct remit_error *err)
 			     err) < 0)
 			return -1;
 	}
+	s->thread = pthread_self();
 	loop_set_timer(&s->loop, &s->second, loop_now_us() + SECOND_US);
-	return loop_run(&s->loop, err);
+	failed = loop_run(&s->loop, err);
+	/* Workers may wait for their clients: now they are gone. */
+	while (s->conns)
+		conn_close(s->conns);
+	return failed;
 }
 
 void
@@ -274,8 +287,6 @@ server_free(struct server *s)
 {
 	struct exchange *x;
 
-	while (s->conns)
-		conn_close(s->conns);
 	wait_for_threads(s);
 	while ((x = take_news(s)))
 		exchange_put(x);

@@ -42,6 +42,7 @@ struct server {
 	size_t listener_count;
 	struct conn *conns;
 	size_t conn_count;
+	pthread_t thread; /* of HTTP */
 	bool is_draining;
 	uint64_t drain_until_us;
 	struct timer second;
@@ -64,7 +65,8 @@ void server_hang(struct server *s, struct route_table *table);
 /* "127.0.0.1:8000", "[::1]:0" or "unix:/path"; *port is the real one. */
 int server_listen(struct server *s, const char *address, uint16_t *port,
 		  struct remit_error *err) must_check;
-/* Until SIGTERM or SIGINT, and until what runs then is done, or is late. */
+/* Until SIGTERM or SIGINT, and until what runs then is done, or is late. No
+   connection is left. */
 int server_run(struct server *s, struct remit_error *err) must_check;
 /* When no worker lives any more. */
 void server_free(struct server *s);
