@@ -210,6 +210,9 @@ get_file(struct exchange *x)
 		e2b_fail(x, 400, "path: is missing");
 		return;
 	}
+	/* What code made is never to be shown as a page of ours. */
+	reply_header(x, "Content-Disposition", "attachment");
+	reply_header(x, "Content-Security-Policy", "sandbox");
 	f->task.op = REMIT_FILE_READ;
 	f->on_answer = send_bytes;
 	f->on_error = fail_bytes;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -35,15 +36,19 @@ def copied(served, name: str) -> pathlib.Path:
     return pathlib.Path(shutil.copy(HERE / name, served.remit.folder))
 
 
-def run(served, *argv) -> dict:
-    """A program of its own user, told of the server by its environment."""
+def say(served, *argv) -> str:
+    """What a program of its own user prints, told of the server by its environment."""
     here = f"http://127.0.0.1:{served.port}"
     env = {"E2B_API_KEY": f"e2b_{served.token}", "E2B_API_URL": here, "E2B_SANDBOX_URL": here}
     done = subprocess.run(
         list(map(str, argv)), env=served.remit.env(env), cwd=served.remit.folder, capture_output=True, text=True, timeout=100, **served.remit.identity()
     )  # fmt: skip
     assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-4000:])
-    return json.loads(done.stdout.splitlines()[-1])
+    return done.stdout
+
+
+def run(served, *argv) -> dict:
+    return json.loads(say(served, *argv).splitlines()[-1])
 
 
 def test_the_client_of_npm(served):
@@ -81,3 +86,26 @@ def test_the_client_of_pypi(served):
     assert seen["info"] == [{"test": "py"}, True, [True]] and seen["killed"] == [True, False, False]
     assert seen["async"] == [["1", "2", "3"], "w", "hi\n"]
     served.wait_for_no_rooms()
+
+
+def shown(kind: str) -> tuple[str, str]:
+    """The program of that language in the document, and what it prints there."""
+    text = (ROOT / "docs" / "e2b.md").read_text()
+    (found,) = re.findall(rf"```{kind}\n(.*?)```\n```text\n(.*?)```", text, re.S)
+    return found
+
+
+def test_the_programs_of_the_document(served):
+    """Started with no more than `remit serve` has of itself."""
+    with serve(served.remit) as plain:
+        plain.remit = served.remit
+        code, wanted = shown("python")
+        assert say(plain, venvs.framework("e2b"), served.remit.file("shown.py", code)) == wanted
+        code, wanted = shown("js")
+        made = packages.folder("e2b")
+        path = served.remit.file("shown.mjs", code)
+        links = path.parent / "node_modules"
+        links.unlink(missing_ok=True)
+        links.symlink_to(made / "node_modules")
+        assert say(plain, packages.node(made), path) == wanted
+        links.unlink()
