@@ -39,15 +39,16 @@ struct serve_call {
 
 /* An option with a value; NULL: it is not this one. */
 static const char *
-value_of(const char *name, int argc, char **argv, int *i)
+value_of(const char *name, const char *arg, const char *next, int *i)
 {
 	size_t len = strlen(name);
 
-	if (!strncmp(argv[*i], name, len) && argv[*i][len] == '=')
-		return argv[*i] + len + 1;
-	if (strcmp(argv[*i], name) || *i + 1 >= argc)
+	if (!strncmp(arg, name, len) && arg[len] == '=')
+		return arg + len + 1;
+	if (!next || strcmp(arg, name))
 		return NULL;
-	return argv[++*i];
+	++*i;
+	return next;
 }
 
 /* 1: taken; 0: not ours. */
@@ -67,17 +68,19 @@ take_option(struct serve_call *c, int argc, char **argv, int *i,
 		{ "--add-key", NULL, &c->add_key },
 		{ "--log", NULL, &c->log_path },
 	};
+	const char *arg = argv[*i];
+	const char *next = *i + 1 < argc ? argv[*i + 1] : NULL;
 
-	if (!strcmp(argv[*i], "--open")) {
+	if (!strcmp(arg, "--open")) {
 		c->is_open = true;
 		return 1;
 	}
-	if (!strcmp(argv[*i], "--e2b-debug")) {
+	if (!strcmp(arg, "--e2b-debug")) {
 		c->e2b_debug = true;
 		return 1;
 	}
 	for (size_t o = 0; o < ARRAY_LEN(options); o++) {
-		const char *value = value_of(options[o].name, argc, argv, i);
+		const char *value = value_of(options[o].name, arg, next, i);
 
 		if (!value)
 			continue;
@@ -254,7 +257,6 @@ serve(struct serve_call *c, struct remit_error *err)
 					    token, err)) < 0)
 		return -1;
 	c->server.keys = &c->keys;
-	c->server.policy = &c->policy;
 	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
 		c->tables[i].rows = tables[i];
 		server_hang(&c->server, &c->tables[i]);

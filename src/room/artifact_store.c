@@ -93,6 +93,8 @@ forget_first(struct artifact_store *s)
 {
 	struct kept *k = s->first;
 
+	if (!k)
+		return;
 	s->first = k->next;
 	s->bytes -= k->bytes;
 	remove_room(s, k->id);
@@ -109,8 +111,9 @@ artifact_store_free(struct artifact_store *s)
 	if (s->folder >= 0) {
 		sweep(s->folder);
 		close(s->folder);
-		rmdir(s->path);
 	}
+	if (s->path)
+		rmdir(s->path);
 	pthread_mutex_destroy(&s->lock);
 	free(s->path);
 	free(s);
@@ -183,7 +186,7 @@ artifact_store_keep(struct artifact_store *s, const char *owner, const char *id)
 		end = &(*end)->next;
 	*end = k;
 	s->bytes += k->bytes;
-	while (s->bytes > s->max_bytes)
+	while (s->first && s->bytes > s->max_bytes)
 		forget_first(s);
 	pthread_mutex_unlock(&s->lock);
 }

@@ -215,6 +215,17 @@ check_mode(const char *path, struct remit_error *err)
 	return 0;
 }
 
+static bool
+has_twin(const struct keys *k, size_t i)
+{
+	const char *name = k->all[i].name;
+
+	for (size_t j = 0; name && j < i; j++)
+		if (k->all[j].name && !strcmp(k->all[j].name, name))
+			return true;
+	return false;
+}
+
 int
 keys_read(struct keys *k, const char *path, const struct policy *base,
 	  struct remit_error *err)
@@ -234,11 +245,10 @@ keys_read(struct keys *k, const char *path, const struct policy *base,
 		k->count = i + 1;
 		if (take_key(&k->all[i], row, base, err) < 0)
 			return fail_within(err, "%s: keys[%zu]", path, i);
-		for (size_t j = 0; j < i; j++)
-			if (!strcmp(k->all[j].name, k->all[i].name))
-				return fail(err, REMIT_E_INPUT,
-					    "%s: two keys are called \"%s\"",
-					    path, k->all[i].name);
+		if (has_twin(k, i))
+			return fail(err, REMIT_E_INPUT,
+				    "%s: two keys are called \"%s\"", path,
+				    k->all[i].name);
 	}
 	if (!k->count)
 		return fail(err, REMIT_E_INPUT,

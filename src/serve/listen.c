@@ -128,7 +128,7 @@ listen_tcp(const char *address, uint16_t *port, struct remit_error *err)
 {
 	union any_address a;
 	own_fd int fd = -1;
-	socklen_t len;
+	socklen_t len = 0;
 	int one = 1;
 
 	if (parse(address, &a, &len, err) < 0)
@@ -165,6 +165,21 @@ server_listen(struct server *s, const char *address, uint16_t *port,
 	if (l->fd < 0)
 		return -1;
 	l->port = *port;
+	l->path = path;
 	s->listener_count++;
 	return 0;
+}
+
+void
+server_stop_listening(struct server *s)
+{
+	for (size_t i = 0; i < s->listener_count; i++) {
+		struct listener *l = &s->listeners[i];
+
+		loop_remove(&s->loop, &l->source);
+		if (l->path)
+			unlink(l->path);
+		own_fd_close(&l->fd);
+	}
+	s->listener_count = 0;
 }

@@ -113,7 +113,7 @@ take_argv(struct request *r, const json_t *value, struct remit_error *err)
 {
 	char place[32];
 	json_t *item;
-	size_t i, size;
+	size_t i, size = 0;
 
 	if (list_size(value, "argv", ARGV_MAX, &size, err) < 0)
 		return -1;
@@ -166,7 +166,7 @@ static int
 take_files(struct request *r, const json_t *value, struct remit_error *err)
 {
 	json_t *item;
-	size_t i, size;
+	size_t i, size = 0;
 
 	if (list_size(value, "files", FILES_MAX, &size, err) < 0)
 		return -1;
@@ -250,7 +250,7 @@ static int
 take_tools(struct request *r, const json_t *value, struct remit_error *err)
 {
 	json_t *item;
-	size_t i, size;
+	size_t i, size = 0;
 
 	if (list_size(value, "tools", TOOLS_MAX, &size, err) < 0)
 		return -1;

@@ -175,11 +175,7 @@ on_signal(void *owner, uint32_t events)
 	}
 	s->is_draining = true;
 	s->drain_until_us = loop_now_us() + DRAIN_US;
-	for (size_t i = 0; i < s->listener_count; i++) {
-		loop_remove(&s->loop, &s->listeners[i].source);
-		own_fd_close(&s->listeners[i].fd);
-		s->listeners[i].fd = -1;
-	}
+	server_stop_listening(s);
 	close_idle(s);
 	s->loop.stop = !s->conns;
 }
@@ -290,8 +286,7 @@ server_free(struct server *s)
 	wait_for_threads(s);
 	while ((x = take_news(s)))
 		exchange_put(x);
-	for (size_t i = 0; i < s->listener_count; i++)
-		own_fd_close(&s->listeners[i].fd);
+	server_stop_listening(s);
 	own_fd_close(&s->signal_fd);
 	own_fd_close(&s->wake_fd);
 	loop_free(&s->loop);

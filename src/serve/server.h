@@ -19,7 +19,8 @@ struct listener {
 	struct server *server;
 	struct source source;
 	int fd;
-	uint16_t port; /* 0: a unix socket */
+	uint16_t port;	  /* 0: a unix socket */
+	const char *path; /* of one, which goes with it; the caller's */
 };
 
 struct server {
@@ -29,10 +30,9 @@ struct server {
 	struct artifact_store *artifacts;
 	struct keys *keys;
 	struct e2b *e2b;
-	const struct policy *policy; /* of requests that name none */
-	struct list hosts;	     /* further names this server goes by */
-	struct list origins;	     /* of other pages that may ask */
-	int log_fd;		     /* -1: no log */
+	struct list hosts;   /* further names this server goes by */
+	struct list origins; /* of other pages that may ask */
+	int log_fd;	     /* -1: no log */
 	struct mcp_door *mcp;
 
 	/* ---- its own ---- */
@@ -62,9 +62,11 @@ struct server {
 int server_open(struct server *s, struct remit_error *err) must_check;
 /* The table is the caller's; it is asked before those that hang already. */
 void server_hang(struct server *s, struct route_table *table);
-/* "127.0.0.1:8000", "[::1]:0" or "unix:/path"; *port is the real one. */
+/* "127.0.0.1:8000", "[::1]:0" or "unix:/path"; *port is the real one. The
+   text is the caller's for as long as the server lives. */
 int server_listen(struct server *s, const char *address, uint16_t *port,
 		  struct remit_error *err) must_check;
+void server_stop_listening(struct server *s);
 /* Until SIGTERM or SIGINT, and until what runs then is done, or is late. No
    connection is left. */
 int server_run(struct server *s, struct remit_error *err) must_check;

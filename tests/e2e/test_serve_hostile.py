@@ -331,10 +331,13 @@ def test_a_second_server_does_not_take_the_first_ones_place(any_remit):
         assert done.returncode == 2 and "in use" in done.stderr
         done = any_remit("serve", "--listen", f"127.0.0.1:{s.port}")
         assert done.returncode == 2 and "in use" in done.stderr
-    # What is left of one that has ended is in nobody's way; a file is.
+    assert not path.exists()
+    # What is left of one that was killed is in nobody's way; a file is.
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(path))
+    any_remit.own(path)
     with serve(any_remit, "--listen", f"unix:{path}"):
         pass
-    path.unlink()
     path.write_text("mine")
     assert any_remit("serve", "--listen", f"unix:{path}").returncode == 2 and path.read_text() == "mine"
     path.unlink()
