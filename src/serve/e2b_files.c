@@ -6,8 +6,6 @@
 #include "e2b_connect.h"
 #include "text.h"
 
-#define UPLOAD_BYTES ((size_t)256 * 1024 * 1024)
-
 /* ---- in turn with the cells ---- */
 
 static void
@@ -299,6 +297,7 @@ post_file(struct exchange *x)
 	{                                                                    \
 		.method = "POST", .pattern = "/filesystem.Filesystem/" name, \
 		.serve = what, .body = BODY_JSON, .is_open = true,           \
+		.admits = e2b_admits,                                        \
 	}
 
 const struct route e2b_file_routes[] = {
@@ -307,14 +306,15 @@ const struct route e2b_file_routes[] = {
 		.pattern = "/files",
 		.serve = get_file,
 		.is_open = true,
+		.admits = e2b_admits,
 	},
 	{
 		.method = "POST",
 		.pattern = "/files",
 		.serve = post_file,
 		.body = BODY_BYTES,
-		.body_max = UPLOAD_BYTES,
 		.is_open = true,
+		.admits = e2b_admits,
 	},
 	FILESYSTEM("Stat", e2b_stat),
 	FILESYSTEM("ListDir", e2b_list_dir),

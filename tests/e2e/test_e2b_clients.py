@@ -19,6 +19,8 @@ import packages  # noqa: E402
 import venvs  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
+# Threads of the client's HTTP library may abort at Python's end, when all is said.
+UNTIL_THE_LAST_LINE = "import os, runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__'); sys.stdout.flush(); os._exit(0)"
 # As an ordinary user without cgroups: what is then not kept is said so.
 COMMANDS = ("--preset", "scientific", "--subprocess", "--memory-fallback", "per_process", "--cpu", "unlimited")
 
@@ -73,7 +75,7 @@ def test_the_client_of_npm(served):
 
 def test_the_client_of_pypi(served):
     python = venvs.framework("e2b")
-    seen = run(served, python, copied(served, "e2b_client.py"))
+    seen = run(served, python, "-c", UNTIL_THE_LAST_LINE, copied(served, "e2b_client.py"))
     assert seen["run"] == ["42", ["hello\n"], ["hello\n"]]
     assert seen["error"] == ["ZeroDivisionError", "division by zero", []]
     assert seen["env"] == ["y", None] and seen["table"] == {"a": [1, 2]}
@@ -100,7 +102,7 @@ def test_the_programs_of_the_document(served):
     with serve(served.remit) as plain:
         plain.remit = served.remit
         code, wanted = shown("python")
-        assert say(plain, venvs.framework("e2b"), served.remit.file("shown.py", code)) == wanted
+        assert say(plain, venvs.framework("e2b"), "-c", UNTIL_THE_LAST_LINE, served.remit.file("shown.py", code)) == wanted
         code, wanted = shown("js")
         made = packages.folder("e2b")
         path = served.remit.file("shown.mjs", code)
