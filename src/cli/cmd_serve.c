@@ -194,6 +194,25 @@ open_log(struct serve_call *c, struct remit_error *err)
 	return 0;
 }
 
+/* An address that was named is a name of this server. */
+static int
+add_own_host(struct serve_call *c, const char *address, struct remit_error *err)
+{
+	size_t len = (size_t)(strrchr(address, ':') - address);
+	char host[128];
+
+	if (len >= sizeof(host) || !strncmp(address, "unix:", 5))
+		return 0;
+	if (address[0] == '[') {
+		address++;
+		len -= 2;
+	}
+	snprintf(host, sizeof(host), "%.*s", (int)len, address);
+	return list_add(&c->server.hosts, host) < 0
+		       ? fail_sys(err, REMIT_E_MEMORY, "options")
+		       : 0;
+}
+
 static int
 listen_all(struct serve_call *c, const char *token, struct remit_error *err)
 {
@@ -202,7 +221,8 @@ listen_all(struct serve_call *c, const char *token, struct remit_error *err)
 		const char *colon = strrchr(address, ':');
 		uint16_t port;
 
-		if (server_listen(&c->server, address, &port, err) < 0)
+		if (server_listen(&c->server, address, &port, err) < 0 ||
+		    add_own_host(c, address, err) < 0)
 			return -1;
 		if (!port)
 			printf("remit: serving at %s\n", address);

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "exchange_part.h"
 #include "loop.h"
@@ -307,14 +308,19 @@ static void
 add_head(struct exchange *x, int status, const char *type, bool is_known,
 	 size_t len)
 {
-	char head[512];
+	time_t now = time(NULL);
+	char head[512], date[64];
+	struct tm utc;
 	int n;
 
 	x->status = status;
+	gmtime_r(&now, &utc);
+	strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S GMT", &utc);
 	n = snprintf(head, sizeof(head),
 		     "HTTP/1.1 %d %s\r\n"
+		     "Date: %s\r\n"
 		     "X-Content-Type-Options: nosniff\r\n",
-		     status, reason_of(status));
+		     status, reason_of(status), date);
 	add(x, head, (size_t)n);
 	if (type) {
 		n = snprintf(head, sizeof(head), "Content-Type: %.200s\r\n",

@@ -39,9 +39,23 @@ is_our_host(const struct exchange *x)
 	return is_listed(&x->server->hosts, x->parsed.host);
 }
 
+/* A page that was named may read the reply, too; nobody else is told
+   anything. */
+static bool
+is_named_origin(struct exchange *x, const char *origin)
+{
+	for (size_t i = 0; i < x->server->origins.count; i++)
+		if (!strcmp(origin, x->server->origins.items[i])) {
+			reply_header(x, "Access-Control-Allow-Origin", origin);
+			reply_header(x, "Vary", "Origin");
+			return true;
+		}
+	return false;
+}
+
 /* Only pages of this server itself, and those that were named. */
 static bool
-is_our_origin(const struct exchange *x)
+is_our_origin(struct exchange *x)
 {
 	struct http_text origin = exchange_header(x, "origin");
 	struct http_text host = exchange_header(x, "host");
@@ -53,13 +67,32 @@ is_our_origin(const struct exchange *x)
 		return false;
 	memcpy(text, origin.text, origin.len);
 	text[origin.len] = '\0';
-	for (size_t i = 0; i < x->server->origins.count; i++)
-		if (!strcmp(text, x->server->origins.items[i]))
-			return true;
+	if (is_named_origin(x, text))
+		return true;
 	return (!strncmp(text, "http://", 7) && strlen(text + 7) == host.len &&
 		!strncasecmp(text + 7, host.text, host.len)) ||
 	       (!strncmp(text, "https://", 8) && strlen(text + 8) == host.len &&
 		!strncasecmp(text + 8, host.text, host.len));
+}
+
+/* The question of a browser whether a page may ask at all. */
+static bool
+is_preflight(const struct exchange *x)
+{
+	return x->server->origins.count && !strcmp(x->method, "OPTIONS") &&
+	       exchange_header(x, "origin").text &&
+	       exchange_header(x, "access-control-request-method").text;
+}
+
+static void
+answer_preflight(struct exchange *x)
+{
+	reply_header(x, "Access-Control-Allow-Methods",
+		     "GET, POST, PUT, DELETE");
+	reply_header(x, "Access-Control-Allow-Headers",
+		     "Authorization, Content-Type, X-API-Key");
+	reply_header(x, "Access-Control-Max-Age", "600");
+	reply_bytes(x, 204, NULL, "", 0);
 }
 
 /* ---- keys ---- */
@@ -196,6 +229,10 @@ judge(struct exchange *x)
 		reply_fail(x, 403, "input",
 			   "pages of that origin may not ask; see "
 			   "--allow-origin");
+		return -1;
+	}
+	if (is_preflight(x)) {
+		answer_preflight(x);
 		return -1;
 	}
 	if (find_route(x) < 0)

@@ -130,6 +130,20 @@ def test_a_browsers_page_of_another_origin_gets_nothing(any_served):
     assert status == 405 and not [h for h in headers if h.lower().startswith("access-control")]
 
 
+def test_names_and_origins_that_were_named(any_remit):
+    page = "https://page.example"
+    with serve(any_remit, "--allow-host", "a.example", "--allow-host", ".b.example", "--allow-origin", page, "--listen", "127.0.0.2:0") as s:
+        for host, status in (("a.example", 200), ("x.a.example", 421), ("x.b.example", 200), ("b.example", 421), ("127.0.0.2", 200), ("127.0.0.3", 421)):
+            assert s.ask("GET", "/v1/sessions", headers={"Host": host})[0] == status, host
+        status, headers, _ = s.ask("GET", "/v1/sessions", headers={"Origin": page})
+        assert status == 200 and headers["Access-Control-Allow-Origin"] == page and headers["Vary"] == "Origin"
+        asks = {"Access-Control-Request-Method": "POST", "Authorization": ""}
+        status, headers, _ = s.ask("OPTIONS", "/v1/runs", headers={"Origin": page, **asks})
+        assert status == 204 and "Authorization" in headers["Access-Control-Allow-Headers"]
+        status, headers, _ = s.ask("OPTIONS", "/v1/runs", headers={"Origin": "https://other.example", **asks})
+        assert status == 403 and "Access-Control-Allow-Origin" not in headers
+
+
 def test_without_the_token_there_is_nothing(any_served):
     for token in ("", "x", any_served.token[:-1], any_served.token.upper() + "0"):
         assert any_served.ask("GET", "/v1/sessions", token=token)[0] == 401
