@@ -12,6 +12,7 @@
 #include "page.h"
 #include "server.h"
 #include "site.h"
+#include "small_doors.h"
 
 #define ADDRESS "127.0.0.1:8000"
 
@@ -261,8 +262,8 @@ serve(struct serve_call *c, struct remit_error *err)
 	static const struct route *const tables[] = {
 		native_info_routes, native_session_routes, native_file_routes,
 		native_run_routes,  e2b_control_routes,	   e2b_code_routes,
-		e2b_file_routes,    e2b_process_routes,	   mcp_routes,
-		page_routes,
+		e2b_file_routes,    e2b_process_routes,	   small_door_routes,
+		mcp_routes,	    page_routes,
 	};
 	_Static_assert(ARRAY_LEN(tables) <= TABLES_MAX, "room for all tables");
 	own(site) struct site site = { 0 };

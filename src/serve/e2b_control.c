@@ -88,11 +88,12 @@ take_strings(json_t **to, const json_t *body, const char *name,
 		return fail(err, REMIT_E_INPUT,
 			    "%s: must be an object of at most 256 strings",
 			    name);
-	json_object_foreach(given, key, value) if (
-		!json_is_string(value) || !*key ||
-		strchr(key, '=')) return fail(err, REMIT_E_INPUT,
-					      "%s.%.40s: must be a string",
-					      name, key);
+	json_object_foreach(given, key, value)
+	{
+		if (!json_is_string(value) || !*key || strchr(key, '='))
+			return fail(err, REMIT_E_INPUT,
+				    "%s.%.40s: must be a string", name, key);
+	}
 	return json_object_update(*to, given) < 0
 		       ? fail_sys(err, REMIT_E_MEMORY, "%s", name)
 		       : 0;
@@ -215,6 +216,18 @@ on_gone(void *user)
 }
 
 static void
+leave_room(struct making *m)
+{
+	struct e2b *e = m->x->server->e2b;
+	struct room *r;
+
+	pthread_mutex_lock(&e->lock);
+	r = take_ptr(&m->sb->room);
+	pthread_mutex_unlock(&e->lock);
+	room_put(r);
+}
+
+static void
 on_made(void *user, struct remit_result *res, const struct remit_error *err)
 {
 	struct making *m = user;
@@ -224,8 +237,7 @@ on_made(void *user, struct remit_result *res, const struct remit_error *err)
 	/* A host where nothing can be copied has sandboxes all the same. */
 	if (err && m->opt.forkable && !strcmp(err->where, "forkable")) {
 		m->opt.forkable = false;
-		room_put(m->sb->room);
-		m->sb->room = NULL;
+		leave_room(m);
 		if (open_room(m, &made_events, m, &again) == 0)
 			return;
 		err = &again;

@@ -442,12 +442,14 @@ const struct route e2b_code_routes[] = {
 		.serve = post_execute,
 		.body = BODY_JSON,
 		.is_open = true,
+		.admits = e2b_admits,
 	},
 	{
 		.method = "GET",
 		.pattern = "/health",
 		.serve = get_health,
 		.is_open = true,
+		.admits = e2b_admits,
 		.while_draining = true,
 	},
 	{
@@ -455,6 +457,7 @@ const struct route e2b_code_routes[] = {
 		.pattern = "/contexts",
 		.serve = e2b_get_contexts,
 		.is_open = true,
+		.admits = e2b_admits,
 	},
 	{
 		.method = "POST",
@@ -462,6 +465,7 @@ const struct route e2b_code_routes[] = {
 		.serve = e2b_post_context,
 		.body = BODY_MAYBE,
 		.is_open = true,
+		.admits = e2b_admits,
 	},
 	{
 		.method = "POST",
@@ -469,6 +473,7 @@ const struct route e2b_code_routes[] = {
 		.serve = e2b_restart_context,
 		.body = BODY_MAYBE,
 		.is_open = true,
+		.admits = e2b_admits,
 	},
 	{
 		.method = "DELETE",
@@ -476,6 +481,7 @@ const struct route e2b_code_routes[] = {
 		.serve = e2b_delete_context,
 		.body = BODY_MAYBE,
 		.is_open = true,
+		.admits = e2b_admits,
 	},
 	{ 0 },
 };

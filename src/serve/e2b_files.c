@@ -6,8 +6,6 @@
 #include "e2b_connect.h"
 #include "text.h"
 
-#define UPLOAD_BYTES ((size_t)256 * 1024 * 1024)
-
 /* ---- in turn with the cells ---- */
 
 static void
@@ -210,6 +208,9 @@ get_file(struct exchange *x)
 		e2b_fail(x, 400, "path: is missing");
 		return;
 	}
+	/* What code made is never to be shown as a page of ours. */
+	reply_header(x, "Content-Disposition", "attachment");
+	reply_header(x, "Content-Security-Policy", "sandbox");
 	f->task.op = REMIT_FILE_READ;
 	f->on_answer = send_bytes;
 	f->on_error = fail_bytes;
@@ -296,6 +297,7 @@ post_file(struct exchange *x)
 	{                                                                    \
 		.method = "POST", .pattern = "/filesystem.Filesystem/" name, \
 		.serve = what, .body = BODY_JSON, .is_open = true,           \
+		.admits = e2b_admits,                                        \
 	}
 
 const struct route e2b_file_routes[] = {
@@ -304,14 +306,15 @@ const struct route e2b_file_routes[] = {
 		.pattern = "/files",
 		.serve = get_file,
 		.is_open = true,
+		.admits = e2b_admits,
 	},
 	{
 		.method = "POST",
 		.pattern = "/files",
 		.serve = post_file,
 		.body = BODY_BYTES,
-		.body_max = UPLOAD_BYTES,
 		.is_open = true,
+		.admits = e2b_admits,
 	},
 	FILESYSTEM("Stat", e2b_stat),
 	FILESYSTEM("ListDir", e2b_list_dir),

@@ -44,20 +44,19 @@ read_filename(const char *line, size_t len)
 {
 	static const char name[] = "filename=\"";
 	const char *end = line + len, *at;
-	char *out, *to;
+	size_t n = 0;
+	char *out;
 
 	at = memmem(line, len, name, sizeof(name) - 1);
 	if (!at)
 		return strdup("");
 	at += sizeof(name) - 1;
-	out = to = malloc((size_t)(end - at) + 1);
+	out = calloc(1, (size_t)(end - at) + 1);
 	while (out && at < end && *at != '"') {
 		if (*at == '\\' && at + 1 < end && at[1] == '"')
 			at++;
-		*to++ = *at++;
+		out[n++] = *at++;
 	}
-	if (out)
-		*to = '\0';
 	return out;
 }
 

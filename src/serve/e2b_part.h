@@ -67,6 +67,9 @@ int e2b_line(struct exchange *x, json_t *line);
 /* Of this request, held, for whoever knows its token or its key. NULL: the
    reply is there. */
 struct sandbox *e2b_find(struct exchange *x);
+/* For routes: whether the request is for a sandbox that it may use, and not one
+   too many. */
+bool e2b_admits(struct exchange *x);
 /* By the id in the path, of this key. NULL: the reply is there. */
 struct sandbox *e2b_find_named(struct exchange *x);
 struct sandbox *sandbox_hold(struct exchange *x, struct sandbox *sb);
@@ -94,7 +97,6 @@ void context_remove(struct sandbox *sb, struct context *c);
 /* What a cell is given: lent to its room by `loan`. */
 struct e2b_job {
 	struct room_job room;
-	json_t *body;
 	char *code;
 	char context[ROOM_ID_SIZE];
 	struct list env;

@@ -197,7 +197,11 @@ is_program(const json_t *process)
 	const json_t *args = json_object_get(process, "args"), *arg;
 	size_t i;
 
-	json_array_foreach(args, i, arg) if (!json_is_string(arg)) return false;
+	json_array_foreach(args, i, arg)
+	{
+		if (!json_is_string(arg))
+			return false;
+	}
 	return json_is_string(json_object_get(process, "cmd"));
 }
 
@@ -376,6 +380,7 @@ post_connect(struct exchange *x)
 	{                                                              \
 		.method = "POST", .pattern = "/process.Process/" name, \
 		.serve = what, .body = has, .is_open = true,           \
+		.admits = e2b_admits,                                  \
 	}
 
 const struct route e2b_process_routes[] = {

@@ -17,8 +17,11 @@ is_table(const json_t *value)
 
 	if (!json_is_object(value))
 		return false;
-	json_object_foreach((json_t *)value, key,
-			    column) if (!json_is_array(column)) return false;
+	json_object_foreach((json_t *)value, key, column)
+	{
+		if (!json_is_array(column))
+			return false;
+	}
 	return true;
 }
 

@@ -142,8 +142,16 @@ unlist(struct exchange *x, struct sandbox *sb)
 void
 sandbox_kill(struct exchange *x, struct sandbox *sb)
 {
-	if (sb->room)
-		room_drop(sb->room);
+	struct e2b *e = x->server->e2b;
+	struct room *r;
+
+	/* One that is being made may have none just now. */
+	pthread_mutex_lock(&e->lock);
+	r = sb->room ? room_hold(sb->room) : NULL;
+	pthread_mutex_unlock(&e->lock);
+	if (r)
+		room_drop(r);
+	room_put(r);
 	unlist(x, sb);
 }
 
@@ -219,7 +227,7 @@ id_of_host(const char *host, char id[ROOM_ID_SIZE])
 	if (!digits || host[digits] != '-')
 		return;
 	len = strcspn(from, ".");
-	if (from[len] == '.' && len < ROOM_ID_SIZE) {
+	if (len < ROOM_ID_SIZE && from[len] == '.') {
 		memcpy(id, from, len);
 		id[len] = '\0';
 	}
@@ -318,18 +326,29 @@ e2b_find(struct exchange *x)
 	sb = find(x, id);
 	if (!sb && is_debug_port(x) && !strcmp(id, SANDBOX_DEBUG_ID))
 		return e2b_debug_sandbox(x);
-	if (!sb) {
-		not_there(x, id);
-		return NULL;
-	}
-	if (may_use(x, sb) && keys_spend(sb->key, loop_now_us()))
+	if (sb && may_use(x, sb))
 		return sb;
-	if (may_use(x, sb))
-		e2b_fail(x, 429, "this key asks too often");
-	else
+	if (sb)
 		e2b_fail(x, 401, "the sandbox's token is wrong or missing");
+	else
+		not_there(x, id);
 	sandbox_put(x, sb);
 	return NULL;
+}
+
+bool
+e2b_admits(struct exchange *x)
+{
+	struct sandbox *sb = e2b_find(x);
+	/* A key of its own has been counted. */
+	bool may = sb && (x->key || keys_spend(sb->key, loop_now_us()));
+
+	if (sb && !may) {
+		reply_header(x, "Retry-After", "1");
+		e2b_fail(x, 429, "this key asks too often");
+	}
+	sandbox_put(x, sb);
+	return may;
 }
 
 struct sandbox *
@@ -417,7 +436,7 @@ e2b_error(struct exchange *x, const struct remit_error *err)
 
 	e2b_fail(x, status ? status : 500, "%s%s%s%s%s",
 		 err->where[0] ? err->where : "", err->where[0] ? ": " : "",
-		 err->message, err->remedy[0] ? " " : "", err->remedy);
+		 err->message, err->remedy[0] ? ". " : "", err->remedy);
 }
 
 int

@@ -242,7 +242,9 @@ judge(struct exchange *x)
 		reply_fail(x, 503, "gone", "the server is ending");
 		return -1;
 	}
-	return take_key(x) < 0 ? -1 : judge_body(x);
+	if (take_key(x) < 0 || (x->route->admits && !x->route->admits(x)))
+		return -1;
+	return judge_body(x);
 }
 
 int

@@ -37,6 +37,9 @@ struct route {
 	/* Not asked for a key: nothing is to be learnt here, or the function
 	   asks for something else. */
 	bool is_open;
+	/* Then, if not NULL, asked before the body is read. False: the reply is
+	   there. */
+	bool (*admits)(struct exchange *x);
 	bool while_draining; /* answered also when the server is ending */
 	/* Not NULL: whether the row is meant at all (by host name, header or
 	   port). What is not meant is looked for further on. */
