@@ -52,7 +52,7 @@ let_fork(struct inmate *i, const struct notice *n)
 {
 	if (n->thread != i->parent->jail.run_pid || !is_vfork(&n->call))
 		return false;
-	if (branch_check_alone(n->thread, &i->unfit) < 0) {
+	if (branch_check_alone(&i->parent->jail, &i->unfit) < 0) {
 		notice_refuse(n, jail_filter(&i->pool->plan));
 		i->fork = FORK_REFUSED;
 		return true;
@@ -234,7 +234,7 @@ branch_meet(struct inmate *i, struct remit_error *err)
 			  i->root->jail.warm, &i->outer_pid, err) < 0)
 		return -1;
 	/* What the helper may have put into the memory they shared. */
-	if (branch_check_alone(p->jail.run_pid, err) < 0)
+	if (branch_check_alone(&p->jail, err) < 0)
 		return -1;
 	jail_branch_joined(&i->jail);
 	return 0;
