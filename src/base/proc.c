@@ -49,6 +49,23 @@ proc_status_number(pid_t pid, const char *key, uint64_t *out)
 	return 0;
 }
 
+bool
+proc_sleeps(pid_t pid, uint64_t *switches)
+{
+	const char *state, *own, *forced;
+	char status[PROC_STATUS_SIZE];
+
+	if (proc_status(pid, status) < 0)
+		return false;
+	state = proc_status_line(status, "State");
+	own = proc_status_line(status, "voluntary_ctxt_switches");
+	forced = proc_status_line(status, "nonvoluntary_ctxt_switches");
+	if (!state || *state != 'S' || !own || !forced)
+		return false;
+	*switches = strtoull(own, NULL, 10) + strtoull(forced, NULL, 10);
+	return true;
+}
+
 int
 proc_file(pid_t pid, int fd, struct proc_file *out)
 {

@@ -29,6 +29,10 @@ struct proc_file {
 /* -1 with errno; ENOENT if it is not open, or the kernel does not say. */
 int proc_file(pid_t pid, int fd, struct proc_file *out) must_check;
 
+/* Its first thread sleeps. Who sleeps, and sleeps later with the same number of
+   switches, has not run in between. */
+bool proc_sleeps(pid_t pid, uint64_t *switches);
+
 /* No thread of it runs: it got SIGSTOP, or has ended. */
 bool proc_is_stopped(pid_t pid);
 

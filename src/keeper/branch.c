@@ -234,10 +234,19 @@ branch_meet(struct inmate *i, struct remit_error *err)
 			  i->root->jail.warm, &i->outer_pid, err) < 0)
 		return -1;
 	/* What the helper may have put into the memory they shared. */
-	if (branch_check_alone(&p->jail, err) < 0)
-		return -1;
-	jail_branch_joined(&i->jail);
-	return 0;
+	return branch_check_alone(&p->jail, err);
+}
+
+bool
+branch_rests(const struct inmate *i, uint64_t *switches)
+{
+	uint64_t code, copy;
+
+	if (!proc_sleeps(i->parent->jail.run_pid, &code) ||
+	    !proc_sleeps(i->jail.run_pid, &copy))
+		return false;
+	*switches = code + copy;
+	return true;
 }
 
 struct inmate *

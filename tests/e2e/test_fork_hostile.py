@@ -207,7 +207,7 @@ def copy():
     os.closerange(4, 200)
     os.write(3, bytes((12, 0, 0, 0, 14, 0, 0, 0)) + ready + bytes(8))
     os.write(3, bytes((0, 0, 0, 0, 17, 0, 0, 0)))
-    time.sleep(60)
+    REST
 def own():
     join()
     if libc.fork() == 0:
@@ -216,12 +216,24 @@ def own():
 """
 
 
+def with_own_copy(honest=True, rest="time.sleep(60)") -> str:
+    after = patched("helped(own)\nos.waitpid(-1, 0)\nreturn ready + bytes(8)")
+    before = f"{HELPER}\nHONEST = {honest}\nready = {READY}.to_bytes(4, 'little')\n{OWN_COPY.replace('REST', rest)}"
+    return after.replace("branch = parts()", f"{before}\nbranch = parts()", 1)
+
+
 @pytest.mark.parametrize("honest", [True, False], ids=["honest", "keeps-a-namespace"])
 def test_a_copy_has_its_own_streams_or_is_killed(door, honest):
     """As honest the same copy is taken, so it is the descriptor that makes the difference."""
-    code = patched("helped(own)\nos.waitpid(-1, 0)\nreturn ready + bytes(8)").replace("branch = parts()", f"{HELPER}\nHONEST = {honest}\nready = {READY}.to_bytes(4, 'little')\n{OWN_COPY}\nbranch = parts()", 1)
-    begin(door, code)
+    begin(door, with_own_copy(honest))
     if honest:
         fork(door)
     else:
         assert "something open" in refusal(door)["message"]
+
+
+def test_a_copy_that_does_not_stand_still_is_killed(door):
+    """It could move what it holds out of sight of whoever looks."""
+    begin(door, with_own_copy(rest="\n    while True: pass"))
+    assert "in time" in refusal(door)["message"]
+    assert door.out("print('lives')") == "lives\n"
