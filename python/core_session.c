@@ -53,9 +53,28 @@ open_session(struct object *o, struct remit *remit,
 	return failed;
 }
 
-static PyObject *new (PyTypeObject *type, PyObject *args, PyObject *kwargs)
+/* One without a session, which has a hold on its connection. */
+static struct object *
+make(PyTypeObject *type, PyObject *connection, struct remit **remit)
 {
 	allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+	struct object *o = (struct object *)alloc(type, 0);
+
+	if (!o)
+		return NULL;
+	o->owner = getpid();
+	*remit = core_connection_use(connection);
+	if (*remit) {
+		Py_INCREF(connection);
+		o->connection = connection;
+		return o;
+	}
+	Py_DECREF(o);
+	return NULL;
+}
+
+static PyObject *new (PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
 	struct remit_session_options opt = { 0 };
 	PyObject *connection, *tools;
 	struct remit *remit;
@@ -63,23 +82,15 @@ static PyObject *new (PyTypeObject *type, PyObject *args, PyObject *kwargs)
 	Py_ssize_t unused;
 
 	(void)kwargs;
-	if (!PyArg_ParseTuple(args, "O!zz#O!", core_connection_type,
+	if (!PyArg_ParseTuple(args, "O!zz#O!p", core_connection_type,
 			      &connection, &opt.policy_json, &opt.artifacts_dir,
-			      &unused, &PyTuple_Type, &tools))
+			      &unused, &PyTuple_Type, &tools, &opt.forkable))
 		return NULL;
-	o = (struct object *)alloc(type, 0);
-	if (!o)
-		return NULL;
-	o->owner = getpid();
-	remit = core_connection_use(connection);
-	if (remit) {
-		Py_INCREF(connection);
-		o->connection = connection;
-		if (core_tools_read(&o->tools, tools) == 0 &&
-		    open_session(o, remit, &opt) == 0)
-			return (PyObject *)o;
-	}
-	Py_DECREF(o);
+	o = make(type, connection, &remit);
+	if (o && core_tools_read(&o->tools, tools) == 0 &&
+	    open_session(o, remit, &opt) == 0)
+		return (PyObject *)o;
+	Py_XDECREF(o);
 	return NULL;
 }
 
@@ -175,6 +186,59 @@ session_reset(PyObject *self, PyObject *unused)
 }
 
 static PyObject *
+session_commit(PyObject *self, PyObject *unused)
+{
+	struct object *o = enter(self);
+	struct remit_result *result = NULL;
+	struct remit_error err;
+	int failed;
+
+	(void)unused;
+	if (!o)
+		return NULL;
+	o->running = true;
+	Py_BEGIN_ALLOW_THREADS failed =
+		remit_session_commit(o->session, &result, &err);
+	Py_END_ALLOW_THREADS o->running = false;
+	return failed < 0 ? core_raise(&err) : core_result(result);
+}
+
+/* The branch calls the same functions of Python. */
+static int
+fork_session(struct object *o, struct object *branch, const char *artifacts)
+{
+	struct remit_error err;
+	int failed;
+
+	Py_INCREF(o->tools.tuple);
+	branch->tools.tuple = o->tools.tuple;
+	o->running = true;
+	Py_BEGIN_ALLOW_THREADS failed = remit_session_fork(
+		o->session, artifacts, &branch->session, &err);
+	Py_END_ALLOW_THREADS o->running = false;
+	if (failed < 0)
+		core_raise(&err);
+	return failed;
+}
+
+static PyObject *
+session_fork(PyObject *self, PyObject *args)
+{
+	struct object *o = enter(self), *branch;
+	const char *artifacts;
+	struct remit *unused;
+	Py_ssize_t len;
+
+	if (!o || !PyArg_ParseTuple(args, "z#", &artifacts, &len))
+		return NULL;
+	branch = make(Py_TYPE(self), o->connection, &unused);
+	if (branch && fork_session(o, branch, artifacts) == 0)
+		return (PyObject *)branch;
+	Py_XDECREF(branch);
+	return NULL;
+}
+
+static PyObject *
 session_close(PyObject *self, PyObject *unused)
 {
 	struct object *o = enter(self);
@@ -219,6 +283,8 @@ static PyMethodDef methods[] = {
 	{ "run", session_run, METH_VARARGS, "as that of a connection" },
 	{ "interrupt", session_interrupt, METH_NOARGS, "interrupt()" },
 	{ "reset", session_reset, METH_NOARGS, "reset()" },
+	{ "commit", session_commit, METH_NOARGS, "commit() -> Result" },
+	{ "fork", session_fork, METH_VARARGS, "fork(artifacts) -> Session" },
 	{ "close", session_close, METH_NOARGS, "close() -> Result" },
 	{ "drop", session_drop, METH_NOARGS, "drop()" },
 	{ 0 },

@@ -18,6 +18,7 @@ from ._errors import (
     Elsewhere,
     Failed,
     Gone,
+    InstallFailed,
     InternalError,
     KernelError,
     OutOfMemory,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._fields import PolicyFields
-    from ._job import Input, OnOutput
+    from ._job import Input, JobArguments, OnOutput, RunArguments
     from ._policy import PolicyLike
     from ._report import Findings, Matrix, Plan
     from ._sandbox import Sandbox
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Artifact", "Busy", "Change", "Connection", "Denial", "Display", "Elsewhere", "Enforcement", "Error", "Failed", "Findings",
-    "Gone", "InternalError", "KernelError", "Matrix", "OutOfMemory", "Output", "Plan", "Policy", "PolicyError",
+    "Gone", "InstallFailed", "InternalError", "KernelError", "Matrix", "OutOfMemory", "Output", "Plan", "Policy", "PolicyError",
     "ProtocolError", "Question", "RemitError", "Result", "Sandbox", "Skipped", "Stream", "Tool", "Unenforceable", "Unsupported", "Usage", "Value", "doctor",
     "explain", "matrix", "run", "run_async", "stream",
 ]  # fmt: skip
@@ -95,45 +96,18 @@ def run(
     )  # fmt: skip
 
 
-async def run_async(
-    code: Union[str, bytes],
-    *,
-    policy: PolicyLike = None,
-    name: Optional[str] = None,
-    stdin: Any = None,
-    args: Optional[Sequence[str]] = None,
-    inputs: Optional[Mapping[str, Input]] = None,
-    artifacts: Optional[Union[str, os.PathLike[str]]] = None,
-    tools: Iterable[Union[Tool, Callable[..., Any]]] = (),
-    on_output: Optional[OnOutput] = None,
-    on_question: Optional[Callable[[Question], Answer]] = None,
-    **fields: Unpack[PolicyFields],
-) -> Result:
-    """run() for asyncio: the event loop goes on, and cancelling it interrupts the program.
+async def run_async(code: Union[str, bytes], **arguments: Unpack[RunArguments]) -> Result:
+    """run() for asyncio, with its arguments: the event loop goes on, and cancelling it interrupts the program.
 
-    on_output is called in another thread.
+    on_output and on_question are called in another thread.
     """
     from ._aio import submit_async
 
-    job = Job(
-        code, policy=policy, name=name, stdin=stdin, args=args, inputs=inputs,
-        artifacts=artifacts, tools=tools, on_output=on_output, on_question=on_question, **fields,
-    )  # fmt: skip
-    return await submit_async(submit_shared, job)
+    return await submit_async(submit_shared, Job(code, **arguments))
 
 
-def stream(
-    code: Union[str, bytes],
-    *,
-    policy: PolicyLike = None,
-    name: Optional[str] = None,
-    stdin: Any = None,
-    args: Optional[Sequence[str]] = None,
-    inputs: Optional[Mapping[str, Input]] = None,
-    artifacts: Optional[Union[str, os.PathLike[str]]] = None,
-    **fields: Unpack[PolicyFields],
-) -> Stream:
-    """The output of a run, piece by piece.
+def stream(code: Union[str, bytes], **arguments: Unpack[JobArguments]) -> Stream:
+    """The output of a run, piece by piece. Arguments are those of run(), but for on_output.
 
         async with remit.stream(code, timeout=5) as pieces:
             async for piece in pieces:
@@ -142,10 +116,7 @@ def stream(
     """
     from ._stream import Stream
 
-    return Stream(
-        submit_shared,
-        dict(code=code, policy=policy, name=name, stdin=stdin, args=args, inputs=inputs, artifacts=artifacts, **fields),
-    )
+    return Stream(submit_shared, code, arguments)
 
 
 def explain(policy: PolicyLike = None, **fields: Unpack[PolicyFields]) -> Plan:

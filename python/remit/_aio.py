@@ -8,10 +8,12 @@ import threading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable
+    from typing import Any, Callable, TypeVar
 
     from ._job import Cell
     from ._result import Result
+
+    Answer = TypeVar("Answer")
 
 
 class Interrupt:
@@ -34,26 +36,26 @@ class Interrupt:
 
 async def submit_async(submit: Callable[[Any, int], Result], job: Cell) -> Result:
     """Run a job; cancelling interrupts the program, and waits for its end."""
+    return await in_thread(lambda interrupt_fd: submit(job, interrupt_fd))
+
+
+async def in_thread(wait: Callable[[int], Answer]) -> Answer:
+    """Call something that waits, with a descriptor that becomes readable when this is cancelled; it is waited for even then."""
     loop = asyncio.get_running_loop()
-    done: asyncio.Future[Result] = loop.create_future()
+    done: asyncio.Future[Answer] = loop.create_future()
     interrupt = Interrupt()
 
-    def settle(result: Result | None, error: BaseException | None) -> None:
-        if done.cancelled():
-            return
-        if error is not None:
-            done.set_exception(error)
-        elif result is not None:
-            done.set_result(result)
+    def settle(set_one: Callable[[Any], None], what: Any) -> None:
+        if not done.cancelled():
+            set_one(what)
 
     def work() -> None:
-        result, error = None, None
         try:
-            result = submit(job, interrupt.read)
+            told: tuple[Any, Any] = done.set_result, wait(interrupt.read)
         except BaseException as e:  # it is raised where it is awaited
-            error = e
+            told = done.set_exception, e
         try:
-            loop.call_soon_threadsafe(settle, result, error)
+            loop.call_soon_threadsafe(settle, *told)
         except RuntimeError:
             pass  # the loop is closed: nobody waits any more
 

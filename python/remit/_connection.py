@@ -13,16 +13,13 @@ from ._result import Result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
+    from typing import Any, Optional, Union
 
     from typing_extensions import Unpack
 
     from . import _core
-    from ._fields import PolicyFields
-    from ._job import Input, OnOutput
-    from ._policy import PolicyLike
+    from ._job import JobArguments, RunArguments
     from ._stream import Stream
-    from ._tools import Answer, Question, Tool
 
 COMMAND = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_native", "remit")
 # Results that are none: nothing ran, and the caller has to do something about it.
@@ -99,28 +96,9 @@ class Connection:
         self._failure: type[Exception] = core.Failure
         keep(self)
 
-    def run(
-        self,
-        code: Union[str, bytes],
-        *,
-        policy: PolicyLike = None,
-        name: Optional[str] = None,
-        stdin: Any = None,
-        args: Optional[Sequence[str]] = None,
-        inputs: Optional[Mapping[str, Input]] = None,
-        artifacts: Optional[Union[str, os.PathLike[str]]] = None,
-        tools: Iterable[Union[Tool, Callable[..., Any]]] = (),
-        on_output: Optional[OnOutput] = None,
-        on_question: Optional[Callable[[Question], Answer]] = None,
-        **fields: Unpack[PolicyFields],
-    ) -> Result:
+    def run(self, code: Union[str, bytes], **arguments: Unpack[RunArguments]) -> Result:
         """Run one program in a fresh jail and wait for its end: see remit.run()."""
-        return self.submit(
-            Job(
-                code, policy=policy, name=name, stdin=stdin, args=args, inputs=inputs,
-                artifacts=artifacts, tools=tools, on_output=on_output, on_question=on_question, **fields,
-            )
-        )  # fmt: skip
+        return self.submit(Job(code, **arguments))
 
     def submit(self, job: Job, interrupt_fd: int = -1) -> Result:
         """Run a job that is checked already."""
@@ -130,52 +108,17 @@ class Connection:
             raise failure_of(e) from None
         return raised_for(result)
 
-    async def run_async(
-        self,
-        code: Union[str, bytes],
-        *,
-        policy: PolicyLike = None,
-        name: Optional[str] = None,
-        stdin: Any = None,
-        args: Optional[Sequence[str]] = None,
-        inputs: Optional[Mapping[str, Input]] = None,
-        artifacts: Optional[Union[str, os.PathLike[str]]] = None,
-        tools: Iterable[Union[Tool, Callable[..., Any]]] = (),
-        on_output: Optional[OnOutput] = None,
-        on_question: Optional[Callable[[Question], Answer]] = None,
-        **fields: Unpack[PolicyFields],
-    ) -> Result:
+    async def run_async(self, code: Union[str, bytes], **arguments: Unpack[RunArguments]) -> Result:
         """run() for asyncio: the event loop goes on, and cancelling it interrupts the run."""
         from ._aio import submit_async
 
-        job = Job(
-            code, policy=policy, name=name, stdin=stdin, args=args, inputs=inputs,
-            artifacts=artifacts, tools=tools, on_output=on_output, on_question=on_question, **fields,
-        )  # fmt: skip
-        return await submit_async(self.submit, job)
+        return await submit_async(self.submit, Job(code, **arguments))
 
-    def stream(
-        self,
-        code: Union[str, bytes],
-        *,
-        policy: PolicyLike = None,
-        name: Optional[str] = None,
-        stdin: Any = None,
-        args: Optional[Sequence[str]] = None,
-        inputs: Optional[Mapping[str, Input]] = None,
-        artifacts: Optional[Union[str, os.PathLike[str]]] = None,
-        **fields: Unpack[PolicyFields],
-    ) -> Stream:
+    def stream(self, code: Union[str, bytes], **arguments: Unpack[JobArguments]) -> Stream:
         """The output of a run, piece by piece: see remit.stream()."""
         from ._stream import Stream
 
-        return Stream(
-            self.submit,
-            dict(
-                code=code, policy=policy, name=name, stdin=stdin, args=args, inputs=inputs, artifacts=artifacts,
-                **fields,
-            ),
-        )  # fmt: skip
+        return Stream(self.submit, code, arguments)
 
     @property
     def closed(self) -> bool:

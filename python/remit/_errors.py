@@ -78,6 +78,12 @@ class InternalError(RemitError):
     code = "internal"
 
 
+class InstallFailed(RemitError):
+    """A package could not be installed, so there is no sandbox. For a run it is a status of its result."""
+
+    code = "install_failed"
+
+
 class Elsewhere(RemitError):
     """Refused by a shared keeper: a private one can."""
 
@@ -98,7 +104,7 @@ class Failed(RemitError):
 
 BY_CODE: dict[str, type[RemitError]] = {
     cls.code: cls
-    for cls in (PolicyError, Unenforceable, Busy, Gone, KernelError, OutOfMemory, ProtocolError, InternalError, Elsewhere)
+    for cls in (PolicyError, Unenforceable, Busy, Gone, KernelError, OutOfMemory, ProtocolError, InternalError, InstallFailed, Elsewhere)
 }
 
 

@@ -10,13 +10,38 @@ from ._policy import Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
+    from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, TypedDict, Union
 
+    from ._fields import PolicyFields
     from ._policy import PolicyLike
     from ._tools import Answer, Question, Tool
 
     Input = Union[str, bytes, os.PathLike[str]]
     OnOutput = Callable[[str, str], object]
+
+    class _Given(TypedDict, total=False):
+        name: Optional[str]
+        stdin: Any
+        args: Optional[Sequence[str]]
+        inputs: Optional[Mapping[str, Input]]
+        on_question: Optional[Callable[[Question], Answer]]
+
+    class CellArguments(_Given, total=False):
+        """The keywords of Sandbox.run()."""
+
+        on_output: Optional[OnOutput]
+
+    class JobArguments(PolicyFields, _Given, total=False):
+        """The keywords of remit.stream()."""
+
+        policy: PolicyLike
+        artifacts: Optional[Union[str, os.PathLike[str]]]
+        tools: Iterable[Union[Tool, Callable[..., Any]]]
+
+    class RunArguments(JobArguments, total=False):
+        """The keywords of remit.run()."""
+
+        on_output: Optional[OnOutput]
 
 STREAMS = {1: "stdout", 2: "stderr"}
 
@@ -147,16 +172,28 @@ class Cell:
         self,
         code: Union[str, bytes],
         *,
-        policy: Optional[str] = None,
         name: Optional[str] = None,
         stdin: Any = None,
         args: Optional[Sequence[str]] = None,
         inputs: Optional[Mapping[str, Input]] = None,
-        artifacts: Optional[Union[str, os.PathLike[str]]] = None,
-        tools: Iterable[Union[Tool, Callable[..., Any]]] = (),
         on_output: Optional[OnOutput] = None,
         on_question: Optional[Callable[[Question], Answer]] = None,
     ):
+        self._take(code, name, stdin, args, inputs, on_output, on_question)
+
+    def _take(
+        self,
+        code: Union[str, bytes],
+        name: Optional[str],
+        stdin: Any,
+        args: Optional[Sequence[str]],
+        inputs: Optional[Mapping[str, Input]],
+        on_output: Optional[OnOutput],
+        on_question: Optional[Callable[[Question], Answer]],
+        policy: Optional[str] = None,
+        artifacts: Optional[Union[str, os.PathLike[str]]] = None,
+        tools: Iterable[Union[Tool, Callable[..., Any]]] = (),
+    ) -> None:
         if name is not None and not isinstance(name, str):
             raise TypeError(f"name must be a text, not {type(name).__name__}")
         if name is not None and "\0" in name:
@@ -204,7 +241,4 @@ class Job(Cell):
     ):
         made = take_policy(policy, fields)
         self.walled = "tier" not in made or made["tier"] != "unsafe"
-        super().__init__(
-            code, policy=made.to_json(), name=name, stdin=stdin, args=args, inputs=inputs, artifacts=artifacts, tools=tools,
-            on_output=on_output, on_question=on_question,
-        )  # fmt: skip
+        self._take(code, name, stdin, args, inputs, on_output, on_question, made.to_json(), artifacts, tools)

@@ -299,14 +299,16 @@ class Result:
     def check(self) -> Result:
         """This result, if the program ended well; else raise Failed."""
         if not self.ok:
-            error = Failed(self._headline())
+            error = Failed(self.headline)
             error.result = self  # type: ignore[attr-defined]
             raise error
         return self
 
     # ---- for people ----
 
-    def _headline(self) -> str:
+    @property
+    def headline(self) -> str:
+        """What became of the program, in a few words."""
         parts = [self.status]
         if self.exit_code:
             parts.append(f"exit code {self.exit_code}")
@@ -316,6 +318,11 @@ class Result:
             parts.append(f"{self.error.name}: {self.error.value}".strip(": "))
         return ", ".join(parts)
 
+    @property
+    def denied(self) -> list[str]:
+        """A line for each denial, with what would allow it."""
+        return [f"[denied: {_tried(d)}: {_allowing(d)}]" for d in self.denials]
+
     def __str__(self) -> str:
         """What a person, or a model, should read: the output, and what went wrong."""
         lines = [part.rstrip("\n") for part in (self.stdout, self.stderr) if part]
@@ -324,21 +331,21 @@ class Result:
         if self.stdout_truncated or self.stderr_truncated:
             lines.append("[output truncated]")
         if not self.ok and not (self.status == "error" and self.stderr):
-            lines.append(f"[{self._headline()}]")
-        lines += [f"[denied: {d.what}: {_allowing(d)}]" for d in self.denials]
+            lines.append(f"[{self.headline}]")
+        lines += self.denied
         return "\n".join(lines)
 
     def __repr__(self) -> str:
         wall = self.usage.wall_ms
         took = f" in {wall:g} ms" if wall is not None else ""
-        return f"<remit.Result {self._headline()}{took}, {len(self.stdout_bytes)} bytes of stdout, {len(self.stderr_bytes)} of stderr>"
+        return f"<remit.Result {self.headline}{took}, {len(self.stdout_bytes)} bytes of stdout, {len(self.stderr_bytes)} of stderr>"
 
     def _repr_html_(self) -> str:
         """For notebooks. All of it is foreign text, and escaped."""
         from html import escape
 
         colour = "#2a7d2a" if self.ok else "#b02a2a"
-        out = [f'<div><b style="color:{colour}">{escape(self._headline())}</b>']
+        out = [f'<div><b style="color:{colour}">{escape(self.headline)}</b>']
         if self.usage.wall_ms is not None:
             out.append(f" <small>{self.usage.wall_ms:g} ms, {escape(self.tier)}</small>")
         if self.stdout:
@@ -347,7 +354,7 @@ class Result:
             out.append(f'<pre style="color:#b02a2a">{escape(self.stderr)}</pre>')
         if self.value is not None:
             out.append(f"<pre>{escape(self.value.text)}</pre>")
-        out += [f"<p>denied: <code>{escape(d.what)}</code>: {escape(_allowing(d))}</p>" for d in self.denials]
+        out += [f"<p>denied: <code>{escape(_tried(d))}</code>: {escape(_allowing(d))}</p>" for d in self.denials]
         rows = "".join(
             f"<tr><td>{escape(e.field)}</td><td>{escape(repr(e.value))}</td><td>{escape(e.strength)}</td>"
             f"<td>{escape(', '.join(e.mechanisms))}</td></tr>"
@@ -358,6 +365,13 @@ class Result:
 
     def __reduce__(self) -> tuple[object, ...]:
         return Result, (None, self.document)
+
+
+def _tried(denial: Denial) -> str:
+    """The call, by the kernel's word; or what the code says that it was refused."""
+    if denial.what:
+        return denial.what
+    return ", ".join(f"{key} {value!r}" for key, value in denial.reported.items() if key != "errno") or denial.source
 
 
 def _allowing(denial: Denial) -> str:

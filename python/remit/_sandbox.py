@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._connection import Connection, failure_of, keep, native, raised_for, shared
+from ._errors import Unenforceable
 from ._job import Cell, path_bytes, take_policy
 from ._result import Result
 
@@ -15,9 +16,26 @@ if TYPE_CHECKING:
 
     from . import _core
     from ._fields import PolicyFields
-    from ._job import Input, OnOutput
+    from ._errors import RemitError
+    from ._job import CellArguments, Input, OnOutput
     from ._policy import PolicyLike
     from ._tools import Answer, Question, Tool
+
+
+def _open(
+    over: Connection, policy: str, folder: Optional[bytes], tools: tuple[Any, ...], forkable: Optional[bool]
+) -> tuple[_core.Session, type[Exception], Optional[RemitError]]:
+    core = native()
+    unforkable = None
+    for attempt in (True, False) if forkable is None else (forkable,):
+        try:
+            return core.Session(over._core, policy, folder, tools, attempt), core.Failure, unforkable
+        except core.Failure as e:
+            unforkable = failure_of(e)
+        if not isinstance(unforkable, Unenforceable):
+            break
+    assert unforkable is not None
+    raise unforkable
 
 
 class Sandbox:
@@ -30,6 +48,10 @@ class Sandbox:
     Time, processor time and output are limited for each cell, memory, processes and disk for all of them. Folders of
     mode rw are written, and artifacts come out, when it is closed; left by an exception, or forgotten, it
     ends without either. One cell at a time: a second one is Busy.
+
+    forkable: whether fork() can make branches of it. Unless said, it can if its policy can have them, which excludes
+        networks, subprocesses and folders that can be written; True insists on it, and False keeps namespaces out of the
+        jail for good.
     """
 
     def __init__(
@@ -39,8 +61,11 @@ class Sandbox:
         tools: Iterable[Union[Tool, Callable[..., Any]]] = (),
         artifacts: Optional[Union[str, os.PathLike[str]]] = None,
         connection: Optional[Connection] = None,
+        forkable: Optional[bool] = None,
         **fields: Unpack[PolicyFields],
     ):
+        if forkable not in (True, False, None):
+            raise TypeError(f"forkable must be True, False or None, not {forkable!r}")
         made = take_policy(policy, dict(fields))
         given: tuple[Any, ...] = ()
         if tools:
@@ -48,14 +73,17 @@ class Sandbox:
 
             given = take_tools(tools)
         folder = None if artifacts is None else path_bytes("artifacts", artifacts)
-        core = native()
         over = connection if connection is not None else shared("tier" not in made or made["tier"] != "unsafe")
-        try:
-            self._core: _core.Session = core.Session(over._core, made.to_json(), folder, given)
-        except core.Failure as e:
-            raise failure_of(e) from None
-        self._failure: type[Exception] = core.Failure
+        # The last of them says why there can be no branches.
+        self._core, self._failure, self._unforkable = _open(over, made.to_json(), folder, given, forkable)
         keep(self)
+
+    @classmethod
+    async def open_async(cls, policy: PolicyLike = None, **arguments: Any) -> Sandbox:
+        """Sandbox(...) for asyncio, with its arguments."""
+        from ._aio import in_thread
+
+        return await in_thread(lambda _: cls(policy, **arguments))
 
     def submit(self, cell: Cell, interrupt_fd: int = -1) -> Result:
         """Run a cell that is checked already."""
@@ -80,26 +108,28 @@ class Sandbox:
             Cell(code, name=name, stdin=stdin, args=args, inputs=inputs, on_output=on_output, on_question=on_question)
         )
 
-    async def run_async(
-        self,
-        code: Union[str, bytes],
-        *,
-        name: Optional[str] = None,
-        stdin: Any = None,
-        args: Optional[Sequence[str]] = None,
-        inputs: Optional[Mapping[str, Input]] = None,
-        on_output: Optional[OnOutput] = None,
-        on_question: Optional[Callable[[Question], Answer]] = None,
-    ) -> Result:
+    async def run_async(self, code: Union[str, bytes], **arguments: Unpack[CellArguments]) -> Result:
         """run() for asyncio; callbacks are called in another thread."""
         from ._aio import submit_async
 
-        cell = Cell(code, name=name, stdin=stdin, args=args, inputs=inputs, on_output=on_output, on_question=on_question)
-        return await submit_async(self.submit, cell)
+        return await submit_async(self.submit, Cell(code, **arguments))
 
     def interrupt(self) -> None:
         """KeyboardInterrupt for the cell that runs, from any thread."""
         self._core.interrupt()
+
+    def commit(self) -> Result:
+        """Write now what the cells so far have changed in folders of mode rw; the result has the changes."""
+        try:
+            return raised_for(Result(self._core.commit()))
+        except self._failure as e:
+            raise failure_of(e) from None
+
+    async def commit_async(self) -> Result:
+        """commit() for asyncio."""
+        from ._aio import in_thread
+
+        return await in_thread(lambda _: self.commit())
 
     def reset(self) -> None:
         """A fresh jail: nothing of the old one is left, and nothing was written."""
@@ -107,6 +137,41 @@ class Sandbox:
             self._core.reset()
         except self._failure as e:
             raise failure_of(e) from None
+
+    async def reset_async(self) -> None:
+        """reset() for asyncio."""
+        from ._aio import in_thread
+
+        return await in_thread(lambda _: self.reset())
+
+    def fork(self, *, artifacts: Optional[Union[str, os.PathLike[str]]] = None) -> Sandbox:
+        """A branch: an independent copy of this sandbox as it is between two cells, with its variables and files.
+
+        What one does from then on the other does not see. A branch is a Sandbox with limits of its own, the same
+        policy and the same tools; it is closed like any other, and may have branches. Unenforceable if both would
+        share something, such as a thread or an open file, or if the policy can have no branches: docs/branches.md.
+        """
+        folder = None if artifacts is None else path_bytes("artifacts", artifacts)
+        if self._unforkable is not None and not self._core.closed:
+            why = self._unforkable
+            raise Unenforceable(
+                f"this sandbox can have no branches: {why.message}", where=why.where,
+                remedy="Leave it out. Sandbox(..., forkable=True) says so when it is opened.",
+            )  # fmt: skip
+        branch = Sandbox.__new__(Sandbox)
+        branch._failure, branch._unforkable = self._failure, None
+        try:
+            branch._core = self._core.fork(folder)
+        except self._failure as e:
+            raise failure_of(e) from None
+        keep(branch)
+        return branch
+
+    async def fork_async(self, *, artifacts: Optional[Union[str, os.PathLike[str]]] = None) -> Sandbox:
+        """fork() for asyncio."""
+        from ._aio import in_thread
+
+        return await in_thread(lambda _: self.fork(artifacts=artifacts))
 
     @property
     def closed(self) -> bool:
@@ -122,6 +187,12 @@ class Sandbox:
         except self._failure as e:
             raise failure_of(e) from None
 
+    async def close_async(self) -> Optional[Result]:
+        """close() for asyncio."""
+        from ._aio import in_thread
+
+        return await in_thread(lambda _: self.close())
+
     def drop(self) -> None:
         """End it at once: nothing is written, and nothing comes out."""
         try:
@@ -135,6 +206,15 @@ class Sandbox:
     def __exit__(self, exception: Optional[type[BaseException]], *_: object) -> None:
         if exception is None:
             self.close()
+        else:
+            self.drop()
+
+    async def __aenter__(self) -> Sandbox:
+        return self
+
+    async def __aexit__(self, exception: Optional[type[BaseException]], *_: object) -> None:
+        if exception is None:
+            await self.close_async()
         else:
             self.drop()
 

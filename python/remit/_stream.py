@@ -9,8 +9,9 @@ from ._job import Job
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, AsyncIterator, Callable, Optional
+    from typing import Any, AsyncIterator, Callable, Optional, Union
 
+    from ._job import JobArguments
     from ._result import Result
 
 
@@ -37,12 +38,12 @@ class Stream:
     close it (`async with`, or `await stream.aclose()`), which interrupts the run.
     """
 
-    def __init__(self, submit: Callable[[Any, int], Result], arguments: dict[str, Any]):
+    def __init__(self, submit: Callable[[Any, int], Result], code: Union[str, bytes], arguments: JobArguments):
         self._submit = submit
         self._pieces: asyncio.Queue[Optional[Output]] = asyncio.Queue()
         self._loop: Optional[asyncio.AbstractEventLoop] = None
         self._task: Optional[asyncio.Task[Result]] = None
-        self._job = Job(on_output=self._take, **arguments)
+        self._job = Job(code, on_output=self._take, **arguments)
         self._result: Optional[Result] = None
 
     def _take(self, stream: str, text: str) -> None:

@@ -136,7 +136,7 @@ result_view_is_elsewhere(const struct remit_result *r)
 static enum remit_code
 code_of(const char *name)
 {
-	for (int c = REMIT_OK + 1; c <= REMIT_E_ELSEWHERE; c++)
+	for (int c = REMIT_OK + 1; c <= REMIT_E_INSTALL; c++)
 		if (!strcmp(remit_code_name((enum remit_code)c), name))
 			return (enum remit_code)c;
 	return REMIT_E_INTERNAL;

@@ -19,8 +19,8 @@ from venvs import PYTHON, framework
 # Which environment a page, or an example, needs: "" is one with the package alone.
 PAGES = {"README.md": "", "docs/python.md": "", "docs/compat-mellea.md": "mellea", "docs/frameworks.md": "agents"}
 EXAMPLES = {
-    "python_run.py": "", "mellea_tool.py": "mellea", "langchain_tool.py": "agents", "pydantic_ai_tool.py": "agents",
-    "openai_agents_tool.py": "agents",
+    "python_run.py": "", "branches.py": "", "mellea_tool.py": "mellea", "langchain_tool.py": "agents", "pydantic_ai_tool.py": "agents",
+    "openai_agents_tool.py": "agents", "smolagents_executor.py": "agents", "agent_framework_codeact.py": "agents",
 }  # fmt: skip
 
 # All blocks of a page in one namespace, with a mark between what they print.

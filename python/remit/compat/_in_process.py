@@ -11,7 +11,7 @@ from typing import Any, Dict, List, Optional
 from ._translate import skipped, truncated
 
 
-def _imports(code: str) -> List[str]:
+def imports(code: str) -> List[str]:
     """The modules it names, in their order."""
     try:
         tree = ast.parse(code)
@@ -28,7 +28,7 @@ def _imports(code: str) -> List[str]:
 
 def run_here(code: str, policy: Any, allowed_imports: Optional[List[str]]) -> Dict[str, Any]:
     """Run it in a module of its own; what it prints is captured, and nothing else is held back."""
-    wrong = [name for name in _imports(code) if name not in allowed_imports] if allowed_imports else []
+    wrong = [name for name in imports(code) if name not in allowed_imports] if allowed_imports else []
     if wrong:
         return skipped(f"Unauthorized imports detected: {', '.join(wrong)}")
     stdout, stderr, exit_code = io.StringIO(), io.StringIO(), 0

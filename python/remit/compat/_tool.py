@@ -30,6 +30,12 @@ async def run_async(code: str, policy: Policy) -> Result:
     return await submit_async(submit_shared, job(code, policy))
 
 
+def time_allowed(policy: Policy) -> str:
+    """The timeout of a policy that names one, in words."""
+    timeout = policy["timeout"]
+    return timeout if isinstance(timeout, str) else f"{timeout:g} seconds"
+
+
 def answer(result: Result) -> str:
     """The text for the model."""
     return str(result) or EMPTY

@@ -53,7 +53,21 @@ def test_left_by_an_exception_nothing_is_written(tmp_path):
     assert (tmp_path / "x").read_text() == "1"
 
 
-def test_a_policy_that_is_wrong_or_cannot_be_kept():
+def test_what_was_changed_can_be_written_before_the_end(tmp_path):
+    with pytest.raises(KeyError), remit.Sandbox(write=[tmp_path]) as sandbox:
+        sandbox.run(f"open({str(tmp_path / 'x')!r}, 'w').write('1')")
+        result = sandbox.commit()
+        assert result.committed and [(c.kind, c.path) for c in result.changes] == [("created", str(tmp_path / "x"))]
+        sandbox.run(f"open({str(tmp_path / 'y')!r}, 'w').write('2')")
+        assert asyncio.run(sandbox.commit_async()).committed
+        sandbox.run(f"open({str(tmp_path / 'z')!r}, 'w').write('3')")
+        raise KeyError
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x", "y"]
+    with pytest.raises(ValueError, match="closed"):
+        sandbox.commit()
+
+
+def test_a_policy_that_is_wrong_or_cannot_be_kept(tmp_path):
     with pytest.raises(remit.PolicyError, match="memory_bytes: 1 KiB is too small"):
         remit.Sandbox(memory="1K")
     with pytest.raises(remit.Unenforceable) as caught:
@@ -61,6 +75,9 @@ def test_a_policy_that_is_wrong_or_cannot_be_kept():
     assert caught.value.where == "tier" and caught.value.remedy
     with pytest.raises(TypeError, match="memroy"):
         remit.Sandbox(memroy="1G")
+    with pytest.raises(remit.InstallFailed, match="no-such-package") as caught:
+        remit.Sandbox(package=["no-such-package"], offline=True, find_links=[tmp_path])
+    assert caught.value.code == "install_failed"
 
 
 def test_one_cell_at_a_time():
@@ -93,6 +110,21 @@ def test_sandboxes_for_asyncio():
             return [(await s.run_async("x")).value.json for s in (one, two)]
 
     assert asyncio.run(main()) == [1, 2]
+
+
+def test_two_event_loops_take_turns():
+    """A sandbox belongs to no loop: what it refuses is a second cell at the same time."""
+    with remit.Sandbox() as sandbox:
+        for n in range(2):
+            assert asyncio.run(sandbox.run_async(f"{n}")).value.json == n
+        thread = threading.Thread(target=lambda: asyncio.run(sandbox.run_async("import time; time.sleep(5)")))
+        thread.start()
+        time.sleep(0.4)
+        with pytest.raises(remit.Busy, match="one at a time"):
+            asyncio.run(sandbox.run_async("1"))
+        sandbox.interrupt()
+        thread.join()
+        assert asyncio.run(sandbox.run_async("2")).value.json == 2
 
 
 def test_forgotten_and_forked_ones_leave_nothing():

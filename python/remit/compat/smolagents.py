@@ -1,0 +1,225 @@
+"""An executor for smolagents whose code runs on Remit, with the tools on the host.
+
+    from remit.compat.smolagents import RemitPythonExecutor
+    agent = CodeAgent(tools=[...], model=model, executor=RemitPythonExecutor(["numpy"]))
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence
+
+from smolagents.local_python_executor import (
+    BASE_BUILTIN_MODULES,
+    CodeOutput,
+    ExecutionTimeoutError,
+    InterpreterError,
+    PythonExecutor,
+)
+from smolagents.utils import truncate_content
+
+from .._errors import RemitError
+from .._policy import Policy
+from .._result import Result
+from .._sandbox import Sandbox
+from .._tools import Tool
+from . import _typed
+from ._tool import time_allowed
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .._fields import PolicyFields
+    from .._policy import PolicyLike
+
+MAX_PRINT_OUTPUTS_LENGTH = 50_000
+# Variables and answers may be images, and a model may think for long.
+DEFAULTS = Policy(tool_bytes="16M", stdin_max="64M", session_idle="6h")
+
+# The half that lives in the jail is a module there, which leaves no name in the code's own namespace.
+INSIDE = "".join(Path(__file__).with_name(name).read_text() for name in ("_typed.py", "_smolagents_inside.py"))
+BEGIN = """
+def begin(sys, namespace):
+    module = sys.modules["remit_smolagents"] = type(sys)("remit_smolagents")
+    module.namespace, module.bridge = namespace, namespace["smolagents_bridge"]
+    exec(compile(sys.stdin.read(), "remit_smolagents", "exec"), vars(module))
+begin(__import__("sys"), globals())
+del begin
+"""
+TAKE_TOOLS = "__import__('remit_smolagents').take_tools(__import__('sys').stdin.read())"
+TAKE_VARIABLES = "__import__('remit_smolagents').take_variables(__import__('sys').stdin.read())"
+GONE = "The interpreter begins anew: variables, functions and imports of earlier steps are gone."
+
+
+class _Host:
+    """What the jail reaches: the functions, and the answer of a step. It knows no sandbox, so that one can be forgotten."""
+
+    def __init__(self) -> None:
+        self.functions: Dict[str, Callable[..., Any]] = {}
+        self.answers: List[Any] = []
+
+    def call(self, tool: str, given: str) -> str:
+        args, kwargs = _typed.loads(given)
+        if tool not in self.functions:
+            raise NameError(f"there is no tool {tool!r}")
+        value = self.functions[tool](*args, **kwargs)
+        # That there is an answer is seen here, and not by what the code raises.
+        is_final = tool == "final_answer"
+        if is_final:
+            self.answers.append(value)
+        return _typed.dumps([None if is_final else value, is_final])
+
+
+class RemitPythonExecutor(PythonExecutor):
+    """A PythonExecutor for CodeAgent(executor=...): one jail, in which the code of all steps runs.
+
+    Variables, functions and imports stay from step to step. Tools, managed agents and final_answer are called on the
+    host, with values that are passed as data; their secrets stay there. An import that is not authorized is
+    refused as smolagents does; what the policy does not allow is refused by the kernel.
+
+    additional_authorized_imports: as of CodeAgent: "numpy", "numpy.random", "numpy.*" or "*", beside smolagents' own.
+    max_print_outputs_length: of the logs, in characters; the middle is left out.
+    additional_functions: more functions of the host that the code may call.
+    timeout_seconds: for one step, in which the time of tools does not count; None: as long as it takes.
+    policy, and all other keywords: what the code may do, as of remit.Sandbox().
+    """
+
+    def __init__(
+        self,
+        additional_authorized_imports: Sequence[str] = (),
+        max_print_outputs_length: Optional[int] = None,
+        additional_functions: Optional[Mapping[str, Callable[..., Any]]] = None,
+        timeout_seconds: Optional[float] = 30,
+        *,
+        policy: PolicyLike = None,
+        **fields: Unpack[PolicyFields],
+    ):
+        if isinstance(additional_authorized_imports, str):
+            raise TypeError("additional_authorized_imports must be a list of texts, not a single one")
+        self.additional_authorized_imports = list(additional_authorized_imports)
+        self.authorized_imports = sorted({*BASE_BUILTIN_MODULES, *self.additional_authorized_imports})
+        self.max_print_outputs_length = max_print_outputs_length or MAX_PRINT_OUTPUTS_LENGTH
+        self.additional_functions = dict(additional_functions or {})
+        self.timeout_seconds = timeout_seconds
+        timeout = Policy(timeout="unlimited" if timeout_seconds is None else timeout_seconds)
+        self.policy = Policy({**DEFAULTS, **timeout, **Policy(policy, **fields)})
+        # smolagents looks here for what was printed before an error.
+        self.state: Dict[str, Any] = {"__name__": "__main__", "_print_outputs": ""}
+        self.result: Optional[Result] = None
+        self._host = _Host()
+        self._variables: Dict[str, Any] = {}
+        self._sandbox: Optional[Sandbox] = None
+        if "python" not in self.policy:
+            self._check_imports_are_installed()
+
+    def _check_imports_are_installed(self) -> None:
+        names = {path.split(".")[0] for path in self.authorized_imports} - {"*"}
+        missing = sorted(name for name in names if find_spec(name) is None)
+        if missing:
+            raise InterpreterError(
+                f"Non-installed authorized modules: {', '.join(missing)}. Install them, or leave them out of the authorized imports."
+            )
+
+    # ---- what the agent calls ----
+
+    def send_tools(self, tools: Mapping[str, Callable[..., Any]]) -> None:
+        """What the code may call from now on: tools and managed agents, by name."""
+        self._host.functions = {**tools, **self.additional_functions}
+        if self._sandbox is None:
+            self._open()
+        else:
+            self._tell_tools(self._sandbox)
+
+    def send_variables(self, variables: Mapping[str, Any]) -> None:
+        """Variables of the code. What is no plain data, such as an open file, is refused."""
+        if not variables:
+            return
+        text = _typed.dumps(dict(variables))
+        self._variables.update(variables)
+        if self._sandbox is None:
+            self._open()
+        else:
+            self._sandbox.run(TAKE_VARIABLES, stdin=text).check()
+
+    def __call__(self, code_action: str) -> CodeOutput:
+        """Run the code of one step; what goes wrong is raised."""
+        if self._sandbox is None:
+            self._open()
+        assert self._sandbox is not None
+        self._host.answers.clear()
+        self.state["_print_outputs"] = ""
+        try:
+            result = self._sandbox.run(code_action)
+        except RemitError as e:
+            self.cleanup()
+            raise InterpreterError(f"Code execution failed due to: {e}\n{GONE}") from e
+        self.result = result
+        logs = truncate_content(_logs(result), self.max_print_outputs_length)
+        self.state["_print_outputs"] = logs
+        has_ended = result.document["session"]["state"] != "open"
+        if has_ended:
+            self.cleanup()
+        if self._host.answers:
+            return CodeOutput(output=self._host.answers[0], logs=logs, is_final_answer=True)
+        if not result.ok:
+            raise self._error(result, code_action, has_ended)
+        return CodeOutput(output=_output(result), logs=logs, is_final_answer=False)
+
+    def cleanup(self) -> None:
+        """End the jail; the next step would begin a new one."""
+        if self._sandbox is not None:
+            self._sandbox.drop()
+        self._sandbox = None
+
+    # ---- the jail ----
+
+    def _open(self) -> None:
+        bridge = Tool(self._host.call, name="smolagents_bridge", description="Calls a tool.")
+        sandbox = Sandbox(self.policy, tools=[bridge], forkable=False)
+        sandbox.run(BEGIN, stdin=INSIDE).check()
+        self._tell_tools(sandbox)
+        if self._variables:
+            sandbox.run(TAKE_VARIABLES, stdin=_typed.dumps(self._variables)).check()
+        self._sandbox = sandbox
+
+    def _tell_tools(self, sandbox: Sandbox) -> None:
+        sandbox.run(TAKE_TOOLS, stdin=_typed.dumps([list(self._host.functions), self.authorized_imports])).check()
+
+    # ---- errors ----
+
+    def _error(self, result: Result, code: str, has_ended: bool) -> Exception:
+        kind = InterpreterError
+        if result.status == "timeout":
+            kind = ExecutionTimeoutError
+            text = f"Code execution exceeded the maximum execution time of {time_allowed(self.policy)}"
+        elif result.status == "error" and result.error is not None:
+            text = _cause(result, code)
+        else:
+            text = f"Code execution failed due to: {result.headline}"
+        more = [*result.denied, GONE] if has_ended else result.denied
+        return kind("\n".join([text, *more]))  # type: ignore[no-any-return]
+
+
+def _cause(result: Result, code: str) -> str:
+    error = result.error
+    assert error is not None
+    lines = code.splitlines()
+    line = lines[error.line - 1].strip() if error.line and error.line <= len(lines) else ""
+    where = f"parsing failed on line {error.line}" if error.name == "SyntaxError" else f"execution failed at line '{line}'"
+    return f"Code {where} due to: {error.name}: {error.value}"
+
+
+def _logs(result: Result) -> str:
+    """What was printed; a traceback is told by the error."""
+    return result.stdout + (result.stderr if result.ok else "")
+
+
+def _output(result: Result) -> Any:
+    """The value of the last expression: the data itself, or its repr if it is more than that."""
+    value = result.value
+    if value is None:
+        return None
+    if isinstance(value.json, (str, int, float, bool)) or repr(value.json) == value.text:
+        return value.json
+    return value.text

@@ -1,0 +1,176 @@
+"""Branches: sandbox.fork()."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import pickle
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+import remit
+
+
+def lookup(word: str) -> str:
+    """Its capitals."""
+    return word.upper()
+
+
+def keepers() -> int:
+    shown = subprocess.run(["ps", "-o", "args=", "--ppid", str(os.getpid())], capture_output=True, text=True).stdout
+    return shown.count("remit keeper")
+
+
+def test_the_first_lines_of_the_package_work_as_they_are_written(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "n.txt").write_text("20")
+    code = f"n = int(open({str(tmp_path / 'data' / 'n.txt')!r}).read())\nprint(lookup(word='a'))\nn + 1"
+    with remit.Sandbox(remit.Policy(memory="1G", read=[f"{tmp_path}/data/"]), tools=[lookup]) as sb:
+        r = sb.run(code)
+        assert (r.value.json, r.stdout, r.denials, r.artifacts) == (21, "A\n", [], []) and r.enforcement
+        branch = sb.fork()
+        assert branch.run("n += 1; n").value.json == 21 and sb.run("n").value.json == 20
+        assert branch.run("lookup(word='b')").value.json == "B", "it has the same tools"
+        branch.close()
+    assert sb.closed and branch.closed
+
+
+def test_a_branch_is_a_sandbox_of_its_own(tmp_path):
+    with remit.Sandbox(export=["*.txt"], artifacts=tmp_path / "session") as sandbox:
+        sandbox.run("x = [1]; open('both.txt', 'w').write('both')")
+        with sandbox.fork(artifacts=tmp_path / "branch") as branch:
+            assert isinstance(branch, remit.Sandbox) and not branch.closed
+            first = branch.run("x.append(2); open('mine.txt', 'w').write('mine'); x")
+            assert first.value.json == [1, 2] and first.start == "branch"
+            assert first.document["session"]["branch_of"] == sandbox.run("1").document["session"]["id"]
+            with branch.fork() as leaf:
+                assert leaf.run("x.append(3); x").value.json == [1, 2, 3]
+            assert branch.run("1 / 0").status == "error" and branch.run("x").value.json == [1, 2]
+        assert sandbox.run("import os; x, os.path.exists('mine.txt')").value.json == [[1], False]
+        with sandbox.fork() as last:
+            sandbox.close()
+            assert last.run("x").value.json == [1], "it outlives its session"
+    assert sorted(p.name for p in (tmp_path / "branch").iterdir()) == ["both.txt", "mine.txt"]
+    assert sorted(p.name for p in (tmp_path / "session").iterdir()) == ["both.txt"]
+
+
+def test_what_cannot_be_copied_is_refused_and_the_sandbox_goes_on():
+    with remit.Sandbox(branches=3) as sandbox:
+        sandbox.run("import threading; stop = threading.Event(); t = threading.Thread(target=stop.wait); t.start()")
+        with pytest.raises(remit.Unenforceable, match="other threads") as caught:
+            sandbox.fork()
+        assert caught.value.remedy == "Join the threads first."
+        sandbox.run("stop.set(); t.join(); f = open('f', 'w')")
+        with pytest.raises(remit.Unenforceable, match="open|file"):
+            sandbox.fork()
+        assert sandbox.run("f.close(); 5").value.json == 5
+        with sandbox.fork() as branch:
+            assert branch.run("6").value.json == 6
+        with pytest.raises(remit.Unenforceable, match="as many as may be"):
+            sandbox.fork()
+
+
+def test_how_branches_are_asked_for(tmp_path):
+    fields = dict(net=True), dict(subprocess=True, memory="unlimited"), dict(write=[tmp_path]), dict(tier="landlock")
+    for one in fields:
+        with pytest.raises(remit.Unenforceable, match="branch"):
+            remit.Sandbox(forkable=True, **one)
+    with remit.Sandbox(write=[tmp_path]) as sandbox:
+        assert sandbox.run("7").value.json == 7, "nobody has asked for branches"
+        with pytest.raises(remit.Unenforceable, match="this sandbox can have no branches: a branch would write") as caught:
+            sandbox.fork()
+        assert caught.value.where == "filesystem_write_roots"
+    with remit.Sandbox(forkable=False) as sandbox, pytest.raises(remit.Unenforceable, match="opened without"):
+        sandbox.fork()
+    with pytest.raises(TypeError, match="forkable must be True, False or None, not 'yes'"):
+        remit.Sandbox(forkable="yes")
+    with pytest.raises(remit.PolicyError, match="too small"):
+        remit.Sandbox(memory="1K")
+
+
+def test_when_it_cannot_be_forked():
+    sandbox = remit.Sandbox()
+    with pytest.raises(TypeError, match="artifacts must be a path, not int"):
+        sandbox.fork(artifacts=3)
+    thread = threading.Thread(target=lambda: sandbox.run("import time; time.sleep(5)"))
+    thread.start()
+    time.sleep(0.4)
+    with pytest.raises(remit.Busy):
+        sandbox.fork()
+    sandbox.interrupt()
+    thread.join()
+    branch = sandbox.fork()
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(branch)
+    child = os.fork()
+    if child == 0:
+        refused = 0
+        for one in (sandbox, branch):
+            try:
+                one.fork()
+            except ValueError:
+                refused += 1
+        os._exit(refused)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
+    assert branch.run("8").value.json == 8
+    for one in (branch, sandbox):
+        one.close()
+        with pytest.raises(ValueError, match="closed"):
+            one.fork()
+
+
+def test_branches_for_asyncio():
+    async def main():
+        async with await remit.Sandbox.open_async(timeout=10) as sandbox:
+            await sandbox.run_async("x = 10")
+            branches = [await sandbox.fork_async() for _ in range(3)]
+            try:
+                results = await asyncio.gather(*(b.run_async(f"x += {n}; x") for n, b in enumerate(branches)))
+            finally:
+                for branch in branches:
+                    await branch.close_async()
+            mine = await sandbox.run_async("x")
+            await sandbox.reset_async()
+            fresh = await sandbox.run_async("x")
+        return [r.value.json for r in results], mine.value.json, fresh.error.name, sandbox.closed
+
+    assert asyncio.run(main()) == ([10, 11, 12], 10, "NameError", True)
+    with pytest.raises(KeyError):
+        asyncio.run(left_by_an_exception())
+
+
+async def left_by_an_exception():
+    async with remit.Sandbox():
+        raise KeyError
+
+
+def test_forgotten_branches_leave_nothing():
+    before = keepers()
+    connection = remit.Connection(private=True)
+    sandbox = remit.Sandbox(connection=connection)
+    branch = sandbox.fork()
+    connection.close()
+    assert branch.run("1").ok, "it holds its connection"
+    del sandbox
+    gc.collect()
+    assert branch.run("2").ok and keepers() == before + 1
+    del branch
+    gc.collect()
+    end = time.monotonic() + 10
+    while keepers() != before and time.monotonic() < end:
+        time.sleep(0.05)
+    assert keepers() == before
+
+
+def test_ctrl_c_interrupts_a_branch_alone():
+    with remit.Sandbox() as sandbox:
+        sandbox.run("x = 1")
+        with sandbox.fork() as branch:
+            threading.Timer(0.4, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+            with pytest.raises(KeyboardInterrupt):
+                branch.run("while True: pass")
+            assert branch.run("x").value.json == sandbox.run("x").value.json == 1
