@@ -94,7 +94,7 @@ send(struct exchange *x, unsigned flags, json_t *message)
 		message ? json_dumps(message, JSON_COMPACT | JSON_ENSURE_ASCII)
 			: NULL;
 	size_t len = text ? strlen(text) : 0;
-	own_mem char *whole = malloc(ENVELOPE + len);
+	own_mem char *whole = malloc(ENVELOPE + len + 1);
 
 	json_decref(message);
 	if (!text || !whole)
@@ -102,7 +102,7 @@ send(struct exchange *x, unsigned flags, json_t *message)
 	whole[0] = (char)flags;
 	for (int i = 0; i < 4; i++)
 		whole[1 + i] = (char)(len >> (24 - 8 * i));
-	memcpy(whole + ENVELOPE, text, len);
+	memcpy(whole + ENVELOPE, text, len + 1);
 	return reply_piece(x, whole, ENVELOPE + len);
 }
 

@@ -296,7 +296,7 @@ post_file(struct exchange *x)
 #define FILESYSTEM(name, what)                                               \
 	{                                                                    \
 		.method = "POST", .pattern = "/filesystem.Filesystem/" name, \
-		.serve = what, .body = BODY_JSON, .is_open = true,           \
+		.serve = (what), .body = BODY_JSON, .is_open = true,         \
 		.admits = e2b_admits,                                        \
 	}
 
