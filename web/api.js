@@ -35,15 +35,24 @@ async function errorOf(response) {
 	}
 }
 
-async function call(method, path, { body, accept = "application/json", signal } = {}) {
+async function ask(path, options) {
+	try {
+		return await fetch(path, options);
+	} catch (error) {
+		if (error.name === "AbortError") throw error;
+		throw new ApiError(0, { code: "gone", message: "the server does not answer" });
+	}
+}
+
+async function call(method, path, { body, accept = "application/json", ...options } = {}) {
 	for (;;) {
 		const headers = { Accept: accept };
 		if (token) headers.Authorization = `Bearer ${token}`;
 		if (body !== undefined) headers["Content-Type"] = "application/json";
-		const response = await fetch(path, {
+		const response = await ask(path, {
+			...options,
 			method,
 			headers,
-			signal,
 			body: body === undefined ? undefined : JSON.stringify(body),
 			credentials: "omit",
 			cache: "no-store",
@@ -59,6 +68,7 @@ async function call(method, path, { body, accept = "application/json", signal } 
 
 export const get = async (path) => (await call("GET", path)).json();
 export const post = async (path, body = {}) => (await call("POST", path, { body })).json();
+export const remove = async (path, options) => (await call("DELETE", path, options)).json();
 export const download = async (path) => (await call("GET", path, { accept: "*/*" })).arrayBuffer();
 
 /** The events of a stream, as they come. */

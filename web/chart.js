@@ -135,7 +135,7 @@ export function chart(data) {
 		data.title ? el("figcaption", {}, data.title) : null,
 		drawing,
 		names.length > 1 || data.type === "pie"
-			? el("ul", { class: "legend" }, names.map((name, i) => el("li", { class: `series-${i % SERIES}` }, String(name))))
+			? el("ul", { class: "legend" }, names.map((name, i) => el("li", {}, el("span", { class: `series-${i % SERIES}`, "aria-hidden": "true" }, "●"), String(name))))
 			: null,
 	);
 }

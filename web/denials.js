@@ -3,7 +3,6 @@
 import { post } from "./api.js";
 import { el, visible } from "./dom.js";
 import { refusal } from "./plan.js";
-import { widened } from "./policy.js";
 import { plural } from "./units.js";
 
 const HTTPS = "443";
@@ -45,12 +44,12 @@ function grouped(denials, fields) {
 	return [...groups.values()];
 }
 
-function group({ wanted, denials }, { policy, fields, allow }) {
+function group({ wanted, denials }, { fields, widen, allow }) {
 	const answer = el("div", {});
 	// Only what would work is done: the plan is asked first.
 	const tryIt = async (changes) => {
 		try {
-			await post("/v1/explain", { policy: widened(policy.document, changes) });
+			await post("/v1/explain", { policy: widen(changes) });
 		} catch (error) {
 			return answer.replaceChildren(refusal(error, fields, (more) => tryIt([...changes, ...more])));
 		}
@@ -67,7 +66,7 @@ function group({ wanted, denials }, { policy, fields, allow }) {
 	);
 }
 
-/** context: { policy, fields, allow(changes) } */
+/** context: { fields, widen(changes), allow(changes) } */
 export function denials(result, context) {
 	if (!result.denials?.length) return null;
 	const count = result.denials.reduce((sum, denial) => sum + denial.count, 0) + (result.denials_left_out ?? 0);

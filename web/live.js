@@ -7,7 +7,7 @@ import { el } from "./dom.js";
 import { bytes, milliseconds, span } from "./units.js";
 
 const EVERY_MS = 2000;
-const SAMPLES = 90; // three minutes
+const SPAN_S = 180;
 
 const latency = (us) => (us == null ? "–" : milliseconds(us / 1000));
 const sum = (rows, key) => (rows ?? []).reduce((total, row) => total + (row[key] ?? 0), 0);
@@ -121,11 +121,12 @@ export class Live {
 		TILES.forEach(([, show], i) => (this.values[i].textContent = String(show(status, sessions))));
 		TABLES.forEach((one, i) => this.tables[i].replaceChildren(table(one, one.rows(status, sessions))));
 		if (!status.latency_us?.count) return;
-		this.#samples.push(status.latency_us);
-		this.#samples.splice(0, this.#samples.length - SAMPLES);
-		const line = (label, key) => ({ label, points: this.#samples.map((sample, i) => [(i + 1 - this.#samples.length) * (EVERY_MS / 1000), sample[key] / 1000]) });
+		const now = Date.now();
+		this.#samples = this.#samples.filter(({ at }) => now - at < SPAN_S * 1000);
+		this.#samples.push({ ...status.latency_us, at: now });
+		const line = (label, key) => ({ label, points: this.#samples.map((sample) => [(sample.at - now) / 1000, sample[key] / 1000]) });
 		this.drawing.replaceChildren(
-			chart({ type: "line", x_label: "seconds", y_label: "ms", size: [1100, 220], x_range: [-SAMPLES * 2, 0], from_zero: true, elements: [line("median", "p50"), line("95th percentile", "p95")] }),
+			chart({ type: "line", x_label: "seconds", y_label: "ms", size: [1100, 220], x_range: [-SPAN_S, 0], from_zero: true, elements: [line("median", "p50"), line("95th percentile", "p95")] }),
 		);
 	}
 }

@@ -8,18 +8,21 @@ import { EXAMPLES } from "./examples.js";
 import { Live } from "./live.js";
 import { showMatrix } from "./matrix.js";
 import { Output } from "./output.js";
-import { Plan, refusal } from "./plan.js";
+import { Planner, refusal } from "./plan.js";
 import { Policy, widened } from "./policy.js";
 import { PolicyPanel } from "./policy_panel.js";
 import { question } from "./question.js";
 import { artifacts, enforcement, facts, kind, word } from "./result.js";
 import { Runner } from "./run.js";
+import { Session } from "./session.js";
 import { startTheme } from "./theme.js";
 
 const policy = new Policy();
 const output = new Output(byId("output"), byId("output-scroll"));
+const session = new Session();
 const live = new Live(byId("view-live"));
 let fields = [];
+let plan = null;
 
 // ---- what is seen ----
 
@@ -57,13 +60,15 @@ function showStatus(text, look = "plain", detail = "") {
 
 // ---- runs ----
 
+const widen = (changes) => widened(policy.document, changes, plan);
+
 function allow(changes) {
-	policy.replace(widened(policy.document, changes));
+	policy.replace(widen(changes));
 	start();
 }
 
 function showResult(result, id) {
-	output.flush();
+	output.end();
 	showStatus(word(result.status), kind(result.status), facts(result));
 	editor.markFailed(result.status === "error" || result.status === "rejected" ? result.error?.line : 0);
 	const { error } = result;
@@ -71,8 +76,9 @@ function showResult(result, id) {
 	if (error && !["error", "exit"].includes(result.status))
 		output.add(refusal({ code: result.status, message: error.value, remedy: error.remedy, where: error.where }, fields, allow));
 	if (!byId("output").hasChildNodes()) output.add(el("p", { class: "muted note" }, "No output."));
+	if (result.session?.state === "ended") output.add(el("p", { class: "muted note" }, "The session has ended, and its variables are gone."));
 	if (result.stdout_truncated || result.stderr_truncated) output.add(el("p", { class: "muted note" }, "The output was cut at the policy's cap."));
-	byId("behind").replaceChildren(...[denials(result, { policy, fields, allow }), artifacts(id, result), enforcement(result)].filter(Boolean));
+	byId("behind").replaceChildren(...[denials(result, { fields, widen, allow }), artifacts(id, result), enforcement(result)].filter(Boolean));
 }
 
 const runner = new Runner({
@@ -104,7 +110,8 @@ const runner = new Runner({
 function start() {
 	// A field that is being written counts.
 	if (document.activeElement?.matches("#policy input[type=text], #policy textarea")) document.activeElement.dispatchEvent(new Event("change"));
-	runner.start({ code: editor.code, policy: policy.document, stdin: byId("stdin").value });
+	const job = { code: editor.code, stdin: byId("stdin").value };
+	runner.start({ ...job, policy: policy.document, session: byId("keep").checked ? session : null });
 }
 
 function interrupt() {
@@ -135,6 +142,8 @@ function askForToken(error) {
 function listen() {
 	byId("run").addEventListener("click", start);
 	byId("stop").addEventListener("click", interrupt);
+	byId("keep").addEventListener("change", ({ target }) => target.checked || session.close());
+	addEventListener("pagehide", () => session.close({ keepalive: true }));
 	byId("policy-reset").addEventListener("click", () => policy.replace({}));
 	byId("example").append(...EXAMPLES.map(({ name }) => el("option", {}, name)));
 	byId("example").addEventListener("change", ({ target }) => choose(EXAMPLES[target.selectedIndex]));
@@ -160,11 +169,14 @@ async function begin() {
 		return;
 	}
 	const panel = new PolicyPanel(byId("policy"), fields, policy);
-	const plan = new Plan(byId("plan"), policy, fields, {
-		onPlan: (found, error) => panel.showPlan(found, error),
-		apply: (changes) => policy.replace(widened(policy.document, changes)),
+	const planner = new Planner(byId("plan"), policy, fields, {
+		onPlan(found, error) {
+			plan = found;
+			panel.showPlan(found, error);
+		},
+		apply: (changes) => policy.replace(widen(changes)),
 	});
-	await plan.refresh();
+	await planner.refresh();
 }
 
 begin();

@@ -14,6 +14,7 @@ export class Output {
 	clear() {
 		this.waiting = [];
 		this.terminal = null;
+		this.value = null;
 		this.host.replaceChildren();
 		this.scroller.scrollTop = 0;
 	}
@@ -36,8 +37,16 @@ export class Output {
 		this.waiting = [];
 	}
 
+	/** A value takes another way than what was printed before it, and may overtake it: it waits for the end. */
 	display(event) {
-		this.add(display(event));
+		if (event.is_value) this.value = event;
+		else this.add(display(event));
+	}
+
+	end() {
+		this.flush();
+		if (this.value) this.add(display(this.value));
+		this.value = null;
 	}
 
 	/** Something that is no output, behind all that came before. */

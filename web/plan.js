@@ -46,7 +46,7 @@ function summary(plan) {
 	);
 }
 
-export class Plan {
+export class Planner {
 	#timer = 0;
 	#asked = 0;
 

@@ -41,12 +41,13 @@ export class Policy {
 	}
 }
 
-/** A policy with something more in it: switches on, entries added. */
-export function widened(document, changes) {
+/** A policy with something more in it: switches on, entries added to those that the plan has. */
+export function widened(document, changes, plan) {
 	const wide = structuredClone(document);
+	const planned = (name) => plan?.enforcement.find((row) => row.field === name)?.value;
 	for (const { name, value } of changes) {
 		if (!Array.isArray(value)) wide[name] = value;
-		else wide[name] = [...new Set([...(wide[name] ?? []), ...value])];
+		else wide[name] = [...new Set([...(wide[name] ?? planned(name) ?? []), ...value])];
 	}
 	return wide;
 }

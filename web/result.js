@@ -34,11 +34,12 @@ export function kind(status) {
 }
 
 /** One line: time, memory, warm or cold. */
-export function facts({ usage, start, exit_code: exitCode, signal, status }) {
+export function facts({ usage, start, exit_code: exitCode, signal, status, session }) {
 	const parts = [];
 	if (usage?.wall_ms != null) parts.push(milliseconds(usage.wall_ms));
 	if (usage?.memory_peak_bytes != null) parts.push(bytes(usage.memory_peak_bytes));
-	if (start) parts.push(`${start} start`);
+	if (session) parts.push(`cell ${session.cell}`);
+	else if (start) parts.push(`${start} start`);
 	if (status === "exit") parts.push(`code ${exitCode}`);
 	if (status === "killed" && signal) parts.push(`signal ${signal}`);
 	return parts.join(" · ");

@@ -3,6 +3,7 @@
  * standard input and output.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -67,6 +68,33 @@ on_end(void *user, const char *json, size_t len, int code)
 }
 
 static const struct mcp_sink sink = { .send = on_send, .end = on_end };
+
+/* ---- signals ---- */
+
+static int leaving[2] = { -1, -1 };
+
+/* Not restarted: a client that does not read must not keep us. */
+static void
+on_signal(int number)
+{
+	(void)number;
+	if (write(leaving[1], "", 1) < 0)
+		_exit(CLI_FAILED);
+}
+
+static int
+watch_signals(struct remit_error *err)
+{
+	struct sigaction leave = { .sa_handler = on_signal };
+
+	signal(SIGPIPE, SIG_IGN);
+	if (pipe2(leaving, O_CLOEXEC | O_NONBLOCK) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "pipe");
+	sigaction(SIGTERM, &leave, NULL);
+	sigaction(SIGINT, &leave, NULL);
+	sigaction(SIGHUP, &leave, NULL);
+	return 0;
+}
 
 /* ---- messages in ---- */
 
@@ -135,17 +163,18 @@ take_bytes(struct door *d, const char *bytes, size_t len)
 static int
 listen_to_client(struct door *d, struct remit_error *err)
 {
-	struct pollfd in = { .fd = 0, .events = POLLIN };
+	struct pollfd in[] = { { .fd = 0, .events = POLLIN },
+			       { .fd = leaving[0], .events = POLLIN } };
 	char piece[READ_PIECE];
 	ssize_t n = 1;
 
-	while (n) {
-		int ready = poll(&in, 1, SWEEP_MS);
+	while (n && !in[1].revents) {
+		int ready = poll(in, ARRAY_LEN(in), SWEEP_MS);
 
 		if (ready < 0 && errno != EINTR)
 			return fail_sys(err, REMIT_E_KERNEL, "poll");
 		rooms_sweep(d->rooms);
-		if (ready <= 0)
+		if (ready <= 0 || !in[0].revents)
 			continue;
 		n = read(0, piece, sizeof(piece));
 		if (n < 0 && errno != EINTR)
@@ -240,8 +269,8 @@ run(int argc, char **argv)
 		return 0;
 	}
 	cli_warn(&d.policy);
-	signal(SIGPIPE, SIG_IGN);
-	if (open_all(&d, &err) < 0 || listen_to_client(&d, &err) < 0)
+	if (watch_signals(&err) < 0 || open_all(&d, &err) < 0 ||
+	    listen_to_client(&d, &err) < 0)
 		return cli_error(&err);
 	return 0;
 }

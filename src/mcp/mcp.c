@@ -80,6 +80,12 @@ mcp_peer_open(struct mcp *m)
 }
 
 void
+mcp_peer_cancel(struct mcp_peer *p)
+{
+	mcp_call_cancel_peer(p);
+}
+
+void
 mcp_peer_close(struct mcp_peer *p)
 {
 	struct mcp *m = p->mcp;

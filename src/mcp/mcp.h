@@ -56,7 +56,9 @@ void mcp_free(struct mcp *m);
 
 /* NULL without memory. */
 struct mcp_peer *mcp_peer_open(struct mcp *m);
-/* It has gone: what it waits for is cancelled, without a word. */
+/* What it waits for is cancelled, without a word. */
+void mcp_peer_cancel(struct mcp_peer *p);
+/* The same, and it has gone. */
 void mcp_peer_close(struct mcp_peer *p);
 
 void mcp_take(struct mcp_peer *p, const char *bytes, size_t len,

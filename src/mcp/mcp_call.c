@@ -257,23 +257,39 @@ stop(struct room *room, uint64_t number, bool made)
 	room_put(room);
 }
 
-void
-mcp_call_use_room(struct mcp_call *c, struct room *room, uint64_t number)
+/* The lock is held. What is to be stopped, or NULL. */
+static struct room *
+if_cancelled(struct mcp_call *c)
 {
-	struct room *before;
-	bool cancelled, made;
+	return c->cancelled && c->room ? room_hold(c->room) : NULL;
+}
+
+void
+mcp_call_enter(void *call, struct room *room)
+{
+	struct mcp_call *c = call;
+	struct room *stopped;
 
 	pthread_mutex_lock(&c->mcp->lock);
-	before = c->room;
-	c->room = room;
-	c->number = number;
-	cancelled = c->cancelled;
-	made = c->made_room;
+	if (!c->room)
+		c->room = room_hold(room);
+	stopped = if_cancelled(c);
 	pthread_mutex_unlock(&c->mcp->lock);
-	if (before)
-		room_put(before);
-	if (cancelled)
-		stop(room_hold(room), number, made);
+	if (stopped)
+		stop(stopped, 0, c->made_room);
+}
+
+void
+mcp_call_number(struct mcp_call *c, uint64_t number)
+{
+	struct room *stopped;
+
+	pthread_mutex_lock(&c->mcp->lock);
+	c->number = number;
+	stopped = if_cancelled(c);
+	pthread_mutex_unlock(&c->mcp->lock);
+	if (stopped)
+		stop(stopped, number, c->made_room);
 }
 
 void

@@ -52,7 +52,9 @@ show(const struct mcp *m, const json_t *result)
 	size_t i;
 
 	json_array_foreach(json_object_get(result, "enforcement"), i, row)
+	{
 		json_array_append_new(rows, show_row(row));
+	}
 	return json_pack("{s:O, s:s, s:o}", "tier",
 			 json_object_get(result, "tier"), "guide", m->guide,
 			 "enforcement", rows);
@@ -81,18 +83,24 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 static void
 find_out(struct mcp_call *c)
 {
-	static const struct room_events events = { .result = on_result };
+	static const struct room_events events = {
+		.begin = mcp_call_enter,
+		.result = on_result,
+	};
 	struct room_job job = { .job = REMIT_JOB_INIT };
 	struct room_options opt;
 	struct remit_error err;
+	struct room *room;
 
 	job.job.code = "";
 	mcp_call_hold(c);
 	c->made_room = true;
 	if (mcp_tool_room(c, &opt, &err) == 0 &&
-	    room_run(c->mcp->rooms, &opt, &job, &events, c, &c->room, &err) ==
-		    0)
+	    room_run(c->mcp->rooms, &opt, &job, &events, c, &room, &err) == 0) {
+		mcp_call_enter(c, room);
+		room_put(room);
 		return;
+	}
 	mcp_tool_refuse(c, &err);
 	mcp_call_put(c);
 }

@@ -241,15 +241,16 @@ read_session(struct mcp_call *c, const char *uri, const char *id, char **path)
 		refuse(c, uri, "there is no such session (any more)");
 		return;
 	}
-	mcp_call_use_room(c, room, 0);
+	mcp_call_enter(c, room);
 	c->work = take_ptr(path);
 	task.path = c->work;
 	c->free_work = free;
 	mcp_call_hold(c);
-	if (room_file(room, &task, none, &events, c, &err) == 0)
-		return;
-	refuse(c, uri, err.message);
-	mcp_call_put(c);
+	if (room_file(room, &task, none, &events, c, &err) < 0) {
+		refuse(c, uri, err.message);
+		mcp_call_put(c);
+	}
+	room_put(room);
 }
 
 void
@@ -259,20 +260,23 @@ mcp_resource_read(struct mcp_call *c)
 		json_string_value(json_object_get(c->msg.params, "uri"));
 	own_mem char *kind = NULL, *id = NULL, *path = NULL;
 	struct mcp_fault fault = { 0 };
+	bool is_ours;
 
 	if (!uri) {
 		mcp_fail(&fault, MCP_E_PARAMS, "uri must be a string");
 		mcp_call_fail(c, &fault);
-	} else if (!strcmp(uri, GUIDE)) {
+		return;
+	}
+	if (!strcmp(uri, GUIDE)) {
 		answer(c, uri, "text/markdown", c->mcp->guide,
 		       strlen(c->mcp->guide));
-	} else if (mcp_resource_parse(uri, &kind, &id, &path) < 0) {
-		refuse(c, uri, "this is no address of ours");
-	} else if (!strcmp(kind, "artifacts")) {
-		read_artifact(c, uri, id, path);
-	} else if (!strcmp(kind, "sessions")) {
-		read_session(c, uri, id, &path);
-	} else {
-		refuse(c, uri, "this is no address of ours");
+		return;
 	}
+	is_ours = mcp_resource_parse(uri, &kind, &id, &path) == 0;
+	if (is_ours && !strcmp(kind, "artifacts"))
+		read_artifact(c, uri, id, path);
+	else if (is_ours && !strcmp(kind, "sessions"))
+		read_session(c, uri, id, &path);
+	else
+		refuse(c, uri, "this is no address of ours");
 }

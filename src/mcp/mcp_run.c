@@ -121,10 +121,12 @@ denials_of(const json_t *doc)
 	size_t i;
 
 	json_array_foreach(json_object_get(doc, "denials"), i, d)
+	{
 		json_array_append_new(list, json_pack("{s:o, s:o, s:o}", "what",
 						      get(d, "what"), "count",
 						      get(d, "count"), "field",
 						      get(d, "field")));
+	}
 	return list;
 }
 
@@ -156,13 +158,17 @@ add_links(json_t *blocks, const json_t *artifacts)
 	json_t *a;
 	size_t i;
 
-	json_array_foreach(artifacts, i, a) json_array_append_new(
-		blocks,
-		json_pack("{s:s, s:O, s:O, s:O, s:O}", "type", "resource_link",
-			  "uri", json_object_get(a, "uri"), "name",
-			  json_object_get(a, "path"), "mimeType",
-			  json_object_get(a, "content_type"), "size",
-			  json_object_get(a, "size")));
+	json_array_foreach(artifacts, i, a)
+	{
+		json_array_append_new(
+			blocks,
+			json_pack("{s:s, s:O, s:O, s:O, s:O}", "type",
+				  "resource_link", "uri",
+				  json_object_get(a, "uri"), "name",
+				  json_object_get(a, "path"), "mimeType",
+				  json_object_get(a, "content_type"), "size",
+				  json_object_get(a, "size")));
+	}
 }
 
 static json_t *
@@ -256,6 +262,7 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 }
 
 static const struct room_events events = {
+	.begin = mcp_call_enter,
 	.output = on_output,
 	.display = on_display,
 	.progress = on_progress,
@@ -316,8 +323,11 @@ take_files(struct run *r, const json_t *files, struct remit_error *err)
 	r->files = calloc(json_array_size(files), sizeof(*r->files));
 	if (!r->files)
 		return fail_sys(err, REMIT_E_MEMORY, "files");
-	json_array_foreach(files, i,
-			   file) if (take_file(r, i, file, err) < 0) return -1;
+	json_array_foreach(files, i, file)
+	{
+		if (take_file(r, i, file, err) < 0)
+			return -1;
+	}
 	return 0;
 }
 
@@ -355,7 +365,7 @@ run_cell(struct mcp_call *c)
 	mcp_call_hold(c); /* for the events */
 	mcp_call_hold(c); /* for the loan */
 	if (room_cell(c->room, &r->job, &events, c, &number, &err) == 0) {
-		mcp_call_use_room(c, room_hold(c->room), number);
+		mcp_call_number(c, number);
 		return;
 	}
 	mcp_tool_refuse(c, &err);
@@ -369,15 +379,16 @@ run_alone(struct mcp_call *c)
 	struct run *r = c->work;
 	struct room_options opt;
 	struct remit_error err;
+	struct room *room;
 
 	mcp_call_hold(c);
 	mcp_call_hold(c);
 	c->made_room = true;
-	/* An event may come before this returns, and asks for the room. */
 	if (mcp_tool_room(c, &opt, &err) == 0 &&
-	    room_run(c->mcp->rooms, &opt, &r->job, &events, c, &c->room,
-		     &err) == 0) {
-		mcp_call_use_room(c, room_hold(c->room), 0);
+	    room_run(c->mcp->rooms, &opt, &r->job, &events, c, &room, &err) ==
+		    0) {
+		mcp_call_enter(c, room);
+		room_put(room);
 		return;
 	}
 	mcp_tool_refuse(c, &err);

@@ -33,15 +33,10 @@ reset(struct mcp_call *c)
 {
 	static const struct room_events events = { .result = on_reset };
 	struct remit_error err;
-	struct room *room = mcp_tool_find_room(c, &err);
 
-	if (!room) {
-		mcp_tool_refuse(c, &err);
-		return;
-	}
-	mcp_call_use_room(c, room, 0);
 	mcp_call_hold(c);
-	if (room_reset(room, &events, c, &err) == 0)
+	if (mcp_tool_find_room(c, &err) == 0 &&
+	    room_reset(c->room, &events, c, &err) == 0)
 		return;
 	mcp_tool_refuse(c, &err);
 	mcp_call_put(c);
@@ -85,15 +80,10 @@ close_it(struct mcp_call *c)
 {
 	static const struct room_events events = { .result = on_closed };
 	struct remit_error err;
-	struct room *room = mcp_tool_find_room(c, &err);
 
-	if (!room) {
-		mcp_tool_refuse(c, &err);
-		return;
-	}
-	mcp_call_use_room(c, room, 0);
 	mcp_call_hold(c);
-	if (room_close(room, &events, c, &err) == 0)
+	if (mcp_tool_find_room(c, &err) == 0 &&
+	    room_close(c->room, &events, c, &err) == 0)
 		return;
 	mcp_tool_refuse(c, &err);
 	mcp_call_put(c);

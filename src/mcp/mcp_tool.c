@@ -186,7 +186,7 @@ life_ms(const struct mcp *m)
 		       : p->timeout_ms + p->session_idle_ms + 60000;
 }
 
-struct room *
+int
 mcp_tool_find_room(struct mcp_call *c, struct remit_error *err)
 {
 	const char *id =
@@ -194,13 +194,14 @@ mcp_tool_find_room(struct mcp_call *c, struct remit_error *err)
 	struct room *room = room_find(c->mcp->rooms, c->mcp->owner, id);
 
 	if (!room)
-		fail(err, REMIT_E_INPUT,
-		     "there is no session \"%.40s\" (any more); session "
-		     "\"new\" opens one",
-		     id);
-	else
-		room_set_life(room, life_ms(c->mcp));
-	return room;
+		return fail(err, REMIT_E_INPUT,
+			    "there is no session \"%.40s\" (any more); session "
+			    "\"new\" opens one",
+			    id);
+	room_set_life(room, life_ms(c->mcp));
+	mcp_call_enter(c, room);
+	room_put(room);
+	return 0;
 }
 
 static void
@@ -216,7 +217,10 @@ on_opened(void *user, struct remit_result *res, const struct remit_error *err)
 	mcp_call_put(c);
 }
 
-static const struct room_events opening = { .result = on_opened };
+static const struct room_events opening = {
+	.begin = mcp_call_enter,
+	.result = on_opened,
+};
 
 int
 mcp_tool_room(struct mcp_call *c, struct room_options *opt,
@@ -239,13 +243,14 @@ open_room(struct mcp_call *c)
 {
 	struct room_options opt;
 	struct remit_error err;
+	struct room *room;
 
 	mcp_call_hold(c);
 	c->made_room = true;
-	/* The event may come before this returns, and asks for the room. */
 	if (mcp_tool_room(c, &opt, &err) == 0 &&
-	    room_open(c->mcp->rooms, &opt, &opening, c, &c->room, &err) == 0) {
-		mcp_call_use_room(c, room_hold(c->room), 0);
+	    room_open(c->mcp->rooms, &opt, &opening, c, &room, &err) == 0) {
+		mcp_call_enter(c, room);
+		room_put(room);
 		return;
 	}
 	mcp_tool_refuse(c, &err);
@@ -258,46 +263,41 @@ mcp_tool_enter(struct mcp_call *c, void (*next)(struct mcp_call *c))
 	const char *id =
 		json_string_value(json_object_get(c->arguments, "session"));
 	struct remit_error err;
-	struct room *room;
 
 	c->entered = next;
-	if (!strcmp(id, "new")) {
+	if (!strcmp(id, "new"))
 		open_room(c);
-		return;
-	}
-	room = mcp_tool_find_room(c, &err);
-	if (!room) {
+	else if (mcp_tool_find_room(c, &err) < 0)
 		mcp_tool_refuse(c, &err);
-		return;
-	}
-	mcp_call_use_room(c, room, 0);
-	next(c);
+	else
+		next(c);
 }
 
 /* ---- the method ---- */
 
-static int
-find(struct mcp_call *c, size_t *index, struct mcp_fault *fault)
+/* ARRAY_LEN(tools): there is none. */
+static size_t
+find(const char *name)
 {
-	const char *name =
-		json_string_value(json_object_get(c->msg.params, "name"));
+	size_t i = 0;
 
-	if (!name)
-		return mcp_fail(fault, MCP_E_PARAMS, "name must be a string");
-	for (*index = 0; *index < ARRAY_LEN(tools); (*index)++)
-		if (!strcmp(tools[*index]->name, name))
-			return 0;
-	return mcp_fail(fault, MCP_E_PARAMS, "Unknown tool: %.80s", name);
+	while (i < ARRAY_LEN(tools) && strcmp(tools[i]->name, name) != 0)
+		i++;
+	return i;
 }
 
 void
 mcp_tool_call(struct mcp_call *c)
 {
+	const char *name =
+		json_string_value(json_object_get(c->msg.params, "name"));
+	size_t i = find(name ? name : "");
 	struct mcp_fault fault = { 0 };
 	struct remit_error err;
-	size_t i;
 
-	if (find(c, &i, &fault) < 0) {
+	if (i == ARRAY_LEN(tools)) {
+		mcp_fail(&fault, MCP_E_PARAMS, "Unknown tool: %.80s",
+			 name ? name : "it has no name");
 		mcp_call_fail(c, &fault);
 		return;
 	}

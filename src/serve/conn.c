@@ -98,7 +98,8 @@ flush(struct conn *c)
 		c->sent = 0;
 		pthread_cond_broadcast(&x->drained);
 	}
-	whole = x->is_ended && !x->out.len;
+	c->is_behind = x->out.len;
+	whole = x->is_ended && !c->is_behind;
 	pthread_mutex_unlock(&x->lock);
 	return failed < 0 ? -1 : whole;
 }
@@ -153,7 +154,7 @@ conn_progress(struct conn *c)
 	}
 	/* While nothing can be sent only the end of the client matters: what
 	   it sends already is read when its turn comes. */
-	want(c, EPOLLRDHUP | (c->x->out.len ? EPOLLOUT : 0));
+	want(c, EPOLLRDHUP | (c->is_behind ? EPOLLOUT : 0));
 }
 
 /* ---- reading ---- */
@@ -404,7 +405,7 @@ is_late(const struct conn *c, uint64_t now_us)
 	case CONN_BODY:
 		return still > HEAD_US || step > BODY_US;
 	case CONN_ANSWER:
-		return c->x->out.len && still > STALL_US;
+		return c->is_behind && still > STALL_US;
 	case CONN_LINGER:
 		return step > LINGER_US;
 	}

@@ -3,28 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base64.h"
-#include "loop.h"
-#include "mcp.h"
-#include "mcp_version.h"
-
-/* Of one owner; those that nobody used for longest go first. */
-#define SESSIONS_MAX 64
+#include "mcp_clients.h"
+#include "mcp_headers.h"
 
 #define HEADER_SESSION "Mcp-Session-Id"
-#define HEADER_VERSION "Mcp-Protocol-Version"
-#define META_VERSION   "io.modelcontextprotocol/protocolVersion"
-#define META_CAN       "io.modelcontextprotocol/clientCapabilities"
-
-/* A client that began by `initialize`. */
-struct client {
-	struct client *next;
-	char id[ROOM_ID_SIZE];
-	struct mcp_peer *peer;
-	uint64_t used_us;
-	unsigned busy; /* requests */
-	bool left;     /* it is found no more */
-};
 
 /* What one key is offered. */
 struct offer {
@@ -32,8 +14,7 @@ struct offer {
 	struct mcp_door *door;
 	struct key *key;
 	struct mcp *mcp;
-	struct client *clients;
-	size_t client_count;
+	struct mcp_clients clients;
 };
 
 struct mcp_door {
@@ -46,9 +27,10 @@ struct mcp_door {
 struct post {
 	struct exchange *x;
 	struct offer *offer;
-	struct client *client; /* or NULL: the peer is its own */
+	struct mcp_client *client; /* or NULL: the peer is its own */
 	struct mcp_peer *peer;
 	bool stateless, lacks_meta;
+	bool may_stream; /* the client reads events */
 	pthread_mutex_t lock;
 	bool streams, ended;
 	unsigned parts; /* who has not done with it: the taker, the worker */
@@ -71,13 +53,7 @@ mcp_door_open(struct server *s)
 static void
 offer_free(struct offer *o)
 {
-	while (o->clients) {
-		struct client *c = o->clients;
-
-		o->clients = c->next;
-		mcp_peer_close(c->peer);
-		free(c);
-	}
+	mcp_clients_free(&o->clients);
 	mcp_free(o->mcp);
 	free(o);
 }
@@ -142,6 +118,7 @@ make_offer(struct mcp_door *d, struct key *key, struct remit_error *err)
 		free(o);
 		return NULL;
 	}
+	mcp_clients_open(&o->clients, o->mcp);
 	pthread_mutex_lock(&d->lock);
 	for (first = d->offers; first && first->key != key; first = first->next)
 		;
@@ -153,87 +130,6 @@ make_offer(struct mcp_door *d, struct key *key, struct remit_error *err)
 	if (first)
 		offer_free(o); /* another request was quicker */
 	return first ? first : o;
-}
-
-/* ---- clients that have introduced themselves ---- */
-
-/* The lock is held. */
-static struct client *
-take_oldest(struct offer *o)
-{
-	struct client **oldest = NULL, *c;
-
-	for (struct client **at = &o->clients; *at; at = &(*at)->next)
-		if (!(*at)->busy &&
-		    (!oldest || (*at)->used_us < (*oldest)->used_us))
-			oldest = at;
-	if (!oldest)
-		return NULL;
-	c = *oldest;
-	*oldest = c->next;
-	o->client_count--;
-	return c;
-}
-
-static struct client *
-add_client(struct offer *o)
-{
-	struct client *c = calloc(1, sizeof(*c)), *old = NULL;
-	struct remit_error err;
-
-	if (!c || room_make_id(c->id, &err) < 0 ||
-	    !(c->peer = mcp_peer_open(o->mcp))) {
-		free(c);
-		return NULL;
-	}
-	c->busy = 1;
-	c->used_us = loop_now_us();
-	pthread_mutex_lock(&o->door->lock);
-	if (o->client_count >= SESSIONS_MAX)
-		old = take_oldest(o);
-	c->next = o->clients;
-	o->clients = c;
-	o->client_count++;
-	pthread_mutex_unlock(&o->door->lock);
-	if (old) {
-		mcp_peer_close(old->peer);
-		free(old);
-	}
-	return c;
-}
-
-static bool
-has_id(const struct client *c, struct http_text id)
-{
-	return strlen(c->id) == id.len && !memcmp(c->id, id.text, id.len);
-}
-
-static struct client *
-find_client(struct offer *o, struct http_text id)
-{
-	struct client *c;
-
-	pthread_mutex_lock(&o->door->lock);
-	for (c = o->clients; c && !has_id(c, id); c = c->next)
-		;
-	if (c) {
-		c->busy++;
-		c->used_us = loop_now_us();
-	}
-	pthread_mutex_unlock(&o->door->lock);
-	return c;
-}
-
-static void
-put_client(struct offer *o, struct client *c)
-{
-	bool last;
-
-	pthread_mutex_lock(&o->door->lock);
-	last = --c->busy == 0 && c->left;
-	pthread_mutex_unlock(&o->door->lock);
-	if (last)
-		free(c);
 }
 
 /* ---- replies ---- */
@@ -281,7 +177,7 @@ status_of(const struct post *p, int code)
 static void
 begin_stream(struct post *p)
 {
-	if (p->streams || p->ended)
+	if (p->streams || p->ended || !p->may_stream)
 		return;
 	p->streams = true;
 	reply_header(p->x, "X-Accel-Buffering", "no");
@@ -307,7 +203,8 @@ on_send(void *user, const char *json, size_t len)
 	pthread_mutex_lock(&p->lock);
 	begin_stream(p);
 	pthread_mutex_unlock(&p->lock);
-	send_event(p, json, len);
+	if (p->may_stream)
+		send_event(p, json, len);
 }
 
 /* With the exchange, which may still tell it that its client has gone. */
@@ -331,7 +228,7 @@ leave(struct post *p)
 	if (!last)
 		return;
 	if (p->client)
-		put_client(p->offer, p->client);
+		mcp_clients_put(&p->offer->clients, p->client);
 	else
 		mcp_peer_close(p->peer);
 	exchange_put(p->x);
@@ -369,8 +266,20 @@ on_gone(void *user)
 
 /* ---- one message ---- */
 
+/* Who does not say what it reads, reads all. */
+static bool
+reads_events(const struct exchange *x)
+{
+	struct http_text accept = exchange_header(x, "Accept");
+	own_mem char *text =
+		accept.text ? strndup(accept.text, accept.len) : NULL;
+
+	return !text || strstr(text, "text/event-stream") ||
+	       strstr(text, "*/*");
+}
+
 static void
-take(struct offer *o, struct exchange *x, struct client *client,
+take(struct offer *o, struct exchange *x, struct mcp_client *client,
      struct mcp_message *msg, bool stateless)
 {
 	struct post *p = calloc(1, sizeof(*p));
@@ -382,7 +291,7 @@ take(struct offer *o, struct exchange *x, struct client *client,
 		free(p);
 		mcp_message_free(msg);
 		if (client)
-			put_client(o, client);
+			mcp_clients_put(&o->clients, client);
 		reply_simple(x, 500, MCP_E_INTERNAL, "no memory");
 		return;
 	}
@@ -390,8 +299,9 @@ take(struct offer *o, struct exchange *x, struct client *client,
 	p->offer = o;
 	p->client = client;
 	p->stateless = stateless;
-	p->lacks_meta = !mcp_message_meta(msg, META_VERSION) ||
-			!mcp_message_meta(msg, META_CAN);
+	p->lacks_meta = !mcp_message_meta(msg, MCP_META_VERSION) ||
+			!mcp_message_meta(msg, MCP_META_CAN);
+	p->may_stream = reads_events(x);
 	p->parts = 2;
 	pthread_mutex_init(&p->lock, NULL);
 	exchange_own(x, p, post_free);
@@ -404,83 +314,6 @@ take(struct offer *o, struct exchange *x, struct client *client,
 	leave(p);
 }
 
-/* ---- since 2026-07-28: headers repeat the body ---- */
-
-/* "=?base64?...?=" stands for what a header cannot hold. */
-static bool
-header_is(const struct exchange *x, const char *name, const char *want)
-{
-	static const char begin[] = "=?base64?", end[] = "?=";
-	struct http_text h = exchange_header(x, name);
-	own_mem char *bytes = NULL;
-	size_t len;
-
-	if (!h.text)
-		return false;
-	if (h.len >= strlen(begin) + strlen(end) &&
-	    !strncmp(h.text, begin, strlen(begin)) &&
-	    !strncmp(h.text + h.len - 2, end, 2)) {
-		if (base64_decode(h.text + strlen(begin),
-				  h.len - strlen(begin) - strlen(end), &bytes,
-				  &len) < 0)
-			return false;
-		return strlen(want) == len && !memcmp(bytes, want, len);
-	}
-	return strlen(want) == h.len && !strncmp(h.text, want, h.len);
-}
-
-/* What the header Mcp-Name repeats, or NULL. */
-static const char *
-name_of(const struct mcp_message *msg)
-{
-	if (!strcmp(msg->method, "tools/call") ||
-	    !strcmp(msg->method, "prompts/get"))
-		return json_string_value(json_object_get(msg->params, "name"));
-	if (!strcmp(msg->method, "resources/read"))
-		return json_string_value(json_object_get(msg->params, "uri"));
-	return NULL;
-}
-
-static int
-check_headers(const struct exchange *x, const struct mcp_message *msg,
-	      struct mcp_fault *fault)
-{
-	const char *version =
-		json_string_value(mcp_message_meta(msg, META_VERSION));
-	const char *name;
-
-	if (msg->kind != MCP_REQUEST)
-		return 0;
-	if (version && !header_is(x, HEADER_VERSION, version))
-		return mcp_fail(fault, MCP_E_HEADER,
-				"the header " HEADER_VERSION
-				" is not what _meta says");
-	if (!header_is(x, "Mcp-Method", msg->method))
-		return mcp_fail(fault, MCP_E_HEADER,
-				"the header Mcp-Method is not the method");
-	name = name_of(msg);
-	if (name && !header_is(x, "Mcp-Name", name))
-		return mcp_fail(fault, MCP_E_HEADER,
-				"the header Mcp-Name is not the name or uri "
-				"of params");
-	return 0;
-}
-
-static bool
-is_stateless(const struct exchange *x, const struct mcp_message *msg)
-{
-	struct http_text h = exchange_header(x, HEADER_VERSION);
-	char name[16];
-
-	if (mcp_message_meta(msg, META_VERSION))
-		return true;
-	/* A header alone: what lacks is said by the answer. */
-	if (!h.text || h.len >= sizeof(name))
-		return false;
-	snprintf(name, sizeof(name), "%.*s", (int)h.len, h.text);
-	return mcp_version_find(name) && mcp_version_find(name)->stateless;
-}
-
 /* ---- up to 2025-11-25: a session by a header ---- */
 
 static void
@@ -489,14 +322,14 @@ take_in_session(struct offer *o, struct exchange *x, struct mcp_message *msg)
 	struct http_text id = exchange_header(x, HEADER_SESSION);
 	bool begins =
 		msg->kind == MCP_REQUEST && !strcmp(msg->method, "initialize");
-	struct client *c = NULL;
+	struct mcp_client *c = NULL;
 
 	if (begins && !id.text) {
-		c = add_client(o);
+		c = mcp_clients_add(&o->clients);
 		if (c)
 			reply_header(x, HEADER_SESSION, c->id);
 	} else if (id.text) {
-		c = find_client(o, id);
+		c = mcp_clients_find(&o->clients, id);
 	}
 	if (c) {
 		take(o, x, c, msg, false);
@@ -518,18 +351,17 @@ answer(struct offer *o, struct exchange *x)
 {
 	struct mcp_fault fault = { 0 };
 	struct mcp_message msg;
+	bool is_read = mcp_message_read(&msg, buf_text(&x->body.data),
+					x->body.data.len, &fault) == 0;
+	bool stateless = is_read && mcp_headers_are_stateless(x, &msg);
 
-	if (mcp_message_read(&msg, buf_text(&x->body.data), x->body.data.len,
-			     &fault) < 0) {
+	if (!is_read || (stateless && mcp_headers_check(x, &msg, &fault) < 0)) {
 		reply_fault(x, 400, msg.id, &fault);
 		mcp_message_free(&msg);
-	} else if (!is_stateless(x, &msg)) {
-		take_in_session(o, x, &msg);
-	} else if (check_headers(x, &msg, &fault) < 0) {
-		reply_fault(x, 400, msg.id, &fault);
-		mcp_message_free(&msg);
-	} else {
+	} else if (stateless) {
 		take(o, x, NULL, &msg, true);
+	} else {
+		take_in_session(o, x, &msg);
 	}
 }
 
@@ -562,51 +394,17 @@ post_message(struct exchange *x)
 		exchange_in_thread(x, first_post);
 }
 
-/* What it waits for is cancelled. */
-static void
-close_client(struct offer *o, struct client *c)
-{
-	bool idle;
-
-	mcp_peer_close(c->peer);
-	pthread_mutex_lock(&o->door->lock);
-	c->left = true;
-	idle = !c->busy;
-	pthread_mutex_unlock(&o->door->lock);
-	if (idle)
-		free(c);
-}
-
-static struct client *
-take_client(struct offer *o, struct http_text id)
-{
-	struct client **at = &o->clients, *c;
-
-	pthread_mutex_lock(&o->door->lock);
-	while (*at && !has_id(*at, id))
-		at = &(*at)->next;
-	c = *at;
-	if (c) {
-		*at = c->next;
-		o->client_count--;
-	}
-	pthread_mutex_unlock(&o->door->lock);
-	return c;
-}
-
 static void
 delete_session(struct exchange *x)
 {
 	struct http_text id = exchange_header(x, HEADER_SESSION);
 	struct offer *o = find_offer(x->server->mcp, x->key);
-	struct client *c = o && id.text ? take_client(o, id) : NULL;
 
-	if (!c) {
+	if (!o || !id.text || !mcp_clients_remove(&o->clients, id)) {
 		reply_simple(x, 404, MCP_E_REQUEST,
 			     "there is no such session (any more)");
 		return;
 	}
-	close_client(o, c);
 	reply_bytes(x, 204, NULL, "", 0);
 }
 

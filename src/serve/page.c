@@ -61,6 +61,8 @@ send_asset(struct exchange *x, const char *path)
 	reply_header(x, "Content-Security-Policy",
 		     strcmp(path, "frame.html") ? PAGE_RULES : FRAME_RULES);
 	reply_header(x, "Referrer-Policy", "no-referrer");
+	reply_header(x, "Cross-Origin-Opener-Policy", "same-origin");
+	reply_header(x, "Cross-Origin-Resource-Policy", "same-origin");
 	if (is_known(x, a))
 		reply_bytes(x, 304, a->type, NULL, 0);
 	else

@@ -28,7 +28,7 @@ const browser = await chromium.launch({
 class Playground {
 	static async open({ query = `?token=${token}`, viewport = WIDE, ...options } = {}) {
 		const context = await browser.newContext({ baseURL: address, viewport, acceptDownloads: true, ...options });
-		context.setDefaultTimeout(15_000);
+		context.setDefaultTimeout(40_000);
 		const page = await context.newPage();
 		const self = new Playground(page);
 		page.on("request", (request) => self.requests.push(request.url()));
@@ -106,7 +106,7 @@ const scenarios = {
 		await it.ended();
 		assert.equal(await it.status(), "Done");
 		assert.match(await it.output(), /Oslo +4\.0 °C/);
-		assert.match(await it.page.locator(".display.value").textContent(), /'Lima': 21/);
+		assert.match(await it.page.locator("#output > :last-child").textContent(), /^Value.*'Lima': 21/);
 		await it.shot("hello");
 		await it.close();
 	},
@@ -161,6 +161,35 @@ const scenarios = {
 		await it.close();
 	},
 
+	async variables_are_kept_if_asked_for() {
+		const it = await Playground.open();
+		await it.ready();
+		await it.run("x = 20");
+		await it.run("x + 1");
+		assert.match(await it.output(), /NameError/);
+		await it.page.check("#keep");
+		await it.run("x = 20");
+		await it.run("x + 1");
+		assert.equal(await it.page.locator(".display.value .plain").textContent(), "21");
+		assert.match(await it.page.locator("#facts").textContent(), /cell 2/);
+		await it.page.click('.views [data-view="live"]');
+		await it.page.locator("#view-live .tile", { hasText: /Sessions1/ }).waitFor();
+		await it.page.click('.views [data-view="run"]');
+		await it.paste("while True: pass");
+		await it.page.click("#run");
+		await it.page.locator("#status", { hasText: "Running" }).waitFor();
+		await it.page.keyboard.press("Escape");
+		await it.ended();
+		await it.run("import os\nx += 2\nprint(x)\nos.kill(os.getpid(), 9)");
+		assert.match(await it.output(), /22\nThe session has ended/);
+		await it.run("print('x' in globals())");
+		assert.match(await it.output(), /False/);
+		await it.page.uncheck("#keep");
+		await it.page.click('.views [data-view="live"]');
+		await it.page.locator("#view-live .tile", { hasText: /Sessions0/ }).waitFor();
+		await it.close();
+	},
+
 	async what_is_denied_can_be_allowed() {
 		const it = await Playground.open();
 		await it.ready();
@@ -189,6 +218,25 @@ const scenarios = {
 		await it.ready();
 		await it.run("open('/srv/\\u202efdp.exe')");
 		assert.match(await it.page.locator(".denial button").textContent(), /^Allow filesystem_read_roots \/srv\/\\u\{202e\}fdp\.exe and run again$/);
+		await it.close();
+	},
+
+	async a_question_of_the_run_is_answered() {
+		const it = await Playground.open();
+		await it.ready();
+		await it.page.selectOption("#preset", "scientific");
+		await it.page.fill("#field-network_allow", "example.org:443");
+		await it.page.fill("#find", "network_ask");
+		await it.page.check("#field-network_ask");
+		await it.paste("import socket\ntry:\n    socket.create_connection(('example.com', 443)).recv(1)\nexcept OSError as e:\n    print('refused:', e)");
+		await it.page.click("#run");
+		const question = it.page.locator(".question");
+		await question.waitFor();
+		assert.match(await question.textContent(), /wants to reach example\.com:443/);
+		await question.locator("button", { hasText: "Deny" }).click();
+		await it.ended();
+		assert.match(await it.output(), /refused: /);
+		assert.match(await it.page.locator(".denials").textContent(), /Allow network_allow example\.com:443 and run again/);
 		await it.close();
 	},
 

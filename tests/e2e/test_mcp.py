@@ -34,8 +34,8 @@ def peer(remit):
 
 
 @pytest.mark.parametrize("version", ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07", "2099-01-01"])
-def test_each_revision_is_told_what_it_knows(peer, version):
-    p = peer(version=version)
+def test_each_revision_is_told_what_it_knows(any_remit, version):
+    p = Peer(any_remit, version=version)
     hello = p.hello["result"]
     assert hello["protocolVersion"] == (version if version < "2099" else "2025-11-25")
     assert hello["serverInfo"]["name"] == "remit" and hello["capabilities"] == {"tools": {}, "resources": {}}
@@ -46,7 +46,7 @@ def test_each_revision_is_told_what_it_knows(peer, version):
         assert ("outputSchema" in t) == ("title" in t) == ("structuredContent" in result) == (version >= "2025-06-18")
         assert ("annotations" in t) == (version >= "2025-03-26")
     assert json.loads(result["content"][0]["text"])["value"] == "42"
-    assert p.ask("ping")["result"] == {}
+    assert p.ask("ping")["result"] == {} and p.leave() == 0
 
 
 def test_a_request_that_names_its_revision_needs_nothing_before_it(peer):
@@ -356,15 +356,24 @@ def test_a_policy_that_cannot_be_kept_is_refused_before_anybody_asks(remit):
     assert remit("mcp", "--python", "/nowhere").returncode in (2, 125)
 
 
-def test_who_leaves_in_the_middle_leaves_nothing(remit):
-    p = Peer(remit)
+@pytest.mark.parametrize("how", ["end", "signal"])
+def test_who_leaves_in_the_middle_leaves_nothing(remit, how):
+    folder = remit.folder / "left"
+    folder.mkdir(exist_ok=True)
+    remit.own(folder)
+    p = Peer(remit, "--export", "*.txt", env={"TMPDIR": str(folder)})
+    p.run("open('a.txt', 'w')")
     s = p.run("n = 1", session="new")["session"]
     for arguments in ({"code": "import time\ntime.sleep(60)"}, {"code": "import time\ntime.sleep(60)", "session": s}):
         p.begin("tools/call", name="run_python", arguments=arguments)
     time.sleep(0.5)
     began = time.monotonic()
-    assert p.leave() == 0 and time.monotonic() - began < 8
-    assert p.process.stderr.read() == b""
+    if how == "signal":
+        p.process.terminate()
+    else:
+        p.process.stdin.close()
+    assert p.process.wait(60) == 0 and time.monotonic() - began < 8
+    assert p.process.stderr.read() == b"" and os.listdir(folder) == []
     assert leftovers.gone(lambda: leftovers.processes(remit.command)) == [] and leftovers.gone(leftovers.groups) == []
 
 

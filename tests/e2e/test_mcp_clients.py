@@ -70,8 +70,8 @@ STEPS = [
     ["server"],
     ["tools"],
     call("print('out')\n40 + 2"),
-    call("import time\nn = 1\nfor i in range(4):\n    print('line', i, flush=True)\n    time.sleep(0.2)", {"progress": True}, session="new"),
-    call("import time\ntime.sleep(60)", {"abort": 300}, session="$session"),
+    call("import time\nn = 1\nfor i in range(2):\n    print('line', i, flush=True)\n    time.sleep(0.2)", {"progress": True}, session="new"),
+    call("import time\ntime.sleep(60)", {"abort": 200}, session="$session"),
     call("n", session="$session"),
     call("1 / 0"),
     call("open('a.txt', 'w').write('left')"),
@@ -107,7 +107,7 @@ def test_over_standard_input(remit, npm, client):
     judge(said, client in ("auto", "pinned"))
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", ["sdk", "auto"])
 def test_over_http(any_remit, npm, client):
     with served(any_remit, "--export", "*.txt") as (url, key):
         said = talk(any_remit, npm, client, STEPS, url=url, headers={"Authorization": f"Bearer {key}"})
@@ -120,15 +120,20 @@ def world(stage):
         yield w
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-def test_a_person_is_asked_by_the_client(any_remit, npm, world, client):
+@pytest.mark.parametrize("by", ["stdio", "http"])
+@pytest.mark.parametrize("client", ["sdk", "pinned"])
+def test_a_person_is_asked_by_the_client(any_remit, npm, world, client, by):
     here = world.inside(any_remit)
-    flags = ["mcp", "--python", PYTHON, "--allow-host", "api.example.com:80", "--ask-hosts", *network_here.FALLBACK]
+    flags = ["--allow-host", "api.example.com:80", "--ask-hosts", *network_here.FALLBACK]
     code = network_here.TRY + "print('{' in attempt(fetch, 'http://evil.example/'))"
-    for answer, reached in ({"action": "accept", "content": {"answer": "run"}}, "True\n"), ({"action": "decline"}, "False\n"):
-        (said,) = talk(here, npm, client, [call(code)], command=here.command, args=flags, elicit=answer)
-        assert said["ok"]["structuredContent"]["stdout"] == reached, said
-        assert '"evil.example:80"' in said["asked"][0]
+    with contextlib.ExitStack() as stack:
+        how = {"command": here.command, "args": ["mcp", "--python", PYTHON, *flags]}
+        if by == "http":
+            how = {"url": stack.enter_context(served(here, "--open", *flags))[0]}
+        for answer, reached in ({"action": "accept", "content": {"answer": "run"}}, "True\n"), ({"action": "decline"}, "False\n"):
+            (said,) = talk(here, npm, client, [call(code)], elicit=answer, **how)
+            assert said["ok"]["structuredContent"]["stdout"] == reached, said
+            assert '"evil.example:80"' in said["asked"][0]
 
 
 def test_the_inspector_s_command_line(any_remit, npm):
@@ -148,23 +153,17 @@ def test_the_inspector_s_command_line(any_remit, npm):
 
 # Scenario: the checks of it that need tools of the conformance tests' own, or prompts, which are not offered.
 CONFORMANCE = {
-    ("2025-06-18", "server-initialize"): set(),
     ("2025-11-25", "server-initialize"): set(),
     ("2025-11-25", "server-session-lifecycle"): set(),
-    ("2025-11-25", "ping"): set(),
-    ("2025-11-25", "tools-list"): set(),
     ("2025-11-25", "dns-rebinding-protection"): set(),
-    ("2025-11-25", "server-sse-multiple-streams"): set(),
     ("2026-07-28", "server-stateless"): {
         "sep-2575-server-rejects-undeclared-capability", "sep-2575-missing-capability-http-400",
         "sep-2575-http-server-no-independent-requests-on-stream", "sep-2575-server-no-log-without-loglevel",
     },
     ("2026-07-28", "tools-list"): set(),
-    ("2026-07-28", "resources-list"): set(),
     ("2026-07-28", "caching"): {"sep-2549-prompts-list-caching-hints"},
     ("2026-07-28", "http-header-validation"): set(),
     ("2026-07-28", "sep-2164-resource-not-found"): set(),
-    ("2026-07-28", "dns-rebinding-protection"): set(),
 }  # fmt: skip
 
 

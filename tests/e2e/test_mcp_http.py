@@ -112,6 +112,14 @@ def test_each_kind_of_failure_has_its_status(server):
     assert ask(server, "notifications/cancelled", {"requestId": 1}, number=None)[::2] == (202, None)
 
 
+def test_who_reads_no_events_gets_one_document(server):
+    code = "import time\nprint('begun', flush=True)\ntime.sleep(0.3)"
+    for accept, kind in [("application/json", "application/json"), ("application/json, text/event-stream", "text/event-stream")]:
+        params = {"name": "run_python", "arguments": {"code": code}, "_meta": {VERSION: STATELESS, ABILITIES: {}, "progressToken": 1}}
+        status, headers, said = ask(server, "tools/call", params, headers={"Accept": accept}, meta=False)
+        assert (status, headers["Content-Type"], said["result"]["structuredContent"]["stdout"]) == (200, kind, "begun\n")
+
+
 def test_a_session_of_the_protocol_is_named_by_a_header(server):
     s = Session(server)
     assert s.post("tools/list")[2]["result"]["tools"] and s.post("ping")[2]["result"] == {}
