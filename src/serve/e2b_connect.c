@@ -21,11 +21,11 @@ connect_fail(struct exchange *x, const char *code, const char *message)
 		const char *code;
 		int status;
 	} replies[] = {
-		{ "invalid_argument", 400 },  { "unauthenticated", 401 },
-		{ "permission_denied", 403 }, { "not_found", 404 },
-		{ "already_exists", 409 },    { "resource_exhausted", 429 },
-		{ "unimplemented", 501 },     { "unavailable", 503 },
-		{ "deadline_exceeded", 504 },
+		{ "invalid_argument", 400 },   { "failed_precondition", 400 },
+		{ "unauthenticated", 401 },    { "permission_denied", 403 },
+		{ "not_found", 404 },	       { "already_exists", 409 },
+		{ "resource_exhausted", 429 }, { "unimplemented", 501 },
+		{ "unavailable", 503 },	       { "deadline_exceeded", 504 },
 	};
 	int status = 500;
 
@@ -58,9 +58,10 @@ connect_code(const struct remit_error *err)
 		return "invalid_argument";
 	if (err->code == REMIT_E_BUSY)
 		return "resource_exhausted";
-	return err->code == REMIT_E_GONE || err->code == REMIT_E_REFUSED
-		       ? "unavailable"
-		       : "internal";
+	/* Its jail has ended, and a context can be restarted. */
+	if (err->code == REMIT_E_REFUSED)
+		return "failed_precondition";
+	return err->code == REMIT_E_GONE ? "unavailable" : "internal";
 }
 
 /* ---- streams ---- */

@@ -313,6 +313,8 @@ def test_a_jail_that_has_ended_says_so_until_a_context_is_restarted(served):
         assert of(box.execute("import os\nos._exit(3)"), "error")
         (error,) = of(box.execute("x"), "error")
         assert "ended" in error["value"]
+        assert "ended" in box.json("GET", "/files?path=x", status=400)["message"]
+        assert box.json("POST", "/filesystem.Filesystem/Stat", {"path": "x"}, status=400)["code"] == "failed_precondition"
         assert box.json("POST", "/contexts/main/restart") is None
         assert of(box.execute("x"), "error")[0]["name"] == "NameError"
 
