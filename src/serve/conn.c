@@ -189,11 +189,15 @@ dispatch(struct conn *c)
 static void
 take_body(struct conn *c)
 {
-	size_t used;
-	enum body_answer a =
-		body_take(&c->x->body, c->in.data, c->in.len, &used);
+	struct body *b = &c->x->body;
+	size_t used, before = b->data.len;
+	enum body_answer a = body_take(b, c->in.data, c->in.len, &used);
 
 	buf_drop(&c->in, used);
+	if (!server_has_room(c->server, b->data.len - before)) {
+		reject(c, 503, "too many bodies at once: try again later");
+		return;
+	}
 	switch (a) {
 	case BODY_MORE:
 		return;
