@@ -110,6 +110,30 @@ def test_what_is_too_large_is_not_read(any_served):
         assert any_served.ask("POST", "/v1/runs", body.encode("latin-1"), headers={"Content-Type": "application/json"})[0] == 400, body
 
 
+def test_bodies_are_bounded_together(any_served):
+    """Three of 90 MiB that all lack their last byte."""
+    head = HEAD.format(token=any_served.token) + f"Content-Length: {90 * 2**20 + 1}\r\n\r\n"
+    piece, ends = b" " * 2**20, []
+
+    def send(s: socket.socket) -> object:
+        try:
+            s.sendall(head.encode())
+            for _ in range(90):
+                s.sendall(piece)
+            s.settimeout(0.5)
+            return status_of(s.recv(1000))
+        except TimeoutError:
+            return "waits"
+        except (ConnectionResetError, BrokenPipeError):
+            return 503  # closed while we sent
+
+    with contextlib.ExitStack() as all_of_them:
+        for _ in range(3):
+            ends.append(send(all_of_them.enter_context(socket.create_connection(("127.0.0.1", any_served.port), timeout=30))))
+    assert ends == ["waits", "waits", 503]
+    assert any_served.run("1")["status"] == "ok"
+
+
 def test_a_browsers_page_of_another_origin_gets_nothing(any_served):
     def ask(headers: dict, path: str = "/v1/sessions", method: str = "GET", body=None):
         return any_served.ask(method, path, body, headers=headers)[0]
