@@ -9,6 +9,8 @@
 #define PIECE ((size_t)64 * 1024)
 /* What is read of a client that is not listened to any more. */
 #define LINGER_BYTES ((size_t)1024 * 1024)
+/* JSON of this size takes milliseconds to read. */
+#define LONG_BODY ((size_t)256 * 1024)
 /* Bytes that were sent stay in front of the others up to here. */
 #define SENT_KEPT ((size_t)256 * 1024)
 
@@ -136,6 +138,19 @@ finish(struct conn *c)
 	want(c, EPOLLIN | EPOLLRDHUP | (c->in.len ? EPOLLOUT : 0));
 }
 
+/* Once, when a long body has been read. */
+static bool
+has_turn(struct exchange *x)
+{
+	bool turn;
+
+	pthread_mutex_lock(&x->lock);
+	turn = x->is_read;
+	x->is_read = false;
+	pthread_mutex_unlock(&x->lock);
+	return turn;
+}
+
 void
 conn_progress(struct conn *c)
 {
@@ -143,6 +158,8 @@ conn_progress(struct conn *c)
 
 	if (c->step != CONN_ANSWER)
 		return;
+	if (has_turn(c->x))
+		c->x->route->serve(c->x);
 	whole = flush(c);
 	if (whole < 0) {
 		conn_close(c);
@@ -176,12 +193,26 @@ reject(struct conn *c, int status, const char *message)
 	answer(c);
 }
 
+/* In a thread of its own, since others wait for this one. */
+static void
+read_long_body(struct exchange *x)
+{
+	if (server_accept_body(x) < 0)
+		return;
+	pthread_mutex_lock(&x->lock);
+	x->is_read = true;
+	pthread_mutex_unlock(&x->lock);
+	server_tell(x);
+}
+
 static void
 dispatch(struct conn *c)
 {
 	struct exchange *x = c->x;
 
-	if (server_accept_body(x) == 0)
+	if (x->body.data.len > LONG_BODY && x->route->body != BODY_BYTES)
+		exchange_in_thread(x, read_long_body);
+	else if (server_accept_body(x) == 0)
 		x->route->serve(x);
 	answer(c);
 }

@@ -45,6 +45,16 @@ def test_inputs_of_a_run(served):
     assert got["status"] == "error" and "who.py" in got["error"]["traceback"]
 
 
+def test_a_long_request_is_like_a_short_one(any_served):
+    text = "é" * 1_000_000
+    got = any_served.run("print(len(input()))", stdin=text)
+    assert got["stdout"] == "1000000\n"
+    assert any_served.events("/v1/runs", {"code": "print(len(input()))", "stdin": text})[-1]["result"]["stdout"] == "1000000\n"
+    error = any_served.json("POST", "/v1/runs", {"code": "1", "stdni": text}, status=400)["error"]
+    assert "stdin" in error["message"]
+    assert any_served.ask("POST", "/v1/runs", b"[" * 500_000, headers={"Content-Type": "application/json"})[0] == 400
+
+
 @pytest.mark.parametrize(
     "body, where",
     [
