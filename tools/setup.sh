@@ -12,7 +12,7 @@ test="libcmocka-dev clang clang-tidy clang-format libclang-rt-14-dev cppcheck
 mandoc bubblewrap python3-pytest python3-pip python3-venv python3-numpy python3-pandas
 python3-matplotlib python3-scipy util-linux keyutils procps
 podman runc qemu-system-x86 busybox-static e2fsprogs systemd dbus dbus-user-session
-libpam-systemd chromium curl prometheus"
+libpam-systemd chromium curl prometheus nginx-light openssl"
 # Node that came from elsewhere has brought npm along, and Debian's would not fit it.
 command -v npm >/dev/null || test="$test nodejs npm"
 kernel=linux-image-cloud-amd64
