@@ -229,6 +229,10 @@ session_lose(struct session *s, const struct remit_error *why)
 	s->cpu_check_us = 0;
 	session_part(s);
 	session_lose_file(s);
+	/* A commit that is under way has a process and a deadline of its own.
+	 */
+	if (s->saving)
+		session_commit_wait(s);
 }
 
 void
