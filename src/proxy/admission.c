@@ -176,14 +176,14 @@ read_bytes(struct relay *r)
 		relay_refuse(r, why);
 }
 
-/* For TLS without an end of its own there is none: nothing is lost. */
+/* For what an entry names, and not for what a person allows later. */
 static void
 find_credential(struct relay *r)
 {
 	const struct gate *g = r->gate;
 	const struct vault_row *v = vault_find(&g->vault, r->rule, r->host);
 
-	if (!v)
+	if (!v || r->rule == &r->any)
 		return;
 	r->credential = &v->header;
 	if (r->rule->kind == HOST_TLS)

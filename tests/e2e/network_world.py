@@ -40,9 +40,9 @@ NAMES = {
     "mapped.example.com": ["::ffff:127.0.0.1"],
     "many.example.com": ["93.184.216.99", PUBLIC],
 }
-# Hosts that do not prove who they are, or speak what the proxy does not.
-STRANGERS = ("stranger.example.com", "misnamed.example.com", "expired.example.com", "modern.example.com")
-NAMES |= {name: [PUBLIC] for name in STRANGERS}
+# Hosts that do not prove who they are.
+STRANGERS = ("stranger", "misnamed", "expired")
+NAMES |= {name + ".example.com": [PUBLIC] for name in STRANGERS}
 # Another answer each time, and one that goes by another name.
 REBIND, ALIAS = "rebind.example.com", "alias.example.com"
 
@@ -226,22 +226,22 @@ def make_certificates(folder):
 
 
 def tls_contexts(folder):
-    """The usual one, which has others for those who ask for a stranger."""
+    """The usual one, which has others for those who ask for a stranger; and one for TLS 1.3 alone."""
 
     def make(name):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(folder / (name + ".pem"), folder / "host.key")
         return context
 
-    others = {name.split(".")[0]: make(name.split(".")[0] if name[:2] != "mo" else "host") for name in STRANGERS}
-    others["modern"].minimum_version = ssl.TLSVersion.TLSv1_3
+    others = {name: make(name) for name in STRANGERS}
 
     def choose(s, name, _):
         s.context = others.get((name or "").split(".")[0], usual)
 
-    usual = make("host")
+    usual, modern = make("host"), make("host")
     usual.sni_callback = choose
-    return usual
+    modern.minimum_version = ssl.TLSVersion.TLSv1_3
+    return usual, modern
 
 
 def ip(*words):
@@ -258,10 +258,10 @@ def outside(folder):
     ip("addr", "add", "93.184.216.254/24", "dev", "far")
     ip("-6", "addr", "add", PUBLIC6 + "/64", "dev", "far", "nodad")
     ip("link", "set", "far", "up")
-    context = tls_contexts(folder)
+    context, modern = tls_contexts(folder)
     servers = [
         Server(80, Web, log), Server(443, Web, log, context), Server(8080, Web, log), Server(25, Greeter, log),
-        Server(7000, Echo, log), Server(7001, Greeter, log),
+        Server(7000, Echo, log), Server(7001, Greeter, log), Server(8443, Web, log, modern),
     ]  # fmt: skip
     for server in servers:
         threading.Thread(target=server.serve_forever, daemon=True).start()
