@@ -24,9 +24,11 @@ demo: all
 test: setup all
 	@/usr/bin/python3 tests/run.py
 
-# A hundred thousand runs that must leave nothing behind.
+# A hundred thousand runs, and a minute of clients of the server: they must
+# leave nothing behind.
 soak: setup all
 	@/usr/bin/python3 tests/soak.py
+	@/usr/bin/python3 tests/soak_serve.py
 
 # The whole escape suite on another kernel, in an emulator.
 guest: setup all

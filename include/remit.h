@@ -213,6 +213,18 @@ struct remit_job {
 	   (the result's session says so), the value of an expression is
 	   printed, and stdin_fd is read only when sys.stdin is. */
 	int interactive;
+	/* Of a cell: the namespace that it runs in, by name; NULL: "main". All
+	   are of one interpreter: files and imports are the session's, the
+	   working folder is each one's own. `fresh`, if not 0: what was in it
+	   is forgotten first. */
+	const char *context;
+	int fresh;
+	/* Of a cell: "NAME=VALUE", NULL-terminated, or NULL: variables of the
+	   environment while it runs; what they were before, they are after. */
+	const char *const *env;
+	/* Not 0: less time than the policy's `timeout`, which it cannot
+	   exceed. */
+	unsigned long long timeout_ms;
 	void *user;
 };
 
@@ -275,6 +287,10 @@ REMIT_API int remit_session_run(struct remit_session *s,
 /* From any thread or signal handler: KeyboardInterrupt for the cell that runs,
    if one does. */
 REMIT_API void remit_session_interrupt(struct remit_session *s);
+/* From any thread: its jail ends at once, as by remit_session_drop(). The call
+   that waits for it, and every later one, fails with REMIT_E_GONE. It is to be
+   dropped all the same. */
+REMIT_API void remit_session_kill(struct remit_session *s);
 /*
  * Write now what the cells so far have changed in folders of mode rw, instead
  * of at the end: the result has changes, changes_skipped and committed. Threads
@@ -303,6 +319,77 @@ REMIT_API int remit_session_fork(struct remit_session *s,
 				 const char *artifacts_dir,
 				 struct remit_session **out,
 				 struct remit_error *err);
+/*
+ * Files of a session, between two cells. The work is done inside the jail, by
+ * its own process: what the code may not do is an error here too, and a program
+ * that lies can lie about its own files and nothing else. Names are of bytes:
+ * relative to /workspace, or absolute.
+ */
+enum remit_file_op {
+	REMIT_FILE_READ = 1, /* `length` bytes from `offset` on */
+	REMIT_FILE_WRITE,    /* makes the folders above; replaces or appends */
+	REMIT_FILE_LIST,     /* a folder, `depth` levels of it */
+	REMIT_FILE_STAT,
+	REMIT_FILE_MAKE,   /* a folder and those above; EEXIST if it is there */
+	REMIT_FILE_MOVE,   /* to `to`, and in place of what is there */
+	REMIT_FILE_REMOVE, /* with all that is below */
+};
+
+/* The most that one answer holds: bytes, entries, levels. */
+#define REMIT_FILE_READ_MAX  ((size_t)64 * 1024 * 1024)
+#define REMIT_FILE_LIST_MAX  10000
+#define REMIT_FILE_DEPTH_MAX 64
+
+struct remit_file_task {
+	enum remit_file_op op;
+	const char *path;
+	const char *to; /* of a move */
+	/* Of a write: no more than the policy's input_bytes. */
+	const char *bytes;
+	size_t len;
+	int append;
+	/* Of a read. `length` 0: as much as may be. */
+	unsigned long long offset;
+	size_t length;
+	unsigned depth; /* of a list; 0 is 1 */
+};
+
+enum remit_file_type {
+	REMIT_FILE_IS_REGULAR = 1,
+	REMIT_FILE_IS_FOLDER,
+	REMIT_FILE_IS_LINK,
+	REMIT_FILE_IS_OTHER,
+};
+
+struct remit_file_entry {
+	const char *path; /* absolute, as the code names it */
+	enum remit_file_type type;
+	unsigned mode; /* permissions */
+	unsigned long long size;
+	long long modified_ns; /* since 1970 */
+	const char *target;    /* of a link, else NULL */
+};
+
+struct remit_file_answer {
+	const char *bytes; /* of a read, NUL-terminated behind the last */
+	size_t len;
+	/* Of a list, by name; of a read, write, stat or make the one. */
+	const struct remit_file_entry *entries;
+	size_t entry_count;
+	int truncated; /* there are more than REMIT_FILE_LIST_MAX */
+};
+
+/*
+ * -1 with REMIT_E_INPUT and sys_errno (ENOENT, EACCES, ENOSPC, ...) if the jail
+ * would not do it, and with REMIT_E_BUSY while a cell runs. A session that does
+ * not answer in 30 seconds is ended, as by a cell that does not stop.
+ */
+REMIT_API int remit_session_file(struct remit_session *s,
+				 const struct remit_file_task *task,
+				 struct remit_file_answer **out,
+				 struct remit_error *err);
+REMIT_API void remit_file_answer_free(struct remit_file_answer *a);
+
 /* End it properly: what Python does at its end is done, folders of mode rw are
    committed, artifacts are written. Frees the session, whatever comes of it,
    unless a cell is running (REMIT_E_BUSY). */

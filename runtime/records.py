@@ -32,6 +32,9 @@ REPLY_DATA = 36
 ASK = 37
 FORK = 42
 FORKED = 43
+FILE_TASK = 45
+FILE_BYTES = 46
+FILE_ANSWER = 47
 
 
 _buffer = b""
@@ -92,11 +95,7 @@ def encode(kind, pairs):
 
 
 def frame(kind, payload):
-    return len(payload).to_bytes(4, "little") + bytes((kind, 0, 0, 0)) + payload
-
-
-def frame(kind, payload):
-    """The bytes of a frame that was received."""
+    """The bytes of a frame."""
     return len(payload).to_bytes(4, "little") + bytes((kind, 0, 0, 0)) + payload
 
 

@@ -151,16 +151,16 @@ def old_collections():
     return [generation["collections"] for generation in gc.get_stats()[1:]]
 
 
-def close_up(module, before):
+def close_up(clear, before):
     """Files that were never closed are written now."""
-    module.__dict__.clear()
+    clear()
     # What was made since can only be young if nothing grew old meanwhile; a
     # full collection takes longer than many a program.
     gc.collect(1 if GENERATIONS and old_collections() == before else 2)
     flush()
 
 
-def wind_down(module, before):
+def wind_down(clear, before):
     """What Python does at its end, but for freeing what dies with the process."""
     try:
         cell.end_tasks()
@@ -168,7 +168,7 @@ def wind_down(module, before):
             sys.modules["threading"]._shutdown()
     finally:
         atexit._run_exitfuncs()
-        close_up(module, before)
+        close_up(clear, before)
 
 
 def run(program, module, name, reserve):
@@ -176,7 +176,7 @@ def run(program, module, name, reserve):
     before = old_collections()
     claim, code = cell.run(program, module, name, reserve)
     try:
-        wind_down(module, before)
+        wind_down(module.__dict__.clear, before)
     except BaseException as exc:  # an interrupt while threads are waited for
         claim, code = cell.describe_error(exc, name)
     return claim, code
@@ -213,7 +213,7 @@ def perform(code):
     if claim[0][1] == "error":
         raise RuntimeError(f"the rehearsal failed: {claim}")
     has_threads()
-    close_up(module, before)
+    close_up(module.__dict__.clear, before)
     ended(claim, code)
 
 

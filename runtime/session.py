@@ -58,9 +58,10 @@ class Job:
             kind, payload = records.receive()
         self.closes = kind == records.CLOSE
         self.forks = payload if kind == records.FORK else None
+        self.file = payload if kind == records.FILE_TASK else None
         if kind == records.JOB:
             self.take(records.parse(payload))
-        elif not self.closes and self.forks is None:
+        elif not self.closes and self.forks is None and self.file is None:
             raise RuntimeError(f"the keeper sent frame {kind} and not a job")
 
     def take(self, pairs):
@@ -70,6 +71,9 @@ class Job:
         self.is_typed = "interactive" in said
         # The last cell was interrupted, perhaps when it was over.
         self.is_stirred = "stirred" in said
+        self.context = said.get("context", "main")
+        self.is_fresh = "fresh" in said
+        self.env = [value.partition("=")[::2] for key, value in pairs if key == "env"]
         self.code = receive_code(int(said["code_bytes"]))
 
 
@@ -135,6 +139,70 @@ def execute(program, module, name, reserve):
                 outcome = cell.describe_error(exc, name)
 
 
+class Environment:
+    """Variables of one cell. What they were before, they are after."""
+
+    def __init__(self, pairs):
+        self.pairs = pairs
+
+    def __enter__(self):
+        if self.pairs:
+            import os
+
+            self.variables = os.environ
+            self.before = {name: os.environ.get(name) for name, _ in self.pairs}
+            os.environ.update(self.pairs)
+
+    def __exit__(self, *_):
+        for name, _ in self.pairs:
+            if self.before[name] is None:
+                self.variables.pop(name, None)
+            else:
+                self.variables[name] = self.before[name]
+
+
+class Contexts:
+    """Namespaces by name, each the __main__ of its cells, with a current folder of
+    its own."""
+
+    def __init__(self, main, folder):
+        self.modules = {"main": main}
+        self.current = "main"
+        self.folder = folder
+        self.folders = {}
+
+    def find(self, job):
+        self.enter(job.context)
+        module = self.modules.get(job.context)
+        if module is None or job.is_fresh:
+            module = self.modules[job.context] = cell.fresh_module()
+            if _tools is not None:
+                _tools.give(module.__dict__)
+        sys.modules["__main__"] = module
+        return module
+
+    def enter(self, context):
+        if context == self.current:
+            return
+        try:
+            self.folders[self.current] = posix.getcwd()
+        except FileNotFoundError:  # it was removed
+            self.folders.pop(self.current, None)
+        self.current = context
+        try:
+            posix.chdir(self.folders.get(context, self.folder))
+        except OSError:  # likewise, or may be entered no more
+            posix.chdir(self.folder)
+
+    def give_tools(self):
+        for module in self.modules.values():
+            _tools.give(module.__dict__)
+
+    def clear(self):
+        for module in self.modules.values():
+            module.__dict__.clear()
+
+
 def perform(task, job, module, reserve):
     """One cell. None if it was turned away before it began."""
     global _pending
@@ -161,7 +229,10 @@ def serve(task, module, reserve):
     global _tools
     own = posix.getpid()
     folder = posix.getcwd()
+    contexts = Contexts(module, folder)
     sys.modules["__main__"] = module
+    files = cell.own_module("files")  # before the code can change anything
+    workspace = folder.encode("utf-8", "surrogateescape")
     before = runner.old_collections()
     be_deaf()
     records.send(records.WARM)
@@ -171,15 +242,19 @@ def serve(task, module, reserve):
         with records.turn:  # a thread of the last cell may still read
             job = Job(folder)
         if job.closes:
-            runner.wind_down(module, before)
+            runner.wind_down(contexts.clear, before)
             return cell.OK, 0
         if job.forks is not None:
             cell.own_module("branch").fork(job.forks)
             continue
+        if job.file is not None:
+            files.perform(job.file, workspace)
+            continue
         if job.tools is not None:
             _tools = job.tools
-            _tools.give(module.__dict__)
-        outcome = perform(task, job, module, reserve)
+            contexts.give_tools()
+        with Environment(job.env):
+            outcome = perform(task, job, contexts.find(job), reserve)
         runner.flush()
         if posix.getpid() != own:  # a fork of the code: its end is its own affair
             posix._exit(outcome[1] & 0xFF)

@@ -9,7 +9,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).parents[1]
 # A folder knows only those after it.
-ORDER = ["cli", "client", "keeper", "proxy", "jail", "policy", "wire", "base"]
+ORDER = ["cli", "serve", "mcp", "room", "client", "keeper", "proxy", "jail", "policy", "wire", "base"]
 BANNED = ["strcpy", "strcat", "sprintf", "gets", "strtok", "atoi", "system", "popen", "alloca", "mktemp", "tmpnam", "scanf"]
 LONGEST = 1000
 

@@ -175,15 +175,17 @@ def pytest_parts(*parts: tuple[str, ...]) -> tuple[int, int]:
 # Each takes as long as the others, and as all that are in none.
 SIDES = (
     ("denials", "faults", "landlock", "shared", "steps", "warm"),
-    ("network", "network_ask", "network_credentials", "network_entries", "network_proof", "network_proxy", "network_warm", "packages"),
-    ("cells", "charts", "displays", "fork", "fork_hostile", "repl", "sessions", "tools", "validator"),
+    ("network*", "packages"),
+    ("cells", "charts", "displays", "fork*", "repl", "sessions", "tools", "validator"),
+    ("e2b*", "mcp*", "playground", "serve*"),
+    ("artifacts", "batch*", "bench", "files", "write_roots"),
 )
 
 
 def stage_e2e() -> tuple[int, int]:
     if not build_all():
         return 0, 1
-    sides = [tuple(f"tests/e2e/test_{name}.py" for name in side) for side in SIDES]
+    sides = [tuple(tracked(*(f"tests/e2e/test_{name}.py" for name in side))) for side in SIDES]
     others = set(tracked("tests/e2e/test_*.py")).difference(*sides)
     return pytest_parts(*sides, tuple(sorted(others)))
 

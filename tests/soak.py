@@ -10,6 +10,7 @@ as root and as an ordinary user.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
@@ -120,23 +121,31 @@ def work_until(work, count: int, done: list[int]) -> None:
     # It goes on beside the others and ends with them.
 
 
-def main() -> int:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100000
+@contextlib.contextmanager
+def staged():
+    """The command of each user, in a place that all can read."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="remit-soak-", dir="/var/tmp"))
     folder.chmod(0o755)
     shutil.copytree(ROOT / "build" / "runtime", folder / "bin" / "runtime", ignore=shutil.ignore_patterns("*.p"))
     shutil.copy2(ROOT / "build" / "remit", folder / "bin" / "remit")
-    problems = []
+    remits = []
     for label in users():
         (folder / label).mkdir()
         if label == "user" and os.geteuid() == 0:
             subprocess.run(["useradd", "--create-home", TEST_USER], check=False, capture_output=True)
-        remit = Remit(label, folder / label)
-        remit.own(folder / label)
-        problems += soak(remit, count // len(users()))
+        remits.append(Remit(label, folder / label))
+        remits[-1].own(folder / label)
+    yield remits
     shutil.rmtree(folder)
+
+
+def main() -> int:
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100000
+    with staged() as remits:
+        problems = [p for remit in remits for p in soak(remit, count // len(remits))]
     print("\n".join(problems) or "nothing is left")
     return bool(problems)
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

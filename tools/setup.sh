@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that building (and with "test", testing) needs,
-# and with "test" unpacks the kernel of the guest (tests/guest).
+# and with "test" unpacks the kernel of the guest (tests/guest) and the packages
+# of npm that tests use (tests/npm).
 # Does nothing where they are there already, so that an ordinary user can build
 # on a machine that root has set up.
 set -eu
@@ -11,7 +12,9 @@ test="libcmocka-dev clang clang-tidy clang-format libclang-rt-14-dev cppcheck
 mandoc bubblewrap python3-pytest python3-pip python3-venv python3-numpy python3-pandas
 python3-matplotlib python3-scipy util-linux keyutils procps
 podman runc qemu-system-x86 busybox-static e2fsprogs systemd dbus dbus-user-session
-libpam-systemd"
+libpam-systemd chromium curl prometheus nginx-light openssl"
+# Node that came from elsewhere has brought npm along, and Debian's would not fit it.
+command -v npm >/dev/null || test="$test nodejs npm"
 kernel=linux-image-cloud-amd64
 kernel_folder="$(dirname "$0")/../build/guest/kernel"
 
@@ -31,6 +34,12 @@ unpack_kernel() {
 		dpkg-deb -x ./*.deb . && rm -f ./*.deb) || rm -rf "$kernel_folder"
 }
 
+# What is not packaged: where it cannot be had, the tests that need it say so.
+fetch_for_tests() {
+	unpack_kernel
+	/usr/bin/python3 "$(dirname "$0")/../tests/npm/packages.py"
+}
+
 wanted=$build
 [ "${1:-}" != test ] || wanted="$build $test"
 
@@ -40,7 +49,7 @@ for package in $wanted; do
 		missing="$missing $package"
 done
 if [ -z "$missing" ]; then
-	[ "${1:-}" != test ] || unpack_kernel
+	[ "${1:-}" != test ] || fetch_for_tests
 	exit 0
 fi
 
@@ -58,4 +67,4 @@ export DEBIAN_FRONTEND=noninteractive
 $sudo apt-get update -qq
 # shellcheck disable=SC2086
 $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null
-[ "${1:-}" != test ] || unpack_kernel
+[ "${1:-}" != test ] || fetch_for_tests

@@ -63,9 +63,7 @@ explain(const struct policy *policy, bool json, struct remit_error *err)
 		print_plan(&plan);
 		return 0;
 	}
-	doc = json_pack("{s:s, s:s, s:o}", "tier", tiers[plan.tier].name,
-			"python", site.interpreter.executable, "enforcement",
-			plan_enforcement(&plan));
+	doc = plan_to_json(&plan);
 	json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 	putchar('\n');
 	json_decref(doc);

@@ -167,6 +167,7 @@ client_send_job(struct link *l, const struct remit_job *job,
 {
 	own(buf) struct buf records = BUF_INIT(frame_rules[FRAME_JOB].max);
 	const char *policy = job->policy_json;
+	char timeout[24];
 
 	if (policy &&
 	    link_send(l, FRAME_POLICY, policy, strlen(policy), err) < 0)
@@ -180,8 +181,20 @@ client_send_job(struct link *l, const struct remit_job *job,
 		return fail_sys(err, REMIT_E_INPUT, "the job");
 	if (job->on_question && record_add(&records, "questions", "yes") < 0)
 		return fail_sys(err, REMIT_E_INPUT, "the job");
-	if (job->interactive && record_add(&records, "interactive", "yes") < 0)
+	if (job->timeout_ms) {
+		snprintf(timeout, sizeof(timeout), "%llu", job->timeout_ms);
+		if (record_add(&records, "timeout_ms", timeout) < 0)
+			return fail_sys(err, REMIT_E_MEMORY, "job");
+	}
+	if ((job->interactive &&
+	     record_add(&records, "interactive", "yes") < 0) ||
+	    (job->context &&
+	     record_add(&records, "context", job->context) < 0) ||
+	    (job->fresh && record_add(&records, "fresh", "yes") < 0))
 		return fail_sys(err, REMIT_E_INPUT, "the job");
+	for (const char *const *e = job->env; e && *e; e++)
+		if (record_add(&records, "env", *e) < 0)
+			return fail_sys(err, REMIT_E_INPUT, "the environment");
 	if (link_send(l, FRAME_JOB, buf_text(&records), records.len, err) < 0 ||
 	    job_files_send(l, job, err) < 0 ||
 	    link_send_pieces(l, FRAME_CODE, job->code, job->code_len, err) <
@@ -275,6 +288,11 @@ take_frame(struct run *r, const struct frame *f, struct remit_error *err)
 	case FRAME_OPENED:
 		r->opened = true;
 		return 0;
+	case FRAME_FILE_BYTES:
+	case FRAME_FILE_ANSWER:
+		if (r->filing)
+			return file_answer_take(r->filing, f, err);
+		return fail(err, REMIT_E_PROTOCOL, "a file of no task");
 	default:
 		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
 	}
@@ -314,7 +332,8 @@ pass_wake(struct run *r, struct remit_error *err)
 static bool
 is_answered(const struct run *r)
 {
-	return r->opened || result_view_is_done(r->result);
+	return r->opened || (r->filing && r->filing->is_done) ||
+	       result_view_is_done(r->result);
 }
 
 /* What somebody types ahead is for the next cell, not for this. */
@@ -403,6 +422,10 @@ run_at(struct remit *r, bool shared, const struct remit_job *job,
 	own(run) struct run run = RUN_INIT;
 	int fd;
 
+	if (job->context || job->fresh || job->env)
+		return fail(err, REMIT_E_INPUT,
+			    "only cells of a session have contexts, and "
+			    "variables besides the policy's");
 	client_set_job(&run, job);
 	if (tools_open(&run.tools, job->tools, job->tool_count, err) < 0 ||
 	    tool_calls_open(&run.calls, &run.tools, job, err) < 0)

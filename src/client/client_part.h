@@ -9,6 +9,7 @@
 
 #include "artifacts.h"
 #include "displays.h"
+#include "file_answer.h"
 #include "link.h"
 #include "result_view.h"
 #include "tool_calls.h"
@@ -34,6 +35,7 @@ struct run {
 	int wake;    /* an eventfd that asks for an interrupt, or -1 */
 	bool asked;  /* a cell that somebody types waits for input */
 	bool opened; /* what was asked for is a session's jail, and is there */
+	struct file_answer *filing; /* that is waited for, or NULL */
 };
 
 #define RUN_INIT                                                            \

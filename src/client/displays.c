@@ -34,6 +34,12 @@ is_text(const char *mime)
 	       !strcmp(mime, "application/javascript");
 }
 
+bool
+displays_is_text(const char *mime)
+{
+	return is_text(mime) || is_json(mime);
+}
+
 /* ---- as JSON ---- */
 
 static int

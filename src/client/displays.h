@@ -43,4 +43,7 @@ int displays_add(struct displays *d, const char *bytes, size_t len,
 char *displays_take(struct displays *d);
 void displays_free(struct displays *d);
 
+/* Whether a part of this type is text; other parts are written as base64. */
+bool displays_is_text(const char *mime);
+
 #endif

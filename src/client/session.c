@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "client_part.h"
+#include "file_task.h"
 #include "record.h"
 
 struct remit_session {
@@ -231,6 +232,13 @@ remit_session_interrupt(struct remit_session *s)
 		return;
 }
 
+void
+remit_session_kill(struct remit_session *s)
+{
+	/* The descriptor stays: whoever waits sees the other end close. */
+	shutdown(s->run.link.fd, SHUT_RDWR);
+}
+
 static int
 reset(struct remit_session *s, struct remit_error *err)
 {
@@ -244,6 +252,41 @@ int
 remit_session_reset(struct remit_session *s, struct remit_error *err)
 {
 	return enter(s, err) < 0 ? -1 : leave(s, reset(s, err));
+}
+
+/* ---- files ---- */
+
+static int
+do_file(struct remit_session *s, const struct remit_file_task *task,
+	struct file_answer *answer, struct remit_file_answer **out,
+	struct remit_error *err)
+{
+	int failed;
+
+	if (file_task_send(task, &s->run.link, err) < 0) {
+		s->broken = true; /* half of it may be queued */
+		return -1;
+	}
+	s->run.filing = answer;
+	failed = ask(s, &no_job, err);
+	s->run.filing = NULL;
+	if (failed < 0)
+		return -1;
+	/* What the keeper says itself is a result. */
+	if (!answer->is_done)
+		return result_view_blame(s->run.result, err);
+	return file_answer_give(answer, task, out, err);
+}
+
+int
+remit_session_file(struct remit_session *s, const struct remit_file_task *task,
+		   struct remit_file_answer **out, struct remit_error *err)
+{
+	own(file_answer) struct file_answer answer = FILE_ANSWER_INIT;
+
+	if (file_task_check(task, err) < 0 || enter(s, err) < 0)
+		return -1;
+	return leave(s, do_file(s, task, &answer, out, err));
 }
 
 /* ---- branches ---- */

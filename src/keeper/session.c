@@ -108,6 +108,8 @@ session_free(struct session *s)
 	free(s->network);
 	free(s->network_before);
 	free(s->name);
+	free(s->context);
+	list_free(&s->env);
 	free(s);
 }
 

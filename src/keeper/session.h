@@ -62,6 +62,13 @@ struct displays {
 	uint64_t left_out;
 };
 
+/* Something that is being done with a file, between cells. */
+struct filing {
+	bool asked;
+	uint64_t missing_bytes; /* that the door has still to send */
+	uint64_t room_bytes;	/* that the code may still answer */
+};
+
 struct session {
 	struct session *next;	   /* of the keeper's list */
 	struct session *want_next; /* of those that want an inmate */
@@ -81,21 +88,26 @@ struct session {
 	uint32_t asked;	      /* by it, so far */
 
 	/* Of one with many cells. */
-	char open_id[24]; /* "": a run */
-	bool opened;	  /* the door was told so */
-	bool has_job;	  /* the next cell has begun to arrive */
-	bool interactive; /* somebody types it */
-	bool closing;	  /* this is the last cell */
-	bool forkable;	  /* it may have branches */
-	bool overdue;	  /* it was interrupted for a limit's sake */
-	bool was_stirred; /* the last cell may have left a SIGINT */
-	unsigned cells;	  /* that were begun */
-	int stdin_pipe;	  /* of all cells: its reader, or -1 */
+	char open_id[24];    /* "": a run */
+	bool opened;	     /* the door was told so */
+	bool has_job;	     /* the next cell has begun to arrive */
+	bool interactive;    /* somebody types it */
+	bool closing;	     /* this is the last cell */
+	bool forkable;	     /* it may have branches */
+	bool overdue;	     /* it was interrupted for a limit's sake */
+	bool was_stirred;    /* the last cell may have left a SIGINT */
+	unsigned cells;	     /* that were begun */
+	int stdin_pipe;	     /* of all cells: its reader, or -1 */
+	uint64_t timeout_ms; /* of its job, less than the policy's; 0: that */
 	uint64_t cpu_before_us, own_cpu_before_us;
 	char branch_of[24];	 /* the session it was copied from, or "" */
 	struct session *branch;	 /* that is being made of it, or NULL */
 	struct session *origin;	 /* whose branch it is to be; then NULL */
 	struct remit_error loss; /* why there is no jail; OK: there is one */
+	struct filing filing;
+	char *context;	 /* the namespace of this cell, or NULL */
+	bool fresh;	 /* which is made anew */
+	struct list env; /* of this cell alone */
 
 	struct policy policy; /* of its own, until it has a pool */
 	struct buf policy_text;

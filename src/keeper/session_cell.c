@@ -166,6 +166,7 @@ forget_cell(struct session *s)
 	s->used = (struct cgroup_usage){ 0 };
 	s->failed = false;
 	s->started = s->has_job = s->interactive = s->overdue = false;
+	s->timeout_ms = 0;
 	s->was_audited = false;
 	s->code_sha256[0] = '\0';
 	s->code_bytes = s->began_us = s->ended_us = 0;
@@ -181,6 +182,10 @@ forget_cell(struct session *s)
 	buf_free(&s->code);
 	free(s->name);
 	s->name = NULL;
+	free(s->context);
+	s->context = NULL;
+	s->fresh = false;
+	list_free(&s->env);
 	free(s->network);
 	s->network = NULL;
 	session_forget_files(s);
@@ -223,6 +228,7 @@ session_lose(struct session *s, const struct remit_error *why)
 	note_loss(s, why->message);
 	s->cpu_check_us = 0;
 	session_part(s);
+	session_lose_file(s);
 }
 
 void

@@ -204,7 +204,7 @@ session_on_timer(void *owner)
 	}
 	if (s->deadline_us && now >= deadline(s)) {
 		if (s->state == SESSION_IDLE) {
-			expire(s);
+			s->filing.asked ? session_file_late(s) : expire(s);
 			return;
 		}
 		if (!s->overdue)

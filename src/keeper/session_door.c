@@ -5,27 +5,46 @@
 
 #include "installed.h"
 #include "instructions.h"
+#include "number.h"
 #include "overview.h"
 #include "record.h"
 #include "session_part.h"
+
+/* A file that the jail does not take yet waits with the door. */
+static bool
+reads_door(const struct session *s)
+{
+	if (s->state >= SESSION_EXPORTING)
+		return false;
+	return !s->filing.missing_bytes || !s->inmate ||
+	       link_backlog(&s->inmate->jail.channel) <= DOOR_BACKLOG;
+}
+
+void
+session_want_door(struct session *s)
+{
+	uint32_t events = reads_door(s) ? EPOLLIN : 0;
+
+	if (link_wants_write(&s->door))
+		events |= EPOLLOUT;
+	loop_want(&s->keeper->loop, &s->on_door, events);
+}
 
 void
 session_flush_door(struct session *s)
 {
 	struct remit_error err;
-	uint32_t events = s->state >= SESSION_EXPORTING ? 0 : EPOLLIN;
+	uint32_t events;
 
 	if (s->door_gone)
 		return;
 	if (link_flush(&s->door, &err) < 0)
 		s->door_gone = true;
-	if (link_wants_write(&s->door))
-		events |= EPOLLOUT;
-	loop_want(&s->keeper->loop, &s->on_door, events);
+	session_want_door(s);
 	/* A door that does not read stops the program's output, and thereby
 	   the program, but not its clock. */
 	events = link_backlog(&s->door) > DOOR_BACKLOG ? 0 : EPOLLIN;
-	if (s->inmate && s->state == SESSION_RUNNING)
+	if (s->inmate && (s->state == SESSION_RUNNING || s->filing.asked))
 		session_flush_channel(s);
 	if (s->inmate && !s->output_us && !session_rests(s)) {
 		loop_want(&s->keeper->loop, &s->inmate->on_out, events);
@@ -58,6 +77,19 @@ take_job(struct session *s, const struct frame *f, struct remit_error *err)
 			s->answers = true;
 		} else if (!strcmp(r.key, "interactive") && s->opened) {
 			s->interactive = true;
+		} else if (!strcmp(r.key, "context") && s->opened) {
+			free(s->context);
+			s->context = strdup(r.value);
+		} else if (!strcmp(r.key, "env") && s->opened) {
+			if (list_add(&s->env, r.value) < 0)
+				return fail_sys(err, REMIT_E_MEMORY, "env");
+		} else if (!strcmp(r.key, "fresh") && s->opened) {
+			s->fresh = true;
+		} else if (!strcmp(r.key, "timeout_ms")) {
+			if (number_parse(&s->timeout_ms, r.value) < 0 ||
+			    s->timeout_ms > UINT64_MAX / 4000)
+				return fail(err, REMIT_E_PROTOCOL,
+					    "timeout_ms is no time");
 		} else {
 			return fail(err, REMIT_E_PROTOCOL,
 				    "a job has no \"%.40s\"", r.key);
@@ -310,6 +342,12 @@ take_between(struct session *s, const struct frame *f, struct remit_error *err)
 		link_next_cell(&s->door);
 		if (is_late(f))
 			return 0;
+		if (s->filing.asked && f->type == FRAME_FILE_DATA)
+			return session_take_file_data(s, f, err);
+		if (s->filing.asked)
+			return fail(err, REMIT_E_PROTOCOL,
+				    "frame \"%s\" while a file is asked for",
+				    frame_rules[f->type].name);
 		if (s->branch)
 			return fail(err, REMIT_E_PROTOCOL,
 				    "frame \"%s\" while the session is copied",
@@ -318,6 +356,8 @@ take_between(struct session *s, const struct frame *f, struct remit_error *err)
 			return session_reset(s, err);
 		if (f->type == FRAME_FORK)
 			return session_fork(s, f, err);
+		if (f->type == FRAME_FILE_TASK)
+			return session_take_file_task(s, f, err);
 		if (f->type == FRAME_COMMIT) {
 			session_save(s);
 			return 0;

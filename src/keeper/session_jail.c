@@ -63,6 +63,9 @@ send_code(struct session *s, struct remit_error *err)
 		.argv = &s->argv,
 		.code_len = s->code.len,
 		.interactive = s->interactive,
+		.context = s->context,
+		.fresh = s->fresh,
+		.env = &s->env,
 		.stirred = s->was_stirred,
 	};
 
@@ -85,12 +88,17 @@ send_code(struct session *s, struct remit_error *err)
 static uint64_t
 deadline_of(const struct session *s)
 {
+	uint64_t ms;
+
 	if (s->closing)
 		return s->began_us + SESSION_GRACE_US;
-	if (s->pool->policy.timeout_ms == POLICY_UNLIMITED ||
-	    !plan_keeps(&s->pool->plan, MECH(TIMER)))
-		return 0;
-	return s->began_us + s->pool->policy.timeout_ms * 1000;
+	/* Without a limit it is the largest number there is. */
+	ms = plan_keeps(&s->pool->plan, MECH(TIMER))
+		     ? s->pool->policy.timeout_ms
+		     : POLICY_UNLIMITED;
+	if (s->timeout_ms && s->timeout_ms < ms)
+		ms = s->timeout_ms;
+	return ms == POLICY_UNLIMITED ? 0 : s->began_us + ms * 1000;
 }
 
 int
@@ -186,6 +194,9 @@ take_jail_frame(struct session *s, const struct frame *f,
 		return take_ended(s, f, err);
 	case FRAME_ASK:
 		return take_ask(s, err);
+	case FRAME_FILE_BYTES:
+	case FRAME_FILE_ANSWER:
+		return session_take_file_answer(s, f, err);
 	case FRAME_FORKED:
 		return session_take_forked(s, f, err);
 	case FRAME_DISPLAY:
@@ -214,6 +225,8 @@ session_flush_channel(struct session *s)
 	if (link_wants_write(l))
 		events |= EPOLLOUT;
 	loop_want(&s->keeper->loop, &s->inmate->on_channel, events);
+	if (s->filing.asked && !s->door_gone)
+		session_want_door(s);
 }
 
 /*

@@ -3,8 +3,8 @@
  * (session.c), its audit (session_audit.c), its clocks (session_clock.c), its
  * door (session_door.c), its jail (session_jail.c), what that shows
  * (session_display.c), whom it calls (session_tools.c), what leaves it
- * (session_commit.c, session_export.c) and its cells (session_cell.c)
- * and branches (session_fork.c). For these files only.
+ * (session_commit.c, session_export.c), its cells (session_cell.c), branches
+ * (session_fork.c) and files (session_file.c). For these files only.
  */
 #ifndef REMIT_SESSION_PART_H
 #define REMIT_SESSION_PART_H
@@ -77,6 +77,19 @@ void session_end_fork(struct session *b);
 int session_take_forked(struct session *s, const struct frame *f,
 			struct remit_error *err) must_check;
 
+/* Files, between cells: frames of the door and of the jail. */
+
+int session_take_file_task(struct session *s, const struct frame *f,
+			   struct remit_error *err) must_check;
+int session_take_file_data(struct session *s, const struct frame *f,
+			   struct remit_error *err) must_check;
+int session_take_file_answer(struct session *s, const struct frame *f,
+			     struct remit_error *err) must_check;
+/* There is nobody to answer any more. */
+void session_lose_file(struct session *s);
+/* The time for an answer is over. */
+void session_file_late(struct session *s);
+
 /* Clocks. */
 
 /* How long it may be idle from now on. */
@@ -107,6 +120,8 @@ void session_on_timer(void *owner);
 /* The door. */
 
 void session_flush_door(struct session *s);
+/* Read from it, and write to it, as there is room. */
+void session_want_door(struct session *s);
 void session_flush_input(struct session *s);
 void session_on_door(void *owner, uint32_t events);
 void session_on_in(void *owner, uint32_t events);

@@ -253,6 +253,9 @@ task_write_job(struct buf *out, const struct task_job *job,
 	    add_list(out, "argv", job->argv) < 0 ||
 	    record_add(out, "code_bytes", number) < 0 ||
 	    (job->interactive && record_add(out, "interactive", "yes") < 0) ||
+	    (job->context && record_add(out, "context", job->context) < 0) ||
+	    (job->fresh && record_add(out, "fresh", "yes") < 0) ||
+	    (job->env && add_list(out, "env", job->env) < 0) ||
 	    (job->stirred && record_add(out, "stirred", "yes") < 0))
 		return fail_sys(err, REMIT_E_INPUT,
 				"the arguments are too large");

@@ -12,8 +12,11 @@ struct task_job {
 	const struct list *argv;
 	size_t code_len;
 	/* Of a cell. */
-	bool interactive; /* somebody types it */
-	bool stirred;	  /* the one before may have left a SIGINT */
+	bool interactive;	/* somebody types it */
+	const char *context;	/* its namespace, or NULL */
+	bool fresh;		/* which is made anew */
+	const struct list *env; /* that it adds, or NULL */
+	bool stirred;		/* the one before may have left a SIGINT */
 };
 
 enum task_kind {

@@ -3,6 +3,7 @@
  * make their own form of a policy.
  */
 #include "field.h"
+#include "flags.h"
 
 static const char *const type_names[] = {
 	[FIELD_BOOL] = "bool",	   [FIELD_BYTES] = "bytes",
@@ -35,11 +36,13 @@ bound(const struct field *f, uint64_t n)
 static json_t *
 describe(const struct policy *defaults, const struct field *f)
 {
-	json_t *row = json_pack(
-		"{s:s, s:s, s:s, s:b, s:b, s:o, s:s}", "name", f->name, "short",
-		f->short_name, "type", type_names[f->type], "setting",
-		f->setting, "unlimited", f->may_be_unlimited, "default",
-		field_to_json(defaults, f), "sentence", f->sentence);
+	json_t *row =
+		json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:s}", "name",
+			  f->name, "short", f->short_name, "group",
+			  flags_group((enum field_id)(f - fields)), "type",
+			  type_names[f->type], "setting", f->setting,
+			  "unlimited", f->may_be_unlimited, "default",
+			  field_to_json(defaults, f), "sentence", f->sentence);
 
 	if (f->choices)
 		json_object_set_new(row, "choices", choices_of(f));

@@ -56,6 +56,8 @@ int flags_unknown(const char *arg, struct remit_error *err);
 
 /* What follows writes text: -1 with errno EFBIG or ENOMEM. */
 
+/* The title under which a field stands. */
+const char *flags_group(enum field_id id);
 /* Rows for --help, in groups, at most 80 columns wide. */
 int flags_help(struct buf *out) must_check;
 /* Every flag, one a line, for shell completion. */

@@ -30,6 +30,16 @@ static const struct group {
 	{ "Tools and sessions", F_TOOL_CALLS, F_PRELOAD },
 };
 
+const char *
+flags_group(enum field_id id)
+{
+	size_t g = 0;
+
+	while (g + 1 < ARRAY_LEN(groups) && id > groups[g].last)
+		g++;
+	return groups[g].title;
+}
+
 /* Flags that are no fields. */
 static const struct base {
 	const char *flag;

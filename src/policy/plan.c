@@ -655,3 +655,11 @@ plan_enforcement(const struct plan *p)
 	}
 	return all;
 }
+
+json_t *
+plan_to_json(const struct plan *p)
+{
+	return json_pack("{s:s, s:s, s:o}", "tier", tiers[p->tier].name,
+			 "python", p->interpreter->executable, "enforcement",
+			 plan_enforcement(p));
+}

@@ -129,5 +129,7 @@ bool plan_can_be_warm(const struct plan *p);
 
 /* [{field, value, mechanisms, strength, note?}] for results. */
 json_t *plan_enforcement(const struct plan *p);
+/* {tier, python, enforcement}; NULL: no memory. */
+json_t *plan_to_json(const struct plan *p);
 
 #endif

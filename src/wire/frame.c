@@ -239,6 +239,21 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.name = "commit",
 		.from = PARTY_DOOR,
 	},
+	[FRAME_FILE_TASK] = {
+		.name = "file_task",
+		.from = PARTY_DOOR | PARTY_KEEPER,
+		.max = 16 * 1024,
+	},
+	[FRAME_FILE_BYTES] = {
+		.name = "file_bytes",
+		.from = PARTY_JAIL | PARTY_KEEPER,
+		.max = FRAME_PIECE,
+	},
+	[FRAME_FILE_ANSWER] = {
+		.name = "file_answer",
+		.from = PARTY_JAIL | PARTY_KEEPER,
+		.max = 16 * 1024,
+	},
 };
 
 void

@@ -104,6 +104,14 @@ enum frame_type {
 	FRAME_FORKED,
 	/* door to keeper, between cells: commit now */
 	FRAME_COMMIT,
+	/* door to keeper, between cells, and on to the jail: what is to be done
+	   with a file, records; then, if it is written, its bytes as
+	   "file_data" */
+	FRAME_FILE_TASK,
+	/* jail to keeper to door: bytes in pieces, then how it went, records
+	   (client/file_answer.h) */
+	FRAME_FILE_BYTES,
+	FRAME_FILE_ANSWER,
 	FRAME_TYPES,
 };
 

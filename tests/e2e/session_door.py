@@ -32,6 +32,27 @@ class SessionOptions(c.Structure):
     _fields_ = [("policy_json", c.c_char_p), ("artifacts_dir", c.c_char_p), ("tools", c.c_void_p), ("tool_count", c.c_size_t), ("forkable", c.c_int)]
 
 
+class FileTask(c.Structure):
+    _fields_ = [
+        ("op", c.c_int), ("path", c.c_char_p), ("to", c.c_char_p), ("bytes", c.c_char_p), ("len", c.c_size_t), ("append", c.c_int),
+        ("offset", c.c_ulonglong), ("length", c.c_size_t), ("depth", c.c_uint),
+    ]  # fmt: skip
+
+
+class FileEntry(c.Structure):
+    _fields_ = [("path", c.c_char_p), ("type", c.c_int), ("mode", c.c_uint), ("size", c.c_ulonglong), ("modified_ns", c.c_longlong), ("target", c.c_char_p)]
+
+
+class FileAnswer(c.Structure):
+    _fields_ = [
+        ("bytes", c.c_void_p), ("len", c.c_size_t), ("entries", c.POINTER(FileEntry)), ("entry_count", c.c_size_t), ("truncated", c.c_int),
+    ]  # fmt: skip
+
+
+FILE_OPS = ["", "read", "write", "list", "stat", "make", "move", "remove"]
+FILE_TYPES = ["", "file", "folder", "link", "other"]
+
+
 class File(c.Structure):
     _fields_ = [("path", c.c_char_p), ("host_path", c.c_char_p), ("bytes", c.c_char_p), ("len", c.c_size_t)]
 
@@ -42,7 +63,8 @@ class Job(c.Structure):
         ("stdin_len", c.c_size_t), ("stdin_fd", c.c_int), ("argv", c.POINTER(c.c_char_p)), ("policy_json", c.c_char_p),
         ("files", c.POINTER(File)), ("file_count", c.c_size_t), ("artifacts_dir", c.c_char_p), ("on_output", c.c_void_p),
         ("on_display", c.c_void_p), ("tools", c.c_void_p), ("tool_count", c.c_size_t), ("on_question", c.c_void_p), ("on_progress", c.c_void_p),
-        ("interrupt_fd", c.c_int), ("on_wait", c.c_void_p), ("interactive", c.c_int), ("user", c.c_void_p),
+        ("interrupt_fd", c.c_int), ("on_wait", c.c_void_p), ("interactive", c.c_int),
+        ("context", c.c_char_p), ("fresh", c.c_int), ("env", c.POINTER(c.c_char_p)), ("timeout_ms", c.c_ulonglong), ("user", c.c_void_p),
     ]  # fmt: skip
 
 
@@ -65,7 +87,7 @@ class Library:
     def check(self, name: str, *args) -> None:
         err = Error()
         if getattr(self.lib, name)(*args, c.byref(err)) < 0:
-            raise Failed({"code": err.code, "where": err.where.decode(), "message": err.message.decode(), "remedy": err.remedy.decode()})
+            raise Failed({"code": err.code, "errno": err.errno, "where": err.where.decode(), "message": err.message.decode(), "remedy": err.remedy.decode()})
 
     def take(self, result: c.c_void_p) -> dict:
         doc = json.loads(self.lib.remit_result_json(result))
@@ -79,17 +101,40 @@ class Library:
         self.sessions[session] = handle
         return {}
 
-    def run(self, code, session="s", name=None, stdin=None, argv=(), files=(), interactive=0):
+    def run(self, code, session="s", name=None, stdin=None, argv=(), files=(), interactive=0, context=None, fresh=0, timeout_ms=0, env=()):
         code = text(code)
         job = Job(code=code, code_len=len(code), name=text(name), stdin_fd=-1, interrupt_fd=-1, interactive=interactive)
+        job.context, job.fresh, job.timeout_ms = text(context), fresh, timeout_ms
         if stdin is not None:
             job.stdin_bytes, job.stdin_len = text(stdin), len(text(stdin))
         job.argv = (c.c_char_p * (len(argv) + 1))(*map(text, argv), None)
         job.files = (File * len(files))(*[File(text(p), None, text(b), len(text(b))) for p, b in files])
         job.file_count = len(files)
+        if env:
+            job.env = (c.c_char_p * (len(env) + 1))(*map(text, env), None)
         result = c.c_void_p()
         self.check("remit_session_run", self.sessions[session], c.byref(job), c.byref(result))
         return self.take(result)
+
+    def file(self, op, path, session="s", data="", size=None, **more):
+        """`size`: of zeros, instead of data; of a long answer only the length comes back."""
+        content = text(data) if size is None else bytes(size)
+        task = FileTask(op=FILE_OPS.index(op), path=os.fsencode(path), bytes=content, len=len(content))
+        task.to = text(more.pop("to", None))
+        for name, value in more.items():
+            setattr(task, name, value)
+        answer = c.POINTER(FileAnswer)()
+        self.check("remit_session_file", self.sessions[session], c.byref(task), c.byref(answer))
+        said = answer.contents
+        entries = [
+            {"path": os.fsdecode(e.path), "type": FILE_TYPES[e.type], "mode": e.mode, "size": e.size, "modified_ns": e.modified_ns,
+             "target": e.target and os.fsdecode(e.target)}
+            for e in said.entries[: said.entry_count]
+        ]  # fmt: skip
+        content = c.string_at(said.bytes, said.len) if said.bytes else b""
+        self.lib.remit_file_answer_free(answer)
+        shown = content.decode("latin-1") if len(content) < 100_000 else None
+        return {"bytes": shown, "len": len(content), "entries": entries, "truncated": said.truncated}
 
     def fork(self, branch, session="s", artifacts=None):
         handle = c.c_void_p()

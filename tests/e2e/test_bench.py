@@ -36,7 +36,7 @@ def folders(remit) -> list[str]:
 def quick(remit_type, label: str, folder: pathlib.Path) -> dict:
     """One run for all tests of a user."""
     remit = remit_type(label, folder)
-    done = remit("bench", "--quick", "--python", PYTHON, "--json", "bench.json")
+    done = remit("bench", "--quick", "--python", PYTHON, "--json", "bench.json", timeout=400)
     assert done.returncode == 0 and done.stderr == "", done
     report = json.loads((folder / "bench.json").read_text())
     return {**report, "table": done.stdout}

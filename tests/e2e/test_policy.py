@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import pytest
 
@@ -157,3 +158,9 @@ def test_where_user_namespaces_are_forbidden_doctor_says_so(any_remit):
     result = json.loads(done.stdout)
     assert result["status"] == "refused" and "user_namespace" in result["error"]["value"]
     assert result["stdout"] == ""
+
+
+def test_fields_stand_under_the_titles_of_the_help(any_remit):
+    sections = dict(re.findall(r"^(\S[^\n]*):\n((?:  [^\n]*\n)+)", any_remit("policy", "--help").stdout, re.M))
+    for row in json.loads(any_remit("policy", "--fields").stdout):
+        assert re.search(rf"^  --{row['short'].replace('_', '-')}\b", sections[row["group"]], re.M), row

@@ -166,6 +166,14 @@ def test_hosts_that_were_refused_belong_to_the_cell_that_tried(remit):
 # ---- limits ----
 
 
+def test_a_cell_can_be_given_less_time_and_never_more(door):
+    door.open(policy=policy(timeout="1s"))
+    result = door.run(FOREVER, timeout_ms=200)
+    assert state(result) == ("timeout", "open") and result["usage"]["wall_ms"] < 900, result
+    result = door.run(FOREVER, timeout_ms=60_000)
+    assert state(result) == ("timeout", "open") and 900 < result["usage"]["wall_ms"] < 5000, result
+
+
 def test_a_cell_that_is_over_its_time_is_interrupted_and_the_variables_stay(door, covers):
     door.open(policy=policy(timeout="300ms"))
     door.out("kept = 5")

@@ -72,6 +72,12 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 			 false },
 	[FRAME_FORKED] = { "forked", PARTY_JAIL, 64, false, false },
 	[FRAME_COMMIT] = { "commit", PARTY_DOOR, 0, false, false },
+	[FRAME_FILE_TASK] = { "file_task", PARTY_DOOR | PARTY_KEEPER, 16384,
+			      false, false },
+	[FRAME_FILE_BYTES] = { "file_bytes", PARTY_JAIL | PARTY_KEEPER, 65536,
+			       false, false },
+	[FRAME_FILE_ANSWER] = { "file_answer", PARTY_JAIL | PARTY_KEEPER, 16384,
+				false, false },
 };
 
 static char stream[FRAME_HEADER + (4 << 20) + 2];

@@ -100,9 +100,18 @@ def folder(path: Union[str, Path]) -> Path:
 
 
 def _is_mount(given: Any) -> bool:
-    return isinstance(given, (str, FileMount)) or (
+    # Those of other providers have the same names, and mean the same.
+    return isinstance(given, str) or hasattr(given, "mount_path") or (
         isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], (str, Path)) and isinstance(given[1], str)
     )
+
+
+def _mount(given: Any) -> FileMount:
+    if isinstance(given, str):
+        return FileMount(given, given)
+    if not hasattr(given, "mount_path"):
+        return FileMount(*given)
+    return FileMount(given.host_path, given.mount_path, getattr(given, "mode", "overlay"), getattr(given, "write_bytes_limit", None))
 
 
 def mounts(given: Union[FileMountInput, Sequence[FileMountInput]]) -> List[FileMount]:
@@ -110,7 +119,7 @@ def mounts(given: Union[FileMountInput, Sequence[FileMountInput]]) -> List[FileM
     for one in each(given, _is_mount):
         if not _is_mount(one):
             raise TypeError(f"a file mount must be a path, (host path, mount path) or a FileMount, not {one!r}")
-        made = one if isinstance(one, FileMount) else FileMount(one, one) if isinstance(one, str) else FileMount(*one)
+        made = _mount(one)
         if made.mode not in MODES:
             raise ValueError(f"mode {made.mode!r} of the mount {made.mount_path}: it must be one of {', '.join(map(repr, MODES))}")
         limit = made.write_bytes_limit
@@ -139,7 +148,7 @@ def domain_target(target: str) -> str:
 
 
 def _is_domain(given: Any) -> bool:
-    if isinstance(given, (str, AllowedDomain)):
+    if isinstance(given, str) or hasattr(given, "target"):
         return True
     if not isinstance(given, tuple) or len(given) != 2 or not isinstance(given[0], str):
         return False

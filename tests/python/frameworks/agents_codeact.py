@@ -9,7 +9,7 @@ import json
 import os
 import time
 import warnings
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import pytest
 import remit
@@ -26,6 +26,7 @@ from agent_framework import (
 )
 from pydantic import BaseModel
 from remit.compat._codeact import run_policy
+from remit.compat._codeact_run import _read
 from remit.compat.agent_framework import (
     AllowedDomain,
     FileMount,
@@ -48,7 +49,7 @@ def add(a: int, b: int) -> int:
 @tool
 async def slow(n: int) -> int:
     """The same number, later."""
-    await asyncio.sleep(0.25)
+    await asyncio.sleep(0.5)
     return n
 
 
@@ -181,7 +182,7 @@ def test_calls_at_once_do_not_wait_for_each_other():
     one = RemitExecuteCodeTool(tools=[slow])
     run(one, "1")
     contents = run(one, "import asyncio, time\nbegun = time.monotonic()\nawait asyncio.gather(slow(n=1), slow(n=2))\ntime.monotonic() - begun")
-    assert 0.2 < float(texts(contents)[0]) < 0.45
+    assert 0.45 < float(texts(contents)[0]) < 0.95
 
 
 def test_wrong_arguments_do_not_reach_the_tool():
@@ -247,7 +248,7 @@ def test_a_tool_that_hangs_ends_with_the_run():
             over.append(True)
 
     async def main():
-        contents = await RemitExecuteCodeTool(tools=[hang], timeout=0.2, tool_wait=0.3).invoke(arguments={"code": "await hang()"})
+        contents = await RemitExecuteCodeTool(tools=[hang], timeout=1.5, tool_wait=0.1).invoke(arguments={"code": "await hang()"})
         await asyncio.sleep(0.05)
         return contents
 
@@ -457,6 +458,29 @@ except OSError: pass
     left_out = "\n".join(texts(contents))
     assert "[file /input/link omitted: a symbolic link]" in left_out and "hard links" in left_out
     assert "secret" not in left_out and sorted(p.name for p in root.iterdir() if not p.is_symlink()) == ["d", "real"]
+
+
+def test_files_are_read_without_following_anything(tmp_path):
+    """The jail is dead then, but the folder is the host's, and others may write there."""
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "f").write_text("text")
+    (tmp_path / "l").symlink_to(tmp_path / "d")
+    (tmp_path / "d" / "link").symlink_to(tmp_path / "d" / "f")
+    (tmp_path / "one").write_text("x")
+    os.link(tmp_path / "one", tmp_path / "two")
+    os.mkfifo(tmp_path / "fifo")
+    assert _read(str(tmp_path), "d/f", 4) == b"text"
+    for path, most in (("d/f", 3), ("l/f", 9), ("d/link", 9), ("two", 9), ("fifo", 9), ("d", 9), ("none", 9), ("../x", 9)):
+        assert _read(str(tmp_path), path, most) is None, path
+    assert _read(str(tmp_path / "l"), "f", 9) is None
+
+
+def test_mounts_of_other_providers_are_understood(tmp_path):
+    class Foreign(NamedTuple):
+        host_path: str
+        mount_path: str
+
+    assert RemitExecuteCodeTool(file_mounts=[Foreign(str(tmp_path), "/m")]).get_file_mounts() == [FileMount(tmp_path, "/m")]
 
 
 def test_files_have_limits(tmp_path):

@@ -256,13 +256,13 @@ def test_errors_say_where_and_why(executor):
 
 def test_a_timeout_returns_in_time_and_nothing_goes_on():
     """smolagents' own returns when the code has ended, and lets it change the state meanwhile."""
-    executor = RemitPythonExecutor(timeout_seconds=1)
+    executor = RemitPythonExecutor(timeout_seconds=2)
     executor.send_tools({})
     executor("x = 0")
     begun = time.monotonic()
-    with pytest.raises(ExecutionTimeoutError, match="exceeded the maximum execution time of 1 seconds"):
-        executor("import time\nprint('so far')\ntime.sleep(8)\nx = 1")
-    assert time.monotonic() - begun < 6
+    with pytest.raises(ExecutionTimeoutError, match="exceeded the maximum execution time of 2 seconds"):
+        executor("import time\nprint('so far')\ntime.sleep(12)\nx = 1")
+    assert time.monotonic() - begun < 10
     assert executor.state["_print_outputs"] == "so far\n" and executor("x").output == 0
     with pytest.raises(ExecutionTimeoutError, match="begins anew"):
         executor("while True:\n    try: time.sleep(9)\n    except BaseException: pass")

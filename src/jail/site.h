@@ -1,5 +1,5 @@
 /*
- * site: what the commands that only look (explain, matrix, doctor) know of
+ * site: what those who only look (explain, matrix, doctor) know of
  * this machine and the policy's interpreter.
  */
 #ifndef REMIT_SITE_H

@@ -1,0 +1,259 @@
+"""Files of a session, read and changed for its caller between two cells.
+
+It is done by the session's own process, so nothing is possible here that the
+code could not do itself. The functions are taken before the first cell runs: code
+that replaces them in their modules later changes nothing here. What is told to the
+caller is a claim all the same.
+"""
+
+from posix import (
+    O_APPEND, O_CLOEXEC, O_CREAT, O_DIRECTORY, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY,
+    close, fstat, ftruncate, lstat, mkdir, open as open_file, pread, readlink, rename, rmdir, scandir, unlink, write,
+)  # fmt: skip
+
+import records
+
+PIECE = 64 * 1024
+LIST_MAX = 10000
+LIST_BYTES = 32 * 1024 * 1024
+# Numbers of errno, whose module not every session needs.
+EIO, ENOMEM, EBUSY, EISDIR, EINVAL = 5, 12, 16, 21, 22
+# Of a mode: what kind of file it is.
+KIND, REGULAR, FOLDER, LINK = 0o170000, 0o100000, 0o040000, 0o120000
+KINDS = {REGULAR: b"file", FOLDER: b"folder", LINK: b"link"}
+# Not to wait for the other end of a FIFO.
+PATIENT = O_NONBLOCK | O_NOCTTY | O_CLOEXEC
+AS_FOLDER = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+
+
+class Place:
+    """A file by its name: as the caller is told it, and as this process opens it."""
+
+    def __init__(self, name, workspace):
+        parts = []
+        for part in (name if name[:1] == b"/" else b"workspace/" + name).split(b"/"):
+            if part == b"..":
+                del parts[-1:]
+            elif part not in (b"", b"."):
+                parts.append(part)
+        self.name = b"/" + b"/".join(parts)
+        self.path = self.name
+        self.is_root = parts in ([], [b"workspace"])
+        if parts[:1] == [b"workspace"]:  # which a bare jail has elsewhere
+            self.path = b"/".join((workspace, *parts[1:]))
+
+
+class Task:
+    """What is to be done."""
+
+    def __init__(self, payload, workspace):
+        words = payload.split(b"\0")
+        said = dict(zip(words[0::2], words[1::2]))
+        self.operation = said[b"op"]
+        self.place = Place(said[b"path"], workspace)
+        self.to = Place(said[b"to"], workspace)
+        self.missing = int(said[b"bytes"])
+        self.append = said[b"append"] != b"0"
+        self.offset = int(said[b"offset"])
+        self.length = int(said[b"length"])
+        self.depth = int(said[b"depth"])
+
+    def pieces(self):
+        """Of what is to be written."""
+        while self.missing:
+            kind, data = records.receive()
+            if kind != records.FILE_DATA:
+                raise RuntimeError("the keeper did not send all of a file")
+            self.missing -= len(data)
+            yield data
+
+
+def entry(name, path, found):
+    """One file, in the words of src/client/file_answer.h."""
+    kind = found.st_mode & KIND
+    text = b"path\0%b\0type\0%b\0mode\0%d\0size\0%d\0modified\0%d\0" % (
+        name, KINDS.get(kind, b"other"), found.st_mode & 0o7777, found.st_size, max(found.st_mtime_ns, 0),
+    )  # fmt: skip
+    return text + b"target\0%b\0" % readlink(path) if kind == LINK else text
+
+
+def make_folders(path):
+    """Those above it."""
+    at = path.find(b"/", 1)
+    while at > 0:
+        try:
+            mkdir(path[:at], 0o755)
+        except FileExistsError:
+            pass
+        at = path.find(b"/", at + 1)
+
+
+def open_regular(path, flags):
+    fd = open_file(path, flags | PATIENT, 0o644)
+    kind = fstat(fd).st_mode & KIND
+    if kind != REGULAR:
+        close(fd)
+        raise OSError(EISDIR if kind == FOLDER else EINVAL, "not a regular file")
+    return fd
+
+
+# ---- what can be done: each gives the records of its answer ----
+
+
+def read(task):
+    fd = open_regular(task.place.path, O_RDONLY)
+    try:
+        at, left = task.offset, task.length
+        while left:
+            data = pread(fd, min(left, PIECE), at)
+            if not data:
+                break
+            records.put(records.frame(records.FILE_BYTES, data))
+            at += len(data)
+            left -= len(data)
+        return entry(task.place.name, task.place.path, fstat(fd))
+    finally:
+        close(fd)
+
+
+def replace(task):
+    make_folders(task.place.path)
+    fd = open_regular(task.place.path, O_WRONLY | O_CREAT | (O_APPEND if task.append else 0))
+    try:
+        if not task.append:
+            ftruncate(fd, 0)
+        for data in task.pieces():
+            while data:
+                data = data[write(fd, data) :]
+        return entry(task.place.name, task.place.path, fstat(fd))
+    finally:
+        close(fd)
+
+
+def stat(task):
+    return entry(task.place.name, task.place.path, lstat(task.place.path))
+
+
+def make(task):
+    make_folders(task.place.path)
+    mkdir(task.place.path, 0o755)
+    return stat(task)
+
+
+def move(task):
+    make_folders(task.to.path)
+    rename(task.place.path, task.to.path)
+    return b""
+
+
+def children(path):
+    """By name; no more than an answer has room for."""
+    found = []
+    with scandir(path) as entries:
+        for one in entries:
+            found.append(one)
+            if len(found) > LIST_MAX:
+                break
+    found.sort(key=lambda one: one.name, reverse=True)
+    return found
+
+
+def inside(one, name, depth):
+    """What is in a folder of a list: nothing if it cannot be looked into."""
+    try:
+        return [(deeper, name + b"/" + deeper.name, depth) for deeper in children(one.path)]
+    except OSError:
+        return []
+
+
+def list_folder(task):
+    base = task.place.name.rstrip(b"/")
+    rest = [(one, base + b"/" + one.name, 1) for one in children(task.place.path)]
+    told, size = [], 0
+    while rest:
+        one, name, depth = rest.pop()
+        try:
+            text = entry(name, one.path, one.stat(follow_symlinks=False))
+        except FileNotFoundError:  # a thread of the code has removed it
+            continue
+        size += len(text)
+        if len(told) == LIST_MAX or size > LIST_BYTES:
+            send_pieces(b"".join(told))
+            return b"truncated\0yes\0"
+        told.append(text)
+        if depth < task.depth and one.is_dir(follow_symlinks=False):
+            rest += inside(one, name, depth + 1)
+    send_pieces(b"".join(told))
+    return b""
+
+
+def send_pieces(data):
+    for at in range(0, len(data), PIECE):
+        records.put(records.frame(records.FILE_BYTES, data[at : at + PIECE]))
+
+
+def remove(task):
+    path = task.place.path
+    if task.place.is_root:
+        raise OSError(EBUSY, "the workspace itself stays")
+    if lstat(path).st_mode & KIND == FOLDER:
+        remove_below(path)
+        rmdir(path)
+    else:
+        unlink(path)
+    return b""
+
+
+def remove_files(fd):
+    """All that is no folder. The first folder that is left, or None."""
+    with scandir(fd) as entries:
+        for one in entries:
+            if one.is_dir(follow_symlinks=False):
+                return one.name
+            unlink(one.name, dir_fd=fd)
+    return None
+
+
+def remove_below(path):
+    """One descriptor and a list of names: however deep it is."""
+    fd = open_file(path, AS_FOLDER)
+    names = []
+    try:
+        while True:
+            name = remove_files(fd)
+            if name is None and not names:
+                return
+            other = open_file(name or "..", AS_FOLDER, dir_fd=fd)
+            close(fd)
+            fd = other
+            if name is not None:
+                names.append(name)
+            else:
+                rmdir(names.pop(), dir_fd=fd)
+    finally:
+        close(fd)
+
+
+OPERATIONS = {
+    b"read": read,
+    b"write": replace,
+    b"list": list_folder,
+    b"stat": stat,
+    b"make": make,
+    b"move": move,
+    b"remove": remove,
+}
+
+
+def perform(payload, workspace):
+    """One task, and its answer."""
+    task = Task(payload, workspace)
+    try:
+        said = OPERATIONS[task.operation](task)
+    except OSError as exc:
+        said = b"errno\0%d\0" % (exc.errno or EIO)
+    except MemoryError:
+        said = b"errno\0%d\0" % ENOMEM
+    for _ in task.pieces():  # that could not be written
+        pass
+    records.put(records.frame(records.FILE_ANSWER, said))

@@ -1,0 +1,289 @@
+/*
+ * mcp: Python as tools for a client of the Model Context Protocol, over
+ * standard input and output.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "mcp.h"
+#include "mcp_install.h"
+
+#define ROOMS_MAX     64
+#define ARTIFACTS_MS  (3600 * 1000)
+#define ARTIFACTS_MAX ((uint64_t)512 * 1024 * 1024)
+#define SWEEP_MS      1000
+#define PATIENCE_MS   5000
+#define READ_PIECE    (64 * 1024)
+
+struct door {
+	struct flags flags;
+	const char *install; /* a client's name, or NULL */
+	struct policy policy;
+	struct remit *remit;
+	struct artifact_store *store;
+	struct rooms *rooms;
+	struct mcp *mcp;
+	struct mcp_peer *peer;
+	struct buf line;
+	bool too_long; /* the line is thrown away up to its end */
+};
+
+/* ---- messages out ---- */
+
+static pthread_mutex_t out_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* One line, whole. Nobody who does not read any more needs an answer: the end
+   of input is the end of us. */
+static void
+put(const char *json, size_t len)
+{
+	pthread_mutex_lock(&out_lock);
+	if (fwrite(json, 1, len, stdout) == len)
+		fputc('\n', stdout);
+	fflush(stdout);
+	pthread_mutex_unlock(&out_lock);
+}
+
+static void
+on_send(void *user, const char *json, size_t len)
+{
+	(void)user;
+	put(json, len);
+}
+
+static void
+on_end(void *user, const char *json, size_t len, int code)
+{
+	(void)user;
+	(void)code;
+	if (json)
+		put(json, len);
+}
+
+static const struct mcp_sink sink = { .send = on_send, .end = on_end };
+
+/* ---- signals ---- */
+
+static int leaving[2] = { -1, -1 };
+
+/* Not restarted: a client that does not read must not keep us. */
+static void
+on_signal(int number)
+{
+	(void)number;
+	if (write(leaving[1], "", 1) < 0)
+		_exit(CLI_FAILED);
+}
+
+static int
+watch_signals(struct remit_error *err)
+{
+	struct sigaction leave = { .sa_handler = on_signal };
+
+	signal(SIGPIPE, SIG_IGN);
+	if (pipe2(leaving, O_CLOEXEC | O_NONBLOCK) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "pipe");
+	sigaction(SIGTERM, &leave, NULL);
+	sigaction(SIGINT, &leave, NULL);
+	sigaction(SIGHUP, &leave, NULL);
+	return 0;
+}
+
+/* ---- messages in ---- */
+
+static void
+take_line(struct door *d)
+{
+	const char *text = buf_text(&d->line);
+	size_t len = d->line.len;
+
+	while (len && strchr(" \t\r", text[len - 1]))
+		len--;
+	if (len)
+		mcp_take(d->peer, text, len, &sink);
+	/* What was large once is not kept for all that comes. */
+	buf_free(&d->line);
+	d->line = (struct buf)BUF_INIT(MCP_MESSAGE_MAX + 1);
+}
+
+static void
+add(struct door *d, const char *bytes, size_t len)
+{
+	/* One byte too many says all: the reader refuses it. */
+	if (d->too_long)
+		return;
+	if (buf_add(&d->line, bytes, len) == 0 &&
+	    d->line.len <= MCP_MESSAGE_MAX)
+		return;
+	d->too_long = true;
+}
+
+static void
+refuse_line(struct door *d)
+{
+	struct mcp_fault fault = { 0 };
+	own_mem char *text = NULL;
+
+	mcp_fail(&fault, MCP_E_REQUEST, "a message has at most %zu bytes",
+		 MCP_MESSAGE_MAX);
+	text = mcp_write_error(NULL, &fault);
+	if (text)
+		put(text, strlen(text));
+	buf_free(&d->line);
+	d->line = (struct buf)BUF_INIT(MCP_MESSAGE_MAX + 1);
+	d->too_long = false;
+}
+
+static void
+take_bytes(struct door *d, const char *bytes, size_t len)
+{
+	while (len) {
+		const char *end = memchr(bytes, '\n', len);
+		size_t n = end ? (size_t)(end - bytes) : len;
+
+		add(d, bytes, n);
+		if (!end)
+			return;
+		if (d->too_long)
+			refuse_line(d);
+		else
+			take_line(d);
+		bytes += n + 1;
+		len -= n + 1;
+	}
+}
+
+static int
+listen_to_client(struct door *d, struct remit_error *err)
+{
+	struct pollfd in[] = { { .fd = 0, .events = POLLIN },
+			       { .fd = leaving[0], .events = POLLIN } };
+	char piece[READ_PIECE];
+	ssize_t n = 1;
+
+	while (n && !in[1].revents) {
+		int ready = poll(in, ARRAY_LEN(in), SWEEP_MS);
+
+		if (ready < 0 && errno != EINTR)
+			return fail_sys(err, REMIT_E_KERNEL, "poll");
+		rooms_sweep(d->rooms);
+		if (ready <= 0 || !in[0].revents)
+			continue;
+		n = read(0, piece, sizeof(piece));
+		if (n < 0 && errno != EINTR)
+			return fail_sys(err, REMIT_E_KERNEL, "read");
+		if (n > 0)
+			take_bytes(d, piece, (size_t)n);
+		n = n < 0 ? 1 : n;
+	}
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+static int
+parse(struct door *d, int argc, char **argv, struct remit_error *err)
+{
+	for (int i = 1; i < argc; i++) {
+		enum flags_answer a;
+
+		if (!strcmp(argv[i], "--install") && i + 1 < argc) {
+			d->install = argv[++i];
+			continue;
+		}
+		a = flags_take(&d->flags, argc, argv, &i, err);
+		if (a == FLAGS_OTHER)
+			return flags_unknown(argv[i], err);
+		if (a == FLAGS_ERROR)
+			return -1;
+	}
+	return cli_policy(&d->flags, &d->policy, err);
+}
+
+static int
+open_all(struct door *d, struct remit_error *err)
+{
+	struct remit_options how = {
+		.command_path = "/proc/self/exe",
+		.private_keeper = cli_needs_private(&d->policy),
+	};
+	struct rooms_options rooms = { .max_rooms = ROOMS_MAX };
+	struct mcp_options opt = { .owner = "", .policy = &d->policy };
+	const char *parent = getenv("TMPDIR");
+
+	if (remit_open(&d->remit, &how, err) < 0)
+		return -1;
+	if (d->policy.artifact_export_paths.count &&
+	    artifact_store_open(&d->store, parent && *parent ? parent : "/tmp",
+				ARTIFACTS_MS, ARTIFACTS_MAX, err) < 0)
+		return -1;
+	rooms.remit = opt.remit = d->remit;
+	rooms.artifacts = opt.store = d->store;
+	if (rooms_open(&d->rooms, &rooms, err) < 0)
+		return -1;
+	opt.rooms = d->rooms;
+	if (mcp_open(&d->mcp, &opt, err) < 0)
+		return -1;
+	d->peer = mcp_peer_open(d->mcp);
+	return d->peer ? 0 : fail_sys(err, REMIT_E_MEMORY, "client");
+}
+
+static void
+door_free(struct door *d)
+{
+	if (d->peer)
+		mcp_peer_close(d->peer);
+	/* The keeper ends what these threads wait for, when we are gone. */
+	if (d->rooms && !rooms_end(d->rooms, PATIENCE_MS)) {
+		artifact_store_free(d->store);
+		_exit(0);
+	}
+	mcp_free(d->mcp);
+	if (d->rooms)
+		rooms_free(d->rooms);
+	artifact_store_free(d->store);
+	remit_close(d->remit);
+	buf_free(&d->line);
+	flags_free(&d->flags);
+	policy_free(&d->policy);
+}
+
+static int
+run(int argc, char **argv)
+{
+	own(door) struct door d = { .line = BUF_INIT(MCP_MESSAGE_MAX + 1) };
+	struct remit_error err;
+
+	if (parse(&d, argc, argv, &err) < 0)
+		return cli_error(&err);
+	if (d.install) {
+		if (mcp_install_print(d.install, argc, argv, &err) < 0)
+			return cli_error(&err);
+		return 0;
+	}
+	cli_warn(&d.policy);
+	if (watch_signals(&err) < 0 || open_all(&d, &err) < 0 ||
+	    listen_to_client(&d, &err) < 0)
+		return cli_error(&err);
+	return 0;
+}
+
+const struct command command_mcp = {
+	.name = "mcp",
+	.usage = "[--install CLIENT] [OPTION...]",
+	.summary = "serve Python as tools over standard input and output "
+		   "(MCP)",
+	.options = "  --install CLIENT    print what to put into the "
+		   "configuration of claude,\n"
+		   "                      cursor or vscode, with these "
+		   "options\n",
+	.takes_policy = true,
+	.run = run,
+};

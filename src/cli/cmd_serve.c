@@ -1,0 +1,380 @@
+/*
+ * serve: the HTTP door. Sessions and runs for clients that link no library.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+#include "e2b.h"
+#include "mcp_door.h"
+#include "native.h"
+#include "page.h"
+#include "server.h"
+#include "site.h"
+#include "small_doors.h"
+
+#define ADDRESS "127.0.0.1:8000"
+
+/* Sessions and runs of all keys together. */
+#define ROOMS_MAX	 512
+#define ARTIFACT_KEEP_MS (10 * 60 * UINT64_C(1000))
+#define ARTIFACT_BYTES	 ((uint64_t)1 << 30)
+/* After the last request: what does not end by then ends with the process. */
+#define END_MS 10000
+
+#define TABLES_MAX 16
+
+struct serve_call {
+	struct flags flags;
+	struct policy policy;
+	struct list addresses;
+	const char *keys_path, *add_key, *log_path;
+	bool is_open, e2b_debug;
+	struct keys keys;
+	struct server server;
+	struct route_table tables[TABLES_MAX];
+};
+
+/* ---- options ---- */
+
+/* An option with a value; NULL: it is not this one. */
+static const char *
+value_of(const char *name, const char *arg, const char *next, int *i)
+{
+	size_t len = strlen(name);
+
+	if (!strncmp(arg, name, len) && arg[len] == '=')
+		return arg + len + 1;
+	if (!next || strcmp(arg, name))
+		return NULL;
+	++*i;
+	return next;
+}
+
+/* 1: taken; 0: not ours. */
+static int
+take_option(struct serve_call *c, int argc, char **argv, int *i,
+	    struct remit_error *err)
+{
+	const struct {
+		const char *name;
+		struct list *list;
+		const char **text;
+	} options[] = {
+		{ "--listen", &c->addresses, NULL },
+		{ "--allow-host", &c->server.hosts, NULL },
+		{ "--allow-origin", &c->server.origins, NULL },
+		{ "--keys", NULL, &c->keys_path },
+		{ "--add-key", NULL, &c->add_key },
+		{ "--log", NULL, &c->log_path },
+	};
+	const char *arg = argv[*i];
+	const char *next = *i + 1 < argc ? argv[*i + 1] : NULL;
+
+	if (!strcmp(arg, "--open")) {
+		c->is_open = true;
+		return 1;
+	}
+	if (!strcmp(arg, "--e2b-debug")) {
+		c->e2b_debug = true;
+		return 1;
+	}
+	for (size_t o = 0; o < ARRAY_LEN(options); o++) {
+		const char *value = value_of(options[o].name, arg, next, i);
+
+		if (!value)
+			continue;
+		if (options[o].text)
+			*options[o].text = value;
+		else if (list_add(options[o].list, value) < 0)
+			return fail_sys(err, REMIT_E_MEMORY, "options");
+		return 1;
+	}
+	return 0;
+}
+
+/* Clients in debug mode know no key, and no other address. */
+static int
+add_debug_ports(struct serve_call *c, struct remit_error *err)
+{
+	static const int ports[] = { E2B_ENVD_PORT, E2B_CODE_PORT };
+	char address[32];
+
+	if (!c->e2b_debug)
+		return 0;
+	if (!c->is_open)
+		return fail(err, REMIT_E_INPUT,
+			    "--e2b-debug asks for no key: say so with --open");
+	for (size_t i = 0; i < ARRAY_LEN(ports); i++) {
+		snprintf(address, sizeof(address), "127.0.0.1:%d", ports[i]);
+		if (list_add(&c->addresses, address) < 0)
+			return fail_sys(err, REMIT_E_MEMORY, "options");
+	}
+	return 0;
+}
+
+static int
+parse(struct serve_call *c, int argc, char **argv, struct remit_error *err)
+{
+	for (int i = 1; i < argc; i++) {
+		int taken = take_option(c, argc, argv, &i, err);
+		enum flags_answer a;
+
+		if (taken < 0)
+			return -1;
+		if (taken)
+			continue;
+		a = flags_take(&c->flags, argc, argv, &i, err);
+		if (a == FLAGS_OTHER)
+			flags_unknown(argv[i], err);
+		if (a != FLAGS_TAKEN)
+			return -1;
+	}
+	if (!c->addresses.count && list_add(&c->addresses, ADDRESS) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "options");
+	return add_debug_ports(c, err);
+}
+
+/* What is reached from elsewhere is for those with a key that lasts. */
+static int
+check_addresses(const struct serve_call *c, struct remit_error *err)
+{
+	for (size_t i = 0; i < c->addresses.count; i++) {
+		if (server_check_address(c->addresses.items[i], err) < 0)
+			return -1;
+		if (!c->keys_path && !server_is_local(c->addresses.items[i]))
+			return fail_refused(
+				err, "",
+				"Add a key with \"remit serve --keys FILE "
+				"--add-key NAME\", then serve with --keys "
+				"FILE.",
+				"--listen %s can be reached from other "
+				"machines, and there are no keys",
+				c->addresses.items[i]);
+	}
+	if (c->keys_path && c->is_open)
+		return fail(err, REMIT_E_INPUT,
+			    "--open and --keys exclude each other");
+	return 0;
+}
+
+/* ---- keys ---- */
+
+static int
+add_key(const struct serve_call *c, struct remit_error *err)
+{
+	char text[KEY_TEXT];
+
+	if (!c->keys_path)
+		return fail(err, REMIT_E_INPUT,
+			    "--add-key needs --keys FILE to add it to");
+	if (keys_add(c->keys_path, c->add_key, text, err) < 0)
+		return -1;
+	/* It is written down nowhere else. */
+	printf("%s\n", text);
+	return 0;
+}
+
+/* ---- serving ---- */
+
+static int
+open_log(struct serve_call *c, struct remit_error *err)
+{
+	c->server.log_fd = -1;
+	if (!c->log_path)
+		return 0;
+	c->server.log_fd =
+		strcmp(c->log_path, "-")
+			? open(c->log_path,
+			       O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600)
+			: dup(STDERR_FILENO);
+	if (c->server.log_fd < 0)
+		return fail_sys(err, REMIT_E_INPUT, "--log %s", c->log_path);
+	return 0;
+}
+
+/* An address that was named is a name of this server. */
+static int
+add_own_host(struct serve_call *c, const char *address, struct remit_error *err)
+{
+	size_t len = (size_t)(strrchr(address, ':') - address);
+	char host[128];
+
+	if (len >= sizeof(host) || !strncmp(address, "unix:", 5))
+		return 0;
+	if (address[0] == '[') {
+		address++;
+		len -= 2;
+	}
+	snprintf(host, sizeof(host), "%.*s", (int)len, address);
+	return list_add(&c->server.hosts, host) < 0
+		       ? fail_sys(err, REMIT_E_MEMORY, "options")
+		       : 0;
+}
+
+static int
+listen_all(struct serve_call *c, const char *token, struct remit_error *err)
+{
+	for (size_t i = 0; i < c->addresses.count; i++) {
+		const char *address = c->addresses.items[i];
+		const char *colon = strrchr(address, ':');
+		uint16_t port;
+
+		if (server_listen(&c->server, address, &port, err) < 0 ||
+		    add_own_host(c, address, err) < 0)
+			return -1;
+		if (!port)
+			printf("remit: serving at %s\n", address);
+		else
+			printf("remit: serving at http://%.*s:%u/%s%s\n",
+			       (int)(colon - address), address, port,
+			       token ? "?token=" : "", token ? token : "");
+	}
+	fflush(stdout);
+	return 0;
+}
+
+static int
+open_rooms(struct serve_call *c, struct remit_error *err)
+{
+	struct remit_options keeper = {
+		.private_keeper = cli_needs_private(&c->policy),
+		/* This program is the keeper as well. */
+		.command_path = "/proc/self/exe",
+	};
+	struct rooms_options rooms = { .max_rooms = ROOMS_MAX };
+	const char *folder = getenv("TMPDIR");
+
+	if (artifact_store_open(&c->server.artifacts,
+				folder && *folder ? folder : "/tmp",
+				ARTIFACT_KEEP_MS, ARTIFACT_BYTES, err) < 0 ||
+	    remit_open(&c->server.remit, &keeper, err) < 0)
+		return -1;
+	rooms.remit = c->server.remit;
+	rooms.artifacts = c->server.artifacts;
+	return rooms_open(&c->server.rooms, &rooms, err);
+}
+
+static int
+serve(struct serve_call *c, struct remit_error *err)
+{
+	static const struct route *const tables[] = {
+		native_info_routes, native_session_routes, native_file_routes,
+		native_run_routes,  e2b_control_routes,	   e2b_code_routes,
+		e2b_file_routes,    e2b_process_routes,	   small_door_routes,
+		mcp_routes,	    page_routes,
+	};
+	_Static_assert(ARRAY_LEN(tables) <= TABLES_MAX, "room for all tables");
+	own(site) struct site site = { 0 };
+	char token[KEY_TEXT];
+	bool asks = !c->keys_path && !c->is_open;
+
+	/* While there is one thread: finding out forks. */
+	if (site_find_host(&site, err) < 0)
+		return -1;
+	if ((c->keys_path ? keys_read(&c->keys, c->keys_path, &c->policy, err)
+			  : keys_make_local(&c->keys, &c->policy, c->is_open,
+					    token, err)) < 0)
+		return -1;
+	c->server.keys = &c->keys;
+	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
+		c->tables[i].rows = tables[i];
+		server_hang(&c->server, &c->tables[i]);
+	}
+	c->server.mcp = mcp_door_open(&c->server);
+	if (!c->server.mcp)
+		return fail_sys(err, REMIT_E_MEMORY, "server");
+	if (open_log(c, err) < 0 || open_rooms(c, err) < 0 ||
+	    e2b_open(&c->server.e2b, c->e2b_debug, err) < 0 ||
+	    server_open(&c->server, err) < 0 ||
+	    listen_all(c, asks ? token : NULL, err) < 0)
+		return -1;
+	return server_run(&c->server, err);
+}
+
+/* Workers may still tell the server something; so they end first. */
+static void
+finish(struct serve_call *c)
+{
+	bool ended = !c->server.rooms || rooms_end(c->server.rooms, END_MS);
+
+	if (!ended)
+		_exit(CLI_FAILED); /* the keeper ends with us */
+	mcp_door_free(c->server.mcp);
+	server_free(&c->server);
+	e2b_free(c->server.e2b);
+	rooms_free(c->server.rooms);
+	remit_close(c->server.remit);
+	artifact_store_free(c->server.artifacts);
+	own_fd_close(&c->server.log_fd);
+}
+
+static int
+run(int argc, char **argv)
+{
+	struct serve_call *c = calloc(1, sizeof(*c));
+	struct remit_error err;
+	int failed;
+
+	if (!c)
+		return CLI_FAILED;
+	c->server.log_fd = -1;
+	c->server.wake_fd = -1;
+	c->server.signal_fd = -1;
+	c->server.loop.fd = -1;
+	failed = parse(c, argc, argv, &err) < 0;
+	if (!failed && c->add_key)
+		failed = add_key(c, &err) < 0;
+	else if (!failed)
+		failed = check_addresses(c, &err) < 0 ||
+			 cli_policy(&c->flags, &c->policy, &err) < 0 ||
+			 serve(c, &err) < 0;
+	finish(c);
+	if (failed)
+		failed = cli_error(&err);
+	keys_free(&c->keys);
+	policy_free(&c->policy);
+	flags_free(&c->flags);
+	list_free(&c->addresses);
+	free(c);
+	return failed;
+}
+
+const struct command command_serve = {
+	.name = "serve",
+	.usage = "[--listen ADDRESS:PORT|unix:PATH] [OPTION...]",
+	.summary = "serve runs and sessions over HTTP",
+	.options =
+		"  --listen ADDRESS    where: ADDRESS:PORT, [ADDRESS]:PORT or "
+		"unix:PATH; unless\n"
+		"                      given 127.0.0.1:8000. Port 0 is any "
+		"free "
+		"one, and is printed\n"
+		"  --keys FILE         who may ask, and for what at most; "
+		"needed "
+		"for addresses that\n"
+		"                      other machines can reach\n"
+		"  --add-key NAME      add a key to that file, print it once, "
+		"and "
+		"end\n"
+		"  --open              ask for no key; on this machine only\n"
+		"  --e2b-debug         listen at ports 49983 and 49999 too, "
+		"for "
+		"clients of E2B\n"
+		"                      in debug mode\n"
+		"  --allow-host NAME   a further name of this server; .NAME: "
+		"and "
+		"all below it\n"
+		"  --allow-origin URL  pages of this origin may ask as well\n"
+		"  --log FILE          append a line of JSON about each "
+		"request; "
+		"-: to stderr\n"
+		"\n"
+		"The policy of these options is that of requests that name "
+		"none. "
+		"Without --keys\n"
+		"a token for this start is printed, and is the key.\n",
+	.takes_policy = true,
+	.run = run,
+};

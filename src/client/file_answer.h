@@ -1,0 +1,36 @@
+/*
+ * file_answer: what a session says of its files, as it arrives.
+ *
+ * Bytes come in pieces; then records say how it went: "errno" and a number, or
+ * one entry of a folder, or "truncated". A list has its entries in the bytes.
+ * An entry begins with its "path". All of it is the word of the code: it is
+ * believed as little as a file's content.
+ */
+#ifndef REMIT_FILE_ANSWER_H
+#define REMIT_FILE_ANSWER_H
+
+#include "buf.h"
+#include "frame.h"
+
+struct file_answer {
+	struct buf bytes;
+	struct buf said;
+	bool is_done;
+};
+
+#define FILE_ANSWER_INIT                                             \
+	{                                                            \
+		.bytes = BUF_INIT(REMIT_FILE_READ_MAX),              \
+		.said = BUF_INIT(frame_rules[FRAME_FILE_ANSWER].max) \
+	}
+
+/* "file_bytes" or "file_answer". */
+int file_answer_take(struct file_answer *a, const struct frame *f,
+		     struct remit_error *err) must_check;
+/* Once it is done: the answer to this task, or why it was not done. */
+int file_answer_give(struct file_answer *a, const struct remit_file_task *t,
+		     struct remit_file_answer **out,
+		     struct remit_error *err) must_check;
+void file_answer_free(struct file_answer *a);
+
+#endif

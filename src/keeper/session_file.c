@@ -1,0 +1,176 @@
+/*
+ * session_file: what a door wants done with files of a session, between cells.
+ *
+ * The task goes into the jail and its answer comes out as they are: the keeper
+ * touches no file and reads no answer. It counts bytes both ways, and minds the
+ * time. Who does not answer, or says more than was asked for, is ended.
+ */
+#include <string.h>
+
+#include "number.h"
+#include "record.h"
+#include "session_part.h"
+
+/* From the last byte of the task to the answer. */
+#ifdef REMIT_HOLES
+#define FILE_US (2 * 1000000ull)
+#else
+#define FILE_US (30 * 1000000ull)
+#endif
+
+static int
+read_sizes(struct filing *f, const struct frame *frame, struct remit_error *err)
+{
+	struct record r;
+	size_t at = 0;
+
+	if (record_check(frame->payload, frame->len, err) < 0)
+		return -1;
+	while (record_next(frame->payload, frame->len, &at, &r)) {
+		uint64_t *to = !strcmp(r.key, "bytes")	  ? &f->missing_bytes
+			       : !strcmp(r.key, "length") ? &f->room_bytes
+							  : NULL;
+
+		if (to && number_parse(to, r.value) < 0)
+			return fail(err, REMIT_E_PROTOCOL, "no size: %.40s",
+				    r.value);
+	}
+	if (f->room_bytes > REMIT_FILE_READ_MAX)
+		f->room_bytes = REMIT_FILE_READ_MAX;
+	return 0;
+}
+
+static int
+check(const struct session *s, struct remit_error *err)
+{
+	uint64_t max = session_policy(s)->input_bytes;
+
+	if (s->loss.code) {
+		*err = s->loss;
+		return -1;
+	}
+	if (!plan_keeps(&s->pool->plan, MECH(FRAME_CAP)))
+		return 0;
+	if (s->filing.missing_bytes > max)
+		return fail(err, REMIT_E_INPUT,
+			    "the file is longer than input_bytes allows (%llu "
+			    "bytes)",
+			    (unsigned long long)max);
+	return 0;
+}
+
+/* The door's bytes are all here: who is refused hears of it now. */
+static void
+ask_or_refuse(struct session *s)
+{
+	if (s->filing.missing_bytes)
+		return;
+	if (s->failed) {
+		/* Nothing ran. */
+		s->was_audited = true;
+		s->filing = (struct filing){ 0 };
+		session_answer(s);
+		return;
+	}
+	s->deadline_us = loop_now_us() + FILE_US;
+	session_set_timer(s);
+}
+
+static void
+refuse(struct session *s, const struct remit_error *why)
+{
+	s->error = *why;
+	s->failed = true;
+	ask_or_refuse(s);
+}
+
+int
+session_take_file_task(struct session *s, const struct frame *f,
+		       struct remit_error *err)
+{
+	struct remit_error why;
+
+	s->filing = (struct filing){ .asked = true };
+	s->asked_us = loop_now_us();
+	if (read_sizes(&s->filing, f, err) < 0)
+		return -1;
+	if (check(s, &why) < 0) {
+		refuse(s, &why);
+		return 0;
+	}
+	if (link_send(&s->inmate->jail.channel, f->type, f->payload, f->len,
+		      err) < 0)
+		return -1;
+	/* It is the host's doing, and no cell pays for it. */
+	s->cpu_before_us = session_cpu_us(s);
+	session_check_cpu(s);
+	session_set_idle(s);
+	ask_or_refuse(s);
+	session_flush_channel(s);
+	return 0;
+}
+
+int
+session_take_file_data(struct session *s, const struct frame *f,
+		       struct remit_error *err)
+{
+	if (!f->len || f->len > s->filing.missing_bytes)
+		return fail(err, REMIT_E_PROTOCOL,
+			    "bytes of no file, or too many");
+	s->filing.missing_bytes -= f->len;
+	if (!s->failed && link_send(&s->inmate->jail.channel, f->type,
+				    f->payload, f->len, err) < 0)
+		return -1;
+	ask_or_refuse(s);
+	if (s->inmate)
+		session_flush_channel(s);
+	return 0;
+}
+
+int
+session_take_file_answer(struct session *s, const struct frame *f,
+			 struct remit_error *err)
+{
+	bool is_end = f->type == FRAME_FILE_ANSWER;
+
+	if (!s->filing.asked || s->filing.missing_bytes || s->failed)
+		return fail(err, REMIT_E_PROTOCOL,
+			    "the code answers what nobody has asked");
+	if (!is_end && f->len > s->filing.room_bytes)
+		return fail(err, REMIT_E_PROTOCOL,
+			    "the code gives more of a file than was asked for");
+	if (link_send(&s->door, f->type, f->payload, f->len, err) < 0)
+		return -1;
+	if (is_end) {
+		s->filing = (struct filing){ 0 };
+		session_set_idle(s);
+	} else {
+		s->filing.room_bytes -= f->len;
+	}
+	session_flush_door(s);
+	return 0;
+}
+
+void
+session_lose_file(struct session *s)
+{
+	if (s->filing.asked && !s->failed)
+		refuse(s, &s->loss);
+}
+
+void
+session_file_late(struct session *s)
+{
+	struct remit_error why;
+
+	/* It may be the door that does not read. */
+	if (link_backlog(&s->door) > DOOR_BACKLOG) {
+		s->deadline_us = loop_now_us() + FILE_US;
+		session_set_timer(s);
+		return;
+	}
+	fail(&why, REMIT_E_REFUSED,
+	     "it did not answer in %llu s when it was asked for a file",
+	     FILE_US / 1000000);
+	session_lose(s, &why);
+}

@@ -1,0 +1,382 @@
+#include "mcp_call.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "text.h"
+
+/* Between two notices of progress, and of the text in one. */
+#define PROGRESS_MS  100
+#define PROGRESS_MAX 4096
+
+uint64_t
+mcp_now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+void
+mcp_peer_hold(struct mcp_peer *p)
+{
+	p->holders++;
+}
+
+void
+mcp_peer_put(struct mcp_peer *p)
+{
+	if (p && --p->holders == 0)
+		free(p);
+}
+
+/* ---- beginning and end ---- */
+
+static bool
+is_taken(const struct mcp_peer *p, const json_t *id)
+{
+	for (const struct mcp_call *c = p->mcp->calls; c; c = c->next)
+		if (c->peer == p && !c->cancelled && json_equal(c->id, id) &&
+		    p->version)
+			return true;
+	return false;
+}
+
+/* The lock is held. */
+static int
+enlist(struct mcp_call *c, struct mcp_fault *fault)
+{
+	struct mcp *m = c->mcp;
+
+	if (m->call_count >= MCP_CALLS_MAX)
+		return mcp_fail(fault, MCP_E_INTERNAL,
+				"busy: %d requests are being worked on",
+				MCP_CALLS_MAX);
+	if (is_taken(c->peer, c->id))
+		return mcp_fail(fault, MCP_E_REQUEST,
+				"a request with this id is being worked on");
+	c->next = m->calls;
+	m->calls = c;
+	m->call_count++;
+	c->listed = true;
+	c->holders++;
+	return 0;
+}
+
+struct mcp_call *
+mcp_call_begin(struct mcp_peer *p, struct mcp_message *msg,
+	       const struct mcp_sink *sink, struct mcp_fault *fault)
+{
+	struct mcp_call *c = calloc(1, sizeof(*c));
+	int failed;
+
+	if (!c) {
+		mcp_fail(fault, MCP_E_INTERNAL, "no memory");
+		return NULL;
+	}
+	c->mcp = p->mcp;
+	c->holders = 1;
+	c->sink = *sink;
+	c->peer = p;
+	c->id = json_incref(msg->id);
+	c->progress_token = json_incref(mcp_message_meta(msg, META_PROGRESS));
+	pthread_mutex_lock(&p->mcp->lock);
+	mcp_peer_hold(p);
+	failed = enlist(c, fault);
+	if (!failed) {
+		c->msg = *msg;
+		*msg = (struct mcp_message){ 0 };
+	}
+	pthread_mutex_unlock(&p->mcp->lock);
+	if (!failed)
+		return c;
+	mcp_call_put(c);
+	return NULL;
+}
+
+struct mcp_call *
+mcp_call_hold(struct mcp_call *c)
+{
+	pthread_mutex_lock(&c->mcp->lock);
+	c->holders++;
+	pthread_mutex_unlock(&c->mcp->lock);
+	return c;
+}
+
+static void
+call_free(struct mcp_call *c)
+{
+	if (c->room)
+		room_put(c->room);
+	if (c->free_work)
+		c->free_work(c->work);
+	json_decref(c->id);
+	json_decref(c->progress_token);
+	json_decref(c->answer);
+	json_decref(c->wanted);
+	mcp_message_free(&c->msg);
+	free(c);
+}
+
+void
+mcp_call_put(struct mcp_call *c)
+{
+	struct mcp *m = c->mcp;
+	bool last;
+
+	pthread_mutex_lock(&m->lock);
+	last = --c->holders == 0;
+	if (last) {
+		mcp_peer_put(c->peer);
+		c->peer = NULL;
+	}
+	pthread_mutex_unlock(&m->lock);
+	if (last)
+		call_free(c);
+}
+
+/* The lock is held. False: it was over already. */
+static bool
+unlist(struct mcp_call *c)
+{
+	struct mcp_call **at = &c->mcp->calls;
+
+	if (!c->listed)
+		return false;
+	while (*at != c)
+		at = &(*at)->next;
+	*at = c->next;
+	c->mcp->call_count--;
+	c->listed = false;
+	return true;
+}
+
+/* Consumes the text, NULL being the end of memory. */
+static void
+end(struct mcp_call *c, char *text, int code)
+{
+	struct mcp_sink sink;
+	bool cancelled, was_listed, is_heard;
+
+	pthread_mutex_lock(&c->mcp->lock);
+	was_listed = unlist(c);
+	sink = c->sink;
+	cancelled = c->cancelled;
+	is_heard = c->peer != NULL;
+	pthread_mutex_unlock(&c->mcp->lock);
+	if (was_listed) {
+		if (is_heard && (cancelled || !text))
+			sink.end(sink.user, NULL, 0, 0);
+		else if (is_heard)
+			sink.end(sink.user, text, strlen(text), code);
+		mcp_call_put(c);
+	}
+	free(text);
+}
+
+void
+mcp_call_drop(struct mcp_call *c)
+{
+	bool was_listed;
+
+	pthread_mutex_lock(&c->mcp->lock);
+	was_listed = unlist(c);
+	pthread_mutex_unlock(&c->mcp->lock);
+	if (was_listed)
+		mcp_call_put(c);
+}
+
+void
+mcp_call_fail(struct mcp_call *c, struct mcp_fault *fault)
+{
+	end(c, mcp_write_error(c->id, fault), fault->code);
+}
+
+/* What every result of a request that named its version has. */
+static void
+complete(json_t *result)
+{
+	json_t *meta = json_object_get(result, "_meta");
+
+	if (!json_object_get(result, "resultType"))
+		json_object_set_new(result, "resultType",
+				    json_string("complete"));
+	if (!meta) {
+		meta = json_object();
+		json_object_set_new(result, "_meta", meta);
+	}
+	json_object_set_new(meta, META_SERVER,
+			    json_pack("{s:s, s:s}", "name", "remit", "version",
+				      remit_version()));
+}
+
+/* True: nobody waits for it now, and it is kept until somebody does. */
+static bool
+keep_answer(struct mcp_call *c, json_t *result)
+{
+	bool parked;
+
+	pthread_mutex_lock(&c->mcp->lock);
+	parked = c->listed && !c->peer;
+	if (parked)
+		c->answer = result;
+	pthread_mutex_unlock(&c->mcp->lock);
+	return parked;
+}
+
+void
+mcp_call_finish(struct mcp_call *c, json_t *result)
+{
+	struct mcp_fault fault = { 0 };
+
+	if (!result) {
+		mcp_fail(&fault, MCP_E_INTERNAL, "no memory");
+		mcp_call_fail(c, &fault);
+		return;
+	}
+	if (c->version && c->version->stateless)
+		complete(result);
+	if (keep_answer(c, result))
+		return;
+	end(c, mcp_write_result(c->id, result), 0);
+	json_decref(result);
+}
+
+/* ---- working ---- */
+
+/* Tell a room that nobody needs what it does for a call. One that was made for
+   it is ended: nobody else can name it. */
+static void
+stop(struct room *room, uint64_t number, bool made)
+{
+	if (made)
+		room_drop(room);
+	else if (number)
+		room_cancel(room, number);
+	room_put(room);
+}
+
+/* The lock is held. What is to be stopped, or NULL. */
+static struct room *
+if_cancelled(struct mcp_call *c)
+{
+	return c->cancelled && c->room ? room_hold(c->room) : NULL;
+}
+
+void
+mcp_call_enter(void *call, struct room *room)
+{
+	struct mcp_call *c = call;
+	struct room *stopped;
+
+	pthread_mutex_lock(&c->mcp->lock);
+	if (!c->room)
+		c->room = room_hold(room);
+	stopped = if_cancelled(c);
+	pthread_mutex_unlock(&c->mcp->lock);
+	if (stopped)
+		stop(stopped, 0, c->made_room);
+}
+
+void
+mcp_call_number(struct mcp_call *c, uint64_t number)
+{
+	struct room *stopped;
+
+	pthread_mutex_lock(&c->mcp->lock);
+	c->number = number;
+	stopped = if_cancelled(c);
+	pthread_mutex_unlock(&c->mcp->lock);
+	if (stopped)
+		stop(stopped, number, c->made_room);
+}
+
+void
+mcp_call_progress(struct mcp_call *c, const char *text, size_t len)
+{
+	struct mcp_sink sink = { 0 };
+	uint64_t now = mcp_now_ms();
+	own_mem char *notice = NULL;
+	json_t *token = NULL;
+
+	if (now - c->progress_ms < PROGRESS_MS)
+		return;
+	pthread_mutex_lock(&c->mcp->lock);
+	if (c->peer && !c->cancelled && c->listed && c->progress_token) {
+		sink = c->sink;
+		token = json_incref(c->progress_token);
+	}
+	pthread_mutex_unlock(&c->mcp->lock);
+	if (!token)
+		return;
+	c->progress_ms = now;
+	if (len > PROGRESS_MAX) {
+		text += len - PROGRESS_MAX;
+		len = PROGRESS_MAX;
+	}
+	notice = mcp_write_notice(
+		NULL, "notifications/progress",
+		json_pack("{s:o, s:I, s:o*}", "progressToken", token,
+			  "progress", (json_int_t)++c->progress, "message",
+			  text_to_json(text, len)));
+	if (notice)
+		sink.send(sink.user, notice, strlen(notice));
+}
+
+/* ---- cancelling ---- */
+
+static bool
+is_meant(const struct mcp_call *c, const struct mcp_peer *p, const json_t *id,
+	 const void *user)
+{
+	if (!c->peer || c->cancelled)
+		return false;
+	if (user)
+		return c->sink.user == user;
+	return c->peer == p && (!id || json_equal(c->id, id));
+}
+
+static void
+cancel(struct mcp *m, const struct mcp_peer *p, const json_t *id,
+       const void *user)
+{
+	struct mcp_call *c;
+	struct room *room = NULL;
+	uint64_t number = 0;
+	bool made = false;
+
+	/* One by one: a room is told without the lock. */
+	do {
+		pthread_mutex_lock(&m->lock);
+		for (c = m->calls; c && !is_meant(c, p, id, user); c = c->next)
+			;
+		if (c) {
+			c->cancelled = true;
+			room = c->room ? room_hold(c->room) : NULL;
+			number = c->number;
+			made = c->made_room;
+		}
+		pthread_mutex_unlock(&m->lock);
+		if (c && room)
+			stop(room, number, made);
+	} while (c);
+}
+
+void
+mcp_call_cancel_id(struct mcp_peer *p, const json_t *id)
+{
+	cancel(p->mcp, p, id, NULL);
+}
+
+void
+mcp_call_cancel_peer(struct mcp_peer *p)
+{
+	cancel(p->mcp, p, NULL, NULL);
+}
+
+void
+mcp_call_cancel_sink(struct mcp *m, const void *user)
+{
+	cancel(m, NULL, NULL, user);
+}

@@ -1,0 +1,289 @@
+#include "mcp_elicit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "mcp_call.h"
+#include "text.h"
+
+/* At once; who would be one more gets no for an answer. */
+#define PARKED_MAX 16
+/* What has ended is kept for the client to come back. */
+#define PARKED_MS (600 * 1000)
+/* The name of our question among those of an answer. */
+#define OURS "allow"
+
+static const struct {
+	const char *word;
+	enum remit_answer answer;
+} words[] = {
+	{ "deny", REMIT_DENY },
+	{ "once", REMIT_ALLOW_ONCE },
+	{ "run", REMIT_ALLOW_RUN },
+};
+
+static enum remit_answer
+read_answer(const json_t *result)
+{
+	const char *action =
+		json_string_value(json_object_get(result, "action"));
+	const char *word = json_string_value(
+		json_object_get(json_object_get(result, "content"), "answer"));
+
+	if (!action || strcmp(action, "accept") != 0 || !word)
+		return REMIT_DENY;
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (!strcmp(words[i].word, word))
+			return words[i].answer;
+	return REMIT_DENY;
+}
+
+/* The name of a host or tool comes from the code: it is quoted and short. */
+static json_t *
+question(const char *kind, const char *subject)
+{
+	json_auto_t *shown = text_to_json(subject, strnlen(subject, 300));
+	own_mem char *quoted =
+		json_dumps(shown, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+	char message[2500];
+
+	if (!quoted)
+		return NULL;
+	snprintf(message, sizeof(message),
+		 "The Python program wants to %s %s. May it?",
+		 !strcmp(kind, "host") ? "connect to the host" : "use", quoted);
+	return json_pack(
+		"{s:s, s:{s:s, s:{s:{s:s, s:s, s:s, s:[s, s, s]}}, s:[s]}}",
+		"message", message, "requestedSchema", "type", "object",
+		"properties", "answer", "type", "string", "title", "Answer",
+		"description",
+		"once: this time. run: for the rest of this program.", "enum",
+		"deny", "once", "run", "required", "answer");
+}
+
+static void
+deny(struct mcp *m, const char *id)
+{
+	/* It may be over by now, which is no either. */
+	if (rooms_answer_question(m->rooms, m->owner, id, REMIT_DENY) < 0)
+		return;
+}
+
+/* ---- as a request ---- */
+
+/* The lock is held. False: nobody can be asked. */
+static bool
+note(struct mcp_call *c, const char *id, const char *asked)
+{
+	if (!c->listed || c->cancelled || !c->peer)
+		return false;
+	snprintf(c->question, sizeof(c->question), "%s", id);
+	snprintf(c->asked, sizeof(c->asked), "%s", asked);
+	return true;
+}
+
+static void
+send_request(struct mcp_call *c, const char *id, json_t *asked)
+{
+	struct mcp_sink sink;
+	own_mem char *text = NULL;
+	bool noted;
+
+	pthread_mutex_lock(&c->mcp->lock);
+	noted = note(c, id, id);
+	sink = c->sink;
+	pthread_mutex_unlock(&c->mcp->lock);
+	text = mcp_write_notice(id, "elicitation/create", asked);
+	if (noted && text)
+		sink.send(sink.user, text, strlen(text));
+	else
+		deny(c->mcp, id);
+}
+
+/* The lock is held. */
+static struct mcp_call *
+find_asked(struct mcp *m, const struct mcp_peer *p, const char *asked)
+{
+	struct mcp_call *c = m->calls;
+
+	while (c &&
+	       (c->peer != p || !c->asked[0] || strcmp(c->asked, asked) != 0))
+		c = c->next;
+	return c;
+}
+
+void
+mcp_elicit_take(struct mcp_peer *p, const struct mcp_message *msg)
+{
+	const char *asked = json_string_value(msg->id);
+	char id[ROOM_ID_SIZE] = "";
+	struct mcp_call *c;
+
+	pthread_mutex_lock(&p->mcp->lock);
+	c = asked ? find_asked(p->mcp, p, asked) : NULL;
+	if (c) {
+		memcpy(id, c->question, sizeof(id));
+		c->asked[0] = '\0';
+	}
+	pthread_mutex_unlock(&p->mcp->lock);
+	/* An error is no answer, and so is a room that has given up. */
+	if (id[0] && rooms_answer_question(p->mcp->rooms, p->mcp->owner, id,
+					   read_answer(msg->result)) < 0)
+		return;
+}
+
+/* ---- as the answer of a request ---- */
+
+/* The lock is held. What nobody came back for is forgotten. */
+static struct mcp_call *
+find_forgotten(struct mcp *m, size_t *parked)
+{
+	uint64_t now = mcp_now_ms();
+	struct mcp_call *forgotten = NULL;
+
+	*parked = 0;
+	for (struct mcp_call *c = m->calls; c; c = c->next) {
+		if (c->peer)
+			continue;
+		(*parked)++;
+		if (c->answer && now - c->parked_ms > PARKED_MS)
+			forgotten = c;
+	}
+	return forgotten;
+}
+
+static json_t *
+required(json_t *asked, const char *state)
+{
+	return json_pack("{s:s, s:{s:{s:s, s:o}}, s:s}", "resultType",
+			 "input_required", "inputRequests", OURS, "method",
+			 "elicitation/create", "params", asked, "requestState",
+			 state);
+}
+
+static void
+park(struct mcp_call *c, const char *id, json_t *asked)
+{
+	char state[ROOM_ID_SIZE];
+	struct mcp_peer *peer;
+	struct mcp_sink sink;
+	struct mcp_call *forgotten;
+	json_auto_t *result = NULL;
+	own_mem char *text = NULL;
+	struct remit_error err;
+	size_t parked;
+	bool noted = false;
+
+	if (room_make_id(state, &err) == 0) {
+		result = required(asked, state);
+		text = result ? mcp_write_result(c->id, result) : NULL;
+	} else {
+		json_decref(asked);
+	}
+	pthread_mutex_lock(&c->mcp->lock);
+	forgotten = find_forgotten(c->mcp, &parked);
+	if (text && (forgotten || parked < PARKED_MAX))
+		noted = note(c, id, state);
+	sink = c->sink;
+	peer = c->peer;
+	if (noted) {
+		c->peer = NULL;
+		json_decref(c->wanted);
+		c->wanted = json_incref(result);
+		c->parked_ms = mcp_now_ms();
+	}
+	pthread_mutex_unlock(&c->mcp->lock);
+	if (forgotten)
+		mcp_call_drop(forgotten);
+	if (!noted) {
+		deny(c->mcp, id);
+		return;
+	}
+	sink.end(sink.user, text, strlen(text), 0);
+	pthread_mutex_lock(&c->mcp->lock);
+	mcp_peer_put(peer);
+	pthread_mutex_unlock(&c->mcp->lock);
+}
+
+void
+mcp_elicit_ask(void *call, const char *id, const struct remit_question *q)
+{
+	struct mcp_call *c = call;
+	json_t *asked = c->elicits ? question(q->kind, q->subject) : NULL;
+
+	if (!asked)
+		deny(c->mcp, id);
+	else if (c->version->stateless)
+		park(c, id, asked);
+	else
+		send_request(c, id, asked);
+}
+
+/* The lock is held: the request of c goes on with what was parked. */
+static void
+hand_over(struct mcp_call *c, struct mcp_call *parked)
+{
+	parked->peer = c->peer;
+	parked->sink = c->sink;
+	json_decref(parked->id);
+	json_decref(parked->progress_token);
+	parked->id = c->id;
+	parked->progress_token = c->progress_token;
+	parked->asked[0] = '\0';
+	/* Nothing of it is the old one's any more. */
+	c->peer = NULL;
+	c->id = c->progress_token = NULL;
+}
+
+static bool
+is_same(const struct mcp_call *a, const struct mcp_call *b)
+{
+	return a->tool == b->tool && json_equal(a->arguments, b->arguments);
+}
+
+bool
+mcp_elicit_resume(struct mcp_call *c)
+{
+	const char *state = json_string_value(
+		json_object_get(c->msg.params, "requestState"));
+	const json_t *said = json_object_get(
+		json_object_get(c->msg.params, "inputResponses"), OURS);
+	struct mcp_fault fault = { 0 };
+	struct mcp_call *parked;
+	char id[ROOM_ID_SIZE] = "";
+	json_t *answer = NULL, *again = NULL;
+
+	if (!state)
+		return false;
+	pthread_mutex_lock(&c->mcp->lock);
+	parked = find_asked(c->mcp, NULL, state);
+	if (parked && !is_same(parked, c))
+		parked = NULL;
+	if (parked && !said) {
+		again = json_deep_copy(parked->wanted);
+	} else if (parked) {
+		parked->holders++;
+		hand_over(c, parked);
+		memcpy(id, parked->question, sizeof(id));
+		answer = take_ptr(&parked->answer);
+	}
+	pthread_mutex_unlock(&c->mcp->lock);
+	if (!parked) {
+		mcp_fail(&fault, MCP_E_PARAMS,
+			 "this requestState belongs to no request that waits");
+		mcp_call_fail(c, &fault);
+		return true;
+	}
+	if (!said) {
+		mcp_call_finish(c, again);
+		return true;
+	}
+	mcp_call_drop(c);
+	if (answer)
+		mcp_call_finish(parked, answer);
+	else if (rooms_answer_question(c->mcp->rooms, c->mcp->owner, id,
+				       read_answer(said)) < 0)
+		id[0] = '\0'; /* the room has given up, and goes on */
+	mcp_call_put(parked);
+	return true;
+}

@@ -1,0 +1,382 @@
+/*
+ * mcp_file: the tools read_file, write_file and list_files, for the files of a
+ * session. They are carried out inside of its jail, which decides what may be
+ * read and written.
+ */
+#include <string.h>
+#include <time.h>
+
+#include "base64.h"
+#include "content_type.h"
+#include "mcp_call.h"
+#include "mcp_shown.h"
+#include "mcp_tool.h"
+#include "text.h"
+
+/* Of what is read, if nobody says how much. */
+#define READ_BYTES ((size_t)1024 * 1024)
+/* The most, for the schema. */
+#define READ_MOST_TEXT "16777216"
+
+static const char *
+text_of(const struct mcp_call *c, const char *key)
+{
+	return json_string_value(json_object_get(c->arguments, key));
+}
+
+static json_int_t
+number_of(const struct mcp_call *c, const char *key, json_int_t otherwise)
+{
+	const json_t *value = json_object_get(c->arguments, key);
+
+	return value ? json_integer_value(value) : otherwise;
+}
+
+/* ---- asking a room ---- */
+
+static void
+release(void *call)
+{
+	mcp_call_put(call);
+}
+
+static void
+on_result(void *user, struct remit_result *res, const struct remit_error *err)
+{
+	struct mcp_call *c = user;
+
+	(void)res;
+	if (err)
+		mcp_tool_refuse(c, err);
+	mcp_call_put(c);
+}
+
+static void
+ask(struct mcp_call *c, const struct remit_file_task *task,
+    const struct room_events *events)
+{
+	struct room_loan loan = { .release = release, .owner = c };
+	struct remit_error err;
+
+	mcp_call_hold(c); /* for the events */
+	mcp_call_hold(c); /* for the loan */
+	if (room_file(c->room, task, loan, events, c, &err) == 0)
+		return;
+	mcp_tool_refuse(c, &err);
+	mcp_call_put(c);
+	mcp_call_put(c);
+}
+
+/* ---- reading ---- */
+
+static json_t *
+read_blocks(const char *type, const struct remit_file_answer *a)
+{
+	json_t *image = mcp_shown_image(type, a->bytes, a->len);
+
+	return image ? json_pack("[o]", image) : NULL;
+}
+
+static void
+on_read(void *user, const struct remit_file_answer *a)
+{
+	struct mcp_call *c = user;
+	const struct remit_file_entry *file = &a->entries[0];
+	unsigned long long offset =
+		(unsigned long long)number_of(c, "offset", 0);
+	const char *type = content_type(file->path, a->bytes, a->len);
+	json_t *blocks = read_blocks(type, a);
+	own_mem char *base64 = NULL;
+	size_t len = a->len;
+	bool is_text;
+
+	/* A character may be cut where the piece ends. */
+	if (offset + len < file->size && text_is_cut(a->bytes, len))
+		len = text_valid_prefix(a->bytes, len);
+	is_text = text_valid_prefix(a->bytes, len) == len &&
+		  !memchr(a->bytes, '\0', len);
+	if (!is_text) {
+		len = a->len;
+		base64 = blocks ? NULL : text_base64(a->bytes, len);
+	}
+	mcp_tool_answer(
+		c,
+		json_pack("{s:o, s:I, s:s, s:o, s:s?, s:I, s:b}", "path",
+			  text_to_json(file->path, strlen(file->path)), "size",
+			  (json_int_t)file->size, "content_type", type, "text",
+			  is_text ? json_stringn(a->bytes, len) : json_null(),
+			  "base64", base64, "length", (json_int_t)len, "more",
+			  offset + len < file->size),
+		blocks, false);
+}
+
+static void
+read_it(struct mcp_call *c)
+{
+	static const struct room_events events = { .file = on_read,
+						   .result = on_result };
+	struct remit_file_task task = {
+		.op = REMIT_FILE_READ,
+		.path = text_of(c, "path"),
+		.offset = (unsigned long long)number_of(c, "offset", 0),
+		.length = (size_t)number_of(c, "length", READ_BYTES),
+	};
+
+	ask(c, &task, &events);
+}
+
+static void
+read_file(struct mcp_call *c)
+{
+	mcp_tool_enter(c, read_it);
+}
+
+static const struct mcp_member read_takes[] = {
+	{ .name = "session", .schema = MCP_TEXT, .text = "its handle" },
+	{ .name = "path",
+	  .schema = MCP_TEXT,
+	  .text = "relative to /workspace, or absolute" },
+	{ .name = "offset",
+	  .schema = MCP_COUNT,
+	  .text = "the first byte; 0 if it is not there",
+	  .optional = true },
+	{ .name = "length",
+	  .schema = "{\"type\":\"integer\",\"minimum\":1,"
+		    "\"maximum\":" READ_MOST_TEXT "}",
+	  .text = "bytes at most; 1 MiB if it is not there",
+	  .optional = true },
+	{ 0 },
+};
+
+static const struct mcp_member read_gives[] = {
+	{ .name = "path", .schema = MCP_TEXT },
+	{ .name = "size", .schema = MCP_COUNT, .text = "of the whole file" },
+	{ .name = "content_type", .schema = MCP_TEXT },
+	{ .name = "text",
+	  .schema = MCP_TEXT_OR,
+	  .text = "null: it is no text" },
+	{ .name = "base64",
+	  .schema = MCP_TEXT_OR,
+	  .text = "null: it is text, or an image, which is content of its "
+		  "own" },
+	{ .name = "length", .schema = MCP_COUNT, .text = "of this piece" },
+	{ .name = "more",
+	  .schema = MCP_YES_NO,
+	  .text = "the file goes on behind it" },
+	{ 0 },
+};
+
+const struct mcp_tool mcp_tool_read = {
+	.name = "read_file",
+	.title = "Read a file",
+	.text = "Read a file of a session, or a piece of it.",
+	.takes = read_takes,
+	.gives = read_gives,
+	.only_reads = true,
+	.again = true,
+	.begin = read_file,
+};
+
+/* ---- writing ---- */
+
+static void
+on_written(void *user, const struct remit_file_answer *a)
+{
+	struct mcp_call *c = user;
+	const struct remit_file_entry *file = &a->entries[0];
+
+	mcp_tool_answer(c,
+			json_pack("{s:s, s:o, s:I}", "session",
+				  room_id(c->room), "path",
+				  text_to_json(file->path, strlen(file->path)),
+				  "size", (json_int_t)file->size),
+			NULL, false);
+}
+
+static void
+write_it(struct mcp_call *c)
+{
+	static const struct room_events events = { .file = on_written,
+						   .result = on_result };
+	const json_t *text = json_object_get(c->arguments, "text");
+	struct remit_file_task task = {
+		.op = REMIT_FILE_WRITE,
+		.path = text_of(c, "path"),
+		.append = json_is_true(json_object_get(c->arguments, "append")),
+		.bytes = text ? json_string_value(text) : c->work,
+		.len = text ? json_string_length(text) : c->work_len,
+	};
+
+	ask(c, &task, &events);
+}
+
+static void
+write_file(struct mcp_call *c)
+{
+	const json_t *base64 = json_object_get(c->arguments, "base64");
+	struct remit_error err;
+	char *bytes;
+
+	if (!base64 == !json_object_get(c->arguments, "text")) {
+		fail(&err, REMIT_E_INPUT,
+		     "arguments: a file has either text or base64");
+		mcp_tool_refuse(c, &err);
+		return;
+	}
+	if (base64) {
+		if (base64_decode(json_string_value(base64),
+				  json_string_length(base64), &bytes,
+				  &c->work_len) < 0) {
+			fail(&err, REMIT_E_INPUT,
+			     "arguments.base64: this is no base64");
+			mcp_tool_refuse(c, &err);
+			return;
+		}
+		c->work = bytes;
+		c->free_work = free;
+	}
+	mcp_tool_enter(c, write_it);
+}
+
+static const struct mcp_member write_takes[] = {
+	{ .name = "session",
+	  .schema = MCP_TEXT,
+	  .text = "its handle, or \"new\"" },
+	{ .name = "path",
+	  .schema = MCP_TEXT,
+	  .text = "relative to /workspace, or absolute; folders above it are "
+		  "made" },
+	{ .name = "text",
+	  .schema = MCP_TEXT,
+	  .text = "the content",
+	  .optional = true },
+	{ .name = "base64",
+	  .schema = MCP_TEXT,
+	  .text = "the content, if it is no text",
+	  .optional = true },
+	{ .name = "append",
+	  .schema = MCP_YES_NO,
+	  .text = "true: behind what is there",
+	  .optional = true },
+	{ 0 },
+};
+
+static const struct mcp_member write_gives[] = {
+	{ .name = "session", .schema = MCP_TEXT },
+	{ .name = "path", .schema = MCP_TEXT },
+	{ .name = "size", .schema = MCP_COUNT, .text = "of the whole file" },
+	{ 0 },
+};
+
+const struct mcp_tool mcp_tool_write = {
+	.name = "write_file",
+	.title = "Write a file",
+	.text = "Write a file of a session, in place of what is there or "
+		"behind it.",
+	.takes = write_takes,
+	.gives = write_gives,
+	.destroys = true,
+	.begin = write_file,
+};
+
+/* ---- listing ---- */
+
+static json_t *
+show_time(long long ns)
+{
+	time_t seconds = (time_t)(ns / 1000000000);
+	char text[32];
+	struct tm t;
+
+	if (!gmtime_r(&seconds, &t) ||
+	    !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &t))
+		return json_null();
+	return json_string(text);
+}
+
+static json_t *
+show_entry(const struct remit_file_entry *e)
+{
+	static const char *const types[] = {
+		[REMIT_FILE_IS_REGULAR] = "file",
+		[REMIT_FILE_IS_FOLDER] = "folder",
+		[REMIT_FILE_IS_LINK] = "link",
+		[REMIT_FILE_IS_OTHER] = "other",
+	};
+
+	return json_pack("{s:o, s:s, s:I, s:o}", "path",
+			 text_to_json(e->path, strlen(e->path)), "type",
+			 types[e->type], "size", (json_int_t)e->size,
+			 "modified", show_time(e->modified_ns));
+}
+
+static void
+on_listed(void *user, const struct remit_file_answer *a)
+{
+	struct mcp_call *c = user;
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < a->entry_count; i++)
+		json_array_append_new(list, show_entry(&a->entries[i]));
+	mcp_tool_answer(c,
+			json_pack("{s:o, s:b}", "files", list, "truncated",
+				  a->truncated),
+			NULL, false);
+}
+
+static void
+list_it(struct mcp_call *c)
+{
+	static const struct room_events events = { .file = on_listed,
+						   .result = on_result };
+	const char *path = text_of(c, "path");
+	struct remit_file_task task = {
+		.op = REMIT_FILE_LIST,
+		.path = path ? path : "/workspace",
+		.depth = (unsigned)number_of(c, "depth", 1),
+	};
+
+	ask(c, &task, &events);
+}
+
+static void
+list_files(struct mcp_call *c)
+{
+	mcp_tool_enter(c, list_it);
+}
+
+static const struct mcp_member list_takes[] = {
+	{ .name = "session", .schema = MCP_TEXT, .text = "its handle" },
+	{ .name = "path",
+	  .schema = MCP_TEXT,
+	  .text = "a folder; /workspace if it is not there",
+	  .optional = true },
+	{ .name = "depth",
+	  .schema = "{\"type\":\"integer\",\"minimum\":1,\"maximum\":64}",
+	  .text = "levels below it; 1 if it is not there",
+	  .optional = true },
+	{ 0 },
+};
+
+static const struct mcp_member list_gives[] = {
+	{ .name = "files",
+	  .schema =
+		  "{\"type\":\"array\",\"items\":{\"type\":\"object\","
+		  "\"properties\":{\"path\":" MCP_TEXT ",\"type\":{\"enum\":["
+		  "\"file\",\"folder\",\"link\",\"other\"]},\"size\":" MCP_COUNT
+		  ",\"modified\":" MCP_TEXT_OR "},\"required\":[\"path\","
+		  "\"type\",\"size\",\"modified\"]}}" },
+	{ .name = "truncated", .schema = MCP_YES_NO, .text = "there are more" },
+	{ 0 },
+};
+
+const struct mcp_tool mcp_tool_list = {
+	.name = "list_files",
+	.title = "List files",
+	.text = "List the files of a session.",
+	.takes = list_takes,
+	.gives = list_gives,
+	.only_reads = true,
+	.again = true,
+	.begin = list_files,
+};

@@ -1,0 +1,255 @@
+#include "mcp_method.h"
+
+#include <string.h>
+
+#include "mcp_call.h"
+#include "mcp_resource.h"
+#include "mcp_tool.h"
+
+/* Lists are made when the server starts, and it may be started anew. */
+#define FRESH_MS 60000
+
+static const char advice[] =
+	"Runs Python in a jail that its policy describes: get_policy tells it. "
+	"run_python without a session is a program of its own. To keep "
+	"variables, imports and files, pass session \"new\" once, and then "
+	"the handle that comes back.";
+
+enum era { HANDSHAKE = 1, STATELESS = 2, BOTH = 3 };
+
+struct method {
+	const char *name;
+	unsigned eras;
+	/* 0 with the result, which may be NULL without memory; -1 with the
+	   fault. Or NULL: `begin` ends the call when it likes. */
+	int (*answer)(struct mcp_call *c, json_t **result,
+		      struct mcp_fault *fault);
+	void (*begin)(struct mcp_call *c);
+	bool is_cached;
+	int fresh_ms;
+};
+
+static json_t *
+abilities(void)
+{
+	return json_pack("{s:{}, s:{}}", "tools", "resources");
+}
+
+/* An empty object is the form that has been there longest. */
+static bool
+can_elicit(const json_t *abilities_of_peer)
+{
+	const json_t *e = json_object_get(abilities_of_peer, "elicitation");
+
+	return json_is_object(e) &&
+	       (!json_object_size(e) || json_object_get(e, "form"));
+}
+
+static int
+initialize(struct mcp_call *c, json_t **result, struct mcp_fault *fault)
+{
+	const char *wanted = json_string_value(
+		json_object_get(c->msg.params, "protocolVersion"));
+	const json_t *can = json_object_get(c->msg.params, "capabilities");
+	bool again;
+
+	if (!wanted || !json_is_object(can))
+		return mcp_fail(fault, MCP_E_PARAMS,
+				"initialize needs protocolVersion and "
+				"capabilities");
+	pthread_mutex_lock(&c->mcp->lock);
+	again = c->peer->version != NULL;
+	if (!again) {
+		c->peer->version = mcp_version_agree(wanted);
+		c->peer->elicits = can_elicit(can);
+	}
+	pthread_mutex_unlock(&c->mcp->lock);
+	if (again)
+		return mcp_fail(fault, MCP_E_REQUEST,
+				"this connection is initialized already");
+	*result = json_pack("{s:s, s:o, s:{s:s, s:s, s:s}, s:s}",
+			    "protocolVersion", mcp_version_agree(wanted)->name,
+			    "capabilities", abilities(), "serverInfo", "name",
+			    "remit", "title", "Remit", "version",
+			    remit_version(), "instructions", advice);
+	return 0;
+}
+
+static int
+discover(struct mcp_call *c, json_t **result, struct mcp_fault *fault)
+{
+	(void)c;
+	(void)fault;
+	*result = json_pack("{s:o, s:o, s:s}", "supportedVersions",
+			    mcp_version_stateless(), "capabilities",
+			    abilities(), "instructions", advice);
+	return 0;
+}
+
+static int
+ping(struct mcp_call *c, json_t **result, struct mcp_fault *fault)
+{
+	(void)c;
+	(void)fault;
+	*result = json_object();
+	return 0;
+}
+
+/* All lists are one page. */
+static int
+check_cursor(const struct mcp_call *c, struct mcp_fault *fault)
+{
+	if (json_object_get(c->msg.params, "cursor"))
+		return mcp_fail(fault, MCP_E_PARAMS,
+				"there is no such cursor: lists have one page");
+	return 0;
+}
+
+static int
+list_tools(struct mcp_call *c, json_t **result, struct mcp_fault *fault)
+{
+	if (check_cursor(c, fault) < 0)
+		return -1;
+	*result = json_pack("{s:o}", "tools",
+			    mcp_toolbox_list(c->mcp->toolbox, c->version));
+	return 0;
+}
+
+static int
+list_resources(struct mcp_call *c, json_t **result, struct mcp_fault *fault)
+{
+	if (check_cursor(c, fault) < 0)
+		return -1;
+	*result = json_pack("{s:o}", "resources", mcp_resource_list());
+	return 0;
+}
+
+static int
+list_templates(struct mcp_call *c, json_t **result, struct mcp_fault *fault)
+{
+	if (check_cursor(c, fault) < 0)
+		return -1;
+	*result = json_pack("{s:o}", "resourceTemplates",
+			    mcp_resource_templates());
+	return 0;
+}
+
+static const struct method methods[] = {
+	{ .name = "initialize", .eras = HANDSHAKE, .answer = initialize },
+	{ .name = "ping", .eras = HANDSHAKE, .answer = ping },
+	{
+		.name = "server/discover",
+		.eras = STATELESS,
+		.answer = discover,
+		.is_cached = true,
+		.fresh_ms = FRESH_MS,
+	},
+	{
+		.name = "tools/list",
+		.eras = BOTH,
+		.answer = list_tools,
+		.is_cached = true,
+		.fresh_ms = FRESH_MS,
+	},
+	{ .name = "tools/call", .eras = BOTH, .begin = mcp_tool_call },
+	{
+		.name = "resources/list",
+		.eras = BOTH,
+		.answer = list_resources,
+		.is_cached = true,
+		.fresh_ms = FRESH_MS,
+	},
+	{
+		.name = "resources/templates/list",
+		.eras = BOTH,
+		.answer = list_templates,
+		.is_cached = true,
+		.fresh_ms = FRESH_MS,
+	},
+	{ .name = "resources/read", .eras = BOTH, .begin = mcp_resource_read },
+};
+
+/* ---- which, and by which revision ---- */
+
+static int
+refuse_version(const char *wanted, struct mcp_fault *fault)
+{
+	fault->data = json_pack("{s:o, s:s}", "supported",
+				mcp_version_stateless(), "requested", wanted);
+	return mcp_fail(fault, MCP_E_VERSION, "Unsupported protocol version");
+}
+
+static int
+take_version(struct mcp_call *c, struct mcp_fault *fault)
+{
+	json_t *named = mcp_message_meta(&c->msg, META_VERSION);
+	json_t *can = mcp_message_meta(&c->msg, META_CAN);
+
+	if (!named && (c->peer->version || !strcmp(c->msg.method, "ping") ||
+		       !strcmp(c->msg.method, "initialize"))) {
+		c->version = c->peer->version;
+		c->elicits = c->peer->elicits;
+		return 0;
+	}
+	if (!json_is_string(named))
+		return mcp_fail(fault, MCP_E_PARAMS,
+				"a request needs _meta with %s, or initialize "
+				"before it",
+				META_VERSION);
+	c->version = mcp_version_find(json_string_value(named));
+	if (!c->version || !c->version->stateless)
+		return refuse_version(json_string_value(named), fault);
+	if (!json_is_object(can))
+		return mcp_fail(fault, MCP_E_PARAMS,
+				"a request needs _meta with %s", META_CAN);
+	c->elicits = can_elicit(can);
+	return 0;
+}
+
+static const struct method *
+find(const struct mcp_call *c, struct mcp_fault *fault)
+{
+	unsigned era =
+		c->version && c->version->stateless ? STATELESS : HANDSHAKE;
+
+	for (size_t i = 0; i < ARRAY_LEN(methods); i++)
+		if (!strcmp(methods[i].name, c->msg.method) &&
+		    methods[i].eras & era)
+			return &methods[i];
+	mcp_fail(fault, MCP_E_METHOD, "there is no method \"%.80s\"",
+		 c->msg.method);
+	return NULL;
+}
+
+static int
+answer(struct mcp_call *c, const struct method *method, struct mcp_fault *fault)
+{
+	json_t *result = NULL;
+
+	if (method->answer(c, &result, fault) < 0)
+		return -1;
+	if (result && method->is_cached && c->version->stateless) {
+		json_object_set_new(result, "ttlMs",
+				    json_integer(method->fresh_ms));
+		json_object_set_new(result, "cacheScope",
+				    json_string("private"));
+	}
+	mcp_call_finish(c, result);
+	return 0;
+}
+
+void
+mcp_method_run(struct mcp_call *c)
+{
+	struct mcp_fault fault = { 0 };
+	const struct method *method = NULL;
+	int failed = take_version(c, &fault);
+
+	if (!failed)
+		method = find(c, &fault);
+	if (method && method->begin)
+		method->begin(c);
+	else if (!method || answer(c, method, &fault) < 0)
+		mcp_call_fail(c, &fault);
+	mcp_fault_free(&fault);
+}

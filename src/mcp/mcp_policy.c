@@ -1,0 +1,132 @@
+/*
+ * mcp_policy: the tool get_policy.
+ *
+ * What is kept is not looked up but found: an empty program is run once, and
+ * its result says by what each field was kept.
+ */
+#include <string.h>
+
+#include "mcp_call.h"
+#include "mcp_tool.h"
+
+static const struct mcp_member takes[] = { { 0 } };
+
+static const struct mcp_member gives[] = {
+	{ .name = "tier",
+	  .schema = MCP_TEXT,
+	  .text = "how strong the wall is" },
+	{ .name = "guide",
+	  .schema = MCP_TEXT,
+	  .text = "what the code may do, in words" },
+	{ .name = "enforcement",
+	  .schema = "{\"type\":\"array\",\"items\":{\"type\":\"object\","
+		    "\"properties\":{"
+		    "\"field\":" MCP_TEXT ",\"value\":{},\"strength\":" MCP_TEXT
+		    ",\"mechanisms\":{\"type\":\"array\",\"items\":" MCP_TEXT
+		    "}},"
+		    "\"required\":[\"field\",\"strength\",\"mechanisms\"]}}",
+	  .text = "each field of the policy, and what keeps it" },
+	{ 0 },
+};
+
+/* Lists and objects hold paths of the host and values of variables: what the
+   code may see of them is in the guide. */
+static json_t *
+show_row(const json_t *row)
+{
+	json_t *value = json_object_get(row, "value");
+	bool is_plain = value && !json_is_array(value) &&
+			!json_is_object(value) && !json_is_string(value);
+
+	return json_pack("{s:O, s:O*, s:O, s:O}", "field",
+			 json_object_get(row, "field"), "value",
+			 is_plain ? value : NULL, "strength",
+			 json_object_get(row, "strength"), "mechanisms",
+			 json_object_get(row, "mechanisms"));
+}
+
+static json_t *
+show(const struct mcp *m, const json_t *result)
+{
+	json_t *rows = json_array(), *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(result, "enforcement"), i, row)
+	{
+		json_array_append_new(rows, show_row(row));
+	}
+	return json_pack("{s:O, s:s, s:o}", "tier",
+			 json_object_get(result, "tier"), "guide", m->guide,
+			 "enforcement", rows);
+}
+
+static void
+on_result(void *user, struct remit_result *res, const struct remit_error *err)
+{
+	struct mcp_call *c = user;
+	json_auto_t *doc =
+		res ? json_loads(remit_result_json(res), 0, NULL) : NULL;
+	json_t *given = doc ? show(c->mcp, doc) : NULL;
+
+	if (err) {
+		mcp_tool_refuse(c, err);
+	} else {
+		pthread_mutex_lock(&c->mcp->lock);
+		if (!c->mcp->policy_shown)
+			c->mcp->policy_shown = json_deep_copy(given);
+		pthread_mutex_unlock(&c->mcp->lock);
+		mcp_tool_answer(c, given, NULL, false);
+	}
+	mcp_call_put(c);
+}
+
+static void
+find_out(struct mcp_call *c)
+{
+	static const struct room_events events = {
+		.begin = mcp_call_enter,
+		.result = on_result,
+	};
+	struct room_job job = { .job = REMIT_JOB_INIT };
+	struct room_options opt;
+	struct remit_error err;
+	struct room *room;
+
+	job.job.code = "";
+	mcp_call_hold(c);
+	c->made_room = true;
+	if (mcp_tool_room(c, &opt, &err) == 0 &&
+	    room_run(c->mcp->rooms, &opt, &job, &events, c, &room, &err) == 0) {
+		mcp_call_enter(c, room);
+		room_put(room);
+		return;
+	}
+	mcp_tool_refuse(c, &err);
+	mcp_call_put(c);
+}
+
+static void
+begin(struct mcp_call *c)
+{
+	json_t *known;
+
+	pthread_mutex_lock(&c->mcp->lock);
+	known = json_deep_copy(c->mcp->policy_shown);
+	pthread_mutex_unlock(&c->mcp->lock);
+	if (known)
+		mcp_tool_answer(c, known, NULL, false);
+	else
+		find_out(c);
+}
+
+const struct mcp_tool mcp_tool_policy = {
+	.name = "get_policy",
+	.title = "Show the policy",
+	.text = "What programs may do here, and which mechanisms keep each "
+		"field of the policy.",
+	.takes = takes,
+	.gives = gives,
+	.only_reads = true,
+	.again = true,
+	.begin = begin,
+};

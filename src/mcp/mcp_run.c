@@ -1,0 +1,458 @@
+#include "mcp_run.h"
+
+#include <string.h>
+
+#include "base64.h"
+#include "mcp_call.h"
+#include "mcp_elicit.h"
+#include "mcp_resource.h"
+#include "result_view.h"
+
+/* What a call of it holds until its program has ended. */
+struct run {
+	struct room_job job;
+	struct remit_file *files;
+	size_t file_count; /* decoded so far: their bytes are owned */
+	struct mcp_shown shown;
+};
+
+static void
+run_free(void *work)
+{
+	struct run *r = work;
+
+	for (size_t i = 0; i < r->file_count; i++)
+		free((char *)r->files[i].bytes);
+	free(r->files);
+	mcp_shown_free(&r->shown);
+	free(r);
+}
+
+/* ---- the answer ---- */
+
+#define ROWS(members, required)                                              \
+	"{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":" \
+	"{" members "},\"required\":[" required "]}}"
+
+const struct mcp_member mcp_run_gives[] = {
+	{ .name = "status",
+	  .schema = MCP_TEXT,
+	  .text = "ok, error (an exception), exit (sys.exit), timeout, "
+		  "cpu_limit, "
+		  "memory_limit, output_limit, killed, interrupted, rejected "
+		  "(before "
+		  "it "
+		  "ran), install_failed, refused, busy or internal" },
+	{ .name = "session",
+	  .schema = MCP_TEXT_OR,
+	  .text = "its handle; null: it was a program alone" },
+	{ .name = "session_state",
+	  .schema = "{\"enum\":[\"open\",\"ended\",null]}",
+	  .text = "ended: variables and files are gone; reset_session gives a "
+		  "fresh "
+		  "jail" },
+	{ .name = "exit_code", .schema = "{\"type\":[\"integer\",\"null\"]}" },
+	{ .name = "stdout", .schema = MCP_TEXT },
+	{ .name = "stderr", .schema = MCP_TEXT },
+	{ .name = "stdout_truncated", .schema = MCP_YES_NO },
+	{ .name = "stderr_truncated", .schema = MCP_YES_NO },
+	{ .name = "value",
+	  .schema = MCP_TEXT_OR,
+	  .text = "the repr of the last expression" },
+	{ .name = "displays",
+	  .schema =
+		  ROWS("\"text\":" MCP_TEXT_OR
+		       ",\"types\":{\"type\":\"array\",\"items\":" MCP_TEXT "}",
+		       "\"text\",\"types\""),
+	  .text = "what was displayed; images are content of their own" },
+	{ .name = "error",
+	  .schema =
+		  "{\"anyOf\":[{\"type\":\"null\"},{\"type\":\"object\","
+		  "\"properties\":{\"name\":" MCP_TEXT_OR
+		  ",\"value\":" MCP_TEXT_OR
+		  ",\"line\":{\"type\":[\"integer\",\"null\"]},"
+		  "\"remedy\":" MCP_TEXT_OR "},"
+		  "\"required\":[\"name\",\"value\",\"line\",\"remedy\"]}]}" },
+	{ .name = "denials",
+	  .schema = ROWS("\"what\":" MCP_TEXT ",\"count\":" MCP_COUNT
+			 ",\"field\":" MCP_TEXT_OR,
+			 "\"what\",\"count\",\"field\""),
+	  .text = "what the code tried and the policy does not allow" },
+	{ .name = "artifacts",
+	  .schema = ROWS("\"path\":" MCP_TEXT ",\"uri\":" MCP_TEXT
+			 ",\"size\":" MCP_COUNT ",\"content_type\":" MCP_TEXT,
+			 "\"path\",\"uri\",\"size\",\"content_type\""),
+	  .text = "files that left the jail, to be had by resources/read" },
+	{ .name = "usage",
+	  .schema = "{\"type\":\"object\",\"properties\":{"
+		    "\"wall_ms\":{\"type\":[\"number\",\"null\"]},"
+		    "\"cpu_ms\":{\"type\":[\"number\",\"null\"]},"
+		    "\"memory_peak_bytes\":{\"type\":[\"integer\",\"null\"]}},"
+		    "\"required\":[\"wall_ms\",\"cpu_ms\",\"memory_peak_"
+		    "bytes\"]}" },
+	{ 0 },
+};
+
+/* A member, or null; a new reference. */
+static json_t *
+get(const json_t *doc, const char *key)
+{
+	json_t *value = json_object_get(doc, key);
+
+	return value ? json_incref(value) : json_null();
+}
+
+static json_t *
+error_of(const json_t *doc)
+{
+	const json_t *e = json_object_get(doc, "error");
+
+	if (!json_is_object(e))
+		return json_null();
+	return json_pack("{s:o, s:o, s:o, s:o}", "name", get(e, "name"),
+			 "value", get(e, "value"), "line", get(e, "line"),
+			 "remedy", get(e, "remedy"));
+}
+
+static json_t *
+denials_of(const json_t *doc)
+{
+	json_t *list = json_array(), *d;
+	size_t i;
+
+	json_array_foreach(json_object_get(doc, "denials"), i, d)
+	{
+		json_array_append_new(list, json_pack("{s:o, s:o, s:o}", "what",
+						      get(d, "what"), "count",
+						      get(d, "count"), "field",
+						      get(d, "field")));
+	}
+	return list;
+}
+
+static json_t *
+artifacts_of(const json_t *doc, const char *id)
+{
+	json_t *list = json_array(), *a;
+	size_t i;
+
+	json_array_foreach(json_object_get(doc, "artifacts"), i, a)
+	{
+		const char *path =
+			json_string_value(json_object_get(a, "path"));
+
+		json_array_append_new(
+			list,
+			json_pack("{s:s, s:o, s:o, s:o}", "path", path, "uri",
+				  mcp_resource_uri("artifacts", id, path),
+				  "size", get(a, "size_bytes"), "content_type",
+				  get(a, "content_type")));
+	}
+	return list;
+}
+
+/* The same as blocks that clients follow. */
+static void
+add_links(json_t *blocks, const json_t *artifacts)
+{
+	json_t *a;
+	size_t i;
+
+	json_array_foreach(artifacts, i, a)
+	{
+		json_array_append_new(
+			blocks,
+			json_pack("{s:s, s:O, s:O, s:O, s:O}", "type",
+				  "resource_link", "uri",
+				  json_object_get(a, "uri"), "name",
+				  json_object_get(a, "path"), "mimeType",
+				  json_object_get(a, "content_type"), "size",
+				  json_object_get(a, "size")));
+	}
+}
+
+static json_t *
+usage_of(const json_t *doc)
+{
+	const json_t *u = json_object_get(doc, "usage");
+
+	return json_pack("{s:o, s:o, s:o}", "wall_ms", get(u, "wall_ms"),
+			 "cpu_ms", get(u, "cpu_ms"), "memory_peak_bytes",
+			 get(u, "memory_peak_bytes"));
+}
+
+static bool
+went_wrong(const json_t *doc)
+{
+	const char *status = json_string_value(json_object_get(doc, "status"));
+	const json_t *code = json_object_get(doc, "exit_code");
+
+	if (status && !strcmp(status, "exit"))
+		return json_integer_value(code) != 0;
+	return !status || strcmp(status, "ok") != 0;
+}
+
+void
+mcp_run_answer(struct mcp_call *c, struct remit_result *res,
+	       const struct mcp_shown *shown, const char *session)
+{
+	const json_t *doc = result_view_document(res);
+	const json_t *state = json_object_get(doc, "session");
+	json_t *blocks =
+		shown->images ? json_incref(shown->images) : json_array();
+	json_t *artifacts = artifacts_of(doc, room_id(c->room));
+	json_t *given;
+
+	if (c->version->structured)
+		add_links(blocks, artifacts);
+	given = json_pack(
+		"{s:o, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:O?, s:o, s:o, "
+		"s:o, s:o, s:o}",
+		"status", get(doc, "status"), "session", session,
+		"session_state", session ? get(state, "state") : json_null(),
+		"exit_code", get(doc, "exit_code"), "stdout",
+		get(doc, "stdout"), "stderr", get(doc, "stderr"),
+		"stdout_truncated", get(doc, "stdout_truncated"),
+		"stderr_truncated", get(doc, "stderr_truncated"), "value",
+		shown->value, "displays",
+		shown->displays ? json_incref(shown->displays) : json_array(),
+		"error", error_of(doc), "denials", denials_of(doc), "artifacts",
+		artifacts, "usage", usage_of(doc));
+	mcp_tool_answer(c, given, blocks, went_wrong(doc));
+}
+
+/* ---- events ---- */
+
+static void
+on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
+{
+	(void)stream;
+	mcp_call_progress(user, bytes, len);
+}
+
+static void
+on_progress(void *user, const char *line, size_t len)
+{
+	mcp_call_progress(user, line, len);
+}
+
+static void
+on_display(void *user, const struct remit_display *d)
+{
+	struct mcp_call *c = user;
+	struct run *r = c->work;
+
+	mcp_shown_add(&r->shown, d);
+}
+
+static void
+on_result(void *user, struct remit_result *res, const struct remit_error *err)
+{
+	struct mcp_call *c = user;
+	struct run *r = c->work;
+
+	if (err)
+		mcp_tool_refuse(c, err);
+	else
+		mcp_run_answer(c, res, &r->shown,
+			       json_object_get(c->arguments, "session")
+				       ? room_id(c->room)
+				       : NULL);
+	mcp_call_put(c);
+}
+
+static const struct room_events events = {
+	.begin = mcp_call_enter,
+	.output = on_output,
+	.display = on_display,
+	.progress = on_progress,
+	.question = mcp_elicit_ask,
+	.result = on_result,
+};
+
+/* ---- the program ---- */
+
+static void
+release(void *call)
+{
+	mcp_call_put(call);
+}
+
+static int
+take_file(struct run *r, size_t i, const json_t *file, struct remit_error *err)
+{
+	const json_t *text = json_object_get(file, "text");
+	const json_t *base64 = json_object_get(file, "base64");
+	struct remit_file *f = &r->files[i];
+	char *bytes;
+
+	if (!text == !base64)
+		return fail(err, REMIT_E_INPUT,
+			    "arguments.files[%zu]: a file has either text or "
+			    "base64",
+			    i);
+	f->path = json_string_value(json_object_get(file, "path"));
+	if (base64) {
+		if (base64_decode(json_string_value(base64),
+				  json_string_length(base64), &bytes,
+				  &f->len) < 0)
+			return fail(err, REMIT_E_INPUT,
+				    "arguments.files[%zu].base64: this is no "
+				    "base64",
+				    i);
+	} else {
+		f->len = json_string_length(text);
+		bytes = malloc(f->len + 1);
+		if (!bytes)
+			return fail_sys(err, REMIT_E_MEMORY, "file");
+		memcpy(bytes, json_string_value(text), f->len + 1);
+	}
+	f->bytes = bytes;
+	r->file_count++;
+	return 0;
+}
+
+static int
+take_files(struct run *r, const json_t *files, struct remit_error *err)
+{
+	json_t *file;
+	size_t i;
+
+	if (!json_array_size(files))
+		return 0;
+	r->files = calloc(json_array_size(files), sizeof(*r->files));
+	if (!r->files)
+		return fail_sys(err, REMIT_E_MEMORY, "files");
+	json_array_foreach(files, i, file)
+	{
+		if (take_file(r, i, file, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+fill(struct mcp_call *c, struct run *r, struct remit_error *err)
+{
+	const json_t *code = json_object_get(c->arguments, "code");
+	const json_t *timeout = json_object_get(c->arguments, "timeout");
+	struct remit_job *job = &r->job.job;
+
+	*job = (struct remit_job)REMIT_JOB_INIT;
+	job->code = json_string_value(code);
+	job->code_len = json_string_length(code);
+	/* Less than a millisecond is no time, but it is not the policy's. */
+	if (timeout)
+		job->timeout_ms =
+			(unsigned long long)(json_number_value(timeout) * 1000 +
+					     0.999);
+	if (take_files(r, json_object_get(c->arguments, "files"), err) < 0)
+		return -1;
+	job->files = r->files;
+	job->file_count = r->file_count;
+	r->job.loan = (struct room_loan){ .release = release, .owner = c };
+	return 0;
+}
+
+/* In its session. */
+static void
+run_cell(struct mcp_call *c)
+{
+	struct run *r = c->work;
+	struct remit_error err;
+	uint64_t number;
+
+	mcp_call_hold(c); /* for the events */
+	mcp_call_hold(c); /* for the loan */
+	if (room_cell(c->room, &r->job, &events, c, &number, &err) == 0) {
+		mcp_call_number(c, number);
+		return;
+	}
+	mcp_tool_refuse(c, &err);
+	mcp_call_put(c);
+	mcp_call_put(c);
+}
+
+static void
+run_alone(struct mcp_call *c)
+{
+	struct run *r = c->work;
+	struct room_options opt;
+	struct remit_error err;
+	struct room *room;
+
+	mcp_call_hold(c);
+	mcp_call_hold(c);
+	c->made_room = true;
+	if (mcp_tool_room(c, &opt, &err) == 0 &&
+	    room_run(c->mcp->rooms, &opt, &r->job, &events, c, &room, &err) ==
+		    0) {
+		mcp_call_enter(c, room);
+		room_put(room);
+		return;
+	}
+	mcp_tool_refuse(c, &err);
+	mcp_call_put(c);
+	mcp_call_put(c);
+}
+
+static void
+begin(struct mcp_call *c)
+{
+	struct run *r = calloc(1, sizeof(*r));
+	struct remit_error err;
+
+	if (!r) {
+		mcp_call_finish(c, NULL);
+		return;
+	}
+	c->work = r;
+	c->free_work = run_free;
+	if (fill(c, r, &err) < 0)
+		mcp_tool_refuse(c, &err);
+	else if (json_object_get(c->arguments, "session"))
+		mcp_tool_enter(c, run_cell);
+	else
+		run_alone(c);
+}
+
+static const struct mcp_member takes[] = {
+	{ .name = "code", .schema = MCP_TEXT, .text = "the program" },
+	{ .name = "session",
+	  .schema = MCP_TEXT,
+	  .text = "\"new\", or the handle of a session: variables, imports and "
+		  "files "
+		  "stay there from one program to the next. Without it the "
+		  "program "
+		  "runs "
+		  "alone, in a fresh jail.",
+	  .optional = true },
+	{ .name = "timeout",
+	  .schema = "{\"type\":\"number\",\"exclusiveMinimum\":0}",
+	  .text = "seconds, if it should have less time than the policy allows",
+	  .optional = true },
+	{ .name = "files",
+	  .schema = "{\"type\":\"array\",\"maxItems\":1000,\"items\":{\"type\":"
+		    "\"object\","
+		    "\"properties\":{\"path\":" MCP_TEXT ",\"text\":" MCP_TEXT
+		    ",\"base64\":" MCP_TEXT "},\"required\":[\"path\"],"
+		    "\"additionalProperties\":false}}",
+	  .text = "files for the workspace: each has a path, and its content "
+		  "as text "
+		  "or "
+		  "base64",
+	  .optional = true },
+	{ 0 },
+};
+
+const struct mcp_tool mcp_tool_run = {
+	.name = "run_python",
+	.title = "Run Python",
+	.text = "Run a Python program in a jail and get its output, the value "
+		"of its last expression, images and errors. Without a session "
+		"all of this is so:",
+	.has_guide = true,
+	.takes = takes,
+	.gives = mcp_run_gives,
+	.begin = begin,
+};

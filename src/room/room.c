@@ -1,0 +1,234 @@
+#include "room.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "room_part.h"
+
+/* ---- the queue ---- */
+
+/* The lock is held. */
+static int
+may_queue(const struct room *r, struct remit_error *err)
+{
+	if (r->over)
+		return fail(err, REMIT_E_GONE, "this session has ended");
+	if (r->queued >= ROOM_QUEUE_MAX)
+		return fail(err, REMIT_E_BUSY,
+			    "%d cells wait for this session already",
+			    ROOM_QUEUE_MAX);
+	return 0;
+}
+
+int
+room_queue(struct room *r, const struct task *given, uint64_t *number,
+	   struct remit_error *err)
+{
+	struct task *t = malloc(sizeof(*t));
+	int failed;
+
+	if (!t)
+		return fail_sys(err, REMIT_E_MEMORY, "task");
+	*t = *given;
+	pthread_mutex_lock(&r->all->lock);
+	failed = may_queue(r, err);
+	if (!failed) {
+		t->number = ++r->numbers;
+		if (number)
+			*number = t->number;
+		*r->last = t;
+		r->last = &t->next;
+		r->queued++;
+		/* Nothing comes behind its end. */
+		r->over |= t->kind == TASK_CLOSE;
+		pthread_cond_broadcast(&r->changed);
+	}
+	pthread_mutex_unlock(&r->all->lock);
+	if (failed)
+		free(t);
+	return failed;
+}
+
+/* The first task of a new room, and its worker. */
+static int
+begin(struct room *r, const struct task *first, struct room_loan loan,
+      struct room **out, struct remit_error *err)
+{
+	struct room_loan none = { 0 };
+
+	r->opt.loan = loan;
+	/* Before the worker: an event may come sooner than this returns. */
+	*out = r;
+	if (room_queue(r, first, NULL, err) == 0) {
+		if (room_start_worker(r, err) == 0)
+			return 0;
+		free(r->first);
+	}
+	r->opt.loan = none; /* it is still the caller's */
+	rooms_remove(r);
+	room_put(r);
+	*out = NULL;
+	return -1;
+}
+
+int
+room_open(struct rooms *rs, const struct room_options *opt,
+	  const struct room_events *ev, void *user, struct room **out,
+	  struct remit_error *err)
+{
+	struct task t = { .kind = TASK_OPEN, .ev = ev, .user = user };
+	struct room *r;
+
+	if (rooms_add(rs, opt, false, &r, err) < 0)
+		return -1;
+	return begin(r, &t, opt->loan, out, err);
+}
+
+int
+room_run(struct rooms *rs, const struct room_options *opt,
+	 const struct room_job *job, const struct room_events *ev, void *user,
+	 struct room **out, struct remit_error *err)
+{
+	struct task t = {
+		.kind = TASK_RUN, .job = *job, .ev = ev, .user = user
+	};
+	struct room *r;
+
+	if (rooms_add(rs, opt, true, &r, err) < 0)
+		return -1;
+	return begin(r, &t, opt->loan, out, err);
+}
+
+int
+room_cell(struct room *r, const struct room_job *job,
+	  const struct room_events *ev, void *user, uint64_t *number,
+	  struct remit_error *err)
+{
+	struct task t = {
+		.kind = TASK_CELL, .job = *job, .ev = ev, .user = user
+	};
+
+	return room_queue(r, &t, number, err);
+}
+
+int
+room_file(struct room *r, const struct remit_file_task *task,
+	  struct room_loan loan, const struct room_events *ev, void *user,
+	  struct remit_error *err)
+{
+	struct task t = {
+		.kind = TASK_FILE,
+		.file = *task,
+		.job = { .loan = loan },
+		.ev = ev,
+		.user = user,
+	};
+
+	return room_queue(r, &t, NULL, err);
+}
+
+int
+room_reset(struct room *r, const struct room_events *ev, void *user,
+	   struct remit_error *err)
+{
+	struct task t = { .kind = TASK_RESET, .ev = ev, .user = user };
+
+	return room_queue(r, &t, NULL, err);
+}
+
+int
+room_close(struct room *r, const struct room_events *ev, void *user,
+	   struct remit_error *err)
+{
+	struct task t = { .kind = TASK_CLOSE, .ev = ev, .user = user };
+
+	return room_queue(r, &t, NULL, err);
+}
+
+int
+room_fork(struct room *r, const struct room_events *ev, void *user,
+	  struct room **branch, struct remit_error *err)
+{
+	struct task t = { .kind = TASK_FORK, .ev = ev, .user = user };
+	struct room_options opt = r->opt;
+
+	opt.owner = r->owner;
+	opt.loan = (struct room_loan){ 0 };
+	if (rooms_add(r->all, &opt, false, &t.branch, err) < 0)
+		return -1;
+	/* What the branch's tools are called is lent to the parent. */
+	t.branch->parent = room_hold(r);
+	*branch = t.branch;
+	room_hold(t.branch); /* for the task */
+	if (room_queue(r, &t, NULL, err) == 0)
+		return 0;
+	rooms_remove(t.branch);
+	room_put(t.branch);
+	room_put(t.branch);
+	*branch = NULL;
+	return -1;
+}
+
+/* ---- interrupts and the end ---- */
+
+/* The lock is held. */
+static void
+interrupt(struct room *r)
+{
+	uint64_t one = 1;
+
+	/* The descriptor counts once for each cell, also for one that has not
+	   quite begun; a session's own way counts each time. */
+	if (!r->current->cancelled) {
+		r->current->cancelled = true;
+		if (write(r->wake, &one, sizeof(one)) < 0)
+			return; /* it never is full */
+	} else if (r->session) {
+		remit_session_interrupt(r->session);
+	}
+	pthread_cond_broadcast(&r->changed); /* who waits for an answer */
+}
+
+void
+room_interrupt(struct room *r)
+{
+	pthread_mutex_lock(&r->all->lock);
+	if (r->current)
+		interrupt(r);
+	else if (r->is_run && r->first)
+		r->first->cancelled = true; /* its worker has not begun yet */
+	pthread_mutex_unlock(&r->all->lock);
+}
+
+void
+room_cancel(struct room *r, uint64_t number)
+{
+	struct task *t;
+
+	pthread_mutex_lock(&r->all->lock);
+	for (t = r->first; t && t->number != number; t = t->next)
+		;
+	if (t)
+		t->cancelled = true;
+	else if (r->current && r->current->number == number)
+		interrupt(r);
+	pthread_mutex_unlock(&r->all->lock);
+}
+
+void
+room_drop(struct room *r)
+{
+	pthread_mutex_lock(&r->all->lock);
+	r->over = true;
+	r->state = ROOM_ENDED;
+	for (struct task *t = r->first; t; t = t->next)
+		t->cancelled = true;
+	if (r->current)
+		interrupt(r);
+	/* Code may take no notice of an interrupt. */
+	if (r->session)
+		remit_session_kill(r->session);
+	pthread_cond_broadcast(&r->changed);
+	pthread_mutex_unlock(&r->all->lock);
+	rooms_remove(r);
+}

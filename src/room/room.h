@@ -1,0 +1,191 @@
+/*
+ * room: a session that a server keeps for a client under an id, with the thread
+ * that runs its cells.
+ *
+ * The calls of libremit wait; a server must not. So each room has a worker, and
+ * what is asked of a room is queued for it: every call below returns at once,
+ * and events are called by the worker. What an event is given is valid during
+ * the call only. A run is a room for one program, which ends with it.
+ *
+ * All functions may be called from any thread, also from events. A room that
+ * was given out is counted: room_put() it. It is given out before its first
+ * event.
+ */
+#ifndef REMIT_ROOM_H
+#define REMIT_ROOM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "artifact_store.h"
+#include "error.h"
+
+/* Of rooms, calls and questions: nobody can guess one. */
+#define ROOM_ID_SIZE 21
+
+/* What waits for the worker of one room; more is busy. */
+#define ROOM_QUEUE_MAX 16
+/* Nobody answers a question: no. */
+#define ROOM_QUESTION_MS (300 * 1000)
+
+struct rooms;
+struct room;
+
+struct rooms_options {
+	struct remit *remit; /* the caller's, for longer than the rooms */
+	size_t max_rooms;    /* sessions and runs at once */
+	struct artifact_store *artifacts; /* or NULL: no file leaves a jail */
+};
+
+/* What happens in a cell. Each but the last may be NULL. */
+struct room_events {
+	/* Before all others, if it is begun at all. */
+	void (*begin)(void *user, struct room *r);
+	void (*output)(void *user, enum remit_stream stream, const char *bytes,
+		       size_t len);
+	void (*display)(void *user, const struct remit_display *d);
+	/* About packages that are being installed. */
+	void (*progress)(void *user, const char *line, size_t len);
+	/* To be answered by rooms_answer_call(). NULL: calls fail. */
+	void (*call)(void *user, const char *id, const char *tool,
+		     const char *arguments_json, size_t len);
+	/* To be answered by rooms_answer_question(). NULL: the answer is no. */
+	void (*question)(void *user, const char *id,
+			 const struct remit_question *q);
+	/* What room_file() was asked for. */
+	void (*file)(void *user, const struct remit_file_answer *answer);
+	/* The last of them, once, whatever happens. Not both are set; neither
+	   is if all went well and there is no result, as for a reset. */
+	void (*result)(void *user, struct remit_result *res,
+		       const struct remit_error *err);
+};
+
+/* What is lent to a room until release(owner) is called, once, by any thread.
+   A function that fails has borrowed nothing. */
+struct room_loan {
+	void (*release)(void *owner);
+	void *owner;
+};
+
+struct room_options {
+	const char *owner;	 /* copied; "" is one too */
+	const char *policy_json; /* lent; NULL: the default policy */
+	/* Lent; their call and user are the room's. */
+	struct remit_tool *tools;
+	size_t tool_count;
+	bool exports;	       /* files may leave: see artifact_store.h */
+	bool forkable;	       /* of a session */
+	uint64_t life_ms;      /* of a session: it is dropped then; 0: never */
+	uint64_t memory_bytes; /* by its policy, for rooms_memory() */
+	struct room_loan loan;
+};
+
+/* A program; what the job points to is lent. Policy, tools, callbacks and
+   interrupt_fd of the job are the room's. */
+struct room_job {
+	struct remit_job job;
+	struct room_loan loan;
+};
+
+enum room_state { ROOM_OPENING, ROOM_IDLE, ROOM_BUSY, ROOM_ENDED };
+
+/* A room as it is now. */
+struct room_view {
+	char id[ROOM_ID_SIZE];
+	enum room_state state;
+	bool forkable;
+	uint64_t created_ms; /* since 1970 */
+	uint64_t expires_ms; /* likewise; 0: never */
+	uint64_t cells;	     /* begun */
+	unsigned waiting;    /* in its queue */
+};
+
+extern const char *const room_state_names[];
+
+int rooms_open(struct rooms **out, const struct rooms_options *opt,
+	       struct remit_error *err) must_check;
+/* Drop what is past its time. To be called about once a second. */
+void rooms_sweep(struct rooms *rs);
+/* No room is opened any more; those that are there are dropped, and their
+   workers waited for. False: some did not end in time (one that installs
+   packages, for instance); then nothing may be freed, and the process must
+   end. */
+bool rooms_end(struct rooms *rs, uint64_t patience_ms) must_check;
+/* When all have ended and every room that was given out was put. */
+void rooms_free(struct rooms *rs);
+/* Rooms of one owner, or of all (NULL). */
+size_t rooms_count(struct rooms *rs, const char *owner);
+/* What those of one owner may take together. */
+uint64_t rooms_memory(struct rooms *rs, const char *owner);
+/* The sessions of one owner, or of all (NULL), oldest first; free() them.
+   -1: no memory. */
+int rooms_list(struct rooms *rs, const char *owner, struct room_view **out,
+	       size_t *count) must_check;
+
+/*
+ * A session. The event says whether it could be opened; until then cells wait.
+ * One that could not be opened has left the table when the event is called.
+ */
+int room_open(struct rooms *rs, const struct room_options *opt,
+	      const struct room_events *ev, void *user, struct room **out,
+	      struct remit_error *err) must_check;
+/* A program of its own, without a session. Its room has left the table when
+   the result is given. */
+int room_run(struct rooms *rs, const struct room_options *opt,
+	     const struct room_job *job, const struct room_events *ev,
+	     void *user, struct room **out, struct remit_error *err) must_check;
+/* NULL: this owner has no such session. */
+struct room *room_find(struct rooms *rs, const char *owner, const char *id);
+/* The same for runs. */
+struct room *room_find_run(struct rooms *rs, const char *owner, const char *id);
+struct room *room_hold(struct room *r);
+void room_put(struct room *r);
+
+const char *room_id(const struct room *r);
+/* As it was opened with, or NULL; as long as the room is held. */
+const char *room_policy(const struct room *r);
+uint64_t room_memory(const struct room *r);
+struct room_view room_look(struct room *r);
+
+/* *number names the cell to room_cancel(); it may be NULL. */
+int room_cell(struct room *r, const struct room_job *job,
+	      const struct room_events *ev, void *user, uint64_t *number,
+	      struct remit_error *err) must_check;
+/* As remit_session_file(), queued like a cell; what the task points to is
+   lent. */
+int room_file(struct room *r, const struct remit_file_task *task,
+	      struct room_loan loan, const struct room_events *ev, void *user,
+	      struct remit_error *err) must_check;
+/* As remit_session_reset(). */
+int room_reset(struct room *r, const struct room_events *ev, void *user,
+	       struct remit_error *err) must_check;
+/* A branch, as a room of its own with the life that its parent was given. */
+int room_fork(struct room *r, const struct room_events *ev, void *user,
+	      struct room **branch, struct remit_error *err) must_check;
+/* End it properly, when the cells that wait are done: files leave, and the
+   result is the session's last. */
+int room_close(struct room *r, const struct room_events *ev, void *user,
+	       struct remit_error *err) must_check;
+/* End it at once, whatever it does. What waits fails with REMIT_E_GONE. */
+void room_drop(struct room *r);
+
+/* KeyboardInterrupt for the cell that runs, if one does. A run gets two
+   seconds, then it is killed. */
+void room_interrupt(struct room *r);
+/* The same for one cell: if it waits, it is not run. */
+void room_cancel(struct room *r, uint64_t number);
+/* From now on; 0: never. */
+void room_set_life(struct room *r, uint64_t life_ms);
+
+/* -1: there is no such call or question of this owner's (any more). */
+int rooms_answer_call(struct rooms *rs, const char *owner, const char *id,
+		      const char *json, size_t len) must_check;
+int rooms_fail_call(struct rooms *rs, const char *owner, const char *id,
+		    const char *message) must_check;
+int rooms_answer_question(struct rooms *rs, const char *owner, const char *id,
+			  enum remit_answer answer) must_check;
+
+/* 20 letters and digits that nobody can guess (100 bits). */
+int room_make_id(char out[ROOM_ID_SIZE], struct remit_error *err) must_check;
+
+#endif

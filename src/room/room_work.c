@@ -1,0 +1,445 @@
+/*
+ * room_work: the worker of a room: takes what is queued, one after the other,
+ * and waits for libremit in everybody's stead.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "result_view.h"
+#include "room_part.h"
+
+/* What libremit needs, and half as much again. */
+#define WORKER_STACK ((size_t)512 * 1024)
+
+/* The room that this thread works for: a branch has the tools of its parent,
+   so a tool cannot know whose call it is. */
+static _Thread_local struct room *here;
+
+/* ---- events ---- */
+
+static void
+on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
+{
+	const struct task *t = user;
+
+	t->ev->output(t->user, stream, bytes, len);
+}
+
+static void
+on_display(void *user, const struct remit_display *d)
+{
+	const struct task *t = user;
+
+	t->ev->display(t->user, d);
+}
+
+static void
+on_progress(void *user, const char *line, size_t len)
+{
+	const struct task *t = user;
+
+	t->ev->progress(t->user, line, len);
+}
+
+static enum remit_answer
+on_question(void *user, const struct remit_question *q)
+{
+	return room_wait_answer(here, user, q);
+}
+
+static void
+on_call(void *user, struct remit_tool_call *call, const char *arguments_json,
+	size_t len)
+{
+	const struct task *t = here->current;
+	char id[ROOM_ID_SIZE], name[65];
+
+	(void)user;
+	if (!t->ev->call) {
+		remit_tool_fail(call, "nobody answers tool calls here");
+		return;
+	}
+	/* The call may be answered, and gone, before the event returns. */
+	snprintf(name, sizeof(name), "%s", remit_tool_call_name(call));
+	if (room_wait_call(here, call, id) < 0)
+		remit_tool_fail(call, "the server is out of memory");
+	else
+		t->ev->call(t->user, id, name, arguments_json, len);
+}
+
+/* ---- tasks ---- */
+
+static void
+tell(const struct task *t, struct remit_result *res,
+     const struct remit_error *err)
+{
+	t->ev->result(t->user, res, err);
+}
+
+static struct remit_job
+job_of(const struct room *r, const struct task *t)
+{
+	struct remit_job job = t->job.job;
+
+	job.on_output = t->ev->output ? on_output : NULL;
+	job.on_display = t->ev->display ? on_display : NULL;
+	job.on_progress = t->ev->progress ? on_progress : NULL;
+	job.on_question = t->ev->question ? on_question : NULL;
+	job.user = (void *)t;
+	job.interrupt_fd = r->wake;
+	return job;
+}
+
+static void
+use_tools(const struct room *r)
+{
+	for (size_t i = 0; i < r->opt.tool_count; i++)
+		r->opt.tools[i].call = on_call;
+}
+
+static void
+set_state(struct room *r, enum room_state state)
+{
+	pthread_mutex_lock(&r->all->lock);
+	if (!r->over)
+		r->state = state;
+	pthread_mutex_unlock(&r->all->lock);
+}
+
+/* False: it was dropped meanwhile. */
+static bool
+set_session(struct room *r, struct remit_session *s)
+{
+	bool over;
+
+	pthread_mutex_lock(&r->all->lock);
+	r->session = s;
+	over = r->over && r->state == ROOM_ENDED;
+	if (!over)
+		r->state = ROOM_IDLE;
+	pthread_mutex_unlock(&r->all->lock);
+	return !over;
+}
+
+static struct remit_session *
+take_session(struct room *r)
+{
+	struct remit_session *s;
+
+	pthread_mutex_lock(&r->all->lock);
+	s = take_ptr(&r->session);
+	pthread_mutex_unlock(&r->all->lock);
+	return s;
+}
+
+static int
+gone(struct remit_error *err)
+{
+	return fail(err, REMIT_E_GONE, "this session has ended");
+}
+
+static void
+do_open(struct room *r, struct task *t)
+{
+	struct remit_session_options opt = {
+		.policy_json = r->opt.policy_json,
+		.artifacts_dir = r->folder,
+		.tools = r->opt.tools,
+		.tool_count = r->opt.tool_count,
+		.forkable = r->opt.forkable,
+	};
+	struct remit_session *s;
+	struct remit_error err;
+
+	use_tools(r);
+	if (remit_session_open(r->all->remit, &opt, &s, &err) < 0) {
+		room_drop(r);
+		tell(t, NULL, &err);
+		return;
+	}
+	if (!set_session(r, s)) {
+		gone(&err);
+		tell(t, NULL, &err);
+		return;
+	}
+	tell(t, NULL, NULL);
+}
+
+/* Where the files lie here is nobody's business; they are asked for by the id
+   of the room. */
+static void
+keep_artifacts(struct room *r, struct remit_result *res)
+{
+	json_t *list, *row;
+	size_t i;
+
+	if (!r->folder)
+		return;
+	artifact_store_keep(r->all->artifacts, r->owner, r->id);
+	if (!res)
+		return;
+	list = json_object_get(result_view_document(res), "artifacts");
+	json_array_foreach(list, i, row)
+	{
+		json_object_del(row, "host_path");
+	}
+}
+
+static void
+do_run(struct room *r, struct task *t)
+{
+	struct remit_job job = job_of(r, t);
+	struct remit_result *res = NULL;
+	struct remit_error err;
+	int failed;
+
+	use_tools(r);
+	job.policy_json = r->opt.policy_json;
+	job.artifacts_dir = r->folder;
+	job.tools = r->opt.tools;
+	job.tool_count = r->opt.tool_count;
+	set_state(r, ROOM_BUSY);
+	failed = remit_run(r->all->remit, &job, &res, &err);
+	room_wait_end(r);
+	room_drop(r);
+	keep_artifacts(r, res);
+	tell(t, res, failed ? &err : NULL);
+	remit_result_free(res);
+}
+
+/* A jail that was killed is not there for the next cell. */
+static enum room_state
+state_after(struct remit_result *res)
+{
+	const json_t *session =
+		res ? json_object_get(result_view_document(res), "session")
+		    : NULL;
+	const char *state =
+		json_string_value(json_object_get(session, "state"));
+
+	return !state || !strcmp(state, "ended") ? ROOM_ENDED : ROOM_IDLE;
+}
+
+static void
+do_cell(struct room *r, struct task *t)
+{
+	struct remit_job job = job_of(r, t);
+	struct remit_result *res = NULL;
+	struct remit_error err;
+	int failed;
+
+	set_state(r, ROOM_BUSY);
+	failed = remit_session_run(r->session, &job, &res, &err);
+	room_wait_end(r);
+	set_state(r, state_after(res));
+	tell(t, res, failed ? &err : NULL);
+	remit_result_free(res);
+}
+
+static void
+do_file(struct room *r, struct task *t)
+{
+	struct remit_file_answer *answer = NULL;
+	struct remit_error err;
+	int failed;
+
+	set_state(r, ROOM_BUSY);
+	failed = remit_session_file(r->session, &t->file, &answer, &err);
+	set_state(r,
+		  failed && err.code == REMIT_E_GONE ? ROOM_ENDED : ROOM_IDLE);
+	if (!failed)
+		t->ev->file(t->user, answer);
+	tell(t, NULL, failed ? &err : NULL);
+	remit_file_answer_free(answer);
+}
+
+static void
+do_reset(struct room *r, struct task *t)
+{
+	struct remit_error err;
+	int failed;
+
+	set_state(r, ROOM_OPENING);
+	failed = remit_session_reset(r->session, &err);
+	set_state(r, failed ? ROOM_ENDED : ROOM_IDLE);
+	tell(t, NULL, failed ? &err : NULL);
+}
+
+static void
+do_fork(struct room *r, struct task *t)
+{
+	struct room *branch = t->branch;
+	struct remit_session *s = NULL;
+	struct remit_error err;
+	int failed = remit_session_fork(r->session, branch->folder, &s, &err);
+
+	if (!failed && !set_session(branch, s))
+		failed = gone(&err);
+	if (!failed)
+		failed = room_start_worker(branch, &err);
+	if (failed) {
+		room_drop(branch);
+		remit_session_drop(take_session(branch));
+	}
+	tell(t, NULL, failed ? &err : NULL);
+}
+
+static void
+do_close(struct room *r, struct task *t)
+{
+	struct remit_result *res = NULL;
+	struct remit_error err;
+	int failed = remit_session_close(take_session(r), &res, &err);
+
+	room_drop(r);
+	keep_artifacts(r, res);
+	tell(t, res, failed ? &err : NULL);
+	remit_result_free(res);
+}
+
+static void (*const deeds[])(struct room *r, struct task *t) = {
+	[TASK_OPEN] = do_open,	 [TASK_RUN] = do_run,	  [TASK_CELL] = do_cell,
+	[TASK_FILE] = do_file,	 [TASK_RESET] = do_reset, [TASK_FORK] = do_fork,
+	[TASK_CLOSE] = do_close,
+};
+
+static bool
+needs_session(const struct task *t)
+{
+	return t->kind != TASK_OPEN && t->kind != TASK_RUN;
+}
+
+/* It was cancelled before it began, or there is no session for it. */
+static void
+refuse(struct room *r, const struct task *t)
+{
+	struct remit_error err;
+
+	if (t->branch)
+		room_drop(t->branch);
+	if (room_look(r).state == ROOM_ENDED)
+		gone(&err);
+	else
+		fail(&err, REMIT_E_GONE, "it was cancelled before it began");
+	if (!needs_session(t))
+		room_drop(r); /* there is nothing else for it to do */
+	tell(t, NULL, &err);
+}
+
+static void
+task_free(struct task *t)
+{
+	if (t->job.loan.release)
+		t->job.loan.release(t->job.loan.owner);
+	room_put(t->branch);
+	free(t);
+}
+
+/* The lock is held. An interrupt of the last cell that came too late is over;
+   from now on they are this one's. */
+static void
+begin_task(struct room *r, struct task *t)
+{
+	uint64_t old;
+
+	r->first = t->next;
+	if (!r->first)
+		r->last = &r->first;
+	r->queued--;
+	r->cells += t->kind == TASK_CELL;
+	r->current = t;
+	if (read(r->wake, &old, sizeof(old)) < 0)
+		return; /* there was none */
+}
+
+/* *refused: it is not to be begun. NULL: the room is over. */
+static struct task *
+next_task(struct room *r, bool *refused)
+{
+	struct task *t;
+
+	pthread_mutex_lock(&r->all->lock);
+	while (!r->first && !r->over)
+		pthread_cond_wait(&r->changed, &r->all->lock);
+	t = r->first;
+	if (t) {
+		begin_task(r, t);
+		*refused = t->cancelled || (needs_session(t) && !r->session);
+	}
+	pthread_mutex_unlock(&r->all->lock);
+	return t;
+}
+
+static void
+end_task(struct room *r)
+{
+	pthread_mutex_lock(&r->all->lock);
+	r->current = NULL;
+	pthread_mutex_unlock(&r->all->lock);
+}
+
+static void *
+work(void *arg)
+{
+	struct room *r = arg;
+	struct rooms *rs = r->all;
+	struct task *t;
+	bool refused;
+
+	here = r;
+	while ((t = next_task(r, &refused))) {
+		if (refused) {
+			refuse(r, t);
+		} else {
+			if (t->ev->begin)
+				t->ev->begin(t->user, r);
+			deeds[t->kind](r, t);
+		}
+		end_task(r);
+		task_free(t);
+	}
+	remit_session_drop(take_session(r));
+	rooms_remove(r);
+	room_put(r);
+	pthread_mutex_lock(&rs->lock);
+	rs->workers--;
+	/* Under the lock: whoever waits frees it. */
+	pthread_cond_broadcast(&rs->worker_ended);
+	pthread_mutex_unlock(&rs->lock);
+	return NULL;
+}
+
+int
+room_start_worker(struct room *r, struct remit_error *err)
+{
+	struct rooms *rs = r->all;
+	sigset_t all, before;
+	pthread_attr_t attr;
+	pthread_t thread;
+	int failed;
+
+	pthread_mutex_lock(&rs->lock);
+	rs->workers++;
+	r->holders++;
+	pthread_mutex_unlock(&rs->lock);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, WORKER_STACK);
+	/* Signals are for the server's own thread. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	failed = pthread_create(&thread, &attr, work, r);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+	if (!failed)
+		return 0;
+	room_put(r);
+	pthread_mutex_lock(&rs->lock);
+	rs->workers--;
+	pthread_cond_broadcast(&rs->worker_ended);
+	pthread_mutex_unlock(&rs->lock);
+	errno = failed;
+	return fail_sys(err, REMIT_E_BUSY, "a thread for the session");
+}

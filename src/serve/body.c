@@ -1,0 +1,104 @@
+#include "body.h"
+
+#include <string.h>
+
+/* 4 GiB are more than any cap. */
+#define SIZE_DIGITS 8
+
+void
+body_begin(struct body *b, bool is_chunked, uint64_t length, size_t max)
+{
+	*b = (struct body){
+		.step = is_chunked ? CHUNK_SIZE : PLAIN_DATA,
+		.left = is_chunked ? 0 : length,
+		.data = BUF_INIT(max),
+	};
+	if (!is_chunked && !length)
+		b->step = BODY_DONE;
+}
+
+void
+body_free(struct body *b)
+{
+	buf_free(&b->data);
+}
+
+static int
+hex_digit(char c)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *at;
+
+	if (c >= 'A' && c <= 'F')
+		c |= 0x20;
+	at = c ? strchr(digits, c) : NULL;
+	return at ? (int)(at - digits) : -1;
+}
+
+/* One byte that is no data. -1: it does not belong there. */
+static int
+take_mark(struct body *b, char c)
+{
+	int digit;
+
+	switch (b->step) {
+	case CHUNK_SIZE:
+		digit = hex_digit(c);
+		if (digit >= 0 && b->digits < SIZE_DIGITS) {
+			b->left = b->left * 16 + (unsigned)digit;
+			b->digits++;
+			return 0;
+		}
+		if (c != '\r' || !b->digits)
+			return -1;
+		b->step = CHUNK_SIZE_LF;
+		return 0;
+	case CHUNK_SIZE_LF:
+		b->digits = 0;
+		b->step = b->left ? CHUNK_DATA : CHUNK_END_CR;
+		return c == '\n' ? 0 : -1;
+	case CHUNK_DATA_CR:
+		b->step = CHUNK_DATA_LF;
+		return c == '\r' ? 0 : -1;
+	case CHUNK_DATA_LF:
+		b->step = CHUNK_SIZE;
+		return c == '\n' ? 0 : -1;
+	case CHUNK_END_CR:
+		b->step = CHUNK_END_LF;
+		return c == '\r' ? 0 : -1;
+	case CHUNK_END_LF:
+		b->step = BODY_DONE;
+		return c == '\n' ? 0 : -1;
+	default:
+		return -1;
+	}
+}
+
+static int
+take_data(struct body *b, const char *bytes, size_t len, size_t *used)
+{
+	size_t n = len < b->left ? len : (size_t)b->left;
+
+	if (buf_add(&b->data, bytes, n) < 0)
+		return -1;
+	*used += n;
+	b->left -= n;
+	if (!b->left)
+		b->step = b->step == PLAIN_DATA ? BODY_DONE : CHUNK_DATA_CR;
+	return 0;
+}
+
+enum body_answer
+body_take(struct body *b, const char *bytes, size_t len, size_t *used)
+{
+	*used = 0;
+	while (b->step != BODY_DONE && *used < len) {
+		if (b->step == CHUNK_DATA || b->step == PLAIN_DATA) {
+			if (take_data(b, bytes + *used, len - *used, used) < 0)
+				return BODY_LARGE;
+		} else if (take_mark(b, bytes[(*used)++]) < 0) {
+			return BODY_BAD;
+		}
+	}
+	return b->step == BODY_DONE ? BODY_WHOLE : BODY_MORE;
+}

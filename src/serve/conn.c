@@ -1,0 +1,425 @@
+#include "conn.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+#include "exchange_part.h"
+#include "server.h"
+
+#define PIECE ((size_t)64 * 1024)
+/* What is read of a client that is not listened to any more. */
+#define LINGER_BYTES ((size_t)1024 * 1024)
+/* Bytes that were sent stay in front of the others up to here. */
+#define SENT_KEPT ((size_t)256 * 1024)
+
+#define SECOND_US UINT64_C(1000000)
+/* The head within this, from its first byte or the connection's begin. */
+#define HEAD_US	   (10 * SECOND_US)
+#define IDLE_US	   (75 * SECOND_US)
+#define LINGER_US  (2 * SECOND_US)
+#define STALL_US   (30 * SECOND_US)
+#define BODY_US	   (300 * SECOND_US)
+#define SILENCE_US (15 * SECOND_US)
+
+static void
+enter(struct conn *c, enum conn_step step)
+{
+	c->step = step;
+	c->step_us = loop_now_us();
+	c->progress_us = c->step_us;
+}
+
+static void
+want(struct conn *c, uint32_t events)
+{
+	loop_want(&c->server->loop, &c->source, events);
+}
+
+void
+conn_close(struct conn *c)
+{
+	struct exchange *x = take_ptr(&c->x);
+
+	*c->before = c->next;
+	if (c->next)
+		c->next->before = c->before;
+	c->server->conn_count--;
+	loop_remove(&c->server->loop, &c->source);
+	close(c->fd);
+	buf_free(&c->in);
+	if (x) {
+		server_done(x);
+		exchange_leave(x);
+		exchange_put(x);
+	}
+	free(c);
+}
+
+bool
+conn_is_idle(const struct conn *c)
+{
+	return c->step == CONN_HEAD && !c->in.len;
+}
+
+/* ---- sending ---- */
+
+/* -1: the other end is gone. The lock of the exchange is held. */
+static int
+send_some(struct conn *c)
+{
+	struct buf *out = &c->x->out;
+	ssize_t n;
+
+	while (c->sent < out->len) {
+		n = send(c->fd, out->data + c->sent, out->len - c->sent,
+			 MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == EAGAIN ? 0 : -1;
+		c->sent += (size_t)n;
+		c->x->sent_bytes += (uint64_t)n;
+		c->progress_us = loop_now_us();
+	}
+	return 0;
+}
+
+/* 1: all of the reply is sent. */
+static int
+flush(struct conn *c)
+{
+	struct exchange *x = c->x;
+	int failed, whole;
+
+	pthread_mutex_lock(&x->lock);
+	failed = send_some(c);
+	if (c->sent == x->out.len || c->sent > SENT_KEPT) {
+		buf_drop(&x->out, c->sent);
+		c->sent = 0;
+		pthread_cond_broadcast(&x->drained);
+	}
+	whole = x->is_ended && !x->out.len;
+	pthread_mutex_unlock(&x->lock);
+	return failed < 0 ? -1 : whole;
+}
+
+static void
+linger(struct conn *c)
+{
+	buf_free(&c->in);
+	enter(c, CONN_LINGER);
+	shutdown(c->fd, SHUT_WR);
+	want(c, EPOLLIN | EPOLLRDHUP);
+}
+
+/* The reply is sent: the next request, or the end. */
+static void
+finish(struct conn *c)
+{
+	struct exchange *x = take_ptr(&c->x);
+	bool closes;
+
+	pthread_mutex_lock(&x->lock);
+	closes = x->closes;
+	pthread_mutex_unlock(&x->lock);
+	server_done(x);
+	exchange_leave(x);
+	exchange_put(x);
+	if (closes || c->server->is_draining) {
+		linger(c);
+		return;
+	}
+	enter(c, CONN_HEAD);
+	/* A request that is here already has its turn in the next round, so
+	   that many of them are no tower of calls. */
+	want(c, EPOLLIN | EPOLLRDHUP | (c->in.len ? EPOLLOUT : 0));
+}
+
+void
+conn_progress(struct conn *c)
+{
+	int whole;
+
+	if (c->step != CONN_ANSWER)
+		return;
+	whole = flush(c);
+	if (whole < 0) {
+		conn_close(c);
+		return;
+	}
+	if (whole) {
+		finish(c);
+		return;
+	}
+	/* While nothing can be sent only the end of the client matters: what
+	   it sends already is read when its turn comes. */
+	want(c, EPOLLRDHUP | (c->x->out.len ? EPOLLOUT : 0));
+}
+
+/* ---- reading ---- */
+
+static void
+answer(struct conn *c)
+{
+	enter(c, CONN_ANSWER);
+	want(c, EPOLLRDHUP);
+	conn_progress(c);
+}
+
+/* A request that cannot be read on from: the reply is the last. */
+static void
+reject(struct conn *c, int status, const char *message)
+{
+	c->x->closes = true;
+	reply_fail(c->x, status, "input", "%s", message);
+	answer(c);
+}
+
+static void
+dispatch(struct conn *c)
+{
+	struct exchange *x = c->x;
+
+	if (server_accept_body(x) == 0)
+		x->route->serve(x);
+	answer(c);
+}
+
+static void
+take_body(struct conn *c)
+{
+	size_t used;
+	enum body_answer a =
+		body_take(&c->x->body, c->in.data, c->in.len, &used);
+
+	buf_drop(&c->in, used);
+	switch (a) {
+	case BODY_MORE:
+		return;
+	case BODY_WHOLE:
+		dispatch(c);
+		return;
+	case BODY_BAD:
+		reject(c, 400, "the body's chunks are not well written");
+		return;
+	case BODY_LARGE:
+		reject(c, 413, "the body is larger than this route takes");
+		return;
+	}
+}
+
+/* The client waits for this before it sends its body. */
+static void
+invite(struct conn *c)
+{
+	static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
+
+	/* Nothing else was sent before, so there is room for it. */
+	if (exchange_header_is(c->x, "expect", "100-continue") &&
+	    send(c->fd, text, sizeof(text) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) <
+		    0)
+		c->x->closes = true;
+}
+
+static void
+take_request(struct conn *c, const struct http_head *h)
+{
+	struct exchange *x = c->x;
+
+	x->parsed = *h;
+	x->closes = h->is_old || exchange_header_is(x, "connection", "close");
+	if (h->method.len >= sizeof(x->method) ||
+	    exchange_set_target(x, h->target) < 0) {
+		reject(c, 400,
+		       "the request's method or target is not well "
+		       "written");
+		return;
+	}
+	memcpy(x->method, h->method.text, h->method.len);
+	if (server_accept_head(x) < 0) {
+		/* A body that is not wanted is not read either. */
+		answer(c);
+		return;
+	}
+	body_begin(&x->body, h->is_chunked, h->body_bytes,
+		   x->route->body_max ? x->route->body_max : ROUTE_JSON_BYTES);
+	enter(c, CONN_BODY);
+	if (x->body.step != BODY_DONE && !c->in.len)
+		invite(c);
+	take_body(c);
+}
+
+/* The bytes of the head become the exchange's. */
+static void
+begin_exchange(struct conn *c, const struct http_head *h)
+{
+	struct http_head parsed;
+
+	c->x = exchange_new(c->server, c);
+	c->sent = 0;
+	if (!c->x || (h && buf_add(&c->x->head, c->in.data, h->len) < 0)) {
+		conn_close(c);
+		return;
+	}
+	c->x->port = c->port;
+	server_begun(c->x);
+	if (!h) {
+		reject(c, 400,
+		       "this is no request of HTTP/1.1 that can be read in one "
+		       "way only");
+		return;
+	}
+	buf_drop(&c->in, h->len);
+	/* Its texts point into the exchange's own bytes now. */
+	if (http_head_read(c->x->head.data, c->x->head.len, &parsed) !=
+	    HEAD_NAME) {
+		conn_close(c);
+		return;
+	}
+	take_request(c, &parsed);
+}
+
+static void
+take_head(struct conn *c)
+{
+	struct http_head h;
+
+	switch (http_head_read(c->in.data, c->in.len, &h)) {
+	case HEAD_NAME:
+		begin_exchange(c, &h);
+		return;
+	case HEAD_MORE:
+		return;
+	default:
+		begin_exchange(c, NULL);
+		return;
+	}
+}
+
+static void
+read_on(struct conn *c)
+{
+	if (c->step == CONN_BODY)
+		take_body(c);
+	else if (c->in.len)
+		take_head(c);
+}
+
+/* False: there is no more for now, or the connection is closed. */
+static bool
+fill(struct conn *c)
+{
+	char piece[PIECE];
+	ssize_t n = recv(c->fd, piece, sizeof(piece), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (n <= 0) {
+		conn_close(c);
+		return false;
+	}
+	if (conn_is_idle(c))
+		c->step_us = loop_now_us();
+	c->progress_us = loop_now_us();
+	if (buf_add(&c->in, piece, (size_t)n) < 0) {
+		conn_close(c);
+		return false;
+	}
+	return true;
+}
+
+static void
+throw_away(struct conn *c)
+{
+	char piece[PIECE];
+	ssize_t n = recv(c->fd, piece, sizeof(piece), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	c->thrown += n > 0 ? (size_t)n : 0;
+	if (n <= 0 || c->thrown > LINGER_BYTES)
+		conn_close(c);
+}
+
+static void
+on_ready(void *owner, uint32_t events)
+{
+	struct conn *c = owner;
+
+	if (c->step == CONN_LINGER) {
+		throw_away(c);
+		return;
+	}
+	if (c->step == CONN_ANSWER) {
+		if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+			conn_close(c);
+		else
+			conn_progress(c);
+		return;
+	}
+	want(c, EPOLLIN | EPOLLRDHUP);
+	if (events & EPOLLOUT || fill(c))
+		read_on(c);
+}
+
+void
+conn_open(struct server *s, int fd, uint16_t port)
+{
+	struct conn *c = calloc(1, sizeof(*c));
+	struct remit_error err;
+
+	if (!c) {
+		close(fd);
+		return;
+	}
+	*c = (struct conn){
+		.server = s,
+		.fd = fd,
+		.port = port,
+		.source = SOURCE_INIT,
+		.in = BUF_INIT(HEAD_MAX + 2 * PIECE),
+		.next = s->conns,
+		.before = &s->conns,
+	};
+	if (c->next)
+		c->next->before = &c->next;
+	s->conns = c;
+	s->conn_count++;
+	enter(c, CONN_HEAD);
+	if (loop_add(&s->loop, &c->source, fd, EPOLLIN | EPOLLRDHUP, on_ready,
+		     c, &err) < 0)
+		conn_close(c);
+}
+
+/* ---- time ---- */
+
+static bool
+is_late(const struct conn *c, uint64_t now_us)
+{
+	uint64_t step = now_us - c->step_us, still = now_us - c->progress_us;
+
+	switch (c->step) {
+	case CONN_HEAD:
+		return step > (c->in.len ? HEAD_US : IDLE_US);
+	case CONN_BODY:
+		return still > HEAD_US || step > BODY_US;
+	case CONN_ANSWER:
+		return c->x->out.len && still > STALL_US;
+	case CONN_LINGER:
+		return step > LINGER_US;
+	}
+	return true;
+}
+
+void
+conn_watch(struct conn *c, uint64_t now_us)
+{
+	if (is_late(c, now_us)) {
+		conn_close(c);
+		return;
+	}
+	if (c->step == CONN_ANSWER) {
+		exchange_keep_alive(c->x, SILENCE_US);
+		conn_progress(c);
+	}
+}

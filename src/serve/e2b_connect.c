@@ -1,0 +1,124 @@
+#include "e2b_connect.h"
+
+#include <string.h>
+
+#include "text.h"
+
+#define ENVELOPE 5
+#define FLAG_END 0x02
+
+static json_t *
+error_json(const char *code, const char *message)
+{
+	return json_pack("{s:s, s:o}", "code", code, "message",
+			 text_to_json(message, strlen(message)));
+}
+
+void
+connect_fail(struct exchange *x, const char *code, const char *message)
+{
+	static const struct {
+		const char *code;
+		int status;
+	} replies[] = {
+		{ "invalid_argument", 400 },  { "unauthenticated", 401 },
+		{ "permission_denied", 403 }, { "not_found", 404 },
+		{ "already_exists", 409 },    { "resource_exhausted", 429 },
+		{ "unimplemented", 501 },     { "unavailable", 503 },
+		{ "deadline_exceeded", 504 },
+	};
+	int status = 500;
+
+	for (size_t i = 0; i < ARRAY_LEN(replies); i++)
+		if (!strcmp(replies[i].code, code))
+			status = replies[i].status;
+	reply_json(x, status, error_json(code, message));
+}
+
+const char *
+connect_code(const struct remit_error *err)
+{
+	static const struct {
+		int sys_errno;
+		const char *code;
+	} codes[] = {
+		{ ENOENT, "not_found" },
+		{ EEXIST, "already_exists" },
+		{ EACCES, "permission_denied" },
+		{ EPERM, "permission_denied" },
+		{ EROFS, "permission_denied" },
+		{ ENOSPC, "resource_exhausted" },
+		{ EDQUOT, "resource_exhausted" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(codes); i++)
+		if (err->sys_errno == codes[i].sys_errno)
+			return codes[i].code;
+	if (err->code == REMIT_E_INPUT)
+		return "invalid_argument";
+	if (err->code == REMIT_E_BUSY)
+		return "resource_exhausted";
+	return err->code == REMIT_E_GONE || err->code == REMIT_E_REFUSED
+		       ? "unavailable"
+		       : "internal";
+}
+
+/* ---- streams ---- */
+
+json_t *
+connect_read(const struct exchange *x)
+{
+	const struct buf *b = &x->body.data;
+	const unsigned char *h = (const unsigned char *)buf_text(b);
+	size_t len;
+	json_t *message;
+
+	if (b->len < ENVELOPE || h[0])
+		return NULL;
+	len = (size_t)h[1] << 24 | (size_t)h[2] << 16 | (size_t)h[3] << 8 |
+	      h[4];
+	if (len != b->len - ENVELOPE)
+		return NULL;
+	message = json_loadb(b->data + ENVELOPE, len, JSON_REJECT_DUPLICATES,
+			     NULL);
+	if (json_is_object(message))
+		return message;
+	json_decref(message);
+	return NULL;
+}
+
+static int
+send(struct exchange *x, unsigned flags, json_t *message)
+{
+	own_mem char *text =
+		message ? json_dumps(message, JSON_COMPACT | JSON_ENSURE_ASCII)
+			: NULL;
+	size_t len = text ? strlen(text) : 0;
+	own_mem char *whole = malloc(ENVELOPE + len);
+
+	json_decref(message);
+	if (!text || !whole)
+		return 0; /* no memory: it is left out */
+	whole[0] = (char)flags;
+	for (int i = 0; i < 4; i++)
+		whole[1 + i] = (char)(len >> (24 - 8 * i));
+	memcpy(whole + ENVELOPE, text, len);
+	return reply_piece(x, whole, ENVELOPE + len);
+}
+
+int
+connect_send(struct exchange *x, json_t *message)
+{
+	return send(x, 0, message);
+}
+
+void
+connect_end(struct exchange *x, const char *code, const char *message)
+{
+	json_t *last =
+		code ? json_pack("{s:o}", "error", error_json(code, message))
+		     : json_object();
+
+	if (send(x, FLAG_END, last) == 0)
+		reply_end(x);
+}

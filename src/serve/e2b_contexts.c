@@ -1,0 +1,284 @@
+/*
+ * e2b_contexts: namespaces of a sandbox's interpreter, by their ids.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "e2b_code.h"
+#include "e2b_part.h"
+#include "result_view.h"
+
+/* What a request waits for: a cell of ours, or a fresh jail. */
+struct change {
+	struct exchange *x;
+	struct sandbox *sb;
+	char id[ROOM_ID_SIZE];
+	bool is_new;
+	bool is_removed;
+};
+
+static json_t *
+context_json(const struct context *c)
+{
+	return json_pack("{s:s, s:s, s:s}", "id", c->id, "language", "python",
+			 "cwd", c->cwd);
+}
+
+/* Under the lock; a new reference, or null. */
+static json_t *
+find_json(struct exchange *x, struct sandbox *sb, const char *id)
+{
+	struct e2b *all = x->server->e2b;
+	struct context *c;
+	json_t *doc;
+
+	pthread_mutex_lock(&all->lock);
+	c = context_find(sb, id);
+	doc = c ? context_json(c) : json_null();
+	pthread_mutex_unlock(&all->lock);
+	return doc;
+}
+
+static void
+forget(struct exchange *x, struct sandbox *sb, const char *id)
+{
+	struct e2b *all = x->server->e2b;
+	struct context *c;
+
+	pthread_mutex_lock(&all->lock);
+	c = context_find(sb, id);
+	if (c)
+		context_remove(sb, c);
+	pthread_mutex_unlock(&all->lock);
+}
+
+/* ---- by a cell ---- */
+
+static void
+change_free(void *change)
+{
+	struct change *c = change;
+
+	sandbox_put(c->x, c->sb);
+	free(c);
+}
+
+static bool
+is_ok(struct remit_result *res)
+{
+	return res && !strcmp(remit_result_status(res), "ok");
+}
+
+static const char *
+why_not(struct remit_result *res, const struct remit_error *err)
+{
+	const json_t *error =
+		res ? json_object_get(result_view_document(res), "error")
+		    : NULL;
+	const char *text = json_string_value(json_object_get(error, "value"));
+
+	if (err)
+		return err->message;
+	return text ? text : "the sandbox has ended";
+}
+
+static void
+on_changed(void *user, struct remit_result *res, const struct remit_error *err)
+{
+	struct change *c = user;
+	bool failed = res ? !is_ok(res) : err != NULL;
+
+	if (failed && c->is_new)
+		forget(c->x, c->sb, c->id);
+	if (c->is_removed && !failed)
+		forget(c->x, c->sb, c->id);
+	if (failed)
+		e2b_fail(c->x, 400, "%s", why_not(res, err));
+	else if (c->is_new)
+		reply_json(c->x, 200, find_json(c->x, c->sb, c->id));
+	else
+		reply_bytes(c->x, 200, "application/json", "null", 4);
+	exchange_put(c->x);
+}
+
+static const struct room_events events = { .result = on_changed };
+
+/* NULL: the reply is there. */
+static struct change *
+change_new(struct exchange *x, struct sandbox *sb, const char *id)
+{
+	struct change *c = calloc(1, sizeof(*c));
+
+	if (!c) {
+		e2b_fail(x, 500, "no memory");
+		return NULL;
+	}
+	c->x = exchange_hold(x);
+	c->sb = sandbox_hold(x, sb);
+	snprintf(c->id, sizeof(c->id), "%s", id);
+	exchange_own(x, c, change_free);
+	return c;
+}
+
+static void
+run(struct change *c, char *code, bool fresh)
+{
+	struct e2b_job *j = e2b_job_new(c->sb, c->id, code, NULL);
+	struct remit_error err;
+
+	if (!j) {
+		fail_sys(&err, REMIT_E_MEMORY, "context");
+		on_changed(c, NULL, &err);
+		return;
+	}
+	j->room.job.fresh = fresh;
+	if (room_cell(c->sb->room, &j->room, &events, c, NULL, &err) == 0)
+		return;
+	e2b_job_free(j);
+	on_changed(c, NULL, &err);
+}
+
+/* ---- requests ---- */
+
+void
+e2b_get_contexts(struct exchange *x)
+{
+	struct sandbox *sb = e2b_find(x);
+	json_t *list = json_array();
+
+	if (!sb) {
+		json_decref(list);
+		return;
+	}
+	pthread_mutex_lock(&x->server->e2b->lock);
+	for (struct context *c = sb->contexts; c; c = c->next)
+		json_array_append_new(list, context_json(c));
+	pthread_mutex_unlock(&x->server->e2b->lock);
+	sandbox_put(x, sb);
+	reply_json(x, 200, list);
+}
+
+/* A folder as Python is told it. */
+static char *
+enter_code(const char *cwd)
+{
+	own_mem char *path = e2b_path(cwd), *text = NULL;
+	json_auto_t *name = path ? json_string(path) : NULL;
+	char *code;
+
+	text = name ? json_dumps(name, JSON_ENCODE_ANY | JSON_ENSURE_ASCII)
+		    : NULL;
+	return text && asprintf(&code, "__import__('os').chdir(%s)", text) > 0
+		       ? code
+		       : NULL;
+}
+
+static bool
+add(struct exchange *x, struct sandbox *sb, const char *id, const char *cwd)
+{
+	bool added;
+
+	pthread_mutex_lock(&x->server->e2b->lock);
+	added = context_add(sb, id, cwd) != NULL;
+	pthread_mutex_unlock(&x->server->e2b->lock);
+	return added;
+}
+
+static void
+make(struct exchange *x, struct sandbox *sb)
+{
+	const char *cwd = json_string_value(json_object_get(x->json, "cwd"));
+	char id[ROOM_ID_SIZE];
+	struct remit_error err;
+	struct change *c;
+
+	if (!e2b_is_python(json_object_get(x->json, "language"))) {
+		e2b_fail(x, 400, "language: there is only Python here");
+		return;
+	}
+	if (room_make_id(id, &err) < 0 ||
+	    !add(x, sb, id, cwd ? cwd : SANDBOX_WORK)) {
+		e2b_fail(x, 429, "a sandbox has at most %d contexts",
+			 SANDBOX_CONTEXTS_MAX);
+		return;
+	}
+	if (!cwd) {
+		reply_json(x, 200, find_json(x, sb, id));
+		return;
+	}
+	c = change_new(x, sb, id);
+	if (!c)
+		return;
+	c->is_new = true;
+	run(c, enter_code(cwd), false);
+}
+
+void
+e2b_post_context(struct exchange *x)
+{
+	struct sandbox *sb = e2b_find(x);
+
+	if (sb)
+		make(x, sb);
+	sandbox_put(x, sb);
+}
+
+static void
+restart(struct exchange *x, struct sandbox *sb, const char *id)
+{
+	struct change *c = change_new(x, sb, id);
+	struct remit_error err;
+	bool is_running;
+
+	if (!c)
+		return;
+	pthread_mutex_lock(&x->server->e2b->lock);
+	is_running = !strcmp(sb->running, id);
+	pthread_mutex_unlock(&x->server->e2b->lock);
+	if (is_running)
+		room_interrupt(sb->room);
+	/* Of a jail that has ended nothing is left: there is a fresh one. */
+	if (room_look(sb->room).state != ROOM_ENDED)
+		run(c, strdup(""), true);
+	else if (room_reset(sb->room, &events, c, &err) < 0)
+		on_changed(c, NULL, &err);
+}
+
+static bool
+is_known(struct exchange *x, struct sandbox *sb, const char *id)
+{
+	json_auto_t *doc = find_json(x, sb, id);
+
+	if (json_is_object(doc))
+		return true;
+	e2b_fail(x, 404, "Context %.40s not found", id);
+	return false;
+}
+
+void
+e2b_restart_context(struct exchange *x)
+{
+	const char *id = exchange_param(x, "id");
+	struct sandbox *sb = e2b_find(x);
+
+	if (sb && is_known(x, sb, id))
+		restart(x, sb, id);
+	sandbox_put(x, sb);
+}
+
+/* Its variables go now; the main one stays. */
+void
+e2b_delete_context(struct exchange *x)
+{
+	const char *id = exchange_param(x, "id");
+	struct sandbox *sb = e2b_find(x);
+	struct change *c = NULL;
+
+	if (sb && is_known(x, sb, id))
+		c = change_new(x, sb, id);
+	if (c) {
+		c->is_removed = strcmp(id, "main") != 0;
+		run(c, strdup(""), true);
+	}
+	sandbox_put(x, sb);
+}

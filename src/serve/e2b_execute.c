@@ -1,0 +1,487 @@
+/*
+ * e2b_execute: code that is run in a context of a sandbox, told line by line.
+ * Clients have no other way to stop it than to go away.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "e2b_code.h"
+#include "e2b_part.h"
+#include "e2b_result.h"
+#include "loop.h"
+#include "result_view.h"
+#include "text.h"
+
+/* A line that is not ended is kept so long, and no longer than this. */
+#define LINE_MAX_BYTES (64 * 1024)
+#define LINE_MAX_US    200000
+
+/* Output that waits for the end of its line. */
+struct pending {
+	struct buf bytes;
+	uint64_t since_us;
+};
+
+struct execution {
+	struct exchange *x;
+	struct sandbox *sb;
+	uint64_t cell;
+	char context[ROOM_ID_SIZE];
+	struct pending out, err;
+	bool was_begun;
+};
+
+/* ---- cells ---- */
+
+void
+e2b_job_free(void *job)
+{
+	struct e2b_job *j = job;
+
+	if (!j)
+		return;
+	list_free(&j->env);
+	free(j->code);
+	free(j);
+}
+
+static int
+add_variables(struct list *env, const json_t *object)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach((json_t *)object, name, value)
+	{
+		own_mem char *pair = NULL;
+
+		if (!json_is_string(value) || !*name || strchr(name, '=') ||
+		    asprintf(&pair, "%s=%s", name, json_string_value(value)) <
+			    0 ||
+		    list_add(env, pair) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+struct e2b_job *
+e2b_job_new(const struct sandbox *sb, const char *context, char *code,
+	    const json_t *env)
+{
+	struct e2b_job *j = calloc(1, sizeof(*j));
+
+	if (!j || !code || add_variables(&j->env, sb->env) < 0 ||
+	    add_variables(&j->env, env) < 0) {
+		free(code);
+		e2b_job_free(j);
+		return NULL;
+	}
+	j->code = code;
+	snprintf(j->context, sizeof(j->context), "%s", context);
+	j->room.job = (struct remit_job)REMIT_JOB_INIT;
+	j->room.job.code = code;
+	j->room.job.code_len = strlen(code);
+	j->room.job.context = j->context;
+	j->room.job.env = (const char *const *)j->env.items;
+	j->room.loan = (struct room_loan){ e2b_job_free, j };
+	return j;
+}
+
+/* ---- output, by lines ---- */
+
+static void
+send_output(struct execution *e, enum remit_stream stream, const char *bytes,
+	    size_t len)
+{
+	/* Who has gone is noticed elsewhere. */
+	if (len && e2b_line(e->x, e2b_output_line(stream, bytes, len)) < 0)
+		return;
+}
+
+static void
+flush(struct execution *e, enum remit_stream stream)
+{
+	struct pending *p = stream == REMIT_STDOUT ? &e->out : &e->err;
+
+	send_output(e, stream, buf_text(&p->bytes), p->bytes.len);
+	buf_drop(&p->bytes, p->bytes.len);
+}
+
+/* What may be the traceback of an error: clients are told that as an error, and
+   not as output. */
+static const char *
+find_traceback(const char *text)
+{
+	static const char *const heads[] = { "Traceback (most recent call",
+					     "  File \"" };
+
+	for (size_t i = 0; i < ARRAY_LEN(heads); i++) {
+		const char *at = strstr(text, heads[i]);
+
+		if (at && (at == text || at[-1] == '\n'))
+			return at;
+	}
+	return NULL;
+}
+
+/* Up to the last end of a line; or all, if that has waited long enough. */
+static size_t
+whole_lines(const struct pending *p, bool is_err)
+{
+	const char *text = buf_text(&p->bytes);
+	const char *held = is_err ? find_traceback(text) : NULL;
+	const char *end = memrchr(text, '\n', p->bytes.len);
+
+	if (held && p->bytes.len <= LINE_MAX_BYTES)
+		return (size_t)(held - text);
+	if (p->bytes.len > LINE_MAX_BYTES ||
+	    (!end && loop_now_us() - p->since_us > LINE_MAX_US))
+		return text_is_cut(text, p->bytes.len)
+			       ? text_valid_prefix(text, p->bytes.len)
+			       : p->bytes.len;
+	return end ? (size_t)(end - text) + 1 : 0;
+}
+
+static void
+on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
+{
+	struct execution *e = user;
+	struct pending *p = stream == REMIT_STDOUT ? &e->out : &e->err;
+	size_t whole;
+
+	if (!p->bytes.len)
+		p->since_us = loop_now_us();
+	if (buf_add(&p->bytes, bytes, len) < 0)
+		return; /* no memory, or more than any policy keeps */
+	whole = whole_lines(p, stream == REMIT_STDERR);
+	send_output(e, stream, buf_text(&p->bytes), whole);
+	buf_drop(&p->bytes, whole);
+}
+
+static void
+flush_all(struct execution *e)
+{
+	flush(e, REMIT_STDOUT);
+	flush(e, REMIT_STDERR);
+}
+
+static void
+on_display(void *user, const struct remit_display *d)
+{
+	struct execution *e = user;
+
+	flush_all(e);
+	if (e2b_line(e->x, e2b_result_line(d)) < 0)
+		return;
+}
+
+/* ---- beginning and end ---- */
+
+static void
+on_begin(void *user, struct room *r)
+{
+	struct execution *e = user;
+	struct e2b *all = e->x->server->e2b;
+	struct context *c;
+	uint64_t count = 0;
+
+	(void)r;
+	pthread_mutex_lock(&all->lock);
+	memcpy(e->sb->running, e->context, sizeof(e->context));
+	c = context_find(e->sb, e->context);
+	if (c)
+		count = ++c->executions;
+	pthread_mutex_unlock(&all->lock);
+	e->was_begun = true;
+	if (e2b_line(e->x,
+		     json_pack("{s:s, s:I}", "type", "number_of_executions",
+			       "execution_count", (json_int_t)count)) < 0)
+		return;
+}
+
+static bool
+is_first_told(struct execution *e)
+{
+	struct e2b *all = e->x->server->e2b;
+	bool first;
+
+	pthread_mutex_lock(&all->lock);
+	first = !e->sb->was_told;
+	e->sb->was_told = true;
+	e->sb->running[0] = '\0';
+	pthread_mutex_unlock(&all->lock);
+	return first;
+}
+
+static void
+drop_traceback(struct execution *e, const char *traceback)
+{
+	struct buf *b = &e->err.bytes;
+	size_t len = strlen(traceback);
+
+	if (b->len >= len && !memcmp(b->data + b->len - len, traceback, len))
+		b->len -= len;
+}
+
+static void
+tell_end(struct execution *e, struct remit_result *res)
+{
+	json_t *error = e2b_error_line(result_view_document(res));
+	const char *traceback =
+		json_string_value(json_object_get(error, "traceback"));
+
+	if (traceback)
+		drop_traceback(e, traceback);
+	flush_all(e);
+	if ((error && e2b_line(e->x, error) < 0) ||
+	    e2b_line(e->x, e2b_remit_line(res, is_first_told(e))) < 0 ||
+	    e2b_line(e->x, json_pack("{s:s}", "type", "end_of_execution")) < 0)
+		return;
+}
+
+static void
+on_result(void *user, struct remit_result *res, const struct remit_error *err)
+{
+	struct execution *e = user;
+
+	if (res)
+		metrics_program(&e->x->server->metrics,
+				remit_result_status(res));
+	if (res) {
+		tell_end(e, res);
+		reply_end(e->x);
+	} else if (err->code == REMIT_E_GONE) {
+		/* Killed: clients expect the connection to break. */
+		reply_abort(e->x);
+	} else {
+		if (e2b_line(e->x,
+			     json_pack("{s:s, s:s, s:s, s:s}", "type", "error",
+				       "name", remit_code_name(err->code),
+				       "value", err->message, "traceback",
+				       err->message)) == 0)
+			e2b_line(e->x, json_pack("{s:s}", "type",
+						 "end_of_execution"));
+		reply_end(e->x);
+	}
+	exchange_put(e->x);
+}
+
+static const struct room_events events = {
+	.begin = on_begin,
+	.output = on_output,
+	.display = on_display,
+	.result = on_result,
+};
+
+static void
+on_gone(void *user)
+{
+	struct execution *e = user;
+
+	room_cancel(e->sb->room, e->cell);
+}
+
+static void
+execution_free(void *execution)
+{
+	struct execution *e = execution;
+
+	sandbox_put(e->x, e->sb);
+	buf_free(&e->out.bytes);
+	buf_free(&e->err.bytes);
+	free(e);
+}
+
+/* ---- the request ---- */
+
+/* As a notebook does it: what the first line is indented by, all are. */
+char *
+e2b_dedent(const char *code)
+{
+	size_t len = strlen(code), indent, n = 0;
+	const char *first = code + strspn(code, " \t\r\n");
+	const char *line = first;
+	char *out = malloc(len + 1);
+
+	while (line > code && line[-1] != '\n')
+		line--;
+	indent = (size_t)(first - line);
+	for (const char *at = code; out && *at;) {
+		size_t have = strcspn(at, "\n");
+		bool is_indented = have >= indent && !memcmp(at, line, indent);
+
+		have += at[have] == '\n';
+		if (is_indented) {
+			memcpy(out + n, at + indent, have - indent);
+			n += have - indent;
+		} else {
+			memcpy(out + n, at, have);
+			n += have;
+		}
+		at += have;
+	}
+	if (out)
+		out[n] = '\0';
+	return out;
+}
+
+bool
+e2b_is_python(const json_t *language)
+{
+	const char *name = json_string_value(language);
+
+	return !language || json_is_null(language) ||
+	       (name && (!strcmp(name, "python") || !strcmp(name, "py")));
+}
+
+static const char *
+wrong_with(const json_t *body)
+{
+	const json_t *code = json_object_get(body, "code");
+	const json_t *env = json_object_get(body, "env_vars");
+
+	if (!json_is_string(code) ||
+	    strlen(json_string_value(code)) != json_string_length(code))
+		return "code: must be a string";
+	if (json_is_string(json_object_get(body, "context_id")) &&
+	    json_is_string(json_object_get(body, "language")))
+		return "only one of context_id and language can be given";
+	if (!e2b_is_python(json_object_get(body, "language")))
+		return "language: there is only Python here";
+	if (env && !json_is_object(env) && !json_is_null(env))
+		return "env_vars: must be an object of strings";
+	return NULL;
+}
+
+static bool
+has_context(struct exchange *x, struct sandbox *sb, const char *id)
+{
+	struct e2b *all = x->server->e2b;
+	bool has;
+
+	pthread_mutex_lock(&all->lock);
+	has = context_find(sb, id) != NULL;
+	pthread_mutex_unlock(&all->lock);
+	return has;
+}
+
+static void
+begin(struct exchange *x, struct sandbox *sb, const char *context)
+{
+	const char *code = json_string_value(json_object_get(x->json, "code"));
+	const json_t *env = json_object_get(x->json, "env_vars");
+	struct e2b_job *j = e2b_job_new(sb, context, e2b_dedent(code),
+					json_is_object(env) ? env : NULL);
+	struct execution *e = calloc(1, sizeof(*e));
+	struct remit_error err;
+
+	if (!j || !e) {
+		e2b_fail(x, 400, "env_vars: must be an object of strings");
+		e2b_job_free(j);
+		free(e);
+		return;
+	}
+	*e = (struct execution){
+		.x = exchange_hold(x),
+		.sb = sandbox_hold(x, sb),
+		.out.bytes = BUF_INIT((size_t)1 << 30),
+		.err.bytes = BUF_INIT((size_t)1 << 30),
+	};
+	memcpy(e->context, j->context, sizeof(e->context));
+	exchange_own(x, e, execution_free);
+	reply_begin(x, 200, "application/x-ndjson");
+	reply_keepalive(x, "{\"type\": \"keepalive\"}\n");
+	if (room_cell(sb->room, &j->room, &events, e, &e->cell, &err) < 0) {
+		e2b_job_free(j);
+		on_result(e, NULL, &err);
+		return;
+	}
+	exchange_on_gone(x, on_gone, e);
+}
+
+static void
+post_execute(struct exchange *x)
+{
+	struct sandbox *sb = e2b_find(x);
+	const char *wrong = wrong_with(x->json);
+	const char *context =
+		json_string_value(json_object_get(x->json, "context_id"));
+
+	if (!sb)
+		return;
+	context = context ? context : "main";
+	if (wrong)
+		e2b_fail(x, 400, "%s", wrong);
+	else if (!has_context(x, sb, context))
+		e2b_fail(x, 404, "Context %.40s not found", context);
+	else
+		begin(x, sb, context);
+	sandbox_put(x, sb);
+}
+
+/* Envd and the interpreter answer differently, and share this path. */
+static void
+get_health(struct exchange *x)
+{
+	struct sandbox *sb = e2b_find(x);
+
+	if (!sb)
+		return;
+	sandbox_put(x, sb);
+	if (exchange_header_is(x, "e2b-sandbox-port", "49999") ||
+	    x->port == E2B_CODE_PORT || !strncmp(x->parsed.host, "49999-", 6))
+		reply_bytes(x, 200, "text/plain", "OK", 2);
+	else
+		reply_bytes(x, 204, NULL, "", 0);
+}
+
+const struct route e2b_code_routes[] = {
+	{
+		.method = "POST",
+		.pattern = "/execute",
+		.serve = post_execute,
+		.body = BODY_JSON,
+		.is_open = true,
+		.admits = e2b_admits,
+	},
+	{
+		.method = "GET",
+		.pattern = "/health",
+		.serve = get_health,
+		.is_open = true,
+		.admits = e2b_admits,
+		.while_draining = true,
+	},
+	{
+		.method = "GET",
+		.pattern = "/contexts",
+		.serve = e2b_get_contexts,
+		.is_open = true,
+		.admits = e2b_admits,
+	},
+	{
+		.method = "POST",
+		.pattern = "/contexts",
+		.serve = e2b_post_context,
+		.body = BODY_MAYBE,
+		.is_open = true,
+		.admits = e2b_admits,
+	},
+	{
+		.method = "POST",
+		.pattern = "/contexts/{id}/restart",
+		.serve = e2b_restart_context,
+		.body = BODY_MAYBE,
+		.is_open = true,
+		.admits = e2b_admits,
+	},
+	{
+		.method = "DELETE",
+		.pattern = "/contexts/{id}",
+		.serve = e2b_delete_context,
+		.body = BODY_MAYBE,
+		.is_open = true,
+		.admits = e2b_admits,
+	},
+	{ 0 },
+};

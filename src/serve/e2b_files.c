@@ -1,0 +1,328 @@
+#include "e2b_files.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "e2b_connect.h"
+#include "text.h"
+
+/* ---- in turn with the cells ---- */
+
+static void
+filing_free(void *filing)
+{
+	struct filing *f = filing;
+
+	sandbox_put(f->x, f->sb);
+	multipart_free(&f->form);
+	json_decref(f->made);
+	free(f->path);
+	free(f->to);
+	free(f);
+}
+
+struct filing *
+filing_new(struct exchange *x)
+{
+	struct sandbox *sb = e2b_find(x);
+	struct filing *f = sb ? calloc(1, sizeof(*f)) : NULL;
+
+	if (f) {
+		f->x = x;
+		f->sb = sb;
+		exchange_own(x, f, filing_free);
+	} else if (sb) {
+		e2b_fail(x, 500, "no memory");
+		sandbox_put(x, sb);
+	}
+	return f;
+}
+
+int
+filing_set_path(struct filing *f, const char *path)
+{
+	free(f->path);
+	f->path = e2b_path(path);
+	f->task.path = f->path;
+	return f->path ? 0 : -1;
+}
+
+static void
+on_file(void *user, const struct remit_file_answer *answer)
+{
+	struct filing *f = user;
+
+	f->on_answer(f, answer);
+}
+
+static void on_result(void *user, struct remit_result *res,
+		      const struct remit_error *err);
+static const struct room_events events = {
+	.file = on_file,
+	.result = on_result,
+};
+
+static void
+queue(struct filing *f)
+{
+	struct room_loan none = { 0 };
+	struct remit_error err;
+
+	if (room_file(f->sb->room, &f->task, none, &events, f, &err) < 0)
+		on_result(f, NULL, &err);
+}
+
+static void
+on_result(void *user, struct remit_result *res, const struct remit_error *err)
+{
+	struct filing *f = user;
+
+	(void)res;
+	if (!err && f->more && f->more(f)) {
+		queue(f);
+		return;
+	}
+	if (err)
+		f->on_error(f, err);
+	exchange_put(f->x);
+}
+
+void
+filing_begin(struct filing *f)
+{
+	exchange_hold(f->x);
+	queue(f);
+}
+
+/* ---- as envd says it ---- */
+
+static const char *
+last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+json_t *
+filing_entry(const struct remit_file_entry *e)
+{
+	static const char *const types[] = {
+		[REMIT_FILE_IS_REGULAR] = "FILE_TYPE_FILE",
+		[REMIT_FILE_IS_FOLDER] = "FILE_TYPE_DIRECTORY",
+		[REMIT_FILE_IS_LINK] = "FILE_TYPE_SYMLINK",
+		[REMIT_FILE_IS_OTHER] = "FILE_TYPE_UNSPECIFIED",
+	};
+	static const char bits[] = "rwxrwxrwx";
+	char permissions[11], size[24], time_text[48], day[32];
+	time_t seconds = (time_t)(e->modified_ns / 1000000000);
+	const char *name = last_part(e->path);
+	struct tm utc;
+	json_t *doc;
+
+	permissions[0] = e->type == REMIT_FILE_IS_FOLDER ? 'd' : '-';
+	for (int i = 0; i < 9; i++)
+		permissions[1 + i] = e->mode & (256u >> i) ? bits[i] : '-';
+	permissions[10] = '\0';
+	snprintf(size, sizeof(size), "%llu", e->size);
+	gmtime_r(&seconds, &utc);
+	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &utc);
+	snprintf(time_text, sizeof(time_text), "%s.%09lldZ", day,
+		 e->modified_ns % 1000000000);
+	doc = json_pack(
+		"{s:o, s:s, s:o, s:s, s:i, s:s, s:s, s:s, s:s}", "name",
+		text_to_json(name, strlen(name)), "type", types[e->type],
+		"path", text_to_json(e->path, strlen(e->path)), "size", size,
+		"mode", (int)e->mode, "permissions", permissions, "owner",
+		"user", "group", "user", "modifiedTime", time_text);
+	if (doc && e->target)
+		json_object_set_new(doc, "symlinkTarget",
+				    text_to_json(e->target, strlen(e->target)));
+	return doc;
+}
+
+static void
+fail_rest(struct filing *f, const struct remit_error *err)
+{
+	bool is_missing = err->sys_errno == ENOENT || err->sys_errno == ENOTDIR;
+	int status = is_missing			  ? 404
+		     : err->sys_errno == ENOSPC	  ? 507
+		     : err->code == REMIT_E_INPUT ? 400
+		     : err->code == REMIT_E_BUSY  ? 429
+						  : 502;
+
+	e2b_fail(f->x, status, "%s", err->message);
+}
+
+/* ---- downloads ---- */
+
+static void
+send_bytes(struct filing *f, const struct remit_file_answer *a)
+{
+	bool is_whole = !a->entry_count ||
+			f->task.offset + a->len >= a->entries[0].size ||
+			!a->len;
+
+	if (!f->task.offset && is_whole) {
+		reply_bytes(f->x, 200, "application/octet-stream", a->bytes,
+			    a->len);
+		return;
+	}
+	if (!f->task.offset)
+		reply_begin(f->x, 200, "application/octet-stream");
+	if (reply_piece(f->x, a->bytes, a->len) < 0 || is_whole)
+		reply_end(f->x);
+	else
+		f->next = 1;
+	f->task.offset += a->len;
+}
+
+static bool
+read_more(struct filing *f)
+{
+	bool more = f->next;
+
+	f->next = 0;
+	return more;
+}
+
+/* Half a file is no file. */
+static void
+fail_bytes(struct filing *f, const struct remit_error *err)
+{
+	if (f->task.offset)
+		reply_abort(f->x);
+	else
+		fail_rest(f, err);
+}
+
+static void
+get_file(struct exchange *x)
+{
+	const char *path = exchange_query(x, "path");
+	struct filing *f = filing_new(x);
+
+	if (!f)
+		return;
+	if (!path || filing_set_path(f, path) < 0) {
+		e2b_fail(x, 400, "path: is missing");
+		return;
+	}
+	/* What code made is never to be shown as a page of ours. */
+	reply_header(x, "Content-Disposition", "attachment");
+	reply_header(x, "Content-Security-Policy", "sandbox");
+	f->task.op = REMIT_FILE_READ;
+	f->on_answer = send_bytes;
+	f->on_error = fail_bytes;
+	f->more = read_more;
+	filing_begin(f);
+}
+
+/* ---- uploads ---- */
+
+static bool
+set_upload(struct filing *f)
+{
+	const struct multipart_file *file = &f->form.files[f->next];
+	const char *path = exchange_query(f->x, "path");
+
+	f->task.op = REMIT_FILE_WRITE;
+	f->task.bytes = file->bytes;
+	f->task.len = file->len;
+	return filing_set_path(f, path ? path : file->filename) == 0;
+}
+
+static void
+note_upload(struct filing *f, const struct remit_file_answer *a)
+{
+	const char *path = a->entry_count ? a->entries[0].path : f->path;
+	const char *name = last_part(path);
+
+	json_array_append_new(f->made,
+			      json_pack("{s:o, s:s, s:o}", "name",
+					text_to_json(name, strlen(name)),
+					"type", "file", "path",
+					text_to_json(path, strlen(path))));
+}
+
+static bool
+upload_more(struct filing *f)
+{
+	if (++f->next < f->form.count && set_upload(f))
+		return true;
+	reply_json(f->x, 200, json_incref(f->made));
+	return false;
+}
+
+/* -1: it is neither a form nor bytes. */
+static int
+read_upload(struct filing *f)
+{
+	struct http_text type = exchange_header(f->x, "content-type");
+	const struct buf *body = &f->x->body.data;
+	char boundary[80];
+
+	if (type.len && multipart_boundary(type.text, type.len, boundary))
+		return multipart_read(&f->form, buf_text(body), body->len,
+				      boundary);
+	if (!exchange_query(f->x, "path"))
+		return -1;
+	f->form.files[0] = (struct multipart_file){ strdup(""), buf_text(body),
+						    body->len };
+	f->form.count = 1;
+	return 0;
+}
+
+static void
+post_file(struct exchange *x)
+{
+	struct filing *f = filing_new(x);
+
+	if (!f)
+		return;
+	f->made = json_array();
+	if (read_upload(f) < 0 || !f->form.count || !set_upload(f)) {
+		e2b_fail(x, 400,
+			 "the body is no form with files, and no bytes "
+			 "of a file whose path is given");
+		return;
+	}
+	f->on_answer = note_upload;
+	f->on_error = fail_rest;
+	f->more = upload_more;
+	filing_begin(f);
+}
+
+#define FILESYSTEM(name, what)                                               \
+	{                                                                    \
+		.method = "POST", .pattern = "/filesystem.Filesystem/" name, \
+		.serve = what, .body = BODY_JSON, .is_open = true,           \
+		.admits = e2b_admits,                                        \
+	}
+
+const struct route e2b_file_routes[] = {
+	{
+		.method = "GET",
+		.pattern = "/files",
+		.serve = get_file,
+		.is_open = true,
+		.admits = e2b_admits,
+	},
+	{
+		.method = "POST",
+		.pattern = "/files",
+		.serve = post_file,
+		.body = BODY_BYTES,
+		.is_open = true,
+		.admits = e2b_admits,
+	},
+	FILESYSTEM("Stat", e2b_stat),
+	FILESYSTEM("ListDir", e2b_list_dir),
+	FILESYSTEM("MakeDir", e2b_make_dir),
+	FILESYSTEM("Move", e2b_move),
+	FILESYSTEM("Remove", e2b_remove),
+	FILESYSTEM("CreateWatcher", e2b_no_watcher),
+	FILESYSTEM("GetWatcherEvents", e2b_no_watcher),
+	FILESYSTEM("RemoveWatcher", e2b_no_watcher),
+	{ 0 },
+};

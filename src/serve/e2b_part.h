@@ -1,0 +1,117 @@
+/*
+ * e2b_part: what the files of E2B's API have in common. For them only.
+ *
+ * A sandbox is a room, and what its client wants to be remembered of it.
+ */
+#ifndef REMIT_E2B_PART_H
+#define REMIT_E2B_PART_H
+
+#include "e2b.h"
+#include "exchange.h"
+#include "keys.h"
+#include "room.h"
+#include "server.h"
+
+#define SANDBOX_CONTEXTS_MAX 64
+#define SANDBOX_DEBUG_ID     "debug_sandbox_id"
+/* The folder that relative names begin at, by E2B's name and by ours. */
+#define SANDBOX_HOME "/home/user"
+#define SANDBOX_WORK "/workspace"
+
+struct context {
+	struct context *next;
+	char id[ROOM_ID_SIZE]; /* and the name of its namespace */
+	char *cwd;
+	uint64_t executions;
+};
+
+struct sandbox {
+	struct sandbox *next;
+	unsigned holders;
+	char id[ROOM_ID_SIZE];
+	struct room *room;
+	struct key *key;
+	/* What its client must know, besides the id. */
+	char token[2 * ROOM_ID_SIZE];
+	json_t *metadata; /* objects of strings */
+	json_t *env;
+	/* Of its policy. */
+	uint64_t cpus, memory_bytes, disk_bytes;
+	bool may_start_programs, has_network;
+	/* ---- under the lock of all ---- */
+	struct context *contexts;   /* oldest first; the first is "main" */
+	char running[ROOM_ID_SIZE]; /* the context whose cell runs, or "" */
+	struct command *commands;   /* that run or wait */
+	bool was_told;		    /* what its policy is kept by */
+};
+
+struct e2b {
+	pthread_mutex_t lock;
+	struct sandbox *first;
+	bool debug;
+};
+
+/* ---- replies ---- */
+
+/* {"code": status, "message": ...} */
+void e2b_fail(struct exchange *x, int status, const char *fmt, ...)
+	printf_like(3, 4);
+/* The same for an error of the library. */
+void e2b_error(struct exchange *x, const struct remit_error *err);
+/* A line of NDJSON; takes it. Other letters than ASCII are escaped: clients
+   decode each piece of the network by itself. -1: nobody reads. */
+int e2b_line(struct exchange *x, json_t *line);
+
+/* ---- sandboxes ---- */
+
+/* Of this request, held, for whoever knows its token or its key. NULL: the
+   reply is there. */
+struct sandbox *e2b_find(struct exchange *x);
+/* For routes: whether the request is for a sandbox that it may use, and not one
+   too many. */
+bool e2b_admits(struct exchange *x);
+/* By the id in the path, of this key. NULL: the reply is there. */
+struct sandbox *e2b_find_named(struct exchange *x);
+struct sandbox *sandbox_hold(struct exchange *x, struct sandbox *sb);
+void sandbox_put(struct exchange *x, struct sandbox *sb);
+/* Held, without a room or an id; NULL without memory. */
+struct sandbox *sandbox_new(struct key *key);
+/* Into the table; and out of it, with its room. */
+void sandbox_list(struct exchange *x, struct sandbox *sb);
+void sandbox_kill(struct exchange *x, struct sandbox *sb);
+/* Those that are there still, each held; free() the list. */
+struct sandbox **sandbox_all(struct exchange *x, size_t *count);
+/* The sandbox of clients in debug mode. */
+struct sandbox *e2b_debug_sandbox(struct exchange *x);
+
+/* ---- contexts, under the lock ---- */
+
+struct context *context_find(struct sandbox *sb, const char *id);
+/* NULL: there are too many, or there is no memory. */
+struct context *context_add(struct sandbox *sb, const char *id,
+			    const char *cwd);
+void context_remove(struct sandbox *sb, struct context *c);
+
+/* ---- cells ---- */
+
+/* What a cell is given: lent to its room by `loan`. */
+struct e2b_job {
+	struct room_job room;
+	char *code;
+	char context[ROOM_ID_SIZE];
+	struct list env;
+};
+
+/* A cell with the sandbox's variables, and those of an object, which may be
+   NULL. Takes the code, which may be NULL for want of memory. NULL: no memory,
+   or the object has something else than strings. */
+struct e2b_job *e2b_job_new(const struct sandbox *sb, const char *context,
+			    char *code, const json_t *env);
+void e2b_job_free(void *job);
+
+/* ---- names of files ---- */
+
+/* As the jail knows it: a new string, or NULL without memory. */
+char *e2b_path(const char *path);
+
+#endif

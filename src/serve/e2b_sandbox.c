@@ -1,0 +1,467 @@
+/*
+ * e2b_sandbox: the sandboxes that clients of E2B have, and who may use them.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "e2b_part.h"
+#include "e2b_signature.h"
+#include "loop.h"
+#include "text.h"
+
+int
+e2b_open(struct e2b **out, bool debug, struct remit_error *err)
+{
+	struct e2b *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return fail_sys(err, REMIT_E_MEMORY, "sandboxes");
+	pthread_mutex_init(&e->lock, NULL);
+	e->debug = debug;
+	*out = e;
+	return 0;
+}
+
+/* ---- one sandbox ---- */
+
+static void
+context_free(struct context *c)
+{
+	free(c->cwd);
+	free(c);
+}
+
+static void
+sandbox_free(struct sandbox *sb)
+{
+	while (sb->contexts) {
+		struct context *c = sb->contexts;
+
+		sb->contexts = c->next;
+		context_free(c);
+	}
+	json_decref(sb->metadata);
+	json_decref(sb->env);
+	room_put(sb->room);
+	free(sb);
+}
+
+void
+e2b_free(struct e2b *e)
+{
+	if (!e)
+		return;
+	while (e->first) {
+		struct sandbox *sb = e->first;
+
+		e->first = sb->next;
+		sandbox_free(sb);
+	}
+	pthread_mutex_destroy(&e->lock);
+	free(e);
+}
+
+struct sandbox *
+sandbox_hold(struct exchange *x, struct sandbox *sb)
+{
+	struct e2b *e = x->server->e2b;
+
+	pthread_mutex_lock(&e->lock);
+	sb->holders++;
+	pthread_mutex_unlock(&e->lock);
+	return sb;
+}
+
+void
+sandbox_put(struct exchange *x, struct sandbox *sb)
+{
+	struct e2b *e = x->server->e2b;
+	unsigned left;
+
+	if (!sb)
+		return;
+	pthread_mutex_lock(&e->lock);
+	left = --sb->holders;
+	pthread_mutex_unlock(&e->lock);
+	if (!left)
+		sandbox_free(sb);
+}
+
+struct sandbox *
+sandbox_new(struct key *key)
+{
+	struct sandbox *sb = calloc(1, sizeof(*sb));
+	char one[ROOM_ID_SIZE], other[ROOM_ID_SIZE];
+	struct remit_error err;
+
+	if (sb && room_make_id(one, &err) == 0 &&
+	    room_make_id(other, &err) == 0 &&
+	    context_add(sb, "main", SANDBOX_WORK)) {
+		snprintf(sb->token, sizeof(sb->token), "%s%s", one, other);
+		sb->holders = 1;
+		sb->key = key;
+		return sb;
+	}
+	free(sb);
+	return NULL;
+}
+
+/* ---- all of them ---- */
+
+void
+sandbox_list(struct exchange *x, struct sandbox *sb)
+{
+	struct e2b *e = x->server->e2b;
+
+	pthread_mutex_lock(&e->lock);
+	sb->holders++;
+	sb->next = e->first;
+	e->first = sb;
+	pthread_mutex_unlock(&e->lock);
+}
+
+static void
+unlist(struct exchange *x, struct sandbox *sb)
+{
+	struct e2b *e = x->server->e2b;
+	struct sandbox **at;
+	bool found;
+
+	pthread_mutex_lock(&e->lock);
+	for (at = &e->first; *at && *at != sb; at = &(*at)->next)
+		;
+	found = *at != NULL;
+	if (found)
+		*at = sb->next;
+	pthread_mutex_unlock(&e->lock);
+	if (found)
+		sandbox_put(x, sb);
+}
+
+void
+sandbox_kill(struct exchange *x, struct sandbox *sb)
+{
+	struct e2b *e = x->server->e2b;
+	struct room *r;
+
+	/* One that is being made may have none just now. */
+	pthread_mutex_lock(&e->lock);
+	r = sb->room ? room_hold(sb->room) : NULL;
+	pthread_mutex_unlock(&e->lock);
+	if (r)
+		room_drop(r);
+	room_put(r);
+	unlist(x, sb);
+}
+
+/* Its time is over, or it was closed by another door. */
+static bool
+is_over(struct exchange *x, const struct sandbox *sb)
+{
+	struct room *r =
+		room_find(x->server->rooms, sb->key->name, room_id(sb->room));
+
+	room_put(r);
+	return !r;
+}
+
+struct sandbox **
+sandbox_all(struct exchange *x, size_t *count)
+{
+	struct e2b *e = x->server->e2b;
+	struct sandbox **all;
+	size_t n = 0, kept = 0;
+
+	pthread_mutex_lock(&e->lock);
+	for (struct sandbox *sb = e->first; sb; sb = sb->next)
+		n++;
+	all = calloc(n + 1, sizeof(*all));
+	for (struct sandbox *sb = e->first; all && sb; sb = sb->next) {
+		sb->holders++;
+		all[kept++] = sb;
+	}
+	pthread_mutex_unlock(&e->lock);
+	n = kept;
+	for (size_t i = kept = 0; i < n; i++)
+		if (is_over(x, all[i])) {
+			unlist(x, all[i]);
+			sandbox_put(x, all[i]);
+		} else {
+			all[kept++] = all[i];
+		}
+	*count = kept;
+	return all;
+}
+
+static struct sandbox *
+find(struct exchange *x, const char *id)
+{
+	struct e2b *e = x->server->e2b;
+	struct sandbox *sb;
+
+	pthread_mutex_lock(&e->lock);
+	for (sb = e->first; sb && strcmp(sb->id, id) != 0; sb = sb->next)
+		;
+	if (sb)
+		sb->holders++;
+	pthread_mutex_unlock(&e->lock);
+	if (!sb || !is_over(x, sb))
+		return sb;
+	unlist(x, sb);
+	sandbox_put(x, sb);
+	return NULL;
+}
+
+/* ---- which one is meant ---- */
+
+/* "49999-ID.any.domain" */
+static void
+id_of_host(const char *host, char id[ROOM_ID_SIZE])
+{
+	size_t digits = strspn(host, "0123456789");
+	const char *from = host + digits + 1;
+	size_t len;
+
+	id[0] = '\0';
+	if (!digits || host[digits] != '-')
+		return;
+	len = strcspn(from, ".");
+	if (len < ROOM_ID_SIZE && from[len] == '.') {
+		memcpy(id, from, len);
+		id[len] = '\0';
+	}
+}
+
+static bool
+is_debug_port(const struct exchange *x)
+{
+	return x->server->e2b->debug &&
+	       (x->port == E2B_ENVD_PORT || x->port == E2B_CODE_PORT);
+}
+
+static void
+wanted_id(const struct exchange *x, char id[ROOM_ID_SIZE])
+{
+	struct http_text said = exchange_header(x, "e2b-sandbox-id");
+
+	if (said.len && said.len < ROOM_ID_SIZE) {
+		memcpy(id, said.text, said.len);
+		id[said.len] = '\0';
+		return;
+	}
+	id_of_host(x->parsed.host, id);
+	if (!id[0] && is_debug_port(x))
+		memcpy(id, SANDBOX_DEBUG_ID, sizeof(SANDBOX_DEBUG_ID));
+}
+
+/* In the same time, whatever is wrong with it. */
+static bool
+is_token(const struct sandbox *sb, struct http_text said)
+{
+	unsigned differs = 0;
+
+	if (said.len != strlen(sb->token))
+		return false;
+	for (size_t i = 0; i < said.len; i++)
+		differs |= (unsigned char)(said.text[i] ^ sb->token[i]);
+	return !differs;
+}
+
+static bool
+may_use(const struct exchange *x, const struct sandbox *sb)
+{
+	if (x->key)
+		return x->key == sb->key;
+	return is_token(sb, exchange_header(x, "x-access-token")) ||
+	       is_token(sb, exchange_header(x, "e2b-traffic-access-token")) ||
+	       (is_debug_port(x) && !strcmp(sb->id, SANDBOX_DEBUG_ID)) ||
+	       e2b_signature_is_right(x, sb->token);
+}
+
+/* What proxies of E2B's say of a sandbox that is not there: clients take it
+   for one that was killed. */
+static void
+not_there(struct exchange *x, const char *id)
+{
+	json_t *doc = json_pack("{s:s, s:i, s:s}", "sandboxId", id, "code", 502,
+				"message", "The sandbox was not found");
+
+	reply_json(x, 502, doc);
+}
+
+/* A signed address may name no sandbox; but only one has the token for it. */
+static void
+id_of_signature(struct exchange *x, char id[ROOM_ID_SIZE])
+{
+	struct sandbox **all;
+	size_t count;
+
+	if (!exchange_query(x, "signature"))
+		return;
+	all = sandbox_all(x, &count);
+	for (size_t i = 0; i < count; i++) {
+		if (e2b_signature_is_right(x, all[i]->token))
+			memcpy(id, all[i]->id, ROOM_ID_SIZE);
+		sandbox_put(x, all[i]);
+	}
+	free(all);
+}
+
+struct sandbox *
+e2b_find(struct exchange *x)
+{
+	char id[ROOM_ID_SIZE];
+	struct sandbox *sb;
+
+	wanted_id(x, id);
+	if (!id[0])
+		id_of_signature(x, id);
+	if (!id[0]) {
+		e2b_fail(x, 400,
+			 "which sandbox is not said: neither by the header "
+			 "E2b-Sandbox-Id nor by the host name");
+		return NULL;
+	}
+	sb = find(x, id);
+	if (!sb && is_debug_port(x) && !strcmp(id, SANDBOX_DEBUG_ID))
+		return e2b_debug_sandbox(x);
+	if (sb && may_use(x, sb))
+		return sb;
+	if (sb)
+		e2b_fail(x, 401, "the sandbox's token is wrong or missing");
+	else
+		not_there(x, id);
+	sandbox_put(x, sb);
+	return NULL;
+}
+
+bool
+e2b_admits(struct exchange *x)
+{
+	struct sandbox *sb = e2b_find(x);
+	/* A key of its own has been counted. */
+	bool may = sb && (x->key || keys_spend(sb->key, loop_now_us()));
+
+	if (sb && !may) {
+		reply_header(x, "Retry-After", "1");
+		e2b_fail(x, 429, "this key asks too often");
+	}
+	sandbox_put(x, sb);
+	return may;
+}
+
+struct sandbox *
+e2b_find_named(struct exchange *x)
+{
+	const char *id = exchange_param(x, "id");
+	struct sandbox *sb = find(x, id);
+
+	if (sb && sb->key == x->key)
+		return sb;
+	sandbox_put(x, sb);
+	e2b_fail(x, 404, "there is no sandbox %.40s", id);
+	return NULL;
+}
+
+/* ---- contexts ---- */
+
+struct context *
+context_find(struct sandbox *sb, const char *id)
+{
+	struct context *c;
+
+	for (c = sb->contexts; c && strcmp(c->id, id) != 0; c = c->next)
+		;
+	return c;
+}
+
+struct context *
+context_add(struct sandbox *sb, const char *id, const char *cwd)
+{
+	struct context **at, *c = calloc(1, sizeof(*c));
+	size_t n = 0;
+
+	for (at = &sb->contexts; *at; at = &(*at)->next)
+		n++;
+	if (c)
+		c->cwd = strdup(cwd);
+	if (!c || !c->cwd || n >= SANDBOX_CONTEXTS_MAX) {
+		if (c)
+			context_free(c);
+		return NULL;
+	}
+	snprintf(c->id, sizeof(c->id), "%s", id);
+	return *at = c;
+}
+
+void
+context_remove(struct sandbox *sb, struct context *c)
+{
+	struct context **at;
+
+	for (at = &sb->contexts; *at && *at != c; at = &(*at)->next)
+		;
+	if (*at)
+		*at = c->next;
+	context_free(c);
+}
+
+/* ---- replies ---- */
+
+void
+e2b_fail(struct exchange *x, int status, const char *fmt, ...)
+{
+	char message[1024];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(message, sizeof(message), fmt, args);
+	va_end(args);
+	reply_json(x, status,
+		   json_pack("{s:i, s:o}", "code", status, "message",
+			     text_to_json(message, strlen(message))));
+}
+
+void
+e2b_error(struct exchange *x, const struct remit_error *err)
+{
+	static const int replies[] = {
+		[REMIT_E_INPUT] = 400,	 [REMIT_E_REFUSED] = 400,
+		[REMIT_E_BUSY] = 429,	 [REMIT_E_GONE] = 404,
+		[REMIT_E_INSTALL] = 400,
+	};
+	size_t code = err->code;
+	int status = code < ARRAY_LEN(replies) ? replies[code] : 0;
+
+	e2b_fail(x, status ? status : 500, "%s%s%s%s%s",
+		 err->where[0] ? err->where : "", err->where[0] ? ": " : "",
+		 err->message, err->remedy[0] ? ". " : "", err->remedy);
+}
+
+int
+e2b_line(struct exchange *x, json_t *line)
+{
+	own_mem char *text =
+		line ? json_dumps(line, JSON_COMPACT | JSON_ENSURE_ASCII |
+						JSON_REAL_PRECISION(17))
+		     : NULL;
+	own_mem char *whole = NULL;
+
+	json_decref(line);
+	if (!text || asprintf(&whole, "%s\n", text) < 0)
+		return 0; /* no memory: the line is left out */
+	return reply_piece(x, whole, strlen(whole));
+}
+
+char *
+e2b_path(const char *path)
+{
+	size_t home = strlen(SANDBOX_HOME);
+	char *out;
+
+	if (strncmp(path, SANDBOX_HOME, home) != 0 ||
+	    (path[home] && path[home] != '/'))
+		return strdup(*path ? path : ".");
+	return asprintf(&out, SANDBOX_WORK "%s", path + home) < 0 ? NULL : out;
+}

@@ -1,0 +1,536 @@
+#include "exchange.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "exchange_part.h"
+#include "loop.h"
+
+/* A stream's worker waits when so much is not read yet. */
+#define OUT_HIGH ((size_t)1024 * 1024)
+/* A result is in memory already: this only names a bound. */
+#define OUT_MAX ((size_t)8 << 30)
+
+/* ---- lifetime ---- */
+
+struct exchange *
+exchange_new(struct server *s, struct conn *c)
+{
+	struct exchange *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return NULL;
+	pthread_mutex_init(&x->lock, NULL);
+	pthread_cond_init(&x->drained, NULL);
+	x->server = s;
+	x->conn = c;
+	x->holders = 1;
+	x->head.cap = HEAD_MAX;
+	x->out.cap = OUT_MAX;
+	x->extras.cap = HEAD_MAX;
+	x->begun_us = loop_now_us();
+	return x;
+}
+
+static void
+free_pairs(struct exchange_pair *pairs, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		free(pairs[i].name);
+		free(pairs[i].value);
+	}
+}
+
+static void
+exchange_free(struct exchange *x)
+{
+	if (x->owned)
+		x->owned_free(x->owned);
+	free_pairs(x->query, EXCHANGE_QUERY_MAX);
+	free_pairs(x->params, ROUTE_PARAMS_MAX);
+	json_decref(x->json);
+	body_free(&x->body);
+	buf_free(&x->head);
+	buf_free(&x->out);
+	buf_free(&x->extras);
+	pthread_cond_destroy(&x->drained);
+	pthread_mutex_destroy(&x->lock);
+	free(x->path);
+	free(x->owner);
+	free(x);
+}
+
+struct exchange *
+exchange_hold(struct exchange *x)
+{
+	pthread_mutex_lock(&x->lock);
+	x->holders++;
+	pthread_mutex_unlock(&x->lock);
+	return x;
+}
+
+void
+exchange_put(struct exchange *x)
+{
+	unsigned left;
+
+	if (!x)
+		return;
+	pthread_mutex_lock(&x->lock);
+	left = --x->holders;
+	pthread_mutex_unlock(&x->lock);
+	if (!left)
+		exchange_free(x);
+}
+
+void
+exchange_on_gone(struct exchange *x, void (*gone)(void *user), void *user)
+{
+	bool is_gone;
+
+	pthread_mutex_lock(&x->lock);
+	is_gone = x->is_gone;
+	x->on_gone = gone;
+	x->on_gone_user = user;
+	pthread_mutex_unlock(&x->lock);
+	if (is_gone)
+		gone(user);
+}
+
+void
+exchange_own(struct exchange *x, void *thing, void (*free_it)(void *))
+{
+	x->owned = thing;
+	x->owned_free = free_it;
+}
+
+void
+exchange_leave(struct exchange *x)
+{
+	void (*gone)(void *user) = NULL;
+
+	pthread_mutex_lock(&x->lock);
+	x->conn = NULL;
+	if (!x->is_ended)
+		gone = x->on_gone;
+	x->is_gone = true;
+	buf_free(&x->out);
+	pthread_cond_broadcast(&x->drained);
+	pthread_mutex_unlock(&x->lock);
+	if (gone)
+		gone(x->on_gone_user);
+}
+
+struct errand {
+	struct exchange *x;
+	void (*work)(struct exchange *x);
+};
+
+static void *
+run_errand(void *arg)
+{
+	struct errand e = *(struct errand *)arg;
+	struct server *s = e.x->server;
+
+	free(arg);
+	e.work(e.x);
+	exchange_put(e.x);
+	server_thread_ended(s);
+	return NULL;
+}
+
+void
+exchange_in_thread(struct exchange *x, void (*work)(struct exchange *x))
+{
+	struct errand *e = malloc(sizeof(*e));
+
+	if (e) {
+		*e = (struct errand){ exchange_hold(x), work };
+		if (server_start_thread(x->server, run_errand, e) == 0)
+			return;
+		exchange_put(x);
+		free(e);
+	}
+	reply_fail(x, 503, "busy", "there is no thread for this request");
+}
+
+/* ---- the request ---- */
+
+struct http_text
+exchange_header(const struct exchange *x, const char *name)
+{
+	struct http_text rest = { x->head.data, x->head.len }, line, key, value;
+
+	if (http_head_next(&rest, &line)) /* the request */
+		while (http_head_next(&rest, &line)) {
+			http_head_split(line, &key, &value);
+			if (http_head_is(key, name))
+				return value;
+		}
+	return (struct http_text){ NULL, 0 };
+}
+
+bool
+exchange_header_is(const struct exchange *x, const char *name, const char *word)
+{
+	struct http_text value = exchange_header(x, name);
+
+	return value.text && http_head_is(value, word);
+}
+
+static const char *
+find(const struct exchange_pair *pairs, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count && pairs[i].name; i++)
+		if (!strcmp(pairs[i].name, name))
+			return pairs[i].value;
+	return NULL;
+}
+
+const char *
+exchange_param(const struct exchange *x, const char *name)
+{
+	return find(x->params, ROUTE_PARAMS_MAX, name);
+}
+
+const char *
+exchange_query(const struct exchange *x, const char *name)
+{
+	return find(x->query, EXCHANGE_QUERY_MAX, name);
+}
+
+static int
+set_pair(struct exchange_pair *p, const char *name, size_t name_len,
+	 const char *value, size_t value_len, bool plus)
+{
+	p->name = route_decode(name, name_len, plus);
+	p->value = route_decode(value, value_len, plus);
+	return p->name && p->value ? 0 : -1;
+}
+
+int
+exchange_set_target(struct exchange *x, struct http_text target)
+{
+	const char *end = target.text + target.len, *at;
+	const char *mark = memchr(target.text, '?', target.len);
+	size_t n = 0;
+
+	if (!target.len || target.text[0] != '/' ||
+	    memchr(target.text, '#', target.len))
+		return -1;
+	x->path = strndup(target.text,
+			  (size_t)((mark ? mark : end) - target.text));
+	if (!x->path)
+		return -1;
+	for (at = mark ? mark + 1 : end; at < end;) {
+		const char *stop = memchr(at, '&', (size_t)(end - at));
+		const char *is;
+
+		stop = stop ? stop : end;
+		is = memchr(at, '=', (size_t)(stop - at));
+		if (stop > at &&
+		    (n == EXCHANGE_QUERY_MAX ||
+		     set_pair(&x->query[n++], at,
+			      (size_t)((is ? is : stop) - at),
+			      is ? is + 1 : stop,
+			      is ? (size_t)(stop - is - 1) : 0, true) < 0))
+			return -1;
+		at = stop + 1;
+	}
+	return 0;
+}
+
+int
+exchange_set_params(struct exchange *x, const struct route_param *params,
+		    size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (set_pair(&x->params[i], params[i].name, params[i].name_len,
+			     params[i].value, params[i].value_len, false) < 0)
+			return -1;
+	return 0;
+}
+
+/* ---- the reply ---- */
+
+static const char *
+reason_of(int status)
+{
+	static const struct {
+		int status;
+		const char *reason;
+	} reasons[] = {
+		{ 200, "OK" },
+		{ 201, "Created" },
+		{ 202, "Accepted" },
+		{ 204, "No Content" },
+		{ 304, "Not Modified" },
+		{ 400, "Bad Request" },
+		{ 401, "Unauthorized" },
+		{ 403, "Forbidden" },
+		{ 404, "Not Found" },
+		{ 405, "Method Not Allowed" },
+		{ 406, "Not Acceptable" },
+		{ 408, "Request Timeout" },
+		{ 409, "Conflict" },
+		{ 410, "Gone" },
+		{ 413, "Content Too Large" },
+		{ 415, "Unsupported Media Type" },
+		{ 421, "Misdirected Request" },
+		{ 422, "Unprocessable Content" },
+		{ 429, "Too Many Requests" },
+		{ 431, "Request Header Fields Too Large" },
+		{ 500, "Internal Server Error" },
+		{ 501, "Not Implemented" },
+		{ 502, "Bad Gateway" },
+		{ 503, "Service Unavailable" },
+		{ 507, "Insufficient Storage" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
+		if (reasons[i].status == status)
+			return reasons[i].reason;
+	return "Other";
+}
+
+/* The lock is held. Without memory for it the connection ends. */
+static void
+add(struct exchange *x, const void *bytes, size_t len)
+{
+	if (!x->is_gone && buf_add(&x->out, bytes, len) < 0)
+		x->closes = true;
+}
+
+/* The lock is held. What a page of another origin could make of a reply is
+   nothing: no sniffing, no frame, no cache. */
+static void
+add_head(struct exchange *x, int status, const char *type, bool is_known,
+	 size_t len)
+{
+	time_t now = time(NULL);
+	char head[512], date[64];
+	struct tm utc;
+	int n;
+
+	x->status = status;
+	gmtime_r(&now, &utc);
+	strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S GMT", &utc);
+	n = snprintf(head, sizeof(head),
+		     "HTTP/1.1 %d %s\r\n"
+		     "Date: %s\r\n"
+		     "X-Content-Type-Options: nosniff\r\n",
+		     status, reason_of(status), date);
+	add(x, head, (size_t)n);
+	if (type) {
+		n = snprintf(head, sizeof(head), "Content-Type: %.200s\r\n",
+			     type);
+		add(x, head, (size_t)n);
+	}
+	if (!x->extras.len || !strstr(x->extras.data, "Cache-Control:"))
+		add(x, "Cache-Control: no-store\r\n", 25);
+	if (x->extras.len)
+		add(x, x->extras.data, x->extras.len);
+	if (is_known && status != 204) {
+		n = snprintf(head, sizeof(head), "Content-Length: %zu\r\n",
+			     len);
+		add(x, head, (size_t)n);
+	} else if (!is_known && x->is_chunked) {
+		add(x, "Transfer-Encoding: chunked\r\n", 28);
+	}
+	if (x->closes)
+		add(x, "Connection: close\r\n", 19);
+	add(x, "\r\n", 2);
+}
+
+void
+reply_header(struct exchange *x, const char *name, const char *value)
+{
+	if (strpbrk(value, "\r\n"))
+		return;
+	pthread_mutex_lock(&x->lock);
+	if (buf_addf(&x->extras, "%s: %s\r\n", name, value) < 0)
+		x->closes = true;
+	pthread_mutex_unlock(&x->lock);
+}
+
+void
+reply_bytes(struct exchange *x, int status, const char *type, const void *bytes,
+	    size_t len)
+{
+	pthread_mutex_lock(&x->lock);
+	if (!x->status) {
+		add_head(x, status, type, true, len);
+		if (strcmp(x->method, "HEAD") != 0)
+			add(x, bytes, len);
+		x->is_ended = true;
+	}
+	pthread_mutex_unlock(&x->lock);
+	server_tell(x);
+}
+
+void
+reply_json(struct exchange *x, int status, json_t *document)
+{
+	own_mem char *text =
+		document ? json_dumps(document,
+				      JSON_COMPACT | JSON_REAL_PRECISION(15))
+			 : NULL;
+
+	json_decref(document);
+	if (!text)
+		reply_bytes(x, 500, "application/json",
+			    "{\"error\":{\"code\":\"memory\",\"message\":"
+			    "\"no memory\",\"remedy\":\"\",\"where\":\"\"}}",
+			    73);
+	else
+		reply_bytes(x, status, "application/json", text, strlen(text));
+}
+
+json_t *
+reply_error_json(const struct remit_error *err)
+{
+	return json_pack("{s:{s:s, s:o, s:o, s:s}}", "error", "code",
+			 remit_code_name(err->code), "message",
+			 text_to_json(err->message, strlen(err->message)),
+			 "remedy",
+			 text_to_json(err->remedy, strlen(err->remedy)),
+			 "where", err->where);
+}
+
+static int
+status_of(enum remit_code code)
+{
+	static const int statuses[] = {
+		[REMIT_OK] = 200,	  [REMIT_E_INPUT] = 400,
+		[REMIT_E_REFUSED] = 422,  [REMIT_E_BUSY] = 429,
+		[REMIT_E_GONE] = 409,	  [REMIT_E_KERNEL] = 500,
+		[REMIT_E_MEMORY] = 500,	  [REMIT_E_PROTOCOL] = 502,
+		[REMIT_E_INTERNAL] = 500, [REMIT_E_ELSEWHERE] = 422,
+		[REMIT_E_INSTALL] = 422,
+	};
+
+	return (size_t)code < ARRAY_LEN(statuses) ? statuses[code] : 500;
+}
+
+void
+reply_error(struct exchange *x, const struct remit_error *err)
+{
+	reply_json(x, status_of(err->code), reply_error_json(err));
+}
+
+void
+reply_fail(struct exchange *x, int status, const char *code, const char *fmt,
+	   ...)
+{
+	char message[1024];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(message, sizeof(message), fmt, args);
+	va_end(args);
+	reply_json(x, status,
+		   json_pack("{s:{s:s, s:o, s:s, s:s}}", "error", "code", code,
+			     "message", text_to_json(message, strlen(message)),
+			     "remedy", "", "where", ""));
+}
+
+/* ---- streams ---- */
+
+void
+reply_begin(struct exchange *x, int status, const char *type)
+{
+	pthread_mutex_lock(&x->lock);
+	if (!x->status) {
+		x->is_stream = true;
+		/* HTTP/1.0 knows no chunks: the end of the connection is the
+		   end of the reply. */
+		x->is_chunked = !x->parsed.is_old;
+		x->closes |= x->parsed.is_old;
+		add_head(x, status, type, false, 0);
+		x->spoke_us = loop_now_us();
+	}
+	pthread_mutex_unlock(&x->lock);
+	server_tell(x);
+}
+
+/* The lock is held. */
+static void
+add_piece(struct exchange *x, const void *bytes, size_t len)
+{
+	char size[24];
+
+	if (!len || !strcmp(x->method, "HEAD"))
+		return;
+	if (x->is_chunked)
+		add(x, size,
+		    (size_t)snprintf(size, sizeof(size), "%zx\r\n", len));
+	add(x, bytes, len);
+	if (x->is_chunked)
+		add(x, "\r\n", 2);
+	x->spoke_us = loop_now_us();
+}
+
+int
+reply_piece(struct exchange *x, const void *bytes, size_t len)
+{
+	bool gone;
+
+	pthread_mutex_lock(&x->lock);
+	add_piece(x, bytes, len);
+	pthread_mutex_unlock(&x->lock);
+	server_tell(x);
+	pthread_mutex_lock(&x->lock);
+	/* Who sends must not wait for what is sent. */
+	while (x->out.len > OUT_HIGH && !x->is_gone &&
+	       !server_is_here(x->server))
+		pthread_cond_wait(&x->drained, &x->lock);
+	gone = x->is_gone;
+	pthread_mutex_unlock(&x->lock);
+	return gone ? -1 : 0;
+}
+
+void
+reply_end(struct exchange *x)
+{
+	pthread_mutex_lock(&x->lock);
+	if (!x->is_ended && x->is_chunked && strcmp(x->method, "HEAD") != 0)
+		add(x, "0\r\n\r\n", 5);
+	x->is_ended = true;
+	pthread_mutex_unlock(&x->lock);
+	server_tell(x);
+}
+
+void
+reply_abort(struct exchange *x)
+{
+	pthread_mutex_lock(&x->lock);
+	x->is_ended = x->closes = true;
+	pthread_mutex_unlock(&x->lock);
+	server_tell(x);
+}
+
+void
+reply_keepalive_bytes(struct exchange *x, const char *bytes, size_t len)
+{
+	pthread_mutex_lock(&x->lock);
+	x->keepalive = bytes;
+	x->keepalive_len = len;
+	pthread_mutex_unlock(&x->lock);
+}
+
+void
+reply_keepalive(struct exchange *x, const char *text)
+{
+	reply_keepalive_bytes(x, text, strlen(text));
+}
+
+void
+exchange_keep_alive(struct exchange *x, uint64_t silent_us)
+{
+	pthread_mutex_lock(&x->lock);
+	if (x->is_stream && !x->is_ended && x->keepalive && !x->out.len &&
+	    loop_now_us() - x->spoke_us >= silent_us)
+		add_piece(x, x->keepalive, x->keepalive_len);
+	pthread_mutex_unlock(&x->lock);
+}

@@ -1,0 +1,284 @@
+/*
+ * judge: who may ask the server for what. A browser on the same machine is no
+ * friend: pages of others must not reach it, by no name and with no method.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "exchange_part.h"
+#include "server.h"
+
+/* ---- names ---- */
+
+static bool
+is_listed(const struct list *l, const char *name)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		const char *item = l->items[i];
+		size_t len = strlen(item), have = strlen(name);
+
+		if (!strcmp(item, name) || (item[0] == '.' && have > len &&
+					    !strcmp(name + have - len, item)))
+			return true;
+	}
+	return false;
+}
+
+/* A name that somebody else's DNS leads here is not ours. */
+static bool
+is_our_host(const struct exchange *x)
+{
+	static const char *const ours[] = { "localhost", "127.0.0.1", "::1" };
+
+	if (!x->port)
+		return true; /* a unix socket: no browser gets there */
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+		if (!strcmp(x->parsed.host, ours[i]))
+			return true;
+	return is_listed(&x->server->hosts, x->parsed.host);
+}
+
+/* A page that was named may read the reply, too; nobody else is told
+   anything. */
+static bool
+is_named_origin(struct exchange *x, const char *origin)
+{
+	for (size_t i = 0; i < x->server->origins.count; i++)
+		if (!strcmp(origin, x->server->origins.items[i])) {
+			reply_header(x, "Access-Control-Allow-Origin", origin);
+			reply_header(x, "Vary", "Origin");
+			return true;
+		}
+	return false;
+}
+
+/* Only pages of this server itself, and those that were named. */
+static bool
+is_our_origin(struct exchange *x)
+{
+	struct http_text origin = exchange_header(x, "origin");
+	struct http_text host = exchange_header(x, "host");
+	char text[512];
+
+	if (!origin.text)
+		return true;
+	if (origin.len >= sizeof(text))
+		return false;
+	memcpy(text, origin.text, origin.len);
+	text[origin.len] = '\0';
+	if (is_named_origin(x, text))
+		return true;
+	return (!strncmp(text, "http://", 7) && strlen(text + 7) == host.len &&
+		!strncasecmp(text + 7, host.text, host.len)) ||
+	       (!strncmp(text, "https://", 8) && strlen(text + 8) == host.len &&
+		!strncasecmp(text + 8, host.text, host.len));
+}
+
+/* The question of a browser whether a page may ask at all. */
+static bool
+is_preflight(const struct exchange *x)
+{
+	return x->server->origins.count && !strcmp(x->method, "OPTIONS") &&
+	       exchange_header(x, "origin").text &&
+	       exchange_header(x, "access-control-request-method").text;
+}
+
+static void
+answer_preflight(struct exchange *x)
+{
+	reply_header(x, "Access-Control-Allow-Methods",
+		     "GET, POST, PUT, DELETE");
+	reply_header(x, "Access-Control-Allow-Headers",
+		     "Authorization, Content-Type, X-API-Key");
+	reply_header(x, "Access-Control-Max-Age", "600");
+	reply_bytes(x, 204, NULL, "", 0);
+}
+
+/* ---- keys ---- */
+
+static struct key *
+find_key(const struct exchange *x)
+{
+	const struct keys *k = x->server->keys;
+	struct http_text bearer = exchange_header(x, "authorization");
+	struct http_text plain = exchange_header(x, "x-api-key");
+
+	/* Nobody else can connect to the unix socket. */
+	if (k->is_open || (k->is_local && !x->port))
+		return &k->all[0];
+	if (bearer.len > 7 && !strncasecmp(bearer.text, "Bearer ", 7))
+		return keys_find(k, bearer.text + 7, bearer.len - 7);
+	return plain.len ? keys_find(k, plain.text, plain.len) : NULL;
+}
+
+static int
+take_key(struct exchange *x)
+{
+	x->key = find_key(x);
+	if (!x->key && x->route->is_open)
+		return 0;
+	if (!x->key) {
+		reply_header(x, "WWW-Authenticate", "Bearer");
+		reply_fail(x, 401, "key",
+			   "a key is needed: \"Authorization: Bearer KEY\" or "
+			   "\"X-API-Key: KEY\"");
+		return -1;
+	}
+	if (!keys_spend(x->key, loop_now_us())) {
+		reply_header(x, "Retry-After", "1");
+		reply_fail(x, 429, "busy",
+			   "this key asks too often: %llu "
+			   "requests in a minute are its most",
+			   (unsigned long long)x->key->per_minute);
+		return -1;
+	}
+	return 0;
+}
+
+/* ---- the head ---- */
+
+static int
+find_route(struct exchange *x)
+{
+	struct route_param params[ROUTE_PARAMS_MAX];
+	char allowed[64];
+	size_t count;
+
+	x->route = route_find(x->server->tables, x, x->method, x->path, params,
+			      &count, allowed);
+	if (x->route && exchange_set_params(x, params, count) < 0) {
+		reply_fail(x, 400, "input", "the path is not well written");
+		return -1;
+	}
+	if (x->route)
+		return 0;
+	if (*allowed) {
+		reply_header(x, "Allow", allowed);
+		reply_fail(x, 405, "input", "this path takes %s", allowed);
+	} else {
+		reply_fail(x, 404, "input", "there is nothing at this path");
+	}
+	return -1;
+}
+
+bool
+exchange_is_json(const struct exchange *x)
+{
+	struct http_text type = exchange_header(x, "content-type");
+	const char *end = type.len ? memchr(type.text, ';', type.len) : NULL;
+
+	if (end)
+		type.len = (size_t)(end - type.text);
+	while (type.len && type.text[type.len - 1] == ' ')
+		type.len--;
+	return http_head_is(type, "application/json");
+}
+
+static int
+judge_body(struct exchange *x)
+{
+	const struct http_head *h = &x->parsed;
+	bool has_body = h->is_chunked || h->body_bytes;
+	size_t most =
+		x->route->body_max ? x->route->body_max : ROUTE_JSON_BYTES;
+
+	if (exchange_header(x, "expect").text &&
+	    !exchange_header_is(x, "expect", "100-continue")) {
+		reply_fail(x, 400, "input", "an expectation that is not known");
+		return -1;
+	}
+	if (exchange_header(x, "content-encoding").text && has_body &&
+	    !exchange_header_is(x, "content-encoding", "identity")) {
+		reply_fail(x, 415, "input", "bodies are not to be encoded");
+		return -1;
+	}
+	if (x->route->body == BODY_NONE && has_body) {
+		reply_fail(x, 400, "input", "this request takes no body");
+		return -1;
+	}
+	if (h->body_bytes > most) {
+		reply_fail(x, 413, "input",
+			   "the body is larger than the %zu bytes that are "
+			   "taken here",
+			   most);
+		return -1;
+	}
+	/* What a form of another page can send is never JSON. */
+	if ((x->route->body == BODY_JSON ||
+	     (x->route->body == BODY_MAYBE && has_body)) &&
+	    !exchange_is_json(x)) {
+		reply_fail(x, 415, "input",
+			   "the body must be \"Content-Type: "
+			   "application/json\"");
+		return -1;
+	}
+	return 0;
+}
+
+static int
+judge(struct exchange *x)
+{
+	if (!is_our_host(x)) {
+		reply_fail(x, 421, "input",
+			   "this server does not go by that name; see "
+			   "--allow-host");
+		return -1;
+	}
+	if (!is_our_origin(x)) {
+		reply_fail(x, 403, "input",
+			   "pages of that origin may not ask; see "
+			   "--allow-origin");
+		return -1;
+	}
+	if (is_preflight(x)) {
+		answer_preflight(x);
+		return -1;
+	}
+	if (find_route(x) < 0)
+		return -1;
+	if (x->server->is_draining && !x->route->while_draining) {
+		reply_header(x, "Retry-After", "5");
+		reply_fail(x, 503, "gone", "the server is ending");
+		return -1;
+	}
+	if (take_key(x) < 0 || (x->route->admits && !x->route->admits(x)))
+		return -1;
+	return judge_body(x);
+}
+
+int
+server_accept_head(struct exchange *x)
+{
+	if (judge(x) < 0) {
+		/* A body that is not wanted cannot be read over safely. */
+		x->closes |= x->parsed.is_chunked || x->parsed.body_bytes;
+		return -1;
+	}
+	x->owner = strdup(x->key ? x->key->name : "");
+	if (x->owner)
+		return 0;
+	reply_fail(x, 500, "memory", "no memory");
+	return -1;
+}
+
+int
+server_accept_body(struct exchange *x)
+{
+	const struct buf *data = &x->body.data;
+	json_error_t wrong;
+
+	if (x->route->body != BODY_JSON && x->route->body != BODY_MAYBE)
+		return 0;
+	if (x->route->body == BODY_MAYBE && !data->len)
+		x->json = json_object();
+	else
+		x->json = json_loadb(buf_text(data), data->len,
+				     JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL,
+				     &wrong);
+	if (json_is_object(x->json) || json_is_array(x->json))
+		return 0;
+	reply_fail(x, 400, "input", "the body is no JSON object: %s",
+		   x->json ? "it is something else" : wrong.text);
+	return -1;
+}

@@ -1,0 +1,26 @@
+/*
+ * matrix: tiers × fields, with the mechanisms that keep a field on this host.
+ */
+#ifndef REMIT_MATRIX_H
+#define REMIT_MATRIX_H
+
+#include "plan.h"
+
+struct matrix_column {
+	bool built;
+	bool refused;
+	struct remit_error why;
+	struct policy policy;
+	struct plan plan;
+};
+
+struct matrix {
+	struct matrix_column columns[TIER_COUNT];
+};
+
+int matrix_find(struct matrix *m, struct remit_error *err) must_check;
+/* A row for each field and tier; NULL: no memory. */
+json_t *matrix_to_json(const struct matrix *m);
+void matrix_free(struct matrix *m);
+
+#endif

@@ -1,0 +1,425 @@
+#include "mcp_door.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "mcp_clients.h"
+#include "mcp_headers.h"
+
+#define HEADER_SESSION "Mcp-Session-Id"
+
+/* What one key is offered. */
+struct offer {
+	struct offer *next;
+	struct mcp_door *door;
+	struct key *key;
+	struct mcp *mcp;
+	struct mcp_clients clients;
+};
+
+struct mcp_door {
+	struct server *server;
+	pthread_mutex_t lock; /* for all below */
+	struct offer *offers;
+};
+
+/* A request that is being answered. */
+struct post {
+	struct exchange *x;
+	struct offer *offer;
+	struct mcp_client *client; /* or NULL: the peer is its own */
+	struct mcp_peer *peer;
+	bool stateless, lacks_meta;
+	bool may_stream; /* the client reads events */
+	pthread_mutex_t lock;
+	bool streams, ended;
+	unsigned parts; /* who has not done with it: the taker, the worker */
+};
+
+/* ---- offers ---- */
+
+struct mcp_door *
+mcp_door_open(struct server *s)
+{
+	struct mcp_door *d = calloc(1, sizeof(*d));
+
+	if (d) {
+		d->server = s;
+		pthread_mutex_init(&d->lock, NULL);
+	}
+	return d;
+}
+
+static void
+offer_free(struct offer *o)
+{
+	mcp_clients_free(&o->clients);
+	mcp_free(o->mcp);
+	free(o);
+}
+
+void
+mcp_door_free(struct mcp_door *d)
+{
+	if (!d)
+		return;
+	while (d->offers) {
+		struct offer *o = d->offers;
+
+		d->offers = o->next;
+		offer_free(o);
+	}
+	pthread_mutex_destroy(&d->lock);
+	free(d);
+}
+
+static int
+admit(void *user, uint64_t memory_bytes, struct remit_error *err)
+{
+	const struct offer *o = user;
+
+	return server_check_limits(o->door->server, o->key, memory_bytes, err);
+}
+
+static struct offer *
+find_offer(struct mcp_door *d, const struct key *key)
+{
+	struct offer *o;
+
+	pthread_mutex_lock(&d->lock);
+	for (o = d->offers; o && o->key != key; o = o->next)
+		;
+	pthread_mutex_unlock(&d->lock);
+	return o;
+}
+
+/* Waits for the keeper. */
+static struct offer *
+make_offer(struct mcp_door *d, struct key *key, struct remit_error *err)
+{
+	struct offer *o = calloc(1, sizeof(*o)), *first;
+	struct mcp_options opt = {
+		.remit = d->server->remit,
+		.rooms = d->server->rooms,
+		.store = d->server->artifacts,
+		.owner = key->name,
+		.policy = &key->policy,
+		.admit = admit,
+		.user = o,
+	};
+
+	if (!o) {
+		fail_sys(err, REMIT_E_MEMORY, "offer");
+		return NULL;
+	}
+	o->door = d;
+	o->key = key;
+	if (mcp_open(&o->mcp, &opt, err) < 0) {
+		free(o);
+		return NULL;
+	}
+	mcp_clients_open(&o->clients, o->mcp);
+	pthread_mutex_lock(&d->lock);
+	for (first = d->offers; first && first->key != key; first = first->next)
+		;
+	if (!first) {
+		o->next = d->offers;
+		d->offers = o;
+	}
+	pthread_mutex_unlock(&d->lock);
+	if (first)
+		offer_free(o); /* another request was quicker */
+	return first ? first : o;
+}
+
+/* ---- replies ---- */
+
+static void
+reply_fault(struct exchange *x, int status, json_t *id, struct mcp_fault *fault)
+{
+	own_mem char *text = mcp_write_error(id, fault);
+
+	reply_bytes(x, status, "application/json", text ? text : "",
+		    text ? strlen(text) : 0);
+	mcp_fault_free(fault);
+}
+
+static void
+reply_simple(struct exchange *x, int status, enum mcp_code code,
+	     const char *text)
+{
+	struct mcp_fault fault = { 0 };
+
+	mcp_fail(&fault, code, "%s", text);
+	reply_fault(x, status, NULL, &fault);
+}
+
+/* Older clients take any other status for a broken connection. */
+static int
+status_of(const struct post *p, int code)
+{
+	if (!code || !p->stateless)
+		return 200;
+	switch (code) {
+	case MCP_E_METHOD:
+		return 404;
+	case MCP_E_PARAMS:
+		return p->lacks_meta ? 400 : 200;
+	case MCP_E_REQUEST:
+	case MCP_E_VERSION:
+		return 400;
+	default:
+		return 200;
+	}
+}
+
+/* The lock is held. */
+static void
+begin_stream(struct post *p)
+{
+	if (p->streams || p->ended || !p->may_stream)
+		return;
+	p->streams = true;
+	reply_header(p->x, "X-Accel-Buffering", "no");
+	reply_keepalive(p->x, ":\n\n");
+	reply_begin(p->x, 200, "text/event-stream");
+}
+
+static void
+send_event(struct post *p, const char *json, size_t len)
+{
+	/* Who has gone is told of elsewhere. */
+	if (reply_piece(p->x, "event: message\ndata: ", 21) < 0 ||
+	    reply_piece(p->x, json, len) < 0 ||
+	    reply_piece(p->x, "\n\n", 2) < 0)
+		return;
+}
+
+static void
+on_send(void *user, const char *json, size_t len)
+{
+	struct post *p = user;
+
+	pthread_mutex_lock(&p->lock);
+	begin_stream(p);
+	pthread_mutex_unlock(&p->lock);
+	if (p->may_stream)
+		send_event(p, json, len);
+}
+
+/* With the exchange, which may still tell it that its client has gone. */
+static void
+post_free(void *post)
+{
+	struct post *p = post;
+
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+static void
+leave(struct post *p)
+{
+	bool last;
+
+	pthread_mutex_lock(&p->lock);
+	last = --p->parts == 0;
+	pthread_mutex_unlock(&p->lock);
+	if (!last)
+		return;
+	if (p->client)
+		mcp_clients_put(&p->offer->clients, p->client);
+	else
+		mcp_peer_close(p->peer);
+	exchange_put(p->x);
+}
+
+static void
+on_end(void *user, const char *json, size_t len, int code)
+{
+	struct post *p = user;
+	bool streams;
+
+	pthread_mutex_lock(&p->lock);
+	streams = p->streams;
+	p->ended = true;
+	pthread_mutex_unlock(&p->lock);
+	if (streams && json)
+		send_event(p, json, len);
+	if (streams)
+		reply_end(p->x);
+	else if (json)
+		reply_bytes(p->x, status_of(p, code), "application/json", json,
+			    len);
+	else
+		reply_bytes(p->x, 202, NULL, "", 0);
+	leave(p);
+}
+
+static void
+on_gone(void *user)
+{
+	struct post *p = user;
+
+	mcp_cancel(p->offer->mcp, p);
+}
+
+/* ---- one message ---- */
+
+/* Who does not say what it reads, reads all. */
+static bool
+reads_events(const struct exchange *x)
+{
+	struct http_text accept = exchange_header(x, "Accept");
+	own_mem char *text =
+		accept.text ? strndup(accept.text, accept.len) : NULL;
+
+	return !text || strstr(text, "text/event-stream") ||
+	       strstr(text, "*/*");
+}
+
+static void
+take(struct offer *o, struct exchange *x, struct mcp_client *client,
+     struct mcp_message *msg, bool stateless)
+{
+	struct post *p = calloc(1, sizeof(*p));
+	struct mcp_sink sink = { .send = on_send, .end = on_end, .user = p };
+
+	if (p)
+		p->peer = client ? client->peer : mcp_peer_open(o->mcp);
+	if (!p || !p->peer) {
+		free(p);
+		mcp_message_free(msg);
+		if (client)
+			mcp_clients_put(&o->clients, client);
+		reply_simple(x, 500, MCP_E_INTERNAL, "no memory");
+		return;
+	}
+	p->x = exchange_hold(x);
+	p->offer = o;
+	p->client = client;
+	p->stateless = stateless;
+	p->lacks_meta = !mcp_message_meta(msg, MCP_META_VERSION) ||
+			!mcp_message_meta(msg, MCP_META_CAN);
+	p->may_stream = reads_events(x);
+	p->parts = 2;
+	pthread_mutex_init(&p->lock, NULL);
+	exchange_own(x, p, post_free);
+	mcp_take_message(p->peer, msg, &sink);
+	exchange_on_gone(x, on_gone, p);
+	/* What is not answered yet takes longer. */
+	pthread_mutex_lock(&p->lock);
+	begin_stream(p);
+	pthread_mutex_unlock(&p->lock);
+	leave(p);
+}
+
+/* ---- up to 2025-11-25: a session by a header ---- */
+
+static void
+take_in_session(struct offer *o, struct exchange *x, struct mcp_message *msg)
+{
+	struct http_text id = exchange_header(x, HEADER_SESSION);
+	bool begins =
+		msg->kind == MCP_REQUEST && !strcmp(msg->method, "initialize");
+	struct mcp_client *c = NULL;
+
+	if (begins && !id.text) {
+		c = mcp_clients_add(&o->clients);
+		if (c)
+			reply_header(x, HEADER_SESSION, c->id);
+	} else if (id.text) {
+		c = mcp_clients_find(&o->clients, id);
+	}
+	if (c) {
+		take(o, x, c, msg, false);
+		return;
+	}
+	mcp_message_free(msg);
+	if (!id.text)
+		reply_simple(x, 400, MCP_E_REQUEST,
+			     "a request needs the header " HEADER_SESSION
+			     ", which initialize gives, or _meta with the "
+			     "protocol version");
+	else
+		reply_simple(x, 404, MCP_E_REQUEST,
+			     "there is no such session (any more)");
+}
+
+static void
+answer(struct offer *o, struct exchange *x)
+{
+	struct mcp_fault fault = { 0 };
+	struct mcp_message msg;
+	bool is_read = mcp_message_read(&msg, buf_text(&x->body.data),
+					x->body.data.len, &fault) == 0;
+	bool stateless = is_read && mcp_headers_are_stateless(x, &msg);
+
+	if (!is_read || (stateless && mcp_headers_check(x, &msg, &fault) < 0)) {
+		reply_fault(x, 400, msg.id, &fault);
+		mcp_message_free(&msg);
+	} else if (stateless) {
+		take(o, x, NULL, &msg, true);
+	} else {
+		take_in_session(o, x, &msg);
+	}
+}
+
+/* ---- routes ---- */
+
+static void
+first_post(struct exchange *x)
+{
+	struct remit_error err;
+	struct offer *o = make_offer(x->server->mcp, x->key, &err);
+
+	if (o)
+		answer(o, x);
+	else
+		reply_error(x, &err);
+}
+
+static void
+post_message(struct exchange *x)
+{
+	struct offer *o = find_offer(x->server->mcp, x->key);
+
+	if (!exchange_is_json(x))
+		reply_simple(x, 415, MCP_E_REQUEST,
+			     "the body must be \"Content-Type: "
+			     "application/json\"");
+	else if (o)
+		answer(o, x);
+	else
+		exchange_in_thread(x, first_post);
+}
+
+static void
+delete_session(struct exchange *x)
+{
+	struct http_text id = exchange_header(x, HEADER_SESSION);
+	struct offer *o = find_offer(x->server->mcp, x->key);
+
+	if (!o || !id.text || !mcp_clients_remove(&o->clients, id)) {
+		reply_simple(x, 404, MCP_E_REQUEST,
+			     "there is no such session (any more)");
+		return;
+	}
+	reply_bytes(x, 204, NULL, "", 0);
+}
+
+const struct route mcp_routes[] = {
+	{
+		.method = "POST",
+		.pattern = "/mcp",
+		.serve = post_message,
+		.body = BODY_BYTES,
+		.body_max = MCP_MESSAGE_MAX,
+	},
+	{
+		.method = "DELETE",
+		.pattern = "/mcp",
+		.serve = delete_session,
+	},
+	{ 0 },
+};

@@ -1,0 +1,243 @@
+/*
+ * native_files: files of a session, between two cells. They are read and
+ * written inside of its jail, which decides what may be.
+ */
+#include <string.h>
+
+#include "content_type.h"
+#include "native.h"
+#include "native_part.h"
+#include "number.h"
+#include "server.h"
+#include "text.h"
+
+/* Somebody waits for a file. */
+struct file_wish {
+	struct exchange *x;
+	struct room *room;
+	struct remit_file_task task;
+};
+
+static void
+wish_free(void *wish)
+{
+	struct file_wish *w = wish;
+
+	room_put(w->room);
+	free(w);
+}
+
+/* ---- events ---- */
+
+static int
+status_of(const struct remit_error *err)
+{
+	static const struct {
+		int number, status;
+	} known[] = {
+		{ ENOENT, 404 },    { EACCES, 403 }, { EPERM, 403 },
+		{ EROFS, 403 },	    { EISDIR, 409 }, { ENOTDIR, 409 },
+		{ ENOTEMPTY, 409 }, { ENOSPC, 507 }, { EDQUOT, 507 },
+		{ EFBIG, 413 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (err->code == REMIT_E_INPUT &&
+		    known[i].number == err->sys_errno)
+			return known[i].status;
+	return 0;
+}
+
+static void
+on_end(void *user, struct remit_result *res, const struct remit_error *err)
+{
+	struct file_wish *w = user;
+	int status = err ? status_of(err) : 0;
+
+	(void)res;
+	if (status)
+		reply_json(w->x, status, reply_error_json(err));
+	else if (err)
+		reply_error(w->x, err);
+	exchange_put(w->x);
+}
+
+/* What code wrote is never to be shown as a page of ours. */
+static void
+on_read(void *user, const struct remit_file_answer *a)
+{
+	struct exchange *x = ((struct file_wish *)user)->x;
+	const struct remit_file_entry *file = &a->entries[0];
+	unsigned long long end =
+		((struct file_wish *)user)->task.offset + a->len;
+
+	if (end < file->size && !exchange_query(x, "length")) {
+		reply_fail(x, 413, "input",
+			   "the file has %llu bytes: read it in parts, by "
+			   "offset and length",
+			   file->size);
+		return;
+	}
+	reply_header(x, "Content-Disposition", "attachment");
+	reply_header(x, "Content-Security-Policy", "sandbox");
+	reply_bytes(x, 200, content_type(file->path, a->bytes, a->len),
+		    a->bytes, a->len);
+}
+
+static json_t *
+entry_json(const struct remit_file_entry *e)
+{
+	static const char *const types[] = {
+		[REMIT_FILE_IS_REGULAR] = "file",
+		[REMIT_FILE_IS_FOLDER] = "folder",
+		[REMIT_FILE_IS_LINK] = "link",
+		[REMIT_FILE_IS_OTHER] = "other",
+	};
+
+	return json_pack("{s:o, s:s, s:I, s:f}", "path",
+			 text_to_json(e->path, strlen(e->path)), "type",
+			 types[e->type], "size", (json_int_t)e->size,
+			 "modified", (double)e->modified_ns / 1e9);
+}
+
+static void
+on_list(void *user, const struct remit_file_answer *a)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < a->entry_count; i++)
+		json_array_append_new(list, entry_json(&a->entries[i]));
+	reply_json(((struct file_wish *)user)->x, 200, list);
+}
+
+static void
+on_written(void *user, const struct remit_file_answer *a)
+{
+	reply_json(((struct file_wish *)user)->x, 200,
+		   entry_json(&a->entries[0]));
+}
+
+static void
+on_removed(void *user, const struct remit_file_answer *a)
+{
+	(void)a;
+	reply_json(((struct file_wish *)user)->x, 200, json_object());
+}
+
+/* ---- requests ---- */
+
+/* The number of a query; -1: it is none, and the reply is there. */
+static int
+take_number(struct exchange *x, const char *name, uint64_t most, uint64_t *out)
+{
+	const char *text = exchange_query(x, name);
+
+	if (!text || (number_parse(out, text) == 0 && *out <= most))
+		return 0;
+	reply_fail(x, 400, "input", "%s: must be a number up to %llu", name,
+		   (unsigned long long)most);
+	return -1;
+}
+
+/* The path and the bytes are the exchange's, which is held until the end. */
+static void
+wish(struct exchange *x, struct remit_file_task task,
+     const struct room_events *events)
+{
+	struct room_loan none = { 0 };
+	struct file_wish *w;
+	struct remit_error err;
+	struct room *room;
+
+	task.path = exchange_query(x, "path");
+	if (!task.path || !*task.path) {
+		reply_fail(x, 400, "input", "path: is missing");
+		return;
+	}
+	room = room_find(x->server->rooms, x->owner, exchange_param(x, "id"));
+	if (!room) {
+		native_unknown(x, "session");
+		return;
+	}
+	w = calloc(1, sizeof(*w));
+	if (!w) {
+		room_put(room);
+		reply_fail(x, 500, "memory", "no memory");
+		return;
+	}
+	*w = (struct file_wish){ exchange_hold(x), room, task };
+	exchange_own(x, w, wish_free);
+	if (room_file(room, &w->task, none, events, w, &err) < 0)
+		on_end(w, NULL, &err);
+}
+
+static void
+get_file(struct exchange *x)
+{
+	static const struct room_events reading = { .file = on_read,
+						    .result = on_end };
+	static const struct room_events listing = { .file = on_list,
+						    .result = on_end };
+	struct remit_file_task task = { .op = REMIT_FILE_READ };
+	uint64_t depth = 0, offset = 0, length = 0;
+
+	if (take_number(x, "list", REMIT_FILE_DEPTH_MAX, &depth) < 0 ||
+	    take_number(x, "offset", INT64_MAX, &offset) < 0 ||
+	    take_number(x, "length", REMIT_FILE_READ_MAX, &length) < 0)
+		return;
+	task.offset = offset;
+	task.length = length;
+	if (exchange_query(x, "list")) {
+		task.op = REMIT_FILE_LIST;
+		task.depth = (unsigned)depth;
+	}
+	wish(x, task, task.op == REMIT_FILE_LIST ? &listing : &reading);
+}
+
+static void
+put_file(struct exchange *x)
+{
+	static const struct room_events writing = { .file = on_written,
+						    .result = on_end };
+	struct remit_file_task task = {
+		.op = REMIT_FILE_WRITE,
+		.bytes = buf_text(&x->body.data),
+		.len = x->body.data.len,
+	};
+
+	wish(x, task, &writing);
+}
+
+static void
+delete_file(struct exchange *x)
+{
+	static const struct room_events removing = { .file = on_removed,
+						     .result = on_end };
+	struct remit_file_task task = { .op = REMIT_FILE_REMOVE };
+
+	wish(x, task, &removing);
+}
+
+const struct route native_file_routes[] = {
+	{
+		.method = "GET",
+		.pattern = "/v1/sessions/{id}/files",
+		.serve = get_file,
+		.summary = "Read a file (?path=), or list a folder "
+			   "(?path=&list=DEPTH)",
+	},
+	{
+		.method = "PUT",
+		.pattern = "/v1/sessions/{id}/files",
+		.serve = put_file,
+		.body = BODY_BYTES,
+		.summary = "Write a file (?path=)",
+	},
+	{
+		.method = "DELETE",
+		.pattern = "/v1/sessions/{id}/files",
+		.serve = delete_file,
+		.summary = "Remove a file or folder (?path=)",
+	},
+	{ 0 },
+};

@@ -1,0 +1,193 @@
+/*
+ * native_info: what can be known without running anything.
+ */
+#include <string.h>
+
+#include "field.h"
+#include "matrix.h"
+#include "native.h"
+#include "native_part.h"
+#include "openapi.h"
+#include "server.h"
+#include "site.h"
+
+static int
+plan_for(const struct policy *policy, json_t **out, struct remit_error *err)
+{
+	own(site) struct site site = { 0 };
+	own(plan) struct plan plan = { 0 };
+	struct plan_job job = { 0 };
+
+	if (site_find_host(&site, err) < 0 ||
+	    site_find_interpreter(&site, policy->python, err) < 0 ||
+	    plan_build(&plan, policy, &job, &site.host, &site.interpreter,
+		       err) < 0)
+		return -1;
+	*out = plan_to_json(&plan);
+	return 0;
+}
+
+/* The plan for a policy on this machine. */
+static void
+explain(struct exchange *x)
+{
+	const json_t *given = json_object_get(x->json, "policy");
+	own(policy) struct policy policy = { 0 };
+	own_mem char *text = NULL;
+	struct remit_error err;
+	json_t *doc;
+
+	if (request_policy(json_is_null(given) ? NULL : given, x->key, &policy,
+			   &text, &err) < 0) {
+		reply_json(x, err.code == REMIT_E_REFUSED ? 403 : 400,
+			   reply_error_json(&err));
+		return;
+	}
+	if (plan_for(&policy, &doc, &err) < 0)
+		reply_error(x, &err);
+	else
+		reply_json(x, 200, doc);
+}
+
+static void
+post_explain(struct exchange *x)
+{
+	exchange_in_thread(x, explain);
+}
+
+static void
+matrix(struct exchange *x)
+{
+	struct matrix *m = calloc(1, sizeof(*m));
+	struct remit_error err;
+
+	if (!m)
+		reply_fail(x, 500, "memory", "no memory");
+	else if (matrix_find(m, &err) < 0)
+		reply_error(x, &err);
+	else
+		reply_json(x, 200, matrix_to_json(m));
+	if (m)
+		matrix_free(m);
+	free(m);
+}
+
+static void
+get_matrix(struct exchange *x)
+{
+	exchange_in_thread(x, matrix);
+}
+
+static void
+status(struct exchange *x)
+{
+	own_mem char *text = NULL;
+	struct remit_error err;
+	json_t *doc;
+
+	if (remit_status(x->server->remit, &text, &err) < 0) {
+		reply_error(x, &err);
+		return;
+	}
+	doc = json_loads(text, 0, NULL);
+	/* Others' runs are not for everybody. */
+	json_object_del(doc, "runs");
+	if (doc)
+		json_object_set_new(doc, "rooms",
+				    json_integer((json_int_t)rooms_count(
+					    x->server->rooms, x->owner)));
+	reply_json(x, 200, doc);
+}
+
+static void
+get_status(struct exchange *x)
+{
+	exchange_in_thread(x, status);
+}
+
+static void
+get_fields(struct exchange *x)
+{
+	reply_json(x, 200, field_table_to_json());
+}
+
+static void
+get_openapi(struct exchange *x)
+{
+	reply_json(x, 200, openapi_document(x->server->tables));
+}
+
+static void
+get_health(struct exchange *x)
+{
+	bool ends = x->server->is_draining;
+
+	reply_json(x, ends ? 503 : 200,
+		   json_pack("{s:s, s:s}", "status", ends ? "draining" : "ok",
+			     "version", remit_version()));
+}
+
+static void
+get_metrics(struct exchange *x)
+{
+	own(buf) struct buf text = BUF_INIT(1024 * 1024);
+	struct server *s = x->server;
+
+	if (metrics_show(&s->metrics, rooms_count(s->rooms, NULL),
+			 s->conn_count, &text) < 0)
+		reply_fail(x, 500, "memory", "no memory");
+	else
+		reply_bytes(x, 200, "text/plain; version=0.0.4; charset=utf-8",
+			    text.data, text.len);
+}
+
+const struct route native_info_routes[] = {
+	{
+		.method = "POST",
+		.pattern = "/v1/explain",
+		.serve = post_explain,
+		.body = BODY_MAYBE,
+		.summary = "What would keep each field of a policy here",
+	},
+	{
+		.method = "GET",
+		.pattern = "/v1/matrix",
+		.serve = get_matrix,
+		.summary = "Which mechanisms keep which field, by tier",
+	},
+	{
+		.method = "GET",
+		.pattern = "/v1/status",
+		.serve = get_status,
+		.summary = "What the keeper is doing",
+	},
+	{
+		.method = "GET",
+		.pattern = "/v1/fields",
+		.serve = get_fields,
+		.summary = "The table of policy fields",
+	},
+	{
+		.method = "GET",
+		.pattern = "/v1/openapi.json",
+		.serve = get_openapi,
+		.is_open = true,
+		.summary = "This document",
+	},
+	{
+		.method = "GET",
+		.pattern = "/healthz",
+		.serve = get_health,
+		.is_open = true,
+		.while_draining = true,
+		.summary = "Whether the server takes requests",
+	},
+	{
+		.method = "GET",
+		.pattern = "/metrics",
+		.serve = get_metrics,
+		.while_draining = true,
+		.summary = "Counters for Prometheus",
+	},
+	{ 0 },
+};

@@ -1,0 +1,233 @@
+/*
+ * native_runs: programs, what they leave, and answers to what they ask.
+ */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "content_type.h"
+#include "listening.h"
+#include "native.h"
+#include "native_part.h"
+#include "server.h"
+
+/* What is read of an artifact at once. */
+#define PIECE ((size_t)256 * 1024)
+
+/* ---- runs ---- */
+
+int
+native_check_limits(const struct exchange *x, uint64_t memory_bytes,
+		    struct remit_error *err)
+{
+	return server_check_limits(x->server, x->key, memory_bytes, err);
+}
+
+struct request *
+native_request(struct exchange *x, enum request_kind kind)
+{
+	struct remit_error err;
+	struct request *r;
+
+	if (request_read(&r, kind, x->json, x->key, &err) < 0) {
+		/* By the key's policy, not by this machine. */
+		if (err.code == REMIT_E_REFUSED)
+			reply_json(x, 403, reply_error_json(&err));
+		else
+			reply_error(x, &err);
+		return NULL;
+	}
+	if (kind == REQUEST_CELL ||
+	    native_check_limits(x, r->memory_bytes, &err) == 0)
+		return r;
+	request_free(r);
+	reply_error(x, &err);
+	return NULL;
+}
+
+static void
+post_run(struct exchange *x)
+{
+	struct request *r = native_request(x, REQUEST_RUN);
+	struct room_options opt = { 0 };
+	struct room_job job = { 0 };
+	struct remit_error err;
+	struct listening *l;
+
+	if (!r)
+		return;
+	l = listening_new(x, r);
+	if (!l) {
+		request_free(r);
+		return;
+	}
+	opt = (struct room_options){
+		.owner = x->owner,
+		.policy_json = r->policy_text,
+		.tools = r->tools,
+		.tool_count = r->tool_count,
+		.exports = r->exports,
+		.memory_bytes = r->memory_bytes,
+		.loan = { request_free, r },
+	};
+	job.job = r->job;
+	if (room_run(x->server->rooms, &opt, &job, l->events, l, &l->room,
+		     &err) < 0) {
+		request_free(r);
+		listening_fail(l, &err);
+		return;
+	}
+	listening_begin(l);
+}
+
+static void
+post_interrupt(struct exchange *x)
+{
+	struct room *r = room_find_run(x->server->rooms, x->owner,
+				       exchange_param(x, "id"));
+
+	if (!r) {
+		native_unknown(x, "run");
+		return;
+	}
+	room_interrupt(r);
+	room_put(r);
+	reply_json(x, 200, json_object());
+}
+
+/* ---- answers ---- */
+
+static void
+post_call(struct exchange *x)
+{
+	const json_t *result = json_object_get(x->json, "result");
+	const json_t *error = json_object_get(x->json, "error");
+	const char *id = exchange_param(x, "id");
+	own_mem char *text = NULL;
+	int failed;
+
+	if (!result == !error || json_object_size(x->json) != 1 ||
+	    (error && !json_is_string(error))) {
+		reply_fail(x, 400, "input",
+			   "has either \"result\" or \"error\", a text");
+		return;
+	}
+	if (result) {
+		text = json_dumps(result, JSON_ENCODE_ANY | JSON_COMPACT |
+						  JSON_REAL_PRECISION(17));
+		if (!text) {
+			reply_fail(x, 500, "memory", "no memory");
+			return;
+		}
+		failed = rooms_answer_call(x->server->rooms, x->owner, id, text,
+					   strlen(text));
+	} else {
+		failed = rooms_fail_call(x->server->rooms, x->owner, id,
+					 json_string_value(error));
+	}
+	if (failed < 0)
+		native_unknown(x, "call");
+	else
+		reply_json(x, 200, json_object());
+}
+
+static void
+post_question(struct exchange *x)
+{
+	static const struct {
+		const char *word;
+		enum remit_answer answer;
+	} answers[] = {
+		{ "deny", REMIT_DENY },
+		{ "once", REMIT_ALLOW_ONCE },
+		{ "run", REMIT_ALLOW_RUN },
+	};
+	const char *word =
+		json_string_value(json_object_get(x->json, "answer"));
+
+	for (size_t i = 0; word && i < ARRAY_LEN(answers); i++) {
+		if (strcmp(answers[i].word, word))
+			continue;
+		if (rooms_answer_question(x->server->rooms, x->owner,
+					  exchange_param(x, "id"),
+					  answers[i].answer) < 0)
+			native_unknown(x, "question");
+		else
+			reply_json(x, 200, json_object());
+		return;
+	}
+	reply_fail(x, 400, "input",
+		   "answer: must be \"deny\", \"once\" or \"run\"");
+}
+
+/* ---- artifacts ---- */
+
+/* What code made is never to be shown as a page of ours. */
+static void
+send_artifact(struct exchange *x)
+{
+	const char *path = exchange_param(x, "path");
+	own_mem char *piece = malloc(PIECE);
+	own_fd int fd = artifact_store_read(x->server->artifacts, x->owner,
+					    exchange_param(x, "id"), path);
+	ssize_t n = fd < 0 || !piece ? -1 : read(fd, piece, PIECE);
+
+	if (n < 0) {
+		reply_fail(x, 404, "input",
+			   "there is no such artifact, or not any more");
+		return;
+	}
+	reply_header(x, "Content-Disposition", "attachment");
+	reply_header(x, "Content-Security-Policy", "sandbox");
+	reply_begin(x, 200, content_type(path, piece, (size_t)n));
+	while (n > 0) {
+		if (reply_piece(x, piece, (size_t)n) < 0)
+			return;
+		n = read(fd, piece, PIECE);
+	}
+	reply_end(x);
+}
+
+static void
+get_artifact(struct exchange *x)
+{
+	exchange_in_thread(x, send_artifact);
+}
+
+const struct route native_run_routes[] = {
+	{
+		.method = "POST",
+		.pattern = "/v1/runs",
+		.serve = post_run,
+		.body = BODY_JSON,
+		.summary = "Run one program",
+	},
+	{
+		.method = "POST",
+		.pattern = "/v1/runs/{id}/interrupt",
+		.serve = post_interrupt,
+		.body = BODY_MAYBE,
+		.summary = "Interrupt a run",
+	},
+	{
+		.method = "GET",
+		.pattern = "/v1/runs/{id}/artifacts/{path...}",
+		.serve = get_artifact,
+		.summary = "A file that left a run's jail",
+	},
+	{
+		.method = "POST",
+		.pattern = "/v1/calls/{id}",
+		.serve = post_call,
+		.body = BODY_JSON,
+		.summary = "Answer a tool call",
+	},
+	{
+		.method = "POST",
+		.pattern = "/v1/questions/{id}",
+		.serve = post_question,
+		.body = BODY_JSON,
+		.summary = "Answer a question",
+	},
+	{ 0 },
+};

@@ -1,0 +1,350 @@
+/*
+ * native_sessions: sessions and their cells.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "listening.h"
+#include "native.h"
+#include "native_part.h"
+#include "server.h"
+
+/* A session that says nothing of its end. */
+#define LIFE_MS (3600 * UINT64_C(1000))
+
+void
+native_unknown(struct exchange *x, const char *what)
+{
+	reply_fail(x, 404, "input", "there is no such %s, or not any more",
+		   what);
+}
+
+/* NULL: the reply is there. */
+static struct room *
+find_session(struct exchange *x)
+{
+	struct room *r =
+		room_find(x->server->rooms, x->owner, exchange_param(x, "id"));
+
+	if (!r)
+		native_unknown(x, "session");
+	return r;
+}
+
+/* ---- a session as JSON ---- */
+
+static json_t *
+time_json(uint64_t ms)
+{
+	time_t seconds = (time_t)(ms / 1000);
+	char day[32], text[48];
+	struct tm utc;
+
+	if (!ms)
+		return json_null();
+	gmtime_r(&seconds, &utc);
+	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &utc);
+	snprintf(text, sizeof(text), "%s.%03uZ", day, (unsigned)(ms % 1000));
+	return json_string(text);
+}
+
+static json_t *
+view_json(const struct room_view *v)
+{
+	return json_pack("{s:s, s:o, s:o, s:s, s:I, s:i, s:b}", "id", v->id,
+			 "created_at", time_json(v->created_ms), "expires_at",
+			 time_json(v->expires_ms), "state",
+			 room_state_names[v->state], "cells",
+			 (json_int_t)v->cells, "waiting", (int)v->waiting,
+			 "forkable", v->forkable);
+}
+
+static json_t *
+session_json(struct room *r)
+{
+	struct room_view v = room_look(r);
+	json_t *doc = view_json(&v);
+	const char *policy = room_policy(r);
+
+	if (doc && policy)
+		json_object_set_new(doc, "policy", json_loads(policy, 0, NULL));
+	return doc;
+}
+
+/* ---- what has no output: opened, branched, reset ---- */
+
+/* Somebody waits until a session has done something. */
+struct waiting {
+	struct exchange *x;
+	struct room *room;
+	int status; /* if it goes well */
+};
+
+static void
+waiting_free(void *waiting)
+{
+	struct waiting *w = waiting;
+
+	room_put(w->room);
+	free(w);
+}
+
+static void
+on_done(void *user, struct remit_result *res, const struct remit_error *err)
+{
+	struct waiting *w = user;
+
+	(void)res;
+	if (err)
+		reply_error(w->x, err);
+	else
+		reply_json(w->x, w->status, session_json(w->room));
+	exchange_put(w->x);
+}
+
+static const struct room_events done_events = { .result = on_done };
+
+/* NULL: the reply is there. */
+static struct waiting *
+waiting_new(struct exchange *x, int status)
+{
+	struct waiting *w = calloc(1, sizeof(*w));
+
+	if (!w) {
+		reply_fail(x, 500, "memory", "no memory");
+		return NULL;
+	}
+	w->x = exchange_hold(x);
+	w->status = status;
+	exchange_own(x, w, waiting_free);
+	return w;
+}
+
+/* Nobody would ever know the id of a session that is opened for nobody. */
+static void
+on_gone(void *user)
+{
+	struct waiting *w = user;
+
+	room_drop(w->room);
+}
+
+static void
+post_session(struct exchange *x)
+{
+	struct request *r = native_request(x, REQUEST_SESSION);
+	struct room_options opt;
+	struct remit_error err;
+	struct waiting *w;
+
+	if (!r)
+		return;
+	w = waiting_new(x, 201);
+	if (!w) {
+		request_free(r);
+		return;
+	}
+	opt = (struct room_options){
+		.owner = x->owner,
+		.policy_json = r->policy_text,
+		.tools = r->tools,
+		.tool_count = r->tool_count,
+		.exports = r->exports,
+		.forkable = r->forkable,
+		.life_ms = r->life_ms ? r->life_ms : LIFE_MS,
+		.memory_bytes = r->memory_bytes,
+		.loan = { request_free, r },
+	};
+	if (room_open(x->server->rooms, &opt, &done_events, w, &w->room, &err) <
+	    0) {
+		request_free(r);
+		on_done(w, NULL, &err);
+		return;
+	}
+	exchange_on_gone(x, on_gone, w);
+}
+
+static void
+post_reset(struct exchange *x)
+{
+	struct room *r = find_session(x);
+	struct waiting *w = r ? waiting_new(x, 200) : NULL;
+	struct remit_error err;
+
+	if (!w) {
+		room_put(r);
+		return;
+	}
+	w->room = r;
+	if (room_reset(r, &done_events, w, &err) < 0)
+		on_done(w, NULL, &err);
+}
+
+static void
+post_fork(struct exchange *x)
+{
+	struct room *r = find_session(x);
+	struct waiting *w = r ? waiting_new(x, 201) : NULL;
+	struct remit_error err;
+
+	if (w && (native_check_limits(x, room_memory(r), &err) < 0 ||
+		  room_fork(r, &done_events, w, &w->room, &err) < 0))
+		on_done(w, NULL, &err);
+	else if (w)
+		exchange_on_gone(x, on_gone, w);
+	room_put(r);
+}
+
+/* ---- looking ---- */
+
+static void
+get_sessions(struct exchange *x)
+{
+	own_mem struct room_view *views = NULL;
+	json_t *list = json_array();
+	size_t count = 0;
+
+	if (rooms_list(x->server->rooms, x->owner, &views, &count) < 0) {
+		json_decref(list);
+		list = NULL;
+	}
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list, view_json(&views[i]));
+	reply_json(x, 200, list);
+}
+
+static void
+get_session(struct exchange *x)
+{
+	struct room *r = find_session(x);
+
+	if (r)
+		reply_json(x, 200, session_json(r));
+	room_put(r);
+}
+
+/* ---- cells ---- */
+
+static void
+post_cell(struct exchange *x)
+{
+	struct room *room = find_session(x);
+	struct request *r = room ? native_request(x, REQUEST_CELL) : NULL;
+	struct listening *l = r ? listening_new(x, r) : NULL;
+	struct room_job job = { 0 };
+	struct remit_error err;
+
+	if (!l) {
+		request_free(r);
+		room_put(room);
+		return;
+	}
+	l->room = room;
+	job.job = r->job;
+	job.loan = (struct room_loan){ request_free, r };
+	if (room_cell(room, &job, l->events, l, &l->cell, &err) < 0) {
+		request_free(r);
+		listening_fail(l, &err);
+		return;
+	}
+	listening_begin(l);
+}
+
+static void
+post_interrupt(struct exchange *x)
+{
+	struct room *r = find_session(x);
+
+	if (!r)
+		return;
+	room_interrupt(r);
+	room_put(r);
+	reply_json(x, 200, json_object());
+}
+
+/* ---- the end ---- */
+
+static void
+delete_session(struct exchange *x)
+{
+	static const struct request nothing = { .stream = STREAM_NONE };
+	const char *drop = exchange_query(x, "drop");
+	struct room *r = find_session(x);
+	struct remit_error err;
+	struct listening *l;
+
+	if (!r)
+		return;
+	if (drop && !strcmp(drop, "1")) {
+		room_drop(r);
+		room_put(r);
+		reply_json(x, 200, json_object());
+		return;
+	}
+	l = listening_new(x, &nothing);
+	if (!l) {
+		room_put(r);
+		return;
+	}
+	l->room = r;
+	if (room_close(r, l->events, l, &err) < 0)
+		listening_fail(l, &err);
+}
+
+const struct route native_session_routes[] = {
+	{
+		.method = "POST",
+		.pattern = "/v1/sessions",
+		.serve = post_session,
+		.body = BODY_MAYBE,
+		.summary = "Open a session",
+	},
+	{
+		.method = "GET",
+		.pattern = "/v1/sessions",
+		.serve = get_sessions,
+		.summary = "The sessions of this key",
+	},
+	{
+		.method = "GET",
+		.pattern = "/v1/sessions/{id}",
+		.serve = get_session,
+		.summary = "One session",
+	},
+	{
+		.method = "DELETE",
+		.pattern = "/v1/sessions/{id}",
+		.serve = delete_session,
+		.summary = "Close a session, or drop it (?drop=1)",
+	},
+	{
+		.method = "POST",
+		.pattern = "/v1/sessions/{id}/cells",
+		.serve = post_cell,
+		.body = BODY_JSON,
+		.summary = "Run a cell",
+	},
+	{
+		.method = "POST",
+		.pattern = "/v1/sessions/{id}/interrupt",
+		.serve = post_interrupt,
+		.body = BODY_MAYBE,
+		.summary = "Interrupt the cell that runs",
+	},
+	{
+		.method = "POST",
+		.pattern = "/v1/sessions/{id}/reset",
+		.serve = post_reset,
+		.body = BODY_MAYBE,
+		.summary = "A fresh jail for a session",
+	},
+	{
+		.method = "POST",
+		.pattern = "/v1/sessions/{id}/fork",
+		.serve = post_fork,
+		.body = BODY_MAYBE,
+		.summary = "An independent copy of a session",
+	},
+	{ 0 },
+};

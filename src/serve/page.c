@@ -1,0 +1,98 @@
+#include "page.h"
+
+#include <string.h>
+
+#include "asset.h"
+#include "exchange.h"
+
+/*
+ * Nothing from elsewhere, nothing written into the page, and no text that
+ * becomes markup: require-trusted-types-for without a policy that could make
+ * it trusted.
+ */
+#define PAGE_RULES                                                      \
+	"default-src 'none'; script-src 'self'; style-src 'self'; "     \
+	"img-src 'self' blob:; connect-src 'self'; frame-src 'self'; "  \
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " \
+	"require-trusted-types-for 'script'; trusted-types 'none'"
+
+/*
+ * The frame of a program's HTML. Its sandbox gives it an origin that is
+ * nobody's, whoever opens it. What is shown in there inherits these rules: it
+ * may have styles and pictures that it brings along, and fetch nothing.
+ */
+#define FRAME_SCRIPT "'sha256-HgaYAvVOiy0PpbPO2XzhY2S6F7jp3lZyS66QnuZsE/I='"
+#define FRAME_RULES                                                           \
+	"sandbox allow-scripts; default-src 'none'; script-src " FRAME_SCRIPT \
+	"; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "       \
+	"form-action 'none'; frame-ancestors 'self'"
+
+static const struct asset *
+find(const char *path)
+{
+	const struct asset *a = assets;
+
+	while (a->path && strcmp(a->path, path))
+		a++;
+	return a->path ? a : NULL;
+}
+
+static bool
+is_known(const struct exchange *x, const struct asset *a)
+{
+	struct http_text tags = exchange_header(x, "If-None-Match");
+
+	return tags.len &&
+	       memmem(tags.text, tags.len, a->etag, strlen(a->etag));
+}
+
+static void
+send_asset(struct exchange *x, const char *path)
+{
+	const struct asset *a = find(path);
+
+	if (!a) {
+		reply_fail(x, 404, "gone", "there is no such file");
+		return;
+	}
+	reply_header(x, "ETag", a->etag);
+	/* Asked for each time: a new version of the command brings new ones. */
+	reply_header(x, "Cache-Control", "no-cache");
+	reply_header(x, "Content-Security-Policy",
+		     strcmp(path, "frame.html") ? PAGE_RULES : FRAME_RULES);
+	reply_header(x, "Referrer-Policy", "no-referrer");
+	reply_header(x, "Cross-Origin-Opener-Policy", "same-origin");
+	reply_header(x, "Cross-Origin-Resource-Policy", "same-origin");
+	if (is_known(x, a))
+		reply_bytes(x, 304, a->type, NULL, 0);
+	else
+		reply_bytes(x, 200, a->type, a->bytes, a->len);
+}
+
+static void
+get_page(struct exchange *x)
+{
+	send_asset(x, "index.html");
+}
+
+static void
+get_asset(struct exchange *x)
+{
+	send_asset(x, exchange_param(x, "path"));
+}
+
+const struct route page_routes[] = {
+	{
+		.method = "GET",
+		.pattern = "/",
+		.serve = get_page,
+		.is_open = true,
+	},
+	{
+		.method = "GET",
+		.pattern = "/assets/{path...}",
+		.serve = get_asset,
+		.is_open = true,
+	},
+	{ 0 },
+};

@@ -1,0 +1,449 @@
+#include "request.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base64.h"
+#include "json_value.h"
+#include "nearest.h"
+#include "policy_within.h"
+#include "quote.h"
+
+#define FILES_MAX 10000
+#define ARGV_MAX  1000
+#define TOOLS_MAX 256
+/* A session that says nothing of its end, and the most it may say. */
+#define LIFE_MAX_S (24 * 3600)
+
+static int
+no_memory(struct remit_error *err)
+{
+	return fail_sys(err, REMIT_E_MEMORY, "request");
+}
+
+/* ---- the policy ---- */
+
+int
+request_policy(const json_t *doc, const struct key *key, struct policy *policy,
+	       char **text, struct remit_error *err)
+{
+	own_mem char *given = NULL;
+
+	if (policy_copy(policy, &key->policy) < 0)
+		return no_memory(err);
+	if (!doc) {
+		*text = strdup(key->policy_text);
+		return *text ? 0 : no_memory(err);
+	}
+	given = json_dumps(doc, JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY);
+	if (!given)
+		return no_memory(err);
+	if (policy_parse(policy, given, strlen(given), "policy", err) < 0 ||
+	    policy_within(policy, &key->most, key->free, err) < 0)
+		return -1;
+	*text = keys_policy_text(policy);
+	return *text ? 0 : no_memory(err);
+}
+
+static int
+take_policy(struct request *r, const json_t *doc, const struct key *key,
+	    struct remit_error *err)
+{
+	own(policy) struct policy policy = { 0 };
+
+	if (request_policy(doc, key, &policy, &r->policy_text, err) < 0)
+		return -1;
+	r->exports = policy.artifact_export_paths.count > 0;
+	r->memory_bytes = policy.memory_bytes;
+	return 0;
+}
+
+/* ---- members ---- */
+
+static int
+take_text(const json_t *value, const char *place, const char **text,
+	  size_t *len, struct remit_error *err)
+{
+	if (!json_is_string(value))
+		return json_value_wrong_type(value, "a string", place, err);
+	*text = json_string_value(value);
+	*len = json_string_length(value);
+	return 0;
+}
+
+static int
+take_code(struct request *r, const json_t *value, struct remit_error *err)
+{
+	return take_text(value, "code", &r->job.code, &r->job.code_len, err);
+}
+
+static int
+take_stdin(struct request *r, const json_t *value, struct remit_error *err)
+{
+	return take_text(value, "stdin", &r->job.stdin_bytes, &r->job.stdin_len,
+			 err);
+}
+
+static int
+take_name(struct request *r, const json_t *value, struct remit_error *err)
+{
+	return json_value_string(value, &r->job.name, "name", err);
+}
+
+static int
+take_context(struct request *r, const json_t *value, struct remit_error *err)
+{
+	return json_value_string(value, &r->job.context, "context", err);
+}
+
+static int
+list_size(const json_t *value, const char *place, size_t most, size_t *size,
+	  struct remit_error *err)
+{
+	if (!json_is_array(value))
+		return json_value_wrong_type(value, "a list", place, err);
+	*size = json_array_size(value);
+	if (*size > most)
+		return fail(err, REMIT_E_INPUT, "%s: at most %zu", place, most);
+	return 0;
+}
+
+static int
+take_argv(struct request *r, const json_t *value, struct remit_error *err)
+{
+	char place[32];
+	json_t *item;
+	size_t i, size = 0;
+
+	if (list_size(value, "argv", ARGV_MAX, &size, err) < 0)
+		return -1;
+	r->argv = calloc(size + 1, sizeof(*r->argv));
+	if (!r->argv)
+		return no_memory(err);
+	json_array_foreach(value, i, item)
+	{
+		snprintf(place, sizeof(place), "argv[%zu]", i);
+		if (json_value_string(item, &r->argv[i], place, err) < 0)
+			return -1;
+	}
+	r->job.argv = r->argv;
+	return 0;
+}
+
+static int
+take_file(struct request *r, size_t i, const json_t *value,
+	  struct remit_error *err)
+{
+	const json_t *text = json_object_get(value, "text");
+	const json_t *coded = json_object_get(value, "base64");
+	const json_t *path = json_object_get(value, "path");
+	struct remit_file *f = &r->files[i];
+	char place[48];
+
+	snprintf(place, sizeof(place), "files[%zu]", i);
+	if (!json_is_object(value))
+		return json_value_wrong_type(value, "an object", place, err);
+	if (!path || !text == !coded || json_object_size(value) != 2)
+		return fail(err, REMIT_E_INPUT,
+			    "%s: has path, and either text or base64", place);
+	snprintf(place, sizeof(place), "files[%zu].path", i);
+	if (json_value_string(path, &f->path, place, err) < 0)
+		return -1;
+	if (text) {
+		snprintf(place, sizeof(place), "files[%zu].text", i);
+		return take_text(text, place, &f->bytes, &f->len, err);
+	}
+	snprintf(place, sizeof(place), "files[%zu].base64", i);
+	if (!json_is_string(coded) ||
+	    base64_decode(json_string_value(coded), json_string_length(coded),
+			  &r->bytes[i], &f->len) < 0)
+		return fail(err, REMIT_E_INPUT, "%s: is not base64", place);
+	f->bytes = r->bytes[i];
+	return 0;
+}
+
+static int
+take_files(struct request *r, const json_t *value, struct remit_error *err)
+{
+	json_t *item;
+	size_t i, size = 0;
+
+	if (list_size(value, "files", FILES_MAX, &size, err) < 0)
+		return -1;
+	r->files = calloc(size + 1, sizeof(*r->files));
+	r->bytes = calloc(size + 1, sizeof(*r->bytes));
+	if (!r->files || !r->bytes)
+		return no_memory(err);
+	r->job.file_count = size;
+	json_array_foreach(value, i, item)
+	{
+		if (take_file(r, i, item, err) < 0)
+			return -1;
+	}
+	r->job.files = r->files;
+	return 0;
+}
+
+static int
+take_approval(struct remit_tool *t, const json_t *value, const char *place,
+	      struct remit_error *err)
+{
+	static const char *const words[] = {
+		[REMIT_APPROVAL_NEVER] = "never",
+		[REMIT_APPROVAL_ALWAYS] = "always",
+		[REMIT_APPROVAL_FIRST] = "first",
+	};
+	const char *word = json_string_value(value);
+
+	for (size_t i = 0; word && i < ARRAY_LEN(words); i++)
+		if (!strcmp(words[i], word)) {
+			t->approval = (enum remit_approval)i;
+			return 0;
+		}
+	return fail(err, REMIT_E_INPUT,
+		    "%s: must be \"never\", \"always\" or \"first\"", place);
+}
+
+static int
+take_tool(struct remit_tool *t, const json_t *value, size_t i,
+	  struct remit_error *err)
+{
+	static const char *const known[] = { "name", "description", "schema",
+					     "approval", NULL };
+	const json_t *member;
+	char place[48];
+
+	snprintf(place, sizeof(place), "tools[%zu]", i);
+	if (!json_is_object(value))
+		return json_value_wrong_type(value, "an object", place, err);
+	if (json_value_members(value, known,
+			       "a tool has name, description, schema and "
+			       "approval",
+			       place, err) < 0)
+		return -1;
+	snprintf(place, sizeof(place), "tools[%zu].name", i);
+	member = json_object_get(value, "name");
+	if (!member)
+		return fail(err, REMIT_E_INPUT, "%s: is missing", place);
+	if (json_value_string(member, &t->name, place, err) < 0)
+		return -1;
+	snprintf(place, sizeof(place), "tools[%zu].description", i);
+	member = json_object_get(value, "description");
+	if (member && !json_is_null(member) &&
+	    json_value_string(member, &t->description, place, err) < 0)
+		return -1;
+	member = json_object_get(value, "schema");
+	if (member && !json_is_null(member)) {
+		/* It is the request's: request_free(). */
+		t->schema_json = json_dumps(member, JSON_ENCODE_ANY);
+		if (!t->schema_json)
+			return no_memory(err);
+	}
+	snprintf(place, sizeof(place), "tools[%zu].approval", i);
+	member = json_object_get(value, "approval");
+	return member && !json_is_null(member)
+		       ? take_approval(t, member, place, err)
+		       : 0;
+}
+
+static int
+take_tools(struct request *r, const json_t *value, struct remit_error *err)
+{
+	json_t *item;
+	size_t i, size = 0;
+
+	if (list_size(value, "tools", TOOLS_MAX, &size, err) < 0)
+		return -1;
+	r->tools = calloc(size + 1, sizeof(*r->tools));
+	if (!r->tools)
+		return no_memory(err);
+	r->tool_count = size;
+	json_array_foreach(value, i, item)
+	{
+		if (take_tool(&r->tools[i], item, i, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+take_flag(const json_t *value, const char *place, bool *out,
+	  struct remit_error *err)
+{
+	if (!json_is_boolean(value))
+		return json_value_wrong_type(value, "true or false", place,
+					     err);
+	*out = json_is_true(value);
+	return 0;
+}
+
+static int
+take_ask(struct request *r, const json_t *value, struct remit_error *err)
+{
+	return take_flag(value, "ask", &r->asks, err);
+}
+
+static int
+take_forkable(struct request *r, const json_t *value, struct remit_error *err)
+{
+	return take_flag(value, "forkable", &r->forkable, err);
+}
+
+static int
+take_interactive(struct request *r, const json_t *value,
+		 struct remit_error *err)
+{
+	bool is = false;
+
+	if (take_flag(value, "interactive", &is, err) < 0)
+		return -1;
+	r->job.interactive = is;
+	return 0;
+}
+
+static int
+take_timeout(struct request *r, const json_t *value, struct remit_error *err)
+{
+	double seconds = json_number_value(value);
+
+	if (!json_is_number(value) || seconds < 1 || seconds > LIFE_MAX_S)
+		return fail(err, REMIT_E_INPUT,
+			    "timeout: must be seconds from 1 to %d",
+			    LIFE_MAX_S);
+	r->life_ms = (uint64_t)(seconds * 1000);
+	return 0;
+}
+
+static int
+take_stream(struct request *r, const json_t *value, struct remit_error *err)
+{
+	const char *word = json_string_value(value);
+
+	if (word && !strcmp(word, "ndjson"))
+		r->stream = STREAM_NDJSON;
+	else if (word && !strcmp(word, "sse"))
+		r->stream = STREAM_SSE;
+	else
+		return fail(err, REMIT_E_INPUT,
+			    "stream: must be \"ndjson\" or \"sse\"");
+	return 0;
+}
+
+#define RUN	(1u << REQUEST_RUN)
+#define CELL	(1u << REQUEST_CELL)
+#define SESSION (1u << REQUEST_SESSION)
+
+static const struct {
+	const char *name;
+	unsigned kinds;
+	/* NULL: the policy, which needs the key. */
+	int (*take)(struct request *r, const json_t *value,
+		    struct remit_error *err);
+} members[] = {
+	{ "code", RUN | CELL, take_code },
+	{ "policy", RUN | SESSION, NULL },
+	{ "name", RUN | CELL, take_name },
+	{ "stdin", RUN | CELL, take_stdin },
+	{ "argv", RUN | CELL, take_argv },
+	{ "files", RUN | CELL, take_files },
+	{ "tools", RUN | SESSION, take_tools },
+	{ "ask", RUN | CELL, take_ask },
+	{ "stream", RUN | CELL, take_stream },
+	{ "context", CELL, take_context },
+	{ "interactive", CELL, take_interactive },
+	{ "forkable", SESSION, take_forkable },
+	{ "timeout", SESSION, take_timeout },
+};
+
+static int
+unknown(const char *name, enum request_kind kind, struct remit_error *err)
+{
+	struct nearest n = NEAREST_INIT(name);
+	const char *near;
+	char quoted[QUOTE_SIZE];
+
+	for (size_t i = 0; i < ARRAY_LEN(members); i++)
+		if (members[i].kinds & 1u << kind)
+			nearest_try(&n, members[i].name, members[i].name);
+	near = nearest_answer(&n);
+	quote(quoted, name);
+	return fail(err, REMIT_E_INPUT, "%s: is not known here%s%s%s", quoted,
+		    near ? " (did you mean \"" : "", near ? near : "",
+		    near ? "\"?)" : "");
+}
+
+static int
+take_member(struct request *r, enum request_kind kind, const char *name,
+	    const json_t *value, struct remit_error *err)
+{
+	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+		if (strcmp(members[i].name, name) ||
+		    !(members[i].kinds & 1u << kind))
+			continue;
+		return members[i].take && !json_is_null(value)
+			       ? members[i].take(r, value, err)
+			       : 0;
+	}
+	return unknown(name, kind, err);
+}
+
+static int
+read_members(struct request *r, enum request_kind kind, const struct key *key,
+	     struct remit_error *err)
+{
+	json_t *policy = json_object_get(r->doc, "policy");
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(r->doc, name, value)
+	{
+		if (take_member(r, kind, name, value, err) < 0)
+			return -1;
+	}
+	if (kind != REQUEST_SESSION && !r->job.code)
+		return fail(err, REMIT_E_INPUT, "code: is missing");
+	if (kind == REQUEST_CELL)
+		return 0;
+	return take_policy(r, json_is_null(policy) ? NULL : policy, key, err);
+}
+
+int
+request_read(struct request **out, enum request_kind kind, json_t *doc,
+	     const struct key *key, struct remit_error *err)
+{
+	struct request *r;
+
+	if (!json_is_object(doc))
+		return fail(err, REMIT_E_INPUT, "the body is no JSON object");
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return no_memory(err);
+	r->job = (struct remit_job)REMIT_JOB_INIT;
+	r->doc = json_incref(doc);
+	if (read_members(r, kind, key, err) < 0) {
+		request_free(r);
+		return -1;
+	}
+	*out = r;
+	return 0;
+}
+
+void
+request_free(void *request)
+{
+	struct request *r = request;
+
+	if (!r)
+		return;
+	for (size_t i = 0; r->bytes && i < r->job.file_count; i++)
+		free(r->bytes[i]);
+	for (size_t i = 0; i < r->tool_count; i++)
+		free((char *)r->tools[i].schema_json);
+	free(r->argv);
+	free(r->files);
+	free(r->bytes);
+	free(r->tools);
+	free(r->policy_text);
+	json_decref(r->doc);
+	free(r);
+}

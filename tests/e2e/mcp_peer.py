@@ -1,0 +1,93 @@
+"""A client of the Model Context Protocol that says exactly what a test wants."""
+
+from __future__ import annotations
+
+import json
+import queue
+import subprocess
+import threading
+
+from conftest import PYTHON
+
+PATIENCE = 60
+STATELESS = "2026-07-28"
+VERSION, ABILITIES = "io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities"
+
+
+class Peer:
+    """A `remit mcp`, and what it says."""
+
+    def __init__(self, remit, *flags, version: str | None = "2025-11-25", abilities: dict | None = None, env: dict | None = None):
+        self.process = remit.popen(
+            "mcp", "--python", PYTHON, *flags, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env
+        )  # fmt: skip
+        self.count, self.notices, self.asked = 0, [], []
+        self.lines: queue.Queue = queue.Queue()
+        self.version, self.abilities = version, abilities or {}
+        threading.Thread(target=self.read, daemon=True).start()
+        if version != STATELESS and version:
+            self.hello = self.ask("initialize", protocolVersion=version, capabilities=self.abilities, clientInfo={"name": "test", "version": "1"})
+            self.tell("notifications/initialized")
+
+    def read(self) -> None:
+        for line in self.process.stdout:
+            self.lines.put(json.loads(line))
+        self.lines.put(None)
+
+    def line(self) -> dict:
+        """The next message."""
+        said = self.lines.get(timeout=PATIENCE)
+        assert said is not None, self.process.stderr.read()
+        return said
+
+    def raw(self, text: bytes | str) -> None:
+        self.process.stdin.write((text.encode() if isinstance(text, str) else text) + b"\n")
+        self.process.stdin.flush()
+
+    def tell(self, method: str, **params) -> None:
+        self.raw(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}))
+
+    def begin(self, method: str, meta: dict | None = None, **params) -> int:
+        self.count += 1
+        if self.version == STATELESS:
+            meta = {VERSION: STATELESS, ABILITIES: self.abilities, **(meta or {})}
+        if meta:
+            params["_meta"] = meta
+        self.raw(json.dumps({"jsonrpc": "2.0", "id": self.count, "method": method, "params": params}))
+        return self.count
+
+    def end(self, number: int) -> dict:
+        """The answer; what else is said meanwhile is kept."""
+        while (said := self.line()).get("id") != number or "method" in said:
+            (self.asked if "id" in said else self.notices).append(said)
+            if said.get("method") == "elicitation/create":
+                self.raw(json.dumps({"jsonrpc": "2.0", "id": said["id"], "result": self.answer}))
+        return said
+
+    def ask(self, method: str, meta: dict | None = None, **params) -> dict:
+        return self.end(self.begin(method, meta, **params))
+
+    def call(self, tool: str, meta: dict | None = None, **arguments) -> dict:
+        said = self.ask("tools/call", meta, name=tool, arguments=arguments)
+        assert "result" in said, said
+        return said["result"]
+
+    def given(self, tool: str, **arguments) -> dict:
+        """What a tool gives when all goes well."""
+        result = self.call(tool, **arguments)
+        assert not result["isError"], result
+        return result["structuredContent"]
+
+    def run(self, code: str, **arguments) -> dict:
+        """What a program that may fail gives."""
+        return self.call("run_python", code=code, **arguments)["structuredContent"]
+
+    def refused(self, tool: str, **arguments) -> str:
+        """Why a tool does not do it."""
+        result = self.call(tool, **arguments)
+        assert result["isError"] and "structuredContent" not in result, result
+        return result["content"][0]["text"]
+
+    def leave(self) -> int:
+        self.process.stdin.close()
+        return self.process.wait(PATIENCE)

@@ -1,0 +1,388 @@
+// The playground as a person uses it, in a real browser.
+//
+//	playground.mjs MODULES ADDRESS TOKEN FOLDER
+//
+// Prints one line of JSON for each scenario: its name, and why it failed. With
+// a folder it leaves screenshots there; the pictures of docs/playground.md are
+// "chart" and "dark".
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+
+const [modules, address, token, folder] = process.argv.slice(2);
+const { chromium } = createRequire(`${modules}/`)("playwright-core");
+const WIDE = { width: 1280, height: 720 };
+const PHONE = { width: 390, height: 780 };
+const QUIET = ["--disable-background-networking", "--disable-component-update", "--disable-default-apps", "--no-first-run"];
+
+const browser = await chromium.launch({
+	executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
+	args: [...QUIET, ...(process.getuid() === 0 ? ["--no-sandbox"] : [])],
+});
+
+// ---- a page, and what is said of it ----
+
+class Playground {
+	static async open({ query = `?token=${token}`, viewport = WIDE, ...options } = {}) {
+		const context = await browser.newContext({ baseURL: address, viewport, acceptDownloads: true, ...options });
+		context.setDefaultTimeout(40_000);
+		const page = await context.newPage();
+		const self = new Playground(page);
+		page.on("request", (request) => self.requests.push(request.url()));
+		// Those that were never sent.
+		page.on("requestfailed", (request) => {
+			if (request.failure().errorText === "csp") self.requests = self.requests.filter((url) => url !== request.url());
+		});
+		page.on("console", (message) => self.console.push(`${message.type()}: ${message.text()}`));
+		page.on("pageerror", (error) => self.console.push(`error: ${error.message}`));
+		await page.goto(`/${query}`);
+		return self;
+	}
+
+	constructor(page) {
+		Object.assign(this, { page, requests: [], console: [] });
+	}
+
+	async ready() {
+		await this.page.locator("#plan > *").first().waitFor({ state: "attached" });
+	}
+
+	async example(name) {
+		await this.page.selectOption("#example", name);
+	}
+
+	/** As people do: they paste it. */
+	async paste(code) {
+		const content = this.page.locator("#code .cm-content");
+		await content.focus();
+		await this.page.keyboard.press("Control+A");
+		await content.evaluate((node, text) => {
+			const clipboardData = new DataTransfer();
+			clipboardData.setData("text/plain", text);
+			node.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+		}, code);
+	}
+
+	async run(code) {
+		if (code !== undefined) await this.paste(code);
+		await this.page.click("#run");
+		await this.ended();
+	}
+
+	/** No run is on its way any more, and there was one. */
+	async ended() {
+		await this.page.waitForFunction(() => !document.querySelector("#run").disabled && document.querySelector("#status").textContent !== "Ready");
+	}
+
+	status = () => this.page.locator("#status").textContent();
+	output = () => this.page.locator("#output").textContent();
+
+	async shot(name) {
+		if (folder) await this.page.screenshot({ path: `${folder}/${name}.png` });
+	}
+
+	/** The page asks nobody but its own server, and breaks no rule of its own. */
+	async close() {
+		const strangers = this.requests.filter((url) => !url.startsWith(`${address}/`) && !/^(blob|data|about):/.test(url));
+		assert.deepEqual(strangers, [], "requests to others");
+		const complaints = this.console.filter((line) => /^error: |Content Security Policy|Trusted/.test(line) && !/status of 4\d\d/.test(line));
+		assert.deepEqual(complaints, [], "complaints of the browser");
+		await this.page.context().close();
+	}
+}
+
+// ---- scenarios ----
+
+const scenarios = {
+	async code_is_run_by_the_keyboard() {
+		const it = await Playground.open();
+		await it.ready();
+		assert.equal(new URL(it.page.url()).search, "", "the key stays in the address");
+		await it.page.locator("#code .cm-content").focus();
+		await it.page.keyboard.press("Control+Enter");
+		await it.ended();
+		assert.equal(await it.status(), "Done");
+		assert.match(await it.output(), /Oslo +4\.0 °C/);
+		assert.match(await it.page.locator("#output > :last-child").textContent(), /^Value.*'Lima': 21/);
+		await it.shot("hello");
+		await it.close();
+	},
+
+	async output_comes_while_the_program_runs() {
+		const it = await Playground.open();
+		await it.ready();
+		await it.paste("import time\nprint('first', flush=True)\ntime.sleep(20)\nprint('second')");
+		await it.page.click("#run");
+		await it.page.locator("#output", { hasText: "first" }).waitFor();
+		assert.equal(await it.status(), "Running");
+		assert.doesNotMatch(await it.output(), /second/);
+		await it.page.keyboard.press("Escape");
+		await it.ended();
+		assert.equal(await it.status(), "Interrupted");
+		await it.close();
+	},
+
+	async an_interrupted_program_may_tidy_up() {
+		const it = await Playground.open();
+		await it.ready();
+		await it.example("Long run");
+		await it.page.click("#run");
+		await it.page.locator("#output", { hasText: "2 s" }).waitFor();
+		assert.doesNotMatch(await it.output(), / 1 s/, "a line is written over");
+		await it.page.click("#stop");
+		await it.ended();
+		assert.match(await it.output(), /stopped, and tidied up/);
+		await it.close();
+	},
+
+	async figures_charts_and_tables_are_shown() {
+		const it = await Playground.open();
+		await it.ready();
+		await it.example("Chart");
+		await it.run();
+		const picture = it.page.locator(".picture img");
+		await picture.waitFor();
+		assert.ok(await picture.evaluate((image) => image.complete && image.naturalWidth > 100));
+		await it.shot("figure");
+		await it.page.locator(".forms button", { hasText: "Chart" }).click();
+		assert.equal(await it.page.locator(".chart polyline").count(), 3);
+		assert.equal(await it.page.locator(".chart figcaption").textContent(), "A pendulum comes to rest");
+		await it.shot("chart");
+		await it.example("Table");
+		await it.run();
+		const table = it.page.frameLocator("iframe.html-frame").frameLocator("iframe");
+		const row = table.locator("tbody tr").first();
+		await row.waitFor();
+		assert.deepEqual(await row.locator("th, td").allTextContents(), ["east", "189.00", "21", "101.00"]);
+		await it.shot("table");
+		await it.close();
+	},
+
+	async variables_are_kept_if_asked_for() {
+		const it = await Playground.open();
+		await it.ready();
+		await it.run("x = 20");
+		await it.run("x + 1");
+		assert.match(await it.output(), /NameError/);
+		await it.page.check("#keep");
+		await it.run("x = 20");
+		await it.run("x + 1");
+		assert.equal(await it.page.locator(".display.value .plain").textContent(), "21");
+		assert.match(await it.page.locator("#facts").textContent(), /cell 2/);
+		await it.page.click('.views [data-view="live"]');
+		await it.page.locator("#view-live .tile", { hasText: /Sessions1/ }).waitFor();
+		await it.page.click('.views [data-view="run"]');
+		await it.paste("while True: pass");
+		await it.page.click("#run");
+		await it.page.locator("#status", { hasText: "Running" }).waitFor();
+		await it.page.keyboard.press("Escape");
+		await it.ended();
+		await it.run("import os\nx += 2\nprint(x)\nos.kill(os.getpid(), 9)");
+		assert.match(await it.output(), /22\nThe session has ended/);
+		await it.run("print('x' in globals())");
+		assert.match(await it.output(), /False/);
+		await it.page.uncheck("#keep");
+		await it.page.click('.views [data-view="live"]');
+		await it.page.locator("#view-live .tile", { hasText: /Sessions0/ }).waitFor();
+		await it.close();
+	},
+
+	async what_is_denied_can_be_allowed() {
+		const it = await Playground.open();
+		await it.ready();
+		await it.run("import socket\nsocket.socket()\nprint('a socket')");
+		assert.equal(await it.status(), "Failed");
+		assert.match(await it.output(), /PermissionError/);
+		assert.equal(await it.page.locator("#code .cm-failed").textContent(), "socket.socket()");
+		const denials = it.page.locator(".denials");
+		assert.match(await denials.textContent(), /socket\(AF_INET, SOCK_STREAM\)/);
+		await it.shot("denied");
+		await denials.locator("button", { hasText: "Allow network_access and run again" }).click();
+		// Where memory has no cgroup the plan refuses this, and says what else is to be accepted.
+		const accept = denials.locator("button", { hasText: "Set memory_fallback to per_process" });
+		await it.page.locator("#output", { hasText: "a socket" }).or(accept).first().waitFor();
+		if (await accept.isVisible()) await accept.click();
+		await it.page.locator("#output", { hasText: "a socket" }).waitFor();
+		await it.ended();
+		assert.equal(await it.status(), "Done");
+		assert.equal(await it.page.locator("#field-network_access").inputValue(), "true");
+		assert.equal(await it.page.locator('[data-field="network_access"] .badge').textContent(), "enforced");
+		await it.close();
+	},
+
+	async what_is_allowed_is_what_is_read() {
+		const it = await Playground.open();
+		await it.ready();
+		await it.run("open('/srv/\\u202efdp.exe')");
+		assert.match(await it.page.locator(".denial button").textContent(), /^Allow filesystem_read_roots \/srv\/\\u\{202e\}fdp\.exe and run again$/);
+		await it.close();
+	},
+
+	async a_question_of_the_run_is_answered() {
+		const it = await Playground.open();
+		await it.ready();
+		await it.page.selectOption("#preset", "scientific");
+		await it.page.fill("#field-network_allow", "example.org:443");
+		await it.page.fill("#find", "network_ask");
+		await it.page.check("#field-network_ask");
+		await it.paste("import socket\ntry:\n    socket.create_connection(('example.com', 443)).recv(1)\nexcept OSError as e:\n    print('refused:', e)");
+		await it.page.click("#run");
+		const question = it.page.locator(".question");
+		await question.waitFor();
+		assert.match(await question.textContent(), /wants to reach example\.com:443/);
+		await question.locator("button", { hasText: "Deny" }).click();
+		await it.ended();
+		assert.match(await it.output(), /refused: /);
+		assert.match(await it.page.locator(".denials").textContent(), /Allow network_allow example\.com:443 and run again/);
+		await it.close();
+	},
+
+	async the_plan_follows_the_switches() {
+		const it = await Playground.open();
+		await it.ready();
+		const plan = it.page.locator("#plan");
+		await it.page.selectOption("#preset", "strict");
+		await it.page.waitForFunction(() => document.querySelector("#field-timeout").placeholder === "10 s");
+		await it.page.fill("#find", "read roots");
+		await it.page.fill("#field-filesystem_read_roots", "/proc");
+		await it.page.locator("#field-filesystem_read_roots").blur();
+		await plan.locator(".refusal", { hasText: /Not valid\s*filesystem_read_roots/ }).waitFor();
+		await it.page.locator('[data-field="filesystem_read_roots"] .reset').click();
+		await it.page.fill("#find", "package_installation");
+		await it.page.check("#field-package_installation");
+		await plan.locator(".refusal", { hasText: "Refused: package_installation" }).waitFor();
+		await it.shot("refused");
+		await it.run("print(1)");
+		assert.equal(await it.status(), "Refused");
+		await it.page.locator('[data-field="package_installation"] .reset').click();
+		await plan.locator(".plan-line").waitFor();
+		await it.page.fill("#find", "");
+		await it.page.fill("#field-timeout", "700ms");
+		await it.run("while True: pass");
+		assert.equal(await it.status(), "Out of time");
+		await it.close();
+	},
+
+	async artifacts_are_downloaded() {
+		const it = await Playground.open();
+		await it.ready();
+		await it.example("Files");
+		await it.run();
+		const files = it.page.locator(".artifacts button");
+		assert.equal(await files.count(), 1);
+		const [download] = await Promise.all([it.page.waitForEvent("download"), files.click()]);
+		assert.equal(download.suggestedFilename(), "squares.csv");
+		assert.equal((await readFile(await download.path(), "utf8")).split("\r\n")[100], "100,10000");
+		await it.shot("files");
+		await it.close();
+	},
+
+	async output_is_never_taken_for_markup() {
+		const it = await Playground.open();
+		await it.ready();
+		const asked = [];
+		const stranger = createServer((request, response) => (asked.push(request.url), response.end())).listen(0, "127.0.0.1");
+		await once(stranger, "listening");
+		stranger.unref();
+		const there = `http://127.0.0.1:${stranger.address().port}`;
+		const page = `<style>p { color: rgb(1, 2, 3) }</style><p>shown</p><script>document.body.textContent = "ran"</script>
+			<img src="${there}/pixel"><img src="${there}/x" onerror="document.body.textContent = 'ran'"><iframe src="${there}/inner"></iframe>
+			<meta http-equiv="refresh" content="0; url=${there}/elsewhere"><a href="${there}/link">plain</a> <a href="${there}/link" target="_self">insistent</a>`;
+		await it.run(`print("<b>bold</b><script>top.ran = 1</script>")\ndisplay({"text/html": ${JSON.stringify(page)}}, raw=True)`);
+		assert.equal(await it.page.locator("#output b").count(), 0);
+		assert.match(await it.output(), /<b>bold<\/b>/);
+		const inner = it.page.frameLocator("iframe.html-frame").frameLocator("iframe").first();
+		await inner.locator("p", { hasText: "shown" }).waitFor();
+		assert.equal(await inner.locator("p").evaluate((p) => getComputedStyle(p).color), "rgb(1, 2, 3)", "styles of its own");
+		await inner.locator("a", { hasText: "plain" }).click();
+		assert.equal(await inner.locator("p").textContent(), "shown");
+		await inner.locator("a", { hasText: "insistent" }).click();
+		await inner.locator("body", { hasText: "blocked" }).waitFor({ state: "attached" });
+		stranger.close();
+		assert.deepEqual(asked, [], "the frame fetched something");
+		// The browser complains of what it refused in the frame, as it should.
+		it.console = it.console.filter((line) => !line.includes(there) && !line.includes("sandbox"));
+		await it.close();
+	},
+
+	async without_its_key_the_page_asks_for_it() {
+		const it = await Playground.open({ query: "" });
+		const dialog = it.page.locator("#locked");
+		await dialog.waitFor();
+		await it.page.fill("#token", "wrong");
+		await it.page.keyboard.press("Enter");
+		await it.page.waitForFunction(() => document.querySelector("#locked").open && document.querySelector("#token").value === "");
+		await it.page.fill("#token", token);
+		await it.page.keyboard.press("Enter");
+		await it.ready();
+		assert.equal(await dialog.isVisible(), false);
+		await it.close();
+	},
+
+	async it_fits_a_phone() {
+		const it = await Playground.open({ viewport: PHONE, isMobile: true, hasTouch: true });
+		await it.ready();
+		const width = () => it.page.evaluate(() => document.scrollingElement.scrollWidth);
+		const visible = () => it.page.locator(".panel:visible").evaluateAll((all) => all.map((panel) => panel.id));
+		assert.deepEqual([await width(), await visible()], [PHONE.width, ["panel-code"]]);
+		await it.page.tap("#run");
+		await it.ended();
+		assert.deepEqual([await width(), await visible()], [PHONE.width, ["panel-output"]]);
+		await it.shot("phone");
+		await it.page.tap('.panels [data-panel="policy"]');
+		assert.deepEqual([await width(), await visible()], [PHONE.width, ["panel-policy"]]);
+		await it.shot("phone-policy");
+		for (const view of ["live", "host"]) {
+			await it.page.tap(`.views [data-view="${view}"]`);
+			await it.page.locator(`#view-${view} table`).first().waitFor();
+			assert.equal(await width(), PHONE.width, view);
+		}
+		await it.close();
+	},
+
+	async it_is_light_or_dark() {
+		const it = await Playground.open({ colorScheme: "dark" });
+		await it.ready();
+		const paper = () => it.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+		assert.equal(await paper(), "rgb(18, 20, 23)");
+		await it.example("Network");
+		await it.run();
+		await it.shot("dark");
+		await it.page.click("#theme");
+		assert.equal(await paper(), "rgb(250, 249, 247)");
+		await it.page.reload();
+		assert.equal(await paper(), "rgb(250, 249, 247)", "the choice is kept");
+		await it.close();
+	},
+
+	async the_host_and_what_happens_on_it_are_shown() {
+		const it = await Playground.open();
+		await it.ready();
+		await it.run("print(1)");
+		await it.page.click('.views [data-view="host"]');
+		const row = it.page.locator(".matrix tbody tr", { has: it.page.locator("th", { hasText: /^network_access$/ }) });
+		assert.match(await row.textContent(), /seccomp/);
+		await it.shot("host");
+		await it.page.click('.views [data-view="live"]');
+		await it.page.locator("#view-live .tile", { hasText: /Median latency[\d.]+ ms/ }).waitFor();
+		assert.equal(await it.page.locator("#view-live .chart polyline").count(), 2);
+		await it.shot("live");
+		await it.close();
+	},
+};
+
+for (const [name, scenario] of Object.entries(scenarios)) {
+	const begun = Date.now();
+	let failure = null;
+	try {
+		await scenario();
+	} catch (error) {
+		failure = error.stack ?? String(error);
+	}
+	console.log(JSON.stringify({ name, failure, ms: Date.now() - begun }));
+}
+await browser.close();
+process.exit();

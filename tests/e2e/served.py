@@ -1,0 +1,109 @@
+"""A `remit serve` of one user, and clients that speak to it."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import re
+import signal
+import socket
+import subprocess
+import time
+
+from conftest import PYTHON
+
+
+class Served:
+    """A server that runs."""
+
+    def __init__(self, process: subprocess.Popen, port: int, token: str):
+        self.process = process
+        self.port = port
+        self.token = token
+
+    def connect(self, timeout: float = 60) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+
+    def ask(self, method: str, path: str, body=None, headers: dict | None = None, token: str | None = None, timeout: float = 60):
+        """(status, headers, bytes)"""
+        sent = {"Authorization": f"Bearer {self.token if token is None else token}", **(headers or {})}
+        if body is not None and not isinstance(body, (bytes, str)):
+            body = json.dumps(body)
+            sent.setdefault("Content-Type", "application/json")
+        connection = self.connect(timeout)
+        try:
+            connection.request(method, path, body, sent)
+            answer = connection.getresponse()
+            return answer.status, answer.headers, answer.read()
+        finally:
+            connection.close()
+
+    def json(self, method: str, path: str, body=None, status: int = 200, **more):
+        got, _, text = self.ask(method, path, body, **more)
+        assert got == status, (got, text[:2000])
+        return json.loads(text)
+
+    def run(self, code: str, **more) -> dict:
+        return self.json("POST", "/v1/runs", {"code": code, **more})
+
+    @contextlib.contextmanager
+    def stream(self, path: str, body: dict):
+        """The events, as they come."""
+        connection = self.connect()
+        sent = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        connection.request("POST", path, json.dumps({"stream": "ndjson", **body}), sent)
+        answer = connection.getresponse()
+        assert answer.status == 200, answer.read()
+        assert answer.headers["Content-Type"] == "application/x-ndjson"
+        try:
+            yield (json.loads(line) for line in answer)
+        finally:
+            answer.close()
+            connection.close()
+
+    def events(self, path: str, body: dict) -> list[dict]:
+        with self.stream(path, body) as events:
+            return list(events)
+
+    def raw(self, sent: bytes, timeout: float = 20) -> bytes:
+        """All that is answered until the connection ends."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=timeout) as s:
+            s.sendall(sent)
+            got = b""
+            with contextlib.suppress(ConnectionResetError):
+                while piece := s.recv(65536):
+                    got += piece
+            return got
+
+    def metric(self, name: str) -> float:
+        _, _, text = self.ask("GET", "/metrics")
+        (found,) = re.findall(rf"^{re.escape(name)} (\S+)$", text.decode(), re.M)
+        return float(found)
+
+    def wait_for_no_rooms(self, seconds: float = 30) -> None:
+        until = time.monotonic() + seconds
+        while self.metric("remit_rooms"):
+            assert time.monotonic() < until, "runs are left behind"
+            time.sleep(0.05)
+
+
+@contextlib.contextmanager
+def serve(remit, *flags: str):
+    """A server at a free port; it must end well."""
+    process = remit.popen(
+        "serve", "--listen", "127.0.0.1:0", "--python", PYTHON, *map(str, flags),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        line = process.stdout.readline()
+        found = re.search(r"http://[\d.]+:(\d+)/(?:\?token=(\w+))?", line)
+        assert found, (line, process.stderr.read() if process.poll() is not None else "")
+        yield Served(process, int(found[1]), found[2] or "")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0, process.stderr.read()
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()

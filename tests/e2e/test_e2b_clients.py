@@ -1,0 +1,113 @@
+"""The clients of E2B, as npm and PyPI have them, against `remit serve` with nothing but three variables of the environment set."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT, make_remit, skip_or_fail, users
+from served import serve
+
+sys.path.insert(0, str(ROOT / "tests" / "npm"))
+sys.path.insert(0, str(ROOT / "tests" / "python"))
+import packages  # noqa: E402
+import venvs  # noqa: E402
+
+HERE = pathlib.Path(__file__).parent
+# Threads of the client's HTTP library may abort at Python's end, when all is said.
+UNTIL_THE_LAST_LINE = "import os, runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__'); sys.stdout.flush(); os._exit(0)"
+# As an ordinary user without cgroups: what is then not kept is said so.
+COMMANDS = ("--preset", "scientific", "--subprocess", "--memory-fallback", "per_process", "--cpu", "unlimited")
+
+
+@pytest.fixture(scope="module", params=users())
+def served(request, stage):
+    remit = make_remit(request.param, stage)
+    with serve(remit, *COMMANDS) as one:
+        one.remit = remit
+        yield one
+
+
+def copied(served, name: str) -> pathlib.Path:
+    """Where its user can read it."""
+    return pathlib.Path(shutil.copy(HERE / name, served.remit.folder))
+
+
+def say(served, *argv) -> str:
+    """What a program of its own user prints, told of the server by its environment."""
+    here = f"http://127.0.0.1:{served.port}"
+    env = {"E2B_API_KEY": f"e2b_{served.token}", "E2B_API_URL": here, "E2B_SANDBOX_URL": here}
+    done = subprocess.run(
+        list(map(str, argv)), env=served.remit.env(env), cwd=served.remit.folder, capture_output=True, text=True, timeout=100, **served.remit.identity()
+    )  # fmt: skip
+    assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-4000:])
+    return done.stdout
+
+
+def run(served, *argv) -> dict:
+    return json.loads(say(served, *argv).splitlines()[-1])
+
+
+def test_the_client_of_npm(served):
+    try:
+        made = packages.folder("e2b")
+    except packages.Unavailable as e:
+        skip_or_fail(str(e))
+    seen = run(served, packages.node(made), copied(served, "e2b_client.mjs"), made)
+    assert seen["run"] == ["42", "hello\nü€😀\n", "hello\nü€😀\n"]
+    assert seen["error"] == ["ZeroDivisionError", "division by zero", 0]
+    assert seen["state"] == ["41", 4]
+    assert seen["chart"] == [2, True, "bar", 2, "last"]
+    assert seen["contexts"] == [["/tmp\n"], "NameError", True] and seen["removed"] == 1
+    assert seen["files"] == ["some text", [0, 255], [["a.txt", "file"], ["b", "file"], ["c", "file"]], False, True, "/workspace/new/z", False, True, "FileNotFoundError"]
+    assert {k: seen["command"][k] for k in ("exitCode", "stdout", "stderr")} == {"exitCode": 0, "stdout": "out\n/workspace\n", "stderr": "err\n"}
+    assert seen["exit"] == ["CommandExitError", 3] and seen["late"] == "TimeoutError"
+    assert (seen["interrupted"], seen["after"], seen["again"]) == ("TimeoutError", "42", "41")
+    assert seen["listed"] == [True] and seen["info"] == ["running", True]
+    assert seen["killed"][0] is True and seen["killed"][1] == "TimeoutError" and "killed" in seen["killed"][2] and seen["killed"][3:] == [False, False]
+    served.wait_for_no_rooms()
+
+
+def test_the_client_of_pypi(served):
+    python = venvs.framework("e2b")
+    seen = run(served, python, "-c", UNTIL_THE_LAST_LINE, copied(served, "e2b_client.py"))
+    assert seen["run"] == ["42", ["hello\n"], ["hello\n"]]
+    assert seen["error"] == ["ZeroDivisionError", "division by zero", []]
+    assert seen["env"] == ["y", None] and seen["table"] == {"a": [1, 2]}
+    assert seen["chart"] == ["line", [[1, 3], [2, 4]], True, False]
+    assert seen["contexts"] == ["/tmp", "NameError"]
+    assert seen["files"] == [[0, 255], ["1", "2"], False, 3, False] and seen["signed"] == "two"
+    assert seen["command"] == ["out\n", "CommandExitException", 7]
+    assert seen["background"] == [1, True, "CommandExitException"]
+    assert (seen["interrupted"], seen["after"]) == ("TimeoutException", "42")
+    assert seen["info"] == [{"test": "py"}, True, [True]] and seen["killed"] == [True, False, False]
+    assert seen["async"] == [["1", "2", "3"], "w", "hi\n"]
+    served.wait_for_no_rooms()
+
+
+def shown(kind: str) -> tuple[str, str]:
+    """The program of that language in the document, and what it prints there."""
+    text = (ROOT / "docs" / "e2b.md").read_text()
+    (found,) = re.findall(rf"```{kind}\n(.*?)```\n```text\n(.*?)```", text, re.S)
+    return found
+
+
+def test_the_programs_of_the_document(served):
+    """Started with no more than `remit serve` has of itself."""
+    with serve(served.remit) as plain:
+        plain.remit = served.remit
+        code, wanted = shown("python")
+        assert say(plain, venvs.framework("e2b"), "-c", UNTIL_THE_LAST_LINE, served.remit.file("shown.py", code)) == wanted
+        code, wanted = shown("js")
+        made = packages.folder("e2b")
+        path = served.remit.file("shown.mjs", code)
+        links = path.parent / "node_modules"
+        links.unlink(missing_ok=True)
+        links.symlink_to(made / "node_modules")
+        assert say(plain, packages.node(made), path) == wanted
+        links.unlink()

@@ -1,0 +1,397 @@
+"""`remit mcp`: tools for models, by messages as the protocol has them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import time
+
+import leftovers
+import pytest
+from conftest import PYTHON
+from mcp_peer import ABILITIES, STATELESS, VERSION, Peer
+
+TOOLS = ["run_python", "reset_session", "close_session", "read_file", "write_file", "list_files", "get_policy"]
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
+
+
+@pytest.fixture
+def peer(remit):
+    started = []
+
+    def start(*flags, **more) -> Peer:
+        started.append(Peer(remit, *flags, **more))
+        return started[-1]
+
+    yield start
+    for one in started:
+        if one.process.poll() is None:
+            assert one.leave() == 0, one.process.stderr.read()
+
+
+# ---- the protocol ----
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07", "2099-01-01"])
+def test_each_revision_is_told_what_it_knows(any_remit, version):
+    p = Peer(any_remit, version=version)
+    hello = p.hello["result"]
+    assert hello["protocolVersion"] == (version if version < "2099" else "2025-11-25")
+    assert hello["serverInfo"]["name"] == "remit" and hello["capabilities"] == {"tools": {}, "resources": {}}
+    tools = p.ask("tools/list")["result"]["tools"]
+    assert [t["name"] for t in tools] == TOOLS
+    result = p.call("run_python", code="40 + 2")
+    for t in tools:
+        assert ("outputSchema" in t) == ("title" in t) == ("structuredContent" in result) == (version >= "2025-06-18")
+        assert ("annotations" in t) == (version >= "2025-03-26")
+    assert json.loads(result["content"][0]["text"])["value"] == "42"
+    assert p.ask("ping")["result"] == {} and p.leave() == 0
+
+
+def test_a_request_that_names_its_revision_needs_nothing_before_it(peer):
+    p = peer(version=STATELESS)
+    found = p.ask("server/discover")["result"]
+    assert found["supportedVersions"] == [STATELESS] and found["capabilities"] == {"tools": {}, "resources": {}}
+    assert found["resultType"] == "complete" and found["ttlMs"] >= 0 and found["cacheScope"] == "private"
+    assert found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "remit"
+    listed = p.ask("tools/list")["result"]
+    assert [t["name"] for t in listed["tools"]] == TOOLS and listed["resultType"] == "complete" and "ttlMs" in listed
+    result = p.call("run_python", code="40 + 2")
+    assert result["resultType"] == "complete" and result["structuredContent"]["value"] == "42"
+    assert p.ask("ping")["error"]["code"] == -32601
+    wrong = p.ask("tools/list", {VERSION: "1900-01-01"})["error"]
+    assert wrong["code"] == -32022 and wrong["data"] == {"supported": [STATELESS], "requested": "1900-01-01"}
+    assert p.ask("tools/list", {VERSION: "2025-11-25"})["error"]["code"] == -32022
+    assert p.ask("tools/list", {ABILITIES: None})["error"]["code"] == -32602
+    p.version = None
+    said = p.ask("tools/list")["error"]
+    assert said["code"] == -32602 and "initialize" in said["message"]
+    # Both on one connection.
+    assert p.ask("initialize", protocolVersion="2025-06-18", capabilities={})["result"]["protocolVersion"] == "2025-06-18"
+    assert "resultType" not in p.ask("tools/list")["result"]
+    assert p.ask("initialize", protocolVersion="2025-06-18", capabilities={})["error"]["code"] == -32600
+
+
+def test_what_is_no_message_is_answered_by_its_code(peer):
+    p = peer()
+    for text, code, number in [
+        ("{", -32700, None), ("\xff\xfe", -32700, None), ('{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', -32700, None),
+        ("[" * 100_000, -32700, None), ('[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600, None), ('"ping"', -32600, None),
+        ('{"id":3,"method":"ping"}', -32600, 3), ('{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600, None),
+        ('{"jsonrpc":"2.0","id":5,"method":"ping","params":[]}', -32602, 5), ('{"jsonrpc":"2.0","id":"six","method":"nothing"}', -32601, "six"),
+        ('{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"nothing"}}', -32602, 7),
+        ('{"jsonrpc":"2.0","id":8,"method":"tools/list","params":{"cursor":"x"}}', -32602, 8),
+        ('{"jsonrpc":"2.0","id":9,"method":"resources/read","params":{"uri":"file:///etc/passwd"}}', -32002, 9),
+    ]:  # fmt: skip
+        p.raw(text)
+        said = p.line()
+        assert (said["error"]["code"], said.get("id")) == (code, number), (text[:80], said)
+    # Nobody answers what is no question.
+    p.tell("notifications/cancelled", requestId=77)
+    p.tell("notifications/nothing")
+    p.raw('{"jsonrpc":"2.0","id":"nobody asked","result":{}}')
+    p.raw("")
+    assert p.ask("ping")["result"] == {}
+
+
+def test_a_line_without_end_is_not_kept(any_remit):
+    p = Peer(any_remit)
+    for _ in range(97):
+        p.process.stdin.write(b"x" * (1 << 20))
+    p.raw("")
+    assert p.line()["error"] == {"code": -32600, "message": "a message has at most 100663296 bytes"}
+    assert p.ask("ping")["result"] == {} and p.leave() == 0
+
+
+# ---- run_python ----
+
+
+def test_the_answer_agrees_with_the_result(peer, remit):
+    p = peer()
+    code = "import sys\nprint('out')\nprint('err', file=sys.stderr)\ndisplay('shown')\n[1, 2]"
+    result = p.call("run_python", code=code)
+    given = result["structuredContent"]
+    assert json.loads(result["content"][0]["text"]) == given and not result["isError"]
+    real = remit.json(code, "--python", PYTHON)
+    for key in ("status", "exit_code", "stdout", "stderr", "stdout_truncated", "stderr_truncated", "error", "denials"):
+        assert given[key] == real[key], key
+    assert given["value"] == real["value"]["text"] and [d["text"] for d in given["displays"]] == ["'shown'"]
+    assert given["session"] is given["session_state"] is None and given["artifacts"] == given["denials"] == []
+
+
+def test_what_goes_wrong_is_a_result_that_says_so(peer):
+    p = peer()
+    failed = p.call("run_python", code="x = 1\nx / 0")
+    assert failed["isError"] and failed["structuredContent"]["error"] == {"name": "ZeroDivisionError", "value": "division by zero", "line": 2, "remedy": None}
+    assert "ZeroDivisionError" in failed["structuredContent"]["stderr"]
+    denied = p.call("run_python", code="import socket\nsocket.socket()")
+    assert denied["isError"] and denied["structuredContent"]["denials"][0]["field"] == "network_access"
+    assert not p.call("run_python", code="import sys\nsys.exit(0)")["isError"]
+    assert p.call("run_python", code="import sys\nsys.exit(3)")["structuredContent"]["exit_code"] == 3
+    # A number that no parser of this program could hold.
+    assert p.run("2 ** 5000")["value"] == str(2**5000)
+
+
+def test_arguments_are_checked_by_the_schema_that_is_shown(peer):
+    p = peer("--timeout", "2s")
+    (schema,) = [t["inputSchema"] for t in p.ask("tools/list")["result"]["tools"] if t["name"] == "run_python"]
+    assert schema["properties"]["timeout"]["maximum"] == 2 and schema["required"] == ["code"]
+    assert p.refused("run_python") == 'arguments: "code" is missing'
+    assert "arguments.code" in p.refused("run_python", code=1)
+    assert "at most 2.0" in p.refused("run_python", code="1", timeout=3)
+    assert "arguments.timeout" in p.refused("run_python", code="1", timeout=0)
+    assert "network" in p.refused("run_python", code="1", network_access=True)
+    assert "either text or base64" in p.refused("run_python", code="1", files=[{"path": "a"}])
+    assert "no base64" in p.refused("run_python", code="1", files=[{"path": "a", "base64": "?"}])
+    assert "arguments.files[0]" in p.refused("run_python", code="1", files=[{"path": "a", "text": "b", "host_path": "/etc/passwd"}])
+
+
+def test_a_program_can_be_given_less_time(peer):
+    p = peer()
+    began = time.monotonic()
+    assert p.run("while True: pass", timeout=0.3)["status"] == "timeout"
+    first = p.run("n = 1", session="new")["session"]
+    late = p.run("import time\ntime.sleep(20)", session=first, timeout=0.3)
+    assert late["status"] == "timeout" and late["session_state"] == "open" and time.monotonic() - began < 15
+    assert p.run("n", session=first)["value"] == "1"
+
+
+def test_files_come_with_the_program(peer):
+    files = [{"path": "in/a.txt", "text": "grüße"}, {"path": "b", "base64": base64.b64encode(b"\0\1\2").decode()}]
+    assert peer().run("[open('in/a.txt').read(), open('b', 'rb').read()]", files=files)["value"] == r"['grüße', b'\x00\x01\x02']"
+
+
+def test_images_are_content_of_their_own(peer):
+    code = f"class P:\n    def _repr_png_(self): return {PNG!r}\ndisplay(P())\nP()"
+    blocks = peer().call("run_python", code=code)["content"]
+    assert [b["type"] for b in blocks] == ["text", "image", "image"]
+    assert base64.b64decode(blocks[1]["data"]) == PNG and blocks[1]["mimeType"] == "image/png"
+
+
+# ---- sessions ----
+
+
+def test_a_session_keeps_what_is_in_it_and_nobody_else_has_it(peer):
+    p = peer()
+    one, two = (p.run("n = %d" % i, session="new")["session"] for i in (1, 2))
+    assert one != two
+    assert p.run("n", session=one)["value"] == "1" and p.run("n", session=two)["value"] == "2"
+    assert p.run("n")["error"]["name"] == "NameError"
+    assert p.given("reset_session", session=one) == {"session": one, "session_state": "open"}
+    assert p.run("n", session=one)["error"]["name"] == "NameError"
+    assert p.given("close_session", session=two)["status"] == "ok"
+    for tool, more in [("run_python", {"code": "1"}), ("reset_session", {}), ("list_files", {})]:
+        assert "there is no session" in p.refused(tool, session=two, **more)
+    assert "there is no session" in p.refused("run_python", code="1", session="guessed")
+    # Of another server.
+    assert "there is no session" in peer().refused("run_python", code="1", session=one)
+
+
+def test_a_session_that_ended_says_so_until_it_is_reset(peer):
+    p = peer()
+    s = p.run("n = 1", session="new")["session"]
+    died = p.run("import os\nos._exit(3)", session=s)
+    assert died["session_state"] == "ended" and died["session"] == s
+    again = p.run("n", session=s)
+    assert again["status"] == "refused" and again["error"]["remedy"].startswith("Reset the session"), again
+    p.given("reset_session", session=s)
+    assert p.run("40 + 2", session=s)["value"] == "42"
+
+
+def test_many_are_worked_on_at_once_and_no_more(peer):
+    p = peer()
+    numbers = [p.begin("tools/call", name="run_python", arguments={"code": "import time\ntime.sleep(1)\n%d" % i}) for i in range(66)]
+    began, answers = time.monotonic(), {}
+    while len(answers) < 66:
+        said = p.line()
+        answers[said["id"]] = said
+    refused = [n for n in numbers if "error" in answers[n]]
+    assert len(refused) == 2 and all("busy" in answers[n]["error"]["message"] for n in refused)
+    values = {answers[n]["result"]["structuredContent"]["value"] for n in numbers if n not in refused}
+    assert len(values) == 64 and time.monotonic() - began < 40
+
+
+# ---- progress and cancelling ----
+
+
+def test_progress_is_told_to_those_who_ask_for_it(peer):
+    p = peer()
+    code = "import time\nfor i in range(3):\n    print('line', i, flush=True)\n    time.sleep(0.15)"
+    p.call("run_python", {"progressToken": "mine"}, code=code)
+    told = [n["params"] for n in p.notices]
+    assert 2 <= len(told) <= 8 and {t["progressToken"] for t in told} == {"mine"}
+    assert [t["progress"] for t in told] == sorted({t["progress"] for t in told}) and "line" in told[0]["message"]
+    p.notices.clear()
+    p.call("run_python", code=code)
+    assert p.notices == []
+    # Not each of very many.
+    p.call("run_python", {"progressToken": 7}, code="for i in range(20000): print(i, flush=True)")
+    assert 1 <= len(p.notices) < 60 and all(len(n["params"]["message"]) <= 4096 for n in p.notices)
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", STATELESS])
+def test_what_is_cancelled_is_stopped_and_not_answered(peer, version):
+    p = peer(version=version)
+    s = p.run("n = 1", session="new")["session"]
+    # In a session the program gets KeyboardInterrupt, and the rest stays.
+    code = "import time\ntry:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    n = 2"
+    number = p.begin("tools/call", name="run_python", arguments={"code": code, "session": s})
+    time.sleep(0.3)
+    p.tell("notifications/cancelled", requestId=number, reason="not needed")
+    began = time.monotonic()
+    assert p.run("n", session=s)["value"] == "2" and time.monotonic() - began < 10
+    # One that waits for its turn is not begun.
+    first = p.begin("tools/call", name="run_python", arguments={"code": "import time\ntime.sleep(0.3)", "session": s})
+    second = p.begin("tools/call", name="run_python", arguments={"code": "n = 3", "session": s})
+    p.tell("notifications/cancelled", requestId=second)
+    p.end(first)
+    assert p.run("n", session=s)["value"] == "2"
+    # A program of its own is ended, and so is a session whose name nobody knows yet.
+    for more in ({}, {"session": "new"}):
+        number = p.begin("tools/call", name="run_python", arguments={"code": "import time\ntime.sleep(60)", **more})
+        time.sleep(0.3)
+        p.tell("notifications/cancelled", requestId=number)
+    assert p.ask("tools/list")["result"]
+    assert all("id" not in n for n in p.notices) and p.asked == []
+    began = time.monotonic()
+    assert p.leave() == 0 and time.monotonic() - began < 6
+
+
+# ---- files and resources ----
+
+
+def test_files_of_a_session(peer):
+    p = peer()
+    made = p.given("write_file", session="new", path="a/b.txt", text="grüße\n")
+    s = made.pop("session")
+    assert made == {"path": "/workspace/a/b.txt", "size": 8}
+    assert p.run("open('a/b.txt').read()", session=s)["value"] == r"'grüße\n'"
+    assert p.given("write_file", session=s, path="a/b.txt", text="more", append=True)["size"] == 12
+    read = p.given("read_file", session=s, path="/workspace/a/b.txt")
+    assert read == {"path": "/workspace/a/b.txt", "size": 12, "content_type": "text/plain", "text": "grüße\nmore", "base64": None, "length": 12, "more": False}
+    # Where a piece ends in a character.
+    piece = p.given("read_file", session=s, path="a/b.txt", length=3)
+    assert piece["text"] == "gr" and piece["length"] == 2 and piece["more"]
+    assert p.given("read_file", session=s, path="a/b.txt", offset=8)["text"] == "more"
+    p.given("write_file", session=s, path="raw", base64=base64.b64encode(b"\0\xff").decode())
+    assert base64.b64decode(p.given("read_file", session=s, path="raw")["base64"]) == b"\0\xff"
+    p.given("write_file", session=s, path="p.png", base64=base64.b64encode(PNG).decode())
+    image = p.call("read_file", session=s, path="p.png")
+    assert image["structuredContent"]["base64"] is None and base64.b64decode(image["content"][1]["data"]) == PNG
+    listed = p.given("list_files", session=s, depth=2)
+    assert [(f["path"], f["type"]) for f in listed["files"]] == [
+        ("/workspace/a", "folder"), ("/workspace/a/b.txt", "file"), ("/workspace/p.png", "file"), ("/workspace/raw", "file")
+    ]  # fmt: skip
+    assert p.given("list_files", session=s, path="a")["files"][0]["size"] == 12
+    for uri, kind, value in [("a/b.txt", "text", "grüße\nmore"), ("raw", "blob", base64.b64encode(b"\0\xff").decode())]:
+        (content,) = p.ask("resources/read", uri=f"remit://sessions/{s}/{uri}")["result"]["contents"]
+        assert content[kind] == value, content
+
+
+def test_the_jail_decides_which_files(peer, remit):
+    p = peer()
+    s = p.run("import os\nos.symlink('/proc/self/environ', 'link')", session="new")["session"]
+    secret = remit.file("secret.txt", "of the host")
+    for path in ("/etc/shadow", str(secret), f"../..{secret}", "missing"):
+        assert "No such file" in p.refused("read_file", session=s, path=path), path
+    assert "of the host" not in json.dumps(p.call("read_file", session=s, path="link"))
+    assert "Read-only" in p.refused("write_file", session=s, path="/usr/x", text="x")
+    assert p.ask("resources/read", uri=f"remit://sessions/{s}/..%2F..{secret}")["error"]["code"] == -32002
+    assert p.ask("resources/read", uri=f"remit://sessions/{s}/%00")["error"]["code"] == -32002
+    assert p.ask("resources/read", uri="remit://sessions/other/a")["error"]["code"] == -32002
+
+
+def test_artifacts_are_links_that_can_be_read(peer, remit):
+    folder = remit.folder / "tmp"
+    folder.mkdir(exist_ok=True)
+    remit.own(folder)
+    p = peer("--export", "out/*", env={"TMPDIR": str(folder)})
+    result = p.call("run_python", code="import os\nos.mkdir('out')\nopen('out/a b.csv', 'w').write('1,2')\nopen('not', 'w')")
+    (a,) = result["structuredContent"]["artifacts"]
+    assert a["path"] == "out/a b.csv" and a["size"] == 3 and a["content_type"] == "text/csv" and a["uri"].endswith("/out/a%20b.csv")
+    link = result["content"][1]
+    assert link == {"type": "resource_link", "uri": a["uri"], "name": "out/a b.csv", "mimeType": "text/csv", "size": 3}
+    (content,) = p.ask("resources/read", uri=a["uri"])["result"]["contents"]
+    assert content == {"uri": a["uri"], "mimeType": "text/csv", "text": "1,2"}
+    s = p.run("import os\nos.mkdir('out')\nopen('out/b', 'wb').write(b'\\0')", session="new")["session"]
+    (b,) = p.given("close_session", session=s)["artifacts"]
+    (content,) = p.ask("resources/read", uri=b["uri"])["result"]["contents"]
+    assert content["blob"] == "AA=="
+    for wrong in (a["uri"].replace("a%20b", "c"), a["uri"] + "/../../x", "remit://artifacts/other/out/b", "remit://artifacts/"):
+        assert p.ask("resources/read", uri=wrong)["error"]["code"] == -32002, wrong
+    assert p.leave() == 0 and os.listdir(folder) == []
+
+
+def test_what_is_listed_can_be_read(peer):
+    p = peer()
+    (guide,) = p.ask("resources/list")["result"]["resources"]
+    (content,) = p.ask("resources/read", uri=guide["uri"])["result"]["contents"]
+    assert "There is no network." in content["text"] and content["mimeType"] == guide["mimeType"] == "text/markdown"
+    assert len(p.ask("resources/templates/list")["result"]["resourceTemplates"]) == 2
+
+
+# ---- the policy ----
+
+
+def test_the_description_is_the_plan_s_and_so_is_what_is_enforced(peer, remit):
+    flags = ("--memory", "300M", "--env", "KEY=of-the-host", "--read", str(remit.folder))
+    p = peer(*flags)
+    (text,) = [t["description"] for t in p.ask("tools/list")["result"]["tools"] if t["name"] == "run_python"]
+    told = remit("instructions", "--python", PYTHON, *flags).stdout
+    assert told in text and "300 MiB of memory" in text
+    for _ in range(2):  # found once, and then known
+        given = p.given("get_policy")
+        assert given["guide"] == told and given["tier"] == "local"
+        shown = {row["field"]: row for row in given["enforcement"]}
+        real = {row["field"]: row for row in remit.json("pass", "--python", PYTHON, *flags)["enforcement"]}
+        assert {f: (r["strength"], r["mechanisms"]) for f, r in shown.items()} == {f: (r["strength"], r["mechanisms"]) for f, r in real.items()}
+        assert shown["memory_bytes"]["value"] == 300 << 20 and shown["network_access"]["value"] is False
+        assert "of-the-host" not in json.dumps(given)
+
+
+def test_a_policy_that_cannot_be_kept_is_refused_before_anybody_asks(remit):
+    done = remit("mcp", "--python", PYTHON, "--memory", "1T", "--disk", "1T", "--tier", "landlock", "--subprocess")
+    assert done.returncode == 125 and "refused" in done.stderr and done.stdout == ""
+    assert remit("mcp", "--python", "/nowhere").returncode in (2, 125)
+
+
+@pytest.mark.parametrize("how", ["end", "signal"])
+def test_who_leaves_in_the_middle_leaves_nothing(remit, how):
+    folder = remit.folder / "left"
+    folder.mkdir(exist_ok=True)
+    remit.own(folder)
+    p = Peer(remit, "--export", "*.txt", env={"TMPDIR": str(folder)})
+    p.run("open('a.txt', 'w')")
+    s = p.run("n = 1", session="new")["session"]
+    for arguments in ({"code": "import time\ntime.sleep(60)"}, {"code": "import time\ntime.sleep(60)", "session": s}):
+        p.begin("tools/call", name="run_python", arguments=arguments)
+    time.sleep(0.5)
+    began = time.monotonic()
+    if how == "signal":
+        p.process.terminate()
+    else:
+        p.process.stdin.close()
+    assert p.process.wait(60) == 0 and time.monotonic() - began < 8
+    assert p.process.stderr.read() == b"" and os.listdir(folder) == []
+    assert leftovers.gone(lambda: leftovers.processes(remit.command)) == [] and leftovers.gone(leftovers.groups) == []
+
+
+# ---- what to paste ----
+
+
+@pytest.mark.parametrize("client", ["claude", "cursor", "vscode"])
+def test_the_configuration_starts_the_server(any_remit, client):
+    done = any_remit("mcp", "--install", client, "--python", PYTHON, "--timeout", "7s")
+    assert done.returncode == 0 and "remit: this goes into" in done.stderr
+    (servers,) = json.loads(done.stdout).values()
+    server = servers["remit"]
+    assert server["args"] == ["mcp", "--python", PYTHON, "--timeout", "7s"] and server["command"] == any_remit.command
+    ask = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}}})
+    assert json.loads(any_remit(*server["args"], input=ask + "\n").stdout)["result"]["serverInfo"]["name"] == "remit"
+
+
+def test_what_is_pasted_is_refused_if_it_would_not_work(any_remit):
+    assert any_remit("mcp", "--install", "cursr").returncode == 2
+    assert any_remit("mcp", "--install", "claude", "--timeout", "soon").returncode == 2
+    assert 'did you mean "cursor"' in any_remit("mcp", "--install", "cursr").stderr

@@ -1,0 +1,185 @@
+"""`remit mcp` and `remit serve` met by clients that others wrote, as npm has them, and by the protocol's own conformance tests."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+import network_here
+import pytest
+from conftest import PYTHON, ROOT, skip_or_fail
+
+sys.path.insert(0, str(ROOT / "tests" / "npm"))
+import packages  # noqa: E402
+
+# The client of the handshake; the newer one as it comes, choosing for itself, and insisting on 2026-07-28.
+CLIENTS = {
+    "sdk": {"client": "sdk"},
+    "client": {"client": "client"},
+    "auto": {"client": "client", "mode": "auto"},
+    "pinned": {"client": "client", "mode": {"pin": "2026-07-28"}},
+}
+RUN = {"name": "run_python"}
+
+
+@pytest.fixture(scope="module")
+def npm():
+    try:
+        return packages.folder("mcp")
+    except packages.Unavailable as e:
+        skip_or_fail(str(e))
+
+
+def node(remit, npm, *argv) -> subprocess.CompletedProcess:
+    """By a user, or on a machine of network_here.py."""
+    prefix = [] if remit.argv()[0] == remit.command else remit.argv()[:-1]
+    return subprocess.run(
+        [*prefix, packages.node(npm), *map(str, argv)], env=remit.env(), cwd=remit.folder,
+        capture_output=True, text=True, timeout=90, stdin=subprocess.DEVNULL, **remit.identity(),
+    )  # fmt: skip
+
+
+def talk(remit, npm, client: str, steps: list, **more) -> list[dict]:
+    script = remit.file("clients.mjs", (ROOT / "tests" / "e2e" / "mcp_clients.mjs").read_bytes())
+    done = node(remit, npm, script, json.dumps({"packages": str(npm), **CLIENTS[client], "steps": steps, **more}))
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0 and len(said) == len(steps), (done.stdout[-2000:], done.stderr[-2000:])
+    return said
+
+
+@contextlib.contextmanager
+def served(remit, *flags):
+    """The address of a `remit serve`, and its key."""
+    with remit.popen("serve", "--listen", "127.0.0.1:0", "--python", PYTHON, *flags, stdout=subprocess.PIPE, text=True) as p:
+        found = re.match(r"remit: serving at (http://127\.0\.0\.1:\d+/)(?:\?token=(\w+))?\n", p.stdout.readline())
+        yield found[1] + "mcp", found[2]
+        p.terminate()
+
+
+def call(code: str, options=None, **arguments) -> list:
+    return ["call", {**RUN, "arguments": {"code": code, **arguments}}, options or {}]
+
+
+# What every client does, and what it must see. "$session" and "$uri" are what an earlier step gave.
+STEPS = [
+    ["server"],
+    ["tools"],
+    call("print('out')\n40 + 2"),
+    call("import time\nn = 1\nfor i in range(2):\n    print('line', i, flush=True)\n    time.sleep(0.2)", {"progress": True}, session="new"),
+    call("import time\ntime.sleep(60)", {"abort": 200}, session="$session"),
+    call("n", session="$session"),
+    call("1 / 0"),
+    call("open('a.txt', 'w').write('left')"),
+    ["read", {"uri": "$uri"}],
+    ["call", {"name": "write_file", "arguments": {"session": "$session", "path": "b.txt", "text": "x"}}],
+    ["call", {"name": "list_files", "arguments": {"session": "$session"}}],
+    ["call", {"name": "get_policy", "arguments": {}}],
+    ["resources"],
+    ["read", {"uri": "remit://sessions/nobody/x"}],
+    ["call", {"name": "nothing", "arguments": {}}],
+]
+
+
+def judge(said: list[dict], stateless: bool) -> None:
+    server, tools, plain, told, aborted, kept, failed, made, left, wrote, listed, policy, resources, missing, unknown = said
+    assert server["ok"]["info"]["name"] == "remit" and "run_python" in server["ok"]["instructions"]
+    assert len(tools["ok"]["tools"]) == 7 and all(t["outputSchema"]["type"] == "object" for t in tools["ok"]["tools"])
+    # The client itself has checked these by the output schemas.
+    assert plain["ok"]["structuredContent"]["value"] == "42" and plain["ok"]["structuredContent"]["stdout"] == "out\n"
+    assert told["progress"] and "line" in told["progress"][0]
+    assert "aborted" in aborted["error"]["message"] and kept["ok"]["structuredContent"]["value"] == "1" and kept["ms"] < 10_000
+    assert failed["ok"]["isError"] and failed["ok"]["structuredContent"]["error"]["name"] == "ZeroDivisionError"
+    assert [b["type"] for b in made["ok"]["content"]] == ["text", "resource_link"] and left["ok"]["contents"][0]["text"] == "left"
+    assert wrote["ok"]["structuredContent"]["size"] == 1 and listed["ok"]["structuredContent"]["files"][0]["path"] == "/workspace/b.txt"
+    assert policy["ok"]["structuredContent"]["tier"] == "local" and resources["ok"]["resources"]
+    assert missing["error"]["code"] in (-32002, -32602) and unknown["error"]["code"] == -32602
+    assert ("ttlMs" in tools["ok"]) == stateless
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_over_standard_input(remit, npm, client):
+    said = talk(remit, npm, client, STEPS, command=remit.command, args=["mcp", "--python", PYTHON, "--export", "*.txt"])
+    judge(said, client in ("auto", "pinned"))
+
+
+@pytest.mark.parametrize("client", ["sdk", "auto"])
+def test_over_http(any_remit, npm, client):
+    with served(any_remit, "--export", "*.txt") as (url, key):
+        said = talk(any_remit, npm, client, STEPS, url=url, headers={"Authorization": f"Bearer {key}"})
+    judge(said, client in ("auto", "pinned"))
+
+
+@pytest.fixture(scope="module")
+def world(stage):
+    with network_here.start(stage / "world-clients") as w:
+        yield w
+
+
+@pytest.mark.parametrize("by", ["stdio", "http"])
+@pytest.mark.parametrize("client", ["sdk", "pinned"])
+def test_a_person_is_asked_by_the_client(any_remit, npm, world, client, by):
+    here = world.inside(any_remit)
+    flags = ["--allow-host", "api.example.com:80", "--ask-hosts", *network_here.FALLBACK]
+    code = network_here.TRY + "print('{' in attempt(fetch, 'http://evil.example/'))"
+    with contextlib.ExitStack() as stack:
+        how = {"command": here.command, "args": ["mcp", "--python", PYTHON, *flags]}
+        if by == "http":
+            how = {"url": stack.enter_context(served(here, "--open", *flags))[0]}
+        for answer, reached in ({"action": "accept", "content": {"answer": "run"}}, "True\n"), ({"action": "decline"}, "False\n"):
+            (said,) = talk(here, npm, client, [call(code)], elicit=answer, **how)
+            assert said["ok"]["structuredContent"]["stdout"] == reached, said
+            assert '"evil.example:80"' in said["asked"][0]
+
+
+def test_the_inspector_s_command_line(any_remit, npm):
+    script = npm / "node_modules" / "@modelcontextprotocol" / "inspector-cli" / "build" / "index.js"
+    start = [script, any_remit.command, "mcp", "--python", PYTHON]
+
+    def inspect(*words) -> dict:
+        done = node(any_remit, npm, *start, *words)
+        assert done.returncode == 0, done
+        return json.loads(done.stdout)
+
+    assert inspect("--method", "tools/list")["tools"][0]["name"] == "run_python"
+    result = inspect("--method", "tools/call", "--tool-name", "run_python", "--tool-arg", "code=print(6 * 7)")
+    assert result["structuredContent"]["stdout"] == "42\n"
+    assert inspect("--method", "resources/list")["resources"][0]["uri"] == "remit://guide"
+
+
+# Scenario: the checks of it that need tools of the conformance tests' own, or prompts, which are not offered.
+CONFORMANCE = {
+    ("2025-11-25", "server-initialize"): set(),
+    ("2025-11-25", "server-session-lifecycle"): set(),
+    ("2025-11-25", "dns-rebinding-protection"): set(),
+    ("2026-07-28", "server-stateless"): {
+        "sep-2575-server-rejects-undeclared-capability", "sep-2575-missing-capability-http-400",
+        "sep-2575-http-server-no-independent-requests-on-stream", "sep-2575-server-no-log-without-loglevel",
+    },
+    ("2026-07-28", "tools-list"): set(),
+    ("2026-07-28", "caching"): {"sep-2549-prompts-list-caching-hints"},
+    ("2026-07-28", "http-header-validation"): set(),
+    ("2026-07-28", "sep-2164-resource-not-found"): set(),
+}  # fmt: skip
+
+
+def test_the_protocol_s_own_tests_of_servers(any_remit, npm):
+    script = npm / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
+
+    def run(row, url) -> list[tuple[str, str]]:
+        version, scenario = row
+        out = node(any_remit, npm, script, "server", "--url", url, "--scenario", scenario, "--spec-version", version).stdout
+        return re.findall(r"\[([\w-]+) *\] (SUCCESS|FAILURE|WARNING)", re.sub(r"\x1b\[\d+m", "", out))
+
+    with served(any_remit, "--open") as (url, _), concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for row, checks in zip(CONFORMANCE, pool.map(lambda row: run(row, url), CONFORMANCE)):
+            assert checks and {name for name, how in checks if how != "SUCCESS"} == CONFORMANCE[row], (row, checks)
+
+
+def test_every_package_is_pinned():
+    wanted = json.loads((pathlib.Path(packages.HERE) / "mcp" / "package.json").read_text())["dependencies"]
+    assert all(re.fullmatch(r"[\d.]+(-alpha\.\d+)?", version) for version in wanted.values())

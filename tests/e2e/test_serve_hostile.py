@@ -1,0 +1,374 @@
+"""remit serve against clients that mean no good, and its keys."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import socket
+import stat
+import subprocess
+import threading
+import time
+
+import pytest
+from conftest import PYTHON, make_remit, users
+from served import serve
+
+HEAD = "POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer {token}\r\n"
+CODE = '{"code": "1"}'
+
+
+@pytest.fixture(scope="module")
+def any_served(stage):
+    with serve(make_remit(users()[-1], stage)) as s:
+        yield s
+
+
+def status_of(answer: bytes) -> int:
+    assert answer.startswith(b"HTTP/1.1 "), answer
+    return int(answer.split(b" ")[1])
+
+
+# Each could be read in two ways by two readers. The second request must not be
+# answered, whatever becomes of the first.
+AMBIGUOUS = {
+    "two lengths": "Content-Length: 13\r\nContent-Length: 13\r\n\r\n" + CODE,
+    "two lengths that differ": "Content-Length: 13\r\nContent-Length: 4\r\n\r\n" + CODE,
+    "a list of lengths": "Content-Length: 13, 13\r\n\r\n" + CODE,
+    "a length with a sign": "Content-Length: +13\r\n\r\n" + CODE,
+    "a length that is hexadecimal": "Content-Length: 0xd\r\n\r\n" + CODE,
+    "a length beyond all numbers": "Content-Length: 99999999999999999999\r\n\r\n" + CODE,
+    "a length and chunks": "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\nd\r\n" + CODE + "\r\n0\r\n\r\n",
+    "chunks and a length": "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\nd\r\n" + CODE + "\r\n0\r\n\r\n",
+    "two encodings": "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n",
+    "an unknown encoding": "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+    "an obscured encoding": "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+    "a blank before the colon": "Content-Length : 13\r\n\r\n" + CODE,
+    "a folded line": "X-A: b\r\n c\r\nContent-Length: 13\r\n\r\n" + CODE,
+    "a bare LF": "X-A: b\nContent-Length: 13\r\n\r\n" + CODE,
+    "a bare CR": "X-A: b\rContent-Length: 13\r\n\r\n" + CODE,
+    "a NUL": "X-A: b\0\r\nContent-Length: 13\r\n\r\n" + CODE,
+    "two hosts": "Host: localhost\r\nContent-Length: 13\r\n\r\n" + CODE,
+    "no name": ": x\r\nContent-Length: 13\r\n\r\n" + CODE,
+    "a chunk size with a prefix": "Transfer-Encoding: chunked\r\n\r\n0xd\r\n" + CODE + "\r\n0\r\n\r\n",
+    "a chunk size with a sign": "Transfer-Encoding: chunked\r\n\r\n+d\r\n" + CODE + "\r\n0\r\n\r\n",
+    "a chunk with an extension": "Transfer-Encoding: chunked\r\n\r\nd;a=b\r\n" + CODE + "\r\n0\r\n\r\n",
+    "a chunk that is too long": "Transfer-Encoding: chunked\r\n\r\nc\r\n" + CODE + "\r\n0\r\n\r\n",
+    "chunks with bare LF": "Transfer-Encoding: chunked\r\n\r\nd\n" + CODE + "\n0\n\n",
+    "a chunk beyond all numbers": "Transfer-Encoding: chunked\r\n\r\nffffffffffffffffd\r\n" + CODE,
+    "trailers": "Transfer-Encoding: chunked\r\n\r\nd\r\n" + CODE + "\r\n0\r\nX: y\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("name", AMBIGUOUS)
+def test_no_request_is_smuggled(any_served, name):
+    sent = HEAD.format(token=any_served.token) + AMBIGUOUS[name]
+    answer = any_served.raw(sent.encode() + b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert status_of(answer) in (400, 413) and answer.count(b"X-Content-Type-Options") == 1, answer
+    assert b"Connection: close\r\n" in answer and b'"version"' not in answer
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "GET  /healthz HTTP/1.1", "GET /healthz HTTP/1.2", "GET /healthz HTTP/2.0", "GET /healthz", "/healthz", "GET\t/healthz HTTP/1.1",
+        "GET http://localhost/healthz HTTP/1.1", "GET healthz HTTP/1.1", "GET * HTTP/1.1", "GET /h\x7f HTTP/1.1", "", "\r\nGET /healthz HTTP/1.1",
+        "AVERYLONGMETHODTHATISNONE /healthz HTTP/1.1", "GET /healthz?%zz HTTP/1.1", "GET /healthz#x HTTP/1.1",
+    ],
+)  # fmt: skip
+def test_what_is_no_request_is_refused(any_served, line):
+    answer = any_served.raw(f"{line}\r\nHost: localhost\r\n\r\n".encode())
+    assert status_of(answer) == 400 and answer.count(b"X-Content-Type-Options") == 1, answer
+
+
+def test_chunks_and_pipelines_that_are_well_written(any_served):
+    head = HEAD.format(token=any_served.token)
+    chunked = head + "Transfer-Encoding: chunked\r\n\r\n3\r\n" + CODE[:3] + "\r\nA\r\n" + CODE[3:] + "\r\n0\r\n\r\n"
+    plain = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    last = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    answer = any_served.raw((chunked + plain * 500 + last).encode(), timeout=60)
+    assert answer.count(b"HTTP/1.1 200 ") == 502 and answer.count(b'"status":"ok"') == 502
+
+
+def test_a_body_is_invited(any_served):
+    with socket.create_connection(("127.0.0.1", any_served.port), timeout=20) as s:
+        s.sendall((HEAD.format(token=any_served.token) + "Expect: 100-continue\r\nContent-Length: 13\r\n\r\n").encode())
+        assert s.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        s.sendall(CODE.encode())
+        assert s.recv(1000).startswith(b"HTTP/1.1 200 ")
+
+
+def test_what_is_too_large_is_not_read(any_served):
+    head = HEAD.format(token=any_served.token)
+    assert status_of(any_served.raw((head + "Content-Length: 999999999999\r\n\r\n{").encode())) == 413
+    assert status_of(any_served.raw((head + "X: " + "y" * 20000).encode())) == 400
+    deep = '{"code": "1", "x": ' + "[" * 100000 + "]" * 100000 + "}"
+    status, _, text = any_served.ask("POST", "/v1/runs", deep, headers={"Content-Type": "application/json"})
+    assert status == 400 and b"depth" in text
+    for body in ("{", '{"code": "1", "code": "2"}', "\xff", '{"code": "\\ud800"}', "1", ""):
+        assert any_served.ask("POST", "/v1/runs", body.encode("latin-1"), headers={"Content-Type": "application/json"})[0] == 400, body
+
+
+def test_a_browsers_page_of_another_origin_gets_nothing(any_served):
+    def ask(headers: dict, path: str = "/v1/sessions", method: str = "GET", body=None):
+        return any_served.ask(method, path, body, headers=headers)[0]
+
+    here = f"http://127.0.0.1:{any_served.port}"
+    assert ask({}) == ask({"Origin": here}) == 200
+    for origin in ("http://evil.example", "null", here.replace("127.0.0.1", "localhost"), f"{here}.evil.example", "file://"):
+        assert ask({"Origin": origin}) == 403, origin
+    # A name that somebody else's DNS leads here.
+    for host in ("evil.example", f"evil.example:{any_served.port}", "127.0.0.1.nip.io", "0.0.0.0"):
+        assert ask({"Host": host}) == 421, host
+    assert ask({"Host": "localhost"}) == ask({"Host": f"[::1]:{any_served.port}"}) == 200
+    # What a form can send is no JSON.
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/jsonx"):
+        assert ask({"Content-Type": kind}, "/v1/runs", "POST", CODE) == 415, kind
+    assert ask({"Content-Type": "application/json; charset=utf-8"}, "/v1/runs", "POST", CODE) == 200
+    status, headers, _ = any_served.ask("OPTIONS", "/v1/runs", headers={"Origin": here, "Access-Control-Request-Method": "POST"})
+    assert status == 405 and not [h for h in headers if h.lower().startswith("access-control")]
+
+
+def test_names_and_origins_that_were_named(any_remit):
+    page = "https://page.example"
+    with serve(any_remit, "--allow-host", "a.example", "--allow-host", ".b.example", "--allow-origin", page, "--listen", "127.0.0.2:0") as s:
+        for host, status in (("a.example", 200), ("x.a.example", 421), ("x.b.example", 200), ("b.example", 421), ("127.0.0.2", 200), ("127.0.0.3", 421)):
+            assert s.ask("GET", "/v1/sessions", headers={"Host": host})[0] == status, host
+        status, headers, _ = s.ask("GET", "/v1/sessions", headers={"Origin": page})
+        assert status == 200 and headers["Access-Control-Allow-Origin"] == page and headers["Vary"] == "Origin"
+        asks = {"Access-Control-Request-Method": "POST", "Authorization": ""}
+        status, headers, _ = s.ask("OPTIONS", "/v1/runs", headers={"Origin": page, **asks})
+        assert status == 204 and "Authorization" in headers["Access-Control-Allow-Headers"]
+        status, headers, _ = s.ask("OPTIONS", "/v1/runs", headers={"Origin": "https://other.example", **asks})
+        assert status == 403 and "Access-Control-Allow-Origin" not in headers
+
+
+def test_without_the_token_there_is_nothing(any_served):
+    for token in ("", "x", any_served.token[:-1], any_served.token.upper() + "0"):
+        assert any_served.ask("GET", "/v1/sessions", token=token)[0] == 401
+        assert any_served.ask("POST", "/v1/runs", {"code": "1"}, token=token)[0] == 401
+    status, headers, _ = any_served.ask("GET", "/v1/status", token="")
+    assert status == 401 and headers["WWW-Authenticate"] == "Bearer"
+    for headers in ({"X-API-Key": any_served.token}, {"X-API-KEY": f"e2b_{any_served.token}"}):
+        assert any_served.ask("GET", "/v1/sessions", headers={"Authorization": "", **headers})[0] == 200
+
+
+def test_clients_that_leave_leave_nothing_behind(any_served):
+    """A hundred of them, in the middle of a run, of its request and of a stream."""
+    head = HEAD.format(token=any_served.token)
+    body = json.dumps({"code": "import time\nprint('x' * 100000, flush=True)\ntime.sleep(60)", "stream": "ndjson"})
+    whole = f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode()
+
+    def leave(n: int) -> None:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", any_served.port), timeout=20) as s:
+            s.sendall(whole if n % 3 else whole[:-5])
+            if n % 3 == 1:
+                s.recv(10)
+            if n % 2:  # without a good-bye
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+
+    threads = [threading.Thread(target=leave, args=(n,)) for n in range(100)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    any_served.wait_for_no_rooms()
+    assert any_served.metric("remit_http_connections") == 1  # ours
+    assert any_served.run("print(1)")["stdout"] == "1\n"
+
+
+def test_a_client_that_reads_slowly_holds_up_nobody(any_served):
+    body = json.dumps({"code": "for _ in range(64): print('x' * 1000000)", "policy": {"stdout_max_bytes": "64M"}, "stream": "ndjson"})
+    with socket.create_connection(("127.0.0.1", any_served.port), timeout=20) as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        s.sendall(f"{HEAD.format(token=any_served.token)}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        time.sleep(1)
+        for _ in range(3):
+            assert any_served.run("print(1)")["stdout"] == "1\n"
+        # What it does not read is not piled up here.
+        pid = any_served.process.pid
+        with open(f"/proc/{pid}/status") as f:
+            (kib,) = [int(line.split()[1]) for line in f if line.startswith("VmRSS")]
+        assert kib < 200 * 1024
+    any_served.wait_for_no_rooms()
+
+
+def test_half_a_request_is_not_waited_for_for_ever(any_served):
+    with socket.create_connection(("127.0.0.1", any_served.port), timeout=30) as s:
+        s.sendall(b"GET /healthz HTTP/1.1\r\n")
+        began = time.monotonic()
+        assert s.recv(1000) == b""
+        assert 5 < time.monotonic() - began < 20
+
+
+def test_clients_at_once(any_served):
+    """32 streams, each with its own output."""
+    wrong = []
+
+    def client(n: int) -> None:
+        for i in range(3):
+            events = any_served.events("/v1/runs", {"code": f"for i in range(5): print({n * 10 + i})"})
+            text = "".join(e["text"] for e in events if e["type"] == "output")
+            if text != f"{n * 10 + i}\n" * 5 or events[-1]["result"]["status"] != "ok":
+                wrong.append((n, events))
+
+    threads = [threading.Thread(target=client, args=(n,)) for n in range(32)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong, wrong[0]
+    any_served.wait_for_no_rooms()
+
+
+# ---- keys ----
+
+
+def add_key(remit, path, name: str) -> str:
+    done = remit("serve", "--keys", path, "--add-key", name)
+    assert done.returncode == 0, done
+    return done.stdout.strip()
+
+
+def change_key(path, name: str, **more) -> None:
+    document = json.loads(path.read_text())
+    (row,) = [k for k in document["keys"] if k["name"] == name]
+    row.update(more)
+    path.write_text(json.dumps(document))
+
+
+def test_keys_are_kept_as_fingerprints_and_shown_once(remit):
+    path = remit.folder / "keys.json"
+    path.unlink(missing_ok=True)
+    key = add_key(remit, path, "alice")
+    assert len(key) == 40 and key not in path.read_text()
+    assert hashlib.sha256(key.encode()).hexdigest() in path.read_text()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    done = remit("serve", "--keys", path, "--add-key", "alice")
+    assert done.returncode == 2 and "already" in done.stderr
+    path.chmod(0o666)
+    done = remit("serve", "--keys", path, "--listen", "127.0.0.1:0")
+    assert done.returncode == 2 and "others may write" in done.stderr
+    path.unlink()
+
+
+def test_an_address_for_others_needs_keys(remit):
+    for address in ("0.0.0.0:0", "[::]:0", "192.0.2.1:0"):
+        done = remit("serve", "--listen", address)
+        assert done.returncode == 125 and "other machines" in done.stderr and "--add-key" in done.stderr
+    done = remit("serve", "--listen", "0.0.0.0:0", "--open")
+    assert done.returncode == 125
+    for wrong in ("localhost", "1.2.3:80", "127.0.0.1:99999", "[::1:80", "unix:" + "x" * 200):
+        assert remit("serve", "--listen", wrong).returncode == 2, wrong
+
+
+def test_one_key_sees_nothing_of_another(remit):
+    path = remit.folder / "keys.json"
+    path.unlink(missing_ok=True)
+    alice, bob = add_key(remit, path, "alice"), add_key(remit, path, "bob")
+    with serve(remit, "--keys", path) as s:
+        mine = s.json("POST", "/v1/sessions", {}, status=201, token=alice)["id"]
+        for method, end, body in (
+            ("GET", "", None), ("DELETE", "", None), ("DELETE", "?drop=1", None), ("POST", "/cells", {"code": "1"}),
+            ("POST", "/interrupt", {}), ("POST", "/reset", {}), ("POST", "/fork", {}), ("GET", "/files?path=.", None),
+        ):  # fmt: skip
+            s.json(method, f"/v1/sessions/{mine}{end}", body, status=404, token=bob)
+        assert s.json("GET", "/v1/sessions", token=bob) == []
+        run = s.json("POST", "/v1/runs", {"code": "open('a', 'w').write('1')", "policy": {"artifact_export_paths": ["a"]}}, token=alice)["id"]
+        assert s.ask("GET", f"/v1/runs/{run}/artifacts/a", token=bob)[0] == 404
+        assert s.ask("GET", f"/v1/runs/{run}/artifacts/a", token=alice)[0] == 200
+        s.token = alice
+        with s.stream("/v1/runs", {"code": "f()", "tools": [{"name": "f"}]}) as events:
+            next(events)
+            call = next(events)
+            s.json("POST", f"/v1/calls/{call['id']}", {"result": 1}, status=404, token=bob)
+            s.json("POST", f"/v1/calls/{call['id']}", {"result": 1}, token=alice)
+    path.unlink()
+
+
+def test_a_keys_limits_and_its_policy(remit):
+    path = remit.folder / "keys.json"
+    path.unlink(missing_ok=True)
+    key = add_key(remit, path, "small")
+    change_key(
+        path, "small", concurrency=2, per_minute=1000, memory_bytes="1G",
+        policy={"memory_bytes": "400M", "timeout": "5s", "blocked_imports": ["socket"]}, free=["cpu_seconds"],
+    )  # fmt: skip
+    often = add_key(remit, path, "often")
+    change_key(path, "often", per_minute=3)
+    with serve(remit, "--keys", path) as s:
+        s.token = key
+        got = s.run("1")
+        assert {e["field"]: e["value"] for e in got["enforcement"]}["memory_bytes"] == 400 * 2**20
+        for policy in ({"memory_bytes": "401M"}, {"timeout": "6s"}, {"blocked_imports": []}, {"network_access": True}, {"env_var_access": True}):
+            got = s.json("POST", "/v1/runs", {"code": "1", "policy": policy}, status=403)
+            assert got["error"]["where"] == next(iter(policy))
+        narrow = {"memory_bytes": "300M", "timeout": "1s", "blocked_imports": ["socket", "ssl"], "cpu_seconds": 60}
+        assert s.run("1", policy=narrow)["status"] == "ok"
+        # Memory of all together, then how many.
+        s.json("POST", "/v1/sessions", {}, status=201)
+        s.json("POST", "/v1/sessions", {"policy": {"timeout": "2s"}}, status=201)
+        got = s.json("POST", "/v1/runs", {"code": "1"}, status=429)
+        assert "at once" in got["error"]["message"]
+        for v in s.json("GET", "/v1/sessions"):
+            s.json("DELETE", f"/v1/sessions/{v['id']}?drop=1")
+        statuses = [s.ask("GET", "/v1/sessions", token=often)[0] for _ in range(5)]
+        assert statuses == [200, 200, 200, 429, 429]
+    change_key(path, "small", memory_bytes="500M")
+    with serve(remit, "--keys", path) as s:
+        s.token = key
+        s.json("POST", "/v1/sessions", {}, status=201)
+        assert "memory" in s.json("POST", "/v1/runs", {"code": "1"}, status=429)["error"]["message"]
+    path.unlink()
+
+
+def test_a_file_of_keys_that_is_wrong_serves_nobody(any_remit):
+    path = any_remit.file("keys.json")
+    good = {"name": "a", "sha256": "0" * 64}
+    for wrong, why in (
+        ("{", "keys"), ({"keys": []}, "has no keys"), ({"keys": [{"name": "a"}]}, "sha256"), ({"keys": [good, good]}, "two keys"),
+        ({"keys": [{**good, "polcy": {}}]}, "polcy"), ({"keys": [{**good, "policy": {"x": 1}}]}, "x"), ({"keys": [{**good, "concurrency": 0}]}, "concurrency"),
+        ({"keys": [{**good, "free": ["nothing"]}]}, "free[0]"), ({"keys": [{**good, "name": "a b"}]}, "name"), ({"keys": [good], "more": 1}, "keys"),
+    ):  # fmt: skip
+        path.write_text(wrong if isinstance(wrong, str) else json.dumps(wrong))
+        path.chmod(0o600)
+        done = any_remit("serve", "--keys", path, "--listen", "127.0.0.1:0", "--python", PYTHON, timeout=20)
+        assert done.returncode == 2 and why in done.stderr, (wrong, done)
+    path.unlink()
+
+
+def test_a_second_server_does_not_take_the_first_ones_place(any_remit):
+    path = any_remit.folder / "serve.sock"
+    with serve(any_remit, "--listen", f"unix:{path}") as s:
+        done = any_remit("serve", "--listen", f"unix:{path}")
+        assert done.returncode == 2 and "in use" in done.stderr
+        done = any_remit("serve", "--listen", f"127.0.0.1:{s.port}")
+        assert done.returncode == 2 and "in use" in done.stderr
+    assert not path.exists()
+    # What is left of one that was killed is in nobody's way; a file is.
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(path))
+    any_remit.own(path)
+    with serve(any_remit, "--listen", f"unix:{path}"):
+        pass
+    path.write_text("mine")
+    assert any_remit("serve", "--listen", f"unix:{path}").returncode == 2 and path.read_text() == "mine"
+    path.unlink()
+
+
+def test_a_server_that_is_killed_leaves_no_run(remit):
+    with serve(remit) as s:
+        with s.stream("/v1/runs", {"code": "import time\nprint(1, flush=True)\ntime.sleep(1000)"}) as events:
+            next(events), next(events)
+            pid = s.process.pid
+            s.process.kill()
+            s.process.wait()
+            with contextlib.suppress(Exception):
+                list(events)
+        until = time.monotonic() + 10
+        while subprocess.run(["pgrep", "-P", str(pid)], capture_output=True).stdout:
+            assert time.monotonic() < until
+        # `serve` asks it to end once more.
+        s.process.wait = lambda *_: 0
+        s.process.send_signal = lambda *_: None

@@ -1,0 +1,319 @@
+"""Files of a session between its cells, and namespaces of their own in it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+
+import leftovers
+import pytest
+from conftest import PYTHON
+from session_door import Door
+from shared_keeper import SharedKeeper
+
+
+def policy(**more) -> dict:
+    return {"python": PYTHON, **more}
+
+
+@pytest.fixture(params=["private", "shared"])
+def door(request, remit):
+    shared = SharedKeeper(remit) if request.param == "shared" else None
+    one = Door(remit, shared.env if shared else {"REMIT_KEEPER": ""})
+    yield one
+    one.leave()
+    if shared:
+        shared.close()
+    assert not leftovers.gone(lambda: leftovers.processes(remit.command)), "processes are left"
+
+
+@pytest.fixture
+def cold(any_remit):
+    """For what depends neither on the kind of keeper nor on who asks."""
+    one = Door(any_remit, {"REMIT_KEEPER": ""})
+    yield one
+    one.leave()
+    assert not leftovers.gone(lambda: leftovers.processes(any_remit.command)), "processes are left"
+
+
+def read(door, path: str, **more) -> str:
+    said = door.ask("file", op="read", path=path, **more)
+    assert "failed" not in said, said
+    return said["bytes"]
+
+
+def why(door, op: str, path: str, **more) -> int:
+    """The errno of a task that must fail and leave the session alive."""
+    said = door.ask("file", op=op, path=path, **more)
+    assert "failed" in said, said
+    assert said["failed"]["code"] == 1, said
+    assert door.out("print(6 * 7)") == "42\n"
+    return said["failed"]["errno"]
+
+
+def names(door, path: str, **more) -> list[str]:
+    said = door.ask("file", op="list", path=path, **more)
+    assert "failed" not in said, said
+    return [e["path"] for e in said["entries"]]
+
+
+# ---- what can be done ----
+
+
+def test_what_is_written_is_read_by_the_code_and_back(door):
+    door.open(policy=policy())
+    wrote = door.ask("file", op="write", path="data/in.csv", data="a,b\n1,2\n")
+    assert wrote["entries"][0]["path"] == "/workspace/data/in.csv" and wrote["entries"][0]["size"] == 8, wrote
+    # The folder that the code stands in is not the one that names begin at.
+    assert door.out("import os\nos.chdir('/tmp')\nprint(open('/workspace/data/in.csv').read(), end='')") == "a,b\n1,2\n"
+    door.run("open('/workspace/out', 'w').write('from inside')")
+    assert read(door, "out") == "from inside"
+    assert read(door, "/workspace/out", offset=5, length=3) == "ins"
+    assert read(door, "/workspace/out", offset=100) == ""
+    assert "failed" not in door.ask("file", op="write", path="out", data="!", append=1)
+    assert read(door, "../workspace/./out") == "from inside!"
+    assert "failed" not in door.ask("file", op="write", path="out", data="")
+    assert read(door, "out") == ""
+    assert door.ask("close")["status"] == "ok"
+
+
+def test_folders_are_listed_made_moved_and_removed(door):
+    door.open(policy=policy())
+    made = door.ask("file", op="make", path="a/b/c")
+    assert made["entries"][0]["type"] == "folder", made
+    assert why(door, "make", "a/b/c") == errno.EEXIST
+    door.run("import os\nopen('a/one', 'w').write('x' * 5)\nos.symlink('one', 'a/link')\nopen('a/b/two', 'w').close()\nos.chmod('a/one', 0o640)")
+    assert names(door, "a") == ["/workspace/a/b", "/workspace/a/link", "/workspace/a/one"]
+    assert names(door, "/workspace", depth=3) == [f"/workspace/a{x}" for x in ("", "/b", "/b/c", "/b/two", "/link", "/one")]
+    one = door.ask("file", op="stat", path="a/one")["entries"][0]
+    assert (one["type"], one["size"], one["mode"]) == ("file", 5, 0o640) and abs(one["modified_ns"] / 1e9 - time.time()) < 100, one
+    link = door.ask("file", op="stat", path="a/link")["entries"][0]
+    assert (link["type"], link["target"]) == ("link", "one")
+    assert door.ask("file", op="stat", path="/dev/null")["entries"][0]["type"] == "other"
+    assert "failed" not in door.ask("file", op="move", path="a", to="z/y")
+    assert names(door, "z/y/b") == ["/workspace/z/y/b/c", "/workspace/z/y/b/two"]
+    assert "failed" not in door.ask("file", op="remove", path="z")
+    assert names(door, ".") == []
+    assert why(door, "remove", "z") == errno.ENOENT
+    assert why(door, "list", "z") == errno.ENOENT
+
+
+def test_names_are_bytes(cold):
+    cold.open(policy=policy())
+    odd = "a b\udcff\n\u00e9"
+    assert "failed" not in cold.ask("file", op="write", path=odd, data="\0\x01")
+    assert names(cold, "/workspace") == ["/workspace/" + odd]
+    assert read(cold, odd) == "\0\x01"
+
+
+def test_what_the_jail_forbids_is_an_error_with_its_number(remit):
+    cold = Door(remit, {"REMIT_KEEPER": ""})
+    cold.open(policy=policy(input_bytes="1MiB", disk_bytes="2MiB"))
+    assert why(cold, "read", "missing") == errno.ENOENT
+    assert why(cold, "read", "/workspace") == errno.EISDIR
+    assert why(cold, "write", "/usr/new", data="x") in (errno.EROFS, errno.EACCES, errno.EPERM)
+    assert why(cold, "remove", "/usr") in (errno.EROFS, errno.EACCES, errno.EPERM, errno.EBUSY)
+    assert why(cold, "remove", "/workspace/x/..") == errno.EBUSY
+    assert why(cold, "remove", "/") == errno.EBUSY
+    assert why(cold, "read", "/etc/shadow") in (errno.ENOENT, errno.EACCES)
+    assert why(cold, "write", "x" * 300, data="x") == errno.ENAMETOOLONG
+    assert "failed" not in cold.ask("file", op="write", path="kept", size=1 << 20)
+    assert "failed" not in cold.ask("file", op="write", path="full", size=900_000)
+    assert why(cold, "write", "more", size=1_000_000) == errno.ENOSPC
+    too_long = cold.ask("file", op="write", path="long", size=(1 << 20) + 1)["failed"]
+    assert "input_bytes" in too_long["message"] and too_long["code"] == 1, too_long
+    assert cold.out("import os\nprint(os.path.getsize('kept'), os.path.exists('long'))") == f"{1 << 20} False\n"
+    for wrong in ({"op": "read", "path": ""}, {"op": "list", "path": "/", "depth": 65}, {"op": "move", "path": "a"}):
+        assert cold.ask("file", **wrong)["failed"]["code"] == 1
+    cold.leave()
+
+
+def test_large_files_pass_in_pieces(door):
+    door.open(policy=policy(disk_bytes="200MiB", memory_bytes="700MiB", input_bytes="100MiB", file_bytes="200MiB"))
+    size = 40 << 20
+    assert door.ask("file", op="write", path="big", size=size)["entries"][0]["size"] == size
+    assert door.out("import os\nprint(os.path.getsize('big'))") == f"{size}\n"
+    assert door.ask("file", op="read", path="big")["len"] == size
+    door.run("os.truncate('big', 100 << 20)")
+    part = door.ask("file", op="read", path="big")
+    assert part["len"] == 64 << 20 and part["entries"][0]["size"] == 100 << 20, part
+    assert door.ask("file", op="read", path="big", offset=64 << 20)["len"] == 36 << 20
+
+
+# ---- against programs that want otherwise ----
+
+
+def test_special_files_make_nobody_wait(cold, any_remit):
+    folder = any_remit.file("special/pipe").parent
+    folder.joinpath("pipe").unlink()
+    os.mkfifo(folder / "pipe")
+    any_remit.own(folder / "pipe")
+    cold.open(policy=policy(mounts=[{"host": str(folder), "jail": "/data", "mode": "ro"}]))
+    cold.run("import os\nos.symlink('/data/pipe', 'pipe')\nos.symlink('loop', 'loop')\nos.symlink('/dev/urandom', 'random')\nos.symlink('/etc', 'out')")
+    assert why(cold, "read", "pipe") == errno.EINVAL
+    assert why(cold, "write", "pipe", data="x") in (errno.ENXIO, errno.EACCES, errno.EROFS)
+    assert why(cold, "read", "loop") == errno.ELOOP
+    assert why(cold, "read", "random") == errno.EINVAL
+    # A link is followed by the code's own process, which sees the jail and nothing else.
+    assert why(cold, "write", "out/x", data="x") in (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT)
+    assert "failed" not in cold.ask("file", op="remove", path="out")
+    assert cold.out("print(os.path.lexists('out'), os.path.isdir('/usr'))") == "False True\n"
+
+
+def test_folders_as_deep_and_full_as_the_code_likes(cold):
+    cold.open(policy=policy(files=30_000, timeout="60s", disk_bytes="100MiB", memory_bytes="700MiB"))
+    cold.run("import os\nos.mkdir('deep')\nos.chdir('deep')\nfor _ in range(1500):\n    os.mkdir('d' * 20)\n    os.chdir('d' * 20)\nos.chdir('/workspace')")
+    assert len(names(cold, "deep", depth=64)) == 64
+    cold.run("os.mkdir('wide')\nfor i in range(12_000): open(f'wide/{i}', 'w').close()")
+    said = cold.ask("file", op="list", path="wide")
+    assert len(said["entries"]) == 10_000 and said["truncated"] == 1
+    for name in ("deep", "wide"):
+        assert "failed" not in cold.ask("file", op="remove", path=name)
+    assert names(cold, "/workspace") == []
+
+
+PATCH = """
+import os, posix, io, builtins
+def no(*a, **k): raise RuntimeError('patched')
+for module in (os, posix):
+    for name in ('open', 'read', 'write', 'pread', 'stat', 'lstat', 'fstat', 'scandir', 'listdir', 'mkdir', 'close', 'unlink', 'rename'):
+        setattr(module, name, no)
+io.open = builtins.open = no
+"""
+
+
+def test_code_that_replaces_functions_changes_nothing(cold):
+    cold.open(policy=policy())
+    cold.run(PATCH)
+    assert "failed" not in cold.ask("file", op="write", path="a/b", data="still")
+    assert read(cold, "a/b") == "still"
+    assert names(cold, "/workspace", depth=2) == ["/workspace/a", "/workspace/a/b"]
+
+
+LIAR = """
+import gc, sys
+records = next(m for m in gc.get_objects() if type(m) is type(sys) and m.__name__ == 'records')
+files = next(m for m in gc.get_objects() if type(m) is type(sys) and m.__name__ == 'files')
+"""
+
+
+@pytest.mark.parametrize(
+    "lie, outcome",
+    [
+        ("files.perform = lambda *a: records.put(records.frame(47, b'path\\0/etc/shadow\\0type\\0file\\0size\\0007\\0'))", "lie"),
+        ("files.perform = lambda *a: records.put(records.frame(47, b'errno\\0999999\\0'))", "input"),
+        ("files.perform = lambda *a: records.put(records.frame(47, b'size\\0001\\0'))", "protocol"),
+        ("files.perform = lambda *a: records.put(records.frame(47, b'path\\0a\\0' * 2))", "protocol"),
+        ("files.perform = lambda *a: records.put(records.frame(47, b'no end'))", "protocol"),
+        ("files.perform = lambda *a: [records.put(records.frame(46, bytes(65536))) for _ in range(1100)]", "ended"),
+        ("files.perform = lambda *a: records.put(b'x' * 100)", "ended"),
+        ("files.perform = lambda *a: records.put(records.frame(47, b'')) or records.put(records.frame(47, b''))", "twice"),
+        ("import posix\nfiles.perform = lambda *a: posix._exit(0)", "ended"),
+        ("files.perform = lambda *a: bytearray(1 << 40)", "ended"),
+    ],
+)
+def test_a_session_can_lie_about_its_own_files_and_nothing_else(cold, lie, outcome):
+    cold.open(policy=policy())
+    cold.open(session="other", policy=policy())
+    assert cold.run(LIAR + lie)["status"] == "ok"
+    said = cold.ask("file", op="read", path="x")
+    after = cold.run("print(1)")
+    if outcome == "lie":
+        assert said["entries"][0]["path"] == "/etc/shadow" and said["bytes"] == "", said
+    elif outcome == "input":
+        assert said["failed"]["errno"] == errno.EIO, said
+    elif outcome == "protocol":
+        assert said["failed"]["code"] == 7, said
+    elif outcome == "ended":
+        assert "the session has ended" in said["failed"]["message"], said
+    assert after["session"]["state"] == ("ended" if outcome in ("ended", "twice") else "open"), after
+    again = cold.ask("file", op="stat", path="/workspace")
+    assert ("failed" in again) == (outcome != "lie"), again
+    assert cold.out("print(2)", session="other") == "2\n"
+    assert cold.ask("file", op="stat", path="/workspace", session="other")["entries"][0]["type"] == "folder"
+
+
+def test_an_answer_that_never_comes_ends_the_session(holes):
+    door = Door(holes, {"REMIT_KEEPER": ""})
+    try:
+        door.open(policy=policy())
+        door.run(LIAR + "import time\nfiles.perform = lambda *a: time.sleep(1000)")
+        begin = time.monotonic()
+        said = door.ask("file", op="stat", path=".")
+        assert "did not answer" in said["failed"]["message"] and 2 <= time.monotonic() - begin < 20, said
+        assert door.run("1")["session"]["state"] == "ended"
+        assert "ended" in door.ask("file", op="write", path="x", size=200_000)["failed"]["message"]
+        door.ask("reset")
+        assert "failed" not in door.ask("file", op="write", path="x", data="y")
+    finally:
+        door.leave()
+
+
+def test_a_running_cell_is_not_disturbed(cold):
+    cold.open(policy=policy())
+    waits = cold.begin("run", code="import time\ntime.sleep(1)\nprint('done')")
+    time.sleep(0.3)
+    assert cold.ask("file", op="read", path="x")["failed"]["code"] == 3
+    assert waits()["stdout"] == "done\n"
+
+
+def test_the_caller_may_leave_in_the_middle(remit):
+    door = Door(remit, {"REMIT_KEEPER": ""})
+    door.open(policy=policy(disk_bytes="200MiB", memory_bytes="700MiB", input_bytes="200MiB", file_bytes="200MiB"))
+    door.begin("file", op="write", path="x", size=150 << 20)
+    time.sleep(0.05)
+    door.process.kill()
+    door.process.wait()
+    assert not leftovers.gone(lambda: leftovers.processes(remit.command)), "processes are left"
+
+
+def test_branches_have_files_of_their_own(cold):
+    cold.open(policy=policy(), forkable=1)
+    cold.ask("file", op="write", path="x", data="both")
+    assert "failed" not in cold.ask("fork", branch="b")
+    cold.ask("file", op="write", path="x", data="branch", session="b")
+    assert (read(cold, "x"), read(cold, "x", session="b")) == ("both", "branch")
+
+
+# ---- namespaces ----
+
+
+def test_contexts_have_variables_of_their_own_and_share_the_rest(door):
+    door.open(policy=policy())
+    door.run("import math\nx = 1\nopen('f', 'w').write('shared')")
+    other = door.run("import sys\nprint('math' in sys.modules, open('f').read(), __name__)\nx", context="other")
+    assert other["error"]["name"] == "NameError" and other["stdout"] == "True shared __main__\n", other
+    door.run("x = 2\nclass C: pass\nimport __main__\nassert __main__.x == 2", context="other")
+    assert door.out("import pickle\nprint(x, type(pickle.loads(pickle.dumps(C()))) is C)", context="other") == "2 True\n"
+    assert door.out("print(x)") == "1\n" == door.out("print(x)", context="main")
+    assert door.run("x", context="other", fresh=1)["error"]["name"] == "NameError"
+    assert door.run("x", fresh=1)["error"]["name"] == "NameError"
+    # What was never closed is written at the end, in each of them.
+    door.run("import atexit\natexit.register(lambda: None)", context="third")
+    assert door.ask("close")["status"] == "ok"
+
+
+def test_a_context_has_a_current_folder_of_its_own(cold):
+    cold.open(policy=policy())
+    assert cold.out("import os\nos.mkdir('a')\nos.chdir('a')\nprint(os.getcwd())") == "/workspace/a\n"
+    assert cold.out("import os\nprint(os.getcwd())\nos.chdir('/tmp')", context="b") == "/workspace\n"
+    assert cold.out("print(os.getcwd())\nos.rmdir('/workspace/a')") == "/workspace/a\n"
+    assert cold.out("print(os.getcwd())", context="b") == "/tmp\n"
+    assert cold.out("print(os.getcwd())") == "/workspace\n"
+
+
+def test_variables_of_one_cell_are_gone_after_it(door):
+    door.open(policy=policy(env={"OLD": "policy"}))
+    look = "import os\nprint(os.environ.get('OLD'), os.environ.get('NEW'), os.getenv('HOME'))"
+    assert door.out(look, env=["OLD=cell", "NEW=a=b", "HOME=/x"]) == "cell a=b /x\n"
+    assert door.out(look) == "policy None /workspace\n"
+    assert door.run("os.environ.clear()\n1/0", env=["NEW=1"])["error"]["name"] == "ZeroDivisionError"
+    assert door.out("print(dict(os.environ))") == "{}\n"
+
+
+def test_a_run_has_no_contexts(cold):
+    cold.open(policy=policy())
+    assert cold.out("print(1)", context="a\u00e9 b" * 100) == "1\n"
+    for i in range(300):
+        assert cold.out("print(1)", context=f"c{i}") == "1\n"

@@ -1,0 +1,127 @@
+/* Whatever a client sends, it is a request within its key, or it is said why
+   not. The first byte chooses what for. */
+#include "request.h"
+
+#include <string.h>
+
+#include "body.h"
+#include "policy_within.h"
+#include "route.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void
+must(bool truth)
+{
+	if (!truth)
+		abort();
+}
+
+static struct key *
+a_key(void)
+{
+	static struct key key = { .free = 0 };
+
+	if (key.policy_text)
+		return &key;
+	must(policy_init(&key.policy) == 0 && policy_init(&key.most) == 0);
+	key.free = policy_within_harmless;
+	key.policy_text = keys_policy_text(&key.policy);
+	must(key.policy_text != NULL);
+	return &key;
+}
+
+/* What the run is given is no more than the key has. */
+static void
+check_policy(const struct request *r, const struct key *key)
+{
+	own(policy) struct policy p = { 0 };
+	struct remit_error err;
+
+	must(policy_init(&p) == 0);
+	must(policy_parse(&p, r->policy_text, strlen(r->policy_text), "again",
+			  &err) == 0);
+	must(policy_within(&p, &key->most, key->free, &err) == 0);
+}
+
+static void
+try_request(enum request_kind kind, const char *text, size_t len)
+{
+	json_auto_t *doc = json_loadb(
+		text, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+	const struct key *key = a_key();
+	struct remit_error err = { 0 };
+	struct request *r;
+
+	if (!doc)
+		return;
+	if (request_read(&r, kind, doc, key, &err) < 0) {
+		must(err.message[0] && (err.code == REMIT_E_INPUT ||
+					err.code == REMIT_E_REFUSED));
+		return;
+	}
+	if (kind == REQUEST_CELL)
+		must(r->job.code && !r->policy_text);
+	else
+		check_policy(r, key);
+	request_free(r);
+}
+
+/* In one piece or byte by byte: the same body, and the same bytes left. */
+static void
+try_body(const char *text, size_t len)
+{
+	own(body) struct body whole, slow;
+	enum body_answer a, b = BODY_MORE;
+	size_t used, one, at = 0;
+
+	body_begin(&whole, true, 0, 64);
+	body_begin(&slow, true, 0, 64);
+	a = body_take(&whole, text, len, &used);
+	must(used <= len);
+	while (at < len && b == BODY_MORE) {
+		b = body_take(&slow, text + at, 1, &one);
+		at += one;
+		must(one || b != BODY_MORE);
+	}
+	if (a != BODY_LARGE && b != BODY_LARGE) {
+		must(a == b && used == at);
+		must(whole.data.len == slow.data.len);
+	}
+}
+
+static void
+try_path(const char *text, size_t len)
+{
+	struct route_param params[ROUTE_PARAMS_MAX];
+	char *path = strndup(text, len), *name;
+	size_t count;
+
+	must(path != NULL);
+	if (route_matches("/v1/{a}/{b}/{c...}", path, params, &count))
+		must(count == 3);
+	name = route_decode(text, len, true);
+	must(!name || strlen(name) <= len);
+	free(name);
+	free(path);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *text = (const char *)data + 1;
+
+	if (!size)
+		return 0;
+	switch (data[0]) {
+	case 'b':
+		try_body(text, size - 1);
+		break;
+	case 'p':
+		try_path(text, size - 1);
+		break;
+	default:
+		try_request((enum request_kind)(data[0] % 3), text, size - 1);
+	}
+	return 0;
+}

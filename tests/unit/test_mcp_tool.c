@@ -1,0 +1,150 @@
+/* mcp_tool: what each revision of the protocol is told of the tools. */
+#include "mcp_tool.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "schema.h"
+
+#include <cmocka.h>
+
+static json_t *
+listed(const char *version, uint64_t timeout_ms)
+{
+	own(policy) struct policy policy = { 0 };
+	struct mcp_toolbox *box;
+	struct remit_error err;
+	json_t *list;
+
+	assert_int_equal(policy_init(&policy), 0);
+	policy.timeout_ms = timeout_ms;
+	if (mcp_toolbox_open(&box, &policy, "What the plan says.", &err) < 0)
+		fail_msg("%s", err.message);
+	list = mcp_toolbox_list(box, mcp_version_find(version));
+	mcp_toolbox_free(box);
+	return list;
+}
+
+static const char *
+text(const json_t *tool, const char *key)
+{
+	return json_string_value(json_object_get(tool, key));
+}
+
+/* A schema that the checker of tools understands is one that says what it
+   means. */
+static void
+every_tool_says_what_it_takes_and_gives(void **state)
+{
+	json_auto_t *list = listed("2026-07-28", 30000);
+	struct remit_error err;
+	json_t *tool;
+	size_t i;
+
+	(void)state;
+	assert_string_equal(text(json_array_get(list, 0), "name"),
+			    "run_python");
+	json_array_foreach(list, i, tool)
+	{
+		static const char *const keys[] = { "inputSchema",
+						    "outputSchema" };
+
+		assert_non_null(text(tool, "name"));
+		assert_non_null(text(tool, "title"));
+		assert_non_null(text(tool, "description"));
+		for (size_t j = 0; j < ARRAY_LEN(keys); j++) {
+			json_t *schema = json_object_get(tool, keys[j]);
+			own_mem char *dumped = json_dumps(schema, 0);
+			own(schema) struct schema s = { 0 };
+
+			assert_non_null(dumped);
+			if (schema_read(&s, dumped, &err) < 0)
+				fail_msg("%s: %s", text(tool, "name"),
+					 err.message);
+		}
+	}
+}
+
+static void
+only_what_runs_code_has_the_plan_s_words(void **state)
+{
+	json_auto_t *list = listed("2025-11-25", 30000);
+	json_t *tool;
+	size_t i;
+
+	(void)state;
+	json_array_foreach(list, i, tool)
+		assert_int_equal(strstr(text(tool, "description"),
+					"What the plan says.") != NULL,
+				 i == 0);
+}
+
+static void
+older_revisions_are_told_what_they_know(void **state)
+{
+	json_auto_t *old = listed("2024-11-05", 30000);
+	json_auto_t *older = listed("2025-03-26", 30000);
+	const json_t *tool = json_array_get(old, 0);
+
+	(void)state;
+	assert_null(json_object_get(tool, "outputSchema"));
+	assert_null(json_object_get(tool, "title"));
+	assert_null(json_object_get(tool, "annotations"));
+	assert_non_null(json_object_get(tool, "inputSchema"));
+	assert_non_null(
+		json_object_get(json_array_get(older, 0), "annotations"));
+}
+
+static json_t *
+bound(uint64_t timeout_ms)
+{
+	json_auto_t *list = listed("2025-11-25", timeout_ms);
+	json_t *schema =
+		json_object_get(json_array_get(list, 0), "inputSchema");
+
+	return json_incref(json_object_get(
+		json_object_get(json_object_get(schema, "properties"),
+				"timeout"),
+		"maximum"));
+}
+
+static void
+the_most_time_is_the_policy_s(void **state)
+{
+	json_auto_t *some = bound(1500);
+
+	(void)state;
+	assert_true(json_real_value(some) == 1.5);
+	assert_null(bound(POLICY_UNLIMITED));
+}
+
+static void
+a_handshake_ends_with_a_revision_that_has_one(void **state)
+{
+	(void)state;
+	assert_string_equal(mcp_version_agree("2025-06-18")->name,
+			    "2025-06-18");
+	assert_string_equal(mcp_version_agree("2026-07-28")->name,
+			    "2025-11-25");
+	assert_string_equal(mcp_version_agree("1999-01-01")->name,
+			    "2025-11-25");
+	assert_null(mcp_version_find("1999-01-01"));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_tool_says_what_it_takes_and_gives),
+		cmocka_unit_test(only_what_runs_code_has_the_plan_s_words),
+		cmocka_unit_test(older_revisions_are_told_what_they_know),
+		cmocka_unit_test(the_most_time_is_the_policy_s),
+		cmocka_unit_test(a_handshake_ends_with_a_revision_that_has_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

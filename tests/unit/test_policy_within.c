@@ -1,0 +1,142 @@
+/* policy_within: what is more than another policy allows, field by field. */
+#include "policy_within.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "field.h"
+
+#include <cmocka.h>
+
+static const char *
+judge(const char *want_text, const char *most_text, uint64_t free)
+{
+	static struct remit_error err;
+	own(policy) struct policy want = { 0 }, most = { 0 };
+
+	assert_int_equal(policy_init(&want), 0);
+	assert_int_equal(policy_init(&most), 0);
+	assert_int_equal(
+		policy_parse(&want, want_text, strlen(want_text), "w", &err),
+		0);
+	assert_int_equal(
+		policy_parse(&most, most_text, strlen(most_text), "m", &err),
+		0);
+	if (policy_within(&want, &most, free, &err) == 0)
+		return "";
+	assert_int_equal(err.code, REMIT_E_REFUSED);
+	return err.where;
+}
+
+/* One way round it is within, the other way it is not. */
+static void
+assert_narrower(const char *field, const char *narrow, const char *wide)
+{
+	assert_string_equal(judge(narrow, wide, 0), "");
+	assert_string_equal(judge(wide, narrow, 0), field);
+	assert_string_equal(judge(wide, narrow,
+				  UINT64_C(1) << (field_find(field) - fields)),
+			    "");
+}
+
+static void
+each_kind_of_field_has_its_direction(void **state)
+{
+	(void)state;
+	assert_narrower("memory_bytes", "{\"memory_bytes\": \"64M\"}",
+			"{\"memory_bytes\": \"65M\"}");
+	assert_narrower("timeout", "{\"timeout\": \"1s\"}",
+			"{\"timeout\": \"2s\"}");
+	assert_narrower("network_access", "{}", "{\"network_access\": true}");
+	assert_narrower("network_access", "{\"network_access\": true}",
+			"{\"network_access\": \"host\"}");
+	assert_narrower("network_allow", "{}",
+			"{\"network_allow\": [\"a.example:1\"]}");
+	assert_narrower("network_allow",
+			"{\"network_allow\": [\"b.example:1\"]}",
+			"{\"network_allow\": [\"a.example:1\", "
+			"\"b.example:1\"]}");
+	assert_narrower("filesystem_read_roots", "{}",
+			"{\"filesystem_read_roots\": [\"/etc\"]}");
+	assert_narrower("mounts", "{}",
+			"{\"mounts\": [{\"host\": \"/a\", \"jail\": "
+			"\"/b\"}]}");
+	assert_narrower("subprocess_execution", "{}",
+			"{\"subprocess_execution\": true}");
+	assert_narrower("blocked_imports",
+			"{\"blocked_imports\": [\"os\", \"re\"]}",
+			"{\"blocked_imports\": [\"os\"]}");
+	assert_narrower("allowed_imports", "{\"allowed_imports\": [\"os\"]}",
+			"{}");
+	assert_narrower("allowed_imports", "{\"allowed_imports\": [\"os\"]}",
+			"{\"allowed_imports\": [\"os\", \"re\"]}");
+	assert_narrower("validator", "{\"validator\": \"strict\"}", "{}");
+}
+
+static void
+a_mount_that_differs_in_anything_is_another(void **state)
+{
+	(void)state;
+	assert_string_equal(
+		judge("{\"mounts\": [{\"host\": \"/a\", \"jail\": \"/b\", "
+		      "\"mode\": \"rw\"}]}",
+		      "{\"mounts\": [{\"host\": \"/a\", \"jail\": \"/b\"}]}",
+		      0),
+		"mounts");
+}
+
+static void
+a_tier_is_neither_more_nor_less(void **state)
+{
+	(void)state;
+	assert_string_equal(judge("{\"tier\": \"unsafe\"}", "{}", 0), "tier");
+	assert_string_equal(judge("{}", "{\"tier\": \"unsafe\"}", 0), "tier");
+}
+
+static void
+nothing_of_the_host_is_harmless(void **state)
+{
+	static const char *const host[] = {
+		"{\"tier\": \"unsafe\"}",
+		"{\"filesystem_read_roots\": [\"/etc\"]}",
+		"{\"filesystem_write_roots\": [\"/etc\"]}",
+		"{\"mounts\": [{\"host\": \"/a\", \"jail\": \"/b\"}]}",
+		"{\"network_access\": \"host\"}",
+		"{\"env_var_access\": true}",
+		"{\"python\": \"/bin/sh\"}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(host); i++)
+		assert_string_not_equal(
+			judge(host[i], "{}", policy_within_harmless), "");
+	assert_string_equal(judge("{\"memory_bytes\": \"4G\", "
+				  "\"network_allow\": [\"a.example:1\"]}",
+				  "{}", policy_within_harmless),
+			    "");
+}
+
+/* A field without a direction may only be what it is. */
+static void
+every_field_is_within_itself(void **state)
+{
+	(void)state;
+	assert_string_equal(judge("{}", "{}", 0), "");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_kind_of_field_has_its_direction),
+		cmocka_unit_test(a_mount_that_differs_in_anything_is_another),
+		cmocka_unit_test(a_tier_is_neither_more_nor_less),
+		cmocka_unit_test(nothing_of_the_host_is_harmless),
+		cmocka_unit_test(every_field_is_within_itself),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,281 @@
+/* room: what a table of rooms does when nobody can open a session, and the
+   files that rooms leave. Sessions that live: tests/e2e/test_serve.py. */
+#include "room.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+/* A keeper that is not there: every room is refused, by its worker. */
+struct world {
+	struct remit *remit;
+	struct rooms *rooms;
+};
+
+/* What one room told. */
+struct story {
+	int told; /* an eventfd */
+	int results;
+	struct remit_error err;
+	int released;
+};
+
+static void
+on_result(void *user, struct remit_result *res, const struct remit_error *err)
+{
+	struct story *s = user;
+	uint64_t one = 1;
+
+	assert_null(res);
+	assert_non_null(err);
+	s->err = *err;
+	s->results++;
+	assert_int_equal(write(s->told, &one, sizeof(one)), sizeof(one));
+}
+
+static void
+on_release(void *owner)
+{
+	struct story *s = owner;
+
+	__atomic_add_fetch(&s->released, 1, __ATOMIC_SEQ_CST);
+}
+
+static const struct room_events events = { .result = on_result };
+
+static void
+hear(struct story *s)
+{
+	struct pollfd p = { .fd = s->told, .events = POLLIN };
+	uint64_t n;
+
+	assert_int_equal(poll(&p, 1, 20000), 1);
+	assert_int_equal(read(s->told, &n, sizeof(n)), sizeof(n));
+}
+
+static int
+set_up(void **state)
+{
+	struct remit_options opt = { .keeper_path = "/nowhere/keeper.sock" };
+	struct rooms_options more = { .max_rooms = 4 };
+	struct world *w = calloc(1, sizeof(*w));
+	struct remit_error err;
+
+	assert_int_equal(remit_open(&w->remit, &opt, &err), 0);
+	more.remit = w->remit;
+	assert_int_equal(rooms_open(&w->rooms, &more, &err), 0);
+	*state = w;
+	return 0;
+}
+
+static int
+tear_down(void **state)
+{
+	struct world *w = *state;
+
+	assert_true(rooms_end(w->rooms, 20000));
+	rooms_free(w->rooms);
+	remit_close(w->remit);
+	free(w);
+	return 0;
+}
+
+static struct story
+story(void)
+{
+	return (struct story){ .told = eventfd(0, EFD_CLOEXEC) };
+}
+
+static void
+a_session_that_cannot_be_opened_says_why_and_leaves_the_table(void **state)
+{
+	struct world *w = *state;
+	struct story s = story();
+	struct room_options opt = { .owner = "alice",
+				    .loan = { on_release, &s } };
+	struct remit_error err;
+	char id[ROOM_ID_SIZE];
+	struct room *r;
+
+	assert_int_equal(room_open(w->rooms, &opt, &events, &s, &r, &err), 0);
+	snprintf(id, sizeof(id), "%s", room_id(r));
+	assert_int_equal(strlen(id), ROOM_ID_SIZE - 1);
+	hear(&s);
+	assert_int_equal(s.err.code, REMIT_E_GONE);
+	assert_null(room_find(w->rooms, "alice", id));
+	assert_int_equal(room_look(r).state, ROOM_ENDED);
+	/* Nothing can be asked of it any more. */
+	assert_int_equal(room_reset(r, &events, &s, &err), -1);
+	assert_int_equal(err.code, REMIT_E_GONE);
+	room_put(r);
+	assert_true(rooms_end(w->rooms, 20000));
+	assert_int_equal(s.results, 1);
+	assert_int_equal(s.released, 1);
+	close(s.told);
+}
+
+static void
+a_run_is_no_session_and_its_loans_come_back(void **state)
+{
+	struct world *w = *state;
+	struct story s = story();
+	struct room_options opt = { .owner = "", .loan = { on_release, &s } };
+	struct room_job job = { .job = REMIT_JOB_INIT,
+				.loan = { on_release, &s } };
+	struct remit_error err;
+	struct room *r;
+
+	assert_int_equal(room_run(w->rooms, &opt, &job, &events, &s, &r, &err),
+			 0);
+	assert_null(room_find(w->rooms, "", room_id(r)));
+	hear(&s);
+	assert_null(room_find_run(w->rooms, "", room_id(r)));
+	assert_int_equal(s.err.code, REMIT_E_GONE);
+	room_put(r);
+	assert_true(rooms_end(w->rooms, 20000));
+	assert_int_equal(s.released, 2);
+	close(s.told);
+}
+
+static void
+a_table_that_ends_takes_no_more_and_borrows_nothing(void **state)
+{
+	struct world *w = *state;
+	struct story s = story();
+	struct room_options opt = { .owner = "", .loan = { on_release, &s } };
+	struct remit_error err;
+	struct room *r;
+
+	assert_true(rooms_end(w->rooms, 20000));
+	assert_int_equal(room_open(w->rooms, &opt, &events, &s, &r, &err), -1);
+	assert_int_equal(err.code, REMIT_E_GONE);
+	assert_int_equal(s.released, 0);
+	assert_int_equal(rooms_count(w->rooms, NULL), 0);
+	close(s.told);
+}
+
+static void
+nobody_answers_what_nobody_asked(void **state)
+{
+	struct world *w = *state;
+
+	assert_int_equal(rooms_answer_call(w->rooms, "", "x", "1", 1), -1);
+	assert_int_equal(rooms_fail_call(w->rooms, "", "x", "no"), -1);
+	assert_int_equal(
+		rooms_answer_question(w->rooms, "", "x", REMIT_ALLOW_ONCE), -1);
+}
+
+static void
+no_two_ids_are_the_same(void **state)
+{
+	char a[ROOM_ID_SIZE], b[ROOM_ID_SIZE];
+	struct remit_error err;
+
+	(void)state;
+	assert_int_equal(room_make_id(a, &err), 0);
+	assert_int_equal(room_make_id(b, &err), 0);
+	assert_string_not_equal(a, b);
+	assert_int_equal(strspn(a, "abcdefghijklmnopqrstuvwxyz234567"), 20);
+}
+
+/* ---- artifacts ---- */
+
+static void
+leave_file(const struct artifact_store *s, const char *id, const char *name,
+	   size_t bytes)
+{
+	char *folder = artifact_store_path(s, id), path[512];
+	int fd;
+
+	mkdir(folder, 0700);
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
+	close(fd);
+	free(folder);
+}
+
+static void
+files_are_their_owners_and_the_oldest_go_first(void **state)
+{
+	struct artifact_store *s;
+	struct remit_error err;
+	struct stat st;
+	char *folder;
+	int fd;
+
+	(void)state;
+	assert_int_equal(artifact_store_open(&s, "/tmp", 60000, 100000, &err),
+			 0);
+	leave_file(s, "one", "a.txt", 50000);
+	assert_int_equal(artifact_store_read(s, "alice", "one", "a.txt"), -1);
+	artifact_store_keep(s, "alice", "one");
+	fd = artifact_store_read(s, "alice", "one", "a.txt");
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(artifact_store_read(s, "bob", "one", "a.txt"), -1);
+	assert_int_equal(artifact_store_read(s, "alice", "one", "../one/a.txt"),
+			 -1);
+	assert_int_equal(artifact_store_read(s, "alice", "one", "/etc/passwd"),
+			 -1);
+	assert_int_equal(artifact_store_read(s, "alice", "one", "."), -1);
+	leave_file(s, "two", "b.txt", 60000);
+	artifact_store_keep(s, "alice", "two");
+	assert_int_equal(artifact_store_read(s, "alice", "one", "a.txt"), -1);
+	fd = artifact_store_read(s, "alice", "two", "b.txt");
+	assert_true(fd >= 0);
+	close(fd);
+	folder = artifact_store_path(s, "two");
+	artifact_store_free(s);
+	assert_int_equal(stat(folder, &st), -1);
+	free(folder);
+}
+
+static void
+files_that_are_too_old_or_too_many_are_gone(void **state)
+{
+	struct artifact_store *s;
+	struct remit_error err;
+
+	(void)state;
+	assert_int_equal(artifact_store_open(&s, "/tmp", 0, 100000, &err), 0);
+	leave_file(s, "one", "a.txt", 0);
+	artifact_store_keep(s, "", "one");
+	artifact_store_sweep(s);
+	assert_int_equal(artifact_store_read(s, "", "one", "a.txt"), -1);
+	leave_file(s, "two", "a.txt", 200000);
+	artifact_store_keep(s, "", "two");
+	assert_int_equal(artifact_store_read(s, "", "two", "a.txt"), -1);
+	artifact_store_free(s);
+}
+
+int
+main(void)
+{
+#define WITH_ROOMS(test) \
+	cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		WITH_ROOMS(
+			a_session_that_cannot_be_opened_says_why_and_leaves_the_table),
+		WITH_ROOMS(a_run_is_no_session_and_its_loans_come_back),
+		WITH_ROOMS(a_table_that_ends_takes_no_more_and_borrows_nothing),
+		WITH_ROOMS(nobody_answers_what_nobody_asked),
+		cmocka_unit_test(no_two_ids_are_the_same),
+		cmocka_unit_test(
+			files_are_their_owners_and_the_oldest_go_first),
+		cmocka_unit_test(files_that_are_too_old_or_too_many_are_gone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

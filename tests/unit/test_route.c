@@ -1,0 +1,138 @@
+/* route: which row answers which path, and how paths are decoded. */
+#include "route.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void
+nothing(struct exchange *x)
+{
+	(void)x;
+}
+
+static bool
+never(const struct exchange *x)
+{
+	(void)x;
+	return false;
+}
+
+static const struct route rows[] = {
+	{ .method = "GET", .pattern = "/", .serve = nothing },
+	{ .method = "GET", .pattern = "/a", .applies = never },
+	{ .method = "GET", .pattern = "/a", .serve = nothing },
+	{ .method = "POST", .pattern = "/a", .serve = nothing },
+	{ .method = "GET", .pattern = "/a/{id}/b", .serve = nothing },
+	{ .method = "GET", .pattern = "/f/{id}/{path...}", .serve = nothing },
+	{ 0 },
+};
+static const struct route_table table = { .rows = rows };
+
+static struct route_param params[ROUTE_PARAMS_MAX];
+static size_t count;
+static char allowed[64];
+
+/* The number of the row, or -1. */
+static long
+find(const char *method, const char *path)
+{
+	const struct route *r =
+		route_find(&table, NULL, method, path, params, &count, allowed);
+
+	return r ? r - rows : -1;
+}
+
+static void
+assert_param(size_t i, const char *name, const char *value)
+{
+	assert_true(i < count);
+	assert_int_equal(params[i].name_len, strlen(name));
+	assert_memory_equal(params[i].name, name, strlen(name));
+	assert_int_equal(params[i].value_len, strlen(value));
+	assert_memory_equal(params[i].value, value, strlen(value));
+}
+
+static void
+a_path_finds_its_row_and_no_other(void **state)
+{
+	(void)state;
+	assert_int_equal(find("GET", "/"), 0);
+	assert_int_equal(find("GET", "/a"), 2);
+	assert_int_equal(find("HEAD", "/a"), 2);
+	assert_int_equal(find("POST", "/a"), 3);
+	assert_int_equal(find("GET", "/a/"), -1);
+	assert_int_equal(find("GET", "//a"), -1);
+	assert_int_equal(find("GET", "/A"), -1);
+	assert_int_equal(find("GET", "/a/x/c"), -1);
+	assert_int_equal(find("GET", "/a//b"), -1);
+	assert_string_equal(allowed, "");
+}
+
+static void
+another_method_is_told_which_there_are(void **state)
+{
+	(void)state;
+	assert_int_equal(find("PUT", "/a"), -1);
+	assert_string_equal(allowed, "GET, POST");
+}
+
+static void
+names_in_braces_take_a_segment_or_the_rest(void **state)
+{
+	(void)state;
+	assert_int_equal(find("GET", "/a/x%2Fy/b"), 4);
+	assert_int_equal(count, 1);
+	assert_param(0, "id", "x%2Fy");
+	assert_int_equal(find("GET", "/f/1/x/y.txt"), 5);
+	assert_int_equal(count, 2);
+	assert_param(0, "id", "1");
+	assert_param(1, "path", "x/y.txt");
+	assert_int_equal(find("GET", "/f/1/"), 5);
+	assert_param(1, "path", "");
+	assert_int_equal(find("GET", "/f/1"), -1);
+}
+
+static void
+assert_decoded(const char *text, bool plus, const char *want)
+{
+	char *got = route_decode(text, strlen(text), plus);
+
+	if (want)
+		assert_string_equal(got, want);
+	else
+		assert_null(got);
+	free(got);
+}
+
+static void
+only_what_is_well_written_is_decoded(void **state)
+{
+	(void)state;
+	assert_decoded("a%20b%C3%A9", false, "a b\xc3\xa9");
+	assert_decoded("a+b", false, "a+b");
+	assert_decoded("a+b", true, "a b");
+	assert_decoded("", false, "");
+	assert_decoded("%", false, NULL);
+	assert_decoded("%2", false, NULL);
+	assert_decoded("%zz", false, NULL);
+	assert_decoded("a%00b", false, NULL);
+	assert_decoded("%2f", false, "/");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_path_finds_its_row_and_no_other),
+		cmocka_unit_test(another_method_is_told_which_there_are),
+		cmocka_unit_test(names_in_braces_take_a_segment_or_the_rest),
+		cmocka_unit_test(only_what_is_well_written_is_decoded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,113 @@
+/*
+ * gen_assets: writes the table of the page's files as C, when Remit is built.
+ *
+ *	gen_assets FOLDER FOLDER/FILE...
+ *
+ * The bytes are not written out: the assembler takes them from the files. What
+ * changes with them is the tag, so that a changed file is compiled anew.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "own.h"
+#include "sha256.h"
+
+static const struct {
+	const char *ending;
+	const char *type;
+} types[] = {
+	{ ".html", "text/html; charset=utf-8" },
+	{ ".css", "text/css; charset=utf-8" },
+	{ ".js", "text/javascript; charset=utf-8" },
+	{ ".svg", "image/svg+xml" },
+};
+
+static const char *
+type_of(const char *path)
+{
+	const char *ending = strrchr(path, '.');
+
+	for (size_t i = 0; ending && i < ARRAY_LEN(types); i++)
+		if (!strcmp(ending, types[i].ending))
+			return types[i].type;
+	return NULL;
+}
+
+/* How long it is, and what changes with its bytes: half of their SHA-256. */
+static int
+measure(const char *file, size_t *len, char tag[SHA256_TEXT])
+{
+	FILE *in = fopen(file, "rb");
+	struct sha256 sum = SHA256_INIT;
+	char piece[4096];
+	size_t n;
+	int failed;
+
+	if (!in)
+		return -1;
+	*len = 0;
+	while ((n = fread(piece, 1, sizeof(piece), in))) {
+		sha256_add(&sum, piece, n);
+		*len += n;
+	}
+	failed = ferror(in);
+	fclose(in);
+	sha256_end(&sum, tag);
+	tag[32] = '\0';
+	return failed ? -1 : 0;
+}
+
+static void
+write_bytes(int i, const char *file)
+{
+	printf("__asm__(\".section .rodata\\n\"\n"
+	       "\t\"asset_%d: .incbin \\\"%s\\\"\\n\"\n"
+	       "\t\".previous\\n\");\n"
+	       "extern const char asset_%d[];\n\n",
+	       i, file, i);
+}
+
+static int
+write_row(int i, const char *path, const char *file)
+{
+	char tag[SHA256_TEXT];
+	size_t len;
+
+	if (!type_of(path)) {
+		fprintf(stderr, "gen_assets: %s: no type for this ending\n",
+			file);
+		return -1;
+	}
+	if (measure(file, &len, tag) < 0) {
+		fprintf(stderr, "gen_assets: %s: cannot be read\n", file);
+		return -1;
+	}
+	printf("\t{ \"%s\", \"%s\", \"\\\"%s\\\"\", asset_%d, %zu },\n", path,
+	       type_of(path), tag, i, len);
+	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	size_t folder = argc > 1 ? strlen(argv[1]) : 0;
+
+	printf("/* Written by tools/gen_assets.c. */\n#include "
+	       "\"asset.h\"\n\n");
+	for (int i = 2; i < argc; i++)
+		write_bytes(i, argv[i]);
+	printf("const struct asset assets[] = {\n");
+	for (int i = 2; i < argc; i++) {
+		if (strncmp(argv[i], argv[1], folder) ||
+		    argv[i][folder] != '/') {
+			fprintf(stderr, "gen_assets: %s is not below %s\n",
+				argv[i], argv[1]);
+			return 1;
+		}
+		if (write_row(i, argv[i] + folder + 1, argv[i]) < 0)
+			return 1;
+	}
+	printf("\t{ 0 },\n};\n");
+	return 0;
+}

@@ -1,0 +1,132 @@
+// What the server is doing now: sessions, warm interpreters, and how long a
+// run takes.
+
+import { get } from "./api.js";
+import { chart } from "./chart.js";
+import { el } from "./dom.js";
+import { bytes, milliseconds, span } from "./units.js";
+
+const EVERY_MS = 2000;
+const SPAN_S = 180;
+
+const latency = (us) => (us == null ? "–" : milliseconds(us / 1000));
+const sum = (rows, key) => (rows ?? []).reduce((total, row) => total + (row[key] ?? 0), 0);
+
+const TILES = [
+	["Running", (status) => status.running],
+	["Waiting for room", (status) => status.queued],
+	["Sessions", (status, sessions) => sessions.length],
+	["Jails that wait", (status) => sum(status.pools, "waiting")],
+	["Median latency", (status) => latency(status.latency_us?.p50)],
+	["95th percentile", (status) => latency(status.latency_us?.p95)],
+	["Memory", (status) => bytes(status.memory_bytes + sum(status.zygotes, "memory_bytes"))],
+	["Up for", (status) => span(status.uptime_s)],
+];
+
+const when = (time) => new Date(typeof time === "number" ? time * 1000 : time).toLocaleTimeString();
+
+const TABLES = [
+	{
+		title: "Sessions of this key",
+		none: "None is open.",
+		rows: (status, sessions) => sessions,
+		columns: [
+			["Session", (row) => el("code", {}, row.id)],
+			["State", (row) => row.state],
+			["Opened", (row) => when(row.created_at)],
+			["Ends", (row) => when(row.expires_at)],
+		],
+	},
+	{
+		title: "Pools of jails",
+		none: "None is kept yet: the first run makes one.",
+		rows: (status) => status.pools,
+		columns: [
+			["Plan", (row) => el("code", {}, row.plan.slice(0, 8))],
+			["Tier", (row) => row.tier],
+			["Start", (row) => (row.warm ? "warm" : "cold")],
+			["Waiting", (row) => `${row.waiting} of ${row.target}`],
+			["Taken", (row) => row.hits],
+			["Missed", (row) => row.misses],
+			["Built in", (row) => latency(row.build_us)],
+		],
+	},
+	{
+		title: "Warm interpreters",
+		none: "None.",
+		rows: (status) => status.zygotes,
+		columns: [
+			["Python", (row) => el("code", {}, row.python)],
+			["Modules", (row) => row.preload.join(", ") || "standard library"],
+			["State", (row) => row.error || row.state],
+			["Forks", (row) => row.forks],
+			["Memory", (row) => bytes(row.memory_bytes)],
+		],
+	},
+];
+
+function table({ columns, none }, rows) {
+	if (!rows?.length) return el("p", { class: "muted" }, none);
+	return el(
+		"table",
+		{},
+		el("thead", {}, el("tr", {}, columns.map(([name]) => el("th", { scope: "col" }, name)))),
+		el("tbody", {}, rows.map((row) => el("tr", {}, columns.map(([, show]) => el("td", {}, show(row)))))),
+	);
+}
+
+export class Live {
+	#timer = 0;
+	#samples = [];
+
+	constructor(host) {
+		this.values = TILES.map(() => el("dd", {}, "–"));
+		this.drawing = el("div", { class: "latency" });
+		this.tables = TABLES.map(({ title }) => el("div", { class: "table-scroll", tabindex: "0", role: "region", "aria-label": title }));
+		this.failure = el("p", { class: "muted", role: "status" });
+		this.shown = el(
+			"div",
+			{ hidden: true },
+			el("dl", { class: "tiles" }, TILES.map(([name], i) => el("div", { class: "tile" }, el("dt", {}, name), this.values[i]))),
+			el("h2", { class: "view-title" }, "Latency of runs"),
+			this.drawing,
+			TABLES.flatMap(({ title }, i) => [el("h2", { class: "view-title" }, title), this.tables[i]]),
+		);
+		host.replaceChildren(this.failure, this.shown);
+	}
+
+	async start() {
+		await this.#refresh();
+	}
+
+	stop() {
+		clearTimeout(this.#timer);
+		this.#timer = 0;
+	}
+
+	async #refresh() {
+		const mine = (this.#timer = setTimeout(() => this.#refresh(), EVERY_MS));
+		try {
+			const [status, sessions] = await Promise.all([get("/v1/status"), get("/v1/sessions")]);
+			if (mine !== this.#timer) return;
+			this.#show(status, sessions);
+			this.failure.textContent = "";
+		} catch (error) {
+			this.failure.textContent = error.message;
+		}
+	}
+
+	#show(status, sessions) {
+		this.shown.hidden = false;
+		TILES.forEach(([, show], i) => (this.values[i].textContent = String(show(status, sessions))));
+		TABLES.forEach((one, i) => this.tables[i].replaceChildren(table(one, one.rows(status, sessions))));
+		if (!status.latency_us?.count) return;
+		const now = Date.now();
+		this.#samples = this.#samples.filter(({ at }) => now - at < SPAN_S * 1000);
+		this.#samples.push({ ...status.latency_us, at: now });
+		const line = (label, key) => ({ label, points: this.#samples.map((sample) => [(sample.at - now) / 1000, sample[key] / 1000]) });
+		this.drawing.replaceChildren(
+			chart({ type: "line", x_label: "seconds", y_label: "ms", size: [1100, 220], x_range: [-SPAN_S, 0], from_zero: true, elements: [line("median", "p50"), line("95th percentile", "p95")] }),
+		);
+	}
+}

@@ -1,0 +1,182 @@
+// Puts the page together.
+
+import { get, onLocked } from "./api.js";
+import { denials } from "./denials.js";
+import { byId, el } from "./dom.js";
+import { Editor } from "./editor.js";
+import { EXAMPLES } from "./examples.js";
+import { Live } from "./live.js";
+import { showMatrix } from "./matrix.js";
+import { Output } from "./output.js";
+import { Planner, refusal } from "./plan.js";
+import { Policy, widened } from "./policy.js";
+import { PolicyPanel } from "./policy_panel.js";
+import { question } from "./question.js";
+import { artifacts, enforcement, facts, kind, word } from "./result.js";
+import { Runner } from "./run.js";
+import { Session } from "./session.js";
+import { startTheme } from "./theme.js";
+
+const policy = new Policy();
+const output = new Output(byId("output"), byId("output-scroll"));
+const session = new Session();
+const live = new Live(byId("view-live"));
+let fields = [];
+let plan = null;
+
+// ---- what is seen ----
+
+const VIEWS = {
+	run: () => {},
+	live: () => live.start(),
+	host: () => showMatrix(byId("view-host")),
+};
+
+function press(group, chosen) {
+	for (const button of document.querySelectorAll(`nav button[data-${group}]`))
+		button.setAttribute("aria-pressed", String(button.dataset[group] === chosen));
+	document.body.dataset[group] = chosen;
+}
+
+async function showView(name) {
+	press("view", name);
+	for (const view of document.querySelectorAll("main")) view.hidden = view.id !== `view-${name}`;
+	live.stop();
+	try {
+		await VIEWS[name]();
+	} catch (error) {
+		byId(`view-${name}`).replaceChildren(refusal(error, fields, () => {}));
+	}
+}
+
+const showPanel = (name) => press("panel", name);
+
+function showStatus(text, look = "plain", detail = "") {
+	const status = byId("status");
+	status.textContent = text;
+	status.className = `status ${look}`;
+	byId("facts").textContent = detail;
+}
+
+// ---- runs ----
+
+const widen = (changes) => widened(policy.document, changes, plan);
+
+function allow(changes) {
+	policy.replace(widen(changes));
+	start();
+}
+
+function showResult(result, id) {
+	output.end();
+	showStatus(word(result.status), kind(result.status), facts(result));
+	editor.markFailed(result.status === "error" || result.status === "rejected" ? result.error?.line : 0);
+	const { error } = result;
+	// A program's own error is in its output already; all others are said here.
+	if (error && !["error", "exit"].includes(result.status))
+		output.add(refusal({ code: result.status, message: error.value, remedy: error.remedy, where: error.where }, fields, allow));
+	if (!byId("output").hasChildNodes()) output.add(el("p", { class: "muted note" }, "No output."));
+	if (result.session?.state === "ended") output.add(el("p", { class: "muted note" }, "The session has ended, and its variables are gone."));
+	if (result.stdout_truncated || result.stderr_truncated) output.add(el("p", { class: "muted note" }, "The output was cut at the policy's cap."));
+	byId("behind").replaceChildren(...[denials(result, { fields, widen, allow }), artifacts(id, result), enforcement(result)].filter(Boolean));
+}
+
+const runner = new Runner({
+	start() {
+		document.body.dataset.ran = "";
+		output.clear();
+		byId("behind").replaceChildren();
+		editor.markFailed(0);
+		showStatus("Running", "busy");
+		byId("run").disabled = true;
+		byId("stop").disabled = false;
+		showPanel("output");
+	},
+	output: ({ stream, text }) => output.text(stream, text),
+	display: (event) => output.display(event),
+	progress: ({ text }) => output.text("progress", text.endsWith("\n") ? text : `${text}\n`),
+	question: (event) => output.add(question(event)),
+	result: showResult,
+	error(error) {
+		showStatus(word(error.code ?? "error"), "bad");
+		output.add(refusal(error, fields, allow));
+	},
+	end() {
+		byId("run").disabled = false;
+		byId("stop").disabled = true;
+	},
+});
+
+function start() {
+	// A field that is being written counts.
+	if (document.activeElement?.matches("#policy input[type=text], #policy textarea")) document.activeElement.dispatchEvent(new Event("change"));
+	const job = { code: editor.code, stdin: byId("stdin").value };
+	runner.start({ ...job, policy: policy.document, session: byId("keep").checked ? session : null });
+}
+
+function interrupt() {
+	if (!runner.isRunning) return;
+	showStatus("Stopping", "busy");
+	runner.interrupt();
+}
+
+// ---- the parts ----
+
+const editor = new Editor(byId("code"), { code: EXAMPLES[0].code, onRun: start });
+
+function choose(example) {
+	editor.code = example.code;
+	policy.replace(example.policy);
+}
+
+function askForToken(error) {
+	const dialog = byId("locked");
+	byId("locked-reason").textContent = error.message;
+	byId("token").value = "";
+	if (!dialog.open) dialog.showModal();
+	return new Promise((resolve) => {
+		dialog.addEventListener("close", () => resolve(dialog.returnValue === "open" ? byId("token").value.trim() : ""), { once: true });
+	});
+}
+
+function listen() {
+	byId("run").addEventListener("click", start);
+	byId("stop").addEventListener("click", interrupt);
+	byId("keep").addEventListener("change", ({ target }) => target.checked || session.close());
+	addEventListener("pagehide", () => session.close({ keepalive: true }));
+	byId("policy-reset").addEventListener("click", () => policy.replace({}));
+	byId("example").append(...EXAMPLES.map(({ name }) => el("option", {}, name)));
+	byId("example").addEventListener("change", ({ target }) => choose(EXAMPLES[target.selectedIndex]));
+	for (const button of document.querySelectorAll("nav [data-view]")) button.addEventListener("click", () => showView(button.dataset.view));
+	for (const button of document.querySelectorAll("nav [data-panel]")) button.addEventListener("click", () => showPanel(button.dataset.panel));
+	document.addEventListener("keydown", (event) => {
+		if (event.defaultPrevented || byId("locked").open) return;
+		if (event.key === "Escape") interrupt();
+		else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) start();
+		else return;
+		event.preventDefault();
+	});
+}
+
+async function begin() {
+	onLocked(askForToken);
+	startTheme(byId("theme"));
+	listen();
+	try {
+		fields = await get("/v1/fields");
+	} catch (error) {
+		byId("plan").replaceChildren(refusal(error, [], () => {}));
+		return;
+	}
+	const panel = new PolicyPanel(byId("policy"), fields, policy);
+	const planner = new Planner(byId("plan"), policy, fields, {
+		onPlan(found, error) {
+			plan = found;
+			panel.showPlan(found, error);
+		},
+		apply: (changes) => policy.replace(widen(changes)),
+	});
+	await planner.refresh();
+}
+
+begin();

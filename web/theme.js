@@ -1,0 +1,37 @@
+// Light or dark: what the system says, until the switch says otherwise.
+
+const KEY = "remit-theme";
+const system = matchMedia("(prefers-color-scheme: dark)");
+const listeners = new Set();
+
+export const isDark = () => (document.documentElement.dataset.theme || (system.matches ? "dark" : "light")) === "dark";
+
+export function onTheme(listener) {
+	listeners.add(listener);
+	return () => listeners.delete(listener);
+}
+
+function tell(button) {
+	button.setAttribute("aria-pressed", String(isDark()));
+	for (const listener of listeners) listener(isDark());
+}
+
+function choose(theme) {
+	if (theme) document.documentElement.dataset.theme = theme;
+	else delete document.documentElement.dataset.theme;
+}
+
+export function startTheme(button) {
+	choose(localStorage.getItem(KEY));
+	system.addEventListener("change", () => tell(button));
+	button.addEventListener("click", () => {
+		const wanted = isDark() ? "light" : "dark";
+		// What the system wants anyway is not written down: then it is followed again.
+		const own = wanted === (system.matches ? "dark" : "light") ? "" : wanted;
+		choose(own);
+		if (own) localStorage.setItem(KEY, own);
+		else localStorage.removeItem(KEY);
+		tell(button);
+	});
+	tell(button);
+}
