@@ -49,6 +49,48 @@ proc_status_number(pid_t pid, const char *key, uint64_t *out)
 	return 0;
 }
 
+bool
+proc_sleeps(pid_t pid, uint64_t *switches)
+{
+	const char *state, *own, *forced;
+	char status[PROC_STATUS_SIZE];
+
+	if (proc_status(pid, status) < 0)
+		return false;
+	state = proc_status_line(status, "State");
+	own = proc_status_line(status, "voluntary_ctxt_switches");
+	forced = proc_status_line(status, "nonvoluntary_ctxt_switches");
+	if (!state || *state != 'S' || !own || !forced)
+		return false;
+	*switches = strtoull(own, NULL, 10) + strtoull(forced, NULL, 10);
+	return true;
+}
+
+int
+proc_file(pid_t pid, int fd, struct proc_file *out)
+{
+	own_fd int info = -1;
+	const char *mount, *inode;
+	char path[48], text[512];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", (int)pid, fd);
+	info = open(path, O_RDONLY | O_CLOEXEC);
+	n = info < 0 ? -1 : read(info, text, sizeof(text) - 1);
+	if (n < 0)
+		return -1;
+	text[n] = '\0';
+	mount = proc_status_line(text, "mnt_id");
+	inode = proc_status_line(text, "ino");
+	if (!mount || !inode) {
+		errno = ENOENT;
+		return -1;
+	}
+	*out = (struct proc_file){ strtoull(mount, NULL, 10),
+				   strtoull(inode, NULL, 10) };
+	return 0;
+}
+
 uint64_t
 proc_pss_bytes(pid_t pid)
 {

@@ -21,6 +21,18 @@ const char *proc_status_line(const char *status, const char *key);
 /* The number on one line. -1 if it cannot be read. */
 int proc_status_number(pid_t pid, const char *key, uint64_t *out) must_check;
 
+/* Which file a descriptor leads to: no two open ones have both numbers. */
+struct proc_file {
+	uint64_t mount, inode;
+};
+
+/* -1 with errno; ENOENT if it is not open, or the kernel does not say. */
+int proc_file(pid_t pid, int fd, struct proc_file *out) must_check;
+
+/* Its first thread sleeps. Who sleeps, and sleeps later with the same number of
+   switches, has not run in between. */
+bool proc_sleeps(pid_t pid, uint64_t *switches);
+
 /* No thread of it runs: it got SIGSTOP, or has ended. */
 bool proc_is_stopped(pid_t pid);
 

@@ -74,11 +74,18 @@ add_one(struct buf *out, const char *s, size_t n, const char *quoted)
 static int
 add_all(struct buf *out, const char *text, size_t max, const char *quoted)
 {
+	bool after_blank = false;
+
 	for (; *text && max; max--) {
 		size_t n = length(text);
+		bool is_blank = *text == ' ';
 
-		if (add_one(out, text, n, quoted) < 0)
+		/* Many blanks fill lines of a terminal, and what comes behind
+		   them looks like a line of ours. */
+		if (is_blank && after_blank ? buf_addf(out, "\\x20") < 0
+					    : add_one(out, text, n, quoted) < 0)
 			return -1;
+		after_blank = is_blank;
 		text += n ? n : 1;
 	}
 	return *text ? buf_add(out, "...", 3) : 0;

@@ -11,7 +11,8 @@
 /*
  * Add at most `max` characters of the text, then "..." if there are more.
  * Letters of all scripts stand for themselves; a quote or backslash gets a
- * backslash before it; all that cannot be seen is \x0a or \u{202e}.
+ * backslash before it; all that cannot be seen is \x0a or \u{202e}, and a blank
+ * behind a blank \x20.
  */
 int line_text_add(struct buf *out, const char *text, size_t max) must_check;
 /* The same for a message of ours that has foreign text in it: quotes and

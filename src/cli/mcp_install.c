@@ -21,18 +21,24 @@ static const struct {
 	{ "vscode", ".vscode/mcp.json in a project", "servers" },
 };
 
+/* NULL: one is no UTF-8, which a configuration cannot hold. */
 static json_t *
 arguments(int argc, char **argv)
 {
 	json_t *list = json_pack("[s]", "mcp");
+	int failed = 0;
 
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--install"))
 			i++;
 		else
-			json_array_append_new(list, json_string(argv[i]));
+			failed |= json_array_append_new(list,
+							json_string(argv[i]));
 	}
-	return list;
+	if (!failed)
+		return list;
+	json_decref(list);
+	return NULL;
 }
 
 static int
@@ -57,6 +63,7 @@ mcp_install_print(const char *client, int argc, char **argv,
 		  struct remit_error *err)
 {
 	own_mem char *folder = NULL, *text = NULL, *command = NULL;
+	json_auto_t *args = arguments(argc, argv);
 	json_auto_t *doc = NULL;
 	size_t i = 0;
 
@@ -64,13 +71,16 @@ mcp_install_print(const char *client, int argc, char **argv,
 		i++;
 	if (i == ARRAY_LEN(clients))
 		return unknown(client, err);
+	if (!args)
+		return fail(err, REMIT_E_INPUT,
+			    "--install: an option is not UTF-8");
 	if (path_own_dir(&folder, err) < 0)
 		return -1;
 	if (asprintf(&command, "%s/remit", folder) < 0)
 		command = NULL;
-	doc = json_pack("{s:{s:{s:s*, s:s*, s:o}}}", clients[i].outer, "remit",
+	doc = json_pack("{s:{s:{s:s*, s:s*, s:O}}}", clients[i].outer, "remit",
 			"type", strcmp(client, "vscode") ? NULL : "stdio",
-			"command", command, "args", arguments(argc, argv));
+			"command", command, "args", args);
 	text = doc ? json_dumps(doc, JSON_INDENT(2)) : NULL;
 	if (!text || !command)
 		return fail_sys(err, REMIT_E_MEMORY, "configuration");

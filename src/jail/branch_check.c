@@ -41,16 +41,32 @@ check_threads(pid_t pid, struct remit_error *err)
 
 /* ---- open files ---- */
 
+/* One that the jail was given, whichever. */
+static bool
+is_own_end(const struct jail *j, int fd)
+{
+	struct proc_file f;
+
+	if (fd > ORDER_CHANNEL_FD || proc_file(j->run_pid, fd, &f) < 0)
+		return false;
+	for (int i = 0; i < JAIL_ENDS; i++)
+		if (f.mount == j->ends[i].mount && f.inode == j->ends[i].inode)
+			return true;
+	return false;
+}
+
 /* Only root may see what a descriptor leads to. */
 static int
-check_descriptor(pid_t pid, const char *name, struct remit_error *err)
+check_descriptor(const struct jail *j, const char *name,
+		 struct remit_error *err)
 {
 	char path[64], target[256];
 	ssize_t n;
 
-	if (name[0] == '.' || strtoul(name, NULL, 10) <= ORDER_CHANNEL_FD)
+	if (name[0] == '.' || is_own_end(j, (int)strtol(name, NULL, 10)))
 		return 0;
-	snprintf(path, sizeof(path), "/proc/%d/fd/%.16s", (int)pid, name);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%.16s", (int)j->run_pid,
+		 name);
 	n = readlink(path, target, sizeof(target) - 1);
 	if (n >= 0)
 		target[n] = '\0';
@@ -61,19 +77,19 @@ check_descriptor(pid_t pid, const char *name, struct remit_error *err)
 }
 
 static int
-check_descriptors(pid_t pid, struct remit_error *err)
+check_descriptors(const struct jail *j, struct remit_error *err)
 {
 	char path[48];
 	struct dirent *e;
 	int done = 0;
 	DIR *d;
 
-	snprintf(path, sizeof(path), "/proc/%d/fdinfo", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo", (int)j->run_pid);
 	d = opendir(path);
 	if (!d)
 		return fail_sys(err, REMIT_E_KERNEL, "open %s", path);
 	while (done == 0 && (e = readdir(d)))
-		done = check_descriptor(pid, e->d_name, err);
+		done = check_descriptor(j, e->d_name, err);
 	closedir(d);
 	return done;
 }
@@ -145,11 +161,11 @@ check_maps(pid_t pid, struct remit_error *err)
 }
 
 int
-branch_check_alone(pid_t pid, struct remit_error *err)
+branch_check_alone(const struct jail *j, struct remit_error *err)
 {
-	if (check_threads(pid, err) < 0 || check_descriptors(pid, err) < 0)
+	if (check_threads(j->run_pid, err) < 0 || check_descriptors(j, err) < 0)
 		return -1;
-	return check_maps(pid, err);
+	return check_maps(j->run_pid, err);
 }
 
 /* ---- the copy ---- */
@@ -222,5 +238,5 @@ branch_attest(const struct jail *j, const struct plan *plan,
 			    "the branch is not pid %d of its jail",
 			    FILTER_RUN_PID);
 	*outer = (pid_t)out;
-	return branch_check_alone(j->run_pid, err);
+	return branch_check_alone(j, err);
 }

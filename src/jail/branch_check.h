@@ -10,9 +10,11 @@
 /*
  * Refused, with a reason, if a copy would share something with it that either
  * could change: another thread, an open file, shared memory, a mapped file of
- * the workspace. It must be waiting for us, so that nothing of this changes.
+ * the workspace; or if its first descriptors are not those that the jail was
+ * given. It must be waiting for us, so that nothing of this changes.
  */
-int branch_check_alone(pid_t pid, struct remit_error *err) must_check;
+int branch_check_alone(const struct jail *j,
+		       struct remit_error *err) must_check;
 
 /*
  * The copy is where it belongs: in the branch's namespaces and groups, pid 2

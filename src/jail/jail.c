@@ -66,6 +66,19 @@ make_pipe(int *ours, int *theirs, struct remit_error *err)
 	return jail_move_up(theirs, err);
 }
 
+/* The code could put others in their place, and share them with a branch. */
+static int
+note_ends(struct jail *j, const struct blueprint *b, struct remit_error *err)
+{
+	const int all[JAIL_ENDS] = { b->in, b->out, b->err, b->channel };
+
+	for (int i = 0; b->plan->forkable && i < JAIL_ENDS; i++)
+		if (proc_file(getpid(), all[i], &j->ends[i]) < 0)
+			return fail_sys(err, REMIT_E_KERNEL,
+					"look at a descriptor");
+	return 0;
+}
+
 int
 jail_make_ends(struct jail *j, struct blueprint *b, int in,
 	       struct remit_error *err)
@@ -82,6 +95,8 @@ jail_make_ends(struct jail *j, struct blueprint *b, int in,
 	link_open(&j->channel, channel, PARTY_JAIL);
 	if (setsockopt(channel, SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "SO_PASSCRED");
+	if (note_ends(j, b, err) < 0)
+		return -1;
 	if (j->alone)
 		return 0;
 	if (make_socket(&lifeline, &b->lifeline, err) < 0)

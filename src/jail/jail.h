@@ -21,6 +21,7 @@
 #include "join.h"
 #include "link.h"
 #include "plan.h"
+#include "proc.h"
 #include "step.h"
 #include "uid_pool.h"
 #include "workspace.h"
@@ -54,6 +55,9 @@ write_root_close(struct write_root *w)
 	*w = (struct write_root)WRITE_ROOT_INIT;
 }
 
+/* Standard input, output and error of the code, and its channel. */
+#define JAIL_ENDS (ORDER_CHANNEL_FD + 1)
+
 struct jail {
 	pid_t init_pid; /* 0 once it is reaped */
 	pid_t run_pid;	/* 0 until jail_meet(), -1 if nobody spoke */
@@ -72,6 +76,8 @@ struct jail {
 	struct write_root write_roots[PLAN_WRITE_ROOTS_MAX];
 	/* Workspaces that its branches, and theirs, can have; -1: given away */
 	int slots[PLAN_BRANCHES_MAX];
+	/* The code's first descriptors, if it may have branches. */
+	struct proc_file ends[JAIL_ENDS];
 	bool branch;	   /* its code is a copy of another jail's */
 	bool unbuilt;	   /* pid 1 has yet to say that it is */
 	uint32_t host_uid; /* of the code */

@@ -52,7 +52,7 @@ let_fork(struct inmate *i, const struct notice *n)
 {
 	if (n->thread != i->parent->jail.run_pid || !is_vfork(&n->call))
 		return false;
-	if (branch_check_alone(n->thread, &i->unfit) < 0) {
+	if (branch_check_alone(&i->parent->jail, &i->unfit) < 0) {
 		notice_refuse(n, jail_filter(&i->pool->plan));
 		i->fork = FORK_REFUSED;
 		return true;
@@ -234,10 +234,19 @@ branch_meet(struct inmate *i, struct remit_error *err)
 			  i->root->jail.warm, &i->outer_pid, err) < 0)
 		return -1;
 	/* What the helper may have put into the memory they shared. */
-	if (branch_check_alone(p->jail.run_pid, err) < 0)
-		return -1;
-	jail_branch_joined(&i->jail);
-	return 0;
+	return branch_check_alone(&p->jail, err);
+}
+
+bool
+branch_rests(const struct inmate *i, uint64_t *switches)
+{
+	uint64_t code, copy;
+
+	if (!proc_sleeps(i->parent->jail.run_pid, &code) ||
+	    !proc_sleeps(i->jail.run_pid, &copy))
+		return false;
+	*switches = code + copy;
+	return true;
 }
 
 struct inmate *

@@ -27,8 +27,11 @@ int branch_begin(struct inmate *i, struct remit_error *err) must_check;
 bool branch_notice(struct inmate *root, const struct notice *n);
 /* What the parent's code says of the fork. */
 void branch_forked(struct inmate *parent, const struct step_report *r);
-/* The copy says that it is locked. */
+/* The copy says that it is locked: look at both. */
 int branch_meet(struct inmate *i, struct remit_error *err) must_check;
+/* Neither the code nor its copy runs; *switches is as in proc_sleeps(). What is
+   looked at while they run can be moved out of sight. */
+bool branch_rests(const struct inmate *i, uint64_t *switches);
 /* It comes to nothing: nobody of the fork may stay behind, least of all one who
    speaks in the code's stead. */
 void branch_end_helper(struct inmate *i);

@@ -62,7 +62,8 @@ struct inmate {
 	struct source on_channel, on_lifeline, on_out, on_err, on_notice;
 	struct timer patience;
 	struct bucket answers; /* to what it is refused */
-	struct timer again;    /* when there is another one */
+	struct timer again;    /* when there is another one; of a branch that
+				  is to be met: when to look again */
 
 	struct inmate *root;   /* the first of its family; itself */
 	struct inmate *parent; /* of a branch */

@@ -18,6 +18,8 @@
 /* A zygote only forks: one that has not done so by then hangs, as libraries
    with handlers for forks have done. */
 #define JOIN_PATIENCE_US (5 * 1000000ull)
+/* How soon to look whether a copy has come to rest. */
+#define AGAIN_US 1000
 
 static void
 become_ready(struct inmate *i)
@@ -70,11 +72,28 @@ inmate_send_task(struct inmate *i, struct remit_error *err)
 	return 0;
 }
 
+static void
+on_again(void *owner)
+{
+	inmate_consider(owner);
+}
+
+/* Not for ever: its patience ends. */
+static int
+consider_again(struct inmate *i)
+{
+	i->again.ring = on_again;
+	i->again.owner = i;
+	loop_set_timer(&i->keeper->loop, &i->again, loop_now_us() + AGAIN_US);
+	return 0;
+}
+
 /* A branch is locked and rests, and nobody else has what it has. */
 static int
 consider_branch(struct inmate *i, struct remit_error *err)
 {
 	struct pollfd helper = { .fd = i->helper_fd, .events = POLLIN };
+	uint64_t before = 0, after;
 
 	if (!i->reported || !i->rehearsed || i->parent->forking == i ||
 	    i->state != INMATE_LOCKING ||
@@ -84,8 +103,13 @@ consider_branch(struct inmate *i, struct remit_error *err)
 		*err = i->unmet;
 		return -1;
 	}
+	if (i->fork == FORK_COPIED && !branch_rests(i, &before))
+		return consider_again(i);
 	if (branch_meet(i, err) < 0)
 		return -1;
+	if (!branch_rests(i, &after) || after != before)
+		return consider_again(i);
+	jail_branch_joined(&i->jail);
 	i->state = INMATE_WARMING;
 	consider_ready(i);
 	return 0;

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "text.h"
+
 #define WRITING (JSON_COMPACT | JSON_REAL_PRECISION(15))
 
 void
@@ -161,14 +163,16 @@ mcp_write_result(json_t *id, json_t *result)
 				    id, "result", result));
 }
 
-/* Where the id could not be read there is none. */
+/* Where the id could not be read there is none. The text may quote what was no
+   text at all, or be cut in a character. */
 char *
 mcp_write_error(json_t *id, const struct mcp_fault *fault)
 {
-	return write_down(json_pack("{s:s, s:O*, s:{s:i, s:s, s:O*}}",
-				    "jsonrpc", "2.0", "id", id, "error", "code",
-				    fault->code, "message", fault->text, "data",
-				    fault->data));
+	return write_down(
+		json_pack("{s:s, s:O*, s:{s:i, s:o, s:O*}}", "jsonrpc", "2.0",
+			  "id", id, "error", "code", fault->code, "message",
+			  text_to_json(fault->text, strlen(fault->text)),
+			  "data", fault->data));
 }
 
 char *

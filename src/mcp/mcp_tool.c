@@ -1,11 +1,13 @@
 #include "mcp_tool.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "buf.h"
 #include "mcp_call.h"
 #include "mcp_elicit.h"
 #include "schema.h"
+#include "text.h"
 
 /* In the order in which they are listed. */
 static const struct mcp_tool *const tools[] = {
@@ -161,14 +163,16 @@ void
 mcp_tool_refuse(struct mcp_call *c, const struct remit_error *err)
 {
 	const char *field = err->code == REMIT_E_REFUSED ? err->where : "";
-	json_t *text = json_sprintf("%s%s%s%s%s", field, *field ? ": " : "",
-				    err->message, err->remedy[0] ? "\n" : "",
-				    err->remedy);
+	char text[sizeof(*err) + 8];
 
+	snprintf(text, sizeof(text), "%s%s%s%s%s", field, *field ? ": " : "",
+		 err->message, err->remedy[0] ? "\n" : "", err->remedy);
 	if (c->made_room && c->room)
 		room_drop(c->room);
 	mcp_call_finish(c, json_pack("{s:[{s:s, s:o}], s:b}", "content", "type",
-				     "text", "text", text, "isError", 1));
+				     "text", "text",
+				     text_to_json(text, strlen(text)),
+				     "isError", 1));
 }
 
 /* ---- sessions ---- */

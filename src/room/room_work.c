@@ -243,12 +243,15 @@ do_file(struct room *r, struct task *t)
 {
 	struct remit_file_answer *answer = NULL;
 	struct remit_error err;
+	bool ended;
 	int failed;
 
 	set_state(r, ROOM_BUSY);
 	failed = remit_session_file(r->session, &t->file, &answer, &err);
-	set_state(r,
-		  failed && err.code == REMIT_E_GONE ? ROOM_ENDED : ROOM_IDLE);
+	/* Refused: there is no jail any more. */
+	ended = failed &&
+		(err.code == REMIT_E_GONE || err.code == REMIT_E_REFUSED);
+	set_state(r, ended ? ROOM_ENDED : ROOM_IDLE);
 	if (!failed)
 		t->ev->file(t->user, answer);
 	tell(t, NULL, failed ? &err : NULL);

@@ -9,6 +9,8 @@
 #define PIECE ((size_t)64 * 1024)
 /* What is read of a client that is not listened to any more. */
 #define LINGER_BYTES ((size_t)1024 * 1024)
+/* JSON of this size takes milliseconds to read. */
+#define LONG_BODY ((size_t)256 * 1024)
 /* Bytes that were sent stay in front of the others up to here. */
 #define SENT_KEPT ((size_t)256 * 1024)
 
@@ -98,7 +100,8 @@ flush(struct conn *c)
 		c->sent = 0;
 		pthread_cond_broadcast(&x->drained);
 	}
-	whole = x->is_ended && !x->out.len;
+	c->is_behind = x->out.len;
+	whole = x->is_ended && !c->is_behind;
 	pthread_mutex_unlock(&x->lock);
 	return failed < 0 ? -1 : whole;
 }
@@ -135,6 +138,19 @@ finish(struct conn *c)
 	want(c, EPOLLIN | EPOLLRDHUP | (c->in.len ? EPOLLOUT : 0));
 }
 
+/* Once, when a long body has been read. */
+static bool
+has_turn(struct exchange *x)
+{
+	bool turn;
+
+	pthread_mutex_lock(&x->lock);
+	turn = x->is_read;
+	x->is_read = false;
+	pthread_mutex_unlock(&x->lock);
+	return turn;
+}
+
 void
 conn_progress(struct conn *c)
 {
@@ -142,6 +158,8 @@ conn_progress(struct conn *c)
 
 	if (c->step != CONN_ANSWER)
 		return;
+	if (has_turn(c->x))
+		c->x->route->serve(c->x);
 	whole = flush(c);
 	if (whole < 0) {
 		conn_close(c);
@@ -153,7 +171,7 @@ conn_progress(struct conn *c)
 	}
 	/* While nothing can be sent only the end of the client matters: what
 	   it sends already is read when its turn comes. */
-	want(c, EPOLLRDHUP | (c->x->out.len ? EPOLLOUT : 0));
+	want(c, EPOLLRDHUP | (c->is_behind ? EPOLLOUT : 0));
 }
 
 /* ---- reading ---- */
@@ -175,12 +193,26 @@ reject(struct conn *c, int status, const char *message)
 	answer(c);
 }
 
+/* In a thread of its own, since others wait for this one. */
+static void
+read_long_body(struct exchange *x)
+{
+	if (server_accept_body(x) < 0)
+		return;
+	pthread_mutex_lock(&x->lock);
+	x->is_read = true;
+	pthread_mutex_unlock(&x->lock);
+	server_tell(x);
+}
+
 static void
 dispatch(struct conn *c)
 {
 	struct exchange *x = c->x;
 
-	if (server_accept_body(x) == 0)
+	if (x->body.data.len > LONG_BODY && x->route->body != BODY_BYTES)
+		exchange_in_thread(x, read_long_body);
+	else if (server_accept_body(x) == 0)
 		x->route->serve(x);
 	answer(c);
 }
@@ -188,11 +220,15 @@ dispatch(struct conn *c)
 static void
 take_body(struct conn *c)
 {
-	size_t used;
-	enum body_answer a =
-		body_take(&c->x->body, c->in.data, c->in.len, &used);
+	struct body *b = &c->x->body;
+	size_t used, before = b->data.len;
+	enum body_answer a = body_take(b, c->in.data, c->in.len, &used);
 
 	buf_drop(&c->in, used);
+	if (!server_has_room(c->server, b->data.len - before)) {
+		reject(c, 503, "too many bodies at once: try again later");
+		return;
+	}
 	switch (a) {
 	case BODY_MORE:
 		return;
@@ -404,7 +440,7 @@ is_late(const struct conn *c, uint64_t now_us)
 	case CONN_BODY:
 		return still > HEAD_US || step > BODY_US;
 	case CONN_ANSWER:
-		return c->x->out.len && still > STALL_US;
+		return c->is_behind && still > STALL_US;
 	case CONN_LINGER:
 		return step > LINGER_US;
 	}

@@ -26,6 +26,7 @@ struct conn {
 	struct buf in;
 	struct exchange *x;
 	size_t sent;	      /* of x->out */
+	bool is_behind;	      /* there is more than the other end has read */
 	size_t thrown;	      /* bytes read while it lingers */
 	uint64_t step_us;     /* when the step began */
 	uint64_t progress_us; /* when bytes went in or out for the last time */

@@ -21,11 +21,11 @@ connect_fail(struct exchange *x, const char *code, const char *message)
 		const char *code;
 		int status;
 	} replies[] = {
-		{ "invalid_argument", 400 },  { "unauthenticated", 401 },
-		{ "permission_denied", 403 }, { "not_found", 404 },
-		{ "already_exists", 409 },    { "resource_exhausted", 429 },
-		{ "unimplemented", 501 },     { "unavailable", 503 },
-		{ "deadline_exceeded", 504 },
+		{ "invalid_argument", 400 },   { "failed_precondition", 400 },
+		{ "unauthenticated", 401 },    { "permission_denied", 403 },
+		{ "not_found", 404 },	       { "already_exists", 409 },
+		{ "resource_exhausted", 429 }, { "unimplemented", 501 },
+		{ "unavailable", 503 },	       { "deadline_exceeded", 504 },
 	};
 	int status = 500;
 
@@ -58,9 +58,10 @@ connect_code(const struct remit_error *err)
 		return "invalid_argument";
 	if (err->code == REMIT_E_BUSY)
 		return "resource_exhausted";
-	return err->code == REMIT_E_GONE || err->code == REMIT_E_REFUSED
-		       ? "unavailable"
-		       : "internal";
+	/* Its jail has ended, and a context can be restarted. */
+	if (err->code == REMIT_E_REFUSED)
+		return "failed_precondition";
+	return err->code == REMIT_E_GONE ? "unavailable" : "internal";
 }
 
 /* ---- streams ---- */
@@ -94,7 +95,7 @@ send(struct exchange *x, unsigned flags, json_t *message)
 		message ? json_dumps(message, JSON_COMPACT | JSON_ENSURE_ASCII)
 			: NULL;
 	size_t len = text ? strlen(text) : 0;
-	own_mem char *whole = malloc(ENVELOPE + len);
+	own_mem char *whole = malloc(ENVELOPE + len + 1);
 
 	json_decref(message);
 	if (!text || !whole)
@@ -102,7 +103,7 @@ send(struct exchange *x, unsigned flags, json_t *message)
 	whole[0] = (char)flags;
 	for (int i = 0; i < 4; i++)
 		whole[1 + i] = (char)(len >> (24 - 8 * i));
-	memcpy(whole + ENVELOPE, text, len);
+	memcpy(whole + ENVELOPE, text, len + 1);
 	return reply_piece(x, whole, ENVELOPE + len);
 }
 

@@ -145,11 +145,12 @@ static void
 fail_rest(struct filing *f, const struct remit_error *err)
 {
 	bool is_missing = err->sys_errno == ENOENT || err->sys_errno == ENOTDIR;
-	int status = is_missing			  ? 404
-		     : err->sys_errno == ENOSPC	  ? 507
-		     : err->code == REMIT_E_INPUT ? 400
-		     : err->code == REMIT_E_BUSY  ? 429
-						  : 502;
+	int status = is_missing			    ? 404
+		     : err->sys_errno == ENOSPC	    ? 507
+		     : err->code == REMIT_E_INPUT   ? 400
+		     : err->code == REMIT_E_REFUSED ? 400
+		     : err->code == REMIT_E_BUSY    ? 429
+						    : 502;
 
 	e2b_fail(f->x, status, "%s", err->message);
 }
@@ -296,7 +297,7 @@ post_file(struct exchange *x)
 #define FILESYSTEM(name, what)                                               \
 	{                                                                    \
 		.method = "POST", .pattern = "/filesystem.Filesystem/" name, \
-		.serve = what, .body = BODY_JSON, .is_open = true,           \
+		.serve = (what), .body = BODY_JSON, .is_open = true,         \
 		.admits = e2b_admits,                                        \
 	}
 

@@ -379,7 +379,7 @@ post_connect(struct exchange *x)
 #define PROCESS(name, what, has)                                       \
 	{                                                              \
 		.method = "POST", .pattern = "/process.Process/" name, \
-		.serve = what, .body = has, .is_open = true,           \
+		.serve = (what), .body = (has), .is_open = true,       \
 		.admits = e2b_admits,                                  \
 	}
 

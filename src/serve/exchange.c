@@ -50,6 +50,7 @@ exchange_free(struct exchange *x)
 	free_pairs(x->query, EXCHANGE_QUERY_MAX);
 	free_pairs(x->params, ROUTE_PARAMS_MAX);
 	json_decref(x->json);
+	server_give_back(x->server, x->body.data.len);
 	body_free(&x->body);
 	buf_free(&x->head);
 	buf_free(&x->out);

@@ -60,6 +60,7 @@ struct exchange {
 	uint64_t sent_bytes;
 	int status; /* 0: nothing is said yet */
 	bool is_stream, is_chunked;
+	bool is_read; /* a long body is: the route's function has its turn */
 	bool is_ended;
 	bool is_gone;
 	bool closes;	       /* the connection has no further request */

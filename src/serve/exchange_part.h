@@ -18,6 +18,11 @@ void exchange_leave(struct exchange *x);
 /* Into a stream that has been silent for so long. */
 void exchange_keep_alive(struct exchange *x, uint64_t silent_us);
 
+/* Bodies of all requests that live have so many bytes more. False: they are
+   too many together; they count all the same. */
+bool server_has_room(struct server *s, size_t bytes) must_check;
+void server_give_back(struct server *s, size_t bytes);
+
 /* There is something to send. From any thread. */
 void server_tell(struct exchange *x);
 /* A thread that takes no signals; at its end it says so. */

@@ -14,6 +14,8 @@
 
 /* Connections at once; more wait in the kernel. */
 #define CONNS_MAX 1024
+/* Bytes of bodies at once. */
+#define BODIES_MAX ((size_t)256 * 1024 * 1024)
 /* How long what runs may go on after SIGTERM. */
 #define DRAIN_US  (30 * UINT64_C(1000000))
 #define SECOND_US UINT64_C(1000000)
@@ -122,6 +124,21 @@ on_wake(void *owner, uint32_t events)
 			conn_progress(x->conn);
 		exchange_put(x);
 	}
+}
+
+/* ---- memory ---- */
+
+bool
+server_has_room(struct server *s, size_t bytes)
+{
+	return __atomic_add_fetch(&s->body_bytes, bytes, __ATOMIC_RELAXED) <=
+	       BODIES_MAX;
+}
+
+void
+server_give_back(struct server *s, size_t bytes)
+{
+	__atomic_sub_fetch(&s->body_bytes, bytes, __ATOMIC_RELAXED);
 }
 
 /* ---- time ---- */

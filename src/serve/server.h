@@ -56,6 +56,7 @@ struct server {
 	struct exchange *news;
 	struct source wake;
 	int wake_fd;
+	size_t body_bytes; /* of all exchanges; atomic */
 };
 
 /* After the members above are set. */

@@ -313,6 +313,8 @@ def test_a_jail_that_has_ended_says_so_until_a_context_is_restarted(served):
         assert of(box.execute("import os\nos._exit(3)"), "error")
         (error,) = of(box.execute("x"), "error")
         assert "ended" in error["value"]
+        assert "ended" in box.json("GET", "/files?path=x", status=400)["message"]
+        assert box.json("POST", "/filesystem.Filesystem/Stat", {"path": "x"}, status=400)["code"] == "failed_precondition"
         assert box.json("POST", "/contexts/main/restart") is None
         assert of(box.execute("x"), "error")[0]["name"] == "NameError"
 
@@ -351,6 +353,23 @@ def test_another_key_s_sandbox_is_not_there(served, stage):
         named = {"E2b-Sandbox-Id": box["sandboxID"]}
         assert two.ask("POST", "/execute", {"code": "1"}, named, token=keys[1])[0] == 401
         assert two.ask("POST", "/execute", {"code": "1"}, named, token=keys[0])[0] == 200
+
+
+def test_nothing_is_read_of_who_may_not_ask(one):
+    with boxed(one) as box:
+        for named in ("", f"E2b-Sandbox-Id: {box.id}\r\n", "E2b-Sandbox-Id: ../../x\r\n", f"E2b-Sandbox-Id: {'a' * 5000}\r\n"):
+            for path in ("/execute", "/files?path=x", "/process.Process/Start", "/filesystem.Filesystem/Stat", "/contexts"):
+                head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\n{named}Content-Type: application/json\r\nContent-Length: 90000000\r\n\r\n"
+                status = int(one.raw(head.encode()).split()[1])
+                assert status in (400, 401, 502), (path, named[:40], status)
+        named = {"E2b-Sandbox-Id": box.id, "X-Access-Token": box.about["envdAccessToken"]}
+        for body in (b"", b"\0\0\0\0", b"\0\xff\xff\xff\xff{}", b"\1\0\0\0\2{}", b"\0\0\0\0\2[]", b"\0\0\1\x86\xa0" + b"[" * 100_000):
+            status, _, text = one.ask("POST", "/process.Process/Start", body, {**named, "Content-Type": "application/connect+json"}, token="")
+            assert status == 200 and envelopes(text)[-1]["error"]["code"] == "invalid_argument", text
+        assert box.ask("POST", "/execute", b"[" * 100_000, {"Content-Type": "application/json"})[0] == 400
+        assert box.ask("POST", "/execute", {"code": "1"}, {"Content-Type": "text/plain"})[0] == 415
+        assert box.ask("GET", "/files?path=%00")[0] == 400
+        assert of(box.execute("1"), "result")
 
 
 # ---- files ----

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 import time
 
 import leftovers
@@ -171,3 +172,68 @@ def test_a_helper_that_stays_is_killed(door, remit, body):
     # The branch, and a cold session: whoever else is a pid 1's child was left by the fork.
     most = 1 + (lives and not door.shared)
     assert not leftovers.gone(lambda: children_of_inits(remit.command)[most:])
+
+
+# Foreign files where standard streams were: who looks only above them sees none.
+OTHER_STREAMS = """
+import array, socket
+one, two = socket.socketpair()
+os.dup2(one.fileno(), 0); os.dup2(two.fileno(), 2)
+one.close(); two.close()
+"""
+
+
+def test_what_is_put_in_the_place_of_a_stream_is_not_shared(door):
+    begin(door, TOOLS + OTHER_STREAMS)
+    assert "something open" in refusal(door)["message"]
+    assert door.out("os.close(0); os.dup2(1, 2)\nprint('lives')") == "lives\n"
+    fork(door)
+    assert door.out("print('alone')", session="b") == "alone\n"
+
+
+STEPS = re.findall(r"^\t(STEP_\w+)", (pathlib.Path(__file__).parents[2] / "src" / "jail" / "step.h").read_text(), re.MULTILINE)
+READY = f"({STEPS.index('STEP_READY')})"
+
+# A copy of the code's own making: locked as it must be, but for standard input, which it keeps.
+OWN_COPY = """
+def copy():
+    for fd in range(27, 31):
+        try: os.write(fd, b'0')
+        except OSError: pass
+    for right in range(64): call(PRCTL, 24, right, 0, 0, 0)
+    libc.syscall(ctypes.c_long(CAPSET), (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)())
+    for fd in (1, 2, 3): os.dup2(16 + fd, fd)
+    os.dup2(16, 0) if HONEST else os.dup2(21, 0)  # a namespace
+    os.closerange(4, 200)
+    os.write(3, bytes((12, 0, 0, 0, 14, 0, 0, 0)) + ready + bytes(8))
+    os.write(3, bytes((0, 0, 0, 0, 17, 0, 0, 0)))
+    REST
+def own():
+    join()
+    if libc.fork() == 0:
+        try: copy()
+        finally: os._exit(7)
+"""
+
+
+def with_own_copy(honest=True, rest="time.sleep(60)") -> str:
+    after = patched("helped(own)\nos.waitpid(-1, 0)\nreturn ready + bytes(8)")
+    before = f"{HELPER}\nHONEST = {honest}\nready = {READY}.to_bytes(4, 'little')\n{OWN_COPY.replace('REST', rest)}"
+    return after.replace("branch = parts()", f"{before}\nbranch = parts()", 1)
+
+
+@pytest.mark.parametrize("honest", [True, False], ids=["honest", "keeps-a-namespace"])
+def test_a_copy_has_its_own_streams_or_is_killed(door, honest):
+    """As honest the same copy is taken, so it is the descriptor that makes the difference."""
+    begin(door, with_own_copy(honest))
+    if honest:
+        fork(door)
+    else:
+        assert "something open" in refusal(door)["message"]
+
+
+def test_a_copy_that_does_not_stand_still_is_killed(door):
+    """It could move what it holds out of sight of whoever looks."""
+    begin(door, with_own_copy(rest="\n    while True: pass"))
+    assert "in time" in refusal(door)["message"]
+    assert door.out("print('lives')") == "lives\n"

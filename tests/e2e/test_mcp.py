@@ -76,11 +76,12 @@ def test_a_request_that_names_its_revision_needs_nothing_before_it(peer):
 def test_what_is_no_message_is_answered_by_its_code(peer):
     p = peer()
     for text, code, number in [
-        ("{", -32700, None), ("\xff\xfe", -32700, None), ('{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', -32700, None),
+        ("{", -32700, None), (b'{"\xff\xfe": 1}', -32700, None), (b"\xff", -32700, None), ('{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', -32700, None),
         ("[" * 100_000, -32700, None), ('[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600, None), ('"ping"', -32600, None),
         ('{"id":3,"method":"ping"}', -32600, 3), ('{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600, None),
         ('{"jsonrpc":"2.0","id":5,"method":"ping","params":[]}', -32602, 5), ('{"jsonrpc":"2.0","id":"six","method":"nothing"}', -32601, "six"),
         ('{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"nothing"}}', -32602, 7),
+        ('{"jsonrpc":"2.0","id":"cut","method":"tools/call","params":{"name":"%s"}}' % ("a" + "ü" * 99), -32602, "cut"),
         ('{"jsonrpc":"2.0","id":8,"method":"tools/list","params":{"cursor":"x"}}', -32602, 8),
         ('{"jsonrpc":"2.0","id":9,"method":"resources/read","params":{"uri":"file:///etc/passwd"}}', -32002, 9),
     ]:  # fmt: skip
@@ -184,6 +185,7 @@ def test_a_session_keeps_what_is_in_it_and_nobody_else_has_it(peer):
     for tool, more in [("run_python", {"code": "1"}), ("reset_session", {}), ("list_files", {})]:
         assert "there is no session" in p.refused(tool, session=two, **more)
     assert "there is no session" in p.refused("run_python", code="1", session="guessed")
+    assert "there is no session" in p.refused("run_python", code="1", session="a" + "ü" * 99)
     # Of another server.
     assert "there is no session" in peer().refused("run_python", code="1", session=one)
 

@@ -81,6 +81,14 @@ a_message_keeps_its_quotes(void **state)
 	assert_string_equal(buf_text(&out), "\"a\\b\": \\x0a\\u{202e}");
 }
 
+static void
+blanks_do_not_fill_lines(void **state)
+{
+	(void)state;
+	is_shown(" a b ", 100, " a b ");
+	is_shown("a   b", 100, "a \\x20\\x20b");
+}
+
 int
 main(void)
 {
@@ -91,6 +99,7 @@ main(void)
 		cmocka_unit_test(no_text_looks_like_the_escape_of_another),
 		cmocka_unit_test(a_text_is_cut_between_characters_and_says_so),
 		cmocka_unit_test(a_message_keeps_its_quotes),
+		cmocka_unit_test(blanks_do_not_fill_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,273 @@
+/*
+ * e2b_make: sandboxes are made, by the wishes of their clients.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "e2b_control.h"
+#include "e2b_policy.h"
+#include "native_part.h"
+#include "request.h"
+
+/* Seconds. */
+#define LIFE	 300
+#define LIFE_MAX (30 * 86400)
+
+/* ---- what is wished for ---- */
+
+/* Objects of strings, or nothing. */
+static int
+take_strings(json_t **to, const json_t *body, const char *name,
+	     struct remit_error *err)
+{
+	json_t *given = json_object_get(body, name), *value;
+	const char *key;
+
+	*to = json_object();
+	if (!*to)
+		return fail_sys(err, REMIT_E_MEMORY, "%s", name);
+	if (!given || json_is_null(given))
+		return 0;
+	if (!json_is_object(given) || json_object_size(given) > 256)
+		return fail(err, REMIT_E_INPUT,
+			    "%s: must be an object of at most 256 strings",
+			    name);
+	json_object_foreach(given, key, value)
+	{
+		if (!json_is_string(value) || !*key || strchr(key, '='))
+			return fail(err, REMIT_E_INPUT,
+				    "%s.%.40s: must be a string", name, key);
+	}
+	return json_object_update(*to, given) < 0
+		       ? fail_sys(err, REMIT_E_MEMORY, "%s", name)
+		       : 0;
+}
+
+int
+e2b_take_life(const json_t *body, uint64_t *life_ms, struct remit_error *err)
+{
+	const json_t *value = json_object_get(body, "timeout");
+	double seconds = json_number_value(value);
+
+	if (!value || json_is_null(value)) {
+		*life_ms = LIFE * UINT64_C(1000);
+		return 0;
+	}
+	if (!json_is_number(value) || seconds < 0 || seconds > LIFE_MAX)
+		return fail(err, REMIT_E_INPUT,
+			    "timeout: must be a number of seconds up to %d",
+			    LIFE_MAX);
+	/* 0 would be without end. */
+	*life_ms = seconds < 0.001 ? 1 : (uint64_t)(seconds * 1000);
+	return 0;
+}
+
+/* What shares something with others has no copies: then it is not asked for
+   them. */
+static bool
+can_fork(const struct policy *p)
+{
+	return !p->subprocess_execution && p->network_access == NETWORK_NONE &&
+	       !p->network_allow.count && !p->mounts.count &&
+	       !p->filesystem_write_roots.count && p->tier == TIER_LOCAL;
+}
+
+static void
+note_policy(struct sandbox *sb, const struct policy *p)
+{
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+	sb->cpus = p->cpus && p->cpus != POLICY_UNLIMITED
+			   ? p->cpus
+			   : (uint64_t)(online > 0 ? online : 1);
+	sb->memory_bytes = p->memory_bytes;
+	sb->disk_bytes = p->disk_bytes;
+	sb->may_start_programs = p->subprocess_execution;
+	sb->has_network =
+		p->network_access != NETWORK_NONE || p->network_allow.count;
+}
+
+/* How its room is to be opened; the policy's text is the caller's. */
+static int
+plan(struct sandbox *sb, const json_t *body, struct room_options *opt,
+     char **text, struct remit_error *err)
+{
+	own(policy) struct policy policy = { 0 };
+	struct key *key = sb->key;
+	json_auto_t *doc = e2b_policy(
+		body, key->policy.network_access != NETWORK_NONE, err);
+
+	if (!doc ||
+	    request_policy(json_object_size(doc) ? doc : NULL, key, &policy,
+			   text, err) < 0 ||
+	    e2b_take_life(body, &opt->life_ms, err) < 0 ||
+	    take_strings(&sb->metadata, body, "metadata", err) < 0 ||
+	    take_strings(&sb->env, body, "envVars", err) < 0)
+		return -1;
+	note_policy(sb, &policy);
+	opt->owner = key->name;
+	opt->forkable = can_fork(&policy);
+	opt->memory_bytes = policy.memory_bytes;
+	return 0;
+}
+
+/* ---- making one ---- */
+
+struct making {
+	struct exchange *x;
+	struct sandbox *sb;
+	struct room_options opt;
+	char *policy_text;
+};
+
+static void
+making_free(void *making)
+{
+	struct making *m = making;
+
+	sandbox_put(m->x, m->sb);
+	free(m->policy_text);
+	free(m);
+}
+
+static void on_made(void *user, struct remit_result *res,
+		    const struct remit_error *err);
+static const struct room_events made_events = { .result = on_made };
+
+static int
+open_room(struct making *m, const struct room_events *ev, void *user,
+	  struct remit_error *err)
+{
+	own_mem char *text = strdup(m->policy_text);
+
+	if (!text)
+		return fail_sys(err, REMIT_E_MEMORY, "policy");
+	m->opt.policy_json = text;
+	m->opt.loan = (struct room_loan){ free, text };
+	if (room_open(m->x->server->rooms, &m->opt, ev, user, &m->sb->room,
+		      err) < 0)
+		return -1;
+	take_ptr(&text);
+	return 0;
+}
+
+static void
+on_gone(void *user)
+{
+	struct making *m = user;
+
+	sandbox_kill(m->x, m->sb);
+}
+
+static void
+leave_room(struct making *m)
+{
+	struct e2b *e = m->x->server->e2b;
+	struct room *r;
+
+	pthread_mutex_lock(&e->lock);
+	r = take_ptr(&m->sb->room);
+	pthread_mutex_unlock(&e->lock);
+	room_put(r);
+}
+
+static void
+on_made(void *user, struct remit_result *res, const struct remit_error *err)
+{
+	struct making *m = user;
+	struct remit_error again;
+
+	(void)res;
+	/* A host where nothing can be copied has sandboxes all the same. */
+	if (err && m->opt.forkable && !strcmp(err->where, "forkable")) {
+		m->opt.forkable = false;
+		leave_room(m);
+		if (open_room(m, &made_events, m, &again) == 0)
+			return;
+		err = &again;
+	}
+	if (err) {
+		e2b_error(m->x, err);
+	} else {
+		snprintf(m->sb->id, sizeof(m->sb->id), "%s",
+			 room_id(m->sb->room));
+		sandbox_list(m->x, m->sb);
+		reply_json(m->x, 201, e2b_made_json(m->sb));
+	}
+	exchange_put(m->x);
+}
+
+/* NULL: no memory. */
+static struct making *
+making_new(struct exchange *x, struct key *key)
+{
+	struct making *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->x = x;
+	m->sb = sandbox_new(key);
+	if (m->sb)
+		return m;
+	free(m);
+	return NULL;
+}
+
+void
+e2b_post_sandbox(struct exchange *x)
+{
+	struct making *m = making_new(x, x->key);
+	struct remit_error err;
+
+	if (!m) {
+		e2b_fail(x, 500, "no memory");
+		return;
+	}
+	exchange_own(x, m, making_free);
+	if (plan(m->sb, x->json, &m->opt, &m->policy_text, &err) < 0 ||
+	    native_check_limits(x, m->opt.memory_bytes, &err) < 0) {
+		e2b_error(x, &err);
+		return;
+	}
+	exchange_hold(x);
+	if (open_room(m, &made_events, m, &err) < 0) {
+		on_made(m, NULL, &err);
+		return;
+	}
+	exchange_on_gone(x, on_gone, m);
+}
+
+static void
+on_nothing(void *user, struct remit_result *res, const struct remit_error *err)
+{
+	/* What waits for a room that could not be opened fails by itself. */
+	(void)user;
+	(void)res;
+	(void)err;
+}
+
+struct sandbox *
+e2b_debug_sandbox(struct exchange *x)
+{
+	static const struct room_events nothing = { .result = on_nothing };
+	struct making *m = making_new(x, &x->server->keys->all[0]);
+	json_auto_t *body = json_pack("{s:i}", "timeout", LIFE_MAX);
+	struct sandbox *sb = NULL;
+	struct remit_error err;
+
+	if (!m) {
+		e2b_fail(x, 500, "no memory");
+		return NULL;
+	}
+	snprintf(m->sb->id, sizeof(m->sb->id), SANDBOX_DEBUG_ID);
+	if (plan(m->sb, body, &m->opt, &m->policy_text, &err) < 0 ||
+	    open_room(m, &nothing, NULL, &err) < 0) {
+		e2b_error(x, &err);
+	} else {
+		sandbox_list(x, m->sb);
+		sb = sandbox_hold(x, m->sb);
+	}
+	making_free(m);
+	return sb;
+}
