@@ -31,9 +31,9 @@ route_matches(const char *pattern, const char *path,
 {
 	*count = 0;
 	while (*pattern == '/' && *path == '/') {
-		struct route_param param;
+		struct route_param param = { 0 };
 		size_t len = strcspn(++pattern, "/");
-		bool is_param;
+		bool is_param = false;
 		long taken =
 			match_segment(pattern, len, ++path, &param, &is_param);
 
