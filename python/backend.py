@@ -82,7 +82,7 @@ def build(folder: pathlib.Path, *targets: str) -> None:
         if subprocess.run(argv, cwd=ROOT, stdout=sys.stderr).returncode:
             raise SystemExit(
                 f"remit: {argv[0]} failed, see above. To build, Remit needs a C compiler, the static library of "
-                "jansson, libseccomp's headers and Python's (on Debian: tools/setup.sh installs them)"
+                "jansson, Mbed TLS, libseccomp's headers and Python's (on Debian: tools/setup.sh installs them)"
             )
 
 

@@ -7,7 +7,7 @@
 set -eu
 
 build="meson ninja-build pkg-config gcc libc6-dev linux-libc-dev libjansson-dev
-libseccomp-dev python3 python3-dev scdoc"
+libmbedtls-dev libseccomp-dev python3 python3-dev scdoc"
 test="libcmocka-dev clang clang-tidy clang-format libclang-rt-14-dev cppcheck
 mandoc bubblewrap python3-pytest python3-pip python3-venv python3-numpy python3-pandas
 python3-matplotlib python3-scipy util-linux keyutils procps

@@ -18,6 +18,7 @@
 #include "rules.h"
 #include "step.h"
 #include "tmpfs.h"
+#include "trust_file.h"
 
 const struct jail_folder jail_writable[JAIL_WRITABLE] = {
 	{ "workspace", JAIL_WORKSPACE, 0755 },
@@ -205,20 +206,10 @@ step_links(struct blueprint *b, uint32_t *detail)
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
 		if (make_file(b->root, files[i].path, files[i].text) < 0)
 			return -1;
-	return b->plan->proxied ? make_resolver(b->root) : 0;
-}
-
-static int
-step_network(struct blueprint *b, uint32_t *detail)
-{
-	if (b->ways_out < 0)
-		return 0;
-	if (listeners_open(&b->listeners, b->ways_out, detail) < 0)
+	/* A cast's root cannot be written: there must be a place. */
+	if (b->plan->ends_tls && make_file(b->root, JAIL_TRUST, "") < 0)
 		return -1;
-	/* Nobody inside shall add to them. */
-	own_fd_close(&b->ways_out);
-	b->ways_out = -1;
-	return 0;
+	return b->plan->proxied ? make_resolver(b->root) : 0;
 }
 
 static int
@@ -244,6 +235,29 @@ place(int root, int mount_fd, const char *jail, bool is_folder)
 	}
 	/* Without MOVE_MOUNT_T_SYMLINKS a link is not followed. */
 	return move_mount(mount_fd, "", parent, name, MOVE_MOUNT_F_EMPTY_PATH);
+}
+
+/* Another one for each jail, also where they share a root. */
+static int
+place_trust(const struct blueprint *b)
+{
+	own_fd int fd = trust_file_take(b->ways_out);
+
+	return fd < 0 ? -1 : place(b->root, fd, JAIL_TRUST_FOLDER, true);
+}
+
+static int
+step_network(struct blueprint *b, uint32_t *detail)
+{
+	if (b->ways_out < 0)
+		return 0;
+	if (listeners_open(&b->listeners, b->ways_out, detail) < 0 ||
+	    (b->plan->ends_tls && place_trust(b) < 0))
+		return -1;
+	/* Nobody inside shall add to them. */
+	own_fd_close(&b->ways_out);
+	b->ways_out = -1;
+	return 0;
 }
 
 static int

@@ -12,6 +12,10 @@
 #define JAIL_COMPILED  "/.remit/compiled"
 #define JAIL_FONTS     "/.remit/fonts"
 #define JAIL_PACKAGES  "/.remit/packages"
+/* Authorities that code trusts, where the proxy ends TLS itself. */
+#define JAIL_TRUST_FOLDER "/etc/remit"
+#define JAIL_TRUST_NAME	  "trust.pem"
+#define JAIL_TRUST	  JAIL_TRUST_FOLDER "/" JAIL_TRUST_NAME
 
 /* What can be written: folders of one tmpfs, and where they appear. */
 #define JAIL_WRITABLE 3

@@ -62,6 +62,9 @@ static const struct {
 	[LEDGER_IN_CLEAR] = { ", a public address, where its credential would "
 			      "be read on the way",
 			      NULL },
+	[LEDGER_NOT_PROVEN] = { ", which did not prove by TLS that it is that "
+				"host",
+				NULL },
 	[LEDGER_TOO_MANY] = { ", more often than its entry allows", NULL },
 	[LEDGER_TOO_MUCH] = { ", with more bytes than its entry allows", NULL },
 };

@@ -42,6 +42,13 @@ static const char *const proxy_named[] = {
 	"NO_PROXY=localhost,127.0.0.1", "no_proxy=localhost,127.0.0.1",
 };
 
+/* All that is read by libraries which have authorities of their own. */
+static const char *const trust_named[] = {
+	"SSL_CERT_FILE=" JAIL_TRUST,
+	"REQUESTS_CA_BUNDLE=" JAIL_TRUST,
+	"CURL_CA_BUNDLE=" JAIL_TRUST,
+};
+
 static int
 add_list(struct buf *out, const char *key, const struct list *l)
 {
@@ -131,6 +138,9 @@ add_environment(struct buf *out, const struct plan *plan, const char *place,
 			   i < ARRAY_LEN(proxy_named);
 	     i++)
 		if (record_add(out, "env", proxy_named[i]) < 0)
+			return -1;
+	for (size_t i = 0; plan->ends_tls && i < ARRAY_LEN(trust_named); i++)
+		if (record_add(out, "env", trust_named[i]) < 0)
 			return -1;
 	if (add_placeholders(out, plan, err) < 0)
 		return -1;

@@ -5,9 +5,10 @@
  *	HOST:HEADER=env:NAME
  *	HOST:HEADER=file:/PATH
  *
- * HOST is a name or an address that network_allow names as a plain entry (an
- * IPv6 address in brackets). The value is the variable's, or what the file
- * says without the end of its line: the keeper's, and never part of a policy.
+ * HOST is a name or an address that network_allow names as an entry for plain
+ * HTTP or TLS (an IPv6 address in brackets). The value is the variable's, or
+ *what the file says without the end of its line: the keeper's, and never part
+ *of a policy.
  */
 #ifndef REMIT_CREDENTIAL_H
 #define REMIT_CREDENTIAL_H

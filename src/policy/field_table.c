@@ -203,9 +203,10 @@ const struct field fields[FIELD_TOTAL] = {
 		.fallback = "",
 		.object_text = credential_text,
 		.value_name = "HOST:HEADER=FROM",
-		.sentence = "a header that is put into plain HTTP requests to "
-			    "a host of network_allow, and that the code never "
-			    "sees; FROM is env:NAME or file:/PATH",
+		.sentence = "a header that is put into HTTP requests to a host "
+			    "of network_allow, with TLS or to private "
+			    "addresses, and that the code never sees; FROM is "
+			    "env:NAME or file:/PATH",
 		.kept = SPACED(MECH(PROXY), 0),
 	},
 	[F_PACKAGE_INSTALLATION] = {

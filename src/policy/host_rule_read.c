@@ -254,13 +254,12 @@ check_words(const char *text, const struct host_rule *r,
 			err, FIELD,
 			"Leave the word out: an address is named as it is.",
 			"%.300s: tls and private are for names", text);
-	if (r->methods && r->kind != HOST_PLAIN)
+	if (r->methods && r->kind == HOST_TCP)
 		return fail_refused(
 			err, FIELD,
-			"Leave methods out, or, if the host speaks HTTP "
-			"without TLS at this port, add the word plain.",
-			"%.300s: only of plain HTTP the method can be seen",
-			text);
+			"Leave methods out, or, if the host speaks HTTP at "
+			"this port, add the word plain or tls.",
+			"%.300s: only of HTTP the method can be seen", text);
 	return 0;
 }
 

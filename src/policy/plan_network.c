@@ -8,6 +8,37 @@
 #include "host_rule.h"
 #include "plan_part.h"
 
+static bool
+has_credential(const struct credentials *all, const struct host_rule *r)
+{
+	for (size_t i = 0; i < all->count; i++)
+		if (credential_is_for(&all->rows[i], r))
+			return true;
+	return false;
+}
+
+static int
+check_methods(const struct policy *p, const struct host_rules *rules,
+	      struct remit_error *err)
+{
+	struct credentials all;
+
+	if (credentials_read(&p->credentials, &all, err) < 0)
+		return -1;
+	for (size_t i = 0; i < rules->count; i++)
+		if (rules->rows[i].methods && rules->rows[i].kind == HOST_TLS &&
+		    !has_credential(&all, &rules->rows[i]))
+			return fail_refused(
+				err, "network_allow",
+				"Leave methods out, or, if the host speaks "
+				"HTTP without TLS at this port, add the word "
+				"plain.",
+				"%s:%u: the method is inside of TLS, which the "
+				"proxy reads only for a credential",
+				rules->rows[i].name, rules->rows[i].port);
+	return 0;
+}
+
 static int
 check_hosts(const struct decision *d, struct remit_error *err)
 {
@@ -20,7 +51,9 @@ check_hosts(const struct decision *d, struct remit_error *err)
 			"the list.",
 			"the host's own network has all hosts, so the list "
 			"would keep nobody out");
-	return host_rules_read(&d->policy->network_allow, &rules, err);
+	if (host_rules_read(&d->policy->network_allow, &rules, err) < 0)
+		return -1;
+	return check_methods(d->policy, &rules, err);
 }
 
 /* Sockets in a network of the jail's own, which lead to a proxy or nowhere. */
@@ -144,13 +177,13 @@ static int
 check_entry(const struct credential *c, const struct host_rule *r,
 	    struct remit_error *err)
 {
-	if (r->kind != HOST_PLAIN)
+	if (r->kind == HOST_TCP)
 		return fail_refused(
 			err, "credentials",
-			"Name a host without TLS, by an entry of the kind "
-			"plain.",
-			"%s:%u is no plain entry: nothing can be put into "
-			"what the proxy does not read",
+			"If the host speaks HTTP at this port, add the word "
+			"tls or plain to its entry.",
+			"%s:%u is an entry for bytes of any kind, and a header "
+			"can be put only into HTTP",
 			c->host, r->port);
 	if (!r->name[0] && address_class(&r->address) == ADDRESS_PUBLIC)
 		return fail_refused(
@@ -195,5 +228,9 @@ decide_credentials(struct decision *d, struct remit_error *err)
 		if (check_credential(&all.rows[i], &rules, err) < 0)
 			return -1;
 	plan_note_kept(d, MECH(PROXY));
+	for (size_t i = 0; i < rules.count; i++)
+		if (rules.rows[i].kind == HOST_TLS &&
+		    has_credential(&all, &rules.rows[i]))
+			d->plan->ends_tls = true;
 	return 0;
 }

@@ -140,16 +140,33 @@ read_hello(const struct relay *r, enum ledger_why *why)
 	return found;
 }
 
+static void read_bytes(struct relay *r);
+
+/* The hello names its host: the request is inside. */
+static void
+open_tls(struct relay *r)
+{
+	if (relay_end_tls(r) < 0 || relay_read_head(r) < 0)
+		relay_cut(r);
+	else
+		read_bytes(r);
+}
+
 /* The bytes of a connection to whom it names, or all of a tunnel's. */
 static void
 read_bytes(struct relay *r)
 {
+	bool is_hello = r->rule->kind == HOST_TLS && !r->code_tls;
 	enum ledger_why why = LEDGER_OTHER_NAME;
-	enum head found = r->rule->kind == HOST_TLS ? read_hello(r, &why)
-						    : read_request(r, &why);
+	enum head found =
+		is_hello ? read_hello(r, &why) : read_request(r, &why);
 
 	if (found == HEAD_MORE && !r->out.ended)
 		return;
+	if (is_hello && r->tls_end && why == LEDGER_LET_THROUGH) {
+		open_tls(r);
+		return;
+	}
 	/* Somebody who only looked whether there is a host. */
 	if (found == HEAD_MORE && !r->out.len)
 		relay_end(r);
@@ -159,11 +176,25 @@ read_bytes(struct relay *r)
 		relay_refuse(r, why);
 }
 
+/* For what an entry names, and not for what a person allows later. */
+static void
+find_credential(struct relay *r)
+{
+	const struct gate *g = r->gate;
+	const struct vault_row *v = vault_find(&g->vault, r->rule, r->host);
+
+	if (!v || r->rule == &r->any)
+		return;
+	r->credential = &v->header;
+	if (r->rule->kind == HOST_TLS)
+		r->tls_end = &g->ends->rows[v - g->vault.rows];
+}
+
 /* Its entry is known: do its bytes have to say anything? */
 static void
 begin_bytes(struct relay *r)
 {
-	r->credential = vault_find(&r->gate->vault, r->rule, r->host);
+	find_credential(r);
 	r->is_single = r->rule->methods || r->credential;
 	if (r->rule->kind == HOST_TCP) {
 		admit(r);
@@ -247,7 +278,7 @@ pass_request(struct relay *r, const struct http_head *h,
 	enum ledger_why why;
 
 	own.target = a->target;
-	r->credential = vault_find(&r->gate->vault, r->rule, r->host);
+	find_credential(r);
 	r->is_single = true;
 	why = r->rule->kind == HOST_TLS ? LEDGER_OTHER_NAME
 					: judge_request(r, &own);

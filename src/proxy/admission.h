@@ -26,6 +26,8 @@ void relay_hear(struct relay *r);
 void relay_hold(struct relay *r);
 /* What it has said, up to HEAD_MAX bytes. -1 if the connection is broken. */
 int relay_read_head(struct relay *r) must_check;
+/* It speaks TLS, with us: what it has said is its hello. */
+int relay_end_tls(struct relay *r) must_check;
 /* Let it through: find the host, and connect. */
 void relay_find(struct relay *r);
 void relay_refuse(struct relay *r, enum ledger_why why);

@@ -10,7 +10,7 @@ void
 flow_open(struct flow *f)
 {
 	f->start = f->len = 0;
-	f->ended = f->closed = f->filled = false;
+	f->ended = f->closed = f->filled = f->ragged = false;
 	f->pipe[0] = f->pipe[1] = -1;
 }
 
@@ -54,40 +54,63 @@ flow_has_room(const struct flow *f)
 	return flow_is_piped(f) ? !f->len : f->start + f->len < FLOW_BYTES;
 }
 
+/* All there is, if it finds room: no event tells of what is decrypted. */
 static ssize_t
-take(struct flow *f, int fd, size_t most)
+take_decrypted(struct flow *f, struct tls *tls, size_t room)
+{
+	char *at = f->data + f->start + f->len;
+	size_t len = 0;
+	ssize_t n = 1;
+
+	while (len < room) {
+		n = tls_read(tls, at + len, room - len);
+		if (n <= 0)
+			break;
+		len += (size_t)n;
+	}
+	f->ragged = tls_is_ragged(tls);
+	/* The end, or that it is broken, is seen at the next call. */
+	return len ? (ssize_t)len : n;
+}
+
+static ssize_t
+take(struct flow *f, struct flow_end from, size_t most)
 {
 	size_t room = FLOW_BYTES - f->start - f->len;
 	ssize_t n;
 
 	if (most - f->len < room)
 		room = most - f->len;
+	if (from.tls)
+		return take_decrypted(f, from.tls, room);
 	if (flow_is_piped(f))
-		return splice(fd, NULL, f->pipe[1], NULL, SPLICED,
+		return splice(from.fd, NULL, f->pipe[1], NULL, SPLICED,
 			      SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
-	n = recvfrom(fd, f->data + f->start + f->len, room, 0, NULL, NULL);
+	n = recvfrom(from.fd, f->data + f->start + f->len, room, 0, NULL, NULL);
 	f->filled = n == (ssize_t)room;
 	return n;
 }
 
 static ssize_t
-give(struct flow *f, int fd)
+give(struct flow *f, struct flow_end to)
 {
+	if (to.tls)
+		return tls_write(to.tls, f->data + f->start, f->len);
 	if (flow_is_piped(f))
-		return splice(f->pipe[0], NULL, fd, NULL, f->len,
+		return splice(f->pipe[0], NULL, to.fd, NULL, f->len,
 			      SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
-	return sendto(fd, f->data + f->start, f->len, MSG_NOSIGNAL, NULL, 0);
+	return sendto(to.fd, f->data + f->start, f->len, MSG_NOSIGNAL, NULL, 0);
 }
 
 int
-flow_pull(struct flow *f, int fd, size_t most)
+flow_pull(struct flow *f, struct flow_end from, size_t most)
 {
 	ssize_t n;
 
 	if (f->ended || !flow_has_room(f) ||
 	    (!flow_is_piped(f) && f->len >= most))
 		return 0;
-	n = take(f, fd, most);
+	n = take(f, from, most);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -1;
 	f->ended = n == 0;
@@ -96,9 +119,9 @@ flow_pull(struct flow *f, int fd, size_t most)
 }
 
 int
-flow_push(struct flow *f, int fd, size_t *sent)
+flow_push(struct flow *f, struct flow_end to, size_t *sent)
 {
-	ssize_t n = f->len ? give(f, fd) : 0;
+	ssize_t n = f->len ? give(f, to) : 0;
 
 	*sent = 0;
 	if (n < 0)
@@ -107,7 +130,10 @@ flow_push(struct flow *f, int fd, size_t *sent)
 	f->len -= (size_t)n;
 	f->start = f->len ? f->start + (size_t)n : 0;
 	if (f->ended && !f->len && !f->closed) {
-		shutdown(fd, SHUT_WR);
+		/* Who reads it must see if it was cut off. */
+		if (to.tls && !f->ragged)
+			tls_say_end(to.tls);
+		shutdown(to.fd, SHUT_WR);
 		f->closed = true;
 	}
 	return 0;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "own.h"
+#include "tls.h"
 
 #define FLOW_BYTES	32768
 #define FLOW_PIPE_BYTES (1024 * 1024)
@@ -22,7 +23,14 @@ struct flow {
 	bool ended;	   /* no more will come */
 	bool closed;	   /* and the other side was told */
 	bool filled;	   /* the last bytes that came took all the room */
+	bool ragged;	   /* it ended without saying so, in TLS */
 	int pipe[2];	   /* -1: none yet */
+};
+
+/* Where bytes come from or go to. */
+struct flow_end {
+	int fd;
+	struct tls *tls; /* NULL: as they are */
 };
 
 void flow_open(struct flow *f);
@@ -30,9 +38,9 @@ void flow_close(struct flow *f);
 
 /* Take what has come, until so many bytes lie in the buffer. -1 if the
    connection is broken. */
-int flow_pull(struct flow *f, int fd, size_t most) must_check;
+int flow_pull(struct flow *f, struct flow_end from, size_t most) must_check;
 /* Hand it on; *sent bytes were. */
-int flow_push(struct flow *f, int fd, size_t *sent) must_check;
+int flow_push(struct flow *f, struct flow_end to, size_t *sent) must_check;
 /* So many came at once that a pipe would help; it goes on without one. */
 bool flow_is_full(const struct flow *f);
 /* From now on by a pipe; nothing is on the way. */

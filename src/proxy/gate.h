@@ -15,6 +15,7 @@
 #include "names.h"
 #include "relay.h"
 #include "site_names.h"
+#include "tls_ends.h"
 #include "vault.h"
 
 /* A way out that listens. */
@@ -29,6 +30,7 @@ struct gate {
 	struct relay_use uses[HOST_RULES_MAX];
 	bool is_asked; /* clients may ask for a proxy */
 	struct vault vault;
+	struct tls_ends *ends; /* for those with TLS; else NULL */
 	struct hold hold;
 	bool any; /* public hosts that no rule names, too */
 	struct site_names site;

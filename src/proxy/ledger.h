@@ -29,7 +29,8 @@ enum ledger_why {
 	LEDGER_OTHER_REQUEST, /* a second one, or one that is not clear */
 	LEDGER_TOO_MANY,
 	LEDGER_TOO_MUCH,
-	LEDGER_IN_CLEAR, /* a credential would be read on the way */
+	LEDGER_IN_CLEAR,   /* a credential would be read on the way */
+	LEDGER_NOT_PROVEN, /* the host did not prove that it is this one */
 	LEDGER_WHYS,
 };
 

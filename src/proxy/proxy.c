@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "proxy_order.h"
+#include "trust.h"
 
 static int
 make_pair(int *ours, int *theirs, struct remit_error *err)
@@ -35,6 +36,11 @@ send_order(const struct proxy *p, const struct plan *plan,
 	};
 	int sent = -1;
 
+	if (plan->ends_tls && !trust_path())
+		return fail_refused(
+			err, "credentials", "Install ca-certificates.",
+			"this machine has no list of certificate authorities, "
+			"and so no host could prove who it is");
 	if (host_rules_read(&plan->policy->network_allow, &o.rules, err) == 0 &&
 	    vault_fill(&o.vault, plan->policy, err) == 0)
 		sent = send(p->line, &o, sizeof(o), MSG_NOSIGNAL) == sizeof(o)

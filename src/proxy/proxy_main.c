@@ -14,6 +14,7 @@
 #include "proxy.h"
 #include "proxy_order.h"
 #include "rights.h"
+#include "trust_file.h"
 
 static int
 limit_self(void)
@@ -88,6 +89,18 @@ take_ledger(void)
 	return l;
 }
 
+/* Before pid 1 of the jail waits for it: whom code shall trust. */
+static int
+end_tls(struct gate *g)
+{
+	own_fd int file = -1;
+
+	if (!tls_ends_wanted(&g->vault, &g->rules))
+		return 0;
+	g->ends = tls_ends_make(&g->vault, &g->rules, &file);
+	return g->ends && trust_file_send(PROXY_WAYS_OUT, file) == 0 ? 0 : -1;
+}
+
 int
 proxy_main(void)
 {
@@ -108,6 +121,8 @@ proxy_main(void)
 	explicit_bzero(&o.vault, sizeof(o.vault));
 	g->any = o.any;
 	g->ledger = take_ledger();
+	if (end_tls(g) < 0)
+		return 1;
 	site_names_read(&g->site, g->any || o.asks ? NULL : &g->rules);
 	if (listeners_take(PROXY_WAYS_OUT, fds, &count) < 0)
 		return wait_for_end();

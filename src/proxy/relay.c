@@ -47,6 +47,7 @@ set_no_delay(int fd)
 static void
 close_peer(struct relay *r)
 {
+	tls_free(take_ptr(&r->peer_tls));
 	loop_remove(&r->gate->loop, &r->on_peer);
 	own_fd_close(&r->peer);
 	r->peer = -1;
@@ -70,6 +71,7 @@ relay_cut(struct relay *r)
 	loop_set_timer(&r->gate->loop, &r->timer, 0);
 	loop_remove(&r->gate->loop, &r->on_code);
 	close_peer(r);
+	tls_free(take_ptr(&r->code_tls));
 	own_fd_close(&r->code);
 	r->code = -1;
 	r->gate->piped_count -=
@@ -146,18 +148,33 @@ want(struct relay *r, struct source *s, int fd, uint32_t events,
 	return 0;
 }
 
-static uint32_t
-wanted(const struct flow *from, const struct flow *to)
+static struct flow_end
+code_of(const struct relay *r)
 {
+	return (struct flow_end){ r->code, r->code_tls };
+}
+
+static struct flow_end
+peer_of(const struct relay *r)
+{
+	return (struct flow_end){ r->peer, r->peer_tls };
+}
+
+/* What TLS has read already, the socket that it goes to tells of. */
+static uint32_t
+wanted(const struct flow *from, const struct flow *to, const struct tls *other)
+{
+	bool more = to->len || (other && !to->ended && tls_has_more(other));
+
 	return (!from->ended && flow_has_room(from) ? (uint32_t)EPOLLIN : 0) |
-	       (to->len ? (uint32_t)EPOLLOUT : 0);
+	       (more ? (uint32_t)EPOLLOUT : 0);
 }
 
 /* Few connections have much to say, and only few get much room. */
 static void
 widen(struct relay *r, struct flow *f, int from, int to)
 {
-	bool looked_at = r->is_single && f == &r->out;
+	bool looked_at = r->tls_end || (r->is_single && f == &r->out);
 
 	if (looked_at || !flow_is_full(f) ||
 	    r->gate->piped_count == RELAYS_PIPED || flow_pipe(f) < 0)
@@ -173,21 +190,23 @@ carry(struct relay *r)
 	struct ledger *l = r->gate->ledger;
 	size_t sent = r->out.len, received = r->in.len;
 
-	if (flow_pull(&r->out, r->code, FLOW_BYTES) < 0 ||
-	    flow_pull(&r->in, r->peer, FLOW_BYTES) < 0 ||
+	if (flow_pull(&r->out, code_of(r), FLOW_BYTES) < 0 ||
+	    flow_pull(&r->in, peer_of(r), FLOW_BYTES) < 0 ||
 	    admission_holds(r, r->out.len - sent, r->in.len - received) < 0)
 		return -1;
-	if (flow_push(&r->out, r->peer, &sent) < 0)
+	if (flow_push(&r->out, peer_of(r), &sent) < 0)
 		return -1;
 	ledger_sent(l, r->row, sent);
-	if (flow_push(&r->in, r->code, &received) < 0)
+	if (flow_push(&r->in, code_of(r), &received) < 0)
 		return -1;
 	ledger_received(l, r->row, received);
 	widen(r, &r->out, r->code, r->peer);
 	widen(r, &r->in, r->peer, r->code);
-	if (want(r, &r->on_code, r->code, wanted(&r->out, &r->in), on_code) < 0)
+	if (want(r, &r->on_code, r->code, wanted(&r->out, &r->in, r->peer_tls),
+		 on_code) < 0)
 		return -1;
-	return want(r, &r->on_peer, r->peer, wanted(&r->in, &r->out), on_peer);
+	return want(r, &r->on_peer, r->peer,
+		    wanted(&r->in, &r->out, r->code_tls), on_peer);
 }
 
 static void
@@ -230,7 +249,7 @@ judge_targets(const struct relay *r)
 		if (!r->rule->may_be_private &&
 		    (class == ADDRESS_PRIVATE || is_own(a)))
 			return LEDGER_NOT_PUBLIC;
-		if (r->credential && class == ADDRESS_PUBLIC)
+		if (r->credential && !r->tls_end && class == ADDRESS_PUBLIC)
 			return LEDGER_IN_CLEAR;
 	}
 	return LEDGER_LET_THROUGH;
@@ -270,6 +289,40 @@ connect_next(struct relay *r)
 }
 
 static void
+open_relay(struct relay *r)
+{
+	r->state = RELAY_OPEN;
+	r->row = ledger_note(r->gate->ledger, r->host, r->port,
+			     LEDGER_LET_THROUGH);
+	go_on(r);
+}
+
+/* Nothing is sent to a host, and no other of its addresses is tried, unless it
+   proves that it is the one. */
+static void
+shake_on(struct relay *r)
+{
+	if (tls_shake(r->peer_tls) == 0)
+		open_relay(r);
+	else if (errno != EAGAIN)
+		relay_refuse(r, LEDGER_NOT_PROVEN);
+	else if (want(r, &r->on_peer, r->peer, EPOLLIN, on_peer) < 0)
+		relay_cut(r);
+}
+
+static void
+begin_shaking(struct relay *r)
+{
+	r->state = RELAY_SHAKING;
+	r->peer_tls = tls_to_host(r->gate->ends, r->peer, r->host);
+	wait_for(r, CONNECT_US);
+	if (r->peer_tls)
+		shake_on(r);
+	else
+		relay_cut(r);
+}
+
+static void
 on_peer(void *owner, uint32_t events)
 {
 	struct relay *r = owner;
@@ -281,16 +334,20 @@ on_peer(void *owner, uint32_t events)
 		go_on(r);
 		return;
 	}
+	if (r->state == RELAY_SHAKING) {
+		shake_on(r);
+		return;
+	}
 	if (getsockopt(r->peer, SOL_SOCKET, SO_ERROR, &error, &len) < 0 ||
 	    error) {
 		connect_next(r);
 		return;
 	}
 	set_buffers(r->peer);
-	r->state = RELAY_OPEN;
-	r->row = ledger_note(r->gate->ledger, r->host, r->port,
-			     LEDGER_LET_THROUGH);
-	go_on(r);
+	if (r->tls_end)
+		begin_shaking(r);
+	else
+		open_relay(r);
 }
 
 /* ---- finding ---- */
@@ -394,6 +451,8 @@ reset(struct relay *r, struct gate *g, int fd)
 	r->row = NULL;
 	r->is_allowed = r->is_asked = r->is_single = false;
 	r->credential = NULL;
+	r->tls_end = NULL;
+	r->code_tls = r->peer_tls = NULL;
 	r->tried = 0;
 	flow_open(&r->out);
 	flow_open(&r->in);
@@ -423,7 +482,18 @@ relay_hear(struct relay *r)
 int
 relay_read_head(struct relay *r)
 {
-	return flow_pull(&r->out, r->code, HEAD_MAX);
+	if (r->code_tls && !tls_is_shaken(r->code_tls) &&
+	    tls_shake(r->code_tls) < 0)
+		return errno == EAGAIN ? 0 : -1;
+	return flow_pull(&r->out, code_of(r), HEAD_MAX);
+}
+
+int
+relay_end_tls(struct relay *r)
+{
+	r->code_tls = tls_to_code(r->tls_end, r->code, r->out.data, r->out.len);
+	flow_open(&r->out);
+	return r->code_tls ? 0 : -1;
 }
 
 void

@@ -30,6 +30,7 @@ enum relay_state {
 	RELAY_HELD, /* somebody is asked whether it may be */
 	RELAY_FINDING,
 	RELAY_CONNECTING,
+	RELAY_SHAKING, /* the host has to prove who it is */
 	RELAY_OPEN,
 };
 
@@ -51,8 +52,10 @@ struct relay {
 	bool is_asked;	 /* it will say whom it is for, to a proxy */
 	bool is_single;	 /* it has one request, which is looked at */
 	const struct http_header *credential; /* of that, or NULL */
+	const struct tls_end *tls_end;	      /* TLS ends here; else NULL */
 	struct http_body body;		      /* of that */
 	int code, peer;			      /* sockets, or -1 */
+	struct tls *code_tls, *peer_tls;      /* what is spoken there */
 	struct source on_code, on_peer;
 	struct timer timer;
 	struct addresses targets;

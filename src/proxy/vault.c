@@ -88,14 +88,14 @@ vault_fill(struct vault *out, const struct policy *p, struct remit_error *err)
 	return 0;
 }
 
-const struct http_header *
+const struct vault_row *
 vault_find(const struct vault *v, const struct host_rule *r, const char *host)
 {
 	/* Not for what is only below a name, and where there is no head. */
-	if (r->is_below || r->kind != HOST_PLAIN)
+	if (r->is_below || r->kind == HOST_TCP)
 		return NULL;
 	for (size_t i = 0; i < v->count; i++)
 		if (!strcmp(v->rows[i].host, host))
-			return &v->rows[i].header;
+			return &v->rows[i];
 	return NULL;
 }

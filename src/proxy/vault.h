@@ -20,9 +20,8 @@ struct vault {
 /* Refused if one is not there, or can be no header. No message has a value. */
 int vault_fill(struct vault *out, const struct policy *p,
 	       struct remit_error *err) must_check;
-/* The header for an entry and the host that is meant; NULL if there is none. */
-const struct http_header *vault_find(const struct vault *v,
-				     const struct host_rule *r,
-				     const char *host);
+/* The row for an entry and the host that is meant; NULL if there is none. */
+const struct vault_row *vault_find(const struct vault *v,
+				   const struct host_rule *r, const char *host);
 
 #endif

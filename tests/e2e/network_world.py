@@ -25,6 +25,7 @@ RESOLVER = "93.184.216.53"
 HERE = "93.184.216.1"
 PUBLIC, EVIL, PRIVATE, METADATA = "93.184.216.34", "93.184.216.66", "10.9.9.9", "169.254.169.254"
 PUBLIC6 = "2606:4700::34"
+TRUSTED = "/etc/ssl/certs/ca-certificates.crt"  # by this machine
 NAMES = {
     "api.example.com": [PUBLIC],
     "evil.example": [EVIL],
@@ -39,6 +40,9 @@ NAMES = {
     "mapped.example.com": ["::ffff:127.0.0.1"],
     "many.example.com": ["93.184.216.99", PUBLIC],
 }
+# Hosts that do not prove who they are.
+STRANGERS = ("stranger", "misnamed", "expired")
+NAMES |= {name + ".example.com": [PUBLIC] for name in STRANGERS}
 # Another answer each time, and one that goes by another name.
 REBIND, ALIAS = "rebind.example.com", "alias.example.com"
 
@@ -205,13 +209,39 @@ def make_certificates(folder):
     def run(*words):
         subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=folder)
 
-    run("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-        "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=test CA")  # fmt: skip
+    def sign(name, by, days, *hosts):
+        (folder / "names.cnf").write_text("subjectAltName=" + ",".join("DNS:" + host for host in hosts))
+        run("x509", "-req", "-in", "host.csr", "-CA", by + ".pem", "-CAkey", by + ".key", "-days", days, "-out", name + ".pem",
+            "-extfile", "names.cnf")  # fmt: skip
+
+    for by in ("ca", "other-ca"):
+        run("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+            "-keyout", by + ".key", "-out", by + ".pem", "-subj", "/CN=test " + by)  # fmt: skip
     run("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", "host.key", "-out", "host.csr",
         "-subj", "/CN=world")  # fmt: skip
-    names = "subjectAltName=DNS:api.example.com,DNS:*.example.org,DNS:evil.example,DNS:*.example.com"
-    (folder / "names.cnf").write_text(names)
-    run("x509", "-req", "-in", "host.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-days", "2", "-out", "host.pem", "-extfile", "names.cnf")
+    sign("host", "ca", "2", "api.example.com", "*.example.org", "evil.example", "*.example.com")
+    sign("stranger", "other-ca", "2", "*.example.com")
+    sign("misnamed", "ca", "2", "evil.example")
+    sign("expired", "ca", "-1", "*.example.com")
+
+
+def tls_contexts(folder):
+    """The usual one, which has others for those who ask for a stranger; and one for TLS 1.3 alone."""
+
+    def make(name):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(folder / (name + ".pem"), folder / "host.key")
+        return context
+
+    others = {name: make(name) for name in STRANGERS}
+
+    def choose(s, name, _):
+        s.context = others.get((name or "").split(".")[0], usual)
+
+    usual, modern = make("host"), make("host")
+    usual.sni_callback = choose
+    modern.minimum_version = ssl.TLSVersion.TLSv1_3
+    return usual, modern
 
 
 def ip(*words):
@@ -228,11 +258,10 @@ def outside(folder):
     ip("addr", "add", "93.184.216.254/24", "dev", "far")
     ip("-6", "addr", "add", PUBLIC6 + "/64", "dev", "far", "nodad")
     ip("link", "set", "far", "up")
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "host.pem", folder / "host.key")
+    context, modern = tls_contexts(folder)
     servers = [
         Server(80, Web, log), Server(443, Web, log, context), Server(8080, Web, log), Server(25, Greeter, log),
-        Server(7000, Echo, log), Server(7001, Greeter, log),
+        Server(7000, Echo, log), Server(7001, Greeter, log), Server(8443, Web, log, modern),
     ]  # fmt: skip
     for server in servers:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -247,8 +276,9 @@ def here(folder):
     make_certificates(folder)
     (folder / "resolv.conf").write_text(f"nameserver {RESOLVER}\n")
     (folder / "hosts").write_text(f"127.0.0.1 localhost\n{PUBLIC} listed.example.com\n{PRIVATE} inner-listed.example.com\n")
-    for name in ("resolv.conf", "hosts"):
-        subprocess.run(["mount", "--bind", folder / name, os.path.realpath("/etc/" + name)], check=True)
+    (folder / "trusted.pem").write_text(pathlib.Path(TRUSTED).read_text() + (folder / "ca.pem").read_text())
+    for name, path in (("resolv.conf", "/etc/resolv.conf"), ("hosts", "/etc/hosts"), ("trusted.pem", TRUSTED)):
+        subprocess.run(["mount", "--bind", folder / name, os.path.realpath(path)], check=True)
     far = subprocess.Popen(
         ["unshare", "--net", sys.executable, __file__, str(folder), "outside"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,

@@ -167,7 +167,7 @@ def test_a_file_that_is_none_is_refused(here, path):
 @pytest.mark.parametrize(
     "entry, credential, says",
     [
-        (f"{API}:443", f"{API}:X-Key=env:KEY", "no plain entry"),
+        (f"{API}:5432", f"{API}:X-Key=env:KEY", "only into HTTP"),
         (f"{API}:80", "other.example.com:X-Key=env:KEY", "no entry for"),
         ("*.example.org:80", "a.example.org:X-Key=env:KEY", "no entry for"),
         ("93.184.216.34:80:plain", "93.184.216.34:X-Key=env:KEY", "public address"),

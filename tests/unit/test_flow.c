@@ -10,6 +10,12 @@
 
 #include <cmocka.h>
 
+static struct flow_end
+plain(int fd)
+{
+	return (struct flow_end){ .fd = fd };
+}
+
 /* A source and a target, each with an end of ours and one of the flow's. */
 struct ends {
 	int ours, from, to, theirs;
@@ -81,8 +87,8 @@ carry(size_t total, bool piped)
 			in += write_some(e.ours, in, total);
 		if (in == total)
 			shutdown(e.ours, SHUT_WR);
-		assert_int_equal(flow_pull(&f, e.from, FLOW_BYTES), 0);
-		assert_int_equal(flow_push(&f, e.to, &sent), 0);
+		assert_int_equal(flow_pull(&f, plain(e.from), FLOW_BYTES), 0);
+		assert_int_equal(flow_push(&f, plain(e.to), &sent), 0);
 		counted += sent;
 		if (piped && flow_is_full(&f))
 			assert_int_equal(flow_pipe(&f), 0);
@@ -119,11 +125,11 @@ no_more_is_taken_than_was_asked_for(void **state)
 	(void)state;
 	flow_open(&f);
 	assert_int_equal(write_some(e.ours, 0, 1000), 1000);
-	assert_int_equal(flow_pull(&f, e.from, 300), 0);
+	assert_int_equal(flow_pull(&f, plain(e.from), 300), 0);
 	assert_int_equal(f.len, 300);
-	assert_int_equal(flow_pull(&f, e.from, 300), 0);
+	assert_int_equal(flow_pull(&f, plain(e.from), 300), 0);
 	assert_int_equal(f.len, 300);
-	assert_int_equal(flow_pull(&f, e.from, FLOW_BYTES), 0);
+	assert_int_equal(flow_pull(&f, plain(e.from), FLOW_BYTES), 0);
 	assert_int_equal(f.len, 1000);
 	assert_false(flow_is_full(&f));
 	close_ends(&e);
@@ -139,9 +145,9 @@ a_side_that_is_gone_is_an_error(void **state)
 	(void)state;
 	flow_open(&f);
 	assert_int_equal(write_some(e.ours, 0, 1000), 1000);
-	assert_int_equal(flow_pull(&f, e.from, FLOW_BYTES), 0);
+	assert_int_equal(flow_pull(&f, plain(e.from), FLOW_BYTES), 0);
 	close(e.theirs);
-	assert_int_equal(flow_push(&f, e.to, &sent), -1);
+	assert_int_equal(flow_push(&f, plain(e.to), &sent), -1);
 	assert_int_equal(sent, 0);
 	e.theirs = -1;
 	close_ends(&e);

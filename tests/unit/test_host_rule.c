@@ -137,7 +137,7 @@ what_is_no_entry_is_refused_with_a_reason_and_a_remedy(void **state)
 		"[::1]:443:tls",
 		"h:80:plain,tcp",
 		"h:80:private,private",
-		"h:443:methods=GET",
+		"h:5432:methods=GET",
 		"h:80:methods=",
 		"h:80:methods",
 		"h:80:methods=get",

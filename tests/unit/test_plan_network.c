@@ -145,15 +145,15 @@ hosts_without_a_memory_cgroup_need_the_fallback(void **state)
 }
 
 static void
-a_credential_needs_a_plain_entry_for_its_host_alone(void **state)
+a_credential_needs_an_entry_for_http_and_its_host_alone(void **state)
 {
 	static const struct {
 		const char *host, *credential, *why;
 	} rows[] = {
-		{ "api.example.com:443", "api.example.com:X=env:A",
-		  "no plain entry" },
 		{ "api.example.com:8080", "api.example.com:X=env:A",
-		  "no plain entry" },
+		  "only into HTTP" },
+		{ "*.example.com:443", "api.example.com:X=env:A",
+		  "no entry for api.example.com" },
 		{ "*.example.com:80", "api.example.com:X=env:A",
 		  "no entry for api.example.com" },
 		{ "93.184.216.34:80:plain", "93.184.216.34:X=env:A",
@@ -190,6 +190,24 @@ a_credential_is_kept_by_the_proxy_and_by_nothing_else(void **state)
 }
 
 static void
+tls_is_ended_for_a_credential_and_for_nothing_else(void **state)
+{
+	own(trial) struct trial t = ordinary(), other = ordinary();
+
+	(void)state;
+	set(&t, "allow-host", "api.example.com:443:methods=GET");
+	refused(&t, "network_allow", "inside of TLS");
+	set(&t, "credential", "api.example.com:X=env:A");
+	accepted(&t);
+	assert_true(t.plan.ends_tls && plan_can_be_warm(&t.plan));
+	set(&other, "allow-host", "api.example.com:443");
+	set(&other, "allow-host", "inner.example.com:80:private");
+	set(&other, "credential", "inner.example.com:X=env:A");
+	accepted(&other);
+	assert_false(other.plan.ends_tls);
+}
+
+static void
 a_proxy_for_clients_needs_hosts_and_its_own_place(void **state)
 {
 	own(trial) struct trial t = ordinary();
@@ -208,9 +226,11 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
-			a_credential_needs_a_plain_entry_for_its_host_alone),
+			a_credential_needs_an_entry_for_http_and_its_host_alone),
 		cmocka_unit_test(
 			a_credential_is_kept_by_the_proxy_and_by_nothing_else),
+		cmocka_unit_test(
+			tls_is_ended_for_a_credential_and_for_nothing_else),
 		cmocka_unit_test(
 			a_proxy_for_clients_needs_hosts_and_its_own_place),
 		cmocka_unit_test(

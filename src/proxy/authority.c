@@ -1,0 +1,180 @@
+#include "authority.h"
+
+#include <mbedtls/asn1write.h>
+#include <mbedtls/ecp.h>
+#include <mbedtls/oid.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "host_name.h"
+
+/* Clocks differ a little; jails do not live for a month. */
+#define BEFORE_S (24 * 3600)
+#define AFTER_S	 (30 * 24 * 3600)
+#define ROOT	 "CN=Remit, for one jail only"
+
+int
+authority_random(void *nobody, unsigned char *out, size_t len)
+{
+	(void)nobody;
+	while (len) {
+		ssize_t n = getrandom(out, len, 0);
+
+		if (n <= 0)
+			return -1;
+		out += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int
+make_key(mbedtls_pk_context *key)
+{
+	mbedtls_pk_init(key);
+	if (mbedtls_pk_setup(key,
+			     mbedtls_pk_info_from_type(MBEDTLS_PK_ECKEY)) != 0)
+		return -1;
+	return mbedtls_ecp_gen_key(MBEDTLS_ECP_DP_SECP256R1,
+				   mbedtls_pk_ec(*key), authority_random,
+				   NULL) == 0
+		       ? 0
+		       : -1;
+}
+
+static int
+write_time(char out[16], time_t at)
+{
+	struct tm t;
+
+	return gmtime_r(&at, &t) && strftime(out, 16, "%Y%m%d%H%M%S", &t) == 14
+		       ? 0
+		       : -1;
+}
+
+static int
+set_serial(mbedtls_x509write_cert *w)
+{
+	unsigned char bytes[15];
+	mbedtls_mpi serial;
+	int set = -1;
+
+	mbedtls_mpi_init(&serial);
+	if (authority_random(NULL, bytes, sizeof(bytes)) == 0) {
+		/* Positive, and not zero. */
+		bytes[0] = (bytes[0] & 0x7f) | 1;
+		if (mbedtls_mpi_read_binary(&serial, bytes, sizeof(bytes)) == 0)
+			set = mbedtls_x509write_crt_set_serial(w, &serial);
+	}
+	mbedtls_mpi_free(&serial);
+	return set;
+}
+
+/* What both kinds have. */
+static int
+begin(mbedtls_x509write_cert *w, const char *subject, mbedtls_pk_context *of,
+      mbedtls_pk_context *by, bool is_root)
+{
+	time_t now = time(NULL);
+	char from[16], until[16];
+
+	mbedtls_x509write_crt_init(w);
+	mbedtls_x509write_crt_set_version(w, MBEDTLS_X509_CRT_VERSION_3);
+	mbedtls_x509write_crt_set_md_alg(w, MBEDTLS_MD_SHA256);
+	mbedtls_x509write_crt_set_subject_key(w, of);
+	mbedtls_x509write_crt_set_issuer_key(w, by);
+	if (write_time(from, now - BEFORE_S) < 0 ||
+	    write_time(until, now + AFTER_S) < 0 || set_serial(w) != 0 ||
+	    mbedtls_x509write_crt_set_validity(w, from, until) != 0 ||
+	    mbedtls_x509write_crt_set_subject_name(w, subject) != 0 ||
+	    mbedtls_x509write_crt_set_issuer_name(w, ROOT) != 0 ||
+	    mbedtls_x509write_crt_set_subject_key_identifier(w) != 0 ||
+	    mbedtls_x509write_crt_set_authority_key_identifier(w) != 0 ||
+	    mbedtls_x509write_crt_set_basic_constraints(w, is_root,
+							is_root ? 0 : -1) != 0)
+		return -1;
+	return mbedtls_x509write_crt_set_key_usage(
+		       w, is_root ? MBEDTLS_X509_KU_KEY_CERT_SIGN
+				  : MBEDTLS_X509_KU_DIGITAL_SIGNATURE) == 0
+		       ? 0
+		       : -1;
+}
+
+int
+authority_make(struct authority *a)
+{
+	mbedtls_x509write_cert w;
+	int made = -1;
+
+	if (make_key(&a->key) < 0 || make_key(&a->root_key) < 0)
+		return -1;
+	if (begin(&w, ROOT, &a->root_key, &a->root_key, true) == 0)
+		made = mbedtls_x509write_crt_pem(&w, (unsigned char *)a->root,
+						 sizeof(a->root),
+						 authority_random, NULL) == 0
+			       ? 0
+			       : -1;
+	mbedtls_x509write_crt_free(&w);
+	return made;
+}
+
+/* GeneralNames with one name of a host (RFC 5280, 4.2.1.6), from its end. */
+static int
+set_name(mbedtls_x509write_cert *w, const char *host)
+{
+	unsigned char der[HOST_NAME_SIZE + 16], *at = der + sizeof(der);
+	size_t n = strlen(host), len;
+
+	mbedtls_asn1_write_raw_buffer(&at, der, (const unsigned char *)host, n);
+	mbedtls_asn1_write_len(&at, der, n);
+	mbedtls_asn1_write_tag(&at, der, MBEDTLS_ASN1_CONTEXT_SPECIFIC | 2);
+	mbedtls_asn1_write_len(&at, der, (size_t)(der + sizeof(der) - at));
+	if (mbedtls_asn1_write_tag(&at, der,
+				   MBEDTLS_ASN1_CONSTRUCTED |
+					   MBEDTLS_ASN1_SEQUENCE) < 0)
+		return -1;
+	len = (size_t)(der + sizeof(der) - at);
+	return mbedtls_x509write_crt_set_extension(
+		w, MBEDTLS_OID_SUBJECT_ALT_NAME,
+		MBEDTLS_OID_SIZE(MBEDTLS_OID_SUBJECT_ALT_NAME), 0, at, len);
+}
+
+/* For servers only. */
+static int
+set_purpose(mbedtls_x509write_cert *w)
+{
+	static const unsigned char der[] = { 0x30, 10, 0x06, 8, 0x2b, 6,
+					     1,	   5,  5,    7, 3,    1 };
+
+	return mbedtls_x509write_crt_set_extension(
+		w, MBEDTLS_OID_EXTENDED_KEY_USAGE,
+		MBEDTLS_OID_SIZE(MBEDTLS_OID_EXTENDED_KEY_USAGE), 0, der,
+		sizeof(der));
+}
+
+int
+authority_sign(struct authority *a, const char *host, mbedtls_x509_crt *out)
+{
+	mbedtls_x509write_cert w;
+	unsigned char der[AUTHORITY_PEM];
+	int n = -1;
+
+	/* The name is in the extension alone: a subject has 64 bytes. */
+	if (begin(&w, "O=Remit", &a->key, &a->root_key, false) == 0 &&
+	    set_name(&w, host) == 0 && set_purpose(&w) == 0)
+		n = mbedtls_x509write_crt_der(&w, der, sizeof(der),
+					      authority_random, NULL);
+	mbedtls_x509write_crt_free(&w);
+	/* It is written from the end. */
+	return n > 0 && mbedtls_x509_crt_parse_der(out, der + sizeof(der) - n,
+						   (size_t)n) == 0
+		       ? 0
+		       : -1;
+}
+
+void
+authority_close(struct authority *a)
+{
+	mbedtls_pk_free(&a->root_key);
+}

@@ -1,0 +1,189 @@
+#include "tls.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+struct tls {
+	mbedtls_ssl_context s;
+	int fd;
+	bool is_shaken, is_ragged;
+	size_t unsent; /* a record of so many bytes is on its way */
+	size_t early_at, early_len;
+	char early[];
+};
+
+/* ---- the socket ---- */
+
+static int
+send_bytes(void *owner, const unsigned char *bytes, size_t len)
+{
+	struct tls *t = owner;
+	ssize_t n = sendto(t->fd, bytes, len, MSG_NOSIGNAL, NULL, 0);
+
+	if (n >= 0)
+		return (int)n;
+	return errno == EAGAIN || errno == EINTR
+		       ? MBEDTLS_ERR_SSL_WANT_WRITE
+		       : MBEDTLS_ERR_SSL_INTERNAL_ERROR;
+}
+
+static int
+take_early(struct tls *t, unsigned char *out, size_t size)
+{
+	size_t n = t->early_len - t->early_at;
+
+	n = n < size ? n : size;
+	memcpy(out, t->early + t->early_at, n);
+	t->early_at += n;
+	return (int)n;
+}
+
+static int
+receive_bytes(void *owner, unsigned char *out, size_t size)
+{
+	struct tls *t = owner;
+	ssize_t n;
+
+	if (t->early_at < t->early_len)
+		return take_early(t, out, size);
+	n = recvfrom(t->fd, out, size, 0, NULL, NULL);
+	if (n >= 0)
+		return (int)n;
+	return errno == EAGAIN || errno == EINTR
+		       ? MBEDTLS_ERR_SSL_WANT_READ
+		       : MBEDTLS_ERR_SSL_INTERNAL_ERROR;
+}
+
+/* ---- beginning and end ---- */
+
+static struct tls *
+make(const mbedtls_ssl_config *c, int fd, const char *early, size_t len)
+{
+	struct tls *t = calloc(1, sizeof(*t) + len);
+
+	if (!t)
+		return NULL;
+	mbedtls_ssl_init(&t->s);
+	if (mbedtls_ssl_setup(&t->s, c) != 0) {
+		tls_free(t);
+		return NULL;
+	}
+	t->fd = fd;
+	t->early_len = len;
+	if (len)
+		memcpy(t->early, early, len);
+	mbedtls_ssl_set_bio(&t->s, t, send_bytes, receive_bytes, NULL);
+	return t;
+}
+
+struct tls *
+tls_to_code(const struct tls_end *e, int fd, const char *early, size_t len)
+{
+	return make(&e->to_code, fd, early, len);
+}
+
+struct tls *
+tls_to_host(const struct tls_ends *ends, int fd, const char *host)
+{
+	struct tls *t = make(&ends->to_host, fd, NULL, 0);
+
+	/* Both asked for and compared with what the host shows. */
+	if (t && mbedtls_ssl_set_hostname(&t->s, host) != 0) {
+		tls_free(t);
+		return NULL;
+	}
+	return t;
+}
+
+void
+tls_free(struct tls *t)
+{
+	if (!t)
+		return;
+	mbedtls_ssl_free(&t->s);
+	free(t);
+}
+
+int
+tls_shake(struct tls *t)
+{
+	int done = mbedtls_ssl_handshake(&t->s);
+
+	if (done == 0) {
+		t->is_shaken = true;
+		return 0;
+	}
+	/* What is said here finds room in a new socket, or it is no host. */
+	errno = done == MBEDTLS_ERR_SSL_WANT_READ ? EAGAIN : EPROTO;
+	return -1;
+}
+
+bool
+tls_is_shaken(const struct tls *t)
+{
+	return t->is_shaken;
+}
+
+/* ---- bytes ---- */
+
+ssize_t
+tls_read(struct tls *t, char *out, size_t size)
+{
+	int n = mbedtls_ssl_read(&t->s, (unsigned char *)out, size);
+
+	if (n > 0)
+		return n;
+	if (n == MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY)
+		return 0;
+	if (n == 0 || n == MBEDTLS_ERR_SSL_CONN_EOF) {
+		t->is_ragged = true;
+		return 0;
+	}
+	errno = n == MBEDTLS_ERR_SSL_WANT_READ ||
+				n == MBEDTLS_ERR_SSL_WANT_WRITE
+			? EAGAIN
+			: EPROTO;
+	return -1;
+}
+
+ssize_t
+tls_write(struct tls *t, const char *bytes, size_t len)
+{
+	int n;
+
+	/* A record that waits must be named by the same length again. */
+	if (t->unsent)
+		len = t->unsent;
+	n = mbedtls_ssl_write(&t->s, (const unsigned char *)bytes, len);
+	if (n > 0) {
+		t->unsent = 0;
+		return n;
+	}
+	if (n == MBEDTLS_ERR_SSL_WANT_WRITE)
+		t->unsent = len;
+	errno = n == MBEDTLS_ERR_SSL_WANT_WRITE ||
+				n == MBEDTLS_ERR_SSL_WANT_READ
+			? EAGAIN
+			: EPROTO;
+	return -1;
+}
+
+bool
+tls_has_more(const struct tls *t)
+{
+	return t->early_at < t->early_len || mbedtls_ssl_check_pending(&t->s);
+}
+
+bool
+tls_is_ragged(const struct tls *t)
+{
+	return t->is_ragged;
+}
+
+void
+tls_say_end(struct tls *t)
+{
+	/* If it does not fit, the end comes without. */
+	if (mbedtls_ssl_close_notify(&t->s) != 0)
+		t->is_ragged = true;
+}

@@ -1,0 +1,184 @@
+#include "tls_ends.h"
+
+#include <malloc.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "authority.h"
+#include "trust.h"
+
+/* Two connections with 33 KiB of buffers each for 128 relays, twice over. */
+#define MEMORY (32 * 1024 * 1024)
+
+/* Keys for one connection alone, and ciphers that see a changed byte. */
+static const int ciphers[] = {
+	MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+	MBEDTLS_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+	MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+	MBEDTLS_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+	MBEDTLS_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+	MBEDTLS_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+	0,
+};
+
+/* The quick ones first: the library would begin with the strongest. */
+static const mbedtls_ecp_group_id curves[] = {
+	MBEDTLS_ECP_DP_CURVE25519, MBEDTLS_ECP_DP_SECP256R1,
+	MBEDTLS_ECP_DP_SECP384R1,  MBEDTLS_ECP_DP_SECP521R1,
+	MBEDTLS_ECP_DP_NONE,
+};
+
+/* One request in each connection, and no frames. */
+static const char *protocols[] = { "http/1.1", NULL };
+
+/* ---- which ---- */
+
+static bool
+is_for_row(const struct vault_row *v, const struct host_rules *rules)
+{
+	for (size_t i = 0; i < rules->count; i++) {
+		const struct host_rule *r = &rules->rows[i];
+
+		if (r->kind == HOST_TLS && !r->is_below &&
+		    !strcmp(r->name, v->host))
+			return true;
+	}
+	return false;
+}
+
+bool
+tls_ends_wanted(const struct vault *v, const struct host_rules *rules)
+{
+	for (size_t i = 0; i < v->count; i++)
+		if (is_for_row(&v->rows[i], rules))
+			return true;
+	return false;
+}
+
+/* ---- how ---- */
+
+static int
+configure(mbedtls_ssl_config *c, int end)
+{
+	mbedtls_ssl_config_init(c);
+	if (mbedtls_ssl_config_defaults(c, end, MBEDTLS_SSL_TRANSPORT_STREAM,
+					MBEDTLS_SSL_PRESET_DEFAULT) != 0 ||
+	    mbedtls_ssl_conf_alpn_protocols(c, protocols) != 0)
+		return -1;
+	mbedtls_ssl_conf_min_version(c, MBEDTLS_SSL_MAJOR_VERSION_3,
+				     MBEDTLS_SSL_MINOR_VERSION_3);
+	mbedtls_ssl_conf_ciphersuites(c, ciphers);
+	mbedtls_ssl_conf_curves(c, curves);
+	mbedtls_ssl_conf_rng(c, authority_random, NULL);
+	return 0;
+}
+
+static int
+make_row(struct tls_ends *t, struct tls_end *e, struct authority *a,
+	 const char *host)
+{
+	e->is_used = true;
+	mbedtls_x509_crt_init(&e->certificate);
+	if (authority_sign(a, host, &e->certificate) < 0 ||
+	    configure(&e->to_code, MBEDTLS_SSL_IS_SERVER) < 0)
+		return -1;
+	return mbedtls_ssl_conf_own_cert(&e->to_code, &e->certificate,
+					 &t->key) == 0
+		       ? 0
+		       : -1;
+}
+
+/* Full verification: a chain to who is trusted, and (by tls_to_host) a name. */
+static int
+make_host_end(struct tls_ends *t, const char *trusted, size_t len)
+{
+	mbedtls_x509_crt_init(&t->trusted);
+	/* With the zero behind it; some that it cannot read are left out. */
+	if (mbedtls_x509_crt_parse(&t->trusted, (const unsigned char *)trusted,
+				   len + 1) < 0 ||
+	    configure(&t->to_host, MBEDTLS_SSL_IS_CLIENT) < 0)
+		return -1;
+	mbedtls_ssl_conf_authmode(&t->to_host, MBEDTLS_SSL_VERIFY_REQUIRED);
+	mbedtls_ssl_conf_ca_chain(&t->to_host, &t->trusted, NULL);
+	return 0;
+}
+
+static int
+write_all(int fd, const char *text, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, text, len);
+
+		if (n <= 0)
+			return -1;
+		text += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int
+write_file(const char *trusted, size_t len, const struct authority *a)
+{
+	own_fd int fd = memfd_create("remit-trust", MFD_CLOEXEC);
+
+	if (fd < 0 || write_all(fd, trusted, len) < 0 ||
+	    write_all(fd, "\n", 1) < 0 ||
+	    write_all(fd, a->root, strlen(a->root)) < 0 ||
+	    lseek(fd, 0, SEEK_SET) < 0)
+		return -1;
+	return take_fd(&fd);
+}
+
+static int
+make_code_ends(struct tls_ends *t, struct authority *a, const struct vault *v,
+	       const struct host_rules *rules)
+{
+	if (authority_make(a) < 0)
+		return -1;
+	t->key = a->key;
+	for (size_t i = 0; i < v->count; i++)
+		if (is_for_row(&v->rows[i], rules) &&
+		    make_row(t, &t->rows[i], a, v->rows[i].host) < 0)
+			return -1;
+	return 0;
+}
+
+/*
+ * The filter knows no call that makes memory. So the heap has all that it will
+ * ever have, which costs nothing until it is used.
+ */
+static int
+take_memory(void)
+{
+	void *first;
+
+	mallopt(M_MMAP_MAX, 0);
+	mallopt(M_TRIM_THRESHOLD, 2 * MEMORY);
+	mallopt(M_TOP_PAD, MEMORY);
+	/* Behind the last of what there is. */
+	first = malloc(MEMORY / 8);
+	free(first);
+	mallopt(M_TOP_PAD, 0);
+	return first ? 0 : -1;
+}
+
+struct tls_ends *
+tls_ends_make(const struct vault *v, const struct host_rules *rules, int *file)
+{
+	size_t len;
+	own_mem char *trusted = trust_read(&len);
+	own_mem struct tls_ends *t = calloc(1, sizeof(*t));
+	struct authority a = { 0 };
+	int made = -1;
+
+	if (!trusted || !t)
+		return NULL;
+	if (make_code_ends(t, &a, v, rules) == 0 &&
+	    make_host_end(t, trusted, len) == 0) {
+		*file = write_file(trusted, len, &a);
+		made = *file < 0 ? -1 : 0;
+	}
+	authority_close(&a);
+	return made == 0 && take_memory() == 0 ? take_ptr(&t) : NULL;
+}

@@ -1,0 +1,205 @@
+"""credentials inside of TLS: the proxy ends it, and begins its own with whom it has checked."""
+
+import json
+import subprocess
+
+import network_here
+import pytest
+from conftest import enforced
+from leftovers import gone, processes
+from network_here import TRY, connections, requests, said
+from test_network import memory_has, name_of
+from test_network_credentials import API, INNER, LOOK, SECRET, keys
+
+KEY = ("--credential", f"{API}:X-Key=env:KEY")
+
+
+@pytest.fixture(scope="module")
+def world(stage):
+    with network_here.start(stage / "world-credentials-tls") as w:
+        yield w
+
+
+@pytest.fixture
+def here(remit, world):
+    return world.inside(remit)
+
+
+def test_the_header_arrives_inside_of_tls(here, world, covers):
+    mark = world.mark()
+    code = LOOK + f"""
+say(a=fetch("https://{API}/a"), big=len(fetch("https://{API}/big/3000000")), seen=os.environ["KEY"],
+    posted=fetch("https://{API}/post", data=b"p" * 200000), usual=open(os.environ["SSL_CERT_FILE"]).read().count("BEGIN CERT") > 50)
+"""
+    result = here.allow(code, f"{API}:443", flags=KEY, env={"KEY": SECRET})
+    answers = said(result)
+    assert API in answers["a"] and answers["big"] == 3000000 and answers["posted"] == "200000"
+    assert answers["seen"] == "kept-by-remit" and answers["usual"]
+    assert keys(world.seen(mark)) == [SECRET] * 3 and "s3cr3t" not in json.dumps(result)
+    assert enforced(result, "credentials") == ["proxy"]
+    assert result["usage"]["network"]["hosts"][0]["connections"] == 3
+    covers(here, "credentials", "proxy")
+
+
+@pytest.mark.parametrize("place", ["stranger.example.com:443", "misnamed.example.com:443", "expired.example.com:443", f"{API}:8443"])
+def test_a_host_that_does_not_prove_who_it_is_gets_nothing(here, world, place):
+    mark, flags = world.mark(), ("--credential", place.split(":")[0] + ":X-Key=env:KEY")
+    result = here.allow(LOOK + f"say(a=attempt(fetch, 'https://{place}/'))", f"{place}:tls", flags=flags, env={"KEY": SECRET})
+    assert "{" not in said(result)["a"] and requests(world.seen(mark)) == [] and len(connections(world.seen(mark))) == 1
+    (row,) = result["denials"]
+    assert row["what"] == f"connect to {place}, which did not prove by TLS that it is that host" and row["flag"] is None
+
+
+def test_who_says_something_else_inside_of_tls_is_refused(here, world):
+    mark = world.mark()
+    code = LOOK + f"""
+def raw(path, host="{API}", more="", method="GET"): return f"{{method}} /{{path}} HTTP/1.1\\r\\nHost: {{host}}\\r\\n{{more}}\\r\\n".encode()
+def inside(data, name="{API}", then=b"", alpn=None, host="{API}"):
+    context = ssl.create_default_context()
+    context.check_hostname = name == "{API}"
+    if alpn: context.set_alpn_protocols(alpn)
+    with context.wrap_socket(socket.create_connection((host, 443), 20), server_hostname=name) as s:
+        s.sendall(data)
+        got = b""
+        while more := s.recv(65536): got += more
+        if then:
+            s.sendall(then)
+            got += s.recv(65536)
+        if not got: raise EOFError
+        return got.decode("latin-1")
+chunks = "Transfer-Encoding: chunked\\r\\n"
+say(fine=inside(raw("fine")), h1=inside(raw("h1"), alpn=["h2", "http/1.1"]),
+    host=attempt(inside, raw("host", "{INNER}")), absolute=attempt(inside, b"GET http://{INNER}/abs HTTP/1.1\\r\\nHost: {API}\\r\\n\\r\\n"),
+    name=attempt(inside, raw("name"), name="{INNER}"), two=attempt(inside, raw("two", more="Host: {INNER}\\r\\n")),
+    second=attempt(inside, raw("first") + raw("second", "{INNER}")), later=attempt(inside, raw("early"), then=raw("later", "{INNER}")),
+    lengths=attempt(inside, raw("lengths", more="Content-Length: 5\\r\\n" + chunks, method="POST") + b"0\\r\\n\\r\\n" + raw("smuggled")),
+    beyond=attempt(inside, raw("beyond", more=chunks, method="POST") + b"0\\r\\n\\r\\n" + raw("smuggled")),
+    trace=attempt(inside, raw("trace", method="TRACE")), upgrade=attempt(inside, raw("upgrade", more="Upgrade: h2c\\r\\nConnection: Upgrade\\r\\n")),
+    method=attempt(inside, raw("method", method="DELETE")), prior=attempt(inside, b"PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n"), h2=attempt(inside, raw("h2"), alpn=["h2"]),
+    clear=attempt(dial, "{API}", 443, raw("clear")), long=attempt(inside, raw("long", more="X: " + "y" * 17000)))
+"""
+    result = here.allow(code, f"{API}:443:methods=GET+POST+HEAD", flags=KEY, env={"KEY": SECRET})
+    answers = said(result)
+    assert "{" in answers["fine"] and "{" in answers["h1"]
+    # The first request of `later` is answered; then nothing goes through.
+    assert not [k for k in answers if k not in ("fine", "h1", "later") and "{" in answers[k]], answers
+    seen = {line.split()[2]: " ".join(line.split()[3:]) for line in requests(world.seen(mark))}
+    assert set(seen) <= {"/fine", "/h1", "/early"} and set(seen.values()) == {SECRET}, seen
+    assert "s3cr3t" not in json.dumps(result)
+
+
+def test_it_is_for_its_host_alone_and_others_keep_their_own_tls(here, world):
+    mark = world.mark()
+    code = LOOK + f"""
+seen = ssl.create_default_context()
+def issuer(host):
+    with seen.wrap_socket(socket.create_connection((host, 443), 20), server_hostname=host) as s: return dict(x[0] for x in s.getpeercert()["issuer"])["commonName"]
+say(other=fetch("https://a.example.org/other"), redirect=attempt(fetch, "https://{API}/redirect"), ours=issuer("{API}"), theirs=issuer("a.example.org"),
+    names=attempt(lambda: seen.wrap_socket(socket.create_connection(("{API}", 443), 20), server_hostname="b.example.org")))
+"""
+    result = here.allow(code, f"{API}:443", "*.example.org:443", "evil.example:80", flags=KEY, env={"KEY": SECRET})
+    answers = said(result)
+    assert "{" in answers["other"] and answers["ours"].startswith("Remit") and answers["theirs"] == "test ca", answers
+    seen = {line.split()[2]: " ".join(line.split()[3:]) for line in requests(world.seen(mark))}
+    assert seen == {"/other": "-", "/redirect": SECRET, "/": "-"}
+
+
+def test_clients_with_authorities_of_their_own_find_them_too(here, world):
+    mark = world.mark()
+    code = LOOK + f"""
+import asyncio
+from pip._vendor import requests
+async def stream():
+    reader, writer = await asyncio.open_connection("{API}", 443, ssl=True)
+    writer.write(b"GET /asyncio HTTP/1.1\\r\\nHost: {API}\\r\\n\\r\\n")
+    return (await reader.readline()).decode()
+with requests.Session() as s: say(requests=[s.get("https://{API}/requests").status_code for _ in range(3)], stream=asyncio.run(stream()))
+"""
+    answers = said(here.allow(code, f"{API}:443", flags=KEY, env={"KEY": SECRET}))
+    assert answers["requests"] == [200] * 3 and " 200 " in answers["stream"] and keys(world.seen(mark)) == [SECRET] * 4
+
+
+def test_by_a_proxy_that_is_asked_for_it_is_the_same(here, world):
+    mark = world.mark()
+    said(here.allow(LOOK + f"say(a=fetch('https://{API}/'), own=os.environ['https_proxy'])", f"{API}:443", flags=("--proxy", *KEY), env={"KEY": SECRET}))
+    assert keys(world.seen(mark)) == [SECRET]
+
+
+def test_caps_of_the_entry_hold_inside_of_tls(here, world):
+    code = LOOK + f"say(a=len(fetch('https://{API}/big/100')), much=attempt(fetch, 'https://{API}/big/300000'), b=attempt(fetch, 'https://{API}/'))"
+    result = here.allow(code, f"{API}:443:bytes=100K,connections=2", flags=KEY, env={"KEY": SECRET})
+    answers = said(result)
+    assert answers["a"] == 100 and len(answers["much"]) < 100 and "{" not in answers["b"]
+    assert len(result["denials"]) == 2, result["denials"]
+
+
+def test_as_many_as_there_may_be_at_once(here, world):
+    mark = world.mark()
+    code = LOOK + f"""
+context = ssl.create_default_context()
+slow = [socket.create_connection(("{API}", 443), 20) for _ in range(8)]
+for s in slow: s.sendall(b"\\x16\\x03\\x01")
+all = [context.wrap_socket(socket.create_connection(("{API}", 443), 20), server_hostname="{API}") for _ in range(116)]
+for s in all: s.sendall(b"GET /big/40000 HTTP/1.1\\r\\nHost: {API}\\r\\n\\r\\n")
+def rest(s):
+    n = 0
+    while more := s.recv(65536): n += len(more)
+    return n > 40000
+say(whole=sum(map(rest, all)))
+"""
+    result = here.allow(code, f"{API}:443", flags=KEY, env={"KEY": SECRET})
+    assert said(result)["whole"] == 116 and keys(world.seen(mark)) == [SECRET] * 116
+
+
+def test_nothing_inside_has_the_header_or_a_key(here, world):
+    code = LOOK + f"""
+fetch("https://{API}/")
+found = []
+for folder, _, names in os.walk("/"):
+    if folder.startswith(("/proc", "/sys", "/usr")): continue
+    for name in names:
+        try:
+            with open(os.path.join(folder, name), "rb") as f: text = f.read(1 << 20)
+        except OSError: continue
+        if NEEDLE in text or (b"PRIVATE" + b" KEY") in text and folder.startswith(("/etc/remit", "/tmp", "/workspace")): found.append(name)
+say(found=found, write=attempt(open, os.environ["SSL_CERT_FILE"], "a"), more=attempt(open, "/etc/remit/x", "w"), files=os.listdir("/etc/remit"))
+"""
+    answers = said(here.allow(code, f"{API}:443", flags=KEY, env={"KEY": SECRET}))
+    assert answers["found"] == [] and answers["files"] == ["trust.pem"]
+    assert {answers["write"], answers["more"]} <= {"OSError", "PermissionError"}, answers
+
+
+def test_the_interpreter_s_memory_never_has_it(here, world):
+    code = TRY + f"fetch('https://{API}/'); print('begun', flush=True)\nimport time; time.sleep(60)"
+    flags = ("--allow-host", f"{API}:443", *KEY, "--python", network_here.PYTHON, *network_here.FALLBACK)
+    with here.popen("run", *flags, "-c", code, env={"KEY": SECRET}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as p:
+        assert p.stdout.readline() == "begun\n"
+        found = {}
+        for pid in processes(here.command):
+            if (name := name_of(pid)).startswith(("python", "remit-proxy")):
+                found[name] = found.get(name, False) or memory_has(pid, SECRET.encode())
+        p.kill()
+        p.communicate(timeout=30)
+    assert len(found) == 2 and {name: name == "remit-proxy" for name in found} == found
+    assert gone(lambda: processes(here.command)) == []
+
+
+def test_each_jail_has_an_authority_of_its_own_also_warm(here, world, covers):
+    code = f"print(open('/etc/remit/trust.pem').read()[-400:]); fetch('https://{API}/')"
+    jobs = here.file("jobs.jsonl", "".join(json.dumps({"id": str(i), "code": TRY + code}) + "\n" for i in range(6)))
+    mark = world.mark()
+    flags = ("--allow-host", f"{API}:443", *KEY, "--python", network_here.PYTHON, *network_here.FALLBACK)
+    done = here("batch", *flags, str(jobs), env={"KEY": SECRET})
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row["status"] for row in rows] == ["ok"] * 6, (done.stdout, done.stderr)
+    assert len({row["stdout"] for row in rows}) == 6 and keys(world.seen(mark)) == [SECRET] * 6
+    assert "warm" in {row["start"] for row in rows}
+
+
+@pytest.mark.parametrize(
+    "entry, credential, says",
+    [(f"{API}:8443", f"{API}:X-Key=env:KEY", "only into HTTP"), ("*.example.org:443", "a.example.org:X-Key=env:KEY", "no entry for")],
+)
+def test_what_cannot_be_kept_is_refused(any_remit, entry, credential, says):
+    result = any_remit.json("print('ran')", "--allow-host", entry, "--credential", credential, "--memory-fallback", "per_process", env={"KEY": SECRET})
+    assert result["status"] == "refused" and says in result["error"]["value"] and result["error"]["remedy"], result["error"]

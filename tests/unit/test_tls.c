@@ -1,0 +1,252 @@
+/* tls: both of a proxy's ends, and the certificates that it shows to code. */
+#include "tls.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+#include "authority.h"
+
+#define HOST "api.example.com"
+
+/* One credential, for an entry with TLS, and a list that has another. */
+static const struct vault vault = { .rows = { { .host = HOST } }, .count = 1 };
+static const struct host_rules rules = {
+	.rows = { { .name = HOST, .port = 443, .kind = HOST_TLS },
+		  { .name = "b.example.com", .port = 443, .kind = HOST_TLS } },
+	.count = 2,
+};
+
+static uint32_t
+flaws(mbedtls_x509_crt *of, mbedtls_x509_crt *by, const char *host)
+{
+	uint32_t flags = 0;
+
+	mbedtls_x509_crt_verify(of, by, NULL, host, &flags, NULL, NULL);
+	return flags;
+}
+
+static void
+a_certificate_is_for_its_host_and_for_this_jail_alone(void **state)
+{
+	struct authority a = { 0 }, b = { 0 };
+	mbedtls_x509_crt leaf, root, other;
+
+	(void)state;
+	mbedtls_x509_crt_init(&leaf);
+	mbedtls_x509_crt_init(&root);
+	mbedtls_x509_crt_init(&other);
+	assert_int_equal(authority_make(&a), 0);
+	assert_int_equal(authority_make(&b), 0);
+	assert_int_equal(authority_sign(&a, HOST, &leaf), 0);
+	assert_int_equal(mbedtls_x509_crt_parse(&root, (void *)a.root,
+						strlen(a.root) + 1),
+			 0);
+	assert_int_equal(mbedtls_x509_crt_parse(&other, (void *)b.root,
+						strlen(b.root) + 1),
+			 0);
+	assert_int_equal(flaws(&leaf, &root, HOST), 0);
+	assert_int_not_equal(flaws(&leaf, &root, "b.example.com"), 0);
+	assert_int_not_equal(flaws(&leaf, &root, "x." HOST), 0);
+	assert_int_not_equal(flaws(&leaf, &other, HOST), 0);
+	/* It signs nobody itself. */
+	assert_int_not_equal(flaws(&root, &leaf, NULL), 0);
+	authority_close(&a);
+	authority_close(&b);
+	mbedtls_pk_free(&a.key);
+	mbedtls_pk_free(&b.key);
+	mbedtls_x509_crt_free(&leaf);
+	mbedtls_x509_crt_free(&root);
+	mbedtls_x509_crt_free(&other);
+}
+
+static void
+only_names_with_both_are_ended(void **state)
+{
+	const struct vault none = { 0 };
+	const struct vault elsewhere = { .rows = { { .host = "c.example" } },
+					 .count = 1 };
+
+	(void)state;
+	assert_true(tls_ends_wanted(&vault, &rules));
+	assert_false(tls_ends_wanted(&none, &rules));
+	assert_false(tls_ends_wanted(&elsewhere, &rules));
+}
+
+/* Both go on in turn, until one says that it is over. */
+static int
+shake_both(struct tls *code, struct tls *host)
+{
+	int a = -1, b = -1;
+
+	for (int i = 0; i < 20 && (a < 0 || b < 0); i++) {
+		a = tls_shake(host);
+		if (a < 0 && errno != EAGAIN)
+			return -1;
+		b = tls_shake(code);
+		if (b < 0 && errno != EAGAIN)
+			return -1;
+	}
+	return a == 0 && b == 0 ? 0 : -1;
+}
+
+/* As a proxy has them, to its end; and whom it trusts by itself. */
+static struct tls_ends *ends;
+static mbedtls_x509_crt usual, own;
+
+/* The last that code in the jail is told to trust. */
+static void
+read_own(int file)
+{
+	char text[AUTHORITY_PEM + 1] = { 0 }, *last = NULL;
+
+	assert_true(lseek(file, -AUTHORITY_PEM, SEEK_END) > 0);
+	assert_int_equal(read(file, text, AUTHORITY_PEM), AUTHORITY_PEM);
+	for (char *at = text; (at = strstr(at, "-----BEGIN")); at++)
+		last = at;
+	assert_non_null(last);
+	mbedtls_x509_crt_init(&own);
+	assert_int_equal(
+		mbedtls_x509_crt_parse(&own, (void *)last, strlen(last) + 1),
+		0);
+}
+
+static int
+make_ends(void **state)
+{
+	int file = -1;
+
+	(void)state;
+	ends = tls_ends_make(&vault, &rules, &file);
+	assert_non_null(ends);
+	assert_true(ends->rows[0].is_used && !ends->rows[1].is_used);
+	read_own(file);
+	close(file);
+	usual = ends->trusted;
+	return 0;
+}
+
+struct both {
+	struct tls *code, *host;
+	int fds[2];
+};
+
+/* A client of the proxy's make on a server of its make, which it trusts or
+   not. */
+static struct both
+begin(const char *name, bool is_trusted)
+{
+	struct both b = { 0 };
+
+	ends->trusted = is_trusted ? own : usual;
+	assert_int_equal(socketpair(AF_UNIX,
+				    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+				    0, b.fds),
+			 0);
+	b.code = tls_to_code(&ends->rows[0], b.fds[0], NULL, 0);
+	b.host = tls_to_host(ends, b.fds[1], name);
+	assert_true(b.code && b.host);
+	return b;
+}
+
+static void
+end(struct both *b)
+{
+	tls_free(b->code);
+	tls_free(b->host);
+	close(b->fds[0]);
+	close(b->fds[1]);
+}
+
+static void
+who_is_not_trusted_is_not_spoken_to(void **state)
+{
+	struct both b = begin(HOST, false);
+
+	(void)state;
+	assert_int_equal(shake_both(b.code, b.host), -1);
+	assert_int_equal(errno, EPROTO);
+	assert_false(tls_is_shaken(b.host));
+	end(&b);
+}
+
+static void
+who_has_another_name_is_not_spoken_to(void **state)
+{
+	struct both b = begin("b.example.com", true);
+
+	(void)state;
+	assert_int_equal(shake_both(b.code, b.host), -1);
+	assert_false(tls_is_shaken(b.host));
+	end(&b);
+}
+
+static void
+bytes_arrive_and_an_end_is_told_from_a_cut(void **state)
+{
+	struct both b = begin(HOST, true), cut = begin(HOST, true);
+	static char sent[40000], got[40000];
+	size_t n = 0, m = 0;
+
+	(void)state;
+	memset(sent, 'x', sizeof(sent));
+	assert_int_equal(shake_both(b.code, b.host), 0);
+	assert_int_equal(tls_read(b.code, got, 10), -1);
+	assert_int_equal(errno, EAGAIN);
+	while (m < sizeof(got)) {
+		ssize_t k = n < sizeof(sent) ? tls_write(b.host, sent + n,
+							 sizeof(sent) - n)
+					     : 0;
+
+		n += k > 0 ? (size_t)k : 0;
+		/* In parts: what is decrypted waits. */
+		k = tls_read(b.code, got + m,
+			     sizeof(got) - m < 1000 ? sizeof(got) - m : 1000);
+		assert_true(k > 0 || errno == EAGAIN);
+		m += k > 0 ? (size_t)k : 0;
+	}
+	assert_memory_equal(sent, got, sizeof(sent));
+	assert_false(tls_has_more(b.code));
+	tls_say_end(b.host);
+	assert_int_equal(tls_read(b.code, got, 10), 0);
+	assert_false(tls_is_ragged(b.code));
+	end(&b);
+	assert_int_equal(shake_both(cut.code, cut.host), 0);
+	shutdown(cut.fds[1], SHUT_WR);
+	assert_int_equal(tls_read(cut.code, got, 10), 0);
+	assert_true(tls_is_ragged(cut.code));
+	end(&cut);
+}
+
+static void
+other_bytes_than_tls_are_an_error(void **state)
+{
+	struct both b = begin(HOST, false);
+
+	(void)state;
+	assert_int_equal(write(b.fds[1], "GET / HTTP/1.1\r\n\r\n", 18), 18);
+	assert_int_equal(tls_shake(b.code), -1);
+	assert_int_equal(errno, EPROTO);
+	end(&b);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			a_certificate_is_for_its_host_and_for_this_jail_alone),
+		cmocka_unit_test(only_names_with_both_are_ended),
+		cmocka_unit_test(who_is_not_trusted_is_not_spoken_to),
+		cmocka_unit_test(who_has_another_name_is_not_spoken_to),
+		cmocka_unit_test(bytes_arrive_and_an_end_is_told_from_a_cut),
+		cmocka_unit_test(other_bytes_than_tls_are_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, make_ends, NULL);
+}
