@@ -121,6 +121,12 @@ class Web(http.server.BaseHTTPRequestHandler):
         self.server.log("request", self.command, self.path, self.headers.get("X-Key", "-") if fine else "bad")
         return fine
 
+    def end_headers(self):
+        """As servers do that are told to close (RFC 9112, 9.6)."""
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        super().end_headers()
+
     def do_GET(self):
         where = self.connection.getsockname()[0]
         if self.path == "/redirect":
