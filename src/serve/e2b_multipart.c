@@ -4,6 +4,14 @@
 #include <string.h>
 #include <strings.h>
 
+/* RFC 2046, 5.1.1. */
+static bool
+is_of_boundary(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c >= '0' && c <= '9') || (c && strchr("'()+_,-./:=?", c));
+}
+
 bool
 multipart_boundary(const char *type, size_t len, char out[80])
 {
@@ -22,11 +30,10 @@ multipart_boundary(const char *type, size_t len, char out[80])
 	at += sizeof(name) - 1;
 	if (*at == '"')
 		at++;
-	while (at < end && *at != '"' && *at != ';' && *at != ' ' && n < 71)
+	while (at < end && is_of_boundary(*at) && n < 71)
 		out[n++] = *at++;
 	out[n] = '\0';
-	/* RFC 2046, 5.1.1. */
-	return n > 0 && n <= 70;
+	return n > 0 && n <= 70 && (at == end || (*at && strchr("\"; ", *at)));
 }
 
 void
