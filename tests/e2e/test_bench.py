@@ -34,7 +34,7 @@ def folders(remit) -> list[str]:
 
 @functools.cache
 def quick(remit_type, label: str, folder: pathlib.Path) -> dict:
-    """One run for all tests of a user."""
+    """One run for all tests."""
     remit = remit_type(label, folder)
     done = remit("bench", "--quick", "--python", PYTHON, "--json", "bench.json", timeout=400)
     assert done.returncode == 0 and done.stderr == "", done
@@ -43,8 +43,8 @@ def quick(remit_type, label: str, folder: pathlib.Path) -> dict:
 
 
 @pytest.fixture
-def report(remit) -> dict:
-    return quick(type(remit), remit.label, remit.folder)
+def report(any_remit) -> dict:
+    return quick(type(any_remit), any_remit.label, any_remit.folder)
 
 
 def rows(report: dict, section: str) -> dict[str, dict]:
@@ -52,10 +52,10 @@ def rows(report: dict, section: str) -> dict[str, dict]:
     return {row["name"]: row for row in found["rows"]}
 
 
-def test_the_report_says_what_was_measured_and_where(remit, report):
-    assert report["cpus"] >= 1 and report["by_root"] == remit.by_root
+def test_the_report_says_what_was_measured_and_where(any_remit, report):
+    assert report["cpus"] >= 1 and report["by_root"] == any_remit.by_root
     assert report["python"] == PYTHON and report["python_version"].startswith("3.")
-    assert report["remit_version"] in remit("--version").stdout
+    assert report["remit_version"] in any_remit("--version").stdout
     assert [s["name"] for s in report["sections"]] == SECTIONS
 
 
@@ -141,11 +141,11 @@ def test_the_plot_shows_every_way_to_start(report, tmp_path):
         assert name in shown, name
 
 
-def test_a_peer_that_is_not_installed_is_absent(any_remit):
+def test_a_peer_that_is_not_installed_is_absent(remit):
     arguments = ("--quick", "--rounds", "1", "--only", "print*", "--python", PYTHON)
-    done = any_remit("bench", *arguments, "--json", "few.json", env={"PATH": "/nonexistent"})
+    done = remit("bench", *arguments, "--json", "few.json", env={"PATH": "/nonexistent"})
     assert done.returncode == 0, done
-    report = json.loads((any_remit.folder / "few.json").read_text())
+    report = json.loads((remit.folder / "few.json").read_text())
     assert [s["name"] for s in report["sections"]] == ["print(1)"]
     assert rows(report, "print(1)")["bubblewrap"]["absent"] == "not installed"
 

@@ -77,7 +77,8 @@ class WarmKeeper:
         while not condition():
             if time.monotonic() > end:
                 raise TimeoutError(f"{complaint}: {self.status()}")
-            time.sleep(0.005)
+            # To ask a keeper is work for it: it looks at all who wait.
+            time.sleep(0.03)
 
     @property
     def environment(self) -> dict[str, str]:
