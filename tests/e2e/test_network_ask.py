@@ -8,7 +8,7 @@ import network_here
 import pytest
 from network_here import TRY, connections, questions, said
 from network_world import EVIL, PRIVATE
-from test_ask import Terminal
+from test_ask import PROMPT, Terminal
 from test_library import prefix  # noqa: F401
 from test_tools import caller  # noqa: F401
 
@@ -27,9 +27,23 @@ def here(remit, world):
     return world.inside(remit)
 
 
+TERMINALS: list[Terminal] = []
+
+
+@pytest.fixture(autouse=True)
+def nobody_waits_for_an_answer_after_the_test():
+    """A test that fails must not make others fail."""
+    yield
+    while TERMINALS:
+        process = TERMINALS.pop().process
+        process.kill()
+        process.wait()
+
+
 def terminal(here, code, *args, flags=()):
     named = ("--python", network_here.PYTHON, "--allow-host", f"{API}:80", *network_here.FALLBACK, *flags)
-    return Terminal(here, *named, "-c", code, *args)
+    TERMINALS.append(Terminal(here, *named, "-c", code, *args))
+    return TERMINALS[-1]
 
 
 class Library:
@@ -57,9 +71,10 @@ def library(here, caller):  # noqa: F811
 def test_an_unknown_host_is_a_question_and_a_known_one_is_none(here, world):
     mark = world.mark()
     t = terminal(here, FETCH, f"http://{API}/", "http://evil.example/1", "http://evil.example/2", "http://evil.example/3")
-    question = t.answer("o")
+    question = t.until(PROMPT)
     assert f"http://{API}/ reached" in question and 'wants to reach "evil.example:80"' in question
-    assert connections(world.seen(mark)) == [line for line in connections(world.seen(mark)) if EVIL not in line]
+    assert not [line for line in connections(world.seen(mark)) if EVIL in line]
+    t.type("o\n")
     assert "/1 reached" in t.answer("r")  # once was once
     code, shown = t.end()
     assert code == 0 and "/2 reached" in shown and "/3 reached" in shown
