@@ -23,6 +23,15 @@ def parent_of(pid: int) -> int:
         return 0
 
 
+def name_of(pid: int) -> str:
+    """"" if it is gone."""
+    try:
+        with open(f"/proc/{pid}/comm") as f:
+            return f.read().strip()
+    except OSError:
+        return ""
+
+
 def processes(command: str) -> list[int]:
     """Processes of this command (keepers and pid 1s), and code below them."""
     pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]

@@ -12,6 +12,7 @@ import time
 
 import pytest
 from conftest import skip_or_fail
+from leftovers import name_of
 from shared_keeper import SharedKeeper
 
 CODE = "print('a word nobody must find')"
@@ -222,14 +223,6 @@ def clerk_of(keeper) -> int:
 
     keeper.until(lambda: len(clerks()) == 1)
     return clerks()[0]
-
-
-def name_of(pid: int) -> str:
-    try:
-        with open(f"/proc/{pid}/comm") as f:
-            return f.read().strip()
-    except OSError:  # it is gone
-        return ""
 
 
 def test_the_clerk_is_filtered_and_has_two_descriptors(audited):

@@ -150,7 +150,7 @@ def with_helper(body: str) -> str:
 
 def children_of_inits(command: str) -> list[int]:
     pids = leftovers.processes(command)
-    inits = {pid for pid in pids if pathlib.Path(f"/proc/{pid}/comm").read_text() == "remit-init\n"}
+    inits = {pid for pid in pids if leftovers.name_of(pid) == "remit-init"}
     return [pid for pid in pids if leftovers.parent_of(pid) in inits]
 
 

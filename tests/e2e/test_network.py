@@ -8,7 +8,7 @@ import subprocess
 import network_here
 import pytest
 from conftest import enforced
-from leftovers import gone, parent_of, processes
+from leftovers import gone, name_of, parent_of, processes
 from network_here import TRY, connections, questions, said
 from network_world import EVIL, HERE, METADATA, PRIVATE, PUBLIC
 
@@ -393,14 +393,6 @@ say(a=dial({API!r}, 7000, b"still here"))
 
 def proxies(here):
     return [pid for pid in processes(here.command) if name_of(pid) == "remit-proxy"]
-
-
-def name_of(pid):
-    try:
-        with open(f"/proc/{pid}/comm") as f:
-            return f.read().strip()
-    except OSError:
-        return ""
 
 
 WAIT = TRY + f"""

@@ -6,9 +6,9 @@ import subprocess
 import network_here
 import pytest
 from conftest import enforced
-from leftovers import gone, processes
+from leftovers import gone, name_of, processes
 from network_here import TRY, connections, requests, said
-from test_network import memory_has, name_of
+from test_network import memory_has
 from test_network_credentials import API, INNER, LOOK, SECRET, keys
 
 KEY = ("--credential", f"{API}:X-Key=env:KEY")

@@ -8,9 +8,9 @@ import pytest
 import test_network
 import test_network_entries
 import test_network_proxy
-from leftovers import gone
+from leftovers import gone, name_of
 from shared_keeper import children
-from test_network import API, TRY, name_of, said
+from test_network import API, TRY, said
 
 # Those that look at a keeper of their own, or at what comes before any start.
 NOT_HERE = {
