@@ -13,7 +13,7 @@ import time
 
 import leftovers
 import pytest
-from conftest import make_remit, users
+from conftest import make_remit, skip_or_fail, users
 from served import Served, serve
 
 COMMANDS = ("--subprocess", "--memory-fallback", "per_process", "--cpu", "unlimited")
@@ -509,7 +509,7 @@ def test_clients_in_debug_mode_have_a_sandbox_without_asking(stage):
     for port in (49983, 49999):
         with socket.socket() as s:
             if s.connect_ex(("127.0.0.1", port)) == 0:
-                pytest.skip("somebody else is at E2B's ports")
+                skip_or_fail("somebody else is at E2B's ports")
     with serve(remit, "--open", "--e2b-debug"):
         code, files = (Served(None, port, "") for port in (49999, 49983))
         for i in (1, 2):
