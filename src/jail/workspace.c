@@ -16,8 +16,9 @@
 /* The numbers that the jail's ends have before it starts lie above those they
    get inside. */
 #define FIRST_FD 16
-/* How often others may take a fresh folder for a left one. */
-#define TRIES 8
+/* How often others may take a fresh folder for a left one, or the base for an
+   empty one. */
+#define TRIES 100
 
 #define HINT "(TMPDIR can name another folder)"
 
@@ -59,16 +60,30 @@ is_ours(int folder)
 	       !(st.st_mode & 022);
 }
 
+/* Whoever leaves it empty removes it, between our two calls as well. */
+static int
+make_and_open(const char *path)
+{
+	int fd = -1;
+
+	for (int tries = 0; fd < 0 && tries < TRIES; tries++) {
+		if (mkdir(path, passage()) < 0 && errno != EEXIST)
+			break;
+		fd = open(path,
+			  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0 && errno != ENOENT)
+			break;
+	}
+	return fd;
+}
+
 static int
 open_base(const char *path, struct remit_error *err)
 {
-	own_fd int fd = -1;
+	own_fd int fd = make_and_open(path);
 
-	if (mkdir(path, passage()) < 0 && errno != EEXIST)
-		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s " HINT, path);
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "open %s " HINT, path);
+		return fail_sys(err, REMIT_E_KERNEL, "make %s " HINT, path);
 	if (!is_ours(fd))
 		return fail(err, REMIT_E_KERNEL,
 			    "%s must belong to you and be writable to nobody "

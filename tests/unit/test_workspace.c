@@ -6,12 +6,14 @@
 
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -133,6 +135,33 @@ a_folder_that_others_can_write_is_not_used(void **state)
 	assert_int_equal(rmdir(base), 0);
 }
 
+/* Others that end remove the folder of all whenever it is empty. */
+static void
+one_is_made_while_others_end(void **state)
+{
+	char base[128];
+	pid_t others;
+
+	(void)state;
+	snprintf(base, sizeof(base), "%s/remit-%u", temp, geteuid());
+	others = fork();
+	assert_true(others >= 0);
+	if (others == 0)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (others == 0)
+		usleep(rmdir(base) < 0 ? 1 : 20);
+	for (int i = 0; i < 2000; i++) {
+		struct workspace w = WORKSPACE_INIT;
+
+		make(&w);
+		abandon(&w);
+		workspace_clean();
+	}
+	kill(others, SIGKILL);
+	assert_int_equal(waitpid(others, NULL, 0), others);
+	rmdir(base);
+}
+
 int
 main(void)
 {
@@ -141,6 +170,7 @@ main(void)
 		cmocka_unit_test(one_whose_keeper_lives_is_not_cleaned),
 		cmocka_unit_test(links_lead_nowhere),
 		cmocka_unit_test(a_folder_that_others_can_write_is_not_used),
+		cmocka_unit_test(one_is_made_while_others_end),
 	};
 
 	return cmocka_run_group_tests(tests, open_world, close_world);
