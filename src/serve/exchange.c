@@ -106,6 +106,17 @@ exchange_own(struct exchange *x, void *thing, void (*free_it)(void *))
 	x->owned_free = free_it;
 }
 
+int
+exchange_interim(struct exchange *x, const char *text)
+{
+	int added;
+
+	pthread_mutex_lock(&x->lock);
+	added = buf_add(&x->out, text, strlen(text));
+	pthread_mutex_unlock(&x->lock);
+	return added;
+}
+
 void
 exchange_leave(struct exchange *x)
 {
