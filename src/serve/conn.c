@@ -386,14 +386,14 @@ throw_away(struct conn *c)
 static void
 shake(struct conn *c, uint32_t events)
 {
+	bool gone = events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR);
+
 	if (conn_tls_refuses(c)) {
 		linger(c);
-	} else if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) {
-		conn_close(c);
-	} else if (conn_tls_shake(c) == 0) {
+	} else if (!gone && conn_tls_shake(c) == 0) {
 		enter(c, CONN_HEAD);
 		want(c, EPOLLIN | EPOLLRDHUP);
-	} else if (errno == EAGAIN || errno == EALREADY) {
+	} else if (!gone && (errno == EAGAIN || errno == EALREADY)) {
 		want(c, EPOLLRDHUP | (errno == EAGAIN ? EPOLLIN : EPOLLOUT));
 	} else {
 		conn_close(c);
