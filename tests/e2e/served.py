@@ -22,11 +22,11 @@ class Served:
         self.process = process
         self.port = port
         self.token = token
-        self.trusted: ssl.SSLContext | None = None  # whom a client trusts, if it speaks TLS
+        self.tls: ssl.SSLContext | None = None  # whom a client trusts, if it speaks TLS
 
     def connect(self, timeout: float = 60) -> http.client.HTTPConnection:
-        if self.trusted:
-            return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=self.trusted)
+        if self.tls:
+            return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=self.tls)
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
     def ask(self, method: str, path: str, body=None, headers: dict | None = None, token: str | None = None, timeout: float = 60):

@@ -75,7 +75,7 @@ class Files:
 def serve_tls(remit, *flags, kind=EC):
     files = Files(remit, "tls", kind)
     with serve(remit, *files.flags(), *flags) as s:
-        s.remit, s.files, s.trusted = remit, files, files.trust()
+        s.remit, s.files, s.tls = remit, files, files.trust()
         yield s
 
 
@@ -97,7 +97,7 @@ def tcp(s: Served, timeout: float = 20) -> socket.socket:
 
 
 def tls(s: Served, timeout: float = 20) -> ssl.SSLSocket:
-    return s.trusted.wrap_socket(tcp(s, timeout), server_hostname="localhost", suppress_ragged_eofs=False)
+    return s.tls.wrap_socket(tcp(s, timeout), server_hostname="localhost", suppress_ragged_eofs=False)
 
 
 def read_all(s) -> bytes:
@@ -152,7 +152,7 @@ def test_a_slow_reader_gets_all_of_it(served):
     s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     s.settimeout(60)
     s.connect(("127.0.0.1", served.port))
-    with served.trusted.wrap_socket(s, server_hostname="localhost") as s:
+    with served.tls.wrap_socket(s, server_hostname="localhost") as s:
         head = f"POST /v1/runs HTTP/1.0\r\nHost: localhost\r\nAuthorization: Bearer {served.token}\r\nContent-Type: application/json\r\n"
         s.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
         time.sleep(1.5)  # all buffers on the way are full
@@ -339,7 +339,7 @@ def test_cut_at_each_place_of_the_handshake(one):
 
     def cut_after(count: int) -> None:
         into, out = ssl.MemoryBIO(), ssl.MemoryBIO()
-        client = one.trusted.wrap_bio(into, out, server_hostname="localhost")
+        client = one.tls.wrap_bio(into, out, server_hostname="localhost")
         with tcp(one) as s, contextlib.suppress(ConnectionError):
             left = count
             while left > 0:
@@ -433,7 +433,7 @@ def test_sighup_takes_the_new_certificate(stage):
         old = tls(s)
         was = old.getpeercert(binary_form=True)
         s.files.make()
-        s.trusted = s.files.trust()
+        s.tls = s.files.trust()
         s.process.send_signal(signal.SIGHUP)
         until, now = time.monotonic() + 20, was
         while now == was:
