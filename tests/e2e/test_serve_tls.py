@@ -14,6 +14,7 @@ import ssl
 import struct
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -307,6 +308,23 @@ def test_what_is_no_tls_is_cut_off(one, name):
     assert one.ask("GET", "/healthz")[0] == 200
 
 
+def trickled(s: Served, bytes_: bytes, seconds: list[float]) -> None:
+    """How long somebody is listened to who says a byte from time to time."""
+    began = time.monotonic()
+    with tcp(s) as c:
+        c.settimeout(0.3)
+        for i in range(60):
+            try:
+                c.sendall(bytes_[i : i + 1])
+                if c.recv(10) == b"":
+                    break
+            except TimeoutError:
+                continue
+            except OSError:
+                break
+        seconds.append(time.monotonic() - began)
+
+
 def test_half_open_handshakes_leave_nothing(one):
     one.ask("GET", "/healthz")
     first, before = hello(), descriptors(one)
@@ -315,6 +333,8 @@ def test_half_open_handshakes_leave_nothing(one):
         s = tcp(one)
         s.sendall(first[: (0, 3, 60, len(first))[i % 4]])
         held.append(s)
+    trickle = threading.Thread(target=trickled, args=(one, first, seconds := []))
+    trickle.start()
     until = time.monotonic() + 20
     while descriptors(one) < before + 200:
         assert time.monotonic() < until
@@ -329,6 +349,8 @@ def test_half_open_handshakes_leave_nothing(one):
             while s.recv(65536):
                 pass
         s.close()
+    trickle.join()
+    assert seconds and 8 < seconds[0] < 13, seconds
     while descriptors(one) > before:
         assert time.monotonic() < until + 20
         time.sleep(0.05)
