@@ -21,7 +21,9 @@ import pytest
 from conftest import ROOT, make_remit, skip_or_fail, users
 from served import Served, serve
 
+sys.path.insert(0, str(ROOT / "tests" / "npm"))
 sys.path.insert(0, str(ROOT / "tests" / "python"))
+import packages  # noqa: E402
 import venvs  # noqa: E402
 
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
@@ -184,15 +186,28 @@ def test_keys_and_origins_are_asked_for_as_ever(served):
         assert served.ask("GET", "/v1/status", headers={"Origin": origin})[0] == status
 
 
-def test_the_client_of_e2b_from_pypi(served):
+def pypi_client(served) -> list:
     code = "from e2b_code_interpreter import Sandbox\nwith Sandbox.create() as s: print(s.run_code('6 * 7').text, flush=True)\nimport os; os._exit(0)"
+    return [venvs.framework("e2b"), "-c", code]
+
+
+def npm_client(served) -> list:
+    try:
+        made = packages.folder("e2b")
+    except packages.Unavailable as e:
+        skip_or_fail(str(e))
+    code = "const s = await Sandbox.create(); console.log((await s.runCode('6 * 7')).text); await s.kill()"
+    where = made / "node_modules" / "@e2b" / "code-interpreter" / "dist" / "index.mjs"
+    return [packages.node(made), served.remit.file("tls.mjs", f"import {{ Sandbox }} from '{where}'\n{code}\n")]
+
+
+@pytest.mark.parametrize(("client", "trusts"), [(pypi_client, "SSL_CERT_FILE"), (npm_client, "NODE_EXTRA_CA_CERTS")])
+def test_clients_of_e2b(served, client, trusts):
     here = f"https://localhost:{served.port}"
-    env = {"E2B_API_KEY": f"e2b_{served.token}", "E2B_API_URL": here, "E2B_SANDBOX_URL": here, "SSL_CERT_FILE": str(served.files.root)}
-    argv = [str(venvs.framework("e2b")), "-c", code]
+    env = {"E2B_API_KEY": f"e2b_{served.token}", "E2B_API_URL": here, "E2B_SANDBOX_URL": here, trusts: str(served.files.root)}
+    argv = list(map(str, client(served)))
     done = subprocess.run(argv, env=served.remit.env(env), cwd=served.remit.folder, capture_output=True, text=True, timeout=100, **served.remit.identity())
     assert done.stdout == "42\n", done
-    for box in served.json("GET", "/sandboxes"):
-        served.ask("DELETE", f"/sandboxes/{box['sandboxID']}")
     served.wait_for_no_rooms()
 
 
@@ -225,6 +240,8 @@ def test_an_end_is_said(one):
     with tls(one) as s:  # of a reply that ends the connection; a cut raises
         s.sendall(HEALTH)
         assert b'"status":"ok"' in read_all(s)
+        s.unwrap()
+    with tls(one) as s:  # and an end that was said is answered
         s.unwrap()
 
 
