@@ -234,7 +234,7 @@ static const struct {
 } others[] = {
 	{ "Sessions", LIST_OF(REF("Session")) },
 	{ "Plan", OBJECT },
-	{ "Matrix", OBJECT },
+	{ "Matrix", LIST_OF(OBJECT) },
 	{ "Status", OBJECT },
 	{ "Fields", LIST_OF(OBJECT) },
 	{ "Document", OBJECT },
