@@ -194,8 +194,8 @@ e2b_read_envelope(const struct buf *b)
 	      h[4];
 	if (len != b->len - E2B_ENVELOPE)
 		return NULL;
-	message = json_loadb(b->data + E2B_ENVELOPE, len, JSON_REJECT_DUPLICATES,
-			     NULL);
+	message = json_loadb(b->data + E2B_ENVELOPE, len,
+			     JSON_REJECT_DUPLICATES, NULL);
 	if (json_is_object(message))
 		return message;
 	json_decref(message);

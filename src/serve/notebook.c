@@ -330,12 +330,11 @@ static void
 next_step(struct notebook *n)
 {
 	const json_t *cells = json_object_get(n->x->json, "cells");
+	bool goes_on = !n->err.code && !n->has_ended;
 
-	if (n->err.code || n->has_ended)
-		finish(n);
-	else if (n->at < json_array_size(cells) && !n->is_late)
+	if (goes_on && n->at < json_array_size(cells) && !n->is_late)
 		run_cell(n);
-	else if (wanted_file(n))
+	else if (goes_on && wanted_file(n))
 		fetch_file(n);
 	else
 		finish(n);

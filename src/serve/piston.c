@@ -32,12 +32,15 @@ void
 piston_find_pythons(struct keys *k)
 {
 	for (size_t i = 0; i < k->count; i++) {
-		struct key *key = &k->all[i], *last = i ? key - 1 : NULL;
+		struct key *all = k->all;
 
-		if (last && !strcmp(key->policy.python, last->policy.python))
-			memcpy(key->python, last->python, sizeof(key->python));
+		/* Most have the one of the server's policy. */
+		if (i &&
+		    !strcmp(all[i].policy.python, all[i - 1].policy.python))
+			memcpy(all[i].python, all[i - 1].python,
+			       sizeof(all[i].python));
 		else
-			find_python(key);
+			find_python(&all[i]);
 	}
 }
 
