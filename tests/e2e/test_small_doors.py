@@ -205,6 +205,31 @@ def test_what_piston_cannot_have_is_refused_in_its_words(served, more, words):
     assert got.keys() == {"message"} and words in got["message"], got
 
 
+def test_a_key_bounds_these_doors_too(stage):
+    remit = make_remit(users()[-1], stage)
+    path = remit.folder / "door-keys.json"
+    path.unlink(missing_ok=True)
+    token = remit("serve", "--keys", path, "--add-key", "one").stdout.strip()
+    document = json.loads(path.read_text())
+    document["keys"][0] |= {"concurrency": 1, "policy": {"timeout": "2s", "memory_bytes": "300M"}}
+    path.write_text(json.dumps(document))
+    with serve(remit, "--keys", path) as one:
+        one.token = token
+        assert "limit of 2000" in piston(one, "1", status=400, run_timeout=3000)["message"]
+        assert "limit of 314572800" in piston(one, "1", status=400, run_memory_limit=400_000_000)["message"]
+        assert "MemoryError" in json.dumps(notebook(one, "x = bytearray(400 << 20)", memory_limit_MB=1000)["cells"])
+        connection = one.connect()
+        sent = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        connection.request("POST", "/run_jupyter", json.dumps({"cells": ["import time; time.sleep(30)"], "cell_timeout": 20}), sent)
+        while not one.metric("remit_rooms"):
+            pass
+        assert piston(one, "1", status=429).keys() == {"message"}
+        assert notebook(one, "1", status=429)["status"] == fusion(one, "1", status=429)["status"] == "SandboxError"
+        # The policy's own timeout, whatever was asked for.
+        late = json.loads(connection.getresponse().read())
+        assert late["cells"][0]["error"][0]["ename"] == "KeyboardInterrupt" and late["driver"]["execution_time"] < 15, late
+
+
 def test_the_clients_of_pypi(stage):
     """As PyPI has them, with no more than the address of the server."""
     remit = make_remit(users()[-1], stage)
