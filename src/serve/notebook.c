@@ -208,6 +208,7 @@ on_cell(void *user, struct remit_result *res, const struct remit_error *err)
 		res ? json_loads(remit_result_json(res), JSON_ALLOW_NUL, NULL)
 		    : NULL;
 	const char *status = errand_text(result, "status");
+	bool is_busy = !strcmp(status, "busy");
 
 	if (res)
 		metrics_program(&n->x->server->metrics,
@@ -216,8 +217,8 @@ on_cell(void *user, struct remit_result *res, const struct remit_error *err)
 		n->err = *err;
 	else if (!result)
 		fail_sys(&n->err, REMIT_E_MEMORY, "notebook");
-	else if (!strcmp(status, "refused"))
-		fail(&n->err, REMIT_E_INPUT, "%s",
+	else if (!strcmp(status, "refused") || is_busy)
+		fail(&n->err, is_busy ? REMIT_E_BUSY : REMIT_E_INPUT, "%s",
 		     errand_text(json_object_get(result, "error"), "value"));
 	else
 		note_cell(n, result);
