@@ -350,7 +350,8 @@ serve(struct serve_call *c, struct remit_error *err)
 		native_info_routes, native_session_routes, native_file_routes,
 		native_run_routes,  e2b_control_routes,	   e2b_code_routes,
 		e2b_file_routes,    e2b_process_routes,	   small_door_routes,
-		mcp_routes,	    page_routes,
+		fusion_routes,	    piston_routes,	   mcp_routes,
+		page_routes,
 	};
 	_Static_assert(ARRAY_LEN(tables) <= TABLES_MAX, "room for all tables");
 	own(site) struct site site = { 0 };
@@ -364,6 +365,7 @@ serve(struct serve_call *c, struct remit_error *err)
 			  : keys_make_local(&c->keys, &c->policy, c->is_open,
 					    token, err)) < 0)
 		return -1;
+	piston_find_pythons(&c->keys);
 	c->server.keys = &c->keys;
 	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
 		c->tables[i].rows = tables[i];

@@ -160,51 +160,6 @@ static const struct room_events events = {
 
 /* ---- starting ---- */
 
-/* Its output is the cell's: the program has it from the interpreter. */
-static char *
-write_code(const json_t *process)
-{
-	static const char form[] = "import json, subprocess\n"
-				   "argv, cwd = json.loads(%s)\n"
-				   "program = subprocess.Popen(argv, cwd=cwd, "
-				   "stdin=subprocess.DEVNULL)\n"
-				   "try:\n"
-				   "    program.wait()\n"
-				   "finally:\n"
-				   "    program.kill()\n"
-				   "    program.wait()\n"
-				   "program.returncode\n";
-	const char *cwd = json_string_value(json_object_get(process, "cwd"));
-	json_t *args = json_object_get(process, "args");
-	own_mem char *path = cwd ? e2b_path(cwd) : NULL, *text = NULL;
-	json_auto_t *argv = json_array(), *both = NULL, *quoted = NULL;
-	own_mem char *plain = NULL;
-	char *code;
-
-	json_array_append(argv, json_object_get(process, "cmd"));
-	json_array_extend(argv, args);
-	both = json_pack("[O, s?]", argv, path);
-	plain = both ? json_dumps(both, JSON_ENSURE_ASCII) : NULL;
-	quoted = plain ? json_string(plain) : NULL;
-	text = quoted ? json_dumps(quoted, JSON_ENCODE_ANY | JSON_ENSURE_ASCII)
-		      : NULL;
-	return text && asprintf(&code, form, text) > 0 ? code : NULL;
-}
-
-static bool
-is_program(const json_t *process)
-{
-	const json_t *args = json_object_get(process, "args"), *arg;
-	size_t i;
-
-	json_array_foreach(args, i, arg)
-	{
-		if (!json_is_string(arg))
-			return false;
-	}
-	return json_is_string(json_object_get(process, "cmd"));
-}
-
 /* A client's own limit, or none. */
 static uint64_t
 timeout_of(const struct exchange *x)
@@ -242,7 +197,8 @@ static void
 start(struct exchange *x, struct sandbox *sb, json_t *process)
 {
 	const json_t *env = json_object_get(process, "envs");
-	struct e2b_job *j = e2b_job_new(sb, CONTEXT, write_code(process), env);
+	struct e2b_job *j =
+		e2b_job_new(sb, CONTEXT, e2b_program_code(process), env);
 	struct command *c = calloc(1, sizeof(*c));
 	struct e2b *all = x->server->e2b;
 	struct remit_error err;
@@ -277,7 +233,7 @@ static void
 post_start(struct exchange *x)
 {
 	struct sandbox *sb = e2b_find(x);
-	json_auto_t *message = sb ? connect_read(x) : NULL;
+	json_auto_t *message = sb ? e2b_read_envelope(&x->body.data) : NULL;
 	json_t *process = json_object_get(message, "process");
 	const json_t *pty = json_object_get(message, "pty");
 
@@ -287,7 +243,7 @@ post_start(struct exchange *x)
 	reply_keepalive_bytes(x, keepalive, sizeof(keepalive) - 1);
 	if (!sb->may_start_programs)
 		connect_end(x, "permission_denied", REFUSED);
-	else if (!is_program(process))
+	else if (!e2b_is_program(process))
 		connect_end(x, "invalid_argument",
 			    "process: needs cmd and args");
 	else if (pty && !json_is_null(pty))

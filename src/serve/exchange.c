@@ -134,15 +134,15 @@ exchange_leave(struct exchange *x)
 		gone(x->on_gone_user);
 }
 
-struct errand {
+struct chore {
 	struct exchange *x;
 	void (*work)(struct exchange *x);
 };
 
 static void *
-run_errand(void *arg)
+run_chore(void *arg)
 {
-	struct errand e = *(struct errand *)arg;
+	struct chore e = *(struct chore *)arg;
 	struct server *s = e.x->server;
 
 	free(arg);
@@ -155,11 +155,11 @@ run_errand(void *arg)
 void
 exchange_in_thread(struct exchange *x, void (*work)(struct exchange *x))
 {
-	struct errand *e = malloc(sizeof(*e));
+	struct chore *e = malloc(sizeof(*e));
 
 	if (e) {
-		*e = (struct errand){ exchange_hold(x), work };
-		if (server_start_thread(x->server, run_errand, e) == 0)
+		*e = (struct chore){ exchange_hold(x), work };
+		if (server_start_thread(x->server, run_chore, e) == 0)
 			return;
 		exchange_put(x);
 		free(e);
