@@ -17,7 +17,7 @@
 
 static const struct key key_default = {
 	.concurrency = 64,
-	.per_minute = 6000,
+	.per_minute = 60000,
 	.memory_bytes = POLICY_UNLIMITED,
 };
 
