@@ -2,6 +2,7 @@
  * session: many cells over one socket, one after the other.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -97,6 +98,25 @@ expect_opened(struct remit_session *s, struct remit_error *err)
 /* ---- opening ---- */
 
 static int
+add_secret(struct buf *records, const struct remit_secret *s,
+	   struct remit_error *err)
+{
+	own_mem char *text = NULL;
+	int failed;
+
+	if (!s->name || !*s->name || strchr(s->name, '=') || !s->value)
+		return fail(err, REMIT_E_INPUT,
+			    "secrets: each has a name without \"=\", and a "
+			    "value");
+	if (asprintf(&text, "%s=%s", s->name, s->value) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "secrets");
+	failed = record_add(records, "secret", text);
+	explicit_bzero(text, strlen(text));
+	return failed < 0 ? fail(err, REMIT_E_INPUT, "secrets: are too long")
+			  : 0;
+}
+
+static int
 send_open(struct run *r, const struct remit_session_options *opt,
 	  struct remit_error *err)
 {
@@ -108,6 +128,9 @@ send_open(struct run *r, const struct remit_session_options *opt,
 	     record_add(&records, "artifacts", "yes") < 0) ||
 	    (opt->forkable && record_add(&records, "forkable", "yes") < 0))
 		return fail_sys(err, REMIT_E_MEMORY, "session");
+	for (size_t i = 0; i < opt->secret_count; i++)
+		if (add_secret(&records, &opt->secrets[i], err) < 0)
+			return -1;
 	if (policy &&
 	    link_send(l, FRAME_POLICY, policy, strlen(policy), err) < 0)
 		return -1;

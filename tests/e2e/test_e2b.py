@@ -157,7 +157,7 @@ def test_copies_of_a_sandbox(served):
         ({"volumeMounts": [{"name": "a", "path": "/b"}]}, "volumes"),
         ({"mcp": {"a": {}}}, "gateway"),
         ({"network": {"egressProxy": {"address": "x:1"}}}, "proxy"),
-        ({"network": {"rules": {"a.com": [{"transform": {"headers": {"X": "y"}}}]}}}, "--credential"),
+        ({"network": {"rules": {"a.com": [{"transform": {"headers": {"X": "y"}}}]}}}, "allowOut"),
         ({"network": {"allowOut": ["10.0.0.0/8"]}}, "ranges"),
         ({"network": {"allowOut": [5]}}, "allowOut[0]"),
         ({"timeout": "soon"}, "timeout"),
@@ -453,7 +453,26 @@ def test_the_filesystem_service(served):
         assert call("Remove", 400, path="/home/user")["code"] == "invalid_argument"
         assert call("Stat", 400, path=5)["code"] == "invalid_argument"
         assert call("MakeDir", 403, path="/usr/x")["code"] == "permission_denied"
-        assert call("CreateWatcher", 501, path="/")["code"] == "unimplemented"
+
+
+def test_folders_are_watched_by_asking_and_not_without_end(one):
+    with boxed(one) as box:
+
+        def call(name: str, status: int = 200, **message):
+            return box.json("POST", f"/filesystem.Filesystem/{name}", message, status=status)
+
+        ids = [call("CreateWatcher", path="/home/user", recursive=True)["watcherId"] for _ in range(8)]
+        assert call("CreateWatcher", 429, path=".")["code"] == "resource_exhausted"
+        box.execute("import os\nos.mkdir('d')\nopen('d/f', 'w').close()")
+        assert [(e["name"], e["type"]) for e in call("GetWatcherEvents", watcherId=ids[0])["events"]] == [("d", "EVENT_TYPE_CREATE"), ("d/f", "EVENT_TYPE_CREATE")]
+        assert call("GetWatcherEvents", watcherId=ids[0]) == {"events": []}
+        inner = call("RemoveWatcher", watcherId=ids[1]) or call("CreateWatcher", path="d")["watcherId"]
+        box.execute("import shutil\nshutil.rmtree('d')")
+        assert call("GetWatcherEvents", watcherId=inner)["events"] == [{"name": "f", "type": "EVENT_TYPE_REMOVE"}]
+        for name in ("GetWatcherEvents", "RemoveWatcher"):
+            assert call(name, 404, watcherId=ids[1])["code"] == "not_found" and call(name, 404, watcherId=5)["code"] == "not_found"
+        with boxed(one) as other:  # another sandbox's is not there
+            assert other.ask("POST", "/filesystem.Filesystem/GetWatcherEvents", {"watcherId": ids[0]})[0] == 404
 
 
 # ---- commands ----
