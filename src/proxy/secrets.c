@@ -8,21 +8,23 @@
 /* As much as all credentials of a policy can be, with their names. */
 #define ROOM ((size_t)CREDENTIALS_MAX * (CREDENTIAL_VALUE + 64))
 
-static int
-make_room(struct secrets *s, struct remit_error *err)
+/* NULL: err says why. */
+static char *
+make_room(struct remit_error *err)
 {
 	void *room = mmap(NULL, ROOM, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (room == MAP_FAILED)
-		return fail_sys(err, REMIT_E_MEMORY, "secrets");
-	/* Pid 1 of every jail begins as a copy of the keeper. */
-	if (madvise(room, ROOM, MADV_DONTFORK) < 0) {
-		munmap(room, ROOM);
-		return fail_sys(err, REMIT_E_KERNEL, "madvise");
+	if (room == MAP_FAILED) {
+		fail_sys(err, REMIT_E_MEMORY, "secrets");
+		return NULL;
 	}
-	s->room = room;
-	return 0;
+	/* Pid 1 of every jail begins as a copy of the keeper. */
+	if (madvise(room, ROOM, MADV_DONTFORK) == 0)
+		return room;
+	fail_sys(err, REMIT_E_KERNEL, "madvise");
+	munmap(room, ROOM);
+	return NULL;
 }
 
 int
@@ -33,7 +35,9 @@ secrets_add(struct secrets *s, const char *text, struct remit_error *err)
 
 	if (!equals || equals == text)
 		return fail(err, REMIT_E_PROTOCOL, "a secret without a name");
-	if (!s->room && make_room(s, err) < 0)
+	if (!s->room)
+		s->room = make_room(err);
+	if (!s->room)
 		return -1;
 	if (n > ROOM - s->used)
 		return fail(err, REMIT_E_INPUT,
