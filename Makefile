@@ -25,8 +25,11 @@ test: setup all
 	@/usr/bin/python3 tests/run.py
 
 # A hundred thousand runs, and a minute of clients of the server: they must
-# leave nothing behind.
+# leave nothing behind. A minute of every fuzz target, and the tests for every
+# user in every way.
 soak: setup all
+	@REMIT_FUZZ_SECONDS=60 REMIT_EVERY_PAIR=1 \
+		/usr/bin/python3 tests/run.py fuzz e2e
 	@/usr/bin/python3 tests/soak.py
 	@/usr/bin/python3 tests/soak_serve.py
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import collections.abc
 import concurrent.futures
 import itertools
 import os
@@ -15,12 +16,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 ROOT = pathlib.Path(__file__).parents[1]
 PYTHON = "/usr/bin/python3"
-FUZZ_SECONDS = 4
+FUZZ_SECONDS = int(os.environ.get("REMIT_FUZZ_SECONDS", "2"))
+# Passed and failed, of each part of a stage.
+Results = collections.abc.Iterable[tuple[int, int]]
 # What is built where no test of a part runs.
 PRODUCT = ("product",)
 
@@ -91,11 +93,11 @@ def tracked(*patterns: str) -> list[str]:
 SHORT = [f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "-Xclang", "max-nodes=20000")]
 
 
-def stage_lint() -> tuple[int, int]:
+def stage_lint() -> Results:
     sources = tracked("src/*.c", "runtime/*.c", "tools/*.c", "python/*.c")
     own = tracked("*.c", "*.h")
     if not build("build"):
-        return 0, 1
+        return [(0, 1)]
     checks = [
         ("clang-format", ["clang-format", "--dry-run", "--Werror", *own]),
         (
@@ -115,26 +117,24 @@ def stage_lint() -> tuple[int, int]:
         if done.returncode:
             print(f"-- {name}\n{done.stdout[-8000:]}", flush=True)
         results.append(one(done.returncode == 0))
-    return add(*results)
+    return results
 
 
-def stage_unit() -> tuple[int, int]:
-    return meson_test("build", "unit", "fuzz") if build("build") else (0, 1)
+def stage_unit() -> Results:
+    return [meson_test("build", "unit", "fuzz") if build("build") else (0, 1)]
 
 
 ASAN = ("-Db_sanitize=address,undefined", "-Db_lundef=false")
 
 
-def stage_sanitizers() -> tuple[int, int]:
-    if not build("build-asan", *ASAN):
-        return 0, 1
-    return meson_test("build-asan", "unit", "fuzz")
+def stage_sanitizers() -> Results:
+    return [meson_test("build-asan", "unit", "fuzz") if build("build-asan", *ASAN) else (0, 1)]
 
 
-def stage_analyzer() -> tuple[int, int]:
+def stage_analyzer() -> Results:
     """gcc's analyzer takes arrays that grow for leaks; LeakSanitizer does not."""
     options = "-Dc_args=-fanalyzer -Wno-analyzer-malloc-leak", "-Dbuildtype=debug"
-    return one(build("build-analyzer", *options, targets=PRODUCT))
+    return [one(build("build-analyzer", *options, targets=PRODUCT))]
 
 
 def fuzz_one(target: pathlib.Path) -> tuple[int, int]:
@@ -144,62 +144,50 @@ def fuzz_one(target: pathlib.Path) -> tuple[int, int]:
         return one(sh(*argv, *([str(corpus)] if corpus.exists() else [])).returncode == 0)
 
 
-def stage_fuzz() -> tuple[int, int]:
+def stage_fuzz() -> Results:
     wanted = tuple(f"tests/fuzz/{pathlib.Path(path).stem}" for path in tracked("tests/fuzz/fuzz_*.c"))
     if not build("build-fuzz", "-Dfuzz=true", "-Db_lundef=false", targets=wanted, env={"CC": "clang"}):
-        return 0, 1
+        return [(0, 1)]
     targets = [
         target
         for target in sorted((ROOT / "build-fuzz" / "tests" / "fuzz").glob("fuzz_*"))
         if os.access(target, os.X_OK) and not target.is_dir() and "replay" not in target.name
     ]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        return add(*pool.map(fuzz_one, targets)) if targets else (0, 1)
+        return list(pool.map(fuzz_one, targets)) or [(0, 1)]
 
 
-BUILDING = threading.Lock()
+# Who tests the whole waits about as long as he works. More at once would only make each other late.
+WORKERS = concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1))
+# What takes longest begins first.
+LONGEST = ("packages", "sessions", "warm", "bench", "sanitized", "shared", "landlock", "steps")
 
 
 def build_all() -> bool:
-    """What the tests of the whole need, one stage at a time."""
-    with BUILDING:
-        return build("build") and build("build-holes", "-Dholes=true", targets=PRODUCT) and build("build-asan", *ASAN)
+    """What the tests of the whole need."""
+    return build("build") and build("build-holes", "-Dholes=true", targets=PRODUCT) and build("build-asan", *ASAN)
 
 
-def pytest_parts(*parts: tuple[str, ...]) -> tuple[int, int]:
-    """Side by side: they wait more than they work."""
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        return add(*pool.map(lambda part: pytest(*part), parts))
+def pytest_part(part: tuple[str, ...]) -> tuple[int, int]:
+    begun = time.monotonic()
+    result = pytest(*part)
+    print(f"  {time.monotonic() - begun:4.0f} s", *part, flush=True)
+    return result
 
 
-# Each takes as long as the others, and as all that are in none.
-SIDES = (
-    ("denials", "faults", "landlock", "shared", "steps", "warm"),
-    ("network*", "packages"),
-    ("cells", "charts", "displays", "fork*", "repl", "sessions", "tools", "validator"),
-    ("e2b*", "mcp*", "playground", "serve*"),
-    ("artifacts", "batch*", "bench", "files", "write_roots"),
-)
+def pytest_parts(*parts: tuple[str, ...]) -> Results:
+    """The workers take them in this order, after those of the stages before."""
+    return WORKERS.map(pytest_part, parts)
 
 
-def stage_e2e() -> tuple[int, int]:
-    if not build_all():
-        return 0, 1
-    sides = [tuple(tracked(*(f"tests/e2e/test_{name}.py" for name in side))) for side in SIDES]
-    others = set(tracked("tests/e2e/test_*.py")).difference(*sides)
-    return pytest_parts(*sides, tuple(sorted(others)))
-
-
-def stage_escape() -> tuple[int, int]:
-    return pytest_parts(("tests/escape", "-k", "user"), ("tests/escape", "-k", "not user")) if build_all() else (0, 1)
-
-
-def stage_guest() -> tuple[int, int]:
+def stage_guest() -> Results:
     """Another kernel, in an emulator. What it needs most is patience: it gets
     what the stages beside it leave."""
-    if not build_all():
-        return 0, 1
-    done = subprocess.run(["nice", PYTHON, "tests/guest/guest.py"], cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return concurrent.futures.ThreadPoolExecutor().map(guest, ["tests/guest/guest.py"]) if build_all() else [(0, 1)]
+
+
+def guest(script: str) -> tuple[int, int]:
+    done = subprocess.run(["nice", PYTHON, script], cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     counts = re.findall(r"^(\d+) passed, (\d+) failed$", done.stdout, re.M)
     passed, failed = map(int, counts[-1]) if counts else (0, 1)
     if failed or not passed:
@@ -207,14 +195,29 @@ def stage_guest() -> tuple[int, int]:
     return passed, failed
 
 
-def stage_python() -> tuple[int, int]:
+def stage_escape() -> Results:
+    if not build_all():
+        return [(0, 1)]
+    files = sorted(tracked("tests/escape/test_*.py"), key=lambda path: "escape.py" not in path)
+    return pytest_parts(*((path, "-k", who) for path in files for who in ("user", "not user")))
+
+
+def stage_python() -> Results:
     """The Python package: a wheel, and everything in environments that have it."""
-    return pytest("tests/python") if build("build") else (0, 1)
+    return pytest_parts(("tests/python",)) if build("build") else [(0, 1)]
 
 
-def stage_coverage() -> tuple[int, int]:
+def stage_e2e() -> Results:
+    if not build_all():
+        return [(0, 1)]
+    files = tracked(*(f"tests/e2e/test_{name}.py" for name in LONGEST))
+    files += [path for path in tracked("tests/e2e/test_*.py") if path not in files]
+    return pytest_parts(*((path,) for path in files))
+
+
+def stage_coverage() -> Results:
     """Rule 8, when everything else has run."""
-    return pytest("tests/coverage")
+    return [pytest("tests/coverage")]
 
 
 STAGES = {
@@ -225,15 +228,18 @@ STAGES = {
 
 
 # They wait, each for something else, and do not meet.
-TOGETHER = ("e2e", "escape", "guest", "python")
+TOGETHER = ("guest", "escape", "python", "e2e")
 
 
-def run_stage(name: str) -> tuple[int, int]:
+def run_stages(names: list[str]) -> tuple[int, int]:
+    """All of them are begun before the first is waited for."""
     begun = time.monotonic()
-    print(f"== {name}", flush=True)
-    result = STAGES[name]()
-    print(f"== {name}: {result[0]} passed, {result[1]} failed ({time.monotonic() - begun:.0f} s)", flush=True)
-    return result
+    print("==", *names, flush=True)
+    results = []
+    for name, started in [(name, STAGES[name]()) for name in names]:
+        results.append(add(*started))
+        print(f"== {name}: {results[-1][0]} passed, {results[-1][1]} failed ({time.monotonic() - begun:.0f} s)", flush=True)
+    return add(*results)
 
 
 def main() -> int:
@@ -250,8 +256,7 @@ def main() -> int:
         totals = (0, 0)
         while chosen:
             together = list(itertools.takewhile(TOGETHER.__contains__, chosen)) or chosen[:1]
-            with concurrent.futures.ThreadPoolExecutor() as pool:
-                totals = add(totals, *pool.map(run_stage, together))
+            totals = add(totals, run_stages(together))
             del chosen[: len(together)]
     print(f"{totals[0]} passed, {totals[1]} failed")
     return 1 if totals[1] or not totals[0] else 0

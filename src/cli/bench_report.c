@@ -77,6 +77,7 @@ static const struct {
 	[VALUE_CHILD_BYTES] = { "child_bytes", "a child", show_mib, false },
 	[VALUE_OVER_WITHOUT] = { "over_without", "/without", show_number,
 				 true },
+	[VALUE_ADDED_MS] = { "added_ms", "added", show_ms, true },
 	[VALUE_OTHERS] = { "others_busy", "others", show_share, true },
 	[VALUE_POOL_HITS] = { "pool_hits", "pool hits", show_count, true },
 };

@@ -22,6 +22,7 @@ enum bench_value {
 	VALUE_CHILD_BYTES,  /* of one waiting child */
 	VALUE_POOL_HITS,    /* runs that found one */
 	VALUE_OVER_WITHOUT, /* times the median of the row before it */
+	VALUE_ADDED_MS,	    /* to the median of the first row of its kind */
 	VALUE_OTHERS,	    /* share of the machine busy just before */
 	VALUE_COUNT,
 };

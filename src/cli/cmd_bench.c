@@ -11,6 +11,7 @@
 #include "bench_beside.h"
 #include "bench_branches.h"
 #include "bench_cells.h"
+#include "bench_doors.h"
 #include "bench_extra.h"
 #include "bench_load.h"
 #include "bench_memory.h"
@@ -35,7 +36,7 @@ static int (*const measurements[])(struct bench *b, struct remit_error *err) = {
 	bench_start_measure,  bench_cells_measure,    bench_load_measure,
 	bench_memory_measure, bench_size_pools,	      bench_size_zygotes,
 	bench_extra_measure,  bench_network_measure,  bench_beside_measure,
-	bench_tools_measure,  bench_branches_measure,
+	bench_tools_measure,  bench_branches_measure, bench_doors_measure,
 };
 
 struct request {

@@ -24,6 +24,7 @@ SECTIONS = [
     "beside a flood, warm, gapped",
     "tools, warm",
     "a branch of a session with 100 MiB",
+    "doors, loopback",
 ]  # fmt: skip
 BARE, COLD = "python3 -I", "remit run, cold"
 
@@ -187,3 +188,15 @@ def test_the_network_is_measured_against_the_host_s(report):
     assert abs(share - found["one stream, by the proxy"]["over_without"]) < 0.01 and 0.02 < share < 5
     waiting = [found[f"to build one that waits, {which}"]["child_bytes"] for which in ("no network", "a named host")]
     assert 0.5 < waiting[1] / waiting[0] < 2
+
+
+def test_the_doors_are_measured_against_the_library(report):
+    found = rows(report, "doors, loopback")
+    for kind, doors in (("a run", ("POST /", "POST /v1/runs", "POST /mcp")), ("a cell", ("POST /v1/sessions/ID/cells", "POST /execute of E2B", "POST /mcp"))):
+        direct = found[f"{kind}, the library"]
+        assert direct["runs_per_s"] > 0 and "added_ms" not in direct
+        for door in doors:
+            row = found[f"{kind}, {door}"]
+            added = (row["time_us"]["p50"] - direct["time_us"]["p50"]) / 1e3
+            assert abs(added - row["added_ms"]) < 0.01 and row["runs_per_s"] > 0
+            assert row["time_us"]["count"] == direct["time_us"]["count"] > 1

@@ -214,11 +214,11 @@ os.mkdir("a/b/none"); os.mkdir("none"); open("f", "w").close()
 """,
     "deep": """
 import os
-for i in range(5000):
+for i in range(2500):
     os.mkdir("d"); open("f", "w").close(); os.chdir("d")
 """,
     "wide": """
-for i in range(10000): open(f"{i}", "w").close()
+for i in range(5000): open(f"{i}", "w").close()
 """,
     "names of its own": """
 import os

@@ -13,7 +13,7 @@ from mixture import run_one
 from session_door import Door
 from shared_keeper import SharedKeeper
 
-RUNS = 400
+RUNS = 240
 THREADS = 4
 SESSIONS = 25
 

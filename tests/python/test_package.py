@@ -180,14 +180,14 @@ def test_a_warm_run_costs_little_more_than_the_library_s(testing, tmp_path):
 
 
 @pytest.mark.parametrize("path", FRAMEWORKS, ids=lambda p: p.stem)
-def test_framework(remit, wheel, stage, clean, path):
-    """An adapter with the real framework, by each user."""
+def test_framework(any_remit, wheel, stage, clean, path):
+    """An adapter with the real framework."""
     python = framework(path.stem.split("_")[0])
     folder = stage / "frameworks"
     shutil.copytree(HERE / "frameworks", folder, dirs_exist_ok=True)
     env = {"PYTHONPATH": str(stage / "unpacked")}
     argv = ("-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", "--tb=short", "--rootdir", stage, folder / path.name)
-    done = run_as(remit, python, *argv, env=remit.env({"PYTHONDONTWRITEBYTECODE": "1", **env}))
+    done = run_as(any_remit, python, *argv, env=any_remit.env({"PYTHONDONTWRITEBYTECODE": "1", **env}))
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
 
 

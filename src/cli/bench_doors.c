@@ -1,0 +1,368 @@
+#include "bench_doors.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench_http.h"
+#include "bench_spawn.h"
+#include "bench_warm.h"
+#include "text.h"
+
+#define SECTION "doors, loopback"
+#define GAP_MS	20
+/* Cells for each round of what starts. */
+#define CELLS 5
+
+#define CODE "\"code\": \"print(1)\""
+#define CALL(arguments)                                                  \
+	"{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"tools/call\", " \
+	"\"params\": {\"name\": \"run_python\", \"arguments\": {" CODE   \
+		arguments "}, \"_meta\": {\"io.modelcontextprotocol/"    \
+	"protocolVersion\": \"2026-07-28\", \"io.modelcontextprotocol/"  \
+	"clientCapabilities\": {}}}}"
+#define CALL_HEADERS                           \
+	"Mcp-Protocol-Version: 2026-07-28\r\n" \
+	"Mcp-Method: tools/call\r\n"           \
+	"Mcp-Name: run_python\r\n"
+/* What every answer has of the code's output, as JSON. */
+#define WANTED "\"1\\n\""
+
+/* A door; @ stands for the session that `make` opened. */
+static const struct door {
+	const char *name;
+	const char *make, *make_headers, *make_body;
+	const char *id; /* the key in front of it */
+	const char *path, *headers, *body;
+} runs[] = {
+	{
+		.name = "a run, POST /",
+		.path = "/",
+		.body = "{" CODE "}",
+	},
+	{
+		.name = "a run, POST /v1/runs",
+		.path = "/v1/runs",
+		.body = "{" CODE "}",
+	},
+	{
+		.name = "a run, POST /mcp",
+		.path = "/mcp",
+		.headers = CALL_HEADERS,
+		.body = CALL(""),
+	},
+}, cells[] = {
+	{
+		.name = "a cell, POST /v1/sessions/ID/cells",
+		.make = "/v1/sessions",
+		.make_body = "{}",
+		.id = "\"id\":\"",
+		.path = "/v1/sessions/@/cells",
+		.body = "{" CODE "}",
+	},
+	{
+		.name = "a cell, POST /execute of E2B",
+		.make = "/sandboxes",
+		.make_body = "{\"templateID\": \"base\", \"secure\": false}",
+		.id = "\"sandboxID\":\"",
+		.path = "/execute",
+		.headers = "E2b-Sandbox-Id: @\r\n"
+			   "E2b-Sandbox-Port: 49999\r\n",
+		.body = "{" CODE "}",
+	},
+	{
+		.name = "a cell, POST /mcp",
+		.make = "/mcp",
+		.make_headers = CALL_HEADERS,
+		.make_body = CALL(", \"session\": \"new\""),
+		.id = "\"session\":\"",
+		.path = "/mcp",
+		.headers = CALL_HEADERS,
+		.body = CALL(", \"session\": \"@\""),
+	},
+};
+
+/* One that is open. */
+struct visit {
+	const struct door *door;
+	struct bench_row *row;
+	struct bench_http http;
+	char path[256], headers[512], body[1024];
+};
+
+static void
+visit_free(struct visit *v)
+{
+	bench_http_free(&v->http);
+}
+
+/* The text with the session in the place of @. */
+static void
+name(char *out, size_t size, const char *text, const char *id)
+{
+	const char *at = text ? strchr(text, '@') : NULL;
+
+	if (at)
+		snprintf(out, size, "%.*s%s%s", (int)(at - text), text, id,
+			 at + 1);
+	else
+		snprintf(out, size, "%s", text ? text : "");
+}
+
+static int
+open_session(struct visit *v, char id[128], struct remit_error *err)
+{
+	const struct door *d = v->door;
+	const char *at;
+
+	if (bench_http_post(&v->http, d->make,
+			    d->make_headers ? d->make_headers : "",
+			    d->make_body, err) < 0)
+		return -1;
+	at = strstr(buf_text(&v->http.got) + v->http.body, d->id);
+	if (!at)
+		return fail(err, REMIT_E_PROTOCOL, "%s names no session",
+			    d->make);
+	at += strlen(d->id);
+	snprintf(id, 128, "%.*s", (int)strcspn(at, "\""), at);
+	return 0;
+}
+
+static int
+open_visit(struct visit *v, struct bench *b, const struct door *d,
+	   unsigned port, struct remit_error *err)
+{
+	char id[128] = "";
+
+	v->door = d;
+	if (bench_new_row(b, SECTION, d->name, &v->row, err) < 0 ||
+	    bench_http_open(&v->http, port, err) < 0 ||
+	    (d->make && open_session(v, id, err) < 0))
+		return -1;
+	name(v->path, sizeof(v->path), d->path, id);
+	name(v->headers, sizeof(v->headers), d->headers, id);
+	name(v->body, sizeof(v->body), d->body, id);
+	return 0;
+}
+
+static int
+ask(struct visit *v, double *us, struct remit_error *err)
+{
+	double begun = bench_stats_now_us();
+
+	if (bench_http_post(&v->http, v->path, v->headers, v->body, err) < 0)
+		return -1;
+	*us = bench_stats_now_us() - begun;
+	if (!strstr(buf_text(&v->http.got), WANTED))
+		return fail(err, REMIT_E_PROTOCOL, "%s: %.100s", v->door->name,
+			    v->http.got.data + v->http.body);
+	return 0;
+}
+
+/* ---- the same by the library ---- */
+
+/* What the doors are compared with: runs, or the cells of a session. */
+struct direct {
+	const struct bench *bench;
+	struct bench_row *row;
+	struct remit *remit;
+	struct bench_warm warm;
+	struct remit_session *session; /* NULL for runs */
+};
+
+static void
+direct_free(struct direct *d)
+{
+	if (d->session)
+		remit_session_drop(d->session);
+	bench_warm_free(&d->warm);
+	if (d->remit)
+		remit_close(d->remit);
+}
+
+static int
+open_direct(struct direct *d, struct bench *b, bool in_session,
+	    struct remit_error *err)
+{
+	struct remit_session_options opt = { 0 };
+
+	d->bench = b;
+	if (bench_new_row(b, SECTION,
+			  in_session ? "a cell, the library"
+				     : "a run, the library",
+			  &d->row, err) < 0 ||
+	    bench_remit(b, &d->remit, err) < 0 ||
+	    bench_warm_open(&d->warm, b, &bench_programs[0], d->remit, err) < 0)
+		return -1;
+	opt.policy_json = d->warm.policy;
+	return in_session ? remit_session_open(d->remit, &opt, &d->session, err)
+			  : 0;
+}
+
+static int
+do_directly(const struct direct *d, double *us, struct remit_error *err)
+{
+	const struct bench_program *p = &bench_programs[0];
+
+	return d->session ? bench_cell(d->bench, d->session, p->code, p->output,
+				       us, err)
+			  : bench_warm_run(&d->warm, us, err);
+}
+
+/* ---- both ---- */
+
+static int
+take_turns(const struct bench *b, const struct direct *d, struct visit *visits,
+	   size_t count, struct remit_error *err)
+{
+	unsigned gap = d->session ? 0 : GAP_MS;
+	double us;
+
+	if (bench_pause(b, gap, err) < 0 || do_directly(d, &us, err) < 0 ||
+	    bench_row_add(d->row, us, err) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		if (bench_pause(b, gap, err) < 0 ||
+		    ask(&visits[i], &us, err) < 0 ||
+		    bench_row_add(visits[i].row, us, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* How many one client gets done without a pause. */
+static int
+measure_rate(const struct bench *b, const struct direct *d, struct visit *v,
+	     struct remit_error *err)
+{
+	double begun = bench_stats_now_us(), us, passed;
+	unsigned done = 0;
+
+	do {
+		if (bench_check(b, err) < 0 ||
+		    (v ? ask(v, &us, err) : do_directly(d, &us, err)) < 0)
+			return -1;
+		done++;
+		passed = bench_stats_now_us() - begun;
+	} while (passed < b->opt.window_ms * 1e3);
+	(v ? v->row : d->row)->value[VALUE_RUNS_PER_S] = done / passed * 1e6;
+	return 0;
+}
+
+static int
+measure_all(const struct bench *b, const struct direct *d, struct visit *visits,
+	    size_t count, struct remit_error *err)
+{
+	unsigned rounds = b->opt.rounds * (d->session ? CELLS : 1);
+	struct bench_summary own, other;
+
+	for (unsigned i = 0; i < rounds; i++)
+		if (take_turns(b, d, visits, count, err) < 0)
+			return -1;
+	if (measure_rate(b, d, NULL, err) < 0 ||
+	    bench_stats_sum(&d->row->time, &own) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		if (measure_rate(b, d, &visits[i], err) < 0 ||
+		    bench_stats_sum(&visits[i].row->time, &other) < 0)
+			return -1;
+		visits[i].row->value[VALUE_ADDED_MS] =
+			(other.p50 - own.p50) / 1e3;
+	}
+	return 0;
+}
+
+#define DOORS_MAX 8
+
+static void
+free_visits(struct visit visits[DOORS_MAX])
+{
+	for (size_t i = 0; i < DOORS_MAX; i++)
+		visit_free(&visits[i]);
+}
+
+static int
+measure_doors(struct bench *b, const struct door *doors, size_t count,
+	      unsigned port, struct remit_error *err)
+{
+	own(direct) struct direct d = { 0 };
+	struct visit visits[DOORS_MAX];
+	int bad;
+
+	for (size_t i = 0; i < DOORS_MAX; i++)
+		visits[i] = (struct visit){ .http = BENCH_HTTP_INIT };
+	bad = open_direct(&d, b, doors[0].make != NULL, err);
+	for (size_t i = 0; i < count && !bad; i++)
+		bad = open_visit(&visits[i], b, &doors[i], port, err);
+	if (!bad)
+		bad = measure_all(b, &d, visits, count, err);
+	free_visits(visits);
+	return bad;
+}
+
+/* ---- the server ---- */
+
+/* It says where it listens. */
+static int
+read_port(int fd, unsigned *port, struct remit_error *err)
+{
+	char line[256];
+	ssize_t n = read(fd, line, sizeof(line) - 1);
+	const char *at;
+
+	line[n > 0 ? n : 0] = '\0';
+	at = strstr(line, "127.0.0.1:");
+	*port = at ? (unsigned)atoi(at + strlen("127.0.0.1:")) : 0;
+	return *port ? 0
+		     : fail(err, REMIT_E_GONE, "the server says \"%s\"", line);
+}
+
+static int
+start_server(const struct bench *b, pid_t *pid, unsigned *port,
+	     struct remit_error *err)
+{
+	const char *words[] = { b->remit,
+				"serve",
+				"--listen",
+				"127.0.0.1:0",
+				"--open",
+				"--python",
+				b->python->executable,
+				"--memory-fallback",
+				"per_process" };
+	own(bench_command) struct bench_command c = { .env = &b->env_own };
+	own_fd int from = -1, to = -1;
+	int ends[2];
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (list_add(&c.argv, words[i]) < 0)
+			return fail_sys(err, REMIT_E_MEMORY, "command");
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "pipe");
+	from = ends[0];
+	to = ends[1];
+	if (bench_spawn_start(b, &c, (const int[3]){ -1, to, -1 }, pid, err) <
+	    0)
+		return -1;
+	close(take_fd(&to));
+	return read_port(from, port, err);
+}
+
+int
+bench_doors_measure(struct bench *b, struct remit_error *err)
+{
+	unsigned port = 0;
+	pid_t pid = 0;
+	int bad;
+
+	if (!bench_wants(b, SECTION))
+		return 0;
+	bench_progress(b, "%s", SECTION);
+	bad = start_server(b, &pid, &port, err);
+	if (!bad)
+		bad = measure_doors(b, runs, ARRAY_LEN(runs), port, err);
+	if (!bad)
+		bad = measure_doors(b, cells, ARRAY_LEN(cells), port, err);
+	if (pid > 0)
+		bench_spawn_end(pid);
+	return bad;
+}
