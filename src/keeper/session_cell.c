@@ -53,16 +53,6 @@ enqueue(struct session *s)
 	keeper_enqueue(s->keeper, s);
 }
 
-/* The frame is no place to leave it. */
-static int
-take_secret(struct session *s, const struct record *r, struct remit_error *err)
-{
-	int taken = secrets_add(&s->secrets, r->value, err);
-
-	explicit_bzero((char *)r->value, strlen(r->value));
-	return taken;
-}
-
 int
 session_open(struct session *s, const struct frame *f, struct remit_error *err)
 {
@@ -76,12 +66,14 @@ session_open(struct session *s, const struct frame *f, struct remit_error *err)
 			s->wants_artifacts = true;
 		else if (!strcmp(r.key, "forkable"))
 			s->forkable = true;
-		else if (strcmp(r.key, "secret") != 0)
+		else if (strcmp(r.key, "secrets") != 0)
 			return fail(err, REMIT_E_PROTOCOL,
 				    "a session has no \"%.40s\"", r.key);
-		else if (take_secret(s, &r, err) < 0)
+		else if (secrets_read(&s->secrets, s->door.passed, err) < 0)
 			return -1;
 	}
+	own_fd_close(&s->door.passed);
+	s->door.passed = -1;
 	if (s->has_job || s->started)
 		return fail(err, REMIT_E_PROTOCOL, "a job before the session");
 	if (leave_pool(s, err) < 0)

@@ -1,7 +1,9 @@
 #include "secrets.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "credential.h"
 
@@ -27,24 +29,38 @@ make_room(struct remit_error *err)
 	return NULL;
 }
 
-int
-secrets_add(struct secrets *s, const char *text, struct remit_error *err)
+static bool
+is_list(const char *text, size_t len)
 {
-	size_t n = strlen(text) + 1;
-	const char *equals = strchr(text, '=');
+	for (size_t at = 0; at < len; at += strlen(text + at) + 1) {
+		const char *equals = strchr(text + at, '=');
 
-	if (!equals || equals == text)
-		return fail(err, REMIT_E_PROTOCOL, "a secret without a name");
-	if (!s->room)
-		s->room = make_room(err);
+		if (!equals || equals == text + at)
+			return false;
+	}
+	return true;
+}
+
+int
+secrets_read(struct secrets *s, int fd, struct remit_error *err)
+{
+	ssize_t n;
+
+	/* No other file has seals, and none of these makes a reader wait. */
+	if (s->room || fd < 0 || fcntl(fd, F_GET_SEALS) < 0)
+		return fail(err, REMIT_E_PROTOCOL, "secrets come as a memfd");
+	s->room = make_room(err);
 	if (!s->room)
 		return -1;
-	if (n > ROOM - s->used)
+	n = read(fd, s->room, ROOM);
+	if (n == (ssize_t)ROOM)
 		return fail(err, REMIT_E_INPUT,
 			    "secrets: at most %d, of less than %d bytes each",
 			    CREDENTIALS_MAX, CREDENTIAL_VALUE);
-	memcpy(s->room + s->used, text, n);
-	s->used += n;
+	/* What lies behind the last NUL would be read past the end. */
+	if (n < 0 || (n && s->room[n - 1]) || !is_list(s->room, (size_t)n))
+		return fail(err, REMIT_E_PROTOCOL, "secrets make no sense");
+	s->used = (size_t)n;
 	return 0;
 }
 
@@ -65,7 +81,7 @@ secrets_free(struct secrets *s)
 {
 	if (!s->room)
 		return;
-	explicit_bzero(s->room, s->used);
+	explicit_bzero(s->room, ROOM);
 	munmap(s->room, ROOM);
 	*s = (struct secrets){ 0 };
 }

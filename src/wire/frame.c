@@ -158,7 +158,7 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 	[FRAME_OPEN] = {
 		.name = "open",
 		.from = PARTY_DOOR,
-		.max = 64 * 1024,
+		.max = 1024,
 		.once = true,
 	},
 	[FRAME_OPENED] = {

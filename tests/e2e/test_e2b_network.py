@@ -10,8 +10,10 @@ import sys
 import network_here
 import pytest
 from conftest import ROOT
+from leftovers import name_of, processes
 from network_here import requests
 from served import serve
+from test_network import memory_has
 
 sys.path.insert(0, str(ROOT / "tests" / "npm"))
 sys.path.insert(0, str(ROOT / "tests" / "python"))
@@ -84,11 +86,15 @@ def clients(world, remit, *flags):
         at = f"http://127.0.0.1:{served.port}"
         env = remit.env({"E2B_API_KEY": f"e2b_{served.token}", "E2B_API_URL": at, "E2B_SANDBOX_URL": at})
 
+        def start(*argv) -> subprocess.Popen:
+            return subprocess.Popen([*here.argv()[:-1], *map(str, argv)], env=env, cwd=remit.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
         def say(*argv) -> dict:
             done = subprocess.run([*here.argv()[:-1], *map(str, argv)], env=env, cwd=remit.folder, capture_output=True, text=True, timeout=100)
             assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-4000:])
             return json.loads(done.stdout.splitlines()[-1])
 
+        say.start = start
         yield say
     written = log.read_text()
     log.unlink()
@@ -120,6 +126,21 @@ def test_headers_of_the_client_of_npm_arrive_too(remit, world):
         seen = say(packages.node(made), remit.file("rules.mjs", JS), made, API, INNER, SECRET, LOOK)
     assert seen["text"] == "[200, 200, 'URLError', False]" and keys(world.seen(mark)) == {"/a": SECRET, "/b": SECRET}
     assert "s3cr3t" not in seen["info"] and "decided when it is made" in seen["late"]
+
+
+def test_no_process_of_a_jail_has_a_header_in_its_memory(remit, world):
+    """Nor has the first one, which begins as a copy of the keeper."""
+    code = PYTHON.split("raw = ")[0] + "box.run_code(look); print('begun', flush=True); input(); box.kill(); os._exit(0)"
+    with clients(world, remit, "--policy", remit.file("e2b-policy.json", json.dumps(OWN))) as say:
+        with say.start(venvs.framework("e2b"), "-c", code, API, INNER, SECRET, LOOK) as client:
+            assert client.stdout.readline() == "begun\n"
+            found = {}
+            for pid in processes(remit.command):
+                found.setdefault(name_of(pid), set()).add(memory_has(pid, SECRET.encode()))
+            client.communicate("\n", timeout=30)
+    # The server and its keeper were given it, and the proxy sends it.
+    assert {name for name, has in found.items() if True in has} == {"remit", "exe", "remit-proxy"}, found
+    assert "remit-init" in found and any(name.startswith("python") for name in found), found
 
 
 def test_a_key_s_policy_is_the_most_also_for_headers(remit, world):

@@ -49,7 +49,7 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 			    false },
 	[FRAME_DISPLAY_DATA] = { "display_data", PARTY_JAIL | PARTY_KEEPER,
 				 65536, false, false },
-	[FRAME_OPEN] = { "open", PARTY_DOOR, 65536, true, false },
+	[FRAME_OPEN] = { "open", PARTY_DOOR, 1024, true, false },
 	[FRAME_OPENED] = { "opened", PARTY_KEEPER, 1024, false, false },
 	[FRAME_RESET] = { "reset", PARTY_DOOR, 0, false, false },
 	[FRAME_CLOSE] = { "close", PARTY_DOOR | PARTY_KEEPER, 0, true, false },
