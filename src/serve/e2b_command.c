@@ -301,10 +301,9 @@ write_code(const json_t *process, bool reads)
 		"start_new_session=True)\n"
 		"try:\n"
 		"    program.wait()\n"
-		"except BaseException:\n"
+		"except KeyboardInterrupt:\n"
 		"    os.killpg(program.pid, 9)\n"
 		"    program.wait()\n"
-		"    raise\n"
 		"program.returncode\n";
 	const char *cwd = json_string_value(json_object_get(process, "cwd"));
 	json_t *args = json_object_get(process, "args");
