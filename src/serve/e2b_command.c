@@ -393,11 +393,17 @@ command_start(struct exchange *x, struct sandbox *sb, json_t *message)
 					json_object_get(process, "envs"));
 	struct hearer *h = hearer_new(x);
 	struct command *c = h ? command_new(x, sb, message) : NULL;
+	bool is_made = j && c && (!reads || open_input(c, j) == 0);
 	struct remit_error err;
 
-	if (!j || !c || (reads && open_input(c, j) < 0)) {
-		connect_end(x, "invalid_argument",
-			    "envs: must be an object of strings");
+	if (!is_made) {
+		if (j)
+			connect_end(
+				x, "resource_exhausted",
+				"no memory, or no descriptor for its input");
+		else
+			connect_end(x, "invalid_argument",
+				    "envs: must be an object of strings");
 		e2b_job_free(j);
 		if (c)
 			command_free(c);
