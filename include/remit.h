@@ -172,7 +172,10 @@ REMIT_API void remit_tool_fail(struct remit_tool_call *call,
 struct remit_job {
 	const char *code;
 	size_t code_len;
-	const char *name; /* shown in tracebacks; NULL: "main.py" */
+	/* Shown in tracebacks; NULL: "main.py". One that begins with
+	   "/workspace/" is as if it lay there: modules beside it can be
+	   imported. */
+	const char *name;
 	const char *stdin_bytes;
 	size_t stdin_len;
 	/* Read and passed on behind stdin_bytes as the run lasts, if >= 0. */

@@ -214,6 +214,15 @@ def fresh_module():
     return module
 
 
+def stand_beside(name, workspace):
+    """A program that is said to lie in the workspace finds the modules beside it, as
+    a script does."""
+    if name.startswith("/workspace/"):
+        folder = workspace + name[len("/workspace") : name.rindex("/")]
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+
+
 def become_main(module, job):
     module.__file__ = job.name
     module.__loader__ = Source(job.code)

@@ -257,6 +257,7 @@ def main(jailed=True):
         leave(*own_module("session").serve(task, module, reserve))
     job = Job(records.CHANNEL, records.left_over())
     sys.argv[:] = [job.name, *job.argv]
+    cell.stand_beside(job.name, posix.getcwd())
     program = cell.compiled(job)
     if task.is_checked() and not is_let_through(task, job, program):
         sleep(PATIENCE)  # its end must not be seen before its word is read

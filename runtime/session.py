@@ -253,6 +253,7 @@ def serve(task, module, reserve):
         if job.tools is not None:
             _tools = job.tools
             contexts.give_tools()
+        cell.stand_beside(job.name, folder)
         with Environment(job.env):
             outcome = perform(task, job, contexts.find(job), reserve)
         runner.flush()

@@ -1,5 +1,6 @@
 #include "audit.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 #include "audit_line.h"
@@ -18,6 +19,7 @@ audit_free(struct audit *a)
 {
 	own_fd_close(&a->fd);
 	a->fd = -1;
+	buf_free(&a->waiting);
 }
 
 static int
@@ -38,25 +40,57 @@ policy_digest(const char *text, char out[SHA256_TEXT], struct remit_error *err)
 	return audit_line_policy_sha256(&p, out) < 0 ? no_memory(err) : 0;
 }
 
-/* One write at the end of the file, so that lines of several never mix. */
+/* ---- writing ---- */
+
+/* The lock is held. One write at the end of the file, so that lines of several
+   never mix, unless the disk is full. */
 static int
-append(const struct audit *a, const struct buf *line, struct remit_error *err)
+write_waiting(struct audit *a)
 {
-	errno = ENOSPC;
-	if (write(a->fd, line->data, line->len) != (ssize_t)line->len ||
-	    fsync(a->fd) < 0)
+	while (a->waiting.len) {
+		ssize_t n = write(a->fd, a->waiting.data, a->waiting.len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		buf_drop(&a->waiting, (size_t)n);
+	}
+	return 0;
+}
+
+static int
+append(struct audit *a, const struct buf *line, struct remit_error *err)
+{
+	int failed;
+
+	pthread_mutex_lock(&a->lock);
+	failed = buf_add(&a->waiting, buf_text(line), line->len) < 0 ||
+		 write_waiting(a) < 0;
+	pthread_mutex_unlock(&a->lock);
+	/* Many sync at once what several have written. */
+	if (failed || (line->len && fsync(a->fd) < 0))
 		return fail_sys(err, REMIT_E_KERNEL, "--audit %s", a->path);
 	return 0;
 }
 
 int
-audit_add(const struct audit *a, const struct remit_job *job,
-	  const struct remit_result *res, struct remit_error *err)
+audit_check(struct audit *a, struct remit_error *err)
+{
+	const struct buf nothing = { 0 };
+
+	return a->fd < 0 ? 0 : append(a, &nothing, err);
+}
+
+int
+audit_add(struct audit *a, const struct audit_run *run, struct remit_error *err)
 {
 	own(buf) struct buf line = BUF_INIT(SIZE_MAX / 2);
+	const struct remit_job *job = run->job;
 	char policy[SHA256_TEXT], code[SHA256_TEXT];
-	struct audit_line_run run = {
+	struct audit_line_run to_write = {
 		.uid = getuid(),
+		.key = run->key,
 		.policy_sha256 = policy,
 		.code_sha256 = code,
 		.code_bytes = job->code_len,
@@ -67,8 +101,29 @@ audit_add(const struct audit *a, const struct remit_job *job,
 	if (policy_digest(job->policy_json, policy, err) < 0)
 		return -1;
 	sha256_text(job->code, job->code_len, code);
-	run.result = remit_result_json(res);
-	if (audit_line_write(&line, &run) < 0)
+	if (run->res)
+		to_write.result = remit_result_json(run->res);
+	else
+		to_write.error = remit_code_name(run->why->code);
+	if (audit_line_write(&line, &to_write) < 0)
 		return no_memory(err);
 	return append(a, &line, err);
+}
+
+int
+audit_reopen(struct audit *a, struct remit_error *err)
+{
+	own_fd int fd = a->fd < 0 ? -1 : audit_line_open(a->path, err);
+	int failed;
+
+	if (a->fd < 0)
+		return 0;
+	if (fd < 0)
+		return -1;
+	pthread_mutex_lock(&a->lock);
+	/* Whoever has written and not synced yet would sync the new one. */
+	failed = fsync(a->fd) < 0 || dup3(fd, a->fd, O_CLOEXEC) < 0;
+	pthread_mutex_unlock(&a->lock);
+	return failed ? fail_sys(err, REMIT_E_KERNEL, "--audit %s", a->path)
+		      : 0;
 }

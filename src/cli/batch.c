@@ -169,7 +169,9 @@ run(struct batch *b, const struct batch_job *job, struct batch_result *out,
 	if (!run.policy_json)
 		run.policy_json = b->policy_text;
 	if (batch_door_run(&b->door, &run, &res, &why) == 0) {
-		failed = audit_add(b->audit, &run, res, err);
+		struct audit_run done = { .job = &run, .res = res };
+
+		failed = audit_add(b->audit, &done, err);
 		if (!failed)
 			failed = batch_result_of_run(out, job->id, res, err);
 		remit_result_free(res);

@@ -33,7 +33,7 @@ struct batch {
 	const struct batch_output *output;
 	const struct policy *policy; /* of jobs, where theirs does not differ */
 	const struct batch_ids *done; /* jobs that have their result */
-	const struct audit *audit;
+	struct audit *audit;
 	const char *artifacts; /* where each job gets a folder, or NULL */
 	unsigned threads;
 	bool in_order;

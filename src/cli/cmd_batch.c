@@ -200,7 +200,7 @@ open_and_perform(const struct batch_options *o, const struct policy *policy,
 	own(batch_ids) struct batch_ids done = BATCH_IDS_INIT;
 	own(batch_lines) struct batch_lines lines =
 		BATCH_LINES_INIT(input, JOB_MAX);
-	own(audit) struct audit audit = { .path = o->audit, .fd = -1 };
+	own(audit) struct audit audit = AUDIT_INIT;
 	struct batch_bar bar = { 0 };
 	struct batch b = {
 		.audit = &audit,
@@ -214,6 +214,7 @@ open_and_perform(const struct batch_options *o, const struct policy *policy,
 		.is_private = cli_needs_private(policy),
 	};
 
+	audit.path = o->audit;
 	if (input < 0 ||
 	    batch_output_open(&output, o->output, mode_of(o), input, &done,
 			      err) < 0 ||

@@ -379,6 +379,7 @@ run_once(struct run *r, struct policy *policy, bool *again,
 {
 	struct remit_job job = REMIT_JOB_INIT;
 	struct remit_result *res = NULL;
+	struct audit_run done = { .job = &job };
 	/* This program is the keeper as well. */
 	struct remit_options opt = {
 		.command_path = "/proc/self/exe",
@@ -401,7 +402,8 @@ run_once(struct run *r, struct policy *policy, bool *again,
 		return -1;
 	failed = remit_run(remit, &job, &res, err);
 	clear_progress(r);
-	if (!failed && audit_add(&r->audit, &job, res, err) == 0) {
+	done.res = res;
+	if (!failed && audit_add(&r->audit, &done, err) == 0) {
 		exit_code = remit_result_exit_code(res);
 		if (r->options.json)
 			puts(remit_result_json(res));

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "audit.h"
+#include "certificate.h"
 #include "cli.h"
 #include "e2b.h"
 #include "mcp_door.h"
@@ -30,7 +32,9 @@ struct serve_call {
 	struct policy policy;
 	struct list addresses;
 	const char *keys_path, *add_key, *log_path;
+	const char *certificate_path, *tls_key_path;
 	bool is_open, e2b_debug;
+	struct audit audit;
 	struct keys keys;
 	struct server server;
 	struct route_table tables[TABLES_MAX];
@@ -68,6 +72,9 @@ take_option(struct serve_call *c, int argc, char **argv, int *i,
 		{ "--keys", NULL, &c->keys_path },
 		{ "--add-key", NULL, &c->add_key },
 		{ "--log", NULL, &c->log_path },
+		{ "--audit", NULL, &c->audit.path },
+		{ "--tls-certificate", NULL, &c->certificate_path },
+		{ "--tls-key", NULL, &c->tls_key_path },
 	};
 	const char *arg = argv[*i];
 	const char *next = *i + 1 < argc ? argv[*i + 1] : NULL;
@@ -106,6 +113,10 @@ add_debug_ports(struct serve_call *c, struct remit_error *err)
 	if (!c->is_open)
 		return fail(err, REMIT_E_INPUT,
 			    "--e2b-debug asks for no key: say so with --open");
+	if (c->certificate_path)
+		return fail(err, REMIT_E_INPUT,
+			    "--e2b-debug is for clients that know no TLS: "
+			    "leave --tls-certificate out");
 	for (size_t i = 0; i < ARRAY_LEN(ports); i++) {
 		snprintf(address, sizeof(address), "127.0.0.1:%d", ports[i]);
 		if (list_add(&c->addresses, address) < 0)
@@ -131,6 +142,12 @@ parse(struct serve_call *c, int argc, char **argv, struct remit_error *err)
 		if (a != FLAGS_TAKEN)
 			return -1;
 	}
+	if (!c->certificate_path != !c->tls_key_path)
+		return fail(err, REMIT_E_INPUT,
+			    "--tls-certificate and --tls-key go together: %s "
+			    "is missing",
+			    c->tls_key_path ? "--tls-certificate"
+					    : "--tls-key");
 	if (!c->addresses.count && list_add(&c->addresses, ADDRESS) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "options");
 	return add_debug_ports(c, err);
@@ -178,20 +195,83 @@ add_key(const struct serve_call *c, struct remit_error *err)
 
 /* ---- serving ---- */
 
+static bool
+logs_to_file(const struct serve_call *c)
+{
+	return c->log_path && strcmp(c->log_path, "-") != 0;
+}
+
 static int
 open_log(struct serve_call *c, struct remit_error *err)
 {
-	c->server.log_fd = -1;
+	own_fd int fd = -1;
+
 	if (!c->log_path)
 		return 0;
-	c->server.log_fd =
-		strcmp(c->log_path, "-")
-			? open(c->log_path,
-			       O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600)
-			: dup(STDERR_FILENO);
-	if (c->server.log_fd < 0)
+	fd = logs_to_file(c)
+		     ? open(c->log_path,
+			    O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600)
+		     : dup(STDERR_FILENO);
+	if (fd < 0)
 		return fail_sys(err, REMIT_E_INPUT, "--log %s", c->log_path);
+	own_fd_close(&c->server.log_fd);
+	c->server.log_fd = take_fd(&fd);
 	return 0;
+}
+
+static int
+open_certificate(struct serve_call *c, struct remit_error *err)
+{
+	struct certificate *read;
+	const char *flaw;
+
+	if (!c->certificate_path)
+		return 0;
+	if (certificate_read(&read, c->certificate_path, c->tls_key_path, err) <
+	    0)
+		return -1;
+	flaw = certificate_flaw(read);
+	if (flaw)
+		fprintf(stderr, "remit: --tls-certificate %s: %s\n",
+			c->certificate_path, flaw);
+	certificate_put(c->server.certificate);
+	c->server.certificate = read;
+	return 0;
+}
+
+/* Files that others renew or move away. What cannot be had goes on as it
+   was. */
+static void
+reload(void *owner)
+{
+	struct serve_call *c = owner;
+	struct remit_error err;
+
+	if (open_certificate(c, &err) < 0)
+		cli_error(&err);
+	if (audit_reopen(&c->audit, &err) < 0)
+		cli_error(&err);
+	if (logs_to_file(c) && open_log(c, &err) < 0)
+		cli_error(&err);
+}
+
+static int
+check_audit(void *user, struct remit_error *err)
+{
+	return audit_check(user, err);
+}
+
+static int
+add_to_audit(void *user, const struct room_record *rec, struct remit_error *err)
+{
+	struct audit_run run = {
+		.job = rec->job,
+		.res = rec->res,
+		.why = rec->err,
+		.key = rec->owner,
+	};
+
+	return audit_add(user, &run, err);
 }
 
 /* An address that was named is a name of this server. */
@@ -227,7 +307,8 @@ listen_all(struct serve_call *c, const char *token, struct remit_error *err)
 		if (!port)
 			printf("remit: serving at %s\n", address);
 		else
-			printf("remit: serving at http://%.*s:%u/%s%s\n",
+			printf("remit: serving at http%s://%.*s:%u/%s%s\n",
+			       c->server.certificate ? "s" : "",
 			       (int)(colon - address), address, port,
 			       token ? "?token=" : "", token ? token : "");
 	}
@@ -251,6 +332,12 @@ open_rooms(struct serve_call *c, struct remit_error *err)
 				ARTIFACT_KEEP_MS, ARTIFACT_BYTES, err) < 0 ||
 	    remit_open(&c->server.remit, &keeper, err) < 0)
 		return -1;
+	if (c->audit.path)
+		rooms.audit = (struct room_audit){
+			.check = check_audit,
+			.add = add_to_audit,
+			.user = &c->audit,
+		};
 	rooms.remit = c->server.remit;
 	rooms.artifacts = c->server.artifacts;
 	return rooms_open(&c->server.rooms, &rooms, err);
@@ -263,7 +350,8 @@ serve(struct serve_call *c, struct remit_error *err)
 		native_info_routes, native_session_routes, native_file_routes,
 		native_run_routes,  e2b_control_routes,	   e2b_code_routes,
 		e2b_file_routes,    e2b_process_routes,	   small_door_routes,
-		mcp_routes,	    page_routes,
+		fusion_routes,	    piston_routes,	   mcp_routes,
+		page_routes,
 	};
 	_Static_assert(ARRAY_LEN(tables) <= TABLES_MAX, "room for all tables");
 	own(site) struct site site = { 0 };
@@ -277,6 +365,7 @@ serve(struct serve_call *c, struct remit_error *err)
 			  : keys_make_local(&c->keys, &c->policy, c->is_open,
 					    token, err)) < 0)
 		return -1;
+	piston_find_pythons(&c->keys);
 	c->server.keys = &c->keys;
 	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
 		c->tables[i].rows = tables[i];
@@ -285,7 +374,12 @@ serve(struct serve_call *c, struct remit_error *err)
 	c->server.mcp = mcp_door_open(&c->server);
 	if (!c->server.mcp)
 		return fail_sys(err, REMIT_E_MEMORY, "server");
-	if (open_log(c, err) < 0 || open_rooms(c, err) < 0 ||
+	if (c->certificate_path || c->audit.path || logs_to_file(c)) {
+		c->server.reload = reload;
+		c->server.reload_owner = c;
+	}
+	if (open_certificate(c, err) < 0 || audit_open(&c->audit, err) < 0 ||
+	    open_log(c, err) < 0 || open_rooms(c, err) < 0 ||
 	    e2b_open(&c->server.e2b, c->e2b_debug, err) < 0 ||
 	    server_open(&c->server, err) < 0 ||
 	    listen_all(c, asks ? token : NULL, err) < 0)
@@ -307,6 +401,8 @@ finish(struct serve_call *c)
 	rooms_free(c->server.rooms);
 	remit_close(c->server.remit);
 	artifact_store_free(c->server.artifacts);
+	certificate_put(c->server.certificate);
+	audit_free(&c->audit);
 	own_fd_close(&c->server.log_fd);
 }
 
@@ -319,6 +415,7 @@ run(int argc, char **argv)
 
 	if (!c)
 		return CLI_FAILED;
+	c->audit = (struct audit)AUDIT_INIT;
 	c->server.log_fd = -1;
 	c->server.wake_fd = -1;
 	c->server.signal_fd = -1;
@@ -370,6 +467,14 @@ const struct command command_serve = {
 		"  --log FILE          append a line of JSON about each "
 		"request; "
 		"-: to stderr\n"
+		"  --audit FILE        append a line about each run to FILE\n"
+		"  --tls-certificate FILE\n"
+		"                      speak TLS at each port: the server's "
+		"certificate and those\n"
+		"                      above it, in PEM\n"
+		"  --tls-key FILE      the key to it. At SIGHUP it, the "
+		"certificates, the log and\n"
+		"                      the audit are opened anew\n"
 		"\n"
 		"The policy of these options is that of requests that name "
 		"none. "

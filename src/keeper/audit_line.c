@@ -63,7 +63,7 @@ copy_result(json_t *line, const char *text)
 		"signal",  "usage",    "denials", "artifacts",
 		"changes", "reported", "calls",	  "calls_left_out",
 	};
-	json_auto_t *result = text ? json_loads(text, 0, NULL) : NULL;
+	json_auto_t *result = json_loads(text, 0, NULL);
 
 	if (!result)
 		return -1;
@@ -82,11 +82,12 @@ audit_line_write(struct buf *out, const struct audit_line_run *run)
 	char time[48];
 
 	now(time, sizeof(time));
-	line = json_pack("{s:s, s:I, s:s, s:s, s:I}", "time", time, "uid",
-			 (json_int_t)run->uid, "policy_sha256",
-			 run->policy_sha256, "code_sha256", run->code_sha256,
-			 "code_bytes", (json_int_t)run->code_bytes);
-	if (!line || copy_result(line, run->result) < 0 ||
+	line = json_pack("{s:s, s:I, s:s*, s:s, s:s, s:I, s:s*}", "time", time,
+			 "uid", (json_int_t)run->uid, "key", run->key,
+			 "policy_sha256", run->policy_sha256, "code_sha256",
+			 run->code_sha256, "code_bytes",
+			 (json_int_t)run->code_bytes, "error", run->error);
+	if (!line || (run->result && copy_result(line, run->result) < 0) ||
 	    (run->artifacts &&
 	     json_object_set(line, "artifacts", run->artifacts) < 0))
 		return -1;

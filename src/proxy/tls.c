@@ -3,9 +3,16 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "tls_ends.h"
+
+/* What one call takes from the socket at most: records that hold nothing
+   (warnings) are read over, and there may be no end of them. */
+#define TAKEN_MAX ((size_t)128 * 1024)
+
 struct tls {
 	mbedtls_ssl_context s;
 	int fd;
+	size_t taken; /* by this call */
 	bool is_shaken, is_ragged;
 	size_t unsent; /* a record of so many bytes is on its way */
 	size_t early_at, early_len;
@@ -46,9 +53,13 @@ receive_bytes(void *owner, unsigned char *out, size_t size)
 
 	if (t->early_at < t->early_len)
 		return take_early(t, out, size);
+	if (t->taken >= TAKEN_MAX)
+		return MBEDTLS_ERR_SSL_WANT_READ; /* an event tells of it */
 	n = recvfrom(t->fd, out, size, 0, NULL, NULL);
-	if (n >= 0)
+	if (n >= 0) {
+		t->taken += (size_t)n;
 		return (int)n;
+	}
 	return errno == EAGAIN || errno == EINTR
 		       ? MBEDTLS_ERR_SSL_WANT_READ
 		       : MBEDTLS_ERR_SSL_INTERNAL_ERROR;
@@ -95,6 +106,12 @@ tls_to_host(const struct tls_ends *ends, int fd, const char *host)
 	return t;
 }
 
+struct tls *
+tls_to_client(const mbedtls_ssl_config *c, int fd)
+{
+	return make(c, fd, NULL, 0);
+}
+
 void
 tls_free(struct tls *t)
 {
@@ -107,14 +124,17 @@ tls_free(struct tls *t)
 int
 tls_shake(struct tls *t)
 {
-	int done = mbedtls_ssl_handshake(&t->s);
+	int done;
 
+	t->taken = 0;
+	done = mbedtls_ssl_handshake(&t->s);
 	if (done == 0) {
 		t->is_shaken = true;
 		return 0;
 	}
-	/* What is said here finds room in a new socket, or it is no host. */
-	errno = done == MBEDTLS_ERR_SSL_WANT_READ ? EAGAIN : EPROTO;
+	errno = done == MBEDTLS_ERR_SSL_WANT_READ    ? EAGAIN
+		: done == MBEDTLS_ERR_SSL_WANT_WRITE ? EALREADY
+						     : EPROTO;
 	return -1;
 }
 
@@ -129,8 +149,10 @@ tls_is_shaken(const struct tls *t)
 ssize_t
 tls_read(struct tls *t, char *out, size_t size)
 {
-	int n = mbedtls_ssl_read(&t->s, (unsigned char *)out, size);
+	int n;
 
+	t->taken = 0;
+	n = mbedtls_ssl_read(&t->s, (unsigned char *)out, size);
 	if (n > 0)
 		return n;
 	if (n == MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY)
@@ -139,10 +161,9 @@ tls_read(struct tls *t, char *out, size_t size)
 		t->is_ragged = true;
 		return 0;
 	}
-	errno = n == MBEDTLS_ERR_SSL_WANT_READ ||
-				n == MBEDTLS_ERR_SSL_WANT_WRITE
-			? EAGAIN
-			: EPROTO;
+	/* Who has us answer and reads nothing of it (WANT_WRITE) is left: no
+	   event would tell when to go on. */
+	errno = n == MBEDTLS_ERR_SSL_WANT_READ ? EAGAIN : EPROTO;
 	return -1;
 }
 

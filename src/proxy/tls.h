@@ -1,32 +1,39 @@
 /*
- * tls: one end of a connection that the proxy speaks TLS on, as server to code
- * or as client to a host. It reads and writes like a socket.
+ * tls: one end of a connection that TLS is spoken on: by a proxy, as server to
+ * code or as client to a host, or by a server to its clients. It reads and
+ * writes like a socket.
  */
 #ifndef REMIT_TLS_H
 #define REMIT_TLS_H
 
+#include <mbedtls/ssl.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
 #include "own.h"
-#include "tls_ends.h"
 
 struct tls;
+struct tls_end;
+struct tls_ends;
 
 /* To code, which has said these bytes already. NULL: no memory. */
 struct tls *tls_to_code(const struct tls_end *e, int fd, const char *early,
 			size_t len);
 /* To a host, which has to prove that it is this one. */
 struct tls *tls_to_host(const struct tls_ends *t, int fd, const char *host);
+/* To a client of a server; the configuration outlives it. */
+struct tls *tls_to_client(const mbedtls_ssl_config *c, int fd);
 /* NULL is fine. */
 void tls_free(struct tls *t);
 
-/* Go on until both agree: 0. -1 with EAGAIN if the other side has to say more;
-   else it has failed, and nothing of what is to be sent has been. */
+/* Go on until both agree: 0. -1 with EAGAIN if the other side has to say more,
+   or with EALREADY if what is said here finds no room; else it has failed, and
+   nothing of what is to be sent has been. */
 int tls_shake(struct tls *t) must_check;
 bool tls_is_shaken(const struct tls *t);
 
-/* As recv(2) and send(2) on a socket that does not block. */
+/* As recv(2) and send(2) on a socket that does not block. What is not sent at
+   once has to be offered again, before anything else. */
 ssize_t tls_read(struct tls *t, char *out, size_t size);
 ssize_t tls_write(struct tls *t, const char *bytes, size_t len);
 /* Bytes are here that no event will tell of. */

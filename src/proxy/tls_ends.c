@@ -5,31 +5,11 @@
 #include <sys/mman.h>
 
 #include "authority.h"
+#include "tls_form.h"
 #include "trust.h"
 
 /* Two connections with 33 KiB of buffers each for 128 relays, twice over. */
 #define MEMORY (32 * 1024 * 1024)
-
-/* Keys for one connection alone, and ciphers that see a changed byte. */
-static const int ciphers[] = {
-	MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
-	MBEDTLS_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-	MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
-	MBEDTLS_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
-	MBEDTLS_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
-	MBEDTLS_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
-	0,
-};
-
-/* The quick ones first: the library would begin with the strongest. */
-static const mbedtls_ecp_group_id curves[] = {
-	MBEDTLS_ECP_DP_CURVE25519, MBEDTLS_ECP_DP_SECP256R1,
-	MBEDTLS_ECP_DP_SECP384R1,  MBEDTLS_ECP_DP_SECP521R1,
-	MBEDTLS_ECP_DP_NONE,
-};
-
-/* One request in each connection, and no frames. */
-static const char *protocols[] = { "http/1.1", NULL };
 
 /* ---- which ---- */
 
@@ -58,29 +38,13 @@ tls_ends_wanted(const struct vault *v, const struct host_rules *rules)
 /* ---- how ---- */
 
 static int
-configure(mbedtls_ssl_config *c, int end)
-{
-	mbedtls_ssl_config_init(c);
-	if (mbedtls_ssl_config_defaults(c, end, MBEDTLS_SSL_TRANSPORT_STREAM,
-					MBEDTLS_SSL_PRESET_DEFAULT) != 0 ||
-	    mbedtls_ssl_conf_alpn_protocols(c, protocols) != 0)
-		return -1;
-	mbedtls_ssl_conf_min_version(c, MBEDTLS_SSL_MAJOR_VERSION_3,
-				     MBEDTLS_SSL_MINOR_VERSION_3);
-	mbedtls_ssl_conf_ciphersuites(c, ciphers);
-	mbedtls_ssl_conf_curves(c, curves);
-	mbedtls_ssl_conf_rng(c, authority_random, NULL);
-	return 0;
-}
-
-static int
 make_row(struct tls_ends *t, struct tls_end *e, struct authority *a,
 	 const char *host)
 {
 	e->is_used = true;
 	mbedtls_x509_crt_init(&e->certificate);
 	if (authority_sign(a, host, &e->certificate) < 0 ||
-	    configure(&e->to_code, MBEDTLS_SSL_IS_SERVER) < 0)
+	    tls_form(&e->to_code, MBEDTLS_SSL_IS_SERVER) < 0)
 		return -1;
 	return mbedtls_ssl_conf_own_cert(&e->to_code, &e->certificate,
 					 &t->key) == 0
@@ -96,7 +60,7 @@ make_host_end(struct tls_ends *t, const char *trusted, size_t len)
 	/* With the zero behind it; some that it cannot read are left out. */
 	if (mbedtls_x509_crt_parse(&t->trusted, (const unsigned char *)trusted,
 				   len + 1) < 0 ||
-	    configure(&t->to_host, MBEDTLS_SSL_IS_CLIENT) < 0)
+	    tls_form(&t->to_host, MBEDTLS_SSL_IS_CLIENT) < 0)
 		return -1;
 	mbedtls_ssl_conf_authmode(&t->to_host, MBEDTLS_SSL_VERIFY_REQUIRED);
 	mbedtls_ssl_conf_ca_chain(&t->to_host, &t->trusted, NULL);

@@ -31,10 +31,29 @@
 struct rooms;
 struct room;
 
+/* What was run for whom, and how that ended. */
+struct room_record {
+	const char *owner;
+	const struct remit_job *job;	/* with its policy */
+	const struct remit_result *res; /* NULL: there is none */
+	const struct remit_error *err;	/* then why */
+};
+
+/* Who writes down what is run, called by workers; or all is NULL. */
+struct room_audit {
+	/* Whether that can be done. -1: nothing is run. */
+	int (*check)(void *user, struct remit_error *err);
+	/* Before anybody is told the result. -1: the error is told instead. */
+	int (*add)(void *user, const struct room_record *rec,
+		   struct remit_error *err);
+	void *user;
+};
+
 struct rooms_options {
 	struct remit *remit; /* the caller's, for longer than the rooms */
 	size_t max_rooms;    /* sessions and runs at once */
 	struct artifact_store *artifacts; /* or NULL: no file leaves a jail */
+	struct room_audit audit;
 };
 
 /* What happens in a cell. Each but the last may be NULL. */

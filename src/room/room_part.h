@@ -51,6 +51,7 @@ struct rooms {
 	struct remit *remit;
 	struct artifact_store *artifacts;
 	size_t max_rooms;
+	struct room_audit audit;
 	bool closing;
 	struct room *first; /* of the table */
 	size_t count;

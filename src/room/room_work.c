@@ -78,6 +78,33 @@ tell(const struct task *t, struct remit_result *res,
 	t->ev->result(t->user, res, err);
 }
 
+/* -1: what could not be written down is not run. */
+static int
+may_run(const struct room *r, struct remit_error *err)
+{
+	const struct room_audit *a = &r->all->audit;
+
+	return a->check ? a->check(a->user, err) : 0;
+}
+
+/* What was run is written down before it is told of. */
+static void
+tell_run(const struct room *r, const struct task *t, struct remit_job job,
+	 struct remit_result *res, const struct remit_error *err)
+{
+	const struct room_audit *a = &r->all->audit;
+	struct room_record rec = {
+		.owner = r->owner, .job = &job, .res = res, .err = err
+	};
+	struct remit_error unwritten;
+
+	job.policy_json = r->opt.policy_json;
+	if (a->add && a->add(a->user, &rec, &unwritten) < 0)
+		tell(t, NULL, &unwritten);
+	else
+		tell(t, res, err);
+}
+
 static struct remit_job
 job_of(const struct room *r, const struct task *t)
 {
@@ -202,12 +229,17 @@ do_run(struct room *r, struct task *t)
 	job.artifacts_dir = r->folder;
 	job.tools = r->opt.tools;
 	job.tool_count = r->opt.tool_count;
+	if (may_run(r, &err) < 0) {
+		room_drop(r);
+		tell(t, NULL, &err);
+		return;
+	}
 	set_state(r, ROOM_BUSY);
 	failed = remit_run(r->all->remit, &job, &res, &err);
 	room_wait_end(r);
 	room_drop(r);
 	keep_artifacts(r, res);
-	tell(t, res, failed ? &err : NULL);
+	tell_run(r, t, job, res, failed ? &err : NULL);
 	remit_result_free(res);
 }
 
@@ -232,11 +264,15 @@ do_cell(struct room *r, struct task *t)
 	struct remit_error err;
 	int failed;
 
+	if (may_run(r, &err) < 0) {
+		tell(t, NULL, &err);
+		return;
+	}
 	set_state(r, ROOM_BUSY);
 	failed = remit_session_run(r->session, &job, &res, &err);
 	room_wait_end(r);
 	set_state(r, state_after(res));
-	tell(t, res, failed ? &err : NULL);
+	tell_run(r, t, job, res, failed ? &err : NULL);
 	remit_result_free(res);
 }
 
@@ -294,13 +330,15 @@ do_fork(struct room *r, struct task *t)
 static void
 do_close(struct room *r, struct task *t)
 {
+	/* Files leave: it is a program without code. */
+	const struct remit_job end = { .code = "" };
 	struct remit_result *res = NULL;
 	struct remit_error err;
 	int failed = remit_session_close(take_session(r), &res, &err);
 
 	room_drop(r);
 	keep_artifacts(r, res);
-	tell(t, res, failed ? &err : NULL);
+	tell_run(r, t, end, res, failed ? &err : NULL);
 	remit_result_free(res);
 }
 

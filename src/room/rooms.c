@@ -53,6 +53,7 @@ rooms_open(struct rooms **out, const struct rooms_options *opt,
 	rs->remit = opt->remit;
 	rs->artifacts = opt->artifacts;
 	rs->max_rooms = opt->max_rooms;
+	rs->audit = opt->audit;
 	*out = rs;
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "conn_tls.h"
 #include "exchange_part.h"
 #include "server.h"
 
@@ -15,7 +16,8 @@
 #define SENT_KEPT ((size_t)256 * 1024)
 
 #define SECOND_US UINT64_C(1000000)
-/* The head within this, from its first byte or the connection's begin. */
+/* The head within this, from its first byte; likewise an agreement on TLS, from
+   the connection's begin. */
 #define HEAD_US	   (10 * SECOND_US)
 #define IDLE_US	   (75 * SECOND_US)
 #define LINGER_US  (2 * SECOND_US)
@@ -47,6 +49,10 @@ conn_close(struct conn *c)
 		c->next->before = c->before;
 	c->server->conn_count--;
 	loop_remove(&c->server->loop, &c->source);
+	/* A reply that is not whole must not look so. */
+	if (conn_is_idle(c))
+		conn_tls_say_end(c);
+	conn_tls_free(c);
 	close(c->fd);
 	buf_free(&c->in);
 	if (x) {
@@ -60,7 +66,7 @@ conn_close(struct conn *c)
 bool
 conn_is_idle(const struct conn *c)
 {
-	return c->step == CONN_HEAD && !c->in.len;
+	return c->step == CONN_SHAKE || (c->step == CONN_HEAD && !c->in.len);
 }
 
 /* ---- sending ---- */
@@ -73,8 +79,7 @@ send_some(struct conn *c)
 	ssize_t n;
 
 	while (c->sent < out->len) {
-		n = send(c->fd, out->data + c->sent, out->len - c->sent,
-			 MSG_NOSIGNAL | MSG_DONTWAIT);
+		n = conn_send(c, out->data + c->sent, out->len - c->sent);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -111,6 +116,7 @@ linger(struct conn *c)
 {
 	buf_free(&c->in);
 	enter(c, CONN_LINGER);
+	conn_tls_say_end(c);
 	shutdown(c->fd, SHUT_WR);
 	want(c, EPOLLIN | EPOLLRDHUP);
 }
@@ -244,16 +250,15 @@ take_body(struct conn *c)
 	}
 }
 
-/* The client waits for this before it sends its body. */
+/* The client waits for this before it sends its body. What does not fit goes
+   before the reply. */
 static void
 invite(struct conn *c)
 {
 	static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
 
-	/* Nothing else was sent before, so there is room for it. */
 	if (exchange_header_is(c->x, "expect", "100-continue") &&
-	    send(c->fd, text, sizeof(text) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) <
-		    0)
+	    (exchange_interim(c->x, text) < 0 || flush(c) < 0))
 		c->x->closes = true;
 }
 
@@ -346,7 +351,7 @@ static bool
 fill(struct conn *c)
 {
 	char piece[PIECE];
-	ssize_t n = recv(c->fd, piece, sizeof(piece), MSG_DONTWAIT);
+	ssize_t n = conn_receive(c, piece, sizeof(piece));
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
@@ -364,6 +369,7 @@ fill(struct conn *c)
 	return true;
 }
 
+/* As it comes: TLS has said its end. */
 static void
 throw_away(struct conn *c)
 {
@@ -378,10 +384,31 @@ throw_away(struct conn *c)
 }
 
 static void
+shake(struct conn *c, uint32_t events)
+{
+	bool gone = events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR);
+
+	if (conn_tls_refuses(c)) {
+		linger(c);
+	} else if (!gone && conn_tls_shake(c) == 0) {
+		enter(c, CONN_HEAD);
+		want(c, EPOLLIN | EPOLLRDHUP);
+	} else if (!gone && (errno == EAGAIN || errno == EALREADY)) {
+		want(c, EPOLLRDHUP | (errno == EAGAIN ? EPOLLIN : EPOLLOUT));
+	} else {
+		conn_close(c);
+	}
+}
+
+static void
 on_ready(void *owner, uint32_t events)
 {
 	struct conn *c = owner;
 
+	if (c->step == CONN_SHAKE) {
+		shake(c, events);
+		return;
+	}
 	if (c->step == CONN_LINGER) {
 		throw_away(c);
 		return;
@@ -421,7 +448,7 @@ conn_open(struct server *s, int fd, uint16_t port)
 		c->next->before = &c->next;
 	s->conns = c;
 	s->conn_count++;
-	enter(c, CONN_HEAD);
+	enter(c, s->certificate && port ? CONN_SHAKE : CONN_HEAD);
 	if (loop_add(&s->loop, &c->source, fd, EPOLLIN | EPOLLRDHUP, on_ready,
 		     c, &err) < 0)
 		conn_close(c);
@@ -435,6 +462,8 @@ is_late(const struct conn *c, uint64_t now_us)
 	uint64_t step = now_us - c->step_us, still = now_us - c->progress_us;
 
 	switch (c->step) {
+	case CONN_SHAKE:
+		return step > HEAD_US;
 	case CONN_HEAD:
 		return step > (c->in.len ? HEAD_US : IDLE_US);
 	case CONN_BODY:

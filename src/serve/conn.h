@@ -9,6 +9,7 @@
 #include "loop.h"
 
 enum conn_step {
+	CONN_SHAKE,  /* both sides agree on TLS */
 	CONN_HEAD,   /* reads a head, or waits for one */
 	CONN_BODY,   /* reads a body */
 	CONN_ANSWER, /* the reply is being made, or sent */
@@ -21,7 +22,9 @@ struct conn {
 	struct server *server;
 	struct source source;
 	int fd;
-	uint16_t port; /* that it came in by; 0: the unix socket */
+	uint16_t port;	 /* that it came in by; 0: the unix socket */
+	struct tls *tls; /* NULL: none, or nothing was said yet */
+	struct certificate *certificate; /* that was shown with it */
 	enum conn_step step;
 	struct buf in;
 	struct exchange *x;
@@ -39,7 +42,7 @@ void conn_progress(struct conn *c);
 /* Close it if it has taken too long over something. */
 void conn_watch(struct conn *c, uint64_t now_us);
 void conn_close(struct conn *c);
-/* Between two requests. */
+/* Between two requests, or before the first. */
 bool conn_is_idle(const struct conn *c);
 
 #endif

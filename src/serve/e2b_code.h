@@ -7,11 +7,6 @@
 
 #include "exchange.h"
 
-/* A new text; NULL without memory. */
-char *e2b_dedent(const char *code);
-/* By name, or not said. */
-bool e2b_is_python(const json_t *language);
-
 void e2b_get_contexts(struct exchange *x);
 void e2b_post_context(struct exchange *x);
 void e2b_restart_context(struct exchange *x);

@@ -289,42 +289,6 @@ static const struct room_events events = {
 
 /* ---- starting ---- */
 
-/* Its output is the cell's: the program has it from the interpreter. What it
-   has started itself is killed with it, and lives on if it ends well. */
-static char *
-write_code(const json_t *process, bool reads)
-{
-	static const char form[] =
-		"import json, os, subprocess\n"
-		"argv, cwd = json.loads(%s)\n"
-		"program = subprocess.Popen(argv, cwd=cwd, stdin=%s, "
-		"start_new_session=True)\n"
-		"try:\n"
-		"    program.wait()\n"
-		"except KeyboardInterrupt:\n"
-		"    os.killpg(program.pid, 9)\n"
-		"    program.wait()\n"
-		"program.returncode\n";
-	const char *cwd = json_string_value(json_object_get(process, "cwd"));
-	json_t *args = json_object_get(process, "args");
-	own_mem char *path = cwd ? e2b_path(cwd) : NULL, *text = NULL;
-	json_auto_t *argv = json_array(), *both = NULL, *quoted = NULL;
-	own_mem char *plain = NULL;
-	char *code;
-
-	json_array_append(argv, json_object_get(process, "cmd"));
-	json_array_extend(argv, args);
-	both = json_pack("[O, s?]", argv, path);
-	plain = both ? json_dumps(both, JSON_ENSURE_ASCII) : NULL;
-	quoted = plain ? json_string(plain) : NULL;
-	text = quoted ? json_dumps(quoted, JSON_ENCODE_ANY | JSON_ENSURE_ASCII)
-		      : NULL;
-	return text && asprintf(&code, form, text,
-				reads ? "0" : "subprocess.DEVNULL") > 0
-		       ? code
-		       : NULL;
-}
-
 /* A client's own limit, or none. */
 static uint64_t
 timeout_of(const struct exchange *x)
@@ -389,8 +353,9 @@ command_start(struct exchange *x, struct sandbox *sb, json_t *message)
 {
 	const json_t *process = json_object_get(message, "process");
 	bool reads = json_is_true(json_object_get(message, "stdin"));
-	struct e2b_job *j = e2b_job_new(sb, CONTEXT, write_code(process, reads),
-					json_object_get(process, "envs"));
+	struct e2b_job *j =
+		e2b_job_new(sb, CONTEXT, e2b_program_code(process, reads),
+			    json_object_get(process, "envs"));
 	struct hearer *h = hearer_new(x);
 	struct command *c = h ? command_new(x, sb, message) : NULL;
 	bool is_made = j && c && (!reads || open_input(c, j) == 0);

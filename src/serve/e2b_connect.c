@@ -2,9 +2,9 @@
 
 #include <string.h>
 
+#include "e2b_ask.h"
 #include "text.h"
 
-#define ENVELOPE 5
 #define FLAG_END 0x02
 
 static json_t *
@@ -66,28 +66,6 @@ connect_code(const struct remit_error *err)
 
 /* ---- streams ---- */
 
-json_t *
-connect_read(const struct exchange *x)
-{
-	const struct buf *b = &x->body.data;
-	const unsigned char *h = (const unsigned char *)buf_text(b);
-	size_t len;
-	json_t *message;
-
-	if (b->len < ENVELOPE || h[0])
-		return NULL;
-	len = (size_t)h[1] << 24 | (size_t)h[2] << 16 | (size_t)h[3] << 8 |
-	      h[4];
-	if (len != b->len - ENVELOPE)
-		return NULL;
-	message = json_loadb(b->data + ENVELOPE, len, JSON_REJECT_DUPLICATES,
-			     NULL);
-	if (json_is_object(message))
-		return message;
-	json_decref(message);
-	return NULL;
-}
-
 static int
 send(struct exchange *x, unsigned flags, json_t *message)
 {
@@ -95,7 +73,7 @@ send(struct exchange *x, unsigned flags, json_t *message)
 		message ? json_dumps(message, JSON_COMPACT | JSON_ENSURE_ASCII)
 			: NULL;
 	size_t len = text ? strlen(text) : 0;
-	own_mem char *whole = malloc(ENVELOPE + len + 1);
+	own_mem char *whole = malloc(E2B_ENVELOPE + len + 1);
 
 	json_decref(message);
 	if (!text || !whole)
@@ -103,8 +81,8 @@ send(struct exchange *x, unsigned flags, json_t *message)
 	whole[0] = (char)flags;
 	for (int i = 0; i < 4; i++)
 		whole[1 + i] = (char)(len >> (24 - 8 * i));
-	memcpy(whole + ENVELOPE, text, len + 1);
-	return reply_piece(x, whole, ENVELOPE + len);
+	memcpy(whole + E2B_ENVELOPE, text, len + 1);
+	return reply_piece(x, whole, E2B_ENVELOPE + len);
 }
 
 int

@@ -12,8 +12,6 @@ void connect_fail(struct exchange *x, const char *code, const char *message);
 /* The code for an error of a file or of the library. */
 const char *connect_code(const struct remit_error *err);
 
-/* The message of the one envelope in the request's body; NULL: it is none. */
-json_t *connect_read(const struct exchange *x);
 /* Envelopes; take the message. -1: nobody reads. */
 int connect_send(struct exchange *x, json_t *message);
 /* The last one; code NULL: all went well. */

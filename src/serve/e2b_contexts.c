@@ -158,21 +158,6 @@ e2b_get_contexts(struct exchange *x)
 	reply_json(x, 200, list);
 }
 
-/* A folder as Python is told it. */
-static char *
-enter_code(const char *cwd)
-{
-	own_mem char *path = e2b_path(cwd), *text = NULL;
-	json_auto_t *name = path ? json_string(path) : NULL;
-	char *code;
-
-	text = name ? json_dumps(name, JSON_ENCODE_ANY | JSON_ENSURE_ASCII)
-		    : NULL;
-	return text && asprintf(&code, "__import__('os').chdir(%s)", text) > 0
-		       ? code
-		       : NULL;
-}
-
 static bool
 add(struct exchange *x, struct sandbox *sb, const char *id, const char *cwd)
 {
@@ -187,13 +172,14 @@ add(struct exchange *x, struct sandbox *sb, const char *id, const char *cwd)
 static void
 make(struct exchange *x, struct sandbox *sb)
 {
-	const char *cwd = json_string_value(json_object_get(x->json, "cwd"));
+	const char *wrong = e2b_wrong_context(x->json);
+	const char *cwd = e2b_ask_text(x->json, "cwd");
 	char id[ROOM_ID_SIZE];
 	struct remit_error err;
 	struct change *c;
 
-	if (!e2b_is_python(json_object_get(x->json, "language"))) {
-		e2b_fail(x, 400, "language: there is only Python here");
+	if (wrong) {
+		e2b_fail(x, 400, "%s", wrong);
 		return;
 	}
 	if (room_make_id(id, &err) < 0 ||
@@ -210,7 +196,7 @@ make(struct exchange *x, struct sandbox *sb)
 	if (!c)
 		return;
 	c->is_new = true;
-	run(c, enter_code(cwd), false);
+	run(c, e2b_enter_code(cwd), false);
 }
 
 void

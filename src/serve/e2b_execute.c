@@ -46,25 +46,6 @@ e2b_job_free(void *job)
 	free(j);
 }
 
-static int
-add_variables(struct list *env, const json_t *object)
-{
-	const char *name;
-	json_t *value;
-
-	json_object_foreach((json_t *)object, name, value)
-	{
-		own_mem char *pair = NULL;
-
-		if (!json_is_string(value) || !*name || strchr(name, '=') ||
-		    asprintf(&pair, "%s=%s", name, json_string_value(value)) <
-			    0 ||
-		    list_add(env, pair) < 0)
-			return -1;
-	}
-	return 0;
-}
-
 struct e2b_job *
 e2b_job_new(const struct sandbox *sb, const char *context, char *code,
 	    const json_t *env)
@@ -73,8 +54,8 @@ e2b_job_new(const struct sandbox *sb, const char *context, char *code,
 
 	if (j)
 		j->input = -1;
-	if (!j || !code || add_variables(&j->env, sb->env) < 0 ||
-	    add_variables(&j->env, env) < 0) {
+	if (!j || !code || e2b_take_variables(&j->env, sb->env) < 0 ||
+	    e2b_take_variables(&j->env, env) < 0) {
 		free(code);
 		e2b_job_free(j);
 		return NULL;
@@ -297,65 +278,6 @@ execution_free(void *execution)
 
 /* ---- the request ---- */
 
-/* As a notebook does it: what the first line is indented by, all are. */
-char *
-e2b_dedent(const char *code)
-{
-	size_t len = strlen(code), indent, n = 0;
-	const char *first = code + strspn(code, " \t\r\n");
-	const char *line = first;
-	char *out = malloc(len + 1);
-
-	while (line > code && line[-1] != '\n')
-		line--;
-	indent = (size_t)(first - line);
-	for (const char *at = code; out && *at;) {
-		size_t have = strcspn(at, "\n");
-		bool is_indented = have >= indent && !memcmp(at, line, indent);
-
-		have += at[have] == '\n';
-		if (is_indented) {
-			memcpy(out + n, at + indent, have - indent);
-			n += have - indent;
-		} else {
-			memcpy(out + n, at, have);
-			n += have;
-		}
-		at += have;
-	}
-	if (out)
-		out[n] = '\0';
-	return out;
-}
-
-bool
-e2b_is_python(const json_t *language)
-{
-	const char *name = json_string_value(language);
-
-	return !language || json_is_null(language) ||
-	       (name && (!strcmp(name, "python") || !strcmp(name, "py")));
-}
-
-static const char *
-wrong_with(const json_t *body)
-{
-	const json_t *code = json_object_get(body, "code");
-	const json_t *env = json_object_get(body, "env_vars");
-
-	if (!json_is_string(code) ||
-	    strlen(json_string_value(code)) != json_string_length(code))
-		return "code: must be a string";
-	if (json_is_string(json_object_get(body, "context_id")) &&
-	    json_is_string(json_object_get(body, "language")))
-		return "only one of context_id and language can be given";
-	if (!e2b_is_python(json_object_get(body, "language")))
-		return "language: there is only Python here";
-	if (env && !json_is_object(env) && !json_is_null(env))
-		return "env_vars: must be an object of strings";
-	return NULL;
-}
-
 static bool
 has_context(struct exchange *x, struct sandbox *sb, const char *id)
 {
@@ -406,7 +328,7 @@ static void
 post_execute(struct exchange *x)
 {
 	struct sandbox *sb = e2b_find(x);
-	const char *wrong = wrong_with(x->json);
+	const char *wrong = e2b_wrong_code(x->json);
 	const char *context =
 		json_string_value(json_object_get(x->json, "context_id"));
 

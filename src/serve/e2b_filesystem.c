@@ -28,7 +28,7 @@ give_entry(struct filing *f, const struct remit_file_answer *a)
 static struct filing *
 begin(struct exchange *x, enum remit_file_op op, const char *member)
 {
-	const char *path = json_string_value(json_object_get(x->json, member));
+	const char *path = e2b_ask_text(x->json, member);
 	struct filing *f = filing_new(x);
 
 	if (!f)
@@ -114,8 +114,7 @@ look_at_new(struct filing *f)
 void
 e2b_move(struct exchange *x)
 {
-	const char *to =
-		json_string_value(json_object_get(x->json, "destination"));
+	const char *to = e2b_ask_text(x->json, "destination");
 	struct filing *f = begin(x, REMIT_FILE_MOVE, "source");
 
 	if (!f)

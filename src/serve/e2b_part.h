@@ -7,6 +7,7 @@
 #define REMIT_E2B_PART_H
 
 #include "e2b.h"
+#include "e2b_ask.h"
 #include "exchange.h"
 #include "keys.h"
 #include "room.h"
@@ -14,9 +15,6 @@
 
 #define SANDBOX_CONTEXTS_MAX 64
 #define SANDBOX_DEBUG_ID     "debug_sandbox_id"
-/* The folder that relative names begin at, by E2B's name and by ours. */
-#define SANDBOX_HOME "/home/user"
-#define SANDBOX_WORK "/workspace"
 
 struct context {
 	struct context *next;
@@ -113,10 +111,5 @@ struct e2b_job {
 struct e2b_job *e2b_job_new(const struct sandbox *sb, const char *context,
 			    char *code, const json_t *env);
 void e2b_job_free(void *job);
-
-/* ---- names of files ---- */
-
-/* As the jail knows it: a new string, or NULL without memory. */
-char *e2b_path(const char *path);
 
 #endif

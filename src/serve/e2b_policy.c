@@ -171,7 +171,7 @@ add_hosts(json_t *list, const struct network *n, struct remit_error *err)
 	{
 		const char *host = json_string_value(item);
 
-		if (!host)
+		if (!host || strlen(host) != json_string_length(item))
 			return fail(err, REMIT_E_INPUT,
 				    "network.allowOut[%zu]: must be a string",
 				    i);
@@ -216,7 +216,7 @@ take_header(struct e2b_policy *p, const char *host, const char *header,
 	const char *text = json_string_value(value);
 	char name[32], from[48];
 
-	if (!text)
+	if (!text || strlen(text) != json_string_length(value))
 		return fail(err, REMIT_E_INPUT,
 			    "network.rules: the header %.64s for %.200s must "
 			    "be a string",

@@ -23,20 +23,6 @@ _Static_assert(sizeof(keepalive) - 1 == 5 + 26, "as its envelope says");
 
 /* ---- starting ---- */
 
-static bool
-is_program(const json_t *process)
-{
-	const json_t *args = json_object_get(process, "args"), *arg;
-	size_t i;
-
-	json_array_foreach(args, i, arg)
-	{
-		if (!json_is_string(arg))
-			return false;
-	}
-	return json_is_string(json_object_get(process, "cmd"));
-}
-
 /* "Basic " and base64 of "user:": who the program is to be. */
 static bool
 is_for_another(const struct exchange *x)
@@ -54,7 +40,7 @@ static void
 post_start(struct exchange *x)
 {
 	struct sandbox *sb = e2b_find(x);
-	json_auto_t *message = sb ? connect_read(x) : NULL;
+	json_auto_t *message = sb ? e2b_read_envelope(&x->body.data) : NULL;
 	json_t *process = json_object_get(message, "process");
 	const json_t *pty = json_object_get(message, "pty");
 
@@ -64,7 +50,7 @@ post_start(struct exchange *x)
 	reply_keepalive_bytes(x, keepalive, sizeof(keepalive) - 1);
 	if (!sb->may_start_programs)
 		connect_end(x, "permission_denied", REFUSED);
-	else if (!is_program(process))
+	else if (!e2b_is_program(process))
 		connect_end(x, "invalid_argument",
 			    "process: needs cmd and args");
 	else if (pty && !json_is_null(pty))
@@ -84,7 +70,7 @@ static void
 post_connect(struct exchange *x)
 {
 	struct sandbox *sb = e2b_find(x);
-	json_auto_t *message = sb ? connect_read(x) : NULL;
+	json_auto_t *message = sb ? e2b_read_envelope(&x->body.data) : NULL;
 
 	if (!sb)
 		return;

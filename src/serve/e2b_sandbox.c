@@ -460,15 +460,3 @@ e2b_line(struct exchange *x, json_t *line)
 		return 0; /* no memory: the line is left out */
 	return reply_piece(x, whole, strlen(whole));
 }
-
-char *
-e2b_path(const char *path)
-{
-	size_t home = strlen(SANDBOX_HOME);
-	char *out;
-
-	if (strncmp(path, SANDBOX_HOME, home) != 0 ||
-	    (path[home] && path[home] != '/'))
-		return strdup(*path ? path : ".");
-	return asprintf(&out, SANDBOX_WORK "%s", path + home) < 0 ? NULL : out;
-}

@@ -130,7 +130,7 @@ static void
 begin_watch(struct filing *f, const json_t *message,
 	    void (*on_list)(struct filing *, const struct remit_file_answer *))
 {
-	const char *path = json_string_value(json_object_get(message, "path"));
+	const char *path = e2b_ask_text(message, "path");
 
 	if (!path || filing_set_path(f, path) < 0) {
 		refuse_watch(f, "invalid_argument", "path: must be a string");
@@ -189,8 +189,7 @@ e2b_create_watcher(struct exchange *x)
 static struct watcher *
 find(const struct sandbox *sb, const struct exchange *x)
 {
-	const char *id =
-		json_string_value(json_object_get(x->json, "watcherId"));
+	const char *id = e2b_ask_text(x->json, "watcherId");
 	struct watcher *w;
 
 	for (w = sb->watchers; w && (!id || strcmp(w->id, id) != 0);
@@ -457,7 +456,7 @@ void
 e2b_watch_dir(struct exchange *x)
 {
 	struct filing *f = filing_new(x);
-	json_auto_t *message = f ? connect_read(x) : NULL;
+	json_auto_t *message = f ? e2b_read_envelope(&x->body.data) : NULL;
 
 	if (!f)
 		return;

@@ -106,6 +106,17 @@ exchange_own(struct exchange *x, void *thing, void (*free_it)(void *))
 	x->owned_free = free_it;
 }
 
+int
+exchange_interim(struct exchange *x, const char *text)
+{
+	int added;
+
+	pthread_mutex_lock(&x->lock);
+	added = buf_add(&x->out, text, strlen(text));
+	pthread_mutex_unlock(&x->lock);
+	return added;
+}
+
 void
 exchange_leave(struct exchange *x)
 {
@@ -123,15 +134,15 @@ exchange_leave(struct exchange *x)
 		gone(x->on_gone_user);
 }
 
-struct errand {
+struct chore {
 	struct exchange *x;
 	void (*work)(struct exchange *x);
 };
 
 static void *
-run_errand(void *arg)
+run_chore(void *arg)
 {
-	struct errand e = *(struct errand *)arg;
+	struct chore e = *(struct chore *)arg;
 	struct server *s = e.x->server;
 
 	free(arg);
@@ -144,11 +155,11 @@ run_errand(void *arg)
 void
 exchange_in_thread(struct exchange *x, void (*work)(struct exchange *x))
 {
-	struct errand *e = malloc(sizeof(*e));
+	struct chore *e = malloc(sizeof(*e));
 
 	if (e) {
-		*e = (struct errand){ exchange_hold(x), work };
-		if (server_start_thread(x->server, run_errand, e) == 0)
+		*e = (struct chore){ exchange_hold(x), work };
+		if (server_start_thread(x->server, run_chore, e) == 0)
 			return;
 		exchange_put(x);
 		free(e);

@@ -276,7 +276,7 @@ server_accept_body(struct exchange *x)
 		x->json = json_loadb(buf_text(data), data->len,
 				     JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL,
 				     &wrong);
-	if (json_is_object(x->json) || json_is_array(x->json))
+	if (json_is_object(x->json))
 		return 0;
 	reply_fail(x, 400, "input", "the body is no JSON object: %s",
 		   x->json ? "it is something else" : wrong.text);

@@ -31,6 +31,8 @@ struct key {
 	   anything. */
 	struct policy most;
 	uint64_t free;
+	/* Of its policy's interpreter, for Piston's clients; 0: not known. */
+	int python[3];
 	/* Requests it may make now. */
 	double left;
 	uint64_t filled_us;

@@ -218,26 +218,44 @@ delete_file(struct exchange *x)
 	wish(x, task, &removing);
 }
 
+static const struct route_query names[] = {
+	{ "path", "string", "from /workspace on, or absolute", true },
+	{ 0 },
+};
+
+static const struct route_query reads[] = {
+	{ "path", "string", "from /workspace on, or absolute", true },
+	{ "list", "integer", "a folder: so many levels of it", false },
+	{ "offset", "integer", "where to begin", false },
+	{ "length", "integer", "how many bytes", false },
+	{ 0 },
+};
+
 const struct route native_file_routes[] = {
 	{
 		.method = "GET",
 		.pattern = "/v1/sessions/{id}/files",
 		.serve = get_file,
-		.summary = "Read a file (?path=), or list a folder "
-			   "(?path=&list=DEPTH)",
+		.summary = "Read a file, or list a folder",
+		.queries = reads,
+		.type = "*/*",
 	},
 	{
 		.method = "PUT",
 		.pattern = "/v1/sessions/{id}/files",
 		.serve = put_file,
 		.body = BODY_BYTES,
-		.summary = "Write a file (?path=)",
+		.summary = "Write a file",
+		.queries = names,
+		.gives = "FileEntry",
 	},
 	{
 		.method = "DELETE",
 		.pattern = "/v1/sessions/{id}/files",
 		.serve = delete_file,
-		.summary = "Remove a file or folder (?path=)",
+		.summary = "Remove a file or folder",
+		.queries = names,
+		.gives = "Nothing",
 	},
 	{ 0 },
 };

@@ -148,24 +148,29 @@ const struct route native_info_routes[] = {
 		.serve = post_explain,
 		.body = BODY_MAYBE,
 		.summary = "What would keep each field of a policy here",
+		.takes = "Explain",
+		.gives = "Plan",
 	},
 	{
 		.method = "GET",
 		.pattern = "/v1/matrix",
 		.serve = get_matrix,
 		.summary = "Which mechanisms keep which field, by tier",
+		.gives = "Matrix",
 	},
 	{
 		.method = "GET",
 		.pattern = "/v1/status",
 		.serve = get_status,
 		.summary = "What the keeper is doing",
+		.gives = "Status",
 	},
 	{
 		.method = "GET",
 		.pattern = "/v1/fields",
 		.serve = get_fields,
 		.summary = "The table of policy fields",
+		.gives = "Fields",
 	},
 	{
 		.method = "GET",
@@ -173,6 +178,7 @@ const struct route native_info_routes[] = {
 		.serve = get_openapi,
 		.is_open = true,
 		.summary = "This document",
+		.gives = "Document",
 	},
 	{
 		.method = "GET",
@@ -181,6 +187,8 @@ const struct route native_info_routes[] = {
 		.is_open = true,
 		.while_draining = true,
 		.summary = "Whether the server takes requests",
+		.gives = "Health",
+		.fails = "Health",
 	},
 	{
 		.method = "GET",
@@ -188,6 +196,7 @@ const struct route native_info_routes[] = {
 		.serve = get_metrics,
 		.while_draining = true,
 		.summary = "Counters for Prometheus",
+		.type = "text/plain",
 	},
 	{ 0 },
 };

@@ -201,6 +201,9 @@ const struct route native_run_routes[] = {
 		.serve = post_run,
 		.body = BODY_JSON,
 		.summary = "Run one program",
+		.takes = "Run",
+		.gives = "Result",
+		.streams = true,
 	},
 	{
 		.method = "POST",
@@ -208,12 +211,14 @@ const struct route native_run_routes[] = {
 		.serve = post_interrupt,
 		.body = BODY_MAYBE,
 		.summary = "Interrupt a run",
+		.gives = "Nothing",
 	},
 	{
 		.method = "GET",
 		.pattern = "/v1/runs/{id}/artifacts/{path...}",
 		.serve = get_artifact,
 		.summary = "A file that left a run's jail",
+		.type = "*/*",
 	},
 	{
 		.method = "POST",
@@ -221,6 +226,8 @@ const struct route native_run_routes[] = {
 		.serve = post_call,
 		.body = BODY_JSON,
 		.summary = "Answer a tool call",
+		.takes = "CallAnswer",
+		.gives = "Nothing",
 	},
 	{
 		.method = "POST",
@@ -228,6 +235,8 @@ const struct route native_run_routes[] = {
 		.serve = post_question,
 		.body = BODY_JSON,
 		.summary = "Answer a question",
+		.takes = "QuestionAnswer",
+		.gives = "Nothing",
 	},
 	{ 0 },
 };

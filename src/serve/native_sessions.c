@@ -292,6 +292,11 @@ delete_session(struct exchange *x)
 		listening_fail(l, &err);
 }
 
+static const struct route_query ends[] = {
+	{ "drop", "string", "1: at once, whatever it does", false },
+	{ 0 },
+};
+
 const struct route native_session_routes[] = {
 	{
 		.method = "POST",
@@ -299,24 +304,32 @@ const struct route native_session_routes[] = {
 		.serve = post_session,
 		.body = BODY_MAYBE,
 		.summary = "Open a session",
+		.takes = "NewSession",
+		.gives = "Session",
+		.status = 201,
 	},
 	{
 		.method = "GET",
 		.pattern = "/v1/sessions",
 		.serve = get_sessions,
 		.summary = "The sessions of this key",
+		.gives = "Sessions",
 	},
 	{
 		.method = "GET",
 		.pattern = "/v1/sessions/{id}",
 		.serve = get_session,
 		.summary = "One session",
+		.gives = "Session",
 	},
 	{
 		.method = "DELETE",
 		.pattern = "/v1/sessions/{id}",
 		.serve = delete_session,
-		.summary = "Close a session, or drop it (?drop=1)",
+		.summary = "Close a session, or drop it",
+		.queries = ends,
+		.gives = "LastResult",
+		.streams = true,
 	},
 	{
 		.method = "POST",
@@ -324,6 +337,9 @@ const struct route native_session_routes[] = {
 		.serve = post_cell,
 		.body = BODY_JSON,
 		.summary = "Run a cell",
+		.takes = "Cell",
+		.gives = "Result",
+		.streams = true,
 	},
 	{
 		.method = "POST",
@@ -331,6 +347,7 @@ const struct route native_session_routes[] = {
 		.serve = post_interrupt,
 		.body = BODY_MAYBE,
 		.summary = "Interrupt the cell that runs",
+		.gives = "Nothing",
 	},
 	{
 		.method = "POST",
@@ -338,6 +355,7 @@ const struct route native_session_routes[] = {
 		.serve = post_reset,
 		.body = BODY_MAYBE,
 		.summary = "A fresh jail for a session",
+		.gives = "Session",
 	},
 	{
 		.method = "POST",
@@ -345,6 +363,8 @@ const struct route native_session_routes[] = {
 		.serve = post_fork,
 		.body = BODY_MAYBE,
 		.summary = "An independent copy of a session",
+		.gives = "Session",
+		.status = 201,
 	},
 	{ 0 },
 };

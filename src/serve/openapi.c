@@ -21,7 +21,7 @@ path_of(const char *pattern, char *out, size_t size)
 }
 
 static json_t *
-parameters_of(const char *path)
+parameters_of(const struct route *r, const char *path)
 {
 	json_t *list = json_array();
 
@@ -33,7 +33,20 @@ parameters_of(const char *path)
 					path, len, "in", "path", "required", 1,
 					"schema", "type", "string"));
 	}
+	for (const struct route_query *q = r->queries; q && q->name; q++)
+		json_array_append_new(
+			list, json_pack("{s:s, s:s, s:s, s:b, s:{s:s}}", "name",
+					q->name, "in", "query", "description",
+					q->text, "required", q->required,
+					"schema", "type", q->type));
 	return list;
+}
+
+static json_t *
+schema_ref(const char *name)
+{
+	return json_pack("{s:o}", "$ref",
+			 json_sprintf("#/components/schemas/%s", name));
 }
 
 static json_t *
@@ -41,23 +54,124 @@ body_of(const struct route *r)
 {
 	bool bytes = r->body == BODY_BYTES;
 
-	return json_pack(
-		"{s:b, s:{s:{s:o}}}", "required", r->body == BODY_JSON,
-		"content",
-		bytes ? "application/octet-stream" : "application/json",
-		"schema",
-		bytes ? json_object() : json_pack("{s:s}", "type", "object"));
+	return json_pack("{s:b, s:{s:{s:o}}}", "required", r->body == BODY_JSON,
+			 "content",
+			 bytes ? "application/octet-stream"
+			       : "application/json",
+			 "schema",
+			 bytes	    ? json_object()
+			 : r->takes ? schema_ref(r->takes)
+				    : json_pack("{s:s}", "type", "object"));
+}
+
+/* ---- replies ---- */
+
+static json_t *
+good_reply(const struct route *r)
+{
+	static const char *const streams[] = { "application/x-ndjson",
+					       "text/event-stream" };
+	json_t *types = json_object();
+
+	json_object_set_new(
+		types, r->gives ? "application/json" : r->type,
+		r->gives ? json_pack("{s:o}", "schema", schema_ref(r->gives))
+			 : json_object());
+	for (size_t i = 0; r->streams && i < ARRAY_LEN(streams); i++)
+		json_object_set_new(types, streams[i], json_object());
+	return json_pack("{s:s, s:o}", "description", "It went well", "content",
+			 types);
+}
+
+static json_t *
+bad_reply(const struct route *r, const char *why)
+{
+	json_t *schema =
+		r->fails ? json_pack("{s:[o, o]}", "anyOf",
+				     schema_ref(r->fails), schema_ref("Error"))
+			 : schema_ref("Error");
+
+	return json_pack("{s:s, s:{s:{s:o}}}", "description", why, "content",
+			 "application/json", "schema", schema);
+}
+
+static bool
+is_any(const struct route *r)
+{
+	return r != NULL;
+}
+
+static bool
+needs_key(const struct route *r)
+{
+	return !r->is_open;
+}
+
+static bool
+has_body(const struct route *r)
+{
+	return r->body != BODY_NONE;
+}
+
+static bool
+names_something(const struct route *r)
+{
+	return strchr(r->pattern, '{') != NULL;
+}
+
+static bool
+has_file(const struct route *r)
+{
+	return strstr(r->pattern, "/files") != NULL;
+}
+
+static bool
+has_file_or_body(const struct route *r)
+{
+	return has_file(r) || has_body(r);
+}
+
+static const struct {
+	const char *status, *why;
+	bool (*has)(const struct route *r);
+} failures[] = {
+	{ "400", "The request is wrong", is_any },
+	{ "401", "A key is needed", needs_key },
+	{ "403", "The key, the jail or the server does not allow it", is_any },
+	{ "404", "There is no such thing, or not any more", names_something },
+	{ "409", "It has ended, or is of another kind", names_something },
+	{ "413", "It is too large", has_file_or_body },
+	{ "415", "The body is of another type", has_body },
+	{ "421", "The server does not go by that name", is_any },
+	{ "422", "The policy cannot be kept here", has_body },
+	{ "429", "Too much at once", is_any },
+	{ "500", "The server or the machine failed", is_any },
+	{ "502", "The keeper failed", is_any },
+	{ "503", "The server is ending", is_any },
+	{ "507", "The jail's files have no more room", has_file },
+};
+
+static json_t *
+replies_of(const struct route *r)
+{
+	char good[12];
+	json_t *all = json_object();
+
+	snprintf(good, sizeof(good), "%d", r->status ? r->status : 200);
+	json_object_set_new(all, good, good_reply(r));
+	for (size_t i = 0; i < ARRAY_LEN(failures); i++)
+		if (failures[i].has(r))
+			json_object_set_new(all, failures[i].status,
+					    bad_reply(r, failures[i].why));
+	return all;
 }
 
 static json_t *
 operation_of(const struct route *r, const char *path)
 {
-	json_t *o = json_pack(
-		"{s:s, s:o, s:{s:{s:s}, s:{s:s, s:{s:{s:{s:s}}}}}}", "summary",
-		r->summary, "parameters", parameters_of(path), "responses",
-		"2XX", "description", "It went well", "default", "description",
-		"It did not", "content", "application/json", "schema", "$ref",
-		"#/components/schemas/Error");
+	json_t *o = json_pack("{s:s, s:o, s:o}", "summary", r->summary,
+			      "parameters", parameters_of(r, path), "responses",
+			      replies_of(r));
 
 	if (r->body != BODY_NONE)
 		json_object_set_new(o, "requestBody", body_of(r));
@@ -88,18 +202,10 @@ add_route(json_t *paths, const struct route *r)
 static json_t *
 components(void)
 {
-	json_t *text = json_pack("{s:s}", "type", "string");
-
-	return json_pack(
-		"{s:{s:{s:s, s:s}, s:{s:s, s:s, s:s}}, "
-		"s:{s:{s:s, s:[s], s:{s:{s:s, s:[s, s], s:{s:O, s:O, s:O, "
-		"s:o}}}}}}",
-		"securitySchemes", "bearer", "type", "http", "scheme", "bearer",
-		"key", "type", "apiKey", "in", "header", "name", "X-API-Key",
-		"schemas", "Error", "type", "object", "required", "error",
-		"properties", "error", "type", "object", "required", "code",
-		"message", "properties", "code", text, "message", text,
-		"remedy", text, "where", text);
+	return json_pack("{s:{s:{s:s, s:s}, s:{s:s, s:s, s:s}}, s:o}",
+			 "securitySchemes", "bearer", "type", "http", "scheme",
+			 "bearer", "key", "type", "apiKey", "in", "header",
+			 "name", "X-API-Key", "schemas", openapi_schemas());
 }
 
 json_t *

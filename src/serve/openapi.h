@@ -12,4 +12,7 @@
 /* Rows without a summary are left out. NULL: no memory. */
 json_t *openapi_document(const struct route_table *tables);
 
+/* What bodies and replies look like, by name. */
+json_t *openapi_schemas(void);
+
 #endif

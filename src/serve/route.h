@@ -23,6 +23,12 @@ enum route_body {
 #define ROUTE_JSON_BYTES ((size_t)96 * 1024 * 1024)
 #define ROUTE_PARAMS_MAX 4
 
+/* A parameter in the query, for the OpenAPI document. */
+struct route_query {
+	const char *name, *type, *text;
+	bool required;
+};
+
 struct route {
 	const char *method; /* GET answers HEAD as well */
 	/* "/v1/runs/{id}/artifacts/{path...}": a name in braces takes one
@@ -44,7 +50,16 @@ struct route {
 	/* Not NULL: whether the row is meant at all (by host name, header or
 	   port). What is not meant is looked for further on. */
 	bool (*applies)(const struct exchange *x);
-	const char *summary; /* for the OpenAPI document; NULL: not in it */
+	/* ---- for the OpenAPI document; schemas are named by
+	   openapi_schema.c ---- */
+	const char *summary;		   /* NULL: not in it */
+	const struct route_query *queries; /* up to one without a name */
+	const char *takes;		   /* the body; NULL: any object */
+	const char *gives; /* the reply; NULL: of the type below */
+	const char *type;  /* if that is no JSON */
+	const char *fails; /* its own form of errors, besides "Error" */
+	int status;	   /* if it goes well; 0: 200 */
+	bool streams;	   /* the reply may be a stream of events */
 };
 
 /* A table; its rows end with one that has no method. */

@@ -188,6 +188,10 @@ on_signal(void *owner, uint32_t events)
 	(void)events;
 	if (read(s->signal_fd, &info, sizeof(info)) < 0)
 		return;
+	if (info.ssi_signo == SIGHUP) {
+		s->reload(s->reload_owner);
+		return;
+	}
 	if (s->is_draining) { /* the second time: now */
 		s->loop.stop = true;
 		return;
@@ -209,6 +213,8 @@ open_signals(struct server *s, struct remit_error *err)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
+	if (s->reload)
+		sigaddset(&set, SIGHUP);
 	if (pthread_sigmask(SIG_BLOCK, &set, NULL))
 		return fail(err, REMIT_E_KERNEL, "sigmask");
 	s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -34,6 +34,10 @@ struct server {
 	struct list origins; /* of other pages that may ask */
 	int log_fd;	     /* -1: no log */
 	struct mcp_door *mcp;
+	struct certificate *certificate; /* NULL: no TLS at ports */
+	/* At SIGHUP, by the thread of HTTP. NULL: that ends the process. */
+	void (*reload)(void *owner);
+	void *reload_owner;
 
 	/* ---- its own ---- */
 	struct loop loop;

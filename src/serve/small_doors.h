@@ -1,14 +1,26 @@
 /*
- * small_doors: APIs of other services in which one request is one program:
+ * small_doors: APIs of other services in which one request is one program, or
+ * one notebook:
  *
- *	POST /		{"code": "..."}, the simplest of all
- *	POST /run_code	SandboxFusion's
+ *	POST /			{"code": "..."}, the simplest of all
+ *	POST /run_code		SandboxFusion's (fusion.c)
+ *	POST /run_jupyter	likewise (notebook.c)
+ *	POST /api/v2/execute	Piston's (piston.c)
+ *	GET /api/v2/runtimes	likewise
  */
 #ifndef REMIT_SMALL_DOORS_H
 #define REMIT_SMALL_DOORS_H
 
-#include "route.h"
+#include "exchange.h"
+#include "keys.h"
 
-extern const struct route small_door_routes[];
+extern const struct route small_door_routes[], fusion_routes[], piston_routes[];
+
+/* What Piston's clients are told of each key's interpreter. Finding out may
+   fork: to be called while there is one thread. */
+void piston_find_pythons(struct keys *k);
+
+/* The other route of SandboxFusion. */
+void fusion_post_notebook(struct exchange *x);
 
 #endif

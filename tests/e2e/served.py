@@ -8,6 +8,7 @@ import json
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import time
 
@@ -21,8 +22,11 @@ class Served:
         self.process = process
         self.port = port
         self.token = token
+        self.tls: ssl.SSLContext | None = None  # whom a client trusts, if it speaks TLS
 
     def connect(self, timeout: float = 60) -> http.client.HTTPConnection:
+        if self.tls:
+            return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=self.tls)
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
     def ask(self, method: str, path: str, body=None, headers: dict | None = None, token: str | None = None, timeout: float = 60):
@@ -97,9 +101,10 @@ def serve(remit, *flags: str):
     )  # fmt: skip
     try:
         line = process.stdout.readline()
-        found = re.search(r"http://[\d.]+:(\d+)/(?:\?token=(\w+))?", line)
+        found = re.search(r"http(s?)://[\d.]+:(\d+)/(?:\?token=(\w+))?", line)
         assert found, (line, process.stderr.read() if process.poll() is not None else "")
-        yield Served(process, int(found[1]), found[2] or "")
+        assert bool(found[1]) == ("--tls-key" in flags), line
+        yield Served(process, int(found[2]), found[3] or "")
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0, process.stderr.read()
     finally:

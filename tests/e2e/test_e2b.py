@@ -260,6 +260,8 @@ def test_contexts(served):
         assert box.ask("POST", "/execute", {"code": "1", "context_id": made["id"]})[0] == 404
         assert box.ask("DELETE", f"/contexts/{made['id']}")[0] == 404
         assert "No such file" in box.json("POST", "/contexts", {"cwd": "/nowhere"}, status=400)["message"]
+        for wrong in (5, ["/tmp"], "/tmp\0x"):
+            assert "cwd" in box.json("POST", "/contexts", {"cwd": wrong}, status=400)["message"]
         assert [c["id"] for c in box.json("GET", "/contexts")] == ["main"]
 
 
@@ -499,6 +501,7 @@ def test_commands(one):
         assert late["error"]["code"] == "deadline_exceeded", late
         assert box.command("kill -9 $$")[-2]["event"]["end"]["exited"] is False
         assert box.command("true", cwd="/nowhere")[-1]["error"]["code"] == "invalid_argument"
+        assert box.command("true", cwd=5)[-1]["error"]["code"] == "invalid_argument"
         assert box.json("POST", "/process.Process/SendSignal", {"process": {"pid": 999}, "signal": "SIGNAL_SIGKILL"}, status=404)["code"] == "not_found"
         # Quotes and newlines of a command are data, not code.
         assert base64.b64decode(box.command("echo '\"\"\"'\"\\n{}%s\"")[1]["event"]["data"]["stdout"]).startswith(b'"""')

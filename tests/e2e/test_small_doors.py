@@ -1,12 +1,23 @@
-"""The doors of `remit serve` in which one request is one program."""
+"""The doors of `remit serve` in which one request is one program, or one notebook."""
 
 from __future__ import annotations
 
 import base64
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
 
 import pytest
-from conftest import make_remit, users
+from conftest import ROOT, make_remit, users
 from served import serve
+
+sys.path.insert(0, str(ROOT / "tests" / "python"))
+import venvs  # noqa: E402
+
+# Threads of a client's HTTP library may abort at Python's end, when all is said.
+UNTIL_THE_LAST_LINE = "import os, runpy, sys; sys.argv.pop(0); runpy.run_path(sys.argv[0], run_name='__main__'); sys.stdout.flush(); os._exit(0)"
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +51,8 @@ def test_sandbox_fusion(served):
     assert "ZeroDivisionError" in wrong["run_result"]["stderr"]
     late = fusion(served, "while True: pass", run_timeout=0.5)
     assert (late["status"], late["run_result"]["status"], late["run_result"]["return_code"]) == ("Failed", "TimeLimitExceeded", None)
-    assert fusion(served, "bytearray(200 << 20)", memory_limit_MB=300)["status"] == "Failed"
-    assert fusion(served, "bytearray(200 << 20)")["status"] == "Success"
+    assert fusion(served, "x = bytearray(400 << 20)", memory_limit_MB=300)["status"] == "Failed"
+    assert fusion(served, "x = bytearray(400 << 20)")["status"] == "Success"
     refused = fusion(served, "1", memory_limit_MB=1, status=400)
     assert (refused["status"], refused["run_result"]) == ("SandboxError", None) and "memory" in refused["message"], refused
     assert "../x" in fusion(served, "1", files={"../x": "eA=="})["message"]
@@ -52,3 +63,189 @@ def test_sandbox_fusion(served):
 def test_what_sandbox_fusion_has_and_this_has_not_is_refused(served, more):
     said = fusion(served, **{"code": "1", "status": 400, **more})
     assert said["status"] == "SandboxError" and said["message"], said
+
+
+# ---- SandboxFusion's notebooks ----
+
+
+def notebook(served, *cells: str, status: int = 200, **more) -> dict:
+    return served.json("POST", "/run_jupyter", {"cells": list(cells), **more}, status=status)
+
+
+def test_a_notebook_has_cells_displays_errors_and_files(served):
+    files = {"lib/helper.py": base64.b64encode(b"x = 6").decode(), "helper.py": base64.b64encode(b"x = 7").decode()}
+    cells = ["import helper\na = 6 * helper.x\na", "print(a)\ndisplay('shown')\n[a]", "import sys\nsys.stderr.write('e')\n1 / 0", "open('out', 'wb').write(bytes([0, 255]))\nNone", "a"]
+    got = notebook(served, *cells, files=files, fetch_files=["out", "helper.py", "none", "lib", "/etc/shadow"])
+    assert (got["status"], got["message"], got["driver"]["status"], got["driver"]["return_code"]) == ("Success", "", "Finished", 0), got
+    first, second, third, fourth, last = got["cells"]
+    assert first == {"stdout": "", "stderr": "", "display": [{"text/plain": "42", "application/json": 42}], "status": "ok", "error": []}
+    assert second["stdout"] == "42\n" and [d["text/plain"] for d in second["display"]] == ["'shown'", "[42]"] and second["display"][1]["application/json"] == [42]
+    (error,) = third["error"]
+    assert (third["stderr"], error["ename"], error["evalue"]) == ("e", "ZeroDivisionError", "division by zero") and error["traceback"][-1] == "ZeroDivisionError: division by zero"
+    assert fourth["display"] == [] and last["display"][0]["text/plain"] == "42"
+    assert got["files"] == {"out": base64.b64encode(b"\0\xff").decode(), "helper.py": files["helper.py"]}
+
+
+def test_the_times_of_a_notebook_are_kept(served):
+    got = notebook(served, "while True: pass", "print(1)", cell_timeout=0.3)
+    assert got["status"] == "Success" and got["cells"][0]["error"][0]["ename"] == "KeyboardInterrupt" and got["cells"][1]["stdout"] == "1\n", got
+    got = notebook(served, "a = 1", "while True: pass", "print(1)", total_timeout=0.5)
+    assert (got["status"], got["driver"]["status"], len(got["cells"])) == ("Failed", "TimeLimitExceeded", 2), got
+    assert 0.5 <= got["driver"]["execution_time"] < 10
+
+
+def test_a_notebook_whose_session_ends_says_so(served):
+    got = notebook(served, "print('a', flush=True)\nimport os\nos._exit(3)", "print(1)", fetch_files=["x"])
+    assert (got["status"], len(got["cells"]), got["cells"][0]["stdout"]) == ("Failed", 1, "a\n") and "ended" in got["message"], got
+    got = notebook(served, "x = bytearray(400 << 20)", memory_limit_MB=300)
+    assert got["cells"][0]["error"][0]["ename"] == "MemoryError", got
+    served.wait_for_no_rooms()
+
+
+def test_what_an_answer_may_hold_is_bounded(served):
+    got = notebook(served, "open('big', 'wb').truncate(65 << 20)", fetch_files=["big"])
+    assert got["status"] == "SandboxError" and "larger" in got["message"], got
+
+
+def test_a_client_that_leaves_ends_its_notebook(served):
+    connection = served.connect()
+    body = json.dumps({"cells": ["import time; time.sleep(15)", "1"]})
+    connection.request("POST", "/run_jupyter", body, {"Authorization": f"Bearer {served.token}", "Content-Type": "application/json"})
+    while not served.metric("remit_rooms"):
+        pass
+    connection.close()
+    served.wait_for_no_rooms(10)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"cells": []}, {"cells": "1"}, {"cells": [1]}, {"kernel": "r"}, {"total_timeout": 0}, {"cell_timeout": -1}, {"cell_timeout": "1"}, {"files": ["a"]}, {"files": {"a": "?"}},
+     {"fetch_files": [1]}, {"fetch_files": ["a"] * 257}, {"memory_limit_MB": 1}, {"memory_limit_MB": 64.5}],
+)  # fmt: skip
+def test_what_a_notebook_cannot_have_is_refused(served, more):
+    got = served.json("POST", "/run_jupyter", {"cells": ["1"], **more}, status=400)
+    assert (got["status"], got["driver"], got["cells"]) == ("SandboxError", None, []) and got["message"], got
+
+
+# ---- Piston ----
+
+
+def piston(served, code: str, status: int = 200, **more) -> dict:
+    return served.json("POST", "/api/v2/execute", {"language": "python", "version": "*", "files": [{"content": code}], **more}, status=status)
+
+
+def test_piston(served):
+    for path in ("/api/v2", "/api/v2/piston"):
+        (runtime,) = served.json("GET", f"{path}/runtimes")
+        assert runtime["language"] == "python" and "py" in runtime["aliases"] and runtime["version"] in sys.version, runtime
+    code = "import sys\nfrom lib import helper\nprint(helper.x, open('b', 'rb').read(), sys.argv, input())\nprint('e', file=sys.stderr, flush=True)\nprint('o')"
+    files = [
+        {"name": "b", "content": "00ff", "encoding": "hex"},
+        {"name": "main.py", "content": code},
+        {"name": "lib/helper.py", "content": base64.b64encode(b"x = 7").decode(), "encoding": "base64"},
+    ]
+    got = served.json("POST", "/api/v2/piston/execute", {"language": "py", "version": runtime["version"], "files": files, "stdin": "typed", "args": ["a", "b"]})
+    run = got.pop("run")
+    assert got == {"language": "python", "version": runtime["version"]}
+    out = "7 b'\\x00\\xff' ['/workspace/main.py', 'a', 'b'] typed\no\n"
+    assert (run["stdout"], run["stderr"], run["code"], run["signal"], run["message"], run["status"]) == (out, "e\n", 0, None, None, None), run
+    assert sorted(run["output"]) == sorted(out + "e\n") and run["cpu_time"] > 0 and run["wall_time"] > 0 and run["memory"] > 1 << 20
+    assert served.ask("POST", "/api/v2/execute", {}, token="wrong")[0] == 401
+    assert served.ask("GET", "/api/v2/runtimes", headers={"Host": "elsewhere.test"})[0] == 421
+
+
+@pytest.mark.parametrize(
+    "code, more, ended",
+    [
+        ("import sys; sys.exit(3)", {}, (3, None, "RE", "Exited with error status 3")),
+        ("1 / 0", {}, (1, None, "RE", "Exited with error status 1")),
+        ("import os; os.kill(os.getpid(), 11)", {}, (None, "SIGSEGV", "SG", "Caught fatal signal")),
+        ("import time; time.sleep(9)", {"run_timeout": 300}, (None, "SIGKILL", "TO", "Time limit exceeded (wall clock)")),
+        ("while True: pass", {"run_cpu_time": 300, "run_timeout": 15000}, (None, "SIGKILL", "TO", "Time limit exceeded")),
+        ("x = bytearray(400 << 20)", {"run_memory_limit": 300_000_000}, (None, "SIGKILL", "SG", "Memory limit exceeded")),
+        ("x = bytearray(400 << 20)", {"run_memory_limit": -1, "compile_timeout": 10000, "compile_memory_limit": -1}, (0, None, None, None)),
+        ("print('x' * (3 << 20))", {}, (0, None, None, "stdout was cut at the policy's limit")),
+    ],
+)  # fmt: skip
+def test_how_programs_of_piston_end(served, code, more, ended):
+    run = piston(served, code, **more)["run"]
+    if ended[1] == "SIGKILL" and ended[2] == "SG" and run["code"] == 1:  # without a cgroup Python is told
+        assert "MemoryError" in run["stderr"]
+    else:
+        assert (run["code"], run["signal"], run["status"], run["message"]) == ended, run
+
+
+@pytest.mark.parametrize(
+    "more, words",
+    [
+        ({"language": "rust"}, "rust-* runtime is unknown"),
+        ({"version": "2.x"}, "python-2.x runtime is unknown"),
+        ({"version": 3}, "version is required as a string"),
+        ({"language": None}, "language is required as a string"),
+        ({"files": "x"}, "files is required as an array"),
+        ({"files": [{"name": "a"}]}, "files[0].content is required as a string"),
+        ({"files": [{"content": "eA==", "encoding": "base64"}]}, "files must include at least one utf8 encoded file"),
+        ({"files": [{"content": "1"}, {"content": "0g", "encoding": "hex"}]}, "files[1].content is not hexadecimal"),
+        ({"files": [{"content": "1", "encoding": "utf16"}]}, "files[0].encoding must be utf8, base64 or hex"),
+        ({"files": [{"content": "1"}, {"name": "../x", "content": "1"}]}, "../x"),
+        ({"run_timeout": 21000}, "run_timeout cannot exceed the configured limit of 20000"),
+        ({"run_timeout": "soon"}, "If specified, run_timeout must be a number"),
+        ({"run_timeout": -1}, "run_timeout must be at least 1"),
+        ({"run_cpu_time": 1e18}, "run_cpu_time cannot exceed the configured limit of 30000"),
+        ({"run_memory_limit": 3 << 30}, "run_memory_limit cannot exceed the configured limit of 2147483648"),
+        ({"run_memory_limit": 1}, "memory"),
+        ({"compile_timeout": "x"}, "If specified, compile_timeout must be a number"),
+        ({"args": [1]}, "argv"),
+        ({"stdin": 1}, "stdin"),
+        ({"network": True}, "network"),
+    ],
+)  # fmt: skip
+def test_what_piston_cannot_have_is_refused_in_its_words(served, more, words):
+    got = piston(served, "1", status=400, **more)
+    assert got.keys() == {"message"} and words in got["message"], got
+
+
+def test_a_key_bounds_these_doors_too(stage):
+    remit = make_remit(users()[-1], stage)
+    path = remit.folder / "door-keys.json"
+    path.unlink(missing_ok=True)
+    token = remit("serve", "--keys", path, "--add-key", "one").stdout.strip()
+    document = json.loads(path.read_text())
+    document["keys"][0] |= {"concurrency": 1, "policy": {"timeout": "2s", "memory_bytes": "300M"}}
+    path.write_text(json.dumps(document))
+    with serve(remit, "--keys", path) as one:
+        one.token = token
+        assert "limit of 2000" in piston(one, "1", status=400, run_timeout=3000)["message"]
+        assert "limit of 314572800" in piston(one, "1", status=400, run_memory_limit=400_000_000)["message"]
+        assert "MemoryError" in json.dumps(notebook(one, "x = bytearray(400 << 20)", memory_limit_MB=1000)["cells"])
+        connection = one.connect()
+        sent = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        connection.request("POST", "/run_jupyter", json.dumps({"cells": ["import time; time.sleep(30)"], "cell_timeout": 20}), sent)
+        while not one.metric("remit_rooms"):
+            pass
+        assert piston(one, "1", status=429).keys() == {"message"}
+        assert notebook(one, "1", status=429)["status"] == fusion(one, "1", status=429)["status"] == "SandboxError"
+        # The policy's own timeout, whatever was asked for.
+        late = json.loads(connection.getresponse().read())
+        assert late["cells"][0]["error"][0]["ename"] == "KeyboardInterrupt" and late["driver"]["execution_time"] < 15, late
+
+
+def test_the_clients_of_pypi(stage):
+    """As PyPI has them, with no more than the address of the server."""
+    remit = make_remit(users()[-1], stage)
+    program = shutil.copy(pathlib.Path(__file__).parent / "door_clients.py", remit.folder)
+    with serve(remit, "--open") as one:
+        done = subprocess.run(
+            [str(venvs.framework("doors")), "-c", UNTIL_THE_LAST_LINE, program, f"http://127.0.0.1:{one.port}"], env=remit.env(), cwd=remit.folder, capture_output=True, text=True, timeout=100,
+            **remit.identity(),
+        )  # fmt: skip
+    assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-4000:])
+    seen = json.loads(done.stdout.splitlines()[-1])
+    assert seen["code"] == ["Success", "Finished", 0, "typed\n"] and "only python" in seen["language"]
+    status, driver, out, err, shown = seen["notebook"]
+    assert (status, driver, out, err) == ("Success", "Finished", ["", "", "hello\n", "", "", "", ""], ["", "", "", "e\n", "", "", ""])
+    assert [d["text/plain"] for cell in shown for d in cell] == ["'hello'", "2", "'hello!'"]
+    assert seen["errors"] == [[], [], [], [], ["RuntimeError"], [], []] and seen["files"] == {"out.bin": "AAE="}
+    assert seen["runtimes"] == [["python", True]]
+    assert seen["execute"] == [True, "python", True, "hello ['a', 'b'] typed\n", "hello ['a', 'b'] typed\n", 3, None]
+    assert seen["late"] == [None, "SIGKILL"] and seen["other"] == 400

@@ -6,8 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "tls_ends.h"
+/* Behind error.h, whose fail() it takes. */
 #include <cmocka.h>
 
 #include "authority.h"
@@ -235,6 +238,32 @@ other_bytes_than_tls_are_an_error(void **state)
 	end(&b);
 }
 
+/* Each is read over; a call ends all the same, and there is more to read. */
+static void
+warnings_without_end_take_one_call_s_share(void **state)
+{
+	static const char warning[] = { 21, 3, 3, 0, 2, 1, 90 };
+	struct both b = begin(HOST, false);
+	char many[sizeof(warning) * 1000];
+	int left = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(many); i++)
+		many[i] = warning[i % sizeof(warning)];
+	/* Both have said hello. */
+	assert_int_equal(tls_shake(b.host), -1);
+	assert_int_equal(tls_shake(b.code), -1);
+	assert_int_equal(errno, EAGAIN);
+	for (int i = 0; i < 25; i++)
+		assert_int_equal(write(b.fds[1], many, sizeof(many)),
+				 sizeof(many));
+	assert_int_equal(tls_shake(b.code), -1);
+	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(ioctl(b.fds[0], FIONREAD, &left), 0);
+	assert_true(left > 0);
+	end(&b);
+}
+
 int
 main(void)
 {
@@ -246,6 +275,7 @@ main(void)
 		cmocka_unit_test(who_has_another_name_is_not_spoken_to),
 		cmocka_unit_test(bytes_arrive_and_an_end_is_told_from_a_cut),
 		cmocka_unit_test(other_bytes_than_tls_are_an_error),
+		cmocka_unit_test(warnings_without_end_take_one_call_s_share),
 	};
 
 	return cmocka_run_group_tests(tests, make_ends, NULL);

@@ -1,0 +1,149 @@
+#include "certificate.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "buf.h"
+#include "path.h"
+#include "tls_form.h"
+
+/* A chain of four is 8 KiB. */
+#define FILE_MAX ((size_t)256 * 1024)
+
+struct certificate *
+certificate_hold(struct certificate *c)
+{
+	c->holders++;
+	return c;
+}
+
+void
+certificate_put(struct certificate *c)
+{
+	if (!c || --c->holders)
+		return;
+	mbedtls_ssl_config_free(&c->config);
+	mbedtls_pk_free(&c->key);
+	mbedtls_x509_crt_free(&c->chain);
+	free(c);
+}
+
+static int
+read_chain(mbedtls_x509_crt *out, const char *path, struct remit_error *err)
+{
+	own(buf) struct buf text = BUF_INIT(FILE_MAX);
+	int bad;
+
+	if (path_read_file(&text, path, err) < 0)
+		return fail_within(err, "--tls-certificate");
+	/* With the zero behind it. */
+	bad = mbedtls_x509_crt_parse(
+		out, (const unsigned char *)buf_text(&text), text.len + 1);
+	if (bad < 0)
+		return fail(err, REMIT_E_INPUT,
+			    "--tls-certificate %s: has no certificate in PEM "
+			    "that can be read (-0x%04x)",
+			    path, (unsigned)-bad);
+	if (bad)
+		return fail(err, REMIT_E_INPUT,
+			    "--tls-certificate %s: %d of its certificates "
+			    "cannot be read",
+			    path, bad);
+	return 0;
+}
+
+/* As others do who take keys: the group of a key that is root's is how a
+   machine gives it to its servers. */
+static int
+check_mode(const char *path, struct remit_error *err)
+{
+	struct stat st;
+	mode_t others = S_IRWXO;
+
+	if (stat(path, &st) < 0)
+		return fail_sys(err, REMIT_E_INPUT, "--tls-key %s", path);
+	others |= st.st_uid ? S_IRWXG : S_IWGRP;
+	if (st.st_mode & others)
+		return fail_refused(err, "",
+				    "Make it its owner's alone with \"chmod "
+				    "600\".",
+				    "--tls-key %s: others can read or change "
+				    "this key (mode %04o)",
+				    path, st.st_mode & 07777);
+	return 0;
+}
+
+static int
+read_key(mbedtls_pk_context *out, const char *path, struct remit_error *err)
+{
+	own(buf) struct buf text = BUF_INIT(FILE_MAX);
+	int bad;
+
+	if (check_mode(path, err) < 0)
+		return -1;
+	if (path_read_file(&text, path, err) < 0)
+		return fail_within(err, "--tls-key");
+	bad = mbedtls_pk_parse_key(out, (const unsigned char *)buf_text(&text),
+				   text.len + 1, NULL, 0);
+	if (text.len)
+		explicit_bzero(text.data, text.len);
+	if (bad == MBEDTLS_ERR_PK_PASSWORD_REQUIRED)
+		return fail(err, REMIT_E_INPUT,
+			    "--tls-key %s: is encrypted; there is nobody to "
+			    "ask for its password",
+			    path);
+	if (bad)
+		return fail(err, REMIT_E_INPUT,
+			    "--tls-key %s: has no key of RSA or an elliptic "
+			    "curve in PEM that can be read (-0x%04x)",
+			    path, (unsigned)-bad);
+	return 0;
+}
+
+static int
+read_both(struct certificate *c, const char *chain_path, const char *key_path,
+	  struct remit_error *err)
+{
+	if (read_chain(&c->chain, chain_path, err) < 0 ||
+	    read_key(&c->key, key_path, err) < 0)
+		return -1;
+	if (mbedtls_pk_check_pair(&c->chain.pk, &c->key) != 0)
+		return fail(err, REMIT_E_INPUT,
+			    "--tls-key %s: is not the key of the first "
+			    "certificate in %s",
+			    key_path, chain_path);
+	if (tls_form(&c->config, MBEDTLS_SSL_IS_SERVER) < 0 ||
+	    mbedtls_ssl_conf_own_cert(&c->config, &c->chain, &c->key) != 0)
+		return fail_sys(err, REMIT_E_MEMORY, "TLS");
+	return 0;
+}
+
+int
+certificate_read(struct certificate **out, const char *chain_path,
+		 const char *key_path, struct remit_error *err)
+{
+	struct certificate *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return fail_sys(err, REMIT_E_MEMORY, "TLS");
+	c->holders = 1;
+	mbedtls_x509_crt_init(&c->chain);
+	mbedtls_pk_init(&c->key);
+	mbedtls_ssl_config_init(&c->config);
+	if (read_both(c, chain_path, key_path, err) < 0) {
+		certificate_put(c);
+		return -1;
+	}
+	*out = c;
+	return 0;
+}
+
+const char *
+certificate_flaw(const struct certificate *c)
+{
+	if (mbedtls_x509_time_is_past(&c->chain.valid_to))
+		return "it has expired";
+	return mbedtls_x509_time_is_future(&c->chain.valid_from)
+		       ? "it is not valid yet"
+		       : NULL;
+}

@@ -1,0 +1,208 @@
+#include "e2b_ask.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *
+e2b_ask_text(const json_t *body, const char *name)
+{
+	const json_t *value = json_object_get(body, name);
+	const char *text = json_string_value(value);
+
+	return text && strlen(text) == json_string_length(value) ? text : NULL;
+}
+
+/* Absent, null, or a text. */
+static bool
+is_text_or_nothing(const json_t *body, const char *name)
+{
+	const json_t *value = json_object_get(body, name);
+
+	return !value || json_is_null(value) || e2b_ask_text(body, name);
+}
+
+char *
+e2b_path(const char *path)
+{
+	size_t home = strlen(SANDBOX_HOME);
+	char *out;
+
+	if (strncmp(path, SANDBOX_HOME, home) != 0 ||
+	    (path[home] && path[home] != '/'))
+		return strdup(*path ? path : ".");
+	return asprintf(&out, SANDBOX_WORK "%s", path + home) < 0 ? NULL : out;
+}
+
+/* ---- code ---- */
+
+char *
+e2b_dedent(const char *code)
+{
+	size_t len = strlen(code), indent, n = 0;
+	const char *first = code + strspn(code, " \t\r\n");
+	const char *line = first;
+	char *out = malloc(len + 1);
+
+	while (line > code && line[-1] != '\n')
+		line--;
+	indent = (size_t)(first - line);
+	for (const char *at = code; out && *at;) {
+		size_t have = strcspn(at, "\n");
+		bool is_indented = have >= indent && !memcmp(at, line, indent);
+
+		have += at[have] == '\n';
+		if (is_indented) {
+			memcpy(out + n, at + indent, have - indent);
+			n += have - indent;
+		} else {
+			memcpy(out + n, at, have);
+			n += have;
+		}
+		at += have;
+	}
+	if (out)
+		out[n] = '\0';
+	return out;
+}
+
+static bool
+is_python(const json_t *language)
+{
+	const char *name = json_string_value(language);
+
+	return !language || json_is_null(language) ||
+	       (name && (!strcmp(name, "python") || !strcmp(name, "py")));
+}
+
+const char *
+e2b_wrong_code(const json_t *body)
+{
+	const json_t *env = json_object_get(body, "env_vars");
+
+	if (!e2b_ask_text(body, "code"))
+		return "code: must be a string";
+	if (json_is_string(json_object_get(body, "context_id")) &&
+	    json_is_string(json_object_get(body, "language")))
+		return "only one of context_id and language can be given";
+	if (!is_python(json_object_get(body, "language")))
+		return "language: there is only Python here";
+	if (env && !json_is_object(env) && !json_is_null(env))
+		return "env_vars: must be an object of strings";
+	return NULL;
+}
+
+const char *
+e2b_wrong_context(const json_t *body)
+{
+	if (!is_python(json_object_get(body, "language")))
+		return "language: there is only Python here";
+	return is_text_or_nothing(body, "cwd") ? NULL : "cwd: must be a string";
+}
+
+char *
+e2b_enter_code(const char *cwd)
+{
+	own_mem char *path = e2b_path(cwd), *text = NULL;
+	json_auto_t *name = path ? json_string(path) : NULL;
+	char *code;
+
+	text = name ? json_dumps(name, JSON_ENCODE_ANY | JSON_ENSURE_ASCII)
+		    : NULL;
+	return text && asprintf(&code, "__import__('os').chdir(%s)", text) > 0
+		       ? code
+		       : NULL;
+}
+
+int
+e2b_take_variables(struct list *env, const json_t *object)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach((json_t *)object, name, value)
+	{
+		own_mem char *pair = NULL;
+
+		if (!json_is_string(value) || !*name || strchr(name, '=') ||
+		    asprintf(&pair, "%s=%s", name, json_string_value(value)) <
+			    0 ||
+		    list_add(env, pair) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- programs ---- */
+
+/* Its output is the cell's: the program has it from the interpreter. What it
+   has started itself is killed with it, and lives on if it ends well. */
+char *
+e2b_program_code(const json_t *process, bool reads)
+{
+	static const char form[] =
+		"import json, os, subprocess\n"
+		"argv, cwd = json.loads(%s)\n"
+		"program = subprocess.Popen(argv, cwd=cwd, stdin=%s, "
+		"start_new_session=True)\n"
+		"try:\n"
+		"    program.wait()\n"
+		"except KeyboardInterrupt:\n"
+		"    os.killpg(program.pid, 9)\n"
+		"    program.wait()\n"
+		"program.returncode\n";
+	const char *cwd = json_string_value(json_object_get(process, "cwd"));
+	json_t *args = json_object_get(process, "args");
+	own_mem char *path = cwd ? e2b_path(cwd) : NULL, *text = NULL;
+	json_auto_t *argv = json_array(), *both = NULL, *quoted = NULL;
+	own_mem char *plain = NULL;
+	char *code;
+
+	json_array_append(argv, json_object_get(process, "cmd"));
+	json_array_extend(argv, args);
+	both = json_pack("[O, s?]", argv, path);
+	plain = both ? json_dumps(both, JSON_ENSURE_ASCII) : NULL;
+	quoted = plain ? json_string(plain) : NULL;
+	text = quoted ? json_dumps(quoted, JSON_ENCODE_ANY | JSON_ENSURE_ASCII)
+		      : NULL;
+	return text && asprintf(&code, form, text,
+				reads ? "0" : "subprocess.DEVNULL") > 0
+		       ? code
+		       : NULL;
+}
+
+bool
+e2b_is_program(const json_t *process)
+{
+	const json_t *args = json_object_get(process, "args"), *arg;
+	size_t i;
+
+	json_array_foreach(args, i, arg)
+	{
+		if (!json_is_string(arg))
+			return false;
+	}
+	return json_is_string(json_object_get(process, "cmd")) &&
+	       (!args || json_is_null(args) || json_is_array(args)) &&
+	       is_text_or_nothing(process, "cwd");
+}
+
+json_t *
+e2b_read_envelope(const struct buf *b)
+{
+	const unsigned char *h = (const unsigned char *)buf_text(b);
+	size_t len;
+	json_t *message;
+
+	if (b->len < E2B_ENVELOPE || h[0])
+		return NULL;
+	len = (size_t)h[1] << 24 | (size_t)h[2] << 16 | (size_t)h[3] << 8 |
+	      h[4];
+	if (len != b->len - E2B_ENVELOPE)
+		return NULL;
+	message = json_loadb(b->data + E2B_ENVELOPE, len,
+			     JSON_REJECT_DUPLICATES, NULL);
+	if (json_is_object(message))
+		return message;
+	json_decref(message);
+	return NULL;
+}

@@ -1,0 +1,115 @@
+#include "errand.h"
+
+#include "native_part.h"
+#include "server.h"
+
+/* A program that somebody waits for. */
+struct errand {
+	struct exchange *x;
+	struct room *room;
+	const struct errand_form *form;
+	struct buf output;
+};
+
+static void
+errand_free(void *errand)
+{
+	struct errand *e = errand;
+
+	room_put(e->room);
+	buf_free(&e->output);
+	free(e);
+}
+
+static void
+on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
+{
+	struct errand *e = user;
+
+	(void)stream;
+	if (buf_add(&e->output, bytes, len) < 0)
+		return; /* no memory: the result has each stream by itself */
+}
+
+static void
+on_result(void *user, struct remit_result *res, const struct remit_error *err)
+{
+	struct errand *e = user;
+	json_auto_t *result =
+		res ? json_loads(remit_result_json(res), JSON_ALLOW_NUL, NULL)
+		    : NULL;
+	int status = 200;
+	json_t *answer;
+
+	if (res)
+		metrics_program(&e->x->server->metrics,
+				remit_result_status(res));
+	if (result) {
+		answer = e->form->answer(e->x, result, &e->output, &status);
+		reply_json(e->x, status, answer);
+	} else {
+		reply_json(e->x, err && err->code == REMIT_E_BUSY ? 429 : 500,
+			   e->form->blame(err ? err->message : "no memory"));
+	}
+	exchange_put(e->x);
+}
+
+static const struct room_events events = { .output = on_output,
+					   .result = on_result };
+
+static void
+on_gone(void *user)
+{
+	struct errand *e = user;
+
+	room_interrupt(e->room);
+}
+
+void
+errand_run(struct exchange *x, json_t *doc, uint64_t timeout_ms,
+	   const struct errand_form *form)
+{
+	struct errand *e = malloc(sizeof(*e));
+	struct room_options opt = { .owner = x->owner };
+	struct room_job job = { 0 };
+	struct remit_error err;
+	struct request *r = NULL;
+
+	if (!e || request_read(&r, REQUEST_RUN, doc, x->key, &err) < 0 ||
+	    native_check_limits(x, r->memory_bytes, &err) < 0) {
+		reply_json(x,
+			   !e			      ? 500
+			   : err.code == REMIT_E_BUSY ? 429
+						      : 400,
+			   form->blame(e ? err.message : "no memory"));
+		request_free(r);
+		json_decref(doc);
+		free(e);
+		return;
+	}
+	json_decref(doc);
+	*e = (struct errand){ .x = exchange_hold(x),
+			      .form = form,
+			      .output = BUF_INIT((size_t)1 << 30) };
+	exchange_own(x, e, errand_free);
+	opt.policy_json = r->policy_text;
+	opt.memory_bytes = r->memory_bytes;
+	opt.loan = (struct room_loan){ request_free, r };
+	job.job = r->job;
+	job.job.timeout_ms = timeout_ms;
+	if (room_run(x->server->rooms, &opt, &job, &events, e, &e->room, &err) <
+	    0) {
+		request_free(r);
+		on_result(e, NULL, &err);
+		return;
+	}
+	exchange_on_gone(x, on_gone, e);
+}
+
+const char *
+errand_text(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text ? text : "";
+}

@@ -1,0 +1,192 @@
+#include "fusion_ask.h"
+
+#include <string.h>
+
+/* No request is made for longer. */
+#define SECONDS_MAX 1e6
+#define CELLS_MAX   1000
+/* Where a notebook lies, so that it finds modules among its files. */
+#define NOTEBOOK "/workspace/notebook.py"
+
+/* ---- what both have ---- */
+
+/* *ms is what it is otherwise. Less than a millisecond is one. */
+static int
+take_seconds(const json_t *body, const char *name, bool may_be_zero,
+	     uint64_t *ms, struct remit_error *err)
+{
+	const json_t *value = json_object_get(body, name);
+	double seconds = json_number_value(value);
+
+	if (!value)
+		return 0;
+	if (!json_is_number(value) || seconds < 0 || seconds >= SECONDS_MAX ||
+	    (!may_be_zero && !(seconds > 0)))
+		return fail(err, REMIT_E_INPUT, "%s: no seconds", name);
+	*ms = (uint64_t)(seconds * 1000);
+	if (!*ms && seconds > 0)
+		*ms = 1;
+	return 0;
+}
+
+/* {"path": "base64"} as a list. */
+static int
+take_files(json_t *doc, const json_t *body, struct remit_error *err)
+{
+	json_t *given = json_object_get(body, "files"), *list = json_array();
+	json_t *content;
+	const char *path;
+
+	json_object_set_new(doc, "files", list);
+	if (given && !json_is_object(given))
+		return fail(err, REMIT_E_INPUT,
+			    "files: must be an object of texts in base64");
+	json_object_foreach(given, path, content)
+	{
+		if (!json_is_null(content))
+			json_array_append_new(
+				list, json_pack("{s:s, s:O}", "path", path,
+						"base64", content));
+	}
+	return 0;
+}
+
+/* A smaller limit than the policy's is kept; a larger one changes nothing. */
+static int
+take_memory(json_t *doc, const json_t *body, const struct key *key,
+	    struct remit_error *err)
+{
+	const json_t *value = json_object_get(body, "memory_limit_MB");
+	json_int_t mib = json_integer_value(value);
+
+	if (value && !json_is_integer(value))
+		return fail(err, REMIT_E_INPUT,
+			    "memory_limit_MB: must be a number without a "
+			    "fraction");
+	if (mib > 0 && (uint64_t)mib < key->policy.memory_bytes >> 20)
+		json_object_set_new(
+			doc, "policy",
+			json_pack("{s:I}", "memory_bytes", mib << 20));
+	return 0;
+}
+
+static int
+check_texts(const json_t *list, const char *name, size_t most,
+	    struct remit_error *err)
+{
+	const json_t *item;
+	size_t i;
+
+	if (!json_is_array(list))
+		return fail(err, REMIT_E_INPUT, "%s: must be a list", name);
+	if (json_array_size(list) > most)
+		return fail(err, REMIT_E_INPUT, "%s: at most %zu", name, most);
+	json_array_foreach(list, i, item)
+	{
+		if (!json_is_string(item))
+			return fail(err, REMIT_E_INPUT,
+				    "%s[%zu]: must be a text", name, i);
+	}
+	return 0;
+}
+
+/* ---- a program ---- */
+
+static int
+check_code(const json_t *body, struct remit_error *err)
+{
+	const char *language =
+		json_string_value(json_object_get(body, "language"));
+
+	if (!json_is_string(json_object_get(body, "code")))
+		return fail(err, REMIT_E_INPUT, "code: must be a text");
+	if (!language || strcmp(language, "python") != 0)
+		return fail(err, REMIT_E_INPUT,
+			    "language: there is only python here");
+	if (json_array_size(json_object_get(body, "fetch_files")))
+		return fail(err, REMIT_E_INPUT,
+			    "fetch_files: files leave only by /run_jupyter "
+			    "and /v1/runs here");
+	return 0;
+}
+
+json_t *
+fusion_ask_code(const json_t *body, const struct key *key, uint64_t *timeout_ms,
+		struct remit_error *err)
+{
+	json_t *input = json_object_get(body, "stdin");
+	json_t *doc;
+
+	*timeout_ms = 10000;
+	if (check_code(body, err) < 0 ||
+	    take_seconds(body, "run_timeout", false, timeout_ms, err) < 0)
+		return NULL;
+	doc = json_pack("{s:O}", "code", json_object_get(body, "code"));
+	if (input)
+		json_object_set(doc, "stdin", input);
+	if (take_files(doc, body, err) == 0 &&
+	    take_memory(doc, body, key, err) == 0)
+		return doc;
+	json_decref(doc);
+	return NULL;
+}
+
+/* ---- a notebook ---- */
+
+json_t *
+fusion_cell(json_t *code)
+{
+	return json_pack("{s:O, s:s}", "code", code, "name", NOTEBOOK);
+}
+
+static int
+check_notebook(const json_t *body, struct remit_error *err)
+{
+	const json_t *cells = json_object_get(body, "cells");
+	const json_t *wanted = json_object_get(body, "fetch_files");
+	const json_t *kernel = json_object_get(body, "kernel");
+	const char *name = json_string_value(kernel);
+
+	if (kernel && (!name || strcmp(name, "python3") != 0))
+		return fail(err, REMIT_E_INPUT,
+			    "kernel: there is only python3 here");
+	if (wanted &&
+	    check_texts(wanted, "fetch_files", FUSION_FETCH_MAX, err) < 0)
+		return -1;
+	if (check_texts(cells, "cells", CELLS_MAX, err) < 0)
+		return -1;
+	return json_array_size(cells)
+		       ? 0
+		       : fail(err, REMIT_E_INPUT, "cells: there are none");
+}
+
+int
+fusion_ask_notebook(struct fusion_notebook *out, const json_t *body,
+		    const struct key *key, struct remit_error *err)
+{
+	struct fusion_notebook n = { .total_ms = 45000 };
+
+	if (check_notebook(body, err) < 0 ||
+	    take_seconds(body, "total_timeout", false, &n.total_ms, err) < 0 ||
+	    take_seconds(body, "cell_timeout", true, &n.cell_ms, err) < 0)
+		return -1;
+	n.session = json_object();
+	n.first =
+		fusion_cell(json_array_get(json_object_get(body, "cells"), 0));
+	if (!n.session || !n.first)
+		fail_sys(err, REMIT_E_MEMORY, "notebook");
+	else if (take_memory(n.session, body, key, err) == 0 &&
+		 take_files(n.first, body, err) == 0) {
+		*out = n;
+		return 0;
+	}
+	fusion_notebook_free(&n);
+	return -1;
+}
+
+void
+fusion_notebook_free(struct fusion_notebook *n)
+{
+	json_decref(n->session);
+	json_decref(n->first);
+}

@@ -1,0 +1,426 @@
+/*
+ * notebook: cells of one request, run one after the other in a session that
+ * ends with it; and files that are fetched from it.
+ */
+#include <string.h>
+
+#include "displays.h"
+#include "e2b_result.h"
+#include "errand.h"
+#include "fusion_ask.h"
+#include "loop.h"
+#include "native_part.h"
+#include "server.h"
+#include "small_doors.h"
+#include "text.h"
+
+/* The answer is put together before it is sent. */
+#define ANSWER_MAX ((size_t)64 * 1024 * 1024)
+/* A session whose time is over ends by itself; this is for its last steps. */
+#define SLACK_MS 30000
+
+struct notebook {
+	struct exchange *x;
+	struct room *room;
+	struct request *first; /* the first cell, until it is lent */
+	uint64_t total_ms, cell_ms, begun_us;
+	size_t at, fetched;
+	size_t bytes; /* of the answer so far */
+	json_t *cells, *files;
+	json_t *shown; /* by the cell that runs */
+	bool is_late;
+	bool has_ended; /* the session, before its last cell */
+	struct remit_file_task task;
+	struct remit_error err; /* why there is no answer; code 0: there is */
+};
+
+static void next_step(struct notebook *n);
+
+static void
+notebook_free(void *notebook)
+{
+	struct notebook *n = notebook;
+
+	room_put(n->room);
+	request_free(n->first);
+	json_decref(n->cells);
+	json_decref(n->files);
+	json_decref(n->shown);
+	free(n);
+}
+
+static uint64_t
+spent_ms(const struct notebook *n)
+{
+	return (loop_now_us() - n->begun_us) / 1000;
+}
+
+/* ---- the answer ---- */
+
+static json_t *
+blame(const char *message)
+{
+	return json_pack("{s:s, s:s, s:n, s:[], s:n, s:{}}", "status",
+			 "SandboxError", "message", message, "driver", "cells",
+			 "executor_pod_name", "files");
+}
+
+static json_t *
+answer(const struct notebook *n)
+{
+	bool good = !n->is_late && !n->has_ended;
+	json_t *driver =
+		json_pack("{s:s, s:f, s:o, s:s, s:s}", "status",
+			  n->is_late ? "TimeLimitExceeded" : "Finished",
+			  "execution_time", (double)spent_ms(n) / 1000,
+			  "return_code", good ? json_integer(0) : json_null(),
+			  "stdout", "", "stderr", "");
+
+	return json_pack("{s:s, s:s, s:o, s:O, s:n, s:O}", "status",
+			 good ? "Success" : "Failed", "message",
+			 n->is_late	? "total_timeout is over"
+			 : n->has_ended ? "a cell has ended the session"
+					: "",
+			 "driver", driver, "cells", n->cells,
+			 "executor_pod_name", "files", n->files);
+}
+
+static void
+finish(struct notebook *n)
+{
+	if (n->room)
+		room_drop(n->room);
+	if (!n->err.code)
+		reply_json(n->x, 200, answer(n));
+	else
+		reply_json(n->x, n->err.code == REMIT_E_BUSY ? 429 : 200,
+			   blame(n->err.message));
+	exchange_put(n->x);
+}
+
+static bool
+is_too_much(struct notebook *n, size_t more)
+{
+	n->bytes += more;
+	return n->bytes > ANSWER_MAX;
+}
+
+static void
+fail_too_much(struct notebook *n)
+{
+	fail(&n->err, REMIT_E_INPUT,
+	     "the answer would be larger than the %zu bytes that it may have",
+	     ANSWER_MAX);
+}
+
+/* ---- cells ---- */
+
+static json_t *
+part_json(const struct remit_part *p)
+{
+	size_t len = strlen(p->mime);
+	own_mem char *coded = NULL;
+
+	if (len >= 4 && !strcmp(p->mime + len - 4, "json"))
+		return json_loadb(p->bytes, p->len,
+				  JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+	if (displays_is_text(p->mime))
+		return text_to_json(p->bytes, p->len);
+	coded = text_base64(p->bytes, p->len);
+	return coded ? json_string(coded) : NULL;
+}
+
+static void
+on_display(void *user, const struct remit_display *d)
+{
+	struct notebook *n = user;
+	json_t *bundle = json_object();
+
+	for (size_t i = 0; i < d->part_count; i++)
+		if (!is_too_much(n, d->parts[i].len))
+			json_object_set_new(bundle, d->parts[i].mime,
+					    part_json(&d->parts[i]));
+	json_array_append_new(n->shown, bundle);
+}
+
+/* As Jupyter says it: one message, whose traceback is lines. */
+static json_t *
+errors_of(const json_t *result)
+{
+	json_auto_t *line = e2b_error_line(result);
+	const char *at = errand_text(line, "traceback");
+	json_t *lines = json_array();
+
+	if (!line)
+		return lines;
+	while (*at) {
+		size_t len = strcspn(at, "\n");
+
+		json_array_append_new(lines, text_to_json(at, len));
+		at += len + (at[len] == '\n');
+	}
+	return json_pack("[{s:O, s:O, s:o}]", "ename",
+			 json_object_get(line, "name"), "evalue",
+			 json_object_get(line, "value"), "traceback", lines);
+}
+
+/* The traceback is told as an error, and not once more as output. */
+static json_t *
+stderr_of(const json_t *result)
+{
+	const json_t *said = json_object_get(result, "stderr");
+	const char *traceback =
+		errand_text(json_object_get(result, "error"), "traceback");
+	size_t len = json_string_length(said), tail = strlen(traceback);
+	const char *text = json_string_value(said);
+
+	if (tail && len >= tail && !memcmp(text + len - tail, traceback, tail))
+		len -= tail;
+	return text_to_json(text ? text : "", len);
+}
+
+static void
+note_cell(struct notebook *n, const json_t *result)
+{
+	json_t *errors = errors_of(result), *said = stderr_of(result);
+	const json_t *out = json_object_get(result, "stdout");
+	const char *state =
+		errand_text(json_object_get(result, "session"), "state");
+
+	if (is_too_much(n, json_string_length(out) + json_string_length(said)))
+		fail_too_much(n);
+	json_array_append_new(
+		n->cells,
+		json_pack("{s:O, s:o, s:o, s:s, s:o}", "stdout", out, "stderr",
+			  said, "display", n->shown, "status",
+			  json_array_size(errors) ? "error" : "ok", "error",
+			  errors));
+	n->shown = json_array();
+	n->has_ended = strcmp(state, "open") != 0;
+	n->is_late = spent_ms(n) >= n->total_ms;
+}
+
+static void
+on_cell(void *user, struct remit_result *res, const struct remit_error *err)
+{
+	struct notebook *n = user;
+	json_auto_t *result =
+		res ? json_loads(remit_result_json(res), JSON_ALLOW_NUL, NULL)
+		    : NULL;
+	const char *status = errand_text(result, "status");
+	bool is_busy = !strcmp(status, "busy");
+
+	if (res)
+		metrics_program(&n->x->server->metrics,
+				remit_result_status(res));
+	if (err)
+		n->err = *err;
+	else if (!result)
+		fail_sys(&n->err, REMIT_E_MEMORY, "notebook");
+	else if (!strcmp(status, "refused") || is_busy)
+		fail(&n->err, is_busy ? REMIT_E_BUSY : REMIT_E_INPUT, "%s",
+		     errand_text(json_object_get(result, "error"), "value"));
+	else
+		note_cell(n, result);
+	next_step(n);
+}
+
+static const struct room_events cell_events = { .display = on_display,
+						.result = on_cell };
+
+/* The next cell as a request; the first was read before the session began. */
+static struct request *
+take_cell(struct notebook *n)
+{
+	json_t *all = json_object_get(n->x->json, "cells");
+	json_auto_t *doc = fusion_cell(json_array_get(all, n->at++));
+	struct request *r = n->first;
+
+	n->first = NULL;
+	if (r || request_read(&r, REQUEST_CELL, doc, n->x->key, &n->err) == 0)
+		return r;
+	return NULL;
+}
+
+static void
+run_cell(struct notebook *n)
+{
+	uint64_t spent = spent_ms(n);
+	uint64_t left = spent < n->total_ms ? n->total_ms - spent : 1;
+	struct request *r = take_cell(n);
+	struct room_job job = { 0 };
+	struct remit_error err;
+
+	if (!r) {
+		finish(n);
+		return;
+	}
+	job.job = r->job;
+	job.job.timeout_ms =
+		n->cell_ms && n->cell_ms < left ? n->cell_ms : left;
+	job.loan = (struct room_loan){ request_free, r };
+	if (room_cell(n->room, &job, &cell_events, n, NULL, &err) < 0) {
+		request_free(r);
+		n->err = err;
+		finish(n);
+	}
+}
+
+/* ---- files ---- */
+
+static const char *
+wanted_file(const struct notebook *n)
+{
+	return json_string_value(json_array_get(
+		json_object_get(n->x->json, "fetch_files"), n->fetched));
+}
+
+static void
+on_file(void *user, const struct remit_file_answer *a)
+{
+	struct notebook *n = user;
+	own_mem char *coded = NULL;
+
+	if (a->len < a->entries[0].size || is_too_much(n, a->len)) {
+		fail_too_much(n);
+		return;
+	}
+	coded = text_base64(a->bytes, a->len);
+	if (coded)
+		json_object_set_new(n->files, wanted_file(n),
+				    json_string(coded));
+	else
+		fail_sys(&n->err, REMIT_E_MEMORY, "notebook");
+}
+
+/* What is no file is left out, as SandboxFusion does. */
+static void
+on_fetched(void *user, struct remit_result *res, const struct remit_error *err)
+{
+	struct notebook *n = user;
+
+	(void)res;
+	if (err && err->sys_errno != ENOENT && err->sys_errno != EISDIR &&
+	    err->sys_errno != ENOTDIR)
+		n->err = *err;
+	n->fetched++;
+	next_step(n);
+}
+
+static const struct room_events file_events = { .file = on_file,
+						.result = on_fetched };
+
+static void
+fetch_file(struct notebook *n)
+{
+	struct room_loan none = { 0 };
+	struct remit_error err;
+
+	n->task = (struct remit_file_task){ .op = REMIT_FILE_READ,
+					    .path = wanted_file(n) };
+	if (room_file(n->room, &n->task, none, &file_events, n, &err) < 0) {
+		n->err = err;
+		finish(n);
+	}
+}
+
+/* ---- from step to step ---- */
+
+/* Called by the room's worker, once for each thing that is done. */
+static void
+next_step(struct notebook *n)
+{
+	const json_t *cells = json_object_get(n->x->json, "cells");
+	bool goes_on = !n->err.code && !n->has_ended;
+
+	if (goes_on && n->at < json_array_size(cells) && !n->is_late)
+		run_cell(n);
+	else if (goes_on && wanted_file(n))
+		fetch_file(n);
+	else
+		finish(n);
+}
+
+static void
+on_open(void *user, struct remit_result *res, const struct remit_error *err)
+{
+	struct notebook *n = user;
+
+	(void)res;
+	if (err)
+		n->err = *err;
+	n->begun_us = loop_now_us();
+	next_step(n);
+}
+
+static const struct room_events open_events = { .result = on_open };
+
+static void
+on_gone(void *user)
+{
+	struct notebook *n = user;
+
+	room_drop(n->room);
+}
+
+/* ---- the request ---- */
+
+/* -1: err says why. The session's request is the room's from then on. */
+static int
+begin(struct notebook *n, const struct fusion_notebook *ask,
+      struct remit_error *err)
+{
+	struct exchange *x = n->x;
+	struct request *r = NULL;
+	struct room_options opt;
+
+	if (request_read(&n->first, REQUEST_CELL, ask->first, x->key, err) <
+		    0 ||
+	    request_read(&r, REQUEST_SESSION, ask->session, x->key, err) < 0)
+		return -1;
+	if (native_check_limits(x, r->memory_bytes, err) < 0) {
+		request_free(r);
+		return -1;
+	}
+	n->total_ms = ask->total_ms;
+	n->cell_ms = ask->cell_ms;
+	opt = (struct room_options){
+		.owner = x->owner,
+		.policy_json = r->policy_text,
+		.life_ms = ask->total_ms + SLACK_MS,
+		.memory_bytes = r->memory_bytes,
+		.loan = { request_free, r },
+	};
+	exchange_hold(x);
+	if (room_open(x->server->rooms, &opt, &open_events, n, &n->room, err) <
+	    0) {
+		request_free(r);
+		exchange_put(x);
+		return -1;
+	}
+	exchange_on_gone(x, on_gone, n);
+	return 0;
+}
+
+void
+fusion_post_notebook(struct exchange *x)
+{
+	struct notebook *n = calloc(1, sizeof(*n));
+	struct fusion_notebook ask = { 0 };
+	struct remit_error err;
+
+	if (!n) {
+		reply_json(x, 500, blame("no memory"));
+		return;
+	}
+	n->x = x;
+	n->cells = json_array();
+	n->files = json_object();
+	n->shown = json_array();
+	exchange_own(x, n, notebook_free);
+	if (fusion_ask_notebook(&ask, x->json, x->key, &err) < 0 ||
+	    begin(n, &ask, &err) < 0)
+		reply_json(x, err.code == REMIT_E_BUSY ? 429 : 400,
+			   blame(err.message));
+	fusion_notebook_free(&ask);
+}

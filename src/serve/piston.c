@@ -1,0 +1,225 @@
+/*
+ * piston: Piston's API, for Python alone.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "errand.h"
+#include "piston_ask.h"
+#include "site.h"
+#include "small_doors.h"
+#include "text.h"
+
+/* ---- the interpreter ---- */
+
+static void
+find_python(struct key *k)
+{
+	own(site) struct site site = { 0 };
+	struct remit_error err;
+
+	/* Where there is none, runs say so. */
+	if (site_find_host(&site, &err) < 0 ||
+	    site_find_interpreter(&site, k->policy.python, &err) < 0)
+		return;
+	k->python[0] = site.interpreter.major;
+	k->python[1] = site.interpreter.minor;
+	k->python[2] = site.interpreter.micro;
+}
+
+void
+piston_find_pythons(struct keys *k)
+{
+	for (size_t i = 0; i < k->count; i++) {
+		struct key *all = k->all;
+
+		/* Most have the one of the server's policy. */
+		if (i &&
+		    !strcmp(all[i].policy.python, all[i - 1].policy.python))
+			memcpy(all[i].python, all[i - 1].python,
+			       sizeof(all[i].python));
+		else
+			find_python(&all[i]);
+	}
+}
+
+static json_t *
+version_json(const struct key *k)
+{
+	return json_sprintf("%d.%d.%d", k->python[0], k->python[1],
+			    k->python[2]);
+}
+
+static void
+get_runtimes(struct exchange *x)
+{
+	json_t *list = json_array(), *aliases = json_array();
+
+	for (size_t i = 0; piston_aliases[i]; i++)
+		json_array_append_new(aliases, json_string(piston_aliases[i]));
+	if (x->key->python[0])
+		json_array_append_new(
+			list, json_pack("{s:s, s:o, s:O}", "language", "python",
+					"version", version_json(x->key),
+					"aliases", aliases));
+	json_decref(aliases);
+	reply_json(x, 200, list);
+}
+
+/* ---- results ---- */
+
+static json_t *
+blame(const char *message)
+{
+	return json_pack("{s:s}", "message", message);
+}
+
+#define MESSAGE_SIZE 64
+
+/* How a run ended, in the letters of Piston; NULL: well. */
+static const char *
+letters_of(const json_t *result, char message[MESSAGE_SIZE])
+{
+	static const struct {
+		const char *status, *letters, *message;
+	} ends[] = {
+		{ "timeout", "TO", "Time limit exceeded (wall clock)" },
+		{ "cpu_limit", "TO", "Time limit exceeded" },
+		{ "memory_limit", "SG", "Memory limit exceeded" },
+		{ "output_limit", "OL", "output length exceeded" },
+		{ "killed", "SG", "Caught fatal signal" },
+		{ "interrupted", "SG", "Interrupted" },
+	};
+	const char *status = errand_text(result, "status");
+	json_int_t code =
+		json_integer_value(json_object_get(result, "exit_code"));
+
+	message[0] = '\0';
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+		if (!strcmp(status, ends[i].status)) {
+			snprintf(message, MESSAGE_SIZE, "%s", ends[i].message);
+			return ends[i].letters;
+		}
+	if (!code)
+		return NULL;
+	snprintf(message, MESSAGE_SIZE, "Exited with error status %d",
+		 (int)code);
+	return "RE";
+}
+
+/* By its name. Whoever was over a limit was killed, also if it was asked to
+   stop before. */
+static json_t *
+signal_json(const json_t *result, const char *letters)
+{
+	json_int_t number =
+		json_integer_value(json_object_get(result, "signal"));
+	const char *name =
+		number > 0 && number < NSIG ? sigabbrev_np((int)number) : NULL;
+
+	if (name)
+		return json_sprintf("SIG%s", name);
+	if (letters && strcmp(letters, "RE") != 0)
+		return json_string("SIGKILL");
+	return json_null();
+}
+
+/* Of a run that went well: somebody must be told of what was cut off. */
+static const char *
+cut_message(const json_t *result)
+{
+	if (json_is_true(json_object_get(result, "stdout_truncated")))
+		return "stdout was cut at the policy's limit";
+	if (json_is_true(json_object_get(result, "stderr_truncated")))
+		return "stderr was cut at the policy's limit";
+	return NULL;
+}
+
+static json_t *
+stage_json(const json_t *result, const struct buf *output)
+{
+	const json_t *usage = json_object_get(result, "usage");
+	char message[MESSAGE_SIZE];
+	const char *letters = letters_of(result, message);
+	json_t *signal = signal_json(result, letters);
+	json_t *code = json_is_null(signal)
+			       ? json_object_get(result, "exit_code")
+			       : NULL;
+
+	return json_pack(
+		"{s:O, s:O, s:o, s:O?, s:o, s:s?, s:s?, s:O?, s:O?, s:O?}",
+		"stdout", json_object_get(result, "stdout"), "stderr",
+		json_object_get(result, "stderr"), "output",
+		text_to_json(buf_text(output), output->len), "code", code,
+		"signal", signal, "message",
+		*message ? message : cut_message(result), "status", letters,
+		"cpu_time", json_object_get(usage, "cpu_ms"), "wall_time",
+		json_object_get(usage, "wall_ms"), "memory",
+		json_object_get(usage, "memory_peak_bytes"));
+}
+
+static json_t *
+answer(const struct exchange *x, const json_t *result, const struct buf *output,
+       int *status)
+{
+	/* Statuses of what was never begun. */
+	static const struct {
+		const char *name;
+		int status;
+	} refusals[] = {
+		{ "refused", 400 },	   { "rejected", 400 },
+		{ "install_failed", 400 }, { "busy", 429 },
+		{ "internal", 500 },
+	};
+	const char *ended = errand_text(result, "status");
+	const char *why =
+		errand_text(json_object_get(result, "error"), "value");
+
+	for (size_t i = 0; i < ARRAY_LEN(refusals); i++)
+		if (!strcmp(ended, refusals[i].name)) {
+			*status = refusals[i].status;
+			return blame(*why ? why : ended);
+		}
+	return json_pack("{s:o, s:s, s:o}", "run", stage_json(result, output),
+			 "language", "python", "version", version_json(x->key));
+}
+
+/* ---- requests ---- */
+
+static void
+post_execute(struct exchange *x)
+{
+	static const struct errand_form form = { answer, blame };
+	struct remit_error err;
+	uint64_t timeout_ms;
+	json_t *doc = piston_ask(x->json, x->key, &timeout_ms, &err);
+
+	if (doc)
+		errand_run(x, doc, timeout_ms, &form);
+	else
+		reply_json(x, 400, blame(err.message));
+}
+
+/* Where Piston has it, and where its public instance had it. */
+#define PISTON(path)                                              \
+	{                                                         \
+		.method = "GET",                                  \
+		.pattern = path "/runtimes",                      \
+		.serve = get_runtimes,                            \
+		.summary = "The interpreter, as Piston tells it", \
+		.gives = "PistonRuntimes",                        \
+	},                                                        \
+	{                                                         \
+		.method = "POST", .pattern = path "/execute",     \
+		.serve = post_execute, .body = BODY_JSON,         \
+		.summary = "Run one program, as Piston does",     \
+		.takes = "PistonJob", .gives = "PistonResult",    \
+		.fails = "PistonError",                           \
+	}
+
+const struct route piston_routes[] = {
+	PISTON("/api/v2"),
+	PISTON("/api/v2/piston"),
+	{ 0 },
+};

@@ -1,0 +1,322 @@
+#include "piston_ask.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "json_value.h"
+#include "piston_version.h"
+#include "quote.h"
+#include "text.h"
+
+const char *const piston_aliases[] = { "py", "py3", "python3", NULL };
+
+/* ---- which interpreter ---- */
+
+static bool
+is_python(const char *language)
+{
+	for (size_t i = 0; piston_aliases[i]; i++)
+		if (!strcmp(language, piston_aliases[i]))
+			return true;
+	return !strcmp(language, "python");
+}
+
+/* A text without NUL, or NULL. */
+static const char *
+plain_text(const json_t *value)
+{
+	const char *text = json_string_value(value);
+
+	return text && strlen(text) == json_string_length(value) ? text : NULL;
+}
+
+static int
+check_runtime(const json_t *body, const struct key *key,
+	      struct remit_error *err)
+{
+	const char *language = plain_text(json_object_get(body, "language"));
+	const char *version = plain_text(json_object_get(body, "version"));
+	char shown[2][64];
+
+	if (!language)
+		return fail(err, REMIT_E_INPUT,
+			    "language is required as a string");
+	if (!version)
+		return fail(err, REMIT_E_INPUT,
+			    "version is required as a string");
+	if (key->python[0] && is_python(language) &&
+	    piston_version_matches(version, key->python))
+		return 0;
+	return fail(err, REMIT_E_INPUT, "%s-%s runtime is unknown",
+		    quote_bare(shown[0], sizeof(shown[0]), language),
+		    quote_bare(shown[1], sizeof(shown[1]), version));
+}
+
+/* ---- files ---- */
+
+static int
+hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Hexadecimal digits as base64; NULL: they are none, or there is no memory. */
+static json_t *
+from_hex(const char *text, size_t len)
+{
+	own_mem char *bytes = malloc(len / 2 + 1), *coded = NULL;
+
+	if (!bytes || len % 2)
+		return NULL;
+	for (size_t i = 0; i < len; i += 2) {
+		int high = hex_digit(text[i]), low = hex_digit(text[i + 1]);
+
+		if (high < 0 || low < 0)
+			return NULL;
+		bytes[i / 2] = (char)(high * 16 + low);
+	}
+	coded = text_base64(bytes, len / 2);
+	return coded ? json_string(coded) : NULL;
+}
+
+/* "utf8" if it says nothing. */
+static const char *
+encoding_of(const json_t *file)
+{
+	const json_t *said = json_object_get(file, "encoding");
+
+	return !said || json_is_null(said) ? "utf8" : json_string_value(said);
+}
+
+static int
+check_file(const json_t *file, size_t i, struct remit_error *err)
+{
+	static const char *const known[] = { "utf8", "base64", "hex" };
+	const char *encoding = encoding_of(file);
+	const json_t *name = json_object_get(file, "name");
+
+	if (!json_is_string(json_object_get(file, "content")))
+		return fail(err, REMIT_E_INPUT,
+			    "files[%zu].content is required as a string", i);
+	if (name && !json_is_null(name) && !plain_text(name))
+		return fail(err, REMIT_E_INPUT,
+			    "files[%zu].name must be a string", i);
+	for (size_t k = 0; encoding && k < ARRAY_LEN(known); k++)
+		if (!strcmp(encoding, known[k]))
+			return 0;
+	return fail(err, REMIT_E_INPUT,
+		    "files[%zu].encoding must be utf8, base64 or hex", i);
+}
+
+/* As Piston names what has no name. */
+static json_t *
+name_of(const json_t *file, size_t i)
+{
+	json_t *name = json_object_get(file, "name");
+
+	return json_string_length(name) ? json_incref(name)
+					: json_sprintf("file%zu.code", i);
+}
+
+static json_t *
+file_json(const json_t *file, size_t i, struct remit_error *err)
+{
+	json_t *content = json_object_get(file, "content");
+	const char *encoding = encoding_of(file);
+	bool is_text = !strcmp(encoding, "utf8");
+	bool is_hex = !strcmp(encoding, "hex");
+
+	content = is_hex ? from_hex(json_string_value(content),
+				    json_string_length(content))
+			 : json_incref(content);
+	if (content)
+		return json_pack("{s:o, s:o}", "path", name_of(file, i),
+				 is_text ? "text" : "base64", content);
+	fail(err, REMIT_E_INPUT, "files[%zu].content is not hexadecimal", i);
+	return NULL;
+}
+
+/* The first text is the program; the others lie beside it. */
+static int
+take_files(json_t *doc, const json_t *given, struct remit_error *err)
+{
+	json_t *list = json_array(), *file, *made;
+	bool has_program = false;
+	size_t i;
+
+	json_object_set_new(doc, "files", list);
+	json_array_foreach(given, i, file)
+	{
+		if (!has_program && !strcmp(encoding_of(file), "utf8")) {
+			json_auto_t *name = name_of(file, i);
+
+			has_program = true;
+			json_object_set(doc, "code",
+					json_object_get(file, "content"));
+			json_object_set_new(
+				doc, "name",
+				json_sprintf("/workspace/%s",
+					     json_string_value(name)));
+			continue;
+		}
+		made = file_json(file, i, err);
+		if (!made)
+			return -1;
+		json_array_append_new(list, made);
+	}
+	return has_program ? 0
+			   : fail(err, REMIT_E_INPUT,
+				  "files must include at least one utf8 "
+				  "encoded file");
+}
+
+static int
+check_files(const json_t *files, struct remit_error *err)
+{
+	const json_t *file;
+	size_t i;
+
+	if (!json_is_array(files))
+		return fail(err, REMIT_E_INPUT,
+			    "files is required as an array");
+	json_array_foreach(files, i, file)
+	{
+		if (check_file(file, i, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- limits ---- */
+
+/* A limit can be lowered and not raised. *out is 0 if it is not named. */
+static int
+take_limit(const json_t *body, const char *name, uint64_t most, uint64_t *out,
+	   struct remit_error *err)
+{
+	const json_t *value = json_object_get(body, name);
+	double wanted = json_number_value(value);
+
+	*out = 0;
+	if (!value || json_is_null(value))
+		return 0;
+	if (!json_is_number(value))
+		return fail(err, REMIT_E_INPUT,
+			    "If specified, %s must be a number", name);
+	if (wanted < 1)
+		return fail(err, REMIT_E_INPUT, "%s must be at least 1", name);
+	if (wanted > (double)most)
+		return fail(err, REMIT_E_INPUT,
+			    "%s cannot exceed the configured limit of %llu",
+			    name, (unsigned long long)most);
+	*out = wanted < 0x1p63 ? (uint64_t)wanted : most;
+	return 0;
+}
+
+/* "-1" is how Piston's clients name no limit of memory. */
+static bool
+is_unlimited(const json_t *value)
+{
+	return json_is_integer(value) && json_integer_value(value) == -1;
+}
+
+static int
+take_limits(json_t *doc, const json_t *body, const struct policy *p,
+	    uint64_t *timeout_ms, struct remit_error *err)
+{
+	json_t *policy = json_object();
+	uint64_t cpu_ms, memory = 0;
+
+	json_object_set_new(doc, "policy", policy);
+	if (take_limit(body, "run_timeout", p->timeout_ms, timeout_ms, err) <
+		    0 ||
+	    take_limit(body, "run_cpu_time", p->cpu_ms, &cpu_ms, err) < 0)
+		return -1;
+	if (!is_unlimited(json_object_get(body, "run_memory_limit")) &&
+	    take_limit(body, "run_memory_limit", p->memory_bytes, &memory,
+		       err) < 0)
+		return -1;
+	if (cpu_ms)
+		json_object_set_new(
+			policy, "cpu_seconds",
+			json_sprintf("%llums", (unsigned long long)cpu_ms));
+	if (memory)
+		json_object_set_new(policy, "memory_bytes",
+				    json_integer((json_int_t)memory));
+	/* A policy of its own has jails of its own to wait for. */
+	if (!json_object_size(policy))
+		json_object_del(doc, "policy");
+	return 0;
+}
+
+/* Nothing is compiled before the run, so these are kept by themselves. */
+static int
+check_compile_limits(const json_t *body, struct remit_error *err)
+{
+	static const char *const names[] = { "compile_timeout",
+					     "compile_cpu_time",
+					     "compile_memory_limit" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		const json_t *value = json_object_get(body, names[i]);
+
+		if (value && !json_is_null(value) && !json_is_number(value))
+			return fail(err, REMIT_E_INPUT,
+				    "If specified, %s must be a number",
+				    names[i]);
+	}
+	return 0;
+}
+
+/* ---- all of it ---- */
+
+static int
+check_members(const json_t *body, struct remit_error *err)
+{
+	static const char *const known[] = {
+		"language",
+		"version",
+		"files",
+		"stdin",
+		"args",
+		"run_timeout",
+		"run_cpu_time",
+		"run_memory_limit",
+		"compile_timeout",
+		"compile_cpu_time",
+		"compile_memory_limit",
+		NULL,
+	};
+
+	if (!json_is_object(body))
+		return fail(err, REMIT_E_INPUT,
+			    "language is required as a string");
+	return json_value_members(body, known,
+				  "requests have what Piston documents", "body",
+				  err);
+}
+
+json_t *
+piston_ask(const json_t *body, const struct key *key, uint64_t *timeout_ms,
+	   struct remit_error *err)
+{
+	const json_t *files = json_object_get(body, "files");
+	json_t *doc;
+
+	if (check_members(body, err) < 0 || check_files(files, err) < 0 ||
+	    check_runtime(body, key, err) < 0 ||
+	    check_compile_limits(body, err) < 0)
+		return NULL;
+	doc = json_object();
+	if (take_files(doc, files, err) == 0 &&
+	    take_limits(doc, body, &key->policy, timeout_ms, err) == 0) {
+		json_object_set(doc, "stdin", json_object_get(body, "stdin"));
+		json_object_set(doc, "argv", json_object_get(body, "args"));
+		return doc;
+	}
+	json_decref(doc);
+	return NULL;
+}

@@ -1,0 +1,245 @@
+"""remit serve --audit: a line for each run, by whatever door it came, with the name of its key."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import stat
+import struct
+import subprocess
+import time
+
+import pytest
+from conftest import skip_or_fail
+from mcp_peer import ABILITIES, STATELESS, VERSION
+from served import serve
+
+COMMANDS = ("--subprocess", "--memory-fallback", "per_process", "--cpu", "unlimited")
+WORD = "a word nobody must find"
+
+
+def lines(path) -> list[dict]:
+    text = path.read_text()
+    assert text == "" or text.endswith("\n")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture
+def file(remit):
+    path = remit.folder / "served.jsonl"
+    path.unlink(missing_ok=True)
+    yield path
+    path.unlink(missing_ok=True)
+
+
+def sha(code: str) -> str:
+    return hashlib.sha256(code.encode()).hexdigest()
+
+
+def wait_for(path, count: int) -> list[dict]:
+    until = time.monotonic() + 20
+    while len(found := lines(path)) < count:
+        assert time.monotonic() < until, found
+        time.sleep(0.02)
+    return found
+
+
+# ---- the doors: each runs one program, and says which ----
+
+
+def by_run(s, code):
+    return s.run(code)["run_id"]
+
+
+def by_stream(s, code):
+    return s.events("/v1/runs", {"code": code})[-1]["result"]["run_id"]
+
+
+def by_cell(s, code):
+    session = s.json("POST", "/v1/sessions", {}, status=201)["id"]
+    found = s.json("POST", f"/v1/sessions/{session}/cells", {"code": code})["run_id"]
+    s.ask("DELETE", f"/v1/sessions/{session}?drop=1")
+    return found
+
+
+def by_branch(s, code):
+    session = s.json("POST", "/v1/sessions", {"forkable": True, "policy": {"subprocess_execution": False}}, status=201)["id"]
+    branch = s.json("POST", f"/v1/sessions/{session}/fork", {}, status=201)["id"]
+    found = s.json("POST", f"/v1/sessions/{branch}/cells", {"code": code})["run_id"]
+    for one in (branch, session):
+        s.ask("DELETE", f"/v1/sessions/{one}?drop=1")
+    return found
+
+
+def by_small_door(s, code):
+    s.json("POST", "/", {"code": code})
+
+
+def by_run_code(s, code):
+    s.json("POST", "/run_code", {"code": code, "language": "python"})
+
+
+def by_mcp(s, code):
+    params = {"name": "run_python", "arguments": {"code": code}, "_meta": {VERSION: STATELESS, ABILITIES: {}}}
+    sent = {"Mcp-Protocol-Version": STATELESS, "Mcp-Method": "tools/call", "Mcp-Name": "run_python", "Content-Type": "application/json"}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    assert s.ask("POST", "/mcp", body, sent)[0] == 200
+
+
+def by_mcp_session(s, code):
+    def post(method, number, headers, **params):
+        body = {"jsonrpc": "2.0", "method": method, "params": params, **({"id": number} if number else {})}
+        return s.ask("POST", "/mcp", json.dumps(body), {"Content-Type": "application/json", **headers})
+
+    begun = post("initialize", 1, {}, protocolVersion="2025-06-18", capabilities={})[1]
+    mine = {"Mcp-Session-Id": begun["Mcp-Session-Id"]}
+    post("notifications/initialized", None, mine)
+    assert post("tools/call", 2, mine, name="run_python", arguments={"code": code, "session": "new"})[0] == 200
+    s.ask("DELETE", "/mcp", headers=mine)
+
+
+def box(s):
+    made = s.json("POST", "/sandboxes", {}, status=201)
+    named = {"E2b-Sandbox-Id": made["sandboxID"], "X-Access-Token": made["envdAccessToken"]}
+    return made["sandboxID"], named
+
+
+def by_e2b(s, code):
+    name, headers = box(s)
+    assert s.ask("POST", "/execute", {"code": code}, {**headers, "E2b-Sandbox-Port": "49999"}, token="")[0] == 200
+    s.ask("DELETE", f"/sandboxes/{name}")
+
+
+def by_e2b_command(s, code):
+    name, headers = box(s)
+    message = json.dumps({"process": {"cmd": "/bin/bash", "args": ["-l", "-c", "true"], "envs": {}}}).encode()
+    headers |= {"E2b-Sandbox-Port": "49983", "Content-Type": "application/connect+json", "Connect-Protocol-Version": "1"}
+    status, _, text = s.ask("POST", "/process.Process/Start", struct.pack(">BI", 0, len(message)) + message, headers, token="")
+    assert status == 200, text
+    s.ask("DELETE", f"/sandboxes/{name}")
+
+
+DOORS = [by_run, by_stream, by_cell, by_branch, by_small_door, by_run_code, by_mcp, by_mcp_session, by_e2b, by_e2b_command]
+# Their cells are written by the server around what its client said.
+WRAPPED = {by_e2b_command}
+
+
+def test_each_door_writes_each_run(remit, file):
+    keys = remit.folder / "audit-keys.json"
+    keys.unlink(missing_ok=True)
+    secret = remit("serve", "--keys", keys, "--add-key", "alice").stdout.strip()
+    with serve(remit, "--audit", file, "--keys", keys, *COMMANDS) as s:
+        s.token = secret
+        shape = None
+        for door in DOORS:
+            before = len(lines(file))
+            code = f"'{door.__name__}'  # {WORD}"
+            run_id = door(s, code)
+            added = wait_for(file, before + 1)[before:]
+            found = added if door in WRAPPED else [line for line in added if line["code_sha256"] == sha(code)]
+            assert len(found) == 1, (door, added)
+            (line,) = found
+            assert line["key"] == "alice" and line["status"] == "ok", (door, line)
+            assert run_id is None or line["run_id"] == run_id
+            shape = shape or set(line)
+            assert set(line) == shape, door
+        # As a run of the command would have it, and the key besides.
+        other = remit.folder / "other.jsonl"
+        other.unlink(missing_ok=True)
+        remit("run", "--audit", other, "-c", "pass")
+        assert shape == set(lines(other)[0]) | {"key"}
+        text = file.read_text()
+        assert WORD not in text and secret not in text and sha(secret) not in text
+    assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
+
+
+def test_however_it_ends(remit, file):
+    policy = {"timeout": "500ms"}
+    with serve(remit, "--audit", file) as s:
+        ends = [("1/0", "error"), ("while True: pass", "timeout"), ("import os; os.abort()", "killed")]
+        for code, _ in ends:
+            s.run(code, policy=policy)
+        assert [line["status"] for line in lines(file)] == [status for _, status in ends]
+        assert {line["key"] for line in lines(file)} == {"local"}
+        assert len({line["policy_sha256"] for line in lines(file)}) == 1
+        # Who leaves has had a run.
+        with s.stream("/v1/runs", {"code": "import time; print(1, flush=True); time.sleep(60)"}) as events:
+            next(e for e in events if e["type"] == "output")
+        assert wait_for(file, 4)[3]["status"] == "interrupted"
+        # The end of a session has what left it; one that is ended under its cell has no result.
+        session = s.json("POST", "/v1/sessions", {"policy": {"artifact_export_paths": ["*.txt"]}}, status=201)["id"]
+        s.json("POST", f"/v1/sessions/{session}/cells", {"code": "open('a.txt', 'w').write('abc')"})
+        s.json("DELETE", f"/v1/sessions/{session}")
+        last = wait_for(file, 6)[5]
+        assert last["code_bytes"] == 0 and [(a["path"], a["size_bytes"]) for a in last["artifacts"]] == [("a.txt", 3)]
+        session = s.json("POST", "/v1/sessions", {}, status=201)["id"]
+        with s.stream(f"/v1/sessions/{session}/cells", {"code": "import time; print(1, flush=True); time.sleep(60)"}) as events:
+            next(e for e in events if e["type"] == "output")
+            s.ask("DELETE", f"/v1/sessions/{session}?drop=1")
+            list(events)
+        cut = wait_for(file, 7)[6]
+        assert cut["error"] == "gone" and cut["code_bytes"] > 0 and "status" not in cut
+
+
+def test_what_cannot_be_written_down_is_not_served(remit):
+    for path in (remit.folder / "none" / "file", remit.folder, "/dev/null"):
+        done = remit("serve", "--listen", "127.0.0.1:0", "--audit", path, timeout=20)
+        assert done.returncode == 2 and "--audit" in done.stderr and done.stdout == "", done
+
+
+def test_a_full_disk_stops_runs_until_there_is_room(remit):
+    """No line is lost, and none is half: they wait."""
+    if os.geteuid() != 0:
+        skip_or_fail("only root can mount a small disk")
+    disk = remit.folder / "served-disk"
+    disk.mkdir(exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k,mode=777", "tmpfs", disk], check=True)
+    try:
+        path, ballast = disk / "audit.jsonl", disk / "ballast"
+        with serve(remit, "--audit", path) as s:
+            first = s.run("pass")["run_id"]
+            with open(ballast, "wb", buffering=0) as f, pytest.raises(OSError):
+                while f.write(b"x" * 4096):
+                    pass
+            ids, told = [first], 0
+            for i in range(20):
+                status, _, text = s.ask("POST", "/v1/runs", {"code": "print('ran')"})
+                if status == 200:
+                    ids.append(json.loads(text)["run_id"])
+                else:
+                    assert b"No space left" in text and b"ran\\n" not in text, text
+                    told += 1
+            assert told > 1 and len(ids) + told == 21
+            ballast.unlink()
+            ids.append(s.run("pass")["run_id"])
+            written = [line["run_id"] for line in lines(path)]
+            # The one that was run before its line did not fit, and no other.
+            assert [w for w in written if w in ids] == ids and len(written) == len(ids) + 1
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
+
+
+def test_sighup_opens_its_files_anew(remit, file):
+    log = remit.folder / "served.log"
+    for old in remit.folder.glob("served.*.1"):
+        old.unlink()
+    log.unlink(missing_ok=True)
+    with serve(remit, "--audit", file, "--log", log) as s:
+        first = s.run("pass")["run_id"]
+        moved = [path.rename(f"{path}.1") for path in (file, log)]
+        second = s.run("pass")["run_id"]  # still the old ones
+        s.process.send_signal(signal.SIGHUP)
+        until = time.monotonic() + 20
+        while not (file.exists() and log.exists()):
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        third = s.run("pass")["run_id"]
+        assert [line["run_id"] for line in lines(moved[0])] == [first, second]
+        assert [line["run_id"] for line in lines(file)] == [third]
+        assert len(lines(moved[1])) == 2
+        until = time.monotonic() + 20
+        while len(lines(log)) < 1:  # written when the reply is sent
+            assert time.monotonic() < until
+            time.sleep(0.02)

@@ -1,0 +1,500 @@
+"""remit serve with a certificate: real clients of TLS, and those who mean no good."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import ssl
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from conftest import ROOT, make_remit, skip_or_fail, users
+from served import Served, serve
+
+sys.path.insert(0, str(ROOT / "tests" / "npm"))
+sys.path.insert(0, str(ROOT / "tests" / "python"))
+import packages  # noqa: E402
+import venvs  # noqa: E402
+
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+EC = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
+RSA = ("-newkey", "rsa:2048")
+
+
+def openssl(*argv, input: bytes = b"", timeout: float = 30) -> subprocess.CompletedProcess:
+    return subprocess.run(["openssl", *map(str, argv)], input=input, capture_output=True, timeout=timeout)
+
+
+def sign(name: pathlib.Path, subject: str, kind, *extensions: str, by: pathlib.Path | None = None) -> None:
+    """NAME.pem and NAME.key, signed by another's or by its own."""
+    config = name.with_suffix(".conf")
+    config.write_text("[req]\ndistinguished_name=dn\n[dn]\n")
+    authority = ("-CA", by.with_suffix(".pem"), "-CAkey", by.with_suffix(".key")) if by else ()
+    argv = ["req", "-x509", "-config", config, *kind, "-nodes", "-subj", f"/CN={subject}", "-days", 2, *authority]
+    argv += [word for e in extensions for word in ("-addext", e)]
+    made = openssl(*argv, "-out", name.with_suffix(".pem"), "-keyout", name.with_suffix(".key"))
+    assert made.returncode == 0, made.stderr
+
+
+class Files:
+    """A certificate with one above it, its key, and the authority that clients trust."""
+
+    def __init__(self, remit, name: str, kind=EC):
+        if not shutil.which("openssl"):
+            skip_or_fail("openssl is not installed")
+        at = remit.folder / name
+        self.remit, self.root, self.middle, self.chain, self.key = remit, at.with_name(f"{name}-root.pem"), at.with_name(f"{name}-middle"), at.with_suffix(".pem"), at.with_suffix(".key")
+        sign(self.root, "root", EC, "basicConstraints=critical,CA:TRUE")
+        sign(self.middle, "middle", EC, "basicConstraints=critical,CA:TRUE", by=self.root)
+        self.make(kind)
+
+    def make(self, kind=EC) -> None:
+        sign(self.key, "localhost", kind, "subjectAltName=DNS:localhost,IP:127.0.0.1", "basicConstraints=critical,CA:FALSE", by=self.middle)
+        with open(self.chain, "a") as f:
+            f.write(self.middle.with_suffix(".pem").read_text())
+        for path in (self.chain, self.key):
+            self.remit.own(path)
+
+    def flags(self) -> tuple:
+        return ("--tls-certificate", self.chain, "--tls-key", self.key)
+
+    def trust(self) -> ssl.SSLContext:
+        context = ssl.create_default_context(cafile=str(self.root))
+        context.options &= ~ssl.OP_IGNORE_UNEXPECTED_EOF  # a cut is an error
+        return context
+
+
+@contextlib.contextmanager
+def serve_tls(remit, *flags, kind=EC):
+    files = Files(remit, "tls", kind)
+    with serve(remit, *files.flags(), *flags) as s:
+        s.remit, s.files, s.tls = remit, files, files.trust()
+        yield s
+
+
+@pytest.fixture(scope="module", params=users())
+def served(request, stage):
+    with serve_tls(make_remit(request.param, stage)) as s:
+        yield s
+
+
+@pytest.fixture(scope="module")
+def one(stage):
+    """For what has nothing to do with who asks. Its certificate is of RSA."""
+    with serve_tls(make_remit(users()[-1], stage), kind=RSA) as s:
+        yield s
+
+
+def tcp(s: Served, timeout: float = 20) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", s.port), timeout=timeout)
+
+
+def tls(s: Served, timeout: float = 20) -> ssl.SSLSocket:
+    return s.tls.wrap_socket(tcp(s, timeout), server_hostname="localhost", suppress_ragged_eofs=False)
+
+
+def read_all(s) -> bytes:
+    got = b""
+    while piece := s.recv(65536):
+        got += piece
+    return got
+
+
+def descriptors(s: Served) -> int:
+    return len(os.listdir(f"/proc/{s.process.pid}/fd"))
+
+
+def resident_kib(s: Served) -> int:
+    for line in pathlib.Path(f"/proc/{s.process.pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1])
+    raise AssertionError("no VmRSS")
+
+
+# ---- clients ----
+
+
+def test_runs_sessions_and_files_over_tls(served):
+    assert served.run("print(6 * 7)")["stdout"] == "42\n"
+    session = served.json("POST", "/v1/sessions", {}, status=201)["id"]
+    assert served.json("POST", f"/v1/sessions/{session}/cells", {"code": "20 + 1"})["value"]["json"] == 21
+    sent = os.urandom(3_000_000)  # many records in both directions
+    path = f"/v1/sessions/{session}/files?path=f"
+    assert served.ask("PUT", path, sent)[0] in (200, 201, 204)
+    assert served.ask("GET", path)[2] == sent
+    served.ask("DELETE", f"/v1/sessions/{session}")
+    served.wait_for_no_rooms()
+
+
+def test_streams_come_as_they_are_written(served):
+    code = "import time\nprint('first', flush=True)\ntime.sleep(30)"
+    with served.stream("/v1/runs", {"code": code}) as events:
+        for event in events:
+            if event["type"] == "output":
+                assert event["text"] == "first\n"
+                break
+    served.wait_for_no_rooms()  # whoever leaves ends the run
+    status, headers, text = served.ask("POST", "/v1/runs", {"code": "print(1)", "stream": "sse"})
+    assert status == 200 and headers["Content-Type"].startswith("text/event-stream") and b"event: result" in text
+
+
+def test_a_slow_reader_gets_all_of_it(served):
+    code = "import sys\nfor i in range(400000): sys.stdout.write(f'{i:09}\\n')"
+    body = json.dumps({"code": code, "stream": "ndjson", "policy": {"stdout_max_bytes": "8M"}})
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    s.settimeout(60)
+    s.connect(("127.0.0.1", served.port))
+    with served.tls.wrap_socket(s, server_hostname="localhost") as s:
+        head = f"POST /v1/runs HTTP/1.0\r\nHost: localhost\r\nAuthorization: Bearer {served.token}\r\nContent-Type: application/json\r\n"
+        s.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        time.sleep(1.5)  # all buffers on the way are full
+        got = read_all(s)
+    lines = [json.loads(line) for line in got.split(b"\r\n\r\n", 1)[1].splitlines()]
+    text = "".join(e["text"] for e in lines if e["type"] == "output")
+    assert text == "".join(f"{i:09}\n" for i in range(400000)) and lines[-1]["type"] == "result"
+
+
+def test_curl_and_the_page(served):
+    curl = ["curl", "-sS", "--max-time", "30", "--cacert", str(served.files.root)]
+    here = f"https://localhost:{served.port}"
+    done = subprocess.run([*curl, "-H", f"Authorization: Bearer {served.token}", "--json", '{"code": "6 * 7"}', f"{here}/"], capture_output=True, text=True)
+    assert json.loads(done.stdout) == {"result": 42, "stdout": "", "stderr": ""}, done
+    page = subprocess.run([*curl, f"{here}/?token={served.token}"], capture_output=True, text=True)
+    assert "<html" in page.stdout
+    # A long body is invited first.
+    body = served.remit.file("long.json", json.dumps({"code": "1", "stdin": "x" * 3_000_000}))
+    done = subprocess.run([*curl, "-H", f"Authorization: Bearer {served.token}", "--json", f"@{body}", f"{here}/v1/runs"], capture_output=True, text=True)
+    assert json.loads(done.stdout)["status"] == "ok", done
+    untrusted = subprocess.run(["curl", "-sS", "--max-time", "30", f"{here}/healthz"], capture_output=True, text=True)
+    assert untrusted.returncode == 60, untrusted
+
+
+def test_keys_and_origins_are_asked_for_as_ever(served):
+    assert served.ask("POST", "/v1/runs", {"code": "1"}, token="no")[0] == 401
+    for origin, status in ((f"https://127.0.0.1:{served.port}", 200), ("https://elsewhere.example", 403)):
+        assert served.ask("GET", "/v1/status", headers={"Origin": origin})[0] == status
+
+
+def pypi_client(served) -> list:
+    code = "from e2b_code_interpreter import Sandbox\nwith Sandbox.create() as s: print(s.run_code('6 * 7').text, flush=True)\nimport os; os._exit(0)"
+    return [venvs.framework("e2b"), "-c", code]
+
+
+def npm_client(served) -> list:
+    try:
+        made = packages.folder("e2b")
+    except packages.Unavailable as e:
+        skip_or_fail(str(e))
+    code = "const s = await Sandbox.create(); console.log((await s.runCode('6 * 7')).text); await s.kill()"
+    where = made / "node_modules" / "@e2b" / "code-interpreter" / "dist" / "index.mjs"
+    return [packages.node(made), served.remit.file("tls.mjs", f"import {{ Sandbox }} from '{where}'\n{code}\n")]
+
+
+@pytest.mark.parametrize(("client", "trusts"), [(pypi_client, "SSL_CERT_FILE"), (npm_client, "NODE_EXTRA_CA_CERTS")])
+def test_clients_of_e2b(served, client, trusts):
+    here = f"https://localhost:{served.port}"
+    env = {"E2B_API_KEY": f"e2b_{served.token}", "E2B_API_URL": here, "E2B_SANDBOX_URL": here, trusts: str(served.files.root)}
+    argv = list(map(str, client(served)))
+    done = subprocess.run(argv, env=served.remit.env(env), cwd=served.remit.folder, capture_output=True, text=True, timeout=100, **served.remit.identity())
+    assert done.stdout == "42\n", done
+    served.wait_for_no_rooms()
+
+
+def test_the_form_of_it(one):
+    """One version, keys for one connection, no second negotiation."""
+    at = ("s_client", "-connect", f"127.0.0.1:{one.port}", "-CAfile", one.files.root, "-verify_return_error")
+    said = openssl(*at, "-ign_eof", "-alpn", "h2,http/1.1", input=HEALTH).stdout
+    assert b"Protocol  : TLSv1.2" in said and b"ALPN protocol: http/1.1" in said and b'"status":"ok"' in said
+    assert b"ECDHE-RSA-AES" in said and b"Verify return code: 0" in said
+    for refused in (("-tls1_1", "-cipher", "ALL:@SECLEVEL=0"), ("-cipher", "AES128-SHA"), ("-alpn", "h2"), ("-tls1_3",)):
+        done = openssl(*at, "-ign_eof", *refused, input=HEALTH)
+        assert done.returncode != 0 and b'"status"' not in done.stdout, (refused, done)
+    asked = subprocess.Popen(["openssl", *map(str, at)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    with asked:
+        asked.stdin.write(b"R\n")
+        asked.stdin.flush()
+        time.sleep(0.5)
+        with contextlib.suppress(BrokenPipeError):
+            asked.stdin.write(HEALTH.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
+            asked.stdin.close()
+        text = asked.stdout.read()
+        asked.wait(20)
+    assert b"no renegotiation" in text, text[-2000:]
+
+
+# ---- the end ----
+
+
+def test_an_end_is_said(one):
+    with tls(one) as s:  # of a reply that ends the connection; a cut raises
+        s.sendall(HEALTH)
+        assert b'"status":"ok"' in read_all(s)
+        s.unwrap()
+    with tls(one) as s:  # and an end that was said is answered
+        s.unwrap()
+
+
+def test_sigterm_ends_tls_properly(stage):
+    with serve_tls(make_remit(users()[-1], stage)) as s:
+        idle, shaking, busy = tls(s), tcp(s), tls(s)
+        body = b'{"code": "import time; time.sleep(1.5); print(\'late\')", "stream": "ndjson"}'
+        head = f"POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {s.token}\r\nContent-Type: application/json\r\n"
+        busy.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        assert b" 200 " in busy.recv(1000)
+        s.process.send_signal(signal.SIGTERM)
+        assert idle.recv(10) == b""
+        idle.unwrap()
+        assert shaking.recv(10) == b""
+        got = read_all(busy)
+        assert b"late" in got and got.endswith(b"0\r\n\r\n")
+        busy.unwrap()
+        for c in (idle, shaking, busy):
+            c.close()
+
+
+def test_a_reply_that_is_cut_does_not_look_whole(stage):
+    with serve_tls(make_remit(users()[-1], stage)) as s:
+        c = tls(s)
+        body = b'{"code": "import time; print(1, flush=True); time.sleep(60)", "stream": "ndjson"}'
+        head = f"POST /v1/runs HTTP/1.0\r\nHost: localhost\r\nAuthorization: Bearer {s.token}\r\nContent-Type: application/json\r\n"
+        c.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        while b"output" not in c.recv(1000):
+            pass
+        for _ in range(2):  # the second time means: now
+            s.process.send_signal(signal.SIGTERM)
+            time.sleep(0.2)
+        with pytest.raises((ssl.SSLError, ConnectionResetError)):
+            read_all(c)
+        c.close()
+
+
+# ---- those who mean no good ----
+
+
+def test_plain_http_is_told(one):
+    with tcp(one) as s:
+        s.sendall(HEALTH)
+        got = read_all(s)
+    assert got.startswith(b"HTTP/1.1 400 ") and b"https://" in got
+    with tcp(one) as s:  # sent and ended at once
+        s.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        s.shutdown(socket.SHUT_WR)
+        assert read_all(s).startswith(b"HTTP/1.1 400 ")
+
+
+def hello() -> bytes:
+    """The first message of a client."""
+    into, out = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = ssl.create_default_context().wrap_bio(into, out, server_hostname="localhost")
+    with contextlib.suppress(ssl.SSLWantReadError):
+        client.do_handshake()
+    return out.read()
+
+
+GARBAGE = {
+    "zeros": b"\0" * 5000,
+    "noise": bytes(range(128, 256)) * 50,
+    "a record beyond its size": b"\x16\x03\x01\xff\xff" + b"\0" * 70000,
+    "an empty record": b"\x16\x03\x01\x00\x00" * 1000,
+    "warnings without end": b"\x15\x03\x01\x00\x02\x01\x5a" * 1000,
+    "bytes of an application first": b"\x17\x03\x03\x00\x10" + b"x" * 16,
+    "a hello with a length that lies": b"\x16\x03\x01\x00\x2f\x01\xff\xff\xff" + b"\0" * 43,
+    "a hello of SSL 2": b"\x80\x2e\x01\x00\x02" + b"\0" * 43,
+    "the half of a hello, then noise": hello()[:100] + b"\xff" * 5000,
+}
+
+
+@pytest.mark.parametrize("name", GARBAGE)
+def test_what_is_no_tls_is_cut_off(one, name):
+    with tcp(one) as s, contextlib.suppress(OSError):
+        s.sendall(GARBAGE[name])
+        s.shutdown(socket.SHUT_WR)
+        got = read_all(s)
+        assert got == b"" or got[0] == 0x15 or b"\x15\x03" in got, got  # nothing, or an alert
+    assert one.ask("GET", "/healthz")[0] == 200
+
+
+def trickled(s: Served, bytes_: bytes, seconds: list[float]) -> None:
+    """How long somebody is listened to who says a byte from time to time."""
+    began = time.monotonic()
+    with tcp(s) as c:
+        c.settimeout(0.3)
+        for i in range(60):
+            try:
+                c.sendall(bytes_[i : i + 1])
+                if c.recv(10) == b"":
+                    break
+            except TimeoutError:
+                continue
+            except OSError:
+                break
+        seconds.append(time.monotonic() - began)
+
+
+def test_half_open_handshakes_leave_nothing(one):
+    one.ask("GET", "/healthz")
+    first, before = hello(), descriptors(one)
+    held = []
+    for i in range(200):
+        s = tcp(one)
+        s.sendall(first[: (0, 3, 60, len(first))[i % 4]])
+        held.append(s)
+    trickle = threading.Thread(target=trickled, args=(one, first, seconds := []))
+    trickle.start()
+    until = time.monotonic() + 20
+    while descriptors(one) < before + 200:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    assert one.ask("GET", "/healthz")[0] == 200  # others are served meanwhile
+    for i, s in enumerate(held[:150]):  # some leave, by an end or by a reset
+        if i % 2:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        s.close()
+    for s in held[150:]:  # and some have to be shown out, ten seconds later
+        with contextlib.suppress(ConnectionResetError):
+            while s.recv(65536):
+                pass
+        s.close()
+    trickle.join()
+    assert seconds and 8 < seconds[0] < 13, seconds
+    while descriptors(one) > before:
+        assert time.monotonic() < until + 20
+        time.sleep(0.05)
+
+
+def test_cut_at_each_place_of_the_handshake(one):
+    """A client whose bytes end, one after the other place; memory stays."""
+
+    def cut_after(count: int) -> None:
+        into, out = ssl.MemoryBIO(), ssl.MemoryBIO()
+        client = one.tls.wrap_bio(into, out, server_hostname="localhost")
+        with tcp(one) as s, contextlib.suppress(ConnectionError):
+            left = count
+            while left > 0:
+                try:
+                    client.do_handshake()
+                    break
+                except ssl.SSLWantReadError:
+                    pass
+                piece = out.read()[:left]
+                s.sendall(piece)
+                left -= len(piece)
+                if left > 0:
+                    into.write(s.recv(65536))
+
+    before = descriptors(one)
+    for count in range(1, 460, 12):
+        cut_after(count)
+    level = resident_kib(one)
+    for _ in range(3):
+        for count in range(1, 460, 12):
+            cut_after(count)
+    assert resident_kib(one) < level + 2000
+    until = time.monotonic() + 20
+    while descriptors(one) > before:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+# ---- files ----
+
+
+def private(remit, name: str, content: bytes) -> pathlib.Path:
+    path = remit.file(name, content)
+    path.chmod(0o600)
+    return path
+
+
+def refused(remit, *flags) -> str:
+    done = remit("serve", "--listen", "127.0.0.1:0", *flags, timeout=30)
+    assert done.returncode in (2, 125) and done.stdout == "", done
+    return done.stderr
+
+
+def test_files_that_will_not_do_are_refused(remit):
+    good, other, rsa = Files(remit, "good"), Files(remit, "other"), Files(remit, "rsa", RSA)
+    assert "--tls-key is missing" in refused(remit, "--tls-certificate", good.chain)
+    assert "--tls-certificate is missing" in refused(remit, "--tls-key", good.key)
+    for key in (other.key, rsa.key):
+        assert "is not the key of" in refused(remit, "--tls-certificate", good.chain, "--tls-key", key)
+    assert "no certificate" in refused(remit, "--tls-certificate", good.key, "--tls-key", good.key)
+    assert "no key" in refused(remit, "--tls-certificate", good.chain, "--tls-key", private(remit, "not.key", good.chain.read_bytes()))
+    assert "No such file" in refused(remit, "--tls-certificate", remit.folder / "none", "--tls-key", good.key)
+    assert "No such file" in refused(remit, "--tls-certificate", good.chain, "--tls-key", remit.folder / "none")
+    half = remit.file("half.pem", good.chain.read_text() + "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+    assert "cannot be read" in refused(remit, "--tls-certificate", half, "--tls-key", good.key)
+    locked = openssl("pkey", "-in", good.key, "-aes128", "-passout", "pass:abcd").stdout
+    assert "is encrypted" in refused(remit, "--tls-certificate", good.chain, "--tls-key", private(remit, "locked.key", locked))
+    assert "no TLS" in refused(remit, "--open", "--e2b-debug", *good.flags())
+    assert "no keys" in refused(remit, "--listen", "0.0.0.0:0", *good.flags())
+
+
+def test_a_key_that_others_can_read_is_refused(remit):
+    files = Files(remit, "shown")
+    for mode in (0o604, 0o602, 0o660) + (() if remit.by_root else (0o640,)):
+        files.key.chmod(mode)
+        said = refused(remit, *files.flags())
+        assert f"(mode {mode:04o})" in said and "chmod 600" in said
+    if remit.by_root:  # how a machine gives its key to a group of servers
+        files.key.chmod(0o640)
+        with serve(remit, *files.flags()):
+            pass
+
+
+def test_one_that_has_expired_is_said(any_remit):
+    files = Files(any_remit, "expired")
+    der = ssl.PEM_cert_to_DER_cert(files.chain.read_text().split("-----END")[0] + "-----END CERTIFICATE-----\n")
+    until = der.index(b"\x17\x0d", der.index(b"\x17\x0d") + 15) + 2  # the second of its two times
+    files.chain.write_text(ssl.DER_cert_to_PEM_cert(der[:until] + b"200101000000Z" + der[until + 13 :]))
+    process = any_remit.popen("serve", "--listen", "127.0.0.1:0", *files.flags(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert "https://" in process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        assert "has expired" in process.communicate(timeout=30)[1]
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_sighup_takes_the_new_certificate(stage):
+    with serve_tls(make_remit(users()[-1], stage)) as s:
+        old = tls(s)
+        was = old.getpeercert(binary_form=True)
+        s.files.make()
+        s.tls = s.files.trust()
+        s.process.send_signal(signal.SIGHUP)
+        until, now = time.monotonic() + 20, was
+        while now == was:
+            assert time.monotonic() < until
+            with contextlib.suppress(ssl.SSLCertVerificationError), tls(s) as new:
+                now = new.getpeercert(binary_form=True)
+        old.sendall(HEALTH)
+        assert b'"status":"ok"' in read_all(old)
+        old.close()
+        s.files.key.write_text("broken")  # what cannot be read changes nothing
+        s.process.send_signal(signal.SIGHUP)
+        time.sleep(0.3)
+        with tls(s) as new:
+            assert new.getpeercert(binary_form=True) == now
+
+
+def test_the_unix_socket_stays_plain(any_remit):
+    files, path = Files(any_remit, "local"), any_remit.folder / "tls.sock"
+    with serve(any_remit, *files.flags(), "--listen", f"unix:{path}"):
+        c = http.client.HTTPConnection("localhost")
+        c.sock = socket.socket(socket.AF_UNIX)
+        c.sock.connect(str(path))
+        c.request("GET", "/healthz")
+        assert c.getresponse().status == 200
+        c.close()

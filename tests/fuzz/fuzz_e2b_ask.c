@@ -1,0 +1,105 @@
+/* What clients of E2B ask of a sandbox: nothing in it becomes code that was not
+   meant to be. The first byte chooses what is asked. */
+#include "e2b_ask.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void
+must(bool truth)
+{
+	if (!truth)
+		abort();
+}
+
+/* Names are in it as Python's own quoted texts: no line is added by them, and
+   no letter that is not ASCII. */
+static void
+check_code(char *code, size_t lines)
+{
+	must(code != NULL);
+	for (const char *at = code; *at; at++) {
+		must(*at == '\n' || *at >= ' ');
+		lines -= *at == '\n';
+	}
+	must(lines == 0);
+	free(code);
+}
+
+static void
+try_execute(const json_t *body)
+{
+	own(list) struct list env = { 0 };
+	char *code;
+
+	if (e2b_wrong_code(body))
+		return;
+	code = e2b_dedent(e2b_ask_text(body, "code"));
+	must(code && strlen(code) <= strlen(e2b_ask_text(body, "code")));
+	free(code);
+	if (e2b_take_variables(&env, json_object_get(body, "env_vars")) == 0)
+		for (size_t i = 0; i < env.count; i++)
+			must(strchr(env.items[i], '=') > env.items[i]);
+}
+
+static void
+try_context(const json_t *body)
+{
+	const char *cwd = e2b_ask_text(body, "cwd");
+
+	if (!e2b_wrong_context(body) && cwd)
+		check_code(e2b_enter_code(cwd), 0);
+}
+
+static void
+try_process(const json_t *message)
+{
+	const json_t *process = json_object_get(message, "process");
+
+	if (e2b_is_program(process))
+		for (int reads = 0; reads < 2; reads++)
+			check_code(e2b_program_code(process, reads), 9);
+}
+
+static void
+try_file(const json_t *body)
+{
+	const char *path = e2b_ask_text(body, "path");
+	char *inside = path ? e2b_path(path) : NULL;
+
+	must(!path || (inside && *inside));
+	free(inside);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static void (*const tries[])(const json_t *) = {
+		try_execute,
+		try_context,
+		try_process,
+		try_file,
+	};
+	json_auto_t *body = NULL;
+
+	if (!size)
+		return 0;
+	if (data[0] == 'E') {
+		struct buf b = { (char *)data + 1, size - 1, size - 1, size };
+
+		/* Without a NUL behind it, which nobody needs. */
+		body = e2b_read_envelope(&b);
+		must(!body || json_is_object(body));
+		if (body)
+			try_process(body);
+		return 0;
+	}
+	body = json_loadb((const char *)data + 1, size - 1,
+			  JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+	if (json_is_object(body))
+		tries[data[0] % 4](body);
+	return 0;
+}

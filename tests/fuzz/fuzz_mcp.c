@@ -1,0 +1,81 @@
+/*
+ * A client of the Model Context Protocol, line by line, at a server that has
+ * no room for anybody: every message is answered once and at once, by one line,
+ * or by nothing if it has no answer.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "mcp_part.h"
+#include "mcp_tool.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void
+must(bool truth)
+{
+	if (!truth)
+		abort();
+}
+
+static void
+on_send(void *user, const char *json, size_t len)
+{
+	(void)user;
+	must(len && !memchr(json, '\n', len));
+}
+
+static void
+on_end(void *user, const char *json, size_t len, int code)
+{
+	json_auto_t *doc =
+		json ? json_loadb(json, len, JSON_ALLOW_NUL, NULL) : NULL;
+
+	must(++*(int *)user == 1);
+	must(!json || (doc && !memchr(json, '\n', len)));
+	must(!json || (code != 0) == (json_object_get(doc, "error") != NULL));
+}
+
+/* As mcp_open() makes it, but for the words of a plan, which need a keeper. */
+static struct mcp *
+a_server(void)
+{
+	static struct mcp m;
+	struct rooms_options none = { .max_rooms = 0 };
+	struct remit_error err;
+
+	if (m.toolbox)
+		return &m;
+	pthread_mutex_init(&m.lock, NULL);
+	must(policy_init(&m.policy) == 0);
+	m.owner = strdup("");
+	m.policy_json = strdup("{}");
+	m.guide = strdup("");
+	m.policy_shown = json_object();
+	must(m.owner && m.policy_json && m.guide && m.policy_shown);
+	must(rooms_open(&m.rooms, &none, &err) == 0);
+	must(mcp_toolbox_open(&m.toolbox, &m.policy, m.guide, &err) == 0);
+	return &m;
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *at = (const char *)data, *end = at + size;
+	struct mcp_peer *p = mcp_peer_open(a_server());
+
+	must(p != NULL);
+	while (at < end) {
+		const char *stop = memchr(at, '\n', (size_t)(end - at));
+		int ends = 0;
+		struct mcp_sink sink = { on_send, on_end, &ends };
+
+		stop = stop ? stop : end;
+		mcp_take(p, at, (size_t)(stop - at), &sink);
+		must(ends == 1);
+		at = stop + 1;
+	}
+	must(!a_server()->call_count);
+	mcp_peer_close(p);
+	return 0;
+}
