@@ -81,6 +81,14 @@ def by_run_code(s, code):
     s.json("POST", "/run_code", {"code": code, "language": "python"})
 
 
+def by_notebook(s, code):
+    s.json("POST", "/run_jupyter", {"cells": [code]})
+
+
+def by_piston(s, code):
+    s.json("POST", "/api/v2/execute", {"language": "python", "version": "*", "files": [{"content": code}]})
+
+
 def by_mcp(s, code):
     params = {"name": "run_python", "arguments": {"code": code}, "_meta": {VERSION: STATELESS, ABILITIES: {}}}
     sent = {"Mcp-Protocol-Version": STATELESS, "Mcp-Method": "tools/call", "Mcp-Name": "run_python", "Content-Type": "application/json"}
@@ -121,7 +129,7 @@ def by_e2b_command(s, code):
     s.ask("DELETE", f"/sandboxes/{name}")
 
 
-DOORS = [by_run, by_stream, by_cell, by_branch, by_small_door, by_run_code, by_mcp, by_mcp_session, by_e2b, by_e2b_command]
+DOORS = [by_run, by_stream, by_cell, by_branch, by_small_door, by_run_code, by_notebook, by_piston, by_mcp, by_mcp_session, by_e2b, by_e2b_command]
 # Their cells are written by the server around what its client said.
 WRAPPED = {by_e2b_command}
 

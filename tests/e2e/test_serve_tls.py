@@ -139,10 +139,10 @@ def test_runs_sessions_and_files_over_tls(served):
 def test_streams_come_as_they_are_written(served):
     code = "import time\nprint('first', flush=True)\ntime.sleep(30)"
     with served.stream("/v1/runs", {"code": code}) as events:
-        for event in events:
-            if event["type"] == "output":
-                assert event["text"] == "first\n"
-                break
+        text = ""
+        while text != "first\n":
+            text += next(e for e in events if e["type"] == "output")["text"]
+            assert "first\n".startswith(text)
     served.wait_for_no_rooms()  # whoever leaves ends the run
     status, headers, text = served.ask("POST", "/v1/runs", {"code": "print(1)", "stream": "sse"})
     assert status == 200 and headers["Content-Type"].startswith("text/event-stream") and b"event: result" in text
@@ -367,7 +367,7 @@ def test_half_open_handshakes_leave_nothing(one):
                 pass
         s.close()
     trickle.join()
-    assert seconds and 8 < seconds[0] < 13, seconds
+    assert seconds and 8 < seconds[0] < 20, seconds
     while descriptors(one) > before:
         assert time.monotonic() < until + 20
         time.sleep(0.05)
