@@ -262,6 +262,16 @@ REMIT_API int remit_run(struct remit *r, const struct remit_job *job,
  */
 struct remit_session;
 
+/*
+ * What a credential of the policy whose value is "given:NAME" has for one: it
+ * goes to the proxy, and is in no result, plan or log. At most eight, of at
+ * most 4095 bytes each.
+ */
+struct remit_secret {
+	const char *name;
+	const char *value;
+};
+
 struct remit_session_options {
 	const char *policy_json; /* NULL: the default policy */
 	/* As in struct remit_job: files leave when the session is closed, or
@@ -272,6 +282,8 @@ struct remit_session_options {
 	size_t tool_count;
 	/* It may have branches: see remit_session_fork(). */
 	int forkable;
+	const struct remit_secret *secrets;
+	size_t secret_count;
 };
 
 /* -1 also if the policy is refused: err has the field and the remedy. */

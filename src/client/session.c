@@ -2,8 +2,10 @@
  * session: many cells over one socket, one after the other.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -97,6 +99,39 @@ expect_opened(struct remit_session *s, struct remit_error *err)
 /* ---- opening ---- */
 
 static int
+write_secret(int fd, const struct remit_secret *s, struct remit_error *err)
+{
+	size_t len = s->value ? strlen(s->value) + 1 : 0;
+
+	if (!s->name || !*s->name || strchr(s->name, '=') || !len)
+		return fail(err, REMIT_E_INPUT,
+			    "secrets: each has a name without \"=\", and a "
+			    "value");
+	/* Of memory: all of it is written, or there is no more. */
+	if (dprintf(fd, "%s=", s->name) < 0 ||
+	    write(fd, s->value, len) != (ssize_t)len)
+		return fail_sys(err, REMIT_E_MEMORY, "secrets");
+	return 0;
+}
+
+/* In a file that is nowhere: a frame would leave copies behind. */
+static int
+send_secrets(struct link *l, const struct remit_session_options *opt,
+	     struct remit_error *err)
+{
+	own_fd int fd = memfd_create("secrets", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "memfd_create");
+	for (size_t i = 0; i < opt->secret_count; i++)
+		if (write_secret(fd, &opt->secrets[i], err) < 0)
+			return -1;
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "lseek");
+	return link_flush_with(l, fd, err);
+}
+
+static int
 send_open(struct run *r, const struct remit_session_options *opt,
 	  struct remit_error *err)
 {
@@ -106,14 +141,16 @@ send_open(struct run *r, const struct remit_session_options *opt,
 
 	if ((opt->artifacts_dir &&
 	     record_add(&records, "artifacts", "yes") < 0) ||
+	    (opt->secret_count && record_add(&records, "secrets", "yes") < 0) ||
 	    (opt->forkable && record_add(&records, "forkable", "yes") < 0))
 		return fail_sys(err, REMIT_E_MEMORY, "session");
 	if (policy &&
 	    link_send(l, FRAME_POLICY, policy, strlen(policy), err) < 0)
 		return -1;
-	if (tools_send(&r->tools, l, err) < 0)
+	if (tools_send(&r->tools, l, err) < 0 ||
+	    link_send(l, FRAME_OPEN, buf_text(&records), records.len, err) < 0)
 		return -1;
-	return link_send(l, FRAME_OPEN, buf_text(&records), records.len, err);
+	return opt->secret_count ? send_secrets(l, opt, err) : 0;
 }
 
 static int

@@ -71,7 +71,8 @@ start_proxy(struct inmate *i, struct jail_site *site, struct remit_error *err)
 	if (!i->pool->plan.proxied)
 		return 0;
 	if (keeper_need_porter(i->keeper, err) < 0 ||
-	    proxy_start(&i->proxy, &i->keeper->porter, &i->pool->plan, err) < 0)
+	    proxy_start(&i->proxy, &i->keeper->porter, &i->pool->plan,
+			i->session ? &i->session->secrets : NULL, err) < 0)
 		return -1;
 	site->ways_out = i->proxy.ways_out;
 	return 0;

@@ -110,6 +110,7 @@ session_free(struct session *s)
 	free(s->name);
 	free(s->context);
 	list_free(&s->env);
+	secrets_free(&s->secrets);
 	free(s);
 }
 

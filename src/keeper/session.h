@@ -31,6 +31,7 @@
 #include "ledger.h"
 #include "loop.h"
 #include "policy.h"
+#include "secrets.h"
 #include "sha256.h"
 #include "shelf.h"
 #include "stamp.h"
@@ -88,16 +89,17 @@ struct session {
 	uint32_t asked;	      /* by it, so far */
 
 	/* Of one with many cells. */
-	char open_id[24];    /* "": a run */
-	bool opened;	     /* the door was told so */
-	bool has_job;	     /* the next cell has begun to arrive */
-	bool interactive;    /* somebody types it */
-	bool closing;	     /* this is the last cell */
-	bool forkable;	     /* it may have branches */
-	bool overdue;	     /* it was interrupted for a limit's sake */
-	bool was_stirred;    /* the last cell may have left a SIGINT */
-	unsigned cells;	     /* that were begun */
-	int stdin_pipe;	     /* of all cells: its reader, or -1 */
+	char open_id[24];	/* "": a run */
+	bool opened;		/* the door was told so */
+	bool has_job;		/* the next cell has begun to arrive */
+	bool interactive;	/* somebody types it */
+	bool closing;		/* this is the last cell */
+	bool forkable;		/* it may have branches */
+	struct secrets secrets; /* that its door gave */
+	bool overdue;		/* it was interrupted for a limit's sake */
+	bool was_stirred;	/* the last cell may have left a SIGINT */
+	unsigned cells;		/* that were begun */
+	int stdin_pipe;		/* of all cells: its reader, or -1 */
 	uint64_t timeout_ms; /* of its job, less than the policy's; 0: that */
 	uint64_t cpu_before_us, own_cpu_before_us;
 	char branch_of[24];	 /* the session it was copied from, or "" */

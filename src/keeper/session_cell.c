@@ -66,10 +66,14 @@ session_open(struct session *s, const struct frame *f, struct remit_error *err)
 			s->wants_artifacts = true;
 		else if (!strcmp(r.key, "forkable"))
 			s->forkable = true;
-		else
+		else if (strcmp(r.key, "secrets") != 0)
 			return fail(err, REMIT_E_PROTOCOL,
 				    "a session has no \"%.40s\"", r.key);
+		else if (secrets_read(&s->secrets, s->door.passed, err) < 0)
+			return -1;
 	}
+	own_fd_close(&s->door.passed);
+	s->door.passed = -1;
 	if (s->has_job || s->started)
 		return fail(err, REMIT_E_PROTOCOL, "a job before the session");
 	if (leave_pool(s, err) < 0)

@@ -108,7 +108,8 @@ add_placeholders(struct buf *out, const struct plan *plan,
 
 		snprintf(text, sizeof(text), "%s=" CREDENTIAL_PLACEHOLDER,
 			 all.rows[i].from);
-		if (!all.rows[i].is_file && record_add(out, "env", text) < 0)
+		if (all.rows[i].place == CREDENTIAL_IN_VARIABLE &&
+		    record_add(out, "env", text) < 0)
 			return -1;
 	}
 	return 0;

@@ -13,6 +13,13 @@
 	"Write HOST:HEADER=env:NAME or HOST:HEADER=file:/PATH, for a HOST " \
 	"that network_allow names."
 
+/* By where the value is. */
+static const char *const prefixes[] = {
+	[CREDENTIAL_IN_VARIABLE] = "env:",
+	[CREDENTIAL_IN_FILE] = "file:",
+	[CREDENTIAL_GIVEN] = "given:",
+};
+
 /* They say where a request ends, or to whom it goes. */
 static const char *const not_ours[] = {
 	"connection", "content-length",	   "expect",
@@ -101,18 +108,22 @@ cut_host(const char **text, struct credential *out)
 static int
 read_from(const char *text, struct credential *out, struct remit_error *err)
 {
-	size_t n;
+	size_t i = 0, n;
 
-	out->is_file = !strncmp(text, "file:", 5);
-	if (!out->is_file && strncmp(text, "env:", 4) != 0)
+	while (i < ARRAY_LEN(prefixes) &&
+	       strncmp(text, prefixes[i], strlen(prefixes[i])) != 0)
+		i++;
+	if (i == ARRAY_LEN(prefixes))
 		return -1;
-	text += out->is_file ? 5 : 4;
+	text += strlen(prefixes[i]);
 	n = strlen(text);
 	if (n >= sizeof(out->from))
 		return -1;
 	memcpy(out->from, text, n + 1);
-	return out->is_file ? (text[0] == '/' ? 0 : -1)
-			    : field_check_env_name(text, n, FIELD, err);
+	out->place = (enum credential_place)i;
+	return out->place == CREDENTIAL_IN_FILE
+		       ? (text[0] == '/' ? 0 : -1)
+		       : field_check_env_name(text, n, FIELD, err);
 }
 
 int

@@ -4,11 +4,12 @@
  *
  *	HOST:HEADER=env:NAME
  *	HOST:HEADER=file:/PATH
+ *	HOST:HEADER=given:NAME
  *
  * HOST is a name or an address that network_allow names as an entry for plain
  * HTTP or TLS (an IPv6 address in brackets). The value is the variable's, or
- *what the file says without the end of its line: the keeper's, and never part
- *of a policy.
+ * what the file says without the end of its line: the keeper's; or what the
+ * door gives beside the policy under that name. It is never part of a policy.
  */
 #ifndef REMIT_CREDENTIAL_H
 #define REMIT_CREDENTIAL_H
@@ -28,11 +29,18 @@
 /* What code finds in the variable, if it is one: libraries want a value. */
 #define CREDENTIAL_PLACEHOLDER "kept-by-remit"
 
+/* Where its value is. */
+enum credential_place {
+	CREDENTIAL_IN_VARIABLE,
+	CREDENTIAL_IN_FILE,
+	CREDENTIAL_GIVEN, /* by the door of a session */
+};
+
 struct credential {
 	char host[HOST_NAME_SIZE]; /* as a relay has it */
 	char header[CREDENTIAL_HEADER];
-	bool is_file;
-	char from[CREDENTIAL_FROM]; /* a variable's name, or a path */
+	enum credential_place place;
+	char from[CREDENTIAL_FROM]; /* its name there, or a path */
 };
 
 struct credentials {

@@ -511,8 +511,9 @@ plan_can_be_warm(const struct plan *p)
 	   only matters where anything can be executed. */
 	bool exec = p->filter & PLAN_FILTER_SUBPROCESS && p->memfd_noexec;
 
-	/* Nor can it be on the host's network, which no zygote is on. */
-	return p->tier == TIER_LOCAL &&
+	/* Nor can it be on the host's network, which no zygote is on; and who
+	   waits cannot know what a door will give. */
+	return p->tier == TIER_LOCAL && !p->has_given &&
 	       (!(p->filter & PLAN_FILTER_NETWORK) || p->proxied) && !exec;
 }
 

@@ -78,8 +78,9 @@ struct plan {
 	struct plan_limits limits;
 	unsigned filter; /* FILTER_ bits of jail/filter.h */
 	bool own_network;
-	bool ends_tls; /* the proxy has certificates of its own for code */
-	bool proxied;  /* sockets inside lead to a proxy, or nowhere */
+	bool ends_tls;	/* the proxy has certificates of its own for code */
+	bool has_given; /* credentials that only one session's door knows */
+	bool proxied;	/* sockets inside lead to a proxy, or nowhere */
 	uint64_t disk_share_bytes; /* of the memory, for files; 0: no bound */
 	bool memfd_noexec;
 	bool exports;	   /* the keeper needs a way into the workspace */

@@ -228,6 +228,8 @@ decide_credentials(struct decision *d, struct remit_error *err)
 		if (check_credential(&all.rows[i], &rules, err) < 0)
 			return -1;
 	plan_note_kept(d, MECH(PROXY));
+	for (size_t i = 0; i < all.count; i++)
+		d->plan->has_given |= all.rows[i].place == CREDENTIAL_GIVEN;
 	for (size_t i = 0; i < rules.count; i++)
 		if (rules.rows[i].kind == HOST_TLS &&
 		    has_credential(&all, &rules.rows[i]))

@@ -22,7 +22,7 @@ make_pair(int *ours, int *theirs, struct remit_error *err)
 
 static int
 send_order(const struct proxy *p, const struct plan *plan,
-	   struct remit_error *err)
+	   const struct secrets *given, struct remit_error *err)
 {
 	struct proxy_order o = {
 		.magic = PROXY_MAGIC,
@@ -42,7 +42,7 @@ send_order(const struct proxy *p, const struct plan *plan,
 			"this machine has no list of certificate authorities, "
 			"and so no host could prove who it is");
 	if (host_rules_read(&plan->policy->network_allow, &o.rules, err) == 0 &&
-	    vault_fill(&o.vault, plan->policy, err) == 0)
+	    vault_fill(&o.vault, plan->policy, given, err) == 0)
 		sent = send(p->line, &o, sizeof(o), MSG_NOSIGNAL) == sizeof(o)
 			       ? 0
 			       : fail_sys(err, REMIT_E_KERNEL, "order a proxy");
@@ -53,7 +53,8 @@ send_order(const struct proxy *p, const struct plan *plan,
 
 static int
 start(struct proxy *p, int theirs[PROXY_FDS], struct porter *porter,
-      const struct plan *plan, struct remit_error *err)
+      const struct plan *plan, const struct secrets *given,
+      struct remit_error *err)
 {
 	pid_t pid;
 
@@ -61,7 +62,7 @@ start(struct proxy *p, int theirs[PROXY_FDS], struct porter *porter,
 	if (!p->ledger || make_pair(&p->line, &theirs[PROXY_LINE], err) < 0 ||
 	    make_pair(&p->ways_out, &theirs[PROXY_WAYS_OUT], err) < 0 ||
 	    (plan->by_root && uid_lease_take(&p->lease, err) < 0) ||
-	    send_order(p, plan, err) < 0)
+	    send_order(p, plan, given, err) < 0)
 		return -1;
 	pid = porter_fork(porter, theirs, err);
 	if (pid < 0)
@@ -72,10 +73,10 @@ start(struct proxy *p, int theirs[PROXY_FDS], struct porter *porter,
 
 int
 proxy_start(struct proxy *p, struct porter *porter, const struct plan *plan,
-	    struct remit_error *err)
+	    const struct secrets *given, struct remit_error *err)
 {
 	int theirs[PROXY_FDS] = { -1, -1, -1 };
-	int started = start(p, theirs, porter, plan, err);
+	int started = start(p, theirs, porter, plan, given, err);
 
 	for (int i = 0; i < PROXY_FDS; i++)
 		own_fd_close(&theirs[i]);

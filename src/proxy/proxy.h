@@ -15,6 +15,7 @@
 #include "ledger.h"
 #include "plan.h"
 #include "porter.h"
+#include "secrets.h"
 #include "uid_pool.h"
 
 struct proxy {
@@ -30,8 +31,10 @@ struct proxy {
 		.line = -1, .ways_out = -1, .lease = UID_LEASE_INIT \
 	}
 
-/* For a plan that is proxied. It waits for what pid 1 of the jail sends. */
+/* For a plan that is proxied, with what its session's door has given, or NULL.
+   It waits for what pid 1 of the jail sends. */
 int proxy_start(struct proxy *p, struct porter *porter, const struct plan *plan,
+		const struct secrets *given,
 		struct remit_error *err) must_check;
 /* The keeper has reaped this child. True if it was the proxy. */
 bool proxy_reaped(struct proxy *p, pid_t pid);

@@ -12,11 +12,21 @@ _Static_assert(CREDENTIAL_VALUE == HTTP_HEADER_VALUE &&
 static int
 missing(const struct credential *c, const char *why, struct remit_error *err)
 {
+	static const char *const nouns[] = {
+		[CREDENTIAL_IN_VARIABLE] = "the variable",
+		[CREDENTIAL_IN_FILE] = "the file",
+		[CREDENTIAL_GIVEN] = "the secret",
+	};
+
 	return fail_refused(
 		err, "credentials",
-		"Set it where remit is started, to the header's whole value.",
-		"the credential for %s: %s %s %s", c->host,
-		c->is_file ? "the file" : "the variable", c->from, why);
+		c->place == CREDENTIAL_GIVEN
+			? "Give it when the session is opened, as the "
+			  "header's whole value."
+			: "Set it where remit is started, to the header's "
+			  "whole value.",
+		"the credential for %s: %s %s %s", c->host, nouns[c->place],
+		c->from, why);
 }
 
 /* All of a small file; -1 if it is none. */
@@ -40,23 +50,41 @@ without_line_end(const char *text, size_t len)
 	return len && text[len - 1] == '\r' ? len - 1 : len;
 }
 
-static int
-find_value(const struct credential *c, char value[CREDENTIAL_VALUE],
-	   struct remit_error *err)
+/* Its length, or -1: there is none. */
+static ssize_t
+copy_value(const struct credential *c, const struct secrets *given,
+	   char value[CREDENTIAL_VALUE])
 {
-	const char *variable = c->is_file ? NULL : getenv(c->from);
-	ssize_t n = -1;
+	const char *from = NULL;
+	size_t n;
+
+	if (c->place == CREDENTIAL_IN_FILE)
+		return read_file(c->from, value, CREDENTIAL_VALUE);
+	if (c->place == CREDENTIAL_IN_VARIABLE)
+		from = getenv(c->from);
+	else if (given)
+		from = secrets_find(given, c->from);
+	if (!from)
+		return -1;
+	n = strnlen(from, CREDENTIAL_VALUE);
+	memcpy(value, from, n);
+	return (ssize_t)n;
+}
+
+static int
+find_value(const struct credential *c, const struct secrets *given,
+	   char value[CREDENTIAL_VALUE], struct remit_error *err)
+{
+	static const char *const lacks[] = {
+		[CREDENTIAL_IN_VARIABLE] = "is not set",
+		[CREDENTIAL_IN_FILE] = "cannot be read",
+		[CREDENTIAL_GIVEN] = "was not given",
+	};
+	ssize_t n = copy_value(c, given, value);
 	size_t len;
 
-	if (c->is_file)
-		n = read_file(c->from, value, CREDENTIAL_VALUE);
-	else if (variable)
-		n = (ssize_t)strnlen(variable, CREDENTIAL_VALUE);
 	if (n < 0)
-		return missing(c, c->is_file ? "cannot be read" : "is not set",
-			       err);
-	if (variable)
-		memcpy(value, variable, (size_t)n);
+		return missing(c, lacks[c->place], err);
 	len = without_line_end(value, (size_t)n);
 	if (n == CREDENTIAL_VALUE || !credential_is_value(value, len))
 		return missing(c,
@@ -68,7 +96,8 @@ find_value(const struct credential *c, char value[CREDENTIAL_VALUE],
 }
 
 int
-vault_fill(struct vault *out, const struct policy *p, struct remit_error *err)
+vault_fill(struct vault *out, const struct policy *p,
+	   const struct secrets *given, struct remit_error *err)
 {
 	struct credentials all;
 
@@ -78,7 +107,7 @@ vault_fill(struct vault *out, const struct policy *p, struct remit_error *err)
 	for (size_t i = 0; i < all.count; i++) {
 		struct vault_row *r = &out->rows[i];
 
-		if (find_value(&all.rows[i], r->header.value, err) < 0)
+		if (find_value(&all.rows[i], given, r->header.value, err) < 0)
 			return -1;
 		memcpy(r->host, all.rows[i].host, sizeof(r->host));
 		memcpy(r->header.name, all.rows[i].header,

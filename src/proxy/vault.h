@@ -1,6 +1,7 @@
 /*
  * vault: the values of a policy's credentials, found by the keeper in its own
- * environment and files when it orders a proxy, and known to that alone.
+ * environment and files, or among what a door has given, when it orders a
+ * proxy, and known to that alone.
  */
 #ifndef REMIT_VAULT_H
 #define REMIT_VAULT_H
@@ -8,6 +9,7 @@
 #include "credential.h"
 #include "http_request.h"
 #include "policy.h"
+#include "secrets.h"
 
 struct vault {
 	struct vault_row {
@@ -17,9 +19,10 @@ struct vault {
 	size_t count;
 };
 
-/* Refused if one is not there, or can be no header. No message has a value. */
+/* Refused if one is not there, or can be no header. No message has a value.
+   `given` may be NULL. */
 int vault_fill(struct vault *out, const struct policy *p,
-	       struct remit_error *err) must_check;
+	       const struct secrets *given, struct remit_error *err) must_check;
 /* The row for an entry and the host that is meant; NULL if there is none. */
 const struct vault_row *vault_find(const struct vault *v,
 				   const struct host_rule *r, const char *host);

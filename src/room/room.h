@@ -92,6 +92,8 @@ struct room_options {
 	/* Lent; their call and user are the room's. */
 	struct remit_tool *tools;
 	size_t tool_count;
+	const struct remit_secret *secrets; /* lent; of a session */
+	size_t secret_count;
 	bool exports;	       /* files may leave: see artifact_store.h */
 	bool forkable;	       /* of a session */
 	uint64_t life_ms;      /* of a session: it is dropped then; 0: never */

@@ -176,6 +176,8 @@ do_open(struct room *r, struct task *t)
 		.tools = r->opt.tools,
 		.tool_count = r->opt.tool_count,
 		.forkable = r->opt.forkable,
+		.secrets = r->opt.secrets,
+		.secret_count = r->opt.secret_count,
 	};
 	struct remit_session *s;
 	struct remit_error err;

@@ -134,20 +134,22 @@ e2b_take_variables(struct list *env, const json_t *object)
 
 /* ---- programs ---- */
 
-/* Its output is the cell's: the program has it from the interpreter. */
+/* Its output is the cell's: the program has it from the interpreter. What it
+   has started itself is killed with it, and lives on if it ends well. */
 char *
-e2b_program_code(const json_t *process)
+e2b_program_code(const json_t *process, bool reads)
 {
-	static const char form[] = "import json, subprocess\n"
-				   "argv, cwd = json.loads(%s)\n"
-				   "program = subprocess.Popen(argv, cwd=cwd, "
-				   "stdin=subprocess.DEVNULL)\n"
-				   "try:\n"
-				   "    program.wait()\n"
-				   "finally:\n"
-				   "    program.kill()\n"
-				   "    program.wait()\n"
-				   "program.returncode\n";
+	static const char form[] =
+		"import json, os, subprocess\n"
+		"argv, cwd = json.loads(%s)\n"
+		"program = subprocess.Popen(argv, cwd=cwd, stdin=%s, "
+		"start_new_session=True)\n"
+		"try:\n"
+		"    program.wait()\n"
+		"except KeyboardInterrupt:\n"
+		"    os.killpg(program.pid, 9)\n"
+		"    program.wait()\n"
+		"program.returncode\n";
 	const char *cwd = json_string_value(json_object_get(process, "cwd"));
 	json_t *args = json_object_get(process, "args");
 	own_mem char *path = cwd ? e2b_path(cwd) : NULL, *text = NULL;
@@ -162,7 +164,10 @@ e2b_program_code(const json_t *process)
 	quoted = plain ? json_string(plain) : NULL;
 	text = quoted ? json_dumps(quoted, JSON_ENCODE_ANY | JSON_ENSURE_ASCII)
 		      : NULL;
-	return text && asprintf(&code, form, text) > 0 ? code : NULL;
+	return text && asprintf(&code, form, text,
+				reads ? "0" : "subprocess.DEVNULL") > 0
+		       ? code
+		       : NULL;
 }
 
 bool

@@ -39,11 +39,11 @@ char *e2b_enter_code(const char *cwd);
    or there is no memory. */
 int e2b_take_variables(struct list *env, const json_t *object) must_check;
 
-/* Whether it is a program with its arguments; and Python that starts it, waits
-   for it and has its exit code for a value: a new text, or NULL without
-   memory. */
+/* Whether it is a program with its arguments; and Python that starts it, which
+   reads the cell's input or nothing, waits for it and has its exit code for a
+   value: a new text, or NULL without memory. */
 bool e2b_is_program(const json_t *process);
-char *e2b_program_code(const json_t *process);
+char *e2b_program_code(const json_t *process, bool reads);
 
 /* The message of the one envelope in a body; NULL: it is none. */
 json_t *e2b_read_envelope(const struct buf *body);

@@ -122,25 +122,84 @@ query_number(const struct exchange *x, const char *name, uint64_t otherwise)
 	return text && number_parse(&n, text) == 0 ? n : otherwise;
 }
 
+/* "2026-08-21T10:00:00", and behind it parts of a second, and "Z" or an offset
+   ("+02:00"). -1: it is none. */
+static int
+read_time(const char *text, uint64_t *ms)
+{
+	struct tm utc = { 0 };
+	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &utc);
+	double parts = 0;
+	char sign = 0;
+	int hours = 0, minutes = 0;
+	time_t at;
+
+	if (rest && *rest == '.')
+		parts = strtod(rest, (char **)&rest);
+	if (!rest ||
+	    (strcmp(rest, "Z") != 0 &&
+	     (sscanf(rest, "%c%2d:%2d", &sign, &hours, &minutes) != 3 ||
+	      (sign != '+' && sign != '-' && sign != ' '))))
+		return -1;
+	at = timegm(&utc) -
+	     (sign == '-' ? -1 : 1) * ((time_t)hours * 3600 + minutes * 60);
+	*ms = (uint64_t)at * 1000 + (uint64_t)(parts * 1000);
+	return 0;
+}
+
+/* Which of them a client wants listed. */
+struct wish {
+	const char *metadata;
+	uint64_t after_ms;
+	bool none; /* paused ones, or those of another template */
+};
+
+static int
+read_wish(const struct exchange *x, struct wish *w)
+{
+	const char *state = exchange_query(x, "state");
+	const char *template = exchange_query(x, "template");
+	const char *after = exchange_query(x, "startedAfter");
+
+	*w = (struct wish){ .metadata = exchange_query(x, "metadata") };
+	w->none = (state && !strstr(state, "running")) ||
+		  (template && strcmp(template, TEMPLATE) != 0);
+	return after ? read_time(after, &w->after_ms) : 0;
+}
+
+static bool
+is_meant(const struct exchange *x, struct sandbox *sb, const struct wish *w)
+{
+	return !w->none && sb->key == x->key &&
+	       room_look(sb->room).created_ms >= w->after_ms &&
+	       has_metadata(sb, w->metadata);
+}
+
 static void
 get_sandboxes(struct exchange *x)
 {
 	uint64_t limit = query_number(x, "limit", LIST_MAX);
 	uint64_t skip = query_number(x, "nextToken", 0), seen = 0;
-	const char *state = exchange_query(x, "state");
-	bool wanted = !state || strstr(state, "running");
+	const char *order = exchange_query(x, "order");
 	json_t *list = json_array();
 	struct sandbox **all;
+	struct wish wish;
 	char token[24];
 	size_t count;
 
+	if (read_wish(x, &wish) < 0) {
+		json_decref(list);
+		e2b_fail(x, 400, "startedAfter: is no time");
+		return;
+	}
+	/* The newest is the first. */
 	all = sandbox_all(x, &count);
 	for (size_t i = 0; i < count; i++) {
-		struct sandbox *sb = all[i];
-		bool is_meant = wanted && sb->key == x->key &&
-				has_metadata(sb, exchange_query(x, "metadata"));
+		bool is_last = order && !strcmp(order, "asc");
+		struct sandbox *sb = all[is_last ? count - 1 - i : i];
 
-		if (is_meant && seen++ >= skip && json_array_size(list) < limit)
+		if (is_meant(x, sb, &wish) && seen++ >= skip &&
+		    json_array_size(list) < limit)
 			json_array_append_new(list, info_json(sb));
 		sandbox_put(x, sb);
 	}

@@ -41,6 +41,7 @@ e2b_job_free(void *job)
 	if (!j)
 		return;
 	list_free(&j->env);
+	own_fd_close(&j->input);
 	free(j->code);
 	free(j);
 }
@@ -51,6 +52,8 @@ e2b_job_new(const struct sandbox *sb, const char *context, char *code,
 {
 	struct e2b_job *j = calloc(1, sizeof(*j));
 
+	if (j)
+		j->input = -1;
 	if (!j || !code || e2b_take_variables(&j->env, sb->env) < 0 ||
 	    e2b_take_variables(&j->env, env) < 0) {
 		free(code);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "e2b_connect.h"
+#include "e2b_watch.h"
 #include "text.h"
 
 /* ---- in turn with the cells ---- */
@@ -13,6 +14,7 @@ filing_free(void *filing)
 {
 	struct filing *f = filing;
 
+	watcher_free(f->watcher);
 	sandbox_put(f->x, f->sb);
 	multipart_free(&f->form);
 	json_decref(f->made);
@@ -322,8 +324,16 @@ const struct route e2b_file_routes[] = {
 	FILESYSTEM("MakeDir", e2b_make_dir),
 	FILESYSTEM("Move", e2b_move),
 	FILESYSTEM("Remove", e2b_remove),
-	FILESYSTEM("CreateWatcher", e2b_no_watcher),
-	FILESYSTEM("GetWatcherEvents", e2b_no_watcher),
-	FILESYSTEM("RemoveWatcher", e2b_no_watcher),
+	FILESYSTEM("CreateWatcher", e2b_create_watcher),
+	FILESYSTEM("GetWatcherEvents", e2b_get_events),
+	FILESYSTEM("RemoveWatcher", e2b_remove_watcher),
+	{
+		.method = "POST",
+		.pattern = "/filesystem.Filesystem/WatchDir",
+		.serve = e2b_watch_dir,
+		.body = BODY_BYTES,
+		.is_open = true,
+		.admits = e2b_admits,
+	},
 	{ 0 },
 };

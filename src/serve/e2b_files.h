@@ -17,9 +17,13 @@ struct filing {
 	struct multipart form;
 	size_t next; /* file of the form */
 	json_t *made;
+	struct watcher *watcher; /* of a stream (e2b_watch.c) */
 	/* Called with the answer, by the worker; replies, or not yet. */
 	void (*on_answer)(struct filing *f,
 			  const struct remit_file_answer *answer);
+	/* The same for the list of a watcher's first look. */
+	void (*on_list)(struct filing *f,
+			const struct remit_file_answer *answer);
 	/* Called when it failed; replies. */
 	void (*on_error)(struct filing *f, const struct remit_error *err);
 	/* Called when it went well, after the answer: true if another task was
@@ -43,6 +47,5 @@ void e2b_list_dir(struct exchange *x);
 void e2b_make_dir(struct exchange *x);
 void e2b_move(struct exchange *x);
 void e2b_remove(struct exchange *x);
-void e2b_no_watcher(struct exchange *x);
 
 #endif

@@ -160,10 +160,3 @@ e2b_remove(struct exchange *x)
 	f->on_error = fail_removal;
 	filing_begin(f);
 }
-
-void
-e2b_no_watcher(struct exchange *x)
-{
-	connect_fail(x, "unimplemented",
-		     "folders cannot be watched here: list them");
-}

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "credential.h"
 #include "e2b_control.h"
 #include "e2b_policy.h"
 #include "native_part.h"
@@ -88,37 +89,12 @@ note_policy(struct sandbox *sb, const struct policy *p)
 		p->network_access != NETWORK_NONE || p->network_allow.count;
 }
 
-/* How its room is to be opened; the policy's text is the caller's. */
-static int
-plan(struct sandbox *sb, const json_t *body, struct room_options *opt,
-     char **text, struct remit_error *err)
-{
-	own(policy) struct policy policy = { 0 };
-	struct key *key = sb->key;
-	json_auto_t *doc = e2b_policy(
-		body, key->policy.network_access != NETWORK_NONE, err);
-
-	if (!doc ||
-	    request_policy(json_object_size(doc) ? doc : NULL, key, &policy,
-			   text, err) < 0 ||
-	    e2b_take_life(body, &opt->life_ms, err) < 0 ||
-	    take_strings(&sb->metadata, body, "metadata", err) < 0 ||
-	    take_strings(&sb->env, body, "envVars", err) < 0)
-		return -1;
-	note_policy(sb, &policy);
-	opt->owner = key->name;
-	opt->forkable = can_fork(&policy);
-	opt->memory_bytes = policy.memory_bytes;
-	return 0;
-}
-
-/* ---- making one ---- */
-
 struct making {
 	struct exchange *x;
 	struct sandbox *sb;
 	struct room_options opt;
 	char *policy_text;
+	json_t *secrets; /* an object of strings */
 };
 
 static void
@@ -128,7 +104,120 @@ making_free(void *making)
 
 	sandbox_put(m->x, m->sb);
 	free(m->policy_text);
+	json_decref(m->secrets);
 	free(m);
+}
+
+/* A client's own headers are not taken from anybody: they come to those of the
+   key, whose policy says to which hosts at most. */
+static int
+add_credentials(struct making *m, struct policy *policy, const json_t *more,
+		struct remit_error *err)
+{
+	own(buf) struct buf text = BUF_INIT((size_t)64 * 1024);
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(more, i, item)
+	{
+		text.len = 0;
+		if (credential_text(item, "network.rules", &text, err) < 0)
+			return -1;
+		if (list_add(&policy->credentials, buf_text(&text)) < 0)
+			return fail_sys(err, REMIT_E_MEMORY, "network.rules");
+	}
+	free(m->policy_text);
+	m->policy_text = keys_policy_text(policy);
+	return m->policy_text ? 0 : fail_sys(err, REMIT_E_MEMORY, "policy");
+}
+
+static int
+plan_policy(struct making *m, const json_t *body, struct policy *policy,
+	    struct remit_error *err)
+{
+	own(e2b_policy) struct e2b_policy wish = { 0 };
+	const struct key *key = m->sb->key;
+
+	if (e2b_policy_read(&wish, body,
+			    key->policy.network_access != NETWORK_NONE,
+			    &key->policy.network_allow, err) < 0 ||
+	    request_policy(json_object_size(wish.policy) ? wish.policy : NULL,
+			   key, policy, &m->policy_text, err) < 0)
+		return -1;
+	m->secrets = json_incref(wish.secrets);
+	return json_array_size(wish.credentials)
+		       ? add_credentials(m, policy, wish.credentials, err)
+		       : 0;
+}
+
+/* How its room is to be opened. */
+static int
+plan(struct making *m, const json_t *body, struct remit_error *err)
+{
+	own(policy) struct policy policy = { 0 };
+	struct room_options *opt = &m->opt;
+	struct sandbox *sb = m->sb;
+
+	if (plan_policy(m, body, &policy, err) < 0 ||
+	    e2b_take_life(body, &opt->life_ms, err) < 0 ||
+	    take_strings(&sb->metadata, body, "metadata", err) < 0 ||
+	    take_strings(&sb->env, body, "envVars", err) < 0)
+		return -1;
+	note_policy(sb, &policy);
+	opt->owner = sb->key->name;
+	opt->forkable = can_fork(&policy);
+	opt->memory_bytes = policy.memory_bytes;
+	return 0;
+}
+
+/* ---- making one ---- */
+
+/* What a room is lent. */
+struct lent {
+	char *policy_text;
+	json_t *values; /* of the secrets */
+	struct remit_secret secrets[CREDENTIALS_MAX];
+};
+
+static void
+lent_free(void *lent)
+{
+	struct lent *l = lent;
+
+	if (!l)
+		return;
+	free(l->policy_text);
+	json_decref(l->values);
+	free(l);
+}
+
+/* NULL: no memory. */
+static struct lent *
+lend(struct making *m)
+{
+	struct lent *l = calloc(1, sizeof(*l));
+	const char *name;
+	json_t *value;
+
+	if (!l)
+		return NULL;
+	l->values = json_incref(m->secrets);
+	m->opt.secret_count = 0;
+	json_object_foreach(l->values, name, value)
+	{
+		if (m->opt.secret_count < CREDENTIALS_MAX)
+			l->secrets[m->opt.secret_count++] =
+				(struct remit_secret){ name, json_string_value(
+								     value) };
+	}
+	l->policy_text = strdup(m->policy_text);
+	m->opt.policy_json = l->policy_text;
+	m->opt.secrets = l->secrets;
+	m->opt.loan = (struct room_loan){ lent_free, l };
+	if (l->policy_text)
+		return l;
+	lent_free(l);
+	return NULL;
 }
 
 static void on_made(void *user, struct remit_result *res,
@@ -139,17 +228,15 @@ static int
 open_room(struct making *m, const struct room_events *ev, void *user,
 	  struct remit_error *err)
 {
-	own_mem char *text = strdup(m->policy_text);
+	struct lent *lent = lend(m);
 
-	if (!text)
+	if (!lent)
 		return fail_sys(err, REMIT_E_MEMORY, "policy");
-	m->opt.policy_json = text;
-	m->opt.loan = (struct room_loan){ free, text };
 	if (room_open(m->x->server->rooms, &m->opt, ev, user, &m->sb->room,
-		      err) < 0)
-		return -1;
-	take_ptr(&text);
-	return 0;
+		      err) == 0)
+		return 0;
+	lent_free(lent);
+	return -1;
 }
 
 static void
@@ -225,7 +312,7 @@ e2b_post_sandbox(struct exchange *x)
 		return;
 	}
 	exchange_own(x, m, making_free);
-	if (plan(m->sb, x->json, &m->opt, &m->policy_text, &err) < 0 ||
+	if (plan(m, x->json, &err) < 0 ||
 	    native_check_limits(x, m->opt.memory_bytes, &err) < 0) {
 		e2b_error(x, &err);
 		return;
@@ -261,8 +348,7 @@ e2b_debug_sandbox(struct exchange *x)
 		return NULL;
 	}
 	snprintf(m->sb->id, sizeof(m->sb->id), SANDBOX_DEBUG_ID);
-	if (plan(m->sb, body, &m->opt, &m->policy_text, &err) < 0 ||
-	    open_room(m, &nothing, NULL, &err) < 0) {
+	if (plan(m, body, &err) < 0 || open_room(m, &nothing, NULL, &err) < 0) {
 		e2b_error(x, &err);
 	} else {
 		sandbox_list(x, m->sb);

@@ -40,12 +40,14 @@ struct sandbox {
 	struct context *contexts;   /* oldest first; the first is "main" */
 	char running[ROOM_ID_SIZE]; /* the context whose cell runs, or "" */
 	struct command *commands;   /* that run or wait */
+	struct watcher *watchers;   /* whose clients ask */
 	bool was_told;		    /* what its policy is kept by */
 };
 
 struct e2b {
 	pthread_mutex_t lock;
 	struct sandbox *first;
+	struct watcher *streams; /* whose clients wait */
 	bool debug;
 };
 
@@ -72,6 +74,8 @@ bool e2b_admits(struct exchange *x);
 struct sandbox *e2b_find_named(struct exchange *x);
 struct sandbox *sandbox_hold(struct exchange *x, struct sandbox *sb);
 void sandbox_put(struct exchange *x, struct sandbox *sb);
+/* The same where there is no request (any more). */
+void sandbox_let_go(struct e2b *e, struct sandbox *sb);
 /* Held, without a room or an id; NULL without memory. */
 struct sandbox *sandbox_new(struct key *key);
 /* Into the table; and out of it, with its room. */
@@ -98,6 +102,7 @@ struct e2b_job {
 	char *code;
 	char context[ROOM_ID_SIZE];
 	struct list env;
+	int input; /* what it reads, or -1 */
 };
 
 /* A cell with the sandbox's variables, and those of an object, which may be

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* All traffic, in E2B's words. */
 static const char *const all_traffic[] = { "0.0.0.0/0", "::/0" };
@@ -70,130 +71,362 @@ check_template(const json_t *body, struct remit_error *err)
 
 /* ---- the network ---- */
 
+/* What is known while it is read. */
+struct network {
+	const json_t *allow, *deny, *rules;
+	const struct list *hosts; /* that the server's policy names */
+	bool is_open;		  /* everything is let through */
+};
+
 static bool
-is_all_traffic(const json_t *list)
+is_all_traffic(const char *text)
+{
+	return text &&
+	       (!strcmp(text, all_traffic[0]) || !strcmp(text, all_traffic[1]));
+}
+
+static bool
+has_all_traffic(const json_t *list)
 {
 	const json_t *item;
 	size_t i;
 
 	json_array_foreach(list, i, item)
 	{
-		const char *text = json_string_value(item);
-
-		for (size_t a = 0; text && a < 2; a++)
-			if (!strcmp(text, all_traffic[a]))
-				return true;
+		if (is_all_traffic(json_string_value(item)))
+			return true;
 	}
 	return false;
 }
 
-/* E2B looks at names on these ports; so does Remit, and lets no others. */
+/* "*.b.test" is every name below it. */
+static bool
+covers(const char *pattern, const char *host)
+{
+	size_t n = strlen(host), m = strlen(pattern);
+
+	if (strncmp(pattern, "*.", 2) != 0)
+		return !strcasecmp(pattern, host);
+	return n >= m && !strcasecmp(host + n - (m - 1), pattern + 1);
+}
+
+/* Twice would be once too often. */
 static int
-allow_host(json_t *allow, const char *host)
+add_entry(json_t *list, const char *entry)
+{
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(list, i, item)
+	{
+		if (!strcasecmp(json_string_value(item), entry))
+			return 0;
+	}
+	return json_array_append_new(list, json_string(entry));
+}
+
+static bool
+is_for(const char *entry, const char *host)
+{
+	size_t n = strlen(host);
+
+	return !strncasecmp(entry, host, n) && entry[n] == ':';
+}
+
+/* As the server's policy names it, if it does. Else E2B looks at names on these
+   ports; so does Remit, and lets no others. */
+static int
+add_host(json_t *list, const char *given, const struct list *hosts)
 {
 	static const char *const ports[] = { "443", "80" };
-	char entry[300];
+	char host[260], entry[280];
+	bool is_named = false;
+	int n = snprintf(host, sizeof(host), strchr(given, ':') ? "[%s]" : "%s",
+			 given);
 
-	for (size_t i = 0; i < 2; i++) {
-		int n = snprintf(entry, sizeof(entry), "%s:%s", host, ports[i]);
-
-		if (n < 0 || (size_t)n >= sizeof(entry) ||
-		    json_array_append_new(allow, json_string(entry)) < 0)
+	if (n < 1 || (size_t)n >= sizeof(host))
+		return -1;
+	for (size_t i = 0; i < hosts->count; i++) {
+		if (!is_for(hosts->items[i], host))
+			continue;
+		is_named = true;
+		if (add_entry(list, hosts->items[i]) < 0)
+			return -1;
+	}
+	for (size_t i = 0; i < 2 && !is_named; i++) {
+		snprintf(entry, sizeof(entry), "%s:%s", host, ports[i]);
+		if (add_entry(list, entry) < 0)
 			return -1;
 	}
 	return 0;
 }
 
 static int
-allow_hosts(json_t *policy, const json_t *list, struct remit_error *err)
+add_hosts(json_t *list, const struct network *n, struct remit_error *err)
 {
-	json_t *allow = json_array();
 	const json_t *item;
 	size_t i;
 
-	json_object_set_new(policy, "network_allow", allow);
-	json_array_foreach(list, i, item)
+	json_array_foreach(n->allow, i, item)
 	{
 		const char *host = json_string_value(item);
 
-		if (!host)
+		if (!host || strlen(host) != json_string_length(item))
 			return fail(err, REMIT_E_INPUT,
 				    "network.allowOut[%zu]: must be a string",
 				    i);
+		if (is_all_traffic(host))
+			continue; /* leave, and no wish */
 		if (strchr(host, '/') || !strcmp(host, "*"))
 			return refuse(err, "network.allowOut",
 				      "ranges of addresses cannot be allowed: "
 				      "name hosts or single addresses");
-		if (allow_host(allow, host) < 0)
+		if (add_host(list, host, n->hosts) < 0)
 			return fail(err, REMIT_E_INPUT,
 				    "network.allowOut[%zu]: no host name", i);
 	}
 	return 0;
 }
 
+/* ---- headers ---- */
+
+/* Whether it may be reached at all. */
+static bool
+is_allowed(const struct network *n, const char *host)
+{
+	const json_t *item;
+	size_t i;
+
+	if (n->is_open)
+		return true;
+	json_array_foreach(n->allow, i, item)
+	{
+		const char *named = json_string_value(item);
+
+		if (named && (is_all_traffic(named) || covers(named, host)))
+			return true;
+	}
+	return false;
+}
+
 static int
-check_network(const json_t *network, bool open, struct remit_error *err)
+take_header(struct e2b_policy *p, const char *host, const char *header,
+	    const json_t *value, struct remit_error *err)
+{
+	const char *text = json_string_value(value);
+	char name[32], from[48];
+
+	if (!text || strlen(text) != json_string_length(value))
+		return fail(err, REMIT_E_INPUT,
+			    "network.rules: the header %.64s for %.200s must "
+			    "be a string",
+			    header, host);
+	if (strstr(text, "${e2b."))
+		return refuse(err, "network.rules",
+			      "there are no identities for sandboxes here, "
+			      "whose tokens could be put into a header");
+	snprintf(name, sizeof(name), "RULE_%zu",
+		 json_object_size(p->secrets) + 1);
+	snprintf(from, sizeof(from), "given:%s", name);
+	if (json_array_append_new(p->credentials,
+				  json_pack("{s:s, s:s, s:s}", "host", host,
+					    "header", header, "from", from)) <
+		    0 ||
+	    json_object_set_new(p->secrets, name, json_string(text)) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "network.rules");
+	return 0;
+}
+
+static int
+only(const json_t *object, const char *member, struct remit_error *err)
+{
+	const char *name;
+	json_t *value;
+
+	if (!json_is_object(object))
+		return fail(err, REMIT_E_INPUT,
+			    "network.rules: a rule is an object");
+	json_object_foreach((json_t *)object, name, value)
+	{
+		if (strcmp(name, member) != 0 && !json_is_null(value))
+			return refuse(err, "network.rules",
+				      "a rule can put headers into requests, "
+				      "and nothing else");
+	}
+	return 0;
+}
+
+static int
+take_rule(struct e2b_policy *p, const char *host, const json_t *rule,
+	  struct remit_error *err)
+{
+	json_t *transform = json_object_get(rule, "transform"), *headers,
+	       *value;
+	const char *header;
+
+	if (only(rule, "transform", err) < 0)
+		return -1;
+	if (!transform || json_is_null(transform))
+		return 0;
+	if (only(transform, "headers", err) < 0)
+		return -1;
+	headers = json_object_get(transform, "headers");
+	json_object_foreach(headers, header, value)
+	{
+		if (take_header(p, host, header, value, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* A host with headers is named for itself: no star stands for it. */
+static int
+take_rules(struct e2b_policy *p, json_t *list, const struct network *n,
+	   struct remit_error *err)
+{
+	const char *host;
+	json_t *rules, *rule;
+	size_t i;
+
+	json_object_foreach((json_t *)n->rules, host, rules)
+	{
+		size_t before = json_array_size(p->credentials);
+
+		if (!json_is_array(rules))
+			return fail(err, REMIT_E_INPUT,
+				    "network.rules: each host has a list");
+		json_array_foreach(rules, i, rule)
+		{
+			if (take_rule(p, host, rule, err) < 0)
+				return -1;
+		}
+		if (json_array_size(p->credentials) == before)
+			continue;
+		if (json_array_size(p->credentials) > before + 1)
+			return refuse(err, "network.rules",
+				      "one header for each host can be put in: "
+				      "have the code send what is no secret");
+		if (strpbrk(host, "*/"))
+			return refuse(err, "network.rules",
+				      "headers are for single hosts, by name "
+				      "or address");
+		if (!is_allowed(n, host))
+			return refuse(err, "network.rules",
+				      "a host with headers must be among those "
+				      "that allowOut names");
+		if (add_host(list, host, n->hosts) < 0)
+			return fail(err, REMIT_E_INPUT,
+				    "network.rules: no host name");
+	}
+	return 0;
+}
+
+/* ---- all of it ---- */
+
+static int
+check_network(const json_t *network, const struct network *n,
+	      struct remit_error *err)
 {
 	static const struct {
-		const char *name, *why;
-	} impossible[] = {
-		{ "rules",
-		  "headers are put into requests by the server's policy only "
-		  "(--credential), which has their values" },
+		const char *name, *why; /* NULL: it is taken */
+	} members[] = {
+		{ "allowOut", NULL },
+		{ "denyOut", NULL },
+		{ "rules", NULL },
+		{ "allowPublicTraffic", NULL },
 		{ "egressProxy", "connections go through no other proxy" },
 		{ "maskRequestHost", "nothing inside can be connected to" },
+		{ "httpsPorts", "nothing inside can be connected to" },
+		{ "dnsServers", "names are looked up where the server is" },
 	};
-	const json_t *deny = json_object_get(network, "denyOut");
+	const char *name;
+	json_t *value;
 
-	for (size_t i = 0; i < ARRAY_LEN(impossible); i++)
-		if (is_asked_for(json_object_get(network, impossible[i].name)))
-			return refuse(err, impossible[i].name,
-				      impossible[i].why);
-	if (json_array_size(deny) && open && !is_all_traffic(deny))
+	json_object_foreach((json_t *)network, name, value)
+	{
+		const char *why = "this is not known here";
+
+		for (size_t i = 0; i < ARRAY_LEN(members); i++)
+			if (!strcmp(members[i].name, name))
+				why = members[i].why;
+		if (why && is_asked_for(value))
+			return refuse(err, name, why);
+	}
+	if (json_array_size(n->deny) && !has_all_traffic(n->deny) &&
+	    (n->is_open || (n->hosts->count && !json_array_size(n->allow))))
 		return refuse(err, "network.denyOut",
-			      "this server's policy lets everything through, "
-			      "and single hosts cannot be taken out of that: "
-			      "deny 0.0.0.0/0 and allow those that are needed");
+			      "single hosts cannot be taken out of what this "
+			      "server's policy lets through: deny 0.0.0.0/0 "
+			      "and allow those that are needed");
+	return 0;
+}
+
+/* The server's own hosts, where nothing is taken away. */
+static int
+keep_hosts(json_t *list, const struct network *n, struct remit_error *err)
+{
+	for (size_t i = 0; i < n->hosts->count; i++)
+		if (add_entry(list, n->hosts->items[i]) < 0)
+			return fail_sys(err, REMIT_E_MEMORY, "network");
 	return 0;
 }
 
 /* No network unless the server's policy has one: permission to use it is no
    wish for it. */
 static int
-take_network(json_t *policy, const json_t *body, bool open,
-	     struct remit_error *err)
+take_network(struct e2b_policy *p, const json_t *body, bool open,
+	     const struct list *hosts, struct remit_error *err)
 {
 	const json_t *network = json_object_get(body, "network");
-	const json_t *allow = json_object_get(network, "allowOut");
+	struct network n = { .allow = json_object_get(network, "allowOut"),
+			     .deny = json_object_get(network, "denyOut"),
+			     .rules = json_object_get(network, "rules"),
+			     .hosts = hosts };
 	bool denied =
 		json_is_false(json_object_get(body, "allow_internet_access")) ||
-		is_all_traffic(json_object_get(network, "denyOut"));
+		has_all_traffic(n.deny);
+	json_auto_t *list = json_array();
 
-	if (check_network(network, open && !denied, err) < 0)
+	n.is_open = open && !denied;
+	/* Where all is open already, nothing need be allowed. */
+	if (check_network(network, &n, err) < 0 ||
+	    (!n.is_open && add_hosts(list, &n, err) < 0))
+		return -1;
+	if ((n.is_open || has_all_traffic(n.allow)) && !denied &&
+	    json_object_size(n.rules) && keep_hosts(list, &n, err) < 0)
+		return -1;
+	if (take_rules(p, list, &n, err) < 0)
 		return -1;
 	if (denied)
-		json_object_set_new(policy, "network_access", json_false());
-	if (denied && !json_array_size(allow))
-		json_object_set_new(policy, "network_allow", json_array());
-	/* Where all is open already, nothing need be allowed. */
-	if (!json_array_size(allow) || is_all_traffic(allow) ||
-	    (open && !denied))
-		return 0;
-	return allow_hosts(policy, allow, err);
+		json_object_set_new(p->policy, "network_access", json_false());
+	if (denied || json_array_size(list))
+		json_object_set(p->policy, "network_allow", list);
+	return 0;
 }
 
-json_t *
-e2b_policy(const json_t *body, bool has_network, struct remit_error *err)
+int
+e2b_policy_read(struct e2b_policy *out, const json_t *body, bool open,
+		const struct list *hosts, struct remit_error *err)
 {
-	json_t *policy = json_object();
+	struct e2b_policy p = { json_object(), json_array(), json_object() };
 
-	if (!policy) {
+	if (!p.policy || !p.credentials || !p.secrets)
 		fail_sys(err, REMIT_E_MEMORY, "policy");
-		return NULL;
+	else if (check_template(body, err) == 0 &&
+		 check_wishes(body, err) == 0 &&
+		 take_network(&p, body, open, hosts, err) == 0) {
+		*out = p;
+		return 0;
 	}
-	if (check_template(body, err) == 0 && check_wishes(body, err) == 0 &&
-	    take_network(policy, body, has_network, err) == 0)
-		return policy;
-	json_decref(policy);
-	return NULL;
+	e2b_policy_free(&p);
+	return -1;
+}
+
+void
+e2b_policy_free(struct e2b_policy *p)
+{
+	json_decref(p->policy);
+	json_decref(p->credentials);
+	json_decref(p->secrets);
+	*p = (struct e2b_policy){ 0 };
 }

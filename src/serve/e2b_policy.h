@@ -9,10 +9,19 @@
 #include <stdbool.h>
 
 #include "error.h"
+#include "list.h"
 
-/* The fields that differ from those of the key's policy, a new object; NULL:
-   err says what cannot be had. */
-json_t *e2b_policy(const json_t *body, bool has_network,
-		   struct remit_error *err);
+struct e2b_policy {
+	json_t *policy;	     /* the fields that differ from the key's */
+	json_t *credentials; /* entries that come to those of the key */
+	json_t *secrets;     /* their values by name, and in no entry */
+};
+
+/* `open`: the key's policy lets everything through; `hosts` are those that it
+   names. -1: err says what cannot be had. */
+int e2b_policy_read(struct e2b_policy *out, const json_t *body, bool open,
+		    const struct list *hosts,
+		    struct remit_error *err) must_check;
+void e2b_policy_free(struct e2b_policy *p);
 
 #endif

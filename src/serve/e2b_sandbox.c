@@ -7,6 +7,7 @@
 
 #include "e2b_part.h"
 #include "e2b_signature.h"
+#include "e2b_watch.h"
 #include "loop.h"
 #include "text.h"
 
@@ -41,6 +42,7 @@ sandbox_free(struct sandbox *sb)
 		sb->contexts = c->next;
 		context_free(c);
 	}
+	watchers_free(sb->watchers);
 	json_decref(sb->metadata);
 	json_decref(sb->env);
 	room_put(sb->room);
@@ -74,9 +76,8 @@ sandbox_hold(struct exchange *x, struct sandbox *sb)
 }
 
 void
-sandbox_put(struct exchange *x, struct sandbox *sb)
+sandbox_let_go(struct e2b *e, struct sandbox *sb)
 {
-	struct e2b *e = x->server->e2b;
 	unsigned left;
 
 	if (!sb)
@@ -86,6 +87,12 @@ sandbox_put(struct exchange *x, struct sandbox *sb)
 	pthread_mutex_unlock(&e->lock);
 	if (!left)
 		sandbox_free(sb);
+}
+
+void
+sandbox_put(struct exchange *x, struct sandbox *sb)
+{
+	sandbox_let_go(x->server->e2b, sb);
 }
 
 struct sandbox *

@@ -9,6 +9,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 
+#include "e2b.h"
 #include "exchange_part.h"
 #include "request_log.h"
 
@@ -167,6 +168,7 @@ on_second(void *owner)
 		conn_watch(c, now);
 	}
 	rooms_sweep(s->rooms);
+	e2b_look(s);
 	for (size_t i = 0; i < s->listener_count; i++)
 		loop_want(&s->loop, &s->listeners[i].source, EPOLLIN);
 	if (s->is_draining) {

@@ -29,7 +29,10 @@ class Options(c.Structure):
 
 
 class SessionOptions(c.Structure):
-    _fields_ = [("policy_json", c.c_char_p), ("artifacts_dir", c.c_char_p), ("tools", c.c_void_p), ("tool_count", c.c_size_t), ("forkable", c.c_int)]
+    _fields_ = [
+        ("policy_json", c.c_char_p), ("artifacts_dir", c.c_char_p), ("tools", c.c_void_p), ("tool_count", c.c_size_t), ("forkable", c.c_int),
+        ("secrets", c.c_void_p), ("secret_count", c.c_size_t),
+    ]  # fmt: skip
 
 
 class FileTask(c.Structure):

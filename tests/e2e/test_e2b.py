@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import hashlib
+import http.client
 import json
 import socket
 import struct
@@ -157,7 +158,7 @@ def test_copies_of_a_sandbox(served):
         ({"volumeMounts": [{"name": "a", "path": "/b"}]}, "volumes"),
         ({"mcp": {"a": {}}}, "gateway"),
         ({"network": {"egressProxy": {"address": "x:1"}}}, "proxy"),
-        ({"network": {"rules": {"a.com": [{"transform": {"headers": {"X": "y"}}}]}}}, "--credential"),
+        ({"network": {"rules": {"a.com": [{"transform": {"headers": {"X": "y"}}}]}}}, "allowOut"),
         ({"network": {"allowOut": ["10.0.0.0/8"]}}, "ranges"),
         ({"network": {"allowOut": [5]}}, "allowOut[0]"),
         ({"timeout": "soon"}, "timeout"),
@@ -455,7 +456,26 @@ def test_the_filesystem_service(served):
         assert call("Remove", 400, path="/home/user")["code"] == "invalid_argument"
         assert call("Stat", 400, path=5)["code"] == "invalid_argument"
         assert call("MakeDir", 403, path="/usr/x")["code"] == "permission_denied"
-        assert call("CreateWatcher", 501, path="/")["code"] == "unimplemented"
+
+
+def test_folders_are_watched_by_asking_and_not_without_end(one):
+    with boxed(one) as box:
+
+        def call(name: str, status: int = 200, **message):
+            return box.json("POST", f"/filesystem.Filesystem/{name}", message, status=status)
+
+        ids = [call("CreateWatcher", path="/home/user", recursive=True)["watcherId"] for _ in range(8)]
+        assert call("CreateWatcher", 429, path=".")["code"] == "resource_exhausted"
+        box.execute("import os\nos.mkdir('d')\nopen('d/f', 'w').close()")
+        assert [(e["name"], e["type"]) for e in call("GetWatcherEvents", watcherId=ids[0])["events"]] == [("d", "EVENT_TYPE_CREATE"), ("d/f", "EVENT_TYPE_CREATE")]
+        assert call("GetWatcherEvents", watcherId=ids[0]) == {"events": []}
+        inner = call("RemoveWatcher", watcherId=ids[1]) or call("CreateWatcher", path="d")["watcherId"]
+        box.execute("import shutil\nshutil.rmtree('d')")
+        assert call("GetWatcherEvents", watcherId=inner)["events"] == [{"name": "f", "type": "EVENT_TYPE_REMOVE"}]
+        for name in ("GetWatcherEvents", "RemoveWatcher"):
+            assert call(name, 404, watcherId=ids[1])["code"] == "not_found" and call(name, 404, watcherId=5)["code"] == "not_found"
+        with boxed(one) as other:  # another sandbox's is not there
+            assert other.ask("POST", "/filesystem.Filesystem/GetWatcherEvents", {"watcherId": ids[0]})[0] == 404
 
 
 # ---- commands ----
@@ -500,6 +520,94 @@ def test_a_command_is_killed_by_its_number(one):
         thread.join(10)
         assert found["events"][-2]["event"]["end"]["exited"] is False, found
         assert of(box.execute("1"), "result")
+
+
+def stream(box, path: str, message: dict) -> http.client.HTTPResponse:
+    """What is said as it comes; close() leaves."""
+    body = json.dumps(message).encode()
+    connection = box.served.connect()
+    named = {"E2b-Sandbox-Id": box.id, "X-Access-Token": box.about["envdAccessToken"], "Content-Type": "application/connect+json"}
+    connection.request("POST", path, b"\0" + struct.pack(">I", len(body)) + body, named)
+    answer = connection.getresponse()
+    assert answer.status == 200
+    return answer
+
+
+def event(answer) -> dict:
+    head = answer.read(5)
+    assert len(head) == 5, "it broke off"
+    return json.loads(answer.read(struct.unpack(">I", head[1:])[0]))
+
+
+def started(box, cmd: str, stdin: bool = False, **more):
+    """A command that runs, and its pid."""
+    answer = stream(box, "/process.Process/Start", {"process": {"cmd": "/bin/sh", "args": ["-c", cmd]}, "stdin": stdin, **more})
+    return answer, event(answer)["event"]["start"]["pid"]
+
+
+def test_a_command_outlives_its_client_and_is_found_by_its_tag(one):
+    with boxed(one) as box:
+        answer, pid = started(box, "sleep 1; echo later; sleep 30", tag="mine")
+        answer.close()
+        assert [(p["pid"], p["tag"]) for p in box.json("POST", "/process.Process/List", {})["processes"]] == [(pid, "mine")]
+        hearers = [stream(box, "/process.Process/Connect", {"process": {"tag": "mine"}}) for _ in range(8)]
+        for h in hearers:
+            assert event(h)["event"]["start"]["pid"] == pid
+        many = stream(box, "/process.Process/Connect", {"process": {"pid": pid}})
+        assert event(many) and event(many)["error"]["code"] == "resource_exhausted"
+        for h in hearers:
+            assert base64.b64decode(event(h)["event"]["data"]["stdout"]) == b"later\n"
+        box.json("POST", "/process.Process/SendSignal", {"process": {"tag": "mine"}, "signal": "SIGNAL_SIGTERM"})
+        for h in hearers:
+            assert event(h)["event"]["end"] == {"exitCode": -1, "exited": False, "status": "signal: 9", "error": "signal: 9"} and event(h) == {}
+            h.close()
+        assert box.json("POST", "/process.Process/List", {}) == {"processes": []}
+        assert of(box.execute("1"), "result")
+
+
+def test_input_is_for_commands_that_read_and_no_more_than_the_policy_allows(one):
+    with boxed(one) as box:
+
+        def give(pid: int, data: bytes, status: int = 200):
+            return box.json("POST", "/process.Process/SendInput", {"process": {"pid": pid}, "input": {"stdin": base64.b64encode(data).decode()}}, status=status)
+
+        answer, pid = started(box, "cat", stdin=True)
+        give(pid, b"x" * 300_000)
+        got = b""
+        while len(got) < 300_000:
+            got += base64.b64decode(event(answer)["event"]["data"]["stdout"])
+        assert got == b"x" * 300_000
+        assert box.json("POST", "/process.Process/SendInput", {"process": {"pid": pid}, "input": {"stdin": "?"}}, status=400)["code"] == "invalid_argument"
+        box.json("POST", "/process.Process/CloseStdin", {"process": {"pid": pid}})
+        assert event(answer)["event"]["end"]["exitCode"] == 0
+        answer.close()
+        answer, pid = started(box, "sleep 20")
+        assert give(pid, b"x", 400)["code"] == "failed_precondition"
+        box.json("POST", "/process.Process/SendSignal", {"process": {"pid": pid}, "signal": "SIGNAL_SIGKILL"})
+        answer.close()
+        assert give(pid + 1000, b"x", 404)["code"] == "not_found"
+        # Who does not read is not waited for without end, and leaves the next command nothing.
+        answer, pid = started(box, "exec 0<&-; sleep 0.5", stdin=True)
+        give(pid, b"never read\n")
+        assert event(answer)["event"]["end"]["exitCode"] == 0
+        answer.close()
+        assert box.command("cat")[-2]["event"]["end"]["exitCode"] == 0
+
+
+def test_watchers_that_wait_end_with_their_sandbox(one):
+    with boxed(one) as box:
+        waiting = [stream(box, "/filesystem.Filesystem/WatchDir", {"path": "."}) for _ in range(8)]
+        for w in waiting:
+            assert event(w) == {"start": {}}
+        many = stream(box, "/filesystem.Filesystem/WatchDir", {"path": "."})
+        assert event(many) == {"start": {}} and event(many)["error"]["code"] == "resource_exhausted"
+        waiting.pop().close()
+        box.execute("open('new', 'w').close()")
+        for w in waiting:
+            assert event(w) == {"filesystem": {"name": "new", "type": "EVENT_TYPE_CREATE"}}
+    for w in waiting:
+        with pytest.raises((AssertionError, http.client.IncompleteRead)):
+            event(w)
 
 
 # ---- debug mode ----

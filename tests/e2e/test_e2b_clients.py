@@ -90,6 +90,77 @@ def test_the_client_of_pypi(served):
     served.wait_for_no_rooms()
 
 
+@pytest.fixture(scope="module")
+def one(stage):
+    """For what has nothing to do with who asks."""
+    remit = make_remit(users()[-1], stage)
+    with serve(remit, *COMMANDS) as s:
+        s.remit = remit
+        yield s
+
+
+def test_what_the_client_of_npm_does_with_commands_and_folders(one):
+    made = packages.folder("e2b")
+    seen = run(one, packages.node(made), copied(one, "e2b_more.mjs"), made)
+    assert seen["stdin"] == "one\ntü\nend\n" and seen["place"] == "b\n/tmp\n"
+    assert seen["again"] == [True, "8\n", True, 5, "NotFoundError"]
+    assert seen["refused"] == ["InvalidArgumentError", "SandboxError"] and seen["killed"] == [True, "CommandExitError", False]
+    events, missing = seen["watched"]
+    assert events == [["a", "create"], ["a", "write"], ["a", "remove"], ["deep/b", "create"], ["deep/b", "write"]][: len(events)] and len(events) >= 4
+    assert missing == "FileNotFoundError"
+    assert seen["pages"] == [2, 1] and seen["life"] == [True, True, []] and seen["end"] == [True, "SandboxNotFoundError", 1]
+    one.wait_for_no_rooms()
+
+
+def test_what_the_client_of_pypi_does_with_commands_and_folders(one):
+    seen = run(one, venvs.framework("e2b"), "-c", UNTIL_THE_LAST_LINE, copied(one, "e2b_more.py"))
+    assert seen["stdin"] == "one\ntü\nend\n" and seen["place"] == "b\n/tmp\n"
+    assert seen["again"] == [True, "for i", "8\n", True, "CommandExitException"] and seen["gone"] == "NotFoundException"
+    assert seen["root"][0] == "InvalidArgumentException" and "one user" in seen["root"][1] and seen["unread"] == "NotFoundException"
+    assert seen["killed"] == [True, "CommandExitException", False, False] and seen["late"] == "TimeoutException"
+    assert "UNIMPLEMENTED" in seen["terminal"][1] and "no terminals" in seen["terminal"][1]
+    first, deep, second, third = seen["watched"]
+    assert first == [["a", "create"], ["a", "write"], ["deep", "chmod"]] and deep == [*first, ["deep/b", "create"], ["deep/b", "write"]]
+    assert second == [["a", "write"], ["c", "create"], ["c", "write"]] and third == []
+    assert seen["watch_errors"] == ["FileNotFoundException", "InvalidArgumentException", "SandboxException"]
+    assert seen["streamed"] == [["streamed", "create"], ["streamed", "write"]]
+    assert seen["pages"] == [[["3", "2"], ["1"]], ["1", "2", "3"], [], ["2"], []]
+    assert seen["life"] == [True, True] and seen["info"] == ["1", "code-interpreter-v1", True, True, "running"]
+    assert seen["metrics"] == [] and seen["pause"] == "SandboxException" and seen["end"] == [True, "SandboxNotFoundException"]
+    one.wait_for_no_rooms()
+
+
+FORKS = {
+    "python": """
+from e2b_code_interpreter import Sandbox
+with Sandbox.create() as box:
+    box.run_code("x = 41")
+    forks = box.fork(count=2)
+    print(*(f.run_code(f"x += {i}; x").text for i, f in enumerate(forks, 1)), box.run_code("x").text)
+    for f in forks: f.kill()
+""",
+    "js": """
+import { createRequire } from 'node:module';
+const { Sandbox } = createRequire(`${process.argv[2]}/`)('@e2b/code-interpreter');
+const box = await Sandbox.create();
+await box.runCode('x = 41');
+const forks = await box.fork({ count: 2 });
+const texts = await Promise.all(forks.map(async (f, i) => (await f.runCode(`x += ${i + 1}; x`)).text));
+console.log(...texts, (await box.runCode('x')).text);
+await Promise.all([...forks, box].map((b) => b.kill()));
+""",
+}
+
+
+def test_a_sandbox_is_forked_by_both_clients(one):
+    with serve(one.remit) as plain:  # programs and copies do not go together
+        plain.remit = one.remit
+        made = packages.folder("e2b")
+        assert say(plain, venvs.framework("e2b"), "-c", UNTIL_THE_LAST_LINE, one.remit.file("forks.py", FORKS["python"])) == "42 43 41\n"
+        assert say(plain, packages.node(made), one.remit.file("forks.mjs", FORKS["js"]), made) == "42 43 41\n"
+        plain.wait_for_no_rooms()
+
+
 def shown(kind: str) -> tuple[str, str]:
     """The program of that language in the document, and what it prints there."""
     text = (ROOT / "docs" / "e2b.md").read_text()

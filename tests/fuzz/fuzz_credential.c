@@ -30,6 +30,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(c.header[0] && !strpbrk(c.header, ": \r\n\t"));
 	must(strcasecmp(c.header, "Host") &&
 	     strcasecmp(c.header, "Connection"));
-	must(c.is_file ? c.from[0] == '/' : c.from[0] && !strchr(c.from, '='));
+	must(c.place == CREDENTIAL_IN_FILE ? c.from[0] == '/'
+					   : c.from[0] && !strchr(c.from, '='));
 	return 0;
 }

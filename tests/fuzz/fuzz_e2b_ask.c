@@ -60,7 +60,8 @@ try_process(const json_t *message)
 	const json_t *process = json_object_get(message, "process");
 
 	if (e2b_is_program(process))
-		check_code(e2b_program_code(process), 9);
+		for (int reads = 0; reads < 2; reads++)
+			check_code(e2b_program_code(process, reads), 9);
 }
 
 static void

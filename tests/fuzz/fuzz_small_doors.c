@@ -99,11 +99,15 @@ try_sandbox(const json_t *body, bool open)
 	own(policy) struct policy policy = { 0 };
 	own_mem char *text = NULL;
 	struct remit_error err = { 0 };
-	json_auto_t *doc = e2b_policy(body, open, &err);
+	own(e2b_policy) struct e2b_policy wish = { 0 };
 
-	if (doc && request_policy(doc, a_key(), &policy, &text, &err) == 0)
+	if (e2b_policy_read(&wish, body, open, &a_key()->policy.network_allow,
+			    &err) == 0 &&
+	    request_policy(wish.policy, a_key(), &policy, &text, &err) == 0) {
 		check_limits(text, a_key());
-	else
+		must(json_array_size(wish.credentials) ==
+		     json_object_size(wish.secrets));
+	} else
 		must(err.message[0] && (err.code == REMIT_E_INPUT ||
 					err.code == REMIT_E_REFUSED));
 }

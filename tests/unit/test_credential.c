@@ -14,14 +14,16 @@ an_entry_is_a_host_a_header_and_a_place(void **state)
 {
 	static const struct {
 		const char *text, *host, *header, *from;
-		bool is_file;
+		enum credential_place place;
 	} rows[] = {
 		{ "API.example.com.:Authorization=env:TOKEN", "api.example.com",
-		  "Authorization", "TOKEN", false },
+		  "Authorization", "TOKEN", CREDENTIAL_IN_VARIABLE },
 		{ "127.0.0.1:X-Key=file:/run/a=b:c", "127.0.0.1", "X-Key",
-		  "/run/a=b:c", true },
+		  "/run/a=b:c", CREDENTIAL_IN_FILE },
 		{ "[2001:DB8::1]:X-Key=env:_K1", "2001:db8::1", "X-Key", "_K1",
-		  false },
+		  CREDENTIAL_IN_VARIABLE },
+		{ "h.example:X-Key=given:RULE_1", "h.example", "X-Key",
+		  "RULE_1", CREDENTIAL_GIVEN },
 	};
 
 	(void)state;
@@ -34,7 +36,7 @@ an_entry_is_a_host_a_header_and_a_place(void **state)
 		assert_string_equal(c.host, rows[i].host);
 		assert_string_equal(c.header, rows[i].header);
 		assert_string_equal(c.from, rows[i].from);
-		assert_int_equal(c.is_file, rows[i].is_file);
+		assert_int_equal(c.place, rows[i].place);
 	}
 }
 
@@ -52,6 +54,8 @@ what_is_none_is_refused_with_a_reason_and_a_remedy(void **state)
 		"h:X=env:A=B",
 		"h:X=file:",
 		"h:X=file:relative",
+		"h:X=given:",
+		"h:X=given:A B",
 		"h:=env:A",
 		":X=env:A",
 		"*.h.example:X=env:A",

@@ -5,40 +5,72 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+/* What the server's own policy names. */
+static char *const named[] = { (char *)"own.test:8080:plain,private",
+			       (char *)"own.test:443", NULL };
+static const struct list no_hosts, some = { (char **)named, 2 };
+
 static void
-becomes(const char *body, bool open, const char *wanted)
+read_as(const char *body, bool open, const struct list *hosts,
+	struct e2b_policy *out)
 {
 	json_auto_t *doc = json_loads(body, 0, NULL);
-	json_auto_t *right = json_loads(wanted, 0, NULL);
-	json_auto_t *policy = NULL;
 	struct remit_error err;
 
 	assert_non_null(doc);
-	policy = e2b_policy(doc, open, &err);
-	if (!policy)
+	if (e2b_policy_read(out, doc, open, hosts, &err) < 0)
 		fail_msg("%s: %s", body, err.message);
-	if (!json_equal(policy, right)) {
-		own_mem char *text = json_dumps(policy, 0);
+}
+
+static void
+is_same(const json_t *what, const char *wanted, const char *body)
+{
+	json_auto_t *right = json_loads(wanted, 0, NULL);
+
+	assert_non_null(right);
+	if (!json_equal(what, right)) {
+		own_mem char *text = json_dumps(what, 0);
 
 		fail_msg("%s: %s", body, text);
 	}
 }
 
 static void
-is_refused(const char *body, bool open, const char *words)
+becomes(const char *body, bool open, const char *wanted)
+{
+	own(e2b_policy) struct e2b_policy p = { 0 };
+
+	read_as(body, open, &no_hosts, &p);
+	is_same(p.policy, wanted, body);
+	is_same(p.credentials, "[]", body);
+}
+
+static void
+is_refused_beside(const char *body, bool open, const struct list *hosts,
+		  const char *words)
 {
 	json_auto_t *doc = json_loads(body, 0, NULL);
+	struct e2b_policy p;
 	struct remit_error err;
 
 	assert_non_null(doc);
-	if (e2b_policy(doc, open, &err))
+	if (e2b_policy_read(&p, doc, open, hosts, &err) == 0)
 		fail_msg("%s was taken", body);
 	if (!strstr(err.message, words))
 		fail_msg("%s: %s", body, err.message);
+	/* Whatever is wrong, it is not told with the value. */
+	assert_null(strstr(err.message, "s3cr3t"));
+}
+
+static void
+is_refused(const char *body, bool open, const char *words)
+{
+	is_refused_beside(body, open, &no_hosts, words);
 }
 
 #define HOSTS "\"network_allow\": [\"a.test:443\", \"a.test:80\"]"
@@ -86,15 +118,113 @@ what_cannot_be_kept_is_refused(void **state)
 	is_refused("{\"autoResume\": {\"enabled\": true}}", false, "paused");
 	is_refused("{\"volumeMounts\": [{}]}", false, "volumes");
 	is_refused("{\"mcp\": {\"a\": 1}}", false, "gateway");
-	is_refused("{\"network\": {\"rules\": {\"a\": []}}}", false,
-		   "--credential");
 	is_refused("{\"network\": {\"egressProxy\": {\"a\": 1}}}", false,
 		   "proxy");
+	is_refused("{\"network\": {\"httpsPorts\": [3000]}}", false,
+		   "connected to");
+	is_refused("{\"network\": {\"dnsServers\": [\"8.8.8.8\"]}}", false,
+		   "looked up");
+	is_refused("{\"network\": {\"inventedLater\": true}}", false,
+		   "not known");
 	is_refused("{\"network\": {\"allowOut\": [\"10.0.0.0/8\"]}}", false,
 		   "ranges");
 	is_refused("{\"network\": {\"allowOut\": [1]}}", false, "allowOut[0]");
 	is_refused("{\"network\": {\"denyOut\": [\"8.8.8.8\"]}}", true,
 		   "single hosts");
+	is_refused_beside("{\"network\": {\"denyOut\": [\"own.test\"]}}", false,
+			  &some, "single hosts");
+}
+
+#define RULE(host, headers)                                                  \
+	"\"rules\": {\"" host "\": [{\"transform\": {\"headers\": {" headers \
+	"}}}]}"
+#define KEY "\"X-Key\": \"s3cr3t\""
+
+static void
+has_header(const char *body, bool open, const struct list *hosts,
+	   const char *policy, const char *host)
+{
+	own(e2b_policy) struct e2b_policy p = { 0 };
+	char entry[200];
+
+	snprintf(entry, sizeof(entry),
+		 "[{\"host\": \"%s\", \"header\": \"X-Key\", \"from\": "
+		 "\"given:RULE_1\"}]",
+		 host);
+	read_as(body, open, hosts, &p);
+	is_same(p.policy, policy, body);
+	is_same(p.credentials, entry, body);
+	is_same(p.secrets, "{\"RULE_1\": \"s3cr3t\"}", body);
+}
+
+static void
+headers_become_credentials_and_their_values_are_apart(void **state)
+{
+	(void)state;
+	has_header("{\"network\": {\"allowOut\": [\"a.test\"], " RULE("a.test",
+								      KEY) "}}",
+		   false, &no_hosts, "{" HOSTS "}", "a.test");
+	/* A star does not stand for it. */
+	has_header("{\"network\": {\"allowOut\": [\"*.test\"], " RULE("a.test",
+								      KEY) "}}",
+		   false, &no_hosts,
+		   "{\"network_allow\": [\"*.test:443\", \"*.test:80\", "
+		   "\"a.test:443\", \"a.test:80\"]}",
+		   "a.test");
+	/* Where all is open, or all are allowed, the host need not be named;
+	   and nothing is taken away. */
+	has_header("{\"network\": {" RULE("a.test", KEY) "}}", true, &some,
+		   "{\"network_allow\": [\"own.test:8080:plain,private\", "
+		   "\"own.test:443\", \"a.test:443\", \"a.test:80\"]}",
+		   "a.test");
+	has_header("{\"network\": {\"allowOut\": [\"0.0.0.0/0\"], " RULE(
+			   "a.test", KEY) "}}",
+		   false, &no_hosts, "{" HOSTS "}", "a.test");
+	/* As the server's policy names it. */
+	has_header("{\"network\": {\"allowOut\": [\"own.test\"], " RULE(
+			   "own.test", KEY) "}}",
+		   false, &some,
+		   "{\"network_allow\": [\"own.test:8080:plain,private\", "
+		   "\"own.test:443\"]}",
+		   "own.test");
+	becomes("{\"network\": {\"rules\": {\"a.test\": []}}}", false, "{}");
+	becomes("{\"network\": {\"rules\": {\"a.test\": [{}, "
+		"{\"transform\": null}]}}}",
+		false, "{}");
+}
+
+static void
+rules_that_cannot_be_kept_are_refused(void **state)
+{
+	(void)state;
+	is_refused("{\"network\": {" RULE("a.test", KEY) "}}", false,
+		   "allowOut");
+	is_refused("{\"network\": {\"denyOut\": [\"0.0.0.0/0\"], " RULE(
+			   "a.test", KEY) "}}",
+		   true, "allowOut");
+	is_refused("{\"network\": {" RULE("*.test", KEY) "}}", true,
+		   "single hosts");
+	is_refused("{\"network\": {" RULE("10.0.0.0/8", KEY) "}}", true,
+		   "single hosts");
+	is_refused(
+		"{\"network\": {" RULE("a.test", KEY ", \"X-B\": \"b\"") "}}",
+		true, "one header");
+	is_refused("{\"network\": {" RULE("a.test", "\"X-Key\": 5") "}}", true,
+		   "must be a string");
+	is_refused("{\"network\": {" RULE(
+			   "a.test",
+			   "\"X-Key\": \"${e2b.identity.tokens.s3cr3t}\"") "}}",
+		   true, "identities");
+	is_refused("{\"network\": {\"rules\": {\"a.test\": "
+		   "[{\"transform\": {\"body\": \"s3cr3t\"}}]}}}",
+		   true, "nothing else");
+	is_refused("{\"network\": {\"rules\": {\"a.test\": [{\"mirror\": "
+		   "\"s3cr3t\"}]}}}",
+		   true, "nothing else");
+	is_refused("{\"network\": {\"rules\": {\"a.test\": 5}}}", true,
+		   "a list");
+	is_refused("{\"network\": {\"rules\": {\"a.test\": [5]}}}", true,
+		   "an object");
 }
 
 int
@@ -104,6 +234,9 @@ main(void)
 		cmocka_unit_test(what_gives_nothing_changes_nothing),
 		cmocka_unit_test(less_network_is_kept),
 		cmocka_unit_test(what_cannot_be_kept_is_refused),
+		cmocka_unit_test(
+			headers_become_credentials_and_their_values_are_apart),
+		cmocka_unit_test(rules_that_cannot_be_kept_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,466 @@
+#include "e2b_watch.h"
+
+#include <string.h>
+
+#include "e2b_connect.h"
+#include "e2b_files.h"
+#include "e2b_snapshot.h"
+
+#define STREAM "application/connect+json"
+/* {"keepalive":{}} in its envelope. */
+static const char keepalive[] = "\0\0\0\0\020{\"keepalive\":{}}";
+_Static_assert(sizeof(keepalive) - 1 == 5 + 16, "as its envelope says");
+
+struct watcher {
+	struct watcher *next; /* of its sandbox, or of all streams */
+	char id[ROOM_ID_SIZE];
+	char *path; /* absolute, as the jail knows it */
+	unsigned depth;
+	struct snapshot seen;
+	/* Of a stream, whose exchange owns it. It is in the list as long as
+	   its client is there; the exchange is held while it looks. */
+	struct exchange *x;
+	struct room *room;
+	bool is_looking; /* under the lock */
+};
+
+void
+watcher_free(struct watcher *w)
+{
+	if (!w)
+		return;
+	snapshot_free(&w->seen);
+	free(w->path);
+	free(w);
+}
+
+void
+watchers_free(struct watcher *first)
+{
+	while (first) {
+		struct watcher *w = first;
+
+		first = w->next;
+		watcher_free(w);
+	}
+}
+
+/* The lock is held. */
+static bool
+unlink_watcher(struct watcher **at, const struct watcher *w)
+{
+	while (*at && *at != w)
+		at = &(*at)->next;
+	if (!*at)
+		return false;
+	*at = w->next;
+	return true;
+}
+
+/* ---- the first look: where it is, then what is in it ---- */
+
+static void
+fail_watch(struct filing *f, const struct remit_error *err)
+{
+	if (f->x->is_stream)
+		connect_end(f->x, connect_code(err), err->message);
+	else
+		connect_fail(f->x, connect_code(err), err->message);
+}
+
+static void
+refuse_watch(struct filing *f, const char *code, const char *message)
+{
+	if (f->x->is_stream)
+		connect_end(f->x, code, message);
+	else
+		connect_fail(f->x, code, message);
+}
+
+static void
+take_place(struct filing *f, const struct remit_file_answer *a)
+{
+	if (!a->entry_count || a->entries[0].type != REMIT_FILE_IS_FOLDER) {
+		refuse_watch(f, "invalid_argument", "the path is no folder");
+		return;
+	}
+	f->to = strdup(a->entries[0].path);
+	if (!f->to)
+		refuse_watch(f, "internal", "no memory");
+}
+
+static bool
+look_inside(struct filing *f)
+{
+	if (f->task.op != REMIT_FILE_STAT || !f->to)
+		return false;
+	f->task.op = REMIT_FILE_LIST;
+	f->task.path = f->to;
+	f->on_answer = f->on_list;
+	return true;
+}
+
+/* NULL: the reply is there. */
+static struct watcher *
+watcher_new(struct filing *f, const struct remit_file_answer *a)
+{
+	struct watcher *w = calloc(1, sizeof(*w));
+	struct remit_error err;
+
+	if (a->truncated) {
+		refuse_watch(f, "resource_exhausted",
+			     "there are more entries than can be watched: "
+			     "watch a folder below it");
+		free(w);
+		return NULL;
+	}
+	if (w) {
+		w->depth = f->task.depth;
+		w->path = strdup(f->to);
+	}
+	if (w && w->path && room_make_id(w->id, &err) == 0 &&
+	    snapshot_take(&w->seen, f->to, a) == 0)
+		return w;
+	watcher_free(w);
+	refuse_watch(f, "internal", "no memory");
+	return NULL;
+}
+
+static void
+begin_watch(struct filing *f, const json_t *message,
+	    void (*on_list)(struct filing *, const struct remit_file_answer *))
+{
+	const char *path = e2b_ask_text(message, "path");
+
+	if (!path || filing_set_path(f, path) < 0) {
+		refuse_watch(f, "invalid_argument", "path: must be a string");
+		return;
+	}
+	f->task.op = REMIT_FILE_STAT;
+	f->task.depth = json_is_true(json_object_get(message, "recursive"))
+				? REMIT_FILE_DEPTH_MAX
+				: 1;
+	f->on_answer = take_place;
+	f->on_list = on_list;
+	f->on_error = fail_watch;
+	f->more = look_inside;
+	filing_begin(f);
+}
+
+/* ---- a client that asks ---- */
+
+static void
+keep_watcher(struct filing *f, const struct remit_file_answer *a)
+{
+	struct watcher *w = watcher_new(f, a);
+	struct e2b *e = f->x->server->e2b;
+	char id[ROOM_ID_SIZE];
+	size_t n = 0;
+
+	if (!w)
+		return;
+	memcpy(id, w->id, sizeof(id));
+	pthread_mutex_lock(&e->lock);
+	for (const struct watcher *o = f->sb->watchers; o; o = o->next)
+		n++;
+	if (n < WATCHERS_MAX) {
+		w->next = f->sb->watchers;
+		f->sb->watchers = take_ptr(&w);
+	}
+	pthread_mutex_unlock(&e->lock);
+	if (w)
+		refuse_watch(f, "resource_exhausted",
+			     "too many folders of this sandbox are watched");
+	else
+		reply_json(f->x, 200, json_pack("{s:s}", "watcherId", id));
+	watcher_free(w);
+}
+
+void
+e2b_create_watcher(struct exchange *x)
+{
+	struct filing *f = filing_new(x);
+
+	if (f)
+		begin_watch(f, x->json, keep_watcher);
+}
+
+/* The lock is held. */
+static struct watcher *
+find(const struct sandbox *sb, const struct exchange *x)
+{
+	const char *id = e2b_ask_text(x->json, "watcherId");
+	struct watcher *w;
+
+	for (w = sb->watchers; w && (!id || strcmp(w->id, id) != 0);
+	     w = w->next)
+		;
+	return w;
+}
+
+static void
+no_watcher(struct exchange *x)
+{
+	connect_fail(x, "not_found", "there is no such watcher");
+}
+
+/* What is not seen any more was removed. */
+static void
+give_changes(struct filing *f, const struct remit_file_answer *a)
+{
+	struct e2b *e = f->x->server->e2b;
+	struct snapshot now = { 0 };
+	json_t *changes = NULL;
+	struct watcher *w;
+
+	if (a->truncated || snapshot_take(&now, f->path, a) < 0) {
+		connect_fail(f->x, "resource_exhausted",
+			     "there are more entries than can be watched");
+		return;
+	}
+	pthread_mutex_lock(&e->lock);
+	w = find(f->sb, f->x);
+	if (w) {
+		struct snapshot before = w->seen;
+
+		changes = snapshot_changes(&before, &now);
+		w->seen = now;
+		now = before;
+	}
+	pthread_mutex_unlock(&e->lock);
+	snapshot_free(&now);
+	if (w)
+		reply_json(f->x, 200, json_pack("{s:o}", "events", changes));
+	else
+		no_watcher(f->x);
+}
+
+static void
+fail_changes(struct filing *f, const struct remit_error *err)
+{
+	struct remit_file_answer nothing = { 0 };
+
+	if (err->sys_errno == ENOENT)
+		give_changes(f, &nothing);
+	else
+		connect_fail(f->x, connect_code(err), err->message);
+}
+
+void
+e2b_get_events(struct exchange *x)
+{
+	struct filing *f = filing_new(x);
+	struct watcher *w;
+
+	if (!f)
+		return;
+	pthread_mutex_lock(&x->server->e2b->lock);
+	w = find(f->sb, x);
+	if (w) {
+		f->path = strdup(w->path);
+		f->task = (struct remit_file_task){ .op = REMIT_FILE_LIST,
+						    .path = f->path,
+						    .depth = w->depth };
+	}
+	pthread_mutex_unlock(&x->server->e2b->lock);
+	if (!w || !f->path) {
+		no_watcher(x);
+		return;
+	}
+	f->on_answer = give_changes;
+	f->on_error = fail_changes;
+	filing_begin(f);
+}
+
+void
+e2b_remove_watcher(struct exchange *x)
+{
+	struct sandbox *sb = e2b_find(x);
+	struct watcher *w;
+
+	if (!sb)
+		return;
+	pthread_mutex_lock(&x->server->e2b->lock);
+	w = find(sb, x);
+	if (w)
+		unlink_watcher(&sb->watchers, w);
+	pthread_mutex_unlock(&x->server->e2b->lock);
+	sandbox_put(x, sb);
+	if (w)
+		reply_json(x, 200, json_object());
+	else
+		no_watcher(x);
+	watcher_free(w);
+}
+
+/* ---- a client that waits ---- */
+
+static void
+on_gone(void *user)
+{
+	struct watcher *w = user;
+	struct e2b *e = w->x->server->e2b;
+
+	pthread_mutex_lock(&e->lock);
+	unlink_watcher(&e->streams, w);
+	pthread_mutex_unlock(&e->lock);
+}
+
+static void
+on_list(void *user, const struct remit_file_answer *a)
+{
+	struct watcher *w = user;
+	struct snapshot now = { 0 };
+	json_auto_t *changes = NULL;
+	json_t *change;
+	size_t i;
+
+	/* What cannot be compared now may be the next time. */
+	if (a->truncated || snapshot_take(&now, w->path, a) < 0)
+		return;
+	changes = snapshot_changes(&w->seen, &now);
+	snapshot_free(&w->seen);
+	w->seen = now;
+	json_array_foreach(changes, i, change)
+	{
+		if (connect_send(w->x,
+				 json_pack("{s:O}", "filesystem", change)) < 0)
+			return; /* who has gone is noticed elsewhere */
+	}
+}
+
+/* There is no jail any more. */
+static void
+end_stream(struct watcher *w, const struct remit_error *err)
+{
+	if (err->code == REMIT_E_GONE)
+		reply_abort(w->x);
+	else
+		connect_end(w->x, connect_code(err), err->message);
+}
+
+static void
+on_look(void *user, struct remit_result *res, const struct remit_error *err)
+{
+	bool is_last = err && (err->code == REMIT_E_GONE ||
+			       err->code == REMIT_E_REFUSED);
+	struct remit_file_answer nothing = { 0 };
+	struct watcher *w = user;
+	struct e2b *e = w->x->server->e2b;
+
+	(void)res;
+	if (err && err->sys_errno == ENOENT)
+		on_list(w, &nothing);
+	pthread_mutex_lock(&e->lock);
+	w->is_looking = false;
+	if (is_last)
+		unlink_watcher(&e->streams, w);
+	pthread_mutex_unlock(&e->lock);
+	if (is_last)
+		end_stream(w, err);
+	exchange_put(w->x);
+}
+
+static const struct room_events events = {
+	.file = on_list,
+	.result = on_look,
+};
+
+/* The lock is held, and so is the exchange. */
+static int
+look(struct watcher *w, struct remit_error *err)
+{
+	struct remit_file_task task = { .op = REMIT_FILE_LIST,
+					.path = w->path,
+					.depth = w->depth };
+	struct room_loan none = { 0 };
+
+	w->is_looking = true;
+	if (room_file(w->room, &task, none, &events, w, err) == 0)
+		return 0;
+	w->is_looking = false;
+	return -1;
+}
+
+/* One who must be told its end, out of the list. */
+static struct watcher *
+look_at_all(struct server *s, struct remit_error *err)
+{
+	struct watcher *w, *next;
+
+	for (w = s->e2b->streams; w; w = next) {
+		next = w->next;
+		if (w->is_looking)
+			continue;
+		exchange_hold(w->x);
+		if (s->is_draining)
+			fail(err, REMIT_E_REFUSED, "this server is ending");
+		else if (look(w, err) == 0)
+			continue;
+		if (err->code == REMIT_E_GONE || s->is_draining) {
+			unlink_watcher(&s->e2b->streams, w);
+			return w;
+		}
+		exchange_put(w->x); /* its connection holds it still */
+	}
+	return NULL;
+}
+
+void
+e2b_look(struct server *s)
+{
+	struct remit_error err;
+	struct watcher *w;
+
+	do {
+		pthread_mutex_lock(&s->e2b->lock);
+		w = look_at_all(s, &err);
+		pthread_mutex_unlock(&s->e2b->lock);
+		if (w) {
+			end_stream(w, &err);
+			exchange_put(w->x);
+		}
+	} while (w);
+}
+
+static void
+open_stream(struct filing *f, const struct remit_file_answer *a)
+{
+	struct watcher *w = watcher_new(f, a);
+	struct e2b *e = f->x->server->e2b;
+	size_t n = 0;
+
+	if (!w)
+		return;
+	f->watcher = w;
+	w->x = f->x;
+	w->room = f->sb->room;
+	if (connect_send(f->x, json_pack("{s:{}}", "start")) < 0)
+		return;
+	pthread_mutex_lock(&e->lock);
+	for (const struct watcher *o = e->streams; o; o = o->next)
+		n += o->room == w->room;
+	if (n < WATCHERS_MAX) {
+		w->next = e->streams;
+		e->streams = w;
+	}
+	pthread_mutex_unlock(&e->lock);
+	if (n < WATCHERS_MAX)
+		exchange_on_gone(f->x, on_gone, w);
+	else
+		refuse_watch(f, "resource_exhausted",
+			     "too many folders of this sandbox are watched");
+}
+
+void
+e2b_watch_dir(struct exchange *x)
+{
+	struct filing *f = filing_new(x);
+	json_auto_t *message = f ? e2b_read_envelope(&x->body.data) : NULL;
+
+	if (!f)
+		return;
+	reply_begin(x, 200, STREAM);
+	reply_keepalive_bytes(x, keepalive, sizeof(keepalive) - 1);
+	begin_watch(f, message, open_stream);
+}

@@ -1,0 +1,26 @@
+/*
+ * e2b_watch: folders of a sandbox that a client watches. They are listed, in
+ * turn with the cells, and two lists compared: when the client asks, or once in
+ * a second for one who waits.
+ */
+#ifndef REMIT_E2B_WATCH_H
+#define REMIT_E2B_WATCH_H
+
+#include "exchange.h"
+
+/* Of one sandbox. */
+#define WATCHERS_MAX 8
+
+struct watcher;
+
+void watcher_free(struct watcher *w);
+/* Of a sandbox that nobody has any more. */
+void watchers_free(struct watcher *first);
+
+/* The routes of the filesystem service. */
+void e2b_create_watcher(struct exchange *x);
+void e2b_get_events(struct exchange *x);
+void e2b_remove_watcher(struct exchange *x);
+void e2b_watch_dir(struct exchange *x);
+
+#endif

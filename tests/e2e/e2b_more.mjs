@@ -1,0 +1,56 @@
+// E2B's own client, unmodified: commands that are heard, read and left, folders that are watched, sandboxes that are found again. One line of JSON.
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+
+const require = createRequire(`${process.argv[2]}/`);
+const { Sandbox } = await import(pathToFileURL(require.resolve('@e2b/code-interpreter')));
+const seen = {};
+const failed = async (promise) => promise.then(() => 'no error', (e) => e.constructor.name);
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+const until = async (is) => { for (let i = 0; i < 60 && !is(); i++) await pause(100); };
+
+const box = await Sandbox.create({ metadata: { of: 'js', n: '1' }, timeoutMs: 60_000 });
+
+const cat = await box.commands.run('cat; echo end', { background: true, stdin: true });
+await box.commands.sendStdin(cat.pid, 'one\n');
+await cat.sendStdin('tü\n');
+await box.commands.closeStdin(cat.pid);
+seen.stdin = (await cat.wait()).stdout;
+const handle = await box.commands.run('for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.2; done; exit 5', { background: true });
+await handle.disconnect();
+await pause(500);
+const [found] = await box.commands.list();
+const heard = [];
+const again = await box.commands.connect(found.pid, { onStdout: (text) => { heard.push(text); } });
+const ended = await again.wait().then(() => 0, (e) => e.exitCode);
+seen.again = [found.pid === handle.pid, heard.at(-1), heard.join('').length < 16, ended, await failed(box.commands.connect(found.pid))];
+seen.place = (await box.commands.run('echo $A; pwd', { envs: { A: 'b' }, cwd: '/tmp', user: 'user' })).stdout;
+seen.refused = [await failed(box.commands.run('id', { user: 'root' })), await failed(box.pty.create({ cols: 5, rows: 5, onData: () => {} }))];
+const sleeping = await box.commands.run('sleep 40', { background: true });
+seen.killed = [await sleeping.kill(), await failed(sleeping.wait()), await box.commands.kill(sleeping.pid)];
+
+await box.files.makeDir('w/deep');
+const events = [];
+const watch = await box.files.watchDir('w', (e) => { events.push([e.name, e.type]); }, { recursive: true });
+await box.files.write('w/a', '1');
+await until(() => events.length > 1);
+await box.runCode('import os; os.rename("w/a", "w/deep/b")');
+await until(() => events.length > 3);
+await watch.stop();
+seen.watched = [events, await failed(box.files.watchDir('nowhere', () => {}))];
+
+const more = await Promise.all([2, 3].map((n) => Sandbox.create({ metadata: { of: 'js', n: `${n}` }, timeoutMs: 60_000 })));
+const pages = [], listing = Sandbox.list({ limit: 2, query: { metadata: { of: 'js' } } });
+while (listing.hasNext) pages.push((await listing.nextItems()).length);
+seen.pages = pages;
+const connected = await Sandbox.connect(box.sandboxId, { timeoutMs: 90_000 });
+const before = (await connected.getInfo()).endAt;
+await box.setTimeout(200_000);
+seen.life = [await connected.isRunning(), (await connected.getInfo()).endAt - before > 60_000, await box.getMetrics()];
+await Promise.all(more.map((b) => b.kill()));
+const watching = [];
+await box.files.watchDir('w', () => {}, { onExit: (e) => watching.push(e?.constructor.name ?? 'ended') });
+seen.end = [await box.kill(), await failed(Sandbox.connect(box.sandboxId))];
+await until(() => watching.length);
+seen.end.push(watching.length);
+console.log(JSON.stringify(seen));

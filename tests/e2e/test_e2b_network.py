@@ -1,0 +1,157 @@
+"""The network of E2B's clients, unmodified: hosts that are allowed, and headers that arrive there and are nowhere else."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+
+import network_here
+import pytest
+from conftest import ROOT
+from leftovers import name_of, processes
+from network_here import requests
+from served import serve
+from test_network import memory_has
+
+sys.path.insert(0, str(ROOT / "tests" / "npm"))
+sys.path.insert(0, str(ROOT / "tests" / "python"))
+import packages  # noqa: E402
+import venvs  # noqa: E402
+
+API, INNER = "api.example.com", "inner.example.com"
+SECRET = "Bearer s3cr3t-of-the-client"
+# As no client could name it: with a private address.
+OWN = {"network_allow": [f"{INNER}:80:private"]}
+LOOK = f"""
+import os, urllib.request
+def fetch(url):
+    try: return urllib.request.urlopen(url, timeout=20).status
+    except Exception as e: return type(e).__name__
+needle = "s3cr3t" + "-of-the-client"
+[fetch("https://{API}/a"), fetch("http://{INNER}/b"), fetch("https://evil.example/c"), needle in str(dict(os.environ))]
+"""
+PYTHON = """
+import json, os, sys, urllib.request
+from e2b_code_interpreter import Sandbox
+api, inner, secret, look = sys.argv[1:]
+def ask(path, body=None):
+    head = {"X-API-Key": os.environ["E2B_API_KEY"], "E2b-Sandbox-Id": box.sandbox_id, "Content-Type": "application/json"}
+    return urllib.request.urlopen(urllib.request.Request(os.environ["E2B_API_URL"] + path, body, head)).read().decode()
+def failed(**network):
+    try: Sandbox.create(network=network).kill()
+    except Exception as e: return [type(e).__name__, str(e)]
+def header(value): return [{"transform": {"headers": {"X-Key": value}}}]
+rules = {api: header(secret), inner: header(secret)}
+box = Sandbox.create(network={"rules": rules, "allow_out": lambda ctx: list(ctx.rules), "deny_out": lambda ctx: [ctx.all_traffic]})
+raw = [ask("/execute", json.dumps({"code": "1"}).encode())]
+text = box.run_code(look).text
+raw += [ask("/sandboxes"), ask("/sandboxes/" + box.sandbox_id), ask("/metrics"), repr(box.get_info())]
+box.restart_code_context("main")
+again = box.run_code(look).text
+allowed = {"allow_out": [api]}
+refused = [failed(rules=rules), failed(rules={api: header("bad\\nvalue " + secret)}, **allowed), failed(rules={api: header(secret + "x" * 4096)}, **allowed),
+           failed(rules={"*.example.com": header(secret)}, allow_out=["*.example.com"]), failed(rules={api: [{"transform": {"headers": {"Content-Length": secret}}}]}, **allowed),
+           failed(egress_proxy={"address": "proxy.example.com:1080"}), failed(mask_request_host="a"), failed(allow_out=["10.0.0.0/8"]), failed(https_ports=[3000])]
+box.kill()
+print(json.dumps({"text": text, "again": again, "raw": raw, "refused": refused}))
+"""
+JS = """
+import { createRequire } from 'node:module';
+const [made, api, inner, secret, look] = process.argv.slice(2);
+const { Sandbox } = createRequire(`${made}/`)('@e2b/code-interpreter');
+const header = [{ transform: { headers: { 'X-Key': secret } } }];
+const box = await Sandbox.create({ network: { rules: { [api]: header, [inner]: header }, allowOut: ({ rules }) => [...rules.keys()], denyOut: ({ allTraffic }) => [allTraffic] } });
+const text = (await box.runCode(look)).text;
+const info = JSON.stringify(await box.getInfo());
+const late = await box.updateNetwork({ allowOut: [api] }).then(() => 'no error', (e) => e.message);
+await box.kill();
+console.log(JSON.stringify({ text, info, late }));
+"""
+
+
+@pytest.fixture(scope="module")
+def world(stage):
+    with network_here.start(stage / "world-e2b") as w:
+        yield w
+
+
+@contextlib.contextmanager
+def clients(world, remit, *flags):
+    """How a program of this user speaks to a server there."""
+    here = world.inside(remit)
+    log = remit.folder / "e2b-network.log"
+    with serve(here, "--log", log, *network_here.FALLBACK, *flags) as served:
+        at = f"http://127.0.0.1:{served.port}"
+        env = remit.env({"E2B_API_KEY": f"e2b_{served.token}", "E2B_API_URL": at, "E2B_SANDBOX_URL": at})
+
+        def start(*argv) -> subprocess.Popen:
+            return subprocess.Popen([*here.argv()[:-1], *map(str, argv)], env=env, cwd=remit.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+        def say(*argv) -> dict:
+            done = subprocess.run([*here.argv()[:-1], *map(str, argv)], env=env, cwd=remit.folder, capture_output=True, text=True, timeout=100)
+            assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-4000:])
+            return json.loads(done.stdout.splitlines()[-1])
+
+        say.start = start
+        yield say
+    written = log.read_text()
+    log.unlink()
+    assert "/sandboxes" in written and "s3cr3t" not in written
+
+
+def keys(seen):
+    return {line.split()[2]: " ".join(line.split()[3:]) for line in requests(seen)}
+
+
+def test_headers_of_the_client_of_pypi_arrive_and_are_nowhere_else(remit, world):
+    mark = world.mark()
+    with clients(world, remit, "--policy", remit.file("e2b-policy.json", json.dumps(OWN))) as say:
+        seen = say(venvs.framework("e2b"), "-c", PYTHON, API, INNER, SECRET, LOOK)
+    assert seen["text"] == seen["again"] == "[200, 200, 'URLError', False]", seen
+    assert keys(world.seen(mark)) == {"/a": SECRET, "/b": SECRET}
+    assert len(requests(world.seen(mark))) == 4, "a fresh jail has them too"
+    assert "s3cr3t" not in "".join(seen["raw"]) and f"{API}:X-Key=given:RULE_1" in seen["raw"][0]
+    assert "s3cr3t" not in json.dumps(seen["refused"])
+    words = ["allowOut", "no header may have", "longer than 4095", "single hosts", "no header", "no other proxy", "connected to", "ranges", "connected to"]
+    for (name, message), word in zip(seen["refused"], words, strict=True):
+        assert name == "SandboxException" and word in message, (word, message)
+
+
+def test_headers_of_the_client_of_npm_arrive_too(remit, world):
+    mark = world.mark()
+    made = packages.folder("e2b")
+    with clients(world, remit, "--policy", remit.file("e2b-policy.json", json.dumps(OWN))) as say:
+        seen = say(packages.node(made), remit.file("rules.mjs", JS), made, API, INNER, SECRET, LOOK)
+    assert seen["text"] == "[200, 200, 'URLError', False]" and keys(world.seen(mark)) == {"/a": SECRET, "/b": SECRET}
+    assert "s3cr3t" not in seen["info"] and "decided when it is made" in seen["late"]
+
+
+def test_no_process_of_a_jail_has_a_header_in_its_memory(remit, world):
+    """Nor has the first one, which begins as a copy of the keeper."""
+    code = PYTHON.split("raw = ")[0] + "box.run_code(look); print('begun', flush=True); input(); box.kill(); os._exit(0)"
+    with clients(world, remit, "--policy", remit.file("e2b-policy.json", json.dumps(OWN))) as say:
+        with say.start(venvs.framework("e2b"), "-c", code, API, INNER, SECRET, LOOK) as client:
+            assert client.stdout.readline() == "begun\n"
+            found = {}
+            for pid in processes(remit.command):
+                found.setdefault(name_of(pid), set()).add(memory_has(pid, SECRET.encode()))
+            client.communicate("\n", timeout=30)
+    # The server and its keeper were given it, and the proxy sends it.
+    assert {name for name, has in found.items() if True in has} == {"remit", "exe", "remit-proxy"}, found
+    assert "remit-init" in found and any(name.startswith("python") for name in found), found
+
+
+def test_a_key_s_policy_is_the_most_also_for_headers(remit, world):
+    """Whose key has no network gets none by naming a header."""
+    path = remit.folder / "e2b-network-keys.json"
+    path.unlink(missing_ok=True)
+    key = remit("serve", "--keys", path, "--add-key", "a").stdout.strip()
+    document = json.loads(path.read_text())
+    document["keys"][0] |= {"policy": OWN, "free": []}
+    path.write_text(json.dumps(document))
+    code = PYTHON.split("box = Sandbox")[0] + "print(json.dumps([failed(rules={h: header(secret)}, allow_out=[h]) for h in (api, inner)]))"
+    with clients(world, remit, "--keys", path) as say:
+        (name, message), fine = say("env", f"E2B_API_KEY=e2b_{key}", venvs.framework("e2b"), "-c", code, API, INNER, SECRET, LOOK)
+    assert name == "SandboxException" and "network_allow" in message and "s3cr3t" not in message and fine is None
