@@ -162,7 +162,7 @@ def stage_fuzz() -> Results:
 BUSY = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
 WAITING = concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1))
 # What takes longest begins first.
-LONGEST = ("packages", "sessions", "warm", "bench", "sanitized", "shared", "landlock", "steps")
+LONGEST = ("packages", "sessions", "network_warm", "warm", "steps", "bench", "fork_hostile", "shared", "landlock", "sanitized")
 
 
 def build_all() -> bool:
