@@ -243,6 +243,13 @@ def test_lines_of_an_execution(served):
         assert of(box.execute("a b"), "error")[0]["name"] == "SyntaxError"
 
 
+def test_what_code_shows_may_be_as_deep_as_can_be_read(one):
+    with boxed(one) as box:
+        code = "class Deep:\n    def _repr_json_(self):\n        return b'[' * 2040 + b']' * 2040\nDeep()"
+        status, _, text = box.ask("POST", "/execute", {"code": code}, port=49999)
+        assert status == 200 and b"[" * 2040 in text and b"end_of_execution" in text, text[:500]
+
+
 def test_contexts(served):
     with boxed(served) as box:
         assert [c["id"] for c in box.json("GET", "/contexts")] == ["main"]

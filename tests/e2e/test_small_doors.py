@@ -107,6 +107,14 @@ def test_what_an_answer_may_hold_is_bounded(served):
     assert got["status"] == "SandboxError" and "larger" in got["message"], got
 
 
+def test_json_as_deep_as_can_be_read_ends_nobody_else_s_session(served):
+    """The doors write again what code has made: its depth must not be more than the stack of who does it."""
+    code = "class Deep:\n    def _repr_json_(self):\n        return b'[' * 2040 + b']' * 2040\nDeep()"
+    for path, body in (("/run_jupyter", {"cells": [code]}), ("/", {"code": code})):
+        status, _, text = served.ask("POST", path, body)
+        assert status == 200 and b"[" * 2040 + b"]" * 2040 in text, (path, status, text[:500])
+
+
 def test_a_client_that_leaves_ends_its_notebook(served):
     connection = served.connect()
     body = json.dumps({"cells": ["import time; time.sleep(15)", "1"]})
