@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import http.client
 import json
+import select
 import socket
 import struct
 import threading
@@ -599,6 +600,30 @@ def test_input_is_for_commands_that_read_and_no_more_than_the_policy_allows(one)
         assert event(answer)["event"]["end"]["exitCode"] == 0
         answer.close()
         assert box.command("cat")[-2]["event"]["end"]["exitCode"] == 0
+
+
+def test_requests_whose_input_nobody_reads_are_not_without_number(one):
+    """Each is a thread of the server, also when its client has left, and other keys need threads too."""
+    with boxed(one) as box:
+        first, ahead = started(box, "sleep 30")
+        waits = stream(box, "/process.Process/Start", {"process": {"cmd": "cat", "args": []}, "stdin": True})
+        (pid,) = {p["pid"] for p in box.json("POST", "/process.Process/List", {})["processes"]} - {ahead}
+        sent = {"process": {"pid": pid}, "input": {"stdin": base64.b64encode(b"x" * 100_000).decode()}}
+        named = {"E2b-Sandbox-Id": box.id, "X-Access-Token": box.about["envdAccessToken"], "Content-Type": "application/json"}
+        for _ in range(8):
+            writer = one.connect()
+            writer.request("POST", "/process.Process/SendInput", json.dumps(sent), named)
+            assert not select.select([writer.sock], [], [], 0.2)[0]
+            writer.close()
+        assert box.json("POST", "/process.Process/SendInput", sent, status=429)["code"] == "resource_exhausted"
+        box.json("POST", "/process.Process/SendSignal", {"process": {"pid": ahead}, "signal": "SIGNAL_SIGKILL"})
+        assert event(waits)["event"]["start"]["pid"] == pid
+        got = 0
+        while got < 800_000:
+            got += len(base64.b64decode(event(waits)["event"]["data"]["stdout"]))
+        box.json("POST", "/process.Process/SendInput", sent)
+        first.close()
+        waits.close()
 
 
 def test_watchers_that_wait_end_with_their_sandbox(one):
