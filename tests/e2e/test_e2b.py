@@ -626,6 +626,14 @@ def test_requests_whose_input_nobody_reads_are_not_without_number(one):
         waits.close()
 
 
+def test_what_a_watcher_remembers_is_bounded(one):
+    with boxed(one) as box:
+        box.execute("import os\nd = '/'.join(['d' * 250] * 8)\nos.makedirs(d)\nfor i in range(1500): open(f'{d}/{i}', 'w').close()")
+        got = box.json("POST", "/filesystem.Filesystem/CreateWatcher", {"path": ".", "recursive": True}, status=429)
+        assert "more entries" in got["message"], got
+        assert box.json("POST", "/filesystem.Filesystem/CreateWatcher", {"path": "."})["watcherId"]
+
+
 def test_watchers_that_wait_end_with_their_sandbox(one):
     with boxed(one) as box:
         waiting = [stream(box, "/filesystem.Filesystem/WatchDir", {"path": "."}) for _ in range(8)]
