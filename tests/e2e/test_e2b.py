@@ -515,6 +515,15 @@ def test_commands(one):
         assert base64.b64decode(box.command("echo '\"\"\"'\"\\n{}%s\"")[1]["event"]["data"]["stdout"]).startswith(b'"""')
 
 
+def test_a_message_that_would_keep_all_others_waiting_is_refused(one):
+    """Thirty megabytes of lists of nothing took four seconds, in the thread that everybody's requests wait for."""
+    with boxed(one) as box:
+        body = json.dumps({"path": ".", "process": {"cmd": "true", "args": []}, "more": "x" * (1 << 20)}).encode()
+        for path in ("/process.Process/Start", "/process.Process/Connect", "/filesystem.Filesystem/WatchDir"):
+            sent = b"\0" + struct.pack(">I", len(body)) + body
+            assert box.ask("POST", path, sent, {"Content-Type": "application/connect+json"})[0] == 413
+
+
 def test_a_command_is_killed_by_its_number(one):
     with boxed(one) as box:
         found = {}
