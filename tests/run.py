@@ -157,10 +157,12 @@ def stage_fuzz() -> Results:
         return list(pool.map(fuzz_one, targets)) or [(0, 1)]
 
 
-# Who tests the whole waits about as long as he works. More at once would only make each other late.
-WORKERS = concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1))
+# Hostile programs keep processors busy; what tests the whole waits more than it works. More at once would only make
+# each other late.
+BUSY = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
+WAITING = concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1))
 # What takes longest begins first.
-LONGEST = ("packages", "sessions", "warm", "bench", "sanitized", "shared", "landlock", "steps")
+LONGEST = ("packages", "sessions", "network_warm", "warm", "steps", "bench", "fork_hostile", "shared", "landlock", "sanitized")
 
 
 def build_all() -> bool:
@@ -175,9 +177,9 @@ def pytest_part(part: tuple[str, ...]) -> tuple[int, int]:
     return result
 
 
-def pytest_parts(*parts: tuple[str, ...]) -> Results:
-    """The workers take them in this order, after those of the stages before."""
-    return WORKERS.map(pytest_part, parts)
+def pytest_parts(workers: concurrent.futures.Executor, *parts: tuple[str, ...]) -> Results:
+    """They take them in this order, after those of the stages before."""
+    return workers.map(pytest_part, parts)
 
 
 def stage_guest() -> Results:
@@ -199,12 +201,12 @@ def stage_escape() -> Results:
     if not build_all():
         return [(0, 1)]
     files = sorted(tracked("tests/escape/test_*.py"), key=lambda path: "escape.py" not in path)
-    return pytest_parts(*((path, "-k", who) for path in files for who in ("user", "not user")))
+    return pytest_parts(BUSY, *((path, "-k", who) for path in files for who in ("user", "not user")))
 
 
 def stage_python() -> Results:
     """The Python package: a wheel, and everything in environments that have it."""
-    return pytest_parts(("tests/python",)) if build("build") else [(0, 1)]
+    return pytest_parts(WAITING, ("tests/python",)) if build("build") else [(0, 1)]
 
 
 def stage_e2e() -> Results:
@@ -212,7 +214,7 @@ def stage_e2e() -> Results:
         return [(0, 1)]
     files = tracked(*(f"tests/e2e/test_{name}.py" for name in LONGEST))
     files += [path for path in tracked("tests/e2e/test_*.py") if path not in files]
-    return pytest_parts(*((path,) for path in files))
+    return pytest_parts(WAITING, *((path,) for path in files))
 
 
 def stage_coverage() -> Results:
