@@ -10,6 +10,7 @@
 #include "fusion_ask.h"
 #include "loop.h"
 #include "native_part.h"
+#include "result_view.h"
 #include "server.h"
 #include "small_doors.h"
 #include "text.h"
@@ -248,9 +249,7 @@ static void
 on_cell(void *user, struct remit_result *res, const struct remit_error *err)
 {
 	struct notebook *n = user;
-	json_auto_t *result =
-		res ? json_loads(remit_result_json(res), JSON_ALLOW_NUL, NULL)
-		    : NULL;
+	const json_t *result = res ? result_view_document(res) : NULL;
 	const char *status = errand_text(result, "status");
 	bool is_busy = !strcmp(status, "busy");
 
@@ -259,8 +258,6 @@ on_cell(void *user, struct remit_result *res, const struct remit_error *err)
 				remit_result_status(res));
 	if (err)
 		n->err = *err;
-	else if (!result)
-		fail_sys(&n->err, REMIT_E_MEMORY, "notebook");
 	else if (!strcmp(status, "refused") || is_busy)
 		fail(&n->err, is_busy ? REMIT_E_BUSY : REMIT_E_INPUT, "%s",
 		     errand_text(json_object_get(result, "error"), "value"));

@@ -125,6 +125,13 @@ def test_json_as_deep_as_can_be_read_ends_nobody_else_s_session(served):
         assert status == 200 and b"[" * 2040 + b"]" * 2040 in text, (path, status, text[:500])
 
 
+def test_numbers_that_no_double_holds_are_values_too(served):
+    assert served.json("POST", "/", {"code": "10 ** 30"})["result"] == str(10**30)
+    assert served.json("POST", "/", {"code": "10 ** 15"})["result"] == 10**15
+    assert notebook(served, "[10 ** 30]")["cells"][0]["display"][0]["text/plain"] == f"[{10**30}]"
+    assert fusion(served, "10 ** 30")["run_result"]["return_code"] == piston(served, "10 ** 30")["run"]["code"] == 0
+
+
 def test_a_client_that_leaves_ends_its_notebook(served):
     connection = served.connect()
     body = json.dumps({"cells": ["import time; time.sleep(15)", "1"]})
