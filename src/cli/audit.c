@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "audit_line.h"
+#include "result_view.h"
 
 int
 audit_open(struct audit *a, struct remit_error *err)
@@ -101,8 +102,10 @@ audit_add(struct audit *a, const struct audit_run *run, struct remit_error *err)
 	if (policy_digest(job->policy_json, policy, err) < 0)
 		return -1;
 	sha256_text(job->code, job->code_len, code);
+	/* Not as text: that has what code has made, which need not be JSON
+	   that can be read here. */
 	if (run->res)
-		to_write.result = remit_result_json(run->res);
+		to_write.result = result_view_document(run->res);
 	else
 		to_write.error = remit_code_name(run->why->code);
 	if (audit_line_write(&line, &to_write) < 0)

@@ -8,6 +8,7 @@
 #include "cli.h"
 #include "question.h"
 #include "repl_lines.h"
+#include "result_view.h"
 #include "screen.h"
 #include "tool_options.h"
 
@@ -89,7 +90,7 @@ on_question(void *user, const struct remit_question *q)
 static json_t *
 session_of(const struct remit_result *res, json_t **doc)
 {
-	*doc = json_loads(remit_result_json(res), 0, NULL);
+	*doc = json_incref(result_view_document(res));
 	return json_object_get(*doc, "session");
 }
 

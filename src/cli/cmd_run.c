@@ -18,6 +18,7 @@
 #include "program.h"
 #include "quantity.h"
 #include "question.h"
+#include "result_view.h"
 #include "run_displays.h"
 #include "run_input.h"
 #include "run_options.h"
@@ -216,11 +217,9 @@ cli_explain_end(const struct remit_result *res, const struct policy *policy,
 {
 	static const char *const quiet[] = { "ok", "error", "exit" };
 	const char *status = remit_result_status(res);
-	const char *text = remit_result_json(res);
 	int known = status_find(status);
-	json_t *doc, *error;
+	json_t *doc = result_view_document(res), *error;
 
-	doc = text ? json_loads(text, 0, NULL) : NULL;
 	explain_cut(doc, "stdout", policy->stdout_max_bytes);
 	explain_cut(doc, "stderr", policy->stderr_max_bytes);
 	show_denials(doc);
@@ -229,10 +228,8 @@ cli_explain_end(const struct remit_result *res, const struct policy *policy,
 	explain_skipped(doc);
 	explain_changes(doc, policy->commit == COMMIT_NEVER);
 	for (size_t i = 0; i < ARRAY_LEN(quiet); i++)
-		if (!strcmp(status, quiet[i])) {
-			json_decref(doc);
+		if (!strcmp(status, quiet[i]))
 			return;
-		}
 	error = json_object_get(doc, "error");
 	if (is_claim(doc) && strcmp(status, "rejected") != 0)
 		error = NULL;
@@ -256,7 +253,6 @@ cli_explain_end(const struct remit_result *res, const struct policy *policy,
 	if (!strcmp(status, "rejected"))
 		findings_show(stderr, name ? name : "main.py",
 			      json_object_get(error, "findings"));
-	json_decref(doc);
 }
 
 static int
@@ -357,7 +353,7 @@ static bool
 show_people(struct run *r, const struct remit_result *res,
 	    struct policy *policy)
 {
-	json_auto_t *doc = NULL;
+	const json_t *doc = result_view_document(res);
 
 	show_end(r);
 	show_value(r);
@@ -365,7 +361,6 @@ show_people(struct run *r, const struct remit_result *res,
 			&r->displays);
 	if (!r->options.ask)
 		return false;
-	doc = json_loads(remit_result_json(res), 0, NULL);
 	if (!ask_result(&r->ask, doc, policy))
 		return false;
 	remove_artifacts(doc);

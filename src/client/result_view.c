@@ -114,7 +114,7 @@ result_view_finish(struct remit_result *r, const char *json, size_t len,
 }
 
 json_t *
-result_view_document(struct remit_result *r)
+result_view_document(const struct remit_result *r)
 {
 	return r->doc;
 }

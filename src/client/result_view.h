@@ -23,7 +23,7 @@ int result_view_finish(struct remit_result *r, const char *json, size_t len,
 int result_view_show(struct remit_result *r, char *json,
 		     struct remit_error *err) must_check;
 /* The document, once it is finished; the result's own. */
-json_t *result_view_document(struct remit_result *r);
+json_t *result_view_document(const struct remit_result *r);
 bool result_view_is_done(const struct remit_result *r);
 /* A shared keeper refused what a private one can do. */
 bool result_view_is_elsewhere(const struct remit_result *r);

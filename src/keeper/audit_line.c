@@ -56,17 +56,14 @@ audit_line_policy_sha256(const struct policy *p, char out[SHA256_TEXT])
 
 /* What the result says of itself, under the same names. */
 static int
-copy_result(json_t *line, const char *text)
+copy_result(json_t *line, const json_t *result)
 {
 	static const char *const names[] = {
 		"run_id",  "status",   "tier",	  "exit_code",
 		"signal",  "usage",    "denials", "artifacts",
 		"changes", "reported", "calls",	  "calls_left_out",
 	};
-	json_auto_t *result = json_loads(text, 0, NULL);
 
-	if (!result)
-		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (json_object_set(line, names[i],
 				    json_object_get(result, names[i])) < 0)

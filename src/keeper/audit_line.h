@@ -18,9 +18,9 @@ struct audit_line_run {
 	const char *policy_sha256;
 	const char *code_sha256;
 	uint64_t code_bytes;
-	const char *result; /* the document, as text; NULL: there is none */
-	const char *error;  /* then the name of why */
-	json_t *artifacts;  /* in place of the result's, or NULL; borrowed */
+	const json_t *result; /* the document; NULL: there is none; borrowed */
+	const char *error;    /* then the name of why */
+	json_t *artifacts;    /* in place of the result's, or NULL; borrowed */
 };
 
 /* For appending; a regular file, made (0600) if it is missing. */
@@ -30,7 +30,7 @@ int audit_line_open(const char *path, struct remit_error *err) must_check;
 int audit_line_policy_sha256(const struct policy *p,
 			     char out[SHA256_TEXT]) must_check;
 
-/* One line with its end. -1: no memory, or the result is no document. */
+/* One line with its end. -1: no memory. */
 int audit_line_write(struct buf *out,
 		     const struct audit_line_run *run) must_check;
 

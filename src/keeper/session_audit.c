@@ -42,16 +42,17 @@ write_line(const struct session *s, const struct buf *result, struct buf *out)
 {
 	char policy[SHA256_TEXT];
 	json_auto_t *artifacts = artifacts_of(s);
+	json_auto_t *document = json_loads(buf_text(result), 0, NULL);
 	struct audit_line_run run = {
 		.uid = s->keeper->clerk.uid,
 		.policy_sha256 = policy,
 		.code_sha256 = s->code_sha256,
 		.code_bytes = s->code_bytes ? s->code_bytes : s->code.len,
-		.result = buf_text(result),
+		.result = document,
 		.artifacts = artifacts,
 	};
 
-	if (policy_sha256(s, policy) < 0)
+	if (!document || policy_sha256(s, policy) < 0)
 		return -1;
 	return audit_line_write(out, &run);
 }

@@ -10,8 +10,10 @@
 #include "result_view.h"
 #include "room_part.h"
 
-/* What libremit needs, and half as much again. */
-#define WORKER_STACK ((size_t)512 * 1024)
+/* JSON that code has made may be 2048 levels deep, and each of them is a call
+   of 300 bytes; sanitizers make it several times as many. What is not used is
+   not there. */
+#define WORKER_STACK ((size_t)4 * 1024 * 1024)
 
 /* The room that this thread works for: a branch has the tools of its parent,
    so a tool cannot know whose call it is. */

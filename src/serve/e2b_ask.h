@@ -17,6 +17,9 @@
 
 /* Before each message of a stream: one byte of flags, four of length. */
 #define E2B_ENVELOPE 5
+/* What is in one is read by the thread that all others wait for. One argument
+   of a program has 128 KiB at most. */
+#define E2B_MESSAGE_MAX ((size_t)1024 * 1024)
 
 /* A member that is a text without NUL, or NULL. */
 const char *e2b_ask_text(const json_t *body, const char *name);

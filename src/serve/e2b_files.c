@@ -332,6 +332,7 @@ const struct route e2b_file_routes[] = {
 		.pattern = "/filesystem.Filesystem/WatchDir",
 		.serve = e2b_watch_dir,
 		.body = BODY_BYTES,
+		.body_max = E2B_MESSAGE_MAX,
 		.is_open = true,
 		.admits = e2b_admits,
 	},

@@ -40,6 +40,7 @@ struct sandbox {
 	struct context *contexts;   /* oldest first; the first is "main" */
 	char running[ROOM_ID_SIZE]; /* the context whose cell runs, or "" */
 	struct command *commands;   /* that run or wait */
+	unsigned writers;	    /* requests that give them input */
 	struct watcher *watchers;   /* whose clients ask */
 	bool was_told;		    /* what its policy is kept by */
 };

@@ -361,6 +361,33 @@ check_network(const json_t *network, const struct network *n,
 	return 0;
 }
 
+/* What is of another type would be read as nothing, and take nothing away. */
+static int
+check_types(const json_t *body, const struct network *n,
+	    struct remit_error *err)
+{
+	const json_t *network = json_object_get(body, "network");
+	const json_t *access = json_object_get(body, "allow_internet_access");
+	const struct {
+		const char *name;
+		const json_t *value;
+		bool is_right;
+	} all[] = {
+		{ "network", network, json_is_object(network) },
+		{ "network.allowOut", n->allow, json_is_array(n->allow) },
+		{ "network.denyOut", n->deny, json_is_array(n->deny) },
+		{ "network.rules", n->rules, json_is_object(n->rules) },
+		{ "allow_internet_access", access, json_is_boolean(access) },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		if (all[i].value && !json_is_null(all[i].value) &&
+		    !all[i].is_right)
+			return fail(err, REMIT_E_INPUT,
+				    "%s: is of another type", all[i].name);
+	return 0;
+}
+
 /* The server's own hosts, where nothing is taken away. */
 static int
 keep_hosts(json_t *list, const struct network *n, struct remit_error *err)
@@ -389,7 +416,8 @@ take_network(struct e2b_policy *p, const json_t *body, bool open,
 
 	n.is_open = open && !denied;
 	/* Where all is open already, nothing need be allowed. */
-	if (check_network(network, &n, err) < 0 ||
+	if (check_types(body, &n, err) < 0 ||
+	    check_network(network, &n, err) < 0 ||
 	    (!n.is_open && add_hosts(list, &n, err) < 0))
 		return -1;
 	if ((n.is_open || has_all_traffic(n.allow)) && !denied &&

@@ -17,6 +17,9 @@
 #define NO_PROCESS "there is no such process"
 /* How long a program may leave its input unread. */
 #define INPUT_MS 20000
+/* Who gives input to the commands of a sandbox at once: each has a thread, for
+   as long as it is not read. */
+#define WRITERS_MAX 8
 /* {"event":{"keepalive":{}}} in its envelope. */
 static const char keepalive[] = "\0\0\0\0\032{\"event\":{\"keepalive\":{}}}";
 _Static_assert(sizeof(keepalive) - 1 == 5 + 26, "as its envelope says");
@@ -166,15 +169,42 @@ send_input(struct exchange *x, struct sandbox *sb, uint64_t cell)
 		reply_json(x, 200, json_object());
 }
 
+static bool
+begin_input(struct e2b *e, struct sandbox *sb)
+{
+	bool has_room;
+
+	pthread_mutex_lock(&e->lock);
+	has_room = sb->writers < WRITERS_MAX;
+	sb->writers += has_room;
+	pthread_mutex_unlock(&e->lock);
+	return has_room;
+}
+
+static void
+end_input(struct e2b *e, struct sandbox *sb)
+{
+	pthread_mutex_lock(&e->lock);
+	sb->writers--;
+	pthread_mutex_unlock(&e->lock);
+}
+
 /* In a thread: a program may be slow to read. */
 static void
 do_input(struct exchange *x)
 {
+	struct e2b *e = x->server->e2b;
 	uint64_t cell;
 	struct sandbox *sb = find(x, &cell);
 
-	if (cell)
+	if (cell && begin_input(e, sb)) {
 		send_input(x, sb, cell);
+		end_input(e, sb);
+	} else if (cell) {
+		connect_fail(x, "resource_exhausted",
+			     "too many requests give input to commands that "
+			     "do not read it");
+	}
 	sandbox_put(x, sb);
 }
 
@@ -216,6 +246,7 @@ post_update(struct exchange *x)
 	{                                                              \
 		.method = "POST", .pattern = "/process.Process/" name, \
 		.serve = (what), .body = (has), .is_open = true,       \
+		.body_max = (has) == BODY_BYTES ? E2B_MESSAGE_MAX : 0, \
 		.admits = e2b_admits,                                  \
 	}
 

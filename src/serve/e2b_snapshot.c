@@ -33,6 +33,16 @@ below(const char *folder, const char *path)
 							   : path;
 }
 
+bool
+snapshot_fits(const struct remit_file_answer *a)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < a->entry_count; i++)
+		bytes += strlen(a->entries[i].path);
+	return !a->truncated && bytes <= SNAPSHOT_NAMES_MAX;
+}
+
 int
 snapshot_take(struct snapshot *out, const char *folder,
 	      const struct remit_file_answer *a)

@@ -6,6 +6,7 @@
 #define REMIT_E2B_SNAPSHOT_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "error.h"
 
@@ -20,6 +21,11 @@ struct snapshot {
 	size_t count;
 };
 
+/* What the names of one may be together. */
+#define SNAPSHOT_NAMES_MAX ((size_t)2 * 1024 * 1024)
+
+/* Whether a list is whole, and no more than can be kept. */
+bool snapshot_fits(const struct remit_file_answer *a);
 /* Of the entries of a list of `folder`; -1: no memory. */
 int snapshot_take(struct snapshot *out, const char *folder,
 		  const struct remit_file_answer *a) must_check;

@@ -107,7 +107,7 @@ watcher_new(struct filing *f, const struct remit_file_answer *a)
 	struct watcher *w = calloc(1, sizeof(*w));
 	struct remit_error err;
 
-	if (a->truncated) {
+	if (!snapshot_fits(a)) {
 		refuse_watch(f, "resource_exhausted",
 			     "there are more entries than can be watched: "
 			     "watch a folder below it");
@@ -213,7 +213,7 @@ give_changes(struct filing *f, const struct remit_file_answer *a)
 	json_t *changes = NULL;
 	struct watcher *w;
 
-	if (a->truncated || snapshot_take(&now, f->path, a) < 0) {
+	if (!snapshot_fits(a) || snapshot_take(&now, f->path, a) < 0) {
 		connect_fail(f->x, "resource_exhausted",
 			     "there are more entries than can be watched");
 		return;
@@ -316,7 +316,7 @@ on_list(void *user, const struct remit_file_answer *a)
 	size_t i;
 
 	/* What cannot be compared now may be the next time. */
-	if (a->truncated || snapshot_take(&now, w->path, a) < 0)
+	if (!snapshot_fits(a) || snapshot_take(&now, w->path, a) < 0)
 		return;
 	changes = snapshot_changes(&w->seen, &now);
 	snapshot_free(&w->seen);

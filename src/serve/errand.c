@@ -1,6 +1,7 @@
 #include "errand.h"
 
 #include "native_part.h"
+#include "result_view.h"
 #include "server.h"
 
 /* A program that somebody waits for. */
@@ -31,13 +32,39 @@ on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
 		return; /* no memory: the result has each stream by itself */
 }
 
+/* Numbers of more than 64 bits cannot be read: then there is its text. */
+static json_t *
+value_of(const struct remit_result *res)
+{
+	const char *text = remit_result_json(res);
+	json_auto_t *whole = json_loads(text, JSON_ALLOW_NUL, NULL);
+	json_t *value = json_incref(json_object_get(whole, "value"));
+
+	if (whole)
+		return value;
+	whole = json_loads(text, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL,
+			   NULL);
+	value = json_incref(json_object_get(whole, "value"));
+	json_object_del(value, "json");
+	return value;
+}
+
+static json_t *
+result_of(const struct errand *e, const struct remit_result *res)
+{
+	json_t *result = json_copy(result_view_document(res));
+	json_t *value = e->form->has_value ? value_of(res) : NULL;
+
+	if (value && json_object_set_new(result, "value", value) < 0)
+		return NULL;
+	return result;
+}
+
 static void
 on_result(void *user, struct remit_result *res, const struct remit_error *err)
 {
 	struct errand *e = user;
-	json_auto_t *result =
-		res ? json_loads(remit_result_json(res), JSON_ALLOW_NUL, NULL)
-		    : NULL;
+	json_auto_t *result = res ? result_of(e, res) : NULL;
 	int status = 200;
 	json_t *answer;
 

@@ -15,6 +15,7 @@ struct errand_form {
 			  const struct buf *output, int *status);
 	/* There is none, and why. */
 	json_t *(*blame)(const char *message);
+	bool has_value; /* the result with its "value" */
 };
 
 /* Runs a document of the native API, which it takes, and replies. timeout_ms:

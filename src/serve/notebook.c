@@ -10,6 +10,7 @@
 #include "fusion_ask.h"
 #include "loop.h"
 #include "native_part.h"
+#include "result_view.h"
 #include "server.h"
 #include "small_doors.h"
 #include "text.h"
@@ -26,8 +27,11 @@ struct notebook {
 	uint64_t total_ms, cell_ms, begun_us;
 	size_t at, fetched;
 	size_t bytes; /* of the answer so far */
-	json_t *cells, *files;
-	json_t *shown; /* by the cell that runs */
+	/* As the answer has them: values that code has made take fifty times
+	   as much memory as their text. */
+	struct buf cells;
+	struct buf shown; /* by the cell that runs */
+	json_t *files;
 	bool is_late;
 	bool has_ended; /* the session, before its last cell */
 	struct remit_file_task task;
@@ -43,9 +47,9 @@ notebook_free(void *notebook)
 
 	room_put(n->room);
 	request_free(n->first);
-	json_decref(n->cells);
+	buf_free(&n->cells);
+	buf_free(&n->shown);
 	json_decref(n->files);
-	json_decref(n->shown);
 	free(n);
 }
 
@@ -65,8 +69,33 @@ blame(const char *message)
 			 "executor_pod_name", "files");
 }
 
-static json_t *
-answer(const struct notebook *n)
+static char *
+text_of(json_t *doc)
+{
+	char *text =
+		doc ? json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(15))
+		    : NULL;
+
+	json_decref(doc);
+	return text;
+}
+
+/* The text of a document, which it takes, with a list that is text already. */
+static int
+add_with(struct buf *out, json_t *doc, const char *name, const struct buf *list)
+{
+	own_mem char *text = text_of(doc);
+
+	return !text || buf_add(out, text, strlen(text) - 1) < 0 ||
+			       buf_addf(out, ",\"%s\":[", name) < 0 ||
+			       buf_add(out, buf_text(list), list->len) < 0 ||
+			       buf_add(out, "]}", 2) < 0
+		       ? -1
+		       : 0;
+}
+
+static int
+answer(const struct notebook *n, struct buf *out)
 {
 	bool good = !n->is_late && !n->has_ended;
 	json_t *driver =
@@ -76,22 +105,30 @@ answer(const struct notebook *n)
 			  "return_code", good ? json_integer(0) : json_null(),
 			  "stdout", "", "stderr", "");
 
-	return json_pack("{s:s, s:s, s:o, s:O, s:n, s:O}", "status",
-			 good ? "Success" : "Failed", "message",
-			 n->is_late	? "total_timeout is over"
-			 : n->has_ended ? "a cell has ended the session"
-					: "",
-			 "driver", driver, "cells", n->cells,
-			 "executor_pod_name", "files", n->files);
+	return add_with(out,
+			json_pack("{s:s, s:s, s:o, s:n, s:O}", "status",
+				  good ? "Success" : "Failed", "message",
+				  n->is_late ? "total_timeout is over"
+				  : n->has_ended
+					  ? "a cell has ended the session"
+					  : "",
+				  "driver", driver, "executor_pod_name",
+				  "files", n->files),
+			"cells", &n->cells);
 }
 
 static void
 finish(struct notebook *n)
 {
+	own(buf) struct buf text = BUF_INIT(2 * ANSWER_MAX);
+
 	if (n->room)
 		room_drop(n->room);
+	if (!n->err.code && answer(n, &text) < 0)
+		fail_sys(&n->err, REMIT_E_MEMORY, "notebook");
 	if (!n->err.code)
-		reply_json(n->x, 200, answer(n));
+		reply_bytes(n->x, 200, "application/json", buf_text(&text),
+			    text.len);
 	else
 		reply_json(n->x, n->err.code == REMIT_E_BUSY ? 429 : 200,
 			   blame(n->err.message));
@@ -134,13 +171,20 @@ static void
 on_display(void *user, const struct remit_display *d)
 {
 	struct notebook *n = user;
-	json_t *bundle = json_object();
+	own_mem char *text = NULL;
+	json_t *bundle;
 
+	if (n->err.code)
+		return;
+	bundle = json_object();
 	for (size_t i = 0; i < d->part_count; i++)
-		if (!is_too_much(n, d->parts[i].len))
-			json_object_set_new(bundle, d->parts[i].mime,
-					    part_json(&d->parts[i]));
-	json_array_append_new(n->shown, bundle);
+		json_object_set_new(bundle, d->parts[i].mime,
+				    part_json(&d->parts[i]));
+	text = text_of(bundle);
+	if (!text || is_too_much(n, strlen(text) + 1) ||
+	    (n->shown.len && buf_add(&n->shown, ",", 1) < 0) ||
+	    buf_add(&n->shown, text, strlen(text)) < 0)
+		fail_too_much(n);
 }
 
 /* As Jupyter says it: one message, whose traceback is lines. */
@@ -182,20 +226,21 @@ stderr_of(const json_t *result)
 static void
 note_cell(struct notebook *n, const json_t *result)
 {
-	json_t *errors = errors_of(result), *said = stderr_of(result);
-	const json_t *out = json_object_get(result, "stdout");
+	json_t *errors = errors_of(result);
+	json_t *cell = json_pack("{s:O, s:o, s:s, s:o}", "stdout",
+				 json_object_get(result, "stdout"), "stderr",
+				 stderr_of(result), "status",
+				 json_array_size(errors) ? "error" : "ok",
+				 "error", errors);
 	const char *state =
 		errand_text(json_object_get(result, "session"), "state");
+	size_t before = n->cells.len + n->shown.len; /* that is counted */
+	int failed = n->cells.len && buf_add(&n->cells, ",", 1) < 0;
 
-	if (is_too_much(n, json_string_length(out) + json_string_length(said)))
+	failed |= add_with(&n->cells, cell, "display", &n->shown);
+	if (failed || is_too_much(n, n->cells.len - before))
 		fail_too_much(n);
-	json_array_append_new(
-		n->cells,
-		json_pack("{s:O, s:o, s:o, s:s, s:o}", "stdout", out, "stderr",
-			  said, "display", n->shown, "status",
-			  json_array_size(errors) ? "error" : "ok", "error",
-			  errors));
-	n->shown = json_array();
+	n->shown.len = 0;
 	n->has_ended = strcmp(state, "open") != 0;
 	n->is_late = spent_ms(n) >= n->total_ms;
 }
@@ -204,9 +249,7 @@ static void
 on_cell(void *user, struct remit_result *res, const struct remit_error *err)
 {
 	struct notebook *n = user;
-	json_auto_t *result =
-		res ? json_loads(remit_result_json(res), JSON_ALLOW_NUL, NULL)
-		    : NULL;
+	const json_t *result = res ? result_view_document(res) : NULL;
 	const char *status = errand_text(result, "status");
 	bool is_busy = !strcmp(status, "busy");
 
@@ -215,8 +258,6 @@ on_cell(void *user, struct remit_result *res, const struct remit_error *err)
 				remit_result_status(res));
 	if (err)
 		n->err = *err;
-	else if (!result)
-		fail_sys(&n->err, REMIT_E_MEMORY, "notebook");
 	else if (!strcmp(status, "refused") || is_busy)
 		fail(&n->err, is_busy ? REMIT_E_BUSY : REMIT_E_INPUT, "%s",
 		     errand_text(json_object_get(result, "error"), "value"));
@@ -414,9 +455,8 @@ fusion_post_notebook(struct exchange *x)
 		return;
 	}
 	n->x = x;
-	n->cells = json_array();
+	n->cells.cap = n->shown.cap = ANSWER_MAX;
 	n->files = json_object();
-	n->shown = json_array();
 	exchange_own(x, n, notebook_free);
 	if (fusion_ask_notebook(&ask, x->json, x->key, &err) < 0 ||
 	    begin(n, &ask, &err) < 0)

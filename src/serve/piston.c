@@ -190,7 +190,7 @@ answer(const struct exchange *x, const json_t *result, const struct buf *output,
 static void
 post_execute(struct exchange *x)
 {
-	static const struct errand_form form = { answer, blame };
+	static const struct errand_form form = { answer, blame, false };
 	struct remit_error err;
 	uint64_t timeout_ms;
 	json_t *doc = piston_ask(x->json, x->key, &timeout_ms, &err);

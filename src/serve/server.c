@@ -236,6 +236,21 @@ raise_files(void)
 	}
 }
 
+/* Headers that clients give and the key to the certificate are in memory, and
+   in no file. One byte: with none the kernel still starts who takes cores. */
+static int
+leave_no_core(struct remit_error *err)
+{
+	struct rlimit core;
+
+	if (getrlimit(RLIMIT_CORE, &core) == 0) {
+		core.rlim_cur = core.rlim_max ? 1 : 0;
+		if (setrlimit(RLIMIT_CORE, &core) == 0)
+			return 0;
+	}
+	return fail_sys(err, REMIT_E_KERNEL, "RLIMIT_CORE");
+}
+
 int
 server_open(struct server *s, struct remit_error *err)
 {
@@ -249,7 +264,8 @@ server_open(struct server *s, struct remit_error *err)
 	s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (s->wake_fd < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "eventfd");
-	if (loop_open(&s->loop, err) < 0 || open_signals(s, err) < 0 ||
+	if (leave_no_core(err) < 0 || loop_open(&s->loop, err) < 0 ||
+	    open_signals(s, err) < 0 ||
 	    loop_add(&s->loop, &s->wake, s->wake_fd, EPOLLIN, on_wake, s, err) <
 		    0)
 		return -1;

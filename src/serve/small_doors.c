@@ -52,7 +52,7 @@ blame(const char *message)
 static void
 post_plain(struct exchange *x)
 {
-	static const struct errand_form form = { answer, blame };
+	static const struct errand_form form = { answer, blame, true };
 
 	if (json_object_size(x->json) != 1 ||
 	    !json_is_string(json_object_get(x->json, "code")))

@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import http.client
 import json
+import select
 import socket
 import struct
 import threading
@@ -241,6 +242,13 @@ def test_lines_of_an_execution(served):
         assert of(box.execute("    x = 1\n    x"), "result")[0]["text"] == "1"
         assert of(box.execute("raise SystemExit(3)"), "error")[0]["name"] == "SystemExit"
         assert of(box.execute("a b"), "error")[0]["name"] == "SyntaxError"
+
+
+def test_what_code_shows_may_be_as_deep_as_can_be_read(one):
+    with boxed(one) as box:
+        code = "class Deep:\n    def _repr_json_(self):\n        return b'[' * 2040 + b']' * 2040\nDeep()"
+        status, _, text = box.ask("POST", "/execute", {"code": code}, port=49999)
+        assert status == 200 and b"[" * 2040 in text and b"end_of_execution" in text, text[:500]
 
 
 def test_contexts(served):
@@ -507,6 +515,15 @@ def test_commands(one):
         assert base64.b64decode(box.command("echo '\"\"\"'\"\\n{}%s\"")[1]["event"]["data"]["stdout"]).startswith(b'"""')
 
 
+def test_a_message_that_would_keep_all_others_waiting_is_refused(one):
+    """Thirty megabytes of lists of nothing took four seconds, in the thread that everybody's requests wait for."""
+    with boxed(one) as box:
+        body = json.dumps({"path": ".", "process": {"cmd": "true", "args": []}, "more": "x" * (1 << 20)}).encode()
+        for path in ("/process.Process/Start", "/process.Process/Connect", "/filesystem.Filesystem/WatchDir"):
+            sent = b"\0" + struct.pack(">I", len(body)) + body
+            assert box.ask("POST", path, sent, {"Content-Type": "application/connect+json"})[0] == 413
+
+
 def test_a_command_is_killed_by_its_number(one):
     with boxed(one) as box:
         found = {}
@@ -592,6 +609,38 @@ def test_input_is_for_commands_that_read_and_no_more_than_the_policy_allows(one)
         assert event(answer)["event"]["end"]["exitCode"] == 0
         answer.close()
         assert box.command("cat")[-2]["event"]["end"]["exitCode"] == 0
+
+
+def test_requests_whose_input_nobody_reads_are_not_without_number(one):
+    """Each is a thread of the server, also when its client has left, and other keys need threads too."""
+    with boxed(one) as box:
+        first, ahead = started(box, "sleep 30")
+        waits = stream(box, "/process.Process/Start", {"process": {"cmd": "cat", "args": []}, "stdin": True})
+        (pid,) = {p["pid"] for p in box.json("POST", "/process.Process/List", {})["processes"]} - {ahead}
+        sent = {"process": {"pid": pid}, "input": {"stdin": base64.b64encode(b"x" * 100_000).decode()}}
+        named = {"E2b-Sandbox-Id": box.id, "X-Access-Token": box.about["envdAccessToken"], "Content-Type": "application/json"}
+        for _ in range(8):
+            writer = one.connect()
+            writer.request("POST", "/process.Process/SendInput", json.dumps(sent), named)
+            assert not select.select([writer.sock], [], [], 0.2)[0]
+            writer.close()
+        assert box.json("POST", "/process.Process/SendInput", sent, status=429)["code"] == "resource_exhausted"
+        box.json("POST", "/process.Process/SendSignal", {"process": {"pid": ahead}, "signal": "SIGNAL_SIGKILL"})
+        assert event(waits)["event"]["start"]["pid"] == pid
+        got = 0
+        while got < 800_000:
+            got += len(base64.b64decode(event(waits)["event"]["data"]["stdout"]))
+        box.json("POST", "/process.Process/SendInput", sent)
+        first.close()
+        waits.close()
+
+
+def test_what_a_watcher_remembers_is_bounded(one):
+    with boxed(one) as box:
+        box.execute("import os\nd = '/'.join(['d' * 250] * 8)\nos.makedirs(d)\nfor i in range(1500): open(f'{d}/{i}', 'w').close()")
+        got = box.json("POST", "/filesystem.Filesystem/CreateWatcher", {"path": ".", "recursive": True}, status=429)
+        assert "more entries" in got["message"], got
+        assert box.json("POST", "/filesystem.Filesystem/CreateWatcher", {"path": "."})["watcherId"]
 
 
 def test_watchers_that_wait_end_with_their_sandbox(one):

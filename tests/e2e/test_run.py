@@ -199,6 +199,9 @@ def test_on_a_terminal_only_colours_pass(any_remit):
 def test_output_that_was_cut_does_not_look_whole(any_remit):
     done = any_remit("run", "--stdout-max", "1k", "-c", "print('x' * 5000)")
     assert done.stdout == "x" * 1024 and "stdout was cut at 1 KiB" in done.stderr and done.returncode == 0
+    # Nothing that is printed keeps that from being said.
+    done = any_remit("run", "--stdout-max", "1k", "-c", "print('\\0' * 5000)")
+    assert done.stdout == "\0" * 1024 and "stdout was cut at 1 KiB" in done.stderr
 
 
 def test_a_claim_is_not_said_in_our_words(any_remit):

@@ -46,6 +46,15 @@ def wait_for(path, count: int) -> list[dict]:
     return found
 
 
+def test_no_output_keeps_a_run_out_of_the_audit(remit, file):
+    """NUL in what was printed, or a number that is too large to be read, is no reason to write nothing down."""
+    codes = ["print('a\\0b')", "'\\0'", "10 ** 30", "raise ValueError('\\0')", "class Deep:\n    def _repr_json_(self):\n        return b'[' * 2046 + b']' * 2046\nDeep()"]
+    with serve(remit, "--audit", file) as s:
+        for code in codes:
+            s.ask("POST", "/v1/runs", {"code": code})
+    assert [line["code_sha256"] for line in lines(file)] == [sha(code) for code in codes]
+
+
 # ---- the doors: each runs one program, and says which ----
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import pathlib
+import re
+import resource
 import socket
 import stat
 import subprocess
@@ -207,6 +210,18 @@ def held(served) -> int:
     with open(f"/proc/{served.process.pid}/status") as f:
         (kib,) = [int(line.split()[1]) for line in f if line.startswith("VmRSS")]
     return kib * 1024
+
+
+def test_the_server_leaves_no_core(stage):
+    """It would hold keys, and headers that clients gave. One byte is no core, and nothing is started for it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+    try:
+        with serve(make_remit(users()[-1], stage)) as s:
+            limits = pathlib.Path(f"/proc/{s.process.pid}/limits").read_text()
+    finally:
+        resource.setrlimit(resource.RLIMIT_CORE, (soft, hard))
+    assert re.search(r"Max core file size +[01] ", limits), limits
 
 
 def test_a_client_that_reads_slowly_holds_up_nobody(any_served):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -105,6 +106,30 @@ def test_a_notebook_whose_session_ends_says_so(served):
 def test_what_an_answer_may_hold_is_bounded(served):
     got = notebook(served, "open('big', 'wb').truncate(65 << 20)", fetch_files=["big"])
     assert got["status"] == "SandboxError" and "larger" in got["message"], got
+
+
+def test_what_an_answer_needs_is_no_multiple_of_it(served):
+    """Lists of nothing are small as text and large as values: an answer of many of them is put together from text."""
+    cell = "class Wide:\n    def _repr_json_(self):\n        return b'[' + b'[],' * 300_000 + b'0]'\ndisplay(Wide())"
+    status, _, text = served.ask("POST", "/run_jupyter", {"cells": [cell] * 12})
+    assert status == 200 and len(text) > 12 * 900_000, text[:500]
+    (peak,) = re.findall(r"VmHWM:\s+(\d+) kB", pathlib.Path(f"/proc/{served.process.pid}/status").read_text())
+    assert int(peak) < 300 * 1024, peak
+
+
+def test_json_as_deep_as_can_be_read_ends_nobody_else_s_session(served):
+    """The doors write again what code has made: its depth must not be more than the stack of who does it."""
+    code = "class Deep:\n    def _repr_json_(self):\n        return b'[' * 2040 + b']' * 2040\nDeep()"
+    for path, body in (("/run_jupyter", {"cells": [code]}), ("/", {"code": code})):
+        status, _, text = served.ask("POST", path, body)
+        assert status == 200 and b"[" * 2040 + b"]" * 2040 in text, (path, status, text[:500])
+
+
+def test_numbers_that_no_double_holds_are_values_too(served):
+    assert served.json("POST", "/", {"code": "10 ** 30"})["result"] == str(10**30)
+    assert served.json("POST", "/", {"code": "10 ** 15"})["result"] == 10**15
+    assert notebook(served, "[10 ** 30]")["cells"][0]["display"][0]["text/plain"] == f"[{10**30}]"
+    assert fusion(served, "10 ** 30")["run_result"]["return_code"] == piston(served, "10 ** 30")["run"]["code"] == 0
 
 
 def test_a_client_that_leaves_ends_its_notebook(served):

@@ -227,6 +227,28 @@ rules_that_cannot_be_kept_are_refused(void **state)
 		   "an object");
 }
 
+/* Read as nothing it would leave the network open. */
+static void
+what_is_of_another_type_is_refused(void **state)
+{
+	static const char *const bodies[] = {
+		"{\"network\": {\"denyOut\": \"0.0.0.0/0\"}}",
+		"{\"network\": {\"allowOut\": \"a.test\"}}",
+		"{\"network\": {\"rules\": [\"a.test\"]}}",
+		"{\"network\": [{\"denyOut\": [\"0.0.0.0/0\"]}]}",
+		"{\"allow_internet_access\": \"false\"}",
+		"{\"allow_internet_access\": 0}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bodies); i++)
+		is_refused(bodies[i], true, "another type");
+	becomes("{\"network\": {\"allowOut\": null, \"denyOut\": null, "
+		"\"rules\": null}, \"allow_internet_access\": null}",
+		true, "{}");
+	becomes("{\"network\": null}", true, "{}");
+}
+
 int
 main(void)
 {
@@ -237,6 +259,7 @@ main(void)
 		cmocka_unit_test(
 			headers_become_credentials_and_their_values_are_apart),
 		cmocka_unit_test(rules_that_cannot_be_kept_are_refused),
+		cmocka_unit_test(what_is_of_another_type_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
