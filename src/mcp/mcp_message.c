@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "json_shape.h"
 #include "text.h"
 
 #define WRITING (JSON_COMPACT | JSON_REAL_PRECISION(15))
@@ -25,30 +26,6 @@ mcp_fail(struct mcp_fault *f, enum mcp_code code, const char *fmt, ...)
 	vsnprintf(f->text, sizeof(f->text), fmt, args);
 	va_end(args);
 	return -1;
-}
-
-/* The parser is recursive, and its own bound is higher than ours. */
-static bool
-is_too_deep(const char *bytes, size_t len)
-{
-	unsigned depth = 0;
-	bool quoted = false;
-
-	for (size_t i = 0; i < len; i++) {
-		char c = bytes[i];
-
-		if (quoted && c == '\\')
-			i++;
-		else if (c == '"')
-			quoted = !quoted;
-		else if (quoted)
-			continue;
-		else if ((c == '[' || c == '{') && ++depth > MCP_DEPTH_MAX)
-			return true;
-		else if ((c == ']' || c == '}') && depth)
-			depth--;
-	}
-	return false;
 }
 
 static bool
@@ -95,6 +72,7 @@ int
 mcp_message_read(struct mcp_message *m, const char *bytes, size_t len,
 		 struct mcp_fault *fault)
 {
+	struct json_shape shape;
 	json_error_t where;
 	const char *version;
 	json_t *id;
@@ -104,10 +82,15 @@ mcp_message_read(struct mcp_message *m, const char *bytes, size_t len,
 		return mcp_fail(fault, MCP_E_REQUEST,
 				"a message has at most %zu bytes",
 				MCP_MESSAGE_MAX);
-	if (is_too_deep(bytes, len))
+	shape = json_shape_of(bytes, len);
+	if (shape.depth > MCP_DEPTH_MAX)
 		return mcp_fail(fault, MCP_E_PARSE,
 				"a message is at most %d levels deep",
 				MCP_DEPTH_MAX);
+	if (shape.values > JSON_VALUES_MAX)
+		return mcp_fail(fault, MCP_E_PARSE,
+				"a message has at most %d values",
+				JSON_VALUES_MAX);
 	m->doc = json_loadb(bytes, len,
 			    JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &where);
 	if (!m->doc)

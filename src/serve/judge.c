@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "exchange_part.h"
+#include "json_shape.h"
 #include "server.h"
 
 /* ---- names ---- */
@@ -270,6 +271,11 @@ server_accept_body(struct exchange *x)
 
 	if (x->route->body != BODY_JSON && x->route->body != BODY_MAYBE)
 		return 0;
+	if (json_shape_of(buf_text(data), data->len).values > JSON_VALUES_MAX) {
+		reply_fail(x, 413, "input", "a body has at most %d values",
+			   JSON_VALUES_MAX);
+		return -1;
+	}
 	if (x->route->body == BODY_MAYBE && !data->len)
 		x->json = json_object();
 	else

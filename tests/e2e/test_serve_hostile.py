@@ -106,7 +106,11 @@ def test_what_is_too_large_is_not_read(any_served):
     head = HEAD.format(token=any_served.token)
     assert status_of(any_served.raw((head + "Content-Length: 999999999999\r\n\r\n{").encode())) == 413
     assert status_of(any_served.raw((head + "X: " + "y" * 20000).encode())) == 400
-    deep = '{"code": "1", "x": ' + "[" * 100000 + "]" * 100000 + "}"
+    many = '{"code": "1", "x": [' + "0," * 100000 + "0]}"
+    status, _, text = any_served.ask("POST", "/v1/runs", many, headers={"Content-Type": "application/json"})
+    assert status == 413 and b"100000 values" in text
+    assert any_served.ask("POST", "/v1/runs", {"code": f"{',' * 200000!r}"})[0] == 200
+    deep = '{"code": "1", "x": ' + "[" * 90000 + "]" * 90000 + "}"
     status, _, text = any_served.ask("POST", "/v1/runs", deep, headers={"Content-Type": "application/json"})
     assert status == 400 and b"depth" in text
     for body in ("{", '{"code": "1", "code": "2"}', "\xff", '{"code": "\\ud800"}', "1", ""):
