@@ -150,8 +150,9 @@ one_is_made_while_others_end(void **state)
 	assert_true(others >= 0);
 	if (others == 0)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* Never in step with who makes it. */
 	while (others == 0)
-		usleep(rmdir(base) < 0 ? 1 : 20);
+		usleep(rmdir(base) < 0 ? 1 : (useconds_t)(random() % 400));
 	for (int i = 0; i < 2000 && time(NULL) < until; i++) {
 		struct workspace w = WORKSPACE_INIT;
 
