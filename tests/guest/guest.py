@@ -51,11 +51,12 @@ def why_not() -> str | None:
 def boot(phases: dict[str, list[str]], patience: int) -> str:
     """What the guest has printed.
 
-    Its clock counts its own instructions, two nanoseconds each, and jumps when it is idle: however
-    little of this machine it gets, no time limit in it is over too soon. QEMU can do that for one processor.
+    Its clock counts its own instructions, two nanoseconds each, and goes with ours only when it is idle: however
+    little of this machine it gets, no time limit in it is over too soon. (With sleep=off it would jump from timer to
+    timer when idle, past what the emulator has still to do.) QEMU can do that for one processor.
     """
     argv = [
-        EMULATOR, "-M", "q35", "-cpu", "max,la57=off", "-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off", "-m", "1536",
+        EMULATOR, "-M", "q35", "-cpu", "max,la57=off", "-accel", "tcg,thread=single", "-icount", "shift=1,sleep=on", "-m", "1536",
         "-nodefaults", "-no-user-config", "-nographic", "-no-reboot", "-serial", "stdio",
         "-kernel", str(image.vmlinuz()), "-initrd", str(image.make_initramfs()),
         "-append", "console=ttyS0 quiet panic=-1 reboot=t mitigations=off systemd.firstboot=off systemd.show_status=off",
