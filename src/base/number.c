@@ -16,3 +16,12 @@ number_parse(uint64_t *out, const char *text)
 	*out = n;
 	return 0;
 }
+
+int
+number_hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}

@@ -1,6 +1,6 @@
 #include "body.h"
 
-#include <string.h>
+#include "number.h"
 
 /* 4 GiB are more than any cap. */
 #define SIZE_DIGITS 8
@@ -23,18 +23,6 @@ body_free(struct body *b)
 	buf_free(&b->data);
 }
 
-static int
-hex_digit(char c)
-{
-	static const char digits[] = "0123456789abcdef";
-	const char *at;
-
-	if (c >= 'A' && c <= 'F')
-		c |= 0x20;
-	at = c ? strchr(digits, c) : NULL;
-	return at ? (int)(at - digits) : -1;
-}
-
 /* One byte that is no data. -1: it does not belong there. */
 static int
 take_mark(struct body *b, char c)
@@ -43,7 +31,7 @@ take_mark(struct body *b, char c)
 
 	switch (b->step) {
 	case CHUNK_SIZE:
-		digit = hex_digit(c);
+		digit = number_hex_digit(c);
 		if (digit >= 0 && b->digits < SIZE_DIGITS) {
 			b->left = b->left * 16 + (unsigned)digit;
 			b->digits++;

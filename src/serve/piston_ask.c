@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "json_value.h"
+#include "number.h"
 #include "piston_version.h"
 #include "quote.h"
 #include "text.h"
@@ -54,15 +55,6 @@ check_runtime(const json_t *body, const struct key *key,
 
 /* ---- files ---- */
 
-static int
-hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Hexadecimal digits as base64; NULL: they are none, or there is no memory. */
 static json_t *
 from_hex(const char *text, size_t len)
@@ -72,7 +64,8 @@ from_hex(const char *text, size_t len)
 	if (!bytes || len % 2)
 		return NULL;
 	for (size_t i = 0; i < len; i += 2) {
-		int high = hex_digit(text[i]), low = hex_digit(text[i + 1]);
+		int high = number_hex_digit(text[i]),
+		    low = number_hex_digit(text[i + 1]);
 
 		if (high < 0 || low < 0)
 			return NULL;

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "number.h"
+
 /* One segment of a pattern against the path: how much of the path it takes,
    or -1. */
 static long
@@ -79,15 +81,6 @@ route_find(const struct route_table *tables, const struct exchange *x,
 	return NULL;
 }
 
-static int
-hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 char *
 route_decode(const char *text, size_t len, bool plus)
 {
@@ -100,8 +93,10 @@ route_decode(const char *text, size_t len, bool plus)
 		if (byte == '+' && plus)
 			byte = ' ';
 		if (byte == '%') {
-			int high = i + 2 < len ? hex_digit(text[i + 1]) : -1;
-			int low = i + 2 < len ? hex_digit(text[i + 2]) : -1;
+			int high = i + 2 < len ? number_hex_digit(text[i + 1])
+					       : -1;
+			int low = i + 2 < len ? number_hex_digit(text[i + 2])
+					      : -1;
 
 			byte = high < 0 || low < 0 ? 0 : high * 16 + low;
 			i += 2;

@@ -11,25 +11,12 @@ import threading
 import time
 
 import pytest
+from audit_file import file, lines  # noqa: F401
 from conftest import skip_or_fail
 from leftovers import name_of
 from shared_keeper import SharedKeeper
 
 CODE = "print('a word nobody must find')"
-
-
-def lines(path) -> list[dict]:
-    text = path.read_text()
-    assert text == "" or text.endswith("\n")
-    return [json.loads(line) for line in text.splitlines()]
-
-
-@pytest.fixture
-def file(remit):
-    path = remit.folder / "audit.jsonl"
-    path.unlink(missing_ok=True)
-    yield path
-    path.unlink(missing_ok=True)
 
 
 def test_a_run_leaves_one_line(remit, file):

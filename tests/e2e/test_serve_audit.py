@@ -12,26 +12,13 @@ import subprocess
 import time
 
 import pytest
+from audit_file import file, lines  # noqa: F401
 from conftest import skip_or_fail
 from mcp_peer import ABILITIES, STATELESS, VERSION
 from served import serve
 
 COMMANDS = ("--subprocess", "--memory-fallback", "per_process", "--cpu", "unlimited")
 WORD = "a word nobody must find"
-
-
-def lines(path) -> list[dict]:
-    text = path.read_text()
-    assert text == "" or text.endswith("\n")
-    return [json.loads(line) for line in text.splitlines()]
-
-
-@pytest.fixture
-def file(remit):
-    path = remit.folder / "served.jsonl"
-    path.unlink(missing_ok=True)
-    yield path
-    path.unlink(missing_ok=True)
 
 
 def sha(code: str) -> str:

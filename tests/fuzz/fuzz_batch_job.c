@@ -1,17 +1,9 @@
 /* Whatever a line is, it has an id to answer by, and is a job or says why
    not. */
 #include "batch_job.h"
+#include "fuzz.h"
 
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void
-must(bool truth)
-{
-	if (!truth)
-		abort();
-}
 
 static void
 check_id(const char *id)

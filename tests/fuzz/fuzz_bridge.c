@@ -9,21 +9,13 @@
 #include <string.h>
 
 #include "bridge.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static const struct bridge_limits limits = {
 	.calls = 6,
 	.bytes = 64,
 	.concurrency = 3,
 };
-
-static void
-must(bool truth)
-{
-	if (!truth)
-		abort();
-}
 
 /* One side's stream. */
 struct side {

@@ -8,16 +8,8 @@
 #include <string.h>
 
 #include "claim.h"
+#include "fuzz.h"
 #include "record.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void
-must(bool truth)
-{
-	if (!truth)
-		abort();
-}
 
 static void
 check_error(const json_t *error)

@@ -5,9 +5,8 @@
 #include <strings.h>
 
 #include "credential.h"
+#include "fuzz.h"
 #include "names.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -11,15 +11,7 @@
 #include <string.h>
 
 #include "displays.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void
-must(bool truth)
-{
-	if (!truth)
-		abort();
-}
+#include "fuzz.h"
 
 /* Parts lie in the bytes that came, and have a name. */
 static void

@@ -3,9 +3,8 @@
  * write back can be read.
  */
 #include "dns.h"
+#include "fuzz.h"
 #include "names.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void
 ask(const char *bytes, size_t size)

@@ -1,19 +1,11 @@
 /* What clients of E2B ask of a sandbox: nothing in it becomes code that was not
    meant to be. The first byte chooses what is asked. */
 #include "e2b_ask.h"
+#include "fuzz.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void
-must(bool truth)
-{
-	if (!truth)
-		abort();
-}
 
 /* Names are in it as Python's own quoted texts: no line is added by them, and
    no letter that is not ASCII. */

@@ -10,15 +10,7 @@
 #include <string.h>
 
 #include "file_answer.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void
-must(bool truth)
-{
-	if (!truth)
-		abort();
-}
+#include "fuzz.h"
 
 static void
 check(const struct remit_file_answer *a, size_t size)

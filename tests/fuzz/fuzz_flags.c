@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "flags.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 #define MAX_ARGS 64
 
@@ -17,13 +16,6 @@ split(char *text, size_t size, char **argv)
 	     at += strlen(text + at) + 1)
 		argv[argc++] = text + at;
 	return argc;
-}
-
-static void
-must(bool truth)
-{
-	if (!truth)
-		abort();
 }
 
 static void

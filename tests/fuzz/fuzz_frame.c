@@ -9,18 +9,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "fuzz.h"
 #include "link.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 #define MAX_STREAM (64 * 1024)
-
-static void
-must(bool truth)
-{
-	if (!truth)
-		abort();
-}
 
 static void
 check(const struct frame *f, unsigned from, uint64_t seen)

@@ -1,10 +1,9 @@
 /*
  * An entry of network_allow: what is taken names a host and a port.
  */
+#include "fuzz.h"
 #include "host_rule.h"
 #include "names.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* It has one form, and is nobody's in particular. */
 static void

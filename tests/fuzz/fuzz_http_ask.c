@@ -3,10 +3,9 @@
  * path that lies in the bytes, or none.
  */
 #include "address.h"
+#include "fuzz.h"
 #include "http_ask.h"
 #include "names.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void
 check_host(const char *host)

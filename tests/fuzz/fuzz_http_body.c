@@ -2,10 +2,9 @@
  * A request's body: it ends where it ends, however its bytes are cut. The first
  * byte says how long it is; 0: in chunks.
  */
+#include "fuzz.h"
 #include "http_request.h"
 #include "names.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* How many of the bytes are its own, taken so many at a time. */
 static size_t

@@ -3,10 +3,9 @@
  * read when more bytes come. Written anew it says the same, and closes.
  */
 #include "address.h"
+#include "fuzz.h"
 #include "head.h"
 #include "http_request.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* An address, or that there is no host, is shown as a name that nobody has, for
    the common checks. */

@@ -2,10 +2,9 @@
  * An entry of packages: what is taken has one form, which is taken again, and
  * is nothing that pip could read as an option, a URL or a path.
  */
+#include "fuzz.h"
 #include "names.h"
 #include "package_rule.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void
 check_url(const char *text)

@@ -5,31 +5,9 @@
 #include <string.h>
 
 #include "body.h"
+#include "fuzz_key.h"
 #include "policy_within.h"
 #include "route.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void
-must(bool truth)
-{
-	if (!truth)
-		abort();
-}
-
-static struct key *
-a_key(void)
-{
-	static struct key key = { .free = 0 };
-
-	if (key.policy_text)
-		return &key;
-	must(policy_init(&key.policy) == 0 && policy_init(&key.most) == 0);
-	key.free = policy_within_harmless;
-	key.policy_text = keys_policy_text(&key.policy);
-	must(key.policy_text != NULL);
-	return &key;
-}
 
 /* What the run is given is no more than the key has. */
 static void

@@ -5,17 +5,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "fuzz.h"
 #include "screen.h"
 #include "visible.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void
-must(bool truth)
-{
-	if (!truth)
-		abort();
-}
 
 static void
 filter(struct buf *out, const char *bytes, size_t len, size_t step)

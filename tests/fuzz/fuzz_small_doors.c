@@ -5,33 +5,11 @@
 
 #include "e2b_policy.h"
 #include "fusion_ask.h"
+#include "fuzz_key.h"
 #include "piston_ask.h"
 #include "piston_version.h"
 #include "policy_within.h"
 #include "request.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void
-must(bool truth)
-{
-	if (!truth)
-		abort();
-}
-
-static struct key *
-a_key(void)
-{
-	static struct key key = { .python = { 3, 11, 2 } };
-
-	if (key.policy_text)
-		return &key;
-	must(policy_init(&key.policy) == 0 && policy_init(&key.most) == 0);
-	key.free = policy_within_harmless;
-	key.policy_text = keys_policy_text(&key.policy);
-	must(key.policy_text != NULL);
-	return &key;
-}
 
 /* Not one limit is above the key's own, whatever its key leaves free. */
 static void

@@ -6,16 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "text.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void
-must(bool truth)
-{
-	if (!truth)
-		abort();
-}
 
 static void
 check_json(const char *bytes, size_t len)

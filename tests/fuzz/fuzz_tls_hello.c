@@ -4,9 +4,8 @@
  */
 #include "tls_hello.h"
 
+#include "fuzz.h"
 #include "head.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

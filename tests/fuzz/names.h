@@ -4,19 +4,10 @@
 #ifndef REMIT_FUZZ_NAMES_H
 #define REMIT_FUZZ_NAMES_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "host_name.h"
-
-static inline void
-must(bool truth)
-{
-	if (!truth)
-		abort();
-}
 
 /* What is called a name is one, in its one form. */
 static inline void

@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "json_shape.h"
+
 #define HEAD "{\"jsonrpc\":\"2.0\","
 
 static void
@@ -143,6 +145,26 @@ depth_is_counted_outside_of_strings_only(void **state)
 	mcp_message_free(&m);
 }
 
+static void
+values_are_counted_before_they_are_made(void **state)
+{
+	own(buf) struct buf text = BUF_INIT(MCP_MESSAGE_MAX);
+	struct mcp_fault fault = { 0 };
+	struct mcp_message m;
+
+	(void)state;
+	assert_int_equal(buf_addf(&text, HEAD "\"id\":1,\"method\":\"a\","
+					      "\"params\":{\"x\":[0"),
+			 0);
+	for (int i = 0; i < JSON_VALUES_MAX; i++)
+		assert_int_equal(buf_add(&text, ",0", 2), 0);
+	assert_int_equal(buf_addf(&text, "]}}"), 0);
+	assert_int_equal(
+		mcp_message_read(&m, buf_text(&text), text.len, &fault), -1);
+	assert_non_null(strstr(fault.text, "100000 values"));
+	mcp_message_free(&m);
+}
+
 int
 main(void)
 {
@@ -151,6 +173,7 @@ main(void)
 		cmocka_unit_test(the_three_kinds_are_told_apart),
 		cmocka_unit_test(the_id_is_read_if_it_can_be),
 		cmocka_unit_test(depth_is_counted_outside_of_strings_only),
+		cmocka_unit_test(values_are_counted_before_they_are_made),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

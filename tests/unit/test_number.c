@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -98,6 +99,21 @@ every_byte_of_a_number_counts(void **state)
 	}
 }
 
+static void
+hexadecimal_digits_have_their_worth(void **state)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	(void)state;
+	for (int c = -128; c < 128; c++) {
+		int small = c >= 'A' && c <= 'F' ? c | 0x20 : c;
+		const char *at = c ? strchr(digits, small) : NULL;
+
+		assert_int_equal(number_hex_digit((char)c),
+				 at ? at - digits : -1);
+	}
+}
+
 int
 main(void)
 {
@@ -109,6 +125,7 @@ main(void)
 			a_fingerprint_is_fnv_1a_of_the_text_and_its_nul),
 		cmocka_unit_test(the_border_between_two_texts_counts),
 		cmocka_unit_test(every_byte_of_a_number_counts),
+		cmocka_unit_test(hexadecimal_digits_have_their_worth),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

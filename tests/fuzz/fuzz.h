@@ -1,0 +1,22 @@
+/*
+ * fuzz: what every target has: its entry, and what ends it where something is
+ * not as it must be.
+ */
+#ifndef REMIT_FUZZ_H
+#define REMIT_FUZZ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static inline void
+must(bool truth)
+{
+	if (!truth)
+		abort();
+}
+
+#endif
