@@ -3,11 +3,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "bench_http.h"
 #include "bench_spawn.h"
 #include "bench_warm.h"
-#include "text.h"
 
 #define SECTION "doors, loopback"
 #define GAP_MS	20
@@ -258,13 +258,15 @@ measure_all(const struct bench *b, const struct direct *d, struct visit *visits,
 	for (unsigned i = 0; i < rounds; i++)
 		if (take_turns(b, d, visits, count, err) < 0)
 			return -1;
-	if (measure_rate(b, d, NULL, err) < 0 ||
-	    bench_stats_sum(&d->row->time, &own) < 0)
+	if (measure_rate(b, d, NULL, err) < 0)
 		return -1;
+	if (bench_stats_sum(&d->row->time, &own) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "times");
 	for (size_t i = 0; i < count; i++) {
-		if (measure_rate(b, d, &visits[i], err) < 0 ||
-		    bench_stats_sum(&visits[i].row->time, &other) < 0)
+		if (measure_rate(b, d, &visits[i], err) < 0)
 			return -1;
+		if (bench_stats_sum(&visits[i].row->time, &other) < 0)
+			return fail_sys(err, REMIT_E_MEMORY, "times");
 		visits[i].row->value[VALUE_ADDED_MS] =
 			(other.p50 - own.p50) / 1e3;
 	}
@@ -330,6 +332,7 @@ start_server(const struct bench *b, pid_t *pid, unsigned *port,
 				"--memory-fallback",
 				"per_process" };
 	own(bench_command) struct bench_command c = { .env = &b->env_own };
+	own_fd int said = memfd_create("err", MFD_CLOEXEC);
 	own_fd int from = -1, to = -1;
 	int ends[2];
 
@@ -340,11 +343,12 @@ start_server(const struct bench *b, pid_t *pid, unsigned *port,
 		return fail_sys(err, REMIT_E_KERNEL, "pipe");
 	from = ends[0];
 	to = ends[1];
-	if (bench_spawn_start(b, &c, (const int[3]){ -1, to, -1 }, pid, err) <
+	if (bench_spawn_start(b, &c, (const int[3]){ -1, to, said }, pid, err) <
 	    0)
 		return -1;
 	close(take_fd(&to));
-	return read_port(from, port, err);
+	return read_port(from, port, err) < 0 ? bench_spawn_blame(said, err)
+					      : 0;
 }
 
 int
