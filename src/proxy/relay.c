@@ -188,18 +188,21 @@ static int
 carry(struct relay *r)
 {
 	struct ledger *l = r->gate->ledger;
-	size_t sent = r->out.len, received = r->in.len;
+	size_t sent = r->out.len, received = r->in.len, given;
 
 	if (flow_pull(&r->out, code_of(r), FLOW_BYTES) < 0 ||
-	    flow_pull(&r->in, peer_of(r), FLOW_BYTES) < 0 ||
-	    admission_holds(r, r->out.len - sent, r->in.len - received) < 0)
+	    flow_pull(&r->in, peer_of(r), FLOW_BYTES) < 0)
 		return -1;
-	if (flow_push(&r->out, peer_of(r), &sent) < 0)
+	/* Before the code has it: what it has seen is counted, even if it ends
+	   at once and this process with it. */
+	received = r->in.len - received;
+	ledger_received(l, r->row, received);
+	if (admission_holds(r, r->out.len - sent, received) < 0 ||
+	    flow_push(&r->out, peer_of(r), &sent) < 0)
 		return -1;
 	ledger_sent(l, r->row, sent);
-	if (flow_push(&r->in, code_of(r), &received) < 0)
+	if (flow_push(&r->in, code_of(r), &given) < 0)
 		return -1;
-	ledger_received(l, r->row, received);
 	widen(r, &r->out, r->code, r->peer);
 	widen(r, &r->in, r->peer, r->code);
 	if (want(r, &r->on_code, r->code, wanted(&r->out, &r->in, r->peer_tls),
