@@ -150,10 +150,10 @@ take_back(struct answer *answers)
 }
 
 static void
-allow_all(struct answer *answers)
+answer_with(uint32_t action, struct answer *answers)
 {
 	for (int nr = 0; nr < NUMBERS; nr++)
-		answers[nr] = (struct answer){ .action = ALLOW };
+		answers[nr] = (struct answer){ .action = action };
 }
 
 static void
@@ -161,8 +161,10 @@ lay(const struct arch *arch, const struct layer *layer, struct answer *answers)
 {
 	if (layer->from_scratch)
 		take_back(answers);
+	if (layer->kills_rest)
+		answer_with(KILL, answers);
 	if (layer->allows_rest)
-		allow_all(answers);
+		answer_with(ALLOW, answers);
 	for (const struct call *c = layer->calls; c->name; c++) {
 		int nr = number_of(arch, c->name);
 
@@ -178,8 +180,7 @@ answer_all(const struct arch *arch, unsigned variant, struct answer *answers)
 {
 	unsigned has = syscall_variant_properties(variant);
 
-	for (int nr = 0; nr < NUMBERS; nr++)
-		answers[nr] = (struct answer){ .action = REFUSE(ENOSYS) };
+	answer_with(REFUSE(ENOSYS), answers);
 	for (size_t i = 0; i < syscall_layer_count; i++)
 		if ((has & syscall_layers[i].needs) == syscall_layers[i].needs)
 			lay(arch, &syscall_layers[i], answers);

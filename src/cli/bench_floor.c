@@ -28,6 +28,7 @@ struct shop {
 	struct plan plan;
 	struct cgroup_home cgroups;
 	char *runtime_dir;
+	struct cgroup_stock spare_groups;
 	struct jail_site site;
 	struct mould mould;
 	struct zygote zygote;
@@ -89,6 +90,7 @@ open_shop(struct shop *s, const struct bench *b, struct remit_error *err)
 		.in = open("/dev/null", O_RDONLY | O_CLOEXEC),
 	};
 	s->site.cgroups = &s->cgroups;
+	s->site.spare_groups = &s->spare_groups;
 	if (policy_init(&s->policy) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "policy");
 	if (discover_runtime_dir(&s->runtime_dir, err) < 0 ||
@@ -222,6 +224,7 @@ static void __attribute__((noreturn)) work(const struct bench *b, int control)
 	       recv(control, &ms, sizeof(ms), 0) == sizeof(ms))
 		run_for(&s, ms, &a);
 	zygote_free(&s.zygote);
+	cgroup_stock_clear(&s.spare_groups);
 	_exit(0);
 }
 

@@ -301,8 +301,9 @@ blueprint_resolve(struct blueprint *b, uint32_t uid, struct remit_error *err)
 int
 blueprint_list_kept(struct blueprint *b, struct remit_error *err)
 {
-	const int ends[] = { b->channel, b->lifeline, b->in,	   b->out,
-			     b->err,	 b->proc,     b->ways_out, b->slot };
+	const int ends[] = { b->channel,  b->lifeline, b->in,
+			     b->out,	  b->err,      b->proc,
+			     b->ways_out, b->slot,     b->ruleset };
 	size_t n = 0;
 
 	b->keep = calloc(b->own.mount_count + BLUEPRINT_DEVICES +
@@ -337,22 +338,13 @@ blueprint_close_others(const struct blueprint *b)
 }
 
 void
-contents_close(struct contents *c)
-{
-	for (size_t i = 0; i < c->mount_count; i++) {
-		own_fd_close(&c->mounts[i].fd);
-		c->mounts[i].fd = -1;
-	}
-	for (int i = 0; i < BLUEPRINT_DEVICES; i++) {
-		own_fd_close(&c->devices[i]);
-		c->devices[i] = -1;
-	}
-}
-
-void
 contents_free(struct contents *c)
 {
-	contents_close(c);
+	for (size_t i = 0; i < c->mount_count; i++)
+		own_fd_close(&c->mounts[i].fd);
+	for (int i = 0; i < BLUEPRINT_DEVICES; i++)
+		own_fd_close(&c->devices[i]);
+	own_fd_close(&c->etc);
 	free(c->mounts);
 	free(c->font_file);
 	*c = (struct contents)CONTENTS_INIT;
@@ -363,7 +355,7 @@ blueprint_free(struct blueprint *b)
 {
 	int *const fds[] = { &b->channel, &b->lifeline, &b->in,	  &b->out,
 			     &b->err,	  &b->proc,	&b->root, &b->workspace,
-			     &b->scratch, &b->ways_out, &b->slot };
+			     &b->scratch, &b->ways_out, &b->slot, &b->ruleset };
 
 	free(b->keep);
 	b->keep = NULL;

@@ -49,12 +49,13 @@ struct contents {
 	struct blueprint_mount *mounts;
 	size_t mount_count;
 	int devices[BLUEPRINT_DEVICES];
+	int etc;	 /* the folder, in a mould's; else -1 */
 	char *font_file; /* name of the font list in JAIL_FONTS, or NULL */
 };
 
-#define CONTENTS_INIT                     \
-	{                                 \
-		.devices = { -1, -1, -1 } \
+#define CONTENTS_INIT                                \
+	{                                            \
+		.devices = { -1, -1, -1 }, .etc = -1 \
 	}
 
 struct mould;
@@ -109,8 +110,6 @@ int blueprint_list_kept(struct blueprint *b,
 void blueprint_close_others(const struct blueprint *b);
 void blueprint_free(struct blueprint *b);
 
-/* Close what is mounted by now; the names stay. */
-void contents_close(struct contents *c);
 void contents_free(struct contents *c);
 
 /* The stage of pid 1. 0, or -1 with errno and the step in *step. */

@@ -219,7 +219,7 @@ branch_attest(const struct jail *j, const struct plan *plan,
 	const struct attest_want want = {
 		.uid = j->host_uid,
 		.parent = parent->init_pid,
-		.bounded = true,
+		.bounded = plan->filter & PLAN_FILTER_SUBPROCESS,
 		.filters = plan_keeps(plan, MECH(SECCOMP))
 				   ? attest_own_filters() + 2 + warm
 				   : 0,

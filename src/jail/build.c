@@ -497,15 +497,16 @@ step_hostname(struct blueprint *b, uint32_t *detail)
 static int
 step_landlock_rules(struct blueprint *b, uint32_t *detail)
 {
-	own_fd int fd = -1;
-
 	if (!plan_keeps(b->plan, MECH(LANDLOCK)))
 		return 0;
-	fd = rules_make(b, detail);
-	if (fd < 0)
-		return -1;
-	b->ruleset = fcntl(fd, F_DUPFD_CLOEXEC, BLUEPRINT_FIRST_FD);
-	return b->ruleset < 0 ? -1 : 0;
+	if (b->ruleset < 0) {
+		own_fd int fd = rules_begin(b, detail);
+
+		if (fd < 0)
+			return -1;
+		b->ruleset = fcntl(fd, F_DUPFD_CLOEXEC, BLUEPRINT_FIRST_FD);
+	}
+	return b->ruleset < 0 ? -1 : rules_finish(b, b->ruleset, detail);
 }
 
 /* Who takes a step. */

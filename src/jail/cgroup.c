@@ -6,6 +6,11 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+/* Pid 1 and the code. */
+#define FEWEST_PIDS 2
+/* What of a dead run may still be accounted for to those after it. */
+#define LEFT_BYTES_MAX (1 << 20)
+
 static int
 write_at(int folder, const char *file, const char *text)
 {
@@ -54,10 +59,10 @@ set_number(const struct cgroup *c, enum cgroup_controller which,
 }
 
 static int
-set_memory(const struct cgroup *c, const struct plan_limits *l,
-	   struct remit_error *err)
+set_memory(const struct cgroup *c, struct remit_error *err)
 {
-	uint64_t bytes = l->memory_cgroup_bytes, tcp = l->tcp_cgroup_bytes;
+	const struct cgroup_limits *l = &c->limits;
+	uint64_t bytes = l->memory_bytes, tcp = l->tcp_bytes;
 	int at = c->at[CGROUP_MEMORY];
 
 	if (c->home->at[CGROUP_MEMORY].v2) {
@@ -144,36 +149,46 @@ make_folder(struct cgroup *c, enum cgroup_controller which,
 			c->home->at[which].path, c->name);
 }
 
+void
+cgroup_limits_of(struct cgroup_limits *out, const struct cgroup_home *home,
+		 const struct plan_limits *l)
+{
+	/* They are compared as a whole: nothing between them is left open. */
+	memset(out, 0, sizeof(*out));
+	out->memory_bytes = l->memory_cgroup_bytes;
+	out->tcp_bytes = l->tcp_cgroup_bytes;
+	out->pids = l->pids_cgroup;
+	out->wanted[CGROUP_MEMORY] = l->memory_cgroup_bytes;
+	out->wanted[CGROUP_PIDS] = l->pids_cgroup;
+	out->wanted[CGROUP_CPU] = l->cpu_cgroup_ms;
+	out->wanted[CGROUP_KILL] =
+		l->many_processes && home->at[CGROUP_KILL].usable;
+	out->keeps_init = l->keeps_init;
+}
+
 int
 cgroup_make(struct cgroup *c, const struct cgroup_home *home,
-	    const struct plan_limits *l, const char *name,
+	    const struct cgroup_limits *l, const char *name,
 	    struct remit_error *err)
 {
-	const bool wanted[CGROUP_CONTROLLERS] = {
-		[CGROUP_MEMORY] = l->memory_cgroup_bytes,
-		[CGROUP_PIDS] = l->pids_cgroup,
-		[CGROUP_CPU] = l->cpu_cgroup_ms,
-		[CGROUP_KILL] =
-			l->many_processes && home->at[CGROUP_KILL].usable,
-	};
-
 	*c = (struct cgroup)CGROUP_INIT;
 	c->home = home;
+	c->limits = *l;
 	snprintf(c->name, sizeof(c->name), CGROUP_PREFIX "%s", name);
 	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
-		if (wanted[i] &&
+		if (l->wanted[i] &&
 		    make_folder(c, (enum cgroup_controller)i, err) < 0)
 			return -1;
-	if (l->memory_cgroup_bytes && set_memory(c, l, err) < 0)
+	if (l->wanted[CGROUP_MEMORY] && set_memory(c, err) < 0)
 		return -1;
-	if (l->pids_cgroup &&
-	    set_number(c, CGROUP_PIDS, "pids.max", l->pids_cgroup, err) < 0)
+	if (l->wanted[CGROUP_PIDS] &&
+	    set_number(c, CGROUP_PIDS, "pids.max", l->pids, err) < 0)
 		return -1;
 	return 0;
 }
 
 int
-cgroup_open_joins(const struct cgroup *c, bool all, int out[CGROUP_CONTROLLERS],
+cgroup_open_joins(struct cgroup *c, bool all, int out[CGROUP_CONTROLLERS],
 		  struct remit_error *err)
 {
 	bool joined_v2 = !all;
@@ -186,7 +201,11 @@ cgroup_open_joins(const struct cgroup *c, bool all, int out[CGROUP_CONTROLLERS],
 		if (c->at[i] < 0 || (v2 && joined_v2))
 			continue;
 		joined_v2 |= v2;
-		out[i] = openat(c->at[i], file, O_WRONLY | O_CLOEXEC);
+		if (c->join[i] < 0)
+			c->join[i] =
+				openat(c->at[i], file, O_WRONLY | O_CLOEXEC);
+		if (c->join[i] >= 0)
+			out[i] = fcntl(c->join[i], F_DUPFD_CLOEXEC, 0);
 		if (out[i] < 0)
 			return fail_sys(err, REMIT_E_KERNEL, "open %s/%s/%s",
 					c->home->at[i].path, c->name, file);
@@ -270,6 +289,48 @@ cgroup_kill(const struct cgroup *c)
 		return;
 }
 
+static bool
+is_deserted(const struct cgroup *c)
+{
+	char one;
+
+	for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
+		own_fd int fd = -1;
+
+		if (c->at[i] < 0 || c->home->at[i].v2)
+			continue;
+		fd = openat(c->at[i], "tasks", O_RDONLY | O_CLOEXEC);
+		/* Whoever is in one is in all. */
+		return fd >= 0 && read(fd, &one, 1) == 0;
+	}
+	return false;
+}
+
+static bool
+is_v1(const struct cgroup *c, enum cgroup_controller which)
+{
+	return c->at[which] < 0 || !c->home->at[which].v2;
+}
+
+int
+cgroup_renew(const struct cgroup *c)
+{
+	int memory = c->at[CGROUP_MEMORY], pids = c->at[CGROUP_PIDS],
+	    cpu = c->at[CGROUP_CPU];
+
+	if (!is_v1(c, CGROUP_MEMORY) || !is_v1(c, CGROUP_PIDS) ||
+	    !is_v1(c, CGROUP_CPU) || !is_deserted(c))
+		return -1;
+	if (pids >= 0 && read_at(pids, "pids.peak", NULL) > FEWEST_PIDS)
+		return -1;
+	if (memory >= 0 &&
+	    (read_at(memory, "memory.usage_in_bytes", NULL) > LEFT_BYTES_MAX ||
+	     read_at(memory, "memory.oom_control", "oom_kill ") ||
+	     write_at(memory, "memory.max_usage_in_bytes", "0") < 0))
+		return -1;
+	return cpu < 0 ? 0 : write_at(cpu, "cpuacct.usage", "0");
+}
+
 void
 cgroup_free(struct cgroup *c)
 {
@@ -278,6 +339,7 @@ cgroup_free(struct cgroup *c)
 			continue;
 		unlinkat(c->home->at[i].fd, c->name, AT_REMOVEDIR);
 		own_fd_close(&c->at[i]);
-		c->at[i] = -1;
+		own_fd_close(&c->join[i]);
+		c->at[i] = c->join[i] = -1;
 	}
 }

@@ -1,5 +1,6 @@
 /*
- * cgroup: the groups of one run, one fresh folder for each controller.
+ * cgroup: the groups of one run, one folder for each controller, fresh or as if
+ * it were (cgroup_stock.h).
  */
 #ifndef REMIT_CGROUP_H
 #define REMIT_CGROUP_H
@@ -10,10 +11,19 @@
 #include "cgroup_home.h"
 #include "plan.h"
 
+/* What a group is made for. */
+struct cgroup_limits {
+	uint64_t memory_bytes, tcp_bytes, pids;
+	bool wanted[CGROUP_CONTROLLERS];
+	bool keeps_init;
+};
+
 struct cgroup {
 	const struct cgroup_home *home;
+	struct cgroup_limits limits;
 	char name[40];
-	int at[CGROUP_CONTROLLERS]; /* folder descriptors, -1: not used */
+	int at[CGROUP_CONTROLLERS];   /* folder descriptors, -1: not used */
+	int join[CGROUP_CONTROLLERS]; /* what is written to, -1: not open */
 };
 
 struct cgroup_usage {
@@ -24,14 +34,17 @@ struct cgroup_usage {
 	uint64_t oom_kills;
 };
 
-#define CGROUP_INIT                      \
-	{                                \
-		.at = { -1, -1, -1, -1 } \
+#define CGROUP_INIT                                                  \
+	{                                                            \
+		.at = { -1, -1, -1, -1 }, .join = { -1, -1, -1, -1 } \
 	}
 
-/* Make the folders that the plan's limits need, and set the limits. */
+/* The part of a plan's limits that groups keep. */
+void cgroup_limits_of(struct cgroup_limits *out, const struct cgroup_home *home,
+		      const struct plan_limits *l);
+/* Make the folders that the limits need, and set the limits. */
 int cgroup_make(struct cgroup *c, const struct cgroup_home *home,
-		const struct plan_limits *l, const char *name,
+		const struct cgroup_limits *l, const char *name,
 		struct remit_error *err) must_check;
 /* The version 2 folder for CLONE_INTO_CGROUP, or -1. */
 int cgroup_clone_fd(const struct cgroup *c);
@@ -41,8 +54,7 @@ int cgroup_clone_fd(const struct cgroup *c);
  * take milliseconds, and stop every fork of the machine for as long: that waits
  * for a grace period (cgroup_procs_write_start() in the kernel).
  */
-int cgroup_open_joins(const struct cgroup *c, bool all,
-		      int out[CGROUP_CONTROLLERS],
+int cgroup_open_joins(struct cgroup *c, bool all, int out[CGROUP_CONTROLLERS],
 		      struct remit_error *err) must_check;
 /* See that a process is in all groups; it is an error if it is not. */
 int cgroup_check(const struct cgroup *c, pid_t pid,
@@ -58,6 +70,12 @@ void cgroup_read(const struct cgroup *c, unsigned details,
 		 struct cgroup_usage *out);
 /* Kill everything in it in one step, if the kernel can. */
 void cgroup_kill(const struct cgroup *c);
+/*
+ * Nobody is in it any more: as it was before the first came, or -1. So is one
+ * in which processes beyond the fewest were, was too little memory, or is
+ * memory still accounted for; and on version 2, whose peaks stay.
+ */
+int cgroup_renew(const struct cgroup *c);
 /* Remove the folders; what is still busy stays for cgroup_home_clean(). */
 void cgroup_free(struct cgroup *c);
 

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "filter.h"
 #include "inside.h"
 #include "linux_abi.h"
 #include "own.h"
@@ -159,7 +160,9 @@ step_capabilities(const struct lock_order *order, struct enter_ends *ends,
 {
 	(void)ends;
 	(void)detail;
-	return order->bare ? rights_drop_own() : rights_drop();
+	if (order->bare)
+		return rights_drop_own();
+	return rights_drop(order->filter & FILTER_SUBPROCESS);
 }
 
 static int

@@ -29,7 +29,8 @@ lock_self(int lifeline, int *signals)
 	*signals = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (*signals < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_NAME, "remit-init", 0, 0, 0) < 0 ||
-	    rights_drop() < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+	    rights_drop(false) < 0 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -1;
 	return filter_load(FILTER_INIT);
 }

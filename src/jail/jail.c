@@ -321,6 +321,16 @@ lay_out_network(struct blueprint *b, const struct jail_site *site,
 }
 
 int
+jail_take_groups(struct jail *j, const struct plan *plan,
+		 const struct jail_site *site, const char *name,
+		 struct remit_error *err)
+{
+	j->spare_groups = site->spare_groups;
+	return cgroup_stock_take(j->spare_groups, &j->group, site->cgroups,
+				 &plan->limits, name, err);
+}
+
+int
 jail_lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
 	     int in, const char *name, struct remit_error *err)
 {
@@ -361,7 +371,7 @@ jail_lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
 	for (int i = 0; i < PLAN_WRITE_ROOTS_MAX; i++)
 		j->write_roots[i].host = take_fd(&b->hosts[i]);
 	if (jail_make_ends(j, b, in, err) < 0 ||
-	    cgroup_make(&j->group, site->cgroups, &plan->limits, name, err) < 0)
+	    jail_take_groups(j, plan, site, name, err) < 0)
 		return -1;
 	/* Nobody is cloned into the groups of a bare jail. */
 	return cgroup_open_joins(&j->group, j->alone, b->groups, err);
@@ -554,7 +564,7 @@ jail_free(struct jail *j)
 		own_fd_close(&j->slots[i]);
 	link_free(&j->channel);
 	link_free(&j->lifeline);
-	cgroup_free(&j->group);
+	cgroup_stock_give(j->spare_groups, &j->group);
 	workspace_free(&j->workspace);
 	uid_lease_free(&j->lease);
 	*j = (struct jail)JAIL_INIT;

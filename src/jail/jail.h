@@ -17,7 +17,7 @@
 #ifndef REMIT_JAIL_H
 #define REMIT_JAIL_H
 
-#include "cgroup.h"
+#include "cgroup_stock.h"
 #include "join.h"
 #include "link.h"
 #include "plan.h"
@@ -29,6 +29,7 @@
 struct jail_site {
 	const char *runtime_dir; /* with the module and the runner */
 	const struct cgroup_home *cgroups;
+	struct cgroup_stock *spare_groups; /* NULL: each run's are its own */
 	bool probe; /* lock down without an interpreter, then wait */
 	/* Cold: where a plan that is proxied sends its listeners; else -1. */
 	int ways_out;
@@ -83,6 +84,7 @@ struct jail {
 	uint32_t host_uid; /* of the code */
 	struct uid_lease lease;
 	struct cgroup group;
+	struct cgroup_stock *spare_groups; /* where they go, or NULL */
 	bool alone;    /* the first process is the code: no pid 1 */
 	bool unjailed; /* the unsafe tier: a plain process, no jail */
 	struct workspace workspace; /* of a bare jail */

@@ -186,8 +186,7 @@ lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
 	if (jail_move_up(&b->proc, err) < 0 ||
 	    jail_move_up(&b->slot, err) < 0 ||
 	    jail_make_ends(j, b, in, err) < 0 ||
-	    cgroup_make(&j->group, site->cgroups, &b->plan->limits, name, err) <
-		    0)
+	    jail_take_groups(j, b->plan, site, name, err) < 0)
 		return -1;
 	/* These are for the copy, not for pid 1. */
 	j->entry[JOIN_IN] = take_fd(&b->in);

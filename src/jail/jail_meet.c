@@ -102,7 +102,7 @@ jail_attest(const struct jail *j, const struct plan *plan,
 		.parent = j->warm    ? 0
 			  : j->alone ? getpid()
 				     : j->init_pid,
-		.bounded = !j->alone,
+		.bounded = !j->alone && plan->filter & PLAN_FILTER_SUBPROCESS,
 		/* What the keeper has the jail inherits; its own two come on
 		   top, and that of the zygote. */
 		.filters = plan_keeps(plan, MECH(SECCOMP))

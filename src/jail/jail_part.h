@@ -47,6 +47,9 @@ int jail_lay_out(struct jail *j, struct blueprint *b,
 int jail_move_up(int *fd, struct remit_error *err) must_check;
 int jail_make_ends(struct jail *j, struct blueprint *b, int in,
 		   struct remit_error *err) must_check;
+int jail_take_groups(struct jail *j, const struct plan *plan,
+		     const struct jail_site *site, const char *name,
+		     struct remit_error *err) must_check;
 /* While pid 1 waits to be released: later it cannot be looked at any more. */
 int jail_open_namespaces(struct jail *j, bool proxied,
 			 struct remit_error *err) must_check;

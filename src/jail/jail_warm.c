@@ -9,7 +9,24 @@
 
 #include "jail_part.h"
 #include "pass.h"
+#include "rules.h"
 #include "zygote.h"
+
+/* The part of the rules that every cast of a mould has is the keeper's work: it
+   has all of it open. */
+static int
+begin_rules(struct blueprint *b, struct remit_error *err)
+{
+	struct step_report r = { .step = STEP_LANDLOCK_RULES };
+
+	if (!b->mould || !plan_keeps(b->plan, MECH(LANDLOCK)))
+		return 0;
+	b->ruleset = rules_begin(b, &r.detail);
+	if (b->ruleset >= 0)
+		return jail_move_up(&b->ruleset, err);
+	r.sys_errno = errno;
+	return jail_step_failed(&r, b->plan, err);
+}
 
 int
 jail_prepare(struct jail *j, const struct plan *plan,
@@ -31,7 +48,7 @@ jail_prepare(struct jail *j, const struct plan *plan,
 	j->entry[JOIN_CHANNEL] = take_fd(&b.channel);
 	if (cgroup_open_joins(&j->group, true, j->entry + JOIN_GROUP, err) <
 		    0 ||
-	    blueprint_list_kept(&b, err) < 0)
+	    begin_rules(&b, err) < 0 || blueprint_list_kept(&b, err) < 0)
 		return -1;
 	return jail_start(j, &b, owner, err);
 }

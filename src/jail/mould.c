@@ -70,6 +70,9 @@ build(struct mould *m, struct blueprint *b, struct remit_error *err)
 		r.sys_errno = errno;
 		return jail_step_failed(&r, b->plan, err);
 	}
+	b->own.etc = open_folder("/etc");
+	if (b->own.etc < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "open /etc of the mould");
 	m->mounts = take_fd(&there);
 	return 0;
 }
@@ -90,7 +93,6 @@ mould_make(struct mould *m, const struct plan *plan,
 	mould_leave(m);
 	if (done < 0)
 		return -1;
-	contents_close(&b.own);
 	m->contents = b.own;
 	b.own = (struct contents)CONTENTS_INIT;
 	return 0;

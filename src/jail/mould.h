@@ -13,7 +13,7 @@ struct mould {
 	int mounts; /* the namespace; -1 if there is none */
 	/* Where the keeper stands otherwise: namespace, root, folder. */
 	int home, home_root, home_folder;
-	struct contents contents;
+	struct contents contents; /* open, for rules_begin() */
 };
 
 #define MOULD_INIT                                                            \

@@ -19,8 +19,8 @@ rights_drop_own(void)
 	return (int)syscall(SYS_capset, &head, none);
 }
 
-int
-rights_drop(void)
+static int
+empty_bounding_set(void)
 {
 	for (int cap = 0; cap < 64; cap++)
 		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0) {
@@ -28,6 +28,14 @@ rights_drop(void)
 				break; /* beyond the kernel's last one */
 			return -1;
 		}
+	return 0;
+}
+
+int
+rights_drop(bool bounding)
+{
+	if (bounding && empty_bounding_set() < 0)
+		return -1;
 	if (prctl(PR_SET_SECUREBITS, RIGHTS_SECUREBITS, 0, 0, 0) < 0)
 		return -1;
 	return rights_drop_own();

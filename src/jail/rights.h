@@ -5,6 +5,7 @@
 #define REMIT_RIGHTS_H
 
 #include <linux/securebits.h>
+#include <stdbool.h>
 
 /* No program and no change of user gives any back. */
 #define RIGHTS_SECUREBITS                                                \
@@ -12,9 +13,13 @@
 	 SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |       \
 	 SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
 
-/* Bounding and ambient sets, securebits, then the process's own. -1 with
-   errno. Allocates nothing. */
-int rights_drop(void);
+/*
+ * Ambient set, securebits, then the process's own; -1 with errno. Allocates
+ * nothing. The bounding set says what a program that is started may get: to
+ * empty it takes a call for each of 41 rights, so that is for those who could
+ * start one.
+ */
+int rights_drop(bool bounding);
 
 /* Only the process's own and the ambient set, which needs no right: without a
    namespace nobody but root may narrow the bounding set. No new privileges

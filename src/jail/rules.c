@@ -27,6 +27,14 @@ static const struct {
 	[6] = { .fs = (UINT64_C(1) << 16) - 1, .net = 3, .scoped = 3 },
 };
 
+static int
+row_of(int abi)
+{
+	int last = (int)ARRAY_LEN(abis) - 1;
+
+	return abi > last ? last : abi;
+}
+
 int
 rules_abi(void)
 {
@@ -54,6 +62,16 @@ allow(int ruleset, const char *path, uint64_t access, uint64_t handled)
 	return fd < 0 ? -1 : allow_fd(ruleset, fd, access, handled);
 }
 
+/* Whether all that is mounted is open: without a root of its own, and for one
+   that is cast, by the keeper. */
+static bool
+is_open(const struct blueprint *b)
+{
+	return b->kind == BLUEPRINT_BARE || b->kind == BLUEPRINT_CAST;
+}
+
+/* By what is open already, where it is: what lies at its path by now does not
+   matter. */
 static int
 allow_mounts(const struct blueprint *b, int ruleset, uint64_t handled,
 	     uint32_t *detail)
@@ -75,40 +93,61 @@ allow_mounts(const struct blueprint *b, int ruleset, uint64_t handled,
 		if (!m->is_folder)
 			access &= FILE_ONLY;
 		*detail = (uint32_t)i + 1;
-		if ((b->kind == BLUEPRINT_BARE
-			     ? allow_fd(ruleset, m->fd, access, handled)
-			     : allow(ruleset, m->jail, access, handled)) < 0)
+		if ((is_open(b) ? allow_fd(ruleset, m->fd, access, handled)
+				: allow(ruleset, m->jail, access, handled)) < 0)
 			return -1;
 	}
 	return 0;
 }
 
 static int
-allow_rest(int ruleset, uint64_t handled, uint32_t *detail)
+allow_devices(const struct blueprint *b, int ruleset, uint64_t handled,
+	      uint32_t *detail)
 {
-	static const struct {
-		const char *path;
-		uint64_t access;
-	} rest[] = {
-		{ "/etc", READ },
-		{ JAIL_WORKSPACE, WRITE },
-		{ "/tmp", WRITE },
-		{ "/dev/shm", WRITE },
-	};
+	const uint64_t access = LL_FS_READ_FILE | LL_FS_WRITE_FILE;
 
-	for (size_t i = 0; i < ARRAY_LEN(rest); i++) {
-		*detail = 1000 + (uint32_t)i;
-		if (allow(ruleset, rest[i].path, rest[i].access, handled) < 0)
-			return -1;
-	}
 	for (int i = 0; i < BLUEPRINT_DEVICES; i++) {
+		int fd = b->contents->devices[i];
 		char path[32];
 
 		*detail = 2000 + (uint32_t)i;
 		snprintf(path, sizeof(path), "/dev/%s",
 			 blueprint_device_names[i]);
-		if (allow(ruleset, path, LL_FS_READ_FILE | LL_FS_WRITE_FILE,
-			  handled) < 0)
+		if ((is_open(b) ? allow_fd(ruleset, fd, access, handled)
+				: allow(ruleset, path, access, handled)) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* What Remit itself has written there; a bare jail has nothing of it. */
+static int
+allow_etc(const struct blueprint *b, int ruleset, uint64_t handled,
+	  uint32_t *detail)
+{
+	*detail = 1000;
+	if (b->kind == BLUEPRINT_BARE)
+		return 0;
+	return is_open(b) ? allow_fd(ruleset, b->contents->etc, READ, handled)
+			  : allow(ruleset, "/etc", READ, handled);
+}
+
+static int
+allow_writable(const struct blueprint *b, int ruleset, uint64_t handled,
+	       uint32_t *detail)
+{
+	if (b->kind == BLUEPRINT_BARE) {
+		for (int i = 0; i < WORKSPACE_FOLDERS; i++) {
+			*detail = 1001 + (uint32_t)i;
+			if (allow_fd(ruleset, b->writable[i], WRITE, handled) <
+			    0)
+				return -1;
+		}
+		return 0;
+	}
+	for (int i = 0; i < JAIL_WRITABLE; i++) {
+		*detail = 1001 + (uint32_t)i;
+		if (allow(ruleset, jail_writable[i].path, WRITE, handled) < 0)
 			return -1;
 	}
 	return 0;
@@ -133,50 +172,41 @@ allow_slots(const struct blueprint *b, int ruleset, uint64_t handled,
 	return 0;
 }
 
-/* The same without a root of its own: what was opened, whatever lies at its
-   path by now. */
-static int
-allow_opened(const struct blueprint *b, int ruleset, uint64_t handled,
-	     uint32_t *detail)
+static uint64_t
+handled_fs(const struct plan *p)
 {
-	for (int i = 0; i < WORKSPACE_FOLDERS; i++) {
-		*detail = 1000 + (uint32_t)i;
-		if (allow_fd(ruleset, b->writable[i], WRITE, handled) < 0)
-			return -1;
-	}
-	for (int i = 0; i < BLUEPRINT_DEVICES; i++) {
-		*detail = 2000 + (uint32_t)i;
-		if (allow_fd(ruleset, b->contents->devices[i],
-			     LL_FS_READ_FILE | LL_FS_WRITE_FILE, handled) < 0)
-			return -1;
-	}
-	return 0;
+	return abis[row_of(p->landlock_abi)].fs;
 }
 
 int
-rules_make(const struct blueprint *b, uint32_t *detail)
+rules_begin(const struct blueprint *b, uint32_t *detail)
 {
 	int abi = b->plan->landlock_abi;
-	int row = abi >= (int)ARRAY_LEN(abis) ? (int)ARRAY_LEN(abis) - 1 : abi;
 	struct ll_ruleset attr = {
-		.fs = abis[row].fs,
-		.net = abis[row].net,
-		.scoped = abis[row].scoped,
+		.fs = handled_fs(b->plan),
+		.net = abis[row_of(abi)].net,
+		.scoped = abis[row_of(abi)].scoped,
 	};
-	own_fd int ruleset = -1;
 	/* Older kernels know a shorter struct. */
 	size_t size = abi >= 6 ? sizeof(attr) : abi >= 4 ? 16 : 8;
+	own_fd int ruleset = -1;
 
 	if (b->plan->filter & PLAN_FILTER_NETWORK)
 		attr.net = 0;
 	ruleset = sys_landlock_create(&attr, size, 0);
-	if (ruleset < 0)
-		return -1;
-	if (allow_mounts(b, ruleset, attr.fs, detail) < 0 ||
-	    (b->kind == BLUEPRINT_BARE
-		     ? allow_opened(b, ruleset, attr.fs, detail)
-		     : allow_rest(ruleset, attr.fs, detail)) < 0 ||
-	    allow_slots(b, ruleset, attr.fs, detail) < 0)
+	if (ruleset < 0 || allow_mounts(b, ruleset, attr.fs, detail) < 0 ||
+	    allow_devices(b, ruleset, attr.fs, detail) < 0 ||
+	    allow_etc(b, ruleset, attr.fs, detail) < 0)
 		return -1;
 	return take_fd(&ruleset);
+}
+
+int
+rules_finish(const struct blueprint *b, int ruleset, uint32_t *detail)
+{
+	uint64_t handled = handled_fs(b->plan);
+
+	if (allow_writable(b, ruleset, handled, detail) < 0)
+		return -1;
+	return allow_slots(b, ruleset, handled, detail);
 }

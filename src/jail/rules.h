@@ -6,9 +6,14 @@
 
 #include "blueprint.h"
 
-/* A ruleset descriptor, or -1 with errno. Runs under the jail's root;
-   allocates nothing. *detail is the rule that failed. */
-int rules_make(const struct blueprint *b, uint32_t *detail);
+/*
+ * A ruleset descriptor for all that is mounted, or -1 with errno; *detail is
+ * the rule that failed. Runs under the jail's root, or, for one that is cast,
+ * in the keeper, which holds the mould open. Allocates nothing.
+ */
+int rules_begin(const struct blueprint *b, uint32_t *detail);
+/* The rules for what can be written. Under the jail's root, likewise. */
+int rules_finish(const struct blueprint *b, int ruleset, uint32_t *detail);
 /* The kernel's ABI, 0 if it has none. */
 int rules_abi(void);
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,33 +62,32 @@ mode_is_changed(const struct lock_order *order)
 	return order->bare && (chmod(".", 0700) == 0 || errno != EPERM);
 }
 
+/*
+ * These three ask for nothing, so the kernel would not say EPERM, and the
+ * filter says it without telling the keeper of a denial (syscall_check.c). The
+ * answers differ between filters: another one than was meant is noticed.
+ */
 static bool
 socket_opens(const struct lock_order *order)
 {
-	int fd, family = order->filter & FILTER_NETWORK ? AF_NETLINK : AF_INET;
+	int want = order->filter & FILTER_NETWORK ? EAFNOSUPPORT : EPERM;
 
-	fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return errno != EPERM && errno != EAFNOSUPPORT;
-	close(fd);
-	return true;
+	return syscall(SYS_socket, AF_UNSPEC, 0, 0) >= 0 || errno != want;
 }
 
 static bool
 exec_is_tried(const struct lock_order *order)
 {
-	char *none[] = { NULL };
+	int want = order->filter & FILTER_SUBPROCESS ? EFAULT : EPERM;
 
-	if (order->filter & FILTER_SUBPROCESS)
-		return false;
-	return syscall(SYS_execve, "/.none", none, none) == 0 || errno != EPERM;
+	return syscall(SYS_execve, NULL, NULL, NULL) == 0 || errno != want;
 }
 
 static bool
 namespace_is_made(const struct lock_order *order)
 {
 	(void)order;
-	return syscall(SYS_unshare, CLONE_NEWUSER) == 0 || errno != EPERM;
+	return syscall(SYS_unshare, 0) == 0 || errno != EPERM;
 }
 
 static bool

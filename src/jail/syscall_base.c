@@ -214,7 +214,7 @@ const struct call syscall_base[] = {
 	 */
 	{ "fork", .action = EXPLAIN(EPERM) },
 	{ "vfork", .action = EXPLAIN(EPERM) },
-	{ "execve", .action = EXPLAIN(EPERM) },
+	{ "execve", .check = &check_no_exec },
 	{ "execveat", .action = EXPLAIN(EPERM) },
 	{ "setpgid", .action = REFUSE(EPERM) },
 	{ "setsid", .action = REFUSE(EPERM) },
@@ -270,7 +270,7 @@ const struct call syscall_base[] = {
 	{ "umount2", .action = EXPLAIN(EPERM) },
 	{ "pivot_root", .action = EXPLAIN(EPERM) },
 	{ "chroot", .action = EXPLAIN(EPERM) },
-	{ "unshare", .action = EXPLAIN(EPERM) },
+	{ "unshare", .check = &check_no_unshare },
 	{ "setns", .action = EXPLAIN(EPERM) },
 	{ "sethostname", .action = EXPLAIN(EPERM) },
 	{ "setdomainname", .action = REFUSE(EPERM) },

@@ -73,6 +73,16 @@ static const struct clause any_child[] = {
 const struct check check_thread = CHECK(thread, EXPLAIN(EPERM));
 const struct check check_any_child = CHECK(any_child, EXPLAIN(EPERM));
 
+/*
+ * What asks for nothing is refused without a word: the self-test tries these,
+ * in every jail, and the keeper has no need to hear of it (self_test.c).
+ */
+static const struct clause exec_nothing[] = { REFUSE_IF(EPERM, WORD(0, 0)) };
+static const struct clause unshare_zero[] = { REFUSE_IF(EPERM, WORD(0, 0)) };
+
+const struct check check_no_exec = CHECK(exec_nothing, EXPLAIN(EPERM));
+const struct check check_no_unshare = CHECK(unshare_zero, EXPLAIN(EPERM));
+
 /* AT_EMPTY_PATH would execute a descriptor that no path leads to. */
 static const struct clause execveat_by_path[] = {
 	ALLOW_IF(INT(4, 0)),
@@ -313,12 +323,14 @@ const struct check check_send_connected = CHECK(send_connected, EXPLAIN(EPERM));
 /* Without a word: the C library tries them for every name and every user that
    it looks up. */
 static const struct clause socket_none[] = {
+	REFUSE_IF(EPERM, INT(0, AF_UNSPEC)),
 	REFUSE_IF(EPERM, INT(0, AF_UNIX)),
 	REFUSE_IF(EPERM, INT(0, AF_NETLINK)),
 };
 
 static const struct clause socket_network[] = {
 	SOCKET_INTERNET,
+	REFUSE_IF(EAFNOSUPPORT, INT(0, AF_UNSPEC)),
 	REFUSE_IF(EPERM, INT(0, AF_UNIX)),
 	REFUSE_IF(EAFNOSUPPORT, INT(0, AF_NETLINK)),
 };

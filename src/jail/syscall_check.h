@@ -10,6 +10,8 @@
 extern const struct check check_thread;
 extern const struct check check_any_child;
 extern const struct check check_execveat;
+extern const struct check check_no_exec;
+extern const struct check check_no_unshare;
 extern const struct check check_unshare_nothing;
 extern const struct check check_kill_self;
 extern const struct check check_tgkill_self;

@@ -66,31 +66,15 @@ static const struct call strict_memory[] = {
 	CALLS_END,
 };
 
-/* Pid 1 reaps, watches its lifeline and kills; it opens nothing. */
+/* Pid 1 reaps, tells of it, and watches its lifeline: nothing else is meant. */
 static const struct call init[] = {
 	{ "read", .action = ALLOW },
-	{ "write", .action = ALLOW },
-	{ "close", .action = ALLOW },
 	{ "poll", .action = ALLOW },
 	{ "ppoll", .action = ALLOW },
 	{ "wait4", .action = ALLOW },
-	{ "waitid", .action = ALLOW },
-	{ "exit", .action = ALLOW },
 	{ "exit_group", .action = ALLOW },
-	{ "kill", .action = ALLOW },
-	{ "rt_sigaction", .action = ALLOW },
-	{ "rt_sigprocmask", .action = ALLOW },
-	{ "rt_sigreturn", .action = ALLOW },
-	{ "rt_sigtimedwait", .action = ALLOW },
-	{ "getpid", .action = ALLOW },
-	{ "clock_gettime", .action = ALLOW },
 	{ "restart_syscall", .action = ALLOW },
 	{ "sendto", .check = &check_send_connected },
-	{ "sendmsg", .action = ALLOW },
-	{ "recvfrom", .action = ALLOW },
-	{ "recvmsg", .action = ALLOW },
-	{ "signalfd4", .action = ALLOW },
-	{ "getrusage", .action = ALLOW },
 	CALLS_END,
 };
 
@@ -279,7 +263,7 @@ const struct layer syscall_layers[] = {
 	{ .calls = subprocess, .needs = FILTER_SUBPROCESS },
 	{ .calls = network, .needs = FILTER_NETWORK },
 	{ .calls = strict_memory, .needs = FILTER_STRICT_MEMORY },
-	{ .calls = init, .needs = LAYER_INIT, .from_scratch = true },
+	{ .calls = init, .needs = LAYER_INIT, .kills_rest = true },
 	{ .calls = keeper, .needs = LAYER_KEEPER },
 	{ .calls = keeper_network, .needs = LAYER_KEEPER | FILTER_NETWORK },
 	{ .calls = zygote, .needs = LAYER_ZYGOTE },

@@ -17,7 +17,7 @@
  *	FILTER_SUBPROCESS        base subprocess
  *	FILTER_NETWORK           base network
  *	FILTER_STRICT_MEMORY     base strict_memory (last: it only takes away)
- *	FILTER_INIT              base with every permission removed, then init
+ *	FILTER_INIT              everything killed, then init
  *	FILTER_KEEPER            base subprocess keeper
  *	FILTER_KEEPER_NETWORK    base subprocess network keeper keeper_network
  *	FILTER_ZYGOTE            base subprocess network zygote
@@ -131,6 +131,7 @@ struct layer {
 	const struct call *calls; /* up to CALLS_END */
 	unsigned needs;		  /* the variants that have all of these */
 	bool from_scratch;	  /* what was allowed so far becomes EPERM */
+	bool kills_rest;	  /* what it does not name is killed */
 	bool allows_rest;	  /* what it does not name is allowed */
 };
 

@@ -386,6 +386,7 @@ open_keeper(struct keeper *k, const struct keeper_options *opt,
 	k->loop.after = after_event;
 	k->loop.after_owner = k;
 	k->site.cgroups = &k->cgroups;
+	k->site.spare_groups = &k->spare_groups;
 	k->cgroups = (struct cgroup_home)CGROUP_HOME_INIT;
 	k->porter = (struct porter)PORTER_INIT;
 	k->on_control = k->on_listen = (struct source)SOURCE_INIT;
@@ -417,6 +418,7 @@ close_keeper(struct keeper *k)
 	install_close(k);
 	clerk_stop(&k->clerk);
 	upkeep_close(k);
+	cgroup_stock_clear(&k->spare_groups);
 	porter_free(&k->porter);
 	cgroup_home_free(&k->cgroups);
 	own_fd_close(&k->control);

@@ -59,6 +59,7 @@ struct keeper {
 	bool is_alone;	      /* it stands in a network without any device */
 	struct porter porter; /* a shared keeper's from the first jail on */
 	struct cgroup_home cgroups;
+	struct cgroup_stock spare_groups;
 	struct jail_site site;
 };
 

@@ -239,9 +239,13 @@ on_housekeeping(void *owner)
 	for (struct nursery *n = k->nurseries; n; n = n->next)
 		nursery_rotate(n, now);
 	keeper_refill_soon(k);
-	if (k->pools)
+	if (k->pools) {
+		cgroup_stock_shrink(&k->spare_groups);
 		loop_set_timer(&k->loop, &k->housekeeping,
 			       now + HOUSEKEEPING_US);
+	} else {
+		cgroup_stock_clear(&k->spare_groups);
+	}
 }
 
 void

@@ -95,7 +95,7 @@ leave_rights(const struct porter_keeper *by)
 {
 	if (by->by_root)
 		return 0;
-	return by->on_ground ? rights_drop() : rights_drop_own();
+	return by->on_ground ? rights_drop(true) : rights_drop_own();
 }
 
 /*

@@ -55,7 +55,7 @@ take_user(const struct proxy_order *o)
 	    setgroups(0, NULL) < 0 || setresgid(uid, uid, uid) < 0 ||
 	    setresuid(uid, uid, uid) < 0)
 		return -1;
-	return rights_drop();
+	return rights_drop(true);
 }
 
 /* In this order: a change of user or rights undoes the signal of death. */

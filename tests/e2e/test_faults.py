@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import random
 import signal
 import subprocess
@@ -81,7 +82,16 @@ def test_the_code_is_never_the_host_s_root(remit):
             assert fields["Groups"].split() == []
         else:
             assert uids == {os.stat(remit.folder).st_uid}
-        assert int(fields["CapPrm"], 16) == int(fields["CapBnd"], 16) == 0
+        assert {int(fields[c], 16) for c in ("CapInh", "CapPrm", "CapEff", "CapAmb")} == {0}
+        assert int(fields["NoNewPrivs"]) == 1
+    p.kill()
+    p.communicate()
+    check_clean(remit)
+
+
+def test_code_that_starts_programs_has_an_empty_bounding_set(remit):
+    p, _, _, code = started(remit, "--subprocess", "--memory-fallback", "per_process", "--cpu-fallback", "per_process")
+    assert "CapBnd:\t0000000000000000\n" in pathlib.Path(f"/proc/{code}/status").read_text()
     p.kill()
     p.communicate()
     check_clean(remit)

@@ -148,6 +148,20 @@ def test_running_out_of_memory_leaves_the_zygote_and_other_runs(keeper):
     assert keeper.warm("print(1)", *flags)["stdout"] == "1\n"
 
 
+def test_what_one_run_has_used_is_not_told_of_another(keeper):
+    """Groups are used again; what is counted there begins anew."""
+    flags = ("--memory", "200M", "--disk", "8M", "--files", "256", "--open-files", "64")
+    threads = "import threading, time; [threading.Thread(target=time.sleep, args=(0.1,)).start() for _ in range(7)]"
+    heavy = {"x = bytes(range(256)) * (400 << 10)": "ok", threads: "ok", "x = bytearray(1 << 30)": "memory_limit"}
+    for code, status in heavy.items():
+        assert keeper.warm(code, *flags)["status"] in (status, "error")
+        for _ in range(4):
+            light = keeper.warm("print(1)", *flags)
+            used = light["usage"]
+            assert light["status"] == "ok" and used["processes_peak"] in (1, None), light
+            assert (used["memory_peak_bytes"] or 0) < 30 << 20, light
+
+
 def test_a_fork_bomb_leaves_the_zygote_and_other_runs(user_keeper):
     keeper = user_keeper
     keeper.await_child()

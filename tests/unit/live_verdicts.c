@@ -5,15 +5,15 @@
  *	                           and init
  *
  * For every number from 0 to 600 a child loads the filter, makes the call
- * with all arguments zero, and reports errno:
+ * with all arguments zero, and exits with errno:
  *
  *	refused    errno is the filter's
  *	explained  nobody listens: errno is ENOSYS, so it is a refusal
  *	killed     the child died of SIGSYS
  *	allowed    errno is what a child without filter gets
  *
- * A child has no descriptors but the one it reports through, so that a call
- * on descriptor 0 meets nothing. Calls that would not come back, or would
+ * A child has no descriptors but one whose end is its end, so that a call on
+ * descriptor 0 meets nothing. Calls that would not come back, or would
  * change more than the child, are in the table below. The output is TAP.
  */
 #include "ask.h"
@@ -37,7 +37,9 @@
 #endif
 
 /* Where the child's end of the pipe is; close_range leaves it alone. */
-#define REPORT_FD 100
+#define END_FD 100
+/* The exit status of a child that could not make the call; no errno. */
+#define NOT_READY 255
 
 #define PATIENCE_MS 10000
 
@@ -69,11 +71,6 @@ static const unsigned unseen[] = { 335, 336 };
 
 static const uint64_t no_args[ASK_ARGS];
 
-struct report {
-	int status; /* of the child, from wait */
-	int error;  /* errno of the call, 0, or -1 without report */
-};
-
 static const char *
 why_skipped(unsigned nr)
 {
@@ -103,31 +100,28 @@ load(const struct filter *filter)
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
-		leave(3);
+		leave(NOT_READY);
 }
 
 static void __attribute__((noreturn))
 call_and_report(unsigned nr, const struct filter *filter, int out)
 {
-	int error;
-
-	if (dup2(out, REPORT_FD) < 0 || close_range(0, REPORT_FD - 1, 0) < 0 ||
-	    close_range(REPORT_FD + 1, ~0U, 0) < 0)
-		leave(2);
+	if (dup2(out, END_FD) < 0 || close_range(0, END_FD - 1, 0) < 0 ||
+	    close_range(END_FD + 1, ~0U, 0) < 0)
+		leave(NOT_READY);
 	if (filter)
 		load(filter);
-	error = syscall(nr, 0, 0, 0, 0, 0, 0) == -1 ? errno : 0;
-	syscall(SYS_write, REPORT_FD, &error, sizeof(error));
-	leave(0);
+	leave(syscall(nr, 0, 0, 0, 0, 0, 0) == -1 ? errno : 0);
 }
 
 /* The parent. */
 
-static struct report
+/* How the child ended. */
+static int
 try_call(unsigned nr, const struct filter *filter)
 {
-	struct report report = { .error = -1 };
-	struct pollfd ready = { .events = POLLIN };
+	struct pollfd ended = { .events = POLLIN };
+	int status;
 	int ends[2];
 	pid_t pid;
 
@@ -138,14 +132,12 @@ try_call(unsigned nr, const struct filter *filter)
 	if (pid == 0)
 		call_and_report(nr, filter, ends[1]);
 	close(ends[1]);
-	ready.fd = ends[0];
-	if (poll(&ready, 1, PATIENCE_MS) <= 0)
+	ended.fd = ends[0];
+	if (poll(&ended, 1, PATIENCE_MS) <= 0)
 		kill(pid, SIGKILL);
-	if (read(ends[0], &report.error, sizeof(int)) != sizeof(int))
-		report.error = -1;
-	waitpid(pid, &report.status, 0);
+	waitpid(pid, &status, 0);
 	close(ends[0]);
-	return report;
+	return status;
 }
 
 static bool
@@ -158,35 +150,26 @@ is_unseen(unsigned nr)
 }
 
 static bool
-is_same_without_filter(unsigned nr, struct report with)
+is_same_without_filter(unsigned nr, int with)
 {
-	struct report without = try_call(nr, NULL);
-
-	return with.error == without.error && with.status == without.status;
-}
-
-static bool
-is_ordinary_end(struct report r)
-{
-	return WIFEXITED(r.status) && WEXITSTATUS(r.status) == 0;
+	return with == try_call(nr, NULL);
 }
 
 static bool
 agrees(unsigned nr, uint32_t action, const struct filter *filter)
 {
-	struct report with = try_call(nr, filter);
+	int with = try_call(nr, filter);
 
 	if (is_unseen(nr) && is_same_without_filter(nr, with))
 		return true;
 	if (action == KILL)
-		return WIFSIGNALED(with.status) &&
-		       WTERMSIG(with.status) == SIGSYS;
-	if (!is_ordinary_end(with))
+		return WIFSIGNALED(with) && WTERMSIG(with) == SIGSYS;
+	if (!WIFEXITED(with) || WEXITSTATUS(with) == NOT_READY)
 		return false;
 	if (action != ask_refusal(action))
-		return with.error == ENOSYS;
+		return WEXITSTATUS(with) == ENOSYS;
 	if (action != ALLOW)
-		return with.error == (int)(action & SECCOMP_RET_DATA);
+		return WEXITSTATUS(with) == (int)(action & SECCOMP_RET_DATA);
 	return is_same_without_filter(nr, with);
 }
 

@@ -2,7 +2,7 @@
  * cgroup: what is read of a run's groups and what its process writes to, on
  * folders that only look like groups.
  */
-#include "cgroup.h"
+#include "cgroup_stock.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -28,6 +28,7 @@ open_world(void **state)
 
 	if (!w)
 		return -1;
+	w->home = (struct cgroup_home)CGROUP_HOME_INIT;
 	w->group = (struct cgroup)CGROUP_INIT;
 	w->group.home = &w->home;
 	strcpy(w->folder, "/tmp/remit-test-cgroup.XXXXXX");
@@ -41,8 +42,10 @@ close_world(void **state)
 	struct world *w = *state;
 	char command[128];
 
-	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
+	for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
 		own_fd_close(&w->group.at[i]);
+		own_fd_close(&w->group.join[i]);
+	}
 	snprintf(command, sizeof(command), "rm -rf '%s'", w->folder);
 	free(w);
 	return system(command);
@@ -218,6 +221,94 @@ a_group_that_cannot_be_joined_is_named(void **state)
 	open_joins(w, false, out);
 }
 
+/* Groups of version 1 whose run is over, and used little. */
+static void
+have_left(struct world *w)
+{
+	have(w, CGROUP_MEMORY, false);
+	have(w, CGROUP_PIDS, false);
+	have(w, CGROUP_CPU, false);
+	put(w, CGROUP_MEMORY, "tasks", "");
+	put(w, CGROUP_MEMORY, "memory.usage_in_bytes", "1000000\n");
+	put(w, CGROUP_MEMORY, "memory.max_usage_in_bytes", "7\n");
+	put(w, CGROUP_MEMORY, "memory.oom_control", "oom_kill 0\n");
+	put(w, CGROUP_PIDS, "pids.peak", "2\n");
+	put(w, CGROUP_CPU, "cpuacct.usage", "7\n");
+}
+
+static void
+a_group_is_as_before_if_its_run_left_nothing(void **state)
+{
+	struct world *w = *state;
+	struct cgroup_usage u;
+
+	have_left(w);
+	assert_int_equal(cgroup_renew(&w->group), 0);
+	cgroup_read(&w->group, CGROUP_READ_ALL, &u);
+	assert_int_equal(u.memory_peak_bytes | u.cpu_us | u.oom_kills, 0);
+}
+
+static void
+a_group_is_not_renewed_if_anything_would_be_told_of_another_run(void **state)
+{
+	static const struct {
+		enum cgroup_controller which;
+		const char *file, *bad, *good;
+	} rows[] = {
+		{ CGROUP_MEMORY, "memory.usage_in_bytes", "2000000",
+		  "1000000" },
+		{ CGROUP_MEMORY, "memory.oom_control", "oom_kill 1",
+		  "oom_kill 0" },
+		{ CGROUP_PIDS, "pids.peak", "3", "2" },
+	};
+	struct world *w = *state;
+
+	have_left(w);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		put(w, rows[i].which, rows[i].file, rows[i].bad);
+		assert_int_equal(cgroup_renew(&w->group), -1);
+		put(w, rows[i].which, rows[i].file, rows[i].good);
+		assert_int_equal(cgroup_renew(&w->group), 0);
+	}
+	w->home.at[CGROUP_CPU].v2 = true;
+	assert_int_equal(cgroup_renew(&w->group), -1);
+	w->home.at[CGROUP_CPU].v2 = false;
+	put(w, CGROUP_MEMORY, "tasks", "1");
+	assert_int_equal(cgroup_renew(&w->group), -1);
+}
+
+static void
+a_spare_group_serves_the_same_limits_only(void **state)
+{
+	struct cgroup_stock stock = { .count = 0 };
+	struct plan_limits l = { .memory_cgroup_bytes = 1000,
+				 .pids_cgroup = 5,
+				 .cpu_cgroup_ms = 1 };
+	struct world *w = *state;
+	struct cgroup other;
+	struct remit_error err;
+
+	have_left(w);
+	strcpy(w->group.name, "remit-first");
+	cgroup_limits_of(&w->group.limits, &w->home, &l);
+	cgroup_stock_give(&stock, &w->group);
+	assert_int_equal(stock.count, 1);
+	assert_int_equal(w->group.at[CGROUP_MEMORY], -1);
+
+	/* A new one cannot be made here: these are no groups. */
+	l.memory_cgroup_bytes = 1001;
+	assert_int_equal(
+		cgroup_stock_take(&stock, &other, &w->home, &l, "second", &err),
+		-1);
+	cgroup_free(&other);
+	l.memory_cgroup_bytes = 1000;
+	assert_int_equal(cgroup_stock_take(&stock, &w->group, &w->home, &l,
+					   "third", &err),
+			 0);
+	assert_string_equal(w->group.name, "remit-first");
+	assert_int_equal(stock.count, 0);
+}
+
 #define with_world(test) \
 	cmocka_unit_test_setup_teardown(test, open_world, close_world)
 
@@ -230,6 +321,10 @@ main(void)
 		with_world(a_child_of_a_zygote_joins_every_group_itself),
 		with_world(a_child_of_the_keeper_joins_those_of_version_1),
 		with_world(a_group_that_cannot_be_joined_is_named),
+		with_world(a_group_is_as_before_if_its_run_left_nothing),
+		with_world(
+			a_group_is_not_renewed_if_anything_would_be_told_of_another_run),
+		with_world(a_spare_group_serves_the_same_limits_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

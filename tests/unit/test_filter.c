@@ -161,6 +161,8 @@ a_number_without_a_name_does_not_exist(void **state)
 	(void)state;
 	for (enum filter_arch arch = 0; arch < FILTER_ARCHES; arch++)
 		for (unsigned v = 0; v < FILTER_CLOSING; v++) {
+			if (v == FILTER_INIT)
+				continue; /* it dies */
 			for (unsigned nr = 0; nr <= ASK_LAST; nr++)
 				if (!ask_call_name(arch, nr))
 					assert_does_not_exist(arch, v, nr);
