@@ -188,7 +188,7 @@ cgroup_make(struct cgroup *c, const struct cgroup_home *home,
 }
 
 int
-cgroup_open_joins(struct cgroup *c, bool all, int out[CGROUP_CONTROLLERS],
+cgroup_open_joins(const struct cgroup *c, bool all, int out[CGROUP_CONTROLLERS],
 		  struct remit_error *err)
 {
 	bool joined_v2 = !all;
@@ -201,11 +201,7 @@ cgroup_open_joins(struct cgroup *c, bool all, int out[CGROUP_CONTROLLERS],
 		if (c->at[i] < 0 || (v2 && joined_v2))
 			continue;
 		joined_v2 |= v2;
-		if (c->join[i] < 0)
-			c->join[i] =
-				openat(c->at[i], file, O_WRONLY | O_CLOEXEC);
-		if (c->join[i] >= 0)
-			out[i] = fcntl(c->join[i], F_DUPFD_CLOEXEC, 0);
+		out[i] = openat(c->at[i], file, O_WRONLY | O_CLOEXEC);
 		if (out[i] < 0)
 			return fail_sys(err, REMIT_E_KERNEL, "open %s/%s/%s",
 					c->home->at[i].path, c->name, file);
@@ -339,7 +335,6 @@ cgroup_free(struct cgroup *c)
 			continue;
 		unlinkat(c->home->at[i].fd, c->name, AT_REMOVEDIR);
 		own_fd_close(&c->at[i]);
-		own_fd_close(&c->join[i]);
-		c->at[i] = c->join[i] = -1;
+		c->at[i] = -1;
 	}
 }

@@ -22,8 +22,7 @@ struct cgroup {
 	const struct cgroup_home *home;
 	struct cgroup_limits limits;
 	char name[40];
-	int at[CGROUP_CONTROLLERS];   /* folder descriptors, -1: not used */
-	int join[CGROUP_CONTROLLERS]; /* what is written to, -1: not open */
+	int at[CGROUP_CONTROLLERS]; /* folder descriptors, -1: not used */
 };
 
 struct cgroup_usage {
@@ -34,9 +33,9 @@ struct cgroup_usage {
 	uint64_t oom_kills;
 };
 
-#define CGROUP_INIT                                                  \
-	{                                                            \
-		.at = { -1, -1, -1, -1 }, .join = { -1, -1, -1, -1 } \
+#define CGROUP_INIT                      \
+	{                                \
+		.at = { -1, -1, -1, -1 } \
 	}
 
 /* The part of a plan's limits that groups keep. */
@@ -54,7 +53,8 @@ int cgroup_clone_fd(const struct cgroup *c);
  * take milliseconds, and stop every fork of the machine for as long: that waits
  * for a grace period (cgroup_procs_write_start() in the kernel).
  */
-int cgroup_open_joins(struct cgroup *c, bool all, int out[CGROUP_CONTROLLERS],
+int cgroup_open_joins(const struct cgroup *c, bool all,
+		      int out[CGROUP_CONTROLLERS],
 		      struct remit_error *err) must_check;
 /* See that a process is in all groups; it is an error if it is not. */
 int cgroup_check(const struct cgroup *c, pid_t pid,

@@ -28,6 +28,8 @@ base_of(uint32_t *out, struct remit_error *err)
 int
 uid_lease_take(struct uid_lease *out, struct remit_error *err)
 {
+	/* Behind the last one: it and those before are likely to be taken. */
+	static uint32_t begin;
 	own_fd int fd = -1;
 	uint32_t base = 0;
 
@@ -39,8 +41,10 @@ uid_lease_take(struct uid_lease *out, struct remit_error *err)
 	if (fd < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "open %s", FILE);
 	/* Start anywhere: neighbours in time do not queue for the same byte. */
+	if (!begin)
+		begin = (uint32_t)getpid();
 	for (uint32_t i = 0; i < UID_POOL_SIZE; i++) {
-		uint32_t slot = ((uint32_t)getpid() + i) % UID_POOL_SIZE;
+		uint32_t slot = (begin + i) % UID_POOL_SIZE;
 		struct flock lock = {
 			.l_type = F_WRLCK,
 			.l_whence = SEEK_SET,
@@ -49,6 +53,7 @@ uid_lease_take(struct uid_lease *out, struct remit_error *err)
 		};
 
 		if (fcntl(fd, F_OFD_SETLK, &lock) == 0) {
+			begin = slot + 1;
 			out->uid = base + slot;
 			out->fd = take_fd(&fd);
 			return 0;

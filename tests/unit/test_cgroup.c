@@ -42,10 +42,8 @@ close_world(void **state)
 	struct world *w = *state;
 	char command[128];
 
-	for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
+	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
 		own_fd_close(&w->group.at[i]);
-		own_fd_close(&w->group.join[i]);
-	}
 	snprintf(command, sizeof(command), "rm -rf '%s'", w->folder);
 	free(w);
 	return system(command);

@@ -60,7 +60,7 @@ static void
 unshare_is_for_zygotes_and_keepers_only(void **state)
 {
 	(void)state;
-	for (unsigned v = 0; v <= FILTER_INIT; v++) {
+	for (unsigned v = 0; v < FILTER_INIT; v++) {
 		expect(v, "unshare", REFUSE(EPERM), CLONE_THREAD);
 		expect(v, "setns", REFUSE(EPERM), 21, CLONE_NEWUSER);
 	}
