@@ -140,25 +140,44 @@ connect_shared(const char *path, struct remit_error *err)
 	return take_fd(&fd);
 }
 
-int
-client_open_door(struct remit *r, bool shared, struct remit_error *err)
+/* Our side of a door; *theirs is the other one, or -1 where the keeper has it
+   already. */
+static int
+make_door(const struct remit *r, bool shared, int *theirs,
+	  struct remit_error *err)
 {
 	int pair[2];
-	ssize_t n;
 
+	*theirs = -1;
 	if (shared)
 		return connect_shared(r->keeper_path, err);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "socketpair");
-	pthread_mutex_lock(&r->lock);
-	n = pass_send(r->control, "d", 1, &pair[1], 1, 0);
-	pthread_mutex_unlock(&r->lock);
-	close(pair[1]);
-	if (n != 1) {
-		close(pair[0]);
-		return fail_sys(err, REMIT_E_GONE, "the keeper is gone");
-	}
+	*theirs = pair[1];
 	return pair[0];
+}
+
+static int
+give_door(struct remit *r, int theirs, struct remit_error *err)
+{
+	ssize_t n;
+
+	if (theirs < 0)
+		return 0;
+	pthread_mutex_lock(&r->lock);
+	n = pass_send(r->control, "d", 1, &theirs, 1, 0);
+	pthread_mutex_unlock(&r->lock);
+	return n == 1 ? 0 : fail_sys(err, REMIT_E_GONE, "the keeper is gone");
+}
+
+int
+client_open_door(struct remit *r, bool shared, struct remit_error *err)
+{
+	own_fd int theirs = -1, ours = make_door(r, shared, &theirs, err);
+
+	if (ours < 0 || give_door(r, theirs, err) < 0)
+		return -1;
+	return take_fd(&ours);
 }
 
 int
@@ -420,6 +439,7 @@ run_at(struct remit *r, bool shared, const struct remit_job *job,
        struct remit_result **out, struct remit_error *err)
 {
 	own(run) struct run run = RUN_INIT;
+	own_fd int theirs = -1;
 	int fd;
 
 	if (job->context || job->fresh || job->env)
@@ -433,14 +453,22 @@ run_at(struct remit *r, bool shared, const struct remit_job *job,
 	if (job->artifacts_dir &&
 	    artifacts_open(&run.artifacts, job->artifacts_dir, err) < 0)
 		return -1;
-	fd = client_open_door(r, shared, err);
+	fd = make_door(r, shared, &theirs, err);
 	if (fd < 0)
 		return -1;
 	client_begin(&run, fd);
 	run.result = result_view_new(err);
 	if (!run.result || tools_send(&run.tools, &run.link, err) < 0 ||
-	    client_send_job(&run.link, job, err) < 0 ||
-	    client_converse(&run, err) < 0)
+	    client_send_job(&run.link, job, err) < 0)
+		return -1;
+	/* A keeper of our own wakes once, and finds all of the job that fits.
+	 */
+	if (theirs >= 0 &&
+	    (link_flush(&run.link, err) < 0 || give_door(r, theirs, err) < 0))
+		return -1;
+	own_fd_close(&theirs);
+	theirs = -1;
+	if (client_converse(&run, err) < 0)
 		return -1;
 	*out = take_ptr(&run.result);
 	return 0;
