@@ -1,9 +1,9 @@
 """Forks a process with so many bytes of its own, again and again.
 
-    bench/forks.py BYTES
+    bench/forks.py BYTES [CODE]
 
 It writes "ready"; then each line it reads is answered with the milliseconds that
-it took until a copy had answered.
+it took until a copy had answered, or had run CODE and was gone.
 """
 
 from __future__ import annotations
@@ -13,22 +13,36 @@ import sys
 import time
 
 
-def fork(memory: bytes) -> float:
+def answer(memory: bytes, writer: int) -> None:
+    os.write(writer, b"%d\n" % len(memory))
+
+
+def run(code: str, writer: int) -> None:
+    os.dup2(writer, 1)
+    exec(compile(code, "main.py", "exec"), {"__name__": "__main__"})
+    sys.stdout.flush()
+
+
+def fork(memory: bytes, code: str | None) -> float:
     reader, writer = os.pipe()
     begun = time.perf_counter()
     pid = os.fork()
     if pid == 0:
-        os.write(writer, b"%d\n" % len(memory))
+        answer(memory, writer) if code is None else run(code, writer)
         os._exit(0)
     os.close(writer)
     os.read(reader, 100)
+    if code is not None:
+        os.waitpid(pid, 0)
     took = time.perf_counter() - begun
     os.close(reader)
-    os.waitpid(pid, 0)
+    if code is None:
+        os.waitpid(pid, 0)
     return took * 1000
 
 
 memory = b"1" * int(sys.argv[1])
+code = sys.argv[2] if len(sys.argv) > 2 else None
 print("ready", flush=True)
 for _ in sys.stdin:
-    print(fork(memory), flush=True)
+    print(fork(memory, code), flush=True)

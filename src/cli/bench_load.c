@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "bench_driver.h"
 #include "bench_floor.h"
 #include "bench_peer.h"
 #include "bench_warm.h"
@@ -13,25 +14,30 @@
 #define IDLE_MS	    400
 #define AT_ONCE	    2 /* commands: as many as a small machine has processors */
 
-/* What each client does over and over: one of the two. */
+/* What each client does over and over: one of the three. */
 struct work {
 	const struct bench *bench;
 	const struct bench_warm *warm;
 	const struct bench_command *command;
+	const struct bench_driver *drivers; /* one for each client */
 	double end_us;
 };
 
 struct client {
 	pthread_t thread;
 	const struct work *work;
+	size_t number;
 	struct bench_stats time;
 	int bad;
 	struct remit_error err;
 };
 
 static int
-work_once(const struct work *w, double *us, struct remit_error *err)
+work_once(const struct work *w, size_t client, double *us,
+	  struct remit_error *err)
 {
+	if (w->drivers)
+		return bench_driver_ask(&w->drivers[client], w->bench, us, err);
 	if (w->warm)
 		return bench_warm_run(w->warm, us, err);
 	if (bench_check(w->bench, err) < 0)
@@ -46,7 +52,7 @@ be_client(void *arg)
 	double us;
 
 	while (!c->bad && bench_stats_now_us() < c->work->end_us) {
-		c->bad = work_once(c->work, &us, &c->err);
+		c->bad = work_once(c->work, c->number, &us, &c->err);
 		if (!c->bad && bench_stats_add(&c->time, us) < 0)
 			c->bad = fail_sys(&c->err, REMIT_E_MEMORY, "times");
 	}
@@ -67,6 +73,7 @@ run_clients(struct work *w, size_t count, double ms, struct bench_stats *to,
 	w->end_us = bench_stats_now_us() + ms * 1e3;
 	for (started = 0; started < count; started++) {
 		all[started].work = w;
+		all[started].number = started;
 		if (pthread_create(&all[started].thread, NULL, be_client,
 				   &all[started])) {
 			bad = fail(err, REMIT_E_KERNEL, "no thread %zu",
@@ -251,6 +258,32 @@ measure_floor(struct bench *b, struct remit_error *err)
 	return bad ? -1 : 0;
 }
 
+/* Not even a jail: no sandbox that forks Python for each run can do more. */
+static int
+measure_forks(struct bench *b, struct remit_error *err)
+{
+	own(bench_command) struct bench_command c = { .env = &b->env_given };
+	char path[sizeof(b->drivers) + 16];
+	const char *words[] = { b->python->executable, "-I", path, "0",
+				bench_programs[0].code };
+	struct bench_driver drivers[AT_ONCE] = { { .in = -1, .out = -1 },
+						 { .in = -1, .out = -1 } };
+	struct work w = { .bench = b, .drivers = drivers };
+	struct bench_row *row;
+	int bad = new_row(b, &row, "a fork of Python, no jail", AT_ONCE, err);
+
+	snprintf(path, sizeof(path), "%s/forks.py", b->drivers);
+	for (size_t i = 0; !bad && i < ARRAY_LEN(words); i++)
+		if (list_add(&c.argv, words[i]) < 0)
+			bad = fail_sys(err, REMIT_E_MEMORY, "command");
+	for (size_t i = 0; !bad && i < AT_ONCE; i++)
+		bad = bench_driver_open(&drivers[i], b, &c, err);
+	bad = bad || measure(b, &w, row, AT_ONCE, err) < 0;
+	for (size_t i = 0; i < AT_ONCE; i++)
+		bench_driver_close(&drivers[i]);
+	return bad ? -1 : 0;
+}
+
 int
 bench_load_measure(struct bench *b, struct remit_error *err)
 {
@@ -259,7 +292,8 @@ bench_load_measure(struct bench *b, struct remit_error *err)
 
 	if (!bench_wants(b, SECTION))
 		return 0;
-	if (measure_remit(b, err) < 0 || measure_floor(b, err) < 0)
+	if (measure_remit(b, err) < 0 || measure_floor(b, err) < 0 ||
+	    measure_forks(b, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(peers); i++)
 		if (measure_peer(b, peers[i], err) < 0)

@@ -226,7 +226,9 @@ branch_attest(const struct jail *j, const struct plan *plan,
 	};
 	long out, in;
 
-	if (cgroup_check(&j->group, j->run_pid, err) < 0 ||
+	/* It was given ways into the branch's groups, and is in its own. */
+	if (cgroup_check(&parent->group, parent->run_pid, err) < 0 ||
+	    cgroup_check(&j->group, j->run_pid, err) < 0 ||
 	    attest(j->run_pid, &want, err) < 0)
 		return -1;
 	for (int i = 0; i < JOIN_SPACES; i++)

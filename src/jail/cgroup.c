@@ -21,9 +21,9 @@ write_at(int folder, const char *file, const char *text)
 	return write(fd, text, strlen(text)) < 0 ? -1 : 0;
 }
 
-/* The number behind `key` (or the first one, if key is NULL); 0 if absent. */
-static uint64_t
-read_at(int folder, const char *file, const char *key)
+/* The number behind `key` (or the first one, if key is NULL). */
+static int
+find_at(int folder, const char *file, const char *key, uint64_t *out)
 {
 	own_fd int fd = openat(folder, file, O_RDONLY | O_CLOEXEC);
 	char text[1024];
@@ -31,18 +31,28 @@ read_at(int folder, const char *file, const char *key)
 	ssize_t n;
 
 	if (fd < 0)
-		return 0;
+		return -1;
 	n = read(fd, text, sizeof(text) - 1);
 	if (n <= 0)
-		return 0;
+		return -1;
 	text[n] = '\0';
 	if (key) {
 		at = strstr(text, key);
 		if (!at)
-			return 0;
+			return -1;
 		at += strlen(key);
 	}
-	return strtoull(at, NULL, 10);
+	*out = strtoull(at, NULL, 10);
+	return 0;
+}
+
+/* 0 if absent. */
+static uint64_t
+read_at(int folder, const char *file, const char *key)
+{
+	uint64_t n = 0;
+
+	return find_at(folder, file, key, &n) < 0 ? 0 : n;
 }
 
 static int
@@ -153,17 +163,46 @@ void
 cgroup_limits_of(struct cgroup_limits *out, const struct cgroup_home *home,
 		 const struct plan_limits *l)
 {
-	/* They are compared as a whole: nothing between them is left open. */
-	memset(out, 0, sizeof(*out));
-	out->memory_bytes = l->memory_cgroup_bytes;
-	out->tcp_bytes = l->tcp_cgroup_bytes;
-	out->pids = l->pids_cgroup;
-	out->wanted[CGROUP_MEMORY] = l->memory_cgroup_bytes;
-	out->wanted[CGROUP_PIDS] = l->pids_cgroup;
-	out->wanted[CGROUP_CPU] = l->cpu_cgroup_ms;
-	out->wanted[CGROUP_KILL] =
-		l->many_processes && home->at[CGROUP_KILL].usable;
-	out->keeps_init = l->keeps_init;
+	*out = (struct cgroup_limits){
+		.memory_bytes = l->memory_cgroup_bytes,
+		.tcp_bytes = l->tcp_cgroup_bytes,
+		.pids = l->pids_cgroup,
+		.wanted = {
+			[CGROUP_MEMORY] = l->memory_cgroup_bytes,
+			[CGROUP_PIDS] = l->pids_cgroup,
+			[CGROUP_CPU] = l->cpu_cgroup_ms,
+			[CGROUP_KILL] = l->many_processes &&
+					home->at[CGROUP_KILL].usable,
+		},
+		.keeps_init = l->keeps_init,
+	};
+}
+
+bool
+cgroup_limits_equal(const struct cgroup_limits *a,
+		    const struct cgroup_limits *b)
+{
+	return a->memory_bytes == b->memory_bytes &&
+	       a->tcp_bytes == b->tcp_bytes && a->pids == b->pids &&
+	       a->keeps_init == b->keeps_init &&
+	       !memcmp(a->wanted, b->wanted, sizeof(a->wanted));
+}
+
+static int
+make_all(struct cgroup *c, struct remit_error *err)
+{
+	const struct cgroup_limits *l = &c->limits;
+
+	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
+		if (l->wanted[i] &&
+		    make_folder(c, (enum cgroup_controller)i, err) < 0)
+			return -1;
+	if (l->wanted[CGROUP_MEMORY] && set_memory(c, err) < 0)
+		return -1;
+	if (l->wanted[CGROUP_PIDS] &&
+	    set_number(c, CGROUP_PIDS, "pids.max", l->pids, err) < 0)
+		return -1;
+	return 0;
 }
 
 int
@@ -175,16 +214,11 @@ cgroup_make(struct cgroup *c, const struct cgroup_home *home,
 	c->home = home;
 	c->limits = *l;
 	snprintf(c->name, sizeof(c->name), CGROUP_PREFIX "%s", name);
-	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
-		if (l->wanted[i] &&
-		    make_folder(c, (enum cgroup_controller)i, err) < 0)
-			return -1;
-	if (l->wanted[CGROUP_MEMORY] && set_memory(c, err) < 0)
-		return -1;
-	if (l->wanted[CGROUP_PIDS] &&
-	    set_number(c, CGROUP_PIDS, "pids.max", l->pids, err) < 0)
-		return -1;
-	return 0;
+	if (make_all(c, err) == 0)
+		return 0;
+	/* What has no limits must not be left for anybody. */
+	cgroup_free(c);
+	return -1;
 }
 
 int
@@ -286,26 +320,54 @@ cgroup_kill(const struct cgroup *c)
 }
 
 static bool
-is_deserted(const struct cgroup *c)
+is_empty_at(int folder, const char *file)
 {
+	own_fd int fd = openat(folder, file, O_RDONLY | O_CLOEXEC);
 	char one;
 
-	for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
-		own_fd int fd = -1;
-
-		if (c->at[i] < 0 || c->home->at[i].v2)
-			continue;
-		fd = openat(c->at[i], "tasks", O_RDONLY | O_CLOEXEC);
-		/* Whoever is in one is in all. */
-		return fd >= 0 && read(fd, &one, 1) == 0;
-	}
-	return false;
+	return fd >= 0 && read(fd, &one, 1) == 0;
 }
 
+/* Nobody is in any of them: code that got hold of a way in could have chosen.
+ */
 static bool
-is_v1(const struct cgroup *c, enum cgroup_controller which)
+is_deserted(const struct cgroup *c)
 {
-	return c->at[which] < 0 || !c->home->at[which].v2;
+	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
+		if (c->at[i] >= 0 &&
+		    !is_empty_at(c->at[i],
+				 c->home->at[i].v2 ? "cgroup.procs" : "tasks"))
+			return false;
+	return true;
+}
+
+/* Version 1, where counters can be set back; the folder that only kills has
+   none. TCP's are not told in full, so a group that counts them is not used. */
+static bool
+can_be_renewed(const struct cgroup *c)
+{
+	for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
+		if (c->limits.wanted[i] != (c->at[i] >= 0))
+			return false;
+		if (i != CGROUP_KILL && c->at[i] >= 0 && c->home->at[i].v2)
+			return false;
+	}
+	return !c->limits.tcp_bytes;
+}
+
+static int
+renew_memory(int at)
+{
+	uint64_t left, kills;
+
+	/* With what is swapped, where that is counted. */
+	if (find_at(at, "memory.memsw.usage_in_bytes", NULL, &left) < 0 &&
+	    find_at(at, "memory.usage_in_bytes", NULL, &left) < 0)
+		return -1;
+	if (left > LEFT_BYTES_MAX ||
+	    find_at(at, "memory.oom_control", "oom_kill ", &kills) < 0 || kills)
+		return -1;
+	return write_at(at, "memory.max_usage_in_bytes", "0");
 }
 
 int
@@ -313,16 +375,14 @@ cgroup_renew(const struct cgroup *c)
 {
 	int memory = c->at[CGROUP_MEMORY], pids = c->at[CGROUP_PIDS],
 	    cpu = c->at[CGROUP_CPU];
+	uint64_t peak;
 
-	if (!is_v1(c, CGROUP_MEMORY) || !is_v1(c, CGROUP_PIDS) ||
-	    !is_v1(c, CGROUP_CPU) || !is_deserted(c))
+	if (!can_be_renewed(c) || !is_deserted(c))
 		return -1;
-	if (pids >= 0 && read_at(pids, "pids.peak", NULL) > FEWEST_PIDS)
+	if (pids >= 0 &&
+	    (find_at(pids, "pids.peak", NULL, &peak) < 0 || peak > FEWEST_PIDS))
 		return -1;
-	if (memory >= 0 &&
-	    (read_at(memory, "memory.usage_in_bytes", NULL) > LEFT_BYTES_MAX ||
-	     read_at(memory, "memory.oom_control", "oom_kill ") ||
-	     write_at(memory, "memory.max_usage_in_bytes", "0") < 0))
+	if (memory >= 0 && renew_memory(memory) < 0)
 		return -1;
 	return cpu < 0 ? 0 : write_at(cpu, "cpuacct.usage", "0");
 }

@@ -41,6 +41,8 @@ struct cgroup_usage {
 /* The part of a plan's limits that groups keep. */
 void cgroup_limits_of(struct cgroup_limits *out, const struct cgroup_home *home,
 		      const struct plan_limits *l);
+bool cgroup_limits_equal(const struct cgroup_limits *a,
+			 const struct cgroup_limits *b);
 /* Make the folders that the limits need, and set the limits. */
 int cgroup_make(struct cgroup *c, const struct cgroup_home *home,
 		const struct cgroup_limits *l, const char *name,

@@ -13,7 +13,7 @@ cgroup_stock_take(struct cgroup_stock *s, struct cgroup *out,
 	for (size_t i = s ? s->count : 0; i-- > 0;) {
 		struct cgroup *c = &s->spare[i];
 
-		if (memcmp(&c->limits, &limits, sizeof(limits)))
+		if (!cgroup_limits_equal(&c->limits, &limits))
 			continue;
 		*out = *c;
 		s->count--;

@@ -233,7 +233,7 @@ clone_init(struct jail *j, const struct blueprint *b, uint32_t owner)
 {
 	struct clone_args args = {
 		.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
-			 CLONE_NEWIPC | CLONE_NEWUTS,
+			 CLONE_NEWIPC | CLONE_NEWUTS | CLONE_CLEAR_SIGHAND,
 		.exit_signal = SIGCHLD,
 	};
 	int group = cgroup_clone_fd(&j->group);
@@ -325,7 +325,10 @@ jail_take_groups(struct jail *j, const struct plan *plan,
 		 const struct jail_site *site, const char *name,
 		 struct remit_error *err)
 {
-	j->spare_groups = site->spare_groups;
+	/* Code that can have branches was given ways into groups, and a bare
+	   one counts one process less. */
+	if (!plan->forkable && !j->alone)
+		j->spare_groups = site->spare_groups;
 	return cgroup_stock_take(j->spare_groups, &j->group, site->cgroups,
 				 &plan->limits, name, err);
 }

@@ -81,7 +81,7 @@ make_init(struct blueprint *b, struct built *out)
 	struct clone_args args = {
 		.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
 			 CLONE_NEWIPC | CLONE_NEWUTS | CLONE_PARENT |
-			 CLONE_PIDFD,
+			 CLONE_CLEAR_SIGHAND | CLONE_PIDFD,
 		.pidfd = (uint64_t)(uintptr_t)&pidfd,
 	};
 	pid_t inside = sys_clone3(&args);

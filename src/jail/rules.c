@@ -154,21 +154,24 @@ allow_writable(const struct blueprint *b, int ruleset, uint64_t handled,
 }
 
 static int
+allow_in(int folder, const char *name, int ruleset, uint64_t handled)
+{
+	own_fd int fd = openat(folder, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -1 : allow_fd(ruleset, fd, WRITE, handled);
+}
+
+static int
 allow_slots(const struct blueprint *b, int ruleset, uint64_t handled,
 	    uint32_t *detail)
 {
-	for (int i = 0; i < PLAN_BRANCHES_MAX * JAIL_WRITABLE; i++) {
-		int slot = b->slots[i / JAIL_WRITABLE];
-		own_fd int fd = -1;
-
-		if (slot < 0)
-			break;
-		*detail = 3000 + (uint32_t)i;
-		fd = openat(slot, jail_writable[i % JAIL_WRITABLE].name,
-			    O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (fd < 0 || allow_fd(ruleset, fd, WRITE, handled) < 0)
-			return -1;
-	}
+	for (int i = 0; i < PLAN_BRANCHES_MAX && b->slots[i] >= 0; i++)
+		for (int j = 0; j < JAIL_WRITABLE; j++) {
+			*detail = 3000 + (uint32_t)(i * JAIL_WRITABLE + j);
+			if (allow_in(b->slots[i], jail_writable[j].name,
+				     ruleset, handled) < 0)
+				return -1;
+		}
 	return 0;
 }
 

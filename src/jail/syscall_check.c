@@ -330,7 +330,7 @@ static const struct clause socket_none[] = {
 
 static const struct clause socket_network[] = {
 	SOCKET_INTERNET,
-	REFUSE_IF(EAFNOSUPPORT, INT(0, AF_UNSPEC)),
+	REFUSE_IF(ENOSYS, INT(0, AF_UNSPEC)),
 	REFUSE_IF(EPERM, INT(0, AF_UNIX)),
 	REFUSE_IF(EAFNOSUPPORT, INT(0, AF_NETLINK)),
 };

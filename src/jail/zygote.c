@@ -183,6 +183,8 @@ zygote_open(struct zygote *z, const struct plan *plan,
 	b.argv = argv;
 	b.order.magic = ORDER_MAGIC;
 	b.order.size = sizeof(b.order);
+	/* Its filter lets it start programs. */
+	b.order.filter = FILTER_SUBPROCESS;
 	/* The mounts of the interpreter, then packages, come first in every
 	   plan. */
 	while (runtime < plan->mount_count &&

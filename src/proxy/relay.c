@@ -193,12 +193,13 @@ carry(struct relay *r)
 	if (flow_pull(&r->out, code_of(r), FLOW_BYTES) < 0 ||
 	    flow_pull(&r->in, peer_of(r), FLOW_BYTES) < 0)
 		return -1;
+	received = r->in.len - received;
+	if (admission_holds(r, r->out.len - sent, received) < 0)
+		return -1;
 	/* Before the code has it: what it has seen is counted, even if it ends
 	   at once and this process with it. */
-	received = r->in.len - received;
 	ledger_received(l, r->row, received);
-	if (admission_holds(r, r->out.len - sent, received) < 0 ||
-	    flow_push(&r->out, peer_of(r), &sent) < 0)
+	if (flow_push(&r->out, peer_of(r), &sent) < 0)
 		return -1;
 	ledger_sent(l, r->row, sent);
 	if (flow_push(&r->in, code_of(r), &given) < 0)

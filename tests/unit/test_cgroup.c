@@ -226,7 +226,10 @@ have_left(struct world *w)
 	have(w, CGROUP_MEMORY, false);
 	have(w, CGROUP_PIDS, false);
 	have(w, CGROUP_CPU, false);
-	put(w, CGROUP_MEMORY, "tasks", "");
+	for (int i = CGROUP_MEMORY; i <= CGROUP_CPU; i++) {
+		put(w, (enum cgroup_controller)i, "tasks", "");
+		w->group.limits.wanted[i] = true;
+	}
 	put(w, CGROUP_MEMORY, "memory.usage_in_bytes", "1000000\n");
 	put(w, CGROUP_MEMORY, "memory.max_usage_in_bytes", "7\n");
 	put(w, CGROUP_MEMORY, "memory.oom_control", "oom_kill 0\n");
@@ -271,7 +274,15 @@ a_group_is_not_renewed_if_anything_would_be_told_of_another_run(void **state)
 	w->home.at[CGROUP_CPU].v2 = true;
 	assert_int_equal(cgroup_renew(&w->group), -1);
 	w->home.at[CGROUP_CPU].v2 = false;
-	put(w, CGROUP_MEMORY, "tasks", "1");
+	w->group.limits.tcp_bytes = 1;
+	assert_int_equal(cgroup_renew(&w->group), -1);
+	w->group.limits.tcp_bytes = 0;
+	w->group.limits.wanted[CGROUP_KILL] = true;
+	assert_int_equal(cgroup_renew(&w->group), -1);
+	w->group.limits.wanted[CGROUP_KILL] = false;
+	assert_int_equal(cgroup_renew(&w->group), 0);
+	/* In the last only. */
+	put(w, CGROUP_CPU, "tasks", "1");
 	assert_int_equal(cgroup_renew(&w->group), -1);
 }
 
@@ -298,7 +309,8 @@ a_spare_group_serves_the_same_limits_only(void **state)
 	assert_int_equal(
 		cgroup_stock_take(&stock, &other, &w->home, &l, "second", &err),
 		-1);
-	cgroup_free(&other);
+	cgroup_stock_give(&stock, &other);
+	assert_int_equal(stock.count, 1);
 	l.memory_cgroup_bytes = 1000;
 	assert_int_equal(cgroup_stock_take(&stock, &w->group, &w->home, &l,
 					   "third", &err),

@@ -60,6 +60,8 @@ with_network_sockets_are_tcp_and_udp(void **state)
 				uint64_t p = protocols[i];
 				uint32_t want = REFUSE(EAFNOSUPPORT);
 
+				if (family == AF_UNSPEC)
+					want = REFUSE(ENOSYS);
 				if (family == AF_UNIX)
 					want = REFUSE(EPERM);
 				if (is_tcp_or_udp(family, type, p))
