@@ -341,18 +341,19 @@ is_deserted(const struct cgroup *c)
 	return true;
 }
 
-/* Version 1, where counters can be set back; the folder that only kills has
-   none. TCP's are not told in full, so a group that counts them is not used. */
+/*
+ * Of version 1, where counters can be set back. TCP's are not told in full, and
+ * whoever is cloned into a folder where all were killed once is killed too
+ * (kill_seq in the kernel): groups with these are not used again.
+ */
 static bool
 can_be_renewed(const struct cgroup *c)
 {
-	for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
-		if (c->limits.wanted[i] != (c->at[i] >= 0))
+	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
+		if (c->limits.wanted[i] != (c->at[i] >= 0) ||
+		    (c->at[i] >= 0 && c->home->at[i].v2))
 			return false;
-		if (i != CGROUP_KILL && c->at[i] >= 0 && c->home->at[i].v2)
-			return false;
-	}
-	return !c->limits.tcp_bytes;
+	return !c->limits.tcp_bytes && !c->limits.wanted[CGROUP_KILL];
 }
 
 static int

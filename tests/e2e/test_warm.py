@@ -162,6 +162,13 @@ def test_what_one_run_has_used_is_not_told_of_another(keeper):
             assert (used["memory_peak_bytes"] or 0) < 30 << 20, light
 
 
+def test_whoever_comes_after_a_run_that_was_killed_as_a_whole_lives(keeper):
+    """The kernel kills what comes into a group that was killed."""
+    for _ in range(6):
+        result = keeper.json("import os, time\nif os.fork() == 0: time.sleep(60)\nprint(1)", *SUBPROCESS)
+        assert (result["status"], result["stdout"]) == ("ok", "1\n"), result
+
+
 def test_a_fork_bomb_leaves_the_zygote_and_other_runs(user_keeper):
     keeper = user_keeper
     keeper.await_child()

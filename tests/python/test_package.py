@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import time
 import zipfile
 
 import pytest
@@ -155,9 +156,16 @@ def test_every_interpreter_that_is_here(any_remit, clean, stage):
 
 
 def test_importing_it_is_quick(any_remit, clean):
-    """30 ms at most; the best of some, since others use the machine too."""
-    code = "import time; t = time.perf_counter(); import remit; print((time.perf_counter() - t) * 1000)"
-    assert min(float(run_as(any_remit, clean, "-c", code).stdout) for _ in range(5)) < 30
+    """At most as long as Python takes to start and end, twice (30 ms where that
+    is 15); the best of some, since others use the machine too."""
+    code = "import time; t = time.perf_counter(); import remit; print(time.perf_counter() - t)"
+    imports = min(float(run_as(any_remit, clean, "-c", code).stdout) for _ in range(7))
+    starts = []
+    for _ in range(7):
+        begun = time.perf_counter()
+        run_as(any_remit, clean, "-c", "pass")
+        starts.append(time.perf_counter() - begun)
+    assert imports < 2 * min(starts)
 
 
 def test_a_warm_run_costs_little_more_than_the_library_s(testing, tmp_path):
