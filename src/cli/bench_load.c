@@ -270,8 +270,10 @@ measure_forks(struct bench *b, struct remit_error *err)
 						 { .in = -1, .out = -1 } };
 	struct work w = { .bench = b, .drivers = drivers };
 	struct bench_row *row;
-	int bad = new_row(b, &row, "a fork of Python, no jail", AT_ONCE, err);
+	int bad = 0;
 
+	if (new_row(b, &row, "a fork of Python, no jail", AT_ONCE, err) < 0)
+		return -1;
 	snprintf(path, sizeof(path), "%s/forks.py", b->drivers);
 	for (size_t i = 0; !bad && i < ARRAY_LEN(words); i++)
 		if (list_add(&c.argv, words[i]) < 0)
@@ -281,7 +283,7 @@ measure_forks(struct bench *b, struct remit_error *err)
 	bad = bad || measure(b, &w, row, AT_ONCE, err) < 0;
 	for (size_t i = 0; i < AT_ONCE; i++)
 		bench_driver_close(&drivers[i]);
-	return bad ? -1 : 0;
+	return bad ? bench_absent(b, row, err) : 0;
 }
 
 int

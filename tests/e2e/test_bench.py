@@ -7,6 +7,7 @@ import glob
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -37,6 +38,7 @@ def folders(remit) -> list[str]:
 def quick(remit_type, label: str, folder: pathlib.Path) -> dict:
     """One run for all tests."""
     remit = remit_type(label, folder)
+    shutil.copytree(ROOT / "bench", folder.parent / "share" / "remit" / "bench", dirs_exist_ok=True)
     done = remit("bench", "--quick", "--python", PYTHON, "--json", "bench.json", timeout=400)
     assert done.returncode == 0 and done.stderr == "", done
     report = json.loads((folder / "bench.json").read_text())
