@@ -8,6 +8,7 @@ it took until a copy had answered, or had run CODE and was gone.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
@@ -43,6 +44,8 @@ def fork(memory: bytes, code: str | None) -> float:
 
 memory = b"1" * int(sys.argv[1])
 code = sys.argv[2] if len(sys.argv) > 2 else None
+if code is not None:
+    gc.freeze()  # else it would write to every object's page
 print("ready", flush=True)
 for _ in sys.stdin:
     print(fork(memory, code), flush=True)
