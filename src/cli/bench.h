@@ -48,6 +48,9 @@ int bench_open(struct bench *b, const struct bench_options *opt,
 	       struct remit_error *err) must_check;
 void bench_close(struct bench *b);
 
+/* Before one of those that are measured one at a time. */
+#define BENCH_GAP_MS 20
+
 /* -1 once the user wants an end. */
 int bench_check(const struct bench *b, struct remit_error *err) must_check;
 /* The same after some time. */

@@ -10,7 +10,6 @@
 #include "bench_warm.h"
 
 #define SECTION "doors, loopback"
-#define GAP_MS	20
 /* Cells for each round of what starts. */
 #define CELLS 5
 
@@ -215,7 +214,7 @@ static int
 take_turns(const struct bench *b, const struct direct *d, struct visit *visits,
 	   size_t count, struct remit_error *err)
 {
-	unsigned gap = d->session ? 0 : GAP_MS;
+	unsigned gap = d->session ? 0 : BENCH_GAP_MS;
 	double us;
 
 	if (bench_pause(b, gap, err) < 0 || do_directly(d, &us, err) < 0 ||

@@ -8,7 +8,6 @@
 
 #define SECTION	      "network, loopback"
 #define STREAM_ROUNDS 8
-#define GAP_MS	      20
 #define WAIT_MS	      10000
 #define LOOK_MS	      5
 
@@ -95,7 +94,7 @@ settle(const struct side *s, struct bench_status *out, struct remit_error *err)
 		if (bench_pause(s->bench, LOOK_MS, err) < 0)
 			return -1;
 	}
-	return bench_pause(s->bench, GAP_MS, err);
+	return bench_pause(s->bench, BENCH_GAP_MS, err);
 }
 
 static int

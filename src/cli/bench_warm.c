@@ -10,7 +10,6 @@
 #define FILL_WAIT_MS   2000
 #define LOOK_MS	       5
 #define BATCH_MAX      16
-#define GAP_MS	       20
 #define BURSTS	       24
 
 /* Why a run was not what it should have been. */
@@ -245,7 +244,7 @@ bench_warm_gapped(const struct bench_warm *w, struct bench_row *row,
 {
 	struct bench_status s = status(w);
 
-	if (bench_pause(w->bench, GAP_MS, err) < 0)
+	if (bench_pause(w->bench, BENCH_GAP_MS, err) < 0)
 		return -1;
 	return take(w, row, 1, s.hits, err);
 }

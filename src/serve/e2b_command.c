@@ -22,7 +22,8 @@ struct command {
 	bool has_ended; /* the program has, and said how */
 	/* ---- under the lock of all ---- */
 	struct hearer *hearers;
-	int input; /* -1: it reads nothing */
+	int input;	   /* -1: it reads nothing */
+	bool is_signalled; /* perhaps before it began */
 };
 
 /* A request that is told what happens; the exchange's own. */
@@ -258,14 +259,32 @@ tell_end(struct exchange *x, const struct ending *e)
 		connect_end(x, NULL, NULL);
 }
 
+static bool
+was_signalled(struct command *c)
+{
+	bool was;
+
+	pthread_mutex_lock(&c->all->lock);
+	was = c->is_signalled;
+	pthread_mutex_unlock(&c->all->lock);
+	return was;
+}
+
 static void
 on_result(void *user, struct remit_result *res, const struct remit_error *err)
 {
 	struct command *c = user;
-	struct hearer *h = leave(c), *next;
+	bool before = !res && was_signalled(c);
+	struct hearer *h, *next;
 	struct ending end;
 
-	if (res)
+	/* A command that was killed has begun, for whoever started it. */
+	if (before)
+		tell(c, start_json(c->cell), true);
+	h = leave(c);
+	if (before)
+		end = (struct ending){ .event = end_json(c) };
+	else if (res)
 		end = ending_of(c, res);
 	else
 		end = (struct ending){ .code = connect_code(err),
@@ -454,6 +473,19 @@ command_find(struct e2b *e, struct sandbox *sb, const json_t *selector)
 			cell = c->cell;
 	pthread_mutex_unlock(&e->lock);
 	return cell;
+}
+
+void
+command_signal(struct e2b *e, struct sandbox *sb, uint64_t cell)
+{
+	struct command *c;
+
+	pthread_mutex_lock(&e->lock);
+	c = find(sb, cell);
+	if (c)
+		c->is_signalled = true;
+	pthread_mutex_unlock(&e->lock);
+	room_cancel(sb->room, cell);
 }
 
 int

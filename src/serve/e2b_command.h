@@ -26,6 +26,9 @@ json_t *command_list(struct e2b *e, struct sandbox *sb);
 /* The cell of one; 0: there is none. */
 uint64_t command_find(struct e2b *e, struct sandbox *sb,
 		      const json_t *selector);
+/* Whatever the signal is: the cell is interrupted, and kills its program; or it
+   does not begin. */
+void command_signal(struct e2b *e, struct sandbox *sb, uint64_t cell);
 /* A descriptor of the caller's own that writes what the command reads; -1: it
    reads nothing (any more). */
 int command_input(struct e2b *e, struct sandbox *sb, uint64_t cell);

@@ -111,7 +111,6 @@ find(struct exchange *x, uint64_t *cell)
 	return sb;
 }
 
-/* Whatever the signal is: the cell is interrupted, and kills its program. */
 static void
 post_signal(struct exchange *x)
 {
@@ -119,7 +118,7 @@ post_signal(struct exchange *x)
 	struct sandbox *sb = find(x, &cell);
 
 	if (cell) {
-		room_cancel(sb->room, cell);
+		command_signal(x->server->e2b, sb, cell);
 		reply_json(x, 200, json_object());
 	}
 	sandbox_put(x, sb);

@@ -91,6 +91,13 @@ def test_the_ratios_are_plausible(report):
     assert abs(start[COLD]["ratio"] - median) < 0.01
 
 
+def test_a_run_is_not_quicker_than_its_switches(report):
+    start = rows(report, "print(1)")
+    for how in ("hot", "gapped"):
+        byte, run = start[f"a byte by three processes, {how}"], start[f"remit, warm, {how}"]
+        assert 0 < byte["time_us"]["p50"] < run["time_us"]["p50"], how
+
+
 def test_throughput_and_memory_are_counted(report):
     load = rows(report, "throughput, print(1)")
     for name in ("remit, warm, 1 client", "remit, warm, 64 clients", "a fork of Python, no jail, 2 clients", f"{BARE}, 2 clients"):
