@@ -73,11 +73,13 @@ void cgroup_read(const struct cgroup *c, unsigned details,
 /* Kill everything in it in one step, if the kernel can. */
 void cgroup_kill(const struct cgroup *c);
 /*
- * Nobody is in it any more: as it was before the first came, or -1. So is one
- * in which processes beyond the fewest were, was too little memory, or is
- * memory still accounted for; and on version 2, whose peaks stay.
+ * Set back what is counted, so that it is as before the first run. -1 where
+ * that cannot be: somebody is in it, its run had more than two processes or too
+ * little memory, much memory is still accounted for, or it is of a kind that
+ * keeps a trace (version 2, TCP, killed as a whole). Then it is only good for
+ * cgroup_free().
  */
-int cgroup_renew(const struct cgroup *c);
+int cgroup_renew(const struct cgroup *c) must_check;
 /* Remove the folders; what is still busy stays for cgroup_home_clean(). */
 void cgroup_free(struct cgroup *c);
 

@@ -1,7 +1,7 @@
 /*
  * cgroup_stock: groups whose run is over, for the next run with the same
- * limits. To make and remove a group costs the kernel as much as a fork of
- * Python, most of it later, in threads of its own.
+ * limits. To make and remove them is a tenth of a warm run, most of it later,
+ * in threads of the kernel.
  *
  * Only limits and counters are used again, and only where all counters are as
  * in a fresh group (cgroup_renew); a group holds nothing that code could leave.

@@ -524,6 +524,16 @@ def test_a_message_that_would_keep_all_others_waiting_is_refused(one):
             assert box.ask("POST", path, sent, {"Content-Type": "application/connect+json"})[0] == 413
 
 
+def kill_the_command(box) -> int:
+    """As soon as it is listed; its number."""
+    until = time.monotonic() + 10
+    while not (running := box.json("POST", "/process.Process/List", {})["processes"]) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert running[0]["config"]["args"] == ["-c", "sleep 30"]
+    box.json("POST", "/process.Process/SendSignal", {"process": {"pid": running[0]["pid"]}, "signal": "SIGNAL_SIGKILL"})
+    return running[0]["pid"]
+
+
 def test_a_command_that_waits_for_its_turn_is_killed_as_well(one):
     with boxed(one) as box:
         first = threading.Thread(target=lambda: box.execute("import time; time.sleep(3)"))
@@ -532,14 +542,11 @@ def test_a_command_that_waits_for_its_turn_is_killed_as_well(one):
         found = {}
         thread = threading.Thread(target=lambda: found.update(events=box.command("sleep 30")))
         thread.start()
-        until = time.monotonic() + 10
-        while not (running := box.json("POST", "/process.Process/List", {})["processes"]) and time.monotonic() < until:
-            time.sleep(0.05)
-        box.json("POST", "/process.Process/SendSignal", {"process": {"pid": running[0]["pid"]}, "signal": "SIGNAL_SIGKILL"})
+        pid = kill_the_command(box)
         thread.join(20)
         first.join(20)
         begun, ended, last = found["events"]
-        assert begun["event"]["start"]["pid"] == running[0]["pid"] and last["last"] is True, found
+        assert begun["event"]["start"]["pid"] == pid and last["last"] is True, found
         assert ended["event"]["end"]["status"] == "signal: 9" and ended["event"]["end"]["exited"] is False, found
 
 
@@ -548,11 +555,7 @@ def test_a_command_is_killed_by_its_number(one):
         found = {}
         thread = threading.Thread(target=lambda: found.update(events=box.command("sleep 30")))
         thread.start()
-        until = time.monotonic() + 10
-        while not (running := box.json("POST", "/process.Process/List", {})["processes"]) and time.monotonic() < until:
-            time.sleep(0.05)
-        assert running[0]["config"]["args"] == ["-c", "sleep 30"]
-        box.json("POST", "/process.Process/SendSignal", {"process": {"pid": running[0]["pid"]}, "signal": "SIGNAL_SIGKILL"})
+        kill_the_command(box)
         thread.join(10)
         assert found["events"][-2]["event"]["end"]["exited"] is False, found
         assert of(box.execute("1"), "result")

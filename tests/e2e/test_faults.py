@@ -71,19 +71,6 @@ def test_pid_1_dies(remit):
     check_clean(remit)
 
 
-def test_signals_do_not_end_pid_1(remit):
-    """Not those that the keeper handles; a terminal sends them to all."""
-    p, _, init, _ = started(remit)
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGPIPE):
-        os.kill(init, number)
-    time.sleep(0.2)
-    assert pathlib.Path(f"/proc/{init}/comm").read_text() == "remit-init\n"
-    assert p.poll() is None
-    p.kill()
-    p.communicate()
-    check_clean(remit)
-
-
 def test_the_code_is_never_the_host_s_root(remit):
     p, _, init, code = started(remit)
     for pid in (init, code):

@@ -14,8 +14,8 @@ import time
 
 import pytest
 from conftest import PYTHON, make_remit, skip_or_fail, users
-from leftovers import gone, groups, mounts
-from shared_keeper import SharedKeeper, is_alive, kill
+from leftovers import gone, groups, mounts, name_of
+from shared_keeper import SharedKeeper, children, is_alive, kill
 
 SUBPROCESS = ("--subprocess", "--memory-fallback", "per_process", "--cpu-fallback", "per_process")
 HASH = "print(hash('which zygote'))"
@@ -167,6 +167,18 @@ def test_whoever_comes_after_a_run_that_was_killed_as_a_whole_lives(keeper):
     for _ in range(6):
         result = keeper.json("import os, time\nif os.fork() == 0: time.sleep(60)\nprint(1)", *SUBPROCESS)
         assert (result["status"], result["stdout"]) == ("ok", "1\n"), result
+
+
+def test_signals_do_not_end_pid_1(keeper):
+    """Not those that its keeper handles; a terminal sends them to all."""
+    keeper.await_child()
+    inits = [pid for pid in children(keeper.pid) if name_of(pid) == "remit-init"]
+    assert inits
+    for pid in inits:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGPIPE):
+            os.kill(pid, number)
+    time.sleep(0.3)
+    assert [name_of(pid) for pid in inits] == ["remit-init"] * len(inits)
 
 
 def test_a_fork_bomb_leaves_the_zygote_and_other_runs(user_keeper):
