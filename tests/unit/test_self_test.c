@@ -1,0 +1,97 @@
+/*
+ * self_test: what is tried from inside notices a filter that is missing, and
+ * one that is another's. Without namespaces, so what only they keep is left
+ * out.
+ */
+#include "self_test.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "filter.h"
+
+#define NO_FILTER FILTER_VARIANTS
+#define NOTICED	  1
+#define NOT_READY 2
+
+static int
+ends(unsigned loaded, unsigned meant)
+{
+	struct lock_order order = {
+		.filter = meant,
+		.uid = getuid(),
+		.skip = ORDER_SKIP_LANDLOCK | ORDER_SKIP_ROOT,
+	};
+	uint32_t which = 0;
+
+	if (syscall(SYS_close_range, ORDER_CHANNEL_FD + 1, ~0u, 0) < 0 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    (loaded != NO_FILTER &&
+	     (filter_load(loaded) < 0 || filter_load_closing(false) < 0)))
+		return NOT_READY;
+	return self_test(&order, &which) < 0 ? NOTICED : 0;
+}
+
+static int
+try(unsigned loaded, unsigned meant)
+{
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (pid == 0)
+		syscall(SYS_exit_group, ends(loaded, meant));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void
+the_filter_that_was_meant_passes(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < FILTER_INIT; v++)
+		assert_int_equal(try(v, v), 0);
+}
+
+static void
+a_missing_filter_is_noticed(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < FILTER_INIT; v++)
+		assert_int_equal(try(NO_FILTER, v), NOTICED);
+}
+
+static void
+one_that_allows_more_is_noticed(void **state)
+{
+	(void)state;
+	assert_int_equal(try(FILTER_NETWORK, 0), NOTICED);
+	assert_int_equal(try(FILTER_SUBPROCESS, 0), NOTICED);
+	assert_int_equal(
+		try(FILTER_NETWORK | FILTER_SUBPROCESS, FILTER_SUBPROCESS),
+		NOTICED);
+	assert_int_equal(
+		try(FILTER_NETWORK | FILTER_SUBPROCESS, FILTER_NETWORK),
+		NOTICED);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_filter_that_was_meant_passes),
+		cmocka_unit_test(a_missing_filter_is_noticed),
+		cmocka_unit_test(one_that_allows_more_is_noticed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
