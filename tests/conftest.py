@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pathlib
@@ -30,6 +31,16 @@ def skip_or_fail(reason: str) -> None:
 
 def users() -> list[str]:
     return ["root", "user"] if os.geteuid() == 0 else ["user"]
+
+
+def make_test_user() -> None:
+    """Many test processes begin at once: one of them makes it, the others wait."""
+    with open("/var/lock/remit-test-user", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            pwd.getpwnam(TEST_USER)
+        except KeyError:
+            subprocess.run(["useradd", "--create-home", "--shell", "/bin/sh", TEST_USER], check=True)
 
 
 # What these files test hardly depends on who starts it and how: each user and each way has its turn,
@@ -131,10 +142,7 @@ def stage():
     shutil.copy2(build / "remit", folder / "bin" / "remit")
     shutil.copytree(build / "runtime", folder / "bin" / "runtime", ignore=shutil.ignore_patterns("*.p"))
     if os.geteuid() == 0:
-        try:
-            pwd.getpwnam(TEST_USER)
-        except KeyError:
-            subprocess.run(["useradd", "--create-home", "--shell", "/bin/sh", TEST_USER], check=True)
+        make_test_user()
     # What keepers left that were killed here before is not these tests' doing.
     subprocess.run([folder / "bin" / "remit", "doctor", "--clean"], check=True, capture_output=True)
     yield folder

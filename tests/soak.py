@@ -25,7 +25,7 @@ import time
 ROOT = pathlib.Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "e2e")]
 
-from conftest import TEST_USER, Remit, users  # noqa: E402
+from conftest import Remit, make_test_user, users  # noqa: E402
 from leftovers import gone, groups, mounts, processes  # noqa: E402
 from mixture import run_one  # noqa: E402
 
@@ -132,7 +132,7 @@ def staged():
     for label in users():
         (folder / label).mkdir()
         if label == "user" and os.geteuid() == 0:
-            subprocess.run(["useradd", "--create-home", TEST_USER], check=False, capture_output=True)
+            make_test_user()
         remits.append(Remit(label, folder / label))
         remits[-1].own(folder / label)
     yield remits

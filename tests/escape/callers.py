@@ -8,12 +8,11 @@ import functools
 import json
 import os
 import pwd
-import subprocess
 
 import jail_run
 import program as program_module
 import world as world_module
-from conftest import ROOT, TEST_USER, skip_or_fail
+from conftest import ROOT, TEST_USER, make_test_user, skip_or_fail
 
 
 def release_binary() -> str:
@@ -30,21 +29,12 @@ def need(binary: str) -> str:
     return binary
 
 
-def _ensure_test_user() -> None:
-    try:
-        pwd.getpwnam(TEST_USER)
-    except KeyError:
-        subprocess.run(
-            ["useradd", "--create-home", "--shell", "/bin/sh", TEST_USER], check=True
-        )
-
-
 def _name_of(label: str) -> str:
     if label == "root":
         return "root"
     if os.geteuid() != 0:
         return pwd.getpwuid(os.geteuid()).pw_name
-    _ensure_test_user()
+    make_test_user()
     return TEST_USER
 
 
