@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections.abc
+import contextlib
 import fcntl
 import json
 import os
@@ -33,10 +35,16 @@ def users() -> list[str]:
     return ["root", "user"] if os.geteuid() == 0 else ["user"]
 
 
-def make_test_user() -> None:
-    """Many test processes begin at once: one of them makes it, the others wait."""
-    with open("/var/lock/remit-test-user", "w") as lock:
+@contextlib.contextmanager
+def alone(file: str | pathlib.Path) -> collections.abc.Iterator[None]:
+    """Many test processes begin at once: what all of them need, one makes, and the others wait."""
+    with open(file) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def make_test_user() -> None:
+    with alone(__file__):
         try:
             pwd.getpwnam(TEST_USER)
         except KeyError:

@@ -11,7 +11,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
-from conftest import PYTHON, skip_or_fail  # noqa: E402
+from conftest import PYTHON, alone, skip_or_fail  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
 # What is downloaded outlives the tests, and lies where every user can reach it.
@@ -45,21 +45,25 @@ def install(python: pathlib.Path, *what: object) -> None:
 
 def framework(name: str) -> pathlib.Path:
     """The interpreter of an environment with what requirements/NAME.txt pins, from the cache or the index."""
-    wanted = (HERE / "requirements" / f"{name}.txt").read_bytes()
-    folder = CACHE / f"{name}-{hashlib.sha256(wanted).hexdigest()[:12]}"
-    if not (folder / "complete").exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        python = make_venv(folder)
-        done = subprocess.run(
-            [python, "-m", "pip", "install", "-q", "-r", HERE / "requirements" / f"{name}.txt"],
-            text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
-        if done.returncode:
-            shutil.rmtree(folder, ignore_errors=True)
-            skip_or_fail(f"{name} cannot be installed here: {done.stdout.strip().splitlines()[-1]}")
-        (folder / "complete").touch()
-        subprocess.run(["chmod", "-R", "a+rX", folder], check=True)
+    wanted = HERE / "requirements" / f"{name}.txt"
+    folder = CACHE / f"{name}-{hashlib.sha256(wanted.read_bytes()).hexdigest()[:12]}"
+    with alone(wanted):
+        if not (folder / "complete").exists():
+            fill(folder, wanted)
     return folder / "bin" / "python"
+
+
+def fill(folder: pathlib.Path, wanted: pathlib.Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    python = make_venv(folder)
+    done = subprocess.run(
+        [python, "-m", "pip", "install", "-q", "-r", wanted], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    if done.returncode:
+        shutil.rmtree(folder, ignore_errors=True)
+        skip_or_fail(f"{wanted.stem} cannot be installed here: {done.stdout.strip().splitlines()[-1]}")
+    subprocess.run(["chmod", "-R", "a+rX", folder], check=True)
+    (folder / "complete").touch()
 
 
 def interpreters() -> list[str]:
