@@ -91,3 +91,31 @@ channel_settle(PyObject *self, PyObject *channel)
 	}
 	Py_RETURN_NONE;
 }
+
+/* One call, so that nothing is done between the word and the wait: the keeper
+   may need this very processor. */
+PyObject *
+channel_part(PyObject *self, PyObject *args)
+{
+	struct timespec patience;
+	Py_ssize_t len;
+	int fd, ms, failed;
+	char *bytes;
+	PyObject *data;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "iSi", &fd, &data, &ms) ||
+	    PyBytes_AsStringAndSize(data, &bytes, &len) < 0)
+		return NULL;
+	patience = (struct timespec){ ms / 1000, ms % 1000 * 1000000L };
+	Py_BEGIN_ALLOW_THREADS;
+	pthread_mutex_lock(&turn);
+	failed = write_all(fd, bytes, (size_t)len);
+	pthread_mutex_unlock(&turn);
+	while (!failed && ms && nanosleep(&patience, &patience) < 0)
+		;
+	Py_END_ALLOW_THREADS;
+	if (failed)
+		return PyErr_SetFromErrno(PyExc_OSError);
+	Py_RETURN_NONE;
+}

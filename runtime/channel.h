@@ -12,6 +12,9 @@
    of all frames. Threads take turns. */
 PyObject *channel_put(PyObject *self, PyObject *args);
 
+/* part(channel, data, milliseconds): write all of it, then wait so long. */
+PyObject *channel_part(PyObject *self, PyObject *args);
+
 /* settle(channel): wait until the other side has read all that was written. */
 PyObject *channel_settle(PyObject *self, PyObject *channel);
 

@@ -18,6 +18,7 @@
 #include "join.h"
 #include "lock.h"
 #include "pass.h"
+#include "text.h"
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
@@ -97,6 +98,14 @@ module_collapse(PyObject *self, PyObject *place)
 	return PyBool_FromLong(madvise((void *)(at << HUGE_PAGE_BITS),
 				       (size_t)1 << HUGE_PAGE_BITS,
 				       MADV_COLLAPSE) == 0);
+}
+
+static PyObject *
+module_collapse_text(PyObject *self, PyObject *unused)
+{
+	(void)self;
+	(void)unused;
+	return PyLong_FromSize_t(text_collapse((const void *)PyLong_AsLong));
 }
 
 /* Everything of the C library that is random. */
@@ -241,6 +250,9 @@ static PyMethodDef methods[] = {
 	  "unfit(text)\n--\n\nTell the keeper why this is no zygote." },
 	{ "collapse", module_collapse, METH_O,
 	  "collapse(place)\n--\n\nMake a huge page at place << 21." },
+	{ "collapse_text", module_collapse_text, METH_NOARGS,
+	  "collapse_text()\n--\n\nPut the interpreter's program text into "
+	  "huge pages." },
 	{ "reseed", module_reseed, METH_O,
 	  "reseed(number)\n--\n\nSeed the C library's generators." },
 	{ "after_fork", module_after_fork, METH_NOARGS,
@@ -250,6 +262,9 @@ static PyMethodDef methods[] = {
 	{ "put", channel_put, METH_VARARGS,
 	  "put(channel, data, rest=b'')\n--\n\nWrite all of it, whatever "
 	  "interrupts; the rest when that was read." },
+	{ "part", channel_part, METH_VARARGS,
+	  "part(channel, data, milliseconds)\n--\n\nWrite all of it, then "
+	  "wait so long." },
 	{ "settle", channel_settle, METH_O,
 	  "settle(channel)\n--\n\nWait until all was read that was "
 	  "written." },

@@ -19,9 +19,12 @@ RESERVE = 6 * 1024 * 1024
 # Whether gc.collect(1) looks at all objects that are not in the oldest of three
 # generations.
 GENERATIONS = sys.version_info < (3, 14)
-# Seconds: a keeper that has understood the claim acts sooner.
-PATIENCE = 0.2
-# Nothing that a program could notice: it ends by an exception, like many.
+# Milliseconds: a keeper that has understood the claim acts sooner.
+PATIENCE = 200
+# What programs are likely to import: a zygote knows.
+wanted = ["sys"]
+# Nothing that a program could notice: one ends by an exception, like many, one
+# imports and is one line, one is short.
 REHEARSAL = b"""
 import sys
 class Thing:
@@ -43,6 +46,7 @@ class Task:
     def __init__(self):
         self.one = {}
         self.many = {key: [] for key in ("env", "path", "pth", "grant", *RULES)}
+        self.checked = False
 
     def fill(self, pairs):
         for key, value in pairs:
@@ -50,10 +54,8 @@ class Task:
                 self.many[key].append(value)
             else:
                 self.one[key] = value
-
-    def is_checked(self):
-        """The code is looked at, and the keeper decides before it runs."""
-        return self.one["tier"] == "static" or "validator" in self.one or any(self.many[key] for key in RULES)
+        # The code is looked at, and the keeper decides before it runs.
+        self.checked = self.one["tier"] == "static" or "validator" in self.one or any(self.many[key] for key in RULES)
 
 
 class Job:
@@ -160,26 +162,47 @@ def close_up(clear, before):
     flush()
 
 
-def wind_down(clear, before):
+def wind_down(clear, before, at_exit=atexit._run_exitfuncs):
     """What Python does at its end, but for freeing what dies with the process."""
     try:
         cell.end_tasks()
         if has_threads():
             sys.modules["threading"]._shutdown()
     finally:
-        atexit._run_exitfuncs()
+        at_exit()
         close_up(clear, before)
 
 
-def run(program, module, name, reserve):
-    """A run's one cell, to the very end of the program."""
-    before = old_collections()
-    claim, code = cell.run(program, module, name, reserve)
-    try:
-        wind_down(module.__dict__.clear, before)
-    except BaseException as exc:  # an interrupt while threads are waited for
-        claim, code = cell.describe_error(exc, name)
-    return claim, code
+class Stage:
+    """Where a program will run: all that can be there before it comes."""
+
+    def __init__(self, task, reserve, at_exit):
+        self.task = task
+        self.module = cell.fresh_module()
+        self.reserve = reserve
+        self.folder = posix.getcwd()
+        self.at_exit = at_exit
+        self.before = old_collections()
+
+    def perform(self, job):
+        """One program from its arrival to its end: what to claim, and the exit
+        code. None if it may not run."""
+        sys.argv[:] = [job.name, *job.argv]
+        cell.stand_beside(job.name, self.folder)
+        program = cell.compiled(job)
+        if self.task.checked and not is_let_through(self.task, job, program):
+            return None
+        if self.task.many["pth"]:
+            run_import_lines(self.task)
+        cell.become_main(self.module, job)
+        if job.tools is not None:
+            job.tools.give(self.module.__dict__)
+        outcome = cell.run(program, self.module, job.name, self.reserve)
+        try:
+            wind_down(self.module.__dict__.clear, self.before, self.at_exit)
+        except BaseException as exc:  # an interrupt while threads are waited for
+            outcome = cell.describe_error(exc, job.name)
+        return outcome
 
 
 def ended(claim, code):
@@ -189,43 +212,49 @@ def ended(claim, code):
 OK_FRAME = ended(cell.OK, 0)
 
 
-def leave(claim, code):
-    """Claim, and wait for the keeper to end it: quicker for it than an exit. But
+def claim_end(channel, claim, code, patience):
+    """Say it, and wait for the keeper to end it: quicker for it than an exit. But
     not for ever: a program that has written half a frame made this its rest."""
-    records.put(OK_FRAME if claim is cell.OK else ended(claim, code))
-    sleep(PATIENCE)
+    _remit.part(channel, OK_FRAME if claim is cell.OK else ended(claim, code), patience)
+
+
+def leave(claim, code):
+    claim_end(records.CHANNEL, claim, code, PATIENCE)
     posix._exit(code & 0xFF)
 
 
-def perform(code):
-    """One program from its arrival to its end."""
+# ---- the rehearsal ----
+
+
+def stay():
+    """Nothing is done at exit, but what does it is near."""
+    atexit.unregister(None)
+
+
+def rehearse_one(code, task, own):
+    """All that a program's run does, with a pipe for the channel."""
     pipe = posix.pipe()
     head = records.encode(records.JOB, (("name", "main.py"), ("code_bytes", str(len(code)))))
-    posix.write(pipe[1], head + len(code).to_bytes(4, "little") + bytes((records.CODE, 0, 0, 0)) + code)
-    job = Job(pipe[0], b"")
+    posix.write(pipe[1], head + records.frame(records.CODE, code))
+    claim, code = Stage(task, [], stay).perform(Job(pipe[0], b""))
+    if claim[0][1] == "error" or posix.getpid() != own:
+        raise RuntimeError(f"the rehearsal failed: {claim}")
+    claim_end(pipe[1], claim, code, 0)
     posix.close(pipe[0])
     posix.close(pipe[1])
-    sys.argv[:] = [job.name, *job.argv]
-    module = cell.fresh_module()
-    cell.become_main(module, job)
-    before = old_collections()
-    claim, code = cell.run(cell.compiled(job), module, job.name, [])
-    if claim[0][1] == "error":
-        raise RuntimeError(f"the rehearsal failed: {claim}")
-    has_threads()
-    close_up(module.__dict__.clear, before)
-    ended(claim, code)
 
 
 def rehearse():
-    """Perform with the output thrown away: then the pages that programs touch
-    are this process's own."""
+    """With the output thrown away: then the pages that programs touch are this
+    process's own."""
+    task = Task()
+    own = posix.getpid()
     null = posix.open("/dev/null", posix.O_WRONLY)
     kept = posix.dup(1), posix.dup(2)
     posix.dup2(null, 1)
     posix.dup2(null, 2)
-    for code in REHEARSAL, b"print(1)":
-        perform(code)
+    for code in REHEARSAL, b"import " + ", ".join(wanted).encode() + b"; print(1)", b"print(1)":
+        rehearse_one(code, task, own)
     posix.dup2(kept[0], 1)
     posix.dup2(kept[1], 2)
     for fd in (null, *kept):
@@ -248,26 +277,17 @@ def main(jailed=True):
     # Address space to report an error with, where it is limited: reserved, not
     # touched, as a bytearray would be.
     reserve = [bytes(RESERVE)] if "address_space" in task.one else []
-    module = cell.fresh_module()
     if "rehearse" in task.one:
         rehearse()
         if "session" not in task.one:
             records.send(records.WARM)
     if "session" in task.one:
-        leave(*own_module("session").serve(task, module, reserve))
-    job = Job(records.CHANNEL, records.left_over())
-    sys.argv[:] = [job.name, *job.argv]
-    cell.stand_beside(job.name, posix.getcwd())
-    program = cell.compiled(job)
-    if task.is_checked() and not is_let_through(task, job, program):
-        sleep(PATIENCE)  # its end must not be seen before its word is read
+        leave(*own_module("session").serve(task, cell.fresh_module(), reserve))
+    stage = Stage(task, reserve, atexit._run_exitfuncs)
+    outcome = stage.perform(Job(records.CHANNEL, records.left_over()))
+    if outcome is None:
+        sleep(PATIENCE / 1000)  # its end must not be seen before its word is read
         return 1
-    if task.many["pth"]:
-        run_import_lines(task)
-    cell.become_main(module, job)
-    if job.tools is not None:
-        job.tools.give(module.__dict__)
-    claim, code = run(program, module, job.name, reserve)
     if posix.getpid() == own:
-        leave(claim, code)
-    posix._exit(code & 0xFF)  # a fork of the program: its end is its own affair
+        leave(*outcome)
+    posix._exit(outcome[1] & 0xFF)  # a fork of the program: its end is its own affair

@@ -216,7 +216,7 @@ def perform(task, job, module, reserve):
     program = compiled(job)
     if program is None:
         return (*cell.OK, ("incomplete", "yes")), 0
-    if task.is_checked() and not runner.is_let_through(task, job, program):
+    if task.checked and not runner.is_let_through(task, job, program):
         return None
     if task.many["pth"]:
         runner.run_import_lines(task)

@@ -66,6 +66,7 @@ def set_up(arguments):
         cell.own_module(part)
     for module in rest[cut + 1 :]:
         preload(module)
+    runner.wanted += rest[cut + 1 :]
     cell.Watcher.adopt_present()
     forget_folders()
     practise(rest[:cut])
@@ -102,6 +103,7 @@ def settle():
     places = {id(o) >> HUGE_PAGE for o in gc.get_objects()}
     gc.freeze()
     collapse(places)
+    _remit.collapse_text()
 
 
 def collapse(places):

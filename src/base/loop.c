@@ -59,16 +59,34 @@ loop_want(struct loop *l, struct source *s, uint32_t events)
 	epoll_ctl(l->fd, EPOLL_CTL_MOD, s->fd, &e);
 }
 
+/* What came for it already is for nobody. */
+static void
+forget(struct loop *l, struct source *s)
+{
+	s->fd = -1;
+	for (int i = 0; i < l->batch_count; i++)
+		if (l->batch[i].data.ptr == s)
+			l->batch[i].data.ptr = NULL;
+}
+
+void
+loop_move(struct loop *l, struct source *from, struct source *to, void *owner)
+{
+	struct epoll_event e = { .events = from->events, .data.ptr = to };
+
+	*to = *from;
+	to->owner = owner;
+	epoll_ctl(l->fd, EPOLL_CTL_MOD, to->fd, &e);
+	forget(l, from);
+}
+
 void
 loop_remove(struct loop *l, struct source *s)
 {
 	if (s->fd < 0)
 		return;
 	epoll_ctl(l->fd, EPOLL_CTL_DEL, s->fd, NULL);
-	s->fd = -1;
-	for (int i = 0; i < l->batch_count; i++)
-		if (l->batch[i].data.ptr == s)
-			l->batch[i].data.ptr = NULL;
+	forget(l, s);
 }
 
 void

@@ -51,6 +51,9 @@ void loop_free(struct loop *l);
 int loop_add(struct loop *l, struct source *s, int fd, uint32_t events,
 	     void (*ready)(void *owner, uint32_t events), void *owner,
 	     struct remit_error *err) must_check;
+/* What was waited for by one is from now on by the other, which is new. */
+void loop_move(struct loop *l, struct source *from, struct source *to,
+	       void *owner);
 /* Change what is waited for; nothing to do if the source is not added. */
 void loop_want(struct loop *l, struct source *s, uint32_t events);
 /* Before the descriptor is closed. */

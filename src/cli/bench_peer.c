@@ -51,6 +51,14 @@ const struct bench_peer bench_peers[] = {
 		.quick = true,
 	},
 	{
+		/* What waits for "remit, warm, hot", but for the jail. */
+		.name = "a waiting fork, no jail, hot",
+		.argv = { "{python}", "-I", "{drivers}/waiting.py", "{code}" },
+		.serves = true,
+		.plain_only = true,
+		.quick = true,
+	},
+	{
 		.name = BENCH_BUBBLEWRAP,
 		.argv = { "bwrap", "--tmpfs", "/tmp", "{binds}", "--proc",
 			  "/proc", "--dev", "/dev", "--unshare-all",

@@ -5,22 +5,18 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 
 #include "client_part.h"
+#include "door.h"
 #include "host_question.h"
 #include "job_files.h"
 #include "keeper_process.h"
-#include "pass.h"
 #include "path.h"
 #include "record.h"
 
 /* How long a caller that wants to be asked is left alone. */
 #define WAIT_MS 100
-
-static int connect_shared(const char *path, struct remit_error *err);
 
 int
 client_need_private(struct remit *r, struct remit_error *err)
@@ -50,7 +46,7 @@ choose_keeper(struct remit *r, const struct remit_options *opt,
 	if (!path)
 		path = getenv("REMIT_KEEPER");
 	if (!path && path_keeper_socket(usual, sizeof(usual)) == 0) {
-		fd = connect_shared(usual, &none);
+		fd = door_connect(usual, &none);
 		r->found = fd >= 0;
 		path = r->found ? usual : NULL;
 		own_fd_close(&fd);
@@ -99,6 +95,7 @@ remit_close(struct remit *r)
 {
 	if (!r)
 		return;
+	doors_close(&r->doors);
 	own_fd_close(&r->control);
 	/* The keeper leaves when its control socket closes. A host program
 	   that reaps all children itself has done this already. */
@@ -111,77 +108,8 @@ remit_close(struct remit *r)
 	free(r);
 }
 
-static int
-connect_shared(const char *path, struct remit_error *err)
-{
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	own_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	struct ucred peer;
-	socklen_t len = sizeof(peer);
-
-	if (fd < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "socket");
-	if (strlen(path) >= sizeof(addr.sun_path))
-		return fail(err, REMIT_E_INPUT, "%s: name too long", path);
-	memcpy(addr.sun_path, path, strlen(path));
-	if (connect(fd, (void *)&addr, sizeof(addr)) < 0) {
-		fail_sys(err, REMIT_E_GONE, "connect to the keeper %s", path);
-		snprintf(err->remedy, sizeof(err->remedy),
-			 "Start it with \"remit keeper --listen %s\", or unset "
-			 "REMIT_KEEPER.",
-			 path);
-		return -1;
-	}
-	/* Code and policy go only to a keeper of the same user, or root's. */
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 ||
-	    (peer.uid != geteuid() && peer.uid != 0))
-		return fail(err, REMIT_E_GONE,
-			    "the keeper at %s belongs to another user", path);
-	return take_fd(&fd);
-}
-
-/* Our side of a door; *theirs is the other one, or -1 where the keeper has it
-   already. */
-static int
-make_door(const struct remit *r, bool shared, int *theirs,
-	  struct remit_error *err)
-{
-	int pair[2];
-
-	*theirs = -1;
-	if (shared)
-		return connect_shared(r->keeper_path, err);
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "socketpair");
-	*theirs = pair[1];
-	return pair[0];
-}
-
-static int
-give_door(struct remit *r, int theirs, struct remit_error *err)
-{
-	ssize_t n;
-
-	if (theirs < 0)
-		return 0;
-	pthread_mutex_lock(&r->lock);
-	n = pass_send(r->control, "d", 1, &theirs, 1, 0);
-	pthread_mutex_unlock(&r->lock);
-	return n == 1 ? 0 : fail_sys(err, REMIT_E_GONE, "the keeper is gone");
-}
-
 int
-client_open_door(struct remit *r, bool shared, struct remit_error *err)
-{
-	own_fd int theirs = -1, ours = make_door(r, shared, &theirs, err);
-
-	if (ours < 0 || give_door(r, theirs, err) < 0)
-		return -1;
-	return take_fd(&ours);
-}
-
-int
-client_send_job(struct link *l, const struct remit_job *job,
+client_send_job(struct link *l, const struct remit_job *job, bool stays,
 		struct remit_error *err)
 {
 	own(buf) struct buf records = BUF_INIT(frame_rules[FRAME_JOB].max);
@@ -199,6 +127,8 @@ client_send_job(struct link *l, const struct remit_job *job,
 	if (job->artifacts_dir && record_add(&records, "artifacts", "yes") < 0)
 		return fail_sys(err, REMIT_E_INPUT, "the job");
 	if (job->on_question && record_add(&records, "questions", "yes") < 0)
+		return fail_sys(err, REMIT_E_INPUT, "the job");
+	if (stays && record_add(&records, "stays", "yes") < 0)
 		return fail_sys(err, REMIT_E_INPUT, "the job");
 	if (job->timeout_ms) {
 		snprintf(timeout, sizeof(timeout), "%llu", job->timeout_ms);
@@ -306,6 +236,9 @@ take_frame(struct run *r, const struct frame *f, struct remit_error *err)
 		return 0;
 	case FRAME_OPENED:
 		r->opened = true;
+		return 0;
+	case FRAME_STAYS:
+		r->stays = true;
 		return 0;
 	case FRAME_FILE_BYTES:
 	case FRAME_FILE_ANSWER:
@@ -434,12 +367,23 @@ client_begin(struct run *r, int fd)
 	r->link.out.cap = (size_t)2400 * 1024 * 1024;
 }
 
+/* The keeper has read all that we sent, and waits for the next job. */
+static bool
+is_kept(const struct run *r, uint64_t sent)
+{
+	const struct link *l = &r->link;
+
+	return r->stays && l->sent == sent && !link_wants_write(l) &&
+	       l->parsed == l->in.len;
+}
+
 static int
 run_at(struct remit *r, bool shared, const struct remit_job *job,
        struct remit_result **out, struct remit_error *err)
 {
 	own(run) struct run run = RUN_INIT;
 	own_fd int theirs = -1;
+	uint64_t sent;
 	int fd;
 
 	if (job->context || job->fresh || job->env)
@@ -453,23 +397,26 @@ run_at(struct remit *r, bool shared, const struct remit_job *job,
 	if (job->artifacts_dir &&
 	    artifacts_open(&run.artifacts, job->artifacts_dir, err) < 0)
 		return -1;
-	fd = make_door(r, shared, &theirs, err);
+	fd = door_make(r, shared, &theirs, err);
 	if (fd < 0)
 		return -1;
 	client_begin(&run, fd);
 	run.result = result_view_new(err);
 	if (!run.result || tools_send(&run.tools, &run.link, err) < 0 ||
-	    client_send_job(&run.link, job, err) < 0)
+	    client_send_job(&run.link, job, !shared, err) < 0)
 		return -1;
+	sent = run.link.sent;
 	/* A keeper of our own wakes once, and finds all of the job that fits.
 	 */
 	if (theirs >= 0 &&
-	    (link_flush(&run.link, err) < 0 || give_door(r, theirs, err) < 0))
+	    (link_flush(&run.link, err) < 0 || door_give(r, theirs, err) < 0))
 		return -1;
 	own_fd_close(&theirs);
 	theirs = -1;
 	if (client_converse(&run, err) < 0)
 		return -1;
+	if (is_kept(&run, sent))
+		door_keep(r, take_fd(&run.link.fd));
 	*out = take_ptr(&run.result);
 	return 0;
 }
@@ -495,7 +442,7 @@ remit_status(struct remit *r, char **json, struct remit_error *err)
 {
 	own(link) struct link l = LINK_INIT;
 	struct frame f = { .type = FRAME_NONE };
-	int fd = client_open_door(r, r->keeper_path != NULL, err);
+	int fd = door_open(r, r->keeper_path != NULL, err);
 
 	if (fd < 0)
 		return -1;

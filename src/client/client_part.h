@@ -9,18 +9,20 @@
 
 #include "artifacts.h"
 #include "displays.h"
+#include "door.h"
 #include "file_answer.h"
 #include "link.h"
 #include "result_view.h"
 #include "tool_calls.h"
 
 struct remit {
-	pthread_mutex_t lock; /* of the control socket */
+	pthread_mutex_t lock; /* of the control socket and the doors */
 	int control;	      /* private keeper, else -1 */
 	pid_t keeper_pid;     /* private keeper, else 0 */
 	char *command_path;   /* of the private keeper, or NULL */
 	char *keeper_path;    /* shared keeper, else NULL */
 	bool found;	      /* nobody named it: it was there */
+	struct doors doors;   /* to a private keeper, that wait for a run */
 };
 
 /* A run, or a cell, as it lasts. */
@@ -34,6 +36,7 @@ struct run {
 	struct tool_calls calls;
 	int wake;    /* an eventfd that asks for an interrupt, or -1 */
 	bool asked;  /* a cell that somebody types waits for input */
+	bool stays;  /* the door can be used again */
 	bool opened; /* what was asked for is a session's jail, and is there */
 	struct file_answer *filing; /* that is waited for, or NULL */
 };
@@ -49,15 +52,12 @@ void run_free(struct run *r);
 
 /* A keeper of our own, unless there is one already. */
 int client_need_private(struct remit *r, struct remit_error *err) must_check;
-/* A door of our own: one socket for each run, so that threads share nothing
-   and a closed socket ends the run. */
-int client_open_door(struct remit *r, bool shared,
-		     struct remit_error *err) must_check;
 /* What is answered next is this. */
 void client_set_job(struct run *r, const struct remit_job *job);
 /* Over this socket. */
 void client_begin(struct run *r, int fd);
-int client_send_job(struct link *l, const struct remit_job *job,
+/* `stays`: the keeper shall wait for another one over the same socket. */
+int client_send_job(struct link *l, const struct remit_job *job, bool stays,
 		    struct remit_error *err) must_check;
 /* Send what is queued and read until there is an answer. */
 int client_converse(struct run *r, struct remit_error *err) must_check;

@@ -157,7 +157,7 @@ static int
 open_at(struct remit *r, bool shared, const struct remit_session_options *opt,
 	struct remit_session *s, struct remit_error *err)
 {
-	int fd = client_open_door(r, shared, err);
+	int fd = door_open(r, shared, err);
 
 	if (fd < 0)
 		return -1;
@@ -242,7 +242,7 @@ run_cell(struct remit_session *s, const struct remit_job *job,
 		return fail(err, REMIT_E_INPUT,
 			    "a cell has no tools of its own: give them to the "
 			    "session");
-	if (client_send_job(&s->run.link, job, err) < 0) {
+	if (client_send_job(&s->run.link, job, false, err) < 0) {
 		s->broken = true; /* half of it may be queued */
 		return -1;
 	}

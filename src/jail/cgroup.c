@@ -21,18 +21,20 @@ write_at(int folder, const char *file, const char *text)
 	return write(fd, text, strlen(text)) < 0 ? -1 : 0;
 }
 
+static int
+open_at(int folder, const char *file)
+{
+	return openat(folder, file, O_RDONLY | O_CLOEXEC);
+}
+
 /* The number behind `key` (or the first one, if key is NULL). */
 static int
-find_at(int folder, const char *file, const char *key, uint64_t *out)
+find_in(int fd, const char *key, uint64_t *out)
 {
-	own_fd int fd = openat(folder, file, O_RDONLY | O_CLOEXEC);
 	char text[1024];
 	const char *at = text;
-	ssize_t n;
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
 
-	if (fd < 0)
-		return -1;
-	n = read(fd, text, sizeof(text) - 1);
 	if (n <= 0)
 		return -1;
 	text[n] = '\0';
@@ -44,6 +46,14 @@ find_at(int folder, const char *file, const char *key, uint64_t *out)
 	}
 	*out = strtoull(at, NULL, 10);
 	return 0;
+}
+
+static int
+find_at(int folder, const char *file, const char *key, uint64_t *out)
+{
+	own_fd int fd = open_at(folder, file);
+
+	return fd < 0 ? -1 : find_in(fd, key, out);
 }
 
 /* 0 if absent. */
@@ -284,6 +294,45 @@ read_cpu(const struct cgroup *c)
 	return read_at(at, "cpuacct.usage", NULL) / 1000;
 }
 
+static const char *
+memory_peak_file(const struct cgroup *c)
+{
+	return c->home->at[CGROUP_MEMORY].v2 ? "memory.peak"
+					     : "memory.max_usage_in_bytes";
+}
+
+#define PIDS_PEAK_FILE "pids.peak"
+
+void
+cgroup_open_peaks(struct cgroup *c)
+{
+	cgroup_close_peaks(c);
+	if (c->at[CGROUP_MEMORY] >= 0)
+		c->memory_peak =
+			open_at(c->at[CGROUP_MEMORY], memory_peak_file(c));
+	if (c->at[CGROUP_PIDS] >= 0)
+		c->pids_peak = open_at(c->at[CGROUP_PIDS], PIDS_PEAK_FILE);
+}
+
+void
+cgroup_close_peaks(struct cgroup *c)
+{
+	own_fd_close(&c->memory_peak);
+	own_fd_close(&c->pids_peak);
+	c->memory_peak = c->pids_peak = -1;
+}
+
+/* 0 if absent. */
+static uint64_t
+read_peak(int opened, int folder, const char *file)
+{
+	uint64_t n = 0;
+
+	if (opened < 0)
+		return read_at(folder, file, NULL);
+	return find_in(opened, NULL, &n) < 0 ? 0 : n;
+}
+
 void
 cgroup_read(const struct cgroup *c, unsigned details, struct cgroup_usage *out)
 {
@@ -297,9 +346,8 @@ cgroup_read(const struct cgroup *c, unsigned details, struct cgroup_usage *out)
 		.has_pids = pids >= 0 && peaks,
 	};
 	if (out->has_memory)
-		out->memory_peak_bytes = read_at(
-			memory,
-			v2 ? "memory.peak" : "memory.max_usage_in_bytes", NULL);
+		out->memory_peak_bytes =
+			read_peak(c->memory_peak, memory, memory_peak_file(c));
 	if (memory >= 0 && details & CGROUP_READ_OOM)
 		out->oom_kills = read_at(
 			memory, v2 ? "memory.events" : "memory.oom_control",
@@ -307,7 +355,7 @@ cgroup_read(const struct cgroup *c, unsigned details, struct cgroup_usage *out)
 	if (out->has_cpu)
 		out->cpu_us = read_cpu(c);
 	if (out->has_pids)
-		out->pids_peak = read_at(pids, "pids.peak", NULL);
+		out->pids_peak = read_peak(c->pids_peak, pids, PIDS_PEAK_FILE);
 }
 
 void
@@ -380,8 +428,8 @@ cgroup_renew(const struct cgroup *c)
 
 	if (!can_be_renewed(c) || !is_deserted(c))
 		return -1;
-	if (pids >= 0 &&
-	    (find_at(pids, "pids.peak", NULL, &peak) < 0 || peak > FEWEST_PIDS))
+	if (pids >= 0 && (find_at(pids, PIDS_PEAK_FILE, NULL, &peak) < 0 ||
+			  peak > FEWEST_PIDS))
 		return -1;
 	if (memory >= 0 && renew_memory(memory) < 0)
 		return -1;
@@ -391,6 +439,7 @@ cgroup_renew(const struct cgroup *c)
 void
 cgroup_free(struct cgroup *c)
 {
+	cgroup_close_peaks(c);
 	for (int i = 0; i < CGROUP_CONTROLLERS; i++) {
 		if (c->at[i] < 0)
 			continue;

@@ -23,6 +23,8 @@ struct cgroup {
 	struct cgroup_limits limits;
 	char name[40];
 	int at[CGROUP_CONTROLLERS]; /* folder descriptors, -1: not used */
+	/* Files that were opened ahead, or -1. */
+	int memory_peak, pids_peak;
 };
 
 struct cgroup_usage {
@@ -33,9 +35,9 @@ struct cgroup_usage {
 	uint64_t oom_kills;
 };
 
-#define CGROUP_INIT                      \
-	{                                \
-		.at = { -1, -1, -1, -1 } \
+#define CGROUP_INIT                                                          \
+	{                                                                    \
+		.at = { -1, -1, -1, -1 }, .memory_peak = -1, .pids_peak = -1 \
 	}
 
 /* The part of a plan's limits that groups keep. */
@@ -70,6 +72,9 @@ enum cgroup_detail {
 /* What is asked for, where there is a group for it: each is a file. */
 void cgroup_read(const struct cgroup *c, unsigned details,
 		 struct cgroup_usage *out);
+/* Open what will be read at the end of a run, while nobody waits for it. */
+void cgroup_open_peaks(struct cgroup *c);
+void cgroup_close_peaks(struct cgroup *c);
 /* Kill everything in it in one step, if the kernel can. */
 void cgroup_kill(const struct cgroup *c);
 /*

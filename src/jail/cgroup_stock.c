@@ -31,6 +31,7 @@ cgroup_stock_give(struct cgroup_stock *s, struct cgroup *c)
 		cgroup_free(c);
 		return;
 	}
+	cgroup_close_peaks(c);
 	s->spare[s->count++] = *c;
 	*c = (struct cgroup)CGROUP_INIT;
 }

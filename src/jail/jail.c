@@ -481,13 +481,11 @@ void
 jail_sample(const struct jail *j, struct exit_report *out)
 {
 	struct timespec t;
-	clockid_t clock;
 	uint64_t peak;
 
 	if (j->run_pid <= 0)
 		return;
-	if (clock_getcpuclockid(j->run_pid, &clock) == 0 &&
-	    clock_gettime(clock, &t) == 0)
+	if (clock_gettime(CPU_CLOCK_OF(j->run_pid), &t) == 0)
 		out->cpu_us = (uint64_t)t.tv_sec * 1000000 +
 			      (uint64_t)t.tv_nsec / 1000;
 	/* The group knows more, and is asked anyway. */

@@ -11,6 +11,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* What clock_getcpuclockid(3) gives after it has asked the kernel whether there
+   is such a process: its time, for clock_gettime(2). */
+#define CPU_CLOCK_OF(pid) ((clockid_t)(~(unsigned)(pid) << 3 | 2))
+
 /* Landlock, ABI 1 to 7 (Documentation/userspace-api/landlock.rst). */
 #define LL_FS_EXECUTE	  (UINT64_C(1) << 0)
 #define LL_FS_WRITE_FILE  (UINT64_C(1) << 1)

@@ -89,6 +89,8 @@ inmate_kill(struct inmate *i)
 		return;
 	if (i->in_pool)
 		pool_forget(i->pool, i);
+	if (i->state == INMATE_SPENT)
+		stop_watching(i);
 	i->state = INMATE_DYING;
 	loop_set_timer(&i->keeper->loop, &i->patience, 0);
 	if (i->forking)
@@ -116,11 +118,11 @@ inmate_leave(struct inmate *i)
 			!i->jail.unjailed && !i->proxy.pid;
 
 	i->session = NULL;
-	stop_watching(i);
 	if (can_wait) {
 		i->state = INMATE_SPENT;
 		keeper_refill_soon(i->keeper);
 	} else {
+		stop_watching(i);
 		inmate_kill(i);
 	}
 }

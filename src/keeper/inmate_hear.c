@@ -236,6 +236,8 @@ on_channel(void *owner, uint32_t events)
 		session_on_channel(i->session, events);
 	else if (i->state < INMATE_TAKEN)
 		hear(i);
+	else /* nobody listens any more */
+		loop_remove(&i->keeper->loop, &i->on_channel);
 }
 
 static bool
@@ -311,6 +313,16 @@ on_lifeline(void *owner, uint32_t events)
 	hear_ends(i);
 }
 
+/* It belongs to no session: to none yet, or to none any more. */
+static void
+ignore(struct inmate *i, struct source *s)
+{
+	if (i->state < INMATE_TAKEN)
+		loop_want(&i->keeper->loop, s, 0);
+	else
+		loop_remove(&i->keeper->loop, s);
+}
+
 static void
 on_out(void *owner, uint32_t events)
 {
@@ -320,7 +332,7 @@ on_out(void *owner, uint32_t events)
 	if (i->session)
 		session_on_out(i->session);
 	else
-		loop_want(&i->keeper->loop, &i->on_out, 0);
+		ignore(i, &i->on_out);
 }
 
 static void
@@ -332,7 +344,7 @@ on_err(void *owner, uint32_t events)
 	if (i->session)
 		session_on_err(i->session);
 	else
-		loop_want(&i->keeper->loop, &i->on_err, 0);
+		ignore(i, &i->on_err);
 }
 
 int

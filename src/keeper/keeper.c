@@ -101,6 +101,13 @@ keeper_remove(struct keeper *k, struct session *s)
 	k->dead = s;
 }
 
+static void
+enter(struct keeper *k, struct session *s)
+{
+	s->next = k->sessions;
+	k->sessions = s;
+}
+
 /* Sessions are freed here and nowhere else, so that a handler may remove the
    session it works for. */
 static void
@@ -109,10 +116,12 @@ after_event(void *owner)
 	struct keeper *k = owner;
 
 	while (k->dead) {
-		struct session *s = k->dead;
+		struct session *s = k->dead, *next = session_after(s);
 
 		k->dead = s->next;
 		session_free(s);
+		if (next)
+			enter(k, next);
 		/* There are descriptors again. */
 		loop_want(&k->loop, &k->on_listen, EPOLLIN);
 	}
@@ -126,10 +135,8 @@ keeper_add_door(struct keeper *k, int fd)
 {
 	struct session *s = session_new(k, fd);
 
-	if (!s)
-		return NULL; /* no memory: the door sees the end */
-	s->next = k->sessions;
-	k->sessions = s;
+	if (s) /* else no memory: the door sees the end */
+		enter(k, s);
 	return s;
 }
 

@@ -22,11 +22,10 @@ session_make_id(char out[24])
 	snprintf(out, 24, "%016llx", (unsigned long long)noise);
 }
 
-struct session *
-session_new(struct keeper *k, int door_fd)
+static struct session *
+make(struct keeper *k, int door_fd)
 {
 	struct session *s = calloc(1, sizeof(*s));
-	struct remit_error err;
 
 	if (!s) {
 		close(door_fd);
@@ -58,12 +57,35 @@ session_new(struct keeper *k, int door_fd)
 	session_make_id(s->id);
 	link_open(&s->door, door_fd, PARTY_DOOR);
 	s->door.takes = true;
-	if (loop_add(&k->loop, &s->on_door, door_fd, EPOLLIN, session_on_door,
-		     s, &err) < 0) {
+	return s;
+}
+
+struct session *
+session_new(struct keeper *k, int door_fd)
+{
+	struct session *s = make(k, door_fd);
+	struct remit_error err;
+
+	if (s && loop_add(&k->loop, &s->on_door, door_fd, EPOLLIN,
+			  session_on_door, s, &err) < 0) {
 		session_free(s);
 		return NULL;
 	}
 	return s;
+}
+
+struct session *
+session_after(struct session *s)
+{
+	struct session *next;
+
+	if (s->state != SESSION_DONE || !s->stays || s->door_gone ||
+	    s->door.ended || link_wants_write(&s->door))
+		return NULL;
+	next = make(s->keeper, take_fd(&s->door.fd));
+	if (next)
+		loop_move(&s->keeper->loop, &s->on_door, &next->on_door, next);
+	return next;
 }
 
 void
@@ -157,20 +179,15 @@ session_give_up(struct session *s, const struct remit_error *err)
 	session_die(s);
 }
 
+/* Once: what it wrote before its end is no more than a pipe holds (pipe(7)),
+   and a program that only says it is done may write on for ever. */
 void
 session_read_output(struct session *s, struct capture *c)
 {
 	struct remit_error err;
-	/* A program that only says it is done may write on for ever; what it
-	   wrote before is no more than a pipe holds (pipe(7)). */
-	uint64_t before, enough = c->total_bytes + FRAME_PIECE;
 
-	do {
-		before = c->total_bytes;
-		if (c->fd < 0 || capture_drain(c, &s->door, &err) < 0)
-			return;
-	} while (!c->ended && c->total_bytes > before &&
-		 c->total_bytes < enough);
+	if (c->fd >= 0 && capture_drain(c, &s->door, &err) < 0)
+		s->door_gone = true; /* no memory: the door sees the end */
 }
 
 /* Of this cell: what was before is not its own. */
@@ -268,12 +285,14 @@ session_answer(struct session *s)
 
 	session_end_fork(s);
 	s->state = goes_on ? SESSION_IDLE : SESSION_DONE;
+	s->stays = session_door_stays(s);
 	if (result_write(&text, s) == 0)
 		session_audit(s, &text);
 	if (!text.len ||
 	    (s->pool &&
 	     link_send(&s->door, FRAME_ENFORCEMENT, s->pool->enforcement,
 		       strlen(s->pool->enforcement), &err) < 0) ||
+	    (s->stays && link_send(&s->door, FRAME_STAYS, "", 0, &err) < 0) ||
 	    link_send(&s->door, FRAME_RESULT, text.data, text.len, &err) < 0)
 		s->door_gone = true; /* no memory: the door sees the end */
 	if (goes_on) {
@@ -427,11 +446,18 @@ session_start(struct session *s)
 		session_tell_opened(s);
 		return;
 	}
-	if (session_send_job(s, &err) < 0 || connect_input(s, &err) < 0) {
+	if (session_send_job(s, &err) < 0) {
 		session_give_up(s, &err);
 		return;
 	}
 	session_flush_channel(s);
+	/* The rest while the code runs: its end is what the door waits for. */
+	if (connect_input(s, &err) < 0) {
+		session_give_up(s, &err);
+		return;
+	}
+	if (!s->opened)
+		cgroup_open_peaks(&s->inmate->jail.group);
 }
 
 void

@@ -84,6 +84,7 @@ struct session {
 	bool was_warm;	      /* its interpreter came from a zygote */
 	bool wants_artifacts; /* the door has a place for them */
 	bool is_once;	      /* nobody comes with this policy again */
+	bool stays;	      /* the door wants to ask again, or will */
 	bool answers;	      /* the door has somebody to ask */
 	uint32_t question;    /* of the proxy, that waits; 0: none */
 	uint32_t asked;	      /* by it, so far */
@@ -170,6 +171,9 @@ struct session {
 /* Takes the door's descriptor. NULL without memory (the descriptor is closed).
    The session frees itself when it is done. */
 struct session *session_new(struct keeper *k, int door_fd);
+/* One for the door of this one, which was answered; NULL if that does not ask
+   again. */
+struct session *session_after(struct session *s);
 /* It has cells, and not just one program. */
 bool session_is_open(const struct session *s);
 /* Its policy, wherever that is. */

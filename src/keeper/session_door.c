@@ -15,7 +15,7 @@ static bool
 reads_door(const struct session *s)
 {
 	if (s->state >= SESSION_EXPORTING)
-		return false;
+		return s->state == SESSION_DONE && s->stays;
 	return !s->filing.missing_bytes || !s->inmate ||
 	       link_backlog(&s->inmate->jail.channel) <= DOOR_BACKLOG;
 }
@@ -73,6 +73,8 @@ take_job(struct session *s, const struct frame *f, struct remit_error *err)
 			s->wants_artifacts = true;
 		} else if (!strcmp(r.key, "once")) {
 			s->is_once = true;
+		} else if (!strcmp(r.key, "stays") && !s->opened) {
+			s->stays = true;
 		} else if (!strcmp(r.key, "questions")) {
 			s->answers = true;
 		} else if (!strcmp(r.key, "interactive") && s->opened) {
@@ -401,6 +403,14 @@ take_frame(struct session *s, const struct frame *f, struct remit_error *err)
 	if (f->type == FRAME_INSTRUCTIONS)
 		return tell_instructions(s, f, err);
 	return take_part(s, f, err);
+}
+
+bool
+session_door_stays(const struct session *s)
+{
+	/* What came after the start belongs to no other job. */
+	return s->stays && s->started && s->door.parsed == s->door.in.len &&
+	       !(s->failed && s->error.code == REMIT_E_PROTOCOL);
 }
 
 static void

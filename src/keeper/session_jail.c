@@ -112,7 +112,7 @@ session_send_job(struct session *s, struct remit_error *err)
 		return -1;
 	s->state = checked ? SESSION_CHECKING : SESSION_RUNNING;
 	session_check_cpu(s);
-	if (!s->opened)
+	if (!s->opened && s->pool->plan.write_roots)
 		s->since = stamp_now();
 	s->began_us = loop_now_us();
 	s->output_us = s->began_us + SHORT_US;

@@ -254,6 +254,11 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.from = PARTY_JAIL | PARTY_KEEPER,
 		.max = 16 * 1024,
 	},
+	[FRAME_STAYS] = {
+		.name = "stays",
+		.from = PARTY_KEEPER,
+		.once = true,
+	},
 };
 
 void

@@ -112,6 +112,9 @@ enum frame_type {
 	   (client/file_answer.h) */
 	FRAME_FILE_BYTES,
 	FRAME_FILE_ANSWER,
+	/* keeper to door, before the result, if the job asked for it: all that
+	   came was read, and another job may come after the result */
+	FRAME_STAYS,
 	FRAME_TYPES,
 };
 

@@ -100,6 +100,7 @@ link_send(struct link *l, enum frame_type type, const void *payload, size_t len,
 		l->out.len -= sizeof(header);
 		return fail_sys(err, REMIT_E_MEMORY, "send buffer");
 	}
+	l->sent++;
 	return 0;
 }
 

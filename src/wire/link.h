@@ -23,7 +23,8 @@ struct link {
 	struct buf out;
 	bool takes; /* a descriptor may come: the last one is `passed` */
 	int passed;
-	size_t gone; /* bytes of `out` that were sent already */
+	size_t gone;   /* bytes of `out` that were sent already */
+	uint64_t sent; /* frames, with those that still wait */
 };
 
 #define LINK_INIT                                                        \

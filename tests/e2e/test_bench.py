@@ -96,6 +96,7 @@ def test_a_run_is_not_quicker_than_its_switches(report):
     for how in ("hot", "gapped"):
         byte, run = start[f"a byte by three processes, {how}"], start[f"remit, warm, {how}"]
         assert 0 < byte["time_us"]["p50"] < run["time_us"]["p50"], how
+    assert start["a byte by three processes, hot"]["time_us"]["p50"] < start["a waiting fork, no jail, hot"]["time_us"]["p50"]
 
 
 def test_throughput_and_memory_are_counted(report):

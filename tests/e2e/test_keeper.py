@@ -7,6 +7,8 @@ import stat
 import subprocess
 
 import pytest
+from conftest import PYTHON, ROOT
+from fake_keeper import frame_numbers
 from shared_keeper import SharedKeeper
 
 
@@ -137,3 +139,37 @@ def test_a_batch_uses_it_too(usual):
     results = [json.loads(line) for line in done.stdout.splitlines()]
     assert [r["stdout"] for r in results] == [f"{i}\n" for i in range(6)]
     assert {r["start"] for r in results} == {"warm"}
+
+
+JOB = ["JOB", "name\0a.py\0stays\0yes\0"]
+CODE = ["CODE", "import sys; assert not hasattr(sys, 'left'); sys.left = 1"]
+WHOLE = [JOB, CODE, ["STDIN_END", ""], ["START", ""]]
+
+
+def said(keeper, *sent):
+    """What a door hears of a keeper that is sent these, each time."""
+    script = (ROOT / "tests" / "e2e" / "raw_door.py").read_text()
+    argv = [PYTHON, "-c", script, keeper.path, json.dumps(frame_numbers()), *map(json.dumps, sent)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=120, **keeper.remit.identity())
+    return json.loads(done.stdout)
+
+
+def test_a_door_that_stays_is_asked_again(usual):
+    assert said(usual, WHOLE, WHOLE, WHOLE) == [["ENFORCEMENT", "STAYS", "ok", "RESULT"]] * 3
+
+
+def test_a_door_does_not_stay_unasked(usual):
+    once = [["JOB", "name\0a.py\0"], *WHOLE[1:]]
+    assert said(usual, once, once) == [["ENFORCEMENT", "ok", "RESULT"], ["END"]]
+
+
+@pytest.mark.parametrize("late", [WHOLE, [["POLICY", "{}"]], [["STATUS", ""]], [["CODE", "1"]]], ids=lambda late: late[0][0])
+def test_what_comes_before_the_answer_is_not_the_next_job(usual, late):
+    first, second = said(usual, [*WHOLE, *late], WHOLE)
+    assert "STAYS" not in first and second == ["END"]
+    assert usual.json("print(1)")["status"] == "ok"
+
+
+def test_a_door_does_not_stay_after_half_a_job(usual):
+    first, second = said(usual, [["POLICY", "{"], *WHOLE], WHOLE)
+    assert (first, second) == (["refused", "RESULT"], ["END"])

@@ -54,6 +54,12 @@ def test_a_thousand_runs_at_once(remit, prefix, stage):
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
 
 
+def test_a_door_is_kept_if_all_was_said(remit, prefix, stage):
+    compile_with(prefix, ROOT / "tests" / "e2e" / "doors.c", stage / "doors")
+    done = run_as(remit, stage / "doors")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+
+
 def test_files_go_in_and_out(remit, prefix, stage):
     compile_with(prefix, ROOT / "tests" / "e2e" / "files.c", stage / "files")
     folder = remit.folder / f"library-{os.getpid()}"

@@ -37,6 +37,30 @@ def test_every_python_present_runs(stage, python):
     assert result["stdout"].split()[2:] == ["thread", "async", "refused"]
 
 
+TEXT = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import _remit
+count = _remit.collapse_text()
+import decimal, json
+maps = open("/proc/self/smaps").read().split("VmFlags:")
+# All of it huge, and nobody can write to it.
+huge = [m for m in maps if "AnonHugePages:      2048 kB" in m and " r-xp " in m]
+print(json.dumps([count, len(huge), str(sum(map(decimal.Decimal, range(1000))))]))
+"""
+
+
+@pytest.mark.parametrize("python", [PYTHON, *NEW])
+def test_program_text_goes_into_huge_pages_and_still_runs(stage, python):
+    if os.geteuid() != 0 and python != PYTHON:
+        skip_or_fail("the other interpreters belong to root")
+    done = subprocess.run([python, "-I", "-c", TEXT, stage / "bin" / "runtime"], capture_output=True, text=True, check=True)
+    count, huge, total = json.loads(done.stdout)
+    assert (huge, total) == (count, "499500")
+    if not count:
+        skip_or_fail("the kernel makes no huge pages on demand")
+
+
 @pytest.mark.parametrize("python", OLD or ["none"])
 def test_an_old_python_is_refused(stage, python):
     from conftest import make_remit, users

@@ -78,6 +78,7 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 			       false, false },
 	[FRAME_FILE_ANSWER] = { "file_answer", PARTY_JAIL | PARTY_KEEPER, 16384,
 				false, false },
+	[FRAME_STAYS] = { "stays", PARTY_KEEPER, 0, true, false },
 };
 
 static char stream[FRAME_HEADER + (4 << 20) + 2];

@@ -1,0 +1,38 @@
+/*
+ * door: our side of the socket that one run, or one session, has to itself, so
+ * that threads share nothing and a closed socket ends it. A run that ends in
+ * order leaves its door to the next.
+ */
+#ifndef REMIT_DOOR_H
+#define REMIT_DOOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "error.h"
+
+struct remit;
+
+/* As many as threads that run at once have use for. */
+#define DOORS_KEPT 16
+
+struct doors {
+	int kept[DOORS_KEPT];
+	size_t count;
+};
+
+/* To the keeper that listens there, if it is the same user's or root's. */
+int door_connect(const char *path, struct remit_error *err) must_check;
+/* A door. *theirs is the other side, to be given to the keeper, or -1 where the
+   keeper has it already. */
+int door_make(struct remit *r, bool shared, int *theirs,
+	      struct remit_error *err) must_check;
+/* Nothing to do for -1. */
+int door_give(struct remit *r, int theirs, struct remit_error *err) must_check;
+/* Both. */
+int door_open(struct remit *r, bool shared, struct remit_error *err) must_check;
+/* The keeper waits at its other side for the next job. Takes it. */
+void door_keep(struct remit *r, int fd);
+void doors_close(struct doors *d);
+
+#endif
