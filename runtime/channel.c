@@ -112,7 +112,8 @@ channel_part(PyObject *self, PyObject *args)
 	pthread_mutex_lock(&turn);
 	failed = write_all(fd, bytes, (size_t)len);
 	pthread_mutex_unlock(&turn);
-	while (!failed && ms && nanosleep(&patience, &patience) < 0)
+	while (!failed && ms && nanosleep(&patience, &patience) < 0 &&
+	       errno == EINTR)
 		;
 	Py_END_ALLOW_THREADS;
 	if (failed)

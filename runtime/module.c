@@ -7,24 +7,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "channel.h"
 #include "filter.h"
+#include "huge.h"
 #include "job.h"
 #include "join.h"
 #include "lock.h"
 #include "pass.h"
-#include "text.h"
-
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25
-#endif
-
-#define HUGE_PAGE_BITS 21
 
 /* lock(): lock this process down, or raise OSError with the step's name. */
 static PyObject *
@@ -95,9 +88,7 @@ module_collapse(PyObject *self, PyObject *place)
 	(void)self;
 	if (PyErr_Occurred())
 		return NULL;
-	return PyBool_FromLong(madvise((void *)(at << HUGE_PAGE_BITS),
-				       (size_t)1 << HUGE_PAGE_BITS,
-				       MADV_COLLAPSE) == 0);
+	return PyBool_FromLong(huge_collapse(at << HUGE_PAGE_BITS));
 }
 
 static PyObject *
@@ -105,7 +96,7 @@ module_collapse_text(PyObject *self, PyObject *unused)
 {
 	(void)self;
 	(void)unused;
-	return PyLong_FromSize_t(text_collapse((const void *)PyLong_AsLong));
+	return PyLong_FromSize_t(huge_text((const void *)PyLong_AsLong));
 }
 
 /* Everything of the C library that is random. */

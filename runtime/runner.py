@@ -162,26 +162,32 @@ def close_up(clear, before):
     flush()
 
 
-def wind_down(clear, before, at_exit=atexit._run_exitfuncs):
-    """What Python does at its end, but for freeing what dies with the process."""
+def stay():
+    """Nothing is done at exit, but what does it is near."""
+    atexit.unregister(None)
+
+
+def wind_down(clear, before, is_rehearsal=False):
+    """What Python does at its end, but for freeing what dies with the process.
+    What can be done only once is left to the last time."""
     try:
         cell.end_tasks()
-        if has_threads():
+        if has_threads() and not is_rehearsal:
             sys.modules["threading"]._shutdown()
     finally:
-        at_exit()
+        stay() if is_rehearsal else atexit._run_exitfuncs()
         close_up(clear, before)
 
 
 class Stage:
     """Where a program will run: all that can be there before it comes."""
 
-    def __init__(self, task, reserve, at_exit):
+    def __init__(self, task, reserve, is_rehearsal=False):
         self.task = task
         self.module = cell.fresh_module()
         self.reserve = reserve
         self.folder = posix.getcwd()
-        self.at_exit = at_exit
+        self.is_rehearsal = is_rehearsal
         self.before = old_collections()
 
     def perform(self, job):
@@ -199,7 +205,7 @@ class Stage:
             job.tools.give(self.module.__dict__)
         outcome = cell.run(program, self.module, job.name, self.reserve)
         try:
-            wind_down(self.module.__dict__.clear, self.before, self.at_exit)
+            wind_down(self.module.__dict__.clear, self.before, self.is_rehearsal)
         except BaseException as exc:  # an interrupt while threads are waited for
             outcome = cell.describe_error(exc, job.name)
         return outcome
@@ -226,17 +232,12 @@ def leave(claim, code):
 # ---- the rehearsal ----
 
 
-def stay():
-    """Nothing is done at exit, but what does it is near."""
-    atexit.unregister(None)
-
-
 def rehearse_one(code, task, own):
     """All that a program's run does, with a pipe for the channel."""
     pipe = posix.pipe()
     head = records.encode(records.JOB, (("name", "main.py"), ("code_bytes", str(len(code)))))
     posix.write(pipe[1], head + records.frame(records.CODE, code))
-    claim, code = Stage(task, [], stay).perform(Job(pipe[0], b""))
+    claim, code = Stage(task, [], is_rehearsal=True).perform(Job(pipe[0], b""))
     if claim[0][1] == "error" or posix.getpid() != own:
         raise RuntimeError(f"the rehearsal failed: {claim}")
     claim_end(pipe[1], claim, code, 0)
@@ -283,7 +284,7 @@ def main(jailed=True):
             records.send(records.WARM)
     if "session" in task.one:
         leave(*own_module("session").serve(task, cell.fresh_module(), reserve))
-    stage = Stage(task, reserve, atexit._run_exitfuncs)
+    stage = Stage(task, reserve)
     outcome = stage.perform(Job(records.CHANNEL, records.left_over()))
     if outcome is None:
         sleep(PATIENCE / 1000)  # its end must not be seen before its word is read

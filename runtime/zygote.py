@@ -52,6 +52,13 @@ def preload(module):
         raise Unfit(f"importing {module} left threads behind, and a process with threads cannot be copied")
 
 
+def can_be_written(module):
+    """In an import statement, unlike some names of files."""
+    import keyword
+
+    return all(part.isidentifier() and not keyword.iskeyword(part) for part in module.split("."))
+
+
 def set_up(arguments):
     sys.executable, sys.prefix, sys.exec_prefix, *rest = arguments
     cut = rest.index("--")
@@ -66,7 +73,7 @@ def set_up(arguments):
         cell.own_module(part)
     for module in rest[cut + 1 :]:
         preload(module)
-    runner.wanted += rest[cut + 1 :]
+    runner.wanted += filter(can_be_written, rest[cut + 1 :])
     cell.Watcher.adopt_present()
     forget_folders()
     practise(rest[:cut])

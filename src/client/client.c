@@ -5,10 +5,10 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "client_part.h"
-#include "door.h"
 #include "host_question.h"
 #include "job_files.h"
 #include "keeper_process.h"
@@ -413,8 +413,11 @@ run_at(struct remit *r, bool shared, const struct remit_job *job,
 		return -1;
 	own_fd_close(&theirs);
 	theirs = -1;
-	if (client_converse(&run, err) < 0)
+	if (client_converse(&run, err) < 0) {
+		/* Also for a child that has a copy of it. */
+		shutdown(run.link.fd, SHUT_RDWR);
 		return -1;
+	}
 	if (is_kept(&run, sent))
 		door_keep(r, take_fd(&run.link.fd));
 	*out = take_ptr(&run.result);

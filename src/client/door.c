@@ -1,6 +1,5 @@
 #include "door.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -23,14 +23,12 @@ session_make_id(char out[24])
 }
 
 static struct session *
-make(struct keeper *k, int door_fd)
+make(struct keeper *k)
 {
 	struct session *s = calloc(1, sizeof(*s));
 
-	if (!s) {
-		close(door_fd);
+	if (!s)
 		return NULL;
-	}
 	*s = (struct session){
 		.keeper = k,
 		.door = LINK_INIT,
@@ -55,19 +53,29 @@ make(struct keeper *k, int door_fd)
 		.on_proxy = SOURCE_INIT,
 	};
 	session_make_id(s->id);
+	return s;
+}
+
+static void
+stand_at(struct session *s, int door_fd)
+{
 	link_open(&s->door, door_fd, PARTY_DOOR);
 	s->door.takes = true;
-	return s;
 }
 
 struct session *
 session_new(struct keeper *k, int door_fd)
 {
-	struct session *s = make(k, door_fd);
+	struct session *s = make(k);
 	struct remit_error err;
 
-	if (s && loop_add(&k->loop, &s->on_door, door_fd, EPOLLIN,
-			  session_on_door, s, &err) < 0) {
+	if (!s) {
+		close(door_fd);
+		return NULL;
+	}
+	stand_at(s, door_fd);
+	if (loop_add(&k->loop, &s->on_door, door_fd, EPOLLIN, session_on_door,
+		     s, &err) < 0) {
 		session_free(s);
 		return NULL;
 	}
@@ -82,9 +90,12 @@ session_after(struct session *s)
 	if (s->state != SESSION_DONE || !s->stays || s->door_gone ||
 	    s->door.ended || link_wants_write(&s->door))
 		return NULL;
-	next = make(s->keeper, take_fd(&s->door.fd));
-	if (next)
-		loop_move(&s->keeper->loop, &s->on_door, &next->on_door, next);
+	next = make(s->keeper);
+	if (!next)
+		return NULL; /* no memory: the door sees the end */
+	next->comes_after = true;
+	stand_at(next, take_fd(&s->door.fd));
+	loop_move(&s->keeper->loop, &s->on_door, &next->on_door, next);
 	return next;
 }
 
@@ -179,15 +190,20 @@ session_give_up(struct session *s, const struct remit_error *err)
 	session_die(s);
 }
 
-/* Once: what it wrote before its end is no more than a pipe holds (pipe(7)),
-   and a program that only says it is done may write on for ever. */
 void
 session_read_output(struct session *s, struct capture *c)
 {
 	struct remit_error err;
+	/* A program that only says it is done may write on for ever; what it
+	   wrote before is no more than a pipe holds (pipe(7)). */
+	uint64_t before, enough = c->total_bytes + FRAME_PIECE;
 
-	if (c->fd >= 0 && capture_drain(c, &s->door, &err) < 0)
-		s->door_gone = true; /* no memory: the door sees the end */
+	do {
+		before = c->total_bytes;
+		if (c->fd < 0 || capture_drain(c, &s->door, &err) < 0)
+			return;
+	} while (!c->ended && c->total_bytes > before &&
+		 c->total_bytes < enough);
 }
 
 /* Of this cell: what was before is not its own. */
@@ -406,8 +422,6 @@ session_renew_captures(struct session *s)
 static int
 connect_input(struct session *s, struct remit_error *err)
 {
-	if (s->opened && session_open_stdin(s, err) < 0)
-		return -1;
 	if (!s->opened)
 		s->input.fd = take_fd(&s->inmate->in);
 	if (feed_flush(&s->input)) {
@@ -446,7 +460,9 @@ session_start(struct session *s)
 		session_tell_opened(s);
 		return;
 	}
-	if (session_send_job(s, &err) < 0) {
+	/* A cell that finds nobody at its standard input is at its end. */
+	if ((s->opened && session_open_stdin(s, &err) < 0) ||
+	    session_send_job(s, &err) < 0) {
 		session_give_up(s, &err);
 		return;
 	}

@@ -84,7 +84,9 @@ struct session {
 	bool was_warm;	      /* its interpreter came from a zygote */
 	bool wants_artifacts; /* the door has a place for them */
 	bool is_once;	      /* nobody comes with this policy again */
-	bool stays;	      /* the door wants to ask again, or will */
+	bool may_stay;	      /* the door wants to ask again */
+	bool stays;	      /* and was told that it can */
+	bool comes_after;     /* another, that had the same door */
 	bool answers;	      /* the door has somebody to ask */
 	uint32_t question;    /* of the proxy, that waits; 0: none */
 	uint32_t asked;	      /* by it, so far */

@@ -15,7 +15,8 @@ static bool
 reads_door(const struct session *s)
 {
 	if (s->state >= SESSION_EXPORTING)
-		return s->state == SESSION_DONE && s->stays;
+		return s->state == SESSION_DONE && s->stays &&
+		       !link_wants_write(&s->door);
 	return !s->filing.missing_bytes || !s->inmate ||
 	       link_backlog(&s->inmate->jail.channel) <= DOOR_BACKLOG;
 }
@@ -74,7 +75,7 @@ take_job(struct session *s, const struct frame *f, struct remit_error *err)
 		} else if (!strcmp(r.key, "once")) {
 			s->is_once = true;
 		} else if (!strcmp(r.key, "stays") && !s->opened) {
-			s->stays = true;
+			s->may_stay = true;
 		} else if (!strcmp(r.key, "questions")) {
 			s->answers = true;
 		} else if (!strcmp(r.key, "interactive") && s->opened) {
@@ -388,6 +389,9 @@ take_frame(struct session *s, const struct frame *f, struct remit_error *err)
 {
 	if (s->state == SESSION_IDLE)
 		return take_between(s, f, err);
+	/* It came too late for the one before. */
+	if (s->comes_after && !s->has_job && is_late(f))
+		return 0;
 	if ((s->started && !is_late(f)) ||
 	    (session_is_open(s) && !s->started && f->type != FRAME_INTERRUPT))
 		return fail(err, REMIT_E_PROTOCOL, "frame \"%s\" after start",
@@ -409,7 +413,7 @@ bool
 session_door_stays(const struct session *s)
 {
 	/* What came after the start belongs to no other job. */
-	return s->stays && s->started && s->door.parsed == s->door.in.len &&
+	return s->may_stay && s->started && s->door.parsed == s->door.in.len &&
 	       !(s->failed && s->error.code == REMIT_E_PROTOCOL);
 }
 

@@ -120,7 +120,7 @@ void session_on_timer(void *owner);
 /* The door. */
 
 void session_flush_door(struct session *s);
-/* All that it sent was read, and it wants to ask again. */
+/* All that came of it was read, and it wants to ask again. */
 bool session_door_stays(const struct session *s);
 /* Read from it, and write to it, as there is room. */
 void session_want_door(struct session *s);

@@ -3,6 +3,7 @@
  */
 #include <dirent.h>
 #include <remit.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,16 +51,112 @@ check(const char *what, struct remit_job *job, const char *code,
 		fail(what, now);
 }
 
+/* It has nothing of what others had over the same door. */
 static void
 check_plain(const char *what, int more)
 {
 	struct remit_job job = REMIT_JOB_INIT;
 
 	check(what, &job,
-	      "import builtins\n"
-	      "assert not hasattr(builtins, 'left')\n"
-	      "builtins.left = 1\n",
+	      "import os, sys\n"
+	      "assert sys.argv == ['main.py'], sys.argv\n"
+	      "assert sys.stdin.read() == ''\n"
+	      "assert os.listdir() == [], os.listdir()\n"
+	      "assert 'LEFT' not in os.environ\n",
 	      "ok", more);
+}
+
+static void
+check_laden(int more)
+{
+	static const char *const argv[] = { "one", NULL };
+	struct remit_file file = {
+		.path = "left",
+		.bytes = "x",
+		.len = 1,
+	};
+	struct remit_job job = REMIT_JOB_INIT;
+
+	job.name = "laden.py";
+	job.argv = argv;
+	job.stdin_bytes = "input\nthat nobody reads";
+	job.stdin_len = strlen(job.stdin_bytes);
+	job.files = &file;
+	job.file_count = 1;
+	job.timeout_ms = 60000;
+	job.policy_json = "{\"env\": {\"LEFT\": \"1\"}}";
+	check("with all that a job can have", &job,
+	      "import os, sys\n"
+	      "assert sys.argv == ['laden.py', 'one'], sys.argv\n"
+	      "assert input() == 'input' and os.listdir() == ['left']\n"
+	      "assert os.environ['LEFT'] == '1'\n",
+	      "ok", more);
+}
+
+/* The program is over, and half of its output still on the way. */
+static void
+interrupt_late(void *user, enum remit_stream stream, const char *bytes,
+	       size_t len)
+{
+	int *pipe = user;
+
+	(void)stream;
+	(void)bytes;
+	pipe[2] += (int)len;
+	if (pipe[1] < 0)
+		return;
+	usleep(300000);
+	if (write(pipe[1], "x", 1) != 1)
+		fail("pipe", "failed");
+	close(pipe[1]);
+	pipe[1] = -1;
+}
+
+static void
+check_late(void)
+{
+	struct remit_job job = REMIT_JOB_INIT;
+	int ends[3] = { 0 };
+
+	if (pipe(ends) < 0)
+		fail("pipe", "failed");
+	job.interrupt_fd = ends[0];
+	job.on_output = interrupt_late;
+	job.user = ends;
+	check("interrupted when it was over", &job, "print('x' * 799999)", "ok",
+	      -2); /* our end of the pipe, and the door */
+	if (ends[2] != 800000)
+		fail("interrupted when it was over", "output is missing");
+	close(ends[0]);
+}
+
+/* The only child there is. */
+static pid_t
+keeper(void)
+{
+	FILE *f = popen("cat /proc/$PPID/task/$PPID/children", "r");
+	int pid = 0;
+
+	if (!f || fscanf(f, "%d", &pid) != 1)
+		fail("keeper", "not found");
+	pclose(f);
+	return pid;
+}
+
+static void
+check_loss(void)
+{
+	struct remit_job job = REMIT_JOB_INIT;
+	struct remit_result *res;
+	struct remit_error err;
+
+	kill(keeper(), SIGKILL);
+	job.code = "1";
+	job.code_len = 1;
+	if (remit_run(remit, &job, &res, &err) == 0)
+		fail("without a keeper", remit_result_json(res));
+	if (err.code != REMIT_E_GONE)
+		fail("without a keeper", err.message);
 }
 
 int
@@ -78,6 +175,10 @@ main(void)
 	check_plain("the first makes one", 1);
 	for (int i = 0; i < 5; i++)
 		check_plain("the next uses it", 0);
+	check_laden(0);
+	check_plain("and nothing of that is left", 0);
+	check_late();
+	check_plain("after what was late", 1);
 	check("an error is an end like any other", &failing, "1 / 0", "error",
 	      0);
 	memset(code, '#', sizeof(code) - 1);
@@ -96,6 +197,7 @@ main(void)
 	check_plain("after that", 1);
 	close(ends[0]);
 	close(ends[1]);
+	check_loss();
 	remit_close(remit);
 	if (descriptors() != before)
 		fail("close", "descriptors are left");

@@ -122,6 +122,15 @@ def test_each_cell_has_its_own_input_arguments_and_files(door):
     assert door.out("print(os.getcwd())") == "/tmp\n"
 
 
+def test_input_is_there_however_soon_a_cell_reads_it(door):
+    """All on one processor, so that the cell may begin before the keeper goes on."""
+    os.sched_setaffinity(door.process.pid, {min(os.sched_getaffinity(0))})
+    door.open(policy=policy())
+    door.out("import os, sys")
+    for number in range(300):
+        assert door.out("print(os.read(0, 10))", stdin=f"{number}") == f"{str(number).encode()}\n"
+
+
 def test_usage_is_that_of_the_cell(door):
     door.open(policy=policy(cpu_seconds="60s"))
     busy = door.run("import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass")

@@ -350,6 +350,25 @@ def test_a_module_that_hangs_is_refused_by_name_and_delays_nobody_else(holes):
     keeper.close()
 
 
+def test_a_rehearsal_leaves_threads_as_they_were(remit):
+    """What is registered for the end of all threads is not called before."""
+    code = (
+        "import threading, time\n"
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "print(ThreadPoolExecutor().submit(abs, -1).result(), threading.main_thread().is_alive())\n"
+        "threading.Thread(target=lambda: (time.sleep(0.1), print('the last'))).start()\n"
+    )
+    result = remit.json(code, "--preload", "concurrent.futures.thread")
+    assert (result["start"], result["stdout"], result["stderr"]) == ("warm", "1 True\nthe last\n", "")
+
+
+@pytest.mark.parametrize("name", ["with-dash", "class"])
+def test_a_name_that_no_statement_imports_can_be_preloaded(remit, name):
+    python = venv_with(remit, f"venv-{name}", name, "value = 7\n")
+    result = remit.json(f"print(__import__({name!r}).value)", "--python", python, "--preload", name)
+    assert (result["status"], result["start"], result["stdout"]) == ("ok", "warm", "7\n"), result
+
+
 def test_what_a_preloaded_module_prints_is_in_no_result(remit):
     python = venv_with(remit, "venv-prints", "prints", "import sys; print('out'); print('err', file=sys.stderr); sys.stdout.write('x')")
     result = remit.json("import prints; print('mine')", "--python", python, "--preload", "prints")

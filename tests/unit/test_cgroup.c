@@ -100,8 +100,13 @@ what_is_asked_for_is_read_and_nothing_else(void **state)
 {
 	struct world *w = *state;
 
-	for (int round = 0; round < 2; round++) {
-		have_all(w, round);
+	/* Of both versions, and of both with files that are open already. */
+	for (int round = 0; round < 4; round++) {
+		have_all(w, round % 2);
+		if (round >= 2)
+			cgroup_open_peaks(&w->group);
+		assert_int_equal(w->group.memory_peak >= 0, round >= 2);
+		assert_int_equal(w->group.pids_peak >= 0, round >= 2);
 		for (unsigned details = 0; details <= CGROUP_READ_ALL;
 		     details++) {
 			bool peaks = details & CGROUP_READ_PEAKS;
@@ -123,6 +128,7 @@ what_is_asked_for_is_read_and_nothing_else(void **state)
 			own_fd_close(&w->group.at[i]);
 			w->group.at[i] = -1;
 		}
+		cgroup_close_peaks(&w->group);
 	}
 }
 

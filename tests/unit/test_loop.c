@@ -450,6 +450,29 @@ once_stopped_no_more_sources_are_called(void **state)
 	assert_int_equal(strlen(w->log), 1);
 }
 
+static void
+move_to_the_next(struct world *w)
+{
+	loop_move(&w->loop, &w->sources[0], &w->sources[1], &w->acts[1]);
+}
+
+/* With what it waits for; the old one gets nothing any more. */
+static void
+a_source_that_moved_is_called_in_its_new_place(void **state)
+{
+	struct world *w = *state;
+
+	watch(w, 0);
+	w->acts[0].also = move_to_the_next;
+	w->acts[1].also = stop;
+	poke(w, 0);
+	run(w);
+	assert_string_equal(w->log, "ab");
+	assert_int_equal(w->sources[0].fd, -1);
+	assert_int_equal(w->sources[1].fd, w->readers[0]);
+	loop_remove(&w->loop, &w->sources[1]);
+}
+
 #define with_world(test) \
 	cmocka_unit_test_setup_teardown(test, open_world, close_world)
 
@@ -474,6 +497,7 @@ main(void)
 			a_descriptor_that_cannot_be_watched_is_an_error_and_not_added),
 		with_world(the_afterwards_follows_every_handler),
 		with_world(once_stopped_no_more_sources_are_called),
+		with_world(a_source_that_moved_is_called_in_its_new_place),
 	};
 
 	/* A loop that waits for nothing waits for good. */

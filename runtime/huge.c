@@ -1,16 +1,15 @@
-#include "text.h"
+#include "huge.h"
 
 #include <link.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
 #endif
 
-#define HUGE ((uintptr_t)2 << 20)
+#define HUGE ((uintptr_t)1 << HUGE_PAGE_BITS)
 #define PAGE ((uintptr_t)4096)
 
 /* Neighbouring segments that nobody writes to. */
@@ -51,28 +50,49 @@ look(struct dl_phdr_info *object, size_t size, void *user)
 	return s->end != 0;
 }
 
-static bool
-replace(uintptr_t at)
+bool
+huge_collapse(uintptr_t at)
+{
+	return madvise((void *)at, HUGE, MADV_COLLAPSE) == 0;
+}
+
+/* A copy in one huge page of its own, or NULL. */
+static void *
+copy(uintptr_t at)
 {
 	char *room = mmap(NULL, 2 * HUGE, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	char *copy = (char *)up((uintptr_t)room, HUGE);
-	bool done;
+	char *whole = (char *)up((uintptr_t)room, HUGE);
 
 	if (room == MAP_FAILED)
+		return NULL;
+	munmap(room, (size_t)(whole - room));
+	munmap(whole + HUGE, (size_t)(room + HUGE - whole));
+	memcpy(whole, (const void *)at, HUGE);
+	if (huge_collapse((uintptr_t)whole) &&
+	    mprotect(whole, HUGE, PROT_READ | PROT_EXEC) == 0)
+		return whole;
+	munmap(whole, HUGE);
+	return NULL;
+}
+
+/* There is nothing between the old text and the new: whoever fails there has
+   none. It was counted before, so that there is room. */
+static bool
+replace(uintptr_t at)
+{
+	void *whole = copy(at);
+
+	if (!whole)
 		return false;
-	memcpy(copy, (const void *)at, HUGE);
-	done = madvise(copy, HUGE, MADV_COLLAPSE) == 0 &&
-	       mprotect(copy, HUGE, PROT_READ | PROT_EXEC) == 0 &&
-	       mremap(copy, HUGE, HUGE, MREMAP_MAYMOVE | MREMAP_FIXED,
-		      (void *)at) != MAP_FAILED;
-	/* What was moved away is a hole now, which this leaves as it is. */
-	munmap(room, 2 * HUGE);
-	return done;
+	if (mremap(whole, HUGE, HUGE, MREMAP_MAYMOVE | MREMAP_FIXED,
+		   (void *)at) == MAP_FAILED)
+		_exit(1);
+	return true;
 }
 
 size_t
-text_collapse(const void *inside)
+huge_text(const void *inside)
 {
 	struct span s = { .inside = (uintptr_t)inside };
 	size_t count = 0;
