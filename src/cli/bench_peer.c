@@ -55,7 +55,6 @@ const struct bench_peer bench_peers[] = {
 		.name = "a waiting fork, no jail, hot",
 		.argv = { "{python}", "-I", "{drivers}/waiting.py", "{code}" },
 		.serves = true,
-		.plain_only = true,
 		.quick = true,
 	},
 	{
