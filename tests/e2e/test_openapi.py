@@ -37,4 +37,4 @@ def test_the_server_does_what_its_document_says(stage, tmp_path):
     # All but the document itself, which it has read by then.
     assert f"Tested: {wanted - 1}" in done.stdout, done.stdout
     # It came through to programs, and was not turned away before.
-    assert ran > 20, done.stdout
+    assert ran > 5, done.stdout
