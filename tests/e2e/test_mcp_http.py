@@ -139,7 +139,7 @@ def test_a_session_of_the_protocol_is_named_by_a_header(server):
 
 def test_a_client_that_goes_away_cancels_its_request(server):
     handle = run(server, "n = 1", session="new")["structuredContent"]["session"]
-    code = "import time\nprint('begun', flush=True)\ntry:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    n = 2"
+    code = "import time\ntry:\n    print('begun', flush=True)\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    n = 2"
     leave_in_the_middle(server, code, session=handle)
     began = time.monotonic()
     assert run(server, "n", session=handle)["structuredContent"]["value"] == "2" and time.monotonic() - began < 10

@@ -250,7 +250,7 @@ def test_no_change_of_a_module_survives(keeper):
 
 def test_sigint_interrupts_a_warm_program(keeper):
     keeper.await_child()
-    code = "import time\nprint('up', flush=True)\ntry: time.sleep(30)\nexcept KeyboardInterrupt: print('interrupted')"
+    code = "import time\ntry:\n    print('up', flush=True)\n    time.sleep(30)\nexcept KeyboardInterrupt: print('interrupted')"
     with keeper.remit.popen("run", "--json", "-c", code, env=keeper.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as p:
         time.sleep(0.5)
         p.send_signal(signal.SIGINT)
