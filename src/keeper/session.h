@@ -86,7 +86,7 @@ struct session {
 	bool is_once;	      /* nobody comes with this policy again */
 	bool may_stay;	      /* the door wants to ask again */
 	bool stays;	      /* and was told that it can */
-	bool comes_after;     /* another, that had the same door */
+	bool comes_after;     /* another had its door, and may be meant */
 	bool answers;	      /* the door has somebody to ask */
 	uint32_t question;    /* of the proxy, that waits; 0: none */
 	uint32_t asked;	      /* by it, so far */

@@ -390,8 +390,9 @@ take_frame(struct session *s, const struct frame *f, struct remit_error *err)
 	if (s->state == SESSION_IDLE)
 		return take_between(s, f, err);
 	/* It came too late for the one before. */
-	if (s->comes_after && !s->has_job && is_late(f))
+	if (s->comes_after && is_late(f))
 		return 0;
+	s->comes_after = false;
 	if ((s->started && !is_late(f)) ||
 	    (session_is_open(s) && !s->started && f->type != FRAME_INTERRUPT))
 		return fail(err, REMIT_E_PROTOCOL, "frame \"%s\" after start",

@@ -130,7 +130,7 @@ check_late(void)
 	close(ends[0]);
 }
 
-/* The only child there is. */
+/* The first child: the other one is the shell that looks. */
 static pid_t
 keeper(void)
 {

@@ -158,6 +158,12 @@ def test_a_door_that_stays_is_asked_again(usual):
     assert said(usual, WHOLE, WHOLE, WHOLE) == [["ENFORCEMENT", "STAYS", "ok", "RESULT"]] * 3
 
 
+@pytest.mark.parametrize("before", [[], [WHOLE]], ids=["a new door", "a kept one"])
+def test_a_session_that_is_not_there_yet_can_be_interrupted(usual, before):
+    *_, last = said(usual, *before, [["OPEN", ""], ["INTERRUPT", ""]])
+    assert last[-2:] == ["interrupted", "RESULT"]
+
+
 def test_a_door_does_not_stay_unasked(usual):
     once = [["JOB", "name\0a.py\0"], *WHOLE[1:]]
     assert said(usual, once, once) == [["ENFORCEMENT", "ok", "RESULT"], ["END"]]
