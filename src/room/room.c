@@ -223,11 +223,11 @@ room_drop(struct room *r)
 	r->state = ROOM_ENDED;
 	for (struct task *t = r->first; t; t = t->next)
 		t->cancelled = true;
-	if (r->current)
-		interrupt(r);
-	/* Code may take no notice of an interrupt. */
+	/* Before the interrupt, which a cell of it could still answer. */
 	if (r->session)
 		remit_session_kill(r->session);
+	if (r->current)
+		interrupt(r);
 	pthread_cond_broadcast(&r->changed);
 	pthread_mutex_unlock(&r->all->lock);
 	rooms_remove(r);
