@@ -109,17 +109,11 @@ static int
 measure(const struct bench_warm *w, struct bench_row *alone,
 	struct bench_row *beside, struct remit_error *err)
 {
-	struct bench_summary a, b;
-
 	for (unsigned i = 0; i < w->bench->opt.rounds; i += TURN)
 		if (take_turn(w, alone, err) < 0 ||
 		    take_turn_beside(w, beside, err) < 0)
 			return -1;
-	if (bench_stats_sum(&alone->time, &a) < 0 ||
-	    bench_stats_sum(&beside->time, &b) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "times");
-	beside->value[VALUE_OVER_WITHOUT] = b.p50 / a.p50;
-	return 0;
+	return bench_row_compare(beside, alone, err);
 }
 
 int

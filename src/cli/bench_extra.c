@@ -90,19 +90,6 @@ side_free(struct side *s)
 		remit_close(s->remit);
 }
 
-static int
-compare(const struct side *without, const struct side *with,
-	struct remit_error *err)
-{
-	struct bench_summary a, b;
-
-	if (bench_stats_sum(&without->row->time, &a) < 0 ||
-	    bench_stats_sum(&with->row->time, &b) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "times");
-	with->row->value[VALUE_OVER_WITHOUT] = b.p50 / a.p50;
-	return 0;
-}
-
 /* Folders with files, which go with the bench's own. */
 static int
 make_root(const char *root, struct remit_error *err)
@@ -147,7 +134,7 @@ measure(struct bench *b, const struct extra *e, struct remit_error *err)
 		if (bench_warm_gapped(&without.warm, without.row, err) < 0 ||
 		    bench_warm_gapped(&with.warm, with.row, err) < 0)
 			return -1;
-	return compare(&without, &with, err);
+	return bench_row_compare(with.row, without.row, err);
 }
 
 int

@@ -1,6 +1,7 @@
 #include "bench_floor.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "mould.h"
 #include "notice.h"
 #include "probe.h"
+#include "proc.h"
 #include "task.h"
 #include "zygote.h"
 
@@ -34,11 +36,12 @@ struct shop {
 	struct zygote zygote;
 	int in;
 	unsigned number;
+	double fork_us;
 };
 
 /* The worker's answer to a number of milliseconds. */
 struct answer {
-	double runs;
+	struct bench_floor_count count; /* no runs: it failed */
 	struct remit_error err;
 };
 
@@ -62,14 +65,15 @@ open_ground(struct shop *s, struct remit_error *err)
 }
 
 static int
-start_zygote(struct shop *s, struct remit_error *err)
+start_zygote(struct shop *s, const struct list *preload,
+	     struct remit_error *err)
 {
 	own(list) struct list env = { 0 };
-	struct list none = { 0 };
 	struct join_answer a;
 
 	if (task_environment(&env, &s->plan, err) < 0 ||
-	    zygote_open(&s->zygote, &s->plan, &s->site, &env, &none, err) < 0 ||
+	    zygote_open(&s->zygote, &s->plan, &s->site, &env, preload, err) <
+		    0 ||
 	    await(s->zygote.control, err) < 0 ||
 	    zygote_answer(&s->zygote, &a, err) < 0)
 		return -1;
@@ -78,9 +82,25 @@ start_zygote(struct shop *s, struct remit_error *err)
 	return 0;
 }
 
+/* Found and seen like a package of the interpreter. Where memory is limited by
+   the process, it counts. */
 static int
-open_shop(struct shop *s, const struct bench *b, struct remit_error *err)
+take_ballast(struct shop *s, struct list *preload,
+	     const struct bench_ballast *b, struct remit_error *err)
 {
+	s->policy.memory_bytes *= 4;
+	if (list_add(&s->python.mounts, b->folder) < 0 ||
+	    list_add(&s->python.sys_path, b->folder) < 0 ||
+	    list_add(preload, b->module) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "ballast");
+	return 0;
+}
+
+static int
+open_shop(struct shop *s, const struct bench *b,
+	  const struct bench_ballast *ballast, struct remit_error *err)
+{
+	own(list) struct list preload = { 0 };
 	struct plan_job job = { 0 };
 
 	*s = (struct shop){
@@ -96,6 +116,7 @@ open_shop(struct shop *s, const struct bench *b, struct remit_error *err)
 	if (discover_runtime_dir(&s->runtime_dir, err) < 0 ||
 	    discover_interpreter(&s->python, b->python->executable,
 				 s->runtime_dir, err) < 0 ||
+	    (ballast && take_ballast(s, &preload, ballast, err) < 0) ||
 	    open_ground(s, err) < 0 ||
 	    plan_build(&s->plan, &s->policy, &job, &s->host, &s->python, err) <
 		    0)
@@ -103,7 +124,7 @@ open_shop(struct shop *s, const struct bench *b, struct remit_error *err)
 	s->site.runtime_dir = s->runtime_dir;
 	if (mould_make(&s->mould, &s->plan, &s->site, err) < 0)
 		return -1;
-	return start_zygote(s, err);
+	return start_zygote(s, &preload, err);
 }
 
 /* The next frame of the interpreter. */
@@ -154,10 +175,24 @@ send_job(struct jail *j, const struct plan *plan, struct remit_error *err)
 	return link_flush(&j->channel, err);
 }
 
+/* The zygote's part of a run. */
+static int
+join(struct shop *s, struct jail *j, struct remit_error *err)
+{
+	double begun = bench_stats_now_us();
+	struct join_answer a;
+
+	if (jail_join(j, &s->plan, &s->zygote, err) < 0 ||
+	    await(s->zygote.control, err) < 0 ||
+	    zygote_answer(&s->zygote, &a, err) < 0)
+		return -1;
+	s->fork_us = bench_stats_now_us() - begun;
+	return 0;
+}
+
 static int
 perform(struct shop *s, struct jail *j, struct remit_error *err)
 {
-	struct join_answer a;
 	char name[24], out[8];
 
 	snprintf(name, sizeof(name), "%08x%08x", (unsigned)getpid(),
@@ -165,10 +200,7 @@ perform(struct shop *s, struct jail *j, struct remit_error *err)
 	if (jail_prepare(j, &s->plan, &s->site, &s->mould, s->zygote.host_uid,
 			 s->in, name, err) < 0 ||
 	    await(j->lifeline.fd, err) < 0 ||
-	    jail_take_built(j, &s->plan, err) < 0 ||
-	    jail_join(j, &s->plan, &s->zygote, err) < 0 ||
-	    await(s->zygote.control, err) < 0 ||
-	    zygote_answer(&s->zygote, &a, err) < 0 ||
+	    jail_take_built(j, &s->plan, err) < 0 || join(s, j, err) < 0 ||
 	    take_frame(j, &s->plan, FRAME_REPORT, err) < 0 ||
 	    jail_attest(j, &s->plan, err) < 0 ||
 	    send_job(j, &s->plan, err) < 0 ||
@@ -198,28 +230,42 @@ run_for(struct shop *s, double ms, struct answer *a)
 {
 	double end = bench_stats_now_us() + ms * 1e3;
 
-	for (a->runs = 0; bench_stats_now_us() < end; a->runs++) {
+	a->count.runs = 0;
+	do {
 		struct jail j = JAIL_INIT;
 		int bad = perform(s, &j, &a->err);
 
 		bury(&j);
 		jail_free(&j);
 		if (bad) {
-			a->runs = -1;
+			a->count.runs = -1;
 			return;
 		}
-	}
+		a->count.runs++;
+	} while (bench_stats_now_us() < end);
+	a->count.fork_us = s->fork_us;
 }
 
-static void __attribute__((noreturn)) work(const struct bench *b, int control)
+static double
+resident_bytes(pid_t pid)
+{
+	uint64_t kib = 0;
+
+	return proc_status_number(pid, "VmRSS", &kib) < 0 ? NAN
+							  : (double)kib * 1024;
+}
+
+static void __attribute__((noreturn))
+work(const struct bench *b, const struct bench_ballast *ballast, int control)
 {
 	struct answer a = { 0 };
 	struct shop s;
 	double ms;
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-	if (open_shop(&s, b, &a.err) < 0)
-		a.runs = -1;
+	if (open_shop(&s, b, ballast, &a.err) < 0)
+		a.count.runs = -1;
+	a.count.zygote_bytes = resident_bytes(s.zygote.pid);
 	while (send(control, &a, sizeof(a), MSG_NOSIGNAL) == sizeof(a) &&
 	       recv(control, &ms, sizeof(ms), 0) == sizeof(ms))
 		run_for(&s, ms, &a);
@@ -230,9 +276,9 @@ static void __attribute__((noreturn)) work(const struct bench *b, int control)
 
 int
 bench_floor_open(struct bench_floor *f, const struct bench *b,
-		 struct remit_error *err)
+		 const struct bench_ballast *ballast, struct remit_error *err)
 {
-	double ready;
+	struct bench_floor_count ready;
 	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
@@ -241,7 +287,7 @@ bench_floor_open(struct bench_floor *f, const struct bench *b,
 	f->pid = fork();
 	if (f->pid == 0) {
 		close(f->control);
-		work(b, pair[1]);
+		work(b, ballast, pair[1]);
 	}
 	close(pair[1]);
 	if (f->pid < 0)
@@ -258,15 +304,15 @@ bench_floor_go(const struct bench_floor *f, double ms, struct remit_error *err)
 }
 
 int
-bench_floor_count(const struct bench_floor *f, double *runs,
+bench_floor_count(const struct bench_floor *f, struct bench_floor_count *out,
 		  struct remit_error *err)
 {
 	struct answer a;
 
 	if (recv(f->control, &a, sizeof(a), 0) != sizeof(a))
 		return fail(err, REMIT_E_GONE, "the worker is gone");
-	*runs = a.runs;
-	if (a.runs >= 0)
+	*out = a.count;
+	if (a.count.runs >= 0)
 		return 0;
 	*err = a.err;
 	return -1;

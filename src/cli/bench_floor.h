@@ -14,13 +14,26 @@ struct bench_floor {
 	int control;
 };
 
-/* Start it; it is ready when this returns. */
+/* A module for its zygote, and the folder where it lies. */
+struct bench_ballast {
+	const char *folder, *module;
+};
+
+struct bench_floor_count {
+	double runs;
+	double fork_us; /* of the last: from the command to the answer */
+	double zygote_bytes;
+};
+
+/* Start it, with ballast or NULL; it is ready when this returns. */
 int bench_floor_open(struct bench_floor *f, const struct bench *b,
+		     const struct bench_ballast *ballast,
 		     struct remit_error *err) must_check;
-/* Let it run for so long; then, how many runs there were. */
+/* Let it run for so long, and once at least; then, what there was. */
 int bench_floor_go(const struct bench_floor *f, double ms,
 		   struct remit_error *err) must_check;
-int bench_floor_count(const struct bench_floor *f, double *runs,
+int bench_floor_count(const struct bench_floor *f,
+		      struct bench_floor_count *out,
 		      struct remit_error *err) must_check;
 /* End them all. */
 void bench_floor_free(struct bench_floor *all, size_t count);

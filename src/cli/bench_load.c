@@ -217,7 +217,7 @@ static int
 run_floor(const struct bench_floor *all, size_t count, double ms, double *runs,
 	  struct remit_error *err)
 {
-	double some;
+	struct bench_floor_count some;
 
 	*runs = 0;
 	for (size_t i = 0; i < count; i++)
@@ -226,7 +226,7 @@ run_floor(const struct bench_floor *all, size_t count, double ms, double *runs,
 	for (size_t i = 0; i < count; i++) {
 		if (bench_floor_count(&all[i], &some, err) < 0)
 			return -1;
-		*runs += some;
+		*runs += some.runs;
 	}
 	return 0;
 }
@@ -243,7 +243,7 @@ measure_floor(struct bench *b, struct remit_error *err)
 
 	bench_progress(b, "%s: the jails alone", SECTION);
 	for (size_t i = 0; !bad && i < AT_ONCE; i++)
-		bad = bench_floor_open(&all[i], b, err);
+		bad = bench_floor_open(&all[i], b, NULL, err);
 	bad = bad || look_at_others(b, row, err) < 0 ||
 	      run_floor(all, AT_ONCE, WARM_UP_MS, &runs, err) < 0;
 	busy = busy_ms();

@@ -153,9 +153,7 @@ measure_first(struct bench *b, const struct side sides[2], unsigned port,
 		return -1;
 	direct->time = said[0];
 	proxied->time = said[1];
-	proxied->value[VALUE_OVER_WITHOUT] =
-		median(&said[1]) / median(&said[0]);
-	return 0;
+	return bench_row_compare(proxied, direct, err);
 }
 
 static int
@@ -221,9 +219,7 @@ measure_waiting(struct bench *b, const struct side *without,
 		    0 ||
 	    weigh(with, rows[1], b->opt.rounds, err) < 0)
 		return -1;
-	rows[1]->value[VALUE_OVER_WITHOUT] =
-		median(&rows[1]->time) / median(&rows[0]->time);
-	return 0;
+	return bench_row_compare(rows[1], rows[0], err);
 }
 
 static int

@@ -126,6 +126,19 @@ bench_row_add(struct bench_row *row, double us, struct remit_error *err)
 	return 0;
 }
 
+int
+bench_row_compare(struct bench_row *with, const struct bench_row *without,
+		  struct remit_error *err)
+{
+	struct bench_summary a, b;
+
+	if (bench_stats_sum(&without->time, &a) < 0 ||
+	    bench_stats_sum(&with->time, &b) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "times");
+	with->value[VALUE_OVER_WITHOUT] = b.p50 / a.p50;
+	return 0;
+}
+
 void
 bench_row_absent(struct bench_row *row, const char *fmt, ...)
 {

@@ -50,6 +50,9 @@ const struct bench_row *bench_report_find(const struct bench_report *r,
 					  const char *name);
 int bench_row_add(struct bench_row *row, double us,
 		  struct remit_error *err) must_check;
+/* How many times the median of the other its own is. */
+int bench_row_compare(struct bench_row *with, const struct bench_row *without,
+		      struct remit_error *err) must_check;
 void bench_row_absent(struct bench_row *row, const char *fmt, ...)
 	printf_like(2, 3);
 

@@ -1,11 +1,15 @@
 #include "bench_size.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
+#include "bench_floor.h"
 #include "bench_warm.h"
+#include "path.h"
 
 #define POOLS	  "pool size, print(1)"
 #define ZYGOTES	  "zygote size, print(1), hot"
+#define FORKS	  "zygote size, the fork"
 #define POOL_SIZE 8
 
 /* What exists in sizes: modules. */
@@ -150,4 +154,79 @@ bench_size_zygotes(struct bench *b, struct remit_error *err)
 		}
 	}
 	return 0;
+}
+
+/* ---- the fork ---- */
+
+/* Objects of Python, as a large package has them: 300 MB. */
+#define BALLAST	     "remit_bench_ballast"
+#define BALLAST_CODE "held = [[i] for i in range(2_900_000)]\n"
+
+static int
+make_ballast(const char *folder, struct remit_error *err)
+{
+	char path[BENCH_FOLDER_SIZE + 64];
+
+	snprintf(path, sizeof(path), "%s/" BALLAST ".py", folder);
+	if (mkdir(folder, 0755) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", folder);
+	if (path_write_file(path, BALLAST_CODE, strlen(BALLAST_CODE), err) < 0)
+		return -1;
+	if (chmod(path, 0644) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "chmod %s", path);
+	return 0;
+}
+
+static int
+fork_once(const struct bench_floor *f, struct bench_row *row,
+	  struct remit_error *err)
+{
+	struct bench_floor_count count;
+
+	if (bench_floor_go(f, 0, err) < 0 ||
+	    bench_floor_count(f, &count, err) < 0)
+		return -1;
+	row->value[VALUE_ZYGOTE_BYTES] = count.zygote_bytes;
+	return bench_row_add(row, count.fork_us, err);
+}
+
+/* Small and large take turns. */
+static int
+measure_forks(struct bench *b, struct bench_floor zygote[2],
+	      struct bench_row *row[2], struct remit_error *err)
+{
+	char folder[BENCH_FOLDER_SIZE + 16];
+	struct bench_ballast ballast = { folder, BALLAST };
+
+	snprintf(folder, sizeof(folder), "%s/ballast", b->folder);
+	if (make_ballast(folder, err) < 0 ||
+	    bench_floor_open(&zygote[0], b, NULL, err) < 0 ||
+	    bench_floor_open(&zygote[1], b, &ballast, err) < 0)
+		return -1;
+	for (unsigned k = 0; k < b->opt.rounds; k++)
+		for (int i = 0; i < 2; i++)
+			if (bench_check(b, err) < 0 ||
+			    fork_once(&zygote[i], row[i], err) < 0)
+				return -1;
+	return bench_row_compare(row[1], row[0], err);
+}
+
+int
+bench_size_forks(struct bench *b, struct remit_error *err)
+{
+	struct bench_floor zygote[2] = { { .control = -1 }, { .control = -1 } };
+	struct bench_row *row[2];
+	int bad;
+
+	if (!bench_wants(b, FORKS))
+		return 0;
+	if (bench_new_row(b, FORKS, "nothing preloaded", &row[0], err) < 0 ||
+	    bench_new_row(b, FORKS, "300 MB of objects", &row[1], err) < 0)
+		return -1;
+	bad = measure_forks(b, zygote, row, err);
+	bench_floor_free(zygote, ARRAY_LEN(zygote));
+	if (!bad)
+		return 0;
+	bench_row_absent(row[0], "%s", err->message);
+	return bench_absent(b, row[1], err);
 }

@@ -20,6 +20,7 @@ from leftovers import gone, groups, processes
 
 SECTIONS = [
     "print(1)", "pandas group-by", "1,000 cells in a session", "throughput, print(1)", "memory", "pool size, print(1)", "zygote size, print(1), hot",
+    "zygote size, the fork",
     "extras, warm, gapped",
     "network, loopback",
     "beside a flood, warm, gapped",
@@ -124,6 +125,15 @@ def test_each_extra_is_compared_with_the_same_run_without_it(report):
         assert abs(extra["over_without"] - median) < 0.01 * median and "/without" in report["table"]
     # Files that leave are read, sent and written, all after the death of the jail.
     assert pairs[0][1]["over_without"] > 1
+
+
+def test_a_fork_hardly_grows_with_its_zygote(report):
+    """Page by page, one of 300 MB takes eleven times as long."""
+    found = rows(report, "zygote size, the fork")
+    small, large = found.values()
+    assert list(found) == ["nothing preloaded", "300 MB of objects"]
+    assert small["zygote_bytes"] < 60e6 and 300e6 < large["zygote_bytes"]
+    assert 1 < large["over_without"] < 7
 
 
 def test_a_call_of_a_tool_is_measured(report):
