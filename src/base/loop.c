@@ -1,5 +1,6 @@
 #include "loop.h"
 
+#include <sched.h>
 #include <time.h>
 
 uint64_t
@@ -142,6 +143,26 @@ ring_timers(struct loop *l)
 	return -1;
 }
 
+void
+loop_stay_awake(struct loop *l, uint64_t us)
+{
+	l->awake_until_us = us ? loop_now_us() + us : 0;
+}
+
+static int
+wait_for(struct loop *l, int ms)
+{
+	int n = 0;
+
+	while (l->awake_until_us && !n) {
+		if (loop_now_us() >= l->awake_until_us)
+			l->awake_until_us = 0;
+		sched_yield();
+		n = epoll_wait(l->fd, l->batch, LOOP_BATCH, 0);
+	}
+	return n ? n : epoll_wait(l->fd, l->batch, LOOP_BATCH, ms);
+}
+
 int
 loop_run(struct loop *l, struct remit_error *err)
 {
@@ -150,7 +171,7 @@ loop_run(struct loop *l, struct remit_error *err)
 
 		if (l->stop)
 			break;
-		l->batch_count = epoll_wait(l->fd, l->batch, LOOP_BATCH, wait);
+		l->batch_count = wait_for(l, wait);
 		if (l->batch_count < 0 && errno != EINTR)
 			return fail_sys(err, REMIT_E_KERNEL, "epoll_wait");
 		for (int i = 0; i < l->batch_count && !l->stop; i++) {

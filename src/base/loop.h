@@ -39,6 +39,7 @@ struct loop {
 	void (*after)(void *owner); /* after each event, if set */
 	void *after_owner;
 	struct timer *timers; /* those that are set */
+	uint64_t awake_until_us;
 	struct epoll_event batch[LOOP_BATCH];
 	int batch_count;
 };
@@ -61,6 +62,11 @@ void loop_remove(struct loop *l, struct source *s);
 
 /* Call ring(owner) once, at that moment or soon after; 0: never mind. */
 void loop_set_timer(struct loop *l, struct timer *t, uint64_t at_us);
+
+/* Something is expected that comes sooner than this thread falls asleep and is
+   woken: stay awake for it, so long at most. Others who want the processor go
+   first. 0: it has come. */
+void loop_stay_awake(struct loop *l, uint64_t us);
 
 int loop_run(struct loop *l, struct remit_error *err) must_check;
 

@@ -22,6 +22,9 @@
 #include "session.h"
 #include "upkeep.h"
 
+/* A small program that finds a child waiting takes half as long. */
+#define SOON_US 200
+
 /* ---- the queue ---- */
 
 static void
@@ -77,9 +80,17 @@ keeper_open_session(struct keeper *k)
 }
 
 void
+keeper_await(struct keeper *k)
+{
+	if (k->running == 1 && !k->queue_count)
+		loop_stay_awake(&k->loop, SOON_US);
+}
+
+void
 keeper_ended(struct keeper *k, struct session *s)
 {
 	k->running -= s->was_begun;
+	loop_stay_awake(&k->loop, 0);
 	s->was_begun = false;
 }
 

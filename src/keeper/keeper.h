@@ -89,6 +89,8 @@ int keeper_open_session(struct keeper *k) must_check;
 /* Its jail is gone, or idle: another may run, though the door has not read all.
  */
 void keeper_ended(struct keeper *k, struct session *s);
+/* Code has begun, and may be done soon. */
+void keeper_await(struct keeper *k);
 /* What a plan needs: the host, and the policy's interpreter. */
 int keeper_prepare(struct keeper *k, const struct policy *p,
 		   struct interpreter *out, struct remit_error *err) must_check;

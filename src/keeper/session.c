@@ -474,6 +474,7 @@ session_start(struct session *s)
 	}
 	if (!s->opened)
 		cgroup_open_peaks(&s->inmate->jail.group);
+	keeper_await(s->keeper);
 }
 
 void

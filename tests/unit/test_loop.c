@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -312,6 +313,42 @@ a_ready_source_is_called_until_it_is_removed(void **state)
 	assert_string_equal(w->log, "aaad");
 }
 
+static uint64_t
+own_cpu_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+static void
+who_stays_awake_hears_what_comes_and_sleeps_after_its_time(void **state)
+{
+	struct world *w = *state;
+	uint64_t cpu;
+
+	w->acts[0].also = stop;
+	w->acts[1].also = stop;
+	watch(w, 0);
+	poke(w, 0);
+	loop_stay_awake(&w->loop, 60ull * 1000000);
+	run(w);
+	assert_string_equal(w->log, "a");
+	loop_remove(&w->loop, &w->sources[0]);
+
+	/* The rest of the minute does not matter: it has come. */
+	loop_stay_awake(&w->loop, 0);
+	loop_stay_awake(&w->loop, 1000);
+	cpu = own_cpu_us();
+	w->loop.stop = false;
+	set(w, 1, loop_now_us() + 100000);
+	run(w);
+	assert_string_equal(w->log, "ab");
+	assert_int_equal(w->loop.awake_until_us, 0);
+	assert_true(own_cpu_us() - cpu < 50000);
+}
+
 static void
 remove_all(struct world *w)
 {
@@ -488,6 +525,8 @@ main(void)
 		with_world(a_timer_may_set_itself_again_while_it_rings),
 		with_world(a_timer_may_be_freed_while_it_rings),
 		with_world(a_ready_source_is_called_until_it_is_removed),
+		with_world(
+			who_stays_awake_hears_what_comes_and_sleeps_after_its_time),
 		with_world(
 			a_source_removed_while_its_event_waits_is_not_called),
 		with_world(
