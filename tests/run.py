@@ -6,16 +6,18 @@
 
 from __future__ import annotations
 
+import collections
 import collections.abc
 import concurrent.futures
-import itertools
 import os
 import pathlib
 import re
+import shlex
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -27,21 +29,26 @@ Results = collections.abc.Iterable[tuple[int, int]]
 PRODUCT = ("product",)
 
 
-def sh(*argv: str, env: dict[str, str] | None = None, quiet: bool = True) -> subprocess.CompletedProcess:
+def sh(*argv: str, env: dict[str, str] | None = None, input: str | None = None) -> subprocess.CompletedProcess:
     done = subprocess.run(
-        argv, cwd=ROOT, env={**os.environ, **(env or {})}, text=True,
-        stdout=subprocess.PIPE if quiet else None, stderr=subprocess.STDOUT if quiet else None,
+        argv, cwd=ROOT, env={**os.environ, **(env or {})}, text=True, input=input,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
-    if quiet and done.returncode:
-        print(done.stdout, flush=True)
+    if done.returncode:
+        print(f"-- {shlex.join(argv)[:100]}\n{done.stdout[-20000:]}", flush=True)
     return done
 
 
+# Several stages need the same.
+BUILDING: dict[str, threading.Lock] = collections.defaultdict(threading.Lock)
+
+
 def build(folder: str, *options: str, targets: tuple[str, ...] = (), env: dict[str, str] | None = None) -> bool:
-    if not (ROOT / folder / "build.ninja").exists():
-        if sh("meson", "setup", folder, *options, env=env).returncode:
-            return False
-    return sh("ninja", "-C", folder, "--quiet", *targets).returncode == 0
+    with BUILDING[folder]:
+        if not (ROOT / folder / "build.ninja").exists():
+            if sh("meson", "setup", folder, *options, env=env).returncode:
+                return False
+        return sh("ninja", "-C", folder, "--quiet", *targets).returncode == 0
 
 
 def meson_test(folder: str, *suites: str) -> tuple[int, int]:
@@ -99,25 +106,13 @@ def stage_lint() -> Results:
     if not build("build"):
         return [(0, 1)]
     checks = [
-        ("clang-format", ["clang-format", "--dry-run", "--Werror", *own]),
-        (
-            "cppcheck",
-            ["cppcheck", "--quiet", "--error-exitcode=1", "--inline-suppr", "--enable=warning,portability", "-j2",
-             "--suppressions-list=tests/cppcheck.txt", "-D_GNU_SOURCE", "-D__x86_64__", *(f"-I{d}" for d in ("include", "src/base")), "src"],
-        ),
-        ("clang-tidy", ["xargs", "-P2", "-n6", "clang-tidy", "-p", "build", "--quiet", "--extra-arg=-Wno-unknown-warning-option", *SHORT]),
-        ("house", [PYTHON, "tests/house.py"]),
+        ["clang-format", "--dry-run", "--Werror", *own],
+        ["cppcheck", "--quiet", "--error-exitcode=1", "--inline-suppr", "--enable=warning,portability", "-j2",
+         "--suppressions-list=tests/cppcheck.txt", "-D_GNU_SOURCE", "-D__x86_64__", *(f"-I{d}" for d in ("include", "src/base")), "src"],
+        ["xargs", "-P2", "-n6", "clang-tidy", "-p", "build", "--quiet", "--extra-arg=-Wno-unknown-warning-option", *SHORT],
+        [PYTHON, "tests/house.py"],
     ]  # fmt: skip
-    results = []
-    for name, argv in checks:
-        done = subprocess.run(
-            argv, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            input="\n".join(sources) if argv[0] == "xargs" else None,
-        )  # fmt: skip
-        if done.returncode:
-            print(f"-- {name}\n{done.stdout[-8000:]}", flush=True)
-        results.append(one(done.returncode == 0))
-    return results
+    return [one(sh(*argv, input="\n".join(sources) if argv[0] == "xargs" else "").returncode == 0) for argv in checks]
 
 
 def stage_unit() -> Results:
@@ -185,18 +180,11 @@ def pytest_parts(workers: concurrent.futures.Executor, *parts: tuple[str, ...]) 
 
 
 def stage_guest() -> Results:
-    """Another kernel, in an emulator. What it needs most is patience: it gets
-    what the stages beside it leave."""
-    return concurrent.futures.ThreadPoolExecutor().map(guest, ["tests/guest/guest.py"]) if build_all() else [(0, 1)]
-
-
-def guest(script: str) -> tuple[int, int]:
-    done = subprocess.run(["nice", PYTHON, script], cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    counts = re.findall(r"^(\d+) passed, (\d+) failed$", done.stdout, re.M)
-    passed, failed = map(int, counts[-1]) if counts else (0, 1)
-    if failed or not passed:
-        print(done.stdout[-20000:], flush=True)
-    return passed, failed
+    """Another kernel, in an emulator."""
+    if not build_all():
+        return [(0, 1)]
+    counts = re.findall(r"^(\d+) passed, (\d+) failed$", sh(PYTHON, "tests/guest/guest.py").stdout, re.M)
+    return [tuple(map(int, counts[-1])) if counts else (0, 1)]
 
 
 def stage_escape() -> Results:
@@ -231,8 +219,18 @@ STAGES = {
 }
 
 
-# They wait, each for something else, and do not meet.
-TOGETHER = ("guest", "escape", "python", "e2e")
+# What only computes gets what the tests of the whole leave, which wait more than they work.
+COMPUTING, EMULATING = (concurrent.futures.ThreadPoolExecutor(1, initializer=os.nice, initargs=(5,)) for _ in range(2))
+PATIENT = {"guest": EMULATING, **dict.fromkeys(("lint", "unit", "sanitizers", "analyzer", "fuzz"), COMPUTING)}
+# It counts what the others have tested.
+LAST = "coverage"
+
+
+def begin(name: str) -> collections.abc.Callable[[], Results]:
+    if name in PATIENT:
+        return PATIENT[name].submit(STAGES[name]).result
+    results = STAGES[name]()
+    return lambda: results
 
 
 def run_stages(names: list[str]) -> tuple[int, int]:
@@ -240,8 +238,8 @@ def run_stages(names: list[str]) -> tuple[int, int]:
     begun = time.monotonic()
     print("==", *names, flush=True)
     results = []
-    for name, started in [(name, STAGES[name]()) for name in names]:
-        results.append(add(*started))
+    for name, finish in [(name, begin(name)) for name in names]:
+        results.append(add(*finish()))
         print(f"== {name}: {results[-1][0]} passed, {results[-1][1]} failed ({time.monotonic() - begun:.0f} s)", flush=True)
     return add(*results)
 
@@ -257,11 +255,8 @@ def main() -> int:
         coverage.touch()
         os.chmod(folder, 0o755)
         os.environ.setdefault("REMIT_COVERAGE", str(coverage))
-        totals = (0, 0)
-        while chosen:
-            together = list(itertools.takewhile(TOGETHER.__contains__, chosen)) or chosen[:1]
-            totals = add(totals, run_stages(together))
-            del chosen[: len(together)]
+        groups = [name for name in chosen if name != LAST], [name for name in chosen if name == LAST]
+        totals = add(*(run_stages(names) for names in groups if names))
     print(f"{totals[0]} passed, {totals[1]} failed")
     return 1 if totals[1] or not totals[0] else 0
 
