@@ -38,8 +38,8 @@ unread(int fd)
 }
 
 static int
-write_both(int fd, const char *bytes, size_t len, const char *rest,
-	   size_t rest_len)
+write_parts(int fd, const char *bytes, size_t len, const char *rest,
+	    size_t rest_len)
 {
 	struct timespec pause = { .tv_nsec = PAUSE_NS };
 
@@ -48,6 +48,19 @@ write_both(int fd, const char *bytes, size_t len, const char *rest,
 	while (rest_len && unread(fd))
 		nanosleep(&pause, NULL);
 	return write_all(fd, rest, rest_len);
+}
+
+/* Threads of the code do not write into each other's. */
+static int
+write_in_turn(int fd, const char *bytes, size_t len, const char *rest,
+	      size_t rest_len)
+{
+	int failed;
+
+	pthread_mutex_lock(&turn);
+	failed = write_parts(fd, bytes, len, rest, rest_len);
+	pthread_mutex_unlock(&turn);
+	return failed;
 }
 
 PyObject *
@@ -64,9 +77,7 @@ channel_put(PyObject *self, PyObject *args)
 	    (more && PyBytes_AsStringAndSize(more, &rest, &rest_len) < 0))
 		return NULL;
 	Py_BEGIN_ALLOW_THREADS;
-	pthread_mutex_lock(&turn);
-	failed = write_both(fd, bytes, (size_t)len, rest, (size_t)rest_len);
-	pthread_mutex_unlock(&turn);
+	failed = write_in_turn(fd, bytes, (size_t)len, rest, (size_t)rest_len);
 	Py_END_ALLOW_THREADS;
 	if (failed)
 		return PyErr_SetFromErrno(PyExc_OSError);
@@ -109,9 +120,7 @@ channel_part(PyObject *self, PyObject *args)
 		return NULL;
 	patience = (struct timespec){ ms / 1000, ms % 1000 * 1000000L };
 	Py_BEGIN_ALLOW_THREADS;
-	pthread_mutex_lock(&turn);
-	failed = write_all(fd, bytes, (size_t)len);
-	pthread_mutex_unlock(&turn);
+	failed = write_in_turn(fd, bytes, (size_t)len, NULL, 0);
 	while (!failed && ms && nanosleep(&patience, &patience) < 0 &&
 	       errno == EINTR)
 		;
