@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 
 /* Pid 1 and the code. */
 #define FEWEST_PIDS 2
@@ -110,25 +108,6 @@ set_memory(const struct cgroup *c, struct remit_error *err)
 			  bytes, err);
 }
 
-/* Another keeper that cleans up may take a folder for left over between its
-   making and its locking: then it is gone, and is made again. */
-static int
-lock_folder(struct cgroup *c, enum cgroup_controller which)
-{
-	const struct cgroup_place *p = &c->home->at[which];
-	own_fd int fd = -1;
-	struct stat st;
-
-	if (mkdirat(p->fd, c->name, 0755) < 0 && errno != EEXIST)
-		return -1;
-	fd = openat(p->fd, c->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 ||
-	    fstatat(p->fd, c->name, &st, 0) < 0)
-		return -1;
-	c->at[which] = take_fd(&fd);
-	return 0;
-}
-
 int
 cgroup_clone_fd(const struct cgroup *c)
 {
@@ -156,15 +135,9 @@ make_folder(struct cgroup *c, enum cgroup_controller which,
 {
 	if (share_folder(c, which) == 0)
 		return 0;
-	for (int attempt = 0; attempt < 100; attempt++) {
-		if (lock_folder(c, which) == 0)
-			return 0;
-		if (errno != ENOENT && errno != EWOULDBLOCK)
-			break;
-		/* Whoever has it may be waiting for the kernel. */
-		if (errno == EWOULDBLOCK)
-			usleep(1000);
-	}
+	c->at[which] = cgroup_home_make(c->home->at[which].fd, c->name);
+	if (c->at[which] >= 0)
+		return 0;
 	return fail_sys(err, REMIT_E_KERNEL, "make and lock the group %s/%s",
 			c->home->at[which].path, c->name);
 }

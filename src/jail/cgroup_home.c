@@ -187,18 +187,51 @@ enable_v2(const char *folder)
 			continue;
 }
 
+static int
+make_and_lock(int folder, const char *name)
+{
+	own_fd int fd = -1;
+	struct stat st;
+
+	if (mkdirat(folder, name, 0755) < 0 && errno != EEXIST)
+		return -1;
+	fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 ||
+	    fstatat(folder, name, &st, 0) < 0)
+		return -1;
+	return take_fd(&fd);
+}
+
+/* Another keeper that cleans up may take a folder for left over between its
+   making and its locking: then it is gone, and is made again. */
+int
+cgroup_home_make(int folder, const char *name)
+{
+	for (int attempt = 0; attempt < 1000; attempt++) {
+		int fd = make_and_lock(folder, name);
+
+		if (fd >= 0 || (errno != ENOENT && errno != EWOULDBLOCK))
+			return fd;
+		/* Whoever has it may be waiting for the kernel. */
+		if (errno == EWOULDBLOCK)
+			usleep(1000);
+	}
+	return -1;
+}
+
 /* Make a group and look whether it has `file` (NULL: any will do). */
 static int
 try_group(int folder, const char *file)
 {
-	char name[64], path[128];
+	own_fd int fd = -1;
+	char name[64];
 	int there;
 
 	snprintf(name, sizeof(name), CGROUP_PREFIX "try-%d", (int)getpid());
-	if (mkdirat(folder, name, 0755) < 0)
+	fd = cgroup_home_make(folder, name);
+	if (fd < 0)
 		return -1;
-	snprintf(path, sizeof(path), "%s/%s", name, file ? file : "");
-	there = faccessat(folder, path, F_OK, 0);
+	there = file ? faccessat(fd, file, F_OK, 0) : 0;
 	unlinkat(folder, name, AT_REMOVEDIR);
 	if (there < 0)
 		errno = ENOTSUP;

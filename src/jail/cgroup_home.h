@@ -63,6 +63,8 @@ int cgroup_home_folder(char *out, size_t size) must_check;
 bool cgroup_home_is_given(const char *folder);
 int cgroup_home_mark(const char *folder) must_check;
 
+/* A new group in this folder, locked; its descriptor, or -1 with errno. */
+int cgroup_home_make(int folder, const char *name) must_check;
 /* Remove the groups of keepers that are gone, in the group of this process or,
    if `everywhere`, in every group there is, waiting a moment for those whose
    processes are still dying; returns how many. */

@@ -4,14 +4,19 @@
  */
 #include "cgroup_stock.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -328,6 +333,50 @@ a_spare_group_serves_the_same_limits_only(void **state)
 #define with_world(test) \
 	cmocka_unit_test_setup_teardown(test, open_world, close_world)
 
+/* One who cleans up, for ever. */
+static void __attribute__((noreturn)) sweep(int folder)
+{
+	DIR *d = fdopendir(folder);
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	for (;;) {
+		struct dirent *e = readdir(d);
+		own_fd int fd = -1;
+
+		if (!e) {
+			rewinddir(d);
+			continue;
+		}
+		fd = openat(folder, e->d_name,
+			    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+			unlinkat(folder, e->d_name, AT_REMOVEDIR);
+	}
+}
+
+static void
+a_group_is_made_beside_one_who_cleans_up(void **state)
+{
+	struct world *w = *state;
+	own_fd int folder = open(w->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	pid_t pid = fork();
+
+	if (pid == 0)
+		sweep(folder);
+	for (int i = 0; i < 5000; i++) {
+		own_fd int fd = -1;
+		char name[32];
+
+		snprintf(name, sizeof(name), CGROUP_PREFIX "%d", i);
+		fd = cgroup_home_make(folder, name);
+		assert_true(fd >= 0);
+		/* It is held: nobody has taken it away. */
+		assert_int_equal(unlinkat(folder, name, AT_REMOVEDIR), 0);
+	}
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
 int
 main(void)
 {
@@ -341,6 +390,7 @@ main(void)
 		with_world(
 			a_group_is_not_renewed_if_anything_would_be_told_of_another_run),
 		with_world(a_spare_group_serves_the_same_limits_only),
+		with_world(a_group_is_made_beside_one_who_cleans_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
