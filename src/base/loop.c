@@ -149,18 +149,36 @@ loop_stay_awake(struct loop *l, uint64_t us)
 	l->awake_until_us = us ? loop_now_us() + us : 0;
 }
 
+/* Whoever got the processor meanwhile wants it more. */
+#define YIELD_US 50
+
+static int
+wait_awake(struct loop *l)
+{
+	uint64_t now = loop_now_us(), before;
+
+	while (now < l->awake_until_us && !l->stop) {
+		int n = epoll_wait(l->fd, l->batch, LOOP_BATCH, 0);
+
+		if (n)
+			return n;
+		before = now;
+		sched_yield();
+		now = loop_now_us();
+		if (now - before > YIELD_US)
+			break;
+	}
+	l->awake_until_us = 0;
+	return 0;
+}
+
 static int
 wait_for(struct loop *l, int ms)
 {
-	int n = 0;
+	int n = l->awake_until_us ? wait_awake(l) : 0;
 
-	while (l->awake_until_us && !n) {
-		if (loop_now_us() >= l->awake_until_us)
-			l->awake_until_us = 0;
-		sched_yield();
-		n = epoll_wait(l->fd, l->batch, LOOP_BATCH, 0);
-	}
-	return n ? n : epoll_wait(l->fd, l->batch, LOOP_BATCH, ms);
+	/* A signal may have stopped it. */
+	return n || l->stop ? n : epoll_wait(l->fd, l->batch, LOOP_BATCH, ms);
 }
 
 int

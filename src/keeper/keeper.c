@@ -90,7 +90,8 @@ void
 keeper_ended(struct keeper *k, struct session *s)
 {
 	k->running -= s->was_begun;
-	loop_stay_awake(&k->loop, 0);
+	if (s->was_begun)
+		loop_stay_awake(&k->loop, 0);
 	s->was_begun = false;
 }
 

@@ -5,11 +5,13 @@
 #include "loop.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
 
 #include <cmocka.h>
@@ -338,7 +340,9 @@ who_stays_awake_hears_what_comes_and_sleeps_after_its_time(void **state)
 	loop_remove(&w->loop, &w->sources[0]);
 
 	/* The rest of the minute does not matter: it has come. */
+	assert_int_not_equal(w->loop.awake_until_us, 0);
 	loop_stay_awake(&w->loop, 0);
+	assert_int_equal(w->loop.awake_until_us, 0);
 	loop_stay_awake(&w->loop, 1000);
 	cpu = own_cpu_us();
 	w->loop.stop = false;
@@ -347,6 +351,33 @@ who_stays_awake_hears_what_comes_and_sleeps_after_its_time(void **state)
 	assert_string_equal(w->log, "ab");
 	assert_int_equal(w->loop.awake_until_us, 0);
 	assert_true(own_cpu_us() - cpu < 50000);
+}
+
+static struct world *signalled;
+
+static void
+on_alarm(int signal)
+{
+	(void)signal;
+	stop(signalled);
+}
+
+static void
+a_signal_stops_who_stays_awake(void **state)
+{
+	struct itimerval soon = { .it_value = { .tv_usec = 300 } };
+	struct world *w = signalled = *state;
+
+	signal(SIGALRM, on_alarm);
+	for (int i = 0; i < 10; i++) {
+		w->loop.stop = false;
+		set(w, 0, loop_now_us() + 5000000);
+		loop_stay_awake(&w->loop, 3000);
+		setitimer(ITIMER_REAL, &soon, NULL);
+		run(w);
+		assert_true(loop_now_us() < w->timers[0].at_us);
+		set(w, 0, 0);
+	}
 }
 
 static void
@@ -527,6 +558,7 @@ main(void)
 		with_world(a_ready_source_is_called_until_it_is_removed),
 		with_world(
 			who_stays_awake_hears_what_comes_and_sleeps_after_its_time),
+		with_world(a_signal_stops_who_stays_awake),
 		with_world(
 			a_source_removed_while_its_event_waits_is_not_called),
 		with_world(
