@@ -41,7 +41,7 @@ struct shop {
 
 /* The worker's answer to a number of milliseconds. */
 struct answer {
-	struct bench_floor_count count; /* no runs: it failed */
+	struct bench_floor_count count; /* of less than no runs: it failed */
 	struct remit_error err;
 };
 

@@ -172,7 +172,8 @@ make_ballast(const char *folder, struct remit_error *err)
 		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", folder);
 	if (path_write_file(path, BALLAST_CODE, strlen(BALLAST_CODE), err) < 0)
 		return -1;
-	if (chmod(path, 0644) < 0)
+	/* A zygote of root's is another user. */
+	if (chmod(folder, 0755) < 0 || chmod(path, 0644) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "chmod %s", path);
 	return 0;
 }
