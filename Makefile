@@ -56,4 +56,5 @@ install: all
 	$(MESON) install -C $(BUILD) --quiet
 
 clean:
-	rm -rf build build-wheel build-holes build-asan build-fuzz build-analyzer
+	rm -rf build build-wheel build-holes build-asan build-fuzz build-soak \
+		build-analyzer

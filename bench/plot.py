@@ -23,7 +23,10 @@ BAR = 16
 BOTTOM = 44
 BARE = "python3 -I"
 # Parts of a start, not ways to start.
-LEFT_OUT = ("remit --version", "remit run, cold, minus python3 -I -S")
+LEFT_OUT = (
+    "remit --version", "remit run, cold, minus python3 -I -S",
+    "a byte by three processes, hot", "a byte by three processes, gapped", "a waiting fork, no jail, hot",
+)  # fmt: skip
 
 # Without variables, which not every reader of SVG knows.
 STYLE = """

@@ -22,7 +22,9 @@ import time
 
 ROOT = pathlib.Path(__file__).parents[1]
 PYTHON = "/usr/bin/python3"
-FUZZ_SECONDS = int(os.environ.get("REMIT_FUZZ_SECONDS", "1"))
+# For each target; without it, so many inputs.
+FUZZ_SECONDS = os.environ.get("REMIT_FUZZ_SECONDS")
+FUZZ_RUNS = 5000
 # Passed and failed, of each part of a stage.
 Results = collections.abc.Iterable[tuple[int, int]]
 # What is built where no test of a part runs.
@@ -97,7 +99,7 @@ def tracked(*patterns: str) -> list[str]:
 
 
 # Of clang's analyzer: its usual patience is four minutes for all files, and gcc's looks too.
-SHORT = [f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "-Xclang", "max-nodes=6000")]
+SHORT = [f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "-Xclang", "max-nodes=4000")]
 
 
 def stage_lint() -> Results:
@@ -137,17 +139,20 @@ def stage_analyzer() -> Results:
 def fuzz_one(target: pathlib.Path) -> tuple[int, int]:
     corpus = ROOT / "tests" / "fuzz" / "corpus" / target.name.removeprefix("fuzz_")
     with tempfile.TemporaryDirectory() as found:
-        argv = [str(target), f"-max_total_time={FUZZ_SECONDS}", "-timeout=30", f"-artifact_prefix={found}/", found]
+        enough = f"-max_total_time={FUZZ_SECONDS}" if FUZZ_SECONDS else f"-runs={FUZZ_RUNS}"
+        argv = [str(target), enough, "-timeout=30", f"-artifact_prefix={found}/", found]
         return one(sh(*argv, *([str(corpus)] if corpus.exists() else [])).returncode == 0)
 
 
 def stage_fuzz() -> Results:
     wanted = tuple(f"tests/fuzz/{pathlib.Path(path).stem}" for path in tracked("tests/fuzz/fuzz_*.c"))
-    if not build("build-fuzz", "-Dfuzz=true", "-Db_lundef=false", "-Doptimization=1", targets=wanted, env={"CC": "clang"}):
+    # Who fuzzes for long wants quick code.
+    folder, level = ("build-soak", "-Doptimization=1") if FUZZ_SECONDS else ("build-fuzz", QUICK)
+    if not build(folder, "-Dfuzz=true", "-Db_lundef=false", level, targets=wanted, env={"CC": "clang"}):
         return [(0, 1)]
     targets = [
         target
-        for target in sorted((ROOT / "build-fuzz" / "tests" / "fuzz").glob("fuzz_*"))
+        for target in sorted((ROOT / folder / "tests" / "fuzz").glob("fuzz_*"))
         if os.access(target, os.X_OK) and not target.is_dir() and "replay" not in target.name
     ]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
