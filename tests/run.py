@@ -224,26 +224,30 @@ STAGES = {
 }
 
 
-# What only computes gets what the tests of the whole leave, which wait more than they work.
-COMPUTING, EMULATING = (concurrent.futures.ThreadPoolExecutor(1, initializer=os.nice, initargs=(5,)) for _ in range(2))
-PATIENT = {"guest": EMULATING, **dict.fromkeys(("lint", "unit", "sanitizers", "analyzer", "fuzz"), COMPUTING)}
+# What only computes gets what the tests leave, which wait for each other's moments.
+COMPUTING, EMULATING = (concurrent.futures.ThreadPoolExecutor(1, initializer=os.nice, initargs=(10,)) for _ in range(2))
+BESIDE = {
+    **dict.fromkeys(("unit", "sanitizers"), concurrent.futures.ThreadPoolExecutor(1)),
+    **dict.fromkeys(("lint", "analyzer", "fuzz"), COMPUTING),
+    "guest": EMULATING,
+}
 # It counts what the others have tested.
 LAST = "coverage"
 
 
 def begin(name: str) -> collections.abc.Callable[[], Results]:
-    if name in PATIENT:
-        return PATIENT[name].submit(STAGES[name]).result
+    if name in BESIDE:
+        return BESIDE[name].submit(STAGES[name]).result
     results = STAGES[name]()
     return lambda: results
 
 
 def run_stages(names: list[str]) -> tuple[int, int]:
-    """All of them are begun before the first is waited for, and the patient ones last: what is built for several
-    is not built patiently."""
+    """All of them are begun before the first is waited for, and those beside last: what is built for several is not
+    built patiently."""
     begun = time.monotonic()
     print("==", *names, flush=True)
-    started = {name: begin(name) for name in sorted(names, key=PATIENT.__contains__)}
+    started = {name: begin(name) for name in sorted(names, key=BESIDE.__contains__)}
     results = []
     for name in names:
         results.append(add(*started[name]()))
@@ -266,7 +270,7 @@ def main() -> int:
         try:
             totals = add(*(run_stages(names) for names in groups if names))
         except BaseException:  # Ctrl-C: what has not begun never will
-            for executor in (BUSY, WAITING, COMPUTING, EMULATING):
+            for executor in (BUSY, WAITING, *BESIDE.values()):
                 executor.shutdown(wait=False, cancel_futures=True)
             raise
     print(f"{totals[0]} passed, {totals[1]} failed")

@@ -31,18 +31,26 @@ def children(pid):
         return []
 
 
+def sleeps(pid):
+    """It has printed. Only root sees it."""
+    try:
+        return os.geteuid() != 0 or "nanosleep" in pathlib.Path(f"/proc/{pid}/wchan").read_text()
+    except OSError:
+        return False
+
+
 def started(remit, *flags):
     remit.json("pass")  # the machine is known: the keeper's first child is a jail
     p = remit.popen("run", "--json", *flags, "-c", SLEEP, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     keeper = init = code = None
-    for _ in range(500):
+    for _ in range(3000):
         keeper = next(iter(children(p.pid)), None)
         init = next(iter(children(keeper)), None) if keeper else None
         code = next(iter(children(init)), None) if init else None
-        if code:
+        if code and sleeps(code):
             break
         time.sleep(0.01)
-    time.sleep(0.3)
+    time.sleep(0 if os.geteuid() == 0 else 1)
     return p, keeper, init, code
 
 
