@@ -171,9 +171,14 @@ def test_whoever_comes_after_a_run_that_was_killed_as_a_whole_lives(keeper):
 
 def test_signals_do_not_end_pid_1(keeper):
     """Not those that its keeper handles; a terminal sends them to all."""
+
+    def waiting():
+        """All pids 1, when those of spent jails are gone."""
+        found = [pid for pid in children(keeper.pid) if name_of(pid) == "remit-init"]
+        return found if keeper.is_full() and len(found) == sum(p["waiting"] for p in pools(keeper).values()) else None
+
     keeper.await_child()
-    inits = [pid for pid in children(keeper.pid) if name_of(pid) == "remit-init"]
-    assert inits
+    inits = keeper.until(waiting)
     for pid in inits:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGPIPE):
             os.kill(pid, number)
