@@ -93,11 +93,12 @@ def test_the_ratios_are_plausible(report):
 
 
 def test_a_run_is_not_quicker_than_its_switches(report):
+    """At best: on a full machine medians are anything."""
     start = rows(report, "print(1)")
     for how in ("hot", "gapped"):
         byte, run = start[f"a byte by three processes, {how}"], start[f"remit, warm, {how}"]
-        assert 0 < byte["time_us"]["p50"] < run["time_us"]["p50"], how
-    assert start["a byte by three processes, hot"]["time_us"]["p50"] < start["a waiting fork, no jail, hot"]["time_us"]["p50"]
+        assert 0 < byte["time_us"]["min"] < run["time_us"]["min"], how
+    assert start["a byte by three processes, hot"]["time_us"]["min"] < start["a waiting fork, no jail, hot"]["time_us"]["min"]
 
 
 def test_throughput_and_memory_are_counted(report):
