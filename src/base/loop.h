@@ -64,8 +64,8 @@ void loop_remove(struct loop *l, struct source *s);
 void loop_set_timer(struct loop *l, struct timer *t, uint64_t at_us);
 
 /* Something is expected that comes sooner than this thread falls asleep and is
-   woken: stay awake for it, so long at most, and while nobody else wants the
-   processor. 0: it has come. */
+   woken: stay awake for it, so long at most, and until somebody else has had
+   the processor for a while. 0: it has come. */
 void loop_stay_awake(struct loop *l, uint64_t us);
 
 int loop_run(struct loop *l, struct remit_error *err) must_check;
