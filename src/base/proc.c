@@ -91,8 +91,9 @@ proc_file(pid_t pid, int fd, struct proc_file *out)
 	return 0;
 }
 
-uint64_t
-proc_pss_bytes(pid_t pid)
+/* A line of its memory map's sum, "\nName:". */
+static uint64_t
+memory_bytes(pid_t pid, const char *line)
 {
 	char path[48], text[2048];
 	own_fd int fd = -1;
@@ -103,8 +104,20 @@ proc_pss_bytes(pid_t pid)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
 	text[n > 0 ? n : 0] = '\0';
-	at = strstr(text, "\nPss:");
-	return at ? strtoull(at + strlen("\nPss:"), NULL, 10) * 1024 : 0;
+	at = strstr(text, line);
+	return at ? strtoull(at + strlen(line), NULL, 10) * 1024 : 0;
+}
+
+uint64_t
+proc_pss_bytes(pid_t pid)
+{
+	return memory_bytes(pid, "\nPss:");
+}
+
+uint64_t
+proc_huge_bytes(pid_t pid)
+{
+	return memory_bytes(pid, "\nAnonHugePages:");
 }
 
 static bool

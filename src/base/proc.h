@@ -39,5 +39,7 @@ bool proc_is_stopped(pid_t pid);
 /* What it holds of the memory, shared pages divided among all that share them;
    0 if that cannot be read. */
 uint64_t proc_pss_bytes(pid_t pid);
+/* What it holds in huge pages; 0 too if that cannot be read. */
+uint64_t proc_huge_bytes(pid_t pid);
 
 #endif

@@ -266,6 +266,7 @@ work(const struct bench *b, const struct bench_ballast *ballast, int control)
 	if (open_shop(&s, b, ballast, &a.err) < 0)
 		a.count.runs = -1;
 	a.count.zygote_bytes = resident_bytes(s.zygote.pid);
+	a.count.huge_bytes = (double)proc_huge_bytes(s.zygote.pid);
 	while (send(control, &a, sizeof(a), MSG_NOSIGNAL) == sizeof(a) &&
 	       recv(control, &ms, sizeof(ms), 0) == sizeof(ms))
 		run_for(&s, ms, &a);

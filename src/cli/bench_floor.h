@@ -22,7 +22,7 @@ struct bench_ballast {
 struct bench_floor_count {
 	double runs;
 	double fork_us; /* of the last: from the command to the answer */
-	double zygote_bytes;
+	double zygote_bytes, huge_bytes; /* the second: in huge pages */
 };
 
 /* Start it, with ballast or NULL; it is ready when this returns. */

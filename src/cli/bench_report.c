@@ -74,6 +74,7 @@ static const struct {
 	[VALUE_CPU_MS] = { "cpu_ms", "CPU/run", show_ms, false },
 	[VALUE_MEMORY_BYTES] = { "memory_bytes", "memory", show_mib, false },
 	[VALUE_ZYGOTE_BYTES] = { "zygote_bytes", "zygote", show_mib, false },
+	[VALUE_HUGE_BYTES] = { "huge_bytes", "in huge", show_mib, false },
 	[VALUE_CHILD_BYTES] = { "child_bytes", "a child", show_mib, false },
 	[VALUE_OVER_WITHOUT] = { "over_without", "/without", show_number,
 				 true },

@@ -19,6 +19,7 @@ enum bench_value {
 	VALUE_CPU_MS,	    /* of the whole machine, for one run */
 	VALUE_MEMORY_BYTES, /* what the row is about */
 	VALUE_ZYGOTE_BYTES,
+	VALUE_HUGE_BYTES,   /* of the zygote's, in huge pages */
 	VALUE_CHILD_BYTES,  /* of one waiting child */
 	VALUE_POOL_HITS,    /* runs that found one */
 	VALUE_OVER_WITHOUT, /* times the median of the row before it */

@@ -188,6 +188,7 @@ fork_once(const struct bench_floor *f, struct bench_row *row,
 	    bench_floor_count(f, &count, err) < 0)
 		return -1;
 	row->value[VALUE_ZYGOTE_BYTES] = count.zygote_bytes;
+	row->value[VALUE_HUGE_BYTES] = count.huge_bytes;
 	return bench_row_add(row, count.fork_us, err);
 }
 

@@ -78,6 +78,7 @@ who_is_not_there_holds_nothing(void **state)
 {
 	(void)state;
 	assert_int_equal(proc_pss_bytes(0x7ffffff0), 0);
+	assert_int_equal(proc_huge_bytes(0x7ffffff0), 0);
 }
 
 int
