@@ -77,6 +77,7 @@ function table({ columns, none }, rows) {
 
 export class Live {
 	#timer = 0;
+	#shows = null; // what is stopped shows nothing any more
 	#samples = [];
 
 	constructor(host) {
@@ -96,24 +97,26 @@ export class Live {
 	}
 
 	async start() {
-		await this.#refresh();
+		this.#shows = {};
+		await this.#refresh(this.#shows);
 	}
 
 	stop() {
 		clearTimeout(this.#timer);
-		this.#timer = 0;
+		this.#shows = null;
 	}
 
-	async #refresh() {
-		const mine = (this.#timer = setTimeout(() => this.#refresh(), EVERY_MS));
+	/** A server may take longer than that to answer. */
+	async #refresh(mine) {
 		try {
 			const [status, sessions] = await Promise.all([get("/v1/status"), get("/v1/sessions")]);
-			if (mine !== this.#timer) return;
+			if (mine !== this.#shows) return;
 			this.#show(status, sessions);
 			this.failure.textContent = "";
 		} catch (error) {
 			this.failure.textContent = error.message;
 		}
+		if (mine === this.#shows) this.#timer = setTimeout(() => this.#refresh(mine), EVERY_MS);
 	}
 
 	#show(status, sessions) {
