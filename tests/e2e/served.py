@@ -15,6 +15,13 @@ import time
 from conftest import PYTHON
 
 
+def wait_until(condition, why: str, seconds: float = 60) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, why
+        time.sleep(0.05)
+
+
 class Served:
     """A server that runs."""
 
@@ -61,7 +68,8 @@ class Served:
         assert answer.status == 200, answer.read()
         assert answer.headers["Content-Type"] == "application/x-ndjson"
         try:
-            yield (json.loads(line) for line in answer)
+            # Whoever is silent for long is said to live.
+            yield (event for event in map(json.loads, answer) if event["type"] != "keepalive")
         finally:
             answer.close()
             connection.close()
@@ -70,7 +78,7 @@ class Served:
         with self.stream(path, body) as events:
             return list(events)
 
-    def raw(self, sent: bytes, timeout: float = 20) -> bytes:
+    def raw(self, sent: bytes, timeout: float = 60) -> bytes:
         """All that is answered until the connection ends."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=timeout) as s:
             s.sendall(sent)
@@ -85,11 +93,21 @@ class Served:
         (found,) = re.findall(rf"^{re.escape(name)} (\S+)$", text.decode(), re.M)
         return float(found)
 
-    def wait_for_no_rooms(self, seconds: float = 30) -> None:
-        until = time.monotonic() + seconds
-        while self.metric("remit_rooms"):
-            assert time.monotonic() < until, "runs are left behind"
-            time.sleep(0.05)
+    def wait_for_no_rooms(self) -> None:
+        wait_until(lambda: not self.metric("remit_rooms"), "runs are left behind")
+
+    def wait_for_no_clients(self) -> None:
+        """But the one that asks."""
+        wait_until(lambda: self.metric("remit_http_connections") == 1, "connections are left behind")
+
+    def stop_listening(self) -> None:
+        """By a first SIGTERM: what runs goes on."""
+        self.process.send_signal(signal.SIGTERM)
+        wait_until(self.is_deaf, "it still listens")
+
+    def is_deaf(self) -> bool:
+        with socket.socket() as s:
+            return s.connect_ex(("127.0.0.1", self.port)) != 0
 
 
 @contextlib.contextmanager

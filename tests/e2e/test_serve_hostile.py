@@ -8,15 +8,17 @@ import json
 import pathlib
 import re
 import resource
+import select
 import socket
 import stat
-import subprocess
 import threading
 import time
 
+import leftovers
 import pytest
 from conftest import PYTHON, make_remit, users
 from served import serve
+from shared_keeper import children, is_alive
 
 HEAD = "POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer {token}\r\n"
 CODE = '{"code": "1"}'
@@ -95,7 +97,7 @@ def test_chunks_and_pipelines_that_are_well_written(any_served):
 
 
 def test_a_body_is_invited(any_served):
-    with socket.create_connection(("127.0.0.1", any_served.port), timeout=20) as s:
+    with socket.create_connection(("127.0.0.1", any_served.port), timeout=60) as s:
         s.sendall((HEAD.format(token=any_served.token) + "Expect: 100-continue\r\nContent-Length: 13\r\n\r\n").encode())
         assert s.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
         s.sendall(CODE.encode())
@@ -118,26 +120,29 @@ def test_what_is_too_large_is_not_read(any_served):
 
 
 def test_bodies_are_bounded_together(any_served):
-    """Three of 90 MiB that all lack their last byte."""
-    head = HEAD.format(token=any_served.token) + f"Content-Length: {90 * 2**20 + 1}\r\n\r\n"
-    piece, ends = b" " * 2**20, []
+    """Three of 90 MiB that all lack their end."""
+    head = HEAD.format(token=any_served.token) + f"Content-Length: {91 * 2**20}\r\n\r\n"
+    piece = b" " * 2**20
 
-    def send(s: socket.socket) -> object:
+    def end(s: socket.socket) -> int:
         try:
-            s.sendall(head.encode())
-            for _ in range(90):
-                s.sendall(piece)
-            s.settimeout(0.5)
             return status_of(s.recv(1000))
-        except TimeoutError:
-            return "waits"
         except (ConnectionResetError, BrokenPipeError):
             return 503  # closed while we sent
 
     with contextlib.ExitStack() as all_of_them:
-        for _ in range(3):
-            ends.append(send(all_of_them.enter_context(socket.create_connection(("127.0.0.1", any_served.port), timeout=30))))
-    assert ends == ["waits", "waits", 503]
+        first, second, third = (all_of_them.enter_context(socket.create_connection(("127.0.0.1", any_served.port), timeout=60)) for _ in range(3))
+        begun = []
+        for s in (first, second, third):
+            with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+                s.sendall(head.encode())
+                for _ in range(90):
+                    s.sendall(piece)
+                    for other in begun:  # who says nothing for ten seconds is not waited for
+                        other.sendall(b" ")
+            begun.append(s)
+        assert end(third) == 503
+        assert select.select([first, second], [], [], 0.5)[0] == []
     assert any_served.run("1")["status"] == "ok"
 
 
@@ -192,7 +197,7 @@ def test_clients_that_leave_leave_nothing_behind(any_served):
     whole = f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode()
 
     def leave(n: int) -> None:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", any_served.port), timeout=20) as s:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", any_served.port), timeout=60) as s:
             s.sendall(whole if n % 3 else whole[:-5])
             if n % 3 == 1:
                 s.recv(10)
@@ -204,8 +209,8 @@ def test_clients_that_leave_leave_nothing_behind(any_served):
         t.start()
     for t in threads:
         t.join()
+    any_served.wait_for_no_clients()
     any_served.wait_for_no_rooms()
-    assert any_served.metric("remit_http_connections") == 1  # ours
     assert any_served.run("print(1)")["stdout"] == "1\n"
 
 
@@ -231,7 +236,7 @@ def test_the_server_leaves_no_core(stage):
 def test_a_client_that_reads_slowly_holds_up_nobody(any_served):
     before = held(any_served)
     body = json.dumps({"code": "for _ in range(64): print('x' * 1000000)", "policy": {"stdout_max_bytes": "64M"}, "stream": "ndjson"})
-    with socket.create_connection(("127.0.0.1", any_served.port), timeout=20) as s:
+    with socket.create_connection(("127.0.0.1", any_served.port), timeout=60) as s:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         s.sendall(f"{HEAD.format(token=any_served.token)}Content-Length: {len(body)}\r\n\r\n{body}".encode())
         for _ in range(3):
@@ -244,11 +249,11 @@ def test_a_client_that_reads_slowly_holds_up_nobody(any_served):
 
 
 def test_half_a_request_is_not_waited_for_for_ever(any_served):
-    with socket.create_connection(("127.0.0.1", any_served.port), timeout=30) as s:
-        s.sendall(b"GET /healthz HTTP/1.1\r\n")
+    with socket.create_connection(("127.0.0.1", any_served.port), timeout=60) as s:
         began = time.monotonic()
+        s.sendall(b"GET /healthz HTTP/1.1\r\n")
         assert s.recv(1000) == b""
-        assert 5 < time.monotonic() - began < 20
+        assert 5 < time.monotonic() - began
 
 
 def test_clients_at_once(any_served):
@@ -353,7 +358,7 @@ def test_a_keys_limits_and_its_policy(remit):
         for policy in ({"memory_bytes": "401M"}, {"timeout": "6s"}, {"blocked_imports": []}, {"network_access": True}, {"env_var_access": True}):
             got = s.json("POST", "/v1/runs", {"code": "1", "policy": policy}, status=403)
             assert got["error"]["where"] == next(iter(policy))
-        narrow = {"memory_bytes": "300M", "timeout": "1s", "blocked_imports": ["socket", "ssl"], "cpu_seconds": 60}
+        narrow = {"memory_bytes": "300M", "timeout": "4s", "blocked_imports": ["socket", "ssl"], "cpu_seconds": 60}
         assert s.run("1", policy=narrow)["status"] == "ok"
         # Memory of all together, then how many.
         s.json("POST", "/v1/sessions", {}, status=201)
@@ -382,7 +387,7 @@ def test_a_file_of_keys_that_is_wrong_serves_nobody(any_remit):
     ):  # fmt: skip
         path.write_text(wrong if isinstance(wrong, str) else json.dumps(wrong))
         path.chmod(0o600)
-        done = any_remit("serve", "--keys", path, "--listen", "127.0.0.1:0", "--python", PYTHON, timeout=20)
+        done = any_remit("serve", "--keys", path, "--listen", "127.0.0.1:0", "--python", PYTHON)
         assert done.returncode == 2 and why in done.stderr, (wrong, done)
     path.unlink()
 
@@ -410,14 +415,14 @@ def test_a_server_that_is_killed_leaves_no_run(remit):
     with serve(remit) as s:
         with s.stream("/v1/runs", {"code": "import time\nprint(1, flush=True)\ntime.sleep(1000)"}) as events:
             next(events), next(events)
-            pid = s.process.pid
+            below = children(s.process.pid)
+            for pid in below:
+                below += children(pid)
             s.process.kill()
             s.process.wait()
             with contextlib.suppress(Exception):
                 list(events)
-        until = time.monotonic() + 10
-        while subprocess.run(["pgrep", "-P", str(pid)], capture_output=True).stdout:
-            assert time.monotonic() < until
+        assert len(below) > 2 and not leftovers.gone(lambda: [pid for pid in below if is_alive(pid)], 60)
         # `serve` asks it to end once more.
         s.process.wait = lambda *_: 0
         s.process.send_signal = lambda *_: None

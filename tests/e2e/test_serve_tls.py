@@ -19,7 +19,7 @@ import time
 
 import pytest
 from conftest import ROOT, make_remit, skip_or_fail, users
-from served import Served, serve
+from served import Served, serve, wait_until
 
 sys.path.insert(0, str(ROOT / "tests" / "npm"))
 sys.path.insert(0, str(ROOT / "tests" / "python"))
@@ -31,7 +31,7 @@ EC = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
 RSA = ("-newkey", "rsa:2048")
 
 
-def openssl(*argv, input: bytes = b"", timeout: float = 30) -> subprocess.CompletedProcess:
+def openssl(*argv, input: bytes = b"", timeout: float = 120) -> subprocess.CompletedProcess:
     return subprocess.run(["openssl", *map(str, argv)], input=input, capture_output=True, timeout=timeout)
 
 
@@ -95,11 +95,11 @@ def one(stage):
         yield s
 
 
-def tcp(s: Served, timeout: float = 20) -> socket.socket:
+def tcp(s: Served, timeout: float = 60) -> socket.socket:
     return socket.create_connection(("127.0.0.1", s.port), timeout=timeout)
 
 
-def tls(s: Served, timeout: float = 20) -> ssl.SSLSocket:
+def tls(s: Served, timeout: float = 60) -> ssl.SSLSocket:
     return s.tls.wrap_socket(tcp(s, timeout), server_hostname="localhost", suppress_ragged_eofs=False)
 
 
@@ -112,6 +112,21 @@ def read_all(s) -> bytes:
 
 def descriptors(s: Served) -> int:
     return len(os.listdir(f"/proc/{s.process.pid}/fd"))
+
+
+def settled(s: Served) -> int:
+    """Its descriptors when nobody is connected."""
+    connection = s.connect()
+
+    def is_alone() -> bool:
+        connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {s.token}"})
+        return b"\nremit_http_connections 1\n" in connection.getresponse().read()
+
+    wait_until(is_alone, "connections are left behind")
+    count = descriptors(s) - 1
+    connection.close()
+    wait_until(lambda: descriptors(s) <= count, "descriptors are left behind")
+    return count
 
 
 def resident_kib(s: Served) -> int:
@@ -166,7 +181,7 @@ def test_a_slow_reader_gets_all_of_it(served):
 
 
 def test_curl_and_the_page(served):
-    curl = ["curl", "-sS", "--max-time", "30", "--cacert", str(served.files.root)]
+    curl = ["curl", "-sS", "--max-time", "120", "--cacert", str(served.files.root)]
     here = f"https://localhost:{served.port}"
     done = subprocess.run([*curl, "-H", f"Authorization: Bearer {served.token}", "--json", '{"code": "6 * 7"}', f"{here}/"], capture_output=True, text=True)
     assert json.loads(done.stdout) == {"result": 42, "stdout": "", "stderr": ""}, done
@@ -176,7 +191,7 @@ def test_curl_and_the_page(served):
     body = served.remit.file("long.json", json.dumps({"code": "1", "stdin": "x" * 3_000_000}))
     done = subprocess.run([*curl, "-H", f"Authorization: Bearer {served.token}", "--json", f"@{body}", f"{here}/v1/runs"], capture_output=True, text=True)
     assert json.loads(done.stdout)["status"] == "ok", done
-    untrusted = subprocess.run(["curl", "-sS", "--max-time", "30", f"{here}/healthz"], capture_output=True, text=True)
+    untrusted = subprocess.run(["curl", "-sS", "--max-time", "120", f"{here}/healthz"], capture_output=True, text=True)
     assert untrusted.returncode == 60, untrusted
 
 
@@ -206,7 +221,7 @@ def test_clients_of_e2b(served, client, trusts):
     here = f"https://localhost:{served.port}"
     env = {"E2B_API_KEY": f"e2b_{served.token}", "E2B_API_URL": here, "E2B_SANDBOX_URL": here, trusts: str(served.files.root)}
     argv = list(map(str, client(served)))
-    done = subprocess.run(argv, env=served.remit.env(env), cwd=served.remit.folder, capture_output=True, text=True, timeout=100, **served.remit.identity())
+    done = subprocess.run(argv, env=served.remit.env(env), cwd=served.remit.folder, capture_output=True, text=True, timeout=300, **served.remit.identity())
     assert done.stdout == "42\n", done
     served.wait_for_no_rooms()
 
@@ -224,13 +239,8 @@ def test_the_form_of_it(one):
     with asked:
         asked.stdin.write(b"R\n")
         asked.stdin.flush()
-        time.sleep(0.5)
-        with contextlib.suppress(BrokenPipeError):
-            asked.stdin.write(HEALTH.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
-            asked.stdin.close()
-        text = asked.stdout.read()
-        asked.wait(20)
-    assert b"no renegotiation" in text, text[-2000:]
+        text = asked.stdout.read()  # it gives up by itself
+    assert b"no renegotiation" in text and asked.returncode, text[-2000:]
 
 
 # ---- the end ----
@@ -271,9 +281,8 @@ def test_a_reply_that_is_cut_does_not_look_whole(stage):
         c.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
         while b"output" not in c.recv(1000):
             pass
-        for _ in range(2):  # the second time means: now
-            s.process.send_signal(signal.SIGTERM)
-            time.sleep(0.2)
+        s.stop_listening()
+        s.process.send_signal(signal.SIGTERM)  # the second time means: now
         with pytest.raises((ssl.SSLError, ConnectionResetError)):
             read_all(c)
         c.close()
@@ -326,11 +335,11 @@ def test_what_is_no_tls_is_cut_off(one, name):
 
 
 def trickled(s: Served, bytes_: bytes, seconds: list[float]) -> None:
-    """How long somebody is listened to who says a byte from time to time."""
+    """How long somebody is listened to who says a byte from time to time, if there is an end of it."""
     began = time.monotonic()
     with tcp(s) as c:
         c.settimeout(0.3)
-        for i in range(60):
+        for i in range(200):
             try:
                 c.sendall(bytes_[i : i + 1])
                 if c.recv(10) == b"":
@@ -339,12 +348,13 @@ def trickled(s: Served, bytes_: bytes, seconds: list[float]) -> None:
                 continue
             except OSError:
                 break
+        else:
+            return
         seconds.append(time.monotonic() - began)
 
 
 def test_half_open_handshakes_leave_nothing(one):
-    one.ask("GET", "/healthz")
-    first, before = hello(), descriptors(one)
+    first, before = hello(), settled(one)
     held = []
     for i in range(200):
         s = tcp(one)
@@ -352,10 +362,7 @@ def test_half_open_handshakes_leave_nothing(one):
         held.append(s)
     trickle = threading.Thread(target=trickled, args=(one, first, seconds := []))
     trickle.start()
-    until = time.monotonic() + 20
-    while descriptors(one) < before + 200:
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    wait_until(lambda: descriptors(one) >= before + 200, "some are not accepted")
     assert one.ask("GET", "/healthz")[0] == 200  # others are served meanwhile
     for i, s in enumerate(held[:150]):  # some leave, by an end or by a reset
         if i % 2:
@@ -367,10 +374,8 @@ def test_half_open_handshakes_leave_nothing(one):
                 pass
         s.close()
     trickle.join()
-    assert seconds and 8 < seconds[0] < 20, seconds
-    while descriptors(one) > before:
-        assert time.monotonic() < until + 20
-        time.sleep(0.05)
+    assert seconds and 8 < seconds[0], seconds
+    wait_until(lambda: descriptors(one) <= before, "descriptors are left behind")
 
 
 def test_cut_at_each_place_of_the_handshake(one):
@@ -393,18 +398,16 @@ def test_cut_at_each_place_of_the_handshake(one):
                 if left > 0:
                     into.write(s.recv(65536))
 
-    before = descriptors(one)
-    for count in range(1, 460, 12):
-        cut_after(count)
-    level = resident_kib(one)
-    for _ in range(3):
+    def cut_everywhere() -> int:
+        """What the server holds when all of them are gone."""
         for count in range(1, 460, 12):
             cut_after(count)
-    assert resident_kib(one) < level + 2000
-    until = time.monotonic() + 20
-    while descriptors(one) > before:
-        assert time.monotonic() < until
-        time.sleep(0.05)
+        wait_until(lambda: descriptors(one) <= before, "descriptors are left behind")
+        return resident_kib(one)
+
+    before = settled(one)
+    level = cut_everywhere()
+    assert max(cut_everywhere() for _ in range(3)) < level + 2000
 
 
 # ---- files ----
@@ -417,7 +420,7 @@ def private(remit, name: str, content: bytes) -> pathlib.Path:
 
 
 def refused(remit, *flags) -> str:
-    done = remit("serve", "--listen", "127.0.0.1:0", *flags, timeout=30)
+    done = remit("serve", "--listen", "127.0.0.1:0", *flags)
     assert done.returncode in (2, 125) and done.stdout == "", done
     return done.stderr
 
@@ -461,7 +464,7 @@ def test_one_that_has_expired_is_said(any_remit):
     try:
         assert "https://" in process.stdout.readline()
         process.send_signal(signal.SIGTERM)
-        assert "has expired" in process.communicate(timeout=30)[1]
+        assert "has expired" in process.communicate(timeout=120)[1]
     finally:
         process.kill()
         process.wait()
@@ -474,7 +477,7 @@ def test_sighup_takes_the_new_certificate(stage):
         s.files.make()
         s.tls = s.files.trust()
         s.process.send_signal(signal.SIGHUP)
-        until, now = time.monotonic() + 20, was
+        until, now = time.monotonic() + 60, was
         while now == was:
             assert time.monotonic() < until
             with contextlib.suppress(ssl.SSLCertVerificationError), tls(s) as new:
