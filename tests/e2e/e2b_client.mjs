@@ -7,7 +7,7 @@ const { Sandbox } = await import(pathToFileURL(require.resolve('@e2b/code-interp
 const seen = {};
 const failed = async (promise) => promise.then(() => 'no error', (e) => [e.constructor.name, e.exitCode ?? e.message]);
 
-const box = await Sandbox.create({ metadata: { test: 'js' }, envs: { GREETING: 'hello' }, timeoutMs: 60_000 });
+const box = await Sandbox.create({ metadata: { test: 'js' }, envs: { GREETING: 'hello' }, timeoutMs: 600_000 });
 const streamed = [];
 const first = await box.runCode('import os\nprint(os.environ["GREETING"])\nprint("ü€😀")\nx = 41\nx + 1', { onStdout: (m) => streamed.push(m.line) });
 seen.run = [first.text, first.logs.stdout.join(''), streamed.join('')];
@@ -48,7 +48,7 @@ seen.after = (await box.runCode('x + 1')).text;
 seen.again = (await (await Sandbox.connect(box.sandboxId)).runCode('x')).text;
 seen.listed = (await Sandbox.list({ query: { metadata: { test: 'js' } } }).nextItems()).map((s) => s.sandboxId === box.sandboxId);
 seen.info = [(await box.getInfo()).state, await box.isRunning()];
-const running = failed(box.runCode('import time; time.sleep(60)'));
-await new Promise((done) => setTimeout(done, 500));
+let running;
+await new Promise((begun) => { running = failed(box.runCode('import time; print("on", flush=True); time.sleep(60)', { onStdout: begun })); });
 seen.killed = [await box.kill(), ...(await running), await box.kill(), await box.isRunning()];
 console.log(JSON.stringify(seen));

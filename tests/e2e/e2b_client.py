@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 import urllib.request
 
 from e2b_code_interpreter import AsyncSandbox, Sandbox
@@ -18,7 +17,7 @@ def failed(function, *args, **more):
     return "no error", None
 
 
-box = Sandbox.create(metadata={"test": "py"}, envs={"GREETING": "hello"}, timeout=60)
+box = Sandbox.create(metadata={"test": "py"}, envs={"GREETING": "hello"}, timeout=600)
 streamed = []
 first = box.run_code("import os\nprint(os.environ['GREETING'])\nx = 41\nx + 1", on_stdout=lambda m: streamed.append(m.line))
 seen["run"] = [first.text, first.logs.stdout, streamed]
@@ -35,14 +34,13 @@ box.remove_code_context(context)
 box.files.write("a/b.bin", b"\x00\xff")
 box.files.write_files([{"path": "m/1", "data": "one"}, {"path": "m/2", "data": "two"}])
 seen["files"] = [list(box.files.read("a/b.bin", format="bytes")), [f.name for f in box.files.list("m")], box.files.exists("nope"), box.files.get_info("m/1").size, box.files.make_dir("m")]
-seen["signed"] = urllib.request.urlopen(box.download_url("m/2", use_signature_expiration=60)).read().decode()
+seen["signed"] = urllib.request.urlopen(box.download_url("m/2", use_signature_expiration=600)).read().decode()
 seen["command"] = [box.commands.run("echo out; echo err >&2").stdout, *failed(box.commands.run, "exit 7")]
-handle = box.commands.run("sleep 30", background=True)
-time.sleep(0.3)
+handle = box.commands.run("sleep 60", background=True)
 seen["background"] = [len(box.commands.list()), box.commands.kill(handle.pid), failed(handle.wait)[0]]
 seen["interrupted"] = failed(box.run_code, "import time; time.sleep(60)", timeout=1)[0]
 seen["after"] = Sandbox.connect(box.sandbox_id).run_code("x + 1").text
-box.set_timeout(120)
+box.set_timeout(1200)
 seen["info"] = [box.get_info().metadata, box.is_running(), [s.sandbox_id == box.sandbox_id for s in Sandbox.list().next_items()]]
 seen["killed"] = [box.kill(), box.kill(), box.is_running()]
 

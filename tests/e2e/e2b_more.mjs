@@ -7,26 +7,28 @@ const { Sandbox } = await import(pathToFileURL(require.resolve('@e2b/code-interp
 const seen = {};
 const failed = async (promise) => promise.then(() => 'no error', (e) => e.constructor.name);
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
-const until = async (is) => { for (let i = 0; i < 60 && !is(); i++) await pause(100); };
+const until = async (is) => { for (let i = 0; i < 600 && !is(); i++) await pause(100); };
 
-const box = await Sandbox.create({ metadata: { of: 'js', n: '1' }, timeoutMs: 60_000 });
+const box = await Sandbox.create({ metadata: { of: 'js', n: '1' }, timeoutMs: 600_000 });
 
 const cat = await box.commands.run('cat; echo end', { background: true, stdin: true });
 await box.commands.sendStdin(cat.pid, 'one\n');
 await cat.sendStdin('tü\n');
 await box.commands.closeStdin(cat.pid);
 seen.stdin = (await cat.wait()).stdout;
-const handle = await box.commands.run('for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.2; done; exit 5', { background: true });
+const heard = [[], []];
+const hear = (n) => ({ onStdout: (text) => { heard[n].push(text); } });
+const handle = await box.commands.run('echo 1; read; for i in 2 3 4 5 6 7 8; do echo $i; done; exit 5', { background: true, stdin: true, ...hear(0) });
+await until(() => heard[0].length);
 await handle.disconnect();
-await pause(500);
 const [found] = await box.commands.list();
-const heard = [];
-const again = await box.commands.connect(found.pid, { onStdout: (text) => { heard.push(text); } });
+const again = await box.commands.connect(found.pid, hear(1));
+await box.commands.sendStdin(found.pid, '\n');
 const ended = await again.wait().then(() => 0, (e) => e.exitCode);
-seen.again = [found.pid === handle.pid, heard.at(-1), heard.join('').length < 16, ended, await failed(box.commands.connect(found.pid))];
+seen.again = [found.pid === handle.pid, ...heard.map((all) => all.join('')), ended, await failed(box.commands.connect(found.pid))];
 seen.place = (await box.commands.run('echo $A; pwd', { envs: { A: 'b' }, cwd: '/tmp', user: 'user' })).stdout;
 seen.refused = [await failed(box.commands.run('id', { user: 'root' })), await failed(box.pty.create({ cols: 5, rows: 5, onData: () => {} }))];
-const sleeping = await box.commands.run('sleep 40', { background: true });
+const sleeping = await box.commands.run('sleep 60', { background: true });
 seen.killed = [await sleeping.kill(), await failed(sleeping.wait()), await box.commands.kill(sleeping.pid)];
 
 await box.files.makeDir('w/deep');
@@ -39,13 +41,13 @@ await until(() => events.length > 3);
 await watch.stop();
 seen.watched = [events, await failed(box.files.watchDir('nowhere', () => {}))];
 
-const more = await Promise.all([2, 3].map((n) => Sandbox.create({ metadata: { of: 'js', n: `${n}` }, timeoutMs: 60_000 })));
+const more = await Promise.all([2, 3].map((n) => Sandbox.create({ metadata: { of: 'js', n: `${n}` }, timeoutMs: 600_000 })));
 const pages = [], listing = Sandbox.list({ limit: 2, query: { metadata: { of: 'js' } } });
 while (listing.hasNext) pages.push((await listing.nextItems()).length);
 seen.pages = pages;
-const connected = await Sandbox.connect(box.sandboxId, { timeoutMs: 90_000 });
+const connected = await Sandbox.connect(box.sandboxId, { timeoutMs: 900_000 });
 const before = (await connected.getInfo()).endAt;
-await box.setTimeout(200_000);
+await box.setTimeout(2_000_000);
 seen.life = [await connected.isRunning(), (await connected.getInfo()).endAt - before > 60_000, await box.getMetrics()];
 await Promise.all(more.map((b) => b.kill()));
 const watching = [];

@@ -3,7 +3,6 @@
 import asyncio
 import datetime
 import json
-import time
 
 from e2b import PtySize, SandboxQuery
 from e2b_code_interpreter import AsyncSandbox, Sandbox
@@ -19,7 +18,7 @@ def failed(function, *args, **more):
     return "no error", ""
 
 
-box = Sandbox.create(metadata={"of": "more", "n": "1"}, timeout=60)
+box = Sandbox.create(metadata={"of": "more", "n": "1"}, timeout=600)
 
 # Commands: input, a handle that is left and found again, where and for whom.
 cat = box.commands.run("cat; echo end", background=True, stdin=True)
@@ -27,21 +26,22 @@ box.commands.send_stdin(cat.pid, "one\n")
 box.commands.send_stdin(cat.pid, b"t\xc3\xbc\n")
 cat.close_stdin()
 seen["stdin"] = cat.wait().stdout
-handle = box.commands.run("for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.25; done; exit 5", background=True)
+handle = box.commands.run("echo 1; read; for i in 2 3 4 5 6 7 8; do echo $i; done; exit 5", background=True, stdin=True)
+first, *_ = next(words := iter(handle))
 handle.disconnect()
-time.sleep(0.6)
 (found,) = box.commands.list()
 again = box.commands.connect(found.pid)
+box.commands.send_stdin(found.pid, "\n")
 heard = []
 ended = failed(again.wait, on_stdout=heard.append)
-seen["again"] = [found.pid == handle.pid, found.args[-1][:5], heard[-1], len("".join(heard)) < 16, ended[0]]
+seen["again"] = [found.pid == handle.pid, found.args[-1][:6], first, "".join(heard), ended[0]]
 seen["gone"] = failed(box.commands.connect, found.pid)[0]
 seen["place"] = box.commands.run("echo $A; pwd", envs={"A": "b"}, cwd="/tmp", user="user").stdout
 seen["root"] = failed(box.commands.run, "id", user="root")
 seen["unread"] = failed(box.commands.send_stdin, 12345, "x")[0]
-both = box.commands.run("(sleep 1; touch outlived) & sleep 40", background=True)
-time.sleep(0.4)
-seen["killed"] = [both.kill(), failed(both.wait)[0], both.kill()]
+both = box.commands.run("exec 9> lock; (flock 9; echo held; sleep 60) & sleep 60", background=True)
+held = next(words := iter(both))[0]
+seen["killed"] = [held, both.kill(), failed(both.wait)[0], both.kill(), box.commands.run("flock lock echo free", timeout=50).stdout]
 seen["late"] = failed(box.commands.run, "sleep 20", timeout=1)[0]
 seen["terminal"] = failed(box.pty.create, PtySize(rows=5, cols=5))
 
@@ -60,16 +60,16 @@ plain.stop()
 seen["watch_errors"] = [failed(box.files.watch_dir, "nowhere")[0], failed(box.files.watch_dir, "w/a")[0], failed(plain.get_new_events)[0]]
 
 # Found again, kept, listed in pages.
-more = [Sandbox.create(metadata={"of": "more", "n": str(i)}, timeout=60) for i in (2, 3)]
+more = [Sandbox.create(metadata={"of": "more", "n": str(i)}, timeout=600) for i in (2, 3)]
 pages, listing = [], Sandbox.list(query=SandboxQuery(metadata={"of": "more"}), limit=2)
 while listing.has_next:
     pages.append([s.metadata["n"] for s in listing.next_items()])
 now = datetime.datetime.now(datetime.timezone.utc)
 queries = [{"order": "asc"}, {"query": SandboxQuery(started_after=now + datetime.timedelta(hours=1))}, {"query": SandboxQuery(started_after=now - datetime.timedelta(hours=1), metadata={"n": "2"})}, {"query": SandboxQuery(template="other")}]
 seen["pages"] = [pages, *([s.metadata.get("n") for s in Sandbox.list(**q).next_items()] for q in queries)]
-connected = Sandbox.connect(box.sandbox_id, timeout=90)
+connected = Sandbox.connect(box.sandbox_id, timeout=900)
 before = connected.get_info().end_at
-box.set_timeout(200)
+box.set_timeout(2000)
 seen["life"] = [connected.is_running(), (connected.get_info().end_at - before).total_seconds() > 60]
 info = box.get_info()
 seen["info"] = [info.metadata["n"], info.template_id, info.cpu_count > 0, info.memory_mb > 0, info.state.value if hasattr(info.state, "value") else info.state]
@@ -85,7 +85,7 @@ async def waiting():
     events = []
     handle = await other.files.watch_dir("w", on_event=lambda e: events.append((e.name, e.type.value)))
     await other.files.write("w/streamed", "x")
-    for _ in range(60):
+    for _ in range(600):
         if len(events) > 1:
             break
         await asyncio.sleep(0.1)
@@ -94,6 +94,5 @@ async def waiting():
 
 
 seen["streamed"] = asyncio.run(waiting())
-seen["killed"].append(box.files.exists("outlived"))
 seen["end"] = [box.kill(), failed(Sandbox.connect, box.sandbox_id)[0]]
 print(json.dumps(seen))
