@@ -56,6 +56,13 @@ class Peer:
         self.raw(json.dumps({"jsonrpc": "2.0", "id": self.count, "method": method, "params": params}))
         return self.count
 
+    def begun(self, code: str, **arguments) -> int:
+        """The request for a program that prints "begun" first, and has."""
+        number = self.begin("tools/call", {"progressToken": "begun"}, name="run_python", arguments={"code": code, **arguments})
+        while "begun" not in (said := self.line())["params"].get("message", ""):
+            assert said["method"] == "notifications/progress", said
+        return number
+
     def end(self, number: int) -> dict:
         """The answer; what else is said meanwhile is kept."""
         while (said := self.line()).get("id") != number or "method" in said:

@@ -12,6 +12,9 @@ import pytest
 from conftest import PYTHON
 from mcp_peer import ABILITIES, STATELESS, VERSION, Peer
 
+SLEEP = "import time\nprint('begun', flush=True)\ntime.sleep(60)"
+# How long it sleeps at most: the default policy's.
+TIMEOUT = 30
 TOOLS = ["run_python", "reset_session", "close_session", "read_file", "write_file", "list_files", "get_policy"]
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 
@@ -154,7 +157,7 @@ def test_a_program_can_be_given_less_time(peer):
     assert p.run("while True: pass", timeout=0.3)["status"] == "timeout"
     first = p.run("n = 1", session="new")["session"]
     late = p.run("import time\ntime.sleep(20)", session=first, timeout=0.3)
-    assert late["status"] == "timeout" and late["session_state"] == "open" and time.monotonic() - began < 15
+    assert late["status"] == "timeout" and late["session_state"] == "open" and time.monotonic() - began < TIMEOUT
     assert p.run("n", session=first)["value"] == "1"
 
 
@@ -203,15 +206,17 @@ def test_a_session_that_ended_says_so_until_it_is_reset(peer):
 
 def test_many_are_worked_on_at_once_and_no_more(peer):
     p = peer()
-    numbers = [p.begin("tools/call", name="run_python", arguments={"code": "import time\ntime.sleep(1)\n%d" % i}) for i in range(66)]
-    began, answers = time.monotonic(), {}
+    code = "import time\nbegan = time.time()\ntime.sleep(5)\n[began, time.time(), %d]"
+    numbers = [p.begin("tools/call", name="run_python", arguments={"code": code % i}) for i in range(66)]
+    answers = {}
     while len(answers) < 66:
         said = p.line()
         answers[said["id"]] = said
     refused = [n for n in numbers if "error" in answers[n]]
     assert len(refused) == 2 and all("busy" in answers[n]["error"]["message"] for n in refused)
-    values = {answers[n]["result"]["structuredContent"]["value"] for n in numbers if n not in refused}
-    assert len(values) == 64 and time.monotonic() - began < 40
+    values = [json.loads(answers[n]["result"]["structuredContent"]["value"]) for n in numbers if n not in refused]
+    assert len({i for _, _, i in values}) == 64
+    assert max(sum(began <= at < ended for began, ended, _ in values) for at, _, _ in values) > 4
 
 
 # ---- progress and cancelling ----
@@ -219,17 +224,18 @@ def test_many_are_worked_on_at_once_and_no_more(peer):
 
 def test_progress_is_told_to_those_who_ask_for_it(peer):
     p = peer()
-    code = "import time\nfor i in range(3):\n    print('line', i, flush=True)\n    time.sleep(0.15)"
+    code = "import time\nfor i in range(3):\n    print('line', i, flush=True)\n    time.sleep(1)"
     p.call("run_python", {"progressToken": "mine"}, code=code)
     told = [n["params"] for n in p.notices]
     assert 2 <= len(told) <= 8 and {t["progressToken"] for t in told} == {"mine"}
     assert [t["progress"] for t in told] == sorted({t["progress"] for t in told}) and "line" in told[0]["message"]
     p.notices.clear()
-    p.call("run_python", code=code)
+    p.call("run_python", code="print('line')")
     assert p.notices == []
-    # Not each of very many.
+    # Not each of very many, but ten in a second.
+    began = time.monotonic()
     p.call("run_python", {"progressToken": 7}, code="for i in range(20000): print(i, flush=True)")
-    assert 1 <= len(p.notices) < 60 and all(len(n["params"]["message"]) <= 4096 for n in p.notices)
+    assert 1 <= len(p.notices) <= 2 + 10 * (time.monotonic() - began) and all(len(n["params"]["message"]) <= 4096 for n in p.notices)
 
 
 @pytest.mark.parametrize("version", ["2025-11-25", STATELESS])
@@ -237,27 +243,24 @@ def test_what_is_cancelled_is_stopped_and_not_answered(peer, version):
     p = peer(version=version)
     s = p.run("n = 1", session="new")["session"]
     # In a session the program gets KeyboardInterrupt, and the rest stays.
-    code = "import time\ntry:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    n = 2"
-    number = p.begin("tools/call", name="run_python", arguments={"code": code, "session": s})
-    time.sleep(0.3)
-    p.tell("notifications/cancelled", requestId=number, reason="not needed")
+    code = "import time\ntry:\n    print('begun', flush=True)\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    n = 2"
     began = time.monotonic()
-    assert p.run("n", session=s)["value"] == "2" and time.monotonic() - began < 10
+    number = p.begun(code, session=s)
+    p.tell("notifications/cancelled", requestId=number, reason="not needed")
+    assert p.run("n", session=s)["value"] == "2" and time.monotonic() - began < TIMEOUT
     # One that waits for its turn is not begun.
-    first = p.begin("tools/call", name="run_python", arguments={"code": "import time\ntime.sleep(0.3)", "session": s})
+    first = p.begun("import time\nprint('begun', flush=True)\ntime.sleep(3)", session=s)
     second = p.begin("tools/call", name="run_python", arguments={"code": "n = 3", "session": s})
     p.tell("notifications/cancelled", requestId=second)
     p.end(first)
     assert p.run("n", session=s)["value"] == "2"
     # A program of its own is ended, and so is a session whose name nobody knows yet.
+    began = time.monotonic()
     for more in ({}, {"session": "new"}):
-        number = p.begin("tools/call", name="run_python", arguments={"code": "import time\ntime.sleep(60)", **more})
-        time.sleep(0.3)
-        p.tell("notifications/cancelled", requestId=number)
+        p.tell("notifications/cancelled", requestId=p.begun(SLEEP, **more))
     assert p.ask("tools/list")["result"]
     assert all("id" not in n for n in p.notices) and p.asked == []
-    began = time.monotonic()
-    assert p.leave() == 0 and time.monotonic() - began < 6
+    assert p.leave() == 0 and time.monotonic() - began < TIMEOUT
 
 
 # ---- files and resources ----
@@ -366,15 +369,14 @@ def test_who_leaves_in_the_middle_leaves_nothing(remit, how):
     p = Peer(remit, "--export", "*.txt", env={"TMPDIR": str(folder)})
     p.run("open('a.txt', 'w')")
     s = p.run("n = 1", session="new")["session"]
-    for arguments in ({"code": "import time\ntime.sleep(60)"}, {"code": "import time\ntime.sleep(60)", "session": s}):
-        p.begin("tools/call", name="run_python", arguments=arguments)
-    time.sleep(0.5)
     began = time.monotonic()
+    for more in ({}, {"session": s}):
+        p.begun(SLEEP, **more)
     if how == "signal":
         p.process.terminate()
     else:
         p.process.stdin.close()
-    assert p.process.wait(60) == 0 and time.monotonic() - began < 8
+    assert p.process.wait(60) == 0 and time.monotonic() - began < TIMEOUT
     assert p.process.stderr.read() == b"" and os.listdir(folder) == []
     assert leftovers.gone(lambda: leftovers.processes(remit.command)) == [] and leftovers.gone(leftovers.groups) == []
 

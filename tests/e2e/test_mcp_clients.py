@@ -40,7 +40,7 @@ def node(remit, npm, *argv) -> subprocess.CompletedProcess:
     prefix = [] if remit.argv()[0] == remit.command else remit.argv()[:-1]
     return subprocess.run(
         [*prefix, packages.node(npm), *map(str, argv)], env=remit.env(), cwd=remit.folder,
-        capture_output=True, text=True, timeout=90, stdin=subprocess.DEVNULL, **remit.identity(),
+        capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL, **remit.identity(),
     )  # fmt: skip
 
 
@@ -92,7 +92,8 @@ def judge(said: list[dict], stateless: bool) -> None:
     # The client itself has checked these by the output schemas.
     assert plain["ok"]["structuredContent"]["value"] == "42" and plain["ok"]["structuredContent"]["stdout"] == "out\n"
     assert told["progress"] and "line" in told["progress"][0]
-    assert "aborted" in aborted["error"]["message"] and kept["ok"]["structuredContent"]["value"] == "1" and kept["ms"] < 10_000
+    assert "aborted" in aborted["error"]["message"] and kept["ok"]["structuredContent"]["value"] == "1"
+    assert aborted["ms"] + kept["ms"] < 30_000, "its timeout has ended it"
     assert failed["ok"]["isError"] and failed["ok"]["structuredContent"]["error"]["name"] == "ZeroDivisionError"
     assert [b["type"] for b in made["ok"]["content"]] == ["text", "resource_link"] and left["ok"]["contents"][0]["text"] == "left"
     assert wrote["ok"]["structuredContent"]["size"] == 1 and listed["ok"]["structuredContent"]["files"][0]["path"] == "/workspace/b.txt"

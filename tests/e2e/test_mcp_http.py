@@ -10,7 +10,7 @@ import time
 
 import pytest
 from mcp_peer import ABILITIES, STATELESS, VERSION
-from served import serve
+from served import serve, wait_until
 
 SLEEP = "import time\ntime.sleep(60)"
 
@@ -67,14 +67,15 @@ def leave_in_the_middle(server, code: str, **arguments) -> None:
     """Ask, read the beginning of the answer, and hang up."""
     params = {"name": "run_python", "arguments": {"code": code, **arguments}, "_meta": {VERSION: STATELESS, ABILITIES: {}, "progressToken": 1}}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
-    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as s:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as s:
         s.sendall(
             f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {server.token}\r\nContent-Type: application/json\r\n"
             f"Mcp-Protocol-Version: {STATELESS}\r\nMcp-Method: tools/call\r\nMcp-Name: run_python\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
         )
         seen = b""
         while b"begun" not in seen:
-            seen += s.recv(65536)
+            assert (piece := s.recv(65536)), seen
+            seen += piece
 
 
 def test_only_those_with_the_key_and_from_here_are_heard(server):
@@ -140,16 +141,14 @@ def test_a_session_of_the_protocol_is_named_by_a_header(server):
 def test_a_client_that_goes_away_cancels_its_request(server):
     handle = run(server, "n = 1", session="new")["structuredContent"]["session"]
     code = "import time\ntry:\n    print('begun', flush=True)\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    n = 2"
-    leave_in_the_middle(server, code, session=handle)
     began = time.monotonic()
-    assert run(server, "n", session=handle)["structuredContent"]["value"] == "2" and time.monotonic() - began < 10
+    leave_in_the_middle(server, code, session=handle)
+    assert run(server, "n", session=handle)["structuredContent"]["value"] == "2"
+    assert time.monotonic() - began < 30, "its timeout has interrupted it"
     # Programs of their own, and sessions that nobody can name.
     for more in ({}, {"session": "new"}) * 3:
         leave_in_the_middle(server, "import time\nprint('begun', flush=True)\ntime.sleep(60)", **more)
-    until = time.monotonic() + 20
-    while server.metric("remit_rooms") > 1:
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    wait_until(lambda: server.metric("remit_rooms") <= 1, "runs are left behind")
     status, _, _ = ask(server, "tools/call", {"name": "close_session", "arguments": {"session": handle}})
     assert status == 200
     server.wait_for_no_rooms()
