@@ -87,6 +87,8 @@ const struct route page_routes[] = {
 		.pattern = "/",
 		.serve = get_page,
 		.is_open = true,
+		.summary = "The playground",
+		.type = "text/html",
 	},
 	{
 		.method = "GET",
