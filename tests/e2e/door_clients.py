@@ -21,11 +21,11 @@ def failed(function, *args, **more):
 
 
 fusion.set_endpoint(here)
-ran = fusion.run_code(fusion.RunCodeRequest(code="print(input())", language="python", stdin="typed", run_timeout=5))
+ran = fusion.run_code(fusion.RunCodeRequest(code="print(input())", language="python", stdin="typed", run_timeout=30))
 seen["code"] = [ran.status, ran.run_result.status, ran.run_result.return_code, ran.run_result.stdout]
 seen["language"] = failed(fusion.run_code, fusion.RunCodeRequest(code="1", language="cpp"), max_attempts=1)
 cells = ["import helper\na = helper.x", "a", "print(a)", "import sys; sys.stderr.write('e\\n')", "raise RuntimeError('no')", "open('out.bin', 'wb').write(b'\\0\\1')\na += '!'", "a"]
-asked = fusion.RunJupyterRequest(cells=cells, cell_timeout=5, total_timeout=20, files={"helper.py": base64.b64encode(b"x = 'hello'\n").decode()}, fetch_files=["out.bin", "none"])
+asked = fusion.RunJupyterRequest(cells=cells, cell_timeout=30, total_timeout=100, files={"helper.py": base64.b64encode(b"x = 'hello'\n").decode()}, fetch_files=["out.bin", "none"])
 book = fusion.run_jupyter(asked, max_attempts=1)
 seen["notebook"] = [book.status, book.driver.status, [c.stdout for c in book.cells], [c.stderr for c in book.cells], [c.display for c in book.cells]]
 seen["errors"] = [[e["ename"] for e in c.error] for c in book.cells]

@@ -28,7 +28,7 @@ const browser = await chromium.launch({
 class Playground {
 	static async open({ query = `?token=${token}`, viewport = WIDE, ...options } = {}) {
 		const context = await browser.newContext({ baseURL: address, viewport, acceptDownloads: true, ...options });
-		context.setDefaultTimeout(40_000);
+		context.setDefaultTimeout(60_000);
 		const page = await context.newPage();
 		const self = new Playground(page);
 		page.on("request", (request) => self.requests.push(request.url()));
@@ -145,7 +145,7 @@ const scenarios = {
 		await it.run();
 		const picture = it.page.locator(".picture img");
 		await picture.waitFor();
-		assert.ok(await picture.evaluate((image) => image.complete && image.naturalWidth > 100));
+		await it.page.waitForFunction(() => document.querySelector(".picture img").naturalWidth > 100);
 		await it.shot("figure");
 		await it.page.locator(".forms button", { hasText: "Chart" }).click();
 		assert.equal(await it.page.locator(".chart polyline").count(), 3);
@@ -209,7 +209,7 @@ const scenarios = {
 		await it.ended();
 		assert.equal(await it.status(), "Done");
 		assert.equal(await it.page.locator("#field-network_access").inputValue(), "true");
-		assert.equal(await it.page.locator('[data-field="network_access"] .badge').textContent(), "enforced");
+		await it.page.locator('[data-field="network_access"] .badge', { hasText: /^enforced$/ }).waitFor();
 		await it.close();
 	},
 

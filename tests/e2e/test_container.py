@@ -29,7 +29,7 @@ def container(stage):
         places = ("--root", stage / "podman", "--runroot", stage / "podman-run", "--runtime", "runc", "--cgroup-manager", "cgroupfs")
         # A machine without CAP_SYS_RESOURCE cannot raise what podman raises by itself.
         options = ("--rm", "--network", "none", "--user", user, "--env", f"XDG_CACHE_HOME=/tmp/cache-{user}", "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1000:1000", "-v", "/usr:/usr:ro")
-        return subprocess.run(["podman", *places, "run", *options, "--rootfs", root, "/remit/remit", *argv], text=True, capture_output=True, timeout=120)
+        return subprocess.run(["podman", *places, "run", *options, "--rootfs", root, "/remit/remit", *argv], text=True, capture_output=True, timeout=300)
 
     yield run
     subprocess.run(["podman", "--root", stage / "podman", "--runroot", stage / "podman-run", "system", "reset", "--force"], capture_output=True)

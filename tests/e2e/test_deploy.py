@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
+import random
 import re
 import shutil
 import socket
@@ -19,9 +21,12 @@ HOST = "remit.example"
 
 
 def free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """Not one of those that others get for the asking."""
+    while True:
+        port = random.randrange(20000, 30000)
+        with socket.socket() as s, contextlib.suppress(OSError):
+            s.bind(("127.0.0.1", port))
+            return port
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +55,7 @@ def proxied(stage):
         )
         process = subprocess.Popen([nginx, "-p", folder, "-c", folder / "nginx.conf"], stderr=subprocess.DEVNULL)
         try:
-            until = time.monotonic() + 20
+            until = time.monotonic() + 60
             while socket.socket().connect_ex(("127.0.0.1", port)):
                 assert process.poll() is None and time.monotonic() < until, (folder / "error.log").read_text()
                 time.sleep(0.05)
@@ -62,7 +67,7 @@ def proxied(stage):
 
 
 def connect(s) -> ssl.SSLSocket:
-    return s.trusted.wrap_socket(socket.create_connection(("127.0.0.1", s.tls_port), timeout=30), server_hostname=HOST)
+    return s.trusted.wrap_socket(socket.create_connection(("127.0.0.1", s.tls_port), timeout=60), server_hostname=HOST)
 
 
 def request(s, path: str, body: dict, **headers) -> http.client.HTTPResponse:

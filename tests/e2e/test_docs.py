@@ -87,7 +87,7 @@ def run_block(remit, folder: pathlib.Path, argv: list[str]) -> subprocess.Comple
     env = remit.env()
     env["PATH"] = f"{folder / 'build'}:{env['PATH']}"
     return subprocess.run(
-        argv, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
+        argv, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300,
         **remit.identity(),
     )  # fmt: skip
 

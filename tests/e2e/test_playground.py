@@ -40,7 +40,7 @@ def address(stage) -> str:
         yield re.fullmatch(r"remit: serving at (\S+)\n", server.stdout.readline())[1]
     finally:
         server.send_signal(signal.SIGTERM)
-        assert server.wait(timeout=20) == 0
+        assert server.wait(timeout=60) == 0
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def outcomes(address, modules, tmp_path_factory) -> dict[str, dict]:
     """Of all scenarios, in one browser."""
     base, token = address.split("/?token=")
     argv = [packages.node(modules), HERE / "playground.mjs", modules, base, token, tmp_path_factory.mktemp("shots")]
-    done = subprocess.run(argv, text=True, capture_output=True, timeout=400)
+    done = subprocess.run(argv, text=True, capture_output=True, timeout=800)
     assert done.returncode == 0, done.stderr
     return {row["name"]: row for row in map(json.loads, done.stdout.splitlines())}
 
@@ -60,7 +60,7 @@ def test_in_a_browser(outcomes, name):
 
 def get(url: str, **headers: str):
     try:
-        return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=10)
+        return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=60)
     except urllib.error.HTTPError as error:
         return error
 

@@ -9,10 +9,11 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 from conftest import ROOT, make_remit, users
-from served import serve
+from served import serve, wait_until
 
 sys.path.insert(0, str(ROOT / "tests" / "python"))
 import venvs  # noqa: E402
@@ -88,11 +89,11 @@ def test_a_notebook_has_cells_displays_errors_and_files(served):
 
 
 def test_the_times_of_a_notebook_are_kept(served):
-    got = notebook(served, "while True: pass", "print(1)", cell_timeout=0.3)
+    got = notebook(served, "while True: pass", "print(1)", cell_timeout=3)
     assert got["status"] == "Success" and got["cells"][0]["error"][0]["ename"] == "KeyboardInterrupt" and got["cells"][1]["stdout"] == "1\n", got
-    got = notebook(served, "a = 1", "while True: pass", "print(1)", total_timeout=0.5)
+    got = notebook(served, "a = 1", "while True: pass", "print(1)", total_timeout=3)
     assert (got["status"], got["driver"]["status"], len(got["cells"])) == ("Failed", "TimeLimitExceeded", 2), got
-    assert 0.5 <= got["driver"]["execution_time"] < 10
+    assert 3 <= got["driver"]["execution_time"] < 20
 
 
 def test_a_notebook_whose_session_ends_says_so(served):
@@ -111,7 +112,7 @@ def test_what_an_answer_may_hold_is_bounded(served):
 def test_what_an_answer_needs_is_no_multiple_of_it(served):
     """Lists of nothing are small as text and large as values: an answer of many of them is put together from text."""
     cell = "class Wide:\n    def _repr_json_(self):\n        return b'[' + b'[],' * 300_000 + b'0]'\ndisplay(Wide())"
-    status, _, text = served.ask("POST", "/run_jupyter", {"cells": [cell] * 12})
+    status, _, text = served.ask("POST", "/run_jupyter", {"cells": [cell] * 12, "total_timeout": 200}, timeout=240)
     assert status == 200 and len(text) > 12 * 900_000, text[:500]
     (peak,) = re.findall(r"VmHWM:\s+(\d+) kB", pathlib.Path(f"/proc/{served.process.pid}/status").read_text())
     assert int(peak) < 300 * 1024, peak
@@ -134,12 +135,13 @@ def test_numbers_that_no_double_holds_are_values_too(served):
 
 def test_a_client_that_leaves_ends_its_notebook(served):
     connection = served.connect()
-    body = json.dumps({"cells": ["import time; time.sleep(15)", "1"]})
+    body = json.dumps({"cells": ["import time; time.sleep(60)", "1"]})
+    begun = time.monotonic()
     connection.request("POST", "/run_jupyter", body, {"Authorization": f"Bearer {served.token}", "Content-Type": "application/json"})
-    while not served.metric("remit_rooms"):
-        pass
+    wait_until(lambda: served.metric("remit_rooms"), "it does not begin")
     connection.close()
-    served.wait_for_no_rooms(10)
+    served.wait_for_no_rooms()
+    assert time.monotonic() - begun < 20, "its timeout has ended it"
 
 
 @pytest.mark.parametrize(
@@ -186,7 +188,7 @@ def test_piston(served):
         ("1 / 0", {}, (1, None, "RE", "Exited with error status 1")),
         ("import os; os.kill(os.getpid(), 11)", {}, (None, "SIGSEGV", "SG", "Caught fatal signal")),
         ("import time; time.sleep(9)", {"run_timeout": 300}, (None, "SIGKILL", "TO", "Time limit exceeded (wall clock)")),
-        ("while True: pass", {"run_cpu_time": 300, "run_timeout": 15000}, (None, "SIGKILL", "TO", "Time limit exceeded")),
+        ("while True: pass", {"run_cpu_time": 300, "run_timeout": 20000}, (None, "SIGKILL", "TO", "Time limit exceeded")),
         ("x = bytearray(400 << 20)", {"run_memory_limit": 300_000_000}, (None, "SIGKILL", "SG", "Memory limit exceeded")),
         ("x = bytearray(400 << 20)", {"run_memory_limit": -1, "compile_timeout": 10000, "compile_memory_limit": -1}, (0, None, None, None)),
         ("print('x' * (3 << 20))", {}, (0, None, None, "stdout was cut at the policy's limit")),
@@ -236,23 +238,22 @@ def test_a_key_bounds_these_doors_too(stage):
     path.unlink(missing_ok=True)
     token = remit("serve", "--keys", path, "--add-key", "one").stdout.strip()
     document = json.loads(path.read_text())
-    document["keys"][0] |= {"concurrency": 1, "policy": {"timeout": "2s", "memory_bytes": "300M"}}
+    document["keys"][0] |= {"concurrency": 1, "policy": {"timeout": "6s", "memory_bytes": "300M"}}
     path.write_text(json.dumps(document))
     with serve(remit, "--keys", path) as one:
         one.token = token
-        assert "limit of 2000" in piston(one, "1", status=400, run_timeout=3000)["message"]
+        assert "limit of 6000" in piston(one, "1", status=400, run_timeout=7000)["message"]
         assert "limit of 314572800" in piston(one, "1", status=400, run_memory_limit=400_000_000)["message"]
         assert "MemoryError" in json.dumps(notebook(one, "x = bytearray(400 << 20)", memory_limit_MB=1000)["cells"])
         connection = one.connect()
         sent = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         connection.request("POST", "/run_jupyter", json.dumps({"cells": ["import time; time.sleep(30)"], "cell_timeout": 20}), sent)
-        while not one.metric("remit_rooms"):
-            pass
+        wait_until(lambda: one.metric("remit_rooms"), "it does not begin")
         assert piston(one, "1", status=429).keys() == {"message"}
         assert notebook(one, "1", status=429)["status"] == fusion(one, "1", status=429)["status"] == "SandboxError"
         # The policy's own timeout, whatever was asked for.
         late = json.loads(connection.getresponse().read())
-        assert late["cells"][0]["error"][0]["ename"] == "KeyboardInterrupt" and late["driver"]["execution_time"] < 15, late
+        assert late["cells"][0]["error"][0]["ename"] == "KeyboardInterrupt" and late["driver"]["execution_time"] < 20, late
 
 
 def test_the_clients_of_pypi(stage):
@@ -261,7 +262,7 @@ def test_the_clients_of_pypi(stage):
     program = shutil.copy(pathlib.Path(__file__).parent / "door_clients.py", remit.folder)
     with serve(remit, "--open") as one:
         done = subprocess.run(
-            [str(venvs.framework("doors")), "-c", UNTIL_THE_LAST_LINE, program, f"http://127.0.0.1:{one.port}"], env=remit.env(), cwd=remit.folder, capture_output=True, text=True, timeout=100,
+            [str(venvs.framework("doors")), "-c", UNTIL_THE_LAST_LINE, program, f"http://127.0.0.1:{one.port}"], env=remit.env(), cwd=remit.folder, capture_output=True, text=True, timeout=300,
             **remit.identity(),
         )  # fmt: skip
     assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-4000:])
