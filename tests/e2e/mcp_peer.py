@@ -9,7 +9,7 @@ import threading
 
 from conftest import PYTHON
 
-PATIENCE = 60
+PATIENCE = 120
 STATELESS = "2026-07-28"
 VERSION, ABILITIES = "io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities"
 

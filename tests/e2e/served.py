@@ -31,12 +31,12 @@ class Served:
         self.token = token
         self.tls: ssl.SSLContext | None = None  # whom a client trusts, if it speaks TLS
 
-    def connect(self, timeout: float = 60) -> http.client.HTTPConnection:
+    def connect(self, timeout: float = 120) -> http.client.HTTPConnection:
         if self.tls:
             return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=self.tls)
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
-    def ask(self, method: str, path: str, body=None, headers: dict | None = None, token: str | None = None, timeout: float = 60):
+    def ask(self, method: str, path: str, body=None, headers: dict | None = None, token: str | None = None, timeout: float = 120):
         """(status, headers, bytes)"""
         sent = {"Authorization": f"Bearer {self.token if token is None else token}", **(headers or {})}
         if body is not None and not isinstance(body, (bytes, str)):
