@@ -7,6 +7,7 @@ import time
 
 import pytest
 from conftest import PYTHON, ROOT, enforced
+from leftovers import gone
 from shared_keeper import SharedKeeper
 from test_ask import Terminal
 from test_library import compile_with, prefix  # noqa: F401
@@ -36,7 +37,7 @@ class Door:
         policy = {"python": PYTHON, **policy}
         done = subprocess.run(
             [self.caller, code, json.dumps(policy), answer], env=self.remit.env(self.env), cwd=self.remit.folder,
-            capture_output=True, text=True, timeout=120, **self.remit.identity(),
+            capture_output=True, text=True, timeout=240, **self.remit.identity(),
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         result = json.loads(done.stdout)
@@ -73,34 +74,30 @@ def test_a_tool_is_a_function_and_has_a_name(door):
 
 def test_calls_of_an_event_loop_run_at_the_same_time(door):
     code = """
-import asyncio, time
+import asyncio
 async def main():
-    began = time.monotonic()
-    print(await asyncio.gather(later(600), later(ms=601), call_tool("later", ms=602)))
-    task = asyncio.create_task(later(ms=300))
-    async with asyncio.timeout(20) if hasattr(asyncio, "timeout") else asyncio.Lock():
-        print(await asyncio.wait_for(later(301), 20), await task, add(1, 1).result())
-    print(time.monotonic() - began < 1.7)
+    print(await asyncio.gather(meets(3, 600), meets(n=3, id=601), call_tool("meets", n=3, id=602)))
+    task = asyncio.create_task(meets(2, id=300))
+    async with asyncio.timeout(60) if hasattr(asyncio, "timeout") else asyncio.Lock():
+        print(await asyncio.wait_for(meets(2, 301), 60), await task, add(1, 1).result())
     print(add(2, 2))
 asyncio.run(main())
 """
     result = door(code)
     assert result["status"] == "ok", result
     assert result["stdout"].splitlines() == [
-        "[600, 601, 602]", "301 300 2", "True", "<a call of add: write `await` before it>",
+        "[600, 601, 602]", "301 300 2", "<a call of add: write `await` before it>",
     ]  # fmt: skip
 
 
 def test_threads_call_at_the_same_time(door):
     code = """
-import time
 from concurrent.futures import ThreadPoolExecutor
-began = time.monotonic()
 with ThreadPoolExecutor(8) as pool:
-    print(list(pool.map(later, [500] * 8)) == [500] * 8, time.monotonic() - began < 3)
+    print(list(pool.map(meets, [8] * 8, range(8))) == list(range(8)))
     print(list(pool.map(add, range(300), range(300))) == list(range(0, 600, 2)))
 """
-    assert door(code)["stdout"] == "True True\nTrue\n"
+    assert door(code)["stdout"] == "True\nTrue\n"
 
 
 def test_threads_and_event_loops_together(once):
@@ -240,7 +237,7 @@ def test_calls_at_once_are_bounded_and_wait_their_turn(remit, caller, covers):
     for tier in TIERS:
         result = door(waits, tool_concurrency=3, tier=tier)
         assert result["stdout"] == "9\n" and result["usage"]["wall_ms"] > 290, (tier, result)
-        result = door(code, tool_concurrency=3, tier=tier, timeout=5, tool_wait=1)
+        result = door(code, tool_concurrency=3, tier=tier, timeout=30, tool_wait=1)
         assert result["stdout"] == "4\n", (tier, result)
         covers(remit, "tool_concurrency", *enforced(result, "tool_concurrency"), tier=tier)
 
@@ -256,27 +253,26 @@ def frames():
 def test_the_wall_clock_stands_while_a_tool_is_waited_for(remit, caller, covers):
     door = Door(remit, caller, {"REMIT_KEEPER": ""})
     for tier in TIERS:
-        result = door("print(later(1500), later(ms=700))", timeout=1, tier=tier)
-        assert (result["status"], result["stdout"]) == ("ok", "1500 700\n"), (tier, result)
-        assert result["usage"]["tool_wait_ms"] >= 2150
+        result = door("print(later(2500), later(ms=700))", timeout=3, tier=tier)
+        assert (result["status"], result["stdout"]) == ("ok", "2500 700\n"), (tier, result)
+        assert result["usage"]["tool_wait_ms"] >= 3150
         # No longer than tool_wait in all.
-        result = door("print(later(1500), later(ms=1500))", timeout=1, tool_wait=1.8, tier=tier)
+        result = door("print(later(1500), later(ms=60000))", timeout=3, tool_wait=1.8, tier=tier)
         assert (result["status"], result["stdout"]) == ("timeout", ""), (tier, result)
-        assert 2700 <= result["usage"]["wall_ms"] < 3900
+        assert 4700 <= result["usage"]["wall_ms"] < 30_000
         covers(remit, "tool_wait", *enforced(result, "tool_wait"), tier=tier)
 
 
 def test_the_processor_clock_never_stands(once):
     code = "import threading\nthreading.Thread(target=hangs, daemon=True).start()\nwhile True: pass"
-    result = once(code, cpu_seconds=1, timeout=60)
-    assert result["status"] == "cpu_limit" and result["usage"]["wall_ms"] < 20000, result
+    result = once(code, cpu_seconds=1, timeout=100)
+    assert result["status"] == "cpu_limit", result
 
 
 def test_a_tool_that_hangs_ends_with_the_run(once):
-    began = time.monotonic()
-    result = once("hangs()", timeout=1, tool_wait=1)
-    assert result["status"] == "timeout" and time.monotonic() - began < 10
-    assert 1900 <= result["usage"]["wall_ms"] < 6000 and result["calls"][0]["outcome"] == "none"
+    result = once("hangs()", timeout=3, tool_wait=1)
+    assert result["status"] == "timeout" and 3900 <= result["usage"]["wall_ms"] < 60_000, result
+    assert result["calls"][0]["outcome"] == "none"
 
 
 def test_the_static_tier_calls_nobody(remit, caller, covers):
@@ -290,8 +286,8 @@ def test_the_static_tier_calls_nobody(remit, caller, covers):
 def test_calls_after_the_end_have_no_effect(once):
     code = """
 import threading, time, os
-def on():
-    time.sleep(0.3)
+def on(echo=echo):
+    time.sleep(3)
     while True: echo(after="the end")
 threading.Thread(target=on, daemon=True).start()
 """
@@ -332,10 +328,10 @@ def test_every_cell_of_a_session_has_the_tools(door):
         "hangs()",
         "print(add(5, 5))",
     ]
-    policy = {"python": PYTHON, "timeout": 2, "tool_wait": 0.5, "tool_calls": 60}
+    policy = {"python": PYTHON, "timeout": 6, "tool_wait": 0.5, "tool_calls": 60}
     done = subprocess.run(
         [door.caller, "--session", json.dumps(policy), *cells], env=door.remit.env(door.env), cwd=door.remit.folder,
-        capture_output=True, text=True, timeout=120, **door.remit.identity(),
+        capture_output=True, text=True, timeout=240, **door.remit.identity(),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     results = [json.loads(line) for line in done.stdout.splitlines()]
@@ -360,21 +356,24 @@ def test_a_command_is_a_tool(remit):
 
 def test_commands_run_at_the_same_time_and_fail_as_tools_do(remit):
     code = """
-import asyncio, time
+import asyncio
 async def main():
-    began = time.monotonic()
-    print(await asyncio.gather(slow(text="a"), slow(text="b"), slow(text="c")), time.monotonic() - began < 2.8)
+    print(await asyncio.gather(meets(text="a"), meets(text="b"), meets(text="c")))
 asyncio.run(main())
 for tool in bad, gone, binary, large:
     try: tool()
     except ToolError as e: print(e)
 """
+    folder = remit.folder / f"meet-{time.monotonic_ns()}"
+    folder.mkdir()
+    remit.own(folder)
+    meets = f"mktemp {folder}/XXXXXX >/dev/null; until [ $(ls {folder} | wc -l) = 3 ]; do sleep 0.05; done; cat"
     done = remit(
-        "run", "--tool", "slow=sleep 1; cat", "--tool", "bad=echo why >&2; exit 3", "--tool", "gone=kill -9 $$",
+        "run", "--tool", f"meets={meets}", "--tool", "bad=echo why >&2; exit 3", "--tool", "gone=kill -9 $$",
         "--tool", "binary=printf '\\377'", "--tool", "large=head -c 70000000 /dev/zero", "-c", code,
     )  # fmt: skip
     assert done.stdout.splitlines() == [
-        "['a', 'b', 'c'] True", "bad: the command ended with code 3", "gone: the command was ended by signal 9",
+        "['a', 'b', 'c']", "bad: the command ended with code 3", "gone: the command was ended by signal 9",
         "binary: the command's output is not UTF-8", "large: the command wrote more than 64 MiB",
     ], done  # fmt: skip
     assert done.stderr == "why\n"
@@ -382,9 +381,9 @@ for tool in bad, gone, binary, large:
 
 def test_a_command_dies_with_the_run(remit):
     mark = f"7{os.getpid()}"
-    done = remit("run", "--timeout", "500ms", "--tool-wait", "500ms", "--tool", f"hang=sleep {mark} & sleep {mark}", "-c", "hang()")
+    done = remit("run", "--timeout", "2s", "--tool-wait", "500ms", "--tool", f"hang=sleep {mark} & sleep {mark}", "-c", "hang()")
     assert done.returncode == 124, done
-    assert subprocess.run(["pgrep", "-f", f"sleep {mark}"], capture_output=True).returncode == 1
+    assert not gone(lambda: subprocess.run(["pgrep", "-fx", f"sleep {mark}"], capture_output=True).stdout)
 
 
 def test_cells_that_are_typed_have_the_tools(remit):

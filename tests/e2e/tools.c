@@ -5,6 +5,7 @@
  *
  *	add(a, b)	adds, at once
  *	later(ms)	answers from a thread after so long
+ *	meets(n, id)	answers its id, once n calls of it wait
  *	fails()		says why it failed
  *	hangs()		is never answered while the run lasts
  *	bytes()		answers what is no JSON
@@ -77,6 +78,29 @@ later(void *user, struct remit_tool_call *call, const char *arguments,
 	*w = (struct wait){ call, number(arguments, "\"ms\"") };
 	pthread_create(&thread, NULL, wait_and_reply, w);
 	pthread_detach(thread);
+}
+
+struct meeting {
+	struct remit_tool_call *call;
+	long id;
+};
+
+static void
+meets(void *user, struct remit_tool_call *call, const char *arguments,
+      size_t len)
+{
+	static struct meeting here[64];
+	static long count;
+
+	(void)user;
+	(void)len;
+	here[count++] = (struct meeting){ call, number(arguments, "\"id\"") };
+	if (count < number(arguments, "\"n\""))
+		return;
+	while (count) {
+		count--;
+		reply_number(here[count].call, here[count].id);
+	}
 }
 
 static void
@@ -158,6 +182,12 @@ static const struct remit_tool tools[] = {
 				"\"minimum\": 0, \"maximum\": 60000}",
 				"\"ms\""),
 	  .call = later },
+	{ .name = "meets",
+	  .schema_json = OBJECT("\"n\": {\"type\": \"integer\", "
+				"\"minimum\": 1, \"maximum\": 64}, "
+				"\"id\": {\"type\": \"integer\"}",
+				"\"n\", \"id\""),
+	  .call = meets },
 	{ .name = "fails", .call = fails },
 	{ .name = "hangs", .call = hangs },
 	{ .name = "bytes", .call = bytes },
