@@ -32,6 +32,19 @@ def name_of(pid: int) -> str:
         return ""
 
 
+def named(name: str) -> list[str]:
+    """Threads of that name, anywhere."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/task/*/comm"):
+        try:
+            with open(path) as f:
+                if f.read() == f"{name}\n":
+                    found.append(path)
+        except OSError:
+            continue
+    return found
+
+
 def processes(command: str) -> list[int]:
     """Processes of this command (keepers and pid 1s), and code below them."""
     pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
@@ -73,7 +86,7 @@ def mounts() -> list[str]:
         return [line for line in f if "/.remit" in line or " /workspace " in line]
 
 
-def gone(look, seconds: float = 10) -> list:
+def gone(look, seconds: float = 30) -> list:
     """What is still there after a while."""
     end = time.monotonic() + seconds
     while True:

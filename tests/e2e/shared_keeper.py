@@ -12,7 +12,7 @@ import statistics
 import subprocess
 import time
 
-PATIENCE = 20
+PATIENCE = 60
 
 
 class SharedKeeper:
