@@ -17,7 +17,29 @@ import subprocess
 import sys
 import threading
 
-PATIENCE = 60
+PATIENCE = 120
+
+# Cells that write when they have begun.
+FOREVER = "import time\nprint('begun', flush=True)\nwhile True: time.sleep(0.01)"
+DEAF = """
+import time
+while True:
+    try:
+        print('begun', flush=True)
+        time.sleep(60)
+    except KeyboardInterrupt:
+        pass
+"""
+# So long a deaf cell has to become deaf.
+DEAF_MS = 2000
+UNTIL_INTERRUPTED = """
+import time
+try:
+    print('begun', flush=True)
+    while True: time.sleep(60)
+except KeyboardInterrupt:
+    print('interrupted')
+"""
 
 
 class Error(c.Structure):
@@ -52,6 +74,8 @@ class FileAnswer(c.Structure):
     ]  # fmt: skip
 
 
+OnOutput = c.CFUNCTYPE(None, c.c_void_p, c.c_int, c.c_void_p, c.c_size_t)
+
 FILE_OPS = ["", "read", "write", "list", "stat", "make", "move", "remove"]
 FILE_TYPES = ["", "file", "folder", "link", "other"]
 
@@ -64,7 +88,7 @@ class Job(c.Structure):
     _fields_ = [
         ("code", c.c_char_p), ("code_len", c.c_size_t), ("name", c.c_char_p), ("stdin_bytes", c.c_char_p),
         ("stdin_len", c.c_size_t), ("stdin_fd", c.c_int), ("argv", c.POINTER(c.c_char_p)), ("policy_json", c.c_char_p),
-        ("files", c.POINTER(File)), ("file_count", c.c_size_t), ("artifacts_dir", c.c_char_p), ("on_output", c.c_void_p),
+        ("files", c.POINTER(File)), ("file_count", c.c_size_t), ("artifacts_dir", c.c_char_p), ("on_output", OnOutput),
         ("on_display", c.c_void_p), ("tools", c.c_void_p), ("tool_count", c.c_size_t), ("on_question", c.c_void_p), ("on_progress", c.c_void_p),
         ("interrupt_fd", c.c_int), ("on_wait", c.c_void_p), ("interactive", c.c_int),
         ("context", c.c_char_p), ("fresh", c.c_int), ("env", c.POINTER(c.c_char_p)), ("timeout_ms", c.c_ulonglong), ("user", c.c_void_p),
@@ -104,7 +128,7 @@ class Library:
         self.sessions[session] = handle
         return {}
 
-    def run(self, code, session="s", name=None, stdin=None, argv=(), files=(), interactive=0, context=None, fresh=0, timeout_ms=0, env=()):
+    def run(self, code, session="s", name=None, stdin=None, argv=(), files=(), interactive=0, context=None, fresh=0, timeout_ms=0, env=(), on_output=None):
         code = text(code)
         job = Job(code=code, code_len=len(code), name=text(name), stdin_fd=-1, interrupt_fd=-1, interactive=interactive)
         job.context, job.fresh, job.timeout_ms = text(context), fresh, timeout_ms
@@ -113,6 +137,8 @@ class Library:
         job.argv = (c.c_char_p * (len(argv) + 1))(*map(text, argv), None)
         job.files = (File * len(files))(*[File(text(p), None, text(b), len(text(b))) for p, b in files])
         job.file_count = len(files)
+        if on_output:
+            job.on_output = OnOutput(lambda *_: on_output())
         if env:
             job.env = (c.c_char_p * (len(env) + 1))(*map(text, env), None)
         result = c.c_void_p()
@@ -160,7 +186,9 @@ class Library:
 
     def close(self, session="s"):
         result = c.c_void_p()
-        self.check("remit_session_close", self.sessions.pop(session), c.byref(result))
+        # One that is busy stays.
+        self.check("remit_session_close", self.sessions[session], c.byref(result))
+        del self.sessions[session]
         return self.take(result)
 
     def drop(self, session="s"):
@@ -172,13 +200,19 @@ def main(library: str, command: str) -> None:
     door = Library(library, command)
     lock = threading.Lock()
 
+    def say(number, said):
+        with lock:
+            print(json.dumps([number, said]), flush=True)
+
     def answer(number, what, arguments):
+        if arguments.pop("watched", False):
+            once = iter([{"begun": True}])
+            arguments["on_output"] = lambda: [say(number, word) for word in once]
         try:
             said = getattr(door, what)(**arguments)
         except Failed as e:
             said = {"failed": e.args[0]}
-        with lock:
-            print(json.dumps([number, said]), flush=True)
+        say(number, said)
 
     for line in sys.stdin:
         threading.Thread(target=answer, args=json.loads(line), daemon=True).start()
@@ -187,6 +221,8 @@ def main(library: str, command: str) -> None:
 
 class Door:
     """A process of the user's that has sessions."""
+
+    shared = None  # its keeper, if that is a shared one
 
     def __init__(self, remit, env=None):
         build = pathlib.Path(os.environ.get("REMIT", pathlib.Path(__file__).parents[2] / "build" / "remit")).parent
@@ -216,6 +252,13 @@ class Door:
         self.process.stdin.write(json.dumps([self.count, what, arguments]) + "\n")
         self.process.stdin.flush()
         return lambda seconds=PATIENCE: answers.get(timeout=seconds)
+
+    def begin_cell(self, code: str, **arguments):
+        """As begin(), for a cell that has begun to write when this comes back."""
+        answer = self.begin("run", code=code, watched=True, **arguments)
+        first = answer()
+        assert first == {"begun": True}, first
+        return answer
 
     def ask(self, what: str, **arguments) -> dict:
         return self.begin(what, **arguments)()

