@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -255,8 +256,10 @@ is_named(const char *variable, enum step_id step)
 bool
 step_is_to_fail(enum step_id step)
 {
-	if (is_named("REMIT_WAIT_STEP", step))
+	if (is_named("REMIT_WAIT_STEP", step)) {
+		prctl(PR_SET_NAME, "remit-waits", 0, 0, 0);
 		usleep(1000 * 1000);
+	}
 	if (!is_named("REMIT_FAIL_STEP", step))
 		return false;
 	errno = EIO;

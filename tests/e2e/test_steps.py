@@ -1,15 +1,14 @@
 """Rule 2: no step of the lock-down may fail and let the run go on."""
 
-import os
 import pathlib
 import re
-import signal
 import subprocess
 import time
 
 import pytest
 from conftest import ROOT
-from leftovers import gone, processes, workspaces
+from leftovers import gone, name_of, processes, workspaces
+from shared_keeper import children, kill
 
 TABLE = (ROOT / "src" / "jail" / "step.c").read_text()
 ROWS = re.findall(r'\[STEP_(?!READY)\w+\] =\s*\{\s*"([^"]+)",\s*(STAGE_\w+)', TABLE)
@@ -64,19 +63,14 @@ def test_the_release_build_has_no_such_switch(remit):
 
 
 def descendants(pid):
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children") as f:
-            below = [int(p) for p in f.read().split()]
-    except FileNotFoundError:
-        return []
+    below = children(pid)
     return below + [q for p in below for q in descendants(p)]
 
 
 def await_family(p) -> list[int]:
-    """The command and all below it, once its keeper is there."""
-    time.sleep(0.3)
-    family = [p.pid, *descendants(p.pid)]
-    while len(family) < 2:
+    """The command and all below it, once the step waits."""
+    family = []
+    while not any(name_of(pid) == "remit-waits" for pid in family):
         assert p.poll() is None, p.communicate()
         time.sleep(0.02)
         family = [p.pid, *descendants(p.pid)]
@@ -90,8 +84,8 @@ def test_whoever_is_killed_at_a_step_nothing_is_left(holes, number):
     env = {"REMIT_WAIT_STEP": STEPS[number]}
     with holes.popen("run", *way_to(STEPS[number]), "-c", "print(1)", env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
         family = await_family(p)
-        os.kill({"caller": family[0], "keeper": family[1], "last": family[-1]}[victim], signal.SIGKILL)
-        p.communicate(timeout=30)  # it ends, whatever it says
+        kill({"caller": family[0], "keeper": family[1], "last": family[-1]}[victim])
+        p.communicate(timeout=60)  # it ends, whatever it says
     assert gone(lambda: processes(holes.command)) == []
 
 
@@ -102,8 +96,8 @@ def test_whoever_is_killed_at_a_step_without_namespaces_nothing_is_left(holes, n
     env = {"REMIT_WAIT_STEP": BARE[number]}
     with holes.popen("run", "--preset", "landlock", "-c", "print(1)", env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
         family = await_family(p)
-        os.kill({"caller": family[0], "keeper": family[1], "last": family[-1]}[victim], signal.SIGKILL)
-        p.communicate(timeout=30)
+        kill({"caller": family[0], "keeper": family[1], "last": family[-1]}[victim])
+        p.communicate(timeout=60)
     assert gone(lambda: processes(holes.command)) == []
     assert holes("doctor", "--clean").returncode == 0
     assert gone(lambda: workspaces(holes)) == []
