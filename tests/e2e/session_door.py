@@ -76,6 +76,7 @@ class FileAnswer(c.Structure):
 
 OnOutput = c.CFUNCTYPE(None, c.c_void_p, c.c_int, c.c_void_p, c.c_size_t)
 
+BUSY = 3
 FILE_OPS = ["", "read", "write", "list", "stat", "make", "move", "remove"]
 FILE_TYPES = ["", "file", "folder", "link", "other"]
 
@@ -186,9 +187,13 @@ class Library:
 
     def close(self, session="s"):
         result = c.c_void_p()
-        # One that is busy stays.
-        self.check("remit_session_close", self.sessions[session], c.byref(result))
-        del self.sessions[session]
+        handle = self.sessions.pop(session)
+        try:
+            self.check("remit_session_close", handle, c.byref(result))
+        except Failed as e:
+            if e.args[0]["code"] == BUSY:
+                self.sessions[session] = handle
+            raise
         return self.take(result)
 
     def drop(self, session="s"):
