@@ -151,7 +151,7 @@ for case in cases:
     else: print("no error|", case)
     assert add(1, 1) == 2
 """
-    result = once(code, memory_bytes="1G", open_files=64, disk_bytes="16M")
+    result = once(code, memory_bytes="1G", open_files=64, disk_bytes="16M", timeout=200, cpu_seconds=200)
     lines = result["stdout"].splitlines()
     assert (result["status"], len(lines)) == ("ok", len(ERRORS)), result
     for line, (case, words) in zip(lines, ERRORS):
