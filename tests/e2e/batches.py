@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import pathlib
+import signal
 import subprocess
+import tempfile
 import time
 
 
@@ -32,7 +35,27 @@ def slow(count: int, seconds: float = 0.1) -> list[dict]:
     return [{"id": n, "code": f"import time; time.sleep({seconds}); print({n})"} for n in range(count)]
 
 
-def wait_until(true, seconds: float = 30) -> None:
+class Gate:
+    """A folder that jobs share with the test: they say there that they have begun, and wait until they are let on."""
+
+    def __init__(self, remit):
+        self.path = pathlib.Path(tempfile.mkdtemp(prefix="gate-", dir=remit.folder))
+        remit.own(self.path)
+        self.flags = ("--mount", f"{self.path}:/gate:direct", "--timeout", "100s")
+
+    def job(self, name, before: str = "", after: str = "") -> dict:
+        wait = f"open('/gate/begun-{name}', 'w').close()\nwhile not os.path.exists('/gate/on-{name}'): time.sleep(0.02)\n"
+        return {"id": name, "code": f"import os, time\n{before}\n{wait}{after}"}
+
+    def begun(self) -> int:
+        return len(list(self.path.glob("begun-*")))
+
+    def let(self, *names) -> None:
+        for name in names:
+            (self.path / f"on-{name}").touch()
+
+
+def wait_until(true, seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "it never came true"
@@ -49,10 +72,22 @@ def started(remit, jobs, *flags, before: int = 3, **more):
     return p, path, out
 
 
+def interrupt(p: subprocess.Popen) -> None:
+    """One that is taken: two that wait at the same time are one."""
+
+    def is_taken():
+        with open(f"/proc/{p.pid}/status") as f:
+            waiting = next(int(line.split()[1], 16) for line in f if line.startswith("ShdPnd"))
+        return not waiting >> (signal.SIGINT - 1) & 1
+
+    p.send_signal(signal.SIGINT)
+    wait_until(lambda: p.poll() is not None or is_taken())
+
+
 def ended(p: subprocess.Popen) -> int:
     """The exit code. One that does not end fails the test, and does not hold it up."""
     try:
-        return p.wait(timeout=30)
+        return p.wait(timeout=60)
     except subprocess.TimeoutExpired:
         p.kill()
         raise

@@ -4,10 +4,9 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 
 import pytest
-from batches import batch, lines, results, started, wait_until
+from batches import Gate, batch, lines, results, started, wait_until
 from leftovers import processes
 from shared_keeper import children
 
@@ -132,23 +131,21 @@ def test_a_link_in_place_of_a_job_s_folder_is_not_followed(remit, top):
 # ---- going on ----
 
 
-def slow_writers(count: int) -> list[dict]:
-    return [{"id": n, "code": f"open('a', 'w').write('{n}'); import time; time.sleep(0.5); open('b', 'w').write('{n}')"} for n in range(count)]
-
-
 @pytest.mark.parametrize("flags", [(), ("--unordered",)], ids=["ordered", "unordered"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_batch_has_all_files_in_the_end(remit, top, flags, number):
-    jobs = slow_writers(12)
-    p, path, out = started(remit, jobs, "-j3", *exporting(top), *flags)
-    time.sleep(0.25)  # the next three have written a file, and not the other
+    gate = Gate(remit)
+    gate.let(*range(3))
+    jobs = [gate.job(n, f"open('a', 'w').write('{n}')", f"open('b', 'w').write('{n}')") for n in range(12)]
+    p, path, out = started(remit, jobs, "-j3", *gate.flags, *exporting(top), *flags)
+    wait_until(lambda: gate.begun() == 6)  # the next three have written a file, and not the other
     p.send_signal(number)
-    p.communicate(timeout=30)
-    before = results("".join(line for line in out.read_text().splitlines(True) if line.endswith("\n")))
-    assert 3 <= len(before) < 12
+    p.communicate(timeout=60)
+    assert len(results(out.read_text())) == 3
+    gate.let(*range(12))
     if number == signal.SIGKILL:
         wait_until(lambda: not processes(remit.command))
-    done = remit("batch", path, "--output", out, "--resume", "-j3", *exporting(top), *flags)
+    done = remit("batch", path, "--output", out, "--resume", "-j3", *gate.flags, *exporting(top), *flags)
     assert done.returncode == 0, done
     found = results(out.read_text())
     assert sorted(r["id"] for r in found) == list(range(12))
@@ -176,19 +173,19 @@ def test_what_an_unfinished_job_left_is_replaced(remit, top):
 
 def test_a_keeper_that_dies_while_files_leave_is_replaced(remit, top):
     """What the first run gave is not in the way of the second, and nothing is mixed."""
-    code = "import os, random; r = str(random.random())\nfor n in range(300): open('f%d' % n, 'w').write(r + 'x' * 100000)"
+    code = "import os, random; r = str(random.random())\nfor n in range(900): open('f%d' % n, 'w').write(r + 'x' * 100000)"
     path = remit.file("jobs.jsonl", lines({"id": "a", "code": code}))
-    flags = exporting(top, "-j1", "--disk", "100M", "--memory", "800M")
+    flags = exporting(top, "-j1", "--disk", "200M", "--memory", "800M", "--export-time", "120")
     p = remit.popen("batch", *flags, path, env={"REMIT_KEEPER": ""}, stdout=subprocess.PIPE, text=True)
     wait_until(lambda: len(visible(top / "a")) > 0)
     (keeper,) = children(p.pid)
     os.kill(keeper, signal.SIGSTOP)
-    assert len(visible(top / "a")) < 300
+    assert len(visible(top / "a")) < 900
     os.kill(keeper, signal.SIGKILL)
-    out, _ = p.communicate(timeout=60)
+    out, _ = p.communicate(timeout=120)
     (r,) = results(out)
-    assert r["status"] == "ok" and len(r["artifacts"]) == 300 and r["artifacts_skipped"] == [], r
-    assert len(set(content(top).values())) == 1 and len(content(top)) == 300
+    assert r["status"] == "ok" and len(r["artifacts"]) == 900 and r["artifacts_skipped"] == [], r
+    assert len(set(content(top).values())) == 1 and len(content(top)) == 900
 
 
 def visible(folder) -> list[str]:

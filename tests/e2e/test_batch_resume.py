@@ -1,14 +1,17 @@
 """`remit batch`: files of results, how a batch is ended, and how it goes on."""
 
+import fcntl
 import json
 import os
 import resource
 import signal
 import subprocess
+import sys
+import termios
 import time
 
 import pytest
-from batches import batch, ended, lines, numbers, results, slow, started, wait_until
+from batches import Gate, batch, ended, interrupt, lines, numbers, results, slow, started, wait_until
 from fake_keeper import FakeKeeper
 from leftovers import gone, processes
 
@@ -49,7 +52,7 @@ def test_jobs_are_not_overwritten_by_their_results(any_remit):
         assert done.returncode == 2 and path.read_text() == lines(*numbers(2))
     with open(path, "a") as f:
         p = any_remit.popen("batch", path, stdout=f, stderr=subprocess.PIPE)
-        assert "the same file" in p.communicate(timeout=30)[1].decode() and p.returncode == 2
+        assert "the same file" in p.communicate(timeout=60)[1].decode() and p.returncode == 2
 
 
 def test_two_batches_do_not_share_a_file(any_remit):
@@ -69,19 +72,22 @@ def test_two_batches_do_not_share_a_file(any_remit):
 @pytest.mark.parametrize("flags", [(), ("--unordered",)], ids=["ordered", "unordered"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_batch_is_whole_lines_and_goes_on(remit, flags, number):
-    jobs = slow(30)
-    p, path, out = started(remit, jobs, "-j3", *flags)
+    gate = Gate(remit)
+    gate.let(*range(3))
+    p, path, out = started(remit, map(gate.job, range(20)), "-j3", *gate.flags, *flags)
+    wait_until(lambda: gate.begun() == 6)
     p.send_signal(number)
-    _, err = p.communicate(timeout=30)
+    _, err = p.communicate(timeout=60)
     part = out.read_text()
     before = results(part)
     assert p.returncode == 130 and "interrupted: " in err and "--resume" in err
-    assert 3 <= len(before) < 30 and {r["status"] for r in before} == {"ok"}
-    done = remit("batch", path, "--output", out, "-j3", *flags, "--resume")
+    assert len(before) == 3 and {r["status"] for r in before} == {"ok"}
+    gate.let(*range(20))
+    done = remit("batch", path, "--output", out, "-j3", *gate.flags, *flags, "--resume")
     assert done.returncode == 0 and done.stdout == ""
     assert out.read_text().startswith(part)
     ids = [r["id"] for r in results(out.read_text())]
-    assert sorted(ids) == list(range(30))
+    assert sorted(ids) == list(range(20))
     if not flags:
         assert ids == sorted(ids)
     # All is done: nothing is run again.
@@ -90,53 +96,64 @@ def test_an_interrupted_batch_is_whole_lines_and_goes_on(remit, flags, number):
 
 
 def test_a_batch_to_standard_output_is_whole_lines_and_goes_on(any_remit):
-    path = any_remit.file("jobs.jsonl", lines(*slow(30)))
+    gate = Gate(any_remit)
+    gate.let(*range(2))
+    path = any_remit.file("jobs.jsonl", lines(*map(gate.job, range(10))))
     out = any_remit.file("redirected.jsonl")
     with open(out, "w") as f:
-        p = any_remit.popen("batch", path, stdout=f, stderr=subprocess.PIPE, text=True)
+        p = any_remit.popen("batch", path, *gate.flags, stdout=f, stderr=subprocess.PIPE, text=True)
         wait_until(lambda: out.read_bytes().count(b"\n") >= 2)
         p.send_signal(signal.SIGINT)
-        _, err = p.communicate(timeout=30)
+        _, err = p.communicate(timeout=60)
     assert p.returncode == 130 and "--resume --output FILE" in err
-    assert 2 <= len(results(out.read_text())) < 30
-    assert any_remit("batch", path, "--output", out, "--resume").returncode == 0
-    assert [r["id"] for r in results(out.read_text())] == list(range(30))
+    assert len(results(out.read_text())) == 2
+    gate.let(*range(10))
+    assert any_remit("batch", path, "--output", out, "--resume", *gate.flags).returncode == 0
+    assert [r["id"] for r in results(out.read_text())] == list(range(10))
 
 
 def test_a_run_that_was_interrupted_is_run_again_whatever_it_says(remit):
-    code = "import time\ntry:\n    time.sleep(2)\n    print('slept')\nexcept KeyboardInterrupt:\n    print('woken')"
-    jobs = [{"id": "quick", "code": ""}, {"id": "slow", "code": code}]
-    p, path, out = started(remit, jobs, "-j2", before=1)
-    time.sleep(0.5)
+    gate = Gate(remit)
+    woken = "import signal, sys\nsignal.signal(signal.SIGINT, lambda *_: (print('woken'), sys.exit(0)))"
+    jobs = [{"id": "quick", "code": ""}, gate.job("slow", woken, "print('slept')")]
+    p, path, out = started(remit, jobs, "-j2", *gate.flags, before=1)
+    wait_until(gate.begun)
     p.send_signal(signal.SIGINT)
-    p.communicate(timeout=30)
+    p.communicate(timeout=60)
     assert p.returncode == 130 and [r["id"] for r in results(out.read_text())] == ["quick"]
-    remit("batch", path, "--output", out, "--resume")
+    gate.let("slow")
+    remit("batch", path, "--output", out, "--resume", *gate.flags)
     assert [(r["id"], r["stdout"]) for r in results(out.read_text())] == [("quick", ""), ("slow", "slept\n")]
 
 
-STUBBORN = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\ntime.sleep(60)"
+STUBBORN = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)"
 
 
 def test_the_second_interrupt_ends_it_at_once(remit):
-    jobs = [{"id": 1, "code": ""}, {"id": 2, "code": STUBBORN}]
-    p, _, out = started(remit, jobs, "-j2", before=1)
-    time.sleep(0.5)
-    begun = time.monotonic()
-    p.send_signal(signal.SIGINT)
-    time.sleep(0.2)
-    assert p.poll() is None  # it waits for the program to be killed, two seconds
-    p.send_signal(signal.SIGINT)
-    p.communicate(timeout=30)
-    assert p.returncode == 130 and time.monotonic() - begun < 1.5
-    assert [r["id"] for r in results(out.read_text())] == [1]
+    gate = Gate(remit)
+    p, _, out = started(remit, [{"id": 1, "code": ""}, gate.job(2, STUBBORN)], "-j2", *gate.flags, before=1)
+    wait_until(gate.begun)
+    keeper = keeper_of(p.pid)
+    os.kill(keeper, signal.SIGSTOP)  # the program is not killed, and the first interrupt waits for that
+    try:
+        interrupt(p)
+        time.sleep(0.2)
+        assert p.poll() is None
+        interrupt(p)
+        p.communicate(timeout=60)
+    finally:
+        os.kill(keeper, signal.SIGCONT)
+    assert p.returncode == 130 and [r["id"] for r in results(out.read_text())] == [1]
     assert gone(lambda: processes(remit.command)) == []
 
 
 def test_the_first_interrupt_leaves_nothing_running(remit):
-    p, _, out = started(remit, [{"id": 1, "code": ""}, *[{"code": STUBBORN}] * 3], "-j4", before=1)
+    gate = Gate(remit)
+    jobs = [{"id": 1, "code": ""}, *(gate.job(n, STUBBORN) for n in (2, 3, 4))]
+    p, _, out = started(remit, jobs, "-j4", *gate.flags, before=1)
+    wait_until(lambda: gate.begun() == 3)
     p.send_signal(signal.SIGINT)
-    p.communicate(timeout=30)
+    p.communicate(timeout=60)
     assert p.returncode == 130 and gone(lambda: processes(remit.command)) == []
 
 
@@ -144,14 +161,14 @@ def test_a_hangup_that_is_ignored_is_ignored(any_remit):
     """As with nohup(1)."""
     p, _, out = started(any_remit, slow(10), preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
     p.send_signal(signal.SIGHUP)
-    p.communicate(timeout=30)
+    p.communicate(timeout=60)
     assert p.returncode == 0 and len(results(out.read_text())) == 10
 
 
 def test_a_killed_batch_goes_on(remit):
     p, path, out = started(remit, slow(20))
     p.kill()
-    p.communicate(timeout=30)
+    p.communicate(timeout=60)
     assert remit("batch", path, "--output", out, "--resume").returncode == 0
     assert [r["id"] for r in results(out.read_text())] == list(range(20))
 
@@ -210,18 +227,23 @@ def test_somebody_reads_slowly_and_is_waited_for(any_remit):
     while piece := os.read(reader, 10000):
         text += piece
     os.close(reader)
-    p.communicate(timeout=30)
+    p.communicate(timeout=60)
     assert p.returncode == 0 and [r["id"] for r in results(text.decode())] == list(range(12))
+
+
+def unread_bytes(pipe) -> int:
+    count = bytearray(4)
+    fcntl.ioctl(pipe, termios.FIONREAD, count)
+    return int.from_bytes(count, sys.byteorder)
 
 
 def test_an_interrupt_reaches_a_batch_that_waits_for_its_reader(any_remit):
     jobs = [{"id": n, "code": "print('x' * 50000)"} for n in range(12)]
     path = any_remit.file("jobs.jsonl", lines(*jobs))
     with any_remit.popen("batch", path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
-        time.sleep(1)
-        for _ in range(2):
-            p.send_signal(signal.SIGINT)
-            time.sleep(0.2)
+        wait_until(lambda: unread_bytes(p.stdout) > 60000)  # and no other line fits in behind
+        interrupt(p)
+        interrupt(p)
         assert ended(p) == 130
 
 
@@ -239,7 +261,7 @@ def test_a_file_that_may_not_grow_ends_in_a_whole_line(any_remit):
 
     out = any_remit.file("limited.jsonl")
     with any_remit.popen("batch", path, "--output", out, stderr=subprocess.PIPE, text=True, preexec_fn=limit) as p:
-        _, err = p.communicate(timeout=30)
+        _, err = p.communicate(timeout=60)
     assert p.returncode == 125 and "File too large" in err
     assert 1 <= len(results(out.read_text())) < 9
     assert any_remit("batch", path, "--output", out, "--resume").returncode == 0
@@ -252,10 +274,13 @@ def keeper_of(pid: int) -> int:
 
 
 def test_a_keeper_that_dies_is_replaced(remit):
-    p, _, out = started(remit, slow(12, 0.3), "-j3")
-    first = keeper_of(p.pid)
-    os.kill(first, signal.SIGKILL)
-    _, err = p.communicate(timeout=30)
+    gate = Gate(remit)
+    gate.let(*range(3))
+    p, _, out = started(remit, map(gate.job, range(12)), "-j3", *gate.flags)
+    wait_until(lambda: gate.begun() == 6)
+    os.kill(keeper_of(p.pid), signal.SIGKILL)
+    gate.let(*range(12))
+    _, err = p.communicate(timeout=60)
     assert (p.returncode, err) == (0, "")
     found = results(out.read_text())
     assert [r["id"] for r in found] == list(range(12)) and {r["status"] for r in found} == {"ok"}
@@ -278,11 +303,12 @@ def test_a_keeper_that_is_busy_is_asked_again(any_remit):
 
 
 def test_an_interrupt_ends_the_wait_for_a_busy_keeper(any_remit):
-    keeper = FakeKeeper(any_remit, lambda code: "busy")
+    asked = []
+    keeper = FakeKeeper(any_remit, lambda code: asked.append(code) or "busy")
     with any_remit.popen("batch", stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=keeper.env()) as p:
         p.stdin.write(lines(*numbers(1)).encode())
         p.stdin.flush()
-        time.sleep(1)
+        wait_until(lambda: len(asked) > 2)
         p.send_signal(signal.SIGINT)
         assert ended(p) == 130 and p.stdout.read() == b""
     keeper.listener.close()
