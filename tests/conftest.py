@@ -102,7 +102,7 @@ class Remit:
             home = os.environ["HOME"]
         return {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": home, **(extra or {})}
 
-    def __call__(self, *args, input=None, env=None, timeout=120, text=True, **more):
+    def __call__(self, *args, input=None, env=None, timeout=300, text=True, **more):
         if input is None and "stdin" not in more:
             more["stdin"] = subprocess.DEVNULL
         return subprocess.run(

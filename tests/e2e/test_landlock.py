@@ -139,7 +139,7 @@ def test_it_works_where_the_kernel_allows_no_more_namespaces(any_remit):
     script = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
     argv = ["unshare", "--user", "--map-current-user", "--keep-caps", "sh", "-c", script, "sh"]
     argv += any_remit.argv("run", "--json", *PRESET, "-c", "import os; print(6 * 7, os.getuid())")
-    done = subprocess.run(argv, env=any_remit.env(), cwd=any_remit.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, **any_remit.identity())
+    done = subprocess.run(argv, env=any_remit.env(), cwd=any_remit.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, **any_remit.identity())
     result = json.loads(done.stdout)
     assert (result["status"], result["stdout"]) == ("ok", f"42 {os.stat(any_remit.folder).st_uid}\n"), result
 
@@ -148,7 +148,7 @@ def test_a_root_that_may_not_change_its_user_is_refused(stage, remit):
     """The code is never root: also not the root of a container."""
     argv = ["unshare", "--user", "--map-root-user", PYTHON, str(CONTAIN), remit.command, "run", "--json", *PRESET, "-c", "print('ran')"]
     env = {**remit.env(), "XDG_CACHE_HOME": str(remit.folder), "TMPDIR": str(remit.folder)}
-    done = subprocess.run(argv, env=env, cwd=remit.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, **remit.identity())
+    done = subprocess.run(argv, env=env, cwd=remit.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, **remit.identity())
     result = json.loads(done.stdout)
     assert (result["status"], result["stdout"], result["error"]["where"]) == ("refused", "", "tier"), result
 
@@ -233,19 +233,19 @@ def test_whatever_is_in_the_workspace_it_is_removed_and_nothing_else(inside, tre
     outside = inside.folder / "outside"
     outside.mkdir(exist_ok=True)
     inside.file("outside/kept", "kept")
-    result = inside.bare(f"OUTSIDE = {str(outside)!r}\n{TREES[tree]}\nprint('made')", "--timeout", "60")
+    result = inside.bare(f"OUTSIDE = {str(outside)!r}\n{TREES[tree]}\nprint('made')", "--timeout", "200")
     assert result["stdout"] == "made\n", result
-    assert gone(inside.workspaces, 30) == []
+    assert gone(inside.workspaces, 60) == []
     assert (outside / "kept").read_text() == "kept" and stat.S_IMODE(outside.stat().st_mode) == 0o755
 
 
 # ---- whoever dies ----
 
-WAIT = "import os, sys, time; print(os.getcwd(), os.getpid(), flush=True); time.sleep(60)"
+WAIT = ("--timeout", "200s", "-c", "import os, sys, time; print(os.getcwd(), os.getpid(), flush=True); time.sleep(200)")
 
 
 def started(inside, env=None):
-    p = inside.popen("run", *PRESET, "-c", WAIT, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    p = inside.popen("run", *PRESET, *WAIT, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     place, pid = p.stdout.readline().split()
     return p, place, int(pid)
 
@@ -253,7 +253,7 @@ def started(inside, env=None):
 def test_the_code_is_killed(inside):
     p, place, pid = started(inside)
     os.kill(pid, signal.SIGKILL)
-    p.communicate(timeout=30)
+    p.communicate(timeout=60)
     assert p.returncode == 128 + signal.SIGKILL
     assert gone(lambda: os.path.exists(place) or []) == []
 
@@ -262,9 +262,9 @@ def test_the_code_is_killed(inside):
 def test_the_keeper_is_killed(inside, cleaner):
     p, place, pid = started(inside)
     (keeper,) = children(p.pid)
-    assert children(keeper) == [pid]
+    assert pid in children(keeper)
     os.kill(keeper, signal.SIGKILL)
-    p.communicate(timeout=30)
+    p.communicate(timeout=60)
     assert gone(lambda: is_alive(pid) or []) == [], "the code outlives its keeper"
     assert os.path.exists(place)
     if cleaner == "doctor":
@@ -277,7 +277,7 @@ def test_the_keeper_is_killed(inside, cleaner):
 def test_the_caller_is_killed(inside):
     p, place, pid = started(inside)
     p.kill()
-    p.communicate(timeout=30)
+    p.communicate(timeout=60)
     assert gone(lambda: is_alive(pid) or []) == []
     assert gone(lambda: processes(inside.command)) == []
 
@@ -288,7 +288,7 @@ def test_a_folder_in_use_is_not_cleaned(inside):
     assert inside.bare("pass")["status"] == "ok"
     assert os.path.exists(place) and is_alive(pid)
     p.kill()
-    p.communicate(timeout=30)
+    p.communicate(timeout=60)
 
 
 def test_a_shared_keeper_serves_it(inside):
@@ -298,11 +298,11 @@ def test_a_shared_keeper_serves_it(inside):
             result = keeper.json(PLACE, *PRESET)
             assert (result["status"], result["start"]) == ("ok", "cold"), result
         assert keeper.json("print('ran')")["status"] == "refused"
-        with inside.popen("run", *PRESET, "-c", WAIT, env=keeper.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as p:
+        with inside.popen("run", *PRESET, *WAIT, env=keeper.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as p:
             place = p.stdout.readline().split()[0]
             p.kill()
         assert gone(lambda: os.path.exists(place) or []) == []
-        assert keeper.status()["running"] == 0
+        keeper.until(lambda: keeper.status()["running"] == 0)
     finally:
         keeper.close()
     assert gone(lambda: processes(inside.command)) == []
@@ -402,7 +402,7 @@ def test_there_is_one_process(inside, covers):
 
 
 def test_other_processes_are_out_of_reach(inside):
-    with inside.popen("run", *PRESET, "-c", WAIT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as p:
+    with inside.popen("run", *PRESET, *WAIT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as p:
         other = int(p.stdout.readline().split()[1])
         pids = [other, p.pid, *children(p.pid), -1, 1, 2]
         refuses(
@@ -449,7 +449,7 @@ def test_limits(inside, covers):
 
     held("timeout", "timer", "timeout", "while True: pass", "--timeout", "500ms")
     spin = "while True: pass"
-    result = held("cpu_seconds", "rlimit_cpu", "cpu_limit", spin, "--cpu", "1s")
+    result = held("cpu_seconds", "rlimit_cpu", "cpu_limit", spin, "--cpu", "1s", "--timeout", "300s")
     if "cgroup_cpu" in enforced(result, "cpu_seconds"):
         covers(inside, "cpu_seconds", "cgroup_cpu", tier="landlock")
     grow = "x = bytearray(400 << 20)\nprint('had it')"
@@ -469,7 +469,7 @@ def test_limits(inside, covers):
         covers(inside, field, "capture", tier="landlock")
     held("output_ceiling", "capture", "output_limit", "while True: print('x' * 5000)", "--stdout-max", "1k", "--output-ceiling", "5")
     held("code_bytes", "frame_cap", "refused", "#" * 500, "--code-max", "100")
-    held("stdin_bytes", "frame_cap", "refused", "import time; time.sleep(9)", "--stdin-max", "10", input="x" * 99)
+    held("stdin_bytes", "frame_cap", "refused", "import time; time.sleep(60)", "--stdin-max", "10", input="x" * 99)
 
 
 THREADS = """
@@ -500,12 +500,12 @@ def test_files_come_in_and_leave(remit):
         [
             ("open('out.txt', 'w').write(open('in/a.txt').read())\nimport os; os.symlink('/etc/passwd', 'link.txt')", "ok"),
             ("open('out.txt', 'w').write('given'); 1/0", "error"),
-            ("open('out.txt', 'w').write('given')\nwhile True: pass", "timeout"),
+            ("open('out.txt', 'w').write('given')\nimport time; time.sleep(60)", "timeout"),
         ]
     ):
         folder = remit.folder / f"bare-artifacts-{n}"
         flags = ("--preset", "landlock", "--file", f"{given}:in/a.txt", "--export", "*.txt", "--artifacts", folder)
-        result = remit.json(code, *flags, "--timeout", "2s")
+        result = remit.json(code, *flags, "--timeout", "5s")
         assert result["status"] == status, result
         assert [a["path"] for a in result["artifacts"]] == ["out.txt"]
         assert (folder / "out.txt").read_text() == "given"

@@ -76,7 +76,7 @@ def test_files_go_in_and_out(remit, prefix, stage):
 def test_the_installed_command_works(remit, prefix):
     done = subprocess.run(
         [prefix / "bin" / "remit", "run", "-c", "print(1)"], env=remit.env(), cwd=remit.folder,
-        capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60, **remit.identity(),
+        capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120, **remit.identity(),
     )  # fmt: skip
     assert done.stdout == "1\n", done
 

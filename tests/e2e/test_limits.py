@@ -17,7 +17,7 @@ def test_timeout(remit, covers):
     ):
         result = remit.json(code, "--timeout", "600ms")
         assert (result["status"], result["exit_code"], result["signal"]) == ("timeout", None, 9), code
-        assert 600 <= result["usage"]["wall_ms"] < 5000
+        assert 600 <= result["usage"]["wall_ms"] < 25000
     assert enforced(result, "timeout") == ["timer"]
     covers(remit, "timeout", "timer")
 
@@ -28,19 +28,19 @@ def test_timeout_of_many_threads(any_remit):
 
 
 def test_cpu(remit, covers):
-    result = remit.json("while True: pass", "--cpu", "700ms", "--timeout", "60s")
+    result = remit.json("while True: pass", "--cpu", "700ms", "--timeout", "300s")
     assert result["status"] == "cpu_limit"
     assert 650 < result["usage"]["cpu_ms"] < 3000
-    result = remit.json("while True: pass", "--cpu", "1s", "--timeout", "60s")
+    result = remit.json("while True: pass", "--cpu", "1s", "--timeout", "300s")
     assert result["status"] == "cpu_limit"
     covers(remit, "cpu_seconds", *enforced(result, "cpu_seconds"))
 
 
 def test_cpu_of_all_processes_together(remit):
-    code = "import os, time\nfor _ in range(4):\n    if os.fork() == 0:\n        while True: pass\ntime.sleep(60)"
-    result = remit.json(code, "--subprocess", "--cpu", "1s", "--timeout", "60s")
+    code = "import os, time\nfor _ in range(4):\n    if os.fork() == 0:\n        while True: pass\ntime.sleep(300)"
+    result = remit.json(code, "--subprocess", "--cpu", "1s", "--timeout", "300s")
     if remit.by_root:
-        assert result["status"] == "cpu_limit" and result["usage"]["wall_ms"] < 20000
+        assert result["status"] == "cpu_limit" and result["usage"]["cpu_ms"] < 4000
     else:  # without a group it cannot be kept, so it is refused
         assert (result["status"], result["error"]["where"]) == ("refused", "cpu_seconds")
 

@@ -147,13 +147,13 @@ def test_where_user_namespaces_are_forbidden_doctor_says_so(any_remit):
     argv = ["unshare", "--user", "--map-current-user", "--keep-caps", "sh", "-c", script, "sh"]
     done = subprocess.run(
         [*argv, *any_remit.argv("doctor")], env=any_remit.env(), cwd=any_remit.folder,
-        capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60, **any_remit.identity(),
+        capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120, **any_remit.identity(),
     )  # fmt: skip
     assert done.returncode == 1, done
     assert "no   user_namespace" in done.stdout and "does not work here" in done.stdout
     done = subprocess.run(
         [*argv, *any_remit.argv("run", "--json", "-c", "print('ran')")], env=any_remit.env(), cwd=any_remit.folder,
-        capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60, **any_remit.identity(),
+        capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120, **any_remit.identity(),
     )  # fmt: skip
     result = json.loads(done.stdout)
     assert result["status"] == "refused" and "user_namespace" in result["error"]["value"]
