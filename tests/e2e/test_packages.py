@@ -349,7 +349,7 @@ def test_too_many_files(any_remit, index, request):
         wheel.add(f"many_files/{i}")
     folder = any_remit.folder / "many"
     wheel.write(folder)
-    why = reason(shop.json("1", "--offline", "--find-links", folder, "--package", "many_files", timeout=280))
+    why = reason(shop.json("1", "--offline", "--find-links", folder, "--package", "many_files", "--package-time", "900s", timeout=900))
     assert "too many files" in why, why
     assert shop.shelves() == [] and list(shop.store.glob("new/*")) == []
     shutil.rmtree(shop.cache)
@@ -451,7 +451,7 @@ def test_two_at_once_install_once(shop, index, stage):
     assert len(shop.downloads(asked)) == 1
 
 
-def wait_for(condition, seconds=30):
+def wait_for(condition, seconds=60):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, condition
@@ -473,7 +473,7 @@ def test_killed_in_the_middle_leaves_nothing_that_is_used(shop, index, whom):
                 with contextlib.suppress(ProcessLookupError):
                     if os.getpgid(pid) == pid and pid != process.pid:
                         os.kill(pid, signal.SIGKILL)
-        assert process.communicate(timeout=20)[0] == b""
+        assert process.communicate(timeout=60)[0] == b""
     finally:
         index.delay.clear()
     assert not gone(lambda: processes(shop.remit.command))
@@ -491,7 +491,7 @@ def test_an_interrupt_ends_it(shop, index):
     try:
         wait_for(lambda: shop.downloads(asked))
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
     finally:
         index.delay.clear()
     assert out == b"" and process.returncode == 130, err
