@@ -15,7 +15,7 @@ import time
 
 import pytest
 from conftest import enforced, make_remit, skip_or_fail
-from leftovers import gone, name_of
+from leftovers import gone, name_of, processes
 from shared_keeper import SharedKeeper, children, kill
 
 numbers = itertools.count()
@@ -754,6 +754,7 @@ def test_the_keeper_is_killed_while_it_writes(quick):
     p.communicate(timeout=60)
     texts = {quick.text(str(n)) for n in range(1000)}
     assert texts <= {"old" * 100, "new" * 1000}
+    assert gone(lambda: processes(quick.remit.command)) == []  # who wrote for it has the lock of what is left
     assert quick("open('x', 'w')")["committed"]
     assert gone(lambda: stages(quick.path)) == []
     assert quick.names() == sorted([*map(str, range(1000)), "x"])
