@@ -41,7 +41,7 @@
 /* The exit status of a child that could not make the call; no errno. */
 #define NOT_READY 255
 
-#define PATIENCE_MS 10000
+#define PATIENCE_MS 60000
 
 /* Not called where they are allowed. Refused, everything is called. */
 static const struct {

@@ -27,7 +27,7 @@ wait_at_gate(void *arg)
 static bool
 is_alone_soon(void)
 {
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < 30000; i++) {
 		if (join_is_single_threaded())
 			return true;
 		usleep(1000);

@@ -371,7 +371,7 @@ a_signal_stops_who_stays_awake(void **state)
 	signal(SIGALRM, on_alarm);
 	for (int i = 0; i < 10; i++) {
 		w->loop.stop = false;
-		set(w, 0, loop_now_us() + 5000000);
+		set(w, 0, loop_now_us() + 60ull * 1000000);
 		loop_stay_awake(&w->loop, 3000);
 		setitimer(ITIMER_REAL, &soon, NULL);
 		run(w);
@@ -572,6 +572,6 @@ main(void)
 	};
 
 	/* A loop that waits for nothing waits for good. */
-	alarm(20);
+	alarm(100);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,7 @@ hear(struct story *s)
 	struct pollfd p = { .fd = s->told, .events = POLLIN };
 	uint64_t n;
 
-	assert_int_equal(poll(&p, 1, 20000), 1);
+	assert_int_equal(poll(&p, 1, 60000), 1);
 	assert_int_equal(read(s->told, &n, sizeof(n)), sizeof(n));
 }
 

@@ -296,7 +296,7 @@ another_thread_answers_and_wakes_who_waits(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, reply_from_elsewhere,
 					r.world.held),
 			 0);
-	assert_int_equal(poll(&p, 1, 10000), 1);
+	assert_int_equal(poll(&p, 1, 60000), 1);
 	answered(&r, "ok", "late");
 	assert_int_equal(poll(&p, 1, 0), 0);
 	pthread_join(thread, NULL);
