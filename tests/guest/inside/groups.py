@@ -12,7 +12,7 @@ from conftest import TEST_USER
 
 TOP = pathlib.Path("/sys/fs/cgroup")
 CONTROLLERS = "+memory +pids +cpu"
-PATIENCE = 20
+PATIENCE = 60
 
 
 def of(pid: int | str = "self") -> pathlib.Path:
@@ -24,6 +24,14 @@ def of(pid: int | str = "self") -> pathlib.Path:
 def left(below: pathlib.Path = TOP) -> list[str]:
     """Groups of runs and of keepers; those that go meanwhile do not count."""
     return sorted(os.path.join(path, name) for path, names, _ in os.walk(below) for name in names if name.startswith("remit-"))
+
+
+def is_populated(group: pathlib.Path) -> bool:
+    """Not one that goes meanwhile."""
+    try:
+        return "populated 1" in (group / "cgroup.events").read_text()
+    except OSError:
+        return False
 
 
 def until(look, seconds: float = PATIENCE):
@@ -63,6 +71,6 @@ def delegated(name: str, user: str | None = TEST_USER):
     try:
         yield group
     finally:
-        until(lambda: "populated 0" in (group / "cgroup.events").read_text())
+        until(lambda: not is_populated(group))
         leaf.rmdir()
         group.rmdir()

@@ -66,7 +66,7 @@ def capabilities(remit) -> dict:
 
 def live_group(remit):
     """The only run's."""
-    (found,) = groups.until(lambda: [p for p in remit.home.glob("remit-*") if "populated 1" in (p / "cgroup.events").read_text()])
+    (found,) = groups.until(lambda: [p for p in remit.home.glob("remit-*") if groups.is_populated(p)])
     return found
 
 
