@@ -9,16 +9,19 @@ bare control    Landlock and the filter left out: it escapes. A few programs, on
 
 from __future__ import annotations
 
-import glob
+import atexit
+import functools
 import os
+import shutil
+import tempfile
 import time
 
 import pytest
 from bare import NOT_PROMISED, contained, in_tier, is_for
 from callers import caller_labels, get_caller, get_world, holes_binary, need, record_coverage, release_binary
-from jail_run import attack
+from jail_run import Run, attack
 from judge import not_contained, not_escaped
-from program import load_all
+from program import Program, load_all
 from test_escape import complain, field_locks
 
 PROGRAMS = {program.name: program for program in load_all()}
@@ -34,10 +37,24 @@ def cases():
                 yield pytest.param(program, label, id=f"{program.name}-{label}")
 
 
-def left(uid: int) -> list[str]:
+@functools.lru_cache(maxsize=None)
+def temporary() -> str:
+    """Where nobody else has workspaces."""
+    folder = tempfile.mkdtemp(prefix="remit-bare-", dir="/tmp")
+    os.chmod(folder, 0o1777)
+    atexit.register(shutil.rmtree, folder)
+    return folder
+
+
+def attack_bare(program: Program, label: str, binary: str, left_out: tuple[str, ...] = ()) -> list[Run]:
+    more = {"TMPDIR": temporary()}
+    return attack(contained(need(binary)), in_tier(program), get_caller(label), get_world(), left_out, more)
+
+
+def left() -> list[str]:
     """Workspaces, after a while."""
-    end = time.monotonic() + 10
-    while (found := glob.glob(f"/tmp/remit-{uid}/*")) and time.monotonic() < end:
+    end = time.monotonic() + 60
+    while (found := os.listdir(temporary())) and time.monotonic() < end:
         time.sleep(0.02)
     return found
 
@@ -45,9 +62,9 @@ def left(uid: int) -> list[str]:
 @pytest.mark.parametrize(("program", "caller_label"), list(cases()))
 def test_bare_contains(program, caller_label):
     caller = get_caller(caller_label)
-    rounds = attack(contained(need(release_binary())), in_tier(program), caller, get_world())
+    rounds = attack_bare(program, caller_label, release_binary())
     wrong = not_contained(program, rounds, caller)
-    complain(program, wrong + left(caller.uid), rounds)
+    complain(program, wrong + left(), rounds)
     assert all(one.result["tier"] == "landlock" for one in rounds)
     locks = field_locks(program, rounds[-1].mechanisms())
     record_coverage(program, locks & set(program.kept_by), caller, "bare", tier="landlock")
@@ -56,15 +73,14 @@ def test_bare_contains(program, caller_label):
 @pytest.mark.parametrize("caller_label", caller_labels())
 @pytest.mark.parametrize("name", CONTROLS)
 def test_bare_control_escapes(name, caller_label):
-    program, binary = PROGRAMS[name], contained(need(holes_binary()))
-    rounds = attack(binary, in_tier(program), get_caller(caller_label), get_world(), ("landlock", "seccomp"))
-    complain(program, not_escaped(program, rounds), rounds)
+    rounds = attack_bare(PROGRAMS[name], caller_label, holes_binary(), ("landlock", "seccomp"))
+    complain(PROGRAMS[name], not_escaped(PROGRAMS[name], rounds), rounds)
 
 
 @pytest.mark.parametrize("caller_label", caller_labels())
 @pytest.mark.parametrize("name", NOT_PROMISED)
 def test_what_is_not_promised_harms_nobody(name, caller_label):
     caller = get_caller(caller_label)
-    rounds = attack(contained(need(release_binary())), in_tier(PROGRAMS[name]), caller, get_world())
+    rounds = attack_bare(PROGRAMS[name], caller_label, release_binary())
     assert all(one.result and one.findings == {} and not one.report["left"] for one in rounds), rounds
-    assert caller.victim_is_alive() and left(caller.uid) == []
+    assert caller.victim_is_alive() and left() == []
