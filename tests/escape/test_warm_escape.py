@@ -12,7 +12,6 @@ warm alone      one kept: contained. One program for each mechanism, because a
 from __future__ import annotations
 
 import os
-import time
 
 import pytest
 from callers import (
@@ -29,7 +28,7 @@ from callers import (
 from judge import not_contained, not_escaped
 from program import load_all
 from test_escape import complain, field_locks, lone_locks
-from warm import BENIGN, WarmKeeper, can_be_warm, get_keeper
+from warm import BENIGN, LONG, WarmKeeper, can_be_warm, get_keeper
 
 PROGRAMS = {program.name: program for program in load_all()}
 
@@ -146,13 +145,11 @@ def test_warm_one_lock_alone_contains(program, caller_label, mechanism, keeper_w
 def test_who_is_left_below_the_keeper_is_noticed(caller_label):
     """A run that lasts stands for a process that was left."""
     keeper = get_keeper(need(release_binary()), caller_label)
-    keeper.await_child({})
-    assert keeper.is_settled()
-    with keeper.client("import time; time.sleep(60)") as client:
-        deadline = time.monotonic() + 10
-        while keeper.status()["running"] == 0 and time.monotonic() < deadline:
-            time.sleep(0.01)
-        time.sleep(0.5)  # the pool is full again
+    keeper.await_child({"timeout": LONG})
+    keeper.until(keeper.is_settled, "nobody is left")
+    with keeper.client("import time; time.sleep(600)") as client:
+        keeper.until(lambda: keeper.status()["running"], "it does not run")
+        keeper.until(lambda: keeper.is_full(keeper.status()), "the pools do not fill")
         assert not keeper.is_settled()
         client.kill()
     assert keeper.left() == []

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -19,7 +20,9 @@ from program import Program
 BENIGN = "print(6 * 7)"
 # Longer than any test session: the keeper is ended, it does not end.
 FOR_EVER = 24 * 3600
-PATIENCE = 20
+PATIENCE = 60
+# Of a run that lasts until it is ended.
+LONG = "10m"
 
 
 def can_be_warm(policy: dict, label: str) -> bool:
@@ -69,10 +72,15 @@ class WarmKeeper:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
         )
-        self._until(self.socket.exists, "the keeper does not listen")
+        self.until(self.listens, "the keeper does not listen")
         (self.pid,) = children(self.launcher.pid)
 
-    def _until(self, condition, complaint: str) -> None:
+    def listens(self) -> bool:
+        """A socket is there before anybody listens at it."""
+        with socket.socket(socket.AF_UNIX) as s:
+            return s.connect_ex(str(self.socket)) == 0
+
+    def until(self, condition, complaint: str) -> None:
         end = time.monotonic() + PATIENCE
         while not condition():
             if time.monotonic() > end:
@@ -102,7 +110,7 @@ class WarmKeeper:
 
     def client(self, source: str) -> subprocess.Popen:
         return subprocess.Popen(
-            [self.binary, "run", "--preset", "strict", "-c", source],
+            [self.binary, "run", "--preset", "strict", "--timeout", LONG, "-c", source],
             env=self.environment,
             cwd=self.place,
             stdin=subprocess.DEVNULL,
@@ -134,21 +142,26 @@ class WarmKeeper:
             if one.result["start"] == "warm":
                 (plan,) = [p for p, n in self._hits().items() if n > before.get(p, 0)]
                 return plan
-            self._until(self.is_settled, "no child is made")
+            self.until(self.is_settled, "no child is made")
         raise AssertionError(f"five runs of {policy} were cold: {self.status()}")
 
     def await_child(self, policy: dict) -> None:
         """Until a child of this policy waits."""
         key = json.dumps(policy, sort_keys=True)
-        for _ in range(2):
+        for _ in range(4):
             if key not in self.plans:
                 self.plans[key] = self._learn_plan(policy)
-            self._until(self.is_settled, "the pools do not fill")
+            self.until(self.is_settled, "the pools do not fill")
             for pool in self.status()["pools"]:
                 if pool["plan"] == self.plans[key] and pool["waiting"]:
                     return
             del self.plans[key]  # it was given up for others
         raise AssertionError(f"nobody waits for {policy}: {self.status()}")
+
+    def is_full(self, now: dict) -> bool:
+        """Whoever is wanted waits."""
+        wanted = [p for p in now["pools"] if p["warm"] and p["target"]]
+        return all(p["waiting"] and not p["building"] for p in wanted)
 
     def is_settled(self) -> bool:
         """Whoever is wanted waits, and nobody else is there: for each waiting
@@ -157,11 +170,10 @@ class WarmKeeper:
         now = self.status()
         waiting = sum(pool["waiting"] for pool in now["pools"])
         zygotes = [z["pid"] for z in now["zygotes"] if z["pid"]]
-        wanted = [p for p in now["pools"] if p["warm"] and p["target"]]
         names = [name_of(pid) for pid in children(self.pid)]
         proxies = sum(p["waiting"] for p in now["pools"] if p["proxied"])
         return (
-            all(p["waiting"] and not p["building"] for p in wanted)
+            self.is_full(now)
             and all(z["state"] == "ready" for z in now["zygotes"])
             and now["jails"] == waiting
             and names.count("remit-proxy") == proxies
@@ -171,7 +183,7 @@ class WarmKeeper:
     def left(self) -> list[str]:
         """What a program has left, after a while."""
         try:
-            self._until(self.is_settled, "left behind")
+            self.until(self.is_settled, "left behind")
         except TimeoutError as e:
             return [f"{e}; children {children(self.pid)}"]
         return []
@@ -190,7 +202,7 @@ class WarmKeeper:
     def close(self) -> list:
         """End it; who is left of it."""
         os.kill(self.pid, signal.SIGTERM)
-        self.launcher.wait(timeout=PATIENCE)
+        self.launcher.wait(timeout=3 * PATIENCE)
         report = json.loads((self.place / "report").read_text())
         shutil.rmtree(self.place)
         if report["exit"] != 0:
