@@ -26,8 +26,9 @@ SYS = {
 KEYCTL_JOIN_SESSION_KEYRING = 1
 KEY_SPEC_SESSION_KEYRING = -3
 GRACE = 1.0
-# For Remit's own processes: one may remove what keepers left that others have killed.
-LONG_GRACE = 15.0
+# For who is being ended, and for Remit's own processes: one may remove what keepers left that others have killed.
+LONG_GRACE = 60.0
+PF_EXITING = 4
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -82,19 +83,31 @@ def reap():
         pass
 
 
-def runs(pid, program):
+def is_remit(pid):
     try:
-        return os.path.samefile(f"/proc/{pid}/exe", program)
+        return os.path.basename(os.readlink(f"/proc/{pid}/exe")) == "remit"
     except OSError:
         return False
 
 
-def leftovers(remit):
+def is_ending(pid):
+    """Killed, and gone as soon as it gets a processor. /proc/PID/stat: the seventh behind the name are its flags."""
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            flags = int(f.read().rpartition(")")[2].split()[6])
+        with open(f"/proc/{pid}/status") as f:
+            pending = [int(line.split()[1], 16) for line in f if line.startswith(("SigPnd", "ShdPnd"))]
+    except OSError:
+        return True
+    return bool(flags & PF_EXITING) or any(signals >> (signal.SIGKILL - 1) & 1 for signals in pending)
+
+
+def leftovers():
     begun = time.monotonic()
     while True:
         reap()
         left = children()
-        grace = LONG_GRACE if all(runs(pid, remit) for pid, _name in left) else GRACE
+        grace = LONG_GRACE if all(is_remit(pid) or is_ending(pid) for pid, _name in left) else GRACE
         if not left or time.monotonic() > begun + grace:
             return left
         time.sleep(0.01)
@@ -102,7 +115,8 @@ def leftovers(remit):
 
 def kill_all():
     """Only children of ours, by their number, until there are none."""
-    for _ in range(100):
+    end = time.monotonic() + LONG_GRACE
+    while time.monotonic() < end:
         left = children()
         if not left:
             return
@@ -141,7 +155,7 @@ def launch(config_path, report_path):
             time.sleep(0.002)
     report["wall"] = time.monotonic() - start
     report["exit"] = os.waitstatus_to_exitcode(status)
-    report["left"] = leftovers(config["argv"][0])
+    report["left"] = leftovers()
     kill_all()
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     report["cpu"] = usage.ru_utime + usage.ru_stime

@@ -6,6 +6,7 @@ import mmap
 import os
 import struct
 import sys
+import time
 
 # What the harness planted on the host. See world.py.
 ARG = json.loads(sys.argv[1]) if len(sys.argv) > 1 else {}
@@ -227,6 +228,19 @@ def contained(evidence):
 
 def escaped(what):
     print("ESCAPED", what, flush=True)
+
+
+def lasting(seconds):
+    """
+    Steps for so long. One that takes long counts as a short one: who keeps the
+    time outside may have got no processor meanwhile either.
+    """
+    before = time.monotonic()
+    while seconds > 0:
+        yield
+        now = time.monotonic()
+        seconds -= min(now - before, 0.25)
+        before = now
 
 
 def verdict():

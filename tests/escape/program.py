@@ -40,7 +40,6 @@ class Program:
     witness: tuple[str, ...]  # what the harness must see in the control
     tolerates: tuple[str, ...]  # what it may see when one mechanism is kept
     runs: int  # rounds, one after the other, in jails of their own
-    within: float  # seconds
     signal: int | None
     exit_code: int | None
     stdout_cap: int | None
@@ -52,6 +51,12 @@ class Program:
     @property
     def name(self) -> str:
         return self.path.stem
+
+    @property
+    def within(self) -> float:
+        """Seconds: it ends soon after its time is over, on a machine that may have other work."""
+        number, unit = re.fullmatch(r"(\d+)(m?s)?", str(self.policy.get("timeout", 30))).groups()
+        return float(number) / (1000 if unit == "ms" else 1) + 60
 
     def source(self) -> str:
         """What is sent into the jail: one file."""
@@ -97,7 +102,6 @@ def load(path: pathlib.Path) -> Program:
             witness=tuple(take("witness", "").split()),
             tolerates=tuple(take("tolerates", "").split()),
             runs=int(take("runs", "1")),
-            within=float(take("within", "15")),
             signal=signal.Signals[name].value if name else None,
             exit_code=_int(take("exit-code", None)),
             stdout_cap=_int(take("stdout-cap", None)),

@@ -46,12 +46,12 @@ BREACHES = {
         "unix_dgram",
     ),
     "host path": ("result['stderr'] = os.getcwd()", "a folder of the host"),
-    "child": ("subprocess.Popen(['sleep', '30'])", "processes are left"),
+    "child": ("subprocess.Popen(['sleep', '600'])", "processes are left"),
     "daemon": (
         "if os.fork() == 0:\n"
         "    os.setsid()\n"
         "    if os.fork() == 0:\n"
-        "        os.execv('/bin/sleep', ['[kworker/0:0]', '30'])\n"
+        "        os.execv('/bin/sleep', ['[kworker/0:0]', '600'])\n"
         "    os._exit(0)\n"
         "os.wait()",
         "processes are left",

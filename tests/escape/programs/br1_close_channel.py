@@ -3,7 +3,6 @@
 # kept-by: timer
 # judge: status
 # status: ok error exit killed
-# within: 8
 # control: no the reader of frames is no mechanism of the table and cannot be left out
 # expect: a program that closes the channel ends by itself, and nobody waits for more
 

@@ -3,7 +3,6 @@
 # kept-by: timer
 # judge: status
 # status: ok killed error exit
-# within: 10
 # control: no the reader of frames is no mechanism of the table and cannot be left out
 # expect: a frame that comes byte by byte keeps nobody waiting but itself
 

@@ -3,7 +3,6 @@
 # kept-by: timer
 # judge: status
 # status: ok killed error exit
-# within: 8
 # control: no the reader of frames is no mechanism of the table and cannot be left out
 # expect: a length of 4 GiB is refused by its header, not waited for
 

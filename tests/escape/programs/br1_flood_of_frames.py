@@ -4,7 +4,6 @@
 # judge: status
 # status: ok killed error exit timeout
 # policy: {"timeout": 3}
-# within: 10
 # control: no the reader of frames is no mechanism of the table and cannot be left out
 # expect: a million frames cost the keeper no memory and no time
 

@@ -3,7 +3,6 @@
 # kept-by: timer
 # judge: status
 # status: ok killed error exit
-# within: 8
 # runs: 3
 # control: no the reader of frames is no mechanism of the table and cannot be left out
 # expect: random bytes on the channel end the run or nothing, and never the keeper

@@ -5,7 +5,6 @@
 # status: exit error killed
 # exit-code: 3
 # policy: {"tool_calls": 100}
-# within: 30
 # runs: 9
 # control: no who reads the heads of calls cannot be left out
 # expect: a call out of its order, without sense or of another side ends the bridge of this run, and nobody waits

@@ -4,7 +4,6 @@
 # judge: status
 # status: ok exit error killed timeout
 # policy: {"tool_concurrency": 4, "tool_calls": 1000000, "timeout": 4}
-# within: 20
 # control: no the room for answers is no mechanism of its own
 # expect: a hundred thousand calls whose answers are not read fill no memory and block nobody
 

@@ -3,7 +3,6 @@
 # kept-by: timer
 # judge: status
 # status: ok exit error killed
-# within: 8
 # control: no the keeper reads bytes only, in every build
 # expect: descriptors sent over the channel are dropped, and the keeper does not run out of them
 

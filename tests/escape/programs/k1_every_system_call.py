@@ -1,7 +1,6 @@
 # id: K1
 # field: subprocess_execution
 # kept-by: seccomp
-# within: 20
 # expect: no number from 0 to 600 gets past the filter that is not on the list
 
 # The golden list: what code may call without network and subprocesses. A new

@@ -11,7 +11,7 @@ import struct
 
 def ask(*labels, tail=b"\0"):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-        s.settimeout(2)
+        s.settimeout(20)
         body = b"".join(bytes([len(label)]) + label for label in labels) + tail
         s.sendto(struct.pack(">6H", 7, 256, 1, 0, 0, 0) + body + struct.pack(">2H", 1, 1), ("127.0.0.1", 53))
         answer = s.recv(512)

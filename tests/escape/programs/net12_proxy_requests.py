@@ -9,7 +9,7 @@ import socket
 
 
 def ask(text):
-    with socket.create_connection(("127.0.0.1", 3128), 10) as s:
+    with socket.create_connection(("127.0.0.1", 3128), 20) as s:
         s.sendall(text)
         s.shutdown(socket.SHUT_WR)
         return s.recv(200).split(b" ")[1:2]

@@ -2,9 +2,8 @@
 # field: network_allow
 # kept-by: network_namespace
 # leaves-out: network_namespace
-# policy: {"network_allow": ["10.255.255.1:9"], "memory_fallback": "per_process", "timeout": 60, "cpu_seconds": 60}
+# policy: {"network_allow": ["10.255.255.1:9"], "memory_fallback": "per_process", "timeout": 180, "cpu_seconds": 60}
 # witness: tcp
-# within: 60
 # expect: of all ports of the loopback only those of the list answer
 
 import socket

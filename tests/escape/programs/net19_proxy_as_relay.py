@@ -21,7 +21,7 @@ for where in (
     "smtp.example.net:25",
 ):
     try:
-        with socket.create_connection(("127.0.0.1", 3128), 10) as s:
+        with socket.create_connection(("127.0.0.1", 3128), 20) as s:
             s.sendall(f"CONNECT {where} HTTP/1.1\r\n\r\n".encode())
             answer = s.recv(200)
     except OSError as e:

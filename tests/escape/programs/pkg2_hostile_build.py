@@ -3,7 +3,6 @@
 # kept-by: mount_namespace landlock
 # witness: drop
 # tolerates: tcp
-# within: 60
 # policy: {"packages": ["hostile_build"], "package_links": ["@packages@"], "package_offline": true, "package_build": true}
 # expect: a package that attacks while it is built, before the run, writes nothing to the host
 

@@ -3,7 +3,6 @@
 # kept-by: timer
 # policy: {"subprocess_execution": true, "memory_fallback": "per_process", "cpu_fallback": "per_process"}
 # judge: outside
-# within: 8
 # control: no the pid namespace ends the daemon, and it cannot be left out
 # expect: a daemon in its own session is gone when the run has ended; the harness looks for it
 

@@ -4,7 +4,6 @@
 # policy: {"stdout_max_bytes": "64K", "stderr_max_bytes": "64K", "output_ceiling": 4}
 # judge: status
 # status: output_limit
-# within: 10
 # expect: killed at the ceiling; what is kept is within its cap
 
 for _ in range(128):

@@ -4,15 +4,11 @@
 # policy: {"timeout": "500ms", "cpu_seconds": 60}
 # judge: status
 # status: timeout
-# within: 8
-# expect: a number with millions of digits does not hold the deadline back
-
-import time
+# expect: a number with a hundred thousand digits does not hold the deadline back
 
 if hasattr(sys, "set_int_max_str_digits"):
     sys.set_int_max_str_digits(0)
-start = time.monotonic()
 number = 7**100000
-while time.monotonic() - start < 1.5:
-    str(number << 1000000)
-escaped("printed digits for %.1f s with a deadline of 0.5 s" % (time.monotonic() - start))
+for _ in lasting(1.5):
+    str(number << 300000)
+escaped("printed digits for 1.5 s with a deadline of 0.5 s")

@@ -4,18 +4,15 @@
 # policy: {"timeout": "500ms", "processes": 64, "memory_bytes": "512M"}
 # judge: status
 # status: timeout
-# within: 8
 # expect: all threads end with the run
 
 import threading
-import time
 
 threading.stack_size(65536)
-end = time.monotonic() + 2
 
 
 def spin():
-    while time.monotonic() < end:
+    for _ in lasting(1.5):
         pass
 
 
@@ -24,4 +21,4 @@ for thread in threads:
     thread.start()
 for thread in threads:
     thread.join()
-escaped("40 threads outlived the deadline by 1.5 s")
+escaped("40 threads outlived the deadline by 1 s")

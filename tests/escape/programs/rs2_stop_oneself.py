@@ -4,7 +4,6 @@
 # policy: {"timeout": "500ms"}
 # judge: status
 # status: timeout
-# within: 6
 # control: no a stopped program cannot say that it outlived the deadline
 # expect: a stopped process is killed at the deadline
 

@@ -1,10 +1,9 @@
 # id: RS6
 # field: memory_bytes
 # kept-by: seccomp
-# policy: {"memory_bytes": "200M", "disk_bytes": "8M", "files": 256, "open_files": 64, "timeout": 60, "cpu_seconds": 60}
+# policy: {"memory_bytes": "200M", "disk_bytes": "8M", "files": 256, "open_files": 64, "timeout": 180, "cpu_seconds": 60}
 # status: ok
 # users: user
-# within: 70
 # expect: byte-range locks are kernel memory that no rlimit and no cgroup counts: they are refused where there is no cgroup (with one they are allowed for sqlite, and SECURITY.md says so)
 
 import fcntl

@@ -2,7 +2,6 @@
 # field: files
 # kept-by: tmpfs_inodes
 # policy: {"files": 200}
-# within: 20
 # expect: folders count as files do, however deep; the end of the run removes them
 
 depth = 0

@@ -2,7 +2,6 @@
 # field: files
 # kept-by: tmpfs_inodes
 # policy: {"files": 100, "open_files": 1000, "memory_bytes": "512M"}
-# within: 20
 # expect: ENOSPC: files that were unlinked while open count until they are closed
 
 held = []

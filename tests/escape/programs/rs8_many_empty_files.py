@@ -2,7 +2,6 @@
 # field: files
 # kept-by: tmpfs_inodes
 # policy: {"files": 200}
-# within: 20
 # expect: ENOSPC at the limit, with all writable folders together
 
 made = 0

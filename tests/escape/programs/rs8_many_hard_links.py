@@ -2,7 +2,6 @@
 # field: files
 # kept-by: tmpfs_inodes
 # policy: {"files": 200}
-# within: 20
 # expect: ENOSPC: a second name costs as much as a file
 
 open("one", "w").close()

@@ -2,7 +2,6 @@
 # field: files
 # kept-by: tmpfs_inodes
 # policy: {"files": 200}
-# within: 20
 # expect: ENOSPC: a link is a file
 
 made = 0
