@@ -133,7 +133,7 @@ def test_a_timeout_is_one_error_in_time():
     begun = time.monotonic()
     contents = run({"execution_limits": ProcessExecutionLimits(timeout_seconds=0.2)}, "while True: pass")
     assert [c.type for c in contents] == ["error"] and "TimeoutError" in error(contents) and contents[0].error_code == "timeout"
-    assert time.monotonic() - begun < 8
+    assert time.monotonic() - begun < 60
     assert "TimeoutError" in error(run({"resource_limits": {"max_duration_secs": 0.2}}, "while True: pass"))
 
 
@@ -179,10 +179,19 @@ def test_tools_are_called_by_name_and_by_call_tool():
 
 
 def test_calls_at_once_do_not_wait_for_each_other():
-    one = RemitExecuteCodeTool(tools=[slow])
-    run(one, "1")
-    contents = run(one, "import asyncio, time\nbegun = time.monotonic()\nawait asyncio.gather(slow(n=1), slow(n=2))\ntime.monotonic() - begun")
-    assert 0.45 < float(texts(contents)[0]) < 0.95
+    here, both = [], asyncio.Event()
+
+    @tool
+    async def meet(n: int) -> int:
+        """Waits for the other."""
+        here.append(n)
+        if len(here) == 2:
+            both.set()
+        await asyncio.wait_for(both.wait(), 60)
+        return n
+
+    contents = run({"tools": [meet]}, "import asyncio\nawait asyncio.gather(meet(n=1), meet(n=2))")
+    assert texts(contents) == ["[1, 2]"]
 
 
 def test_wrong_arguments_do_not_reach_the_tool():
@@ -243,29 +252,32 @@ def test_a_tool_that_hangs_ends_with_the_run():
     @tool
     async def hang() -> None:
         try:
-            await asyncio.sleep(60)
+            await asyncio.sleep(600)
         finally:
             over.append(True)
 
     async def main():
-        contents = await RemitExecuteCodeTool(tools=[hang], timeout=1.5, tool_wait=0.1).invoke(arguments={"code": "await hang()"})
-        await asyncio.sleep(0.05)
-        return contents
+        contents = await RemitExecuteCodeTool(tools=[hang], timeout=4, tool_wait=0.1).invoke(arguments={"code": "await hang()"})
+        end = time.monotonic() + 60
+        while not over and time.monotonic() < end:
+            await asyncio.sleep(0.01)
+        # Before the loop ends, which would cancel it as well.
+        return contents, list(over)
 
-    begun = time.monotonic()
-    assert "TimeoutError" in error(asyncio.run(main())) and over == [True] and time.monotonic() - begun < 10
+    contents, cancelled = asyncio.run(main())
+    assert "TimeoutError" in error(contents) and cancelled == [True]
 
 
 def test_the_event_loop_goes_on():
     async def main():
         ticks = 0
-        task = asyncio.ensure_future(RemitExecuteCodeTool().invoke(arguments={"code": "import time\nfor _ in range(5): time.sleep(0.1)"}))
+        task = asyncio.ensure_future(RemitExecuteCodeTool().invoke(arguments={"code": "import time\nfor _ in range(10): time.sleep(0.1)"}))
         while not task.done():
             await asyncio.sleep(0.01)
             ticks += 1
         return ticks
 
-    assert asyncio.run(main()) > 10
+    assert asyncio.run(main()) > 3, "not only before and behind it"
 
 
 def test_names_that_are_no_functions():
@@ -561,12 +573,14 @@ def test_the_interpreter_can_be_named():
 
 def test_unsafe_in_process_must_be_named_and_warns():
     with pytest.warns(UserWarning, match="has no wall"):
-        one = RemitExecuteCodeTool(execution_mode="unsafe_in_process", tools=[add], execution_limits=ProcessExecutionLimits(timeout_seconds=0.2))
+        one = RemitExecuteCodeTool(execution_mode="unsafe_in_process", tools=[add])
+    with pytest.warns(UserWarning, match="has no wall"):
+        short = RemitExecuteCodeTool(execution_mode="unsafe_in_process", execution_limits=ProcessExecutionLimits(timeout_seconds=0.2))
     with pytest.warns(UserWarning, match="has no wall"):
         RemitCodeActProvider(execution_mode="unsafe_in_process")
     assert texts(run(one, "import os\nprint('here')\nos.getpid()")) == ["here\n", str(os.getpid())]
     assert texts(run(one, "await asyncio.gather(add(a=1, b=2), call_tool('add', a=3, b=4))")) == ["[3, 7]"]
-    assert "TimeoutError" in error(run(one, "await asyncio.sleep(5)")) and "ZeroDivisionError" in error(run(one, "1 / 0"))
+    assert "TimeoutError" in error(run(short, "await asyncio.sleep(600)")) and "ZeroDivisionError" in error(run(one, "1 / 0"))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         RemitExecuteCodeTool()

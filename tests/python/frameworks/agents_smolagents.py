@@ -28,7 +28,7 @@ from smolagents.local_python_executor import (
 
 @pytest.fixture
 def executor():
-    one = RemitPythonExecutor(["numpy"], timeout_seconds=10)
+    one = RemitPythonExecutor(["numpy"], timeout_seconds=60)
     one.send_tools({"final_answer": FinalAnswerTool()})
     yield one
     one.cleanup()
@@ -256,13 +256,13 @@ def test_errors_say_where_and_why(executor):
 
 def test_a_timeout_returns_in_time_and_nothing_goes_on():
     """smolagents' own returns when the code has ended, and lets it change the state meanwhile."""
-    executor = RemitPythonExecutor(timeout_seconds=2)
+    executor = RemitPythonExecutor(timeout_seconds=4)
     executor.send_tools({})
     executor("x = 0")
     begun = time.monotonic()
-    with pytest.raises(ExecutionTimeoutError, match="exceeded the maximum execution time of 2 seconds"):
-        executor("import time\nprint('so far')\ntime.sleep(12)\nx = 1")
-    assert time.monotonic() - begun < 10
+    with pytest.raises(ExecutionTimeoutError, match="exceeded the maximum execution time of 4 seconds"):
+        executor("import time\nprint('so far')\ntime.sleep(600)\nx = 1")
+    assert time.monotonic() - begun < 60
     assert executor.state["_print_outputs"] == "so far\n" and executor("x").output == 0
     with pytest.raises(ExecutionTimeoutError, match="begins anew"):
         executor("while True:\n    try: time.sleep(9)\n    except BaseException: pass")
@@ -364,7 +364,7 @@ def test_a_code_agent():
         "1 / 0",
         "final_answer({'sum': sum(values), 'looked': look_up('k')['key'], 'bonus': bonus})",
     )
-    executor = RemitPythonExecutor(timeout_seconds=10)
+    executor = RemitPythonExecutor(timeout_seconds=60)
     with CodeAgent([look_up], model, executor=executor, max_steps=6, verbosity_level=0) as agent:
         said = agent.run("go", additional_args={"words": ["a", "bcd"], "bonus": (1, 2)})
         assert said == {"sum": 4, "looked": "k", "bonus": (1, 2)}
