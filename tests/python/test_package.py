@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import time
 import zipfile
 
 import pytest
@@ -53,7 +52,7 @@ def run_as(remit, python, *args, **more) -> subprocess.CompletedProcess:
     more.setdefault("env", remit.env({"PYTHONDONTWRITEBYTECODE": "1"}))
     return subprocess.run(
         [str(python), *map(str, args)], cwd=remit.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        timeout=300, **remit.identity(), **more,
+        timeout=600, **remit.identity(), **more,
     )  # fmt: skip
 
 
@@ -156,32 +155,27 @@ def test_every_interpreter_that_is_here(any_remit, clean, stage):
 
 
 def test_importing_it_is_quick(any_remit, clean):
-    """At most as long as Python takes to start and end, twice (30 ms where that
-    is 15); the best of some, since others use the machine too."""
-    code = "import time; t = time.perf_counter(); import remit; print(time.perf_counter() - t)"
-    imports = min(float(run_as(any_remit, clean, "-c", code).stdout) for _ in range(7))
-    starts = []
-    for _ in range(7):
-        begun = time.perf_counter()
-        run_as(any_remit, clean, "-c", "pass")
-        starts.append(time.perf_counter() - begun)
-    assert imports < 2 * min(starts)
+    """At most twice the processor time that Python takes to start; the best of some, since others use the machine too."""
+    code = "import time; t = time.process_time(); import remit; print(t, time.process_time() - t)"
+    starts, imports = zip(*(map(float, run_as(any_remit, clean, "-c", code).stdout.split()) for _ in range(7)))
+    assert min(imports) < 2 * min(starts)
 
 
 def test_a_warm_run_costs_little_more_than_the_library_s(testing, tmp_path):
-    """1.3 times at most. The best of each, and several times: others use the machine too."""
-    best = []
-    for _ in range(4):
+    """1.3 times at most. The best of each, from as many times as it takes: others use the machine too."""
+    package, library = [], []
+    for _ in range(8):
         done = subprocess.run(
             [ROOT / "build" / "remit", "bench", "--quick", "--rounds", "20", "--only", "print(1)", "--python", testing, "--json", tmp_path / "bench.json"],
-            capture_output=True, text=True, timeout=200,
+            capture_output=True, text=True, timeout=600,
         )  # fmt: skip
         assert done.returncode == 0, done
         rows = {row["name"]: row for row in json.loads((tmp_path / "bench.json").read_text())["sections"][0]["rows"]}
-        best.append(rows["remit in Python, warm, gapped"]["time_us"]["min"] / rows["remit, warm, gapped"]["time_us"]["min"])
-        if best[-1] <= 1.3:
+        package.append(rows["remit in Python, warm, gapped"]["time_us"]["min"])
+        library.append(rows["remit, warm, gapped"]["time_us"]["min"])
+        if min(package) <= 1.3 * min(library):
             return
-    raise AssertionError(f"{best} times the library's")
+    raise AssertionError(f"{package} and {library} µs")
 
 
 # ---- frameworks ----

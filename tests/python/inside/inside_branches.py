@@ -6,13 +6,12 @@ import asyncio
 import gc
 import os
 import pickle
-import signal
 import subprocess
 import threading
-import time
 
 import pytest
 import remit
+from moments import SLEEPS, SPINS, Begun, until
 
 
 def lookup(word: str) -> str:
@@ -93,12 +92,12 @@ def test_how_branches_are_asked_for(tmp_path):
 
 
 def test_when_it_cannot_be_forked():
-    sandbox = remit.Sandbox()
+    sandbox, begun = remit.Sandbox(timeout=600), Begun()
     with pytest.raises(TypeError, match="artifacts must be a path, not int"):
         sandbox.fork(artifacts=3)
-    thread = threading.Thread(target=lambda: sandbox.run("import time; time.sleep(5)"))
+    thread = threading.Thread(target=lambda: sandbox.run(SLEEPS, on_output=begun))
     thread.start()
-    time.sleep(0.4)
+    begun.await_it()
     with pytest.raises(remit.Busy):
         sandbox.fork()
     sandbox.interrupt()
@@ -125,7 +124,7 @@ def test_when_it_cannot_be_forked():
 
 def test_branches_for_asyncio():
     async def main():
-        async with await remit.Sandbox.open_async(timeout=10) as sandbox:
+        async with await remit.Sandbox.open_async(timeout=60) as sandbox:
             await sandbox.run_async("x = 10")
             branches = [await sandbox.fork_async() for _ in range(3)]
             try:
@@ -160,17 +159,15 @@ def test_forgotten_branches_leave_nothing():
     assert branch.run("2").ok and keepers() == before + 1
     del branch
     gc.collect()
-    end = time.monotonic() + 10
-    while keepers() != before and time.monotonic() < end:
-        time.sleep(0.05)
-    assert keepers() == before
+    until(lambda: keepers() == before)
 
 
 def test_ctrl_c_interrupts_a_branch_alone():
-    with remit.Sandbox() as sandbox:
+    begun = Begun()
+    with remit.Sandbox(timeout=600) as sandbox:
         sandbox.run("x = 1")
         with sandbox.fork() as branch:
-            threading.Timer(0.4, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
             with pytest.raises(KeyboardInterrupt):
-                branch.run("while True: pass")
+                begun.then_signal()
+                branch.run(SPINS, on_output=begun)
             assert branch.run("x").value.json == sandbox.run("x").value.json == 1

@@ -1,0 +1,43 @@
+"""What the tests here wait for, however long a machine with other work takes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from typing import Callable
+
+PATIENCE = 60
+
+
+def until(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.02)
+
+
+class Begun(threading.Event):
+    """An on_output that knows when the program runs: it has printed something."""
+
+    def __call__(self, stream: str, text: str) -> None:
+        self.set()
+
+    def await_it(self) -> None:
+        assert self.wait(PATIENCE), "it never began"
+
+    def then_signal(self, number: int = signal.SIGINT) -> None:
+        """This process, from another thread, when the program runs."""
+
+        def act() -> None:
+            self.await_it()
+            time.sleep(0.1)  # the main thread waits again
+            os.kill(os.getpid(), number)
+
+        threading.Thread(target=act, daemon=True).start()
+
+
+# Programs that say when they run, and go on until they are ended.
+SPINS = "print('begun', flush=True)\nwhile True: pass"
+SLEEPS = "print('begun', flush=True)\nimport time; time.sleep(600)"
