@@ -25,8 +25,9 @@ SYS = {
 }[os.uname().machine]
 KEYCTL_JOIN_SESSION_KEYRING = 1
 KEY_SPEC_SESSION_KEYRING = -3
-GRACE = 1.0
-# For who is being ended, and for Remit's own processes: one may remove what keepers left that others have killed.
+GRACE = 3.0
+# For who is being ended, and while one of Remit's own is there: it may have to end others, or to remove what keepers
+# left that others have killed.
 LONG_GRACE = 60.0
 PF_EXITING = 4
 
@@ -107,7 +108,8 @@ def leftovers():
     while True:
         reap()
         left = children()
-        grace = LONG_GRACE if all(is_remit(pid) or is_ending(pid) for pid, _name in left) else GRACE
+        pids = [pid for pid, _name in left]
+        grace = LONG_GRACE if any(map(is_remit, pids)) or all(map(is_ending, pids)) else GRACE
         if not left or time.monotonic() > begun + grace:
             return left
         time.sleep(0.01)
