@@ -40,11 +40,12 @@ step_session(const struct lock_order *order, struct enter_ends *ends,
 }
 
 /* Keyrings of the dead count against a user's quota (keyrings(7)) until the
-   kernel has collected them, which takes it a moment. */
+   kernel has collected them, which takes it a moment, and seconds where others
+   have the processors. */
 static int
 join_keyring(void)
 {
-	for (int tries = 200; tries; tries--) {
+	for (int tries = 2000; tries; tries--) {
 		if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) >= 0)
 			return 0;
 		if (errno != EDQUOT)
