@@ -49,11 +49,12 @@ def plant_key(description, payload):
 
 
 def become(config):
+    # Before it is the user: who has it has it still, and it does not count against the user's quota.
+    plant_key(config["key_desc"], config["key_payload"])
     if os.geteuid() == 0 and config["uid"] != 0:
         os.setgroups([])
         os.setgid(config["gid"])
         os.setuid(config["uid"])
-    plant_key(config["key_desc"], config["key_payload"])
     os.chdir(config["cwd"])
     os.umask(0o022)
     os.execve(config["argv"][0], config["argv"], config["env"])
