@@ -88,13 +88,7 @@ class SharedKeeper:
         return zygote
 
     def family(self) -> list[int]:
-        """All processes below the keeper."""
-        found, queue = [], [self.pid]
-        while queue:
-            below = children(queue.pop())
-            found += below
-            queue += below
-        return found
+        return family(self.pid)
 
     def close(self) -> None:
         if self.process.poll() is None:
@@ -108,6 +102,16 @@ def children(pid: int) -> list[int]:
             return [int(child) for child in f.read().split()]
     except OSError:
         return []
+
+
+def family(pid: int) -> list[int]:
+    """All processes below it."""
+    found, queue = [], [pid]
+    while queue:
+        below = children(queue.pop())
+        found += below
+        queue += below
+    return found
 
 
 def is_alive(pid: int) -> bool:
