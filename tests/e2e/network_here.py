@@ -14,6 +14,8 @@ from shared_keeper import SharedKeeper
 WORLD = ROOT / "tests" / "e2e" / "network_world.py"
 # Without a memory cgroup an ordinary user must say that he knows.
 FALLBACK = ("--memory-fallback", "per_process")
+# For code that asks several hosts while the machine has much else to do.
+PATIENT = ("--timeout", "100")
 
 
 # What programs use to say what happened to them.
@@ -25,9 +27,9 @@ def attempt(f, *a, **k):
     except Exception as e:
         return type(e).__name__
 def fetch(url, **k):
-    return urllib.request.urlopen(url, timeout=20, **k).read().decode()
+    return urllib.request.urlopen(url, timeout=60, **k).read().decode()
 def dial(host, port, data=b"", n=100):
-    with socket.create_connection((host, port), 20) as s:
+    with socket.create_connection((host, port), 60) as s:
         if data: s.sendall(data)
         got = s.recv(n)
         if not got: raise EOFError
@@ -93,7 +95,7 @@ class Here(Remit):
     def allow(self, code: str, *hosts: str, flags: tuple[str, ...] = (), **more) -> dict:
         named = [word for host in hosts for word in ("--allow-host", host)]
         fallback = () if self.by_root else FALLBACK
-        return self.json(code, "--python", PYTHON, *named, *fallback, *self.flags, *flags, **more)
+        return self.json(code, "--python", PYTHON, *PATIENT, *named, *fallback, *self.flags, *flags, **more)
 
 
 class Warm(Here):

@@ -1,5 +1,6 @@
 """network_allow: named hosts and nothing else, in a world with real servers and a real resolver."""
 
+import contextlib
 import json
 import os
 import signal
@@ -8,9 +9,10 @@ import subprocess
 import network_here
 import pytest
 from conftest import enforced
-from leftovers import gone, name_of, parent_of, processes
+from leftovers import gone, name_of, processes
 from network_here import TRY, connections, questions, said
 from network_world import EVIL, HERE, METADATA, PRIVATE, PUBLIC
+from shared_keeper import children
 
 API = "api.example.com"
 
@@ -36,7 +38,7 @@ async def by_asyncio():
     r, w = await asyncio.open_connection({API!r}, 80)
     w.write(b"GET / HTTP/1.1\\r\\nHost: {API}\\r\\nConnection: close\\r\\n\\r\\n")
     return (await r.read()).decode().splitlines()[-1]
-c = http.client.HTTPConnection({API!r}, timeout=20); c.request("GET", "/")
+c = http.client.HTTPConnection({API!r}, timeout=60); c.request("GET", "/")
 context = ssl.create_default_context(cadata={world.ca!r})
 say(urllib=fetch("http://{API}/"), upper=fetch("http://API.Example.COM/"), asyncio=asyncio.run(by_asyncio()),
     client=c.getresponse().read().decode(), tls=fetch("https://{API}/", context=context),
@@ -53,7 +55,7 @@ say(urllib=fetch("http://{API}/"), upper=fetch("http://API.Example.COM/"), async
 
 def test_raw_streams_in_both_directions_and_servers_that_speak_first(here):
     code = TRY + f"""
-s = socket.create_connection(({API!r}, 7000), 20)
+s = socket.create_connection(({API!r}, 7000), 60)
 import threading
 data = bytes(range(256)) * 8192
 threading.Thread(target=lambda: (s.sendall(data), s.shutdown(socket.SHUT_WR))).start()
@@ -245,7 +247,7 @@ def test_tls_must_name_the_host(here, world):
     code = TRY + f"""
 def hello(name):
     c = ssl._create_unverified_context()
-    with socket.create_connection(({API!r}, 443), 20) as s, c.wrap_socket(s, server_hostname=name) as t:
+    with socket.create_connection(({API!r}, 443), 60) as s, c.wrap_socket(s, server_hostname=name) as t:
         return t.version()
 say(right=attempt(hello, {API!r}), other=attempt(hello, "evil.example"), none=attempt(hello, None), plain=attempt(dial, {API!r}, 443, b"GET / HTTP/1.0\\r\\n\\r\\n"))
 """
@@ -281,7 +283,7 @@ def test_nothing_leaves_by_datagrams(here, world):
     mark = world.mark()
     code = TRY + f"""
 def shout(host, port):
-    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(1)
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(30)
     s.sendto(b"\\0\\1\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0\\4evil\\7example\\0\\0\\1\\0\\1", (host, port)); return repr(s.recv(99))
 say(a=attempt(shout, "93.184.216.53", 53), b=attempt(shout, {PUBLIC!r}, 443), c=attempt(shout, "127.0.0.1", 53))
 """
@@ -298,7 +300,7 @@ for i in range(10000):
     attempt(socket.gethostbyname, f"{{i}}.data.evil.example" if i % 2 else f"{{i}}.data.example.org")
 say(a=attempt(fetch, "http://{API}/"))
 """
-    result = here.allow(code, f"{API}:80", "*.example.org:80", flags=("--timeout", "100", "--cpu", "60"))
+    result = here.allow(code, f"{API}:80", "*.example.org:80", flags=("--cpu", "60"))
     assert API in said(result)["a"]
     assert [q for q in questions(world.seen(mark)) if API not in q] == []
     assert len(result["denials"]) <= 32 and result["denials_left_out"] > 4000
@@ -339,7 +341,7 @@ quiet = [socket.create_connection(({API!r}, 80), 60) for _ in range(150)]
 quiet[0].sendall(b"GET / HTTP/1.1\\r\\n")
 say(after=fetch("http://{API}/"), cut=[attempt(s.recv, 1) for s in quiet[:2]])
 """
-    result = here.allow(code, f"{API}:80", flags=("--timeout", "100"))
+    result = here.allow(code, f"{API}:80")
     assert said(result) == {"after": said(result)["after"], "cut": ["ConnectionResetError"] * 2}
     assert API in said(result)["after"]
 
@@ -358,7 +360,7 @@ for round in range(5):
 for s in quiet: s.close()
 say(after=fetch("http://{API}/"))
 """
-    result = here.allow(code, f"{API}:80", f"{API}:443", flags=("--timeout", "100"))
+    result = here.allow(code, f"{API}:80", f"{API}:443")
     assert API in said(result)["after"], result
 
 
@@ -380,7 +382,7 @@ for i in range(10000):
 for i in range(300): socket.create_connection((inside, 7000), 60).close()
 say(a=dial({API!r}, 7000, b"still here"))
 """
-    result = here.allow(code, f"{API}:7000", "other.example.com:25", flags=("--timeout", "100", "--cpu", "60"))
+    result = here.allow(code, f"{API}:7000", "other.example.com:25", flags=("--cpu", "60"))
     assert said(result)["a"] == "still here"
     # All of them are counted, in one row.
     (row,) = result["denials"]
@@ -391,8 +393,14 @@ say(a=dial({API!r}, 7000, b"still here"))
 # ---- who dies ----
 
 
-def proxies(here):
-    return [pid for pid in processes(here.command) if name_of(pid) == "remit-proxy"]
+def keeper_of(run):
+    (pid,) = children(run.pid)
+    return pid
+
+
+def proxy_of(run):
+    """The keeper's first: the next ones wait for another run. And those of other keepers may just go."""
+    return [pid for pid in children(keeper_of(run)) if name_of(pid) == "remit-proxy"][0]
 
 
 WAIT = TRY + f"""
@@ -408,7 +416,7 @@ except Exception as e: print("cut", type(e).__name__)
 
 def begin(here, code=WAIT, more=()):
     flags = () if here.by_root else network_here.FALLBACK
-    p = here.popen("run", "--python", network_here.PYTHON, "--allow-host", f"{API}:80", *flags, *more, "-c", code, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    p = here.popen("run", "--python", network_here.PYTHON, "--allow-host", f"{API}:80", *network_here.PATIENT, *flags, *more, "-c", code, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert p.stdout.readline() == "begun\n"
     return p
 
@@ -417,19 +425,17 @@ def begin(here, code=WAIT, more=()):
 def test_a_proxy_that_is_killed_ends_the_run(here, world, then):
     """Whether the code goes on, or ends by itself as soon as it is cut off."""
     with begin(here, WAIT + then) as p:
-        (pid,) = proxies(here)
-        os.kill(pid, signal.SIGKILL)
-        out, err = p.communicate(timeout=30)
+        os.kill(proxy_of(p), signal.SIGKILL)
+        out, err = p.communicate(timeout=60)
     assert p.returncode == 125 and "the network proxy died" in err and "ended" not in out
     assert gone(lambda: processes(here.command)) == []
 
 
 def test_the_proxy_dies_with_its_keeper_and_with_its_run(here, world):
     with begin(here) as p:
-        assert len(proxies(here)) == 1
-        (keeper,) = [pid for pid in processes(here.command) if parent_of(pid) == p.pid]
-        os.kill(keeper, signal.SIGKILL)
-        p.communicate(timeout=30)
+        assert proxy_of(p)
+        os.kill(keeper_of(p), signal.SIGKILL)
+        p.communicate(timeout=60)
     assert gone(lambda: processes(here.command)) == []
     said(here.allow(TRY + f"say(a=fetch('http://{API}/'))", f"{API}:80"))
     assert gone(lambda: processes(here.command)) == []
@@ -438,8 +444,8 @@ def test_the_proxy_dies_with_its_keeper_and_with_its_run(here, world):
 def test_a_program_that_is_over_has_no_network_any_more(here, world):
     """It may say that it is done and go on: then it is killed, not put aside."""
     with begin(here, WAIT.replace("while True", "raise SystemExit\n    while True")) as p:
-        p.communicate(timeout=30)
-    assert gone(lambda: proxies(here)) == []
+        p.communicate(timeout=60)
+    assert gone(lambda: [pid for pid in processes(here.command) if name_of(pid) == "remit-proxy"]) == []
 
 
 def status_of(pid):
@@ -449,11 +455,11 @@ def status_of(pid):
 
 def test_the_proxy_has_no_rights_no_files_and_a_filter(here, world):
     with begin(here) as p:
-        (pid,) = proxies(here)
-        status, keeper = status_of(pid), status_of(parent_of(pid))
+        pid = proxy_of(p)
+        status, keeper = status_of(pid), status_of(keeper_of(p))
         kinds = {os.readlink(f"/proc/{pid}/fd/{fd}").split(":")[0] for fd in os.listdir(f"/proc/{pid}/fd")}
         p.kill()
-        p.communicate(timeout=30)
+        p.communicate(timeout=60)
     assert {status[c] for c in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {"0" * 16}
     assert status["Seccomp"] == "2" and status["NoNewPrivs"] == "1"
     # Its own, on top of the keeper's and the porter's.
@@ -465,26 +471,27 @@ def test_the_proxy_has_no_rights_no_files_and_a_filter(here, world):
 
 
 def memory_has(pid, word):
-    with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
+    """What is gone meanwhile, a part of it or all, has nothing."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
         for line in maps:
             if " rw" not in line:
                 continue
             first, last = (int(n, 16) for n in line.split()[0].split("-"))
             memory.seek(first)
-            if word in memory.read(last - first):
-                return True
+            with contextlib.suppress(OSError):
+                if word in memory.read(last - first):
+                    return True
     return False
 
 
 def test_the_proxy_has_nothing_of_the_keeper_s_memory(here, world):
     secret = "".join(("kept", "-by-", "the-keeper"))
     with begin(here, more=("--env", f"SECRET={secret}")) as p:
-        (pid,) = proxies(here)
-        (keeper,) = [other for other in processes(here.command) if parent_of(other) == p.pid]
-        assert memory_has(keeper, secret.encode())
+        pid = proxy_of(p)
+        assert memory_has(keeper_of(p), secret.encode())
         assert memory_has(pid, API.encode()) and not memory_has(pid, secret.encode())
         p.kill()
-        p.communicate(timeout=30)
+        p.communicate(timeout=60)
 
 
 def test_runs_at_once_have_a_proxy_each(here, world):

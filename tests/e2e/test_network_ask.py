@@ -6,13 +6,21 @@ import time
 
 import network_here
 import pytest
+from leftovers import gone, name_of, parent_of
 from network_here import TRY, connections, questions, said
 from network_world import EVIL, PRIVATE
+from shared_keeper import family
 from test_ask import PROMPT, Terminal
 from test_library import prefix  # noqa: F401
 from test_tools import caller  # noqa: F401
 
 API = "api.example.com"
+# Its time counts: it imports little.
+QUICK = """
+import socket
+with socket.create_connection(("evil.example", 80), 60) as s:
+    s.sendall(b"GET / HTTP/1.1\\r\\nHost: evil.example\\r\\n\\r\\n"); print("reached" if s.recv(100) else "cut")
+"""
 FETCH = TRY + "import sys\nfor url in sys.argv[1:]: print(url, 'reached' if '{' in attempt(fetch, url) else 'not reached', flush=True)\n"
 
 
@@ -41,9 +49,14 @@ def nobody_waits_for_an_answer_after_the_test():
 
 
 def terminal(here, code, *args, flags=()):
-    named = ("--python", network_here.PYTHON, "--allow-host", f"{API}:80", *network_here.FALLBACK, *flags)
+    named = ("--python", network_here.PYTHON, "--allow-host", f"{API}:80", *network_here.PATIENT, *network_here.FALLBACK, *flags)
     TERMINALS.append(Terminal(here, *named, "-c", code, *args))
     return TERMINALS[-1]
+
+
+def wait_for_its_end(t):
+    """Of the code, while the command still asks. Those that wait for another run have another parent."""
+    assert gone(lambda: [pid for pid in family(t.process.pid) if name_of(parent_of(pid)) == "remit-init"]) == []
 
 
 class Library:
@@ -53,9 +66,9 @@ class Library:
         self.here, self.path = here, path
 
     def __call__(self, code, answer="DENY", **policy):
-        policy = {"python": network_here.PYTHON, "network_allow": [f"{API}:80"], "network_ask": True, "memory_fallback": "per_process", **policy}
+        policy = {"python": network_here.PYTHON, "network_allow": [f"{API}:80"], "network_ask": True, "memory_fallback": "per_process", "timeout": 100, **policy}
         argv = [*self.here.argv()[:-1], str(self.path), TRY + code, json.dumps(policy), answer]
-        done = subprocess.run(argv, env=self.here.env({"REMIT_KEEPER": ""}), capture_output=True, text=True, timeout=120)
+        done = subprocess.run(argv, env=self.here.env({"REMIT_KEEPER": ""}), capture_output=True, text=True, timeout=150)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout), [line.split()[1:3] for line in done.stderr.splitlines() if line.startswith("asked")]
 
@@ -102,18 +115,18 @@ def test_always_is_written_to_the_policy_and_counts_at_once(here, world):
 
 
 def test_the_clock_stands_while_somebody_thinks(here, world):
-    t = terminal(here, FETCH, "http://evil.example/", flags=("--timeout", "3"))
+    t = terminal(here, QUICK, flags=("--timeout", "6"))
     t.until("[n] ")
-    time.sleep(4)
+    time.sleep(7)
     t.type("o\n")
     code, shown = t.end()
-    assert code == 0 and "/ reached" in shown
+    assert code == 0 and "reached" in shown
 
 
 def test_but_no_longer_than_tool_wait(here, world):
-    t = terminal(here, FETCH, "http://evil.example/", flags=("--timeout", "1", "--tool-wait", "2"))
+    t = terminal(here, QUICK, flags=("--timeout", "5", "--tool-wait", "1"))
     t.until("[n] ")
-    time.sleep(5)
+    wait_for_its_end(t)
     t.type("o\n")
     code, shown = t.end()
     assert code != 0 and "reached" not in shown and "timeout" in shown
@@ -122,7 +135,7 @@ def test_but_no_longer_than_tool_wait(here, world):
 def test_what_the_code_names_is_shown_as_a_name_only(here, world):
     code = TRY + """
 for host in ("evil.example\\x1b[2J", "a b.example", "\\u202eevil.example", "evil.example\\n[n] "):
-    s = socket.socket(); s.settimeout(5)
+    s = socket.socket(); s.settimeout(60)
     try: s.connect(("127.0.0.1", 3128)); s.sendall(f"CONNECT {host}:443 HTTP/1.1\\r\\n\\r\\n".encode()); print(s.recv(30).decode().split()[1])
     except OSError as e: print(type(e).__name__)
 """
@@ -135,9 +148,10 @@ for host in ("evil.example\\x1b[2J", "a b.example", "\\u202eevil.example", "evil
 
 
 def test_without_anybody_to_ask_it_is_refused_at_once(here, world):
-    mark, began = world.mark(), time.monotonic()
-    result = here.allow(TRY + "say(a=attempt(fetch, 'http://evil.example/'))", f"{API}:80", flags=("--ask-hosts",))
-    assert "{" not in said(result)["a"] and time.monotonic() - began < 15
+    mark = world.mark()
+    code = TRY + "say(a=attempt(dial, 'evil.example', 80, b'GET / HTTP/1.1\\r\\nHost: evil.example\\r\\n\\r\\n'))"
+    result = here.allow(code, f"{API}:80", flags=("--ask-hosts",))
+    assert said(result)["a"] in ("ConnectionResetError", "BrokenPipeError", "EOFError"), result["stdout"]  # and no TimeoutError
     (row,) = result["denials"]
     assert row["what"] == "connect to evil.example:80" and row["flag"] == "--allow-host evil.example:80"
     assert world.seen(mark) == []
@@ -170,7 +184,7 @@ say(inner=attempt(dial, "inner.example.com", 8080, b"x"), meta=attempt(dial, "me
 @pytest.mark.parametrize("answer, status", [("DENY", "403"), ("ONCE", "200")])
 def test_who_asks_for_a_proxy_is_held_as_well(library, world, answer, status):
     code = """
-with socket.create_connection(("127.0.0.1", 3128), 20) as s:
+with socket.create_connection(("127.0.0.1", 3128), 60) as s:
     s.sendall(b"CONNECT evil.example:7001 HTTP/1.1\\r\\n\\r\\n"); got = s.recv(100)
     if b" 200 " in got: got += s.recv(100)
 say(a=got.decode())
@@ -197,7 +211,7 @@ say(a=len([g for g in got if "{" in g]))
 def test_nobody_is_asked_without_end(library, world):
     mark = world.mark()
     code = "for i in range(60): attempt(fetch, f'http://n{i}.evil.example/')\nsay(a=fetch('http://api.example.com/'))"
-    result, asked = library(code, "DENY", timeout=100)
+    result, asked = library(code, "DENY")
     assert len(asked) == 32 and API in said(result)["a"]
     assert result["usage"]["network"]["refusals"] == 60
     assert [q for q in questions(world.seen(mark)) if API not in q] == []
@@ -205,8 +219,9 @@ def test_nobody_is_asked_without_end(library, world):
 
 
 def test_a_run_that_ends_with_a_question_open_leaves_nothing(here, world):
-    t = terminal(here, TRY + "import threading\nthreading.Thread(target=fetch, args=('http://evil.example/',), daemon=True).start()\nimport time; time.sleep(1); print('over')")
+    t = terminal(here, TRY + "import threading\nthreading.Thread(target=fetch, args=('http://evil.example/',), daemon=True).start()\nimport time; time.sleep(5); print('over')")
     t.until("[n] ")
+    wait_for_its_end(t)
     t.type("o\n")
     code, shown = t.end()
     assert code == 0 and "over" in shown

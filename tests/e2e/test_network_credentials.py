@@ -8,6 +8,7 @@ import pytest
 from conftest import enforced
 from leftovers import gone, name_of, processes
 from network_here import TRY, connections, requests, said
+from shared_keeper import family
 from test_network import memory_has
 
 API, INNER = "api.example.com", "inner.example.com"
@@ -34,7 +35,7 @@ def keys(seen):
 def test_the_header_arrives_and_the_code_has_a_placeholder(here, world, covers):
     mark = world.mark()
     code = LOOK + f"""
-def with_header(url, **headers): return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=20).read().decode()
+def with_header(url, **headers): return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=60).read().decode()
 say(a=fetch("http://{INNER}/a"), own=with_header("http://{INNER}/own", **{{"x-KEY": os.environ["KEY"]}}), seen=os.environ["KEY"],
     all=[k for k in os.environ if NEEDLE.decode() in os.environ[k]], loop=fetch("http://127.0.0.1/c"))
 """
@@ -70,7 +71,7 @@ def test_it_may_be_an_object_of_a_policy(here, world):
 
 def test_nothing_that_is_written_about_a_run_has_it(here, world):
     audit = here.folder / "audit-credentials.jsonl"
-    flags = ("--allow-host", f"{INNER}:80:private", "--credential", f"{INNER}:X-Key=env:KEY", "--python", network_here.PYTHON, *network_here.FALLBACK)
+    flags = ("--allow-host", f"{INNER}:80:private", "--credential", f"{INNER}:X-Key=env:KEY", "--python", network_here.PYTHON, *network_here.PATIENT, *network_here.FALLBACK)
     program = TRY + f"fetch('http://{INNER}/'); raise SystemExit(3)"
     for command in (("run", "--audit", str(audit), "-c", program), ("explain", "--json"), ("policy",)):
         done = here(command[0], *flags, *command[1:], env={"KEY": SECRET})
@@ -129,18 +130,25 @@ say(found=found)
     assert said(result)["found"] == []
 
 
+def who_has(run, word):
+    """By kind: of many it is one that has it."""
+    found = {}
+    for pid in family(run.pid):
+        for kind in ("python", "remit-proxy"):
+            if name_of(pid).startswith(kind):
+                found[kind] = found.get(kind, False) or memory_has(pid, word.encode())
+    return found
+
+
 def test_the_interpreter_s_memory_has_it_never_and_the_proxy_s_has(here, world):
     code = TRY + f"fetch('http://{INNER}/'); print('begun', flush=True)\nimport time; time.sleep(60)"
-    flags = ("--allow-host", f"{INNER}:80:private", "--credential", f"{INNER}:X-Key=env:KEY", "--python", network_here.PYTHON, *network_here.FALLBACK)
+    flags = ("--allow-host", f"{INNER}:80:private", "--credential", f"{INNER}:X-Key=env:KEY", "--python", network_here.PYTHON, *network_here.PATIENT, *network_here.FALLBACK)
     with here.popen("run", *flags, "-c", code, env={"KEY": SECRET}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as p:
         assert p.stdout.readline() == "begun\n"
-        found = {}  # by name: one proxy has it, those that wait for a run may have it
-        for pid in processes(here.command):
-            if (name := name_of(pid)).startswith(("python", "remit-proxy")):
-                found[name] = found.get(name, False) or memory_has(pid, SECRET.encode())
+        found, seen = who_has(p, SECRET), who_has(p, "begun")
         p.kill()
-        p.communicate(timeout=30)
-    assert len(found) == 2 and {name: name == "remit-proxy" for name in found} == found
+        p.communicate(timeout=60)
+    assert found == {"python": False, "remit-proxy": True} and seen["python"]
     assert gone(lambda: processes(here.command)) == []
 
 

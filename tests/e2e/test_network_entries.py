@@ -4,6 +4,7 @@ import json
 
 import network_here
 import pytest
+from leftovers import gone
 from network_here import TRY, connections, requests, said
 from network_world import PUBLIC6
 
@@ -33,7 +34,7 @@ def test_requests_with_a_named_method_pass_and_others_do_not(here, world):
     code = TRY + f"""
 import http.client
 def ask(method, body=None):
-    c = http.client.HTTPConnection({API!r}, timeout=20); c.request(method, "/", body=body); return c.getresponse().read().decode()
+    c = http.client.HTTPConnection({API!r}, timeout=60); c.request(method, "/", body=body); return c.getresponse().read().decode()
 say(get=attempt(ask, "GET"), post=attempt(ask, "POST", "abc"), chunked=attempt(ask, "POST", iter([b"ab", b"cde"])),
     delete=attempt(ask, "DELETE"), lower=attempt(ask, "get"), trace=attempt(ask, "TRACE"))
 """
@@ -70,7 +71,7 @@ def test_no_second_request_gets_through_behind_a_first(here, world):
     mark = world.mark()
     code = TRY + f"""
 def send(text):
-    with socket.create_connection(({API!r}, 80), 20) as s:
+    with socket.create_connection(({API!r}, 80), 60) as s:
         s.sendall(text.encode()); return b"".join(iter(lambda: s.recv(65536), b"")).decode()
 say(**{{k: attempt(send, v) for k, v in {SMUGGLERS!r}.items()}})
 """
@@ -86,7 +87,7 @@ def test_a_server_that_ignores_bodies_takes_none_for_a_request(here, world):
     fat = GET + f"Content-Length: {len(SECOND)}\r\nConnection: keep-alive\r\n\r\n" + SECOND
     code = TRY + f"""
 import time
-with socket.create_connection(({API!r}, 80), 20) as s:
+with socket.create_connection(({API!r}, 80), 60) as s:
     s.sendall({fat!r}.encode()); got = s.recv(100).decode(); time.sleep(0.5)
 say(a=got)
 """
@@ -95,19 +96,21 @@ say(a=got)
     # Where only the host is promised, this is what such a server does.
     mark = world.mark()
     said(here.allow(code, f"{API}:80"))
+    assert gone(lambda: len(requests(world.seen(mark))) < 2) is False
     assert [line.split()[1] for line in requests(world.seen(mark))] == ["GET", "DELETE"]
 
 
 def test_bytes_that_come_later_are_looked_at_as_well(here, world):
     mark = world.mark()
+    head = POST.encode() + b"Expect: 100-continue\r\nContent-Length: "
     code = TRY + f"""
 import time
 def slowly(head, rest):
-    with socket.create_connection(({API!r}, 80), 20) as s:
-        s.sendall(head); time.sleep(0.3); s.sendall(rest); time.sleep(0.3); s.sendall(rest)
+    with socket.create_connection(({API!r}, 80), 60) as s:
+        s.sendall(head); assert b" 100 " in s.recv(1000)  # the host has it
+        s.sendall(rest); time.sleep(0.3); s.sendall(rest)
         return b"".join(iter(lambda: s.recv(65536), b"")).decode()
-say(a=attempt(slowly, {(POST + "Content-Length: 6000").encode()!r} + b"\\r\\n\\r\\n", b"x" * 3000),
-    b=attempt(slowly, {(POST + "Content-Length: 3001").encode()!r} + b"\\r\\n\\r\\n", b"x" * 3000))
+say(a=attempt(slowly, {head + b"6000"!r} + b"\\r\\n\\r\\n", b"x" * 3000), b=attempt(slowly, {head + b"3001"!r} + b"\\r\\n\\r\\n", b"x" * 3000))
 """
     result = here.allow(code, f"{API}:80:methods=POST")
     answers = said(result)
@@ -133,7 +136,7 @@ def test_an_entry_caps_its_connections(here, world):
 def test_an_entry_caps_its_bytes_in_both_directions(here, size, fits):
     code = TRY + f"""
 def up(n):
-    with socket.create_connection(({API!r}, 7000), 20) as s:
+    with socket.create_connection(({API!r}, 7000), 60) as s:
         import threading
         t = threading.Thread(target=lambda: attempt(s.sendall, b"x" * n)); t.start()
         got = 0

@@ -10,7 +10,7 @@ from network_world import METADATA, PRIVATE, PUBLIC, PUBLIC6
 API = "api.example.com"
 ASK = TRY + """
 def ask(text, then=b"", n=65536):
-    with socket.create_connection(("127.0.0.1", 3128), 20) as s:
+    with socket.create_connection(("127.0.0.1", 3128), 60) as s:
         s.sendall(text if isinstance(text, bytes) else text.encode())
         got = s.recv(n)
         if then and b" 200 " in got: s.sendall(then); got += s.recv(n)
@@ -38,9 +38,9 @@ def test_clients_that_ask_for_a_proxy_find_one(here, world):
     code = f"""
 import http.client, os
 context = ssl.create_default_context(cadata={world.ca!r})
-tunnel = http.client.HTTPSConnection("127.0.0.1", 3128, timeout=20, context=context); tunnel.set_tunnel({API!r}, 443); tunnel.request("GET", "/")
+tunnel = http.client.HTTPSConnection("127.0.0.1", 3128, timeout=60, context=context); tunnel.set_tunnel({API!r}, 443); tunnel.request("GET", "/")
 say(plain=fetch("http://{API}/x"), tls=fetch("https://{API}/x", context=context), tunnel=tunnel.getresponse().read().decode(),
-    post=urllib.request.urlopen("http://{API}/", data=b"x" * 50000, timeout=20).read().decode(),
+    post=urllib.request.urlopen("http://{API}/", data=b"x" * 50000, timeout=60).read().decode(),
     first=connect("{API}:7001", b" "), six=connect("[{PUBLIC6}]:7000", b"echo"), direct=attempt(dial, {API!r}, 7001),
     names=sorted(k for k in os.environ if "proxy" in k.lower()))
 """
@@ -96,7 +96,7 @@ def test_what_could_be_read_in_two_ways_is_refused(here, world):
     mark = world.mark()
     code = f"""
 def try_it(text):
-    with socket.create_connection(("127.0.0.1", 3128), 20) as s:
+    with socket.create_connection(("127.0.0.1", 3128), 60) as s:
         s.sendall(text); s.shutdown(socket.SHUT_WR)
         return s.recv(100).decode("latin-1")
 say(**{{k: attempt(try_it, v) for k, v in {FORGED!r}.items()}})
@@ -110,7 +110,7 @@ def test_a_tunnel_s_bytes_are_looked_at_like_any_other_s(here, world):
     mark = world.mark()
     code = f"""
 def hello(name):
-    s = socket.create_connection(("127.0.0.1", 3128), 20); s.sendall(b"CONNECT {API}:443 HTTP/1.1\\r\\n\\r\\n"); s.recv(1000)
+    s = socket.create_connection(("127.0.0.1", 3128), 60); s.sendall(b"CONNECT {API}:443 HTTP/1.1\\r\\n\\r\\n"); s.recv(1000)
     with ssl._create_unverified_context().wrap_socket(s, server_hostname=name) as t: return t.version()
 say(right=attempt(hello, {API!r}), other=attempt(hello, "evil.example"), none=attempt(hello, None),
     plain=attempt(connect, "{API}:80", b"GET / HTTP/1.1\\r\\nHost: evil.example\\r\\n\\r\\n"), private=attempt(connect, "inner.example.com:7000", b"x"),
@@ -143,7 +143,7 @@ def test_names_asked_for_carry_nothing_out(here, world):
 for i in range(600): attempt(connect, f"n{{i}}.data.evil.example:443"), attempt(connect, f"n{{i}}.data.example.org:443")
 say(a=connect("{API}:7001", b" "))
 """
-    result = run(here, code, f"{API}:7001", "*.example.org:443", flags=("--timeout", "100", "--cpu", "60"))
+    result = run(here, code, f"{API}:7001", "*.example.org:443", flags=("--cpu", "60"))
     assert "hello" in said(result)["a"]
     assert [q for q in questions(world.seen(mark)) if API not in q] == []
 
@@ -156,7 +156,7 @@ for i in range(2000):
     with socket.create_connection(("127.0.0.1", 3128), 60) as s: pass
 say(a=connect("{API}:7001", b" "), cut=[attempt(s.recv, 1) for s in quiet[:1]])
 """
-    result = run(here, code, f"{API}:7001", flags=("--timeout", "100", "--cpu", "60"))
+    result = run(here, code, f"{API}:7001", flags=("--cpu", "60"))
     assert "hello" in said(result)["a"] and said(result)["cut"] == ["ConnectionResetError"]
 
 

@@ -9,7 +9,7 @@ import test_network
 import test_network_entries
 import test_network_proxy
 from leftovers import gone, name_of
-from shared_keeper import children
+from shared_keeper import children, is_alive, kill
 from test_network import API, TRY, said
 
 # Those that look at a keeper of their own, or at what comes before any start.
@@ -61,7 +61,7 @@ def porter_of(here):
 
 def flags_for(here, *hosts):
     named = [word for host in hosts for word in ("--allow-host", host)]
-    return ("--python", network_here.PYTHON, *named, *(() if here.by_root else network_here.FALLBACK))
+    return ("--python", network_here.PYTHON, *network_here.PATIENT, *named, *(() if here.by_root else network_here.FALLBACK))
 
 
 def test_the_first_run_is_cold_and_reaches_its_host_too(remit, world):
@@ -94,7 +94,7 @@ def test_a_waiting_child_whose_proxy_dies_is_replaced(here):
     here.keeper.until(here.keeper.is_full)
     old = by_name(here, "remit-proxy")
     for pid in old:
-        os.kill(pid, signal.SIGKILL)
+        kill(pid)
     here.keeper.until(lambda: not set(old) & set(by_name(here, "remit-proxy")))
     assert API in said(here.allow(FETCH, f"{API}:80"))["a"]
 
@@ -117,8 +117,8 @@ def test_without_its_porter_a_keeper_refuses_hosts_and_serves_others(remit, worl
 def test_nothing_is_left_when_the_keeper_dies(remit, world):
     here = world.warm(remit)
     said(here.allow(FETCH, f"{API}:80"))
+    here.keeper.until(lambda: {"remit-proxy", "remit-porter"} <= {name_of(pid) for pid in here.keeper.family()})
     family = here.keeper.family()
-    assert {"remit-proxy", "remit-porter"} <= {name_of(pid) for pid in family}
     os.kill(here.keeper.pid, signal.SIGKILL)
     here.keeper.process.wait()
-    assert gone(lambda: [pid for pid in family if name_of(pid)]) == []
+    assert gone(lambda: [pid for pid in family if is_alive(pid)]) == []
