@@ -40,14 +40,28 @@ def pools(keeper) -> dict[str, dict]:
     return {pool["plan"]: pool for pool in keeper.status()["pools"]}
 
 
-def in_background(keeper, code, *flags):
+def in_background(keeper, code, *flags, stdin=subprocess.DEVNULL):
     return keeper.remit.popen(
-        "run", "--json", *flags, "-c", code, env=keeper.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+        "run", "--json", *flags, "-c", code, env=keeper.env, stdin=stdin, stdout=subprocess.PIPE, text=True
     )  # fmt: skip
 
 
-def answer(process, timeout=60) -> dict:
-    return json.loads(process.communicate(timeout=timeout)[0])
+def held(keeper):
+    """A warm run that goes on until it is answered for."""
+    flags = ("--timeout", "300")
+    keeper.await_child(*flags)
+    run = in_background(keeper, "input(); print('untouched')", *flags, stdin=subprocess.PIPE)
+    keeper.until(lambda: keeper.status()["running"] == 1)
+    return run
+
+
+def answer(process, given=None) -> dict:
+    return json.loads(process.communicate(given, timeout=120)[0])
+
+
+def is_untouched(run) -> bool:
+    result = answer(run, "go on\n")
+    return (result["status"], result["start"], result["stdout"]) == ("ok", "warm", "untouched\n")
 
 
 # ---- whose child ----
@@ -120,13 +134,12 @@ def test_what_changes_inside_a_read_root_is_seen(keeper):
 def test_a_crash_replaces_the_zygote_and_touches_no_other_run(keeper):
     keeper.await_child()
     before = keeper.zygote()["pid"]
-    other = in_background(keeper, "import time; time.sleep(1.5); print('untouched')")
-    keeper.until(lambda: keeper.status()["running"] == 1)
+    other = held(keeper)
     result = keeper.json("import ctypes; ctypes.string_at(0)")
     assert (result["start"], result["signal"]) == ("warm", signal.SIGSEGV)
-    keeper.until(lambda: keeper.zygote()["state"] == "ready" and keeper.zygote()["pid"] != before)
+    keeper.until(lambda: is_replaced(keeper, before))
     assert keeper.warm("print(1)")["stdout"] == "1\n"
-    assert answer(other)["stdout"] == "untouched\n"
+    assert is_untouched(other)
 
 
 def test_after_a_crash_no_child_of_the_old_zygote_is_used(keeper):
@@ -139,12 +152,12 @@ def test_after_a_crash_no_child_of_the_old_zygote_is_used(keeper):
 def test_running_out_of_memory_leaves_the_zygote_and_other_runs(keeper):
     keeper.await_child()
     before = keeper.zygote()["pid"]
-    other = in_background(keeper, "import time; time.sleep(1.5); print('untouched')")
+    other = held(keeper)
     flags = ("--memory", "200M", "--disk", "8M", "--files", "256", "--open-files", "64")
     result = keeper.warm("x = []\nwhile True: x.append(bytearray(1 << 20))", *flags)
     assert result["status"] == ("memory_limit" if keeper.remit.by_root else "error"), result
     assert keeper.zygote()["pid"] == before
-    assert answer(other)["stdout"] == "untouched\n"
+    assert is_untouched(other)
     assert keeper.warm("print(1)", *flags)["stdout"] == "1\n"
 
 
@@ -173,11 +186,10 @@ def test_signals_do_not_end_pid_1(keeper):
     """Not those that its keeper handles; a terminal sends them to all."""
 
     def waiting():
-        """All pids 1, when those of spent jails are gone."""
+        """All pids 1. None is spent, and none is more than the pool always has."""
         found = [pid for pid in children(keeper.pid) if name_of(pid) == "remit-init"]
         return found if keeper.is_full() and len(found) == sum(p["waiting"] for p in pools(keeper).values()) else None
 
-    keeper.await_child()
     inits = keeper.until(waiting)
     for pid in inits:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGPIPE):
@@ -190,12 +202,12 @@ def test_a_fork_bomb_leaves_the_zygote_and_other_runs(user_keeper):
     keeper = user_keeper
     keeper.await_child()
     before = keeper.zygote()["pid"]
-    other = in_background(keeper, "import time; time.sleep(2); print('untouched')")
-    flags = (*SUBPROCESS, "--processes", "16", "--timeout", "1s")
+    other = held(keeper)
+    flags = (*SUBPROCESS, "--processes", "16", "--timeout", "5s")
     result = keeper.warm("import os\nwhile True:\n    try: os.fork()\n    except OSError: pass\n", *flags)
     assert result["status"] == "timeout", result
     assert keeper.zygote()["pid"] == before
-    assert answer(other)["stdout"] == "untouched\n"
+    assert is_untouched(other)
     assert keeper.warm("print(1)", *flags)["stdout"] == "1\n"
 
 
@@ -244,14 +256,11 @@ def test_the_zygote_is_killed_while_idle(keeper):
 
 
 def test_the_zygote_is_killed_while_a_run_is_active(keeper):
-    keeper.await_child()
-    run = in_background(keeper, "import time; time.sleep(1); print('survived')")
-    keeper.until(lambda: keeper.status()["running"] == 1)
+    run = held(keeper)
     before = keeper.zygote()["pid"]
     os.kill(before, signal.SIGKILL)
-    result = answer(run)
-    assert (result["status"], result["start"], result["stdout"]) == ("ok", "warm", "survived\n")
     keeper.until(lambda: is_replaced(keeper, before))
+    assert is_untouched(run)
 
 
 def test_a_zygote_that_hangs_is_replaced(keeper):
@@ -273,7 +282,7 @@ def test_the_zygote_is_killed_again_and_again_under_load(keeper):
 
     def ask():
         while not stop.is_set():
-            results.append(keeper.json("print(1)", timeout=60))
+            results.append(keeper.json("print(1)"))
 
     threads = [threading.Thread(target=ask) for _ in range(3)]
     for t in threads:
@@ -286,9 +295,12 @@ def test_the_zygote_is_killed_again_and_again_under_load(keeper):
         t.join()
     assert {r["status"] for r in results} == {"ok"}, [r for r in results if r["status"] != "ok"][0]
     assert keeper.warm("print(2)")["stdout"] == "2\n"
-    keeper.until(keeper.is_full)
-    waiting = sum(pool["waiting"] for pool in pools(keeper).values())
-    assert len(keeper.family()) == 2 * waiting + 2  # a pid 1 and a child each, the zygote and the porter
+
+    def nobody_is_left() -> bool:
+        waiting = sum(pool["waiting"] for pool in pools(keeper).values())
+        return keeper.is_full() and len(keeper.family()) == 2 * waiting + 2  # a pid 1 and a child each, the zygote and the porter
+
+    keeper.until(nobody_is_left)
 
 
 def kill_zygotes(keeper):
@@ -342,17 +354,25 @@ def test_a_module_that_is_missing_is_refused_by_name(remit):
     assert result["status"] == "refused" and "not_there_at_all" in result["error"]["value"], result
 
 
-def test_a_module_that_hangs_is_refused_by_name_and_delays_nobody_else(holes):
-    python = venv_with(holes, "venv-hangs", "hangs", "import time; time.sleep(600)")
+HANGS = ("hangs", "import time; time.sleep(600)")
+
+
+def test_a_module_that_hangs_is_refused_by_name(holes):
+    python = venv_with(holes, "venv-hangs", *HANGS)
     keeper = SharedKeeper(holes)
-    argv = ("run", "--json", "--python", python, "--preload", "hangs", "-c", "print('ran')")
-    hanging = holes.popen(*argv, env=keeper.env, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
-    assert keeper.json("print(1)")["stdout"] == "1\n"
-    assert hanging.poll() is None
-    out, _ = hanging.communicate(timeout=60)
-    error = json.loads(out)["error"]
+    error = keeper.json("print('ran')", "--python", python, "--preload", "hangs")["error"]
     assert error["where"] == "preload" and "not enough to import hangs" in error["value"], error
     keeper.close()
+
+
+def test_a_module_that_hangs_delays_nobody_else(keeper):
+    python = venv_with(keeper.remit, "venv-hangs", *HANGS)
+    hanging = in_background(keeper, "print('ran')", "--python", python, "--preload", "hangs")
+    keeper.until(lambda: [z for z in keeper.status()["zygotes"] if z["preload"]])
+    assert keeper.json("print(1)")["stdout"] == "1\n"
+    assert hanging.poll() is None
+    hanging.kill()
+    hanging.communicate()
 
 
 def test_a_rehearsal_leaves_threads_as_they_were(remit):
@@ -473,15 +493,14 @@ def test_more_clients_than_children_all_get_answers_in_order(keeper):
 def test_the_keeper_is_killed_and_all_its_family_with_it(remit):
     keeper = SharedKeeper(remit)
     keeper.await_child()
-    run = in_background(keeper, "import time; time.sleep(60)")
-    keeper.until(lambda: keeper.status()["running"] == 1)
+    run = held(keeper)
     keeper.until(keeper.is_full)
     family = keeper.family()
     assert len(family) >= 5  # a zygote, and a pid 1 and a child twice or more
     keeper.process.kill()
     keeper.process.wait()
-    assert gone(lambda: [pid for pid in family if is_alive(pid)], seconds=1) == []
-    out, _ = run.communicate(timeout=30)
+    assert gone(lambda: [pid for pid in family if is_alive(pid)]) == []
+    out, _ = run.communicate(timeout=60)
     assert run.returncode == 125 and out == ""
     assert mounts() == []
     remit("doctor", "--clean")
@@ -498,9 +517,10 @@ def test_what_a_keeper_in_another_group_left_is_found(stage):
     try:
         keeper = SharedKeeper(remit, preexec_fn=lambda: (other / "cgroup.procs").write_text("0"))
         keeper.await_child()
+        assert list(other.glob("remit-*"))  # later, others who clean up may have been here
         keeper.process.kill()
         keeper.process.wait()
-        assert list(other.glob("remit-*"))
+        assert gone(lambda: (other / "cgroup.procs").read_text()) == ""
         remit("doctor", "--clean")
         assert gone(groups) == []
         assert not list(other.glob("remit-*"))
@@ -515,9 +535,9 @@ def test_who_waits_goes_before_what_is_kept_for_others(any_remit):
     others = [("--processes", str(n)) for n in range(10, 15)]
     mine = ("--processes", "20")
 
-    def batch(flags) -> list[dict]:
+    def batch(flags) -> None:
         done = any_remit("batch", "-j", 32, *flags, jobs, env=keeper.env)
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        assert [json.loads(line)["status"] for line in done.stdout.splitlines()] == ["ok"] * 64
 
     def is_crowded_out() -> bool:
         keeper.json("pass", *mine)
@@ -525,17 +545,20 @@ def test_who_waits_goes_before_what_is_kept_for_others(any_remit):
         pools = keeper.status()["pools"]
         return pools[-1]["waiting"] == 0 and sum(p["waiting"] for p in pools) == 128
 
-    def seconds(flags) -> float:
-        begun = time.monotonic()
-        assert [r["status"] for r in batch(flags)] == ["ok"] * 64
-        return time.monotonic() - begun
+    def give_way_before_they_are_idle() -> bool:
+        for flags in others:
+            batch(flags)
+        used = time.monotonic()
+        for flags in others:
+            keeper.json("pass", *flags)
+        while not is_crowded_out():
+            if time.monotonic() - used > 10:
+                return False  # idle pools shrink then
+        batch(mine)
+        return time.monotonic() - used < 10
 
     keeper.await_child(*mine)
-    first, *_ = [seconds(flags) for flags in others]
-    for flags in others:  # now none of them is idle
-        keeper.json("pass", *flags)
-    keeper.until(is_crowded_out)
-    assert seconds(mine) < 15 * first  # idle pools shrink after ten seconds
+    assert any(give_way_before_they_are_idle() for _ in range(5))  # a busy machine may need longer for all this
     keeper.close()
 
 
@@ -550,7 +573,7 @@ def test_a_keeper_ends_at_once_whatever_it_is_building(remit):
         time.sleep(rng.uniform(0, 0.1))
         family = keeper.family()
         keeper.process.send_signal(signal.SIGTERM)
-        assert keeper.process.wait(timeout=10) == 0
+        assert keeper.process.wait(timeout=25) == 0  # a jail has 30 s to begin
         for client in clients:
-            client.communicate(timeout=30)
-        assert gone(lambda: [pid for pid in family if is_alive(pid)], seconds=2) == []  # noqa: B023
+            client.communicate(timeout=60)
+        assert gone(lambda: [pid for pid in family if is_alive(pid)]) == []  # noqa: B023
