@@ -13,8 +13,8 @@ import time
 import pytest
 from audit_file import file, lines  # noqa: F401
 from conftest import skip_or_fail
-from leftovers import name_of
-from shared_keeper import SharedKeeper
+from leftovers import gone, name_of
+from shared_keeper import PATIENCE, SharedKeeper, is_alive
 
 CODE = "print('a word nobody must find')"
 
@@ -36,7 +36,7 @@ def test_a_run_leaves_one_line(remit, file):
 def test_lines_are_added_whatever_the_end(remit, file):
     ends = [("print(1)", "ok"), ("1/0", "error"), ("while True: pass", "timeout"), ("import os; os.abort()", "killed")]
     for code, status in ends:
-        remit("run", f"--audit={file}", "--timeout", "500ms", "-c", code)
+        remit("run", f"--audit={file}", "--timeout", "500ms" if status == "timeout" else "30s", "-c", code)
     remit("run", "--audit", file, "--memory", "16M", "--disk", "1G", "--files", "9999999", "--tier", "vm", "-c", "1")
     assert [line["status"] for line in lines(file)] == [status for _, status in ends] + ["refused"]
 
@@ -71,7 +71,7 @@ def test_many_at_once_never_mix_their_lines(remit, file):
         for _ in range(12)
     ]
     for p in running:
-        p.wait(timeout=60)
+        p.wait(timeout=120)
     assert len({line["run_id"] for line in lines(file)}) == 12
 
 
@@ -106,7 +106,7 @@ def audited(remit, file):
 
 def wait_for(path, count: int) -> list[dict]:
     """The lines, once there are so many: they come soon after the answers."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + PATIENCE
     while len(found := lines(path) if path.exists() else []) < count:
         assert time.monotonic() < end, found
         time.sleep(0.01)
@@ -190,29 +190,28 @@ def test_lines_survive_the_keeper(remit, file):
 
 def test_all_is_written_when_a_keeper_has_ended(remit, file):
     keeper = SharedKeeper(remit, "--audit", file)
-    clerk = keeper.family()
+    family = keeper.family()
     ids = [keeper.json("pass")["run_id"] for _ in range(5)]
     keeper.close()
     assert [line["run_id"] for line in lines(file)] == ids
-    assert not any(os.path.exists(f"/proc/{pid}") for pid in clerk)
+    assert gone(lambda: [pid for pid in family if is_alive(pid)]) == []
 
 
 def test_a_keeper_that_cannot_write_does_not_begin(remit):
     for path in (remit.folder / "none" / "file", remit.folder, "/dev/null"):
-        done = remit("keeper", "--listen", remit.folder / "never.sock", "--audit", path, timeout=20)
+        done = remit("keeper", "--listen", remit.folder / "never.sock", "--audit", path)
         assert done.returncode == 2 and "--audit" in done.stderr, done
         assert not (remit.folder / "never.sock").exists()
 
 
 def clerk_of(keeper) -> int:
-    def clerks() -> list[int]:  # it takes its name when it is there
-        return [p for p in keeper.family() if name_of(p) == "remit-clerk"]
-
-    keeper.until(lambda: len(clerks()) == 1)
-    return clerks()[0]
+    (pid,) = keeper.until(lambda: [p for p in keeper.family() if name_of(p) == "remit-clerk"])  # a name that it takes
+    return pid
 
 
-def test_the_clerk_is_filtered_and_has_two_descriptors(audited):
+def test_the_clerk_is_filtered_and_has_two_descriptors(audited, file):
+    audited.json("pass")
+    wait_for(file, 1)  # it is at work
     clerk = clerk_of(audited)
     with open(f"/proc/{clerk}/status") as f:
         status = f.read()
@@ -224,7 +223,7 @@ def test_where_nobody_writes_nothing_runs(audited, file):
     assert audited.json("pass")["status"] == "ok"
     wait_for(file, 1)
     os.kill(clerk_of(audited), signal.SIGKILL)
-    end = time.monotonic() + 20
+    end = time.monotonic() + PATIENCE
     while (result := audited.json("print('ran')"))["status"] == "ok":
         assert time.monotonic() < end
     assert result["status"] == "internal" and result["stdout"] == "" and "--audit" in result["error"]["value"]
@@ -245,7 +244,7 @@ def test_a_full_disk_stops_runs_until_there_is_room(remit):
         with open(ballast, "wb", buffering=0) as f, pytest.raises(OSError):
             while f.write(b"x" * 4096):
                 pass
-        end = time.monotonic() + 30
+        end = time.monotonic() + PATIENCE
         while (result := keeper.json("print('ran')"))["status"] == "ok":
             ok.append(result["run_id"])
             assert time.monotonic() < end
@@ -262,12 +261,11 @@ def test_a_full_disk_stops_runs_until_there_is_room(remit):
 
 def test_a_slow_disk_delays_nobody(audited, file):
     """While the clerk stands still, runs are answered all the same."""
-
-    audited.await_child()
-    before = audited.latency()
+    audited.json("pass")
+    wait_for(file, 1)
     clerk = clerk_of(audited)
     os.kill(clerk, signal.SIGSTOP)
-    beside = audited.latency()
+    assert {audited.json("pass")["status"] for _ in range(30)} == {"ok"}
+    assert len(lines(file)) == 1
     os.kill(clerk, signal.SIGCONT)
-    assert beside < 5 * before + 0.05, (before, beside)
-    wait_for(file, 30)
+    wait_for(file, 31)

@@ -128,7 +128,7 @@ def test_a_socket_passed_by_systemd_is_taken(remit, runtime):
             assert json.loads(remit("status", "--json", env={"REMIT_KEEPER": str(path)}).stdout)["pid"] == keeper.pid
         finally:
             keeper.terminate()
-            assert keeper.wait(timeout=20) == 0
+            assert keeper.wait(timeout=60) == 0
     assert path.exists()  # it is systemd's
 
 
