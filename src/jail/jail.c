@@ -465,6 +465,10 @@ jail_step_failed(const struct step_report *r, const struct plan *plan,
 	if (r->step == STEP_LANDLOCK_RULES && r->sys_errno == ENOENT)
 		snprintf(err->remedy, sizeof(err->remedy),
 			 "A mounted path is not where it was put.");
+	else if (r->step == STEP_KEYRING && r->sys_errno == EDQUOT)
+		snprintf(err->remedy, sizeof(err->remedy),
+			 "Run fewer at once, or raise kernel.keys.maxkeys: "
+			 "each has a keyring of its user's.");
 	else if (r->step == STEP_RUNTIME && r->detail &&
 		 r->detail <= plan->mount_count)
 		snprintf(err->remedy, sizeof(err->remedy),

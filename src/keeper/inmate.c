@@ -170,10 +170,6 @@ inmate_on_patience(void *owner)
 		branch_give_up(i);
 		return;
 	}
-	if (i->state == INMATE_JOINING) {
-		nursery_give_up(i->pool->nursery);
-		return;
-	}
 	fail(&err, REMIT_E_INTERNAL,
 	     "the interpreter did not start within %llu s",
 	     PATIENCE_US / 1000000);

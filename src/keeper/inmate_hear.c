@@ -15,9 +15,8 @@
 #include "task.h"
 #include "watch.h"
 
-/* A zygote only forks: one that has not done so by then hangs, as libraries
-   with handlers for forks have done. */
-#define JOIN_PATIENCE_US (5 * 1000000ull)
+/* For a copy of a session. */
+#define COPY_PATIENCE_US (5 * 1000000ull)
 /* How soon to look whether a copy has come to rest. */
 #define AGAIN_US 1000
 
@@ -261,11 +260,13 @@ hear_built(struct inmate *i)
 	if (!i->jail.warm && !i->parent)
 		return;
 	i->state = INMATE_JOINING;
-	loop_set_timer(&i->keeper->loop, &i->patience,
-		       loop_now_us() + JOIN_PATIENCE_US);
-	if (!i->parent)
+	if (!i->parent) {
 		nursery_join(i->pool->nursery, i);
-	else if (branch_begin(i, &err) < 0)
+		return;
+	}
+	loop_set_timer(&i->keeper->loop, &i->patience,
+		       loop_now_us() + COPY_PATIENCE_US);
+	if (branch_begin(i, &err) < 0)
 		inmate_failed(i, &err);
 }
 

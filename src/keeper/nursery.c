@@ -12,6 +12,10 @@
 #include "proc.h"
 #include "task.h"
 
+/* It only forks: one that has not done so by then hangs, as libraries with
+   handlers for forks have done. */
+#define FORK_PATIENCE_US (10 * 1000000ull)
+
 /* ---- the zygote ---- */
 
 /* Whoever waits at its door gets nobody. */
@@ -85,14 +89,38 @@ blame_modules(struct nursery *n, const char *what)
 	become_unfit(n, buf_text(&text));
 }
 
+/* Once, it may have been the machine. */
+static void
+note_hang(struct nursery *n)
+{
+	if (n->forks || !n->preload.count || !n->hangs++)
+		go_down(n, NURSERY_DOWN);
+	else
+		blame_modules(n, "the interpreter hangs when it forks, having "
+				 "imported");
+}
+
 static void
 on_patience(void *owner)
 {
+	struct nursery *n = owner;
 	char what[64];
 
+	if (n->state == NURSERY_READY) {
+		note_hang(n);
+		return;
+	}
 	snprintf(what, sizeof(what), "%d s were not enough to import",
 		 NURSERY_PATIENCE_S);
-	blame_modules(owner, what);
+	blame_modules(n, what);
+}
+
+/* For the next of those at its door, if there is one. */
+static void
+expect_fork(struct nursery *n)
+{
+	loop_set_timer(&n->keeper->loop, &n->patience,
+		       n->pending_count ? loop_now_us() + FORK_PATIENCE_US : 0);
 }
 
 static void
@@ -108,6 +136,8 @@ take_forked(struct nursery *n, const struct join_answer *a)
 	i = n->pending[0];
 	memmove(n->pending, n->pending + 1,
 		--n->pending_count * sizeof(n->pending[0]));
+	expect_fork(n);
+	n->hangs = 0;
 	n->forks += a->kind == JOIN_FORKED;
 	if (!i)
 		return; /* it died meanwhile, and what was forked with it */
@@ -275,6 +305,8 @@ nursery_join(struct nursery *n, struct inmate *i)
 	if (jail_join(&i->jail, &i->pool->plan, &n->zygote, &err) < 0) {
 		n->pending_count--;
 		inmate_failed(i, &err);
+	} else if (n->pending_count == 1) {
+		expect_fork(n);
 	}
 }
 
@@ -284,12 +316,6 @@ nursery_forget(struct nursery *n, const struct inmate *i)
 	for (size_t at = 0; at < n->pending_count; at++)
 		if (n->pending[at] == i)
 			n->pending[at] = NULL;
-}
-
-void
-nursery_give_up(struct nursery *n)
-{
-	go_down(n, NURSERY_DOWN);
 }
 
 void

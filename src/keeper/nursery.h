@@ -48,6 +48,7 @@ struct nursery {
 	struct remit_error error; /* why it is unfit */
 	unsigned forks, restarts;
 	unsigned kills; /* in a row, while it started */
+	unsigned hangs; /* in a row, at its first fork */
 	uint64_t not_before_us;
 	uint64_t since_us;
 	struct inmate *pending[NURSERY_PENDING];
@@ -69,8 +70,6 @@ bool nursery_has_room(const struct nursery *n);
    tell. */
 void nursery_join(struct nursery *n, struct inmate *i);
 void nursery_forget(struct nursery *n, const struct inmate *i);
-/* Its zygote does not answer: another one is started. */
-void nursery_give_up(struct nursery *n);
 /* How one of its children ended: a crash says that somebody tries its walls. */
 void nursery_note_end(struct nursery *n, int wait_status);
 /* Replace the zygote at the next chance, if its time has come. */

@@ -365,6 +365,14 @@ def test_a_module_that_hangs_is_refused_by_name(holes):
     keeper.close()
 
 
+def test_a_module_that_hangs_in_forks_is_refused_by_name(any_remit):
+    """When all is imported and practised: as a lock would, that was taken for ever."""
+    text = "import gc, os, time\nos.register_at_fork(before=lambda: gc.get_freeze_count() and time.sleep(600))"
+    python = venv_with(any_remit, "venv-never-forks", "never_forks", text)
+    error = any_remit.json("print('ran')", "--python", python, "--preload", "never_forks")["error"]
+    assert error["where"] == "preload" and "hangs when it forks, having imported never_forks" in error["value"], error
+
+
 def test_a_module_that_hangs_delays_nobody_else(keeper):
     python = venv_with(keeper.remit, "venv-hangs", *HANGS)
     hanging = in_background(keeper, "print('ran')", "--python", python, "--preload", "hangs")
