@@ -181,6 +181,20 @@ wait_for(struct loop *l, int ms)
 	return n || l->stop ? n : epoll_wait(l->fd, l->batch, LOOP_BATCH, ms);
 }
 
+/* What came in the same round as an event whose handler does not want it any
+   more is nobody's either. */
+static void
+tell(struct loop *l, const struct epoll_event *e)
+{
+	struct source *s = e->data.ptr;
+	uint32_t events = s ? e->events & (s->events | EPOLLHUP | EPOLLERR) : 0;
+
+	if (!events)
+		return;
+	s->ready(s->owner, events);
+	called(l);
+}
+
 int
 loop_run(struct loop *l, struct remit_error *err)
 {
@@ -192,14 +206,8 @@ loop_run(struct loop *l, struct remit_error *err)
 		l->batch_count = wait_for(l, wait);
 		if (l->batch_count < 0 && errno != EINTR)
 			return fail_sys(err, REMIT_E_KERNEL, "epoll_wait");
-		for (int i = 0; i < l->batch_count && !l->stop; i++) {
-			struct source *s = l->batch[i].data.ptr;
-
-			if (!s)
-				continue;
-			s->ready(s->owner, l->batch[i].events);
-			called(l);
-		}
+		for (int i = 0; i < l->batch_count && !l->stop; i++)
+			tell(l, &l->batch[i]);
 		l->batch_count = 0;
 	}
 	return 0;

@@ -406,6 +406,37 @@ a_source_removed_while_its_event_waits_is_not_called(void **state)
 	assert_int_equal(w->log[1], 'd');
 }
 
+static void
+want_nothing(struct world *w)
+{
+	for (int i = 0; i < PIPES; i++)
+		loop_want(&w->loop, &w->sources[i], 0);
+	w->acts[3].also = stop;
+	set(w, 3, loop_now_us() + 20000);
+}
+
+/* The same, but it stays: what it wants again it gets again. */
+static void
+a_source_that_wants_its_waiting_event_no_more_is_not_called(void **state)
+{
+	struct world *w = *state;
+
+	for (int i = 0; i < 3; i++) {
+		w->acts[i].also = want_nothing;
+		watch(w, i);
+		poke(w, i);
+	}
+	run(w);
+	assert_int_equal(strlen(w->log), 2);
+	assert_int_equal(w->log[1], 'd');
+	for (int i = 0; i < 3; i++)
+		loop_want(&w->loop, &w->sources[i], EPOLLIN);
+	w->acts[0].also = w->acts[1].also = w->acts[2].also = stop;
+	w->loop.stop = false;
+	run(w);
+	assert_int_equal(strlen(w->log), 3);
+}
+
 /* The same place, another descriptor: the old event is not the new one's. */
 static void
 replace_the_others(struct world *w)
@@ -561,6 +592,8 @@ main(void)
 		with_world(a_signal_stops_who_stays_awake),
 		with_world(
 			a_source_removed_while_its_event_waits_is_not_called),
+		with_world(
+			a_source_that_wants_its_waiting_event_no_more_is_not_called),
 		with_world(
 			a_source_added_anew_does_not_get_the_event_of_the_old),
 		with_world(a_source_is_called_for_what_it_wants),
