@@ -182,7 +182,7 @@ step_die_with_keeper(const struct lock_order *order, struct enter_ends *ends,
 {
 	(void)ends;
 	(void)detail;
-	if (!order->bare)
+	if (!order->keeper)
 		return 0;
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return -1;

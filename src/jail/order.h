@@ -42,7 +42,7 @@ struct lock_order {
 	uint32_t warm;		       /* the interpreter is there already */
 	uint32_t bare;		       /* no namespaces */
 	uint32_t branch; /* a copy of locked code, locked already */
-	uint32_t keeper; /* bare: its pid, to die with */
+	uint32_t keeper; /* to die with; 0: it dies with its pid 1 */
 	uint32_t has_cpus;
 	cpu_set_t cpus;
 };

@@ -161,8 +161,8 @@ const struct step steps[STEP_COUNT] = {
 	},
 	[STEP_DIE_WITH_KEEPER] = {
 		"die with the keeper", STAGE_ENTER, CAN_LANDLOCK_TIER,
-		"bare only, where no pid 1 does it; a change of user or rights "
-		"would undo it, so after those",
+		"bare, and of zygotes: where no pid 1 does it; a change of user "
+		"or rights would undo it, so after those",
 	},
 	[STEP_EXEC] = {
 		"execute the interpreter", STAGE_ENTER, CAN_SELF_TEST,

@@ -185,6 +185,9 @@ zygote_open(struct zygote *z, const struct plan *plan,
 	b.order.size = sizeof(b.order);
 	/* Its filter lets it start programs. */
 	b.order.filter = FILTER_SUBPROCESS;
+	/* One that waits reads that the keeper is gone; one that hangs does
+	   not. */
+	b.order.keeper = (uint32_t)getpid();
 	/* The mounts of the interpreter, then packages, come first in every
 	   plan. */
 	while (runtime < plan->mount_count &&

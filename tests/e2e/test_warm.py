@@ -275,6 +275,16 @@ def test_a_zygote_that_hangs_is_replaced(keeper):
     assert not is_alive(before)
 
 
+def test_a_zygote_that_hangs_dies_with_its_keeper(remit):
+    keeper = SharedKeeper(remit)
+    keeper.await_child()
+    zygote = keeper.zygote()["pid"]
+    os.kill(zygote, signal.SIGSTOP)
+    keeper.process.kill()
+    keeper.process.wait()
+    assert not gone(lambda: is_alive(zygote))
+
+
 def test_the_zygote_is_killed_again_and_again_under_load(keeper):
     """Also while it starts and while it forks: every run has its answer."""
     keeper.await_child()
