@@ -13,7 +13,7 @@ import pytest
 from leftovers import gone, groups, mounts, processes
 from shared_keeper import PATIENCE, SharedKeeper, children
 
-SLEEP = "print('up', flush=True); import time; time.sleep(60)"
+SLEEP = "print('up', flush=True); import time; time.sleep(600)"
 
 
 def check_clean(remit):
@@ -34,6 +34,8 @@ def sleeps(pid):
 
 def started(remit, *flags):
     remit.json("pass")  # the machine is known: the keeper's first child is a jail
+    # A timeout that no test waits for, unless it gives one.
+    flags = ("--timeout", "300s", *flags)
     p = remit.popen("run", "--json", *flags, "-c", SLEEP, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     end = time.monotonic() + PATIENCE
     while True:

@@ -413,7 +413,8 @@ def test_a_second_server_does_not_take_the_first_ones_place(any_remit):
 
 def test_a_server_that_is_killed_leaves_no_run(remit):
     with serve(remit) as s:
-        with s.stream("/v1/runs", {"code": "import time\nprint(1, flush=True)\ntime.sleep(1000)"}) as events:
+        code = "import time\nprint(1, flush=True)\ntime.sleep(1000)"
+        with s.stream("/v1/runs", {"code": code, "policy": {"timeout": "300s"}}) as events:
             next(events), next(events)
             below = children(s.process.pid)
             for pid in below:
