@@ -337,16 +337,22 @@ def test_a_unix_socket_needs_no_key_and_is_its_owners(remit):
     assert not path.exists()
 
 
-def test_a_server_that_ends_lets_runs_finish_and_takes_no_more(served):
-    with served.stream("/v1/runs", {"code": "import time\nprint(1, flush=True)\ntime.sleep(2)\nprint(2)"}) as events:
-        next(events), next(events)
-        idle = served.connect()
-        idle.connect()
-        served.stop_listening()
-        with pytest.raises(OSError):
-            served.run("1")
-        assert list(events)[-1]["result"]["stdout"] == "1\n2\n"
-    assert served.process.wait(60) == 0
+def test_a_server_that_ends_lets_runs_finish_and_takes_no_more(remit):
+    """The run goes on until nobody listens."""
+    file = remit.file("ending/word")
+    code = f"import time\nprint(1, flush=True)\nwhile not open('{file}').read(): time.sleep(0.1)\nprint(2)"
+    with serve(remit, "--read", file.parent, "--timeout", "300s") as s:
+        with s.stream("/v1/runs", {"code": code}) as events:
+            next(events), next(events)
+            idle = s.connect()
+            idle.connect()
+            s.stop_listening()
+            with pytest.raises(OSError):
+                s.run("1")
+            file.write_text("end")
+            assert list(events)[-1]["result"]["stdout"] == "1\n2\n"
+        assert s.process.wait(60) == 0
+    shutil.rmtree(file.parent)
 
 
 def test_the_log_tells_of_requests_and_not_of_code(remit):
