@@ -399,8 +399,8 @@ def test_others_do_not_wait_for_a_large_harvest(remit):
         while slow.poll() is None:
             under_way = folder.exists() and any(folder.iterdir())
             assert keeper.json("print(1)")["stdout"] == "1\n"
-            meanwhile += under_way and slow.poll() is None
-        assert meanwhile  # from beginning to end while files were on their way
+            meanwhile += under_way and len(os.listdir(folder)) < 16000
+        assert meanwhile  # from beginning to end while more was to come than a socket holds
         out.seek(0)
         assert len(json.load(out)["artifacts"]) == 20000
     finally:
