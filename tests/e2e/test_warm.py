@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
@@ -46,13 +47,17 @@ def in_background(keeper, code, *flags, stdin=subprocess.DEVNULL):
     )  # fmt: skip
 
 
+@contextlib.contextmanager
 def held(keeper):
-    """A warm run that goes on until it is answered for."""
+    """A warm run that goes on until it is answered for, or for as long as this."""
     flags = ("--timeout", "300")
     keeper.await_child(*flags)
-    run = in_background(keeper, "input(); print('untouched')", *flags, stdin=subprocess.PIPE)
-    keeper.until(lambda: keeper.status()["running"] == 1)
-    return run
+    with in_background(keeper, "input(); print('untouched')", *flags, stdin=subprocess.PIPE) as run:
+        try:
+            keeper.until(lambda: keeper.status()["running"] == 1)
+            yield run
+        finally:
+            run.kill()
 
 
 def answer(process, given=None) -> dict:
@@ -134,12 +139,12 @@ def test_what_changes_inside_a_read_root_is_seen(keeper):
 def test_a_crash_replaces_the_zygote_and_touches_no_other_run(keeper):
     keeper.await_child()
     before = keeper.zygote()["pid"]
-    other = held(keeper)
-    result = keeper.json("import ctypes; ctypes.string_at(0)")
-    assert (result["start"], result["signal"]) == ("warm", signal.SIGSEGV)
-    keeper.until(lambda: is_replaced(keeper, before))
-    assert keeper.warm("print(1)")["stdout"] == "1\n"
-    assert is_untouched(other)
+    with held(keeper) as other:
+        result = keeper.json("import ctypes; ctypes.string_at(0)")
+        assert (result["start"], result["signal"]) == ("warm", signal.SIGSEGV)
+        keeper.until(lambda: is_replaced(keeper, before))
+        assert keeper.warm("print(1)")["stdout"] == "1\n"
+        assert is_untouched(other)
 
 
 def test_after_a_crash_no_child_of_the_old_zygote_is_used(keeper):
@@ -152,12 +157,12 @@ def test_after_a_crash_no_child_of_the_old_zygote_is_used(keeper):
 def test_running_out_of_memory_leaves_the_zygote_and_other_runs(keeper):
     keeper.await_child()
     before = keeper.zygote()["pid"]
-    other = held(keeper)
     flags = ("--memory", "200M", "--disk", "8M", "--files", "256", "--open-files", "64")
-    result = keeper.warm("x = []\nwhile True: x.append(bytearray(1 << 20))", *flags)
-    assert result["status"] == ("memory_limit" if keeper.remit.by_root else "error"), result
-    assert keeper.zygote()["pid"] == before
-    assert is_untouched(other)
+    with held(keeper) as other:
+        result = keeper.warm("x = []\nwhile True: x.append(bytearray(1 << 20))", *flags)
+        assert result["status"] == ("memory_limit" if keeper.remit.by_root else "error"), result
+        assert keeper.zygote()["pid"] == before
+        assert is_untouched(other)
     assert keeper.warm("print(1)", *flags)["stdout"] == "1\n"
 
 
@@ -202,12 +207,12 @@ def test_a_fork_bomb_leaves_the_zygote_and_other_runs(user_keeper):
     keeper = user_keeper
     keeper.await_child()
     before = keeper.zygote()["pid"]
-    other = held(keeper)
     flags = (*SUBPROCESS, "--processes", "16", "--timeout", "5s")
-    result = keeper.warm("import os\nwhile True:\n    try: os.fork()\n    except OSError: pass\n", *flags)
-    assert result["status"] == "timeout", result
-    assert keeper.zygote()["pid"] == before
-    assert is_untouched(other)
+    with held(keeper) as other:
+        result = keeper.warm("import os\nwhile True:\n    try: os.fork()\n    except OSError: pass\n", *flags)
+        assert result["status"] == "timeout", result
+        assert keeper.zygote()["pid"] == before
+        assert is_untouched(other)
     assert keeper.warm("print(1)", *flags)["stdout"] == "1\n"
 
 
@@ -256,11 +261,11 @@ def test_the_zygote_is_killed_while_idle(keeper):
 
 
 def test_the_zygote_is_killed_while_a_run_is_active(keeper):
-    run = held(keeper)
-    before = keeper.zygote()["pid"]
-    os.kill(before, signal.SIGKILL)
-    keeper.until(lambda: is_replaced(keeper, before))
-    assert is_untouched(run)
+    with held(keeper) as run:
+        before = keeper.zygote()["pid"]
+        os.kill(before, signal.SIGKILL)
+        keeper.until(lambda: is_replaced(keeper, before))
+        assert is_untouched(run)
 
 
 def test_a_zygote_that_hangs_is_replaced(keeper):
@@ -511,15 +516,15 @@ def test_more_clients_than_children_all_get_answers_in_order(keeper):
 def test_the_keeper_is_killed_and_all_its_family_with_it(remit):
     keeper = SharedKeeper(remit)
     keeper.await_child()
-    run = held(keeper)
-    keeper.until(keeper.is_full)
-    family = keeper.family()
-    assert len(family) >= 5  # a zygote, and a pid 1 and a child twice or more
-    keeper.process.kill()
-    keeper.process.wait()
-    assert gone(lambda: [pid for pid in family if is_alive(pid)]) == []
-    out, _ = run.communicate(timeout=60)
-    assert run.returncode == 125 and out == ""
+    with held(keeper) as run:
+        keeper.until(keeper.is_full)
+        family = keeper.family()
+        assert len(family) >= 5  # a zygote, and a pid 1 and a child twice or more
+        keeper.process.kill()
+        keeper.process.wait()
+        assert gone(lambda: [pid for pid in family if is_alive(pid)]) == []
+        out, _ = run.communicate(timeout=60)
+        assert run.returncode == 125 and out == ""
     assert mounts() == []
     remit("doctor", "--clean")
     assert gone(groups) == []
