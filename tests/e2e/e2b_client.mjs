@@ -49,6 +49,9 @@ seen.again = (await (await Sandbox.connect(box.sandboxId)).runCode('x')).text;
 seen.listed = (await Sandbox.list({ query: { metadata: { test: 'js' } } }).nextItems()).map((s) => s.sandboxId === box.sandboxId);
 seen.info = [(await box.getInfo()).state, await box.isRunning()];
 let running;
-await new Promise((begun) => { running = failed(box.runCode('import time; print("on", flush=True); time.sleep(60)', { onStdout: begun })); });
+await new Promise((begun) => {
+  running = failed(box.runCode('import time; print("on", flush=True); time.sleep(60)', { onStdout: begun }));
+  running.then(begun);
+});
 seen.killed = [await box.kill(), ...(await running), await box.kill(), await box.isRunning()];
 console.log(JSON.stringify(seen));
