@@ -3,7 +3,7 @@
 # kept-by: mount_namespace landlock
 # witness: drop
 # tolerates: tcp
-# policy: {"packages": ["hostile_build"], "package_links": ["@packages@"], "package_offline": true, "package_build": true}
+# policy: {"packages": ["hostile_build"], "package_links": ["@packages@"], "package_offline": true, "package_build": true, "timeout": 60}
 # expect: a package that attacks while it is built, before the run, writes nothing to the host
 
 import hostile_build
