@@ -167,7 +167,6 @@ def test_ctrl_c_interrupts_a_branch_alone():
     with remit.Sandbox(timeout=600) as sandbox:
         sandbox.run("x = 1")
         with sandbox.fork() as branch:
-            with pytest.raises(KeyboardInterrupt):
-                begun.then_signal()
+            with pytest.raises(KeyboardInterrupt), begun.then_signal():
                 branch.run(SPINS, on_output=begun)
             assert branch.run("x").value.json == sandbox.run("x").value.json == 1

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import remit
-from moments import PATIENCE
+from moments import DEFAULT_TIMEOUT, PATIENCE
 from remit.compat import (
     COMPATIBILITY_MATRIX,
     DOCKER_POLICY,
@@ -83,7 +83,7 @@ def proof_env_var_access(folder):
 def proof_timeout(folder):
     begun = time.monotonic()
     r = run("while True: pass", timeout=1)
-    return r.timed_out and r.skipped and r.stdout is None and "timed out" in r.skip_message and time.monotonic() - begun < PATIENCE
+    return r.timed_out and r.skipped and r.stdout is None and "timed out" in r.skip_message and time.monotonic() - begun < DEFAULT_TIMEOUT
 
 
 def proof_stdout_max_bytes(folder):

@@ -14,7 +14,7 @@ import time
 
 import pytest
 import remit
-from moments import PATIENCE, SPINS, Begun, until
+from moments import DEFAULT_TIMEOUT, PATIENCE, SPINS, Begun, until
 
 
 def test_a_program_runs():
@@ -48,7 +48,7 @@ def test_a_program_that_fails_is_a_result():
 def test_limits_are_results():
     begun = time.monotonic()
     r = remit.run("print('partial', flush=True)\nwhile True: pass", timeout=3)
-    assert r.status == "timeout" and r.stdout == "partial\n" and time.monotonic() - begun < PATIENCE
+    assert r.status == "timeout" and r.stdout == "partial\n" and time.monotonic() - begun < DEFAULT_TIMEOUT
     assert remit.run("while True: pass", cpu="300ms", timeout=120).status == "cpu_limit"
     # Without a cgroup the limit is one of address space, which Python can catch.
     r = remit.run("x = bytearray(1 << 30)", memory="300M", disk="16M")
@@ -137,8 +137,7 @@ def test_a_callback_that_raises_ends_the_run():
 
 def test_ctrl_c_interrupts_the_run():
     started, begun = time.monotonic(), Begun()
-    with pytest.raises(KeyboardInterrupt):
-        begun.then_signal()
+    with pytest.raises(KeyboardInterrupt), begun.then_signal():
         remit.run(SPINS, timeout=600, on_output=begun)
     assert time.monotonic() - started < 2 * PATIENCE
     assert remit.run("print(1)").ok, "and the next one runs"
@@ -150,8 +149,7 @@ def test_a_handler_that_does_not_raise_ends_nothing():
     read, write = os.pipe()
     before = signal.signal(signal.SIGUSR1, lambda *_: os.write(write, b"whole\n"))
     try:
-        begun.then_signal(signal.SIGUSR1)
-        with open(read) as stdin:
+        with open(read) as stdin, begun.then_signal(signal.SIGUSR1):
             r = remit.run("print('begun', flush=True); print(input())", stdin=stdin, on_output=begun, timeout=PATIENCE)
         assert r.stdout == "begun\nwhole\n"
     finally:

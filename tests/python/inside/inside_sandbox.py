@@ -98,8 +98,7 @@ def test_ctrl_c_interrupts_the_cell_and_the_sandbox_lives_on():
     begun = Begun()
     with remit.Sandbox(timeout=600) as sandbox:
         sandbox.run("x = 5")
-        with pytest.raises(KeyboardInterrupt):
-            begun.then_signal()
+        with pytest.raises(KeyboardInterrupt), begun.then_signal():
             sandbox.run(SPINS, on_output=begun)
         assert sandbox.run("x").value.json == 5
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
 import time
-from typing import Callable
+from typing import Callable, Iterator
 
 PATIENCE = 60
+# Of a policy: who ends before it was ended by a timeout of its own.
+DEFAULT_TIMEOUT = 30
 
 
 def until(condition: Callable[[], object]) -> None:
@@ -27,15 +30,24 @@ class Begun(threading.Event):
     def await_it(self) -> None:
         assert self.wait(PATIENCE), "it never began"
 
-    def then_signal(self, number: int = signal.SIGINT) -> None:
-        """This process, from another thread, when the program runs."""
+    @contextlib.contextmanager
+    def then_signal(self, number: int = signal.SIGINT) -> Iterator[None]:
+        """This process, from another thread, when the program runs, and never later."""
+        lock, over = threading.Lock(), threading.Event()
 
         def act() -> None:
             self.await_it()
             time.sleep(0.1)  # the main thread waits again
-            os.kill(os.getpid(), number)
+            with lock:
+                if not over.is_set():
+                    os.kill(os.getpid(), number)
 
         threading.Thread(target=act, daemon=True).start()
+        try:
+            yield
+        finally:
+            with lock:
+                over.set()
 
 
 # Programs that say when they run, and go on until they are ended.
