@@ -323,10 +323,10 @@ def test_files_leave_each_by_itself(door, remit):
 
 
 def test_an_idle_session_ends_without_its_branch(door):
-    begin(door, "x = 1", session_idle="4s")
+    begin(door, "x = 1", session_idle="6s")
     fork(door)
-    for _ in range(2):
-        assert door.out("import time\ntime.sleep(2.5)\nprint(x)", session="b") == "1\n"
+    for _ in range(3):
+        assert door.out("import time\ntime.sleep(3.5)\nprint(x)", session="b") == "1\n"
     assert "session_idle" in door.run("x")["error"]["value"]
 
 
