@@ -262,7 +262,7 @@ def test_a_timeout_returns_in_time_and_nothing_goes_on():
     begun = time.monotonic()
     with pytest.raises(ExecutionTimeoutError, match="exceeded the maximum execution time of 4 seconds"):
         executor("import time\nprint('so far')\ntime.sleep(600)\nx = 1")
-    assert time.monotonic() - begun < 60
+    assert time.monotonic() - begun < 30, "which Remit's own default would be"
     assert executor.state["_print_outputs"] == "so far\n" and executor("x").output == 0
     with pytest.raises(ExecutionTimeoutError, match="begins anew"):
         executor("while True:\n    try: time.sleep(9)\n    except BaseException: pass")
