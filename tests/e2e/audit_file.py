@@ -5,12 +5,19 @@ from __future__ import annotations
 import json
 
 import pytest
+from waiting import until
 
 
 def lines(path) -> list[dict]:
     text = path.read_text()
     assert text == "" or text.endswith("\n")
     return [json.loads(line) for line in text.splitlines()]
+
+
+def wait_for(path, count: int) -> list[dict]:
+    """The lines, once there are so many: they come soon after the answers."""
+    until(lambda: path.exists() and path.read_bytes().count(b"\n") >= count, f"there are no {count} lines")
+    return lines(path)
 
 
 @pytest.fixture

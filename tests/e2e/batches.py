@@ -7,7 +7,8 @@ import pathlib
 import signal
 import subprocess
 import tempfile
-import time
+
+from waiting import PATIENCE, until
 
 
 def lines(*jobs) -> str:
@@ -55,20 +56,13 @@ class Gate:
             (self.path / f"on-{name}").touch()
 
 
-def wait_until(true, seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it never came true"
-        time.sleep(0.01)
-
-
 def started(remit, jobs, *flags, before: int = 3, **more):
     """A batch that has written some results to a file."""
     path = remit.file("jobs.jsonl", lines(*jobs))
     out = remit.folder / "out.jsonl"
     out.unlink(missing_ok=True)
     p = remit.popen("batch", path, "--output", out, *flags, stderr=subprocess.PIPE, text=True, **more)
-    wait_until(lambda: out.exists() and out.read_bytes().count(b"\n") >= before)
+    until(lambda: out.exists() and out.read_bytes().count(b"\n") >= before)
     return p, path, out
 
 
@@ -81,13 +75,13 @@ def interrupt(p: subprocess.Popen) -> None:
         return not waiting >> (signal.SIGINT - 1) & 1
 
     p.send_signal(signal.SIGINT)
-    wait_until(lambda: p.poll() is not None or is_taken())
+    until(lambda: p.poll() is not None or is_taken())
 
 
 def ended(p: subprocess.Popen) -> int:
     """The exit code. One that does not end fails the test, and does not hold it up."""
     try:
-        return p.wait(timeout=60)
+        return p.wait(timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         p.kill()
         raise

@@ -8,8 +8,8 @@ import subprocess
 import threading
 
 from conftest import PYTHON
+from waiting import PATIENCE
 
-PATIENCE = 120
 STATELESS = "2026-07-28"
 VERSION, ABILITIES = "io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities"
 
@@ -36,7 +36,7 @@ class Peer:
 
     def line(self) -> dict:
         """The next message."""
-        said = self.lines.get(timeout=PATIENCE)
+        said = self.lines.get(timeout=2 * PATIENCE)
         assert said is not None, self.process.stderr.read()
         return said
 
@@ -97,4 +97,4 @@ class Peer:
 
     def leave(self) -> int:
         self.process.stdin.close()
-        return self.process.wait(PATIENCE)
+        return self.process.wait(2 * PATIENCE)

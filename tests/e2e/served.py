@@ -10,16 +10,9 @@ import signal
 import socket
 import ssl
 import subprocess
-import time
 
 from conftest import PYTHON
-
-
-def wait_until(condition, why: str, seconds: float = 60) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, why
-        time.sleep(0.05)
+from waiting import until
 
 
 class Served:
@@ -94,16 +87,16 @@ class Served:
         return float(found)
 
     def wait_for_no_rooms(self) -> None:
-        wait_until(lambda: not self.metric("remit_rooms"), "runs are left behind")
+        until(lambda: not self.metric("remit_rooms"), "runs are left behind")
 
     def wait_for_no_clients(self) -> None:
         """But the one that asks."""
-        wait_until(lambda: self.metric("remit_http_connections") == 1, "connections are left behind")
+        until(lambda: self.metric("remit_http_connections") == 1, "connections are left behind")
 
     def stop_listening(self) -> None:
         """By a first SIGTERM: what runs goes on."""
         self.process.send_signal(signal.SIGTERM)
-        wait_until(self.is_deaf, "it still listens")
+        until(self.is_deaf, "it still listens")
 
     def is_deaf(self) -> bool:
         with socket.socket() as s:

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 
-PATIENCE = 120
+PATIENCE = 120  # this runs alone as well, without other modules
 
 # Cells that write when they have begun.
 FOREVER = "import time\nprint('begun', flush=True)\nwhile True: time.sleep(0.01)"
@@ -280,6 +280,17 @@ class Door:
         result = self.run(code, **arguments)
         assert result.get("status") == "ok", result
         return result["stdout"]
+
+    def warm_up(self, **arguments) -> None:
+        """Until a session that is opened with these starts warm."""
+
+        def is_warm() -> bool:
+            self.open(**arguments)
+            start = self.run("")["start"]
+            self.ask("drop")
+            return start == "warm"
+
+        self.shared.until(is_warm)
 
     def leave(self) -> None:
         """Without a word."""

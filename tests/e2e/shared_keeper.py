@@ -12,7 +12,8 @@ import statistics
 import subprocess
 import time
 
-PATIENCE = 60
+import waiting
+from waiting import PATIENCE
 
 
 class SharedKeeper:
@@ -31,14 +32,7 @@ class SharedKeeper:
 
     def until(self, condition, seconds: float = PATIENCE):
         """The first true answer."""
-        end = time.monotonic() + seconds
-        while True:
-            answer = condition()
-            if answer:
-                return answer
-            assert time.monotonic() < end, f"{condition} stays false; status {self.status()}"
-            # To ask a keeper is work for it: it looks at all who wait.
-            time.sleep(0.03)
+        return waiting.until(condition, lambda: f"{condition} stays false; status {self.status()}", seconds)
 
     def status(self) -> dict:
         done = self.remit("status", "--json", env=self.env)
@@ -75,6 +69,16 @@ class SharedKeeper:
             times.append(time.monotonic() - begun)
         return statistics.median(times)
 
+    def feels(self, trouble) -> bool:
+        """Whether runs take longer while it lasts, three times: what else the machine has to do comes and goes."""
+
+        def is_slower() -> bool:
+            alone = self.latency()
+            with trouble():
+                return self.latency() >= 5 * alone + 0.05
+
+        return all(is_slower() for _ in range(3))
+
     def is_full(self) -> bool:
         """Every pool has whom it wants."""
         now = self.status()
@@ -93,7 +97,10 @@ class SharedKeeper:
     def close(self) -> None:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-            assert self.process.wait(timeout=PATIENCE) == 0
+            try:
+                assert self.process.wait(timeout=PATIENCE) == 0
+            finally:
+                self.process.kill()
 
 
 def children(pid: int) -> list[int]:
@@ -105,12 +112,10 @@ def children(pid: int) -> list[int]:
 
 
 def family(pid: int) -> list[int]:
-    """All processes below it."""
-    found, queue = [], [pid]
-    while queue:
-        below = children(queue.pop())
-        found += below
-        queue += below
+    """All processes below it, nearest first."""
+    found = children(pid)
+    for below in found:
+        found += children(below)
     return found
 
 

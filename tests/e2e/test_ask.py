@@ -14,10 +14,9 @@ import time
 import pytest
 
 from conftest import skip_or_fail
-from leftovers import gone
 from shared_keeper import SharedKeeper
+from waiting import PATIENCE, until
 
-PATIENCE = 60
 PROMPT = "[n] "
 SOCKET = "import socket\ntry: socket.socket().close()\nexcept OSError: print('refused')\nelse: print('opened')\n"
 # So that the network can be had by an ordinary user without a cgroup.
@@ -344,7 +343,7 @@ def test_whoever_is_killed_leaves_a_whole_file(remit, data):
         if n < 30:
             time.sleep(n * 0.0002)
         else:
-            assert not gone(lambda: policy.read_text() == old)
+            until(lambda: policy.read_text() != old)
         t.process.kill()
         t.end()
         assert policy.read_text() in (old, new)

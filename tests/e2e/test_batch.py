@@ -12,8 +12,9 @@ import termios
 import time
 
 import pytest
-from batches import Gate, batch, ended, lines, numbers, results, slow, wait_until
+from batches import Gate, batch, ended, lines, numbers, results, slow
 from test_run import RESULT_KEYS
+from waiting import until
 
 
 # ---- jobs and results ----
@@ -203,7 +204,7 @@ def test_jobs_run_at_once_if_they_may(remit):
     gate = Gate(remit)
     path = remit.file("jobs.jsonl", lines(*map(gate.job, range(4))))
     with remit.popen("batch", "-j4", *gate.flags, path, stdout=subprocess.DEVNULL) as p:
-        wait_until(lambda: gate.begun() == 4)
+        until(lambda: gate.begun() == 4)
         gate.let(*range(4))
         assert ended(p) == 0
 
@@ -226,7 +227,7 @@ def test_without_j_there_are_as_many_as_processors(any_remit):
         with any_remit.popen(
             "batch", stdin=subprocess.PIPE, preexec_fn=lambda: os.sched_setaffinity(0, allowed)
         ) as p:
-            wait_until(lambda: threads_of(p) >= wanted)
+            until(lambda: threads_of(p) >= wanted)
             time.sleep(0.2)
             assert threads_of(p) == wanted
             p.stdin.close()
@@ -252,7 +253,7 @@ def test_a_large_file_needs_little_memory(any_remit):
             for line in f:
                 p.stdin.write(line.encode())
         p.stdin.flush()
-        wait_until(lambda: out.read_bytes().count(b"\n") == count + 1)
+        until(lambda: out.read_bytes().count(b"\n") == count + 1)
         assert high_water_kib(p.pid) < 30 * 1024
         p.stdin.close()
         assert ended(p) == 125

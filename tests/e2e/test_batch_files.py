@@ -6,9 +6,10 @@ import signal
 import subprocess
 
 import pytest
-from batches import Gate, batch, lines, results, started, wait_until
+from batches import Gate, batch, lines, results, started
 from leftovers import processes
 from shared_keeper import children
+from waiting import until
 
 WRITE = "open('out.txt', 'w').write({!r})"
 
@@ -138,13 +139,13 @@ def test_an_interrupted_batch_has_all_files_in_the_end(remit, top, flags, number
     gate.let(*range(3))
     jobs = [gate.job(n, f"open('a', 'w').write('{n}')", f"open('b', 'w').write('{n}')") for n in range(12)]
     p, path, out = started(remit, jobs, "-j3", *gate.flags, *exporting(top), *flags)
-    wait_until(lambda: gate.begun() == 6)  # the next three have written a file, and not the other
+    until(lambda: gate.begun() == 6)  # the next three have written a file, and not the other
     p.send_signal(number)
     p.communicate(timeout=60)
     assert len(results(out.read_text())) == 3
     gate.let(*range(12))
     if number == signal.SIGKILL:
-        wait_until(lambda: not processes(remit.command))
+        until(lambda: not processes(remit.command))
     done = remit("batch", path, "--output", out, "--resume", "-j3", *gate.flags, *exporting(top), *flags)
     assert done.returncode == 0, done
     found = results(out.read_text())
@@ -177,7 +178,7 @@ def test_a_keeper_that_dies_while_files_leave_is_replaced(remit, top):
     path = remit.file("jobs.jsonl", lines({"id": "a", "code": code}))
     flags = exporting(top, "-j1", "--disk", "200M", "--memory", "800M", "--export-time", "120")
     p = remit.popen("batch", *flags, path, env={"REMIT_KEEPER": ""}, stdout=subprocess.PIPE, text=True)
-    wait_until(lambda: len(visible(top / "a")) > 0)
+    until(lambda: len(visible(top / "a")) > 0)
     (keeper,) = children(p.pid)
     os.kill(keeper, signal.SIGSTOP)
     assert len(visible(top / "a")) < 900

@@ -11,9 +11,10 @@ import termios
 import time
 
 import pytest
-from batches import Gate, batch, ended, interrupt, lines, numbers, results, slow, started, wait_until
+from batches import Gate, batch, ended, interrupt, lines, numbers, results, slow, started
 from fake_keeper import FakeKeeper
 from leftovers import gone, processes
+from waiting import until
 
 # ---- files of results ----
 
@@ -58,7 +59,7 @@ def test_jobs_are_not_overwritten_by_their_results(any_remit):
 def test_two_batches_do_not_share_a_file(any_remit):
     out = any_remit.file("shared.jsonl")
     with any_remit.popen("batch", "--output", out, stdin=subprocess.PIPE) as p:
-        wait_until(lambda: len(os.listdir(f"/proc/{p.pid}/task")) > 1)  # it has begun
+        until(lambda: len(os.listdir(f"/proc/{p.pid}/task")) > 1)  # it has begun
         done = any_remit("batch", "--output", out, input=lines(*numbers(1)))
         assert done.returncode == 125 and "another batch" in done.stderr
         p.stdin.close()
@@ -75,7 +76,7 @@ def test_an_interrupted_batch_is_whole_lines_and_goes_on(remit, flags, number):
     gate = Gate(remit)
     gate.let(*range(3))
     p, path, out = started(remit, map(gate.job, range(20)), "-j3", *gate.flags, *flags)
-    wait_until(lambda: gate.begun() == 6)
+    until(lambda: gate.begun() == 6)
     p.send_signal(number)
     _, err = p.communicate(timeout=60)
     part = out.read_text()
@@ -102,7 +103,7 @@ def test_a_batch_to_standard_output_is_whole_lines_and_goes_on(any_remit):
     out = any_remit.file("redirected.jsonl")
     with open(out, "w") as f:
         p = any_remit.popen("batch", path, *gate.flags, stdout=f, stderr=subprocess.PIPE, text=True)
-        wait_until(lambda: out.read_bytes().count(b"\n") >= 2)
+        until(lambda: out.read_bytes().count(b"\n") >= 2)
         p.send_signal(signal.SIGINT)
         _, err = p.communicate(timeout=60)
     assert p.returncode == 130 and "--resume --output FILE" in err
@@ -117,7 +118,7 @@ def test_a_run_that_was_interrupted_is_run_again_whatever_it_says(remit):
     woken = "import signal, sys\nsignal.signal(signal.SIGINT, lambda *_: (print('woken'), sys.exit(0)))"
     jobs = [{"id": "quick", "code": ""}, gate.job("slow", woken, "print('slept')")]
     p, path, out = started(remit, jobs, "-j2", *gate.flags, before=1)
-    wait_until(gate.begun)
+    until(gate.begun)
     p.send_signal(signal.SIGINT)
     p.communicate(timeout=60)
     assert p.returncode == 130 and [r["id"] for r in results(out.read_text())] == ["quick"]
@@ -132,7 +133,7 @@ STUBBORN = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)"
 def test_the_second_interrupt_ends_it_at_once(remit):
     gate = Gate(remit)
     p, _, out = started(remit, [{"id": 1, "code": ""}, gate.job(2, STUBBORN)], "-j2", *gate.flags, before=1)
-    wait_until(gate.begun)
+    until(gate.begun)
     keeper = keeper_of(p.pid)
     os.kill(keeper, signal.SIGSTOP)  # the program is not killed, and the first interrupt waits for that
     try:
@@ -151,7 +152,7 @@ def test_the_first_interrupt_leaves_nothing_running(remit):
     gate = Gate(remit)
     jobs = [{"id": 1, "code": ""}, *(gate.job(n, STUBBORN) for n in (2, 3, 4))]
     p, _, out = started(remit, jobs, "-j4", *gate.flags, before=1)
-    wait_until(lambda: gate.begun() == 3)
+    until(lambda: gate.begun() == 3)
     p.send_signal(signal.SIGINT)
     p.communicate(timeout=60)
     assert p.returncode == 130 and gone(lambda: processes(remit.command)) == []
@@ -241,7 +242,7 @@ def test_an_interrupt_reaches_a_batch_that_waits_for_its_reader(any_remit):
     jobs = [{"id": n, "code": "print('x' * 50000)"} for n in range(12)]
     path = any_remit.file("jobs.jsonl", lines(*jobs))
     with any_remit.popen("batch", path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
-        wait_until(lambda: unread_bytes(p.stdout) > 60000)  # and no other line fits in behind
+        until(lambda: unread_bytes(p.stdout) > 60000)  # and no other line fits in behind
         interrupt(p)
         interrupt(p)
         assert ended(p) == 130
@@ -277,7 +278,7 @@ def test_a_keeper_that_dies_is_replaced(remit):
     gate = Gate(remit)
     gate.let(*range(3))
     p, _, out = started(remit, map(gate.job, range(12)), "-j3", *gate.flags)
-    wait_until(lambda: gate.begun() == 6)
+    until(lambda: gate.begun() == 6)
     os.kill(keeper_of(p.pid), signal.SIGKILL)
     gate.let(*range(12))
     _, err = p.communicate(timeout=60)
@@ -308,7 +309,7 @@ def test_an_interrupt_ends_the_wait_for_a_busy_keeper(any_remit):
     with any_remit.popen("batch", stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=keeper.env()) as p:
         p.stdin.write(lines(*numbers(1)).encode())
         p.stdin.flush()
-        wait_until(lambda: len(asked) > 2)
+        until(lambda: len(asked) > 2)
         p.send_signal(signal.SIGINT)
         assert ended(p) == 130 and p.stdout.read() == b""
     keeper.listener.close()

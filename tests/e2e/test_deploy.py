@@ -11,11 +11,11 @@ import shutil
 import socket
 import ssl
 import subprocess
-import time
 
 import pytest
 from conftest import ROOT, make_remit, skip_or_fail, users
 from served import serve
+from waiting import until
 
 HOST = "remit.example"
 
@@ -55,10 +55,8 @@ def proxied(stage):
         )
         process = subprocess.Popen([nginx, "-p", folder, "-c", folder / "nginx.conf"], stderr=subprocess.DEVNULL)
         try:
-            until = time.monotonic() + 60
-            while socket.socket().connect_ex(("127.0.0.1", port)):
-                assert process.poll() is None and time.monotonic() < until, (folder / "error.log").read_text()
-                time.sleep(0.05)
+            until(lambda: process.poll() is not None or socket.socket().connect_ex(("127.0.0.1", port)) == 0, (folder / "error.log").read_text)
+            assert process.poll() is None, (folder / "error.log").read_text()
             s.tls_port, s.trusted = port, ssl.create_default_context(cafile=str(cert))
             yield s
         finally:

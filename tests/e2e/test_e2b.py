@@ -16,7 +16,8 @@ import time
 import leftovers
 import pytest
 from conftest import make_remit, users
-from served import Served, serve, wait_until
+from served import Served, serve
+from waiting import until
 
 COMMANDS = ("--subprocess", "--memory-fallback", "per_process", "--cpu", "unlimited")
 NETWORKED = ("--memory-fallback", "per_process")
@@ -155,7 +156,7 @@ def test_a_sandbox_ends_at_its_time(served):
         if not wishes:
             assert of(box.execute("1"), "result")
             assert served.ask("POST", f"/sandboxes/{box.id}/timeout", {"timeout": 1})[0] == 204
-        wait_until(lambda: box.ask("GET", "/health")[0] == 502, "it does not end")
+        until(lambda: box.ask("GET", "/health")[0] == 502, "it does not end")
         assert box.ask("POST", "/execute", {"code": "1"})[0] == 502
         assert served.json("GET", "/v2/sandboxes") == []
 
@@ -533,9 +534,7 @@ def test_a_message_that_would_keep_all_others_waiting_is_refused(one):
 
 def kill_the_command(box) -> int:
     """As soon as it is listed; its number."""
-    until = time.monotonic() + 60
-    while not (running := box.json("POST", "/process.Process/List", {})["processes"]) and time.monotonic() < until:
-        time.sleep(0.05)
+    running = until(lambda: box.json("POST", "/process.Process/List", {})["processes"])
     assert running[0]["config"]["args"] == ["-c", "sleep 30"]
     box.json("POST", "/process.Process/SendSignal", {"process": {"pid": running[0]["pid"]}, "signal": "SIGNAL_SIGKILL"})
     return running[0]["pid"]
@@ -708,7 +707,7 @@ def test_clients_in_debug_mode_have_a_sandbox_without_asking(stage):
         with socket.socket() as s:
             # They are among those that others get for a moment.
             s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            wait_until(lambda: can_bind(s, port), "somebody else is at E2B's ports")
+            until(lambda: can_bind(s, port), "somebody else is at E2B's ports")
     with serve(remit, "--open", "--e2b-debug"):
         code, files = (Served(None, port, "") for port in (49999, 49983))
         for i in (1, 2):

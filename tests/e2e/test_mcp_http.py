@@ -10,7 +10,8 @@ import time
 
 import pytest
 from mcp_peer import ABILITIES, STATELESS, VERSION
-from served import serve, wait_until
+from served import serve
+from waiting import until
 
 SLEEP = "import time\ntime.sleep(60)"
 
@@ -148,7 +149,7 @@ def test_a_client_that_goes_away_cancels_its_request(server):
     # Programs of their own, and sessions that nobody can name.
     for more in ({}, {"session": "new"}) * 3:
         leave_in_the_middle(server, "import time\nprint('begun', flush=True)\ntime.sleep(60)", **more)
-    wait_until(lambda: server.metric("remit_rooms") <= 1, "runs are left behind")
+    until(lambda: server.metric("remit_rooms") <= 1, "runs are left behind")
     status, _, _ = ask(server, "tools/call", {"name": "close_session", "arguments": {"session": handle}})
     assert status == 200
     server.wait_for_no_rooms()

@@ -20,6 +20,7 @@ from network_world import METADATA, PUBLIC
 from package_index import Wheel
 from session_door import Door
 from shared_keeper import SharedKeeper
+from waiting import until
 
 INSIDE = "/.remit/packages"
 ASK = "import demo_pkg; print(demo_pkg.value, demo_pkg.__file__)"
@@ -451,20 +452,13 @@ def test_two_at_once_install_once(shop, index, stage):
     assert len(shop.downloads(asked)) == 1
 
 
-def wait_for(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, condition
-        time.sleep(0.02)
-
-
 @pytest.mark.parametrize("whom", ["door", "keeper"])
 def test_killed_in_the_middle_leaves_nothing_that_is_used(shop, index, whom):
     index.delay.set()
     asked = len(index.asked)
     process = shop.remit.popen("run", *shop.source, "--package", "demo-pkg", "-c", "print('ran')", env={**shop.env}, stdout=subprocess.PIPE)
     try:
-        wait_for(lambda: shop.downloads(asked))
+        until(lambda: shop.downloads(asked))
         if whom == "door":
             process.kill()
         else:
@@ -489,7 +483,7 @@ def test_an_interrupt_ends_it(shop, index):
         "run", *shop.source, "--package", "demo-pkg", "-c", "print('ran')", env={**shop.env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     try:
-        wait_for(lambda: shop.downloads(asked))
+        until(lambda: shop.downloads(asked))
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     finally:

@@ -13,6 +13,7 @@ import pytest
 from conftest import PYTHON
 from shared_keeper import SharedKeeper
 from test_ask import Terminal
+from waiting import until
 
 LEFT, UP = "\x1b[D", "\x1b[A"
 EDITING = re.compile(r"\r|\x1b\[K|\x1b\[\d+C")
@@ -32,7 +33,7 @@ class Repl(Terminal):
 
     def await_mode(self, wanted: int) -> None:
         """Of the terminal: lines, or keys."""
-        assert not leftovers.gone(lambda: termios.tcgetattr(self.ours)[3] & termios.ICANON != wanted)
+        until(lambda: termios.tcgetattr(self.ours)[3] & termios.ICANON == wanted)
 
     def out(self, text: str) -> str:
         """What one cell shows, typed at a prompt."""

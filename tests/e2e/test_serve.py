@@ -11,7 +11,8 @@ import threading
 
 import pytest
 from conftest import make_remit, skip_or_fail, users
-from served import serve, wait_until
+from served import serve
+from waiting import until
 
 DEAF = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('on', flush=True)\nwhile True: time.sleep(0.1)"
 
@@ -267,7 +268,7 @@ def test_cells_wait_for_their_turn_and_too_many_are_busy(any_served):
         for t in threads:
             t.start()
         # Sixteen wait for the one that runs.
-        wait_until(lambda: len(statuses) == 8, "too many wait")
+        until(lambda: len(statuses) == 8, "too many wait")
         assert set(statuses) == {429}
         any_served.json("POST", f"/v1/sessions/{s['id']}/interrupt")
         for t in threads:

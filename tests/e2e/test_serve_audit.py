@@ -11,10 +11,11 @@ import struct
 import subprocess
 
 import pytest
-from audit_file import file, lines  # noqa: F401
+from audit_file import file, lines, wait_for  # noqa: F401
 from conftest import skip_or_fail
 from mcp_peer import ABILITIES, STATELESS, VERSION
-from served import serve, wait_until
+from served import serve
+from waiting import until
 
 COMMANDS = ("--subprocess", "--memory-fallback", "per_process", "--cpu", "unlimited")
 WORD = "a word nobody must find"
@@ -22,11 +23,6 @@ WORD = "a word nobody must find"
 
 def sha(code: str) -> str:
     return hashlib.sha256(code.encode()).hexdigest()
-
-
-def wait_for(path, count: int) -> list[dict]:
-    wait_until(lambda: path.read_text().count("\n") >= count, f"there are no {count} lines")
-    return lines(path)
 
 
 def test_no_output_keeps_a_run_out_of_the_audit(remit, file):
@@ -231,7 +227,7 @@ def test_sighup_opens_its_files_anew(remit, file):
         moved = [path.rename(f"{path}.1") for path in (file, log)]
         second = s.run("pass")["run_id"]  # still the old ones
         s.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: file.exists() and log.exists(), "there are no new files")
+        until(lambda: file.exists() and log.exists(), "there are no new files")
         third = s.run("pass")["run_id"]
         assert [line["run_id"] for line in lines(moved[0])] == [first, second]
         assert [line["run_id"] for line in lines(file)] == [third]

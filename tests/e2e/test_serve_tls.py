@@ -19,7 +19,8 @@ import time
 
 import pytest
 from conftest import ROOT, make_remit, skip_or_fail, users
-from served import Served, serve, wait_until
+from served import Served, serve
+from waiting import PATIENCE, until
 
 sys.path.insert(0, str(ROOT / "tests" / "npm"))
 sys.path.insert(0, str(ROOT / "tests" / "python"))
@@ -122,10 +123,10 @@ def settled(s: Served) -> int:
         connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {s.token}"})
         return b"\nremit_http_connections 1\n" in connection.getresponse().read()
 
-    wait_until(is_alone, "connections are left behind")
+    until(is_alone, "connections are left behind")
     count = descriptors(s) - 1
     connection.close()
-    wait_until(lambda: descriptors(s) <= count, "descriptors are left behind")
+    until(lambda: descriptors(s) <= count, "descriptors are left behind")
     return count
 
 
@@ -239,7 +240,11 @@ def test_the_form_of_it(one):
     with asked:
         asked.stdin.write(b"R\n")
         asked.stdin.flush()
-        text = asked.stdout.read()  # it gives up by itself
+        try:
+            asked.wait(timeout=PATIENCE)  # it gives up by itself
+        finally:
+            asked.kill()
+        text = asked.stdout.read()
     assert b"no renegotiation" in text and asked.returncode, text[-2000:]
 
 
@@ -362,7 +367,7 @@ def test_half_open_handshakes_leave_nothing(one):
         held.append(s)
     trickle = threading.Thread(target=trickled, args=(one, first, seconds := []))
     trickle.start()
-    wait_until(lambda: descriptors(one) >= before + 200, "some are not accepted")
+    until(lambda: descriptors(one) >= before + 200, "some are not accepted")
     assert one.ask("GET", "/healthz")[0] == 200  # others are served meanwhile
     for i, s in enumerate(held[:150]):  # some leave, by an end or by a reset
         if i % 2:
@@ -375,7 +380,7 @@ def test_half_open_handshakes_leave_nothing(one):
         s.close()
     trickle.join()
     assert seconds and 8 < seconds[0], seconds
-    wait_until(lambda: descriptors(one) <= before, "descriptors are left behind")
+    until(lambda: descriptors(one) <= before, "descriptors are left behind")
 
 
 def test_cut_at_each_place_of_the_handshake(one):
@@ -402,7 +407,7 @@ def test_cut_at_each_place_of_the_handshake(one):
         """What the server holds when all of them are gone."""
         for count in range(1, 460, 12):
             cut_after(count)
-        wait_until(lambda: descriptors(one) <= before, "descriptors are left behind")
+        until(lambda: descriptors(one) <= before, "descriptors are left behind")
         return resident_kib(one)
 
     before = settled(one)
@@ -470,6 +475,12 @@ def test_one_that_has_expired_is_said(any_remit):
         process.wait()
 
 
+def trusted_certificate(s) -> bytes | None:
+    """None if the server shows another one."""
+    with contextlib.suppress(ssl.SSLCertVerificationError), tls(s) as new:
+        return new.getpeercert(binary_form=True)
+
+
 def test_sighup_takes_the_new_certificate(stage):
     with serve_tls(make_remit(users()[-1], stage)) as s:
         old = tls(s)
@@ -477,11 +488,8 @@ def test_sighup_takes_the_new_certificate(stage):
         s.files.make()
         s.tls = s.files.trust()
         s.process.send_signal(signal.SIGHUP)
-        until, now = time.monotonic() + 60, was
-        while now == was:
-            assert time.monotonic() < until
-            with contextlib.suppress(ssl.SSLCertVerificationError), tls(s) as new:
-                now = new.getpeercert(binary_form=True)
+        now = until(lambda: trusted_certificate(s))
+        assert now != was
         old.sendall(HEALTH)
         assert b'"status":"ok"' in read_all(old)
         old.close()

@@ -13,6 +13,7 @@ import pytest
 from conftest import PYTHON, enforced
 from session_door import DEAF, DEAF_MS, FOREVER, UNTIL_INTERRUPTED, Door
 from shared_keeper import SharedKeeper, is_alive, kill
+from waiting import until
 
 
 def policy(**more) -> dict:
@@ -44,7 +45,7 @@ def door(request, remit):
     one = Door(remit, shared.env if shared else {"REMIT_KEEPER": ""})
     one.shared = shared
     if shared:
-        warm_up(one)
+        one.warm_up(policy=policy())
     yield one
     one.leave()
     if shared:
@@ -54,18 +55,6 @@ def door(request, remit):
     assert not leftovers.mounts()
 
 
-def warm_up(one, **more) -> None:
-    """Until a session of this policy starts warm."""
-    end = time.monotonic() + 60
-    start = ""
-    while start != "warm":
-        assert time.monotonic() < end, one.shared.status()
-        one.open(policy=policy(**more))
-        start = one.run("")["start"]
-        one.ask("drop")
-        time.sleep(0.05)
-
-
 def state(result: dict) -> tuple:
     return result["status"], result["session"]["state"]
 
@@ -73,11 +62,11 @@ def state(result: dict) -> tuple:
 def await_loss(door) -> None:
     """Until the keeper knows that the session is lost: files can be asked for without a cell."""
 
-    def is_open() -> bool:
+    def is_lost() -> bool:
         said = door.ask("file", op="stat", path="/workspace")
-        return "failed" not in said or "has ended" not in said["failed"]["message"]
+        return "failed" in said and "has ended" in said["failed"]["message"]
 
-    assert not leftovers.gone(is_open)
+    until(is_lost)
 
 
 def name_interpreter(door) -> str:
@@ -173,7 +162,7 @@ def test_output_caps_count_for_each_cell_anew(door):
 def test_what_threads_write_between_cells_comes_with_the_next_one(door):
     door.open(policy=policy())
     between_cells(door, "print('late', flush=True)\nopen('/workspace/done', 'w').close()")
-    assert not leftovers.gone(lambda: "failed" in door.ask("file", op="stat", path="/workspace/done"))
+    until(lambda: "failed" not in door.ask("file", op="stat", path="/workspace/done"))
     assert door.out("print('next')") == "late\nnext\n"
 
 
@@ -393,7 +382,7 @@ def test_more_sessions_than_there_may_be_are_turned_away(remit):
     said = one.ask("open", session="x", policy=policy())
     assert "64 sessions" in said["failed"]["message"], said
     one.ask("drop", session="0")
-    assert not leftovers.gone(lambda: "failed" in one.ask("open", session="x", policy=policy()))
+    until(lambda: "failed" not in one.ask("open", session="x", policy=policy()))
     assert one.out("print(1)", session="x") == "1\n"
     one.leave()
     assert not leftovers.gone(lambda: leftovers.processes(remit.command))
@@ -533,7 +522,7 @@ def test_whoever_dies_while_it_is_committed_nothing_is_left(door, remit):
     door.open(policy=policy(mounts=[{"host": str(root), "jail": "/data", "mode": "rw"}]))
     door.out("for n in range(1500): open(f'/data/{n}', 'w').write('x' * 1000)")
     answer = door.begin("commit")
-    assert not leftovers.gone(lambda: len(os.listdir(root)) < 2)
+    until(lambda: len(os.listdir(root)) >= 2)
     door.process.kill()
     assert "failed" in answer()
     assert not leftovers.gone(lambda: leftovers.processes(remit.command) if not door.shared else [], 60)
@@ -660,7 +649,7 @@ def test_the_interpreter_is_killed(remit, start, cell):
     one = Door(remit, shared.env)
     one.shared = shared
     if start == "warm":
-        warm_up(one)
+        one.warm_up(policy=policy())
     one.open(policy=policy())
     assert one.run("x = 1")["start"] == start
     answer = one.begin_cell(cell) if cell else None
@@ -698,7 +687,7 @@ def test_the_zygote_dies_and_its_sessions_live(remit):
     shared = share(remit)
     one = Door(remit, shared.env)
     one.shared = shared
-    warm_up(one)
+    one.warm_up(policy=policy())
     one.open(policy=policy())
     assert one.run("x = 1")["start"] == "warm"
     answer = one.begin_cell(UNTIL_INTERRUPTED + "print(x)")

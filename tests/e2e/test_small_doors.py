@@ -13,7 +13,8 @@ import time
 
 import pytest
 from conftest import ROOT, make_remit, users
-from served import serve, wait_until
+from served import serve
+from waiting import until
 
 sys.path.insert(0, str(ROOT / "tests" / "python"))
 import venvs  # noqa: E402
@@ -138,7 +139,7 @@ def test_a_client_that_leaves_ends_its_notebook(served):
     body = json.dumps({"cells": ["import time; time.sleep(60)", "1"]})
     begun = time.monotonic()
     connection.request("POST", "/run_jupyter", body, {"Authorization": f"Bearer {served.token}", "Content-Type": "application/json"})
-    wait_until(lambda: served.metric("remit_rooms"), "it does not begin")
+    until(lambda: served.metric("remit_rooms"), "it does not begin")
     connection.close()
     served.wait_for_no_rooms()
     assert time.monotonic() - begun < 20, "its timeout has ended it"
@@ -248,7 +249,7 @@ def test_a_key_bounds_these_doors_too(stage):
         connection = one.connect()
         sent = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         connection.request("POST", "/run_jupyter", json.dumps({"cells": ["import time; time.sleep(30)"], "cell_timeout": 20}), sent)
-        wait_until(lambda: one.metric("remit_rooms"), "it does not begin")
+        until(lambda: one.metric("remit_rooms"), "it does not begin")
         assert piston(one, "1", status=429).keys() == {"message"}
         assert notebook(one, "1", status=429)["status"] == fusion(one, "1", status=429)["status"] == "SandboxError"
         # The policy's own timeout, whatever was asked for.
