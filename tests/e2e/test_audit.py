@@ -1,9 +1,11 @@
 """One line for each run that was audited, and the last runs of a shared keeper."""
 
+import contextlib
 import datetime
 import hashlib
 import json
 import os
+import pathlib
 import signal
 import stat
 import subprocess
@@ -11,10 +13,11 @@ import threading
 import time
 
 import pytest
-from audit_file import file, lines  # noqa: F401
+from audit_file import file, lines, wait_for  # noqa: F401
 from conftest import skip_or_fail
 from leftovers import gone, name_of
-from shared_keeper import PATIENCE, SharedKeeper, is_alive
+from shared_keeper import SharedKeeper, is_alive
+from waiting import PATIENCE
 
 CODE = "print('a word nobody must find')"
 
@@ -102,15 +105,6 @@ def audited(remit, file):
     keeper = SharedKeeper(remit, "--audit", file)
     yield keeper
     keeper.close()
-
-
-def wait_for(path, count: int) -> list[dict]:
-    """The lines, once there are so many: they come soon after the answers."""
-    end = time.monotonic() + PATIENCE
-    while len(found := lines(path) if path.exists() else []) < count:
-        assert time.monotonic() < end, found
-        time.sleep(0.01)
-    return found
 
 
 def test_a_keeper_writes_down_what_a_run_would(remit, audited, file):
@@ -261,11 +255,20 @@ def test_a_full_disk_stops_runs_until_there_is_room(remit):
 
 def test_a_slow_disk_delays_nobody(audited, file):
     """While the clerk stands still, runs are answered all the same."""
-    audited.json("pass")
-    wait_for(file, 1)
-    clerk = clerk_of(audited)
-    os.kill(clerk, signal.SIGSTOP)
-    assert {audited.json("pass")["status"] for _ in range(30)} == {"ok"}
-    assert len(lines(file)) == 1
-    os.kill(clerk, signal.SIGCONT)
-    wait_for(file, 31)
+    audited.await_child()
+    clerk, last = clerk_of(audited), audited.json("pass")["run_id"]
+    runs = audited.until(lambda: [line["run_id"] for line in lines(file)][-1:] == [last] and len(lines(file)))
+
+    @contextlib.contextmanager
+    def standstill():
+        os.kill(clerk, signal.SIGSTOP)
+        try:
+            audited.until(lambda: "State:\tT" in pathlib.Path(f"/proc/{clerk}/status").read_text())
+            before = len(lines(file))
+            yield
+            assert len(lines(file)) == before
+        finally:
+            os.kill(clerk, signal.SIGCONT)
+
+    assert not audited.feels(standstill)
+    wait_for(file, runs + 30)
