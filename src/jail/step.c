@@ -1,6 +1,7 @@
 #include "step.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "frame.h"
@@ -253,12 +255,27 @@ is_named(const char *variable, enum step_id step)
 	return name && !strcmp(name, steps[step].name);
 }
 
+static void
+wait_for_test(void)
+{
+	struct timespec long_enough = { .tv_sec = 600 };
+	sigset_t on;
+
+	sigemptyset(&on);
+	sigaddset(&on, SIGCONT);
+	sigprocmask(SIG_BLOCK, &on, NULL);
+	prctl(PR_SET_NAME, "remit-waits", 0, 0, 0);
+	sigtimedwait(&on, NULL, &long_enough);
+}
+
 bool
 step_is_to_fail(enum step_id step)
 {
-	if (is_named("REMIT_WAIT_STEP", step)) {
-		prctl(PR_SET_NAME, "remit-waits", 0, 0, 0);
-		usleep(1000 * 1000);
+	static bool has_waited;
+
+	if (!has_waited && is_named("REMIT_WAIT_STEP", step)) {
+		has_waited = true;
+		wait_for_test();
 	}
 	if (!is_named("REMIT_FAIL_STEP", step))
 		return false;

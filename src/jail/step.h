@@ -81,9 +81,9 @@ enum step_id step_of_error(const struct remit_error *err);
 
 /*
  * Test builds let one step fail (REMIT_FAIL_STEP, by its name), to prove that
- * none may, or wait a second before it as "remit-waits" (REMIT_WAIT_STEP),
- * so that something can be killed just then. In a release build the answer is
- * always no.
+ * none may, or wait once before it as "remit-waits" (REMIT_WAIT_STEP) until
+ * SIGCONT, so that something can be killed just then. In a release build the
+ * answer is always no.
  */
 #ifdef REMIT_HOLES
 bool step_is_to_fail(enum step_id step);

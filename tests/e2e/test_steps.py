@@ -1,14 +1,17 @@
 """Rule 2: no step of the lock-down may fail and let the run go on."""
 
+import contextlib
+import os
 import pathlib
 import re
+import signal
 import subprocess
-import time
 
 import pytest
 from conftest import ROOT
 from leftovers import gone, name_of, processes, workspaces
-from shared_keeper import children, kill
+from shared_keeper import family, kill
+from waiting import PATIENCE, until
 
 TABLE = (ROOT / "src" / "jail" / "step.c").read_text()
 ROWS = re.findall(r'\[STEP_(?!READY)\w+\] =\s*\{\s*"([^"]+)",\s*(STAGE_\w+)', TABLE)
@@ -62,42 +65,36 @@ def test_the_release_build_has_no_such_switch(remit):
     assert remit.json("print(1)", env={"REMIT_FAIL_STEP": "load the filter"})["status"] == "ok"
 
 
-def descendants(pid):
-    below = children(pid)
-    return below + [q for p in below for q in descendants(p)]
-
-
-def await_family(p) -> list[int]:
-    """The command and all below it, once the step waits."""
-    family = []
-    while not any(name_of(pid) == "remit-waits" for pid in family):
-        assert p.poll() is None, p.communicate()
-        time.sleep(0.02)
-        family = [p.pid, *descendants(p.pid)]
-    return family
+def kill_at(holes, step, number, *flags) -> None:
+    """The caller, the keeper and a pid 1 in turn, while a run waits at a step."""
+    # Without the first two it would last; without a pid 1 it may have another one.
+    code = "print(1)" if number % 3 == 2 else "import time; time.sleep(300)"
+    env = {"REMIT_WAIT_STEP": step}
+    with holes.popen(
+        "run", "--timeout", "300s", *flags, "-c", code, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as p:
+        try:
+            (waits,) = until(lambda: [pid for pid in family(p.pid) if name_of(pid) == "remit-waits"], "nobody waits")
+            below = family(p.pid)
+            keeper, victim = below[0], (p.pid, below[0], below[-1])[number % 3]
+            kill(victim)
+            if keeper in (victim, waits):  # who waits sees nothing, and nobody ends it
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(waits, signal.SIGCONT)
+            p.communicate(timeout=PATIENCE)  # it ends, whatever it says
+        finally:
+            p.kill()
+    assert gone(lambda: processes(holes.command)) == []
 
 
 @pytest.mark.parametrize("number", range(len(STEPS)))
 def test_whoever_is_killed_at_a_step_nothing_is_left(holes, number):
-    """The caller, the keeper and pid 1 in turn; the step waits for it."""
-    victim = ("caller", "keeper", "last")[number % 3]
-    env = {"REMIT_WAIT_STEP": STEPS[number]}
-    with holes.popen("run", *way_to(STEPS[number]), "-c", "print(1)", env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
-        family = await_family(p)
-        kill({"caller": family[0], "keeper": family[1], "last": family[-1]}[victim])
-        p.communicate(timeout=60)  # it ends, whatever it says
-    assert gone(lambda: processes(holes.command)) == []
+    kill_at(holes, STEPS[number], number, *way_to(STEPS[number]))
 
 
 @pytest.mark.parametrize("number", range(len(BARE)))
 def test_whoever_is_killed_at_a_step_without_namespaces_nothing_is_left(holes, number):
     """But for the folder of a keeper that was killed, which the next one removes."""
-    victim = ("caller", "keeper", "last")[number % 3]
-    env = {"REMIT_WAIT_STEP": BARE[number]}
-    with holes.popen("run", "--preset", "landlock", "-c", "print(1)", env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
-        family = await_family(p)
-        kill({"caller": family[0], "keeper": family[1], "last": family[-1]}[victim])
-        p.communicate(timeout=60)
-    assert gone(lambda: processes(holes.command)) == []
+    kill_at(holes, BARE[number], number, "--preset", "landlock")
     assert holes("doctor", "--clean").returncode == 0
     assert gone(lambda: workspaces(holes)) == []
