@@ -737,23 +737,33 @@ def await_stage(p, path: pathlib.Path) -> None:
         time.sleep(0.002)
 
 
-def test_the_keeper_is_killed_while_it_writes(quick):
+def signal_children(keeper: int, number: int) -> None:
+    """The committer, and perhaps what is left of the jail."""
+    for pid in children(keeper):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+@pytest.mark.parametrize("moment", ["staging", "placing"])
+def test_the_keeper_is_killed_while_it_writes(quick, moment):
     """Each file is the old or the new one, and the next run removes what was left."""
     for n in range(1000):
         quick.put(str(n), "old" * 100)
     code = "for n in range(1000): open(f'/data/{n}', 'w').write('new' * 1000)"
     p = quick.remit.popen("run", "--disk", "200M", "--memory", "1G", "--mount", f"{quick.path}:/data:rw", "-c", code, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     await_stage(p, quick.path)
-    keepers = children(p.pid)
-    is_over = False
-    while quick.text("0")[:3] == "old":
-        assert not is_over
-        is_over = p.poll() is not None
-    for pid in keepers:
-        kill(pid)
-    p.communicate(timeout=60)
+    (keeper,) = children(p.pid)
+    signal_children(keeper, signal.SIGSTOP)
     texts = {quick.text(str(n)) for n in range(1000)}
-    assert texts <= {"old" * 100, "new" * 1000}
+    assert texts == {"old" * 100} and stages(quick.path)
+    if moment == "placing":  # which may be over soon
+        signal_children(keeper, signal.SIGCONT)
+        while quick.text("0")[:3] == "old" and p.poll() is None:
+            pass
+        texts.add("new" * 1000)
+    kill(keeper)
+    p.communicate(timeout=60)
+    assert {quick.text(str(n)) for n in range(1000)} <= texts
     assert gone(lambda: processes(quick.remit.command)) == []  # who wrote for it has the lock of what is left
     assert quick("open('x', 'w')")["committed"]
     assert gone(lambda: stages(quick.path)) == []
@@ -767,9 +777,7 @@ def test_a_committer_that_hangs_is_ended(holes):
     p = holes.popen("run", "--json", "--disk", "200M", "--memory", "1G", "--mount", f"{folder.path}:/data:rw", "-c", code, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     await_stage(p, folder.path)
     (keeper,) = children(p.pid)
-    for pid in children(keeper):  # the committer, and perhaps what is left of the jail
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGSTOP)
+    signal_children(keeper, signal.SIGSTOP)
     result = json.loads(p.communicate(timeout=120)[0])
     assert "was killed" in result["changes_skipped"][0]["reason"], result["changes_skipped"]
 
