@@ -21,7 +21,8 @@ import packages  # noqa: E402
 import venvs  # noqa: E402
 
 API, INNER = "api.example.com", "inner.example.com"
-SECRET = "Bearer s3cr3t-of-the-client"
+NEEDLE = "s3cr3t-of-the-client"
+SECRET = f"Bearer {NEEDLE}"
 # As no client could name it: with a private address.
 OWN = {"network_allow": [f"{INNER}:80:private"]}
 LOOK = f"""
@@ -134,14 +135,16 @@ def test_no_process_of_a_jail_has_a_header_in_its_memory(remit, world):
     with clients(world, remit, "--policy", remit.file("e2b-policy.json", json.dumps(OWN))) as say:
         with say.start(venvs.framework("e2b"), "-c", code, API, INNER, SECRET, LOOK) as client:
             assert client.stdout.readline() == "begun\n"
-            found = {}
+            found, read = {}, set()
             for pid in processes(remit.command):
                 with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
                     found.setdefault(name_of(pid), set()).add(memory_has(pid, SECRET.encode()))
+                    read |= {(name_of(pid), word) for word in (NEEDLE, "PATH=") if memory_has(pid, word.encode())}
             client.communicate("\n", timeout=120)
     # The server and its keeper were given it, and the proxy sends it.
     assert {name for name, has in found.items() if True in has} == {"remit", "exe", "remit-proxy"}, found
-    assert "remit-init" in found and any(name.startswith("python") for name in found), found
+    # What the others do have is found.
+    assert ("remit-init", "PATH=") in read and any(name.startswith("python") for name, word in read if word == NEEDLE), read
 
 
 def test_a_key_s_policy_is_the_most_also_for_headers(remit, world):
