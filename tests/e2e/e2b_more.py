@@ -39,7 +39,7 @@ seen["gone"] = failed(box.commands.connect, found.pid)[0]
 seen["place"] = box.commands.run("echo $A; pwd", envs={"A": "b"}, cwd="/tmp", user="user").stdout
 seen["root"] = failed(box.commands.run, "id", user="root")
 seen["unread"] = failed(box.commands.send_stdin, 12345, "x")[0]
-both = box.commands.run("exec 9> lock; (flock 9; echo held; sleep 60) & sleep 60", background=True)
+both = box.commands.run("exec 9> lock; (flock 9; echo held; sleep 110) & sleep 110", background=True)
 held = next(words := iter(both))[0]
 seen["killed"] = [held, both.kill(), failed(both.wait)[0], both.kill(), box.commands.run("flock lock echo free", timeout=50).stdout]
 seen["late"] = failed(box.commands.run, "sleep 20", timeout=1)[0]

@@ -152,6 +152,7 @@ def test_without_anybody_to_ask_it_is_refused_at_once(here, world):
     code = TRY + "say(a=attempt(dial, 'evil.example', 80, b'GET / HTTP/1.1\\r\\nHost: evil.example\\r\\n\\r\\n'))"
     result = here.allow(code, f"{API}:80", flags=("--ask-hosts",))
     assert said(result)["a"] in ("ConnectionResetError", "BrokenPipeError", "EOFError"), result["stdout"]  # and no TimeoutError
+    assert result["usage"]["wall_ms"] < 30_000, result["usage"]
     (row,) = result["denials"]
     assert row["what"] == "connect to evil.example:80" and row["flag"] == "--allow-host evil.example:80"
     assert world.seen(mark) == []
