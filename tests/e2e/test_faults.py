@@ -11,7 +11,8 @@ import time
 
 import pytest
 from leftovers import gone, groups, mounts, processes
-from shared_keeper import PATIENCE, SharedKeeper, children
+from shared_keeper import SharedKeeper, children
+from waiting import until
 
 SLEEP = "print('up', flush=True); import time; time.sleep(600)"
 
@@ -37,15 +38,14 @@ def started(remit, *flags):
     # A timeout that no test waits for, unless it gives one.
     flags = ("--timeout", "300s", *flags)
     p = remit.popen("run", "--json", *flags, "-c", SLEEP, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-    end = time.monotonic() + PATIENCE
-    while True:
-        keeper = next(iter(children(p.pid)), None)
-        init = next(iter(children(keeper)), None) if keeper else None
-        code = next(iter(children(init)), None) if init else None
-        if code and sleeps(code):
-            break
-        assert time.monotonic() < end, (keeper, init, code)
-        time.sleep(0.01)
+
+    def all_below() -> list[int]:
+        pids = [p.pid]
+        for _ in range(3):
+            pids += children(pids[-1])[:1]
+        return pids[1:] if len(pids) == 4 and sleeps(pids[3]) else []
+
+    keeper, init, code = until(all_below)
     time.sleep(0 if os.geteuid() == 0 else 1)
     return p, keeper, init, code
 

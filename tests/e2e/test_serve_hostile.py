@@ -18,7 +18,7 @@ import leftovers
 import pytest
 from conftest import PYTHON, make_remit, users
 from served import serve
-from shared_keeper import children, is_alive
+from shared_keeper import family, is_alive
 
 HEAD = "POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer {token}\r\n"
 CODE = '{"code": "1"}'
@@ -416,9 +416,7 @@ def test_a_server_that_is_killed_leaves_no_run(remit):
         code = "import time\nprint(1, flush=True)\ntime.sleep(1000)"
         with s.stream("/v1/runs", {"code": code, "policy": {"timeout": "300s"}}) as events:
             next(events), next(events)
-            below = children(s.process.pid)
-            for pid in below:
-                below += children(pid)
+            below = family(s.process.pid)
             s.process.kill()
             s.process.wait()
             with contextlib.suppress(Exception):
