@@ -190,10 +190,12 @@ answer(struct conn *c)
 	conn_progress(c);
 }
 
-/* A request that cannot be read on from: the reply is the last. */
+/* A request that cannot be read on from: the reply is the last. The exchange
+   may live until news of it was heard, its body not. */
 static void
 reject(struct conn *c, int status, const char *message)
 {
+	exchange_drop_body(c->x);
 	c->x->closes = true;
 	reply_fail(c->x, status, "input", "%s", message);
 	answer(c);
@@ -230,6 +232,7 @@ take_body(struct conn *c)
 	size_t used, before = b->data.len;
 	enum body_answer a = body_take(b, c->in.data, c->in.len, &used);
 
+	c->x->got_bytes = b->data.len;
 	buf_drop(&c->in, used);
 	if (!server_has_room(c->server, b->data.len - before)) {
 		reject(c, 503, "too many bodies at once: try again later");

@@ -42,6 +42,13 @@ free_pairs(struct exchange_pair *pairs, size_t count)
 	}
 }
 
+void
+exchange_drop_body(struct exchange *x)
+{
+	server_give_back(x->server, x->body.data.len);
+	body_free(&x->body);
+}
+
 static void
 exchange_free(struct exchange *x)
 {
@@ -50,8 +57,7 @@ exchange_free(struct exchange *x)
 	free_pairs(x->query, EXCHANGE_QUERY_MAX);
 	free_pairs(x->params, ROUTE_PARAMS_MAX);
 	json_decref(x->json);
-	server_give_back(x->server, x->body.data.len);
-	body_free(&x->body);
+	exchange_drop_body(x);
 	buf_free(&x->head);
 	buf_free(&x->out);
 	buf_free(&x->extras);

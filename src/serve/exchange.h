@@ -50,6 +50,7 @@ struct exchange {
 
 	/* ---- of the thread of HTTP ---- */
 	struct conn *conn; /* NULL: the client has gone, or it is over */
+	size_t got_bytes;  /* of the body, also of one that was refused */
 
 	/* ---- of all threads, under the lock ---- */
 	pthread_mutex_t lock;

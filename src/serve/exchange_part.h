@@ -15,6 +15,8 @@ int exchange_set_params(struct exchange *x, const struct route_param *params,
 			size_t count) must_check;
 /* Sent before the reply, as "100 Continue" is. -1: no memory. */
 int exchange_interim(struct exchange *x, const char *text) must_check;
+/* Its room is free for the bodies of others. */
+void exchange_drop_body(struct exchange *x);
 /* The client has gone, or the reply is sent: nobody writes to it any more. */
 void exchange_leave(struct exchange *x);
 /* Into a stream that has been silent for so long. */

@@ -30,7 +30,7 @@ request_log_add(int fd, const struct exchange *x)
 		     when, now.tv_nsec / 1000000,
 		     x->route ? x->route->method : "",
 		     x->route ? x->route->pattern : "", x->status,
-		     x->owner ? x->owner : "", x->body.data.len,
+		     x->owner ? x->owner : "", x->got_bytes,
 		     (unsigned long long)x->sent_bytes,
 		     (double)(loop_now_us() - x->begun_us) / 1000,
 		     x->is_ended ? "" : ",\"left\":true");

@@ -9,6 +9,7 @@ import pathlib
 import re
 import resource
 import select
+import signal
 import socket
 import stat
 import threading
@@ -19,6 +20,7 @@ import pytest
 from conftest import PYTHON, make_remit, users
 from served import serve
 from shared_keeper import family, is_alive
+from waiting import until
 
 HEAD = "POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer {token}\r\n"
 CODE = '{"code": "1"}'
@@ -119,29 +121,40 @@ def test_what_is_too_large_is_not_read(any_served):
         assert any_served.ask("POST", "/v1/runs", body.encode("latin-1"), headers={"Content-Type": "application/json"})[0] == 400, body
 
 
-def test_bodies_are_bounded_together(any_served):
-    """Three of 90 MiB that all lack their end."""
-    head = HEAD.format(token=any_served.token) + f"Content-Length: {91 * 2**20}\r\n\r\n"
-    piece = b" " * 2**20
+def unread_bytes(port: int) -> int:
+    """What the kernel holds for the server's connections."""
+    lines = pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]
+    return sum(int(queues.split(":")[1], 16) for _, local, _, _, queues, *_ in map(str.split, lines) if local.endswith(f":{port:04X}"))
 
-    def end(s: socket.socket) -> int:
-        try:
-            return status_of(s.recv(1000))
-        except (ConnectionResetError, BrokenPipeError):
-            return 503  # closed while we sent
+
+def test_bodies_are_bounded_together(any_served):
+    """Three that all lack their end; what goes beyond 256 MiB is the third's.
+    It is refused, and those whose next bytes are here at the same time are not."""
+    head = HEAD.format(token=any_served.token) + f"Content-Length: {91 * 2**20}\r\n\r\n"
+    sent = 0
+
+    def send(s: socket.socket, count: int) -> None:
+        nonlocal sent
+        s.sendall(b" " * count)
+        sent += count
 
     with contextlib.ExitStack() as all_of_them:
         first, second, third = (all_of_them.enter_context(socket.create_connection(("127.0.0.1", any_served.port), timeout=60)) for _ in range(3))
         begun = []
-        for s in (first, second, third):
-            with contextlib.suppress(ConnectionResetError, BrokenPipeError):
-                s.sendall(head.encode())
-                for _ in range(90):
-                    s.sendall(piece)
-                    for other in begun:  # who says nothing for ten seconds is not waited for
-                        other.sendall(b" ")
+        for s, pieces in ((first, 90), (second, 90), (third, 75)):
+            s.sendall(head.encode())
             begun.append(s)
-        assert end(third) == 503
+            for _ in range(pieces):
+                send(s, 2**20 - len(begun))
+                for one in begun:  # who says nothing for ten seconds is not waited for
+                    send(one, 1)
+        send(third, 256 * 2**20 - sent)
+        until(lambda: not unread_bytes(any_served.port), "the bodies are not read")
+        any_served.process.send_signal(signal.SIGSTOP)
+        for s in (third, first, second):
+            send(s, 1)
+        any_served.process.send_signal(signal.SIGCONT)
+        assert status_of(third.recv(1000)) == 503
         assert select.select([first, second], [], [], 0.5)[0] == []
     assert any_served.run("1")["status"] == "ok"
 
