@@ -176,6 +176,16 @@ step_no_new_privs(const struct lock_order *order, struct enter_ends *ends,
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
+int
+enter_die_with(pid_t parent)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return -1;
+	/* It may be dead already. */
+	errno = ESRCH;
+	return getppid() == parent ? 0 : -1;
+}
+
 static int
 step_die_with_keeper(const struct lock_order *order, struct enter_ends *ends,
 		     uint32_t *detail)
@@ -184,11 +194,7 @@ step_die_with_keeper(const struct lock_order *order, struct enter_ends *ends,
 	(void)detail;
 	if (!order->keeper)
 		return 0;
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
-		return -1;
-	/* It may be dead already. */
-	errno = ESRCH;
-	return (uint32_t)getppid() == order->keeper ? 0 : -1;
+	return enter_die_with((pid_t)order->keeper);
 }
 
 static enter_step *const run[STEP_COUNT] = {

@@ -6,6 +6,8 @@
 #ifndef REMIT_ENTER_H
 #define REMIT_ENTER_H
 
+#include <sys/types.h>
+
 #include "order.h"
 #include "step.h"
 
@@ -19,6 +21,10 @@ struct enter_ends {
    channel then is, also on failure. */
 int enter_run(const struct lock_order *order, struct enter_ends *ends,
 	      uint32_t *step, uint32_t *detail);
+
+/* Until the next change of user or rights. -1 with errno: also if the parent is
+   dead already. */
+int enter_die_with(pid_t parent);
 
 /* Set a resource limit, or a lower one that holds already. -1 with errno. */
 int enter_limit(int which, uint64_t want);

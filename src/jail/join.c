@@ -56,14 +56,18 @@ join_namespaces(const struct join_command *cmd, const int fds[JOIN_FDS],
 	return 0;
 }
 
+/* A handler of some library may hang in fork(), and vfork() calls none: so the
+   helper is who hangs, and it dies with the zygote. Of a branch it dies with
+   the jail. */
 static pid_t __attribute__((noinline))
 helper_main(const struct join_command *cmd, const int fds[JOIN_FDS],
-	    struct step_report *failed)
+	    pid_t zygote, struct step_report *failed)
 {
 	pid_t pid = -1;
 
 	if (join_namespaces(cmd, fds, failed) == 0 &&
-	    !is_to_fail(cmd, STEP_WARM_FORK, failed))
+	    !is_to_fail(cmd, STEP_WARM_FORK, failed) &&
+	    (cmd->order.branch || enter_die_with(zygote) == 0))
 		pid = fork();
 	failed->sys_errno = errno;
 	return pid;
@@ -128,7 +132,7 @@ join_fork(const struct join_command *cmd, const int fds[JOIN_FDS],
 	  struct step_report *failed)
 {
 	volatile pid_t child = -1;
-	pid_t helper;
+	pid_t helper, self = getpid();
 
 	/* Of a branch the keeper looks at the threads. */
 	if (is_to_fail(cmd, STEP_ONE_THREAD, failed) ||
@@ -141,7 +145,7 @@ join_fork(const struct join_command *cmd, const int fds[JOIN_FDS],
 	   changes only what it tells us and what fork() itself does. */
 	helper = vfork(); /* NOLINT */
 	if (helper == 0) {
-		child = helper_main(cmd, fds, failed); /* NOLINT */
+		child = helper_main(cmd, fds, self, failed); /* NOLINT */
 		if (child)
 			_exit(0);
 		/* A process of its own from here on, with its own memory. */

@@ -45,6 +45,19 @@ def named(name: str) -> list[str]:
     return found
 
 
+def told(argument: str) -> list[str]:
+    """Processes with these words on their command line, anywhere."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            with open(path, "rb") as f:
+                if argument.encode() in f.read():
+                    found.append(path)
+        except OSError:
+            continue
+    return found
+
+
 def processes(command: str) -> list[int]:
     """Processes of this command (keepers and pid 1s), and code below them."""
     pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]

@@ -15,7 +15,7 @@ import time
 
 import pytest
 from conftest import PYTHON, make_remit, skip_or_fail, users
-from leftovers import gone, groups, mounts, name_of
+from leftovers import gone, groups, mounts, name_of, told
 from shared_keeper import SharedKeeper, children, is_alive, kill
 
 SUBPROCESS = ("--subprocess", "--memory-fallback", "per_process", "--cpu-fallback", "per_process")
@@ -386,6 +386,16 @@ def test_a_module_that_hangs_in_forks_is_refused_by_name(any_remit):
     python = venv_with(any_remit, "venv-never-forks", "never_forks", text)
     error = any_remit.json("print('ran')", "--python", python, "--preload", "never_forks")["error"]
     assert error["where"] == "preload" and "hangs when it forks, having imported never_forks" in error["value"], error
+
+
+def test_a_library_that_hangs_in_forks_leaves_nobody(remit):
+    """Its handler is called by the C library's fork, in who forks for the zygote."""
+    name = f"never_forks_by_{remit.label}"
+    text = "import ctypes\nlibc = ctypes.CDLL(None)\nlibc.__register_atfork(libc.pause, None, None, None)"
+    python = venv_with(remit, "venv-never-forks-in-c", name, text)
+    error = remit.json("print('ran')", "--python", python, "--preload", name)["error"]
+    assert error["where"] == "preload" and f"hangs when it forks, having imported {name}" in error["value"], error
+    assert not gone(lambda: told(name))
 
 
 def test_a_module_that_hangs_delays_nobody_else(keeper):
