@@ -125,22 +125,28 @@ called(struct loop *l)
 		l->after(l->after_owner);
 }
 
-/* Ring what is due; milliseconds until the next, or -1. */
+/* Milliseconds until the next is due, or -1. */
 static int
+until_timer(const struct loop *l)
+{
+	const struct timer *t = first_timer(l);
+	uint64_t now = t ? loop_now_us() : 0;
+
+	if (!t)
+		return -1;
+	return t->at_us > now ? (int)((t->at_us - now + 999) / 1000) : 0;
+}
+
+static void
 ring_timers(struct loop *l)
 {
 	struct timer *t;
-	uint64_t now;
 
-	while ((t = first_timer(l))) {
-		now = loop_now_us();
-		if (t->at_us > now)
-			return (int)((t->at_us - now + 999) / 1000);
+	while ((t = first_timer(l)) && t->at_us <= loop_now_us()) {
 		loop_set_timer(l, t, 0);
 		t->ring(t->owner);
 		called(l);
 	}
-	return -1;
 }
 
 void
@@ -175,7 +181,7 @@ wait_awake(struct loop *l)
 static int
 wait_for(struct loop *l, int ms)
 {
-	int n = l->awake_until_us ? wait_awake(l) : 0;
+	int n = ms && l->awake_until_us ? wait_awake(l) : 0;
 
 	/* A signal may have stopped it. */
 	return n || l->stop ? n : epoll_wait(l->fd, l->batch, LOOP_BATCH, ms);
@@ -199,16 +205,18 @@ int
 loop_run(struct loop *l, struct remit_error *err)
 {
 	while (!l->stop) {
-		int wait = ring_timers(l);
+		int wait = until_timer(l);
 
-		if (l->stop)
-			break;
 		l->batch_count = wait_for(l, wait);
 		if (l->batch_count < 0 && errno != EINTR)
 			return fail_sys(err, REMIT_E_KERNEL, "epoll_wait");
 		for (int i = 0; i < l->batch_count && !l->stop; i++)
 			tell(l, &l->batch[i]);
 		l->batch_count = 0;
+		/* Who waits in vain is told what has come before its time is
+		   over: this thread may be the one that was late. */
+		if (!wait && !l->stop)
+			ring_timers(l);
 	}
 	return 0;
 }

@@ -2,7 +2,8 @@
  * loop: one thread waits for descriptors and for moments in time, and calls
  * who asked for them. A source or timer may be removed by any handler, at any
  * time, also while others of the same round wait for their call; and what a
- * source no longer wants it is not told.
+ * source no longer wants it is not told. What has come is told before a timer
+ * rings.
  */
 #ifndef REMIT_LOOP_H
 #define REMIT_LOOP_H

@@ -315,6 +315,22 @@ a_ready_source_is_called_until_it_is_removed(void **state)
 	assert_string_equal(w->log, "aaad");
 }
 
+/* As when the whole process was stopped until its patience was over. */
+static void
+what_has_come_is_told_before_a_timer_rings(void **state)
+{
+	struct world *w = *state;
+
+	w->acts[0].also = take_b_back;
+	w->acts[2].also = stop;
+	watch(w, 0);
+	poke(w, 0);
+	set(w, 1, 100);
+	set(w, 2, 101);
+	run(w);
+	assert_string_equal(w->log, "ac");
+}
+
 static uint64_t
 own_cpu_us(void)
 {
@@ -527,9 +543,9 @@ the_afterwards_follows_every_handler(void **state)
 	w->loop.after = count_call;
 	w->loop.after_owner = w;
 	w->acts[1].also = stop;
-	set(w, 0, 100);
-	watch(w, 1);
-	poke(w, 1);
+	watch(w, 0);
+	poke(w, 0);
+	set(w, 1, 100);
 	run(w);
 	assert_string_equal(w->log, "ab");
 	assert_int_equal(w->afters, 2);
@@ -587,6 +603,7 @@ main(void)
 		with_world(a_timer_may_set_itself_again_while_it_rings),
 		with_world(a_timer_may_be_freed_while_it_rings),
 		with_world(a_ready_source_is_called_until_it_is_removed),
+		with_world(what_has_come_is_told_before_a_timer_rings),
 		with_world(
 			who_stays_awake_hears_what_comes_and_sleeps_after_its_time),
 		with_world(a_signal_stops_who_stays_awake),
