@@ -15,8 +15,6 @@
 #include "task.h"
 #include "watch.h"
 
-/* For a copy of a session. */
-#define COPY_PATIENCE_US (5 * 1000000ull)
 /* How soon to look whether a copy has come to rest. */
 #define AGAIN_US 1000
 
@@ -265,7 +263,7 @@ hear_built(struct inmate *i)
 		return;
 	}
 	loop_set_timer(&i->keeper->loop, &i->patience,
-		       loop_now_us() + COPY_PATIENCE_US);
+		       loop_now_us() + FORK_PATIENCE_US);
 	if (branch_begin(i, &err) < 0)
 		inmate_failed(i, &err);
 }

@@ -12,10 +12,6 @@
 #include "proc.h"
 #include "task.h"
 
-/* It only forks: one that has not done so by then hangs, as libraries with
-   handlers for forks have done. */
-#define FORK_PATIENCE_US (10 * 1000000ull)
-
 /* ---- the zygote ---- */
 
 /* Whoever waits at its door gets nobody. */

@@ -28,6 +28,9 @@ struct pool;
 #define NURSERY_REST_US	  (10 * 1000000ull)
 /* Jails at the zygote's door at once. */
 #define NURSERY_PENDING 16
+/* Who only forks, a zygote or a session that is copied, and has not done so by
+   then hangs, as libraries with handlers for forks have done. */
+#define FORK_PATIENCE_US (10 * 1000000ull)
 
 enum nursery_state {
 	NURSERY_STARTING,
