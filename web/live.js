@@ -114,7 +114,7 @@ export class Live {
 			this.#show(status, sessions);
 			this.failure.textContent = "";
 		} catch (error) {
-			this.failure.textContent = error.message;
+			if (mine === this.#shows) this.failure.textContent = error.message;
 		}
 		if (mine === this.#shows) this.#timer = setTimeout(() => this.#refresh(mine), EVERY_MS);
 	}
