@@ -164,7 +164,7 @@ def stage_fuzz() -> Results:
 BUSY = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
 WAITING = concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1))
 # What takes longest begins first.
-LONGEST = ("packages", "sessions", "network_warm", "warm", "steps", "bench", "fork_hostile", "shared", "landlock", "sanitized")
+LONGEST = ("packages", "sessions", "network_warm", "warm", "fork_hostile", "bench", "tools", "fork", "artifacts", "shared", "landlock", "network", "network_ask", "write_roots", "steps", "sanitized")
 
 
 def build_all() -> bool:
