@@ -4,30 +4,15 @@
 #include <mbedtls/ecp.h>
 #include <mbedtls/oid.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 #include "host_name.h"
+#include "tls_library.h"
 
 /* Clocks differ a little; jails do not live for a month. */
 #define BEFORE_S (24 * 3600)
 #define AFTER_S	 (30 * 24 * 3600)
 #define ROOT	 "CN=Remit, for one jail only"
-
-int
-authority_random(void *nobody, unsigned char *out, size_t len)
-{
-	(void)nobody;
-	while (len) {
-		ssize_t n = getrandom(out, len, 0);
-
-		if (n <= 0)
-			return -1;
-		out += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
 
 static int
 make_key(mbedtls_pk_context *key)
@@ -37,7 +22,7 @@ make_key(mbedtls_pk_context *key)
 			     mbedtls_pk_info_from_type(MBEDTLS_PK_ECKEY)) != 0)
 		return -1;
 	return mbedtls_ecp_gen_key(MBEDTLS_ECP_DP_SECP256R1,
-				   mbedtls_pk_ec(*key), authority_random,
+				   mbedtls_pk_ec(*key), tls_library_random,
 				   NULL) == 0
 		       ? 0
 		       : -1;
@@ -57,18 +42,12 @@ static int
 set_serial(mbedtls_x509write_cert *w)
 {
 	unsigned char bytes[15];
-	mbedtls_mpi serial;
-	int set = -1;
 
-	mbedtls_mpi_init(&serial);
-	if (authority_random(NULL, bytes, sizeof(bytes)) == 0) {
-		/* Positive, and not zero. */
-		bytes[0] = (bytes[0] & 0x7f) | 1;
-		if (mbedtls_mpi_read_binary(&serial, bytes, sizeof(bytes)) == 0)
-			set = mbedtls_x509write_crt_set_serial(w, &serial);
-	}
-	mbedtls_mpi_free(&serial);
-	return set;
+	if (tls_library_random(NULL, bytes, sizeof(bytes)) != 0)
+		return -1;
+	/* Positive, and not zero. */
+	bytes[0] = (bytes[0] & 0x7f) | 1;
+	return tls_library_set_serial(w, bytes, sizeof(bytes));
 }
 
 /* What both kinds have. */
@@ -112,7 +91,7 @@ authority_make(struct authority *a)
 	if (begin(&w, ROOT, &a->root_key, &a->root_key, true) == 0)
 		made = mbedtls_x509write_crt_pem(&w, (unsigned char *)a->root,
 						 sizeof(a->root),
-						 authority_random, NULL) == 0
+						 tls_library_random, NULL) == 0
 			       ? 0
 			       : -1;
 	mbedtls_x509write_crt_free(&w);
@@ -123,7 +102,7 @@ authority_make(struct authority *a)
 static int
 set_name(mbedtls_x509write_cert *w, const char *host)
 {
-	unsigned char der[HOST_NAME_SIZE + 16], *at = der + sizeof(der);
+	unsigned char der[HOST_NAME_SIZE + 16] = { 0 }, *at = der + sizeof(der);
 	size_t n = strlen(host), len;
 
 	mbedtls_asn1_write_raw_buffer(&at, der, (const unsigned char *)host, n);
@@ -164,7 +143,7 @@ authority_sign(struct authority *a, const char *host, mbedtls_x509_crt *out)
 	if (begin(&w, "O=Remit", &a->key, &a->root_key, false) == 0 &&
 	    set_name(&w, host) == 0 && set_purpose(&w) == 0)
 		n = mbedtls_x509write_crt_der(&w, der, sizeof(der),
-					      authority_random, NULL);
+					      tls_library_random, NULL);
 	mbedtls_x509write_crt_free(&w);
 	/* It is written from the end. */
 	return n > 0 && mbedtls_x509_crt_parse_der(out, der + sizeof(der) - n,

@@ -30,7 +30,4 @@ int authority_sign(struct authority *a, const char *host,
 /* From now on there are no others. */
 void authority_close(struct authority *a);
 
-/* The kernel's, for all that TLS needs. */
-int authority_random(void *nobody, unsigned char *out, size_t len);
-
 #endif

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include "tls_ends.h"
+#include "tls_library.h"
 
 /* What one call takes from the socket at most: records that hold nothing
    (warnings) are read over, and there may be no end of them. */
@@ -146,13 +147,26 @@ tls_is_shaken(const struct tls *t)
 
 /* ---- bytes ---- */
 
+/* A host that speaks TLS 1.3 sends tickets for later connections; no use is
+   made of them. TAKEN_MAX ends the loop. */
+static int
+read_record(struct tls *t, char *out, size_t size)
+{
+	int n;
+
+	do
+		n = mbedtls_ssl_read(&t->s, (unsigned char *)out, size);
+	while (n == TLS_LIBRARY_TICKET);
+	return n;
+}
+
 ssize_t
 tls_read(struct tls *t, char *out, size_t size)
 {
 	int n;
 
 	t->taken = 0;
-	n = mbedtls_ssl_read(&t->s, (unsigned char *)out, size);
+	n = read_record(t, out, size);
 	if (n > 0)
 		return n;
 	if (n == MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY)

@@ -20,6 +20,7 @@ is_for_row(const struct vault_row *v, const struct host_rules *rules)
 		const struct host_rule *r = &rules->rows[i];
 
 		if (r->kind == HOST_TLS && !r->is_below &&
+		    (!v->port || v->port == r->port) &&
 		    !strcmp(r->name, v->host))
 			return true;
 	}

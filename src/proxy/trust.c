@@ -32,9 +32,8 @@ trust_read(size_t *len)
 	own_mem char *text = calloc(1, MOST + 1);
 	ssize_t n = 1;
 
-	for (*len = 0; fd >= 0 && text && n > 0 && *len<MOST; *len += n> 0
-			       ? (size_t)n
-			       : 0)
+	for (*len = 0; fd >= 0 && text && n > 0 && *len < MOST;
+	     *len += n > 0 ? (size_t)n : 0)
 		n = read(fd, text + *len, MOST - *len);
 	/* Half of it would trust others than the host does. */
 	if (fd < 0 || !text || n < 0 || *len == MOST)

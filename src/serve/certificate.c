@@ -6,6 +6,7 @@
 #include "buf.h"
 #include "path.h"
 #include "tls_form.h"
+#include "tls_library.h"
 
 /* A chain of four is 8 KiB. */
 #define FILE_MAX ((size_t)256 * 1024)
@@ -83,8 +84,8 @@ read_key(mbedtls_pk_context *out, const char *path, struct remit_error *err)
 		return -1;
 	if (path_read_file(&text, path, err) < 0)
 		return fail_within(err, "--tls-key");
-	bad = mbedtls_pk_parse_key(out, (const unsigned char *)buf_text(&text),
-				   text.len + 1, NULL, 0);
+	bad = tls_library_parse_key(out, (const unsigned char *)buf_text(&text),
+				    text.len + 1);
 	if (text.len)
 		explicit_bzero(text.data, text.len);
 	if (bad == MBEDTLS_ERR_PK_PASSWORD_REQUIRED)
@@ -107,7 +108,7 @@ read_both(struct certificate *c, const char *chain_path, const char *key_path,
 	if (read_chain(&c->chain, chain_path, err) < 0 ||
 	    read_key(&c->key, key_path, err) < 0)
 		return -1;
-	if (mbedtls_pk_check_pair(&c->chain.pk, &c->key) != 0)
+	if (tls_library_check_pair(&c->chain.pk, &c->key) != 0)
 		return fail(err, REMIT_E_INPUT,
 			    "--tls-key %s: is not the key of the first "
 			    "certificate in %s",
