@@ -56,11 +56,16 @@ enum depth {
 	WHOLE = AT_RECURSIVE,
 };
 
+/*
+ * A clone of a shared mount is its peer (mount_namespaces(7)): what a jail
+ * mounts on it would appear on the host, and a later mount of the host's in the
+ * jail, without these flags. So the clone is made private first.
+ */
 static int
 detach(int path_fd, enum depth depth, uint64_t attr, int userns,
        const char *what, struct remit_error *err)
 {
-	struct mount_attr a = { .attr_set = attr };
+	struct mount_attr a = { .attr_set = attr, .propagation = MS_PRIVATE };
 	own_fd int fd = -1;
 
 	fd = open_tree(path_fd, "",
@@ -257,11 +262,13 @@ find_font_file(struct blueprint *b)
 	return 0;
 }
 
-#define OWN_PART(from, to)                                            \
-	{                                                             \
-		.host = (from), .jail = (to), .runtime = true,        \
-		.field = F_PYTHON, .mode = MOUNT_RO, .write_root = -1 \
-	}
+#define OWN_PART(from, to)   \
+	{ .host = (from),    \
+	  .jail = (to),      \
+	  .runtime = true,   \
+	  .field = F_PYTHON, \
+	  .mode = MOUNT_RO,  \
+	  .write_root = -1 }
 
 int
 blueprint_resolve(struct blueprint *b, uint32_t uid, struct remit_error *err)

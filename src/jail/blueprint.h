@@ -53,10 +53,7 @@ struct contents {
 	char *font_file; /* name of the font list in JAIL_FONTS, or NULL */
 };
 
-#define CONTENTS_INIT                                \
-	{                                            \
-		.devices = { -1, -1, -1 }, .etc = -1 \
-	}
+#define CONTENTS_INIT { .devices = { -1, -1, -1 }, .etc = -1 }
 
 struct mould;
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "deadline.h"
+
 /* Pid 1 and the code. */
 #define FEWEST_PIDS 2
 /* What of a dead run may still be accounted for to those after it. */
@@ -138,6 +140,8 @@ make_folder(struct cgroup *c, enum cgroup_controller which,
 	c->at[which] = cgroup_home_make(c->home->at[which].fd, c->name);
 	if (c->at[which] >= 0)
 		return 0;
+	if (errno == EWOULDBLOCK)
+		return deadline_missed(err, DEADLINE_GROUP);
 	return fail_sys(err, REMIT_E_KERNEL, "make and lock the group %s/%s",
 			c->home->at[which].path, c->name);
 }

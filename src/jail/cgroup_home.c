@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
+#include "deadline.h"
+
 /* Where a controller can be: the name on version 1, and the file on version 2
    that shows that a group has it. */
 static const struct {
@@ -207,14 +209,17 @@ make_and_lock(int folder, const char *name)
 int
 cgroup_home_make(int folder, const char *name)
 {
-	for (int attempt = 0; attempt < 1000; attempt++) {
+	const uint64_t pause_us = 1000;
+
+	for (uint64_t us = deadline_us(DEADLINE_GROUP); us > pause_us;
+	     us -= pause_us) {
 		int fd = make_and_lock(folder, name);
 
 		if (fd >= 0 || (errno != ENOENT && errno != EWOULDBLOCK))
 			return fd;
 		/* Whoever has it may be waiting for the kernel. */
 		if (errno == EWOULDBLOCK)
-			usleep(1000);
+			usleep(pause_us);
 	}
 	return -1;
 }

@@ -12,11 +12,11 @@
 #include <time.h>
 
 #include "buf.h"
+#include "deadline.h"
 #include "hash.h"
 #include "path.h"
 
-/* A Python with matplotlib builds its font list here, which takes seconds. */
-#define PATIENCE_MS 60000
+#define ANSWER_BYTES (1024 * 1024)
 
 #define REMEDY "Name a CPython 3.9 or newer with --python."
 
@@ -160,18 +160,17 @@ hash_shim(struct hash *h)
 	}
 }
 
-/* Where this interpreter's answer is kept; a new folder name. */
-static int
-cache_folder(char **out, const char *file, const char *runtime_dir,
-	     struct remit_error *err)
+/* The directory for this interpreter's answer, made if missing: a new string,
+   empty where there is no cache, or NULL. */
+static char *
+cache_folder(const char *file, const char *runtime_dir, struct remit_error *err)
 {
-	own_mem char *cache = NULL;
+	own_mem char *cache = NULL, *folder = NULL;
+	struct remit_error none;
 	own_fd int fd = open(file, O_RDONLY | O_CLOEXEC);
 	char magic[2] = { 0 }, runner[PATH_MAX];
 	struct hash h = HASH_INIT;
 
-	if (path_cache_dir(&cache, err) < 0)
-		return -1;
 	hash_file(&h, file);
 	if (fd >= 0 && read(fd, magic, 2) == 2 && !memcmp(magic, "#!", 2))
 		hash_shim(&h);
@@ -179,10 +178,16 @@ cache_folder(char **out, const char *file, const char *runtime_dir,
 	hash_file(&h, runner);
 	snprintf(runner, sizeof(runner), "%s/runner.py", runtime_dir);
 	hash_file(&h, runner);
-	if (asprintf(out, "%s/python-%016llx", cache,
-		     (unsigned long long)h.value) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "cache folder");
-	return 0;
+	if (path_cache_dir(&cache, &none) < 0)
+		folder = strdup("");
+	else if (asprintf(&folder, "%s/python-%016llx", cache,
+			  (unsigned long long)h.value) < 0)
+		folder = NULL;
+	if (!folder)
+		fail_sys(err, REMIT_E_MEMORY, "cache directory");
+	else if (*folder && mkdir(folder, 0755) < 0 && errno != EEXIST)
+		*folder = '\0';
+	return take_ptr(&folder);
 }
 
 static uint64_t
@@ -198,18 +203,21 @@ now_ms(void)
 static int
 read_answer(int fd, struct buf *out)
 {
-	uint64_t end = now_ms() + PATIENCE_MS;
+	uint64_t end = now_ms() + deadline_us(DEADLINE_ANSWER) / 1000;
 	char piece[4096];
 
 	for (;;) {
 		struct pollfd p = { .fd = fd, .events = POLLIN };
 		uint64_t now = now_ms();
+		int ready = now < end ? poll(&p, 1, (int)(end - now)) : 0;
 		ssize_t n;
 
-		if (now >= end || poll(&p, 1, (int)(end - now)) == 0) {
+		if (ready < 0 && errno == EINTR)
+			continue;
+		if (ready == 0)
 			errno = ETIMEDOUT;
+		if (ready <= 0)
 			return -1;
-		}
 		n = read(fd, piece, sizeof(piece));
 		if (n == 0)
 			return 0;
@@ -241,7 +249,7 @@ ask(struct buf *answer, const char *file, const char *runtime_dir,
 	char *argv[] = { (char *)file,	      "-I",	      script,
 			 (char *)runtime_dir, (char *)folder, NULL };
 	int pipe_fds[2], failed, status = 0;
-	bool silent;
+	bool silent, late;
 	pid_t pid;
 
 	snprintf(script, sizeof(script), "%s/discover.py", runtime_dir);
@@ -256,10 +264,15 @@ ask(struct buf *answer, const char *file, const char *runtime_dir,
 				    strerror(failed));
 	}
 	silent = read_answer(pipe_fds[0], answer) < 0;
+	late = silent && errno == ETIMEDOUT;
 	close(pipe_fds[0]);
 	if (silent)
 		kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
+	if (late) {
+		deadline_missed(err, DEADLINE_ANSWER);
+		return fail_within(err, "%s", file);
+	}
 	if (silent || !WIFEXITED(status) || WEXITSTATUS(status))
 		return fail_refused(err, "python", REMEDY,
 				    "%s is not a Python that works: it did not "
@@ -289,27 +302,87 @@ parse(struct interpreter *out, const struct buf *answer, const char *file,
 	return failed;
 }
 
+/* Whether a path is as it was when the interpreter was asked. */
+static bool
+is_as_seen(const char *entry)
+{
+	const char *tab = strrchr(entry, '\t');
+	char path[PATH_MAX];
+	struct stat st;
+	uint64_t mtime_ns = 0;
+
+	if (!tab || (size_t)(tab - entry) >= sizeof(path))
+		return false;
+	snprintf(path, sizeof(path), "%.*s", (int)(tab - entry), entry);
+	if (stat(path, &st) == 0)
+		mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u +
+			   (uint64_t)st.st_mtim.tv_nsec;
+	return strtoull(tab + 1, NULL, 10) == mtime_ns;
+}
+
+/* A package that was installed since, pip for one, changes the answer. */
+static bool
+is_current(const struct interpreter *in)
+{
+	for (size_t i = 0; i < in->seen.count; i++)
+		if (!is_as_seen(in->seen.items[i]))
+			return false;
+	return in->seen.count > 0;
+}
+
+static int
+read_cached(struct interpreter *out, const char *file, const char *cached)
+{
+	own(buf) struct buf answer = BUF_INIT(ANSWER_BYTES);
+	struct remit_error err;
+
+	if (access(cached, R_OK) < 0 ||
+	    path_read_file(&answer, cached, &err) < 0 ||
+	    parse(out, &answer, file, &err) < 0)
+		return -1;
+	if (is_current(out))
+		return 0;
+	interpreter_free(out);
+	return -1;
+}
+
+/* Without byte code in the cache Python compiles the runner at each start: it
+   looks for byte code in this directory and finds none. */
+static int
+go_without_byte_code(struct interpreter *in, const char *runtime_dir,
+		     struct remit_error *err)
+{
+	free(in->compiled);
+	in->compiled = strdup(runtime_dir);
+	if (in->compiled)
+		return 0;
+	interpreter_free(in);
+	return fail_sys(err, REMIT_E_MEMORY, "python");
+}
+
 int
 discover_interpreter(struct interpreter *out, const char *python,
 		     const char *runtime_dir, struct remit_error *err)
 {
 	own_mem char *file = find_on_path(python, err);
-	own_mem char *folder = NULL;
-	own(buf) struct buf answer = BUF_INIT(1024 * 1024);
+	own_mem char *folder =
+		file ? cache_folder(file, runtime_dir, err) : NULL;
+	own(buf) struct buf answer = BUF_INIT(ANSWER_BYTES);
+	struct remit_error unwritten;
 	char cached[PATH_MAX];
 
-	if (!file || cache_folder(&folder, file, runtime_dir, err) < 0)
+	if (!folder)
 		return -1;
 	snprintf(cached, sizeof(cached), "%s/answer.json", folder);
-	if (access(cached, R_OK) == 0 &&
-	    path_read_file(&answer, cached, err) == 0 &&
-	    parse(out, &answer, file, err) == 0)
+	if (*folder && read_cached(out, file, cached) == 0)
 		return 0;
-	buf_free(&answer);
-	if (mkdir(folder, 0755) < 0 && errno != EEXIST)
-		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", folder);
 	if (ask(&answer, file, runtime_dir, folder, err) < 0 ||
 	    parse(out, &answer, file, err) < 0)
 		return -1;
-	return path_write_file(cached, answer.data, answer.len, err);
+	/* Not remembered: the cache may have space the next time. */
+	if (!*out->compiled)
+		return go_without_byte_code(out, runtime_dir, err);
+	if (path_write_file(cached, answer.data, answer.len, &unwritten) < 0)
+		errno = 0; /* the next start asks again */
+	return 0;
 }

@@ -11,7 +11,9 @@
 /*
  * `python` is a path or a name on PATH. The answer is kept in the cache
  * folder, by the file's identity; for a script such as a pyenv shim also by
- * what the script would look at.
+ * what the script would look at. It holds until a directory of sys.path, or
+ * another path that it depends on, changes. Without a cache the interpreter is
+ * asked each time.
  */
 int discover_interpreter(struct interpreter *out, const char *python,
 			 const char *runtime_dir,

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "deadline.h"
 #include "filter.h"
 #include "inside.h"
 #include "linux_abi.h"
@@ -45,12 +46,15 @@ step_session(const struct lock_order *order, struct enter_ends *ends,
 static int
 join_keyring(void)
 {
-	for (int tries = 2000; tries; tries--) {
+	const uint64_t pause_us = 5000;
+
+	for (uint64_t us = deadline_us(DEADLINE_KEYRING); us > pause_us;
+	     us -= pause_us) {
 		if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) >= 0)
 			return 0;
 		if (errno != EDQUOT)
 			return -1;
-		usleep(5000);
+		usleep(pause_us);
 	}
 	errno = EDQUOT;
 	return -1;

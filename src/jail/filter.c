@@ -79,8 +79,11 @@ filter_load_heard(unsigned variant, int *listener)
 }
 
 int
-filter_load_closing(bool strict)
+filter_load_closing(bool strict, bool direct)
 {
+	if (direct)
+		return filter_load(strict ? FILTER_CLOSING_DIRECT_STRICT
+					  : FILTER_CLOSING_DIRECT);
 	return filter_load(strict ? FILTER_CLOSING_STRICT : FILTER_CLOSING);
 }
 

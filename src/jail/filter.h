@@ -29,6 +29,8 @@ enum filter_special {
 	FILTER_PROXY,	       /* a network proxy */
 	FILTER_CLOSING,	       /* on top of the filter of code */
 	FILTER_CLOSING_STRICT, /* the same, for FILTER_STRICT_MEMORY */
+	FILTER_CLOSING_DIRECT, /* the two for a folder of mode direct */
+	FILTER_CLOSING_DIRECT_STRICT,
 	FILTER_VARIANTS,
 };
 
@@ -73,8 +75,9 @@ int filter_load(unsigned variant);
  * somebody outside listens already): then all of that is refused plainly.
  */
 int filter_load_heard(unsigned variant, int *listener);
-/* Nothing more can be loaded after it. */
-int filter_load_closing(bool strict);
+/* Nothing more can be loaded after it. direct: code may write to a folder of
+   the host itself, so fsync is done and not only answered. */
+int filter_load_closing(bool strict, bool direct);
 
 /* What the program says of a call: an action of seccomp(2). */
 uint32_t filter_verdict(const struct filter *f,

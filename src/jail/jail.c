@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "deadline.h"
 #include "filter.h"
 #include "idmap.h"
 #include "jail_part.h"
@@ -145,6 +146,7 @@ jail_make_order(struct lock_order *out, const struct plan *plan)
 			[ORDER_LIMIT_NOFILE] = l->open_files,
 			[ORDER_LIMIT_FSIZE] = l->file_bytes,
 		},
+		.direct = plan->has_direct,
 		.has_cpus = l->cpus != 0,
 	};
 	choose_cpus(&out->cpus, l->cpus);
@@ -447,6 +449,17 @@ layer_refused(const struct plan_mount *m, int sys_errno,
 }
 
 int
+jail_fail_release(struct remit_error *err)
+{
+	return fail_refused(err, steps[STEP_ORDER].name,
+			    "Restart the keeper if Remit was upgraded while it "
+			    "ran; else reinstall Remit.",
+			    "the runtime folder is of another release than "
+			    "this keeper, which is Remit %s (protocol %d)",
+			    REMIT_VERSION, FRAME_PROTOCOL);
+}
+
+int
 jail_step_failed(const struct step_report *r, const struct plan *plan,
 		 struct remit_error *err)
 {
@@ -459,8 +472,14 @@ jail_step_failed(const struct step_report *r, const struct plan *plan,
 	    r->detail <= plan->mount_count)
 		return layer_refused(&plan->mounts[r->detail - 1], r->sys_errno,
 				     err);
+	if (r->step == STEP_ORDER && r->sys_errno == EPROTO)
+		return jail_fail_release(err);
 	errno = r->sys_errno;
-	fail_sys(err, REMIT_E_KERNEL, "lock-down step \"%s\" failed", s->name);
+	if (r->step == STEP_KEYRING && r->sys_errno == EDQUOT)
+		deadline_missed(err, DEADLINE_KEYRING);
+	else
+		fail_sys(err, REMIT_E_KERNEL, "lock-down step \"%s\" failed",
+			 s->name);
 	step_failed_at(err, (enum step_id)r->step);
 	if (r->step == STEP_LANDLOCK_RULES && r->sys_errno == ENOENT)
 		snprintf(err->remedy, sizeof(err->remedy),

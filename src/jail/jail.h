@@ -43,9 +43,10 @@ struct write_root {
 	int host, upper;
 };
 
-#define WRITE_ROOT_INIT                  \
-	{                                \
-		.host = -1, .upper = -1, \
+#define WRITE_ROOT_INIT      \
+	{                    \
+		.host = -1,  \
+		.upper = -1, \
 	}
 
 static inline void
@@ -90,17 +91,21 @@ struct jail {
 	struct workspace workspace; /* of a bare jail */
 };
 
-#define JAIL_INIT                                                             \
-	{                                                                     \
-		.run_pidfd = -1, .channel = LINK_INIT, .lifeline = LINK_INIT, \
-		.out = -1, .err = -1, .listener = -1, .harvest = -1,          \
-		.write_roots = { [0 ... PLAN_WRITE_ROOTS_MAX - 1] =           \
-					 WRITE_ROOT_INIT },                   \
-		.slots = { [0 ... PLAN_BRANCHES_MAX - 1] = -1 },              \
-		.entry = { [0 ... JOIN_FDS - 1] = -1 },                       \
-		.lease = UID_LEASE_INIT, .group = CGROUP_INIT,                \
-		.workspace = WORKSPACE_INIT                                   \
-	}
+#define JAIL_INIT                                             \
+	{ .run_pidfd = -1,                                    \
+	  .channel = LINK_INIT,                               \
+	  .lifeline = LINK_INIT,                              \
+	  .out = -1,                                          \
+	  .err = -1,                                          \
+	  .listener = -1,                                     \
+	  .harvest = -1,                                      \
+	  .write_roots = { [0 ... PLAN_WRITE_ROOTS_MAX - 1] = \
+				   WRITE_ROOT_INIT },         \
+	  .slots = { [0 ... PLAN_BRANCHES_MAX - 1] = -1 },    \
+	  .entry = { [0 ... JOIN_FDS - 1] = -1 },             \
+	  .lease = UID_LEASE_INIT,                            \
+	  .group = CGROUP_INIT,                               \
+	  .workspace = WORKSPACE_INIT }
 
 /*
  * Build a jail and start the interpreter in it. `in` becomes its standard
@@ -169,6 +174,8 @@ unsigned jail_filter(const struct plan *plan);
 /* An error from a report that names a failed step. */
 int jail_step_failed(const struct step_report *r, const struct plan *plan,
 		     struct remit_error *err);
+/* The error of a runtime folder that is of another release. Returns -1. */
+int jail_fail_release(struct remit_error *err);
 
 /* The code's processor time and memory so far, by the kernel's word; nothing
    is changed where they cannot be read. */

@@ -103,7 +103,8 @@ make_init(struct blueprint *b, struct built *out)
 	out->step = STEP_READY;
 }
 
-static void __attribute__((noreturn)) tell(const struct built *built, int to)
+static void __attribute__((noreturn))
+tell(const struct built *built, int to)
 {
 	_exit(write(to, built, sizeof(*built)) == sizeof(*built) ? 0 : 1);
 }

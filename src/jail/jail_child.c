@@ -49,7 +49,8 @@ step_exec(const struct blueprint *b)
 	return -1;
 }
 
-static void __attribute__((noreturn)) run_main(const struct blueprint *b)
+static void __attribute__((noreturn))
+run_main(const struct blueprint *b)
 {
 	struct enter_ends ends = { b->in,      b->out,	   b->err,
 				   b->channel, b->ruleset, b->writable[0] };

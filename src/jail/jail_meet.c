@@ -2,60 +2,39 @@
  * jail_meet: who speaks for a jail, and whether the kernel says of him what
  * the plan does.
  */
-#include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "attest.h"
 #include "jail.h"
 #include "linux_abi.h"
 #include "notice.h"
-
-/* The descriptor that came with a message, or -1. */
-static int
-descriptor_of(struct msghdr *msg)
-{
-	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
-	int fd = -1;
-
-	for (; c; c = CMSG_NXTHDR(msg, c))
-		if (c->cmsg_type == SCM_RIGHTS)
-			memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-	return fd;
-}
-
-static pid_t
-sender_of(struct msghdr *msg)
-{
-	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
-
-	for (; c; c = CMSG_NXTHDR(msg, c))
-		if (c->cmsg_type == SCM_CREDENTIALS)
-			return ((struct ucred *)(void *)CMSG_DATA(c))->pid;
-	return -1;
-}
+#include "pass.h"
 
 /* The first bytes of the channel: by whom, by the kernel's word, and with
    which descriptor. */
 static int
 take_first_words(struct jail *j, struct remit_error *err)
 {
-	char bytes[512], control[CMSG_SPACE(sizeof(struct ucred)) +
-				 CMSG_SPACE(sizeof(int))];
-	struct iovec iov = { bytes, sizeof(bytes) };
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control,
-		.msg_controllen = sizeof(control),
-	};
-	ssize_t n =
-		recvmsg(j->channel.fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	int got[PASS_MAX];
+	char bytes[512];
+	size_t count, expected;
+	ssize_t n = pass_receive_from(j->channel.fd, bytes, sizeof(bytes), got,
+				      &count, &j->run_pid, MSG_DONTWAIT);
 
-	j->run_pid = -1;
 	if (n < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "recvmsg");
-	j->listener = descriptor_of(&msg);
-	j->run_pid = sender_of(&msg);
+	/* The listener, and nothing else; a branch has its session's. What the
+	   code of a session sends besides must not stay open here. */
+	expected = j->branch ? 0 : 1;
+	for (size_t i = expected; i < count; i++)
+		close(got[i]);
+	if (expected && count)
+		j->listener = got[0];
+	if (count > expected)
+		return fail(err, REMIT_E_PROTOCOL,
+			    "%zu descriptors came with the first message",
+			    count);
 	if (j->run_pid < 0)
 		return fail(err, REMIT_E_INTERNAL, "no credentials");
 	if (buf_add(&j->channel.in, bytes, (size_t)n) < 0)

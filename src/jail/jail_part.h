@@ -9,19 +9,30 @@
 #include "blueprint.h"
 #include "jail.h"
 
-#define BLUEPRINT_FOR(p, site, which)                                        \
-	{                                                                    \
-		.plan = (p), .channel = -1, .lifeline = -1, .in = -1,        \
-		.out = -1, .err = -1, .proc = -1, .root = -1, .ruleset = -1, \
-		.workspace = -1, .ways_out = -1, .own = CONTENTS_INIT,       \
-		.groups = { -1, -1, -1, -1 }, .writable = { -1, -1 },        \
-		.scratch = -1, .slot = -1,                                   \
-		.slots = { [0 ... PLAN_BRANCHES_MAX - 1] = -1 },             \
-		.hosts = { [0 ... PLAN_WRITE_ROOTS_MAX - 1] = -1 },          \
-		.uppers = { [0 ... PLAN_WRITE_ROOTS_MAX - 1] = -1 },         \
-		.roots = HASH_INIT, .runtime_dir = (site)->runtime_dir,      \
-		.by_root = (p)->by_root, .kind = (which)                     \
-	}
+#define BLUEPRINT_FOR(p, site, which)                          \
+	{ .plan = (p),                                         \
+	  .channel = -1,                                       \
+	  .lifeline = -1,                                      \
+	  .in = -1,                                            \
+	  .out = -1,                                           \
+	  .err = -1,                                           \
+	  .proc = -1,                                          \
+	  .root = -1,                                          \
+	  .ruleset = -1,                                       \
+	  .workspace = -1,                                     \
+	  .ways_out = -1,                                      \
+	  .own = CONTENTS_INIT,                                \
+	  .groups = { -1, -1, -1, -1 },                        \
+	  .writable = { -1, -1 },                              \
+	  .scratch = -1,                                       \
+	  .slot = -1,                                          \
+	  .slots = { [0 ... PLAN_BRANCHES_MAX - 1] = -1 },     \
+	  .hosts = { [0 ... PLAN_WRITE_ROOTS_MAX - 1] = -1 },  \
+	  .uppers = { [0 ... PLAN_WRITE_ROOTS_MAX - 1] = -1 }, \
+	  .roots = HASH_INIT,                                  \
+	  .runtime_dir = (site)->runtime_dir,                  \
+	  .by_root = (p)->by_root,                             \
+	  .kind = (which) }
 
 /* What comes with the word that a jail is built, in this order; bits of the
    report's detail say which are there. */

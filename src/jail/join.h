@@ -59,7 +59,7 @@ struct join_command {
 };
 
 enum join_answer_kind {
-	JOIN_READY = 1, /* preloaded: commands may come */
+	JOIN_READY = 1, /* preloaded: commands may come; pid is ORDER_MAGIC */
 	JOIN_UNFIT,	/* it cannot serve: `text` says why */
 	JOIN_FORKED,	/* pid */
 	JOIN_FAILED,	/* step and sys_errno */

@@ -15,6 +15,10 @@
    is such a process: its time, for clock_gettime(2). */
 #define CPU_CLOCK_OF(pid) ((clockid_t)(~(unsigned)(pid) << 3 | 2))
 
+#ifndef PR_SET_MEMORY_MERGE /* Linux 6.4 */
+#define PR_SET_MEMORY_MERGE 67
+#endif
+
 /* Landlock, ABI 1 to 7 (Documentation/userspace-api/landlock.rst). */
 #define LL_FS_EXECUTE	  (UINT64_C(1) << 0)
 #define LL_FS_WRITE_FILE  (UINT64_C(1) << 1)

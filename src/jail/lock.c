@@ -45,11 +45,16 @@ step_order(struct lock_order *order)
 	unsigned char header[FRAME_HEADER], want[FRAME_HEADER];
 
 	frame_header(want, FRAME_ORDER, sizeof(*order));
-	if (read_all(ORDER_CHANNEL_FD, header, sizeof(header)) < 0 ||
-	    read_all(ORDER_CHANNEL_FD, order, sizeof(*order)) < 0)
+	if (read_all(ORDER_CHANNEL_FD, header, sizeof(header)) < 0)
 		return -1;
-	if (memcmp(header, want, sizeof(header)) ||
-	    order->magic != ORDER_MAGIC || order->size != sizeof(*order) ||
+	/* An order of another release may be shorter: do not wait for more. */
+	if (memcmp(header, want, sizeof(header))) {
+		errno = EPROTO;
+		return -1;
+	}
+	if (read_all(ORDER_CHANNEL_FD, order, sizeof(*order)) < 0)
+		return -1;
+	if (order->magic != ORDER_MAGIC || order->size != sizeof(*order) ||
 	    order->filter >= FILTER_INIT) {
 		errno = EPROTO;
 		return -1;
@@ -159,7 +164,8 @@ step_seccomp(const struct lock_order *order, uint32_t *detail)
 		return -1;
 	*detail = 4;
 	if (filter_load_closing(order->bare ||
-				order->filter & FILTER_STRICT_MEMORY) < 0)
+					order->filter & FILTER_STRICT_MEMORY,
+				order->direct) < 0)
 		return -1;
 	*detail = 0;
 	return 0;

@@ -16,11 +16,12 @@ struct mould {
 	struct contents contents; /* open, for rules_begin() */
 };
 
-#define MOULD_INIT                                                            \
-	{                                                                     \
-		.mounts = -1, .home = -1, .home_root = -1, .home_folder = -1, \
-		.contents = CONTENTS_INIT                                     \
-	}
+#define MOULD_INIT           \
+	{ .mounts = -1,      \
+	  .home = -1,        \
+	  .home_root = -1,   \
+	  .home_folder = -1, \
+	  .contents = CONTENTS_INIT }
 
 /* Whether all that is mounted is the same for every jail of the plan, and
    nothing of it lies in what can be written. */

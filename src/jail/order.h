@@ -8,7 +8,10 @@
 #include <sched.h>
 #include <stdint.h>
 
-#define ORDER_MAGIC 0x72656d69u
+#include "frame.h"
+
+/* A module of another protocol than the keeper's does not know it. */
+#define ORDER_MAGIC (0x72656d00u | FRAME_PROTOCOL)
 
 /* Descriptors that the interpreter starts with, besides 0, 1 and 2. */
 #define ORDER_CHANNEL_FD 3
@@ -43,6 +46,7 @@ struct lock_order {
 	uint32_t bare;		       /* no namespaces */
 	uint32_t branch; /* a copy of locked code, locked already */
 	uint32_t keeper; /* to die with; 0: it dies with its pid 1 */
+	uint32_t direct; /* a folder of the host is written without a layer */
 	uint32_t has_cpus;
 	cpu_set_t cpus;
 };

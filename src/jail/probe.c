@@ -11,6 +11,7 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 
+#include "deadline.h"
 #include "ground.h"
 #include "hole.h"
 #include "idmap.h"
@@ -20,12 +21,11 @@
 #include "path.h"
 #include "rules.h"
 
-#define PATIENCE_MS 20000
-
 /* What the child that tries it says. */
 struct answer {
 	uint32_t step; /* STEP_READY: all went well */
 	int32_t sys_errno;
+	bool busy; /* it says nothing of the host */
 	char message[160];
 };
 
@@ -96,14 +96,14 @@ wait_for_report(struct jail *j, const struct plan *plan,
 	struct step_report r;
 	struct frame f = { .type = FRAME_NONE };
 	struct remit_error unmet;
+	int patience_ms = (int)(deadline_us(DEADLINE_PROBE) / 1000);
 	bool met = false;
 
 	while (f.type == FRAME_NONE || f.type == FRAME_LISTENER) {
 		if (f.type == FRAME_NONE &&
 		    notice_refuse_until(j->channel.fd, j->listener,
-					jail_filter(plan), PATIENCE_MS) < 0)
-			return fail(err, REMIT_E_KERNEL,
-				    "the jail did not answer");
+					jail_filter(plan), patience_ms) < 0)
+			return deadline_missed(err, DEADLINE_PROBE);
 		if (!j->run_pid)
 			met = jail_meet(j, &unmet) == 0;
 		if (link_fill(&j->channel, err) < 0 ||
@@ -185,6 +185,7 @@ answer_main(const struct question *q, int out)
 		if (a.step == STEP_READY)
 			a.step = STEP_RESOLVE;
 		a.sys_errno = err.sys_errno;
+		a.busy = err.code == REMIT_E_BUSY;
 		snprintf(a.message, sizeof(a.message), "%.159s", err.message);
 	}
 	_exit(write(out, &a, sizeof(a)) == sizeof(a) ? 0 : 1);
@@ -194,7 +195,8 @@ static int
 ask_child(struct answer *a, const struct question *q, struct remit_error *err)
 {
 	struct pollfd p;
-	int fds[2], status;
+	int patience_ms = (int)(deadline_us(DEADLINE_PROBE) / 1000);
+	int fds[2], status, ready;
 	ssize_t n;
 	pid_t pid;
 
@@ -207,10 +209,19 @@ ask_child(struct answer *a, const struct question *q, struct remit_error *err)
 		answer_main(q, fds[1]);
 	close(fds[1]);
 	p = (struct pollfd){ .fd = fds[0], .events = POLLIN };
-	n = poll(&p, 1, 2 * PATIENCE_MS) == 1 ? read(fds[0], a, sizeof(*a)) : 0;
+	/* Longer than the child itself waits. */
+	do
+		ready = poll(&p, 1, 2 * patience_ms);
+	while (ready < 0 && errno == EINTR);
+	n = ready == 1 ? read(fds[0], a, sizeof(*a)) : 0;
 	close(fds[0]);
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
+	/* Nothing is cached: the next start may have more luck. */
+	if (ready == 0)
+		return deadline_missed(err, DEADLINE_PROBE);
+	if (n == sizeof(*a) && a->busy)
+		return deadline_busy(err, a->message);
 	if (n != sizeof(*a))
 		return fail(err, REMIT_E_INTERNAL,
 			    "the probe died (wait status %d)", status);

@@ -12,7 +12,7 @@ int probe_host(struct host *out, const char *runtime_dir,
 	       struct remit_error *err) must_check;
 
 /* From the cache if the boot, kernel, user, program and surroundings are the
-   same; else by probe_host(), and kept. */
+   same; else by probe_host(), and kept if the cache can be written. */
 int probe_host_cached(struct host *out, const char *runtime_dir,
 		      struct remit_error *err) must_check;
 

@@ -87,15 +87,17 @@ may_have_namespaces(void)
 	return status == 0;
 }
 
-static int
-cache_file(char **out, struct remit_error *err)
+/* The name of the file for what surrounds this process now: a new string, or
+   NULL where there is no cache. */
+static char *
+cache_file(void)
 {
 	own_mem char *cache = NULL;
 	struct hash h = HASH_INIT;
 	struct utsname u = { 0 };
+	struct remit_error err;
+	char *file;
 
-	if (path_cache_dir(&cache, err) < 0)
-		return -1;
 	uname(&u);
 	hash_text(&h, u.release);
 	hash_text_file(&h, "/proc/sys/kernel/random/boot_id");
@@ -110,10 +112,11 @@ cache_file(char **out, struct remit_error *err)
 	hash_identity(&h, "/proc/self/exe", true);
 	hash_identity(&h, "/proc/self/ns/user", false);
 	hash_identity(&h, "/proc/self/ns/mnt", false);
-	if (asprintf(out, "%s/host-%016llx.json", cache,
+	if (path_cache_dir(&cache, &err) < 0 ||
+	    asprintf(&file, "%s/host-%016llx.json", cache,
 		     (unsigned long long)h.value) < 0)
-		return fail_sys(err, REMIT_E_MEMORY, "cache file");
-	return 0;
+		return NULL;
+	return file;
 }
 
 /* Answers of other boots and builds are of no use to anybody. */
@@ -155,26 +158,32 @@ read_cached(struct host *out, const char *file)
 	return failed;
 }
 
+/* Best effort: if the cache cannot be written, the next start probes again. */
+static void
+write_cached(const struct host *h, const char *file)
+{
+	json_t *doc = host_to_json(h);
+	own_mem char *text = doc ? json_dumps(doc, JSON_INDENT(1)) : NULL;
+	struct remit_error err;
+
+	json_decref(doc);
+	forget_old(file);
+	if (text && path_write_file(file, text, strlen(text), &err) < 0)
+		errno = 0;
+}
+
 int
 probe_host_cached(struct host *out, const char *runtime_dir,
 		  struct remit_error *err)
 {
-	own_mem char *file = NULL, *text = NULL;
-	json_t *doc;
-	int failed = 0;
+	own_mem char *file = cache_file();
 
-	if (cache_file(&file, err) < 0)
-		return -1;
-	if (read_cached(out, file) < 0) {
+	if (!file || read_cached(out, file) < 0) {
 		if (probe_host(out, runtime_dir, err) < 0)
 			return -1;
-		doc = host_to_json(out);
-		text = doc ? json_dumps(doc, JSON_INDENT(1)) : NULL;
-		json_decref(doc);
-		forget_old(file);
-		failed = text ? path_write_file(file, text, strlen(text), err)
-			      : fail_sys(err, REMIT_E_MEMORY, "host document");
+		if (file)
+			write_cached(out, file);
 	}
 	hole_apply(out);
-	return failed;
+	return 0;
 }

@@ -23,10 +23,13 @@ const struct call syscall_base[] = {
 	{ "lseek", .action = ALLOW },
 	{ "sendfile", .action = ALLOW },
 	{ "copy_file_range", .action = ALLOW },
-	{ "fsync", .action = ALLOW },
+	{ "fsync", .action = ALLOW }, /* see the closing filter */
 	{ "fdatasync", .action = ALLOW },
 	{ "sync_file_range", .action = ALLOW },
-	{ "fadvise64", .action = ALLOW },
+	/* Advice about a file of the host would drop the pages that others
+	   read from memory, or read ahead without waiting. It may be ignored:
+	   posix_fadvise(3) changes no result. */
+	{ "fadvise64", .action = IGNORE },
 
 	/* Descriptors. */
 	{ "close", .action = ALLOW },
@@ -100,11 +103,11 @@ const struct call syscall_base[] = {
 	{ "mprotect", .action = ALLOW },
 	{ "munmap", .action = ALLOW },
 	{ "mremap", .action = ALLOW },
-	{ "madvise", .action = ALLOW },
+	{ "madvise", .check = &check_madvise },
 	{ "msync", .action = ALLOW },
 	{ "mincore", .action = ALLOW },
 	{ "membarrier", .action = ALLOW },
-	{ "memfd_create", .action = ALLOW },
+	{ "memfd_create", .check = &check_memfd },
 
 	/* Threads. */
 	{ "clone", .check = &check_thread },

@@ -20,10 +20,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#define CHECK(list, other)                                   \
-	{                                                    \
-		.clauses = (list), .count = ARRAY_LEN(list), \
-		.otherwise = (other),                        \
+#define CHECK(list, other)                \
+	{                                 \
+		.clauses = (list),        \
+		.count = ARRAY_LEN(list), \
+		.otherwise = (other),     \
 	}
 
 /* Modes. */
@@ -150,6 +151,74 @@ static const struct clause mmap_flags_strict[] = {
 
 const struct check check_mmap = CHECK(mmap_flags, ALLOW);
 const struct check check_mmap_strict = CHECK(mmap_flags_strict, ALLOW);
+
+/* linux/memfd.h of older kernels does not have them all. */
+#define MEMFD_CLOEXEC	    0x1
+#define MEMFD_ALLOW_SEALING 0x2
+#define MEMFD_HUGETLB	    0x4
+#define MEMFD_NOEXEC_SEAL   0x8
+#define MEMFD_EXEC	    0x10
+#define MEMFD_PLAIN \
+	(MEMFD_CLOEXEC | MEMFD_ALLOW_SEALING | MEMFD_NOEXEC_SEAL | MEMFD_EXEC)
+
+/* A memory file of huge pages takes them from the same pool as MAP_HUGETLB. */
+static const struct clause memfd_flags[] = {
+	ALLOW_IF(BITS(1, UINT32_MAX & ~(uint32_t)MEMFD_PLAIN, 0)),
+	REFUSE_IF(ENOMEM, BITS(1, MEMFD_HUGETLB, MEMFD_HUGETLB)),
+};
+
+const struct check check_memfd = CHECK(memfd_flags, REFUSE(EINVAL));
+
+/* Those that older headers lack; mman.h of the kernel has their numbers. */
+#define ADVICE_POPULATE_READ   22
+#define ADVICE_POPULATE_WRITE  23
+#define ADVICE_DONTNEED_LOCKED 24
+#define ADVICE_COLLAPSE	       25
+#define ADVICE_GUARD_INSTALL   102
+#define ADVICE_GUARD_REMOVE    103
+
+/*
+ * Left out with intent: MADV_MERGEABLE (the time that a write takes would tell
+ * what others have in memory), MADV_COLD and MADV_PAGEOUT (they age pages of
+ * files that others use), MADV_COLLAPSE (it reshapes those). EINVAL is what a
+ * kernel without them says. MADV_WILLNEED would read a file ahead without
+ * waiting, as readahead does, which is refused; it is advice that programs
+ * expect to succeed.
+ */
+#define ADVICE                                                                \
+	ALLOW_IF(INT(2, MADV_NORMAL)), ALLOW_IF(INT(2, MADV_RANDOM)),         \
+		ALLOW_IF(INT(2, MADV_SEQUENTIAL)),                            \
+		IGNORE_IF(INT(2, MADV_WILLNEED)),                             \
+		ALLOW_IF(INT(2, MADV_DONTNEED)), ALLOW_IF(INT(2, MADV_FREE)), \
+		ALLOW_IF(INT(2, MADV_REMOVE)),                                \
+		ALLOW_IF(INT(2, MADV_DONTFORK)),                              \
+		ALLOW_IF(INT(2, MADV_DOFORK)),                                \
+		ALLOW_IF(INT(2, MADV_HUGEPAGE)),                              \
+		ALLOW_IF(INT(2, MADV_NOHUGEPAGE)),                            \
+		ALLOW_IF(INT(2, MADV_DONTDUMP)),                              \
+		ALLOW_IF(INT(2, MADV_DODUMP)),                                \
+		ALLOW_IF(INT(2, MADV_WIPEONFORK)),                            \
+		ALLOW_IF(INT(2, MADV_KEEPONFORK)),                            \
+		ALLOW_IF(INT(2, ADVICE_POPULATE_READ)),                       \
+		ALLOW_IF(INT(2, ADVICE_POPULATE_WRITE)),                      \
+		ALLOW_IF(INT(2, ADVICE_DONTNEED_LOCKED)),                     \
+		ALLOW_IF(INT(2, ADVICE_GUARD_INSTALL)),                       \
+		ALLOW_IF(INT(2, ADVICE_GUARD_REMOVE))
+
+static const struct clause madvise_advice[] = {
+	ADVICE,
+};
+
+/* A zygote has huge pages made of its memory before it forks (runtime/huge.c),
+   below the keeper's filter. */
+static const struct clause madvise_advice_zygote[] = {
+	ADVICE,
+	ALLOW_IF(INT(2, ADVICE_COLLAPSE)),
+};
+
+const struct check check_madvise = CHECK(madvise_advice, REFUSE(EINVAL));
+const struct check check_madvise_zygote =
+	CHECK(madvise_advice_zygote, REFUSE(EINVAL));
 
 /*
  * The priority-inheritance and requeue operations have a long history of
@@ -353,6 +422,22 @@ const struct check check_socket_keeper =
 	CHECK(socket_keeper, EXPLAIN(EAFNOSUPPORT));
 const struct check check_socket_keeper_network =
 	CHECK(socket_keeper_network, EXPLAIN(EAFNOSUPPORT));
+
+/*
+ * Half of a socketpair can be bound as well, and with the host's network its
+ * name would be one of the host's abstract ones; Landlock scopes only who
+ * connects. The family is behind a pointer, but the length is not: AF_UNIX has
+ * one byte for each of the name, at most 110, and no names of its own (2). So
+ * the lengths that remain are those of internet addresses, and one that
+ * AF_UNIX refuses, for programs that pass a sockaddr_storage.
+ */
+static const struct clause bind_internet[] = {
+	ALLOW_IF(INT(2, sizeof(struct sockaddr_in))),
+	ALLOW_IF(INT(2, sizeof(struct sockaddr_in6))),
+	ALLOW_IF(INT(2, sizeof(struct sockaddr_storage))),
+};
+
+const struct check check_bind = CHECK(bind_internet, REFUSE(EINVAL));
 
 /*
  * Left out with intent: TCP_ULP (kernel TLS), TCP_REPAIR, TCP_MD5SIG,

@@ -20,6 +20,9 @@ extern const struct check check_tgkill_own;
 
 extern const struct check check_mmap;
 extern const struct check check_mmap_strict;
+extern const struct check check_memfd;
+extern const struct check check_madvise;
+extern const struct check check_madvise_zygote;
 extern const struct check check_fcntl_strict;
 extern const struct check check_fcntl_proxy;
 extern const struct check check_socketpair_strict;
@@ -44,6 +47,7 @@ extern const struct check check_socket_none;
 extern const struct check check_socket_network;
 extern const struct check check_socket_keeper;
 extern const struct check check_socket_keeper_network;
+extern const struct check check_bind;
 extern const struct check check_setsockopt;
 
 #endif

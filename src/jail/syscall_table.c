@@ -40,7 +40,7 @@ static const struct call subprocess[] = {
 static const struct call network[] = {
 	{ "socket", .check = &check_socket_network },
 	{ "setsockopt", .check = &check_setsockopt },
-	{ "bind", .action = ALLOW },
+	{ "bind", .check = &check_bind },
 	{ "listen", .action = ALLOW },
 	{ "accept", .action = ALLOW },
 	{ "accept4", .action = ALLOW },
@@ -126,6 +126,7 @@ static const struct call keeper[] = {
 	{ "keyctl", .action = ALLOW },
 	{ "sched_setaffinity", .action = ALLOW },
 	{ "setpriority", .action = ALLOW },
+	{ "madvise", .check = &check_madvise_zygote },
 
 	/* Folders of the host. */
 	{ "openat2", .action = ALLOW },
@@ -180,6 +181,8 @@ static const struct call zygote[] = {
 	{ "prlimit64", .action = ALLOW },
 	{ "keyctl", .action = ALLOW },
 	{ "sched_setaffinity", .action = ALLOW },
+	{ "bind", .action = ALLOW }, /* or it would hide the explanation */
+	{ "madvise", .check = &check_madvise_zygote },
 	CALLS_END,
 };
 
@@ -198,6 +201,14 @@ static const struct call bare[] = {
 	{ "utimes", .action = REFUSE(EPERM) },
 	{ "futimesat", .action = REFUSE(EPERM) },
 	{ "utimensat", .action = REFUSE(EPERM) },
+
+	/* Nor at these, which tell of any file of the user's where it came from
+	   or what others wrote there. A file that could be opened may be asked
+	   by its descriptor. EOPNOTSUPP: shutil.copystat goes on. */
+	{ "getxattr", .action = REFUSE(EOPNOTSUPP) },
+	{ "lgetxattr", .action = REFUSE(EOPNOTSUPP) },
+	{ "listxattr", .action = REFUSE(EOPNOTSUPP) },
+	{ "llistxattr", .action = REFUSE(EOPNOTSUPP) },
 
 	/* A lock on a file that others read would stop them. */
 	{ "flock", .action = REFUSE(EPERM) },
@@ -257,6 +268,20 @@ static const struct call closing_strict[] = {
 	CALLS_END,
 };
 
+/*
+ * fsync needs no right to write: on a read-only file of the host it makes the
+ * disk empty its cache, and every writer of the machine waits for that. The
+ * writable directories are memory, or are removed after the run, and what goes
+ * to a folder of mode rw is synced by the commit: nothing is lost by not doing
+ * it. Programs must not notice, since databases and atomic writes check it.
+ */
+static const struct call closing_unsynced[] = {
+	{ "fsync", .action = IGNORE },
+	{ "fdatasync", .action = IGNORE },
+	{ "sync_file_range", .action = IGNORE },
+	CALLS_END,
+};
+
 const struct layer syscall_layers[] = {
 	{ .calls = syscall_base },
 	{ .calls = forkable, .needs = FILTER_FORKABLE },
@@ -272,6 +297,7 @@ const struct layer syscall_layers[] = {
 	{ .calls = closing, .needs = LAYER_CLOSING, .allows_rest = true },
 	{ .calls = closing_strict,
 	  .needs = LAYER_CLOSING | FILTER_STRICT_MEMORY },
+	{ .calls = closing_unsynced, .needs = LAYER_CLOSING | LAYER_UNSYNCED },
 };
 
 const size_t syscall_layer_count = ARRAY_LEN(syscall_layers);
@@ -286,8 +312,11 @@ static const unsigned special_properties[] = {
 	[FILTER_BARE_NETWORK] =
 		LAYER_BARE | FILTER_STRICT_MEMORY | FILTER_NETWORK,
 	[FILTER_PROXY] = LAYER_PROXY,
-	[FILTER_CLOSING] = LAYER_CLOSING,
-	[FILTER_CLOSING_STRICT] = LAYER_CLOSING | FILTER_STRICT_MEMORY,
+	[FILTER_CLOSING] = LAYER_CLOSING | LAYER_UNSYNCED,
+	[FILTER_CLOSING_STRICT] =
+		LAYER_CLOSING | LAYER_UNSYNCED | FILTER_STRICT_MEMORY,
+	[FILTER_CLOSING_DIRECT] = LAYER_CLOSING,
+	[FILTER_CLOSING_DIRECT_STRICT] = LAYER_CLOSING | FILTER_STRICT_MEMORY,
 };
 
 unsigned

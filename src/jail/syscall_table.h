@@ -24,8 +24,11 @@
  *	FILTER_BARE              base strict_memory bare
  *	FILTER_BARE_NETWORK      base network strict_memory bare
  *	FILTER_PROXY             base with every permission removed, then proxy
- *	FILTER_CLOSING           everything allowed, then closing
- *	FILTER_CLOSING_STRICT    the same, then closing_strict
+ *	FILTER_CLOSING           everything allowed, then closing and
+ *	                         closing_unsynced
+ *	FILTER_CLOSING_STRICT    the same, and closing_strict
+ *	FILTER_CLOSING_DIRECT    everything allowed, then closing
+ *	FILTER_CLOSING_DIRECT_STRICT  the same, then closing_strict
  *
  * A row answers with its action, or, if it has a check, with what the check
  * says about the arguments. Answers:
@@ -41,6 +44,8 @@
  *	                so it is a refusal in filters that have no listener too,
  *	                and theirs hide nothing, since of two equal answers that
  *	                of the newest filter counts. REFUSE comes before it
+ *	IGNORE          the caller is told that it worked, and nothing is done:
+ *	                for calls that must not fail and need not happen
  *	KILL            nothing but an exploit calls this
  *
  * Two things come before all rows: the wrong architecture is killed, and so
@@ -59,6 +64,7 @@
 
 #define ALLOW	    SECCOMP_RET_ALLOW
 #define REFUSE(err) (SECCOMP_RET_ERRNO | (err))
+#define IGNORE	    REFUSE(0) /* the kernel returns 0 */
 #define KILL	    SECCOMP_RET_KILL_PROCESS
 /* The kernel does not look at these low bits: they are for the keeper. */
 #define EXPLAIN(err) (SECCOMP_RET_USER_NOTIF | (err))
@@ -75,18 +81,9 @@ struct condition {
 	uint64_t value;
 };
 
-#define INT(n, v)                                            \
-	{                                                    \
-		.arg = (n), .mask = UINT32_MAX, .value = (v) \
-	}
-#define WORD(n, v)                                           \
-	{                                                    \
-		.arg = (n), .mask = UINT64_MAX, .value = (v) \
-	}
-#define BITS(n, m, v)                                 \
-	{                                             \
-		.arg = (n), .mask = (m), .value = (v) \
-	}
+#define INT(n, v)     { .arg = (n), .mask = UINT32_MAX, .value = (v) }
+#define WORD(n, v)    { .arg = (n), .mask = UINT64_MAX, .value = (v) }
+#define BITS(n, m, v) { .arg = (n), .mask = (m), .value = (v) }
 
 #define CLAUSE_CONDITIONS 3
 
@@ -96,14 +93,9 @@ struct clause {
 	uint32_t action;
 };
 
-#define ALLOW_IF(...)                                   \
-	{                                               \
-		.all = { __VA_ARGS__ }, .action = ALLOW \
-	}
-#define REFUSE_IF(err, ...)                                   \
-	{                                                     \
-		.all = { __VA_ARGS__ }, .action = REFUSE(err) \
-	}
+#define ALLOW_IF(...)	    { .all = { __VA_ARGS__ }, .action = ALLOW }
+#define IGNORE_IF(...)	    { .all = { __VA_ARGS__ }, .action = IGNORE }
+#define REFUSE_IF(err, ...) { .all = { __VA_ARGS__ }, .action = REFUSE(err) }
 
 struct check {
 	const struct clause *clauses;
@@ -125,6 +117,7 @@ enum layer_property {
 	LAYER_BARE = 128,
 	LAYER_CLOSING = 256,
 	LAYER_PROXY = 512,
+	LAYER_UNSYNCED = 1024,
 };
 
 struct layer {
@@ -135,10 +128,7 @@ struct layer {
 	bool allows_rest;	  /* what it does not name is allowed */
 };
 
-#define CALLS_END            \
-	{                    \
-		.name = NULL \
-	}
+#define CALLS_END { .name = NULL }
 
 /* The first layer. A name that has no row in it is a mistake. */
 extern const struct call syscall_base[];

@@ -19,10 +19,7 @@ struct uid_lease {
 	uint32_t uid;
 };
 
-#define UID_LEASE_INIT   \
-	{                \
-		.fd = -1 \
-	}
+#define UID_LEASE_INIT { .fd = -1 }
 
 int uid_lease_take(struct uid_lease *out, struct remit_error *err) must_check;
 void uid_lease_free(struct uid_lease *l);

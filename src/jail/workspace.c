@@ -210,7 +210,8 @@ close_between(int above, unsigned below)
 
 /* In a child of the keeper: a copy of a jail's lifeline in it would keep that
    jail alive without its keeper. */
-static void __attribute__((noreturn)) sweep_main(const struct workspace *w)
+static void __attribute__((noreturn))
+sweep_main(const struct workspace *w)
 {
 	int low = w->base < w->fd ? w->base : w->fd;
 	int high = w->base < w->fd ? w->fd : w->base;

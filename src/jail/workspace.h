@@ -28,10 +28,7 @@ struct workspace {
 	int fd;	    /* it, with its lock */
 };
 
-#define WORKSPACE_INIT               \
-	{                            \
-		.base = -1, .fd = -1 \
-	}
+#define WORKSPACE_INIT { .base = -1, .fd = -1 }
 
 /* Make one for code of that user. *out are its folders, opened as places. */
 int workspace_make(struct workspace *w, uint32_t uid,

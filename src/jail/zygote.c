@@ -81,6 +81,16 @@ append(char **argv, size_t n, const struct list *l)
 	return n;
 }
 
+/* The modules of packages are foreign code, which only a jail may import. */
+static size_t
+append_path(char **argv, size_t n, const struct interpreter *in)
+{
+	for (size_t i = 0; i < in->sys_path.count; i++)
+		if (!interpreter_is_packages(in, in->sys_path.items[i]))
+			argv[n++] = in->sys_path.items[i];
+	return n;
+}
+
 /* executable, prefix, exec_prefix, paths, "--", environment, "--", modules. */
 static char **
 make_argv(const struct plan *plan, const struct list *env,
@@ -109,7 +119,7 @@ make_argv(const struct plan *plan, const struct list *env,
 		return NULL;
 	for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
 		argv[n++] = fixed[i];
-	n = append(argv, n, &in->sys_path);
+	n = append_path(argv, n, in);
 	argv[n++] = "--";
 	n = append(argv, n, env);
 	argv[n++] = "--";
@@ -188,11 +198,9 @@ zygote_open(struct zygote *z, const struct plan *plan,
 	/* One that waits reads that the keeper is gone; one that hangs does
 	   not. */
 	b.order.keeper = (uint32_t)getpid();
-	/* The mounts of the interpreter, then packages, come first in every
-	   plan. */
+	/* The interpreter's mounts come first in every plan. */
 	while (runtime < plan->mount_count &&
-	       (plan->mounts[runtime].field == F_PYTHON ||
-		plan->mounts[runtime].field == F_PACKAGES))
+	       plan->mounts[runtime].field == F_PYTHON)
 		runtime++;
 	bare.mount_count = runtime;
 	z->host_uid = geteuid();

@@ -15,13 +15,11 @@ struct zygote {
 	uint32_t host_uid;
 };
 
-#define ZYGOTE_INIT                                    \
-	{                                              \
-		.control = -1, .lease = UID_LEASE_INIT \
-	}
+#define ZYGOTE_INIT { .control = -1, .lease = UID_LEASE_INIT }
 
 /* Start it; it answers JOIN_READY or JOIN_UNFIT when it has preloaded. `plan`
-   is any plan with its interpreter: of its mounts only the runtime is taken.
+   is any plan with its interpreter: of its mounts only the interpreter's are
+   taken, and of its path nothing of its packages.
    `env` is what its children find unless they are told otherwise. */
 int zygote_open(struct zygote *z, const struct plan *plan,
 		const struct jail_site *site, const struct list *env,

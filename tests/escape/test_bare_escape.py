@@ -25,7 +25,7 @@ from program import Program, load_all
 from test_escape import complain, field_locks
 
 PROGRAMS = {program.name: program for program in load_all()}
-CONTROLS = ("fs_r1_read_host_files", "net2_connect_loopback", "pr1_fork")
+CONTROLS = ("fs_r15_extended_attributes", "fs_r1_read_host_files", "net2_connect_loopback", "pr1_fork")
 
 
 def cases():

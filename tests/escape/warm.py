@@ -135,15 +135,17 @@ class WarmKeeper:
     def _learn_plan(self, policy: dict) -> str:
         """Run somebody harmless until a waiting child takes the job. The plan
         whose count of such jobs has grown is this policy's."""
-        for _ in range(5):
+        for _ in range(8):
             before = self._hits()
             one = self.run(BENIGN, policy)
+            if one.status == "timeout":  # the policy's, on a machine that has much to do
+                continue
             assert one.status == "ok" and one.output("stdout") == "42\n", one.describe()
             if one.result["start"] == "warm":
                 (plan,) = [p for p, n in self._hits().items() if n > before.get(p, 0)]
                 return plan
             self.until(self.is_settled, "no child is made")
-        raise AssertionError(f"five runs of {policy} were cold: {self.status()}")
+        raise AssertionError(f"no run of {policy} was warm: {self.status()}")
 
     def await_child(self, policy: dict) -> None:
         """Until a child of this policy waits."""

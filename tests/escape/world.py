@@ -78,6 +78,14 @@ class World:
             )
             for folder in ("/tmp", "/dev/shm", "/var/tmp")
         ]
+        # With the secret in an attribute, where the file system has them. It
+        # must not be read by its contents.
+        self.labelled = self.dir / "labelled"
+        self._file(self.labelled, "")
+        try:
+            os.setxattr(self.labelled, "user.remit", self.canary.encode())
+        except OSError:
+            self.labelled.unlink()
         # The kernel's /dev/full, where no jail's own /dev lies over it.
         self.device = self.dir / "device"
         if os.geteuid() == 0:
@@ -130,6 +138,7 @@ class World:
             "module": self.module,
             "marks": self.marks,
             "device": str(self.device),
+            "labelled": str(self.labelled),
             "frames": frame_types(),
             "tcp_port": self.sockets["tcp"].getsockname()[1],
             "udp_port": self.sockets["udp"].getsockname()[1],

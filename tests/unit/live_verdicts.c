@@ -84,7 +84,8 @@ why_skipped(unsigned nr)
 
 /* The child. It uses raw calls: glibc may need some that are refused. */
 
-static void __attribute__((noreturn)) leave(int status)
+static void __attribute__((noreturn))
+leave(int status)
 {
 	for (;;)
 		syscall(SYS_exit_group, status);

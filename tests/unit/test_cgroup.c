@@ -334,7 +334,8 @@ a_spare_group_serves_the_same_limits_only(void **state)
 	cmocka_unit_test_setup_teardown(test, open_world, close_world)
 
 /* One who cleans up, for ever. */
-static void __attribute__((noreturn)) sweep(int folder)
+static void __attribute__((noreturn))
+sweep(int folder)
 {
 	DIR *d = fdopendir(folder);
 

@@ -11,9 +11,10 @@
  * A row of the file is one call: architecture, number, name, the answer to
  * code, and what differs in other variants. init and proxy are named only
  * where they are allowed something, keeper_network only where it differs from
- *keeper, zygote only where it differs from subprocess, bare only where it
- *differs from strict_memory (with network), closing only where it refuses, and
- * closing_strict only where it differs from that.
+ * keeper, zygote only where it differs from subprocess, bare only where it
+ * differs from strict_memory (with network), closing only where it does not
+ * allow, closing_strict and closing_direct only where they differ from that,
+ * and closing_direct_strict only where it differs from closing_direct.
  * "arguments" means that these decide.
  */
 #include "ask.h"
@@ -278,12 +279,18 @@ static bool
 is_closed(const char *name, unsigned variant)
 {
 	static const char *const strict[] = { "sendmsg", "sendmmsg" };
+	static const char *const synced[] = { "fsync", "fdatasync",
+					      "sync_file_range" };
 
 	if (!name || strcmp(name, "seccomp") == 0)
 		return name;
 	for (size_t i = 0; i < ARRAY_LEN(strict); i++)
 		if (strcmp(name, strict[i]) == 0)
-			return variant == FILTER_CLOSING_STRICT;
+			return variant == FILTER_CLOSING_STRICT ||
+			       variant == FILTER_CLOSING_DIRECT_STRICT;
+	for (size_t i = 0; i < ARRAY_LEN(synced); i++)
+		if (strcmp(name, synced[i]) == 0)
+			return variant < FILTER_CLOSING_DIRECT;
 	return false;
 }
 
@@ -303,6 +310,25 @@ the_closing_filters_take_away_the_last_calls_and_no_others(void **state)
 	expect(FILTER_CLOSING_STRICT, "seccomp", REFUSE(ENOSYS), 1);
 	expect(FILTER_CLOSING_STRICT, "sendmsg", REFUSE(EPERM), 0);
 	expect(FILTER_CLOSING_STRICT, "sendmmsg", REFUSE(EPERM), 0);
+}
+
+/* Programs check the answer of fsync, so it is never a refusal. */
+static void
+flushing_a_disk_succeeds_and_is_done_only_for_direct_folders(void **state)
+{
+	static const char *const names[] = { "fsync", "fdatasync",
+					     "sync_file_range" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		expect(FILTER_CLOSING, names[i], IGNORE, 3);
+		expect(FILTER_CLOSING_STRICT, names[i], IGNORE, 3);
+		expect(FILTER_CLOSING_DIRECT, names[i], ALLOW, 3);
+		expect(FILTER_CLOSING_DIRECT_STRICT, names[i], ALLOW, 3);
+		expect(0, names[i], ALLOW, 3);
+	}
+	for (unsigned v = 0; v < FILTER_INIT; v++)
+		expect(v, "fadvise64", IGNORE, 3);
 }
 
 /* ERRNO comes before USER_NOTIF: a plain refusal in a filter below would hide
@@ -412,7 +438,10 @@ stands_on(unsigned variant)
 	case FILTER_BARE_NETWORK:
 		return FILTER_STRICT_MEMORY | FILTER_NETWORK;
 	case FILTER_CLOSING_STRICT:
+	case FILTER_CLOSING_DIRECT:
 		return FILTER_CLOSING;
+	case FILTER_CLOSING_DIRECT_STRICT:
+		return FILTER_CLOSING_DIRECT;
 	default:
 		return 0;
 	}
@@ -422,11 +451,21 @@ static void
 write_row(FILE *f, enum filter_arch arch, unsigned nr)
 {
 	static const unsigned columns[] = {
-		FILTER_NETWORK,	       FILTER_SUBPROCESS, FILTER_FORKABLE,
-		FILTER_STRICT_MEMORY,  FILTER_INIT,	  FILTER_KEEPER,
-		FILTER_KEEPER_NETWORK, FILTER_ZYGOTE,	  FILTER_BARE,
-		FILTER_BARE_NETWORK,   FILTER_PROXY,	  FILTER_CLOSING,
+		FILTER_NETWORK,
+		FILTER_SUBPROCESS,
+		FILTER_FORKABLE,
+		FILTER_STRICT_MEMORY,
+		FILTER_INIT,
+		FILTER_KEEPER,
+		FILTER_KEEPER_NETWORK,
+		FILTER_ZYGOTE,
+		FILTER_BARE,
+		FILTER_BARE_NETWORK,
+		FILTER_PROXY,
+		FILTER_CLOSING,
 		FILTER_CLOSING_STRICT,
+		FILTER_CLOSING_DIRECT,
+		FILTER_CLOSING_DIRECT_STRICT,
 	};
 
 	fprintf(f, "%s %u %s %s", ask_arch_name(arch), nr,
@@ -521,6 +560,8 @@ main(int argc, char **argv)
 		cmocka_unit_test(a_zygote_may_do_no_more_than_the_keeper),
 		cmocka_unit_test(
 			the_closing_filters_take_away_the_last_calls_and_no_others),
+		cmocka_unit_test(
+			flushing_a_disk_succeeds_and_is_done_only_for_direct_folders),
 		cmocka_unit_test(
 			no_filter_below_hides_what_the_one_of_code_explains),
 		cmocka_unit_test(a_verdict_is_what_the_program_says),

@@ -345,6 +345,24 @@ mmap_refuses_pages_that_escape_limits(void **state)
 	}
 }
 
+/* Bit 2 is MFD_HUGETLB, bits 26 to 31 are the size of its pages. */
+static void
+memory_files_have_no_huge_pages(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < FILTER_STRICT_MEMORY; v++)
+		for (uint64_t flags = 0; flags < 64; flags++) {
+			uint32_t want = flags & 4    ? REFUSE(ENOMEM)
+					: flags < 32 ? ALLOW
+						     : REFUSE(EINVAL);
+
+			expect(v, "memfd_create", want, 1, flags | HIGH);
+			expect(v, "memfd_create",
+			       flags & 4 ? REFUSE(ENOMEM) : REFUSE(EINVAL), 1,
+			       flags | BIT(30));
+		}
+}
+
 /* Descriptors. */
 
 static void
@@ -638,6 +656,7 @@ main(void)
 		cmocka_unit_test(nobody_moves_to_another_processor),
 		cmocka_unit_test(futex_waits_and_wakes_and_nothing_else),
 		cmocka_unit_test(mmap_refuses_pages_that_escape_limits),
+		cmocka_unit_test(memory_files_have_no_huge_pages),
 		cmocka_unit_test(fcntl_knows_twelve_commands),
 		cmocka_unit_test(ioctl_knows_seven_requests_in_every_class),
 		cmocka_unit_test(

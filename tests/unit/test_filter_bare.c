@@ -55,6 +55,29 @@ what_landlock_does_not_look_at_is_refused(void **state)
 			expect(bare[k], names[i], REFUSE(EPERM), 0);
 }
 
+/* By path, that is: what is open was let through by Landlock. */
+static void
+extended_attributes_are_read_of_open_files_only(void **state)
+{
+	static const char *const by_path[] = {
+		"getxattr",
+		"lgetxattr",
+		"listxattr",
+		"llistxattr",
+	};
+
+	(void)state;
+	for (size_t k = 0; k < ARRAY_LEN(bare); k++) {
+		for (size_t i = 0; i < ARRAY_LEN(by_path); i++)
+			expect(bare[k], by_path[i], REFUSE(EOPNOTSUPP), 1);
+		expect(bare[k], "getxattrat", REFUSE(ENOSYS), 1);
+		expect(bare[k], "listxattrat", REFUSE(ENOSYS), 1);
+		expect(bare[k], "fgetxattr", ALLOW, 3);
+		expect(bare[k], "flistxattr", ALLOW, 3);
+	}
+	expect(0, "getxattr", ALLOW, 1);
+}
+
 static void
 limits_of_others_cannot_be_read(void **state)
 {
@@ -88,7 +111,8 @@ no_socket_reaches_a_unix_socket_of_the_host(void **state)
 }
 
 /* In a child: the filter is for good. */
-static void __attribute__((noreturn)) try_for_real(void)
+static void __attribute__((noreturn))
+try_for_real(void)
 {
 	bool good = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
 		    filter_load(FILTER_BARE) == 0;
@@ -119,6 +143,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(signals_go_to_the_own_process_only),
 		cmocka_unit_test(what_landlock_does_not_look_at_is_refused),
+		cmocka_unit_test(
+			extended_attributes_are_read_of_open_files_only),
 		cmocka_unit_test(limits_of_others_cannot_be_read),
 		cmocka_unit_test(no_socket_reaches_a_unix_socket_of_the_host),
 		cmocka_unit_test(the_own_pid_is_put_in_when_it_is_loaded),

@@ -37,6 +37,29 @@ without_network_there_is_no_socket_of_any_family(void **state)
 	}
 }
 
+/* Other lengths are names of unix sockets: 16 is sockaddr_in, 28 sockaddr_in6,
+   and no unix address is as long as sockaddr_storage. */
+static void
+with_network_only_internet_addresses_are_bound(void **state)
+{
+	static const uint64_t sizes[] = { 16, 28, 128 };
+
+	(void)state;
+	for (unsigned v = 0; v <= FILTER_BARE_NETWORK; v++) {
+		bool is_code = v < FILTER_INIT && v & FILTER_NETWORK;
+
+		if (!is_code && v != FILTER_BARE_NETWORK)
+			continue;
+		for (uint64_t size = 0; size < 256; size++) {
+			uint32_t want =
+				IS_ONE_OF(size, sizes) ? ALLOW : REFUSE(EINVAL);
+
+			expect(v, "bind", want, 3, 0x1000, size);
+			expect(v, "bind", want, 3, 0x1000, size | HIGH);
+		}
+	}
+}
+
 static bool
 is_tcp_or_udp(uint64_t family, uint64_t type, uint64_t protocol)
 {
@@ -156,6 +179,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			without_network_there_is_no_socket_of_any_family),
+		cmocka_unit_test(
+			with_network_only_internet_addresses_are_bound),
 		cmocka_unit_test(with_network_sockets_are_tcp_and_udp),
 		cmocka_unit_test(socketpairs_are_unix_only),
 		cmocka_unit_test(

@@ -66,6 +66,37 @@ unshare_is_for_zygotes_and_keepers_only(void **state)
 	}
 }
 
+/* By their numbers, since headers lack the newer ones. */
+static void
+memory_is_merged_for_nobody_and_collapsed_for_zygotes_only(void **state)
+{
+	static const uint64_t allowed[] = {
+		0,  1,	2,  4,	8,  9,	10, 11,	 14,  15,
+		16, 17, 18, 19, 22, 23, 24, 102, 103,
+	};
+	const uint64_t willneed = 3, collapse = 25;
+
+	(void)state;
+	for (unsigned v = 0; v <= FILTER_BARE_NETWORK; v++) {
+		bool makes = v >= FILTER_KEEPER && v <= FILTER_ZYGOTE;
+
+		if (v == FILTER_INIT)
+			continue;
+		for (uint64_t advice = 0; advice < 128; advice++) {
+			uint32_t want = IS_ONE_OF(advice, allowed)
+						? ALLOW
+						: REFUSE(EINVAL);
+
+			if (advice == willneed)
+				want = IGNORE;
+			if (advice == collapse && makes)
+				want = ALLOW;
+			expect(v, "madvise", want, 0, 4096, advice);
+			expect(v, "madvise", want, 0, 4096, advice | HIGH);
+		}
+	}
+}
+
 static void
 a_zygote_forks_and_makes_no_namespaces(void **state)
 {
@@ -181,6 +212,8 @@ main(void)
 		cmocka_unit_test(
 			unshare_asks_for_threads_and_does_nothing_else),
 		cmocka_unit_test(unshare_is_for_zygotes_and_keepers_only),
+		cmocka_unit_test(
+			memory_is_merged_for_nobody_and_collapsed_for_zygotes_only),
 		cmocka_unit_test(a_zygote_forks_and_makes_no_namespaces),
 		cmocka_unit_test(a_zygote_mounts_traces_and_makes_nothing),
 		cmocka_unit_test(

@@ -1,0 +1,48 @@
+"""Mounts of jails and of the host, where those of the host are shared, as systemd has them (tests/conftest.py)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import mounts
+import pytest
+from conftest import PYTHON, skip_or_fail
+
+
+def test_a_read_root_with_the_interpreter_in_it_leaves_no_mount(remit):
+    """Its mounts are put into a clone of the host's mount, which must not be its peer."""
+    before = mounts.listed()
+    for _ in range(2):
+        assert remit.json("print(1)", "--python", PYTHON, "--read", "/usr")["stdout"] == "1\n"
+    assert mounts.listed() == before
+
+
+@pytest.fixture
+def outside(remit):
+    """A shared file system of its own, with a directory in it."""
+    if os.geteuid() != 0:
+        skip_or_fail("only root can mount")
+    top = remit.folder / "outside"
+    top.mkdir(exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "none", top], check=True)
+    subprocess.run(["mount", "--make-shared", top], check=True)
+    (top / "sub").mkdir()
+    for path in (top, top / "sub"):
+        remit.own(path)
+    yield top
+    subprocess.run(["umount", "-R", top], check=True)
+
+
+@pytest.mark.parametrize("flag", ["--read", "--write"])
+def test_a_mount_made_while_code_runs_does_not_appear_in_the_jail(remit, outside, flag):
+    """It would have none of the flags of the root that the policy names: writable, with setuid files and devices."""
+    sub = outside / "sub"
+    run = remit.popen(
+        "run", "--python", PYTHON, flag, outside, "--timeout", "60s", "-c", f"print('ready', flush=True); input(); import os; print(os.listdir({str(sub)!r}))",
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={"REMIT_KEEPER": ""},
+    )  # fmt: skip
+    assert run.stdout.readline() == "ready\n"
+    subprocess.run(["mount", "-t", "tmpfs", "none", sub], check=True)
+    (sub / "late").write_text("x")
+    assert run.communicate("\n", timeout=120)[0] == "[]\n"

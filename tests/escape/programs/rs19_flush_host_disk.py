@@ -1,0 +1,37 @@
+# id: RS19
+# field: filesystem_read_roots
+# kept-by: seccomp
+# leaves-out: seccomp
+# expect: no call that flushes the host's disk, or moves its cached pages, gets past the filter, though all of them succeed
+
+# A descriptor that is not open: 0 comes from the filter, EBADF from the kernel.
+NOT_OPEN = 999
+
+
+def flush(name, *args):
+    ret, err = syscall(name, NOT_OPEN, *args)
+    if ret == 0:
+        refused(name, "answered 0, not done")
+    else:
+        went_through(name, errname(err))
+
+
+SYNC_ALL, DONTNEED = 7, 4
+flush("fsync")
+flush("fdatasync")
+if "sync_file_range" in NR:
+    flush("sync_file_range", 0, 0, SYNC_ALL)
+flush("fadvise64", 0, 0, DONTNEED)
+reach("syncfs", "syncfs", NOT_OPEN)
+reach("readahead", "readahead", NOT_OPEN, 0, 4096)
+
+# Programs must not notice: neither with what they only read nor with their own files.
+host = os.open(os.__file__, os.O_RDONLY)
+with open("own", "w") as f:
+    f.write("x")
+    f.flush()
+    for fd in (host, f.fileno()):
+        os.fsync(fd)
+        os.fdatasync(fd)
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+verdict()
