@@ -7,11 +7,13 @@
 #include "address.h"
 #include "field_check.h"
 #include "json_value.h"
+#include "number.h"
 
 #define FIELD "credentials"
 #define FORM                                                                \
 	"Write HOST:HEADER=env:NAME or HOST:HEADER=file:/PATH, for a HOST " \
-	"that network_allow names."
+	"that network_allow names, or HOST:PORT:HEADER=... for one of its " \
+	"ports."
 
 /* By where the value is. */
 static const char *const prefixes[] = {
@@ -105,6 +107,23 @@ cut_host(const char **text, struct credential *out)
 	return read_host(host, bracketed, out->host);
 }
 
+/* A header has no colon, so digits before one are a port. */
+static int
+cut_port(const char **text, struct credential *out)
+{
+	const char *end = *text + strspn(*text, "0123456789");
+	char digits[6];
+	uint64_t port;
+
+	if (*end != ':')
+		return 0;
+	if (cut(text, end, digits, sizeof(digits)) < 0 ||
+	    number_parse(&port, digits) < 0 || !port || port > UINT16_MAX)
+		return -1;
+	out->port = (uint16_t)port;
+	return 0;
+}
+
 static int
 read_from(const char *text, struct credential *out, struct remit_error *err)
 {
@@ -133,10 +152,10 @@ credential_read(const char *text, struct credential *out,
 	struct credential c = { 0 };
 	const char *at = text, *equals;
 
-	if (cut_host(&at, &c) < 0)
+	if (cut_host(&at, &c) < 0 || cut_port(&at, &c) < 0)
 		return fail_refused(err, FIELD, FORM,
 				    "\"%.300s\" does not begin with a host and "
-				    "a colon",
+				    "a colon, or has a wrong port",
 				    text);
 	equals = strchr(at, '=');
 	if (!equals || cut(&at, equals, c.header, sizeof(c.header)) < 0 ||
@@ -154,6 +173,13 @@ credential_read(const char *text, struct credential *out,
 	return 0;
 }
 
+static bool
+are_for_one(const struct credential *a, const struct credential *b)
+{
+	return !strcmp(a->host, b->host) &&
+	       (a->port == b->port || !a->port || !b->port);
+}
+
 int
 credentials_read(const struct list *texts, struct credentials *out,
 		 struct remit_error *err)
@@ -167,9 +193,10 @@ credentials_read(const struct list *texts, struct credentials *out,
 		if (credential_read(texts->items[i], &out->rows[i], err) < 0)
 			return -1;
 		for (size_t k = 0; k < i; k++)
-			if (!strcmp(out->rows[k].host, out->rows[i].host))
+			if (are_for_one(&out->rows[k], &out->rows[i]))
 				return fail_refused(
-					err, FIELD, "Write one for each host.",
+					err, FIELD,
+					"Write one for each host and port.",
 					"%s has two", out->rows[i].host);
 	}
 	return 0;
@@ -180,6 +207,8 @@ credential_is_for(const struct credential *c, const struct host_rule *r)
 {
 	char address[ADDRESS_TEXT];
 
+	if (c->port && c->port != r->port)
+		return false;
 	if (r->name[0])
 		return !r->is_below && !strcmp(c->host, r->name);
 	address_show(&r->address, address);
@@ -188,21 +217,40 @@ credential_is_for(const struct credential *c, const struct host_rule *r)
 
 /* ---- as an object ---- */
 
+/* ":443", or "" without one. */
+static int
+port_text(const json_t *value, const char *place, char out[8],
+	  struct remit_error *err)
+{
+	json_int_t port = json_integer_value(value);
+
+	out[0] = '\0';
+	if (!value || json_is_null(value))
+		return 0;
+	if (!json_is_integer(value) || port < 1 || port > UINT16_MAX)
+		return fail(err, REMIT_E_INPUT,
+			    "%s.port: must be a number from 1 to 65535", place);
+	snprintf(out, 8, ":%d", (int)port);
+	return 0;
+}
+
 int
 credential_text(const json_t *object, const char *place, struct buf *out,
 		struct remit_error *err)
 {
-	static const char *const known[] = { "host", "header", "from", NULL };
+	static const char *const known[] = { "host", "header", "from", "port",
+					     NULL };
 	const char *parts[3];
-	char member[FIELD_PLACE_SIZE];
+	char member[FIELD_PLACE_SIZE], port[8];
 	struct address a;
 	bool six;
 
 	if (json_value_members(object, known,
-			       "a credential has host, header and from", place,
-			       err) < 0)
+			       "a credential has host, port, header and from",
+			       place, err) < 0 ||
+	    port_text(json_object_get(object, "port"), place, port, err) < 0)
 		return -1;
-	for (size_t i = 0; known[i]; i++) {
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
 		const json_t *value = json_object_get(object, known[i]);
 
 		snprintf(member, sizeof(member), "%s.%s", place, known[i]);
@@ -218,8 +266,8 @@ credential_text(const json_t *object, const char *place, struct buf *out,
 		return fail(
 			err, REMIT_E_INPUT,
 			"%s: host and header have no colon and no =", place);
-	return buf_addf(out, six ? "[%s]:%s=%s" : "%s:%s=%s", parts[0],
-			parts[1], parts[2]) < 0
+	return buf_addf(out, six ? "[%s]%s:%s=%s" : "%s%s:%s=%s", parts[0],
+			port, parts[1], parts[2]) < 0
 		       ? field_no_memory(place, err)
 		       : 0;
 }

@@ -13,19 +13,18 @@
 #define HOUR (UINT64_C(60) * 60 * 1000)
 
 /* The static tier runs nothing, but it parses in the same jail. */
-#define SPACED(bits, bare)                                     \
-	{                                                      \
-		[TIER_STATIC] = (bits), [TIER_LOCAL] = (bits), \
-		[TIER_LANDLOCK] = (bare)                       \
-	}
+#define SPACED(bits, bare)        \
+	{ [TIER_STATIC] = (bits), \
+	  [TIER_LOCAL] = (bits),  \
+	  [TIER_LANDLOCK] = (bare) }
 /* What needs no namespace. */
 #define JAILED(bits) SPACED(bits, bits)
 /* What the keeper does without any help from the kernel's walls. */
-#define EVERYWHERE(bits)                                        \
-	{                                                       \
-		[TIER_STATIC] = (bits), [TIER_UNSAFE] = (bits), \
-		[TIER_LOCAL] = (bits), [TIER_LANDLOCK] = (bits) \
-	}
+#define EVERYWHERE(bits)          \
+	{ [TIER_STATIC] = (bits), \
+	  [TIER_UNSAFE] = (bits), \
+	  [TIER_LOCAL] = (bits),  \
+	  [TIER_LANDLOCK] = (bits) }
 
 /* The order is that of the tiers table; a test compares them. */
 static const char *const tier_choices[] = {
@@ -169,7 +168,8 @@ const struct field fields[FIELD_TOTAL] = {
 			    "HOST is a name, a name behind a star "
 			    "and a dot (all below it), an IPv4 address or an "
 			    "IPv6 address in brackets, WORDS are tls, plain, "
-			    "tcp, private, methods=GET+HEAD, bytes=SIZE and "
+			    "tcp, private, public, methods=GET+HEAD, bytes=SIZE "
+			    "and "
 			    "connections=COUNT, with commas between them",
 		.kept = SPACED(MECH(NETWORK_NAMESPACE) | MECH(PROXY), 0),
 	},
@@ -202,9 +202,9 @@ const struct field fields[FIELD_TOTAL] = {
 		.offset = offsetof(struct policy, credentials),
 		.fallback = "",
 		.object_text = credential_text,
-		.value_name = "HOST:HEADER=FROM",
+		.value_name = "HOST[:PORT]:HEADER=FROM",
 		.sentence = "a header that is put into HTTP requests to a host "
-			    "of network_allow, with TLS or to private "
+			    "of network_allow, at one port, with TLS or to private "
 			    "addresses, and that the code never sees; FROM is "
 			    "env:NAME or file:/PATH",
 		.kept = SPACED(MECH(PROXY), 0),

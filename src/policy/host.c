@@ -44,8 +44,10 @@ const struct capability_info capabilities[CAN_COUNT] = {
 	[CAN_IDMAPPED_MOUNTS] = {
 		.name = "idmapped_mounts",
 		.sentence = "host folders readable to a jail started by root",
-		.remedy = "Needs Linux 5.12 and a file system that supports "
-			  "it. Only a jail started by root needs them.",
+		.remedy = "They need Linux 5.12 and a file system that "
+			  "supports them, which overlayfs, the root of most "
+			  "containers, does not. Run as an ordinary user, "
+			  "who needs none.",
 	},
 	[CAN_PID_NAMESPACE] = {
 		.name = "pid_namespace",

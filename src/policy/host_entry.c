@@ -75,6 +75,16 @@ add_private(struct buf *out, const json_t *value, const char *place,
 }
 
 static int
+add_public(struct buf *out, const json_t *value, const char *place,
+	   struct remit_error *err)
+{
+	if (!json_is_boolean(value))
+		return json_value_wrong_type(value, "true or false", place,
+					     err);
+	return json_is_true(value) ? buf_addf(out, "public,") : 0;
+}
+
+static int
 add_methods(struct buf *out, const json_t *value, const char *place,
 	    struct remit_error *err)
 {
@@ -133,6 +143,7 @@ static const struct member {
 	{ .name = "port", .needed = true, .add = add_port },
 	{ .name = "kind", .add = add_kind },
 	{ .name = "private", .add = add_private },
+	{ .name = "public", .add = add_public },
 	{ .name = "methods", .add = add_methods },
 	{ .name = "bytes", .add = add_bytes },
 	{ .name = "connections", .add = add_connections },
@@ -150,14 +161,15 @@ int
 host_entry_text(const json_t *object, const char *place, struct buf *out,
 		struct remit_error *err)
 {
-	static const char *const known[] = { "host",	    "port",    "kind",
-					     "private",	    "methods", "bytes",
-					     "connections", NULL };
+	static const char *const known[] = {
+		"host",	   "port",  "kind",	   "private", "public",
+		"methods", "bytes", "connections", NULL
+	};
 	char member[FIELD_PLACE_SIZE];
 
 	if (json_value_members(object, known,
 			       "an entry has host, port, kind, private, "
-			       "methods, bytes and connections",
+			       "public, methods, bytes and connections",
 			       place, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(members); i++) {

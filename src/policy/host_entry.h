@@ -3,8 +3,8 @@
  * host_rule.h reads:
  *
  *	{"host": "api.example.com", "port": 80, "kind": "plain",
- *	 "private": true, "methods": ["GET", "HEAD"], "bytes": "10M",
- *	 "connections": 5}
+ *	 "private": true, "public": false, "methods": ["GET", "HEAD"], "bytes":
+ *"10M", "connections": 5}
  *
  * Whether it can be kept is said of the text, like of any other.
  */

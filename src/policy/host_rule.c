@@ -1,5 +1,6 @@
 #include "host_rule.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define FIELD "network_allow"
@@ -92,4 +93,59 @@ host_rules_address_port(const struct host_rules *all,
 		    address_equal(&all->rows[i].address, address))
 			return &all->rows[i];
 	return NULL;
+}
+
+/* ---- entries of untrusted clients ---- */
+
+/* Whether an entry goes on after its port. */
+static bool
+has_words(const char *text)
+{
+	const char *bracket = strchr(text, ']');
+	const char *port = strchr(bracket ? bracket : text, ':');
+
+	return port && strchr(port + 1, ':');
+}
+
+static int
+mark_public(char **text, const struct host_rule *r, struct remit_error *err)
+{
+	bool is_named = r->name[0] != '\0';
+	char *marked;
+
+	if (is_named ? r->may_be_private
+		     : address_class(&r->address) != ADDRESS_PUBLIC)
+		return fail_refused(
+			err, FIELD,
+			"Name public hosts, or have whoever runs the server "
+			"name this one in the server's policy or the key's, "
+			"and write it in the same words.",
+			"\"%.300s\" is not limited to public addresses, and "
+			"this key may reach no others",
+			*text);
+	if (is_named || r->must_be_public)
+		return 0;
+	if (asprintf(&marked, "%s%cpublic", *text,
+		     has_words(*text) ? ',' : ':') < 0)
+		return fail_sys(err, REMIT_E_MEMORY, FIELD);
+	free(*text);
+	*text = marked;
+	return 0;
+}
+
+int
+host_rules_keep_public(struct list *texts, const struct list *granted,
+		       struct remit_error *err)
+{
+	for (size_t i = 0; i < texts->count; i++) {
+		struct remit_error unreadable;
+		struct host_rule r;
+
+		if (list_has(granted, texts->items[i]) ||
+		    host_rule_read(texts->items[i], &r, &unreadable) < 0)
+			continue;
+		if (mark_public(&texts->items[i], &r, err) < 0)
+			return -1;
+	}
+	return 0;
 }

@@ -10,6 +10,8 @@
  *				there is no look at the bytes; of a name port
  *				443 is tls and 80 is plain without a word
  *	private			the name may lead to a private address
+ *	public			the address must be public, and not this
+ *				machine's; names without private must be anyway
  *	methods=GET+HEAD	plain: requests with these, one a connection
  *	bytes=10M		both ways, in a run
  *	connections=5		in a run
@@ -44,6 +46,7 @@ struct host_rule {
 	uint16_t port;
 	enum host_kind kind;
 	bool may_be_private;
+	bool must_be_public; /* of an address; the proxy checks it again */
 	unsigned methods;    /* bits of host_methods; 0: all there are */
 	uint64_t most_bytes; /* 0: no cap of its own */
 	uint64_t most_connections;
@@ -64,6 +67,15 @@ int host_rule_read(const char *text, struct host_rule *out,
 		   struct remit_error *err) must_check;
 int host_rules_read(const struct list *texts, struct host_rules *out,
 		    struct remit_error *err) must_check;
+
+/*
+ * For entries that an untrusted client has written: refuse those that lead to
+ * private hosts, and add the word "public" to addresses, so that the proxy
+ * checks them when it connects. Entries that `granted` has, word for word, stay
+ * as they are. Entries that cannot be read stay, too: the plan refuses them.
+ */
+int host_rules_keep_public(struct list *texts, const struct list *granted,
+			   struct remit_error *err) must_check;
 
 /* What a name's bytes must say at this port, if no word tells. */
 enum host_kind host_rule_usual_kind(uint16_t port);

@@ -12,7 +12,8 @@
 #define FORM                                                              \
 	"Write HOST:PORT, *.HOST:PORT, ADDRESS:PORT or [ADDRESS]:PORT, "  \
 	"and behind it, if need be, a colon and words with commas: tls, " \
-	"plain, tcp, private, methods=GET+HEAD, bytes=10M, connections=5."
+	"plain, tcp, private, public, methods=GET+HEAD, bytes=10M, "      \
+	"connections=5."
 
 const char *const host_methods[HOST_METHODS] = {
 	"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS",
@@ -121,6 +122,15 @@ set_private(const struct word *w, struct host_rule *out,
 }
 
 static int
+set_public(const struct word *w, struct host_rule *out, struct remit_error *err)
+{
+	(void)w;
+	(void)err;
+	out->must_be_public = true;
+	return 0;
+}
+
+static int
 set_methods(const struct word *w, struct host_rule *out,
 	    struct remit_error *err)
 {
@@ -181,6 +191,7 @@ static const struct {
 	{ "tls", 1, false, set_kind, HOST_TLS },
 	{ "plain", 1, false, set_kind, HOST_PLAIN },
 	{ "private", 2, false, set_private, 0 },
+	{ "public", 2, false, set_public, 0 },
 	{ "methods", 4, true, set_methods, 0 },
 	{ "bytes", 8, true, set_bytes, 0 },
 	{ "connections", 16, true, set_connections, 0 },
@@ -254,6 +265,12 @@ check_words(const char *text, const struct host_rule *r,
 			err, FIELD,
 			"Leave the word out: an address is named as it is.",
 			"%.300s: tls and private are for names", text);
+	if (!r->name[0] && r->must_be_public &&
+	    address_class(&r->address) != ADDRESS_PUBLIC)
+		return fail_refused(err, FIELD,
+				    "Name a public address, or leave the word "
+				    "public out.",
+				    "%.300s: this address is not public", text);
 	if (r->methods && r->kind == HOST_TCP)
 		return fail_refused(
 			err, FIELD,

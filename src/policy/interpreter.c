@@ -21,7 +21,14 @@ interpreter_free(struct interpreter *in)
 	list_free(&in->network_mounts);
 	list_free(&in->import_lines);
 	list_free(&in->links);
+	list_free(&in->seen);
 	memset(in, 0, sizeof(*in));
+}
+
+bool
+interpreter_is_packages(const struct interpreter *in, const char *entry)
+{
+	return in->shelf_inside && !strcmp(in->shelf_inside, entry);
 }
 
 static int
@@ -118,6 +125,7 @@ interpreter_from_json(struct interpreter *in, const json_t *doc,
 	    take_list(doc, "network_mounts", &in->network_mounts, err) < 0 ||
 	    take_list(doc, "import_lines", &in->import_lines, err) < 0 ||
 	    take_list(doc, "links", &in->links, err) < 0 ||
+	    take_list(doc, "seen", &in->seen, err) < 0 ||
 	    take_if_there(doc, "pip", &in->pip, err) < 0 ||
 	    take_if_there(doc, "package_index", &in->package_index, err) < 0 ||
 	    take_if_there(doc, "font_cache", &in->font_cache, err) < 0) {

@@ -6,6 +6,7 @@
 #define REMIT_INTERPRETER_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "error.h"
 #include "list.h"
@@ -27,11 +28,16 @@ struct interpreter {
 	/* Of the policy's packages, or NULL: the folder on the host, and where
 	   it is in the jail. Not said by the interpreter: see shelf.h. */
 	char *shelf, *shelf_inside;
+	/* "path\tmtime in ns" (0: nothing is there) of all that this depends on
+	 */
+	struct list seen;
 	char *font_cache; /* host folder with a font list, or NULL */
 	char *compiled;	  /* host folder with the compiled runner */
 };
 
 void interpreter_free(struct interpreter *in);
+/* Whether this entry of sys_path is where the policy's packages are. */
+bool interpreter_is_packages(const struct interpreter *in, const char *entry);
 /* Reads what runtime/discover.py printed; refuses what cannot be used. */
 int interpreter_from_json(struct interpreter *in, const json_t *doc,
 			  struct remit_error *err) must_check;

@@ -16,10 +16,7 @@ struct nearest {
 	size_t distance;
 };
 
-#define NEAREST_INIT(text)                              \
-	{                                               \
-		.wrong = (text), .distance = (size_t)-1 \
-	}
+#define NEAREST_INIT(text) { .wrong = (text), .distance = (size_t)-1 }
 
 /* `answer` is given back if `word` stays the nearest. '-' equals '_'. */
 void nearest_try(struct nearest *n, const char *word, const char *answer);

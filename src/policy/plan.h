@@ -119,6 +119,11 @@ int plan_build(struct plan *out, const struct policy *policy,
 	       struct remit_error *err) must_check;
 void plan_free(struct plan *p);
 
+/* Whether the plan's policy could name this package too, and does not yet: the
+   tier shows packages to code, and one can be fetched and installed here. */
+bool plan_takes_package(const struct plan *p, const struct host *host,
+			const char *name);
+
 static inline bool
 plan_keeps(const struct plan *p, uint64_t mechanism)
 {

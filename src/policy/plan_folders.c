@@ -26,7 +26,7 @@ decide_folders(struct decision *d, size_t count, struct remit_error *err)
 			err, d->field->name,
 			capabilities[CAN_IDMAPPED_MOUNTS].remedy,
 			"started by root, host folders need idmapped mounts, "
-			"and this kernel has none: %s",
+			"which do not work here: %s",
 			d->host->can[CAN_IDMAPPED_MOUNTS].why);
 	plan_note_kept(d, MECH(MOUNT_NAMESPACE));
 	plan_note_kept(d, MECH(LANDLOCK));

@@ -199,20 +199,29 @@ static int
 check_credential(const struct credential *c, const struct host_rules *rules,
 		 struct remit_error *err)
 {
-	bool found = false;
+	const struct host_rule *found = NULL;
 
 	for (size_t i = 0; i < rules->count; i++) {
 		if (!credential_is_for(c, &rules->rows[i]))
 			continue;
 		if (check_entry(c, &rules->rows[i], err) < 0)
 			return -1;
-		found = true;
+		if (found)
+			return fail_refused(
+				err, "credentials",
+				"Write HOST:PORT:HEADER=..., for each port "
+				"that shall have it.",
+				"network_allow names %s at port %u and port "
+				"%u, and the credential does not say which",
+				c->host, found->port, rules->rows[i].port);
+		found = &rules->rows[i];
 	}
 	if (found)
 		return 0;
-	return fail_refused(
-		err, "credentials", "Name it by network_allow, as it is here.",
-		"network_allow has no entry for %s itself", c->host);
+	return fail_refused(err, "credentials",
+			    "Name it by network_allow, as it is here.",
+			    "network_allow has no entry for %s itself%s",
+			    c->host, c->port ? " at that port" : "");
 }
 
 int

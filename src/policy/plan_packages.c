@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host.h"
 #include "host_rule.h"
 #include "package_rule.h"
 #include "plan_part.h"
@@ -80,4 +81,52 @@ plan_check_packages(const struct plan *p, struct remit_error *err)
 			    "the tier \"%s\" has no jail that packages could "
 			    "be shown to",
 			    tiers[p->tier].name);
+}
+
+/* ---- one package more ---- */
+
+static bool
+names_package(const struct policy *p, const char *name)
+{
+	struct package_rule want, have;
+	struct remit_error err;
+
+	if (package_rule_read(name, &want, &err) < 0)
+		return false;
+	for (size_t i = 0; i < p->packages.count; i++)
+		if (package_rule_read(p->packages.items[i], &have, &err) == 0 &&
+		    !strcmp(have.name, want.name))
+			return true;
+	return false;
+}
+
+/* pip, and an index or directory to install from, in a jail of the tier
+   local. */
+static bool
+can_install(const struct policy *p, const struct interpreter *in,
+	    const struct host *h)
+{
+	bool has_index = !p->package_offline &&
+			 (in->package_index ||
+			  strcmp(p->package_index, PACKAGE_INDEX_DEFAULT) != 0);
+
+	return in->pip && (has_index || p->package_links.count) &&
+	       host_lacks(h, TIER_LOCAL) == CAN_COUNT;
+}
+
+bool
+plan_takes_package(const struct plan *p, const struct host *host,
+		   const char *name)
+{
+	own(policy) struct policy more = { 0 };
+	own(plan) struct plan plan = { 0 };
+	struct plan_job job = { .session = p->session,
+				.forkable = p->forkable };
+	struct remit_error err;
+
+	return !names_package(p->policy, name) &&
+	       can_install(p->policy, p->interpreter, host) &&
+	       policy_copy(&more, p->policy) == 0 &&
+	       list_add(&more.packages, name) == 0 &&
+	       plan_build(&plan, &more, &job, host, p->interpreter, &err) == 0;
 }

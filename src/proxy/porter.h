@@ -20,10 +20,7 @@ struct porter {
 	int line;
 };
 
-#define PORTER_INIT        \
-	{                  \
-		.line = -1 \
-	}
+#define PORTER_INIT { .line = -1 }
 
 /* Who starts it. */
 struct porter_keeper {

@@ -26,10 +26,7 @@ struct proxy {
 	struct uid_lease lease;
 };
 
-#define PROXY_INIT                                                  \
-	{                                                           \
-		.line = -1, .ways_out = -1, .lease = UID_LEASE_INIT \
-	}
+#define PROXY_INIT { .line = -1, .ways_out = -1, .lease = UID_LEASE_INIT }
 
 /* For a plan that is proxied, with what its session's door has given, or NULL.
    It waits for what pid 1 of the jail sends. */

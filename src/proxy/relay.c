@@ -373,12 +373,14 @@ use_name(struct relay *r)
 		relay_refuse(r, why);
 }
 
-/* An entry that names an address means it; else it must be public. */
+/* An entry that names an address means it, unless it has the word public;
+   without an entry the address must be public. */
 static void
 use_address(struct relay *r)
 {
-	enum ledger_why why =
-		r->rule == &r->any ? judge_targets(r) : LEDGER_LET_THROUGH;
+	enum ledger_why why = r->rule == &r->any || r->rule->must_be_public
+				      ? judge_targets(r)
+				      : LEDGER_LET_THROUGH;
 
 	if (why == LEDGER_LET_THROUGH)
 		connect_next(r);

@@ -110,6 +110,7 @@ vault_fill(struct vault *out, const struct policy *p,
 		if (find_value(&all.rows[i], given, r->header.value, err) < 0)
 			return -1;
 		memcpy(r->host, all.rows[i].host, sizeof(r->host));
+		r->port = all.rows[i].port;
 		memcpy(r->header.name, all.rows[i].header,
 		       sizeof(r->header.name));
 		out->count++;
@@ -124,7 +125,8 @@ vault_find(const struct vault *v, const struct host_rule *r, const char *host)
 	if (r->is_below || r->kind == HOST_TCP)
 		return NULL;
 	for (size_t i = 0; i < v->count; i++)
-		if (!strcmp(v->rows[i].host, host))
+		if (!strcmp(v->rows[i].host, host) &&
+		    (!v->rows[i].port || v->rows[i].port == r->port))
 			return &v->rows[i];
 	return NULL;
 }

@@ -14,6 +14,7 @@
 struct vault {
 	struct vault_row {
 		char host[HOST_NAME_SIZE];
+		uint16_t port; /* 0: any; network_allow has only one */
 		struct http_header header;
 	} rows[CREDENTIALS_MAX];
 	size_t count;

@@ -216,20 +216,31 @@ def make_certificates(folder):
     def run(*words):
         subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=folder)
 
-    def sign(name, by, days, *hosts):
-        (folder / "names.cnf").write_text("subjectAltName=" + ",".join("DNS:" + host for host in hosts))
-        run("x509", "-req", "-in", "host.csr", "-CA", by + ".pem", "-CAkey", by + ".key", "-days", days, "-out", name + ".pem",
+    def sign(name, by, dates, *hosts):
+        names = ",".join("DNS:" + host for host in hosts)
+        (folder / "names.cnf").write_text(f"subjectAltName={names}\nauthorityKeyIdentifier=keyid\n")
+        run("x509", "-req", "-in", "host.csr", "-CA", by + ".pem", "-CAkey", by + ".key", *dates, "-out", name + ".pem",
             "-extfile", "names.cnf")  # fmt: skip
+
+    def past():
+        """Days may be negative before OpenSSL 3.4, and dates be named from then on."""
+        version = subprocess.run(["openssl", "version"], check=True, capture_output=True, text=True).stdout.split()[1]
+        if tuple(map(int, version.split(".")[:2])) < (3, 4):
+            return "-days", "-1"
+        return "-not_before", "20200101000000Z", "-not_after", "20200102000000Z"
+
+    valid = "-days", "2"
 
     for by in ("ca", "other-ca"):
         run("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-            "-keyout", by + ".key", "-out", by + ".pem", "-subj", "/CN=test " + by)  # fmt: skip
+            "-keyout", by + ".key", "-out", by + ".pem", "-subj", "/CN=test " + by,
+            "-addext", "keyUsage=critical,keyCertSign")  # fmt: skip
     run("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", "host.key", "-out", "host.csr",
         "-subj", "/CN=world")  # fmt: skip
-    sign("host", "ca", "2", "api.example.com", "*.example.org", "evil.example", "*.example.com")
-    sign("stranger", "other-ca", "2", "*.example.com")
-    sign("misnamed", "ca", "2", "evil.example")
-    sign("expired", "ca", "-1", "*.example.com")
+    sign("host", "ca", valid, "api.example.com", "*.example.org", "evil.example", "*.example.com")
+    sign("stranger", "other-ca", valid, "*.example.com")
+    sign("misnamed", "ca", valid, "evil.example")
+    sign("expired", "ca", past(), "*.example.com")
 
 
 def tls_contexts(folder):

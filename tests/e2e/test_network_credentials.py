@@ -51,6 +51,22 @@ say(a=fetch("http://{INNER}/a"), own=with_header("http://{INNER}/own", **{{"x-KE
     covers(here, "credentials", "proxy")
 
 
+def test_the_header_is_for_one_port_and_no_other(here, world):
+    """Another port of a host is another server."""
+    entries = f"{INNER}:80:private", f"{INNER}:8080:plain,private"
+    code = LOOK + f"say(a=fetch('http://{INNER}/a'), b=fetch('http://{INNER}:8080/b'))"
+    mark = world.mark()
+    result = here.allow(code, *entries, flags=("--credential", f"{INNER}:X-Key=env:KEY"), env={"KEY": SECRET})
+    assert result["status"] == "refused" and "does not say which" in result["error"]["value"] and requests(world.seen(mark)) == []
+    said(here.allow(code, *entries, flags=("--credential", f"{INNER}:80:X-Key=env:KEY"), env={"KEY": SECRET}))
+    assert keys(world.seen(mark)) == [SECRET, "-"]
+    mark = world.mark()
+    both = [{"host": INNER, "port": 80, "header": "X-Key", "from": "env:KEY"}, {"host": INNER, "port": 8080, "header": "X-Key", "from": "env:KEY2"}]
+    policy = here.file("ports.json", json.dumps({"credentials": both}))
+    said(here.allow(code, *entries, flags=("--policy", policy), env={"KEY": SECRET, "KEY2": "other"}))
+    assert keys(world.seen(mark)) == [SECRET, "other"]
+
+
 def test_a_file_is_read_by_the_keeper_and_not_by_the_code(here, world):
     mark = world.mark()
     path = here.file("key.txt", SECRET + "\n")

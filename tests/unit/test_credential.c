@@ -15,6 +15,7 @@ an_entry_is_a_host_a_header_and_a_place(void **state)
 	static const struct {
 		const char *text, *host, *header, *from;
 		enum credential_place place;
+		uint16_t port;
 	} rows[] = {
 		{ "API.example.com.:Authorization=env:TOKEN", "api.example.com",
 		  "Authorization", "TOKEN", CREDENTIAL_IN_VARIABLE },
@@ -24,6 +25,13 @@ an_entry_is_a_host_a_header_and_a_place(void **state)
 		  CREDENTIAL_IN_VARIABLE },
 		{ "h.example:X-Key=given:RULE_1", "h.example", "X-Key",
 		  "RULE_1", CREDENTIAL_GIVEN },
+		{ "h.example:8443:X-Key=env:A", "h.example", "X-Key", "A",
+		  CREDENTIAL_IN_VARIABLE, 8443 },
+		{ "[::1]:80:X-Key=env:A", "::1", "X-Key", "A",
+		  CREDENTIAL_IN_VARIABLE, 80 },
+		/* A header of digits is one, too. */
+		{ "h.example:443=env:A", "h.example", "443", "A",
+		  CREDENTIAL_IN_VARIABLE },
 	};
 
 	(void)state;
@@ -37,6 +45,7 @@ an_entry_is_a_host_a_header_and_a_place(void **state)
 		assert_string_equal(c.header, rows[i].header);
 		assert_string_equal(c.from, rows[i].from);
 		assert_int_equal(c.place, rows[i].place);
+		assert_int_equal(c.port, rows[i].port);
 	}
 }
 
@@ -62,6 +71,12 @@ what_is_none_is_refused_with_a_reason_and_a_remedy(void **state)
 		"127.1:X=env:A",
 		"[127.0.0.1]:X=env:A",
 		"[::1]X=env:A",
+		"h:0:X=env:A",
+		"h:65536:X=env:A",
+		"h:99999999999999999999:X=env:A",
+		"h:-1:X=env:A",
+		"h::X=env:A",
+		"h:80:80:X=env:A",
 		"h:X Y=env:A",
 		"h:X\r\nY=env:A",
 		"h:Host=env:A",
@@ -86,8 +101,15 @@ what_is_none_is_refused_with_a_reason_and_a_remedy(void **state)
 }
 
 static void
-a_host_has_one(void **state)
+a_port_of_a_host_has_one(void **state)
 {
+	static char *two[][2] = {
+		{ "h:80:X=env:A", "h:X=env:B" },
+		{ "h:X=env:A", "h:443:X=env:B" },
+		{ "h:80:X=env:A", "h:80:Y=env:B" },
+	};
+	char *ports[] = { "h:80:X=env:A", "h:443:X=env:A" };
+	const struct list apart = { ports, 2 };
 	char *texts[] = { "h:X=env:A", "H.:Y=env:B" };
 	struct list list = { texts, 2 };
 	static struct credentials all;
@@ -95,6 +117,13 @@ a_host_has_one(void **state)
 
 	(void)state;
 	assert_int_equal(credentials_read(&list, &all, &err), -1);
+	for (size_t i = 0; i < ARRAY_LEN(two); i++) {
+		const struct list same = { two[i], 2 };
+
+		assert_int_equal(credentials_read(&same, &all, &err), -1);
+	}
+	assert_int_equal(credentials_read(&apart, &all, &err), 0);
+	assert_int_equal(all.count, 2);
 	list.count = 1;
 	assert_int_equal(credentials_read(&list, &all, &err), 0);
 	assert_int_equal(all.count, 1);
@@ -123,6 +152,9 @@ it_is_for_the_host_itself_and_no_other(void **state)
 	assert_false(is_for("a.example:X=env:A", "*.a.example:80"));
 	assert_false(is_for("b.a.example:X=env:A", "*.a.example:80"));
 	assert_false(is_for("10.0.0.1:X=env:A", "10.0.0.2:80:plain"));
+	assert_true(is_for("a.example:80:X=env:A", "a.example:80"));
+	assert_false(is_for("a.example:80:X=env:A", "a.example:443"));
+	assert_false(is_for("10.0.0.1:80:X=env:A", "10.0.0.1:81:plain"));
 }
 
 static void
@@ -151,7 +183,7 @@ main(void)
 		cmocka_unit_test(an_entry_is_a_host_a_header_and_a_place),
 		cmocka_unit_test(
 			what_is_none_is_refused_with_a_reason_and_a_remedy),
-		cmocka_unit_test(a_host_has_one),
+		cmocka_unit_test(a_port_of_a_host_has_one),
 		cmocka_unit_test(it_is_for_the_host_itself_and_no_other),
 		cmocka_unit_test(a_value_is_one_line_of_visible_bytes),
 	};

@@ -152,6 +152,11 @@ what_is_no_entry_is_refused_with_a_reason_and_a_remedy(void **state)
 		"h:80:connections=0",
 		"h:80:plain=1",
 		"10.0.0.1:80:private",
+		"10.0.0.1:80:public",
+		"127.0.0.1:80:plain,public",
+		"[::1]:80:public",
+		"h:80:private,public",
+		"93.184.216.34:80:public,private",
 		"10.0.0.1:443:tls",
 		"m\xc3\xbcnchen.example:443",
 	};
@@ -258,6 +263,52 @@ the_most_exact_entry_decides(void **state)
 			 HOST_TCP);
 }
 
+static void
+entries_of_clients_are_kept_to_public_hosts(void **state)
+{
+	/* Given, and as it is then; NULL: it is refused. */
+	static const char *const rows[][2] = {
+		{ "a.example:443", "a.example:443" },
+		{ "a.example:5432:tcp", "a.example:5432:tcp" },
+		{ "a.example:80:private", NULL },
+		{ "*.a.example:80:plain,private", NULL },
+		{ "93.184.216.34:80", "93.184.216.34:80:public" },
+		{ "93.184.216.34:80:plain", "93.184.216.34:80:plain,public" },
+		{ "93.184.216.34:80:public", "93.184.216.34:80:public" },
+		{ "[2606:4700::34]:80", "[2606:4700::34]:80:public" },
+		{ "[2606:4700::34]:80:bytes=1M",
+		  "[2606:4700::34]:80:bytes=1M,public" },
+		{ "10.0.0.1:80", NULL },
+		{ "127.0.0.1:80", NULL },
+		{ "[::1]:80", NULL },
+		{ "169.254.169.254:80", NULL },
+		/* Granted in these words, and in no others. */
+		{ "10.9.9.9:80", "10.9.9.9:80" },
+		{ "10.9.9.9:80:plain", NULL },
+		{ "in.example:80:private", "in.example:80:private" },
+		/* Not an entry at all: the plan says what is wrong. */
+		{ "10.0.0.1", "10.0.0.1" },
+	};
+	char *names[] = { "10.9.9.9:80", "in.example:80:private" };
+	const struct list granted = { names, ARRAY_LEN(names) };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct remit_error err = { 0 };
+		own(list) struct list l = { 0 };
+		int kept;
+
+		assert_int_equal(list_add(&l, rows[i][0]), 0);
+		kept = host_rules_keep_public(&l, &granted, &err);
+		if ((kept == 0) != (rows[i][1] != NULL))
+			fail_msg("%s: %d", rows[i][0], kept);
+		if (kept == 0)
+			assert_string_equal(l.items[0], rows[i][1]);
+		else
+			assert_string_equal(err.where, "network_allow");
+	}
+}
+
 int
 main(void)
 {
@@ -267,6 +318,7 @@ main(void)
 		cmocka_unit_test(an_ipv6_address_is_found_in_any_of_its_forms),
 		cmocka_unit_test(a_host_and_port_named_twice_are_refused),
 		cmocka_unit_test(the_most_exact_entry_decides),
+		cmocka_unit_test(entries_of_clients_are_kept_to_public_hosts),
 		cmocka_unit_test(
 			what_is_no_entry_is_refused_with_a_reason_and_a_remedy),
 		cmocka_unit_test(a_name_is_found_at_its_port_and_below_a_star),

@@ -481,6 +481,48 @@ packages_need_a_jail_that_can_see_them(void **state)
 	refused(&bare, "packages", "root's packages");
 }
 
+static bool
+takes(struct trial *t, const struct interpreter *in, const char *name)
+{
+	plan_free(&t->plan);
+	if (plan_build(&t->plan, &t->policy, &t->job, &t->host, in, &t->err) <
+	    0)
+		fail_msg("%s", t->err.message);
+	return plan_takes_package(&t->plan, &t->host, name);
+}
+
+static void
+plan_takes_a_package_where_it_can_be_installed_and_seen(void **state)
+{
+	struct interpreter in = python;
+	own(trial) struct trial t = ordinary();
+	own(trial) struct trial plain = ordinary();
+	own(trial) struct trial bare = ordinary();
+
+	(void)state;
+	assert_false(takes(&t, &in, "pandas")); /* no pip */
+	in.pip = "";
+	assert_false(takes(&t, &in, "pandas")); /* no index */
+	in.package_index = "https://pypi.org/simple";
+	assert_true(takes(&t, &in, "pandas"));
+	set(&t, "package", "Pandas[excel]>=2");
+	assert_false(takes(&t, &in, "pandas")); /* named already */
+	assert_true(takes(&t, &in, "polars"));
+	set(&t, "offline", "true");
+	assert_false(takes(&t, &in, "polars"));
+	set(&t, "find-links", "/srv/wheels");
+	assert_true(takes(&t, &in, "polars"));
+	plain.policy.tier = TIER_UNSAFE;
+	assert_false(takes(&plain, &in, "polars"));
+	assert_int_equal(policy_preset(&bare.policy, "landlock", &bare.err), 0);
+	assert_true(takes(&bare, &in, "polars"));
+	bare.host.by_root = true;
+	assert_false(takes(&bare, &in, "polars"));
+	bare.host.by_root = false;
+	take_away(&bare, CAN_USER_NAMESPACE); /* of the jail that installs */
+	assert_false(takes(&bare, &in, "polars"));
+}
+
 static void
 a_shelf_is_mounted_behind_the_interpreter(void **state)
 {
@@ -820,6 +862,8 @@ main(void)
 		cmocka_unit_test(installing_packages_is_refused),
 		cmocka_unit_test(packages_are_names_of_an_index),
 		cmocka_unit_test(packages_need_a_jail_that_can_see_them),
+		cmocka_unit_test(
+			plan_takes_a_package_where_it_can_be_installed_and_seen),
 		cmocka_unit_test(a_shelf_is_mounted_behind_the_interpreter),
 		cmocka_unit_test(the_unsafe_tier_says_what_it_does_not_enforce),
 		cmocka_unit_test(exports_are_promised_only_where_there_are_any),

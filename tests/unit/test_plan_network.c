@@ -173,6 +173,26 @@ a_credential_needs_an_entry_for_http_and_its_host_alone(void **state)
 }
 
 static void
+a_credential_belongs_to_one_port(void **state)
+{
+	own(trial) struct trial t = ordinary(), apart = ordinary();
+
+	(void)state;
+	set(&t, "allow-host", "api.example.com:443");
+	set(&t, "allow-host", "api.example.com:8443:tls");
+	set(&t, "credential", "api.example.com:X=env:A");
+	refused(&t, "credentials", "does not say which");
+	set(&apart, "allow-host", "api.example.com:443");
+	set(&apart, "allow-host", "api.example.com:5432");
+	set(&apart, "credential", "api.example.com:8443:X=env:A");
+	refused(&apart, "credentials", "at that port");
+	list_free(&apart.policy.credentials);
+	set(&apart, "credential", "api.example.com:443:X=env:A");
+	accepted(&apart);
+	assert_true(apart.plan.ends_tls);
+}
+
+static void
 a_credential_is_kept_by_the_proxy_and_by_nothing_else(void **state)
 {
 	own(trial) struct trial t = ordinary();
@@ -227,6 +247,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			a_credential_needs_an_entry_for_http_and_its_host_alone),
+		cmocka_unit_test(a_credential_belongs_to_one_port),
 		cmocka_unit_test(
 			a_credential_is_kept_by_the_proxy_and_by_nothing_else),
 		cmocka_unit_test(
