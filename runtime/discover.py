@@ -2,6 +2,8 @@
 
 Run once on the host by the interpreter in question; the answer is cached.
     python -I discover.py RUNTIME_DIR CACHE_DIR
+
+Without a cache CACHE_DIR is empty.
 """
 
 import json
@@ -177,11 +179,29 @@ def font_cache(cache):
     return folder
 
 
+def wheel_folders():
+    """Where a pip lies that came with this interpreter."""
+    bundled = os.path.join(sysconfig.get_path("stdlib"), "ensurepip", "_bundled")
+    return [bundled, sysconfig.get_config_var("WHEEL_PKG_DIR") or "/usr/share/python-wheels"]
+
+
+def modified(path):
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def seen(path_entries):
+    """The paths that the answer depends on, with their times: it holds until one appears, changes or goes."""
+    venv = os.path.join(sys.prefix, "pyvenv.cfg")
+    paths = (*path_entries, venv, *wheel_folders(), *DATA, *PROGRAMS, *NETWORK)
+    return [f"{path}\t{modified(path)}" for path in paths]
+
+
 def bundled_pip():
     """The wheel of pip that came with this interpreter, for one that has no pip."""
-    folders = [os.path.join(sysconfig.get_path("stdlib"), "ensurepip", "_bundled")]
-    folders.append(sysconfig.get_config_var("WHEEL_PKG_DIR") or "/usr/share/python-wheels")
-    for folder in folders:
+    for folder in wheel_folders():
         if os.path.isdir(folder):
             wheels = sorted(n for n in os.listdir(folder) if n.startswith("pip-") and n.endswith(".whl"))
             if wheels:
@@ -204,15 +224,29 @@ def find_pip():
         return {"pip": place, "package_index": PyPI.simple_url}
     except Exception as e:
         print(f"no pip: {e!r}", file=sys.stderr)
-        return {}
+        return {"seen": ["/\t1"]}  # which holds never: once it is repaired, it is seen
     finally:
         if place:
             sys.path.remove(place)
 
 
+def fill_cache(runtime, cache):
+    """What lies in the cache for jails to see; nothing if the cache cannot be written."""
+    if not cache:
+        return {}
+    try:
+        made = {"compiled": compile_runner(runtime, cache)}
+        fonts = font_cache(cache)
+    except OSError as e:
+        print(f"no cache: {e!r}", file=sys.stderr)
+        return {}
+    return {**made, "font_cache": fonts} if fonts else made
+
+
 def main(runtime, cache):
     os.umask(0o022)  # a jail started by root reads this as another user
     entries = [p for p in sys.path if p.startswith("/")]
+    before = seen(entries)
     exposure = Exposure()
     expose_runtime(exposure, entries)
     mounts = exposure.minimal()
@@ -237,14 +271,14 @@ def main(runtime, cache):
         "links": [f"{path}\t{target}" for path, target in {**exposure.links, **names.links}.items()],
         "import_lines": import_lines(entries),
         "compiled": "",
+        "seen": before,
     }
     # An interpreter that will be refused anyway gets no cache.
     if sys.implementation.name == "cpython" and sys.version_info >= (3, 9) and not answer["free_threaded"]:
-        answer["compiled"] = compile_runner(runtime, cache)
-        answer.update(find_pip())
-        fonts = font_cache(cache)
-        if fonts:
-            answer["font_cache"] = fonts
+        answer.update(fill_cache(runtime, cache))
+        found = find_pip()
+        answer["seen"] += found.pop("seen", [])
+        answer.update(found)
     json.dump(answer, sys.stdout)
 
 

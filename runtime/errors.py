@@ -104,6 +104,50 @@ def refused_path(exc):
     return ()
 
 
+def is_there(module):
+    """Whether an import finds this top-level module, or the program has blocked it."""
+    import importlib.machinery as machinery
+
+    if module in sys.builtin_module_names or module in sys.modules:
+        return True
+    if machinery.FrozenImporter.find_spec(module):
+        return True
+    return machinery.PathFinder.find_spec(module) is not None
+
+
+def is_own(module):
+    """Whether the program's folder has a module of this name, although it is not on the path."""
+    import os.path
+
+    return os.path.exists(module) or os.path.exists(f"{module}.py")
+
+
+def missing_record(module):
+    """The record about a top-level module that only an installed package could provide. A dotted
+    name is missing from a package that was found."""
+    standard = getattr(sys, "stdlib_module_names", ())  # from 3.10 on; the keeper knows more names
+    if type(module) is not str or not module.isidentifier() or module in standard:
+        return ()
+    if is_there(module) or is_own(module):
+        return ()
+    return (("missing_module", clip(module, LINE_MAX)),)
+
+
+def missing_module(exc):
+    """The record about the module whose absence ended the program. Libraries often report a missing
+    optional dependency as an ImportError of their own."""
+    try:
+        for _ in range(CAUSES):
+            if isinstance(exc, ModuleNotFoundError):
+                return missing_record(exc.name)
+            if not isinstance(exc, ImportError):
+                break
+            exc = exc.__cause__ or exc.__context__
+    except BaseException:  # imports that the program broke, or a hostile exception
+        return ()
+    return ()
+
+
 def place_of_syntax(exc):
     """Records of the line that is no Python, if it is the program's."""
     file, line, column, text = exc.filename, exc.lineno, exc.offset, exc.text
@@ -159,5 +203,6 @@ def describe_error(exc, name):
         ("traceback", clip(text)),
         *placed(exc, tb),
         *refused_path(exc),
+        *missing_module(exc),
     )
     return claim, 1

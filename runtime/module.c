@@ -186,7 +186,7 @@ serve_one(const struct join_command *cmd, const int fds[JOIN_FDS])
 static PyObject *
 module_serve(PyObject *self, PyObject *unused)
 {
-	struct join_answer ready = { .kind = JOIN_READY };
+	struct join_answer ready = { .kind = JOIN_READY, .pid = ORDER_MAGIC };
 	struct join_command cmd;
 	int fds[JOIN_FDS];
 

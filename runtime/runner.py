@@ -45,7 +45,7 @@ class Task:
 
     def __init__(self):
         self.one = {}
-        self.many = {key: [] for key in ("env", "path", "pth", "grant", *RULES)}
+        self.many = {key: [] for key in ("env", "path", "preload", "pth", "grant", *RULES)}
         self.checked = False
 
     def fill(self, pairs):
@@ -245,22 +245,58 @@ def rehearse_one(code, task, own):
     posix.close(pipe[1])
 
 
+class Silence:
+    """Output before a program starts is thrown away."""
+
+    def __enter__(self):
+        self.kept = posix.dup(1), posix.dup(2)
+        null = posix.open("/dev/null", posix.O_WRONLY)
+        posix.dup2(null, 1)
+        posix.dup2(null, 2)
+        posix.close(null)
+
+    def __exit__(self, *_):
+        flush()
+        for to, fd in zip((1, 2), self.kept):
+            posix.dup2(fd, to)
+            posix.close(fd)
+
+
 def rehearse():
-    """With the output thrown away: then the pages that programs touch are this
-    process's own."""
+    """Then the pages that programs touch are this process's own."""
     task = Task()
     own = posix.getpid()
-    null = posix.open("/dev/null", posix.O_WRONLY)
-    kept = posix.dup(1), posix.dup(2)
-    posix.dup2(null, 1)
-    posix.dup2(null, 2)
-    for code in REHEARSAL, b"import " + ", ".join(wanted).encode() + b"; print(1)", b"print(1)":
-        rehearse_one(code, task, own)
-    posix.dup2(kept[0], 1)
-    posix.dup2(kept[1], 2)
-    for fd in (null, *kept):
-        posix.close(fd)
+    with Silence():
+        for code in REHEARSAL, b"import " + ", ".join(wanted).encode() + b"; print(1)", b"print(1)":
+            rehearse_one(code, task, own)
     cell.sources.clear()
+
+
+def preload(modules):
+    """Import modules of packages: foreign code, which runs in the jail like the program's. What went wrong, as text."""
+    for module in modules:
+        try:
+            with Silence():
+                __import__(module)
+        except BaseException as e:
+            return f"importing {module} failed: {type(e).__name__}: {e}"
+    return ""
+
+
+def warm_up(task):
+    """What is done ahead for a program that is not known yet."""
+    if task.many["preload"]:
+        problem = preload(task.many["preload"])
+        if problem:
+            records.put(records.frame(records.WARM, problem.encode("utf-8", "replace")[:1000]))
+            sleep(PATIENCE / 1000)  # the keeper reads it before it sees the end
+            posix._exit(1)
+    if "rehearse" in task.one:
+        rehearse()
+    elif not task.many["preload"]:
+        return
+    if "session" not in task.one:
+        records.send(records.WARM)
 
 
 def main(jailed=True):
@@ -273,15 +309,14 @@ def main(jailed=True):
         set_environment(task.many["env"])
         if "executable" in task.one:  # else a zygote's child, which has it
             set_interpreter(task)
+        elif task.many["path"]:  # with a place for packages, of which a zygote has nothing
+            sys.path[:] = task.many["path"]
     else:
         set_builtins()
     # Address space to report an error with, where it is limited: reserved, not
     # touched, as a bytearray would be.
     reserve = [bytes(RESERVE)] if "address_space" in task.one else []
-    if "rehearse" in task.one:
-        rehearse()
-        if "session" not in task.one:
-            records.send(records.WARM)
+    warm_up(task)
     if "session" in task.one:
         leave(*own_module("session").serve(task, cell.fresh_module(), reserve))
     stage = Stage(task, reserve)

@@ -6,14 +6,13 @@ get around it, and then meet the jail.
 
 import ast
 import builtins
-import importlib.machinery
-import sys
 
 import cell
 import runner
 
 lists = cell.own_module("validator_lists")
-clip = cell.own_module("errors").clip
+errors = cell.own_module("errors")
+clip = errors.clip
 
 FINDINGS = 100
 # Bytes: all findings must fit into one frame.
@@ -23,6 +22,8 @@ HINT_MAX = 600
 
 class Finding:
     """Something that is not let through, where, by which field, and what to do."""
+
+    module = None  # that is missing
 
     def __init__(self, node, name, value, rule, hint=""):
         hint = hint or "Do without it, or have the policy allow it."
@@ -222,20 +223,14 @@ class Rules:
 # ---- the answer ----
 
 
-def is_there(module):
-    if module in sys.builtin_module_names or module in sys.modules:
-        return True
-    if importlib.machinery.FrozenImporter.find_spec(module):
-        return True
-    return importlib.machinery.PathFinder.find_spec(module) is not None
-
-
 def missing_modules(tree):
     for node, module, _name in imports(tree):
         top = module.partition(".")[0]
-        if not is_there(top):
+        if not errors.is_there(top):
             hint = "This interpreter does not have it; do without, or have it installed."
-            yield Finding(node, "ModuleNotFoundError", f"No module named {top!r}", "tier", hint)
+            found = Finding(node, "ModuleNotFoundError", f"No module named {top!r}", "tier", hint)
+            found.module = top
+            yield found
 
 
 def find(task, job, program):
@@ -276,5 +271,6 @@ def check(task, job, program):
         ("value", clip(first.value, VALUE_MAX) + more),
         ("line", str(first.line or "")),
         ("column", str(first.column or "")),
+        *errors.missing_record(first.module),
     ]
     return head + [record for one in found[:FINDINGS] for record in one.records()]

@@ -19,10 +19,7 @@ struct buf {
 	size_t cap;  /* len never exceeds this */
 };
 
-#define BUF_INIT(max)        \
-	{                    \
-		.cap = (max) \
-	}
+#define BUF_INIT(max) { .cap = (max) }
 
 /* -1 with errno EFBIG (over the cap; nothing was added) or ENOMEM. */
 int buf_add(struct buf *b, const void *bytes, size_t n) must_check;

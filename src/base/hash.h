@@ -11,10 +11,7 @@ struct hash {
 	uint64_t value;
 };
 
-#define HASH_INIT                                       \
-	{                                               \
-		.value = UINT64_C(14695981039346656037) \
-	}
+#define HASH_INIT { .value = UINT64_C(14695981039346656037) }
 
 void hash_text(struct hash *h, const char *text); /* with its NUL */
 void hash_number(struct hash *h, uint64_t n);

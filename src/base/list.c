@@ -29,6 +29,15 @@ list_copy(struct list *to, const struct list *from)
 	return 0;
 }
 
+bool
+list_has(const struct list *l, const char *text)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (!strcmp(l->items[i], text))
+			return true;
+	return false;
+}
+
 void
 list_free(struct list *l)
 {

@@ -4,6 +4,8 @@
 #ifndef REMIT_LIST_H
 #define REMIT_LIST_H
 
+#include <stdbool.h>
+
 #include "own.h"
 
 struct list {
@@ -15,5 +17,7 @@ struct list {
 int list_add(struct list *l, const char *text) must_check;
 int list_copy(struct list *to, const struct list *from) must_check;
 void list_free(struct list *l);
+/* Whether one of them is this text. */
+bool list_has(const struct list *l, const char *text);
 
 #endif

@@ -17,6 +17,31 @@ number_parse(uint64_t *out, const char *text)
 	return 0;
 }
 
+uint64_t
+number_add(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+uint64_t
+number_mul(uint64_t a, uint64_t b)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+uint64_t
+number_whole(double d)
+{
+	/* Anything else is undefined as an integer (C11, 6.3.1.4). */
+	if (!(d >= 1))
+		return 0;
+	return d < 0x1p64 ? (uint64_t)d : UINT64_MAX;
+}
+
 int
 number_hex_digit(char c)
 {

@@ -51,7 +51,18 @@ ssize_t
 pass_receive(int socket, void *bytes, size_t len, int got[PASS_MAX],
 	     size_t *count, int flags)
 {
-	char control[CMSG_SPACE(PASS_MAX * sizeof(int))];
+	pid_t sender;
+
+	return pass_receive_from(socket, bytes, len, got, count, &sender,
+				 flags);
+}
+
+ssize_t
+pass_receive_from(int socket, void *bytes, size_t len, int got[PASS_MAX],
+		  size_t *count, pid_t *sender, int flags)
+{
+	char control[CMSG_SPACE(sizeof(struct ucred)) +
+		     CMSG_SPACE(PASS_MAX * sizeof(int))];
 	struct iovec iov = { bytes, len };
 	struct msghdr msg = {
 		.msg_iov = &iov,
@@ -63,9 +74,18 @@ pass_receive(int socket, void *bytes, size_t len, int got[PASS_MAX],
 	struct cmsghdr *c = n < 0 ? NULL : CMSG_FIRSTHDR(&msg);
 
 	*count = 0;
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
-		*count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(got, CMSG_DATA(c), *count * sizeof(int));
+	*sender = -1;
+	for (; c; c = CMSG_NXTHDR(&msg, c)) {
+		if (c->cmsg_level != SOL_SOCKET)
+			continue;
+		if (c->cmsg_type == SCM_CREDENTIALS)
+			*sender = ((struct ucred *)(void *)CMSG_DATA(c))->pid;
+		/* One at the most: the kernel puts all that were sent into it.
+		 */
+		if (c->cmsg_type == SCM_RIGHTS) {
+			*count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+			memcpy(got, CMSG_DATA(c), *count * sizeof(int));
+		}
 	}
 	return n;
 }

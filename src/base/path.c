@@ -6,6 +6,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* More than Remit writes for one interpreter. */
+#define TRIAL_BYTES (1024 * 1024)
+
 static int
 make_private(const char *path, struct remit_error *err)
 {
@@ -36,15 +39,12 @@ path_cache_dir(char **out, struct remit_error *err)
 	} else {
 		if (!home || home[0] != '/')
 			return fail(err, REMIT_E_INPUT,
-				    "no folder for the cache: set HOME or "
-				    "XDG_CACHE_HOME");
+				    "neither XDG_CACHE_HOME nor HOME names a "
+				    "directory for the cache");
 		snprintf(folder, sizeof(folder), "%s/.cache", home);
 	}
 	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
-		return fail_sys(err, REMIT_E_KERNEL,
-				"mkdir %s (XDG_CACHE_HOME can name another "
-				"folder)",
-				folder);
+		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", folder);
 	if (asprintf(&own, "%s/remit", folder) < 0) {
 		own = NULL;
 		return fail_sys(err, REMIT_E_MEMORY, "cache folder");
@@ -52,6 +52,22 @@ path_cache_dir(char **out, struct remit_error *err)
 	if (make_private(own, err) < 0)
 		return -1;
 	*out = take_ptr(&own);
+	return 0;
+}
+
+int
+path_cache_try(struct remit_error *err)
+{
+	own_mem char *cache = NULL;
+	static char zeroes[TRIAL_BYTES];
+	char file[PATH_MAX];
+
+	if (path_cache_dir(&cache, err) < 0)
+		return -1;
+	snprintf(file, sizeof(file), "%s/trial", cache);
+	if (path_write_file(file, zeroes, TRIAL_BYTES, err) < 0)
+		return -1;
+	unlink(file);
 	return 0;
 }
 
@@ -123,6 +139,23 @@ path_read_file(struct buf *b, const char *path, struct remit_error *err)
 	return 0;
 }
 
+/* A full disk may take a part before it reports an error. */
+static int
+write_all(int fd, const char *bytes, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, bytes, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		bytes += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
 int
 path_write_file(const char *path, const char *text, size_t len,
 		struct remit_error *err)
@@ -136,8 +169,8 @@ path_write_file(const char *path, const char *text, size_t len,
 	fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
 		  0600);
 	if (fd < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "create %s", temp);
-	bad = write(fd, text, len) != (ssize_t)len;
+		return fail_sys(err, REMIT_E_KERNEL, "write %s", path);
+	bad = write_all(fd, text, len) < 0;
 	bad |= close(fd) < 0;
 	if (bad || rename(temp, path) < 0) {
 		fail_sys(err, REMIT_E_KERNEL, "write %s", path);

@@ -7,9 +7,18 @@
 #include "buf.h"
 #include "error.h"
 
+/* The remedy when there is no cache. */
+#define PATH_CACHE_REMEDY                                                   \
+	"Set XDG_CACHE_HOME to an existing directory that belongs to you, " \
+	"that only you can write, and that has space left."
+
 /* $XDG_CACHE_HOME/remit or ~/.cache/remit, made if missing (mode 0700, owned
-   by us). *out is a new string. */
+   by us). *out is a new string. Returns -1 if there is no such directory, or
+   if another user could have written to it: callers go on without a cache. */
 int path_cache_dir(char **out, struct remit_error *err) must_check;
+
+/* Write a file to the cache and remove it again. Returns -1 if that fails. */
+int path_cache_try(struct remit_error *err) must_check;
 
 /* Where a shared keeper of this user listens unless it is told otherwise:
    $XDG_RUNTIME_DIR/remit/keeper.sock; for root without one /run/remit. */

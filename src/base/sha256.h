@@ -20,19 +20,9 @@ struct sha256 {
 	uint64_t len;
 };
 
-#define SHA256_INIT                 \
-	{                           \
-		.state = {          \
-			0x6a09e667, \
-			0xbb67ae85, \
-			0x3c6ef372, \
-			0xa54ff53a, \
-			0x510e527f, \
-			0x9b05688c, \
-			0x1f83d9ab, \
-			0x5be0cd19  \
-		}                   \
-	}
+#define SHA256_INIT                                                  \
+	{ .state = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, \
+		     0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 } }
 
 /* Piece by piece; nothing is added behind the end. */
 void sha256_add(struct sha256 *h, const void *bytes, size_t len);

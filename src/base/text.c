@@ -70,6 +70,8 @@ text_to_json(const char *bytes, size_t len)
 	own(buf) struct buf out = BUF_INIT(3 * len + 3);
 	size_t at = 0;
 
+	if (text_valid_prefix(bytes, len) == len)
+		return json_stringn(bytes, len);
 	while (at < len) {
 		size_t n = text_valid_prefix(bytes + at, len - at);
 
@@ -83,6 +85,71 @@ text_to_json(const char *bytes, size_t len)
 		}
 	}
 	return json_stringn(buf_text(&out), out.len);
+}
+
+/* More than any number takes. */
+#define NUMBER_BYTES 40
+
+static size_t
+escaped_len(const char *text, size_t len)
+{
+	size_t n = 2;
+
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		n += c < 0x20 ? 6 : c == '"' || c == '\\' ? 2 : 1;
+	}
+	return n;
+}
+
+/* At least as long as the JSON is. */
+static size_t
+json_bound(const json_t *value)
+{
+	size_t n = 2, i;
+	const char *key;
+	json_t *item;
+
+	switch (json_typeof(value)) {
+	case JSON_STRING:
+		return escaped_len(json_string_value(value),
+				   json_string_length(value));
+	case JSON_ARRAY:
+		json_array_foreach(value, i, item)
+		{
+			n += json_bound(item) + 1;
+		}
+		return n;
+	case JSON_OBJECT:
+		json_object_foreach((json_t *)value, key, item)
+		{
+			n += escaped_len(key, strlen(key)) + json_bound(item) +
+			     2;
+		}
+		return n;
+	default:
+		return NUMBER_BYTES;
+	}
+}
+
+char *
+text_from_json(const json_t *doc, size_t extra, size_t *len)
+{
+	const size_t flags = JSON_COMPACT | JSON_REAL_PRECISION(15);
+	size_t bound = json_bound(doc);
+	char *text = malloc(bound + extra + 1), *fitted;
+
+	*len = text ? json_dumpb(doc, text, bound, flags) : 0;
+	if (!*len || *len > bound) {
+		free(text);
+		return NULL;
+	}
+	text[*len] = '\0';
+	fitted = realloc(text, *len + extra + 1);
+	if (fitted)
+		text = fitted;
+	return text;
 }
 
 char *

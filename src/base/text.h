@@ -19,6 +19,11 @@ bool text_is_cut(const char *bytes, size_t len);
 /* A JSON string; invalid bytes become U+FFFD. NULL without memory. */
 json_t *text_to_json(const char *bytes, size_t len);
 
+/* A document as compact JSON, a new string, with room for `extra` more bytes.
+   The text is written once and never copied, since it may be long. NULL without
+   memory, and for what is no JSON. */
+char *text_from_json(const json_t *doc, size_t extra, size_t *len);
+
 /* Base64, a new string. NULL without memory. */
 char *text_base64(const char *bytes, size_t len);
 

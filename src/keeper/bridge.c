@@ -12,6 +12,10 @@
 /* Of a head, or of an answer of ours. */
 #define ROOM 1024
 
+/* Refusals that the code has not read, at most: far more than it has threads
+   that could wait for one. */
+#define REFUSED_BYTES_MAX ((uint64_t)256 * 1024)
+
 int
 bridge_take_tools(struct bridge *b, const char *payload, size_t len,
 		  struct remit_error *err)
@@ -77,9 +81,10 @@ send_head(struct link *l, enum frame_type type, const struct call_head *h,
 	return link_send(l, type, head.data, head.len, err);
 }
 
-/* An answer of our own. */
+/* An answer of our own. Code that calls without reading must not fill the
+   keeper's memory with refusals, whatever room replies of tools may take. */
 static int
-refuse(struct link *jail, uint64_t id, const char *message,
+refuse(struct bridge *b, struct link *jail, uint64_t id, const char *message,
        struct remit_error *err)
 {
 	struct call_head h = {
@@ -89,6 +94,11 @@ refuse(struct link *jail, uint64_t id, const char *message,
 		.bytes = strlen(message),
 	};
 
+	if (!link_backlog(jail))
+		b->refused_bytes = 0;
+	b->refused_bytes += ROOM;
+	if (b->refused_bytes > REFUSED_BYTES_MAX)
+		return fail(err, REMIT_E_PROTOCOL, "refusals are not read");
 	if (send_head(jail, FRAME_REPLY, &h, err) < 0)
 		return -1;
 	return link_send_pieces(jail, FRAME_REPLY_DATA, message,
@@ -155,7 +165,7 @@ begin_call(struct bridge *b, const struct bridge_limits *max,
 	look(b, max, &h, why, sizeof(why));
 	if (why[0]) {
 		b->call.dropped = true;
-		return refuse(jail, h.id, why, err);
+		return refuse(b, jail, h.id, why, err);
 	}
 	b->calls++;
 	return link_send(door, FRAME_CALL, f->payload, f->len, err);
@@ -221,7 +231,7 @@ begin_reply(struct bridge *b, const struct bridge_limits *max,
 	snprintf(why, sizeof(why),
 		 "the result has %llu bytes, and tool_bytes allows %llu",
 		 (unsigned long long)h.bytes, (unsigned long long)max->bytes);
-	return refuse(jail, h.id, why, err);
+	return refuse(b, jail, h.id, why, err);
 }
 
 int

@@ -40,6 +40,7 @@ struct bridge {
 	uint64_t pending[BRIDGE_PENDING];
 	size_t pending_count;
 	struct passage call, reply;
+	uint64_t refused_bytes; /* that the code may not have read yet */
 };
 
 #define BRIDGE_INIT                             \

@@ -53,9 +53,10 @@ struct change_lists {
 	uint64_t written_more, skipped_more;
 };
 
-#define CHANGE_LISTS_INIT                                                   \
-	{                                                                   \
-		.written = BUF_INIT(1 << 20), .skipped = BUF_INIT(1 << 18), \
+#define CHANGE_LISTS_INIT                     \
+	{                                     \
+		.written = BUF_INIT(1 << 20), \
+		.skipped = BUF_INIT(1 << 18), \
 	}
 
 /* A folder of which nothing is known. */

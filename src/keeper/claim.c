@@ -11,6 +11,7 @@ claim_free(struct claim *c)
 {
 	json_decref(c->error);
 	free(c->denied_path);
+	free(c->missing_module);
 	*c = (struct claim){ 0 };
 }
 
@@ -124,10 +125,31 @@ parse_denied(struct claim *c, const struct record *r)
 		c->denied_errno = (int)number;
 }
 
+static void
+parse_missing(struct claim *c, const struct record *r)
+{
+	if (!strcmp(r->key, "missing_module") && !c->missing_module)
+		c->missing_module = strdup(r->value);
+}
+
+void
+claim_add_package(struct claim *c, const char *package)
+{
+	json_object_set_new(c->error, "package", json_string(package));
+	json_object_set_new(c->error, "remedy",
+			    json_sprintf("%s is not installed. Try --package "
+					 "%s, or add \"%s\" to the policy's "
+					 "packages.",
+					 c->missing_module, package, package));
+}
+
 int
 claim_parse_checked(struct claim *c, const char *payload, size_t len,
 		    struct remit_error *err)
 {
+	struct record r;
+	size_t at = 0;
+
 	if (record_check(payload, len, err) < 0)
 		return -1;
 	if (!len)
@@ -135,6 +157,8 @@ claim_parse_checked(struct claim *c, const char *payload, size_t len,
 	claim_free(c);
 	c->kind = CLAIM_REJECTED;
 	c->error = parse_error(payload, len);
+	while (record_next(payload, len, &at, &r))
+		parse_missing(c, &r);
 	return 0;
 }
 
@@ -169,6 +193,7 @@ claim_parse_ended(struct claim *c, const char *payload, size_t len,
 		}
 		said.incomplete |= !strcmp(r.key, "incomplete");
 		parse_denied(&said, &r);
+		parse_missing(&said, &r);
 	}
 	if (said.kind == CLAIM_NONE) {
 		claim_free(&said);

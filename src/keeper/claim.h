@@ -26,6 +26,7 @@ struct claim {
 	bool incomplete;   /* nothing ran: more is to be typed */
 	char *denied_path; /* that the error is about, or NULL */
 	int denied_errno;
+	char *missing_module; /* top-level, that was not found, or NULL */
 };
 
 /* From the records of a "checked" or "ended" frame. */
@@ -34,6 +35,8 @@ int claim_parse_checked(struct claim *c, const char *payload, size_t len,
 int claim_parse_ended(struct claim *c, const char *payload, size_t len,
 		      struct remit_error *err) must_check;
 void claim_free(struct claim *c);
+/* Add the members package and remedy to the error about the missing module. */
+void claim_add_package(struct claim *c, const char *package);
 /* {name, value, traceback, line, column, text, frames, findings}: all known
    keys, so that a reader need not ask whether one is there. */
 json_t *claim_error_new(void);

@@ -101,12 +101,13 @@ work(const char *path)
 
 	for (;;) {
 		ssize_t n = read(KEEPER_FD, lines + have, sizeof(lines) - have);
+		bool is_interrupted = n < 0 && errno == EINTR;
 		const char *end;
 		size_t whole;
 
 		if (moved)
 			reopen(path);
-		if (n < 0 && errno == EINTR)
+		if (is_interrupted)
 			continue;
 		if (n <= 0)
 			return;

@@ -23,11 +23,8 @@ struct clerk {
 	struct source on_fd;
 };
 
-#define CLERK_INIT                                           \
-	{                                                    \
-		.fd = -1, .out = BUF_INIT(64 * 1024 * 1024), \
-		.on_fd = SOURCE_INIT                         \
-	}
+#define CLERK_INIT \
+	{ .fd = -1, .out = BUF_INIT(64 * 1024 * 1024), .on_fd = SOURCE_INIT }
 
 /* Open the file and start the process, before we filter ourselves. */
 int clerk_start(struct clerk *c, const char *path,

@@ -18,10 +18,7 @@ struct feed {
 	struct buf waiting;
 };
 
-#define FEED_INIT                                              \
-	{                                                      \
-		.fd = -1, .waiting = BUF_INIT((size_t)1 << 30) \
-	}
+#define FEED_INIT { .fd = -1, .waiting = BUF_INIT((size_t)1 << 30) }
 
 /* The pipe; *reader is for the program, *writer for the fd of a feed. */
 int feed_pipe(int *reader, int *writer, struct remit_error *err) must_check;

@@ -21,6 +21,7 @@ enum skip {
 	SKIP_FOLDER,
 	SKIP_MOUNT,
 	SKIP_NAME,
+	SKIP_HEAD,
 	SKIP_LONG,
 	SKIP_FILE_BYTES,
 	SKIP_BYTES,
@@ -37,6 +38,8 @@ static const char *const reasons[] = {
 	[SKIP_FOLDER] = "a folder",
 	[SKIP_MOUNT] = "a mount of the policy",
 	[SKIP_NAME] = "the name is not plain",
+	[SKIP_HEAD] = ("it makes a git repository (a pattern that ends in HEAD "
+		       "allows it)"),
 	[SKIP_LONG] = "the path is too long",
 	[SKIP_FILE_BYTES] = "larger than artifact_file_bytes",
 	[SKIP_BYTES] = "artifact_bytes is reached",
@@ -210,6 +213,27 @@ begin_file(struct harvest *h, int *fd, uint64_t size, struct link *door,
 	return link_send(door, FRAME_ARTIFACT, head.data, head.len, err);
 }
 
+static bool
+names_head(const char *pattern, const char *path)
+{
+	const char *slash = strrchr(pattern, '/');
+
+	return !strcmp(slash ? slash + 1 : pattern, "HEAD") &&
+	       glob_matches(pattern, path);
+}
+
+/*
+ * Below a directory with HEAD, objects and refs git obeys the config in it, and
+ * shells run git wherever one goes (protected.h). .git does not leave by a
+ * wildcard either; a pattern with its dot is the caller's own word.
+ */
+static bool
+plants_head(const struct harvest *h, const char *name)
+{
+	return !strcmp(name, "HEAD") && h->path[0] != '.' &&
+	       !strstr(h->path, "/.") && !any(h, names_head);
+}
+
 static int
 take_file(struct harvest *h, const char *name, struct link *door,
 	  struct remit_error *err)
@@ -221,6 +245,8 @@ take_file(struct harvest *h, const char *name, struct link *door,
 
 	if (!plain_name(name))
 		return skip(h, SKIP_NAME, err);
+	if (plants_head(h, name))
+		return skip(h, SKIP_HEAD, err);
 	if (has_caps(h) && h->count >= p->artifact_files)
 		return skip(h, SKIP_FILES, err);
 	if (is_mount(h))

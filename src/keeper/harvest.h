@@ -42,10 +42,11 @@ struct harvest {
 	bool over;	  /* nothing is left to do */
 };
 
-#define HARVEST_INIT                                      \
-	{                                                 \
-		.file = -1, .skipped = BUF_INIT(1 << 20), \
-		.given = BUF_INIT(1 << 20),               \
+#define HARVEST_INIT                          \
+	{                                     \
+		.file = -1,                   \
+		.skipped = BUF_INIT(1 << 20), \
+		.given = BUF_INIT(1 << 20),   \
 	}
 
 /* Takes the descriptor of the workspace. */

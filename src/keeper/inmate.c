@@ -1,9 +1,11 @@
 #include "inmate.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <sys/wait.h>
 
 #include "branch.h"
+#include "deadline.h"
 #include "inmate_part.h"
 #include "keeper.h"
 #include "linux_abi.h"
@@ -141,6 +143,35 @@ inmate_failed(struct inmate *i, const struct remit_error *err)
 	pool_failed(i->pool, err);
 }
 
+bool
+inmate_is_importing(const struct inmate *i)
+{
+	return i->state == INMATE_WARMING && !i->rehearsed && !i->parent &&
+	       pool_imports_inside(i->pool);
+}
+
+void
+inmate_fail_import(const struct inmate *i, struct remit_error *err)
+{
+	pool_fail_import(i->pool, "the interpreter died while it imported",
+			 err);
+}
+
+/* Tolerate one slow import: the machine may have been overloaded. A second one
+   is the modules' fault. */
+static void
+miss_import(struct inmate *i, struct remit_error *err)
+{
+	char why[64];
+
+	deadline_missed(err, DEADLINE_IMPORT);
+	if (!i->pool->late_imports++)
+		return;
+	snprintf(why, sizeof(why), "%g s were not enough to import",
+		 (double)deadline_us(DEADLINE_IMPORT) / 1e6);
+	pool_fail_import(i->pool, why, err);
+}
+
 /* Whose code has not done what it was told is not to be trusted with more. */
 static void
 branch_give_up(struct inmate *i)
@@ -149,7 +180,8 @@ branch_give_up(struct inmate *i)
 	bool hangs = parent->forking == i;
 	struct remit_error err;
 
-	fail(&err, REMIT_E_INTERNAL, "the session was not copied in time");
+	deadline_missed(&err, i->state == INMATE_BUILDING ? DEADLINE_START
+							  : DEADLINE_COPY);
 	parent->forking = NULL;
 	inmate_failed(i, &err);
 	if (hangs)
@@ -170,9 +202,10 @@ inmate_on_patience(void *owner)
 		branch_give_up(i);
 		return;
 	}
-	fail(&err, REMIT_E_INTERNAL,
-	     "the interpreter did not start within %llu s",
-	     PATIENCE_US / 1000000);
+	if (inmate_is_importing(i))
+		miss_import(i, &err);
+	else
+		deadline_missed(&err, DEADLINE_START);
 	inmate_failed(i, &err);
 }
 
@@ -193,6 +226,8 @@ end_early(struct inmate *i, const struct exit_report *end)
 		     "the interpreter ended before the program began (exit "
 		     "code %d)",
 		     WEXITSTATUS(end->wait_status));
+	if (inmate_is_importing(i))
+		inmate_fail_import(i, &err);
 	inmate_failed(i, &err);
 }
 

@@ -2,10 +2,13 @@
  * inmate_hear: what an inmate says until it has a job, and what pid 1 and its
  * zygote say of it.
  */
+#include <ctype.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "branch.h"
+#include "deadline.h"
 #include "filter.h"
 #include "inmate_part.h"
 #include "keeper.h"
@@ -13,6 +16,7 @@
 #include "pool.h"
 #include "session.h"
 #include "task.h"
+#include "text.h"
 #include "watch.h"
 
 /* How soon to look whether a copy has come to rest. */
@@ -57,7 +61,8 @@ inmate_send_task(struct inmate *i, struct remit_error *err)
 							 : TASK_REHEARSE;
 
 	/* The runner of a session says when it can be interrupted. */
-	i->rehearsed = kind != TASK_REHEARSE && !i->pool->plan.session;
+	i->rehearsed = kind != TASK_REHEARSE && !i->pool->plan.session &&
+		       !pool_imports_inside(i->pool);
 	if (task_write(&task, &i->pool->plan, kind, i->jail.workspace.path,
 		       err) < 0 ||
 	    link_send(&i->jail.channel, FRAME_TASK, task.data, task.len, err) <
@@ -65,6 +70,9 @@ inmate_send_task(struct inmate *i, struct remit_error *err)
 	    link_flush(&i->jail.channel, err) < 0)
 		return -1;
 	i->state = INMATE_WARMING;
+	if (pool_imports_inside(i->pool))
+		loop_set_timer(&i->keeper->loop, &i->patience,
+			       loop_now_us() + deadline_us(DEADLINE_IMPORT));
 	consider_ready(i);
 	return 0;
 }
@@ -161,16 +169,40 @@ take_report(struct inmate *i, const struct frame *f, struct remit_error *err)
 	return inmate_send_task(i, err);
 }
 
+/* The text comes from foreign code: only what can be shown is kept. */
+static int
+fail_import(struct inmate *i, const struct frame *f, struct remit_error *err)
+{
+	char why[256];
+	size_t len;
+
+	if (!inmate_is_importing(i))
+		return fail(err, REMIT_E_PROTOCOL,
+			    "a failed import that was not requested");
+	snprintf(why, sizeof(why), "%.*s", (int)f->len,
+		 (const char *)f->payload);
+	len = text_valid_prefix(why, strlen(why));
+	why[len] = '\0';
+	for (size_t at = 0; at < len; at++)
+		if (iscntrl((unsigned char)why[at]))
+			why[at] = ' ';
+	pool_fail_import(i->pool, why, err);
+	return -1;
+}
+
 static int
 take_frame(struct inmate *i, const struct frame *f, struct remit_error *err)
 {
 	if (f->type == FRAME_REPORT)
 		return take_report(i, f, err);
-	if (f->type == FRAME_LISTENER && i->state == INMATE_LOCKING)
+	if (f->type == FRAME_LISTENER && i->state == INMATE_LOCKING &&
+	    !i->parent)
 		return watch_start(i, err);
 	if (f->type != FRAME_WARM ||
 	    (i->state != INMATE_WARMING && !i->reported))
 		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
+	if (f->len)
+		return fail_import(i, f, err);
 	i->rehearsed = true;
 	if (i->parent)
 		return consider_branch(i, err);
@@ -185,6 +217,8 @@ died_early(struct inmate *i)
 
 	fail(&err, REMIT_E_INTERNAL, "%s died before its job",
 	     i->parent ? "the copy of a session" : "a warm interpreter");
+	if (inmate_is_importing(i))
+		inmate_fail_import(i, &err);
 	inmate_failed(i, &err);
 }
 
@@ -263,7 +297,7 @@ hear_built(struct inmate *i)
 		return;
 	}
 	loop_set_timer(&i->keeper->loop, &i->patience,
-		       loop_now_us() + FORK_PATIENCE_US);
+		       loop_now_us() + deadline_us(DEADLINE_COPY));
 	if (branch_begin(i, &err) < 0)
 		inmate_failed(i, &err);
 }
@@ -352,7 +386,8 @@ inmate_watch(struct inmate *i, struct remit_error *err)
 	struct loop *l = &i->keeper->loop;
 	struct jail *j = &i->jail;
 
-	loop_set_timer(l, &i->patience, i->made_us + PATIENCE_US);
+	loop_set_timer(l, &i->patience,
+		       i->made_us + deadline_us(DEADLINE_START));
 	/* Its session asks for the output when it is time. */
 	if (loop_add(l, &i->on_out, j->out, 0, on_out, i, err) < 0 ||
 	    loop_add(l, &i->on_err, j->err, 0, on_err, i, err) < 0 ||
@@ -375,7 +410,7 @@ inmate_joined(struct inmate *i, pid_t pid)
 		i->state = INMATE_LOCKING;
 	if (i->state == INMATE_LOCKING || i->state == INMATE_WARMING)
 		loop_set_timer(&i->keeper->loop, &i->patience,
-			       i->made_us + PATIENCE_US);
+			       i->made_us + deadline_us(DEADLINE_START));
 	if (i->jail.channel.ended)
 		died_early(i);
 	else

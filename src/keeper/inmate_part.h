@@ -8,13 +8,15 @@
 
 #include "inmate.h"
 
-/* An interpreter that has not locked itself down by then never will. */
-#define PATIENCE_US (30 * 1000000ull)
-
 /* Its time is over. */
 void inmate_on_patience(void *owner);
 /* The code has ended, by itself or because it was killed. */
 void inmate_run_ended(struct inmate *i, const struct exit_report *end);
+
+/* Whether it imports modules of packages, before its job is known. */
+bool inmate_is_importing(const struct inmate *i);
+/* Its end while it imports is a refusal that names the modules. */
+void inmate_fail_import(const struct inmate *i, struct remit_error *err);
 
 /* Hear what it says from now on. */
 int inmate_watch(struct inmate *i, struct remit_error *err) must_check;

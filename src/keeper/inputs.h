@@ -21,10 +21,7 @@ struct inputs {
 	uint64_t pages_bytes; /* what they take of a file system of pages */
 };
 
-#define INPUTS_INIT                                            \
-	{                                                      \
-		.frames = BUF_INIT((size_t)1200 * 1024 * 1024) \
-	}
+#define INPUTS_INIT { .frames = BUF_INIT((size_t)1200 * 1024 * 1024) }
 
 /* From the payloads of "file" and "file_data"; refuses what is longer than
    `max_bytes` in all. */

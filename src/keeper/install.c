@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "installer.h"
+#include "installer_run.h"
 #include "keeper.h"
 #include "linux_abi.h"
 #include "package_rule.h"
@@ -37,14 +38,21 @@ free_install(struct install *i)
 static void start_next(struct keeper *k);
 
 static void
-forget(struct install *i)
+unlist(struct install *i)
 {
-	struct keeper *k = i->keeper;
-	struct install **at = &k->installs;
+	struct install **at = &i->keeper->installs;
 
 	while (*at != i)
 		at = &(*at)->next;
 	*at = i->next;
+}
+
+static void
+forget(struct install *i)
+{
+	struct keeper *k = i->keeper;
+
+	unlist(i);
 	free_install(i);
 	start_next(k);
 }
@@ -59,21 +67,37 @@ first_waiting(const struct install *i)
 	return s;
 }
 
+/* The limit that ended it was that of the session which began it: one with
+   more time tries again. */
+static bool
+has_more_time(const struct session *s, const struct install *i,
+	      const struct remit_error *err)
+{
+	return installer_is_late(err) &&
+	       session_policy(s)->package_time_ms > i->policy.package_time_ms;
+}
+
 /* NULL: the packages are there. */
 static void
 finish(struct install *i, const struct remit_error *err)
 {
+	struct keeper *k = i->keeper;
 	struct session *s;
 
+	/* Sessions that try again must not find it. */
+	unlist(i);
 	while ((s = first_waiting(i))) {
+		bool again = err && has_more_time(s, i, err);
+
 		s->install = NULL;
-		s->was_installed = true;
-		if (err)
+		s->was_installed = !again;
+		if (err && !again)
 			session_give_up(s, err);
 		else
-			keeper_enqueue(s->keeper, s);
+			keeper_enqueue(k, s);
 	}
-	forget(i);
+	free_install(i);
+	start_next(k);
 }
 
 void
@@ -290,12 +314,12 @@ need_packages(struct session *s, struct remit_error *err)
 	plan_free(&plan);
 	if (shelf_key(key, p, &in, err) < 0)
 		return -1;
-	if (shelf_find(&s->shelf, key))
+	if (shelf_find(&s->shelf, key, &s->keeper->shelf_trust))
 		return 0;
 	if (s->was_installed)
 		return fail(err, REMIT_E_INTERNAL,
 			    "packages were installed, and are not there");
-	if (shelf_failure(key, err))
+	if (shelf_failure(key, err) || shelf_check_store(err) < 0)
 		return -1;
 	s->install = find(s->keeper, key);
 	if (!s->install)

@@ -14,6 +14,7 @@
 #include "installer_run.h"
 #include "path.h"
 #include "shelf.h"
+#include "shelf_list.h"
 
 static void
 say(const struct installer_order *o, enum installer_word word,
@@ -111,23 +112,11 @@ install(struct installer_order *o, const struct list *hosts,
 
 /* ---- the process ---- */
 
-/* What the interpreter has said is in the folder of its byte code: it is asked
-   again the next time, when it may have pip. */
-static void
-forget_answer(const struct interpreter *in)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/../answer.json", in->compiled);
-	unlink(path);
-}
-
 static int
 check_pip(const struct installer_order *o, struct remit_error *err)
 {
 	if (o->interpreter->pip)
 		return 0;
-	forget_answer(o->interpreter);
 	return fail_refused(err, "packages",
 			    "Install pip for it (python3-pip), or name another "
 			    "Python with --python.",
@@ -150,6 +139,18 @@ make_shelf(struct installer_order *o, struct remit_error *err)
 	return install(o, &hosts, &code, err);
 }
 
+/* Clients of a server choose what is installed: the disk is not theirs. */
+static void
+limit_store(void)
+{
+	struct shelf_prune prune = { .unused_ms = UINT64_MAX,
+				     .max_bytes = SHELF_STORE_BYTES };
+	struct remit_error err;
+
+	if (shelf_prune(&prune, &err) < 0)
+		errno = 0; /* the next installation tries again */
+}
+
 static int
 serve(struct installer_order *o, struct remit_error *err)
 {
@@ -161,16 +162,21 @@ serve(struct installer_order *o, struct remit_error *err)
 	if (lock < 0)
 		return -1;
 	/* Another keeper may have done it, or tried, while this one waited. */
-	if (shelf_find(&there, o->key)) {
+	if (shelf_find(&there, o->key, NULL)) {
 		shelf_free(&there);
 		return 0;
 	}
 	if (shelf_failure(o->key, err))
 		return -1;
-	if (make_shelf(o, err) == 0)
+	if (make_shelf(o, err) == 0) {
+		limit_store();
 		return 0;
-	if (err->code == REMIT_E_INSTALL)
+	}
+	/* A request with more time may succeed. */
+	if (err->code == REMIT_E_INSTALL && !installer_is_late(err))
 		shelf_remember_failure(o->key, err);
+	if (err->sys_errno == ENOSPC || err->sys_errno == EDQUOT)
+		return shelf_fail_store(err);
 	return -1;
 }
 

@@ -279,6 +279,13 @@ pass_on(const struct installer_run *r, struct remit_error *why)
 }
 
 bool
+installer_is_late(const struct remit_error *err)
+{
+	return err->code == REMIT_E_INSTALL &&
+	       !strcmp(err->where, "package_time");
+}
+
+bool
 installer_run_failed(const struct installer_run *r, struct remit_error *why)
 {
 	char words[600];
@@ -292,11 +299,13 @@ installer_run_failed(const struct installer_run *r, struct remit_error *why)
 		pass_on(r, why);
 		break;
 	case STATUS_TIMEOUT:
+	case STATUS_CPU_LIMIT:
 		fail(why, REMIT_E_INSTALL,
 		     "installing took longer than package_time allows");
 		snprintf(why->remedy, sizeof(why->remedy),
 			 "Raise --package-time.");
-		break;
+		snprintf(why->where, sizeof(why->where), "package_time");
+		return true;
 	case STATUS_EXIT:
 	case STATUS_ERROR:
 		last_words(&r->err, words, sizeof(words));

@@ -22,11 +22,10 @@ struct installer_run {
 	json_t *result; /* NULL until it has ended */
 };
 
-#define INSTALLER_RUN_INIT                                   \
-	{                                                    \
-		.door = LINK_INIT, .out = BUF_INIT(1 << 20), \
-		.err = BUF_INIT(64 << 10)                    \
-	}
+#define INSTALLER_RUN_INIT          \
+	{ .door = LINK_INIT,        \
+	  .out = BUF_INIT(1 << 20), \
+	  .err = BUF_INIT(64 << 10) }
 
 /* Takes the door. 0: it has ended, however. */
 int installer_run(struct installer_run *r, int door, const struct buf *policy,
@@ -34,6 +33,8 @@ int installer_run(struct installer_run *r, int door, const struct buf *policy,
 		  struct remit_error *err) must_check;
 void installer_run_free(struct installer_run *r);
 
+/* Whether the reason is package_time, which is not the packages' fault. */
+bool installer_is_late(const struct remit_error *err);
 /* Why it did not end well; false if it did. */
 bool installer_run_failed(const struct installer_run *r,
 			  struct remit_error *why);

@@ -307,6 +307,11 @@ keeper_stand(struct keeper *k, struct remit_error *err)
 	    take_ground(k, err) < 0)
 		return -1;
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	/* A service may have its pages merged with those of others (systemd's
+	   MemoryKSM), and what it starts inherits that. Code could then tell by
+	   the time that a write takes what others have in memory. Kernels
+	   before 6.4 refuse the call, and merge nothing. */
+	prctl(PR_SET_MEMORY_MERGE, 0, 0, 0, 0);
 	k->has_ground = true;
 	return filter_self(k, err);
 }

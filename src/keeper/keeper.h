@@ -10,6 +10,7 @@
 #include "journal.h"
 #include "loop.h"
 #include "porter.h"
+#include "shelf.h"
 
 struct inmate;
 struct install;
@@ -60,6 +61,7 @@ struct keeper {
 	struct porter porter; /* a shared keeper's from the first jail on */
 	struct cgroup_home cgroups;
 	struct cgroup_stock spare_groups;
+	struct shelf_trust shelf_trust;
 	struct jail_site site;
 };
 

@@ -112,7 +112,7 @@ known_sort(struct known *k)
 int
 known_read(struct known *k, const void *bytes, size_t len)
 {
-	const char *at = bytes, *end = at + len;
+	const char *at = len ? bytes : "", *end = at + len;
 	struct known_item *i;
 	struct head h;
 

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "buf.h"
+#include "deadline.h"
 #include "inmate.h"
 #include "keeper.h"
 #include "pool.h"
@@ -34,7 +35,7 @@ close_zygote(struct nursery *n)
 	loop_remove(&n->keeper->loop, &n->on_control);
 	loop_set_timer(&n->keeper->loop, &n->patience, 0);
 	zygote_free(&n->zygote);
-	n->stale = false;
+	n->crashed = false;
 }
 
 static void
@@ -85,6 +86,30 @@ blame_modules(struct nursery *n, const char *what)
 	become_unfit(n, buf_text(&text));
 }
 
+static void
+leave_alone(struct nursery *n)
+{
+	n->not_before_us = loop_now_us() + NURSERY_REST_US;
+	go_down(n, NURSERY_DOWN);
+}
+
+/* Tolerate one slow start: the machine may have been overloaded. A second one
+   is the preloaded modules' fault. */
+static void
+note_late(struct nursery *n)
+{
+	char what[64];
+
+	if (n->lates++ && n->preload.count) {
+		snprintf(what, sizeof(what), "%g s were not enough to import",
+			 (double)deadline_us(DEADLINE_IMPORT) / 1e6);
+		blame_modules(n, what);
+		return;
+	}
+	deadline_missed(&n->error, DEADLINE_IMPORT);
+	leave_alone(n);
+}
+
 /* Once, it may have been the machine. */
 static void
 note_hang(struct nursery *n)
@@ -100,15 +125,11 @@ static void
 on_patience(void *owner)
 {
 	struct nursery *n = owner;
-	char what[64];
 
-	if (n->state == NURSERY_READY) {
+	if (n->state == NURSERY_READY)
 		note_hang(n);
-		return;
-	}
-	snprintf(what, sizeof(what), "%d s were not enough to import",
-		 NURSERY_PATIENCE_S);
-	blame_modules(n, what);
+	else
+		note_late(n);
 }
 
 /* For the next of those at its door, if there is one. */
@@ -116,7 +137,9 @@ static void
 expect_fork(struct nursery *n)
 {
 	loop_set_timer(&n->keeper->loop, &n->patience,
-		       n->pending_count ? loop_now_us() + FORK_PATIENCE_US : 0);
+		       n->pending_count
+			       ? loop_now_us() + deadline_us(DEADLINE_FORK)
+			       : 0);
 }
 
 static void
@@ -145,6 +168,34 @@ take_forked(struct nursery *n, const struct join_answer *a)
 	inmate_failed(i, &err);
 }
 
+/* Children of a zygote whose layout was crashed into have the same layout. They
+   served until there was another zygote, so that no start had to be cold. */
+static void
+empty_pools(struct nursery *n)
+{
+	for (struct pool *p = n->keeper->pools; p; p = p->next)
+		if (p->nursery == n)
+			pool_empty(p);
+}
+
+/* One of another release would not understand a single command. */
+static void
+become_ready(struct nursery *n, uint32_t magic)
+{
+	if (magic != ORDER_MAGIC) {
+		jail_fail_release(&n->error);
+		go_down(n, NURSERY_UNFIT);
+		return;
+	}
+	n->state = NURSERY_READY;
+	n->kills = n->lates = 0;
+	if (n->replaces_crashed)
+		empty_pools(n);
+	n->replaces_crashed = false;
+	loop_set_timer(&n->keeper->loop, &n->patience, 0);
+	tell_pools(n);
+}
+
 static void
 on_control(void *owner, uint32_t events)
 {
@@ -166,10 +217,7 @@ on_control(void *owner, uint32_t events)
 	}
 	switch (a.kind) {
 	case JOIN_READY:
-		n->state = NURSERY_READY;
-		n->kills = 0;
-		loop_set_timer(&n->keeper->loop, &n->patience, 0);
-		tell_pools(n);
+		become_ready(n, (uint32_t)a.pid);
 		break;
 	case JOIN_UNFIT:
 		become_unfit(n, a.text);
@@ -188,10 +236,10 @@ nursery_start(struct nursery *n, struct pool *p, struct remit_error *err)
 
 	if (n->state != NURSERY_DOWN)
 		return 0;
-	if (loop_now_us() < n->not_before_us)
-		return fail(err, REMIT_E_INTERNAL,
-			    "the zygote was killed %d times while it started",
-			    NURSERY_KILLS_MAX);
+	if (loop_now_us() < n->not_before_us) {
+		*err = n->error;
+		return -1;
+	}
 	if (task_environment(&env, &p->plan, err) < 0 ||
 	    zygote_open(&n->zygote, &p->plan, &k->site, &env, &n->preload,
 			err) < 0 ||
@@ -205,34 +253,57 @@ nursery_start(struct nursery *n, struct pool *p, struct remit_error *err)
 	n->forks = 0;
 	n->restarts++;
 	loop_set_timer(&k->loop, &n->patience,
-		       n->since_us + NURSERY_PATIENCE_S * 1000000ull);
+		       n->since_us + deadline_us(DEADLINE_IMPORT));
 	return 0;
 }
 
-static int
-add_lines(struct buf *b, const struct list *l)
+/* The modules that the zygote itself imports: those of packages are foreign
+   code, which each child imports in its jail. */
+static const struct list *
+own_preload(const struct pool *p)
 {
-	for (size_t i = 0; i < l->count; i++)
-		if (buf_addf(b, "%s\n", l->items[i]) < 0)
+	static const struct list none = { 0 };
+
+	return pool_imports_inside(p) ? &none : &p->policy.preload;
+}
+
+static int
+add_path(struct buf *b, const struct interpreter *in)
+{
+	for (size_t i = 0; i < in->sys_path.count; i++)
+		if (!interpreter_is_packages(in, in->sys_path.items[i]) &&
+		    buf_addf(b, "%s\n", in->sys_path.items[i]) < 0)
 			return -1;
 	return buf_addf(b, "\n");
 }
 
-/* Not only the program: two venvs of one have modules of the same name, and so
-   have two shelves of packages. And a program that was replaced is another. */
+/* Two venvs of one program have different modules of the same name, and a
+   program that was replaced is another one. */
 static char *
 key_of(const struct pool *p)
 {
 	own(buf) struct buf b = BUF_INIT(1024 * 1024);
 	const struct interpreter *in = &p->interpreter;
+	const struct list *preload = own_preload(p);
 
-	if (buf_addf(&b, "%s\n%s\n%s\n%s\n%llx\n%s\n", in->real, in->executable,
+	if (buf_addf(&b, "%s\n%s\n%s\n%s\n%llx\n", in->real, in->executable,
 		     in->prefix, in->exec_prefix,
-		     (unsigned long long)p->identity, p->shelf.id) < 0 ||
-	    add_lines(&b, &in->sys_path) < 0 ||
-	    add_lines(&b, &p->policy.preload) < 0)
+		     (unsigned long long)p->identity) < 0 ||
+	    add_path(&b, in) < 0)
 		return NULL;
+	for (size_t i = 0; i < preload->count; i++)
+		if (buf_addf(&b, "%s\n", preload->items[i]) < 0)
+			return NULL;
 	return strdup(buf_text(&b));
+}
+
+static int
+copy_list(struct list *out, const struct list *from)
+{
+	for (size_t i = 0; i < from->count; i++)
+		if (list_add(out, from->items[i]) < 0)
+			return -1;
+	return 0;
 }
 
 struct nursery *
@@ -262,12 +333,10 @@ nursery_find(struct pool *p, struct remit_error *err)
 			.python = strdup(p->interpreter.executable),
 		};
 		k->nurseries = n;
-		for (size_t i = 0; i < p->policy.preload.count; i++)
-			if (list_add(&n->preload, p->policy.preload.items[i]) <
-			    0) {
-				fail_sys(err, REMIT_E_MEMORY, "zygote");
-				return NULL;
-			}
+		if (copy_list(&n->preload, own_preload(p)) < 0) {
+			fail_sys(err, REMIT_E_MEMORY, "zygote");
+			return NULL;
+		}
 	}
 	return nursery_start(n, p, err) < 0 ? NULL : n;
 }
@@ -283,8 +352,7 @@ nursery_uid(const struct nursery *n)
 bool
 nursery_has_room(const struct nursery *n)
 {
-	return n->state == NURSERY_READY && !n->stale &&
-	       n->pending_count < NURSERY_PENDING;
+	return n->state == NURSERY_READY && n->pending_count < NURSERY_PENDING;
 }
 
 void
@@ -323,35 +391,43 @@ nursery_note_end(struct nursery *n, int wait_status)
 	for (size_t i = 0; i < ARRAY_LEN(crashes); i++)
 		if (WIFSIGNALED(wait_status) &&
 		    WTERMSIG(wait_status) == crashes[i])
-			n->stale = true;
-	if (!n->stale)
-		return;
-	/* Its other children have the same layout. */
-	for (struct pool *p = n->keeper->pools; p; p = p->next)
-		if (p->nursery == n)
-			pool_empty(p);
-	keeper_refill_soon(n->keeper);
+			n->crashed = true;
+	if (n->crashed)
+		keeper_refill_soon(n->keeper);
+}
+
+static bool
+is_to_be_replaced(const struct nursery *n, uint64_t now_us)
+{
+	uint64_t age_us = now_us - n->since_us;
+
+	return (n->crashed && age_us >= NURSERY_CRASH_AGE_US) ||
+	       n->forks >= NURSERY_FORKS_MAX || age_us > NURSERY_AGE_US;
 }
 
 void
 nursery_rotate(struct nursery *n, uint64_t now_us)
 {
-	if (n->state != NURSERY_READY || n->pending_count)
+	if (n->state != NURSERY_READY || n->pending_count ||
+	    !is_to_be_replaced(n, now_us))
 		return;
-	if (n->stale || n->forks >= NURSERY_FORKS_MAX ||
-	    now_us - n->since_us > NURSERY_AGE_US)
-		go_down(n, NURSERY_DOWN);
+	n->replaces_crashed = n->crashed;
+	go_down(n, NURSERY_DOWN);
 }
 
 /* Not by its own doing, so it may be started again. */
 static void
 note_kill(struct nursery *n)
 {
-	if (++n->kills == NURSERY_KILLS_MAX) {
-		n->kills = 0;
-		n->not_before_us = loop_now_us() + NURSERY_REST_US;
+	if (++n->kills < NURSERY_KILLS_MAX) {
+		go_down(n, NURSERY_DOWN);
+		return;
 	}
-	go_down(n, NURSERY_DOWN);
+	n->kills = 0;
+	fail(&n->error, REMIT_E_INTERNAL,
+	     "the zygote was killed %d times while it started",
+	     NURSERY_KILLS_MAX);
+	leave_alone(n);
 }
 
 bool

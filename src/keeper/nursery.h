@@ -16,21 +16,16 @@ struct pool;
    its memory layout and hash seed. */
 #define NURSERY_FORKS_MAX 10000
 #define NURSERY_AGE_US	  (15 * 60 * 1000000ull)
-/* An import that takes longer never ends. */
-#ifdef REMIT_HOLES
-#define NURSERY_PATIENCE_S 4 /* a test cannot wait for long */
-#else
-#define NURSERY_PATIENCE_S 60
-#endif
-/* Killed from outside so often while it started, it is left alone for a while:
-   there may be no memory for it. */
+/* After a crash of a child, but not younger than this: code that crashes in a
+   loop must not leave everyone without a zygote. Its tries to guess the layout
+   are few in that time. */
+#define NURSERY_CRASH_AGE_US (2 * 1000000ull)
+/* Killed from outside so often while it started, or too slow, it is left alone
+   for a while: there may be no memory or no processor for it. */
 #define NURSERY_KILLS_MAX 3
 #define NURSERY_REST_US	  (10 * 1000000ull)
 /* Jails at the zygote's door at once. */
 #define NURSERY_PENDING 16
-/* Who only forks, a zygote or a session that is copied, and has not done so by
-   then hangs, as libraries with handlers for forks have done. */
-#define FORK_PATIENCE_US (10 * 1000000ull)
 
 enum nursery_state {
 	NURSERY_STARTING,
@@ -45,13 +40,15 @@ struct nursery {
 	char *key;
 	struct zygote zygote;
 	enum nursery_state state;
-	bool stale; /* to be replaced before it forks again */
+	bool crashed;	       /* one of its children: it is to be replaced */
+	bool replaces_crashed; /* its children wait until it is ready */
 	struct list preload;
 	char *python;
-	struct remit_error error; /* why it is unfit */
+	struct remit_error error; /* why it is unfit, or left alone */
 	unsigned forks, restarts;
 	unsigned kills; /* in a row, while it started */
 	unsigned hangs; /* in a row, at its first fork */
+	unsigned lates; /* in a row, while it imported */
 	uint64_t not_before_us;
 	uint64_t since_us;
 	struct inmate *pending[NURSERY_PENDING];

@@ -102,7 +102,7 @@ show_packages(struct pool *p, struct shelf *shelf, struct remit_error *err)
 	} else {
 		if (shelf_key(key, &p->policy, &p->interpreter, err) < 0)
 			return -1;
-		if (!shelf_find(&p->shelf, key))
+		if (!shelf_find(&p->shelf, key, &p->keeper->shelf_trust))
 			return fail_refused(err, "packages",
 					    "Run something with this policy "
 					    "once before.",
@@ -348,7 +348,7 @@ pool_add(struct pool *p, struct inmate *i)
 	struct session *s;
 
 	p->building_count--;
-	p->failures = 0;
+	p->failures = p->late_imports = 0;
 	p->build_us = loop_now_us() - i->made_us;
 	push_waiting(p, i);
 	if (!p->wanting)
@@ -375,6 +375,27 @@ static bool
 must_be_warm(const struct pool *p)
 {
 	return p->policy.preload.count > 0;
+}
+
+bool
+pool_imports_inside(const struct pool *p)
+{
+	return p->policy.preload.count && p->shelf.id[0];
+}
+
+void
+pool_fail_import(const struct pool *p, const char *why, struct remit_error *err)
+{
+	own(buf) struct buf modules = BUF_INIT(256);
+	int added = 0;
+
+	for (size_t i = 0; i < p->policy.preload.count && added == 0; i++)
+		added = buf_addf(&modules, "%s%s", i ? ", " : "",
+				 p->policy.preload.items[i]);
+	fail_refused(err, "preload",
+		     "Leave the module out of preload: code may import it all "
+		     "the same.",
+		     "%s (preload: %s)", why, buf_text(&modules));
 }
 
 /* They cannot have what they wait for. */

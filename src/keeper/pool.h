@@ -59,13 +59,21 @@ struct pool {
 	struct session *wanting, *last_wanting; /* in the order they came */
 	size_t wanting_count;
 	size_t target, target_min;
-	unsigned failures; /* in a row */
-	char error[200];   /* the last one, for status */
+	unsigned failures;     /* in a row */
+	unsigned late_imports; /* in a row, of pool_imports_inside() */
+	char error[200];       /* the last one, for status */
 	uint64_t not_before_us;
 	uint64_t used_us;
 	uint64_t hits, misses;
 	uint64_t build_us; /* of the last who was built to wait */
 };
+
+/* Whether its children import the modules of `preload` themselves, in their
+   jails, since packages may provide them. */
+bool pool_imports_inside(const struct pool *p);
+/* Why a child of such a pool did not finish its imports, as a refusal. */
+void pool_fail_import(const struct pool *p, const char *why,
+		      struct remit_error *err);
 
 /* By the text that a door sent; NULL if none was made from it yet. */
 struct pool *pool_find(struct keeper *k, const char *text, size_t len);

@@ -1,8 +1,11 @@
 #include "protected.h"
 
+#include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "glob.h"
 
@@ -24,6 +27,11 @@ is_protected(const char *name, size_t n)
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
 		if (n > 4 && !strncasecmp(name + n - 4, ends[i], 4))
 			return true;
+	/* Without it nothing is a git repository. In small letters it is an
+	   ordinary name, and no layer lies over a file system that takes one
+	   for the other. */
+	if (n == 4 && !memcmp(name, "HEAD", n))
+		return true;
 	for (size_t i = 0; i < ARRAY_LEN(stems); i++)
 		if (stem == strlen(stems[i]) &&
 		    !strncasecmp(name, stems[i], stem))
@@ -55,14 +63,41 @@ any(const struct list *l, const char *path,
 }
 
 bool
+protected_is_named(const char *path, bool folder, const struct list *allowed)
+{
+	return any(allowed, path, glob_matches) ||
+	       (folder && any(allowed, path, glob_leads_into));
+}
+
+bool
 protected_path(const char *path, const struct list *allowed)
 {
-	return has_protected(path) && !any(allowed, path, glob_matches);
+	return has_protected(path) && !protected_is_named(path, false, allowed);
 }
 
 bool
 protected_folder(const char *path, const struct list *allowed)
 {
-	return protected_path(path, allowed) &&
-	       !any(allowed, path, glob_leads_into);
+	return has_protected(path) && !protected_is_named(path, true, allowed);
+}
+
+/* What git looks for in a directory and in those above it: HEAD, and objects
+   and refs, whether directories or not; or a file that says where these are. */
+bool
+protected_is_repository(int a, int b, const char *name)
+{
+	static const char *const parts[] = { "HEAD", "objects", "refs",
+					     "commondir" };
+	const int at[] = { a, b };
+	char path[NAME_MAX + sizeof("/commondir")];
+	bool has[ARRAY_LEN(parts)] = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		snprintf(path, sizeof(path), "%s/%s", name, parts[i]);
+		for (size_t k = 0; k < ARRAY_LEN(at); k++)
+			has[i] |= at[k] >= 0 &&
+				  faccessat(at[k], path, F_OK,
+					    AT_SYMLINK_NOFOLLOW) == 0;
+	}
+	return has[0] && ((has[1] && has[2]) || has[3]);
 }

@@ -14,5 +14,17 @@
 bool protected_path(const char *path, const struct list *allowed);
 /* The same of a folder that something allowed may lie in. */
 bool protected_folder(const char *path, const struct list *allowed);
+/* Whether a pattern of `allowed` matches the path, or may match what lies in
+   it, if it is a folder. */
+bool protected_is_named(const char *path, bool folder,
+			const struct list *allowed);
+
+/*
+ * Whether `name`, in the directories a and b together (-1: not there), is a git
+ * repository under plain names: git obeys the config in it wherever somebody
+ * stands below, as it does that of .git. Needs no more than the names: what
+ * they are could change later.
+ */
+bool protected_is_repository(int a, int b, const char *name);
 
 #endif

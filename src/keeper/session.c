@@ -8,6 +8,7 @@
 #include "denial_rule.h"
 #include "harvest.h"
 #include "known.h"
+#include "module_package.h"
 #include "network.h"
 #include "result.h"
 #include "session_part.h"
@@ -292,6 +293,21 @@ note_path(struct session *s)
 		denials_add(&s->denials, &d);
 }
 
+/* Which package has a missing module, trusted code decides; and advice that
+   the plan would refuse is not given. */
+static void
+note_module(struct session *s)
+{
+	struct claim *c = &s->claim;
+	const char *package = c->error && c->missing_module
+				      ? module_package_find(c->missing_module)
+				      : NULL;
+
+	if (package && s->pool &&
+	    plan_takes_package(&s->pool->plan, &s->keeper->host, package))
+		claim_add_package(c, package);
+}
+
 void
 session_answer(struct session *s)
 {
@@ -351,6 +367,7 @@ tell(struct session *s)
 {
 	read_network(s);
 	note_path(s);
+	note_module(s);
 	note_run(s);
 }
 

@@ -152,6 +152,7 @@ struct session {
 	int committed;		  /* what it says of it */
 	struct buf changes;	  /* in its words */
 	bool was_committed;	  /* it may write */
+	bool commit_late;	  /* its deadline was missed */
 	bool saving;		  /* it commits between two cells */
 	struct buf known;	  /* what that has left, for the next time */
 

@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 
 #include "commit.h"
+#include "deadline.h"
 #include "fds.h"
 #include "known.h"
 #include "linux_abi.h"
@@ -21,16 +22,8 @@
 #include "session_part.h"
 #include "text.h"
 
-/* Longer than any disk should need for what fits into a workspace. */
-#ifdef REMIT_HOLES
-#define PATIENCE_US (3 * 1000000ull)
-#else
-#define PATIENCE_US (120 * 1000000ull)
-#endif
 /* Ends what the committer says, so that half of it is not taken for all. */
 #define COMPLETE "\n"
-/* How long a process may take to stop. */
-#define STOP_MS 2000
 
 /* ---- in that process ---- */
 
@@ -69,13 +62,15 @@ close_all_else(const struct commit_order *o, int out)
 static int
 await_stop(pid_t pid, struct remit_error *err)
 {
-	for (int ms = 0; ms < STOP_MS; ms++) {
+	const uint64_t pause_us = 1000;
+
+	for (uint64_t us = deadline_us(DEADLINE_STOP); us > pause_us;
+	     us -= pause_us) {
 		if (proc_is_stopped(pid))
 			return 0;
-		usleep(1000);
+		usleep(pause_us);
 	}
-	return fail(err, REMIT_E_INTERNAL,
-		    "nothing was written: the code could not be stopped");
+	return deadline_missed(err, DEADLINE_STOP);
 }
 
 static void
@@ -149,13 +144,25 @@ split(struct session *s)
 }
 
 static void
+write_half(struct session *s)
+{
+	struct remit_error err;
+
+	fail(&err, REMIT_E_INTERNAL,
+	     "changes were not all written: the process that does it was "
+	     "killed");
+	if (s->commit_late)
+		deadline_missed(&err, DEADLINE_COMMIT);
+	write_failure(&s->changes, err.message);
+}
+
+static void
 finish(struct session *s)
 {
 	close_committer(s);
 	loop_set_timer(&s->keeper->loop, &s->timer, 0);
 	if (split(s) < 0)
-		write_failure(&s->changes, "changes were not all written: the "
-					   "process that does it was killed");
+		write_half(s);
 	if (!s->saving) {
 		session_give_files(s);
 		return;
@@ -239,6 +246,7 @@ begin(struct session *s)
 	};
 	struct remit_error err;
 
+	s->commit_late = false;
 	s->was_committed = may_write(s);
 	o.dry = !s->was_committed;
 	s->state = SESSION_COMMITTING;
@@ -309,12 +317,13 @@ void
 session_commit_wait(struct session *s)
 {
 	loop_set_timer(&s->keeper->loop, &s->timer,
-		       loop_now_us() + PATIENCE_US);
+		       loop_now_us() + deadline_us(DEADLINE_COMMIT));
 }
 
 void
 session_commit_stop(struct session *s)
 {
+	s->commit_late = true;
 	sys_pidfd_kill(s->committer, SIGKILL);
 }
 
@@ -329,7 +338,7 @@ session_commit_free(struct session *s)
 	own_fd_close(&s->committed);
 	s->committed = -1;
 	if (s->committer >= 0 && s->state == SESSION_COMMITTING &&
-	    poll(&end, 1, PATIENCE_US / 1000) != 1)
+	    poll(&end, 1, (int)(deadline_us(DEADLINE_COMMIT) / 1000)) != 1)
 		session_commit_stop(s);
 	close_committer(s);
 	buf_free(&s->changes);

@@ -447,11 +447,37 @@ break_off(struct session *s, const struct remit_error *err)
 	session_give_up(s, err);
 }
 
+/* Every release understands the status, and a result of protocol 0. */
+static void
+refuse_protocol(struct session *s, unsigned protocol)
+{
+	struct remit_error err;
+	struct frame f;
+
+	if (link_next(&s->door, &f, &err) == 0 && f.type == FRAME_STATUS &&
+	    s->state == SESSION_READING) {
+		s->door.protocol = (uint8_t)protocol;
+		if (tell_status(s, &err) == 0)
+			return;
+	}
+	s->door.protocol = 0;
+	fail_refused(&err, "",
+		     "Install the same release of both, and restart what still "
+		     "runs.",
+		     "this keeper is Remit %s (protocol %d), and the client is "
+		     "of another release (protocol %u)",
+		     REMIT_VERSION, FRAME_PROTOCOL, protocol);
+	/* Whatever this client sent before, nothing more is read from it. */
+	s->opened = s->may_stay = false;
+	break_off(s, &err);
+}
+
 void
 session_on_door(void *owner, uint32_t events)
 {
 	struct session *s = owner;
 	struct remit_error err;
+	unsigned protocol;
 	struct frame f;
 
 	if (events & EPOLLOUT) {
@@ -474,6 +500,10 @@ session_on_door(void *owner, uint32_t events)
 	}
 	/* A door that is found gone while it is answered has no more to say. */
 	while (s->state < SESSION_DYING && !s->door_gone) {
+		if (link_is_foreign(&s->door, &protocol)) {
+			refuse_protocol(s, protocol);
+			return;
+		}
 		if (link_next(&s->door, &f, &err) < 0 ||
 		    (f.type != FRAME_NONE && take_frame(s, &f, &err) < 0)) {
 			break_off(s, &err);

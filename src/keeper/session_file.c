@@ -7,16 +7,10 @@
  */
 #include <string.h>
 
+#include "deadline.h"
 #include "number.h"
 #include "record.h"
 #include "session_part.h"
-
-/* From the last byte of the task to the answer. */
-#ifdef REMIT_HOLES
-#define FILE_US (2 * 1000000ull)
-#else
-#define FILE_US (30 * 1000000ull)
-#endif
 
 static int
 read_sizes(struct filing *f, const struct frame *frame, struct remit_error *err)
@@ -72,7 +66,7 @@ ask_or_refuse(struct session *s)
 		session_answer(s);
 		return;
 	}
-	s->deadline_us = loop_now_us() + FILE_US;
+	s->deadline_us = loop_now_us() + deadline_us(DEADLINE_FILE);
 	session_set_timer(s);
 }
 
@@ -165,12 +159,10 @@ session_file_late(struct session *s)
 
 	/* It may be the door that does not read. */
 	if (link_backlog(&s->door) > DOOR_BACKLOG) {
-		s->deadline_us = loop_now_us() + FILE_US;
+		s->deadline_us = loop_now_us() + deadline_us(DEADLINE_FILE);
 		session_set_timer(s);
 		return;
 	}
-	fail(&why, REMIT_E_REFUSED,
-	     "it did not answer in %llu s when it was asked for a file",
-	     FILE_US / 1000000);
+	deadline_missed(&why, DEADLINE_FILE);
 	session_lose(s, &why);
 }

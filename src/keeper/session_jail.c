@@ -268,13 +268,21 @@ session_on_channel(struct session *s, uint32_t events)
 		session_lose_channel(s);
 }
 
+/* A runner that has rejected the code leaves by itself if the keeper is slow.
+ */
+static bool
+may_speak(const struct session *s)
+{
+	return s->state == SESSION_CHECKING || s->state == SESSION_RUNNING;
+}
+
 /* The end may be seen before the last words are read. */
 static void
 read_last_words(struct session *s)
 {
 	uint32_t frames = frame_rules[FRAME_ENDED].max / FRAME_PIECE + 2;
 
-	while (frames-- && s->state == SESSION_RUNNING && s->inmate &&
+	while (frames-- && may_speak(s) && s->inmate &&
 	       !s->inmate->jail.channel.ended)
 		session_on_channel(s, EPOLLIN);
 }

@@ -58,11 +58,37 @@ open_store(struct remit_error *err)
 }
 
 int
+shelf_fail_store(struct remit_error *err)
+{
+	char why[sizeof(err->message)];
+
+	memcpy(why, err->message, sizeof(why));
+	return fail_refused(err, "packages", PATH_CACHE_REMEDY,
+			    "packages are installed into the cache, which "
+			    "cannot be used: %.700s",
+			    why);
+}
+
+int
 shelf_folder(const char *name, struct remit_error *err)
 {
 	own_fd int store = open_store(err);
+	int fd = store < 0 ? -1 : need_folder(store, name, err);
 
-	return store < 0 ? -1 : need_folder(store, name, err);
+	return fd < 0 ? shelf_fail_store(err) : fd;
+}
+
+int
+shelf_check_store(struct remit_error *err)
+{
+	own_fd int fd = shelf_folder("new", err);
+
+	if (fd < 0)
+		return -1;
+	if (faccessat(fd, ".", W_OK, AT_EACCESS) == 0)
+		return 0;
+	fail_sys(err, REMIT_E_KERNEL, "write to packages/new");
+	return shelf_fail_store(err);
 }
 
 /* All of a small file. -1 with errno. */
@@ -118,9 +144,8 @@ shelf_clean(void)
 
 /* ---- finding ---- */
 
-/* Which one it was that was made for this. */
-static int
-read_want(const char *key, char id[SHA256_TEXT])
+int
+shelf_wanted(const char *key, char id[SHA256_TEXT])
 {
 	struct remit_error err;
 	own_fd int wants = shelf_folder("wants", &err);
@@ -148,6 +173,34 @@ is_sealed(int folder)
 	return !strcmp(made, now);
 }
 
+static bool
+was_whole_lately(const struct shelf_trust *t, const char *id)
+{
+	for (size_t i = 0; t && i < ARRAY_LEN(t->rows); i++)
+		if (!strcmp(t->rows[i].id, id))
+			return loop_now_us() - t->rows[i].checked_us <
+			       SHELF_TRUST_US;
+	return false;
+}
+
+/* In the place of what was found of it before, or of the oldest. */
+static void
+note_whole(struct shelf_trust *t, const char *id, uint64_t now_us)
+{
+	size_t place = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(t->rows); i++) {
+		if (!strcmp(t->rows[i].id, id)) {
+			place = i;
+			break;
+		}
+		if (t->rows[i].checked_us < t->rows[place].checked_us)
+			place = i;
+	}
+	memcpy(t->rows[place].id, id, SHA256_TEXT);
+	t->rows[place].checked_us = now_us;
+}
+
 /* Who prunes holds it alone, for the moment of taking it away. */
 static int
 hold(const char *id)
@@ -164,16 +217,18 @@ hold(const char *id)
 }
 
 bool
-shelf_find(struct shelf *out, const char *key)
+shelf_find(struct shelf *out, const char *key, struct shelf_trust *trust)
 {
+	bool trusted;
 	own_mem char *cache = NULL;
 	struct remit_error err;
 	struct shelf s = SHELF_INIT;
 
-	if (read_want(key, s.id) < 0 || path_cache_dir(&cache, &err) < 0)
+	if (shelf_wanted(key, s.id) < 0 || path_cache_dir(&cache, &err) < 0)
 		return false;
 	s.hold = hold(s.id);
-	if (s.hold < 0 || !is_sealed(s.hold) ||
+	trusted = was_whole_lately(trust, s.id);
+	if (s.hold < 0 || (!trusted && !is_sealed(s.hold)) ||
 	    asprintf(&s.site, "%s/packages/shelves/%s/site", cache, s.id) < 0) {
 		own_fd_close(&s.hold);
 		return false;
@@ -182,6 +237,8 @@ shelf_find(struct shelf *out, const char *key)
 	if (utimensat(s.hold, "about", NULL, AT_SYMLINK_NOFOLLOW) < 0)
 		errno = 0;
 	s.checked_us = loop_now_us();
+	if (trust && !trusted)
+		note_whole(trust, s.id, s.checked_us);
 	*out = s;
 	return true;
 }

@@ -113,6 +113,12 @@ last_use(const json_t *row)
 	return json_integer_value(json_object_get(row, "used"));
 }
 
+static uint64_t
+size_of(const json_t *row)
+{
+	return (uint64_t)json_integer_value(json_object_get(row, "size_bytes"));
+}
+
 /* Before all that were used longer ago. */
 static void
 insert(json_t *all, json_t *row)
@@ -158,13 +164,16 @@ is_named(const struct shelf_prune *p, const char *id)
 	return false;
 }
 
+/* `later_bytes`: of those that were used later and stay. */
 static bool
-is_to_go(const struct shelf_prune *p, const json_t *row)
+is_to_go(const struct shelf_prune *p, const json_t *row, uint64_t later_bytes)
 {
 	const char *id = json_string_value(json_object_get(row, "id"));
 
 	if (p->ids && p->ids->count)
 		return is_named(p, id);
+	if (later_bytes && number_add(later_bytes, size_of(row)) > p->max_bytes)
+		return true;
 	return (uint64_t)(time(NULL) - last_use(row)) * 1000 >= p->unused_ms;
 }
 
@@ -210,9 +219,27 @@ remove_shelf(struct shelf_prune *p, int shelves, int new, const json_t *row,
 	if (renameat(shelves, id, new, gone) < 0 || shelf_remove(new, gone) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "remove packages %s", id);
 	p->removed++;
-	p->freed_bytes += (uint64_t)json_integer_value(
-		json_object_get(row, "size_bytes"));
+	p->freed_bytes += size_of(row);
 	return 0;
+}
+
+/* Requests for what is no longer there: many spellings lead to one shelf. */
+static void
+remove_dead_wants(int shelves)
+{
+	struct remit_error err;
+	own_fd int wants = shelf_folder("wants", &err);
+	own(list) struct list names = { 0 };
+
+	if (wants < 0 || list_names(&names, wants) < 0)
+		return;
+	for (size_t i = 0; i < names.count; i++) {
+		char id[SHA256_TEXT];
+
+		if (shelf_wanted(names.items[i], id) == 0 &&
+		    faccessat(shelves, id, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+			unlinkat(wants, names.items[i], 0);
+	}
 }
 
 /* Files in a folder of the store that nobody holds. */
@@ -241,6 +268,7 @@ shelf_prune(struct shelf_prune *p, struct remit_error *err)
 	own_fd int shelves = shelf_folder("shelves", err);
 	own_fd int new = shelves < 0 ? -1 : shelf_folder("new", err);
 	json_auto_t *all = NULL;
+	uint64_t later_bytes = 0;
 	json_t *row;
 	size_t i;
 
@@ -248,10 +276,12 @@ shelf_prune(struct shelf_prune *p, struct remit_error *err)
 		return -1;
 	json_array_foreach(all, i, row)
 	{
-		if (is_to_go(p, row) &&
-		    remove_shelf(p, shelves, new, row, err) < 0)
+		if (!is_to_go(p, row, later_bytes))
+			later_bytes = number_add(later_bytes, size_of(row));
+		else if (remove_shelf(p, shelves, new, row, err) < 0)
 			return -1;
 	}
+	remove_dead_wants(shelves);
 	remove_files("failed");
 	remove_files("locks");
 	shelf_clean();

@@ -15,15 +15,21 @@
    that installed them. */
 int shelf_list(json_t **out, struct remit_error *err) must_check;
 
+/* More than this does not stay when another one is installed. */
+#define SHELF_STORE_BYTES ((uint64_t)16 << 30)
+
 struct shelf_prune {
 	uint64_t unused_ms;	/* not used for so long, */
+	uint64_t max_bytes;	/* or used longest ago, if all have more (the
+				   last used one stays); UINT64_MAX: not asked */
 	const struct list *ids; /* or named by these (beginnings of) ids */
 	/* What came of it. */
 	uint64_t removed, in_use, freed_bytes;
 };
 
-/* Remove those, but for any in use; and what is left of failures and of who
-   was killed. An id that fits none is an error, before anything is removed. */
+/* Remove those, but for any in use; and what is left of failures, of requests
+   for what was removed, and of who was killed. An id that fits none is an
+   error, before anything is removed. */
 int shelf_prune(struct shelf_prune *p, struct remit_error *err) must_check;
 
 #endif

@@ -29,11 +29,8 @@ struct shelf_make {
 	struct buf about;    /* the list, as records */
 };
 
-#define SHELF_MAKE_INIT                              \
-	{                                            \
-		.folder = -1, .raw = -1, .file = -1, \
-		.about = BUF_INIT(64 << 20)          \
-	}
+#define SHELF_MAKE_INIT \
+	{ .folder = -1, .raw = -1, .file = -1, .about = BUF_INIT(64 << 20) }
 
 int shelf_make_open(struct shelf_make *m, struct remit_error *err) must_check;
 /* The next file, by its path in the jail's workspace. */

@@ -19,9 +19,10 @@ struct staging {
 	struct stat owner; /* of the folder, and of what is made by root */
 };
 
-#define STAGING_INIT                 \
-	{                            \
-		.top = -1, .fd = -1, \
+#define STAGING_INIT       \
+	{                  \
+		.top = -1, \
+		.fd = -1,  \
 	}
 
 /* -1 with errno; EINVAL: files cannot exchange their names there. */

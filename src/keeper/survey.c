@@ -23,6 +23,7 @@
 #define GUARDED	   "the interpreter or Remit itself is there"
 #define VENV	   "a virtual environment"
 #define PROTECTED  "a protected name (--commit-name allows it)"
+#define REPOSITORY "a git repository (--commit-name allows it)"
 #define UNREADABLE "it cannot be read"
 #define HOST_OTHER "the host has something else there"
 #define TOO_LONG   "a path in it is too long"
@@ -34,6 +35,7 @@ struct place {
 	int host;	 /* its counterpart, or -1 */
 	struct stat was; /* of that */
 	bool unsure;	 /* others may have put another folder there */
+	bool repository; /* all below it is protected */
 	size_t depth;
 	size_t path_len;
 };
@@ -226,17 +228,37 @@ was_there(int fd)
 	return fgetxattr(fd, ORIGIN, NULL, 0) >= 0;
 }
 
+/* By what the host has and what was written, since both will be there. */
+static bool
+is_repository(const struct place *p, const char *name)
+{
+	return protected_is_repository(dirfd(p->upper), p->host, name);
+}
+
+static const char *
+check_protected(const struct walk *w, const struct place *p, bool folder)
+{
+	const struct list *allowed = &w->s->allowed;
+
+	if (p->repository && !protected_is_named(w->path, folder, allowed))
+		return REPOSITORY;
+	if (folder ? protected_folder(w->path, allowed)
+		   : protected_path(w->path, allowed))
+		return PROTECTED;
+	return NULL;
+}
+
 /* ---- deletions ---- */
 
 static int
 look_at_removed(struct walk *w, const struct place *p, const char *name,
 		const struct stat *had, struct remit_error *err)
 {
+	const char *why = w->s->filters ? check_protected(w, p, false) : NULL;
 	struct change *c;
 
-	if (w->s->filters && protected_path(w->path, &w->s->allowed))
-		return skip(w, CHANGE_DELETED, S_ISDIR(had->st_mode), PROTECTED,
-			    err);
+	if (why)
+		return skip(w, CHANGE_DELETED, S_ISDIR(had->st_mode), why, err);
 	if (w->s->filters &&
 	    (is_guarded(w->s, w->path) || holds_guarded(w->s, w->path)))
 		return skip(w, CHANGE_DELETED, S_ISDIR(had->st_mode), GUARDED,
@@ -302,18 +324,27 @@ is_venv(int at, const char *name)
 }
 
 static const char *
-check_name(const struct walk *w, const char *name, bool folder)
+check_name(const struct walk *w, const struct place *p, const char *name,
+	   bool folder)
 {
-	const struct survey *s = w->s;
-
 	if (!plain_name(name))
 		return "the name is not plain";
-	if (is_guarded(s, w->path))
+	if (is_guarded(w->s, w->path))
 		return GUARDED;
-	if (folder ? protected_folder(w->path, &s->allowed)
-		   : protected_path(w->path, &s->allowed))
-		return PROTECTED;
-	return NULL;
+	return check_protected(w, p, folder);
+}
+
+static const char *
+check_folder(const struct walk *w, const struct place *p, const char *name)
+{
+	const char *why = check_name(w, p, name, true);
+
+	if (!why && (is_venv(dirfd(p->upper), name) || is_venv(p->host, name)))
+		why = VENV;
+	if (!why && is_repository(p, name) &&
+	    !protected_is_named(w->path, true, &w->s->allowed))
+		why = REPOSITORY;
+	return why;
 }
 
 static int
@@ -322,7 +353,7 @@ look_at_file(struct walk *w, const struct place *p, const char *name,
 	     struct remit_error *err)
 {
 	enum change_kind kind = had ? CHANGE_MODIFIED : CHANGE_CREATED;
-	const char *why = w->s->filters ? check_name(w, name, false) : NULL;
+	const char *why = w->s->filters ? check_name(w, p, name, false) : NULL;
 	own_fd int fd = -1;
 	struct change *c;
 
@@ -375,6 +406,7 @@ look_below(struct walk *w, const struct place *p, const char *name, DIR *upper,
 	struct place below = {
 		.upper = upper,
 		.host = -1,
+		.repository = p->repository || is_repository(p, name),
 		.depth = p->depth + 1,
 		.path_len = strlen(w->path),
 	};
@@ -420,15 +452,12 @@ look_at_folder(struct walk *w, const struct place *p, const char *name,
 {
 	bool merged = had && S_ISDIR(had->st_mode);
 	enum change_kind kind = had ? CHANGE_MODIFIED : CHANGE_CREATED;
-	const char *why = w->s->filters ? check_name(w, name, true) : NULL;
+	const char *why = w->s->filters ? check_folder(w, p, name) : NULL;
 	DIR *upper = NULL;
 	int done;
 
 	if (!why && p->depth + 1 >= SURVEY_DEPTH_MAX)
 		why = TOO_DEEP;
-	if (!why && w->s->filters &&
-	    (is_venv(dirfd(p->upper), name) || is_venv(p->host, name)))
-		why = VENV;
 	if (!why)
 		upper = open_folder(dirfd(p->upper), name);
 	if (!upper)
@@ -559,6 +588,7 @@ survey_run(struct survey *s, struct remit_error *err)
 			closedir(top.upper);
 		return fail_sys(err, REMIT_E_KERNEL, "look at changes");
 	}
+	top.repository = is_repository(&top, ".");
 	done = look_into(&w, &top, err);
 	closedir(top.upper);
 	changes_sort(&s->changes);

@@ -159,6 +159,19 @@ add_interpreter(struct buf *out, const struct interpreter *in)
 	return add_list(out, "path", &in->sys_path);
 }
 
+/* A zygote has nothing of a policy's packages. */
+static int
+add_packages(struct buf *out, const struct plan *plan)
+{
+	const struct interpreter *in = plan->interpreter;
+
+	if (!in->shelf)
+		return 0;
+	if (add_list(out, "path", &in->sys_path) < 0)
+		return -1;
+	return add_list(out, "preload", &plan->policy->preload);
+}
+
 /* All fields that the validator keeps. */
 static const enum field_id rules[] = {
 	F_VALIDATOR,	    F_ALLOWED_IMPORTS,	F_BLOCKED_IMPORTS,
@@ -231,6 +244,7 @@ task_write(struct buf *out, const struct plan *plan, enum task_kind kind,
 	if (record_add(out, "tier", tiers[plan->tier].name) < 0 ||
 	    (kind == TASK_REHEARSE && record_add(out, "rehearse", "yes") < 0) ||
 	    (kind == TASK_COLD && add_interpreter(out, in) < 0) ||
+	    (kind != TASK_COLD && add_packages(out, plan) < 0) ||
 	    (plan->session && record_add(out, "session", "yes") < 0) ||
 	    (plan->limits.address_space_bytes &&
 	     record_add(out, "address_space", "limited") < 0) ||

@@ -6,6 +6,7 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
+#include "cgroup_home.h"
 #include "inmate.h"
 #include "nursery.h"
 #include "pool.h"
@@ -36,16 +37,26 @@ keeper_bury(struct keeper *k, struct inmate *i)
 	keeper_refill_soon(k);
 }
 
+/*
+ * Code that is copied into a branch meets the ways into the branch's groups,
+ * and may put the session's pid 1 there: such a group can be removed only when
+ * the session is gone too.
+ */
 static void
 free_buried(struct keeper *k)
 {
+	bool had_branches = false;
+
 	while (k->buried) {
 		struct inmate *i = k->buried;
 
 		k->buried = i->next;
 		k->inmate_count--;
+		had_branches |= i->has_branched;
 		inmate_free(i);
 	}
+	if (had_branches)
+		cgroup_home_clean(false);
 }
 
 bool

@@ -100,6 +100,7 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 	[FRAME_WARM] = {
 		.name = "warm",
 		.from = PARTY_JAIL,
+		.max = 1024,
 		.once = true,
 	},
 	[FRAME_EXITED] = {
@@ -293,7 +294,8 @@ frame_parse(const char *bytes, size_t have, unsigned from, uint64_t *seen,
 		return 0;
 	len = h[0] | (uint32_t)h[1] << 8 | (uint32_t)h[2] << 16 |
 	      (uint32_t)h[3] << 24;
-	if (h[4] == FRAME_NONE || h[4] >= FRAME_TYPES || h[5] || h[6] || h[7])
+	if (h[4] == FRAME_NONE || h[4] >= FRAME_TYPES || h[6] || h[7] ||
+	    (h[FRAME_PROTOCOL_AT] && !(from & (PARTY_DOOR | PARTY_KEEPER))))
 		return fail(err, REMIT_E_PROTOCOL, "frame of unknown type %u",
 			    h[4]);
 	rule = &frame_rules[h[4]];

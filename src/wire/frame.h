@@ -2,8 +2,9 @@
  * frame: what crosses a border. Every frame is a row in one table that says
  * who may send it, how long it may be, and whether it may come twice.
  *
- * On the wire: u32 payload length (little-endian), u8 type, 3 zero bytes, then
- * the payload.
+ * On the wire: u32 payload length (little-endian), u8 type, u8 protocol, 2 zero
+ * bytes, then the payload. To and from a jail the protocol is 0: there the
+ * first frame, the order, has it.
  */
 #ifndef REMIT_FRAME_H
 #define REMIT_FRAME_H
@@ -14,6 +15,20 @@
 #include "error.h"
 
 #define FRAME_HEADER 8
+
+/*
+ * Raised by one in each release that changes a frame: its number, its payload
+ * or its order. A door and a keeper of different protocols do not understand
+ * each other, whatever their releases are called; 0 is the protocol of releases
+ * that did not send it.
+ *
+ * A keeper refuses a door of another protocol with a "result" of protocol 0,
+ * and answers "status" with the door's protocol. For that the numbers of these
+ * two frames, and "remit_version" in their payloads, stay the same for ever.
+ */
+#define FRAME_PROTOCOL 1
+/* Where in the header it is. */
+#define FRAME_PROTOCOL_AT 5
 
 /* Long payloads travel in pieces of at most this. */
 #define FRAME_PIECE (64 * 1024)
@@ -40,7 +55,8 @@ enum frame_type {
 	FRAME_REPORT,  /* struct step_report: a lock-down step, or ready */
 	FRAME_CHECKED, /* claim: empty, or records why the code is rejected */
 	FRAME_ENDED,   /* claim: records, how the cell ended */
-	FRAME_WARM,    /* a zygote's child is ready for a job */
+	FRAME_WARM,    /* a zygote's child is ready for a job, or not: a text
+			  says which import failed */
 	/* pid 1 to keeper */
 	FRAME_EXITED, /* struct exit_report */
 	/* door to keeper, instead of a job: empty; and back: JSON */

@@ -11,6 +11,8 @@ link_open(struct link *l, int fd, unsigned peer)
 	*l = (struct link)LINK_INIT;
 	l->fd = fd;
 	l->peer = peer;
+	if (peer & (PARTY_DOOR | PARTY_KEEPER))
+		l->protocol = FRAME_PROTOCOL;
 }
 
 void
@@ -82,6 +84,17 @@ link_next(struct link *l, struct frame *out, struct remit_error *err)
 	return 0;
 }
 
+bool
+link_is_foreign(const struct link *l, unsigned *protocol)
+{
+	const char *header = buf_text(&l->in) + l->parsed;
+
+	if (l->in.len - l->parsed < FRAME_HEADER)
+		return false;
+	*protocol = (unsigned char)header[FRAME_PROTOCOL_AT];
+	return *protocol != FRAME_PROTOCOL;
+}
+
 int
 link_send(struct link *l, enum frame_type type, const void *payload, size_t len,
 	  struct remit_error *err)
@@ -93,6 +106,7 @@ link_send(struct link *l, enum frame_type type, const void *payload, size_t len,
 			    "frame \"%s\" of %zu bytes is too long to send",
 			    frame_rules[type].name, len);
 	frame_header(header, type, (uint32_t)len);
+	header[FRAME_PROTOCOL_AT] = l->protocol;
 	if (buf_add(&l->out, header, sizeof(header)) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "send buffer");
 	if (buf_add(&l->out, payload, len) < 0) {

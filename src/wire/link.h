@@ -15,10 +15,11 @@
 
 struct link {
 	int fd;
-	unsigned peer; /* PARTY_ of the other end */
-	bool ended;    /* the other end has closed */
-	uint64_t seen; /* types received */
-	size_t parsed; /* bytes of `in` already given out */
+	unsigned peer;	  /* PARTY_ of the other end */
+	uint8_t protocol; /* of the frames that are sent */
+	bool ended;	  /* the other end has closed */
+	uint64_t seen;	  /* types received */
+	size_t parsed;	  /* bytes of `in` already given out */
 	struct buf in;
 	struct buf out;
 	bool takes; /* a descriptor may come: the last one is `passed` */
@@ -27,11 +28,11 @@ struct link {
 	uint64_t sent; /* frames, with those that still wait */
 };
 
-#define LINK_INIT                                                        \
-	{                                                                \
-		.fd = -1, .passed = -1, .in = BUF_INIT(8 * 1024 * 1024), \
-		.out = BUF_INIT(256 * 1024 * 1024)                       \
-	}
+#define LINK_INIT                          \
+	{ .fd = -1,                        \
+	  .passed = -1,                    \
+	  .in = BUF_INIT(8 * 1024 * 1024), \
+	  .out = BUF_INIT(256 * 1024 * 1024) }
 
 void link_open(struct link *l, int fd, unsigned peer);
 void link_free(struct link *l);
@@ -39,6 +40,9 @@ void link_free(struct link *l);
 int link_fill(struct link *l, struct remit_error *err) must_check;
 int link_next(struct link *l, struct frame *out,
 	      struct remit_error *err) must_check;
+/* Between a door and a keeper: the next frame, if its header is there, is of
+   another protocol than ours, which *protocol says. */
+bool link_is_foreign(const struct link *l, unsigned *protocol);
 int link_send(struct link *l, enum frame_type type, const void *payload,
 	      size_t len, struct remit_error *err) must_check;
 /* The same for any length, in pieces; nothing at all is sent for 0 bytes. */

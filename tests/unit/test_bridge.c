@@ -49,8 +49,8 @@ world_free(struct world *w)
 }
 
 static int
-head(struct world *w, bool is_call, uint64_t id, const char *word,
-     uint64_t bytes)
+head_within(struct world *w, const struct bridge_limits *max, bool is_call,
+	    uint64_t id, const char *word, uint64_t bytes)
 {
 	own(buf) struct buf b = BUF_INIT(4096);
 	const struct call_head h = {
@@ -64,10 +64,17 @@ head(struct world *w, bool is_call, uint64_t id, const char *word,
 	assert_int_equal(call_head_write(&b, &h), 0);
 	f.payload = b.data;
 	f.len = (uint32_t)b.len;
-	return is_call ? bridge_call(&w->bridge, &limits, &f, &w->door,
-				     &w->jail, &w->changed, &w->err)
-		       : bridge_reply(&w->bridge, &limits, &f, &w->jail,
+	return is_call ? bridge_call(&w->bridge, max, &f, &w->door, &w->jail,
+				     &w->changed, &w->err)
+		       : bridge_reply(&w->bridge, max, &f, &w->jail,
 				      &w->changed, &w->err);
+}
+
+static int
+head(struct world *w, bool is_call, uint64_t id, const char *word,
+     uint64_t bytes)
+{
+	return head_within(w, &limits, is_call, id, word, bytes);
 }
 
 static int
@@ -239,6 +246,27 @@ code_that_reads_no_answers_is_heard_no_more(void **state)
 	assert_non_null(strstr(w.err.message, "not read"));
 }
 
+/* Room for replies of tools is not room for refusals. */
+static void
+refusals_that_are_not_read_end_the_calls(void **state)
+{
+	static const struct bridge_limits wide = {
+		.calls = UINT64_MAX,
+		.bytes = 16 * 1024 * 1024,
+		.concurrency = 64,
+	};
+	own(world) struct world w = opened();
+	uint64_t id = 0;
+
+	(void)state;
+	w.bridge.tools.len = 0;
+	while (++id < 100000 && head_within(&w, &wide, true, id, "x", 1) == 0)
+		assert_int_equal(data(&w, true, 1), 0);
+	assert_true(id > 64 && id < 1000);
+	assert_non_null(strstr(w.err.message, "not read"));
+	assert_true(link_backlog(&w.jail) < 512 * 1024);
+}
+
 static void
 a_run_without_tools_has_nobody_to_call(void **state)
 {
@@ -283,6 +311,7 @@ main(void)
 		cmocka_unit_test(a_result_that_is_too_long_becomes_an_error),
 		cmocka_unit_test(answers_that_nobody_waits_for_are_dropped),
 		cmocka_unit_test(code_that_reads_no_answers_is_heard_no_more),
+		cmocka_unit_test(refusals_that_are_not_read_end_the_calls),
 		cmocka_unit_test(a_run_without_tools_has_nobody_to_call),
 		cmocka_unit_test(the_jail_is_told_of_its_tools_once),
 	};

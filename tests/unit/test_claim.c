@@ -77,6 +77,34 @@ a_path_that_was_refused_is_taken_with_its_error(void **state)
 }
 
 static void
+missing_module_is_kept_once_and_gets_its_remedy(void **state)
+{
+	own(claim) struct claim c = { 0 };
+
+	(void)state;
+	assert_int_equal(parse(claim_parse_ended, &c,
+			       BYTES("kind\0error\0missing_module\0cv2\0"
+				     "missing_module\0other\0remedy\0lies\0"
+				     "package\0evil\0")),
+			 0);
+	assert_string_equal(c.missing_module, "cv2");
+	/* Only the keeper writes these two. */
+	assert_null(json_object_get(c.error, "package"));
+	assert_null(json_object_get(c.error, "remedy"));
+	claim_add_package(&c, "opencv-python-headless");
+	says(&c, "package", "opencv-python-headless");
+	says(&c, "remedy",
+	     "cv2 is not installed. Try --package opencv-python-headless, or "
+	     "add \"opencv-python-headless\" to the policy's packages.");
+	assert_int_equal(parse(claim_parse_checked, &c,
+			       BYTES("name\0E\0missing_module\0polars\0")),
+			 0);
+	assert_string_equal(c.missing_module, "polars");
+	assert_int_equal(parse(claim_parse_ended, &c, BYTES("kind\0ok\0")), 0);
+	assert_null(c.missing_module);
+}
+
+static void
 an_empty_checked_payload_claims_nothing(void **state)
 {
 	own(claim) struct claim c = { 0 };
@@ -387,6 +415,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			a_path_that_was_refused_is_taken_with_its_error),
+		cmocka_unit_test(
+			missing_module_is_kept_once_and_gets_its_remedy),
 		cmocka_unit_test(an_empty_checked_payload_claims_nothing),
 		cmocka_unit_test(a_rejection_carries_its_reason),
 		cmocka_unit_test(an_end_is_ok_error_or_exit),

@@ -12,7 +12,8 @@
 #define PARTIES (PARTY_DOOR | PARTY_KEEPER | PARTY_JAIL | PARTY_INIT)
 
 /* A second copy on purpose: who may send what is a border, and a change of it
-   must be made twice. */
+   must be made twice. It is another protocol, too: raise FRAME_PROTOCOL, unless
+   no release was made since it was raised. */
 static const struct frame_rule borders[FRAME_TYPES] = {
 	[FRAME_POLICY] = { "policy", PARTY_DOOR, 1 << 20, true, false },
 	[FRAME_JOB] = { "job", PARTY_DOOR | PARTY_KEEPER, 1 << 20, true, true },
@@ -31,7 +32,7 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 	[FRAME_REPORT] = { "report", PARTY_JAIL, 64, true, false },
 	[FRAME_CHECKED] = { "checked", PARTY_JAIL, 256 << 10, true, true },
 	[FRAME_ENDED] = { "ended", PARTY_JAIL, 256 << 10, true, true },
-	[FRAME_WARM] = { "warm", PARTY_JAIL, 0, true, false },
+	[FRAME_WARM] = { "warm", PARTY_JAIL, 1024, true, false },
 	[FRAME_EXITED] = { "exited", PARTY_INIT, 64, false, false },
 	[FRAME_STATUS] = { "status", PARTY_DOOR | PARTY_KEEPER, 4 << 20, true,
 			   false },
@@ -266,12 +267,36 @@ static void
 reserved_bytes_must_be_zero(void **state)
 {
 	(void)state;
-	for (int byte = 5; byte < 8; byte++)
+	for (int byte = 6; byte < 8; byte++)
 		for (int bit = 0; bit < 8; bit++) {
 			make(FRAME_STDOUT, 0);
 			stream[byte] = (char)(1 << bit);
 			refuses(FRAME_HEADER, PARTIES, 0, "unknown type");
 		}
+}
+
+/* Whether it is the right one is the link's affair. */
+static void
+only_doors_and_keepers_have_a_protocol(void **state)
+{
+	(void)state;
+	for (unsigned protocol = 1; protocol < 256; protocol++) {
+		make(FRAME_DISPLAY, 0);
+		stream[FRAME_PROTOCOL_AT] = (char)protocol;
+		refuses(FRAME_HEADER, PARTY_JAIL, 0, "unknown type");
+		refuses(FRAME_HEADER, PARTY_INIT, 0, "unknown type");
+		refuses(FRAME_HEADER, PARTY_DOOR, 0, "wrong side");
+	}
+}
+
+/* Those of another protocol still understand these two. */
+static void
+the_frames_that_refuse_a_protocol_keep_their_numbers(void **state)
+{
+	(void)state;
+	assert_int_equal(FRAME_RESULT, 10);
+	assert_int_equal(FRAME_STATUS, 19);
+	assert_int_equal(FRAME_PROTOCOL_AT, 5);
 }
 
 static void
@@ -345,6 +370,9 @@ main(void)
 		cmocka_unit_test(one_type_seen_does_not_stand_for_another),
 		cmocka_unit_test(a_type_that_is_not_in_the_table_is_refused),
 		cmocka_unit_test(reserved_bytes_must_be_zero),
+		cmocka_unit_test(only_doors_and_keepers_have_a_protocol),
+		cmocka_unit_test(
+			the_frames_that_refuse_a_protocol_keep_their_numbers),
 		cmocka_unit_test(
 			an_incomplete_frame_is_waited_for_byte_by_byte),
 		cmocka_unit_test(

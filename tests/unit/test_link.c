@@ -309,6 +309,26 @@ what_was_seen_is_remembered_across_reads(void **state)
 }
 
 static void
+a_frame_of_another_protocol_is_known_by_its_header(void **state)
+{
+	struct ends *e = *state;
+	unsigned protocol = 99;
+
+	assert_false(link_is_foreign(&e->keeper, &protocol));
+	post(&e->door, FRAME_JOB, "a", 1);
+	fill(&e->keeper);
+	assert_false(link_is_foreign(&e->keeper, &protocol));
+	assert_int_equal(next(&e->keeper).type, FRAME_JOB);
+	e->door.protocol = FRAME_PROTOCOL + 1;
+	post(&e->door, FRAME_CODE, "b", 1);
+	fill(&e->keeper);
+	assert_true(link_is_foreign(&e->keeper, &protocol));
+	assert_int_equal(protocol, FRAME_PROTOCOL + 1);
+	assert_int_equal(next(&e->keeper).type, FRAME_CODE);
+	assert_false(link_is_foreign(&e->keeper, &protocol));
+}
+
+static void
 received_bytes_have_a_cap(void **state)
 {
 	struct ends *e = *state;
@@ -368,6 +388,7 @@ main(void)
 			a_frame_that_does_not_fit_the_queue_leaves_no_part_in_it),
 		with_ends(a_broken_rule_is_a_protocol_error_and_stays_one),
 		with_ends(what_was_seen_is_remembered_across_reads),
+		with_ends(a_frame_of_another_protocol_is_known_by_its_header),
 		with_ends(received_bytes_have_a_cap),
 		cmocka_unit_test(
 			the_receive_buffer_holds_the_longest_frame_and_a_read),

@@ -114,6 +114,37 @@ hexadecimal_digits_have_their_worth(void **state)
 	}
 }
 
+static void
+sums_and_products_stop_at_the_largest_number(void **state)
+{
+	(void)state;
+	assert_true(number_add(2, 3) == 5);
+	assert_true(number_add(UINT64_MAX, 0) == UINT64_MAX);
+	assert_true(number_add(UINT64_MAX, 1) == UINT64_MAX);
+	assert_true(number_add(512 << 20, UINT64_MAX) == UINT64_MAX);
+	assert_true(number_add(UINT64_MAX, UINT64_MAX) == UINT64_MAX);
+	assert_true(number_mul(8, 512) == 4096);
+	assert_true(number_mul(0, UINT64_MAX) == 0);
+	assert_true(number_mul(UINT64_MAX, 1) == UINT64_MAX);
+	assert_true(number_mul(8, UINT64_MAX) == UINT64_MAX);
+	assert_true(number_mul(UINT64_C(1) << 32, UINT64_C(1) << 32) ==
+		    UINT64_MAX);
+}
+
+static void
+reals_become_whole_numbers_that_fit(void **state)
+{
+	(void)state;
+	assert_true(number_whole(0) == 0 && number_whole(0.999) == 0);
+	assert_true(number_whole(1) == 1 && number_whole(1.999) == 1);
+	assert_true(number_whole(-1) == 0 && number_whole(-1e300) == 0);
+	assert_true(number_whole(0x1p63) == UINT64_C(1) << 63);
+	assert_true(number_whole(0x1p64) == UINT64_MAX);
+	assert_true(number_whole(1e300) == UINT64_MAX);
+	assert_true(number_whole(__builtin_inf()) == UINT64_MAX);
+	assert_true(number_whole(__builtin_nan("")) == 0);
+}
+
 int
 main(void)
 {
@@ -126,6 +157,8 @@ main(void)
 		cmocka_unit_test(the_border_between_two_texts_counts),
 		cmocka_unit_test(every_byte_of_a_number_counts),
 		cmocka_unit_test(hexadecimal_digits_have_their_worth),
+		cmocka_unit_test(sums_and_products_stop_at_the_largest_number),
+		cmocka_unit_test(reals_become_whole_numbers_that_fit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,10 +27,13 @@ dot_names_and_what_python_runs_at_its_start(void **state)
 		"SITECUSTOMIZE.PY",
 		"a/usercustomize.py",
 		"pyvenv.cfg",
+		"HEAD",
+		"a/HEAD",
 	};
-	static const char *const no[] = { "a",	 "a.b",	   "a/b.c",
-					  "pth", "x.pthy", "sitecustomized",
-					  "pyc", "a..b" };
+	static const char *const no[] = { "a",	   "a.b",    "a/b.c",
+					  "pth",   "x.pthy", "sitecustomized",
+					  "pyc",   "a..b",   "head",
+					  "HEADS", "AHEAD",  "HEAD.txt" };
 	const struct list none = { 0 };
 
 	(void)state;

@@ -93,7 +93,7 @@ static void
 found(const char *key, struct shelf *s)
 {
 	*s = (struct shelf)SHELF_INIT;
-	assert_true(shelf_find(s, key));
+	assert_true(shelf_find(s, key, NULL));
 }
 
 static unsigned
@@ -114,7 +114,7 @@ what_was_made_is_found_and_only_readable(void **state)
 	struct remit_error err;
 
 	(void)state;
-	assert_false(shelf_find(&none, KEY));
+	assert_false(shelf_find(&none, KEY, NULL));
 	if (make(KEY, "x/__init__.py", "bin/.x", &err) < 0)
 		fail_msg("%s", err.message);
 	found(KEY, &s);
@@ -149,6 +149,7 @@ what_was_changed_is_not_used(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
 		own(shelf) struct shelf s = SHELF_INIT, none = SHELF_INIT;
+		struct shelf_trust trust = { 0 };
 		struct remit_error err;
 		struct timespec times[2];
 		struct stat st;
@@ -157,6 +158,8 @@ what_was_changed_is_not_used(void **state)
 		if (make(KEY, "x.py", "bin/x", &err) < 0)
 			fail_msg("%s", err.message);
 		found(KEY, &s);
+		assert_true(shelf_find(&none, KEY, &trust));
+		shelf_free(&none);
 		snprintf(path, sizeof(path), "%s/x.py", s.site);
 		assert_int_equal(stat(path, &st), 0);
 		assert_int_equal(chmod(s.site, 0755), 0);
@@ -169,7 +172,12 @@ what_was_changed_is_not_used(void **state)
 		assert_true(shelf_is_whole(&s));
 		s.checked_us -= SHELF_TRUST_US;
 		assert_false(shelf_is_whole(&s));
-		assert_false(shelf_find(&none, KEY));
+		assert_false(shelf_find(&none, KEY, NULL));
+		/* For a minute it is trusted, whoever asks. */
+		assert_true(shelf_find(&none, KEY, &trust));
+		shelf_free(&none);
+		trust.rows[0].checked_us -= SHELF_TRUST_US;
+		assert_false(shelf_find(&none, KEY, &trust));
 	}
 }
 
@@ -191,7 +199,7 @@ hostile_names_leave_nothing(void **state)
 		if (make(key, wrong[i], "bin/x", &err) == 0)
 			fail_msg("%s was taken", wrong[i]);
 		assert_int_equal(err.code, REMIT_E_INSTALL);
-		assert_false(shelf_find(&none, key));
+		assert_false(shelf_find(&none, key, NULL));
 		assert_int_equal(entries("new"), 0);
 	}
 }

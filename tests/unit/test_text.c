@@ -192,6 +192,40 @@ base64_is_that_of_the_standard(void **state)
 	}
 }
 
+static void
+json_is_written_as_jansson_writes_it(void **state)
+{
+	static const char *const documents[] = {
+		"{}",
+		"[]",
+		"[[[[{}]]]]",
+		"{\"a\":[1,-9223372036854775808,0.1,1e+300]}",
+		"[-1.2345678901234e-300]",
+		"[true,false,null,\"\"]",
+		"[\"\\u0001\\u001f\\b\\f\\n\\r\\t\\\"\\\\/\\u007f\"]",
+		"{\"\\u0001\\\"\":\"\xf0\x9f\x98\x80\xc3\xa9\"}",
+		"{\"\":{\"\":{\"\":[\"\\u0000\"]}}}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(documents) / sizeof(*documents); i++) {
+		json_auto_t *doc =
+			json_loads(documents[i], JSON_ALLOW_NUL, NULL);
+		char *want, *got;
+		size_t len;
+
+		assert_non_null(doc);
+		want = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(15));
+		got = text_from_json(doc, 7, &len);
+		assert_non_null(got);
+		assert_string_equal(got, want);
+		assert_int_equal(len, strlen(want));
+		memset(got + len, 'x', 8); /* what was asked for is there */
+		free(got);
+		free(want);
+	}
+}
+
 int
 main(void)
 {
@@ -205,6 +239,7 @@ main(void)
 			each_invalid_byte_becomes_one_replacement_character),
 		cmocka_unit_test(any_two_bytes_become_a_json_string),
 		cmocka_unit_test(base64_is_that_of_the_standard),
+		cmocka_unit_test(json_is_written_as_jansson_writes_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
