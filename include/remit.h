@@ -232,10 +232,7 @@ struct remit_job {
 };
 
 /* A job with every member at its default. */
-#define REMIT_JOB_INIT                             \
-	{                                          \
-		.stdin_fd = -1, .interrupt_fd = -1 \
-	}
+#define REMIT_JOB_INIT { .stdin_fd = -1, .interrupt_fd = -1 }
 
 REMIT_API int remit_open(struct remit **out, const struct remit_options *opt,
 			 struct remit_error *err);

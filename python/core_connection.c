@@ -15,7 +15,7 @@ struct object {
 
 /* ---- opening and closing ---- */
 
-static PyObject *new (PyTypeObject *type, PyObject *args, PyObject *kwargs)
+static PyObject *new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
 	struct remit_options opt = { 0 };
 	struct remit *remit = NULL;

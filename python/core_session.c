@@ -73,7 +73,7 @@ make(PyTypeObject *type, PyObject *connection, struct remit **remit)
 	return NULL;
 }
 
-static PyObject *new (PyTypeObject *type, PyObject *args, PyObject *kwargs)
+static PyObject *new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
 	struct remit_session_options opt = { 0 };
 	PyObject *connection, *tools;

@@ -36,12 +36,18 @@ class Record:
 
 
 class Error(Record):
-    """An exception that nobody caught, as the program tells it; or Remit's own reason."""
+    """An exception that nobody caught, as the program tells it; or Remit's own reason.
+
+    `remedy` is what to do about it, where Remit knows: for a missing module, which `package` to add to
+    the policy's packages.
+    """
 
     name: str
     value: str
     traceback: str
     line: Optional[int]
+    remedy: Optional[str]
+    package: Optional[str]
 
 
 class Usage(Record):
@@ -323,6 +329,12 @@ class Result:
         """A line for each denial, with what would allow it."""
         return [f"[denied: {_tried(d)}: {_allowing(d)}]" for d in self.denials]
 
+    @property
+    def advice(self) -> list[str]:
+        """The error's remedy, if it has one, and a line for each denial."""
+        remedy = self.error and self.error.remedy
+        return [f"[{remedy}]", *self.denied] if remedy else self.denied
+
     def __str__(self) -> str:
         """What a person, or a model, should read: the output, and what went wrong."""
         lines = [part.rstrip("\n") for part in (self.stdout, self.stderr) if part]
@@ -332,7 +344,7 @@ class Result:
             lines.append("[output truncated]")
         if not self.ok and not (self.status == "error" and self.stderr):
             lines.append(f"[{self.headline}]")
-        lines += self.denied
+        lines += self.advice
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -352,6 +364,8 @@ class Result:
             out.append(f"<pre>{escape(self.stdout)}</pre>")
         if self.stderr:
             out.append(f'<pre style="color:#b02a2a">{escape(self.stderr)}</pre>')
+        if self.error and self.error.remedy:
+            out.append(f"<p>{escape(self.error.remedy)}</p>")
         if self.value is not None:
             out.append(f"<pre>{escape(self.value.text)}</pre>")
         out += [f"<p>denied: <code>{escape(_tried(d))}</code>: {escape(_allowing(d))}</p>" for d in self.denials]

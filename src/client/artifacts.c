@@ -12,6 +12,17 @@
 #include "plain.h"
 #include "text.h"
 
+/* The model needs no function of the dynamic linker, on which a wheel may not
+   depend. */
+static _Thread_local const struct artifacts_gate *gate
+	__attribute__((tls_model("initial-exec")));
+
+void
+artifacts_use_gate(const struct artifacts_gate *given)
+{
+	gate = given;
+}
+
 static int
 no_memory(struct remit_error *err)
 {
@@ -167,6 +178,8 @@ artifacts_begin(struct artifacts *a, const char *payload, size_t len,
 		return no_memory(err);
 	a->size_bytes = a->left_bytes = h.size_bytes;
 	a->type = content_type(a->path, "", 0);
+	if (gate && !gate->admits(gate->user, a->path, a->size_bytes))
+		return skip(a, "there is no space left for artifacts", err);
 	if (create(a) < 0)
 		return skip_sys(a, err);
 	return a->left_bytes ? 0 : finish(a, err);

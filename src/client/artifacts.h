@@ -9,6 +9,7 @@
 #define REMIT_ARTIFACTS_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "error.h"
@@ -26,10 +27,22 @@ struct artifacts {
 	json_t *made, *skipped;
 };
 
-#define ARTIFACTS_INIT                                  \
-	{                                               \
-		.folder = -1, .parent = -1, .file = -1, \
+#define ARTIFACTS_INIT        \
+	{                     \
+		.folder = -1, \
+		.parent = -1, \
+		.file = -1,   \
 	}
+
+/* Asked before each file that comes is written. False: it is skipped. */
+struct artifacts_gate {
+	bool (*admits)(void *user, const char *path, uint64_t size_bytes);
+	void *user;
+};
+
+/* For all files that the calling thread takes from now on. The gate stays the
+   caller's; NULL: all are written. */
+void artifacts_use_gate(const struct artifacts_gate *gate);
 
 /* The folder is made if only its last part is missing. */
 int artifacts_open(struct artifacts *a, const char *folder,

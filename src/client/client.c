@@ -14,6 +14,7 @@
 #include "keeper_process.h"
 #include "path.h"
 #include "record.h"
+#include "release.h"
 
 /* How long a caller that wants to be asked is left alone. */
 #define WAIT_MS 100
@@ -259,7 +260,7 @@ read_frames(struct run *r, struct remit_error *err)
 	if (link_fill(l, err) < 0)
 		return -1;
 	do {
-		if (link_next(l, &f, err) < 0)
+		if (release_next(r->remit, r->shared, l, &f, err) < 0)
 			return -1;
 		if (f.type != FRAME_NONE && take_frame(r, &f, err) < 0)
 			return -1;
@@ -359,8 +360,10 @@ client_set_job(struct run *r, const struct remit_job *job)
 }
 
 void
-client_begin(struct run *r, int fd)
+client_begin(struct run *r, const struct remit *remit, bool shared, int fd)
 {
+	r->remit = remit;
+	r->shared = shared;
 	link_open(&r->link, fd, PARTY_KEEPER);
 	/* 1 GiB is the most a policy allows of standard input, and as much of
 	   files. */
@@ -400,7 +403,7 @@ run_at(struct remit *r, bool shared, const struct remit_job *job,
 	fd = door_make(r, shared, &theirs, err);
 	if (fd < 0)
 		return -1;
-	client_begin(&run, fd);
+	client_begin(&run, r, shared, fd);
 	run.result = result_view_new(err);
 	if (!run.result || tools_send(&run.tools, &run.link, err) < 0 ||
 	    client_send_job(&run.link, job, !shared, err) < 0)
@@ -445,7 +448,8 @@ remit_status(struct remit *r, char **json, struct remit_error *err)
 {
 	own(link) struct link l = LINK_INIT;
 	struct frame f = { .type = FRAME_NONE };
-	int fd = door_open(r, r->keeper_path != NULL, err);
+	bool shared = r->keeper_path != NULL;
+	int fd = door_open(r, shared, err);
 
 	if (fd < 0)
 		return -1;
@@ -458,7 +462,8 @@ remit_status(struct remit *r, char **json, struct remit_error *err)
 
 		if (poll(&p, 1, -1) < 0 && errno != EINTR)
 			return fail_sys(err, REMIT_E_KERNEL, "poll");
-		if (link_fill(&l, err) < 0 || link_next(&l, &f, err) < 0)
+		if (link_fill(&l, err) < 0 ||
+		    release_next(r, shared, &l, &f, err) < 0)
 			return -1;
 		if (l.ended && f.type == FRAME_NONE)
 			return fail(err, REMIT_E_GONE, "the keeper is gone");

@@ -27,6 +27,8 @@ struct remit {
 
 /* A run, or a cell, as it lasts. */
 struct run {
+	const struct remit *remit; /* whose keeper it is, until it answers */
+	bool shared;		   /* which of its keepers */
 	struct link link;
 	const struct remit_job *job;
 	struct remit_result *result;
@@ -41,11 +43,13 @@ struct run {
 	struct file_answer *filing; /* that is waited for, or NULL */
 };
 
-#define RUN_INIT                                                            \
-	{                                                                   \
-		.link = LINK_INIT, .wake = -1, .artifacts = ARTIFACTS_INIT, \
-		.displays = DISPLAYS_INIT(NULL, NULL),                      \
-		.calls = TOOL_CALLS_INIT,                                   \
+#define RUN_INIT                                       \
+	{                                              \
+		.link = LINK_INIT,                     \
+		.wake = -1,                            \
+		.artifacts = ARTIFACTS_INIT,           \
+		.displays = DISPLAYS_INIT(NULL, NULL), \
+		.calls = TOOL_CALLS_INIT,              \
 	}
 
 void run_free(struct run *r);
@@ -54,8 +58,9 @@ void run_free(struct run *r);
 int client_need_private(struct remit *r, struct remit_error *err) must_check;
 /* What is answered next is this. */
 void client_set_job(struct run *r, const struct remit_job *job);
-/* Over this socket. */
-void client_begin(struct run *r, int fd);
+/* Over this socket, to the shared keeper of `remit` or to its private one. */
+void client_begin(struct run *r, const struct remit *remit, bool shared,
+		  int fd);
 /* `stays`: the keeper shall wait for another one over the same socket. */
 int client_send_job(struct link *l, const struct remit_job *job, bool stays,
 		    struct remit_error *err) must_check;

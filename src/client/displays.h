@@ -27,7 +27,8 @@ struct displays {
 /* The keeper keeps to the policy's caps: these are the table's maxima. */
 #define DISPLAYS_INIT(function, data_of_it)                       \
 	{                                                         \
-		.on_display = (function), .user = (data_of_it),   \
+		.on_display = (function),                         \
+		.user = (data_of_it),                             \
 		.head = BUF_INIT(frame_rules[FRAME_DISPLAY].max), \
 		.data = BUF_INIT((size_t)1 << 30),                \
 		.value = BUF_INIT((size_t)1 << 30),               \

@@ -18,11 +18,9 @@ struct file_answer {
 	bool is_done;
 };
 
-#define FILE_ANSWER_INIT                                             \
-	{                                                            \
-		.bytes = BUF_INIT(REMIT_FILE_READ_MAX),              \
-		.said = BUF_INIT(frame_rules[FRAME_FILE_ANSWER].max) \
-	}
+#define FILE_ANSWER_INIT                          \
+	{ .bytes = BUF_INIT(REMIT_FILE_READ_MAX), \
+	  .said = BUF_INIT(frame_rules[FRAME_FILE_ANSWER].max) }
 
 /* "file_bytes" or "file_answer". */
 int file_answer_take(struct file_answer *a, const struct frame *f,

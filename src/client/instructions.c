@@ -8,6 +8,7 @@
 
 #include "client_part.h"
 #include "record.h"
+#include "release.h"
 
 static const char intro[] =
 	"\n## Tools\n\n"
@@ -80,14 +81,16 @@ add_tools(struct buf *out, const struct tools *tools, const struct buf *limits)
 
 /* One frame is the whole answer. */
 static int
-receive(struct link *l, struct frame *f, struct remit_error *err)
+receive(const struct remit *r, bool shared, struct link *l, struct frame *f,
+	struct remit_error *err)
 {
 	do {
 		struct pollfd p = { .fd = l->fd, .events = POLLIN };
 
 		if (poll(&p, 1, -1) < 0 && errno != EINTR)
 			return fail_sys(err, REMIT_E_KERNEL, "poll");
-		if (link_fill(l, err) < 0 || link_next(l, f, err) < 0)
+		if (link_fill(l, err) < 0 ||
+		    release_next(r, shared, l, f, err) < 0)
 			return -1;
 		if (l->ended && f->type == FRAME_NONE)
 			return fail(err, REMIT_E_GONE, "the keeper is gone");
@@ -144,7 +147,7 @@ ask(struct remit *r, bool shared, const char *policy_json, int session,
 	if (link_send(&l, FRAME_POLICY, policy, strlen(policy), err) < 0 ||
 	    link_send(&l, FRAME_INSTRUCTIONS, session ? "session" : "run",
 		      session ? 7 : 3, err) < 0 ||
-	    link_flush(&l, err) < 0 || receive(&l, &f, err) < 0)
+	    link_flush(&l, err) < 0 || receive(r, shared, &l, &f, err) < 0)
 		return -1;
 	if (f.type != FRAME_INSTRUCTIONS)
 		return blame(&f, err);

@@ -179,31 +179,43 @@ remit_result_exit_code(const struct remit_result *r)
 		json_object_get(r->doc, "remit_exit_code"));
 }
 
-/* The document with the enforcement in its place, and what was shown. */
+/* Members with the enforcement, and with what was shown. */
+static int
+write_members(const struct remit_result *r, struct buf *out)
+{
+	const char *rows = r->enforcement ? r->enforcement : "[]";
+	const char *shown =
+		r->shown ? r->shown : "\"value\":null,\"displays\":[]";
+
+	/* Not by printf, which ends at 2 GiB. */
+	return buf_add(out, ",", 1) < 0 ||
+			       buf_add(out, shown, strlen(shown)) < 0 ||
+			       buf_addf(out, ",\"enforcement\":") < 0 ||
+			       buf_add(out, rows, strlen(rows)) < 0
+		       ? -1
+		       : 0;
+}
+
+/* The document with these members in their place. Escaped output is up to six
+   times as long as what the code wrote: so there is one copy of it. */
 static char *
 write_whole(const struct remit_result *r)
 {
 	/* A quote inside a string is escaped: this is no part of one. */
 	static const char next[] = ",\"denials\":";
-	own_mem char *text =
-		json_dumps(r->doc, JSON_COMPACT | JSON_REAL_PRECISION(15));
-	const char *at = text ? strstr(text, next) : NULL;
-	const char *rows = r->enforcement ? r->enforcement : "[]";
-	const char *shown =
-		r->shown ? r->shown : "\"value\":null,\"displays\":[]";
-	/* Not by printf, which ends at 2 GiB: escaped output may be longer. */
-	own(buf) struct buf whole = BUF_INIT(SIZE_MAX / 4);
+	own(buf) struct buf more = BUF_INIT(SIZE_MAX / 4);
+	char *text, *at;
+	size_t len;
 
-	if (!at)
-		return take_ptr(&text);
-	if (buf_add(&whole, text, (size_t)(at - text)) < 0 ||
-	    buf_add(&whole, ",", 1) < 0 ||
-	    buf_add(&whole, shown, strlen(shown)) < 0 ||
-	    buf_addf(&whole, ",\"enforcement\":") < 0 ||
-	    buf_add(&whole, rows, strlen(rows)) < 0 ||
-	    buf_add(&whole, at, strlen(at)) < 0)
+	if (write_members(r, &more) < 0)
 		return NULL;
-	return take_ptr(&whole.data);
+	text = text_from_json(r->doc, more.len, &len);
+	at = text ? strstr(text, next) : NULL;
+	if (at) {
+		memmove(at + more.len, at, strlen(at) + 1);
+		memcpy(at, more.data, more.len);
+	}
+	return text;
 }
 
 const char *
@@ -213,6 +225,13 @@ remit_result_json(const struct remit_result *r)
 	if (!r->text)
 		((struct remit_result *)r)->text = write_whole(r);
 	return r->text;
+}
+
+char *
+result_view_take_json(struct remit_result *r)
+{
+	remit_result_json(r);
+	return take_ptr(&r->text);
 }
 
 const char *

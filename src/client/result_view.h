@@ -24,6 +24,9 @@ int result_view_show(struct remit_result *r, char *json,
 		     struct remit_error *err) must_check;
 /* The document, once it is finished; the result's own. */
 json_t *result_view_document(const struct remit_result *r);
+/* The text of remit_result_json(), which becomes the caller's; NULL without
+   memory. */
+char *result_view_take_json(struct remit_result *r);
 bool result_view_is_done(const struct remit_result *r);
 /* A shared keeper refused what a private one can do. */
 bool result_view_is_elsewhere(const struct remit_result *r);

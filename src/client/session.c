@@ -161,9 +161,11 @@ open_at(struct remit *r, bool shared, const struct remit_session_options *opt,
 
 	if (fd < 0)
 		return -1;
-	client_begin(&s->run, fd);
+	client_begin(&s->run, r, shared, fd);
 	if (send_open(&s->run, opt, err) < 0 || ask(s, &no_job, err) < 0)
 		return -1;
+	/* A session may outlive it. */
+	s->run.remit = NULL;
 	return expect_opened(s, err);
 }
 
@@ -342,7 +344,7 @@ send_fork(struct remit_session *s, struct remit_session *branch,
 		return fail_sys(err, REMIT_E_MEMORY, "branch");
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "socketpair");
-	client_begin(&branch->run, pair[0]);
+	client_begin(&branch->run, s->run.remit, s->run.shared, pair[0]);
 	theirs = pair[1];
 	if (link_send(l, FRAME_FORK, buf_text(&records), records.len, err) < 0)
 		return -1;

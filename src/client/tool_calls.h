@@ -28,10 +28,7 @@ struct tool_calls {
 	uint64_t last_listed, left_out;
 };
 
-#define TOOL_CALLS_INIT                                \
-	{                                              \
-		.arguments = BUF_INIT(TOOL_ANSWER_MAX) \
-	}
+#define TOOL_CALLS_INIT { .arguments = BUF_INIT(TOOL_ANSWER_MAX) }
 
 /* For the run that this thread will wait for. */
 int tool_calls_open(struct tool_calls *c, const struct tools *tools,

@@ -63,10 +63,7 @@ a_value_may_have_no_parts(void **state)
 static void
 anything_else_breaks_the_protocol(void **state)
 {
-#define BAD(text)                        \
-	{                                \
-		(text), sizeof(text) - 1 \
-	}
+#define BAD(text) { (text), sizeof(text) - 1 }
 	static const struct {
 		const char *bytes;
 		size_t len;

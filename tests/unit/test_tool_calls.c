@@ -341,8 +341,9 @@ names_that_code_could_not_use_are_refused(void **state)
 		"ToolError",
 		"__x",
 		"a.b",
-		"a2345678901234567890123456789012345678901234567890123456789012"
-		"345",
+		("a234567890123456789012345678901234567890123456789012345678901"
+		 "2"
+		 "345"),
 	};
 	struct remit_tool twice[] = {
 		{ .name = "a", .call = on_call },

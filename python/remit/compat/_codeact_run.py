@@ -217,7 +217,7 @@ def _error(result: Result, setup: Setup) -> Any:
     else:
         details = result.headline
     shown = result.stderr if result.status in ("error", "exit") else ""
-    details = "\n".join(part.rstrip("\n") for part in (details, shown, *result.denied) if part)
+    details = "\n".join(part.rstrip("\n") for part in (details, shown, *result.advice) if part)
     return Content.from_error(message=message, error_code=result.status, error_details=details)
 
 

@@ -197,7 +197,7 @@ class RemitPythonExecutor(PythonExecutor):
             text = _cause(result, code)
         else:
             text = f"Code execution failed due to: {result.headline}"
-        more = [*result.denied, GONE] if has_ended else result.denied
+        more = [*result.advice, GONE] if has_ended else result.advice
         return kind("\n".join([text, *more]))  # type: ignore[no-any-return]
 
 
