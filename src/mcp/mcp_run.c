@@ -6,6 +6,7 @@
 #include "mcp_call.h"
 #include "mcp_elicit.h"
 #include "mcp_resource.h"
+#include "number.h"
 #include "result_view.h"
 
 /* What a call of it holds until its program has ended. */
@@ -344,8 +345,7 @@ fill(struct mcp_call *c, struct run *r, struct remit_error *err)
 	/* Less than a millisecond is no time, but it is not the policy's. */
 	if (timeout)
 		job->timeout_ms =
-			(unsigned long long)(json_number_value(timeout) * 1000 +
-					     0.999);
+			number_whole(json_number_value(timeout) * 1000 + 0.999);
 	if (take_files(r, json_object_get(c->arguments, "files"), err) < 0)
 		return -1;
 	job->files = r->files;

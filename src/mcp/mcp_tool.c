@@ -6,6 +6,7 @@
 #include "buf.h"
 #include "mcp_call.h"
 #include "mcp_elicit.h"
+#include "number.h"
 #include "schema.h"
 #include "text.h"
 
@@ -187,7 +188,9 @@ life_ms(const struct mcp *m)
 	return p->timeout_ms == POLICY_UNLIMITED ||
 			       p->session_idle_ms == POLICY_UNLIMITED
 		       ? 0
-		       : p->timeout_ms + p->session_idle_ms + 60000;
+		       : number_add(
+				 number_add(p->timeout_ms, p->session_idle_ms),
+				 60000);
 }
 
 int

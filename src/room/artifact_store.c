@@ -5,61 +5,127 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "beneath.h"
 #include "loop.h"
+#include "number.h"
 #include "sweep.h"
 
 /* What a name costs: empty files are not for nothing. */
 #define ENTRY_BYTES 4096
+#define PREFIX	    "remit-artifact-store-"
+/* Another server may take a new folder for a leftover until it is locked. */
+#define FOLDER_TRIES 16
 
-/* What one room left. */
+/* What one room left, or is writing. */
 struct kept {
-	struct kept *next; /* older ones first */
-	char *owner, *id;
+	struct kept *next;
+	struct store_owner *owner;
+	char *id;
 	uint64_t bytes, until_us;
+};
+
+/* There are as many as keys. */
+struct store_owner {
+	struct store_owner *next;
+	char *name;
+	uint64_t bytes;	    /* kept, or being written */
+	struct kept *first; /* older ones first */
 };
 
 struct artifact_store {
 	char *path;
-	int folder;
-	uint64_t keep_us, max_bytes;
+	int folder; /* locked: it is in use */
+	uint64_t keep_us, max_bytes, max_owner_bytes;
 	pthread_mutex_t lock; /* of what follows */
-	struct kept *first;
+	struct store_owner *owners;
+	struct kept *writing;
 	uint64_t bytes;
 };
 
-static int
-make_folder(struct artifact_store *s, const char *parent,
-	    struct remit_error *err)
+/* ---- the folder ---- */
+
+/* A server that was killed has left its folder; one that lives has locked
+   it. */
+static void
+sweep_leftovers(const char *parent)
 {
-	if (asprintf(&s->path, "%s/remit-artifacts-XXXXXX", parent) < 0) {
+	DIR *dir = opendir(parent);
+	struct dirent *e;
+	struct stat st;
+
+	while (dir && (e = readdir(dir))) {
+		own_fd int fd = -1;
+
+		if (strncmp(e->d_name, PREFIX, strlen(PREFIX)) != 0)
+			continue;
+		fd = openat(dirfd(dir), e->d_name,
+			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+		    flock(fd, LOCK_EX | LOCK_NB) == 0 && sweep(fd) == 0)
+			unlinkat(dirfd(dir), e->d_name, AT_REMOVEDIR);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* 1: it was taken for a leftover before it was locked. */
+static int
+try_folder(struct artifact_store *s, const char *parent,
+	   struct remit_error *err)
+{
+	struct stat st;
+
+	free(s->path);
+	own_fd_close(&s->folder);
+	s->folder = -1;
+	if (asprintf(&s->path, "%s/" PREFIX "XXXXXX", parent) < 0) {
 		s->path = NULL;
 		return fail_sys(err, REMIT_E_MEMORY, "artifacts");
 	}
 	if (!mkdtemp(s->path))
 		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", s->path);
 	s->folder = open(s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (s->folder < 0)
+	if (s->folder < 0 && errno != ENOENT)
 		return fail_sys(err, REMIT_E_KERNEL, "open %s", s->path);
-	return 0;
+	return s->folder < 0 || flock(s->folder, LOCK_EX | LOCK_NB) < 0 ||
+	       fstat(s->folder, &st) < 0 || !st.st_nlink;
+}
+
+static int
+make_folder(struct artifact_store *s, const char *parent,
+	    struct remit_error *err)
+{
+	int failed = 1;
+
+	sweep_leftovers(parent);
+	for (int i = 0; failed == 1 && i < FOLDER_TRIES; i++)
+		failed = try_folder(s, parent, err);
+	if (failed == 1)
+		return fail(err, REMIT_E_KERNEL, "%s: cannot be locked",
+			    s->path);
+	return failed;
 }
 
 int
-artifact_store_open(struct artifact_store **out, const char *parent,
-		    uint64_t keep_ms, uint64_t max_bytes,
+artifact_store_open(struct artifact_store **out,
+		    const struct artifact_store_options *opt,
 		    struct remit_error *err)
 {
 	struct artifact_store *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return fail_sys(err, REMIT_E_MEMORY, "artifacts");
-	*s = (struct artifact_store){ .folder = -1,
-				      .keep_us = keep_ms * 1000,
-				      .max_bytes = max_bytes };
+	*s = (struct artifact_store){
+		.folder = -1,
+		.keep_us = opt->keep_ms * 1000,
+		.max_bytes = opt->max_bytes,
+		.max_owner_bytes = opt->max_owner_bytes,
+	};
 	pthread_mutex_init(&s->lock, NULL);
-	if (make_folder(s, parent, err) < 0) {
+	if (make_folder(s, opt->parent, err) < 0) {
 		artifact_store_free(s);
 		return -1;
 	}
@@ -78,36 +144,158 @@ remove_room(const struct artifact_store *s, const char *id)
 		unlinkat(s->folder, id, AT_REMOVEDIR);
 }
 
+/* ---- who has how much; the lock is held ---- */
+
+static struct store_owner *
+find_owner(struct artifact_store *s, const char *name)
+{
+	struct store_owner *o;
+
+	for (o = s->owners; o; o = o->next)
+		if (!strcmp(o->name, name))
+			return o;
+	o = calloc(1, sizeof(*o));
+	if (!o)
+		return NULL;
+	o->name = strdup(name);
+	if (!o->name) {
+		free(o);
+		return NULL;
+	}
+	o->next = s->owners;
+	s->owners = o;
+	return o;
+}
+
+static void
+charge(struct artifact_store *s, struct kept *k, uint64_t bytes)
+{
+	s->bytes = s->bytes - k->bytes + bytes;
+	k->owner->bytes = k->owner->bytes - k->bytes + bytes;
+	k->bytes = bytes;
+}
+
+static void
+push(struct kept **list, struct kept *k)
+{
+	k->next = *list;
+	*list = k;
+}
+
+/* Move the oldest that an owner has to a list of those to be removed. */
+static bool
+drop_oldest(struct artifact_store *s, struct store_owner *o,
+	    struct kept **dropped)
+{
+	struct kept *k = o->first;
+
+	if (!k)
+		return false;
+	o->first = k->next;
+	charge(s, k, 0);
+	push(dropped, k);
+	return true;
+}
+
+/* The one that would have the most if `asks` had so many bytes more. */
+static struct store_owner *
+find_largest(struct artifact_store *s, struct store_owner *asks, uint64_t bytes)
+{
+	struct store_owner *largest = asks;
+	uint64_t most = asks->bytes + bytes;
+
+	for (struct store_owner *o = s->owners; o; o = o->next)
+		if (o->first && o->bytes > most) {
+			largest = o;
+			most = o->bytes;
+		}
+	return largest;
+}
+
+/* An owner loses its own oldest files; those of another only if that one has
+   more. */
+static bool
+make_room(struct artifact_store *s, struct store_owner *o, uint64_t bytes,
+	  struct kept **dropped)
+{
+	if (bytes > s->max_owner_bytes || bytes > s->max_bytes)
+		return false;
+	while (o->bytes + bytes > s->max_owner_bytes)
+		if (!drop_oldest(s, o, dropped))
+			return false;
+	while (s->bytes + bytes > s->max_bytes)
+		if (!drop_oldest(s, find_largest(s, o, bytes), dropped))
+			return false;
+	return true;
+}
+
+static struct kept *
+find_writing(struct artifact_store *s, const char *owner, const char *id)
+{
+	struct store_owner *o = find_owner(s, owner);
+	struct kept *k;
+
+	for (k = s->writing; k; k = k->next)
+		if (!strcmp(k->id, id))
+			return k;
+	k = o ? calloc(1, sizeof(*k)) : NULL;
+	if (!k)
+		return NULL;
+	k->owner = o;
+	k->id = strdup(id);
+	if (!k->id) {
+		free(k);
+		return NULL;
+	}
+	push(&s->writing, k);
+	return k;
+}
+
+static void
+unlink_writing(struct artifact_store *s, const struct kept *k)
+{
+	struct kept **at = &s->writing;
+
+	while (*at != k)
+		at = &(*at)->next;
+	*at = k->next;
+}
+
+/* ---- removing; the lock is not held ---- */
+
 static void
 kept_free(struct kept *k)
 {
-	if (!k)
-		return;
-	free(k->owner);
 	free(k->id);
 	free(k);
 }
 
 static void
-forget_first(struct artifact_store *s)
+remove_all(struct artifact_store *s, struct kept *list)
 {
-	struct kept *k = s->first;
+	while (list) {
+		struct kept *k = list;
 
-	if (!k)
-		return;
-	s->first = k->next;
-	s->bytes -= k->bytes;
-	remove_room(s, k->id);
-	kept_free(k);
+		list = k->next;
+		remove_room(s, k->id);
+		kept_free(k);
+	}
 }
 
 void
 artifact_store_free(struct artifact_store *s)
 {
+	struct store_owner *o;
+
 	if (!s)
 		return;
-	while (s->first)
-		forget_first(s);
+	while ((o = s->owners)) {
+		s->owners = o->next;
+		remove_all(s, o->first);
+		free(o->name);
+		free(o);
+	}
+	remove_all(s, s->writing);
 	if (s->folder >= 0) {
 		sweep(s->folder);
 		close(s->folder);
@@ -125,6 +313,38 @@ artifact_store_path(const struct artifact_store *s, const char *id)
 	char *path;
 
 	return asprintf(&path, "%s/%s", s->path, id) < 0 ? NULL : path;
+}
+
+/* ---- files that are written, and then kept ---- */
+
+/* The file, and the folders that may be made for it. */
+static uint64_t
+cost_of(const char *path, uint64_t size_bytes)
+{
+	uint64_t names = 1;
+
+	for (; *path; path++)
+		names += *path == '/';
+	return size_bytes > UINT64_MAX / 2 ? size_bytes
+					   : size_bytes + names * ENTRY_BYTES;
+}
+
+bool
+artifact_store_reserve(struct artifact_store *s, const char *owner,
+		       const char *id, const char *path, uint64_t size_bytes)
+{
+	uint64_t bytes = cost_of(path, size_bytes);
+	struct kept *dropped = NULL, *k;
+	bool fits;
+
+	pthread_mutex_lock(&s->lock);
+	k = find_writing(s, owner, id);
+	fits = k && make_room(s, k->owner, bytes, &dropped);
+	if (fits)
+		charge(s, k, k->bytes + bytes);
+	pthread_mutex_unlock(&s->lock);
+	remove_all(s, dropped);
+	return fits;
 }
 
 /* Of all files below a folder. The policy bounds their depth and number. */
@@ -145,61 +365,73 @@ count_bytes(int at, const char *name)
 		if (beneath_is_dots(e->d_name) ||
 		    fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
-		bytes += ENTRY_BYTES;
-		bytes += S_ISDIR(st.st_mode) ? count_bytes(fd, e->d_name)
-					     : (uint64_t)st.st_size;
+		bytes = number_add(bytes, ENTRY_BYTES);
+		bytes = number_add(bytes, S_ISDIR(st.st_mode)
+						  ? count_bytes(fd, e->d_name)
+						  : (uint64_t)st.st_size);
 	}
 	closedir(dir);
 	return bytes;
 }
 
-static struct kept *
-kept_new(const char *owner, const char *id)
-{
-	struct kept *k = calloc(1, sizeof(*k));
-
-	if (!k)
-		return NULL;
-	k->owner = strdup(owner);
-	k->id = strdup(id);
-	if (k->owner && k->id)
-		return k;
-	kept_free(k);
-	return NULL;
-}
-
 void
 artifact_store_keep(struct artifact_store *s, const char *owner, const char *id)
 {
-	struct kept *k = kept_new(owner, id), **end = &s->first;
+	uint64_t bytes = count_bytes(s->folder, id);
+	struct kept *dropped = NULL, *k, **end;
 
-	if (k)
-		k->bytes = count_bytes(s->folder, id);
-	if (!k || !k->bytes || k->bytes > s->max_bytes) {
-		remove_room(s, id);
-		kept_free(k);
-		return;
-	}
-	k->until_us = loop_now_us() + s->keep_us;
 	pthread_mutex_lock(&s->lock);
-	while (*end)
-		end = &(*end)->next;
-	*end = k;
-	s->bytes += k->bytes;
-	while (s->first && s->bytes > s->max_bytes)
-		forget_first(s);
+	k = find_writing(s, owner, id);
+	if (k) {
+		unlink_writing(s, k);
+		charge(s, k, 0);
+		k->next = NULL;
+		if (bytes && make_room(s, k->owner, bytes, &dropped)) {
+			charge(s, k, bytes);
+			k->until_us = loop_now_us() + s->keep_us;
+			for (end = &k->owner->first; *end; end = &(*end)->next)
+				;
+			*end = k;
+		} else {
+			push(&dropped, k);
+		}
+	}
 	pthread_mutex_unlock(&s->lock);
+	remove_all(s, dropped);
+	if (!k)
+		remove_room(s, id);
+}
+
+void
+artifact_store_discard(struct artifact_store *s, const char *owner,
+		       const char *id)
+{
+	struct kept *k;
+
+	pthread_mutex_lock(&s->lock);
+	k = find_writing(s, owner, id);
+	if (k) {
+		unlink_writing(s, k);
+		charge(s, k, 0);
+	}
+	pthread_mutex_unlock(&s->lock);
+	remove_room(s, id);
+	if (k)
+		kept_free(k);
 }
 
 void
 artifact_store_sweep(struct artifact_store *s)
 {
+	struct kept *dropped = NULL;
 	uint64_t now = loop_now_us();
 
 	pthread_mutex_lock(&s->lock);
-	while (s->first && s->first->until_us <= now)
-		forget_first(s);
+	for (struct store_owner *o = s->owners; o; o = o->next)
+		while (o->first && o->first->until_us <= now)
+			drop_oldest(s, o, &dropped);
 	pthread_mutex_unlock(&s->lock);
+	remove_all(s, dropped);
 }
 
 static int
@@ -226,12 +458,14 @@ int
 artifact_store_read(struct artifact_store *s, const char *owner, const char *id,
 		    const char *path)
 {
+	const struct store_owner *o;
 	const struct kept *k;
 	int fd = -1;
 
 	pthread_mutex_lock(&s->lock);
-	for (k = s->first; k; k = k->next)
-		if (!strcmp(k->id, id) && !strcmp(k->owner, owner))
+	o = find_owner(s, owner);
+	for (k = o ? o->first : NULL; k; k = k->next)
+		if (!strcmp(k->id, id))
 			break;
 	errno = ENOENT;
 	if (k)

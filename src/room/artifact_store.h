@@ -1,19 +1,29 @@
 /*
  * artifact_store: files that left jails, kept for their owners for a while and
- * up to a number of bytes: the oldest go first.
+ * up to a number of bytes, which counts what is being written as well. An owner
+ * has a share: beyond it its own oldest files go. When all is taken, the oldest
+ * files of the owner with the most go.
  */
 #ifndef REMIT_ARTIFACT_STORE_H
 #define REMIT_ARTIFACT_STORE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "error.h"
 
 struct artifact_store;
 
-/* In a new folder below `parent`, mode 0700. */
-int artifact_store_open(struct artifact_store **out, const char *parent,
-			uint64_t keep_ms, uint64_t max_bytes,
+struct artifact_store_options {
+	const char *parent;
+	uint64_t keep_ms;
+	uint64_t max_bytes, max_owner_bytes;
+};
+
+/* In a new folder below the parent, mode 0700. Folders there of servers that
+   were killed are removed. */
+int artifact_store_open(struct artifact_store **out,
+			const struct artifact_store_options *opt,
 			struct remit_error *err) must_check;
 /* With all that is in it. */
 void artifact_store_free(struct artifact_store *s);
@@ -21,6 +31,13 @@ void artifact_store_free(struct artifact_store *s);
 /* Where the files of a room are put, a new string; NULL without memory. The
    folder is made by whoever writes there. */
 char *artifact_store_path(const struct artifact_store *s, const char *id);
+/* Before a file of a room is written. False: there is no space for it. */
+bool artifact_store_reserve(struct artifact_store *s, const char *owner,
+			    const char *id, const char *path,
+			    uint64_t size_bytes) must_check;
+/* Nothing of the room is kept. */
+void artifact_store_discard(struct artifact_store *s, const char *owner,
+			    const char *id);
 /* The room has ended: what is there is kept from now on. */
 void artifact_store_keep(struct artifact_store *s, const char *owner,
 			 const char *id);

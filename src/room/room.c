@@ -215,10 +215,24 @@ room_cancel(struct room *r, uint64_t number)
 	pthread_mutex_unlock(&r->all->lock);
 }
 
+/* Nothing interrupts a session that is being opened, which may take as long as
+   packages do. It keeps its place until then: else a client that opens and
+   leaves has as many as it likes. The worker removes it. The lock is held. */
+static bool
+keeps_place(const struct room *r)
+{
+	return r->current && r->current->kind == TASK_OPEN && !r->all->closing;
+}
+
 void
 room_drop(struct room *r)
 {
+	bool keeps;
+
 	pthread_mutex_lock(&r->all->lock);
+	keeps = keeps_place(r);
+	r->dropped = true;
+	r->expires_us = 0;
 	r->over = true;
 	r->state = ROOM_ENDED;
 	for (struct task *t = r->first; t; t = t->next)
@@ -230,5 +244,6 @@ room_drop(struct room *r)
 		interrupt(r);
 	pthread_cond_broadcast(&r->changed);
 	pthread_mutex_unlock(&r->all->lock);
-	rooms_remove(r);
+	if (!keeps)
+		rooms_remove(r);
 }

@@ -19,6 +19,7 @@
 
 #include "artifact_store.h"
 #include "error.h"
+#include "tenants.h"
 
 /* Of rooms, calls and questions: nobody can guess one. */
 #define ROOM_ID_SIZE 21
@@ -49,11 +50,21 @@ struct room_audit {
 	void *user;
 };
 
+/* What one owner may have at once. */
+struct room_share {
+	uint64_t rooms;	       /* sessions and runs */
+	uint64_t memory_bytes; /* of all of them, by their policies */
+};
+
 struct rooms_options {
 	struct remit *remit; /* the caller's, for longer than the rooms */
-	size_t max_rooms;    /* sessions and runs at once */
+	struct tenants_limits limits;
 	struct artifact_store *artifacts; /* or NULL: no file leaves a jail */
 	struct room_audit audit;
+	/* How much an owner may have; or NULL: as much as there is. Called with
+	   the lock of the table held, so it must not wait. */
+	struct room_share (*share)(void *user, const char *owner);
+	void *share_user;
 };
 
 /* What happens in a cell. Each but the last may be NULL. */
@@ -97,7 +108,7 @@ struct room_options {
 	bool exports;	       /* files may leave: see artifact_store.h */
 	bool forkable;	       /* of a session */
 	uint64_t life_ms;      /* of a session: it is dropped then; 0: never */
-	uint64_t memory_bytes; /* by its policy, for rooms_memory() */
+	uint64_t memory_bytes; /* by its policy, for the owner's share */
 	struct room_loan loan;
 };
 
@@ -136,8 +147,11 @@ bool rooms_end(struct rooms *rs, uint64_t patience_ms) must_check;
 void rooms_free(struct rooms *rs);
 /* Rooms of one owner, or of all (NULL). */
 size_t rooms_count(struct rooms *rs, const char *owner);
-/* What those of one owner may take together. */
-uint64_t rooms_memory(struct rooms *rs, const char *owner);
+/* Whether an owner may have `count` more rooms of so much memory each now.
+   It promises nothing: each new room is checked again when it is added. */
+int rooms_check_share(struct rooms *rs, const char *owner, uint64_t count,
+		      uint64_t memory_bytes,
+		      struct remit_error *err) must_check;
 /* The sessions of one owner, or of all (NULL), oldest first; free() them.
    -1: no memory. */
 int rooms_list(struct rooms *rs, const char *owner, struct room_view **out,
@@ -187,7 +201,8 @@ int room_fork(struct room *r, const struct room_events *ev, void *user,
    result is the session's last. */
 int room_close(struct room *r, const struct room_events *ev, void *user,
 	       struct remit_error *err) must_check;
-/* End it at once, whatever it does. What waits fails with REMIT_E_GONE. */
+/* End it at once, whatever it does. What waits fails with REMIT_E_GONE. A
+   session that is being opened counts until that is done. */
 void room_drop(struct room *r);
 
 /* KeyboardInterrupt for the cell that runs, if one does. A run gets two

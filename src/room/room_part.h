@@ -50,11 +50,12 @@ struct rooms {
 	pthread_cond_t worker_ended;
 	struct remit *remit;
 	struct artifact_store *artifacts;
-	size_t max_rooms;
+	struct tenants tenants;
 	struct room_audit audit;
+	struct room_share (*share)(void *user, const char *owner);
+	void *share_user;
 	bool closing;
 	struct room *first; /* of the table */
-	size_t count;
 	size_t workers;
 	struct wait *waits;
 };
@@ -67,15 +68,20 @@ struct room {
 	bool is_run;
 	char id[ROOM_ID_SIZE];
 	char *owner;
+	struct tenant *tenant;
+	bool has_session_place;
+	struct turn turn; /* of the program that waits or runs */
 	/* As it was opened; a branch borrows from its parent. */
 	struct room_options opt;
 	char *folder; /* for artifacts, or NULL */
+	bool has_kept_artifacts;
 	struct room *parent;
 	uint64_t created_ms, expires_ms, expires_us;
 
 	pthread_cond_t changed;
 	enum room_state state;
-	bool over; /* the worker is to end */
+	bool over;    /* the worker is to end */
+	bool dropped; /* no client finds it, whether it is listed or not */
 	struct task *first, **last;
 	unsigned queued;
 	uint64_t numbers;     /* of tasks given out */
@@ -90,6 +96,8 @@ int rooms_add(struct rooms *rs, const struct room_options *opt, bool is_run,
 	      struct room **out, struct remit_error *err) must_check;
 /* Out of the table, if it is in it. */
 void rooms_remove(struct room *r);
+/* The room's session is gone: another may be opened. */
+void rooms_leave_session(struct room *r);
 /* A thread for the room, which it will be held by. */
 int room_start_worker(struct room *r, struct remit_error *err) must_check;
 int room_queue(struct room *r, const struct task *given, uint64_t *number,

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "artifacts.h"
 #include "result_view.h"
 #include "room_part.h"
 
@@ -69,6 +70,56 @@ on_call(void *user, struct remit_tool_call *call, const char *arguments_json,
 		remit_tool_fail(call, "the server is out of memory");
 	else
 		t->ev->call(t->user, id, name, arguments_json, len);
+}
+
+/* ---- turns ---- */
+
+/* These occupy a place of the keeper while they are done. */
+static bool
+needs_turn(const struct task *t)
+{
+	return t->kind == TASK_OPEN || t->kind == TASK_RUN ||
+	       t->kind == TASK_CELL || t->kind == TASK_RESET;
+}
+
+/* The lock is held. */
+static void
+grant_turns(struct rooms *rs)
+{
+	struct turn *turn;
+
+	while ((turn = tenants_next(&rs->tenants)))
+		pthread_cond_broadcast(&((struct room *)turn->owner)->changed);
+}
+
+/* False: the task was cancelled while it waited. */
+static bool
+take_turn(struct room *r, const struct task *t)
+{
+	struct rooms *rs = r->all;
+	bool has_turn;
+
+	pthread_mutex_lock(&rs->lock);
+	tenants_wait(&rs->tenants, &r->turn, r->tenant, r);
+	grant_turns(rs);
+	while (r->turn.is_waiting && !t->cancelled)
+		pthread_cond_wait(&r->changed, &rs->lock);
+	has_turn = r->turn.is_running;
+	if (!has_turn)
+		tenants_end(&rs->tenants, &r->turn);
+	pthread_mutex_unlock(&rs->lock);
+	return has_turn;
+}
+
+/* Called as soon as the keeper is done, before a client is sent the result:
+   slow clients must not occupy places. */
+static void
+end_turn(struct room *r)
+{
+	pthread_mutex_lock(&r->all->lock);
+	tenants_end(&r->all->tenants, &r->turn);
+	grant_turns(r->all);
+	pthread_mutex_unlock(&r->all->lock);
 }
 
 /* ---- tasks ---- */
@@ -183,10 +234,15 @@ do_open(struct room *r, struct task *t)
 	};
 	struct remit_session *s;
 	struct remit_error err;
+	int failed;
 
 	use_tools(r);
-	if (remit_session_open(r->all->remit, &opt, &s, &err) < 0) {
+	failed = remit_session_open(r->all->remit, &opt, &s, &err);
+	end_turn(r);
+	if (failed < 0) {
+		rooms_leave_session(r);
 		room_drop(r);
+		rooms_remove(r);
 		tell(t, NULL, &err);
 		return;
 	}
@@ -209,6 +265,7 @@ keep_artifacts(struct room *r, struct remit_result *res)
 	if (!r->folder)
 		return;
 	artifact_store_keep(r->all->artifacts, r->owner, r->id);
+	r->has_kept_artifacts = true;
 	if (!res)
 		return;
 	list = json_object_get(result_view_document(res), "artifacts");
@@ -238,6 +295,7 @@ do_run(struct room *r, struct task *t)
 	}
 	set_state(r, ROOM_BUSY);
 	failed = remit_run(r->all->remit, &job, &res, &err);
+	end_turn(r);
 	room_wait_end(r);
 	room_drop(r);
 	keep_artifacts(r, res);
@@ -272,6 +330,7 @@ do_cell(struct room *r, struct task *t)
 	}
 	set_state(r, ROOM_BUSY);
 	failed = remit_session_run(r->session, &job, &res, &err);
+	end_turn(r);
 	room_wait_end(r);
 	set_state(r, state_after(res));
 	tell_run(r, t, job, res, failed ? &err : NULL);
@@ -306,6 +365,7 @@ do_reset(struct room *r, struct task *t)
 
 	set_state(r, ROOM_OPENING);
 	failed = remit_session_reset(r->session, &err);
+	end_turn(r);
 	set_state(r, failed ? ROOM_ENDED : ROOM_IDLE);
 	tell(t, NULL, failed ? &err : NULL);
 }
@@ -325,6 +385,7 @@ do_fork(struct room *r, struct task *t)
 	if (failed) {
 		room_drop(branch);
 		remit_session_drop(take_session(branch));
+		rooms_leave_session(branch);
 	}
 	tell(t, NULL, failed ? &err : NULL);
 }
@@ -338,6 +399,7 @@ do_close(struct room *r, struct task *t)
 	struct remit_error err;
 	int failed = remit_session_close(take_session(r), &res, &err);
 
+	rooms_leave_session(r);
 	room_drop(r);
 	keep_artifacts(r, res);
 	tell_run(r, t, end, res, failed ? &err : NULL);
@@ -425,27 +487,46 @@ end_task(struct room *r)
 	pthread_mutex_unlock(&r->all->lock);
 }
 
+/* Called by the worker, in the middle of remit_run() or
+   remit_session_close(). */
+static bool
+admits_artifact(void *user, const char *path, uint64_t size_bytes)
+{
+	const struct room *r = user;
+
+	return artifact_store_reserve(r->all->artifacts, r->owner, r->id, path,
+				      size_bytes);
+}
+
 static void *
 work(void *arg)
 {
 	struct room *r = arg;
 	struct rooms *rs = r->all;
+	const struct artifacts_gate gate = { admits_artifact, r };
 	struct task *t;
 	bool refused;
 
 	here = r;
+	artifacts_use_gate(r->folder ? &gate : NULL);
 	while ((t = next_task(r, &refused))) {
 		if (refused) {
 			refuse(r, t);
 		} else {
 			if (t->ev->begin)
 				t->ev->begin(t->user, r);
-			deeds[t->kind](r, t);
+			if (!needs_turn(t) || take_turn(r, t))
+				deeds[t->kind](r, t);
+			else
+				refuse(r, t);
 		}
+		/* Some tasks fail before they reach the keeper. */
+		end_turn(r);
 		end_task(r);
 		task_free(t);
 	}
 	remit_session_drop(take_session(r));
+	rooms_leave_session(r);
 	rooms_remove(r);
 	room_put(r);
 	pthread_mutex_lock(&rs->lock);

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "loop.h"
+#include "number.h"
 #include "room_part.h"
 
 const char *const room_state_names[] = { "opening", "idle", "busy", "ended" };
@@ -52,8 +53,10 @@ rooms_open(struct rooms **out, const struct rooms_options *opt,
 	pthread_condattr_destroy(&monotonic);
 	rs->remit = opt->remit;
 	rs->artifacts = opt->artifacts;
-	rs->max_rooms = opt->max_rooms;
+	rs->tenants.limits = opt->limits;
 	rs->audit = opt->audit;
+	rs->share = opt->share;
+	rs->share_user = opt->share_user;
 	*out = rs;
 	return 0;
 }
@@ -98,14 +101,36 @@ rooms_free(struct rooms *rs)
 {
 	if (!rs)
 		return;
+	tenants_free(&rs->tenants);
 	pthread_cond_destroy(&rs->worker_ended);
 	pthread_mutex_destroy(&rs->lock);
 	free(rs);
 }
 
+/* The lock is held. */
+static void
+leave_session(struct room *r)
+{
+	if (r->has_session_place)
+		tenants_leave(&r->all->tenants, r->tenant, TENANT_SESSION);
+	r->has_session_place = false;
+}
+
+void
+rooms_leave_session(struct room *r)
+{
+	pthread_mutex_lock(&r->all->lock);
+	leave_session(r);
+	pthread_mutex_unlock(&r->all->lock);
+}
+
 static void
 room_free(struct room *r)
 {
+	rooms_leave_session(r);
+	/* A session that was dropped has written nothing, but has a folder. */
+	if (r->folder && !r->has_kept_artifacts)
+		artifact_store_discard(r->all->artifacts, r->owner, r->id);
 	room_put(r->parent);
 	if (r->opt.loan.release)
 		r->opt.loan.release(r->opt.loan.owner);
@@ -145,12 +170,85 @@ make(struct rooms *rs, const struct room_options *opt, struct remit_error *err)
 	return NULL;
 }
 
+/* ---- how many ---- */
+
+/* The lock is held. */
+static int
+check_share(const struct rooms *rs, const char *owner, uint64_t count,
+	    uint64_t memory_bytes, struct remit_error *err)
+{
+	uint64_t bytes = number_mul(count, memory_bytes);
+	struct room_share most;
+
+	if (!rs->share)
+		return 0;
+	most = rs->share(rs->share_user, owner);
+	for (const struct room *r = rs->first; r; r = r->next) {
+		if (strcmp(r->owner, owner) != 0)
+			continue;
+		count = number_add(count, 1);
+		bytes = number_add(bytes, r->opt.memory_bytes);
+	}
+	if (count > most.rooms)
+		return fail(err, REMIT_E_BUSY,
+			    "this key may have at most %llu sessions and runs "
+			    "at once",
+			    (unsigned long long)most.rooms);
+	if (bytes > most.memory_bytes)
+		return fail(err, REMIT_E_BUSY,
+			    "the sessions and runs of this key may have at "
+			    "most %llu bytes of memory together",
+			    (unsigned long long)most.memory_bytes);
+	return 0;
+}
+
+int
+rooms_check_share(struct rooms *rs, const char *owner, uint64_t count,
+		  uint64_t memory_bytes, struct remit_error *err)
+{
+	int failed;
+
+	pthread_mutex_lock(&rs->lock);
+	failed = check_share(rs, owner, count, memory_bytes, err);
+	pthread_mutex_unlock(&rs->lock);
+	return failed;
+}
+
+/* Into the table, if there is a place for it. The lock is held, so that two
+   rooms cannot both take the last one. */
+static int
+enlist(struct rooms *rs, struct room *r, struct remit_error *err)
+{
+	struct room **end = &rs->first;
+	struct tenant *t = tenants_find(&rs->tenants, r->owner);
+
+	if (rs->closing)
+		return fail(err, REMIT_E_GONE, "the server is ending");
+	if (!t)
+		return fail_sys(err, REMIT_E_MEMORY, "room");
+	if (check_share(rs, r->owner, 1, r->opt.memory_bytes, err) < 0 ||
+	    tenants_enter(&rs->tenants, t, TENANT_ROOM, err) < 0)
+		return -1;
+	if (!r->is_run &&
+	    tenants_enter(&rs->tenants, t, TENANT_SESSION, err) < 0) {
+		tenants_leave(&rs->tenants, t, TENANT_ROOM);
+		return -1;
+	}
+	r->tenant = t;
+	r->has_session_place = !r->is_run;
+	r->listed = true;
+	while (*end)
+		end = &(*end)->next;
+	*end = r;
+	return 0;
+}
+
 int
 rooms_add(struct rooms *rs, const struct room_options *opt, bool is_run,
 	  struct room **out, struct remit_error *err)
 {
-	struct room *r = make(rs, opt, err), **end;
-	bool full, closing;
+	struct room *r = make(rs, opt, err);
+	int failed;
 
 	if (!r)
 		return -1;
@@ -165,24 +263,12 @@ rooms_add(struct rooms *rs, const struct room_options *opt, bool is_run,
 	r->opt.loan = (struct room_loan){ 0 }; /* taken by what succeeds */
 	r->is_run = is_run;
 	r->holders = 2;
-	r->listed = true;
 	pthread_mutex_lock(&rs->lock);
-	closing = rs->closing;
-	full = rs->count >= rs->max_rooms;
-	for (end = &rs->first; *end; end = &(*end)->next)
-		;
-	if (!closing && !full) {
-		*end = r;
-		rs->count++;
-	}
+	failed = enlist(rs, r, err);
 	pthread_mutex_unlock(&rs->lock);
-	if (closing || full) {
+	if (failed < 0) {
 		room_free(r);
-		return closing ? fail(err, REMIT_E_GONE, "the server is ending")
-			       : fail(err, REMIT_E_BUSY,
-				      "%zu sessions and runs at once are the "
-				      "most",
-				      rs->max_rooms);
+		return -1;
 	}
 	room_set_life(r, is_run ? 0 : opt->life_ms);
 	*out = r;
@@ -201,7 +287,7 @@ unlist(struct room *r)
 		at = &(*at)->next;
 	*at = r->next;
 	r->listed = false;
-	r->all->count--;
+	tenants_leave(&r->all->tenants, r->tenant, TENANT_ROOM);
 	return true;
 }
 
@@ -247,7 +333,7 @@ find(struct rooms *rs, const char *owner, const char *id, bool is_run)
 
 	pthread_mutex_lock(&rs->lock);
 	for (r = rs->first; r; r = r->next)
-		if (r->is_run == is_run && !strcmp(r->id, id) &&
+		if (r->is_run == is_run && !r->dropped && !strcmp(r->id, id) &&
 		    !strcmp(r->owner, owner))
 			break;
 	if (r)
@@ -301,8 +387,10 @@ void
 room_set_life(struct room *r, uint64_t life_ms)
 {
 	pthread_mutex_lock(&r->all->lock);
-	r->expires_ms = life_ms ? wall_ms() + life_ms : 0;
-	r->expires_us = life_ms ? loop_now_us() + life_ms * 1000 : 0;
+	r->expires_ms = life_ms ? number_add(wall_ms(), life_ms) : 0;
+	r->expires_us =
+		life_ms ? number_add(loop_now_us(), number_mul(life_ms, 1000))
+			: 0;
 	pthread_mutex_unlock(&r->all->lock);
 }
 
@@ -364,19 +452,6 @@ rooms_count(struct rooms *rs, const char *owner)
 	return n;
 }
 
-uint64_t
-rooms_memory(struct rooms *rs, const char *owner)
-{
-	uint64_t bytes = 0;
-
-	pthread_mutex_lock(&rs->lock);
-	for (const struct room *r = rs->first; r; r = r->next)
-		if (!strcmp(r->owner, owner))
-			bytes += r->opt.memory_bytes;
-	pthread_mutex_unlock(&rs->lock);
-	return bytes;
-}
-
 int
 rooms_list(struct rooms *rs, const char *owner, struct room_view **out,
 	   size_t *count)
@@ -385,9 +460,10 @@ rooms_list(struct rooms *rs, const char *owner, struct room_view **out,
 	size_t n = 0;
 
 	pthread_mutex_lock(&rs->lock);
-	views = calloc(rs->count + 1, sizeof(*views));
+	views = calloc(rs->tenants.held[TENANT_ROOM] + 1, sizeof(*views));
 	for (const struct room *r = rs->first; r && views; r = r->next)
-		if (!r->is_run && (!owner || !strcmp(r->owner, owner)))
+		if (!r->is_run && !r->dropped &&
+		    (!owner || !strcmp(r->owner, owner)))
 			views[n++] = look(r);
 	pthread_mutex_unlock(&rs->lock);
 	if (!views)

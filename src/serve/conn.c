@@ -12,7 +12,8 @@
 #define LINGER_BYTES ((size_t)1024 * 1024)
 /* JSON of this size takes milliseconds to read. */
 #define LONG_BODY ((size_t)256 * 1024)
-/* Bytes that were sent stay in front of the others up to here. */
+/* Bytes that were sent stay in front of the others up to here, and up to half
+   of them: to move the rest is work. */
 #define SENT_KEPT ((size_t)256 * 1024)
 
 #define SECOND_US UINT64_C(1000000)
@@ -48,6 +49,8 @@ conn_close(struct conn *c)
 	if (c->next)
 		c->next->before = c->before;
 	c->server->conn_count--;
+	if (c->key)
+		c->key->conns--;
 	loop_remove(&c->server->loop, &c->source);
 	/* A reply that is not whole must not look so. */
 	if (conn_is_idle(c))
@@ -78,7 +81,13 @@ send_some(struct conn *c)
 	struct buf *out = &c->x->out;
 	ssize_t n;
 
-	while (c->sent < out->len) {
+	while (c->sent < out->len || c->x->tail.len) {
+		if (c->sent == out->len) {
+			buf_free(out);
+			*out = c->x->tail;
+			c->x->tail = (struct buf)BUF_INIT(out->cap);
+			c->sent = 0;
+		}
 		n = conn_send(c, out->data + c->sent, out->len - c->sent);
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -100,7 +109,8 @@ flush(struct conn *c)
 
 	pthread_mutex_lock(&x->lock);
 	failed = send_some(c);
-	if (c->sent == x->out.len || c->sent > SENT_KEPT) {
+	if (c->sent == x->out.len ||
+	    (c->sent > SENT_KEPT && c->sent > x->out.len / 2)) {
 		buf_drop(&x->out, c->sent);
 		c->sent = 0;
 		pthread_cond_broadcast(&x->drained);
@@ -234,7 +244,13 @@ take_body(struct conn *c)
 
 	c->x->got_bytes = b->data.len;
 	buf_drop(&c->in, used);
-	if (!server_has_room(c->server, b->data.len - before)) {
+	switch (server_charge_body(c->x, b->data.len - before)) {
+	case BODY_FITS:
+		break;
+	case BODY_OVER_SHARE:
+		reject(c, 429, "too many bodies of this key at once");
+		return;
+	case BODY_OVER_ALL:
 		reject(c, 503, "too many bodies at once: try again later");
 		return;
 	}
@@ -265,10 +281,30 @@ invite(struct conn *c)
 		c->x->closes = true;
 }
 
+/* False: the key has more connections than its share. */
+static bool
+count_for_key(struct conn *c)
+{
+	const struct server *s = c->server;
+	struct key *key = c->x->payer;
+
+	if (key && key != c->key) {
+		if (c->key)
+			c->key->conns--;
+		c->key = key;
+		key->conns++;
+	}
+	return !key ||
+	       key->conns <= serve_limits_share(s->conns_max, s->key_share) ||
+	       server_make_room_beside(c);
+}
+
 static void
 take_request(struct conn *c, const struct http_head *h)
 {
 	struct exchange *x = c->x;
+	bool fits;
+	int failed;
 
 	x->parsed = *h;
 	x->closes = h->is_old || exchange_header_is(x, "connection", "close");
@@ -280,9 +316,16 @@ take_request(struct conn *c, const struct http_head *h)
 		return;
 	}
 	memcpy(x->method, h->method.text, h->method.len);
-	if (server_accept_head(x) < 0) {
+	failed = server_accept_head(x);
+	fits = count_for_key(c);
+	if (failed < 0) {
 		/* A body that is not wanted is not read either. */
+		x->closes |= !fits;
 		answer(c);
+		return;
+	}
+	if (!fits) {
+		reject(c, 429, "too many connections of this key at once");
 		return;
 	}
 	body_begin(&x->body, h->is_chunked, h->body_bytes,

@@ -28,6 +28,9 @@ struct conn {
 	enum conn_step step;
 	struct buf in;
 	struct exchange *x;
+	/* The key that its last request with one counted for; NULL: it has
+	   proved nothing yet. */
+	struct key *key;
 	size_t sent;	      /* of x->out */
 	bool is_behind;	      /* there is more than the other end has read */
 	size_t thrown;	      /* bytes read while it lingers */

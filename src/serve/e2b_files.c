@@ -296,11 +296,14 @@ post_file(struct exchange *x)
 	filing_begin(f);
 }
 
-#define FILESYSTEM(name, what)                                               \
-	{                                                                    \
-		.method = "POST", .pattern = "/filesystem.Filesystem/" name, \
-		.serve = (what), .body = BODY_JSON, .is_open = true,         \
-		.admits = e2b_admits,                                        \
+#define FILESYSTEM(name, what)                             \
+	{                                                  \
+		.method = "POST",                          \
+		.pattern = "/filesystem.Filesystem/" name, \
+		.serve = (what),                           \
+		.body = BODY_JSON,                         \
+		.is_open = true,                           \
+		.admits = e2b_admits,                      \
 	}
 
 const struct route e2b_file_routes[] = {

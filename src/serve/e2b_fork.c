@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "e2b_control.h"
-#include "native_part.h"
 
 #define FORKS_MAX 8
 
@@ -114,7 +113,8 @@ e2b_post_fork(struct exchange *x)
 		return;
 	}
 	if (e2b_take_life(x->json, &f->life_ms, &err) < 0 ||
-	    native_check_limits(x, f->left * sb->memory_bytes, &err) < 0) {
+	    rooms_check_share(x->server->rooms, x->owner, f->left,
+			      sb->memory_bytes, &err) < 0) {
 		e2b_error(x, &err);
 		return;
 	}

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "host_rule.h"
+
 /* All traffic, in E2B's words. */
 static const char *const all_traffic[] = { "0.0.0.0/0", "::/0" };
 
@@ -210,8 +212,42 @@ is_allowed(const struct network *n, const char *host)
 }
 
 static int
-take_header(struct e2b_policy *p, const char *host, const char *header,
-	    const json_t *value, struct remit_error *err)
+add_credential(struct e2b_policy *p, const char *host, int port,
+	       const char *header, const char *from)
+{
+	return json_array_append_new(p->credentials,
+				     json_pack("{s:s, s:i, s:s, s:s}", "host",
+					       host, "port", port, "header",
+					       header, "from", from));
+}
+
+/* At the ports of HTTP that the server's policy names for the host; else at
+   that of TLS: on port 80 anybody on the way could read it. */
+static int
+add_credentials(struct e2b_policy *p, const char *host,
+		const struct list *hosts, const char *header, const char *from)
+{
+	struct remit_error unreadable;
+	struct host_rule r;
+	bool is_named = false;
+	char text[260];
+
+	snprintf(text, sizeof(text), strchr(host, ':') ? "[%s]" : "%s", host);
+	for (size_t i = 0; i < hosts->count; i++) {
+		if (!is_for(hosts->items[i], text) ||
+		    host_rule_read(hosts->items[i], &r, &unreadable) < 0 ||
+		    r.kind == HOST_TCP)
+			continue;
+		is_named = true;
+		if (add_credential(p, host, r.port, header, from) < 0)
+			return -1;
+	}
+	return is_named ? 0 : add_credential(p, host, 443, header, from);
+}
+
+static int
+take_header(struct e2b_policy *p, const char *host, const struct list *hosts,
+	    const char *header, const json_t *value, struct remit_error *err)
 {
 	const char *text = json_string_value(value);
 	char name[32], from[48];
@@ -228,10 +264,7 @@ take_header(struct e2b_policy *p, const char *host, const char *header,
 	snprintf(name, sizeof(name), "RULE_%zu",
 		 json_object_size(p->secrets) + 1);
 	snprintf(from, sizeof(from), "given:%s", name);
-	if (json_array_append_new(p->credentials,
-				  json_pack("{s:s, s:s, s:s}", "host", host,
-					    "header", header, "from", from)) <
-		    0 ||
+	if (add_credentials(p, host, hosts, header, from) < 0 ||
 	    json_object_set_new(p->secrets, name, json_string(text)) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "network.rules");
 	return 0;
@@ -257,8 +290,8 @@ only(const json_t *object, const char *member, struct remit_error *err)
 }
 
 static int
-take_rule(struct e2b_policy *p, const char *host, const json_t *rule,
-	  struct remit_error *err)
+take_rule(struct e2b_policy *p, const char *host, const struct list *hosts,
+	  const json_t *rule, struct remit_error *err)
 {
 	json_t *transform = json_object_get(rule, "transform"), *headers,
 	       *value;
@@ -273,7 +306,7 @@ take_rule(struct e2b_policy *p, const char *host, const json_t *rule,
 	headers = json_object_get(transform, "headers");
 	json_object_foreach(headers, header, value)
 	{
-		if (take_header(p, host, header, value, err) < 0)
+		if (take_header(p, host, hosts, header, value, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -290,19 +323,19 @@ take_rules(struct e2b_policy *p, json_t *list, const struct network *n,
 
 	json_object_foreach((json_t *)n->rules, host, rules)
 	{
-		size_t before = json_array_size(p->credentials);
+		size_t before = json_object_size(p->secrets);
 
 		if (!json_is_array(rules))
 			return fail(err, REMIT_E_INPUT,
 				    "network.rules: each host has a list");
 		json_array_foreach(rules, i, rule)
 		{
-			if (take_rule(p, host, rule, err) < 0)
+			if (take_rule(p, host, n->hosts, rule, err) < 0)
 				return -1;
 		}
-		if (json_array_size(p->credentials) == before)
+		if (json_object_size(p->secrets) == before)
 			continue;
-		if (json_array_size(p->credentials) > before + 1)
+		if (json_object_size(p->secrets) > before + 1)
 			return refuse(err, "network.rules",
 				      "one header for each host can be put in: "
 				      "have the code send what is no secret");

@@ -243,8 +243,11 @@ post_update(struct exchange *x)
 
 #define PROCESS(name, what, has)                                       \
 	{                                                              \
-		.method = "POST", .pattern = "/process.Process/" name, \
-		.serve = (what), .body = (has), .is_open = true,       \
+		.method = "POST",                                      \
+		.pattern = "/process.Process/" name,                   \
+		.serve = (what),                                       \
+		.body = (has),                                         \
+		.is_open = true,                                       \
 		.body_max = (has) == BODY_BYTES ? E2B_MESSAGE_MAX : 0, \
 		.admits = e2b_admits,                                  \
 	}

@@ -124,6 +124,14 @@ text_of(const json_t *object, const char *name)
 	return text ? text : "";
 }
 
+/* E2B's error has no member for a remedy, and models read the traceback. */
+static json_t *
+traceback_of(const json_t *error)
+{
+	return json_sprintf("%s%s", text_of(error, "traceback"),
+			    text_of(error, "remedy"));
+}
+
 json_t *
 e2b_error_line(const json_t *result)
 {
@@ -148,10 +156,10 @@ e2b_error_line(const json_t *result)
 	    (!strcmp(status, "exit") && !json_integer_value(code)))
 		return NULL;
 	if (json_is_object(error))
-		return json_pack("{s:s, s:s, s:s, s:s}", "type", "error",
+		return json_pack("{s:s, s:s, s:s, s:o}", "type", "error",
 				 "name", text_of(error, "name"), "value",
 				 text_of(error, "value"), "traceback",
-				 text_of(error, "traceback"));
+				 traceback_of(error));
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
 		if (!strcmp(status, ends[i].status)) {
 			name = ends[i].name;

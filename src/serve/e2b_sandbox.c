@@ -350,10 +350,13 @@ e2b_admits(struct exchange *x)
 	/* A key of its own has been counted. */
 	bool may = sb && (x->key || keys_spend(sb->key, loop_now_us()));
 
+	if (sb && !x->payer)
+		x->payer = sb->key;
 	if (sb && !may) {
 		reply_header(x, "Retry-After", "1");
 		e2b_fail(x, 429, "this key asks too often");
 	}
+	x->is_counted |= may;
 	sandbox_put(x, sb);
 	return may;
 }

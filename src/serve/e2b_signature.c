@@ -52,6 +52,11 @@ e2b_signature_is_right(const struct exchange *x, const char *token)
 	if (!said || strncmp(said, "v1_", 3) != 0 ||
 	    strcmp(x->path, "/files") != 0 || is_past(expiry))
 		return false;
+	/* Colons separate the parts of the signed text, and a path may have
+	   some: with one in the user, too, the same text could be read as
+	   another path, and as "write" where "read" was signed. */
+	if (user && strchr(user, ':'))
+		return false;
 	if (asprintf(&text, "%s:%s:%s:%s%s%s", path ? path : "",
 		     writes ? "write" : "read", user ? user : "", token,
 		     expiry ? ":" : "", expiry ? expiry : "") < 0)

@@ -17,7 +17,7 @@ struct snapshot {
 		unsigned mode;
 		unsigned long long size;
 		long long modified_ns;
-	} * rows; /* by name */
+	} *rows; /* by name */
 	size_t count;
 };
 

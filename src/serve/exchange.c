@@ -27,7 +27,7 @@ exchange_new(struct server *s, struct conn *c)
 	x->conn = c;
 	x->holders = 1;
 	x->head.cap = HEAD_MAX;
-	x->out.cap = OUT_MAX;
+	x->out.cap = x->tail.cap = OUT_MAX;
 	x->extras.cap = HEAD_MAX;
 	x->begun_us = loop_now_us();
 	return x;
@@ -45,7 +45,7 @@ free_pairs(struct exchange_pair *pairs, size_t count)
 void
 exchange_drop_body(struct exchange *x)
 {
-	server_give_back(x->server, x->body.data.len);
+	server_give_back(x, x->body.data.len);
 	body_free(&x->body);
 }
 
@@ -60,6 +60,7 @@ exchange_free(struct exchange *x)
 	exchange_drop_body(x);
 	buf_free(&x->head);
 	buf_free(&x->out);
+	buf_free(&x->tail);
 	buf_free(&x->extras);
 	pthread_cond_destroy(&x->drained);
 	pthread_mutex_destroy(&x->lock);
@@ -134,6 +135,7 @@ exchange_leave(struct exchange *x)
 		gone = x->on_gone;
 	x->is_gone = true;
 	buf_free(&x->out);
+	buf_free(&x->tail);
 	pthread_cond_broadcast(&x->drained);
 	pthread_mutex_unlock(&x->lock);
 	if (gone)
@@ -388,21 +390,41 @@ reply_bytes(struct exchange *x, int status, const char *type, const void *bytes,
 }
 
 void
+reply_take(struct exchange *x, int status, const char *type, const char *prefix,
+	   char *bytes, size_t len)
+{
+	static const char none[] =
+		"{\"error\":{\"code\":\"memory\",\"message\":\"no memory\","
+		"\"remedy\":\"\",\"where\":\"\"}}";
+	own_mem char *given = bytes;
+
+	if (!given) {
+		reply_bytes(x, 500, "application/json", none, sizeof(none) - 1);
+		return;
+	}
+	pthread_mutex_lock(&x->lock);
+	if (!x->status) {
+		add_head(x, status, type, true, strlen(prefix) + len);
+		if (strcmp(x->method, "HEAD") != 0 && !x->is_gone) {
+			add(x, prefix, strlen(prefix));
+			x->tail.data = take_ptr(&given);
+			x->tail.len = len;
+			x->tail.room = len + 1;
+		}
+		x->is_ended = true;
+	}
+	pthread_mutex_unlock(&x->lock);
+	server_tell(x);
+}
+
+void
 reply_json(struct exchange *x, int status, json_t *document)
 {
-	own_mem char *text =
-		document ? json_dumps(document,
-				      JSON_COMPACT | JSON_REAL_PRECISION(15))
-			 : NULL;
+	size_t len = 0;
+	char *text = document ? text_from_json(document, 0, &len) : NULL;
 
 	json_decref(document);
-	if (!text)
-		reply_bytes(x, 500, "application/json",
-			    "{\"error\":{\"code\":\"memory\",\"message\":"
-			    "\"no memory\",\"remedy\":\"\",\"where\":\"\"}}",
-			    73);
-	else
-		reply_bytes(x, status, "application/json", text, strlen(text));
+	reply_take(x, status, "application/json", "", text, len);
 }
 
 json_t *

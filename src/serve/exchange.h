@@ -44,19 +44,24 @@ struct exchange {
 	json_t *json; /* of routes with BODY_JSON or BODY_MAYBE */
 	const struct route *route;
 	struct key *key; /* NULL: none was asked for */
-	char *owner;	 /* the key's name, or "" */
-	uint16_t port;	 /* that it came in by; 0: the unix socket */
+	/* Whose limits it counts for: the key, or that of the sandbox whose
+	   token it has; NULL: nobody's. */
+	struct key *payer;
+	char *owner;   /* the key's name, or "" */
+	uint16_t port; /* that it came in by; 0: the unix socket */
 	uint64_t begun_us;
 
 	/* ---- of the thread of HTTP ---- */
 	struct conn *conn; /* NULL: the client has gone, or it is over */
 	size_t got_bytes;  /* of the body, also of one that was refused */
+	bool is_counted;   /* by the per_minute of a key, which bounds it */
 
 	/* ---- of all threads, under the lock ---- */
 	pthread_mutex_t lock;
 	pthread_cond_t drained;
 	unsigned holders;
 	struct buf out;	   /* to be sent */
+	struct buf tail;   /* what is sent after that, not copied into it */
 	struct buf extras; /* further header lines of the reply */
 	uint64_t sent_bytes;
 	int status; /* 0: nothing is said yet */
@@ -114,6 +119,10 @@ void reply_header(struct exchange *x, const char *name, const char *value);
 void reply_json(struct exchange *x, int status, json_t *document);
 void reply_bytes(struct exchange *x, int status, const char *type,
 		 const void *bytes, size_t len);
+/* The bytes, with a NUL after them, become the reply's, which begins with
+   `prefix`: what is long is not copied. NULL is the end of memory. */
+void reply_take(struct exchange *x, int status, const char *type,
+		const char *prefix, char *bytes, size_t len);
 /* {"error":{"code","message","remedy","where"}}, with the status that fits the
    code. */
 void reply_error(struct exchange *x, const struct remit_error *err);

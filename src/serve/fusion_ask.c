@@ -63,7 +63,9 @@ take_memory(json_t *doc, const json_t *body, const struct key *key,
 		return fail(err, REMIT_E_INPUT,
 			    "memory_limit_MB: must be a number without a "
 			    "fraction");
-	if (mib > 0 && (uint64_t)mib < key->policy.memory_bytes >> 20)
+	/* What JSON has no number for is larger than any machine. */
+	if (mib > 0 && mib <= INT64_MAX >> 20 &&
+	    (uint64_t)mib < key->policy.memory_bytes >> 20)
 		json_object_set_new(
 			doc, "policy",
 			json_pack("{s:I}", "memory_bytes", mib << 20));

@@ -116,7 +116,7 @@ find_key(const struct exchange *x)
 static int
 take_key(struct exchange *x)
 {
-	x->key = find_key(x);
+	x->key = x->payer = find_key(x);
 	if (!x->key && x->route->is_open)
 		return 0;
 	if (!x->key) {
@@ -134,6 +134,7 @@ take_key(struct exchange *x)
 			   (unsigned long long)x->key->per_minute);
 		return -1;
 	}
+	x->is_counted = true;
 	return 0;
 }
 

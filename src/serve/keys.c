@@ -11,13 +11,14 @@
 #include "path.h"
 #include "policy_within.h"
 #include "quantity.h"
+#include "serve_limits.h"
 
 #define FILE_MAX  (1024 * 1024)
 #define MINUTE_US 60e6
 
 static const struct key key_default = {
-	.concurrency = 64,
-	.per_minute = 60000,
+	.concurrency = LIMIT_KEY_CONCURRENCY,
+	.per_minute = LIMIT_KEY_PER_MINUTE,
 	.memory_bytes = POLICY_UNLIMITED,
 };
 
@@ -114,6 +115,36 @@ take_free(struct key *key, const json_t *list, struct remit_error *err)
 	return 0;
 }
 
+/* What a result has is in the server's memory, and artifacts are on its disk.
+   The policy of the server's options may have more. */
+static void
+set_ceilings(struct key *key)
+{
+	for (const struct serve_limit *row = serve_limits_table; row->name;
+	     row++) {
+		const struct field *f =
+			row->field ? field_find(row->field) : NULL;
+		uint64_t *most;
+
+		if (!f)
+			continue;
+		most = (uint64_t *)(void *)((char *)&key->most + f->offset);
+		key->free &= ~(UINT64_C(1) << (f - fields));
+		if (*most < row->value)
+			*most = row->value;
+	}
+}
+
+static int
+take_operator(struct key *key, const json_t *value, struct remit_error *err)
+{
+	if (value && !json_is_boolean(value))
+		return json_value_wrong_type(value, "true or false", "operator",
+					     err);
+	key->is_operator = json_is_true(value);
+	return 0;
+}
+
 static int
 take_policy(struct key *key, const json_t *doc, const struct policy *base,
 	    struct remit_error *err)
@@ -142,16 +173,17 @@ static int
 take_key(struct key *key, const json_t *row, const struct policy *base,
 	 struct remit_error *err)
 {
-	static const char *const known[] = { "name",	     "sha256",
-					     "concurrency",  "per_minute",
-					     "memory_bytes", "policy",
-					     "free",	     NULL };
+	static const char *const known[] = {
+		"name",	  "sha256", "concurrency", "per_minute", "memory_bytes",
+		"policy", "free",   "operator",	   NULL
+	};
 	const char *name = json_string_value(json_object_get(row, "name"));
 	const char *sum = json_string_value(json_object_get(row, "sha256"));
 
 	if (json_value_members(row, known,
 			       "a key has name, sha256, concurrency, "
-			       "per_minute, memory_bytes, policy and free",
+			       "per_minute, memory_bytes, policy, free and "
+			       "operator",
 			       "key", err) < 0)
 		return -1;
 	if (!name || !*name || strlen(name) > 64 ||
@@ -173,7 +205,11 @@ take_key(struct key *key, const json_t *row, const struct policy *base,
 	    take_bytes(row, "memory_bytes", &key->memory_bytes, err) < 0 ||
 	    take_policy(key, json_object_get(row, "policy"), base, err) < 0)
 		return -1;
-	return take_free(key, json_object_get(row, "free"), err);
+	if (!json_object_get(row, "policy"))
+		set_ceilings(key);
+	if (take_free(key, json_object_get(row, "free"), err) < 0)
+		return -1;
+	return take_operator(key, json_object_get(row, "operator"), err);
 }
 
 /* ---- files ---- */
@@ -267,6 +303,7 @@ keys_make_local(struct keys *k, const struct policy *base, bool is_open,
 	k->all[0].name = strdup("local");
 	k->count = 1;
 	k->is_open = is_open;
+	k->all[0].is_operator = true; /* there is no other key to hide */
 	k->is_local = true;
 	sha256_text(text, KEY_TEXT - 1, k->all[0].sum);
 	if (!k->all[0].name)
@@ -346,6 +383,15 @@ keys_find(const struct keys *k, const char *text, size_t len)
 		found = differs ? found : &k->all[i];
 	}
 	return found;
+}
+
+const struct key *
+keys_named(const struct keys *k, const char *name)
+{
+	for (size_t i = 0; i < k->count; i++)
+		if (!strcmp(k->all[i].name, name))
+			return &k->all[i];
+	return NULL;
 }
 
 bool

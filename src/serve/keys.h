@@ -5,7 +5,8 @@
  *
  *	{"keys": [{"name": "ci", "sha256": "...", "concurrency": 8,
  *	  "per_minute": 600, "memory_bytes": "4G",
- *	  "policy": {"network_access": false}, "free": ["timeout"]}]}
+ *	  "policy": {"network_access": false}, "free": ["timeout"],
+ *	  "operator": false}]}
  */
 #ifndef REMIT_KEYS_H
 #define REMIT_KEYS_H
@@ -31,8 +32,11 @@ struct key {
 	   anything. */
 	struct policy most;
 	uint64_t free;
+	bool is_operator; /* it may see what the whole server does */
 	/* Of its policy's interpreter, for Piston's clients; 0: not known. */
 	int python[3];
+	uint64_t body_bytes; /* of requests that live; atomic */
+	size_t conns;	     /* of the thread of HTTP */
 	/* Requests it may make now. */
 	double left;
 	uint64_t filled_us;
@@ -59,6 +63,8 @@ void keys_free(struct keys *k);
 /* Whose key it is; NULL: nobody's. "e2b_" before it is left out, which some
    clients insist on. Takes the same time whatever is wrong with it. */
 struct key *keys_find(const struct keys *k, const char *text, size_t len);
+/* By its name; NULL: there is none. */
+const struct key *keys_named(const struct keys *k, const char *name);
 /* A policy as the document that a run is given, a new string; NULL without
    memory. */
 char *keys_policy_text(const struct policy *p);

@@ -4,8 +4,12 @@
 #include <string.h>
 
 #include "displays.h"
+#include "result_view.h"
 #include "server.h"
 #include "text.h"
+
+/* What is sent of a long result at once. */
+#define PIECE ((size_t)256 * 1024)
 
 /* ---- one event ---- */
 
@@ -33,21 +37,29 @@ send_event(struct listening *l, json_t *event)
 		return; /* nobody reads: the run is being interrupted */
 }
 
-/* {"type":"result","result":...} without taking the result apart. */
+/* {"type":"result","result":...} without taking the result apart; in pieces,
+   since it may be long and the client slow. The text begins with a comma. */
 static void
 send_result(struct listening *l, const char *result)
 {
-	static const char head[] = "{\"type\":\"result\",\"result\":";
-	own(buf) struct buf out = BUF_INIT((size_t)4 << 30);
-	bool sse = l->stream == STREAM_SSE;
+	const char *mark =
+		l->stream == STREAM_SSE ? "event: result\ndata: " : "";
+	const char *end = l->stream == STREAM_SSE ? "}\n\n" : "}\n";
+	size_t len = strlen(result), n;
+	char head[128];
 
-	if ((sse && buf_addf(&out, "event: result\ndata: ") < 0) ||
-	    buf_add(&out, head, sizeof(head) - 1) < 0 ||
-	    buf_add(&out, result, strlen(result)) < 0 ||
-	    buf_addf(&out, sse ? "}\n\n" : "}\n") < 0)
+	n = (size_t)snprintf(head, sizeof(head),
+			     "%s{\"type\":\"result\",\"result\":{\"id\":\"%s\"",
+			     mark, room_id(l->room));
+	if (reply_piece(l->x, head, n) < 0)
 		return;
-	if (reply_piece(l->x, out.data, out.len) < 0)
-		return;
+	for (size_t at = 0; at < len; at += n) {
+		n = len - at < PIECE ? len - at : PIECE;
+		if (reply_piece(l->x, result + at, n) < 0)
+			return;
+	}
+	if (reply_piece(l->x, end, strlen(end)) < 0)
+		return; /* the client has gone */
 }
 
 /* ---- output: whole characters only ---- */
@@ -171,16 +183,16 @@ on_question(void *user, const char *id, const struct remit_question *q)
 
 /* ---- the end ---- */
 
-/* The result as `remit run --json` prints it, and the id. */
+/* The result as `remit run --json` prints it, to come after the id: with a
+   comma for its first brace. */
 static char *
-result_text(const struct listening *l, const struct remit_result *res)
+result_text(struct remit_result *res)
 {
-	char *text;
+	char *text = result_view_take_json(res);
 
-	return asprintf(&text, "{\"id\":\"%s\",%s", room_id(l->room),
-			remit_result_json(res) + 1) < 0
-		       ? NULL
-		       : text;
+	if (text)
+		text[0] = ',';
+	return text;
 }
 
 static int
@@ -199,13 +211,18 @@ reply_whole(struct listening *l, const struct remit_result *res, char *text)
 {
 	int status = status_of(res);
 	json_t *doc, *error;
+	char id[ROOM_ID_SIZE + 16];
 
 	if (status == 200) {
-		reply_bytes(l->x, status, "application/json", text,
-			    strlen(text));
+		snprintf(id, sizeof(id), "{\"id\":\"%s\"", room_id(l->room));
+		reply_take(l->x, status, "application/json", id, text,
+			   strlen(text));
 		return;
 	}
+	text[0] = '{';
 	doc = json_loads(text, 0, NULL);
+	free(text);
+	json_object_set_new(doc, "id", json_string(room_id(l->room)));
 	error = json_object_get(doc, "error");
 	reply_json(l->x, status,
 		   json_pack("{s:{s:s, s:O?, s:O?, s:O?}, s:o}", "error",
@@ -220,7 +237,7 @@ on_whole_result(void *user, struct remit_result *res,
 		const struct remit_error *err)
 {
 	struct listening *l = user;
-	own_mem char *text = res ? result_text(l, res) : NULL;
+	char *text = res ? result_text(res) : NULL;
 
 	if (res)
 		metrics_program(&l->x->server->metrics,
@@ -239,7 +256,7 @@ on_last_event(void *user, struct remit_result *res,
 	      const struct remit_error *err)
 {
 	struct listening *l = user;
-	own_mem char *text = res ? result_text(l, res) : NULL;
+	own_mem char *text = res ? result_text(res) : NULL;
 	json_t *error;
 
 	flush_rests(l);

@@ -129,9 +129,20 @@ show_programs(struct metrics *m, struct buf *out)
 }
 
 int
+metrics_show_rooms(size_t rooms, struct buf *out)
+{
+	return buf_addf(out,
+			"# HELP remit_rooms Sessions and runs that live.\n"
+			"# TYPE remit_rooms gauge\n"
+			"remit_rooms %zu\n",
+			rooms);
+}
+
+int
 metrics_show(struct metrics *m, size_t rooms, size_t conns, struct buf *out)
 {
-	if (show_requests(m, out) < 0 || show_programs(m, out) < 0)
+	if (show_requests(m, out) < 0 || show_programs(m, out) < 0 ||
+	    metrics_show_rooms(rooms, out) < 0)
 		return -1;
 	return buf_addf(out,
 			"# HELP remit_http_sent_bytes_total Bytes of replies.\n"
@@ -143,10 +154,7 @@ metrics_show(struct metrics *m, size_t rooms, size_t conns, struct buf *out)
 			"remit_http_requests_in_flight %llu\n"
 			"# HELP remit_http_connections Open connections.\n"
 			"# TYPE remit_http_connections gauge\n"
-			"remit_http_connections %zu\n"
-			"# HELP remit_rooms Sessions and runs that live.\n"
-			"# TYPE remit_rooms gauge\n"
-			"remit_rooms %zu\n",
+			"remit_http_connections %zu\n",
 			(unsigned long long)m->sent_bytes,
-			(unsigned long long)m->in_flight, conns, rooms);
+			(unsigned long long)m->in_flight, conns);
 }

@@ -90,7 +90,7 @@ status(struct exchange *x)
 		return;
 	}
 	doc = json_loads(text, 0, NULL);
-	/* Others' runs are not for everybody. */
+	/* They have no names here, and there may be many. */
 	json_object_del(doc, "runs");
 	if (doc)
 		json_object_set_new(doc, "rooms",
@@ -99,10 +99,19 @@ status(struct exchange *x)
 	reply_json(x, 200, doc);
 }
 
+/* Pids, paths, modules, sessions and load are those of all keys together, so
+   only operators see them. */
 static void
 get_status(struct exchange *x)
 {
-	exchange_in_thread(x, status);
+	if (x->key->is_operator)
+		exchange_in_thread(x, status);
+	else
+		reply_json(x, 200,
+			   json_pack("{s:s, s:I}", "remit_version",
+				     remit_version(), "rooms",
+				     (json_int_t)rooms_count(x->server->rooms,
+							     x->owner)));
 }
 
 static void
@@ -133,8 +142,11 @@ get_metrics(struct exchange *x)
 	own(buf) struct buf text = BUF_INIT(1024 * 1024);
 	struct server *s = x->server;
 
-	if (metrics_show(&s->metrics, rooms_count(s->rooms, NULL),
-			 s->conn_count, &text) < 0)
+	if ((x->key->is_operator
+		     ? metrics_show(&s->metrics, rooms_count(s->rooms, NULL),
+				    s->conn_count, &text)
+		     : metrics_show_rooms(rooms_count(s->rooms, x->owner),
+					  &text)) < 0)
 		reply_fail(x, 500, "memory", "no memory");
 	else
 		reply_bytes(x, 200, "text/plain; version=0.0.4; charset=utf-8",
@@ -162,7 +174,7 @@ const struct route native_info_routes[] = {
 		.method = "GET",
 		.pattern = "/v1/status",
 		.serve = get_status,
-		.summary = "What the keeper is doing",
+		.summary = "What the keeper is doing, for operators' keys",
 		.gives = "Status",
 	},
 	{
@@ -195,7 +207,7 @@ const struct route native_info_routes[] = {
 		.pattern = "/metrics",
 		.serve = get_metrics,
 		.while_draining = true,
-		.summary = "Counters for Prometheus",
+		.summary = "Counters for Prometheus, for operators' keys",
 		.type = "text/plain",
 	},
 	{ 0 },

@@ -205,7 +205,7 @@ take_limit(const json_t *body, const char *name, uint64_t most, uint64_t *out,
 		return fail(err, REMIT_E_INPUT,
 			    "%s cannot exceed the configured limit of %llu",
 			    name, (unsigned long long)most);
-	*out = wanted < 0x1p63 ? (uint64_t)wanted : most;
+	*out = number_whole(wanted);
 	return 0;
 }
 
@@ -236,7 +236,8 @@ take_limits(json_t *doc, const json_t *body, const struct policy *p,
 		json_object_set_new(
 			policy, "cpu_seconds",
 			json_sprintf("%llums", (unsigned long long)cpu_ms));
-	if (memory)
+	/* What JSON has no number for is larger than any machine. */
+	if (memory && memory <= INT64_MAX)
 		json_object_set_new(policy, "memory_bytes",
 				    json_integer((json_int_t)memory));
 	/* A policy of its own has jails of its own to wait for. */

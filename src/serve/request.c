@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base64.h"
+#include "credential.h"
+#include "host_rule.h"
 #include "json_value.h"
 #include "nearest.h"
 #include "policy_within.h"
@@ -23,6 +25,65 @@ no_memory(struct remit_error *err)
 
 /* ---- the policy ---- */
 
+/* Whether a credential of the key's policy would be put into requests that are
+   made by this entry. */
+static bool
+has_key_credential(const struct policy *policy, const struct key *key,
+		   const char *entry)
+{
+	struct remit_error unreadable; /* the plan refuses it */
+	struct credential c;
+	struct host_rule r;
+
+	if (host_rule_read(entry, &r, &unreadable) < 0)
+		return false;
+	for (size_t i = 0; i < policy->credentials.count; i++) {
+		const char *text = policy->credentials.items[i];
+
+		if (list_has(&key->most.credentials, text) &&
+		    credential_read(text, &c, &unreadable) == 0 &&
+		    credential_is_for(&c, &r))
+			return true;
+	}
+	return false;
+}
+
+/* The credentials of a key go where its policy says, and into the requests that
+   it says: a client cannot name their hosts in other words. */
+static int
+bound_credentials(const struct policy *policy, const struct key *key,
+		  struct remit_error *err)
+{
+	for (size_t i = 0; i < policy->network_allow.count; i++) {
+		const char *entry = policy->network_allow.items[i];
+
+		if (!list_has(&key->most.network_allow, entry) &&
+		    has_key_credential(policy, key, entry))
+			return fail_refused(
+				err, "network_allow",
+				"Name it in the words of the key's policy, or "
+				"leave out the credential.",
+				"\"%.300s\" would have a credential of the "
+				"server put into its requests",
+				entry);
+	}
+	return 0;
+}
+
+/* A client may name public hosts only, unless the key has them, or the host's
+   whole network. */
+static int
+bound_hosts(struct policy *policy, const struct key *key,
+	    struct remit_error *err)
+{
+	if (bound_credentials(policy, key, err) < 0)
+		return -1;
+	if (key->most.network_access == NETWORK_HOST)
+		return 0;
+	return host_rules_keep_public(&policy->network_allow,
+				      &key->most.network_allow, err);
+}
+
 int
 request_policy(const json_t *doc, const struct key *key, struct policy *policy,
 	       char **text, struct remit_error *err)
@@ -39,7 +100,8 @@ request_policy(const json_t *doc, const struct key *key, struct policy *policy,
 	if (!given)
 		return no_memory(err);
 	if (policy_parse(policy, given, strlen(given), "policy", err) < 0 ||
-	    policy_within(policy, &key->most, key->free, err) < 0)
+	    policy_within(policy, &key->most, key->free, err) < 0 ||
+	    bound_hosts(policy, key, err) < 0)
 		return -1;
 	*text = keys_policy_text(policy);
 	return *text ? 0 : no_memory(err);

@@ -13,10 +13,9 @@
 #include "exchange_part.h"
 #include "request_log.h"
 
-/* Connections at once; more wait in the kernel. */
-#define CONNS_MAX 1024
-/* Bytes of bodies at once. */
-#define BODIES_MAX ((size_t)256 * 1024 * 1024)
+/* Connections taken in a row: those that are here already have their turn
+   before they could be closed for newer ones. */
+#define ACCEPTS_MAX 64
 /* How long what runs may go on after SIGTERM. */
 #define DRAIN_US  (30 * UINT64_C(1000000))
 #define SECOND_US UINT64_C(1000000)
@@ -129,17 +128,30 @@ on_wake(void *owner, uint32_t events)
 
 /* ---- memory ---- */
 
-bool
-server_has_room(struct server *s, size_t bytes)
+enum body_room
+server_charge_body(struct exchange *x, size_t bytes)
 {
-	return __atomic_add_fetch(&s->body_bytes, bytes, __ATOMIC_RELAXED) <=
-	       BODIES_MAX;
+	struct server *s = x->server;
+	uint64_t most = s->limits.body_bytes, own = 0;
+	uint64_t all =
+		__atomic_add_fetch(&s->body_bytes, bytes, __ATOMIC_RELAXED);
+
+	if (x->payer)
+		own = __atomic_add_fetch(&x->payer->body_bytes, bytes,
+					 __ATOMIC_RELAXED);
+	if (all > most)
+		return BODY_OVER_ALL;
+	return own > serve_limits_share(most, s->key_share) ? BODY_OVER_SHARE
+							    : BODY_FITS;
 }
 
 void
-server_give_back(struct server *s, size_t bytes)
+server_give_back(struct exchange *x, size_t bytes)
 {
-	__atomic_sub_fetch(&s->body_bytes, bytes, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&x->server->body_bytes, bytes, __ATOMIC_RELAXED);
+	if (x->payer)
+		__atomic_sub_fetch(&x->payer->body_bytes, bytes,
+				   __ATOMIC_RELAXED);
 }
 
 /* ---- time ---- */
@@ -169,6 +181,7 @@ on_second(void *owner)
 	}
 	rooms_sweep(s->rooms);
 	e2b_look(s);
+	request_log_report(&s->log, s->log_fd, false);
 	for (size_t i = 0; i < s->listener_count; i++)
 		loop_want(&s->loop, &s->listeners[i].source, EPOLLIN);
 	if (s->is_draining) {
@@ -224,15 +237,19 @@ open_signals(struct server *s, struct remit_error *err)
 			s, err);
 }
 
-/* Each run has several descriptors, each connection one. */
+/* Each run has several descriptors, each connection one: where they are few,
+   connections leave half of them for runs. */
 static void
-raise_files(void)
+raise_files(struct server *s)
 {
 	struct rlimit most;
 
+	s->conns_max = s->limits.connections;
 	if (getrlimit(RLIMIT_NOFILE, &most) == 0) {
 		most.rlim_cur = most.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &most);
+		if (s->conns_max > most.rlim_cur / 2)
+			s->conns_max = most.rlim_cur / 2;
 	}
 }
 
@@ -259,7 +276,7 @@ server_open(struct server *s, struct remit_error *err)
 	s->signals = (struct source)SOURCE_INIT;
 	s->wake = (struct source)SOURCE_INIT;
 	s->signal_fd = -1;
-	raise_files();
+	raise_files(s);
 	metrics_open(&s->metrics);
 	s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (s->wake_fd < 0)
@@ -281,21 +298,106 @@ server_hang(struct server *s, struct route_table *table)
 	s->tables = table;
 }
 
+/* ---- connections ---- */
+
+/* Which connections are closed for newer ones: those that have proved nothing
+   before all others, then those between two requests or after the last. 0: it
+   stays. */
+static int
+is_expendable(const struct conn *c)
+{
+	if (!c->key)
+		return c->step == CONN_ANSWER ? 2 : 3;
+	return conn_is_idle(c) || c->step == CONN_LINGER ? 1 : 0;
+}
+
+/* Among keys that of the one with the most connections, then the oldest. */
+static bool
+goes_before(const struct conn *a, const struct conn *b)
+{
+	int x = is_expendable(a), y = is_expendable(b);
+
+	if (x != y)
+		return x > y;
+	if (a->key && a->key->conns != b->key->conns)
+		return a->key->conns > b->key->conns;
+	return a->step_us < b->step_us;
+}
+
+/* NULL: all are in use. */
+static struct conn *
+find_expendable(const struct server *s)
+{
+	struct conn *found = NULL;
+
+	for (struct conn *c = s->conns; c; c = c->next)
+		if (is_expendable(c) && (!found || goes_before(c, found)))
+			found = c;
+	return found;
+}
+
+static bool
+make_room(struct server *s)
+{
+	struct conn *c = find_expendable(s);
+
+	if (c)
+		conn_close(c);
+	return c;
+}
+
+bool
+server_make_room_beside(const struct conn *kept)
+{
+	struct conn *found = NULL;
+
+	for (struct conn *c = kept->server->conns; c; c = c->next)
+		if (c != kept && c->key == kept->key && is_expendable(c) &&
+		    (!found || goes_before(c, found)))
+			found = c;
+	if (found)
+		conn_close(found);
+	return found;
+}
+
+/* -1: no more come for now. */
+static int
+accept_one(struct listener *l)
+{
+	struct server *s = l->server;
+	bool is_full = s->conn_count >= s->conns_max;
+	int fd;
+
+	if (is_full && !find_expendable(s)) {
+		errno = EMFILE;
+		return -1;
+	}
+	fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE) && make_room(s))
+		fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd < 0)
+		return -1;
+	if (is_full)
+		make_room(s);
+	conn_open(s, fd, l->port);
+	return 0;
+}
+
 static void
 on_client(void *owner, uint32_t events)
 {
 	struct listener *l = owner;
-	struct server *s = l->server;
-	int fd;
 
 	(void)events;
-	while (s->conn_count < CONNS_MAX &&
-	       (fd = accept4(l->fd, NULL, NULL,
-			     SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
-		conn_open(s, fd, l->port);
-	/* A full server looks again when a second has passed. */
-	if (s->conn_count >= CONNS_MAX)
-		loop_want(&s->loop, &l->source, 0);
+	for (int i = 0; i < ACCEPTS_MAX; i++)
+		if (accept_one(l) < 0) {
+			/* A full server looks again when a second has
+			   passed. */
+			if (errno == EMFILE || errno == ENFILE ||
+			    errno == ENOBUFS || errno == ENOMEM)
+				loop_want(&l->server->loop, &l->source, 0);
+			return;
+		}
 }
 
 int
@@ -316,6 +418,7 @@ server_run(struct server *s, struct remit_error *err)
 	/* Workers may wait for their clients: now they are gone. */
 	while (s->conns)
 		conn_close(s->conns);
+	request_log_report(&s->log, s->log_fd, true);
 	return failed;
 }
 
@@ -352,23 +455,12 @@ server_done(struct exchange *x)
 	struct server *s = x->server;
 
 	metrics_end(&s->metrics, x);
-	request_log_add(s->log_fd, x);
+	request_log_add(&s->log, s->log_fd, x);
 }
 
 int
 server_check_limits(const struct server *s, const struct key *k,
 		    uint64_t memory_bytes, struct remit_error *err)
 {
-	if (rooms_count(s->rooms, k->name) >= k->concurrency)
-		return fail(err, REMIT_E_BUSY,
-			    "this key has %llu sessions and runs at once at "
-			    "most",
-			    (unsigned long long)k->concurrency);
-	if (k->memory_bytes != POLICY_UNLIMITED &&
-	    rooms_memory(s->rooms, k->name) + memory_bytes > k->memory_bytes)
-		return fail(err, REMIT_E_BUSY,
-			    "this key's sessions and runs have %llu bytes of "
-			    "memory together at most",
-			    (unsigned long long)k->memory_bytes);
-	return 0;
+	return rooms_check_share(s->rooms, k->name, 1, memory_bytes, err);
 }

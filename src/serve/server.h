@@ -11,7 +11,9 @@
 #include "keys.h"
 #include "list.h"
 #include "metrics.h"
+#include "request_log.h"
 #include "room.h"
+#include "serve_limits.h"
 
 #define SERVER_LISTENERS_MAX 8
 
@@ -33,6 +35,8 @@ struct server {
 	struct list hosts;   /* further names this server goes by */
 	struct list origins; /* of other pages that may ask */
 	int log_fd;	     /* -1: no log */
+	struct serve_limits limits;
+	unsigned key_share; /* in percent; 100 if there is a single key */
 	struct mcp_door *mcp;
 	struct certificate *certificate; /* NULL: no TLS at ports */
 	/* At SIGHUP, by the thread of HTTP. NULL: that ends the process. */
@@ -45,7 +49,7 @@ struct server {
 	struct listener listeners[SERVER_LISTENERS_MAX];
 	size_t listener_count;
 	struct conn *conns;
-	size_t conn_count;
+	size_t conn_count, conns_max;
 	pthread_t thread; /* of HTTP */
 	bool is_draining;
 	uint64_t drain_until_us;
@@ -53,6 +57,7 @@ struct server {
 	struct source signals;
 	int signal_fd;
 	struct metrics metrics;
+	struct request_log log;
 	/* Other threads, and news from them. */
 	pthread_mutex_t lock;
 	pthread_cond_t thread_ended;
@@ -96,6 +101,9 @@ int server_check_limits(const struct server *s, const struct key *k,
 int server_accept_head(struct exchange *x) must_check;
 /* The body is there. -1: the reply is there. */
 int server_accept_body(struct exchange *x) must_check;
+/* Close another connection of the same key that is not in use. False: there is
+   none. */
+bool server_make_room_beside(const struct conn *kept);
 void server_begun(struct exchange *x);
 /* The reply is sent, or nobody waits for it any more. */
 void server_done(struct exchange *x);

@@ -139,21 +139,20 @@ what_cannot_be_kept_is_refused(void **state)
 	"\"rules\": {\"" host "\": [{\"transform\": {\"headers\": {" headers \
 	"}}}]}"
 #define KEY "\"X-Key\": \"s3cr3t\""
+#define HEADER(host, port)                         \
+	"{\"host\": \"" host "\", \"port\": " port \
+	", \"header\": \"X-Key\", \"from\": \"given:RULE_1\"}"
+#define A_HEADER "[" HEADER("a.test", "443") "]"
 
 static void
 has_header(const char *body, bool open, const struct list *hosts,
-	   const char *policy, const char *host)
+	   const char *policy, const char *credentials)
 {
 	own(e2b_policy) struct e2b_policy p = { 0 };
-	char entry[200];
 
-	snprintf(entry, sizeof(entry),
-		 "[{\"host\": \"%s\", \"header\": \"X-Key\", \"from\": "
-		 "\"given:RULE_1\"}]",
-		 host);
 	read_as(body, open, hosts, &p);
 	is_same(p.policy, policy, body);
-	is_same(p.credentials, entry, body);
+	is_same(p.credentials, credentials, body);
 	is_same(p.secrets, "{\"RULE_1\": \"s3cr3t\"}", body);
 }
 
@@ -163,30 +162,31 @@ headers_become_credentials_and_their_values_are_apart(void **state)
 	(void)state;
 	has_header("{\"network\": {\"allowOut\": [\"a.test\"], " RULE("a.test",
 								      KEY) "}}",
-		   false, &no_hosts, "{" HOSTS "}", "a.test");
+		   false, &no_hosts, "{" HOSTS "}", A_HEADER);
 	/* A star does not stand for it. */
 	has_header("{\"network\": {\"allowOut\": [\"*.test\"], " RULE("a.test",
 								      KEY) "}}",
 		   false, &no_hosts,
 		   "{\"network_allow\": [\"*.test:443\", \"*.test:80\", "
 		   "\"a.test:443\", \"a.test:80\"]}",
-		   "a.test");
+		   A_HEADER);
 	/* Where all is open, or all are allowed, the host need not be named;
 	   and nothing is taken away. */
 	has_header("{\"network\": {" RULE("a.test", KEY) "}}", true, &some,
 		   "{\"network_allow\": [\"own.test:8080:plain,private\", "
 		   "\"own.test:443\", \"a.test:443\", \"a.test:80\"]}",
-		   "a.test");
+		   A_HEADER);
 	has_header("{\"network\": {\"allowOut\": [\"0.0.0.0/0\"], " RULE(
 			   "a.test", KEY) "}}",
-		   false, &no_hosts, "{" HOSTS "}", "a.test");
+		   false, &no_hosts, "{" HOSTS "}", A_HEADER);
 	/* As the server's policy names it. */
 	has_header("{\"network\": {\"allowOut\": [\"own.test\"], " RULE(
 			   "own.test", KEY) "}}",
 		   false, &some,
 		   "{\"network_allow\": [\"own.test:8080:plain,private\", "
 		   "\"own.test:443\"]}",
-		   "own.test");
+		   "[" HEADER("own.test", "8080") ", " HEADER("own.test",
+							      "443") "]");
 	becomes("{\"network\": {\"rules\": {\"a.test\": []}}}", false, "{}");
 	becomes("{\"network\": {\"rules\": {\"a.test\": [{}, "
 		"{\"transform\": null}]}}}",

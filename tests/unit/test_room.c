@@ -63,11 +63,24 @@ hear(struct story *s)
 	assert_int_equal(read(s->told, &n, sizeof(n)), sizeof(n));
 }
 
+/* "alice" may have as much as there is, and others only a little. */
+static struct room_share
+share_of(void *user, const char *owner)
+{
+	(void)user;
+	if (!*owner || !strcmp(owner, "alice"))
+		return (struct room_share){ UINT64_MAX, UINT64_MAX };
+	if (!strcmp(owner, "bob"))
+		return (struct room_share){ 3, 1000 };
+	return (struct room_share){ 0 };
+}
+
 static int
 set_up(void **state)
 {
 	struct remit_options opt = { .keeper_path = "/nowhere/keeper.sock" };
-	struct rooms_options more = { .max_rooms = 4 };
+	struct rooms_options more = { .limits = { .max = { 4, 4, 4 } },
+				      .share = share_of };
 	struct world *w = calloc(1, sizeof(*w));
 	struct remit_error err;
 
@@ -165,6 +178,45 @@ a_table_that_ends_takes_no_more_and_borrows_nothing(void **state)
 }
 
 static void
+an_owner_has_no_more_than_its_share(void **state)
+{
+	static const struct {
+		const char *owner;
+		uint64_t count, memory_bytes;
+		int expected;
+	} rows[] = {
+		{ "alice", 1, UINT64_MAX, 0 },
+		{ "alice", UINT64_MAX, UINT64_MAX, 0 },
+		{ "bob", 3, 333, 0 },
+		{ "bob", 3, 334, -1 },
+		{ "bob", 4, 1, -1 },
+		{ "bob", 2, UINT64_MAX, -1 },
+		{ "bob", 2, (UINT64_MAX >> 1) + 2, -1 }, /* would wrap to 2 */
+		{ "stranger", 1, 0, -1 },
+	};
+	struct room_options opt = { .owner = "stranger" };
+	struct world *w = *state;
+	struct remit_error err;
+	struct room *r;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (rooms_check_share(w->rooms, rows[i].owner, rows[i].count,
+				      rows[i].memory_bytes,
+				      &err) != rows[i].expected)
+			fail_msg("row %zu", i);
+	/* Also where nobody has asked before. */
+	assert_int_equal(room_open(w->rooms, &opt, &events, NULL, &r, &err),
+			 -1);
+	assert_int_equal(err.code, REMIT_E_BUSY);
+	opt.owner = "bob";
+	opt.memory_bytes = 1001;
+	assert_int_equal(room_open(w->rooms, &opt, &events, NULL, &r, &err),
+			 -1);
+	assert_int_equal(err.code, REMIT_E_BUSY);
+	assert_int_equal(rooms_count(w->rooms, NULL), 0);
+}
+
+static void
 nobody_answers_what_nobody_asked(void **state)
 {
 	struct world *w = *state;
@@ -206,18 +258,135 @@ leave_file(const struct artifact_store *s, const char *id, const char *name,
 	free(folder);
 }
 
+static struct artifact_store *
+open_store(uint64_t keep_ms, uint64_t max_bytes, uint64_t max_owner_bytes)
+{
+	const struct artifact_store_options opt = {
+		.parent = "/tmp",
+		.keep_ms = keep_ms,
+		.max_bytes = max_bytes,
+		.max_owner_bytes = max_owner_bytes,
+	};
+	struct artifact_store *s;
+	struct remit_error err;
+
+	assert_int_equal(artifact_store_open(&s, &opt, &err), 0);
+	return s;
+}
+
+static bool
+has_file(struct artifact_store *s, const char *owner, const char *id)
+{
+	int fd = artifact_store_read(s, owner, id, "a.txt");
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static void
+leave(struct artifact_store *s, const char *owner, const char *id, size_t bytes)
+{
+	leave_file(s, id, "a.txt", bytes);
+	artifact_store_keep(s, owner, id);
+}
+
+static void
+files_of_one_owner_push_out_its_own_before_those_of_others(void **state)
+{
+	struct artifact_store *s = open_store(60000, 100000, 50000);
+
+	(void)state;
+	leave(s, "bob", "old", 10000);
+	for (int i = 0; i < 8; i++) {
+		char id[16];
+
+		snprintf(id, sizeof(id), "alice-%d", i);
+		leave(s, "alice", id, 40000);
+	}
+	assert_true(has_file(s, "bob", "old"));
+	assert_false(has_file(s, "alice", "alice-6"));
+	assert_true(has_file(s, "alice", "alice-7"));
+	/* Beyond the share even alone. */
+	leave(s, "alice", "large", 50000);
+	assert_false(has_file(s, "alice", "large"));
+	artifact_store_free(s);
+}
+
+static void
+files_of_the_owner_with_the_most_go_when_all_space_is_taken(void **state)
+{
+	struct artifact_store *s = open_store(60000, 100000, 50000);
+
+	(void)state;
+	leave(s, "alice", "a1", 20000);
+	leave(s, "alice", "a2", 20000);
+	leave(s, "bob", "b1", 40000);
+	leave(s, "carol", "c1", 15000);
+	assert_true(has_file(s, "carol", "c1"));
+	assert_false(has_file(s, "alice", "a1"));
+	assert_true(has_file(s, "alice", "a2"));
+	assert_true(has_file(s, "bob", "b1"));
+	artifact_store_free(s);
+}
+
+static void
+files_that_are_being_written_count(void **state)
+{
+	struct artifact_store *s = open_store(60000, 100000, 50000);
+
+	(void)state;
+	leave(s, "alice", "kept", 20000);
+	assert_true(artifact_store_reserve(s, "alice", "w1", "a.txt", 20000));
+	assert_true(has_file(s, "alice", "kept"));
+	assert_true(artifact_store_reserve(s, "alice", "w2", "a.txt", 10000));
+	assert_false(has_file(s, "alice", "kept"));
+	/* What is being written cannot go. */
+	assert_false(artifact_store_reserve(s, "alice", "w3", "a.txt", 20000));
+	assert_false(
+		artifact_store_reserve(s, "alice", "w3", "a.txt", UINT64_MAX));
+	assert_true(artifact_store_reserve(s, "bob", "w4", "a.txt", 40000));
+	artifact_store_discard(s, "alice", "w1");
+	assert_true(artifact_store_reserve(s, "alice", "w3", "d/a.txt", 20000));
+	leave(s, "alice", "w3", 20000);
+	assert_true(has_file(s, "alice", "w3"));
+	artifact_store_free(s);
+}
+
+static void
+files_of_a_killed_server_are_removed_and_those_of_a_live_one_stay(void **state)
+{
+	struct artifact_store *live = open_store(60000, 100000, 100000), *s;
+	char dead[] = "/tmp/remit-artifact-store-XXXXXX", path[128];
+	struct stat st;
+	int fd;
+
+	(void)state;
+	leave(live, "alice", "one", 100);
+	assert_non_null(mkdtemp(dead));
+	snprintf(path, sizeof(path), "%s/room", dead);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof(path), "%s/room/file", dead);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+	s = open_store(60000, 100000, 100000);
+	assert_int_equal(stat(dead, &st), -1);
+	assert_true(has_file(live, "alice", "one"));
+	artifact_store_free(s);
+	artifact_store_free(live);
+}
+
 static void
 files_are_their_owners_and_the_oldest_go_first(void **state)
 {
 	struct artifact_store *s;
-	struct remit_error err;
 	struct stat st;
 	char *folder;
 	int fd;
 
 	(void)state;
-	assert_int_equal(artifact_store_open(&s, "/tmp", 60000, 100000, &err),
-			 0);
+	s = open_store(60000, 100000, 100000);
 	leave_file(s, "one", "a.txt", 50000);
 	assert_int_equal(artifact_store_read(s, "alice", "one", "a.txt"), -1);
 	artifact_store_keep(s, "alice", "one");
@@ -246,10 +415,9 @@ static void
 files_that_are_too_old_or_too_many_are_gone(void **state)
 {
 	struct artifact_store *s;
-	struct remit_error err;
 
 	(void)state;
-	assert_int_equal(artifact_store_open(&s, "/tmp", 0, 100000, &err), 0);
+	s = open_store(0, 100000, 100000);
 	leave_file(s, "one", "a.txt", 0);
 	artifact_store_keep(s, "", "one");
 	artifact_store_sweep(s);
@@ -270,11 +438,19 @@ main(void)
 			a_session_that_cannot_be_opened_says_why_and_leaves_the_table),
 		WITH_ROOMS(a_run_is_no_session_and_its_loans_come_back),
 		WITH_ROOMS(a_table_that_ends_takes_no_more_and_borrows_nothing),
+		WITH_ROOMS(an_owner_has_no_more_than_its_share),
 		WITH_ROOMS(nobody_answers_what_nobody_asked),
 		cmocka_unit_test(no_two_ids_are_the_same),
 		cmocka_unit_test(
 			files_are_their_owners_and_the_oldest_go_first),
 		cmocka_unit_test(files_that_are_too_old_or_too_many_are_gone),
+		cmocka_unit_test(
+			files_of_one_owner_push_out_its_own_before_those_of_others),
+		cmocka_unit_test(
+			files_of_the_owner_with_the_most_go_when_all_space_is_taken),
+		cmocka_unit_test(files_that_are_being_written_count),
+		cmocka_unit_test(
+			files_of_a_killed_server_are_removed_and_those_of_a_live_one_stay),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

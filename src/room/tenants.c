@@ -1,0 +1,149 @@
+#include "tenants.h"
+
+#include <string.h>
+
+static size_t
+share_of(const struct tenants *ts, enum tenant_place p)
+{
+	size_t max = ts->limits.max[p];
+	unsigned percent = ts->limits.share_percent;
+	size_t share = max / 100 * percent + max % 100 * percent / 100;
+
+	if (!percent || percent >= 100)
+		return max;
+	return share ? share : 1;
+}
+
+static bool
+is_full(const struct tenants *ts, enum tenant_place p)
+{
+	return ts->held[p] >= ts->limits.max[p];
+}
+
+void
+tenants_free(struct tenants *ts)
+{
+	struct tenant *t;
+
+	while ((t = ts->first)) {
+		ts->first = t->next;
+		free(t->name);
+		free(t);
+	}
+}
+
+struct tenant *
+tenants_find(struct tenants *ts, const char *name)
+{
+	struct tenant *t;
+
+	for (t = ts->first; t; t = t->next)
+		if (!strcmp(t->name, name))
+			return t;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return NULL;
+	t->name = strdup(name);
+	if (!t->name) {
+		free(t);
+		return NULL;
+	}
+	t->next = ts->first;
+	ts->first = t;
+	return t;
+}
+
+int
+tenants_enter(struct tenants *ts, struct tenant *t, enum tenant_place p,
+	      struct remit_error *err)
+{
+	static const char *const names[TENANT_PLACES] = {
+		[TENANT_ROOM] = "sessions and runs",
+		[TENANT_SESSION] = "sessions",
+	};
+
+	if (is_full(ts, p))
+		return fail(err, REMIT_E_BUSY,
+			    "too many %s at once (limit of this server: %zu)",
+			    names[p], ts->limits.max[p]);
+	if (t->held[p] >= share_of(ts, p))
+		return fail(err, REMIT_E_BUSY,
+			    "too many %s at once (share of one key: %zu)",
+			    names[p], share_of(ts, p));
+	ts->held[p]++;
+	t->held[p]++;
+	return 0;
+}
+
+void
+tenants_leave(struct tenants *ts, struct tenant *t, enum tenant_place p)
+{
+	ts->held[p]--;
+	t->held[p]--;
+}
+
+void
+tenants_wait(struct tenants *ts, struct turn *turn, struct tenant *t,
+	     void *owner)
+{
+	struct turn **end = &ts->waiting;
+
+	*turn = (struct turn){ .tenant = t,
+			       .owner = owner,
+			       .is_waiting = true };
+	while (*end)
+		end = &(*end)->next;
+	*end = turn;
+}
+
+static void
+unlink_turn(struct tenants *ts, struct turn *turn)
+{
+	struct turn **at = &ts->waiting;
+
+	while (*at != turn)
+		at = &(*at)->next;
+	*at = turn->next;
+	turn->is_waiting = false;
+}
+
+void
+tenants_end(struct tenants *ts, struct turn *turn)
+{
+	if (turn->is_waiting)
+		unlink_turn(ts, turn);
+	if (turn->is_running)
+		tenants_leave(ts, turn->tenant, TENANT_PROGRAM);
+	turn->is_running = false;
+}
+
+/* The turns of one owner come in the order of the list. */
+static bool
+is_before(const struct tenant *a, const struct tenant *b)
+{
+	size_t x = a->held[TENANT_PROGRAM], y = b->held[TENANT_PROGRAM];
+
+	return x < y || (x == y && a->last_turn < b->last_turn);
+}
+
+struct turn *
+tenants_next(struct tenants *ts)
+{
+	struct turn *best = NULL;
+
+	if (is_full(ts, TENANT_PROGRAM))
+		return NULL;
+	for (struct turn *t = ts->waiting; t; t = t->next)
+		if (t->tenant->held[TENANT_PROGRAM] <
+			    share_of(ts, TENANT_PROGRAM) &&
+		    (!best || is_before(t->tenant, best->tenant)))
+			best = t;
+	if (!best)
+		return NULL;
+	unlink_turn(ts, best);
+	best->is_running = true;
+	best->tenant->last_turn = ++ts->turns;
+	ts->held[TENANT_PROGRAM]++;
+	best->tenant->held[TENANT_PROGRAM]++;
+	return best;
+}

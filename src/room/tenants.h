@@ -1,0 +1,74 @@
+/*
+ * tenants: shares a server's places among the owners of its rooms, so that no
+ * owner can keep the others from running programs.
+ *
+ * There are three kinds of places: rooms, sessions, and programs that run. An
+ * owner that asks for a room or a session beyond its share is refused; a
+ * program waits for its turn. The next turn goes to the owner with the fewest
+ * running programs, and among equals to the one that waited longest for a
+ * turn.
+ *
+ * Nothing here locks: the caller does.
+ */
+#ifndef REMIT_TENANTS_H
+#define REMIT_TENANTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+
+enum tenant_place { TENANT_ROOM, TENANT_SESSION, TENANT_PROGRAM };
+#define TENANT_PLACES 3
+
+struct tenants_limits {
+	size_t max[TENANT_PLACES]; /* for all owners together */
+	/* The part of these that one owner may hold. 0 or 100: all of it. */
+	unsigned share_percent;
+};
+
+struct tenant {
+	struct tenant *next;
+	char *name;
+	size_t held[TENANT_PLACES];
+	uint64_t last_turn;
+};
+
+/* A program that waits, or runs. */
+struct turn {
+	struct turn *next;
+	struct tenant *tenant;
+	void *owner; /* of the turn, for the caller of tenants_next() */
+	bool is_waiting, is_running;
+};
+
+struct tenants {
+	struct tenants_limits limits;
+	struct tenant *first;
+	size_t held[TENANT_PLACES];
+	uint64_t turns;
+	struct turn *waiting; /* in the order in which they came */
+};
+
+void tenants_free(struct tenants *ts);
+/* The owner of this name, added if it is new. Returns NULL without memory. An
+   owner is kept until the end: there are as many as keys. */
+struct tenant *tenants_find(struct tenants *ts, const char *name);
+/* Take a room or a session. Returns -1 with REMIT_E_BUSY if all are taken, or
+   if the owner holds its share. */
+int tenants_enter(struct tenants *ts, struct tenant *t, enum tenant_place p,
+		  struct remit_error *err) must_check;
+void tenants_leave(struct tenants *ts, struct tenant *t, enum tenant_place p);
+
+/* Begin to wait; the turn stays the caller's, who then calls tenants_next(). */
+void tenants_wait(struct tenants *ts, struct turn *turn, struct tenant *t,
+		  void *owner);
+/* The program has ended, or no longer waits. The caller then calls
+   tenants_next(). */
+void tenants_end(struct tenants *ts, struct turn *turn);
+/* A turn that has just begun to run; NULL: no other can. To be called until it
+   returns NULL. */
+struct turn *tenants_next(struct tenants *ts);
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * serve_limits: every limit of the server, in one table. The options of "remit
+ * serve", its help, "remit serve --limits" and docs/serve.md are made from it
+ * or checked against it.
+ */
+#ifndef REMIT_SERVE_LIMITS_H
+#define REMIT_SERVE_LIMITS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "buf.h"
+#include "error.h"
+
+/* As many as a keeper has: more would wait there, where keys are not known. */
+#define LIMIT_RUNNING  64
+#define LIMIT_SESSIONS 64
+
+#define LIMIT_KEY_CONCURRENCY 64
+#define LIMIT_KEY_PER_MINUTE  60000
+
+#define LIMIT_ARTIFACT_SECONDS 600
+
+/* The values of those with an option. */
+struct serve_limits {
+	uint64_t running, sessions, rooms;
+	uint64_t body_bytes, connections, artifact_bytes;
+	uint64_t key_share; /* in percent */
+};
+
+enum limit_unit { LIMIT_COUNT, LIMIT_BYTES, LIMIT_SECONDS, LIMIT_PERCENT };
+
+struct serve_limit {
+	const char *name;
+	const char *scope;  /* what it is counted for */
+	const char *option; /* "--max-running", or NULL: it is fixed */
+	const char *member; /* of a row of the file of keys, or NULL */
+	/* The field of policies that it is the most of, for requests of a key
+	   without a policy; or NULL. */
+	const char *field;
+	enum limit_unit unit;
+	uint64_t value; /* the default; 0: no limit */
+	uint64_t most;	/* for the option */
+	size_t offset;	/* in struct serve_limits, if it has an option */
+	const char *at; /* what happens there */
+};
+
+/* Ends with a row without a name. */
+extern const struct serve_limit serve_limits_table[];
+
+/* The defaults. */
+void serve_limits_init(struct serve_limits *l);
+/* The value of an option. */
+int serve_limits_take(struct serve_limits *l, const struct serve_limit *row,
+		      const char *text, struct remit_error *err) must_check;
+/* What one key may hold of a limit. */
+uint64_t serve_limits_share(uint64_t limit, unsigned percent);
+
+/* The options, as rows of --help. Returns -1 without memory. */
+int serve_limits_help(struct buf *out) must_check;
+/* The whole table, in Markdown. Returns -1 if it cannot be written. */
+int serve_limits_show(FILE *out) must_check;
+
+#endif
