@@ -12,15 +12,16 @@ const SPAN_S = 180;
 const latency = (us) => (us == null ? "–" : milliseconds(us / 1000));
 const sum = (rows, key) => (rows ?? []).reduce((total, row) => total + (row[key] ?? 0), 0);
 
+// A key that is not an operator's is told only of its own sessions.
 const TILES = [
-	["Running", (status) => status.running],
-	["Waiting for room", (status) => status.queued],
+	["Running", (status) => status.running ?? "–"],
+	["Waiting for room", (status) => status.queued ?? "–"],
 	["Sessions", (status, sessions) => sessions.length],
-	["Jails that wait", (status) => sum(status.pools, "waiting")],
+	["Jails that wait", (status) => (status.pools ? sum(status.pools, "waiting") : "–")],
 	["Median latency", (status) => latency(status.latency_us?.p50)],
 	["95th percentile", (status) => latency(status.latency_us?.p95)],
-	["Memory", (status) => bytes(status.memory_bytes + sum(status.zygotes, "memory_bytes"))],
-	["Up for", (status) => span(status.uptime_s)],
+	["Memory", (status) => (status.memory_bytes == null ? "–" : bytes(status.memory_bytes + sum(status.zygotes, "memory_bytes")))],
+	["Up for", (status) => (status.uptime_s == null ? "–" : span(status.uptime_s))],
 ];
 
 const when = (time) => new Date(typeof time === "number" ? time * 1000 : time).toLocaleTimeString();
@@ -66,7 +67,8 @@ const TABLES = [
 ];
 
 function table({ columns, none }, rows) {
-	if (!rows?.length) return el("p", { class: "muted" }, none);
+	if (!rows) return el("p", { class: "muted" }, "Only keys of operators see these.");
+	if (!rows.length) return el("p", { class: "muted" }, none);
 	return el(
 		"table",
 		{},

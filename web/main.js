@@ -12,7 +12,7 @@ import { Planner, refusal } from "./plan.js";
 import { Policy, widened } from "./policy.js";
 import { PolicyPanel } from "./policy_panel.js";
 import { question } from "./question.js";
-import { artifacts, enforcement, facts, kind, word } from "./result.js";
+import { artifacts, enforcement, facts, kind, missingPackage, word } from "./result.js";
 import { Runner } from "./run.js";
 import { Session } from "./session.js";
 import { startTheme } from "./theme.js";
@@ -75,6 +75,7 @@ function showResult(result, id) {
 	// A program's own error is in its output already; all others are said here.
 	if (error && !["error", "exit"].includes(result.status))
 		output.add(refusal({ code: result.status, message: error.value, remedy: error.remedy, where: error.where }, fields, allow));
+	else if (error?.package) output.add(missingPackage(error, allow));
 	if (!byId("output").hasChildNodes()) output.add(el("p", { class: "muted note" }, "No output."));
 	if (result.session?.state === "ended") output.add(el("p", { class: "muted note" }, "The session has ended, and its variables are gone."));
 	if (result.stdout_truncated || result.stderr_truncated) output.add(el("p", { class: "muted note" }, "The output was cut at the policy's cap."));

@@ -45,6 +45,17 @@ export function facts({ usage, start, exit_code: exitCode, signal, status, sessi
 	return parts.join(" · ");
 }
 
+/** The remedy for a module that is not installed, and a button that applies it. */
+export function missingPackage({ remedy, package: name }, allow) {
+	const add = () => allow([{ name: "packages", value: [name] }]);
+	return el(
+		"div",
+		{ class: "question remedy" },
+		el("p", {}, remedy),
+		el("button", { type: "button", class: "small", onclick: add }, `Add ${name} to packages and run again`),
+	);
+}
+
 function artifact(run, { path, size_bytes: size }) {
 	const failed = el("span", { class: "muted" });
 	const address = `/v1/runs/${run}/artifacts/${path.split("/").map(encodeURIComponent).join("/")}`;

@@ -22,10 +22,7 @@ struct ask {
 	unsigned rounds;
 };
 
-#define ASK_INIT                         \
-	{                                \
-		.tty = -1, .signals = -1 \
-	}
+#define ASK_INIT { .tty = -1, .signals = -1 }
 
 int ask_open_terminal(struct ask *a, struct remit_error *err) must_check;
 /* False if nobody reads it. */

@@ -20,11 +20,10 @@ struct audit {
 	struct buf waiting; /* lines that are not written yet */
 };
 
-#define AUDIT_INIT                                           \
-	{                                                    \
-		.fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER, \
-		.waiting = BUF_INIT(64 * 1024 * 1024)        \
-	}
+#define AUDIT_INIT                           \
+	{ .fd = -1,                          \
+	  .lock = PTHREAD_MUTEX_INITIALIZER, \
+	  .waiting = BUF_INIT(64 * 1024 * 1024) }
 
 struct audit_run {
 	const struct remit_job *job;	/* with its policy */

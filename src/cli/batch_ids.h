@@ -14,10 +14,7 @@ struct batch_ids {
 	size_t count;
 };
 
-#define BATCH_IDS_INIT                         \
-	{                                      \
-		.text = {.cap = SIZE_MAX / 2 } \
-	}
+#define BATCH_IDS_INIT { .text = { .cap = SIZE_MAX / 2 } }
 
 bool batch_ids_has(const struct batch_ids *s, const char *id);
 /* *is_new says whether it was not there yet. -1 with errno ENOMEM. */

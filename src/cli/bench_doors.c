@@ -16,8 +16,8 @@
 #define CODE "\"code\": \"print(1)\""
 #define CALL(arguments)                                                  \
 	"{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"tools/call\", " \
-	"\"params\": {\"name\": \"run_python\", \"arguments\": {" CODE   \
-		arguments "}, \"_meta\": {\"io.modelcontextprotocol/"    \
+	"\"params\": {\"name\": \"run_python\", \"arguments\": "         \
+	"{" CODE arguments "}, \"_meta\": {\"io.modelcontextprotocol/"   \
 	"protocolVersion\": \"2026-07-28\", \"io.modelcontextprotocol/"  \
 	"clientCapabilities\": {}}}}"
 #define CALL_HEADERS                           \

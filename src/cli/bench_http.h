@@ -14,9 +14,10 @@ struct bench_http {
 	size_t body;	/* where that begins in it */
 };
 
-#define BENCH_HTTP_INIT                                 \
-	{                                               \
-		.fd = -1, .got = BUF_INIT(1024 * 1024), \
+#define BENCH_HTTP_INIT                       \
+	{                                     \
+		.fd = -1,                     \
+		.got = BUF_INIT(1024 * 1024), \
 	}
 
 int bench_http_open(struct bench_http *h, unsigned port,

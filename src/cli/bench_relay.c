@@ -12,7 +12,8 @@ pair_of(int ends[2])
 	return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends);
 }
 
-static void __attribute__((noreturn)) answer(int door)
+static void __attribute__((noreturn))
+answer(int door)
 {
 	char byte;
 
@@ -22,7 +23,8 @@ static void __attribute__((noreturn)) answer(int door)
 	_exit(0);
 }
 
-static void __attribute__((noreturn)) pass_on(int door)
+static void __attribute__((noreturn))
+pass_on(int door)
 {
 	int ends[2];
 	char byte;

@@ -14,10 +14,7 @@ struct bench_relay {
 	pid_t pid;
 };
 
-#define BENCH_RELAY_INIT   \
-	{                  \
-		.door = -1 \
-	}
+#define BENCH_RELAY_INIT { .door = -1 }
 
 int bench_relay_open(struct bench_relay *r, struct remit_error *err) must_check;
 int bench_relay_ask(const struct bench_relay *r, double *us,

@@ -9,13 +9,10 @@
 #include <sys/wait.h>
 
 /* For whatever starts at all; a peer that takes longer is of no interest. */
-#define LIMIT_MS 15000
-#define GRACE_MS 3000
-#define SEEN_MAX 4096
-#define NO_STREAM          \
-	{                  \
-		-1, -1, -1 \
-	}
+#define LIMIT_MS  15000
+#define GRACE_MS  3000
+#define SEEN_MAX  4096
+#define NO_STREAM { -1, -1, -1 }
 
 void
 bench_command_free(struct bench_command *c)

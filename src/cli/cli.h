@@ -13,7 +13,8 @@ struct command {
 	const char *usage;   /* behind "remit NAME" */
 	const char *summary; /* one line */
 	const char *options; /* its own options, for --help, or NULL */
-	bool takes_policy;   /* the flags of the policy as well */
+	int (*more_options)(struct buf *out); /* further rows, or NULL */
+	bool takes_policy; /* the flags of the policy as well */
 	bool hidden;
 	int (*run)(int argc, char **argv); /* argv[0] is the command */
 };

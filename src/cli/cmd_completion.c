@@ -18,6 +18,16 @@ print_options(const char *rows)
 	}
 }
 
+static void
+print_command(const struct command *c)
+{
+	own(buf) struct buf more = BUF_INIT(64 * 1024);
+
+	print_options(c->options);
+	if (c->more_options && c->more_options(&more) == 0)
+		print_options(more.data);
+}
+
 static int
 run(int argc, char **argv)
 {
@@ -44,7 +54,7 @@ run(int argc, char **argv)
 	       "  else\n"
 	       "    case $word in -*) words='--help ");
 	for (const struct command *const *c = commands; *c; c++)
-		print_options((*c)->options);
+		print_command(*c);
 	printf("%s';; esac\n"
 	       "  fi\n"
 	       "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"

@@ -7,6 +7,7 @@
 #include "cgroup_home.h"
 #include "cli.h"
 #include "memory_bound.h"
+#include "path.h"
 #include "probe.h"
 #include "site.h"
 #include "workspace.h"
@@ -45,9 +46,29 @@ print_bound(const struct policy *p, const struct host *h)
 	       (unsigned long long)b.address_space >> 20);
 }
 
+#define NO_CACHE_COST                                               \
+	"Each start probes this machine and asks the interpreter "  \
+	"again, which makes it several times slower; matplotlib "   \
+	"builds its font list in each run, and packages cannot be " \
+	"installed."
+
+static void
+print_cache(const struct remit_error *cache)
+{
+	static const char form[] = "     %-26s   %s%s\n";
+
+	printf("%-4s %-26s %s\n", cache ? "no" : "yes", "cache",
+	       "remember what was found out here");
+	if (!cache)
+		return;
+	printf(form, "", "optional: ", cache->message);
+	printf(form, "", "", NO_CACHE_COST);
+	printf(form, "", "", PATH_CACHE_REMEDY);
+}
+
 static void
 print_host(const struct site *s, const struct policy *policy,
-	   const struct remit_error *python)
+	   const struct remit_error *python, const struct remit_error *cache)
 {
 	const struct host *h = &s->host;
 
@@ -71,13 +92,25 @@ print_host(const struct site *s, const struct policy *policy,
 		printf("%-4s %-26s %s %d.%d.%d\n", "yes", "python",
 		       s->interpreter.executable, s->interpreter.major,
 		       s->interpreter.minor, s->interpreter.micro);
+	print_cache(cache);
 	putchar('\n');
 	print_bound(policy, h);
 	print_tiers(h, !python);
 }
 
+static json_t *
+describe_cache(const struct remit_error *cache)
+{
+	if (!cache)
+		return json_pack("{s:b}", "yes", 1);
+	return json_pack("{s:b, s:s, s:s, s:s}", "yes", 0, "why",
+			 cache->message, "cost", NO_CACHE_COST, "remedy",
+			 PATH_CACHE_REMEDY);
+}
+
 static void
-print_json(const struct site *s, const struct remit_error *python)
+print_json(const struct site *s, const struct remit_error *python,
+	   const struct remit_error *cache)
 {
 	json_t *doc = host_to_json(&s->host);
 
@@ -93,6 +126,7 @@ print_json(const struct site *s, const struct remit_error *python)
 	if (python)
 		json_object_set_new(doc, "python_error",
 				    json_string(python->message));
+	json_object_set_new(doc, "cache", describe_cache(cache));
 	json_dumpf(doc, stdout, JSON_INDENT(2));
 	putchar('\n');
 	json_decref(doc);
@@ -104,8 +138,8 @@ run(int argc, char **argv)
 	own(policy) struct policy policy = { 0 };
 	own(site) struct site site = { 0 };
 	own(flags) struct flags fl = { 0 };
-	struct remit_error err, python;
-	bool json = false, clean = false, bad;
+	struct remit_error err, python, cache;
+	bool json = false, clean = false, bad, uncached;
 
 	for (int i = 1; i < argc; i++) {
 		enum flags_answer a = FLAGS_TAKEN;
@@ -132,10 +166,13 @@ run(int argc, char **argv)
 	    probe_host(&site.host, site.runtime_dir, &err) < 0)
 		return cli_error(&err);
 	bad = site_find_interpreter(&site, policy.python, &python) < 0;
+	uncached = path_cache_try(&cache) < 0;
 	if (json)
-		print_json(&site, bad ? &python : NULL);
+		print_json(&site, bad ? &python : NULL,
+			   uncached ? &cache : NULL);
 	else
-		print_host(&site, &policy, bad ? &python : NULL);
+		print_host(&site, &policy, bad ? &python : NULL,
+			   uncached ? &cache : NULL);
 	return works(&site.host, TIER_LOCAL) && !bad ? 0 : 1;
 }
 

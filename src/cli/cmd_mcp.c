@@ -214,15 +214,22 @@ open_all(struct door *d, struct remit_error *err)
 		.command_path = "/proc/self/exe",
 		.private_keeper = cli_needs_private(&d->policy),
 	};
-	struct rooms_options rooms = { .max_rooms = ROOMS_MAX };
+	struct rooms_options rooms = {
+		.limits = { .max = { ROOMS_MAX, ROOMS_MAX, ROOMS_MAX } },
+	};
 	struct mcp_options opt = { .owner = "", .policy = &d->policy };
 	const char *parent = getenv("TMPDIR");
+	const struct artifact_store_options artifacts = {
+		.parent = parent && *parent ? parent : "/tmp",
+		.keep_ms = ARTIFACTS_MS,
+		.max_bytes = ARTIFACTS_MAX,
+		.max_owner_bytes = ARTIFACTS_MAX,
+	};
 
 	if (remit_open(&d->remit, &how, err) < 0)
 		return -1;
 	if (d->policy.artifact_export_paths.count &&
-	    artifact_store_open(&d->store, parent && *parent ? parent : "/tmp",
-				ARTIFACTS_MS, ARTIFACTS_MAX, err) < 0)
+	    artifact_store_open(&d->store, &artifacts, err) < 0)
 		return -1;
 	rooms.remit = opt.remit = d->remit;
 	rooms.artifacts = opt.store = d->store;

@@ -101,6 +101,10 @@ read_options(struct shelf_prune *p, struct list *ids, int argc, char **argv,
 		} else if (!strcmp(argv[i], "--unused") && i + 1 < argc) {
 			if (quantity_time(argv[++i], &p->unused_ms, err) < 0)
 				return fail_within(err, "--unused");
+		} else if (!strcmp(argv[i], "--max-bytes") && i + 1 < argc) {
+			if (quantity_bytes(argv[++i], &p->max_bytes, err) < 0)
+				return fail_within(err, "--max-bytes");
+			p->unused_ms = UINT64_MAX;
 		} else if (argv[i][0] == '-') {
 			return flags_unknown(argv[i], err);
 		} else if (list_add(ids, argv[i]) < 0) {
@@ -114,7 +118,9 @@ static int
 prune(int argc, char **argv, struct remit_error *err)
 {
 	own(list) struct list ids = { 0 };
-	struct shelf_prune p = { .unused_ms = UNUSED_MS, .ids = &ids };
+	struct shelf_prune p = { .unused_ms = UNUSED_MS,
+				 .max_bytes = UINT64_MAX,
+				 .ids = &ids };
 	char size[QUANTITY_SIZE];
 
 	if (read_options(&p, &ids, argc, argv, err) < 0 ||
@@ -155,11 +161,14 @@ run(int argc, char **argv)
 
 const struct command command_packages = {
 	.name = "packages",
-	.usage = "list [--json] | prune [--unused TIME] [--all] [ID...]",
+	.usage = "list [--json] | prune [--unused TIME] [--max-bytes SIZE] "
+		 "[--all] [ID...]",
 	.summary = "show or remove the packages that were installed for runs",
 	.options = "  --json              print the list as JSON\n"
 		   "  --unused TIME       remove what was not used for so long "
 		   "(default: 720h)\n"
+		   "  --max-bytes SIZE    remove what was used longest ago, "
+		   "until the rest fits\n"
 		   "  --all               remove all that is not in use\n",
 	.run = run,
 };

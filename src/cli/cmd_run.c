@@ -209,6 +209,19 @@ explain_changes(const json_t *doc, bool dry_run)
 		fputs(buf_text(&lines), stderr);
 }
 
+/* The one remedy for an exception that the keeper composes itself. */
+static void
+explain_package(const json_t *error)
+{
+	const char *remedy =
+		json_string_value(json_object_get(error, "remedy"));
+
+	if (!remedy)
+		return;
+	say("remit: ", remedy);
+	fputc('\n', stderr);
+}
+
 /* A claim of the program is not ours to say, but for the validator's: then
    nothing of it has run. */
 void
@@ -227,10 +240,12 @@ cli_explain_end(const struct remit_result *res, const struct policy *policy,
 		run_displays_explain(shown, doc);
 	explain_skipped(doc);
 	explain_changes(doc, policy->commit == COMMIT_NEVER);
-	for (size_t i = 0; i < ARRAY_LEN(quiet); i++)
-		if (!strcmp(status, quiet[i]))
-			return;
 	error = json_object_get(doc, "error");
+	for (size_t i = 0; i < ARRAY_LEN(quiet); i++)
+		if (!strcmp(status, quiet[i])) {
+			explain_package(error);
+			return;
+		}
 	if (is_claim(doc) && strcmp(status, "rejected") != 0)
 		error = NULL;
 	fprintf(stderr, "remit: %s", status);

@@ -9,23 +9,25 @@
 #include "certificate.h"
 #include "cli.h"
 #include "e2b.h"
+#include "keeper.h"
 #include "mcp_door.h"
 #include "native.h"
 #include "page.h"
+#include "serve_limits.h"
 #include "server.h"
 #include "site.h"
 #include "small_doors.h"
 
 #define ADDRESS "127.0.0.1:8000"
 
-/* Sessions and runs of all keys together. */
-#define ROOMS_MAX	 512
-#define ARTIFACT_KEEP_MS (10 * 60 * UINT64_C(1000))
-#define ARTIFACT_BYTES	 ((uint64_t)1 << 30)
 /* After the last request: what does not end by then ends with the process. */
 #define END_MS 10000
 
 #define TABLES_MAX 16
+
+_Static_assert(LIMIT_RUNNING == KEEPER_RUNNING_MAX &&
+		       LIMIT_SESSIONS == KEEPER_SESSIONS_MAX,
+	       "the server shares out what its keeper has");
 
 struct serve_call {
 	struct flags flags;
@@ -33,7 +35,7 @@ struct serve_call {
 	struct list addresses;
 	const char *keys_path, *add_key, *log_path;
 	const char *certificate_path, *tls_key_path;
-	bool is_open, e2b_debug;
+	bool is_open, e2b_debug, shows_limits;
 	struct audit audit;
 	struct keys keys;
 	struct server server;
@@ -87,6 +89,10 @@ take_option(struct serve_call *c, int argc, char **argv, int *i,
 		c->e2b_debug = true;
 		return 1;
 	}
+	if (!strcmp(arg, "--limits")) {
+		c->shows_limits = true;
+		return 1;
+	}
 	for (size_t o = 0; o < ARRAY_LEN(options); o++) {
 		const char *value = value_of(options[o].name, arg, next, i);
 
@@ -97,6 +103,18 @@ take_option(struct serve_call *c, int argc, char **argv, int *i,
 		else if (list_add(options[o].list, value) < 0)
 			return fail_sys(err, REMIT_E_MEMORY, "options");
 		return 1;
+	}
+	for (size_t l = 0; serve_limits_table[l].name; l++) {
+		const struct serve_limit *limit = &serve_limits_table[l];
+		const char *value =
+			limit->option ? value_of(limit->option, arg, next, i)
+				      : NULL;
+
+		if (value)
+			return serve_limits_take(&c->server.limits, limit,
+						 value, err) < 0
+				       ? -1
+				       : 1;
 	}
 	return 0;
 }
@@ -316,6 +334,17 @@ listen_all(struct serve_call *c, const char *token, struct remit_error *err)
 	return 0;
 }
 
+/* Who has no key has nothing. */
+static struct room_share
+share_of(void *user, const char *owner)
+{
+	const struct key *k = keys_named(user, owner);
+	struct room_share none = { 0 };
+
+	return k ? (struct room_share){ k->concurrency, k->memory_bytes }
+		 : none;
+}
+
 static int
 open_rooms(struct serve_call *c, struct remit_error *err)
 {
@@ -324,12 +353,25 @@ open_rooms(struct serve_call *c, struct remit_error *err)
 		/* This program is the keeper as well. */
 		.command_path = "/proc/self/exe",
 	};
-	struct rooms_options rooms = { .max_rooms = ROOMS_MAX };
+	const struct serve_limits *l = &c->server.limits;
+	struct rooms_options rooms = {
+		.limits = { .max = { [TENANT_ROOM] = l->rooms,
+				     [TENANT_SESSION] = l->sessions,
+				     [TENANT_PROGRAM] = l->running },
+			    .share_percent = c->server.key_share },
+		.share = share_of,
+		.share_user = &c->keys,
+	};
 	const char *folder = getenv("TMPDIR");
+	const struct artifact_store_options artifacts = {
+		.parent = folder && *folder ? folder : "/tmp",
+		.keep_ms = LIMIT_ARTIFACT_SECONDS * UINT64_C(1000),
+		.max_bytes = l->artifact_bytes,
+		.max_owner_bytes = serve_limits_share(l->artifact_bytes,
+						      c->server.key_share),
+	};
 
-	if (artifact_store_open(&c->server.artifacts,
-				folder && *folder ? folder : "/tmp",
-				ARTIFACT_KEEP_MS, ARTIFACT_BYTES, err) < 0 ||
+	if (artifact_store_open(&c->server.artifacts, &artifacts, err) < 0 ||
 	    remit_open(&c->server.remit, &keeper, err) < 0)
 		return -1;
 	if (c->audit.path)
@@ -367,6 +409,9 @@ serve(struct serve_call *c, struct remit_error *err)
 		return -1;
 	piston_find_pythons(&c->keys);
 	c->server.keys = &c->keys;
+	/* A single key shares with nobody. */
+	c->server.key_share =
+		c->keys.count > 1 ? (unsigned)c->server.limits.key_share : 100;
 	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
 		c->tables[i].rows = tables[i];
 		server_hang(&c->server, &c->tables[i]);
@@ -420,8 +465,11 @@ run(int argc, char **argv)
 	c->server.wake_fd = -1;
 	c->server.signal_fd = -1;
 	c->server.loop.fd = -1;
+	serve_limits_init(&c->server.limits);
 	failed = parse(c, argc, argv, &err) < 0;
-	if (!failed && c->add_key)
+	if (!failed && c->shows_limits)
+		failed = serve_limits_show(stdout);
+	else if (!failed && c->add_key)
 		failed = add_key(c, &err) < 0;
 	else if (!failed)
 		failed = check_addresses(c, &err) < 0 ||
@@ -475,11 +523,13 @@ const struct command command_serve = {
 		"  --tls-key FILE      the key to it. At SIGHUP it, the "
 		"certificates, the log and\n"
 		"                      the audit are opened anew\n"
+		"  --limits            print the table of limits, and end\n"
 		"\n"
 		"The policy of these options is that of requests that name "
 		"none. "
 		"Without --keys\n"
 		"a token for this start is printed, and is the key.\n",
+	.more_options = serve_limits_help,
 	.takes_policy = true,
 	.run = run,
 };

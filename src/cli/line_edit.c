@@ -6,7 +6,7 @@
 #include "text.h"
 
 #define ESCAPE	     '\033'
-#define CTRL(letter) ((letter)&0x1f)
+#define CTRL(letter) ((letter) & 0x1f)
 #define INDENT	     "    "
 
 /* ---- characters ---- */

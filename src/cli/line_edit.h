@@ -31,11 +31,8 @@ struct line_edit {
 	size_t sequence_len;
 };
 
-#define LINE_EDIT_INIT                             \
-	{                                          \
-		.text = BUF_INIT(LINE_EDIT_BYTES), \
-		.own = BUF_INIT(LINE_EDIT_BYTES)   \
-	}
+#define LINE_EDIT_INIT \
+	{ .text = BUF_INIT(LINE_EDIT_BYTES), .own = BUF_INIT(LINE_EDIT_BYTES) }
 
 /* An empty line. */
 void line_edit_begin(struct line_edit *e);

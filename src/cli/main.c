@@ -6,6 +6,7 @@
 
 #include "cli.h"
 #include "nearest.h"
+#include "tls_library.h"
 
 const struct command *const commands[] = {
 	&command_run,	       &command_repl,
@@ -85,11 +86,14 @@ void
 cli_help(const struct command *c)
 {
 	own(buf) struct buf rows = BUF_INIT(256 * 1024);
+	own(buf) struct buf more = BUF_INIT(256 * 1024);
 
 	printf("Usage: remit %s%s%s\n\n%s\n", c->name, *c->usage ? " " : "",
 	       c->usage, c->summary);
 	if (c->options)
 		printf("\n%s", c->options);
+	if (c->more_options && c->more_options(&more) == 0)
+		printf("\n%s", more.data);
 	if (c->takes_policy && flags_help(&rows) == 0)
 		printf("\n%s", rows.data);
 }
@@ -129,7 +133,8 @@ main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : "--help";
 
 	if (!strcmp(name, "--version") || !strcmp(name, "version")) {
-		printf("remit %s\n", remit_version());
+		printf("remit %s, %s\n", remit_version(),
+		       tls_library_version());
 		return 0;
 	}
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") ||

@@ -14,9 +14,10 @@ struct repl_lines {
 	bool ended;
 };
 
-#define REPL_LINES_INIT                                                     \
-	{                                                                   \
-		.edit = LINE_EDIT_INIT, .ahead = BUF_INIT(LINE_EDIT_BYTES), \
+#define REPL_LINES_INIT                             \
+	{                                           \
+		.edit = LINE_EDIT_INIT,             \
+		.ahead = BUF_INIT(LINE_EDIT_BYTES), \
 	}
 
 /* From standard input. */

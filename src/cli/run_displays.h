@@ -22,10 +22,11 @@ struct run_displays {
 	struct buf lines; /* what to say of files, for people */
 };
 
-#define RUN_DISPLAYS_INIT                                           \
-	{                                                           \
-		.folder = -1, .value = BUF_INIT((size_t)256 << 20), \
-		.lines = BUF_INIT((size_t)1024 << 10),              \
+#define RUN_DISPLAYS_INIT                              \
+	{                                              \
+		.folder = -1,                          \
+		.value = BUF_INIT((size_t)256 << 20),  \
+		.lines = BUF_INIT((size_t)1024 << 10), \
 	}
 
 /* The folder is made if only its last part is missing. */
