@@ -2,11 +2,14 @@
 
 MESON = /usr/bin/env meson
 BUILD = build
+PYTHON = /usr/bin/python3
 
-.PHONY: all setup demo test soak guest bench lint format install clean
+.PHONY: all setup demo test soak guest bench lint format install deb wheel clean
 
+# The command, the library and the man pages, and nothing that only tests need.
 all: $(BUILD)/build.ninja
-	@ninja -C $(BUILD) --quiet
+	@if [ -t 1 ]; then ninja -C $(BUILD); else \
+		echo "building in $(BUILD)/"; ninja -C $(BUILD) --quiet; fi
 
 $(BUILD)/build.ninja:
 	@tools/setup.sh
@@ -19,42 +22,54 @@ setup:
 demo: all
 	@examples/demo.sh $(BUILD)/remit
 
-# Everything: builds, unit tests, sanitizers, fuzzing, linters, end to end and
-# the escape suite. Ends with "N passed, N failed".
-test: setup all
-	@/usr/bin/python3 tests/run.py
+# Unit tests, the product end to end, the escape suite, and README.md on bare
+# machines. Ends with "N passed, N failed".
+test: setup
+	@$(PYTHON) tests/run.py
 
-# A hundred thousand runs, and a minute of clients of the server: they must
-# leave nothing behind. A minute of every fuzz target, and the tests for every
-# user in every way.
-soak: setup all
-	@REMIT_FUZZ_SECONDS=60 /usr/bin/python3 tests/run.py fuzz
-	@REMIT_EVERY_PAIR=1 /usr/bin/python3 tests/run.py e2e
-	@/usr/bin/python3 tests/soak.py
-	@/usr/bin/python3 tests/soak_serve.py
+# The longer tests: linters, sanitizers, a minute of every fuzz target, the
+# tests for every user in every way, a newcomer's machine for every pair of distribution and user, a
+# hundred thousand runs and a minute of clients of the server, which must leave
+# nothing behind.
+soak: setup
+	@REMIT_FUZZ_SECONDS=60 $(PYTHON) tests/run.py lint sanitizers fuzz \
+		analyzer guest
+	@REMIT_SOAK=1 $(PYTHON) tests/run.py escape python e2e newcomer deb
+	@$(PYTHON) tests/soak.py
+	@$(PYTHON) tests/soak_serve.py
 
 # The whole escape suite on another kernel, in an emulator.
 guest: setup all
 	@test -f build-holes/build.ninja || \
 		$(MESON) setup build-holes -Dholes=true >/dev/null
 	@ninja -C build-holes --quiet
-	@/usr/bin/python3 tests/guest/guest.py full
+	@$(PYTHON) tests/guest/guest.py full
 
 # Starts, throughput and memory beside the peers that are installed.
 BENCH = --python /usr/bin/python3
 bench: setup all
 	@$(BUILD)/remit bench $(BENCH) --json $(BUILD)/bench.json
-	@/usr/bin/python3 bench/plot.py $(BUILD)/bench.json >$(BUILD)/bench.svg
+	@$(PYTHON) bench/plot.py $(BUILD)/bench.json >$(BUILD)/bench.svg
 
-lint: setup all
-	@/usr/bin/python3 tests/run.py lint
+lint: setup
+	@$(PYTHON) tests/run.py lint
 
 format:
-	clang-format -i $$(git ls-files '*.c' '*.h')
+	clang-format-19 -i $$(git ls-files '*.c' '*.h')
 
 install: all
 	$(MESON) install -C $(BUILD) --quiet
 
+# Debian packages, in build-deb/.
+deb:
+	@tools/deb.sh
+
+# A wheel for every CPython from 3.9 on, in dist/.
+wheel:
+	@tools/setup.sh
+	@$(PYTHON) -c 'import sys; sys.path.insert(0, "python"); \
+		import backend, os; os.makedirs("dist", exist_ok=True); \
+		print("dist/" + backend.build_wheel("dist"))'
+
 clean:
-	rm -rf build build-wheel build-holes build-asan build-fuzz build-soak \
-		build-analyzer
+	rm -rf build build-* dist

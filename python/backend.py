@@ -13,6 +13,7 @@ import base64
 import gzip
 import hashlib
 import io
+import os
 import pathlib
 import re
 import shutil
@@ -37,7 +38,7 @@ Settings = "dict[str, str] | None"
 
 
 def version() -> str:
-    return re.search(r"version: '([^']+)'", (ROOT / "meson.build").read_text())[1]  # type: ignore[index]
+    return (ROOT / "VERSION").read_text().strip()
 
 
 METADATA = f"""\
@@ -73,13 +74,22 @@ def get_requires_for_build_wheel(settings: Settings = None) -> list[str]:
 get_requires_for_build_sdist = get_requires_for_build_wheel
 
 
+def tools_environment() -> dict[str, str]:
+    """pip isolates a build by a PYTHONPATH that hides the system's modules, and so breaks the system's Meson."""
+    env = dict(os.environ)
+    if subprocess.run(["meson", "--version"], capture_output=True).returncode:
+        env.pop("PYTHONPATH", None)
+    return env
+
+
 def build(folder: pathlib.Path, *targets: str) -> None:
-    command = ["meson", "setup", str(folder), "-Dpackage=true", "-Dwerror=false", f"-Dpython={sys.executable}"]
+    env = tools_environment()
+    command = ["meson", "setup", str(folder), "-Dman=disabled", f"-Dpython={sys.executable}"]
     if (folder / "build.ninja").exists():
         command.append("--reconfigure")
     for argv in (command, ["ninja", "-C", str(folder), *targets]):
         # Build tools show what a backend prints only if it fails.
-        if subprocess.run(argv, cwd=ROOT, stdout=sys.stderr).returncode:
+        if subprocess.run(argv, cwd=ROOT, env=env, stdout=sys.stderr).returncode:
             raise SystemExit(
                 f"remit: {argv[0]} failed, see above. To build, Remit needs a C compiler, the static library of "
                 "jansson, Mbed TLS, libseccomp's headers and Python's (on Debian: tools/setup.sh installs them)"

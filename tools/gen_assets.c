@@ -47,10 +47,11 @@ measure(const char *file, size_t *len, char tag[SHA256_TEXT])
 	if (!in)
 		return -1;
 	*len = 0;
-	while ((n = fread(piece, 1, sizeof(piece), in))) {
+	do {
+		n = fread(piece, 1, sizeof(piece), in);
 		sha256_add(&sum, piece, n);
 		*len += n;
-	}
+	} while (n == sizeof(piece));
 	failed = ferror(in);
 	fclose(in);
 	sha256_end(&sum, tag);

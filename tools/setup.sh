@@ -1,70 +1,170 @@
 #!/bin/sh
-# Installs the Debian packages that building (and with "test", testing) needs,
-# and with "test" unpacks the kernel of the guest (tests/guest) and the packages
-# of npm that tests use (tests/npm).
-# Does nothing where they are there already, so that an ordinary user can build
-# on a machine that root has set up.
+# Installs the Debian packages that building needs; with "deb" also those that
+# make Debian packages; with "test" also those that testing needs, the guest's
+# kernel (tests/guest) and the npm packages of the tests (tests/npm). Where all of them are installed it changes nothing, so an
+# ordinary user can build on a machine that root has set up.
+#
+# REMIT_SETUP=skip leaves packages alone: for a distribution without apt, where
+# you install what the list below names by yourself.
 set -eu
 
 build="meson ninja-build pkg-config gcc libc6-dev linux-libc-dev libjansson-dev
 libmbedtls-dev libseccomp-dev python3 python3-dev scdoc"
-test="libcmocka-dev clang clang-tidy clang-format libclang-rt-14-dev cppcheck
-mandoc bubblewrap python3-pytest python3-pip python3-venv python3-numpy python3-pandas
-python3-matplotlib python3-scipy util-linux keyutils procps
+deb="debhelper dh-apparmor dh-python lintian"
+test="libcmocka-dev clang clang-tidy-19 clang-format-19 libclang-rt-dev cppcheck ccache
+mandoc bubblewrap python3-pytest python3-pytest-xdist python3-pip python3-venv
+python3-numpy python3-pandas python3-matplotlib python3-scipy util-linux keyutils procps
 podman runc qemu-system-x86 busybox-static e2fsprogs systemd dbus dbus-user-session
-libpam-systemd chromium curl prometheus nginx-light openssl"
-# Node that came from elsewhere has brought npm along, and Debian's would not fit it.
+libpam-systemd chromium curl prometheus nginx-light openssl git mmdebstrap iproute2 mount
+passwd xz-utils"
+# An npm that is not Debian's brings its own Node, which Debian's npm would not fit.
 command -v npm >/dev/null || test="$test nodejs npm"
 kernel=linux-image-cloud-amd64
-kernel_folder="$(dirname "$0")/../build/guest/kernel"
+kernel_dir="$(dirname "$0")/../build/guest/kernel"
 
-# Not installed: no machine shall offer to boot it because of our tests. Where
-# it cannot be had, the guest's tests say so.
+fail() {
+	echo "setup: $*" >&2
+	exit 1
+}
+
+# ---- can this machine build and run Remit at all? ----
+
+# is_older A B: version A is older than version B
+is_older() {
+	[ "$1" != "$2" ] &&
+		[ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$1" ]
+}
+
+check_machine() {
+	system=$(uname -s) machine=$(uname -m) release=$(uname -r)
+	[ "$system" = Linux ] ||
+		fail "Remit needs Linux, and this is $system. Use a Linux machine or a virtual machine."
+	case $machine in
+	x86_64 | aarch64) ;;
+	*) fail "Remit has system call filters for x86_64 and aarch64 only, and this is $machine." ;;
+	esac
+	! is_older "${release%%[!0-9.]*}" 5.14 ||
+		fail "Remit needs Linux 5.14 or newer, and this kernel is $release. Boot a newer kernel."
+}
+
+# The oldest release of each distribution whose packages are new enough.
+check_distribution() {
+	ID=unknown VERSION_ID= PRETTY_NAME="a system without /etc/os-release"
+	[ ! -r /etc/os-release ] || . /etc/os-release
+	command -v apt-get >/dev/null && command -v dpkg >/dev/null ||
+		fail "this script installs packages with apt only, and $PRETTY_NAME has none." \
+			"Install the equivalents of these Debian packages and run again with" \
+			"REMIT_SETUP=skip:" $build
+	oldest=
+	case $ID in
+	debian) oldest=12 ;;
+	ubuntu) oldest=24.04 ;;
+	esac
+	if [ -n "$oldest" ] && [ -n "$VERSION_ID" ] && is_older "$VERSION_ID" "$oldest"; then
+		fail "Remit needs $ID $oldest or newer (for meson 1.0 and Mbed TLS 2.28), and this is" \
+			"$PRETTY_NAME. Upgrade, or install the wheel, which brings what it needs."
+	fi
+}
+
+check_python() {
+	command -v /usr/bin/python3 >/dev/null || return 0 # about to be installed
+	/usr/bin/python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' ||
+		fail "Remit needs CPython 3.9 or newer, and /usr/bin/python3 is" \
+			"$(/usr/bin/python3 -V 2>&1)."
+}
+
+# ---- packages ----
+
+is_installed() {
+	[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	else
+		sudo -n "$@"
+	fi
+}
+
+apt() {
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get "$@" </dev/null
+}
+
+# apt-cache is content if it knows one of several.
+are_known() {
+	for package in $missing; do
+		apt-cache show "$package" >/dev/null 2>&1 || return 1
+	done
+}
+
+# apt-get does not fail if it could fetch no list.
+fetch_lists() {
+	apt update -qq || true
+	are_known ||
+		fail "apt does not know all of these packages. If its lists could not be fetched (see" \
+			"above), check this machine's network and /etc/apt; else this distribution" \
+			"lacks one:$missing"
+}
+
+# Lists that are old name packages that the mirror no longer has.
+install_packages() {
+	[ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null ||
+		fail "these packages are missing, and only root can install them:$missing." \
+			"Ask root to run tools/setup.sh${1:+ $1}."
+	echo "setup: installing$missing"
+	log=$(mktemp)
+	trap 'rm -f "$log"' EXIT
+	if are_known && apt install -y -qq --no-install-recommends $missing >"$log" 2>&1; then
+		return
+	fi
+	fetch_lists
+	apt install -y -qq --no-install-recommends $missing >"$log" 2>&1 || {
+		cat "$log" >&2
+		fail "apt-get could not install what is missing (see above)."
+	}
+}
+
+# ---- what only tests need, and is not a package ----
+
+# Unpacked and not installed, so that no machine offers to boot it. Where it
+# cannot be had, the guest's tests say so.
 unpack_kernel() {
 	[ "$(dpkg --print-architecture)" = amd64 ] || return 0
-	[ -z "$(find "$kernel_folder" -name 'vmlinuz-*' 2>/dev/null)" ] ||
+	[ -z "$(find "$kernel_dir" -name 'vmlinuz-*' 2>/dev/null)" ] ||
 		return 0
 	name=$(apt-cache depends "$kernel" 2>/dev/null |
 		sed -n 's/^ *Depends: //p')
 	[ -n "$name" ] || return 0
 	echo "setup: unpacking $name"
-	rm -rf "$kernel_folder"
-	mkdir -p "$kernel_folder"
-	(cd "$kernel_folder" && apt-get download -qq "$name" 2>/dev/null &&
-		dpkg-deb -x ./*.deb . && rm -f ./*.deb) || rm -rf "$kernel_folder"
+	rm -rf "$kernel_dir"
+	mkdir -p "$kernel_dir"
+	(cd "$kernel_dir" && apt-get download -qq "$name" 2>/dev/null &&
+		dpkg-deb -x ./*.deb . && rm -f ./*.deb) || rm -rf "$kernel_dir"
 }
 
-# What is not packaged: where it cannot be had, the tests that need it say so.
+# Where a download fails, the tests that need it say so.
 fetch_for_tests() {
 	unpack_kernel
 	/usr/bin/python3 "$(dirname "$0")/../tests/npm/packages.py"
 }
 
-wanted=$build
-[ "${1:-}" != test ] || wanted="$build $test"
+# ---- all of it ----
 
-missing=
-for package in $wanted; do
-	dpkg -s "$package" 2>/dev/null | grep -q '^Status: install ok' ||
-		missing="$missing $package"
-done
-if [ -z "$missing" ]; then
-	[ "${1:-}" != test ] || fetch_for_tests
-	exit 0
+check_machine
+if [ "${REMIT_SETUP:-}" != skip ]; then
+	check_distribution
+	case ${1:-build} in
+	build) wanted=$build ;;
+	deb) wanted="$build $deb" ;;
+	test) wanted="$build $deb $test" ;;
+	*) fail "there is no set-up for \"$1\", only for deb and test." ;;
+	esac
+	missing=
+	for package in $wanted; do
+		is_installed "$package" || missing="$missing $package"
+	done
+	[ -z "$missing" ] || install_packages "$@"
 fi
-
-echo "setup: installing$missing"
-sudo=
-if [ "$(id -u)" != 0 ]; then
-	sudo="sudo -n"
-	if ! $sudo true 2>/dev/null; then
-		echo "setup: these packages are missing, and only root can" \
-			"install them:$missing" >&2
-		exit 1
-	fi
-fi
-export DEBIAN_FRONTEND=noninteractive
-$sudo apt-get update -qq
-# shellcheck disable=SC2086
-$sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null
+check_python
 [ "${1:-}" != test ] || fetch_for_tests

@@ -1,0 +1,27 @@
+#!/bin/sh
+# Checks that a package leaves nothing behind: compares the files of the system
+# before it was installed with those after it was removed. Install what the
+# package depends on first: removing those packages is not what is checked.
+#
+#	check_removed.sh before LIST    writes the list
+#	check_removed.sh after LIST     fails if a file was added or is missing
+set -eu
+
+# Caches and logs of apt and dpkg change whatever is installed.
+system_files() {
+	find /boot /etc /opt /srv /usr /var \
+		\( -path /var/cache -o -path /var/lib/apt -o -path /var/log -o -path /var/tmp \) \
+		-prune -o -print | LC_ALL=C sort
+}
+
+case $1 in
+before) system_files >"$2" ;;
+after)
+	if ! system_files | diff "$2" - >"$2.changes"; then
+		echo "check_removed: these files were added (>) or are missing (<):" >&2
+		grep '^[<>]' "$2.changes" >&2
+		exit 1
+	fi
+	echo "check_removed: nothing is left"
+	;;
+esac

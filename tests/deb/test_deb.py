@@ -1,0 +1,65 @@
+"""The Debian packages, built here and installed on a machine that has nothing to build with."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+
+import pytest
+
+from conftest import ROOT, skip_or_fail
+
+sys.path.insert(0, str(ROOT / "tests" / "newcomer"))
+from machine import HERE, SOAK, TO_INSTALL, USER, USERS, Machine  # noqa: E402
+
+VERSION = (ROOT / "VERSION").read_text().strip()
+APT = "apt-get -qq -o DPkg::Use-Pty=0"
+
+
+@pytest.fixture(autouse=True)
+def by_root():
+    if os.geteuid() != 0:
+        skip_or_fail("only root can enter another root")
+
+
+def release_here() -> str:
+    return platform.freedesktop_os_release().get("VERSION_CODENAME", "")
+
+
+def packages_made_here() -> list[pathlib.Path]:
+    done = subprocess.run(["make", "deb"], cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert done.returncode == 0, done.stdout[-8000:]
+    return sorted((ROOT / "build-deb").glob("*.deb"))
+
+
+def packages_made_there(release: str, folder: pathlib.Path) -> list[pathlib.Path]:
+    """On a machine of that release."""
+    with Machine(release) as machine:
+        machine.put_checkout("root")
+        machine.run("root", "make deb")
+        made = sorted((machine.home("root") / "remit" / "build-deb").glob("*.deb"))
+        return [folder / path.name for path in made if path.rename(folder / path.name)]
+
+
+# What is built elsewhere takes its time: make soak does it.
+@pytest.mark.parametrize("release", ["bookworm", "trixie"] if SOAK else [release_here()])
+def test_debian_packages_install_work_and_leave_nothing(release, tmp_path):
+    made = packages_made_here() if release == release_here() else packages_made_there(release, tmp_path)
+    assert [path.name.split("_")[0] for path in made] == ["libremit-dev", "libremit0", "python3-remit", "remit"]
+    with Machine(release, TO_INSTALL) as machine:
+        machine.add_user(USER)
+        machine.put_files("root", *made, pathlib.Path(__file__).with_name("check_removed.sh"))
+        for user in USERS:
+            machine.put_files(user, HERE / "check_installed.sh")
+        # What they depend on stays, so it is there before.
+        machine.run("root", f"{APT} update; {APT} install -y libjansson-dev >/dev/null; sh check_removed.sh before /root/before")
+        machine.check_no_compiler()
+        machine.run("root", f"{APT} install -y --no-install-recommends ./*.deb >/dev/null")
+        for user in USERS:
+            assert "all is well" in machine.run(user, f"sh check_installed.sh deb {VERSION}")
+        names = " ".join(path.name.split("_")[0] for path in made)
+        shown = machine.run("root", f"{APT} purge -y {names} >/dev/null; sh check_removed.sh after /root/before")
+        assert "nothing is left" in shown
