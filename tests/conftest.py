@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zlib
 
 import pytest
 
@@ -21,7 +22,8 @@ TEST_USER = "remit-test"
 # Debian's, so that tests do not depend on what stands first on PATH.
 PYTHON = "/usr/bin/python3"
 
-sys.path.insert(0, str(ROOT / "tests" / "escape"))
+sys.path[:0] = [str(ROOT / "tests" / "escape"), str(ROOT / "tests")]
+import mounts  # noqa: E402
 
 
 def skip_or_fail(reason: str) -> None:
@@ -51,30 +53,83 @@ def make_test_user() -> None:
             subprocess.run(["useradd", "--create-home", "--shell", "/bin/sh", TEST_USER], check=True)
 
 
-# What these files test hardly depends on who starts it and how: each user and each way has its turn,
-# but not each user in each way. REMIT_EVERY_PAIR=1 tests all, as `make soak` does.
-ONE_USER = {f"test_{name}" for name in ("ask", "batch", "batch_files", "batch_resume", "cells", "displays", "docs", "instructions", "mcp", "mcp_ask", "repl")}
-ONE_PAIR = ONE_USER | {f"test_{name}" for name in ("artifacts", "denials", "files", "fork", "session_files", "sessions", "tools", "write_roots")}
+# What these files test hardly depends on who starts it. The two users take turns: a test runs for one of them, chosen by its
+# name. REMIT_SOAK=1 tests all, as `make soak` does.
+ONE_USER = {
+    f"test_{name}" for name in (
+        "artifacts", "ask", "audit", "batch", "batch_files", "batch_resume", "cells", "charts", "displays", "docs", "e2b", "files",
+        "instructions", "mcp", "mcp_ask", "mcp_clients", "mcp_http", "missing_module", "network_ask", "network_credentials",
+        "network_credentials_tls", "network_entries", "network_warm", "openapi", "packages", "policy", "python", "releases", "repl", "schema",
+        "scientific", "serve", "serve_audit", "serve_tls", "session_files", "shared", "small_doors", "steps", "tools", "validator", "warm",
+    )
+}  # fmt: skip
+# A start in each way by each user is four: each user and each way has its turn, but not each user in each way.
+ONE_PAIR = ONE_USER | {f"test_{name}" for name in ("denials", "fork", "fork_hostile", "sessions", "write_roots")}
 PAIRS = {frozenset(pair) for pair in (("user", "cold"), ("user", "private"), ("root", "warm"), ("root", "shared"))}
 WORDS = frozenset().union(*PAIRS)
 
 
+# Tests with clients, browsers and frameworks that are downloaded, and others that take minutes: `make soak` and CI run them.
+LONGER = {f"test_{name}" for name in ("container", "e2b_clients", "mcp_clients", "openapi", "playground")}
+
+# The released product meets every hostile program by every user. When warm, and for what shows that the program is hostile and
+# that each lock holds alone, the users take turns.
+ONE_CALLER = {"test_control_escapes", "test_one_lock_alone_contains", "test_warm_contains", "test_warm_control_escapes", "test_warm_one_lock_alone_contains"}
+
+
+def is_anothers_turn(name: str, user: str) -> bool:
+    return user != ("root", "user")[zlib.crc32(name.encode()) % 2]
+
+
+def program_and_caller(item: pytest.Item) -> tuple[str, str]:
+    """Of a test of tests/escape that has both, else nothing."""
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    return (params["program"].name, params["caller_label"]) if {"program", "caller_label"} <= set(params) else ("", "")
+
+
 def is_left_out(item: pytest.Item) -> bool:
+    if (item.path.stem in LONGER or item.get_closest_marker("longer")) and not os.environ.get("REMIT_LONGER"):
+        return True
     # Rule 8 counts by user.
     if "covers" in item.fixturenames:
         return False
+    if os.geteuid() != 0:
+        return False
+    program, caller = program_and_caller(item)
+    if program and item.originalname in ONE_CALLER:
+        # Some programs are for one user alone.
+        others = set(item.callspec.params["program"].users) & set(users())
+        return len(others) == 2 and is_anothers_turn(program, caller)
     words = WORDS.intersection(item.callspec.id.split("-")) if hasattr(item, "callspec") else frozenset()
     if len(words) == 2:
         return item.path.stem in ONE_PAIR and words not in PAIRS
-    return item.path.stem in ONE_USER and words == {"root"}
+    return item.path.stem in ONE_USER and len(words) == 1 and is_anothers_turn(item.originalname, *words)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # As on an ordinary machine with systemd, and unlike in most containers.
+    if os.geteuid() == 0:
+        mounts.enter_shared()
+    config.addinivalue_line("markers", "longer: takes minutes, and runs in `make soak` and in CI only")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if os.geteuid() != 0 or os.environ.get("REMIT_EVERY_PAIR"):
+    if os.environ.get("REMIT_SOAK"):
         return
+    # Tests of one program share what its first run has shown.
+    items.sort(key=lambda item: (str(item.path), *program_and_caller(item)))
     left_out = [item for item in items if is_left_out(item)]
     items[:] = [item for item in items if not is_left_out(item)]
     config.hook.pytest_deselected(items=left_out)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def leaves_mounts_alone():
+    """No mount of a jail reaches the host, and none stays."""
+    before = mounts.listed()
+    yield
+    after = mounts.listed()
+    assert after == before, sorted(set(after) ^ set(before))
 
 
 class Remit:

@@ -75,7 +75,14 @@ def tables_are_complete() -> list[str]:
     ]
 
 
-CHECKS = [folder_order, banned_functions, purposes, long_files, tables_are_complete]
+def changelog_is_current() -> list[str]:
+    """The first version in CHANGELOG.md is the one that VERSION names."""
+    version = (ROOT / "VERSION").read_text().strip()
+    first = re.search(r"^## (\S+) \((?:unreleased|\d{4}-\d\d-\d\d)\)$", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    return [] if first and first[1] == version else [f"CHANGELOG.md does not begin with {version} (unreleased, or a date)"]
+
+
+CHECKS = [folder_order, banned_functions, purposes, long_files, tables_are_complete, changelog_is_current]
 
 if __name__ == "__main__":
     found = [f"{check.__name__}: {problem}" for check in CHECKS for problem in check()]

@@ -81,7 +81,7 @@ def soak(remit: Remit, count: int) -> list[str]:
                 if done[0] >= count // 10 or len(problems) > 20:
                     return
                 done[0] += 1
-            if problem := run_one(remit, rng, {"REMIT_KEEPER": str(path)}):
+            if problem := run_one(remit, rng, {"REMIT_KEEPER": str(path)}, problems):
                 problems.append(problem)
 
     mixed = count // 10

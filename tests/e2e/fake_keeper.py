@@ -11,14 +11,20 @@ import threading
 from conftest import ROOT
 
 
+HEADER = (ROOT / "src/wire/frame.h").read_text()
+PROTOCOL = int(re.search(r"#define FRAME_PROTOCOL (\d+)", HEADER)[1])
+
+
 def frame_numbers() -> dict[str, int]:
-    body = re.search(r"enum frame_type \{(.*?)\};", (ROOT / "src/wire/frame.h").read_text(), re.S)[1]
+    body = re.search(r"enum frame_type \{(.*?)\};", HEADER, re.S)[1]
     names = re.findall(r"\bFRAME_(\w+),", re.sub(r"/\*.*?\*/", "", body, flags=re.S))
     return {name: number for number, name in enumerate(names)}
 
 
 class FakeKeeper:
     """Answers each run by what `answer` makes of its code: a status, or None for the end of the connection."""
+
+    version = "0.1.0"
 
     def __init__(self, remit, answer):
         self.path = remit.folder / "fake.sock"
@@ -41,14 +47,18 @@ class FakeKeeper:
         code, kind = b"", None
         with door, door.makefile("rb") as f:
             while kind != self.frames["START"]:
-                length, kind = struct.unpack("<IB3x", f.read(8))
+                length, kind, protocol = struct.unpack("<IBB2x", f.read(8))
+                assert protocol == PROTOCOL
                 payload = f.read(length)
                 if kind == self.frames["CODE"]:
                     code += payload
             status = self.answer(code.decode())
             if status:
-                text = json.dumps({"status": status, "remit_exit_code": 0}).encode()
-                door.sendall(struct.pack("<IB3x", len(text), self.frames["RESULT"]) + text)
+                self.send(door, {"status": status, "remit_exit_code": 0}, PROTOCOL)
+
+    def send(self, door, result: dict, protocol: int):
+        text = json.dumps({**result, "remit_version": self.version}).encode()
+        door.sendall(struct.pack("<IBB2x", len(text), self.frames["RESULT"], protocol) + text)
 
     def env(self) -> dict[str, str]:
         return {"REMIT_KEEPER": str(self.path)}

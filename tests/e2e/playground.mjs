@@ -213,6 +213,24 @@ const scenarios = {
 		await it.close();
 	},
 
+	async missing_module_can_be_added_to_packages() {
+		const it = await Playground.open();
+		await it.ready();
+		await it.run("import umap");
+		const remedy = it.page.locator("#output .remedy");
+		assert.match(await remedy.textContent(), /^umap is not installed\. Try --package umap-learn, or add "umap-learn" to the policy's packages\./);
+		await it.shot("missing");
+		await it.run("1 / 0");
+		assert.equal(await remedy.count(), 0);
+		await it.run("import umap");
+		// The index may be out of reach here: what counts is that the policy names the package now.
+		await remedy.locator("button", { hasText: "Add umap-learn to packages and run again" }).click();
+		await it.page.keyboard.press("Escape");
+		await it.ended();
+		assert.equal(await it.page.locator("#field-packages").inputValue(), "umap-learn");
+		await it.close();
+	},
+
 	async what_is_allowed_is_what_is_read() {
 		const it = await Playground.open();
 		await it.ready();

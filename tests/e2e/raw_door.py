@@ -1,6 +1,6 @@
 """A door that says what it is told to, by whom it is told.
 
-    raw_door.py SOCKET NUMBERS SENT...
+    raw_door.py SOCKET PROTOCOL NUMBERS SENT...
 
 NUMBERS is a JSON object with the numbers of frames. Each SENT is sent at once: a JSON list of frames, which are lists of a
 name and a text. Then all is read until a result or the end. Printed is a JSON list with the names that came for each.
@@ -11,7 +11,7 @@ import socket
 import struct
 import sys
 
-path, numbers, *sent = sys.argv[1:]
+path, protocol, numbers, *sent = sys.argv[1:]
 numbers = json.loads(numbers)
 names = {number: name for name, number in numbers.items()}
 came = []
@@ -22,7 +22,7 @@ with socket.socket(socket.AF_UNIX) as door:
         for frames in map(json.loads, sent):
             here = []
             try:
-                door.sendall(b"".join(struct.pack("<IB3x", len(text.encode()), numbers[name]) + text.encode() for name, text in frames))
+                door.sendall(b"".join(struct.pack("<IBB2x", len(text.encode()), numbers[name], int(protocol)) + text.encode() for name, text in frames))
                 while here[-1:] != ["RESULT"]:
                     length, kind = struct.unpack("<IB3x", f.read(8))
                     payload = f.read(length)

@@ -96,6 +96,29 @@ def test_what_matches_leaves(place):
     assert place.skipped() == {}
 
 
+REPOSITORY = """
+import os
+for folder in ('.', 'sub', '.dot'):
+    for name in ('HEAD', 'config', 'objects/keep', 'refs/heads/keep'):
+        os.makedirs(os.path.dirname(f'{folder}/{name}'), exist_ok=True); open(f'{folder}/{name}', 'w').write(name)
+"""
+HEAD = "it makes a git repository (a pattern that ends in HEAD allows it)"
+
+
+def test_a_repository_of_git_leaves_without_its_head(place):
+    """FS-W8: git would obey its config, as soon as somebody stands in the folder."""
+    place(REPOSITORY)
+    assert place.skipped() == {"HEAD": HEAD, "sub/HEAD": HEAD}
+    assert {"config", "objects/keep", "sub/config"} < set(place.files())
+    place(REPOSITORY, export=("sub", "H*", ".dot/**"))
+    assert place.skipped() == {"HEAD": HEAD, "sub/HEAD": HEAD}
+    assert ".dot/HEAD" in place.files()
+    place(REPOSITORY, export=("**", "sub/HEAD"))
+    assert place.skipped() == {"HEAD": HEAD} and place.files()["sub/HEAD"] == b"HEAD"
+    place(REPOSITORY, export=("**/HEAD",))
+    assert place.skipped() == {} and set(place.files()) == {"HEAD", "sub/HEAD"}
+
+
 def test_the_fields_are_promised_only_if_files_may_leave(remit, quick):
     result = quick("open('a', 'w')")
     fields = ("artifact_file_bytes", "artifact_bytes", "artifact_files", "artifact_depth", "artifact_time")

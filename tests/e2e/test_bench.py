@@ -56,6 +56,7 @@ def rows(report: dict, section: str) -> dict[str, dict]:
     return {row["name"]: row for row in found["rows"]}
 
 
+@pytest.mark.longer
 def test_the_report_says_what_was_measured_and_where(any_remit, report):
     assert report["cpus"] >= 1 and report["by_root"] == any_remit.by_root
     assert report["python"] == PYTHON and report["python_version"].startswith("3.")
@@ -63,12 +64,14 @@ def test_the_report_says_what_was_measured_and_where(any_remit, report):
     assert [s["name"] for s in report["sections"]] == SECTIONS
 
 
+@pytest.mark.longer
 def test_cells_of_one_session_are_many(report):
     cells = rows(report, "1,000 cells in a session")
     assert list(cells) == ["remit, one session", "exec() in one process"]
     assert cells["remit, one session"]["time_us"]["count"] == 100
 
 
+@pytest.mark.longer
 def test_every_row_has_something_or_a_reason(report):
     for section in report["sections"]:
         assert section["rows"], section
@@ -81,6 +84,7 @@ def test_every_row_has_something_or_a_reason(report):
                 assert steps == sorted(steps)
 
 
+@pytest.mark.longer
 def test_the_ratios_are_plausible(report):
     """At best and loose: they are to find a start that became several times slower, not noise."""
     start = rows(report, "print(1)")
@@ -93,6 +97,7 @@ def test_the_ratios_are_plausible(report):
     assert abs(start[COLD]["ratio"] - median) < 0.01
 
 
+@pytest.mark.longer
 def test_a_run_is_not_quicker_than_its_switches(report):
     """At best: on a full machine medians are anything."""
     start = rows(report, "print(1)")
@@ -102,6 +107,7 @@ def test_a_run_is_not_quicker_than_its_switches(report):
     assert start["a byte by three processes, hot"]["time_us"]["min"] < start["a waiting fork, no jail, hot"]["time_us"]["min"]
 
 
+@pytest.mark.longer
 def test_throughput_and_memory_are_counted(report):
     load = rows(report, "throughput, print(1)")
     for name in ("remit, warm, 1 client", "remit, warm, 64 clients", "a fork of Python, no jail, 2 clients", f"{BARE}, 2 clients"):
@@ -111,6 +117,7 @@ def test_throughput_and_memory_are_counted(report):
     assert 1 << 20 < memory[f"each of 8 {BARE} asleep, PSS"]["memory_bytes"] < 1 << 29
 
 
+@pytest.mark.longer
 def test_each_extra_is_compared_with_the_same_run_without_it(report):
     """The order is that of the report: without, with."""
     (section,) = [s for s in report["sections"] if s["name"] == "extras, warm, gapped"]
@@ -129,6 +136,7 @@ def test_each_extra_is_compared_with_the_same_run_without_it(report):
     assert pairs[0][0]["time_us"]["min"] < pairs[0][1]["time_us"]["min"]
 
 
+@pytest.mark.longer
 def test_a_large_zygote_lies_in_huge_pages(report):
     """Page by page, a fork of 300 MB takes eleven times as long; how long exactly is a full machine's affair."""
     found = rows(report, "zygote size, the fork")
@@ -139,6 +147,7 @@ def test_a_large_zygote_lies_in_huge_pages(report):
     assert small["time_us"]["min"] < large["time_us"]["min"] and large["over_without"] > 0
 
 
+@pytest.mark.longer
 def test_a_call_of_a_tool_is_measured(report):
     (section,) = [s for s in report["sections"] if s["name"] == "tools, warm"]
     (row,) = section["rows"]
@@ -146,6 +155,7 @@ def test_a_call_of_a_tool_is_measured(report):
     assert 5 < row["time_us"]["min"] < 100_000
 
 
+@pytest.mark.longer
 def test_a_run_is_measured_alone_and_beside_a_flood(report):
     """How they compare is the machine's affair; that both were served warm is not."""
     (section,) = [s for s in report["sections"] if s["name"] == "beside a flood, warm, gapped"]
@@ -155,6 +165,7 @@ def test_a_run_is_measured_alone_and_beside_a_flood(report):
     assert alone["pool_hits"] > 0 and beside["pool_hits"] > 0 and beside["over_without"] > 0
 
 
+@pytest.mark.longer
 def test_the_plot_shows_every_way_to_start(report, tmp_path):
     source = tmp_path / "bench.json"
     source.write_text(json.dumps(report))
@@ -204,6 +215,7 @@ def test_wrong_arguments_are_clear_errors(any_remit, args, words):
     assert done.returncode == 2 and words in done.stderr, done
 
 
+@pytest.mark.longer
 def test_the_network_is_measured_against_the_host_s(report):
     found = rows(report, "network, loopback")
     assert all(found[f"first connection, {way}"]["time_us"]["p50"] > 0 for way in ("direct", "by the proxy"))
@@ -213,6 +225,7 @@ def test_the_network_is_measured_against_the_host_s(report):
     assert 0.5 < waiting[1] / waiting[0] < 2
 
 
+@pytest.mark.longer
 def test_the_doors_are_measured_against_the_library(report):
     found = rows(report, "doors, loopback")
     for kind, doors in (("a run", ("POST /", "POST /v1/runs", "POST /mcp")), ("a cell", ("POST /v1/sessions/ID/cells", "POST /execute of E2B", "POST /mcp"))):

@@ -8,52 +8,19 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 from conftest import ROOT, skip_or_fail
+
+sys.path.insert(0, str(ROOT / "tests"))
+from documents import blocks, commands, demo_output, difference, shows  # noqa: E402
 
 BUILD = pathlib.Path(os.environ.get("REMIT", ROOT / "build" / "remit")).parent
 SHELL_DOCS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 DOCS = [*SHELL_DOCS, *(ROOT / name for name in ("ARCHITECTURE.md", "SECURITY.md", "CONTRIBUTING.md"))]
 # Blocks that may be left out, by what each of their lines begins with.
 MAY_BE_LEFT_OUT = ("make", "apt-get ", "sudo apt-get ", "pip install ")
-
-BLOCK = re.compile(
-    r"(?:^<!-- (?P<comment>[^\n]*?) -->\n)?^```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.M | re.S
-)
-
-
-class Block:
-    def __init__(self, match: re.Match, source: str):
-        self.kind, self.text = match["kind"], match["text"]
-        self.comment = match["comment"] or ""
-        self.not_run = self.comment.startswith("not run: ")
-        self.line = source.count("\n", 0, match.start("text")) + 1
-        self.start, self.end = match.start(), match.end()
-        self.wanted: str | None = None
-
-
-def blocks(path: pathlib.Path) -> list[Block]:
-    """The fenced blocks; a text block directly behind a sh block is its output."""
-    source = path.read_text()
-    found = [Block(m, source) for m in BLOCK.finditer(source)]
-    for one, behind in zip(found, found[1:]):
-        if one.kind == "sh" and behind.kind == "text" and one.end + 1 == behind.start:
-            one.wanted = behind.text
-    return found
-
-
-def shows(wanted: str, output: str) -> bool:
-    """Whether the output is what is shown; "..." stands for any lines, or the rest of one, N for a number."""
-    pattern = ""
-    for line in wanted.splitlines():
-        if line == "...":
-            pattern += r"(?:[^\n]*\n)*"
-        elif line.endswith(" ..."):
-            pattern += re.escape(line[:-3]) + r"[^\n]*\n"
-        else:
-            pattern += re.sub(r"\bN\b", r"\\d+", re.escape(line)) + r"\n"
-    return re.fullmatch(pattern, output) is not None
 
 
 def test_the_comparison_can_fail():
@@ -95,30 +62,27 @@ def run_block(remit, folder: pathlib.Path, argv: list[str]) -> subprocess.Comple
 @pytest.mark.parametrize("path", SHELL_DOCS, ids=lambda p: p.name)
 def test_every_command_of_the_documents_runs(remit, checkout, path):
     """In order and in one folder, as a reader would type them."""
-    for block in blocks(path):
-        if block.kind != "sh" or block.not_run:
+    for block in commands(path):
+        if block.not_run:
             continue
         done = run_block(remit, checkout, ["sh", "-eu", "-c", block.text])
-        place = f"{path.name}:{block.line}"
-        assert done.returncode == 0, (place, done.stdout, done.stderr)
-        if block.wanted is not None:
-            assert shows(block.wanted, done.stdout), f"{place}\nwanted:\n{block.wanted}\ngot:\n{done.stdout}"
+        wrong = difference(block, done)
+        assert not wrong, f"{path.name}:{block.line}: {wrong}"
 
 
 @pytest.mark.parametrize("path", SHELL_DOCS, ids=lambda p: p.name)
 def test_only_what_changes_the_machine_is_left_out(path):
-    for block in blocks(path):
-        if block.kind == "sh" and block.not_run:
+    for block in commands(path):
+        if block.not_run:
             for line in block.text.splitlines():
                 assert line.startswith(MAY_BE_LEFT_OUT), f"{path.name}:{block.line}: {line}"
 
 
 def test_the_demo_is_the_one_shown(remit, checkout):
-    (shown,) = [b for b in blocks(ROOT / "README.md") if b.comment == "the output of examples/demo.sh"]
     # Refusals go to stderr, and the reader sees both.
     done = run_block(remit, checkout, ["sh", "-c", "examples/demo.sh build/remit 2>&1"])
     assert done.returncode == 0, done
-    assert shows("...\n" + shown.text, done.stdout), done.stdout
+    assert shows(demo_output(ROOT / "README.md"), done.stdout), done.stdout
 
 
 def test_the_result_shown_is_like_a_real_one(any_remit):
@@ -205,7 +169,7 @@ def test_the_man_page_has_every_command_and_variable():
         assert f"*remit {name}*" in page, name
         for flag in re.findall(r'"  (--?[a-z]+)[ A-Z]* ', text):
             assert f"*{flag}*" in page, (name, flag)
-    own = {"REMIT_HOLES", "REMIT_FAIL_STEP"}  # only in test builds
+    own = {"REMIT_HOLES", "REMIT_DEADLINES", "REMIT_FAIL_STEP"}  # only in test builds
     for path in (ROOT / "src").rglob("*.c"):
         for name in re.findall(r'getenv\("(REMIT_\w+|XDG_\w+)"\)', path.read_text()):
             assert name in own or f"*{name}*" in page, name
@@ -213,8 +177,8 @@ def test_the_man_page_has_every_command_and_variable():
 
 def test_every_stage_is_in_the_guide():
     guide = (ROOT / "CONTRIBUTING.md").read_text()
-    stages = rows("tests/run.py", r"(?m)^def stage_(\w+)\(")
-    assert re.findall(r"^\| `(\w+)` \|", guide, re.M) == stages
+    lists = rows("tests/run.py", r"(?m)^(?:STAGES|LONGER) = \((.*)\)$")
+    assert re.findall(r"^\| `(\w+)` \|", guide, re.M) == re.findall(r'"(\w+)"', " ".join(lists))
 
 
 # ---- docs/inside.md against tests/e2e/test_inside.py ----

@@ -374,6 +374,53 @@ def test_another_key_s_sandbox_is_not_there(served, stage):
         assert two.ask("POST", "/execute", {"code": "1"}, named, token=keys[0])[0] == 200
 
 
+@contextlib.contextmanager
+def limited(served, **limits):
+    """A server, and a sandbox by a key as --add-key makes it, but for these limits."""
+    remit = served.remit
+    path = remit.folder / "e2b-limited-keys"
+    path.unlink(missing_ok=True)
+    key = remit("serve", "--keys", path, "--add-key", "few").stdout.strip()
+    document = json.loads(path.read_text())
+    document["keys"][0] |= limits
+    path.write_text(json.dumps(document))
+    with serve(remit, "--keys", path) as few:
+        few.token = key
+        yield few, few.json("POST", "/sandboxes", {}, status=201)["sandboxID"]
+    path.unlink()
+
+
+def test_copies_of_a_sandbox_are_within_the_key_s_concurrency(served):
+    with limited(served, concurrency=3) as (few, box):
+        for count in (3, 8):
+            assert "at most 3" in few.json("POST", f"/sandboxes/{box}/fork", {"count": count}, status=429)["message"]
+        assert len(few.json("GET", "/sandboxes")) == 1
+        assert all("sandbox" in copy for copy in few.json("POST", f"/sandboxes/{box}/fork", {"count": 2}, status=201))
+        assert few.ask("POST", f"/sandboxes/{box}/fork", {"count": 1})[0] == 429
+
+
+def test_copies_of_a_sandbox_are_within_the_key_s_memory(served):
+    with limited(served, memory_bytes="1200M") as (few, box):  # the default of a policy is 512M
+        assert "memory" in few.json("POST", f"/sandboxes/{box}/fork", {"count": 2}, status=429)["message"]
+        few.json("POST", f"/sandboxes/{box}/fork", {"count": 1}, status=201)
+        assert few.ask("POST", f"/sandboxes/{box}/fork", {"count": 1})[0] == 429
+
+
+def test_copies_that_are_asked_for_at_once_are_within_the_key_s_concurrency(served):
+    """Each request alone would be, and their copies are made one after the other."""
+    with limited(served, concurrency=5) as (few, box):
+        answers = []
+        askers = [threading.Thread(target=lambda: answers.append(few.ask("POST", f"/sandboxes/{box}/fork", {"count": 4}))) for _ in range(3)]
+        for asker in askers:
+            asker.start()
+        for asker in askers:
+            asker.join()
+        made = [copy for status, _, text in answers if status == 201 for copy in json.loads(text)]
+        assert len(answers) == 3 and sum("sandbox" in copy for copy in made) == 4, answers
+        assert all("at most 5" in copy["error"]["message"] for copy in made if "sandbox" not in copy), made
+        assert len(few.json("GET", "/sandboxes")) == 5
+
+
 def test_nothing_is_read_of_who_may_not_ask(one):
     with boxed(one) as box:
         for named in ("", f"E2b-Sandbox-Id: {box.id}\r\n", "E2b-Sandbox-Id: ../../x\r\n", f"E2b-Sandbox-Id: {'a' * 5000}\r\n"):
@@ -445,10 +492,19 @@ def test_signed_addresses_need_no_token(served):
             ("GET", f"/files?path=y&signature={signature('x', 'read', '', token)}"),
             ("POST", f"/files?path=x&signature={signature('x', 'read', '', token)}"),
             ("GET", f"/files?path=x&signature={signature('x', 'read', '', 'wrong')}"),
+            # The texts that were signed for the paths "x:read:y" and "x:write:y", and in the second case for reading it.
+            ("GET", f"/files?path=x&username=y:read:&signature={signature('x:read:y', 'read', '', token)}"),
+            ("POST", f"/files?path=x&username=y:read:&signature={signature('x:write:y', 'read', '', token)}"),
+            ("POST", f"/files?path=x&username=y%3Aread%3Auser&signature={signature('x:write:y', 'read', 'user', token)}"),
         ]
+        box.ask("POST", "/files?path=x:write:y", *form(("x", b"colons")))
+        right = signature("x:write:y", "read", "user", token)
+        assert served.ask("GET", f"/files?path=x:write:y&username=user&signature={right}", token="")[2] == b"colons"
         for method, path in wrong:
             for headers in ({}, {"E2b-Sandbox-Id": box.id}):
-                assert served.ask(method, path, headers=headers, token="")[0] in (400, 401), path
+                body = form(("x", b"changed")) if method == "POST" else (None, {})
+                assert served.ask(method, path, body[0], {**headers, **body[1]}, token="")[0] in (400, 401), path
+        assert box.ask("GET", "/files?path=x")[2] == b"signed"
 
 
 def test_the_filesystem_service(served):
@@ -584,6 +640,13 @@ def event(answer) -> dict:
     return message
 
 
+def ending(answer) -> dict:
+    """How it ended. A shell that outlives its child for a moment says so on stderr."""
+    while "end" not in (one := event(answer)["event"]):
+        assert list(one["data"]) == ["stderr"], one
+    return one["end"]
+
+
 def started(box, cmd: str, stdin: bool = False, **more):
     """A command that runs, and its pid."""
     answer = stream(box, "/process.Process/Start", {"process": {"cmd": "/bin/sh", "args": ["-c", cmd]}, "stdin": stdin, **more})
@@ -605,7 +668,7 @@ def test_a_command_outlives_its_client_and_is_found_by_its_tag(one):
             assert base64.b64decode(event(h)["event"]["data"]["stdout"]) == b"later\n"
         box.json("POST", "/process.Process/SendSignal", {"process": {"tag": "mine"}, "signal": "SIGNAL_SIGTERM"})
         for h in hearers:
-            assert event(h)["event"]["end"] == {"exitCode": -1, "exited": False, "status": "signal: 9", "error": "signal: 9"} and event(h) == {}
+            assert ending(h) == {"exitCode": -1, "exited": False, "status": "signal: 9", "error": "signal: 9"} and event(h) == {}
             h.close()
         assert box.json("POST", "/process.Process/List", {}) == {"processes": []}
         assert of(box.execute("1"), "result")

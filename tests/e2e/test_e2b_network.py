@@ -113,7 +113,7 @@ def test_headers_of_the_client_of_pypi_arrive_and_are_nowhere_else(remit, world)
     assert seen["text"] == seen["again"] == "[200, 200, 'URLError', False]", seen
     assert keys(world.seen(mark)) == {"/a": SECRET, "/b": SECRET}
     assert len(requests(world.seen(mark))) == 4, "a fresh jail has them too"
-    assert "s3cr3t" not in "".join(seen["raw"]) and f"{API}:X-Key=given:RULE_1" in seen["raw"][0]
+    assert "s3cr3t" not in "".join(seen["raw"]) and f"{API}:443:X-Key=given:RULE_1" in seen["raw"][0]
     assert "s3cr3t" not in json.dumps(seen["refused"])
     words = ["allowOut", "no header may have", "longer than 4095", "single hosts", "no header", "no other proxy", "connected to", "ranges", "connected to"]
     for (name, message), word in zip(seen["refused"], words, strict=True):

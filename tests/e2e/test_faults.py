@@ -222,27 +222,6 @@ def test_no_memory_for_the_keeper(remit):
     check_clean(remit)
 
 
-def test_a_full_disk_for_the_cache(remit):
-    """The cache cannot be written: a clear error."""
-    folder = remit.folder / "full"
-    folder.mkdir(exist_ok=True)
-    remit.own(folder)
-    os.chmod(folder, 0o500)
-    done = remit("run", "-c", "print(1)", env={"XDG_CACHE_HOME": str(folder)})
-    if remit.by_root:
-        assert done.stdout == "1\n"  # modes do not bind root
-        subprocess.run(["rm", "-rf", folder], check=True)
-        folder.mkdir()
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k,nr_inodes=2", "none", folder], check=True)
-        try:
-            done = remit("run", "-c", "print(1)", env={"XDG_CACHE_HOME": str(folder)})
-        finally:
-            gone(lambda: processes(remit.command))  # who may have it open
-            subprocess.run(["umount", folder], check=True)
-    assert done.returncode == 125 and str(folder) in done.stderr, done
-    check_clean(remit)
-
-
 OPEN = """
 import os
 def is_open(fd):

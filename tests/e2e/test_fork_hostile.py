@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import re
 import time
@@ -235,5 +236,51 @@ def test_a_copy_has_its_own_streams_or_is_killed(door, honest):
 def test_a_copy_that_does_not_stand_still_is_killed(door):
     """It could move what it holds out of sight of whoever looks."""
     begin(door, with_own_copy(rest="\n    while True: pass"))
-    assert "in time" in refusal(door)["message"]
+    assert '(deadline "copy")' in refusal(door)["message"]
     assert door.out("print('lives')") == "lives\n"
+
+
+# In the copy, before it locks itself, the code may send the first message of the branch's channel.
+SENDS = TOOLS + """
+import array, socket
+def child():
+    s = socket.socket(fileno=os.dup(16 + 3))
+    files = [os.open('/workspace/pin', os.O_RDONLY) for _ in range(COUNT)]
+    s.sendmsg([bytes((0, 0, 0, 0, 21, 0, 0, 0))], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', files))])
+    for fd in (s.detach(), *files):
+        os.close(fd)
+handler = ctypes.PYFUNCTYPE(None)(child)
+libc.__register_atfork(None, None, handler, None)
+open('/workspace/pin', 'wb').write(bytes(4096))
+"""
+
+
+def pinned(command: str) -> list[str]:
+    """Descriptors of Remit's processes that lead to the file of the code."""
+    found = []
+    for pid in leftovers.processes(command):
+        for path in pathlib.Path(f"/proc/{pid}/fd").glob("*"):
+            try:
+                found.append(os.readlink(path))
+            except FileNotFoundError:  # closed meanwhile
+                continue
+    return [target for target in found if target.endswith("/pin")]
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_descriptors_sent_by_a_copy_do_not_stay_open(door, remit, count):
+    begin(door, f"COUNT = {count}\n" + SENDS)
+    said = door.ask("fork", branch="b", session="s")
+    if "failed" not in said:
+        door.ask("drop", session="b")
+    assert leftovers.gone(lambda: pinned(remit.command)) == []
+    assert door.out("print('lives')") == "lives\n"
+
+
+def test_groups_of_a_copy_go_with_a_session_whose_pid_1_is_in_them(door):
+    """The helper may write the pid of the session's pid 1 to the files by which it should join itself."""
+    put = "join()\n    for fd in range(27, 31):\n        try: os.write(fd, b'1')\n        except OSError: pass"
+    begin(door, with_helper(put))
+    assert refusal(door)["message"]
+    door.ask("drop")
+    assert leftovers.gone(leftovers.groups) == []

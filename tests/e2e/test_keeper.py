@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 from conftest import PYTHON, ROOT
-from fake_keeper import frame_numbers
+from fake_keeper import PROTOCOL, frame_numbers
 from shared_keeper import SharedKeeper
 
 
@@ -149,7 +149,7 @@ WHOLE = [JOB, CODE, ["STDIN_END", ""], ["START", ""]]
 def said(keeper, *sent):
     """What a door hears of a keeper that is sent these, each time."""
     script = (ROOT / "tests" / "e2e" / "raw_door.py").read_text()
-    argv = [PYTHON, "-c", script, keeper.path, json.dumps(frame_numbers()), *map(json.dumps, sent)]
+    argv = [PYTHON, "-c", script, keeper.path, str(PROTOCOL), json.dumps(frame_numbers()), *map(json.dumps, sent)]
     done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=120, **keeper.remit.identity())
     return json.loads(done.stdout)
 

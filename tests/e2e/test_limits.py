@@ -1,9 +1,13 @@
 """Every limit is hit, and the result says which."""
 
+import ctypes
 import json
+import pathlib
+import subprocess
 
 import pytest
-from conftest import enforced
+from conftest import enforced, skip_or_fail
+from shared_keeper import children
 
 
 def test_timeout(remit, covers):
@@ -187,3 +191,29 @@ def test_unlimited_is_a_word(any_remit):
     for field in ("timeout", "cpu_seconds", "memory_bytes"):
         assert rows[field]["value"] == "unlimited" and rows[field]["strength"] == "granted"
     assert result["status"] == "ok"
+
+
+def below(pid: int) -> list[int]:
+    return [found for child in children(pid) for found in (child, *below(child))]
+
+
+def test_pages_of_jails_are_not_merged_though_those_of_the_caller_are(any_remit):
+    """K9: what systemd's MemoryKSM sets is inherited by all that a service starts."""
+    libc = ctypes.CDLL(None)
+
+    def merged(pid: int | str) -> bool:
+        return "ksm_merge_any: yes" in pathlib.Path(f"/proc/{pid}/ksm_stat").read_text()
+
+    if not pathlib.Path("/proc/self/ksm_stat").exists() or "ksm_merge_any" not in pathlib.Path("/proc/self/ksm_stat").read_text():
+        skip_or_fail("the kernel does not tell whether a process has its pages merged")
+    p = any_remit.popen(
+        "run", "-c", "print('ready', flush=True); input()", preexec_fn=lambda: libc.prctl(67, 1, 0, 0, 0),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert p.stdout.readline() == "ready\n"
+        found = below(p.pid)
+        assert merged(p.pid) and len(found) >= 2, found
+        assert [pid for pid in found if merged(pid)] == []
+    finally:
+        p.communicate("\n", timeout=60)

@@ -154,8 +154,8 @@ def test_what_is_only_checked(shop, covers):
 # ---- warm ----
 
 
-def test_a_zygote_for_each_shelf(shop):
-    """Two versions of one module, both preloaded, in one keeper: nobody sees the other's."""
+def test_versions_of_a_preloaded_module_do_not_meet(shop):
+    """Two versions of one module, both preloaded, in one keeper: no program sees the other's."""
     flags = ("--python", PYTHON, "--offline", "--find-links", str(shop.index.folder))
     code = "import sys; print('dep_one' in sys.modules, __import__('dep_one').one)"
     with contextlib.closing(SharedKeeper(shop.remit, env=shop.env)) as keeper:
@@ -166,6 +166,64 @@ def test_a_zygote_for_each_shelf(shop):
             assert warm["stdout"] == f"{wanted}\n"
         none = keeper.json("import dep_one", "--python", PYTHON)
         assert none["error"]["name"] == "ModuleNotFoundError"
+
+
+IMPORTED = """
+import os, sys
+may = []
+for pid in map(int, os.environ.get("PIDS", "0").split(",")):
+    try:
+        os.kill(pid, 0)
+        may.append(pid)
+    except OSError:
+        pass
+try:
+    os.fork()
+    forked = True
+except OSError:
+    forked = False
+print("printed while it is imported")
+"""
+SOURCES = {
+    "preload_kind": IMPORTED,
+    "preload_fails": "raise ValueError('no luck\\x1b[31m')",
+    "preload_exits": "import os; os._exit(3)",
+    "preload_eats": "kept = bytearray(3 << 30)",
+}
+
+
+@pytest.fixture
+def preloads(shop):
+    for name, text in SOURCES.items():
+        Wheel(name).add(f"{name}.py", text).write(shop.index.folder)
+    return ("--python", PYTHON, "--offline", "--find-links", str(shop.index.folder))
+
+
+def test_preload_of_a_package_is_imported_in_the_jail(shop, preloads):
+    """By a zygote they could signal the keeper, start processes that outlive it, and take memory that nobody counts."""
+    with contextlib.closing(SharedKeeper(shop.remit, env=shop.env)) as keeper:
+        code = "import preload_kind as m, os; print(m.may, m.forked, os.getpid())"
+        flags = (*preloads, "--package", "preload_kind", "--preload", "preload_kind", "--env", f"PIDS={keeper.process.pid},{os.getpid()}")
+        results = [keeper.json(code, *flags) for _ in range(3)]
+        assert [r["stdout"] for r in results] == ["[] False 2\n"] * 3, results
+        assert {r["start"] for r in results} == {"warm"}
+        (pool,) = [p for p in keeper.status()["pools"] if p["preload"]]
+        assert pool["warm"] and all(z["preload"] == [] for z in keeper.status()["zygotes"])
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        ("preload_fails", "importing preload_fails failed: ValueError: no luck [31m"),
+        ("preload_exits", "the interpreter died while it imported (preload: preload_exits)"),
+        ("preload_eats", "preload_eats"),
+        ("preload_missing", "importing preload_missing failed: ModuleNotFoundError"),
+    ],
+)
+def test_a_preload_that_fails_in_the_jail_is_refused_by_name(shop, preloads, module, words):
+    result = shop.json("print('ran')", *preloads, "--package", "preload_kind", "--package", module.replace("missing", "kind"), "--preload", module)
+    assert words in reason(result, "refused") and result["stdout"] == "", result
+    assert result["error"]["remedy"].startswith("Leave the module out of preload"), result["error"]
 
 
 def test_a_shared_keeper_installs_for_all(shop, index):
@@ -328,7 +386,8 @@ def test_a_python_without_pip(shop):
         path.write_text(json.dumps(answer))
     result = shop.json("1", "--package", "demo-pkg", source=source)
     assert "has no pip" in reason(result, "refused") and "--python" in result["error"]["remedy"]
-    # Once it has one, it is seen.
+    # What is installed changes the folder, and the interpreter is asked again.
+    (next(venv.glob("lib/python3*/site-packages")) / "pip_for_one").mkdir()
     assert shop.json(ASK, "--package", "demo-pkg", source=source)["stdout"].startswith("43 ")
 
 
@@ -502,6 +561,26 @@ def test_it_has_its_own_time(shop, index):
     assert "package_time" in reason(result) and "--package-time" in result["error"]["remedy"]
 
 
+def test_time_that_was_too_short_for_one_is_not_held_against_another(shop, index):
+    """Neither afterwards, when failures are remembered, nor for a run that waits for the same installation."""
+    with contextlib.closing(SharedKeeper(shop.remit, env=shop.env)) as keeper:
+        index.delay.set()
+        waits = {}
+        second = threading.Thread(target=lambda: waits.update(keeper.json(ASK, *shop.source, "--package", "demo-pkg", "--package-time", "100s")))
+        try:
+            first = threading.Thread(target=lambda: waits.update(first=keeper.json("1", *shop.source, "--package", "demo-pkg", "--package-time", "3s")))
+            first.start()
+            until(lambda: list((shop.store / "locks").glob("*")))
+            second.start()
+            first.join()
+        finally:
+            index.delay.clear()
+        assert "package_time" in reason(waits["first"])
+        assert keeper.json(ASK, *shop.source, "--package", "demo-pkg")["status"] == "ok"
+        second.join()
+        assert waits["status"] == "ok", waits
+
+
 def test_what_was_changed_on_disk_is_installed_again(shop, index):
     code = "import dep_one; print(dep_one.one)"
     assert shop.json(code, "--package", "dep_one")["stdout"] == "2\n"
@@ -538,6 +617,19 @@ def test_progress_on_a_terminal_only(shop):
     assert process.communicate()[0] == b"ran\n" and b"Collecting" in shown and shown.endswith(b"\r\x1b[K"), shown
     quiet = shop("run", *shop.source, "--package", "dep_one", "-c", "print('ran')")
     assert quiet.stderr == "" and quiet.stdout == "ran\n"
+
+
+def test_prune_to_a_size_removes_what_was_used_longest_ago(shop):
+    for wanted in ("dep_one<2", "dep_one>=2"):
+        assert shop.json("1", *shop.source, "--package", wanted)["status"] == "ok"
+    old, new = sorted((row["used"], row["id"]) for row in json.loads(shop("packages", "list", "--json").stdout))
+    os.utime(shop.store / "shelves" / old[1] / "about", (1, 1))
+    assert shop("packages", "prune", "--max-bytes", "1G").stdout == "removed 0 (0 B)\n"
+    assert shop("packages", "prune", "--max-bytes", "1").stdout.startswith("removed 1 (")
+    assert [row["id"] for row in json.loads(shop("packages", "list", "--json").stdout)] == [new[1]]
+    # Nor is the request for it remembered.
+    assert len(list((shop.store / "wants").iterdir())) == 1
+    assert shop.json("import dep_one; print(dep_one.one)", *shop.source, "--package", "dep_one<2")["stdout"] == "1\n"
 
 
 def test_list_and_prune(shop):

@@ -102,6 +102,17 @@ def test_an_editable_install_is_importable_when_its_folder_is_a_read_root(remit)
     assert remit.json("import mine; print(mine.value)", "--python", python, "--read", source)["stdout"] == "editable\n"
 
 
+def test_what_is_installed_after_the_first_run_is_found(remit):
+    """The answer of an interpreter is cached, and holds only until its folders change."""
+    venv = remit.folder / "venv-later"
+    subprocess.run([PYTHON, "-m", "venv", "--without-pip", "--clear", venv], check=True, env=remit.env(), **remit.identity())
+    source, python = remit.file("later/mine.py", "value = 'later'\n").parent, venv / "bin" / "python"
+    assert remit.json("pass", "--python", python)["status"] == "ok"
+    site = next(venv.glob("lib/python3*/site-packages"))
+    (site / "__editable__.mine.pth").write_text(f"import sys; sys.path.append({str(source)!r})\n")
+    assert remit.json("import mine; print(mine.value)", "--python", python, "--read", source)["stdout"] == "later\n"
+
+
 @pytest.mark.parametrize(
     "name,content,mode,words",
     [

@@ -178,7 +178,7 @@ def test_artifacts_of_a_run(served):
     got = served.run(code, policy=policy)
     assert [a["path"] for a in got["artifacts"]] == ["out/a b.txt", "out/empty"]
     # Where they lie here is nobody's business.
-    assert "remit-artifacts" not in json.dumps(got)
+    assert "remit-artifact" not in json.dumps(got)
     path = f"/v1/runs/{got['id']}/artifacts"
     status, headers, text = served.ask("GET", f"{path}/out/a%20b.txt")
     assert (status, text) == (200, b"hello")

@@ -354,6 +354,48 @@ def test_one_key_sees_nothing_of_another(remit):
     path.unlink()
 
 
+def test_a_key_is_told_of_its_own_sessions_only(remit):
+    path = remit.folder / "keys.json"
+    path.unlink(missing_ok=True)
+    alice, bob, root = (add_key(remit, path, name) for name in ("alice", "bob", "root"))
+    change_key(path, "root", operator=True)
+    with serve(remit, "--keys", path) as s:
+        for _ in range(2):
+            s.json("POST", "/v1/sessions", {"policy": {"preload": ["json"]}}, status=201, token=alice)
+        for key, rooms in ((alice, 2), (bob, 0)):
+            assert s.json("GET", "/v1/status", token=key) == {"remit_version": s.json("GET", "/healthz")["version"], "rooms": rooms}
+            text = s.ask("GET", "/metrics", token=key)[2].decode()
+            assert [line for line in text.splitlines() if line[0] != "#"] == [f"remit_rooms {rooms}"]
+        seen = s.json("GET", "/v1/status", token=root)
+        assert seen["pid"] and seen["pools"] and len(seen["sessions"]) == 2 and seen["rooms"] == 0
+        text = s.ask("GET", "/metrics", token=root)[2].decode()
+        assert "\nremit_rooms 2\n" in text and 'route="/v1/sessions",status="2xx"' in text
+    path.unlink()
+
+
+def test_requests_that_count_for_no_key_do_not_fill_the_log(remit):
+    path, log = remit.folder / "keys.json", remit.folder / "strangers.log"
+    path.unlink(missing_ok=True)
+    alice, often = add_key(remit, path, "alice"), add_key(remit, path, "often")
+    change_key(path, "often", per_minute=3)
+    with serve(remit, "--keys", path, "--log", log) as s:
+        asked = [("GET", "/v1/sessions", token) for token in ("", "wrong", often)] + [("GET", "/healthz", ""), ("GET", "/nothing", ""), ("POST", "/execute", "")]
+        for _ in range(30):
+            for method, where, token in asked:
+                s.ask(method, where, token=token)
+            assert s.ask("GET", "/v1/sessions", token=alice)[0] == 200
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    left_out = sum(line.get("left_out", 0) for line in lines)
+    lines = [line for line in lines if "left_out" not in line]
+    assert sum(line["key"] == "alice" for line in lines) == 30 and sum(line["status"] == 200 and line["key"] == "often" for line in lines) >= 3
+    # A minute may end meanwhile.
+    strangers = [line for line in lines if line["key"] == "" or line["status"] == 429]
+    assert 60 <= len(strangers) <= 120 and len(lines) + left_out == 30 * 7
+    assert any(line["status"] == 429 and line["key"] == "often" for line in lines)
+    path.unlink()
+    log.unlink()
+
+
 def test_a_keys_limits_and_its_policy(remit):
     path = remit.folder / "keys.json"
     path.unlink(missing_ok=True)
@@ -390,6 +432,23 @@ def test_a_keys_limits_and_its_policy(remit):
     path.unlink()
 
 
+def test_memory_without_a_limit_is_more_than_any_key_has(remit):
+    path = remit.folder / "keys.json"
+    path.unlink(missing_ok=True)
+    key = add_key(remit, path, "some")
+    change_key(path, "some", memory_bytes="4G")
+    with serve(remit, "--keys", path) as s:
+        s.token = key
+        s.json("POST", "/v1/sessions", {"policy": {"memory_bytes": "512M"}}, status=201)
+        for memory in ("unlimited", "1T", "4G"):
+            policy = {"memory_bytes": memory}
+            for path_, body in (("/v1/runs", {"code": "1"}), ("/v1/sessions", {})):
+                got = s.json("POST", path_, {**body, "policy": policy}, status=429)
+                assert "memory" in got["error"]["message"], (memory, got)
+        assert s.run("1", policy={"memory_bytes": "512M"})["status"] == "ok"
+    path.unlink()
+
+
 def test_a_file_of_keys_that_is_wrong_serves_nobody(any_remit):
     path = any_remit.file("keys.json")
     good = {"name": "a", "sha256": "0" * 64}
@@ -397,6 +456,7 @@ def test_a_file_of_keys_that_is_wrong_serves_nobody(any_remit):
         ("{", "keys"), ({"keys": []}, "has no keys"), ({"keys": [{"name": "a"}]}, "sha256"), ({"keys": [good, good]}, "two keys"),
         ({"keys": [{**good, "polcy": {}}]}, "polcy"), ({"keys": [{**good, "policy": {"x": 1}}]}, "x"), ({"keys": [{**good, "concurrency": 0}]}, "concurrency"),
         ({"keys": [{**good, "free": ["nothing"]}]}, "free[0]"), ({"keys": [{**good, "name": "a b"}]}, "name"), ({"keys": [good], "more": 1}, "keys"),
+        ({"keys": [{**good, "operator": 1}]}, "operator"),
     ):  # fmt: skip
         path.write_text(wrong if isinstance(wrong, str) else json.dumps(wrong))
         path.chmod(0o600)
@@ -438,3 +498,51 @@ def test_a_server_that_is_killed_leaves_no_run(remit):
         # `serve` asks it to end once more.
         s.process.wait = lambda *_: 0
         s.process.send_signal = lambda *_: None
+
+
+def test_code_that_crashes_in_a_loop_leaves_others_their_warm_starts(remit):
+    """A crash replaces the zygote, which all clients share."""
+    with serve(remit) as s:
+        until(lambda: s.run("1")["start"] == "warm")
+        stop = threading.Event()
+
+        def crash() -> None:
+            while not stop.is_set():
+                s.run("import os; os.abort()", policy={"env": {"OTHER": "1"}})
+
+        thread = threading.Thread(target=crash)
+        thread.start()
+        s.run("import time; time.sleep(1)")
+        starts = [s.run("1")["start"] for _ in range(30)]
+        stop.set()
+        thread.join()
+    assert starts.count("warm") > 15, starts
+
+
+def test_a_session_that_is_left_while_it_opens_counts_until_it_has_ended(remit):
+    """Packages may take minutes, and nothing ends their installation sooner."""
+    path = remit.folder / "keys.json"
+    path.unlink(missing_ok=True)
+    key = add_key(remit, path, "alice")
+    change_key(path, "alice", concurrency=2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # an index that never answers
+        index = f"http://127.0.0.1:{silent.getsockname()[1]}/simple/"
+        with serve(remit, "--keys", path, "--index-url", index, "--package-time", "20s", "--memory-fallback", "per_process") as s:
+            s.token = key
+            silent.settimeout(60)
+            peers = []
+            for name in ("one", "two"):
+                connection = s.connect()
+                body = json.dumps({"policy": {"packages": [name]}})
+                connection.request("POST", "/v1/sessions", body, {"Authorization": f"Bearer {key}", "Content-Type": "application/json"})
+                peers.append(silent.accept()[0])  # it installs: before, it would only be cancelled
+                connection.close()
+            time.sleep(1)
+            assert s.metric("remit_rooms") == 2
+            assert "at once" in s.json("POST", "/v1/runs", {"code": "1"}, status=429)["error"]["message"]
+            assert s.json("GET", "/v1/sessions") == []
+            s.wait_for_no_rooms()
+            assert s.run("1")["status"] == "ok"
+            for peer in peers:
+                peer.close()
+    path.unlink()

@@ -17,6 +17,7 @@ import pytest
 from conftest import PYTHON, make_remit, skip_or_fail, users
 from leftovers import gone, groups, mounts, name_of, told
 from shared_keeper import SharedKeeper, children, is_alive, kill
+from waiting import until
 
 SUBPROCESS = ("--subprocess", "--memory-fallback", "per_process", "--cpu-fallback", "per_process")
 HASH = "print(hash('which zygote'))"
@@ -148,10 +149,13 @@ def test_a_crash_replaces_the_zygote_and_touches_no_other_run(keeper):
 
 
 def test_after_a_crash_no_child_of_the_old_zygote_is_used(keeper):
-    for _ in range(5):
+    """A zygote is replaced when it is two seconds old."""
+    for _ in range(3):
         old = keeper.warm(HASH)["stdout"]
+        before = keeper.zygote()["pid"]
         assert keeper.json("import os; os.abort()")["signal"] == signal.SIGABRT
-        assert keeper.json(HASH)["stdout"] != old
+        keeper.until(lambda: is_replaced(keeper, before))
+        assert keeper.warm(HASH)["stdout"] != old
 
 
 def test_running_out_of_memory_leaves_the_zygote_and_other_runs(keeper):
@@ -372,11 +376,14 @@ def test_a_module_that_is_missing_is_refused_by_name(remit):
 HANGS = ("hangs", "import time; time.sleep(600)")
 
 
-def test_a_module_that_hangs_is_refused_by_name(holes):
+def test_a_module_that_hangs_is_refused_by_name_when_it_hangs_twice(holes):
+    """Once it may have been the machine."""
     python = venv_with(holes, "venv-hangs", *HANGS)
-    keeper = SharedKeeper(holes)
-    error = keeper.json("print('ran')", "--python", python, "--preload", "hangs")["error"]
-    assert error["where"] == "preload" and "not enough to import hangs" in error["value"], error
+    keeper = SharedKeeper(holes, env={"REMIT_DEADLINES": "import=2000"})
+    first = keeper.json("print('ran')", "--python", python, "--preload", "hangs")
+    assert first["status"] == "busy" and 'within 2 s (deadline "import")' in first["error"]["value"], first
+    again = keeper.until(lambda: (run := keeper.json("print('ran')", "--python", python, "--preload", "hangs"))["status"] != "busy" and run)
+    assert again["error"]["where"] == "preload" and "not enough to import hangs" in again["error"]["value"], again
     keeper.close()
 
 
@@ -590,9 +597,10 @@ def test_who_waits_goes_before_what_is_kept_for_others(any_remit):
         batch(mine)
         return time.monotonic() - used < 10
 
-    keeper.await_child(*mine)
-    assert any(give_way_before_they_are_idle() for _ in range(5))  # a busy machine may need longer for all this
-    keeper.close()
+    with contextlib.closing(keeper):
+        keeper.await_child(*mine)
+        # A busy machine may need longer for all this: it is tried until others leave it the processors.
+        until(give_way_before_they_are_idle, "no try was quick enough to tell", seconds=400)
 
 
 def test_a_keeper_ends_at_once_whatever_it_is_building(remit):

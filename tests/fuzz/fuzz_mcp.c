@@ -33,7 +33,7 @@ static struct mcp *
 a_server(void)
 {
 	static struct mcp m;
-	struct rooms_options none = { .max_rooms = 0 };
+	struct rooms_options none = { 0 };
 	struct remit_error err;
 
 	if (m.toolbox)

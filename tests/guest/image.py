@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import collections.abc
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -15,7 +17,7 @@ HERE = pathlib.Path(__file__).parent
 FOLDER = ROOT / "build" / "guest"
 KERNEL = FOLDER / "kernel"  # by tools/setup.sh
 BUSYBOX = "/bin/busybox"
-MODULES = ("virtio", "virtio_ring", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci", "virtio_blk")
+MODULES = ("virtio_pci", "virtio_blk")  # and those they need
 ON_DISK = [
     "base-files", "bash", "coreutils", "dash", "dbus", "dbus-user-session", "grep", "keyutils", "libpam-systemd", "login", "mount", "passwd",
     "procps", "python3", "python3-pytest", "sed", "systemd", "util-linux",
@@ -23,7 +25,7 @@ ON_DISK = [
 # Made when a package is configured, so that no package has them.
 CONFIGURED = ["/etc/pam.d", "/etc/nsswitch.conf", "/etc/ld.so.conf", "/etc/ld.so.conf.d"]
 FOLDERS = ["dev", "proc", "sys", "run", "tmp", "root", "home", "var/tmp", "var/lib", "mnt"]
-OF_TESTS = ["tests/conftest.py", "tests/escape", "tests/e2e", "tests/guest", "src/wire/frame.h", "share"]
+OF_TESTS = ["tests/conftest.py", "tests/mounts.py", "tests/escape", "tests/e2e", "tests/guest", "src/wire/frame.h", "share"]
 BUILDS = ["build", "build-holes"]
 TEST_USER, TEST_UID = "remit-test", 1000
 DISK_MIB = 320
@@ -33,6 +35,21 @@ def vmlinuz() -> pathlib.Path | None:
     return next(KERNEL.glob("boot/vmlinuz-*"), None)
 
 
+def module_file(name: str) -> pathlib.Path:
+    (path,) = KERNEL.glob(f"lib/modules/*/kernel/**/{name}.ko")
+    return path
+
+
+def in_load_order(names: collections.abc.Iterable[str]) -> list[str]:
+    """The modules and all they need, each after what it needs. Which those are changes between kernels, so each module is
+    asked: it has a string "depends=A,B" in it."""
+    ordered: dict[str, None] = {}
+    for name in names:
+        (needed,) = re.findall(rb"\0depends=([^\0]*)\0", module_file(name).read_bytes())
+        ordered |= dict.fromkeys([*in_load_order(filter(None, needed.decode().split(","))), name])
+    return list(ordered)
+
+
 def make_initramfs() -> pathlib.Path:
     tree = FOLDER / "initramfs"
     shutil.rmtree(tree, ignore_errors=True)
@@ -40,9 +57,10 @@ def make_initramfs() -> pathlib.Path:
     (tree / "modules").mkdir()
     shutil.copy2(BUSYBOX, tree / "bin" / "busybox")
     shutil.copy2(HERE / "init.sh", tree / "init")
-    for name in MODULES:
-        (module,) = KERNEL.glob(f"lib/modules/*/kernel/**/{name}.ko")
-        shutil.copy2(module, tree / "modules")
+    modules = in_load_order(MODULES)
+    for name in modules:
+        shutil.copy2(module_file(name), tree / "modules")
+    (tree / "modules" / "order").write_text("\n".join(modules))
     names = "\n".join(str(p.relative_to(tree)) for p in sorted(tree.rglob("*")))
     archive = FOLDER / "initramfs.cpio"
     with open(archive, "wb") as out:

@@ -6,8 +6,7 @@ busybox mkdir -p /proc /dev /disk
 busybox mount -t proc proc /proc
 busybox ifconfig lo up
 busybox mount -t devtmpfs dev /dev
-for module in virtio virtio_ring virtio_pci_modern_dev virtio_pci_legacy_dev \
-	virtio_pci virtio_blk; do
+for module in $(busybox cat /modules/order); do
 	busybox insmod "/modules/$module.ko"
 done
 busybox mount -t ext4 /dev/vda /disk

@@ -17,7 +17,7 @@ import zipfile
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from conftest import ROOT
+from conftest import ROOT, alone
 from venvs import HERE, PYTHON, build, call, framework, install, interpreters, make_venv, version_of
 
 INSIDE = sorted((HERE / "inside").glob("inside_*.py"))
@@ -79,6 +79,21 @@ def test_the_wheel_is_what_its_name_says(wheel, tmp_path):
     assert max(versions) == int(level[1]), "the level is the least that is true"
 
 
+def test_pip_builds_the_same_wheel_in_isolation(wheel, tmp_path):
+    """Its isolation hides the system's modules from the build, Meson's among them."""
+    settings = ("--config-settings", f"build-dir={ROOT / 'build-wheel'}")
+    with alone(ROOT / "python" / "backend.py"):
+        call(PYTHON, "-m", "pip", "wheel", "-q", "--no-index", "--no-deps", *settings, "-w", tmp_path, ROOT)
+    (made,) = tmp_path.iterdir()
+    assert made.name == wheel.name and made.read_bytes() == wheel.read_bytes()
+
+
+def test_auditwheel_confirms_the_platform_of_the_wheel(wheel):
+    shown = " ".join(call(framework("auditwheel"), "-m", "auditwheel", "show", wheel).split())
+    platform = wheel.stem.rsplit("-", 1)[1]
+    assert f'is consistent with the following platform tag: "{platform}"' in shown, shown
+
+
 def test_every_file_of_the_wheel_is_in_its_record(wheel):
     with zipfile.ZipFile(wheel) as z:
         (record,) = [n for n in z.namelist() if n.endswith(".dist-info/RECORD")]
@@ -112,7 +127,7 @@ def test_the_sdist_has_all_that_a_build_needs(stage, tmp_path):
         tar.extractall(tmp_path)
     (folder,) = tmp_path.iterdir()
     assert (folder / "python/remit/_fields.py").exists() and not (folder / "tests").exists()
-    call("meson", "setup", "-Dpackage=true", tmp_path / "build", folder)
+    call("meson", "setup", "-Dman=disabled", tmp_path / "build", folder)
     planned = call("ninja", "-C", tmp_path / "build", "-n")
     assert "_core.abi3.so" in planned
     code = "import sys; sys.path.insert(0, 'python'); import backend; print(len(backend.pure_files()))"
@@ -181,6 +196,7 @@ def test_a_warm_run_costs_little_more_than_the_library_s(testing, tmp_path):
 # ---- frameworks ----
 
 
+@pytest.mark.longer
 @pytest.mark.parametrize("path", FRAMEWORKS, ids=lambda p: p.stem)
 def test_framework(any_remit, wheel, stage, clean, path):
     """An adapter with the real framework."""

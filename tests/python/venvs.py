@@ -36,7 +36,8 @@ def build(kind: str, folder: pathlib.Path, *settings: str) -> pathlib.Path:
     shown = dict(s.split("=") for s in settings)
     shown["build-dir"] = str(ROOT / "build-wheel")
     code = f"import sys; sys.path.insert(0, 'python'); import backend; print(backend.build_{kind}({str(folder)!r}, {shown!r}))"
-    return folder / call(PYTHON, "-c", code, cwd=ROOT).splitlines()[-1]
+    with alone(ROOT / "python" / "backend.py"):
+        return folder / call(PYTHON, "-c", code, cwd=ROOT).splitlines()[-1]
 
 
 def install(python: pathlib.Path, *what: object) -> None:
@@ -68,7 +69,7 @@ def fill(folder: pathlib.Path, wanted: pathlib.Path) -> None:
 
 def interpreters() -> list[str]:
     """Every CPython that the package is for and that is here."""
-    found = [f"/usr/bin/python3.{minor}" for minor in range(9, 14)]
+    found = [f"/usr/bin/python3.{minor}" for minor in range(9, 15)]
     found += [str(p) for p in sorted(pathlib.Path.home().glob(".pyenv/versions/3.*/bin/python"))]
     return [p for p in found if os.access(p, os.X_OK) and version_of(p) >= (3, 9)]
 

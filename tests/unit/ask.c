@@ -35,6 +35,8 @@ static const char *const variant_names[FILTER_VARIANTS] = {
 	[FILTER_PROXY] = "proxy",
 	[FILTER_CLOSING] = "closing",
 	[FILTER_CLOSING_STRICT] = "closing_strict",
+	[FILTER_CLOSING_DIRECT] = "closing_direct",
+	[FILTER_CLOSING_DIRECT_STRICT] = "closing_direct_strict",
 };
 
 static const struct {
@@ -43,10 +45,13 @@ static const struct {
 } actions[] = {
 	{ ALLOW, "allow" },
 	{ KILL, "kill" },
+	{ IGNORE, "ignore" },
 	{ REFUSE(EPERM), "EPERM" },
 	{ REFUSE(ENOSYS), "ENOSYS" },
 	{ REFUSE(ENOTTY), "ENOTTY" },
 	{ REFUSE(ENOMEM), "ENOMEM" },
+	{ REFUSE(EINVAL), "EINVAL" },
+	{ REFUSE(EOPNOTSUPP), "EOPNOTSUPP" },
 	{ REFUSE(EAFNOSUPPORT), "EAFNOSUPPORT" },
 	{ EXPLAIN(EPERM), "explained:EPERM" },
 	{ EXPLAIN(ENOSYS), "explained:ENOSYS" },

@@ -11,6 +11,7 @@
 #define ALLOW	    SECCOMP_RET_ALLOW
 #define KILL	    SECCOMP_RET_KILL_PROCESS
 #define REFUSE(err) (SECCOMP_RET_ERRNO | (err))
+#define IGNORE	    REFUSE(0)
 /* Told to the keeper, which then refuses it with this error. */
 #define EXPLAIN(err) (SECCOMP_RET_USER_NOTIF | (err))
 

@@ -45,6 +45,16 @@ def test_a_program_that_fails_is_a_result():
     assert remit.run("raise SystemExit(0)").ok
 
 
+def test_missing_module_has_a_remedy_for_people_and_programs():
+    result = remit.run("import umap")
+    remedy = 'umap is not installed. Try --package umap-learn, or add "umap-learn" to the policy\'s packages.'
+    assert (result.error.package, result.error.remedy) == ("umap-learn", remedy)
+    assert str(result).endswith(f"\n[{remedy}]") and result.advice == [f"[{remedy}]"]
+    assert "Try --package umap-learn" in result._repr_html_()
+    other = remit.run("1 / 0")
+    assert other.error.remedy is other.error.package is None and other.advice == []
+
+
 def test_limits_are_results():
     begun = time.monotonic()
     r = remit.run("print('partial', flush=True)\nwhile True: pass", timeout=3)

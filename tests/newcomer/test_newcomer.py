@@ -1,0 +1,86 @@
+"""README.md on machines that nobody has prepared."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from machine import ROOT, SOAK, USER, Machine
+
+from conftest import skip_or_fail
+from documents import commands, demo_output, shows
+
+README = ROOT / "README.md"
+# Every release and every kind of user; in `make soak` also every pair.
+MACHINES = [("bookworm", "root"), ("trixie", USER)]
+if SOAK:
+    MACHINES += [("bookworm", USER), ("trixie", "root")]
+
+
+@pytest.fixture(scope="module", params=MACHINES, ids="-".join)
+def newcomer(request):
+    """A machine with a checkout, and the user who has it. An ordinary user finds what root has set up."""
+    release, user = request.param
+    if os.geteuid() != 0:
+        skip_or_fail("only root can enter another root")
+    with Machine(release) as machine:
+        machine.add_user(user)
+        machine.put_checkout(user)
+        if user != "root":
+            machine.run("root", f"/home/{user}/remit/tools/setup.sh")
+        yield machine, user
+
+
+def two_commands() -> list[str]:
+    """The first block of the README."""
+    return commands(README)[0].text.splitlines()
+
+
+def test_readme_begins_with_demo_and_test():
+    assert two_commands() == ["make demo", "make test"]
+
+
+def test_readme_demo_prints_what_is_shown(newcomer):
+    machine, user = newcomer
+    output = machine.run(user, two_commands()[0])
+    assert shows(demo_output(README), output), output
+
+
+def test_readme_install_block_installs(newcomer):
+    machine, user = newcomer
+    (block,) = [b for b in commands(README) if b.text == "make\nmake install\n"]
+    for line in block.text.splitlines():
+        machine.run(user if line == "make" else "root", f"cd ~{user}/remit; {line}")
+    shown = machine.run(user, "cd; hash -r; command -v remit; remit run -c 'print(6 * 7)'; ls /usr/local/share/man/man1")
+    assert shown.split() == ["/usr/local/bin/remit", "42", "remit.1"]
+
+
+def test_readme_blocks_print_what_is_shown(newcomer):
+    """What a block needs beyond the build's packages stands above it."""
+    machine, user = newcomer
+    needed = sorted({package for block in commands(README) for package in block.needs})
+    machine.run("root", f"apt-get install -y -qq --no-install-recommends {' '.join(needed)} >/dev/null")
+    machine.run(user, "PATH=$PWD/build:$PATH python3 tests/documents.py README.md")
+
+
+def test_a_run_leaves_no_mount(newcomer):
+    machine, user = newcomer
+    count = "wc -l </proc/self/mountinfo"
+    before, after = machine.run(user, f"{count}; build/remit run -c pass; build/remit run --read examples -c pass; {count}").split()
+    assert before == after
+
+
+if SOAK:
+
+    def test_pip_installs_a_checkout(newcomer):
+        """With the build's packages and pip alone."""
+        machine, user = newcomer
+        machine.run("root", "apt-get install -y -qq --no-install-recommends python3-venv >/dev/null")
+        shown = machine.run(user, "python3 -m venv ../venv; ../venv/bin/pip install -q --no-index .; ../venv/bin/remit run -c 'print(6 * 7)'")
+        assert shown == "42\n"
+
+    def test_readme_test_passes(newcomer):
+        machine, user = newcomer
+        machine.run("root", f"~{user}/remit/tools/setup.sh test")
+        output = machine.run(user, f"REMIT_WITHOUT=newcomer {two_commands()[1]}")
+        assert output.splitlines()[-1].endswith(" passed, 0 failed"), output[-4000:]

@@ -1,0 +1,64 @@
+"""A machine that cannot build Remit hears one sentence, before anything is installed or built."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from machine import Machine
+
+from conftest import skip_or_fail
+
+# What is different there, and what is said of it.
+WRONG = {
+    "distribution-old": ("/etc/os-release", "ID=debian\nVERSION_ID=11\nPRETTY_NAME='Debian 11'\n", "needs debian 12 or newer", "this is Debian 11"),
+    "distribution-other": ("/etc/os-release", "ID=ubuntu\nVERSION_ID=22.04\nPRETTY_NAME='Ubuntu 22.04'\n", "needs ubuntu 24.04 or newer", "install the wheel"),
+    "architecture": ("/usr/local/bin/uname", "#!/bin/sh\n[ $1 != -m ] || exec echo riscv64\nexec /bin/uname $1\n", "x86_64 and aarch64 only", "this is riscv64"),
+    "kernel": ("/usr/local/bin/uname", "#!/bin/sh\n[ $1 != -r ] || exec echo 5.4.0-150-generic\nexec /bin/uname $1\n", "needs Linux 5.14 or newer", "this kernel is 5.4.0"),
+    "system": ("/usr/local/bin/uname", "#!/bin/sh\n[ $1 != -s ] || exec echo FreeBSD\nexec /bin/uname $1\n", "needs Linux", "this is FreeBSD"),
+}
+
+
+@pytest.fixture(scope="module")
+def machine():
+    if os.geteuid() != 0:
+        skip_or_fail("only root can enter another root")
+    with Machine("bookworm") as one:
+        one.put_checkout("root")
+        yield one
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_make_says_in_one_sentence_what_is_missing(machine, what):
+    path, text, *words = WRONG[what]
+    file = machine.root / path.lstrip("/")
+    before = file.read_bytes() if file.exists() else None
+    file.unlink(missing_ok=True)
+    file.write_text(text)
+    file.chmod(0o755)
+    done = machine.try_run("root", "make demo")
+    file.unlink()
+    if before is not None:
+        file.write_bytes(before)
+    first, *rest = done.stdout.splitlines()
+    assert done.returncode and first.startswith("setup: ") and all(word in first for word in words), done.stdout
+    # Nothing follows but make's own line.
+    assert len(rest) <= 1 and not (machine.home("root") / "remit" / "build").exists(), done.stdout
+
+
+def test_a_machine_without_apt_hears_what_to_install(machine):
+    done = machine.try_run("root", "mkdir -p /tmp/bin; for p in sh uname sort head printf dirname id; do ln -sf $(command -v $p) /tmp/bin/; done; PATH=/tmp/bin sh tools/setup.sh")
+    assert done.returncode and "with apt only" in done.stdout and "REMIT_SETUP=skip: meson" in done.stdout, done.stdout
+
+
+def test_without_a_network_the_sentence_says_so(machine):
+    done = machine.try_run("root", "echo 'Acquire::http::Proxy \"http://127.0.0.1:9\";' >/etc/apt/apt.conf.d/00none; make demo")
+    (machine.root / "etc/apt/apt.conf.d/00none").unlink()
+    assert done.returncode and "check this machine's network" in done.stdout, done.stdout[-3000:]
+
+
+def test_an_ordinary_user_hears_which_command_root_must_run(machine):
+    machine.add_user("somebody")
+    machine.put_checkout("somebody")
+    done = machine.try_run("somebody", "make demo")
+    assert done.returncode and "only root can install them: meson" in done.stdout and "Ask root to run tools/setup.sh." in done.stdout, done.stdout
