@@ -9,7 +9,7 @@ def attempt(what, action):
     try:
         print(f"  {what}: it worked: {action()!r}")
     except OSError as e:
-        print(f"  {what}: refused: {e}")
+        print(f"  {what}: refused: {e.strerror}")
 
 
 attempt("network", lambda: socket.create_connection(("203.0.113.7", 443), timeout=5))
