@@ -1,12 +1,27 @@
+/*
+ * Pid 1 of a jail begins as a copy of the keeper, whose memory holds the code,
+ * input and variables of other tenants. Before it waits, it moves to a stack
+ * of its own and unmaps everything except the program's text and one static
+ * object. What follows must not use the C library: its variables are gone, so
+ * there is no errno, no stack protector and no malloc.
+ *
+ * The one other thing that stays is the area that the C library registered
+ * with rseq(2): the kernel writes to it whenever it schedules this process, and
+ * kills a process that has unmapped it. Everything around it is overwritten.
+ */
 #include "init.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/rseq.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "filter.h"
 #include "frame.h"
@@ -16,8 +31,62 @@
 
 #define LIFELINE 0
 
+/* Sanitizers keep tables outside of the program, and are for tests only. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define KEEPS_MEMORY 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+	__has_feature(memory_sanitizer)
+#define KEEPS_MEMORY 1
+#endif
+#endif
+#ifndef KEEPS_MEMORY
+#define KEEPS_MEMORY 0
+#endif
+
+#define ALONE __attribute__((no_stack_protector, noinline))
+
+#if defined(__x86_64__)
+#define LARGEST_PAGE 4096
+#elif defined(__aarch64__)
+#define LARGEST_PAGE 65536
+#endif
+
+struct range {
+	uintptr_t from, to;
+};
+
+#define KEPT 3
+
+/* Everything that is used after the rest is unmapped; whole pages. */
+static struct {
+	pid_t main_pid;
+	bool tells_all;
+	int signals;
+	struct pollfd polled[2];
+	struct signalfd_siginfo info;
+	struct rusage used;
+	struct {
+		unsigned char header[FRAME_HEADER];
+		struct exit_report report;
+	} exited;
+
+	struct range kept[KEPT]; /* in the order of addresses */
+	struct range rseq;	 /* empty: none is registered */
+	struct range page;	 /* in which it lies */
+	uintptr_t end;		 /* of the keeper's stack */
+
+	char stack[8192] __attribute__((aligned(16)));
+} __attribute__((aligned(LARGEST_PAGE))) self;
+
+_Static_assert(sizeof(self.exited) == FRAME_HEADER + sizeof(struct exit_report),
+	       "a frame has no holes");
+_Static_assert(sizeof(self) % LARGEST_PAGE == 0, "nothing shares its pages");
+
+/* ---- before: with the C library ---- */
+
 static int
-lock_self(int lifeline, int *signals)
+lock_self(int lifeline)
 {
 	sigset_t child;
 
@@ -26,8 +95,8 @@ lock_self(int lifeline, int *signals)
 		return -1;
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
-	*signals = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
-	if (*signals < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
+	self.signals = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (self.signals < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_NAME, "remit-init", 0, 0, 0) < 0 ||
 	    rights_drop(false) < 0 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
@@ -35,49 +104,202 @@ lock_self(int lifeline, int *signals)
 	return filter_load(FILTER_INIT);
 }
 
-static void
-send_exit(const struct exit_report *report)
-{
-	unsigned char frame[FRAME_HEADER + sizeof(*report)];
+/* ---- after: system calls only ---- */
 
-	frame_header(frame, FRAME_EXITED, sizeof(*report));
-	memcpy(frame + FRAME_HEADER, report, sizeof(*report));
-	send(LIFELINE, frame, sizeof(frame), MSG_NOSIGNAL);
+/* Returns what the kernel does: -errno if it fails. */
+static inline __attribute__((always_inline)) long
+raw(long number, long a, long b, long c, long d, long e, long f)
+{
+#if defined(__x86_64__)
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10),
+			   "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+#elif defined(__aarch64__)
+	register long x8 __asm__("x8") = number;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+
+	__asm__ volatile("svc 0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
+	return x0;
+#endif
+}
+
+static inline __attribute__((always_inline, noreturn)) void
+leave(int code)
+{
+	for (;;)
+		raw(SYS_exit_group, code, 0, 0, 0, 0, 0);
+}
+
+static ALONE void
+reap(void)
+{
+	struct exit_report *r = &self.exited.report;
+	const struct rusage *used = &self.used;
+	int status = 0;
+	long pid;
+
+	while ((pid = raw(SYS_wait4, -1, (long)&status, WNOHANG,
+			  (long)&self.used, 0, 0)) > 0) {
+		if (pid != self.main_pid && !self.tells_all)
+			continue;
+		r->wait_status = status;
+		r->pid = (int32_t)pid;
+		r->max_rss_kib = (uint32_t)used->ru_maxrss;
+		r->cpu_us = (uint64_t)(used->ru_utime.tv_sec +
+				       used->ru_stime.tv_sec) *
+				    1000000 +
+			    (uint64_t)(used->ru_utime.tv_usec +
+				       used->ru_stime.tv_usec);
+		raw(SYS_sendto, LIFELINE, (long)&self.exited,
+		    sizeof(self.exited), MSG_NOSIGNAL, 0, 0);
+	}
+}
+
+static ALONE __attribute__((noreturn)) void
+wait_for_ends(void)
+{
+	self.polled[0].fd = LIFELINE;
+	self.polled[1].fd = self.signals;
+	self.polled[0].events = self.polled[1].events = POLLIN;
+	for (;;) {
+		long n;
+
+		/* SIGCHLD may have come before the signalfd was there. */
+		reap();
+		n = raw(SYS_ppoll, (long)self.polled, 2, 0, 0, 0, 0);
+		if (n < 0 && n != -EINTR)
+			leave(1);
+		/* The keeper sends nothing: readable is its end. */
+		if (n > 0 && self.polled[0].revents)
+			leave(0);
+		while (raw(SYS_read, self.signals, (long)&self.info,
+			   sizeof(self.info), 0, 0, 0) > 0)
+			;
+	}
+}
+
+/* ---- between ---- */
+
+extern const char __executable_start[], etext[];
+
+static struct range
+pages_of(uintptr_t from, uintptr_t to)
+{
+	uintptr_t size = getauxval(AT_PAGESZ);
+
+	return (struct range){ from & ~(size - 1),
+			       (to + size - 1) & ~(size - 1) };
 }
 
 static void
-reap(pid_t main_pid, bool tells_all)
+keep(struct range r)
 {
-	struct exit_report report;
-	pid_t pid;
+	int at = 0;
 
-	while ((pid = exit_report_wait(&report)) > 0)
-		if (pid == main_pid || tells_all)
-			send_exit(&report);
+	/* Unused ones are empty, and come first. */
+	while (at < KEPT - 1 && self.kept[at + 1].from < r.from) {
+		self.kept[at] = self.kept[at + 1];
+		at++;
+	}
+	self.kept[at] = r;
+}
+
+static void
+survey_memory(void)
+{
+	/* The strings of the program's start end its stack. */
+	const char *last = (const char *)getauxval(AT_EXECFN);
+	struct range *rseq = &self.rseq;
+
+	if (__rseq_size) {
+		rseq->from = (uintptr_t)__builtin_thread_pointer() +
+			     (uintptr_t)__rseq_offset;
+		rseq->to = rseq->from + sizeof(struct rseq);
+	}
+	self.page = pages_of(rseq->from, rseq->to);
+	keep(self.page);
+	keep(pages_of((uintptr_t)__executable_start, (uintptr_t)etext));
+	keep(pages_of((uintptr_t)&self, (uintptr_t)(&self + 1)));
+	self.end =
+		pages_of(0, (uintptr_t)last + (last ? strlen(last) + 1 : 0)).to;
+}
+
+static ALONE void
+wipe(uintptr_t from, uintptr_t to)
+{
+	for (volatile char *at = (volatile char *)from;
+	     at < (volatile char *)to; at++)
+		*at = 0;
+}
+
+static ALONE void
+unmap(uintptr_t from, uintptr_t to)
+{
+	if (from < to &&
+	    raw(SYS_munmap, (long)from, (long)(to - from), 0, 0, 0, 0) < 0)
+		leave(1);
+}
+
+static ALONE __attribute__((noreturn)) void
+forget_and_wait(void)
+{
+	uintptr_t at = 0;
+
+	for (int i = 0; i < KEPT; i++) {
+		unmap(at, self.kept[i].from);
+		at = self.kept[i].to;
+	}
+	unmap(at, self.end);
+	wipe(self.page.from, self.rseq.from);
+	wipe(self.rseq.to, self.page.to);
+	wait_for_ends();
+}
+
+/* Call `f` on the stack that stays; it does not return. */
+static inline __attribute__((always_inline, noreturn)) void
+begin(void (*f)(void))
+{
+	char *top = self.stack + sizeof(self.stack);
+
+#if defined(__x86_64__)
+	__asm__ volatile("mov %0, %%rsp\n\txor %%ebp, %%ebp\n\tcall *%1"
+			 :
+			 : "r"(top), "r"(f)
+			 : "memory");
+#elif defined(__aarch64__)
+	__asm__ volatile("mov sp, %0\n\tmov x29, xzr\n\tblr %1"
+			 :
+			 : "r"(top), "r"(f)
+			 : "memory");
+#endif
+	__builtin_unreachable();
 }
 
 void
 init_run(int lifeline, pid_t main_pid, bool tells_all)
 {
-	int signals;
-
-	if (lock_self(lifeline, &signals) < 0)
+	self.main_pid = main_pid;
+	self.tells_all = tells_all;
+	frame_header(self.exited.header, FRAME_EXITED,
+		     sizeof(self.exited.report));
+	survey_memory();
+	if (lock_self(lifeline) < 0)
 		_exit(1);
-	for (;;) {
-		struct pollfd fds[] = {
-			{ .fd = LIFELINE, .events = POLLIN },
-			{ .fd = signals, .events = POLLIN },
-		};
-		struct signalfd_siginfo info;
-
-		/* SIGCHLD may have come before the signalfd was there. */
-		reap(main_pid, tells_all);
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
-			_exit(1);
-		/* The keeper sends nothing: readable is its end. */
-		if (fds[0].revents)
-			_exit(0);
-		while (read(signals, &info, sizeof(info)) > 0)
-			;
-	}
+	begin(KEEPS_MEMORY ? wait_for_ends : forget_and_wait);
 }

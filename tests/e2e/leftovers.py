@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import glob
 import os
@@ -30,6 +31,20 @@ def name_of(pid: int) -> str:
             return f.read().strip()
     except OSError:
         return ""
+
+
+def memory_has(pid, word):
+    """Whether a writable page of the process holds these bytes. A process that has ended holds nothing."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        for line in maps:
+            if " rw" not in line:
+                continue
+            first, last = (int(n, 16) for n in line.split()[0].split("-"))
+            memory.seek(first)
+            with contextlib.suppress(OSError):
+                if word in memory.read(last - first):
+                    return True
+    return False
 
 
 def named(name: str) -> list[str]:

@@ -9,7 +9,7 @@ import subprocess
 import network_here
 import pytest
 from conftest import enforced
-from leftovers import gone, name_of, processes
+from leftovers import gone, memory_has, name_of, processes
 from network_here import TRY, connections, questions, said
 from network_world import EVIL, HERE, METADATA, PRIVATE, PUBLIC
 from shared_keeper import children
@@ -468,20 +468,6 @@ def test_the_proxy_has_no_rights_no_files_and_a_filter(here, world):
     if here.by_root:
         assert set(status["Uid"].split()) != {"0"} and status["Groups"].strip() == ""
     assert gone(lambda: processes(here.command)) == []
-
-
-def memory_has(pid, word):
-    """What is gone meanwhile, a part of it or all, has nothing."""
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
-        for line in maps:
-            if " rw" not in line:
-                continue
-            first, last = (int(n, 16) for n in line.split()[0].split("-"))
-            memory.seek(first)
-            with contextlib.suppress(OSError):
-                if word in memory.read(last - first):
-                    return True
-    return False
 
 
 def test_the_proxy_has_nothing_of_the_keeper_s_memory(here, world):

@@ -6,10 +6,9 @@ import subprocess
 import network_here
 import pytest
 from conftest import enforced
-from leftovers import gone, name_of, processes
+from leftovers import gone, memory_has, name_of, processes
 from network_here import TRY, connections, requests, said
 from shared_keeper import family
-from test_network import memory_has
 
 API, INNER = "api.example.com", "inner.example.com"
 SECRET = "Bearer s3cr3t-of-the-caller"

@@ -15,7 +15,7 @@ import time
 
 import pytest
 from conftest import PYTHON, make_remit, skip_or_fail, users
-from leftovers import gone, groups, mounts, name_of, told
+from leftovers import gone, groups, memory_has, mounts, name_of, told
 from shared_keeper import SharedKeeper, children, is_alive, kill
 from waiting import until
 
@@ -36,6 +36,15 @@ def user_keeper(stage):
     keeper = SharedKeeper(make_remit("user", stage))
     yield keeper
     keeper.close()
+
+
+def writable_bytes(pid: int) -> int:
+    total = 0
+    for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+        addresses, mode = line.split()[:2]
+        first, last = (int(n, 16) for n in addresses.split("-"))
+        total += last - first if "w" in mode else 0
+    return total
 
 
 def pools(keeper) -> dict[str, dict]:
@@ -205,6 +214,29 @@ def test_signals_do_not_end_pid_1(keeper):
             os.kill(pid, number)
     time.sleep(0.3)
     assert [name_of(pid) for pid in inits] == ["remit-init"] * len(inits)
+
+
+def test_pid_1_has_nothing_of_the_keeper_s_memory(keeper):
+    """It begins as a copy of the keeper, which has another run's input just then."""
+    needle = "".join(("input-of-", "another-tenant\n"))
+    others = ("--processes", "7")
+
+    def inits():
+        return [pid for pid in children(keeper.pid) if name_of(pid) == "remit-init"]
+
+    with in_background(keeper, "import time; time.sleep(300)", "--timeout", "300", stdin=subprocess.PIPE) as run:
+        try:
+            run.stdin.write(needle * 50000)  # more than the pipe into the jail holds
+            run.stdin.flush()
+            keeper.until(lambda: keeper.status()["running"] == 1)
+            keeper.until(lambda: memory_has(keeper.pid, needle.encode()))
+            before = set(inits())
+            keeper.await_child(*others)
+            made = keeper.until(lambda: set(inits()) - before)
+            assert [pid for pid in made if memory_has(pid, needle.encode())] == []
+            assert all(writable_bytes(pid) <= 64 << 10 for pid in made)
+        finally:
+            run.kill()
 
 
 def test_a_fork_bomb_leaves_the_zygote_and_other_runs(user_keeper):
