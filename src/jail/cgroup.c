@@ -119,15 +119,28 @@ cgroup_clone_fd(const struct cgroup *c)
 	return -1;
 }
 
-/* On version 2 one folder serves several controllers, and is locked once. */
+/* An earlier controller with the same folder, or -1: on version 2 there is one
+   for all, and version 1 may have "cpu" and "cpuacct" together. */
+static int
+find_same_folder(const struct cgroup *c, int which)
+{
+	const struct cgroup_place *at = c->home->at;
+
+	for (int i = 0; i < which; i++)
+		if (c->at[i] >= 0 && !strcmp(at[i].path, at[which].path))
+			return i;
+	return -1;
+}
+
+/* A folder that serves several controllers is locked once. */
 static int
 share_folder(struct cgroup *c, enum cgroup_controller which)
 {
-	int made = cgroup_clone_fd(c);
+	int same = find_same_folder(c, (int)which);
 
-	if (!c->home->at[which].v2 || made < 0)
+	if (same < 0)
 		return -1;
-	c->at[which] = fcntl(made, F_DUPFD_CLOEXEC, 0);
+	c->at[which] = fcntl(c->at[same], F_DUPFD_CLOEXEC, 0);
 	return c->at[which] < 0 ? -1 : 0;
 }
 
@@ -160,6 +173,7 @@ cgroup_limits_of(struct cgroup_limits *out, const struct cgroup_home *home,
 			[CGROUP_CPU] = l->cpu_cgroup_ms,
 			[CGROUP_KILL] = l->many_processes &&
 					home->at[CGROUP_KILL].usable,
+			[CGROUP_SHARE] = home->at[CGROUP_SHARE].usable,
 		},
 		.keeps_init = l->keeps_init,
 	};
@@ -219,7 +233,8 @@ cgroup_open_joins(const struct cgroup *c, bool all, int out[CGROUP_CONTROLLERS],
 		const char *file = v2 ? "cgroup.procs" : "tasks";
 
 		out[i] = -1;
-		if (c->at[i] < 0 || (v2 && joined_v2))
+		if (c->at[i] < 0 || (v2 && joined_v2) ||
+		    (!v2 && find_same_folder(c, i) >= 0))
 			continue;
 		joined_v2 |= v2;
 		out[i] = openat(c->at[i], file, O_WRONLY | O_CLOEXEC);
@@ -254,7 +269,8 @@ cgroup_check(const struct cgroup *c, pid_t pid, struct remit_error *err)
 	unsigned wanted = cgroup_clone_fd(c) >= 0;
 
 	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
-		wanted += c->at[i] >= 0 && !c->home->at[i].v2;
+		wanted += c->at[i] >= 0 && !c->home->at[i].v2 &&
+			  find_same_folder(c, i) < 0;
 	if (!wanted || count_memberships(c, pid) == wanted)
 		return 0;
 	return fail(err, REMIT_E_INTERNAL,
@@ -333,6 +349,28 @@ cgroup_read(const struct cgroup *c, unsigned details, struct cgroup_usage *out)
 		out->cpu_us = read_cpu(c);
 	if (out->has_pids)
 		out->pids_peak = read_peak(c->pids_peak, pids, PIDS_PEAK_FILE);
+}
+
+/* What the kernel gives a new group. */
+#define SHARES_V1 1024
+#define WEIGHT_V2 100
+
+void
+cgroup_set_share(const struct cgroup *c, uint64_t parts)
+{
+	bool v2 = c->home && c->home->at[CGROUP_SHARE].v2;
+	uint64_t share = (v2 ? WEIGHT_V2 : SHARES_V1) / parts;
+	char text[24];
+
+	if (c->at[CGROUP_SHARE] < 0)
+		return;
+	snprintf(text, sizeof(text), "%llu",
+		 (unsigned long long)(share ? share : 1));
+	/* It fails when the group is being removed, and then does not matter.
+	 */
+	if (write_at(c->at[CGROUP_SHARE], v2 ? "cpu.weight" : "cpu.shares",
+		     text) < 0)
+		return;
 }
 
 void

@@ -36,7 +36,7 @@ struct cgroup_usage {
 };
 
 #define CGROUP_INIT \
-	{ .at = { -1, -1, -1, -1 }, .memory_peak = -1, .pids_peak = -1 }
+	{ .at = { -1, -1, -1, -1, -1 }, .memory_peak = -1, .pids_peak = -1 }
 
 /* The part of a plan's limits that groups keep. */
 void cgroup_limits_of(struct cgroup_limits *out, const struct cgroup_home *home,
@@ -73,6 +73,9 @@ void cgroup_read(const struct cgroup *c, unsigned details,
 /* Open what will be read at the end of a run, while nobody waits for it. */
 void cgroup_open_peaks(struct cgroup *c);
 void cgroup_close_peaks(struct cgroup *c);
+/* Its part of the processor time, against other groups: that of a group without
+   this call, divided by `parts`. Without a group for it nothing happens. */
+void cgroup_set_share(const struct cgroup *c, uint64_t parts);
 /* Kill everything in it in one step, if the kernel can. */
 void cgroup_kill(const struct cgroup *c);
 /*

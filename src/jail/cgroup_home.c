@@ -6,9 +6,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <sys/xattr.h>
 
 #include "deadline.h"
+#include "number.h"
 
 /* Where a controller can be: the name on version 1, and the file on version 2
    that shows that a group has it. */
@@ -20,6 +22,7 @@ static const struct {
 	[CGROUP_PIDS] = { .v1 = "pids", .v2_file = "pids.max" },
 	[CGROUP_CPU] = { .v1 = "cpuacct", .v2_file = "cpu.stat" },
 	[CGROUP_KILL] = { .v1 = NULL, .v2_file = "cgroup.kill" },
+	[CGROUP_SHARE] = { .v1 = "cpu", .v2_file = "cpu.weight" },
 };
 
 static bool
@@ -172,6 +175,69 @@ int
 cgroup_home_folder(char *out, size_t size)
 {
 	return is_v2_memory() ? home_folder(NULL, out, size) : -1;
+}
+
+/* The number in a line of a file: the first one, or that after `name`. */
+static bool
+read_number(const char *folder, const char *file, const char *name,
+	    uint64_t *out)
+{
+	char path[PATH_MAX + 32], line[128];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, file);
+	f = fopen(path, "re");
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		char *at = line;
+
+		if (name && strncmp(at, name, strlen(name)) != 0)
+			continue;
+		at += name ? strlen(name) + 1 : 0;
+		at[strcspn(at, "\n")] = '\0';
+		found = number_parse(out, at) == 0;
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* Version 1 has the least of all groups above in a file. */
+static uint64_t
+group_memory_bytes(void)
+{
+	uint64_t least = UINT64_MAX, limit;
+	char folder[PATH_MAX];
+
+	if (!is_v2_memory()) {
+		if (own_folder("memory", folder, sizeof(folder)) == 0 &&
+		    read_number(folder, "memory.stat",
+				"hierarchical_memory_limit", &limit))
+			least = limit;
+		return least;
+	}
+	if (own_folder(NULL, folder, sizeof(folder)) < 0)
+		return least;
+	/* "max" is no number. */
+	for (char *end = folder + strlen(folder); end > folder;
+	     end = strrchr(folder, '/')) {
+		*end = '\0';
+		if (read_number(folder, "memory.max", NULL, &limit) &&
+		    limit < least)
+			least = limit;
+	}
+	return least;
+}
+
+uint64_t
+cgroup_home_memory_bytes(void)
+{
+	uint64_t group = group_memory_bytes(), machine = UINT64_MAX;
+	struct sysinfo info;
+
+	if (sysinfo(&info) == 0)
+		machine = number_mul(info.totalram, info.mem_unit);
+	return group < machine ? group : machine;
 }
 
 static void

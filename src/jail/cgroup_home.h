@@ -23,6 +23,7 @@ enum cgroup_controller {
 	CGROUP_PIDS,
 	CGROUP_CPU,
 	CGROUP_KILL,
+	CGROUP_SHARE, /* of processor time, against other runs */
 	CGROUP_CONTROLLERS,
 };
 
@@ -43,6 +44,7 @@ struct cgroup_home {
 		.at = { { .fd = -1 },  \
 			{ .fd = -1 },  \
 			{ .fd = -1 },  \
+			{ .fd = -1 },  \
 			{ .fd = -1 } } \
 	}
 
@@ -59,6 +61,9 @@ void cgroup_home_free(struct cgroup_home *h);
    have theirs, which may be the same; -1 if version 1 has it. */
 int cgroup_home_own(char *out, size_t size) must_check;
 int cgroup_home_folder(char *out, size_t size) must_check;
+/* The memory that this process may use: the machine's, or less if a group above
+   it has a limit. */
+uint64_t cgroup_home_memory_bytes(void);
 /* The mark by which systemd says that a group is its user's to arrange. */
 bool cgroup_home_is_given(const char *folder);
 int cgroup_home_mark(const char *folder) must_check;

@@ -80,6 +80,7 @@ note_cgroups(struct host *h, const struct cgroup_home *home)
 		[CGROUP_PIDS] = CAN_CGROUP_PIDS,
 		[CGROUP_CPU] = CAN_CGROUP_CPU,
 		[CGROUP_KILL] = CAN_CGROUP_KILL,
+		[CGROUP_SHARE] = CAN_CGROUP_SHARE,
 	};
 
 	for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
@@ -348,8 +349,7 @@ probe_host(struct host *h, const char *runtime_dir, struct remit_error *err)
 	read_facts(h);
 	for (int c = 0; c < CAN_COUNT; c++)
 		note(h, (enum capability)c, true, "assumed");
-	h->can[CAN_CGROUP_MEMORY].yes = h->can[CAN_CGROUP_PIDS].yes = false;
-	h->can[CAN_CGROUP_CPU].yes = false;
+	*h = without_groups(h);
 	if (probe_local(h, runtime_dir, err) < 0 ||
 	    probe_layers(h, runtime_dir, err) < 0 ||
 	    probe_bare(h, runtime_dir, err) < 0)

@@ -142,6 +142,13 @@ const struct capability_info capabilities[CAN_COUNT] = {
 		.remedy = "Needs Linux 5.14 and a writable cgroup v2 folder; "
 			  "killing pid 1 works without it, more slowly.",
 	},
+	[CAN_CGROUP_SHARE] = {
+		.name = "cgroup_share",
+		.sentence = "processor time is shared fairly between runs, and "
+			    "between the keys of a server",
+		.remedy = "As for cgroup_memory; without it a run with many "
+			  "threads slows others down.",
+	},
 };
 
 /* A bare jail stands or falls as a whole. */

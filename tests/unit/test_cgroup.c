@@ -64,6 +64,7 @@ have(struct world *w, enum cgroup_controller which, bool v2)
 	if (mkdir(path, 0700) < 0)
 		assert_int_equal(errno, EEXIST);
 	w->home.at[which].v2 = v2;
+	strcpy(w->home.at[which].path, path);
 	w->group.at[which] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(w->group.at[which] >= 0);
 }
