@@ -7,14 +7,18 @@
 
 #include "audit.h"
 #include "certificate.h"
+#include "cgroup_home.h"
 #include "cli.h"
 #include "e2b.h"
+#include "install.h"
 #include "keeper.h"
 #include "mcp_door.h"
 #include "native.h"
 #include "page.h"
+#include "quantity.h"
 #include "serve_limits.h"
 #include "server.h"
+#include "shelf_list.h"
 #include "site.h"
 #include "small_doors.h"
 
@@ -26,7 +30,9 @@
 #define TABLES_MAX 16
 
 _Static_assert(LIMIT_RUNNING == KEEPER_RUNNING_MAX &&
-		       LIMIT_SESSIONS == KEEPER_SESSIONS_MAX,
+		       LIMIT_SESSIONS == KEEPER_SESSIONS_MAX &&
+		       LIMIT_INSTALLERS == INSTALL_MAX &&
+		       LIMIT_PACKAGE_BYTES == SHELF_STORE_BYTES,
 	       "the server shares out what its keeper has");
 
 struct serve_call {
@@ -358,6 +364,8 @@ open_rooms(struct serve_call *c, struct remit_error *err)
 		.limits = { .max = { [TENANT_ROOM] = l->rooms,
 				     [TENANT_SESSION] = l->sessions,
 				     [TENANT_PROGRAM] = l->running },
+			    .max_bytes = { [TENANT_MEMORY] = l->memory_bytes,
+					   [TENANT_RESULTS] = l->result_bytes },
 			    .share_percent = c->server.key_share },
 		.share = share_of,
 		.share_user = &c->keys,
@@ -385,6 +393,49 @@ open_rooms(struct serve_call *c, struct remit_error *err)
 	return rooms_open(&c->server.rooms, &rooms, err);
 }
 
+static struct serve_sum
+sum_limits(struct serve_call *c)
+{
+	/* In whole MiB, as people write it. */
+	uint64_t machine_bytes = cgroup_home_memory_bytes() >> 20 << 20;
+
+	serve_limits_settle(&c->server.limits, machine_bytes,
+			    c->keys.count > 1);
+	return serve_limits_sum(&c->server.limits, machine_bytes);
+}
+
+static int
+show_limits(struct serve_call *c, struct remit_error *err)
+{
+	struct serve_sum sum;
+
+	if (cli_policy(&c->flags, &c->policy, err) < 0)
+		return -1;
+	if (c->keys_path &&
+	    keys_read(&c->keys, c->keys_path, &c->policy, err) < 0)
+		return -1;
+	sum = sum_limits(c);
+	return serve_limits_show(&sum, stdout) < 0
+		       ? fail_sys(err, REMIT_E_INPUT, "standard output")
+		       : 0;
+}
+
+static void
+warn_of_sum(const struct serve_sum *sum)
+{
+	char needed[QUANTITY_SIZE], machine[QUANTITY_SIZE];
+
+	if (sum->memory_bytes <= sum->machine_bytes)
+		return;
+	quantity_show_bytes(sum->memory_bytes, needed, sizeof(needed));
+	quantity_show_bytes(sum->machine_bytes, machine, sizeof(machine));
+	fprintf(stderr,
+		"remit: the limits of this server add up to %s of memory, and "
+		"this machine has %s: lower them, --max-memory first (\"remit "
+		"serve --limits\" shows the sum)\n",
+		needed, machine);
+}
+
 static int
 serve(struct serve_call *c, struct remit_error *err)
 {
@@ -399,6 +450,7 @@ serve(struct serve_call *c, struct remit_error *err)
 	own(site) struct site site = { 0 };
 	char token[KEY_TEXT];
 	bool asks = !c->keys_path && !c->is_open;
+	struct serve_sum sum;
 
 	/* While there is one thread: finding out forks. */
 	if (site_find_host(&site, err) < 0)
@@ -407,6 +459,9 @@ serve(struct serve_call *c, struct remit_error *err)
 			  : keys_make_local(&c->keys, &c->policy, c->is_open,
 					    token, err)) < 0)
 		return -1;
+	sum = sum_limits(c);
+	if (c->keys.count > 1)
+		warn_of_sum(&sum);
 	piston_find_pythons(&c->keys);
 	c->server.keys = &c->keys;
 	/* A single key shares with nobody. */
@@ -468,7 +523,7 @@ run(int argc, char **argv)
 	serve_limits_init(&c->server.limits);
 	failed = parse(c, argc, argv, &err) < 0;
 	if (!failed && c->shows_limits)
-		failed = serve_limits_show(stdout);
+		failed = show_limits(c, &err) < 0;
 	else if (!failed && c->add_key)
 		failed = add_key(c, &err) < 0;
 	else if (!failed)

@@ -113,6 +113,12 @@ result_view_finish(struct remit_result *r, const char *json, size_t len,
 	return 0;
 }
 
+uint64_t
+result_view_bytes(const struct remit_result *r)
+{
+	return r->out.len + r->err.len + (r->shown ? strlen(r->shown) : 0);
+}
+
 json_t *
 result_view_document(const struct remit_result *r)
 {

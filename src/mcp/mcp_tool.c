@@ -241,6 +241,7 @@ mcp_tool_room(struct mcp_call *c, struct room_options *opt,
 		.exports = m->store && m->policy.artifact_export_paths.count,
 		.life_ms = life_ms(m),
 		.memory_bytes = m->policy.memory_bytes,
+		.result_bytes = policy_result_bytes(&m->policy),
 	};
 	return m->admit ? m->admit(m->user, opt->memory_bytes, err) : 0;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "field.h"
+#include "number.h"
 #include "quote.h"
 
 const char *const mount_mode_names[] = {
@@ -228,6 +229,18 @@ free_rule(struct mount_rule *m)
 {
 	free(m->host);
 	free(m->jail);
+}
+
+/* Output is kept as it came, in a buffer that may be half empty, and as text:
+   bytes that are none become three, and are there in base64 as well. What is
+   shown is text already, in parts and as a whole. */
+uint64_t
+policy_result_bytes(const struct policy *p)
+{
+	uint64_t output = number_add(p->stdout_max_bytes, p->stderr_max_bytes);
+	uint64_t shown = number_add(p->value_bytes, p->display_bytes);
+
+	return number_add(number_mul(output, 6), number_mul(shown, 3));
 }
 
 int

@@ -170,6 +170,10 @@ int policy_read_file(struct policy *p, const char *path,
  */
 json_t *policy_to_json(const struct policy *p);
 
+/* The memory that whoever runs a program needs for its result, before it is
+   written as JSON. */
+uint64_t policy_result_bytes(const struct policy *p);
+
 int mount_list_add(struct mount_list *m, const char *host, const char *jail,
 		   enum mount_mode mode, uint64_t max_bytes) must_check;
 void mount_list_free(struct mount_list *m);

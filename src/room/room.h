@@ -109,6 +109,7 @@ struct room_options {
 	bool forkable;	       /* of a session */
 	uint64_t life_ms;      /* of a session: it is dropped then; 0: never */
 	uint64_t memory_bytes; /* by its policy, for the owner's share */
+	uint64_t result_bytes; /* that the server keeps of one result */
 	struct room_loan loan;
 };
 

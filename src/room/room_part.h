@@ -48,6 +48,7 @@ struct wait {
 struct rooms {
 	pthread_mutex_t lock;
 	pthread_cond_t worker_ended;
+	pthread_cond_t result_ended; /* there is room for another */
 	struct remit *remit;
 	struct artifact_store *artifacts;
 	struct tenants tenants;
@@ -70,7 +71,9 @@ struct room {
 	char *owner;
 	struct tenant *tenant;
 	bool has_session_place;
-	struct turn turn; /* of the program that waits or runs */
+	uint64_t session_bytes; /* of memory, that it holds */
+	uint64_t kept_bytes;	/* of a run whose result is being sent */
+	struct turn turn;	/* of the program that waits or runs */
 	/* As it was opened; a branch borrows from its parent. */
 	struct room_options opt;
 	char *folder; /* for artifacts, or NULL */
@@ -98,6 +101,10 @@ int rooms_add(struct rooms *rs, const struct room_options *opt, bool is_run,
 void rooms_remove(struct room *r);
 /* The room's session is gone: another may be opened. */
 void rooms_leave_session(struct room *r);
+/* The memory of its jail and of the results that the server keeps. */
+uint64_t room_weight(const struct room *r);
+/* Programs that can run now do. The lock is held. */
+void rooms_grant_turns(struct rooms *rs);
 /* A thread for the room, which it will be held by. */
 int room_start_worker(struct room *r, struct remit_error *err) must_check;
 int room_queue(struct room *r, const struct task *given, uint64_t *number,

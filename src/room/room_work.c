@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "artifacts.h"
+#include "number.h"
 #include "result_view.h"
 #include "room_part.h"
 
@@ -82,16 +83,6 @@ needs_turn(const struct task *t)
 	       t->kind == TASK_CELL || t->kind == TASK_RESET;
 }
 
-/* The lock is held. */
-static void
-grant_turns(struct rooms *rs)
-{
-	struct turn *turn;
-
-	while ((turn = tenants_next(&rs->tenants)))
-		pthread_cond_broadcast(&((struct room *)turn->owner)->changed);
-}
-
 /* False: the task was cancelled while it waited. */
 static bool
 take_turn(struct room *r, const struct task *t)
@@ -100,8 +91,10 @@ take_turn(struct room *r, const struct task *t)
 	bool has_turn;
 
 	pthread_mutex_lock(&rs->lock);
-	tenants_wait(&rs->tenants, &r->turn, r->tenant, r);
-	grant_turns(rs);
+	/* A session holds its memory as long as it is open. */
+	tenants_wait(&rs->tenants, &r->turn, r->tenant,
+		     r->is_run ? room_weight(r) : 0, r);
+	rooms_grant_turns(rs);
 	while (r->turn.is_waiting && !t->cancelled)
 		pthread_cond_wait(&r->changed, &rs->lock);
 	has_turn = r->turn.is_running;
@@ -112,13 +105,30 @@ take_turn(struct room *r, const struct task *t)
 }
 
 /* Called as soon as the keeper is done, before a client is sent the result:
-   slow clients must not occupy places. */
+   slow clients must not occupy places, nor the memory of a jail that is gone.
+   The memory of the result itself stays the run's until it is sent. */
 static void
 end_turn(struct room *r)
 {
+	struct tenants *ts = &r->all->tenants;
+
 	pthread_mutex_lock(&r->all->lock);
-	tenants_end(&r->all->tenants, &r->turn);
-	grant_turns(r->all);
+	if (r->is_run && r->turn.is_running) {
+		r->kept_bytes = r->opt.result_bytes;
+		tenants_hold(ts, r->tenant, TENANT_MEMORY, r->kept_bytes);
+	}
+	tenants_end(ts, &r->turn);
+	rooms_grant_turns(r->all);
+	pthread_mutex_unlock(&r->all->lock);
+}
+
+static void
+give_result(struct room *r)
+{
+	pthread_mutex_lock(&r->all->lock);
+	tenants_give(&r->all->tenants, r->tenant, TENANT_MEMORY, r->kept_bytes);
+	r->kept_bytes = 0;
+	rooms_grant_turns(r->all);
 	pthread_mutex_unlock(&r->all->lock);
 }
 
@@ -140,22 +150,62 @@ may_run(const struct room *r, struct remit_error *err)
 	return a->check ? a->check(a->user, err) : 0;
 }
 
+/* While a result is made into JSON and sent, it takes up to this many times the
+   memory of its output: control characters become six bytes. A file is copied
+   once. */
+#define RESULT_FACTOR 10
+#define FILE_FACTOR   2
+
+/* Wait until the memory for a result is there; returns how much it is. One that
+   is larger than all of it takes all of it. */
+static uint64_t
+begin_result(struct room *r, uint64_t bytes)
+{
+	struct rooms *rs = r->all;
+	uint64_t max = rs->tenants.limits.max_bytes[TENANT_RESULTS];
+
+	if (!max)
+		return 0;
+	if (bytes > max)
+		bytes = max;
+	pthread_mutex_lock(&rs->lock);
+	while (!tenants_fits(&rs->tenants, r->tenant, TENANT_RESULTS, bytes) &&
+	       !rs->closing)
+		pthread_cond_wait(&rs->result_ended, &rs->lock);
+	tenants_hold(&rs->tenants, r->tenant, TENANT_RESULTS, bytes);
+	pthread_mutex_unlock(&rs->lock);
+	return bytes;
+}
+
+/* Give back so much of it. */
+static void
+end_result(struct room *r, uint64_t bytes)
+{
+	pthread_mutex_lock(&r->all->lock);
+	tenants_give(&r->all->tenants, r->tenant, TENANT_RESULTS, bytes);
+	pthread_cond_broadcast(&r->all->result_ended);
+	pthread_mutex_unlock(&r->all->lock);
+}
+
 /* What was run is written down before it is told of. */
 static void
-tell_run(const struct room *r, const struct task *t, struct remit_job job,
+tell_run(struct room *r, const struct task *t, struct remit_job job,
 	 struct remit_result *res, const struct remit_error *err)
 {
 	const struct room_audit *a = &r->all->audit;
 	struct room_record rec = {
 		.owner = r->owner, .job = &job, .res = res, .err = err
 	};
+	uint64_t bytes = res ? result_view_bytes(res) : 0;
 	struct remit_error unwritten;
 
 	job.policy_json = r->opt.policy_json;
+	bytes = begin_result(r, number_mul(bytes, RESULT_FACTOR));
 	if (a->add && a->add(a->user, &rec, &unwritten) < 0)
 		tell(t, NULL, &unwritten);
 	else
 		tell(t, res, err);
+	end_result(r, bytes);
 }
 
 static struct remit_job
@@ -342,11 +392,19 @@ do_file(struct room *r, struct task *t)
 {
 	struct remit_file_answer *answer = NULL;
 	struct remit_error err;
+	uint64_t held, needed;
 	bool ended;
 	int failed;
 
+	/* How long the answer is, only the answer says. */
+	held = begin_result(r, FILE_FACTOR * (uint64_t)REMIT_FILE_READ_MAX);
 	set_state(r, ROOM_BUSY);
 	failed = remit_session_file(r->session, &t->file, &answer, &err);
+	needed = failed ? 0 : number_mul(answer->len, FILE_FACTOR);
+	if (needed < held) {
+		end_result(r, held - needed);
+		held = needed;
+	}
 	/* Refused: there is no jail any more. */
 	ended = failed &&
 		(err.code == REMIT_E_GONE || err.code == REMIT_E_REFUSED);
@@ -354,6 +412,7 @@ do_file(struct room *r, struct task *t)
 	if (!failed)
 		t->ev->file(t->user, answer);
 	tell(t, NULL, failed ? &err : NULL);
+	end_result(r, held);
 	remit_file_answer_free(answer);
 }
 
@@ -522,6 +581,7 @@ work(void *arg)
 		}
 		/* Some tasks fail before they reach the keeper. */
 		end_turn(r);
+		give_result(r);
 		end_task(r);
 		task_free(t);
 	}

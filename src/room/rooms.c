@@ -50,6 +50,7 @@ rooms_open(struct rooms **out, const struct rooms_options *opt,
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&rs->worker_ended, &monotonic);
+	pthread_cond_init(&rs->result_ended, NULL);
 	pthread_condattr_destroy(&monotonic);
 	rs->remit = opt->remit;
 	rs->artifacts = opt->artifacts;
@@ -84,6 +85,7 @@ rooms_end(struct rooms *rs, uint64_t patience_ms)
 
 	pthread_mutex_lock(&rs->lock);
 	rs->closing = true;
+	pthread_cond_broadcast(&rs->result_ended);
 	while ((r = rs->first)) {
 		r->holders++;
 		pthread_mutex_unlock(&rs->lock);
@@ -103,17 +105,38 @@ rooms_free(struct rooms *rs)
 		return;
 	tenants_free(&rs->tenants);
 	pthread_cond_destroy(&rs->worker_ended);
+	pthread_cond_destroy(&rs->result_ended);
 	pthread_mutex_destroy(&rs->lock);
 	free(rs);
+}
+
+uint64_t
+room_weight(const struct room *r)
+{
+	return number_add(r->opt.memory_bytes, r->opt.result_bytes);
+}
+
+void
+rooms_grant_turns(struct rooms *rs)
+{
+	struct turn *turn;
+
+	while ((turn = tenants_next(&rs->tenants)))
+		pthread_cond_broadcast(&((struct room *)turn->owner)->changed);
 }
 
 /* The lock is held. */
 static void
 leave_session(struct room *r)
 {
-	if (r->has_session_place)
-		tenants_leave(&r->all->tenants, r->tenant, TENANT_SESSION);
+	struct tenants *ts = &r->all->tenants;
+
+	if (!r->has_session_place)
+		return;
 	r->has_session_place = false;
+	tenants_leave(ts, r->tenant, TENANT_SESSION);
+	tenants_give(ts, r->tenant, TENANT_MEMORY, r->session_bytes);
+	rooms_grant_turns(r->all);
 }
 
 void
@@ -214,6 +237,35 @@ rooms_check_share(struct rooms *rs, const char *owner, uint64_t count,
 	return failed;
 }
 
+/* A program that can never run is refused, one that cannot run yet waits. The
+   lock is held. */
+static int
+check_memory(const struct rooms *rs, const struct room *r,
+	     const struct tenant *t, struct remit_error *err)
+{
+	const struct tenants *ts = &rs->tenants;
+	uint64_t max = ts->limits.max_bytes[TENANT_MEMORY];
+
+	if (max && room_weight(r) > max)
+		return fail_refused(err, "memory_bytes",
+				    "Ask for less memory or shorter output, or "
+				    "start the server with a larger "
+				    "--max-memory.",
+				    "it needs %llu MiB of memory, output "
+				    "included, and this server has %llu MiB "
+				    "for all programs",
+				    (unsigned long long)(room_weight(r) >> 20),
+				    (unsigned long long)(max >> 20));
+	if (!r->is_run && !tenants_fits(ts, t, TENANT_MEMORY, room_weight(r)))
+		return fail(
+			err, REMIT_E_BUSY,
+			"not enough memory for another session (%llu of "
+			"%llu MiB are taken)",
+			(unsigned long long)(ts->bytes[TENANT_MEMORY] >> 20),
+			(unsigned long long)(max >> 20));
+	return 0;
+}
+
 /* Into the table, if there is a place for it. The lock is held, so that two
    rooms cannot both take the last one. */
 static int
@@ -227,6 +279,7 @@ enlist(struct rooms *rs, struct room *r, struct remit_error *err)
 	if (!t)
 		return fail_sys(err, REMIT_E_MEMORY, "room");
 	if (check_share(rs, r->owner, 1, r->opt.memory_bytes, err) < 0 ||
+	    check_memory(rs, r, t, err) < 0 ||
 	    tenants_enter(&rs->tenants, t, TENANT_ROOM, err) < 0)
 		return -1;
 	if (!r->is_run &&
@@ -236,6 +289,10 @@ enlist(struct rooms *rs, struct room *r, struct remit_error *err)
 	}
 	r->tenant = t;
 	r->has_session_place = !r->is_run;
+	if (!r->is_run) {
+		r->session_bytes = room_weight(r);
+		tenants_hold(&rs->tenants, t, TENANT_MEMORY, r->session_bytes);
+	}
 	r->listed = true;
 	while (*end)
 		end = &(*end)->next;

@@ -2,16 +2,23 @@
 
 #include <string.h>
 
-static size_t
-share_of(const struct tenants *ts, enum tenant_place p)
+#include "number.h"
+
+static uint64_t
+part_of(const struct tenants *ts, uint64_t max)
 {
-	size_t max = ts->limits.max[p];
 	unsigned percent = ts->limits.share_percent;
-	size_t share = max / 100 * percent + max % 100 * percent / 100;
+	uint64_t share = max / 100 * percent + max % 100 * percent / 100;
 
 	if (!percent || percent >= 100)
 		return max;
 	return share ? share : 1;
+}
+
+static size_t
+share_of(const struct tenants *ts, enum tenant_place p)
+{
+	return part_of(ts, ts->limits.max[p]);
 }
 
 static bool
@@ -82,13 +89,42 @@ tenants_leave(struct tenants *ts, struct tenant *t, enum tenant_place p)
 	t->held[p]--;
 }
 
+bool
+tenants_fits(const struct tenants *ts, const struct tenant *t,
+	     enum tenant_bytes kind, uint64_t bytes)
+{
+	uint64_t max = ts->limits.max_bytes[kind], own = t->bytes[kind];
+
+	if (!max)
+		return true;
+	return number_add(ts->bytes[kind], bytes) <= max &&
+	       (!own || number_add(own, bytes) <= part_of(ts, max));
+}
+
+void
+tenants_hold(struct tenants *ts, struct tenant *t, enum tenant_bytes kind,
+	     uint64_t bytes)
+{
+	ts->bytes[kind] += bytes;
+	t->bytes[kind] += bytes;
+}
+
+void
+tenants_give(struct tenants *ts, struct tenant *t, enum tenant_bytes kind,
+	     uint64_t bytes)
+{
+	ts->bytes[kind] -= bytes;
+	t->bytes[kind] -= bytes;
+}
+
 void
 tenants_wait(struct tenants *ts, struct turn *turn, struct tenant *t,
-	     void *owner)
+	     uint64_t memory_bytes, void *owner)
 {
 	struct turn **end = &ts->waiting;
 
 	*turn = (struct turn){ .tenant = t,
+			       .memory_bytes = memory_bytes,
 			       .owner = owner,
 			       .is_waiting = true };
 	while (*end)
@@ -112,8 +148,11 @@ tenants_end(struct tenants *ts, struct turn *turn)
 {
 	if (turn->is_waiting)
 		unlink_turn(ts, turn);
-	if (turn->is_running)
+	if (turn->is_running) {
 		tenants_leave(ts, turn->tenant, TENANT_PROGRAM);
+		tenants_give(ts, turn->tenant, TENANT_MEMORY,
+			     turn->memory_bytes);
+	}
 	turn->is_running = false;
 }
 
@@ -136,6 +175,8 @@ tenants_next(struct tenants *ts)
 	for (struct turn *t = ts->waiting; t; t = t->next)
 		if (t->tenant->held[TENANT_PROGRAM] <
 			    share_of(ts, TENANT_PROGRAM) &&
+		    tenants_fits(ts, t->tenant, TENANT_MEMORY,
+				 t->memory_bytes) &&
 		    (!best || is_before(t->tenant, best->tenant)))
 			best = t;
 	if (!best)
@@ -145,5 +186,6 @@ tenants_next(struct tenants *ts)
 	best->tenant->last_turn = ++ts->turns;
 	ts->held[TENANT_PROGRAM]++;
 	best->tenant->held[TENANT_PROGRAM]++;
+	tenants_hold(ts, best->tenant, TENANT_MEMORY, best->memory_bytes);
 	return best;
 }

@@ -8,6 +8,12 @@
  * running programs, and among equals to the one that waited longest for a
  * turn.
  *
+ * There are two kinds of bytes: memory, which a session holds while it is open
+ * and a run while it runs, and results, while they are sent. A program for
+ * which there is not enough memory waits, and others that fit go first. An
+ * owner that holds none may exceed its share once, or a program larger than
+ * that would never run.
+ *
  * Nothing here locks: the caller does.
  */
 #ifndef REMIT_TENANTS_H
@@ -22,8 +28,12 @@
 enum tenant_place { TENANT_ROOM, TENANT_SESSION, TENANT_PROGRAM };
 #define TENANT_PLACES 3
 
+enum tenant_bytes { TENANT_MEMORY, TENANT_RESULTS };
+#define TENANT_BYTES 2
+
 struct tenants_limits {
-	size_t max[TENANT_PLACES]; /* for all owners together */
+	size_t max[TENANT_PLACES];	  /* for all owners together */
+	uint64_t max_bytes[TENANT_BYTES]; /* likewise; 0: no limit */
 	/* The part of these that one owner may hold. 0 or 100: all of it. */
 	unsigned share_percent;
 };
@@ -32,6 +42,7 @@ struct tenant {
 	struct tenant *next;
 	char *name;
 	size_t held[TENANT_PLACES];
+	uint64_t bytes[TENANT_BYTES];
 	uint64_t last_turn;
 };
 
@@ -40,6 +51,7 @@ struct turn {
 	struct turn *next;
 	struct tenant *tenant;
 	void *owner; /* of the turn, for the caller of tenants_next() */
+	uint64_t memory_bytes; /* that it takes */
 	bool is_waiting, is_running;
 };
 
@@ -47,6 +59,7 @@ struct tenants {
 	struct tenants_limits limits;
 	struct tenant *first;
 	size_t held[TENANT_PLACES];
+	uint64_t bytes[TENANT_BYTES];
 	uint64_t turns;
 	struct turn *waiting; /* in the order in which they came */
 };
@@ -61,9 +74,19 @@ int tenants_enter(struct tenants *ts, struct tenant *t, enum tenant_place p,
 		  struct remit_error *err) must_check;
 void tenants_leave(struct tenants *ts, struct tenant *t, enum tenant_place p);
 
-/* Begin to wait; the turn stays the caller's, who then calls tenants_next(). */
+/* Whether the owner may hold so many bytes more now. */
+bool tenants_fits(const struct tenants *ts, const struct tenant *t,
+		  enum tenant_bytes kind, uint64_t bytes);
+/* Hold them, without another look; and give them back. */
+void tenants_hold(struct tenants *ts, struct tenant *t, enum tenant_bytes kind,
+		  uint64_t bytes);
+void tenants_give(struct tenants *ts, struct tenant *t, enum tenant_bytes kind,
+		  uint64_t bytes);
+
+/* Begin to wait for a turn, and for so much memory; the turn stays the
+   caller's, who then calls tenants_next(). */
 void tenants_wait(struct tenants *ts, struct turn *turn, struct tenant *t,
-		  void *owner);
+		  uint64_t memory_bytes, void *owner);
 /* The program has ended, or no longer waits. The caller then calls
    tenants_next(). */
 void tenants_end(struct tenants *ts, struct turn *turn);

@@ -86,7 +86,7 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 	}
 	if (err)
 		f->on_error(f, err);
-	exchange_put(f->x);
+	exchange_put_sent(f->x);
 }
 
 void

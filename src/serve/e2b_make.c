@@ -167,6 +167,7 @@ plan(struct making *m, const json_t *body, struct remit_error *err)
 	opt->owner = sb->key->name;
 	opt->forkable = can_fork(&policy);
 	opt->memory_bytes = policy.memory_bytes;
+	opt->result_bytes = policy_result_bytes(&policy);
 	return 0;
 }
 

@@ -78,7 +78,7 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 		reply_json(e->x, err && err->code == REMIT_E_BUSY ? 429 : 500,
 			   e->form->blame(err ? err->message : "no memory"));
 	}
-	exchange_put(e->x);
+	exchange_put_sent(e->x);
 }
 
 static const struct room_events events = { .output = on_output,
@@ -121,6 +121,7 @@ errand_run(struct exchange *x, json_t *doc, uint64_t timeout_ms,
 	exchange_own(x, e, errand_free);
 	opt.policy_json = r->policy_text;
 	opt.memory_bytes = r->memory_bytes;
+	opt.result_bytes = r->result_bytes;
 	opt.loan = (struct room_loan){ request_free, r };
 	job.job = r->job;
 	job.job.timeout_ms = timeout_ms;

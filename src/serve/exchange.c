@@ -93,6 +93,17 @@ exchange_put(struct exchange *x)
 }
 
 void
+exchange_put_sent(struct exchange *x)
+{
+	pthread_mutex_lock(&x->lock);
+	while (x->out.len + x->tail.len > OUT_HIGH && !x->is_gone &&
+	       !server_is_here(x->server))
+		pthread_cond_wait(&x->drained, &x->lock);
+	pthread_mutex_unlock(&x->lock);
+	exchange_put(x);
+}
+
+void
 exchange_on_gone(struct exchange *x, void (*gone)(void *user), void *user)
 {
 	bool is_gone;

@@ -102,6 +102,9 @@ bool exchange_is_json(const struct exchange *x);
 
 struct exchange *exchange_hold(struct exchange *x);
 void exchange_put(struct exchange *x);
+/* The same once a long reply is sent, or its client has gone: until then it is
+   in memory. Not in the thread of HTTP. */
+void exchange_put_sent(struct exchange *x);
 /* Call gone(user) in the thread of HTTP when the client leaves before the reply
    is whole; at once if it has left. */
 void exchange_on_gone(struct exchange *x, void (*gone)(void *user), void *user);

@@ -248,7 +248,7 @@ on_whole_result(void *user, struct remit_result *res,
 		reply_error(l->x, err);
 	else
 		reply_fail(l->x, 500, "memory", "no memory");
-	exchange_put(l->x);
+	exchange_put_sent(l->x);
 }
 
 static void

@@ -231,7 +231,7 @@ leave(struct post *p)
 		mcp_clients_put(&p->offer->clients, p->client);
 	else
 		mcp_peer_close(p->peer);
-	exchange_put(p->x);
+	exchange_put_sent(p->x);
 }
 
 static void

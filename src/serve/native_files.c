@@ -59,7 +59,7 @@ on_end(void *user, struct remit_result *res, const struct remit_error *err)
 		reply_json(w->x, status, reply_error_json(err));
 	else if (err)
 		reply_error(w->x, err);
-	exchange_put(w->x);
+	exchange_put_sent(w->x);
 }
 
 /* What code wrote is never to be shown as a page of ours. */

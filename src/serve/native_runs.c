@@ -68,6 +68,7 @@ post_run(struct exchange *x)
 		.tool_count = r->tool_count,
 		.exports = r->exports,
 		.memory_bytes = r->memory_bytes,
+		.result_bytes = r->result_bytes,
 		.loan = { request_free, r },
 	};
 	job.job = r->job;

@@ -154,6 +154,7 @@ post_session(struct exchange *x)
 		.forkable = r->forkable,
 		.life_ms = r->life_ms ? r->life_ms : LIFE_MS,
 		.memory_bytes = r->memory_bytes,
+		.result_bytes = r->result_bytes,
 		.loan = { request_free, r },
 	};
 	if (room_open(x->server->rooms, &opt, &done_events, w, &w->room, &err) <

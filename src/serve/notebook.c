@@ -132,7 +132,7 @@ finish(struct notebook *n)
 	else
 		reply_json(n->x, n->err.code == REMIT_E_BUSY ? 429 : 200,
 			   blame(n->err.message));
-	exchange_put(n->x);
+	exchange_put_sent(n->x);
 }
 
 static bool
@@ -430,6 +430,7 @@ begin(struct notebook *n, const struct fusion_notebook *ask,
 		.policy_json = r->policy_text,
 		.life_ms = ask->total_ms + SLACK_MS,
 		.memory_bytes = r->memory_bytes,
+		.result_bytes = r->result_bytes,
 		.loan = { request_free, r },
 	};
 	exchange_hold(x);

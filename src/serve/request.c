@@ -117,6 +117,7 @@ take_policy(struct request *r, const json_t *doc, const struct key *key,
 		return -1;
 	r->exports = policy.artifact_export_paths.count > 0;
 	r->memory_bytes = policy.memory_bytes;
+	r->result_bytes = policy_result_bytes(&policy);
 	return 0;
 }
 

@@ -27,7 +27,7 @@ struct request {
 	size_t tool_count;
 	char *policy_text;
 	bool exports;
-	uint64_t memory_bytes;
+	uint64_t memory_bytes, result_bytes; /* see struct room_options */
 	enum request_stream stream;
 	bool asks; /* questions are for the client */
 	bool forkable;

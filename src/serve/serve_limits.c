@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "json_shape.h"
+#include "number.h"
 #include "quantity.h"
 #include "room.h"
 #include "route.h"
@@ -10,6 +11,9 @@
 
 #define SERVER "server"
 #define KEY    "key"
+
+/* A value as text, or a few words. */
+#define SHOWN_SIZE 128
 
 const struct serve_limit serve_limits_table[] = {
 	{
@@ -38,6 +42,29 @@ const struct serve_limit serve_limits_table[] = {
 		.most = 4096,
 		.offset = offsetof(struct serve_limits, rooms),
 		.at = "429",
+	},
+	{
+		.name = "memory of running programs and open sessions, by "
+			"their "
+			"policies, output included",
+		.scope = SERVER,
+		.option = "--max-memory",
+		.unit = LIMIT_BYTES,
+		.shown = "the machine's, less the rest; 4 times the machine's "
+			 "for a single key",
+		.most = UINT64_C(1) << 50,
+		.offset = offsetof(struct serve_limits, memory_bytes),
+		.at = "programs wait, sessions: 429; more than all of it: 422",
+	},
+	{
+		.name = "results that are being sent, as JSON",
+		.scope = SERVER,
+		.option = "--max-result-bytes",
+		.unit = LIMIT_BYTES,
+		.value = UINT64_C(1) << 30,
+		.most = UINT64_C(1) << 50,
+		.offset = offsetof(struct serve_limits, result_bytes),
+		.at = "further ones wait",
 	},
 	{
 		.name = "bodies of all requests that are being read or served",
@@ -69,6 +96,19 @@ const struct serve_limit serve_limits_table[] = {
 		.offset = offsetof(struct serve_limits, artifact_bytes),
 		.at = "the oldest of the key with the most go; a file without "
 		      "space is skipped",
+	},
+	{
+		.name = "installations of packages",
+		.scope = SERVER,
+		.value = LIMIT_INSTALLERS,
+		.at = "further ones wait; keys take turns",
+	},
+	{
+		.name = "packages that stay on disk",
+		.scope = "user",
+		.unit = LIMIT_BYTES,
+		.value = LIMIT_PACKAGE_BYTES,
+		.at = "those go that were not used for the longest time",
 	},
 	{
 		.name = "share of one key in the limits above",
@@ -230,11 +270,59 @@ parse(const struct serve_limit *row, const char *text, uint64_t *value,
 	return -1;
 }
 
+/* The memory that a byte of a body, a connection and the server itself take at
+   most: a body is there as text, as JSON, decoded, and as a frame to the
+   keeper; a connection has a head and the buffers of TLS. */
+#define BODY_FACTOR   4
+#define CONN_BYTES    (UINT64_C(96) << 10)
+#define SERVER_BYTES  (UINT64_C(256) << 20)
+#define LEAST_PROGRAM (UINT64_C(1) << 30)
+
+#define SINGLE_KEY_FACTOR 4
+
+struct serve_sum
+serve_limits_sum(const struct serve_limits *l, uint64_t machine_bytes)
+{
+	struct serve_sum s = {
+		.machine_bytes = machine_bytes,
+		.program_bytes = l->memory_bytes,
+		.result_bytes = l->result_bytes,
+		.body_bytes = number_mul(l->body_bytes, BODY_FACTOR),
+		.own_bytes =
+			number_mul(l->connections, CONN_BYTES) + SERVER_BYTES,
+		.artifact_bytes = l->artifact_bytes,
+		.package_bytes = LIMIT_PACKAGE_BYTES,
+	};
+
+	s.memory_bytes = number_add(number_add(s.program_bytes, s.result_bytes),
+				    number_add(s.body_bytes, s.own_bytes));
+	s.disk_bytes = number_add(s.artifact_bytes, s.package_bytes);
+	return s;
+}
+
+void
+serve_limits_settle(struct serve_limits *l, uint64_t machine_bytes,
+		    bool has_keys)
+{
+	uint64_t others = serve_limits_sum(l, machine_bytes).memory_bytes;
+
+	if (l->memory_bytes)
+		return;
+	if (!has_keys)
+		l->memory_bytes = number_mul(machine_bytes, SINGLE_KEY_FACTOR);
+	else if (machine_bytes > others)
+		l->memory_bytes = machine_bytes - others;
+	if (l->memory_bytes < LEAST_PROGRAM)
+		l->memory_bytes = LEAST_PROGRAM;
+}
+
 static void
 show_value(const struct serve_limit *row, uint64_t value, char *out,
 	   size_t size)
 {
-	if (!value)
+	if (row->shown && value == row->value)
+		snprintf(out, size, "%s", row->shown);
+	else if (!value)
 		snprintf(out, size, "none");
 	else if (row->unit == LIMIT_BYTES)
 		quantity_show_bytes(value, out, size);
@@ -249,7 +337,7 @@ int
 serve_limits_take(struct serve_limits *l, const struct serve_limit *row,
 		  const char *text, struct remit_error *err)
 {
-	char most[QUANTITY_SIZE];
+	char most[SHOWN_SIZE];
 	uint64_t value = 0;
 
 	if (parse(row, text, &value, err) < 0)
@@ -279,7 +367,7 @@ serve_limits_help(struct buf *out)
 		[LIMIT_SECONDS] = "SECONDS",
 		[LIMIT_PERCENT] = "PERCENT",
 	};
-	char shown[QUANTITY_SIZE], option[64];
+	char shown[SHOWN_SIZE], option[64];
 
 	if (buf_addf(out, "Limits (\"remit serve --limits\" has all):\n") < 0)
 		return -1;
@@ -298,10 +386,37 @@ serve_limits_help(struct buf *out)
 	return 0;
 }
 
-int
-serve_limits_show(FILE *out)
+static void
+show_sum(const struct serve_sum *s, FILE *out)
 {
-	char shown[QUANTITY_SIZE];
+	struct {
+		uint64_t bytes;
+		char text[QUANTITY_SIZE];
+	} n[] = {
+		{ s->memory_bytes, "" },  { s->program_bytes, "" },
+		{ s->result_bytes, "" },  { s->body_bytes, "" },
+		{ s->own_bytes, "" },	  { s->machine_bytes, "" },
+		{ s->disk_bytes, "" },	  { s->artifact_bytes, "" },
+		{ s->package_bytes, "" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(n); i++)
+		quantity_show_bytes(n[i].bytes, n[i].text, sizeof(n[i].text));
+	fprintf(out,
+		"\nMemory: at most %s (programs %s, results %s, bodies %s, the "
+		"server itself %s); this machine has %s.\n",
+		n[0].text, n[1].text, n[2].text, n[3].text, n[4].text,
+		n[5].text);
+	fprintf(out,
+		"Disk: at most %s (artifacts %s, packages %s), logs and audit "
+		"files not counted.\n",
+		n[6].text, n[7].text, n[8].text);
+}
+
+int
+serve_limits_show(const struct serve_sum *sum, FILE *out)
+{
+	char shown[SHOWN_SIZE];
 
 	fprintf(out, "| limit | of | default | set by | what happens at it |\n"
 		     "|---|---|---|---|---|\n");
@@ -317,5 +432,6 @@ serve_limits_show(FILE *out)
 			row->scope, shown, by ? "`" : "", by ? by : "",
 			by ? "`" : "", row->at);
 	}
+	show_sum(sum, out);
 	return fflush(out) ? -1 : 0;
 }

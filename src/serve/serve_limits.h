@@ -6,6 +6,7 @@
 #ifndef REMIT_SERVE_LIMITS_H
 #define REMIT_SERVE_LIMITS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -16,6 +17,10 @@
 #define LIMIT_RUNNING  64
 #define LIMIT_SESSIONS 64
 
+/* What the keeper's store of packages has, and its installers. */
+#define LIMIT_PACKAGE_BYTES (UINT64_C(16) << 30)
+#define LIMIT_INSTALLERS    4
+
 #define LIMIT_KEY_CONCURRENCY 64
 #define LIMIT_KEY_PER_MINUTE  60000
 
@@ -25,6 +30,8 @@
 struct serve_limits {
 	uint64_t running, sessions, rooms;
 	uint64_t body_bytes, connections, artifact_bytes;
+	uint64_t memory_bytes; /* 0: see serve_limits_settle() */
+	uint64_t result_bytes;
 	uint64_t key_share; /* in percent */
 };
 
@@ -39,10 +46,11 @@ struct serve_limit {
 	   without a policy; or NULL. */
 	const char *field;
 	enum limit_unit unit;
-	uint64_t value; /* the default; 0: no limit */
-	uint64_t most;	/* for the option */
-	size_t offset;	/* in struct serve_limits, if it has an option */
-	const char *at; /* what happens there */
+	uint64_t value;	   /* the default; 0: no limit */
+	const char *shown; /* instead of it, in the table; or NULL */
+	uint64_t most;	   /* for the option */
+	size_t offset;	   /* in struct serve_limits, if it has an option */
+	const char *at;	   /* what happens there */
 };
 
 /* Ends with a row without a name. */
@@ -53,12 +61,29 @@ void serve_limits_init(struct serve_limits *l);
 /* The value of an option. */
 int serve_limits_take(struct serve_limits *l, const struct serve_limit *row,
 		      const char *text, struct remit_error *err) must_check;
+/* What all limits add up to, for a machine of so much memory. */
+struct serve_sum {
+	uint64_t machine_bytes;
+	uint64_t program_bytes, result_bytes, body_bytes, own_bytes;
+	uint64_t memory_bytes; /* of these */
+	uint64_t artifact_bytes, package_bytes;
+	uint64_t disk_bytes; /* of these */
+};
+
+/* Choose what was left to this machine. Programs of several keys get what
+   nothing else needs; a single key may promise its programs more than there is,
+   since few use all they may. */
+void serve_limits_settle(struct serve_limits *l, uint64_t machine_bytes,
+			 bool has_keys);
+struct serve_sum serve_limits_sum(const struct serve_limits *l,
+				  uint64_t machine_bytes);
 /* What one key may hold of a limit. */
 uint64_t serve_limits_share(uint64_t limit, unsigned percent);
 
 /* The options, as rows of --help. Returns -1 without memory. */
 int serve_limits_help(struct buf *out) must_check;
-/* The whole table, in Markdown. Returns -1 if it cannot be written. */
-int serve_limits_show(FILE *out) must_check;
+/* The whole table, in Markdown, and the sum of it. Returns -1 if it cannot be
+   written. */
+int serve_limits_show(const struct serve_sum *sum, FILE *out) must_check;
 
 #endif

@@ -76,12 +76,13 @@ program_of_a_second_owner_does_not_wait_for_the_first_ones_queue(void **state)
 
 	(void)state;
 	for (int i = 0; i < 4; i++)
-		tenants_wait(&ts, &alice[i], tenants_find(&ts, "alice"), NULL);
+		tenants_wait(&ts, &alice[i], tenants_find(&ts, "alice"), 0,
+			     NULL);
 	assert_string_equal(next(&ts), "alice");
 	assert_string_equal(next(&ts), "alice");
 	assert_string_equal(next(&ts), "nobody"); /* two places stay free */
 	for (int i = 0; i < 2; i++)
-		tenants_wait(&ts, &bob[i], tenants_find(&ts, "bob"), NULL);
+		tenants_wait(&ts, &bob[i], tenants_find(&ts, "bob"), 0, NULL);
 	assert_string_equal(next(&ts), "bob");
 	assert_string_equal(next(&ts), "bob");
 	tenants_end(&ts, &alice[0]);
@@ -99,9 +100,10 @@ owners_take_turns_at_a_single_place(void **state)
 
 	(void)state;
 	for (int i = 0; i < 3; i++)
-		tenants_wait(&ts, &alice[i], tenants_find(&ts, "alice"), NULL);
+		tenants_wait(&ts, &alice[i], tenants_find(&ts, "alice"), 0,
+			     NULL);
 	for (int i = 0; i < 2; i++)
-		tenants_wait(&ts, &bob[i], tenants_find(&ts, "bob"), NULL);
+		tenants_wait(&ts, &bob[i], tenants_find(&ts, "bob"), 0, NULL);
 	for (size_t i = 0; i < 5; i++) {
 		struct turn *turn = tenants_next(&ts);
 
@@ -122,10 +124,11 @@ next_place_goes_to_the_owner_that_runs_least(void **state)
 
 	(void)state;
 	for (int i = 0; i < 4; i++)
-		tenants_wait(&ts, &alice[i], tenants_find(&ts, "alice"), NULL);
+		tenants_wait(&ts, &alice[i], tenants_find(&ts, "alice"), 0,
+			     NULL);
 	for (int i = 0; i < 3; i++)
 		assert_string_equal(next(&ts), "alice");
-	tenants_wait(&ts, &bob, tenants_find(&ts, "bob"), NULL);
+	tenants_wait(&ts, &bob, tenants_find(&ts, "bob"), 0, NULL);
 	assert_string_equal(next(&ts), "nobody");
 	tenants_end(&ts, &alice[1]);
 	assert_string_equal(next(&ts), "bob");
@@ -140,7 +143,8 @@ waiting_program_that_gives_up_leaves_the_queue(void **state)
 
 	(void)state;
 	for (int i = 0; i < 3; i++)
-		tenants_wait(&ts, &turns[i], tenants_find(&ts, "alice"), NULL);
+		tenants_wait(&ts, &turns[i], tenants_find(&ts, "alice"), 0,
+			     NULL);
 	assert_ptr_equal(tenants_next(&ts), &turns[0]);
 	tenants_end(&ts, &turns[1]);
 	tenants_end(&ts, &turns[0]);
