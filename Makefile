@@ -37,6 +37,7 @@ soak: setup
 	@REMIT_SOAK=1 $(PYTHON) tests/run.py escape python e2e newcomer deb
 	@$(PYTHON) tests/soak.py
 	@$(PYTHON) tests/soak_serve.py
+	@$(PYTHON) tests/soak_neighbour.py
 
 # The whole escape suite on another kernel, in an emulator.
 guest: setup all

@@ -228,6 +228,10 @@ struct remit_job {
 	/* Not 0: less time than the policy's `timeout`, which it cannot
 	   exceed. */
 	unsigned long long timeout_ms;
+	/* Programs of one tenant together get as much processor time as one
+	   program of another tenant, or as one without a tenant, where the
+	   capability cgroup_share exists (see `remit doctor`). NULL: none. */
+	const char *tenant;
 	void *user;
 };
 

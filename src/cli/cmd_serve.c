@@ -369,6 +369,7 @@ open_rooms(struct serve_call *c, struct remit_error *err)
 			    .share_percent = c->server.key_share },
 		.share = share_of,
 		.share_user = &c->keys,
+		.divides_processors = c->keys.count > 1,
 	};
 	const char *folder = getenv("TMPDIR");
 	const struct artifact_store_options artifacts = {

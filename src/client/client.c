@@ -136,6 +136,8 @@ client_send_job(struct link *l, const struct remit_job *job, bool stays,
 		if (record_add(&records, "timeout_ms", timeout) < 0)
 			return fail_sys(err, REMIT_E_MEMORY, "job");
 	}
+	if (job->tenant && record_add(&records, "tenant", job->tenant) < 0)
+		return fail_sys(err, REMIT_E_INPUT, "the tenant's name");
 	if ((job->interactive &&
 	     record_add(&records, "interactive", "yes") < 0) ||
 	    (job->context &&

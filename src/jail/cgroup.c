@@ -356,18 +356,19 @@ cgroup_read(const struct cgroup *c, unsigned details, struct cgroup_usage *out)
 #define WEIGHT_V2 100
 
 void
-cgroup_set_share(const struct cgroup *c, uint64_t parts)
+cgroup_set_share(struct cgroup *c, uint64_t parts)
 {
 	bool v2 = c->home && c->home->at[CGROUP_SHARE].v2;
 	uint64_t share = (v2 ? WEIGHT_V2 : SHARES_V1) / parts;
+	uint64_t before = c->share_parts ? c->share_parts : 1;
 	char text[24];
 
-	if (c->at[CGROUP_SHARE] < 0)
+	if (c->at[CGROUP_SHARE] < 0 || parts == before)
 		return;
+	c->share_parts = parts;
 	snprintf(text, sizeof(text), "%llu",
 		 (unsigned long long)(share ? share : 1));
-	/* It fails when the group is being removed, and then does not matter.
-	 */
+	/* Fails only while the group is being removed. */
 	if (write_at(c->at[CGROUP_SHARE], v2 ? "cpu.weight" : "cpu.shares",
 		     text) < 0)
 		return;

@@ -22,6 +22,7 @@ struct cgroup {
 	const struct cgroup_home *home;
 	struct cgroup_limits limits;
 	char name[40];
+	uint64_t share_parts;	    /* see cgroup_set_share(); 0: as made */
 	int at[CGROUP_CONTROLLERS]; /* folder descriptors, -1: not used */
 	/* Files that were opened ahead, or -1. */
 	int memory_peak, pids_peak;
@@ -73,9 +74,9 @@ void cgroup_read(const struct cgroup *c, unsigned details,
 /* Open what will be read at the end of a run, while nobody waits for it. */
 void cgroup_open_peaks(struct cgroup *c);
 void cgroup_close_peaks(struct cgroup *c);
-/* Its part of the processor time, against other groups: that of a group without
-   this call, divided by `parts`. Without a group for it nothing happens. */
-void cgroup_set_share(const struct cgroup *c, uint64_t parts);
+/* Weigh it against other groups: as much as a new group, divided by `parts`.
+   Does nothing where no group divides processor time. */
+void cgroup_set_share(struct cgroup *c, uint64_t parts);
 /* Kill everything in it in one step, if the kernel can. */
 void cgroup_kill(const struct cgroup *c);
 /*

@@ -33,6 +33,7 @@ void
 inmate_free(struct inmate *i)
 {
 	stop_watching(i);
+	cpu_share_leave(&i->keeper->cpu_shares, &i->cpu_share);
 	jail_free(&i->jail);
 	proxy_free(&i->proxy);
 	own_fd_close(&i->in);
@@ -94,6 +95,7 @@ inmate_kill(struct inmate *i)
 	if (i->state == INMATE_SPENT)
 		stop_watching(i);
 	i->state = INMATE_DYING;
+	cpu_share_leave(&i->keeper->cpu_shares, &i->cpu_share);
 	loop_set_timer(&i->keeper->loop, &i->patience, 0);
 	if (i->forking)
 		lose_fork(i);

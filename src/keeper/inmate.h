@@ -14,6 +14,7 @@
 #define REMIT_INMATE_H
 
 #include "bucket.h"
+#include "cpu_share.h"
 #include "jail.h"
 #include "loop.h"
 #include "proxy.h"
@@ -51,6 +52,7 @@ struct inmate {
 	struct session *session;
 	enum inmate_state state;
 	struct jail jail;
+	struct cpu_share cpu_share;
 	struct proxy proxy; /* of a plan that is proxied */
 	pid_t joined; /* whom the zygote has put there; 0: it has not said */
 	bool rehearsed;

@@ -6,6 +6,7 @@
 #define REMIT_KEEPER_H
 
 #include "clerk.h"
+#include "cpu_share.h"
 #include "jail.h"
 #include "journal.h"
 #include "loop.h"
@@ -61,6 +62,7 @@ struct keeper {
 	struct porter porter; /* a shared keeper's from the first jail on */
 	struct cgroup_home cgroups;
 	struct cgroup_stock spare_groups;
+	struct cpu_shares cpu_shares;
 	struct shelf_trust shelf_trust;
 	struct jail_site site;
 };

@@ -143,6 +143,7 @@ session_free(struct session *s)
 	free(s->network_before);
 	free(s->name);
 	free(s->context);
+	free(s->tenant);
 	list_free(&s->env);
 	secrets_free(&s->secrets);
 	free(s);

@@ -80,6 +80,11 @@ take_job(struct session *s, const struct frame *f, struct remit_error *err)
 			s->answers = true;
 		} else if (!strcmp(r.key, "interactive") && s->opened) {
 			s->interactive = true;
+		} else if (!strcmp(r.key, "tenant")) {
+			free(s->tenant);
+			s->tenant = strdup(r.value);
+			if (!s->tenant)
+				return fail_sys(err, REMIT_E_MEMORY, "tenant");
 		} else if (!strcmp(r.key, "context") && s->opened) {
 			free(s->context);
 			s->context = strdup(r.value);

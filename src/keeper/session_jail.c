@@ -107,6 +107,9 @@ session_send_job(struct session *s, struct remit_error *err)
 	struct link *channel = &s->inmate->jail.channel;
 	bool checked = task_is_checked(&s->pool->plan) && !s->closing;
 
+	if (cpu_share_join(&s->keeper->cpu_shares, &s->inmate->cpu_share,
+			   &s->inmate->jail.group, s->tenant, err) < 0)
+		return -1;
 	if (s->closing ? link_send(channel, FRAME_CLOSE, "", 0, err) < 0
 		       : send_code(s, err) < 0)
 		return -1;

@@ -144,10 +144,10 @@ const struct capability_info capabilities[CAN_COUNT] = {
 	},
 	[CAN_CGROUP_SHARE] = {
 		.name = "cgroup_share",
-		.sentence = "processor time is shared fairly between runs, and "
-			    "between the keys of a server",
-		.remedy = "As for cgroup_memory; without it a run with many "
-			  "threads slows others down.",
+		.sentence = "processor time is divided between the keys of a "
+			    "server",
+		.remedy = "As for cgroup_memory; without it programs of one "
+			  "key slow down those of others.",
 	},
 };
 

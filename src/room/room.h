@@ -65,6 +65,8 @@ struct rooms_options {
 	   the lock of the table held, so it must not wait. */
 	struct room_share (*share)(void *user, const char *owner);
 	void *share_user;
+	/* Processor time is divided evenly between owners. */
+	bool divides_processors;
 };
 
 /* What happens in a cell. Each but the last may be NULL. */

@@ -52,6 +52,7 @@ struct rooms {
 	struct remit *remit;
 	struct artifact_store *artifacts;
 	struct tenants tenants;
+	bool divides_processors;
 	struct room_audit audit;
 	struct room_share (*share)(void *user, const char *owner);
 	void *share_user;

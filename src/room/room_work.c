@@ -219,6 +219,7 @@ job_of(const struct room *r, const struct task *t)
 	job.on_question = t->ev->question ? on_question : NULL;
 	job.user = (void *)t;
 	job.interrupt_fd = r->wake;
+	job.tenant = r->all->divides_processors ? r->owner : NULL;
 	return job;
 }
 

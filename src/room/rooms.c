@@ -58,6 +58,7 @@ rooms_open(struct rooms **out, const struct rooms_options *opt,
 	rs->audit = opt->audit;
 	rs->share = opt->share;
 	rs->share_user = opt->share_user;
+	rs->divides_processors = opt->divides_processors;
 	*out = rs;
 	return 0;
 }

@@ -14,7 +14,9 @@ import threading
 
 import pytest
 from conftest import ROOT
+from leftovers import name_of
 from served import Served, serve
+from shared_keeper import family
 from test_serve_hostile import HEAD, unread_bytes
 from waiting import until
 
@@ -114,6 +116,42 @@ def test_programs_wait_for_a_place_and_end_when_their_client_leaves(any_remit):
                 next(waiting)
                 until(lambda: s.metric("remit_rooms") == 4)
             until(lambda: s.metric("remit_rooms") == 3, "what nobody waits for still waits for a place")
+
+
+def cpu_shares(s: Served) -> list[int]:
+    """Of each program that runs, by the groups of its processes; a child that waits for a program is not one of them."""
+    found = []
+    for pid in family(s.process.pid):
+        with contextlib.suppress(OSError):
+            if name_of(pid) != "remit-init":
+                continue
+            groups = pathlib.Path(f"/proc/{pid}/cgroup").read_text()
+            v1 = re.search(r":(?:\w+,)*cpu(?:,\w+)*:(.*/remit-\S+)", groups)
+            v2 = re.search(r"^0::(.*/remit-\S+)", groups, re.M)
+            if v1:
+                found.append(int(pathlib.Path(f"/sys/fs/cgroup/cpu{v1[1]}/cpu.shares").read_text()))
+            elif v2:
+                weight = int(pathlib.Path(f"/sys/fs/cgroup{v2[1]}/cpu.weight").read_text())
+                found.append(weight * 1024 // 100)
+    return sorted(found)
+
+
+def test_programs_of_one_key_divide_what_one_program_of_another_gets(remit):
+    """Processor time is divided between keys, where a group can do that."""
+    divides = {c["name"]: c["yes"] for c in json.loads(remit("doctor", "--json").stdout)["capabilities"]}["cgroup_share"]
+    with two_keys(remit) as (s, alice, bob), sleepers(s, alice, 4):
+        with s.stream("/v1/runs", {"code": "import time; time.sleep(3600)", "policy": {"timeout": "1h"}}) as running:
+            next(running)
+            if divides:
+                # Alice's four, and next to Bob's one those that wait for a program.
+                until(lambda: cpu_shares(s).count(256) == 4, lambda: cpu_shares(s))
+                assert set(cpu_shares(s)) == {256, 1024}
+            assert s.run("6 * 7")["value"]["json"] == 42
+        opened = s.json("POST", "/v1/sessions", {}, status=201)["id"]
+        assert s.json("POST", f"/v1/sessions/{opened}/cells", {"code": "1 + 1"})["value"]["json"] == 2
+        if divides:
+            # A session that rests weighs least.
+            until(lambda: cpu_shares(s)[0] <= 2, lambda: cpu_shares(s))
 
 
 # ---- bodies ----

@@ -1,0 +1,120 @@
+#include "cpu_share.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The kernel's smallest weight, whatever this leaves of a group's share. */
+#define REST_PARTS 1024
+
+struct cpu_tenant {
+	struct cpu_tenant *next;
+	struct cpu_share *members;
+	size_t count;
+	char name[];
+};
+
+static struct cpu_tenant *
+find_tenant(struct cpu_shares *shares, const char *name)
+{
+	struct cpu_tenant *t = shares->first;
+	size_t len = strlen(name);
+
+	while (t && strcmp(t->name, name) != 0)
+		t = t->next;
+	if (t)
+		return t;
+	t = calloc(1, sizeof(*t) + len + 1);
+	if (!t)
+		return NULL;
+	memcpy(t->name, name, len);
+	t->next = shares->first;
+	shares->first = t;
+	return t;
+}
+
+static void
+divide(const struct cpu_tenant *t)
+{
+	for (struct cpu_share *s = t->members; s; s = s->next)
+		cgroup_set_share(s->group, t->count);
+}
+
+static void
+free_tenant(struct cpu_shares *shares, struct cpu_tenant *t)
+{
+	struct cpu_tenant **at = &shares->first;
+
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
+	free(t);
+}
+
+static void
+forget(struct cpu_shares *shares, struct cpu_share *s)
+{
+	struct cpu_tenant *t = s->tenant;
+	struct cpu_share **at;
+
+	if (!t)
+		return;
+	for (at = &t->members; *at != s; at = &(*at)->next)
+		;
+	*at = s->next;
+	s->tenant = NULL;
+	s->next = NULL;
+	t->count--;
+	if (t->count)
+		divide(t);
+	else
+		free_tenant(shares, t);
+}
+
+static int
+add(struct cpu_shares *shares, struct cpu_share *s, const char *tenant,
+    struct remit_error *err)
+{
+	struct cpu_tenant *t = find_tenant(shares, tenant);
+
+	if (!t)
+		return fail_sys(err, REMIT_E_MEMORY, "processor share");
+	s->tenant = t;
+	s->next = t->members;
+	t->members = s;
+	t->count++;
+	divide(t);
+	return 0;
+}
+
+int
+cpu_share_join(struct cpu_shares *shares, struct cpu_share *s,
+	       struct cgroup *group, const char *tenant,
+	       struct remit_error *err)
+{
+	s->group = group;
+	if (s->tenant && tenant && !strcmp(s->tenant->name, tenant))
+		return 0;
+	forget(shares, s);
+	if (tenant)
+		return add(shares, s, tenant, err);
+	cgroup_set_share(group, 1);
+	return 0;
+}
+
+void
+cpu_share_leave(struct cpu_shares *shares, struct cpu_share *s)
+{
+	forget(shares, s);
+	/* A jail must not die slowly, and its group may be used again. */
+	if (s->group)
+		cgroup_set_share(s->group, 1);
+}
+
+void
+cpu_share_rest(struct cpu_shares *shares, struct cpu_share *s)
+{
+	if (!s->tenant)
+		return;
+	forget(shares, s);
+	cgroup_set_share(s->group, REST_PARTS);
+}

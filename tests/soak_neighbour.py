@@ -1,0 +1,101 @@
+"""What one key of `remit serve` does to another, as root and as an ordinary user, with the limits of the server as they are
+by default: Alice keeps all processors busy with as many programs as she may run, and Bob runs a program of 50 ms of processor time.
+His median time may grow by a factor of 2.5, and the start of a program by 20 ms. For an ordinary user without a `cpu` group
+there is no such promise, and the figures are only printed.
+
+    tests/soak_neighbour.py [RUNS]
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import pathlib
+import statistics
+import sys
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "e2e")]
+
+from conftest import Remit  # noqa: E402
+from served import Served  # noqa: E402
+from soak import staged  # noqa: E402
+from test_tenants import two_keys  # noqa: E402
+from waiting import until  # noqa: E402
+
+SHORT = "1"
+WORK = "import time\nend = time.process_time() + 0.05\nwhile time.process_time() < end: pass"
+SPIN = "while True: pass"
+PROGRAMS = 64  # of Alice's, half of which run at once
+SLOWER_MAX = 2.5
+LATER_MAX_MS = 20
+TRIES = 3  # the machine may have had other work
+
+
+def median_ms(s: Served, code: str, runs: int) -> float:
+    took = []
+    for _ in range(runs):
+        begun = time.monotonic()
+        assert s.run(code)["status"] == "ok"
+        took.append(time.monotonic() - begun)
+        time.sleep(0.02)
+    return statistics.median(took) * 1000
+
+
+@contextlib.contextmanager
+def spinning(s: Served, key: str):
+    policy = {"timeout": "1h", "cpu_seconds": "1h"}
+
+    def spin() -> None:
+        with contextlib.suppress(OSError):
+            s.ask("POST", "/v1/runs", {"code": SPIN, "policy": policy}, token=key, timeout=3600)
+
+    threads = [threading.Thread(target=spin) for _ in range(PROGRAMS)]
+    for t in threads:
+        t.start()
+    until(lambda: s.metric("remit_rooms") == PROGRAMS, "Alice's programs do not run")
+    time.sleep(1)  # the last ones have been given their processors
+    yield
+    s.stop_listening()
+    s.process.terminate()
+    for t in threads:
+        t.join()
+
+
+def measure(remit: Remit, runs: int) -> tuple[float, float]:
+    """How many times slower Bob's program is, and how many milliseconds later it starts."""
+    with two_keys(remit) as (s, alice, _):
+        s.run(WORK)
+        alone = median_ms(s, WORK, runs), median_ms(s, SHORT, runs)
+        with spinning(s, alice):
+            beside = median_ms(s, WORK, runs), median_ms(s, SHORT, runs)
+    print(
+        f"{remit.label}: a program of 50 ms takes {alone[0]:.0f} ms alone and {beside[0]:.0f} ms beside {PROGRAMS} of another key "
+        f"({beside[0] / alone[0]:.1f} times), print(1) {alone[1]:.1f} and {beside[1]:.1f} ms",
+        flush=True,
+    )
+    return beside[0] / alone[0], beside[1] - alone[1]
+
+
+def soak(remit: Remit, runs: int) -> list[str]:
+    capabilities = json.loads(remit("doctor", "--json").stdout)["capabilities"]
+    divides = next(c["yes"] for c in capabilities if c["name"] == "cgroup_share")
+    for _ in range(TRIES):
+        slower, later_ms = measure(remit, runs)
+        if not divides or (slower <= SLOWER_MAX and later_ms <= LATER_MAX_MS):
+            return []
+    return [f"{remit.label}: {slower:.1f} times slower, {later_ms:.0f} ms later"]
+
+
+def main() -> int:
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 25
+    with staged() as remits:
+        problems = [p for remit in remits for p in soak(remit, runs)]
+    print("\n".join(problems) or "all right")
+    return bool(problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
