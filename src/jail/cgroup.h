@@ -36,8 +36,10 @@ struct cgroup_usage {
 	uint64_t oom_kills;
 };
 
-#define CGROUP_INIT \
-	{ .at = { -1, -1, -1, -1, -1 }, .memory_peak = -1, .pids_peak = -1 }
+#define CGROUP_INIT                                      \
+	{ .at = { [0 ... CGROUP_CONTROLLERS - 1] = -1 }, \
+	  .memory_peak = -1,                             \
+	  .pids_peak = -1 }
 
 /* The part of a plan's limits that groups keep. */
 void cgroup_limits_of(struct cgroup_limits *out, const struct cgroup_home *home,

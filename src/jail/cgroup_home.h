@@ -39,13 +39,9 @@ struct cgroup_home {
 	struct cgroup_place at[CGROUP_CONTROLLERS];
 };
 
-#define CGROUP_HOME_INIT               \
-	{                              \
-		.at = { { .fd = -1 },  \
-			{ .fd = -1 },  \
-			{ .fd = -1 },  \
-			{ .fd = -1 },  \
-			{ .fd = -1 } } \
+#define CGROUP_HOME_INIT                                                \
+	{                                                               \
+		.at = { [0 ... CGROUP_CONTROLLERS - 1] = { .fd = -1 } } \
 	}
 
 /* Finds a place for every controller for which there is one, by making a

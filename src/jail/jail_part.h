@@ -22,7 +22,7 @@
 	  .workspace = -1,                                     \
 	  .ways_out = -1,                                      \
 	  .own = CONTENTS_INIT,                                \
-	  .groups = { -1, -1, -1, -1 },                        \
+	  .groups = { [0 ... CGROUP_CONTROLLERS - 1] = -1 },   \
 	  .writable = { -1, -1 },                              \
 	  .scratch = -1,                                       \
 	  .slot = -1,                                          \

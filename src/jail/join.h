@@ -16,6 +16,7 @@
 
 #include <sys/types.h>
 
+#include "cgroup_home.h"
 #include "order.h"
 #include "step.h"
 
@@ -38,7 +39,7 @@ enum join_fd {
 	JOIN_PID_NS,
 	JOIN_NET_NS, /* of code that has sockets */
 	JOIN_GROUP,  /* and the next ones: files to write "0" to */
-	JOIN_FDS = JOIN_GROUP + 5,
+	JOIN_FDS = JOIN_GROUP + CGROUP_CONTROLLERS,
 };
 
 /* The namespaces of a jail, in the order in which they are joined. */

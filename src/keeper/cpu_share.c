@@ -9,7 +9,7 @@
 struct cpu_tenant {
 	struct cpu_tenant *next;
 	struct cpu_share *members;
-	size_t count;
+	size_t running; /* of the members, those that do not rest */
 	char name[];
 };
 
@@ -36,7 +36,7 @@ static void
 divide(const struct cpu_tenant *t)
 {
 	for (struct cpu_share *s = t->members; s; s = s->next)
-		cgroup_set_share(s->group, t->count);
+		cgroup_set_share(s->group, s->rests ? REST_PARTS : t->running);
 }
 
 static void
@@ -51,7 +51,7 @@ free_tenant(struct cpu_shares *shares, struct cpu_tenant *t)
 }
 
 static void
-forget(struct cpu_shares *shares, struct cpu_share *s)
+remove_member(struct cpu_shares *shares, struct cpu_share *s)
 {
 	struct cpu_tenant *t = s->tenant;
 	struct cpu_share **at;
@@ -61,18 +61,16 @@ forget(struct cpu_shares *shares, struct cpu_share *s)
 	for (at = &t->members; *at != s; at = &(*at)->next)
 		;
 	*at = s->next;
-	s->tenant = NULL;
-	s->next = NULL;
-	t->count--;
-	if (t->count)
-		divide(t);
-	else
+	t->running -= !s->rests;
+	*s = (struct cpu_share){ .group = s->group };
+	divide(t);
+	if (!t->members)
 		free_tenant(shares, t);
 }
 
 static int
-add(struct cpu_shares *shares, struct cpu_share *s, const char *tenant,
-    struct remit_error *err)
+add_member(struct cpu_shares *shares, struct cpu_share *s, const char *tenant,
+	   struct remit_error *err)
 {
 	struct cpu_tenant *t = find_tenant(shares, tenant);
 
@@ -81,7 +79,7 @@ add(struct cpu_shares *shares, struct cpu_share *s, const char *tenant,
 	s->tenant = t;
 	s->next = t->members;
 	t->members = s;
-	t->count++;
+	t->running++;
 	divide(t);
 	return 0;
 }
@@ -92,11 +90,13 @@ cpu_share_join(struct cpu_shares *shares, struct cpu_share *s,
 	       struct remit_error *err)
 {
 	s->group = group;
-	if (s->tenant && tenant && !strcmp(s->tenant->name, tenant))
+	if (s->tenant && tenant && !strcmp(s->tenant->name, tenant)) {
+		cpu_share_rest(s, false);
 		return 0;
-	forget(shares, s);
+	}
+	remove_member(shares, s);
 	if (tenant)
-		return add(shares, s, tenant, err);
+		return add_member(shares, s, tenant, err);
 	cgroup_set_share(group, 1);
 	return 0;
 }
@@ -104,17 +104,20 @@ cpu_share_join(struct cpu_shares *shares, struct cpu_share *s,
 void
 cpu_share_leave(struct cpu_shares *shares, struct cpu_share *s)
 {
-	forget(shares, s);
+	remove_member(shares, s);
 	/* A jail must not die slowly, and its group may be used again. */
 	if (s->group)
 		cgroup_set_share(s->group, 1);
 }
 
 void
-cpu_share_rest(struct cpu_shares *shares, struct cpu_share *s)
+cpu_share_rest(struct cpu_share *s, bool rests)
 {
-	if (!s->tenant)
+	struct cpu_tenant *t = s->tenant;
+
+	if (!t || s->rests == rests)
 		return;
-	forget(shares, s);
-	cgroup_set_share(s->group, REST_PARTS);
+	s->rests = rests;
+	t->running += rests ? -1 : 1;
+	divide(t);
 }

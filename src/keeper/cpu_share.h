@@ -24,18 +24,19 @@ struct cpu_share {
 	struct cpu_share *next;
 	struct cpu_tenant *tenant;
 	struct cgroup *group;
+	bool rests;
 };
 
 /*
- * The program in this group begins to run. Several calls count once.
- * `tenant` may be NULL: the group then has the weight of a new one.
+ * The program in this group begins to run, or runs again. Several calls count
+ * once. `tenant` may be NULL: the group then has the weight of a new one.
  */
 int cpu_share_join(struct cpu_shares *shares, struct cpu_share *s,
 		   struct cgroup *group, const char *tenant,
 		   struct remit_error *err) must_check;
 /* It ends, or was never counted. */
 void cpu_share_leave(struct cpu_shares *shares, struct cpu_share *s);
-/* It rests until the next call of cpu_share_join(). */
-void cpu_share_rest(struct cpu_shares *shares, struct cpu_share *s);
+/* Whether it rests. Without a tenant nothing changes. */
+void cpu_share_rest(struct cpu_share *s, bool rests);
 
 #endif

@@ -209,7 +209,6 @@ session_rest(struct session *s)
 		loop_want(&s->keeper->loop, &s->inmate->on_out, 0);
 		loop_want(&s->keeper->loop, &s->inmate->on_err, 0);
 		session_set_idle(s);
-		cpu_share_rest(&s->keeper->cpu_shares, &s->inmate->cpu_share);
 	}
 	keeper_ended(s->keeper, s);
 	session_flush_door(s);

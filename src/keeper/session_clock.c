@@ -94,6 +94,10 @@ session_set_idle(struct session *s)
 			: loop_now_us() +
 				  session_policy(s)->session_idle_ms * 1000;
 	session_set_timer(s);
+	/* Its code works for a file request, and to copy itself. */
+	if (s->inmate)
+		cpu_share_rest(&s->inmate->cpu_share,
+			       !s->branch && !s->filing.asked);
 }
 
 uint64_t

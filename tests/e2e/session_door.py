@@ -92,7 +92,7 @@ class Job(c.Structure):
         ("files", c.POINTER(File)), ("file_count", c.c_size_t), ("artifacts_dir", c.c_char_p), ("on_output", OnOutput),
         ("on_display", c.c_void_p), ("tools", c.c_void_p), ("tool_count", c.c_size_t), ("on_question", c.c_void_p), ("on_progress", c.c_void_p),
         ("interrupt_fd", c.c_int), ("on_wait", c.c_void_p), ("interactive", c.c_int),
-        ("context", c.c_char_p), ("fresh", c.c_int), ("env", c.POINTER(c.c_char_p)), ("timeout_ms", c.c_ulonglong), ("user", c.c_void_p),
+        ("context", c.c_char_p), ("fresh", c.c_int), ("env", c.POINTER(c.c_char_p)), ("timeout_ms", c.c_ulonglong), ("tenant", c.c_char_p), ("user", c.c_void_p),
     ]  # fmt: skip
 
 

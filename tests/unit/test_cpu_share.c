@@ -140,14 +140,19 @@ resting_session_leaves_its_part_to_the_others(void **state)
 	join(w, 1, "alice");
 	told(w, 0);
 	told(w, 1);
-	cpu_share_rest(&w->shares, &w->share[0]);
+	cpu_share_rest(&w->share[0], true);
 	assert_int_equal(told(w, 0), 1);
 	assert_int_equal(told(w, 1), 1024);
-	cpu_share_rest(&w->shares, &w->share[0]); /* once more: no change */
+	cpu_share_rest(&w->share[0], true); /* once more: no change */
 	assert_int_equal(told(w, 0), 0);
+	cpu_share_rest(&w->share[0], false);
+	assert_int_equal(told(w, 0), 512);
+	cpu_share_rest(&w->share[0], true);
+	told(w, 0);
+	told(w, 1);
 	join(w, 0, "alice");
 	assert_int_equal(told(w, 0), 512);
-	cpu_share_rest(&w->shares, &w->share[0]);
+	cpu_share_rest(&w->share[0], true);
 	told(w, 0);
 	cpu_share_leave(&w->shares, &w->share[0]);
 	assert_int_equal(told(w, 0), 1024); /* it may die quickly */
