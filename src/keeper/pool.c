@@ -7,6 +7,7 @@
 #include "hash.h"
 #include "inmate.h"
 #include "keeper.h"
+#include "number.h"
 #include "nursery.h"
 #include "package_rule.h"
 #include "proc.h"
@@ -17,6 +18,9 @@
 #define RETRY_US     (10 * 1000000ull)
 /* Built at once for one pool. */
 #define BUILDING_MAX 4
+/* What all that wait with modules of packages may take, by their policies. No
+   key of a server pays for their memory. */
+#define FOREIGN_BYTES (UINT64_C(1) << 30)
 
 /* ---- life ---- */
 
@@ -264,8 +268,8 @@ push_wanting(struct pool *p, struct session *s)
 	p->wanting_count++;
 }
 
-void
-pool_unserve(struct pool *p, struct session *s)
+static void
+stop_wanting(struct pool *p, struct session *s)
 {
 	struct session **at = &p->wanting, *before = NULL;
 
@@ -287,7 +291,7 @@ pop_wanting(struct pool *p)
 	struct session *s = p->wanting;
 
 	if (s)
-		pool_unserve(p, s);
+		stop_wanting(p, s);
 	return s;
 }
 
@@ -308,6 +312,62 @@ is_stale(const struct inmate *i, uint64_t now_us)
 	       now_us - i->made_us > POOL_STALE_US;
 }
 
+/*
+ * Who waits with modules of packages runs foreign code, such as a thread that
+ * one of them has started, and no clock or limit of a job counts that. So there
+ * are few of them, and each is stopped until it gets a job.
+ */
+static uint64_t
+foreign_bytes(const struct pool *p)
+{
+	const struct plan_limits *l = &p->plan.limits;
+
+	/* Other processes of one would not be stopped. */
+	if (p->policy.subprocess_execution)
+		return UINT64_MAX;
+	return number_add(p->policy.memory_bytes,
+			  l->memory_cgroup_bytes ? 0 : p->policy.disk_bytes);
+}
+
+static void
+limit_foreign(struct pool *p)
+{
+	uint64_t each = foreign_bytes(p), taken = 0, left;
+
+	if (!pool_imports_inside(p))
+		return;
+	for (const struct pool *q = p->keeper->pools; q; q = q->next)
+		if (q != p && pool_imports_inside(q))
+			taken = number_add(
+				taken, number_mul(foreign_bytes(q), q->target));
+	left = taken < FOREIGN_BYTES ? FOREIGN_BYTES - taken : 0;
+	if (number_mul(each, p->target) > left)
+		p->target = each ? left / each : 0;
+}
+
+/* Sessions that wanted some may have left. */
+static void
+trim_foreign(struct pool *p)
+{
+	if (!pool_imports_inside(p))
+		return;
+	for (struct inmate *i = p->keeper->inmates, *next; i; i = next) {
+		next = i->next;
+		if (p->waiting_count + p->building_count <=
+		    p->target + p->wanting_count)
+			return;
+		if (i->in_pool && i->pool == p)
+			inmate_kill(i);
+	}
+}
+
+void
+pool_unserve(struct pool *p, struct session *s)
+{
+	stop_wanting(p, s);
+	trim_foreign(p);
+}
+
 /* The oldest that may still be used. */
 static struct inmate *
 pop_waiting(struct pool *p)
@@ -324,6 +384,8 @@ pop_waiting(struct pool *p)
 		}
 		remove_waiting(p, i);
 		i->in_pool = false;
+		if (pool_imports_inside(p))
+			jail_go_on(&i->jail);
 		return i;
 	}
 	return NULL;
@@ -351,8 +413,12 @@ pool_add(struct pool *p, struct inmate *i)
 	p->failures = p->late_imports = 0;
 	p->build_us = loop_now_us() - i->made_us;
 	push_waiting(p, i);
-	if (!p->wanting)
+	if (!p->wanting) {
+		if (pool_imports_inside(p))
+			jail_stop(&i->jail);
+		trim_foreign(p);
 		return;
+	}
 	i = pop_waiting(p);
 	s = i ? pop_wanting(p) : NULL;
 	if (s)
@@ -461,6 +527,7 @@ grow(struct pool *p)
 	p->target = p->target ? p->target * 2 : 2;
 	if (p->target > POOL_TARGET_MAX)
 		p->target = POOL_TARGET_MAX;
+	limit_foreign(p);
 }
 
 int

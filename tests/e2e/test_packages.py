@@ -19,7 +19,7 @@ from leftovers import gone, processes
 from network_world import METADATA, PUBLIC
 from package_index import Wheel
 from session_door import Door
-from shared_keeper import SharedKeeper
+from shared_keeper import SharedKeeper, children
 from waiting import until
 
 INSIDE = "/.remit/packages"
@@ -189,6 +189,7 @@ SOURCES = {
     "preload_fails": "raise ValueError('no luck\\x1b[31m')",
     "preload_exits": "import os; os._exit(3)",
     "preload_eats": "kept = bytearray(3 << 30)",
+    "preload_spins": "import threading, time\ndef spin():\n    while True: pass\nthreading.Thread(target=spin, daemon=True).start()",
 }
 
 
@@ -209,6 +210,34 @@ def test_preload_of_a_package_is_imported_in_the_jail(shop, preloads):
         assert {r["start"] for r in results} == {"warm"}
         (pool,) = [p for p in keeper.status()["pools"] if p["preload"]]
         assert pool["warm"] and all(z["preload"] == [] for z in keeper.status()["zygotes"])
+
+
+def stopped(keeper) -> list[int]:
+    """Processes of the keeper's jails that were stopped."""
+    return [pid for pid in children(keeper.pid) if proc_stat(pid)[0] == "T"]
+
+
+def proc_stat(pid: int) -> tuple[str, int]:
+    """The state of a process and its ticks of processor time."""
+    words = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return words[0], int(words[11]) + int(words[12])
+
+
+def test_packages_imported_ahead_of_programs_take_little_memory_and_no_time(shop, preloads):
+    """Nothing of a policy counts what foreign code does while it waits for a program, and no key of a server pays for it."""
+    flags = (*preloads, "--package", "preload_spins", "--preload", "preload_spins", "--memory", "400M")
+    with contextlib.closing(SharedKeeper(shop.remit, env=shop.env)) as keeper:
+        assert keeper.json("print(1)", *flags)["stdout"] == "1\n"
+        runs = [keeper.remit.popen("run", "--json", *flags, "-c", "print(1)", env=keeper.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) for _ in range(6)]
+        assert [json.loads(run.communicate()[0])["stdout"] for run in runs] == ["1\n"] * 6
+        pool = keeper.until(lambda: next((p for p in keeper.status()["pools"] if p["preload"] and p["waiting"] and not p["building"]), None))
+        assert pool["waiting"] <= 2, pool  # 1 GiB of those with modules of packages
+        waiting = keeper.until(lambda: stopped(keeper))[-1]
+        before = proc_stat(waiting)
+        assert keeper.json("print(1)", "--python", PYTHON)["stdout"] == "1\n"
+        assert proc_stat(waiting) == before
+        result = keeper.json("import threading; print(threading.active_count())", *flags)
+        assert (result["start"], result["stdout"]) == ("warm", "2\n"), result
 
 
 @pytest.mark.parametrize(
