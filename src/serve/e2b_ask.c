@@ -1,5 +1,6 @@
 #include "e2b_ask.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -96,7 +97,11 @@ e2b_wrong_context(const json_t *body)
 {
 	if (!is_python(json_object_get(body, "language")))
 		return "language: there is only Python here";
-	return is_text_or_nothing(body, "cwd") ? NULL : "cwd: must be a string";
+	if (!is_text_or_nothing(body, "cwd"))
+		return "cwd: must be a string";
+	return json_string_length(json_object_get(body, "cwd")) < PATH_MAX
+		       ? NULL
+		       : "cwd: the path is too long";
 }
 
 char *

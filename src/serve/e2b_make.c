@@ -15,6 +15,10 @@
 #define LIFE	 300
 #define LIFE_MAX (30 * 86400)
 
+/* Of the names and values of metadata or variables, which the server keeps as
+   long as the sandbox lives. */
+#define STRINGS_MAX ((size_t)64 * 1024)
+
 /* ---- what is wished for ---- */
 
 /* Objects of strings, or nothing. */
@@ -24,6 +28,7 @@ take_strings(json_t **to, const json_t *body, const char *name,
 {
 	json_t *given = json_object_get(body, name), *value;
 	const char *key;
+	size_t bytes = 0;
 
 	*to = json_object();
 	if (!*to)
@@ -39,7 +44,13 @@ take_strings(json_t **to, const json_t *body, const char *name,
 		if (!json_is_string(value) || !*key || strchr(key, '='))
 			return fail(err, REMIT_E_INPUT,
 				    "%s.%.40s: must be a string", name, key);
+		bytes += strlen(key) + json_string_length(value);
 	}
+	if (bytes > STRINGS_MAX)
+		return fail(err, REMIT_E_INPUT,
+			    "%s: names and values together may have at most "
+			    "%zu KiB",
+			    name, STRINGS_MAX / 1024);
 	return json_object_update(*to, given) < 0
 		       ? fail_sys(err, REMIT_E_MEMORY, "%s", name)
 		       : 0;

@@ -189,6 +189,8 @@ def test_copies_of_a_sandbox(served):
         ({"timeout": "soon"}, "timeout"),
         ({"metadata": {"a": 1}}, "metadata.a"),
         ({"envVars": {"A=B": "1"}}, "envVars"),
+        ({"metadata": {"a": "x" * 65536}}, "64 KiB"),
+        ({"envVars": {str(n): "x" * 32768 for n in range(3)}}, "64 KiB"),
     ],
 )
 def test_what_cannot_be_kept_is_refused(one, wish, words):
@@ -292,7 +294,7 @@ def test_contexts(served):
         assert box.ask("POST", "/execute", {"code": "1", "context_id": made["id"]})[0] == 404
         assert box.ask("DELETE", f"/contexts/{made['id']}")[0] == 404
         assert "No such file" in box.json("POST", "/contexts", {"cwd": "/nowhere"}, status=400)["message"]
-        for wrong in (5, ["/tmp"], "/tmp\0x"):
+        for wrong in (5, ["/tmp"], "/tmp\0x", "/tmp" + "/." * 2048):
             assert "cwd" in box.json("POST", "/contexts", {"cwd": wrong}, status=400)["message"]
         assert [c["id"] for c in box.json("GET", "/contexts")] == ["main"]
 
