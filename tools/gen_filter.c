@@ -15,12 +15,15 @@
  *
  * It ends with 1 and a sentence if the table contradicts itself.
  */
+#define _GNU_SOURCE
+
 #include "assembler.h"
 #include "filter.h"
 #include "own.h"
 #include "syscall_table.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <seccomp.h>
 #include <stdarg.h>
@@ -279,6 +282,10 @@ print_programs(void)
 	static unsigned same[FILTER_ARCHES][FILTER_VARIANTS];
 
 	printf("/* Written by gen_filter; see syscall_table.h. */\n\n");
+	/* The tables have flags of the machine that this runs on. */
+	printf("_Static_assert(O_DIRECT == %#x, \"generate this on a machine "
+	       "like the target\");\n\n",
+	       (unsigned)O_DIRECT);
 	for (unsigned a = 0; a < FILTER_ARCHES; a++) {
 		for (unsigned v = 0; v < FILTER_VARIANTS; v++) {
 			unsigned *s = &same[a][v];

@@ -46,8 +46,8 @@ const struct call syscall_base[] = {
 	/* Files, by path and by descriptor. The mounts decide which; but in a
 	   folder of the host nobody may make a setuid file, and openat2 has
 	   its mode in memory. */
-	{ "open", .check = &check_mode_2 },
-	{ "openat", .check = &check_mode_3 },
+	{ "open", .check = &check_open },
+	{ "openat", .check = &check_openat },
 	{ "openat2", .action = REFUSE(ENOSYS) },
 	{ "creat", .check = &check_mode_1 },
 	{ "stat", .action = ALLOW },

@@ -39,6 +39,17 @@ const struct check check_mode_1 = CHECK(mode_1, REFUSE(EPERM));
 const struct check check_mode_2 = CHECK(mode_2, REFUSE(EPERM));
 const struct check check_mode_3 = CHECK(mode_3, REFUSE(EPERM));
 
+/* Each read of a file of the host would come from the disk and not from memory.
+   EINVAL is what file systems say that have no such reads. */
+#define NO_DIRECT_READS(n) REFUSE_IF(EINVAL, BITS(n, O_DIRECT, O_DIRECT))
+
+static const struct clause open_flags[] = { NO_DIRECT_READS(1), PLAIN_MODE(2) };
+static const struct clause openat_flags[] = { NO_DIRECT_READS(2),
+					      PLAIN_MODE(3) };
+
+const struct check check_open = CHECK(open_flags, REFUSE(EPERM));
+const struct check check_openat = CHECK(openat_flags, REFUSE(EPERM));
+
 /* Children. */
 
 /*
@@ -301,22 +312,34 @@ const struct check check_prlimit_own = CHECK(prlimit_own, REFUSE(EPERM));
  * (signals sent by the kernel on our behalf).
  */
 static const struct clause fcntl_commands[] = {
-	ALLOW_IF(INT(1, F_DUPFD)),	ALLOW_IF(INT(1, F_GETFD)),
-	ALLOW_IF(INT(1, F_SETFD)),	ALLOW_IF(INT(1, F_GETFL)),
-	ALLOW_IF(INT(1, F_SETFL)),	ALLOW_IF(INT(1, F_GETLK)),
-	ALLOW_IF(INT(1, F_SETLK)),	ALLOW_IF(INT(1, F_SETLKW)),
-	ALLOW_IF(INT(1, F_OFD_GETLK)),	ALLOW_IF(INT(1, F_OFD_SETLK)),
-	ALLOW_IF(INT(1, F_OFD_SETLKW)), ALLOW_IF(INT(1, F_DUPFD_CLOEXEC)),
+	REFUSE_IF(EINVAL, INT(1, F_SETFL), BITS(2, O_DIRECT, O_DIRECT)),
+	ALLOW_IF(INT(1, F_DUPFD)),
+	ALLOW_IF(INT(1, F_GETFD)),
+	ALLOW_IF(INT(1, F_SETFD)),
+	ALLOW_IF(INT(1, F_GETFL)),
+	ALLOW_IF(INT(1, F_SETFL)),
+	ALLOW_IF(INT(1, F_GETLK)),
+	ALLOW_IF(INT(1, F_SETLK)),
+	ALLOW_IF(INT(1, F_SETLKW)),
+	ALLOW_IF(INT(1, F_OFD_GETLK)),
+	ALLOW_IF(INT(1, F_OFD_SETLK)),
+	ALLOW_IF(INT(1, F_OFD_SETLKW)),
+	ALLOW_IF(INT(1, F_DUPFD_CLOEXEC)),
 };
 
 const struct check check_fcntl = CHECK(fcntl_commands, REFUSE(EPERM));
 
 /* Record locks are kernel memory that no limit counts. */
 static const struct clause fcntl_commands_strict[] = {
-	ALLOW_IF(INT(1, F_DUPFD)),     ALLOW_IF(INT(1, F_GETFD)),
-	ALLOW_IF(INT(1, F_SETFD)),     ALLOW_IF(INT(1, F_GETFL)),
-	ALLOW_IF(INT(1, F_SETFL)),     ALLOW_IF(INT(1, F_GETLK)),
-	ALLOW_IF(INT(1, F_OFD_GETLK)), ALLOW_IF(INT(1, F_DUPFD_CLOEXEC)),
+	REFUSE_IF(EINVAL, INT(1, F_SETFL), BITS(2, O_DIRECT, O_DIRECT)),
+	ALLOW_IF(INT(1, F_DUPFD)),
+	ALLOW_IF(INT(1, F_GETFD)),
+	ALLOW_IF(INT(1, F_SETFD)),
+	ALLOW_IF(INT(1, F_GETFL)),
+	ALLOW_IF(INT(1, F_SETFL)),
+	ALLOW_IF(INT(1, F_GETLK)),
+	ALLOW_IF(INT(1, F_OFD_GETLK)),
+	ALLOW_IF(INT(1, F_DUPFD_CLOEXEC)),
 };
 
 const struct check check_fcntl_strict =

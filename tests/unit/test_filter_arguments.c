@@ -366,6 +366,18 @@ memory_files_have_no_huge_pages(void **state)
 /* Descriptors. */
 
 static void
+files_are_not_read_past_the_cache(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < FILTER_INIT; v++) {
+		expect(v, "open", REFUSE(EINVAL), 0, O_RDONLY | O_DIRECT);
+		expect(v, "openat", REFUSE(EINVAL), 0, 0, O_RDONLY | O_DIRECT);
+		expect(v, "openat", ALLOW, 0, 0, O_RDONLY | O_DIRECTORY);
+		expect(v, "fcntl", REFUSE(EINVAL), 0, F_SETFL, O_DIRECT);
+	}
+}
+
+static void
 fcntl_knows_twelve_commands(void **state)
 {
 	static const uint64_t allowed[] = {
@@ -657,6 +669,7 @@ main(void)
 		cmocka_unit_test(futex_waits_and_wakes_and_nothing_else),
 		cmocka_unit_test(mmap_refuses_pages_that_escape_limits),
 		cmocka_unit_test(memory_files_have_no_huge_pages),
+		cmocka_unit_test(files_are_not_read_past_the_cache),
 		cmocka_unit_test(fcntl_knows_twelve_commands),
 		cmocka_unit_test(ioctl_knows_seven_requests_in_every_class),
 		cmocka_unit_test(

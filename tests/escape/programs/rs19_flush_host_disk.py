@@ -25,6 +25,20 @@ flush("fadvise64", 0, 0, DONTNEED)
 reach("syncfs", "syncfs", NOT_OPEN)
 reach("readahead", "readahead", NOT_OPEN, 0, 4096)
 
+# Reads that come from the disk each time, and not from memory.
+def read_directly(name, call):
+    try:
+        call()
+        went_through(name, "it is opened for direct reads")
+    except OSError as e:
+        refused(name, errname(e.errno))
+
+
+import fcntl
+
+read_directly("openat", lambda: os.open(os.__file__, os.O_RDONLY | os.O_DIRECT))
+read_directly("fcntl", lambda: fcntl.fcntl(os.open(os.__file__, os.O_RDONLY), fcntl.F_SETFL, os.O_DIRECT))
+
 # Programs must not notice: neither with what they only read nor with their own files.
 host = os.open(os.__file__, os.O_RDONLY)
 with open("own", "w") as f:
