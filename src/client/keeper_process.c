@@ -4,14 +4,27 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define CONTROL_FD 3
 
 extern char **environ;
+
+/* The folder of the runtime, lib/remit, has the name as well. */
+static bool
+is_program(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       access(path, X_OK) == 0;
+}
 
 /* Beside this code: the program itself, or the remit of the same prefix. */
 static int
@@ -31,7 +44,7 @@ find_command(char *out, size_t size, struct remit_error *err)
 		*slash = '\0';
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		snprintf(out, size, "%s/%s", real, places[i]);
-		if (access(out, X_OK) == 0)
+		if (is_program(out))
 			return 0;
 	}
 	return fail(err, REMIT_E_INPUT,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
 
 import pytest
-from machine import ROOT, SOAK, USER, Machine
+from machine import CHECKOUT, ROOT, SOAK, USER, Machine
 
 from conftest import skip_or_fail
 from documents import commands, demo_output, shows
@@ -53,6 +54,9 @@ def test_readme_install_block_installs(newcomer):
         machine.run(user if line == "make" else "root", f"cd ~{user}/remit; {line}")
     shown = machine.run(user, "cd; hash -r; command -v remit; remit run -c 'print(6 * 7)'; ls /usr/local/share/man/man1")
     assert shown.split() == ["/usr/local/bin/remit", "42", "remit.1"]
+    # "Installed, pkg-config gives the flags."
+    shown = machine.run(user, "cc examples/hello.c $(pkg-config --cflags --libs remit) -o ../hello; ../hello")
+    assert shown == "ok: hello from process 2\n"
 
 
 def test_readme_blocks_print_what_is_shown(newcomer):
@@ -71,6 +75,22 @@ def test_a_run_leaves_no_mount(newcomer):
 
 
 if SOAK:
+
+    def test_demo_works_whatever_the_folder_is_called(newcomer):
+        machine, user = newcomer
+        folder = machine.home(user) / "it's a folder: here, 100%"
+        subprocess.run(["cp", "-a", machine.home(user) / CHECKOUT, folder], check=True)
+        output = machine.run(user, 'cd ../it*; rm -rf build; make demo; make install DESTDIR="../the root" >/dev/null; ls "../the root/usr/local/bin"')
+        assert shows(demo_output(README) + "remit\n", output), output
+
+    @pytest.mark.parametrize("compiler", ["gcc", "clang"])
+    def test_compiler_has_no_warnings(newcomer, compiler):
+        """The product and what only tests are made of, by the compiler of that release."""
+        machine, user = newcomer
+        machine.run("root", f"apt-get install -y -qq --no-install-recommends {compiler} libcmocka-dev >/dev/null")
+        folder = f"build-{compiler}"
+        machine.run(user, f"CC={compiler} meson setup {folder} -Dwerror=true -Dtests=true >/dev/null; ninja -C {folder} --quiet")
+        machine.run(user, f"meson test -C {folder} --no-rebuild --suite unit --timeout-multiplier=4; examples/demo.sh {folder}/remit; rm -r {folder}")
 
     def test_pip_installs_a_checkout(newcomer):
         """With the build's packages and pip alone."""
