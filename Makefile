@@ -4,19 +4,25 @@ MESON = /usr/bin/env meson
 BUILD = build
 PYTHON = /usr/bin/python3
 
-.PHONY: all setup demo test soak guest bench lint format install deb wheel clean
+.PHONY: all writable setup demo test soak guest bench lint format install deb wheel clean
 
 # The command, the library and the man pages, and nothing that only tests need.
 all: $(BUILD)/build.ninja
 	@if [ -t 1 ]; then ninja -C $(BUILD); else \
 		echo "building in $(BUILD)/"; ninja -C $(BUILD) --quiet; fi
 
-$(BUILD)/build.ninja:
+$(BUILD)/build.ninja: | writable
 	@tools/setup.sh
 	@$(MESON) setup $(BUILD) >/dev/null || \
 		{ cat $(BUILD)/meson-logs/meson-log.txt; exit 1; }
 
-setup:
+writable:
+	@for folder in "$(CURDIR)" $(wildcard $(BUILD)); do \
+		[ -w "$$folder" ] || { echo "make: $$folder cannot be written by" \
+			"you. Build in a clone that belongs to you." >&2; exit 1; }; \
+	done
+
+setup: | writable
 	@tools/setup.sh test
 
 demo: all
@@ -58,15 +64,16 @@ lint: setup
 format:
 	clang-format-19 -i $$(git ls-files '*.c' '*.h')
 
+# With DESTDIR=FOLDER, below that folder.
 install: all
-	$(MESON) install -C $(BUILD) --quiet
+	@tools/install.sh $(BUILD)
 
 # Debian packages, in build-deb/.
-deb:
+deb: | writable
 	@tools/deb.sh
 
 # A wheel for every CPython from 3.9 on, in dist/.
-wheel:
+wheel: | writable
 	@tools/setup.sh
 	@$(PYTHON) -c 'import sys; sys.path.insert(0, "python"); \
 		import backend, os; os.makedirs("dist", exist_ok=True); \

@@ -60,9 +60,9 @@ check() {
 	lintian "$@" || fail "lintian does not accept the packages, see above."
 }
 
+tools/setup.sh deb
 rm -rf "$out"
 mkdir "$out"
-tools/setup.sh deb
 version=$(cat VERSION)
 sources=$out/remit-$version
 mkdir "$sources"

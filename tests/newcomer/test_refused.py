@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from machine import Machine
+from machine import USER, USERS, Machine
 
 from conftest import skip_or_fail
 
@@ -24,7 +24,9 @@ def machine():
     if os.geteuid() != 0:
         skip_or_fail("only root can enter another root")
     with Machine("bookworm") as one:
-        one.put_checkout("root")
+        one.add_user(USER)
+        for user in USERS:
+            one.put_checkout(user)
         yield one
 
 
@@ -58,7 +60,13 @@ def test_without_a_network_the_sentence_says_so(machine):
 
 
 def test_an_ordinary_user_hears_which_command_root_must_run(machine):
-    machine.add_user("somebody")
-    machine.put_checkout("somebody")
-    done = machine.try_run("somebody", "make demo")
+    done = machine.try_run(USER, "make demo")
     assert done.returncode and "only root can install them: meson" in done.stdout and "Ask root to run tools/setup.sh." in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("command", ["make demo", "make deb", "make test", "make wheel"])
+def test_a_checkout_that_cannot_be_written_is_named(machine, command):
+    done = machine.try_run(USER, f"chmod a-w .; {command}")
+    machine.run(USER, "chmod u+w .")
+    first, *rest = done.stdout.splitlines()
+    assert done.returncode and first.startswith(f"make: /home/{USER}/remit cannot be written by you. ") and len(rest) == 1, done.stdout
