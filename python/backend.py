@@ -16,9 +16,11 @@ import io
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import tempfile
 import zipfile
@@ -62,13 +64,63 @@ def is_pure(settings: Settings) -> bool:
     return sys.platform != "linux" or (settings or {}).get("pure") == "true"
 
 
-def tools_missing() -> list[str]:
-    return [name for name in ("meson", "ninja") if not shutil.which(name)]
+# What no index has, and the Debian package of each.
+PROGRAMS = {"pkg-config": "pkg-config", "strip": "binutils"}
+HEADERS = {
+    "stdio.h": "libc6-dev",
+    "linux/landlock.h": "linux-libc-dev",
+    "jansson.h": "libjansson-dev",
+    "mbedtls/ssl.h": "libmbedtls-dev",
+    "seccomp.h": "libseccomp-dev",
+}
+
+
+def compiler() -> list[str] | None:
+    """The one that Meson takes."""
+    wanted = shlex.split(os.environ.get("CC", ""))
+    found = [argv for argv in ([wanted] if wanted else [["cc"], ["gcc"], ["clang"]]) if shutil.which(argv[0])]
+    return found[0] if found else None
+
+
+def has_header(argv: list[str] | None, header: str) -> bool:
+    source = f"#include <{header}>\n"
+    flags = shlex.split(os.environ.get("CPPFLAGS", "") + " " + os.environ.get("CFLAGS", ""))
+    return argv is not None and not subprocess.run([*argv, *flags, "-E", "-xc", "-"], input=source.encode(), capture_output=True).returncode
+
+
+def packages_missing() -> list[str]:
+    cc = compiler()
+    missing = [] if cc else ["gcc"]
+    missing += [package for name, package in PROGRAMS.items() if not shutil.which(name)]
+    missing += [package for header, package in HEADERS.items() if not has_header(cc, header)]
+    return missing if pathlib.Path(sysconfig.get_path("include"), "Python.h").exists() else [*missing, "python3-dev"]
+
+
+def check_machine() -> None:
+    """Before anything is downloaded or built."""
+    checked = subprocess.run(["sh", str(ROOT / "tools" / "setup.sh"), "check"], stderr=subprocess.PIPE, text=True)
+    if checked.returncode:
+        raise SystemExit(checked.stderr.strip())
+    if missing := packages_missing():
+        raise SystemExit(
+            f"remit: to build here, Remit needs these Debian packages or their equivalents: {' '.join(missing)}. Root can "
+            "install them by tools/setup.sh. A wheel of Remit that was built elsewhere (make wheel) needs none of them."
+        )
+
+
+def has_meson() -> bool:
+    if not shutil.which("meson"):
+        return False
+    shown = subprocess.run(["meson", "--version"], env=tools_environment(), capture_output=True, text=True).stdout
+    return shown.partition(".")[0].isdecimal() and int(shown.partition(".")[0]) >= 1
 
 
 def get_requires_for_build_wheel(settings: Settings = None) -> list[str]:
-    """Meson and Ninja from the index only where the system has none."""
-    return tools_missing() if sys.platform == "linux" else []
+    """Meson and Ninja from the index only where the system has none that is new enough."""
+    if is_pure(settings):
+        return []
+    check_machine()
+    return ([] if has_meson() else ["meson>=1.0"]) + ([] if shutil.which("ninja") else ["ninja"])
 
 
 get_requires_for_build_sdist = get_requires_for_build_wheel
@@ -83,6 +135,7 @@ def tools_environment() -> dict[str, str]:
 
 
 def build(folder: pathlib.Path, *targets: str) -> None:
+    check_machine()
     env = tools_environment()
     command = ["meson", "setup", str(folder), "-Dman=disabled", f"-Dpython={sys.executable}"]
     if (folder / "build.ninja").exists():
@@ -90,10 +143,7 @@ def build(folder: pathlib.Path, *targets: str) -> None:
     for argv in (command, ["ninja", "-C", str(folder), *targets]):
         # Build tools show what a backend prints only if it fails.
         if subprocess.run(argv, cwd=ROOT, env=env, stdout=sys.stderr).returncode:
-            raise SystemExit(
-                f"remit: {argv[0]} failed, see above. To build, Remit needs a C compiler, the static library of "
-                "jansson, Mbed TLS, libseccomp's headers and Python's (on Debian: tools/setup.sh installs them)"
-            )
+            raise SystemExit(f"remit: {argv[0]} failed, see above")
 
 
 class Build:

@@ -2,7 +2,8 @@
 # Installs the Debian packages that building needs; with "deb" also those that
 # make Debian packages; with "test" also those that testing needs, the guest's
 # kernel (tests/guest) and the npm packages of the tests (tests/npm). Where all of them are installed it changes nothing, so an
-# ordinary user can build on a machine that root has set up.
+# ordinary user can build on a machine that root has set up. With "check" it only
+# says whether Remit can be built on this machine.
 #
 # REMIT_SETUP=skip leaves packages alone: for a distribution without apt, where
 # you install what the list below names by yourself.
@@ -47,14 +48,20 @@ check_machine() {
 		fail "Remit needs Linux 5.14 or newer, and this kernel is $release. Boot a newer kernel."
 }
 
-# The oldest release of each distribution whose packages are new enough.
-check_distribution() {
+read_distribution() {
 	ID=unknown VERSION_ID= PRETTY_NAME="a system without /etc/os-release"
 	[ ! -r /etc/os-release ] || . /etc/os-release
+}
+
+check_apt() {
 	command -v apt-get >/dev/null && command -v dpkg >/dev/null ||
 		fail "this script installs packages with apt only, and $PRETTY_NAME has none." \
 			"Install the equivalents of these Debian packages and run again with" \
 			"REMIT_SETUP=skip:" $build
+}
+
+# The oldest release of each distribution whose packages are new enough.
+check_distribution() {
 	oldest=
 	case $ID in
 	debian) oldest=12 ;;
@@ -152,7 +159,13 @@ fetch_for_tests() {
 # ---- all of it ----
 
 check_machine
+read_distribution
+if [ "${1:-}" = check ]; then
+	check_distribution
+	exit
+fi
 if [ "${REMIT_SETUP:-}" != skip ]; then
+	check_apt
 	check_distribution
 	case ${1:-build} in
 	build) wanted=$build ;;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from machine import USER, USERS, Machine
+from machine import TO_INSTALL, USER, USERS, Machine
 
 from conftest import skip_or_fail
 
@@ -70,3 +70,36 @@ def test_a_checkout_that_cannot_be_written_is_named(machine, command):
     machine.run(USER, "chmod u+w .")
     first, *rest = done.stdout.splitlines()
     assert done.returncode and first.startswith(f"make: /home/{USER}/remit cannot be written by you. ") and len(rest) == 1, done.stdout
+
+
+# ---- pip install . ----
+
+PIP = "python3 -m venv ../venv; ../venv/bin/pip install --no-index ."
+
+
+@pytest.fixture(scope="module")
+def without_compiler():
+    if os.geteuid() != 0:
+        skip_or_fail("only root can enter another root")
+    with Machine("trixie", TO_INSTALL) as one:
+        one.put_checkout("root")
+        yield one
+
+
+def test_pip_names_the_packages_that_a_build_needs(without_compiler):
+    without_compiler.check_no_compiler()
+    done = without_compiler.try_run("root", PIP)
+    assert done.returncode and "remit: to build here, Remit needs these Debian packages or their equivalents: gcc " in done.stdout, done.stdout
+    for package in ("pkg-config", "libjansson-dev", "libmbedtls-dev", "libseccomp-dev", "python3-dev"):
+        assert package in done.stdout, done.stdout
+    assert "No matching distribution" not in done.stdout
+
+
+def test_pip_says_on_which_machines_remit_cannot_be_built(without_compiler):
+    path, script, *words = WRONG["architecture"]
+    program = without_compiler.root / path.lstrip("/")
+    program.write_text(script)
+    program.chmod(0o755)
+    done = without_compiler.try_run("root", PIP)
+    program.unlink()
+    assert done.returncode and all(word in done.stdout for word in words) and "packages" not in done.stdout, done.stdout
