@@ -84,7 +84,8 @@ print_host(const struct site *s, const struct policy *policy,
 		printf("     %-26s   %s: %s\n", "",
 		       capabilities[i].needed ? "needed" : "optional",
 		       h->can[i].why);
-		printf("     %-26s   %s\n", "", capabilities[i].remedy);
+		printf("     %-26s   %s\n", "",
+		       host_remedy(h, (enum capability)i));
 	}
 	if (python)
 		printf("%-4s %-26s %s\n", "no", "python", python->message);

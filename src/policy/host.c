@@ -174,6 +174,25 @@ host_lacks(const struct host *h, enum tier tier)
 	return lacks;
 }
 
+/* A kernel that names no version is not old. */
+static bool
+is_older(const struct host *h, unsigned major, unsigned minor)
+{
+	unsigned a, b;
+
+	return sscanf(h->kernel, "%u.%u", &a, &b) == 2 &&
+	       (a < major || (a == major && b < minor));
+}
+
+const char *
+host_remedy(const struct host *h, enum capability c)
+{
+	if (capabilities[c].needed && is_older(h, 5, 14))
+		return "Remit needs Linux 5.14 or newer, and this kernel is "
+		       "older. Boot a newer kernel.";
+	return capabilities[c].remedy;
+}
+
 json_t *
 host_to_json(const struct host *h)
 {
@@ -187,9 +206,9 @@ host_to_json(const struct host *h)
 			"why", h->can[i].why);
 
 		if (!h->can[i].yes)
-			json_object_set_new(
-				row, "remedy",
-				json_string(capabilities[i].remedy));
+			json_object_set_new(row, "remedy",
+					    json_string(host_remedy(
+						    h, (enum capability)i)));
 		json_array_append_new(caps, row);
 	}
 	doc = json_pack(

@@ -84,6 +84,9 @@ host_left_out(const struct host *h)
    was tried; or CAN_COUNT: the tier works here. */
 enum capability host_lacks(const struct host *h, enum tier tier);
 
+/* What to do about a capability that the host has not. */
+const char *host_remedy(const struct host *h, enum capability c);
+
 json_t *host_to_json(const struct host *h);
 /* For the cache: -1 if the document is not one of ours. */
 int host_from_json(struct host *h, const json_t *doc,

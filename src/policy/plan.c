@@ -362,7 +362,7 @@ check_tier(const struct policy *p, const struct host *h,
 	lacks = host_lacks(h, (enum tier)p->tier);
 	if (lacks != CAN_COUNT)
 		return fail_refused(
-			err, "tier", capabilities[lacks].remedy,
+			err, "tier", host_remedy(h, lacks),
 			"the tier \"%s\" needs %s (%s), and here: %s", t->name,
 			capabilities[lacks].name, capabilities[lacks].sentence,
 			h->can[lacks].why);

@@ -243,6 +243,35 @@ long_texts_are_cut_and_still_end(void **state)
 	assert_int_equal(strlen(h.can[0].why), sizeof(h.can[0].why) - 1);
 }
 
+static void
+an_old_kernel_is_what_lacks_whatever_it_lacks(void **state)
+{
+	static const struct {
+		const char *kernel;
+		bool old;
+	} row[] = {
+		{ "5.10.0-32-amd64 x86_64", true },
+		{ "4.4.0 x86_64", true },
+		{ "5.13.19 x86_64", true },
+		{ "5.14.0-570.el9 x86_64", false },
+		{ "6.1.0 x86_64", false },
+		{ "custom x86_64", false },
+	};
+	struct host h = some_host(0);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		const char *told;
+
+		snprintf(h.kernel, sizeof(h.kernel), "%s", row[i].kernel);
+		told = host_remedy(&h, CAN_MOUNT);
+		assert_int_equal(strstr(told, "Boot a newer kernel") != NULL,
+				 row[i].old);
+		assert_string_equal(host_remedy(&h, CAN_CGROUP_KILL),
+				    capabilities[CAN_CGROUP_KILL].remedy);
+	}
+}
+
 int
 main(void)
 {
@@ -257,6 +286,7 @@ main(void)
 		cmocka_unit_test(every_size_of_a_page_that_linux_has_is_taken),
 		cmocka_unit_test(capabilities_of_another_version_are_refused),
 		cmocka_unit_test(long_texts_are_cut_and_still_end),
+		cmocka_unit_test(an_old_kernel_is_what_lacks_whatever_it_lacks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
