@@ -5,7 +5,7 @@
 #	install.sh BUILD
 set -eu
 
-folder=$(/usr/bin/python3 -c 'import json, sys
+folder=$(python3 -c 'import json, sys
 print(*(o["value"] for o in json.load(open(sys.argv[1])) if o["name"] == "prefix"))' \
 	"$1/meson-info/intro-buildoptions.json")
 case ${DESTDIR:=} in

@@ -73,8 +73,16 @@ check_distribution() {
 	fi
 }
 
+check_tools() {
+	for tool in meson ninja python3; do
+		command -v "$tool" >/dev/null ||
+			fail "the program $tool is missing. Install the equivalents of these Debian" \
+				"packages:" $build
+	done
+}
+
 check_python() {
-	command -v /usr/bin/python3 >/dev/null || return 0 # about to be installed
+	[ -x /usr/bin/python3 ] || return 0
 	/usr/bin/python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' ||
 		fail "Remit needs CPython 3.9 or newer, and /usr/bin/python3 is" \
 			"$(/usr/bin/python3 -V 2>&1)."
@@ -179,5 +187,6 @@ if [ "${REMIT_SETUP:-}" != skip ]; then
 	done
 	[ -z "$missing" ] || install_packages "$@"
 fi
+check_tools
 check_python
 [ "${1:-}" != test ] || fetch_for_tests

@@ -53,6 +53,12 @@ def test_a_machine_without_apt_hears_what_to_install(machine):
     assert done.returncode and "with apt only" in done.stdout and "REMIT_SETUP=skip: meson" in done.stdout, done.stdout
 
 
+def test_who_installs_packages_by_hand_hears_which_program_is_missing(machine):
+    done = machine.try_run("root", "REMIT_SETUP=skip make")
+    first, *rest = done.stdout.splitlines()
+    assert done.returncode and first.startswith("setup: the program meson is missing. ") and len(rest) == 1, done.stdout
+
+
 def test_without_a_network_the_sentence_says_so(machine):
     done = machine.try_run("root", "echo 'Acquire::http::Proxy \"http://127.0.0.1:9\";' >/etc/apt/apt.conf.d/00none; make demo")
     (machine.root / "etc/apt/apt.conf.d/00none").unlink()
