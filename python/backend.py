@@ -173,6 +173,7 @@ def native_files(folder: pathlib.Path) -> dict[str, bytes]:
     files = {
         f"{NAME}/_core.abi3.so": stripped(folder / "python" / "_core.abi3.so"),
         f"{NAME}/_native/remit": stripped(folder / "remit"),
+        f"{NAME}/_native/remit-bench": stripped(folder / "remit-bench"),
         f"{NAME}/_native/runtime/_remit.abi3.so": stripped(folder / "runtime" / "_remit.abi3.so"),
     }
     for path in sorted((folder / "runtime").glob("*.py")):
@@ -247,7 +248,7 @@ def write_wheel(path: pathlib.Path, files: dict[str, bytes]) -> None:
         for name, data in files.items():
             info = zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0))
             info.compress_type = zipfile.ZIP_DEFLATED
-            info.external_attr = (0o100755 if name.endswith("/remit") else 0o100644) << 16
+            info.external_attr = (0o100755 if name.endswith(("/remit", "/remit-bench")) else 0o100644) << 16
             wheel.writestr(info, data)
 
 

@@ -202,7 +202,8 @@ def stage():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="remit-e2e-", dir="/var/tmp"))
     folder.chmod(0o755)
     (folder / "bin").mkdir()
-    shutil.copy2(build / "remit", folder / "bin" / "remit")
+    for name in ("remit", "remit-bench"):
+        shutil.copy2(build / name, folder / "bin" / name)
     shutil.copytree(build / "runtime", folder / "bin" / "runtime", ignore=shutil.ignore_patterns("*.p"))
     if os.geteuid() == 0:
         make_test_user()

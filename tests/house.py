@@ -37,7 +37,7 @@ def banned_functions() -> list[str]:
     pattern = re.compile(r"(?<![\w.>])(" + "|".join(BANNED) + r")\s*\(")
     return [
         f"{path.relative_to(ROOT)}:{number}: {found.group(1)}"
-        for path in tracked("src/*.c", "runtime/*.c", "python/*.c")
+        for path in tracked("src/*.c", "bench/*.c", "runtime/*.c", "python/*.c")
         for number, line in enumerate(path.read_text().splitlines(), 1)
         if (found := pattern.search(line)) and not line.lstrip().startswith(("*", "/*"))
     ]
@@ -46,7 +46,7 @@ def banned_functions() -> list[str]:
 def purposes() -> list[str]:
     """Every header, and every .c file without one, says what it is for."""
     problems = []
-    for path in tracked("src/*.h", "src/*.c", "runtime/*.c", "tools/*.c", "python/*.[ch]"):
+    for path in tracked("src/*.h", "src/*.c", "bench/*.[ch]", "runtime/*.c", "tools/*.c", "python/*.[ch]"):
         if path.suffix == ".c" and path.with_suffix(".h").exists():
             continue
         if not re.match(rf"/\*\n \* {re.escape(path.stem.removeprefix('cmd_'))}\b", path.read_text()):

@@ -200,9 +200,9 @@ def stage_lint(stage: str) -> None:
     check(stage, f"clang-format-{CLANG}", "--dry-run", "--Werror", *tracked("*.c", "*.h"))
     check(
         stage, "cppcheck", "--quiet", "--error-exitcode=1", "--inline-suppr", "--enable=warning,portability", f"-j{CPUS}",
-        "--suppressions-list=tests/cppcheck.txt", "-D_GNU_SOURCE", "-D__x86_64__", "-Iinclude", "-Isrc/base", "src",
+        "--suppressions-list=tests/cppcheck.txt", "-D_GNU_SOURCE", "-D__x86_64__", "-Iinclude", "-Isrc/base", "src", "bench",
     )  # fmt: skip
-    sources = "\n".join(tracked("src/*.c", "runtime/*.c", "tools/*.c", "python/*.c"))
+    sources = "\n".join(tracked("src/*.c", "bench/*.c", "runtime/*.c", "tools/*.c", "python/*.c"))
     tidy = ["clang-tidy-19", "-p", "build", "--quiet", "--extra-arg=-Wno-unknown-warning-option", *SHORT]
     check(stage, "xargs", f"-P{CPUS}", "-n6", *tidy, input=sources)
     check(stage, PYTHON, "tests/house.py")

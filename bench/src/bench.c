@@ -73,26 +73,35 @@ make_environments(struct bench *b, struct remit_error *err)
 	return 0;
 }
 
-static int
-find_self(struct bench *b, struct remit_error *err)
+/* The first of these places beside this program that there is; if there is
+   none, the last. False: it is not there. */
+static bool
+find_beside(char *out, size_t size, const char *own, const char *const *places)
 {
-	static const char *const places[] = { "../bench",
-					      "../share/remit/bench" };
-	own_mem char *own = NULL;
-	ssize_t n = readlink("/proc/self/exe", b->remit, sizeof(b->remit) - 1);
+	for (size_t i = 0; places[i]; i++) {
+		snprintf(out, size, "%s/%s", own, places[i]);
+		if (access(out, R_OK) == 0)
+			return true;
+	}
+	return false;
+}
 
-	if (n < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "readlink /proc/self/exe");
-	b->remit[n] = '\0';
+static int
+find_product(struct bench *b, struct remit_error *err)
+{
+	static const char *const commands[] = { "remit", "../bin/remit", NULL };
+	static const char *const drivers[] = { "../bench",
+					       "../share/remit/bench", NULL };
+	own_mem char *own = NULL;
+
 	if (path_own_dir(&own, err) < 0)
 		return -1;
-	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-		snprintf(b->drivers, sizeof(b->drivers), "%s/%s", own,
-			 places[i]);
-		if (access(b->drivers, R_OK) == 0)
-			break;
-	}
-	return 0;
+	/* Without drivers, the rows that need one are absent. */
+	find_beside(b->drivers, sizeof(b->drivers), own, drivers);
+	if (find_beside(b->remit, sizeof(b->remit), own, commands))
+		return 0;
+	return fail(err, REMIT_E_INPUT,
+		    "there is neither %s/remit nor %s/../bin/remit", own, own);
 }
 
 /* It listens, and it also holds a control descriptor of ours: so it ends
@@ -166,7 +175,7 @@ bench_open(struct bench *b, const struct bench_options *opt,
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (watch_signals(b, err) < 0 ||
 	    bench_folder_make(b->folder, err) < 0 ||
-	    make_environments(b, err) < 0 || find_self(b, err) < 0 ||
+	    make_environments(b, err) < 0 || find_product(b, err) < 0 ||
 	    bench_root_make(&b->root, b->folder, python, err) < 0)
 		return -1;
 	return start_keeper(b, err);
@@ -257,7 +266,6 @@ bench_progress(const struct bench *b, const char *fmt, ...)
 int
 bench_remit(const struct bench *b, struct remit **out, struct remit_error *err)
 {
-	/* This program is the keeper as well. */
 	struct remit_options opt = { .command_path = b->remit };
 	sigset_t child;
 	int bad;

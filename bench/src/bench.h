@@ -26,7 +26,7 @@ struct bench_options {
 struct bench {
 	struct bench_options opt;
 	const struct interpreter *python;
-	char remit[4096];   /* this program */
+	char remit[4096];   /* the command */
 	char drivers[4096]; /* where bench/jupyter.py lies */
 	char folder[BENCH_FOLDER_SIZE];
 	struct bench_root root; /* in it */

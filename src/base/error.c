@@ -90,3 +90,15 @@ fail_within(struct remit_error *err, const char *fmt, ...)
 	snprintf(err->message, sizeof(err->message), "%s: %.700s", outer, text);
 	return -1;
 }
+
+int
+error_print(const struct remit_error *err)
+{
+	const char *field = err->code == REMIT_E_REFUSED ? err->where : "";
+
+	fprintf(stderr, "remit: %s%s%s%s\n", *field ? "refused: " : "", field,
+		*field ? ": " : "", err->message);
+	if (err->remedy[0])
+		fprintf(stderr, "       %s\n", err->remedy);
+	return err->code == REMIT_E_INPUT ? EXIT_MISUSE : EXIT_REFUSED;
+}

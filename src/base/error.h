@@ -24,4 +24,12 @@ int fail_refused(struct remit_error *err, const char *field, const char *remedy,
 int fail_within(struct remit_error *err, const char *fmt, ...)
 	printf_like(2, 3);
 
+/* Exit codes of commands: the caller's mistake; what Remit refuses, or cannot
+   do. */
+#define EXIT_MISUSE  2
+#define EXIT_REFUSED 125
+
+/* Print "remit: message" and the remedy to stderr; returns the exit code. */
+int error_print(const struct remit_error *err);
+
 #endif

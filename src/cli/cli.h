@@ -28,9 +28,9 @@ extern const struct command command_run, command_repl, command_check,
 extern const struct command *const commands[]; /* NULL-terminated */
 
 /* Exit code of remit itself for an error of the caller. */
-#define CLI_MISUSE 2
+#define CLI_MISUSE EXIT_MISUSE
 /* For what Remit refuses, or cannot do. */
-#define CLI_FAILED 125
+#define CLI_FAILED EXIT_REFUSED
 
 /* Print "remit: message" and the remedy to stderr; returns CLI_FAILED, or
    CLI_MISUSE for REMIT_E_INPUT. */

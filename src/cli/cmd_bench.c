@@ -1,184 +1,40 @@
 /*
- * bench: starts, throughput and memory of Remit, bare Python and other
- * sandboxes, measured side by side in one run.
+ * bench: becomes remit-bench. The benchmark is a program of its own, so that
+ * nothing of it is part of the program that is the keeper.
  */
+#include <limits.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/utsname.h>
-#include <time.h>
 
-#include "bench.h"
-#include "bench_beside.h"
-#include "bench_branches.h"
-#include "bench_cells.h"
-#include "bench_doors.h"
-#include "bench_extra.h"
-#include "bench_load.h"
-#include "bench_memory.h"
-#include "bench_network.h"
-#include "bench_size.h"
-#include "bench_start.h"
-#include "bench_tools.h"
 #include "cli.h"
-#include "number.h"
 #include "path.h"
-#include "site.h"
-
-#define ROUNDS	     60
-#define ROUNDS_QUICK 6
-#define ROUNDS_MAX   10000
-#define WINDOW_MS    3000
-#define WINDOW_QUICK 250
-#define INTERRUPTED  130
-
-/* In the order of the report. */
-static int (*const measurements[])(struct bench *b, struct remit_error *err) = {
-	bench_start_measure,  bench_cells_measure, bench_load_measure,
-	bench_memory_measure, bench_size_pools,	   bench_size_zygotes,
-	bench_size_forks,     bench_extra_measure, bench_network_measure,
-	bench_beside_measure, bench_tools_measure, bench_branches_measure,
-	bench_doors_measure,
-};
-
-struct request {
-	struct bench_options opt;
-	const char *python, *json;
-};
-
-static int
-parse(struct request *r, int argc, char **argv, struct remit_error *err)
-{
-	for (int i = 1; i < argc; i++) {
-		const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-		uint64_t n;
-
-		if (!strcmp(argv[i], "--quick")) {
-			r->opt.quick = true;
-			continue;
-		}
-		if (!strcmp(argv[i], "--json"))
-			r->json = value;
-		else if (!strcmp(argv[i], "--python"))
-			r->python = value;
-		else if (!strcmp(argv[i], "--only"))
-			r->opt.only = value;
-		else if (strcmp(argv[i], "--rounds"))
-			return flags_unknown(argv[i], err);
-		else if (!value || number_parse(&n, value) < 0 || !n ||
-			 n > ROUNDS_MAX)
-			return fail(err, REMIT_E_INPUT,
-				    "--rounds needs a number from 1 to %d "
-				    "behind it",
-				    ROUNDS_MAX);
-		else
-			r->opt.rounds = (unsigned)n;
-		if (!value)
-			return fail(err, REMIT_E_INPUT,
-				    "%s needs a value behind it", argv[i]);
-		i++;
-	}
-	if (!r->opt.rounds)
-		r->opt.rounds = r->opt.quick ? ROUNDS_QUICK : ROUNDS;
-	r->opt.window_ms = r->opt.quick ? WINDOW_QUICK : WINDOW_MS;
-	return 0;
-}
-
-/* Where and when it was measured. */
-struct facts {
-	struct utsname kernel;
-	char date[32], python[32];
-	int cpus;
-};
-
-static void
-find_facts(struct facts *f, const struct interpreter *python)
-{
-	time_t now = time(NULL);
-	struct tm utc = { 0 };
-
-	*f = (struct facts){ .cpus = (int)sysconf(_SC_NPROCESSORS_ONLN) };
-	uname(&f->kernel);
-	gmtime_r(&now, &utc);
-	strftime(f->date, sizeof(f->date), "%Y-%m-%dT%H:%M:%SZ", &utc);
-	snprintf(f->python, sizeof(f->python), "%d.%d.%d", python->major,
-		 python->minor, python->micro);
-}
-
-static int
-write_json(const struct bench *b, const struct facts *f, const char *path,
-	   struct remit_error *err)
-{
-	own_mem char *text = NULL;
-	json_t *doc = json_pack(
-		"{s:s, s:s, s:s, s:i, s:b, s:s, s:s, s:i, s:b, s:o}",
-		"remit_version", remit_version(), "date", f->date, "kernel",
-		f->kernel.release, "cpus", f->cpus, "by_root", geteuid() == 0,
-		"python", b->python->executable, "python_version", f->python,
-		"rounds", (int)b->opt.rounds, "quick", b->opt.quick, "sections",
-		bench_report_json(&b->report));
-
-	text = doc ? json_dumps(doc, JSON_INDENT(1) | JSON_REAL_PRECISION(6))
-		   : NULL;
-	json_decref(doc);
-	if (!text)
-		return fail_sys(err, REMIT_E_MEMORY, "%s", path);
-	return path_write_file(path, text, strlen(text), err);
-}
-
-static int
-show(const struct bench *b, const char *json_path, struct remit_error *err)
-{
-	struct facts f;
-
-	find_facts(&f, b->python);
-	bench_progress(b, "%s", "");
-	printf("remit %s, Linux %s, %d processors, by %s\n"
-	       "Python %s (%s), %s\n",
-	       remit_version(), f.kernel.release, f.cpus,
-	       geteuid() == 0 ? "root" : "an ordinary user", f.python,
-	       b->python->executable, f.date);
-	bench_report_print(&b->report, stdout);
-	return json_path ? write_json(b, &f, json_path, err) : 0;
-}
-
-static int
-perform(const struct request *r, const struct interpreter *python,
-	struct remit_error *err)
-{
-	struct bench b;
-	int bad = bench_open(&b, &r->opt, python, err);
-	bool ended;
-
-	for (size_t i = 0; i < ARRAY_LEN(measurements) && !bad; i++)
-		bad = measurements[i](&b, err);
-	if (!bad)
-		bad = show(&b, r->json, err);
-	ended = bad && b.signals >= 0 &&
-		bench_check(&b, &(struct remit_error){ 0 }) < 0;
-	bench_close(&b);
-	if (ended)
-		return INTERRUPTED;
-	return bad ? -1 : 0;
-}
 
 static int
 run(int argc, char **argv)
 {
-	own(policy) struct policy policy = { 0 };
-	own(site) struct site site = { 0 };
-	struct request r = { 0 };
-	struct flags none = { 0 };
+	static const char *const places[] = { "remit-bench",
+					      "../libexec/remit-bench" };
+	own_mem char *own = NULL;
+	char path[PATH_MAX];
 	struct remit_error err;
-	int code;
 
-	if (parse(&r, argc, argv, &err) < 0 ||
-	    cli_policy(&none, &policy, &err) < 0 ||
-	    site_find_host(&site, &err) < 0 ||
-	    site_find_interpreter(&site, r.python ? r.python : policy.python,
-				  &err) < 0)
+	(void)argc;
+	if (path_own_dir(&own, &err) < 0)
 		return cli_error(&err);
-	code = perform(&r, &site.interpreter, &err);
-	return code < 0 ? cli_error(&err) : code;
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		snprintf(path, sizeof(path), "%s/%s", own, places[i]);
+		execv(path, argv);
+		if (errno != ENOENT) {
+			fail_sys(&err, REMIT_E_KERNEL, "start %s", path);
+			return cli_error(&err);
+		}
+	}
+	fail_refused(&err, "",
+		     "The Debian package \"remit\", the wheel and \"make "
+		     "install\" have it: install Remit again from one of them.",
+		     "the benchmark is not installed: there is neither "
+		     "%s/remit-bench nor %s/../libexec/remit-bench",
+		     own, own);
+	return cli_error(&err);
 }
 
 const struct command command_bench = {

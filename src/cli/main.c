@@ -24,13 +24,7 @@ const struct command *const commands[] = {
 int
 cli_error(const struct remit_error *err)
 {
-	const char *field = err->code == REMIT_E_REFUSED ? err->where : "";
-
-	fprintf(stderr, "remit: %s%s%s%s\n", *field ? "refused: " : "", field,
-		*field ? ": " : "", err->message);
-	if (err->remedy[0])
-		fprintf(stderr, "       %s\n", err->remedy);
-	return err->code == REMIT_E_INPUT ? CLI_MISUSE : CLI_FAILED;
+	return error_print(err);
 }
 
 /* The tier of this machine, where no policy and no flag names one. Not the one

@@ -215,6 +215,26 @@ def test_wrong_arguments_are_clear_errors(any_remit, args, words):
     assert done.returncode == 2 and words in done.stderr, done
 
 
+def test_without_its_program_one_sentence_says_so(any_remit, tmp_path):
+    alone = shutil.copy2(any_remit.command, tmp_path)
+    done = subprocess.run([alone, "bench", "--quick"], capture_output=True, text=True)
+    assert done.returncode == 125 and done.stdout == "", done
+    assert done.stderr.startswith("remit: the benchmark is not installed") and '"remit"' in done.stderr
+
+
+def test_it_measures_the_command_beside_it_and_no_other(any_remit, tmp_path):
+    shutil.copy2(pathlib.Path(any_remit.command).parent / "remit-bench", tmp_path)
+    done = subprocess.run([tmp_path / "remit-bench", "--quick"], capture_output=True, text=True)
+    assert done.returncode != 0 and str(tmp_path) in done.stderr, done
+
+
+def test_nothing_of_it_is_in_the_command(any_remit):
+    """It has its symbols, so their names are in it."""
+    command, benchmark = (pathlib.Path(any_remit.command).with_name(name).read_bytes() for name in ("remit", "remit-bench"))
+    assert b"\0keeper_main\0" in command and b"\0bench_open\0" in benchmark
+    assert b"\0bench_" not in command and b"\0keeper_main\0" not in benchmark
+
+
 @pytest.mark.longer
 def test_the_network_is_measured_against_the_host_s(report):
     found = rows(report, "network, loopback")

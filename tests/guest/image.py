@@ -136,7 +136,8 @@ def copy_product(tree: pathlib.Path, phases: dict[str, list[str]]) -> None:
             shutil.copy2(source, top / name)
     for name in BUILDS:
         (top / name).mkdir()
-        shutil.copy2(ROOT / name / "remit", top / name)
+        for program in ("remit", "remit-bench"):
+            shutil.copy2(ROOT / name / program, top / name)
         shutil.copytree(ROOT / name / "runtime", top / name / "runtime", ignore=shutil.ignore_patterns("*.p"))
     lines = [f"{name}={shlex.quote(shlex.join(args))}" for name, args in phases.items()]
     (top / "guest.env").write_text("\n".join(lines) + "\n")

@@ -46,6 +46,15 @@ except OSError as error:
     print(type(error).__name__)'
 }
 
+# A program of its own, which the command has to find.
+check_benchmark() {
+	if remit bench --rounds 0 >stdout 2>stderr; then
+		fail "remit bench --rounds 0 succeeded"
+	fi
+	grep -q '^remit: --rounds needs a number' stderr ||
+		fail "remit bench does not find remit-bench: $(cat stderr)"
+}
+
 check_server() {
 	remit serve --listen "unix:$scratch/remit.sock" >served 2>&1 &
 	server=$!
@@ -93,6 +102,7 @@ check_debian_files() {
 }
 
 check_command
+check_benchmark
 check_server
 check_module
 [ "$kind" != deb ] || check_debian_files

@@ -1,4 +1,8 @@
-#include "bench_beside.h"
+/*
+ * bench_beside: what a warm run costs while another run of the same keeper does
+ * nothing but make calls that are refused, against the same alone.
+ */
+#include "measure/measure.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,4 +1,8 @@
-#include "bench_branches.h"
+/*
+ * bench_branches: a branch of a session that holds 100 MiB, until it has
+ * answered, against a bare fork of a process that holds as much.
+ */
+#include "measure/measure.h"
 
 #include <stdio.h>
 #include <string.h>

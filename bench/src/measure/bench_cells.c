@@ -1,4 +1,8 @@
-#include "bench_cells.h"
+/*
+ * bench_cells: a thousand cells in one session, against the same in a process
+ * that nothing guards and in a Jupyter kernel.
+ */
+#include "measure/measure.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,13 +1,17 @@
-#include "bench_doors.h"
+/*
+ * bench_doors: the same run, or cell, by the library and by each door that is
+ * HTTP, over loopback.
+ */
+#include "measure/measure.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "bench_http.h"
 #include "bench_spawn.h"
 #include "bench_warm.h"
+#include "measure/bench_http.h"
 
 #define SECTION "doors, loopback"
 /* Cells for each round of what starts. */

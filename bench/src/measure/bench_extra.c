@@ -1,4 +1,9 @@
-#include "bench_extra.h"
+/*
+ * bench_extra: what a warm run costs with something, against the same without
+ * it: files that leave, a call that is refused. Both take turns, so that the
+ * machine's noise falls on both alike.
+ */
+#include "measure/measure.h"
 
 #include <fcntl.h>
 #include <stdio.h>

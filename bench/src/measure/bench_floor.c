@@ -1,4 +1,4 @@
-#include "bench_floor.h"
+#include "measure/bench_floor.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "bench_http.h"
+#include "measure/bench_http.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,12 +1,16 @@
-#include "bench_load.h"
+/*
+ * bench_load: how many runs a second, with one and many clients at once, and
+ * what each costs the machine.
+ */
+#include "measure/measure.h"
 
 #include <pthread.h>
 #include <string.h>
 
 #include "bench_driver.h"
-#include "bench_floor.h"
 #include "bench_peer.h"
 #include "bench_warm.h"
+#include "measure/bench_floor.h"
 
 #define SECTION	    "throughput, print(1)"
 #define CLIENTS_MAX 64

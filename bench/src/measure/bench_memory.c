@@ -1,4 +1,8 @@
-#include "bench_memory.h"
+/*
+ * bench_memory: what a waiting child and a running sandbox cost in memory.
+ * PSS, so that pages which several processes share are counted once.
+ */
+#include "measure/measure.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -6,8 +10,8 @@
 #include <sys/eventfd.h>
 
 #include "bench_peer.h"
-#include "bench_pss.h"
 #include "bench_warm.h"
+#include "measure/bench_pss.h"
 
 #define SECTION	  "memory"
 #define SLEEPERS  8

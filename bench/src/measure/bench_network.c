@@ -1,10 +1,15 @@
-#include "bench_network.h"
+/*
+ * bench_network: what the proxy costs, against the host's own network: the
+ * first connection and one stream, to a server at loopback; and what a waiting
+ * child with a named host costs against one without.
+ */
+#include "measure/measure.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "bench_server.h"
 #include "bench_status.h"
+#include "measure/bench_server.h"
 
 #define SECTION	      "network, loopback"
 #define STREAM_ROUNDS 8

@@ -1,4 +1,4 @@
-#include "bench_pss.h"
+#include "measure/bench_pss.h"
 
 #include <dirent.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "bench_relay.h"
+#include "measure/bench_relay.h"
 
 #include <sys/socket.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-#include "bench_server.h"
+#include "measure/bench_server.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,10 +1,15 @@
-#include "bench_size.h"
+/*
+ * bench_size: what a warm run costs against the size of the pool it comes
+ * from, and against the size of the zygote that fills the pool; and what a
+ * fork of the zygote costs against its size.
+ */
+#include "measure/measure.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
-#include "bench_floor.h"
 #include "bench_warm.h"
+#include "measure/bench_floor.h"
 #include "path.h"
 
 #define POOLS	  "pool size, print(1)"

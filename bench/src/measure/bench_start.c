@@ -1,11 +1,16 @@
-#include "bench_start.h"
+/*
+ * bench_start: how long one run takes, from asking to the answer: each
+ * program by each way, warm and cold and by peers. The rounds are interleaved,
+ * so that the machine's noise falls on all alike.
+ */
+#include "measure/measure.h"
 
 #include <string.h>
 
 #include "bench_driver.h"
 #include "bench_peer.h"
-#include "bench_relay.h"
 #include "bench_warm.h"
+#include "measure/bench_relay.h"
 
 #define CASES_MAX 128
 /* What one row may cost in each round: slower ones sit rounds out. */

@@ -1,4 +1,8 @@
-#include "bench_tools.h"
+/*
+ * bench_tools: what a call from the code to a tool of its caller costs, there
+ * and back, one after the other.
+ */
+#include "measure/measure.h"
 
 #include <stdio.h>
 #include <string.h>
