@@ -153,6 +153,8 @@ WARNINGS = "-Dwerror=true" if MUST_WORK else "-Dwerror=false"
 QUICK = "-Doptimization=0"
 PRODUCT = Build("build", ("-Dtests=true",))
 HOLES = Build("build-holes", ("-Dholes=true", QUICK, "-Ddebug=false"), ("product",))
+# Without what can be left out.
+SMALL = Build("build-small", ("-Dforeign_apis=false", QUICK, "-Ddebug=false"), ("product",))
 # Sanitizers and fuzz targets in one.
 SANITIZED = Build("build-asan", ("-Dtests=true", "-Dfuzz=true", "-Db_lundef=false", QUICK), compiler="clang")
 # Fuzzing for minutes pays for optimization.
@@ -329,7 +331,7 @@ def stage_escape(stage: str) -> None:
 
 def run_waiting(stages: list[str]) -> None:
     """The others, by whole files: several of their tests share a server or a machine."""
-    if make(stages[0], PRODUCT, HOLES):
+    if make(stages[0], PRODUCT, HOLES, *([SMALL] if "e2e" in stages else [])):
         pytest(2 * CPUS, "--dist=loadfile", stages={stage: PYTEST[stage] for stage in stages})
 
 

@@ -6,6 +6,7 @@
 
 #include "cgroup_home.h"
 #include "cli.h"
+#include "foreign.h"
 #include "memory_bound.h"
 #include "path.h"
 #include "probe.h"
@@ -96,6 +97,7 @@ print_host(const struct site *s, const struct policy *policy,
 	print_cache(cache);
 	putchar('\n');
 	print_bound(policy, h);
+	puts(foreign_sentence);
 	print_tiers(h, !python);
 }
 
@@ -128,6 +130,7 @@ print_json(const struct site *s, const struct remit_error *python,
 		json_object_set_new(doc, "python_error",
 				    json_string(python->message));
 	json_object_set_new(doc, "cache", describe_cache(cache));
+	json_object_set_new(doc, "foreign_apis", json_boolean(foreign_is_in));
 	json_dumpf(doc, stdout, JSON_INDENT(2));
 	putchar('\n');
 	json_decref(doc);

@@ -10,6 +10,7 @@
 #include "cgroup_home.h"
 #include "cli.h"
 #include "e2b.h"
+#include "foreign.h"
 #include "install.h"
 #include "keeper.h"
 #include "mcp_door.h"
@@ -46,6 +47,7 @@ struct serve_call {
 	struct keys keys;
 	struct server server;
 	struct route_table tables[TABLES_MAX];
+	size_t table_count;
 };
 
 /* ---- options ---- */
@@ -437,17 +439,31 @@ warn_of_sum(const struct serve_sum *sum)
 		needed, machine);
 }
 
+/* Tables that hang first are asked last. */
+static void
+hang(struct serve_call *c, const struct route *const *tables)
+{
+	for (; *tables; tables++) {
+		struct route_table *table = &c->tables[c->table_count++];
+
+		table->rows = *tables;
+		server_hang(&c->server, table);
+	}
+}
+
 static int
 serve(struct serve_call *c, struct remit_error *err)
 {
-	static const struct route *const tables[] = {
-		native_info_routes, native_session_routes, native_file_routes,
-		native_run_routes,  e2b_control_routes,	   e2b_code_routes,
-		e2b_file_routes,    e2b_process_routes,	   small_door_routes,
-		fusion_routes,	    piston_routes,	   mcp_routes,
-		page_routes,
-	};
-	_Static_assert(ARRAY_LEN(tables) <= TABLES_MAX, "room for all tables");
+	static const struct route *const native[] = { native_info_routes,
+						      native_session_routes,
+						      native_file_routes,
+						      native_run_routes, NULL };
+	static const struct route *const others[] = { small_door_routes,
+						      mcp_routes, page_routes,
+						      NULL };
+	_Static_assert(ARRAY_LEN(native) + ARRAY_LEN(others) + FOREIGN_TABLES <=
+			       TABLES_MAX,
+		       "room for all tables");
 	own(site) struct site site = { 0 };
 	char token[KEY_TEXT];
 	bool asks = !c->keys_path && !c->is_open;
@@ -463,15 +479,14 @@ serve(struct serve_call *c, struct remit_error *err)
 	sum = sum_limits(c);
 	if (c->keys.count > 1)
 		warn_of_sum(&sum);
-	piston_find_pythons(&c->keys);
+	foreign_prepare(&c->keys);
 	c->server.keys = &c->keys;
 	/* A single key shares with nobody. */
 	c->server.key_share =
 		c->keys.count > 1 ? (unsigned)c->server.limits.key_share : 100;
-	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
-		c->tables[i].rows = tables[i];
-		server_hang(&c->server, &c->tables[i]);
-	}
+	hang(c, native);
+	hang(c, foreign_routes);
+	hang(c, others);
 	c->server.mcp = mcp_door_open(&c->server);
 	if (!c->server.mcp)
 		return fail_sys(err, REMIT_E_MEMORY, "server");
@@ -481,7 +496,7 @@ serve(struct serve_call *c, struct remit_error *err)
 	}
 	if (open_certificate(c, err) < 0 || audit_open(&c->audit, err) < 0 ||
 	    open_log(c, err) < 0 || open_rooms(c, err) < 0 ||
-	    e2b_open(&c->server.e2b, c->e2b_debug, err) < 0 ||
+	    foreign_open(&c->server, c->e2b_debug, err) < 0 ||
 	    server_open(&c->server, err) < 0 ||
 	    listen_all(c, asks ? token : NULL, err) < 0)
 		return -1;
@@ -498,7 +513,7 @@ finish(struct serve_call *c)
 		_exit(CLI_FAILED); /* the keeper ends with us */
 	mcp_door_free(c->server.mcp);
 	server_free(&c->server);
-	e2b_free(c->server.e2b);
+	foreign_free(&c->server);
 	rooms_free(c->server.rooms);
 	remit_close(c->server.remit);
 	artifact_store_free(c->server.artifacts);
@@ -540,6 +555,14 @@ run(int argc, char **argv)
 	list_free(&c->addresses);
 	free(c);
 	return failed;
+}
+
+static int
+more_help(struct buf *out)
+{
+	if (serve_limits_help(out) < 0)
+		return -1;
+	return buf_addf(out, "\n%s\n", foreign_sentence);
 }
 
 const struct command command_serve = {
@@ -585,7 +608,7 @@ const struct command command_serve = {
 		"none. "
 		"Without --keys\n"
 		"a token for this start is printed, and is the key.\n",
-	.more_options = serve_limits_help,
+	.more_options = more_help,
 	.takes_policy = true,
 	.run = run,
 };

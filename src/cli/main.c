@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "foreign.h"
 #include "nearest.h"
 #include "tls_library.h"
 
@@ -127,8 +128,9 @@ main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : "--help";
 
 	if (!strcmp(name, "--version") || !strcmp(name, "version")) {
-		printf("remit %s, %s\n", remit_version(),
-		       tls_library_version());
+		printf("remit %s, %s, with%s the APIs of %s\n", remit_version(),
+		       tls_library_version(), foreign_is_in ? "" : "out",
+		       FOREIGN_NAMES);
 		return 0;
 	}
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") ||

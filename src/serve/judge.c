@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "exchange_part.h"
+#include "foreign.h"
 #include "json_shape.h"
 #include "server.h"
 
@@ -159,7 +160,10 @@ find_route(struct exchange *x)
 		reply_header(x, "Allow", allowed);
 		reply_fail(x, 405, "input", "this path takes %s", allowed);
 	} else {
-		reply_fail(x, 404, "input", "there is nothing at this path");
+		reply_fail(x, 404, "input", "there is nothing at this path%s",
+			   foreign_is_in ? ""
+					 : "; this server is without the APIs "
+					   "of " FOREIGN_NAMES);
 	}
 	return -1;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "foreign.h"
 #include "remit.h"
 
 /* "{path...}" is "{path}" there. */
@@ -217,9 +218,9 @@ openapi_document(const struct route_table *tables)
 		for (const struct route *r = t->rows; r->method; r++)
 			if (r->summary)
 				add_route(paths, r);
-	return json_pack("{s:s, s:{s:s, s:s}, s:o, s:o, s:[{s:[]}, {s:[]}]}",
-			 "openapi", "3.1.0", "info", "title", "Remit",
-			 "version", remit_version(), "paths", paths,
-			 "components", components(), "security", "bearer",
-			 "key");
+	return json_pack(
+		"{s:s, s:{s:s, s:s, s:s}, s:o, s:o, s:[{s:[]}, {s:[]}]}",
+		"openapi", "3.1.0", "info", "title", "Remit", "version",
+		remit_version(), "description", foreign_sentence, "paths",
+		paths, "components", components(), "security", "bearer", "key");
 }

@@ -2,39 +2,10 @@
  * openapi_schema: what bodies and replies look like, by the names that routes
  * have for them. A table of members, each with a JSON Schema of its own.
  */
+#include "foreign.h"
 #include "openapi.h"
 
-#define ANY		 "{}"
-#define TEXT		 "{\"type\":\"string\"}"
-#define TEXT_OR		 "{\"type\":[\"string\",\"null\"]}"
-#define COUNT		 "{\"type\":\"integer\",\"minimum\":0}"
-#define WHOLE		 "{\"type\":\"integer\"}"
-#define WHOLE_OR	 "{\"type\":[\"integer\",\"null\"]}"
-#define NUMBER		 "{\"type\":\"number\"}"
-#define NUMBER_OR	 "{\"type\":[\"number\",\"null\"]}"
-#define YES_NO		 "{\"type\":\"boolean\"}"
-#define YES_NO_OR	 "{\"type\":[\"boolean\",\"null\"]}"
-#define OBJECT		 "{\"type\":\"object\"}"
-#define OBJECT_OR	 "{\"type\":[\"object\",\"null\"]}"
-#define LIST		 "{\"type\":\"array\"}"
-#define REF(name)	 "{\"$ref\":\"#/components/schemas/" name "\"}"
-#define LIST_OF(item)	 "{\"type\":\"array\",\"items\":" item "}"
-#define LIST_OF_OR(item) "{\"type\":[\"array\",\"null\"],\"items\":" item "}"
-#define ONE_OF(words)	 "{\"enum\":[" words "]}"
-#define MAP_OF(type) \
-	"{\"type\":\"object\",\"additionalProperties\":{\"type\":" type "}}"
-
-#define MEMBERS_MAX 24
-
-static const struct {
-	const char *name;
-	/* It has no others than these; and of some only one. */
-	bool is_closed, has_one;
-	struct {
-		const char *name, *schema;
-		bool required;
-	} members[MEMBERS_MAX];
-} shapes[] = {
+static const struct openapi_shape shapes[] = {
 	{ "Error", .members = { { "error", REF("Fault"), true },
 				{ "result", OBJECT } } },
 	{ "Fault", .members = { { "code", TEXT, true },
@@ -134,112 +105,17 @@ static const struct {
 				      { "stdout", TEXT, true },
 				      { "stderr", TEXT, true } } },
 	{ "PlainError", .members = { { "error", TEXT, true } } },
-	{ "FusionCode",
-	  .members = { { "code", TEXT, true },
-		       { "language", ONE_OF("\"python\""), true },
-		       { "stdin", TEXT_OR },
-		       { "run_timeout", NUMBER },
-		       { "compile_timeout", NUMBER },
-		       { "memory_limit_MB", WHOLE },
-		       { "files", MAP_OF("[\"string\",\"null\"]") },
-		       { "fetch_files", LIST_OF(TEXT) } } },
-	{ "FusionStage",
-	  .members = { { "status", ONE_OF("\"Finished\",\"TimeLimitExceeded\""),
-			 true },
-		       { "execution_time", NUMBER, true },
-		       { "return_code", WHOLE_OR, true },
-		       { "stdout", TEXT, true },
-		       { "stderr", TEXT, true } } },
-	{ "FusionResult",
-	  .members = { { "status", REF("FusionStatus"), true },
-		       { "message", TEXT, true },
-		       { "compile_result", "{\"type\":\"null\"}", true },
-		       { "run_result",
-			 "{\"anyOf\":[" REF("FusionStage") ","
-							   "{\"type\":\"null\"}"
-							   "]}",
-			 true },
-		       { "executor_pod_name", TEXT_OR, true },
-		       { "files", MAP_OF("\"string\""), true } } },
-	{ "FusionNotebook",
-	  .members = { { "cells",
-			 "{\"type\":\"array\",\"items\":" TEXT
-			 ",\"minItems\":1,\"maxItems\":1000}",
-			 true },
-		       { "cell_timeout", NUMBER },
-		       { "total_timeout", NUMBER },
-		       { "memory_limit_MB", WHOLE },
-		       { "kernel", ONE_OF("\"python3\"") },
-		       { "files", MAP_OF("[\"string\",\"null\"]") },
-		       { "fetch_files", LIST_OF(TEXT) } } },
-	{ "FusionCell",
-	  .members = { { "stdout", TEXT, true },
-		       { "stderr", TEXT, true },
-		       { "status", ONE_OF("\"ok\",\"error\""), true },
-		       { "display", LIST_OF(OBJECT), true },
-		       { "error", LIST_OF(OBJECT), true } } },
-	{ "FusionCells",
-	  .members = { { "status", REF("FusionStatus"), true },
-		       { "message", TEXT, true },
-		       { "driver",
-			 "{\"anyOf\":[" REF("FusionStage") ","
-							   "{\"type\":\"null\"}"
-							   "]}",
-			 true },
-		       { "cells", LIST_OF(REF("FusionCell")), true },
-		       { "executor_pod_name", TEXT_OR, true },
-		       { "files", MAP_OF("\"string\""), true } } },
-	{ "PistonFile",
-	  .members = { { "name", TEXT_OR },
-		       { "content", TEXT, true },
-		       { "encoding",
-			 ONE_OF("\"utf8\",\"base64\",\"hex\",null") } } },
-	{ "PistonJob", .is_closed = true,
-	  .members = { { "language", TEXT, true },
-		       { "version", TEXT, true },
-		       { "files", LIST_OF(REF("PistonFile")), true },
-		       { "stdin", TEXT_OR },
-		       { "args", LIST_OF_OR(TEXT) },
-		       { "run_timeout", NUMBER_OR },
-		       { "run_cpu_time", NUMBER_OR },
-		       { "run_memory_limit", NUMBER_OR },
-		       { "compile_timeout", NUMBER_OR },
-		       { "compile_cpu_time", NUMBER_OR },
-		       { "compile_memory_limit", NUMBER_OR } } },
-	{ "PistonStage",
-	  .members = { { "stdout", TEXT, true },
-		       { "stderr", TEXT, true },
-		       { "output", TEXT, true },
-		       { "code", WHOLE_OR, true },
-		       { "signal", TEXT_OR, true },
-		       { "message", TEXT_OR, true },
-		       { "status", ONE_OF("\"RE\",\"SG\",\"TO\",\"OL\",null"),
-			 true },
-		       { "cpu_time", NUMBER_OR, true },
-		       { "wall_time", NUMBER_OR, true },
-		       { "memory", WHOLE_OR, true } } },
-	{ "PistonResult",
-	  .members = { { "language", ONE_OF("\"python\""), true },
-		       { "version", TEXT, true },
-		       { "run", REF("PistonStage"), true } } },
-	{ "PistonRuntime", .members = { { "language", TEXT, true },
-					{ "version", TEXT, true },
-					{ "aliases", LIST_OF(TEXT), true } } },
-	{ "PistonError", .members = { { "message", TEXT, true } } },
+	{ 0 },
 };
 
-/* Those that are no objects, or of which nothing more is said. */
-static const struct {
-	const char *name, *schema;
-} others[] = {
+static const struct openapi_other others[] = {
 	{ "Sessions", LIST_OF(REF("Session")) },
 	{ "Plan", OBJECT },
 	{ "Matrix", LIST_OF(OBJECT) },
 	{ "Status", OBJECT },
 	{ "Fields", LIST_OF(OBJECT) },
 	{ "Document", OBJECT },
-	{ "FusionStatus", ONE_OF("\"Success\",\"Failed\",\"SandboxError\"") },
-	{ "PistonRuntimes", LIST_OF(REF("PistonRuntime")) },
+	{ 0 },
 };
 
 static json_t *
@@ -249,26 +125,26 @@ read_json(const char *text)
 }
 
 static json_t *
-shape_json(size_t i)
+shape_json(const struct openapi_shape *shape)
 {
 	json_t *required = json_array(), *members = json_object();
 	json_t *doc = json_pack("{s:s, s:o}", "type", "object", "properties",
 				members);
 
-	for (size_t k = 0; k < MEMBERS_MAX && shapes[i].members[k].name; k++) {
-		const char *name = shapes[i].members[k].name;
+	for (size_t k = 0; k < MEMBERS_MAX && shape->members[k].name; k++) {
+		const char *name = shape->members[k].name;
 
 		json_object_set_new(members, name,
-				    read_json(shapes[i].members[k].schema));
-		if (shapes[i].members[k].required)
+				    read_json(shape->members[k].schema));
+		if (shape->members[k].required)
 			json_array_append_new(required, json_string(name));
 	}
 	if (json_array_size(required))
 		json_object_set(doc, "required", required);
 	json_decref(required);
-	if (shapes[i].is_closed)
+	if (shape->is_closed)
 		json_object_set_new(doc, "additionalProperties", json_false());
-	if (shapes[i].has_one) {
+	if (shape->has_one) {
 		json_object_set_new(doc, "minProperties", json_integer(1));
 		json_object_set_new(doc, "maxProperties", json_integer(1));
 	}
@@ -278,12 +154,19 @@ shape_json(size_t i)
 json_t *
 openapi_schemas(void)
 {
+	const struct openapi_shape *const shape_tables[] = { shapes,
+							     foreign_shapes };
+	const struct openapi_other *const other_tables[] = { others,
+							     foreign_others };
 	json_t *all = json_object();
 
-	for (size_t i = 0; i < ARRAY_LEN(shapes); i++)
-		json_object_set_new(all, shapes[i].name, shape_json(i));
-	for (size_t i = 0; i < ARRAY_LEN(others); i++)
-		json_object_set_new(all, others[i].name,
-				    read_json(others[i].schema));
+	for (size_t i = 0; i < ARRAY_LEN(shape_tables); i++)
+		for (const struct openapi_shape *s = shape_tables[i]; s->name;
+		     s++)
+			json_object_set_new(all, s->name, shape_json(s));
+	for (size_t i = 0; i < ARRAY_LEN(other_tables); i++)
+		for (const struct openapi_other *o = other_tables[i]; o->name;
+		     o++)
+			json_object_set_new(all, o->name, read_json(o->schema));
 	return all;
 }

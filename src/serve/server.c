@@ -9,8 +9,8 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 
-#include "e2b.h"
 #include "exchange_part.h"
+#include "foreign.h"
 #include "request_log.h"
 
 /* Connections taken in a row: those that are here already have their turn
@@ -180,7 +180,7 @@ on_second(void *owner)
 		conn_watch(c, now);
 	}
 	rooms_sweep(s->rooms);
-	e2b_look(s);
+	foreign_look(s);
 	request_log_report(&s->log, s->log_fd, false);
 	for (size_t i = 0; i < s->listener_count; i++)
 		loop_want(&s->loop, &s->listeners[i].source, EPOLLIN);

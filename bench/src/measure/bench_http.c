@@ -87,7 +87,7 @@ receive(struct bench_http *h, struct remit_error *err)
 			return fail_sys(err, REMIT_E_MEMORY, "an answer");
 	} while (!is_whole(h));
 	if (strncmp(h->got.data, "HTTP/1.1 2", strlen("HTTP/1.1 2")))
-		return fail(err, REMIT_E_PROTOCOL, "%.100s",
+		return fail(err, REMIT_E_PROTOCOL, "%.190s",
 			    h->got.data + h->body);
 	return 0;
 }

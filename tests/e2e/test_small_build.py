@@ -1,0 +1,148 @@
+"""A build without the APIs of other services, which `tests/run.py` makes."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+import shutil
+
+import pytest
+from conftest import PYTHON, ROOT, Remit, make_remit, skip_or_fail, users
+from served import serve
+
+BUILD = ROOT / "build-small"
+WITH = '"remit serve" has the APIs of E2B, SandboxFusion and Piston as well.'
+WITHOUT = '"remit serve" of this build is without the APIs of E2B, SandboxFusion and Piston.'
+# What clients ask for first.
+FIRST = [
+    ("POST", "/sandboxes", {"templateID": "base"}),
+    ("GET", "/v2/sandboxes", None),
+    ("POST", "/execute", {"code": "1"}),
+    ("GET", "/files?path=a", None),
+    ("POST", "/process.Process/List", {}),
+    ("POST", "/run_code", {"code": "1", "language": "python"}),
+    ("POST", "/run_jupyter", {"cells": ["1"]}),
+    ("GET", "/api/v2/runtimes", None),
+    ("POST", "/api/v2/piston/execute", {"language": "python", "version": "*", "files": []}),
+]
+
+
+@pytest.fixture(scope="module")
+def small(stage) -> Remit:
+    """The command of that build."""
+    if not (BUILD / "remit").exists():
+        skip_or_fail("there is no build-small (tests/run.py e2e makes it)")
+    folder = stage / "small" / "bin"
+    folder.mkdir(parents=True)
+    for name in ("remit", "remit-bench"):
+        shutil.copy2(BUILD / name, folder / name)
+    shutil.copytree(BUILD / "runtime", folder / "runtime", ignore=shutil.ignore_patterns("*.p"))
+    own = folder.parent / users()[-1]
+    own.mkdir()
+    small = Remit(users()[-1], own)
+    small.own(own)
+    return small
+
+
+@pytest.fixture(scope="module")
+def full(stage) -> Remit:
+    return make_remit(users()[-1], stage)
+
+
+@pytest.fixture(scope="module")
+def served(small):
+    with serve(small) as one:
+        yield one
+
+
+# ---- what is not in it ----
+
+
+def test_each_build_says_what_is_in_it(small, full):
+    for remit, sentence, word, yes in ((small, WITHOUT, "without", False), (full, WITH, "with", True)):
+        assert remit("--version").stdout.endswith(f", {word} the APIs of E2B, SandboxFusion and Piston\n")
+        for shown in (remit("serve", "--help"), remit("doctor")):
+            assert [line for line in shown.stdout.splitlines() if "E2B, " in line] == [sentence]
+        assert json.loads(remit("doctor", "--json").stdout)["foreign_apis"] is yes
+
+
+def test_the_openapi_document_has_only_what_is_there(served, full):
+    def document(one) -> tuple[str, set[str], set[str]]:
+        shown = one.json("GET", "/v1/openapi.json")
+        return shown["info"]["description"], set(shown["paths"]), set(shown["components"]["schemas"])
+
+    with serve(full) as other:
+        sentence, paths, schemas = document(other)
+    small_sentence, small_paths, small_schemas = document(served)
+    assert (small_sentence, sentence) == (WITHOUT, WITH)
+    assert {"/run_code", "/run_jupyter", "/api/v2/execute", "/api/v2/runtimes"} <= paths - small_paths and small_paths < paths
+    assert small_schemas < schemas and not [name for name in small_schemas if re.match("Fusion|Piston", name)]
+
+
+@pytest.mark.parametrize("method,path,body", FIRST, ids=lambda v: v if isinstance(v, str) else "")
+def test_a_client_of_them_is_told_why_there_is_nothing(served, method, path, body):
+    error = served.json(method, path, body, status=404)["error"]
+    assert error["message"] == "there is nothing at this path; this server is without the APIs of E2B, SandboxFusion and Piston"
+
+
+def test_the_full_build_answers_the_same_clients(full):
+    with serve(full) as other:
+        for method, path, body in FIRST:
+            status, _, text = other.ask(method, path, body)
+            assert status != 404 or b"there is nothing at this path" not in text, (path, text)
+        assert b"there is nothing at this path" in other.ask("GET", "/nowhere")[2]
+        assert b"E2B" not in other.ask("GET", "/nowhere")[2]
+
+
+def test_ports_for_their_debug_mode_are_an_error(small):
+    done = small("serve", "--open", "--listen", "127.0.0.1:0", "--e2b-debug", "--python", PYTHON)
+    assert done.returncode == 2 and "--e2b-debug: this build is without the APIs" in done.stderr, done
+
+
+def parts_of(names: str) -> tuple[set[bytes], set[bytes]]:
+    """Functions that other files know, and paths, of these sources: as they stand in a program."""
+    sources = [path.read_text() for path in ROOT.glob("src/serve/**/*.c") if re.match(names, path.name)]
+    assert sources
+    text = "\n".join(sources)
+    functions = re.findall(r"^(?!static)[\w *]+\n((?:e2b|fusion|piston|notebook)_\w+)\(", text, re.M)
+    paths = re.findall(r'\.pattern = (?:path )?"(/[^"]*)"', text)
+    return {b"\0%s\0" % name.encode() for name in functions}, {path.encode() for path in paths}
+
+
+def test_nothing_of_them_is_in_the_program(small, full):
+    functions, paths = parts_of("e2b|fusion|piston|notebook")
+    assert len(functions) > 30 and len(paths) > 10
+    # Routes of our own have parts of some.
+    paths -= {b"/files", b"/execute", b"/health", b"/runtimes"}
+    in_full, in_small = (pathlib.Path(remit.command).read_bytes() for remit in (full, small))
+    assert [name for name in functions | paths if name in in_small] == []
+    assert len([name for name in functions if name in in_full]) > 30
+    assert [path for path in paths if path not in in_full] == []
+
+
+# ---- what is ----
+
+
+def test_the_server_s_own_routes_work(served):
+    assert served.run("6 * 7")["value"]["json"] == 42
+    assert served.json("POST", "/", {"code": "6 * 7"})["result"] == 42
+    session = served.json("POST", "/v1/sessions", {}, status=201)["id"]
+    served.json("POST", f"/v1/sessions/{session}/cells", {"code": "a = 6"})
+    assert served.json("POST", f"/v1/sessions/{session}/cells", {"code": "a * 7"})["value"]["json"] == 42
+    assert served.json("DELETE", f"/v1/sessions/{session}")
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}
+    accepts = {"Accept": "application/json, text/event-stream"}
+    assert b"serverInfo" in served.ask("POST", "/mcp", asked, headers=accepts)[2]
+    assert b"<html" in served.ask("GET", "/")[2]
+
+
+@pytest.mark.longer
+def test_the_benchmark_says_which_door_is_absent(small):
+    flags = ("--quick", "--rounds", "1", "--only", "doors*", "--python", PYTHON)
+    done = small("bench", *flags, "--json", "doors.json")
+    assert done.returncode == 0, done
+    sections = json.loads((small.folder / "doors.json").read_text())["sections"]
+    rows = {row["name"]: row for section in sections for row in section["rows"]}
+    assert "without the APIs of E2B" in rows["a cell, POST /execute of E2B"]["absent"]
+    assert rows["a cell, POST /mcp"]["time_us"]["count"] > 0
