@@ -153,8 +153,8 @@ WARNINGS = "-Dwerror=true" if MUST_WORK else "-Dwerror=false"
 QUICK = "-Doptimization=0"
 PRODUCT = Build("build", ("-Dtests=true",))
 HOLES = Build("build-holes", ("-Dholes=true", QUICK, "-Ddebug=false"), ("product",))
-# Without what can be left out.
-SMALL = Build("build-small", ("-Dforeign_apis=false", QUICK, "-Ddebug=false"), ("product",))
+# Without what can be left out; each function has a section, for tools/trusted_lines.py.
+SMALL = Build("build-small", ("-Dforeign_apis=false", QUICK, "-Ddebug=false", "-Dc_args=-ffunction-sections -fdata-sections"), ("product",))
 # Sanitizers and fuzz targets in one.
 SANITIZED = Build("build-asan", ("-Dtests=true", "-Dfuzz=true", "-Db_lundef=false", QUICK), compiler="clang")
 # Fuzzing for minutes pays for optimization.

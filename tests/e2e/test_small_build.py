@@ -1,4 +1,6 @@
-"""A build without the APIs of other services, which `tests/run.py` makes."""
+"""A build without the APIs of other services, and how much of a program its keeper can reach.
+
+`tests/run.py` makes the build: -Dforeign_apis=false, and each function in a section of its own."""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ import json
 import pathlib
 import re
 import shutil
+import subprocess
 
 import pytest
 from conftest import PYTHON, ROOT, Remit, make_remit, skip_or_fail, users
@@ -146,3 +149,20 @@ def test_the_benchmark_says_which_door_is_absent(small):
     rows = {row["name"]: row for section in sections for row in section["rows"]}
     assert "without the APIs of E2B" in rows["a cell, POST /execute of E2B"]["absent"]
     assert rows["a cell, POST /mcp"]["time_us"]["count"] > 0
+
+
+# ---- what a keeper can reach ----
+
+
+def test_the_lines_that_a_keeper_can_reach_are_those_of_the_document():
+    if not (BUILD / "remit").exists():
+        skip_or_fail("there is no build-small (tests/run.py e2e makes it)")
+    shown = subprocess.run([PYTHON, ROOT / "tools" / "trusted_lines.py", "--json", BUILD], capture_output=True, text=True, check=True)
+    figures = json.loads(shown.stdout)
+    reached = figures["reached"]
+    assert not [folder for folder in figures["program"] if folder.startswith("bench")]
+    assert not [folder for folder in reached if re.match("src/(serve|mcp|room)", folder)]
+    named = re.search(r"^\| a keeper reaches \| ([\d,]+) \|", (ROOT / "ARCHITECTURE.md").read_text(), re.M)
+    assert named, "ARCHITECTURE.md has the figure"
+    wanted, found = int(named[1].replace(",", "")), sum(reached.values())
+    assert abs(found - wanted) <= 0.05 * wanted, f"ARCHITECTURE.md says {wanted:,}, and there are {found:,}: {reached}"
