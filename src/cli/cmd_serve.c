@@ -15,7 +15,9 @@
 #include "keeper.h"
 #include "mcp_door.h"
 #include "native.h"
+#include "number.h"
 #include "page.h"
+#include "pool.h"
 #include "quantity.h"
 #include "serve_limits.h"
 #include "server.h"
@@ -33,7 +35,9 @@
 _Static_assert(LIMIT_RUNNING == KEEPER_RUNNING_MAX &&
 		       LIMIT_SESSIONS == KEEPER_SESSIONS_MAX &&
 		       LIMIT_INSTALLERS == INSTALL_MAX &&
-		       LIMIT_PACKAGE_BYTES == SHELF_STORE_BYTES,
+		       LIMIT_PACKAGE_BYTES == SHELF_STORE_BYTES &&
+		       LIMIT_JAILS == KEEPER_INMATES_MAX &&
+		       LIMIT_POOLS == POOL_MAX,
 	       "the server shares out what its keeper has");
 
 struct serve_call {
@@ -43,6 +47,8 @@ struct serve_call {
 	const char *keys_path, *add_key, *log_path;
 	const char *certificate_path, *tls_key_path;
 	bool is_open, e2b_debug, shows_limits;
+	bool has_sum; /* of limits, for programs not as many as they like */
+	uint64_t machine_bytes;
 	struct audit audit;
 	struct keys keys;
 	struct server server;
@@ -369,6 +375,8 @@ open_rooms(struct serve_call *c, struct remit_error *err)
 			    .max_bytes = { [TENANT_MEMORY] = l->memory_bytes,
 					   [TENANT_RESULTS] = l->result_bytes },
 			    .share_percent = c->server.key_share },
+		.machine_bytes = c->machine_bytes,
+		.is_lone = c->keys.count <= 1,
 		.share = share_of,
 		.share_user = &c->keys,
 		.divides_processors = c->keys.count > 1,
@@ -396,46 +404,63 @@ open_rooms(struct serve_call *c, struct remit_error *err)
 	return rooms_open(&c->server.rooms, &rooms, err);
 }
 
-static struct serve_sum
-sum_limits(struct serve_call *c)
+static uint64_t
+larger_program(uint64_t bytes, const struct policy *p)
 {
-	/* In whole MiB, as people write it. */
-	uint64_t machine_bytes = cgroup_home_memory_bytes() >> 20 << 20;
+	uint64_t needed = number_add(p->memory_bytes, policy_result_bytes(p));
 
-	serve_limits_settle(&c->server.limits, machine_bytes,
-			    c->keys.count > 1);
-	return serve_limits_sum(&c->server.limits, machine_bytes);
+	return needed > bytes ? needed : bytes;
+}
+
+static void
+settle_limits(struct serve_call *c)
+{
+	struct serve_setting s = {
+		/* In whole MiB, as people write it. */
+		.machine_bytes = cgroup_home_memory_bytes() >> 20 << 20,
+		.program_bytes = larger_program(0, &c->policy),
+		.is_shared = c->keys.count > 1,
+	};
+
+	for (size_t i = 0; i < c->keys.count; i++)
+		s.program_bytes =
+			larger_program(s.program_bytes, &c->keys.all[i].policy);
+	c->machine_bytes = s.machine_bytes;
+	c->has_sum = s.is_shared || c->server.limits.memory_bytes;
+	serve_limits_settle(&c->server.limits, &s);
 }
 
 static int
 show_limits(struct serve_call *c, struct remit_error *err)
 {
-	struct serve_sum sum;
-
 	if (cli_policy(&c->flags, &c->policy, err) < 0)
 		return -1;
 	if (c->keys_path &&
 	    keys_read(&c->keys, c->keys_path, &c->policy, err) < 0)
 		return -1;
-	sum = sum_limits(c);
-	return serve_limits_show(&sum, stdout) < 0
+	settle_limits(c);
+	return serve_limits_show(&c->server.limits, c->machine_bytes, stdout) <
+			       0
 		       ? fail_sys(err, REMIT_E_INPUT, "standard output")
 		       : 0;
 }
 
+/* A single key is promised more than there is, unless an option says how
+   much. */
 static void
-warn_of_sum(const struct serve_sum *sum)
+warn_of_sum(const struct serve_call *c)
 {
+	struct serve_sum sum = serve_limits_sum(&c->server.limits);
 	char needed[QUANTITY_SIZE], machine[QUANTITY_SIZE];
 
-	if (sum->memory_bytes <= sum->machine_bytes)
+	if (!c->has_sum || sum.memory_bytes <= c->machine_bytes)
 		return;
-	quantity_show_bytes(sum->memory_bytes, needed, sizeof(needed));
-	quantity_show_bytes(sum->machine_bytes, machine, sizeof(machine));
+	quantity_show_bytes(sum.memory_bytes, needed, sizeof(needed));
+	quantity_show_bytes(c->machine_bytes, machine, sizeof(machine));
 	fprintf(stderr,
 		"remit: the limits of this server add up to %s of memory, and "
-		"this machine has %s: lower them, --max-memory first (\"remit "
-		"serve --limits\" shows the sum)\n",
+		"this machine has %s: lower them (\"remit serve --limits\" "
+		"with the same options shows the sum)\n",
 		needed, machine);
 }
 
@@ -467,7 +492,6 @@ serve(struct serve_call *c, struct remit_error *err)
 	own(site) struct site site = { 0 };
 	char token[KEY_TEXT];
 	bool asks = !c->keys_path && !c->is_open;
-	struct serve_sum sum;
 
 	/* While there is one thread: finding out forks. */
 	if (site_find_host(&site, err) < 0)
@@ -476,9 +500,8 @@ serve(struct serve_call *c, struct remit_error *err)
 			  : keys_make_local(&c->keys, &c->policy, c->is_open,
 					    token, err)) < 0)
 		return -1;
-	sum = sum_limits(c);
-	if (c->keys.count > 1)
-		warn_of_sum(&sum);
+	settle_limits(c);
+	warn_of_sum(c);
 	foreign_prepare(&c->keys);
 	c->server.keys = &c->keys;
 	/* A single key shares with nobody. */

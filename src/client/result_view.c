@@ -113,10 +113,12 @@ result_view_finish(struct remit_result *r, const char *json, size_t len,
 	return 0;
 }
 
-uint64_t
-result_view_bytes(const struct remit_result *r)
+void
+result_view_bytes(const struct remit_result *r, uint64_t *output,
+		  uint64_t *shown)
 {
-	return r->out.len + r->err.len + (r->shown ? strlen(r->shown) : 0);
+	*output = r->out.len + r->err.len;
+	*shown = r->shown ? strlen(r->shown) : 0;
 }
 
 json_t *

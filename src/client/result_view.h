@@ -24,7 +24,8 @@ int result_view_finish(struct remit_result *r, const char *json, size_t len,
 int result_view_show(struct remit_result *r, char *json,
 		     struct remit_error *err) must_check;
 /* Of its output, and of the JSON of what was shown. */
-uint64_t result_view_bytes(const struct remit_result *r);
+void result_view_bytes(const struct remit_result *r, uint64_t *output,
+		       uint64_t *shown);
 /* The document, once it is finished; the result's own. */
 json_t *result_view_document(const struct remit_result *r);
 /* The text of remit_result_json(), which becomes the caller's; NULL without

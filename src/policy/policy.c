@@ -233,14 +233,15 @@ free_rule(struct mount_rule *m)
 
 /* Output is kept as it came, in a buffer that may be half empty, and as text:
    bytes that are none become three, and are there in base64 as well. What is
-   shown is text already, in parts and as a whole. */
+   shown is there as it came and as JSON, in which a control character is six
+   bytes. */
 uint64_t
 policy_result_bytes(const struct policy *p)
 {
 	uint64_t output = number_add(p->stdout_max_bytes, p->stderr_max_bytes);
 	uint64_t shown = number_add(p->value_bytes, p->display_bytes);
 
-	return number_add(number_mul(output, 6), number_mul(shown, 3));
+	return number_add(number_mul(output, 6), number_mul(shown, 8));
 }
 
 int

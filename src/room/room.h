@@ -59,6 +59,11 @@ struct room_share {
 struct rooms_options {
 	struct remit *remit; /* the caller's, for longer than the rooms */
 	struct tenants_limits limits;
+	/* No program can take more, whatever its policy says; 0: not known. */
+	uint64_t machine_bytes;
+	/* There is one owner: its result is sent even if it is larger than all
+	   results may be together. */
+	bool is_lone;
 	struct artifact_store *artifacts; /* or NULL: no file leaves a jail */
 	struct room_audit audit;
 	/* How much an owner may have; or NULL: as much as there is. Called with
@@ -215,6 +220,10 @@ void room_interrupt(struct room *r);
 void room_cancel(struct room *r, uint64_t number);
 /* From now on; 0: never. */
 void room_set_life(struct room *r, uint64_t life_ms);
+
+/* Within the event `result` or `file`: what is sent of it is made, and so many
+   bytes of memory are needed for it from now on. Elsewhere it does nothing. */
+void room_result_made(uint64_t bytes);
 
 /* -1: there is no such call or question of this owner's (any more). */
 int rooms_answer_call(struct rooms *rs, const char *owner, const char *id,

@@ -53,6 +53,8 @@ struct rooms {
 	struct artifact_store *artifacts;
 	struct tenants tenants;
 	bool divides_processors;
+	uint64_t machine_bytes;
+	bool is_lone;
 	struct room_audit audit;
 	struct room_share (*share)(void *user, const char *owner);
 	void *share_user;
@@ -74,6 +76,7 @@ struct room {
 	bool has_session_place;
 	uint64_t session_bytes; /* of memory, that it holds */
 	uint64_t kept_bytes;	/* of a run whose result is being sent */
+	uint64_t sent_bytes;	/* of results, while one is made and sent */
 	struct turn turn;	/* of the program that waits or runs */
 	/* As it was opened; a branch borrows from its parent. */
 	struct room_options opt;

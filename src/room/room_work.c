@@ -114,7 +114,9 @@ end_turn(struct room *r)
 
 	pthread_mutex_lock(&r->all->lock);
 	if (r->is_run && r->turn.is_running) {
-		r->kept_bytes = r->opt.result_bytes;
+		r->kept_bytes = r->opt.result_bytes < r->turn.memory_bytes
+					? r->opt.result_bytes
+					: r->turn.memory_bytes;
 		tenants_hold(ts, r->tenant, TENANT_MEMORY, r->kept_bytes);
 	}
 	tenants_end(ts, &r->turn);
@@ -123,13 +125,79 @@ end_turn(struct room *r)
 }
 
 static void
-give_result(struct room *r)
+drop_kept(struct room *r)
 {
 	pthread_mutex_lock(&r->all->lock);
 	tenants_give(&r->all->tenants, r->tenant, TENANT_MEMORY, r->kept_bytes);
 	r->kept_bytes = 0;
 	rooms_grant_turns(r->all);
 	pthread_mutex_unlock(&r->all->lock);
+}
+
+/* ---- memory for results ---- */
+
+/* While a result is made into JSON and sent, it takes up to this many times the
+   memory of its output: control characters become six bytes. What was shown is
+   JSON already, and is copied, as a file is. */
+#define OUTPUT_FACTOR 8
+#define COPY_FACTOR   2
+
+/* Wait until the memory for a result is there. It is the room's until
+   end_result(). While it waits, a run is in the table still, so it counts for
+   its owner: how many wait is bounded. Returns -1 if it is more than the owner
+   may ever have. */
+static int
+begin_result(struct room *r, uint64_t bytes, struct remit_error *err)
+{
+	struct rooms *rs = r->all;
+	uint64_t most = tenants_most(&rs->tenants, TENANT_RESULTS);
+
+	if (bytes > most && !rs->is_lone)
+		return fail_refused(err, "",
+				    "Have the program write less, or start the "
+				    "server with a larger --max-result-bytes.",
+				    "the result needs %llu MiB of memory, and "
+				    "this server has %llu MiB for the results "
+				    "of one key",
+				    (unsigned long long)(bytes >> 20),
+				    (unsigned long long)(most >> 20));
+	if (bytes > most)
+		bytes = most;
+	pthread_mutex_lock(&rs->lock);
+	while (!tenants_fits(&rs->tenants, r->tenant, TENANT_RESULTS, bytes) &&
+	       !rs->closing)
+		pthread_cond_wait(&rs->result_ended, &rs->lock);
+	tenants_hold(&rs->tenants, r->tenant, TENANT_RESULTS, bytes);
+	r->sent_bytes = bytes;
+	pthread_mutex_unlock(&rs->lock);
+	return 0;
+}
+
+/* No more than so much is needed from now on. */
+static void
+shrink_result(struct room *r, uint64_t bytes)
+{
+	pthread_mutex_lock(&r->all->lock);
+	if (bytes < r->sent_bytes) {
+		tenants_give(&r->all->tenants, r->tenant, TENANT_RESULTS,
+			     r->sent_bytes - bytes);
+		r->sent_bytes = bytes;
+		pthread_cond_broadcast(&r->all->result_ended);
+	}
+	pthread_mutex_unlock(&r->all->lock);
+}
+
+static void
+end_result(struct room *r)
+{
+	shrink_result(r, 0);
+}
+
+void
+room_result_made(uint64_t bytes)
+{
+	if (here)
+		shrink_result(here, bytes);
 }
 
 /* ---- tasks ---- */
@@ -150,62 +218,50 @@ may_run(const struct room *r, struct remit_error *err)
 	return a->check ? a->check(a->user, err) : 0;
 }
 
-/* While a result is made into JSON and sent, it takes up to this many times the
-   memory of its output: control characters become six bytes. A file is copied
-   once. */
-#define RESULT_FACTOR 10
-#define FILE_FACTOR   2
+/* What the program has left. */
+struct outcome {
+	struct remit_job job;
+	struct remit_result *res; /* NULL: see err */
+	struct remit_error err;
+};
 
-/* Wait until the memory for a result is there; returns how much it is. One that
-   is larger than all of it takes all of it. */
-static uint64_t
-begin_result(struct room *r, uint64_t bytes)
-{
-	struct rooms *rs = r->all;
-	uint64_t max = rs->tenants.limits.max_bytes[TENANT_RESULTS];
-
-	if (!max)
-		return 0;
-	if (bytes > max)
-		bytes = max;
-	pthread_mutex_lock(&rs->lock);
-	while (!tenants_fits(&rs->tenants, r->tenant, TENANT_RESULTS, bytes) &&
-	       !rs->closing)
-		pthread_cond_wait(&rs->result_ended, &rs->lock);
-	tenants_hold(&rs->tenants, r->tenant, TENANT_RESULTS, bytes);
-	pthread_mutex_unlock(&rs->lock);
-	return bytes;
-}
-
-/* Give back so much of it. */
+/* Before the room leaves the table. A result that is too long to be sent is
+   none, and why is its error; what was run is written down in any case. */
 static void
-end_result(struct room *r, uint64_t bytes)
+admit_result(struct room *r, struct outcome *o)
 {
-	pthread_mutex_lock(&r->all->lock);
-	tenants_give(&r->all->tenants, r->tenant, TENANT_RESULTS, bytes);
-	pthread_cond_broadcast(&r->all->result_ended);
-	pthread_mutex_unlock(&r->all->lock);
+	uint64_t output = 0, shown = 0, bytes;
+
+	if (!o->res)
+		return;
+	result_view_bytes(o->res, &output, &shown);
+	bytes = number_add(number_mul(output, OUTPUT_FACTOR),
+			   number_mul(shown, COPY_FACTOR));
+	if (begin_result(r, bytes, &o->err) == 0)
+		return;
+	remit_result_free(take_ptr(&o->res));
 }
 
 /* What was run is written down before it is told of. */
 static void
-tell_run(struct room *r, const struct task *t, struct remit_job job,
-	 struct remit_result *res, const struct remit_error *err)
+tell_run(struct room *r, const struct task *t, struct outcome *o)
 {
 	const struct room_audit *a = &r->all->audit;
 	struct room_record rec = {
-		.owner = r->owner, .job = &job, .res = res, .err = err
+		.owner = r->owner,
+		.job = &o->job,
+		.res = o->res,
+		.err = o->res ? NULL : &o->err,
 	};
-	uint64_t bytes = res ? result_view_bytes(res) : 0;
 	struct remit_error unwritten;
 
-	job.policy_json = r->opt.policy_json;
-	bytes = begin_result(r, number_mul(bytes, RESULT_FACTOR));
+	o->job.policy_json = r->opt.policy_json;
 	if (a->add && a->add(a->user, &rec, &unwritten) < 0)
 		tell(t, NULL, &unwritten);
 	else
-		tell(t, res, err);
-	end_result(r, bytes);
+		tell(t, o->res, rec.err);
+	end_result(r);
+	remit_result_free(o->res);
 }
 
 static struct remit_job
@@ -329,29 +385,27 @@ keep_artifacts(struct room *r, struct remit_result *res)
 static void
 do_run(struct room *r, struct task *t)
 {
-	struct remit_job job = job_of(r, t);
-	struct remit_result *res = NULL;
-	struct remit_error err;
-	int failed;
+	struct outcome o = { .job = job_of(r, t) };
 
 	use_tools(r);
-	job.policy_json = r->opt.policy_json;
-	job.artifacts_dir = r->folder;
-	job.tools = r->opt.tools;
-	job.tool_count = r->opt.tool_count;
-	if (may_run(r, &err) < 0) {
+	o.job.policy_json = r->opt.policy_json;
+	o.job.artifacts_dir = r->folder;
+	o.job.tools = r->opt.tools;
+	o.job.tool_count = r->opt.tool_count;
+	if (may_run(r, &o.err) < 0) {
 		room_drop(r);
-		tell(t, NULL, &err);
+		tell(t, NULL, &o.err);
 		return;
 	}
 	set_state(r, ROOM_BUSY);
-	failed = remit_run(r->all->remit, &job, &res, &err);
+	if (remit_run(r->all->remit, &o.job, &o.res, &o.err) < 0)
+		o.res = NULL;
 	end_turn(r);
 	room_wait_end(r);
+	admit_result(r, &o);
 	room_drop(r);
-	keep_artifacts(r, res);
-	tell_run(r, t, job, res, failed ? &err : NULL);
-	remit_result_free(res);
+	keep_artifacts(r, o.res);
+	tell_run(r, t, &o);
 }
 
 /* A jail that was killed is not there for the next cell. */
@@ -370,42 +424,54 @@ state_after(struct remit_result *res)
 static void
 do_cell(struct room *r, struct task *t)
 {
-	struct remit_job job = job_of(r, t);
-	struct remit_result *res = NULL;
-	struct remit_error err;
-	int failed;
+	struct outcome o = { .job = job_of(r, t) };
+	enum room_state state;
 
-	if (may_run(r, &err) < 0) {
-		tell(t, NULL, &err);
+	if (may_run(r, &o.err) < 0) {
+		tell(t, NULL, &o.err);
 		return;
 	}
 	set_state(r, ROOM_BUSY);
-	failed = remit_session_run(r->session, &job, &res, &err);
+	if (remit_session_run(r->session, &o.job, &o.res, &o.err) < 0)
+		o.res = NULL;
 	end_turn(r);
 	room_wait_end(r);
-	set_state(r, state_after(res));
-	tell_run(r, t, job, res, failed ? &err : NULL);
-	remit_result_free(res);
+	state = state_after(o.res);
+	admit_result(r, &o);
+	set_state(r, state);
+	tell_run(r, t, &o);
+}
+
+/* How long an answer is, only the answer says. */
+static uint64_t
+file_bytes(const struct room *r, const struct remit_file_task *t)
+{
+	uint64_t most = tenants_most(&r->all->tenants, TENANT_RESULTS);
+	uint64_t bytes = REMIT_FILE_READ_MAX;
+
+	if (t->op == REMIT_FILE_READ && t->length && t->length < bytes)
+		bytes = t->length;
+	return bytes > most / COPY_FACTOR ? most / COPY_FACTOR : bytes;
 }
 
 static void
 do_file(struct room *r, struct task *t)
 {
 	struct remit_file_answer *answer = NULL;
+	uint64_t bytes = file_bytes(r, &t->file);
 	struct remit_error err;
-	uint64_t held, needed;
 	bool ended;
 	int failed;
 
-	/* How long the answer is, only the answer says. */
-	held = begin_result(r, FILE_FACTOR * (uint64_t)REMIT_FILE_READ_MAX);
+	/* What does not fit is read in parts. */
+	if (t->file.op == REMIT_FILE_READ)
+		t->file.length = bytes;
+	failed = begin_result(r, COPY_FACTOR * bytes, &err);
 	set_state(r, ROOM_BUSY);
-	failed = remit_session_file(r->session, &t->file, &answer, &err);
-	needed = failed ? 0 : number_mul(answer->len, FILE_FACTOR);
-	if (needed < held) {
-		end_result(r, held - needed);
-		held = needed;
-	}
+	if (!failed)
+		failed =
+			remit_session_file(r->session, &t->file, &answer, &err);
+	shrink_result(r, failed ? 0 : number_mul(answer->len, COPY_FACTOR));
 	/* Refused: there is no jail any more. */
 	ended = failed &&
 		(err.code == REMIT_E_GONE || err.code == REMIT_E_REFUSED);
@@ -413,7 +479,7 @@ do_file(struct room *r, struct task *t)
 	if (!failed)
 		t->ev->file(t->user, answer);
 	tell(t, NULL, failed ? &err : NULL);
-	end_result(r, held);
+	end_result(r);
 	remit_file_answer_free(answer);
 }
 
@@ -454,16 +520,15 @@ static void
 do_close(struct room *r, struct task *t)
 {
 	/* Files leave: it is a program without code. */
-	const struct remit_job end = { .code = "" };
-	struct remit_result *res = NULL;
-	struct remit_error err;
-	int failed = remit_session_close(take_session(r), &res, &err);
+	struct outcome o = { .job = { .code = "" } };
 
+	if (remit_session_close(take_session(r), &o.res, &o.err) < 0)
+		o.res = NULL;
+	admit_result(r, &o);
 	rooms_leave_session(r);
 	room_drop(r);
-	keep_artifacts(r, res);
-	tell_run(r, t, end, res, failed ? &err : NULL);
-	remit_result_free(res);
+	keep_artifacts(r, o.res);
+	tell_run(r, t, &o);
 }
 
 static void (*const deeds[])(struct room *r, struct task *t) = {
@@ -582,7 +647,7 @@ work(void *arg)
 		}
 		/* Some tasks fail before they reach the keeper. */
 		end_turn(r);
-		give_result(r);
+		drop_kept(r);
 		end_task(r);
 		task_free(t);
 	}

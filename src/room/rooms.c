@@ -55,6 +55,8 @@ rooms_open(struct rooms **out, const struct rooms_options *opt,
 	rs->remit = opt->remit;
 	rs->artifacts = opt->artifacts;
 	rs->tenants.limits = opt->limits;
+	rs->machine_bytes = opt->machine_bytes;
+	rs->is_lone = opt->is_lone;
 	rs->audit = opt->audit;
 	rs->share = opt->share;
 	rs->share_user = opt->share_user;
@@ -114,7 +116,10 @@ rooms_free(struct rooms *rs)
 uint64_t
 room_weight(const struct room *r)
 {
-	return number_add(r->opt.memory_bytes, r->opt.result_bytes);
+	uint64_t machine = r->all->machine_bytes;
+	uint64_t bytes = number_add(r->opt.memory_bytes, r->opt.result_bytes);
+
+	return machine && bytes > machine ? machine : bytes;
 }
 
 void
@@ -238,32 +243,31 @@ rooms_check_share(struct rooms *rs, const char *owner, uint64_t count,
 	return failed;
 }
 
-/* A program that can never run is refused, one that cannot run yet waits. The
-   lock is held. */
+/* A program that can never run is refused, one that cannot run yet waits. How
+   much others hold is not told. The lock is held. */
 static int
 check_memory(const struct rooms *rs, const struct room *r,
 	     const struct tenant *t, struct remit_error *err)
 {
 	const struct tenants *ts = &rs->tenants;
 	uint64_t max = ts->limits.max_bytes[TENANT_MEMORY];
+	uint64_t most = tenants_most(ts, TENANT_MEMORY);
 
-	if (max && room_weight(r) > max)
+	if (room_weight(r) > most)
 		return fail_refused(err, "memory_bytes",
 				    "Ask for less memory or shorter output, or "
 				    "start the server with a larger "
-				    "--max-memory.",
+				    "--max-memory or --key-share.",
 				    "it needs %llu MiB of memory, output "
 				    "included, and this server has %llu MiB "
-				    "for all programs",
+				    "for %s",
 				    (unsigned long long)(room_weight(r) >> 20),
-				    (unsigned long long)(max >> 20));
+				    (unsigned long long)(most >> 20),
+				    most < max ? "the programs of one key"
+					       : "all programs");
 	if (!r->is_run && !tenants_fits(ts, t, TENANT_MEMORY, room_weight(r)))
-		return fail(
-			err, REMIT_E_BUSY,
-			"not enough memory for another session (%llu of "
-			"%llu MiB are taken)",
-			(unsigned long long)(ts->bytes[TENANT_MEMORY] >> 20),
-			(unsigned long long)(max >> 20));
+		return fail(err, REMIT_E_BUSY,
+			    "not enough memory for another session now");
 	return 0;
 }
 

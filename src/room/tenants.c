@@ -4,6 +4,7 @@
 
 #include "number.h"
 
+/* What one owner may hold of it. */
 static uint64_t
 part_of(const struct tenants *ts, uint64_t max)
 {
@@ -89,16 +90,24 @@ tenants_leave(struct tenants *ts, struct tenant *t, enum tenant_place p)
 	t->held[p]--;
 }
 
+uint64_t
+tenants_most(const struct tenants *ts, enum tenant_bytes kind)
+{
+	uint64_t max = ts->limits.max_bytes[kind];
+
+	return max ? part_of(ts, max) : UINT64_MAX;
+}
+
 bool
 tenants_fits(const struct tenants *ts, const struct tenant *t,
 	     enum tenant_bytes kind, uint64_t bytes)
 {
-	uint64_t max = ts->limits.max_bytes[kind], own = t->bytes[kind];
+	uint64_t max = ts->limits.max_bytes[kind];
 
 	if (!max)
 		return true;
 	return number_add(ts->bytes[kind], bytes) <= max &&
-	       (!own || number_add(own, bytes) <= part_of(ts, max));
+	       number_add(t->bytes[kind], bytes) <= tenants_most(ts, kind);
 }
 
 void

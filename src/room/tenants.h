@@ -10,9 +10,8 @@
  *
  * There are two kinds of bytes: memory, which a session holds while it is open
  * and a run while it runs, and results, while they are sent. A program for
- * which there is not enough memory waits, and others that fit go first. An
- * owner that holds none may exceed its share once, or a program larger than
- * that would never run.
+ * which there is not enough memory waits, and others that fit go first. What
+ * is larger than an owner's share never fits: the caller refuses it.
  *
  * Nothing here locks: the caller does.
  */
@@ -74,6 +73,8 @@ int tenants_enter(struct tenants *ts, struct tenant *t, enum tenant_place p,
 		  struct remit_error *err) must_check;
 void tenants_leave(struct tenants *ts, struct tenant *t, enum tenant_place p);
 
+/* What one owner may hold. */
+uint64_t tenants_most(const struct tenants *ts, enum tenant_bytes kind);
 /* Whether the owner may hold so many bytes more now. */
 bool tenants_fits(const struct tenants *ts, const struct tenant *t,
 		  enum tenant_bytes kind, uint64_t bytes);

@@ -241,17 +241,14 @@ take_body(struct conn *c)
 	struct body *b = &c->x->body;
 	size_t used, before = b->data.len;
 	enum body_answer a = body_take(b, c->in.data, c->in.len, &used);
+	enum body_room room;
 
 	c->x->got_bytes = b->data.len;
 	buf_drop(&c->in, used);
-	switch (server_charge_body(c->x, b->data.len - before)) {
-	case BODY_FITS:
-		break;
-	case BODY_OVER_SHARE:
-		reject(c, 429, "too many bodies of this key at once");
-		return;
-	case BODY_OVER_ALL:
-		reject(c, 503, "too many bodies at once: try again later");
+	room = server_charge_body(c->x, b->data.len - before);
+	if (room != BODY_FITS) {
+		reject(c, server_body_refusals[room].status,
+		       server_body_refusals[room].message);
 		return;
 	}
 	switch (a) {

@@ -6,9 +6,11 @@
 
 #include "exchange_part.h"
 #include "loop.h"
+#include "room.h"
 
-/* A stream's worker waits when so much is not read yet. */
-#define OUT_HIGH ((size_t)1024 * 1024)
+/* A worker waits when more than so much is not read yet, so no connection has
+   more that is counted nowhere. */
+#define OUT_HIGH ((size_t)64 * 1024)
 /* A result is in memory already: this only names a bound. */
 #define OUT_MAX ((size_t)8 << 30)
 
@@ -45,7 +47,8 @@ free_pairs(struct exchange_pair *pairs, size_t count)
 void
 exchange_drop_body(struct exchange *x)
 {
-	server_give_back(x, x->body.data.len);
+	server_give_back(x, x->body.data.len + x->value_bytes);
+	x->value_bytes = 0;
 	body_free(&x->body);
 }
 
@@ -95,6 +98,12 @@ exchange_put(struct exchange *x)
 void
 exchange_put_sent(struct exchange *x)
 {
+	size_t made;
+
+	pthread_mutex_lock(&x->lock);
+	made = x->out.room + x->tail.room;
+	pthread_mutex_unlock(&x->lock);
+	room_result_made(made);
 	pthread_mutex_lock(&x->lock);
 	while (x->out.len + x->tail.len > OUT_HIGH && !x->is_gone &&
 	       !server_is_here(x->server))

@@ -52,9 +52,10 @@ struct exchange {
 	uint64_t begun_us;
 
 	/* ---- of the thread of HTTP ---- */
-	struct conn *conn; /* NULL: the client has gone, or it is over */
-	size_t got_bytes;  /* of the body, also of one that was refused */
-	bool is_counted;   /* by the per_minute of a key, which bounds it */
+	struct conn *conn;  /* NULL: the client has gone, or it is over */
+	size_t got_bytes;   /* of the body, also of one that was refused */
+	size_t value_bytes; /* that its JSON values count for beside it */
+	bool is_counted;    /* by the per_minute of a key, which bounds it */
 
 	/* ---- of all threads, under the lock ---- */
 	pthread_mutex_t lock;
@@ -97,6 +98,18 @@ const char *exchange_query(const struct exchange *x, const char *name);
 
 /* Whether its body says that it is JSON, which no form of a page does. */
 bool exchange_is_json(const struct exchange *x);
+
+enum body_room { BODY_FITS, BODY_OVER_SHARE, BODY_OVER_ALL };
+
+/* How a body that does not fit is refused. */
+struct body_refusal {
+	int status;
+	const char *message;
+};
+extern const struct body_refusal server_body_refusals[];
+/* The body is JSON with so many values, which count beside its bytes. */
+enum body_room server_charge_values(struct exchange *x,
+				    size_t values) must_check;
 
 /* ---- lifetime ---- */
 

@@ -22,14 +22,11 @@ void exchange_leave(struct exchange *x);
 /* Into a stream that has been silent for so long. */
 void exchange_keep_alive(struct exchange *x, uint64_t silent_us);
 
-enum body_room { BODY_FITS, BODY_OVER_SHARE, BODY_OVER_ALL };
-
 /* The body has so many bytes more; they count, whatever the answer is.
    BODY_OVER_SHARE: its key has too many in all its bodies, BODY_OVER_ALL: the
    server has. */
 enum body_room server_charge_body(struct exchange *x, size_t bytes) must_check;
 void server_give_back(struct exchange *x, size_t bytes);
-
 /* There is something to send. From any thread. */
 void server_tell(struct exchange *x);
 /* A thread that takes no signals; at its end it says so. */

@@ -9,7 +9,7 @@
 #include "text.h"
 
 /* What is sent of a long result at once. */
-#define PIECE ((size_t)256 * 1024)
+#define PIECE ((size_t)64 * 1024)
 
 /* ---- one event ---- */
 
@@ -270,8 +270,9 @@ on_last_event(void *user, struct remit_result *res,
 		json_object_set_new(error, "type", json_string("error"));
 		send_event(l, error);
 	}
+	free(take_ptr(&text));
 	reply_end(l->x);
-	exchange_put(l->x);
+	exchange_put_sent(l->x);
 }
 
 /* Nobody can answer a call or a question without a stream. */

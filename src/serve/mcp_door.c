@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "json_shape.h"
 #include "mcp_clients.h"
 #include "mcp_headers.h"
 
@@ -346,6 +347,23 @@ take_in_session(struct offer *o, struct exchange *x, struct mcp_message *msg)
 			     "there is no such session (any more)");
 }
 
+/* A message with too many values is refused by those who read it. */
+static bool
+has_room(struct exchange *x)
+{
+	const struct buf *data = &x->body.data;
+	size_t values = json_shape_of(buf_text(data), data->len).values;
+	enum body_room room = BODY_FITS;
+
+	if (values <= JSON_VALUES_MAX)
+		room = server_charge_values(x, values);
+	if (room != BODY_FITS)
+		reply_simple(x, server_body_refusals[room].status,
+			     MCP_E_INTERNAL,
+			     server_body_refusals[room].message);
+	return room == BODY_FITS;
+}
+
 static void
 answer(struct offer *o, struct exchange *x)
 {
@@ -388,6 +406,8 @@ post_message(struct exchange *x)
 		reply_simple(x, 415, MCP_E_REQUEST,
 			     "the body must be \"Content-Type: "
 			     "application/json\"");
+	else if (!has_room(x))
+		return;
 	else if (o)
 		answer(o, x);
 	else

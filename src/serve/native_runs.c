@@ -12,7 +12,7 @@
 #include "server.h"
 
 /* What is read of an artifact at once. */
-#define PIECE ((size_t)256 * 1024)
+#define PIECE ((size_t)64 * 1024)
 
 /* ---- runs ---- */
 

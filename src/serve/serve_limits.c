@@ -45,16 +45,15 @@ const struct serve_limit serve_limits_table[] = {
 	},
 	{
 		.name = "memory of running programs and open sessions, by "
-			"their "
-			"policies, output included",
+			"policy, with their results",
 		.scope = SERVER,
 		.option = "--max-memory",
 		.unit = LIMIT_BYTES,
-		.shown = "the machine's, less the rest; 4 times the machine's "
-			 "for a single key",
+		.shown = "what the rest leaves of the machine's; for a single "
+			 "key 4 times the machine's",
 		.most = UINT64_C(1) << 50,
 		.offset = offsetof(struct serve_limits, memory_bytes),
-		.at = "programs wait, sessions: 429; more than all of it: 422",
+		.at = "programs wait, sessions: 429; one that never fits: 422",
 	},
 	{
 		.name = "results that are being sent, as JSON",
@@ -64,7 +63,7 @@ const struct serve_limit serve_limits_table[] = {
 		.value = UINT64_C(1) << 30,
 		.most = UINT64_C(1) << 50,
 		.offset = offsetof(struct serve_limits, result_bytes),
-		.at = "further ones wait",
+		.at = "further ones wait; one that never fits: 422",
 	},
 	{
 		.name = "bodies of all requests that are being read or served",
@@ -111,7 +110,19 @@ const struct serve_limit serve_limits_table[] = {
 		.at = "those go that were not used for the longest time",
 	},
 	{
-		.name = "share of one key in the limits above",
+		.name = "jails, those that are kept warm included",
+		.scope = "keeper",
+		.value = LIMIT_JAILS,
+		.at = "warm ones go",
+	},
+	{
+		.name = "policies for which jails are kept warm",
+		.scope = "keeper",
+		.value = LIMIT_POOLS,
+		.at = "the one goes that was not used for the longest time",
+	},
+	{
+		.name = "share of one key in the server's limits above",
 		.scope = KEY,
 		.option = "--key-share",
 		.unit = LIMIT_PERCENT,
@@ -205,6 +216,14 @@ const struct serve_limit serve_limits_table[] = {
 		.at = "403",
 	},
 	{
+		.name = "`package_bytes` of a key without a policy",
+		.scope = "run",
+		.field = "package_bytes",
+		.unit = LIMIT_BYTES,
+		.value = LIMIT_KEY_PACKAGE_BYTES,
+		.at = "403",
+	},
+	{
 		.name = "requests that wait for a session",
 		.scope = "session",
 		.value = ROOM_QUEUE_MAX,
@@ -270,50 +289,70 @@ parse(const struct serve_limit *row, const char *text, uint64_t *value,
 	return -1;
 }
 
-/* The memory that a byte of a body, a connection and the server itself take at
-   most: a body is there as text, as JSON, decoded, and as a frame to the
-   keeper; a connection has a head and the buffers of TLS. */
-#define BODY_FACTOR   4
-#define CONN_BYTES    (UINT64_C(96) << 10)
-#define SERVER_BYTES  (UINT64_C(256) << 20)
-#define LEAST_PROGRAM (UINT64_C(1) << 30)
+/* The memory that a byte of a body, a connection, the server and the keeper
+   with its zygotes and warm jails take at most: a body is there as text, as
+   JSON, decoded, and as a frame to the keeper; a connection has a head, buffers
+   of TLS, and what its client has not read. */
+#define BODY_FACTOR  4
+#define CONN_BYTES   (UINT64_C(256) << 10)
+#define SERVER_BYTES (UINT64_C(128) << 20)
+#define KEEPER_BYTES (UINT64_C(512) << 20)
 
+/* What an installer may take: see installer_policy.c. */
+#define INSTALLER_BYTES ((UINT64_C(1) << 30) + 2 * LIMIT_KEY_PACKAGE_BYTES)
+
+/* A single key may have so many times the machine's memory. */
 #define SINGLE_KEY_FACTOR 4
+/* The part of the machine's memory that is left to its system. */
+#define SYSTEM_PART 16
 
 struct serve_sum
-serve_limits_sum(const struct serve_limits *l, uint64_t machine_bytes)
+serve_limits_sum(const struct serve_limits *l)
 {
 	struct serve_sum s = {
-		.machine_bytes = machine_bytes,
 		.program_bytes = l->memory_bytes,
 		.result_bytes = l->result_bytes,
 		.body_bytes = number_mul(l->body_bytes, BODY_FACTOR),
 		.own_bytes =
 			number_mul(l->connections, CONN_BYTES) + SERVER_BYTES,
+		.keeper_bytes = KEEPER_BYTES,
 		.artifact_bytes = l->artifact_bytes,
 		.package_bytes = LIMIT_PACKAGE_BYTES,
+		.install_bytes = LIMIT_INSTALLERS * INSTALLER_BYTES,
 	};
 
 	s.memory_bytes = number_add(number_add(s.program_bytes, s.result_bytes),
 				    number_add(s.body_bytes, s.own_bytes));
+	s.memory_bytes = number_add(s.memory_bytes, s.keeper_bytes);
 	s.disk_bytes = number_add(s.artifact_bytes, s.package_bytes);
 	return s;
 }
 
-void
-serve_limits_settle(struct serve_limits *l, uint64_t machine_bytes,
-		    bool has_keys)
+static uint64_t
+larger(uint64_t a, uint64_t b)
 {
-	uint64_t others = serve_limits_sum(l, machine_bytes).memory_bytes;
+	return a > b ? a : b;
+}
+
+void
+serve_limits_settle(struct serve_limits *l, const struct serve_setting *s)
+{
+	uint64_t machine = s->machine_bytes, others, least;
+	uint64_t program =
+		s->program_bytes < machine ? s->program_bytes : machine;
 
 	if (l->memory_bytes)
 		return;
-	if (!has_keys)
-		l->memory_bytes = number_mul(machine_bytes, SINGLE_KEY_FACTOR);
-	else if (machine_bytes > others)
-		l->memory_bytes = machine_bytes - others;
-	if (l->memory_bytes < LEAST_PROGRAM)
-		l->memory_bytes = LEAST_PROGRAM;
+	if (!s->is_shared) {
+		l->memory_bytes = larger(number_mul(machine, SINGLE_KEY_FACTOR),
+					 number_mul(program, LIMIT_RUNNING));
+		return;
+	}
+	others = number_add(serve_limits_sum(l).memory_bytes,
+			    machine / SYSTEM_PART);
+	least = number_mul(program, 100) / l->key_share + 1;
+	l->memory_bytes =
+		larger(machine > others ? machine - others : 0, least);
 }
 
 static void
@@ -387,35 +426,38 @@ serve_limits_help(struct buf *out)
 }
 
 static void
-show_sum(const struct serve_sum *s, FILE *out)
+show_sum(const struct serve_sum *s, uint64_t machine_bytes, FILE *out)
 {
 	struct {
+		const char *text;
 		uint64_t bytes;
-		char text[QUANTITY_SIZE];
-	} n[] = {
-		{ s->memory_bytes, "" },  { s->program_bytes, "" },
-		{ s->result_bytes, "" },  { s->body_bytes, "" },
-		{ s->own_bytes, "" },	  { s->machine_bytes, "" },
-		{ s->disk_bytes, "" },	  { s->artifact_bytes, "" },
-		{ s->package_bytes, "" },
+	} parts[] = {
+		{ "\nMemory: at most ", s->memory_bytes },
+		{ " (programs ", s->program_bytes },
+		{ ", results ", s->result_bytes },
+		{ ", bodies ", s->body_bytes },
+		{ ", the server itself ", s->own_bytes },
+		{ ", its keeper ", s->keeper_bytes },
+		{ "); this machine has ", machine_bytes },
+		{ ".\nInstallers of packages may take ", s->install_bytes },
+		{ " more while they work.\nDisk: at most ", s->disk_bytes },
+		{ " (artifacts ", s->artifact_bytes },
+		{ ", packages ", s->package_bytes },
 	};
+	char shown[QUANTITY_SIZE];
 
-	for (size_t i = 0; i < ARRAY_LEN(n); i++)
-		quantity_show_bytes(n[i].bytes, n[i].text, sizeof(n[i].text));
-	fprintf(out,
-		"\nMemory: at most %s (programs %s, results %s, bodies %s, the "
-		"server itself %s); this machine has %s.\n",
-		n[0].text, n[1].text, n[2].text, n[3].text, n[4].text,
-		n[5].text);
-	fprintf(out,
-		"Disk: at most %s (artifacts %s, packages %s), logs and audit "
-		"files not counted.\n",
-		n[6].text, n[7].text, n[8].text);
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		quantity_show_bytes(parts[i].bytes, shown, sizeof(shown));
+		fprintf(out, "%s%s", parts[i].text, shown);
+	}
+	fprintf(out, "), logs and audit files not counted.\n");
 }
 
 int
-serve_limits_show(const struct serve_sum *sum, FILE *out)
+serve_limits_show(const struct serve_limits *l, uint64_t machine_bytes,
+		  FILE *out)
 {
+	struct serve_sum sum = serve_limits_sum(l);
 	char shown[SHOWN_SIZE];
 
 	fprintf(out, "| limit | of | default | set by | what happens at it |\n"
@@ -432,6 +474,6 @@ serve_limits_show(const struct serve_sum *sum, FILE *out)
 			row->scope, shown, by ? "`" : "", by ? by : "",
 			by ? "`" : "", row->at);
 	}
-	show_sum(sum, out);
+	show_sum(&sum, machine_bytes, out);
 	return fflush(out) ? -1 : 0;
 }

@@ -20,17 +20,24 @@
 /* What the keeper's store of packages has, and its installers. */
 #define LIMIT_PACKAGE_BYTES (UINT64_C(16) << 30)
 #define LIMIT_INSTALLERS    4
+/* Of a keeper: its jails, the warm ones included, and the policies for which it
+   keeps some warm. */
+#define LIMIT_JAILS 192
+#define LIMIT_POOLS 32
 
 #define LIMIT_KEY_CONCURRENCY 64
 #define LIMIT_KEY_PER_MINUTE  60000
 
 #define LIMIT_ARTIFACT_SECONDS 600
 
+/* Of one list of packages, for keys without a policy. */
+#define LIMIT_KEY_PACKAGE_BYTES (UINT64_C(1) << 30)
+
 /* The values of those with an option. */
 struct serve_limits {
 	uint64_t running, sessions, rooms;
 	uint64_t body_bytes, connections, artifact_bytes;
-	uint64_t memory_bytes; /* 0: see serve_limits_settle() */
+	uint64_t memory_bytes; /* 0: serve_limits_settle() chooses */
 	uint64_t result_bytes;
 	uint64_t key_share; /* in percent */
 };
@@ -61,29 +68,39 @@ void serve_limits_init(struct serve_limits *l);
 /* The value of an option. */
 int serve_limits_take(struct serve_limits *l, const struct serve_limit *row,
 		      const char *text, struct remit_error *err) must_check;
-/* What all limits add up to, for a machine of so much memory. */
+/* What all limits add up to. */
 struct serve_sum {
-	uint64_t machine_bytes;
 	uint64_t program_bytes, result_bytes, body_bytes, own_bytes;
+	uint64_t keeper_bytes;
 	uint64_t memory_bytes; /* of these */
 	uint64_t artifact_bytes, package_bytes;
 	uint64_t disk_bytes; /* of these */
+	/* Of memory, while packages are installed; in no sum. */
+	uint64_t install_bytes;
 };
 
-/* Choose what was left to this machine. Programs of several keys get what
-   nothing else needs; a single key may promise its programs more than there is,
-   since few use all they may. */
-void serve_limits_settle(struct serve_limits *l, uint64_t machine_bytes,
-			 bool has_keys);
-struct serve_sum serve_limits_sum(const struct serve_limits *l,
-				  uint64_t machine_bytes);
+/* For whom limits are chosen. */
+struct serve_setting {
+	uint64_t machine_bytes; /* of memory */
+	/* What the largest program takes for which no request has to ask: by
+	   the server's options, or by the policy of a key. */
+	uint64_t program_bytes;
+	bool is_shared; /* by several keys */
+};
+
+/* Choose what no option has set. Programs of several keys get what nothing else
+   needs, but each key's share fits its program; a single key may promise its
+   programs more than there is, since few use all they may. */
+void serve_limits_settle(struct serve_limits *l, const struct serve_setting *s);
+struct serve_sum serve_limits_sum(const struct serve_limits *l);
 /* What one key may hold of a limit. */
 uint64_t serve_limits_share(uint64_t limit, unsigned percent);
 
 /* The options, as rows of --help. Returns -1 without memory. */
 int serve_limits_help(struct buf *out) must_check;
-/* The whole table, in Markdown, and the sum of it. Returns -1 if it cannot be
-   written. */
-int serve_limits_show(const struct serve_sum *sum, FILE *out) must_check;
+/* The whole table, in Markdown, and the sum of it for a machine of so much
+   memory. Returns -1 if it cannot be written. */
+int serve_limits_show(const struct serve_limits *l, uint64_t machine_bytes,
+		      FILE *out) must_check;
 
 #endif

@@ -128,6 +128,11 @@ on_wake(void *owner, uint32_t events)
 
 /* ---- memory ---- */
 
+const struct body_refusal server_body_refusals[] = {
+	[BODY_OVER_SHARE] = { 429, "too many bodies of this key at once" },
+	[BODY_OVER_ALL] = { 503, "too many bodies at once: try again later" },
+};
+
 enum body_room
 server_charge_body(struct exchange *x, size_t bytes)
 {
