@@ -9,8 +9,11 @@ import os
 import pathlib
 import re
 import resource
+import select
+import signal
 import socket
 import threading
+import time
 
 import pytest
 from conftest import ROOT
@@ -19,6 +22,13 @@ from served import Served, serve
 from shared_keeper import family
 from test_serve_hostile import HEAD, unread_bytes
 from waiting import until
+
+
+# A program that counts for little more than 100 MiB, with its results.
+SMALL = {
+    "memory_bytes": "100M", "memory_fallback": "per_process", "stdout_max_bytes": "64K", "stderr_max_bytes": "64K",
+    "value_bytes": "64K", "display_bytes": "64K",
+}  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -71,10 +81,10 @@ def test_sleeping_programs_of_one_key_do_not_stop_another(remit):
 def test_idle_sessions_of_one_key_leave_sessions_for_another(remit):
     with two_keys(remit) as (s, alice, bob):
         opened = 0
-        while (status := s.ask("POST", "/v1/sessions", {}, token=alice)[0]) == 201:
+        while (status := s.ask("POST", "/v1/sessions", {"policy": SMALL}, token=alice)[0]) == 201:
             opened += 1
         assert status == 429 and opened == 32
-        mine = s.json("POST", "/v1/sessions", {}, status=201)["id"]
+        mine = s.json("POST", "/v1/sessions", {"policy": SMALL}, status=201)["id"]
         assert s.json("POST", f"/v1/sessions/{mine}/cells", {"code": "6 * 7"})["value"]["json"] == 42
 
 
@@ -154,7 +164,125 @@ def test_programs_of_one_key_divide_what_one_program_of_another_gets(remit):
             until(lambda: cpu_shares(s)[0] <= 2, lambda: cpu_shares(s))
 
 
+# ---- memory ----
+
+
+def start(stack: contextlib.ExitStack, s: Served, key: str, body: dict, path: str = "/v1/runs") -> http.client.HTTPConnection:
+    """A request whose answer is not waited for; the client has little space for what it does not read."""
+    one = stack.enter_context(contextlib.closing(s.connect()))
+    one.sock = socket.socket()
+    one.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    one.sock.settimeout(120)
+    one.sock.connect(("127.0.0.1", s.port))
+    one.request("POST", path, json.dumps(body), {"Authorization": f"Bearer {key}", "Content-Type": "application/json"})
+    return one
+
+
+def is_answered(one: http.client.HTTPConnection) -> bool:
+    return bool(select.select([one.sock], [], [], 0)[0])
+
+
+def answer(one: http.client.HTTPConnection) -> tuple[int, dict]:
+    got = one.getresponse()
+    return got.status, json.loads(got.read())
+
+
+SLEEP = {"code": "import time; time.sleep(3600)", "policy": {**SMALL, "timeout": "1h"}}
+
+
+def test_programs_wait_for_memory_and_others_do_not_wait_for_them(any_remit):
+    with two_keys(any_remit, "--max-memory", "400M") as (s, alice, bob), contextlib.ExitStack() as stack:
+        runs = s.events  # of bob, who has a share of his own
+        first = stack.enter_context(contextlib.closing(s.connect()))
+        first.request("POST", "/v1/runs", json.dumps({**SLEEP, "stream": "ndjson"}), {"Authorization": f"Bearer {alice}", "Content-Type": "application/json"})
+        events = first.getresponse()
+        begun = json.loads(events.readline())["id"]
+        waiting = start(stack, s, alice, {"code": "print(1)", "policy": SMALL})
+        until(lambda: s.metric("remit_rooms") == 2)
+        for _ in range(3):
+            assert runs("/v1/runs", {"code": "1", "policy": SMALL})[-1]["result"]["status"] == "ok"
+        assert not is_answered(waiting)
+        s.json("POST", f"/v1/runs/{begun}/interrupt", {}, token=alice)
+        assert answer(waiting)[1]["stdout"] == "1\n"
+
+
+def test_a_program_that_waits_for_memory_ends_when_its_client_leaves(any_remit):
+    with two_keys(any_remit, "--max-memory", "400M") as (s, alice, bob), contextlib.ExitStack() as stack:
+        start(stack, s, alice, SLEEP)
+        until(lambda: s.metric("remit_rooms") == 1)
+        with contextlib.ExitStack() as soon:
+            start(soon, s, alice, SLEEP)
+            until(lambda: s.metric("remit_rooms") == 2)
+        until(lambda: s.metric("remit_rooms") == 1, "what nobody waits for still waits for memory")
+
+
+def test_a_session_without_memory_is_busy_until_another_has_ended(any_remit):
+    with two_keys(any_remit, "--max-memory", "500M") as (s, alice, bob):
+        ids = [s.json("POST", "/v1/sessions", {"policy": SMALL}, status=201, token=alice)["id"] for _ in range(2)]
+        got = s.json("POST", "/v1/sessions", {"policy": SMALL}, status=429, token=alice)
+        assert "memory" in got["error"]["message"] and "MiB" not in got["error"]["message"]  # how much others have is not told
+        assert s.ask("POST", "/v1/sessions", {"policy": SMALL})[0] == 201
+        s.json("POST", f"/v1/sessions/{ids[0]}/reset", {}, token=alice)  # changes nothing
+        assert s.ask("POST", "/v1/sessions", {"policy": SMALL}, token=alice)[0] == 429
+        s.json("DELETE", f"/v1/sessions/{ids[0]}", token=alice)
+        assert s.ask("POST", "/v1/sessions", {"policy": SMALL}, token=alice)[0] == 201
+        # One that cannot be opened holds nothing afterwards.
+        s.json("DELETE", f"/v1/sessions/{ids[1]}", token=alice)
+        wrong = {**SMALL, "packages": ["remit-no-such-package"], "package_offline": True}
+        for _ in range(3):
+            assert s.ask("POST", "/v1/sessions", {"policy": wrong}, token=alice)[0] not in (201, 429)
+        assert s.ask("POST", "/v1/sessions", {"policy": SMALL}, token=alice)[0] == 201
+
+
+def test_branches_count_for_the_memory_of_their_key(any_remit):
+    with two_keys(any_remit, "--max-memory", "500M") as (s, alice, bob):
+        one = s.json("POST", "/v1/sessions", {"policy": SMALL, "forkable": True}, status=201, token=alice)["id"]
+        branch = s.json("POST", f"/v1/sessions/{one}/fork", {}, status=201, token=alice)["id"]
+        for _ in range(2):
+            s.json("POST", f"/v1/sessions/{one}/fork", {}, status=429, token=alice)
+        s.json("DELETE", f"/v1/sessions/{branch}", token=alice)
+        s.json("POST", f"/v1/sessions/{one}/fork", {}, status=201, token=alice)
+
+
+@pytest.mark.parametrize("path", ("/v1/runs", "/v1/sessions", "/sandboxes", "/run_code", "/"))
+def test_a_program_that_never_fits_is_refused_with_a_remedy(any_remit, path):
+    body = {
+        "/v1/runs": {"code": "1", "policy": {**SMALL, "memory_bytes": "300M"}},
+        "/v1/sessions": {"policy": {**SMALL, "memory_bytes": "unlimited"}},
+        "/sandboxes": {"templateID": "base"},  # by the default policy
+        "/run_code": {"code": "1", "language": "python"},
+        "/": {"code": "1"},
+    }[path]
+    with two_keys(any_remit, "--max-memory", "500M") as (s, alice, bob):
+        status, _, text = s.ask("POST", path, body)
+        assert status in (400, 422, 500), text
+        assert b"this server has 250 MiB for the programs of one key" in text
+        if path.startswith("/v1"):
+            error = json.loads(text)["error"]
+            assert status == 422 and error["where"] == "memory_bytes" and "--max-memory" in error["remedy"]
+        assert s.run("print(1)", policy=SMALL)["stdout"] == "1\n"
+
+
+def test_a_single_key_has_as_many_programs_as_the_keeper_has_places_for(remit):
+    """Whatever the policy of the server's options says, and however small the machine is."""
+    with serve(remit, "--memory", "unlimited") as s:
+        ids = [s.json("POST", "/v1/sessions", {}, status=201)["id"] for _ in range(64)]
+        assert "at most 64 sessions" in s.json("POST", "/v1/sessions", {}, status=429)["error"]["message"]
+        for one in ids:
+            s.json("DELETE", f"/v1/sessions/{one}?drop=1")
+
+
 # ---- bodies ----
+
+
+def test_values_of_json_count_as_bytes_of_the_body(any_remit):
+    """An empty object is two bytes of text and a hundred times as many in memory."""
+    with two_keys(any_remit, "--max-body-bytes", "8M") as (s, alice, bob):
+        for path in ("/v1/runs", "/mcp"):
+            few, many = ({"code": "1", "more": [{}] * count} for count in (1000, 45000))
+            assert s.ask("POST", path, few)[0] == 400
+            assert s.ask("POST", path, many)[0] == 429
+        assert s.run("1")["status"] == "ok"
 
 
 def test_slow_bodies_of_one_key_do_not_have_anothers_refused(remit):
@@ -245,9 +373,9 @@ def test_idle_connections_of_a_key_give_way_to_its_new_ones(any_remit):
 # ---- artifacts ----
 
 
-def leave_files(s: Served, key: str, count: int, size: int) -> dict:
+def leave_files(s: Served, key: str, count: int, size: int, **policy) -> dict:
     code = f"for i in range({count}): open(f'{{i}}.bin', 'wb').truncate({size})"
-    return s.json("POST", "/v1/runs", {"code": code, "policy": {"artifact_export_paths": ["*.bin"]}}, token=key)
+    return s.json("POST", "/v1/runs", {"code": code, "policy": {"artifact_export_paths": ["*.bin"], **policy}}, token=key)
 
 
 def test_artifacts_of_one_key_do_not_push_out_those_of_another(remit):
@@ -337,8 +465,203 @@ def test_a_key_without_a_policy_has_ceilings_for_results(remit):
         assert s.run("1", policy=policy)["status"] == "ok"
 
 
+# ---- results that are sent ----
+
+
+def long_result(size: int, text: str = "x") -> dict:
+    return {"code": f"print({text!r} * {size - 1})", "policy": {**SMALL, "stdout_max_bytes": size}}
+
+
+def test_results_wait_for_the_slow_reader_of_their_key_and_for_no_other(any_remit):
+    size = 12 << 20  # more than the buffers of the kernel take
+    with two_keys(any_remit, "--max-result-bytes", "256M") as (s, alice, bob), contextlib.ExitStack() as stack:
+        unread = [start(stack, s, alice, long_result(size)) for _ in range(5)]
+        # Each takes 96 MiB while its JSON is made and 12 afterwards, and her share is 128 MiB.
+        until(lambda: sum(map(is_answered, unread)) == 3)
+        until(lambda: s.metric("remit_rooms") == 2)
+        for _ in range(2):
+            assert len(s.json("POST", "/v1/runs", long_result(size))["stdout"]) == size
+        assert s.metric("remit_rooms") == 2 and sum(map(is_answered, unread)) == 3
+        for one in sorted(unread, key=is_answered, reverse=True):
+            assert len(answer(one)[1]["stdout"]) == size
+        s.wait_for_no_rooms()
+
+
+def test_runs_whose_results_wait_count_for_their_key(any_remit):
+    """Also those whose clients have gone: each has a thread."""
+    with two_keys(any_remit, "--max-result-bytes", "256M", "--max-rooms", "8") as (s, alice, bob), contextlib.ExitStack() as stack:
+        unread = [start(stack, s, alice, long_result(12 << 20)) for _ in range(3)]
+        until(lambda: all(map(is_answered, unread)))
+        with contextlib.ExitStack() as soon:
+            for _ in range(4):
+                start(soon, s, alice, long_result(12 << 20))
+            until(lambda: s.metric("remit_rooms") == 4)
+            time.sleep(1)  # they have run, or they would be killed below
+        assert s.json("POST", "/v1/runs", SLEEP, status=429, token=alice)
+        assert s.run("print(1)")["stdout"] == "1\n"
+        for one in unread:
+            answer(one)
+        s.wait_for_no_rooms()
+
+
+def test_a_result_that_never_fits_is_an_error_with_a_remedy(any_remit):
+    policy = {**SMALL, "stdout_max_bytes": "8M"}
+    with two_keys(any_remit, "--max-result-bytes", "64M") as (s, alice, bob):
+        got = s.json("POST", "/v1/runs", {"code": "print('x' * (8 << 20))", "policy": policy}, status=422)["error"]
+        assert "32 MiB for the results of one key" in got["message"] and "--max-result-bytes" in got["remedy"]
+        one = s.json("POST", "/v1/sessions", {"policy": policy}, status=201)["id"]
+        s.json("POST", f"/v1/sessions/{one}/cells", {"code": "x = 'x' * (8 << 20)\nprint(x)"}, status=422)
+        assert s.json("POST", f"/v1/sessions/{one}/cells", {"code": "len(x)"})["value"]["json"] == 8 << 20
+    with serve(any_remit, "--max-result-bytes", "8M") as s:  # a single key is not refused
+        assert len(s.json("POST", "/v1/runs", {"code": "print('x' * (8 << 20))", "policy": policy})["stdout"]) == 8 << 20
+
+
+def test_a_server_ends_while_results_wait(any_remit):
+    with two_keys(any_remit, "--max-result-bytes", "256M") as (s, alice, bob), contextlib.ExitStack() as stack:
+        unread = [start(stack, s, alice, long_result(12 << 20)) for _ in range(5)]
+        until(lambda: sum(map(is_answered, unread)) == 3)
+        s.process.send_signal(signal.SIGTERM)
+        until(s.is_deaf)
+        s.process.send_signal(signal.SIGTERM)  # at once
+        assert s.process.wait(30) == 0
+
+
+# ---- the sum ----
+
+
+def the_sum(text: str) -> dict[str, int]:
+    """Bytes, as `remit serve --limits` prints them."""
+    units = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+    size = r"(\d+) (bytes|[KMGT]iB)"
+    names = {
+        "memory": f"Memory: at most {size}", "programs": f"programs {size}", "results": f"results {size}", "bodies": f"bodies {size}",
+        "server": f"the server itself {size}", "keeper": f"its keeper {size}", "machine": f"this machine has {size}",
+        "disk": f"Disk: at most {size}", "artifacts": f"artifacts {size}", "packages": f", packages {size}",
+    }  # fmt: skip
+    found = {name: re.search(pattern, text) for name, pattern in names.items()}
+    assert all(found.values()), (found, text)
+    return {name: int(f[1]) * units[f[2]] for name, f in found.items()}
+
+
+def test_the_sum_of_the_limits_is_printed(any_remit):
+    for flags in ((), ("--max-memory", "64M", "--max-result-bytes", "32M", "--max-body-bytes", "16M", "--max-artifact-bytes", "8M")):
+        sums = the_sum(any_remit("serve", "--limits", *flags).stdout)
+        assert sums["memory"] == sum(sums[name] for name in ("programs", "results", "bodies", "server", "keeper"))
+        assert sums["disk"] == sums["artifacts"] + sums["packages"]
+    assert sums["programs"] == 64 << 20 and sums["results"] == 32 << 20 and sums["bodies"] == 4 * 16 << 20
+    assert any_remit("serve", "--limits", "--max-connections", "1").stdout.count("the server itself") == 1
+
+
+@pytest.mark.parametrize("flags", ((), ("--max-memory", "1T"), ("--max-memory", "64M")), ids=("default", "too much", "little"))
+def test_a_server_tells_when_its_limits_are_more_than_the_machine_has(any_remit, flags):
+    with two_keys(any_remit, *flags) as (s, alice, bob):
+        told = s.process.stderr.fileno()  # before the address
+        text = os.read(told, 4096).decode() if select.select([told], [], [], 0)[0] else ""
+    keys = any_remit.folder / "tenants.json"
+    for name in ("alice", "bob"):
+        any_remit("serve", "--keys", keys, "--add-key", name)
+    sums = the_sum(any_remit("serve", "--limits", "--keys", keys, *flags).stdout)
+    keys.unlink()
+    assert ("add up to" in text) == (sums["memory"] > sums["machine"]), text
+    assert ("add up to" in text) == ("1T" in flags) or sums["machine"] < 4 << 30
+
+
+def processes_of(s: Served) -> list[int]:
+    """The server, its keeper, and all below it."""
+    parents = {}
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+    found = [s.process.pid]
+    for pid in found:
+        found += [child for child, parent in parents.items() if parent == pid]
+    return found
+
+
+def groups_of(pids: list[int]) -> set[pathlib.Path]:
+    """The control groups of jails that count memory; none if an ordinary user may make none."""
+    found = set()
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            for line in pathlib.Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+                _, kinds, path = line.split(":", 2)
+                for top in ("/sys/fs/cgroup", f"/sys/fs/cgroup/{kinds}", "/sys/fs/cgroup/unified"):
+                    group = pathlib.Path(top + path)
+                    if "remit-" in group.name and any((group / name).exists() for name in ("memory.current", "memory.usage_in_bytes")):
+                        found.add(group)
+    return found
+
+
+def memory_of(s: Served) -> dict[str, int]:
+    """What the server, all other processes outside of counted jails, and those jails have."""
+    got = {"server": 0, "others": 0, "jails": 0}
+    pids = processes_of(s)
+    groups = groups_of(pids)
+    counted = {pid for g in groups for pid in (g / "cgroup.procs").read_text().split()}
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
+            pss = sum(int(kib) << 10 for kib in re.findall(r"^(?:Pss|SwapPss):\s+(\d+)", text, re.M))
+            kind = "server" if pid == s.process.pid else "jails" if str(pid) in counted else "others"
+            got[kind] += 0 if kind == "jails" else pss
+    for group in groups:
+        for name in ("memory.current", "memory.usage_in_bytes"):
+            with contextlib.suppress(OSError):
+                got["jails"] += int((group / name).read_text())
+    return got
+
+
+FILL = "import time\nx = b'x' * (40 << 20)\nwith open('file', 'wb') as f:\n    for _ in range(20): f.write(b'x' * (1 << 20))\n"
+
+
+def test_all_limits_reached_at_once_are_within_the_sum(remit):
+    """By two keys and strangers: everything of which the table bounds the memory or the disk, but packages."""
+    flags = (
+        "--max-running", "4", "--max-sessions", "4", "--max-rooms", "16", "--max-memory", "1300M", "--max-result-bytes", "160M",
+        "--max-body-bytes", "8M", "--max-connections", "64", "--max-artifact-bytes", "32M",
+    )  # fmt: skip
+    with two_keys(remit, *flags) as (s, alice, bob), contextlib.ExitStack() as stack:
+        sums = the_sum(remit("serve", "--limits", *flags).stdout)
+        kept, asleep, queued = [], [], []
+        for key in (alice, bob):
+            for _ in range(3):
+                leave_files(s, key, 1, 7 << 20, **SMALL)
+            for _ in range(2):
+                one = s.json("POST", "/v1/sessions", {"policy": SMALL}, status=201, token=key)["id"]
+                assert s.json("POST", f"/v1/sessions/{one}/cells", {"code": FILL}, token=key)["status"] == "ok"
+            # Six bytes of JSON for each: 64 MiB while it is made, 48 afterwards, of a share of 80.
+            unread = [start(stack, s, key, long_result(8 << 20, "\x01")) for _ in range(2)]
+            until(lambda unread=unread: any(map(is_answered, unread)))
+            kept += unread
+        for key in (alice, bob):
+            asleep += [start(stack, s, key, {**SLEEP, "code": FILL + "time.sleep(3600)", "argv": ["x" * 1000]}) for _ in range(2)]
+            queued += [start(stack, s, key, SLEEP) for _ in range(3)]
+        until(lambda: memory_of(s)["jails" if groups_of(processes_of(s)) else "others"] > 8 * 40 << 20, lambda: f"the jails are not full: {memory_of(s)}, {s.metric('remit_rooms')}")
+        for key in (alice, bob):  # who may stand still for ten seconds only
+            slow = stack.enter_context(socket.create_connection(("127.0.0.1", s.port), timeout=60))
+            slow.sendall((HEAD.format(token=key) + f"Content-Length: {90 << 20}\r\n\r\n").encode() + b" " * (3 << 20))
+        until(lambda: not unread_bytes(s.port), "the bodies are not read")
+        stack.enter_context(strangers(s, 64, b"GET /"))
+        # Each of them is reached.
+        for key in (alice, bob):
+            assert s.ask("POST", "/v1/sessions", {"policy": SMALL}, token=key)[0] == 429
+            assert s.ask("POST", "/v1/runs", {"code": "1", "policy": {"memory_bytes": "2G"}}, token=key)[0] == 422
+            assert s.ask("POST", "/v1/runs", b" " * (2 << 20), {"Content-Type": "application/json"}, key)[0] == 429
+        assert s.metric("remit_http_connections") == 64
+        assert sum(map(is_answered, kept)) == 2 and not any(map(is_answered, asleep + queued))
+        assert s.metric("remit_rooms") >= 4 + 4 + 2
+        got = memory_of(s)
+        assert got["server"] < sums["results"] + sums["bodies"] + sums["server"], (got, sums)
+        assert peak(s) < sums["results"] + sums["bodies"] + sums["server"]
+        assert got["others"] < sums["keeper"] + (0 if got["jails"] else sums["programs"]), (got, sums)
+        assert got["jails"] < sums["programs"], (got, sums)
+        assert (sums["memory"] - sums["keeper"]) // 4 < sum(got.values()) < sums["memory"], (got, sums)
+        on_disk = sum(f.stat().st_blocks * 512 for f in store_of(s).rglob("*") if f.is_file())
+        assert 24 << 20 < on_disk <= sums["artifacts"] + (64 << 10)
+
+
 def test_the_table_of_limits_is_in_the_help_and_in_the_documents(any_remit):
-    table = any_remit("serve", "--limits").stdout
+    table, _, _ = any_remit("serve", "--limits").stdout.partition("\n\n")
     assert table in (ROOT / "docs" / "serve.md").read_text()
     options = re.findall(r"\| `(--[a-z-]+)` \|", table)
     shown, manual = any_remit("serve", "--help").stdout, (ROOT / "man" / "remit.1.scd").read_text()

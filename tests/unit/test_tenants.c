@@ -154,6 +154,105 @@ waiting_program_that_gives_up_leaves_the_queue(void **state)
 	tenants_free(&ts);
 }
 
+static struct tenants
+with_memory(uint64_t bytes, unsigned share_percent)
+{
+	struct tenants ts = with(8, share_percent);
+
+	ts.limits.max_bytes[TENANT_MEMORY] = bytes;
+	return ts;
+}
+
+static void
+bytes_fit_up_to_the_share_of_an_owner_and_the_whole(void **state)
+{
+	static const struct {
+		uint64_t max, alice, bob, asked; /* what is held; alice asks */
+		unsigned share_percent;
+		bool expected;
+	} rows[] = {
+		{ 100, 0, 0, 50, 50, true },
+		{ 100, 0, 0, 51, 50, false }, /* also for who holds none */
+		{ 100, 30, 0, 20, 50, true },
+		{ 100, 30, 0, 21, 50, false },
+		{ 100, 0, 60, 40, 50, true },
+		{ 100, 0, 60, 41, 50, false },
+		{ 100, 0, 0, 100, 100, true },
+		{ 100, 0, 0, 101, 100, false },
+		{ 100, 1, 0, UINT64_MAX, 100, false }, /* would wrap to 0 */
+		{ 100, 0, 1, UINT64_MAX, 100, false },
+		{ UINT64_MAX, 0, 0, UINT64_MAX, 100, true },
+		{ 0, 1, 1, UINT64_MAX, 50, true }, /* there is no limit */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct tenants ts =
+			with_memory(rows[i].max, rows[i].share_percent);
+		struct tenant *alice = tenants_find(&ts, "alice");
+		struct tenant *bob = tenants_find(&ts, "bob");
+
+		tenants_hold(&ts, alice, TENANT_MEMORY, rows[i].alice);
+		tenants_hold(&ts, bob, TENANT_MEMORY, rows[i].bob);
+		assert_int_equal(
+			tenants_fits(&ts, alice, TENANT_MEMORY, rows[i].asked),
+			rows[i].expected);
+		/* The other kind is another matter. */
+		assert_true(tenants_fits(&ts, alice, TENANT_RESULTS,
+					 rows[i].asked));
+		tenants_give(&ts, alice, TENANT_MEMORY, rows[i].alice);
+		tenants_give(&ts, bob, TENANT_MEMORY, rows[i].bob);
+		assert_int_equal(ts.bytes[TENANT_MEMORY], 0);
+		tenants_free(&ts);
+	}
+}
+
+static void
+program_waits_for_memory_and_gives_it_back(void **state)
+{
+	struct tenants ts = with_memory(100, 100);
+	struct tenant *alice = tenants_find(&ts, "alice");
+	struct turn turns[4];
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		tenants_wait(&ts, &turns[i], alice, i == 2 ? 30 : 40, NULL);
+	assert_ptr_equal(tenants_next(&ts), &turns[0]);
+	assert_ptr_equal(tenants_next(&ts), &turns[1]);
+	assert_null(tenants_next(&ts));
+	tenants_end(&ts, &turns[0]);
+	assert_ptr_equal(tenants_next(&ts), &turns[2]);
+	assert_null(tenants_next(&ts)); /* 30 are left */
+	tenants_end(&ts, &turns[3]);	/* it gives up, and held nothing */
+	assert_int_equal(alice->bytes[TENANT_MEMORY], 70);
+	tenants_end(&ts, &turns[1]);
+	tenants_end(&ts, &turns[1]); /* twice is once */
+	tenants_end(&ts, &turns[2]);
+	assert_int_equal(alice->bytes[TENANT_MEMORY], 0);
+	assert_int_equal(ts.bytes[TENANT_MEMORY], 0);
+	tenants_free(&ts);
+}
+
+static void
+small_program_does_not_wait_behind_a_large_one(void **state)
+{
+	struct tenants ts = with_memory(100, 50);
+	struct tenant *alice = tenants_find(&ts, "alice");
+	struct tenant *bob = tenants_find(&ts, "bob");
+	struct turn held, large, small;
+
+	(void)state;
+	tenants_wait(&ts, &held, alice, 40, NULL);
+	assert_ptr_equal(tenants_next(&ts), &held);
+	tenants_wait(&ts, &large, alice, 20, NULL);
+	tenants_wait(&ts, &small, bob, 50, NULL);
+	assert_ptr_equal(tenants_next(&ts), &small);
+	assert_null(tenants_next(&ts));
+	tenants_end(&ts, &held);
+	assert_ptr_equal(tenants_next(&ts), &large);
+	tenants_free(&ts);
+}
+
 int
 main(void)
 {
@@ -167,6 +266,11 @@ main(void)
 		cmocka_unit_test(next_place_goes_to_the_owner_that_runs_least),
 		cmocka_unit_test(
 			waiting_program_that_gives_up_leaves_the_queue),
+		cmocka_unit_test(
+			bytes_fit_up_to_the_share_of_an_owner_and_the_whole),
+		cmocka_unit_test(program_waits_for_memory_and_gives_it_back),
+		cmocka_unit_test(
+			small_program_does_not_wait_behind_a_large_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
