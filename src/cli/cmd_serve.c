@@ -625,7 +625,7 @@ const struct command command_serve = {
 		"  --tls-key FILE      the key to it. At SIGHUP it, the "
 		"certificates, the log and\n"
 		"                      the audit are opened anew\n"
-		"  --limits            print the table of limits, and end\n"
+		"  --limits            print the table of limits and their sum, and end\n"
 		"\n"
 		"The policy of these options is that of requests that name "
 		"none. "

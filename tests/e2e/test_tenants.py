@@ -642,12 +642,12 @@ def test_all_limits_reached_at_once_are_within_the_sum(remit):
             slow.sendall((HEAD.format(token=key) + f"Content-Length: {90 << 20}\r\n\r\n").encode() + b" " * (3 << 20))
         until(lambda: not unread_bytes(s.port), "the bodies are not read")
         stack.enter_context(strangers(s, 64, b"GET /"))
+        assert 60 <= s.metric("remit_http_connections") <= 64
         # Each of them is reached.
         for key in (alice, bob):
             assert s.ask("POST", "/v1/sessions", {"policy": SMALL}, token=key)[0] == 429
             assert s.ask("POST", "/v1/runs", {"code": "1", "policy": {"memory_bytes": "2G"}}, token=key)[0] == 422
             assert s.ask("POST", "/v1/runs", b" " * (2 << 20), {"Content-Type": "application/json"}, key)[0] == 429
-        assert s.metric("remit_http_connections") == 64
         assert sum(map(is_answered, kept)) == 2 and not any(map(is_answered, asleep + queued))
         assert s.metric("remit_rooms") >= 4 + 4 + 2
         got = memory_of(s)
