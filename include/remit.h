@@ -230,7 +230,8 @@ struct remit_job {
 	unsigned long long timeout_ms;
 	/* Programs of one tenant together get as much processor time as one
 	   program of another tenant, or as one without a tenant, where the
-	   capability cgroup_share exists (see `remit doctor`). NULL: none. */
+	   capability cgroup_share exists (see `remit doctor`), and two of a
+	   keeper's installers at most. NULL: none. */
 	const char *tenant;
 	void *user;
 };
@@ -285,6 +286,8 @@ struct remit_session_options {
 	int forkable;
 	const struct remit_secret *secrets;
 	size_t secret_count;
+	/* As in struct remit_job, for the installation of its packages. */
+	const char *tenant;
 };
 
 /* -1 also if the policy is refused: err has the field and the remedy. */

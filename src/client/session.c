@@ -142,7 +142,8 @@ send_open(struct run *r, const struct remit_session_options *opt,
 	if ((opt->artifacts_dir &&
 	     record_add(&records, "artifacts", "yes") < 0) ||
 	    (opt->secret_count && record_add(&records, "secrets", "yes") < 0) ||
-	    (opt->forkable && record_add(&records, "forkable", "yes") < 0))
+	    (opt->forkable && record_add(&records, "forkable", "yes") < 0) ||
+	    (opt->tenant && record_add(&records, "tenant", opt->tenant) < 0))
 		return fail_sys(err, REMIT_E_MEMORY, "session");
 	if (policy &&
 	    link_send(l, FRAME_POLICY, policy, strlen(policy), err) < 0)

@@ -32,6 +32,7 @@ free_install(struct install *i)
 	stop(i);
 	policy_free(&i->policy);
 	interpreter_free(&i->interpreter);
+	free(i->tenant);
 	free(i);
 }
 
@@ -247,20 +248,45 @@ start(struct install *i, struct remit_error *err)
 	return failed;
 }
 
+static bool
+have_one_tenant(const struct install *a, const struct install *b)
+{
+	return a->tenant && b->tenant ? !strcmp(a->tenant, b->tenant)
+				      : a->tenant == b->tenant;
+}
+
+/* How many installers work, and how many of them for the tenant of `of`. */
+static size_t
+count_running(const struct keeper *k, const struct install *of, size_t *own)
+{
+	size_t running = 0;
+
+	*own = 0;
+	for (const struct install *i = k->installs; i; i = i->next) {
+		running += i->pid != 0;
+		*own += i->pid != 0 && have_one_tenant(i, of);
+	}
+	return running;
+}
+
 static void
 start_next(struct keeper *k)
 {
-	struct install *last = NULL;
+	struct install *next = NULL;
 	struct remit_error err;
-	size_t running = 0;
+	size_t own, fewest = SIZE_MAX;
 
 	for (struct install *i = k->installs; i; i = i->next) {
-		running += i->pid != 0;
-		if (!i->pid)
-			last = i; /* the oldest: new ones come first */
+		size_t running = count_running(k, i, &own);
+
+		if (i->pid || running >= INSTALL_MAX ||
+		    (i->tenant && own >= INSTALL_TENANT_MAX) || own > fewest)
+			continue;
+		next = i; /* the oldest: new ones come first */
+		fewest = own;
 	}
-	if (last && running < INSTALL_MAX && start(last, &err) < 0)
-		finish(last, &err);
+	if (next && start(next, &err) < 0)
+		finish(next, &err);
 }
 
 static struct install *
@@ -275,12 +301,17 @@ find(struct keeper *k, const char *key)
 
 /* Takes the interpreter. */
 static struct install *
-add(struct keeper *k, const struct policy *p, struct interpreter *in,
+add(struct session *s, const struct policy *p, struct interpreter *in,
     const char *key, struct remit_error *err)
 {
 	struct install *i = calloc(1, sizeof(*i));
+	struct keeper *k = s->keeper;
 
-	if (!i || policy_copy(&i->policy, p) < 0) {
+	if (i && s->tenant)
+		i->tenant = strdup(s->tenant);
+	if (!i || (s->tenant && !i->tenant) || policy_copy(&i->policy, p) < 0) {
+		if (i)
+			free(i->tenant);
 		free(i);
 		fail_sys(err, REMIT_E_MEMORY, "packages");
 		return NULL;
@@ -323,7 +354,7 @@ need_packages(struct session *s, struct remit_error *err)
 		return -1;
 	s->install = find(s->keeper, key);
 	if (!s->install)
-		s->install = add(s->keeper, p, &in, key, err);
+		s->install = add(s, p, &in, key, err);
 	return s->install ? 0 : -1;
 }
 

@@ -13,8 +13,10 @@
 struct keeper;
 struct session;
 
-/* Installers at once; other requests wait. */
-#define INSTALL_MAX 4
+/* Installers at once, and of one tenant; other requests wait. The next is the
+   oldest of the tenant that has the fewest. */
+#define INSTALL_MAX	   4
+#define INSTALL_TENANT_MAX 2
 
 struct install {
 	struct install *next; /* of the keeper's list */
@@ -22,9 +24,10 @@ struct install {
 	char key[SHA256_TEXT];
 	struct policy policy; /* of who came first */
 	struct interpreter interpreter;
-	pid_t pid;  /* of the installer; 0: it waits for its turn */
-	int handle; /* a pidfd of it */
-	int line;   /* to it */
+	char *tenant; /* of who came first, or NULL */
+	pid_t pid;    /* of the installer; 0: it waits for its turn */
+	int handle;   /* a pidfd of it */
+	int line;     /* to it */
 	struct source on_line;
 };
 

@@ -110,9 +110,10 @@ struct session {
 	struct session *origin;	 /* whose branch it is to be; then NULL */
 	struct remit_error loss; /* why there is no jail; OK: there is one */
 	struct filing filing;
-	char *tenant;	 /* whom its processor time counts for, or NULL */
-	char *context;	 /* the namespace of this cell, or NULL */
-	bool fresh;	 /* which is made anew */
+	char *tenant;  /* whom processor time and installers count for, or NULL
+			*/
+	char *context; /* the namespace of this cell, or NULL */
+	bool fresh;    /* which is made anew */
 	struct list env; /* of this cell alone */
 
 	struct policy policy; /* of its own, until it has a pool */

@@ -66,7 +66,10 @@ session_open(struct session *s, const struct frame *f, struct remit_error *err)
 			s->wants_artifacts = true;
 		else if (!strcmp(r.key, "forkable"))
 			s->forkable = true;
-		else if (strcmp(r.key, "secrets") != 0)
+		else if (!strcmp(r.key, "tenant")) {
+			if (session_set_tenant(s, r.value, err) < 0)
+				return -1;
+		} else if (strcmp(r.key, "secrets") != 0)
 			return fail(err, REMIT_E_PROTOCOL,
 				    "a session has no \"%.40s\"", r.key);
 		else if (secrets_read(&s->secrets, s->door.passed, err) < 0)

@@ -53,6 +53,14 @@ session_flush_door(struct session *s)
 	}
 }
 
+int
+session_set_tenant(struct session *s, const char *name, struct remit_error *err)
+{
+	free(s->tenant);
+	s->tenant = strdup(name);
+	return s->tenant ? 0 : fail_sys(err, REMIT_E_MEMORY, "tenant");
+}
+
 static int
 take_job(struct session *s, const struct frame *f, struct remit_error *err)
 {
@@ -81,10 +89,8 @@ take_job(struct session *s, const struct frame *f, struct remit_error *err)
 		} else if (!strcmp(r.key, "interactive") && s->opened) {
 			s->interactive = true;
 		} else if (!strcmp(r.key, "tenant")) {
-			free(s->tenant);
-			s->tenant = strdup(r.value);
-			if (!s->tenant)
-				return fail_sys(err, REMIT_E_MEMORY, "tenant");
+			if (session_set_tenant(s, r.value, err) < 0)
+				return -1;
 		} else if (!strcmp(r.key, "context") && s->opened) {
 			free(s->context);
 			s->context = strdup(r.value);

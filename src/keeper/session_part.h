@@ -48,6 +48,8 @@ void session_read_output(struct session *s, struct capture *c);
 /* No code of its door's is in the jail, which may be stopped. */
 bool session_rests(const struct session *s);
 /* The door wants many. */
+int session_set_tenant(struct session *s, const char *name,
+		       struct remit_error *err) must_check;
 int session_open(struct session *s, const struct frame *f,
 		 struct remit_error *err) must_check;
 /* There is a jail: the door is told. */

@@ -338,6 +338,7 @@ do_open(struct room *r, struct task *t)
 		.forkable = r->opt.forkable,
 		.secrets = r->opt.secrets,
 		.secret_count = r->opt.secret_count,
+		.tenant = r->all->divides_processors ? r->owner : NULL,
 	};
 	struct remit_session *s;
 	struct remit_error err;

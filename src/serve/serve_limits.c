@@ -100,7 +100,8 @@ const struct serve_limit serve_limits_table[] = {
 		.name = "installations of packages",
 		.scope = SERVER,
 		.value = LIMIT_INSTALLERS,
-		.at = "further ones wait; keys take turns",
+		.at = "further ones wait; keys take turns, with two at most of "
+		      "each where there are several",
 	},
 	{
 		.name = "packages that stay on disk",

@@ -428,6 +428,57 @@ def test_dropped_sessions_leave_no_folder_behind(any_remit):
         until(lambda: not any(store_of(s).iterdir()), "folders are left behind")
 
 
+# ---- installers of packages ----
+
+
+class DeafIndex:
+    """An index of packages that takes requests and answers none."""
+
+    def __init__(self) -> None:
+        self.asked: set[str] = set()
+        self.socket = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.held: list[socket.socket] = []
+        self.thread = threading.Thread(target=self.hear)
+        self.thread.start()
+
+    def hear(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                one = self.socket.accept()[0]
+                self.held.append(one)
+                threading.Thread(target=self.note, args=(one,), daemon=True).start()
+
+    def note(self, one: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            found = re.search(rb"/simple/([a-z0-9-]+)/", one.recv(4096))
+            if found:
+                self.asked.add(found[1].decode())
+
+    def close(self) -> None:
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
+        for one in (self.socket, *self.held):
+            one.close()
+
+
+@pytest.mark.parametrize("path", ("/v1/runs", "/v1/sessions"))
+def test_installations_of_one_key_leave_installers_for_another(remit, path):
+    with contextlib.closing(DeafIndex()) as index, contextlib.ExitStack() as stack:
+        url = f"http://127.0.0.1:{index.socket.getsockname()[1]}/simple"
+        code = {"code": "1"} if path == "/v1/runs" else {}
+        policy = {"package_time": "5m"}
+        with contextlib.suppress(AssertionError), two_keys(remit, "--index-url", url) as (s, alice, bob):
+            for i in range(6):
+                start(stack, s, alice, {**code, "policy": {**policy, "packages": [f"alices-{i}"]}}, path)
+            until(lambda: len(index.asked) == 2, lambda: index.asked)
+            start(stack, s, bob, {**code, "policy": {**policy, "packages": ["bobs-own"]}}, path)
+            until(lambda: "bobs-own" in index.asked, lambda: index.asked)
+            asked = set(index.asked)
+            s.process.kill()  # or it waits for sessions that are being opened
+            s.process.wait()
+        assert len(asked) == 3 and "bobs-own" in asked
+
+
 # ---- results ----
 
 
