@@ -8,15 +8,14 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-#include "flags.h"
+#include "bench_request.h"
 #include "measure/measure.h"
-#include "number.h"
 #include "path.h"
+#include "policy.h"
 #include "site.h"
 
 #define ROUNDS	     60
 #define ROUNDS_QUICK 6
-#define ROUNDS_MAX   10000
 #define WINDOW_MS    3000
 #define WINDOW_QUICK 250
 #define INTERRUPTED  130
@@ -30,47 +29,22 @@ static int (*const measurements[])(struct bench *b, struct remit_error *err) = {
 	bench_doors_measure,
 };
 
-struct request {
-	struct bench_options opt;
-	const char *python, *json;
+static const struct options request = {
+	.name = "bench",
+	.tables = { { .rows = bench_request_rows } },
 };
 
-static int
-parse(struct request *r, int argc, char **argv, struct remit_error *err)
+static struct bench_options
+settle(const struct bench_request *r)
 {
-	for (int i = 1; i < argc; i++) {
-		const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-		uint64_t n;
+	unsigned usual = r->quick ? ROUNDS_QUICK : ROUNDS;
 
-		if (!strcmp(argv[i], "--quick")) {
-			r->opt.quick = true;
-			continue;
-		}
-		if (!strcmp(argv[i], "--json"))
-			r->json = value;
-		else if (!strcmp(argv[i], "--python"))
-			r->python = value;
-		else if (!strcmp(argv[i], "--only"))
-			r->opt.only = value;
-		else if (strcmp(argv[i], "--rounds"))
-			return flags_unknown(argv[i], err);
-		else if (!value || number_parse(&n, value) < 0 || !n ||
-			 n > ROUNDS_MAX)
-			return fail(err, REMIT_E_INPUT,
-				    "--rounds needs a number from 1 to %d "
-				    "behind it",
-				    ROUNDS_MAX);
-		else
-			r->opt.rounds = (unsigned)n;
-		if (!value)
-			return fail(err, REMIT_E_INPUT,
-				    "%s needs a value behind it", argv[i]);
-		i++;
-	}
-	if (!r->opt.rounds)
-		r->opt.rounds = r->opt.quick ? ROUNDS_QUICK : ROUNDS;
-	r->opt.window_ms = r->opt.quick ? WINDOW_QUICK : WINDOW_MS;
-	return 0;
+	return (struct bench_options){
+		.rounds = r->rounds ? (unsigned)r->rounds : usual,
+		.window_ms = r->quick ? WINDOW_QUICK : WINDOW_MS,
+		.quick = r->quick,
+		.only = r->only,
+	};
 }
 
 /* Where and when it was measured. */
@@ -132,11 +106,12 @@ show(const struct bench *b, const char *json_path, struct remit_error *err)
 }
 
 static int
-perform(const struct request *r, const struct interpreter *python,
+perform(const struct bench_request *r, const struct interpreter *python,
 	struct remit_error *err)
 {
+	struct bench_options opt = settle(r);
 	struct bench b;
-	int bad = bench_open(&b, &r->opt, python, err);
+	int bad = bench_open(&b, &opt, python, err);
 	bool ended;
 
 	for (size_t i = 0; i < ARRAY_LEN(measurements) && !bad; i++)
@@ -156,11 +131,11 @@ main(int argc, char **argv)
 {
 	own(policy) struct policy policy = { 0 };
 	own(site) struct site site = { 0 };
-	struct request r = { 0 };
+	struct bench_request r = { 0 };
 	struct remit_error err;
 	int code;
 
-	if (parse(&r, argc, argv, &err) < 0)
+	if (options_parse(&request, &r, argc, argv, NULL, NULL, &err) < 0)
 		return error_print(&err);
 	if (policy_init(&policy) < 0) {
 		fail_sys(&err, REMIT_E_MEMORY, "policy");

@@ -1,12 +1,10 @@
 #include "batch_options.h"
 
 #include <sched.h>
-#include <string.h>
 
 #include "batch.h"
-#include "number.h"
 
-static unsigned
+static uint64_t
 count_processors(void)
 {
 	cpu_set_t cpus;
@@ -14,124 +12,113 @@ count_processors(void)
 
 	if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0)
 		n = CPU_COUNT(&cpus);
-	return n < BATCH_THREADS_MAX ? (unsigned)n : BATCH_THREADS_MAX;
+	return n < BATCH_THREADS_MAX ? (uint64_t)n : BATCH_THREADS_MAX;
 }
 
-static int
-set_threads(struct batch_options *o, const char *text, struct remit_error *err)
-{
-	uint64_t n;
+#define AT(member) OPTION_AT(struct batch_options, member)
 
-	if (number_parse(&n, text) < 0 || n < 1 || n > BATCH_THREADS_MAX)
-		return fail(err, REMIT_E_INPUT,
-			    "-j: must be a number from 1 to %d",
-			    BATCH_THREADS_MAX);
-	o->threads = (unsigned)n;
-	return 0;
-}
-
-static int
-set_output(struct batch_options *o, const char *text, struct remit_error *err)
-{
-	(void)err;
-	o->output = text;
-	return 0;
-}
-
-static int
-set_audit(struct batch_options *o, const char *text, struct remit_error *err)
-{
-	(void)err;
-	o->audit = text;
-	return 0;
-}
-
-static int
-set_artifacts(struct batch_options *o, const char *text,
-	      struct remit_error *err)
-{
-	(void)err;
-	o->artifacts = text;
-	return 0;
-}
-
-static const struct option {
-	const char *name;
-	const char *joined; /* a value may stand behind this at once */
-	int (*set)(struct batch_options *o, const char *text,
-		   struct remit_error *err);
-	size_t offset; /* of a bool, if there is no `set` */
-} options[] = {
-	{ .name = "-j", .joined = "-j", .set = set_threads },
-	{ .name = "--output", .joined = "--output=", .set = set_output },
-	{ .name = "--audit", .joined = "--audit=", .set = set_audit },
-	{ .name = "--artifacts",
-	  .joined = "--artifacts=",
-	  .set = set_artifacts },
-	{ .name = "--unordered",
-	  .offset = offsetof(struct batch_options, unordered) },
-	{ .name = "--resume",
-	  .offset = offsetof(struct batch_options, resume) },
-	{ .name = "--force", .offset = offsetof(struct batch_options, force) },
-	{ .name = "--quiet", .offset = offsetof(struct batch_options, quiet) },
+const struct option batch_option_rows[] = {
+	{
+		.kind = OPTION_PATH,
+		.value = "FILE",
+		.hidden = true,
+		AT(input),
+	},
+	{
+		.letter = 'j',
+		.kind = OPTION_NUMBER,
+		.value = "N",
+		.example = "4",
+		.fallback = "the number of processors",
+		.help = "run this many jobs at once, from 1 to 64",
+		.detail = "Only the processors that this process may use "
+			  "count.",
+		.min = 1,
+		.max = BATCH_THREADS_MAX,
+		AT(threads),
+	},
+	{
+		.name = "unordered",
+		.kind = OPTION_FLAG,
+		.help = "write results as the jobs end, not in their order",
+		.detail = "Without this option the results have the order of "
+			  "the jobs, and Remit begins at most 4 _N_ jobs ahead "
+			  "of the first one without a result.",
+		AT(unordered),
+	},
+	{
+		.name = "output",
+		.kind = OPTION_PATH,
+		.value = "FILE",
+		.example = "results.jsonl",
+		.help = "write results to this file instead of standard output",
+		.detail = "The file must be new or empty, unless *--resume* "
+			  "or *--force* is given.",
+		AT(output),
+	},
+	{
+		.name = "resume",
+		.kind = OPTION_FLAG,
+		.help = "run only jobs that have no result in the file of "
+			"--output, and add theirs",
+		.detail =
+			"A last line without its end, as a crash may leave "
+			"it, is cut off first. A line that was not a job runs "
+			"once it is corrected. Standard output may have been "
+			"written to the file before.",
+		AT(resume),
+	},
+	{
+		.name = "force",
+		.kind = OPTION_FLAG,
+		.help = "empty the file of --output first",
+		AT(force),
+	},
+	{
+		.name = "quiet",
+		.kind = OPTION_FLAG,
+		.help = "show no progress bar and no summary",
+		.detail = "Both appear only if stderr is a terminal, and the "
+			  "bar only if results do not go to a terminal.",
+		AT(quiet),
+	},
+	{
+		.name = "audit",
+		.kind = OPTION_PATH,
+		.value = "FILE",
+		.example = "audit.jsonl",
+		.help = "append a line about each run to this file",
+		.detail = "*remit run* describes it.",
+		AT(audit),
+	},
+	{
+		.name = "artifacts",
+		.kind = OPTION_PATH,
+		.value = "DIR",
+		.example = "./out",
+		.help = "write the files that --export names into a folder "
+			"for each job, below this one",
+		.detail = "The patterns may also come from a job's own policy. "
+			  "The folder's name is the id: letters, digits, "
+			  "_\\__, and after the first character _-_ and _._ "
+			  "stand for themselves. Other bytes become _%XX_, as "
+			  "does the first digit of an id that is text and "
+			  "looks like a number; _%n5_ is -5, and a name of "
+			  "more than 255 bytes ends in _%%_ and the SHA-256 of "
+			  "the id. Until the result is written, the folder "
+			  "has the file _.remit-unfinished_: *--resume* "
+			  "empties such a folder first. Nothing else in the "
+			  "folder is changed.",
+		AT(artifacts),
+	},
+	{ 0 },
 };
 
-static const struct option *
-find(const char *arg)
+int
+batch_options_settle(struct batch_options *o, struct remit_error *err)
 {
-	for (size_t i = 0; i < ARRAY_LEN(options); i++) {
-		const struct option *one = &options[i];
-
-		if (!strcmp(arg, one->name) ||
-		    (one->joined &&
-		     !strncmp(arg, one->joined, strlen(one->joined))))
-			return one;
-	}
-	return NULL;
-}
-
-static int
-take_own(struct batch_options *o, const struct option *own, int argc,
-	 char **argv, int *i, struct remit_error *err)
-{
-	if (!own->set) {
-		*(bool *)((char *)o + own->offset) = true;
-		return 0;
-	}
-	if (strcmp(argv[*i], own->name) != 0)
-		return own->set(o, argv[*i] + strlen(own->joined), err);
-	if (++*i == argc)
-		return fail(err, REMIT_E_INPUT, "%s: needs a value", own->name);
-	return own->set(o, argv[*i], err);
-}
-
-static int
-take_option(struct batch_options *o, int argc, char **argv, int *i,
-	    struct remit_error *err)
-{
-	const struct option *own = find(argv[*i]);
-	enum flags_answer a;
-
-	if (own)
-		return take_own(o, own, argc, argv, i, err);
-	a = flags_take(&o->flags, argc, argv, i, err);
-	if (a == FLAGS_OTHER)
-		return flags_unknown(argv[*i], err);
-	return a == FLAGS_TAKEN ? 0 : -1;
-}
-
-static int
-take_input(struct batch_options *o, const char *arg, struct remit_error *err)
-{
-	if (o->input)
-		return flags_unknown(arg, err);
-	o->input = arg;
-	return 0;
-}
-
-static int
-check(const struct batch_options *o, struct remit_error *err)
-{
+	if (!o->threads)
+		o->threads = count_processors();
 	if ((o->resume || o->force) && !o->output)
 		return fail(err, REMIT_E_INPUT, "%s needs --output FILE",
 			    o->resume ? "--resume" : "--force");
@@ -139,28 +126,6 @@ check(const struct batch_options *o, struct remit_error *err)
 		return fail(err, REMIT_E_INPUT,
 			    "--resume and --force exclude each other");
 	return 0;
-}
-
-int
-batch_options_parse(struct batch_options *o, int argc, char **argv,
-		    struct remit_error *err)
-{
-	bool only_input = false;
-
-	*o = (struct batch_options){ .threads = count_processors() };
-	for (int i = 1; i < argc; i++) {
-		int failed = 0;
-
-		if (only_input || argv[i][0] != '-' || !strcmp(argv[i], "-"))
-			failed = take_input(o, argv[i], err);
-		else if (!strcmp(argv[i], "--"))
-			only_input = true;
-		else
-			failed = take_option(o, argc, argv, &i, err);
-		if (failed)
-			return -1;
-	}
-	return check(o, err);
 }
 
 int

@@ -8,7 +8,7 @@
 
 struct batch_options {
 	bool unordered, resume, force, quiet;
-	unsigned threads;      /* -j, or as many as there are processors */
+	uint64_t threads;      /* -j, or as many as there are processors */
 	const char *output;    /* NULL: standard output */
 	const char *input;     /* NULL or "-": standard input */
 	const char *audit;     /* NULL: none */
@@ -16,9 +16,11 @@ struct batch_options {
 	struct flags flags;
 };
 
-/* argv must outlive *o. Free it in any case. */
-int batch_options_parse(struct batch_options *o, int argc, char **argv,
-			struct remit_error *err) must_check;
+extern const struct option batch_option_rows[];
+
+/* Fill in what was not given, and check what was. */
+int batch_options_settle(struct batch_options *o,
+			 struct remit_error *err) must_check;
 /* What leaves a jail needs a place. */
 int batch_options_check(const struct batch_options *o, const struct policy *p,
 			struct remit_error *err) must_check;

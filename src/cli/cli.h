@@ -5,18 +5,17 @@
 #define REMIT_CLI_H
 
 #include "flags.h"
+#include "options.h"
 
 struct run_displays;
 
 struct command {
-	const char *name;
-	const char *usage;   /* behind "remit NAME" */
-	const char *summary; /* one line */
-	const char *options; /* its own options, for --help, or NULL */
-	int (*more_options)(struct buf *out); /* further rows, or NULL */
-	bool takes_policy; /* the flags of the policy as well */
+	struct options options;
 	bool hidden;
 	int (*run)(int argc, char **argv); /* argv[0] is the command */
+	/* What a second word chooses; NULL-terminated. Without a word it is
+	   the first one. */
+	const struct command *const *verbs;
 };
 
 /* The commands' rows, each in the file of the command. */
@@ -35,7 +34,15 @@ extern const struct command *const commands[]; /* NULL-terminated */
 /* Print "remit: message" and the remedy to stderr; returns CLI_FAILED, or
    CLI_MISUSE for REMIT_E_INPUT. */
 int cli_error(const struct remit_error *err);
-void cli_help(const struct command *c);
+/* Read a command line into *target, as options_parse() does. */
+int cli_parse(const struct command *c, void *target, int argc, char **argv,
+	      struct remit_error *err) must_check;
+/* The same for a command whose program has arguments: they go to *rest. */
+int cli_parse_program(const struct command *c, void *target, int argc,
+		      char **argv, char ***rest,
+		      struct remit_error *err) must_check;
+/* The command with this name, also "packages list"; NULL if there is none. */
+const struct command *cli_find(const char *name);
 /* Say on stderr what the output of the program, of this name or NULL, does not;
    `shown` may be NULL. */
 void cli_explain_end(const struct remit_result *res,
@@ -47,11 +54,11 @@ void cli_warn(const struct policy *p);
 /* No shared keeper can do what this policy says. */
 bool cli_needs_private(const struct policy *p);
 
-/* The caller's policy from flags, complete. */
 /* What the shared keeper says of itself, and where it is. */
 int cli_ask_keeper(json_t **out, char *path, size_t size,
 		   struct remit_error *err) must_check;
 
+/* The caller's policy from flags, complete. */
 int cli_policy(const struct flags *fl, struct policy *out,
 	       struct remit_error *err) must_check;
 

@@ -209,7 +209,7 @@ open_and_perform(const struct batch_options *o, const struct policy *policy,
 		.output = &output,
 		.policy = policy,
 		.done = &done,
-		.threads = o->threads,
+		.threads = (unsigned)o->threads,
 		.in_order = !o->unordered,
 		.is_private = cli_needs_private(policy),
 	};
@@ -234,7 +234,8 @@ run(int argc, char **argv)
 	struct remit_error err;
 	int exit_code = -1;
 
-	if (batch_options_parse(&o, argc, argv, &err) == 0 &&
+	if (cli_parse(&command_batch, &o, argc, argv, &err) == 0 &&
+	    batch_options_settle(&o, &err) == 0 &&
 	    cli_policy(&o.flags, &policy, &err) == 0 &&
 	    batch_options_check(&o, &policy, &err) == 0)
 		exit_code = open_and_perform(&o, &policy, &err);
@@ -242,37 +243,23 @@ run(int argc, char **argv)
 }
 
 const struct command command_batch = {
-	.name = "batch",
-	.usage = "[OPTION...] [FILE]",
-	.summary = "run many jobs, one a line",
-	.options =
-		"FILE, or standard input, has one JSON object a line: code, "
-		"and "
-		"if you like id\n"
-		"(the line's number if there is none), name, argv, stdin, "
-		"files and policy,\n"
-		"which changes what the flags say. Each job gets one line: its "
-		"id and its result.\n"
-		"\n"
-		"  -j N                run N jobs at once, 1 to 64 (default: "
-		"as many as there\n"
-		"                      are processors)\n"
-		"  --unordered         write results as they come, not in the "
-		"order of the jobs\n"
-		"  --output FILE       write results to FILE, which must be "
-		"new or empty\n"
-		"  --resume            add to FILE what it has no result for\n"
-		"  --force             empty FILE first\n"
-		"  --quiet             no progress bar and no summary\n"
-		"  --audit FILE        append a line about each run to FILE\n"
-		"  --artifacts DIR     write the files that --export names "
-		"into a folder for each\n"
-		"                      job, named after its id\n"
-		"\n"
-		"Exit code: 0 if each job has run, however it ended; 125 if "
-		"some were refused\n"
-		"or Remit failed; 130 if interrupted; 141 if nobody reads the "
-		"results.\n",
-	.takes_policy = true,
+	.options = {
+		.name = "batch",
+		.usage = "[OPTION...] [FILE]",
+		.summary = "run many jobs, one a line",
+		.notes =
+			"FILE, or standard input, has one job per line, a JSON "
+			"object: code, and optionally id (default: the number "
+			"of the line), name, argv, stdin, files and policy, "
+			"which changes what the options say. Each job gets one "
+			"line: its id and its result.\n\n"
+			"Exit code: 0 if each job has run, however it ended; "
+			"125 if some were refused or Remit failed; 130 if "
+			"interrupted; 141 if nothing reads the results.",
+		.tables = {
+			{ .rows = batch_option_rows },
+			FLAGS_TABLE(struct batch_options, flags),
+		},
+	},
 	.run = run,
 };

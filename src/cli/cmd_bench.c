@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "bench_request.h"
 #include "cli.h"
 #include "path.h"
 
@@ -38,13 +39,11 @@ run(int argc, char **argv)
 }
 
 const struct command command_bench = {
-	.name = "bench",
-	.usage = "[OPTION...]",
-	.summary = "measure Remit, bare Python and other sandboxes",
-	.options = "  --quick             a short run with few peers\n"
-		   "  --rounds N          how often each start is measured\n"
-		   "  --only PATTERN      only the sections that match\n"
-		   "  --python PATH       the interpreter of all\n"
-		   "  --json FILE         write all of it as JSON, too\n",
+	.options = {
+		.name = "bench",
+		.usage = "[OPTION...]",
+		.summary = "measure Remit, bare Python and other sandboxes",
+		.tables = { { .rows = bench_request_rows } },
+	},
 	.run = run,
 };

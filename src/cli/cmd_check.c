@@ -24,29 +24,39 @@ check_free(struct check *c)
 	buf_free(&c->text);
 }
 
+#define AT(member) OPTION_AT(struct check, member)
+
+static const struct option check_rows[] = {
+	{
+		.kind = OPTION_TEXT,
+		.value = "FILE",
+		.hidden = true,
+		AT(path),
+	},
+	{
+		.letter = 'c',
+		.kind = OPTION_TEXT,
+		.value = "CODE",
+		.example = "'print(6 * 7)'",
+		.help = "check this code instead of a file",
+		AT(code),
+	},
+	{
+		.name = "json",
+		.kind = OPTION_FLAG,
+		.help = "print the findings as one JSON object",
+		.detail = "It has ok, and findings, each with line, column, "
+			  "name, value, rule and hint.",
+		AT(json),
+	},
+	{ 0 },
+};
+
 static int
 parse(struct check *c, int argc, char **argv, struct remit_error *err)
 {
-	for (int i = 1; i < argc; i++) {
-		enum flags_answer a;
-
-		if (!strcmp(argv[i], "--json")) {
-			c->json = true;
-		} else if (!strcmp(argv[i], "-c") && i + 1 < argc) {
-			c->code = argv[++i];
-		} else if (argv[i][0] != '-' || !strcmp(argv[i], "-")) {
-			if (c->path)
-				return fail(err, REMIT_E_INPUT,
-					    "name one program, not two");
-			c->path = argv[i];
-		} else {
-			a = flags_take(&c->flags, argc, argv, &i, err);
-			if (a == FLAGS_OTHER)
-				return flags_unknown(argv[i], err);
-			if (a != FLAGS_TAKEN)
-				return -1;
-		}
-	}
+	if (cli_parse(&command_check, c, argc, argv, err) < 0)
+		return -1;
 	if (!c->code == !c->path)
 		return fail(err, REMIT_E_INPUT,
 			    "name a program: remit check FILE, remit check - "
@@ -149,12 +159,14 @@ run(int argc, char **argv)
 }
 
 const struct command command_check = {
-	.name = "check",
-	.usage = "[OPTION...] FILE|-|-c CODE",
-	.summary = "look at a program, and run nothing",
-	.options = "  --json              print the findings as one JSON "
-		   "object\n"
-		   "  -c CODE             the program itself\n",
-	.takes_policy = true,
+	.options = {
+		.name = "check",
+		.usage = "[--json] [OPTION...] FILE|-|-c CODE",
+		.summary = "look at a program, and run nothing",
+		.tables = {
+			{ .rows = check_rows },
+			FLAGS_TABLE(struct check, flags),
+		},
+	},
 	.run = run,
 };

@@ -6,69 +6,99 @@
 
 #include "cli.h"
 
-/* The first word of each row of a command's own options. */
-static void
-print_options(const char *rows)
+/* The options of a command, which become words of a bash string. */
+static int
+add_options(const struct command *c, struct buf *out)
 {
-	while (rows && *rows) {
-		if (!strncmp(rows, "  -", 3))
-			printf("%.*s ", (int)strcspn(rows + 2, " "), rows + 2);
-		rows += strcspn(rows, "\n");
-		rows += *rows == '\n';
+	const struct command *const *verb = c->verbs;
+
+	if (!verb)
+		return options_words(&c->options, out);
+	for (; *verb; verb++)
+		if (options_words(&(*verb)->options, out) < 0)
+			return -1;
+	return 0;
+}
+
+/* A case of the command's options, and of its verbs while they are typed. */
+static int
+print_case(const struct command *c)
+{
+	own(buf) struct buf words = BUF_INIT(64 * 1024);
+
+	if (add_options(c, &words) < 0)
+		return -1;
+	for (char *at = words.data; *at; at++)
+		if (*at == '\n')
+			*at = ' ';
+	printf("    %s)\n      case $word in -*) words='%s';; esac\n",
+	       c->options.name, words.data);
+	if (c->verbs) {
+		printf("      [ \"$COMP_CWORD\" != 2 ] || words+=' ");
+		for (const struct command *const *v = c->verbs; *v; v++)
+			printf("%s ", strrchr((*v)->options.name, ' ') + 1);
+		printf("';\n");
 	}
+	printf("      ;;\n");
+	return 0;
 }
 
-static void
-print_command(const struct command *c)
-{
-	own(buf) struct buf more = BUF_INIT(64 * 1024);
-
-	print_options(c->options);
-	if (c->more_options && c->more_options(&more) == 0)
-		print_options(more.data);
-}
+struct wanted {
+	const char *shell;
+};
 
 static int
 run(int argc, char **argv)
 {
-	own(buf) struct buf flags = BUF_INIT(64 * 1024);
+	struct wanted w = { 0 };
 	struct remit_error err;
 
-	if (argc > 2 || (argc == 2 && strcmp(argv[1], "bash"))) {
+	if (cli_parse(&command_completion, &w, argc, argv, &err) < 0)
+		return cli_error(&err);
+	if (w.shell && strcmp(w.shell, "bash") != 0) {
 		fail(&err, REMIT_E_INPUT, "only bash is known");
 		return cli_error(&err);
 	}
-	if (flags_completion(&flags) < 0)
-		return CLI_FAILED;
-	for (char *c = flags.data; *c; c++)
-		if (*c == '\n')
-			*c = ' ';
 	printf("_remit() {\n"
-	       "  local word=${COMP_WORDS[COMP_CWORD]} words\n"
+	       "  local word=${COMP_WORDS[COMP_CWORD]} words=\n"
 	       "  if [ \"$COMP_CWORD\" = 1 ]; then\n"
 	       "    words='");
 	for (const struct command *const *c = commands; *c; c++)
 		if (!(*c)->hidden)
-			printf("%s ", (*c)->name);
+			printf("%s ", (*c)->options.name);
 	printf("--help --version'\n"
 	       "  else\n"
-	       "    case $word in -*) words='--help ");
+	       "    case ${COMP_WORDS[1]} in\n");
 	for (const struct command *const *c = commands; *c; c++)
-		print_command(*c);
-	printf("%s';; esac\n"
+		if (!(*c)->hidden && print_case(*c) < 0)
+			return CLI_FAILED;
+	printf("    esac\n"
 	       "  fi\n"
 	       "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
 	       "  [ -n \"$words\" ] || COMPREPLY=($(compgen -f -- "
 	       "\"$word\"))\n"
 	       "}\n"
-	       "complete -F _remit remit\n",
-	       flags.data);
+	       "complete -F _remit remit\n");
 	return 0;
 }
 
+static const struct option completion_rows[] = {
+	{
+		.kind = OPTION_TEXT,
+		.value = "SHELL",
+		.hidden = true,
+		OPTION_AT(struct wanted, shell),
+	},
+	{ 0 },
+};
+
 const struct command command_completion = {
-	.name = "completion",
-	.usage = "[bash]",
-	.summary = "print shell completion: eval \"$(remit completion)\"",
+	.options = {
+		.name = "completion",
+		.usage = "[bash]",
+		.summary = "print shell completion: eval \"$(remit "
+			   "completion)\"",
+		.tables = { { .rows = completion_rows } },
+	},
 	.run = run,
 };

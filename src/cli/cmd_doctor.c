@@ -136,42 +136,33 @@ print_json(const struct site *s, const struct remit_error *python,
 	json_decref(doc);
 }
 
+struct doctor {
+	struct flags flags;
+	bool json, clean;
+};
+
+static void
+doctor_free(struct doctor *d)
+{
+	flags_free(&d->flags);
+}
+
 static int
-run(int argc, char **argv)
+examine(const struct doctor *d, struct remit_error *err)
 {
 	own(policy) struct policy policy = { 0 };
 	own(site) struct site site = { 0 };
-	own(flags) struct flags fl = { 0 };
-	struct remit_error err, python, cache;
-	bool json = false, clean = false, bad, uncached;
+	struct remit_error python, cache;
+	bool bad, uncached;
 
-	for (int i = 1; i < argc; i++) {
-		enum flags_answer a = FLAGS_TAKEN;
-
-		if (!strcmp(argv[i], "--json"))
-			json = true;
-		else if (!strcmp(argv[i], "--clean"))
-			clean = true;
-		else
-			a = flags_take(&fl, argc, argv, &i, &err);
-		if (a == FLAGS_OTHER)
-			flags_unknown(argv[i], &err);
-		if (a != FLAGS_TAKEN)
-			return cli_error(&err);
-	}
-	if (clean) {
-		printf("%u left groups and %u workspaces removed\n",
-		       cgroup_home_clean(true), workspace_clean());
-		return 0;
-	}
-	/* Look anew, past the cache: that is what one asks a doctor for. */
-	if (cli_policy(&fl, &policy, &err) < 0 ||
-	    site_find_host(&site, &err) < 0 ||
-	    probe_host(&site.host, site.runtime_dir, &err) < 0)
-		return cli_error(&err);
+	/* Do not use the cache: the user wants to know the state of now. */
+	if (cli_policy(&d->flags, &policy, err) < 0 ||
+	    site_find_host(&site, err) < 0 ||
+	    probe_host(&site.host, site.runtime_dir, err) < 0)
+		return -1;
 	bad = site_find_interpreter(&site, policy.python, &python) < 0;
 	uncached = path_cache_try(&cache) < 0;
-	if (json)
+	if (d->json)
 		print_json(&site, bad ? &python : NULL,
 			   uncached ? &cache : NULL);
 	else
@@ -180,12 +171,50 @@ run(int argc, char **argv)
 	return works(&site.host, TIER_LOCAL) && !bad ? 0 : 1;
 }
 
+static int
+run(int argc, char **argv)
+{
+	own(doctor) struct doctor d = { 0 };
+	struct remit_error err;
+	int exit_code;
+
+	if (cli_parse(&command_doctor, &d, argc, argv, &err) < 0)
+		return cli_error(&err);
+	if (d.clean) {
+		printf("%u left groups and %u workspaces removed\n",
+		       cgroup_home_clean(true), workspace_clean());
+		return 0;
+	}
+	exit_code = examine(&d, &err);
+	return exit_code < 0 ? cli_error(&err) : exit_code;
+}
+
+static const struct option doctor_rows[] = {
+	{
+		.name = "json",
+		.kind = OPTION_FLAG,
+		.help = "print the findings as JSON",
+		OPTION_AT(struct doctor, json),
+	},
+	{
+		.name = "clean",
+		.kind = OPTION_FLAG,
+		.help = "only remove what killed keepers left: cgroups and "
+			"workspaces",
+		OPTION_AT(struct doctor, clean),
+	},
+	{ 0 },
+};
+
 const struct command command_doctor = {
-	.name = "doctor",
-	.usage = "[--json] [--python PATH] [--clean]",
-	.summary = "find out what this machine can enforce",
-	.options = "  --json              print the findings as JSON\n"
-		   "  --python PATH       look at this interpreter\n"
-		   "  --clean             remove what a killed keeper left\n",
+	.options = {
+		.name = "doctor",
+		.usage = "[--json] [--clean] [OPTION...]",
+		.summary = "find out what this machine can enforce",
+		.tables = {
+			{ .rows = doctor_rows },
+			FLAGS_TABLE(struct doctor, flags),
+		},
+	},
 	.run = run,
 };

@@ -70,38 +70,45 @@ explain(const struct policy *policy, bool json, struct remit_error *err)
 	return 0;
 }
 
+struct request {
+	struct flags flags;
+	bool json;
+};
+
 static int
 run(int argc, char **argv)
 {
 	own(policy) struct policy policy = { 0 };
-	own(flags) struct flags fl = { 0 };
+	struct request r = { 0 };
 	struct remit_error err;
-	bool json = false;
+	int failed;
 
-	for (int i = 1; i < argc; i++) {
-		enum flags_answer a;
-
-		if (!strcmp(argv[i], "--json")) {
-			json = true;
-			continue;
-		}
-		a = flags_take(&fl, argc, argv, &i, &err);
-		if (a == FLAGS_OTHER)
-			flags_unknown(argv[i], &err);
-		if (a != FLAGS_TAKEN)
-			return cli_error(&err);
-	}
-	if (cli_policy(&fl, &policy, &err) < 0 ||
-	    explain(&policy, json, &err) < 0)
-		return cli_error(&err);
-	return 0;
+	failed = cli_parse(&command_explain, &r, argc, argv, &err) < 0 ||
+		 cli_policy(&r.flags, &policy, &err) < 0 ||
+		 explain(&policy, r.json, &err) < 0;
+	flags_free(&r.flags);
+	return failed ? cli_error(&err) : 0;
 }
 
+static const struct option explain_rows[] = {
+	{
+		.name = "json",
+		.kind = OPTION_FLAG,
+		.help = "print the plan as JSON",
+		OPTION_AT(struct request, json),
+	},
+	{ 0 },
+};
+
 const struct command command_explain = {
-	.name = "explain",
-	.usage = "[--json] [OPTION...]",
-	.summary = "show what would keep each field of a policy here",
-	.options = "  --json              print the plan as JSON\n",
-	.takes_policy = true,
+	.options = {
+		.name = "explain",
+		.usage = "[--json] [OPTION...]",
+		.summary = "show what would keep each field of a policy here",
+		.tables = {
+			{ .rows = explain_rows },
+			FLAGS_TABLE(struct request, flags),
+		},
+	},
 	.run = run,
 };

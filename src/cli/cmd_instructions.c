@@ -2,7 +2,6 @@
  * instructions: what to tell a model about a policy and its tools.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "cli.h"
 #include "tool_options.h"
@@ -18,32 +17,6 @@ wanted_free(struct wanted *w)
 {
 	flags_free(&w->flags);
 	tool_options_free(&w->tools);
-}
-
-static int
-parse(struct wanted *w, int argc, char **argv, struct remit_error *err)
-{
-	for (int i = 1; i < argc; i++) {
-		enum flags_answer a;
-
-		if (!strcmp(argv[i], "--session")) {
-			w->session = true;
-			continue;
-		}
-		if (tool_options_has(argv[i]) && i + 1 < argc) {
-			if (tool_options_set(&w->tools, argv[i], argv[i + 1],
-					     err) < 0)
-				return -1;
-			i++;
-			continue;
-		}
-		a = flags_take(&w->flags, argc, argv, &i, err);
-		if (a == FLAGS_OTHER)
-			return flags_unknown(argv[i], err);
-		if (a != FLAGS_TAKEN)
-			return -1;
-	}
-	return 0;
 }
 
 static int
@@ -82,20 +55,38 @@ run(int argc, char **argv)
 	own(wanted) struct wanted w = { 0 };
 	struct remit_error err;
 
-	if (parse(&w, argc, argv, &err) < 0 || print(&w, &err) < 0)
+	if (cli_parse(&command_instructions, &w, argc, argv, &err) < 0 ||
+	    print(&w, &err) < 0)
 		return cli_error(&err);
 	return 0;
 }
 
+static const struct option instructions_rows[] = {
+	{
+		.name = "session",
+		.kind = OPTION_FLAG,
+		.help = "for cells of a session, whose variables stay, "
+			"instead of programs",
+		OPTION_AT(struct wanted, session),
+	},
+	{ 0 },
+};
+
 const struct command command_instructions = {
-	.name = "instructions",
-	.usage = "[--session] [OPTION...]",
-	.summary = "write what a model should be told of a policy and its "
-		   "tools",
-	.options = "  --session           for cells of a session, not for "
-		   "programs\n"
-		   "  --tool NAME=COMMAND a tool; with its other options as "
-		   "in \"remit run\"\n",
-	.takes_policy = true,
+	.options = {
+		.name = "instructions",
+		.usage = "[--session] [OPTION...]",
+		.summary = "write what a model should be told of a policy and "
+			   "its tools",
+		.tables = {
+			{ .rows = instructions_rows },
+			{ .rows = tool_option_rows,
+			  OPTION_AT(struct wanted, tools),
+			  .man = "*--tool* and the options that belong to it "
+				 "are those of *remit run*. No tool is "
+				 "called." },
+			FLAGS_TABLE(struct wanted, flags),
+		},
+	},
 	.run = run,
 };

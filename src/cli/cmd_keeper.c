@@ -14,6 +14,8 @@
 #include "path.h"
 
 #define LISTEN_FD 3
+#define FD_MAX	  1023
+#define NO_FD	  UINT64_MAX
 
 /* A terminal's input is not for a keeper. */
 static void
@@ -58,38 +60,19 @@ is_activated(void)
 
 struct keeper_call {
 	struct keeper_options opt;
+	uint64_t control_fd; /* NO_FD, or for the door that started it */
 	struct flags flags;
 	struct policy policy;
 	char usual[108];
 };
 
 static int
-parse(struct keeper_call *c, int argc, char **argv, struct remit_error *err)
+keeper_settle(struct keeper_call *c, struct remit_error *err)
 {
-	uint64_t n;
-
-	for (int i = 1; i < argc; i++) {
-		enum flags_answer a = FLAGS_TAKEN;
-		bool more = i + 1 < argc;
-
-		if (!strcmp(argv[i], "--fd") && more &&
-		    number_parse(&n, argv[i + 1]) == 0 && n < 1024) {
-			c->opt.control_fd = (int)n;
-			i++;
-		} else if (!strcmp(argv[i], "--listen") && more) {
-			c->opt.listen_path = argv[++i];
-		} else if (!strcmp(argv[i], "--audit") && more) {
-			c->opt.audit_path = argv[++i];
-		} else {
-			a = flags_take(&c->flags, argc, argv, &i, err);
-		}
-		if (a == FLAGS_OTHER)
-			flags_unknown(argv[i], err);
-		if (a != FLAGS_TAKEN)
-			return -1;
-	}
-	if (c->opt.control_fd >= 0)
+	if (c->control_fd != NO_FD) {
+		c->opt.control_fd = (int)c->control_fd;
 		return 0;
+	}
 	if (is_activated()) {
 		c->opt.listen_fd = LISTEN_FD;
 		return 0;
@@ -122,30 +105,73 @@ serve(struct keeper_call *c, struct remit_error *err)
 static int
 run(int argc, char **argv)
 {
-	struct keeper_call c = { .opt = { .control_fd = -1, .listen_fd = -1 } };
+	struct keeper_call c = {
+		.opt = { .control_fd = -1, .listen_fd = -1 },
+		.control_fd = NO_FD,
+	};
 	struct remit_error err;
-	int failed = parse(&c, argc, argv, &err) < 0 || serve(&c, &err) < 0;
+	int failed = cli_parse(&command_keeper, &c, argc, argv, &err) < 0 ||
+		     keeper_settle(&c, &err) < 0 || serve(&c, &err) < 0;
 
 	flags_free(&c.flags);
 	policy_free(&c.policy);
 	return failed ? cli_error(&err) : 0;
 }
 
+static const struct option keeper_rows[] = {
+	{
+		.name = "listen",
+		.kind = OPTION_PATH,
+		.value = "PATH",
+		.example = "/run/user/1000/remit.sock",
+		.fallback = "$XDG_RUNTIME_DIR/remit/keeper.sock",
+		.help = "listen at this socket, of mode 0600",
+		.detail =
+			"Other commands look for a keeper at the default; for "
+			"root without _$XDG\\_RUNTIME\\_DIR_ that is "
+			"_/run/remit/keeper.sock_.",
+		OPTION_AT(struct keeper_call, opt.listen_path),
+	},
+	{
+		.name = "audit",
+		.kind = OPTION_PATH,
+		.value = "FILE",
+		.example = "audit.jsonl",
+		.help = "append a line about each run to this file; SIGHUP "
+			"opens it again",
+		.detail =
+			"Every run gets a line, as in *AUDIT*, even if its "
+			"caller has left. A separate process writes and syncs "
+			"the lines, so that no run waits for the disk; it has "
+			"received a line before the caller receives the "
+			"result. While it cannot write, runs are refused. Send "
+			"SIGHUP after moving the file away.",
+		OPTION_AT(struct keeper_call, opt.audit_path),
+	},
+	{
+		.name = "fd",
+		.kind = OPTION_NUMBER,
+		.value = "N",
+		.hidden = true,
+		.max = FD_MAX,
+		OPTION_AT(struct keeper_call, control_fd),
+	},
+	{ 0 },
+};
+
 const struct command command_keeper = {
-	.name = "keeper",
-	.usage = "[--listen PATH] [OPTION...]",
-	.summary = "serve all runs of this user, with warm starts",
-	.options = "  --listen PATH       the socket, mode 0600; unless given "
-		   "where others look:\n"
-		   "                      "
-		   "$XDG_RUNTIME_DIR/remit/keeper.sock\n"
-		   "  --audit FILE        append a line about each run to "
-		   "FILE; SIGHUP opens it\n"
-		   "                      anew\n"
-		   "\n"
-		   "Children for the policy of these options wait from the "
-		   "beginning on, others\n"
-		   "after the first run with their policy.\n",
-	.takes_policy = true,
+	.options = {
+		.name = "keeper",
+		.usage = "[--listen PATH] [--audit FILE] [OPTION...]",
+		.summary = "serve all runs of this user, with warm starts",
+		.notes =
+			"For the policy of these options, interpreters wait "
+			"from the beginning; for another policy they wait after "
+			"its first run.",
+		.tables = {
+			{ .rows = keeper_rows },
+			FLAGS_TABLE(struct keeper_call, flags),
+		},
+	},
 	.run = run,
 };

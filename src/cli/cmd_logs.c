@@ -60,37 +60,52 @@ print_runs(const json_t *runs, const char *id, bool json)
 	return shown;
 }
 
+struct wanted {
+	const char *run_id; /* NULL: all */
+	bool json;
+};
+
 static int
 run(int argc, char **argv)
 {
-	const char *id = NULL;
+	struct wanted w = { 0 };
 	struct remit_error err;
 	json_auto_t *doc = NULL;
-	bool json = false;
 	char path[108];
 
-	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--json"))
-			json = true;
-		else if (argv[i][0] == '-' || id) {
-			flags_unknown(argv[i], &err);
-			return cli_error(&err);
-		} else
-			id = argv[i];
-	}
-	if (cli_ask_keeper(&doc, path, sizeof(path), &err) < 0)
+	if (cli_parse(&command_logs, &w, argc, argv, &err) < 0 ||
+	    cli_ask_keeper(&doc, path, sizeof(path), &err) < 0)
 		return cli_error(&err);
-	if (print_runs(json_object_get(doc, "runs"), id, json) || !id)
+	if (print_runs(json_object_get(doc, "runs"), w.run_id, w.json) ||
+	    !w.run_id)
 		return 0;
 	fail(&err, REMIT_E_INPUT, "the keeper at %s does not remember run %s",
-	     path, id);
+	     path, w.run_id);
 	return cli_error(&err);
 }
 
+static const struct option logs_rows[] = {
+	{
+		.kind = OPTION_TEXT,
+		.value = "RUN_ID",
+		.hidden = true,
+		OPTION_AT(struct wanted, run_id),
+	},
+	{
+		.name = "json",
+		.kind = OPTION_FLAG,
+		.help = "print each run as one JSON object",
+		OPTION_AT(struct wanted, json),
+	},
+	{ 0 },
+};
+
 const struct command command_logs = {
-	.name = "logs",
-	.usage = "[--json] [RUN_ID]",
-	.summary = "show the last runs of the shared keeper",
-	.options = "  --json              print each run as one JSON object\n",
+	.options = {
+		.name = "logs",
+		.usage = "[--json] [RUN_ID]",
+		.summary = "show the last runs of the shared keeper",
+		.tables = { { .rows = logs_rows } },
+	},
 	.run = run,
 };

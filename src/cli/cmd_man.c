@@ -1,28 +1,131 @@
 /*
- * man: the part of remit-policy(5) that comes from the table. The build uses
- * it; users read the man page.
+ * man: fills in the source of a man page from the tables of commands and of
+ * policy fields. The build uses it; users read the man page.
+ *
+ *	@SYNOPSIS@	a line for each command
+ *	@USAGE run@	how one command is called
+ *	@OPTIONS run@	its options
+ *	@FIELDS@	the fields of a policy
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli.h"
+#include "path.h"
+
+#define PAGE_MAX ((size_t)1024 * 1024)
+
+static int
+add_synopsis(struct buf *out)
+{
+	for (const struct command *const *c = commands; *c; c++) {
+		const struct command *const *verb = (*c)->verbs;
+
+		if ((*c)->hidden)
+			continue;
+		if (!verb && (options_man_usage(&(*c)->options, out) < 0 ||
+			      buf_addf(out, "++\n") < 0))
+			return -1;
+		for (; verb && *verb; verb++)
+			if (options_man_usage(&(*verb)->options, out) < 0 ||
+			    buf_addf(out, "++\n") < 0)
+				return -1;
+	}
+	return 0;
+}
+
+static int
+add_usage(const struct command *c, struct buf *out)
+{
+	if (options_man_usage(&c->options, out) < 0)
+		return -1;
+	return buf_addf(out, "\n");
+}
+
+/* The text for a line such as "@OPTIONS run@", without its last "@". */
+static int
+expand(const char *mark, struct buf *out, struct remit_error *err)
+{
+	const char *name = strchr(mark, ' ');
+	const struct command *c = name ? cli_find(name + 1) : NULL;
+	int failed;
+
+	if (!strcmp(mark, "@SYNOPSIS"))
+		failed = add_synopsis(out);
+	else if (!strcmp(mark, "@FIELDS"))
+		failed = flags_man(out);
+	else if (c && !strncmp(mark, "@USAGE ", 7))
+		failed = add_usage(c, out);
+	else if (c && !strncmp(mark, "@OPTIONS ", 9))
+		failed = options_man(&c->options, out);
+	else
+		return fail(err, REMIT_E_INPUT, "%.60s@ cannot be filled in",
+			    mark);
+	return failed ? fail_sys(err, REMIT_E_MEMORY, "%s", mark) : 0;
+}
+
+static int
+fill_in(char *page, struct buf *out, struct remit_error *err)
+{
+	for (char *line = strsep(&page, "\n"); line && page;
+	     line = strsep(&page, "\n")) {
+		size_t n = strlen(line);
+		int failed = 0;
+
+		if (n > 1 && line[0] == '@' && line[n - 1] == '@') {
+			line[n - 1] = '\0';
+			failed = expand(line, out, err);
+		} else if (buf_addf(out, "%s\n", line) < 0) {
+			failed = fail_sys(err, REMIT_E_MEMORY, "man page");
+		}
+		if (failed)
+			return -1;
+	}
+	return 0;
+}
+
+struct wanted {
+	const char *path;
+};
 
 static int
 run(int argc, char **argv)
 {
-	own(buf) struct buf text = BUF_INIT(1024 * 1024);
+	own(buf) struct buf page = BUF_INIT(PAGE_MAX),
+			    text = BUF_INIT(PAGE_MAX);
+	struct wanted w = { 0 };
+	struct remit_error err;
 
-	(void)argc;
-	(void)argv;
-	if (flags_man(&text) < 0)
-		return CLI_FAILED;
-	fputs(text.data, stdout);
+	if (cli_parse(&command_man, &w, argc, argv, &err) < 0)
+		return cli_error(&err);
+	if (!w.path) {
+		fail(&err, REMIT_E_INPUT, "name the source of a man page");
+		return cli_error(&err);
+	}
+	if (path_read_file(&page, w.path, &err) < 0 ||
+	    (page.len && fill_in(page.data, &text, &err) < 0))
+		return cli_error(&err);
+	fputs(buf_text(&text), stdout);
 	return 0;
 }
 
+static const struct option man_rows[] = {
+	{
+		.kind = OPTION_PATH,
+		.value = "FILE",
+		.hidden = true,
+		OPTION_AT(struct wanted, path),
+	},
+	{ 0 },
+};
+
 const struct command command_man = {
-	.name = "man",
-	.usage = "",
-	.summary = "print the policy section of the man page",
+	.options = {
+		.name = "man",
+		.usage = "FILE",
+		.summary = "fill in the source of a man page",
+		.tables = { { .rows = man_rows } },
+	},
 	.hidden = true,
 	.run = run,
 };

@@ -2,7 +2,6 @@
  * matrix: tiers × fields, with the mechanisms that keep a field on this host.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "cli.h"
 #include "field.h"
@@ -48,21 +47,23 @@ print_table(const struct matrix_column *columns)
 	}
 }
 
+struct wanted {
+	bool json;
+};
+
 static int
 run(int argc, char **argv)
 {
 	static struct matrix m;
+	struct wanted w = { 0 };
 	struct remit_error err;
-	bool json = argc == 2 && !strcmp(argv[1], "--json");
 	json_t *rows;
 	int failed;
 
-	if (argc > 1 && !json) {
-		flags_unknown(argv[1], &err);
+	if (cli_parse(&command_matrix, &w, argc, argv, &err) < 0)
 		return cli_error(&err);
-	}
 	failed = matrix_find(&m, &err) < 0 ? cli_error(&err) : 0;
-	if (!failed && json) {
+	if (!failed && w.json) {
 		rows = matrix_to_json(&m);
 		json_dumpf(rows, stdout, JSON_INDENT(1));
 		putchar('\n');
@@ -74,10 +75,23 @@ run(int argc, char **argv)
 	return failed;
 }
 
+static const struct option matrix_rows[] = {
+	{
+		.name = "json",
+		.kind = OPTION_FLAG,
+		.help = "print the matrix as JSON",
+		OPTION_AT(struct wanted, json),
+	},
+	{ 0 },
+};
+
 const struct command command_matrix = {
-	.name = "matrix",
-	.usage = "[--json]",
-	.summary = "show what keeps each field, by tier, on this machine",
-	.options = "  --json              print the matrix as JSON\n",
+	.options = {
+		.name = "matrix",
+		.usage = "[--json]",
+		.summary = "show what keeps each field, by tier, on this "
+			   "machine",
+		.tables = { { .rows = matrix_rows } },
+	},
 	.run = run,
 };

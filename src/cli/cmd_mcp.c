@@ -24,7 +24,7 @@
 
 struct door {
 	struct flags flags;
-	const char *install; /* a client's name, or NULL */
+	unsigned install; /* a client of mcp_install.h, or 0 */
 	struct policy policy;
 	struct remit *remit;
 	struct artifact_store *store;
@@ -189,25 +189,6 @@ listen_to_client(struct door *d, struct remit_error *err)
 /* ---- the whole ---- */
 
 static int
-parse(struct door *d, int argc, char **argv, struct remit_error *err)
-{
-	for (int i = 1; i < argc; i++) {
-		enum flags_answer a;
-
-		if (!strcmp(argv[i], "--install") && i + 1 < argc) {
-			d->install = argv[++i];
-			continue;
-		}
-		a = flags_take(&d->flags, argc, argv, &i, err);
-		if (a == FLAGS_OTHER)
-			return flags_unknown(argv[i], err);
-		if (a == FLAGS_ERROR)
-			return -1;
-	}
-	return cli_policy(&d->flags, &d->policy, err);
-}
-
-static int
 open_all(struct door *d, struct remit_error *err)
 {
 	struct remit_options how = {
@@ -268,7 +249,8 @@ run(int argc, char **argv)
 	own(door) struct door d = { .line = BUF_INIT(MCP_MESSAGE_MAX + 1) };
 	struct remit_error err;
 
-	if (parse(&d, argc, argv, &err) < 0)
+	if (cli_parse(&command_mcp, &d, argc, argv, &err) < 0 ||
+	    cli_policy(&d.flags, &d.policy, &err) < 0)
 		return cli_error(&err);
 	if (d.install) {
 		if (mcp_install_print(d.install, argc, argv, &err) < 0)
@@ -282,15 +264,31 @@ run(int argc, char **argv)
 	return 0;
 }
 
+static const struct option mcp_rows[] = {
+	{
+		.name = "install",
+		.kind = OPTION_CHOICE,
+		.value = "CLIENT",
+		.example = "claude",
+		.help = "print the configuration for claude, cursor or vscode, "
+			"with these options, and exit",
+		.detail = "With it the client starts this command.",
+		.choices = mcp_install_clients,
+		OPTION_AT(struct door, install),
+	},
+	{ 0 },
+};
+
 const struct command command_mcp = {
-	.name = "mcp",
-	.usage = "[--install CLIENT] [OPTION...]",
-	.summary = "serve Python as tools over standard input and output "
-		   "(MCP)",
-	.options = "  --install CLIENT    print what to put into the "
-		   "configuration of claude,\n"
-		   "                      cursor or vscode, with these "
-		   "options\n",
-	.takes_policy = true,
+	.options = {
+		.name = "mcp",
+		.usage = "[--install CLIENT] [OPTION...]",
+		.summary = "serve Python as tools over standard input and "
+			   "output (MCP)",
+		.tables = {
+			{ .rows = mcp_rows },
+			FLAGS_TABLE(struct door, flags),
+		},
+	},
 	.run = run,
 };

@@ -2,7 +2,6 @@
  * packages: what was installed for runs, and removing it.
  */
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "cli.h"
@@ -61,22 +60,22 @@ print_row(const json_t *row)
 	print_wheels(json_object_get(row, "wheels"));
 }
 
+/* ---- list ---- */
+
+struct wanted {
+	bool json;
+};
+
 static int
-list(int argc, char **argv, struct remit_error *err)
+print_all(const struct wanted *w, struct remit_error *err)
 {
 	json_auto_t *all = NULL;
-	bool json = false;
 	json_t *row;
 	size_t i;
 
-	for (int k = 0; k < argc; k++) {
-		if (strcmp(argv[k], "--json") != 0)
-			return flags_unknown(argv[k], err);
-		json = true;
-	}
 	if (shelf_list(&all, err) < 0)
 		return -1;
-	if (json) {
+	if (w->json) {
 		json_dumpf(all, stdout, JSON_COMPACT);
 		putchar('\n');
 		return 0;
@@ -91,84 +90,150 @@ list(int argc, char **argv, struct remit_error *err)
 	return 0;
 }
 
+static const struct option list_rows[] = {
+	{
+		.name = "json",
+		.kind = OPTION_FLAG,
+		.help = "print the list as JSON",
+		OPTION_AT(struct wanted, json),
+	},
+	{ 0 },
+};
+
+static const struct command packages_list;
+
 static int
-read_options(struct shelf_prune *p, struct list *ids, int argc, char **argv,
-	     struct remit_error *err)
+run_list(int argc, char **argv)
 {
-	for (int i = 0; i < argc; i++) {
-		if (!strcmp(argv[i], "--all")) {
-			p->unused_ms = 0;
-		} else if (!strcmp(argv[i], "--unused") && i + 1 < argc) {
-			if (quantity_time(argv[++i], &p->unused_ms, err) < 0)
-				return fail_within(err, "--unused");
-		} else if (!strcmp(argv[i], "--max-bytes") && i + 1 < argc) {
-			if (quantity_bytes(argv[++i], &p->max_bytes, err) < 0)
-				return fail_within(err, "--max-bytes");
-			p->unused_ms = UINT64_MAX;
-		} else if (argv[i][0] == '-') {
-			return flags_unknown(argv[i], err);
-		} else if (list_add(ids, argv[i]) < 0) {
-			return fail_sys(err, REMIT_E_MEMORY, "packages");
-		}
-	}
+	struct wanted w = { 0 };
+	struct remit_error err;
+
+	if (cli_parse(&packages_list, &w, argc, argv, &err) < 0 ||
+	    print_all(&w, &err) < 0)
+		return cli_error(&err);
 	return 0;
 }
 
-static int
-prune(int argc, char **argv, struct remit_error *err)
+static const struct command packages_list = {
+	.options = {
+		.name = "packages list",
+		.usage = "[--json]",
+		.summary = "show the packages that were installed for runs",
+		.tables = { { .rows = list_rows } },
+	},
+	.run = run_list,
+};
+
+/* ---- prune ---- */
+
+struct prune {
+	uint64_t unused_ms; /* 0: not given */
+	uint64_t max_bytes; /* 0: not given */
+	bool all;
+	struct list ids;
+};
+
+static void
+prune_free(struct prune *p)
 {
-	own(list) struct list ids = { 0 };
-	struct shelf_prune p = { .unused_ms = UNUSED_MS,
-				 .max_bytes = UINT64_MAX,
-				 .ids = &ids };
+	list_free(&p->ids);
+}
+
+/* A size alone removes nothing because of its age. */
+static int
+remove_unused(const struct prune *p, struct remit_error *err)
+{
+	uint64_t unused_ms = p->max_bytes ? UINT64_MAX : UNUSED_MS;
+	struct shelf_prune s = {
+		.unused_ms = p->all	    ? 0
+			     : p->unused_ms ? p->unused_ms
+					    : unused_ms,
+		.max_bytes = p->max_bytes ? p->max_bytes : UINT64_MAX,
+		.ids = &p->ids,
+	};
 	char size[QUANTITY_SIZE];
 
-	if (read_options(&p, &ids, argc, argv, err) < 0 ||
-	    shelf_prune(&p, err) < 0)
+	if (shelf_prune(&s, err) < 0)
 		return -1;
-	show_size((json_int_t)p.freed_bytes, size, sizeof(size));
-	printf("removed %llu (%s)", (unsigned long long)p.removed, size);
-	if (p.in_use)
-		printf(", %llu in use", (unsigned long long)p.in_use);
+	show_size((json_int_t)s.freed_bytes, size, sizeof(size));
+	printf("removed %llu (%s)", (unsigned long long)s.removed, size);
+	if (s.in_use)
+		printf(", %llu in use", (unsigned long long)s.in_use);
 	putchar('\n');
 	return 0;
 }
 
+static const struct option prune_rows[] = {
+	{
+		.name = "unused",
+		.kind = OPTION_TIME,
+		.value = "TIME",
+		.example = "24h",
+		.fallback = "720h",
+		.help = "remove what was not used for this time",
+		OPTION_AT(struct prune, unused_ms),
+	},
+	{
+		.name = "max-bytes",
+		.kind = OPTION_BYTES,
+		.value = "SIZE",
+		.example = "4G",
+		.help = "remove what was used longest ago, until the rest fits",
+		.detail = "What was used last stays.",
+		OPTION_AT(struct prune, max_bytes),
+	},
+	{
+		.name = "all",
+		.kind = OPTION_FLAG,
+		.help = "remove all that is not in use",
+		OPTION_AT(struct prune, all),
+	},
+	{
+		.kind = OPTION_LIST,
+		.value = "ID",
+		.help = "remove these, each named by its id or the beginning "
+			"of it",
+		OPTION_AT(struct prune, ids),
+	},
+	{ 0 },
+};
+
+static const struct command packages_prune;
+
 static int
-run(int argc, char **argv)
+run_prune(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		int (*run)(int argc, char **argv, struct remit_error *err);
-	} verbs[] = {
-		{ "list", list },
-		{ "prune", prune },
-	};
-	const char *verb = argc > 1 ? argv[1] : "list";
+	own(prune) struct prune p = { 0 };
 	struct remit_error err;
 
-	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
-		if (strcmp(verbs[i].name, verb) != 0)
-			continue;
-		if (verbs[i].run(argc > 1 ? argc - 2 : 0, argv + 2, &err) < 0)
-			return cli_error(&err);
-		return 0;
-	}
-	fail(&err, REMIT_E_INPUT,
-	     "\"%.60s\": what to do with packages is list or prune", verb);
-	return cli_error(&err);
+	if (cli_parse(&packages_prune, &p, argc, argv, &err) < 0 ||
+	    remove_unused(&p, &err) < 0)
+		return cli_error(&err);
+	return 0;
 }
 
+static const struct command packages_prune = {
+	.options = {
+		.name = "packages prune",
+		.usage = "[--unused TIME] [--max-bytes SIZE] [--all] [ID...]",
+		.summary = "remove packages that were installed for runs",
+		.tables = { { .rows = prune_rows } },
+	},
+	.run = run_prune,
+};
+
+static const struct command *const verbs[] = {
+	&packages_list,
+	&packages_prune,
+	NULL,
+};
+
 const struct command command_packages = {
-	.name = "packages",
-	.usage = "list [--json] | prune [--unused TIME] [--max-bytes SIZE] "
-		 "[--all] [ID...]",
-	.summary = "show or remove the packages that were installed for runs",
-	.options = "  --json              print the list as JSON\n"
-		   "  --unused TIME       remove what was not used for so long "
-		   "(default: 720h)\n"
-		   "  --max-bytes SIZE    remove what was used longest ago, "
-		   "until the rest fits\n"
-		   "  --all               remove all that is not in use\n",
-	.run = run,
+	.options = {
+		.name = "packages",
+		.usage = "list|prune [OPTION...]",
+		.summary = "show or remove the packages that were installed "
+			   "for runs",
+	},
+	.verbs = verbs,
 };

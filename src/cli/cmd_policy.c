@@ -2,7 +2,6 @@
  * policy: the effective policy as JSON, or the table of all fields.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "cli.h"
 
@@ -21,34 +20,54 @@ print(json_t *doc)
 	return 0;
 }
 
+struct wanted {
+	struct flags flags;
+	bool fields;
+};
+
+static void
+wanted_free(struct wanted *w)
+{
+	flags_free(&w->flags);
+}
+
 static int
 run(int argc, char **argv)
 {
 	own(policy) struct policy policy = { 0 };
-	own(flags) struct flags fl = { 0 };
+	own(wanted) struct wanted w = { 0 };
 	struct remit_error err;
 
-	if (argc == 2 && !strcmp(argv[1], "--fields"))
+	if (cli_parse(&command_policy, &w, argc, argv, &err) < 0)
+		return cli_error(&err);
+	if (w.fields)
 		return print(field_table_to_json());
-	for (int i = 1; i < argc; i++) {
-		enum flags_answer a = flags_take(&fl, argc, argv, &i, &err);
-
-		if (a == FLAGS_OTHER)
-			flags_unknown(argv[i], &err);
-		if (a != FLAGS_TAKEN)
-			return cli_error(&err);
-	}
-	if (cli_policy(&fl, &policy, &err) < 0)
+	if (cli_policy(&w.flags, &policy, &err) < 0)
 		return cli_error(&err);
 	return print(policy_to_json(&policy));
 }
 
+static const struct option policy_rows[] = {
+	{
+		.name = "fields",
+		.kind = OPTION_FLAG,
+		.help = "print the table of all fields as JSON instead",
+		.detail = "For each field it has the name, flag, type, range, "
+			  "default and a sentence.",
+		OPTION_AT(struct wanted, fields),
+	},
+	{ 0 },
+};
+
 const struct command command_policy = {
-	.name = "policy",
-	.usage = "[--fields | OPTION...]",
-	.summary = "print the effective policy as JSON",
-	.options = "  --fields            print the table of all fields as "
-		   "JSON\n",
-	.takes_policy = true,
+	.options = {
+		.name = "policy",
+		.usage = "[--fields|OPTION...]",
+		.summary = "print the effective policy as JSON",
+		.tables = {
+			{ .rows = policy_rows },
+			FLAGS_TABLE(struct wanted, flags),
+		},
+	},
 	.run = run,
 };

@@ -8,19 +8,41 @@
 
 #include "cli.h"
 
+struct request {
+	const char *kind; /* NULL or "unfiltered" */
+};
+
 static int
 run(int argc, char **argv)
 {
-	if (porter_main(argc > 1 && !strcmp(argv[1], "unfiltered")) == 0)
+	struct request r = { 0 };
+	struct remit_error err;
+
+	if (cli_parse(&command_porter, &r, argc, argv, &err) < 0)
+		return cli_error(&err);
+	if (porter_main(r.kind && !strcmp(r.kind, "unfiltered")) == 0)
 		return 0;
-	fprintf(stderr, "remit: a porter is started by a keeper only\n");
+	fprintf(stderr, "remit: only a keeper can start a porter\n");
 	return CLI_FAILED;
 }
 
+static const struct option porter_rows[] = {
+	{
+		.kind = OPTION_TEXT,
+		.value = "unfiltered",
+		.hidden = true,
+		OPTION_AT(struct request, kind),
+	},
+	{ 0 },
+};
+
 const struct command command_porter = {
-	.name = "porter",
-	.usage = "",
-	.summary = "starts the network of runs; started by a keeper",
+	.options = {
+		.name = "porter",
+		.usage = "[unfiltered]",
+		.summary = "starts the network of runs; started by a keeper",
+		.tables = { { .rows = porter_rows } },
+	},
 	.hidden = true,
 	.run = run,
 };

@@ -255,32 +255,8 @@ read_cells(struct repl *r, struct remit_error *err)
 /* ---- the whole ---- */
 
 static int
-parse(struct repl *r, int argc, char **argv, struct remit_error *err)
+repl_settle(struct repl *r, struct remit_error *err)
 {
-	for (int i = 1; i < argc; i++) {
-		enum flags_answer a;
-
-		if (!strcmp(argv[i], "--raw")) {
-			r->raw = true;
-			continue;
-		}
-		if (!strcmp(argv[i], "--artifacts") && i + 1 < argc) {
-			r->artifacts = argv[++i];
-			continue;
-		}
-		if (tool_options_has(argv[i]) && i + 1 < argc) {
-			if (tool_options_set(&r->tools, argv[i], argv[i + 1],
-					     err) < 0)
-				return -1;
-			i++;
-			continue;
-		}
-		a = flags_take(&r->flags, argc, argv, &i, err);
-		if (a == FLAGS_OTHER)
-			return flags_unknown(argv[i], err);
-		if (a == FLAGS_ERROR)
-			return -1;
-	}
 	if (cli_policy(&r->flags, &r->policy, err) < 0 ||
 	    tool_options_list(&r->tools, err) < 0)
 		return -1;
@@ -380,21 +356,46 @@ run(int argc, char **argv)
 	};
 	struct remit_error err;
 
-	if (parse(&r, argc, argv, &err) < 0 || perform(&r, &err) < 0)
+	if (cli_parse(&command_repl, &r, argc, argv, &err) < 0 ||
+	    repl_settle(&r, &err) < 0 || perform(&r, &err) < 0)
 		return cli_error(&err);
 	/* Whoever sits at a terminal has seen what went wrong. */
 	return r.lines.terminal && !r.leaves ? 0 : r.exit_code;
 }
 
+static const struct option repl_rows[] = {
+	{
+		.name = "artifacts",
+		.kind = OPTION_PATH,
+		.value = "DIR",
+		.example = "./out",
+		.help = "write the files that --export names into this folder "
+			"at the end",
+		OPTION_AT(struct repl, artifacts),
+	},
+	{
+		.name = "raw",
+		.kind = OPTION_FLAG,
+		.help = "pass terminal control codes through",
+		OPTION_AT(struct repl, raw),
+	},
+	{ 0 },
+};
+
 const struct command command_repl = {
-	.name = "repl",
-	.usage = "[OPTION...]",
-	.summary = "Python line by line, in one jail that lives on",
-	.options = "  --artifacts DIR     write the files that --export names "
-		   "into a folder\n"
-		   "  --raw               pass terminal control codes through\n"
-		   "  --tool NAME=COMMAND a tool; with its other options as "
-		   "in \"remit run\"\n",
-	.takes_policy = true,
+	.options = {
+		.name = "repl",
+		.usage = "[OPTION...]",
+		.summary = "Python line by line, in one jail that lives on",
+		.tables = {
+			{ .rows = repl_rows },
+			{ .rows = tool_option_rows,
+			  OPTION_AT(struct repl, tools),
+			  .man = "All cells may call the tools of *--tool*. It "
+				 "and the options that belong to it are those "
+				 "of *remit run*." },
+			FLAGS_TABLE(struct repl, flags),
+		},
+	},
 	.run = run,
 };

@@ -468,7 +468,9 @@ run(int argc, char **argv)
 	struct remit_error err;
 	int exit_code = -1;
 
-	if (run_options_parse(&r.options, argc, argv, &err) == 0 &&
+	if (cli_parse_program(&command_run, &r.options, argc, argv,
+			      &r.options.args, &err) == 0 &&
+	    run_options_program(&r.options, &err) == 0 &&
 	    cli_policy(&r.options.flags, &policy, &err) == 0 &&
 	    run_options_apply(&r.options, &policy, &err) == 0 &&
 	    run_options_check(&r.options, &policy, &err) == 0)
@@ -481,38 +483,19 @@ run(int argc, char **argv)
 }
 
 const struct command command_run = {
-	.name = "run",
-	.usage = "[OPTION...] FILE|-|-c CODE [ARGUMENT...]",
-	.summary = "run a program in a fresh jail",
-	.options = "  --json              print the result as one JSON object\n"
-		   "  --raw               pass terminal control codes through\n"
-		   "  --ask               ask at the terminal whether what was "
-		   "denied may be\n"
-		   "                      allowed, once or always, and run "
-		   "again\n"
-		   "  --file LOCAL[:PATH] put a copy of a file into the "
-		   "workspace, at PATH\n"
-		   "  --artifacts DIR     write the files that --export names "
-		   "into a folder\n"
-		   "  --value             print the value of the last "
-		   "expression\n"
-		   "  --displays DIR      write what the program displays "
-		   "into a folder\n"
-		   "  --dry-run           write no changes to the host, only "
-		   "list them\n"
-		   "  -c CODE             the program itself\n"
-		   "  --audit FILE        append a line about the run to FILE\n"
-		   "  --tool NAME=COMMAND a tool that the code may call: a "
-		   "local command\n"
-		   "  --tool-help NAME=TEXT  what it does, for the model\n"
-		   "  --tool-schema NAME=FILE  a JSON Schema of its "
-		   "arguments\n"
-		   "  --tool-result NAME=text|json  what its output is\n"
-		   "  --tool-approval NAME=never|first|always  whether to ask "
-		   "before it is called\n"
-		   "\n"
-		   "Options come before the program; all behind it is its "
-		   "arguments.\n",
-	.takes_policy = true,
+	.options = {
+		.name = "run",
+		.usage = "[OPTION...] FILE|-|-c CODE [ARGUMENT...]",
+		.summary = "run a program in a fresh jail",
+		.notes =
+			"Options come before the program. Everything after the "
+			"program is passed to it, --help too.",
+		.tables = {
+			{ .rows = run_option_rows },
+			{ .rows = tool_option_rows,
+			  OPTION_AT(struct run_options, tools) },
+			FLAGS_TABLE(struct run_options, flags),
+		},
+	},
 	.run = run,
 };

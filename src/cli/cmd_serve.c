@@ -58,81 +58,6 @@ struct serve_call {
 
 /* ---- options ---- */
 
-/* An option with a value; NULL: it is not this one. */
-static const char *
-value_of(const char *name, const char *arg, const char *next, int *i)
-{
-	size_t len = strlen(name);
-
-	if (!strncmp(arg, name, len) && arg[len] == '=')
-		return arg + len + 1;
-	if (!next || strcmp(arg, name))
-		return NULL;
-	++*i;
-	return next;
-}
-
-/* 1: taken; 0: not ours. */
-static int
-take_option(struct serve_call *c, int argc, char **argv, int *i,
-	    struct remit_error *err)
-{
-	const struct {
-		const char *name;
-		struct list *list;
-		const char **text;
-	} options[] = {
-		{ "--listen", &c->addresses, NULL },
-		{ "--allow-host", &c->server.hosts, NULL },
-		{ "--allow-origin", &c->server.origins, NULL },
-		{ "--keys", NULL, &c->keys_path },
-		{ "--add-key", NULL, &c->add_key },
-		{ "--log", NULL, &c->log_path },
-		{ "--audit", NULL, &c->audit.path },
-		{ "--tls-certificate", NULL, &c->certificate_path },
-		{ "--tls-key", NULL, &c->tls_key_path },
-	};
-	const char *arg = argv[*i];
-	const char *next = *i + 1 < argc ? argv[*i + 1] : NULL;
-
-	if (!strcmp(arg, "--open")) {
-		c->is_open = true;
-		return 1;
-	}
-	if (!strcmp(arg, "--e2b-debug")) {
-		c->e2b_debug = true;
-		return 1;
-	}
-	if (!strcmp(arg, "--limits")) {
-		c->shows_limits = true;
-		return 1;
-	}
-	for (size_t o = 0; o < ARRAY_LEN(options); o++) {
-		const char *value = value_of(options[o].name, arg, next, i);
-
-		if (!value)
-			continue;
-		if (options[o].text)
-			*options[o].text = value;
-		else if (list_add(options[o].list, value) < 0)
-			return fail_sys(err, REMIT_E_MEMORY, "options");
-		return 1;
-	}
-	for (size_t l = 0; serve_limits_table[l].name; l++) {
-		const struct serve_limit *limit = &serve_limits_table[l];
-		const char *value =
-			limit->option ? value_of(limit->option, arg, next, i)
-				      : NULL;
-
-		if (value)
-			return serve_limits_take(&c->server.limits, limit,
-						 value, err) < 0
-				       ? -1
-				       : 1;
-	}
-	return 0;
-}
-
 /* Clients in debug mode know no key, and no other address. */
 static int
 add_debug_ports(struct serve_call *c, struct remit_error *err)
@@ -158,22 +83,8 @@ add_debug_ports(struct serve_call *c, struct remit_error *err)
 }
 
 static int
-parse(struct serve_call *c, int argc, char **argv, struct remit_error *err)
+serve_settle(struct serve_call *c, struct remit_error *err)
 {
-	for (int i = 1; i < argc; i++) {
-		int taken = take_option(c, argc, argv, &i, err);
-		enum flags_answer a;
-
-		if (taken < 0)
-			return -1;
-		if (taken)
-			continue;
-		a = flags_take(&c->flags, argc, argv, &i, err);
-		if (a == FLAGS_OTHER)
-			flags_unknown(argv[i], err);
-		if (a != FLAGS_TAKEN)
-			return -1;
-	}
 	if (!c->certificate_path != !c->tls_key_path)
 		return fail(err, REMIT_E_INPUT,
 			    "--tls-certificate and --tls-key go together: %s "
@@ -560,7 +471,8 @@ run(int argc, char **argv)
 	c->server.signal_fd = -1;
 	c->server.loop.fd = -1;
 	serve_limits_init(&c->server.limits);
-	failed = parse(c, argc, argv, &err) < 0;
+	failed = cli_parse(&command_serve, c, argc, argv, &err) < 0 ||
+		 serve_settle(c, &err) < 0;
 	if (!failed && c->shows_limits)
 		failed = show_limits(c, &err) < 0;
 	else if (!failed && c->add_key)
@@ -580,59 +492,150 @@ run(int argc, char **argv)
 	return failed;
 }
 
-static int
-more_help(struct buf *out)
-{
-	if (serve_limits_help(out) < 0)
-		return -1;
-	return buf_addf(out, "\n%s\n", foreign_sentence);
-}
+#define AT(member) OPTION_AT(struct serve_call, member)
+
+static const struct option serve_rows[] = {
+	{
+		.name = "listen",
+		.kind = OPTION_LIST,
+		.value = "ADDRESS",
+		.example = ADDRESS,
+		.fallback = ADDRESS,
+		.help = "listen at ADDRESS:PORT, [ADDRESS]:PORT or unix:PATH",
+		.detail =
+			"At most eight times. Port 0 is any free port, which "
+			"is printed. A unix socket has mode 0600 and, without "
+			"*--keys*, needs no key.",
+		AT(addresses),
+	},
+	{
+		.name = "keys",
+		.kind = OPTION_PATH,
+		.value = "FILE",
+		.example = "keys.json",
+		.help = "which keys may send requests, and what their policies "
+			"may grant",
+		.detail = "The file also limits how much a key may run at "
+			  "once. Addresses that other machines can reach are "
+			  "refused without it.",
+		AT(keys_path),
+	},
+	{
+		.name = "add-key",
+		.kind = OPTION_TEXT,
+		.value = "NAME",
+		.example = "alice",
+		.help = "add a key to the file of --keys, print it and exit",
+		.detail = "The file has only the SHA-256 of the key.",
+		AT(add_key),
+	},
+	{
+		.name = "open",
+		.kind = OPTION_FLAG,
+		.help = "require no key; for loopback addresses and unix "
+			"sockets only",
+		AT(is_open),
+	},
+	{
+		.name = "e2b-debug",
+		.kind = OPTION_FLAG,
+		.help = "listen at ports 49983 and 49999 too, for clients of "
+			"E2B in debug mode",
+		.detail = "All of them share one sandbox and have no key, so "
+			  "*--open* is needed.",
+		AT(e2b_debug),
+	},
+	{
+		.name = "allow-host",
+		.kind = OPTION_LIST,
+		.value = "NAME",
+		.example = "python.example.org",
+		.help = "a further name of this server; .NAME stands for all "
+			"names below it",
+		.detail = "Requests for other names than these, localhost and "
+			  "loopback addresses are refused.",
+		AT(server.hosts),
+	},
+	{
+		.name = "allow-origin",
+		.kind = OPTION_LIST,
+		.value = "URL",
+		.example = "https://example.org",
+		.help = "let pages of this origin send requests",
+		AT(server.origins),
+	},
+	{
+		.name = "log",
+		.kind = OPTION_PATH,
+		.value = "FILE",
+		.example = "serve.jsonl",
+		.help = "append a line of JSON about each request to this file",
+		.detail = "*-* is stderr. A line has no code, no paths and no "
+			  "ids.",
+		AT(log_path),
+	},
+	{
+		.name = "audit",
+		.kind = OPTION_PATH,
+		.value = "FILE",
+		.example = "audit.jsonl",
+		.help = "append a line about each run to this file",
+		.detail =
+			"Each run, each cell and each end of a session gets a "
+			"line, as in *AUDIT*, with the name of its key, "
+			"whichever API it came by. The line is synced before "
+			"the result is sent. While a line cannot be written, "
+			"nothing runs.",
+		AT(audit.path),
+	},
+	{
+		.name = "tls-certificate",
+		.kind = OPTION_PATH,
+		.value = "FILE",
+		.example = "cert.pem",
+		.help = "use TLS at each port, with this certificate and those "
+			"above it, in PEM",
+		.detail = "Ports then accept no plain HTTP; unix sockets stay "
+			  "as they are.",
+		AT(certificate_path),
+	},
+	{
+		.name = "tls-key",
+		.kind = OPTION_PATH,
+		.value = "FILE",
+		.example = "key.pem",
+		.help = "the key of the certificate, in PEM",
+		.detail = "An RSA or elliptic curve key without a password. A "
+			  "key that anyone but its owner can read is refused, "
+			  "except by the group of a key that root owns.",
+		AT(tls_key_path),
+	},
+	{
+		.name = "limits",
+		.kind = OPTION_FLAG,
+		.help = "print the table of all limits and exit",
+		AT(shows_limits),
+	},
+	{ 0 },
+};
 
 const struct command command_serve = {
-	.name = "serve",
-	.usage = "[--listen ADDRESS:PORT|unix:PATH] [OPTION...]",
-	.summary = "serve runs and sessions over HTTP",
-	.options =
-		"  --listen ADDRESS    where: ADDRESS:PORT, [ADDRESS]:PORT or "
-		"unix:PATH; unless\n"
-		"                      given 127.0.0.1:8000. Port 0 is any "
-		"free "
-		"one, and is printed\n"
-		"  --keys FILE         who may ask, and for what at most; "
-		"needed "
-		"for addresses that\n"
-		"                      other machines can reach\n"
-		"  --add-key NAME      add a key to that file, print it once, "
-		"and "
-		"end\n"
-		"  --open              ask for no key; on this machine only\n"
-		"  --e2b-debug         listen at ports 49983 and 49999 too, "
-		"for "
-		"clients of E2B\n"
-		"                      in debug mode\n"
-		"  --allow-host NAME   a further name of this server; .NAME: "
-		"and "
-		"all below it\n"
-		"  --allow-origin URL  pages of this origin may ask as well\n"
-		"  --log FILE          append a line of JSON about each "
-		"request; "
-		"-: to stderr\n"
-		"  --audit FILE        append a line about each run to FILE\n"
-		"  --tls-certificate FILE\n"
-		"                      speak TLS at each port: the server's "
-		"certificate and those\n"
-		"                      above it, in PEM\n"
-		"  --tls-key FILE      the key to it. At SIGHUP it, the "
-		"certificates, the log and\n"
-		"                      the audit are opened anew\n"
-		"  --limits            print the table of limits and their "
-		"sum, and end\n"
-		"\n"
-		"The policy of these options is that of requests that name "
-		"none. "
-		"Without --keys\n"
-		"a token for this start is printed, and is the key.\n",
-	.more_options = more_help,
-	.takes_policy = true,
+	.options = {
+		.name = "serve",
+		.usage = "[--listen ADDRESS]... [--keys FILE|--open] "
+			 "[OPTION...]",
+		.summary = "serve runs and sessions over HTTP",
+		.notes =
+			"The policy of these options is that of requests that "
+			"name none. Without --keys a token for this start is "
+			"printed, which is the key. SIGHUP opens the files of "
+			"--log, --audit, --tls-certificate and --tls-key again.",
+		.footnote = foreign_sentence,
+		.tables = {
+			{ .rows = serve_rows },
+			{ .make = serve_limits_options, AT(server.limits) },
+			FLAGS_TABLE(struct serve_call, flags),
+		},
+	},
 	.run = run,
 };

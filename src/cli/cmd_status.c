@@ -3,7 +3,6 @@
  */
 #include <jansson.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli.h"
 #include "path.h"
@@ -157,23 +156,24 @@ cli_ask_keeper(json_t **out, char *path, size_t size, struct remit_error *err)
 	return *out ? 0 : fail(err, REMIT_E_PROTOCOL, "not a status");
 }
 
+struct wanted {
+	bool json;
+};
+
 static int
 run(int argc, char **argv)
 {
-	bool json = argc == 2 && !strcmp(argv[1], "--json");
+	struct wanted w = { 0 };
 	json_auto_t *doc = NULL;
 	struct remit_error err;
 	char path[108];
 
-	if (argc > 1 && !json) {
-		flags_unknown(argv[1], &err);
-		return cli_error(&err);
-	}
-	if (cli_ask_keeper(&doc, path, sizeof(path), &err) < 0)
+	if (cli_parse(&command_status, &w, argc, argv, &err) < 0 ||
+	    cli_ask_keeper(&doc, path, sizeof(path), &err) < 0)
 		return cli_error(&err);
 	/* The runs are for remit logs. */
 	json_object_del(doc, "runs");
-	if (json) {
+	if (w.json) {
 		json_dumpf(doc, stdout, JSON_COMPACT | JSON_REAL_PRECISION(15));
 		putchar('\n');
 	} else {
@@ -182,10 +182,22 @@ run(int argc, char **argv)
 	return 0;
 }
 
+static const struct option status_rows[] = {
+	{
+		.name = "json",
+		.kind = OPTION_FLAG,
+		.help = "print the status as one JSON object",
+		OPTION_AT(struct wanted, json),
+	},
+	{ 0 },
+};
+
 const struct command command_status = {
-	.name = "status",
-	.usage = "[--json]",
-	.summary = "show what the shared keeper is doing",
-	.options = "  --json              print it as one JSON object\n",
+	.options = {
+		.name = "status",
+		.usage = "[--json]",
+		.summary = "show what the shared keeper is doing",
+		.tables = { { .rows = status_rows } },
+	},
 	.run = run,
 };

@@ -77,20 +77,81 @@ cli_warn(const struct policy *p)
 				"wall: this code can do all that you can\n");
 }
 
-void
-cli_help(const struct command *c)
-{
-	own(buf) struct buf rows = BUF_INIT(256 * 1024);
-	own(buf) struct buf more = BUF_INIT(256 * 1024);
+/* ---- commands ---- */
 
-	printf("Usage: remit %s%s%s\n\n%s\n", c->name, *c->usage ? " " : "",
-	       c->usage, c->summary);
-	if (c->options)
-		printf("\n%s", c->options);
-	if (c->more_options && c->more_options(&more) == 0)
-		printf("\n%s", more.data);
-	if (c->takes_policy && flags_help(&rows) == 0)
-		printf("\n%s", rows.data);
+/* Commands and their verbs, at most. */
+#define ALL_MAX 32
+
+/* Those that people use, with verbs in place of the commands that have them. */
+static void
+list_all(const struct options *all[ALL_MAX + 1])
+{
+	size_t n = 0;
+
+	for (const struct command *const *c = commands; *c; c++) {
+		const struct command *const *one = (*c)->verbs;
+
+		if ((*c)->hidden)
+			continue;
+		if (!one)
+			all[n++] = &(*c)->options;
+		for (; one && *one && n < ALL_MAX; one++)
+			all[n++] = &(*one)->options;
+	}
+	all[n] = NULL;
+}
+
+int
+cli_parse_program(const struct command *c, void *target, int argc, char **argv,
+		  char ***rest, struct remit_error *err)
+{
+	const struct options *all[ALL_MAX + 1];
+
+	list_all(all);
+	return options_parse(&c->options, target, argc, argv, rest, all, err);
+}
+
+int
+cli_parse(const struct command *c, void *target, int argc, char **argv,
+	  struct remit_error *err)
+{
+	return cli_parse_program(c, target, argc, argv, NULL, err);
+}
+
+static const struct command *
+find_in(const struct command *const *list, const char *name)
+{
+	for (; *list; list++)
+		if (!strcmp((*list)->options.name, name))
+			return *list;
+	return NULL;
+}
+
+const struct command *
+cli_find(const char *name)
+{
+	const struct command *found = find_in(commands, name);
+
+	for (const struct command *const *c = commands; *c && !found; c++)
+		if ((*c)->verbs)
+			found = find_in((*c)->verbs, name);
+	return found;
+}
+
+static int
+print_help(const struct command *c)
+{
+	own(buf) struct buf text = BUF_INIT(256 * 1024);
+
+	if (options_help(&c->options, &text) < 0)
+		return CLI_FAILED;
+	fputs(buf_text(&text), stdout);
+	for (const struct command *const *v = c->verbs; v && *v; v++) {
+		putchar('\n');
+		if (print_help(*v))
+			return CLI_FAILED;
+	}
+	return 0;
 }
 
 static void
@@ -101,7 +162,8 @@ help(void)
 	       "remit.\n\n");
 	for (const struct command *const *c = commands; *c; c++)
 		if (!(*c)->hidden)
-			printf("  %-11s %s\n", (*c)->name, (*c)->summary);
+			printf("  %-11s %s\n", (*c)->options.name,
+			       (*c)->options.summary);
 	printf("\n\"remit COMMAND --help\" says more; so does \"man "
 	       "remit\".\n");
 }
@@ -114,7 +176,7 @@ unknown(const char *name)
 
 	for (const struct command *const *c = commands; *c; c++)
 		if (!(*c)->hidden)
-			nearest_try(&n, (*c)->name, (*c)->name);
+			nearest_try(&n, (*c)->options.name, (*c)->options.name);
 	near = nearest_answer(&n);
 	fprintf(stderr, "remit: there is no command \"%.60s\"%s%s%s\n", name,
 		near ? " (did you mean \"" : "", near ? near : "",
@@ -122,11 +184,45 @@ unknown(const char *name)
 	return CLI_MISUSE;
 }
 
+static int
+unknown_verb(const struct command *c, const char *verb)
+{
+	fprintf(stderr, "remit: \"%.60s\": what to do with %s is", verb,
+		c->options.name);
+	for (size_t i = 0; c->verbs[i]; i++)
+		fprintf(stderr, "%s %s", i ? " or" : "",
+			strrchr(c->verbs[i]->options.name, ' ') + 1);
+	fputc('\n', stderr);
+	return CLI_MISUSE;
+}
+
+static int
+start(const struct command *c, int argc, char **argv)
+{
+	const char *verb = argc > 1 ? argv[1] : "-";
+	char name[64];
+
+	if (options_ask_help(&c->options, argc, argv))
+		return print_help(c);
+	if (!c->verbs)
+		return c->run(argc, argv);
+	if (verb[0] == '-')
+		return start(c->verbs[0], argc, argv);
+	snprintf(name, sizeof(name), "%s %s", c->options.name, verb);
+	for (const struct command *const *v = c->verbs; *v; v++)
+		if (!strcmp((*v)->options.name, name))
+			return start(*v, argc - 1, argv + 1);
+	return unknown_verb(c, verb);
+}
+
 int
 main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "--help";
+	const struct command *c = find_in(commands, name);
 
+	if (c)
+		return start(c, argc - 1, argv + 1);
 	if (!strcmp(name, "--version") || !strcmp(name, "version")) {
 		printf("remit %s, %s, with%s the APIs of %s\n", remit_version(),
 		       tls_library_version(), foreign_is_in ? "" : "out",
@@ -137,17 +233,6 @@ main(int argc, char **argv)
 	    !strcmp(name, "help")) {
 		help();
 		return 0;
-	}
-	for (const struct command *const *c = commands; *c; c++) {
-		if (strcmp((*c)->name, name))
-			continue;
-		for (int i = 2; i < argc && strcmp(argv[i], "--"); i++)
-			if (!strcmp(argv[i], "--help") ||
-			    !strcmp(argv[i], "-h")) {
-				cli_help(*c);
-				return 0;
-			}
-		return (*c)->run(argc - 1, argv + 1);
 	}
 	return unknown(name);
 }

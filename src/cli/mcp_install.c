@@ -4,21 +4,27 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nearest.h"
 #include "path.h"
 
+const char *const mcp_install_clients[] = {
+	"claude",
+	"cursor",
+	"vscode",
+	NULL,
+};
+
+/* In the order of their names. */
 static const struct {
-	const char *name;
 	const char *file;  /* where it goes */
 	const char *outer; /* the member that has all servers */
+	bool has_type;	   /* it wants to be told the transport */
 } clients[] = {
-	{ "claude",
-	  "claude_desktop_config.json of Claude Desktop, or .mcp.json in a "
+	{ "claude_desktop_config.json of Claude Desktop, or .mcp.json in a "
 	  "project for Claude Code",
-	  "mcpServers" },
-	{ "cursor", "~/.cursor/mcp.json, or .cursor/mcp.json in a project",
-	  "mcpServers" },
-	{ "vscode", ".vscode/mcp.json in a project", "servers" },
+	  "mcpServers", false },
+	{ "~/.cursor/mcp.json, or .cursor/mcp.json in a project", "mcpServers",
+	  false },
+	{ ".vscode/mcp.json in a project", "servers", true },
 };
 
 /* NULL: one is no UTF-8, which a configuration cannot hold. */
@@ -31,7 +37,7 @@ arguments(int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--install"))
 			i++;
-		else
+		else if (strncmp(argv[i], "--install=", 10) != 0)
 			failed |= json_array_append_new(list,
 							json_string(argv[i]));
 	}
@@ -41,36 +47,15 @@ arguments(int argc, char **argv)
 	return NULL;
 }
 
-static int
-unknown(const char *client, struct remit_error *err)
-{
-	struct nearest n = NEAREST_INIT(client);
-	const char *near;
-
-	for (size_t i = 0; i < ARRAY_LEN(clients); i++)
-		nearest_try(&n, clients[i].name, clients[i].name);
-	near = nearest_answer(&n);
-	return fail(
-		err, REMIT_E_INPUT,
-		"--install: there is no \"%.40s\"%s%s%s; claude, cursor and "
-		"vscode are known",
-		client, near ? " (did you mean \"" : "", near ? near : "",
-		near ? "\"?)" : "");
-}
-
 int
-mcp_install_print(const char *client, int argc, char **argv,
+mcp_install_print(unsigned client, int argc, char **argv,
 		  struct remit_error *err)
 {
 	own_mem char *folder = NULL, *text = NULL, *command = NULL;
 	json_auto_t *args = arguments(argc, argv);
 	json_auto_t *doc = NULL;
-	size_t i = 0;
+	unsigned i = client - 1;
 
-	while (i < ARRAY_LEN(clients) && strcmp(clients[i].name, client) != 0)
-		i++;
-	if (i == ARRAY_LEN(clients))
-		return unknown(client, err);
 	if (!args)
 		return fail(err, REMIT_E_INPUT,
 			    "--install: an option is not UTF-8");
@@ -79,8 +64,8 @@ mcp_install_print(const char *client, int argc, char **argv,
 	if (asprintf(&command, "%s/remit", folder) < 0)
 		command = NULL;
 	doc = json_pack("{s:{s:{s:s*, s:s*, s:O}}}", clients[i].outer, "remit",
-			"type", strcmp(client, "vscode") ? NULL : "stdio",
-			"command", command, "args", args);
+			"type", clients[i].has_type ? "stdio" : NULL, "command",
+			command, "args", args);
 	text = doc ? json_dumps(doc, JSON_INDENT(2)) : NULL;
 	if (!text || !command)
 		return fail_sys(err, REMIT_E_MEMORY, "configuration");

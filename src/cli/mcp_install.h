@@ -7,8 +7,11 @@
 
 #include "error.h"
 
-/* argv is that of the command, with its --install. */
-int mcp_install_print(const char *client, int argc, char **argv,
+/* What --install can name. */
+extern const char *const mcp_install_clients[];
+
+/* `client` counts from 1. argv is that of the command, with its --install. */
+int mcp_install_print(unsigned client, int argc, char **argv,
 		      struct remit_error *err) must_check;
 
 #endif

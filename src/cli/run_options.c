@@ -18,24 +18,26 @@ no_memory(struct remit_error *err)
 
 /* LOCAL or LOCAL:JAILPATH; a colon in LOCAL needs the second form. */
 static int
-add_file(struct run_options *o, char *text, struct remit_error *err)
+add_file(void *target, const struct option *row, const char *text,
+	 struct remit_error *err)
 {
+	struct run_options *o = target;
 	struct remit_file *all =
 		reallocarray(o->files, o->file_count + 1, sizeof(*all));
-	char *host_path, *colon;
+	const char *colon = strrchr(text, ':');
+	char *host_path;
 
+	(void)row;
 	if (!all)
 		return no_memory(err);
 	o->files = all;
-	host_path = strdup(text);
+	host_path =
+		strndup(text, colon ? (size_t)(colon - text) : strlen(text));
 	if (!host_path)
 		return no_memory(err);
-	colon = strrchr(host_path, ':');
-	if (colon)
-		*colon = '\0';
 	all[o->file_count++] = (struct remit_file){
 		.host_path = host_path,
-		.path = colon ? colon + 1 : base_name(host_path),
+		.path = colon ? colon + 1 : base_name(text),
 	};
 	if (*host_path && *all[o->file_count - 1].path)
 		return 0;
@@ -43,128 +45,136 @@ add_file(struct run_options *o, char *text, struct remit_error *err)
 		    "--file: write LOCAL or LOCAL:JAILPATH");
 }
 
-static int
-set_artifacts(struct run_options *o, char *text, struct remit_error *err)
-{
-	(void)err;
-	o->artifacts = text;
-	return 0;
-}
+#define AT(member) OPTION_AT(struct run_options, member)
 
-static int
-set_displays(struct run_options *o, char *text, struct remit_error *err)
-{
-	(void)err;
-	o->displays = text;
-	return 0;
-}
-
-static int
-set_audit(struct run_options *o, char *text, struct remit_error *err)
-{
-	(void)err;
-	o->audit = text;
-	return 0;
-}
-
-static const struct option {
-	const char *name;
-	int (*set)(struct run_options *o, char *text, struct remit_error *err);
-	size_t offset; /* of a bool, if there is no `set` */
-} options[] = {
-	{ .name = "--json", .offset = offsetof(struct run_options, json) },
-	{ .name = "--raw", .offset = offsetof(struct run_options, raw) },
-	{ .name = "--ask", .offset = offsetof(struct run_options, ask) },
-	{ .name = "--dry-run",
-	  .offset = offsetof(struct run_options, dry_run) },
-	{ .name = "--value", .offset = offsetof(struct run_options, value) },
-	{ .name = "--file", .set = add_file },
-	{ .name = "--artifacts", .set = set_artifacts },
-	{ .name = "--displays", .set = set_displays },
-	{ .name = "--audit", .set = set_audit },
+const struct option run_option_rows[] = {
+	{
+		.value = "FILE",
+		.kind = OPTION_TEXT,
+		.ends = true,
+		.hidden = true,
+		AT(script),
+	},
+	{
+		.letter = 'c',
+		.kind = OPTION_TEXT,
+		.value = "CODE",
+		.example = "'print(6 * 7)'",
+		.help = "run this code instead of a file",
+		.ends = true,
+		AT(code),
+	},
+	{
+		.name = "json",
+		.kind = OPTION_FLAG,
+		.help = "print only the result, as one JSON object",
+		.detail = "The object is on one line.",
+		AT(json),
+	},
+	{
+		.name = "value",
+		.kind = OPTION_FLAG,
+		.help = "after the output, print the value of the last "
+			"expression",
+		.detail = "This is what an interpreter does. With *--json* "
+			  "the object has the value already.",
+		AT(value),
+	},
+	{
+		.name = "raw",
+		.kind = OPTION_FLAG,
+		.help = "pass terminal control codes through",
+		AT(raw),
+	},
+	{
+		.name = "ask",
+		.kind = OPTION_FLAG,
+		.help = "ask at the terminal whether to allow what was "
+			"denied, and run the program again",
+		.detail =
+			"If an option would allow what the program was "
+			"refused, Remit asks at the terminal (_/dev/tty_). The "
+			"answers are "
+			"*o* once, *a* always, which also writes the "
+			"permission into the file of *--policy*, and *n* no, "
+			"which every other "
+			"answer means in the end. Then the program runs again, "
+			"until nothing new is refused or nothing was allowed, "
+			"at most "
+			"16 times. Standard input is typed again if it is a "
+			"terminal and read again if it is a file; a pipe is "
+			"first read to "
+			"its end, up to stdin_bytes. The option excludes "
+			"*--json* and *--raw*, and needs a terminal.\n\n"
+			"If network_allow names hosts, Remit asks for other "
+			"hosts while the program waits (network_ask). A "
+			"further answer "
+			"is then *r*, for this run.",
+		AT(ask),
+	},
+	{
+		.name = "dry-run",
+		.kind = OPTION_FLAG,
+		.help = "list the changes to the host, and write none",
+		.detail = "Needs a folder that may be changed, such as with "
+			  "*--write*.",
+		AT(dry_run),
+	},
+	{
+		.name = "file",
+		.kind = OPTION_CALL,
+		.value = "LOCAL[:PATH]",
+		.help = "put a copy of a file into the workspace, at PATH",
+		.detail = "The copy of the regular file is there before the "
+			  "program starts. _PATH_ is relative to _/workspace_, "
+			  "or below it; "
+			  "without _PATH_ the file has the last part of its "
+			  "name.",
+		.set = add_file,
+	},
+	{
+		.name = "artifacts",
+		.kind = OPTION_PATH,
+		.value = "DIR",
+		.example = "./out",
+		.help = "write the files that --export names into this folder",
+		.detail =
+			"Remit writes them after the run, however it ended, "
+			"and makes the folder if it is missing. It never "
+			"changes what the "
+			"folder has already. The option needs *--export*, and "
+			"*--export* needs it.",
+		AT(artifacts),
+	},
+	{
+		.name = "displays",
+		.kind = OPTION_PATH,
+		.value = "DIR",
+		.example = "./out",
+		.help = "write what the program displays into this folder",
+		.detail =
+			"The files are _display-1.png_, _display-1.svg_ and so "
+			"on, and _value.html_ for other forms of the "
+			"program's "
+			"value. Remit makes the folder if it is missing, and "
+			"never changes what it has already.",
+		AT(displays),
+	},
+	{
+		.name = "audit",
+		.kind = OPTION_PATH,
+		.value = "FILE",
+		.example = "audit.jsonl",
+		.help = "append a line about the run to this file",
+		.detail =
+			"The line is on the disk before the result is shown; "
+			"the section *AUDIT* has its form. If the file cannot "
+			"be "
+			"written, nothing runs.",
+		AT(audit),
+	},
+	{ 0 },
 };
-
-/* NULL if it is none of ours; *joined is the value behind "=", or NULL. */
-static const struct option *
-find(char *arg, char **joined)
-{
-	for (size_t i = 0; i < ARRAY_LEN(options); i++) {
-		size_t n = strlen(options[i].name);
-
-		if (strncmp(arg, options[i].name, n) != 0 ||
-		    (arg[n] && (arg[n] != '=' || !options[i].set)))
-			continue;
-		*joined = arg[n] ? arg + n + 1 : NULL;
-		return &options[i];
-	}
-	return NULL;
-}
-
-static int
-take_option(struct run_options *o, int argc, char **argv, int *i,
-	    struct remit_error *err)
-{
-	char *joined;
-	const struct option *own = find(argv[*i], &joined);
-	enum flags_answer a;
-
-	if (tool_options_has(argv[*i])) {
-		if (*i + 1 == argc)
-			return fail(err, REMIT_E_INPUT, "%s: needs a value",
-				    argv[*i]);
-		*i += 1;
-		return tool_options_set(&o->tools, argv[*i - 1], argv[*i], err);
-	}
-	if (own && !own->set) {
-		*(bool *)((char *)o + own->offset) = true;
-		return 0;
-	}
-	if (own) {
-		if (!joined && ++*i == argc)
-			return fail(err, REMIT_E_INPUT, "%s: needs a value",
-				    own->name);
-		return own->set(o, joined ? joined : argv[*i], err);
-	}
-	a = flags_take(&o->flags, argc, argv, i, err);
-	if (a == FLAGS_OTHER)
-		return flags_unknown(argv[*i], err);
-	return a == FLAGS_TAKEN ? 0 : -1;
-}
-
-int
-run_options_parse(struct run_options *o, int argc, char **argv,
-		  struct remit_error *err)
-{
-	int i;
-
-	for (i = 1; i < argc; i++) {
-		if (argv[i][0] != '-' || !strcmp(argv[i], "-"))
-			break;
-		if (!strcmp(argv[i], "--")) {
-			i++;
-			break;
-		}
-		if (!strcmp(argv[i], "-c")) {
-			if (++i == argc)
-				return fail(err, REMIT_E_INPUT,
-					    "-c needs the code behind it");
-			o->code = argv[i];
-			i++;
-			break;
-		}
-		if (take_option(o, argc, argv, &i, err) < 0)
-			return -1;
-	}
-	if (!o->code) {
-		if (i >= argc)
-			return fail(err, REMIT_E_INPUT,
-				    "name a program: remit run FILE, remit "
-				    "run - or remit run -c CODE");
-		o->script = argv[i++];
-	}
-	o->args = argv + i;
-	return 0;
-}
 
 static bool
 has_write_root(const struct policy *p)
@@ -173,6 +183,16 @@ has_write_root(const struct policy *p)
 		if (p->mounts.items[i].mode == MOUNT_RW)
 			return true;
 	return p->filesystem_write_roots.count > 0;
+}
+
+int
+run_options_program(const struct run_options *o, struct remit_error *err)
+{
+	if (o->code || o->script)
+		return 0;
+	return fail(err, REMIT_E_INPUT,
+		    "name a program: remit run FILE, remit run - or remit run "
+		    "-c CODE");
 }
 
 int

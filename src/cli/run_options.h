@@ -17,12 +17,15 @@ struct run_options {
 	struct remit_file *files;
 	size_t file_count;
 	struct tool_options tools;
-	char **args;
+	char **args; /* of the program */
 	struct flags flags;
 };
 
-int run_options_parse(struct run_options *o, int argc, char **argv,
-		      struct remit_error *err) must_check;
+extern const struct option run_option_rows[];
+
+/* There is one program. */
+int run_options_program(const struct run_options *o,
+			struct remit_error *err) must_check;
 /* What an option says of the policy. */
 int run_options_apply(const struct run_options *o, struct policy *p,
 		      struct remit_error *err) must_check;

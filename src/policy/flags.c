@@ -1,122 +1,111 @@
 #include "flags.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "nearest.h"
-#include "quote.h"
-
-#define MAX_NAME 64
-
-/* One argument, taken apart: --[no-]name[=value]. */
-struct argument {
-	char name[MAX_NAME];
-	bool negated;
-	const char *value; /* NULL: no = */
-	struct flag_use use;
-};
-
-static bool
-find_use(const char *name, struct flag_use *use)
-{
-	*use = (struct flag_use){
-		.field = field_find(name),
-		.is_preset = !strcmp(name, "preset"),
-	};
-	return use->field || use->is_preset || !strcmp(name, "policy");
-}
-
-/* False if it is no flag of the policy. */
-static bool
-take_apart(const char *arg, struct argument *a)
-{
-	size_t len;
-
-	if (strncmp(arg, "--", 2))
-		return false;
-	arg += 2;
-	len = strcspn(arg, "=");
-	if (len >= sizeof(a->name))
-		return false;
-	memcpy(a->name, arg, len);
-	a->name[len] = '\0';
-	a->value = arg[len] ? arg + len + 1 : NULL;
-	a->negated = false;
-	if (find_use(a->name, &a->use))
-		return true;
-	a->negated = !strncmp(a->name, "no-", 3);
-	return a->negated && find_use(a->name + 3, &a->use);
-}
-
-static bool
-is_switch(const struct flag_use *use)
-{
-	return use->field && field_is_switch(use->field);
-}
-
-/* What a switch is set to: --net, --net=false, --no-net. */
-static int
-switch_value(struct argument *a, struct remit_error *err)
-{
-	if (a->negated && a->value)
-		return fail(err, REMIT_E_INPUT, "--%s: takes no value",
-			    a->name);
-	if (!a->value)
-		a->value = a->negated ? "false" : "true";
-	return 0;
-}
+/* The rows that are not fields. */
+#define BASES 2
 
 static int
-next_value(struct argument *a, int argc, char **argv, int *i,
-	   struct remit_error *err)
-{
-	if (a->negated)
-		return fail(err, REMIT_E_INPUT,
-			    "--%s: only what is on or off has a --no- form",
-			    a->name);
-	if (a->value)
-		return 0;
-	if (*i + 1 >= argc)
-		return fail(err, REMIT_E_INPUT, "--%s: needs a value", a->name);
-	if (!strncmp(argv[*i + 1], "--", 2))
-		return fail(err, REMIT_E_INPUT,
-			    "--%s: needs a value; one that starts with -- is "
-			    "written --%s=VALUE",
-			    a->name, a->name);
-	a->value = argv[++*i];
-	return 0;
-}
-
-static int
-remember(struct flags *fl, const struct flag_use *use, struct remit_error *err)
+add_use(struct flags *fl, struct flag_use use, struct remit_error *err)
 {
 	struct flag_use *items =
-		realloc(fl->items, (fl->count + 1) * sizeof(*items));
+		reallocarray(fl->items, fl->count + 1, sizeof(*items));
 
 	if (!items)
 		return fail(err, REMIT_E_MEMORY, "flags: no memory");
 	fl->items = items;
-	fl->items[fl->count++] = *use;
+	fl->items[fl->count++] = use;
 	return 0;
 }
 
-enum flags_answer
-flags_take(struct flags *fl, int argc, char **argv, int *i,
+static int
+set_policy(void *target, const struct option *row, const char *text,
 	   struct remit_error *err)
 {
-	struct argument a;
-	int r;
+	(void)row;
+	return add_use(target, (struct flag_use){ .text = text }, err);
+}
 
-	if (!take_apart(argv[*i], &a))
-		return FLAGS_OTHER;
-	if (is_switch(&a.use))
-		r = switch_value(&a, err);
-	else
-		r = next_value(&a, argc, argv, i, err);
-	if (r < 0)
-		return FLAGS_ERROR;
-	a.use.text = a.value;
-	return remember(fl, &a.use, err) < 0 ? FLAGS_ERROR : FLAGS_TAKEN;
+static int
+set_preset(void *target, const struct option *row, const char *text,
+	   struct remit_error *err)
+{
+	struct flag_use use = { .is_preset = true, .text = text };
+
+	(void)row;
+	return add_use(target, use, err);
+}
+
+static int
+set_field(void *target, const struct option *row, const char *text,
+	  struct remit_error *err)
+{
+	struct flag_use use = { .field = row->data, .text = text };
+
+	return add_use(target, use, err);
+}
+
+static const struct option bases[BASES] = {
+	{
+		.name = "policy",
+		.kind = OPTION_CALL,
+		.value = "FILE",
+		.example = "policy.json",
+		.title = "Policy",
+		.help = "read a policy document; flags override it",
+		.set = set_policy,
+	},
+	{
+		.name = "preset",
+		.kind = OPTION_CALL,
+		.value = "NAME",
+		.example = "strict",
+		.help = "start from strict, default, scientific or landlock",
+		.set = set_preset,
+	},
+};
+
+static bool
+is_list(const struct field *f)
+{
+	return f->type == FIELD_LIST || f->type == FIELD_PATHS ||
+	       f->type == FIELD_MOUNTS || f->type == FIELD_ENV;
+}
+
+static struct option
+make_row(const struct field *f)
+{
+	enum field_id id = (enum field_id)(f - fields);
+	bool is_first = id == 0 || flags_group(id) != flags_group(id - 1);
+	bool is_switch = field_is_switch(f);
+
+	return (struct option){
+		.name = f->short_name,
+		.alias = f->alias,
+		.also = f->name,
+		.kind = is_switch ? OPTION_SWITCH : OPTION_CALL,
+		.value = f->value_name,
+		.example = is_list(f) || is_switch ? NULL : f->fallback,
+		.fallback = is_switch	 ? "off"
+			    : is_list(f) ? NULL
+					 : f->fallback,
+		.title = is_first ? flags_group(id) : NULL,
+		.help = f->sentence,
+		.set = set_field,
+		.data = f,
+	};
+}
+
+const struct option *
+flags_options(void)
+{
+	static struct option rows[BASES + FIELD_TOTAL + 1];
+
+	if (rows[0].name)
+		return rows;
+	for (int i = 0; i < BASES; i++)
+		rows[i] = bases[i];
+	for (int i = 0; i < FIELD_TOTAL; i++)
+		rows[BASES + i] = make_row(&fields[i]);
+	return rows;
 }
 
 static int
@@ -164,45 +153,4 @@ flags_free(struct flags *fl)
 {
 	free(fl->items);
 	*fl = (struct flags){ 0 };
-}
-
-static const char *
-nearest_flag(const char *name)
-{
-	struct nearest n = NEAREST_INIT(name);
-
-	nearest_try(&n, "policy", "policy");
-	nearest_try(&n, "preset", "preset");
-	for (int i = 0; i < FIELD_TOTAL; i++) {
-		const struct field *f = &fields[i];
-
-		nearest_try(&n, f->short_name, f->short_name);
-		nearest_try(&n, f->name, f->short_name);
-		if (f->alias)
-			nearest_try(&n, f->alias, f->alias);
-	}
-	return nearest_answer(&n);
-}
-
-int
-flags_unknown(const char *arg, struct remit_error *err)
-{
-	char name[MAX_NAME];
-	char shown[QUOTE_SIZE];
-	const char *near;
-	bool negated;
-
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(arg, "="), arg);
-	quote(shown, name);
-	if (arg[0] != '-')
-		return fail(err, REMIT_E_INPUT, "unexpected argument %s",
-			    shown);
-	arg = name + strspn(name, "-");
-	negated = !strncmp(arg, "no-", 3);
-	near = nearest_flag(negated ? arg + 3 : arg);
-	if (!near)
-		return fail(err, REMIT_E_INPUT, "unknown flag %s", shown);
-	return fail(err, REMIT_E_INPUT,
-		    "unknown flag %s (did you mean \"--%s%s\"?)", shown,
-		    negated ? "no-" : "", near);
 }

@@ -94,6 +94,7 @@ struct options {
 	const char *usage;   /* what follows it */
 	const char *summary; /* one line */
 	const char *notes;   /* further paragraphs of help, or NULL */
+	const char *footnote; /* the last paragraph of help, or NULL */
 	/* An earlier table hides the names it shares with a later one. */
 	struct option_table tables[OPTION_TABLES];
 };

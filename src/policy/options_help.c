@@ -160,7 +160,11 @@ options_help(const struct options *o, struct buf *out)
 		     *o->usage ? " " : "", o->usage, o->summary) < 0 ||
 	    (o->notes && add_notes(o->notes, out) < 0))
 		return -1;
-	return add_rows(o, out);
+	if (add_rows(o, out) < 0)
+		return -1;
+	if (o->footnote && add_notes(o->footnote, out) < 0)
+		return -1;
+	return o->footnote ? buf_add(out, "\n", 1) : 0;
 }
 
 /* ---- completion ---- */

@@ -15,6 +15,9 @@
 /* A value as text, or a few words. */
 #define SHOWN_SIZE 128
 
+/* Limits that have an option. */
+#define OPTIONS_MAX 16
+
 const struct serve_limit serve_limits_table[] = {
 	{
 		.name = "running programs",
@@ -275,21 +278,6 @@ serve_limits_init(struct serve_limits *l)
 			*value_of(l, row) = row->value;
 }
 
-static int
-parse(const struct serve_limit *row, const char *text, uint64_t *value,
-      struct remit_error *err)
-{
-	switch (row->unit) {
-	case LIMIT_BYTES:
-		return quantity_bytes(text, value, err);
-	case LIMIT_COUNT:
-	case LIMIT_PERCENT:
-	case LIMIT_SECONDS:
-		return quantity_count(text, value, err);
-	}
-	return -1;
-}
-
 /* The memory that a byte of a body, a connection, the server and the keeper
    with its zygotes and warm jails take at most: a body is there as text, as
    JSON, decoded, and as a frame to the keeper; a connection has a head, buffers
@@ -373,23 +361,6 @@ show_value(const struct serve_limit *row, uint64_t value, char *out,
 						      : "");
 }
 
-int
-serve_limits_take(struct serve_limits *l, const struct serve_limit *row,
-		  const char *text, struct remit_error *err)
-{
-	char most[SHOWN_SIZE];
-	uint64_t value = 0;
-
-	if (parse(row, text, &value, err) < 0)
-		return fail_within(err, "%s", row->option);
-	show_value(row, row->most, most, sizeof(most));
-	if (value > row->most)
-		return fail(err, REMIT_E_INPUT, "%s %s: must be at most %s",
-			    row->option, text, most);
-	*value_of(l, row) = value;
-	return 0;
-}
-
 uint64_t
 serve_limits_share(uint64_t limit, unsigned percent)
 {
@@ -398,32 +369,59 @@ serve_limits_share(uint64_t limit, unsigned percent)
 	return percent >= 100 ? limit : share ? share : 1;
 }
 
-int
-serve_limits_help(struct buf *out)
-{
-	static const char *const values[] = {
-		[LIMIT_COUNT] = "N",
-		[LIMIT_BYTES] = "SIZE",
-		[LIMIT_SECONDS] = "SECONDS",
-		[LIMIT_PERCENT] = "PERCENT",
-	};
-	char shown[SHOWN_SIZE], option[64];
+/* What a row of options needs and the table has in another form. */
+struct option_text {
+	char fallback[SHOWN_SIZE];
+	char detail[SHOWN_SIZE + 16];
+};
 
-	if (buf_addf(out, "Limits (\"remit serve --limits\" has all):\n") < 0)
-		return -1;
+static struct option
+make_option(const struct serve_limit *row, struct option_text *text)
+{
+	static const struct {
+		const char *value, *example;
+	} units[] = {
+		[LIMIT_COUNT] = { "N", "16" },
+		[LIMIT_BYTES] = { "SIZE", "1G" },
+		[LIMIT_SECONDS] = { "SECONDS", "60" },
+		[LIMIT_PERCENT] = { "PERCENT", "50" },
+	};
+
+	show_value(row, row->value, text->fallback, sizeof(text->fallback));
+	snprintf(text->detail, sizeof(text->detail), "At the limit: %s.",
+		 row->at);
+	return (struct option){
+		.name = row->option + strlen("--"),
+		.kind = row->unit == LIMIT_BYTES ? OPTION_BYTES : OPTION_NUMBER,
+		.value = units[row->unit].value,
+		.example = units[row->unit].example,
+		.fallback = text->fallback,
+		.help = row->name,
+		.detail = text->detail,
+		.min = 1,
+		.max = row->most,
+		.offset = row->offset,
+	};
+}
+
+const struct option *
+serve_limits_options(void)
+{
+	static struct option rows[OPTIONS_MAX + 1];
+	static struct option_text texts[OPTIONS_MAX];
+	size_t n = 0;
+
+	if (rows[0].name)
+		return rows;
 	for (const struct serve_limit *row = serve_limits_table; row->name;
 	     row++) {
-		if (!row->option)
+		if (!row->option || n == OPTIONS_MAX)
 			continue;
-		show_value(row, row->value, shown, sizeof(shown));
-		snprintf(option, sizeof(option), "%s %s", row->option,
-			 values[row->unit]);
-		if (buf_addf(out, "  %s%*s%s; unless given %s\n", option,
-			     strlen(option) < 22 ? 22 - (int)strlen(option) : 1,
-			     "", row->name, shown) < 0)
-			return -1;
+		rows[n] = make_option(row, &texts[n]);
+		n++;
 	}
-	return 0;
+	rows[0].title = "Limits (\"remit serve --limits\" prints all)";
+	return rows;
 }
 
 static void

@@ -10,8 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "buf.h"
-#include "error.h"
+#include "options.h"
 
 /* As many as a keeper has: more would wait there, where keys are not known. */
 #define LIMIT_RUNNING  64
@@ -65,9 +64,8 @@ extern const struct serve_limit serve_limits_table[];
 
 /* The defaults. */
 void serve_limits_init(struct serve_limits *l);
-/* The value of an option. */
-int serve_limits_take(struct serve_limits *l, const struct serve_limit *row,
-		      const char *text, struct remit_error *err) must_check;
+/* Options whose target is a struct serve_limits. */
+const struct option *serve_limits_options(void);
 /* What all limits add up to. */
 struct serve_sum {
 	uint64_t program_bytes, result_bytes, body_bytes, own_bytes;
@@ -96,8 +94,6 @@ struct serve_sum serve_limits_sum(const struct serve_limits *l);
 /* What one key may hold of a limit. */
 uint64_t serve_limits_share(uint64_t limit, unsigned percent);
 
-/* The options, as rows of --help. Returns -1 without memory. */
-int serve_limits_help(struct buf *out) must_check;
 /* The whole table, in Markdown, and the sum of it for a machine of so much
    memory. Returns -1 if it cannot be written. */
 int serve_limits_show(const struct serve_limits *l, uint64_t machine_bytes,

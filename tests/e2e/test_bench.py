@@ -204,10 +204,10 @@ def test_ctrl_c_leaves_nothing(remit, after):
 @pytest.mark.parametrize(
     "args,words",
     [
-        (("--rounds", "0"), "--rounds needs a number"),
-        (("--rounds",), "--rounds needs a number"),
-        (("--json",), "--json needs a value"),
-        (("--fast",), "unknown flag"),
+        (("--rounds", "0"), "--rounds must be a number from 1 to 10000"),
+        (("--rounds",), "--rounds requires a value, such as 60"),
+        (("--json",), "--json requires a value, such as bench.json"),
+        (("--fast",), "unknown option --fast"),
     ],
 )
 def test_wrong_arguments_are_clear_errors(any_remit, args, words):

@@ -114,7 +114,7 @@ EXIT_WORDS = {"OWN_CODE": "the program's", "SIGNAL_CODE": "128 + signal"}
 
 
 def test_every_status_is_in_the_readme_and_the_man_page():
-    readme, man = (ROOT / "README.md").read_text(), (ROOT / "man" / "remit.1.scd").read_text()
+    readme, man = (ROOT / "README.md").read_text(), (ROOT / "man" / "remit.1.scd.in").read_text()
     assert len(statuses()) == 14
     for name, code, sentence in statuses():
         code = EXIT_WORDS.get(code, code)
@@ -159,16 +159,8 @@ def test_the_man_pages_are_made_and_clean(name):
     assert wrong == []
 
 
-def test_the_man_page_has_every_command_and_variable():
-    page = (ROOT / "man" / "remit.1.scd").read_text()
-    for path in sorted((ROOT / "src" / "cli").glob("cmd_*.c")):
-        text = path.read_text()
-        if ".hidden = true" in text:
-            continue
-        name = re.search(r'\.name = "(\w+)"', text)[1]
-        assert f"*remit {name}*" in page, name
-        for flag in re.findall(r'"  (--?[a-z]+)[ A-Z]* ', text):
-            assert f"*{flag}*" in page, (name, flag)
+def test_the_man_page_has_every_variable():
+    page = (ROOT / "man" / "remit.1.scd.in").read_text()
     own = {"REMIT_HOLES", "REMIT_DEADLINES", "REMIT_FAIL_STEP"}  # only in test builds
     for path in (ROOT / "src").rglob("*.c"):
         for name in re.findall(r'getenv\("(REMIT_\w+|XDG_\w+)"\)', path.read_text()):

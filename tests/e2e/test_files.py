@@ -94,7 +94,7 @@ def test_what_is_no_file_is_refused(remit):
         done = remit("run", "--file", flag, "-c", "print('ran')")
         assert done.returncode == 2 and "--file" in done.stderr
     done = remit("run", "--file")
-    assert done.returncode == 2 and "needs a value" in done.stderr
+    assert done.returncode == 2 and "requires a value" in done.stderr
 
 
 def test_sizes_have_caps(remit, covers):

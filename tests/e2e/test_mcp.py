@@ -398,4 +398,4 @@ def test_the_configuration_starts_the_server(any_remit, client):
 def test_what_is_pasted_is_refused_if_it_would_not_work(any_remit):
     assert any_remit("mcp", "--install", "cursr").returncode == 2
     assert any_remit("mcp", "--install", "claude", "--timeout", "soon").returncode == 2
-    assert 'did you mean "cursor"' in any_remit("mcp", "--install", "cursr").stderr
+    assert "did you mean cursor?" in any_remit("mcp", "--install", "cursr").stderr

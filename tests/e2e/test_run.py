@@ -244,10 +244,10 @@ def test_a_closed_pipe_ends_the_run(any_remit):
     "args,code,words",
     [
         ((), 2, "name a program"),
-        (("-c",), 2, "-c needs the code"),
+        (("-c",), 2, "-c requires a value, such as 'print(6 * 7)'"),
         (("nowhere.py",), 2, "nowhere.py: No such file"),
         (("/",), 2, "is a folder"),
-        (("--memroy", "1M", "x.py"), 2, 'did you mean "--memory"'),
+        (("--memroy", "1M", "x.py"), 2, "unknown option --memroy; did you mean --memory?"),
         (("--memory", "0", "-c", ""), 2, "memory"),
         (("--memory", "-5", "-c", ""), 2, "memory"),
         (("--timeout", "0s", "-c", ""), 2, "timeout"),

@@ -420,7 +420,7 @@ def test_a_schema_of_a_command(remit):
         (("--tool", "t=x", "--tool-approval", "t=maybe"), '--tool-approval: there is no "maybe"'),
         (("--tool", "t=x", "--tool-result", "t=xml"), '--tool-result: there is no "xml"'),
         (("--tool", "t=x", "--tool-schema", "t=/nonexistent"), "/nonexistent"),
-        (("--tool",), "--tool: needs a value"),
+        (("--tool",), "--tool requires a value: NAME=COMMAND"),
     ],
 )
 def test_flags_that_make_no_sense(any_remit, flags, words):

@@ -7,12 +7,18 @@
 
 #define MAX_ARGS 64
 
+static const struct options command = {
+	.name = "fuzz",
+	.tables = { { .make = flags_options } },
+};
+
+/* The words follow argv[0]. */
 static int
 split(char *text, size_t size, char **argv)
 {
-	int argc = 0;
+	int argc = 1;
 
-	for (size_t at = 0; at < size && argc < MAX_ARGS;
+	for (size_t at = 0; at < size && argc <= MAX_ARGS;
 	     at += strlen(text + at) + 1)
 		argv[argc++] = text + at;
 	return argc;
@@ -40,7 +46,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	own(flags) struct flags fl = { 0 };
 	own(policy) struct policy p;
 	struct remit_error err;
-	char *argv[MAX_ARGS + 1] = { 0 };
+	char *argv[MAX_ARGS + 2] = { "fuzz" };
 	int argc;
 
 	must(text && policy_init(&p) == 0);
@@ -48,13 +54,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memcpy(text, data, size);
 	text[size] = '\0';
 	argc = split(text, size, argv);
-	for (int i = 0; i < argc; i++) {
-		enum flags_answer a = flags_take(&fl, argc, argv, &i, &err);
-
-		must(i < argc);
-		if (a == FLAGS_OTHER)
-			must(flags_unknown(argv[i], &err) == -1);
-	}
+	options_ask_help(&command, argc, argv);
+	if (options_parse(&command, &fl, argc, argv, NULL, NULL, &err) < 0)
+		must(*err.message);
 	if (flags_apply(&fl, &p, &err) == 0)
 		check(&p);
 	else

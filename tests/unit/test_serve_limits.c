@@ -83,16 +83,18 @@ static void
 what_an_option_says_stays(void **state)
 {
 	struct serve_setting setting = { GIB, PROGRAM, true };
+	const struct options serve = {
+		.name = "serve",
+		.tables = { { .make = serve_limits_options } },
+	};
+	char *argv[] = { "serve", "--max-memory", "300M", NULL };
 	struct serve_limits l = { 0 };
 	struct remit_error err;
 
 	(void)state;
 	serve_limits_init(&l);
-	for (const struct serve_limit *row = serve_limits_table; row->name;
-	     row++)
-		if (row->option && !strcmp(row->option, "--max-memory"))
-			assert_int_equal(
-				serve_limits_take(&l, row, "300M", &err), 0);
+	assert_int_equal(options_parse(&serve, &l, 3, argv, NULL, NULL, &err),
+			 0);
 	serve_limits_settle(&l, &setting);
 	assert_int_equal(l.memory_bytes, 300 * MIB);
 }

@@ -1,5 +1,5 @@
 /*
- * flags_help: help, completion and man page from the field table.
+ * flags_man: the section of remit-policy(5) that the field table has.
  */
 #include "flags.h"
 
@@ -7,9 +7,6 @@
 #include <string.h>
 
 #include "quantity.h"
-
-#define HELP_INDENT 28
-#define HELP_WIDTH  80
 
 /* Neighbours in the field table under one title. */
 static const struct group {
@@ -40,17 +37,6 @@ flags_group(enum field_id id)
 	return groups[g].title;
 }
 
-/* Flags that are no fields. */
-static const struct base {
-	const char *flag;
-	const char *value_name;
-	const char *sentence;
-} bases[] = {
-	{ "policy", "FILE", "read a policy document; flags override it" },
-	{ "preset", "NAME",
-	  "start from strict, default, scientific or landlock" },
-};
-
 static const char *const type_names[] = {
 	[FIELD_BOOL] = "true or false",
 	[FIELD_BYTES] = "size",
@@ -64,107 +50,6 @@ static const char *const type_names[] = {
 	[FIELD_MOUNTS] = "list of objects: host, jail, mode, max_bytes",
 	[FIELD_ENV] = "object of texts",
 };
-
-/* Words, broken before column 80 and indented behind the flag's column. */
-static int
-add_wrapped(struct buf *out, size_t column, const char *text)
-{
-	while (*text) {
-		size_t n = strcspn(text, " ");
-
-		if (column > HELP_INDENT && column + 1 + n > HELP_WIDTH) {
-			if (buf_addf(out, "\n%*s", HELP_INDENT, "") < 0)
-				return -1;
-			column = HELP_INDENT;
-		}
-		if (column > HELP_INDENT) {
-			if (buf_add(out, " ", 1) < 0)
-				return -1;
-			column++;
-		}
-		if (buf_add(out, text, n) < 0)
-			return -1;
-		column += n;
-		text += n;
-		text += strspn(text, " ");
-	}
-	return buf_add(out, "\n", 1);
-}
-
-static int
-add_row(struct buf *out, const char *flag, const char *value_name,
-	const char *text)
-{
-	char left[80];
-	int n = snprintf(left, sizeof(left), "  --%s%s%s", flag,
-			 value_name ? " " : "", value_name ? value_name : "");
-
-	if (n + 2 > HELP_INDENT) {
-		if (buf_addf(out, "%s\n%*s", left, HELP_INDENT, "") < 0)
-			return -1;
-	} else if (buf_addf(out, "%-*s", HELP_INDENT, left) < 0) {
-		return -1;
-	}
-	return add_wrapped(out, HELP_INDENT, text);
-}
-
-static bool
-is_list(const struct field *f)
-{
-	return f->type == FIELD_LIST || f->type == FIELD_PATHS ||
-	       f->type == FIELD_MOUNTS || f->type == FIELD_ENV;
-}
-
-static int
-add_field_row(struct buf *out, const struct field *f)
-{
-	own(buf) struct buf text = BUF_INIT(1024);
-	const char *value = field_is_switch(f) ? "off" : f->fallback;
-
-	if (buf_addf(&text, "%s", f->sentence) < 0)
-		return -1;
-	if (is_list(f) ? buf_addf(&text, " (repeatable)") < 0
-		       : buf_addf(&text, " [%s]", value) < 0)
-		return -1;
-	return add_row(out, f->short_name, f->value_name, buf_text(&text));
-}
-
-int
-flags_help(struct buf *out)
-{
-	if (buf_addf(out, "Policy:\n") < 0)
-		return -1;
-	for (size_t i = 0; i < ARRAY_LEN(bases); i++)
-		if (add_row(out, bases[i].flag, bases[i].value_name,
-			    bases[i].sentence) < 0)
-			return -1;
-	for (size_t g = 0; g < ARRAY_LEN(groups); g++) {
-		if (buf_addf(out, "\n%s:\n", groups[g].title) < 0)
-			return -1;
-		for (int i = groups[g].first; i <= (int)groups[g].last; i++)
-			if (add_field_row(out, &fields[i]) < 0)
-				return -1;
-	}
-	return 0;
-}
-
-int
-flags_completion(struct buf *out)
-{
-	for (size_t i = 0; i < ARRAY_LEN(bases); i++)
-		if (buf_addf(out, "--%s\n", bases[i].flag) < 0)
-			return -1;
-	for (int i = 0; i < FIELD_TOTAL; i++) {
-		const struct field *f = &fields[i];
-
-		if (buf_addf(out, "--%s\n", f->short_name) < 0 ||
-		    (f->alias && buf_addf(out, "--%s\n", f->alias) < 0) ||
-		    (field_is_switch(f) &&
-		     buf_addf(out, "--no-%s\n", f->short_name) < 0))
-			return -1;
-	}
-	return 0;
-}
 
 static void
 show_bound(const struct field *f, uint64_t n, char *out, size_t size)

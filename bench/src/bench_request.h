@@ -1,0 +1,21 @@
+/*
+ * bench_request: the command line of `remit bench`.
+ */
+#ifndef REMIT_BENCH_REQUEST_H
+#define REMIT_BENCH_REQUEST_H
+
+#include "options.h"
+
+struct bench_request {
+	uint64_t rounds;    /* 0: as many as are usual */
+	bool quick;	    /* fewer peers and sizes */
+	const char *only;   /* a pattern for sections, or NULL */
+	const char *python; /* NULL: the policy's */
+	const char *json;   /* a file to write, or NULL */
+};
+
+/* Rows whose target is a struct bench_request; the command has them for its
+   help. */
+extern const struct option bench_request_rows[];
+
+#endif
