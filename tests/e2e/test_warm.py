@@ -82,6 +82,16 @@ def is_untouched(run) -> bool:
 # ---- whose child ----
 
 
+def test_making_jails_takes_no_descriptor_of_the_keeper_s_own(keeper):
+    def standard() -> list[str]:
+        return [os.readlink(f"/proc/{keeper.pid}/fd/{fd}") for fd in (0, 1, 2)]
+
+    before = standard()
+    keeper.warm("pass")
+    assert keeper.json("pass", "--tier", "static")["start"] == "cold"
+    assert standard() == before
+
+
 def test_different_policies_never_share_a_child(keeper):
     code = "import os, resource; print(os.environ['WHO'], resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
     policies = [("--env", f"WHO={who}", "--open-files", str(files)) for who in ("a", "b") for files in (60, 70)]
