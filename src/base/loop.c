@@ -118,11 +118,56 @@ first_timer(const struct loop *l)
 	return first;
 }
 
+void
+loop_defer(struct loop *l, struct deferred *d)
+{
+	if (d->queued)
+		return;
+	d->queued = true;
+	d->next = NULL;
+	if (l->last_deferred)
+		l->last_deferred->next = d;
+	else
+		l->first_deferred = d;
+	l->last_deferred = d;
+}
+
+void
+loop_undefer(struct loop *l, struct deferred *d)
+{
+	struct deferred **at = &l->first_deferred, *before = NULL;
+
+	if (!d->queued)
+		return;
+	while (*at != d) {
+		before = *at;
+		at = &(*at)->next;
+	}
+	*at = d->next;
+	if (l->last_deferred == d)
+		l->last_deferred = before;
+	d->queued = false;
+}
+
+static void
+run_deferred(struct loop *l)
+{
+	struct deferred *d;
+
+	while ((d = l->first_deferred)) {
+		loop_undefer(l, d);
+		d->run(d->owner);
+	}
+}
+
+/* A handler has returned. The call of `after` may leave work, too. */
 static void
 called(struct loop *l)
 {
+	run_deferred(l);
 	if (l->after)
 		l->after(l->after_owner);
+	run_deferred(l);
 }
 
 /* Milliseconds until the next is due, or -1. */
@@ -137,12 +182,15 @@ until_timer(const struct loop *l)
 	return t->at_us > now ? (int)((t->at_us - now + 999) / 1000) : 0;
 }
 
+/* Those that are due by now: one that is set again meanwhile, for a moment that
+   has come already, must not keep events from being dispatched. */
 static void
 ring_timers(struct loop *l)
 {
+	uint64_t now = loop_now_us();
 	struct timer *t;
 
-	while ((t = first_timer(l)) && t->at_us <= loop_now_us()) {
+	while ((t = first_timer(l)) && t->at_us <= now) {
 		loop_set_timer(l, t, 0);
 		t->ring(t->owner);
 		called(l);
@@ -204,6 +252,8 @@ tell(struct loop *l, const struct epoll_event *e)
 int
 loop_run(struct loop *l, struct remit_error *err)
 {
+	/* Work that was deferred before the loop began. */
+	run_deferred(l);
 	while (!l->stop) {
 		int wait = until_timer(l);
 

@@ -33,6 +33,14 @@ struct timer {
 	void *owner;
 };
 
+/* Work that a handler leaves for when it has returned. */
+struct deferred {
+	struct deferred *next;
+	bool queued;
+	void (*run)(void *owner);
+	void *owner;
+};
+
 #define LOOP_BATCH 32
 
 struct loop {
@@ -41,6 +49,7 @@ struct loop {
 	void (*after)(void *owner); /* after each event, if set */
 	void *after_owner;
 	struct timer *timers; /* those that are set */
+	struct deferred *first_deferred, *last_deferred;
 	uint64_t awake_until_us;
 	struct epoll_event batch[LOOP_BATCH];
 	int batch_count;
@@ -64,6 +73,15 @@ void loop_remove(struct loop *l, struct source *s);
 
 /* Call ring(owner) once, at that moment or soon after; 0: never mind. */
 void loop_set_timer(struct loop *l, struct timer *t, uint64_t at_us);
+
+/*
+ * Call run(owner) once, from the loop itself: when the handler that runs now
+ * has returned, before any other event is dispatched, in the order in which the
+ * work was deferred. Nothing happens if it is queued already.
+ */
+void loop_defer(struct loop *l, struct deferred *d);
+/* Before its owner is freed. */
+void loop_undefer(struct loop *l, struct deferred *d);
 
 /* Something is expected that comes sooner than this thread falls asleep and is
    woken: stay awake for it, so long at most, and until somebody else has had

@@ -267,6 +267,33 @@ a_timer_may_set_itself_again_while_it_rings(void **state)
 	assert_string_equal(w->log, "aaab");
 }
 
+static void
+ring_a_at_once(struct world *w)
+{
+	assert_true(++w->rings < 10);
+	if (w->rings == 1)
+		poke(w, 1);
+	/* It takes time, as what a timer does in pieces. */
+	for (uint64_t now = loop_now_us(); loop_now_us() < now + 10;)
+		;
+	set(w, 0, loop_now_us());
+}
+
+static void
+a_timer_that_is_always_due_does_not_keep_events_waiting(void **state)
+{
+	struct world *w = *state;
+
+	w->acts[0].also = ring_a_at_once;
+	w->acts[1].also = stop;
+	watch(w, 1);
+	set(w, 0, 100);
+	run(w);
+	assert_string_equal(w->log, "ab");
+	set(w, 0, 0);
+	loop_remove(&w->loop, &w->sources[1]);
+}
+
 /* Its owner goes away with it: nothing may be read of it after the call. */
 static void
 free_own_timer(void *owner)
@@ -329,6 +356,84 @@ what_has_come_is_told_before_a_timer_rings(void **state)
 	set(w, 2, 101);
 	run(w);
 	assert_string_equal(w->log, "ac");
+}
+
+/* Work that is left for the loop: its letters are capitals. */
+static struct later {
+	struct deferred d;
+	struct world *world;
+	struct later *also; /* which it leaves itself */
+	char letter;
+} laters[3];
+
+static void
+on_later(void *owner)
+{
+	struct later *t = owner;
+	size_t len = strlen(t->world->log);
+
+	t->world->log[len] = t->letter;
+	if (t->also)
+		loop_defer(&t->world->loop, &t->also->d);
+}
+
+static void
+make_laters(struct world *w)
+{
+	for (int i = 0; i < 3; i++)
+		laters[i] = (struct later){
+			.d = { .run = on_later, .owner = &laters[i] },
+			.world = w,
+			.letter = (char)('A' + i),
+		};
+}
+
+static void
+leave_b_then_a(struct world *w)
+{
+	loop_defer(&w->loop, &laters[1].d);
+	loop_defer(&w->loop, &laters[0].d);
+	loop_defer(&w->loop, &laters[1].d); /* it is queued already */
+}
+
+static void
+deferred_work_runs_in_order_before_the_next_event(void **state)
+{
+	struct world *w = *state;
+
+	make_laters(w);
+	w->acts[0].also = leave_b_then_a;
+	w->acts[1].also = stop;
+	laters[1].also = &laters[2]; /* work may leave more work */
+	set(w, 0, 100);
+	set(w, 1, 101);
+	run(w);
+	assert_string_equal(w->log, "aBACb");
+	assert_null(w->loop.first_deferred);
+	assert_null(w->loop.last_deferred);
+}
+
+static void
+deferred_work_can_be_taken_back(void **state)
+{
+	struct world *w = *state;
+
+	/* first, middle and last of the queue; and one that is not queued */
+	for (int gone = 0; gone < 3; gone++) {
+		const char *const left[] = { "BCa", "ACa", "ABa" };
+
+		make_laters(w);
+		w->acts[0].also = stop;
+		w->loop.stop = false;
+		memset(w->log, 0, sizeof(w->log));
+		for (int i = 0; i < 3; i++)
+			loop_defer(&w->loop, &laters[i].d);
+		loop_undefer(&w->loop, &laters[gone].d);
+		loop_undefer(&w->loop, &laters[gone].d);
+		set(w, 0, 100);
+		run(w);
+		assert_string_equal(w->log, left[gone]);
+	}
 }
 
 static uint64_t
@@ -601,7 +706,11 @@ main(void)
 		with_world(a_timer_taken_back_does_not_ring),
 		with_world(a_timer_taken_back_by_one_that_rings_does_not_ring),
 		with_world(a_timer_may_set_itself_again_while_it_rings),
+		with_world(
+			a_timer_that_is_always_due_does_not_keep_events_waiting),
 		with_world(a_timer_may_be_freed_while_it_rings),
+		with_world(deferred_work_runs_in_order_before_the_next_event),
+		with_world(deferred_work_can_be_taken_back),
 		with_world(a_ready_source_is_called_until_it_is_removed),
 		with_world(what_has_come_is_told_before_a_timer_rings),
 		with_world(
