@@ -71,8 +71,9 @@ kill_run(struct inmate *i)
 static void
 end_run(struct inmate *i)
 {
+	i->last_end = i->end;
 	if (i->session)
-		session_on_dead(i->session, &i->end);
+		session_post(i->session, SESSION_JAIL_DEAD);
 }
 
 void
@@ -117,7 +118,7 @@ inmate_leave(struct inmate *i)
 	/* One process that has said it is done waits for its end without a
 	   sound. Dying takes longer than many a run, so not just now. */
 	bool can_wait = i->state == INMATE_TAKEN && i->session &&
-			i->session->claim.has_exit_code &&
+			i->session->cell.claim.has_exit_code &&
 			!i->pool->plan.limits.many_processes &&
 			!i->jail.unjailed && !i->proxy.pid;
 
@@ -137,7 +138,7 @@ inmate_failed(struct inmate *i, const struct remit_error *err)
 	if (i->state == INMATE_DYING)
 		return;
 	if (i->session) {
-		session_give_up(i->session, err);
+		session_fail(i->session, err);
 		return;
 	}
 	stop_watching(i);
@@ -263,7 +264,7 @@ inmate_run_ended(struct inmate *i, const struct exit_report *end)
 	if (i->state == INMATE_DYING && i->branches)
 		end_run(i);
 	else if (i->session)
-		session_on_end(i->session, end);
+		session_post(i->session, SESSION_CODE_ENDED);
 	else
 		end_alone(i, end);
 }
@@ -284,8 +285,9 @@ inmate_reaped(struct inmate *i, pid_t pid, const struct exit_report *end)
 		return true;
 	case JAIL_INIT_DEAD:
 		inmate_hear_last_words(i);
+		i->last_end = *end;
 		if (i->session)
-			session_on_dead(i->session, end);
+			session_post(i->session, SESSION_JAIL_DEAD);
 		else
 			end_alone(i, end);
 		keeper_bury(i->keeper, i);

@@ -75,6 +75,7 @@ struct inmate {
 	struct inmate *forking; /* into this branch, if that still lives */
 	bool run_ended;		/* its code is dead, but not its pid 1 */
 	struct exit_report end; /* likewise */
+	struct exit_report last_end; /* of its pid 1, when that is reaped */
 	/* Of a branch. */
 	enum fork_stage fork;
 	struct remit_error unfit; /* why its parent's code is not copied */

@@ -93,7 +93,7 @@ finish(struct install *i, const struct remit_error *err)
 		s->install = NULL;
 		s->was_installed = !again;
 		if (err && !again)
-			session_give_up(s, err);
+			session_fail(s, err);
 		else
 			keeper_enqueue(k, s);
 	}
@@ -307,9 +307,10 @@ add(struct session *s, const struct policy *p, struct interpreter *in,
 	struct install *i = calloc(1, sizeof(*i));
 	struct keeper *k = s->keeper;
 
-	if (i && s->tenant)
-		i->tenant = strdup(s->tenant);
-	if (!i || (s->tenant && !i->tenant) || policy_copy(&i->policy, p) < 0) {
+	if (i && s->cell.tenant)
+		i->tenant = strdup(s->cell.tenant);
+	if (!i || (s->cell.tenant && !i->tenant) ||
+	    policy_copy(&i->policy, p) < 0) {
 		if (i)
 			free(i->tenant);
 		free(i);
@@ -368,7 +369,7 @@ install_before(struct session *s)
 	if (!package_rule_any(p) || s->pool)
 		return false;
 	if (need_packages(s, &err) < 0) {
-		session_give_up(s, &err);
+		session_fail(s, &err);
 		return true;
 	}
 	if (!s->install)

@@ -39,8 +39,15 @@ start_waiting(struct keeper *k)
 		if (!s)
 			continue; /* it left while it waited */
 		k->running++;
-		session_begin(s);
+		s->was_begun = true;
+		session_post(s, SESSION_ADMITTED);
 	}
+}
+
+static void
+on_queue(void *owner)
+{
+	start_waiting(owner);
 }
 
 void
@@ -51,12 +58,12 @@ keeper_enqueue(struct keeper *k, struct session *s)
 	if (install_before(s))
 		return; /* it comes again */
 	if (k->queue_count == KEEPER_WAITING_MAX) {
-		session_refuse_busy(s, k->queue_count);
+		session_post(s, SESSION_BUSY);
 		return;
 	}
 	k->queue[at] = s;
 	k->queue_count++;
-	start_waiting(k);
+	loop_defer(&k->loop, &k->admit);
 }
 
 static void
@@ -401,14 +408,15 @@ warm_up(struct keeper *k, struct policy *policy, struct remit_error *err)
 	return 0;
 }
 
-static int
-open_keeper(struct keeper *k, const struct keeper_options *opt,
+int
+keeper_open(struct keeper *k, const struct keeper_options *opt,
 	    struct remit_error *err)
 {
 	if (loop_open(&k->loop, err) < 0)
 		return -1;
 	k->loop.after = after_event;
 	k->loop.after_owner = k;
+	k->admit = (struct deferred){ .run = on_queue, .owner = k };
 	k->site.cgroups = &k->cgroups;
 	k->site.spare_groups = &k->spare_groups;
 	k->cgroups = (struct cgroup_home)CGROUP_HOME_INIT;
@@ -428,8 +436,8 @@ open_keeper(struct keeper *k, const struct keeper_options *opt,
 	return opt->policy ? warm_up(k, opt->policy, err) : 0;
 }
 
-static void
-close_keeper(struct keeper *k)
+void
+keeper_close(struct keeper *k)
 {
 	while (k->sessions)
 		keeper_remove(k, k->sessions);
@@ -500,12 +508,12 @@ keeper_main(const struct keeper_options *opt, struct remit_error *err)
 		free(k);
 		return -1;
 	}
-	failed = open_keeper(k, opt, err);
+	failed = keeper_open(k, opt, err);
 	if (!failed)
 		failed = loop_run(&k->loop, err);
 	if (opt->listen_path && opt->listen_fd < 0 && !failed)
 		unlink(opt->listen_path);
-	close_keeper(k);
+	keeper_close(k);
 	free(k);
 	return failed;
 }

@@ -51,6 +51,8 @@ struct keeper {
 	uint64_t began_us;
 	struct session *queue[KEEPER_WAITING_MAX]; /* a ring */
 	size_t queue_head, queue_count;
+	struct deferred admit; /* the first of the queue, as far as there is
+				  room */
 	size_t running;
 	size_t open_count; /* sessions with many cells */
 
@@ -78,6 +80,10 @@ struct keeper_options {
 	const char *audit_path;
 };
 
+/* For keeper_main() and for tests. */
+int keeper_open(struct keeper *k, const struct keeper_options *opt,
+		struct remit_error *err) must_check;
+void keeper_close(struct keeper *k);
 /* Run until the control descriptor closes or SIGTERM comes. */
 int keeper_main(const struct keeper_options *opt,
 		struct remit_error *err) must_check;

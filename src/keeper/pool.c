@@ -434,7 +434,7 @@ go_cold(struct session *s)
 	struct remit_error err;
 
 	if (!inmate_new_cold(s, &err))
-		session_give_up(s, &err);
+		session_fail(s, &err);
 }
 
 static bool
@@ -472,7 +472,7 @@ turn_away(struct pool *p, const struct remit_error *err)
 
 	while ((s = pop_wanting(p))) {
 		if (must_be_warm(p))
-			session_give_up(s, err);
+			session_fail(s, err);
 		else
 			go_cold(s);
 	}
@@ -497,7 +497,7 @@ pool_failed(struct pool *p, const struct remit_error *err)
 	}
 	s = pop_wanting(p);
 	if (s && must_be_warm(p))
-		session_give_up(s, err);
+		session_fail(s, err);
 	else if (s)
 		go_cold(s);
 	keeper_refill_soon(p->keeper);
@@ -551,7 +551,7 @@ pool_serve(struct pool *p, struct session *s, struct remit_error *err)
 			return -1;
 		}
 	}
-	if (p->can_be_warm && !s->is_once)
+	if (p->can_be_warm && !(s->wishes & WISH_ONCE))
 		grow(p);
 	if (p->can_be_warm && (must_be_warm(p) || is_warm_now(p))) {
 		push_wanting(p, s);

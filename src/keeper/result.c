@@ -31,20 +31,21 @@ add_ms(struct buf *out, const char *key, bool has, uint64_t us)
 static int
 add_usage(struct buf *out, const struct session *s)
 {
-	bool ran = s->began_us && s->ended_us;
-	const struct cgroup_usage *g = &s->used;
+	bool ran = s->cell.began_us && s->cell.ended_us;
+	const struct cgroup_usage *g = &s->cell.used;
 	/* A group counts what was used after the process was put into it; the
 	   process itself knows what it held before. */
-	uint64_t own = (uint64_t)s->exit.max_rss_kib * 1024;
+	uint64_t own = (uint64_t)s->cell.exit.max_rss_kib * 1024;
 	uint64_t group = g->has_memory ? g->memory_peak_bytes : 0;
 	/* Pid 1 is ours, not the code's. */
 	uint64_t held = session_held_us(s);
 	uint64_t ours = s->pool && tiers[s->pool->plan.tier].bare ? 0 : 1;
 
 	if (buf_addf(out, "\"usage\":{") < 0 ||
-	    add_ms(out, "wall_ms", ran, s->ended_us - s->began_us) < 0 ||
-	    add_ms(out, "cpu_ms", g->has_cpu || s->exit.cpu_us,
-		   s->facts.cpu_us) < 0 ||
+	    add_ms(out, "wall_ms", ran, s->cell.ended_us - s->cell.began_us) <
+		    0 ||
+	    add_ms(out, "cpu_ms", g->has_cpu || s->cell.exit.cpu_us,
+		   s->cell.facts.cpu_us) < 0 ||
 	    add_optional(out, "memory_peak_bytes", own || group,
 			 own > group ? own : group) < 0 ||
 	    buf_add(out, ",", 1) < 0 ||
@@ -52,7 +53,7 @@ add_usage(struct buf *out, const struct session *s)
 			 g->has_pids && g->pids_peak > ours,
 			 g->pids_peak - ours) < 0 ||
 	    buf_addf(out, ",\"network\":") < 0 ||
-	    network_write(out, s->network) < 0)
+	    network_write(out, s->cell.network) < 0)
 		return -1;
 	return buf_addf(
 		out, ",\"tool_calls\":%llu,\"tool_wait_ms\":%llu.%03u},",
@@ -107,9 +108,10 @@ add_reported(struct buf *out, const struct session *s, const struct verdict *v)
 	} all[] = {
 		{ v->status_is_claim, "status" },
 		{ v->exit_code_is_claim, "exit_code" },
-		{ s->claim.error != NULL && !s->failed, "error" },
-		{ s->displays.has_value, "value" },
-		{ s->displays.shown > 0, "displays" },
+		{ s->cell.claim.error != NULL && !cell_has_failed(&s->cell),
+		  "error" },
+		{ s->cell.displays.has_value, "value" },
+		{ s->cell.displays.shown > 0, "displays" },
 	};
 	const char *comma = "";
 
@@ -142,43 +144,43 @@ add_error(struct buf *out, json_t *error)
 static int
 add_denials(struct buf *out, const struct session *s)
 {
-	const char *seen = s->is_watched ? "true" : "false";
+	const char *seen = s->cell.is_watched ? "true" : "false";
 
 	if (buf_addf(out, "\"denials\":") < 0 ||
-	    denials_write(out, &s->denials) < 0)
+	    denials_write(out, &s->cell.denials) < 0)
 		return -1;
 	return buf_addf(out, ",\"denials_left_out\":%llu,\"denials_seen\":%s,",
-			(unsigned long long)s->denials.left_out,
-			s->began_us ? seen : "null");
+			(unsigned long long)s->cell.denials.left_out,
+			s->cell.began_us ? seen : "null");
 }
 
 static const char *
 start_of(const struct session *s)
 {
-	if (!s->began_us)
+	if (!s->cell.began_us)
 		return "null";
 	if (s->branch_of[0])
 		return "\"branch\"";
-	return s->was_warm ? "\"warm\"" : "\"cold\"";
+	return s->cell.was_warm ? "\"warm\"" : "\"cold\"";
 }
 
 /* The artifacts themselves the door writes down, as it has written them. */
 static int
 add_skipped(struct buf *out, const struct session *s)
 {
-	return s->harvest ? harvest_write_skipped(s->harvest, out)
-			  : buf_add(out, "[]", 2);
+	return s->cell.harvest ? harvest_write_skipped(s->cell.harvest, out)
+			       : buf_add(out, "[]", 2);
 }
 
 /* In the words of who has written them. */
 static int
 add_changes(struct buf *out, const struct session *s)
 {
-	bool any = s->changes.len > 0;
-	const char *done = s->was_committed ? "true" : "false";
+	bool any = s->cell.changes.len > 0;
+	const char *done = s->cell.was_committed ? "true" : "false";
 
 	return buf_addf(out, ",%s,\"committed\":%s",
-			any ? buf_text(&s->changes)
+			any ? buf_text(&s->cell.changes)
 			    : "\"changes\":[],\"changes_skipped\":[]",
 			any ? done : "null");
 }
@@ -187,7 +189,7 @@ add_changes(struct buf *out, const struct session *s)
 static int
 add_session(struct buf *out, const struct session *s)
 {
-	bool ended = s->loss.code || s->closing || !s->opened;
+	bool ended = s->loss.code || s->life != LIFE_OPEN;
 	const char *quote = s->branch_of[0] ? "\"" : "";
 
 	if (!session_is_open(s))
@@ -197,7 +199,7 @@ add_session(struct buf *out, const struct session *s)
 			"\"state\":\"%s\",\"incomplete\":%s,"
 			"\"branch_of\":%s%s%s}",
 			s->open_id, s->cells, ended ? "ended" : "open",
-			s->claim.incomplete ? "true" : "false", quote,
+			s->cell.claim.incomplete ? "true" : "false", quote,
 			s->branch_of[0] ? s->branch_of : "null", quote);
 }
 
@@ -221,7 +223,7 @@ write_result(struct buf *out, const struct session *s, const struct verdict *v,
 	    add_error(out, error) < 0 || add_reported(out, s, v) < 0 ||
 	    add_usage(out, s) < 0 ||
 	    buf_addf(out, "\"displays_left_out\":%llu,",
-		     (unsigned long long)s->displays.left_out) < 0)
+		     (unsigned long long)s->cell.displays.left_out) < 0)
 		return -1;
 	if (add_denials(out, s) < 0 ||
 	    buf_addf(out, "\"artifacts\":[],\"artifacts_skipped\":") < 0 ||
@@ -233,7 +235,7 @@ write_result(struct buf *out, const struct session *s, const struct verdict *v,
 			",\"calls\":[],\"calls_left_out\":0,"
 			"\"run_id\":\"%s\","
 			"\"remit_version\":\"%s\",\"remit_exit_code\":%d}",
-			s->id, remit_version(),
+			s->cell.id, remit_version(),
 			status_exit_code(v->status, v->exit_code, v->signal));
 }
 
@@ -242,9 +244,9 @@ result_status(const struct session *s)
 {
 	struct verdict v;
 
-	if (s->failed)
-		return status_of_code(s->error.code);
-	verdict_reach(&v, &s->facts, &s->claim);
+	if (cell_has_failed(&s->cell))
+		return status_of_code(s->cell.error.code);
+	verdict_reach(&v, &s->cell.facts, &s->cell.claim);
 	return v.status;
 }
 
@@ -255,12 +257,12 @@ result_write(struct buf *out, const struct session *s)
 	json_t *error;
 	int failed;
 
-	if (!s->failed) {
-		verdict_reach(&v, &s->facts, &s->claim);
-		return write_result(out, s, &v, s->claim.error);
+	if (!cell_has_failed(&s->cell)) {
+		verdict_reach(&v, &s->cell.facts, &s->cell.claim);
+		return write_result(out, s, &v, s->cell.claim.error);
 	}
-	v = (struct verdict){ .status = status_of_code(s->error.code) };
-	error = own_error(&s->error);
+	v = (struct verdict){ .status = status_of_code(s->cell.error.code) };
+	error = own_error(&s->cell.error);
 	failed = write_result(out, s, &v, error);
 	json_decref(error);
 	return failed;

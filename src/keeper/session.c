@@ -2,26 +2,17 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 #include "denial_rule.h"
 #include "harvest.h"
-#include "known.h"
 #include "module_package.h"
 #include "network.h"
 #include "result.h"
 #include "session_part.h"
 
-void
-session_make_id(char out[24])
-{
-	uint64_t noise = 0;
-
-	if (getrandom(&noise, sizeof(noise), 0) < 0)
-		noise = loop_now_us();
-	snprintf(out, 24, "%016llx", (unsigned long long)noise);
-}
+static void work(void *owner);
+static void on_timer(void *owner);
 
 static struct session *
 make(struct keeper *k)
@@ -34,26 +25,20 @@ make(struct keeper *k)
 		.keeper = k,
 		.door = LINK_INIT,
 		.policy_text = BUF_INIT(frame_rules[FRAME_POLICY].max),
-		.code = BUF_INIT(64 * 1024 * 1024),
-		.input = FEED_INIT,
-		.files = INPUTS_INIT,
+		.cell = CELL_INIT,
 		.bridge = BRIDGE_INIT,
 		.shelf = SHELF_INIT,
 		.out = { .fd = -1 },
 		.err = { .fd = -1 },
-		.workspace = -1,
 		.stdin_pipe = -1,
-		.committer = -1,
-		.committed = -1,
-		.changes = BUF_INIT((2 << 20) + KNOWN_MAX),
-		.known = BUF_INIT(KNOWN_MAX),
-		.timer = { .ring = session_on_timer, .owner = s },
+		.committer = COMMITTER_INIT,
+		.queue.work = { .run = work, .owner = s },
+		.timer = { .ring = on_timer, .owner = s },
 		.on_door = SOURCE_INIT,
 		.on_in = SOURCE_INIT,
-		.on_committer = SOURCE_INIT,
 		.on_proxy = SOURCE_INIT,
 	};
-	session_make_id(s->id);
+	cell_make_id(s->cell.id);
 	return s;
 }
 
@@ -121,31 +106,21 @@ session_free(struct session *s)
 	if (s->branch)
 		s->branch->origin = NULL;
 	loop_remove(&s->keeper->loop, &s->on_door);
+	loop_undefer(&s->keeper->loop, &s->queue.work);
 	if (s->pool) {
 		pool_unserve(s->pool, s);
 		pool_drop(s->pool);
 	}
 	link_free(&s->door);
-	claim_free(&s->claim);
-	denials_free(&s->denials);
 	policy_free(&s->policy);
 	shelf_free(&s->shelf);
 	buf_free(&s->policy_text);
-	list_free(&s->argv);
-	buf_free(&s->code);
-	feed_free(&s->input);
-	inputs_free(&s->files);
 	bridge_free(&s->bridge);
-	session_forget_files(s);
 	own_fd_close(&s->stdin_pipe);
-	session_commit_free(s);
-	free(s->network);
+	committer_free(&s->committer, &s->keeper->loop);
 	free(s->network_before);
-	free(s->name);
-	free(s->context);
-	free(s->tenant);
-	list_free(&s->env);
 	secrets_free(&s->secrets);
+	cell_free(&s->cell);
 	free(s);
 }
 
@@ -164,32 +139,19 @@ session_die(struct session *s)
 
 	if (s->state >= SESSION_DYING)
 		return;
-	if (!s->ended_us)
-		s->ended_us = loop_now_us();
+	if (!s->cell.ended_us)
+		s->cell.ended_us = loop_now_us();
 	if (!j || !j->init_pid) {
 		session_finish(s);
 		return;
 	}
-	s->state = SESSION_DYING;
+	if (session_enter(s, SESSION_DYING) < 0)
+		return;
 	loop_set_timer(&s->keeper->loop, &s->timer, 0);
 	/* Who is killed cannot tell any more. */
-	if (!s->facts.has_wait_status)
-		jail_sample(j, &s->exit);
+	if (!s->cell.facts.has_wait_status)
+		jail_sample(j, &s->cell.exit);
 	inmate_kill(s->inmate);
-}
-
-void
-session_give_up(struct session *s, const struct remit_error *err)
-{
-	if (session_rests(s)) {
-		session_lose(s, err);
-		return;
-	}
-	if (!s->failed) {
-		s->error = *err;
-		s->failed = true;
-	}
-	session_die(s);
 }
 
 void
@@ -218,7 +180,7 @@ since(uint64_t now, uint64_t before)
 static void
 read_facts(struct session *s)
 {
-	const struct cgroup_usage *g = &s->used;
+	const struct cgroup_usage *g = &s->cell.used;
 	unsigned details = CGROUP_READ_ALL;
 	uint64_t group, own;
 
@@ -226,17 +188,17 @@ read_facts(struct session *s)
 		return;
 	/* The clock of one process knows it all, and a program that speaks was
 	   not killed. */
-	if (s->exit.cpu_us && !s->pool->plan.limits.many_processes)
+	if (s->cell.exit.cpu_us && !s->pool->plan.limits.many_processes)
 		details &= ~(unsigned)CGROUP_READ_CPU;
-	if (s->claim.has_exit_code && !s->facts.has_wait_status &&
-	    !s->facts.init_died)
+	if (s->cell.claim.has_exit_code && !s->cell.facts.has_wait_status &&
+	    !s->cell.facts.init_died)
 		details &= ~(unsigned)CGROUP_READ_OOM;
-	cgroup_read(&s->inmate->jail.group, details, &s->used);
-	s->facts.oom_kills = g->oom_kills;
+	cgroup_read(&s->inmate->jail.group, details, &s->cell.used);
+	s->cell.facts.oom_kills = g->oom_kills;
 	/* The group's counter lags behind, the process's forgets children. */
-	group = since(g->cpu_us, s->cpu_before_us);
-	own = since(s->exit.cpu_us, s->own_cpu_before_us);
-	s->facts.cpu_us = group > own ? group : own;
+	group = since(g->cpu_us, s->cell.cpu_before_us);
+	own = since(s->cell.exit.cpu_us, s->cell.own_cpu_before_us);
+	s->cell.facts.cpu_us = group > own ? group : own;
 }
 
 static void
@@ -244,12 +206,13 @@ read_network(struct session *s)
 {
 	if (!s->inmate)
 		return;
-	s->network = network_copy(s->inmate->proxy.ledger);
-	network_since(s->network, s->network_before);
+	s->cell.network = network_copy(s->inmate->proxy.ledger);
+	network_since(s->cell.network, s->network_before);
 	free(s->network_before);
-	s->network_before =
-		s->opened ? network_copy(s->inmate->proxy.ledger) : NULL;
-	network_denials(s->network, &s->denials);
+	s->network_before = session_is_opened(s)
+				    ? network_copy(s->inmate->proxy.ledger)
+				    : NULL;
+	network_denials(s->cell.network, &s->cell.denials);
 }
 
 /* The code may have seen its connections reset, and ended as if they had been
@@ -257,10 +220,12 @@ read_network(struct session *s)
 static void
 end_proxy(struct session *s)
 {
-	if (!s->inmate || proxy_end(&s->inmate->proxy) || s->failed)
+	struct remit_error err;
+
+	if (!s->inmate || proxy_end(&s->inmate->proxy))
 		return;
-	fail(&s->error, REMIT_E_INTERNAL, "the network proxy died");
-	s->failed = true;
+	fail(&err, REMIT_E_INTERNAL, "the network proxy died");
+	cell_fail(&s->cell, &err);
 }
 
 static void
@@ -269,16 +234,18 @@ note_run(const struct session *s)
 	struct journal_run run = {
 		.tier = (enum tier)session_policy(s)->tier,
 		.status = result_status(s),
-		.warm = s->was_warm,
-		.code_bytes = s->code_bytes,
-		.wall_us = s->began_us ? s->ended_us - s->began_us : 0,
-		.cpu_us = s->facts.cpu_us,
+		.warm = s->cell.was_warm,
+		.code_bytes = s->cell.code_bytes,
+		.wall_us = s->cell.began_us
+				   ? s->cell.ended_us - s->cell.began_us
+				   : 0,
+		.cpu_us = s->cell.facts.cpu_us,
 	};
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	run.ended_ms = now.tv_sec * 1000 + now.tv_nsec / 1000000;
-	memcpy(run.id, s->id, sizeof(run.id));
+	memcpy(run.id, s->cell.id, sizeof(run.id));
 	journal_add(&s->keeper->journal, &run);
 }
 
@@ -286,12 +253,12 @@ note_run(const struct session *s)
 static void
 note_path(struct session *s)
 {
-	const struct claim *c = &s->claim;
+	const struct claim *c = &s->cell.claim;
 	struct denial d;
 
 	if (c->denied_path && s->pool &&
 	    denial_of_path(&d, c->denied_path, c->denied_errno, &s->pool->plan))
-		denials_add(&s->denials, &d);
+		denials_add(&s->cell.denials, &d);
 }
 
 /* Which package has a missing module, trusted code decides; and advice that
@@ -299,7 +266,7 @@ note_path(struct session *s)
 static void
 note_module(struct session *s)
 {
-	struct claim *c = &s->claim;
+	struct claim *c = &s->cell.claim;
 	const char *package = c->error && c->missing_module
 				      ? module_package_find(c->missing_module)
 				      : NULL;
@@ -309,17 +276,16 @@ note_module(struct session *s)
 		claim_add_package(c, package);
 }
 
-void
-session_answer(struct session *s)
+/* A client that cannot be sent all of it shall not wait for the rest. */
+static void
+send_answer(struct session *s)
 {
 	own(buf) struct buf text = BUF_INIT(frame_rules[FRAME_RESULT].max);
 	struct remit_error err;
-	bool goes_on = s->opened && !s->closing;
 
-	session_end_fork(s);
-	s->state = goes_on ? SESSION_IDLE : SESSION_DONE;
-	s->stays = session_door_stays(s);
-	if (result_write(&text, s) == 0)
+	if (result_write(&text, s) < 0)
+		text.len = 0;
+	else
 		session_audit(s, &text);
 	if (!text.len ||
 	    (s->pool &&
@@ -327,7 +293,19 @@ session_answer(struct session *s)
 		       strlen(s->pool->enforcement), &err) < 0) ||
 	    (s->stays && link_send(&s->door, FRAME_STAYS, "", 0, &err) < 0) ||
 	    link_send(&s->door, FRAME_RESULT, text.data, text.len, &err) < 0)
-		s->door_gone = true; /* no memory: the door sees the end */
+		s->door_gone = true; /* no memory: the client sees the end */
+}
+
+void
+session_answer(struct session *s)
+{
+	bool goes_on = s->life == LIFE_OPEN;
+
+	session_end_fork(s);
+	if (session_enter(s, goes_on ? SESSION_IDLE : SESSION_DONE) < 0)
+		return;
+	s->stays = session_door_stays(s);
+	send_answer(s);
 	if (goes_on) {
 		keeper_note_latency(s->keeper, s->asked_us);
 		session_rest(s);
@@ -339,14 +317,21 @@ session_answer(struct session *s)
 	session_part(s);
 	keeper_ended(s->keeper, s);
 	if (s->door_gone || !link_wants_write(&s->door))
-		keeper_remove(s->keeper, s);
+		session_remove(s);
+}
+
+void
+session_refuse(struct session *s, const struct remit_error *why)
+{
+	cell_fail(&s->cell, why);
+	session_answer(s);
 }
 
 void
 session_give_files(struct session *s)
 {
 	if (s->door_gone) {
-		keeper_remove(s->keeper, s);
+		session_remove(s);
 	} else if (session_export(s)) {
 		session_part(s);
 		session_export_more(s);
@@ -384,15 +369,14 @@ void
 session_finish(struct session *s)
 {
 	if (s->door_gone) {
-		s->state = SESSION_DONE;
 		note_run(s);
-		keeper_remove(s->keeper, s);
+		session_remove(s);
 		return;
 	}
 	settle(s);
 	end_proxy(s);
 	tell(s);
-	if (s->opened)
+	if (session_is_opened(s))
 		session_note_loss(s);
 	session_take_workspace(s);
 	if (session_commit(s)) {
@@ -440,14 +424,14 @@ session_renew_captures(struct session *s)
 static int
 connect_input(struct session *s, struct remit_error *err)
 {
-	if (!s->opened)
-		s->input.fd = take_fd(&s->inmate->in);
-	if (feed_flush(&s->input)) {
-		feed_free(&s->input);
+	if (!session_is_opened(s))
+		s->cell.input.fd = take_fd(&s->inmate->in);
+	if (feed_flush(&s->cell.input)) {
+		feed_free(&s->cell.input);
 		return 0;
 	}
-	return loop_add(&s->keeper->loop, &s->on_in, s->input.fd,
-			feed_wants_write(&s->input) ? EPOLLOUT : 0,
+	return loop_add(&s->keeper->loop, &s->on_in, s->cell.input.fd,
+			feed_wants_write(&s->cell.input) ? EPOLLOUT : 0,
 			session_on_in, s, err);
 }
 
@@ -460,8 +444,22 @@ connect_input(struct session *s, struct remit_error *err)
 static bool
 must_wait(const struct session *s)
 {
-	return s->pool->plan.write_roots && !stamp_is_over(&s->asked_at) &&
+	return s->pool->plan.write_roots &&
+	       !stamp_is_over(&s->committer.begun_at) &&
 	       loop_now_us() < s->asked_us + PATIENCE_US;
+}
+
+/* A cell whose standard input was not sent reads its end. */
+static int
+start_cell(struct session *s, struct remit_error *err)
+{
+	if ((session_is_opened(s) && session_open_stdin(s, err) < 0) ||
+	    session_send_job(s, err) < 0)
+		return -1;
+	session_flush_channel(s);
+	/* The rest while the code runs: its end is what the client waits for.
+	 */
+	return connect_input(s, err);
 }
 
 void
@@ -474,23 +472,15 @@ session_start(struct session *s)
 			       loop_now_us() + stamp_tick_us() / 2);
 		return;
 	}
-	if (session_is_open(s) && !s->started) {
+	if (session_is_open(s) && s->cell.arrival != CELL_COMPLETE) {
 		session_tell_opened(s);
 		return;
 	}
-	/* A cell that finds nobody at its standard input is at its end. */
-	if ((s->opened && session_open_stdin(s, &err) < 0) ||
-	    session_send_job(s, &err) < 0) {
-		session_give_up(s, &err);
+	if (start_cell(s, &err) < 0) {
+		session_fail(s, &err);
 		return;
 	}
-	session_flush_channel(s);
-	/* The rest while the code runs: its end is what the door waits for. */
-	if (connect_input(s, &err) < 0) {
-		session_give_up(s, &err);
-		return;
-	}
-	if (!s->opened)
+	if (!session_is_opened(s))
 		cgroup_open_peaks(&s->inmate->jail.group);
 	keeper_await(s->keeper);
 }
@@ -503,21 +493,19 @@ session_take(struct session *s, struct inmate *i)
 	s->inmate = i;
 	i->session = s;
 	i->state = INMATE_TAKEN;
-	s->was_warm = i->jail.warm;
-	s->is_watched = i->jail.listener >= 0;
 	set_captures(s);
 	if (session_hear_questions(s, &err) < 0)
-		session_give_up(s, &err);
+		session_fail(s, &err);
 	else
-		session_start(s);
+		session_post(s, SESSION_TAKEN);
 }
 
 int
 session_plan(struct session *s, bool many, struct remit_error *err)
 {
-	enum pool_use use = !many	  ? POOL_RUNS
-			    : s->forkable ? POOL_FORKABLE
-					  : POOL_SESSIONS;
+	enum pool_use use = !many			? POOL_RUNS
+			    : s->wishes & WISH_FORKABLE ? POOL_FORKABLE
+							: POOL_SESSIONS;
 	struct pool *p = s->pool;
 
 	if (p)
@@ -530,53 +518,304 @@ session_plan(struct session *s, bool many, struct remit_error *err)
 	return 0;
 }
 
+uint64_t
+session_cpu_limit_ms(const struct session *s)
+{
+	const struct plan *plan = &s->pool->plan;
+	uint64_t ms = s->pool->policy.cpu_ms;
+
+	return ms != POLICY_UNLIMITED && (plan->limits.cpu_cgroup_ms ||
+					  plan->limits.cpu_rlimit_s ||
+					  plan->limits.cpu_clock_ms)
+		       ? ms
+		       : 0;
+}
+
 static int
 seek(struct session *s, struct remit_error *err)
 {
-	struct keeper *k = s->keeper;
-	const struct plan *plan;
-
 	if (session_plan(s, session_is_open(s), err) < 0)
 		return -1;
-	plan = &s->pool->plan;
-	if (s->pool->policy.cpu_ms != POLICY_UNLIMITED &&
-	    (plan->limits.cpu_cgroup_ms || plan->limits.cpu_rlimit_s ||
-	     plan->limits.cpu_clock_ms))
-		s->facts.cpu_limit_ms = s->pool->policy.cpu_ms;
-	if (inputs_check(&s->files, plan, err) < 0 ||
-	    (tiers[plan->tier].jailed && keeper_stand(k, err) < 0))
+	s->cell.facts.cpu_limit_ms = session_cpu_limit_ms(s);
+	if (inputs_check(&s->cell.files, &s->pool->plan, err) < 0 ||
+	    (tiers[s->pool->plan.tier].jailed &&
+	     keeper_stand(s->keeper, err) < 0))
 		return -1;
 	return pool_serve(s->pool, s, err);
 }
 
-void
-session_begin(struct session *s)
+/* ---- what is done about events ---- */
+
+static void
+begin(struct session *s)
 {
 	struct remit_error err;
 
-	s->was_begun = true;
-	if (s->started && s->opened) {
+	if (s->cell.arrival == CELL_COMPLETE && session_is_opened(s)) {
 		session_begin_cell(s);
 		return;
 	}
-	s->state = SESSION_SEEKING;
-	s->asked_at = stamp_latest();
+	if (session_enter(s, SESSION_SEEKING) < 0)
+		return;
+	s->committer.begun_at = stamp_latest();
 	if (clerk_check(&s->keeper->clerk, &err) < 0 || seek(s, &err) < 0)
-		session_give_up(s, &err);
+		session_fail(s, &err);
 }
 
-void
-session_refuse_busy(struct session *s, size_t waiting)
+static void
+turn_away(struct session *s)
 {
 	struct remit_error err;
 
-	fail(&err, REMIT_E_BUSY, "%zu runs are waiting already", waiting);
+	fail(&err, REMIT_E_BUSY, "%d runs are waiting already",
+	     KEEPER_WAITING_MAX);
 	/* A cell that must not wait costs no variables. */
-	if (s->started && s->opened) {
-		s->error = err;
-		s->failed = true;
-		session_answer(s);
+	if (s->cell.arrival == CELL_COMPLETE && session_is_opened(s))
+		session_refuse(s, &err);
+	else
+		session_fail(s, &err);
+}
+
+static void
+fail_cell(struct session *s)
+{
+	cell_fail(&s->cell, &s->queue.trouble);
+	session_die(s);
+}
+
+/* Its answer is on its way, and says this. */
+static void
+note_trouble(struct session *s)
+{
+	cell_fail(&s->cell, &s->queue.trouble);
+}
+
+static void
+leave(struct session *s)
+{
+	if (s->inmate)
+		session_die(s);
+	else
+		session_remove(s);
+}
+
+static void
+interrupt_early(struct session *s)
+{
+	/* A cell that is not there yet gets it when it begins. */
+	if (!session_is_opened(s))
+		session_die(s);
+}
+
+static void
+interrupt_code(struct session *s)
+{
+	jail_interrupt(&s->inmate->jail);
+	/* A cell has its own deadline, and variables that would be lost. */
+	if (session_is_open(s))
 		return;
+	cell_clock_hurry(&s->clock, loop_now_us() + SESSION_GRACE_US);
+	session_set_timer(s);
+}
+
+/* The jail may be on its way out, and its end says more than we can. */
+static void
+lose_channel(struct session *s)
+{
+	if (session_is_opened(s))
+		session_hasten(s);
+}
+
+static void
+lose_resting_channel(struct session *s)
+{
+	struct remit_error why;
+
+	fail(&why, REMIT_E_GONE, "the code has closed its channel");
+	session_lose(s, &why);
+}
+
+/* The moment is over that its worker waits for: see session_start(). */
+static void
+start_again(struct session *s)
+{
+	if (s->inmate && s->inmate->state == INMATE_TAKEN)
+		session_start(s);
+}
+
+/* It ended between two cells, and its client does not wait for it. */
+static void
+lose_worker(struct session *s)
+{
+	struct remit_error why;
+
+	fail(&why, REMIT_E_GONE, "its interpreter ended after cell %u",
+	     s->cells);
+	session_lose(s, &why);
+}
+
+static void
+sent(struct session *s)
+{
+	if (s->door_gone || !link_wants_write(&s->door))
+		session_remove(s);
+}
+
+/* All that is done about an event, by the state in which it comes; in the
+   others it means nothing any more, or cannot come. */
+typedef void reaction(struct session *s);
+
+#define UNTIL_JAIL  SESSION_READING... SESSION_SEEKING
+#define IN_CELL	    SESSION_CHECKING... SESSION_RUNNING
+#define RESTING	    SESSION_IDLE... SESSION_SAVING
+#define WITH_WORKER SESSION_WAITING... SESSION_SEEKING
+#define AFTERWARDS  SESSION_DYING... SESSION_EXPORTING
+
+static reaction *const reactions[SESSION_EVENTS][SESSION_STATES] = {
+	[SESSION_FAILED] = {
+		[UNTIL_JAIL] = fail_cell,
+		[RESTING] = session_fail_resting,
+		[IN_CELL] = fail_cell,
+		[AFTERWARDS] = note_trouble,
+	},
+	/* What is being written to the host is seen to its end. */
+	[SESSION_LEFT] = {
+		[UNTIL_JAIL] = leave,
+		[SESSION_IDLE] = session_remove,
+		[SESSION_FILING] = session_remove,
+		[IN_CELL] = leave,
+		[SESSION_EXPORTING] = session_remove,
+		[SESSION_DONE] = session_remove,
+	},
+	[SESSION_INTERRUPTED] = {
+		[UNTIL_JAIL] = interrupt_early,
+		[SESSION_CHECKING] = interrupt_early,
+		[SESSION_RUNNING] = interrupt_code,
+	},
+	[SESSION_REQUESTED] = {
+		[SESSION_READING] = session_do_request,
+		[SESSION_IDLE] = session_do_request,
+		[SESSION_FILING] = session_do_request,
+	},
+	[SESSION_BUSY] = {
+		[SESSION_WAITING] = turn_away,
+	},
+	[SESSION_ADMITTED] = {
+		[SESSION_WAITING] = begin,
+	},
+	[SESSION_TAKEN] = {
+		[SESSION_SEEKING] = session_start,
+	},
+	[SESSION_SAID] = {
+		[IN_CELL] = session_hear_end,
+	},
+	[SESSION_OVER] = {
+		[WITH_WORKER] = session_die,
+		[IN_CELL] = session_die,
+	},
+	[SESSION_CODE_ENDED] = {
+		[WITH_WORKER] = session_end_code,
+		[RESTING] = lose_worker,
+		[IN_CELL] = session_end_code,
+	},
+	[SESSION_JAIL_DEAD] = {
+		[WITH_WORKER] = session_end_jail,
+		[RESTING] = lose_worker,
+		[IN_CELL] = session_end_jail,
+		[SESSION_DYING] = session_end_jail,
+	},
+	[SESSION_CHANNEL_LOST] = {
+		[RESTING] = lose_resting_channel,
+		[IN_CELL] = lose_channel,
+	},
+	[SESSION_RANG] = {
+		[SESSION_SEEKING] = start_again,
+		[SESSION_IDLE] = session_tick_resting,
+		[SESSION_FILING] = session_tick_resting,
+		[SESSION_SAVING] = session_commit_stop,
+		[IN_CELL] = session_tick,
+		[SESSION_COMMITTING] = session_commit_stop,
+		[SESSION_EXPORTING] = session_export_more,
+	},
+	[SESSION_COMMITTED] = {
+		[SESSION_SAVING] = session_committed,
+		[SESSION_COMMITTING] = session_committed,
+	},
+	[SESSION_SENT] = {
+		[SESSION_EXPORTING] = session_export_more,
+		[SESSION_DONE] = sent,
+	},
+};
+
+static bool
+has_unread(const struct session *s)
+{
+	const struct link *l = s->inmate ? &s->inmate->jail.channel : NULL;
+
+	return l && !l->ended && l->parsed < l->in.len &&
+	       s->inmate->state == INMATE_TAKEN && s->state < SESSION_DYING &&
+	       !s->queue.events;
+}
+
+static void
+work(void *owner)
+{
+	struct session *s = owner;
+	enum session_event event;
+
+	do {
+		while ((event = session_queue_next(&s->queue)) !=
+		       SESSION_EVENTS)
+			if (reactions[event][s->state])
+				reactions[event][s->state](s);
+		/* The frames after the one that was worked off. */
+		session_read_frames(s);
+		if (has_unread(s))
+			session_read_channel(s);
+	} while (s->queue.events);
+}
+
+static void
+on_timer(void *owner)
+{
+	session_post(owner, SESSION_RANG);
+}
+
+void
+session_post(struct session *s, enum session_event event)
+{
+	session_queue_add(&s->queue, &s->keeper->loop, event);
+}
+
+void
+session_fail(struct session *s, const struct remit_error *why)
+{
+	session_queue_fail(&s->queue, &s->keeper->loop, why);
+}
+
+int
+session_enter(struct session *s, enum session_state next)
+{
+	struct remit_error err;
+
+	if (session_state_may(s->state, next)) {
+		s->state = next;
+		return 0;
 	}
-	session_give_up(s, &err);
+	fail(&err, REMIT_E_INTERNAL, "a session that is %s cannot be %s",
+	     session_state_name(s->state), session_state_name(next));
+	fprintf(stderr, "remit: %s\n", err.message);
+#ifdef REMIT_TESTS
+	abort();
+#endif
+	session_fail(s, &err);
+	return -1;
+}
+
+void
+session_remove(struct session *s)
+{
+	if (s->state != SESSION_DONE && session_enter(s, SESSION_DONE) < 0)
+		return;
+	keeper_remove(s->keeper, s);
 }

@@ -63,7 +63,7 @@ take_question(struct session *s, const struct proxy_question *q)
 	char subject[HOST_NAME_SIZE + 10];
 	struct remit_error err;
 
-	if (!s->answers || s->question || s->state != SESSION_RUNNING ||
+	if (!s->cell.answers || s->question || s->state != SESSION_RUNNING ||
 	    s->door_gone || !q->id ||
 	    write_subject(q, subject, sizeof(subject)) < 0) {
 		tell_proxy(s, q->id, 0);
@@ -71,7 +71,7 @@ take_question(struct session *s, const struct proxy_question *q)
 	}
 	s->question = q->id;
 	if (send_question(s, subject, &err) < 0) {
-		session_give_up(s, &err);
+		session_fail(s, &err);
 		return;
 	}
 	session_hold(s);

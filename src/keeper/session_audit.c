@@ -12,7 +12,8 @@ void
 session_fingerprint(struct session *s)
 {
 	if (s->keeper->clerk.fd >= 0)
-		sha256_text(buf_text(&s->code), s->code.len, s->code_sha256);
+		sha256_text(buf_text(&s->cell.code), s->cell.code.len,
+			    s->cell.code_sha256);
 }
 
 /* What left the jail; the door knows where to, and is not asked. */
@@ -21,8 +22,8 @@ artifacts_of(const struct session *s)
 {
 	own(buf) struct buf list = BUF_INIT(2 << 20);
 
-	if (!s->harvest ||
-	    buf_addf(&list, "[%s]", buf_text(&s->harvest->given)) < 0)
+	if (!s->cell.harvest ||
+	    buf_addf(&list, "[%s]", buf_text(&s->cell.harvest->given)) < 0)
 		return json_array();
 	return json_loads(list.data, 0, NULL);
 }
@@ -46,8 +47,9 @@ write_line(const struct session *s, const struct buf *result, struct buf *out)
 	struct audit_line_run run = {
 		.uid = s->keeper->clerk.uid,
 		.policy_sha256 = policy,
-		.code_sha256 = s->code_sha256,
-		.code_bytes = s->code_bytes ? s->code_bytes : s->code.len,
+		.code_sha256 = s->cell.code_sha256,
+		.code_bytes = s->cell.code_bytes ? s->cell.code_bytes
+						 : s->cell.code.len,
 		.result = document,
 		.artifacts = artifacts,
 	};
@@ -63,13 +65,13 @@ session_audit(struct session *s, const struct buf *result)
 	own(buf) struct buf line = BUF_INIT(frame_rules[FRAME_RESULT].max);
 	own(buf) struct buf text = BUF_INIT(frame_rules[FRAME_RESULT].max);
 
-	if (s->keeper->clerk.fd < 0 || s->was_audited)
+	if (s->keeper->clerk.fd < 0 || s->cell.was_audited)
 		return;
 	/* Who left before anything ran has no run. */
-	if (!result && (!s->began_us || result_write(&text, s) < 0))
+	if (!result && (!s->cell.began_us || result_write(&text, s) < 0))
 		return;
-	s->was_audited = true;
-	if (!s->code_sha256[0])
+	s->cell.was_audited = true;
+	if (!s->cell.code_sha256[0])
 		session_fingerprint(s);
 	if (write_line(s, result ? result : &text, &line) == 0)
 		clerk_add(&s->keeper->clerk, &line);

@@ -21,9 +21,15 @@ session_is_open(const struct session *s)
 }
 
 bool
+session_is_opened(const struct session *s)
+{
+	return s->life == LIFE_OPEN || s->life == LIFE_CLOSING;
+}
+
+bool
 session_rests(const struct session *s)
 {
-	return s->state == SESSION_IDLE || s->saving;
+	return session_state_rests(s->state);
 }
 
 /* ---- opening ---- */
@@ -45,11 +51,14 @@ leave_pool(struct session *s, struct remit_error *err)
 	return 0;
 }
 
-static void
-enqueue(struct session *s)
+void
+session_wait(struct session *s)
 {
 	s->asked_us = loop_now_us();
-	s->state = SESSION_WAITING;
+	if (session_enter(s, SESSION_WAITING) < 0)
+		return;
+	/* How long it was idle does not count any more. */
+	s->clock.deadline_us = 0;
 	keeper_enqueue(s->keeper, s);
 }
 
@@ -62,22 +71,25 @@ session_open(struct session *s, const struct frame *f, struct remit_error *err)
 	if (record_check(f->payload, f->len, err) < 0)
 		return -1;
 	while (record_next(f->payload, f->len, &at, &r)) {
+		int failed = 0;
+
 		if (!strcmp(r.key, "artifacts"))
-			s->wants_artifacts = true;
+			s->wishes |= WISH_ARTIFACTS;
 		else if (!strcmp(r.key, "forkable"))
-			s->forkable = true;
-		else if (!strcmp(r.key, "tenant")) {
-			if (session_set_tenant(s, r.value, err) < 0)
-				return -1;
-		} else if (strcmp(r.key, "secrets") != 0)
-			return fail(err, REMIT_E_PROTOCOL,
-				    "a session has no \"%.40s\"", r.key);
-		else if (secrets_read(&s->secrets, s->door.passed, err) < 0)
+			s->wishes |= WISH_FORKABLE;
+		else if (!strcmp(r.key, "tenant"))
+			failed = cell_set_tenant(&s->cell, r.value, err);
+		else if (!strcmp(r.key, "secrets"))
+			failed = secrets_read(&s->secrets, s->door.passed, err);
+		else
+			failed = fail(err, REMIT_E_PROTOCOL,
+				      "a session has no \"%.40s\"", r.key);
+		if (failed)
 			return -1;
 	}
 	own_fd_close(&s->door.passed);
 	s->door.passed = -1;
-	if (s->has_job || s->started)
+	if (s->cell.arrival != CELL_ABSENT)
 		return fail(err, REMIT_E_PROTOCOL, "a job before the session");
 	if (leave_pool(s, err) < 0)
 		return -1;
@@ -85,8 +97,9 @@ session_open(struct session *s, const struct frame *f, struct remit_error *err)
 		return fail(err, REMIT_E_BUSY,
 			    "%d sessions are open already, as many as may be",
 			    KEEPER_SESSIONS_MAX);
-	session_make_id(s->open_id);
-	enqueue(s);
+	cell_make_id(s->open_id);
+	s->life = LIFE_OPENING;
+	session_wait(s);
 	return 0;
 }
 
@@ -111,9 +124,10 @@ session_open_stdin(struct session *s, struct remit_error *err)
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->stdin_pipe);
-	s->input.fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-	return s->input.fd < 0 ? fail_sys(err, REMIT_E_KERNEL, "open %s", path)
-			       : 0;
+	s->cell.input.fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	return s->cell.input.fd < 0
+		       ? fail_sys(err, REMIT_E_KERNEL, "open %s", path)
+		       : 0;
 }
 
 void
@@ -123,22 +137,24 @@ session_tell_opened(struct session *s)
 	struct remit_error err;
 
 	if (keep_stdin(s, &err) < 0) {
-		session_give_up(s, &err);
+		session_fail(s, &err);
 		return;
 	}
-	s->since = stamp_now();
-	s->opened = true;
+	s->committer.since = stamp_now();
+	s->life = LIFE_OPEN;
 	if (record_add(&records, "id", s->open_id) < 0 ||
-	    record_add(&records, "start", s->was_warm ? "warm" : "cold") < 0 ||
+	    record_add(&records, "start",
+		       s->inmate->jail.warm ? "warm" : "cold") < 0 ||
 	    link_send(&s->door, FRAME_OPENED, records.data, records.len, &err) <
 		    0) {
 		s->door_gone = true; /* no memory */
-		keeper_remove(s->keeper, s);
+		session_remove(s);
 		return;
 	}
 	keeper_note_latency(s->keeper, s->asked_us);
 	session_end_fork(s);
-	session_rest(s);
+	if (session_enter(s, SESSION_IDLE) == 0)
+		session_rest(s);
 }
 
 /* ---- between cells ---- */
@@ -152,51 +168,35 @@ empty_stdin(struct session *s)
 	ssize_t n;
 
 	loop_remove(&s->keeper->loop, &s->on_in);
-	feed_free(&s->input);
-	s->input = (struct feed)FEED_INIT;
 	while (s->stdin_pipe >= 0 && left &&
 	       (n = read(s->stdin_pipe, piece, sizeof(piece))) > 0)
 		left -= (size_t)n < left ? (size_t)n : left;
 }
 
+/* All of it but what the jail itself carries over. */
 static void
 forget_cell(struct session *s)
 {
+	char *tenant = take_ptr(&s->cell.tenant);
+	bool stirred = s->cell.stirred;
+
 	empty_stdin(s);
 	/* What is not complete comes again. */
-	s->cells -= s->claim.incomplete;
-	if (!s->facts.closed) /* a commit is no cell */
-		s->was_stirred = s->facts.interrupted || s->facts.timed_out ||
-				 s->facts.over_cpu;
-	s->facts = (struct facts){ .cpu_limit_ms = s->facts.cpu_limit_ms };
-	s->exit = (struct exit_report){ 0 };
-	s->used = (struct cgroup_usage){ 0 };
-	s->failed = false;
-	s->started = s->has_job = s->interactive = s->overdue = false;
-	s->timeout_ms = 0;
-	s->was_audited = false;
-	s->code_sha256[0] = '\0';
-	s->code_bytes = s->began_us = s->ended_us = 0;
-	s->was_committed = false;
-	s->changes.len = 0;
+	s->cells -= s->cell.claim.incomplete;
+	if (!s->cell.facts.closed) /* a commit is no cell */
+		stirred = s->cell.facts.interrupted ||
+			  s->cell.facts.timed_out || s->cell.facts.over_cpu;
 	session_rest_tools(s);
-	claim_free(&s->claim);
-	session_forget_displays(s);
-	denials_free(&s->denials);
-	inputs_free(&s->files);
-	s->files = (struct inputs)INPUTS_INIT;
-	list_free(&s->argv);
-	buf_free(&s->code);
-	free(s->name);
-	s->name = NULL;
-	free(s->context);
-	s->context = NULL;
-	s->fresh = false;
-	list_free(&s->env);
-	free(s->network);
-	s->network = NULL;
-	session_forget_files(s);
-	session_make_id(s->id);
+	cell_free(&s->cell);
+	s->cell = (struct cell)CELL_INIT;
+	cell_make_id(s->cell.id);
+	s->cell.tenant = tenant;
+	s->cell.stirred = stirred;
+	s->cell.facts.cpu_limit_ms = session_cpu_limit_ms(s);
+	/* What is still to come of a display is not part of the next cell. */
+	s->display.dropped = true;
+	s->clock.output_us = s->clock.deadline_us = 0;
+	s->clock.hurried = false;
 }
 
 void
@@ -205,9 +205,6 @@ session_rest(struct session *s)
 	if (s->loss.code)
 		session_part(s);
 	forget_cell(s);
-	s->state = SESSION_IDLE;
-	s->output_us = 0;
-	s->deadline_us = 0;
 	if (s->inmate) {
 		loop_want(&s->keeper->loop, &s->inmate->on_out, 0);
 		loop_want(&s->keeper->loop, &s->inmate->on_err, 0);
@@ -216,7 +213,7 @@ session_rest(struct session *s)
 	keeper_ended(s->keeper, s);
 	session_flush_door(s);
 	if (s->door_gone)
-		keeper_remove(s->keeper, s);
+		session_remove(s);
 }
 
 static void
@@ -233,13 +230,25 @@ void
 session_lose(struct session *s, const struct remit_error *why)
 {
 	note_loss(s, why->message);
-	s->cpu_check_us = 0;
+	s->clock.cpu_check_us = 0;
 	session_part(s);
-	session_lose_file(s);
+	if (s->state == SESSION_FILING)
+		session_lose_file(s);
 	/* A commit that is under way has a process and a deadline of its own.
 	 */
-	if (s->saving)
+	if (s->state == SESSION_SAVING)
 		session_commit_wait(s);
+}
+
+void
+session_fail_resting(struct session *s)
+{
+	if (s->life != LIFE_BROKEN) {
+		session_lose(s, &s->queue.trouble);
+		return;
+	}
+	s->cell.error = s->queue.trouble;
+	session_answer(s);
 }
 
 void
@@ -247,67 +256,58 @@ session_note_loss(struct session *s)
 {
 	char why[80];
 
-	if (s->closing)
+	if (s->life == LIFE_CLOSING)
 		return;
 	snprintf(why, sizeof(why), "its jail was ended in cell %u (%s)",
 		 s->cells, statuses[result_status(s)].name);
 	note_loss(s, why);
 }
 
-/* It may be on its way out, and its end says more than we can. */
-void
-session_lose_channel(struct session *s)
-{
-	struct remit_error why;
-
-	if (session_rests(s)) {
-		fail(&why, REMIT_E_GONE, "the code has closed its channel");
-		session_lose(s, &why);
-		return;
-	}
-	if (s->state == SESSION_RUNNING || s->state == SESSION_CHECKING)
-		session_hasten(s);
-}
-
 /* ---- the next one ---- */
+
+/* What is wrong with it before any of it runs. */
+static int
+check_cell(const struct session *s, struct remit_error *err)
+{
+	if (cell_has_failed(&s->cell)) {
+		*err = s->cell.error;
+		return -1;
+	}
+	if (s->loss.code) {
+		*err = s->loss;
+		return -1;
+	}
+	if (inputs_check(&s->cell.files, &s->pool->plan, err) < 0)
+		return -1;
+	return clerk_check(&s->keeper->clerk, err);
+}
 
 void
 session_begin_cell(struct session *s)
 {
 	struct remit_error err;
 
-	if (s->loss.code && !s->failed) {
-		s->error = s->loss;
-		s->failed = true;
-	}
-	if (!s->failed && inputs_check(&s->files, &s->pool->plan, &err) < 0) {
-		s->error = err;
-		s->failed = true;
-	}
-	if (!s->failed && clerk_check(&s->keeper->clerk, &err) < 0) {
-		s->error = err;
-		s->failed = true;
-	}
-	if (s->failed) {
-		session_answer(s);
+	if (check_cell(s, &err) < 0) {
+		session_refuse(s, &err);
 		return;
 	}
 	s->cells++;
 	link_next_cell(&s->inmate->jail.channel);
-	s->cpu_before_us = session_cpu_us(s);
-	jail_sample(&s->inmate->jail, &s->exit);
-	s->own_cpu_before_us = s->exit.cpu_us;
+	s->cell.cpu_before_us = session_cpu_us(s);
+	jail_sample(&s->inmate->jail, &s->cell.exit);
+	s->cell.own_cpu_before_us = s->cell.exit.cpu_us;
 	session_renew_captures(s);
 	session_start(s);
 	/* Asked for while it waited for its turn. */
-	if (s->facts.interrupted && s->state == SESSION_RUNNING)
+	if (s->cell.facts.interrupted && s->state == SESSION_RUNNING)
 		jail_interrupt(&s->inmate->jail);
 }
 
 int
-session_reset(struct session *s, struct remit_error *err)
+session_reset(struct session *s, const struct frame *f, struct remit_error *err)
 {
-	if (!s->opened || s->state != SESSION_IDLE || s->has_job)
+	(void)f;
+	if (!session_is_opened(s) || s->cell.arrival != CELL_ABSENT)
 		return fail(err, REMIT_E_PROTOCOL, "a reset in a cell");
 	session_part(s);
 	own_fd_close(&s->stdin_pipe);
@@ -315,25 +315,28 @@ session_reset(struct session *s, struct remit_error *err)
 	s->loss = (struct remit_error){ 0 };
 	free(s->network_before);
 	s->network_before = NULL;
-	s->cpu_check_us = 0;
-	s->known.len = 0;
+	s->clock.cpu_check_us = 0;
+	s->committer.known.len = 0;
 	bridge_reset(&s->bridge);
 	s->branch_of[0] = '\0';
-	enqueue(s);
+	session_wait(s);
 	return 0;
 }
 
-void
-session_close(struct session *s)
+int
+session_close(struct session *s, const struct frame *f, struct remit_error *err)
 {
-	s->closing = s->started = true;
-	s->facts.closed = true;
-	s->input.ended = true;
+	(void)f;
+	(void)err;
+	s->life = LIFE_CLOSING;
+	s->cell.arrival = CELL_COMPLETE;
+	s->cell.facts.closed = true;
+	s->cell.input.ended = true;
 	s->asked_us = loop_now_us();
-	if (s->loss.code) {
-		session_answer(s);
-		return;
-	}
-	/* It has its jail: no need to wait for room. */
-	session_begin_cell(s);
+	if (s->loss.code)
+		session_answer(
+			s); /* it has nothing more to do, and ends well */
+	else		    /* it has its jail: no need to wait for room */
+		session_begin_cell(s);
+	return 0;
 }

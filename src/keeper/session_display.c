@@ -13,7 +13,7 @@ static bool
 fits(const struct session *s, const struct display_head *h)
 {
 	const struct policy *p = &s->pool->policy;
-	const struct displays *d = &s->displays;
+	const struct displays *d = &s->cell.displays;
 
 	if (!plan_keeps(&s->pool->plan, MECH(FRAME_CAP)))
 		return true;
@@ -27,7 +27,7 @@ fits(const struct session *s, const struct display_head *h)
 static bool
 may_show(const struct session *s)
 {
-	return s->state == SESSION_RUNNING || s->opened;
+	return s->state == SESSION_RUNNING || session_is_opened(s);
 }
 
 /* What was written before comes before. */
@@ -47,30 +47,20 @@ relay(struct session *s, const struct frame *f, struct remit_error *err)
 	return 0;
 }
 
-void
-session_forget_displays(struct session *s)
-{
-	/* What is still to come of one is no part of the next cell. */
-	s->displays = (struct displays){
-		.missing_bytes = s->displays.missing_bytes,
-		.is_dropped = true,
-	};
-}
-
 int
 session_take_display(struct session *s, const struct frame *f,
 		     struct remit_error *err)
 {
-	struct displays *d = &s->displays;
+	struct displays *d = &s->cell.displays;
 	struct display_head h;
 
-	if (!may_show(s) || d->missing_bytes)
+	if (!may_show(s) || s->display.missing)
 		return fail(err, REMIT_E_PROTOCOL, "a display at a wrong time");
 	if (display_head_read(&h, f->payload, f->len, err) < 0)
 		return -1;
-	d->missing_bytes = h.total_bytes;
-	d->is_dropped = s->state != SESSION_RUNNING || !fits(s, &h);
-	if (d->is_dropped) {
+	s->display.missing = h.total_bytes;
+	s->display.dropped = s->state != SESSION_RUNNING || !fits(s, &h);
+	if (s->display.dropped) {
 		d->left_out++;
 		return 0;
 	}
@@ -88,10 +78,8 @@ int
 session_take_display_data(struct session *s, const struct frame *f,
 			  struct remit_error *err)
 {
-	struct displays *d = &s->displays;
-
-	if (!may_show(s) || f->len > d->missing_bytes)
+	if (!may_show(s) || f->len > s->display.missing)
 		return fail(err, REMIT_E_PROTOCOL, "bytes of no display");
-	d->missing_bytes -= f->len;
-	return d->is_dropped || !f->len ? 0 : relay(s, f, err);
+	s->display.missing -= f->len;
+	return s->display.dropped || !f->len ? 0 : relay(s, f, err);
 }

@@ -11,7 +11,7 @@
 static bool
 exports(const struct session *s)
 {
-	return s->wants_artifacts && s->pool && s->pool->plan.exports;
+	return s->wishes & WISH_ARTIFACTS && s->pool && s->pool->plan.exports;
 }
 
 bool
@@ -24,27 +24,15 @@ session_is_looked_into(const struct session *s)
 void
 session_take_workspace(struct session *s)
 {
-	if (exports(s) && s->inmate && !s->failed)
-		s->workspace = take_fd(&s->inmate->jail.harvest);
-}
-
-void
-session_forget_files(struct session *s)
-{
-	if (s->harvest)
-		harvest_free(s->harvest);
-	free(s->harvest);
-	s->harvest = NULL;
-	own_fd_close(&s->workspace);
-	s->workspace = -1;
+	if (exports(s) && s->inmate && !cell_has_failed(&s->cell))
+		s->cell.workspace = take_fd(&s->inmate->jail.harvest);
 }
 
 static void
 give_up(struct session *s, const struct remit_error *err)
 {
-	s->error = *err;
-	s->failed = true;
-	s->harvest->over = true;
+	cell_fail(&s->cell, err);
+	s->cell.harvest->over = true;
 }
 
 bool
@@ -53,16 +41,20 @@ session_export(struct session *s)
 	uint64_t time_us = session_policy(s)->artifact_time_ms * 1000;
 	struct remit_error err;
 
-	if (s->workspace < 0)
+	if (s->cell.workspace < 0)
 		return false;
-	s->harvest = malloc(sizeof(*s->harvest));
-	if (!s->harvest)
+	s->cell.harvest = malloc(sizeof(*s->cell.harvest));
+	if (!s->cell.harvest) {
+		fail_sys(&err, REMIT_E_MEMORY, "artifacts");
+		cell_fail(&s->cell, &err);
 		return false;
-	*s->harvest = (struct harvest)HARVEST_INIT;
-	s->state = SESSION_EXPORTING;
-	s->deadline_us = loop_now_us() + time_us;
-	if (harvest_open(s->harvest, &s->pool->plan, take_fd(&s->workspace),
-			 &err) < 0)
+	}
+	*s->cell.harvest = (struct harvest)HARVEST_INIT;
+	if (session_enter(s, SESSION_EXPORTING) < 0)
+		return false;
+	s->clock.deadline_us = loop_now_us() + time_us;
+	if (harvest_open(s->cell.harvest, &s->pool->plan,
+			 take_fd(&s->cell.workspace), &err) < 0)
 		give_up(s, &err);
 	return true;
 }
@@ -72,13 +64,14 @@ work(struct session *s, struct remit_error *err)
 {
 	uint64_t now = loop_now_us(), end = now + SLICE_US;
 
-	while (!s->harvest->over && now < end &&
+	while (!s->cell.harvest->over && now < end &&
 	       link_backlog(&s->door) < DOOR_BACKLOG) {
-		if (harvest_step(s->harvest, &s->door, err) < 0)
+		if (harvest_step(s->cell.harvest, &s->door, err) < 0)
 			return -1;
 		now = loop_now_us();
 	}
-	return now < s->deadline_us ? 0 : harvest_stop(s->harvest, err);
+	return now < s->clock.deadline_us ? 0
+					  : harvest_stop(s->cell.harvest, err);
 }
 
 void
@@ -89,17 +82,17 @@ session_export_more(struct session *s)
 
 	if (work(s, &err) < 0)
 		give_up(s, &err);
-	if (s->harvest->over) {
+	if (s->cell.harvest->over) {
 		session_answer(s);
 		return;
 	}
 	session_flush_door(s);
 	if (s->door_gone) {
-		keeper_remove(s->keeper, s);
+		session_remove(s);
 		return;
 	}
 	/* A door that does not read has until the deadline. */
 	if (link_backlog(&s->door) >= DOOR_BACKLOG)
-		at = s->deadline_us;
+		at = s->clock.deadline_us;
 	loop_set_timer(&s->keeper->loop, &s->timer, at);
 }

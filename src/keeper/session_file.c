@@ -53,29 +53,26 @@ check(const struct session *s, struct remit_error *err)
 	return 0;
 }
 
-/* The door's bytes are all here: who is refused hears of it now. */
-static void
-ask_or_refuse(struct session *s)
+void
+session_file_complete(struct session *s)
 {
-	if (s->filing.missing_bytes)
-		return;
-	if (s->failed) {
+	if (cell_has_failed(&s->cell)) {
 		/* Nothing ran. */
-		s->was_audited = true;
-		s->filing = (struct filing){ 0 };
+		s->cell.was_audited = true;
 		session_answer(s);
 		return;
 	}
-	s->deadline_us = loop_now_us() + deadline_us(DEADLINE_FILE);
+	s->clock.deadline_us = loop_now_us() + deadline_us(DEADLINE_FILE);
 	session_set_timer(s);
 }
 
 static void
 refuse(struct session *s, const struct remit_error *why)
 {
-	s->error = *why;
-	s->failed = true;
-	ask_or_refuse(s);
+	cell_fail(&s->cell, why);
+	/* The client has to send the rest of it first. */
+	if (!s->filing.missing_bytes)
+		session_file_complete(s);
 }
 
 int
@@ -84,10 +81,12 @@ session_take_file_task(struct session *s, const struct frame *f,
 {
 	struct remit_error why;
 
-	s->filing = (struct filing){ .asked = true };
+	s->filing = (struct filing){ 0 };
 	s->asked_us = loop_now_us();
 	if (read_sizes(&s->filing, f, err) < 0)
 		return -1;
+	if (session_enter(s, SESSION_FILING) < 0)
+		return 0;
 	if (check(s, &why) < 0) {
 		refuse(s, &why);
 		return 0;
@@ -96,10 +95,11 @@ session_take_file_task(struct session *s, const struct frame *f,
 		      err) < 0)
 		return -1;
 	/* It is the host's doing, and no cell pays for it. */
-	s->cpu_before_us = session_cpu_us(s);
+	s->cell.cpu_before_us = session_cpu_us(s);
 	session_check_cpu(s);
 	session_set_idle(s);
-	ask_or_refuse(s);
+	if (!s->filing.missing_bytes)
+		session_file_complete(s);
 	session_flush_channel(s);
 	return 0;
 }
@@ -112,10 +112,10 @@ session_take_file_data(struct session *s, const struct frame *f,
 		return fail(err, REMIT_E_PROTOCOL,
 			    "bytes of no file, or too many");
 	s->filing.missing_bytes -= f->len;
-	if (!s->failed && link_send(&s->inmate->jail.channel, f->type,
-				    f->payload, f->len, err) < 0)
+	if (!cell_has_failed(&s->cell) &&
+	    link_send(&s->inmate->jail.channel, f->type, f->payload, f->len,
+		      err) < 0)
 		return -1;
-	ask_or_refuse(s);
 	if (s->inmate)
 		session_flush_channel(s);
 	return 0;
@@ -127,7 +127,8 @@ session_take_file_answer(struct session *s, const struct frame *f,
 {
 	bool is_end = f->type == FRAME_FILE_ANSWER;
 
-	if (!s->filing.asked || s->filing.missing_bytes || s->failed)
+	if (s->state != SESSION_FILING || s->filing.missing_bytes ||
+	    cell_has_failed(&s->cell))
 		return fail(err, REMIT_E_PROTOCOL,
 			    "the code answers what nobody has asked");
 	if (!is_end && f->len > s->filing.room_bytes)
@@ -136,8 +137,8 @@ session_take_file_answer(struct session *s, const struct frame *f,
 	if (link_send(&s->door, f->type, f->payload, f->len, err) < 0)
 		return -1;
 	if (is_end) {
-		s->filing = (struct filing){ 0 };
-		session_set_idle(s);
+		if (session_enter(s, SESSION_IDLE) == 0)
+			session_set_idle(s);
 	} else {
 		s->filing.room_bytes -= f->len;
 	}
@@ -148,7 +149,7 @@ session_take_file_answer(struct session *s, const struct frame *f,
 void
 session_lose_file(struct session *s)
 {
-	if (s->filing.asked && !s->failed)
+	if (!cell_has_failed(&s->cell))
 		refuse(s, &s->loss);
 }
 
@@ -159,7 +160,8 @@ session_file_late(struct session *s)
 
 	/* It may be the door that does not read. */
 	if (link_backlog(&s->door) > DOOR_BACKLOG) {
-		s->deadline_us = loop_now_us() + deadline_us(DEADLINE_FILE);
+		s->clock.deadline_us =
+			loop_now_us() + deadline_us(DEADLINE_FILE);
 		session_set_timer(s);
 		return;
 	}

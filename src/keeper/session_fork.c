@@ -21,7 +21,7 @@ take_wishes(struct session *b, const struct frame *f, struct remit_error *err)
 		if (strcmp(r.key, "artifacts"))
 			return fail(err, REMIT_E_PROTOCOL,
 				    "a branch has no \"%.40s\"", r.key);
-		b->wants_artifacts = true;
+		b->wishes |= WISH_ARTIFACTS;
 	}
 	return 0;
 }
@@ -76,10 +76,11 @@ begin(struct session *s, struct session *b, const struct frame *f,
 		return fail(err, REMIT_E_BUSY,
 			    "%d sessions are open already, as many as may be",
 			    KEEPER_SESSIONS_MAX);
-	session_make_id(b->open_id);
+	cell_make_id(b->open_id);
+	b->life = LIFE_OPENING;
 	memcpy(b->branch_of, s->open_id, sizeof(b->branch_of));
-	b->forkable = true;
-	b->facts.cpu_limit_ms = s->facts.cpu_limit_ms;
+	b->wishes |= WISH_FORKABLE;
+	b->cell.facts.cpu_limit_ms = s->cell.facts.cpu_limit_ms;
 	b->cells = s->cells;
 	if (bridge_copy(&b->bridge, &s->bridge, err) < 0)
 		return -1;
@@ -99,12 +100,13 @@ session_fork(struct session *s, const struct frame *f, struct remit_error *err)
 	if (!b)
 		return 0; /* no memory: the door sees the end */
 	b->pool = pool_use(s->pool);
-	b->state = SESSION_SEEKING;
+	if (session_enter(b, SESSION_SEEKING) < 0)
+		return 0;
 	b->asked_us = loop_now_us();
 	s->branch = b;
 	b->origin = s;
 	if (begin(s, b, f, &why) < 0)
-		session_give_up(b, &why);
+		session_fail(b, &why);
 	session_set_idle(s);
 	return 0;
 }

@@ -18,16 +18,16 @@ drain(struct session *s, struct capture *c, struct source *src)
 	struct remit_error err;
 
 	if (capture_drain(c, &s->door, &err) < 0) {
-		session_give_up(s, &err);
+		session_fail(s, &err);
 		return;
 	}
 	if (c->ended)
 		loop_remove(&s->keeper->loop, src);
 	if (capture_is_over_ceiling(c)) {
-		s->facts.over_ceiling = true;
+		s->cell.facts.over_ceiling = true;
 		/* Whoever writes on until it is killed waits for a reader. */
 		loop_remove(&s->keeper->loop, src);
-		session_die(s);
+		session_post(s, SESSION_OVER);
 	}
 	session_flush_door(s);
 }
@@ -59,29 +59,29 @@ send_code(struct session *s, struct remit_error *err)
 	struct link *channel = &s->inmate->jail.channel;
 	char cell[32];
 	struct task_job job = {
-		.name = s->name ? s->name : "main.py",
-		.argv = &s->argv,
-		.code_len = s->code.len,
-		.interactive = s->interactive,
-		.context = s->context,
-		.fresh = s->fresh,
-		.env = &s->env,
-		.stirred = s->was_stirred,
+		.name = s->cell.name ? s->cell.name : "main.py",
+		.argv = &s->cell.argv,
+		.code_len = s->cell.code.len,
+		.interactive = s->cell.interactive,
+		.context = s->cell.context,
+		.fresh = s->cell.fresh,
+		.env = &s->cell.env,
+		.stirred = s->cell.stirred,
 	};
 
-	if (s->opened && !s->name) {
+	if (session_is_opened(s) && !s->cell.name) {
 		snprintf(cell, sizeof(cell), "<cell %u>", s->cells);
 		job.name = cell;
 	}
 	if (task_write_job(&records, &job, err) < 0 ||
 	    session_tell_tools(s, err) < 0 ||
-	    inputs_send(&s->files, channel, err) < 0 ||
+	    inputs_send(&s->cell.files, channel, err) < 0 ||
 	    link_send(channel, FRAME_JOB, records.data, records.len, err) < 0 ||
-	    link_send_pieces(channel, FRAME_CODE, s->code.data, s->code.len,
-			     err) < 0)
+	    link_send_pieces(channel, FRAME_CODE, s->cell.code.data,
+			     s->cell.code.len, err) < 0)
 		return -1;
-	s->code_bytes = s->code.len;
-	buf_free(&s->code);
+	s->cell.code_bytes = s->cell.code.len;
+	buf_free(&s->cell.code);
 	return 0;
 }
 
@@ -90,37 +90,49 @@ deadline_of(const struct session *s)
 {
 	uint64_t ms;
 
-	if (s->closing)
-		return s->began_us + SESSION_GRACE_US;
+	if (s->life == LIFE_CLOSING)
+		return s->cell.began_us + SESSION_GRACE_US;
 	/* Without a limit it is the largest number there is. */
 	ms = plan_keeps(&s->pool->plan, MECH(TIMER))
 		     ? s->pool->policy.timeout_ms
 		     : POLICY_UNLIMITED;
-	if (s->timeout_ms && s->timeout_ms < ms)
-		ms = s->timeout_ms;
-	return ms == POLICY_UNLIMITED ? 0 : s->began_us + ms * 1000;
+	if (s->cell.timeout_ms && s->cell.timeout_ms < ms)
+		ms = s->cell.timeout_ms;
+	return ms == POLICY_UNLIMITED ? 0 : s->cell.began_us + ms * 1000;
+}
+
+/* How long the clock may stand for answers. */
+static uint64_t
+hold_max_us(const struct session *s)
+{
+	return plan_keeps(&s->pool->plan, MECH(BRIDGE))
+		       ? s->pool->policy.tool_wait_ms * 1000
+		       : UINT64_MAX / 4;
 }
 
 int
 session_send_job(struct session *s, struct remit_error *err)
 {
 	struct link *channel = &s->inmate->jail.channel;
-	bool checked = task_is_checked(&s->pool->plan) && !s->closing;
+	bool closes = s->life == LIFE_CLOSING;
+	bool checked = task_is_checked(&s->pool->plan) && !closes;
 
+	if (closes ? link_send(channel, FRAME_CLOSE, "", 0, err) < 0
+		   : send_code(s, err) < 0)
+		return -1;
 	if (cpu_share_join(&s->keeper->cpu_shares, &s->inmate->cpu_share,
-			   &s->inmate->jail.group, s->tenant, err) < 0)
+			   &s->inmate->jail.group, s->cell.tenant, err) < 0)
 		return -1;
-	if (s->closing ? link_send(channel, FRAME_CLOSE, "", 0, err) < 0
-		       : send_code(s, err) < 0)
-		return -1;
-	s->state = checked ? SESSION_CHECKING : SESSION_RUNNING;
+	if (session_enter(s, checked ? SESSION_CHECKING : SESSION_RUNNING) < 0)
+		return 0;
+	s->cell.was_warm = s->inmate->jail.warm;
+	s->cell.is_watched = s->inmate->jail.listener >= 0;
 	session_check_cpu(s);
-	if (!s->opened && s->pool->plan.write_roots)
-		s->since = stamp_now();
-	s->began_us = loop_now_us();
-	s->output_us = s->began_us + SHORT_US;
-	s->deadline_us = deadline_of(s);
-	session_hold_reset(s);
+	if (!session_is_opened(s) && s->pool->plan.write_roots)
+		s->committer.since = stamp_now();
+	s->cell.began_us = loop_now_us();
+	s->clock.output_us = s->cell.began_us + SHORT_US;
+	cell_clock_start(&s->clock, deadline_of(s), hold_max_us(s));
 	session_set_timer(s);
 	return 0;
 }
@@ -130,53 +142,60 @@ take_checked(struct session *s, const struct frame *f, struct remit_error *err)
 {
 	if (s->state != SESSION_CHECKING)
 		return fail(err, REMIT_E_PROTOCOL, "checked at a wrong time");
-	if (claim_parse_checked(&s->claim, f->payload, f->len, err) < 0)
+	if (claim_parse_checked(&s->cell.claim, f->payload, f->len, err) < 0)
 		return -1;
-	if (s->opened && s->claim.kind == CLAIM_REJECTED) {
-		s->ended_us = loop_now_us();
-		session_end_cell(s);
+	s->cell.facts.checked_only = s->pool->plan.tier == TIER_STATIC;
+	if (s->cell.claim.kind == CLAIM_REJECTED ||
+	    s->cell.facts.checked_only) {
+		session_post(s, SESSION_SAID);
 		return 0;
 	}
-	s->facts.checked_only = s->pool->plan.tier == TIER_STATIC;
-	if (s->claim.kind == CLAIM_REJECTED || s->facts.checked_only) {
-		session_die(s);
+	if (session_enter(s, SESSION_RUNNING) < 0)
 		return 0;
-	}
-	s->state = SESSION_RUNNING;
-	if (s->facts.interrupted)
+	if (s->cell.facts.interrupted)
 		jail_interrupt(&s->inmate->jail);
 	return link_send(&s->inmate->jail.channel, FRAME_GO, "", 0, err);
 }
 
-/*
- * The program says that it is done: it waits to be killed, and the answer does
- * not wait for that, unless files are to leave.
- */
+/* The program reports that it is done, and waits to be killed. */
 static int
 take_ended(struct session *s, const struct frame *f, struct remit_error *err)
 {
 	if (s->state != SESSION_RUNNING)
 		return fail(err, REMIT_E_PROTOCOL, "ended before it began");
-	if (claim_parse_ended(&s->claim, f->payload, f->len, err) < 0)
+	if (claim_parse_ended(&s->cell.claim, f->payload, f->len, err) < 0)
 		return -1;
-	if (!s->claim.has_exit_code || s->facts.has_wait_status)
+	if (!s->cell.claim.has_exit_code || s->cell.facts.has_wait_status)
 		return 0;
-	s->ended_us = loop_now_us();
-	jail_sample(&s->inmate->jail, &s->exit);
-	if (s->opened && !s->closing)
+	s->cell.ended_us = loop_now_us();
+	jail_sample(&s->inmate->jail, &s->cell.exit);
+	session_post(s, SESSION_SAID);
+	return 0;
+}
+
+/* The answer does not wait for the death of a jail, unless files are to leave
+   it. A program that was rejected has not run, and its jail dies first. */
+void
+session_hear_end(struct session *s)
+{
+	bool ran = s->state == SESSION_RUNNING;
+	bool rejected = s->cell.claim.kind == CLAIM_REJECTED;
+
+	if (!ran && rejected && session_is_opened(s))
+		s->cell.ended_us = loop_now_us();
+	if (s->life == LIFE_OPEN && (ran || rejected))
 		session_end_cell(s);
-	else if (session_is_looked_into(s))
+	else if (!ran || session_is_looked_into(s))
 		session_die(s);
 	else
 		session_finish(s);
-	return 0;
 }
 
 /* Whoever types sees first what the code has written. */
 static int
 take_ask(struct session *s, struct remit_error *err)
 {
-	if (s->state != SESSION_RUNNING || !s->interactive)
+	if (s->state != SESSION_RUNNING || !s->cell.interactive)
 		return fail(err, REMIT_E_PROTOCOL, "nobody can be asked");
 	session_read_output(s, &s->out);
 	session_read_output(s, &s->err);
@@ -228,7 +247,7 @@ session_flush_channel(struct session *s)
 	if (link_wants_write(l))
 		events |= EPOLLOUT;
 	loop_want(&s->keeper->loop, &s->inmate->on_channel, events);
-	if (s->filing.asked && !s->door_gone)
+	if (s->state == SESSION_FILING && !s->door_gone)
 		session_want_door(s);
 }
 
@@ -237,38 +256,51 @@ session_flush_channel(struct session *s)
  * broken protocol ends its claims and nothing else. Before the start it is
  * our own runtime that speaks, and it must not fail.
  */
+static void
+break_channel(struct session *s, const struct remit_error *err)
+{
+	if (s->state < SESSION_RUNNING) {
+		session_fail(s, err);
+		return;
+	}
+	session_end_tools(s);
+	s->inmate->jail.channel.ended = true;
+}
+
+void
+session_read_channel(struct session *s)
+{
+	struct link *l = &s->inmate->jail.channel;
+	struct frame f = { .type = FRAME_NONE };
+	struct remit_error err;
+
+	do {
+		if (link_next(l, &f, &err) < 0 ||
+		    (f.type != FRAME_NONE &&
+		     take_jail_frame(s, &f, &err) < 0)) {
+			break_channel(s, &err);
+			break;
+		}
+	} while (f.type != FRAME_NONE && s->state < SESSION_DYING &&
+		 !s->queue.events);
+	if (!l->ended) {
+		session_flush_channel(s);
+	} else if (s->inmate->on_channel.fd >= 0) {
+		loop_remove(&s->keeper->loop, &s->inmate->on_channel);
+		session_post(s, SESSION_CHANNEL_LOST);
+	}
+}
+
 void
 session_on_channel(struct session *s, uint32_t events)
 {
 	struct link *l = &s->inmate->jail.channel;
 	struct remit_error err;
-	struct frame f = { .type = FRAME_NONE };
 
 	(void)events;
 	if (link_fill(l, &err) < 0)
 		l->ended = true;
-	do {
-		if (link_next(l, &f, &err) < 0 ||
-		    (f.type != FRAME_NONE &&
-		     take_jail_frame(s, &f, &err) < 0)) {
-			if (s->state < SESSION_RUNNING) {
-				session_give_up(s, &err);
-				return;
-			}
-			session_end_tools(s);
-			l->ended = true;
-			break;
-		}
-	} while (f.type != FRAME_NONE && s->state < SESSION_DYING);
-	if (!s->inmate)
-		return; /* answered */
-	if (!l->ended) {
-		session_flush_channel(s);
-		return;
-	}
-	loop_remove(&s->keeper->loop, &s->inmate->on_channel);
-	if (s->opened)
-		session_lose_channel(s);
+	session_read_channel(s);
 }
 
 /* A runner that has rejected the code leaves by itself if the keeper is slow.
@@ -276,7 +308,8 @@ session_on_channel(struct session *s, uint32_t events)
 static bool
 may_speak(const struct session *s)
 {
-	return s->state == SESSION_CHECKING || s->state == SESSION_RUNNING;
+	return (s->state == SESSION_CHECKING || s->state == SESSION_RUNNING) &&
+	       !s->inmate->jail.channel.ended && !s->queue.events;
 }
 
 /* The end may be seen before the last words are read. */
@@ -285,8 +318,7 @@ read_last_words(struct session *s)
 {
 	uint32_t frames = frame_rules[FRAME_ENDED].max / FRAME_PIECE + 2;
 
-	while (frames-- && may_speak(s) && s->inmate &&
-	       !s->inmate->jail.channel.ended)
+	while (frames-- && may_speak(s))
 		session_on_channel(s, EPOLLIN);
 }
 
@@ -294,67 +326,59 @@ read_last_words(struct session *s)
 static void
 note_early_end(struct session *s)
 {
-	if (s->state >= SESSION_RUNNING || s->failed ||
-	    !s->facts.has_wait_status || !WIFEXITED(s->facts.wait_status))
+	struct remit_error err;
+
+	if (s->state >= SESSION_RUNNING || !s->cell.facts.has_wait_status ||
+	    !WIFEXITED(s->cell.facts.wait_status))
 		return;
-	fail(&s->error, REMIT_E_INTERNAL,
+	fail(&err, REMIT_E_INTERNAL,
 	     "the interpreter ended before the program began (exit code %d)",
-	     WEXITSTATUS(s->facts.wait_status));
-	s->failed = true;
-}
-
-/* Nobody asked it to, and nobody waits for it. */
-static void
-lose_idle(struct session *s)
-{
-	struct remit_error why;
-
-	fail(&why, REMIT_E_GONE, "its interpreter ended after cell %u",
-	     s->cells);
-	session_lose(s, &why);
+	     WEXITSTATUS(s->cell.facts.wait_status));
+	cell_fail(&s->cell, &err);
 }
 
 void
-session_on_end(struct session *s, const struct exit_report *end)
+session_end_code(struct session *s)
 {
-	if (session_rests(s)) {
-		lose_idle(s);
-		return;
-	}
-	if (s->state >= SESSION_DYING)
-		return;
-	s->exit = *end;
-	s->facts.has_wait_status = true;
-	s->facts.wait_status = end->wait_status;
-	s->ended_us = loop_now_us();
+	s->cell.exit = s->inmate->end;
+	s->cell.facts.has_wait_status = true;
+	s->cell.facts.wait_status = s->inmate->end.wait_status;
+	s->cell.ended_us = loop_now_us();
 	read_last_words(s);
 	note_early_end(s);
 	session_die(s);
 }
 
-/* Everything in the jail is dead now: nobody writes any more. */
-void
-session_on_dead(struct session *s, const struct exit_report *end)
+static void
+note_last_end(struct session *s)
 {
+	const struct exit_report *end = &s->inmate->last_end;
 	/* It was killed because it had said that it is done. */
-	bool waited = s->state == SESSION_DYING && s->claim.has_exit_code;
+	bool waited = s->state == SESSION_DYING && s->cell.claim.has_exit_code;
 
-	if (session_rests(s)) {
-		lose_idle(s);
+	if (s->inmate->jail.alone && !waited) {
+		s->cell.exit = *end;
+		s->cell.facts.has_wait_status = true;
+		s->cell.facts.wait_status = end->wait_status;
+	} else if (!s->cell.facts.has_wait_status &&
+		   s->state != SESSION_DYING) {
+		s->cell.facts.init_died = true;
+	}
+}
+
+/* Nothing in the jail writes any more. */
+void
+session_end_jail(struct session *s)
+{
+	read_last_words(s);
+	if (session_queue_has(&s->queue, SESSION_SAID)) {
+		/* Its last word was its end, which goes first. */
+		session_post(s, SESSION_JAIL_DEAD);
 		return;
 	}
-	read_last_words(s);
-	if (!s->inmate)
-		return; /* its last word was its end */
-	if (s->inmate->jail.alone && !waited) {
-		s->exit = *end;
-		s->facts.has_wait_status = true;
-		s->facts.wait_status = end->wait_status;
-	} else if (!s->facts.has_wait_status && s->state != SESSION_DYING) {
-		s->facts.init_died = true;
-	}
+	note_last_end(s);
 	note_early_end(s);
-	if (!s->ended_us)
-		s->ended_us = loop_now_us();
+	if (!s->cell.ended_us)
+		s->cell.ended_us = loop_now_us();
 	session_finish(s);
 }

@@ -1,7 +1,8 @@
 /*
- * session_part: what the parts of a session know of each other: its life
- * (session.c), its audit (session_audit.c), its clocks (session_clock.c), its
- * door (session_door.c), its jail (session_jail.c), what that shows
+ * session_part: what the parts of a session know of each other: its life and
+ * the table of what is done about each event (session.c), its audit
+ * (session_audit.c), its clocks (session_clock.c), its client
+ * (session_door.c), its jail (session_jail.c), what that shows
  * (session_display.c), whom it calls (session_tools.c), what leaves it
  * (session_commit.c, session_export.c), its cells (session_cell.c), branches
  * (session_fork.c) and files (session_file.c). For these files only.
@@ -20,6 +21,15 @@
 
 /* Life. */
 
+/*
+ * The only way to change its state. A transition that the table does not know
+ * is a defect of ours: tests abort, and a release fails the session as
+ * internal and leaves its state as it is (-1).
+ */
+int session_enter(struct session *s, enum session_state next);
+/* It is done, and answers nothing any more. */
+void session_remove(struct session *s);
+
 /* The plan for its policy, if it has none yet: of a run, or of many cells. */
 int session_plan(struct session *s, bool many,
 		 struct remit_error *err) must_check;
@@ -35,9 +45,10 @@ void session_end_cell(struct session *s);
 void session_part(struct session *s);
 /* Output is counted from here on. */
 void session_renew_captures(struct session *s);
-void session_make_id(char out[24]);
 /* After the changes: files are exported, or the answer is sent. */
 void session_give_files(struct session *s);
+/* The cell cannot be run, and this says why; its jail is not touched. */
+void session_refuse(struct session *s, const struct remit_error *why);
 /* Make the result and send it. */
 void session_answer(struct session *s);
 
@@ -45,11 +56,11 @@ void session_answer(struct session *s);
 void session_read_output(struct session *s, struct capture *c);
 /* Cells. */
 
-/* No code of its door's is in the jail, which may be stopped. */
+/* It is between two cells. */
 bool session_rests(const struct session *s);
-/* The door wants many. */
-int session_set_tenant(struct session *s, const char *name,
-		       struct remit_error *err) must_check;
+/* Its client was told that it is open, and expects an answer to each cell. */
+bool session_is_opened(const struct session *s);
+/* The client wants many. */
 int session_open(struct session *s, const struct frame *f,
 		 struct remit_error *err) must_check;
 /* There is a jail: the door is told. */
@@ -58,16 +69,20 @@ void session_tell_opened(struct session *s);
 void session_begin_cell(struct session *s);
 /* What the last cell leaves behind is forgotten; the jail waits. */
 void session_rest(struct session *s);
-/* There is no jail any more, and nobody to be told just now. */
+/* Something went wrong between two cells, or with the client itself. */
+void session_fail_resting(struct session *s);
+/* The jail is gone between two cells; the next request is told. */
 void session_lose(struct session *s, const struct remit_error *why);
 /* The jail ends with this cell. */
 void session_note_loss(struct session *s);
-int session_reset(struct session *s, struct remit_error *err) must_check;
-void session_close(struct session *s);
+int session_reset(struct session *s, const struct frame *f,
+		  struct remit_error *err) must_check;
+int session_close(struct session *s, const struct frame *f,
+		  struct remit_error *err) must_check;
+/* It has all that it needs, and waits for its turn. */
+void session_wait(struct session *s);
 /* A writer of the code's standard input, for one cell. */
 int session_open_stdin(struct session *s, struct remit_error *err) must_check;
-/* The code cannot be heard any more. */
-void session_lose_channel(struct session *s);
 
 /* Branches. */
 
@@ -91,8 +106,13 @@ int session_take_file_answer(struct session *s, const struct frame *f,
 void session_lose_file(struct session *s);
 /* The time for an answer is over. */
 void session_file_late(struct session *s);
+/* The client's bytes are all here. */
+void session_file_complete(struct session *s);
 
-/* Clocks. */
+/* Clocks: what is done when its timer has rung, in a cell and between. */
+
+void session_tick(struct session *s);
+void session_tick_resting(struct session *s);
 
 /* How long it may be idle from now on. */
 void session_set_idle(struct session *s);
@@ -106,27 +126,25 @@ void session_hasten(struct session *s);
 uint64_t session_cpu_us(struct session *s);
 
 void session_set_timer(struct session *s);
-/*
- * The code waits for the host, or does no more: an answer of a tool, of a
- * person. The wall clock stands meanwhile, for no longer than tool_wait in all;
- * the processor clock does not. Counted: each hold is released once.
- */
+/* The code waits for the host, or does no more: see cell_clock.h. */
 void session_hold(struct session *s);
 void session_release(struct session *s);
-/* At the start of a cell: nothing is held, and all of tool_wait is left. */
-void session_hold_reset(struct session *s);
 /* Look at the processor time, and when to look again. */
 void session_check_cpu(struct session *s);
-void session_on_timer(void *owner);
+/* The limit that its plan sets; 0: none. */
+uint64_t session_cpu_limit_ms(const struct session *s);
 
-/* The door. */
+/* The client. */
 
+/* Keep what its frames bring, up to the first that asks for something. */
+void session_read_frames(struct session *s);
+/* Do what that frame asks for. */
+void session_do_request(struct session *s);
 void session_flush_door(struct session *s);
 /* All that came of it was read, and it wants to ask again. */
 bool session_door_stays(const struct session *s);
 /* Read from it, and write to it, as there is room. */
 void session_want_door(struct session *s);
-void session_flush_input(struct session *s);
 void session_on_door(void *owner, uint32_t events);
 void session_on_in(void *owner, uint32_t events);
 
@@ -142,12 +160,14 @@ void session_audit(struct session *s, const struct buf *result);
 /* False if there is no folder of mode rw. */
 bool session_commit(struct session *s);
 /* The door asks for it, between two cells. */
-void session_save(struct session *s);
+int session_save(struct session *s, const struct frame *f,
+		 struct remit_error *err) must_check;
 /* From now on it has so much time. */
 void session_commit_wait(struct session *s);
-void session_commit_free(struct session *s);
 /* Its time is over. */
 void session_commit_stop(struct session *s);
+/* The committer is done, or dead. */
+void session_committed(struct session *s);
 
 /* Files that leave, once the jail is dead. */
 
@@ -158,11 +178,9 @@ void session_take_workspace(struct session *s);
 /* False if there is nothing to export. */
 bool session_export(struct session *s);
 void session_export_more(struct session *s);
-void session_forget_files(struct session *s);
 
 /* Values and displays. */
 
-void session_forget_displays(struct session *s);
 int session_take_display(struct session *s, const struct frame *f,
 			 struct remit_error *err) must_check;
 int session_take_display_data(struct session *s, const struct frame *f,
@@ -184,6 +202,13 @@ void session_rest_tools(struct session *s);
 
 int session_send_job(struct session *s, struct remit_error *err) must_check;
 void session_flush_channel(struct session *s);
+/* The frames of the code that were received and not looked at yet. */
+void session_read_channel(struct session *s);
+/* What is done about its events: the code has reported its end, its process has
+   ended, everything in the jail is dead. */
+void session_hear_end(struct session *s);
+void session_end_code(struct session *s);
+void session_end_jail(struct session *s);
 
 /* Questions of its proxy, if its policy has network_ask. */
 int session_hear_questions(struct session *s,

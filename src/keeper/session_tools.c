@@ -12,7 +12,7 @@ limits(const struct session *s)
 	const struct policy *p = &s->pool->policy;
 
 	/* What a cell has left running may not call anybody. */
-	if (s->state == SESSION_IDLE)
+	if (session_rests(s))
 		return (struct bridge_limits){
 			.bytes = p->tool_bytes,
 			.concurrency = p->tool_concurrency,
@@ -46,8 +46,8 @@ session_take_call(struct session *s, const struct frame *f,
 	bool begun;
 
 	/* What was called, and is dead, gets no answer. */
-	if ((s->state != SESSION_RUNNING && s->state != SESSION_IDLE) ||
-	    s->facts.has_wait_status)
+	if ((s->state != SESSION_RUNNING && !session_rests(s)) ||
+	    s->cell.facts.has_wait_status)
 		return fail(err, REMIT_E_PROTOCOL, "a call at a wrong time");
 	/* What was printed before is seen before, by a person who is asked. */
 	if (f->type == FRAME_CALL && s->state == SESSION_RUNNING) {
@@ -92,7 +92,7 @@ session_rest_tools(struct session *s)
 	session_forget_question(s);
 	bridge_end(&s->bridge);
 	s->bridge.calls = 0;
-	s->holds = 0;
+	s->clock.holds = 0;
 }
 
 /* Whoever waits for an answer, or calls later, is not to wait for ever: there
@@ -102,7 +102,7 @@ session_end_tools(struct session *s)
 {
 	if (s->inmate && s->bridge.told)
 		shutdown(s->inmate->jail.channel.fd, SHUT_WR);
-	while (s->bridge.pending_count && s->holds) {
+	while (s->bridge.pending_count && s->clock.holds) {
 		s->bridge.pending_count--;
 		session_release(s);
 	}

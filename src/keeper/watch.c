@@ -34,7 +34,7 @@ count(struct session *s, const struct notice *n)
 	struct denial d;
 
 	denial_of_notice(&d, n, session_policy(s));
-	denials_add(&s->denials, &d);
+	denials_add(&s->cell.denials, &d);
 }
 
 /* What comes before a program is our own self-test. */

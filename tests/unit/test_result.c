@@ -40,7 +40,7 @@ struct ended {
 static void
 ended_free(struct ended *e)
 {
-	claim_free(&e->session.claim);
+	claim_free(&e->session.cell.claim);
 	buf_free(&e->text);
 	json_decref(e->doc);
 }
@@ -50,7 +50,7 @@ ordinary(void)
 {
 	return (struct ended){
 		.pool = { .policy = { .tier = TIER_LOCAL } },
-		.session = {
+		.session.cell = {
 			.id = "0123456789abcdef",
 			.facts = { .has_wait_status = true },
 			.claim = { .kind = CLAIM_OK },
@@ -102,7 +102,7 @@ write_it(struct ended *e)
 	json_error_t where;
 	const json_t *usage;
 
-	if (!e->session.pool && !e->session.failed)
+	if (!e->session.pool && !e->session.cell.error.code)
 		e->session.pool = &e->pool;
 	buf_free(&e->text);
 	json_decref(e->doc);
@@ -312,8 +312,8 @@ every_ending_is_a_document(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		own(ended) struct ended e = ordinary();
 
-		e.session.facts = rows[i].facts;
-		e.session.claim = rows[i].claim;
+		e.session.cell.facts = rows[i].facts;
+		e.session.cell.claim = rows[i].claim;
 		write_it(&e);
 		is(&e, "status", rows[i].status);
 		is(&e, "exit_code", rows[i].exit_code);
@@ -336,17 +336,17 @@ a_claimed_error_is_quoted_and_marked_as_reported(void **state)
 	const json_t *error;
 
 	(void)state;
-	e.session.facts.wait_status = EXITED(1);
-	e.session.claim = (struct claim){
+	e.session.cell.facts.wait_status = EXITED(1);
+	e.session.cell.claim = (struct claim){
 		.kind = CLAIM_ERROR,
 		.error = json_pack("{s:s, s:s, s:s, s:i}", "name", value,
 				   "value", value, "traceback", value, "line",
 				   7),
 	};
-	assert_non_null(e.session.claim.error);
+	assert_non_null(e.session.cell.claim.error);
 	write_it(&e);
 	error = get(&e, "error");
-	assert_true(json_equal(error, e.session.claim.error));
+	assert_true(json_equal(error, e.session.cell.claim.error));
 	assert_string_equal(json_string_value(json_object_get(error, "name")),
 			    value);
 	is(&e, "status", "\"error\"");
@@ -365,10 +365,10 @@ the_longest_claim_fits_into_the_frame_of_a_result(void **state)
 	assert_non_null(ones);
 	memset(ones, 1, len);
 	e.text.cap = frame_rules[FRAME_RESULT].max;
-	e.session.claim.error = json_pack("{s:s%}", "value", ones, len);
-	assert_non_null(e.session.claim.error);
+	e.session.cell.claim.error = json_pack("{s:s%}", "value", ones, len);
+	assert_non_null(e.session.cell.claim.error);
 	write_it(&e);
-	assert_true(json_equal(get(&e, "error"), e.session.claim.error));
+	assert_true(json_equal(get(&e, "error"), e.session.cell.claim.error));
 }
 
 static void
@@ -394,10 +394,9 @@ an_error_of_our_own_has_its_status_and_is_no_claim(void **state)
 		own(ended) struct ended e = ordinary();
 		const json_t *error, *elsewhere;
 
-		e.session.failed = true;
 		/* Not even where the program has said something before. */
-		e.session.claim.error = json_pack("{s:s}", "name", "E");
-		fail_with(&e.session.error, rows[i].code, "because");
+		e.session.cell.claim.error = json_pack("{s:s}", "name", "E");
+		fail_with(&e.session.cell.error, rows[i].code, "because");
 		write_it(&e);
 		error = get(&e, "error");
 		elsewhere = json_object_get(error, "elsewhere");
@@ -429,8 +428,7 @@ an_error_of_our_own_is_quoted_too(void **state)
 	const json_t *error;
 
 	(void)state;
-	e.session.failed = true;
-	fail_refused(&e.session.error, odd, odd, "%s", odd);
+	fail_refused(&e.session.cell.error, odd, odd, "%s", odd);
 	write_it(&e);
 	error = get(&e, "error");
 	assert_string_equal(json_string_value(json_object_get(error, "value")),
@@ -448,8 +446,7 @@ an_error_that_is_no_text_is_still_a_document(void **state)
 	own(ended) struct ended e = ordinary();
 
 	(void)state;
-	e.session.failed = true;
-	fail_refused(&e.session.error, "/\xff", "\xc3", "open /\xff\xfe");
+	fail_refused(&e.session.cell.error, "/\xff", "\xc3", "open /\xff\xfe");
 	write_it(&e);
 	assert_string_equal(
 		json_string_value(json_object_get(get(&e, "error"), "value")),
@@ -469,7 +466,7 @@ the_tier_is_that_of_the_policy_wherever_it_is(void **state)
 	write_it(&e);
 	is(&e, "tier", "\"unsafe\"");
 	e.session.pool = NULL;
-	e.session.failed = true;
+	e.session.cell.error.code = REMIT_E_INTERNAL;
 	write_it(&e);
 	is(&e, "tier", "\"static\"");
 }
@@ -482,10 +479,10 @@ a_start_is_warm_cold_or_has_not_been(void **state)
 	(void)state;
 	write_it(&e);
 	is(&e, "start", "\"cold\"");
-	e.session.was_warm = true;
+	e.session.cell.was_warm = true;
 	write_it(&e);
 	is(&e, "start", "\"warm\"");
-	e.session.began_us = 0;
+	e.session.cell.began_us = 0;
 	write_it(&e);
 	is(&e, "start", "null");
 }
@@ -511,9 +508,9 @@ times_are_milliseconds_with_three_digits_behind_the_point(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		own(ended) struct ended e = ordinary();
 
-		e.session.ended_us = e.session.began_us + rows[i].us;
-		e.session.used.has_cpu = true;
-		e.session.facts.cpu_us = rows[i].us;
+		e.session.cell.ended_us = e.session.cell.began_us + rows[i].us;
+		e.session.cell.used.has_cpu = true;
+		e.session.cell.facts.cpu_us = rows[i].us;
 		write_it(&e);
 		is_real(&e, "wall_ms", rows[i].ms);
 		is_real(&e, "cpu_ms", rows[i].ms);
@@ -526,10 +523,10 @@ what_was_not_measured_is_null(void **state)
 	own(ended) struct ended e = ordinary();
 
 	(void)state;
-	e.session.began_us = 0;
-	e.session.facts.cpu_us = 5;
-	e.session.used.pids_peak = 9;
-	e.session.used.memory_peak_bytes = 9;
+	e.session.cell.began_us = 0;
+	e.session.cell.facts.cpu_us = 5;
+	e.session.cell.used.pids_peak = 9;
+	e.session.cell.used.memory_peak_bytes = 9;
 	write_it(&e);
 	is(&e, "wall_ms", "null");
 	is(&e, "cpu_ms", "null");
@@ -537,12 +534,12 @@ what_was_not_measured_is_null(void **state)
 	is(&e, "processes_peak", "null");
 	ended_free(&e);
 	e = ordinary();
-	e.session.ended_us = 0;
+	e.session.cell.ended_us = 0;
 	write_it(&e);
 	is(&e, "wall_ms", "null");
 	/* The process's own clock is enough. */
-	e.session.exit.cpu_us = 1;
-	e.session.facts.cpu_us = 1500;
+	e.session.cell.exit.cpu_us = 1;
+	e.session.cell.facts.cpu_us = 1500;
 	write_it(&e);
 	is(&e, "cpu_ms", "1.5");
 }
@@ -555,9 +552,9 @@ processes_are_counted_without_ours(void **state)
 	own(ended) struct ended e = ordinary();
 
 	(void)state;
-	e.session.used.has_pids = true;
+	e.session.cell.used.has_pids = true;
 	for (size_t n = 0; n < ARRAY_LEN(want); n++) {
-		e.session.used.pids_peak = n;
+		e.session.cell.used.pids_peak = n;
 		write_it(&e);
 		is(&e, "processes_peak", want[n]);
 	}
@@ -569,19 +566,19 @@ memory_is_the_larger_of_the_groups_and_the_processes_word(void **state)
 	own(ended) struct ended e = ordinary();
 
 	(void)state;
-	e.session.exit.max_rss_kib = 4;
+	e.session.cell.exit.max_rss_kib = 4;
 	write_it(&e);
 	is(&e, "memory_peak_bytes", "4096");
-	e.session.used.memory_peak_bytes = 5000;
+	e.session.cell.used.memory_peak_bytes = 5000;
 	write_it(&e);
 	is(&e, "memory_peak_bytes", "4096");
-	e.session.used.has_memory = true;
+	e.session.cell.used.has_memory = true;
 	write_it(&e);
 	is(&e, "memory_peak_bytes", "5000");
-	e.session.used.memory_peak_bytes = 4000;
+	e.session.cell.used.memory_peak_bytes = 4000;
 	write_it(&e);
 	is(&e, "memory_peak_bytes", "4096");
-	e.session.used.memory_peak_bytes = UINT64_C(1) << 40;
+	e.session.cell.used.memory_peak_bytes = UINT64_C(1) << 40;
 	write_it(&e);
 	is(&e, "memory_peak_bytes", "1099511627776");
 }
@@ -613,7 +610,7 @@ a_result_that_does_not_fit_is_an_error_and_never_cut(void **state)
 	size_t len;
 
 	(void)state;
-	e.session.claim.error = json_pack("{s:s}", "name", "E");
+	e.session.cell.claim.error = json_pack("{s:s}", "name", "E");
 	write_it(&e);
 	len = e.text.len;
 	for (size_t cap = 0; cap < len; cap++) {
@@ -635,7 +632,7 @@ the_denials_have_one_place_in_the_text(void **state)
 	const char *at;
 
 	(void)state;
-	e.session.claim.error =
+	e.session.cell.claim.error =
 		json_pack("{s:s, s:s}", "name", ",\"denials\":", "value", ",");
 	write_it(&e);
 	at = strstr(e.text.data, place);
@@ -653,20 +650,20 @@ what_was_refused_is_listed_counted_or_not_seen_at_all(void **state)
 	(void)state;
 	write_it(&e);
 	is(&e, "denials_seen", "false");
-	e.session.is_watched = true;
-	denials_add(&e.session.denials, &d);
-	denials_add(&e.session.denials, &d);
-	e.session.denials.left_out = 5;
+	e.session.cell.is_watched = true;
+	denials_add(&e.session.cell.denials, &d);
+	denials_add(&e.session.cell.denials, &d);
+	e.session.cell.denials.left_out = 5;
 	write_it(&e);
 	is(&e, "denials_seen", "true");
 	is(&e, "denials_left_out", "5");
 	is(&e, "denials",
 	   "[{\"source\":\"kernel\",\"syscall\":\"mount\",\"what\":null,"
 	   "\"count\":2,\"field\":null,\"flag\":null,\"reported\":{}}]");
-	e.session.began_us = 0;
+	e.session.cell.began_us = 0;
 	write_it(&e);
 	is(&e, "denials_seen", "null");
-	denials_free(&e.session.denials);
+	denials_free(&e.session.cell.denials);
 }
 
 static void
@@ -677,14 +674,14 @@ a_cell_says_whether_its_session_lives_on(void **state)
 	(void)state;
 	write_it(&e);
 	is(&e, "session", "null");
-	e.session.opened = true;
+	e.session.life = LIFE_OPEN;
 	e.session.cells = 7;
 	memcpy(e.session.open_id, "fedcba9876543210", 17);
 	write_it(&e);
 	is(&e, "session",
 	   "{\"id\":\"fedcba9876543210\",\"cell\":7,\"state\":\"open\","
 	   "\"incomplete\":false,\"branch_of\":null}");
-	e.session.claim.incomplete = true;
+	e.session.cell.claim.incomplete = true;
 	e.session.loss.code = REMIT_E_GONE;
 	write_it(&e);
 	is(&e, "session",
@@ -697,7 +694,8 @@ a_cell_says_whether_its_session_lives_on(void **state)
 	   "\"incomplete\":true,\"branch_of\":\"0123456789abcdef\"}");
 	is(&e, "start", "\"branch\"");
 	e.session.loss.code = REMIT_OK;
-	e.session.closing = e.session.facts.closed = true;
+	e.session.life = LIFE_CLOSING;
+	e.session.cell.facts.closed = true;
 	write_it(&e);
 	is(&e, "status", "\"ok\"");
 	is(&e, "reported", "[]");

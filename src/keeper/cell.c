@@ -1,0 +1,207 @@
+#include "cell.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "harvest.h"
+#include "loop.h"
+#include "number.h"
+#include "record.h"
+
+void
+cell_make_id(char out[24])
+{
+	uint64_t noise = 0;
+
+	if (getrandom(&noise, sizeof(noise), 0) < 0)
+		noise = loop_now_us();
+	snprintf(out, 24, "%016llx", (unsigned long long)noise);
+}
+
+void
+cell_fail(struct cell *c, const struct remit_error *why)
+{
+	if (!cell_has_failed(c))
+		c->error = *why;
+}
+
+bool
+cell_has_failed(const struct cell *c)
+{
+	return c->error.code != REMIT_OK;
+}
+
+/* ---- its job ---- */
+
+static int
+set_text(char **at, const char *value, struct remit_error *err)
+{
+	free(*at);
+	*at = strdup(value);
+	return *at ? 0 : fail_sys(err, REMIT_E_MEMORY, "job");
+}
+
+static int
+take_name(struct cell *c, const char *value, struct remit_error *err)
+{
+	return set_text(&c->name, value, err);
+}
+
+static int
+take_argv(struct cell *c, const char *value, struct remit_error *err)
+{
+	return list_add(&c->argv, value) < 0
+		       ? fail_sys(err, REMIT_E_MEMORY, "argv")
+		       : 0;
+}
+
+static int
+take_env(struct cell *c, const char *value, struct remit_error *err)
+{
+	return list_add(&c->env, value) < 0
+		       ? fail_sys(err, REMIT_E_MEMORY, "env")
+		       : 0;
+}
+
+static int
+take_context(struct cell *c, const char *value, struct remit_error *err)
+{
+	return set_text(&c->context, value, err);
+}
+
+int
+cell_set_tenant(struct cell *c, const char *name, struct remit_error *err)
+{
+	return set_text(&c->tenant, name, err);
+}
+
+static int
+take_timeout(struct cell *c, const char *value, struct remit_error *err)
+{
+	if (number_parse(&c->timeout_ms, value) < 0 ||
+	    c->timeout_ms > UINT64_MAX / 4000)
+		return fail(err, REMIT_E_PROTOCOL, "timeout_ms is no time");
+	return 0;
+}
+
+static int
+take_questions(struct cell *c, const char *value, struct remit_error *err)
+{
+	(void)value;
+	(void)err;
+	c->answers = true;
+	return 0;
+}
+
+static int
+take_interactive(struct cell *c, const char *value, struct remit_error *err)
+{
+	(void)value;
+	(void)err;
+	c->interactive = true;
+	return 0;
+}
+
+static int
+take_fresh(struct cell *c, const char *value, struct remit_error *err)
+{
+	(void)value;
+	(void)err;
+	c->fresh = true;
+	return 0;
+}
+
+enum job_scope { OF_BOTH, OF_RUNS, OF_CELLS };
+
+static const struct job_key {
+	const char *key;
+	enum job_scope scope;
+	unsigned wish;
+	int (*take)(struct cell *c, const char *value, struct remit_error *err);
+} job_keys[] = {
+	{ "name", .take = take_name },
+	{ "argv", .take = take_argv },
+	{ "tenant", .take = cell_set_tenant },
+	{ "timeout_ms", .take = take_timeout },
+	{ "questions", .take = take_questions },
+	{ "once", .wish = WISH_ONCE },
+	{ "artifacts", OF_RUNS, .wish = WISH_ARTIFACTS },
+	{ "stays", OF_RUNS, .wish = WISH_STAYS },
+	{ "interactive", OF_CELLS, .take = take_interactive },
+	{ "context", OF_CELLS, .take = take_context },
+	{ "env", OF_CELLS, .take = take_env },
+	{ "fresh", OF_CELLS, .take = take_fresh },
+};
+
+static const struct job_key *
+find_key(const char *key, bool many)
+{
+	enum job_scope other = many ? OF_RUNS : OF_CELLS;
+
+	for (size_t i = 0; i < ARRAY_LEN(job_keys); i++)
+		if (!strcmp(job_keys[i].key, key))
+			return job_keys[i].scope == other ? NULL : &job_keys[i];
+	return NULL;
+}
+
+int
+cell_take_job(struct cell *c, const struct frame *f, bool many,
+	      unsigned *wishes, struct remit_error *err)
+{
+	struct record r;
+	size_t at = 0;
+
+	c->arrival = CELL_ARRIVING;
+	c->answers = false;
+	if (record_check(f->payload, f->len, err) < 0)
+		return -1;
+	while (record_next(f->payload, f->len, &at, &r)) {
+		const struct job_key *k = find_key(r.key, many);
+
+		if (!k)
+			return fail(err, REMIT_E_PROTOCOL,
+				    "a job has no \"%.40s\"", r.key);
+		*wishes |= k->wish;
+		if (k->take && k->take(c, r.value, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int
+cell_take_code(struct cell *c, const struct frame *f, uint64_t max_bytes,
+	       struct remit_error *err)
+{
+	if (c->code.len + f->len > max_bytes)
+		return fail(err, REMIT_E_INPUT,
+			    "the code is longer than code_bytes allows (%llu "
+			    "bytes)",
+			    (unsigned long long)max_bytes);
+	if (buf_add(&c->code, f->payload, f->len) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "code");
+	return 0;
+}
+
+/* ---- its end ---- */
+
+void
+cell_free(struct cell *c)
+{
+	free(c->name);
+	list_free(&c->argv);
+	list_free(&c->env);
+	free(c->context);
+	free(c->tenant);
+	buf_free(&c->code);
+	inputs_free(&c->files);
+	feed_free(&c->input);
+	claim_free(&c->claim);
+	denials_free(&c->denials);
+	free(c->network);
+	own_fd_close(&c->workspace);
+	if (c->harvest)
+		harvest_free(c->harvest);
+	free(c->harvest);
+	buf_free(&c->changes);
+}

@@ -1,0 +1,744 @@
+/*
+ * session: every event in every state of a session, with a fake jail, a real
+ * client's socket and the real loop; then the same again, each time with
+ * another allocation that fails.
+ *
+ * What leaves a jail (harvest.h, session_committer.h) is faked here: it ends
+ * when the test says so.
+ */
+#include "session.h"
+
+#include <dirent.h>
+#include <jansson.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "fake_jail.h"
+#include "harvest.h"
+#include "keeper.h"
+#include "pool.h"
+
+/* Before cmocka takes the name for a macro. */
+static int (*const fail_with)(struct remit_error *, enum remit_code,
+			      const char *, ...) = fail;
+
+#include <cmocka.h>
+
+const char *
+remit_version(void)
+{
+	return "1.2.3";
+}
+
+/* ---- what leaves a jail ---- */
+
+static bool harvest_is_over;
+static unsigned committer_stops;
+
+int
+harvest_open(struct harvest *h, const struct plan *plan, int workspace,
+	     struct remit_error *err)
+{
+	(void)err;
+	h->plan = plan;
+	own_fd_close(&workspace);
+	return 0;
+}
+
+int
+harvest_step(struct harvest *h, struct link *door, struct remit_error *err)
+{
+	(void)door;
+	(void)err;
+	h->over = harvest_is_over;
+	return 0;
+}
+
+int
+harvest_stop(struct harvest *h, struct remit_error *err)
+{
+	(void)err;
+	h->over = true;
+	return 0;
+}
+
+int
+harvest_write_skipped(const struct harvest *h, struct buf *out)
+{
+	(void)h;
+	return buf_add(out, "[]", 2);
+}
+
+void
+harvest_free(struct harvest *h)
+{
+	buf_free(&h->skipped);
+	buf_free(&h->given);
+}
+
+int
+committer_start(struct committer *c, struct loop *l,
+		const struct commit_order *o, pid_t stopped,
+		void (*ready)(void *owner, uint32_t events), void *owner,
+		struct remit_error *err)
+{
+	(void)c;
+	(void)l;
+	(void)o;
+	(void)stopped;
+	(void)ready;
+	(void)owner;
+	(void)err;
+	return 0;
+}
+
+bool
+committer_read(struct committer *c)
+{
+	(void)c;
+	return true;
+}
+
+int
+committer_finish(struct committer *c, struct loop *l, struct buf *changes,
+		 struct remit_error *err)
+{
+	static const char none[] = "\"changes\":[],\"changes_skipped\":[]";
+
+	(void)c;
+	(void)l;
+	return buf_add(changes, none, strlen(none)) < 0
+		       ? fail_with(err, REMIT_E_MEMORY, "changes")
+		       : 0;
+}
+
+void
+committer_stop(struct committer *c)
+{
+	(void)c;
+	committer_stops++;
+}
+
+void
+committer_free(struct committer *c, struct loop *l)
+{
+	(void)l;
+	buf_free(&c->known);
+}
+
+/* ---- a keeper with one client ---- */
+
+struct world {
+	struct keeper *keeper;
+	struct session *session;
+	int client;
+	struct timer stopper;
+	unsigned results, opened;
+	bool ended; /* the client saw the end */
+	char in[1 << 18];
+	size_t len;
+};
+
+static void
+stop(void *owner)
+{
+	struct keeper *k = owner;
+
+	k->loop.stop = true;
+}
+
+/* As often as one event may lead to the next by a socket. */
+static void
+settle(struct world *w)
+{
+	struct remit_error err;
+
+	for (int round = 0; round < 5; round++) {
+		w->keeper->loop.stop = false;
+		loop_set_timer(&w->keeper->loop, &w->stopper, 1);
+		if (loop_run(&w->keeper->loop, &err) < 0)
+			fail_msg("%s", err.message);
+	}
+}
+
+static struct world *
+world_new(void)
+{
+	struct keeper_options opt = { .control_fd = -1, .listen_fd = -1 };
+	struct world *w = calloc(1, sizeof(*w));
+	struct remit_error err;
+	int pair[2], least = 1;
+
+	assert_non_null(w);
+	fake_reset();
+	/* No warm worker is built meanwhile. */
+	fakes.zygote_fails = true;
+	harvest_is_over = false;
+	w->keeper = calloc(1, sizeof(*w->keeper));
+	assert_non_null(w->keeper);
+	w->keeper->clerk = (struct clerk)CLERK_INIT;
+	assert_int_equal(keeper_open(w->keeper, &opt, &err), 0);
+	w->keeper->has_ground = true;
+	w->stopper = (struct timer){ .ring = stop, .owner = w->keeper };
+	assert_int_equal(socketpair(AF_UNIX,
+				    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+				    0, pair),
+			 0);
+	setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &least, sizeof(least));
+	w->client = pair[1];
+	w->session = keeper_add_door(w->keeper, pair[0]);
+	assert_non_null(w->session);
+	return w;
+}
+
+static void
+world_free(struct world *w)
+{
+	own_fd_close(&w->client);
+	keeper_close(w->keeper);
+	free(w->keeper);
+	free(w);
+	fake_reset();
+}
+
+static bool
+is_alive(const struct world *w)
+{
+	for (const struct session *s = w->keeper->sessions; s; s = s->next)
+		if (s == w->session)
+			return true;
+	return false;
+}
+
+static void
+ask(struct world *w, unsigned type, const char *payload, size_t len)
+{
+	char frame[FRAME_HEADER + 512] = {
+		[0] = (char)len,
+		[1] = (char)(len >> 8),
+		[4] = (char)type,
+		[FRAME_PROTOCOL_AT] = FRAME_PROTOCOL,
+	};
+
+	memcpy(frame + FRAME_HEADER, payload, len);
+	assert_int_equal(write(w->client, frame, FRAME_HEADER + len),
+			 FRAME_HEADER + len);
+}
+
+#define ASK(w, type, payload) ask(w, type, payload, sizeof(payload) - 1)
+
+/* What the keeper has sent so far. */
+static void
+listen_client(struct world *w)
+{
+	ssize_t n;
+
+	while (w->client >= 0 && w->len < sizeof(w->in) &&
+	       (n = read(w->client, w->in + w->len, sizeof(w->in) - w->len)) >=
+		       0) {
+		if (n == 0) {
+			w->ended = true;
+			break;
+		}
+		w->len += (size_t)n;
+		settle(w);
+	}
+	w->results = w->opened = 0;
+	for (size_t at = 0; at + FRAME_HEADER <= w->len;) {
+		uint32_t len;
+
+		memcpy(&len, w->in + at, sizeof(len));
+		w->results += w->in[at + 4] == FRAME_RESULT;
+		w->opened += w->in[at + 4] == FRAME_OPENED;
+		at += FRAME_HEADER + len;
+	}
+}
+
+static struct fake_jail *
+jail_of(const struct world *w)
+{
+	return is_alive(w) && w->session->inmate
+		       ? fake_of(&w->session->inmate->jail)
+		       : NULL;
+}
+
+static void
+say(struct world *w, unsigned type, const char *payload, size_t len)
+{
+	struct fake_jail *f = jail_of(w);
+
+	if (f)
+		fake_say(f->channel, type, payload, len);
+}
+
+/* ---- how a session gets into each state ---- */
+
+static const char job[] = "name\0x\0once\0yes";
+static const char cell[] = "name\0x";
+static const char checked_policy[] = "{\"blocked_imports\": [\"os\"]}";
+
+static void
+ready(struct world *w)
+{
+	struct step_report r = { .step = STEP_READY };
+
+	say(w, FRAME_REPORT, (const char *)&r, sizeof(r));
+	settle(w);
+}
+
+static void
+to_reading(struct world *w)
+{
+	ask(w, FRAME_JOB, job, sizeof(job));
+	ASK(w, FRAME_CODE, "pass");
+	settle(w);
+}
+
+static void
+to_waiting(struct world *w)
+{
+	to_reading(w);
+	w->keeper->running = KEEPER_RUNNING_MAX;
+	ASK(w, FRAME_START, "");
+	settle(w);
+	w->keeper->running = 0;
+	/* Nothing looks at the queue again by itself. */
+	w->keeper->inmate_count += KEEPER_INMATES_MAX;
+}
+
+static void
+to_seeking(struct world *w)
+{
+	to_reading(w);
+	ASK(w, FRAME_START, "");
+	settle(w);
+}
+
+static void
+to_running(struct world *w)
+{
+	to_seeking(w);
+	ready(w);
+}
+
+static void
+to_checking(struct world *w)
+{
+	ASK(w, FRAME_POLICY, checked_policy);
+	to_running(w);
+}
+
+static void
+to_idle(struct world *w)
+{
+	ASK(w, FRAME_OPEN, "");
+	settle(w);
+	ready(w);
+	say(w, FRAME_WARM, "", 0);
+	settle(w);
+}
+
+static void
+to_filing(struct world *w)
+{
+	static const char task[] = "do\0read\0length\0009";
+
+	to_idle(w);
+	ask(w, FRAME_FILE_TASK, task, sizeof(task));
+	settle(w);
+}
+
+static void
+to_saving(struct world *w)
+{
+	to_idle(w);
+	w->session->pool->plan.write_roots = 1;
+	ASK(w, FRAME_COMMIT, "");
+	settle(w);
+}
+
+static void
+to_dying(struct world *w)
+{
+	to_running(w);
+	session_post(w->session, SESSION_OVER);
+	settle(w);
+}
+
+static void
+reap(struct world *w)
+{
+	struct fake_jail *f = jail_of(w);
+	struct exit_report end = { .wait_status = SIGKILL };
+
+	if (f)
+		assert_true(inmate_reaped(w->session->inmate, f->init, &end));
+}
+
+static void
+to_committing(struct world *w)
+{
+	to_dying(w);
+	w->session->pool->plan.write_roots = 1;
+	reap(w);
+	settle(w);
+}
+
+static void
+to_exporting(struct world *w)
+{
+	to_dying(w);
+	w->session->pool->plan.exports = true;
+	w->session->wishes |= WISH_ARTIFACTS;
+	w->session->inmate->jail.harvest = dup(2);
+	reap(w);
+	settle(w);
+}
+
+/* Its output has filled the client's socket. */
+static void
+to_done(struct world *w)
+{
+	static const char output[4096];
+
+	to_running(w);
+	assert_int_equal(write(jail_of(w)->out, output, sizeof(output)),
+			 sizeof(output));
+	say(w, FRAME_ENDED, "kind\0ok\0exit\0000", 15);
+	settle(w);
+}
+
+/* A cell of an open session, in both states of one. */
+static void
+to_cell_waiting(struct world *w)
+{
+	to_idle(w);
+	ask(w, FRAME_JOB, cell, sizeof(cell));
+	w->keeper->running = KEEPER_RUNNING_MAX;
+	ASK(w, FRAME_START, "");
+	settle(w);
+	w->keeper->running = 0;
+	w->keeper->inmate_count += KEEPER_INMATES_MAX;
+}
+
+static void
+to_cell_running(struct world *w)
+{
+	to_idle(w);
+	ask(w, FRAME_JOB, cell, sizeof(cell));
+	ASK(w, FRAME_START, "");
+	settle(w);
+}
+
+static void
+to_cell_dying(struct world *w)
+{
+	to_cell_running(w);
+	session_post(w->session, SESSION_OVER);
+	settle(w);
+}
+
+static void
+to_closing(struct world *w)
+{
+	to_idle(w);
+	ASK(w, FRAME_CLOSE, "");
+	settle(w);
+}
+
+/* ---- what may happen ---- */
+
+static void
+client_leaves(struct world *w)
+{
+	listen_client(w);
+	own_fd_close(&w->client);
+	w->client = -1;
+}
+
+/* Only a keeper may send a result. */
+static void
+client_breaks(struct world *w)
+{
+	ASK(w, FRAME_RESULT, "{}");
+}
+
+static void
+client_interrupts(struct world *w)
+{
+	ASK(w, FRAME_INTERRUPT, "");
+}
+
+static void
+client_listens(struct world *w)
+{
+	listen_client(w);
+}
+
+static void
+jail_dies(struct world *w)
+{
+	reap(w);
+}
+
+static void
+code_ends(struct world *w)
+{
+	struct fake_jail *f = jail_of(w);
+	struct exit_report end = { .wait_status = 0, .pid = 2 };
+
+	if (f)
+		fake_say(f->lifeline, FRAME_EXITED, &end, sizeof(end));
+}
+
+static void
+channel_closes(struct world *w)
+{
+	struct fake_jail *f = jail_of(w);
+
+	if (!f)
+		return;
+	own_fd_close(&f->channel);
+	f->channel = -1;
+}
+
+/* No process in a jail sends orders. */
+static void
+channel_breaks(struct world *w)
+{
+	say(w, FRAME_ORDER, "x", 1);
+}
+
+static void
+code_says_end(struct world *w)
+{
+	say(w, FRAME_ENDED, "kind\0ok\0exit\0000", 15);
+}
+
+static void
+deadline_strikes(struct world *w)
+{
+	if (!is_alive(w))
+		return;
+	w->session->clock.deadline_us = 1;
+	loop_set_timer(&w->keeper->loop, &w->session->timer, 1);
+}
+
+static void
+something_fails(struct world *w)
+{
+	struct remit_error err;
+
+	fail_with(&err, REMIT_E_KERNEL, "something failed");
+	if (is_alive(w))
+		session_fail(w->session, &err);
+}
+
+static void
+output_is_over(struct world *w)
+{
+	if (is_alive(w))
+		session_post(w->session, SESSION_OVER);
+}
+
+static void
+committer_ends(struct world *w)
+{
+	if (is_alive(w))
+		session_post(w->session, SESSION_COMMITTED);
+}
+
+static void
+keeper_is_busy(struct world *w)
+{
+	if (is_alive(w))
+		session_post(w->session, SESSION_BUSY);
+}
+
+static void
+export_ends(struct world *w)
+{
+	harvest_is_over = true;
+	(void)w;
+}
+
+static const struct {
+	const char *name;
+	void (*happens)(struct world *w);
+} events[] = {
+	{ "the client leaves", client_leaves },
+	{ "the client breaks the protocol", client_breaks },
+	{ "the client interrupts", client_interrupts },
+	{ "the client reads all", client_listens },
+	{ "the jail dies", jail_dies },
+	{ "the code ends", code_ends },
+	{ "the channel closes", channel_closes },
+	{ "the code breaks the protocol", channel_breaks },
+	{ "the code says it is done", code_says_end },
+	{ "the deadline strikes", deadline_strikes },
+	{ "something fails", something_fails },
+	{ "the output is over its ceiling", output_is_over },
+	{ "the committer ends", committer_ends },
+	{ "the keeper is busy", keeper_is_busy },
+	{ "the export ends", export_ends },
+};
+
+#define EVENTS ARRAY_LEN(events)
+
+/* A letter for each state; '.' for a session that is gone. */
+static const char letters[SESSION_STATES + 1] = "rwsifvcxdmeD";
+
+/* One letter for each event above: where it leads. */
+static const struct {
+	const char *name;
+	void (*reach)(struct world *w);
+	enum session_state state;
+	const char *expected;
+} starts[] = {
+	{ "reading", to_reading, SESSION_READING, "...rrrrrrr.rrrr" },
+	{ "waiting", to_waiting, SESSION_WAITING, "...wwwwwww..w.w" },
+	{ "seeking", to_seeking, SESSION_SEEKING, "ddds.dsddsddsss" },
+	{ "idle", to_idle, SESSION_IDLE, ".Diiiiiiiiiiiii" },
+	{ "filing", to_filing, SESSION_FILING, ".Dffiiiiiiiffff" },
+	{ "saving", to_saving, SESSION_SAVING, "vvvvvvvvvvvvivv" },
+	{ "checking", to_checking, SESSION_CHECKING, "dddc.dcdddddccc" },
+	{ "running", to_running, SESSION_RUNNING, "ddxx.dxx.dddxxx" },
+	{ "dying", to_dying, SESSION_DYING, "dddd.dddddddddd" },
+	{ "committing", to_committing, SESSION_COMMITTING, "mmmmmmmmmmmm.mm" },
+	{ "exporting", to_exporting, SESSION_EXPORTING, ".eeeeeeee.eeee." },
+	{ "done", to_done, SESSION_DONE, ".DD.DDDDDDDDDDD" },
+	{ "a cell waiting", to_cell_waiting, SESSION_WAITING,
+	  "ddwwidwddwddwiw" },
+	{ "a cell running", to_cell_running, SESSION_RUNNING,
+	  "ddxxidxxixddxxx" },
+	{ "a cell dying", to_cell_dying, SESSION_DYING, "ddddidddddddddd" },
+	{ "closing", to_closing, SESSION_RUNNING, "ddxxDdxxDdddxxx" },
+};
+
+static char
+letter_of(const struct world *w)
+{
+	return is_alive(w) ? letters[w->session->state] : '.';
+}
+
+/* Whatever has happened: the books are right, and whoever waits is answered. */
+static void
+check_books(struct world *w, const char *start, const char *event)
+{
+	char at = letter_of(w);
+	bool left = w->client < 0;
+
+	listen_client(w);
+	if (w->keeper->inmate_count >= KEEPER_INMATES_MAX)
+		w->keeper->inmate_count -= KEEPER_INMATES_MAX;
+	if (!left && (at == '.' || at == 'D') && !w->results && !w->ended)
+		fail_msg("%s, %s: the client was never answered", start, event);
+	if (!left && w->results > 1)
+		fail_msg("%s, %s: %u results", start, event, w->results);
+	if (at == '.' &&
+	    (w->keeper->running || w->keeper->open_count || w->keeper->dead))
+		fail_msg("%s, %s: %zu run and %zu are open", start, event,
+			 w->keeper->running, w->keeper->open_count);
+}
+
+/* Each allocation of the event but the first `memory` succeeds. */
+static char
+try(size_t start, size_t event, long memory)
+{
+	struct world *w = world_new();
+	char at;
+
+	starts[start].reach(w);
+	if (!is_alive(w) || w->session->state != starts[start].state)
+		fail_msg("%s is not reached, but '%c'", starts[start].name,
+			 letter_of(w));
+	fake_memory_left = memory;
+	events[event].happens(w);
+	settle(w);
+	fake_memory_left = -1;
+	at = letter_of(w);
+	check_books(w, starts[start].name, events[event].name);
+	world_free(w);
+	return at;
+}
+
+static size_t
+count_fds(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	size_t count = 0;
+
+	while (readdir(d))
+		count++;
+	closedir(d);
+	return count;
+}
+
+static void
+every_event_in_every_state_leads_where_the_table_says(void **state)
+{
+	size_t before = count_fds();
+	bool failed = false;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(starts); i++) {
+		char got[EVENTS + 1] = { 0 };
+
+		for (size_t e = 0; e < EVENTS; e++)
+			got[e] = try(i, e, -1);
+		if (strcmp(got, starts[i].expected) != 0) {
+			print_error("%s: \"%s\", not \"%s\"\n", starts[i].name,
+				    got, starts[i].expected);
+			failed = true;
+		}
+	}
+	assert_false(failed);
+	assert_int_equal(count_fds(), before);
+}
+
+static void
+memory_may_fail_at_any_allocation_of_any_event(void **state)
+{
+	size_t before = count_fds(), failures = 0;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
+		for (size_t e = 0; e < EVENTS; e++)
+			for (long n = 0;; n++) {
+				fake_memory_failed = false;
+				try(i, e, n);
+				if (!fake_memory_failed)
+					break;
+				failures++;
+			}
+	/* So many that the hooks are seen to work. */
+	assert_true(failures > 100);
+	assert_int_equal(count_fds(), before);
+}
+
+static void *
+fail_too(size_t size)
+{
+	return malloc(size);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			every_event_in_every_state_leads_where_the_table_says),
+		cmocka_unit_test(
+			memory_may_fail_at_any_allocation_of_any_event),
+	};
+
+	json_set_alloc_funcs(fail_too, free);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
