@@ -27,6 +27,15 @@
 
 /* ---- the queue ---- */
 
+static bool
+needs_jail(const struct session *s)
+{
+	const struct tier_info *t = &tiers[session_policy(s)->tier];
+
+	return t->built && t->jailed;
+}
+
+/* Jails are not built before the keeper is locked: see keeper_main(). */
 static void
 start_waiting(struct keeper *k)
 {
@@ -34,6 +43,10 @@ start_waiting(struct keeper *k)
 	       k->inmate_count < KEEPER_INMATES_MAX) {
 		struct session *s = k->queue[k->queue_head];
 
+		if (s && !k->is_locked && needs_jail(s)) {
+			k->loop.stop = true;
+			return;
+		}
 		k->queue_head = (k->queue_head + 1) % KEEPER_WAITING_MAX;
 		k->queue_count--;
 		if (!s)
@@ -149,6 +162,14 @@ after_event(void *owner)
 
 /* ---- doors ---- */
 
+/* Safe in a signal handler. */
+static void
+stop_keeper(struct keeper *k)
+{
+	k->ends = true;
+	k->loop.stop = true;
+}
+
 struct session *
 keeper_add_door(struct keeper *k, int fd)
 {
@@ -173,7 +194,7 @@ on_control(void *owner, uint32_t events)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		k->loop.stop = true; /* our caller is gone, and so are we */
+		stop_keeper(k); /* our caller is gone, and so are we */
 		return;
 	}
 	for (size_t i = 0; i < count; i++)
@@ -303,11 +324,27 @@ take_ground(struct keeper *k, struct remit_error *err)
 			    err);
 }
 
-int
-keeper_stand(struct keeper *k, struct remit_error *err)
+/* What is the same for all plans. */
+static int
+know_host(struct keeper *k, struct remit_error *err)
 {
-	if (k->has_ground)
+	if (!k->runtime_dir && discover_runtime_dir(&k->runtime_dir, err) < 0)
+		return -1;
+	k->site.runtime_dir = k->runtime_dir;
+	if (k->has_host)
 		return 0;
+	if (probe_host_cached(&k->host, k->runtime_dir, err) < 0)
+		return -1;
+	k->has_host = true;
+	return 0;
+}
+
+/* In this order: what a lock allows no more is done before. */
+static int
+lock_down(struct keeper *k, struct remit_error *err)
+{
+	if (know_host(k, err) < 0)
+		return -1;
 	cgroup_home_clean(false);
 	workspace_clean_soon();
 	if (cgroup_home_open(&k->cgroups, &k->host, err) < 0 ||
@@ -321,6 +358,18 @@ keeper_stand(struct keeper *k, struct remit_error *err)
 	prctl(PR_SET_MEMORY_MERGE, 0, 0, 0, 0);
 	k->has_ground = true;
 	return filter_self(k, err);
+}
+
+int
+keeper_check_lock(const struct keeper *k, struct remit_error *err)
+{
+	if (k->is_locked && !k->unlocked.code)
+		return 0;
+	if (!k->is_locked)
+		return fail(err, REMIT_E_INTERNAL,
+			    "a jail before the keeper is locked");
+	*err = k->unlocked;
+	return -1;
 }
 
 static int
@@ -367,14 +416,8 @@ int
 keeper_prepare(struct keeper *k, const struct policy *p,
 	       struct interpreter *out, struct remit_error *err)
 {
-	if (!k->runtime_dir && discover_runtime_dir(&k->runtime_dir, err) < 0)
+	if (know_host(k, err) < 0)
 		return -1;
-	k->site.runtime_dir = k->runtime_dir;
-	if (!k->has_host) {
-		if (probe_host_cached(&k->host, k->runtime_dir, err) < 0)
-			return -1;
-		k->has_host = true;
-	}
 	if (!tiers[p->tier].built)
 		return 0; /* the plan refuses it by name */
 	if (check_shared(k, p, err) < 0)
@@ -399,9 +442,12 @@ raise_descriptors(void)
 static int
 warm_up(struct keeper *k, struct policy *policy, struct remit_error *err)
 {
-	struct pool *p = pool_for(k, policy, NULL, "", 0, POOL_RUNS, err);
+	struct pool *p;
 
-	if (!p || (tiers[p->plan.tier].jailed && keeper_stand(k, err) < 0))
+	if (!policy)
+		return keeper_check_lock(k, err);
+	p = pool_for(k, policy, NULL, "", 0, POOL_RUNS, err);
+	if (!p || keeper_check_lock(k, err) < 0)
 		return -1;
 	p->target = p->target_min = POOL_TARGET_MIN;
 	keeper_refill_soon(k);
@@ -430,10 +476,9 @@ keeper_open(struct keeper *k, const struct keeper_options *opt,
 	if (k->control >= 0 && loop_add(&k->loop, &k->on_control, k->control,
 					EPOLLIN, on_control, k, err) < 0)
 		return -1;
-	if (clerk_watch(&k->clerk, &k->loop, err) < 0 ||
-	    start_listening(k, opt, err) < 0)
+	if (clerk_watch(&k->clerk, &k->loop, err) < 0)
 		return -1;
-	return opt->policy ? warm_up(k, opt->policy, err) : 0;
+	return start_listening(k, opt, err);
 }
 
 void
@@ -465,7 +510,7 @@ static void
 on_term(int signal)
 {
 	(void)signal;
-	stopping->loop.stop = true;
+	stop_keeper(stopping);
 }
 
 static void
@@ -490,30 +535,71 @@ start_audit(struct keeper *k, const char *path, struct remit_error *err)
 	return 0;
 }
 
+static void
+take_signals(struct keeper *k)
+{
+	struct sigaction term = { .sa_handler = on_term };
+
+	signal(SIGPIPE, SIG_IGN);
+	stopping = k;
+	sigaction(SIGTERM, &term, NULL);
+	sigaction(SIGINT, &term, NULL);
+}
+
+/* Until it is to end, or the first session waits for a lock (start_waiting). */
+static int
+dispatch(struct keeper *k, struct remit_error *err)
+{
+	/* In this order: a signal may come in between. */
+	k->loop.stop = false;
+	return k->ends ? 0 : loop_run(&k->loop, err);
+}
+
+/*
+ * The phases of the process. What locks it is inherited by all that it starts,
+ * so a private keeper, which may have to start a plain process (tier unsafe),
+ * reads what its clients want first: unlocked it builds no jail and holds no
+ * foreign code. A shared keeper runs nothing outside of jails, and locks itself
+ * before its first client.
+ */
+static int
+run_phases(struct keeper *k, const struct keeper_options *opt,
+	   struct remit_error *err)
+{
+	bool is_private = k->listen < 0;
+
+	if (is_private && dispatch(k, err) < 0)
+		return -1;
+	if (k->ends)
+		return 0;
+	k->is_locked = true;
+	if (lock_down(k, &k->unlocked) == 0)
+		k->unlocked = (struct remit_error){ 0 };
+	/* A private one says why to the sessions that want a jail. */
+	if (!is_private && warm_up(k, opt->policy, err) < 0)
+		return -1;
+	loop_defer(&k->loop, &k->admit);
+	return dispatch(k, err);
+}
+
 int
 keeper_main(const struct keeper_options *opt, struct remit_error *err)
 {
-	struct sigaction term = { .sa_handler = on_term };
 	struct keeper *k = calloc(1, sizeof(*k));
 	int failed;
 
 	if (!k)
 		return fail_sys(err, REMIT_E_MEMORY, "keeper");
 	raise_descriptors();
-	signal(SIGPIPE, SIG_IGN);
-	stopping = k;
-	sigaction(SIGTERM, &term, NULL);
-	sigaction(SIGINT, &term, NULL);
+	take_signals(k);
 	if (start_audit(k, opt->audit_path, err) < 0) {
 		free(k);
 		return -1;
 	}
-	failed = keeper_open(k, opt, err);
-	if (!failed)
-		failed = loop_run(&k->loop, err);
+	failed = keeper_open(k, opt, err) < 0 || run_phases(k, opt, err) < 0;
 	if (opt->listen_path && opt->listen_fd < 0 && !failed)
 		unlink(opt->listen_path);
 	keeper_close(k);
 	free(k);
-	return failed;
+	return failed ? -1 : 0;
 }

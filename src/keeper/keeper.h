@@ -59,8 +59,11 @@ struct keeper {
 	char *runtime_dir;
 	bool has_host;
 	struct host host;
+	bool ends; /* the next event is not dispatched any more */
 	bool has_ground;
-	bool is_alone;	      /* it stands in a network without any device */
+	bool is_alone;	/* it stands in a network without any device */
+	bool is_locked; /* its lock-down is behind it, well or not */
+	struct remit_error unlocked; /* why it is not; OK: it is */
 	struct porter porter; /* a shared keeper's from the first jail on */
 	struct cgroup_home cgroups;
 	struct cgroup_stock spare_groups;
@@ -80,7 +83,8 @@ struct keeper_options {
 	const char *audit_path;
 };
 
-/* For keeper_main() and for tests. */
+/* Unlocked, with nothing that is dispatched yet; and the end of all. For
+   keeper_main() and for tests. */
 int keeper_open(struct keeper *k, const struct keeper_options *opt,
 		struct remit_error *err) must_check;
 void keeper_close(struct keeper *k);
@@ -119,8 +123,9 @@ void keeper_add_pool(struct keeper *k, struct pool *p);
 /* Pools lack something; it is seen to when no request is in progress, or at
    once where a session waits. */
 void keeper_refill_soon(struct keeper *k);
-/* What a jail needs: groups, and the keeper's own ground and filter. */
-int keeper_stand(struct keeper *k, struct remit_error *err) must_check;
+/* What a jail needs: that the keeper is locked down. */
+int keeper_check_lock(const struct keeper *k,
+		      struct remit_error *err) must_check;
 /* What a jail needs whose plan is proxied. */
 int keeper_need_porter(struct keeper *k, struct remit_error *err) must_check;
 

@@ -539,7 +539,7 @@ seek(struct session *s, struct remit_error *err)
 	s->cell.facts.cpu_limit_ms = session_cpu_limit_ms(s);
 	if (inputs_check(&s->cell.files, &s->pool->plan, err) < 0 ||
 	    (tiers[s->pool->plan.tier].jailed &&
-	     keeper_stand(s->keeper, err) < 0))
+	     keeper_check_lock(s->keeper, err) < 0))
 		return -1;
 	return pool_serve(s->pool, s, err);
 }

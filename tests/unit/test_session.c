@@ -185,7 +185,7 @@ world_new(void)
 	assert_non_null(w->keeper);
 	w->keeper->clerk = (struct clerk)CLERK_INIT;
 	assert_int_equal(keeper_open(w->keeper, &opt, &err), 0);
-	w->keeper->has_ground = true;
+	w->keeper->is_locked = true;
 	w->stopper = (struct timer){ .ring = stop, .owner = w->keeper };
 	assert_int_equal(socketpair(AF_UNIX,
 				    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
