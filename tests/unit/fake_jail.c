@@ -162,14 +162,12 @@ jail_take_built(struct jail *j, const struct plan *plan,
 		struct remit_error *err)
 {
 	struct step_report r = { .step = STEP_CLONE };
-	struct frame f;
+	char frame[FRAME_HEADER + sizeof(r)];
 
 	j->unbuilt = false;
-	if (link_fill(&j->lifeline, err) < 0 ||
-	    link_next(&j->lifeline, &f, err) < 0)
-		return -1;
-	if (f.type == FRAME_REPORT && f.len == sizeof(r))
-		memcpy(&r, f.payload, sizeof(r));
+	if (recv(j->lifeline.fd, frame, sizeof(frame), MSG_DONTWAIT) ==
+	    sizeof(frame))
+		memcpy(&r, frame + FRAME_HEADER, sizeof(r));
 	return r.step == STEP_READY ? 0 : jail_step_failed(&r, plan, err);
 }
 

@@ -8,8 +8,6 @@
  */
 #include "session.h"
 
-#include <dirent.h>
-#include <jansson.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -22,7 +20,7 @@
 
 #include "fake_jail.h"
 #include "harvest.h"
-#include "keeper.h"
+#include "keeper_world.h"
 #include "pool.h"
 
 /* Before cmocka takes the name for a macro. */
@@ -30,12 +28,6 @@ static int (*const fail_with)(struct remit_error *, enum remit_code,
 			      const char *, ...) = fail;
 
 #include <cmocka.h>
-
-const char *
-remit_version(void)
-{
-	return "1.2.3";
-}
 
 /* ---- what leaves a jail ---- */
 
@@ -86,14 +78,14 @@ harvest_free(struct harvest *h)
 int
 committer_start(struct committer *c, struct loop *l,
 		const struct commit_order *o, pid_t stopped,
-		void (*ready)(void *owner, uint32_t events), void *owner,
+		void (*readable)(void *owner, uint32_t events), void *owner,
 		struct remit_error *err)
 {
 	(void)c;
 	(void)l;
 	(void)o;
 	(void)stopped;
-	(void)ready;
+	(void)readable;
 	(void)owner;
 	(void)err;
 	return 0;
@@ -133,165 +125,11 @@ committer_free(struct committer *c, struct loop *l)
 	buf_free(&c->known);
 }
 
-/* ---- a keeper with one client ---- */
-
-struct world {
-	struct keeper *keeper;
-	struct session *session;
-	int client;
-	struct timer stopper;
-	unsigned results, opened;
-	bool ended; /* the client saw the end */
-	char in[1 << 18];
-	size_t len;
-};
-
-static void
-stop(void *owner)
-{
-	struct keeper *k = owner;
-
-	k->loop.stop = true;
-}
-
-/* As often as one event may lead to the next by a socket. */
-static void
-settle(struct world *w)
-{
-	struct remit_error err;
-
-	for (int round = 0; round < 5; round++) {
-		w->keeper->loop.stop = false;
-		loop_set_timer(&w->keeper->loop, &w->stopper, 1);
-		if (loop_run(&w->keeper->loop, &err) < 0)
-			fail_msg("%s", err.message);
-	}
-}
-
-static struct world *
-world_new(void)
-{
-	struct keeper_options opt = { .control_fd = -1, .listen_fd = -1 };
-	struct world *w = calloc(1, sizeof(*w));
-	struct remit_error err;
-	int pair[2], least = 1;
-
-	assert_non_null(w);
-	fake_reset();
-	/* No warm worker is built meanwhile. */
-	fakes.zygote_fails = true;
-	harvest_is_over = false;
-	w->keeper = calloc(1, sizeof(*w->keeper));
-	assert_non_null(w->keeper);
-	w->keeper->clerk = (struct clerk)CLERK_INIT;
-	assert_int_equal(keeper_open(w->keeper, &opt, &err), 0);
-	w->keeper->is_locked = true;
-	w->stopper = (struct timer){ .ring = stop, .owner = w->keeper };
-	assert_int_equal(socketpair(AF_UNIX,
-				    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
-				    0, pair),
-			 0);
-	setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &least, sizeof(least));
-	w->client = pair[1];
-	w->session = keeper_add_door(w->keeper, pair[0]);
-	assert_non_null(w->session);
-	return w;
-}
-
-static void
-world_free(struct world *w)
-{
-	own_fd_close(&w->client);
-	keeper_close(w->keeper);
-	free(w->keeper);
-	free(w);
-	fake_reset();
-}
-
-static bool
-is_alive(const struct world *w)
-{
-	for (const struct session *s = w->keeper->sessions; s; s = s->next)
-		if (s == w->session)
-			return true;
-	return false;
-}
-
-static void
-ask(struct world *w, unsigned type, const char *payload, size_t len)
-{
-	char frame[FRAME_HEADER + 512] = {
-		[0] = (char)len,
-		[1] = (char)(len >> 8),
-		[4] = (char)type,
-		[FRAME_PROTOCOL_AT] = FRAME_PROTOCOL,
-	};
-
-	memcpy(frame + FRAME_HEADER, payload, len);
-	assert_int_equal(write(w->client, frame, FRAME_HEADER + len),
-			 FRAME_HEADER + len);
-}
-
-#define ASK(w, type, payload) ask(w, type, payload, sizeof(payload) - 1)
-
-/* What the keeper has sent so far. */
-static void
-listen_client(struct world *w)
-{
-	ssize_t n;
-
-	while (w->client >= 0 && w->len < sizeof(w->in) &&
-	       (n = read(w->client, w->in + w->len, sizeof(w->in) - w->len)) >=
-		       0) {
-		if (n == 0) {
-			w->ended = true;
-			break;
-		}
-		w->len += (size_t)n;
-		settle(w);
-	}
-	w->results = w->opened = 0;
-	for (size_t at = 0; at + FRAME_HEADER <= w->len;) {
-		uint32_t len;
-
-		memcpy(&len, w->in + at, sizeof(len));
-		w->results += w->in[at + 4] == FRAME_RESULT;
-		w->opened += w->in[at + 4] == FRAME_OPENED;
-		at += FRAME_HEADER + len;
-	}
-}
-
-static struct fake_jail *
-jail_of(const struct world *w)
-{
-	return is_alive(w) && w->session->inmate
-		       ? fake_of(&w->session->inmate->jail)
-		       : NULL;
-}
-
-static void
-say(struct world *w, unsigned type, const char *payload, size_t len)
-{
-	struct fake_jail *f = jail_of(w);
-
-	if (f)
-		fake_say(f->channel, type, payload, len);
-}
-
 /* ---- how a session gets into each state ---- */
 
 static const char job[] = "name\0x\0once\0yes";
 static const char cell[] = "name\0x";
 static const char checked_policy[] = "{\"blocked_imports\": [\"os\"]}";
-
-static void
-ready(struct world *w)
-{
-	struct step_report r = { .step = STEP_READY };
-
-	say(w, FRAME_REPORT, (const char *)&r, sizeof(r));
-	settle(w);
-}
 
 static void
 to_reading(struct world *w)
@@ -655,6 +493,7 @@ try(size_t start, size_t event, long memory)
 	struct world *w = world_new();
 	char at;
 
+	harvest_is_over = false;
 	starts[start].reach(w);
 	if (!is_alive(w) || w->session->state != starts[start].state)
 		fail_msg("%s is not reached, but '%c'", starts[start].name,
@@ -667,18 +506,6 @@ try(size_t start, size_t event, long memory)
 	check_books(w, starts[start].name, events[event].name);
 	world_free(w);
 	return at;
-}
-
-static size_t
-count_fds(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	size_t count = 0;
-
-	while (readdir(d))
-		count++;
-	closedir(d);
-	return count;
 }
 
 static void
@@ -723,12 +550,6 @@ memory_may_fail_at_any_allocation_of_any_event(void **state)
 	assert_int_equal(count_fds(), before);
 }
 
-static void *
-fail_too(size_t size)
-{
-	return malloc(size);
-}
-
 int
 main(void)
 {
@@ -739,6 +560,6 @@ main(void)
 			memory_may_fail_at_any_allocation_of_any_event),
 	};
 
-	json_set_alloc_funcs(fail_too, free);
+	world_hook_memory();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

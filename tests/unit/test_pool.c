@@ -1,0 +1,586 @@
+/*
+ * pool: every event in every state of a worker, from the first step of its jail
+ * to its death, with the pool and the zygote it comes from; then the same
+ * again, each time with another allocation that fails. And who is served by a
+ * pool, and how.
+ */
+#include "pool.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "keeper_world.h"
+#include "nursery.h"
+
+/* Before cmocka takes the name for a macro. */
+static int (*const fail_with)(struct remit_error *, enum remit_code,
+			      const char *, ...) = fail;
+
+#include <cmocka.h>
+
+/* ---- a pool with one worker ---- */
+
+static const char job[] = "name\0x\0once\0yes";
+
+static struct pool *
+make_pool(struct world *w)
+{
+	struct policy policy;
+	struct remit_error err;
+	struct pool *p;
+
+	fakes.zygote_fails = false;
+	assert_int_equal(policy_init(&policy), 0);
+	p = pool_for(w->keeper, &policy, NULL, "", 0, POOL_RUNS, &err);
+	if (!p)
+		fail_msg("%s", err.message);
+	return p;
+}
+
+static struct pool *
+the_pool(const struct world *w)
+{
+	return w->keeper->pools;
+}
+
+/* The first that was made. */
+static struct inmate *
+worker(const struct world *w)
+{
+	for (struct inmate *i = w->keeper->inmates; i; i = i->next)
+		if (fake_of(&i->jail) == &fake_jails[0])
+			return i;
+	return NULL;
+}
+
+static void
+answer(uint32_t kind, pid_t pid)
+{
+	struct join_answer a = { .kind = kind, .pid = pid };
+
+	assert_int_equal(send(fake_zygote, &a, sizeof(a), 0), sizeof(a));
+}
+
+/* One worker is wanted, and is not built in haste. */
+static void
+to_building(struct world *w)
+{
+	struct pool *p = make_pool(w);
+
+	p->target = p->target_min = 1;
+	assert_false(pool_refill(p, loop_now_us()));
+	answer(JOIN_READY, (pid_t)ORDER_MAGIC);
+	settle(w);
+	p->used_us = 1;
+	while (!worker(w))
+		pool_refill(p, loop_now_us());
+	p->target = p->target_min = 0;
+}
+
+static void
+pid_1_says(struct world *w, uint32_t step)
+{
+	struct step_report r = { .step = step };
+
+	(void)w;
+	fake_say(fake_jails[0].lifeline, FRAME_REPORT, &r, sizeof(r));
+}
+
+static void
+to_joining(struct world *w)
+{
+	to_building(w);
+	pid_1_says(w, STEP_READY);
+	settle(w);
+}
+
+static void
+to_locking(struct world *w)
+{
+	to_joining(w);
+	answer(JOIN_FORKED, fake_jails[0].run);
+	settle(w);
+}
+
+static void
+code_says(unsigned type, const void *payload, size_t len)
+{
+	if (fake_jails[0].channel >= 0)
+		fake_say(fake_jails[0].channel, type, payload, len);
+}
+
+static void
+to_warming(struct world *w)
+{
+	struct step_report r = { .step = STEP_READY };
+
+	to_locking(w);
+	code_says(FRAME_REPORT, &r, sizeof(r));
+	settle(w);
+}
+
+static void
+to_waiting(struct world *w)
+{
+	to_warming(w);
+	code_says(FRAME_WARM, "", 0);
+	settle(w);
+}
+
+static void
+client_runs(struct world *w)
+{
+	ask(w, FRAME_JOB, job, sizeof(job));
+	ASK(w, FRAME_CODE, "pass");
+	ASK(w, FRAME_START, "");
+}
+
+static void
+to_taken(struct world *w)
+{
+	to_waiting(w);
+	client_runs(w);
+	settle(w);
+}
+
+static void
+nothing(void *owner)
+{
+	(void)owner;
+}
+
+/* Spent workers die at the next quiet moment, which does not come here. */
+static void
+to_spent(struct world *w)
+{
+	to_taken(w);
+	w->keeper->refill.ring = nothing;
+	code_says(FRAME_ENDED, "kind\0ok\0exit\0000", 15);
+	settle(w);
+}
+
+static void
+to_dying(struct world *w)
+{
+	to_waiting(w);
+	inmate_kill(worker(w));
+}
+
+/* ---- what may happen ---- */
+
+static void
+reap(struct world *w, pid_t pid, int wait_status)
+{
+	struct exit_report end = { .wait_status = wait_status };
+
+	if (worker(w))
+		inmate_reaped(worker(w), pid, &end);
+}
+
+static void
+jail_dies(struct world *w)
+{
+	reap(w, fake_jails[0].init, SIGKILL);
+}
+
+static void
+code_ends(struct world *w)
+{
+	reap(w, fake_jails[0].run, 0);
+}
+
+static void
+code_crashes(struct world *w)
+{
+	reap(w, fake_jails[0].run, SIGSEGV);
+}
+
+static void
+pid_1_fails(struct world *w)
+{
+	if (fake_jails[0].lifeline >= 0)
+		pid_1_says(w, STEP_CLONE);
+}
+
+static void
+code_is_not_locked(struct world *w)
+{
+	struct step_report r = { .step = STEP_CLONE };
+
+	(void)w;
+	code_says(FRAME_REPORT, &r, sizeof(r));
+}
+
+static void
+a_stranger_speaks(struct world *w)
+{
+	struct step_report r = { .step = STEP_READY };
+
+	(void)w;
+	fakes.meet_fails = true;
+	code_says(FRAME_REPORT, &r, sizeof(r));
+}
+
+static void
+channel_closes(struct world *w)
+{
+	(void)w;
+	own_fd_close(&fake_jails[0].channel);
+	fake_jails[0].channel = -1;
+}
+
+static void
+channel_breaks(struct world *w)
+{
+	(void)w;
+	code_says(FRAME_ORDER, "x", 1);
+}
+
+static void
+patience_ends(struct world *w)
+{
+	struct inmate *i = worker(w);
+
+	if (i && i->patience.at_us)
+		loop_set_timer(&w->keeper->loop, &i->patience, 1);
+}
+
+static void
+zygote_dies(struct world *w)
+{
+	struct nursery *n = w->keeper->nurseries;
+
+	assert_true(nursery_reaped(n, n->zygote.pid, SIGKILL));
+}
+
+static void
+zygote_is_unfit(struct world *w)
+{
+	(void)w;
+	answer(JOIN_UNFIT, 0);
+}
+
+static void
+zygote_fails_to_fork(struct world *w)
+{
+	(void)w;
+	answer(JOIN_FAILED, 0);
+}
+
+static void
+zygote_forks_another(struct world *w)
+{
+	(void)w;
+	answer(JOIN_FORKED, fake_jails[0].run + 1000);
+}
+
+static void
+client_leaves(struct world *w)
+{
+	listen_client(w);
+	own_fd_close(&w->client);
+	w->client = -1;
+}
+
+static void
+pool_is_emptied(struct world *w)
+{
+	pool_empty(the_pool(w));
+}
+
+static void
+worker_fails(struct world *w)
+{
+	struct remit_error err;
+
+	fail_with(&err, REMIT_E_KERNEL, "something failed");
+	if (worker(w))
+		inmate_failed(worker(w), &err);
+}
+
+static const struct {
+	const char *name;
+	void (*happens)(struct world *w);
+} events[] = {
+	{ "the jail dies", jail_dies },
+	{ "the code ends", code_ends },
+	{ "the code crashes", code_crashes },
+	{ "pid 1 reports a failed step", pid_1_fails },
+	{ "the code reports a failed step", code_is_not_locked },
+	{ "a stranger speaks", a_stranger_speaks },
+	{ "the channel closes", channel_closes },
+	{ "the code breaks the protocol", channel_breaks },
+	{ "the patience ends", patience_ends },
+	{ "the zygote dies", zygote_dies },
+	{ "the zygote is unfit", zygote_is_unfit },
+	{ "the zygote fails to fork", zygote_fails_to_fork },
+	{ "the zygote forks another", zygote_forks_another },
+	{ "a client runs something", client_runs },
+	{ "the client leaves", client_leaves },
+	{ "the pool is emptied", pool_is_emptied },
+	{ "the worker fails", worker_fails },
+};
+
+#define EVENTS ARRAY_LEN(events)
+
+/* A letter for each state; '.' for a worker that is gone. */
+static const char letters[INMATE_DYING + 2] = "bjlwWtsd";
+
+static const struct {
+	const char *name;
+	void (*reach)(struct world *w);
+	enum inmate_state state;
+	const char *expected;
+} starts[] = {
+	{ "building", to_building, INMATE_BUILDING, ".dddddlddbbbbbbdd" },
+	{ "joining", to_joining, INMATE_JOINING, ".ddjddldddddljjdd" },
+	{ "locking", to_locking, INMATE_LOCKING, ".ddldddddlllllldd" },
+	{ "warming", to_warming, INMATE_WARMING, ".ddwdddddwwwwwwdd" },
+	{ "waiting", to_waiting, INMATE_WAITING, ".ddWddddWWWWWtWdd" },
+	{ "taken", to_taken, INMATE_TAKEN, ".ddttttttttttddtd" },
+	{ "spent", to_spent, INMATE_SPENT, ".ddsssssssssssssd" },
+	{ "dying", to_dying, INMATE_DYING, ".dddddddddddddddd" },
+};
+
+static char
+letter_of(const struct world *w)
+{
+	return worker(w) ? letters[worker(w)->state] : '.';
+}
+
+/* The pool counts what is there. */
+static void
+check_books(struct world *w, const char *start, const char *event)
+{
+	const struct pool *p = the_pool(w);
+	size_t waiting = 0, building = 0, wanting = 0;
+
+	for (const struct inmate *i = w->keeper->inmates; i; i = i->next) {
+		waiting += i->in_pool && i->state == INMATE_WAITING;
+		building += i->in_pool && i->state < INMATE_WAITING;
+	}
+	for (const struct session *s = p->wanting; s; s = s->want_next)
+		wanting++;
+	if (waiting != p->waiting_count || building != p->building_count ||
+	    wanting != p->wanting_count)
+		fail_msg("%s, %s: %zu wait and not %zu, %zu are built and not "
+			 "%zu, %zu are wanted and not %zu",
+			 start, event, waiting, p->waiting_count, building,
+			 p->building_count, wanting, p->wanting_count);
+	listen_client(w);
+	if (w->client >= 0 && !is_alive(w) && !w->results && !w->ended)
+		fail_msg("%s, %s: the client was never answered", start, event);
+	if (w->results > 1)
+		fail_msg("%s, %s: %u results", start, event, w->results);
+}
+
+static char
+try(size_t start, size_t event, long memory)
+{
+	struct world *w = world_new();
+	char at;
+
+	starts[start].reach(w);
+	if (!worker(w) || worker(w)->state != starts[start].state)
+		fail_msg("%s is not reached, but '%c'", starts[start].name,
+			 letter_of(w));
+	fake_memory_left = memory;
+	events[event].happens(w);
+	settle(w);
+	fake_memory_left = -1;
+	at = letter_of(w);
+	check_books(w, starts[start].name, events[event].name);
+	world_free(w);
+	return at;
+}
+
+static void
+every_event_in_every_state_leads_where_the_table_says(void **state)
+{
+	size_t before = count_fds();
+	bool failed = false;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(starts); i++) {
+		char got[EVENTS + 1] = { 0 };
+
+		for (size_t e = 0; e < EVENTS; e++)
+			got[e] = try(i, e, -1);
+		if (strcmp(got, starts[i].expected) != 0) {
+			print_error("%s: \"%s\", not \"%s\"\n", starts[i].name,
+				    got, starts[i].expected);
+			failed = true;
+		}
+	}
+	assert_false(failed);
+	assert_int_equal(count_fds(), before);
+}
+
+static void
+memory_may_fail_at_any_allocation_of_any_event(void **state)
+{
+	size_t before = count_fds(), failures = 0;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
+		for (size_t e = 0; e < EVENTS; e++)
+			for (long n = 0;; n++) {
+				fake_memory_failed = false;
+				try(i, e, n);
+				if (!fake_memory_failed)
+					break;
+				failures++;
+			}
+	/* So many that the hooks are seen to work. */
+	assert_true(failures > 20);
+	assert_int_equal(count_fds(), before);
+}
+
+/* ---- who is served ---- */
+
+static void
+a_waiting_worker_is_taken_and_its_run_is_warm(void **state)
+{
+	struct world *w = world_new();
+
+	(void)state;
+	to_taken(w);
+	assert_ptr_equal(worker(w)->session, w->session);
+	assert_int_equal(w->session->state, SESSION_RUNNING);
+	assert_true(w->session->cell.was_warm);
+	assert_int_equal(the_pool(w)->hits, 1);
+	world_free(w);
+}
+
+static void
+without_a_zygote_a_run_starts_cold(void **state)
+{
+	struct world *w = world_new();
+
+	(void)state;
+	client_runs(w);
+	settle(w);
+	assert_int_equal(worker(w)->state, INMATE_LOCKING);
+	assert_false(worker(w)->jail.warm);
+	assert_ptr_equal(worker(w)->session, w->session);
+	world_free(w);
+}
+
+/* It waits for the worker that is built for it, and is given it at once. */
+static void
+a_run_waits_for_a_warm_worker_where_there_is_a_zygote(void **state)
+{
+	struct step_report r = { .step = STEP_READY };
+	struct world *w = world_new();
+
+	(void)state;
+	to_locking(w);
+	client_runs(w);
+	settle(w);
+	assert_int_equal(the_pool(w)->wanting_count, 1);
+	assert_int_equal(w->session->state, SESSION_SEEKING);
+	code_says(FRAME_REPORT, &r, sizeof(r));
+	settle(w);
+	code_says(FRAME_WARM, "", 0);
+	settle(w);
+	assert_int_equal(the_pool(w)->wanting_count, 0);
+	assert_ptr_equal(worker(w)->session, w->session);
+	assert_int_equal(w->session->state, SESSION_RUNNING);
+	world_free(w);
+}
+
+static void
+a_client_that_leaves_while_it_waits_is_not_served(void **state)
+{
+	struct world *w = world_new();
+
+	(void)state;
+	to_locking(w);
+	client_runs(w);
+	settle(w);
+	client_leaves(w);
+	settle(w);
+	assert_false(is_alive(w));
+	assert_int_equal(the_pool(w)->wanting_count, 0);
+	assert_int_equal(w->keeper->running, 0);
+	world_free(w);
+}
+
+/* The zygote may be at fault: then a run gets a jail of its own. */
+static void
+a_run_whose_warm_worker_fails_starts_cold(void **state)
+{
+	struct world *w = world_new();
+
+	(void)state;
+	to_locking(w);
+	client_runs(w);
+	settle(w);
+	worker_fails(w);
+	settle(w);
+	assert_int_equal(the_pool(w)->wanting_count, 0);
+	assert_non_null(w->session->inmate);
+	assert_false(w->session->inmate->jail.warm);
+	world_free(w);
+}
+
+static void
+after_failures_in_a_row_nothing_warm_is_built_for_a_while(void **state)
+{
+	struct world *w = world_new();
+	struct remit_error err;
+
+	(void)state;
+	to_waiting(w);
+	fail_with(&err, REMIT_E_KERNEL, "something failed");
+	the_pool(w)->target = 4;
+	for (int i = 0; i < 3; i++)
+		pool_failed(the_pool(w), &err);
+	assert_true(the_pool(w)->not_before_us > loop_now_us());
+	assert_false(pool_refill(the_pool(w), loop_now_us()));
+	assert_int_equal(the_pool(w)->building_count, 0);
+	world_free(w);
+}
+
+static void
+a_pool_that_was_not_used_for_long_lets_its_workers_go(void **state)
+{
+	struct world *w = world_new();
+
+	(void)state;
+	to_waiting(w);
+	pool_shrink(the_pool(w), the_pool(w)->used_us + 1000000);
+	assert_int_equal(worker(w)->state, INMATE_DYING);
+	assert_int_equal(the_pool(w)->waiting_count, 0);
+	world_free(w);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			every_event_in_every_state_leads_where_the_table_says),
+		cmocka_unit_test(
+			memory_may_fail_at_any_allocation_of_any_event),
+		cmocka_unit_test(a_waiting_worker_is_taken_and_its_run_is_warm),
+		cmocka_unit_test(without_a_zygote_a_run_starts_cold),
+		cmocka_unit_test(
+			a_run_waits_for_a_warm_worker_where_there_is_a_zygote),
+		cmocka_unit_test(
+			a_client_that_leaves_while_it_waits_is_not_served),
+		cmocka_unit_test(a_run_whose_warm_worker_fails_starts_cold),
+		cmocka_unit_test(
+			after_failures_in_a_row_nothing_warm_is_built_for_a_while),
+		cmocka_unit_test(
+			a_pool_that_was_not_used_for_long_lets_its_workers_go),
+	};
+
+	world_hook_memory();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,164 @@
+/*
+ * session_committer: its report is taken whole or not at all, whatever becomes
+ * of the process. What a commit writes is in test_commit.c.
+ */
+#include "session_committer.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+static const char none[] = "\"changes\":[],\"changes_skipped\":[]";
+
+struct world {
+	struct loop loop;
+	struct committer committer;
+	struct buf changes;
+	bool is_over;
+};
+
+static void
+on_report(void *owner, uint32_t events)
+{
+	struct world *w = owner;
+
+	(void)events;
+	w->is_over = committer_read(&w->committer);
+	w->loop.stop = w->is_over;
+}
+
+static void
+open_world(struct world *w)
+{
+	struct remit_error err;
+
+	*w = (struct world){ .committer = COMMITTER_INIT,
+			     .changes = BUF_INIT(2 << 20) };
+	assert_int_equal(loop_open(&w->loop, &err), 0);
+}
+
+static void
+close_world(struct world *w)
+{
+	committer_free(&w->committer, &w->loop);
+	buf_free(&w->changes);
+	loop_free(&w->loop);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+}
+
+/* Of a plan without folders to write to; `stopped` as in committer_start(). */
+static void
+start(struct world *w, pid_t stopped)
+{
+	static const struct policy policy = { 0 };
+	static const struct buf known = { 0 };
+	static const struct plan plan = { .policy = &policy };
+	struct commit_order o = {
+		.plan = &plan,
+		.runtime_dir = "/nowhere",
+		.known = &known,
+	};
+	struct remit_error err;
+
+	if (committer_start(&w->committer, &w->loop, &o, stopped, on_report, w,
+			    &err) < 0)
+		fail_msg("%s", err.message);
+}
+
+static void
+finish(struct world *w)
+{
+	struct remit_error err;
+
+	if (loop_run(&w->loop, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_true(w->is_over);
+	assert_int_equal(
+		committer_finish(&w->committer, &w->loop, &w->changes, &err),
+		0);
+	assert_int_equal(w->committer.process, -1);
+	assert_int_equal(w->committer.report, -1);
+}
+
+static void
+a_whole_report_is_the_changes(void **state)
+{
+	struct world w;
+
+	(void)state;
+	open_world(&w);
+	start(&w, 0);
+	finish(&w);
+	assert_string_equal(buf_text(&w.changes), none);
+	/* And once more, by the same session. */
+	w.loop.stop = w.is_over = false;
+	start(&w, 0);
+	finish(&w);
+	assert_string_equal(buf_text(&w.changes), none);
+	close_world(&w);
+}
+
+/* It waits for a process that never stops: this one. */
+static void
+a_process_that_is_killed_has_not_written_all(void **state)
+{
+	struct world w;
+
+	(void)state;
+	for (int late = 0; late < 2; late++) {
+		open_world(&w);
+		start(&w, getpid());
+		committer_stop(&w.committer);
+		w.committer.is_late = late;
+		finish(&w);
+		assert_non_null(strstr(buf_text(&w.changes),
+				       late ? "commit" : "was killed"));
+		assert_int_equal(w.committer.known.len, 0);
+		close_world(&w);
+	}
+}
+
+static void
+half_a_report_is_none(void **state)
+{
+	static const char whole[] = "\2\0\0\0kn{}\n";
+
+	(void)state;
+	for (size_t len = 0; len < sizeof(whole); len++) {
+		struct remit_error err;
+		struct world w;
+
+		open_world(&w);
+		assert_int_equal(buf_add(&w.committer.text, whole, len), 0);
+		assert_int_equal(committer_finish(&w.committer, &w.loop,
+						  &w.changes, &err),
+				 0);
+		if (len == sizeof(whole) - 1)
+			assert_string_equal(buf_text(&w.changes), "{}");
+		else
+			assert_non_null(strstr(buf_text(&w.changes),
+					       "not all written"));
+		assert_int_equal(w.committer.known.len,
+				 len == sizeof(whole) - 1 ? 2 : 0);
+		close_world(&w);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_whole_report_is_the_changes),
+		cmocka_unit_test(a_process_that_is_killed_has_not_written_all),
+		cmocka_unit_test(half_a_report_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
