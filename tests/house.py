@@ -75,6 +75,20 @@ def tables_are_complete() -> list[str]:
     ]
 
 
+def session_is_small() -> list[str]:
+    """What belongs to a cell, a clock or the committer is in a struct of its own, with tests."""
+    header = re.sub(r"/\*.*?\*/", "", next((ROOT / "src").rglob("session.h")).read_text(), flags=re.S)
+    members = {}
+    for name in ("session", "filing"):
+        body = re.search(rf"^struct {name} {{\n(.*?)^}};", header, re.S | re.M).group(1)
+        members[name] = [d for line in body.split(";") for d in line.split(",") if d.strip()]
+    all_members = members["session"] + members["filing"][1:]
+    booleans = [m for m in all_members if "bool " in m]
+    if len(all_members) > 45 or len(booleans) > 10:
+        return [f"struct session has {len(all_members)} members, {len(booleans)} of them booleans"]
+    return []
+
+
 def changelog_is_current() -> list[str]:
     """The first version in CHANGELOG.md is the one that VERSION names."""
     version = (ROOT / "VERSION").read_text().strip()
@@ -82,7 +96,7 @@ def changelog_is_current() -> list[str]:
     return [] if first and first[1] == version else [f"CHANGELOG.md does not begin with {version} (unreleased, or a date)"]
 
 
-CHECKS = [folder_order, banned_functions, purposes, long_files, tables_are_complete, changelog_is_current]
+CHECKS = [folder_order, banned_functions, purposes, long_files, tables_are_complete, session_is_small, changelog_is_current]
 
 if __name__ == "__main__":
     found = [f"{check.__name__}: {problem}" for check in CHECKS for problem in check()]

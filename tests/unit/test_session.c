@@ -22,6 +22,7 @@
 #include "harvest.h"
 #include "keeper_world.h"
 #include "pool.h"
+#include "session_part.h"
 
 /* Before cmocka takes the name for a macro. */
 static int (*const fail_with)(struct remit_error *, enum remit_code,
@@ -550,6 +551,27 @@ memory_may_fail_at_any_allocation_of_any_event(void **state)
 	assert_int_equal(count_fds(), before);
 }
 
+static void
+an_illegal_transition_aborts_where_tests_run(void **state)
+{
+	struct world *w = world_new();
+	int wait_status;
+	pid_t pid;
+
+	(void)state;
+	pid = fork();
+	if (pid == 0) {
+		signal(SIGABRT, SIG_DFL);
+		freopen("/dev/null", "w", stderr);
+		(void)session_enter(w->session, SESSION_COMMITTING);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &wait_status, 0), pid);
+	assert_true(WIFSIGNALED(wait_status));
+	assert_int_equal(WTERMSIG(wait_status), SIGABRT);
+	world_free(w);
+}
+
 int
 main(void)
 {
@@ -558,6 +580,7 @@ main(void)
 			every_event_in_every_state_leads_where_the_table_says),
 		cmocka_unit_test(
 			memory_may_fail_at_any_allocation_of_any_event),
+		cmocka_unit_test(an_illegal_transition_aborts_where_tests_run),
 	};
 
 	world_hook_memory();
