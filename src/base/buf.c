@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static int
-make_room(struct buf *b, size_t n)
+int
+buf_reserve(struct buf *b, size_t n)
 {
 	size_t want, room;
 	char *data;
@@ -33,7 +33,7 @@ make_room(struct buf *b, size_t n)
 int
 buf_add(struct buf *b, const void *bytes, size_t n)
 {
-	if (make_room(b, n) < 0)
+	if (buf_reserve(b, n) < 0)
 		return -1;
 	if (n)
 		memcpy(b->data + b->len, bytes, n);
@@ -51,13 +51,24 @@ buf_addf(struct buf *b, const char *fmt, ...)
 	va_start(ap, fmt);
 	n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
-	if (n < 0 || make_room(b, (size_t)n) < 0)
+	if (n < 0 || buf_reserve(b, (size_t)n) < 0)
 		return -1;
 	va_start(ap, fmt);
 	vsnprintf(b->data + b->len, (size_t)n + 1, fmt, ap);
 	va_end(ap);
 	b->len += (size_t)n;
 	return 0;
+}
+
+void
+buf_fit(struct buf *b)
+{
+	char *fitted = b->data ? realloc(b->data, b->len + 1) : NULL;
+
+	if (!fitted)
+		return;
+	b->data = fitted;
+	b->room = b->len + 1;
 }
 
 void

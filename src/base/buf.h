@@ -23,7 +23,11 @@ struct buf {
 
 /* -1 with errno EFBIG (over the cap; nothing was added) or ENOMEM. */
 int buf_add(struct buf *b, const void *bytes, size_t n) must_check;
+/* Room for n more bytes, so that adding them copies nothing. */
+int buf_reserve(struct buf *b, size_t n) must_check;
 int buf_addf(struct buf *b, const char *fmt, ...) must_check printf_like(2, 3);
+/* Give back the room that is not used. */
+void buf_fit(struct buf *b);
 /* Drop the first n bytes. */
 void buf_drop(struct buf *b, size_t n);
 void buf_free(struct buf *b);

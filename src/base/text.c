@@ -3,8 +3,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "buf.h"
-
 /* Bytes of the character at `s`, 0 if it is invalid, -1 if it is cut off. */
 static int
 character(const unsigned char *s, size_t len)
@@ -104,8 +102,8 @@ escaped_len(const char *text, size_t len)
 }
 
 /* At least as long as the JSON is. */
-static size_t
-json_bound(const json_t *value)
+size_t
+text_json_bound(const json_t *value)
 {
 	size_t n = 2, i;
 	const char *key;
@@ -118,14 +116,14 @@ json_bound(const json_t *value)
 	case JSON_ARRAY:
 		json_array_foreach(value, i, item)
 		{
-			n += json_bound(item) + 1;
+			n += text_json_bound(item) + 1;
 		}
 		return n;
 	case JSON_OBJECT:
 		json_object_foreach((json_t *)value, key, item)
 		{
-			n += escaped_len(key, strlen(key)) + json_bound(item) +
-			     2;
+			n += escaped_len(key, strlen(key)) +
+			     text_json_bound(item) + 2;
 		}
 		return n;
 	default:
@@ -133,23 +131,68 @@ json_bound(const json_t *value)
 	}
 }
 
-char *
-text_from_json(const json_t *doc, size_t extra, size_t *len)
+/* The words that most members of a result are, without the parser's set-up. */
+static const char *
+short_json(const json_t *value)
 {
-	const size_t flags = JSON_COMPACT | JSON_REAL_PRECISION(15);
-	size_t bound = json_bound(doc);
-	char *text = malloc(bound + extra + 1), *fitted;
-
-	*len = text ? json_dumpb(doc, text, bound, flags) : 0;
-	if (!*len || *len > bound) {
-		free(text);
+	switch (json_typeof(value)) {
+	case JSON_NULL:
+		return "null";
+	case JSON_TRUE:
+		return "true";
+	case JSON_FALSE:
+		return "false";
+	case JSON_ARRAY:
+		return json_array_size(value) ? NULL : "[]";
+	default:
 		return NULL;
 	}
-	text[*len] = '\0';
-	fitted = realloc(text, *len + extra + 1);
-	if (fitted)
-		text = fitted;
-	return text;
+}
+
+int
+text_add_json(struct buf *out, const json_t *value)
+{
+	const size_t flags =
+		JSON_COMPACT | JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY;
+	const char *word = short_json(value);
+	size_t bound, len;
+
+	if (word)
+		return buf_add(out, word, strlen(word));
+	bound = text_json_bound(value);
+	if (buf_reserve(out, bound) < 0)
+		return -1;
+	len = json_dumpb(value, out->data + out->len, bound, flags);
+	if (!len || len > bound) {
+		errno = ENOMEM;
+		return -1;
+	}
+	out->len += len;
+	out->data[out->len] = '\0';
+	return 0;
+}
+
+int
+text_add_name(struct buf *out, const char *name)
+{
+	bool first = !out->len || out->data[out->len - 1] == '{';
+
+	if (buf_add(out, first ? "\"" : ",\"", first ? 1 : 2) < 0 ||
+	    buf_add(out, name, strlen(name)) < 0)
+		return -1;
+	return buf_add(out, "\":", 2);
+}
+
+char *
+text_from_json(const json_t *doc, size_t *len)
+{
+	own(buf) struct buf out = BUF_INIT(SIZE_MAX / 4);
+
+	if (text_add_json(&out, doc) < 0)
+		return NULL;
+	buf_fit(&out);
+	*len = out.len;
+	return take_ptr(&out.data);
 }
 
 char *

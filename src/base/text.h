@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "own.h"
+#include "buf.h"
 
 /* The length of the longest prefix that is valid UTF-8 (no surrogates, no
    overlong forms, nothing above U+10FFFF). */
@@ -19,10 +19,16 @@ bool text_is_cut(const char *bytes, size_t len);
 /* A JSON string; invalid bytes become U+FFFD. NULL without memory. */
 json_t *text_to_json(const char *bytes, size_t len);
 
-/* A document as compact JSON, a new string, with room for `extra` more bytes.
-   The text is written once and never copied, since it may be long. NULL without
-   memory, and for what is no JSON. */
-char *text_from_json(const json_t *doc, size_t extra, size_t *len);
+/* A document as compact JSON, a new string. The text is written once and never
+   copied, since it may be long. NULL without memory. */
+char *text_from_json(const json_t *doc, size_t *len);
+/* The same at the end of a buffer; any value. -1 as buf_add(). */
+int text_add_json(struct buf *out, const json_t *value) must_check;
+/* Begins a member of the object that is being written: a comma unless it is the
+   first, and the name, which must need no escapes. */
+int text_add_name(struct buf *out, const char *name) must_check;
+/* At least as many bytes as text_add_json() adds. */
+size_t text_json_bound(const json_t *value);
 
 /* Base64, a new string. NULL without memory. */
 char *text_base64(const char *bytes, size_t len);

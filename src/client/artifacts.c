@@ -243,13 +243,15 @@ int
 artifacts_tell(struct artifacts *a, json_t *result, struct remit_error *err)
 {
 	json_t *skipped = json_object_get(result, "artifacts_skipped");
+	bool any = a && a->folder >= 0;
 
-	forget(a);
-	if (a->folder < 0)
-		return 0;
-	if (json_object_set_new(result, "artifacts", sorted(a->made)) < 0 ||
-	    (json_array_size(a->skipped) &&
-	     json_array_extend(skipped, a->skipped) < 0))
+	if (a)
+		forget(a);
+	if (json_object_set_new(result, "artifacts",
+				any ? sorted(a->made) : json_array()) < 0)
+		return no_memory(err);
+	if (any && json_array_size(a->skipped) &&
+	    json_array_extend(skipped, a->skipped) < 0)
 		return no_memory(err);
 	return 0;
 }

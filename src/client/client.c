@@ -188,15 +188,13 @@ run_free(struct run *r)
 static int
 take_result(struct run *r, const struct frame *f, struct remit_error *err)
 {
-	json_t *document;
+	const struct result_parts parts = {
+		.displays = &r->displays,
+		.calls = &r->calls,
+		.artifacts = &r->artifacts,
+	};
 
-	if (result_view_finish(r->result, f->payload, f->len, err) < 0 ||
-	    result_view_show(r->result, displays_take(&r->displays), err) < 0)
-		return -1;
-	document = result_view_document(r->result);
-	if (tool_calls_tell(&r->calls, document, err) < 0)
-		return -1;
-	return artifacts_tell(&r->artifacts, document, err);
+	return result_view_finish(r->result, f->payload, f->len, &parts, err);
 }
 
 static int

@@ -210,7 +210,7 @@ finish(struct displays *d, const struct display_head *h,
 	}
 	if (d->on_display)
 		d->on_display(d->user, &all);
-	if ((to->len && buf_add(to, ",", 1) < 0) ||
+	if ((!all.is_value && buf_add(to, to->len ? "," : "[", 1) < 0) ||
 	    write_down(to, h, &all, no_json) < 0)
 		return no_memory(err);
 	d->total_bytes = d->data.len = 0;
@@ -259,19 +259,19 @@ displays_add(struct displays *d, const char *bytes, size_t len,
 	return finish_if_whole(d, err);
 }
 
-char *
-displays_take(struct displays *d)
+int
+displays_take(struct displays *d, struct buf *value, struct buf *shown,
+	      struct remit_error *err)
 {
-	own(buf) struct buf out = BUF_INIT(SIZE_MAX / 4);
-	const char *value = d->value.len ? buf_text(&d->value) : "null";
-
-	if (buf_addf(&out, "\"value\":") < 0 ||
-	    buf_add(&out, value, strlen(value)) < 0 ||
-	    buf_addf(&out, ",\"displays\":[") < 0 ||
-	    buf_add(&out, buf_text(&d->shown), d->shown.len) < 0 ||
-	    buf_add(&out, "]", 1) < 0)
-		return NULL;
-	return take_ptr(&out.data);
+	if ((!d->value.len && buf_add(&d->value, "null", 4) < 0) ||
+	    (!d->shown.len && buf_add(&d->shown, "[", 1) < 0) ||
+	    buf_add(&d->shown, "]", 1) < 0)
+		return no_memory(err);
+	*value = d->value;
+	*shown = d->shown;
+	d->value = (struct buf)BUF_INIT(d->value.cap);
+	d->shown = (struct buf)BUF_INIT(d->shown.cap);
+	return 0;
 }
 
 void

@@ -20,8 +20,8 @@ struct displays {
 	struct buf data;
 	uint64_t total_bytes; /* 0: none comes */
 	/* of all: */
-	struct buf value; /* JSON, or nothing */
-	struct buf shown; /* JSON objects with commas */
+	struct buf value; /* a JSON object, or nothing */
+	struct buf shown; /* a JSON list but for its end, or nothing */
 };
 
 /* The keeper keeps to the policy's caps: these are the table's maxima. */
@@ -40,8 +40,10 @@ int displays_begin(struct displays *d, const char *payload, size_t len,
 		   struct remit_error *err) must_check;
 int displays_add(struct displays *d, const char *bytes, size_t len,
 		 struct remit_error *err) must_check;
-/* `"value":...,"displays":[...]`, a new string; NULL without memory. */
-char *displays_take(struct displays *d);
+/* Hands over the value, a JSON object or null, and what was shown, a JSON list.
+ */
+int displays_take(struct displays *d, struct buf *value, struct buf *shown,
+		  struct remit_error *err) must_check;
 void displays_free(struct displays *d);
 
 /* Whether a part of this type is text; other parts are written as base64. */

@@ -79,11 +79,12 @@ add_tools(struct buf *out, const struct tools *tools, const struct buf *limits)
 	return buf_addf(out, "%s%s", outro, buf_text(limits));
 }
 
-/* One frame is the whole answer. */
+/* One frame is the whole answer, unless the answer is a result. */
 static int
 receive(const struct remit *r, bool shared, struct link *l, struct frame *f,
 	struct remit_error *err)
 {
+	f->type = FRAME_NONE;
 	do {
 		struct pollfd p = { .fd = l->fd, .events = POLLIN };
 
@@ -98,16 +99,23 @@ receive(const struct remit *r, bool shared, struct link *l, struct frame *f,
 	return 0;
 }
 
-/* The plan cannot be made: why is a result's error. */
+/* The plan cannot be made: a result's error says why. */
 static int
-blame(const struct frame *f, struct remit_error *err)
+blame(const struct remit *r, bool shared, struct link *l, struct frame *f,
+      struct remit_error *err)
 {
-	struct remit_result *res;
+	const struct result_parts none = { 0 };
+	struct remit_result *res = result_view_new(err);
+	int failed = !res;
 
-	if (f->type != FRAME_RESULT)
-		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
-	res = result_view_new(err);
-	if (res && result_view_finish(res, f->payload, f->len, err) == 0)
+	if (!failed && f->type == FRAME_ENFORCEMENT)
+		failed =
+			result_view_enforce(res, f->payload, f->len, err) < 0 ||
+			receive(r, shared, l, f, err) < 0;
+	if (!failed && f->type != FRAME_RESULT)
+		failed = fail(err, REMIT_E_PROTOCOL, "unexpected frame");
+	if (!failed &&
+	    result_view_finish(res, f->payload, f->len, &none, err) == 0)
 		result_view_blame(res, err);
 	remit_result_free(res);
 	return -1;
@@ -150,7 +158,7 @@ ask(struct remit *r, bool shared, const char *policy_json, int session,
 	    link_flush(&l, err) < 0 || receive(r, shared, &l, &f, err) < 0)
 		return -1;
 	if (f.type != FRAME_INSTRUCTIONS)
-		return blame(&f, err);
+		return blame(r, shared, &l, &f, err);
 	return take(&f, out, limits, err);
 }
 

@@ -4,15 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "buf.h"
+#include "artifacts.h"
+#include "displays.h"
+#include "result_member.h"
 #include "text.h"
+#include "tool_calls.h"
 
 struct remit_result {
 	struct buf out, err;
-	json_t *doc;	   /* but for the enforcement */
-	char *enforcement; /* a JSON array, or NULL */
-	char *shown;	   /* members with the value and displays, or NULL */
-	char *text;
+	json_t *doc; /* all members but those that are text: */
+	struct buf enforcement, value, shown;
+	struct buf text; /* of the whole, once it was asked for */
+	bool is_done;
 };
 
 struct remit_result *
@@ -26,6 +29,7 @@ result_view_new(struct remit_error *err)
 	}
 	/* The keeper keeps to the policy's caps, which end at 1 GiB. */
 	r->out.cap = r->err.cap = (size_t)1 << 30;
+	r->enforcement.cap = frame_rules[FRAME_ENFORCEMENT].max;
 	return r;
 }
 
@@ -37,9 +41,10 @@ remit_result_free(struct remit_result *r)
 	buf_free(&r->out);
 	buf_free(&r->err);
 	json_decref(r->doc);
-	free(r->enforcement);
-	free(r->shown);
-	free(r->text);
+	buf_free(&r->enforcement);
+	buf_free(&r->value);
+	buf_free(&r->shown);
+	buf_free(&r->text);
 	free(r);
 }
 
@@ -60,8 +65,8 @@ static int
 set_stream(json_t *doc, const char *key, const struct buf *b)
 {
 	char truncated[32], base64[32];
+	own_mem char *encoded = NULL;
 	size_t len = b->len;
-	char *encoded;
 
 	snprintf(truncated, sizeof(truncated), "%s_truncated", key);
 	/* The cap may have cut a character in two. */
@@ -76,49 +81,162 @@ set_stream(json_t *doc, const char *key, const struct buf *b)
 	encoded = text_base64(buf_text(b), b->len);
 	if (!encoded)
 		return -1;
-	json_object_set_new(doc, base64, json_string(encoded));
-	free(encoded);
-	return 0;
+	return json_object_set_new(doc, base64, json_string(encoded));
 }
 
 int
 result_view_enforce(struct remit_result *r, const char *json, size_t len,
 		    struct remit_error *err)
 {
-	r->enforcement = strndup(json, len);
-	return r->enforcement ? 0 : fail_sys(err, REMIT_E_MEMORY, "result");
-}
-
-int
-result_view_show(struct remit_result *r, char *json, struct remit_error *err)
-{
-	r->shown = json;
-	return json ? 0 : fail_sys(err, REMIT_E_MEMORY, "result");
-}
-
-int
-result_view_finish(struct remit_result *r, const char *json, size_t len,
-		   struct remit_error *err)
-{
-	json_error_t where;
-
-	r->doc = json_loadb(json, len, 0, &where);
-	if (!json_is_object(r->doc))
+	if (len < 2 || json[0] != '[' || json[len - 1] != ']')
 		return fail(err, REMIT_E_PROTOCOL,
-			    "the keeper's result makes no sense: %s",
-			    where.text);
+			    "the keeper's enforcement is not a list");
+	r->enforcement.len = 0;
+	if (buf_add(&r->enforcement, json, len) < 0)
+		return fail_sys(err, REMIT_E_MEMORY, "result");
+	return 0;
+}
+
+/* ---- building ---- */
+
+/* Each member of these sources is there, as it should be. */
+static int
+check_members(const json_t *doc, unsigned sources, struct remit_error *err)
+{
+	size_t known = 0;
+
+	for (size_t i = 0; i < RESULT_MEMBERS; i++) {
+		const struct result_row *row = &result_rows[i];
+		const json_t *value;
+
+		if (!(row->source & sources))
+			continue;
+		value = json_object_get(doc, row->name);
+		known += value != NULL;
+		if (!value && row->source != RESULT_BY_ENCODING)
+			return fail(err, REMIT_E_PROTOCOL,
+				    "the result lacks \"%s\"", row->name);
+		if (value && !(1u << json_typeof(value) & row->types))
+			return fail(err, REMIT_E_PROTOCOL,
+				    "the result's \"%s\" is of another type",
+				    row->name);
+	}
+	if (json_object_size(doc) != known)
+		return fail(err, REMIT_E_PROTOCOL,
+			    "the result has members that this release does not "
+			    "know");
+	return 0;
+}
+
+static int
+add_parts(struct remit_result *r, const struct result_parts *parts,
+	  struct remit_error *err)
+{
+	struct displays none = DISPLAYS_INIT(NULL, NULL);
+	struct displays *d = parts->displays ? parts->displays : &none;
+
+	if (displays_take(d, &r->value, &r->shown, err) < 0 ||
+	    tool_calls_tell(parts->calls, r->doc, err) < 0 ||
+	    artifacts_tell(parts->artifacts, r->doc, err) < 0)
+		return -1;
 	if (set_stream(r->doc, "stdout", &r->out) < 0 ||
 	    set_stream(r->doc, "stderr", &r->err) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "result");
 	return 0;
 }
 
+int
+result_view_finish(struct remit_result *r, const char *json, size_t len,
+		   const struct result_parts *parts, struct remit_error *err)
+{
+	const unsigned all =
+		RESULT_BY_KEEPER | RESULT_BY_LIBRARY | RESULT_BY_ENCODING;
+	json_error_t where;
+
+	json_decref(r->doc);
+	r->doc = json_loadb(json, len, 0, &where);
+	if (!json_is_object(r->doc))
+		return fail(err, REMIT_E_PROTOCOL,
+			    "the keeper's result makes no sense: %s",
+			    where.text);
+	if (check_members(r->doc, RESULT_BY_KEEPER, err) < 0)
+		return fail_within(err, "from the keeper");
+	if (!r->enforcement.len)
+		return fail(err, REMIT_E_PROTOCOL,
+			    "from the keeper: the result lacks "
+			    "\"enforcement\", which says what held the code");
+	if (add_parts(r, parts, err) < 0 || check_members(r->doc, all, err) < 0)
+		return -1;
+	r->is_done = true;
+	return 0;
+}
+
+/* As a keeper writes an error of its own. */
+static json_t *
+error_of(const struct remit_error *why)
+{
+	json_t *error = json_pack(
+		"{s:s, s:o, s:s, s:n}", "name", remit_code_name(why->code),
+		"value", text_to_json(why->message, strlen(why->message)),
+		"traceback", "", "line");
+
+	if (why->where[0])
+		json_object_set_new(error, "where", json_string(why->where));
+	if (why->remedy[0])
+		json_object_set_new(error, "remedy", json_string(why->remedy));
+	return error;
+}
+
+/* What a keeper would send of a job that it has not seen. */
+static json_t *
+nothing_happened(enum status status, const struct remit_error *why)
+{
+	json_t *doc = json_object();
+
+	for (size_t i = 0; i < RESULT_MEMBERS; i++) {
+		const struct result_row *row = &result_rows[i];
+
+		if (row->source == RESULT_BY_KEEPER)
+			json_object_set_new(doc, row->name,
+					    json_loads(row->nothing,
+						       JSON_DECODE_ANY, NULL));
+	}
+	json_object_set_new(doc, result_rows[RESULT_STATUS].name,
+			    json_string(statuses[status].name));
+	json_object_set_new(doc, result_rows[RESULT_ERROR].name, error_of(why));
+	json_object_set_new(doc, result_rows[RESULT_REMIT_VERSION].name,
+			    json_string(remit_version()));
+	json_object_set_new(doc, result_rows[RESULT_REMIT_EXIT_CODE].name,
+			    json_integer(statuses[status].exit_code));
+	return doc;
+}
+
+struct remit_result *
+result_view_of_error(enum status status, const struct remit_error *why)
+{
+	const char *rows = result_rows[RESULT_ENFORCEMENT].nothing;
+	const struct result_parts none = { 0 };
+	json_auto_t *doc = nothing_happened(status, why);
+	own_mem char *text = doc ? json_dumps(doc, JSON_COMPACT) : NULL;
+	struct remit_error err;
+	struct remit_result *r = result_view_new(&err);
+
+	if (r && text &&
+	    result_view_enforce(r, rows, strlen(rows), &err) == 0 &&
+	    result_view_finish(r, text, strlen(text), &none, &err) == 0)
+		return r;
+	remit_result_free(r);
+	return NULL;
+}
+
+/* ---- reading ---- */
+
 void
 result_view_bytes(const struct remit_result *r, uint64_t *output,
 		  uint64_t *shown)
 {
 	*output = r->out.len + r->err.len;
-	*shown = r->shown ? strlen(r->shown) : 0;
+	*shown = r->value.len + r->shown.len;
 }
 
 json_t *
@@ -127,10 +245,28 @@ result_view_document(const struct remit_result *r)
 	return r->doc;
 }
 
+json_t *
+result_view_value(const struct remit_result *r, bool *exact)
+{
+	const size_t flags = JSON_DECODE_ANY | JSON_ALLOW_NUL;
+	const char *text = buf_text(&r->value);
+	json_t *value = json_loads(text, flags, NULL);
+
+	*exact = value != NULL;
+	return value ? value
+		     : json_loads(text, flags | JSON_DECODE_INT_AS_REAL, NULL);
+}
+
+json_t *
+result_view_enforcement(const struct remit_result *r)
+{
+	return json_loads(buf_text(&r->enforcement), 0, NULL);
+}
+
 bool
 result_view_is_done(const struct remit_result *r)
 {
-	return r->doc != NULL;
+	return r->is_done;
 }
 
 bool
@@ -187,59 +323,90 @@ remit_result_exit_code(const struct remit_result *r)
 		json_object_get(r->doc, "remit_exit_code"));
 }
 
-/* Members with the enforcement, and with what was shown. */
-static int
-write_members(const struct remit_result *r, struct buf *out)
-{
-	const char *rows = r->enforcement ? r->enforcement : "[]";
-	const char *shown =
-		r->shown ? r->shown : "\"value\":null,\"displays\":[]";
+/* ---- as text ---- */
 
-	/* Not by printf, which ends at 2 GiB. */
-	return buf_add(out, ",", 1) < 0 ||
-			       buf_add(out, shown, strlen(shown)) < 0 ||
-			       buf_addf(out, ",\"enforcement\":") < 0 ||
-			       buf_add(out, rows, strlen(rows)) < 0
-		       ? -1
-		       : 0;
+/* A member that is text already; NULL: it is in the document, or nowhere. */
+static const char *
+text_member(const struct remit_result *r, const struct result_heading *h,
+	    enum result_member member)
+{
+	switch (member) {
+	case RESULT_ID:
+		return h ? h->id : NULL;
+	case RESULT_LINE:
+		return h ? h->line : NULL;
+	case RESULT_VALUE:
+		return buf_text(&r->value);
+	case RESULT_DISPLAYS:
+		return buf_text(&r->shown);
+	case RESULT_ENFORCEMENT:
+		return buf_text(&r->enforcement);
+	default:
+		return NULL;
+	}
 }
 
-/* The document with these members in their place. Escaped output is up to six
-   times as long as what the code wrote: so there is one copy of it. */
-static char *
-write_whole(const struct remit_result *r)
+static size_t
+text_bound(const struct remit_result *r, const struct result_heading *h)
 {
-	/* A quote inside a string is escaped: this is no part of one. */
-	static const char next[] = ",\"denials\":";
-	own(buf) struct buf more = BUF_INIT(SIZE_MAX / 4);
-	char *text, *at;
-	size_t len;
+	size_t n = text_json_bound(r->doc);
 
-	if (write_members(r, &more) < 0)
-		return NULL;
-	text = text_from_json(r->doc, more.len, &len);
-	at = text ? strstr(text, next) : NULL;
-	if (at) {
-		memmove(at + more.len, at, strlen(at) + 1);
-		memcpy(at, more.data, more.len);
+	for (int i = 0; i < RESULT_MEMBERS; i++) {
+		const char *text = text_member(r, h, (enum result_member)i);
+
+		if (text)
+			n += strlen(result_rows[i].name) + strlen(text) + 4;
 	}
-	return text;
+	return n;
+}
+
+static int
+add_member(const struct remit_result *r, const struct result_heading *h,
+	   enum result_member member, struct buf *out)
+{
+	const char *name = result_rows[member].name;
+	const char *text = text_member(r, h, member);
+	const json_t *value = text ? NULL : json_object_get(r->doc, name);
+
+	if (!text && !value)
+		return 0; /* result_view_finish() has seen what must be there */
+	if (text_add_name(out, name) < 0)
+		return -1;
+	return text ? buf_add(out, text, strlen(text))
+		    : text_add_json(out, value);
+}
+
+int
+result_view_write(const struct remit_result *r,
+		  const struct result_heading *heading, struct buf *out)
+{
+	own(buf) struct buf text = BUF_INIT(SIZE_MAX / 4);
+
+	/* Escaped output is up to six times as long as what the code wrote: so
+	   it is written once, to where it stays. */
+	if (buf_reserve(&text, text_bound(r, heading)) < 0 ||
+	    buf_add(&text, "{", 1) < 0)
+		return -1;
+	for (int i = 0; i < RESULT_MEMBERS; i++)
+		if (add_member(r, heading, (enum result_member)i, &text) < 0)
+			return -1;
+	if (buf_add(&text, "}", 1) < 0)
+		return -1;
+	buf_fit(&text);
+	*out = text;
+	text = (struct buf)BUF_INIT(0);
+	return 0;
 }
 
 const char *
 remit_result_json(const struct remit_result *r)
 {
 	/* Made when first asked for; a result belongs to one thread. */
-	if (!r->text)
-		((struct remit_result *)r)->text = write_whole(r);
-	return r->text;
-}
+	struct buf *text = &((struct remit_result *)r)->text;
 
-char *
-result_view_take_json(struct remit_result *r)
-{
-	remit_result_json(r);
-	return take_ptr(&r->text);
+	if (!text->data && result_view_write(r, NULL, text) < 0)
+		return NULL;
+	return buf_text(text);
 }
 
 const char *

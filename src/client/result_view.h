@@ -1,6 +1,7 @@
 /*
- * result_view: a result as it arrives: output piece by piece, then the
- * keeper's document, then both as one.
+ * result_view: a result as it arrives, and the one place where its document is
+ * built: from the keeper's facts and claims, the plan's enforcement, and what
+ * the library itself received, called and wrote.
  */
 #ifndef REMIT_RESULT_VIEW_H
 #define REMIT_RESULT_VIEW_H
@@ -9,28 +10,63 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "buf.h"
 #include "error.h"
+#include "status.h"
+
+struct artifacts;
+struct displays;
+struct tool_calls;
 
 struct remit_result *result_view_new(struct remit_error *err);
 int result_view_add(struct remit_result *r, enum remit_stream stream,
 		    const char *bytes, size_t len,
 		    struct remit_error *err) must_check;
-/* The rows of the plan, as text. */
+/* The rows of the plan: a JSON list. */
 int result_view_enforce(struct remit_result *r, const char *json, size_t len,
 			struct remit_error *err) must_check;
+
+/* What a run has received besides output and enforcement; NULL: it asked for
+   none of that kind. */
+struct result_parts {
+	struct displays *displays;
+	struct tool_calls *calls;
+	struct artifacts *artifacts;
+};
+
+/*
+ * Builds the document, with the keeper's members from the frame "result". If a
+ * member is missing, of another type or unknown, or if there was no enforcement
+ * before, this breaks the protocol, and there is no result.
+ */
 int result_view_finish(struct remit_result *r, const char *json, size_t len,
+		       const struct result_parts *parts,
 		       struct remit_error *err) must_check;
-/* Takes `"value":...,"displays":[...]`; NULL is the end of memory. */
-int result_view_show(struct remit_result *r, char *json,
-		     struct remit_error *err) must_check;
+/* A result of a job that no keeper has seen. NULL without memory. */
+struct remit_result *result_view_of_error(enum status status,
+					  const struct remit_error *why);
 /* Of its output, and of the JSON of what was shown. */
 void result_view_bytes(const struct remit_result *r, uint64_t *output,
 		       uint64_t *shown);
-/* The document, once it is finished; the result's own. */
+/* The document, once it is finished; the result's own. It lacks what the code
+   or the plan made long: value, displays and enforcement. */
 json_t *result_view_document(const struct remit_result *r);
-/* The text of remit_result_json(), which becomes the caller's; NULL without
-   memory. */
-char *result_view_take_json(struct remit_result *r);
+/* These, as new references; NULL without memory. Not exact: integers of the
+   code have more than 64 bits, and became reals. */
+json_t *result_view_value(const struct remit_result *r, bool *exact);
+json_t *result_view_enforcement(const struct remit_result *r);
+
+/* What the caller calls the run: the first members of its text. */
+struct result_heading {
+	const char *id;	  /* JSON */
+	const char *line; /* JSON, or NULL */
+};
+
+/* The text of remit_result_json() behind a heading (NULL: none), in a new
+   buffer. -1: no memory. */
+int result_view_write(const struct remit_result *r,
+		      const struct result_heading *heading,
+		      struct buf *out) must_check;
 bool result_view_is_done(const struct remit_result *r);
 /* A shared keeper refused what a private one can do. */
 bool result_view_is_elsewhere(const struct remit_result *r);

@@ -95,16 +95,17 @@ list_outcome(struct tool_calls *c, const struct tool_answer *a)
 int
 tool_calls_tell(struct tool_calls *c, json_t *result, struct remit_error *err)
 {
-	json_t *row;
+	uint64_t left_out = c ? c->left_out : 0;
+	json_t *list = c ? json_incref(c->list) : json_array(), *row;
 	size_t i;
 
-	json_array_foreach(c->list, i, row)
+	json_array_foreach(list, i, row)
 	{
 		json_object_del(row, "id");
 	}
-	if (json_object_set(result, "calls", c->list) < 0 ||
+	if (json_object_set_new(result, "calls", list) < 0 ||
 	    json_object_set_new(result, "calls_left_out",
-				json_integer((json_int_t)c->left_out)) < 0)
+				json_integer((json_int_t)left_out)) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "result");
 	return 0;
 }

@@ -42,7 +42,7 @@ int tool_calls_take(struct tool_calls *c, const struct frame *f,
 /* Send what is answered. */
 int tool_calls_flush(struct tool_calls *c, struct link *l,
 		     struct remit_error *err) must_check;
-/* What was called, into a result. */
+/* What was called, into a result. NULL: nothing could be. */
 int tool_calls_tell(struct tool_calls *c, json_t *result,
 		    struct remit_error *err) must_check;
 /* The run is over; what is answered later has no effect. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "record.h"
 #include "text.h"
 
 static const char *const kind_names[] = {
@@ -146,23 +147,24 @@ change_lists_add(struct change_lists *l, const struct changes *c,
 }
 
 static int
-write_list(struct buf *out, const char *key, const struct buf *list,
+write_list(struct buf *out, const char *name, const struct buf *list,
 	   uint64_t more, const char *rest)
 {
-	if (buf_addf(out, "\"%s\":[%s", key, buf_text(list)) < 0)
+	own(buf) struct buf text = BUF_INIT(list->len + 128);
+
+	if (buf_addf(&text, "[%s", buf_text(list)) < 0 ||
+	    (more && buf_addf(&text, ",{\"path\":\"\",\"%s\":\"%llu more\"}",
+			      rest, (unsigned long long)more) < 0) ||
+	    buf_add(&text, "]", 1) < 0)
 		return -1;
-	if (more && buf_addf(out, ",{\"path\":\"\",\"%s\":\"%llu more\"}", rest,
-			     (unsigned long long)more) < 0)
-		return -1;
-	return buf_add(out, "]", 1);
+	return record_add(out, name, buf_text(&text));
 }
 
 int
 change_lists_write(const struct change_lists *l, struct buf *out)
 {
 	if (write_list(out, "changes", &l->written, l->written_more, "kind") <
-		    0 ||
-	    buf_add(out, ",", 1) < 0)
+	    0)
 		return -1;
 	return write_list(out, "changes_skipped", &l->skipped, l->skipped_more,
 			  "reason");

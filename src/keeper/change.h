@@ -64,7 +64,7 @@ int change_lists_fail(struct change_lists *l, const struct plan_mount *m,
 		      const char *why) must_check;
 int change_lists_add(struct change_lists *l, const struct changes *c,
 		     const struct plan_mount *m) must_check;
-/* "changes":[...],"changes_skipped":[...] */
+/* Records: "changes" and "changes_skipped", each a JSON list. */
 int change_lists_write(const struct change_lists *l,
 		       struct buf *out) must_check;
 void change_lists_free(struct change_lists *l);

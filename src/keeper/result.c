@@ -5,60 +5,56 @@
 #include "harvest.h"
 #include "network.h"
 #include "pool.h"
+#include "record.h"
+#include "result_member.h"
 #include "session.h"
 #include "text.h"
 
-/* Written as text, piece by piece: this is on the way of every run. All but
-   errors is numbers and words of ours, which need no escaping. */
+/*
+ * Printed member by member, and not by way of a tree: this is on the way of
+ * every run. Nearly all is numbers and words of ours, which need no escapes.
+ */
+
+/* What a member is made of. */
+struct ended {
+	const struct session *session;
+	struct verdict verdict;
+	const json_t *error; /* the program's, or our own; NULL: none */
+};
 
 static int
-add_optional(struct buf *out, const char *key, bool has, uint64_t value)
+add_text(struct buf *out, const char *text)
 {
-	if (!has)
-		return buf_addf(out, "\"%s\":null", key);
-	return buf_addf(out, "\"%s\":%llu", key, (unsigned long long)value);
+	return buf_add(out, text, strlen(text));
 }
 
 static int
-add_ms(struct buf *out, const char *key, bool has, uint64_t us)
+add_word(struct buf *out, const char *word)
 {
-	if (!has)
-		return buf_addf(out, "\"%s\":null,", key);
-	return buf_addf(out, "\"%s\":%llu.%03u,", key,
-			(unsigned long long)(us / 1000), (unsigned)(us % 1000));
+	return word ? buf_addf(out, "\"%s\"", word) : add_text(out, "null");
 }
 
 static int
-add_usage(struct buf *out, const struct session *s)
+add_yes_no(struct buf *out, bool yes)
 {
-	bool ran = s->cell.began_us && s->cell.ended_us;
-	const struct cgroup_usage *g = &s->cell.used;
-	/* A group counts what was used after the process was put into it; the
-	   process itself knows what it held before. */
-	uint64_t own = (uint64_t)s->cell.exit.max_rss_kib * 1024;
-	uint64_t group = g->has_memory ? g->memory_peak_bytes : 0;
-	/* Pid 1 is ours, not the code's. */
-	uint64_t held = session_held_us(s);
-	uint64_t ours = s->pool && tiers[s->pool->plan.tier].bare ? 0 : 1;
+	return add_text(out, yes ? "true" : "false");
+}
 
-	if (buf_addf(out, "\"usage\":{") < 0 ||
-	    add_ms(out, "wall_ms", ran, s->cell.ended_us - s->cell.began_us) <
-		    0 ||
-	    add_ms(out, "cpu_ms", g->has_cpu || s->cell.exit.cpu_us,
-		   s->cell.facts.cpu_us) < 0 ||
-	    add_optional(out, "memory_peak_bytes", own || group,
-			 own > group ? own : group) < 0 ||
-	    buf_add(out, ",", 1) < 0 ||
-	    add_optional(out, "processes_peak",
-			 g->has_pids && g->pids_peak > ours,
-			 g->pids_peak - ours) < 0 ||
-	    buf_addf(out, ",\"network\":") < 0 ||
-	    network_write(out, s->cell.network) < 0)
-		return -1;
-	return buf_addf(
-		out, ",\"tool_calls\":%llu,\"tool_wait_ms\":%llu.%03u},",
-		(unsigned long long)s->bridge.calls,
-		(unsigned long long)(held / 1000), (unsigned)(held % 1000));
+static int
+add_optional(struct buf *out, bool has, uint64_t value)
+{
+	if (!has)
+		return add_text(out, "null");
+	return buf_addf(out, "%llu", (unsigned long long)value);
+}
+
+static int
+add_ms(struct buf *out, bool has, uint64_t us)
+{
+	if (!has)
+		return add_text(out, "null");
+	return buf_addf(out, "%llu.%03u", (unsigned long long)(us / 1000),
+			(unsigned)(us % 1000));
 }
 
 /* An error of Remit's own, in the place where claims stand otherwise. */
@@ -98,145 +94,289 @@ status_of_code(enum remit_code code)
 	}
 }
 
+/* ---- the members ---- */
+
+static int
+add_status(struct buf *out, const struct ended *e)
+{
+	return add_word(out, statuses[e->verdict.status].name);
+}
+
+static int
+add_tier(struct buf *out, const struct ended *e)
+{
+	return add_word(out, tiers[session_policy(e->session)->tier].name);
+}
+
+static int
+add_start(struct buf *out, const struct ended *e)
+{
+	const struct session *s = e->session;
+
+	if (!s->cell.began_us)
+		return add_word(out, NULL);
+	return add_word(out, s->branch_of[0]	? "branch"
+			     : s->cell.was_warm ? "warm"
+						: "cold");
+}
+
+static int
+add_exit_code(struct buf *out, const struct ended *e)
+{
+	return add_optional(out, e->verdict.has_exit_code,
+			    (uint64_t)e->verdict.exit_code);
+}
+
+static int
+add_signal(struct buf *out, const struct ended *e)
+{
+	return add_optional(out, e->verdict.signal != 0,
+			    (uint64_t)e->verdict.signal);
+}
+
+static int
+add_stdout_truncated(struct buf *out, const struct ended *e)
+{
+	return add_yes_no(out, capture_is_truncated(&e->session->out));
+}
+
+static int
+add_stderr_truncated(struct buf *out, const struct ended *e)
+{
+	return add_yes_no(out, capture_is_truncated(&e->session->err));
+}
+
+static int
+add_error(struct buf *out, const struct ended *e)
+{
+	return e->error ? text_add_json(out, e->error) : add_text(out, "null");
+}
+
 /* What is a claim of the process, by name. */
 static int
-add_reported(struct buf *out, const struct session *s, const struct verdict *v)
+add_reported(struct buf *out, const struct ended *e)
 {
+	const struct session *s = e->session;
 	const struct {
 		bool is_claim;
-		const char *key;
+		const char *name;
 	} all[] = {
-		{ v->status_is_claim, "status" },
-		{ v->exit_code_is_claim, "exit_code" },
+		{ e->verdict.status_is_claim, "\"status\"" },
+		{ e->verdict.exit_code_is_claim, "\"exit_code\"" },
 		{ s->cell.claim.error != NULL && !cell_has_failed(&s->cell),
-		  "error" },
-		{ s->cell.displays.has_value, "value" },
-		{ s->cell.displays.shown > 0, "displays" },
+		  "\"error\"" },
+		{ s->cell.displays.has_value, "\"value\"" },
+		{ s->cell.displays.shown > 0, "\"displays\"" },
 	};
-	const char *comma = "";
+	const char *mark = "[";
 
-	if (buf_addf(out, "\"reported\":[") < 0)
-		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
 		if (!all[i].is_claim)
 			continue;
-		if (buf_addf(out, "%s\"%s\"", comma, all[i].key) < 0)
+		if (add_text(out, mark) < 0 || add_text(out, all[i].name) < 0)
 			return -1;
-		comma = ",";
+		mark = ",";
 	}
-	return buf_addf(out, "],");
+	return add_text(out, *mark == '[' ? "[]" : "]");
 }
 
 static int
-add_error(struct buf *out, json_t *error)
+add_memory_peak(struct buf *out, const struct session *s)
 {
-	own_mem char *text =
-		error ? json_dumps(error,
-				   JSON_COMPACT | JSON_REAL_PRECISION(15))
-		      : strdup("null");
+	const struct cgroup_usage *g = &s->cell.used;
+	/* A group counts what was used after the process was put into it; the
+	   process itself knows what it held before. */
+	uint64_t own = (uint64_t)s->cell.exit.max_rss_kib * 1024;
+	uint64_t group = g->has_memory ? g->memory_peak_bytes : 0;
 
-	if (!text)
+	return add_optional(out, own || group, own > group ? own : group);
+}
+
+static int
+add_processes_peak(struct buf *out, const struct session *s)
+{
+	const struct cgroup_usage *g = &s->cell.used;
+	/* Pid 1 is ours, not the code's. */
+	uint64_t ours = s->pool && tiers[s->pool->plan.tier].bare ? 0 : 1;
+
+	return add_optional(out, g->has_pids && g->pids_peak > ours,
+			    g->pids_peak - ours);
+}
+
+static int
+add_usage(struct buf *out, const struct ended *e)
+{
+	const struct session *s = e->session;
+	bool ran = s->cell.began_us && s->cell.ended_us;
+	bool has_cpu = s->cell.used.has_cpu || s->cell.exit.cpu_us;
+
+	if (add_text(out, "{\"wall_ms\":") < 0 ||
+	    add_ms(out, ran, s->cell.ended_us - s->cell.began_us) < 0 ||
+	    add_text(out, ",\"cpu_ms\":") < 0 ||
+	    add_ms(out, has_cpu, s->cell.facts.cpu_us) < 0 ||
+	    add_text(out, ",\"memory_peak_bytes\":") < 0 ||
+	    add_memory_peak(out, s) < 0 ||
+	    add_text(out, ",\"processes_peak\":") < 0 ||
+	    add_processes_peak(out, s) < 0 ||
+	    add_text(out, ",\"network\":") < 0 ||
+	    network_write(out, s->cell.network) < 0 ||
+	    add_text(out, ",\"tool_calls\":") < 0 ||
+	    add_optional(out, true, s->bridge.calls) < 0 ||
+	    add_text(out, ",\"tool_wait_ms\":") < 0 ||
+	    add_ms(out, true, session_held_us(s)) < 0)
 		return -1;
-	return buf_addf(out, "\"error\":%s,", text);
+	return buf_add(out, "}", 1);
 }
 
-/* "seen": whether the kernel tells of refused calls at all. */
 static int
-add_denials(struct buf *out, const struct session *s)
+add_displays_left_out(struct buf *out, const struct ended *e)
 {
-	const char *seen = s->cell.is_watched ? "true" : "false";
-
-	if (buf_addf(out, "\"denials\":") < 0 ||
-	    denials_write(out, &s->cell.denials) < 0)
-		return -1;
-	return buf_addf(out, ",\"denials_left_out\":%llu,\"denials_seen\":%s,",
-			(unsigned long long)s->cell.denials.left_out,
-			s->cell.began_us ? seen : "null");
+	return add_optional(out, true, e->session->cell.displays.left_out);
 }
 
-static const char *
-start_of(const struct session *s)
-{
-	if (!s->cell.began_us)
-		return "null";
-	if (s->branch_of[0])
-		return "\"branch\"";
-	return s->cell.was_warm ? "\"warm\"" : "\"cold\"";
-}
-
-/* The artifacts themselves the door writes down, as it has written them. */
 static int
-add_skipped(struct buf *out, const struct session *s)
+add_denials(struct buf *out, const struct ended *e)
 {
-	return s->cell.harvest ? harvest_write_skipped(s->cell.harvest, out)
-			       : buf_add(out, "[]", 2);
+	return denials_write(out, &e->session->cell.denials);
 }
 
-/* In the words of who has written them. */
 static int
-add_changes(struct buf *out, const struct session *s)
+add_denials_left_out(struct buf *out, const struct ended *e)
 {
-	bool any = s->cell.changes.len > 0;
-	const char *done = s->cell.was_committed ? "true" : "false";
+	return add_optional(out, true, e->session->cell.denials.left_out);
+}
 
-	return buf_addf(out, ",%s,\"committed\":%s",
-			any ? buf_text(&s->cell.changes)
-			    : "\"changes\":[],\"changes_skipped\":[]",
-			any ? done : "null");
+/* Whether the kernel tells of refused calls at all. */
+static int
+add_denials_seen(struct buf *out, const struct ended *e)
+{
+	if (!e->session->cell.began_us)
+		return add_text(out, "null");
+	return add_yes_no(out, e->session->cell.is_watched);
+}
+
+/* The artifacts themselves the library lists, as it has written them. */
+static int
+add_artifacts_skipped(struct buf *out, const struct ended *e)
+{
+	const struct harvest *h = e->session->cell.harvest;
+
+	return h ? harvest_write_skipped(h, out) : add_text(out, "[]");
+}
+
+/* In the words of the process that has written them. */
+static int
+add_list_of_changes(struct buf *out, const struct session *s, const char *name)
+{
+	const struct buf *b = &s->cell.changes;
+	struct record r;
+	size_t at = 0;
+
+	while (record_next(buf_text(b), b->len, &at, &r))
+		if (!strcmp(r.key, name))
+			return add_text(out, r.value);
+	return add_text(out, "[]");
+}
+
+static int
+add_changes(struct buf *out, const struct ended *e)
+{
+	return add_list_of_changes(out, e->session, "changes");
+}
+
+static int
+add_changes_skipped(struct buf *out, const struct ended *e)
+{
+	return add_list_of_changes(out, e->session, "changes_skipped");
+}
+
+static int
+add_committed(struct buf *out, const struct ended *e)
+{
+	if (!e->session->cell.changes.len)
+		return add_text(out, "null");
+	return add_yes_no(out, e->session->cell.was_committed);
 }
 
 /* Whether the variables are still there, and what a cell says of itself. */
 static int
-add_session(struct buf *out, const struct session *s)
+add_session(struct buf *out, const struct ended *e)
 {
+	const struct session *s = e->session;
 	bool ended = s->loss.code || s->life != LIFE_OPEN;
-	const char *quote = s->branch_of[0] ? "\"" : "";
 
 	if (!session_is_open(s))
-		return buf_addf(out, ",\"session\":null");
-	return buf_addf(out,
-			",\"session\":{\"id\":\"%s\",\"cell\":%u,"
-			"\"state\":\"%s\",\"incomplete\":%s,"
-			"\"branch_of\":%s%s%s}",
-			s->open_id, s->cells, ended ? "ended" : "open",
-			s->cell.claim.incomplete ? "true" : "false", quote,
-			s->branch_of[0] ? s->branch_of : "null", quote);
+		return add_text(out, "null");
+	if (buf_addf(out,
+		     "{\"id\":\"%s\",\"cell\":%u,\"state\":\"%s\","
+		     "\"incomplete\":%s,\"branch_of\":",
+		     s->open_id, s->cells, ended ? "ended" : "open",
+		     s->cell.claim.incomplete ? "true" : "false") < 0 ||
+	    add_word(out, s->branch_of[0] ? s->branch_of : NULL) < 0)
+		return -1;
+	return buf_add(out, "}", 1);
 }
 
 static int
-write_result(struct buf *out, const struct session *s, const struct verdict *v,
-	     json_t *error)
+add_run_id(struct buf *out, const struct ended *e)
 {
-	if (buf_addf(out, "{\"status\":\"%s\",\"tier\":\"%s\",\"start\":%s,",
-		     statuses[v->status].name,
-		     tiers[session_policy(s)->tier].name, start_of(s)) < 0 ||
-	    add_optional(out, "exit_code", v->has_exit_code,
-			 (uint64_t)v->exit_code) < 0 ||
-	    buf_add(out, ",", 1) < 0 ||
-	    add_optional(out, "signal", v->signal != 0, (uint64_t)v->signal) <
-		    0 ||
-	    buf_addf(out,
-		     ",\"stdout\":\"\",\"stderr\":\"\",\"stdout_truncated\":%s,"
-		     "\"stderr_truncated\":%s,",
-		     capture_is_truncated(&s->out) ? "true" : "false",
-		     capture_is_truncated(&s->err) ? "true" : "false") < 0 ||
-	    add_error(out, error) < 0 || add_reported(out, s, v) < 0 ||
-	    add_usage(out, s) < 0 ||
-	    buf_addf(out, "\"displays_left_out\":%llu,",
-		     (unsigned long long)s->cell.displays.left_out) < 0)
-		return -1;
-	if (add_denials(out, s) < 0 ||
-	    buf_addf(out, "\"artifacts\":[],\"artifacts_skipped\":") < 0 ||
-	    add_skipped(out, s) < 0 || add_changes(out, s) < 0 ||
-	    add_session(out, s) < 0)
-		return -1;
-	/* What was called the door writes down as well. */
-	return buf_addf(out,
-			",\"calls\":[],\"calls_left_out\":0,"
-			"\"run_id\":\"%s\","
-			"\"remit_version\":\"%s\",\"remit_exit_code\":%d}",
-			s->cell.id, remit_version(),
+	return add_word(out, e->session->cell.id);
+}
+
+static int
+add_remit_version(struct buf *out, const struct ended *e)
+{
+	(void)e;
+	return add_word(out, remit_version());
+}
+
+static int
+add_remit_exit_code(struct buf *out, const struct ended *e)
+{
+	const struct verdict *v = &e->verdict;
+
+	return buf_addf(out, "%d",
 			status_exit_code(v->status, v->exit_code, v->signal));
+}
+
+/* Exactly the rows of result_rows[] that are the keeper's have a writer. */
+static int (*const writers[RESULT_MEMBERS])(struct buf *out,
+					    const struct ended *e) = {
+	[RESULT_STATUS] = add_status,
+	[RESULT_TIER] = add_tier,
+	[RESULT_START] = add_start,
+	[RESULT_EXIT_CODE] = add_exit_code,
+	[RESULT_SIGNAL] = add_signal,
+	[RESULT_STDOUT_TRUNCATED] = add_stdout_truncated,
+	[RESULT_STDERR_TRUNCATED] = add_stderr_truncated,
+	[RESULT_ERROR] = add_error,
+	[RESULT_REPORTED] = add_reported,
+	[RESULT_USAGE] = add_usage,
+	[RESULT_DISPLAYS_LEFT_OUT] = add_displays_left_out,
+	[RESULT_DENIALS] = add_denials,
+	[RESULT_DENIALS_LEFT_OUT] = add_denials_left_out,
+	[RESULT_DENIALS_SEEN] = add_denials_seen,
+	[RESULT_ARTIFACTS_SKIPPED] = add_artifacts_skipped,
+	[RESULT_CHANGES] = add_changes,
+	[RESULT_CHANGES_SKIPPED] = add_changes_skipped,
+	[RESULT_COMMITTED] = add_committed,
+	[RESULT_SESSION] = add_session,
+	[RESULT_RUN_ID] = add_run_id,
+	[RESULT_REMIT_VERSION] = add_remit_version,
+	[RESULT_REMIT_EXIT_CODE] = add_remit_exit_code,
+};
+
+static int
+write_members(struct buf *out, const struct ended *e)
+{
+	if (buf_add(out, "{", 1) < 0)
+		return -1;
+	for (size_t i = 0; i < RESULT_MEMBERS; i++)
+		if (writers[i] &&
+		    (text_add_name(out, result_rows[i].name) < 0 ||
+		     writers[i](out, e) < 0))
+			return -1;
+	return buf_add(out, "}", 1);
 }
 
 enum status
@@ -253,17 +393,16 @@ result_status(const struct session *s)
 int
 result_write(struct buf *out, const struct session *s)
 {
-	struct verdict v;
-	json_t *error;
-	int failed;
+	struct ended e = { .session = s, .error = s->cell.claim.error };
+	json_auto_t *error = NULL;
 
-	if (!cell_has_failed(&s->cell)) {
-		verdict_reach(&v, &s->cell.facts, &s->cell.claim);
-		return write_result(out, s, &v, s->cell.claim.error);
+	if (cell_has_failed(&s->cell)) {
+		e.verdict.status = status_of_code(s->cell.error.code);
+		e.error = error = own_error(&s->cell.error);
+		if (!error)
+			return -1;
+	} else {
+		verdict_reach(&e.verdict, &s->cell.facts, &s->cell.claim);
 	}
-	v = (struct verdict){ .status = status_of_code(s->cell.error.code) };
-	error = own_error(&s->cell.error);
-	failed = write_result(out, s, &v, error);
-	json_decref(error);
-	return failed;
+	return write_members(out, &e);
 }

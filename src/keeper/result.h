@@ -1,6 +1,7 @@
 /*
- * result: the document a door gets, but for the output itself, which it has
- * already received piece by piece.
+ * result: what the keeper knows of an ended run or cell, for the frame
+ * "result": facts, and claims that are marked as such. The library builds the
+ * document of it (client/result_view.h).
  */
 #ifndef REMIT_RESULT_H
 #define REMIT_RESULT_H
@@ -9,7 +10,8 @@
 
 /* How it ended. */
 enum status result_status(const struct session *s);
-/* -1: no memory, or too long. */
+/* The keeper's members of a result (wire/result_member.h) as one JSON object.
+   -1: no memory, or too long. */
 int result_write(struct buf *out, const struct session *s) must_check;
 
 #endif

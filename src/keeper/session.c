@@ -9,6 +9,7 @@
 #include "module_package.h"
 #include "network.h"
 #include "result.h"
+#include "result_member.h"
 #include "session_part.h"
 
 static void work(void *owner);
@@ -276,6 +277,19 @@ note_module(struct session *s)
 		claim_add_package(c, package);
 }
 
+/* Every result comes with its enforcement, be it that there was no plan. A
+   client of another release gets its refusal as the first frame. */
+static int
+send_enforcement(struct session *s, struct remit_error *err)
+{
+	const char *rows = s->pool ? s->pool->enforcement
+				   : result_rows[RESULT_ENFORCEMENT].nothing;
+
+	if (s->door.protocol != FRAME_PROTOCOL)
+		return 0;
+	return link_send(&s->door, FRAME_ENFORCEMENT, rows, strlen(rows), err);
+}
+
 /* A client that cannot be sent all of it shall not wait for the rest. */
 static void
 send_answer(struct session *s)
@@ -287,10 +301,7 @@ send_answer(struct session *s)
 		text.len = 0;
 	else
 		session_audit(s, &text);
-	if (!text.len ||
-	    (s->pool &&
-	     link_send(&s->door, FRAME_ENFORCEMENT, s->pool->enforcement,
-		       strlen(s->pool->enforcement), &err) < 0) ||
+	if (!text.len || send_enforcement(s, &err) < 0 ||
 	    (s->stays && link_send(&s->door, FRAME_STAYS, "", 0, &err) < 0) ||
 	    link_send(&s->door, FRAME_RESULT, text.data, text.len, &err) < 0)
 		s->door_gone = true; /* no memory: the client sees the end */

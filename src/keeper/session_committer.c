@@ -11,6 +11,7 @@
 #include "frame.h"
 #include "linux_abi.h"
 #include "proc.h"
+#include "record.h"
 #include "text.h"
 
 /* Ends what the committer says, so that half of it is not taken for all. */
@@ -18,17 +19,19 @@
 
 /* ---- in that process ---- */
 
+static const char no_memory[] = "[{\"path\":\"\",\"reason\":\"no memory\"}]";
+
 static int
 write_failure(struct buf *out, const char *why)
 {
-	json_auto_t *text = text_to_json(why, strlen(why));
-	own_mem char *json = text ? json_dumps(text, JSON_ENCODE_ANY) : NULL;
+	json_auto_t *skipped = json_pack("[{s:s, s:o}]", "path", "", "reason",
+					 text_to_json(why, strlen(why)));
+	own_mem char *json = skipped ? json_dumps(skipped, JSON_COMPACT) : NULL;
 
 	out->len = 0;
-	return buf_addf(out,
-			"\"changes\":[],\"changes_skipped\":[{\"path\":\"\","
-			"\"reason\":%s}]",
-			json ? json : "\"no memory\"");
+	if (record_add(out, "changes", "[]") < 0)
+		return -1;
+	return record_add(out, "changes_skipped", json ? json : no_memory);
 }
 
 static void
@@ -78,7 +81,8 @@ say(int out, const void *bytes, size_t len)
 	}
 }
 
-/* What the next commit is to know, with its length before it; then the text. */
+/* What the next commit is to know, with its length before it; then
+   records. */
 static void __attribute__((noreturn))
 committer_main(const struct commit_order *o, pid_t stopped, int out,
 	       pid_t keeper)
@@ -165,6 +169,7 @@ static int
 split(struct committer *c)
 {
 	struct buf *b = &c->text;
+	struct remit_error err;
 	uint32_t len;
 
 	c->known.len = 0;
@@ -172,6 +177,8 @@ split(struct committer *c)
 		return -1;
 	memcpy(&len, b->data, sizeof(len));
 	if (len > b->len - sizeof(len) - 1 ||
+	    record_check(b->data + sizeof(len) + len,
+			 b->len - sizeof(len) - len - 1, &err) < 0 ||
 	    buf_add(&c->known, b->data + sizeof(len), len) < 0)
 		return -1;
 	b->data[--b->len] = '\0';

@@ -175,15 +175,6 @@ e2b_error_line(const json_t *result)
 			 "value", value, "traceback", value);
 }
 
-static json_t *
-enforcement_of(const struct remit_result *res)
-{
-	json_auto_t *whole =
-		json_loads(remit_result_json(res), JSON_ALLOW_NUL, NULL);
-
-	return json_incref(json_object_get(whole, "enforcement"));
-}
-
 json_t *
 e2b_remit_line(const struct remit_result *res, bool enforcement)
 {
@@ -197,7 +188,8 @@ e2b_remit_line(const struct remit_result *res, bool enforcement)
 	for (size_t i = 0; line && i < ARRAY_LEN(told); i++)
 		json_object_set(line, told[i], json_object_get(doc, told[i]));
 	if (line && enforcement)
-		json_object_set_new(line, "enforcement", enforcement_of(res));
+		json_object_set_new(line, "enforcement",
+				    result_view_enforcement(res));
 	return line;
 }
 

@@ -36,16 +36,11 @@ on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
 static json_t *
 value_of(const struct remit_result *res)
 {
-	const char *text = remit_result_json(res);
-	json_auto_t *whole = json_loads(text, JSON_ALLOW_NUL, NULL);
-	json_t *value = json_incref(json_object_get(whole, "value"));
+	bool exact;
+	json_t *value = result_view_value(res, &exact);
 
-	if (whole)
-		return value;
-	whole = json_loads(text, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL,
-			   NULL);
-	value = json_incref(json_object_get(whole, "value"));
-	json_object_del(value, "json");
+	if (value && !exact)
+		json_object_del(value, "json");
 	return value;
 }
 

@@ -410,8 +410,8 @@ reply_bytes(struct exchange *x, int status, const char *type, const void *bytes,
 }
 
 void
-reply_take(struct exchange *x, int status, const char *type, const char *prefix,
-	   char *bytes, size_t len)
+reply_take(struct exchange *x, int status, const char *type, char *bytes,
+	   size_t len)
 {
 	static const char none[] =
 		"{\"error\":{\"code\":\"memory\",\"message\":\"no memory\","
@@ -424,9 +424,8 @@ reply_take(struct exchange *x, int status, const char *type, const char *prefix,
 	}
 	pthread_mutex_lock(&x->lock);
 	if (!x->status) {
-		add_head(x, status, type, true, strlen(prefix) + len);
+		add_head(x, status, type, true, len);
 		if (strcmp(x->method, "HEAD") != 0 && !x->is_gone) {
-			add(x, prefix, strlen(prefix));
 			x->tail.data = take_ptr(&given);
 			x->tail.len = len;
 			x->tail.room = len + 1;
@@ -441,10 +440,10 @@ void
 reply_json(struct exchange *x, int status, json_t *document)
 {
 	size_t len = 0;
-	char *text = document ? text_from_json(document, 0, &len) : NULL;
+	char *text = document ? text_from_json(document, &len) : NULL;
 
 	json_decref(document);
-	reply_take(x, status, "application/json", "", text, len);
+	reply_take(x, status, "application/json", text, len);
 }
 
 json_t *

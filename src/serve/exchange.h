@@ -135,10 +135,10 @@ void reply_header(struct exchange *x, const char *name, const char *value);
 void reply_json(struct exchange *x, int status, json_t *document);
 void reply_bytes(struct exchange *x, int status, const char *type,
 		 const void *bytes, size_t len);
-/* The bytes, with a NUL after them, become the reply's, which begins with
-   `prefix`: what is long is not copied. NULL is the end of memory. */
-void reply_take(struct exchange *x, int status, const char *type,
-		const char *prefix, char *bytes, size_t len);
+/* The bytes, with a NUL after them, become the reply's: what is long is not
+   copied. NULL is the end of memory. */
+void reply_take(struct exchange *x, int status, const char *type, char *bytes,
+		size_t len);
 /* {"error":{"code","message","remedy","where"}}, with the status that fits the
    code. */
 void reply_error(struct exchange *x, const struct remit_error *err);

@@ -38,24 +38,22 @@ send_event(struct listening *l, json_t *event)
 }
 
 /* {"type":"result","result":...} without taking the result apart; in pieces,
-   since it may be long and the client slow. The text begins with a comma. */
+   since it may be long and the client slow. */
 static void
-send_result(struct listening *l, const char *result)
+send_result(struct listening *l, const struct buf *result)
 {
-	const char *mark =
-		l->stream == STREAM_SSE ? "event: result\ndata: " : "";
-	const char *end = l->stream == STREAM_SSE ? "}\n\n" : "}\n";
-	size_t len = strlen(result), n;
-	char head[128];
+	static const char head[] = "{\"type\":\"result\",\"result\":";
+	bool sse = l->stream == STREAM_SSE;
+	const char *mark = sse ? "event: result\ndata: " : "";
+	const char *end = sse ? "}\n\n" : "}\n";
+	size_t len = result->len, n;
 
-	n = (size_t)snprintf(head, sizeof(head),
-			     "%s{\"type\":\"result\",\"result\":{\"id\":\"%s\"",
-			     mark, room_id(l->room));
-	if (reply_piece(l->x, head, n) < 0)
+	if (reply_piece(l->x, mark, strlen(mark)) < 0 ||
+	    reply_piece(l->x, head, sizeof(head) - 1) < 0)
 		return;
 	for (size_t at = 0; at < len; at += n) {
 		n = len - at < PIECE ? len - at : PIECE;
-		if (reply_piece(l->x, result + at, n) < 0)
+		if (reply_piece(l->x, result->data + at, n) < 0)
 			return;
 	}
 	if (reply_piece(l->x, end, strlen(end)) < 0)
@@ -183,16 +181,16 @@ on_question(void *user, const char *id, const struct remit_question *q)
 
 /* ---- the end ---- */
 
-/* The result as `remit run --json` prints it, to come after the id: with a
-   comma for its first brace. */
-static char *
-result_text(struct remit_result *res)
+/* The result as `remit run --json` prints it, behind its id. */
+static int
+write_result(const struct listening *l, const struct remit_result *res,
+	     struct buf *out)
 {
-	char *text = result_view_take_json(res);
+	char id[ROOM_ID_SIZE + 2];
+	const struct result_heading heading = { .id = id };
 
-	if (text)
-		text[0] = ',';
-	return text;
+	snprintf(id, sizeof(id), "\"%s\"", room_id(l->room));
+	return result_view_write(res, &heading, out);
 }
 
 static int
@@ -207,23 +205,12 @@ status_of(const struct remit_result *res)
 
 /* A run that was refused is a result and an error. */
 static void
-reply_whole(struct listening *l, const struct remit_result *res, char *text)
+reply_refusal(struct listening *l, int status, const struct remit_result *res)
 {
-	int status = status_of(res);
-	json_t *doc, *error;
-	char id[ROOM_ID_SIZE + 16];
+	json_t *doc = json_loads(remit_result_json(res), 0, NULL);
+	json_t *error = json_object_get(doc, "error");
 
-	if (status == 200) {
-		snprintf(id, sizeof(id), "{\"id\":\"%s\"", room_id(l->room));
-		reply_take(l->x, status, "application/json", id, text,
-			   strlen(text));
-		return;
-	}
-	text[0] = '{';
-	doc = json_loads(text, 0, NULL);
-	free(text);
 	json_object_set_new(doc, "id", json_string(room_id(l->room)));
-	error = json_object_get(doc, "error");
 	reply_json(l->x, status,
 		   json_pack("{s:{s:s, s:O?, s:O?, s:O?}, s:o}", "error",
 			     "code", remit_result_status(res), "message",
@@ -233,17 +220,29 @@ reply_whole(struct listening *l, const struct remit_result *res, char *text)
 }
 
 static void
+reply_whole(struct listening *l, const struct remit_result *res)
+{
+	own(buf) struct buf text = BUF_INIT(0);
+	int status = status_of(res);
+
+	metrics_program(&l->x->server->metrics, remit_result_status(res));
+	if (status != 200)
+		reply_refusal(l, status, res);
+	else if (write_result(l, res, &text) == 0)
+		reply_take(l->x, status, "application/json",
+			   take_ptr(&text.data), text.len);
+	else
+		reply_fail(l->x, 500, "memory", "no memory");
+}
+
+static void
 on_whole_result(void *user, struct remit_result *res,
 		const struct remit_error *err)
 {
 	struct listening *l = user;
-	char *text = res ? result_text(res) : NULL;
 
 	if (res)
-		metrics_program(&l->x->server->metrics,
-				remit_result_status(res));
-	if (text)
-		reply_whole(l, res, text);
+		reply_whole(l, res);
 	else if (err)
 		reply_error(l->x, err);
 	else
@@ -256,21 +255,21 @@ on_last_event(void *user, struct remit_result *res,
 	      const struct remit_error *err)
 {
 	struct listening *l = user;
-	own_mem char *text = res ? result_text(res) : NULL;
+	own(buf) struct buf text = BUF_INIT(0);
 	json_t *error;
 
 	flush_rests(l);
 	if (res)
 		metrics_program(&l->x->server->metrics,
 				remit_result_status(res));
-	if (text) {
-		send_result(l, text);
+	if (res && write_result(l, res, &text) == 0) {
+		send_result(l, &text);
 	} else if (err) {
 		error = reply_error_json(err);
 		json_object_set_new(error, "type", json_string("error"));
 		send_event(l, error);
 	}
-	free(take_ptr(&text));
+	buf_free(&text);
 	reply_end(l->x);
 	exchange_put_sent(l->x);
 }

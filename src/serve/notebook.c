@@ -69,29 +69,27 @@ blame(const char *message)
 			 "executor_pod_name", "files");
 }
 
-static char *
-text_of(json_t *doc)
-{
-	char *text =
-		doc ? json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(15))
-		    : NULL;
-
-	json_decref(doc);
-	return text;
-}
-
-/* The text of a document, which it takes, with a list that is text already. */
+/* A document, which it takes, with one more member, a list of what is JSON
+   already. */
 static int
 add_with(struct buf *out, json_t *doc, const char *name, const struct buf *list)
 {
-	own_mem char *text = text_of(doc);
+	json_auto_t *taken = doc;
+	const char *key;
+	json_t *value;
 
-	return !text || buf_add(out, text, strlen(text) - 1) < 0 ||
-			       buf_addf(out, ",\"%s\":[", name) < 0 ||
-			       buf_add(out, buf_text(list), list->len) < 0 ||
-			       buf_add(out, "]}", 2) < 0
-		       ? -1
-		       : 0;
+	if (!doc || buf_add(out, "{", 1) < 0)
+		return -1;
+	json_object_foreach(doc, key, value)
+	{
+		if (text_add_name(out, key) < 0 ||
+		    text_add_json(out, value) < 0)
+			return -1;
+	}
+	if (text_add_name(out, name) < 0 || buf_add(out, "[", 1) < 0 ||
+	    buf_add(out, buf_text(list), list->len) < 0)
+		return -1;
+	return buf_add(out, "]}", 2);
 }
 
 static int
@@ -172,7 +170,8 @@ on_display(void *user, const struct remit_display *d)
 {
 	struct notebook *n = user;
 	own_mem char *text = NULL;
-	json_t *bundle;
+	json_auto_t *bundle = NULL;
+	size_t len = 0;
 
 	if (n->err.code)
 		return;
@@ -180,10 +179,10 @@ on_display(void *user, const struct remit_display *d)
 	for (size_t i = 0; i < d->part_count; i++)
 		json_object_set_new(bundle, d->parts[i].mime,
 				    part_json(&d->parts[i]));
-	text = text_of(bundle);
-	if (!text || is_too_much(n, strlen(text) + 1) ||
+	text = bundle ? text_from_json(bundle, &len) : NULL;
+	if (!text || is_too_much(n, len + 1) ||
 	    (n->shown.len && buf_add(&n->shown, ",", 1) < 0) ||
-	    buf_add(&n->shown, text, strlen(text)) < 0)
+	    buf_add(&n->shown, text, len) < 0)
 		fail_too_much(n);
 }
 

@@ -46,7 +46,8 @@ enum frame_type {
 	/* keeper to door */
 	FRAME_STDOUT,
 	FRAME_STDERR,
-	FRAME_RESULT, /* JSON, the last frame */
+	FRAME_RESULT, /* JSON: the keeper's members of a result
+			 (result_member.h); the last frame */
 	/* keeper to jail */
 	FRAME_ORDER, /* struct lock_order (jail/order.h) */
 	FRAME_TASK,  /* records: what all jobs of a plan have in common */
@@ -61,8 +62,8 @@ enum frame_type {
 	FRAME_EXITED, /* struct exit_report */
 	/* door to keeper, instead of a job: empty; and back: JSON */
 	FRAME_STATUS,
-	/* keeper to door, before the result: JSON, the same for all of a plan
-	 */
+	/* keeper to door, before each result: a JSON list, the same for all of
+	   a plan, and empty without one */
 	FRAME_ENFORCEMENT,
 	/* jail to keeper, before the report: empty, with the descriptor that
 	 * tells what is refused */

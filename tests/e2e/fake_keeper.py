@@ -21,10 +21,21 @@ def frame_numbers() -> dict[str, int]:
     return {name: number for number, name in enumerate(names)}
 
 
+def facts_of_nothing() -> dict:
+    """The keeper's members of a result of a job that never ran."""
+    text = (ROOT / "src/wire/result_member.c").read_text()
+    usage = json.loads("".join(re.findall(r'"((?:[^"\\]|\\.)*)"', re.search(r"no_usage\[\] =(.*?);", text, re.S)[1])).replace('\\"', '"'))
+    rows = re.findall(r'\{\s*"(\w+)",\s*KEEPER,[^"{}]*?(?:"((?:[^"\\]|\\.)*)"|no_usage)\s*\}', text)
+    return {name: json.loads(nothing.replace('\\"', '"')) if nothing else usage for name, nothing in rows}
+
+
 class FakeKeeper:
     """Answers each run by what `answer` makes of its code: a status, or None for the end of the connection."""
 
     version = "0.1.0"
+    enforcement = "[]"
+    # Members of its results that it leaves out.
+    lacks: tuple[str, ...] = ()
 
     def __init__(self, remit, answer):
         self.path = remit.folder / "fake.sock"
@@ -54,11 +65,14 @@ class FakeKeeper:
                     code += payload
             status = self.answer(code.decode())
             if status:
-                self.send(door, {"status": status, "remit_exit_code": 0}, PROTOCOL)
+                self.send_frame(door, "ENFORCEMENT", self.enforcement.encode(), PROTOCOL)
+                facts = {**facts_of_nothing(), "status": status, "remit_exit_code": 0, "remit_version": self.version}
+                facts = {name: value for name, value in facts.items() if name not in self.lacks}
+                self.send_frame(door, "RESULT", json.dumps(facts).encode(), PROTOCOL)
 
-    def send(self, door, result: dict, protocol: int):
-        text = json.dumps({**result, "remit_version": self.version}).encode()
-        door.sendall(struct.pack("<IBB2x", len(text), self.frames["RESULT"], protocol) + text)
+    def send_frame(self, door, name: str, payload: bytes, protocol: int):
+        if payload:
+            door.sendall(struct.pack("<IBB2x", len(payload), self.frames[name], protocol) + payload)
 
     def env(self) -> dict[str, str]:
         return {"REMIT_KEEPER": str(self.path)}

@@ -104,6 +104,21 @@ def test_another_release_with_the_same_protocol_goes_on(remit):
     keeper.listener.close()
 
 
+# ---- a keeper of this protocol that sends half a result ----
+
+
+@pytest.mark.parametrize("member", ["enforcement", "status", "reported", "usage", "remit_version"])
+def test_a_result_that_lacks_a_member_is_an_error_and_not_a_result(remit, member):
+    keeper = FakeKeeper(remit, lambda code: "ok")
+    if member == "enforcement":
+        keeper.enforcement = ""
+    keeper.lacks = (member,)
+    done = remit("run", "--json", "-c", "1", env=keeper.env())
+    assert (done.returncode, done.stdout) == (125, ""), done
+    assert f'the result lacks "{member}"' in done.stderr, done.stderr
+    keeper.listener.close()
+
+
 # ---- a client of another release ----
 
 CLIENT = textwrap.dedent("""

@@ -13,6 +13,8 @@
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
+#include "record.h"
+
 #include <cmocka.h>
 
 static const struct interpreter python = {
@@ -130,19 +132,26 @@ static void
 end(struct site *s)
 {
 	own(buf) struct buf members = BUF_INIT(2 << 20);
-	own(buf) struct buf whole = BUF_INIT(3 << 20);
 	struct buf known = BUF_INIT(KNOWN_MAX);
 	struct remit_error err;
 	json_error_t where;
+	struct record r;
+	size_t at = 0;
 
 	assert_int_equal(commit_run(&s->order, &members, &known, &err), 0);
 	buf_free(&s->known);
 	s->known = known;
-	assert_int_equal(buf_addf(&whole, "{%s}", buf_text(&members)), 0);
+	assert_int_equal(record_check(members.data, members.len, &err), 0);
 	json_decref(s->result);
-	s->result = json_loads(buf_text(&whole), 0, &where);
-	if (!s->result)
-		fail_msg("%s: %s", where.text, buf_text(&whole));
+	s->result = json_object();
+	while (record_next(members.data, members.len, &at, &r)) {
+		json_t *list = json_loads(r.value, 0, &where);
+
+		if (!list)
+			fail_msg("%s: %s", where.text, r.value);
+		json_object_set_new(s->result, r.key, list);
+	}
+	assert_int_equal(json_object_size(s->result), 2);
 }
 
 static const char *

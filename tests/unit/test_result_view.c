@@ -1,5 +1,5 @@
-/* result_view: the output, the rows of the plan and the document become one
-   result. */
+/* result_view: the output, the rows of the plan and the keeper's members become
+   one result, or an error where anything is missing. */
 #include "result_view.h"
 
 #include <jansson.h>
@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "result_member.h"
 
 #define BYTES(text) (text), sizeof(text) - 1
 
@@ -27,15 +29,74 @@ begin(const char *out, size_t out_len, const char *errors, size_t err_len)
 	return r;
 }
 
+#define ROWS "[{\"field\":\"timeout\",\"value\":1.5}]"
+
+/* What a keeper sends, with the members of `changed` (JSON) in place of the
+   table's. */
+static char *
+facts(const char *changed)
+{
+	json_auto_t *doc = json_object();
+	json_t *other = json_loads(changed, 0, NULL);
+	char *text;
+
+	assert_non_null(other);
+	for (size_t i = 0; i < RESULT_MEMBERS; i++)
+		if (result_rows[i].source == RESULT_BY_KEEPER)
+			json_object_set_new(doc, result_rows[i].name,
+					    json_loads(result_rows[i].nothing,
+						       JSON_DECODE_ANY, NULL));
+	assert_int_equal(json_object_update(doc, other), 0);
+	json_decref(other);
+	text = json_dumps(doc, JSON_COMPACT);
+	assert_non_null(text);
+	return text;
+}
+
+static int
+try_to_finish(struct remit_result *r, const char *json, struct remit_error *err)
+{
+	const struct result_parts none = { 0 };
+
+	return result_view_finish(r, json, strlen(json), &none, err);
+}
+
 static void
-finish(struct remit_result *r, const char *json)
+enforce(struct remit_result *r, const char *rows)
 {
 	struct remit_error err;
 
+	assert_int_equal(result_view_enforce(r, rows, strlen(rows), &err), 0);
+}
+
+static void
+finish(struct remit_result *r, const char *changed)
+{
+	own_mem char *json = facts(changed);
+	struct remit_error err;
+
 	assert_false(result_view_is_done(r));
-	if (result_view_finish(r, json, strlen(json), &err) < 0)
+	enforce(r, ROWS);
+	if (try_to_finish(r, json, &err) < 0)
 		fail_msg("%s", err.message);
 	assert_true(result_view_is_done(r));
+}
+
+/* There is no result, and the reason names the member. */
+static void
+refuses(const char *json, const char *rows, const char *names)
+{
+	struct remit_error err;
+	struct remit_result *r = result_view_new(&err);
+
+	assert_non_null(r);
+	if (rows)
+		enforce(r, rows);
+	assert_int_equal(try_to_finish(r, json, &err), -1);
+	assert_int_equal(err.code, REMIT_E_PROTOCOL);
+	assert_non_null(strstr(err.message, names));
+	assert_false(result_view_is_done(r));
+	remit_result_free(r);
 }
 
 /* NULL: the document has no such key. */
@@ -61,8 +122,7 @@ output_and_document_become_one(void **state)
 
 	(void)state;
 	assert_int_equal(result_view_add(r, REMIT_STDOUT, "t\n", 2, &err), 0);
-	finish(r, "{\"status\": \"exit\", \"remit_exit_code\": 3,"
-		  " \"stdout\": \"\", \"x\": 1}");
+	finish(r, "{\"status\": \"exit\", \"remit_exit_code\": 3}");
 	assert_string_equal(remit_result_status(r), "exit");
 	assert_int_equal(remit_result_exit_code(r), 3);
 	assert_string_equal(remit_result_output(r, REMIT_STDOUT, &len),
@@ -144,53 +204,155 @@ nul_bytes_are_part_of_the_text(void **state)
 	remit_result_free(r);
 }
 
-#define DOCUMENT                                                             \
-	"{\"status\":\"ok\",\"stdout\":\"\",\"stderr\":\"\",\"error\":null," \
-	"\"denials\":[],\"artifacts\":[],\"remit_exit_code\":0}"
-#define ROWS "[{\"field\":\"timeout\",\"value\":1.5}]"
-
 static void
-enforce(struct remit_result *r, const char *rows)
-{
-	struct remit_error err;
-
-	assert_int_equal(result_view_enforce(r, rows, strlen(rows), &err), 0);
-}
-
-/* It comes in a frame of its own, because it is the same for every run. */
-static void
-the_enforcement_stands_before_the_denials(void **state)
+a_result_is_one_line_with_all_members_in_the_tables_order(void **state)
 {
 	struct remit_result *r = begin(BYTES("out"), BYTES(""));
 
 	(void)state;
-	enforce(r, ROWS);
-	assert_false(result_view_is_done(r));
-	finish(r, DOCUMENT);
+	finish(r, "{\"status\":\"ok\",\"remit_exit_code\":0}");
 	assert_string_equal(
 		remit_result_json(r),
-		"{\"status\":\"ok\",\"stdout\":\"out\",\"stderr\":\"\","
-		"\"error\":null,\"value\":null,\"displays\":[],"
+		"{\"status\":\"ok\",\"tier\":null,\"start\":null,"
+		"\"exit_code\":null,\"signal\":null,\"stdout\":\"out\","
+		"\"stderr\":\"\",\"stdout_truncated\":false,"
+		"\"stderr_truncated\":false,\"error\":null,\"reported\":[],"
+		"\"usage\":{\"wall_ms\":null,\"cpu_ms\":null,"
+		"\"memory_peak_bytes\":null,\"processes_peak\":null,"
+		"\"network\":null,\"tool_calls\":0,\"tool_wait_ms\":null},"
+		"\"displays_left_out\":0,\"value\":null,\"displays\":[],"
 		"\"enforcement\":" ROWS ",\"denials\":[],"
-		"\"artifacts\":[],\"remit_exit_code\":0}");
+		"\"denials_left_out\":0,\"denials_seen\":null,"
+		"\"artifacts\":[],\"artifacts_skipped\":[],\"changes\":[],"
+		"\"changes_skipped\":[],\"committed\":null,"
+		"\"session\":null,\"calls\":[],\"calls_left_out\":0,"
+		"\"run_id\":null,\"remit_version\":\"\","
+		"\"remit_exit_code\":0}");
 	/* Asked again it is the same, not made again. */
 	assert_ptr_equal(remit_result_json(r), remit_result_json(r));
 	remit_result_free(r);
 }
 
-/* Only as much as the frame has: no end is written behind it. */
+/* As jansson reads it: every member once, in the order of the table. */
 static void
-the_enforcement_is_as_long_as_its_frame(void **state)
+has_all_members_in_order(const char *text, bool optional)
 {
-	struct remit_result *r = begin("", 0, "", 0);
-	struct remit_error err;
+	json_auto_t *doc = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	const char *name;
+	json_t *value;
+	size_t row = 0;
+
+	assert_non_null(doc);
+	json_object_foreach(doc, name, value)
+	{
+		while (!optional && row < RESULT_MEMBERS &&
+		       (result_rows[row].source == RESULT_BY_CALLER ||
+			result_rows[row].source == RESULT_BY_ENCODING))
+			row++;
+		assert_true(row < RESULT_MEMBERS);
+		assert_string_equal(name, result_rows[row].name);
+		row++;
+	}
+	if (optional)
+		assert_int_equal(row, RESULT_MEMBERS);
+	else
+		assert_int_equal(row, RESULT_STDOUT_BASE64);
+}
+
+static void
+the_text_has_the_members_of_the_table_and_no_others(void **state)
+{
+	const struct result_heading heading = { .id = "\"a\"", .line = "7" };
+	struct remit_result *r = begin(BYTES(""), BYTES(""));
+	own(buf) struct buf text = BUF_INIT(0);
 
 	(void)state;
-	assert_int_equal(result_view_enforce(r, "[1][2]", 3, &err), 0);
-	finish(r, DOCUMENT);
-	assert_non_null(strstr(remit_result_json(r),
-			       "\"enforcement\":[1],\"denials\""));
+	finish(r, "{}");
+	has_all_members_in_order(remit_result_json(r), false);
 	remit_result_free(r);
+	r = begin(BYTES("\xff"), BYTES("\xff"));
+	finish(r, "{}");
+	assert_int_equal(result_view_write(r, &heading, &text), 0);
+	has_all_members_in_order(text.data, true);
+	assert_memory_equal(text.data,
+			    "{\"id\":\"a\",\"line\":7,\"status\":", 27);
+	remit_result_free(r);
+}
+
+static void
+a_keepers_result_without_one_of_its_members_is_an_error(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < RESULT_MEMBERS; i++) {
+		own_mem char *whole = facts("{}"), *less = NULL;
+		json_auto_t *doc = json_loads(whole, 0, NULL);
+
+		if (result_rows[i].source != RESULT_BY_KEEPER)
+			continue;
+		assert_int_equal(json_object_del(doc, result_rows[i].name), 0);
+		less = json_dumps(doc, JSON_COMPACT);
+		refuses(less, ROWS, result_rows[i].name);
+	}
+}
+
+static void
+a_keepers_member_of_another_type_is_an_error(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < RESULT_MEMBERS; i++) {
+		own_mem char *whole = facts("{}"), *other = NULL;
+		json_auto_t *doc = json_loads(whole, 0, NULL);
+
+		if (result_rows[i].source != RESULT_BY_KEEPER)
+			continue;
+		json_object_set_new(doc, result_rows[i].name, json_real(0.5));
+		other = json_dumps(doc, JSON_COMPACT);
+		refuses(other, ROWS, result_rows[i].name);
+	}
+}
+
+/* Not even one that the library or the plan adds. */
+static void
+a_keepers_result_with_a_member_that_is_not_its_own_is_an_error(void **state)
+{
+	static const char *const others[] = {
+		"{\"enforcement\":[]}", "{\"stdout\":\"\"}", "{\"value\":null}",
+		"{\"calls\":[]}",	"{\"new\":1}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+		own_mem char *more = facts(others[i]);
+
+		refuses(more, ROWS, "members that this release does not know");
+	}
+}
+
+static void
+a_result_without_enforcement_is_an_error(void **state)
+{
+	own_mem char *json = facts("{\"status\":\"ok\"}");
+
+	(void)state;
+	refuses(json, NULL, "\"enforcement\"");
+}
+
+static void
+enforcement_that_is_not_a_list_is_an_error(void **state)
+{
+	static const char *const bad[] = { "", "[", "]", "{}", "null", "[1" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct remit_error err;
+		struct remit_result *r = result_view_new(&err);
+
+		assert_int_equal(
+			result_view_enforce(r, bad[i], strlen(bad[i]), &err),
+			-1);
+		assert_int_equal(err.code, REMIT_E_PROTOCOL);
+		remit_result_free(r);
+	}
 }
 
 /* A program must not write the rows that say what it was held by. */
@@ -201,47 +363,49 @@ output_cannot_take_the_place_of_the_enforcement(void **state)
 		"\",\"denials\":[],\"enforcement\":[],\"x\":\""
 		",\"denials\":";
 	struct remit_result *r = begin(BYTES(forged), BYTES(forged));
-	json_auto_t *doc = NULL;
-	json_auto_t *rows = json_loads(ROWS, 0, NULL);
+	json_auto_t *rows = json_loads(ROWS, 0, NULL), *doc = NULL;
 
 	(void)state;
-	enforce(r, ROWS);
-	finish(r, DOCUMENT);
+	finish(r, "{}");
 	has_text(r, "stdout", forged);
 	has_text(r, "stderr", forged);
-	doc = json_loads(remit_result_json(r), JSON_REJECT_DUPLICATES, NULL);
-	assert_non_null(doc);
+	has_all_members_in_order(remit_result_json(r), false);
+	doc = json_loads(remit_result_json(r), 0, NULL);
 	assert_true(json_equal(json_object_get(doc, "enforcement"), rows));
-	assert_int_equal(json_object_size(doc), 10);
-	remit_result_free(r);
-}
-
-/* Refused before there was one. */
-static void
-a_result_without_a_plan_has_no_rows_but_a_list_of_them(void **state)
-{
-	struct remit_result *r = begin("", 0, "", 0);
-
-	(void)state;
-	finish(r, DOCUMENT);
-	assert_non_null(strstr(remit_result_json(r),
-			       ",\"enforcement\":[],\"denials\":[],"));
-	has_text(r, "status", "ok");
 	remit_result_free(r);
 }
 
 static void
-bytes_that_are_no_text_stand_beside_the_enforcement(void **state)
+bytes_that_are_no_text_stand_beside_the_text(void **state)
 {
 	struct remit_result *r = begin(BYTES("\xff"), BYTES("\xfe"));
 
 	(void)state;
-	enforce(r, ROWS);
-	finish(r, DOCUMENT);
+	finish(r, "{}");
 	has_text(r, "stdout_base64", "/w==");
 	has_text(r, "stderr_base64", "/g==");
-	assert_non_null(strstr(remit_result_json(r),
-			       "\"enforcement\":" ROWS ",\"denials\""));
+	remit_result_free(r);
+}
+
+static void
+an_error_before_any_keeper_is_a_whole_result(void **state)
+{
+	struct remit_error why = { .code = REMIT_E_INPUT,
+				   .message = "because",
+				   .where = "code" };
+	struct remit_result *r = result_view_of_error(STATUS_REFUSED, &why);
+	json_auto_t *error = json_loads(
+		"{\"name\":\"input\",\"value\":\"because\","
+		"\"traceback\":\"\",\"line\":null,\"where\":\"code\"}",
+		0, NULL);
+
+	(void)state;
+	assert_non_null(r);
+	has_all_members_in_order(remit_result_json(r), false);
+	assert_string_equal(remit_result_status(r), "refused");
+	assert_int_equal(remit_result_exit_code(r), 125);
+	assert_true(json_equal(
+		json_object_get(result_view_document(r), "error"), error));
 	remit_result_free(r);
 }
 
@@ -257,8 +421,6 @@ only_a_shared_keepers_refusal_sends_the_caller_elsewhere(void **state)
 		{ "{\"error\":{\"elsewhere\":1}}", false },
 		{ "{\"error\":{\"name\":\"elsewhere\"}}", false },
 		{ "{\"error\":null}", false },
-		{ "{\"error\":\"elsewhere\"}", false },
-		{ "{\"elsewhere\":true}", false },
 		{ "{}", false },
 	};
 
@@ -280,16 +442,8 @@ a_document_that_is_no_object_breaks_the_protocol(void **state)
 					     "nonsense", "{} x", "[{}]" };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		struct remit_result *r = begin("", 0, "", 0);
-		struct remit_error err;
-
-		assert_int_equal(
-			result_view_finish(r, texts[i], strlen(texts[i]), &err),
-			-1);
-		assert_int_equal(err.code, REMIT_E_PROTOCOL);
-		remit_result_free(r);
-	}
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		refuses(texts[i], ROWS, "makes no sense");
 }
 
 int
@@ -304,14 +458,21 @@ main(void)
 		cmocka_unit_test(
 			a_character_the_program_itself_cut_is_not_hidden),
 		cmocka_unit_test(nul_bytes_are_part_of_the_text),
-		cmocka_unit_test(the_enforcement_stands_before_the_denials),
-		cmocka_unit_test(the_enforcement_is_as_long_as_its_frame),
+		cmocka_unit_test(
+			a_result_is_one_line_with_all_members_in_the_tables_order),
+		cmocka_unit_test(
+			the_text_has_the_members_of_the_table_and_no_others),
+		cmocka_unit_test(
+			a_keepers_result_without_one_of_its_members_is_an_error),
+		cmocka_unit_test(a_keepers_member_of_another_type_is_an_error),
+		cmocka_unit_test(
+			a_keepers_result_with_a_member_that_is_not_its_own_is_an_error),
+		cmocka_unit_test(a_result_without_enforcement_is_an_error),
+		cmocka_unit_test(enforcement_that_is_not_a_list_is_an_error),
 		cmocka_unit_test(
 			output_cannot_take_the_place_of_the_enforcement),
-		cmocka_unit_test(
-			a_result_without_a_plan_has_no_rows_but_a_list_of_them),
-		cmocka_unit_test(
-			bytes_that_are_no_text_stand_beside_the_enforcement),
+		cmocka_unit_test(bytes_that_are_no_text_stand_beside_the_text),
+		cmocka_unit_test(an_error_before_any_keeper_is_a_whole_result),
 		cmocka_unit_test(
 			only_a_shared_keepers_refusal_sends_the_caller_elsewhere),
 		cmocka_unit_test(
