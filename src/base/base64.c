@@ -60,3 +60,29 @@ base64_decode(const char *text, size_t len, char **bytes, size_t *out)
 	*bytes = to;
 	return 0;
 }
+
+char *
+base64_encode(const char *bytes, size_t len)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklm"
+				     "nopqrstuvwxyz0123456789+/";
+	const unsigned char *s = (const unsigned char *)bytes;
+	char *out = malloc((len + 2) / 3 * 4 + 1), *to = out;
+
+	if (!out)
+		return NULL;
+	for (size_t i = 0; i < len; i += 3) {
+		uint32_t v = (uint32_t)s[i] << 16;
+
+		if (i + 1 < len)
+			v |= (uint32_t)s[i + 1] << 8;
+		if (i + 2 < len)
+			v |= s[i + 2];
+		*to++ = digits[v >> 18 & 63];
+		*to++ = digits[v >> 12 & 63];
+		*to++ = i + 1 < len ? digits[v >> 6 & 63] : '=';
+		*to++ = i + 2 < len ? digits[v & 63] : '=';
+	}
+	*to = '\0';
+	return out;
+}

@@ -1,10 +1,13 @@
 #include "beneath.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
+
+#include "own.h"
 
 int
 beneath_open(int folder, const char *path, uint64_t flags)
@@ -19,6 +22,45 @@ beneath_open(int folder, const char *path, uint64_t flags)
 	if (!(flags & O_PATH))
 		how.flags |= O_NONBLOCK | O_NOCTTY;
 	return (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
+}
+
+/* The folder of this name (`len` bytes), made if it is missing. */
+static int
+make_below(int folder, const char *path, size_t len, mode_t mode)
+{
+	char part[NAME_MAX + 1];
+
+	if (len > NAME_MAX) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(part, path, len);
+	part[len] = '\0';
+	if (!len || beneath_is_dots(part)) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (mkdirat(folder, part, mode) < 0 && errno != EEXIST)
+		return -1;
+	return openat(folder, part,
+		      O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+int
+beneath_make_parent(int folder, const char *path, mode_t mode,
+		    const char **name)
+{
+	own_fd int at = fcntl(folder, F_DUPFD_CLOEXEC, 0);
+	const char *slash;
+
+	for (; at >= 0 && (slash = strchr(path, '/')); path = slash + 1) {
+		int below = make_below(at, path, (size_t)(slash - path), mode);
+
+		own_fd_close(&at);
+		at = below;
+	}
+	*name = path;
+	return take_fd(&at);
 }
 
 bool

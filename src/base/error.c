@@ -63,6 +63,12 @@ fail_sys(struct remit_error *err, enum remit_code code, const char *fmt, ...)
 }
 
 int
+fail_memory(struct remit_error *err, const char *what)
+{
+	return fail_sys(err, REMIT_E_MEMORY, "%s", what);
+}
+
+int
 fail_refused(struct remit_error *err, const char *field, const char *remedy,
 	     const char *fmt, ...)
 {

@@ -16,6 +16,9 @@ int fail(struct remit_error *err, enum remit_code code, const char *fmt, ...)
 int fail_sys(struct remit_error *err, enum remit_code code, const char *fmt,
 	     ...) printf_like(3, 4);
 
+/* There is no memory for something, or (by errno) no room. */
+int fail_memory(struct remit_error *err, const char *what);
+
 /* Refuse a policy: which field, why, and what would help ("" if nothing). */
 int fail_refused(struct remit_error *err, const char *field, const char *remedy,
 		 const char *fmt, ...) printf_like(4, 5);

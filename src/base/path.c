@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "io.h"
+
 /* More than Remit writes for one interpreter. */
 #define TRIAL_BYTES (1024 * 1024)
 
@@ -108,6 +110,14 @@ path_own_dir(char **out, struct remit_error *err)
 	return 0;
 }
 
+const char *
+path_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 bool
 path_lies_in(const char *path, const char *folder)
 {
@@ -121,38 +131,15 @@ path_read_file(struct buf *b, const char *path, struct remit_error *err)
 {
 	/* Not to hang on a FIFO. */
 	own_fd int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	char piece[64 * 1024];
 	struct stat st;
-	ssize_t n;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return fail_sys(err, REMIT_E_INPUT, "%s", path);
 	if (!S_ISREG(st.st_mode))
 		return fail(err, REMIT_E_INPUT, "%s is %s, not a regular file",
 			    path, S_ISDIR(st.st_mode) ? "a folder" : "special");
-	while ((n = read(fd, piece, sizeof(piece))) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 || buf_add(b, piece, (size_t)n) < 0)
-			return fail_sys(err, REMIT_E_INPUT, "%s", path);
-	}
-	return 0;
-}
-
-/* A full disk may take a part before it reports an error. */
-static int
-write_all(int fd, const char *bytes, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, bytes, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		bytes += n;
-		len -= (size_t)n;
-	}
+	if (io_read_all(fd, b) < 0)
+		return fail_sys(err, REMIT_E_INPUT, "%s", path);
 	return 0;
 }
 
@@ -170,7 +157,7 @@ path_write_file(const char *path, const char *text, size_t len,
 		  0600);
 	if (fd < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "write %s", path);
-	bad = write_all(fd, text, len) < 0;
+	bad = io_write_all(fd, text, len) < 0;
 	bad |= close(fd) < 0;
 	if (bad || rename(temp, path) < 0) {
 		fail_sys(err, REMIT_E_KERNEL, "write %s", path);

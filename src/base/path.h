@@ -27,6 +27,8 @@ int path_keeper_socket(char *out, size_t size) must_check;
 /* The folder of the running program, a new string. */
 int path_own_dir(char **out, struct remit_error *err) must_check;
 
+/* The last name of a path, in it. */
+const char *path_name(const char *path);
 /* Whether a path is `folder` or lies in it, by their texts alone. */
 bool path_lies_in(const char *path, const char *folder);
 

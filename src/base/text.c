@@ -194,29 +194,3 @@ text_from_json(const json_t *doc, size_t *len)
 	*len = out.len;
 	return take_ptr(&out.data);
 }
-
-char *
-text_base64(const char *bytes, size_t len)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklm"
-				     "nopqrstuvwxyz0123456789+/";
-	const unsigned char *s = (const unsigned char *)bytes;
-	char *out = malloc((len + 2) / 3 * 4 + 1), *to = out;
-
-	if (!out)
-		return NULL;
-	for (size_t i = 0; i < len; i += 3) {
-		uint32_t v = (uint32_t)s[i] << 16;
-
-		if (i + 1 < len)
-			v |= (uint32_t)s[i + 1] << 8;
-		if (i + 2 < len)
-			v |= s[i + 2];
-		*to++ = digits[v >> 18 & 63];
-		*to++ = digits[v >> 12 & 63];
-		*to++ = i + 1 < len ? digits[v >> 6 & 63] : '=';
-		*to++ = i + 2 < len ? digits[v & 63] : '=';
-	}
-	*to = '\0';
-	return out;
-}

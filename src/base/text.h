@@ -30,7 +30,4 @@ int text_add_name(struct buf *out, const char *name) must_check;
 /* At least as many bytes as text_add_json() adds. */
 size_t text_json_bound(const json_t *value);
 
-/* Base64, a new string. NULL without memory. */
-char *text_base64(const char *bytes, size_t len);
-
 #endif

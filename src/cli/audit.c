@@ -24,21 +24,16 @@ audit_free(struct audit *a)
 }
 
 static int
-no_memory(struct remit_error *err)
-{
-	return fail_sys(err, REMIT_E_MEMORY, "audit");
-}
-
-static int
 policy_digest(const char *text, char out[SHA256_TEXT], struct remit_error *err)
 {
 	own(policy) struct policy p = { 0 };
 
 	if (policy_init(&p) < 0)
-		return no_memory(err);
+		return fail_memory(err, "audit");
 	if (text && policy_parse(&p, text, strlen(text), "policy", err) < 0)
 		return -1;
-	return audit_line_policy_sha256(&p, out) < 0 ? no_memory(err) : 0;
+	return audit_line_policy_sha256(&p, out) < 0 ? fail_memory(err, "audit")
+						     : 0;
 }
 
 /* ---- writing ---- */
@@ -109,7 +104,7 @@ audit_add(struct audit *a, const struct audit_run *run, struct remit_error *err)
 	else
 		to_write.error = remit_code_name(run->why->code);
 	if (audit_line_write(&line, &to_write) < 0)
-		return no_memory(err);
+		return fail_memory(err, "audit");
 	return append(a, &line, err);
 }
 

@@ -5,6 +5,7 @@
 
 #include "json_value.h"
 #include "nearest.h"
+#include "path.h"
 #include "quote.h"
 
 /* What a key's function needs. */
@@ -12,12 +13,6 @@ struct taking {
 	struct batch_job *job;
 	const struct policy *base;
 };
-
-static int
-no_memory(struct remit_error *err)
-{
-	return fail_sys(err, REMIT_E_MEMORY, "job");
-}
 
 static int
 take_id(const struct taking *t, const json_t *value, struct remit_error *err)
@@ -36,7 +31,7 @@ take_id(const struct taking *t, const json_t *value, struct remit_error *err)
 			    BATCH_JOB_ID_MAX);
 	id = json_dumps(value, JSON_ENCODE_ANY);
 	if (!id)
-		return no_memory(err);
+		return fail_memory(err, "job");
 	free(t->job->id);
 	t->job->id = id;
 	return 0;
@@ -70,7 +65,7 @@ take_argv(const struct taking *t, const json_t *value, struct remit_error *err)
 	t->job->argv =
 		calloc(json_array_size(value) + 1, sizeof(*t->job->argv));
 	if (!t->job->argv)
-		return no_memory(err);
+		return fail_memory(err, "job");
 	json_array_foreach(value, i, item)
 	{
 		snprintf(place, sizeof(place), "argv[%zu]", i);
@@ -91,14 +86,6 @@ take_stdin(const struct taking *t, const json_t *value, struct remit_error *err)
 	return 0;
 }
 
-static const char *
-base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* {"local": "a.csv"} or {"local": "a.csv", "path": "in/a.csv"} */
 static int
 take_file(const json_t *value, struct remit_file *out, const char *place,
@@ -116,7 +103,7 @@ take_file(const json_t *value, struct remit_file *out, const char *place,
 	snprintf(inner, sizeof(inner), "%s.local", place);
 	if (json_value_string(local, &out->host_path, inner, err) < 0)
 		return -1;
-	out->path = base_name(out->host_path);
+	out->path = path_name(out->host_path);
 	snprintf(inner, sizeof(inner), "%s.path", place);
 	return path ? json_value_string(path, &out->path, inner, err) : 0;
 }
@@ -133,7 +120,7 @@ take_files(const struct taking *t, const json_t *value, struct remit_error *err)
 	t->job->files =
 		calloc(json_array_size(value) + 1, sizeof(*t->job->files));
 	if (!t->job->files)
-		return no_memory(err);
+		return fail_memory(err, "job");
 	json_array_foreach(value, i, item)
 	{
 		snprintf(place, sizeof(place), "files[%zu]", i);
@@ -156,7 +143,7 @@ take_policy(const struct taking *t, const json_t *value,
 		return json_value_wrong_type(value, "an object", "policy", err);
 	text = json_dumps(value, 0);
 	if (!text || policy_copy(&policy, t->base) < 0)
-		return no_memory(err);
+		return fail_memory(err, "job");
 	if (policy_parse(&policy, text, strlen(text), "policy", err) < 0 ||
 	    batch_job_policy(&t->job->policy, &policy, err) < 0)
 		return -1;
@@ -247,7 +234,7 @@ decode(struct batch_job *j, const char *text, size_t len,
 	if (j->doc)
 		return 0;
 	if (json_error_code(&why) == json_error_out_of_memory)
-		return no_memory(err);
+		return fail_memory(err, "job");
 	return fail(err, REMIT_E_INPUT, "column %d: %s", why.column,
 		    quote_bare(shown, sizeof(shown), why.text));
 }
@@ -260,7 +247,7 @@ batch_job_init(struct batch_job *j, uint64_t line, struct remit_error *err)
 	snprintf(number, sizeof(number), "%llu", (unsigned long long)line);
 	*j = (struct batch_job){ .line = line, .run = REMIT_JOB_INIT };
 	j->id = strdup(number);
-	return j->id ? 0 : no_memory(err);
+	return j->id ? 0 : fail_memory(err, "job");
 }
 
 int
@@ -306,5 +293,5 @@ batch_job_policy(char **out, const struct policy *p, struct remit_error *err)
 
 	*out = doc ? json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(15))
 		   : NULL;
-	return *out ? 0 : no_memory(err);
+	return *out ? 0 : fail_memory(err, "job");
 }

@@ -4,12 +4,6 @@
 
 #include "result_view.h"
 
-static int
-no_memory(struct remit_error *err)
-{
-	return fail_sys(err, REMIT_E_MEMORY, "result");
-}
-
 /* As one line, behind its id. */
 static int
 write_line(struct buf *out, const struct result_heading *heading,
@@ -17,7 +11,7 @@ write_line(struct buf *out, const struct result_heading *heading,
 {
 	if (result_view_write(res, heading, out) < 0 ||
 	    buf_add(out, "\n", 1) < 0)
-		return no_memory(err);
+		return fail_memory(err, "result");
 	return 0;
 }
 
@@ -54,7 +48,7 @@ batch_result_of_error(struct batch_result *out, const char *id, uint64_t line,
 	int failed;
 
 	if (!res)
-		return no_memory(err);
+		return fail_memory(err, "result");
 	snprintf(number, sizeof(number), "%llu", (unsigned long long)line);
 	if (line)
 		heading.line = number;

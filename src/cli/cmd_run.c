@@ -14,6 +14,7 @@
 #include "cli.h"
 #include "denials.h"
 #include "findings.h"
+#include "io.h"
 #include "line_text.h"
 #include "program.h"
 #include "quantity.h"
@@ -43,20 +44,10 @@ struct run {
 };
 
 static void
-write_all(struct run *r, int fd, const char *bytes, size_t len)
+put_out(struct run *r, int fd, const char *bytes, size_t len)
 {
-	while (len && !r->broken) {
-		ssize_t n = write(fd, bytes, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			r->broken = true;
-			return;
-		}
-		bytes += n;
-		len -= (size_t)n;
-	}
+	if (!r->broken && io_write_all(fd, bytes, len) < 0)
+		r->broken = true;
 }
 
 /* On a terminal, one line that is written over. */
@@ -92,7 +83,7 @@ on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
 	if (screen_filter(stream == REMIT_STDOUT ? &r->out : &r->err, bytes,
 			  len, &shown) < 0)
 		return;
-	write_all(r, (int)stream, buf_text(&shown), shown.len);
+	put_out(r, (int)stream, buf_text(&shown), shown.len);
 	if (r->broken)
 		_exit(141); /* as if by SIGPIPE; the keeper ends the run */
 }
@@ -129,7 +120,7 @@ show_value(struct run *r)
 	    screen_filter(&r->out, buf_text(text), text->len, &shown) < 0 ||
 	    screen_end(&r->out, &shown) < 0 || buf_add(&shown, "\n", 1) < 0)
 		return;
-	write_all(r, 1, buf_text(&shown), shown.len);
+	put_out(r, 1, buf_text(&shown), shown.len);
 }
 
 static bool
@@ -290,10 +281,10 @@ show_end(struct run *r)
 	own(buf) struct buf rest = BUF_INIT(1024);
 
 	if (screen_end(&r->out, &rest) == 0)
-		write_all(r, 1, buf_text(&rest), rest.len);
+		put_out(r, 1, buf_text(&rest), rest.len);
 	buf_free(&rest);
 	if (screen_end(&r->err, &rest) == 0)
-		write_all(r, 2, buf_text(&rest), rest.len);
+		put_out(r, 2, buf_text(&rest), rest.len);
 }
 
 static bool

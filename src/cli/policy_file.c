@@ -7,6 +7,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
+#include "io.h"
 #include "policy_edit.h"
 
 #define DOCUMENT_MAX ((size_t)1024 * 1024)
@@ -47,8 +48,6 @@ read_old(struct place *p, struct buf *out, struct remit_error *err)
 {
 	own_fd int fd = openat(p->folder, p->name,
 			       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	char piece[16 * 1024];
-	ssize_t n;
 
 	if (fd < 0 && errno == ELOOP)
 		return fail(err, REMIT_E_INPUT,
@@ -59,10 +58,9 @@ read_old(struct place *p, struct buf *out, struct remit_error *err)
 	if (!S_ISREG(p->old.st_mode) || p->old.st_nlink != 1)
 		return fail(err, REMIT_E_INPUT,
 			    "%s is no regular file with one name", p->path);
-	while ((n = read(fd, piece, sizeof(piece))) > 0)
-		if (buf_add(out, piece, (size_t)n) < 0)
-			return fail_sys(err, REMIT_E_KERNEL, "%s", p->path);
-	return n < 0 ? fail_sys(err, REMIT_E_KERNEL, "%s", p->path) : 0;
+	if (io_read_all(fd, out) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "%s", p->path);
+	return 0;
 }
 
 /* The owner first: changing it may take bits off the mode. */
@@ -75,9 +73,7 @@ fill_new(const struct place *p, int fd, const struct buf *text,
 		return fail_sys(err, REMIT_E_KERNEL,
 				"write %s: its owner and group cannot be kept",
 				p->path);
-	errno = ENOSPC;
-	if (write(fd, text->data, text->len) != (ssize_t)text->len ||
-	    fsync(fd) < 0)
+	if (io_write_all(fd, text->data, text->len) < 0 || fsync(fd) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "write %s", p->path);
 	return 0;
 }

@@ -2,22 +2,15 @@
 
 #include <string.h>
 
+#include "io.h"
 #include "path.h"
 
 static int
 read_stdin(struct buf *b, struct remit_error *err)
 {
-	char piece[64 * 1024];
-	ssize_t n;
-
-	while ((n = read(0, piece, sizeof(piece))) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 || buf_add(b, piece, (size_t)n) < 0)
-			return fail_sys(err, REMIT_E_INPUT,
-					"standard input as the program");
-	}
-	return 0;
+	if (io_read_all(0, b) == 0)
+		return 0;
+	return fail_sys(err, REMIT_E_INPUT, "standard input as the program");
 }
 
 int

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "io.h"
+
 #define PLAIN "text/plain"
 
 /* How files of a type end. Others are "part2.bin", by their place. */
@@ -58,22 +60,8 @@ write_file(int folder, const char *name, const struct remit_part *p)
 	own_fd int fd = openat(
 		folder, name,
 		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	const char *at = p->bytes;
-	size_t left = p->len;
 
-	if (fd < 0)
-		return -1;
-	while (left) {
-		ssize_t n = write(fd, at, left);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		at += n;
-		left -= (size_t)n;
-	}
-	return 0;
+	return fd < 0 ? -1 : io_write_all(fd, p->bytes, p->len);
 }
 
 /* Too many lines are not said; the files are there. */

@@ -2,27 +2,22 @@
 
 #include <sys/stat.h>
 
+#include "io.h"
+
 static int
 keep(struct run_input *in, size_t max_bytes, struct remit_error *err)
 {
-	char piece[64 * 1024];
-	ssize_t n;
-
 	in->bytes = (struct buf)BUF_INIT(max_bytes);
-	while ((n = read(0, piece, sizeof(piece))) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n > 0 && buf_add(&in->bytes, piece, (size_t)n) == 0)
-			continue;
-		if (n > 0 && errno == EFBIG)
-			return fail(err, REMIT_E_INPUT,
-				    "--ask keeps standard input for a second "
-				    "run, and it is longer than stdin_bytes: "
-				    "raise it (--stdin-max), or give a file");
-		return fail_sys(err, REMIT_E_INPUT, "standard input");
+	if (io_read_all(0, &in->bytes) == 0) {
+		in->kept = true;
+		return 0;
 	}
-	in->kept = true;
-	return 0;
+	if (errno == EFBIG)
+		return fail(err, REMIT_E_INPUT,
+			    "--ask keeps standard input for a second run, and "
+			    "it is longer than stdin_bytes: raise it "
+			    "(--stdin-max), or give a file");
+	return fail_sys(err, REMIT_E_INPUT, "standard input");
 }
 
 int

@@ -2,19 +2,7 @@
 
 #include <string.h>
 
-static const char *
-base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static int
-no_memory(struct remit_error *err)
-{
-	return fail_sys(err, REMIT_E_MEMORY, "--file");
-}
+#include "path.h"
 
 /* LOCAL or LOCAL:JAILPATH; a colon in LOCAL needs the second form. */
 static int
@@ -29,15 +17,15 @@ add_file(void *target, const struct option *row, const char *text,
 
 	(void)row;
 	if (!all)
-		return no_memory(err);
+		return fail_memory(err, "--file");
 	o->files = all;
 	host_path =
 		strndup(text, colon ? (size_t)(colon - text) : strlen(text));
 	if (!host_path)
-		return no_memory(err);
+		return fail_memory(err, "--file");
 	all[o->file_count++] = (struct remit_file){
 		.host_path = host_path,
-		.path = colon ? colon + 1 : base_name(text),
+		.path = colon ? colon + 1 : path_name(text),
 	};
 	if (*host_path && *all[o->file_count - 1].path)
 		return 0;

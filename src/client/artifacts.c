@@ -7,8 +7,11 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
+#include "beneath.h"
 #include "content_type.h"
 #include "file_head.h"
+#include "io.h"
+#include "path.h"
 #include "plain.h"
 #include "text.h"
 
@@ -21,12 +24,6 @@ void
 artifacts_use_gate(const struct artifacts_gate *given)
 {
 	gate = given;
-}
-
-static int
-no_memory(struct remit_error *err)
-{
-	return fail_sys(err, REMIT_E_MEMORY, "artifacts");
 }
 
 int
@@ -44,7 +41,7 @@ artifacts_open(struct artifacts *a, const char *folder, struct remit_error *err)
 		return fail_sys(err, REMIT_E_INPUT, "artifacts: %s", folder);
 	a->made = json_array();
 	a->skipped = json_array();
-	return a->made && a->skipped ? 0 : no_memory(err);
+	return a->made && a->skipped ? 0 : fail_memory(err, "artifacts");
 }
 
 /* ---- one file ---- */
@@ -69,7 +66,9 @@ skip(struct artifacts *a, const char *reason, struct remit_error *err)
 		json_pack("{s:s, s:s}", "path", a->path, "reason", reason);
 
 	forget(a);
-	return json_array_append_new(a->skipped, row) < 0 ? no_memory(err) : 0;
+	return json_array_append_new(a->skipped, row) < 0
+		       ? fail_memory(err, "artifacts")
+		       : 0;
 }
 
 static int
@@ -84,36 +83,13 @@ skip_sys(struct artifacts *a, struct remit_error *err)
 	return skip(a, reason, err);
 }
 
-/* The folder above the file, made where it is missing. */
-static int
-open_parent(struct artifacts *a)
-{
-	own_fd int at = fcntl(a->folder, F_DUPFD_CLOEXEC, 0);
-	const char *path = a->path;
-	size_t n;
-
-	while (at >= 0 && path[n = strcspn(path, "/")]) {
-		char part[NAME_MAX + 1];
-		int next;
-
-		snprintf(part, sizeof(part), "%.*s", (int)n, path);
-		if (mkdirat(at, part, 0700) < 0 && errno != EEXIST)
-			return -1;
-		next = openat(at, part,
-			      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		own_fd_close(&at);
-		at = next;
-		path += n + 1;
-	}
-	return take_fd(&at);
-}
-
 static int
 create(struct artifacts *a)
 {
 	uint64_t noise = 0;
+	const char *name;
 
-	a->parent = open_parent(a);
+	a->parent = beneath_make_parent(a->folder, a->path, 0700, &name);
 	if (a->parent < 0 || getrandom(&noise, sizeof(noise), 0) < 0)
 		return -1;
 	snprintf(a->temporary, sizeof(a->temporary), ".remit-%016llx",
@@ -122,14 +98,6 @@ create(struct artifacts *a)
 			 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			 0600);
 	return a->file < 0 ? -1 : 0;
-}
-
-static const char *
-last_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 static int
@@ -141,7 +109,7 @@ finish(struct artifacts *a, struct remit_error *err)
 
 	a->file = -1;
 	if (failed < 0 || renameat2(a->parent, a->temporary, a->parent,
-				    last_name(a->path), RENAME_NOREPLACE) < 0) {
+				    path_name(a->path), RENAME_NOREPLACE) < 0) {
 		int why = errno;
 
 		unlinkat(a->parent, a->temporary, 0);
@@ -155,7 +123,9 @@ finish(struct artifacts *a, struct remit_error *err)
 			"host_path",
 			text_to_json(host_path, strlen(host_path)));
 	forget(a);
-	return json_array_append_new(a->made, row) < 0 ? no_memory(err) : 0;
+	return json_array_append_new(a->made, row) < 0
+		       ? fail_memory(err, "artifacts")
+		       : 0;
 }
 
 int
@@ -175,7 +145,7 @@ artifacts_begin(struct artifacts *a, const char *payload, size_t len,
 			    "an artifact of such a name");
 	a->path = strdup(h.path);
 	if (!a->path)
-		return no_memory(err);
+		return fail_memory(err, "artifacts");
 	a->size_bytes = a->left_bytes = h.size_bytes;
 	a->type = content_type(a->path, "", 0);
 	if (gate && !gate->admits(gate->user, a->path, a->size_bytes))
@@ -197,16 +167,8 @@ artifacts_add(struct artifacts *a, const char *bytes, size_t len,
 	if (a->left_bytes == a->size_bytes)
 		a->type = content_type(a->path, bytes, len);
 	a->left_bytes -= len;
-	while (len) {
-		ssize_t n = write(a->file, bytes, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return skip_sys(a, err);
-		bytes += n;
-		len -= (size_t)n;
-	}
+	if (io_write_all(a->file, bytes, len) < 0)
+		return skip_sys(a, err);
 	return a->left_bytes ? 0 : finish(a, err);
 }
 
@@ -249,10 +211,10 @@ artifacts_tell(struct artifacts *a, json_t *result, struct remit_error *err)
 		forget(a);
 	if (json_object_set_new(result, "artifacts",
 				any ? sorted(a->made) : json_array()) < 0)
-		return no_memory(err);
+		return fail_memory(err, "artifacts");
 	if (any && json_array_size(a->skipped) &&
 	    json_array_extend(skipped, a->skipped) < 0)
-		return no_memory(err);
+		return fail_memory(err, "artifacts");
 	return 0;
 }
 

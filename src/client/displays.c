@@ -2,16 +2,11 @@
 
 #include <string.h>
 
+#include "base64.h"
 #include "text.h"
 
 #define PLAIN "text/plain"
 #define JSON  "application/json"
-
-static int
-no_memory(struct remit_error *err)
-{
-	return fail_sys(err, REMIT_E_MEMORY, "displays");
-}
 
 static bool
 ends_in(const char *text, const char *end)
@@ -55,7 +50,7 @@ add_string(struct buf *out, const char *bytes, size_t len)
 static int
 add_base64(struct buf *out, const char *bytes, size_t len)
 {
-	own_mem char *text = text_base64(bytes, len);
+	own_mem char *text = base64_encode(bytes, len);
 
 	if (!text || buf_add(out, "\"", 1) < 0 ||
 	    buf_add(out, text, strlen(text)) < 0)
@@ -212,7 +207,7 @@ finish(struct displays *d, const struct display_head *h,
 		d->on_display(d->user, &all);
 	if ((!all.is_value && buf_add(to, to->len ? "," : "[", 1) < 0) ||
 	    write_down(to, h, &all, no_json) < 0)
-		return no_memory(err);
+		return fail_memory(err, "displays");
 	d->total_bytes = d->data.len = 0;
 	return 0;
 }
@@ -243,7 +238,7 @@ displays_begin(struct displays *d, const char *payload, size_t len,
 		return fail(err, REMIT_E_PROTOCOL, "a second value");
 	d->head.len = d->data.len = 0;
 	if (buf_add(&d->head, payload, len) < 0)
-		return no_memory(err);
+		return fail_memory(err, "displays");
 	d->total_bytes = h.total_bytes;
 	return finish_if_whole(d, err);
 }
@@ -255,7 +250,7 @@ displays_add(struct displays *d, const char *bytes, size_t len,
 	if (!len || len > d->total_bytes - d->data.len)
 		return fail(err, REMIT_E_PROTOCOL, "bytes of no display");
 	if (buf_add(&d->data, bytes, len) < 0)
-		return no_memory(err);
+		return fail_memory(err, "displays");
 	return finish_if_whole(d, err);
 }
 
@@ -266,7 +261,7 @@ displays_take(struct displays *d, struct buf *value, struct buf *shown,
 	if ((!d->value.len && buf_add(&d->value, "null", 4) < 0) ||
 	    (!d->shown.len && buf_add(&d->shown, "[", 1) < 0) ||
 	    buf_add(&d->shown, "]", 1) < 0)
-		return no_memory(err);
+		return fail_memory(err, "displays");
 	*value = d->value;
 	*shown = d->shown;
 	d->value = (struct buf)BUF_INIT(d->value.cap);

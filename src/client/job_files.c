@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "file_head.h"
+#include "io.h"
 
 /* The most a policy allows for all of them. */
 #define BYTES_MAX (UINT64_C(1) << 30)
@@ -56,10 +57,8 @@ send_from_disk(struct link *l, const struct remit_file *f,
 	while (left) {
 		size_t want =
 			left < sizeof(piece) ? (size_t)left : sizeof(piece);
-		ssize_t n = read(fd, piece, want);
+		ssize_t n = io_read(fd, piece, want);
 
-		if (n < 0 && errno == EINTR)
-			continue;
 		if (n < 0)
 			return fail_sys(err, REMIT_E_INPUT, "input file %s",
 					f->host_path);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "artifacts.h"
+#include "base64.h"
 #include "displays.h"
 #include "result_member.h"
 #include "text.h"
@@ -78,7 +79,7 @@ set_stream(json_t *doc, const char *key, const struct buf *b)
 	if (text_valid_prefix(buf_text(b), len) == len)
 		return 0;
 	snprintf(base64, sizeof(base64), "%s_base64", key);
-	encoded = text_base64(buf_text(b), b->len);
+	encoded = base64_encode(buf_text(b), b->len);
 	if (!encoded)
 		return -1;
 	return json_object_set_new(doc, base64, json_string(encoded));

@@ -11,6 +11,7 @@
 
 #include "client_part.h"
 #include "file_task.h"
+#include "io.h"
 #include "record.h"
 
 struct remit_session {
@@ -107,9 +108,8 @@ write_secret(int fd, const struct remit_secret *s, struct remit_error *err)
 		return fail(err, REMIT_E_INPUT,
 			    "secrets: each has a name without \"=\", and a "
 			    "value");
-	/* Of memory: all of it is written, or there is no more. */
 	if (dprintf(fd, "%s=", s->name) < 0 ||
-	    write(fd, s->value, len) != (ssize_t)len)
+	    io_write_all(fd, s->value, len) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "secrets");
 	return 0;
 }

@@ -11,8 +11,10 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include "beneath.h"
 #include "blueprint.h"
 #include "copy.h"
+#include "io.h"
 #include "layer.h"
 #include "linux_abi.h"
 #include "rules.h"
@@ -97,56 +99,26 @@ step_root(struct blueprint *b, uint32_t *detail)
 	return move_mount(b->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH);
 }
 
-/*
- * The folder above `path` (absolute) under the new root, made where it is
- * missing; *name is the last part. Never through a link: until pivot_root an
- * absolute one would lead to the host.
- */
+/* The folder above `path` (absolute) under the new root. Never through a link:
+   until pivot_root an absolute one would lead to the host. */
 static int
-open_parent(int root, const char *path, const char **name)
+make_parent(int root, const char *path, const char **name)
 {
-	struct open_how how = {
-		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
-	};
-	own_fd int at = fcntl(root, F_DUPFD_CLOEXEC, 0);
-
-	for (path++; at >= 0; path += strcspn(path, "/") + 1) {
-		size_t n = strcspn(path, "/");
-		char part[NAME_MAX + 1];
-		int next;
-
-		if (!path[n])
-			break;
-		if (n >= sizeof(part)) {
-			errno = ENAMETOOLONG;
-			return -1;
-		}
-		memcpy(part, path, n);
-		part[n] = '\0';
-		if (mkdirat(at, part, 0755) < 0 && errno != EEXIST)
-			return -1;
-		next = (int)syscall(SYS_openat2, at, part, &how, sizeof(how));
-		own_fd_close(&at);
-		at = next;
-	}
-	*name = path;
-	return take_fd(&at);
+	return beneath_make_parent(root, path + 1, 0755, name);
 }
 
 static int
 make_file(int root, const char *path, const char *text)
 {
 	const char *name;
-	own_fd int parent = open_parent(root, path, &name);
+	own_fd int parent = make_parent(root, path, &name);
 	own_fd int fd = -1;
-	size_t n = strlen(text);
 
 	if (parent < 0)
 		return -1;
 	fd = openat(parent, name,
 		    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
-	if (fd < 0 || write(fd, text, n) != (ssize_t)n)
+	if (fd < 0 || io_write_all(fd, text, strlen(text)) < 0)
 		return -1;
 	return 0;
 }
@@ -166,7 +138,7 @@ static int
 make_link(int root, const char *path, const char *target)
 {
 	const char *name;
-	own_fd int parent = open_parent(root, path, &name);
+	own_fd int parent = make_parent(root, path, &name);
 
 	if (parent < 0)
 		return -1;
@@ -216,7 +188,7 @@ static int
 place(int root, int mount_fd, const char *jail, bool is_folder)
 {
 	const char *name;
-	own_fd int parent = open_parent(root, jail, &name);
+	own_fd int parent = make_parent(root, jail, &name);
 
 	if (parent < 0)
 		return -1;
@@ -308,7 +280,7 @@ make_places(int root)
 	for (int i = 0; i < JAIL_WRITABLE; i++) {
 		const char *name;
 		own_fd int parent =
-			open_parent(root, jail_writable[i].path, &name);
+			make_parent(root, jail_writable[i].path, &name);
 
 		if (parent < 0 || mkdirat(parent, name, 0755) < 0)
 			return -1;

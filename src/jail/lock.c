@@ -12,6 +12,7 @@
 #include "enter.h"
 #include "filter.h"
 #include "frame.h"
+#include "io.h"
 #include "linux_abi.h"
 #include "pass.h"
 #include "self_test.h"
@@ -19,40 +20,19 @@
 #define THREAD_STACK ((size_t)1 << 20)
 
 static int
-read_all(int fd, void *to, size_t n)
-{
-	char *at = to;
-
-	while (n) {
-		ssize_t got = read(fd, at, n);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0) {
-			if (got == 0)
-				errno = EPIPE;
-			return -1;
-		}
-		at += got;
-		n -= (size_t)got;
-	}
-	return 0;
-}
-
-static int
 step_order(struct lock_order *order)
 {
 	unsigned char header[FRAME_HEADER], want[FRAME_HEADER];
 
 	frame_header(want, FRAME_ORDER, sizeof(*order));
-	if (read_all(ORDER_CHANNEL_FD, header, sizeof(header)) < 0)
+	if (io_read_exactly(ORDER_CHANNEL_FD, header, sizeof(header)) < 0)
 		return -1;
 	/* An order of another release may be shorter: do not wait for more. */
 	if (memcmp(header, want, sizeof(header))) {
 		errno = EPROTO;
 		return -1;
 	}
-	if (read_all(ORDER_CHANNEL_FD, order, sizeof(*order)) < 0)
+	if (io_read_exactly(ORDER_CHANNEL_FD, order, sizeof(*order)) < 0)
 		return -1;
 	if (order->magic != ORDER_MAGIC || order->size != sizeof(*order) ||
 	    order->filter >= FILTER_INIT) {

@@ -4,6 +4,7 @@
 #include <sys/mount.h>
 
 #include "inside.h"
+#include "io.h"
 #include "linux_abi.h"
 #include "pass.h"
 #include "tmpfs.h"
@@ -23,8 +24,8 @@ copy(int from, int to)
 	char bytes[16384];
 	ssize_t n;
 
-	while ((n = read(from, bytes, sizeof(bytes))) > 0)
-		if (write(to, bytes, (size_t)n) != n)
+	while ((n = io_read(from, bytes, sizeof(bytes))) > 0)
+		if (io_write_all(to, bytes, (size_t)n) < 0)
 			return -1;
 	return n < 0 ? -1 : 0;
 }

@@ -7,6 +7,7 @@
 
 #include "beneath.h"
 #include "guard.h"
+#include "path.h"
 #include "path_rule.h"
 #include "staging.h"
 
@@ -14,14 +15,6 @@
 #define FAILED	  "it could not be written"
 
 /* ---- one path ---- */
-
-static const char *
-last_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 /* The folder of the survey that a path is in, or one that was made since. */
 static const struct stat *
@@ -45,7 +38,7 @@ open_parent(const struct survey *s, const struct change *c, const char **name)
 	struct stat st;
 	size_t n;
 
-	*name = last_name(c->path);
+	*name = path_name(c->path);
 	n = (size_t)(*name - c->path);
 	if (n) {
 		memcpy(folder, c->path, n);
@@ -103,7 +96,7 @@ put_beside(struct change *c, int stage, const char *staged, int parent)
 	char beside[NAME_MAX + 1];
 
 	snprintf(beside, sizeof(beside), "%.200s.remit-saved-%s",
-		 last_name(c->path), staged);
+		 path_name(c->path), staged);
 	if (renameat2(stage, staged, parent, beside, RENAME_NOREPLACE) == 0)
 		fail_change(c,
 			    "changed by others twice: what they had is beside "
@@ -127,7 +120,7 @@ static void
 exchange_back(struct change *c, const char *why, int stage, const char *staged,
 	      int parent, ino_t ours)
 {
-	const char *name = last_name(c->path);
+	const char *name = path_name(c->path);
 
 	fail_change(c, why, 0);
 	if (renameat2(stage, staged, parent, name, RENAME_EXCHANGE) == 0) {
@@ -373,7 +366,7 @@ static int
 know(struct known *k, const struct survey *s, const struct change *c)
 {
 	own_mem char *above =
-		strndup(c->path, (size_t)(last_name(c->path) - c->path));
+		strndup(c->path, (size_t)(path_name(c->path) - c->path));
 	size_t n = above ? strlen(above) : 0;
 
 	if (!above)

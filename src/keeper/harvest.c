@@ -50,12 +50,6 @@ static const char *const reasons[] = {
 };
 
 static int
-no_memory(struct remit_error *err)
-{
-	return fail_sys(err, REMIT_E_MEMORY, "artifacts");
-}
-
-static int
 add_skipped(struct harvest *h, enum skip why)
 {
 	json_auto_t *path = text_to_json(h->path, strlen(h->path));
@@ -72,7 +66,7 @@ static int
 skip(struct harvest *h, enum skip why, struct remit_error *err)
 {
 	if (h->skipped_count++ < HARVEST_SKIPPED_MAX && add_skipped(h, why) < 0)
-		return no_memory(err);
+		return fail_memory(err, "artifacts");
 	return 0;
 }
 
@@ -203,7 +197,7 @@ begin_file(struct harvest *h, int *fd, uint64_t size, struct link *door,
 	const struct file_head told = { h->path, size };
 
 	if (file_head_write(&head, &told) < 0)
-		return no_memory(err);
+		return fail_memory(err, "artifacts");
 	note_given(h, size);
 	h->count++;
 	h->total_bytes += size;
@@ -359,7 +353,7 @@ harvest_open(struct harvest *h, const struct plan *plan, int workspace,
 					"artifact_export_paths", err) < 0)
 			return -1;
 		else if (list_add(&h->patterns, pattern) < 0)
-			return no_memory(err);
+			return fail_memory(err, "artifacts");
 	if (push_folder(h, take_fd(&fd), err) < 0)
 		return -1;
 	h->over = h->depth == 0;

@@ -4,18 +4,13 @@
 #include <string.h>
 
 #include "package_rule.h"
+#include "path.h"
 #include "shelf_make.h"
 
 #define GIB (UINT64_C(1) << 30)
 /* In the jail. */
 #define LINKS  "/links"
 #define DIRECT "/direct"
-
-static int
-no_memory(struct remit_error *err)
-{
-	return fail_sys(err, REMIT_E_MEMORY, "packages");
-}
 
 const char *
 installer_index(const struct installer_order *o)
@@ -62,7 +57,7 @@ add_url(struct list *l, const char *field, const char *url, bool is_ours,
 	if (package_url_read(field, url, &u, err) < 0)
 		return -1;
 	package_url_host(&u, is_ours, entry);
-	return add_host(l, entry) < 0 ? no_memory(err) : 0;
+	return add_host(l, entry) < 0 ? fail_memory(err, "packages") : 0;
 }
 
 static int
@@ -76,13 +71,13 @@ allow_hosts(struct policy *p, const struct installer_order *o,
 	/* What the policy says of a host goes before what is known of it. */
 	for (size_t i = 0; index && i < named->count; i++)
 		if (add_host(&p->network_allow, named->items[i]) < 0)
-			return no_memory(err);
+			return fail_memory(err, "packages");
 	if (index && add_url(&p->network_allow, "package_index", index,
 			     index == o->policy->package_index, err) < 0)
 		return -1;
 	for (size_t i = 0; hosts && i < hosts->count; i++)
 		if (add_host(&p->network_allow, hosts->items[i]) < 0)
-			return no_memory(err);
+			return fail_memory(err, "packages");
 	for (size_t i = 0; i < direct->count && !o->policy->package_offline;
 	     i++)
 		if (package_is_url(direct->items[i]) &&
@@ -90,12 +85,6 @@ allow_hosts(struct policy *p, const struct installer_order *o,
 			    direct->items[i], true, err) < 0)
 			return -1;
 	return 0;
-}
-
-static const char *
-base_name(const char *path)
-{
-	return strrchr(path, '/') + 1;
 }
 
 static int
@@ -117,14 +106,14 @@ show_files(struct policy *p, const struct installer_order *o,
 		if (package_is_url(direct->items[i]))
 			continue;
 		snprintf(inside, sizeof(inside), DIRECT "/%zu/%.300s", i,
-			 base_name(direct->items[i]));
+			 path_name(direct->items[i]));
 		bad = mount_list_add(&p->mounts, direct->items[i], inside,
 				     MOUNT_RO, 0);
 	}
 	if (pip && *pip && !bad)
 		bad = mount_list_add(&p->mounts, pip, "/.pip/pip.whl", MOUNT_RO,
 				     0);
-	return bad ? no_memory(err) : 0;
+	return bad ? fail_memory(err, "packages") : 0;
 }
 
 static void
@@ -157,13 +146,13 @@ installer_policy(struct buf *out, const struct installer_order *o,
 	json_t *doc;
 
 	if (policy_init(&p) < 0)
-		return no_memory(err);
+		return fail_memory(err, "packages");
 	free(p.python);
 	p.python = strdup(o->interpreter->executable);
 	p.subprocess_execution = hosts && o->policy->package_build;
 	set_limits(&p, o->policy);
 	if (!p.python || list_add(&p.artifact_export_paths, "out/*") < 0)
-		return no_memory(err);
+		return fail_memory(err, "packages");
 	if (allow_hosts(&p, o, hosts, err) < 0 || show_files(&p, o, err) < 0)
 		return -1;
 	doc = policy_to_json(&p);
@@ -171,7 +160,7 @@ installer_policy(struct buf *out, const struct installer_order *o,
 		   : NULL;
 	json_decref(doc);
 	if (!text || buf_add(out, text, strlen(text)) < 0)
-		return no_memory(err);
+		return fail_memory(err, "packages");
 	return 0;
 }
 
@@ -187,7 +176,7 @@ add_names(struct list *out, const struct list *packages,
 		if (package_rule_read(packages->items[i], &r, err) < 0)
 			return -1;
 		if (list_add(out, r.name) < 0)
-			return no_memory(err);
+			return fail_memory(err, "packages");
 	}
 	return 0;
 }
@@ -202,15 +191,15 @@ add_wanted(struct list *out, const struct policy *p, struct remit_error *err)
 		if (package_rule_read(p->packages.items[i], &r, err) < 0)
 			return -1;
 		if (list_add(out, r.text) < 0)
-			return no_memory(err);
+			return fail_memory(err, "packages");
 	}
 	for (size_t i = 0; i < p->package_direct.count; i++) {
 		const char *one = p->package_direct.items[i];
 
 		snprintf(inside, sizeof(inside), DIRECT "/%zu/%.300s", i,
-			 base_name(one));
+			 path_name(one));
 		if (list_add(out, package_is_url(one) ? one : inside) < 0)
-			return no_memory(err);
+			return fail_memory(err, "packages");
 	}
 	return 0;
 }
@@ -231,17 +220,17 @@ installer_arguments(struct list *out, const struct installer_order *o,
 
 	for (size_t i = 0; i < ARRAY_LEN(first); i++)
 		if (list_add(out, first[i]) < 0)
-			return no_memory(err);
+			return fail_memory(err, "packages");
 	if (asks)
 		return add_names(out, &p->packages, err);
 	if (list_add(out, p->package_build ? "sources" : "wheels") < 0)
-		return no_memory(err);
+		return fail_memory(err, "packages");
 	for (size_t i = 0; i < p->package_links.count; i++) {
 		snprintf(inside, sizeof(inside), LINKS "/%zu", i);
 		if (list_add(out, inside) < 0)
-			return no_memory(err);
+			return fail_memory(err, "packages");
 	}
 	if (list_add(out, "--") < 0)
-		return no_memory(err);
+		return fail_memory(err, "packages");
 	return add_wanted(out, p, err);
 }

@@ -9,6 +9,7 @@
 #include "deadline.h"
 #include "fds.h"
 #include "frame.h"
+#include "io.h"
 #include "linux_abi.h"
 #include "proc.h"
 #include "record.h"
@@ -66,21 +67,6 @@ await_stop(pid_t pid, struct remit_error *err)
 	return deadline_missed(err, DEADLINE_STOP);
 }
 
-static void
-say(int out, const void *bytes, size_t len)
-{
-	const char *at = bytes;
-
-	while (len) {
-		ssize_t n = write(out, at, len);
-
-		if (n <= 0)
-			_exit(1);
-		at += n;
-		len -= (size_t)n;
-	}
-}
-
 /* What the next commit is to know, with its length before it; then
    records. */
 static void __attribute__((noreturn))
@@ -101,10 +87,11 @@ committer_main(const struct commit_order *o, pid_t stopped, int out,
 	    write_failure(&text, err.message) < 0)
 		_exit(1);
 	len = (uint32_t)known.len;
-	say(out, &len, sizeof(len));
-	say(out, known.data, known.len);
-	say(out, text.data, text.len);
-	say(out, COMPLETE, 1);
+	if (io_write_all(out, &len, sizeof(len)) < 0 ||
+	    io_write_all(out, known.data, known.len) < 0 ||
+	    io_write_all(out, text.data, text.len) < 0 ||
+	    io_write_all(out, COMPLETE, 1) < 0)
+		_exit(1);
 	_exit(0);
 }
 

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "beneath.h"
+#include "io.h"
 #include "number.h"
 #include "plain.h"
 #include "record.h"
@@ -128,45 +130,12 @@ shelf_make_add(struct shelf_make *m, const char *bytes, size_t len,
 	m->left_bytes -= len;
 	if (m->is_about && buf_add(&m->about, bytes, len) < 0)
 		return broken(err, "the list of names is too long");
-	while (!m->is_about && len) {
-		ssize_t n = write(m->file, bytes, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return fail_sys(err, REMIT_E_KERNEL, "keep a file");
-		bytes += n;
-		len -= (size_t)n;
-	}
+	if (!m->is_about && io_write_all(m->file, bytes, len) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "keep a file");
 	return 0;
 }
 
 /* ---- names ---- */
-
-/* The folder that the last name of the path is in, made as far as it is
-   missing. -1 with errno. */
-static int
-open_parent(int site, const char *path, const char **name)
-{
-	own_fd int at = openat(site, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const char *slash;
-
-	for (; at >= 0 && (slash = strchr(path, '/')); path = slash + 1) {
-		char one[NAME_MAX + 1];
-		int below;
-
-		memcpy(one, path, (size_t)(slash - path));
-		one[slash - path] = '\0';
-		if (mkdirat(at, one, 0700) < 0 && errno != EEXIST)
-			return -1;
-		below = openat(at, one,
-			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		own_fd_close(&at);
-		at = below;
-	}
-	*name = path;
-	return take_fd(&at);
-}
 
 static int
 add_content(struct sha256 *sum, int fd)
@@ -209,7 +178,7 @@ name_one(struct shelf_make *m, int site, const struct record *r,
 	t->bytes += (uint64_t)st.st_size;
 	sha256_add(&t->sum, r->key, strlen(r->key) + 1);
 	sha256_add(&t->sum, r->value, strlen(r->value) + 1);
-	parent = open_parent(site, r->value, &name);
+	parent = beneath_make_parent(site, r->value, 0700, &name);
 	if (parent < 0 || add_content(&t->sum, fd) < 0 ||
 	    fchmod(fd, is_program ? 0555 : 0444) < 0 ||
 	    syscall(SYS_renameat2, m->raw, number, parent, name,
@@ -264,7 +233,7 @@ write_small(int at, const char *name, const char *bytes, size_t len)
 		at, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
 		0600);
 
-	return fd >= 0 && write(fd, bytes, len) == (ssize_t)len ? 0 : -1;
+	return fd < 0 ? -1 : io_write_all(fd, bytes, len);
 }
 
 static int

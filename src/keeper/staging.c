@@ -7,6 +7,7 @@
 #include <sys/file.h>
 
 #include "beneath.h"
+#include "io.h"
 #include "sweep.h"
 
 #define PREFIX ".remit-stage-"
@@ -167,21 +168,6 @@ give(const struct staging *st, const struct change *c, int fd)
 		      c->mode | (c->is_folder ? made.st_mode & S_ISGID : 0));
 }
 
-static int
-write_all(int fd, const char *bytes, size_t n, off_t at)
-{
-	while (n) {
-		ssize_t done = pwrite(fd, bytes, n, at);
-
-		if (done < 0)
-			return -1;
-		bytes += done;
-		at += done;
-		n -= (size_t)done;
-	}
-	return 0;
-}
-
 /* Holes stay holes: a file can be much longer than what it holds. */
 static int
 copy_bytes(int from, int to, off_t size)
@@ -198,7 +184,8 @@ copy_bytes(int from, int to, off_t size)
 					      : sizeof(piece);
 			ssize_t n = pread(from, piece, want, at);
 
-			if (n <= 0 || write_all(to, piece, (size_t)n, at) < 0)
+			if (n <= 0 ||
+			    io_write_all_at(to, piece, (size_t)n, at) < 0)
 				return -1;
 			at += n;
 		}

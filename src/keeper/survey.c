@@ -162,12 +162,6 @@ survey_check_removal(const struct survey *s, int at, const char *name,
 
 /* ---- one path ---- */
 
-static int
-no_memory(struct remit_error *err)
-{
-	return fail_sys(err, REMIT_E_MEMORY, "changes");
-}
-
 /* What the host has at the path: is it what the code has seen? */
 static const char *
 check_host(const struct walk *w, const struct place *p, const char *name,
@@ -205,7 +199,7 @@ skip(struct walk *w, enum change_kind kind, bool folder, const char *why,
 	struct change *c = changes_add(&w->s->changes, w->path, kind);
 
 	if (!c)
-		return no_memory(err);
+		return fail_memory(err, "changes");
 	c->is_folder = folder;
 	c->reason = why;
 	return 0;
@@ -265,7 +259,7 @@ look_at_removed(struct walk *w, const struct place *p, const char *name,
 			    err);
 	c = add(w, p, CHANGE_DELETED, had);
 	if (!c)
-		return no_memory(err);
+		return fail_memory(err, "changes");
 	c->is_folder = S_ISDIR(had->st_mode);
 	c->reason = check_host(w, p, name, c);
 	return 0;
@@ -371,7 +365,7 @@ look_at_file(struct walk *w, const struct place *p, const char *name,
 		return 0;
 	c = add(w, p, kind, had);
 	if (!c)
-		return no_memory(err);
+		return fail_memory(err, "changes");
 	c->mode = mode_of(st, had);
 	if (had)
 		c->reason = check_host(w, p, name, c);
@@ -434,7 +428,7 @@ look_at_new_folder(struct walk *w, const struct place *p, const char *name,
 		add(w, p, had ? CHANGE_MODIFIED : CHANGE_CREATED, had);
 
 	if (!c)
-		return no_memory(err);
+		return fail_memory(err, "changes");
 	c->is_folder = true;
 	c->mode = mode_of(st, had);
 	if (had)
@@ -467,7 +461,7 @@ look_at_folder(struct walk *w, const struct place *p, const char *name,
 
 		if (!c) {
 			closedir(upper);
-			return no_memory(err);
+			return fail_memory(err, "changes");
 		}
 		c->is_folder = true;
 		c->mode = mode_of(st, had);

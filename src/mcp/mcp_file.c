@@ -97,7 +97,7 @@ on_read(void *user, const struct remit_file_answer *a)
 		  !memchr(a->bytes, '\0', len);
 	if (!is_text) {
 		len = a->len;
-		base64 = blocks ? NULL : text_base64(a->bytes, len);
+		base64 = blocks ? NULL : base64_encode(a->bytes, len);
 	}
 	mcp_tool_answer(
 		c,

@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base64.h"
 #include "buf.h"
 #include "content_type.h"
+#include "io.h"
 #include "mcp_call.h"
 #include "text.h"
 
@@ -131,7 +133,7 @@ answer(struct mcp_call *c, const char *uri, const char *type, const char *bytes,
 {
 	bool is_text = text_valid_prefix(bytes, len) == len &&
 		       !memchr(bytes, '\0', len);
-	own_mem char *base64 = is_text ? NULL : text_base64(bytes, len);
+	own_mem char *base64 = is_text ? NULL : base64_encode(bytes, len);
 	json_t *content = json_pack("{s:s, s:s}", "uri", uri, "mimeType", type);
 	json_t *result;
 
@@ -160,17 +162,14 @@ refuse(struct mcp_call *c, const char *uri, const char *why)
 }
 
 static int
-read_all(int fd, struct buf *out, struct remit_error *err)
+read_bytes(int fd, struct buf *out, struct remit_error *err)
 {
-	char piece[64 * 1024];
-	ssize_t n;
-
-	while ((n = read(fd, piece, sizeof(piece))) > 0)
-		if (buf_add(out, piece, (size_t)n) < 0)
-			return fail_sys(err, REMIT_E_INPUT,
-					"it has more than %zu bytes",
-					MCP_RESOURCE_MAX);
-	return n < 0 ? fail_sys(err, REMIT_E_KERNEL, "read") : 0;
+	if (io_read_all(fd, out) == 0)
+		return 0;
+	if (errno == EFBIG || errno == ENOMEM)
+		return fail_sys(err, REMIT_E_INPUT,
+				"it has more than %zu bytes", MCP_RESOURCE_MAX);
+	return fail_sys(err, REMIT_E_KERNEL, "read");
 }
 
 static void
@@ -186,7 +185,7 @@ read_artifact(struct mcp_call *c, const char *uri, const char *id,
 					 path);
 	if (fd < 0)
 		refuse(c, uri, "there is no such artifact (any more)");
-	else if (read_all(fd, &bytes, &err) < 0)
+	else if (read_bytes(fd, &bytes, &err) < 0)
 		refuse(c, uri, err.message);
 	else
 		answer(c, uri, content_type(path, buf_text(&bytes), bytes.len),

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base64.h"
 #include "own.h"
 #include "text.h"
 
@@ -21,7 +22,7 @@ mcp_shown_image(const char *mime, const char *bytes, size_t len)
 	for (size_t i = 0; i < ARRAY_LEN(visible); i++) {
 		if (strcmp(visible[i], mime) != 0)
 			continue;
-		data = text_base64(bytes, len);
+		data = base64_encode(bytes, len);
 		return json_pack("{s:s, s:s*, s:s}", "type", "image", "data",
 				 data, "mimeType", mime);
 	}

@@ -6,12 +6,6 @@
 
 #define DUMP (JSON_ENCODE_ANY | JSON_REAL_PRECISION(15))
 
-static int
-no_memory(struct remit_error *err)
-{
-	return fail(err, REMIT_E_MEMORY, "policy document: no memory");
-}
-
 /* The document with `middle` in place of what lies between start and end. */
 static int
 splice(const struct buf *document, const char *start, const char *end,
@@ -96,7 +90,7 @@ read_document(struct policy *p, const struct buf *document,
 	      struct remit_error *err)
 {
 	if (policy_init(p) < 0)
-		return no_memory(err);
+		return fail_memory(err, "policy document");
 	return policy_parse(p, buf_text(document), document->len,
 			    "policy document", err);
 }
@@ -124,7 +118,7 @@ policy_edit_grant(const struct buf *document, const struct field *f,
 	    field_set_text(&wanted, f, text, err) < 0)
 		return -1;
 	if (write_document(document, f, &wanted, out) < 0)
-		return no_memory(err);
+		return fail_memory(err, "policy document");
 	if (read_document(&got, out, err) < 0)
 		return -1;
 	if (!is_equal(&wanted, &got))

@@ -10,6 +10,7 @@
 
 #include "buf.h"
 #include "field.h"
+#include "io.h"
 #include "json_place.h"
 #include "quote.h"
 
@@ -171,26 +172,15 @@ open_regular(const char *path, const char *shown, struct remit_error *err)
 }
 
 static int
-read_all(int fd, struct buf *out, const char *shown, struct remit_error *err)
+read_text(int fd, struct buf *out, const char *shown, struct remit_error *err)
 {
-	char piece[16 * 1024];
-	ssize_t n;
-
-	while ((n = read(fd, piece, sizeof(piece))) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return fail_sys(err, REMIT_E_INPUT, "policy file %s",
-					shown);
-		if (buf_add(out, piece, (size_t)n) == 0)
-			continue;
-		if (errno == EFBIG)
-			return fail(err, REMIT_E_INPUT,
-				    "policy file %s: it is larger than 1 MiB",
-				    shown);
-		return fail_sys(err, REMIT_E_MEMORY, "policy file %s", shown);
-	}
-	return 0;
+	if (io_read_all(fd, out) == 0)
+		return 0;
+	if (errno == EFBIG)
+		return fail(err, REMIT_E_INPUT,
+			    "policy file %s: it is larger than 1 MiB", shown);
+	return fail_sys(err, errno == ENOMEM ? REMIT_E_MEMORY : REMIT_E_INPUT,
+			"policy file %s", shown);
 }
 
 int
@@ -202,7 +192,7 @@ policy_read_file(struct policy *p, const char *path, struct remit_error *err)
 
 	quote_bare(shown, sizeof(shown), path);
 	fd = open_regular(path, shown, err);
-	if (fd < 0 || read_all(fd, &text, shown, err) < 0)
+	if (fd < 0 || read_text(fd, &text, shown, err) < 0)
 		return -1;
 	return policy_parse(p, buf_text(&text), text.len, path, err);
 }

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "authority.h"
+#include "io.h"
 #include "tls_form.h"
 #include "trust.h"
 
@@ -69,27 +70,13 @@ make_host_end(struct tls_ends *t, const char *trusted, size_t len)
 }
 
 static int
-write_all(int fd, const char *text, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, text, len);
-
-		if (n <= 0)
-			return -1;
-		text += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
-static int
 write_file(const char *trusted, size_t len, const struct authority *a)
 {
 	own_fd int fd = memfd_create("remit-trust", MFD_CLOEXEC);
 
-	if (fd < 0 || write_all(fd, trusted, len) < 0 ||
-	    write_all(fd, "\n", 1) < 0 ||
-	    write_all(fd, a->root, strlen(a->root)) < 0 ||
+	if (fd < 0 || io_write_all(fd, trusted, len) < 0 ||
+	    io_write_all(fd, "\n", 1) < 0 ||
+	    io_write_all(fd, a->root, strlen(a->root)) < 0 ||
 	    lseek(fd, 0, SEEK_SET) < 0)
 		return -1;
 	return take_fd(&fd);

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base64.h"
 #include "e2b_connect.h"
 #include "number.h"
 #include "result_view.h"
-#include "text.h"
 
 #define CONTEXT "commands"
 
@@ -139,7 +139,7 @@ on_begin(void *user, struct room *r)
 static void
 on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
 {
-	own_mem char *text = text_base64(bytes, len);
+	own_mem char *text = base64_encode(bytes, len);
 
 	if (text)
 		tell(user,

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base64.h"
 #include "result_view.h"
 #include "text.h"
 
@@ -47,7 +48,7 @@ find_part(const struct remit_display *d, const char *mime)
 static json_t *
 base64_json(const struct remit_part *p)
 {
-	own_mem char *text = text_base64(p->bytes, p->len);
+	own_mem char *text = base64_encode(p->bytes, p->len);
 
 	return text ? json_string(text) : NULL;
 }

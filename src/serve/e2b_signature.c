@@ -4,9 +4,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base64.h"
 #include "number.h"
 #include "sha256.h"
-#include "text.h"
 
 static int
 hex(char c)
@@ -23,7 +23,7 @@ write_signature(const char *signed_text)
 	sha256_text(signed_text, strlen(signed_text), sum);
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (char)(hex(sum[2 * i]) << 4 | hex(sum[2 * i + 1]));
-	text = text_base64(bytes, sizeof(bytes));
+	text = base64_encode(bytes, sizeof(bytes));
 	if (text)
 		text[strcspn(text, "=")] = '\0';
 	return text;

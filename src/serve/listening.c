@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base64.h"
 #include "displays.h"
 #include "result_view.h"
 #include "server.h"
@@ -138,7 +139,7 @@ on_display(void *user, const struct remit_display *d)
 		if (displays_is_text(p->mime)) {
 			value = text_to_json(p->bytes, p->len);
 		} else {
-			coded = text_base64(p->bytes, p->len);
+			coded = base64_encode(p->bytes, p->len);
 			value = coded ? json_string(coded) : NULL;
 		}
 		json_object_set_new(mime, p->mime, value);

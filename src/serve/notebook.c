@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base64.h"
 #include "displays.h"
 #include "e2b_result.h"
 #include "errand.h"
@@ -161,7 +162,7 @@ part_json(const struct remit_part *p)
 				  JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
 	if (displays_is_text(p->mime))
 		return text_to_json(p->bytes, p->len);
-	coded = text_base64(p->bytes, p->len);
+	coded = base64_encode(p->bytes, p->len);
 	return coded ? json_string(coded) : NULL;
 }
 
@@ -325,7 +326,7 @@ on_file(void *user, const struct remit_file_answer *a)
 		fail_too_much(n);
 		return;
 	}
-	coded = text_base64(a->bytes, a->len);
+	coded = base64_encode(a->bytes, a->len);
 	if (coded)
 		json_object_set_new(n->files, wanted_file(n),
 				    json_string(coded));

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base64.h"
 #include "json_value.h"
 #include "number.h"
 #include "piston_version.h"
 #include "quote.h"
-#include "text.h"
 
 const char *const piston_aliases[] = { "py", "py3", "python3", NULL };
 
@@ -71,7 +71,7 @@ from_hex(const char *text, size_t len)
 			return NULL;
 		bytes[i / 2] = (char)(high * 16 + low);
 	}
-	coded = text_base64(bytes, len / 2);
+	coded = base64_encode(bytes, len / 2);
 	return coded ? json_string(coded) : NULL;
 }
 

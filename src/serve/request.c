@@ -17,12 +17,6 @@
 /* A session that says nothing of its end, and the most it may say. */
 #define LIFE_MAX_S (24 * 3600)
 
-static int
-no_memory(struct remit_error *err)
-{
-	return fail_sys(err, REMIT_E_MEMORY, "request");
-}
-
 /* ---- the policy ---- */
 
 /* Whether a credential of the key's policy would be put into requests that are
@@ -91,20 +85,20 @@ request_policy(const json_t *doc, const struct key *key, struct policy *policy,
 	own_mem char *given = NULL;
 
 	if (policy_copy(policy, &key->policy) < 0)
-		return no_memory(err);
+		return fail_memory(err, "request");
 	if (!doc) {
 		*text = strdup(key->policy_text);
-		return *text ? 0 : no_memory(err);
+		return *text ? 0 : fail_memory(err, "request");
 	}
 	given = json_dumps(doc, JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY);
 	if (!given)
-		return no_memory(err);
+		return fail_memory(err, "request");
 	if (policy_parse(policy, given, strlen(given), "policy", err) < 0 ||
 	    policy_within(policy, &key->most, key->free, err) < 0 ||
 	    bound_hosts(policy, key, err) < 0)
 		return -1;
 	*text = keys_policy_text(policy);
-	return *text ? 0 : no_memory(err);
+	return *text ? 0 : fail_memory(err, "request");
 }
 
 static int
@@ -182,7 +176,7 @@ take_argv(struct request *r, const json_t *value, struct remit_error *err)
 		return -1;
 	r->argv = calloc(size + 1, sizeof(*r->argv));
 	if (!r->argv)
-		return no_memory(err);
+		return fail_memory(err, "request");
 	json_array_foreach(value, i, item)
 	{
 		snprintf(place, sizeof(place), "argv[%zu]", i);
@@ -236,7 +230,7 @@ take_files(struct request *r, const json_t *value, struct remit_error *err)
 	r->files = calloc(size + 1, sizeof(*r->files));
 	r->bytes = calloc(size + 1, sizeof(*r->bytes));
 	if (!r->files || !r->bytes)
-		return no_memory(err);
+		return fail_memory(err, "request");
 	r->job.file_count = size;
 	json_array_foreach(value, i, item)
 	{
@@ -300,7 +294,7 @@ take_tool(struct remit_tool *t, const json_t *value, size_t i,
 		/* It is the request's: request_free(). */
 		t->schema_json = json_dumps(member, JSON_ENCODE_ANY);
 		if (!t->schema_json)
-			return no_memory(err);
+			return fail_memory(err, "request");
 	}
 	snprintf(place, sizeof(place), "tools[%zu].approval", i);
 	member = json_object_get(value, "approval");
@@ -319,7 +313,7 @@ take_tools(struct request *r, const json_t *value, struct remit_error *err)
 		return -1;
 	r->tools = calloc(size + 1, sizeof(*r->tools));
 	if (!r->tools)
-		return no_memory(err);
+		return fail_memory(err, "request");
 	r->tool_count = size;
 	json_array_foreach(value, i, item)
 	{
@@ -480,7 +474,7 @@ request_read(struct request **out, enum request_kind kind, json_t *doc,
 		return fail(err, REMIT_E_INPUT, "the body is no JSON object");
 	r = calloc(1, sizeof(*r));
 	if (!r)
-		return no_memory(err);
+		return fail_memory(err, "request");
 	r->job = (struct remit_job)REMIT_JOB_INIT;
 	r->doc = json_incref(doc);
 	if (read_members(r, kind, key, err) < 0) {

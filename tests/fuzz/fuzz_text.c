@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base64.h"
 #include "fuzz.h"
 #include "text.h"
 
@@ -41,7 +42,7 @@ digit(char c)
 static void
 check_base64(const char *bytes, size_t len)
 {
-	own_mem char *text = text_base64(bytes, len);
+	own_mem char *text = base64_encode(bytes, len);
 	uint32_t have = 0;
 	size_t at = 0;
 	int bits = 0;

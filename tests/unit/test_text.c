@@ -155,43 +155,6 @@ any_two_bytes_become_a_json_string(void **state)
 	}
 }
 
-/* RFC 4648, section 10, and bytes that need the last digits. */
-static void
-base64_is_that_of_the_standard(void **state)
-{
-	static const struct {
-		const char *bytes;
-		size_t len;
-		const char *text;
-	} rows[] = {
-		{ BYTES(""), "" },
-		{ BYTES("f"), "Zg==" },
-		{ BYTES("fo"), "Zm8=" },
-		{ BYTES("foo"), "Zm9v" },
-		{ BYTES("foob"), "Zm9vYg==" },
-		{ BYTES("fooba"), "Zm9vYmE=" },
-		{ BYTES("foobar"), "Zm9vYmFy" },
-		{ BYTES("\0"), "AA==" },
-		{ BYTES("\0\0\0"), "AAAA" },
-		{ BYTES("\xff"), "/w==" },
-		{ BYTES("\xff\xff"), "//8=" },
-		{ BYTES("\xff\xff\xff"), "////" },
-		{ BYTES("\xfb\xef\xbe"), "++++" },
-		{ BYTES("\x14\xfb\x9c\x03\xd9\x7e"), "FPucA9l+" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		own_mem char *exact = malloc(rows[i].len ? rows[i].len : 1);
-		own_mem char *text = NULL;
-
-		assert_non_null(exact);
-		memcpy(exact, rows[i].bytes, rows[i].len);
-		text = text_base64(exact, rows[i].len);
-		assert_string_equal(text, rows[i].text);
-	}
-}
-
 static void
 json_is_written_as_jansson_writes_it(void **state)
 {
@@ -237,7 +200,6 @@ main(void)
 		cmocka_unit_test(
 			each_invalid_byte_becomes_one_replacement_character),
 		cmocka_unit_test(any_two_bytes_become_a_json_string),
-		cmocka_unit_test(base64_is_that_of_the_standard),
 		cmocka_unit_test(json_is_written_as_jansson_writes_it),
 	};
 
