@@ -27,14 +27,14 @@
 struct pool *
 pool_use(struct pool *p)
 {
-	p->users++;
+	refcount_take(&p->users);
 	return p;
 }
 
 void
 pool_drop(struct pool *p)
 {
-	p->users--;
+	(void)refcount_drop(&p->users);
 }
 
 void

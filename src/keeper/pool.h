@@ -10,6 +10,7 @@
 #include "loop.h"
 #include "mould.h"
 #include "plan.h"
+#include "refcount.h"
 #include "shelf.h"
 
 struct inmate;
@@ -37,7 +38,7 @@ enum pool_use {
 struct pool {
 	struct pool *next; /* of the keeper's list */
 	struct keeper *keeper;
-	unsigned users; /* sessions and inmates */
+	struct refcount users; /* sessions and inmates */
 	enum pool_use use;
 	char *key;   /* the whole policy, as text */
 	char *alias; /* the text of a door that last led here, or NULL */

@@ -243,7 +243,7 @@ on_housekeeping(void *owner)
 	for (struct pool *p = k->pools, *next; p; p = next) {
 		next = p->next;
 		pool_shrink(p, now);
-		if (!p->users && !p->target)
+		if (!refcount_is_held(&p->users) && !p->target)
 			remove_pool(k, p);
 	}
 	remove_nurseries(k);
@@ -266,7 +266,8 @@ keeper_add_pool(struct keeper *k, struct pool *p)
 
 	p->used_us = loop_now_us();
 	for (struct pool *q = k->pools; q; q = q->next)
-		if (!q->users || (q->waiting_count && !q->wanting_count))
+		if (!refcount_is_held(&q->users) ||
+		    (q->waiting_count && !q->wanting_count))
 			if (!oldest || q->used_us < oldest->used_us)
 				oldest = q;
 	if (k->pool_count >= POOL_MAX && oldest) {

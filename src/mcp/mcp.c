@@ -74,7 +74,7 @@ mcp_peer_open(struct mcp *m)
 
 	if (p) {
 		p->mcp = m;
-		p->holders = 1;
+		p->refs = (struct refcount)REFCOUNT_INIT(1);
 	}
 	return p;
 }

@@ -21,13 +21,13 @@ mcp_now_ms(void)
 void
 mcp_peer_hold(struct mcp_peer *p)
 {
-	p->holders++;
+	refcount_take(&p->refs);
 }
 
 void
 mcp_peer_put(struct mcp_peer *p)
 {
-	if (p && --p->holders == 0)
+	if (p && refcount_drop(&p->refs))
 		free(p);
 }
 
@@ -60,7 +60,7 @@ enlist(struct mcp_call *c, struct mcp_fault *fault)
 	m->calls = c;
 	m->call_count++;
 	c->listed = true;
-	c->holders++;
+	refcount_take(&c->refs);
 	return 0;
 }
 
@@ -76,7 +76,7 @@ mcp_call_begin(struct mcp_peer *p, struct mcp_message *msg,
 		return NULL;
 	}
 	c->mcp = p->mcp;
-	c->holders = 1;
+	c->refs = (struct refcount)REFCOUNT_INIT(1);
 	c->sink = *sink;
 	c->peer = p;
 	c->id = json_incref(msg->id);
@@ -98,9 +98,7 @@ mcp_call_begin(struct mcp_peer *p, struct mcp_message *msg,
 struct mcp_call *
 mcp_call_hold(struct mcp_call *c)
 {
-	pthread_mutex_lock(&c->mcp->lock);
-	c->holders++;
-	pthread_mutex_unlock(&c->mcp->lock);
+	refcount_take(&c->refs);
 	return c;
 }
 
@@ -126,7 +124,7 @@ mcp_call_put(struct mcp_call *c)
 	bool last;
 
 	pthread_mutex_lock(&m->lock);
-	last = --c->holders == 0;
+	last = refcount_drop(&c->refs);
 	if (last) {
 		mcp_peer_put(c->peer);
 		c->peer = NULL;

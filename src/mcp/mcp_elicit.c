@@ -262,7 +262,7 @@ mcp_elicit_resume(struct mcp_call *c)
 	if (parked && !said) {
 		again = json_deep_copy(parked->wanted);
 	} else if (parked) {
-		parked->holders++;
+		refcount_take(&parked->refs);
 		hand_over(c, parked);
 		memcpy(id, parked->question, sizeof(id));
 		answer = take_ptr(&parked->answer);

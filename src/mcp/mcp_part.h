@@ -9,6 +9,7 @@
 
 #include "mcp.h"
 #include "mcp_version.h"
+#include "refcount.h"
 
 #define META_VERSION  "io.modelcontextprotocol/protocolVersion"
 #define META_CAN      "io.modelcontextprotocol/clientCapabilities"
@@ -38,7 +39,7 @@ struct mcp {
 
 struct mcp_peer {
 	struct mcp *mcp;
-	unsigned holders;		   /* under the lock */
+	struct refcount refs;
 	const struct mcp_version *version; /* agreed on; NULL: none is */
 	bool elicits;			   /* it can ask a person */
 };
@@ -48,7 +49,7 @@ struct mcp_call {
 	struct mcp *mcp;
 	/* Under the server's lock: */
 	struct mcp_call *next;
-	unsigned holders;
+	struct refcount refs;
 	bool listed, cancelled;
 	struct mcp_peer *peer; /* NULL: it is parked, see mcp_elicit.h */
 	struct mcp_sink sink;

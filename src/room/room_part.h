@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 
+#include "refcount.h"
 #include "room.h"
 
 enum task_kind {
@@ -67,7 +68,7 @@ struct rooms {
 struct room {
 	struct room *next;
 	struct rooms *all;
-	unsigned holders;
+	struct refcount refs;
 	bool listed; /* in the table, which holds it */
 	bool is_run;
 	char id[ROOM_ID_SIZE];

@@ -675,7 +675,7 @@ room_start_worker(struct room *r, struct remit_error *err)
 
 	pthread_mutex_lock(&rs->lock);
 	rs->workers++;
-	r->holders++;
+	refcount_take(&r->refs);
 	pthread_mutex_unlock(&rs->lock);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);

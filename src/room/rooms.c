@@ -90,7 +90,7 @@ rooms_end(struct rooms *rs, uint64_t patience_ms)
 	rs->closing = true;
 	pthread_cond_broadcast(&rs->result_ended);
 	while ((r = rs->first)) {
-		r->holders++;
+		refcount_take(&r->refs);
 		pthread_mutex_unlock(&rs->lock);
 		room_drop(r);
 		room_put(r);
@@ -324,7 +324,7 @@ rooms_add(struct rooms *rs, const struct room_options *opt, bool is_run,
 	r->opt = *opt;
 	r->opt.loan = (struct room_loan){ 0 }; /* taken by what succeeds */
 	r->is_run = is_run;
-	r->holders = 2;
+	r->refs = (struct refcount)REFCOUNT_INIT(2);
 	pthread_mutex_lock(&rs->lock);
 	failed = enlist(rs, r, err);
 	pthread_mutex_unlock(&rs->lock);
@@ -368,23 +368,14 @@ rooms_remove(struct room *r)
 struct room *
 room_hold(struct room *r)
 {
-	pthread_mutex_lock(&r->all->lock);
-	r->holders++;
-	pthread_mutex_unlock(&r->all->lock);
+	refcount_take(&r->refs);
 	return r;
 }
 
 void
 room_put(struct room *r)
 {
-	unsigned left;
-
-	if (!r)
-		return;
-	pthread_mutex_lock(&r->all->lock);
-	left = --r->holders;
-	pthread_mutex_unlock(&r->all->lock);
-	if (!left)
+	if (r && refcount_drop(&r->refs))
 		room_free(r);
 }
 
@@ -399,7 +390,7 @@ find(struct rooms *rs, const char *owner, const char *id, bool is_run)
 		    !strcmp(r->owner, owner))
 			break;
 	if (r)
-		r->holders++;
+		refcount_take(&r->refs);
 	pthread_mutex_unlock(&rs->lock);
 	return r;
 }
@@ -426,7 +417,7 @@ find_expired(struct rooms *rs, uint64_t now_us)
 		if (r->expires_us && r->expires_us <= now_us)
 			break;
 	if (r)
-		r->holders++;
+		refcount_take(&r->refs);
 	pthread_mutex_unlock(&rs->lock);
 	return r;
 }

@@ -14,14 +14,14 @@
 struct certificate *
 certificate_hold(struct certificate *c)
 {
-	c->holders++;
+	refcount_take(&c->refs);
 	return c;
 }
 
 void
 certificate_put(struct certificate *c)
 {
-	if (!c || --c->holders)
+	if (!c || !refcount_drop(&c->refs))
 		return;
 	mbedtls_ssl_config_free(&c->config);
 	mbedtls_pk_free(&c->key);
@@ -127,7 +127,7 @@ certificate_read(struct certificate **out, const char *chain_path,
 
 	if (!c)
 		return fail_sys(err, REMIT_E_MEMORY, "TLS");
-	c->holders = 1;
+	c->refs = (struct refcount)REFCOUNT_INIT(1);
 	mbedtls_x509_crt_init(&c->chain);
 	mbedtls_pk_init(&c->key);
 	mbedtls_ssl_config_init(&c->config);

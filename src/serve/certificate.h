@@ -11,9 +11,10 @@
 #include <stdbool.h>
 
 #include "error.h"
+#include "refcount.h"
 
 struct certificate {
-	unsigned holders; /* of the thread of HTTP */
+	struct refcount refs;
 	mbedtls_x509_crt chain;
 	mbedtls_pk_context key;
 	mbedtls_ssl_config config;

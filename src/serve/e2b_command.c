@@ -225,7 +225,7 @@ command_free(struct command *c)
 {
 	own_fd_close(&c->input);
 	json_decref(c->about);
-	sandbox_let_go(c->all, c->sb);
+	sandbox_put(c->sb);
 	free(c);
 }
 
@@ -345,7 +345,7 @@ command_new(struct exchange *x, struct sandbox *sb, const json_t *message)
 		return NULL;
 	*c = (struct command){
 		.all = x->server->e2b,
-		.sb = sandbox_hold(x, sb),
+		.sb = sandbox_hold(sb),
 		.input = -1,
 		.about = json_pack("{s:O, s:O*}", "config",
 				   json_object_get(message, "process"), "tag",

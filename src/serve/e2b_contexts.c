@@ -59,7 +59,7 @@ change_free(void *change)
 {
 	struct change *c = change;
 
-	sandbox_put(c->x, c->sb);
+	sandbox_put(c->sb);
 	free(c);
 }
 
@@ -114,7 +114,7 @@ change_new(struct exchange *x, struct sandbox *sb, const char *id)
 		return NULL;
 	}
 	c->x = exchange_hold(x);
-	c->sb = sandbox_hold(x, sb);
+	c->sb = sandbox_hold(sb);
 	snprintf(c->id, sizeof(c->id), "%s", id);
 	exchange_own(x, c, change_free);
 	return c;
@@ -154,7 +154,7 @@ e2b_get_contexts(struct exchange *x)
 	for (struct context *c = sb->contexts; c; c = c->next)
 		json_array_append_new(list, context_json(c));
 	pthread_mutex_unlock(&x->server->e2b->lock);
-	sandbox_put(x, sb);
+	sandbox_put(sb);
 	reply_json(x, 200, list);
 }
 
@@ -206,7 +206,7 @@ e2b_post_context(struct exchange *x)
 
 	if (sb)
 		make(x, sb);
-	sandbox_put(x, sb);
+	sandbox_put(sb);
 }
 
 static void
@@ -249,7 +249,7 @@ e2b_restart_context(struct exchange *x)
 
 	if (sb && is_known(x, sb, id))
 		restart(x, sb, id);
-	sandbox_put(x, sb);
+	sandbox_put(sb);
 }
 
 /* Its variables go now; the main one stays. */
@@ -266,5 +266,5 @@ e2b_delete_context(struct exchange *x)
 		c->is_removed = strcmp(id, "main") != 0;
 		run(c, strdup(""), true);
 	}
-	sandbox_put(x, sb);
+	sandbox_put(sb);
 }

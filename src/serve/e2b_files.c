@@ -15,7 +15,7 @@ filing_free(void *filing)
 	struct filing *f = filing;
 
 	watcher_free(f->watcher);
-	sandbox_put(f->x, f->sb);
+	sandbox_put(f->sb);
 	multipart_free(&f->form);
 	json_decref(f->made);
 	free(f->path);
@@ -35,7 +35,7 @@ filing_new(struct exchange *x)
 		exchange_own(x, f, filing_free);
 	} else if (sb) {
 		e2b_fail(x, 500, "no memory");
-		sandbox_put(x, sb);
+		sandbox_put(sb);
 	}
 	return f;
 }

@@ -22,7 +22,7 @@ forking_free(void *forking)
 {
 	struct forking *f = forking;
 
-	sandbox_put(f->x, f->sb);
+	sandbox_put(f->sb);
 	json_decref(f->made);
 	free(f);
 }
@@ -79,7 +79,7 @@ on_forked(void *user, struct remit_result *res, const struct remit_error *err)
 		sandbox_list(f->x, copy);
 		json_array_append_new(f->made, json_pack("{s:o}", "sandbox",
 							 e2b_made_json(copy)));
-		sandbox_put(f->x, copy);
+		sandbox_put(copy);
 	} else {
 		json_array_append_new(
 			f->made,
@@ -99,7 +99,7 @@ e2b_post_fork(struct exchange *x)
 	struct remit_error err;
 
 	if (!f) {
-		sandbox_put(x, sb);
+		sandbox_put(sb);
 		if (sb)
 			e2b_fail(x, 500, "no memory");
 		return;

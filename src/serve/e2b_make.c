@@ -113,7 +113,7 @@ making_free(void *making)
 {
 	struct making *m = making;
 
-	sandbox_put(m->x, m->sb);
+	sandbox_put(m->sb);
 	free(m->policy_text);
 	json_decref(m->secrets);
 	free(m);
@@ -364,7 +364,7 @@ e2b_debug_sandbox(struct exchange *x)
 		e2b_error(x, &err);
 	} else {
 		sandbox_list(x, m->sb);
-		sb = sandbox_hold(x, m->sb);
+		sb = sandbox_hold(m->sb);
 	}
 	making_free(m);
 	return sb;

@@ -10,6 +10,7 @@
 #include "e2b_ask.h"
 #include "exchange.h"
 #include "keys.h"
+#include "refcount.h"
 #include "room.h"
 #include "server.h"
 
@@ -25,7 +26,7 @@ struct context {
 
 struct sandbox {
 	struct sandbox *next;
-	unsigned holders;
+	struct refcount refs;
 	char id[ROOM_ID_SIZE];
 	struct room *room;
 	struct key *key;
@@ -73,10 +74,8 @@ struct sandbox *e2b_find(struct exchange *x);
 bool e2b_admits(struct exchange *x);
 /* By the id in the path, of this key. NULL: the reply is there. */
 struct sandbox *e2b_find_named(struct exchange *x);
-struct sandbox *sandbox_hold(struct exchange *x, struct sandbox *sb);
-void sandbox_put(struct exchange *x, struct sandbox *sb);
-/* The same where there is no request (any more). */
-void sandbox_let_go(struct e2b *e, struct sandbox *sb);
+struct sandbox *sandbox_hold(struct sandbox *sb);
+void sandbox_put(struct sandbox *sb);
 /* Held, without a room or an id; NULL without memory. */
 struct sandbox *sandbox_new(struct key *key);
 /* Into the table; and out of it, with its room. */

@@ -65,34 +65,17 @@ e2b_free(struct e2b *e)
 }
 
 struct sandbox *
-sandbox_hold(struct exchange *x, struct sandbox *sb)
+sandbox_hold(struct sandbox *sb)
 {
-	struct e2b *e = x->server->e2b;
-
-	pthread_mutex_lock(&e->lock);
-	sb->holders++;
-	pthread_mutex_unlock(&e->lock);
+	refcount_take(&sb->refs);
 	return sb;
 }
 
 void
-sandbox_let_go(struct e2b *e, struct sandbox *sb)
+sandbox_put(struct sandbox *sb)
 {
-	unsigned left;
-
-	if (!sb)
-		return;
-	pthread_mutex_lock(&e->lock);
-	left = --sb->holders;
-	pthread_mutex_unlock(&e->lock);
-	if (!left)
+	if (sb && refcount_drop(&sb->refs))
 		sandbox_free(sb);
-}
-
-void
-sandbox_put(struct exchange *x, struct sandbox *sb)
-{
-	sandbox_let_go(x->server->e2b, sb);
 }
 
 struct sandbox *
@@ -106,7 +89,7 @@ sandbox_new(struct key *key)
 	    room_make_id(other, &err) == 0 &&
 	    context_add(sb, "main", SANDBOX_WORK)) {
 		snprintf(sb->token, sizeof(sb->token), "%s%s", one, other);
-		sb->holders = 1;
+		sb->refs = (struct refcount)REFCOUNT_INIT(1);
 		sb->key = key;
 		return sb;
 	}
@@ -122,7 +105,7 @@ sandbox_list(struct exchange *x, struct sandbox *sb)
 	struct e2b *e = x->server->e2b;
 
 	pthread_mutex_lock(&e->lock);
-	sb->holders++;
+	refcount_take(&sb->refs);
 	sb->next = e->first;
 	e->first = sb;
 	pthread_mutex_unlock(&e->lock);
@@ -143,7 +126,7 @@ unlist(struct exchange *x, struct sandbox *sb)
 		*at = sb->next;
 	pthread_mutex_unlock(&e->lock);
 	if (found)
-		sandbox_put(x, sb);
+		sandbox_put(sb);
 }
 
 void
@@ -185,7 +168,7 @@ sandbox_all(struct exchange *x, size_t *count)
 		n++;
 	all = calloc(n + 1, sizeof(*all));
 	for (struct sandbox *sb = e->first; all && sb; sb = sb->next) {
-		sb->holders++;
+		refcount_take(&sb->refs);
 		all[kept++] = sb;
 	}
 	pthread_mutex_unlock(&e->lock);
@@ -193,7 +176,7 @@ sandbox_all(struct exchange *x, size_t *count)
 	for (size_t i = kept = 0; i < n; i++)
 		if (is_over(x, all[i])) {
 			unlist(x, all[i]);
-			sandbox_put(x, all[i]);
+			sandbox_put(all[i]);
 		} else {
 			all[kept++] = all[i];
 		}
@@ -211,12 +194,12 @@ find(struct exchange *x, const char *id)
 	for (sb = e->first; sb && strcmp(sb->id, id) != 0; sb = sb->next)
 		;
 	if (sb)
-		sb->holders++;
+		refcount_take(&sb->refs);
 	pthread_mutex_unlock(&e->lock);
 	if (!sb || !is_over(x, sb))
 		return sb;
 	unlist(x, sb);
-	sandbox_put(x, sb);
+	sandbox_put(sb);
 	return NULL;
 }
 
@@ -310,7 +293,7 @@ id_of_signature(struct exchange *x, char id[ROOM_ID_SIZE])
 	for (size_t i = 0; i < count; i++) {
 		if (e2b_signature_is_right(x, all[i]->token))
 			memcpy(id, all[i]->id, ROOM_ID_SIZE);
-		sandbox_put(x, all[i]);
+		sandbox_put(all[i]);
 	}
 	free(all);
 }
@@ -339,7 +322,7 @@ e2b_find(struct exchange *x)
 		e2b_fail(x, 401, "the sandbox's token is wrong or missing");
 	else
 		not_there(x, id);
-	sandbox_put(x, sb);
+	sandbox_put(sb);
 	return NULL;
 }
 
@@ -357,7 +340,7 @@ e2b_admits(struct exchange *x)
 		e2b_fail(x, 429, "this key asks too often");
 	}
 	x->is_counted |= may;
-	sandbox_put(x, sb);
+	sandbox_put(sb);
 	return may;
 }
 
@@ -369,7 +352,7 @@ e2b_find_named(struct exchange *x)
 
 	if (sb && sb->key == x->key)
 		return sb;
-	sandbox_put(x, sb);
+	sandbox_put(sb);
 	e2b_fail(x, 404, "there is no sandbox %.40s", id);
 	return NULL;
 }

@@ -285,7 +285,7 @@ e2b_remove_watcher(struct exchange *x)
 	if (w)
 		unlink_watcher(&sb->watchers, w);
 	pthread_mutex_unlock(&x->server->e2b->lock);
-	sandbox_put(x, sb);
+	sandbox_put(sb);
 	if (w)
 		reply_json(x, 200, json_object());
 	else

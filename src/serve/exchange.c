@@ -27,7 +27,7 @@ exchange_new(struct server *s, struct conn *c)
 	pthread_cond_init(&x->drained, NULL);
 	x->server = s;
 	x->conn = c;
-	x->holders = 1;
+	x->refs = (struct refcount)REFCOUNT_INIT(1);
 	x->head.cap = HEAD_MAX;
 	x->out.cap = x->tail.cap = OUT_MAX;
 	x->extras.cap = HEAD_MAX;
@@ -75,23 +75,14 @@ exchange_free(struct exchange *x)
 struct exchange *
 exchange_hold(struct exchange *x)
 {
-	pthread_mutex_lock(&x->lock);
-	x->holders++;
-	pthread_mutex_unlock(&x->lock);
+	refcount_take(&x->refs);
 	return x;
 }
 
 void
 exchange_put(struct exchange *x)
 {
-	unsigned left;
-
-	if (!x)
-		return;
-	pthread_mutex_lock(&x->lock);
-	left = --x->holders;
-	pthread_mutex_unlock(&x->lock);
-	if (!left)
+	if (x && refcount_drop(&x->refs))
 		exchange_free(x);
 }
 

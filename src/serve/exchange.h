@@ -19,6 +19,7 @@
 #include "body.h"
 #include "error.h"
 #include "http_head.h"
+#include "refcount.h"
 #include "route.h"
 
 struct conn;
@@ -60,7 +61,7 @@ struct exchange {
 	/* ---- of all threads, under the lock ---- */
 	pthread_mutex_t lock;
 	pthread_cond_t drained;
-	unsigned holders;
+	struct refcount refs;
 	struct buf out;	   /* to be sent */
 	struct buf tail;   /* what is sent after that, not copied into it */
 	struct buf extras; /* further header lines of the reply */

@@ -1,0 +1,75 @@
+/* refcount: exactly one holder is the last, whatever the threads do. */
+#include "refcount.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define THREADS 4
+#define TIMES	10000
+
+struct value {
+	struct refcount refs;
+	unsigned freed;
+};
+
+static void
+the_last_to_drop_it_is_told(void **state)
+{
+	struct refcount r = REFCOUNT_INIT(1);
+
+	(void)state;
+	refcount_take(&r);
+	assert_true(refcount_is_held(&r));
+	assert_false(refcount_drop(&r));
+	assert_true(refcount_is_held(&r));
+	assert_true(refcount_drop(&r));
+	assert_false(refcount_is_held(&r));
+}
+
+static void *
+take_and_drop(void *arg)
+{
+	struct value *v = arg;
+
+	for (int i = 0; i < TIMES; i++) {
+		refcount_take(&v->refs);
+		if (refcount_drop(&v->refs))
+			v->freed++;
+	}
+	if (refcount_drop(&v->refs))
+		v->freed++;
+	return NULL;
+}
+
+static void
+of_many_threads_one_is_the_last(void **state)
+{
+	struct value v = { .refs = REFCOUNT_INIT(THREADS) };
+	pthread_t threads[THREADS];
+
+	(void)state;
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(
+			pthread_create(&threads[i], NULL, take_and_drop, &v),
+			0);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(v.freed, 1);
+	assert_false(refcount_is_held(&v.refs));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_last_to_drop_it_is_told),
+		cmocka_unit_test(of_many_threads_one_is_the_last),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
