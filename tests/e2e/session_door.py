@@ -53,7 +53,7 @@ class Options(c.Structure):
 class SessionOptions(c.Structure):
     _fields_ = [
         ("policy_json", c.c_char_p), ("artifacts_dir", c.c_char_p), ("tools", c.c_void_p), ("tool_count", c.c_size_t), ("forkable", c.c_int),
-        ("secrets", c.c_void_p), ("secret_count", c.c_size_t),
+        ("secrets", c.c_void_p), ("secret_count", c.c_size_t), ("tenant", c.c_char_p),
     ]  # fmt: skip
 
 
