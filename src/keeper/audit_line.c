@@ -84,9 +84,7 @@ audit_line_write(struct buf *out, const struct audit_line_run *run)
 			 "policy_sha256", run->policy_sha256, "code_sha256",
 			 run->code_sha256, "code_bytes",
 			 (json_int_t)run->code_bytes, "error", run->error);
-	if (!line || (run->result && copy_result(line, run->result) < 0) ||
-	    (run->artifacts &&
-	     json_object_set(line, "artifacts", run->artifacts) < 0))
+	if (!line || (run->result && copy_result(line, run->result) < 0))
 		return -1;
 	text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(15));
 	return text ? buf_addf(out, "%s\n", text) : -1;

@@ -20,7 +20,6 @@ struct audit_line_run {
 	uint64_t code_bytes;
 	const json_t *result; /* the document; NULL: there is none; borrowed */
 	const char *error;    /* then the name of why */
-	json_t *artifacts;    /* in place of the result's, or NULL; borrowed */
 };
 
 /* For appending; a regular file, made (0600) if it is missing. */

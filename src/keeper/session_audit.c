@@ -42,7 +42,6 @@ static int
 write_line(const struct session *s, const struct buf *result, struct buf *out)
 {
 	char policy[SHA256_TEXT];
-	json_auto_t *artifacts = artifacts_of(s);
 	json_auto_t *document = json_loads(buf_text(result), 0, NULL);
 	struct audit_line_run run = {
 		.uid = s->keeper->clerk.uid,
@@ -51,14 +50,17 @@ write_line(const struct session *s, const struct buf *result, struct buf *out)
 		.code_bytes = s->cell.code_bytes ? s->cell.code_bytes
 						 : s->cell.code.len,
 		.result = document,
-		.artifacts = artifacts,
 	};
 
 	if (!document || policy_sha256(s, policy) < 0)
 		return -1;
-	/* What its tools were called with only the client knows. */
-	json_object_set_new(document, "calls", json_array());
-	json_object_set_new(document, "calls_left_out", json_integer(0));
+	/* The client's members of a result; which calls it answered, and with
+	   what, only the client knows. */
+	if (json_object_set_new(document, "artifacts", artifacts_of(s)) < 0 ||
+	    json_object_set_new(document, "calls", json_array()) < 0 ||
+	    json_object_set_new(document, "calls_left_out", json_integer(0)) <
+		    0)
+		return -1;
 	return audit_line_write(out, &run);
 }
 
