@@ -318,7 +318,7 @@ static void
 begin_shaking(struct relay *r)
 {
 	r->state = RELAY_SHAKING;
-	r->peer_tls = tls_to_host(r->gate->ends, r->peer, r->host);
+	r->peer_tls = tls_to_host(&r->gate->ends->to_host, r->peer, r->host);
 	wait_for(r, CONNECT_US);
 	if (r->peer_tls)
 		shake_on(r);
@@ -497,7 +497,8 @@ relay_read_head(struct relay *r)
 int
 relay_end_tls(struct relay *r)
 {
-	r->code_tls = tls_to_code(r->tls_end, r->code, r->out.data, r->out.len);
+	r->code_tls = tls_to_code(&r->tls_end->to_code, r->code, r->out.data,
+				  r->out.len);
 	flow_open(&r->out);
 	return r->code_tls ? 0 : -1;
 }

@@ -3,7 +3,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "tls_ends.h"
 #include "tls_library.h"
 
 /* What one call takes from the socket at most: records that hold nothing
@@ -89,15 +88,15 @@ make(const mbedtls_ssl_config *c, int fd, const char *early, size_t len)
 }
 
 struct tls *
-tls_to_code(const struct tls_end *e, int fd, const char *early, size_t len)
+tls_to_code(const mbedtls_ssl_config *c, int fd, const char *early, size_t len)
 {
-	return make(&e->to_code, fd, early, len);
+	return make(c, fd, early, len);
 }
 
 struct tls *
-tls_to_host(const struct tls_ends *ends, int fd, const char *host)
+tls_to_host(const mbedtls_ssl_config *c, int fd, const char *host)
 {
-	struct tls *t = make(&ends->to_host, fd, NULL, 0);
+	struct tls *t = make(c, fd, NULL, 0);
 
 	/* Both asked for and compared with what the host shows. */
 	if (t && mbedtls_ssl_set_hostname(&t->s, host) != 0) {

@@ -13,15 +13,14 @@
 #include "own.h"
 
 struct tls;
-struct tls_end;
-struct tls_ends;
 
-/* To code, which has said these bytes already. NULL: no memory. */
-struct tls *tls_to_code(const struct tls_end *e, int fd, const char *early,
+/* To code, which has said these bytes already. NULL: no memory. Here and below
+   the configuration outlives the connection. */
+struct tls *tls_to_code(const mbedtls_ssl_config *c, int fd, const char *early,
 			size_t len);
 /* To a host, which has to prove that it is this one. */
-struct tls *tls_to_host(const struct tls_ends *t, int fd, const char *host);
-/* To a client of a server; the configuration outlives it. */
+struct tls *tls_to_host(const mbedtls_ssl_config *c, int fd, const char *host);
+/* To a client of a server. */
 struct tls *tls_to_client(const mbedtls_ssl_config *c, int fd);
 /* NULL is fine. */
 void tls_free(struct tls *t);

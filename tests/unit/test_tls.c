@@ -151,8 +151,8 @@ begin(const char *name, bool is_trusted)
 				    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
 				    0, b.fds),
 			 0);
-	b.code = tls_to_code(&ends->rows[0], b.fds[0], NULL, 0);
-	b.host = tls_to_host(ends, b.fds[1], name);
+	b.code = tls_to_code(&ends->rows[0].to_code, b.fds[0], NULL, 0);
+	b.host = tls_to_host(&ends->to_host, b.fds[1], name);
 	assert_true(b.code && b.host);
 	return b;
 }
