@@ -1,6 +1,6 @@
 """A branch of a session: this interpreter forks into another jail, and both go on.
 
-The keeper lets it, and looks at both before and after (src/keeper/branch.c).
+The keeper lets it, and looks at both before and after (src/keeper/pool/branch.c).
 """
 
 import posix

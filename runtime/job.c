@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "buf.h"
-#include "frame.h"
+#include "base/buf.h"
+#include "wire/frame.h"
 
 #define PIECE 16384
 

@@ -11,13 +11,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/file/pass.h"
 #include "channel.h"
-#include "filter.h"
 #include "huge.h"
+#include "jail/lock/join.h"
+#include "jail/lock/lock.h"
+#include "jail/seccomp/filter.h"
 #include "job.h"
-#include "join.h"
-#include "lock.h"
-#include "pass.h"
 
 /* lock(): lock this process down, or raise OSError with the step's name. */
 static PyObject *

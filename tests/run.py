@@ -202,7 +202,7 @@ def stage_lint(stage: str) -> None:
     check(stage, f"clang-format-{CLANG}", "--dry-run", "--Werror", *tracked("*.c", "*.h"))
     check(
         stage, "cppcheck", "--quiet", "--error-exitcode=1", "--inline-suppr", "--enable=warning,portability", f"-j{CPUS}",
-        "--suppressions-list=tests/cppcheck.txt", "-D_GNU_SOURCE", "-D__x86_64__", "-Iinclude", "-Isrc/base", "src", "bench",
+        "--suppressions-list=tests/cppcheck.txt", "-D_GNU_SOURCE", "-D__x86_64__", "-Iinclude", "-Isrc", "src", "bench",
     )  # fmt: skip
     sources = "\n".join(tracked("src/*.c", "bench/*.c", "runtime/*.c", "tools/*.c", "python/*.c"))
     tidy = ["clang-tidy-19", "-p", "build", "--quiet", "--extra-arg=-Wno-unknown-warning-option", *SHORT]

@@ -1,6 +1,6 @@
 #include "assembler.h"
 
-#include "own.h"
+#include "base/own.h"
 
 #include <stdbool.h>
 #include <stdio.h>

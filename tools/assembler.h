@@ -15,7 +15,7 @@
 #ifndef REMIT_ASSEMBLER_H
 #define REMIT_ASSEMBLER_H
 
-#include "syscall_table.h"
+#include "jail/seccomp/syscall_table.h"
 
 #include <linux/filter.h>
 #include <stdint.h>

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "own.h"
-#include "sha256.h"
+#include "base/own.h"
+#include "base/sha256.h"
 
 static const struct {
 	const char *ending;
@@ -95,7 +95,7 @@ main(int argc, char **argv)
 	size_t folder = argc > 1 ? strlen(argv[1]) : 0;
 
 	printf("/* Written by tools/gen_assets.c. */\n#include "
-	       "\"asset.h\"\n\n");
+	       "\"serve/asset.h\"\n\n");
 	for (int i = 2; i < argc; i++)
 		write_bytes(i, argv[i]);
 	printf("const struct asset assets[] = {\n");

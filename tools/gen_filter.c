@@ -2,7 +2,7 @@
  * gen_filter: writes the seccomp programs as C, when Remit is built.
  *
  *	gen_filter programs    the array behind filter_for(), for
- *	                       src/jail/filter.c
+ *	                       src/jail/seccomp/filter.c
  *	gen_filter names       the names of system calls by number
  *
  * libseccomp is asked for numbers only. It cannot say "this argument or else
@@ -18,9 +18,9 @@
 #define _GNU_SOURCE
 
 #include "assembler.h"
-#include "filter.h"
-#include "own.h"
-#include "syscall_table.h"
+#include "base/own.h"
+#include "jail/seccomp/filter.h"
+#include "jail/seccomp/syscall_table.h"
 
 #include <errno.h>
 #include <fcntl.h>

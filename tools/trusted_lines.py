@@ -94,7 +94,7 @@ class Lines:
                 found.add((path, self.of(path)[name]))
         by_folder: collections.Counter[str] = collections.Counter()
         for path, (first, last) in found:
-            by_folder[str(path.parent.relative_to(self.top))] += last - first + 1
+            by_folder["/".join(path.relative_to(self.top).parts[:2])] += last - first + 1
         return dict(by_folder)
 
 

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "path.h"
+#include "base/file/path.h"
 
 #define KEEPER_WAIT_MS 5000
 #define KEEPER_CONTROL 3

@@ -5,7 +5,7 @@
 #ifndef REMIT_BENCH_FOLDER_H
 #define REMIT_BENCH_FOLDER_H
 
-#include "error.h"
+#include "base/error.h"
 
 #define BENCH_FOLDER_SIZE 64
 

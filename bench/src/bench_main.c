@@ -8,11 +8,11 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-#include "bench_request.h"
+#include "base/file/path.h"
+#include "cli/bench_request.h"
+#include "jail/probe/site.h"
 #include "measure/measure.h"
-#include "path.h"
-#include "policy.h"
-#include "site.h"
+#include "policy/policy.h"
 
 #define ROUNDS	     60
 #define ROUNDS_QUICK 6

@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-#include "error.h"
-#include "list.h"
+#include "base/error.h"
+#include "base/list.h"
 
 struct bench_program {
 	const char *name; /* its section of the report */

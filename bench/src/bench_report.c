@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "text.h"
+#include "base/text.h"
 
 #define NAME_WIDTH   38
 #define COLUMN_WIDTH 9

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/error.h"
 #include "bench_stats.h"
-#include "error.h"
 
 enum bench_value {
 	VALUE_RUNS_PER_S,

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "path.h"
+#include "base/file/path.h"
 
 /* Two blocks of zeros end a tar file, and tar writes them in tens. */
 #define EMPTY_TAR_BYTES 10240

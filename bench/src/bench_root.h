@@ -5,7 +5,7 @@
 #ifndef REMIT_BENCH_ROOT_H
 #define REMIT_BENCH_ROOT_H
 
-#include "interpreter.h"
+#include "policy/interpreter.h"
 
 struct bench_root {
 	struct list binds; /* host paths, seen under the same name */

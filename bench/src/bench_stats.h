@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "own.h"
+#include "base/own.h"
 
 struct bench_stats {
 	double *us; /* in the order they came */

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "error.h"
+#include "base/error.h"
 
 /* The pool and the zygote of programs that preload the same modules. Zero
    where there is none. */

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "buf.h"
+#include "base/buf.h"
 
 #define WORD_MAX ((size_t)64 * 1024)
 

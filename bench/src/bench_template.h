@@ -7,8 +7,8 @@
 #ifndef REMIT_BENCH_TEMPLATE_H
 #define REMIT_BENCH_TEMPLATE_H
 
-#include "error.h"
-#include "list.h"
+#include "base/error.h"
+#include "base/list.h"
 
 struct bench_hole {
 	const char *name;

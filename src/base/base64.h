@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "own.h"
+#include "base/own.h"
 
 /* A new string. NULL without memory. */
 char *base64_encode(const char *bytes, size_t len);

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "own.h"
+#include "base/own.h"
 
 struct buf {
 	char *data; /* NUL-terminated behind len once anything was added */

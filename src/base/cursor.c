@@ -1,4 +1,4 @@
-#include "cursor.h"
+#include "base/cursor.h"
 
 const unsigned char *
 cursor_take(struct cursor *c, size_t n)

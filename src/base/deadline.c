@@ -1,4 +1,4 @@
-#include "deadline.h"
+#include "base/deadline.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "error.h"
+#include "base/error.h"
 
 enum deadline {
 	DEADLINE_PROBE,	  /* a test jail of the probe to report */

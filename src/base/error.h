@@ -5,7 +5,7 @@
 #ifndef REMIT_ERROR_H
 #define REMIT_ERROR_H
 
-#include "own.h"
+#include "base/own.h"
 #include "remit.h"
 
 /* Fill *err and return -1. */

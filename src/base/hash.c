@@ -1,4 +1,4 @@
-#include "hash.h"
+#include "base/hash.h"
 
 static void
 add(struct hash *h, unsigned char byte)

@@ -1,4 +1,4 @@
-#include "json_shape.h"
+#include "base/json_shape.h"
 
 #include <string.h>
 

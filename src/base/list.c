@@ -1,4 +1,4 @@
-#include "list.h"
+#include "base/list.h"
 
 #include <string.h>
 

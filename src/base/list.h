@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "own.h"
+#include "base/own.h"
 
 struct list {
 	char **items; /* NULL-terminated once anything was added */

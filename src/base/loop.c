@@ -1,4 +1,4 @@
-#include "loop.h"
+#include "base/loop.h"
 
 #include <sched.h>
 #include <time.h>

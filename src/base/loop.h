@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 
-#include "error.h"
+#include "base/error.h"
 
 struct source {
 	int fd;

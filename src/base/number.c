@@ -1,4 +1,4 @@
-#include "number.h"
+#include "base/number.h"
 
 int
 number_parse(uint64_t *out, const char *text)

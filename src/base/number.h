@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "own.h"
+#include "base/own.h"
 
 /* Digits only, all of the text, no overflow; else -1. */
 int number_parse(uint64_t *out, const char *text) must_check;

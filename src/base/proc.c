@@ -1,4 +1,4 @@
-#include "proc.h"
+#include "base/proc.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "own.h"
+#include "base/own.h"
 
 /* Long enough for all of it; longer text is cut. */
 #define PROC_STATUS_SIZE 8192

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "buf.h"
+#include "base/buf.h"
 
 /* The length of the longest prefix that is valid UTF-8 (no surrogates, no
    overlong forms, nothing above U+10FFFF). */

@@ -1,4 +1,4 @@
-#include "bench_request.h"
+#include "cli/bench_request.h"
 
 #define ROUNDS_MAX 10000
 

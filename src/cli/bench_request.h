@@ -4,7 +4,7 @@
 #ifndef REMIT_BENCH_REQUEST_H
 #define REMIT_BENCH_REQUEST_H
 
-#include "options.h"
+#include "policy/fields/options.h"
 
 struct bench_request {
 	uint64_t rounds;    /* 0: as many as are usual */

@@ -4,8 +4,8 @@
 #ifndef REMIT_CLI_H
 #define REMIT_CLI_H
 
-#include "flags.h"
-#include "options.h"
+#include "policy/fields/flags.h"
+#include "policy/fields/options.h"
 
 struct run_displays;
 

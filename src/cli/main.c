@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
-#include "foreign.h"
-#include "nearest.h"
-#include "tls_library.h"
+#include "cli/cli.h"
+#include "http/tls_library.h"
+#include "policy/nearest.h"
+#include "serve/compat/foreign.h"
 
 const struct command *const commands[] = {
 	&command_run,	       &command_repl,

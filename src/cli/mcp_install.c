@@ -1,10 +1,10 @@
-#include "mcp_install.h"
+#include "cli/mcp_install.h"
 
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "path.h"
+#include "base/file/path.h"
 
 const char *const mcp_install_clients[] = {
 	"claude",

@@ -5,7 +5,7 @@
 #ifndef REMIT_MCP_INSTALL_H
 #define REMIT_MCP_INSTALL_H
 
-#include "error.h"
+#include "base/error.h"
 
 /* What --install can name. */
 extern const char *const mcp_install_clients[];

@@ -1,9 +1,9 @@
-#include "program.h"
+#include "cli/program.h"
 
 #include <string.h>
 
-#include "io.h"
-#include "path.h"
+#include "base/file/io.h"
+#include "base/file/path.h"
 
 static int
 read_stdin(struct buf *b, struct remit_error *err)

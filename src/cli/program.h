@@ -5,8 +5,8 @@
 #ifndef REMIT_PROGRAM_H
 #define REMIT_PROGRAM_H
 
-#include "buf.h"
-#include "error.h"
+#include "base/buf.h"
+#include "base/error.h"
 
 #define PROGRAM_MAX ((size_t)64 * 1024 * 1024)
 

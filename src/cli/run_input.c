@@ -1,8 +1,8 @@
-#include "run_input.h"
+#include "cli/run_input.h"
 
 #include <sys/stat.h>
 
-#include "io.h"
+#include "base/file/io.h"
 
 static int
 keep(struct run_input *in, size_t max_bytes, struct remit_error *err)

@@ -6,8 +6,8 @@
 #ifndef REMIT_RUN_INPUT_H
 #define REMIT_RUN_INPUT_H
 
-#include "buf.h"
-#include "error.h"
+#include "base/buf.h"
+#include "base/error.h"
 
 struct run_input {
 	struct buf bytes; /* of a pipe */

@@ -1,8 +1,8 @@
-#include "run_options.h"
+#include "cli/run_options.h"
 
 #include <string.h>
 
-#include "path.h"
+#include "base/file/path.h"
 
 /* LOCAL or LOCAL:JAILPATH; a colon in LOCAL needs the second form. */
 static int

@@ -4,8 +4,8 @@
 #ifndef REMIT_RUN_OPTIONS_H
 #define REMIT_RUN_OPTIONS_H
 
-#include "flags.h"
-#include "tool_options.h"
+#include "cli/tool_options.h"
+#include "policy/fields/flags.h"
 
 struct run_options {
 	bool json, raw, ask, dry_run, value;

@@ -1,4 +1,4 @@
-#include "tool_command.h"
+#include "cli/tool_command.h"
 
 #include <fcntl.h>
 #include <jansson.h>
@@ -9,8 +9,8 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "buf.h"
-#include "text.h"
+#include "base/buf.h"
+#include "base/text.h"
 
 /* The most that a policy can allow of a result. */
 #define OUTPUT_MAX ((size_t)64 * 1024 * 1024)

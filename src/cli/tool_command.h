@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "error.h"
+#include "base/error.h"
 
 /* The threads that wait for commands. */
 struct tool_crew {

@@ -1,9 +1,9 @@
-#include "tool_options.h"
+#include "cli/tool_options.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "path.h"
+#include "base/file/path.h"
 
 #define SCHEMA_BYTES (256 * 1024)
 

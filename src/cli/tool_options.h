@@ -5,8 +5,8 @@
 #ifndef REMIT_TOOL_OPTIONS_H
 #define REMIT_TOOL_OPTIONS_H
 
-#include "options.h"
-#include "tool_command.h"
+#include "cli/tool_command.h"
+#include "policy/fields/options.h"
 
 struct tool_options {
 	struct tool_command *commands;

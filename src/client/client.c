@@ -8,13 +8,13 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "client_part.h"
-#include "host_question.h"
-#include "job_files.h"
-#include "keeper_process.h"
-#include "path.h"
-#include "record.h"
-#include "release.h"
+#include "base/file/path.h"
+#include "client/files/job_files.h"
+#include "client/host_question.h"
+#include "client/keeper_process.h"
+#include "client/part.h"
+#include "client/release.h"
+#include "wire/record.h"
 
 /* How long a caller that wants to be asked is left alone. */
 #define WAIT_MS 100

@@ -1,9 +1,9 @@
-#include "displays.h"
+#include "client/displays.h"
 
 #include <string.h>
 
-#include "base64.h"
-#include "text.h"
+#include "base/base64.h"
+#include "base/text.h"
 
 #define PLAIN "text/plain"
 #define JSON  "application/json"

@@ -8,9 +8,9 @@
 #ifndef REMIT_DISPLAYS_H
 #define REMIT_DISPLAYS_H
 
-#include "buf.h"
-#include "display_head.h"
-#include "frame.h"
+#include "base/buf.h"
+#include "wire/display_head.h"
+#include "wire/frame.h"
 
 struct displays {
 	void (*on_display)(void *user, const struct remit_display *d);

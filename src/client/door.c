@@ -1,12 +1,12 @@
-#include "door.h"
+#include "client/door.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "client_part.h"
-#include "pass.h"
+#include "base/file/pass.h"
+#include "client/part.h"
 
 int
 door_connect(const char *path, struct remit_error *err)

@@ -1,8 +1,8 @@
-#include "host_question.h"
+#include "client/host_question.h"
 
 #include <string.h>
 
-#include "record.h"
+#include "wire/record.h"
 
 static const char *const words[] = {
 	[REMIT_DENY] = "deny",

@@ -5,7 +5,7 @@
 #ifndef REMIT_HOST_QUESTION_H
 #define REMIT_HOST_QUESTION_H
 
-#include "link.h"
+#include "wire/link.h"
 
 /* Of the frame "question": ask, and send the answer. */
 int host_question_take(const struct remit_job *job, const struct frame *f,

@@ -6,9 +6,9 @@
 #include <poll.h>
 #include <string.h>
 
-#include "client_part.h"
-#include "record.h"
-#include "release.h"
+#include "client/part.h"
+#include "client/release.h"
+#include "wire/record.h"
 
 static const char intro[] =
 	"\n## Tools\n\n"

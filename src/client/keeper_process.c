@@ -1,4 +1,4 @@
-#include "keeper_process.h"
+#include "client/keeper_process.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "error.h"
+#include "base/error.h"
 
 int keeper_process_start(pid_t *pid, int *control, const char *command_path,
 			 struct remit_error *err) must_check;

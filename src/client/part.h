@@ -7,13 +7,13 @@
 
 #include <pthread.h>
 
-#include "artifacts.h"
-#include "displays.h"
-#include "door.h"
-#include "file_answer.h"
-#include "link.h"
-#include "result_view.h"
-#include "tool_calls.h"
+#include "client/displays.h"
+#include "client/door.h"
+#include "client/files/artifacts.h"
+#include "client/files/file_answer.h"
+#include "client/result_view.h"
+#include "client/tools/calls.h"
+#include "wire/link.h"
 
 struct remit {
 	pthread_mutex_t lock; /* of the control socket and the doors */

@@ -1,8 +1,8 @@
-#include "release.h"
+#include "client/release.h"
 
 #include <stdio.h>
 
-#include "client_part.h"
+#include "client/part.h"
 
 static void
 name_keeper(const struct remit *r, bool shared, char *out, size_t size)

@@ -1,15 +1,15 @@
-#include "result_view.h"
+#include "client/result_view.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "artifacts.h"
-#include "base64.h"
-#include "displays.h"
-#include "result_member.h"
-#include "text.h"
-#include "tool_calls.h"
+#include "base/base64.h"
+#include "base/text.h"
+#include "client/displays.h"
+#include "client/files/artifacts.h"
+#include "client/tools/calls.h"
+#include "wire/result_member.h"
 
 struct remit_result {
 	struct buf out, err;

@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "buf.h"
-#include "error.h"
-#include "status.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "wire/status.h"
 
 struct artifacts;
 struct displays;

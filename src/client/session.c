@@ -9,10 +9,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "client_part.h"
-#include "file_task.h"
-#include "io.h"
-#include "record.h"
+#include "base/file/io.h"
+#include "client/files/file_task.h"
+#include "client/part.h"
+#include "wire/record.h"
 
 struct remit_session {
 	pthread_mutex_t busy; /* held by whoever waits for an answer */

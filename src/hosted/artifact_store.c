@@ -1,4 +1,4 @@
-#include "artifact_store.h"
+#include "hosted/artifact_store.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -8,10 +8,10 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include "beneath.h"
-#include "loop.h"
-#include "number.h"
-#include "sweep.h"
+#include "base/file/beneath.h"
+#include "base/loop.h"
+#include "base/number.h"
+#include "jail/mount/sweep.h"
 
 /* What a name costs: empty files are not for nothing. */
 #define ENTRY_BYTES 4096

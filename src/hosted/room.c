@@ -1,9 +1,9 @@
-#include "room.h"
+#include "hosted/room.h"
 
 #include <string.h>
 #include <unistd.h>
 
-#include "room_part.h"
+#include "hosted/room_part.h"
 
 /* ---- the queue ---- */
 

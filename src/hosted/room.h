@@ -17,9 +17,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "artifact_store.h"
-#include "error.h"
-#include "tenants.h"
+#include "base/error.h"
+#include "hosted/artifact_store.h"
+#include "hosted/tenants.h"
 
 /* Of rooms, calls and questions: nobody can guess one. */
 #define ROOM_ID_SIZE 21

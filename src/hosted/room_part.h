@@ -8,8 +8,8 @@
 
 #include <pthread.h>
 
-#include "refcount.h"
-#include "room.h"
+#include "base/refcount.h"
+#include "hosted/room.h"
 
 enum task_kind {
 	TASK_OPEN,

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "loop.h"
-#include "room_part.h"
+#include "base/loop.h"
+#include "hosted/room_part.h"
 
 /* The lock is held. */
 static struct wait **

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "artifacts.h"
-#include "number.h"
-#include "result_view.h"
-#include "room_part.h"
+#include "base/number.h"
+#include "client/files/artifacts.h"
+#include "client/result_view.h"
+#include "hosted/room_part.h"
 
 /* JSON that code has made may be 2048 levels deep, and each of them is a call
    of 300 bytes; sanitizers make it several times as many. What is not used is

@@ -7,9 +7,9 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include "loop.h"
-#include "number.h"
-#include "room_part.h"
+#include "base/loop.h"
+#include "base/number.h"
+#include "hosted/room_part.h"
 
 const char *const room_state_names[] = { "opening", "idle", "busy", "ended" };
 

@@ -1,8 +1,8 @@
-#include "tenants.h"
+#include "hosted/tenants.h"
 
 #include <string.h>
 
-#include "number.h"
+#include "base/number.h"
 
 /* What one owner may hold of it. */
 static uint64_t

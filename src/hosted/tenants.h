@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "base/error.h"
 
 enum tenant_place { TENANT_ROOM, TENANT_SESSION, TENANT_PROGRAM };
 #define TENANT_PLACES 3

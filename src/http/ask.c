@@ -1,4 +1,4 @@
-#include "http_ask.h"
+#include "http/ask.h"
 
 #include <string.h>
 #include <strings.h>

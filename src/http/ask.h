@@ -5,7 +5,7 @@
 #ifndef REMIT_HTTP_ASK_H
 #define REMIT_HTTP_ASK_H
 
-#include "http_head.h"
+#include "http/head.h"
 
 struct http_ask {
 	bool is_tunnel; /* bytes, not this request, go to the host */

@@ -1,6 +1,6 @@
-#include "body.h"
+#include "http/body.h"
 
-#include "number.h"
+#include "base/number.h"
 
 /* 4 GiB are more than any cap. */
 #define SIZE_DIGITS 8

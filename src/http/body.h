@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "buf.h"
+#include "base/buf.h"
 
 enum body_answer { BODY_MORE, BODY_WHOLE, BODY_BAD, BODY_LARGE };
 

@@ -1,12 +1,12 @@
-#include "certificate.h"
+#include "http/certificate.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
-#include "buf.h"
-#include "path.h"
-#include "tls_form.h"
-#include "tls_library.h"
+#include "base/buf.h"
+#include "base/file/path.h"
+#include "http/tls_form.h"
+#include "http/tls_library.h"
 
 /* A chain of four is 8 KiB. */
 #define FILE_MAX ((size_t)256 * 1024)

@@ -10,8 +10,8 @@
 #include <mbedtls/x509_crt.h>
 #include <stdbool.h>
 
-#include "error.h"
-#include "refcount.h"
+#include "base/error.h"
+#include "base/refcount.h"
 
 struct certificate {
 	struct refcount refs;

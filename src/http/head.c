@@ -1,9 +1,9 @@
-#include "http_head.h"
+#include "http/head.h"
 
 #include <string.h>
 #include <strings.h>
 
-#include "address.h"
+#include "base/net/address.h"
 
 static bool
 is_token(char c)

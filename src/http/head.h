@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "tls_hello.h"
+#include "http/tls_hello.h"
 
 /* A part of the bytes that were read. */
 struct http_text {

@@ -8,7 +8,7 @@
 #ifndef REMIT_HTTP_REQUEST_H
 #define REMIT_HTTP_REQUEST_H
 
-#include "http_head.h"
+#include "http/head.h"
 
 /* What the new head has more than the old, at most. */
 #define HTTP_HEADER_NAME  64

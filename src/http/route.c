@@ -1,9 +1,9 @@
-#include "route.h"
+#include "http/route.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "number.h"
+#include "base/number.h"
 
 /* One segment of a pattern against the path: how much of the path it takes,
    or -1. */

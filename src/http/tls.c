@@ -1,9 +1,9 @@
-#include "tls.h"
+#include "http/tls.h"
 
 #include <string.h>
 #include <sys/socket.h>
 
-#include "tls_library.h"
+#include "http/tls_library.h"
 
 /* What one call takes from the socket at most: records that hold nothing
    (warnings) are read over, and there may be no end of them. */

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "own.h"
+#include "base/own.h"
 
 struct tls;
 

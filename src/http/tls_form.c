@@ -1,6 +1,6 @@
-#include "tls_form.h"
+#include "http/tls_form.h"
 
-#include "tls_library.h"
+#include "http/tls_library.h"
 
 /* Keys for one connection alone, and ciphers that see a changed byte. */
 static const int ciphers[] = {

@@ -8,7 +8,7 @@
 
 #include <mbedtls/ssl.h>
 
-#include "own.h"
+#include "base/own.h"
 
 /* `end` is MBEDTLS_SSL_IS_SERVER or MBEDTLS_SSL_IS_CLIENT. -1: no memory, or no
    random bytes; the caller frees it in any case. */

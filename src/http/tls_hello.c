@@ -1,8 +1,8 @@
-#include "tls_hello.h"
+#include "http/tls_hello.h"
 
 #include <string.h>
 
-#include "cursor.h"
+#include "base/cursor.h"
 
 #define RECORD_HANDSHAKE 22
 #define CLIENT_HELLO	 1

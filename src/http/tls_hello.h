@@ -4,7 +4,7 @@
 #ifndef REMIT_TLS_HELLO_H
 #define REMIT_TLS_HELLO_H
 
-#include "host_name.h"
+#include "base/net/host_name.h"
 
 /* What the first bytes of a connection say of the host that is meant. */
 enum head {

@@ -1,4 +1,4 @@
-#include "tls_library.h"
+#include "http/tls_library.h"
 
 #include <mbedtls/version.h>
 #include <sys/random.h>

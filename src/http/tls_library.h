@@ -11,7 +11,7 @@
 #include <mbedtls/ssl.h>
 #include <mbedtls/x509_crt.h>
 
-#include "own.h"
+#include "base/own.h"
 
 /* What reading returns for a ticket that came instead of data. */
 #ifdef MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET

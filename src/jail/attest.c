@@ -1,10 +1,10 @@
-#include "attest.h"
+#include "jail/attest.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "proc.h"
+#include "base/proc.h"
 
 static int
 expect(const char *status, const char *key, const char *value,

@@ -1,4 +1,4 @@
-#include "blueprint.h"
+#include "jail/blueprint.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -8,11 +8,11 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
-#include "fds.h"
-#include "guard.h"
-#include "idmap.h"
-#include "layer.h"
-#include "linux_abi.h"
+#include "base/file/fds.h"
+#include "jail/linux_abi.h"
+#include "jail/mount/guard.h"
+#include "jail/mount/idmap.h"
+#include "jail/mount/layer.h"
 
 const char *const blueprint_device_names[BLUEPRINT_DEVICES] = {
 	"null",

@@ -8,13 +8,13 @@
 
 #include <sched.h>
 
-#include "cgroup_home.h"
-#include "hash.h"
-#include "inside.h"
-#include "listeners.h"
-#include "order.h"
-#include "plan.h"
-#include "workspace.h"
+#include "base/hash.h"
+#include "jail/cgroup/home.h"
+#include "jail/inside.h"
+#include "jail/listeners.h"
+#include "jail/mount/workspace.h"
+#include "jail/order.h"
+#include "policy/plan/plan.h"
 
 /* No zero: a shared mapping of it is memory that RLIMIT_AS does not count. */
 #define BLUEPRINT_DEVICES 3

@@ -23,9 +23,9 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "idmap.h"
-#include "jail_part.h"
-#include "linux_abi.h"
+#include "jail/linux_abi.h"
+#include "jail/mount/idmap.h"
+#include "jail/part.h"
 
 /* What the helper says. */
 struct built {

@@ -1,4 +1,4 @@
-#include "branch_check.h"
+#include "jail/branch_check.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -7,12 +7,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "attest.h"
-#include "filter.h"
-#include "inside.h"
-#include "order.h"
-#include "path.h"
-#include "proc.h"
+#include "base/file/path.h"
+#include "base/proc.h"
+#include "jail/attest.h"
+#include "jail/inside.h"
+#include "jail/order.h"
+#include "jail/seccomp/filter.h"
 
 #define MAP_LINE (PATH_MAX + 128)
 

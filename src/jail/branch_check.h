@@ -5,7 +5,7 @@
 #ifndef REMIT_BRANCH_CHECK_H
 #define REMIT_BRANCH_CHECK_H
 
-#include "jail.h"
+#include "jail/jail.h"
 
 /*
  * Refused, with a reason, if a copy would share something with it that either

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "enter.h"
-#include "init.h"
-#include "jail_part.h"
-#include "lock.h"
-#include "pass.h"
+#include "base/file/pass.h"
+#include "jail/init.h"
+#include "jail/lock/enter.h"
+#include "jail/lock/lock.h"
+#include "jail/part.h"
 
 static void
 report(int channel, uint32_t step, uint32_t detail)

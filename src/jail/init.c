@@ -9,7 +9,7 @@
  * with rseq(2): the kernel writes to it whenever it schedules this process, and
  * kills a process that has unmapped it. Everything around it is overwritten.
  */
-#include "init.h"
+#include "jail/init.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -23,11 +23,11 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "filter.h"
-#include "frame.h"
-#include "linux_abi.h"
-#include "rights.h"
-#include "step.h"
+#include "jail/linux_abi.h"
+#include "jail/lock/rights.h"
+#include "jail/lock/step.h"
+#include "jail/seccomp/filter.h"
+#include "wire/frame.h"
 
 #define LIFELINE 0
 

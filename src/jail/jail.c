@@ -1,4 +1,4 @@
-#include "jail.h"
+#include "jail/jail.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -14,13 +14,13 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "deadline.h"
-#include "filter.h"
-#include "idmap.h"
-#include "jail_part.h"
-#include "linux_abi.h"
-#include "mould.h"
-#include "proc.h"
+#include "base/deadline.h"
+#include "base/proc.h"
+#include "jail/linux_abi.h"
+#include "jail/mount/idmap.h"
+#include "jail/mount/mould.h"
+#include "jail/part.h"
+#include "jail/seccomp/filter.h"
 
 _Static_assert((int)PLAN_FILTER_NETWORK == (int)FILTER_NETWORK &&
 		       (int)PLAN_FILTER_SUBPROCESS == (int)FILTER_SUBPROCESS &&

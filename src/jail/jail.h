@@ -17,14 +17,14 @@
 #ifndef REMIT_JAIL_H
 #define REMIT_JAIL_H
 
-#include "cgroup_stock.h"
-#include "join.h"
-#include "link.h"
-#include "plan.h"
-#include "proc.h"
-#include "step.h"
-#include "uid_pool.h"
-#include "workspace.h"
+#include "base/proc.h"
+#include "jail/cgroup/stock.h"
+#include "jail/lock/join.h"
+#include "jail/lock/step.h"
+#include "jail/mount/workspace.h"
+#include "jail/uid_pool.h"
+#include "policy/plan/plan.h"
+#include "wire/link.h"
 
 struct jail_site {
 	const char *runtime_dir; /* with the module and the runner */

@@ -1,4 +1,4 @@
-#include "listeners.h"
+#include "jail/listeners.h"
 
 #include <linux/ipv6.h>
 #include <net/if.h>
@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "pass.h"
+#include "base/file/pass.h"
 
 /* The kernel keeps so many waiting that nobody has accepted yet. */
 #define BACKLOG 512

@@ -8,10 +8,10 @@
 
 #include <netinet/in.h>
 
-#include "address.h"
-#include "host_rule.h"
-#include "plan.h"
-#include "public_ports.h"
+#include "base/net/address.h"
+#include "policy/plan/plan.h"
+#include "policy/rules/host_rule.h"
+#include "policy/rules/public_ports.h"
 
 /* Names lead to addresses of this network (RFC 2544: no host has one). */
 #define LISTENERS_NET  0xc6120000u /* 198.18.0.0 */

@@ -5,11 +5,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "attest.h"
-#include "jail.h"
-#include "linux_abi.h"
-#include "notice.h"
-#include "pass.h"
+#include "base/file/pass.h"
+#include "jail/attest.h"
+#include "jail/jail.h"
+#include "jail/linux_abi.h"
+#include "jail/seccomp/notice.h"
 
 /* The first bytes of the channel: by whom, by the kernel's word, and with
    which descriptor. */

@@ -8,7 +8,7 @@
 #include <sched.h>
 #include <stdint.h>
 
-#include "frame.h"
+#include "wire/frame.h"
 
 /* A module of another protocol than the keeper's does not know it. */
 #define ORDER_MAGIC (0x72656d00u | FRAME_PROTOCOL)

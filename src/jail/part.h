@@ -1,13 +1,13 @@
 /*
  * jail_part: what the parts of a jail's making know of each other: both ways
- * (jail.c), the warm one (jail_warm.c), the first process (jail_child.c), and
+ * (jail.c), the warm one (jail/warm.c), the first process (jail/child.c), and
  * what warm ones are made from (mould.c, zygote.c). For these files only.
  */
 #ifndef REMIT_JAIL_PART_H
 #define REMIT_JAIL_PART_H
 
-#include "blueprint.h"
-#include "jail.h"
+#include "jail/blueprint.h"
+#include "jail/jail.h"
 
 #define BLUEPRINT_FOR(p, site, which)                          \
 	{ .plan = (p),                                         \

@@ -1,11 +1,11 @@
-#include "uid_pool.h"
+#include "jail/uid_pool.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "number.h"
+#include "base/number.h"
 
 #define FOLDER "/run/remit"
 #define FILE   FOLDER "/uids"

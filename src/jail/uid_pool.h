@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "error.h"
+#include "base/error.h"
 
 /* No account has an id from here on; REMIT_UID_BASE changes it. */
 #define UID_POOL_BASE 1879048192u /* 0x70000000 */

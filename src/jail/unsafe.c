@@ -9,9 +9,9 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
-#include "jail.h"
-#include "linux_abi.h"
-#include "order.h"
+#include "jail/jail.h"
+#include "jail/linux_abi.h"
+#include "jail/order.h"
 
 extern char **environ;
 

@@ -7,10 +7,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "jail_part.h"
-#include "pass.h"
-#include "rules.h"
-#include "zygote.h"
+#include "base/file/pass.h"
+#include "jail/lock/rules.h"
+#include "jail/part.h"
+#include "jail/zygote.h"
 
 /* The part of the rules that every cast of a mould has is the keeper's work: it
    has all of it open. */

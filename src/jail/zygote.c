@@ -1,4 +1,4 @@
-#include "zygote.h"
+#include "jail/zygote.h"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -11,11 +11,11 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "enter.h"
-#include "filter.h"
-#include "jail_part.h"
-#include "linux_abi.h"
-#include "pass.h"
+#include "base/file/pass.h"
+#include "jail/linux_abi.h"
+#include "jail/lock/enter.h"
+#include "jail/part.h"
+#include "jail/seccomp/filter.h"
 
 /* Libraries that start threads when they are imported could not be forked. */
 static char *const environment[] = {

@@ -6,7 +6,7 @@
 #ifndef REMIT_ZYGOTE_H
 #define REMIT_ZYGOTE_H
 
-#include "jail.h"
+#include "jail/jail.h"
 
 struct zygote {
 	pid_t pid; /* 0 once it is reaped */

@@ -1,4 +1,4 @@
-#include "keeper.h"
+#include "keeper/keeper.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -10,17 +10,17 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "discover.h"
-#include "filter.h"
-#include "ground.h"
-#include "inmate.h"
-#include "install.h"
-#include "linux_abi.h"
-#include "pass.h"
-#include "pool.h"
-#include "probe.h"
-#include "session.h"
-#include "upkeep.h"
+#include "base/file/pass.h"
+#include "jail/linux_abi.h"
+#include "jail/mount/ground.h"
+#include "jail/probe/discover.h"
+#include "jail/probe/probe.h"
+#include "jail/seccomp/filter.h"
+#include "keeper/packages/install.h"
+#include "keeper/pool/inmate.h"
+#include "keeper/pool/pool.h"
+#include "keeper/session/session.h"
+#include "keeper/upkeep.h"
 
 /* A small program that finds a child waiting takes half as long. */
 #define SOON_US 200

@@ -5,13 +5,13 @@
 #ifndef REMIT_KEEPER_H
 #define REMIT_KEEPER_H
 
-#include "clerk.h"
-#include "cpu_share.h"
-#include "jail.h"
-#include "journal.h"
-#include "loop.h"
-#include "porter.h"
-#include "shelf.h"
+#include "base/loop.h"
+#include "jail/jail.h"
+#include "keeper/audit/clerk.h"
+#include "keeper/audit/journal.h"
+#include "keeper/packages/shelf.h"
+#include "keeper/pool/cpu_share.h"
+#include "proxy/porter.h"
 
 struct inmate;
 struct install;

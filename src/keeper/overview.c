@@ -1,12 +1,12 @@
-#include "overview.h"
+#include "keeper/overview.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "nursery.h"
-#include "pool.h"
-#include "proc.h"
-#include "session.h"
+#include "base/proc.h"
+#include "keeper/pool/nursery.h"
+#include "keeper/pool/pool.h"
+#include "keeper/session/session.h"
 
 static int
 by_number(const void *a, const void *b)

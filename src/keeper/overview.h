@@ -4,7 +4,7 @@
 #ifndef REMIT_OVERVIEW_H
 #define REMIT_OVERVIEW_H
 
-#include "keeper.h"
+#include "keeper/keeper.h"
 
 /* -1: no memory, or too long. */
 int overview_write(struct buf *out, const struct keeper *k) must_check;

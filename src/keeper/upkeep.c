@@ -1,4 +1,4 @@
-#include "upkeep.h"
+#include "keeper/upkeep.h"
 
 #include <signal.h>
 #include <string.h>
@@ -6,10 +6,10 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
-#include "cgroup_home.h"
-#include "inmate.h"
-#include "nursery.h"
-#include "pool.h"
+#include "jail/cgroup/home.h"
+#include "keeper/pool/inmate.h"
+#include "keeper/pool/nursery.h"
+#include "keeper/pool/pool.h"
 
 void
 keeper_admit(struct keeper *k, struct inmate *i)

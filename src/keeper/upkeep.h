@@ -6,7 +6,7 @@
 #ifndef REMIT_UPKEEP_H
 #define REMIT_UPKEEP_H
 
-#include "keeper.h"
+#include "keeper/keeper.h"
 
 int upkeep_open(struct keeper *k, struct remit_error *err) must_check;
 /* End all jails and zygotes, and wait for it. */

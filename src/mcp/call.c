@@ -1,9 +1,9 @@
-#include "mcp_call.h"
+#include "mcp/call.h"
 
 #include <string.h>
 #include <time.h>
 
-#include "text.h"
+#include "base/text.h"
 
 /* Between two notices of progress, and of the text in one. */
 #define PROGRESS_MS  100

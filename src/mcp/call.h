@@ -5,7 +5,7 @@
 #ifndef REMIT_MCP_CALL_H
 #define REMIT_MCP_CALL_H
 
-#include "mcp_part.h"
+#include "mcp/part.h"
 
 /* Takes the message, and a reference to the peer. NULL with the fault: there
    are too many, or the id is in use. */

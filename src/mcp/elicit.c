@@ -1,10 +1,10 @@
-#include "mcp_elicit.h"
+#include "mcp/elicit.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "mcp_call.h"
-#include "text.h"
+#include "base/text.h"
+#include "mcp/call.h"
 
 /* At once; who would be one more gets no for an answer. */
 #define PARKED_MAX 16

@@ -10,7 +10,7 @@
 #ifndef REMIT_MCP_ELICIT_H
 #define REMIT_MCP_ELICIT_H
 
-#include "mcp_part.h"
+#include "mcp/part.h"
 
 /* The event of a room. */
 void mcp_elicit_ask(void *call, const char *id, const struct remit_question *q);

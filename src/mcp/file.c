@@ -6,12 +6,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "base64.h"
-#include "content_type.h"
-#include "mcp_call.h"
-#include "mcp_shown.h"
-#include "mcp_tool.h"
-#include "text.h"
+#include "base/base64.h"
+#include "base/text.h"
+#include "client/files/content_type.h"
+#include "mcp/call.h"
+#include "mcp/shown.h"
+#include "mcp/tool.h"
 
 /* Of what is read, if nobody says how much. */
 #define READ_BYTES ((size_t)1024 * 1024)

@@ -1,11 +1,11 @@
-#include "mcp.h"
+#include "mcp/mcp.h"
 
 #include <string.h>
 
-#include "mcp_call.h"
-#include "mcp_elicit.h"
-#include "mcp_method.h"
-#include "mcp_tool.h"
+#include "mcp/call.h"
+#include "mcp/elicit.h"
+#include "mcp/method.h"
+#include "mcp/tool.h"
 
 /* ---- the server ---- */
 

@@ -16,9 +16,9 @@
 #ifndef REMIT_MCP_H
 #define REMIT_MCP_H
 
-#include "mcp_message.h"
-#include "policy.h"
-#include "room.h"
+#include "hosted/room.h"
+#include "mcp/message.h"
+#include "policy/policy.h"
 
 /* Requests of one owner that are worked on at once; more are refused. */
 #define MCP_CALLS_MAX 64

@@ -1,11 +1,11 @@
-#include "mcp_message.h"
+#include "mcp/message.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "json_shape.h"
-#include "text.h"
+#include "base/json_shape.h"
+#include "base/text.h"
 
 #define WRITING (JSON_COMPACT | JSON_REAL_PRECISION(15))
 

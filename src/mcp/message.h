@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "own.h"
+#include "base/own.h"
 
 /* Files of the largest input_bytes that is usual, as base64. */
 #define MCP_MESSAGE_MAX ((size_t)96 * 1024 * 1024)

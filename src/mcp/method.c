@@ -1,10 +1,10 @@
-#include "mcp_method.h"
+#include "mcp/method.h"
 
 #include <string.h>
 
-#include "mcp_call.h"
-#include "mcp_resource.h"
-#include "mcp_tool.h"
+#include "mcp/call.h"
+#include "mcp/resource.h"
+#include "mcp/tool.h"
 
 /* Lists are made when the server starts, and it may be started anew. */
 #define FRESH_MS 60000

@@ -4,7 +4,7 @@
 #ifndef REMIT_MCP_METHOD_H
 #define REMIT_MCP_METHOD_H
 
-#include "mcp_part.h"
+#include "mcp/part.h"
 
 /* Carry out a request: it is ended now, or by whoever works for it. */
 void mcp_method_run(struct mcp_call *c);

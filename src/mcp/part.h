@@ -7,9 +7,9 @@
 
 #include <pthread.h>
 
-#include "mcp.h"
-#include "mcp_version.h"
-#include "refcount.h"
+#include "base/refcount.h"
+#include "mcp/mcp.h"
+#include "mcp/version.h"
 
 #define META_VERSION  "io.modelcontextprotocol/protocolVersion"
 #define META_CAN      "io.modelcontextprotocol/clientCapabilities"
@@ -51,7 +51,7 @@ struct mcp_call {
 	struct mcp_call *next;
 	struct refcount refs;
 	bool listed, cancelled;
-	struct mcp_peer *peer; /* NULL: it is parked, see mcp_elicit.h */
+	struct mcp_peer *peer; /* NULL: it is parked, see mcp/elicit.h */
 	struct mcp_sink sink;
 	json_t *id, *progress_token;
 	struct room *room; /* that works for it, or NULL */

@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "mcp_call.h"
-#include "mcp_tool.h"
+#include "mcp/call.h"
+#include "mcp/tool.h"
 
 static const struct mcp_member takes[] = { { 0 } };
 

@@ -1,16 +1,16 @@
-#include "mcp_resource.h"
+#include "mcp/resource.h"
 
 #include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base64.h"
-#include "buf.h"
-#include "content_type.h"
-#include "io.h"
-#include "mcp_call.h"
-#include "text.h"
+#include "base/base64.h"
+#include "base/buf.h"
+#include "base/file/io.h"
+#include "base/text.h"
+#include "client/files/content_type.h"
+#include "mcp/call.h"
 
 #define SCHEME "remit://"
 #define GUIDE  SCHEME "guide"

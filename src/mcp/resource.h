@@ -8,7 +8,7 @@
 #ifndef REMIT_MCP_RESOURCE_H
 #define REMIT_MCP_RESOURCE_H
 
-#include "mcp_part.h"
+#include "mcp/part.h"
 
 /* Of what is read at once. */
 #define MCP_RESOURCE_MAX ((size_t)32 * 1024 * 1024)

@@ -1,13 +1,13 @@
-#include "mcp_run.h"
+#include "mcp/run.h"
 
 #include <string.h>
 
-#include "base64.h"
-#include "mcp_call.h"
-#include "mcp_elicit.h"
-#include "mcp_resource.h"
-#include "number.h"
-#include "result_view.h"
+#include "base/base64.h"
+#include "base/number.h"
+#include "client/result_view.h"
+#include "mcp/call.h"
+#include "mcp/elicit.h"
+#include "mcp/resource.h"
 
 /* What a call of it holds until its program has ended. */
 struct run {

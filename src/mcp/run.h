@@ -5,8 +5,8 @@
 #ifndef REMIT_MCP_RUN_H
 #define REMIT_MCP_RUN_H
 
-#include "mcp_shown.h"
-#include "mcp_tool.h"
+#include "mcp/shown.h"
+#include "mcp/tool.h"
 
 extern const struct mcp_member mcp_run_gives[];
 

@@ -1,8 +1,8 @@
 /*
  * mcp_session: the tools reset_session and close_session.
  */
-#include "mcp_call.h"
-#include "mcp_run.h"
+#include "mcp/call.h"
+#include "mcp/run.h"
 
 static const struct mcp_member takes[] = {
 	{ .name = "session", .schema = MCP_TEXT, .text = "its handle" },

@@ -1,10 +1,10 @@
-#include "mcp_shown.h"
+#include "mcp/shown.h"
 
 #include <string.h>
 
-#include "base64.h"
-#include "own.h"
-#include "text.h"
+#include "base/base64.h"
+#include "base/own.h"
+#include "base/text.h"
 
 /* What models are known to see. */
 static const char *const visible[] = { "image/png", "image/jpeg", "image/gif",

@@ -1,14 +1,14 @@
-#include "mcp_tool.h"
+#include "mcp/tool.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "buf.h"
-#include "mcp_call.h"
-#include "mcp_elicit.h"
-#include "number.h"
-#include "schema.h"
-#include "text.h"
+#include "base/buf.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "client/tools/schema.h"
+#include "mcp/call.h"
+#include "mcp/elicit.h"
 
 /* In the order in which they are listed. */
 static const struct mcp_tool *const tools[] = {

@@ -9,7 +9,7 @@
 #ifndef REMIT_MCP_TOOL_H
 #define REMIT_MCP_TOOL_H
 
-#include "mcp_part.h"
+#include "mcp/part.h"
 
 /* A member of a tool's arguments or of its answer. */
 struct mcp_member {

@@ -1,8 +1,8 @@
-#include "mcp_version.h"
+#include "mcp/version.h"
 
 #include <string.h>
 
-#include "own.h"
+#include "base/own.h"
 
 /* The newest first. */
 static const struct mcp_version versions[] = {

@@ -1,8 +1,8 @@
-#include "policy_edit.h"
+#include "policy/edit.h"
 
 #include <string.h>
 
-#include "json_place.h"
+#include "policy/json_place.h"
 
 #define DUMP (JSON_ENCODE_ANY | JSON_REAL_PRECISION(15))
 

@@ -5,8 +5,8 @@
 #ifndef REMIT_POLICY_EDIT_H
 #define REMIT_POLICY_EDIT_H
 
-#include "buf.h"
-#include "field.h"
+#include "base/buf.h"
+#include "policy/fields/field.h"
 
 /*
  * Write the document with a switch turned on, or an entry added to a list, as

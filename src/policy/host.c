@@ -1,4 +1,4 @@
-#include "host.h"
+#include "policy/host.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * host: what this machine and this user can enforce. The values come from
- * trying it in a throw-away jail (jail/probe.h), never from reading sysctls;
- * here are only the facts, their names and their remedies.
+ * trying it in a throw-away jail (jail/probe/probe.h), never from reading
+ * sysctls; here are only the facts, their names and their remedies.
  */
 #ifndef REMIT_HOST_H
 #define REMIT_HOST_H
@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "error.h"
-#include "list.h"
-#include "tier.h"
+#include "base/error.h"
+#include "base/list.h"
+#include "policy/tier.h"
 
 enum capability {
 	CAN_USER_NAMESPACE,

@@ -1,4 +1,4 @@
-#include "interpreter.h"
+#include "policy/interpreter.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
  * interpreter: a CPython and what it needs to see of the host to run. Found
- * by asking the interpreter itself (jail/discover.h) and kept in a cache.
+ * by asking the interpreter itself (jail/probe/discover.h) and kept in a cache.
  */
 #ifndef REMIT_INTERPRETER_H
 #define REMIT_INTERPRETER_H
@@ -8,8 +8,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "error.h"
-#include "list.h"
+#include "base/error.h"
+#include "base/list.h"
 
 struct interpreter {
 	char *executable; /* sys.executable: what sys says inside too */

@@ -1,18 +1,18 @@
 /*
  * policy_json: policy documents.
  */
-#include "policy.h"
+#include "policy/policy.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "buf.h"
-#include "field.h"
-#include "io.h"
-#include "json_place.h"
-#include "quote.h"
+#include "base/buf.h"
+#include "base/file/io.h"
+#include "policy/fields/field.h"
+#include "policy/json_place.h"
+#include "policy/quote.h"
 
 #define MAX_DOCUMENT (1024 * 1024)
 #define MAX_DEPTH    8

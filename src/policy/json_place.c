@@ -1,4 +1,4 @@
-#include "json_place.h"
+#include "policy/json_place.h"
 
 #include <jansson.h>
 #include <string.h>

@@ -1,10 +1,10 @@
-#include "json_value.h"
+#include "policy/json_value.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "quote.h"
+#include "policy/quote.h"
 
 static const char *
 type_name(const json_t *value)

@@ -7,7 +7,7 @@
 #ifndef REMIT_JSON_VALUE_H
 #define REMIT_JSON_VALUE_H
 
-#include "field_check.h"
+#include "policy/fields/check.h"
 
 #define JSON_VALUE_NUMBER_SIZE 48
 

@@ -1,4 +1,4 @@
-#include "mechanism.h"
+#include "policy/mechanism.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "nearest.h"
+#include "policy/nearest.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
-#include "policy.h"
+#include "policy/policy.h"
 
 #include <string.h>
 
-#include "field.h"
-#include "number.h"
-#include "quote.h"
+#include "base/number.h"
+#include "policy/fields/field.h"
+#include "policy/quote.h"
 
 const char *const mount_mode_names[] = {
 	[MOUNT_RO] = "ro",

@@ -13,9 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "error.h"
-#include "list.h"
-#include "tier.h"
+#include "base/error.h"
+#include "base/list.h"
+#include "policy/tier.h"
 
 /* What the word "unlimited" becomes. Zero is never a limit. */
 #define POLICY_UNLIMITED UINT64_MAX

@@ -1,11 +1,11 @@
-#include "quantity.h"
+#include "policy/quantity.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include "quote.h"
+#include "policy/quote.h"
 
 struct unit {
 	const char *name;

@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-#include "error.h"
+#include "base/error.h"
 
 int quantity_bytes(const char *text, uint64_t *bytes,
 		   struct remit_error *err) must_check;

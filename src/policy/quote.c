@@ -1,4 +1,4 @@
-#include "quote.h"
+#include "policy/quote.h"
 
 #include <stdio.h>
 #include <string.h>

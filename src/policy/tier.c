@@ -1,4 +1,4 @@
-#include "tier.h"
+#include "policy/tier.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
-#include "policy_within.h"
+#include "policy/within.h"
 
 #include <string.h>
 
-#include "field.h"
+#include "policy/fields/field.h"
 
 /* In which direction a field gives more. */
 enum direction {

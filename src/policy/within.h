@@ -4,7 +4,7 @@
 #ifndef REMIT_POLICY_WITHIN_H
 #define REMIT_POLICY_WITHIN_H
 
-#include "policy.h"
+#include "policy/policy.h"
 
 /*
  * Each field of `want` against that of `most`, by the direction in which it

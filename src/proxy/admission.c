@@ -1,13 +1,13 @@
-#include "admission.h"
+#include "proxy/admission.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "gate.h"
-#include "hold.h"
-#include "http_ask.h"
-#include "tls_hello.h"
+#include "http/ask.h"
+#include "http/tls_hello.h"
+#include "proxy/gate.h"
+#include "proxy/hold.h"
 
 _Static_assert(HEAD_MAX + HTTP_REQUEST_MORE < FLOW_BYTES,
 	       "a new head finds room in a flow");

@@ -5,7 +5,7 @@
 #ifndef REMIT_ADMISSION_H
 #define REMIT_ADMISSION_H
 
-#include "relay.h"
+#include "proxy/relay.h"
 
 /* It was made; then: the code has said more. */
 void admission_begin(struct relay *r);

@@ -1,4 +1,4 @@
-#include "flow.h"
+#include "proxy/flow.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>

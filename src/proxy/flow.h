@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "own.h"
-#include "tls.h"
+#include "base/own.h"
+#include "http/tls.h"
 
 #define FLOW_BYTES	32768
 #define FLOW_PIPE_BYTES (1024 * 1024)

@@ -1,10 +1,10 @@
-#include "gate.h"
+#include "proxy/gate.h"
 
 #include <string.h>
 #include <sys/socket.h>
 
-#include "dns.h"
-#include "proxy_order.h"
+#include "proxy/dns/dns.h"
+#include "proxy/order.h"
 
 /* Questions at one event: others shall have their turn. */
 #define QUESTIONS 32

@@ -6,17 +6,17 @@
 #ifndef REMIT_GATE_H
 #define REMIT_GATE_H
 
-#include "hold.h"
-#include "host_rule.h"
-#include "ledger.h"
-#include "listeners.h"
-#include "lookup.h"
-#include "loop.h"
-#include "names.h"
-#include "relay.h"
-#include "site_names.h"
-#include "tls_ends.h"
-#include "vault.h"
+#include "base/loop.h"
+#include "jail/listeners.h"
+#include "policy/rules/host_rule.h"
+#include "proxy/credential/tls_ends.h"
+#include "proxy/credential/vault.h"
+#include "proxy/dns/lookup.h"
+#include "proxy/dns/names.h"
+#include "proxy/dns/site_names.h"
+#include "proxy/hold.h"
+#include "proxy/ledger.h"
+#include "proxy/relay.h"
 
 /* A way out that listens. */
 struct gate_port {

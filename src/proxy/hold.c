@@ -1,12 +1,12 @@
-#include "hold.h"
+#include "proxy/hold.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "admission.h"
-#include "gate.h"
-#include "proxy_order.h"
+#include "proxy/admission.h"
+#include "proxy/gate.h"
+#include "proxy/order.h"
 
 static const struct hold_said *
 find_said(const struct hold *h, const struct relay *r)

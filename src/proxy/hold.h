@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "host_name.h"
+#include "base/net/host_name.h"
 
 /* Of one run; all further hosts are refused. Nobody is to be asked until he
    says yes to everything. */

@@ -1,11 +1,11 @@
-#include "ledger.h"
+#include "proxy/ledger.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "address.h"
+#include "base/net/address.h"
 
 /* Where the kernel knows it, memory that is never executed. */
 static int

@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-#include "error.h"
-#include "host_name.h"
+#include "base/error.h"
+#include "base/net/host_name.h"
 
 /* Of more hosts only the sums are known. What was refused has no more than
    half of the rows, or it would hide what was let through. */

@@ -9,12 +9,12 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include "filter.h"
-#include "gate.h"
-#include "proxy.h"
-#include "proxy_order.h"
-#include "rights.h"
-#include "trust_file.h"
+#include "jail/lock/rights.h"
+#include "jail/mount/trust_file.h"
+#include "jail/seccomp/filter.h"
+#include "proxy/gate.h"
+#include "proxy/order.h"
+#include "proxy/proxy.h"
 
 static int
 limit_self(void)

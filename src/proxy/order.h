@@ -5,8 +5,8 @@
 #ifndef REMIT_PROXY_ORDER_H
 #define REMIT_PROXY_ORDER_H
 
-#include "host_rule.h"
-#include "vault.h"
+#include "policy/rules/host_rule.h"
+#include "proxy/credential/vault.h"
 
 #define PROXY_MAGIC 0x52505831u
 

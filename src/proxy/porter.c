@@ -1,4 +1,4 @@
-#include "porter.h"
+#include "proxy/porter.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -8,12 +8,12 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "filter.h"
-#include "linux_abi.h"
-#include "pass.h"
-#include "proxy.h"
-#include "proxy_order.h"
-#include "rights.h"
+#include "base/file/pass.h"
+#include "jail/linux_abi.h"
+#include "jail/lock/rights.h"
+#include "jail/seccomp/filter.h"
+#include "proxy/order.h"
+#include "proxy/proxy.h"
 
 /* The porter's end of its line. */
 #define LINE 0

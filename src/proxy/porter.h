@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "error.h"
+#include "base/error.h"
 
 struct porter {
 	pid_t pid; /* 0: there is none */
@@ -32,7 +32,7 @@ struct porter_keeper {
 /* If there is none. */
 int porter_start(struct porter *p, const struct porter_keeper *by,
 		 struct remit_error *err) must_check;
-/* Have a proxy made that holds these, in the order of proxy_order.h. Its
+/* Have a proxy made that holds these, in the order of proxy/order.h. Its
    number, or -1. */
 pid_t porter_fork(struct porter *p, const int fds[3],
 		  struct remit_error *err) must_check;

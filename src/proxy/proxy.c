@@ -1,12 +1,12 @@
-#include "proxy.h"
+#include "proxy/proxy.h"
 
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "proxy_order.h"
-#include "trust.h"
+#include "proxy/credential/trust.h"
+#include "proxy/order.h"
 
 static int
 make_pair(int *ours, int *theirs, struct remit_error *err)

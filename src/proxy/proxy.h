@@ -12,11 +12,11 @@
 
 #include <sys/types.h>
 
-#include "ledger.h"
-#include "plan.h"
-#include "porter.h"
-#include "secrets.h"
-#include "uid_pool.h"
+#include "jail/uid_pool.h"
+#include "policy/plan/plan.h"
+#include "proxy/credential/secrets.h"
+#include "proxy/ledger.h"
+#include "proxy/porter.h"
 
 struct proxy {
 	pid_t pid;	       /* 0: there is none (any more) */
@@ -41,7 +41,7 @@ bool proxy_end(struct proxy *p);
 /* Kill it and wait for its end; what it wrote down is gone. */
 void proxy_free(struct proxy *p);
 
-/* The process itself, with descriptors as in proxy_order.h. Returns only if it
+/* The process itself, with descriptors as in proxy/order.h. Returns only if it
    never became one, or the jail did not (0). */
 int proxy_main(void);
 

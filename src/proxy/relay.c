@@ -1,11 +1,11 @@
-#include "relay.h"
+#include "proxy/relay.h"
 
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "admission.h"
-#include "gate.h"
+#include "proxy/admission.h"
+#include "proxy/gate.h"
 
 #define HEAD_US	   (10 * 1000000ull)
 #define FIND_US	   (30 * 1000000ull)

@@ -9,13 +9,13 @@
 #ifndef REMIT_RELAY_H
 #define REMIT_RELAY_H
 
-#include "address.h"
-#include "flow.h"
-#include "host_rule.h"
-#include "http_request.h"
-#include "ledger.h"
-#include "loop.h"
-#include "names.h"
+#include "base/loop.h"
+#include "base/net/address.h"
+#include "http/request.h"
+#include "policy/rules/host_rule.h"
+#include "proxy/dns/names.h"
+#include "proxy/flow.h"
+#include "proxy/ledger.h"
 
 /* Of one jail at once; more wait in the kernel. */
 #define RELAYS_MAX 128

@@ -1,11 +1,11 @@
-#include "conn.h"
+#include "serve/conn.h"
 
 #include <string.h>
 #include <sys/socket.h>
 
-#include "conn_tls.h"
-#include "exchange_part.h"
-#include "server.h"
+#include "serve/conn_tls.h"
+#include "serve/exchange_part.h"
+#include "serve/server.h"
 
 #define PIECE ((size_t)64 * 1024)
 /* What is read of a client that is not listened to any more. */

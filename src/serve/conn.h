@@ -5,8 +5,8 @@
 #ifndef REMIT_CONN_H
 #define REMIT_CONN_H
 
-#include "exchange.h"
-#include "loop.h"
+#include "base/loop.h"
+#include "serve/exchange.h"
 
 enum conn_step {
 	CONN_SHAKE,  /* both sides agree on TLS */

@@ -1,10 +1,10 @@
-#include "conn_tls.h"
+#include "serve/conn_tls.h"
 
 #include <sys/socket.h>
 
-#include "certificate.h"
-#include "server.h"
-#include "tls.h"
+#include "http/certificate.h"
+#include "http/tls.h"
+#include "serve/server.h"
 
 ssize_t
 conn_send(struct conn *c, const void *bytes, size_t len)

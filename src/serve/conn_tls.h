@@ -5,7 +5,7 @@
 #ifndef REMIT_CONN_TLS_H
 #define REMIT_CONN_TLS_H
 
-#include "conn.h"
+#include "serve/conn.h"
 
 /* As send(2) and recv(2), which do not wait. */
 ssize_t conn_send(struct conn *c, const void *bytes, size_t len) must_check;

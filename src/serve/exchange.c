@@ -1,12 +1,12 @@
-#include "exchange.h"
+#include "serve/exchange.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "exchange_part.h"
-#include "loop.h"
-#include "room.h"
+#include "base/loop.h"
+#include "hosted/room.h"
+#include "serve/exchange_part.h"
 
 /* A worker waits when more than so much is not read yet, so no connection has
    more that is counted nowhere. */

@@ -16,11 +16,11 @@
 #include <jansson.h>
 #include <pthread.h>
 
-#include "body.h"
-#include "error.h"
-#include "http_head.h"
-#include "refcount.h"
-#include "route.h"
+#include "base/error.h"
+#include "base/refcount.h"
+#include "http/body.h"
+#include "http/head.h"
+#include "http/route.h"
 
 struct conn;
 struct key;

@@ -5,8 +5,8 @@
 #ifndef REMIT_EXCHANGE_PART_H
 #define REMIT_EXCHANGE_PART_H
 
-#include "exchange.h"
-#include "text.h"
+#include "base/text.h"
+#include "serve/exchange.h"
 
 struct exchange *exchange_new(struct server *s, struct conn *c);
 /* The target of the request. -1: it is not well written. */

@@ -1,13 +1,13 @@
-#include "serve_limits.h"
+#include "serve/limits.h"
 
 #include <string.h>
 
-#include "json_shape.h"
-#include "number.h"
-#include "quantity.h"
-#include "room.h"
-#include "route.h"
-#include "tls_hello.h"
+#include "base/json_shape.h"
+#include "base/number.h"
+#include "hosted/room.h"
+#include "http/route.h"
+#include "http/tls_hello.h"
+#include "policy/quantity.h"
 
 #define SERVER "server"
 #define KEY    "key"

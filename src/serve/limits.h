@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "options.h"
+#include "policy/fields/options.h"
 
 /* As many as a keeper has: more would wait there, where keys are not known. */
 #define LIMIT_RUNNING  64

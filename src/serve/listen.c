@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "number.h"
-#include "server.h"
+#include "base/number.h"
+#include "serve/server.h"
 
 #define BACKLOG 256
 

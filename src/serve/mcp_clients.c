@@ -1,8 +1,8 @@
-#include "mcp_clients.h"
+#include "serve/mcp_clients.h"
 
 #include <string.h>
 
-#include "loop.h"
+#include "base/loop.h"
 
 void
 mcp_clients_open(struct mcp_clients *t, struct mcp *m)

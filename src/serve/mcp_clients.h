@@ -7,8 +7,8 @@
 
 #include <pthread.h>
 
-#include "http_head.h"
-#include "mcp.h"
+#include "http/head.h"
+#include "mcp/mcp.h"
 
 /* Of one key; the one that nobody used for longest goes first. */
 #define MCP_CLIENTS_MAX 64

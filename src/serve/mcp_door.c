@@ -1,11 +1,11 @@
-#include "mcp_door.h"
+#include "serve/mcp_door.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "json_shape.h"
-#include "mcp_clients.h"
-#include "mcp_headers.h"
+#include "base/json_shape.h"
+#include "serve/mcp_clients.h"
+#include "serve/mcp_headers.h"
 
 #define HEADER_SESSION "Mcp-Session-Id"
 

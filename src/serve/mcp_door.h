@@ -10,7 +10,7 @@
 #ifndef REMIT_MCP_DOOR_H
 #define REMIT_MCP_DOOR_H
 
-#include "server.h"
+#include "serve/server.h"
 
 extern const struct route mcp_routes[];
 

@@ -1,10 +1,10 @@
-#include "mcp_headers.h"
+#include "serve/mcp_headers.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "base64.h"
-#include "mcp_version.h"
+#include "base/base64.h"
+#include "mcp/version.h"
 
 /* "=?base64?...?=" stands for what a header cannot hold. */
 static bool

@@ -5,8 +5,8 @@
 #ifndef REMIT_MCP_HEADERS_H
 #define REMIT_MCP_HEADERS_H
 
-#include "exchange.h"
-#include "mcp_message.h"
+#include "mcp/message.h"
+#include "serve/exchange.h"
 
 #define MCP_HEADER_VERSION "Mcp-Protocol-Version"
 #define MCP_META_VERSION   "io.modelcontextprotocol/protocolVersion"

@@ -1,9 +1,9 @@
-#include "metrics.h"
+#include "serve/metrics.h"
 
 #include <string.h>
 
-#include "exchange.h"
-#include "loop.h"
+#include "base/loop.h"
+#include "serve/exchange.h"
 
 static const double bucket_ends[METRICS_BUCKETS - 1] = {
 	0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30,

@@ -8,8 +8,8 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#include "buf.h"
-#include "status.h"
+#include "base/buf.h"
+#include "wire/status.h"
 
 struct exchange;
 struct route;

@@ -1,11 +1,11 @@
-#include "openapi.h"
+#include "serve/openapi.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "foreign.h"
 #include "remit.h"
+#include "serve/compat/foreign.h"
 
 /* "{path...}" is "{path}" there. */
 static void

@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include "route.h"
+#include "http/route.h"
 
 /* Rows without a summary are left out. NULL: no memory. */
 json_t *openapi_document(const struct route_table *tables);

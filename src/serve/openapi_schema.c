@@ -2,8 +2,8 @@
  * openapi_schema: what bodies and replies look like, by the names that routes
  * have for them. A table of members, each with a JSON Schema of its own.
  */
-#include "foreign.h"
-#include "openapi.h"
+#include "serve/compat/foreign.h"
+#include "serve/openapi.h"
 
 static const struct openapi_shape shapes[] = {
 	{ "Error", .members = { { "error", REF("Fault"), true },

@@ -1,9 +1,9 @@
-#include "page.h"
+#include "serve/page.h"
 
 #include <string.h>
 
-#include "asset.h"
-#include "exchange.h"
+#include "serve/asset.h"
+#include "serve/exchange.h"
 
 /*
  * Nothing from elsewhere, nothing written into the page, and no text that

@@ -5,7 +5,7 @@
 #ifndef REMIT_PAGE_H
 #define REMIT_PAGE_H
 
-#include "route.h"
+#include "http/route.h"
 
 extern const struct route page_routes[];
 

@@ -1,11 +1,11 @@
-#include "request_log.h"
+#include "serve/request_log.h"
 
 #include <stdio.h>
 #include <time.h>
 
-#include "exchange.h"
-#include "keys.h"
-#include "loop.h"
+#include "base/loop.h"
+#include "serve/auth/keys.h"
+#include "serve/exchange.h"
 
 /* Of a line: a write of it is whole. */
 #define LINE_MAX 1024

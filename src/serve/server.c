@@ -1,4 +1,4 @@
-#include "server.h"
+#include "serve/server.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -9,9 +9,9 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 
-#include "exchange_part.h"
-#include "foreign.h"
-#include "request_log.h"
+#include "serve/compat/foreign.h"
+#include "serve/exchange_part.h"
+#include "serve/request_log.h"
 
 /* Connections taken in a row: those that are here already have their turn
    before they could be closed for newer ones. */

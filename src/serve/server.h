@@ -7,13 +7,13 @@
 #ifndef REMIT_SERVER_H
 #define REMIT_SERVER_H
 
-#include "conn.h"
-#include "keys.h"
-#include "list.h"
-#include "metrics.h"
-#include "request_log.h"
-#include "room.h"
-#include "serve_limits.h"
+#include "base/list.h"
+#include "hosted/room.h"
+#include "serve/auth/keys.h"
+#include "serve/conn.h"
+#include "serve/limits.h"
+#include "serve/metrics.h"
+#include "serve/request_log.h"
 
 #define SERVER_LISTENERS_MAX 8
 

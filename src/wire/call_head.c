@@ -1,10 +1,10 @@
-#include "call_head.h"
+#include "wire/call_head.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "number.h"
-#include "record.h"
+#include "base/number.h"
+#include "wire/record.h"
 
 int
 call_head_write(struct buf *out, const struct call_head *h)

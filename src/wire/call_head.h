@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-#include "buf.h"
-#include "error.h"
+#include "base/buf.h"
+#include "base/error.h"
 
 struct call_head {
 	uint64_t id;

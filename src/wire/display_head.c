@@ -1,9 +1,9 @@
-#include "display_head.h"
+#include "wire/display_head.h"
 
 #include <string.h>
 
-#include "number.h"
-#include "record.h"
+#include "base/number.h"
+#include "wire/record.h"
 
 /* No length of a part is near this, so that no sum overflows. */
 #define BYTES_MAX (UINT64_C(1) << 40)

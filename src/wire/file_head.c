@@ -1,10 +1,10 @@
-#include "file_head.h"
+#include "wire/file_head.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "number.h"
-#include "record.h"
+#include "base/number.h"
+#include "wire/record.h"
 
 int
 file_head_write(struct buf *out, const struct file_head *h)

@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-#include "buf.h"
-#include "error.h"
+#include "base/buf.h"
+#include "base/error.h"
 
 struct file_head {
 	const char *path; /* in the payload */

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "base/error.h"
 
 #define FRAME_HEADER 8
 
@@ -92,7 +92,7 @@ enum frame_type {
 	   which has no code */
 	FRAME_CLOSE,
 	/* door to keeper before the job, and to the jail before its files: the
-	   tools that the code may call, records (keeper/bridge.h) */
+	   tools that the code may call, records (keeper/session/bridge.h) */
 	FRAME_TOOLS,
 	/* jail to keeper to door: id, name and bytes, records; then as many
 	   bytes of arguments, in pieces */
@@ -126,7 +126,7 @@ enum frame_type {
 	   "file_data" */
 	FRAME_FILE_TASK,
 	/* jail to keeper to door: bytes in pieces, then how it went, records
-	   (client/file_answer.h) */
+	   (client/files/file_answer.h) */
 	FRAME_FILE_BYTES,
 	FRAME_FILE_ANSWER,
 	/* keeper to door, before the result, if the job asked for it: all that

@@ -1,9 +1,9 @@
-#include "link.h"
+#include "wire/link.h"
 
 #include <string.h>
 #include <sys/socket.h>
 
-#include "pass.h"
+#include "base/file/pass.h"
 
 void
 link_open(struct link *l, int fd, unsigned peer)

@@ -10,8 +10,8 @@
 
 #include <sys/types.h>
 
-#include "buf.h"
-#include "frame.h"
+#include "base/buf.h"
+#include "wire/frame.h"
 
 struct link {
 	int fd;

@@ -1,4 +1,4 @@
-#include "record.h"
+#include "wire/record.h"
 
 #include <string.h>
 

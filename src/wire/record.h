@@ -5,8 +5,8 @@
 #ifndef REMIT_RECORD_H
 #define REMIT_RECORD_H
 
-#include "buf.h"
-#include "error.h"
+#include "base/buf.h"
+#include "base/error.h"
 
 struct record {
 	const char *key;

@@ -1,4 +1,4 @@
-#include "result_member.h"
+#include "wire/result_member.h"
 
 #include <jansson.h>
 

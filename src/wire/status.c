@@ -1,4 +1,4 @@
-#include "status.h"
+#include "wire/status.h"
 
 #include <string.h>
 

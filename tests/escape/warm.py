@@ -26,7 +26,7 @@ LONG = "10m"
 
 
 def can_be_warm(policy: dict, label: str) -> bool:
-    """The documented rule (src/policy/plan.c, plan_can_be_warm)."""
+    """The documented rule (src/policy/plan/plan.c, plan_can_be_warm)."""
     if policy.get("tier", "local") != "local" or policy.get("network_access") == "host":
         return False
     # Packages of the world are others each time: nobody waits with those.

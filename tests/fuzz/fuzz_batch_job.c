@@ -1,6 +1,6 @@
 /* Whatever a line is, it has an id to answer by, and is a job or says why
    not. */
-#include "batch_job.h"
+#include "cli/batch/job.h"
 #include "fuzz.h"
 
 #include <string.h>

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bridge.h"
 #include "fuzz.h"
+#include "keeper/session/bridge.h"
 
 static const struct bridge_limits limits = {
 	.calls = 6,

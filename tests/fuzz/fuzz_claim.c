@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "claim.h"
 #include "fuzz.h"
-#include "record.h"
+#include "keeper/output/claim.h"
+#include "wire/record.h"
 
 static void
 check_error(const json_t *error)

@@ -4,9 +4,9 @@
  */
 #include <strings.h>
 
-#include "credential.h"
 #include "fuzz.h"
 #include "names.h"
+#include "policy/rules/credential.h"
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

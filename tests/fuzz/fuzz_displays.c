@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "displays.h"
+#include "client/displays.h"
 #include "fuzz.h"
 
 /* Parts lie in the bytes that came, and have a name. */

@@ -2,9 +2,9 @@
  * What a jail asks, and what a resolver answers: a name is one, and what we
  * write back can be read.
  */
-#include "dns.h"
 #include "fuzz.h"
 #include "names.h"
+#include "proxy/dns/dns.h"
 
 static void
 ask(const char *bytes, size_t size)

@@ -1,7 +1,7 @@
 /* What clients of E2B ask of a sandbox: nothing in it becomes code that was not
    meant to be. The first byte chooses what is asked. */
-#include "e2b_ask.h"
 #include "fuzz.h"
+#include "serve/e2b/ask.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "e2b_multipart.h"
 #include "fuzz.h"
+#include "serve/e2b/files/multipart.h"
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flags.h"
 #include "fuzz.h"
+#include "policy/fields/flags.h"
 
 #define MAX_ARGS 64
 

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 
 #include "fuzz.h"
-#include "link.h"
+#include "wire/link.h"
 
 #define MAX_STREAM (64 * 1024)
 

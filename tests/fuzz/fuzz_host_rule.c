@@ -2,8 +2,8 @@
  * An entry of network_allow: what is taken names a host and a port.
  */
 #include "fuzz.h"
-#include "host_rule.h"
 #include "names.h"
+#include "policy/rules/host_rule.h"
 
 /* It has one form, and is nobody's in particular. */
 static void

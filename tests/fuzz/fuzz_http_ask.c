@@ -2,9 +2,9 @@
  * What a client asks a proxy for: one host in its one form, one port, and a
  * path that lies in the bytes, or none.
  */
-#include "address.h"
+#include "base/net/address.h"
 #include "fuzz.h"
-#include "http_ask.h"
+#include "http/ask.h"
 #include "names.h"
 
 static void

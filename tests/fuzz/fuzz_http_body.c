@@ -3,7 +3,7 @@
  * byte says how long it is; 0: in chunks.
  */
 #include "fuzz.h"
-#include "http_request.h"
+#include "http/request.h"
 #include "names.h"
 
 /* How many of the bytes are its own, taken so many at a time. */

@@ -2,10 +2,10 @@
  * A request's head: its host is one, in its one form, and what was read stays
  * read when more bytes come. Written anew it says the same, and closes.
  */
-#include "address.h"
+#include "base/net/address.h"
 #include "fuzz.h"
 #include "head.h"
-#include "http_request.h"
+#include "http/request.h"
 
 /* An address, or that there is no host, is shown as a name that nobody has, for
    the common checks. */

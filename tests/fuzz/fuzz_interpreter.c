@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "host.h"
-#include "interpreter.h"
+#include "policy/host.h"
+#include "policy/interpreter.h"
 
 static void
 try_interpreter(const json_t *doc)

@@ -5,8 +5,8 @@
 #define REMIT_FUZZ_KEY_H
 
 #include "fuzz.h"
-#include "keys.h"
-#include "policy_within.h"
+#include "policy/within.h"
+#include "serve/auth/keys.h"
 
 static inline struct key *
 a_key(void)

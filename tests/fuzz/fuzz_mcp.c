@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "mcp_part.h"
-#include "mcp_tool.h"
+#include "mcp/part.h"
+#include "mcp/tool.h"
 
 static void
 on_send(void *user, const char *json, size_t len)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "mcp_message.h"
+#include "mcp/message.h"
 
 static void
 check_line(char *text)

@@ -4,7 +4,7 @@
  */
 #include "fuzz.h"
 #include "names.h"
-#include "package_rule.h"
+#include "policy/rules/package_rule.h"
 
 static void
 check_url(const char *text)

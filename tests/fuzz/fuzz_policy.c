@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "policy.h"
+#include "policy/policy.h"
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "policy_edit.h"
+#include "policy/edit.h"
 
 /* A list that is full already may refuse another entry. */
 static bool

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "quantity.h"
+#include "policy/quantity.h"
 
 typedef int parse_fn(const char *, uint64_t *, struct remit_error *);
 

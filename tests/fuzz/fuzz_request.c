@@ -1,13 +1,13 @@
 /* Whatever a client sends, it is a request within its key, or it is said why
    not. The first byte chooses what for. */
-#include "request.h"
+#include "serve/native/request.h"
 
 #include <string.h>
 
-#include "body.h"
 #include "fuzz_key.h"
-#include "policy_within.h"
-#include "route.h"
+#include "http/body.h"
+#include "http/route.h"
+#include "policy/within.h"
 
 /* What the run is given is no more than the key has. */
 static void

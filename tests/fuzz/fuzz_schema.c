@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/tools/schema.h"
 #include "fuzz.h"
-#include "schema.h"
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "cli/report/screen.h"
 #include "fuzz.h"
-#include "screen.h"
 #include "visible.h"
 
 static void

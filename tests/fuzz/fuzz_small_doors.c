@@ -3,13 +3,13 @@
    it is: Piston's, SandboxFusion's (code or notebook), E2B's. */
 #include <string.h>
 
-#include "e2b_policy.h"
-#include "fusion_ask.h"
 #include "fuzz_key.h"
-#include "piston_ask.h"
-#include "piston_version.h"
-#include "policy_within.h"
-#include "request.h"
+#include "policy/within.h"
+#include "serve/compat/fusion_ask.h"
+#include "serve/compat/piston_ask.h"
+#include "serve/compat/piston_version.h"
+#include "serve/e2b/policy.h"
+#include "serve/native/request.h"
 
 /* Not one limit is above the key's own, whatever its key leaves free. */
 static void

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base64.h"
+#include "base/base64.h"
+#include "base/text.h"
 #include "fuzz.h"
-#include "text.h"
 
 static void
 check_json(const char *bytes, size_t len)

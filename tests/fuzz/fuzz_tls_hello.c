@@ -2,7 +2,7 @@
  * A TLS client's hello: a name is one, and what was read stays read when more
  * bytes come.
  */
-#include "tls_hello.h"
+#include "http/tls_hello.h"
 
 #include "fuzz.h"
 #include "head.h"

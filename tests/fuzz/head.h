@@ -5,7 +5,7 @@
 #ifndef REMIT_FUZZ_HEAD_H
 #define REMIT_FUZZ_HEAD_H
 
-#include "http_head.h"
+#include "http/head.h"
 #include "names.h"
 
 /* What was said of the beginning stays true of more. */

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
+#include "base/net/host_name.h"
 #include "fuzz.h"
-#include "host_name.h"
 
 /* What is called a name is one, in its one form. */
 static inline void

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "path.h"
+#include "base/file/path.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,15 +10,15 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "base/proc.h"
 #include "bench_stats.h"
-#include "discover.h"
-#include "ground.h"
-#include "mould.h"
-#include "notice.h"
-#include "probe.h"
-#include "proc.h"
-#include "task.h"
-#include "zygote.h"
+#include "jail/mount/ground.h"
+#include "jail/mount/mould.h"
+#include "jail/probe/discover.h"
+#include "jail/probe/probe.h"
+#include "jail/seccomp/notice.h"
+#include "jail/zygote.h"
+#include "keeper/session/task.h"
 
 #define PATIENCE_MS 30000
 

@@ -5,8 +5,8 @@
 #ifndef REMIT_BENCH_HTTP_H
 #define REMIT_BENCH_HTTP_H
 
-#include "buf.h"
-#include "error.h"
+#include "base/buf.h"
+#include "base/error.h"
 
 struct bench_http {
 	int fd;

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "buf.h"
-#include "number.h"
-#include "path.h"
-#include "proc.h"
+#include "base/buf.h"
+#include "base/file/path.h"
+#include "base/number.h"
+#include "base/proc.h"
 
 static bool
 is_in_tree(pid_t pid, pid_t root)

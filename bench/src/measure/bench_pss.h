@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "error.h"
+#include "base/error.h"
 
 /* Without this process itself, if it is the root. */
 int bench_pss_tree(pid_t root, double *bytes,

@@ -3,8 +3,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "base/file/fds.h"
 #include "bench_stats.h"
-#include "fds.h"
 
 static int
 pair_of(int ends[2])

@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "error.h"
+#include "base/error.h"
 
 struct bench_relay {
 	int door; /* to the second; closed, both end */

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file/path.h"
 #include "bench_warm.h"
 #include "measure/bench_floor.h"
-#include "path.h"
 
 #define POOLS	  "pool size, print(1)"
 #define ZYGOTES	  "zygote size, print(1), hot"

@@ -1,4 +1,4 @@
-#include "beneath.h"
+#include "base/file/beneath.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "own.h"
+#include "base/own.h"
 
 int
 beneath_open(int folder, const char *path, uint64_t flags)

@@ -1,4 +1,4 @@
-#include "fds.h"
+#include "base/file/fds.h"
 
 #include <stdlib.h>
 #include <sys/syscall.h>

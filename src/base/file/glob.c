@@ -1,4 +1,4 @@
-#include "glob.h"
+#include "base/file/glob.h"
 
 #include <stddef.h>
 #include <string.h>

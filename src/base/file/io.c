@@ -1,4 +1,4 @@
-#include "io.h"
+#include "base/file/io.h"
 
 static ssize_t
 write_some(int fd, const void *bytes, size_t len, off_t at)

@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "buf.h"
+#include "base/buf.h"
 
 /* All of them. -1 with errno; then some may have been written, as on a full
    disk. */

@@ -1,4 +1,4 @@
-#include "pass.h"
+#include "base/file/pass.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "own.h"
+#include "base/own.h"
 
 /* The most in one message. */
 #define PASS_MAX 96

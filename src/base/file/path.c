@@ -1,4 +1,4 @@
-#include "path.h"
+#include "base/file/path.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "io.h"
+#include "base/file/io.h"
 
 /* More than Remit writes for one interpreter. */
 #define TRIAL_BYTES (1024 * 1024)

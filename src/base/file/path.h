@@ -4,8 +4,8 @@
 #ifndef REMIT_PATH_H
 #define REMIT_PATH_H
 
-#include "buf.h"
-#include "error.h"
+#include "base/buf.h"
+#include "base/error.h"
 
 /* The remedy when there is no cache. */
 #define PATH_CACHE_REMEDY                                                   \

@@ -1,10 +1,10 @@
-#include "plain.h"
+#include "base/file/plain.h"
 
 #include <limits.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "text.h"
+#include "base/text.h"
 
 static bool
 has_control(const char *s, size_t len)

@@ -1,4 +1,4 @@
-#include "address.h"
+#include "base/net/address.h"
 
 #include <arpa/inet.h>
 #include <string.h>

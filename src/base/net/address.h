@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "own.h"
+#include "base/own.h"
 
 struct address {
 	bool is_v6;

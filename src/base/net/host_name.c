@@ -1,4 +1,4 @@
-#include "host_name.h"
+#include "base/net/host_name.h"
 
 #include <string.h>
 

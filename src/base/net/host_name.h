@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "own.h"
+#include "base/own.h"
 
 /* The longest name with its NUL (RFC 1035, 2.3.4). */
 #define HOST_NAME_SIZE 254

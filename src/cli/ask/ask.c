@@ -1,4 +1,4 @@
-#include "ask.h"
+#include "cli/ask/ask.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -6,9 +6,9 @@
 #include <string.h>
 #include <termios.h>
 
-#include "line_text.h"
-#include "policy_file.h"
-#include "remedy.h"
+#include "cli/ask/policy_file.h"
+#include "cli/ask/remedy.h"
+#include "cli/report/line_text.h"
 
 #define TRIES 3
 #define SHOWN 200 /* characters of a file's name */

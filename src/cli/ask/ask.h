@@ -5,7 +5,7 @@
 #ifndef REMIT_ASK_H
 #define REMIT_ASK_H
 
-#include "flags.h"
+#include "policy/fields/flags.h"
 
 /* Of an answer, with its NUL. */
 #define ASK_LINE 64

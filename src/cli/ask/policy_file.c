@@ -1,4 +1,4 @@
-#include "policy_file.h"
+#include "cli/ask/policy_file.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -7,8 +7,8 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
-#include "io.h"
-#include "policy_edit.h"
+#include "base/file/io.h"
+#include "policy/edit.h"
 
 #define DOCUMENT_MAX ((size_t)1024 * 1024)
 

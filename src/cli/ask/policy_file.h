@@ -4,7 +4,7 @@
 #ifndef REMIT_POLICY_FILE_H
 #define REMIT_POLICY_FILE_H
 
-#include "field.h"
+#include "policy/fields/field.h"
 
 /*
  * Write the grant of a flag with this text into the file. The new document is

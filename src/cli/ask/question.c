@@ -1,12 +1,12 @@
-#include "question.h"
+#include "cli/ask/question.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <termios.h>
 
-#include "ask.h"
-#include "buf.h"
-#include "line_text.h"
+#include "base/buf.h"
+#include "cli/ask/ask.h"
+#include "cli/report/line_text.h"
 
 #define TRIES 3
 #define SHOWN 1000 /* characters of what the program has written */

@@ -5,7 +5,7 @@
 #ifndef REMIT_QUESTION_H
 #define REMIT_QUESTION_H
 
-#include "error.h"
+#include "base/error.h"
 
 /* Without a terminal, at a signal and at its end the answer is no. `signals`
    is readable when the user wants to stop. "Always" is an answer only if there

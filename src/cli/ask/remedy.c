@@ -1,14 +1,14 @@
-#include "remedy.h"
+#include "cli/ask/remedy.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "denials.h"
-#include "line_text.h"
-#include "path_rule.h"
-#include "plan.h"
-#include "site.h"
+#include "cli/report/denials.h"
+#include "cli/report/line_text.h"
+#include "jail/probe/site.h"
+#include "policy/plan/plan.h"
+#include "policy/rules/path_rule.h"
 
 /* The longest text of a denial, cut off or not. */
 #define CUT 255

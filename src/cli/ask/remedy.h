@@ -5,8 +5,8 @@
 #ifndef REMIT_REMEDY_H
 #define REMIT_REMEDY_H
 
-#include "buf.h"
-#include "field.h"
+#include "base/buf.h"
+#include "policy/fields/field.h"
 
 #define REMEDY_MAX  8 /* of one run */
 #define REMEDY_TEXT 256

@@ -1,4 +1,4 @@
-#include "batch_bar.h"
+#include "cli/batch/bar.h"
 
 #include <string.h>
 #include <sys/ioctl.h>

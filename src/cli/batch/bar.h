@@ -6,7 +6,7 @@
 #ifndef REMIT_BATCH_BAR_H
 #define REMIT_BATCH_BAR_H
 
-#include "batch_count.h"
+#include "cli/batch/count.h"
 
 struct batch_bar {
 	bool is_on;

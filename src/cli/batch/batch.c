@@ -1,8 +1,8 @@
-#include "batch.h"
+#include "cli/batch/batch.h"
 
 #include <sys/eventfd.h>
 
-#include "batch_folder.h"
+#include "cli/batch/folder.h"
 
 /* How many jobs for each thread may be ahead of the first without a result. */
 #define AHEAD 4

@@ -3,20 +3,20 @@
  *
  * A thread takes a line, runs its job, hands the result over, and takes the
  * next line. So no more is in memory than what the threads work on and what
- * waits for its turn (batch_order.h), besides the ids.
+ * waits for its turn (cli/batch/order.h), besides the ids.
  */
 #ifndef REMIT_BATCH_H
 #define REMIT_BATCH_H
 
-#include "audit.h"
-#include "batch_count.h"
-#include "batch_door.h"
-#include "batch_ids.h"
-#include "batch_job.h"
-#include "batch_lines.h"
-#include "batch_order.h"
-#include "batch_output.h"
-#include "batch_resume.h"
+#include "cli/batch/count.h"
+#include "cli/batch/door.h"
+#include "cli/batch/ids.h"
+#include "cli/batch/job.h"
+#include "cli/batch/lines.h"
+#include "cli/batch/order.h"
+#include "cli/batch/output.h"
+#include "cli/batch/resume.h"
+#include "cli/report/audit.h"
 
 /* A keeper runs no more at once. */
 #define BATCH_THREADS_MAX 64

@@ -1,4 +1,4 @@
-#include "batch_count.h"
+#include "cli/batch/count.h"
 
 void
 batch_count_add(struct batch_count *c, const struct batch_result *r)

@@ -4,12 +4,12 @@
 #ifndef REMIT_BATCH_COUNT_H
 #define REMIT_BATCH_COUNT_H
 
-#include "batch_result.h"
+#include "cli/batch/result.h"
 
 struct batch_count {
 	uint64_t by_status[STATUS_COUNT]; /* results that are written */
 	uint64_t written;		  /* their sum */
-	uint64_t good;			  /* as batch_result.h has it */
+	uint64_t good;			  /* as cli/batch/result.h has it */
 	uint64_t skipped;		  /* had a result before */
 };
 

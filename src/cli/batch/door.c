@@ -1,9 +1,9 @@
-#include "batch_door.h"
+#include "cli/batch/door.h"
 
 #include <poll.h>
 #include <string.h>
 
-#include "batch_folder.h"
+#include "cli/batch/folder.h"
 
 #define BUSY_FIRST_MS 20
 #define BUSY_LAST_MS  1000

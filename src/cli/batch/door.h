@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "error.h"
+#include "base/error.h"
 
 struct batch_door {
 	bool is_private; /* no shared keeper will do */

@@ -1,4 +1,4 @@
-#include "batch_folder.h"
+#include "cli/batch/folder.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "sha256.h"
+#include "base/sha256.h"
 
 #define MARKER ".remit-unfinished"
 /* So much of an id that is too long stands before its fingerprint. */

@@ -9,8 +9,8 @@
 #ifndef REMIT_BATCH_FOLDER_H
 #define REMIT_BATCH_FOLDER_H
 
-#include "buf.h"
-#include "error.h"
+#include "base/buf.h"
+#include "base/error.h"
 
 /* With its NUL: what a file may be called. */
 #define BATCH_FOLDER_NAME 256

@@ -1,8 +1,8 @@
-#include "batch_ids.h"
+#include "cli/batch/ids.h"
 
 #include <string.h>
 
-#include "hash.h"
+#include "base/hash.h"
 
 /* The slot of an id, or the free one where it would be. Ids that somebody
    chose to collide cost time, no more: the text decides. */

@@ -5,7 +5,7 @@
 #ifndef REMIT_BATCH_IDS_H
 #define REMIT_BATCH_IDS_H
 
-#include "buf.h"
+#include "base/buf.h"
 
 struct batch_ids {
 	struct buf text; /* the ids, each with its NUL */

@@ -1,12 +1,12 @@
-#include "batch_job.h"
+#include "cli/batch/job.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "json_value.h"
-#include "nearest.h"
-#include "path.h"
-#include "quote.h"
+#include "base/file/path.h"
+#include "policy/json_value.h"
+#include "policy/nearest.h"
+#include "policy/quote.h"
 
 /* What a key's function needs. */
 struct taking {

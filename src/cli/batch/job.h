@@ -11,7 +11,7 @@
 #ifndef REMIT_BATCH_JOB_H
 #define REMIT_BATCH_JOB_H
 
-#include "policy.h"
+#include "policy/policy.h"
 
 #define BATCH_JOB_ID_MAX 256
 

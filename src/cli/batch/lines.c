@@ -1,4 +1,4 @@
-#include "batch_lines.h"
+#include "cli/batch/lines.h"
 
 #include <poll.h>
 #include <string.h>

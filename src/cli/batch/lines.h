@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
-#include "buf.h"
-#include "error.h"
+#include "base/buf.h"
+#include "base/error.h"
 
 struct batch_lines {
 	int fd;	     /* borrowed */

@@ -1,8 +1,8 @@
-#include "batch_options.h"
+#include "cli/batch/options.h"
 
 #include <sched.h>
 
-#include "batch.h"
+#include "cli/batch/batch.h"
 
 static uint64_t
 count_processors(void)

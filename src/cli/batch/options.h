@@ -4,7 +4,7 @@
 #ifndef REMIT_BATCH_OPTIONS_H
 #define REMIT_BATCH_OPTIONS_H
 
-#include "flags.h"
+#include "policy/fields/flags.h"
 
 struct batch_options {
 	bool unordered, resume, force, quiet;

@@ -1,4 +1,4 @@
-#include "batch_order.h"
+#include "cli/batch/order.h"
 
 #define BYTES_MAX ((size_t)64 * 1024 * 1024)
 

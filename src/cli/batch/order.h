@@ -5,7 +5,7 @@
 #ifndef REMIT_BATCH_ORDER_H
 #define REMIT_BATCH_ORDER_H
 
-#include "batch_result.h"
+#include "cli/batch/result.h"
 
 struct batch_order {
 	struct batch_result *held; /* a ring by sequence; empty: not there */

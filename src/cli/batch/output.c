@@ -1,4 +1,4 @@
-#include "batch_output.h"
+#include "cli/batch/output.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -6,7 +6,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include "batch_resume.h"
+#include "cli/batch/resume.h"
 
 static int
 fail_with(struct remit_error *err, const char *remedy)

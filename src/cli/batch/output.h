@@ -5,8 +5,8 @@
 #ifndef REMIT_BATCH_OUTPUT_H
 #define REMIT_BATCH_OUTPUT_H
 
-#include "batch_ids.h"
-#include "batch_result.h"
+#include "cli/batch/ids.h"
+#include "cli/batch/result.h"
 
 enum batch_output_mode {
 	BATCH_OUTPUT_NEW,    /* a file with something in it is refused */

@@ -1,8 +1,8 @@
-#include "batch_result.h"
+#include "cli/batch/result.h"
 
 #include <stdio.h>
 
-#include "result_view.h"
+#include "client/result_view.h"
 
 /* As one line, behind its id. */
 static int

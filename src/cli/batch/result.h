@@ -7,9 +7,9 @@
 
 #include <stdint.h>
 
-#include "buf.h"
-#include "error.h"
-#include "status.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "wire/status.h"
 
 struct batch_result {
 	struct buf line; /* with its newline */

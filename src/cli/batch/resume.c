@@ -1,9 +1,9 @@
-#include "batch_resume.h"
+#include "cli/batch/resume.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "batch_lines.h"
+#include "cli/batch/lines.h"
 
 /* Two outputs of 1 GiB, each byte of them escaped, and room to spare. */
 #define RESULT_MAX ((size_t)16 << 30)

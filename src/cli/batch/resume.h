@@ -4,8 +4,8 @@
 #ifndef REMIT_BATCH_RESUME_H
 #define REMIT_BATCH_RESUME_H
 
-#include "batch_ids.h"
-#include "batch_job.h"
+#include "cli/batch/ids.h"
+#include "cli/batch/job.h"
 
 /*
  * Add what has a result in the file to *done. A last line without its newline

@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "batch.h"
-#include "batch_bar.h"
-#include "batch_options.h"
-#include "cli.h"
+#include "cli/batch/bar.h"
+#include "cli/batch/batch.h"
+#include "cli/batch/options.h"
+#include "cli/cli.h"
 
 #define JOB_MAX	    ((size_t)64 * 1024 * 1024)
 #define REDRAW_MS   100

@@ -5,9 +5,9 @@
 #include <limits.h>
 #include <stdio.h>
 
-#include "bench_request.h"
-#include "cli.h"
-#include "path.h"
+#include "base/file/path.h"
+#include "cli/bench_request.h"
+#include "cli/cli.h"
 
 static int
 run(int argc, char **argv)

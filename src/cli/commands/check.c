@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
-#include "findings.h"
-#include "program.h"
+#include "cli/cli.h"
+#include "cli/program.h"
+#include "cli/report/findings.h"
 
 #define FINDINGS_EXIT 1
 

@@ -4,14 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cgroup_home.h"
-#include "cli.h"
-#include "foreign.h"
-#include "memory_bound.h"
-#include "path.h"
-#include "probe.h"
-#include "site.h"
-#include "workspace.h"
+#include "base/file/path.h"
+#include "cli/cli.h"
+#include "jail/cgroup/home.h"
+#include "jail/mount/workspace.h"
+#include "jail/probe/probe.h"
+#include "jail/probe/site.h"
+#include "policy/plan/memory_bound.h"
+#include "serve/compat/foreign.h"
 
 static bool
 works(const struct host *h, enum tier tier)

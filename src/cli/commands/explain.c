@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
-#include "plan.h"
-#include "site.h"
+#include "cli/cli.h"
+#include "jail/probe/site.h"
+#include "policy/plan/plan.h"
 
 static void
 list_mechanisms(uint64_t set, char *out, size_t size)

@@ -3,8 +3,8 @@
  */
 #include <stdio.h>
 
-#include "cli.h"
-#include "tool_options.h"
+#include "cli/cli.h"
+#include "cli/tool_options.h"
 
 struct wanted {
 	struct flags flags;

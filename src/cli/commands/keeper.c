@@ -7,11 +7,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli.h"
-#include "keeper.h"
-#include "linux_abi.h"
-#include "number.h"
-#include "path.h"
+#include "base/file/path.h"
+#include "base/number.h"
+#include "cli/cli.h"
+#include "jail/linux_abi.h"
+#include "keeper/keeper.h"
 
 #define LISTEN_FD 3
 #define FD_MAX	  1023

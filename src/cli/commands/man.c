@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
-#include "path.h"
+#include "base/file/path.h"
+#include "cli/cli.h"
 
 #define PAGE_MAX ((size_t)1024 * 1024)
 

@@ -3,9 +3,9 @@
  */
 #include <stdio.h>
 
-#include "cli.h"
-#include "field.h"
-#include "matrix.h"
+#include "cli/cli.h"
+#include "policy/fields/field.h"
+#include "serve/native/matrix.h"
 
 static void
 print_cell(const struct matrix_column *c, int f)

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
-#include "mcp.h"
-#include "mcp_install.h"
+#include "cli/cli.h"
+#include "cli/mcp_install.h"
+#include "mcp/mcp.h"
 
 #define ROOMS_MAX     64
 #define ARTIFACTS_MS  (3600 * 1000)

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "cli.h"
-#include "line_text.h"
-#include "quantity.h"
-#include "shelf_list.h"
+#include "cli/cli.h"
+#include "cli/report/line_text.h"
+#include "keeper/packages/shelf_list.h"
+#include "policy/quantity.h"
 
 /* Digits of an id that people are shown. */
 #define ID_SHOWN 12

@@ -3,7 +3,7 @@
  */
 #include <stdio.h>
 
-#include "cli.h"
+#include "cli/cli.h"
 
 static int
 print(json_t *doc)

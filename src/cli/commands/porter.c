@@ -1,12 +1,12 @@
 /*
  * porter: what a keeper starts where hosts can be named. Not for people.
  */
-#include "porter.h"
+#include "proxy/porter.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
+#include "cli/cli.h"
 
 struct request {
 	const char *kind; /* NULL or "unfiltered" */

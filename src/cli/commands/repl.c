@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
-#include "question.h"
-#include "repl_lines.h"
-#include "result_view.h"
-#include "screen.h"
-#include "tool_options.h"
+#include "cli/ask/question.h"
+#include "cli/cli.h"
+#include "cli/repl/lines.h"
+#include "cli/report/screen.h"
+#include "cli/tool_options.h"
+#include "client/result_view.h"
 
 #define CELL_MAX ((size_t)1024 * 1024)
 

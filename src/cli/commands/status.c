@@ -4,8 +4,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "cli.h"
-#include "path.h"
+#include "base/file/path.h"
+#include "cli/cli.h"
 
 static void
 print_bytes(const json_t *row)

@@ -1,9 +1,9 @@
-#include "line_edit.h"
+#include "cli/repl/line_edit.h"
 
 #include <stdint.h>
 #include <string.h>
 
-#include "text.h"
+#include "base/text.h"
 
 #define ESCAPE	     '\033'
 #define CTRL(letter) ((letter) & 0x1f)

@@ -8,8 +8,8 @@
 #ifndef REMIT_LINE_EDIT_H
 #define REMIT_LINE_EDIT_H
 
-#include "buf.h"
-#include "list.h"
+#include "base/buf.h"
+#include "base/list.h"
 
 #define LINE_EDIT_BYTES	  (64 * 1024)
 #define LINE_EDIT_HISTORY 1000

@@ -1,4 +1,4 @@
-#include "repl_lines.h"
+#include "cli/repl/lines.h"
 
 #include <signal.h>
 #include <string.h>

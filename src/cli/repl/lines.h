@@ -5,7 +5,7 @@
 #ifndef REMIT_REPL_LINES_H
 #define REMIT_REPL_LINES_H
 
-#include "line_edit.h"
+#include "cli/repl/line_edit.h"
 
 struct repl_lines {
 	bool terminal;

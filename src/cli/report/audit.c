@@ -1,10 +1,10 @@
-#include "audit.h"
+#include "cli/report/audit.h"
 
 #include <fcntl.h>
 #include <string.h>
 
-#include "audit_line.h"
-#include "result_view.h"
+#include "client/result_view.h"
+#include "keeper/audit/audit_line.h"
 
 int
 audit_open(struct audit *a, struct remit_error *err)

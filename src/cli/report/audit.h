@@ -10,8 +10,8 @@
 
 #include <pthread.h>
 
-#include "buf.h"
-#include "error.h"
+#include "base/buf.h"
+#include "base/error.h"
 
 struct audit {
 	const char *path; /* NULL: nobody asked for one */

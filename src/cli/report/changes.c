@@ -1,8 +1,8 @@
-#include "changes.h"
+#include "cli/report/changes.h"
 
 #include <string.h>
 
-#include "line_text.h"
+#include "cli/report/line_text.h"
 
 /* So many of each list are shown; JSON has them all. */
 #define LINES_MAX 20

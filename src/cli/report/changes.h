@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "buf.h"
+#include "base/buf.h"
 
 /* What was not written always, since it must not be missed; what was written
    (or, if it was not, would have been) only if `all`. */

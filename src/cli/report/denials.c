@@ -1,9 +1,9 @@
-#include "denials.h"
+#include "cli/report/denials.h"
 
 #include <string.h>
 
-#include "field.h"
-#include "line_text.h"
+#include "cli/report/line_text.h"
+#include "policy/fields/field.h"
 
 /* Characters of foreign text in a line. */
 #define SHOWN 256

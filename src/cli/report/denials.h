@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "buf.h"
+#include "base/buf.h"
 
 /* Add the lines for a result; nothing if nothing was refused. */
 int denials_show(const json_t *result, struct buf *out) must_check;

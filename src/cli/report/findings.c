@@ -1,6 +1,6 @@
-#include "findings.h"
+#include "cli/report/findings.h"
 
-#include "line_text.h"
+#include "cli/report/line_text.h"
 
 /* Characters of foreign text in a line. */
 #define SHOWN 1000

@@ -1,9 +1,9 @@
-#include "line_text.h"
+#include "cli/report/line_text.h"
 
 #include <stdint.h>
 #include <string.h>
 
-#include "text.h"
+#include "base/text.h"
 
 /* What is not seen, is seen as something else, or changes what is around it:
    controls, formats, spaces, fillers, marks, private use (Unicode's categories

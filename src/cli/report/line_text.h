@@ -6,7 +6,7 @@
 #ifndef REMIT_LINE_TEXT_H
 #define REMIT_LINE_TEXT_H
 
-#include "buf.h"
+#include "base/buf.h"
 
 /*
  * Add at most `max` characters of the text, then "..." if there are more.

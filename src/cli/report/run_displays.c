@@ -1,11 +1,11 @@
-#include "run_displays.h"
+#include "cli/report/run_displays.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "io.h"
+#include "base/file/io.h"
 
 #define PLAIN "text/plain"
 

@@ -10,8 +10,8 @@
 
 #include <jansson.h>
 
-#include "buf.h"
-#include "error.h"
+#include "base/buf.h"
+#include "base/error.h"
 
 struct run_displays {
 	const char *path; /* of the folder */

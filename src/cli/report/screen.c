@@ -1,8 +1,8 @@
-#include "screen.h"
+#include "cli/report/screen.h"
 
 #include <string.h>
 
-#include "text.h"
+#include "base/text.h"
 
 #define ESCAPE 0x1b
 

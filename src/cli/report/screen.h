@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "buf.h"
+#include "base/buf.h"
 
 struct screen {
 	bool raw;	  /* let everything through */

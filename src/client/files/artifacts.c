@@ -1,4 +1,4 @@
-#include "artifacts.h"
+#include "client/files/artifacts.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -7,13 +7,13 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
-#include "beneath.h"
-#include "content_type.h"
-#include "file_head.h"
-#include "io.h"
-#include "path.h"
-#include "plain.h"
-#include "text.h"
+#include "base/file/beneath.h"
+#include "base/file/io.h"
+#include "base/file/path.h"
+#include "base/file/plain.h"
+#include "base/text.h"
+#include "client/files/content_type.h"
+#include "wire/file_head.h"
 
 /* The model needs no function of the dynamic linker, on which a wheel may not
    depend. */

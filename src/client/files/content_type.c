@@ -1,10 +1,10 @@
-#include "content_type.h"
+#include "client/files/content_type.h"
 
 #include <string.h>
 #include <strings.h>
 
-#include "own.h"
-#include "text.h"
+#include "base/own.h"
+#include "base/text.h"
 
 static const struct {
 	const char *mark;

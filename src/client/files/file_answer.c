@@ -1,11 +1,11 @@
-#include "file_answer.h"
+#include "client/files/file_answer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "file_task.h"
-#include "number.h"
-#include "record.h"
+#include "base/number.h"
+#include "client/files/file_task.h"
+#include "wire/record.h"
 
 /* What is given out, and what it points into. */
 struct given {

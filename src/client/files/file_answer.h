@@ -9,8 +9,8 @@
 #ifndef REMIT_FILE_ANSWER_H
 #define REMIT_FILE_ANSWER_H
 
-#include "buf.h"
-#include "frame.h"
+#include "base/buf.h"
+#include "wire/frame.h"
 
 struct file_answer {
 	struct buf bytes;

@@ -1,10 +1,10 @@
-#include "file_task.h"
+#include "client/files/file_task.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "record.h"
+#include "wire/record.h"
 
 static const char *const names[] = {
 	[REMIT_FILE_READ] = "read",	[REMIT_FILE_WRITE] = "write",

@@ -4,7 +4,7 @@
 #ifndef REMIT_FILE_TASK_H
 #define REMIT_FILE_TASK_H
 
-#include "link.h"
+#include "wire/link.h"
 
 /* Whether it makes sense; nothing is sent. */
 int file_task_check(const struct remit_file_task *t,

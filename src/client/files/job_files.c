@@ -1,10 +1,10 @@
-#include "job_files.h"
+#include "client/files/job_files.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "file_head.h"
-#include "io.h"
+#include "base/file/io.h"
+#include "wire/file_head.h"
 
 /* The most a policy allows for all of them. */
 #define BYTES_MAX (UINT64_C(1) << 30)

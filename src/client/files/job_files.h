@@ -5,7 +5,7 @@
 #ifndef REMIT_JOB_FILES_H
 #define REMIT_JOB_FILES_H
 
-#include "link.h"
+#include "wire/link.h"
 
 int job_files_send(struct link *l, const struct remit_job *job,
 		   struct remit_error *err) must_check;

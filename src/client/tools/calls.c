@@ -1,9 +1,9 @@
-#include "tool_calls.h"
+#include "client/tools/calls.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "call_head.h"
+#include "wire/call_head.h"
 
 /* Arguments that are longer are not listed. */
 #define LISTED_BYTES 2048

@@ -6,7 +6,7 @@
 #ifndef REMIT_TOOL_CALLS_H
 #define REMIT_TOOL_CALLS_H
 
-#include "tool_hub.h"
+#include "client/tools/hub.h"
 
 /* Calls that the result lists; more are counted. */
 #define TOOL_CALLS_LISTED 200

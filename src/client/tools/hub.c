@@ -1,11 +1,11 @@
-#include "tool_hub.h"
+#include "client/tools/hub.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 
-#include "text.h"
+#include "base/text.h"
 
 /* Of what a tool says about its failure. */
 #define MESSAGE_MAX 4096

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "tools.h"
+#include "client/tools/tools.h"
 
 /* The field tool_bytes ends there. */
 #define TOOL_ANSWER_MAX ((size_t)64 * 1024 * 1024)

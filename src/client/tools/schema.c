@@ -1,5 +1,5 @@
 /* Which schemas are accepted; the rules themselves are in schema_check.c. */
-#include "schema_part.h"
+#include "client/tools/schema_part.h"
 
 #include <string.h>
 

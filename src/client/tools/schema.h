@@ -10,7 +10,7 @@
 
 #include <jansson.h>
 
-#include "error.h"
+#include "base/error.h"
 
 /* Of a schema's text. */
 #define SCHEMA_MAX_BYTES (256 * 1024)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "schema_part.h"
+#include "client/tools/schema_part.h"
 
 /* A recursive schema with alternatives could take for ever to say no. */
 #define STEPS_MAX 200000

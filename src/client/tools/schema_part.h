@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "schema.h"
+#include "client/tools/schema.h"
 
 /* A value that is looked at. */
 struct schema_look {

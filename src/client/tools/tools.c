@@ -1,9 +1,9 @@
-#include "tools.h"
+#include "client/tools/tools.h"
 
 #include <string.h>
 
-#include "record.h"
-#include "text.h"
+#include "base/text.h"
+#include "wire/record.h"
 
 /* A name of the language, or of what stands beside the tools. */
 static const char *const taken[] = {

@@ -5,8 +5,8 @@
 #ifndef REMIT_TOOLS_H
 #define REMIT_TOOLS_H
 
-#include "link.h"
-#include "schema.h"
+#include "client/tools/schema.h"
+#include "wire/link.h"
 
 #define TOOLS_MAX      256
 #define TOOL_NAME_SIZE 65 /* with its NUL */

@@ -1,10 +1,10 @@
-#include "cgroup.h"
+#include "jail/cgroup/cgroup.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "deadline.h"
+#include "base/deadline.h"
 
 /* Pid 1 and the code. */
 #define FEWEST_PIDS 2

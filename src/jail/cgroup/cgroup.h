@@ -1,6 +1,6 @@
 /*
  * cgroup: the groups of one run, one folder for each controller, fresh or as if
- * it were (cgroup_stock.h).
+ * it were (jail/cgroup/stock.h).
  */
 #ifndef REMIT_CGROUP_H
 #define REMIT_CGROUP_H
@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "cgroup_home.h"
-#include "plan.h"
+#include "jail/cgroup/home.h"
+#include "policy/plan/plan.h"
 
 /* What a group is made for. */
 struct cgroup_limits {

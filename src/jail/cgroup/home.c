@@ -1,4 +1,4 @@
-#include "cgroup_home.h"
+#include "jail/cgroup/home.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 #include <sys/sysinfo.h>
 #include <sys/xattr.h>
 
-#include "deadline.h"
-#include "number.h"
+#include "base/deadline.h"
+#include "base/number.h"
 
 /* Where a controller can be: the name on version 1, and the file on version 2
    that shows that a group has it. */

@@ -1,7 +1,7 @@
 /*
  * cgroup_home: the groups below which runs get groups of their own, for each
  * controller: on version 1 those in which this process stands, on version 2
- * the one above, if it was given to us (see cgroup_leaf.h).
+ * the one above, if it was given to us (see jail/cgroup/leaf.h).
  *
  * A run's folder is locked by its keeper (flock on the folder itself), so that
  * what a killed keeper left can be told from what is in use.
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "host.h"
+#include "policy/host.h"
 
 /* A run's folder is this and the run's id. */
 #define CGROUP_PREFIX "remit-"

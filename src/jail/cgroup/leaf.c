@@ -1,4 +1,4 @@
-#include "cgroup_leaf.h"
+#include "jail/cgroup/leaf.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -6,9 +6,9 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include "cgroup_home.h"
-#include "own.h"
-#include "scope.h"
+#include "base/own.h"
+#include "jail/cgroup/home.h"
+#include "jail/cgroup/scope.h"
 
 /* No other process is in this group. */
 static bool

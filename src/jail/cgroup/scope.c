@@ -1,4 +1,4 @@
-#include "scope.h"
+#include "jail/cgroup/scope.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -11,8 +11,8 @@
 #include <sys/un.h>
 #include <time.h>
 
-#include "cgroup_home.h"
-#include "own.h"
+#include "base/own.h"
+#include "jail/cgroup/home.h"
 
 #define PATIENCE_MS 5000
 #define SYSTEMD	    "org.freedesktop.systemd1"

@@ -1,4 +1,4 @@
-#include "cgroup_stock.h"
+#include "jail/cgroup/stock.h"
 
 #include <string.h>
 

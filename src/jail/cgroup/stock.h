@@ -9,7 +9,7 @@
 #ifndef REMIT_CGROUP_STOCK_H
 #define REMIT_CGROUP_STOCK_H
 
-#include "cgroup.h"
+#include "jail/cgroup/cgroup.h"
 
 #define CGROUP_STOCK_MAX 16
 

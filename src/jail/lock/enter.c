@@ -1,4 +1,4 @@
-#include "enter.h"
+#include "jail/lock/enter.h"
 
 #include <errno.h>
 #include <linux/keyctl.h>
@@ -7,12 +7,12 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "deadline.h"
-#include "filter.h"
-#include "inside.h"
-#include "linux_abi.h"
-#include "own.h"
-#include "rights.h"
+#include "base/deadline.h"
+#include "base/own.h"
+#include "jail/inside.h"
+#include "jail/linux_abi.h"
+#include "jail/lock/rights.h"
+#include "jail/seccomp/filter.h"
 
 typedef int enter_step(const struct lock_order *order, struct enter_ends *ends,
 		       uint32_t *detail);

@@ -8,8 +8,8 @@
 
 #include <sys/types.h>
 
-#include "order.h"
-#include "step.h"
+#include "jail/lock/step.h"
+#include "jail/order.h"
 
 /* What becomes descriptors 0 to 4, and the folder to begin in (-1: the jail's
    own); all above 15. ruleset may be -1. */

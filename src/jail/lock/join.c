@@ -1,4 +1,4 @@
-#include "join.h"
+#include "jail/lock/join.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -6,9 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "enter.h"
-#include "inside.h"
-#include "lock.h"
+#include "jail/inside.h"
+#include "jail/lock/enter.h"
+#include "jail/lock/lock.h"
 
 const struct join_space join_spaces[JOIN_SPACES] = {
 	{ JOIN_USER_NS, CLONE_NEWUSER, "user" },

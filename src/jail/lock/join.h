@@ -16,9 +16,9 @@
 
 #include <sys/types.h>
 
-#include "cgroup_home.h"
-#include "order.h"
-#include "step.h"
+#include "jail/cgroup/home.h"
+#include "jail/lock/step.h"
+#include "jail/order.h"
 
 /* The zygote's socket to the keeper (SOCK_SEQPACKET). */
 #define JOIN_CONTROL_FD 3

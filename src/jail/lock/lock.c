@@ -1,4 +1,4 @@
-#include "lock.h"
+#include "jail/lock/lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,13 +9,13 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include "enter.h"
-#include "filter.h"
-#include "frame.h"
-#include "io.h"
-#include "linux_abi.h"
-#include "pass.h"
-#include "self_test.h"
+#include "base/file/io.h"
+#include "base/file/pass.h"
+#include "jail/linux_abi.h"
+#include "jail/lock/enter.h"
+#include "jail/lock/self_test.h"
+#include "jail/seccomp/filter.h"
+#include "wire/frame.h"
 
 #define THREAD_STACK ((size_t)1 << 20)
 

@@ -5,8 +5,8 @@
 #ifndef REMIT_LOCK_H
 #define REMIT_LOCK_H
 
-#include "order.h"
-#include "step.h"
+#include "jail/lock/step.h"
+#include "jail/order.h"
 
 /* Read the order from the channel, first of all (cold only). */
 int lock_order_read(struct lock_order *order, struct step_report *report);

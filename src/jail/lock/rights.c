@@ -1,10 +1,10 @@
-#include "rights.h"
+#include "jail/lock/rights.h"
 
 #include <errno.h>
 #include <linux/capability.h>
 #include <sys/prctl.h>
 
-#include "linux_abi.h"
+#include "jail/linux_abi.h"
 
 int
 rights_drop_own(void)

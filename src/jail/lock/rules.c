@@ -1,10 +1,10 @@
-#include "rules.h"
+#include "jail/lock/rules.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "linux_abi.h"
+#include "jail/linux_abi.h"
 
 #define READ (LL_FS_READ_FILE | LL_FS_READ_DIR)
 #define WRITE                                                                  \

@@ -4,7 +4,7 @@
 #ifndef REMIT_RULES_H
 #define REMIT_RULES_H
 
-#include "blueprint.h"
+#include "jail/blueprint.h"
 
 /*
  * A ruleset descriptor for all that is mounted, or -1 with errno; *detail is

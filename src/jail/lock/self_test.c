@@ -1,4 +1,4 @@
-#include "self_test.h"
+#include "jail/lock/self_test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,8 +10,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "filter.h"
-#include "linux_abi.h"
+#include "jail/linux_abi.h"
+#include "jail/seccomp/filter.h"
 
 /* A file that no Landlock rule covers: in the jail's root, or, without one,
    beside the workspace, which is where the code begins. */

@@ -5,7 +5,7 @@
 #ifndef REMIT_SELF_TEST_H
 #define REMIT_SELF_TEST_H
 
-#include "order.h"
+#include "jail/order.h"
 
 /* -1 with errno EACCES and in *which the number of the test that the jail did
    not stop (its row in self_test.c, from 1). */

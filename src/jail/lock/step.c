@@ -1,4 +1,4 @@
-#include "step.h"
+#include "jail/lock/step.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "frame.h"
+#include "wire/frame.h"
 
 const struct step steps[STEP_COUNT] = {
 	[STEP_RESOLVE] = {

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "host.h"
+#include "policy/host.h"
 
 enum stage {
 	STAGE_KEEPER, /* in the keeper, before and around the clone */

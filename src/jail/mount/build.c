@@ -11,16 +11,16 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
-#include "beneath.h"
-#include "blueprint.h"
-#include "copy.h"
-#include "io.h"
-#include "layer.h"
-#include "linux_abi.h"
-#include "rules.h"
-#include "step.h"
-#include "tmpfs.h"
-#include "trust_file.h"
+#include "base/file/beneath.h"
+#include "base/file/io.h"
+#include "jail/blueprint.h"
+#include "jail/linux_abi.h"
+#include "jail/lock/rules.h"
+#include "jail/lock/step.h"
+#include "jail/mount/copy.h"
+#include "jail/mount/layer.h"
+#include "jail/mount/tmpfs.h"
+#include "jail/mount/trust_file.h"
 
 const struct jail_folder jail_writable[JAIL_WRITABLE] = {
 	{ "workspace", JAIL_WORKSPACE, 0755 },

@@ -1,4 +1,4 @@
-#include "copy.h"
+#include "jail/mount/copy.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "own.h"
+#include "base/own.h"
 
 /* A file with several names is there by its number until all have it. */
 #define LINKS	  ".links"

@@ -1,12 +1,12 @@
-#include "ground.h"
+#include "jail/mount/ground.h"
 
 #include <fcntl.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mount.h>
 
-#include "idmap.h"
-#include "step.h"
+#include "jail/lock/step.h"
+#include "jail/mount/idmap.h"
 
 static int
 deny_setgroups(struct remit_error *err)

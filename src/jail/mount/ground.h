@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "error.h"
+#include "base/error.h"
 
 /* Once per process, before the first jail; single-threaded. `alone`: in a
    network without any device, too. */

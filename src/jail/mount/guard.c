@@ -1,9 +1,9 @@
-#include "guard.h"
+#include "jail/mount/guard.h"
 
 #include <limits.h>
 #include <string.h>
 
-#include "path.h"
+#include "base/file/path.h"
 
 /* Under its name, and under that without links. */
 static int

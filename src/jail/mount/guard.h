@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "interpreter.h"
+#include "policy/interpreter.h"
 
 /* -1 without memory. */
 int guard_list(struct list *out, const struct interpreter *in,

@@ -1,4 +1,4 @@
-#include "idmap.h"
+#include "jail/mount/idmap.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -7,7 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "linux_abi.h"
+#include "jail/linux_abi.h"
 
 static int
 write_map(pid_t pid, const char *name, uint32_t inside, uint32_t outside,

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "error.h"
+#include "base/error.h"
 
 /* A descriptor in *out: on a mount with it, files of owner and group appear as
    those of jail_uid. Needs root. */

@@ -1,4 +1,4 @@
-#include "layer.h"
+#include "jail/mount/layer.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -10,8 +10,8 @@
 #include <sys/xattr.h>
 #include <time.h>
 
-#include "linux_abi.h"
-#include "tmpfs.h"
+#include "jail/linux_abi.h"
+#include "jail/mount/tmpfs.h"
 
 /* ---- in pid 1 ---- */
 

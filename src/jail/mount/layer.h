@@ -6,7 +6,7 @@
 #ifndef REMIT_LAYER_H
 #define REMIT_LAYER_H
 
-#include "blueprint.h"
+#include "jail/blueprint.h"
 
 /* In pid 1: put a layer over each folder that has one. `scratch` is the
    writable file system. -1 with errno, *detail says at which folder. */

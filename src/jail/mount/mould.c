@@ -1,12 +1,12 @@
-#include "mould.h"
+#include "jail/mount/mould.h"
 
 #include <fcntl.h>
 #include <sched.h>
 #include <string.h>
 
-#include "jail_part.h"
-#include "path.h"
-#include "step.h"
+#include "base/file/path.h"
+#include "jail/lock/step.h"
+#include "jail/part.h"
 
 bool
 mould_fits(const struct plan *plan)

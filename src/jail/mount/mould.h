@@ -6,8 +6,8 @@
 #ifndef REMIT_MOULD_H
 #define REMIT_MOULD_H
 
-#include "blueprint.h"
-#include "jail.h"
+#include "jail/blueprint.h"
+#include "jail/jail.h"
 
 struct mould {
 	int mounts; /* the namespace; -1 if there is none */

@@ -1,4 +1,4 @@
-#include "sweep.h"
+#include "jail/mount/sweep.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "beneath.h"
-#include "own.h"
+#include "base/file/beneath.h"
+#include "base/own.h"
 
 struct sweeper {
 	int top;

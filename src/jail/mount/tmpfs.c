@@ -1,9 +1,9 @@
-#include "tmpfs.h"
+#include "jail/mount/tmpfs.h"
 
 #include <stdio.h>
 #include <sys/mount.h>
 
-#include "own.h"
+#include "base/own.h"
 
 int
 tmpfs_new(uint64_t bytes, uint64_t inodes, unsigned attr)

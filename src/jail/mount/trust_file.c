@@ -1,13 +1,13 @@
-#include "trust_file.h"
+#include "jail/mount/trust_file.h"
 
 #include <fcntl.h>
 #include <sys/mount.h>
 
-#include "inside.h"
-#include "io.h"
-#include "linux_abi.h"
-#include "pass.h"
-#include "tmpfs.h"
+#include "base/file/io.h"
+#include "base/file/pass.h"
+#include "jail/inside.h"
+#include "jail/linux_abi.h"
+#include "jail/mount/tmpfs.h"
 
 /* The host's authorities are some 200 KiB. */
 #define BYTES (8 * 1024 * 1024)

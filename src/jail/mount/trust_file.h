@@ -5,7 +5,7 @@
 #ifndef REMIT_TRUST_FILE_H
 #define REMIT_TRUST_FILE_H
 
-#include "own.h"
+#include "base/own.h"
 
 /* In the proxy: a file in memory, from its beginning. */
 int trust_file_send(int to, int file) must_check;

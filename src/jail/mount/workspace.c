@@ -1,4 +1,4 @@
-#include "workspace.h"
+#include "jail/mount/workspace.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "sweep.h"
+#include "jail/mount/sweep.h"
 
 /* The numbers that the jail's ends have before it starts lie above those they
    get inside. */

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#include "error.h"
+#include "base/error.h"
 
 enum workspace_folder {
 	WORKSPACE_HOME,

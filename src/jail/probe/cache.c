@@ -14,13 +14,13 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "attest.h"
-#include "cgroup_leaf.h"
-#include "hash.h"
-#include "hole.h"
-#include "path.h"
-#include "probe.h"
-#include "proc.h"
+#include "base/file/path.h"
+#include "base/hash.h"
+#include "base/proc.h"
+#include "jail/attest.h"
+#include "jail/cgroup/leaf.h"
+#include "jail/probe/hole.h"
+#include "jail/probe/probe.h"
 
 #define CACHE_AGE_S (7 * 24 * 3600)
 

@@ -1,4 +1,4 @@
-#include "discover.h"
+#include "jail/probe/discover.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -11,10 +11,10 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "buf.h"
-#include "deadline.h"
-#include "hash.h"
-#include "path.h"
+#include "base/buf.h"
+#include "base/deadline.h"
+#include "base/file/path.h"
+#include "base/hash.h"
 
 #define ANSWER_BYTES (1024 * 1024)
 

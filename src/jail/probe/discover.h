@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "interpreter.h"
+#include "policy/interpreter.h"
 
 /*
  * `python` is a path or a name on PATH. The answer is kept in the cache

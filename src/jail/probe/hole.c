@@ -1,4 +1,4 @@
-#include "hole.h"
+#include "jail/probe/hole.h"
 
 #ifdef REMIT_HOLES
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mechanism.h"
+#include "policy/mechanism.h"
 
 void
 hole_apply(struct host *h)

@@ -5,7 +5,7 @@
 #ifndef REMIT_HOLE_H
 #define REMIT_HOLE_H
 
-#include "host.h"
+#include "policy/host.h"
 
 #ifdef REMIT_HOLES
 /* REMIT_HOLES="landlock,seccomp": by the names of policy/mechanism.c. */

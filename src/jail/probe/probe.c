@@ -1,4 +1,4 @@
-#include "probe.h"
+#include "jail/probe/probe.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -11,15 +11,15 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 
-#include "deadline.h"
-#include "ground.h"
-#include "hole.h"
-#include "idmap.h"
-#include "jail.h"
-#include "notice.h"
-#include "number.h"
-#include "path.h"
-#include "rules.h"
+#include "base/deadline.h"
+#include "base/file/path.h"
+#include "base/number.h"
+#include "jail/jail.h"
+#include "jail/lock/rules.h"
+#include "jail/mount/ground.h"
+#include "jail/mount/idmap.h"
+#include "jail/probe/hole.h"
+#include "jail/seccomp/notice.h"
 
 /* What the child that tries it says. */
 struct answer {

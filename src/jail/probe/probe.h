@@ -5,7 +5,7 @@
 #ifndef REMIT_PROBE_H
 #define REMIT_PROBE_H
 
-#include "host.h"
+#include "policy/host.h"
 
 /* Always answers; what failed is said in host->can. */
 int probe_host(struct host *out, const char *runtime_dir,

@@ -1,7 +1,7 @@
-#include "site.h"
+#include "jail/probe/site.h"
 
-#include "discover.h"
-#include "probe.h"
+#include "jail/probe/discover.h"
+#include "jail/probe/probe.h"
 
 int
 site_find_host(struct site *s, struct remit_error *err)

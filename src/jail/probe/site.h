@@ -5,8 +5,8 @@
 #ifndef REMIT_SITE_H
 #define REMIT_SITE_H
 
-#include "host.h"
-#include "interpreter.h"
+#include "policy/host.h"
+#include "policy/interpreter.h"
 
 struct site {
 	char *runtime_dir;

@@ -1,4 +1,4 @@
-#include "filter.h"
+#include "jail/seccomp/filter.h"
 
 #include <errno.h>
 #include <fcntl.h>

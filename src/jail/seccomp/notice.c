@@ -1,4 +1,4 @@
-#include "notice.h"
+#include "jail/seccomp/notice.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,8 +7,8 @@
 #include <sys/ioctl.h>
 #include <sys/uio.h>
 
-#include "filter.h"
-#include "linux_abi.h"
+#include "jail/linux_abi.h"
+#include "jail/seccomp/filter.h"
 
 #include "syscall_names.h"
 

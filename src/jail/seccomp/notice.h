@@ -2,7 +2,7 @@
  * notice: a system call that the filter of code has refused with an
  * explanation, from the moment that the kernel tells of it to the answer
  * (seccomp_unotify(2)). The answer is the refusal that the filter's tables say,
- * but for a fork that the keeper has asked for (src/keeper/branch.c).
+ * but for a fork that the keeper has asked for (src/keeper/pool/branch.c).
  */
 #ifndef REMIT_NOTICE_H
 #define REMIT_NOTICE_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "own.h"
+#include "base/own.h"
 
 struct notice {
 	int listener;

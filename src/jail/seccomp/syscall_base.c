@@ -1,9 +1,9 @@
 /*
  * syscall_base: every known system call with its verdict, one row each.
  */
-#include "syscall_table.h"
+#include "jail/seccomp/syscall_table.h"
 
-#include "syscall_check.h"
+#include "jail/seccomp/syscall_check.h"
 
 #include <errno.h>
 

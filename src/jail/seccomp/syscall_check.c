@@ -1,10 +1,10 @@
 #define _GNU_SOURCE
 
-#include "syscall_check.h"
+#include "jail/seccomp/syscall_check.h"
 
-#include "filter.h"
-#include "own.h"
-#include "rights.h"
+#include "base/own.h"
+#include "jail/lock/rights.h"
+#include "jail/seccomp/filter.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #ifndef REMIT_SYSCALL_CHECK_H
 #define REMIT_SYSCALL_CHECK_H
 
-#include "syscall_table.h"
+#include "jail/seccomp/syscall_table.h"
 
 extern const struct check check_thread;
 extern const struct check check_any_child;

@@ -1,16 +1,16 @@
-#include "syscall_table.h"
+#include "jail/seccomp/syscall_table.h"
 
-#include "filter.h"
-#include "own.h"
-#include "syscall_check.h"
+#include "base/own.h"
+#include "jail/seccomp/filter.h"
+#include "jail/seccomp/syscall_check.h"
 
 #include <errno.h>
 
 /*
  * Branches of a session. The fork itself, and the way into the branch's jail,
  * are explained refusals, which the keeper lets pass when it has asked for them
- * (src/keeper/branch.c). What is here gives rights back that were gained on the
- * way: code that has none can do nothing with it.
+ * (src/keeper/pool/branch.c). What is here gives rights back that were gained
+ * on the way: code that has none can do nothing with it.
  */
 static const struct call forkable[] = {
 	{ "capset", .action = ALLOW },

@@ -52,7 +52,7 @@
  * are x32 numbers, because both would read these numbers as other calls.
  *
  * To allow a call: change its row, say why next to it, run the unit tests,
- * and renew tests/unit/verdicts.txt (see test_filter.c).
+ * and renew tests/unit/jail/verdicts.txt (see test_filter.c).
  */
 #ifndef REMIT_SYSCALL_TABLE_H
 #define REMIT_SYSCALL_TABLE_H

@@ -1,4 +1,4 @@
-#include "audit_line.h"
+#include "keeper/audit/audit_line.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -8,9 +8,9 @@
 #include <jansson.h>
 #include <sys/types.h>
 
-#include "buf.h"
-#include "policy.h"
-#include "sha256.h"
+#include "base/buf.h"
+#include "base/sha256.h"
+#include "policy/policy.h"
 
 struct audit_line_run {
 	uid_t uid;

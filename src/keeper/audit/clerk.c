@@ -1,4 +1,4 @@
-#include "clerk.h"
+#include "keeper/audit/clerk.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -10,8 +10,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "audit_line.h"
-#include "filter.h"
+#include "jail/seccomp/filter.h"
+#include "keeper/audit/audit_line.h"
 
 /* How far the clerk may be behind before nothing new is begun. */
 #define BEHIND_MAX ((size_t)1024 * 1024)

@@ -9,8 +9,8 @@
 #ifndef REMIT_CLERK_H
 #define REMIT_CLERK_H
 
-#include "buf.h"
-#include "loop.h"
+#include "base/buf.h"
+#include "base/loop.h"
 
 struct clerk {
 	int fd; /* -1: there is no audit */

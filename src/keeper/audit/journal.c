@@ -1,4 +1,4 @@
-#include "journal.h"
+#include "keeper/audit/journal.h"
 
 void
 journal_add(struct journal *j, const struct journal_run *run)

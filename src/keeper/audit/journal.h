@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "status.h"
-#include "tier.h"
+#include "policy/tier.h"
+#include "wire/status.h"
 
 #define JOURNAL_RUNS 256
 

@@ -1,10 +1,10 @@
-#include "change.h"
+#include "keeper/commit/change.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "record.h"
-#include "text.h"
+#include "base/text.h"
+#include "wire/record.h"
 
 static const char *const kind_names[] = {
 	[CHANGE_CREATED] = "created",

@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "buf.h"
-#include "plan.h"
+#include "base/buf.h"
+#include "policy/plan/plan.h"
 
 enum change_kind {
 	CHANGE_CREATED,

@@ -1,15 +1,15 @@
-#include "commit.h"
+#include "keeper/commit/commit.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "beneath.h"
-#include "guard.h"
-#include "path.h"
-#include "path_rule.h"
-#include "staging.h"
+#include "base/file/beneath.h"
+#include "base/file/path.h"
+#include "jail/mount/guard.h"
+#include "keeper/commit/staging.h"
+#include "policy/rules/path_rule.h"
 
 #define BY_OTHERS "changed by others during the run"
 #define FAILED	  "it could not be written"

@@ -12,8 +12,8 @@
 #ifndef REMIT_COMMIT_H
 #define REMIT_COMMIT_H
 
-#include "jail.h"
-#include "survey.h"
+#include "jail/jail.h"
+#include "keeper/commit/survey.h"
 
 struct commit_order {
 	const struct plan *plan;

@@ -1,4 +1,4 @@
-#include "known.h"
+#include "keeper/commit/known.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "buf.h"
-#include "own.h"
+#include "base/buf.h"
+#include "base/own.h"
 
 /* Bytes that a session keeps of it, at most. */
 #define KNOWN_MAX ((size_t)8 << 20)

@@ -1,4 +1,4 @@
-#include "protected.h"
+#include "keeper/commit/protected.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -7,7 +7,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "glob.h"
+#include "base/file/glob.h"
 
 /* All that begin with a dot, since every tool has its own; and what Python
    runs at its start or instead of a source. File systems may not tell capitals

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "list.h"
+#include "base/list.h"
 
 /* Whether any name of this path is protected and no pattern of `allowed`
    matches the path. */

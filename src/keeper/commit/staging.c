@@ -1,4 +1,4 @@
-#include "staging.h"
+#include "keeper/commit/staging.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/file.h>
 
-#include "beneath.h"
-#include "io.h"
-#include "sweep.h"
+#include "base/file/beneath.h"
+#include "base/file/io.h"
+#include "jail/mount/sweep.h"
 
 #define PREFIX ".remit-stage-"
 /* So many may write to one folder at once. */

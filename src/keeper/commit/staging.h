@@ -9,7 +9,7 @@
 #ifndef REMIT_STAGING_H
 #define REMIT_STAGING_H
 
-#include "survey.h"
+#include "keeper/commit/survey.h"
 
 struct staging {
 	int top; /* the host's folder */

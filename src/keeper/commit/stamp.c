@@ -1,4 +1,4 @@
-#include "stamp.h"
+#include "keeper/commit/stamp.h"
 
 /* Both clocks are steered alike, but not at the same moment. */
 #define SLACK_NS 1000000

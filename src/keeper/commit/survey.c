@@ -1,4 +1,4 @@
-#include "survey.h"
+#include "keeper/commit/survey.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -8,10 +8,10 @@
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
-#include "beneath.h"
-#include "path.h"
-#include "plain.h"
-#include "protected.h"
+#include "base/file/beneath.h"
+#include "base/file/path.h"
+#include "base/file/plain.h"
+#include "keeper/commit/protected.h"
 
 #define OPAQUE "user.overlay.opaque"
 #define ORIGIN "user.overlay.origin"

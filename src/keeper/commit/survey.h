@@ -14,9 +14,9 @@
 #ifndef REMIT_SURVEY_H
 #define REMIT_SURVEY_H
 
-#include "change.h"
-#include "known.h"
-#include "stamp.h"
+#include "keeper/commit/change.h"
+#include "keeper/commit/known.h"
+#include "keeper/commit/stamp.h"
 
 /* Folders within each other, at most. */
 #define SURVEY_DEPTH_MAX 64

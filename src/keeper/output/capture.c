@@ -1,4 +1,4 @@
-#include "capture.h"
+#include "keeper/output/capture.h"
 
 bool
 capture_is_truncated(const struct capture *c)

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "link.h"
+#include "wire/link.h"
 
 struct capture {
 	int fd;

@@ -1,10 +1,10 @@
-#include "claim.h"
+#include "keeper/output/claim.h"
 
 #include <string.h>
 
-#include "number.h"
-#include "record.h"
-#include "text.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "wire/record.h"
 
 void
 claim_free(struct claim *c)

@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "error.h"
+#include "base/error.h"
 
 enum claim_kind {
 	CLAIM_NONE,

@@ -1,9 +1,9 @@
-#include "denial.h"
+#include "keeper/output/denial.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "text.h"
+#include "base/text.h"
 
 static bool
 is_alike(const struct denial *a, const struct denial *b)

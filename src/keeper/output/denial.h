@@ -10,8 +10,8 @@
 #ifndef REMIT_DENIAL_H
 #define REMIT_DENIAL_H
 
-#include "buf.h"
-#include "field.h"
+#include "base/buf.h"
+#include "policy/fields/field.h"
 
 /* Of more kinds only the sum is known. */
 #define DENIALS_MAX 32

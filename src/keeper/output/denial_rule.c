@@ -1,4 +1,4 @@
-#include "denial_rule.h"
+#include "keeper/output/denial_rule.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "inside.h"
-#include "path.h"
+#include "base/file/path.h"
+#include "jail/inside.h"
 
 #define NAMESPACES                                                     \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | \

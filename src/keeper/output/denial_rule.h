@@ -5,9 +5,9 @@
 #ifndef REMIT_DENIAL_RULE_H
 #define REMIT_DENIAL_RULE_H
 
-#include "denial.h"
-#include "notice.h"
-#include "plan.h"
+#include "jail/seccomp/notice.h"
+#include "keeper/output/denial.h"
+#include "policy/plan/plan.h"
 
 /* Of a call that waits for its refusal; reads its memory. */
 void denial_of_notice(struct denial *out, const struct notice *n,

@@ -1,4 +1,4 @@
-#include "feed.h"
+#include "keeper/output/feed.h"
 
 #include <fcntl.h>
 

@@ -1,16 +1,16 @@
-#include "harvest.h"
+#include "keeper/output/harvest.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "beneath.h"
-#include "file_head.h"
-#include "glob.h"
-#include "inside.h"
-#include "path_rule.h"
-#include "text.h"
+#include "base/file/beneath.h"
+#include "base/file/glob.h"
+#include "base/text.h"
+#include "jail/inside.h"
+#include "policy/rules/path_rule.h"
+#include "wire/file_head.h"
 
 _Static_assert(PLAIN_PATH_SIZE >= PATH_RULE_SIZE, "a pattern fits in a path");
 

@@ -11,10 +11,10 @@
 
 #include <dirent.h>
 
-#include "link.h"
-#include "list.h"
-#include "plain.h"
-#include "plan.h"
+#include "base/file/plain.h"
+#include "base/list.h"
+#include "policy/plan/plan.h"
+#include "wire/link.h"
 
 /* The most that artifact_depth can be. */
 #define HARVEST_DEPTH_MAX 64

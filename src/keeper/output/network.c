@@ -1,9 +1,9 @@
-#include "network.h"
+#include "keeper/output/network.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "address.h"
+#include "base/net/address.h"
 
 struct ledger *
 network_copy(const struct ledger *shared)

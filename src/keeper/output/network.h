@@ -5,9 +5,9 @@
 #ifndef REMIT_NETWORK_H
 #define REMIT_NETWORK_H
 
-#include "buf.h"
-#include "denial.h"
-#include "ledger.h"
+#include "base/buf.h"
+#include "keeper/output/denial.h"
+#include "proxy/ledger.h"
 
 /* A copy that can be believed in form; NULL without a ledger or memory. */
 struct ledger *network_copy(const struct ledger *shared);

@@ -1,14 +1,14 @@
-#include "result.h"
+#include "keeper/output/result.h"
 
 #include <string.h>
 
-#include "harvest.h"
-#include "network.h"
-#include "pool.h"
-#include "record.h"
-#include "result_member.h"
-#include "session.h"
-#include "text.h"
+#include "base/text.h"
+#include "keeper/output/harvest.h"
+#include "keeper/output/network.h"
+#include "keeper/pool/pool.h"
+#include "keeper/session/session.h"
+#include "wire/record.h"
+#include "wire/result_member.h"
 
 /*
  * Printed member by member, and not by way of a tree: this is on the way of

@@ -6,7 +6,7 @@
 #ifndef REMIT_RESULT_H
 #define REMIT_RESULT_H
 
-#include "session.h"
+#include "keeper/session/session.h"
 
 /* How it ended. */
 enum status result_status(const struct session *s);

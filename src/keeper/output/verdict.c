@@ -1,4 +1,4 @@
-#include "verdict.h"
+#include "keeper/output/verdict.h"
 
 #include <signal.h>
 #include <sys/wait.h>

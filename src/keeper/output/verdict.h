@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "claim.h"
-#include "status.h"
+#include "keeper/output/claim.h"
+#include "wire/status.h"
 
 struct facts {
 	bool has_wait_status; /* of the code, from pid 1's wait */

@@ -1,17 +1,17 @@
-#include "install.h"
+#include "keeper/packages/install.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "installer.h"
-#include "installer_run.h"
-#include "keeper.h"
-#include "linux_abi.h"
-#include "package_rule.h"
-#include "pool.h"
-#include "session_part.h"
+#include "jail/linux_abi.h"
+#include "keeper/keeper.h"
+#include "keeper/packages/installer.h"
+#include "keeper/packages/installer_run.h"
+#include "keeper/pool/pool.h"
+#include "keeper/session/part.h"
+#include "policy/rules/package_rule.h"
 
 /* ---- the end ---- */
 

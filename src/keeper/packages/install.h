@@ -7,8 +7,8 @@
 #ifndef REMIT_INSTALL_H
 #define REMIT_INSTALL_H
 
-#include "loop.h"
-#include "shelf.h"
+#include "base/loop.h"
+#include "keeper/packages/shelf.h"
 
 struct keeper;
 struct session;

@@ -1,4 +1,4 @@
-#include "installed.h"
+#include "keeper/packages/installed.h"
 
 #include <dirent.h>
 #include <fcntl.h>

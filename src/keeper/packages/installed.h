@@ -5,7 +5,7 @@
 #ifndef REMIT_INSTALLED_H
 #define REMIT_INSTALLED_H
 
-#include "interpreter.h"
+#include "policy/interpreter.h"
 
 /* The most that are listed. */
 #define INSTALLED_MAX 200

@@ -1,4 +1,4 @@
-#include "installer.h"
+#include "keeper/packages/installer.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -8,13 +8,13 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "fds.h"
-#include "host_rule.h"
-#include "installer_policy.h"
-#include "installer_run.h"
-#include "path.h"
-#include "shelf.h"
-#include "shelf_list.h"
+#include "base/file/fds.h"
+#include "base/file/path.h"
+#include "keeper/packages/installer_policy.h"
+#include "keeper/packages/installer_run.h"
+#include "keeper/packages/shelf.h"
+#include "keeper/packages/shelf_list.h"
+#include "policy/rules/host_rule.h"
 
 static void
 say(const struct installer_order *o, enum installer_word word,

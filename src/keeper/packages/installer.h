@@ -9,9 +9,9 @@
 #ifndef REMIT_INSTALLER_H
 #define REMIT_INSTALLER_H
 
-#include "interpreter.h"
-#include "policy.h"
-#include "sha256.h"
+#include "base/sha256.h"
+#include "policy/interpreter.h"
+#include "policy/policy.h"
 
 /* Runs of one installation: to ask the index, and to install. */
 #define INSTALLER_DOORS 2

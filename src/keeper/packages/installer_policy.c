@@ -1,11 +1,11 @@
-#include "installer_policy.h"
+#include "keeper/packages/installer_policy.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "package_rule.h"
-#include "path.h"
-#include "shelf_make.h"
+#include "base/file/path.h"
+#include "keeper/packages/shelf_make.h"
+#include "policy/rules/package_rule.h"
 
 #define GIB (UINT64_C(1) << 30)
 /* In the jail. */

@@ -4,8 +4,8 @@
 #ifndef REMIT_INSTALLER_POLICY_H
 #define REMIT_INSTALLER_POLICY_H
 
-#include "buf.h"
-#include "installer.h"
+#include "base/buf.h"
+#include "keeper/packages/installer.h"
 
 /* Files that an index names may come from so many hosts. */
 #define INSTALLER_HOSTS_MAX 16

@@ -1,11 +1,11 @@
-#include "installer_run.h"
+#include "keeper/packages/installer_run.h"
 
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "file_head.h"
-#include "record.h"
+#include "wire/file_head.h"
+#include "wire/record.h"
 
 /* ---- the conversation ---- */
 

@@ -5,10 +5,10 @@
 #ifndef REMIT_INSTALLER_RUN_H
 #define REMIT_INSTALLER_RUN_H
 
-#include "installer.h"
-#include "link.h"
-#include "shelf_make.h"
-#include "status.h"
+#include "keeper/packages/installer.h"
+#include "keeper/packages/shelf_make.h"
+#include "wire/link.h"
+#include "wire/status.h"
 
 struct installer_run {
 	struct link door;

@@ -1,4 +1,4 @@
-#include "shelf.h"
+#include "keeper/packages/shelf.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -8,12 +8,12 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "beneath.h"
-#include "inside.h"
-#include "loop.h"
-#include "path.h"
-#include "shelf_seal.h"
-#include "sweep.h"
+#include "base/file/beneath.h"
+#include "base/file/path.h"
+#include "base/loop.h"
+#include "jail/inside.h"
+#include "jail/mount/sweep.h"
+#include "keeper/packages/shelf_seal.h"
 
 /* ---- the store ---- */
 

@@ -13,9 +13,9 @@
 #ifndef REMIT_SHELF_H
 #define REMIT_SHELF_H
 
-#include "interpreter.h"
-#include "policy.h"
-#include "sha256.h"
+#include "base/sha256.h"
+#include "policy/interpreter.h"
+#include "policy/policy.h"
 
 /* A failure is remembered for so long. */
 #define SHELF_FAILURE_S 60

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
-#include "discover.h"
-#include "package_rule.h"
-#include "shelf.h"
+#include "jail/probe/discover.h"
+#include "keeper/packages/shelf.h"
+#include "policy/rules/package_rule.h"
 
 /* Changes when shelves are made in another way. */
 #define FORM "remit packages 1"

@@ -1,4 +1,4 @@
-#include "shelf_list.h"
+#include "keeper/packages/shelf_list.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -8,12 +8,12 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "beneath.h"
-#include "number.h"
-#include "record.h"
-#include "sha256.h"
-#include "shelf.h"
-#include "text.h"
+#include "base/file/beneath.h"
+#include "base/number.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "keeper/packages/shelf.h"
+#include "wire/record.h"
 
 /* ---- one ---- */
 

@@ -7,8 +7,8 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "error.h"
-#include "list.h"
+#include "base/error.h"
+#include "base/list.h"
 
 /* [{id, python, packages, wheels, size_bytes, files, used}], the last used
    first; `used` in seconds since 1970. What wheels are is what the run said

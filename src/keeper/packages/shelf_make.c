@@ -1,4 +1,4 @@
-#include "shelf_make.h"
+#include "keeper/packages/shelf_make.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -9,13 +9,13 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "beneath.h"
-#include "io.h"
-#include "number.h"
-#include "plain.h"
-#include "record.h"
-#include "shelf.h"
-#include "shelf_seal.h"
+#include "base/file/beneath.h"
+#include "base/file/io.h"
+#include "base/file/plain.h"
+#include "base/number.h"
+#include "keeper/packages/shelf.h"
+#include "keeper/packages/shelf_seal.h"
+#include "wire/record.h"
 
 /* How often others may take a fresh folder for a left one. */
 #define TRIES 8

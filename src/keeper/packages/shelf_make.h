@@ -11,10 +11,10 @@
 #ifndef REMIT_SHELF_MAKE_H
 #define REMIT_SHELF_MAKE_H
 
-#include "buf.h"
-#include "interpreter.h"
-#include "policy.h"
-#include "sha256.h"
+#include "base/buf.h"
+#include "base/sha256.h"
+#include "policy/interpreter.h"
+#include "policy/policy.h"
 
 /* The most a shelf may have. */
 #define SHELF_FILES_MAX 100000

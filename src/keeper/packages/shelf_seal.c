@@ -1,11 +1,11 @@
-#include "shelf_seal.h"
+#include "keeper/packages/shelf_seal.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "beneath.h"
+#include "base/file/beneath.h"
 
 #define DEPTH_MAX 64
 #define COUNT_MAX 500000

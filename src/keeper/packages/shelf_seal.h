@@ -7,8 +7,8 @@
 #ifndef REMIT_SHELF_SEAL_H
 #define REMIT_SHELF_SEAL_H
 
-#include "own.h"
-#include "sha256.h"
+#include "base/own.h"
+#include "base/sha256.h"
 
 /* Of the folder itself and all below it. -1 with errno: it cannot be read, or
    there is more in it than a shelf can have. */

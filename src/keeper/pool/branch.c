@@ -1,4 +1,4 @@
-#include "branch.h"
+#include "keeper/pool/branch.h"
 
 #include <dirent.h>
 #include <sched.h>
@@ -6,12 +6,12 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "branch_check.h"
-#include "keeper.h"
-#include "linux_abi.h"
-#include "pool.h"
-#include "proc.h"
-#include "session.h"
+#include "base/proc.h"
+#include "jail/branch_check.h"
+#include "jail/linux_abi.h"
+#include "keeper/keeper.h"
+#include "keeper/pool/pool.h"
+#include "keeper/session/session.h"
 
 /* fork() and vfork() of the C library, where they are clone(). */
 #define FORK_FLAGS  (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD)

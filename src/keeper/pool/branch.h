@@ -17,8 +17,8 @@
 #ifndef REMIT_BRANCH_H
 #define REMIT_BRANCH_H
 
-#include "inmate.h"
-#include "notice.h"
+#include "jail/seccomp/notice.h"
+#include "keeper/pool/inmate.h"
 
 /* The jail of branch `i` is built: have its parent's code fork. */
 int branch_begin(struct inmate *i, struct remit_error *err) must_check;

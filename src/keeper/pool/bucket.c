@@ -1,4 +1,4 @@
-#include "bucket.h"
+#include "keeper/pool/bucket.h"
 
 bool
 bucket_take(struct bucket *b, uint64_t now_us, uint64_t *next_us)

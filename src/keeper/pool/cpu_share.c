@@ -1,4 +1,4 @@
-#include "cpu_share.h"
+#include "keeper/pool/cpu_share.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #ifndef REMIT_CPU_SHARE_H
 #define REMIT_CPU_SHARE_H
 
-#include "cgroup.h"
+#include "jail/cgroup/cgroup.h"
 
 struct cpu_tenant;
 

@@ -1,18 +1,18 @@
-#include "inmate.h"
+#include "keeper/pool/inmate.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
 
-#include "branch.h"
-#include "deadline.h"
-#include "inmate_part.h"
-#include "keeper.h"
-#include "linux_abi.h"
-#include "nursery.h"
-#include "pool.h"
-#include "session.h"
-#include "watch.h"
+#include "base/deadline.h"
+#include "jail/linux_abi.h"
+#include "keeper/keeper.h"
+#include "keeper/pool/branch.h"
+#include "keeper/pool/inmate_part.h"
+#include "keeper/pool/nursery.h"
+#include "keeper/pool/pool.h"
+#include "keeper/pool/watch.h"
+#include "keeper/session/session.h"
 
 static void
 stop_watching(struct inmate *i)

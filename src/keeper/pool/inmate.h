@@ -13,11 +13,11 @@
 #ifndef REMIT_INMATE_H
 #define REMIT_INMATE_H
 
-#include "bucket.h"
-#include "cpu_share.h"
-#include "jail.h"
-#include "loop.h"
-#include "proxy.h"
+#include "base/loop.h"
+#include "jail/jail.h"
+#include "keeper/pool/bucket.h"
+#include "keeper/pool/cpu_share.h"
+#include "proxy/proxy.h"
 
 struct keeper;
 struct pool;

@@ -7,17 +7,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "branch.h"
-#include "deadline.h"
-#include "filter.h"
-#include "inmate_part.h"
-#include "keeper.h"
-#include "nursery.h"
-#include "pool.h"
-#include "session.h"
-#include "task.h"
-#include "text.h"
-#include "watch.h"
+#include "base/deadline.h"
+#include "base/text.h"
+#include "jail/seccomp/filter.h"
+#include "keeper/keeper.h"
+#include "keeper/pool/branch.h"
+#include "keeper/pool/inmate_part.h"
+#include "keeper/pool/nursery.h"
+#include "keeper/pool/pool.h"
+#include "keeper/pool/watch.h"
+#include "keeper/session/session.h"
+#include "keeper/session/task.h"
 
 /* How soon to look whether a copy has come to rest. */
 #define AGAIN_US 1000

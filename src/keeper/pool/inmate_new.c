@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <sys/random.h>
 
-#include "feed.h"
-#include "inmate_part.h"
-#include "keeper.h"
-#include "nursery.h"
-#include "pool.h"
-#include "session.h"
+#include "keeper/keeper.h"
+#include "keeper/output/feed.h"
+#include "keeper/pool/inmate_part.h"
+#include "keeper/pool/nursery.h"
+#include "keeper/pool/pool.h"
+#include "keeper/session/session.h"
 
 static void
 make_name(char *out, size_t size)

@@ -6,7 +6,7 @@
 #ifndef REMIT_INMATE_PART_H
 #define REMIT_INMATE_PART_H
 
-#include "inmate.h"
+#include "keeper/pool/inmate.h"
 
 /* Its time is over. */
 void inmate_on_patience(void *owner);

@@ -1,17 +1,17 @@
-#include "nursery.h"
+#include "keeper/pool/nursery.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#include "buf.h"
-#include "deadline.h"
-#include "inmate.h"
-#include "keeper.h"
-#include "pool.h"
-#include "proc.h"
-#include "task.h"
+#include "base/buf.h"
+#include "base/deadline.h"
+#include "base/proc.h"
+#include "keeper/keeper.h"
+#include "keeper/pool/inmate.h"
+#include "keeper/pool/pool.h"
+#include "keeper/session/task.h"
 
 /* ---- the zygote ---- */
 

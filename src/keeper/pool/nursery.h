@@ -5,8 +5,8 @@
 #ifndef REMIT_NURSERY_H
 #define REMIT_NURSERY_H
 
-#include "loop.h"
-#include "zygote.h"
+#include "base/loop.h"
+#include "jail/zygote.h"
 
 struct inmate;
 struct keeper;

@@ -1,17 +1,17 @@
-#include "pool.h"
+#include "keeper/pool/pool.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "discover.h"
-#include "hash.h"
-#include "inmate.h"
-#include "keeper.h"
-#include "number.h"
-#include "nursery.h"
-#include "package_rule.h"
-#include "proc.h"
-#include "session.h"
+#include "base/hash.h"
+#include "base/number.h"
+#include "base/proc.h"
+#include "jail/probe/discover.h"
+#include "keeper/keeper.h"
+#include "keeper/pool/inmate.h"
+#include "keeper/pool/nursery.h"
+#include "keeper/session/session.h"
+#include "policy/rules/package_rule.h"
 
 /* After so many failures in a row nothing warm is built for a while. */
 #define FAILURES_MAX 3

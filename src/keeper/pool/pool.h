@@ -7,11 +7,11 @@
 #ifndef REMIT_POOL_H
 #define REMIT_POOL_H
 
-#include "loop.h"
-#include "mould.h"
-#include "plan.h"
-#include "refcount.h"
-#include "shelf.h"
+#include "base/loop.h"
+#include "base/refcount.h"
+#include "jail/mount/mould.h"
+#include "keeper/packages/shelf.h"
+#include "policy/plan/plan.h"
 
 struct inmate;
 struct keeper;

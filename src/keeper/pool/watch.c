@@ -1,10 +1,10 @@
-#include "watch.h"
+#include "keeper/pool/watch.h"
 
-#include "branch.h"
-#include "denial_rule.h"
-#include "keeper.h"
-#include "pool.h"
-#include "session.h"
+#include "keeper/keeper.h"
+#include "keeper/output/denial_rule.h"
+#include "keeper/pool/branch.h"
+#include "keeper/pool/pool.h"
+#include "keeper/session/session.h"
 
 static void
 on_again(void *owner)

@@ -6,7 +6,7 @@
 #ifndef REMIT_WATCH_H
 #define REMIT_WATCH_H
 
-#include "inmate.h"
+#include "keeper/pool/inmate.h"
 
 /* When its listener has come; nothing to do if it has none. */
 int watch_start(struct inmate *i, struct remit_error *err) must_check;

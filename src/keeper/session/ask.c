@@ -6,12 +6,12 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "address.h"
-#include "hold.h"
-#include "number.h"
-#include "proxy_order.h"
-#include "record.h"
-#include "session_part.h"
+#include "base/net/address.h"
+#include "base/number.h"
+#include "keeper/session/part.h"
+#include "proxy/hold.h"
+#include "proxy/order.h"
+#include "wire/record.h"
 
 static void
 tell_proxy(struct session *s, uint32_t id, uint32_t allowed)

@@ -3,10 +3,10 @@
  */
 #include <string.h>
 
-#include "audit_line.h"
-#include "harvest.h"
-#include "result.h"
-#include "session_part.h"
+#include "keeper/audit/audit_line.h"
+#include "keeper/output/harvest.h"
+#include "keeper/output/result.h"
+#include "keeper/session/part.h"
 
 void
 session_fingerprint(struct session *s)

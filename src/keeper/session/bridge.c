@@ -1,10 +1,10 @@
-#include "bridge.h"
+#include "keeper/session/bridge.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "call_head.h"
-#include "record.h"
+#include "wire/call_head.h"
+#include "wire/record.h"
 
 /* The field tool_bytes ends there. */
 #define BYTES_MAX ((uint64_t)64 * 1024 * 1024)

@@ -14,7 +14,7 @@
 #ifndef REMIT_BRIDGE_H
 #define REMIT_BRIDGE_H
 
-#include "link.h"
+#include "wire/link.h"
 
 /* The most calls that wait at the same time; the field ends there. */
 #define BRIDGE_PENDING 256

@@ -1,13 +1,13 @@
-#include "cell.h"
+#include "keeper/session/cell.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "harvest.h"
-#include "loop.h"
-#include "number.h"
-#include "record.h"
+#include "base/loop.h"
+#include "base/number.h"
+#include "keeper/output/harvest.h"
+#include "wire/record.h"
 
 void
 cell_make_id(char out[24])

@@ -9,15 +9,15 @@
 #ifndef REMIT_CELL_H
 #define REMIT_CELL_H
 
-#include "cgroup.h"
-#include "denial.h"
-#include "feed.h"
-#include "inputs.h"
-#include "ledger.h"
-#include "link.h"
-#include "sha256.h"
-#include "step.h"
-#include "verdict.h"
+#include "base/sha256.h"
+#include "jail/cgroup/cgroup.h"
+#include "jail/lock/step.h"
+#include "keeper/output/denial.h"
+#include "keeper/output/feed.h"
+#include "keeper/output/verdict.h"
+#include "keeper/session/inputs.h"
+#include "proxy/ledger.h"
+#include "wire/link.h"
 
 struct harvest;
 

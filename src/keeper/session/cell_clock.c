@@ -1,4 +1,4 @@
-#include "cell_clock.h"
+#include "keeper/session/cell_clock.h"
 
 static uint64_t
 earlier(uint64_t a, uint64_t b)

@@ -4,7 +4,7 @@
  * A run that is over its limits is killed. A cell of an open session is
  * interrupted first: only if it does not stop in time, all is lost.
  */
-#include "session_part.h"
+#include "keeper/session/part.h"
 
 void
 session_hold(struct session *s)

@@ -1,13 +1,13 @@
 /*
  * session_commit: when a session's changes of host folders are written, and
- * whether (session_committer.c does it).
+ * whether (keeper/session/committer.c does it).
  *
  * Mostly all in the jail is dead by then. A session may ask for it between two
  * cells: then its one process is stopped meanwhile.
  */
-#include "deadline.h"
-#include "result.h"
-#include "session_part.h"
+#include "base/deadline.h"
+#include "keeper/output/result.h"
+#include "keeper/session/part.h"
 
 static void
 on_report(void *owner, uint32_t events)

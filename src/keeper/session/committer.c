@@ -1,4 +1,4 @@
-#include "session_committer.h"
+#include "keeper/session/committer.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -6,14 +6,14 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "deadline.h"
-#include "fds.h"
-#include "frame.h"
-#include "io.h"
-#include "linux_abi.h"
-#include "proc.h"
-#include "record.h"
-#include "text.h"
+#include "base/deadline.h"
+#include "base/file/fds.h"
+#include "base/file/io.h"
+#include "base/proc.h"
+#include "base/text.h"
+#include "jail/linux_abi.h"
+#include "wire/frame.h"
+#include "wire/record.h"
 
 /* Ends what the committer says, so that half of it is not taken for all. */
 #define COMPLETE "\n"

@@ -8,11 +8,11 @@
 
 #include <sys/types.h>
 
-#include "buf.h"
-#include "commit.h"
-#include "known.h"
-#include "loop.h"
-#include "stamp.h"
+#include "base/buf.h"
+#include "base/loop.h"
+#include "keeper/commit/commit.h"
+#include "keeper/commit/known.h"
+#include "keeper/commit/stamp.h"
 
 struct committer {
 	struct stamp since;	  /* changes by others from then on are seen */

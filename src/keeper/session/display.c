@@ -2,8 +2,8 @@
  * session_display: values and displays go from the jail to the door, in order
  * with the output, as far as the policy lets them. Their bytes are not read.
  */
-#include "display_head.h"
-#include "session_part.h"
+#include "keeper/session/part.h"
+#include "wire/display_head.h"
 
 /* What the runner says of one is small; this bounds what it costs to say
    nothing, very often. */

@@ -3,11 +3,11 @@
  */
 #include <string.h>
 
-#include "installed.h"
-#include "instructions.h"
-#include "overview.h"
-#include "record.h"
-#include "session_part.h"
+#include "keeper/overview.h"
+#include "keeper/packages/installed.h"
+#include "keeper/session/part.h"
+#include "policy/plan/instructions.h"
+#include "wire/record.h"
 
 /* A file that the jail does not take yet waits with the door. */
 static bool

@@ -2,8 +2,8 @@
  * session_export: files leave a session's jail when all in it is dead. Step by
  * step, so that other sessions do not wait, and no faster than the door reads.
  */
-#include "harvest.h"
-#include "session_part.h"
+#include "keeper/output/harvest.h"
+#include "keeper/session/part.h"
 
 /* How long others may have to wait. */
 #define SLICE_US 1000

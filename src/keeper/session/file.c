@@ -7,10 +7,10 @@
  */
 #include <string.h>
 
-#include "deadline.h"
-#include "number.h"
-#include "record.h"
-#include "session_part.h"
+#include "base/deadline.h"
+#include "base/number.h"
+#include "keeper/session/part.h"
+#include "wire/record.h"
 
 static int
 read_sizes(struct filing *f, const struct frame *frame, struct remit_error *err)

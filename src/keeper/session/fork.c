@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
-#include "branch.h"
-#include "record.h"
-#include "session_part.h"
+#include "keeper/pool/branch.h"
+#include "keeper/session/part.h"
+#include "wire/record.h"
 
 static int
 take_wishes(struct session *b, const struct frame *f, struct remit_error *err)

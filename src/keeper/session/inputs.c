@@ -1,10 +1,10 @@
-#include "inputs.h"
+#include "keeper/session/inputs.h"
 
 #include <string.h>
 
-#include "file_head.h"
-#include "path_rule.h"
-#include "quote.h"
+#include "policy/quote.h"
+#include "policy/rules/path_rule.h"
+#include "wire/file_head.h"
 
 #define PAGE 4096
 /* What a jail has made before: three folders and the one above them, and

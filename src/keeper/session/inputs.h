@@ -6,9 +6,9 @@
 #ifndef REMIT_INPUTS_H
 #define REMIT_INPUTS_H
 
-#include "link.h"
-#include "list.h"
-#include "plan.h"
+#include "base/list.h"
+#include "policy/plan/plan.h"
+#include "wire/link.h"
 
 #define INPUTS_MAX 1000
 

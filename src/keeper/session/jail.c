@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "session_part.h"
-#include "task.h"
+#include "keeper/session/part.h"
+#include "keeper/session/task.h"
 
 /* Of programs that are done sooner the output is read at their end: to look at
    each line would take them longer than they run. */

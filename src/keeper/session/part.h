@@ -1,18 +1,19 @@
 /*
  * session_part: what the parts of a session know of each other: its life and
  * the table of what is done about each event (session.c), its audit
- * (session_audit.c), its clocks (session_clock.c), its client
- * (session_door.c), its jail (session_jail.c), what that shows
- * (session_display.c), whom it calls (session_tools.c), what leaves it
- * (session_commit.c, session_export.c), its cells (session_cell.c), branches
- * (session_fork.c) and files (session_file.c). For these files only.
+ * (keeper/session/audit.c), its clocks (keeper/session/clock.c), its client
+ * (keeper/session/door.c), its jail (keeper/session/jail.c), what that shows
+ * (keeper/session/display.c), whom it calls (keeper/session/tools.c), what
+ * leaves it (keeper/session/commit.c, keeper/session/export.c), its cells
+ * (session_cell.c), branches (keeper/session/fork.c) and files
+ * (keeper/session/file.c). For these files only.
  */
 #ifndef REMIT_SESSION_PART_H
 #define REMIT_SESSION_PART_H
 
-#include "keeper.h"
-#include "pool.h"
-#include "session.h"
+#include "keeper/keeper.h"
+#include "keeper/pool/pool.h"
+#include "keeper/session/session.h"
 
 /* Between an interrupt and the kill. */
 #define SESSION_GRACE_US (2 * 1000000ull)

@@ -1,4 +1,4 @@
-#include "session_queue.h"
+#include "keeper/session/queue.h"
 
 static const char *const names[SESSION_EVENTS] = {
 	[SESSION_FAILED] = "failed",

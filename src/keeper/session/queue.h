@@ -8,8 +8,8 @@
 #ifndef REMIT_SESSION_QUEUE_H
 #define REMIT_SESSION_QUEUE_H
 
-#include "frame.h"
-#include "loop.h"
+#include "base/loop.h"
+#include "wire/frame.h"
 
 /* The most urgent first. */
 enum session_event {

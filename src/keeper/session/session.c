@@ -1,16 +1,16 @@
-#include "session.h"
+#include "keeper/session/session.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "denial_rule.h"
-#include "harvest.h"
-#include "module_package.h"
-#include "network.h"
-#include "result.h"
-#include "result_member.h"
-#include "session_part.h"
+#include "keeper/output/denial_rule.h"
+#include "keeper/output/harvest.h"
+#include "keeper/output/network.h"
+#include "keeper/output/result.h"
+#include "keeper/session/part.h"
+#include "policy/rules/module_package.h"
+#include "wire/result_member.h"
 
 static void work(void *owner);
 static void on_timer(void *owner);

@@ -20,24 +20,24 @@
  * without a jail; so is one that was not used for too long. The last cell has
  * no code, and after it comes done.
  *
- * Whatever happens to a session is an event (session_queue.h). Handlers only
- * note it, with session_post() or session_fail(); what is done about it is in
- * one table, by state and event (session.c), and runs from the loop.
+ * Whatever happens to a session is an event (keeper/session/queue.h). Handlers
+ *only note it, with session_post() or session_fail(); what is done about it is
+ *in one table, by state and event (session.c), and runs from the loop.
  */
 #ifndef REMIT_SESSION_H
 #define REMIT_SESSION_H
 
-#include "bridge.h"
-#include "capture.h"
-#include "cell.h"
-#include "cell_clock.h"
-#include "inmate.h"
-#include "policy.h"
-#include "secrets.h"
-#include "session_committer.h"
-#include "session_queue.h"
-#include "session_state.h"
-#include "shelf.h"
+#include "keeper/output/capture.h"
+#include "keeper/packages/shelf.h"
+#include "keeper/pool/inmate.h"
+#include "keeper/session/bridge.h"
+#include "keeper/session/cell.h"
+#include "keeper/session/cell_clock.h"
+#include "keeper/session/committer.h"
+#include "keeper/session/queue.h"
+#include "keeper/session/state.h"
+#include "policy/policy.h"
+#include "proxy/credential/secrets.h"
 
 struct install;
 struct keeper;

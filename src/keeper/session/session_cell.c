@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record.h"
-#include "result.h"
-#include "session_part.h"
+#include "keeper/output/result.h"
+#include "keeper/session/part.h"
+#include "wire/record.h"
 
 #define RESET_REMEDY "Reset the session: it gets a fresh jail."
 /* More than a pipe can hold (pipe(7)). */

@@ -1,4 +1,4 @@
-#include "session_state.h"
+#include "keeper/session/state.h"
 
 #define TO(state) (1u << SESSION_##state)
 /* Wherever a cell ends: the session goes on, or it does not. */

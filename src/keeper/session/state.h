@@ -1,7 +1,7 @@
 /*
  * session_state: the states of a session, and which state may follow which.
- * ARCHITECTURE.md prints this table; tests/unit/test_session_state.c compares
- * the two.
+ * ARCHITECTURE.md prints this table; tests/unit/keeper/test_session_state.c
+ * compares the two.
  */
 #ifndef REMIT_SESSION_STATE_H
 #define REMIT_SESSION_STATE_H

@@ -1,14 +1,14 @@
-#include "task.h"
+#include "keeper/session/task.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "blueprint.h"
-#include "credential.h"
-#include "field.h"
-#include "host_rule.h"
-#include "record.h"
+#include "jail/blueprint.h"
+#include "policy/fields/field.h"
+#include "policy/rules/credential.h"
+#include "policy/rules/host_rule.h"
+#include "wire/record.h"
 
 extern char **environ;
 

@@ -4,8 +4,8 @@
 #ifndef REMIT_TASK_H
 #define REMIT_TASK_H
 
-#include "buf.h"
-#include "plan.h"
+#include "base/buf.h"
+#include "policy/plan/plan.h"
 
 struct task_job {
 	const char *name;
@@ -26,8 +26,8 @@ enum task_kind {
 };
 
 /* What all jobs of a plan have in common, and what a job adds. `place` is the
-   folder of a bare jail (jail/workspace.h), or NULL. A warm task for a plan
-   with packages has their place on the path, and the modules to import. */
+   folder of a bare jail (jail/mount/workspace.h), or NULL. A warm task for a
+   plan with packages has their place on the path, and the modules to import. */
 int task_write(struct buf *out, const struct plan *plan, enum task_kind kind,
 	       const char *place, struct remit_error *err) must_check;
 /* The environment of jobs whose policy says nothing about it. */

@@ -4,7 +4,7 @@
  */
 #include <sys/socket.h>
 
-#include "session_part.h"
+#include "keeper/session/part.h"
 
 static struct bridge_limits
 limits(const struct session *s)

@@ -1,11 +1,11 @@
-#include "field_check.h"
+#include "policy/fields/check.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "buf.h"
-#include "quantity.h"
-#include "quote.h"
+#include "base/buf.h"
+#include "policy/quantity.h"
+#include "policy/quote.h"
 
 int
 field_no_memory(const char *place, struct remit_error *err)

@@ -7,7 +7,7 @@
 #ifndef REMIT_FIELD_CHECK_H
 #define REMIT_FIELD_CHECK_H
 
-#include "field.h"
+#include "policy/fields/field.h"
 
 #define FIELD_MAX_ENTRIES 256
 #define FIELD_MAX_TEXT	  (64 * 1024)

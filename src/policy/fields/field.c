@@ -1,9 +1,9 @@
-#include "field.h"
+#include "policy/fields/field.h"
 
 #include <string.h>
 
-#include "field_check.h"
-#include "nearest.h"
+#include "policy/fields/check.h"
+#include "policy/nearest.h"
 
 /* --stdout-max and stdout_max are the same flag. */
 static bool

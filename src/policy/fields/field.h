@@ -8,9 +8,9 @@
 
 #include <stddef.h>
 
-#include "buf.h"
-#include "mechanism.h"
-#include "policy.h"
+#include "base/buf.h"
+#include "policy/mechanism.h"
+#include "policy/policy.h"
 
 enum field_type {
 	FIELD_BOOL,   /* bool */

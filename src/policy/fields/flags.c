@@ -1,4 +1,4 @@
-#include "flags.h"
+#include "policy/fields/flags.h"
 
 /* The rows that are not fields. */
 #define BASES 2

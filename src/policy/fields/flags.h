@@ -12,9 +12,9 @@
 #ifndef REMIT_FLAGS_H
 #define REMIT_FLAGS_H
 
-#include "buf.h"
-#include "field.h"
-#include "options.h"
+#include "base/buf.h"
+#include "policy/fields/field.h"
+#include "policy/fields/options.h"
 
 struct flag_use {
 	const struct field *field; /* NULL: --policy or --preset */

@@ -1,12 +1,12 @@
 /*
  * flags_man: the section of remit-policy(5) that the field table has.
  */
-#include "flags.h"
+#include "policy/fields/flags.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "quantity.h"
+#include "policy/quantity.h"
 
 /* Neighbours in the field table under one title. */
 static const struct group {

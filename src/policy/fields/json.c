@@ -1,16 +1,16 @@
 /*
  * field_json: fields from and to JSON values.
  */
-#include "field.h"
+#include "policy/fields/field.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "field_check.h"
-#include "field_mounts.h"
-#include "json_value.h"
-#include "path_rule.h"
-#include "quote.h"
+#include "policy/fields/check.h"
+#include "policy/fields/mounts.h"
+#include "policy/json_value.h"
+#include "policy/quote.h"
+#include "policy/rules/path_rule.h"
 
 typedef int set_json_fn(struct policy *p, const struct field *f, json_t *value,
 			struct remit_error *err);

@@ -1,7 +1,7 @@
-#include "field_mounts.h"
+#include "policy/fields/mounts.h"
 
-#include "json_value.h"
-#include "path_rule.h"
+#include "policy/json_value.h"
+#include "policy/rules/path_rule.h"
 
 /* A mount as it is read, before it is copied into the list. */
 struct draft {

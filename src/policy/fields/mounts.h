@@ -5,9 +5,9 @@
 #ifndef REMIT_FIELD_MOUNTS_H
 #define REMIT_FIELD_MOUNTS_H
 
-#include "field.h"
+#include "policy/fields/field.h"
 
-/* A row of the setters of field_json.c. */
+/* A row of the setters of policy/fields/json.c. */
 int field_mounts_set(struct policy *p, const struct field *f, json_t *value,
 		     struct remit_error *err) must_check;
 

@@ -1,13 +1,13 @@
-#include "options.h"
+#include "policy/fields/options.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "list.h"
-#include "nearest.h"
-#include "number.h"
-#include "quantity.h"
-#include "quote.h"
+#include "base/list.h"
+#include "base/number.h"
+#include "policy/nearest.h"
+#include "policy/quantity.h"
+#include "policy/quote.h"
 
 /* A row that was found, and how it was written. */
 struct use {

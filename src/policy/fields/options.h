@@ -34,8 +34,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "buf.h"
-#include "error.h"
+#include "base/buf.h"
+#include "base/error.h"
 
 enum option_kind {
 	OPTION_FLAG,   /* bool; takes no value */
@@ -90,10 +90,10 @@ struct option_table {
 #define OPTION_TABLES 4
 
 struct options {
-	const char *name;    /* "run": the command is called "remit run" */
-	const char *usage;   /* what follows it */
-	const char *summary; /* one line */
-	const char *notes;   /* further paragraphs of help, or NULL */
+	const char *name;     /* "run": the command is called "remit run" */
+	const char *usage;    /* what follows it */
+	const char *summary;  /* one line */
+	const char *notes;    /* further paragraphs of help, or NULL */
 	const char *footnote; /* the last paragraph of help, or NULL */
 	/* An earlier table hides the names it shares with a later one. */
 	struct option_table tables[OPTION_TABLES];

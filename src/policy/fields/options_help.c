@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "options.h"
+#include "policy/fields/options.h"
 
 #define INDENT 28
 #define WIDTH  80

@@ -1,13 +1,13 @@
 /*
  * field_show: values of fields for people.
  */
-#include "field.h"
+#include "policy/fields/field.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "quantity.h"
-#include "quote.h"
+#include "policy/quantity.h"
+#include "policy/quote.h"
 
 static json_t *
 number_to_json(const struct field *f, uint64_t n)

@@ -1,10 +1,10 @@
 /*
  * field_table: the one table of policy fields.
  */
-#include "field.h"
+#include "policy/fields/field.h"
 
-#include "credential.h"
-#include "host_entry.h"
+#include "policy/rules/credential.h"
+#include "policy/rules/host_entry.h"
 
 #define KIB  (UINT64_C(1) << 10)
 #define MIB  (UINT64_C(1) << 20)

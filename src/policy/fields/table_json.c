@@ -2,8 +2,8 @@
  * field_table_json: the table of fields as JSON, from which other languages
  * make their own form of a policy.
  */
-#include "field.h"
-#include "flags.h"
+#include "policy/fields/field.h"
+#include "policy/fields/flags.h"
 
 static const char *const type_names[] = {
 	[FIELD_BOOL] = "bool",	   [FIELD_BYTES] = "bytes",

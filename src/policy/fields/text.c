@@ -1,14 +1,14 @@
 /*
  * field_text: fields from the text of a flag.
  */
-#include "field.h"
+#include "policy/fields/field.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "field_check.h"
-#include "path_rule.h"
-#include "quote.h"
+#include "policy/fields/check.h"
+#include "policy/quote.h"
+#include "policy/rules/path_rule.h"
 
 typedef int set_text_fn(struct policy *p, const struct field *f,
 			const char *text, const char *place,

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "path_rule.h"
-#include "plan_part.h"
+#include "policy/plan/part.h"
+#include "policy/rules/path_rule.h"
 
 /* Host folders are shown to the jail's user; for root's jails that is another
    one than the folders' owner. */

@@ -1,8 +1,8 @@
-#include "instructions.h"
+#include "policy/plan/instructions.h"
 
 #include <string.h>
 
-#include "quantity.h"
+#include "policy/quantity.h"
 
 static const struct policy *
 policy_of(const struct instructions *in)

@@ -6,8 +6,8 @@
 #ifndef REMIT_INSTRUCTIONS_H
 #define REMIT_INSTRUCTIONS_H
 
-#include "buf.h"
-#include "plan.h"
+#include "base/buf.h"
+#include "policy/plan/plan.h"
 
 struct instructions {
 	const struct plan *plan;

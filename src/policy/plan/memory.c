@@ -4,8 +4,8 @@
  */
 #include <stdio.h>
 
-#include "memory_bound.h"
-#include "plan_part.h"
+#include "policy/plan/memory_bound.h"
+#include "policy/plan/part.h"
 
 /*
  * Without a group the limit is the address space of the one process: then

@@ -1,6 +1,6 @@
-#include "memory_bound.h"
+#include "policy/plan/memory_bound.h"
 
-#include "field.h"
+#include "policy/fields/field.h"
 
 /* An inode, its directory entry and a share of its folder. */
 #define INODE_BYTES 2048

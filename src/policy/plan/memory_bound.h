@@ -15,8 +15,8 @@
 #ifndef REMIT_MEMORY_BOUND_H
 #define REMIT_MEMORY_BOUND_H
 
-#include "host.h"
-#include "policy.h"
+#include "policy/host.h"
+#include "policy/policy.h"
 
 struct memory_bound {
 	uint64_t address_space; /* 0: nothing useful is left */

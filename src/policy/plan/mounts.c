@@ -1,8 +1,8 @@
-#include "plan_mounts.h"
+#include "policy/plan/mounts.h"
 
 #include <string.h>
 
-#include "path.h"
+#include "base/file/path.h"
 
 static void
 add_part(struct plan *p, const char *host, const char *jail,

@@ -5,7 +5,7 @@
 #ifndef REMIT_PLAN_MOUNTS_H
 #define REMIT_PLAN_MOUNTS_H
 
-#include "plan.h"
+#include "policy/plan/plan.h"
 
 /* Fill p->mounts from the plan's policy and interpreter, or refuse what lies
    inside each other. */

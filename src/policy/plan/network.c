@@ -4,9 +4,9 @@
  */
 #include <stdio.h>
 
-#include "credential.h"
-#include "host_rule.h"
-#include "plan_part.h"
+#include "policy/plan/part.h"
+#include "policy/rules/credential.h"
+#include "policy/rules/host_rule.h"
 
 static bool
 has_credential(const struct credentials *all, const struct host_rule *r)

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host.h"
-#include "host_rule.h"
-#include "package_rule.h"
-#include "plan_part.h"
+#include "policy/host.h"
+#include "policy/plan/part.h"
+#include "policy/rules/host_rule.h"
+#include "policy/rules/package_rule.h"
 
 int
 decide_installation(struct decision *d, struct remit_error *err)

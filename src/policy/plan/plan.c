@@ -1,12 +1,12 @@
-#include "plan.h"
+#include "policy/plan/plan.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "package_rule.h"
-#include "path_rule.h"
-#include "plan_mounts.h"
-#include "plan_part.h"
+#include "policy/plan/mounts.h"
+#include "policy/plan/part.h"
+#include "policy/rules/package_rule.h"
+#include "policy/rules/path_rule.h"
 
 const char *const strength_names[] = {
 	[STRENGTH_ENFORCED] = "enforced",

@@ -5,9 +5,9 @@
 #ifndef REMIT_PLAN_H
 #define REMIT_PLAN_H
 
-#include "field.h"
-#include "host.h"
-#include "interpreter.h"
+#include "policy/fields/field.h"
+#include "policy/host.h"
+#include "policy/interpreter.h"
 
 enum strength {
 	STRENGTH_ENFORCED, /* kept by the mechanisms named */
@@ -76,7 +76,7 @@ struct plan {
 	struct plan_mount *mounts;
 	size_t mount_count;
 	struct plan_limits limits;
-	unsigned filter; /* FILTER_ bits of jail/filter.h */
+	unsigned filter; /* FILTER_ bits of jail/seccomp/filter.h */
 	bool own_network;
 	bool ends_tls;	/* the proxy has certificates of its own for code */
 	bool has_given; /* credentials that only one session's door knows */
@@ -91,7 +91,7 @@ struct plan {
 	uint64_t left_out; /* always 0 but in test builds */
 };
 
-/* The bits of plan.filter; jail/filter.h checks that they agree. */
+/* The bits of plan.filter; jail/seccomp/filter.h checks that they agree. */
 enum plan_filter {
 	PLAN_FILTER_NETWORK = 1,
 	PLAN_FILTER_SUBPROCESS = 2,

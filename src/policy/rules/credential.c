@@ -1,13 +1,13 @@
-#include "credential.h"
+#include "policy/rules/credential.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include "address.h"
-#include "field_check.h"
-#include "json_value.h"
-#include "number.h"
+#include "base/net/address.h"
+#include "base/number.h"
+#include "policy/fields/check.h"
+#include "policy/json_value.h"
 
 #define FIELD "credentials"
 #define FORM                                                                \

@@ -18,8 +18,8 @@
 
 #include <jansson.h>
 
-#include "buf.h"
-#include "host_rule.h"
+#include "base/buf.h"
+#include "policy/rules/host_rule.h"
 
 /* Of one policy, and one for each host and port. */
 #define CREDENTIALS_MAX 8

@@ -1,11 +1,11 @@
-#include "host_entry.h"
+#include "policy/rules/host_entry.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "address.h"
-#include "json_value.h"
-#include "quote.h"
+#include "base/net/address.h"
+#include "policy/json_value.h"
+#include "policy/quote.h"
 
 /* So that no member can say what another one does. */
 static int

@@ -13,8 +13,8 @@
 
 #include <jansson.h>
 
-#include "buf.h"
-#include "error.h"
+#include "base/buf.h"
+#include "base/error.h"
 
 int host_entry_text(const json_t *object, const char *place, struct buf *out,
 		    struct remit_error *err) must_check;

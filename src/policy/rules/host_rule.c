@@ -1,4 +1,4 @@
-#include "host_rule.h"
+#include "policy/rules/host_rule.h"
 
 #include <stdio.h>
 #include <string.h>

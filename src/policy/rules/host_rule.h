@@ -21,10 +21,10 @@
 
 #include <stdint.h>
 
-#include "address.h"
-#include "error.h"
-#include "host_name.h"
-#include "list.h"
+#include "base/error.h"
+#include "base/list.h"
+#include "base/net/address.h"
+#include "base/net/host_name.h"
 
 /* Entries of one policy; each may need a listener. */
 #define HOST_RULES_MAX 64

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host_rule.h"
-#include "number.h"
-#include "quantity.h"
+#include "base/number.h"
+#include "policy/quantity.h"
+#include "policy/rules/host_rule.h"
 
 #define FIELD "network_allow"
 #define FORM                                                              \

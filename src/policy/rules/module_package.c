@@ -1,9 +1,9 @@
-#include "module_package.h"
+#include "policy/rules/module_package.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-#include "own.h"
+#include "base/own.h"
 
 /* Modules whose package has another name. Names that differ only by capitals,
    "-", "_" or "." need no row: an index treats them as equal (PEP 503). */

@@ -1,11 +1,11 @@
-#include "package_rule.h"
+#include "policy/rules/package_rule.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "number.h"
-#include "quote.h"
+#include "base/number.h"
+#include "policy/quote.h"
 
 #define FIELD "packages"
 #define FORM                                                               \

@@ -10,8 +10,8 @@
 #ifndef REMIT_PACKAGE_RULE_H
 #define REMIT_PACKAGE_RULE_H
 
-#include "host_name.h"
-#include "policy.h"
+#include "base/net/host_name.h"
+#include "policy/policy.h"
 
 /* With their NULs. */
 #define PACKAGE_NAME_SIZE 129

@@ -1,11 +1,11 @@
-#include "path_rule.h"
+#include "policy/rules/path_rule.h"
 
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "quote.h"
+#include "policy/quote.h"
 
 #define WORKSPACE "/workspace"
 

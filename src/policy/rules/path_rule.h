@@ -8,7 +8,7 @@
 #ifndef REMIT_PATH_RULE_H
 #define REMIT_PATH_RULE_H
 
-#include "error.h"
+#include "base/error.h"
 
 /* The longest path with its NUL. */
 #define PATH_RULE_SIZE 4096

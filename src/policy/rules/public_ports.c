@@ -1,4 +1,4 @@
-#include "public_ports.h"
+#include "policy/rules/public_ports.h"
 
 /*
  * Services that are offered on the internet. Not 25 (mail between servers,

@@ -1,4 +1,4 @@
-#include "authority.h"
+#include "proxy/credential/authority.h"
 
 #include <mbedtls/asn1write.h>
 #include <mbedtls/ecp.h>
@@ -6,8 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "host_name.h"
-#include "tls_library.h"
+#include "base/net/host_name.h"
+#include "http/tls_library.h"
 
 /* Clocks differ a little; jails do not live for a month. */
 #define BEFORE_S (24 * 3600)

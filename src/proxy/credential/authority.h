@@ -11,7 +11,7 @@
 #include <mbedtls/x509_crt.h>
 #include <stdbool.h>
 
-#include "own.h"
+#include "base/own.h"
 
 #define AUTHORITY_PEM 2048
 

@@ -1,11 +1,11 @@
-#include "secrets.h"
+#include "proxy/credential/secrets.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "credential.h"
+#include "policy/rules/credential.h"
 
 /* As much as all credentials of a policy can be, with their names. */
 #define ROOM ((size_t)CREDENTIALS_MAX * (CREDENTIAL_VALUE + 64))

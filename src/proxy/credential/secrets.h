@@ -6,7 +6,7 @@
 #ifndef REMIT_SECRETS_H
 #define REMIT_SECRETS_H
 
-#include "error.h"
+#include "base/error.h"
 
 struct secrets {
 	char *room; /* NAME=VALUE, each ended by NUL; NULL: none was given */

@@ -1,13 +1,13 @@
-#include "tls_ends.h"
+#include "proxy/credential/tls_ends.h"
 
 #include <malloc.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "authority.h"
-#include "io.h"
-#include "tls_form.h"
-#include "trust.h"
+#include "base/file/io.h"
+#include "http/tls_form.h"
+#include "proxy/credential/authority.h"
+#include "proxy/credential/trust.h"
 
 /* Two connections with 33 KiB of buffers each for 128 relays, twice over. */
 #define MEMORY (32 * 1024 * 1024)

@@ -9,9 +9,9 @@
 #include <mbedtls/ssl.h>
 #include <mbedtls/x509_crt.h>
 
-#include "host_rule.h"
-#include "own.h"
-#include "vault.h"
+#include "base/own.h"
+#include "policy/rules/host_rule.h"
+#include "proxy/credential/vault.h"
 
 struct tls_ends {
 	mbedtls_ssl_config to_host;

@@ -1,9 +1,9 @@
-#include "trust.h"
+#include "proxy/credential/trust.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 
-#include "own.h"
+#include "base/own.h"
 
 /* Today 200 KiB. */
 #define MOST (4 * 1024 * 1024)

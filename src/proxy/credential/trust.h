@@ -4,7 +4,7 @@
 #ifndef REMIT_TRUST_H
 #define REMIT_TRUST_H
 
-#include "error.h"
+#include "base/error.h"
 
 /* Where they lie; NULL if there is no such file. */
 const char *trust_path(void);

@@ -1,4 +1,4 @@
-#include "vault.h"
+#include "proxy/credential/vault.h"
 
 #include <fcntl.h>
 #include <stdio.h>

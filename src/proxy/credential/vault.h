@@ -6,10 +6,10 @@
 #ifndef REMIT_VAULT_H
 #define REMIT_VAULT_H
 
-#include "credential.h"
-#include "http_request.h"
-#include "policy.h"
-#include "secrets.h"
+#include "http/request.h"
+#include "policy/policy.h"
+#include "policy/rules/credential.h"
+#include "proxy/credential/secrets.h"
 
 struct vault {
 	struct vault_row {

@@ -1,8 +1,8 @@
-#include "dns.h"
+#include "proxy/dns/dns.h"
 
 #include <string.h>
 
-#include "cursor.h"
+#include "base/cursor.h"
 
 #define HEADER	       12
 #define IS_ANSWER      0x8000

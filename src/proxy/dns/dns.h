@@ -5,8 +5,8 @@
 #ifndef REMIT_DNS_H
 #define REMIT_DNS_H
 
-#include "address.h"
-#include "host_name.h"
+#include "base/net/address.h"
+#include "base/net/host_name.h"
 
 #define DNS_MAX	 512  /* of what we write */
 #define DNS_READ 1232 /* of what we read; longer answers are cut */

@@ -1,9 +1,9 @@
-#include "lookup.h"
+#include "proxy/dns/lookup.h"
 
 #include <sys/random.h>
 #include <sys/socket.h>
 
-#include "gate.h"
+#include "proxy/gate.h"
 
 #define ANSWER_US (2 * 1000000ull)
 #define TRIES	  2 /* of each resolver */

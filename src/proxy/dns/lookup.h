@@ -6,9 +6,9 @@
 #ifndef REMIT_LOOKUP_H
 #define REMIT_LOOKUP_H
 
-#include "dns.h"
-#include "loop.h"
-#include "names.h"
+#include "base/loop.h"
+#include "proxy/dns/dns.h"
+#include "proxy/dns/names.h"
 
 /* At once; more names wait for nothing and are lost for a moment. */
 #define LOOKUPS_MAX 32

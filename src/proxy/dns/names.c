@@ -1,9 +1,9 @@
-#include "names.h"
+#include "proxy/dns/names.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "listeners.h"
+#include "jail/listeners.h"
 
 /* Beginning with 198.18.1.0. */
 #define FIRST (LISTENERS_NET + 256)

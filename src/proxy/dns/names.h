@@ -5,8 +5,8 @@
 #ifndef REMIT_NAMES_H
 #define REMIT_NAMES_H
 
-#include "address.h"
-#include "host_name.h"
+#include "base/net/address.h"
+#include "base/net/host_name.h"
 
 /* One more is refused: else names could carry bytes without end. */
 #define NAMES_MAX 1024

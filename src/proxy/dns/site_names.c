@@ -1,9 +1,9 @@
-#include "site_names.h"
+#include "proxy/dns/site_names.h"
 
 #include <fcntl.h>
 #include <string.h>
 
-#include "listeners.h"
+#include "jail/listeners.h"
 
 #define FILE_MAX (256 * 1024)
 

@@ -6,8 +6,8 @@
 #ifndef REMIT_SITE_NAMES_H
 #define REMIT_SITE_NAMES_H
 
-#include "address.h"
-#include "host_rule.h"
+#include "base/net/address.h"
+#include "policy/rules/host_rule.h"
 
 #define SITE_RESOLVERS 3
 #define SITE_HOSTS     64

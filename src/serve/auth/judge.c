@@ -6,10 +6,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "exchange_part.h"
-#include "foreign.h"
-#include "json_shape.h"
-#include "server.h"
+#include "base/json_shape.h"
+#include "serve/compat/foreign.h"
+#include "serve/exchange_part.h"
+#include "serve/server.h"
 
 /* What a value of JSON counts for beside its text: an empty object is two
    bytes of text, and four times as much in memory as this. */

@@ -1,17 +1,17 @@
-#include "keys.h"
+#include "serve/auth/keys.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 
-#include "field.h"
-#include "json_value.h"
-#include "loop.h"
-#include "path.h"
-#include "policy_within.h"
-#include "quantity.h"
-#include "serve_limits.h"
+#include "base/file/path.h"
+#include "base/loop.h"
+#include "policy/fields/field.h"
+#include "policy/json_value.h"
+#include "policy/quantity.h"
+#include "policy/within.h"
+#include "serve/limits.h"
 
 #define FILE_MAX  (1024 * 1024)
 #define MINUTE_US 60e6

@@ -13,8 +13,8 @@
 
 #include <jansson.h>
 
-#include "policy.h"
-#include "sha256.h"
+#include "base/sha256.h"
+#include "policy/policy.h"
 
 /* 160 bits as hexadecimal digits, and a NUL. */
 #define KEY_TEXT 41

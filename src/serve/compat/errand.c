@@ -1,8 +1,8 @@
-#include "errand.h"
+#include "serve/compat/errand.h"
 
-#include "native_part.h"
-#include "result_view.h"
-#include "server.h"
+#include "client/result_view.h"
+#include "serve/native/part.h"
+#include "serve/server.h"
 
 /* A program that somebody waits for. */
 struct errand {

@@ -5,8 +5,8 @@
 #ifndef REMIT_ERRAND_H
 #define REMIT_ERRAND_H
 
-#include "buf.h"
-#include "exchange.h"
+#include "base/buf.h"
+#include "serve/exchange.h"
 
 /* How a door answers. */
 struct errand_form {

@@ -1,8 +1,8 @@
-#include "foreign.h"
+#include "serve/compat/foreign.h"
 
-#include "e2b.h"
-#include "server.h"
-#include "small_doors.h"
+#include "serve/compat/small_doors.h"
+#include "serve/e2b/e2b.h"
+#include "serve/server.h"
 
 const bool foreign_is_in = true;
 const char foreign_sentence[] =

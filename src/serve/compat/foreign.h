@@ -6,10 +6,10 @@
 #ifndef REMIT_FOREIGN_H
 #define REMIT_FOREIGN_H
 
-#include "error.h"
-#include "keys.h"
-#include "openapi_shape.h"
-#include "route.h"
+#include "base/error.h"
+#include "http/route.h"
+#include "serve/auth/keys.h"
+#include "serve/openapi_shape.h"
 
 struct server;
 

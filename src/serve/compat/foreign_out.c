@@ -1,7 +1,7 @@
 /*
  * foreign_out: a server without the APIs of other services.
  */
-#include "foreign.h"
+#include "serve/compat/foreign.h"
 
 const bool foreign_is_in = false;
 const char foreign_sentence[] =

@@ -2,7 +2,7 @@
  * foreign_schema: what bodies and replies of SandboxFusion and Piston look
  * like.
  */
-#include "foreign.h"
+#include "serve/compat/foreign.h"
 
 const struct openapi_shape foreign_shapes[] = {
 	{ "FusionCode",

@@ -3,9 +3,9 @@
  */
 #include <string.h>
 
-#include "errand.h"
-#include "fusion_ask.h"
-#include "small_doors.h"
+#include "serve/compat/errand.h"
+#include "serve/compat/fusion_ask.h"
+#include "serve/compat/small_doors.h"
 
 static json_t *
 blame(const char *message)

@@ -1,4 +1,4 @@
-#include "fusion_ask.h"
+#include "serve/compat/fusion_ask.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include "keys.h"
+#include "serve/auth/keys.h"
 
 /* Names in fetch_files. */
 #define FUSION_FETCH_MAX 256

@@ -4,17 +4,17 @@
  */
 #include <string.h>
 
-#include "base64.h"
-#include "displays.h"
-#include "e2b_result.h"
-#include "errand.h"
-#include "fusion_ask.h"
-#include "loop.h"
-#include "native_part.h"
-#include "result_view.h"
-#include "server.h"
-#include "small_doors.h"
-#include "text.h"
+#include "base/base64.h"
+#include "base/loop.h"
+#include "base/text.h"
+#include "client/displays.h"
+#include "client/result_view.h"
+#include "serve/compat/errand.h"
+#include "serve/compat/fusion_ask.h"
+#include "serve/compat/small_doors.h"
+#include "serve/e2b/result.h"
+#include "serve/native/part.h"
+#include "serve/server.h"
 
 /* The answer is put together before it is sent. */
 #define ANSWER_MAX ((size_t)64 * 1024 * 1024)

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "errand.h"
-#include "piston_ask.h"
-#include "site.h"
-#include "small_doors.h"
-#include "text.h"
+#include "base/text.h"
+#include "jail/probe/site.h"
+#include "serve/compat/errand.h"
+#include "serve/compat/piston_ask.h"
+#include "serve/compat/small_doors.h"
 
 /* ---- the interpreter ---- */
 

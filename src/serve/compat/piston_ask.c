@@ -1,13 +1,13 @@
-#include "piston_ask.h"
+#include "serve/compat/piston_ask.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "base64.h"
-#include "json_value.h"
-#include "number.h"
-#include "piston_version.h"
-#include "quote.h"
+#include "base/base64.h"
+#include "base/number.h"
+#include "policy/json_value.h"
+#include "policy/quote.h"
+#include "serve/compat/piston_version.h"
 
 const char *const piston_aliases[] = { "py", "py3", "python3", NULL };
 

@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include "keys.h"
+#include "serve/auth/keys.h"
 
 /* The other names of Python in Piston, NULL behind the last. */
 extern const char *const piston_aliases[];

@@ -1,8 +1,8 @@
-#include "piston_version.h"
+#include "serve/compat/piston_version.h"
 
 #include <string.h>
 
-#include "own.h"
+#include "base/own.h"
 
 /* Up to three numbers; the rest is whatever it is. */
 struct partial {

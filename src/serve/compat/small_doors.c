@@ -1,8 +1,8 @@
-#include "small_doors.h"
+#include "serve/compat/small_doors.h"
 
 #include <string.h>
 
-#include "errand.h"
+#include "serve/compat/errand.h"
 
 /* "NameError: ...", or the status if there is no error. NULL: it went well. */
 static json_t *

@@ -11,8 +11,8 @@
 #ifndef REMIT_SMALL_DOORS_H
 #define REMIT_SMALL_DOORS_H
 
-#include "exchange.h"
-#include "keys.h"
+#include "serve/auth/keys.h"
+#include "serve/exchange.h"
 
 extern const struct route small_door_routes[], fusion_routes[], piston_routes[];
 

@@ -1,4 +1,4 @@
-#include "e2b_ask.h"
+#include "serve/e2b/ask.h"
 
 #include <limits.h>
 #include <stdio.h>

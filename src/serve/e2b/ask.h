@@ -8,8 +8,8 @@
 
 #include <jansson.h>
 
-#include "buf.h"
-#include "list.h"
+#include "base/buf.h"
+#include "base/list.h"
 
 /* The folder that relative names begin at, by E2B's name and by ours. */
 #define SANDBOX_HOME "/home/user"

@@ -1,14 +1,14 @@
-#include "e2b_command.h"
+#include "serve/e2b/command.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base64.h"
-#include "e2b_connect.h"
-#include "number.h"
-#include "result_view.h"
+#include "base/base64.h"
+#include "base/number.h"
+#include "client/result_view.h"
+#include "serve/e2b/connect.h"
 
 #define CONTEXT "commands"
 

@@ -7,7 +7,7 @@
 #ifndef REMIT_E2B_COMMAND_H
 #define REMIT_E2B_COMMAND_H
 
-#include "e2b_part.h"
+#include "serve/e2b/part.h"
 
 /* Who hears one command at once. */
 #define COMMAND_HEARERS_MAX 8

@@ -1,9 +1,9 @@
-#include "e2b_connect.h"
+#include "serve/e2b/connect.h"
 
 #include <string.h>
 
-#include "e2b_ask.h"
-#include "text.h"
+#include "base/text.h"
+#include "serve/e2b/ask.h"
 
 #define FLAG_END 0x02
 

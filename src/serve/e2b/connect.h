@@ -5,7 +5,7 @@
 #ifndef REMIT_E2B_CONNECT_H
 #define REMIT_E2B_CONNECT_H
 
-#include "exchange.h"
+#include "serve/exchange.h"
 
 /* {"code": ..., "message": ...}, with the status of the code. */
 void connect_fail(struct exchange *x, const char *code, const char *message);

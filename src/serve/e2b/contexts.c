@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "e2b_code.h"
-#include "e2b_part.h"
-#include "result_view.h"
+#include "client/result_view.h"
+#include "serve/e2b/code.h"
+#include "serve/e2b/part.h"
 
 /* What a request waits for: a cell of ours, or a fresh jail. */
 struct change {

@@ -1,10 +1,10 @@
-#include "e2b_control.h"
+#include "serve/e2b/control.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "number.h"
+#include "base/number.h"
 
 /* Clients ask for more of version 0.5.7 on than there is here. */
 #define ENVD_VERSION "0.5.6"

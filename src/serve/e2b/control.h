@@ -1,12 +1,12 @@
 /*
  * e2b_control: what the files of E2B's control plane know of each other:
- * sandboxes are looked at and kept alive or killed (e2b_control.c), made
- * (e2b_make.c) and copied (e2b_fork.c). For them only.
+ * sandboxes are looked at and kept alive or killed (serve/e2b/control.c), made
+ * (serve/e2b/make.c) and copied (serve/e2b/fork.c). For them only.
  */
 #ifndef REMIT_E2B_CONTROL_H
 #define REMIT_E2B_CONTROL_H
 
-#include "e2b_part.h"
+#include "serve/e2b/part.h"
 
 /* What a client is told of a sandbox that is made for it. */
 json_t *e2b_made_json(const struct sandbox *sb);

@@ -5,8 +5,8 @@
 #ifndef REMIT_E2B_H
 #define REMIT_E2B_H
 
-#include "error.h"
-#include "route.h"
+#include "base/error.h"
+#include "http/route.h"
 
 /* Where clients in debug mode look for a sandbox. */
 #define E2B_ENVD_PORT 49983

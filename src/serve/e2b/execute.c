@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "e2b_code.h"
-#include "e2b_part.h"
-#include "e2b_result.h"
-#include "loop.h"
-#include "result_view.h"
-#include "text.h"
+#include "base/loop.h"
+#include "base/text.h"
+#include "client/result_view.h"
+#include "serve/e2b/code.h"
+#include "serve/e2b/part.h"
+#include "serve/e2b/result.h"
 
 /* A line that is not ended is kept so long, and no longer than this. */
 #define LINE_MAX_BYTES (64 * 1024)

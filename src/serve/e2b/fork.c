@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "e2b_control.h"
+#include "serve/e2b/control.h"
 
 #define FORKS_MAX 8
 

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "credential.h"
-#include "e2b_control.h"
-#include "e2b_policy.h"
-#include "native_part.h"
-#include "request.h"
+#include "policy/rules/credential.h"
+#include "serve/e2b/control.h"
+#include "serve/e2b/policy.h"
+#include "serve/native/part.h"
+#include "serve/native/request.h"
 
 /* Seconds. */
 #define LIFE	 300

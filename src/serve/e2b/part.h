@@ -6,13 +6,13 @@
 #ifndef REMIT_E2B_PART_H
 #define REMIT_E2B_PART_H
 
-#include "e2b.h"
-#include "e2b_ask.h"
-#include "exchange.h"
-#include "keys.h"
-#include "refcount.h"
-#include "room.h"
-#include "server.h"
+#include "base/refcount.h"
+#include "hosted/room.h"
+#include "serve/auth/keys.h"
+#include "serve/e2b/ask.h"
+#include "serve/e2b/e2b.h"
+#include "serve/exchange.h"
+#include "serve/server.h"
 
 #define SANDBOX_CONTEXTS_MAX 64
 #define SANDBOX_DEBUG_ID     "debug_sandbox_id"

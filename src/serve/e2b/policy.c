@@ -1,10 +1,10 @@
-#include "e2b_policy.h"
+#include "serve/e2b/policy.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include "host_rule.h"
+#include "policy/rules/host_rule.h"
 
 /* All traffic, in E2B's words. */
 static const char *const all_traffic[] = { "0.0.0.0/0", "::/0" };

@@ -8,8 +8,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "error.h"
-#include "list.h"
+#include "base/error.h"
+#include "base/list.h"
 
 struct e2b_policy {
 	json_t *policy;	     /* the fields that differ from the key's */

@@ -6,9 +6,9 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "base64.h"
-#include "e2b_command.h"
-#include "e2b_connect.h"
+#include "base/base64.h"
+#include "serve/e2b/command.h"
+#include "serve/e2b/connect.h"
 
 #define STREAM "application/connect+json"
 #define REFUSED                                                  \

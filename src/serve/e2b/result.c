@@ -1,12 +1,12 @@
-#include "e2b_result.h"
+#include "serve/e2b/result.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "base64.h"
-#include "result_view.h"
-#include "text.h"
+#include "base/base64.h"
+#include "base/text.h"
+#include "client/result_view.h"
 
 /* ---- what is shown ---- */
 

@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "error.h"
+#include "base/error.h"
 
 /* {"type": "result", "text": ..., "png": ...}; NULL without memory. */
 json_t *e2b_result_line(const struct remit_display *d);

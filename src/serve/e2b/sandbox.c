@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "e2b_part.h"
-#include "e2b_signature.h"
-#include "e2b_watch.h"
-#include "loop.h"
-#include "text.h"
+#include "base/loop.h"
+#include "base/text.h"
+#include "serve/e2b/files/signature.h"
+#include "serve/e2b/files/watch.h"
+#include "serve/e2b/part.h"
 
 int
 e2b_open(struct e2b **out, bool debug, struct remit_error *err)

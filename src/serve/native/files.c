@@ -4,12 +4,12 @@
  */
 #include <string.h>
 
-#include "content_type.h"
-#include "native.h"
-#include "native_part.h"
-#include "number.h"
-#include "server.h"
-#include "text.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "client/files/content_type.h"
+#include "serve/native/native.h"
+#include "serve/native/part.h"
+#include "serve/server.h"
 
 /* Somebody waits for a file. */
 struct file_wish {

@@ -3,13 +3,13 @@
  */
 #include <string.h>
 
-#include "field.h"
-#include "matrix.h"
-#include "native.h"
-#include "native_part.h"
-#include "openapi.h"
-#include "server.h"
-#include "site.h"
+#include "jail/probe/site.h"
+#include "policy/fields/field.h"
+#include "serve/native/matrix.h"
+#include "serve/native/native.h"
+#include "serve/native/part.h"
+#include "serve/openapi.h"
+#include "serve/server.h"
 
 static int
 plan_for(const struct policy *policy, json_t **out, struct remit_error *err)

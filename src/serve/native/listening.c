@@ -1,13 +1,13 @@
-#include "listening.h"
+#include "serve/native/listening.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "base64.h"
-#include "displays.h"
-#include "result_view.h"
-#include "server.h"
-#include "text.h"
+#include "base/base64.h"
+#include "base/text.h"
+#include "client/displays.h"
+#include "client/result_view.h"
+#include "serve/server.h"
 
 /* What is sent of a long result at once. */
 #define PIECE ((size_t)64 * 1024)

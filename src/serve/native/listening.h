@@ -5,8 +5,8 @@
 #ifndef REMIT_LISTENING_H
 #define REMIT_LISTENING_H
 
-#include "exchange.h"
-#include "request.h"
+#include "serve/exchange.h"
+#include "serve/native/request.h"
 
 /* Bytes of a character that is not whole yet. */
 struct listening_rest {

@@ -1,7 +1,7 @@
-#include "matrix.h"
+#include "serve/native/matrix.h"
 
-#include "field.h"
-#include "site.h"
+#include "jail/probe/site.h"
+#include "policy/fields/field.h"
 
 static const struct interpreter any_interpreter;
 

@@ -4,7 +4,7 @@
 #ifndef REMIT_MATRIX_H
 #define REMIT_MATRIX_H
 
-#include "plan.h"
+#include "policy/plan/plan.h"
 
 struct matrix_column {
 	bool built;

@@ -4,7 +4,7 @@
 #ifndef REMIT_NATIVE_H
 #define REMIT_NATIVE_H
 
-#include "route.h"
+#include "http/route.h"
 
 extern const struct route native_run_routes[];
 extern const struct route native_session_routes[];

@@ -4,8 +4,8 @@
 #ifndef REMIT_NATIVE_PART_H
 #define REMIT_NATIVE_PART_H
 
-#include "exchange.h"
-#include "request.h"
+#include "serve/exchange.h"
+#include "serve/native/request.h"
 
 /* The request of an exchange, within the limits of its key. NULL: the reply is
    there. */

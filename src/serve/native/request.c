@@ -1,15 +1,15 @@
-#include "request.h"
+#include "serve/native/request.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "base64.h"
-#include "credential.h"
-#include "host_rule.h"
-#include "json_value.h"
-#include "nearest.h"
-#include "policy_within.h"
-#include "quote.h"
+#include "base/base64.h"
+#include "policy/json_value.h"
+#include "policy/nearest.h"
+#include "policy/quote.h"
+#include "policy/rules/credential.h"
+#include "policy/rules/host_rule.h"
+#include "policy/within.h"
 
 #define FILES_MAX 10000
 #define ARGV_MAX  1000

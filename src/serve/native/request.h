@@ -10,8 +10,8 @@
 #ifndef REMIT_REQUEST_H
 #define REMIT_REQUEST_H
 
-#include "keys.h"
-#include "room.h"
+#include "hosted/room.h"
+#include "serve/auth/keys.h"
 
 enum request_kind { REQUEST_RUN, REQUEST_CELL, REQUEST_SESSION };
 

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "content_type.h"
-#include "listening.h"
-#include "native.h"
-#include "native_part.h"
-#include "server.h"
+#include "client/files/content_type.h"
+#include "serve/native/listening.h"
+#include "serve/native/native.h"
+#include "serve/native/part.h"
+#include "serve/server.h"
 
 /* What is read of an artifact at once. */
 #define PIECE ((size_t)64 * 1024)

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "listening.h"
-#include "native.h"
-#include "native_part.h"
-#include "server.h"
+#include "serve/native/listening.h"
+#include "serve/native/native.h"
+#include "serve/native/part.h"
+#include "serve/server.h"
 
 /* A session that says nothing of its end. */
 #define LIFE_MS (3600 * UINT64_C(1000))

@@ -1,5 +1,5 @@
 /* address: whose an address is. */
-#include "address.h"
+#include "base/net/address.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include <arpa/inet.h>
 
-#include "own.h"
+#include "base/own.h"
 
 #include <cmocka.h>
 

@@ -1,5 +1,5 @@
 /* base64: one text for each bytes, and nothing else. */
-#include "base64.h"
+#include "base/base64.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* beneath: what lies below a folder, and nothing else. */
-#include "beneath.h"
+#include "base/file/beneath.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "own.h"
+#include "base/own.h"
 
 #include <cmocka.h>
 

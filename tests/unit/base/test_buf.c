@@ -1,5 +1,5 @@
 /* buf: bytes up to a cap, and never one more. */
-#include "buf.h"
+#include "base/buf.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

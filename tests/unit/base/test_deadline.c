@@ -1,5 +1,5 @@
 /* deadline: what a missed deadline says. */
-#include "deadline.h"
+#include "base/deadline.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* error: what a failure says. */
-#include "error.h"
+#include "base/error.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

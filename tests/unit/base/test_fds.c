@@ -1,5 +1,5 @@
 /* fds: all are closed but those that are named. */
-#include "fds.h"
+#include "base/file/fds.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* glob: which paths a pattern stands for. */
-#include "glob.h"
+#include "base/file/glob.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "own.h"
+#include "base/own.h"
 
 #include <cmocka.h>
 

@@ -1,5 +1,5 @@
 /* host_name: what is a name of a host, and in which form. */
-#include "host_name.h"
+#include "base/net/host_name.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

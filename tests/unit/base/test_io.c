@@ -1,5 +1,5 @@
 /* io: short and interrupted calls go on, and real ends and errors are told. */
-#include "io.h"
+#include "base/file/io.h"
 
 #include <fcntl.h>
 #include <pthread.h>

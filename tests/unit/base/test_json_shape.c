@@ -1,7 +1,7 @@
 /*
  * json_shape: never less than the parser makes of it, and strings count as one.
  */
-#include "json_shape.h"
+#include "base/json_shape.h"
 
 #include <jansson.h>
 #include <setjmp.h>

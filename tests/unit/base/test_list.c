@@ -1,5 +1,5 @@
 /* list: owned strings in order. */
-#include "list.h"
+#include "base/list.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * loop: handlers are called in the order of their moments, and nobody is
  * called who was removed, even while its event waits.
  */
-#include "loop.h"
+#include "base/loop.h"
 
 #include <setjmp.h>
 #include <signal.h>

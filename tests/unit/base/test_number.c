@@ -1,6 +1,6 @@
 /* number and hash: the two smallest parts of base. */
-#include "hash.h"
-#include "number.h"
+#include "base/hash.h"
+#include "base/number.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* pass: lists of descriptors with holes arrive as they were sent. */
-#include "pass.h"
+#include "base/file/pass.h"
 
 #include <errno.h>
 #include <setjmp.h>

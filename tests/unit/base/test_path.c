@@ -1,5 +1,5 @@
 /* path: the usual places, and files read and written whole. */
-#include "path.h"
+#include "base/file/path.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* plain: names from inside that may be made outside. */
-#include "plain.h"
+#include "base/file/plain.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "own.h"
+#include "base/own.h"
 
 #include <cmocka.h>
 

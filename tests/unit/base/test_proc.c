@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "proc.h"
+#include "base/proc.h"
 
 #include <cmocka.h>
 

@@ -1,5 +1,5 @@
 /* refcount: exactly one holder is the last, whatever the threads do. */
-#include "refcount.h"
+#include "base/refcount.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* sha256: the examples of FIPS 180-4, and every length around a block. */
-#include "sha256.h"
+#include "base/sha256.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

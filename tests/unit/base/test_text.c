@@ -1,5 +1,5 @@
 /* text: what is UTF-8, what is not, and what becomes of it. */
-#include "text.h"
+#include "base/text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

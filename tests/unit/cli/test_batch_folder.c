@@ -1,5 +1,5 @@
 /* batch_folder: names of folders for ids that somebody else chose. */
-#include "batch_folder.h"
+#include "cli/batch/folder.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plain.h"
+#include "base/file/plain.h"
 
 #include <cmocka.h>
 

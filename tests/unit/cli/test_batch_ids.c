@@ -1,5 +1,5 @@
 /* batch_ids: a set of texts. */
-#include "batch_ids.h"
+#include "cli/batch/ids.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

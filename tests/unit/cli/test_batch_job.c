@@ -1,5 +1,5 @@
 /* batch_job: a line is a job, or says what is wrong with it. */
-#include "batch_job.h"
+#include "cli/batch/job.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* batch_lines: lines of a file, one at a time. */
-#include "batch_lines.h"
+#include "cli/batch/lines.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

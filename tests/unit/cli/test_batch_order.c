@@ -1,5 +1,5 @@
 /* batch_order: results wait for those before them, within bounds. */
-#include "batch_order.h"
+#include "cli/batch/order.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

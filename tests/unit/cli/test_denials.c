@@ -1,7 +1,7 @@
 /*
  * denials: a result's refusals as lines for a terminal.
  */
-#include "denials.h"
+#include "cli/report/denials.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

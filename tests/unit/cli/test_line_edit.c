@@ -1,5 +1,5 @@
 /* line_edit: what keys make of a line, and what the terminal shows of it. */
-#include "line_edit.h"
+#include "cli/repl/line_edit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* line_text: foreign text that stays on its line and looks like nothing else.
  */
-#include "line_text.h"
+#include "cli/report/line_text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

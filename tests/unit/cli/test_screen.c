@@ -1,5 +1,5 @@
 /* screen: what of a program's output may reach a terminal. */
-#include "screen.h"
+#include "cli/report/screen.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

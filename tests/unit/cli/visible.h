@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "text.h"
+#include "base/text.h"
 
 /* The length of the colour code at `s`, 0 if there is none. */
 static inline size_t

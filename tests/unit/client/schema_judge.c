@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema.h"
+#include "client/tools/schema.h"
 
 static const char *
 judge(const char *line)

@@ -1,6 +1,6 @@
 /* artifacts: what a keeper sends is written below one folder, and nowhere else.
  */
-#include "artifacts.h"
+#include "client/files/artifacts.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -12,8 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "file_head.h"
-#include "path.h"
+#include "base/file/path.h"
+#include "wire/file_head.h"
 
 #include <cmocka.h>
 

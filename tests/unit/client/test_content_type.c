@@ -1,5 +1,5 @@
 /* content_type: what a file seems to be. */
-#include "content_type.h"
+#include "client/files/content_type.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "own.h"
+#include "base/own.h"
 
 #include <cmocka.h>
 

@@ -1,5 +1,5 @@
 /* displays: what arrives in pieces becomes JSON, whatever the code has sent. */
-#include "displays.h"
+#include "client/displays.h"
 
 #include <jansson.h>
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record.h"
+#include "wire/record.h"
 
 #include <cmocka.h>
 

@@ -1,6 +1,6 @@
 /* file_answer: what a session says of its files becomes an answer, or is no
    answer. */
-#include "file_answer.h"
+#include "client/files/file_answer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "file_task.h"
+#include "client/files/file_task.h"
 
 #include <cmocka.h>
 

@@ -1,6 +1,6 @@
 /* result_view: the output, the rows of the plan and the keeper's members become
    one result, or an error where anything is missing. */
-#include "result_view.h"
+#include "client/result_view.h"
 
 #include <jansson.h>
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "result_member.h"
+#include "wire/result_member.h"
 
 #define BYTES(text) (text), sizeof(text) - 1
 

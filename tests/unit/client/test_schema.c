@@ -1,5 +1,5 @@
 /* schema: which schemas are accepted, and which values fit them. */
-#include "schema.h"
+#include "client/tools/schema.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "buf.h"
+#include "base/buf.h"
 
 #include <cmocka.h>
 

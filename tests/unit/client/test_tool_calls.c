@@ -1,5 +1,5 @@
 /* tool_calls: who is called with what, who is asked, and when answers count. */
-#include "tool_calls.h"
+#include "client/tools/calls.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "call_head.h"
+#include "wire/call_head.h"
 
 #include <cmocka.h>
 

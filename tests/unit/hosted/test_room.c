@@ -1,6 +1,6 @@
 /* room: what a table of rooms does when nobody can open a session, and the
    files that rooms leave. Sessions that live: tests/e2e/test_serve.py. */
-#include "room.h"
+#include "hosted/room.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 /* tenants: who runs next, and who may hold how much. */
-#include "tenants.h"
+#include "hosted/tenants.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* body: bodies of requests, whole and in pieces of any size. */
-#include "body.h"
+#include "http/body.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

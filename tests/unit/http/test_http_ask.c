@@ -1,5 +1,5 @@
 /* http_ask: whom a request to a proxy is for. */
-#include "http_ask.h"
+#include "http/ask.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* http_head: the host of a request. */
-#include "http_head.h"
+#include "http/head.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

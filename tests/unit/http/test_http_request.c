@@ -1,5 +1,5 @@
 /* http_request: one request, its head anew and its body to the end. */
-#include "http_request.h"
+#include "http/request.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

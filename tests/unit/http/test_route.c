@@ -1,5 +1,5 @@
 /* route: which row answers which path, and how paths are decoded. */
-#include "route.h"
+#include "http/route.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* tls: both of a proxy's ends, and the certificates that it shows to code. */
-#include "tls.h"
+#include "http/tls.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,11 +9,11 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "tls_ends.h"
+#include "proxy/credential/tls_ends.h"
 /* Behind error.h, whose fail() it takes. */
 #include <cmocka.h>
 
-#include "authority.h"
+#include "proxy/credential/authority.h"
 
 #define HOST "api.example.com"
 

@@ -1,5 +1,5 @@
 /* tls_hello: the name in a client's first words. */
-#include "tls_hello.h"
+#include "http/tls_hello.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

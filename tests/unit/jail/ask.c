@@ -1,6 +1,6 @@
 #include "ask.h"
 
-#include "own.h"
+#include "base/own.h"
 #include "syscall_names.h"
 
 #include <inttypes.h>

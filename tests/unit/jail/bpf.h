@@ -11,7 +11,7 @@
 #ifndef REMIT_TEST_BPF_H
 #define REMIT_TEST_BPF_H
 
-#include "filter.h"
+#include "jail/seccomp/filter.h"
 
 #include <linux/seccomp.h>
 #include <stdbool.h>

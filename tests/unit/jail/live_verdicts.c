@@ -17,7 +17,7 @@
  * change more than the child, are in the table below. The output is TAP.
  */
 #include "ask.h"
-#include "own.h"
+#include "base/own.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -2,7 +2,7 @@
  * cgroup: what is read of a run's groups and what its process writes to, on
  * folders that only look like groups.
  */
-#include "cgroup_stock.h"
+#include "jail/cgroup/stock.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  * copy: what code can make in its folders is there again in the copy, and what
  * it cannot make is an error.
  */
-#include "copy.h"
+#include "jail/mount/copy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-#include "own.h"
-#include "sweep.h"
+#include "base/own.h"
+#include "jail/mount/sweep.h"
 
 static char folder[64];
 static int top = -1, from = -1, to = -1;

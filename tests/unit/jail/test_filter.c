@@ -4,7 +4,7 @@
  * decide is in test_filter_arguments.c, what the kernel makes of the programs
  * in live_verdicts.c.
  *
- *	test_filter FILE            test; FILE is tests/unit/verdicts.txt
+ *	test_filter FILE            test; FILE is tests/unit/jail/verdicts.txt
  *	test_filter --write FILE    write FILE anew. Read the difference before
  *	                            you commit it: it is the change of policy.
  *
@@ -18,7 +18,7 @@
  * "arguments" means that these decide.
  */
 #include "ask.h"
-#include "own.h"
+#include "base/own.h"
 
 #include <linux/audit.h>
 #include <setjmp.h>

@@ -4,7 +4,7 @@
  * expect() asks both architectures.
  */
 #include "ask.h"
-#include "own.h"
+#include "base/own.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>

@@ -3,7 +3,7 @@
  * filter then takes away.
  */
 #include "ask.h"
-#include "own.h"
+#include "base/own.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
  * protocol, and which options may be set on them.
  */
 #include "ask.h"
-#include "own.h"
+#include "base/own.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

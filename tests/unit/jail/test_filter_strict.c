@@ -3,7 +3,7 @@
  * counts, and nothing else does.
  */
 #include "ask.h"
-#include "own.h"
+#include "base/own.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -3,7 +3,7 @@
  * builds nothing, and reaches nobody from the empty network it is in.
  */
 #include "ask.h"
-#include "own.h"
+#include "base/own.h"
 
 #include <linux/sched.h>
 #include <setjmp.h>

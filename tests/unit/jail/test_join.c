@@ -1,5 +1,5 @@
 /* join: only a process with one thread may fork a jail's code. */
-#include "join.h"
+#include "jail/lock/join.h"
 
 #include <pthread.h>
 #include <setjmp.h>

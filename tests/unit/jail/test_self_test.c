@@ -3,7 +3,7 @@
  * one that is another's. Without namespaces, so what only they keep is left
  * out.
  */
-#include "self_test.h"
+#include "jail/lock/self_test.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "filter.h"
+#include "jail/seccomp/filter.h"
 
 #define NO_FILTER FILTER_VARIANTS
 #define NOTICED	  1

@@ -1,7 +1,7 @@
 /*
  * sweep: whatever code makes in a folder, it can be removed.
  */
-#include "sweep.h"
+#include "jail/mount/sweep.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "own.h"
+#include "base/own.h"
 
 static char folder[64];
 static int top = -1;

@@ -2,7 +2,7 @@
  * workspace: a folder with a lock is left alone, one without is removed, and
  * nothing outside of it is touched.
  */
-#include "workspace.h"
+#include "jail/mount/workspace.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

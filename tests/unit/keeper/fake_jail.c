@@ -5,13 +5,13 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "cgroup_home.h"
-#include "discover.h"
-#include "ground.h"
-#include "mould.h"
-#include "probe.h"
-#include "workspace.h"
-#include "zygote.h"
+#include "jail/cgroup/home.h"
+#include "jail/mount/ground.h"
+#include "jail/mount/mould.h"
+#include "jail/mount/workspace.h"
+#include "jail/probe/discover.h"
+#include "jail/probe/probe.h"
+#include "jail/zygote.h"
 
 #define FIRST_PID 4200000 /* above pid_max: nobody's */
 

@@ -7,7 +7,7 @@
 #ifndef REMIT_TEST_FAKE_JAIL_H
 #define REMIT_TEST_FAKE_JAIL_H
 
-#include "jail.h"
+#include "jail/jail.h"
 
 #define FAKE_JAILS 64
 

@@ -6,9 +6,9 @@
 #define REMIT_TEST_KEEPER_WORLD_H
 
 #include "fake_jail.h"
-#include "keeper.h"
-#include "pool.h"
-#include "session.h"
+#include "keeper/keeper.h"
+#include "keeper/pool/pool.h"
+#include "keeper/session/session.h"
 
 struct world {
 	struct keeper *keeper;

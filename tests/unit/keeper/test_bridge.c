@@ -1,5 +1,5 @@
 /* bridge: calls and answers are passed on within their limits, or answered. */
-#include "bridge.h"
+#include "keeper/session/bridge.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "call_head.h"
-#include "record.h"
+#include "wire/call_head.h"
+#include "wire/record.h"
 
 #include <cmocka.h>
 

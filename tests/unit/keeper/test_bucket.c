@@ -1,7 +1,7 @@
 /*
  * bucket: a number at once, then a steady rate, by whatever clock it is given.
  */
-#include "bucket.h"
+#include "keeper/pool/bucket.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

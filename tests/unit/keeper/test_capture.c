@@ -1,5 +1,5 @@
 /* capture: what is kept, what is counted, and when it is too much. */
-#include "capture.h"
+#include "keeper/output/capture.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

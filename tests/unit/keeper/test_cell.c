@@ -2,7 +2,7 @@
  * cell: what a job may say, of a run and of a cell; and that nothing of one
  * cell is left when it is reset.
  */
-#include "cell.h"
+#include "keeper/session/cell.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * cell_clock: deadlines, and how they move while the code waits for the host.
  * Time is what the test says it is.
  */
-#include "cell_clock.h"
+#include "keeper/session/cell_clock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* claim: what a hostile process may say about itself, and what is made of it.
  */
-#include "claim.h"
+#include "keeper/output/claim.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "own.h"
-#include "record.h"
+#include "base/own.h"
+#include "wire/record.h"
 
 #include <cmocka.h>
 

@@ -1,5 +1,5 @@
 /* commit: a layer that an adversary has filled, and a folder of the host. */
-#include "commit.h"
+#include "keeper/commit/commit.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
-#include "record.h"
+#include "wire/record.h"
 
 #include <cmocka.h>
 

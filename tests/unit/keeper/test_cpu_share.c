@@ -2,7 +2,7 @@
  * cpu_share: the weights that tenants' programs get, in directories that only
  * look like groups.
  */
-#include "cpu_share.h"
+#include "keeper/pool/cpu_share.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

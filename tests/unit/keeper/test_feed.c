@@ -1,5 +1,5 @@
 /* feed: standard input into a pipe that may be full, slow or closed. */
-#include "feed.h"
+#include "keeper/output/feed.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* harvest: what leaves a folder that an adversary has filled. */
-#include "harvest.h"
+#include "keeper/output/harvest.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "file_head.h"
-#include "text.h"
+#include "base/text.h"
+#include "wire/file_head.h"
 
 #include <cmocka.h>
 

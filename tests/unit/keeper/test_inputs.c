@@ -1,5 +1,5 @@
 /* inputs: which files may come with a job, and how they go on. */
-#include "inputs.h"
+#include "keeper/session/inputs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "file_head.h"
+#include "wire/file_head.h"
 
 #include <cmocka.h>
 

@@ -1,5 +1,5 @@
 /* journal: the last runs, and never more. */
-#include "journal.h"
+#include "keeper/audit/journal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* network: a run's hosts in its result. */
-#include "network.h"
+#include "keeper/output/network.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
  * again, each time with another allocation that fails. And who is served by a
  * pool, and how.
  */
-#include "pool.h"
+#include "keeper/pool/pool.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -14,8 +14,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "keeper/pool/nursery.h"
 #include "keeper_world.h"
-#include "nursery.h"
 
 /* Before cmocka takes the name for a macro. */
 static int (*const fail_with)(struct remit_error *, enum remit_code,

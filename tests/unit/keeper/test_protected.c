@@ -1,5 +1,5 @@
 /* protected: names that code in a jail must not plant outside. */
-#include "protected.h"
+#include "keeper/commit/protected.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * result: written as text, so every kind of ending is read back as JSON, and
  * compared with what the verdict and the usage say.
  */
-#include "result.h"
+#include "keeper/output/result.h"
 
 #include <jansson.h>
 #include <setjmp.h>
@@ -12,9 +12,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "pool.h"
-#include "record.h"
-#include "result_member.h"
+#include "keeper/pool/pool.h"
+#include "wire/record.h"
+#include "wire/result_member.h"
 
 /* Before cmocka takes the name for a macro. */
 static int (*const fail_with)(struct remit_error *, enum remit_code,

@@ -3,10 +3,10 @@
  * client's socket and the real loop; then the same again, each time with
  * another allocation that fails.
  *
- * What leaves a jail (harvest.h, session_committer.h) is faked here: it ends
- * when the test says so.
+ * What leaves a jail (harvest.h, keeper/session/committer.h) is faked here: it
+ * ends when the test says so.
  */
-#include "session.h"
+#include "keeper/session/session.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -19,10 +19,10 @@
 #include <sys/wait.h>
 
 #include "fake_jail.h"
-#include "harvest.h"
+#include "keeper/output/harvest.h"
+#include "keeper/pool/pool.h"
+#include "keeper/session/part.h"
 #include "keeper_world.h"
-#include "pool.h"
-#include "session_part.h"
 
 /* Before cmocka takes the name for a macro. */
 static int (*const fail_with)(struct remit_error *, enum remit_code,

@@ -2,7 +2,7 @@
  * session_committer: its report is taken whole or not at all, whatever becomes
  * of the process. What a commit writes is in test_commit.c.
  */
-#include "session_committer.h"
+#include "keeper/session/committer.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "record.h"
+#include "wire/record.h"
 
 struct world {
 	struct loop loop;

@@ -2,7 +2,7 @@
  * session_queue: the most urgent event comes first, each once, and the work is
  * deferred to the loop.
  */
-#include "session_queue.h"
+#include "keeper/session/queue.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

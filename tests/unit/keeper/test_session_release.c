@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "keeper/session/part.h"
 #include "keeper_world.h"
-#include "session_part.h"
 
 #include <cmocka.h>
 

@@ -2,7 +2,7 @@
  * session_state: every transition that may be, and no other; the table is the
  * one that ARCHITECTURE.md prints.
  */
-#include "session_state.h"
+#include "keeper/session/state.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * shelf: what an installation leaves is found again whole or not at all,
  * whatever it says about itself.
  */
-#include "shelf.h"
+#include "keeper/packages/shelf.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,10 +17,10 @@
 
 #include <cmocka.h>
 
-#include "field.h"
-#include "record.h"
-#include "shelf_make.h"
-#include "sweep.h"
+#include "jail/mount/sweep.h"
+#include "keeper/packages/shelf_make.h"
+#include "policy/fields/field.h"
+#include "wire/record.h"
 
 static char cache[] = "/tmp/remit-test-shelf-XXXXXX";
 static const struct interpreter python = { .executable = "/usr/bin/python3",

@@ -1,5 +1,5 @@
 /* task: what the runner in the jail is told. */
-#include "task.h"
+#include "keeper/session/task.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record.h"
+#include "wire/record.h"
 
 #include <cmocka.h>
 

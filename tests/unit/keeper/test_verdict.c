@@ -2,8 +2,8 @@
  * verdict: facts come from the kernel, claims come from the code. All
  * combinations of both are tried, and what must hold is asked of each.
  */
-#include "own.h"
-#include "verdict.h"
+#include "base/own.h"
+#include "keeper/output/verdict.h"
 
 #include <setjmp.h>
 #include <signal.h>

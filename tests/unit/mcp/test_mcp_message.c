@@ -1,5 +1,5 @@
 /* mcp_message: what is taken for a message, and which code says why not. */
-#include "mcp_message.h"
+#include "mcp/message.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "buf.h"
+#include "base/buf.h"
 
 #include <cmocka.h>
 
-#include "json_shape.h"
+#include "base/json_shape.h"
 
 #define HEAD "{\"jsonrpc\":\"2.0\","
 

@@ -1,5 +1,5 @@
 /* mcp_tool: what each revision of the protocol is told of the tools. */
-#include "mcp_tool.h"
+#include "mcp/tool.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "schema.h"
+#include "client/tools/schema.h"
 
 #include <cmocka.h>
 

@@ -1,5 +1,5 @@
 /* credential: entries of credentials, and what they are for. */
-#include "credential.h"
+#include "policy/rules/credential.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

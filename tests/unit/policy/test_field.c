@@ -1,5 +1,5 @@
 /* field: the table itself, and single values from text and from JSON. */
-#include "field.h"
+#include "policy/fields/field.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

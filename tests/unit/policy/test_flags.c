@@ -1,5 +1,5 @@
 /* flags: the command line form of a policy, and the texts made from it. */
-#include "flags.h"
+#include "policy/fields/flags.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

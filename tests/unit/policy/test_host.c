@@ -1,5 +1,5 @@
 /* host: the facts survive the cache, and nothing else is taken for them. */
-#include "host.h"
+#include "policy/host.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

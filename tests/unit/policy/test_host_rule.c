@@ -1,5 +1,5 @@
 /* host_rule: entries of network_allow. */
-#include "host_rule.h"
+#include "policy/rules/host_rule.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

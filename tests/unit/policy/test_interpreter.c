@@ -1,5 +1,5 @@
 /* interpreter: which Pythons are taken, and what their answer must say. */
-#include "interpreter.h"
+#include "policy/interpreter.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

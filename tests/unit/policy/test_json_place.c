@@ -1,6 +1,6 @@
 /* json_place: the lines of keys. */
-#include "json_place.h"
-#include "own.h"
+#include "base/own.h"
+#include "policy/json_place.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,8 +3,8 @@
  * memory_bytes. Checked with the kernel's own costs as lower bounds, not with
  * the constants of the code.
  */
-#include "field.h"
-#include "memory_bound.h"
+#include "policy/fields/field.h"
+#include "policy/plan/memory_bound.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

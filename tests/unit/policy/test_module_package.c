@@ -1,5 +1,5 @@
 /* module_package: which package has a module, and which modules have none. */
-#include "module_package.h"
+#include "policy/rules/module_package.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "package_rule.h"
+#include "policy/rules/package_rule.h"
 
 #include <cmocka.h>
 

@@ -1,5 +1,5 @@
 /* options: one loop, its errors, and the texts made from the tables. */
-#include "options.h"
+#include "policy/fields/options.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "list.h"
+#include "base/list.h"
 
 /* After the headers that declare fail(), which cmocka makes a macro. */
 #include <cmocka.h>

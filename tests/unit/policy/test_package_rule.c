@@ -1,5 +1,5 @@
 /* package_rule: what may be named as a package, and where it comes from. */
-#include "package_rule.h"
+#include "policy/rules/package_rule.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* policy: documents, presets and files. */
-#include "field.h"
-#include "policy.h"
+#include "policy/fields/field.h"
+#include "policy/policy.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* policy_edit: a document with one grant more, and the rest as it was. */
-#include "policy_edit.h"
+#include "policy/edit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* policy: documents that are refused, with place and reason. */
-#include "field.h"
-#include "policy.h"
+#include "policy/fields/field.h"
+#include "policy/policy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* policy_within: what is more than another policy allows, field by field. */
-#include "policy_within.h"
+#include "policy/within.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "field.h"
+#include "policy/fields/field.h"
 
 #include <cmocka.h>
 

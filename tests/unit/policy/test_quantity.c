@@ -1,5 +1,5 @@
 /* quantity: what is a size, a time or a count, and what is not. */
-#include "quantity.h"
+#include "policy/quantity.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 #ifndef REMIT_TEST_TRIAL_H
 #define REMIT_TEST_TRIAL_H
 
-#include "plan.h"
+#include "policy/plan/plan.h"
 
 #define MIB (UINT64_C(1) << 20)
 

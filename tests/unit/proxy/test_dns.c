@@ -1,5 +1,5 @@
 /* dns: questions of a jail, and what resolvers answer. */
-#include "dns.h"
+#include "proxy/dns/dns.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* flow: what comes out is what went in, by the buffer and by the pipe. */
-#include "flow.h"
+#include "proxy/flow.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* ledger: what a proxy writes down, and what is believed of it. */
-#include "ledger.h"
+#include "proxy/ledger.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

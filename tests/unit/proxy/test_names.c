@@ -1,5 +1,5 @@
 /* names: an address inside for each name. */
-#include "names.h"
+#include "proxy/dns/names.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

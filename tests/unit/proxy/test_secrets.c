@@ -1,5 +1,5 @@
 /* secrets: they come by a memfd and are found by name, or are refused. */
-#include "secrets.h"
+#include "proxy/credential/secrets.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "credential.h"
+#include "policy/rules/credential.h"
 
 static int
 file_of(const void *bytes, size_t len)

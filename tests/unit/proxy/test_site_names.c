@@ -1,5 +1,5 @@
 /* site_names: resolv.conf and hosts of this machine. */
-#include "site_names.h"
+#include "proxy/dns/site_names.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* e2b_multipart: the files of a form, and forms that are none. */
-#include "e2b_multipart.h"
+#include "serve/e2b/files/multipart.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* e2b_policy: what clients wish becomes a policy, or is refused. */
-#include "e2b_policy.h"
+#include "serve/e2b/policy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

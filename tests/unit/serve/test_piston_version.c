@@ -1,5 +1,5 @@
 /* piston_version: which selectors mean a version. */
-#include "piston_version.h"
+#include "serve/compat/piston_version.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

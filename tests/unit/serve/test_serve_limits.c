@@ -1,5 +1,5 @@
 /* serve_limits: what is chosen for a machine, and what it adds up to. */
-#include "serve_limits.h"
+#include "serve/limits.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

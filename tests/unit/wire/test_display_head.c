@@ -1,5 +1,5 @@
 /* display_head: what goes before the bytes of a value or a display. */
-#include "display_head.h"
+#include "wire/display_head.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "buf.h"
-#include "record.h"
+#include "base/buf.h"
+#include "wire/record.h"
 
 #include <cmocka.h>
 

@@ -1,5 +1,5 @@
 /* file_head: what goes before the bytes of a file. */
-#include "file_head.h"
+#include "wire/file_head.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

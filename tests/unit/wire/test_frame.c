@@ -1,5 +1,5 @@
 /* frame: every rule of the table, from every side. */
-#include "frame.h"
+#include "wire/frame.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* link: frames over a real socket that is slow, full or dead. */
-#include "link.h"
+#include "wire/link.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* record: key NUL value NUL, and nothing else. */
-#include "record.h"
+#include "wire/record.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

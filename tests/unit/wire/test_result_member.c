@@ -1,5 +1,5 @@
 /* result_member: the table of members is the one that docs/result.md shows. */
-#include "result_member.h"
+#include "wire/result_member.h"
 
 #include <jansson.h>
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "own.h"
+#include "base/own.h"
 
 static const char *
 word_of(enum result_source source)

@@ -1,6 +1,6 @@
 /* status: the names and exit codes that users write scripts against. */
-#include "own.h"
-#include "status.h"
+#include "base/own.h"
+#include "wire/status.h"
 
 #include <setjmp.h>
 #include <signal.h>

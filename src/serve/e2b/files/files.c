@@ -1,11 +1,11 @@
-#include "e2b_files.h"
+#include "serve/e2b/files/files.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "e2b_connect.h"
-#include "e2b_watch.h"
-#include "text.h"
+#include "base/text.h"
+#include "serve/e2b/connect.h"
+#include "serve/e2b/files/watch.h"
 
 /* ---- in turn with the cells ---- */
 

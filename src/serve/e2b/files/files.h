@@ -5,8 +5,8 @@
 #ifndef REMIT_E2B_FILES_H
 #define REMIT_E2B_FILES_H
 
-#include "e2b_multipart.h"
-#include "e2b_part.h"
+#include "serve/e2b/files/multipart.h"
+#include "serve/e2b/part.h"
 
 /* A request that waits for files. */
 struct filing {
@@ -17,7 +17,7 @@ struct filing {
 	struct multipart form;
 	size_t next; /* file of the form */
 	json_t *made;
-	struct watcher *watcher; /* of a stream (e2b_watch.c) */
+	struct watcher *watcher; /* of a stream (serve/e2b/files/watch.c) */
 	/* Called with the answer, by the worker; replies, or not yet. */
 	void (*on_answer)(struct filing *f,
 			  const struct remit_file_answer *answer);
@@ -41,7 +41,7 @@ void filing_begin(struct filing *f);
 /* {"name", "type", "path", ...} as envd writes an entry. */
 json_t *filing_entry(const struct remit_file_entry *e);
 
-/* The routes of the filesystem service (e2b_filesystem.c). */
+/* The routes of the filesystem service (serve/e2b/files/filesystem.c). */
 void e2b_stat(struct exchange *x);
 void e2b_list_dir(struct exchange *x);
 void e2b_make_dir(struct exchange *x);

@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "e2b_connect.h"
-#include "e2b_files.h"
+#include "serve/e2b/connect.h"
+#include "serve/e2b/files/files.h"
 
 static void
 fail_call(struct filing *f, const struct remit_error *err)

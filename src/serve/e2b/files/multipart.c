@@ -1,4 +1,4 @@
-#include "e2b_multipart.h"
+#include "serve/e2b/files/multipart.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "own.h"
+#include "base/own.h"
 
 #define MULTIPART_FILES_MAX 256
 

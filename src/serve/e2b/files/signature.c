@@ -1,12 +1,12 @@
-#include "e2b_signature.h"
+#include "serve/e2b/files/signature.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "base64.h"
-#include "number.h"
-#include "sha256.h"
+#include "base/base64.h"
+#include "base/number.h"
+#include "base/sha256.h"
 
 static int
 hex(char c)

@@ -7,7 +7,7 @@
 #ifndef REMIT_E2B_SIGNATURE_H
 #define REMIT_E2B_SIGNATURE_H
 
-#include "exchange.h"
+#include "serve/exchange.h"
 
 /* Of this request for /files, for a sandbox with this token, and still good. */
 bool e2b_signature_is_right(const struct exchange *x, const char *token);

@@ -1,8 +1,8 @@
-#include "e2b_snapshot.h"
+#include "serve/e2b/files/snapshot.h"
 
 #include <string.h>
 
-#include "text.h"
+#include "base/text.h"
 
 static int
 by_name(const void *a, const void *b)

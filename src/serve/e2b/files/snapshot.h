@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "error.h"
+#include "base/error.h"
 
 struct snapshot {
 	struct snapshot_row {

@@ -1,10 +1,10 @@
-#include "e2b_watch.h"
+#include "serve/e2b/files/watch.h"
 
 #include <string.h>
 
-#include "e2b_connect.h"
-#include "e2b_files.h"
-#include "e2b_snapshot.h"
+#include "serve/e2b/connect.h"
+#include "serve/e2b/files/files.h"
+#include "serve/e2b/files/snapshot.h"
 
 #define STREAM "application/connect+json"
 /* {"keepalive":{}} in its envelope. */

@@ -6,7 +6,7 @@
 #ifndef REMIT_E2B_WATCH_H
 #define REMIT_E2B_WATCH_H
 
-#include "exchange.h"
+#include "serve/exchange.h"
 
 /* Of one sandbox. */
 #define WATCHERS_MAX 8
