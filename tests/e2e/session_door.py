@@ -35,7 +35,7 @@ DEAF_MS = 2000
 UNTIL_INTERRUPTED = """
 import time
 try:
-    print('begun', flush=True)
+    print('begun\\n', end='', flush=True)
     while True: time.sleep(60)
 except KeyboardInterrupt:
     print('interrupted')

@@ -173,11 +173,13 @@ empty_stdin(struct session *s)
 		left -= (size_t)n < left ? (size_t)n : left;
 }
 
-/* All of it but what the jail itself carries over. */
+/* All of it but what the jail itself carries over: what it has used before
+   counts neither for the next cell nor for what this one has left running. */
 static void
 forget_cell(struct session *s)
 {
 	char *tenant = take_ptr(&s->cell.tenant);
+	uint64_t cpu_before_us = s->cell.cpu_before_us;
 	bool stirred = s->cell.stirred;
 
 	empty_stdin(s);
@@ -192,6 +194,7 @@ forget_cell(struct session *s)
 	cell_make_id(s->cell.id);
 	s->cell.tenant = tenant;
 	s->cell.stirred = stirred;
+	s->cell.cpu_before_us = cpu_before_us;
 	s->cell.facts.cpu_limit_ms = session_cpu_limit_ms(s);
 	/* What is still to come of a display is not part of the next cell. */
 	s->display.dropped = true;

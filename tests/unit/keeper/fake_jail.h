@@ -16,6 +16,7 @@ struct fake_jail {
 	pid_t init, run;
 	int channel, lifeline; /* the other ends */
 	int out, err;
+	uint64_t cpu_us; /* that the code has used */
 	bool killed;
 	unsigned interrupts, stops, goes;
 };

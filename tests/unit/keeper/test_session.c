@@ -551,6 +551,41 @@ memory_may_fail_at_any_allocation_of_any_event(void **state)
 	assert_int_equal(count_fds(), before);
 }
 
+/* Used by a cell that is over, and by one that was before it. */
+static void
+processor_time_is_each_cell_s_own(void **state)
+{
+	const uint64_t most = 29 * 1000000ull; /* of the 30 s of cpu_seconds */
+	struct world *w = world_new();
+
+	(void)state;
+	to_cell_running(w);
+	for (int i = 1; i <= 3; i++) {
+		jail_of(w)->cpu_us += most;
+		code_says_end(w);
+		settle(w);
+		assert_int_equal(w->session->state, SESSION_IDLE);
+		/* The clock looks at what the cell has left running. */
+		w->session->clock.cpu_check_us = 1;
+		loop_set_timer(&w->keeper->loop, &w->session->timer, 1);
+		settle(w);
+		assert_int_equal(w->session->loss.code, REMIT_OK);
+		ask(w, FRAME_JOB, cell, sizeof(cell));
+		ASK(w, FRAME_START, "");
+		settle(w);
+		assert_int_equal(w->session->state, SESSION_RUNNING);
+	}
+	/* What a cell has left running pays with the jail. */
+	code_says_end(w);
+	settle(w);
+	jail_of(w)->cpu_us += 2 * most;
+	w->session->clock.cpu_check_us = 1;
+	loop_set_timer(&w->keeper->loop, &w->session->timer, 1);
+	settle(w);
+	assert_int_equal(w->session->loss.code, REMIT_E_REFUSED);
+	world_free(w);
+}
+
 static void
 an_illegal_transition_aborts_where_tests_run(void **state)
 {
@@ -580,6 +615,7 @@ main(void)
 			every_event_in_every_state_leads_where_the_table_says),
 		cmocka_unit_test(
 			memory_may_fail_at_any_allocation_of_any_event),
+		cmocka_unit_test(processor_time_is_each_cell_s_own),
 		cmocka_unit_test(an_illegal_transition_aborts_where_tests_run),
 	};
 
