@@ -13,7 +13,7 @@ from leftovers import gone, name_of, processes, workspaces
 from shared_keeper import family, kill
 from waiting import PATIENCE, until
 
-TABLE = (ROOT / "src" / "jail" / "step.c").read_text()
+TABLE = (ROOT / "src" / "jail" / "lock" / "step.c").read_text()
 ROWS = re.findall(r'\[STEP_(?!READY)\w+\] =\s*\{\s*"([^"]+)",\s*(STAGE_\w+)', TABLE)
 STEPS = [name for name, _ in ROWS]
 # A zygote's child carries these out too; the order is read by cold ones only.
