@@ -161,7 +161,7 @@ def test_the_lines_that_a_keeper_can_reach_are_those_of_the_document():
     figures = json.loads(shown.stdout)
     reached = figures["reached"]
     assert not [folder for folder in figures["program"] if folder.startswith("bench")]
-    assert not [folder for folder in reached if re.match("src/(serve|mcp|room)", folder)]
+    assert not [folder for folder in reached if re.match("src/(serve|mcp|hosted)", folder)]
     named = re.search(r"^\| a keeper reaches \| ([\d,]+) \|", (ROOT / "ARCHITECTURE.md").read_text(), re.M)
     assert named, "ARCHITECTURE.md has the figure"
     wanted, found = int(named[1].replace(",", "")), sum(reached.values())
