@@ -66,19 +66,74 @@ keeper_is_full(const struct keeper *k)
 	return k->inmate_count >= KEEPER_INMATES_MAX - KEEPER_RUNNING_MAX;
 }
 
+static size_t
+count_pools(const struct keeper *k, const struct pool *like)
+{
+	size_t n = 0;
+
+	for (const struct pool *p = k->pools; p; p = p->next)
+		n += pool_has_tenant_of(p, like);
+	return n;
+}
+
+static size_t
+count_waiting(const struct keeper *k, const struct pool *like)
+{
+	size_t n = 0;
+
+	for (const struct pool *p = k->pools; p; p = p->next)
+		if (pool_has_tenant_of(p, like))
+			n += p->waiting_count;
+	return n;
+}
+
+/* Of those that may go: one of the tenant that has the most, and of these the
+   one that was not used for the longest time. So no tenant makes the starts of
+   another one cold. */
+static struct pool *
+choose_loser(const struct keeper *k, const struct pool *but,
+	     bool (*may_go)(const struct pool *p),
+	     size_t (*count)(const struct keeper *k, const struct pool *like))
+{
+	struct pool *loser = NULL;
+	size_t most = 0;
+
+	for (struct pool *p = k->pools; p; p = p->next) {
+		size_t n;
+
+		if (p == but || !may_go(p))
+			continue;
+		n = count(k, p);
+		if (!loser || n > most ||
+		    (n == most && p->used_us < loser->used_us)) {
+			loser = p;
+			most = n;
+		}
+	}
+	return loser;
+}
+
+static bool
+has_spare(const struct pool *p)
+{
+	return p->waiting_count && !p->wanting_count;
+}
+
+static bool
+is_unused(const struct pool *p)
+{
+	return !refcount_is_held(&p->users) || has_spare(p);
+}
+
 bool
 keeper_make_room(struct keeper *k, const struct pool *p)
 {
-	struct pool *oldest = NULL;
+	struct pool *loser = choose_loser(k, p, has_spare, count_waiting);
 
-	for (struct pool *q = k->pools; q; q = q->next)
-		if (q != p && q->waiting_count && !q->wanting_count &&
-		    (!oldest || q->used_us < oldest->used_us))
-			oldest = q;
-	if (!oldest)
+	if (!loser)
 		return false;
-	inmate_kill(oldest->waiting);
-	oldest->target = oldest->waiting_count;
+	inmate_kill(loser->waiting);
+	loser->target = loser->waiting_count;
 	return true;
 }
 
@@ -262,20 +317,15 @@ on_housekeeping(void *owner)
 void
 keeper_add_pool(struct keeper *k, struct pool *p)
 {
-	struct pool *oldest = NULL;
+	struct pool *loser = choose_loser(k, NULL, is_unused, count_pools);
 
 	p->used_us = loop_now_us();
-	for (struct pool *q = k->pools; q; q = q->next)
-		if (!refcount_is_held(&q->users) ||
-		    (q->waiting_count && !q->wanting_count))
-			if (!oldest || q->used_us < oldest->used_us)
-				oldest = q;
-	if (k->pool_count >= POOL_MAX && oldest) {
+	if (k->pool_count >= POOL_MAX && loser) {
 		/* Its inmates go first; it goes with the last of them. */
-		oldest->target = oldest->target_min = 0;
-		pool_empty(oldest);
-		free(oldest->alias);
-		oldest->alias = NULL;
+		loser->target = loser->target_min = 0;
+		pool_empty(loser);
+		free(loser->alias);
+		loser->alias = NULL;
 	}
 	p->next = k->pools;
 	k->pools = p;

@@ -123,7 +123,8 @@ const struct serve_limit serve_limits_table[] = {
 		.name = "policies for which jails are kept warm",
 		.scope = "keeper",
 		.value = LIMIT_POOLS,
-		.at = "the one goes that was not used for the longest time",
+		.at = "of the key with the most, the one goes that was not "
+		      "used for the longest time",
 	},
 	{
 		.name = "share of one key in the server's limits above",

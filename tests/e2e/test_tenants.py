@@ -272,6 +272,19 @@ def test_a_single_key_has_as_many_programs_as_the_keeper_has_places_for(remit):
             s.json("DELETE", f"/v1/sessions/{one}?drop=1")
 
 
+def test_ever_new_policies_of_one_key_leave_another_warm(remit):
+    with two_keys(remit) as (s, alice, bob):
+
+        def start(key: str, **policy) -> str:
+            return s.json("POST", "/v1/runs", {"code": "1", "policy": policy}, token=key)["start"]
+
+        until(lambda: start(bob) == "warm")
+        until(lambda: any(p["waiting"] for p in s.json("GET", "/v1/status")["pools"]))
+        for seconds in range(40):
+            start(alice, timeout=f"{seconds + 1}m")
+        assert start(bob) == "warm"
+
+
 # ---- bodies ----
 
 

@@ -51,7 +51,7 @@ check_benchmark() {
 	if remit bench --rounds 0 >stdout 2>stderr; then
 		fail "remit bench --rounds 0 succeeded"
 	fi
-	grep -q '^remit: --rounds needs a number' stderr ||
+	grep -q '^remit: --rounds must be a number' stderr ||
 		fail "remit bench does not find remit-bench: $(cat stderr)"
 }
 

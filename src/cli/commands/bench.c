@@ -14,12 +14,15 @@ run(int argc, char **argv)
 {
 	static const char *const places[] = { "remit-bench",
 					      "../libexec/remit-bench" };
+	struct bench_request request = { 0 };
 	own_mem char *own = NULL;
 	char path[PATH_MAX];
 	struct remit_error err;
 
-	(void)argc;
-	if (path_own_dir(&own, &err) < 0)
+	/* The benchmark reads them itself. Only here is it known which other
+	   command has an option. */
+	if (cli_parse(&command_bench, &request, argc, argv, &err) < 0 ||
+	    path_own_dir(&own, &err) < 0)
 		return cli_error(&err);
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		snprintf(path, sizeof(path), "%s/%s", own, places[i]);

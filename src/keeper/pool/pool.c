@@ -47,6 +47,7 @@ pool_free(struct pool *p)
 	policy_free(&p->policy);
 	free(p->enforcement);
 	free(p->alias);
+	free(p->tenant);
 	free(p->key);
 	free(p);
 }
@@ -530,11 +531,33 @@ grow(struct pool *p)
 	limit_foreign(p);
 }
 
+/* Without memory it counts for no tenant. */
+static void
+note_tenant(struct pool *p, const char *tenant)
+{
+	if (!tenant || p->is_common)
+		return;
+	if (!p->tenant)
+		p->tenant = strdup(tenant);
+	else
+		p->is_common = strcmp(p->tenant, tenant) != 0;
+}
+
+bool
+pool_has_tenant_of(const struct pool *p, const struct pool *other)
+{
+	const char *a = p->is_common ? NULL : p->tenant;
+	const char *b = other->is_common ? NULL : other->tenant;
+
+	return a && b ? !strcmp(a, b) : !a && !b;
+}
+
 int
 pool_serve(struct pool *p, struct session *s, struct remit_error *err)
 {
 	struct inmate *i = pop_waiting(p);
 
+	note_tenant(p, s->cell.tenant);
 	p->used_us = loop_now_us();
 	if (i) {
 		p->hits++;

@@ -43,6 +43,8 @@ struct pool {
 	char *key;   /* the whole policy, as text */
 	char *alias; /* the text of a door that last led here, or NULL */
 	size_t alias_len;
+	char *tenant;	/* whose programs it has served; NULL: of none */
+	bool is_common; /* it has served several tenants */
 
 	struct policy policy;
 	struct interpreter interpreter;
@@ -85,6 +87,8 @@ struct pool *pool_for(struct keeper *k, struct policy *p, struct shelf *shelf,
 		      const char *text, size_t len, enum pool_use use,
 		      struct remit_error *err);
 struct pool *pool_use(struct pool *p);
+/* Whether both count for one tenant when a pool has to go. */
+bool pool_has_tenant_of(const struct pool *p, const struct pool *other);
 void pool_drop(struct pool *p);
 
 /* Give the session an inmate, now or later (session_take), warm or cold. */

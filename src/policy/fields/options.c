@@ -289,11 +289,11 @@ set_path(const struct use *u, const char *text, const char **out,
 static int
 set_value(const struct parse *p, const struct use *u, const char *text)
 {
-	char *base = (char *)p->target + u->table->offset;
-	void *at = base + u->row->offset;
+	void *at;
 
 	if (!p->target)
 		return 0;
+	at = (char *)p->target + u->table->offset + u->row->offset;
 	switch (u->row->kind) {
 	case OPTION_FLAG:
 		*(bool *)at = true;

@@ -75,13 +75,13 @@ blame(const char *message)
 static int
 add_with(struct buf *out, json_t *doc, const char *name, const struct buf *list)
 {
-	json_auto_t *taken = doc;
+	json_auto_t *members = doc;
 	const char *key;
 	json_t *value;
 
-	if (!doc || buf_add(out, "{", 1) < 0)
+	if (!members || buf_add(out, "{", 1) < 0)
 		return -1;
-	json_object_foreach(doc, key, value)
+	json_object_foreach(members, key, value)
 	{
 		if (text_add_name(out, key) < 0 ||
 		    text_add_json(out, value) < 0)

@@ -560,6 +560,54 @@ a_pool_that_was_not_used_for_long_lets_its_workers_go(void **state)
 	world_free(w);
 }
 
+/* Of the pools that a keeper has, the one that a further pool drives out. */
+static int
+driven_out_of(struct pool *pools, size_t count)
+{
+	struct keeper *k = pools[0].keeper;
+	struct pool next = { .keeper = k };
+	int found = -1;
+
+	*k = (struct keeper){ .housekeeping.at_us = 1 };
+	for (size_t i = 0; i < count; i++) {
+		pools[i].next = i + 1 < count ? &pools[i + 1] : NULL;
+		pools[i].target = 1;
+		pools[i].keeper = k;
+	}
+	k->pools = pools;
+	k->pool_count = POOL_MAX;
+	keeper_add_pool(k, &next);
+	for (size_t i = 0; i < count; i++)
+		if (!pools[i].target) {
+			assert_int_equal(found, -1);
+			found = (int)i;
+		}
+	return found;
+}
+
+static void
+pool_of_the_tenant_with_the_most_goes_first(void **state)
+{
+	static struct keeper k;
+	struct pool pools[] = {
+		{ .keeper = &k, .tenant = "bob", .used_us = 1 },
+		{ .tenant = "alice", .used_us = 5 },
+		{ .tenant = "alice", .used_us = 3 },
+		{ .tenant = "carol", .used_us = 2 },
+	};
+
+	(void)state;
+	assert_int_equal(driven_out_of(pools, 4), 2);
+	/* One that served others as well is not hers. */
+	pools[2].is_common = true;
+	assert_int_equal(driven_out_of(pools, 4), 0);
+	for (int i = 0; i < 4; i++)
+		pools[i].tenant = NULL;
+	assert_int_equal(driven_out_of(pools, 4), 0);
+	pools[0].used_us = 9;
+	assert_int_equal(driven_out_of(pools, 4), 3);
+}
+
 int
 main(void)
 {
@@ -579,6 +627,7 @@ main(void)
 			after_failures_in_a_row_nothing_warm_is_built_for_a_while),
 		cmocka_unit_test(
 			a_pool_that_was_not_used_for_long_lets_its_workers_go),
+		cmocka_unit_test(pool_of_the_tenant_with_the_most_goes_first),
 	};
 
 	world_hook_memory();
