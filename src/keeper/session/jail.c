@@ -328,7 +328,10 @@ note_early_end(struct session *s)
 {
 	struct remit_error err;
 
-	if (s->state >= SESSION_RUNNING || !s->cell.facts.has_wait_status ||
+	/* A runner that has said what it found in the code may leave. */
+	if (s->state >= SESSION_RUNNING ||
+	    session_queue_has(&s->queue, SESSION_SAID) ||
+	    !s->cell.facts.has_wait_status ||
 	    !WIFEXITED(s->cell.facts.wait_status))
 		return;
 	fail(&err, REMIT_E_INTERNAL,

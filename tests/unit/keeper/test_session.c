@@ -20,6 +20,7 @@
 
 #include "fake_jail.h"
 #include "keeper/output/harvest.h"
+#include "keeper/output/result.h"
 #include "keeper/pool/pool.h"
 #include "keeper/session/part.h"
 #include "keeper_world.h"
@@ -103,11 +104,11 @@ int
 committer_finish(struct committer *c, struct loop *l, struct buf *changes,
 		 struct remit_error *err)
 {
-	static const char none[] = "\"changes\":[],\"changes_skipped\":[]";
+	static const char none[] = "changes\0[]\0changes_skipped\0[]";
 
 	(void)c;
 	(void)l;
-	return buf_add(changes, none, strlen(none)) < 0
+	return buf_add(changes, none, sizeof(none)) < 0
 		       ? fail_with(err, REMIT_E_MEMORY, "changes")
 		       : 0;
 }
@@ -551,6 +552,25 @@ memory_may_fail_at_any_allocation_of_any_event(void **state)
 	assert_int_equal(count_fds(), before);
 }
 
+/* The runner rejects the code and leaves; the keeper may see its end first. */
+static void
+rejection_is_read_after_the_end_of_the_runner(void **state)
+{
+	struct world *w = world_new();
+
+	(void)state;
+	to_checking(w);
+	assert_int_equal(w->session->state, SESSION_CHECKING);
+	say(w, FRAME_CHECKED, "name\0PolicyError", 17);
+	w->session->inmate->end =
+		(struct exit_report){ .wait_status = 1 << 8, .pid = 2 };
+	session_post(w->session, SESSION_CODE_ENDED);
+	settle(w);
+	assert_int_equal(w->session->cell.error.code, REMIT_OK);
+	assert_int_equal(result_status(w->session), STATUS_REJECTED);
+	world_free(w);
+}
+
 /* Used by a cell that is over, and by one that was before it. */
 static void
 processor_time_is_each_cell_s_own(void **state)
@@ -615,6 +635,7 @@ main(void)
 			every_event_in_every_state_leads_where_the_table_says),
 		cmocka_unit_test(
 			memory_may_fail_at_any_allocation_of_any_event),
+		cmocka_unit_test(rejection_is_read_after_the_end_of_the_runner),
 		cmocka_unit_test(processor_time_is_each_cell_s_own),
 		cmocka_unit_test(an_illegal_transition_aborts_where_tests_run),
 	};
