@@ -198,7 +198,7 @@ READY = f"({STEPS.index('STEP_READY')})"
 # A copy of the code's own making: locked as it must be, but for standard input, which it keeps.
 OWN_COPY = """
 def copy():
-    for fd in range(27, 31):
+    for fd in range(27, 32):
         try: os.write(fd, b'0')
         except OSError: pass
     for right in range(64): call(PRCTL, 24, right, 0, 0, 0)
@@ -279,7 +279,7 @@ def test_descriptors_sent_by_a_copy_do_not_stay_open(door, remit, count):
 
 def test_groups_of_a_copy_go_with_a_session_whose_pid_1_is_in_them(door):
     """The helper may write the pid of the session's pid 1 to the files by which it should join itself."""
-    put = "join()\n    for fd in range(27, 31):\n        try: os.write(fd, b'1')\n        except OSError: pass"
+    put = "join()\n    for fd in range(27, 32):\n        try: os.write(fd, b'1')\n        except OSError: pass"
     begin(door, with_helper(put))
     assert refusal(door)["message"]
     door.ask("drop")

@@ -178,4 +178,4 @@ def test_what_comes_before_the_answer_is_not_the_next_job(usual, late):
 
 def test_a_door_does_not_stay_after_half_a_job(usual):
     first, second = said(usual, [["POLICY", "{"], *WHOLE], WHOLE)
-    assert (first, second) == (["refused", "RESULT"], ["END"])
+    assert (first, second) == (["ENFORCEMENT", "refused", "RESULT"], ["END"])

@@ -66,7 +66,8 @@ def test_each_build_says_what_is_in_it(small, full):
     for remit, sentence, word, yes in ((small, WITHOUT, "without", False), (full, WITH, "with", True)):
         assert remit("--version").stdout.endswith(f", {word} the APIs of E2B, SandboxFusion and Piston\n")
         for shown in (remit("serve", "--help"), remit("doctor")):
-            assert [line for line in shown.stdout.splitlines() if "E2B, " in line] == [sentence]
+            text = " ".join(shown.stdout.split())  # help wraps it
+            assert sentence in text and text.count("E2B, ") == 1
         assert json.loads(remit("doctor", "--json").stdout)["foreign_apis"] is yes
 
 
@@ -105,7 +106,7 @@ def test_ports_for_their_debug_mode_are_an_error(small):
 
 def parts_of(names: str) -> tuple[set[bytes], set[bytes]]:
     """Functions that other files know, and paths, of these sources: as they stand in a program."""
-    sources = [path.read_text() for path in ROOT.glob("src/serve/**/*.c") if re.match(names, path.name)]
+    sources = [path.read_text() for path in (ROOT / "src" / "serve").rglob("*.c") if re.match(names, str(path.relative_to(ROOT / "src" / "serve")))]
     assert sources
     text = "\n".join(sources)
     functions = re.findall(r"^(?!static)[\w *]+\n((?:e2b|fusion|piston|notebook)_\w+)\(", text, re.M)
@@ -114,7 +115,7 @@ def parts_of(names: str) -> tuple[set[bytes], set[bytes]]:
 
 
 def test_nothing_of_them_is_in_the_program(small, full):
-    functions, paths = parts_of("e2b|fusion|piston|notebook")
+    functions, paths = parts_of("e2b/|compat/(fusion|piston|notebook)")
     assert len(functions) > 30 and len(paths) > 10
     # Routes of our own have parts of some.
     paths -= {b"/files", b"/execute", b"/health", b"/runtimes"}
