@@ -44,7 +44,10 @@
 #define KEEPS_MEMORY 0
 #endif
 
-#define ALONE __attribute__((no_stack_protector, noinline))
+/* AddressSanitizer would add calls of its own before a function that does not
+   return. */
+#define BARE  __attribute__((no_sanitize("address")))
+#define ALONE BARE __attribute__((no_stack_protector, noinline))
 
 #if defined(__x86_64__)
 #define LARGEST_PAGE 4096
@@ -107,7 +110,7 @@ lock_self(int lifeline)
 /* ---- after: system calls only ---- */
 
 /* Returns what the kernel does: -errno if it fails. */
-static inline __attribute__((always_inline)) long
+static inline BARE __attribute__((always_inline)) long
 raw(long number, long a, long b, long c, long d, long e, long f)
 {
 #if defined(__x86_64__)
@@ -139,7 +142,7 @@ raw(long number, long a, long b, long c, long d, long e, long f)
 #endif
 }
 
-static inline __attribute__((always_inline, noreturn)) void
+static inline BARE __attribute__((always_inline, noreturn)) void
 leave(int code)
 {
 	for (;;)
@@ -272,7 +275,7 @@ forget_and_wait(void)
 }
 
 /* Call `f` on the stack that stays; it does not return. */
-static inline __attribute__((always_inline, noreturn)) void
+static inline BARE __attribute__((always_inline, noreturn)) void
 begin(void (*f)(void))
 {
 	char *top = self.stack + sizeof(self.stack);
@@ -291,7 +294,7 @@ begin(void (*f)(void))
 	__builtin_unreachable();
 }
 
-void
+BARE void
 init_run(int lifeline, pid_t main_pid, bool tells_all)
 {
 	self.main_pid = main_pid;
