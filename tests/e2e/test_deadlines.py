@@ -116,6 +116,22 @@ def test_session_that_is_not_copied_is_busy(holes, moment):
         door.leave()
 
 
+def test_session_that_does_not_stop_for_its_commit_is_told_why_nothing_was_written(holes):
+    root = holes.folder / f"root-{secrets.token_hex(4)}"
+    root.mkdir()
+    holes.own(root)
+    door = Door(holes, {"REMIT_KEEPER": "", **short("stop", 0)})
+    try:
+        door.open(policy={"python": PYTHON, "mounts": [{"host": str(root), "jail": "/data", "mode": "rw"}]})
+        door.out("open('/data/new', 'w').write('new')")
+        (skipped,) = door.ask("commit")["changes_skipped"]
+        assert "the code did not stop within 0 s" in skipped["reason"] and '(deadline "stop")' in skipped["reason"], skipped
+        assert os.listdir(root) == []
+        assert door.out("print(open('/data/new').read())") == "new\n"
+    finally:
+        door.leave()
+
+
 # Its quota of keys is used up; then what it is told to run. Keys of earlier processes count until the kernel has collected them.
 WITHOUT_KEYS = """
 import ctypes, os, sys, time

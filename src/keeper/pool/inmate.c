@@ -170,7 +170,8 @@ miss_import(struct inmate *i, struct remit_error *err)
 	deadline_missed(err, DEADLINE_IMPORT);
 	if (!i->pool->late_imports++)
 		return;
-	snprintf(why, sizeof(why), "%g s were not enough to import",
+	snprintf(why, sizeof(why),
+		 "%g s (deadline \"import\") were not enough to import",
 		 (double)deadline_us(DEADLINE_IMPORT) / 1e6);
 	pool_fail_import(i->pool, why, err);
 }

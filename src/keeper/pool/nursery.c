@@ -101,7 +101,8 @@ note_late(struct nursery *n)
 	char what[64];
 
 	if (n->lates++ && n->preload.count) {
-		snprintf(what, sizeof(what), "%g s were not enough to import",
+		snprintf(what, sizeof(what),
+			 "%g s (deadline \"import\") were not enough to import",
 			 (double)deadline_us(DEADLINE_IMPORT) / 1e6);
 		blame_modules(n, what);
 		return;
@@ -114,11 +115,17 @@ note_late(struct nursery *n)
 static void
 note_hang(struct nursery *n)
 {
-	if (n->forks || !n->preload.count || !n->hangs++)
+	char what[128];
+
+	if (n->forks || !n->preload.count || !n->hangs++) {
 		go_down(n, NURSERY_DOWN);
-	else
-		blame_modules(n, "the interpreter hangs when it forks, having "
-				 "imported");
+		return;
+	}
+	snprintf(what, sizeof(what),
+		 "%g s (deadline \"fork\") were not enough: the interpreter "
+		 "hangs when it forks, having imported",
+		 (double)deadline_us(DEADLINE_FORK) / 1e6);
+	blame_modules(n, what);
 }
 
 static void

@@ -379,6 +379,25 @@ a_group_is_made_beside_one_who_cleans_up(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
+static void
+a_group_that_another_keeper_holds_is_busy(void **state)
+{
+	struct world *w = *state;
+	const struct cgroup_limits limits = {
+		.wanted = { [CGROUP_PIDS] = true },
+	};
+	own_fd int folder = open(w->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	own_fd int held = cgroup_home_make(folder, CGROUP_PREFIX "held");
+	struct remit_error err;
+	struct cgroup c;
+
+	assert_true(held >= 0);
+	w->home.at[CGROUP_PIDS].fd = folder;
+	assert_int_equal(cgroup_make(&c, &w->home, &limits, "held", &err), -1);
+	assert_int_equal(err.code, REMIT_E_BUSY);
+	assert_non_null(strstr(err.message, "(deadline \"group\")"));
+}
+
 int
 main(void)
 {
@@ -393,6 +412,7 @@ main(void)
 			a_group_is_not_renewed_if_anything_would_be_told_of_another_run),
 		with_world(a_spare_group_serves_the_same_limits_only),
 		with_world(a_group_is_made_beside_one_who_cleans_up),
+		with_world(a_group_that_another_keeper_holds_is_busy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
