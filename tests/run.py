@@ -343,7 +343,7 @@ def stage_coverage(stage: str) -> None:
 # ---- all of them ----
 
 STAGES = ("unit", "escape", "python", "e2e", "newcomer", "coverage")
-# Of `make soak` and of CI, which name them in REMIT_ALSO.
+# `make soak` names them, and CI does in REMIT_ALSO.
 LONGER = ("lint", "sanitizers", "fuzz", "analyzer", "deb", "guest")
 # What only computes gets what the tests leave over, which wait for each other's moments.
 COMPUTING = ("unit", "sanitizers", "fuzz", "lint", "analyzer")

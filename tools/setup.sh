@@ -85,7 +85,7 @@ check_python() {
 	[ -x /usr/bin/python3 ] || return 0
 	/usr/bin/python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' ||
 		fail "Remit needs CPython 3.9 or newer, and /usr/bin/python3 is" \
-			"$(/usr/bin/python3 -V 2>&1)."
+			"$(/usr/bin/python3 -V 2>&1). Use a newer release of the distribution."
 }
 
 # ---- packages ----
@@ -167,6 +167,7 @@ fetch_for_tests() {
 # ---- all of it ----
 
 check_machine
+check_python
 read_distribution
 if [ "${1:-}" = check ]; then
 	check_distribution
@@ -188,5 +189,4 @@ if [ "${REMIT_SETUP:-}" != skip ]; then
 	[ -z "$missing" ] || install_packages "$@"
 fi
 check_tools
-check_python
 [ "${1:-}" != test ] || fetch_for_tests

@@ -15,6 +15,14 @@ NEW = [p for p in PYENV if int(p.split("/")[4].split(".")[0]) == 3 and int(p.spl
 OLD = [p for p in PYENV if p not in NEW]
 
 
+def test_every_supported_version_is_present(stage):
+    """3.14 is tested on a machine of its own (tests/newcomer)."""
+    found = {".".join(python.split("/")[4].split(".")[:2]) for python in NEW}
+    missing = {f"3.{minor}" for minor in range(9, 14)} - found
+    if missing:
+        skip_or_fail(f"not in /root/.pyenv/versions: CPython {', '.join(sorted(missing))}")
+
+
 @pytest.mark.parametrize("python", NEW or ["none"])
 def test_every_python_present_runs(stage, python):
     from conftest import make_remit, users

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import pathlib
 import shutil
@@ -30,6 +31,17 @@ def mirror() -> list[str]:
     """The mirror of this machine's own sources, if they are Debian's."""
     found = output("apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Label: Debian", "Origin: Debian")
     return found.split()[:1]
+
+
+@functools.lru_cache
+def check_mirror(release: str) -> None:
+    """A root that is there already does not show that what it installs can be fetched."""
+    with tempfile.TemporaryDirectory() as folder:
+        for address in mirror():
+            argv = ["/usr/lib/apt/apt-helper", "download-file", f"{address}dists/{release}/Release", f"{folder}/Release"]
+            done = subprocess.run(argv, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            if done.returncode:
+                skip_or_fail(f"the mirror of {release} cannot be reached from here: {done.stdout.strip()[-500:]}")
 
 
 def network_settings() -> str:
@@ -73,6 +85,8 @@ class Machine:
     """A copy of a bare root; an overlay would lack idmapped mounts, which root's jails need."""
 
     def __init__(self, release: str, packages: str = TO_BUILD):
+        check_mirror(release)
+        self.release = release
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="remit-newcomer-", dir="/var/tmp"))
         self.root = self.folder / "root"
         subprocess.run(["cp", "-a", "--reflink=auto", str(bare_root(release, packages)), str(self.root)], check=True)
@@ -96,7 +110,10 @@ class Machine:
         return done.stdout
 
     def check_no_compiler(self) -> None:
-        self.run("root", "for program in gcc cc clang meson ninja; do ! command -v $program; done")
+        """And the check itself finds what is there."""
+        check = "for program in {}; do ! command -v $program || exit 1; done"
+        self.run("root", check.format("gcc cc clang meson ninja"))
+        assert self.try_run("root", check.format("gcc sh")).returncode == 1
 
     def home(self, user: str) -> pathlib.Path:
         return self.root / ("root" if user == "root" else f"home/{user}")

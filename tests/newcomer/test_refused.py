@@ -15,6 +15,7 @@ WRONG = {
     "distribution-other": ("/etc/os-release", "ID=ubuntu\nVERSION_ID=22.04\nPRETTY_NAME='Ubuntu 22.04'\n", "needs ubuntu 24.04 or newer", "install the wheel"),
     "architecture": ("/usr/local/bin/uname", "#!/bin/sh\n[ $1 != -m ] || exec echo riscv64\nexec /bin/uname $1\n", "x86_64 and aarch64 only", "this is riscv64"),
     "kernel": ("/usr/local/bin/uname", "#!/bin/sh\n[ $1 != -r ] || exec echo 5.4.0-150-generic\nexec /bin/uname $1\n", "needs Linux 5.14 or newer", "this kernel is 5.4.0"),
+    "python": ("/usr/bin/python3", "#!/bin/sh\n[ $1 = -V ] && echo Python 3.8.2\n", "needs CPython 3.9 or newer", "/usr/bin/python3 is Python 3.8.2"),
     "system": ("/usr/local/bin/uname", "#!/bin/sh\n[ $1 != -s ] || exec echo FreeBSD\nexec /bin/uname $1\n", "needs Linux", "this is FreeBSD"),
 }
 
