@@ -74,7 +74,7 @@ pool_find(struct keeper *k, const char *text, size_t len)
 static void
 set_alias(struct pool *p, const char *text, size_t len)
 {
-	char *copy = len ? malloc(len) : NULL;
+	char *copy = malloc(len ? len : 1);
 
 	if (!copy)
 		return; /* it is only quicker with it */

@@ -521,8 +521,8 @@ session_plan(struct session *s, bool many, struct remit_error *err)
 
 	if (p)
 		return 0;
-	p = pool_for(s->keeper, &s->policy, &s->shelf, s->policy_text.data,
-		     s->policy_text.len, use, err);
+	p = pool_for(s->keeper, &s->policy, &s->shelf,
+		     buf_text(&s->policy_text), s->policy_text.len, use, err);
 	if (!p)
 		return -1;
 	s->pool = pool_use(p);
