@@ -41,7 +41,7 @@ module_filter(PyObject *self, PyObject *unused)
 {
 	(void)self;
 	(void)unused;
-	if (filter_load(FILTER_ZYGOTE) < 0)
+	if (lock_scope() < 0 || filter_load(FILTER_ZYGOTE) < 0)
 		return PyErr_SetFromErrno(PyExc_OSError);
 	Py_RETURN_NONE;
 }
@@ -233,7 +233,7 @@ static PyMethodDef methods[] = {
 	{ "lock", module_lock, METH_NOARGS,
 	  "lock()\n--\n\nLock this process down by the keeper's order." },
 	{ "filter", module_filter, METH_NOARGS,
-	  "filter()\n--\n\nLoad a zygote's filter." },
+	  "filter()\n--\n\nScope a zygote's signals and load its filter." },
 	{ "single_threaded", module_single_threaded, METH_NOARGS,
 	  "single_threaded()\n--\n\nWhether the kernel knows one thread "
 	  "only." },

@@ -44,6 +44,8 @@ class Unfit(Exception):
 
 
 def preload(module):
+    if "__main__" in module.split("."):
+        raise Unfit(f"{module} is a program, and preload takes modules")
     try:
         __import__(module)
     except BaseException as e:
@@ -127,15 +129,16 @@ def collapse(places):
 
 
 def main():
-    if sys.argv[1] == "filtered":
+    # No module may take the names of others for its arguments.
+    (filtered, *arguments), sys.argv[1:] = sys.argv[1:], []
+    if filtered == "filtered":
         _remit.filter()
     try:
-        set_up(sys.argv[2:])
+        set_up(arguments)
         settle()
     except Unfit as e:
         _remit.unfit(str(e))
         return 1
-    del sys.argv[1:]
     _remit.serve()
     reseed.reseed()
     return runner.main()

@@ -120,6 +120,9 @@ bool keeper_is_full(const struct keeper *k);
    longest. False if there is none. */
 bool keeper_make_room(struct keeper *k, const struct pool *p);
 void keeper_add_pool(struct keeper *k, struct pool *p);
+/* Make pool `p` one of the POOL_MAX that may be warm, in place of another one
+   that no session waits for. Returns false if sessions wait for all of them. */
+bool keeper_keep_warm(struct keeper *k, const struct pool *p) must_check;
 /* Pools lack something; it is seen to when no request is in progress, or at
    once where a session waits. */
 void keeper_refill_soon(struct keeper *k);

@@ -66,13 +66,20 @@ keeper_is_full(const struct keeper *k)
 	return k->inmate_count >= KEEPER_INMATES_MAX - KEEPER_RUNNING_MAX;
 }
 
+/* It has a zygote, or jails that wait for a job, or soon will. */
+static bool
+is_kept_warm(const struct pool *p)
+{
+	return p->target || p->waiting_count || p->wanting_count || p->nursery;
+}
+
 static size_t
-count_pools(const struct keeper *k, const struct pool *like)
+count_warm(const struct keeper *k, const struct pool *like)
 {
 	size_t n = 0;
 
 	for (const struct pool *p = k->pools; p; p = p->next)
-		n += pool_has_tenant_of(p, like);
+		n += is_kept_warm(p) && (!like || pool_has_tenant_of(p, like));
 	return n;
 }
 
@@ -117,12 +124,6 @@ static bool
 has_spare(const struct pool *p)
 {
 	return p->waiting_count && !p->wanting_count;
-}
-
-static bool
-is_unused(const struct pool *p)
-{
-	return !refcount_is_held(&p->users) || has_spare(p);
 }
 
 bool
@@ -314,19 +315,42 @@ on_housekeeping(void *owner)
 	}
 }
 
+/* The jails of programs that run stay, and keep the pool. */
+static void
+cool_down(struct keeper *k, struct pool *p)
+{
+	p->target = p->target_min = 0;
+	pool_empty(p);
+	p->nursery = NULL;
+	if (!refcount_is_held(&p->users))
+		remove_pool(k, p);
+	remove_nurseries(k);
+}
+
+static bool
+can_cool_down(const struct pool *p)
+{
+	return is_kept_warm(p) && !p->wanting_count;
+}
+
+bool
+keeper_keep_warm(struct keeper *k, const struct pool *p)
+{
+	while (!is_kept_warm(p) && count_warm(k, NULL) >= POOL_MAX) {
+		struct pool *loser =
+			choose_loser(k, p, can_cool_down, count_warm);
+
+		if (!loser)
+			return false;
+		cool_down(k, loser);
+	}
+	return true;
+}
+
 void
 keeper_add_pool(struct keeper *k, struct pool *p)
 {
-	struct pool *loser = choose_loser(k, NULL, is_unused, count_pools);
-
 	p->used_us = loop_now_us();
-	if (k->pool_count >= POOL_MAX && loser) {
-		/* Its inmates go first; it goes with the last of them. */
-		loser->target = loser->target_min = 0;
-		pool_empty(loser);
-		free(loser->alias);
-		loser->alias = NULL;
-	}
 	p->next = k->pools;
 	k->pools = p;
 	k->pool_count++;

@@ -385,6 +385,9 @@ def venv_with(remit, name, module, text):
 
 
 UNFIT = {
+    "package.__main__": ("print('ran')", "is a program"),
+    "arguments": ("import sys; assert sys.argv[1:] == []; raise ValueError('no arguments')", "no arguments"),
+    "signals": ("import os\ntry: os.kill(os.getppid(), 0)\nexcept PermissionError: raise ValueError('no signals')", "no signals"),
     "raises": ("raise ValueError('broken inside')", "ValueError: broken inside"),
     "leaves": ("import sys; sys.exit('no')", "SystemExit"),
     "threads": ("import threading, time\nthreading.Thread(target=time.sleep, args=(600,), daemon=True).start()", "threads"),

@@ -88,6 +88,20 @@ step_close(const struct lock_order *order, uint32_t *detail)
 	return (int)syscall(SYS_close_range, last + 1, ~0u, 0);
 }
 
+int
+lock_scope(void)
+{
+	const struct ll_ruleset attr = {
+		.scoped = LL_SCOPE_ABSTRACT_UNIX | LL_SCOPE_SIGNAL,
+	};
+	own_fd int ruleset = -1;
+
+	if (sys_landlock_create(NULL, 0, LL_CREATE_VERSION) < 6)
+		return 0;
+	ruleset = sys_landlock_create(&attr, sizeof(attr), 0);
+	return ruleset < 0 ? -1 : sys_landlock_restrict(ruleset);
+}
+
 static int
 step_landlock(const struct lock_order *order, uint32_t *detail)
 {

@@ -18,4 +18,11 @@ int lock_order_read(struct lock_order *order, struct step_report *report);
  */
 int lock_down(const struct lock_order *order, struct step_report *report);
 
+/*
+ * For a zygote: a process in it can then signal only itself and its
+ * descendants, and reach no abstract socket of the host. Kernels before 6.12
+ * cannot do this: they return 0 without it.
+ */
+int lock_scope(void) must_check;
+
 #endif

@@ -281,7 +281,9 @@ inmate_reaped(struct inmate *i, pid_t pid, const struct exit_report *end)
 	case JAIL_NOT_MINE:
 		return false;
 	case JAIL_RUN_DEAD:
-		nursery_note_end(i->pool->nursery, end->wait_status);
+		/* The pool may have been cooled down meanwhile. */
+		if (i->pool->nursery)
+			nursery_note_end(i->pool->nursery, end->wait_status);
 		inmate_run_ended(i, end);
 		return true;
 	case JAIL_INIT_DEAD:

@@ -552,10 +552,33 @@ pool_has_tenant_of(const struct pool *p, const struct pool *other)
 	return a && b ? !strcmp(a, b) : !a && !b;
 }
 
+/* For a policy with `preload`, whose runs all need one. */
+static int
+find_zygote(struct pool *p, bool may_be_warm, struct remit_error *err)
+{
+	if (p->can_be_warm && !may_be_warm) {
+		fail(err, REMIT_E_BUSY,
+		     "runs of %d policies wait for a warm start", POOL_MAX);
+		snprintf(err->remedy, sizeof(err->remedy),
+			 "Use fewer different policies at once, or leave out "
+			 "preload.");
+		return -1;
+	}
+	if (!p->nursery)
+		p->nursery = nursery_find(p, err);
+	if (!p->nursery)
+		return -1;
+	if (p->nursery->state != NURSERY_UNFIT)
+		return 0;
+	*err = p->nursery->error;
+	return -1;
+}
+
 int
 pool_serve(struct pool *p, struct session *s, struct remit_error *err)
 {
 	struct inmate *i = pop_waiting(p);
+	bool may_be_warm;
 
 	note_tenant(p, s->cell.tenant);
 	p->used_us = loop_now_us();
@@ -564,19 +587,12 @@ pool_serve(struct pool *p, struct session *s, struct remit_error *err)
 		session_take(s, i);
 		return 0;
 	}
-	if (must_be_warm(p)) {
-		if (!p->nursery)
-			p->nursery = nursery_find(p, err);
-		if (!p->nursery)
-			return -1;
-		if (p->nursery->state == NURSERY_UNFIT) {
-			*err = p->nursery->error;
-			return -1;
-		}
-	}
-	if (p->can_be_warm && !(s->wishes & WISH_ONCE))
+	may_be_warm = p->can_be_warm && keeper_keep_warm(p->keeper, p);
+	if (must_be_warm(p) && find_zygote(p, may_be_warm, err) < 0)
+		return -1;
+	if (may_be_warm && !(s->wishes & WISH_ONCE))
 		grow(p);
-	if (p->can_be_warm && (must_be_warm(p) || is_warm_now(p))) {
+	if (may_be_warm && (must_be_warm(p) || is_warm_now(p))) {
 		push_wanting(p, s);
 		keeper_refill_soon(p->keeper);
 		return 0;

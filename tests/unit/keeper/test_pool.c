@@ -560,27 +560,44 @@ a_pool_that_was_not_used_for_long_lets_its_workers_go(void **state)
 	world_free(w);
 }
 
-/* Of the pools that a keeper has, the one that a further pool drives out. */
-static int
-driven_out_of(struct pool *pools, size_t count)
+/* A keeper with as many warm pools as it may have; the first are `given`. */
+static void
+fill_with_pools(struct keeper *k, struct pool pools[POOL_MAX],
+		const struct pool *given, size_t count)
 {
-	struct keeper *k = pools[0].keeper;
-	struct pool next = { .keeper = k };
-	int found = -1;
+	static char tenants[POOL_MAX][16];
 
 	*k = (struct keeper){ .housekeeping.at_us = 1 };
-	for (size_t i = 0; i < count; i++) {
-		pools[i].next = i + 1 < count ? &pools[i + 1] : NULL;
-		pools[i].target = 1;
+	for (size_t i = 0; i < POOL_MAX; i++) {
+		snprintf(tenants[i], sizeof(tenants[i]), "tenant %zu", i);
+		pools[i] = i < count ? given[i]
+				     : (struct pool){ .tenant = tenants[i],
+						      .used_us = 100 };
 		pools[i].keeper = k;
+		pools[i].target = 1;
+		pools[i].next = k->pools;
+		k->pools = pool_use(&pools[i]);
 	}
-	k->pools = pools;
-	k->pool_count = POOL_MAX;
-	keeper_add_pool(k, &next);
-	for (size_t i = 0; i < count; i++)
-		if (!pools[i].target) {
+}
+
+/* The warm pool that a further one replaces. */
+static int
+replaced_by(struct pool *next, struct pool pools[POOL_MAX])
+{
+	struct keeper *k = pools[0].keeper;
+	bool warm[POOL_MAX];
+	int found = -1;
+
+	for (size_t i = 0; i < POOL_MAX; i++)
+		warm[i] = pools[i].target;
+	*next = (struct pool){ .keeper = k, .used_us = 50, .next = k->pools };
+	k->pools = pool_use(next);
+	assert_true(keeper_keep_warm(k, next));
+	next->target = 1;
+	for (int i = 0; i < POOL_MAX; i++)
+		if (warm[i] && !pools[i].target) {
 			assert_int_equal(found, -1);
-			found = (int)i;
+			found = i;
 		}
 	return found;
 }
@@ -588,24 +605,59 @@ driven_out_of(struct pool *pools, size_t count)
 static void
 pool_of_the_tenant_with_the_most_goes_first(void **state)
 {
-	static struct keeper k;
-	struct pool pools[] = {
-		{ .keeper = &k, .tenant = "bob", .used_us = 1 },
+	struct pool given[] = {
+		{ .tenant = "bob", .used_us = 1 },
 		{ .tenant = "alice", .used_us = 5 },
 		{ .tenant = "alice", .used_us = 3 },
 		{ .tenant = "carol", .used_us = 2 },
 	};
+	struct pool pools[POOL_MAX], next;
+	struct keeper k;
 
 	(void)state;
-	assert_int_equal(driven_out_of(pools, 4), 2);
+	fill_with_pools(&k, pools, given, 4);
+	assert_int_equal(replaced_by(&next, pools), 2);
 	/* One that served others as well is not hers. */
-	pools[2].is_common = true;
-	assert_int_equal(driven_out_of(pools, 4), 0);
+	given[2].is_common = true;
+	fill_with_pools(&k, pools, given, 4);
+	assert_int_equal(replaced_by(&next, pools), 0);
 	for (int i = 0; i < 4; i++)
-		pools[i].tenant = NULL;
-	assert_int_equal(driven_out_of(pools, 4), 0);
-	pools[0].used_us = 9;
-	assert_int_equal(driven_out_of(pools, 4), 3);
+		given[i].tenant = NULL;
+	fill_with_pools(&k, pools, given, 4);
+	assert_int_equal(replaced_by(&next, pools), 0);
+	given[0].used_us = 9;
+	fill_with_pools(&k, pools, given, 4);
+	assert_int_equal(replaced_by(&next, pools), 3);
+}
+
+static void
+each_further_pool_replaces_another_one(void **state)
+{
+	struct pool pools[POOL_MAX], next[3];
+	struct pool given[] = { { .used_us = 1 },
+				{ .used_us = 2 },
+				{ .used_us = 3 } };
+	struct keeper k;
+
+	(void)state;
+	fill_with_pools(&k, pools, given, 3);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(replaced_by(&next[i], pools), i);
+}
+
+static void
+pool_that_sessions_wait_for_is_not_replaced(void **state)
+{
+	struct pool pools[POOL_MAX], next = { 0 };
+	struct keeper k;
+
+	(void)state;
+	fill_with_pools(&k, pools, NULL, 0);
+	for (int i = 0; i < POOL_MAX; i++)
+		pools[i].wanting_count = 1;
+	assert_false(keeper_keep_warm(&k, &next));
+	pools[7].wanting_count = 0;
+	assert_int_equal(replaced_by(&next, pools), 7);
 }
 
 int
@@ -628,6 +680,8 @@ main(void)
 		cmocka_unit_test(
 			a_pool_that_was_not_used_for_long_lets_its_workers_go),
 		cmocka_unit_test(pool_of_the_tenant_with_the_most_goes_first),
+		cmocka_unit_test(each_further_pool_replaces_another_one),
+		cmocka_unit_test(pool_that_sessions_wait_for_is_not_replaced),
 	};
 
 	world_hook_memory();
