@@ -47,6 +47,16 @@ static const struct clause open_flags[] = { NO_DIRECT_READS(1), PLAIN_MODE(2) };
 static const struct clause openat_flags[] = { NO_DIRECT_READS(2),
 					      PLAIN_MODE(3) };
 
+/* RWF_DSYNC, RWF_SYNC, RWF_NOWAIT and RWF_APPEND. With RWF_DONTCACHE (0x80) a
+   read of a file of the host drops its pages from memory. EOPNOTSUPP is what
+   kernels return that do not know a flag. */
+#define PLAIN_READS_AND_WRITES 0x1eu
+
+static const struct clause vector_flags[] = {
+	ALLOW_IF(BITS(5, UINT32_MAX & ~PLAIN_READS_AND_WRITES, 0)),
+};
+
+const struct check check_vector = CHECK(vector_flags, REFUSE(EOPNOTSUPP));
 const struct check check_open = CHECK(open_flags, REFUSE(EPERM));
 const struct check check_openat = CHECK(openat_flags, REFUSE(EPERM));
 

@@ -38,6 +38,7 @@ extern const struct check check_prlimit_own;
 extern const struct check check_mode_1;
 extern const struct check check_mode_2;
 extern const struct check check_mode_3;
+extern const struct check check_vector; /* preadv2, pwritev2 */
 extern const struct check check_open;
 extern const struct check check_openat;
 extern const struct check check_fcntl;

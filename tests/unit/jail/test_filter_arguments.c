@@ -373,6 +373,10 @@ files_are_not_read_past_the_cache(void **state)
 		expect(v, "open", REFUSE(EINVAL), 0, O_RDONLY | O_DIRECT);
 		expect(v, "openat", REFUSE(EINVAL), 0, 0, O_RDONLY | O_DIRECT);
 		expect(v, "openat", ALLOW, 0, 0, O_RDONLY | O_DIRECTORY);
+		expect(v, "preadv2", ALLOW, 0, 0, 0, 0, 0, 0x1e);
+		expect(v, "preadv2", REFUSE(EOPNOTSUPP), 0, 0, 0, 0, 0, 0x80);
+		expect(v, "pwritev2", REFUSE(EOPNOTSUPP), 0, 0, 0, 0, 0, 0x82);
+		expect(v, "pwritev2", REFUSE(EOPNOTSUPP), 0, 0, 0, 0, 0, 1);
 		expect(v, "fcntl", REFUSE(EINVAL), 0, F_SETFL, O_DIRECT);
 	}
 }
