@@ -1,5 +1,7 @@
 #include "base/hash.h"
 
+#include <string.h>
+
 static void
 add(struct hash *h, unsigned char byte)
 {
@@ -7,11 +9,18 @@ add(struct hash *h, unsigned char byte)
 }
 
 void
+hash_bytes(struct hash *h, const void *bytes, size_t len)
+{
+	const unsigned char *at = bytes;
+
+	for (size_t i = 0; i < len; i++)
+		add(h, at[i]);
+}
+
+void
 hash_text(struct hash *h, const char *text)
 {
-	do
-		add(h, (unsigned char)*text);
-	while (*text++);
+	hash_bytes(h, text, strlen(text) + 1);
 }
 
 void

@@ -5,6 +5,7 @@
 #ifndef REMIT_HASH_H
 #define REMIT_HASH_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct hash {
@@ -14,6 +15,7 @@ struct hash {
 #define HASH_INIT { .value = UINT64_C(14695981039346656037) }
 
 void hash_text(struct hash *h, const char *text); /* with its NUL */
+void hash_bytes(struct hash *h, const void *bytes, size_t len);
 void hash_number(struct hash *h, uint64_t n);
 
 #endif

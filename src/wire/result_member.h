@@ -53,11 +53,14 @@ enum result_source {
 	RESULT_BY_ENCODING = 32, /* only there if the output is not text */
 };
 
+#define RESULT_PARTS_MAX 8
+
 struct result_row {
 	const char *name;
 	enum result_source source;
 	unsigned types;	     /* a bit for each json_type that it may have */
 	const char *nothing; /* JSON: where no keeper has seen the job */
+	const char *parts[RESULT_PARTS_MAX]; /* an object has all of these */
 };
 
 extern const struct result_row result_rows[RESULT_MEMBERS];

@@ -340,7 +340,9 @@ a_result_without_enforcement_is_an_error(void **state)
 static void
 enforcement_that_is_not_a_list_is_an_error(void **state)
 {
-	static const char *const bad[] = { "", "[", "]", "{}", "null", "[1" };
+	static const char *const bad[] = { "",	   "[",	   "]",		"{}",
+					   "null", "[1",   "[garbage]", "[1,]",
+					   "[1]",  "[{}]", "[[]]" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
@@ -352,6 +354,41 @@ enforcement_that_is_not_a_list_is_an_error(void **state)
 			-1);
 		assert_int_equal(err.code, REMIT_E_PROTOCOL);
 		remit_result_free(r);
+	}
+}
+
+static void
+a_run_without_one_row_of_enforcement_is_an_error(void **state)
+{
+	own_mem char *ran = facts("{\"start\":\"warm\"}");
+
+	(void)state;
+	refuses(ran, "[]", "\"enforcement\"");
+}
+
+static void
+a_keepers_member_without_one_of_its_parts_is_an_error(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < RESULT_MEMBERS; i++) {
+		const struct result_row *row = &result_rows[i];
+
+		for (int p = 0; p < RESULT_PARTS_MAX && row->parts[p]; p++) {
+			json_auto_t *doc = json_object();
+			json_t *value = json_object();
+			own_mem char *changed = NULL, *less = NULL;
+
+			for (int o = 0; o < RESULT_PARTS_MAX && row->parts[o];
+			     o++)
+				if (o != p)
+					json_object_set_new(value,
+							    row->parts[o],
+							    json_null());
+			json_object_set_new(doc, row->name, value);
+			changed = json_dumps(doc, JSON_COMPACT);
+			less = facts(changed);
+			refuses(less, ROWS, row->parts[p]);
+		}
 	}
 }
 
@@ -409,6 +446,9 @@ an_error_before_any_keeper_is_a_whole_result(void **state)
 	remit_result_free(r);
 }
 
+#define ERROR(member) \
+	"{\"error\":{\"name\":\"elsewhere\",\"value\":\"\"," member "}}"
+
 static void
 only_a_shared_keepers_refusal_sends_the_caller_elsewhere(void **state)
 {
@@ -416,10 +456,10 @@ only_a_shared_keepers_refusal_sends_the_caller_elsewhere(void **state)
 		const char *json;
 		bool elsewhere;
 	} rows[] = {
-		{ "{\"error\":{\"elsewhere\":true}}", true },
-		{ "{\"error\":{\"elsewhere\":false}}", false },
-		{ "{\"error\":{\"elsewhere\":1}}", false },
-		{ "{\"error\":{\"name\":\"elsewhere\"}}", false },
+		{ ERROR("\"elsewhere\":true"), true },
+		{ ERROR("\"elsewhere\":false"), false },
+		{ ERROR("\"elsewhere\":1"), false },
+		{ ERROR("\"elsewher\":true"), false },
 		{ "{\"error\":null}", false },
 		{ "{}", false },
 	};
@@ -469,6 +509,10 @@ main(void)
 			a_keepers_result_with_a_member_that_is_not_its_own_is_an_error),
 		cmocka_unit_test(a_result_without_enforcement_is_an_error),
 		cmocka_unit_test(enforcement_that_is_not_a_list_is_an_error),
+		cmocka_unit_test(
+			a_run_without_one_row_of_enforcement_is_an_error),
+		cmocka_unit_test(
+			a_keepers_member_without_one_of_its_parts_is_an_error),
 		cmocka_unit_test(
 			output_cannot_take_the_place_of_the_enforcement),
 		cmocka_unit_test(bytes_that_are_no_text_stand_beside_the_text),
