@@ -1,5 +1,5 @@
 """What one key of `remit serve` does to another, as root and as an ordinary user, with the limits of the server as they are
-by default: Alice keeps all processors busy with as many programs as she may run, and Bob runs a program of 50 ms of processor time.
+by default: Alice keeps the machine busy with as many programs as she may run, in each of several ways, and Bob runs a program of 50 ms of processor time.
 His median time may grow by a factor of 2.5, and the start of a program by 20 ms. For an ordinary user without a `cpu` group
 there is no such promise, and the figures are only printed.
 
@@ -27,7 +27,13 @@ from waiting import until  # noqa: E402
 
 SHORT = "1"
 WORK = "import time\nend = time.process_time() + 0.05\nwhile time.process_time() < end: pass"
-SPIN = "while True: pass"
+# What Alice's programs do: what the processors, the kernel's tables, memory and the keeper's log are busy with.
+LOADS = {
+    "spin": ("while True: pass", {}),
+    "fork": ("import os\nwhile True:\n    pid = os.fork()\n    if not pid: os._exit(0)\n    os.waitpid(pid, 0)", {"subprocess_execution": True}),
+    "write": ("while True:\n    with open('f', 'wb') as f: f.write(bytes(8 << 20))", {}),
+    "refused calls": ("import socket\nwhile True:\n    try: socket.socket()\n    except OSError: pass", {}),
+}
 PROGRAMS = 64  # of Alice's, half of which run at once
 SLOWER_MAX = 2.5
 LATER_MAX_MS = 20
@@ -45,12 +51,13 @@ def median_ms(s: Served, code: str, runs: int) -> float:
 
 
 @contextlib.contextmanager
-def spinning(s: Served, key: str):
-    policy = {"timeout": "1h", "cpu_seconds": "1h"}
+def busy(s: Served, key: str, load: str):
+    code, fields = LOADS[load]
+    policy = {"timeout": "1h", "cpu_seconds": "1h", **fields}
 
     def spin() -> None:
         with contextlib.suppress(OSError):
-            s.ask("POST", "/v1/runs", {"code": SPIN, "policy": policy}, token=key, timeout=3600)
+            s.ask("POST", "/v1/runs", {"code": code, "policy": policy}, token=key, timeout=3600)
 
     threads = [threading.Thread(target=spin) for _ in range(PROGRAMS)]
     for t in threads:
@@ -64,35 +71,35 @@ def spinning(s: Served, key: str):
         t.join()
 
 
-def measure(remit: Remit, runs: int) -> tuple[float, float]:
+def measure(remit: Remit, load: str, runs: int) -> tuple[float, float]:
     """How many times slower Bob's program is, and how many milliseconds later it starts."""
     with two_keys(remit) as (s, alice, _):
         s.run(WORK)
         alone = median_ms(s, WORK, runs), median_ms(s, SHORT, runs)
-        with spinning(s, alice):
+        with busy(s, alice, load):
             beside = median_ms(s, WORK, runs), median_ms(s, SHORT, runs)
     print(
-        f"{remit.label}: a program of 50 ms takes {alone[0]:.0f} ms alone and {beside[0]:.0f} ms beside {PROGRAMS} of another key "
+        f"{remit.label}, {load}: a program of 50 ms takes {alone[0]:.0f} ms alone and {beside[0]:.0f} ms beside {PROGRAMS} of another key "
         f"({beside[0] / alone[0]:.1f} times), print(1) {alone[1]:.1f} and {beside[1]:.1f} ms",
         flush=True,
     )
     return beside[0] / alone[0], beside[1] - alone[1]
 
 
-def soak(remit: Remit, runs: int) -> list[str]:
+def soak(remit: Remit, load: str, runs: int) -> list[str]:
     capabilities = json.loads(remit("doctor", "--json").stdout)["capabilities"]
     divides = next(c["yes"] for c in capabilities if c["name"] == "cgroup_share")
     for _ in range(TRIES):
-        slower, later_ms = measure(remit, runs)
+        slower, later_ms = measure(remit, load, runs)
         if not divides or (slower <= SLOWER_MAX and later_ms <= LATER_MAX_MS):
             return []
-    return [f"{remit.label}: {slower:.1f} times slower, {later_ms:.0f} ms later"]
+    return [f"{remit.label}, {load}: {slower:.1f} times slower, {later_ms:.0f} ms later"]
 
 
 def main() -> int:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 25
     with staged() as remits:
-        problems = [p for remit in remits for p in soak(remit, runs)]
+        problems = [p for remit in remits for load in LOADS for p in soak(remit, load, runs)]
     print("\n".join(problems) or "all right")
     return bool(problems)
 

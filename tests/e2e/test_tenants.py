@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import itertools
 import json
 import os
 import pathlib
@@ -281,6 +282,13 @@ def test_ever_new_policies_of_one_key_leave_another_warm(remit):
         until(lambda: any(p["waiting"] for p in s.json("GET", "/v1/status")["pools"]))
         for seconds in range(40):
             start(alice, timeout=f"{seconds + 1}m")
+        # Each would have a zygote.
+        modules = ("abc", "ast", "bz2", "cmd", "csv", "dis", "pdb", "wave")
+        for first, second in itertools.permutations(modules, 2):
+            start(alice, preload=[first, second])
+        status = s.json("GET", "/v1/status")
+        warm = [p for p in status["pools"] if p["target"] or p["waiting"] or p["building"]]
+        assert 0 < len(warm) <= 32 and 0 < len(status["zygotes"]) <= 32, status
         assert start(bob) == "warm"
 
 
