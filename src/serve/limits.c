@@ -8,6 +8,8 @@
 #include "http/route.h"
 #include "http/tls_hello.h"
 #include "policy/quantity.h"
+#include "serve/auth/keys.h"
+#include "serve/mcp_clients.h"
 
 #define SERVER "server"
 #define KEY    "key"
@@ -120,11 +122,26 @@ const struct serve_limit serve_limits_table[] = {
 		.at = "warm ones go",
 	},
 	{
-		.name = "policies for which jails are kept warm",
+		.name = "policies for which jails are kept warm, with a zygote "
+			"each at most",
 		.scope = "keeper",
 		.value = LIMIT_POOLS,
 		.at = "of the key with the most, the one goes that was not "
 		      "used for the longest time",
+	},
+	{
+		.name = "memory of jails that wait with modules of packages, "
+			"by policy",
+		.scope = "keeper",
+		.unit = LIMIT_BYTES,
+		.value = LIMIT_FOREIGN_BYTES,
+		.at = "fewer wait",
+	},
+	{
+		.name = "runs that wait for a jail",
+		.scope = "keeper",
+		.value = LIMIT_QUEUE,
+		.at = "`busy`",
 	},
 	{
 		.name = "share of one key in the server's limits above",
@@ -156,6 +173,18 @@ const struct serve_limit serve_limits_table[] = {
 		.member = "memory_bytes",
 		.unit = LIMIT_BYTES,
 		.at = "429",
+	},
+	{
+		.name = "clients of MCP with a session",
+		.scope = KEY,
+		.value = MCP_CLIENTS_MAX,
+		.at = "the one without a request for the longest time goes",
+	},
+	{
+		.name = "keys in the file",
+		.scope = SERVER,
+		.value = KEYS_MAX,
+		.at = "the server does not start",
 	},
 	{
 		.name = "`stdout_max_bytes` of a key without a policy",

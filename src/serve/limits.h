@@ -19,10 +19,13 @@
 /* What the keeper's store of packages has, and its installers. */
 #define LIMIT_PACKAGE_BYTES (UINT64_C(16) << 30)
 #define LIMIT_INSTALLERS    4
-/* Of a keeper: its jails, the warm ones included, and the policies for which it
-   keeps some warm. */
-#define LIMIT_JAILS 192
-#define LIMIT_POOLS 32
+/* Of a keeper: its jails, the warm ones included; the policies for which it
+   keeps some warm, each with a zygote at most; what jails may use that wait
+   with modules of packages; and its queue. */
+#define LIMIT_JAILS	    192
+#define LIMIT_POOLS	    32
+#define LIMIT_FOREIGN_BYTES (UINT64_C(1) << 30)
+#define LIMIT_QUEUE	    4096
 
 #define LIMIT_KEY_CONCURRENCY 64
 #define LIMIT_KEY_PER_MINUTE  60000

@@ -37,7 +37,9 @@ _Static_assert(LIMIT_RUNNING == KEEPER_RUNNING_MAX &&
 		       LIMIT_INSTALLERS == INSTALL_MAX &&
 		       LIMIT_PACKAGE_BYTES == SHELF_STORE_BYTES &&
 		       LIMIT_JAILS == KEEPER_INMATES_MAX &&
-		       LIMIT_POOLS == POOL_MAX,
+		       LIMIT_POOLS == POOL_MAX &&
+		       LIMIT_FOREIGN_BYTES == POOL_FOREIGN_BYTES &&
+		       LIMIT_QUEUE == KEEPER_WAITING_MAX,
 	       "the server shares out what its keeper has");
 
 struct serve_call {

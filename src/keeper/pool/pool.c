@@ -18,9 +18,6 @@
 #define RETRY_US     (10 * 1000000ull)
 /* Built at once for one pool. */
 #define BUILDING_MAX 4
-/* What all that wait with modules of packages may take, by their policies. No
-   key of a server pays for their memory. */
-#define FOREIGN_BYTES (UINT64_C(1) << 30)
 
 /* ---- life ---- */
 
@@ -341,7 +338,7 @@ limit_foreign(struct pool *p)
 		if (q != p && pool_imports_inside(q))
 			taken = number_add(
 				taken, number_mul(foreign_bytes(q), q->target));
-	left = taken < FOREIGN_BYTES ? FOREIGN_BYTES - taken : 0;
+	left = taken < POOL_FOREIGN_BYTES ? POOL_FOREIGN_BYTES - taken : 0;
 	if (number_mul(each, p->target) > left)
 		p->target = each ? left / each : 0;
 }

@@ -20,6 +20,9 @@ struct session;
 
 #define POOL_MAX	32 /* of a keeper */
 #define POOL_TARGET_MAX 64
+/* What all jails of a keeper that wait with modules of packages may use, by
+   their policies. No key of a server pays for this memory. */
+#define POOL_FOREIGN_BYTES (UINT64_C(1) << 30)
 /* Of one that the keeper was started for. */
 #define POOL_TARGET_MIN 2
 /* A waiting inmate with something of the host's, its folders or its resolvers,
