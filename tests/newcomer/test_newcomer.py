@@ -74,7 +74,7 @@ def test_warnings_are_no_errors(newcomer):
 
 
 # What the README says of each release.
-TLS = {"bookworm": ("TLS 1.2,", "TLSv1.2"), "trixie": ("TLS 1.2 and 1.3", "TLSv1.3")}
+TLS = {"bookworm": ("TLS 1.2 by ", "TLSv1.2"), "trixie": ("TLS 1.2 and 1.3 by ", "TLSv1.3")}
 TLS_SCRIPT = """
 cd; remit=$PWD/remit/build/remit; $remit --version
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=localhost -days 2 -out cert.pem -keyout key.pem 2>/dev/null
