@@ -102,7 +102,9 @@ are_rows(const char *json, size_t len)
 static bool
 are_rows_as_before(const char *json, size_t len)
 {
-	static _Thread_local struct hash before;
+	/* initial-exec: a wheel may not depend on the dynamic linker. */
+	static _Thread_local struct hash before
+		__attribute__((tls_model("initial-exec")));
 	struct hash now = HASH_INIT;
 
 	hash_bytes(&now, json, len);
