@@ -17,8 +17,8 @@
 #include "jail/probe/probe.h"
 #include "jail/seccomp/filter.h"
 #include "keeper/packages/install.h"
-#include "keeper/pool/inmate.h"
 #include "keeper/pool/pool.h"
+#include "keeper/pool/worker.h"
 #include "keeper/session/session.h"
 #include "keeper/upkeep.h"
 
@@ -40,7 +40,7 @@ static void
 start_waiting(struct keeper *k)
 {
 	while (k->queue_count && k->running < KEEPER_RUNNING_MAX &&
-	       k->inmate_count < KEEPER_INMATES_MAX) {
+	       k->worker_count < KEEPER_WORKERS_MAX) {
 		struct session *s = k->queue[k->queue_head];
 
 		if (s && !k->is_locked && needs_jail(s)) {

@@ -13,7 +13,7 @@
 #include "keeper/pool/cpu_share.h"
 #include "proxy/porter.h"
 
-struct inmate;
+struct worker;
 struct install;
 struct nursery;
 struct pool;
@@ -25,7 +25,7 @@ struct session;
 /* Sessions with many cells: their jails wait for the next one. */
 #define KEEPER_SESSIONS_MAX 64
 /* Jails at once, in use or ready or dying. */
-#define KEEPER_INMATES_MAX 192
+#define KEEPER_WORKERS_MAX 192
 /* The last so many runs make the latency that is shown. */
 #define KEEPER_LATENCIES 1024
 
@@ -36,8 +36,8 @@ struct keeper {
 	int control; /* a private keeper's: doors come as descriptors */
 	int listen;  /* a shared keeper's */
 	struct session *sessions, *dead;
-	struct inmate *inmates, *buried;
-	size_t inmate_count;
+	struct worker *workers, *buried;
+	size_t worker_count;
 	struct install *installs;
 	struct pool *pools;
 	size_t pool_count;
@@ -111,10 +111,10 @@ int keeper_prepare(struct keeper *k, const struct policy *p,
 /* A run was answered that was asked for then. */
 void keeper_note_latency(struct keeper *k, uint64_t asked_us);
 
-/* For inmates and pools. */
-void keeper_admit(struct keeper *k, struct inmate *i);
+/* For workers and pools. */
+void keeper_admit(struct keeper *k, struct worker *i);
 /* It is dead: free it when no handler works for it any more. */
-void keeper_bury(struct keeper *k, struct inmate *i);
+void keeper_bury(struct keeper *k, struct worker *i);
 bool keeper_is_full(const struct keeper *k);
 /* For somebody who waits at pool `p`: end one that waits where nobody came for
    longest. False if there is none. */

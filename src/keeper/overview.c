@@ -50,7 +50,7 @@ sessions_of(const struct keeper *k)
 	uint64_t now = loop_now_us();
 
 	for (const struct session *s = k->sessions; s; s = s->next) {
-		const struct inmate *i = s->inmate;
+		const struct worker *i = s->worker;
 		pid_t pid = i && i->jail.run_pid > 0 ? i->jail.run_pid : 0;
 		uint64_t bytes = pid ? proc_pss_bytes(pid) : 0;
 
@@ -85,7 +85,7 @@ overview_write(struct buf *out, const struct keeper *k)
 			"uptime_s", (double)(loop_now_us() - k->began_us) / 1e6,
 			"running", (json_int_t)k->running, "queued",
 			(json_int_t)k->queue_count, "jails",
-			(json_int_t)k->inmate_count, "memory_bytes",
+			(json_int_t)k->worker_count, "memory_bytes",
 			(json_int_t)proc_pss_bytes(getpid()), "latency_us",
 			latency_of(k), "zygotes", zygotes, "pools", pools,
 			"sessions", sessions_of(k), "runs",

@@ -7,22 +7,22 @@
 #include <sys/wait.h>
 
 #include "jail/cgroup/home.h"
-#include "keeper/pool/inmate.h"
 #include "keeper/pool/nursery.h"
 #include "keeper/pool/pool.h"
+#include "keeper/pool/worker.h"
 
 void
-keeper_admit(struct keeper *k, struct inmate *i)
+keeper_admit(struct keeper *k, struct worker *i)
 {
-	i->next = k->inmates;
-	k->inmates = i;
-	k->inmate_count++;
+	i->next = k->workers;
+	k->workers = i;
+	k->worker_count++;
 }
 
 void
-keeper_bury(struct keeper *k, struct inmate *i)
+keeper_bury(struct keeper *k, struct worker *i)
 {
-	struct inmate **at = &k->inmates;
+	struct worker **at = &k->workers;
 
 	while (*at && *at != i)
 		at = &(*at)->next;
@@ -32,7 +32,7 @@ keeper_bury(struct keeper *k, struct inmate *i)
 	i->next = k->buried;
 	k->buried = i;
 	if (i->parent)
-		inmate_lose_branch(i->parent, i);
+		worker_lose_branch(i->parent, i);
 	i->parent = NULL;
 	keeper_refill_soon(k);
 }
@@ -48,12 +48,12 @@ free_buried(struct keeper *k)
 	bool had_branches = false;
 
 	while (k->buried) {
-		struct inmate *i = k->buried;
+		struct worker *i = k->buried;
 
 		k->buried = i->next;
-		k->inmate_count--;
+		k->worker_count--;
 		had_branches |= i->has_branched;
-		inmate_free(i);
+		worker_free(i);
 	}
 	if (had_branches)
 		cgroup_home_clean(false);
@@ -63,7 +63,7 @@ bool
 keeper_is_full(const struct keeper *k)
 {
 	/* Half of the room is for those that run. */
-	return k->inmate_count >= KEEPER_INMATES_MAX - KEEPER_RUNNING_MAX;
+	return k->worker_count >= KEEPER_WORKERS_MAX - KEEPER_RUNNING_MAX;
 }
 
 /* It has a zygote, or jails that wait for a job, or soon will. */
@@ -133,7 +133,7 @@ keeper_make_room(struct keeper *k, const struct pool *p)
 
 	if (!loser)
 		return false;
-	inmate_kill(loser->waiting);
+	worker_kill(loser->waiting);
 	loser->target = loser->waiting_count;
 	return true;
 }
@@ -141,8 +141,8 @@ keeper_make_room(struct keeper *k, const struct pool *p)
 static void
 tell_reaped(struct keeper *k, pid_t pid, const struct exit_report *end)
 {
-	for (struct inmate *i = k->inmates; i; i = i->next)
-		if (inmate_reaped(i, pid, end))
+	for (struct worker *i = k->workers; i; i = i->next)
+		if (worker_reaped(i, pid, end))
 			return;
 	for (struct nursery *n = k->nurseries; n; n = n->next)
 		if (nursery_reaped(n, pid, end->wait_status))
@@ -243,10 +243,10 @@ on_refill(void *owner)
 	uint64_t now = loop_now_us();
 
 	k->refill_since_us = 0;
-	for (struct inmate *i = k->inmates, *next; i; i = next) {
+	for (struct worker *i = k->workers, *next; i; i = next) {
 		next = i->next;
-		if (i->state == INMATE_SPENT)
-			inmate_kill(i);
+		if (i->state == WORKER_SPENT)
+			worker_kill(i);
 	}
 	free_buried(k);
 	if (refill_pools(k, now))
@@ -382,13 +382,13 @@ end_jails(struct keeper *k)
 	bool alive = false;
 	pid_t pid;
 
-	for (struct inmate *i = k->inmates; i; i = i->next) {
+	for (struct worker *i = k->workers; i; i = i->next) {
 		jail_kill(&i->jail);
 		alive |= i->jail.init_pid != 0;
 	}
 	while (alive && ((pid = waitpid(-1, NULL, 0)) > 0 || errno == EINTR)) {
 		alive = false;
-		for (struct inmate *i = k->inmates; i; i = i->next) {
+		for (struct worker *i = k->workers; i; i = i->next) {
 			jail_reaped(&i->jail, pid);
 			proxy_reaped(&i->proxy, pid);
 			alive |= i->jail.init_pid != 0;
@@ -416,8 +416,8 @@ upkeep_close(struct keeper *k)
 		nursery_free(n);
 	}
 	end_jails(k);
-	while (k->inmates)
-		keeper_bury(k, k->inmates);
+	while (k->workers)
+		keeper_bury(k, k->workers);
 	free_buried(k);
 	while (k->pools)
 		remove_pool(k, k->pools);

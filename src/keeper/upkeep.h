@@ -1,6 +1,6 @@
 /*
  * upkeep: what a keeper does between requests: reap, kill, bury, build ahead,
- * let go what nobody needs. The functions of keeper.h for inmates and pools are
+ * let go what nobody needs. The functions of keeper.h for workers and pools are
  * here too.
  */
 #ifndef REMIT_UPKEEP_H

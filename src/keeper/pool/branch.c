@@ -18,12 +18,12 @@
 #define VFORK_FLAGS (CLONE_VM | CLONE_VFORK | SIGCHLD)
 
 int
-branch_begin(struct inmate *i, struct remit_error *err)
+branch_begin(struct worker *i, struct remit_error *err)
 {
 	struct link *channel = &i->parent->jail.channel;
 	struct join_command cmd;
 
-	if (i->parent->state != INMATE_TAKEN)
+	if (i->parent->state != WORKER_TAKEN)
 		return fail(err, REMIT_E_GONE, "the session has ended");
 	jail_branch_command(&i->jail, &i->pool->plan, &cmd);
 	i->fork = FORK_ASKED;
@@ -48,7 +48,7 @@ is_vfork(const struct seccomp_data *call)
 
 /* The code waits in this call, so nothing that is looked at can change. */
 static bool
-let_fork(struct inmate *i, const struct notice *n)
+let_fork(struct worker *i, const struct notice *n)
 {
 	if (n->thread != i->parent->jail.run_pid || !is_vfork(&n->call))
 		return false;
@@ -63,7 +63,7 @@ let_fork(struct inmate *i, const struct notice *n)
 }
 
 static bool
-is_helper(struct inmate *i, const struct notice *n)
+is_helper(struct worker *i, const struct notice *n)
 {
 	uint64_t parent, group;
 
@@ -76,7 +76,7 @@ is_helper(struct inmate *i, const struct notice *n)
 }
 
 static int
-arm_helper(struct inmate *i, const struct notice *n)
+arm_helper(struct worker *i, const struct notice *n)
 {
 	struct remit_error err;
 
@@ -84,7 +84,7 @@ arm_helper(struct inmate *i, const struct notice *n)
 		return 0;
 	i->helper = n->thread;
 	i->helper_fd = sys_pidfd_open(n->thread);
-	if (i->helper_fd < 0 || inmate_watch_helper(i, &err) < 0)
+	if (i->helper_fd < 0 || worker_watch_helper(i, &err) < 0)
 		return -1;
 	for (int fd = 0; fd < JOIN_FDS; fd++)
 		if (i->jail.entry[fd] >= 0 &&
@@ -94,7 +94,7 @@ arm_helper(struct inmate *i, const struct notice *n)
 }
 
 static bool
-let_join(struct inmate *i, const struct notice *n)
+let_join(struct worker *i, const struct notice *n)
 {
 	const struct join_space *space = &join_spaces[i->spaces];
 
@@ -111,7 +111,7 @@ let_join(struct inmate *i, const struct notice *n)
 }
 
 static bool
-let_copy(struct inmate *i, const struct notice *n)
+let_copy(struct worker *i, const struct notice *n)
 {
 	if (n->thread != i->helper || n->call.nr != SYS_clone ||
 	    n->call.args[0] != FORK_FLAGS)
@@ -122,7 +122,7 @@ let_copy(struct inmate *i, const struct notice *n)
 }
 
 static bool
-let_pass(struct inmate *i, const struct notice *n)
+let_pass(struct worker *i, const struct notice *n)
 {
 	switch (i->fork) {
 	case FORK_ASKED:
@@ -137,20 +137,20 @@ let_pass(struct inmate *i, const struct notice *n)
 }
 
 bool
-branch_notice(struct inmate *root, const struct notice *n)
+branch_notice(struct worker *root, const struct notice *n)
 {
-	for (struct inmate *i = root->keeper->inmates; i; i = i->next)
+	for (struct worker *i = root->keeper->workers; i; i = i->next)
 		if (i->parent && i->root == root &&
-		    i->state == INMATE_JOINING && let_pass(i, n))
+		    i->state == WORKER_JOINING && let_pass(i, n))
 			return true;
 	return false;
 }
 
 bool
-branch_is_asked_for(const struct inmate *root)
+branch_is_asked_for(const struct worker *root)
 {
-	for (const struct inmate *i = root->keeper->inmates; i; i = i->next)
-		if (i->parent && i->root == root && i->state == INMATE_JOINING)
+	for (const struct worker *i = root->keeper->workers; i; i = i->next)
+		if (i->parent && i->root == root && i->state == WORKER_JOINING)
 			return true;
 	return false;
 }
@@ -187,7 +187,7 @@ kill_children(pid_t parent)
 }
 
 void
-branch_end_helper(struct inmate *i)
+branch_end_helper(struct worker *i)
 {
 	if (i->fork < FORK_JOINING)
 		return;
@@ -198,9 +198,9 @@ branch_end_helper(struct inmate *i)
 }
 
 void
-branch_forked(struct inmate *parent, const struct step_report *r)
+branch_forked(struct worker *parent, const struct step_report *r)
 {
-	struct inmate *i = parent->forking;
+	struct worker *i = parent->forking;
 	struct remit_error err;
 
 	parent->forking = NULL;
@@ -208,7 +208,7 @@ branch_forked(struct inmate *parent, const struct step_report *r)
 	if (!i)
 		return;
 	if (r->step == STEP_READY) {
-		inmate_consider(i);
+		worker_consider(i);
 		return;
 	}
 	if (i->fork == FORK_REFUSED)
@@ -220,13 +220,13 @@ branch_forked(struct inmate *parent, const struct step_report *r)
 			     "tasks");
 	else if (jail_step_failed(r, &i->pool->plan, &err) == 0)
 		return;
-	inmate_failed(i, &err);
+	worker_failed(i, &err);
 }
 
 int
-branch_meet(struct inmate *i, struct remit_error *err)
+branch_meet(struct worker *i, struct remit_error *err)
 {
-	const struct inmate *p = i->parent;
+	const struct worker *p = i->parent;
 
 	if (i->fork != FORK_COPIED)
 		return fail(err, REMIT_E_INTERNAL, "a copy before its fork");
@@ -238,7 +238,7 @@ branch_meet(struct inmate *i, struct remit_error *err)
 }
 
 bool
-branch_rests(const struct inmate *i, uint64_t *switches)
+branch_rests(const struct worker *i, uint64_t *switches)
 {
 	uint64_t code, copy;
 
@@ -249,8 +249,8 @@ branch_rests(const struct inmate *i, uint64_t *switches)
 	return true;
 }
 
-struct inmate *
-branch_of_thread(struct inmate *root, pid_t thread)
+struct worker *
+branch_of_thread(struct worker *root, pid_t thread)
 {
 	uint64_t group;
 
@@ -258,16 +258,16 @@ branch_of_thread(struct inmate *root, pid_t thread)
 		return root;
 	if (proc_status_number(thread, "Tgid", &group) < 0)
 		return NULL;
-	for (struct inmate *i = root->keeper->inmates; i; i = i->next)
+	for (struct worker *i = root->keeper->workers; i; i = i->next)
 		if (i->root == root && (uint64_t)i->jail.run_pid == group)
 			return i;
 	return NULL;
 }
 
-struct inmate *
-branch_of_child(struct inmate *parent, pid_t pid)
+struct worker *
+branch_of_child(struct worker *parent, pid_t pid)
 {
-	for (struct inmate *i = parent->keeper->inmates; i; i = i->next)
+	for (struct worker *i = parent->keeper->workers; i; i = i->next)
 		if (i->parent == parent && i->outer_pid == pid)
 			return i;
 	return NULL;

@@ -18,28 +18,28 @@
 #define REMIT_BRANCH_H
 
 #include "jail/seccomp/notice.h"
-#include "keeper/pool/inmate.h"
+#include "keeper/pool/worker.h"
 
 /* The jail of branch `i` is built: have its parent's code fork. */
-int branch_begin(struct inmate *i, struct remit_error *err) must_check;
+int branch_begin(struct worker *i, struct remit_error *err) must_check;
 /* A call waits that somebody of this family made. True if it was one of a fork
    that is asked for: then it is answered. */
-bool branch_notice(struct inmate *root, const struct notice *n);
+bool branch_notice(struct worker *root, const struct notice *n);
 /* What the parent's code says of the fork. */
-void branch_forked(struct inmate *parent, const struct step_report *r);
+void branch_forked(struct worker *parent, const struct step_report *r);
 /* The copy says that it is locked: look at both. */
-int branch_meet(struct inmate *i, struct remit_error *err) must_check;
+int branch_meet(struct worker *i, struct remit_error *err) must_check;
 /* Neither the code nor its copy runs; *switches is as in proc_sleeps(). What is
    looked at while they run can be moved out of sight. */
-bool branch_rests(const struct inmate *i, uint64_t *switches);
+bool branch_rests(const struct worker *i, uint64_t *switches);
 /* It comes to nothing: nobody of the fork may stay behind, least of all one who
    speaks in the code's stead. */
-void branch_end_helper(struct inmate *i);
+void branch_end_helper(struct worker *i);
 /* A fork is on its way: its calls shall not wait. */
-bool branch_is_asked_for(const struct inmate *root);
+bool branch_is_asked_for(const struct worker *root);
 /* Whose code this thread is; NULL: nobody's yet. */
-struct inmate *branch_of_thread(struct inmate *root, pid_t thread);
+struct worker *branch_of_thread(struct worker *root, pid_t thread);
 /* A child of a jail's pid 1 is dead: which branch it was, or NULL. */
-struct inmate *branch_of_child(struct inmate *parent, pid_t pid);
+struct worker *branch_of_child(struct worker *parent, pid_t pid);
 
 #endif

@@ -9,8 +9,8 @@
 #include "base/deadline.h"
 #include "base/proc.h"
 #include "keeper/keeper.h"
-#include "keeper/pool/inmate.h"
 #include "keeper/pool/pool.h"
+#include "keeper/pool/worker.h"
 #include "keeper/session/task.h"
 
 /* ---- the zygote ---- */
@@ -20,13 +20,13 @@ static void
 fail_pending(struct nursery *n, const struct remit_error *err)
 {
 	size_t count = n->pending_count;
-	struct inmate *all[NURSERY_PENDING];
+	struct worker *all[NURSERY_PENDING];
 
 	memcpy(all, n->pending, sizeof(all));
 	n->pending_count = 0;
 	for (size_t i = 0; i < count; i++)
 		if (all[i])
-			inmate_failed(all[i], err);
+			worker_failed(all[i], err);
 }
 
 static void
@@ -152,7 +152,7 @@ expect_fork(struct nursery *n)
 static void
 take_forked(struct nursery *n, const struct join_answer *a)
 {
-	struct inmate *i;
+	struct worker *i;
 	struct remit_error err;
 
 	if (!n->pending_count) {
@@ -168,11 +168,11 @@ take_forked(struct nursery *n, const struct join_answer *a)
 	if (!i)
 		return; /* it died meanwhile, and what was forked with it */
 	if (a->kind == JOIN_FORKED) {
-		inmate_joined(i, a->pid);
+		worker_joined(i, a->pid);
 		return;
 	}
 	jail_step_failed(&a->report, &i->pool->plan, &err);
-	inmate_failed(i, &err);
+	worker_failed(i, &err);
 }
 
 /* Children of a zygote whose layout was crashed into have the same layout. They
@@ -363,26 +363,26 @@ nursery_has_room(const struct nursery *n)
 }
 
 void
-nursery_join(struct nursery *n, struct inmate *i)
+nursery_join(struct nursery *n, struct worker *i)
 {
 	struct remit_error err;
 
 	if (n->state != NURSERY_READY || n->pending_count == NURSERY_PENDING) {
 		fail(&err, REMIT_E_GONE, "the zygote is gone");
-		inmate_failed(i, &err);
+		worker_failed(i, &err);
 		return;
 	}
 	n->pending[n->pending_count++] = i;
 	if (jail_join(&i->jail, &i->pool->plan, &n->zygote, &err) < 0) {
 		n->pending_count--;
-		inmate_failed(i, &err);
+		worker_failed(i, &err);
 	} else if (n->pending_count == 1) {
 		expect_fork(n);
 	}
 }
 
 void
-nursery_forget(struct nursery *n, const struct inmate *i)
+nursery_forget(struct nursery *n, const struct worker *i)
 {
 	for (size_t at = 0; at < n->pending_count; at++)
 		if (n->pending[at] == i)

@@ -1,5 +1,5 @@
 /*
- * nursery: one zygote and the inmates that wait to be joined by its children.
+ * nursery: one zygote and the workers that wait to be joined by its children.
  * All pools with the same interpreter and preloaded modules share one.
  */
 #ifndef REMIT_NURSERY_H
@@ -8,7 +8,7 @@
 #include "base/loop.h"
 #include "jail/zygote.h"
 
-struct inmate;
+struct worker;
 struct keeper;
 struct pool;
 
@@ -51,7 +51,7 @@ struct nursery {
 	unsigned lates; /* in a row, while it imported */
 	uint64_t not_before_us;
 	uint64_t since_us;
-	struct inmate *pending[NURSERY_PENDING];
+	struct worker *pending[NURSERY_PENDING];
 	size_t pending_count;
 	struct source on_control;
 	struct timer patience;
@@ -66,10 +66,10 @@ int nursery_start(struct nursery *n, struct pool *p,
 uint32_t nursery_uid(const struct nursery *n);
 bool nursery_has_room(const struct nursery *n);
 
-/* Have a child put into this jail; inmate_joined() or inmate_failed() will
+/* Have a child put into this jail; worker_joined() or worker_failed() will
    tell. */
-void nursery_join(struct nursery *n, struct inmate *i);
-void nursery_forget(struct nursery *n, const struct inmate *i);
+void nursery_join(struct nursery *n, struct worker *i);
+void nursery_forget(struct nursery *n, const struct worker *i);
 /* How one of its children ended: a crash says that somebody tries its walls. */
 void nursery_note_end(struct nursery *n, int wait_status);
 /* Replace the zygote at the next chance, if its time has come. */

@@ -8,8 +8,8 @@
 #include "base/proc.h"
 #include "jail/probe/discover.h"
 #include "keeper/keeper.h"
-#include "keeper/pool/inmate.h"
 #include "keeper/pool/nursery.h"
+#include "keeper/pool/worker.h"
 #include "keeper/session/session.h"
 #include "policy/rules/package_rule.h"
 
@@ -225,7 +225,7 @@ pool_is_pressed(const struct pool *p)
 /* ---- who waits ---- */
 
 static void
-push_waiting(struct pool *p, struct inmate *i)
+push_waiting(struct pool *p, struct worker *i)
 {
 	i->later = NULL;
 	if (p->last_waiting)
@@ -237,9 +237,9 @@ push_waiting(struct pool *p, struct inmate *i)
 }
 
 static bool
-remove_waiting(struct pool *p, struct inmate *i)
+remove_waiting(struct pool *p, struct worker *i)
 {
-	struct inmate **at = &p->waiting, *before = NULL;
+	struct worker **at = &p->waiting, *before = NULL;
 
 	while (*at && *at != i) {
 		before = *at;
@@ -296,15 +296,15 @@ pop_wanting(struct pool *p)
 void
 pool_empty(struct pool *p)
 {
-	for (struct inmate *i = p->keeper->inmates, *next; i; i = next) {
+	for (struct worker *i = p->keeper->workers, *next; i; i = next) {
 		next = i->next;
 		if (i->in_pool && i->pool == p)
-			inmate_kill(i);
+			worker_kill(i);
 	}
 }
 
 static bool
-is_stale(const struct inmate *i, uint64_t now_us)
+is_stale(const struct worker *i, uint64_t now_us)
 {
 	return (has_roots(i->pool) || i->pool->plan.proxied) &&
 	       now_us - i->made_us > POOL_STALE_US;
@@ -349,13 +349,13 @@ trim_foreign(struct pool *p)
 {
 	if (!pool_imports_inside(p))
 		return;
-	for (struct inmate *i = p->keeper->inmates, *next; i; i = next) {
+	for (struct worker *i = p->keeper->workers, *next; i; i = next) {
 		next = i->next;
 		if (p->waiting_count + p->building_count <=
 		    p->target + p->wanting_count)
 			return;
 		if (i->in_pool && i->pool == p)
-			inmate_kill(i);
+			worker_kill(i);
 	}
 }
 
@@ -367,17 +367,17 @@ pool_unserve(struct pool *p, struct session *s)
 }
 
 /* The oldest that may still be used. */
-static struct inmate *
+static struct worker *
 pop_waiting(struct pool *p)
 {
 	uint64_t now = loop_now_us();
 	bool roots = has_roots(p);
 	uint64_t now_there = roots && p->waiting ? jail_roots(&p->plan) : 0;
-	struct inmate *i;
+	struct worker *i;
 
 	while ((i = p->waiting)) {
 		if (is_stale(i, now) || (roots && i->jail.roots != now_there)) {
-			inmate_kill(i);
+			worker_kill(i);
 			continue;
 		}
 		remove_waiting(p, i);
@@ -390,10 +390,10 @@ pop_waiting(struct pool *p)
 }
 
 void
-pool_forget(struct pool *p, struct inmate *i)
+pool_forget(struct pool *p, struct worker *i)
 {
 	i->in_pool = false;
-	if (i->state < INMATE_WAITING)
+	if (i->state < WORKER_WAITING)
 		p->building_count--;
 	else
 		remove_waiting(p, i);
@@ -403,7 +403,7 @@ pool_forget(struct pool *p, struct inmate *i)
 }
 
 void
-pool_add(struct pool *p, struct inmate *i)
+pool_add(struct pool *p, struct worker *i)
 {
 	struct session *s;
 
@@ -431,7 +431,7 @@ go_cold(struct session *s)
 {
 	struct remit_error err;
 
-	if (!inmate_new_cold(s, &err))
+	if (!worker_new_cold(s, &err))
 		session_fail(s, &err);
 }
 
@@ -574,7 +574,7 @@ find_zygote(struct pool *p, bool may_be_warm, struct remit_error *err)
 int
 pool_serve(struct pool *p, struct session *s, struct remit_error *err)
 {
-	struct inmate *i = pop_waiting(p);
+	struct worker *i = pop_waiting(p);
 	bool may_be_warm;
 
 	note_tenant(p, s->cell.tenant);
@@ -594,7 +594,7 @@ pool_serve(struct pool *p, struct session *s, struct remit_error *err)
 		keeper_refill_soon(p->keeper);
 		return 0;
 	}
-	return inmate_new_cold(s, err) ? 0 : -1;
+	return worker_new_cold(s, err) ? 0 : -1;
 }
 
 /* ---- more and fewer ---- */
@@ -624,7 +624,7 @@ pool_refill(struct pool *p, uint64_t now_us)
 	    !(p->wanting_count && keeper_make_room(p->keeper, p)))
 		return false;
 	p->building_count++;
-	if (!inmate_new_warm(p, &err)) {
+	if (!worker_new_warm(p, &err)) {
 		p->building_count--;
 		pool_failed(p, &err);
 		return false;
@@ -645,9 +645,9 @@ pool_shrink(struct pool *p, uint64_t now_us)
 	if (p->target < p->target_min)
 		p->target = p->target_min;
 	while (p->waiting_count > p->target)
-		inmate_kill(p->waiting);
+		worker_kill(p->waiting);
 	while (p->waiting && is_stale(p->waiting, now_us))
-		inmate_kill(p->waiting);
+		worker_kill(p->waiting);
 }
 
 json_t *
@@ -663,7 +663,7 @@ pool_to_json(const struct pool *p)
 	for (size_t i = 0; i < p->policy.preload.count; i++)
 		json_array_append_new(preload,
 				      json_string(p->policy.preload.items[i]));
-	for (const struct inmate *i = p->waiting; i; i = i->later)
+	for (const struct worker *i = p->waiting; i; i = i->later)
 		bytes += proc_pss_bytes(i->jail.run_pid) +
 			 proc_pss_bytes(i->proxy.pid);
 	return json_pack("{s:s, s:b, s:s, s:o, s:b, s:b, s:I, s:I, s:I, s:I, "

@@ -1,6 +1,6 @@
 /*
- * pool: a plan, and the inmates built by it that wait for a job. Identical
- * policies share one; different ones never share an inmate.
+ * pool: a plan, and the workers built by it that wait for a job. Identical
+ * policies share one; different ones never share a worker.
  *
  * It grows when a session finds nobody waiting, and shrinks when nobody comes.
  */
@@ -13,7 +13,7 @@
 #include "keeper/packages/shelf.h"
 #include "policy/plan/plan.h"
 
-struct inmate;
+struct worker;
 struct keeper;
 struct nursery;
 struct session;
@@ -25,7 +25,7 @@ struct session;
 #define POOL_FOREIGN_BYTES (UINT64_C(1) << 30)
 /* Of one that the keeper was started for. */
 #define POOL_TARGET_MIN 2
-/* A waiting inmate with something of the host's, its folders or its resolvers,
+/* A waiting worker with something of the host's, its folders or its resolvers,
    is not trusted for longer. */
 #define POOL_STALE_US (60 * 1000000ull)
 /* Files that were replaced meanwhile are the new ones then. */
@@ -41,7 +41,7 @@ enum pool_use {
 struct pool {
 	struct pool *next; /* of the keeper's list */
 	struct keeper *keeper;
-	struct refcount users; /* sessions and inmates */
+	struct refcount users; /* sessions and workers */
 	enum pool_use use;
 	char *key;   /* the whole policy, as text */
 	char *alias; /* the text of a door that last led here, or NULL */
@@ -60,7 +60,7 @@ struct pool {
 	struct nursery *nursery; /* NULL until the first run is over */
 	struct mould mould;
 	uint64_t mould_us; /* when it was made */
-	struct inmate *waiting, *last_waiting;
+	struct worker *waiting, *last_waiting;
 	size_t waiting_count, building_count;
 	struct session *wanting, *last_wanting; /* in the order they came */
 	size_t wanting_count;
@@ -94,7 +94,7 @@ struct pool *pool_use(struct pool *p);
 bool pool_has_tenant_of(const struct pool *p, const struct pool *other);
 void pool_drop(struct pool *p);
 
-/* Give the session an inmate, now or later (session_take), warm or cold. */
+/* Give the session a worker, now or later (session_take), warm or cold. */
 int pool_serve(struct pool *p, struct session *s,
 	       struct remit_error *err) must_check;
 /* Whoever is ready next will be taken at once. */
@@ -106,9 +106,9 @@ void pool_unserve(struct pool *p, struct session *s);
 int pool_mould(struct pool *p, const struct mould **out,
 	       struct remit_error *err) must_check;
 
-/* From its inmates. */
-void pool_add(struct pool *p, struct inmate *i);
-void pool_forget(struct pool *p, struct inmate *i);
+/* From its workers. */
+void pool_add(struct pool *p, struct worker *i);
+void pool_forget(struct pool *p, struct worker *i);
 void pool_failed(struct pool *p, const struct remit_error *err);
 /* From its nursery: the zygote is ready, or cannot be. */
 void pool_nursery_changed(struct pool *p);

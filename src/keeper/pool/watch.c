@@ -9,14 +9,14 @@
 static void
 on_again(void *owner)
 {
-	struct inmate *i = owner;
+	struct worker *i = owner;
 
 	loop_want(&i->keeper->loop, &i->on_notice, EPOLLIN);
 }
 
 /* False: not now. */
 static bool
-may_answer(struct inmate *i)
+may_answer(struct worker *i)
 {
 	struct loop *l = &i->keeper->loop;
 	uint64_t next;
@@ -39,15 +39,15 @@ count(struct session *s, const struct notice *n)
 
 /* What comes before a program is our own self-test. */
 static bool
-is_running(const struct inmate *i)
+is_running(const struct worker *i)
 {
-	return i->session && i->state == INMATE_TAKEN;
+	return i->session && i->state == WORKER_TAKEN;
 }
 
 static void
-answer(struct inmate *i, const struct notice *n)
+answer(struct worker *i, const struct notice *n)
 {
-	struct inmate *by;
+	struct worker *by;
 
 	if (i->has_branched && branch_notice(i, n))
 		return;
@@ -60,11 +60,11 @@ answer(struct inmate *i, const struct notice *n)
 static void
 on_notice(void *owner, uint32_t events)
 {
-	struct inmate *i = owner;
+	struct worker *i = owner;
 	struct notice n;
 
 	/* No more than the end of all who could ask, or close to it. */
-	if (!(events & EPOLLIN) || (i->state > INMATE_TAKEN && !i->branches)) {
+	if (!(events & EPOLLIN) || (i->state > WORKER_TAKEN && !i->branches)) {
 		watch_stop(i);
 		return;
 	}
@@ -81,7 +81,7 @@ on_notice(void *owner, uint32_t events)
 }
 
 int
-watch_start(struct inmate *i, struct remit_error *err)
+watch_start(struct worker *i, struct remit_error *err)
 {
 	if (i->jail.listener < 0)
 		return 0;
@@ -91,7 +91,7 @@ watch_start(struct inmate *i, struct remit_error *err)
 }
 
 void
-watch_stop(struct inmate *i)
+watch_stop(struct worker *i)
 {
 	loop_remove(&i->keeper->loop, &i->on_notice);
 	loop_set_timer(&i->keeper->loop, &i->again, 0);

@@ -19,8 +19,8 @@ tell_proxy(struct session *s, uint32_t id, uint32_t allowed)
 	struct proxy_answer a = { .id = id, .allowed = allowed };
 
 	/* One that does not listen is dead: its end is seen elsewhere. */
-	if (s->inmate)
-		send(s->inmate->proxy.line, &a, sizeof(a),
+	if (s->worker)
+		send(s->worker->proxy.line, &a, sizeof(a),
 		     MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -102,10 +102,10 @@ on_proxy(void *owner, uint32_t events)
 int
 session_hear_questions(struct session *s, struct remit_error *err)
 {
-	if (!s->pool->policy.network_ask || s->inmate->proxy.line < 0)
+	if (!s->pool->policy.network_ask || s->worker->proxy.line < 0)
 		return 0;
 	s->asked = 0;
-	return loop_add(&s->keeper->loop, &s->on_proxy, s->inmate->proxy.line,
+	return loop_add(&s->keeper->loop, &s->on_proxy, s->worker->proxy.line,
 			EPOLLIN, on_proxy, s, err);
 }
 

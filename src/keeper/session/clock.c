@@ -37,13 +37,13 @@ void
 session_set_idle(struct session *s)
 {
 	s->clock.deadline_us =
-		s->branch || !s->inmate
+		s->branch || !s->worker
 			? 0
 			: loop_now_us() +
 				  session_policy(s)->session_idle_ms * 1000;
 	/* Its code works for a file request, and to copy itself. */
-	if (s->inmate)
-		cpu_share_rest(&s->inmate->cpu_share,
+	if (s->worker)
+		cpu_share_rest(&s->worker->cpu_share,
 			       !s->branch && s->state != SESSION_FILING);
 	session_set_timer(s);
 }
@@ -54,10 +54,10 @@ session_cpu_us(struct session *s)
 	struct exit_report now = { 0 };
 	struct cgroup_usage g;
 
-	cgroup_read(&s->inmate->jail.group, CGROUP_READ_CPU, &g);
+	cgroup_read(&s->worker->jail.group, CGROUP_READ_CPU, &g);
 	if (g.has_cpu)
 		return g.cpu_us;
-	jail_sample(&s->inmate->jail, &now);
+	jail_sample(&s->worker->jail, &now);
 	return now.cpu_us;
 }
 
@@ -80,7 +80,7 @@ session_overdue(struct session *s)
 	}
 	s->clock.deadline_us = 0;
 	session_hasten(s);
-	jail_interrupt(&s->inmate->jail);
+	jail_interrupt(&s->worker->jail);
 }
 
 /* Between cells it is what a cell has left running. */
@@ -147,7 +147,7 @@ check_cpu_or_wait(struct session *s)
 {
 	uint64_t at = s->clock.cpu_check_us;
 
-	if (at && s->inmate && loop_now_us() >= at)
+	if (at && s->worker && loop_now_us() >= at)
 		session_check_cpu(s);
 	else
 		session_set_timer(s);
@@ -176,8 +176,8 @@ session_tick(struct session *s)
 	}
 	if (s->clock.output_us && loop_now_us() >= s->clock.output_us) {
 		s->clock.output_us = 0;
-		loop_want(&s->keeper->loop, &s->inmate->on_out, EPOLLIN);
-		loop_want(&s->keeper->loop, &s->inmate->on_err, EPOLLIN);
+		loop_want(&s->keeper->loop, &s->worker->on_out, EPOLLIN);
+		loop_want(&s->keeper->loop, &s->worker->on_err, EPOLLIN);
 	}
 	check_cpu_or_wait(s);
 }

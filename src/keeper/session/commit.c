@@ -33,8 +33,8 @@ session_committed(struct session *s)
 		session_give_files(s);
 		return;
 	}
-	if (s->inmate)
-		jail_go_on(&s->inmate->jail);
+	if (s->worker)
+		jail_go_on(&s->worker->jail);
 	if (s->door_gone)
 		session_remove(s);
 	else
@@ -65,7 +65,7 @@ begin(struct session *s, struct remit_error *err)
 	bool saving = s->state == SESSION_SAVING;
 	struct commit_order o = {
 		.plan = &s->pool->plan,
-		.roots = s->inmate->jail.write_roots,
+		.roots = s->worker->jail.write_roots,
 		.since = s->committer.since,
 		.runtime_dir = s->keeper->site.runtime_dir,
 		.goes_on = saving,
@@ -75,7 +75,7 @@ begin(struct session *s, struct remit_error *err)
 	s->cell.was_committed = may_write(s);
 	o.dry = !s->cell.was_committed;
 	return committer_start(&s->committer, &s->keeper->loop, &o,
-			       saving ? s->inmate->jail.run_pid : 0, on_report,
+			       saving ? s->worker->jail.run_pid : 0, on_report,
 			       s, err);
 }
 
@@ -84,7 +84,7 @@ session_commit(struct session *s)
 {
 	struct remit_error err;
 
-	if (!s->pool || !s->pool->plan.write_roots || !s->inmate ||
+	if (!s->pool || !s->pool->plan.write_roots || !s->worker ||
 	    cell_has_failed(&s->cell) || !s->cell.began_us ||
 	    session_enter(s, SESSION_COMMITTING) < 0)
 		return false;
@@ -131,12 +131,12 @@ session_save(struct session *s, const struct frame *f, struct remit_error *err)
 	}
 	if (session_enter(s, SESSION_SAVING) < 0)
 		return 0;
-	jail_stop(&s->inmate->jail);
+	jail_stop(&s->worker->jail);
 	if (begin(s, &why) == 0) {
 		session_commit_wait(s);
 		return 0;
 	}
-	jail_go_on(&s->inmate->jail);
+	jail_go_on(&s->worker->jail);
 	session_refuse(s, &why);
 	return 0;
 }

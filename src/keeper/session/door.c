@@ -17,8 +17,8 @@ reads_door(const struct session *s)
 		return s->state == SESSION_DONE && s->stays &&
 		       !link_wants_write(&s->door);
 	return s->state != SESSION_FILING || !s->filing.missing_bytes ||
-	       !s->inmate ||
-	       link_backlog(&s->inmate->jail.channel) <= DOOR_BACKLOG;
+	       !s->worker ||
+	       link_backlog(&s->worker->jail.channel) <= DOOR_BACKLOG;
 }
 
 void
@@ -45,12 +45,12 @@ session_flush_door(struct session *s)
 	/* A door that does not read stops the program's output, and thereby
 	   the program, but not its clock. */
 	events = link_backlog(&s->door) > DOOR_BACKLOG ? 0 : EPOLLIN;
-	if (s->inmate &&
+	if (s->worker &&
 	    (s->state == SESSION_RUNNING || s->state == SESSION_FILING))
 		session_flush_channel(s);
-	if (s->inmate && !s->clock.output_us && !session_rests(s)) {
-		loop_want(&s->keeper->loop, &s->inmate->on_out, events);
-		loop_want(&s->keeper->loop, &s->inmate->on_err, events);
+	if (s->worker && !s->clock.output_us && !session_rests(s)) {
+		loop_want(&s->keeper->loop, &s->worker->on_out, events);
+		loop_want(&s->keeper->loop, &s->worker->on_err, events);
 	}
 }
 

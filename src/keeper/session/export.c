@@ -24,8 +24,8 @@ session_is_looked_into(const struct session *s)
 void
 session_take_workspace(struct session *s)
 {
-	if (exports(s) && s->inmate && !cell_has_failed(&s->cell))
-		s->cell.workspace = take_fd(&s->inmate->jail.harvest);
+	if (exports(s) && s->worker && !cell_has_failed(&s->cell))
+		s->cell.workspace = take_fd(&s->worker->jail.harvest);
 }
 
 static void

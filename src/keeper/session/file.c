@@ -91,7 +91,7 @@ session_take_file_task(struct session *s, const struct frame *f,
 		refuse(s, &why);
 		return 0;
 	}
-	if (link_send(&s->inmate->jail.channel, f->type, f->payload, f->len,
+	if (link_send(&s->worker->jail.channel, f->type, f->payload, f->len,
 		      err) < 0)
 		return -1;
 	/* It is the host's doing, and no cell pays for it. */
@@ -113,10 +113,10 @@ session_take_file_data(struct session *s, const struct frame *f,
 			    "bytes of no file, or too many");
 	s->filing.missing_bytes -= f->len;
 	if (!cell_has_failed(&s->cell) &&
-	    link_send(&s->inmate->jail.channel, f->type, f->payload, f->len,
+	    link_send(&s->worker->jail.channel, f->type, f->payload, f->len,
 		      err) < 0)
 		return -1;
-	if (s->inmate)
+	if (s->worker)
 		session_flush_channel(s);
 	return 0;
 }

@@ -27,7 +27,7 @@ take_wishes(struct session *b, const struct frame *f, struct remit_error *err)
 }
 
 static bool
-has_slot(const struct inmate *root)
+has_slot(const struct worker *root)
 {
 	for (int i = 0; i < PLAN_BRANCHES_MAX; i++)
 		if (root->jail.slots[i] >= 0)
@@ -47,13 +47,13 @@ check(const struct session *s, struct remit_error *err)
 		*err = s->loss;
 		return -1;
 	}
-	if (s->inmate->root->jail.listener < 0)
+	if (s->worker->root->jail.listener < 0)
 		return fail_refused(err, "forkable",
 				    "Use a kernel and a container that let "
 				    "Remit listen (seccomp_unotify(2)).",
 				    "the kernel does not ask about system "
 				    "calls, so nothing of the code's may pass");
-	if (!has_slot(s->inmate->root))
+	if (!has_slot(s->worker->root))
 		return fail_refused(
 			err, "branches",
 			"Give branches a higher "
@@ -84,7 +84,7 @@ begin(struct session *s, struct session *b, const struct frame *f,
 	b->cells = s->cells;
 	if (bridge_copy(&b->bridge, &s->bridge, err) < 0)
 		return -1;
-	return inmate_new_branch(b, s->inmate, err) ? 0 : -1;
+	return worker_new_branch(b, s->worker, err) ? 0 : -1;
 }
 
 int
@@ -131,9 +131,9 @@ session_take_forked(struct session *s, const struct frame *f,
 {
 	struct step_report r;
 
-	if (!s->inmate->asked || f->len != sizeof(r))
+	if (!s->worker->asked || f->len != sizeof(r))
 		return fail(err, REMIT_E_PROTOCOL, "forked at a wrong time");
 	memcpy(&r, f->payload, sizeof(r));
-	branch_forked(s->inmate, &r);
+	branch_forked(s->worker, &r);
 	return 0;
 }

@@ -38,25 +38,25 @@ session_on_out(struct session *s)
 	/* Between cells nobody reads: what is there is the next one's. This is
 	   only the end. */
 	if (session_rests(s))
-		loop_remove(&s->keeper->loop, &s->inmate->on_out);
+		loop_remove(&s->keeper->loop, &s->worker->on_out);
 	else if (s->out.fd >= 0)
-		drain(s, &s->out, &s->inmate->on_out);
+		drain(s, &s->out, &s->worker->on_out);
 }
 
 void
 session_on_err(struct session *s)
 {
 	if (session_rests(s))
-		loop_remove(&s->keeper->loop, &s->inmate->on_err);
+		loop_remove(&s->keeper->loop, &s->worker->on_err);
 	else if (s->err.fd >= 0)
-		drain(s, &s->err, &s->inmate->on_err);
+		drain(s, &s->err, &s->worker->on_err);
 }
 
 static int
 send_code(struct session *s, struct remit_error *err)
 {
 	own(buf) struct buf records = BUF_INIT(frame_rules[FRAME_JOB].max);
-	struct link *channel = &s->inmate->jail.channel;
+	struct link *channel = &s->worker->jail.channel;
 	char cell[32];
 	struct task_job job = {
 		.name = s->cell.name ? s->cell.name : "main.py",
@@ -113,20 +113,20 @@ hold_max_us(const struct session *s)
 int
 session_send_job(struct session *s, struct remit_error *err)
 {
-	struct link *channel = &s->inmate->jail.channel;
+	struct link *channel = &s->worker->jail.channel;
 	bool closes = s->life == LIFE_CLOSING;
 	bool checked = task_is_checked(&s->pool->plan) && !closes;
 
 	if (closes ? link_send(channel, FRAME_CLOSE, "", 0, err) < 0
 		   : send_code(s, err) < 0)
 		return -1;
-	if (cpu_share_join(&s->keeper->cpu_shares, &s->inmate->cpu_share,
-			   &s->inmate->jail.group, s->cell.tenant, err) < 0)
+	if (cpu_share_join(&s->keeper->cpu_shares, &s->worker->cpu_share,
+			   &s->worker->jail.group, s->cell.tenant, err) < 0)
 		return -1;
 	if (session_enter(s, checked ? SESSION_CHECKING : SESSION_RUNNING) < 0)
 		return 0;
-	s->cell.was_warm = s->inmate->jail.warm;
-	s->cell.is_watched = s->inmate->jail.listener >= 0;
+	s->cell.was_warm = s->worker->jail.warm;
+	s->cell.is_watched = s->worker->jail.listener >= 0;
 	session_check_cpu(s);
 	if (!session_is_opened(s) && s->pool->plan.write_roots)
 		s->committer.since = stamp_now();
@@ -153,8 +153,8 @@ take_checked(struct session *s, const struct frame *f, struct remit_error *err)
 	if (session_enter(s, SESSION_RUNNING) < 0)
 		return 0;
 	if (s->cell.facts.interrupted)
-		jail_interrupt(&s->inmate->jail);
-	return link_send(&s->inmate->jail.channel, FRAME_GO, "", 0, err);
+		jail_interrupt(&s->worker->jail);
+	return link_send(&s->worker->jail.channel, FRAME_GO, "", 0, err);
 }
 
 /* The program reports that it is done, and waits to be killed. */
@@ -168,7 +168,7 @@ take_ended(struct session *s, const struct frame *f, struct remit_error *err)
 	if (!s->cell.claim.has_exit_code || s->cell.facts.has_wait_status)
 		return 0;
 	s->cell.ended_us = loop_now_us();
-	jail_sample(&s->inmate->jail, &s->cell.exit);
+	jail_sample(&s->worker->jail, &s->cell.exit);
 	session_post(s, SESSION_SAID);
 	return 0;
 }
@@ -236,7 +236,7 @@ take_jail_frame(struct session *s, const struct frame *f,
 void
 session_flush_channel(struct session *s)
 {
-	struct link *l = &s->inmate->jail.channel;
+	struct link *l = &s->worker->jail.channel;
 	bool reads = !l->ended && link_backlog(&s->door) <= DOOR_BACKLOG;
 	uint32_t events = reads ? EPOLLIN : 0;
 	struct remit_error err;
@@ -246,7 +246,7 @@ session_flush_channel(struct session *s)
 		link_drop_backlog(l);
 	if (link_wants_write(l))
 		events |= EPOLLOUT;
-	loop_want(&s->keeper->loop, &s->inmate->on_channel, events);
+	loop_want(&s->keeper->loop, &s->worker->on_channel, events);
 	if (s->state == SESSION_FILING && !s->door_gone)
 		session_want_door(s);
 }
@@ -264,13 +264,13 @@ break_channel(struct session *s, const struct remit_error *err)
 		return;
 	}
 	session_end_tools(s);
-	s->inmate->jail.channel.ended = true;
+	s->worker->jail.channel.ended = true;
 }
 
 void
 session_read_channel(struct session *s)
 {
-	struct link *l = &s->inmate->jail.channel;
+	struct link *l = &s->worker->jail.channel;
 	struct frame f = { .type = FRAME_NONE };
 	struct remit_error err;
 
@@ -285,8 +285,8 @@ session_read_channel(struct session *s)
 		 !s->queue.events);
 	if (!l->ended) {
 		session_flush_channel(s);
-	} else if (s->inmate->on_channel.fd >= 0) {
-		loop_remove(&s->keeper->loop, &s->inmate->on_channel);
+	} else if (s->worker->on_channel.fd >= 0) {
+		loop_remove(&s->keeper->loop, &s->worker->on_channel);
 		session_post(s, SESSION_CHANNEL_LOST);
 	}
 }
@@ -294,7 +294,7 @@ session_read_channel(struct session *s)
 void
 session_on_channel(struct session *s, uint32_t events)
 {
-	struct link *l = &s->inmate->jail.channel;
+	struct link *l = &s->worker->jail.channel;
 	struct remit_error err;
 
 	(void)events;
@@ -309,7 +309,7 @@ static bool
 may_speak(const struct session *s)
 {
 	return (s->state == SESSION_CHECKING || s->state == SESSION_RUNNING) &&
-	       !s->inmate->jail.channel.ended && !s->queue.events;
+	       !s->worker->jail.channel.ended && !s->queue.events;
 }
 
 /* The end may be seen before the last words are read. */
@@ -343,9 +343,9 @@ note_early_end(struct session *s)
 void
 session_end_code(struct session *s)
 {
-	s->cell.exit = s->inmate->end;
+	s->cell.exit = s->worker->end;
 	s->cell.facts.has_wait_status = true;
-	s->cell.facts.wait_status = s->inmate->end.wait_status;
+	s->cell.facts.wait_status = s->worker->end.wait_status;
 	s->cell.ended_us = loop_now_us();
 	read_last_words(s);
 	note_early_end(s);
@@ -355,11 +355,11 @@ session_end_code(struct session *s)
 static void
 note_last_end(struct session *s)
 {
-	const struct exit_report *end = &s->inmate->last_end;
+	const struct exit_report *end = &s->worker->last_end;
 	/* It was killed because it had said that it is done. */
 	bool waited = s->state == SESSION_DYING && s->cell.claim.has_exit_code;
 
-	if (s->inmate->jail.alone && !waited) {
+	if (s->worker->jail.alone && !waited) {
 		s->cell.exit = *end;
 		s->cell.facts.has_wait_status = true;
 		s->cell.facts.wait_status = end->wait_status;

@@ -34,7 +34,7 @@ void session_remove(struct session *s);
 /* The plan for its policy, if it has none yet: of a run, or of many cells. */
 int session_plan(struct session *s, bool many,
 		 struct remit_error *err) must_check;
-/* Give the inmate its job; when a tick of the clock is over, if need be. */
+/* Give the worker its job; when a tick of the clock is over, if need be. */
 void session_start(struct session *s);
 /* Kill the jail; the result follows when it is dead. */
 void session_die(struct session *s);
@@ -42,7 +42,7 @@ void session_die(struct session *s);
 void session_finish(struct session *s);
 /* The cell is over, and the jail lives on. */
 void session_end_cell(struct session *s);
-/* Its inmate goes its own way, which leads out. */
+/* Its worker goes its own way, which leads out. */
 void session_part(struct session *s);
 /* Output is counted from here on. */
 void session_renew_captures(struct session *s);

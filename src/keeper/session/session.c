@@ -93,9 +93,9 @@ session_part(struct session *s)
 	loop_remove(&s->keeper->loop, &s->on_proxy);
 	loop_remove(&s->keeper->loop, &s->on_in);
 	loop_set_timer(&s->keeper->loop, &s->timer, 0);
-	if (s->inmate)
-		inmate_leave(s->inmate);
-	s->inmate = NULL;
+	if (s->worker)
+		worker_leave(s->worker);
+	s->worker = NULL;
 }
 
 void
@@ -136,7 +136,7 @@ session_policy(const struct session *s)
 void
 session_die(struct session *s)
 {
-	struct jail *j = s->inmate ? &s->inmate->jail : NULL;
+	struct jail *j = s->worker ? &s->worker->jail : NULL;
 
 	if (s->state >= SESSION_DYING)
 		return;
@@ -152,7 +152,7 @@ session_die(struct session *s)
 	/* Who is killed cannot tell any more. */
 	if (!s->cell.facts.has_wait_status)
 		jail_sample(j, &s->cell.exit);
-	inmate_kill(s->inmate);
+	worker_kill(s->worker);
 }
 
 void
@@ -185,7 +185,7 @@ read_facts(struct session *s)
 	unsigned details = CGROUP_READ_ALL;
 	uint64_t group, own;
 
-	if (!s->inmate)
+	if (!s->worker)
 		return;
 	/* The clock of one process knows it all, and a program that speaks was
 	   not killed. */
@@ -194,7 +194,7 @@ read_facts(struct session *s)
 	if (s->cell.claim.has_exit_code && !s->cell.facts.has_wait_status &&
 	    !s->cell.facts.init_died)
 		details &= ~(unsigned)CGROUP_READ_OOM;
-	cgroup_read(&s->inmate->jail.group, details, &s->cell.used);
+	cgroup_read(&s->worker->jail.group, details, &s->cell.used);
 	s->cell.facts.oom_kills = g->oom_kills;
 	/* The group's counter lags behind, the process's forgets children. */
 	group = since(g->cpu_us, s->cell.cpu_before_us);
@@ -205,13 +205,13 @@ read_facts(struct session *s)
 static void
 read_network(struct session *s)
 {
-	if (!s->inmate)
+	if (!s->worker)
 		return;
-	s->cell.network = network_copy(s->inmate->proxy.ledger);
+	s->cell.network = network_copy(s->worker->proxy.ledger);
 	network_since(s->cell.network, s->network_before);
 	free(s->network_before);
 	s->network_before = session_is_opened(s)
-				    ? network_copy(s->inmate->proxy.ledger)
+				    ? network_copy(s->worker->proxy.ledger)
 				    : NULL;
 	network_denials(s->cell.network, &s->cell.denials);
 }
@@ -223,7 +223,7 @@ end_proxy(struct session *s)
 {
 	struct remit_error err;
 
-	if (!s->inmate || proxy_end(&s->inmate->proxy))
+	if (!s->worker || proxy_end(&s->worker->proxy))
 		return;
 	fail(&err, REMIT_E_INTERNAL, "the network proxy died");
 	cell_fail(&s->cell, &err);
@@ -404,7 +404,7 @@ static void
 set_captures(struct session *s)
 {
 	const struct policy *p = &s->pool->policy;
-	const struct jail *j = &s->inmate->jail;
+	const struct jail *j = &s->worker->jail;
 	bool caps = plan_keeps(&s->pool->plan, MECH(CAPTURE));
 
 	s->out = (struct capture){
@@ -436,7 +436,7 @@ static int
 connect_input(struct session *s, struct remit_error *err)
 {
 	if (!session_is_opened(s))
-		s->cell.input.fd = take_fd(&s->inmate->in);
+		s->cell.input.fd = take_fd(&s->worker->in);
 	if (feed_flush(&s->cell.input)) {
 		feed_free(&s->cell.input);
 		return 0;
@@ -492,18 +492,18 @@ session_start(struct session *s)
 		return;
 	}
 	if (!session_is_opened(s))
-		cgroup_open_peaks(&s->inmate->jail.group);
+		cgroup_open_peaks(&s->worker->jail.group);
 	keeper_await(s->keeper);
 }
 
 void
-session_take(struct session *s, struct inmate *i)
+session_take(struct session *s, struct worker *i)
 {
 	struct remit_error err;
 
-	s->inmate = i;
+	s->worker = i;
 	i->session = s;
-	i->state = INMATE_TAKEN;
+	i->state = WORKER_TAKEN;
 	set_captures(s);
 	if (session_hear_questions(s, &err) < 0)
 		session_fail(s, &err);
@@ -604,7 +604,7 @@ note_trouble(struct session *s)
 static void
 leave(struct session *s)
 {
-	if (s->inmate)
+	if (s->worker)
 		session_die(s);
 	else
 		session_remove(s);
@@ -621,7 +621,7 @@ interrupt_early(struct session *s)
 static void
 interrupt_code(struct session *s)
 {
-	jail_interrupt(&s->inmate->jail);
+	jail_interrupt(&s->worker->jail);
 	/* A cell has its own deadline, and variables that would be lost. */
 	if (session_is_open(s))
 		return;
@@ -650,7 +650,7 @@ lose_resting_channel(struct session *s)
 static void
 start_again(struct session *s)
 {
-	if (s->inmate && s->inmate->state == INMATE_TAKEN)
+	if (s->worker && s->worker->state == WORKER_TAKEN)
 		session_start(s);
 }
 
@@ -761,10 +761,10 @@ static reaction *const reactions[SESSION_EVENTS][SESSION_STATES] = {
 static bool
 has_unread(const struct session *s)
 {
-	const struct link *l = s->inmate ? &s->inmate->jail.channel : NULL;
+	const struct link *l = s->worker ? &s->worker->jail.channel : NULL;
 
 	return l && !l->ended && l->parsed < l->in.len &&
-	       s->inmate->state == INMATE_TAKEN && s->state < SESSION_DYING &&
+	       s->worker->state == WORKER_TAKEN && s->state < SESSION_DYING &&
 	       !s->queue.events;
 }
 

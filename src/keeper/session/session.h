@@ -29,7 +29,7 @@
 
 #include "keeper/output/capture.h"
 #include "keeper/packages/shelf.h"
-#include "keeper/pool/inmate.h"
+#include "keeper/pool/worker.h"
 #include "keeper/session/bridge.h"
 #include "keeper/session/cell.h"
 #include "keeper/session/cell_clock.h"
@@ -61,7 +61,7 @@ struct filing {
 
 struct session {
 	struct session *next;	   /* of the keeper's list */
-	struct session *want_next; /* of those that want an inmate */
+	struct session *want_next; /* of those that want a worker */
 	struct keeper *keeper;
 	enum session_state state; /* session_enter() changes it */
 	enum session_life life;
@@ -87,7 +87,7 @@ struct session {
 	struct secrets secrets;	 /* from its client */
 
 	/* Its worker. */
-	struct inmate *inmate;
+	struct worker *worker;
 	struct capture out, err;
 	struct bridge bridge;
 	struct passage display; /* the one whose bytes come just now */
@@ -139,7 +139,7 @@ void session_fail(struct session *s, const struct remit_error *why);
 /* From its worker. */
 
 /* This one waits for a job: it is the session's now. */
-void session_take(struct session *s, struct inmate *i);
+void session_take(struct session *s, struct worker *i);
 void session_on_channel(struct session *s, uint32_t events);
 void session_on_out(struct session *s);
 void session_on_err(struct session *s);

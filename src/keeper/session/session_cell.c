@@ -109,12 +109,12 @@ keep_stdin(struct session *s, struct remit_error *err)
 {
 	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->inmate->in);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->worker->in);
 	s->stdin_pipe = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (s->stdin_pipe < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "open %s", path);
-	own_fd_close(&s->inmate->in);
-	s->inmate->in = -1;
+	own_fd_close(&s->worker->in);
+	s->worker->in = -1;
 	return 0;
 }
 
@@ -144,7 +144,7 @@ session_tell_opened(struct session *s)
 	s->life = LIFE_OPEN;
 	if (record_add(&records, "id", s->open_id) < 0 ||
 	    record_add(&records, "start",
-		       s->inmate->jail.warm ? "warm" : "cold") < 0 ||
+		       s->worker->jail.warm ? "warm" : "cold") < 0 ||
 	    link_send(&s->door, FRAME_OPENED, records.data, records.len, &err) <
 		    0) {
 		s->door_gone = true; /* no memory */
@@ -208,9 +208,9 @@ session_rest(struct session *s)
 	if (s->loss.code)
 		session_part(s);
 	forget_cell(s);
-	if (s->inmate) {
-		loop_want(&s->keeper->loop, &s->inmate->on_out, 0);
-		loop_want(&s->keeper->loop, &s->inmate->on_err, 0);
+	if (s->worker) {
+		loop_want(&s->keeper->loop, &s->worker->on_out, 0);
+		loop_want(&s->keeper->loop, &s->worker->on_err, 0);
 		session_set_idle(s);
 	}
 	keeper_ended(s->keeper, s);
@@ -295,15 +295,15 @@ session_begin_cell(struct session *s)
 		return;
 	}
 	s->cells++;
-	link_next_cell(&s->inmate->jail.channel);
+	link_next_cell(&s->worker->jail.channel);
 	s->cell.cpu_before_us = session_cpu_us(s);
-	jail_sample(&s->inmate->jail, &s->cell.exit);
+	jail_sample(&s->worker->jail, &s->cell.exit);
 	s->cell.own_cpu_before_us = s->cell.exit.cpu_us;
 	session_renew_captures(s);
 	session_start(s);
 	/* Asked for while it waited for its turn. */
 	if (s->cell.facts.interrupted && s->state == SESSION_RUNNING)
-		jail_interrupt(&s->inmate->jail);
+		jail_interrupt(&s->worker->jail);
 }
 
 int

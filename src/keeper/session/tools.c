@@ -35,7 +35,7 @@ session_tell_tools(struct session *s, struct remit_error *err)
 {
 	struct bridge_limits max = limits(s);
 
-	return bridge_tell(&s->bridge, &max, &s->inmate->jail.channel, err);
+	return bridge_tell(&s->bridge, &max, &s->worker->jail.channel, err);
 }
 
 int
@@ -54,7 +54,7 @@ session_take_call(struct session *s, const struct frame *f,
 		session_read_output(s, &s->out);
 		session_read_output(s, &s->err);
 	}
-	if (bridge_call(&s->bridge, &max, f, &s->door, &s->inmate->jail.channel,
+	if (bridge_call(&s->bridge, &max, f, &s->door, &s->worker->jail.channel,
 			&begun, err) < 0)
 		return -1;
 	if (begun)
@@ -72,10 +72,10 @@ session_take_reply(struct session *s, const struct frame *f,
 	bool ended;
 
 	/* Of a run that is over, or has not begun: nobody waits for it. */
-	if (s->state != SESSION_RUNNING || !s->inmate)
+	if (s->state != SESSION_RUNNING || !s->worker)
 		return 0;
 	max = limits(s);
-	if (bridge_reply(&s->bridge, &max, f, &s->inmate->jail.channel, &ended,
+	if (bridge_reply(&s->bridge, &max, f, &s->worker->jail.channel, &ended,
 			 err) < 0)
 		return -1;
 	if (!ended)
@@ -100,8 +100,8 @@ session_rest_tools(struct session *s)
 void
 session_end_tools(struct session *s)
 {
-	if (s->inmate && s->bridge.told)
-		shutdown(s->inmate->jail.channel.fd, SHUT_WR);
+	if (s->worker && s->bridge.told)
+		shutdown(s->worker->jail.channel.fd, SHUT_WR);
 	while (s->bridge.pending_count && s->clock.holds) {
 		s->bridge.pending_count--;
 		session_release(s);

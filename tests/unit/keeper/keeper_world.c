@@ -131,8 +131,8 @@ listen_client(struct world *w)
 struct fake_jail *
 jail_of(const struct world *w)
 {
-	return is_alive(w) && w->session->inmate
-		       ? fake_of(&w->session->inmate->jail)
+	return is_alive(w) && w->session->worker
+		       ? fake_of(&w->session->worker->jail)
 		       : NULL;
 }
 

@@ -49,10 +49,10 @@ the_pool(const struct world *w)
 }
 
 /* The first that was made. */
-static struct inmate *
+static struct worker *
 worker(const struct world *w)
 {
-	for (struct inmate *i = w->keeper->inmates; i; i = i->next)
+	for (struct worker *i = w->keeper->workers; i; i = i->next)
 		if (fake_of(&i->jail) == &fake_jails[0])
 			return i;
 	return NULL;
@@ -168,7 +168,7 @@ static void
 to_dying(struct world *w)
 {
 	to_waiting(w);
-	inmate_kill(worker(w));
+	worker_kill(worker(w));
 }
 
 /* ---- what may happen ---- */
@@ -179,7 +179,7 @@ reap(struct world *w, pid_t pid, int wait_status)
 	struct exit_report end = { .wait_status = wait_status };
 
 	if (worker(w))
-		inmate_reaped(worker(w), pid, &end);
+		worker_reaped(worker(w), pid, &end);
 }
 
 static void
@@ -244,7 +244,7 @@ channel_breaks(struct world *w)
 static void
 patience_ends(struct world *w)
 {
-	struct inmate *i = worker(w);
+	struct worker *i = worker(w);
 
 	if (i && i->patience.at_us)
 		loop_set_timer(&w->keeper->loop, &i->patience, 1);
@@ -300,7 +300,7 @@ worker_fails(struct world *w)
 
 	fail_with(&err, REMIT_E_KERNEL, "something failed");
 	if (worker(w))
-		inmate_failed(worker(w), &err);
+		worker_failed(worker(w), &err);
 }
 
 static const struct {
@@ -329,22 +329,22 @@ static const struct {
 #define EVENTS ARRAY_LEN(events)
 
 /* A letter for each state; '.' for a worker that is gone. */
-static const char letters[INMATE_DYING + 2] = "bjlwWtsd";
+static const char letters[WORKER_DYING + 2] = "bjlwWtsd";
 
 static const struct {
 	const char *name;
 	void (*reach)(struct world *w);
-	enum inmate_state state;
+	enum worker_state state;
 	const char *expected;
 } starts[] = {
-	{ "building", to_building, INMATE_BUILDING, ".dddddlddbbbbbbdd" },
-	{ "joining", to_joining, INMATE_JOINING, ".ddjddldddddljjdd" },
-	{ "locking", to_locking, INMATE_LOCKING, ".ddldddddlllllldd" },
-	{ "warming", to_warming, INMATE_WARMING, ".ddwdddddwwwwwwdd" },
-	{ "waiting", to_waiting, INMATE_WAITING, ".ddWddddWWWWWtWdd" },
-	{ "taken", to_taken, INMATE_TAKEN, ".ddttttttttttddtd" },
-	{ "spent", to_spent, INMATE_SPENT, ".ddsssssssssssssd" },
-	{ "dying", to_dying, INMATE_DYING, ".dddddddddddddddd" },
+	{ "building", to_building, WORKER_BUILDING, ".dddddlddbbbbbbdd" },
+	{ "joining", to_joining, WORKER_JOINING, ".ddjddldddddljjdd" },
+	{ "locking", to_locking, WORKER_LOCKING, ".ddldddddlllllldd" },
+	{ "warming", to_warming, WORKER_WARMING, ".ddwdddddwwwwwwdd" },
+	{ "waiting", to_waiting, WORKER_WAITING, ".ddWddddWWWWWtWdd" },
+	{ "taken", to_taken, WORKER_TAKEN, ".ddttttttttttddtd" },
+	{ "spent", to_spent, WORKER_SPENT, ".ddsssssssssssssd" },
+	{ "dying", to_dying, WORKER_DYING, ".dddddddddddddddd" },
 };
 
 static char
@@ -360,9 +360,9 @@ check_books(struct world *w, const char *start, const char *event)
 	const struct pool *p = the_pool(w);
 	size_t waiting = 0, building = 0, wanting = 0;
 
-	for (const struct inmate *i = w->keeper->inmates; i; i = i->next) {
-		waiting += i->in_pool && i->state == INMATE_WAITING;
-		building += i->in_pool && i->state < INMATE_WAITING;
+	for (const struct worker *i = w->keeper->workers; i; i = i->next) {
+		waiting += i->in_pool && i->state == WORKER_WAITING;
+		building += i->in_pool && i->state < WORKER_WAITING;
 	}
 	for (const struct session *s = p->wanting; s; s = s->want_next)
 		wanting++;
@@ -465,7 +465,7 @@ without_a_zygote_a_run_starts_cold(void **state)
 	(void)state;
 	client_runs(w);
 	settle(w);
-	assert_int_equal(worker(w)->state, INMATE_LOCKING);
+	assert_int_equal(worker(w)->state, WORKER_LOCKING);
 	assert_false(worker(w)->jail.warm);
 	assert_ptr_equal(worker(w)->session, w->session);
 	world_free(w);
@@ -524,8 +524,8 @@ a_run_whose_warm_worker_fails_starts_cold(void **state)
 	worker_fails(w);
 	settle(w);
 	assert_int_equal(the_pool(w)->wanting_count, 0);
-	assert_non_null(w->session->inmate);
-	assert_false(w->session->inmate->jail.warm);
+	assert_non_null(w->session->worker);
+	assert_false(w->session->worker->jail.warm);
 	world_free(w);
 }
 
@@ -555,7 +555,7 @@ a_pool_that_was_not_used_for_long_lets_its_workers_go(void **state)
 	(void)state;
 	to_waiting(w);
 	pool_shrink(the_pool(w), the_pool(w)->used_us + 1000000);
-	assert_int_equal(worker(w)->state, INMATE_DYING);
+	assert_int_equal(worker(w)->state, WORKER_DYING);
 	assert_int_equal(the_pool(w)->waiting_count, 0);
 	world_free(w);
 }

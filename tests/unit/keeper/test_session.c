@@ -150,7 +150,7 @@ to_waiting(struct world *w)
 	settle(w);
 	w->keeper->running = 0;
 	/* Nothing looks at the queue again by itself. */
-	w->keeper->inmate_count += KEEPER_INMATES_MAX;
+	w->keeper->worker_count += KEEPER_WORKERS_MAX;
 }
 
 static void
@@ -219,7 +219,7 @@ reap(struct world *w)
 	struct exit_report end = { .wait_status = SIGKILL };
 
 	if (f)
-		assert_true(inmate_reaped(w->session->inmate, f->init, &end));
+		assert_true(worker_reaped(w->session->worker, f->init, &end));
 }
 
 static void
@@ -237,7 +237,7 @@ to_exporting(struct world *w)
 	to_dying(w);
 	w->session->pool->plan.exports = true;
 	w->session->wishes |= WISH_ARTIFACTS;
-	w->session->inmate->jail.harvest = dup(2);
+	w->session->worker->jail.harvest = dup(2);
 	reap(w);
 	settle(w);
 }
@@ -265,7 +265,7 @@ to_cell_waiting(struct world *w)
 	ASK(w, FRAME_START, "");
 	settle(w);
 	w->keeper->running = 0;
-	w->keeper->inmate_count += KEEPER_INMATES_MAX;
+	w->keeper->worker_count += KEEPER_WORKERS_MAX;
 }
 
 static void
@@ -476,8 +476,8 @@ check_books(struct world *w, const char *start, const char *event)
 	bool left = w->client < 0;
 
 	listen_client(w);
-	if (w->keeper->inmate_count >= KEEPER_INMATES_MAX)
-		w->keeper->inmate_count -= KEEPER_INMATES_MAX;
+	if (w->keeper->worker_count >= KEEPER_WORKERS_MAX)
+		w->keeper->worker_count -= KEEPER_WORKERS_MAX;
 	if (!left && (at == '.' || at == 'D') && !w->results && !w->ended)
 		fail_msg("%s, %s: the client was never answered", start, event);
 	if (!left && w->results > 1)
@@ -562,7 +562,7 @@ rejection_is_read_after_the_end_of_the_runner(void **state)
 	to_checking(w);
 	assert_int_equal(w->session->state, SESSION_CHECKING);
 	say(w, FRAME_CHECKED, "name\0PolicyError", 17);
-	w->session->inmate->end =
+	w->session->worker->end =
 		(struct exit_report){ .wait_status = 1 << 8, .pid = 2 };
 	session_post(w->session, SESSION_CODE_ENDED);
 	settle(w);

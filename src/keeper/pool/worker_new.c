@@ -1,14 +1,14 @@
 /*
- * inmate_new: how an inmate begins: cold, warm, or as a branch of another.
+ * worker_new: how a worker begins: cold, warm, or as a branch of another.
  */
 #include <stdio.h>
 #include <sys/random.h>
 
 #include "keeper/keeper.h"
 #include "keeper/output/feed.h"
-#include "keeper/pool/inmate_part.h"
 #include "keeper/pool/nursery.h"
 #include "keeper/pool/pool.h"
+#include "keeper/pool/worker_part.h"
 #include "keeper/session/session.h"
 
 static void
@@ -21,16 +21,16 @@ make_name(char *out, size_t size)
 	snprintf(out, size, "%016llx", (unsigned long long)noise);
 }
 
-static struct inmate *
+static struct worker *
 make(struct keeper *k, struct pool *p, struct remit_error *err)
 {
-	struct inmate *i = calloc(1, sizeof(*i));
+	struct worker *i = calloc(1, sizeof(*i));
 
 	if (!i) {
 		fail_sys(err, REMIT_E_MEMORY, "jail");
 		return NULL;
 	}
-	*i = (struct inmate){
+	*i = (struct worker){
 		.keeper = k,
 		.pool = pool_use(p),
 		.jail = JAIL_INIT,
@@ -45,26 +45,26 @@ make(struct keeper *k, struct pool *p, struct remit_error *err)
 		.on_out = SOURCE_INIT,
 		.on_err = SOURCE_INIT,
 		.on_notice = SOURCE_INIT,
-		.patience = { .ring = inmate_on_patience, .owner = i },
+		.patience = { .ring = worker_on_patience, .owner = i },
 	};
 	keeper_admit(k, i);
 	return i;
 }
 
 /* Half a jail is watched by nobody. */
-static struct inmate *
-give_up(struct inmate *i)
+static struct worker *
+give_up(struct worker *i)
 {
 	if (i->session)
-		i->session->inmate = NULL;
+		i->session->worker = NULL;
 	i->in_pool = false;
-	inmate_leave(i);
+	worker_leave(i);
 	return NULL;
 }
 
 /* First, if the plan has one: pid 1 sends it the ways out. */
 static int
-start_proxy(struct inmate *i, struct jail_site *site, struct remit_error *err)
+start_proxy(struct worker *i, struct jail_site *site, struct remit_error *err)
 {
 	*site = i->keeper->site;
 	site->ways_out = -1;
@@ -80,14 +80,14 @@ start_proxy(struct inmate *i, struct jail_site *site, struct remit_error *err)
 
 /* Pid 1 has it now. */
 static void
-close_ways_out(struct inmate *i)
+close_ways_out(struct worker *i)
 {
 	own_fd_close(&i->proxy.ways_out);
 	i->proxy.ways_out = -1;
 }
 
 static int
-open_cold(struct inmate *i, int in, const char *name, struct remit_error *err)
+open_cold(struct worker *i, int in, const char *name, struct remit_error *err)
 {
 	struct jail_site site;
 	int opened;
@@ -101,7 +101,7 @@ open_cold(struct inmate *i, int in, const char *name, struct remit_error *err)
 
 /* For a zygote's child, by the mould of its pool, if it has one. */
 static int
-open_warm(struct inmate *i, int in, const char *name, struct remit_error *err)
+open_warm(struct worker *i, int in, const char *name, struct remit_error *err)
 {
 	struct pool *p = i->pool;
 	const struct mould *mould;
@@ -116,11 +116,11 @@ open_warm(struct inmate *i, int in, const char *name, struct remit_error *err)
 	return opened;
 }
 
-struct inmate *
-inmate_new_cold(struct session *s, struct remit_error *err)
+struct worker *
+worker_new_cold(struct session *s, struct remit_error *err)
 {
 	struct keeper *k = s->keeper;
-	struct inmate *i = make(k, s->pool, err);
+	struct worker *i = make(k, s->pool, err);
 	const struct plan *plan = &s->pool->plan;
 	own_fd int reader = -1;
 	char name[24];
@@ -129,8 +129,8 @@ inmate_new_cold(struct session *s, struct remit_error *err)
 	if (!i)
 		return NULL;
 	i->session = s;
-	s->inmate = i;
-	i->state = INMATE_LOCKING;
+	s->worker = i;
+	i->state = WORKER_LOCKING;
 	make_name(name, sizeof(name));
 	/* Nobody locks down who would have to be met first. */
 	i->heard = i->met = !tiers[plan->tier].jailed;
@@ -140,34 +140,34 @@ inmate_new_cold(struct session *s, struct remit_error *err)
 				 : jail_open_unsafe(&i->jail, plan, &k->site,
 						    reader, err);
 	/* There is nothing to lock in the unsafe tier. */
-	if (opened < 0 || inmate_watch(i, err) < 0 ||
-	    (i->jail.unjailed && inmate_send_task(i, err) < 0))
+	if (opened < 0 || worker_watch(i, err) < 0 ||
+	    (i->jail.unjailed && worker_send_task(i, err) < 0))
 		return give_up(i);
 	return i;
 }
 
-struct inmate *
-inmate_new_warm(struct pool *p, struct remit_error *err)
+struct worker *
+worker_new_warm(struct pool *p, struct remit_error *err)
 {
 	struct keeper *k = p->keeper;
-	struct inmate *i = make(k, p, err);
+	struct worker *i = make(k, p, err);
 	own_fd int reader = -1;
 	char name[24];
 
 	if (!i)
 		return NULL;
 	i->in_pool = true;
-	i->state = INMATE_BUILDING;
+	i->state = WORKER_BUILDING;
 	make_name(name, sizeof(name));
 	if (feed_pipe(&reader, &i->in, err) < 0 ||
-	    open_warm(i, reader, name, err) < 0 || inmate_watch(i, err) < 0)
+	    open_warm(i, reader, name, err) < 0 || worker_watch(i, err) < 0)
 		return give_up(i);
 	return i;
 }
 
 /* The next workspace of the family, which is used once. */
 static int
-take_slot(struct inmate *root)
+take_slot(struct worker *root)
 {
 	for (int i = 0; i < PLAN_BRANCHES_MAX; i++)
 		if (root->jail.slots[i] >= 0)
@@ -175,29 +175,29 @@ take_slot(struct inmate *root)
 	return -1;
 }
 
-struct inmate *
-inmate_new_branch(struct session *s, struct inmate *parent,
+struct worker *
+worker_new_branch(struct session *s, struct worker *parent,
 		  struct remit_error *err)
 {
-	struct inmate *i = make(s->keeper, parent->pool, err);
+	struct worker *i = make(s->keeper, parent->pool, err);
 	own_fd int reader = -1, slot = -1;
 	char name[24];
 
 	if (!i)
 		return NULL;
 	i->session = s;
-	s->inmate = i;
+	s->worker = i;
 	i->parent = parent;
 	i->root = parent->root;
 	i->root->has_branched = true;
 	parent->branches++;
-	i->state = INMATE_BUILDING;
+	i->state = WORKER_BUILDING;
 	make_name(name, sizeof(name));
 	slot = take_slot(i->root);
 	if (feed_pipe(&reader, &i->in, err) < 0 ||
 	    jail_branch(&i->jail, &i->pool->plan, &s->keeper->site,
 			&parent->jail, &slot, reader, name, err) < 0 ||
-	    inmate_watch(i, err) < 0)
+	    worker_watch(i, err) < 0)
 		return give_up(i);
 	return i;
 }

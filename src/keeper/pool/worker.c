@@ -1,4 +1,4 @@
-#include "keeper/pool/inmate.h"
+#include "keeper/pool/worker.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -8,14 +8,14 @@
 #include "jail/linux_abi.h"
 #include "keeper/keeper.h"
 #include "keeper/pool/branch.h"
-#include "keeper/pool/inmate_part.h"
 #include "keeper/pool/nursery.h"
 #include "keeper/pool/pool.h"
 #include "keeper/pool/watch.h"
+#include "keeper/pool/worker_part.h"
 #include "keeper/session/session.h"
 
 static void
-stop_watching(struct inmate *i)
+stop_watching(struct worker *i)
 {
 	struct source *all[] = { &i->on_channel, &i->on_out, &i->on_err,
 				 &i->on_helper, &i->on_lifeline };
@@ -30,7 +30,7 @@ stop_watching(struct inmate *i)
 }
 
 void
-inmate_free(struct inmate *i)
+worker_free(struct worker *i)
 {
 	stop_watching(i);
 	cpu_share_leave(&i->keeper->cpu_shares, &i->cpu_share);
@@ -44,21 +44,21 @@ inmate_free(struct inmate *i)
 
 /* The code that was to be copied is about to die. */
 static void
-lose_fork(struct inmate *i)
+lose_fork(struct worker *i)
 {
-	struct inmate *branch = i->forking;
+	struct worker *branch = i->forking;
 	struct remit_error err;
 
 	i->forking = NULL;
-	if (branch->state >= INMATE_TAKEN)
+	if (branch->state >= WORKER_TAKEN)
 		return;
 	fail(&err, REMIT_E_GONE, "the session ended while it was copied");
-	inmate_failed(branch, &err);
+	worker_failed(branch, &err);
 }
 
 /* Its pid 1 must stay: with it all branches would die. It has one process. */
 static void
-kill_run(struct inmate *i)
+kill_run(struct worker *i)
 {
 	if (i->jail.run_pidfd >= 0)
 		sys_pidfd_kill(i->jail.run_pidfd, SIGKILL);
@@ -69,7 +69,7 @@ kill_run(struct inmate *i)
 
 /* For its session this is the end. */
 static void
-end_run(struct inmate *i)
+end_run(struct worker *i)
 {
 	i->last_end = i->end;
 	if (i->session)
@@ -77,25 +77,25 @@ end_run(struct inmate *i)
 }
 
 void
-inmate_lose_branch(struct inmate *i, const struct inmate *branch)
+worker_lose_branch(struct worker *i, const struct worker *branch)
 {
 	if (i->forking == branch)
 		i->forking = NULL;
 	i->branches--;
-	if (!i->branches && i->state == INMATE_DYING)
+	if (!i->branches && i->state == WORKER_DYING)
 		jail_kill(&i->jail);
 }
 
 void
-inmate_kill(struct inmate *i)
+worker_kill(struct worker *i)
 {
-	if (i->state == INMATE_DYING)
+	if (i->state == WORKER_DYING)
 		return;
 	if (i->in_pool)
 		pool_forget(i->pool, i);
-	if (i->state == INMATE_SPENT)
+	if (i->state == WORKER_SPENT)
 		stop_watching(i);
-	i->state = INMATE_DYING;
+	i->state = WORKER_DYING;
 	cpu_share_leave(&i->keeper->cpu_shares, &i->cpu_share);
 	loop_set_timer(&i->keeper->loop, &i->patience, 0);
 	if (i->forking)
@@ -113,48 +113,48 @@ inmate_kill(struct inmate *i)
 }
 
 void
-inmate_leave(struct inmate *i)
+worker_leave(struct worker *i)
 {
 	/* One process that has said it is done waits for its end without a
 	   sound. Dying takes longer than many a run, so not just now. */
-	bool can_wait = i->state == INMATE_TAKEN && i->session &&
+	bool can_wait = i->state == WORKER_TAKEN && i->session &&
 			i->session->cell.claim.has_exit_code &&
 			!i->pool->plan.limits.many_processes &&
 			!i->jail.unjailed && !i->proxy.pid;
 
 	i->session = NULL;
 	if (can_wait) {
-		i->state = INMATE_SPENT;
+		i->state = WORKER_SPENT;
 		keeper_refill_soon(i->keeper);
 	} else {
 		stop_watching(i);
-		inmate_kill(i);
+		worker_kill(i);
 	}
 }
 
 void
-inmate_failed(struct inmate *i, const struct remit_error *err)
+worker_failed(struct worker *i, const struct remit_error *err)
 {
-	if (i->state == INMATE_DYING)
+	if (i->state == WORKER_DYING)
 		return;
 	if (i->session) {
 		session_fail(i->session, err);
 		return;
 	}
 	stop_watching(i);
-	inmate_kill(i);
+	worker_kill(i);
 	pool_failed(i->pool, err);
 }
 
 bool
-inmate_is_importing(const struct inmate *i)
+worker_is_importing(const struct worker *i)
 {
-	return i->state == INMATE_WARMING && !i->rehearsed && !i->parent &&
+	return i->state == WORKER_WARMING && !i->rehearsed && !i->parent &&
 	       pool_imports_inside(i->pool);
 }
 
 void
-inmate_fail_import(const struct inmate *i, struct remit_error *err)
+worker_fail_import(const struct worker *i, struct remit_error *err)
 {
 	pool_fail_import(i->pool, "the interpreter died while it imported",
 			 err);
@@ -163,7 +163,7 @@ inmate_fail_import(const struct inmate *i, struct remit_error *err)
 /* Tolerate one slow import: the machine may have been overloaded. A second one
    is the modules' fault. */
 static void
-miss_import(struct inmate *i, struct remit_error *err)
+miss_import(struct worker *i, struct remit_error *err)
 {
 	char why[64];
 
@@ -178,27 +178,27 @@ miss_import(struct inmate *i, struct remit_error *err)
 
 /* Whose code has not done what it was told is not to be trusted with more. */
 static void
-branch_give_up(struct inmate *i)
+branch_give_up(struct worker *i)
 {
-	struct inmate *parent = i->parent;
+	struct worker *parent = i->parent;
 	bool hangs = parent->forking == i;
 	struct remit_error err;
 
-	deadline_missed(&err, i->state == INMATE_BUILDING ? DEADLINE_START
+	deadline_missed(&err, i->state == WORKER_BUILDING ? DEADLINE_START
 							  : DEADLINE_COPY);
 	parent->forking = NULL;
-	inmate_failed(i, &err);
+	worker_failed(i, &err);
 	if (hangs)
-		inmate_failed(parent, &err);
+		worker_failed(parent, &err);
 }
 
 void
-inmate_on_patience(void *owner)
+worker_on_patience(void *owner)
 {
-	struct inmate *i = owner;
+	struct worker *i = owner;
 	struct remit_error err;
 
-	if (i->state == INMATE_DYING) {
+	if (i->state == WORKER_DYING) {
 		end_run(i);
 		return;
 	}
@@ -206,17 +206,17 @@ inmate_on_patience(void *owner)
 		branch_give_up(i);
 		return;
 	}
-	if (inmate_is_importing(i))
+	if (worker_is_importing(i))
 		miss_import(i, &err);
 	else
 		deadline_missed(&err, DEADLINE_START);
-	inmate_failed(i, &err);
+	worker_failed(i, &err);
 }
 
 /* ---- the end ---- */
 
 static void
-end_early(struct inmate *i, const struct exit_report *end)
+end_early(struct worker *i, const struct exit_report *end)
 {
 	struct remit_error err;
 
@@ -230,39 +230,39 @@ end_early(struct inmate *i, const struct exit_report *end)
 		     "the interpreter ended before the program began (exit "
 		     "code %d)",
 		     WEXITSTATUS(end->wait_status));
-	if (inmate_is_importing(i))
-		inmate_fail_import(i, &err);
-	inmate_failed(i, &err);
+	if (worker_is_importing(i))
+		worker_fail_import(i, &err);
+	worker_failed(i, &err);
 }
 
 /* It has no session. One that is spent may end by itself: that concerns nobody
    any more, least of all those who wait for another. */
 static void
-end_alone(struct inmate *i, const struct exit_report *end)
+end_alone(struct worker *i, const struct exit_report *end)
 {
-	if (i->state == INMATE_SPENT)
-		inmate_kill(i);
-	else if (i->state != INMATE_DYING)
+	if (i->state == WORKER_SPENT)
+		worker_kill(i);
+	else if (i->state != WORKER_DYING)
 		end_early(i, end);
 }
 
 /* There is no way out any more; the program shall not go on as if there were.
    One that is dying anyway is beyond that. */
 static void
-lost_proxy(struct inmate *i)
+lost_proxy(struct worker *i)
 {
 	struct remit_error err;
 
 	fail(&err, REMIT_E_INTERNAL, "the network proxy died");
-	inmate_failed(i, &err);
+	worker_failed(i, &err);
 }
 
 void
-inmate_run_ended(struct inmate *i, const struct exit_report *end)
+worker_run_ended(struct worker *i, const struct exit_report *end)
 {
 	i->run_ended = true;
 	i->end = *end;
-	if (i->state == INMATE_DYING && i->branches)
+	if (i->state == WORKER_DYING && i->branches)
 		end_run(i);
 	else if (i->session)
 		session_post(i->session, SESSION_CODE_ENDED);
@@ -271,7 +271,7 @@ inmate_run_ended(struct inmate *i, const struct exit_report *end)
 }
 
 bool
-inmate_reaped(struct inmate *i, pid_t pid, const struct exit_report *end)
+worker_reaped(struct worker *i, pid_t pid, const struct exit_report *end)
 {
 	if (proxy_reaped(&i->proxy, pid)) {
 		lost_proxy(i);
@@ -284,10 +284,10 @@ inmate_reaped(struct inmate *i, pid_t pid, const struct exit_report *end)
 		/* The pool may have been cooled down meanwhile. */
 		if (i->pool->nursery)
 			nursery_note_end(i->pool->nursery, end->wait_status);
-		inmate_run_ended(i, end);
+		worker_run_ended(i, end);
 		return true;
 	case JAIL_INIT_DEAD:
-		inmate_hear_last_words(i);
+		worker_hear_last_words(i);
 		i->last_end = *end;
 		if (i->session)
 			session_post(i->session, SESSION_JAIL_DEAD);

@@ -1,5 +1,5 @@
 /*
- * inmate_hear: what an inmate says until it has a job, and what pid 1 and its
+ * worker_hear: what a worker says until it has a job, and what pid 1 and its
  * zygote say of it.
  */
 #include <ctype.h>
@@ -12,10 +12,10 @@
 #include "jail/seccomp/filter.h"
 #include "keeper/keeper.h"
 #include "keeper/pool/branch.h"
-#include "keeper/pool/inmate_part.h"
 #include "keeper/pool/nursery.h"
 #include "keeper/pool/pool.h"
 #include "keeper/pool/watch.h"
+#include "keeper/pool/worker_part.h"
 #include "keeper/session/session.h"
 #include "keeper/session/task.h"
 
@@ -23,10 +23,10 @@
 #define AGAIN_US 1000
 
 static void
-become_ready(struct inmate *i)
+become_ready(struct worker *i)
 {
 	loop_set_timer(&i->keeper->loop, &i->patience, 0);
-	i->state = INMATE_WAITING;
+	i->state = WORKER_WAITING;
 	if (i->session)
 		session_take(i->session, i);
 	else
@@ -35,7 +35,7 @@ become_ready(struct inmate *i)
 
 /* Whom the zygote has forked and who speaks for the jail must be one. */
 static void
-consider_ready(struct inmate *i)
+consider_ready(struct worker *i)
 {
 	struct remit_error err;
 
@@ -47,11 +47,11 @@ consider_ready(struct inmate *i)
 	}
 	fail(&err, REMIT_E_INTERNAL, "process %d speaks for process %d",
 	     (int)i->jail.run_pid, (int)i->joined);
-	inmate_failed(i, &err);
+	worker_failed(i, &err);
 }
 
 int
-inmate_send_task(struct inmate *i, struct remit_error *err)
+worker_send_task(struct worker *i, struct remit_error *err)
 {
 	own(buf) struct buf task = BUF_INIT(frame_rules[FRAME_TASK].max);
 
@@ -69,7 +69,7 @@ inmate_send_task(struct inmate *i, struct remit_error *err)
 		    0 ||
 	    link_flush(&i->jail.channel, err) < 0)
 		return -1;
-	i->state = INMATE_WARMING;
+	i->state = WORKER_WARMING;
 	if (pool_imports_inside(i->pool))
 		loop_set_timer(&i->keeper->loop, &i->patience,
 			       loop_now_us() + deadline_us(DEADLINE_IMPORT));
@@ -80,12 +80,12 @@ inmate_send_task(struct inmate *i, struct remit_error *err)
 static void
 on_again(void *owner)
 {
-	inmate_consider(owner);
+	worker_consider(owner);
 }
 
 /* Not for ever: its patience ends. */
 static int
-consider_again(struct inmate *i)
+consider_again(struct worker *i)
 {
 	i->again.ring = on_again;
 	i->again.owner = i;
@@ -95,13 +95,13 @@ consider_again(struct inmate *i)
 
 /* A branch is locked and rests, and nobody else has what it has. */
 static int
-consider_branch(struct inmate *i, struct remit_error *err)
+consider_branch(struct worker *i, struct remit_error *err)
 {
 	struct pollfd helper = { .fd = i->helper_fd, .events = POLLIN };
 	uint64_t before = 0, after;
 
 	if (!i->reported || !i->rehearsed || i->parent->forking == i ||
-	    i->state != INMATE_LOCKING ||
+	    i->state != WORKER_LOCKING ||
 	    (i->fork == FORK_COPIED && poll(&helper, 1, 0) == 0))
 		return 0;
 	if (!i->met) {
@@ -115,43 +115,43 @@ consider_branch(struct inmate *i, struct remit_error *err)
 	if (!branch_rests(i, &after) || after != before)
 		return consider_again(i);
 	jail_branch_joined(&i->jail);
-	i->state = INMATE_WARMING;
+	i->state = WORKER_WARMING;
 	consider_ready(i);
 	return 0;
 }
 
 void
-inmate_consider(struct inmate *i)
+worker_consider(struct worker *i)
 {
 	struct remit_error err;
 
 	if (consider_branch(i, &err) < 0)
-		inmate_failed(i, &err);
+		worker_failed(i, &err);
 }
 
 static void
 on_helper(void *owner, uint32_t events)
 {
-	struct inmate *i = owner;
+	struct worker *i = owner;
 
 	(void)events;
 	loop_remove(&i->keeper->loop, &i->on_helper);
-	inmate_consider(i);
+	worker_consider(i);
 }
 
 int
-inmate_watch_helper(struct inmate *i, struct remit_error *err)
+worker_watch_helper(struct worker *i, struct remit_error *err)
 {
 	return loop_add(&i->keeper->loop, &i->on_helper, i->helper_fd, EPOLLIN,
 			on_helper, i, err);
 }
 
 static int
-take_report(struct inmate *i, const struct frame *f, struct remit_error *err)
+take_report(struct worker *i, const struct frame *f, struct remit_error *err)
 {
 	struct step_report r;
 
-	if (i->state != INMATE_LOCKING || f->len != sizeof(r))
+	if (i->state != WORKER_LOCKING || f->len != sizeof(r))
 		return fail(err, REMIT_E_PROTOCOL, "an unexpected report");
 	memcpy(&r, f->payload, sizeof(r));
 	if (r.step != STEP_READY)
@@ -166,17 +166,17 @@ take_report(struct inmate *i, const struct frame *f, struct remit_error *err)
 	}
 	if (jail_attest(&i->jail, &i->pool->plan, err) < 0)
 		return -1;
-	return inmate_send_task(i, err);
+	return worker_send_task(i, err);
 }
 
 /* The text comes from foreign code: only what can be shown is kept. */
 static int
-fail_import(struct inmate *i, const struct frame *f, struct remit_error *err)
+fail_import(struct worker *i, const struct frame *f, struct remit_error *err)
 {
 	char why[256];
 	size_t len;
 
-	if (!inmate_is_importing(i))
+	if (!worker_is_importing(i))
 		return fail(err, REMIT_E_PROTOCOL,
 			    "a failed import that was not requested");
 	snprintf(why, sizeof(why), "%.*s", (int)f->len,
@@ -191,15 +191,15 @@ fail_import(struct inmate *i, const struct frame *f, struct remit_error *err)
 }
 
 static int
-take_frame(struct inmate *i, const struct frame *f, struct remit_error *err)
+take_frame(struct worker *i, const struct frame *f, struct remit_error *err)
 {
 	if (f->type == FRAME_REPORT)
 		return take_report(i, f, err);
-	if (f->type == FRAME_LISTENER && i->state == INMATE_LOCKING &&
+	if (f->type == FRAME_LISTENER && i->state == WORKER_LOCKING &&
 	    !i->parent)
 		return watch_start(i, err);
 	if (f->type != FRAME_WARM ||
-	    (i->state != INMATE_WARMING && !i->reported))
+	    (i->state != WORKER_WARMING && !i->reported))
 		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
 	if (f->len)
 		return fail_import(i, f, err);
@@ -211,19 +211,19 @@ take_frame(struct inmate *i, const struct frame *f, struct remit_error *err)
 }
 
 static void
-died_early(struct inmate *i)
+died_early(struct worker *i)
 {
 	struct remit_error err;
 
 	fail(&err, REMIT_E_INTERNAL, "%s died before its job",
 	     i->parent ? "the copy of a session" : "a warm interpreter");
-	if (inmate_is_importing(i))
-		inmate_fail_import(i, &err);
-	inmate_failed(i, &err);
+	if (worker_is_importing(i))
+		worker_fail_import(i, &err);
+	worker_failed(i, &err);
 }
 
 static void
-hear(struct inmate *i)
+hear(struct worker *i)
 {
 	struct link *l = &i->jail.channel;
 	struct frame f = { .type = FRAME_NONE };
@@ -233,23 +233,23 @@ hear(struct inmate *i)
 	   is not locked, and its report says why. */
 	if (!i->heard) {
 		i->heard = true;
-		i->state = INMATE_LOCKING;
+		i->state = WORKER_LOCKING;
 		i->met = jail_meet(&i->jail, &i->unmet) == 0;
 	}
 	if (link_fill(l, &err) < 0) {
-		inmate_failed(i, &err);
+		worker_failed(i, &err);
 		return;
 	}
 	do {
 		if (link_next(l, &f, &err) < 0 ||
 		    (f.type != FRAME_NONE && take_frame(i, &f, &err) < 0)) {
-			inmate_failed(i, &err);
+			worker_failed(i, &err);
 			return;
 		}
 	} while (
 		f.type == FRAME_LISTENER ||
-		(i->parent && f.type != FRAME_NONE && i->state < INMATE_TAKEN));
-	if (!l->ended || i->state >= INMATE_TAKEN)
+		(i->parent && f.type != FRAME_NONE && i->state < WORKER_TAKEN));
+	if (!l->ended || i->state >= WORKER_TAKEN)
 		return;
 	/* Of a cold one the end is on the way, and of one that was not forked
 	   yet the zygote's word: both say more than this. */
@@ -261,37 +261,37 @@ hear(struct inmate *i)
 static void
 on_channel(void *owner, uint32_t events)
 {
-	struct inmate *i = owner;
+	struct worker *i = owner;
 
-	if (i->session && i->state == INMATE_TAKEN)
+	if (i->session && i->state == WORKER_TAKEN)
 		session_on_channel(i->session, events);
-	else if (i->state < INMATE_TAKEN)
+	else if (i->state < WORKER_TAKEN)
 		hear(i);
 	else /* nobody listens any more */
 		loop_remove(&i->keeper->loop, &i->on_channel);
 }
 
 static bool
-is_to_be_built(const struct inmate *i)
+is_to_be_built(const struct worker *i)
 {
 	return i->jail.unbuilt &&
-	       (i->state == INMATE_BUILDING || !i->jail.warm);
+	       (i->state == WORKER_BUILDING || !i->jail.warm);
 }
 
 static void
-hear_built(struct inmate *i)
+hear_built(struct worker *i)
 {
 	struct remit_error err;
 
 	if (jail_take_built(&i->jail, &i->pool->plan, &err) < 0) {
 		/* A cold one says over its channel what went wrong. */
 		if (i->jail.warm || i->parent)
-			inmate_failed(i, &err);
+			worker_failed(i, &err);
 		return;
 	}
 	if (!i->jail.warm && !i->parent)
 		return;
-	i->state = INMATE_JOINING;
+	i->state = WORKER_JOINING;
 	if (!i->parent) {
 		nursery_join(i->pool->nursery, i);
 		return;
@@ -299,12 +299,12 @@ hear_built(struct inmate *i)
 	loop_set_timer(&i->keeper->loop, &i->patience,
 		       loop_now_us() + deadline_us(DEADLINE_COPY));
 	if (branch_begin(i, &err) < 0)
-		inmate_failed(i, &err);
+		worker_failed(i, &err);
 }
 
 /* What pid 1 says of the ends of its children. */
 static void
-hear_ends(struct inmate *i)
+hear_ends(struct worker *i)
 {
 	struct link *l = &i->jail.lifeline;
 	struct remit_error err;
@@ -314,7 +314,7 @@ hear_ends(struct inmate *i)
 	if (link_fill(l, &err) < 0)
 		l->ended = true;
 	do {
-		struct inmate *branch;
+		struct worker *branch;
 
 		if (link_next(l, &f, &err) < 0)
 			l->ended = true;
@@ -325,7 +325,7 @@ hear_ends(struct inmate *i)
 					 : branch_of_child(i, end.pid);
 			/* NULL: a copy that was never met. */
 			if (branch)
-				inmate_run_ended(branch, &end);
+				worker_run_ended(branch, &end);
 		}
 	} while (f.type != FRAME_NONE && !l->ended);
 	/* Pid 1 is dead: that it is reaped tells. */
@@ -336,7 +336,7 @@ hear_ends(struct inmate *i)
 static void
 on_lifeline(void *owner, uint32_t events)
 {
-	struct inmate *i = owner;
+	struct worker *i = owner;
 
 	(void)events;
 	if (is_to_be_built(i)) {
@@ -348,9 +348,9 @@ on_lifeline(void *owner, uint32_t events)
 
 /* It belongs to no session: to none yet, or to none any more. */
 static void
-ignore(struct inmate *i, struct source *s)
+ignore(struct worker *i, struct source *s)
 {
-	if (i->state < INMATE_TAKEN)
+	if (i->state < WORKER_TAKEN)
 		loop_want(&i->keeper->loop, s, 0);
 	else
 		loop_remove(&i->keeper->loop, s);
@@ -359,7 +359,7 @@ ignore(struct inmate *i, struct source *s)
 static void
 on_out(void *owner, uint32_t events)
 {
-	struct inmate *i = owner;
+	struct worker *i = owner;
 
 	(void)events;
 	if (i->session)
@@ -371,7 +371,7 @@ on_out(void *owner, uint32_t events)
 static void
 on_err(void *owner, uint32_t events)
 {
-	struct inmate *i = owner;
+	struct worker *i = owner;
 
 	(void)events;
 	if (i->session)
@@ -381,7 +381,7 @@ on_err(void *owner, uint32_t events)
 }
 
 int
-inmate_watch(struct inmate *i, struct remit_error *err)
+worker_watch(struct worker *i, struct remit_error *err)
 {
 	struct loop *l = &i->keeper->loop;
 	struct jail *j = &i->jail;
@@ -401,14 +401,14 @@ inmate_watch(struct inmate *i, struct remit_error *err)
 }
 
 void
-inmate_joined(struct inmate *i, pid_t pid)
+worker_joined(struct worker *i, pid_t pid)
 {
 	i->joined = pid;
 	if (i->jail.run_pid <= 0)
 		i->jail.run_pid = pid;
-	if (i->state == INMATE_JOINING)
-		i->state = INMATE_LOCKING;
-	if (i->state == INMATE_LOCKING || i->state == INMATE_WARMING)
+	if (i->state == WORKER_JOINING)
+		i->state = WORKER_LOCKING;
+	if (i->state == WORKER_LOCKING || i->state == WORKER_WARMING)
 		loop_set_timer(&i->keeper->loop, &i->patience,
 			       i->made_us + deadline_us(DEADLINE_START));
 	if (i->jail.channel.ended)
@@ -418,9 +418,9 @@ inmate_joined(struct inmate *i, pid_t pid)
 }
 
 void
-inmate_hear_last_words(struct inmate *i)
+worker_hear_last_words(struct worker *i)
 {
-	bool hears = i->state < INMATE_WAITING && i->state != INMATE_BUILDING;
+	bool hears = i->state < WORKER_WAITING && i->state != WORKER_BUILDING;
 
 	if (is_to_be_built(i))
 		hear_built(i);
