@@ -15,7 +15,7 @@
 
 struct worker;
 struct install;
-struct nursery;
+struct zygote_server;
 struct pool;
 struct session;
 
@@ -41,7 +41,7 @@ struct keeper {
 	struct install *installs;
 	struct pool *pools;
 	size_t pool_count;
-	struct nursery *nurseries;
+	struct zygote_server *zygote_servers;
 	struct timer refill, housekeeping;
 	uint64_t refill_since_us; /* it is put off since then; 0: it is not */
 	uint32_t latencies_us[KEEPER_LATENCIES];

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/proc.h"
-#include "keeper/pool/nursery.h"
 #include "keeper/pool/pool.h"
+#include "keeper/pool/zygote_server.h"
 #include "keeper/session/session.h"
 
 static int
@@ -75,8 +75,8 @@ overview_write(struct buf *out, const struct keeper *k)
 	char *text;
 	int failed;
 
-	for (const struct nursery *n = k->nurseries; n; n = n->next)
-		json_array_append_new(zygotes, nursery_to_json(n));
+	for (const struct zygote_server *n = k->zygote_servers; n; n = n->next)
+		json_array_append_new(zygotes, zygote_server_to_json(n));
 	for (const struct pool *p = k->pools; p; p = p->next)
 		json_array_append_new(pools, pool_to_json(p));
 	all = json_pack("{s:i, s:s, s:f, s:I, s:I, s:I, s:I, s:o, s:o, s:o, "

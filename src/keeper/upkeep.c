@@ -7,9 +7,9 @@
 #include <sys/wait.h>
 
 #include "jail/cgroup/home.h"
-#include "keeper/pool/nursery.h"
 #include "keeper/pool/pool.h"
 #include "keeper/pool/worker.h"
+#include "keeper/pool/zygote_server.h"
 
 void
 keeper_admit(struct keeper *k, struct worker *i)
@@ -70,7 +70,8 @@ keeper_is_full(const struct keeper *k)
 static bool
 is_kept_warm(const struct pool *p)
 {
-	return p->target || p->waiting_count || p->wanting_count || p->nursery;
+	return p->target || p->waiting_count || p->wanting_count ||
+	       p->zygote_server;
 }
 
 static size_t
@@ -144,8 +145,8 @@ tell_reaped(struct keeper *k, pid_t pid, const struct exit_report *end)
 	for (struct worker *i = k->workers; i; i = i->next)
 		if (worker_reaped(i, pid, end))
 			return;
-	for (struct nursery *n = k->nurseries; n; n = n->next)
-		if (nursery_reaped(n, pid, end->wait_status))
+	for (struct zygote_server *n = k->zygote_servers; n; n = n->next)
+		if (zygote_server_reaped(n, pid, end->wait_status))
 			return;
 	/* A private keeper starts another; a shared one goes without. */
 	if (porter_reaped(&k->porter, pid))
@@ -266,19 +267,19 @@ remove_pool(struct keeper *k, struct pool *p)
 }
 
 static bool
-is_used(const struct keeper *k, const struct nursery *n)
+is_used(const struct keeper *k, const struct zygote_server *n)
 {
 	for (const struct pool *p = k->pools; p; p = p->next)
-		if (p->nursery == n)
+		if (p->zygote_server == n)
 			return true;
 	return false;
 }
 
 /* A zygote whose pools are gone goes too. */
 static void
-remove_nurseries(struct keeper *k)
+remove_zygote_servers(struct keeper *k)
 {
-	struct nursery **at = &k->nurseries, *n;
+	struct zygote_server **at = &k->zygote_servers, *n;
 
 	while ((n = *at)) {
 		if (is_used(k, n)) {
@@ -286,7 +287,7 @@ remove_nurseries(struct keeper *k)
 			continue;
 		}
 		*at = n->next;
-		nursery_free(n);
+		zygote_server_free(n);
 	}
 }
 
@@ -302,9 +303,9 @@ on_housekeeping(void *owner)
 		if (!refcount_is_held(&p->users) && !p->target)
 			remove_pool(k, p);
 	}
-	remove_nurseries(k);
-	for (struct nursery *n = k->nurseries; n; n = n->next)
-		nursery_rotate(n, now);
+	remove_zygote_servers(k);
+	for (struct zygote_server *n = k->zygote_servers; n; n = n->next)
+		zygote_server_rotate(n, now);
 	keeper_refill_soon(k);
 	if (k->pools) {
 		cgroup_stock_shrink(&k->spare_groups);
@@ -321,10 +322,10 @@ cool_down(struct keeper *k, struct pool *p)
 {
 	p->target = p->target_min = 0;
 	pool_empty(p);
-	p->nursery = NULL;
+	p->zygote_server = NULL;
 	if (!refcount_is_held(&p->users))
 		remove_pool(k, p);
-	remove_nurseries(k);
+	remove_zygote_servers(k);
 }
 
 static bool
@@ -409,11 +410,11 @@ upkeep_open(struct keeper *k, struct remit_error *err)
 void
 upkeep_close(struct keeper *k)
 {
-	while (k->nurseries) {
-		struct nursery *n = k->nurseries;
+	while (k->zygote_servers) {
+		struct zygote_server *n = k->zygote_servers;
 
-		k->nurseries = n->next;
-		nursery_free(n);
+		k->zygote_servers = n->next;
+		zygote_server_free(n);
 	}
 	end_jails(k);
 	while (k->workers)

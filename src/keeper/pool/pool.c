@@ -8,8 +8,8 @@
 #include "base/proc.h"
 #include "jail/probe/discover.h"
 #include "keeper/keeper.h"
-#include "keeper/pool/nursery.h"
 #include "keeper/pool/worker.h"
+#include "keeper/pool/zygote_server.h"
 #include "keeper/session/session.h"
 #include "policy/rules/package_rule.h"
 
@@ -398,8 +398,8 @@ pool_forget(struct pool *p, struct worker *i)
 	else
 		remove_waiting(p, i);
 	/* Its child may have spoken before the zygote did. */
-	if (p->nursery)
-		nursery_forget(p->nursery, i);
+	if (p->zygote_server)
+		zygote_server_forget(p->zygote_server, i);
 }
 
 void
@@ -502,11 +502,11 @@ pool_failed(struct pool *p, const struct remit_error *err)
 }
 
 void
-pool_nursery_changed(struct pool *p)
+pool_zygote_server_changed(struct pool *p)
 {
-	if (p->nursery->state == NURSERY_UNFIT) {
+	if (p->zygote_server->state == ZYGOTE_SERVER_UNFIT) {
 		p->can_be_warm = false;
-		turn_away(p, &p->nursery->error);
+		turn_away(p, &p->zygote_server->error);
 	}
 	keeper_refill_soon(p->keeper);
 }
@@ -514,7 +514,8 @@ pool_nursery_changed(struct pool *p)
 static bool
 is_warm_now(const struct pool *p)
 {
-	return p->nursery && p->nursery->state == NURSERY_READY &&
+	return p->zygote_server &&
+	       p->zygote_server->state == ZYGOTE_SERVER_READY &&
 	       loop_now_us() >= p->not_before_us;
 }
 
@@ -561,13 +562,13 @@ find_zygote(struct pool *p, bool may_be_warm, struct remit_error *err)
 			 "preload.");
 		return -1;
 	}
-	if (!p->nursery)
-		p->nursery = nursery_find(p, err);
-	if (!p->nursery)
+	if (!p->zygote_server)
+		p->zygote_server = zygote_server_find(p, err);
+	if (!p->zygote_server)
 		return -1;
-	if (p->nursery->state != NURSERY_UNFIT)
+	if (p->zygote_server->state != ZYGOTE_SERVER_UNFIT)
 		return 0;
-	*err = p->nursery->error;
+	*err = p->zygote_server->error;
 	return -1;
 }
 
@@ -607,15 +608,16 @@ pool_refill(struct pool *p, uint64_t now_us)
 
 	if (!p->can_be_warm || !want || now_us < p->not_before_us)
 		return false;
-	if (!p->nursery)
-		p->nursery = nursery_find(p, &err);
-	if (p->nursery)
-		nursery_rotate(p->nursery, now_us);
-	if (!p->nursery || nursery_start(p->nursery, p, &err) < 0) {
+	if (!p->zygote_server)
+		p->zygote_server = zygote_server_find(p, &err);
+	if (p->zygote_server)
+		zygote_server_rotate(p->zygote_server, now_us);
+	if (!p->zygote_server ||
+	    zygote_server_start(p->zygote_server, p, &err) < 0) {
 		pool_failed(p, &err);
 		return false;
 	}
-	if (!nursery_has_room(p->nursery) ||
+	if (!zygote_server_has_room(p->zygote_server) ||
 	    p->building_count >= BUILDING_MAX ||
 	    p->waiting_count + p->building_count >= want)
 		return false;

@@ -15,7 +15,7 @@
 
 struct worker;
 struct keeper;
-struct nursery;
+struct zygote_server;
 struct session;
 
 #define POOL_MAX	32 /* of a keeper */
@@ -57,7 +57,8 @@ struct pool {
 	uint64_t identity; /* of the interpreter's file */
 
 	bool can_be_warm;
-	struct nursery *nursery; /* NULL until the first run is over */
+	struct zygote_server
+		*zygote_server; /* NULL until the first run is over */
 	struct mould mould;
 	uint64_t mould_us; /* when it was made */
 	struct worker *waiting, *last_waiting;
@@ -110,8 +111,8 @@ int pool_mould(struct pool *p, const struct mould **out,
 void pool_add(struct pool *p, struct worker *i);
 void pool_forget(struct pool *p, struct worker *i);
 void pool_failed(struct pool *p, const struct remit_error *err);
-/* From its nursery: the zygote is ready, or cannot be. */
-void pool_nursery_changed(struct pool *p);
+/* From its zygote server: the zygote is ready, or cannot be. */
+void pool_zygote_server_changed(struct pool *p);
 
 /* Build what is missing, a little at a time. True if more is to be done. */
 bool pool_refill(struct pool *p, uint64_t now_us);

@@ -8,10 +8,10 @@
 #include "jail/linux_abi.h"
 #include "keeper/keeper.h"
 #include "keeper/pool/branch.h"
-#include "keeper/pool/nursery.h"
 #include "keeper/pool/pool.h"
 #include "keeper/pool/watch.h"
 #include "keeper/pool/worker_part.h"
+#include "keeper/pool/zygote_server.h"
 #include "keeper/session/session.h"
 
 static void
@@ -282,8 +282,9 @@ worker_reaped(struct worker *i, pid_t pid, const struct exit_report *end)
 		return false;
 	case JAIL_RUN_DEAD:
 		/* The pool may have been cooled down meanwhile. */
-		if (i->pool->nursery)
-			nursery_note_end(i->pool->nursery, end->wait_status);
+		if (i->pool->zygote_server)
+			zygote_server_note_end(i->pool->zygote_server,
+					       end->wait_status);
 		worker_run_ended(i, end);
 		return true;
 	case JAIL_INIT_DEAD:

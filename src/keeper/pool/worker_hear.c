@@ -12,10 +12,10 @@
 #include "jail/seccomp/filter.h"
 #include "keeper/keeper.h"
 #include "keeper/pool/branch.h"
-#include "keeper/pool/nursery.h"
 #include "keeper/pool/pool.h"
 #include "keeper/pool/watch.h"
 #include "keeper/pool/worker_part.h"
+#include "keeper/pool/zygote_server.h"
 #include "keeper/session/session.h"
 #include "keeper/session/task.h"
 
@@ -293,7 +293,7 @@ hear_built(struct worker *i)
 		return;
 	i->state = WORKER_JOINING;
 	if (!i->parent) {
-		nursery_join(i->pool->nursery, i);
+		zygote_server_join(i->pool->zygote_server, i);
 		return;
 	}
 	loop_set_timer(&i->keeper->loop, &i->patience,

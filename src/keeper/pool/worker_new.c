@@ -6,9 +6,9 @@
 
 #include "keeper/keeper.h"
 #include "keeper/output/feed.h"
-#include "keeper/pool/nursery.h"
 #include "keeper/pool/pool.h"
 #include "keeper/pool/worker_part.h"
+#include "keeper/pool/zygote_server.h"
 #include "keeper/session/session.h"
 
 static void
@@ -111,7 +111,8 @@ open_warm(struct worker *i, int in, const char *name, struct remit_error *err)
 	if (pool_mould(p, &mould, err) < 0 || start_proxy(i, &site, err) < 0)
 		return -1;
 	opened = jail_prepare(&i->jail, &p->plan, &site, mould,
-			      nursery_uid(p->nursery), in, name, err);
+			      zygote_server_uid(p->zygote_server), in, name,
+			      err);
 	close_ways_out(i);
 	return opened;
 }

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "keeper/pool/nursery.h"
+#include "keeper/pool/zygote_server.h"
 #include "keeper_world.h"
 
 /* Before cmocka takes the name for a macro. */
@@ -253,9 +253,9 @@ patience_ends(struct world *w)
 static void
 zygote_dies(struct world *w)
 {
-	struct nursery *n = w->keeper->nurseries;
+	struct zygote_server *n = w->keeper->zygote_servers;
 
-	assert_true(nursery_reaped(n, n->zygote.pid, SIGKILL));
+	assert_true(zygote_server_reaped(n, n->zygote.pid, SIGKILL));
 }
 
 static void

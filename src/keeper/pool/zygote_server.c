@@ -1,4 +1,4 @@
-#include "keeper/pool/nursery.h"
+#include "keeper/pool/zygote_server.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -17,10 +17,10 @@
 
 /* Whoever waits at its door gets nobody. */
 static void
-fail_pending(struct nursery *n, const struct remit_error *err)
+fail_pending(struct zygote_server *n, const struct remit_error *err)
 {
 	size_t count = n->pending_count;
-	struct worker *all[NURSERY_PENDING];
+	struct worker *all[ZYGOTE_SERVER_PENDING];
 
 	memcpy(all, n->pending, sizeof(all));
 	n->pending_count = 0;
@@ -30,7 +30,7 @@ fail_pending(struct nursery *n, const struct remit_error *err)
 }
 
 static void
-close_zygote(struct nursery *n)
+close_zygote(struct zygote_server *n)
 {
 	loop_remove(&n->keeper->loop, &n->on_control);
 	loop_set_timer(&n->keeper->loop, &n->patience, 0);
@@ -39,17 +39,17 @@ close_zygote(struct nursery *n)
 }
 
 static void
-tell_pools(struct nursery *n)
+tell_pools(struct zygote_server *n)
 {
 	for (struct pool *p = n->keeper->pools, *next; p; p = next) {
 		next = p->next;
-		if (p->nursery == n)
-			pool_nursery_changed(p);
+		if (p->zygote_server == n)
+			pool_zygote_server_changed(p);
 	}
 }
 
 static void
-go_down(struct nursery *n, enum nursery_state state)
+go_down(struct zygote_server *n, enum zygote_server_state state)
 {
 	struct remit_error gone;
 
@@ -61,7 +61,7 @@ go_down(struct nursery *n, enum nursery_state state)
 }
 
 static void
-become_unfit(struct nursery *n, const char *why)
+become_unfit(struct zygote_server *n, const char *why)
 {
 	if (n->preload.count)
 		fail_refused(&n->error, "preload",
@@ -70,12 +70,12 @@ become_unfit(struct nursery *n, const char *why)
 			     "%s", why);
 	else
 		fail(&n->error, REMIT_E_INTERNAL, "no zygote: %s", why);
-	go_down(n, NURSERY_UNFIT);
+	go_down(n, ZYGOTE_SERVER_UNFIT);
 }
 
 /* It could not say itself which module it was. */
 static void
-blame_modules(struct nursery *n, const char *what)
+blame_modules(struct zygote_server *n, const char *what)
 {
 	own(buf) struct buf text = BUF_INIT(sizeof(n->error.message));
 	int added = buf_addf(&text, "%s", what);
@@ -87,16 +87,16 @@ blame_modules(struct nursery *n, const char *what)
 }
 
 static void
-leave_alone(struct nursery *n)
+leave_alone(struct zygote_server *n)
 {
-	n->not_before_us = loop_now_us() + NURSERY_REST_US;
-	go_down(n, NURSERY_DOWN);
+	n->not_before_us = loop_now_us() + ZYGOTE_SERVER_REST_US;
+	go_down(n, ZYGOTE_SERVER_DOWN);
 }
 
 /* Tolerate one slow start: the machine may have been overloaded. A second one
    is the preloaded modules' fault. */
 static void
-note_late(struct nursery *n)
+note_late(struct zygote_server *n)
 {
 	char what[64];
 
@@ -113,12 +113,12 @@ note_late(struct nursery *n)
 
 /* Once, it may have been the machine. */
 static void
-note_hang(struct nursery *n)
+note_hang(struct zygote_server *n)
 {
 	char what[128];
 
 	if (n->forks || !n->preload.count || !n->hangs++) {
-		go_down(n, NURSERY_DOWN);
+		go_down(n, ZYGOTE_SERVER_DOWN);
 		return;
 	}
 	snprintf(what, sizeof(what),
@@ -131,9 +131,9 @@ note_hang(struct nursery *n)
 static void
 on_patience(void *owner)
 {
-	struct nursery *n = owner;
+	struct zygote_server *n = owner;
 
-	if (n->state == NURSERY_READY)
+	if (n->state == ZYGOTE_SERVER_READY)
 		note_hang(n);
 	else
 		note_late(n);
@@ -141,7 +141,7 @@ on_patience(void *owner)
 
 /* For the next of those at its door, if there is one. */
 static void
-expect_fork(struct nursery *n)
+expect_fork(struct zygote_server *n)
 {
 	loop_set_timer(&n->keeper->loop, &n->patience,
 		       n->pending_count
@@ -150,13 +150,13 @@ expect_fork(struct nursery *n)
 }
 
 static void
-take_forked(struct nursery *n, const struct join_answer *a)
+take_forked(struct zygote_server *n, const struct join_answer *a)
 {
 	struct worker *i;
 	struct remit_error err;
 
 	if (!n->pending_count) {
-		go_down(n, NURSERY_DOWN);
+		go_down(n, ZYGOTE_SERVER_DOWN);
 		return;
 	}
 	i = n->pending[0];
@@ -178,23 +178,23 @@ take_forked(struct nursery *n, const struct join_answer *a)
 /* Children of a zygote whose layout was crashed into have the same layout. They
    served until there was another zygote, so that no start had to be cold. */
 static void
-empty_pools(struct nursery *n)
+empty_pools(struct zygote_server *n)
 {
 	for (struct pool *p = n->keeper->pools; p; p = p->next)
-		if (p->nursery == n)
+		if (p->zygote_server == n)
 			pool_empty(p);
 }
 
 /* One of another release would not understand a single command. */
 static void
-become_ready(struct nursery *n, uint32_t magic)
+become_ready(struct zygote_server *n, uint32_t magic)
 {
 	if (magic != ORDER_MAGIC) {
 		jail_fail_release(&n->error);
-		go_down(n, NURSERY_UNFIT);
+		go_down(n, ZYGOTE_SERVER_UNFIT);
 		return;
 	}
-	n->state = NURSERY_READY;
+	n->state = ZYGOTE_SERVER_READY;
 	n->kills = n->lates = 0;
 	if (n->replaces_crashed)
 		empty_pools(n);
@@ -206,7 +206,7 @@ become_ready(struct nursery *n, uint32_t magic)
 static void
 on_control(void *owner, uint32_t events)
 {
-	struct nursery *n = owner;
+	struct zygote_server *n = owner;
 	struct join_answer a;
 	struct remit_error err;
 	int got = zygote_answer(&n->zygote, &a, &err);
@@ -216,10 +216,10 @@ on_control(void *owner, uint32_t events)
 		return;
 	if (got < 0) {
 		/* That it is reaped says more. */
-		if (n->state == NURSERY_STARTING)
+		if (n->state == ZYGOTE_SERVER_STARTING)
 			loop_remove(&n->keeper->loop, &n->on_control);
 		else
-			go_down(n, NURSERY_DOWN);
+			go_down(n, ZYGOTE_SERVER_DOWN);
 		return;
 	}
 	switch (a.kind) {
@@ -236,12 +236,13 @@ on_control(void *owner, uint32_t events)
 }
 
 int
-nursery_start(struct nursery *n, struct pool *p, struct remit_error *err)
+zygote_server_start(struct zygote_server *n, struct pool *p,
+		    struct remit_error *err)
 {
 	own(list) struct list env = { 0 };
 	struct keeper *k = n->keeper;
 
-	if (n->state != NURSERY_DOWN)
+	if (n->state != ZYGOTE_SERVER_DOWN)
 		return 0;
 	if (loop_now_us() < n->not_before_us) {
 		*err = n->error;
@@ -255,7 +256,7 @@ nursery_start(struct nursery *n, struct pool *p, struct remit_error *err)
 		zygote_free(&n->zygote);
 		return -1;
 	}
-	n->state = NURSERY_STARTING;
+	n->state = ZYGOTE_SERVER_STARTING;
 	n->since_us = loop_now_us();
 	n->forks = 0;
 	n->restarts++;
@@ -313,14 +314,14 @@ copy_list(struct list *out, const struct list *from)
 	return 0;
 }
 
-struct nursery *
-nursery_find(struct pool *p, struct remit_error *err)
+struct zygote_server *
+zygote_server_find(struct pool *p, struct remit_error *err)
 {
 	struct keeper *k = p->keeper;
 	own_mem char *key = key_of(p);
-	struct nursery *n;
+	struct zygote_server *n;
 
-	for (n = key ? k->nurseries : NULL; n; n = n->next)
+	for (n = key ? k->zygote_servers : NULL; n; n = n->next)
 		if (!strcmp(n->key, key))
 			break;
 	if (!n) {
@@ -329,27 +330,27 @@ nursery_find(struct pool *p, struct remit_error *err)
 			fail_sys(err, REMIT_E_MEMORY, "zygote");
 			return NULL;
 		}
-		*n = (struct nursery){
+		*n = (struct zygote_server){
 			.keeper = k,
-			.next = k->nurseries,
+			.next = k->zygote_servers,
 			.key = take_ptr(&key),
 			.zygote = ZYGOTE_INIT,
-			.state = NURSERY_DOWN,
+			.state = ZYGOTE_SERVER_DOWN,
 			.on_control = SOURCE_INIT,
 			.patience = { .ring = on_patience, .owner = n },
 			.python = strdup(p->interpreter.executable),
 		};
-		k->nurseries = n;
+		k->zygote_servers = n;
 		if (copy_list(&n->preload, own_preload(p)) < 0) {
 			fail_sys(err, REMIT_E_MEMORY, "zygote");
 			return NULL;
 		}
 	}
-	return nursery_start(n, p, err) < 0 ? NULL : n;
+	return zygote_server_start(n, p, err) < 0 ? NULL : n;
 }
 
 uint32_t
-nursery_uid(const struct nursery *n)
+zygote_server_uid(const struct zygote_server *n)
 {
 	return n->zygote.host_uid;
 }
@@ -357,17 +358,19 @@ nursery_uid(const struct nursery *n)
 /* ---- its children ---- */
 
 bool
-nursery_has_room(const struct nursery *n)
+zygote_server_has_room(const struct zygote_server *n)
 {
-	return n->state == NURSERY_READY && n->pending_count < NURSERY_PENDING;
+	return n->state == ZYGOTE_SERVER_READY &&
+	       n->pending_count < ZYGOTE_SERVER_PENDING;
 }
 
 void
-nursery_join(struct nursery *n, struct worker *i)
+zygote_server_join(struct zygote_server *n, struct worker *i)
 {
 	struct remit_error err;
 
-	if (n->state != NURSERY_READY || n->pending_count == NURSERY_PENDING) {
+	if (n->state != ZYGOTE_SERVER_READY ||
+	    n->pending_count == ZYGOTE_SERVER_PENDING) {
 		fail(&err, REMIT_E_GONE, "the zygote is gone");
 		worker_failed(i, &err);
 		return;
@@ -382,7 +385,7 @@ nursery_join(struct nursery *n, struct worker *i)
 }
 
 void
-nursery_forget(struct nursery *n, const struct worker *i)
+zygote_server_forget(struct zygote_server *n, const struct worker *i)
 {
 	for (size_t at = 0; at < n->pending_count; at++)
 		if (n->pending[at] == i)
@@ -390,7 +393,7 @@ nursery_forget(struct nursery *n, const struct worker *i)
 }
 
 void
-nursery_note_end(struct nursery *n, int wait_status)
+zygote_server_note_end(struct zygote_server *n, int wait_status)
 {
 	static const int crashes[] = { SIGSEGV, SIGBUS, SIGILL, SIGSYS,
 				       SIGABRT, SIGFPE, SIGTRAP };
@@ -404,41 +407,42 @@ nursery_note_end(struct nursery *n, int wait_status)
 }
 
 static bool
-is_to_be_replaced(const struct nursery *n, uint64_t now_us)
+is_to_be_replaced(const struct zygote_server *n, uint64_t now_us)
 {
 	uint64_t age_us = now_us - n->since_us;
 
-	return (n->crashed && age_us >= NURSERY_CRASH_AGE_US) ||
-	       n->forks >= NURSERY_FORKS_MAX || age_us > NURSERY_AGE_US;
+	return (n->crashed && age_us >= ZYGOTE_SERVER_CRASH_AGE_US) ||
+	       n->forks >= ZYGOTE_SERVER_FORKS_MAX ||
+	       age_us > ZYGOTE_SERVER_AGE_US;
 }
 
 void
-nursery_rotate(struct nursery *n, uint64_t now_us)
+zygote_server_rotate(struct zygote_server *n, uint64_t now_us)
 {
-	if (n->state != NURSERY_READY || n->pending_count ||
+	if (n->state != ZYGOTE_SERVER_READY || n->pending_count ||
 	    !is_to_be_replaced(n, now_us))
 		return;
 	n->replaces_crashed = n->crashed;
-	go_down(n, NURSERY_DOWN);
+	go_down(n, ZYGOTE_SERVER_DOWN);
 }
 
 /* Not by its own doing, so it may be started again. */
 static void
-note_kill(struct nursery *n)
+note_kill(struct zygote_server *n)
 {
-	if (++n->kills < NURSERY_KILLS_MAX) {
-		go_down(n, NURSERY_DOWN);
+	if (++n->kills < ZYGOTE_SERVER_KILLS_MAX) {
+		go_down(n, ZYGOTE_SERVER_DOWN);
 		return;
 	}
 	n->kills = 0;
 	fail(&n->error, REMIT_E_INTERNAL,
 	     "the zygote was killed %d times while it started",
-	     NURSERY_KILLS_MAX);
+	     ZYGOTE_SERVER_KILLS_MAX);
 	leave_alone(n);
 }
 
 bool
-nursery_reaped(struct nursery *n, pid_t pid, int wait_status)
+zygote_server_reaped(struct zygote_server *n, pid_t pid, int wait_status)
 {
 	bool killed =
 		WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
@@ -446,8 +450,8 @@ nursery_reaped(struct nursery *n, pid_t pid, int wait_status)
 	if (pid != n->zygote.pid)
 		return false;
 	n->zygote.pid = 0;
-	if (n->state != NURSERY_STARTING)
-		go_down(n, NURSERY_DOWN);
+	if (n->state != ZYGOTE_SERVER_STARTING)
+		go_down(n, ZYGOTE_SERVER_DOWN);
 	else if (killed)
 		note_kill(n);
 	else
@@ -456,7 +460,7 @@ nursery_reaped(struct nursery *n, pid_t pid, int wait_status)
 }
 
 json_t *
-nursery_to_json(const struct nursery *n)
+zygote_server_to_json(const struct zygote_server *n)
 {
 	static const char *const words[] = { "starting", "ready", "failed",
 					     "down" };
@@ -465,17 +469,17 @@ nursery_to_json(const struct nursery *n)
 	for (size_t i = 0; i < n->preload.count; i++)
 		json_array_append_new(preload,
 				      json_string(n->preload.items[i]));
-	return json_pack("{s:i, s:s, s:o, s:s, s:i, s:i, s:I, s:s}", "pid",
-			 (int)n->zygote.pid, "python",
-			 n->python ? n->python : "", "preload", preload,
-			 "state", words[n->state], "forks", (int)n->forks,
-			 "starts", (int)n->restarts, "memory_bytes",
-			 (json_int_t)proc_pss_bytes(n->zygote.pid), "error",
-			 n->state == NURSERY_UNFIT ? n->error.message : "");
+	return json_pack(
+		"{s:i, s:s, s:o, s:s, s:i, s:i, s:I, s:s}", "pid",
+		(int)n->zygote.pid, "python", n->python ? n->python : "",
+		"preload", preload, "state", words[n->state], "forks",
+		(int)n->forks, "starts", (int)n->restarts, "memory_bytes",
+		(json_int_t)proc_pss_bytes(n->zygote.pid), "error",
+		n->state == ZYGOTE_SERVER_UNFIT ? n->error.message : "");
 }
 
 void
-nursery_free(struct nursery *n)
+zygote_server_free(struct zygote_server *n)
 {
 	close_zygote(n);
 	list_free(&n->preload);
