@@ -22,7 +22,7 @@ struct command {
 extern const struct command command_run, command_repl, command_check,
 	command_batch, command_policy, command_explain, command_matrix,
 	command_doctor, command_bench, command_keeper, command_completion,
-	command_man, command_logs, command_packages, command_porter,
+	command_man, command_logs, command_packages, command_proxy_launcher,
 	command_status, command_instructions, command_serve, command_mcp;
 extern const struct command *const commands[]; /* NULL-terminated */
 

@@ -10,16 +10,26 @@
 #include "serve/compat/foreign.h"
 
 const struct command *const commands[] = {
-	&command_run,	       &command_repl,
-	&command_check,	       &command_batch,
-	&command_policy,       &command_explain,
-	&command_instructions, &command_matrix,
-	&command_doctor,       &command_bench,
-	&command_completion,   &command_serve,
-	&command_keeper,       &command_status,
-	&command_logs,	       &command_packages,
-	&command_mcp,	       &command_man,
-	&command_porter,       NULL,
+	&command_run,
+	&command_repl,
+	&command_check,
+	&command_batch,
+	&command_policy,
+	&command_explain,
+	&command_instructions,
+	&command_matrix,
+	&command_doctor,
+	&command_bench,
+	&command_completion,
+	&command_serve,
+	&command_keeper,
+	&command_status,
+	&command_logs,
+	&command_packages,
+	&command_mcp,
+	&command_man,
+	&command_proxy_launcher,
+	NULL,
 };
 
 int

@@ -295,18 +295,19 @@ filter_self(struct keeper *k, struct remit_error *err)
 }
 
 int
-keeper_need_porter(struct keeper *k, struct remit_error *err)
+keeper_need_proxy_launcher(struct keeper *k, struct remit_error *err)
 {
-	const struct porter_keeper by = {
+	const struct proxy_launcher_keeper by = {
 		.by_root = k->host.by_root,
 		.on_ground = k->has_ground,
 		.unfiltered = host_left_out(&k->host) & MECH(SECCOMP),
 	};
 
-	/* From where a shared one stands no porter would reach anybody. */
+	/* From where a shared one stands no proxy launcher would reach anybody.
+	 */
 	if (k->has_ground && k->is_alone)
 		return 0;
-	return porter_start(&k->porter, &by, err);
+	return proxy_launcher_start(&k->proxy_launcher, &by, err);
 }
 
 /* Out of everybody's sight but for what was started before. */
@@ -316,7 +317,7 @@ take_ground(struct keeper *k, struct remit_error *err)
 	if (host_lacks(&k->host, TIER_LOCAL) != CAN_COUNT)
 		return 0;
 	k->is_alone = k->listen >= 0;
-	if (k->is_alone && keeper_need_porter(k, err) < 0)
+	if (k->is_alone && keeper_need_proxy_launcher(k, err) < 0)
 		return -1;
 	/* What a test leaves out must not be there by another way. */
 	return ground_enter(k->is_alone && !(host_left_out(&k->host) &
@@ -466,7 +467,7 @@ keeper_open(struct keeper *k, const struct keeper_options *opt,
 	k->site.cgroups = &k->cgroups;
 	k->site.spare_groups = &k->spare_groups;
 	k->cgroups = (struct cgroup_home)CGROUP_HOME_INIT;
-	k->porter = (struct porter)PORTER_INIT;
+	k->proxy_launcher = (struct proxy_launcher)PROXY_LAUNCHER_INIT;
 	k->on_control = k->on_listen = (struct source)SOURCE_INIT;
 	k->began_us = loop_now_us();
 	k->control = opt->control_fd;
@@ -496,7 +497,7 @@ keeper_close(struct keeper *k)
 	clerk_stop(&k->clerk);
 	upkeep_close(k);
 	cgroup_stock_clear(&k->spare_groups);
-	porter_free(&k->porter);
+	proxy_launcher_free(&k->proxy_launcher);
 	cgroup_home_free(&k->cgroups);
 	own_fd_close(&k->control);
 	own_fd_close(&k->listen);

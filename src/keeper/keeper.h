@@ -11,7 +11,7 @@
 #include "keeper/audit/journal.h"
 #include "keeper/packages/shelf.h"
 #include "keeper/pool/cpu_share.h"
-#include "proxy/porter.h"
+#include "proxy/proxy_launcher.h"
 
 struct worker;
 struct install;
@@ -64,7 +64,8 @@ struct keeper {
 	bool is_alone;	/* it stands in a network without any device */
 	bool is_locked; /* its lock-down is behind it, well or not */
 	struct remit_error unlocked; /* why it is not; OK: it is */
-	struct porter porter; /* a shared keeper's from the first jail on */
+	struct proxy_launcher
+		proxy_launcher; /* a shared keeper's from the first jail on */
 	struct cgroup_home cgroups;
 	struct cgroup_stock spare_groups;
 	struct cpu_shares cpu_shares;
@@ -130,6 +131,7 @@ void keeper_refill_soon(struct keeper *k);
 int keeper_check_lock(const struct keeper *k,
 		      struct remit_error *err) must_check;
 /* What a jail needs whose plan is proxied. */
-int keeper_need_porter(struct keeper *k, struct remit_error *err) must_check;
+int keeper_need_proxy_launcher(struct keeper *k,
+			       struct remit_error *err) must_check;
 
 #endif

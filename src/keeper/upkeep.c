@@ -149,7 +149,7 @@ tell_reaped(struct keeper *k, pid_t pid, const struct exit_report *end)
 		if (zygote_server_reaped(n, pid, end->wait_status))
 			return;
 	/* A private keeper starts another; a shared one goes without. */
-	if (porter_reaped(&k->porter, pid))
+	if (proxy_launcher_reaped(&k->proxy_launcher, pid))
 		return;
 	/* A zygote's that was killed while it forked: now it is gone too. */
 }

@@ -52,9 +52,9 @@ send_order(const struct proxy *p, const struct plan *plan,
 }
 
 static int
-start(struct proxy *p, int theirs[PROXY_FDS], struct porter *porter,
-      const struct plan *plan, const struct secrets *given,
-      struct remit_error *err)
+start(struct proxy *p, int theirs[PROXY_FDS],
+      struct proxy_launcher *proxy_launcher, const struct plan *plan,
+      const struct secrets *given, struct remit_error *err)
 {
 	pid_t pid;
 
@@ -64,7 +64,7 @@ start(struct proxy *p, int theirs[PROXY_FDS], struct porter *porter,
 	    (plan->by_root && uid_lease_take(&p->lease, err) < 0) ||
 	    send_order(p, plan, given, err) < 0)
 		return -1;
-	pid = porter_fork(porter, theirs, err);
+	pid = proxy_launcher_fork(proxy_launcher, theirs, err);
 	if (pid < 0)
 		return -1;
 	p->pid = pid;
@@ -72,11 +72,12 @@ start(struct proxy *p, int theirs[PROXY_FDS], struct porter *porter,
 }
 
 int
-proxy_start(struct proxy *p, struct porter *porter, const struct plan *plan,
-	    const struct secrets *given, struct remit_error *err)
+proxy_start(struct proxy *p, struct proxy_launcher *proxy_launcher,
+	    const struct plan *plan, const struct secrets *given,
+	    struct remit_error *err)
 {
 	int theirs[PROXY_FDS] = { -1, -1, -1 };
-	int started = start(p, theirs, porter, plan, given, err);
+	int started = start(p, theirs, proxy_launcher, plan, given, err);
 
 	for (int i = 0; i < PROXY_FDS; i++)
 		own_fd_close(&theirs[i]);

@@ -1,11 +1,11 @@
 /*
  * proxy: the process that holds the ways out of one jail, seen from the keeper.
  *
- * It is a child of the keeper on the host's network, forked by the porter and
- * so with nothing of the keeper's memory, of a user of its own if started by
- * root, with no rights, no files and a filter that knows sockets only. It dies
- * with the keeper's end of its line; the keeper ends the jail if it dies
- * before.
+ * It is a child of the keeper on the host's network, forked by the proxy
+ * launcher and so with nothing of the keeper's memory, of a user of its own if
+ * started by root, with no rights, no files and a filter that knows sockets
+ * only. It dies with the keeper's end of its line; the keeper ends the jail if
+ * it dies before.
  */
 #ifndef REMIT_PROXY_H
 #define REMIT_PROXY_H
@@ -16,7 +16,7 @@
 #include "policy/plan/plan.h"
 #include "proxy/credential/secrets.h"
 #include "proxy/ledger.h"
-#include "proxy/porter.h"
+#include "proxy/proxy_launcher.h"
 
 struct proxy {
 	pid_t pid;	       /* 0: there is none (any more) */
@@ -30,8 +30,8 @@ struct proxy {
 
 /* For a plan that is proxied, with what its session's door has given, or NULL.
    It waits for what pid 1 of the jail sends. */
-int proxy_start(struct proxy *p, struct porter *porter, const struct plan *plan,
-		const struct secrets *given,
+int proxy_start(struct proxy *p, struct proxy_launcher *proxy_launcher,
+		const struct plan *plan, const struct secrets *given,
 		struct remit_error *err) must_check;
 /* The keeper has reaped this child. True if it was the proxy. */
 bool proxy_reaped(struct proxy *p, pid_t pid);

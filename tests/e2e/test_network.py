@@ -462,7 +462,7 @@ def test_the_proxy_has_no_rights_no_files_and_a_filter(here, world):
         p.communicate(timeout=60)
     assert {status[c] for c in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {"0" * 16}
     assert status["Seccomp"] == "2" and status["NoNewPrivs"] == "1"
-    # Its own, on top of the keeper's and the porter's.
+    # Its own, on top of the keeper's and the proxy launcher's.
     assert int(status["Seccomp_filters"]) == int(keeper["Seccomp_filters"]) + 2
     assert kinds <= {"socket", "anon_inode", "pipe"}
     if here.by_root:

@@ -53,9 +53,9 @@ def by_name(here, name):
     return [pid for pid in children(here.keeper.pid) if name_of(pid) == name]
 
 
-def porter_of(here):
+def proxy_launcher_of(here):
     """A proxy that it has just forked has no name of its own yet."""
-    (pid,) = here.keeper.until(lambda: len(found := by_name(here, "remit-porter")) == 1 and found)
+    (pid,) = here.keeper.until(lambda: len(found := by_name(here, "remit-launcher")) == 1 and found)
     return pid
 
 
@@ -81,12 +81,12 @@ def test_different_lists_never_share_a_child(here):
 
 def test_the_keeper_itself_stands_in_a_network_without_any_device(here):
     here.allow(FETCH, f"{API}:80")
-    porter = porter_of(here)
+    proxy_launcher = proxy_launcher_of(here)
     with open(f"/proc/{here.keeper.pid}/net/dev") as f:
         assert [line.split(":")[0].strip() for line in f if ":" in line] == ["lo"]
     with open(f"/proc/{here.keeper.pid}/net/fib_trie") as f:
         assert "LOCAL" not in f.read()
-    assert os.readlink(f"/proc/{porter}/ns/net") != os.readlink(f"/proc/{here.keeper.pid}/ns/net")
+    assert os.readlink(f"/proc/{proxy_launcher}/ns/net") != os.readlink(f"/proc/{here.keeper.pid}/ns/net")
 
 
 def test_a_waiting_child_whose_proxy_dies_is_replaced(here):
@@ -99,17 +99,17 @@ def test_a_waiting_child_whose_proxy_dies_is_replaced(here):
     assert API in said(here.allow(FETCH, f"{API}:80"))["a"]
 
 
-def test_without_its_porter_a_keeper_refuses_hosts_and_serves_others(remit, world):
+def test_without_its_proxy_launcher_a_keeper_refuses_hosts_and_serves_others(remit, world):
     here = world.warm(remit)
     flags = flags_for(here, f"{API}:80")
     said(here.keeper.warm(FETCH, *flags))
-    porter = porter_of(here)
-    os.kill(porter, signal.SIGKILL)
-    here.keeper.until(lambda: not by_name(here, "remit-porter"))
+    proxy_launcher = proxy_launcher_of(here)
+    os.kill(proxy_launcher, signal.SIGKILL)
+    here.keeper.until(lambda: not by_name(here, "remit-launcher"))
     # Those that waited have their proxies.
     results = iter(lambda: here.keeper.json(FETCH, *flags), None)
     last = next(r for r in results if r["status"] != "ok")
-    assert last["status"] == "internal" and "porter" in last["error"]["value"], last
+    assert last["status"] == "internal" and "proxy_launcher" in last["error"]["value"], last
     here.keeper.until(lambda: here.keeper.json("print(1)")["start"] == "warm")
     here.keeper.close()
 
@@ -117,7 +117,7 @@ def test_without_its_porter_a_keeper_refuses_hosts_and_serves_others(remit, worl
 def test_nothing_is_left_when_the_keeper_dies(remit, world):
     here = world.warm(remit)
     said(here.allow(FETCH, f"{API}:80"))
-    here.keeper.until(lambda: {"remit-proxy", "remit-porter"} <= {name_of(pid) for pid in here.keeper.family()})
+    here.keeper.until(lambda: {"remit-proxy", "remit-launcher"} <= {name_of(pid) for pid in here.keeper.family()})
     family = here.keeper.family()
     os.kill(here.keeper.pid, signal.SIGKILL)
     here.keeper.process.wait()

@@ -359,7 +359,7 @@ def test_the_zygote_is_killed_again_and_again_under_load(keeper):
 
     def nobody_is_left() -> bool:
         waiting = sum(pool["waiting"] for pool in pools(keeper).values())
-        return keeper.is_full() and len(keeper.family()) == 2 * waiting + 2  # a pid 1 and a child each, the zygote and the porter
+        return keeper.is_full() and len(keeper.family()) == 2 * waiting + 2  # a pid 1 and a child each, the zygote and the proxy launcher
 
     keeper.until(nobody_is_left)
 

@@ -168,7 +168,7 @@ class WarmKeeper:
     def is_settled(self) -> bool:
         """Whoever is wanted waits, and nobody else is there: for each waiting
         child its pid 1 and, where hosts are named, its proxy; the zygotes and
-        the porter. What a program has left behind would be one too many."""
+        the proxy launcher. What a program has left behind would be one too many."""
         now = self.status()
         waiting = sum(pool["waiting"] for pool in now["pools"])
         zygotes = [z["pid"] for z in now["zygotes"] if z["pid"]]
@@ -179,7 +179,7 @@ class WarmKeeper:
             and all(z["state"] == "ready" for z in now["zygotes"])
             and now["jails"] == waiting
             and names.count("remit-proxy") == proxies
-            and len(names) == 2 * waiting + proxies + len(zygotes) + names.count("remit-porter")
+            and len(names) == 2 * waiting + proxies + len(zygotes) + names.count("remit-launcher")
         )
 
     def left(self) -> list[str]:

@@ -70,8 +70,8 @@ start_proxy(struct worker *i, struct jail_site *site, struct remit_error *err)
 	site->ways_out = -1;
 	if (!i->pool->plan.proxied)
 		return 0;
-	if (keeper_need_porter(i->keeper, err) < 0 ||
-	    proxy_start(&i->proxy, &i->keeper->porter, &i->pool->plan,
+	if (keeper_need_proxy_launcher(i->keeper, err) < 0 ||
+	    proxy_start(&i->proxy, &i->keeper->proxy_launcher, &i->pool->plan,
 			i->session ? &i->session->secrets : NULL, err) < 0)
 		return -1;
 	site->ways_out = i->proxy.ways_out;

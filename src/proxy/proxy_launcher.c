@@ -1,4 +1,4 @@
-#include "proxy/porter.h"
+#include "proxy/proxy_launcher.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -15,7 +15,7 @@
 #include "proxy/order.h"
 #include "proxy/proxy.h"
 
-/* The porter's end of its line. */
+/* The proxy launcher's end of its line. */
 #define LINE 0
 
 /* ---- its own process ---- */
@@ -67,13 +67,13 @@ serve_one(const int fds[PROXY_FDS])
 }
 
 int
-porter_main(bool unfiltered)
+proxy_launcher_main(bool unfiltered)
 {
 	int fds[PASS_MAX];
 	size_t count;
 	char word;
 
-	prctl(PR_SET_NAME, "remit-porter", 0, 0, 0);
+	prctl(PR_SET_NAME, "remit-launcher", 0, 0, 0);
 	ignore_signals();
 	if (pass_receive(LINE, &word, 1, fds, &count, 0) != 1 || count ||
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
@@ -91,7 +91,7 @@ porter_main(bool unfiltered)
 
 /* Root's go in each proxy, which must become its user first. */
 static int
-leave_rights(const struct porter_keeper *by)
+leave_rights(const struct proxy_launcher_keeper *by)
 {
 	if (by->by_root)
 		return 0;
@@ -103,9 +103,9 @@ leave_rights(const struct porter_keeper *by)
  * processes that read foreign bytes on the network.
  */
 static void __attribute__((noreturn))
-become_porter(int line, const struct porter_keeper *by)
+become_proxy_launcher(int line, const struct proxy_launcher_keeper *by)
 {
-	char *const argv[] = { "remit", "porter",
+	char *const argv[] = { "remit", "proxy-launcher",
 			       by->unfiltered ? "unfiltered" : NULL, NULL };
 	static char *const none[] = { NULL };
 	sigset_t all;
@@ -121,8 +121,9 @@ become_porter(int line, const struct porter_keeper *by)
 }
 
 int
-porter_start(struct porter *p, const struct porter_keeper *by,
-	     struct remit_error *err)
+proxy_launcher_start(struct proxy_launcher *p,
+		     const struct proxy_launcher_keeper *by,
+		     struct remit_error *err)
 {
 	own_fd int theirs = -1;
 	int pair[2];
@@ -136,19 +137,20 @@ porter_start(struct porter *p, const struct porter_keeper *by,
 	theirs = pair[1];
 	p->pid = fork();
 	if (p->pid == 0)
-		become_porter(theirs, by);
+		become_proxy_launcher(theirs, by);
 	if (p->pid < 0) {
 		p->pid = 0;
 		return fail_sys(err, REMIT_E_KERNEL, "fork");
 	}
 	/* What it starts with: that it was a keeper. */
 	if (send(p->line, "k", 1, MSG_NOSIGNAL) != 1)
-		return fail_sys(err, REMIT_E_KERNEL, "start a porter");
+		return fail_sys(err, REMIT_E_KERNEL, "start a proxy launcher");
 	return 0;
 }
 
 pid_t
-porter_fork(struct porter *p, const int fds[PROXY_FDS], struct remit_error *err)
+proxy_launcher_fork(struct proxy_launcher *p, const int fds[PROXY_FDS],
+		    struct remit_error *err)
 {
 	pid_t pid = -1;
 	ssize_t n = -1;
@@ -159,14 +161,15 @@ porter_fork(struct porter *p, const int fds[PROXY_FDS], struct remit_error *err)
 		while (n < 0 && errno == EINTR);
 	if (n != sizeof(pid))
 		return fail(err, REMIT_E_INTERNAL,
-			    "the porter, which starts network proxies, died");
+			    "the proxy launcher, which starts network proxies, "
+			    "died");
 	if (pid < 0)
 		return fail(err, REMIT_E_KERNEL, "a proxy could not be forked");
 	return pid;
 }
 
 bool
-porter_reaped(struct porter *p, pid_t pid)
+proxy_launcher_reaped(struct proxy_launcher *p, pid_t pid)
 {
 	if (!p->pid || pid != p->pid)
 		return false;
@@ -177,7 +180,7 @@ porter_reaped(struct porter *p, pid_t pid)
 }
 
 void
-porter_free(struct porter *p)
+proxy_launcher_free(struct proxy_launcher *p)
 {
 	/* Ours, and not reaped: the number is its own. */
 	if (p->pid) {
@@ -185,5 +188,5 @@ porter_free(struct porter *p)
 		waitpid(p->pid, NULL, 0);
 	}
 	own_fd_close(&p->line);
-	*p = (struct porter)PORTER_INIT;
+	*p = (struct proxy_launcher)PROXY_LAUNCHER_INIT;
 }

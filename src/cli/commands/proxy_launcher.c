@@ -1,7 +1,8 @@
 /*
- * porter: what a keeper starts where hosts can be named. Not for people.
+ * proxy launcher: what a keeper starts where hosts can be named. Not for
+ * people.
  */
-#include "proxy/porter.h"
+#include "proxy/proxy_launcher.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,15 +19,15 @@ run(int argc, char **argv)
 	struct request r = { 0 };
 	struct remit_error err;
 
-	if (cli_parse(&command_porter, &r, argc, argv, &err) < 0)
+	if (cli_parse(&command_proxy_launcher, &r, argc, argv, &err) < 0)
 		return cli_error(&err);
-	if (porter_main(r.kind && !strcmp(r.kind, "unfiltered")) == 0)
+	if (proxy_launcher_main(r.kind && !strcmp(r.kind, "unfiltered")) == 0)
 		return 0;
-	fprintf(stderr, "remit: only a keeper can start a porter\n");
+	fprintf(stderr, "remit: only a keeper can start a proxy launcher\n");
 	return CLI_FAILED;
 }
 
-static const struct option porter_rows[] = {
+static const struct option proxy_launcher_rows[] = {
 	{
 		.kind = OPTION_TEXT,
 		.value = "unfiltered",
@@ -36,12 +37,12 @@ static const struct option porter_rows[] = {
 	{ 0 },
 };
 
-const struct command command_porter = {
+const struct command command_proxy_launcher = {
 	.options = {
-		.name = "porter",
+		.name = "proxy-launcher",
 		.usage = "[unfiltered]",
 		.summary = "starts the network of runs; started by a keeper",
-		.tables = { { .rows = porter_rows } },
+		.tables = { { .rows = proxy_launcher_rows } },
 	},
 	.hidden = true,
 	.run = run,
