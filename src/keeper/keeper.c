@@ -477,7 +477,7 @@ keeper_open(struct keeper *k, const struct keeper_options *opt,
 	if (k->control >= 0 && loop_add(&k->loop, &k->on_control, k->control,
 					EPOLLIN, on_control, k, err) < 0)
 		return -1;
-	if (clerk_watch(&k->clerk, &k->loop, err) < 0)
+	if (audit_writer_watch(&k->audit_writer, &k->loop, err) < 0)
 		return -1;
 	return start_listening(k, opt, err);
 }
@@ -494,7 +494,7 @@ keeper_close(struct keeper *k)
 		session_free(s);
 	}
 	install_close(k);
-	clerk_stop(&k->clerk);
+	audit_writer_stop(&k->audit_writer);
 	upkeep_close(k);
 	cgroup_stock_clear(&k->spare_groups);
 	proxy_launcher_free(&k->proxy_launcher);
@@ -518,7 +518,7 @@ static void
 on_hup(int signal)
 {
 	(void)signal;
-	clerk_reopen(&stopping->clerk);
+	audit_writer_reopen(&stopping->audit_writer);
 }
 
 /* What becomes a process of its own does so before all else. */
@@ -527,10 +527,10 @@ start_audit(struct keeper *k, const char *path, struct remit_error *err)
 {
 	struct sigaction hup = { .sa_handler = on_hup };
 
-	k->clerk = (struct clerk)CLERK_INIT;
+	k->audit_writer = (struct audit_writer)AUDIT_WRITER_INIT;
 	if (!path)
 		return 0;
-	if (clerk_start(&k->clerk, path, err) < 0)
+	if (audit_writer_start(&k->audit_writer, path, err) < 0)
 		return -1;
 	sigaction(SIGHUP, &hup, NULL);
 	return 0;

@@ -7,7 +7,7 @@
 
 #include "base/loop.h"
 #include "jail/jail.h"
-#include "keeper/audit/clerk.h"
+#include "keeper/audit/audit_writer.h"
 #include "keeper/audit/journal.h"
 #include "keeper/packages/shelf.h"
 #include "keeper/pool/cpu_share.h"
@@ -47,7 +47,7 @@ struct keeper {
 	uint32_t latencies_us[KEEPER_LATENCIES];
 	uint64_t latency_count;
 	struct journal journal;
-	struct clerk clerk;
+	struct audit_writer audit_writer;
 	uint64_t began_us;
 	struct session *queue[KEEPER_WAITING_MAX]; /* a ring */
 	size_t queue_head, queue_count;

@@ -198,25 +198,25 @@ def test_a_keeper_that_cannot_write_does_not_begin(remit):
         assert not (remit.folder / "never.sock").exists()
 
 
-def clerk_of(keeper) -> int:
-    (pid,) = keeper.until(lambda: [p for p in keeper.family() if name_of(p) == "remit-clerk"])  # a name that it takes
+def audit_writer_of(keeper) -> int:
+    (pid,) = keeper.until(lambda: [p for p in keeper.family() if name_of(p) == "remit-audit"])  # a name that it takes
     return pid
 
 
-def test_the_clerk_is_filtered_and_has_two_descriptors(audited, file):
+def test_the_audit_writer_is_filtered_and_has_two_descriptors(audited, file):
     audited.json("pass")
     wait_for(file, 1)  # it is at work
-    clerk = clerk_of(audited)
-    with open(f"/proc/{clerk}/status") as f:
+    audit_writer = audit_writer_of(audited)
+    with open(f"/proc/{audit_writer}/status") as f:
         status = f.read()
     assert "NoNewPrivs:\t1\n" in status and "Seccomp:\t2\n" in status
-    assert sorted(map(int, os.listdir(f"/proc/{clerk}/fd"))) == [0, 1, 2, 3, 4]
+    assert sorted(map(int, os.listdir(f"/proc/{audit_writer}/fd"))) == [0, 1, 2, 3, 4]
 
 
 def test_where_nobody_writes_nothing_runs(audited, file):
     assert audited.json("pass")["status"] == "ok"
     wait_for(file, 1)
-    os.kill(clerk_of(audited), signal.SIGKILL)
+    os.kill(audit_writer_of(audited), signal.SIGKILL)
     end = time.monotonic() + PATIENCE
     while (result := audited.json("print('ran')"))["status"] == "ok":
         assert time.monotonic() < end
@@ -254,21 +254,21 @@ def test_a_full_disk_stops_runs_until_there_is_room(remit):
 
 
 def test_a_slow_disk_delays_nobody(audited, file):
-    """While the clerk stands still, runs are answered all the same."""
+    """While the audit writer stands still, runs are answered all the same."""
     audited.await_child()
-    clerk, last = clerk_of(audited), audited.json("pass")["run_id"]
+    audit_writer, last = audit_writer_of(audited), audited.json("pass")["run_id"]
     runs = audited.until(lambda: [line["run_id"] for line in lines(file)][-1:] == [last] and len(lines(file)))
 
     @contextlib.contextmanager
     def standstill():
-        os.kill(clerk, signal.SIGSTOP)
+        os.kill(audit_writer, signal.SIGSTOP)
         try:
-            audited.until(lambda: "State:\tT" in pathlib.Path(f"/proc/{clerk}/status").read_text())
+            audited.until(lambda: "State:\tT" in pathlib.Path(f"/proc/{audit_writer}/status").read_text())
             before = len(lines(file))
             yield
             assert len(lines(file)) == before
         finally:
-            os.kill(clerk, signal.SIGCONT)
+            os.kill(audit_writer, signal.SIGCONT)
 
     assert not audited.feels(standstill)
     wait_for(file, runs + 30)

@@ -1,5 +1,5 @@
 /*
- * session_audit: a line about a session for the keeper's clerk.
+ * session_audit: a line about a session for the keeper's audit writer.
  */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 void
 session_fingerprint(struct session *s)
 {
-	if (s->keeper->clerk.fd >= 0)
+	if (s->keeper->audit_writer.fd >= 0)
 		sha256_text(buf_text(&s->cell.code), s->cell.code.len,
 			    s->cell.code_sha256);
 }
@@ -44,7 +44,7 @@ write_line(const struct session *s, const struct buf *result, struct buf *out)
 	char policy[SHA256_TEXT];
 	json_auto_t *document = json_loads(buf_text(result), 0, NULL);
 	struct audit_line_run run = {
-		.uid = s->keeper->clerk.uid,
+		.uid = s->keeper->audit_writer.uid,
 		.policy_sha256 = policy,
 		.code_sha256 = s->cell.code_sha256,
 		.code_bytes = s->cell.code_bytes ? s->cell.code_bytes
@@ -70,7 +70,7 @@ session_audit(struct session *s, const struct buf *result)
 	own(buf) struct buf line = BUF_INIT(frame_rules[FRAME_RESULT].max);
 	own(buf) struct buf text = BUF_INIT(frame_rules[FRAME_RESULT].max);
 
-	if (s->keeper->clerk.fd < 0 || s->cell.was_audited)
+	if (s->keeper->audit_writer.fd < 0 || s->cell.was_audited)
 		return;
 	/* Who left before anything ran has no run. */
 	if (!result && (!s->cell.began_us || result_write(&text, s) < 0))
@@ -79,7 +79,7 @@ session_audit(struct session *s, const struct buf *result)
 	if (!s->cell.code_sha256[0])
 		session_fingerprint(s);
 	if (write_line(s, result ? result : &text, &line) == 0)
-		clerk_add(&s->keeper->clerk, &line);
+		audit_writer_add(&s->keeper->audit_writer, &line);
 	else
-		clerk_lose(&s->keeper->clerk);
+		audit_writer_lose(&s->keeper->audit_writer);
 }

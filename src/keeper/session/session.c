@@ -569,7 +569,8 @@ begin(struct session *s)
 	if (session_enter(s, SESSION_SEEKING) < 0)
 		return;
 	s->committer.begun_at = stamp_latest();
-	if (clerk_check(&s->keeper->clerk, &err) < 0 || seek(s, &err) < 0)
+	if (audit_writer_check(&s->keeper->audit_writer, &err) < 0 ||
+	    seek(s, &err) < 0)
 		session_fail(s, &err);
 }
 

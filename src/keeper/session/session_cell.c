@@ -282,7 +282,7 @@ check_cell(const struct session *s, struct remit_error *err)
 	}
 	if (inputs_check(&s->cell.files, &s->pool->plan, err) < 0)
 		return -1;
-	return clerk_check(&s->keeper->clerk, err);
+	return audit_writer_check(&s->keeper->audit_writer, err);
 }
 
 void

@@ -52,7 +52,7 @@ world_new(void)
 	fakes.zygote_fails = true;
 	w->keeper = calloc(1, sizeof(*w->keeper));
 	assert_non_null(w->keeper);
-	w->keeper->clerk = (struct clerk)CLERK_INIT;
+	w->keeper->audit_writer = (struct audit_writer)AUDIT_WRITER_INIT;
 	assert_int_equal(keeper_open(w->keeper, &opt, &err), 0);
 	w->keeper->is_locked = true;
 	w->stopper = (struct timer){ .ring = stop, .owner = w->keeper };

@@ -1,4 +1,4 @@
-#include "keeper/audit/clerk.h"
+#include "keeper/audit/audit_writer.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -13,13 +13,13 @@
 #include "jail/seccomp/filter.h"
 #include "keeper/audit/audit_line.h"
 
-/* How far the clerk may be behind before nothing new is begun. */
+/* How far the audit writer may be behind before nothing new is begun. */
 #define BEHIND_MAX ((size_t)1024 * 1024)
 /* How much it syncs at once. */
 #define PIECE	 (256 * 1024)
 #define RETRY_MS 200
 
-/* ---- the clerk's own process ---- */
+/* ---- the audit writer's own process ---- */
 
 enum { KEEPER_FD = 3, FILE_FD = 4 };
 
@@ -124,9 +124,10 @@ work(const char *path)
 	}
 }
 
-/* What ends the keeper does not end the clerk: it goes when all is written. */
+/* What ends the keeper does not end the audit writer: it goes when all is
+ * written. */
 static _Noreturn void
-be_clerk(int keeper, int file, const char *path)
+be_audit_writer(int keeper, int file, const char *path)
 {
 	struct sigaction hup = { .sa_handler = on_moved };
 
@@ -136,7 +137,7 @@ be_clerk(int keeper, int file, const char *path)
 	if (dup2(keeper, KEEPER_FD) < 0 || dup2(file, FILE_FD) < 0)
 		_exit(1);
 	syscall(SYS_close_range, FILE_FD + 1, ~0u, 0);
-	prctl(PR_SET_NAME, "remit-clerk");
+	prctl(PR_SET_NAME, "remit-audit");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    filter_load(FILTER_KEEPER) < 0)
 		_exit(1);
@@ -151,7 +152,8 @@ be_clerk(int keeper, int file, const char *path)
 /* ---- the keeper's side ---- */
 
 int
-clerk_start(struct clerk *c, const char *path, struct remit_error *err)
+audit_writer_start(struct audit_writer *c, const char *path,
+		   struct remit_error *err)
 {
 	own_fd int file = audit_line_open(path, err);
 	int pair[2];
@@ -165,7 +167,7 @@ clerk_start(struct clerk *c, const char *path, struct remit_error *err)
 	c->fd = pair[0];
 	c->pid = fork();
 	if (c->pid == 0)
-		be_clerk(pair[1], file, path);
+		be_audit_writer(pair[1], file, path);
 	close(pair[1]);
 	if (c->pid < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "fork for --audit");
@@ -173,7 +175,7 @@ clerk_start(struct clerk *c, const char *path, struct remit_error *err)
 }
 
 static void
-flush(struct clerk *c)
+flush(struct audit_writer *c)
 {
 	ssize_t n = c->out.len ? send(c->fd, c->out.data, c->out.len,
 				      MSG_DONTWAIT | MSG_NOSIGNAL)
@@ -185,9 +187,9 @@ flush(struct clerk *c)
 }
 
 static void
-on_clerk(void *owner, uint32_t events)
+on_audit_writer(void *owner, uint32_t events)
 {
-	struct clerk *c = owner;
+	struct audit_writer *c = owner;
 	int trouble;
 	ssize_t n =
 		events & EPOLLOUT && !(events & ~(uint32_t)EPOLLOUT)
@@ -206,16 +208,17 @@ on_clerk(void *owner, uint32_t events)
 }
 
 int
-clerk_watch(struct clerk *c, struct loop *l, struct remit_error *err)
+audit_writer_watch(struct audit_writer *c, struct loop *l,
+		   struct remit_error *err)
 {
 	c->loop = l;
 	if (c->fd < 0)
 		return 0;
-	return loop_add(l, &c->on_fd, c->fd, EPOLLIN, on_clerk, c, err);
+	return loop_add(l, &c->on_fd, c->fd, EPOLLIN, on_audit_writer, c, err);
 }
 
 int
-clerk_check(const struct clerk *c, struct remit_error *err)
+audit_writer_check(const struct audit_writer *c, struct remit_error *err)
 {
 	if (c->trouble == ESRCH)
 		return fail(err, REMIT_E_KERNEL,
@@ -233,28 +236,28 @@ clerk_check(const struct clerk *c, struct remit_error *err)
 }
 
 void
-clerk_add(struct clerk *c, const struct buf *line)
+audit_writer_add(struct audit_writer *c, const struct buf *line)
 {
 	if (buf_add(&c->out, line->data, line->len) < 0)
-		clerk_lose(c);
+		audit_writer_lose(c);
 	flush(c);
 }
 
 void
-clerk_lose(struct clerk *c)
+audit_writer_lose(struct audit_writer *c)
 {
 	c->trouble = ENOMEM;
 }
 
 void
-clerk_reopen(const struct clerk *c)
+audit_writer_reopen(const struct audit_writer *c)
 {
 	if (c->pid > 0)
 		kill(c->pid, SIGHUP);
 }
 
 void
-clerk_stop(struct clerk *c)
+audit_writer_stop(struct audit_writer *c)
 {
 	if (c->fd < 0)
 		return;
