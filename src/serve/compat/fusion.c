@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
-#include "serve/compat/errand.h"
 #include "serve/compat/fusion_ask.h"
+#include "serve/compat/oneshot.h"
 #include "serve/compat/small_doors.h"
 
 static json_t *
@@ -19,7 +19,7 @@ static json_t *
 answer(const struct exchange *x, const json_t *result, const struct buf *output,
        int *status)
 {
-	const char *ended = errand_text(result, "status");
+	const char *ended = oneshot_text(result, "status");
 	const json_t *usage = json_object_get(result, "usage");
 	json_t *code = json_object_get(result, "exit_code");
 	bool late = !strcmp(ended, "timeout") || !strcmp(ended, "cpu_limit");
@@ -30,8 +30,8 @@ answer(const struct exchange *x, const json_t *result, const struct buf *output,
 	(void)output;
 	(void)status;
 	if (!strcmp(ended, "refused"))
-		return blame(
-			errand_text(json_object_get(result, "error"), "value"));
+		return blame(oneshot_text(json_object_get(result, "error"),
+					  "value"));
 	run_result = json_pack(
 		"{s:s, s:f, s:O?, s:O, s:O}", "status",
 		late ? "TimeLimitExceeded" : "Finished", "execution_time",
@@ -48,13 +48,13 @@ answer(const struct exchange *x, const json_t *result, const struct buf *output,
 static void
 post_code(struct exchange *x)
 {
-	static const struct errand_form form = { answer, blame, false };
+	static const struct oneshot_form form = { answer, blame, false };
 	struct remit_error err;
 	uint64_t timeout_ms;
 	json_t *doc = fusion_ask_code(x->json, x->key, &timeout_ms, &err);
 
 	if (doc)
-		errand_run(x, doc, timeout_ms, &form);
+		oneshot_run(x, doc, timeout_ms, &form);
 	else
 		reply_json(x, 400, blame(err.message));
 }

@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "client/displays.h"
 #include "client/result_view.h"
-#include "serve/compat/errand.h"
 #include "serve/compat/fusion_ask.h"
+#include "serve/compat/oneshot.h"
 #include "serve/compat/small_doors.h"
 #include "serve/e2b/result.h"
 #include "serve/native/part.h"
@@ -192,7 +192,7 @@ static json_t *
 errors_of(const json_t *result)
 {
 	json_auto_t *line = e2b_error_line(result);
-	const char *at = errand_text(line, "traceback");
+	const char *at = oneshot_text(line, "traceback");
 	json_t *lines = json_array();
 
 	if (!line)
@@ -214,7 +214,7 @@ stderr_of(const json_t *result)
 {
 	const json_t *said = json_object_get(result, "stderr");
 	const char *traceback =
-		errand_text(json_object_get(result, "error"), "traceback");
+		oneshot_text(json_object_get(result, "error"), "traceback");
 	size_t len = json_string_length(said), tail = strlen(traceback);
 	const char *text = json_string_value(said);
 
@@ -233,7 +233,7 @@ note_cell(struct notebook *n, const json_t *result)
 				 json_array_size(errors) ? "error" : "ok",
 				 "error", errors);
 	const char *state =
-		errand_text(json_object_get(result, "session"), "state");
+		oneshot_text(json_object_get(result, "session"), "state");
 	size_t before = n->cells.len + n->shown.len; /* that is counted */
 	int failed = n->cells.len && buf_add(&n->cells, ",", 1) < 0;
 
@@ -250,7 +250,7 @@ on_cell(void *user, struct remit_result *res, const struct remit_error *err)
 {
 	struct notebook *n = user;
 	const json_t *result = res ? result_view_document(res) : NULL;
-	const char *status = errand_text(result, "status");
+	const char *status = oneshot_text(result, "status");
 	bool is_busy = !strcmp(status, "busy");
 
 	if (res)
@@ -260,7 +260,7 @@ on_cell(void *user, struct remit_result *res, const struct remit_error *err)
 		n->err = *err;
 	else if (!strcmp(status, "refused") || is_busy)
 		fail(&n->err, is_busy ? REMIT_E_BUSY : REMIT_E_INPUT, "%s",
-		     errand_text(json_object_get(result, "error"), "value"));
+		     oneshot_text(json_object_get(result, "error"), "value"));
 	else
 		note_cell(n, result);
 	next_step(n);

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "jail/probe/site.h"
-#include "serve/compat/errand.h"
+#include "serve/compat/oneshot.h"
 #include "serve/compat/piston_ask.h"
 #include "serve/compat/small_doors.h"
 
@@ -91,7 +91,7 @@ letters_of(const json_t *result, char message[MESSAGE_SIZE])
 		{ "killed", "SG", "Caught fatal signal" },
 		{ "interrupted", "SG", "Interrupted" },
 	};
-	const char *status = errand_text(result, "status");
+	const char *status = oneshot_text(result, "status");
 	json_int_t code =
 		json_integer_value(json_object_get(result, "exit_code"));
 
@@ -172,9 +172,9 @@ answer(const struct exchange *x, const json_t *result, const struct buf *output,
 		{ "install_failed", 400 }, { "busy", 429 },
 		{ "internal", 500 },
 	};
-	const char *ended = errand_text(result, "status");
+	const char *ended = oneshot_text(result, "status");
 	const char *why =
-		errand_text(json_object_get(result, "error"), "value");
+		oneshot_text(json_object_get(result, "error"), "value");
 
 	for (size_t i = 0; i < ARRAY_LEN(refusals); i++)
 		if (!strcmp(ended, refusals[i].name)) {
@@ -190,13 +190,13 @@ answer(const struct exchange *x, const json_t *result, const struct buf *output,
 static void
 post_execute(struct exchange *x)
 {
-	static const struct errand_form form = { answer, blame, false };
+	static const struct oneshot_form form = { answer, blame, false };
 	struct remit_error err;
 	uint64_t timeout_ms;
 	json_t *doc = piston_ask(x->json, x->key, &timeout_ms, &err);
 
 	if (doc)
-		errand_run(x, doc, timeout_ms, &form);
+		oneshot_run(x, doc, timeout_ms, &form);
 	else
 		reply_json(x, 400, blame(err.message));
 }

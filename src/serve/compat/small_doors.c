@@ -2,20 +2,20 @@
 
 #include <string.h>
 
-#include "serve/compat/errand.h"
+#include "serve/compat/oneshot.h"
 
 /* "NameError: ...", or the status if there is no error. NULL: it went well. */
 static json_t *
 error_of(const json_t *result)
 {
-	const char *status = errand_text(result, "status");
+	const char *status = oneshot_text(result, "status");
 	const json_t *error = json_object_get(result, "error");
 
 	if (!strcmp(status, "ok"))
 		return NULL;
 	if (json_is_object(error))
-		return json_sprintf("%s: %s", errand_text(error, "name"),
-				    errand_text(error, "value"));
+		return json_sprintf("%s: %s", oneshot_text(error, "name"),
+				    oneshot_text(error, "value"));
 	return json_string(status);
 }
 
@@ -52,7 +52,7 @@ blame(const char *message)
 static void
 post_plain(struct exchange *x)
 {
-	static const struct errand_form form = { answer, blame, true };
+	static const struct oneshot_form form = { answer, blame, true };
 
 	if (json_object_size(x->json) != 1 ||
 	    !json_is_string(json_object_get(x->json, "code")))
@@ -60,7 +60,7 @@ post_plain(struct exchange *x)
 			   blame("has \"code\", a text, and nothing else; "
 				 "/v1/runs takes more"));
 	else
-		errand_run(x, json_incref(x->json), 0, &form);
+		oneshot_run(x, json_incref(x->json), 0, &form);
 }
 
 const struct route small_door_routes[] = {

@@ -1,21 +1,21 @@
-#include "serve/compat/errand.h"
+#include "serve/compat/oneshot.h"
 
 #include "client/result_view.h"
 #include "serve/native/part.h"
 #include "serve/server.h"
 
 /* A program that somebody waits for. */
-struct errand {
+struct oneshot {
 	struct exchange *x;
 	struct room *room;
-	const struct errand_form *form;
+	const struct oneshot_form *form;
 	struct buf output;
 };
 
 static void
-errand_free(void *errand)
+oneshot_free(void *oneshot)
 {
-	struct errand *e = errand;
+	struct oneshot *e = oneshot;
 
 	room_put(e->room);
 	buf_free(&e->output);
@@ -25,7 +25,7 @@ errand_free(void *errand)
 static void
 on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
 {
-	struct errand *e = user;
+	struct oneshot *e = user;
 
 	(void)stream;
 	if (buf_add(&e->output, bytes, len) < 0)
@@ -45,7 +45,7 @@ value_of(const struct remit_result *res)
 }
 
 static json_t *
-result_of(const struct errand *e, const struct remit_result *res)
+result_of(const struct oneshot *e, const struct remit_result *res)
 {
 	json_t *result = json_copy(result_view_document(res));
 	json_t *value = e->form->has_value ? value_of(res) : NULL;
@@ -58,7 +58,7 @@ result_of(const struct errand *e, const struct remit_result *res)
 static void
 on_result(void *user, struct remit_result *res, const struct remit_error *err)
 {
-	struct errand *e = user;
+	struct oneshot *e = user;
 	json_auto_t *result = res ? result_of(e, res) : NULL;
 	int status = 200;
 	json_t *answer;
@@ -82,16 +82,16 @@ static const struct room_events events = { .output = on_output,
 static void
 on_gone(void *user)
 {
-	struct errand *e = user;
+	struct oneshot *e = user;
 
 	room_interrupt(e->room);
 }
 
 void
-errand_run(struct exchange *x, json_t *doc, uint64_t timeout_ms,
-	   const struct errand_form *form)
+oneshot_run(struct exchange *x, json_t *doc, uint64_t timeout_ms,
+	    const struct oneshot_form *form)
 {
-	struct errand *e = malloc(sizeof(*e));
+	struct oneshot *e = malloc(sizeof(*e));
 	struct room_options opt = { .owner = x->owner };
 	struct room_job job = { 0 };
 	struct remit_error err;
@@ -110,10 +110,10 @@ errand_run(struct exchange *x, json_t *doc, uint64_t timeout_ms,
 		return;
 	}
 	json_decref(doc);
-	*e = (struct errand){ .x = exchange_hold(x),
-			      .form = form,
-			      .output = BUF_INIT((size_t)1 << 30) };
-	exchange_own(x, e, errand_free);
+	*e = (struct oneshot){ .x = exchange_hold(x),
+			       .form = form,
+			       .output = BUF_INIT((size_t)1 << 30) };
+	exchange_own(x, e, oneshot_free);
 	opt.policy_json = r->policy_text;
 	opt.memory_bytes = r->memory_bytes;
 	opt.result_bytes = r->result_bytes;
@@ -130,7 +130,7 @@ errand_run(struct exchange *x, json_t *doc, uint64_t timeout_ms,
 }
 
 const char *
-errand_text(const json_t *object, const char *name)
+oneshot_text(const json_t *object, const char *name)
 {
 	const char *text = json_string_value(json_object_get(object, name));
 
