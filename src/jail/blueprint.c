@@ -12,7 +12,7 @@
 #include "jail/linux_abi.h"
 #include "jail/mount/guard.h"
 #include "jail/mount/idmap.h"
-#include "jail/mount/layer.h"
+#include "jail/mount/overlay.h"
 
 const char *const blueprint_device_names[BLUEPRINT_DEVICES] = {
 	"null",
@@ -109,8 +109,8 @@ resolve_one(struct blueprint *b, const struct plan_mount *m, uint32_t uid,
 	    struct remit_error *err)
 {
 	struct blueprint_mount *out = &b->own.mounts[b->own.mount_count];
-	bool layered =
-		plan_mount_is_layered(m) && plan_keeps(b->plan, MECH(OVERLAY));
+	bool overlaid =
+		plan_mount_is_overlaid(m) && plan_keeps(b->plan, MECH(OVERLAY));
 	uint64_t attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 	own_fd int path_fd = open_host_path(m, err);
 	own_fd int userns = -1;
@@ -125,11 +125,11 @@ resolve_one(struct blueprint *b, const struct plan_mount *m, uint32_t uid,
 				    "Name a folder or a regular file.",
 				    "%s is neither a folder nor a file",
 				    m->host);
-	if (layered && layer_check(m, path_fd, err) < 0)
+	if (overlaid && overlay_check(m, path_fd, err) < 0)
 		return -1;
 	if (m->mode == MOUNT_DIRECT && check_direct(b, m, err) < 0)
 		return -1;
-	if (layered || m->mode == MOUNT_RO)
+	if (overlaid || m->mode == MOUNT_RO)
 		attr |= MOUNT_ATTR_RDONLY;
 	if (!m->runtime) {
 		attr |= MOUNT_ATTR_NOEXEC;
@@ -139,7 +139,7 @@ resolve_one(struct blueprint *b, const struct plan_mount *m, uint32_t uid,
 	out->jail = m->jail;
 	out->is_folder = S_ISDIR(st.st_mode);
 	out->runtime = m->runtime;
-	out->layered = layered;
+	out->overlaid = overlaid;
 	out->writable = m->mode != MOUNT_RO;
 	out->max_bytes = m->max_bytes;
 	out->write_root = m->write_root;
@@ -153,7 +153,7 @@ resolve_one(struct blueprint *b, const struct plan_mount *m, uint32_t uid,
 	if (b->by_root && !m->runtime &&
 	    idmap_make(&userns, st.st_uid, st.st_gid, uid, err) < 0)
 		return -1;
-	out->fd = detach(path_fd, layered ? ALONE : WHOLE, attr, userns,
+	out->fd = detach(path_fd, overlaid ? ALONE : WHOLE, attr, userns,
 			 m->host, err);
 	if (out->fd < 0)
 		return userns < 0 ? -1

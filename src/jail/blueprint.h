@@ -28,7 +28,7 @@ struct blueprint_mount {
 	bool is_folder;
 	bool runtime;
 	uint32_t number;    /* in the plan, from 1 on; 0: none of it */
-	bool layered;	    /* it gets a layer of the jail's own */
+	bool overlaid;	    /* it gets an overlay of the jail's own */
 	bool writable;	    /* by Landlock's rules */
 	uint64_t max_bytes; /* as in the plan */
 	int write_root;	    /* likewise */
@@ -76,7 +76,7 @@ struct blueprint {
 	int writable[WORKSPACE_FOLDERS]; /* bare: what the code may write */
 	int ruleset;			 /* Landlock's, once it is made */
 	int workspace; /* for the keeper, if files are to leave; else -1 */
-	int scratch;   /* the writable file system, until layers are made */
+	int scratch;   /* the writable file system, until overlays are made */
 	int slot;      /* of a branch: its writable file system */
 	int slots[PLAN_BRANCHES_MAX];	  /* for branches that may come */
 	int hosts[PLAN_WRITE_ROOTS_MAX];  /* folders of mode rw, */

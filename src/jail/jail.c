@@ -438,13 +438,13 @@ jail_filter(const struct plan *plan)
 
 /* It works in general, or the plan would not have it. */
 static int
-layer_refused(const struct plan_mount *m, int sys_errno,
-	      struct remit_error *err)
+overlay_refused(const struct plan_mount *m, int sys_errno,
+		struct remit_error *err)
 {
 	return fail_refused(err, fields[m->field].name,
 			    "Mount it ro, or copy what is in it to a folder on "
 			    "a disk.",
-			    "no layer can be put over %s: %s", m->host,
+			    "no overlay can be mounted on %s: %s", m->host,
 			    strerror(sys_errno));
 }
 
@@ -468,10 +468,10 @@ jail_step_failed(const struct step_report *r, const struct plan *plan,
 	if (r->step >= STEP_READY)
 		return fail(err, REMIT_E_PROTOCOL, "a report of no step");
 	s = &steps[r->step];
-	if (r->step == STEP_LAYERS && r->detail &&
+	if (r->step == STEP_OVERLAYS && r->detail &&
 	    r->detail <= plan->mount_count)
-		return layer_refused(&plan->mounts[r->detail - 1], r->sys_errno,
-				     err);
+		return overlay_refused(&plan->mounts[r->detail - 1],
+				       r->sys_errno, err);
 	if (r->step == STEP_ORDER && r->sys_errno == EPROTO)
 		return jail_fail_release(err);
 	errno = r->sys_errno;

@@ -46,7 +46,8 @@ struct lock_order {
 	uint32_t bare;		       /* no namespaces */
 	uint32_t branch; /* a copy of locked code, locked already */
 	uint32_t keeper; /* to die with; 0: it dies with its pid 1 */
-	uint32_t direct; /* a folder of the host is written without a layer */
+	uint32_t
+		direct; /* a folder of the host is written without an overlay */
 	uint32_t has_cpus;
 	cpu_set_t cpus;
 };

@@ -106,7 +106,7 @@ jail_take_built(struct jail *j, const struct plan *plan,
 	for (int i = 0; i < plan->write_roots; i++)
 		if (j->write_roots[i].upper < 0 &&
 		    plan_keeps(plan, MECH(OVERLAY)))
-			return fail(err, REMIT_E_INTERNAL, "no layer came");
+			return fail(err, REMIT_E_INTERNAL, "no overlay came");
 	return 0;
 }
 

@@ -93,7 +93,7 @@ const struct mechanism_info mechanisms[MECH_COUNT] = {
 	},
 	[MECH_OVERLAY] = {
 		.name = "overlay",
-		.sentence = "what is written goes to a layer of the jail's "
+		.sentence = "what is written goes to an overlay of the jail's "
 			    "own; the host's files are only read",
 	},
 	[MECH_COMMIT] = {

@@ -109,7 +109,7 @@ def test_without_its_proxy_launcher_a_keeper_refuses_hosts_and_serves_others(rem
     # Those that waited have their proxies.
     results = iter(lambda: here.keeper.json(FETCH, *flags), None)
     last = next(r for r in results if r["status"] != "ok")
-    assert last["status"] == "internal" and "proxy_launcher" in last["error"]["value"], last
+    assert last["status"] == "internal" and "proxy launcher" in last["error"]["value"], last
     here.keeper.until(lambda: here.keeper.json("print(1)")["start"] == "warm")
     here.keeper.close()
 

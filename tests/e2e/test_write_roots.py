@@ -693,7 +693,7 @@ def test_many_runs_at_once_never_leave_half_a_file(quick):
 # ---- limits and what cannot be ----
 
 
-def test_the_disk_limit_holds_in_the_layer(folder, covers):
+def test_the_disk_limit_holds_in_the_overlay(folder, covers):
     result = folder("open('a', 'wb').write(bytes(20 << 20))", "--disk", "10M", "--memory", "1G")
     assert result["status"] == "error" and "No space left" in result["error"]["value"], result
     assert folder.names() == []
@@ -703,7 +703,7 @@ def test_the_disk_limit_holds_in_the_layer(folder, covers):
     covers(folder.remit, "files", "tmpfs_inodes")
 
 
-def test_a_layer_of_its_own_size(quick):
+def test_an_overlay_of_its_own_size(quick):
     rules = [{"host": str(quick.path), "jail": "/data", "mode": "rw", "max_bytes": "4M"}]
     policy = quick.remit.file(f"{quick.path.name}.json", json.dumps({"mounts": rules, "memory_bytes": "1G"}))
     code = "open('/workspace/w', 'wb').write(bytes(40 << 20)); open('/data/a', 'wb').write(bytes(3 << 20))\nopen('/data/b', 'wb').write(bytes(3 << 20))"
@@ -756,7 +756,7 @@ def test_a_root_with_a_mount_in_it_is_refused(remit):
     assert folder("open('y', 'w')")["committed"]
 
 
-def test_a_file_system_that_takes_no_layer(quick):
+def test_a_file_system_that_takes_no_overlay(quick):
     result = quick.run("print('ran')", "--mount", "/proc/sys:/data:overlay")
     assert (result["status"], result["error"]["where"], result["stdout"]) == ("refused", "mounts", ""), result
 
@@ -810,7 +810,7 @@ def test_times_that_are_not_exact_are_refused(remit):
         subprocess.run(["umount", folder.path], check=True)
 
 
-def test_the_tier_without_a_wall_has_no_layers(quick):
+def test_the_tier_without_a_wall_has_no_overlay(quick):
     for flags in (("--write", quick.path), ("--mount", f"{quick.path}:/data:overlay"), ("--dry-run", "--write", quick.path)):
         result = quick.remit.json("print('ran')", "--tier", "unsafe", *flags)
         assert (result["status"], result["stdout"]) == ("refused", ""), result

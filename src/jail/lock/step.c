@@ -65,14 +65,14 @@ const struct step steps[STEP_COUNT] = {
 		"one tmpfs with caps for all that can be written; before what "
 		"is mounted below /tmp or /workspace",
 	},
-	[STEP_LAYERS] = {
-		"put layers over folders", STAGE_BUILD, CAN_OVERLAY,
+	[STEP_OVERLAYS] = {
+		"put overlays over folders", STAGE_BUILD, CAN_OVERLAY,
 		"in the workspace's file system, so after it; before the "
 		"folder is in its place",
 	},
 	[STEP_RUNTIME] = {
 		"mount the runtime and named folders", STAGE_BUILD, CAN_MOUNT,
-		"read-only or behind a layer already: no moment in which the "
+		"read-only or behind an overlay already: no moment in which the "
 		"host's can be written, unless the mode is direct",
 	},
 	[STEP_DEVICES] = {

@@ -18,7 +18,7 @@
 #include "jail/lock/rules.h"
 #include "jail/lock/step.h"
 #include "jail/mount/copy.h"
-#include "jail/mount/layer.h"
+#include "jail/mount/overlay.h"
 #include "jail/mount/tmpfs.h"
 #include "jail/mount/trust_file.h"
 
@@ -403,9 +403,9 @@ step_workspace(struct blueprint *b, uint32_t *detail)
 }
 
 static int
-step_layers(struct blueprint *b, uint32_t *detail)
+step_overlays(struct blueprint *b, uint32_t *detail)
 {
-	int done = layers_make(b, b->scratch, detail);
+	int done = overlays_make(b, b->scratch, detail);
 
 	own_fd_close(&b->scratch);
 	b->scratch = -1;
@@ -502,7 +502,7 @@ static const struct {
 	[STEP_LINKS] = { step_links, WITH_ROOT },
 	[STEP_NETWORK] = { step_network, IS(COLD) | IS(WARM) | IS(CAST) },
 	[STEP_WORKSPACE] = { step_workspace, WITH_ROOT | CAST_ROOT | IS(BARE) },
-	[STEP_LAYERS] = { step_layers, IS(COLD) | IS(WARM) | IS(CAST) },
+	[STEP_OVERLAYS] = { step_overlays, IS(COLD) | IS(WARM) | IS(CAST) },
 	[STEP_RUNTIME] = { step_runtime, WITH_ROOT },
 	[STEP_DEVICES] = { step_devices, WITH_ROOT },
 	[STEP_NO_USER_NAMESPACES] = { step_no_user_namespaces, SPACED },

@@ -131,7 +131,7 @@ struct question {
 	const struct host *host;
 	const char *runtime_dir;
 	enum tier tier;
-	bool layers; /* with a layer over a folder */
+	bool overlays; /* with an overlay over a folder */
 };
 
 static int
@@ -140,8 +140,8 @@ choose_policy(struct policy *p, const struct question *q,
 {
 	if (policy_init(p) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "probe");
-	if (q->layers && mount_list_add(&p->mounts, q->runtime_dir, "/probe",
-					MOUNT_OVERLAY, 0) < 0)
+	if (q->overlays && mount_list_add(&p->mounts, q->runtime_dir, "/probe",
+					  MOUNT_OVERLAY, 0) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "probe");
 	return tiers[q->tier].bare ? policy_preset(p, "landlock", err) : 0;
 }
@@ -279,7 +279,7 @@ without_groups(const struct host *h)
 }
 
 static int
-probe_layers(struct host *h, const char *runtime_dir, struct remit_error *err)
+probe_overlays(struct host *h, const char *runtime_dir, struct remit_error *err)
 {
 	struct host assumed = without_groups(h);
 	struct question q = { &assumed, runtime_dir, TIER_LOCAL, true };
@@ -351,7 +351,7 @@ probe_host(struct host *h, const char *runtime_dir, struct remit_error *err)
 		note(h, (enum capability)c, true, "assumed");
 	*h = without_groups(h);
 	if (probe_local(h, runtime_dir, err) < 0 ||
-	    probe_layers(h, runtime_dir, err) < 0 ||
+	    probe_overlays(h, runtime_dir, err) < 0 ||
 	    probe_bare(h, runtime_dir, err) < 0)
 		return -1;
 	cgroup_home_find(&home);

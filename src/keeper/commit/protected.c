@@ -28,7 +28,7 @@ is_protected(const char *name, size_t n)
 		if (n > 4 && !strncasecmp(name + n - 4, ends[i], 4))
 			return true;
 	/* Without it nothing is a git repository. In small letters it is an
-	   ordinary name, and no layer lies over a file system that takes one
+	   ordinary name, and no overlay lies over a file system that takes one
 	   for the other. */
 	if (n == 4 && !memcmp(name, "HEAD", n))
 		return true;

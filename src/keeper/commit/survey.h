@@ -2,7 +2,7 @@
  * survey: compare what was written with the host's folder, and see what of it
  * may be written there.
  *
- * All in the jail is dead, but the layer was made by an adversary, and the
+ * All in the jail is dead, but the overlay was made by an adversary, and the
  * folder is the host's, where others may work at the same time. So no link is
  * followed, nothing is opened but beneath the two folders, and the depth is
  * bounded.
@@ -31,7 +31,7 @@ struct survey {
 	const char *path;	   /* of the host's folder, without links */
 	struct list guarded;	   /* paths of the host that must stay */
 	bool lost;    /* something that was moved has no new place */
-	bool goes_on; /* the layer is used on */
+	bool goes_on; /* the overlay is used on */
 	struct changes changes;
 };
 

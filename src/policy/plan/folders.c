@@ -39,10 +39,10 @@ decide_read_roots(struct decision *d, struct remit_error *err)
 	return decide_folders(d, d->policy->filesystem_read_roots.count, err);
 }
 
-/* What is written goes to a layer above the folder. */
+/* What is written goes to an overlay above the folder. */
 static int
-decide_layer(struct decision *d, const char *host, enum mount_mode mode,
-	     struct remit_error *err)
+decide_overlay(struct decision *d, const char *host, enum mount_mode mode,
+	       struct remit_error *err)
 {
 	if (is_bare(d))
 		return fail_refused(
@@ -90,9 +90,9 @@ static int
 decide_mount(struct decision *d, const struct mount_rule *m,
 	     struct remit_error *err)
 {
-	bool layered = m->mode == MOUNT_RW || m->mode == MOUNT_OVERLAY;
+	bool overlaid = m->mode == MOUNT_RW || m->mode == MOUNT_OVERLAY;
 
-	if (m->max_bytes && !layered)
+	if (m->max_bytes && !overlaid)
 		return fail_refused(err, d->field->name,
 				    "Use mode rw or overlay, or leave "
 				    "max_bytes out.",
@@ -105,8 +105,8 @@ decide_mount(struct decision *d, const struct mount_rule *m,
 				    "--read.",
 				    "without namespaces %s cannot be at %s",
 				    m->host, m->jail);
-	if (layered)
-		return decide_layer(d, m->host, m->mode, err);
+	if (overlaid)
+		return decide_overlay(d, m->host, m->mode, err);
 	return m->mode == MOUNT_DIRECT ? decide_direct(d, m->host, err) : 0;
 }
 
@@ -131,7 +131,7 @@ decide_write_roots(struct decision *d, struct remit_error *err)
 	if (decide_folders(d, l->count, err) < 0)
 		return -1;
 	for (size_t i = 0; i < l->count; i++)
-		if (decide_layer(d, l->items[i], MOUNT_RW, err) < 0)
+		if (decide_overlay(d, l->items[i], MOUNT_RW, err) < 0)
 			return -1;
 	return 0;
 }

@@ -42,7 +42,7 @@ memory_bound_disk(const struct policy *p)
 
 /* Layers that share the workspace's file system are counted with it. */
 static uint64_t
-own_layers(const struct policy *p)
+own_overlays(const struct policy *p)
 {
 	uint64_t sum = 0;
 
@@ -58,7 +58,7 @@ memory_bound_compute(struct memory_bound *out, const struct policy *p,
 		     const struct host *h)
 {
 	uint64_t files =
-		memory_bound_disk(p) + p->files * INODE_BYTES + own_layers(p);
+		memory_bound_disk(p) + p->files * INODE_BYTES + own_overlays(p);
 	uint64_t kernel =
 		p->open_files * (h->socket_buffer_bytes + DESCRIPTOR_BYTES) +
 		p->processes * THREAD_BYTES;

@@ -531,7 +531,7 @@ check_preload(const struct plan *p, struct remit_error *err)
 
 /* Without a jail nothing would hold changes back, not even of a dry run. */
 static int
-check_layers(const struct plan *p, struct remit_error *err)
+check_overlays(const struct plan *p, struct remit_error *err)
 {
 	for (size_t i = 0; i < p->mount_count && !tiers[p->tier].jailed; i++)
 		if (p->mounts[i].mode != MOUNT_RO)
@@ -613,7 +613,7 @@ plan_build(struct plan *out, const struct policy *policy,
 			return -1;
 	}
 	if (plan_list_mounts(&p, err) < 0 || check_preload(&p, err) < 0 ||
-	    check_exports(&p, err) < 0 || check_layers(&p, err) < 0 ||
+	    check_exports(&p, err) < 0 || check_overlays(&p, err) < 0 ||
 	    plan_check_proxy(&p, err) < 0 || plan_check_packages(&p, err) < 0 ||
 	    check_forkable(&p, err) < 0)
 		return -1;

@@ -34,12 +34,13 @@ struct plan_mount {
 	bool runtime; /* part of the interpreter: may be executable */
 	enum field_id field;
 	enum mount_mode mode;
-	uint64_t max_bytes; /* of its own layer; 0: it shares the workspace's */
+	uint64_t max_bytes; /* of its own overlay; 0: it shares the workspace's
+			     */
 	int write_root;	    /* which one of mode rw it is, or -1 */
 };
 
 static inline bool
-plan_mount_is_layered(const struct plan_mount *m)
+plan_mount_is_overlaid(const struct plan_mount *m)
 {
 	return m->mode == MOUNT_RW || m->mode == MOUNT_OVERLAY;
 }

@@ -13,4 +13,4 @@ for name in (".bashrc", ".git/hooks/pre-commit", ".claude/settings.json", "sitec
         f.write("planted")
 os.symlink("/etc/passwd", "link")
 os.symlink("..", "above")
-contained("whatever was written is in the layer")
+contained("whatever was written is in the overlay")

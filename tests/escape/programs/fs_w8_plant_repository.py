@@ -25,4 +25,4 @@ os.mkdir("linked")
 for name, text in (("HEAD", "ref: refs/heads/master\n"), ("commondir", "../below\n")):
     with open("linked/" + name, "w") as f:
         f.write(text)
-contained("whatever was written is in the layer")
+contained("whatever was written is in the overlay")

@@ -1,4 +1,4 @@
-/* commit: a layer that an adversary has filled, and a folder of the host. */
+/* commit: an overlay that an adversary has filled, and a folder of the host. */
 #include "keeper/commit/commit.h"
 
 #include <fcntl.h>
@@ -228,7 +228,7 @@ what_is_special_is_never_written(void **state)
 }
 
 static void
-a_layer_over_a_link_of_the_host_does_not_lead_through_it(void **state)
+an_overlay_over_a_link_of_the_host_does_not_lead_through_it(void **state)
 {
 	struct site *s = *state;
 	own_fd int outside = make_folder(s->folder, "outside");
@@ -493,7 +493,7 @@ the_folder_of_the_interpreter_is_not_removed(void **state)
 	assert_string_equal(text(s->root.host, "a/b/py"), "real");
 }
 
-/* ---- several commits of one layer ---- */
+/* ---- several commits of one overlay ---- */
 
 static void
 set_off(struct site *s)
@@ -620,7 +620,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(
 			what_is_special_is_never_written, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
-			a_layer_over_a_link_of_the_host_does_not_lead_through_it,
+			an_overlay_over_a_link_of_the_host_does_not_lead_through_it,
 			set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_folder_that_became_a_link_meanwhile_is_not_followed,

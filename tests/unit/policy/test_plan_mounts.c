@@ -205,7 +205,7 @@ add(struct trial *t, const char *host, enum mount_mode mode, uint64_t max_bytes)
 }
 
 static void
-what_may_be_changed_lies_behind_a_layer(void **state)
+what_may_be_changed_lies_behind_an_overlay(void **state)
 {
 	static const struct {
 		enum mount_mode mode;
@@ -274,7 +274,7 @@ write_roots_are_mounts_of_mode_rw(void **state)
 }
 
 static void
-without_overlay_mounts_a_layer_is_refused(void **state)
+without_overlay_mounts_an_overlay_is_refused(void **state)
 {
 	own(trial) struct trial rw = ordinary();
 	own(trial) struct trial throw_away = ordinary();
@@ -293,7 +293,7 @@ without_overlay_mounts_a_layer_is_refused(void **state)
 }
 
 static void
-a_cap_needs_a_layer(void **state)
+a_cap_needs_an_overlay(void **state)
 {
 	own(trial) struct trial ro = ordinary();
 	own(trial) struct trial direct = ordinary();
@@ -369,10 +369,10 @@ main(void)
 		cmocka_unit_test(
 			folders_side_by_side_and_around_the_runtime_are_taken),
 		cmocka_unit_test(a_grant_takes_its_places_from_other_folders),
-		cmocka_unit_test(what_may_be_changed_lies_behind_a_layer),
+		cmocka_unit_test(what_may_be_changed_lies_behind_an_overlay),
 		cmocka_unit_test(write_roots_are_mounts_of_mode_rw),
-		cmocka_unit_test(without_overlay_mounts_a_layer_is_refused),
-		cmocka_unit_test(a_cap_needs_a_layer),
+		cmocka_unit_test(without_overlay_mounts_an_overlay_is_refused),
+		cmocka_unit_test(a_cap_needs_an_overlay),
 		cmocka_unit_test(names_to_commit_are_paths_below_the_folder),
 		cmocka_unit_test(host_folders_of_root_need_idmapped_mounts),
 		cmocka_unit_test(

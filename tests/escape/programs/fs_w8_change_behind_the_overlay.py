@@ -4,7 +4,7 @@
 # policy: {"mounts": [{"host": "@victim_dir@", "jail": "/data", "mode": "overlay"}]}
 # witness: victim
 # judge: outside
-# expect: what is written to a folder that is thrown away stays in the layer, by every way of writing
+# expect: what is written to a folder that is thrown away stays in the overlay, by every way of writing
 
 victim = "/data/victim"
 
@@ -48,4 +48,4 @@ tried(os.rename, victim, "/data/moved")
 tried(os.unlink, victim)
 with open("/data/victim", "w") as f:
     f.write("mine")
-contained("whatever was written is in the layer")
+contained("whatever was written is in the overlay")

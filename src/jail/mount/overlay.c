@@ -1,4 +1,4 @@
-#include "jail/mount/layer.h"
+#include "jail/mount/overlay.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -39,7 +39,7 @@ new_overlay(void)
 			       MOUNT_ATTR_NOEXEC);
 }
 
-/* The layer's top is what the code sees of the folder itself. */
+/* The overlay's top is what the code sees of the folder itself. */
 static int
 make_folders(int folder, int host)
 {
@@ -91,9 +91,9 @@ check_attributes(int room)
 }
 
 /* The host's folder is mounted only as long as the overlay needs to find it;
-   then there is no way to it but through the layer. */
+   then there is no way to it but through the overlay. */
 static int
-put_layer(struct blueprint_mount *m, int room)
+put_overlay(struct blueprint_mount *m, int room)
 {
 	int overlay;
 
@@ -112,15 +112,15 @@ put_layer(struct blueprint_mount *m, int room)
 }
 
 static int
-make_layer(struct blueprint *b, size_t i, int scratch)
+make_overlay(struct blueprint *b, size_t i, int scratch)
 {
 	struct blueprint_mount *m = &b->own.mounts[i];
 	own_fd int room = -1;
 	char name[24];
 
-	snprintf(name, sizeof(name), "layer-%zu", i);
+	snprintf(name, sizeof(name), "overlay-%zu", i);
 	room = open_room(b, m, scratch, name);
-	if (room < 0 || put_layer(m, room) < 0)
+	if (room < 0 || put_overlay(m, room) < 0)
 		return -1;
 	if (m->write_root < 0)
 		return 0;
@@ -130,11 +130,12 @@ make_layer(struct blueprint *b, size_t i, int scratch)
 }
 
 int
-layers_make(struct blueprint *b, int scratch, uint32_t *detail)
+overlays_make(struct blueprint *b, int scratch, uint32_t *detail)
 {
 	for (size_t i = 0; i < b->own.mount_count; i++) {
 		*detail = b->own.mounts[i].number;
-		if (b->own.mounts[i].layered && make_layer(b, i, scratch) < 0)
+		if (b->own.mounts[i].overlaid &&
+		    make_overlay(b, i, scratch) < 0)
 			return -1;
 	}
 	return 0;
@@ -212,7 +213,7 @@ has_mount(FILE *all, const char *path)
 	return false;
 }
 
-/* The layer would show what such a mount hides. */
+/* The overlay would show what such a mount hides. */
 static int
 check_no_mounts(const struct plan_mount *m, int folder, struct remit_error *err)
 {
@@ -293,7 +294,7 @@ check_times(const struct plan_mount *m, int folder, struct remit_error *err)
 }
 
 int
-layer_check(const struct plan_mount *m, int folder, struct remit_error *err)
+overlay_check(const struct plan_mount *m, int folder, struct remit_error *err)
 {
 	struct stat st;
 
