@@ -35,11 +35,11 @@ struct blueprint_mount {
 };
 
 enum blueprint_kind {
-	BLUEPRINT_COLD,	  /* the jail starts an interpreter of its own */
-	BLUEPRINT_WARM,	  /* a zygote's child will join it */
-	BLUEPRINT_ZYGOTE, /* not a jail for code: a root for a zygote */
-	BLUEPRINT_MOULD,  /* a root for jails to come */
-	BLUEPRINT_CAST,	  /* warm, with a mould's root */
+	BLUEPRINT_COLD,		 /* the jail starts an interpreter of its own */
+	BLUEPRINT_WARM,		 /* a zygote's child will join it */
+	BLUEPRINT_ZYGOTE,	 /* not a jail for code: a root for a zygote */
+	BLUEPRINT_ROOT_TEMPLATE, /* a root for jails to come */
+	BLUEPRINT_CLONE,	 /* warm, with a root template's root */
 	BLUEPRINT_BRANCH, /* for a copy of the code of the jail around it */
 	BLUEPRINT_BARE,	  /* no namespaces: one process in the host's root */
 };
@@ -49,19 +49,19 @@ struct contents {
 	struct blueprint_mount *mounts;
 	size_t mount_count;
 	int devices[BLUEPRINT_DEVICES];
-	int etc;	 /* the folder, in a mould's; else -1 */
+	int etc;	 /* the folder, in a root template's; else -1 */
 	char *font_file; /* name of the font list in JAIL_FONTS, or NULL */
 };
 
 #define CONTENTS_INIT { .devices = { -1, -1, -1 }, .etc = -1 }
 
-struct mould;
+struct root_template;
 
 struct blueprint {
 	const struct plan *plan;
 	struct contents own;
-	const struct contents *contents; /* own, or the mould's */
-	const struct mould *mould;	 /* of a cast, else NULL */
+	const struct contents *contents; /* own, or the root template's */
+	const struct root_template *root_template; /* of a clone, else NULL */
 	/* Everything the jail's first process may hold, ascending. */
 	int *keep;
 	size_t keep_count;

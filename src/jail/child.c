@@ -112,7 +112,7 @@ child_run_bare(struct blueprint *b)
 void
 child_run(struct blueprint *b)
 {
-	bool warm = b->kind == BLUEPRINT_WARM || b->kind == BLUEPRINT_CAST ||
+	bool warm = b->kind == BLUEPRINT_WARM || b->kind == BLUEPRINT_CLONE ||
 		    b->kind == BLUEPRINT_BRANCH;
 	uint32_t step = STEP_MAPS, detail = 0;
 	sigset_t child;

@@ -18,7 +18,7 @@
 #include "base/proc.h"
 #include "jail/linux_abi.h"
 #include "jail/mount/idmap.h"
-#include "jail/mount/mould.h"
+#include "jail/mount/root_template.h"
 #include "jail/part.h"
 #include "jail/seccomp/filter.h"
 
@@ -216,17 +216,17 @@ clone_owned(struct clone_args *args, uint32_t owner)
 }
 
 static pid_t
-clone_in(const struct mould *m, struct clone_args *args, uint32_t owner)
+clone_in(const struct root_template *m, struct clone_args *args, uint32_t owner)
 {
 	pid_t pid;
 
 	if (!m)
 		return clone_owned(args, owner);
-	if (mould_enter(m) < 0)
+	if (root_template_enter(m) < 0)
 		return -1;
 	pid = clone_owned(args, owner);
 	if (pid)
-		mould_leave(m);
+		root_template_leave(m);
 	return pid;
 }
 
@@ -247,7 +247,7 @@ clone_init(struct jail *j, const struct blueprint *b, uint32_t owner)
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = (uint64_t)group;
 	}
-	return clone_in(b->mould, &args, owner);
+	return clone_in(b->root_template, &args, owner);
 }
 
 int
@@ -368,8 +368,8 @@ jail_lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
 		return fail_sys(err, REMIT_E_KERNEL, "open /proc");
 	if (jail_move_up(&b->proc, err) < 0)
 		return -1;
-	if (b->mould)
-		b->contents = &b->mould->contents;
+	if (b->root_template)
+		b->contents = &b->root_template->contents;
 	else if (blueprint_resolve(b, j->host_uid, err) < 0)
 		return -1;
 	j->roots = b->roots.value;

@@ -35,7 +35,7 @@ struct jail_site {
 	int ways_out;
 };
 
-struct mould;
+struct root_template;
 struct zygote;
 
 /* A folder of mode rw: the host's, and what was written. */
@@ -118,13 +118,13 @@ int jail_open(struct jail *j, const struct plan *plan,
 
 /*
  * Build a jail for a child of a zygote, which the user `owner` is to be (by
- * root; else it is our own), from a mould if there is one. Pid 1 then says over
- * the lifeline that it is built, or which step failed.
+ * root; else it is our own), from a root template if there is one. Pid 1 then
+ * says over the lifeline that it is built, or which step failed.
  */
 int jail_prepare(struct jail *j, const struct plan *plan,
-		 const struct jail_site *site, const struct mould *mould,
-		 uint32_t owner, int in, const char *name,
-		 struct remit_error *err) must_check;
+		 const struct jail_site *site,
+		 const struct root_template *root_template, uint32_t owner,
+		 int in, const char *name, struct remit_error *err) must_check;
 /* Which folders the policy's paths lead to now (device and inode). */
 uint64_t jail_roots(const struct plan *plan);
 /* When the lifeline of one that is unbuilt is readable for the first time. A

@@ -1,7 +1,8 @@
 /*
  * jail_part: what the parts of a jail's making know of each other: both ways
  * (jail.c), the warm one (jail/warm.c), the first process (jail/child.c), and
- * what warm ones are made from (mould.c, zygote.c). For these files only.
+ * what warm ones are made from (root_template.c, zygote.c). For these files
+ * only.
  */
 #ifndef REMIT_JAIL_PART_H
 #define REMIT_JAIL_PART_H

@@ -12,14 +12,14 @@
 #include "jail/part.h"
 #include "jail/zygote.h"
 
-/* The part of the rules that every cast of a mould has is the keeper's work: it
-   has all of it open. */
+/* The part of the rules that every clone of a root template has is the keeper's
+   work: it has all of it open. */
 static int
 begin_rules(struct blueprint *b, struct remit_error *err)
 {
 	struct step_report r = { .step = STEP_LANDLOCK_RULES };
 
-	if (!b->mould || !plan_keeps(b->plan, MECH(LANDLOCK)))
+	if (!b->root_template || !plan_keeps(b->plan, MECH(LANDLOCK)))
 		return 0;
 	b->ruleset = rules_begin(b, &r.detail);
 	if (b->ruleset >= 0)
@@ -30,15 +30,16 @@ begin_rules(struct blueprint *b, struct remit_error *err)
 
 int
 jail_prepare(struct jail *j, const struct plan *plan,
-	     const struct jail_site *site, const struct mould *mould,
-	     uint32_t owner, int in, const char *name, struct remit_error *err)
+	     const struct jail_site *site,
+	     const struct root_template *root_template, uint32_t owner, int in,
+	     const char *name, struct remit_error *err)
 {
 	own(blueprint) struct blueprint b = BLUEPRINT_FOR(
-		plan, site, mould ? BLUEPRINT_CAST : BLUEPRINT_WARM);
+		plan, site, root_template ? BLUEPRINT_CLONE : BLUEPRINT_WARM);
 
 	j->warm = true;
 	j->unbuilt = true;
-	b.mould = mould;
+	b.root_template = root_template;
 	if (jail_lay_out(j, &b, site, in, name, err) < 0)
 		return -1;
 	/* These are for the child that joins, not for pid 1. */

@@ -13,7 +13,7 @@
 #include "base/proc.h"
 #include "bench_stats.h"
 #include "jail/mount/ground.h"
-#include "jail/mount/mould.h"
+#include "jail/mount/root_template.h"
 #include "jail/probe/discover.h"
 #include "jail/probe/probe.h"
 #include "jail/seccomp/notice.h"
@@ -32,7 +32,7 @@ struct shop {
 	char *runtime_dir;
 	struct cgroup_stock spare_groups;
 	struct jail_site site;
-	struct mould mould;
+	struct root_template root_template;
 	struct zygote zygote;
 	int in;
 	unsigned number;
@@ -105,7 +105,7 @@ open_shop(struct shop *s, const struct bench *b,
 
 	*s = (struct shop){
 		.cgroups = CGROUP_HOME_INIT,
-		.mould = MOULD_INIT,
+		.root_template = ROOT_TEMPLATE_INIT,
 		.zygote = ZYGOTE_INIT,
 		.in = open("/dev/null", O_RDONLY | O_CLOEXEC),
 	};
@@ -122,7 +122,7 @@ open_shop(struct shop *s, const struct bench *b,
 		    0)
 		return -1;
 	s->site.runtime_dir = s->runtime_dir;
-	if (mould_make(&s->mould, &s->plan, &s->site, err) < 0)
+	if (root_template_make(&s->root_template, &s->plan, &s->site, err) < 0)
 		return -1;
 	return start_zygote(s, &preload, err);
 }
@@ -197,8 +197,8 @@ perform(struct shop *s, struct jail *j, struct remit_error *err)
 
 	snprintf(name, sizeof(name), "%08x%08x", (unsigned)getpid(),
 		 s->number++);
-	if (jail_prepare(j, &s->plan, &s->site, &s->mould, s->zygote.host_uid,
-			 s->in, name, err) < 0 ||
+	if (jail_prepare(j, &s->plan, &s->site, &s->root_template,
+			 s->zygote.host_uid, s->in, name, err) < 0 ||
 	    await(j->lifeline.fd, err) < 0 ||
 	    jail_take_built(j, &s->plan, err) < 0 || join(s, j, err) < 0 ||
 	    take_frame(j, &s->plan, FRAME_REPORT, err) < 0 ||

@@ -63,11 +63,11 @@ allow(int ruleset, const char *path, uint64_t access, uint64_t handled)
 }
 
 /* Whether all that is mounted is open: without a root of its own, and for one
-   that is cast, by the keeper. */
+   that is cloned, by the keeper. */
 static bool
 is_open(const struct blueprint *b)
 {
-	return b->kind == BLUEPRINT_BARE || b->kind == BLUEPRINT_CAST;
+	return b->kind == BLUEPRINT_BARE || b->kind == BLUEPRINT_CLONE;
 }
 
 /* By what is open already, where it is: what lies at its path by now does not

@@ -8,8 +8,8 @@
 
 /*
  * A ruleset descriptor for all that is mounted, or -1 with errno; *detail is
- * the rule that failed. Runs under the jail's root, or, for one that is cast,
- * in the keeper, which holds the mould open. Allocates nothing.
+ * the rule that failed. Runs under the jail's root, or, for one that is cloned,
+ * in the keeper, which holds the root template open. Allocates nothing.
  */
 int rules_begin(const struct blueprint *b, uint32_t *detail);
 /* The rules for what can be written. Under the jail's root, likewise. */

@@ -88,7 +88,7 @@ static int
 step_root(struct blueprint *b, uint32_t *detail)
 {
 	(void)detail;
-	if (b->kind == BLUEPRINT_CAST || b->kind == BLUEPRINT_BRANCH) {
+	if (b->kind == BLUEPRINT_CLONE || b->kind == BLUEPRINT_BRANCH) {
 		b->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 		return b->root < 0 ? -1 : 0;
 	}
@@ -178,7 +178,7 @@ step_links(struct blueprint *b, uint32_t *detail)
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
 		if (make_file(b->root, files[i].path, files[i].text) < 0)
 			return -1;
-	/* A cast's root cannot be written: there must be a place. */
+	/* A clone's root cannot be written: there must be a place. */
 	if (b->plan->ends_tls && make_file(b->root, JAIL_TRUST, "") < 0)
 		return -1;
 	return b->plan->proxied ? make_resolver(b->root) : 0;
@@ -370,7 +370,7 @@ step_workspace(struct blueprint *b, uint32_t *detail)
 	int clones[JAIL_WRITABLE];
 	own_fd int fs = -1;
 
-	if (b->kind == BLUEPRINT_MOULD)
+	if (b->kind == BLUEPRINT_ROOT_TEMPLATE)
 		return make_places(b->root);
 	if (b->kind == BLUEPRINT_BARE)
 		return finish_workspace(b);
@@ -482,11 +482,11 @@ step_landlock_rules(struct blueprint *b, uint32_t *detail)
 }
 
 /* Who takes a step. */
-#define IS(kind)  (1u << BLUEPRINT_##kind)
-#define WITH_ROOT (IS(COLD) | IS(WARM) | IS(ZYGOTE) | IS(MOULD))
-#define SPACED	  (IS(COLD) | IS(WARM) | IS(CAST) | IS(BRANCH))
-#define FOR_CODE  (SPACED | IS(BARE))
-#define CAST_ROOT (IS(CAST) | IS(BRANCH))
+#define IS(kind)    (1u << BLUEPRINT_##kind)
+#define WITH_ROOT   (IS(COLD) | IS(WARM) | IS(ZYGOTE) | IS(ROOT_TEMPLATE))
+#define SPACED	    (IS(COLD) | IS(WARM) | IS(CLONE) | IS(BRANCH))
+#define FOR_CODE    (SPACED | IS(BARE))
+#define CLONED_ROOT (IS(CLONE) | IS(BRANCH))
 
 static const struct {
 	int (*run)(struct blueprint *b, uint32_t *detail);
@@ -498,11 +498,12 @@ static const struct {
 	[STEP_MEMFD_NOEXEC] = { step_memfd_noexec, IS(COLD) },
 	[STEP_IDS] = { step_ids, FOR_CODE },
 	[STEP_PRIVATE_MOUNTS] = { step_private_mounts, WITH_ROOT },
-	[STEP_ROOT] = { step_root, WITH_ROOT | CAST_ROOT },
+	[STEP_ROOT] = { step_root, WITH_ROOT | CLONED_ROOT },
 	[STEP_LINKS] = { step_links, WITH_ROOT },
-	[STEP_NETWORK] = { step_network, IS(COLD) | IS(WARM) | IS(CAST) },
-	[STEP_WORKSPACE] = { step_workspace, WITH_ROOT | CAST_ROOT | IS(BARE) },
-	[STEP_OVERLAYS] = { step_overlays, IS(COLD) | IS(WARM) | IS(CAST) },
+	[STEP_NETWORK] = { step_network, IS(COLD) | IS(WARM) | IS(CLONE) },
+	[STEP_WORKSPACE] = { step_workspace,
+			     WITH_ROOT | CLONED_ROOT | IS(BARE) },
+	[STEP_OVERLAYS] = { step_overlays, IS(COLD) | IS(WARM) | IS(CLONE) },
 	[STEP_RUNTIME] = { step_runtime, WITH_ROOT },
 	[STEP_DEVICES] = { step_devices, WITH_ROOT },
 	[STEP_NO_USER_NAMESPACES] = { step_no_user_namespaces, SPACED },
@@ -510,7 +511,7 @@ static const struct {
 	[STEP_READ_ONLY] = { step_read_only, WITH_ROOT },
 	[STEP_HOSTNAME] = { step_hostname, SPACED | IS(ZYGOTE) },
 	[STEP_LANDLOCK_RULES] = { step_landlock_rules,
-				  IS(COLD) | IS(WARM) | IS(CAST) | IS(BARE) },
+				  IS(COLD) | IS(WARM) | IS(CLONE) | IS(BARE) },
 };
 
 int

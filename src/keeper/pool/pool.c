@@ -37,7 +37,7 @@ pool_drop(struct pool *p)
 void
 pool_free(struct pool *p)
 {
-	mould_free(&p->mould);
+	root_template_free(&p->root_template);
 	shelf_free(&p->shelf);
 	plan_free(&p->plan);
 	interpreter_free(&p->interpreter);
@@ -178,7 +178,7 @@ pool_for(struct keeper *k, struct policy *policy, struct shelf *shelf,
 	}
 	p->keeper = k;
 	p->use = use;
-	p->mould = (struct mould)MOULD_INIT;
+	p->root_template = (struct root_template)ROOT_TEMPLATE_INIT;
 	p->shelf = (struct shelf)SHELF_INIT;
 	p->key = take_ptr(&key);
 	p->policy = *policy;
@@ -196,20 +196,23 @@ pool_for(struct keeper *k, struct policy *policy, struct shelf *shelf,
 }
 
 int
-pool_mould(struct pool *p, const struct mould **out, struct remit_error *err)
+pool_root_template(struct pool *p, const struct root_template **out,
+		   struct remit_error *err)
 {
 	uint64_t now = loop_now_us();
 
 	*out = NULL;
-	if (!mould_fits(&p->plan))
+	if (!root_template_fits(&p->plan))
 		return 0;
-	if (p->mould.mounts < 0 || now - p->mould_us > POOL_MOULD_US) {
-		mould_free(&p->mould);
-		p->mould_us = now;
-		if (mould_make(&p->mould, &p->plan, &p->keeper->site, err) < 0)
+	if (p->root_template.mounts < 0 ||
+	    now - p->root_template_us > POOL_ROOT_TEMPLATE_US) {
+		root_template_free(&p->root_template);
+		p->root_template_us = now;
+		if (root_template_make(&p->root_template, &p->plan,
+				       &p->keeper->site, err) < 0)
 			return -1;
 	}
-	*out = &p->mould;
+	*out = &p->root_template;
 	return 0;
 }
 

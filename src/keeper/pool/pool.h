@@ -9,7 +9,7 @@
 
 #include "base/loop.h"
 #include "base/refcount.h"
-#include "jail/mount/mould.h"
+#include "jail/mount/root_template.h"
 #include "keeper/packages/shelf.h"
 #include "policy/plan/plan.h"
 
@@ -29,7 +29,7 @@ struct session;
    is not trusted for longer. */
 #define POOL_STALE_US (60 * 1000000ull)
 /* Files that were replaced meanwhile are the new ones then. */
-#define POOL_MOULD_US (15 * 60 * 1000000ull)
+#define POOL_ROOT_TEMPLATE_US (15 * 60 * 1000000ull)
 
 /* What its jails are for. */
 enum pool_use {
@@ -59,8 +59,8 @@ struct pool {
 	bool can_be_warm;
 	struct zygote_server
 		*zygote_server; /* NULL until the first run is over */
-	struct mould mould;
-	uint64_t mould_us; /* when it was made */
+	struct root_template root_template;
+	uint64_t root_template_us; /* when it was made */
 	struct worker *waiting, *last_waiting;
 	size_t waiting_count, building_count;
 	struct session *wanting, *last_wanting; /* in the order they came */
@@ -102,10 +102,10 @@ int pool_serve(struct pool *p, struct session *s,
 bool pool_is_pressed(const struct pool *p);
 void pool_unserve(struct pool *p, struct session *s);
 
-/* What the jails of its plan are cast from, made if it is not there or old;
-   NULL with success if they cannot be cast. */
-int pool_mould(struct pool *p, const struct mould **out,
-	       struct remit_error *err) must_check;
+/* What the jails of its plan are cloned from, made if it is not there or old;
+   NULL with success if they cannot be cloned. */
+int pool_root_template(struct pool *p, const struct root_template **out,
+		       struct remit_error *err) must_check;
 
 /* From its workers. */
 void pool_add(struct pool *p, struct worker *i);

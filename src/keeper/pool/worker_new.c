@@ -99,18 +99,19 @@ open_cold(struct worker *i, int in, const char *name, struct remit_error *err)
 	return opened;
 }
 
-/* For a zygote's child, by the mould of its pool, if it has one. */
+/* For a zygote's child, by the root template of its pool, if it has one. */
 static int
 open_warm(struct worker *i, int in, const char *name, struct remit_error *err)
 {
 	struct pool *p = i->pool;
-	const struct mould *mould;
+	const struct root_template *root_template;
 	struct jail_site site;
 	int opened;
 
-	if (pool_mould(p, &mould, err) < 0 || start_proxy(i, &site, err) < 0)
+	if (pool_root_template(p, &root_template, err) < 0 ||
+	    start_proxy(i, &site, err) < 0)
 		return -1;
-	opened = jail_prepare(&i->jail, &p->plan, &site, mould,
+	opened = jail_prepare(&i->jail, &p->plan, &site, root_template,
 			      zygote_server_uid(p->zygote_server), in, name,
 			      err);
 	close_ways_out(i);

@@ -7,7 +7,7 @@
 
 #include "jail/cgroup/home.h"
 #include "jail/mount/ground.h"
-#include "jail/mount/mould.h"
+#include "jail/mount/root_template.h"
 #include "jail/mount/workspace.h"
 #include "jail/probe/discover.h"
 #include "jail/probe/probe.h"
@@ -113,12 +113,13 @@ jail_open_unsafe(struct jail *j, const struct plan *plan,
 
 int
 jail_prepare(struct jail *j, const struct plan *plan,
-	     const struct jail_site *site, const struct mould *mould,
-	     uint32_t owner, int in, const char *name, struct remit_error *err)
+	     const struct jail_site *site,
+	     const struct root_template *root_template, uint32_t owner, int in,
+	     const char *name, struct remit_error *err)
 {
 	(void)plan;
 	(void)site;
-	(void)mould;
+	(void)root_template;
 	(void)owner;
 	(void)in;
 	(void)name;
@@ -297,15 +298,15 @@ jail_free(struct jail *j)
 /* ---- what jails are made of ---- */
 
 bool
-mould_fits(const struct plan *plan)
+root_template_fits(const struct plan *plan)
 {
 	(void)plan;
 	return false;
 }
 
 int
-mould_make(struct mould *m, const struct plan *plan,
-	   const struct jail_site *site, struct remit_error *err)
+root_template_make(struct root_template *m, const struct plan *plan,
+		   const struct jail_site *site, struct remit_error *err)
 {
 	(void)m;
 	(void)plan;
@@ -314,7 +315,7 @@ mould_make(struct mould *m, const struct plan *plan,
 }
 
 void
-mould_free(struct mould *m)
+root_template_free(struct root_template *m)
 {
 	(void)m;
 }

@@ -1,4 +1,4 @@
-#include "jail/mount/mould.h"
+#include "jail/mount/root_template.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -9,7 +9,7 @@
 #include "jail/part.h"
 
 bool
-mould_fits(const struct plan *plan)
+root_template_fits(const struct plan *plan)
 {
 	if (!plan_keeps(plan, MECH(MOUNT_NAMESPACE)))
 		return false;
@@ -32,7 +32,7 @@ open_folder(const char *path)
 }
 
 static int
-note_home(struct mould *m, struct remit_error *err)
+note_home(struct root_template *m, struct remit_error *err)
 {
 	m->home = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
 	m->home_root = open_folder("/");
@@ -43,13 +43,13 @@ note_home(struct mould *m, struct remit_error *err)
 }
 
 int
-mould_enter(const struct mould *m)
+root_template_enter(const struct root_template *m)
 {
 	return setns(m->mounts, CLONE_NEWNS);
 }
 
 void
-mould_leave(const struct mould *m)
+root_template_leave(const struct root_template *m)
 {
 	/* A keeper that cannot come home must not go on anywhere else. */
 	if (setns(m->home, CLONE_NEWNS) < 0 || fchdir(m->home_root) < 0 ||
@@ -59,7 +59,7 @@ mould_leave(const struct mould *m)
 
 /* In a namespace of our own: build the root, and hold the namespace. */
 static int
-build(struct mould *m, struct blueprint *b, struct remit_error *err)
+build(struct root_template *m, struct blueprint *b, struct remit_error *err)
 {
 	own_fd int there = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
 	struct step_report r = { 0 };
@@ -78,11 +78,11 @@ build(struct mould *m, struct blueprint *b, struct remit_error *err)
 }
 
 int
-mould_make(struct mould *m, const struct plan *plan,
-	   const struct jail_site *site, struct remit_error *err)
+root_template_make(struct root_template *m, const struct plan *plan,
+		   const struct jail_site *site, struct remit_error *err)
 {
 	own(blueprint) struct blueprint b =
-		BLUEPRINT_FOR(plan, site, BLUEPRINT_MOULD);
+		BLUEPRINT_FOR(plan, site, BLUEPRINT_ROOT_TEMPLATE);
 	int done;
 
 	if (note_home(m, err) < 0 || blueprint_resolve(&b, geteuid(), err) < 0)
@@ -90,7 +90,7 @@ mould_make(struct mould *m, const struct plan *plan,
 	if (unshare(CLONE_NEWNS) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "unshare");
 	done = build(m, &b, err);
-	mould_leave(m);
+	root_template_leave(m);
 	if (done < 0)
 		return -1;
 	m->contents = b.own;
@@ -99,12 +99,12 @@ mould_make(struct mould *m, const struct plan *plan,
 }
 
 void
-mould_free(struct mould *m)
+root_template_free(struct root_template *m)
 {
 	own_fd_close(&m->mounts);
 	own_fd_close(&m->home);
 	own_fd_close(&m->home_root);
 	own_fd_close(&m->home_folder);
 	contents_free(&m->contents);
-	*m = (struct mould)MOULD_INIT;
+	*m = (struct root_template)ROOT_TEMPLATE_INIT;
 }
