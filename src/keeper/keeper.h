@@ -9,7 +9,7 @@
 #include "jail/jail.h"
 #include "keeper/audit/audit_writer.h"
 #include "keeper/audit/journal.h"
-#include "keeper/packages/shelf.h"
+#include "keeper/packages/package_layer.h"
 #include "keeper/pool/cpu_share.h"
 #include "proxy/proxy_launcher.h"
 
@@ -69,7 +69,7 @@ struct keeper {
 	struct cgroup_home cgroups;
 	struct cgroup_stock spare_groups;
 	struct cpu_shares cpu_shares;
-	struct shelf_trust shelf_trust;
+	struct package_layer_trust package_layer_trust;
 	struct jail_site site;
 };
 

@@ -11,8 +11,8 @@ interpreter_free(struct interpreter *in)
 	free(in->exec_prefix);
 	free(in->pip);
 	free(in->package_index);
-	free(in->shelf);
-	free(in->shelf_inside);
+	free(in->package_layer);
+	free(in->package_layer_inside);
 	free(in->font_cache);
 	free(in->compiled);
 	list_free(&in->sys_path);
@@ -28,7 +28,8 @@ interpreter_free(struct interpreter *in)
 bool
 interpreter_is_packages(const struct interpreter *in, const char *entry)
 {
-	return in->shelf_inside && !strcmp(in->shelf_inside, entry);
+	return in->package_layer_inside &&
+	       !strcmp(in->package_layer_inside, entry);
 }
 
 static int

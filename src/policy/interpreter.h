@@ -26,8 +26,9 @@ struct interpreter {
 	char *pip; /* what to put on the path for it ("": nothing), or NULL */
 	char *package_index; /* that pip asks by itself, or NULL */
 	/* Of the policy's packages, or NULL: the folder on the host, and where
-	   it is in the jail. Not said by the interpreter: see shelf.h. */
-	char *shelf, *shelf_inside;
+	   it is in the jail. Not said by the interpreter: see package_layer.h.
+	 */
+	char *package_layer, *package_layer_inside;
 	/* "path\tmtime in ns" (0: nothing is there) of all that this depends on
 	 */
 	struct list seen;

@@ -70,7 +70,7 @@ class Shop:
     def store(self):
         return self.cache / "remit" / "packages"
 
-    def shelves(self):
+    def package_layers(self):
         return json.loads(self("packages", "list", "--json").stdout)
 
     def downloads(self, since=0):
@@ -115,8 +115,8 @@ print(os.path.exists("/.remit/packages/demo_pkg/.hidden"), oct(os.stat("/.remit/
     asked = len(index.asked)
     again = shop.json(code, "--package", "dep-one < 2", "--package", "Demo.Pkg")
     assert again["stdout"] == first["stdout"] and len(index.asked) == asked
-    (shelf,) = shop.shelves()
-    assert shelf["wheels"] == ["demo.pkg==1.0", "dep-one==1.5"]
+    (package_layer,) = shop.package_layers()
+    assert package_layer["wheels"] == ["demo.pkg==1.0", "dep-one==1.5"]
 
 
 def test_compiled_once(shop):
@@ -291,7 +291,7 @@ def test_what_is_in_use_is_not_pruned(shop):
         assert shop("packages", "prune", "--all").stdout == "removed 0 (0 B), 1 in use\n"
         assert keeper.json("import dep_one", *flags)["status"] == "ok"
     assert shop("packages", "prune", "--all").stdout.startswith("removed 1 (")
-    assert shop.shelves() == [] and list(shop.store.glob("new/*")) == []
+    assert shop.package_layers() == [] and list(shop.store.glob("new/*")) == []
 
 
 # ---- sources of packages ----
@@ -440,7 +440,7 @@ def test_too_many_files(any_remit, index, request):
     wheel.write(folder)
     why = reason(shop.json("1", "--offline", "--find-links", folder, "--package", "many_files", "--package-time", "900s", timeout=900))
     assert "too many files" in why, why
-    assert shop.shelves() == [] and list(shop.store.glob("new/*")) == []
+    assert shop.package_layers() == [] and list(shop.store.glob("new/*")) == []
     shutil.rmtree(shop.cache)
 
 
@@ -559,7 +559,7 @@ def test_killed_in_the_middle_leaves_nothing_that_is_used(shop, index, whom):
     finally:
         index.delay.clear()
     assert not gone(lambda: processes(shop.remit.command))
-    assert shop.shelves() == []
+    assert shop.package_layers() == []
     assert shop.json(ASK, "--package", "demo-pkg")["stdout"].startswith("43 ")
     assert list(shop.store.glob("new/*")) == []
 
@@ -667,7 +667,7 @@ def test_list_and_prune(shop):
     assert shop.json("1", "--package", "dep_one==1.5")["status"] == "ok"
     lines = shop("packages", "list").stdout.splitlines()
     assert len(lines) == 3 and lines[0].split()[0] == "ID" and "dep-one==1.5" in lines[1] + lines[2]
-    rows = shop.shelves()
+    rows = shop.package_layers()
     assert {tuple(r["packages"]) for r in rows} == {("demo-pkg",), ("dep_one==1.5",)}
     assert shop("packages", "prune").stdout == "removed 0 (0 B)\n"
     wrong = shop("packages", "prune", "nothing")
@@ -676,7 +676,7 @@ def test_list_and_prune(shop):
     os.utime(shop.store / "shelves" / rows[1]["id"] / "about", (1, time.time() - 3600))
     assert shop("packages", "prune", "--unused", "2h").stdout == "removed 0 (0 B)\n"
     assert shop("packages", "prune", "--unused", "30m").stdout.startswith("removed 1 (")
-    assert shop.shelves() == []
+    assert shop.package_layers() == []
     assert shop("packages", "burn").returncode == 2
 
 

@@ -6,7 +6,7 @@
 
 #include "cli/cli.h"
 #include "cli/report/line_text.h"
-#include "keeper/packages/shelf_list.h"
+#include "keeper/packages/package_layer_list.h"
 #include "policy/quantity.h"
 
 /* Digits of an id that people are shown. */
@@ -73,7 +73,7 @@ print_all(const struct wanted *w, struct remit_error *err)
 	json_t *row;
 	size_t i;
 
-	if (shelf_list(&all, err) < 0)
+	if (package_layer_list(&all, err) < 0)
 		return -1;
 	if (w->json) {
 		json_dumpf(all, stdout, JSON_COMPACT);
@@ -144,7 +144,7 @@ static int
 remove_unused(const struct prune *p, struct remit_error *err)
 {
 	uint64_t unused_ms = p->max_bytes ? UINT64_MAX : UNUSED_MS;
-	struct shelf_prune s = {
+	struct package_layer_prune s = {
 		.unused_ms = p->all	    ? 0
 			     : p->unused_ms ? p->unused_ms
 					    : unused_ms,
@@ -153,7 +153,7 @@ remove_unused(const struct prune *p, struct remit_error *err)
 	};
 	char size[QUANTITY_SIZE];
 
-	if (shelf_prune(&s, err) < 0)
+	if (package_layer_prune(&s, err) < 0)
 		return -1;
 	show_size((json_int_t)s.freed_bytes, size, sizeof(size));
 	printf("removed %llu (%s)", (unsigned long long)s.removed, size);

@@ -13,7 +13,7 @@
 #include "jail/probe/site.h"
 #include "keeper/keeper.h"
 #include "keeper/packages/install.h"
-#include "keeper/packages/shelf_list.h"
+#include "keeper/packages/package_layer_list.h"
 #include "keeper/pool/pool.h"
 #include "policy/quantity.h"
 #include "serve/compat/foreign.h"
@@ -35,7 +35,7 @@
 _Static_assert(LIMIT_RUNNING == KEEPER_RUNNING_MAX &&
 		       LIMIT_SESSIONS == KEEPER_SESSIONS_MAX &&
 		       LIMIT_INSTALLERS == INSTALL_MAX &&
-		       LIMIT_PACKAGE_BYTES == SHELF_STORE_BYTES &&
+		       LIMIT_PACKAGE_BYTES == PACKAGE_LAYER_STORE_BYTES &&
 		       LIMIT_JAILS == KEEPER_WORKERS_MAX &&
 		       LIMIT_POOLS == POOL_MAX &&
 		       LIMIT_FOREIGN_BYTES == POOL_FOREIGN_BYTES &&

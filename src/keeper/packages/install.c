@@ -344,14 +344,16 @@ need_packages(struct session *s, struct remit_error *err)
 	if (plan_build(&plan, p, &job, &s->keeper->host, &in, err) < 0)
 		return -1;
 	plan_free(&plan);
-	if (shelf_key(key, p, &in, err) < 0)
+	if (package_layer_key(key, p, &in, err) < 0)
 		return -1;
-	if (shelf_find(&s->shelf, key, &s->keeper->shelf_trust))
+	if (package_layer_find(&s->package_layer, key,
+			       &s->keeper->package_layer_trust))
 		return 0;
 	if (s->was_installed)
 		return fail(err, REMIT_E_INTERNAL,
 			    "packages were installed, and are not there");
-	if (shelf_failure(key, err) || shelf_check_store(err) < 0)
+	if (package_layer_failure(key, err) ||
+	    package_layer_check_store(err) < 0)
 		return -1;
 	s->install = find(s->keeper, key);
 	if (!s->install)

@@ -8,7 +8,7 @@
 #define REMIT_INSTALL_H
 
 #include "base/loop.h"
-#include "keeper/packages/shelf.h"
+#include "keeper/packages/package_layer.h"
 
 struct keeper;
 struct session;

@@ -12,8 +12,8 @@
 #include "base/file/path.h"
 #include "keeper/packages/installer_policy.h"
 #include "keeper/packages/installer_run.h"
-#include "keeper/packages/shelf.h"
-#include "keeper/packages/shelf_list.h"
+#include "keeper/packages/package_layer.h"
+#include "keeper/packages/package_layer_list.h"
 #include "policy/rules/host_rule.h"
 
 static void
@@ -24,7 +24,7 @@ say(const struct installer_order *o, enum installer_word word,
 
 	if (e)
 		m.error = *e;
-	/* Without a keeper there is nobody to make a shelf for. */
+	/* Without a keeper there is nobody to make a package layer for. */
 	if (send(o->line, &m, sizeof(m), MSG_NOSIGNAL) != sizeof(m))
 		_exit(1);
 }
@@ -92,14 +92,15 @@ install(struct installer_order *o, const struct list *hosts,
 	const struct buf *code, struct remit_error *err)
 {
 	own(installer_run) struct installer_run r = INSTALLER_RUN_INIT;
-	own(shelf_make) struct shelf_make make = SHELF_MAKE_INIT;
+	own(package_layer_make) struct package_layer_make make =
+		PACKAGE_LAYER_MAKE_INIT;
 	own(buf) struct buf policy = BUF_INIT(1 << 20);
 	own(list) struct list argv = { 0 };
 
 	r.order = o;
 	r.make = &make;
 	r.on_line = tell_line;
-	if (shelf_make_open(&make, err) < 0 ||
+	if (package_layer_make_open(&make, err) < 0 ||
 	    installer_policy(&policy, o, hosts, err) < 0 ||
 	    installer_arguments(&argv, o, false, err) < 0 ||
 	    installer_run(&r, take_fd(&o->doors[1]), &policy, &argv, code,
@@ -107,7 +108,8 @@ install(struct installer_order *o, const struct list *hosts,
 		return -1;
 	if (installer_run_failed(&r, err))
 		return -1;
-	return shelf_make_finish(&make, o->key, o->policy, o->interpreter, err);
+	return package_layer_make_finish(&make, o->key, o->policy,
+					 o->interpreter, err);
 }
 
 /* ---- the process ---- */
@@ -125,7 +127,7 @@ check_pip(const struct installer_order *o, struct remit_error *err)
 }
 
 static int
-make_shelf(struct installer_order *o, struct remit_error *err)
+make_package_layer(struct installer_order *o, struct remit_error *err)
 {
 	own(buf) struct buf code = BUF_INIT(1 << 20);
 	own(list) struct list hosts = { 0 };
@@ -143,11 +145,12 @@ make_shelf(struct installer_order *o, struct remit_error *err)
 static void
 limit_store(void)
 {
-	struct shelf_prune prune = { .unused_ms = UINT64_MAX,
-				     .max_bytes = SHELF_STORE_BYTES };
+	struct package_layer_prune prune = {
+		.unused_ms = UINT64_MAX, .max_bytes = PACKAGE_LAYER_STORE_BYTES
+	};
 	struct remit_error err;
 
-	if (shelf_prune(&prune, &err) < 0)
+	if (package_layer_prune(&prune, &err) < 0)
 		errno = 0; /* the next installation tries again */
 }
 
@@ -155,28 +158,28 @@ static int
 serve(struct installer_order *o, struct remit_error *err)
 {
 	/* Who has it may take as long for each of its runs. */
-	own_fd int lock = shelf_lock(
+	own_fd int lock = package_layer_lock(
 		o->key, INSTALLER_DOORS * o->policy->package_time_ms, err);
-	struct shelf there = SHELF_INIT;
+	struct package_layer there = PACKAGE_LAYER_INIT;
 
 	if (lock < 0)
 		return -1;
 	/* Another keeper may have done it, or tried, while this one waited. */
-	if (shelf_find(&there, o->key, NULL)) {
-		shelf_free(&there);
+	if (package_layer_find(&there, o->key, NULL)) {
+		package_layer_free(&there);
 		return 0;
 	}
-	if (shelf_failure(o->key, err))
+	if (package_layer_failure(o->key, err))
 		return -1;
-	if (make_shelf(o, err) == 0) {
+	if (make_package_layer(o, err) == 0) {
 		limit_store();
 		return 0;
 	}
 	/* A request with more time may succeed. */
 	if (err->code == REMIT_E_INSTALL && !installer_is_late(err))
-		shelf_remember_failure(o->key, err);
+		package_layer_remember_failure(o->key, err);
 	if (err->sys_errno == ENOSPC || err->sys_errno == EDQUOT)
-		return shelf_fail_store(err);
+		return package_layer_fail_store(err);
 	return -1;
 }
 

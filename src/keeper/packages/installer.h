@@ -1,5 +1,6 @@
 /*
- * installer: makes a shelf, in a process of its own that the keeper forks.
+ * installer: makes a package layer, in a process of its own that the keeper
+ * forks.
  *
  * It is a door like any other: it gives the keeper a program (the runtime's
  * install.py) and a policy that allows the package index and nothing else, and
@@ -27,7 +28,7 @@ struct installer_order {
 
 enum installer_word {
 	INSTALLER_PROGRESS, /* error.message is a line for people */
-	INSTALLER_DONE,	    /* the shelf is there */
+	INSTALLER_DONE,	    /* the package layer is there */
 	INSTALLER_FAILED,   /* error says why not */
 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/file/path.h"
-#include "keeper/packages/shelf_make.h"
+#include "keeper/packages/package_layer_make.h"
 #include "policy/rules/package_rule.h"
 
 #define GIB (UINT64_C(1) << 30)
@@ -126,14 +126,14 @@ set_limits(struct policy *p, const struct policy *wanted)
 	/* Wheels and what they become are there at the same time. */
 	p->disk_bytes = bytes * 2;
 	p->file_bytes = bytes;
-	p->files = 4 * SHELF_FILES_MAX;
+	p->files = 4 * PACKAGE_LAYER_FILES_MAX;
 	/* Files are memory. */
 	p->memory_bytes = GIB + p->disk_bytes;
 	p->memory_fallback = 1;
 	p->cpu_fallback = 1;
 	p->artifact_file_bytes = bytes;
 	p->artifact_bytes = bytes;
-	p->artifact_files = SHELF_FILES_MAX;
+	p->artifact_files = PACKAGE_LAYER_FILES_MAX;
 	p->artifact_time_ms = wanted->package_time_ms;
 }
 

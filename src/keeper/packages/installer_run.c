@@ -100,11 +100,12 @@ take_frame(struct installer_run *r, const struct frame *f,
 	case FRAME_ARTIFACT:
 		if (!r->make || file_head_read(&h, f->payload, f->len, err) < 0)
 			return -1;
-		return shelf_make_file(r->make, h.path, h.size_bytes, err);
+		return package_layer_make_file(r->make, h.path, h.size_bytes,
+					       err);
 	case FRAME_ARTIFACT_DATA:
 		if (!r->make)
 			return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
-		return shelf_make_add(r->make, f->payload, f->len, err);
+		return package_layer_make_add(r->make, f->payload, f->len, err);
 	case FRAME_RESULT:
 		return take_result(r, f, err);
 	default:

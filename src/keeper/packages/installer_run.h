@@ -6,13 +6,14 @@
 #define REMIT_INSTALLER_RUN_H
 
 #include "keeper/packages/installer.h"
-#include "keeper/packages/shelf_make.h"
+#include "keeper/packages/package_layer_make.h"
 #include "wire/link.h"
 #include "wire/status.h"
 
 struct installer_run {
 	struct link door;
-	struct shelf_make *make; /* takes its files; NULL: it has none */
+	struct package_layer_make
+		*make; /* takes its files; NULL: it has none */
 	/* For each line that it prints, or NULL. */
 	void (*on_line)(const struct installer_order *o, const char *line);
 	const struct installer_order *order;

@@ -38,7 +38,7 @@ void
 pool_free(struct pool *p)
 {
 	root_template_free(&p->root_template);
-	shelf_free(&p->shelf);
+	package_layer_free(&p->package_layer);
 	plan_free(&p->plan);
 	interpreter_free(&p->interpreter);
 	policy_free(&p->policy);
@@ -55,7 +55,8 @@ static bool
 is_current(struct pool *p)
 {
 	return p->identity == discover_identity(&p->interpreter) &&
-	       (!p->shelf.id[0] || shelf_is_whole(&p->shelf));
+	       (!p->package_layer.id[0] ||
+		package_layer_is_whole(&p->package_layer));
 }
 
 struct pool *
@@ -92,31 +93,35 @@ has_roots(const struct pool *p)
 
 /* Who comes by a session has them; a keeper that warms up looks. */
 static int
-show_packages(struct pool *p, struct shelf *shelf, struct remit_error *err)
+show_packages(struct pool *p, struct package_layer *package_layer,
+	      struct remit_error *err)
 {
 	char key[SHA256_TEXT];
 
 	if (!package_rule_any(&p->policy))
 		return 0;
-	if (shelf && shelf->id[0]) {
-		p->shelf = *shelf;
-		*shelf = (struct shelf)SHELF_INIT;
+	if (package_layer && package_layer->id[0]) {
+		p->package_layer = *package_layer;
+		*package_layer = (struct package_layer)PACKAGE_LAYER_INIT;
 	} else {
-		if (shelf_key(key, &p->policy, &p->interpreter, err) < 0)
+		if (package_layer_key(key, &p->policy, &p->interpreter, err) <
+		    0)
 			return -1;
-		if (!shelf_find(&p->shelf, key, &p->keeper->shelf_trust))
+		if (!package_layer_find(&p->package_layer, key,
+					&p->keeper->package_layer_trust))
 			return fail_refused(err, "packages",
 					    "Run something with this policy "
 					    "once before.",
 					    "the packages are not installed "
 					    "yet");
 	}
-	return shelf_show(&p->shelf, tiers[p->policy.tier].bare,
-			  &p->interpreter, err);
+	return package_layer_show(&p->package_layer, tiers[p->policy.tier].bare,
+				  &p->interpreter, err);
 }
 
 static int
-make_plan(struct pool *p, struct shelf *shelf, struct remit_error *err)
+make_plan(struct pool *p, struct package_layer *package_layer,
+	  struct remit_error *err)
 {
 	struct keeper *k = p->keeper;
 	struct plan_job job = { .session = p->use != POOL_RUNS,
@@ -124,7 +129,7 @@ make_plan(struct pool *p, struct shelf *shelf, struct remit_error *err)
 	json_t *rows;
 
 	if (keeper_prepare(k, &p->policy, &p->interpreter, err) < 0 ||
-	    show_packages(p, shelf, err) < 0 ||
+	    show_packages(p, package_layer, err) < 0 ||
 	    plan_build(&p->plan, &p->policy, &job, &k->host, &p->interpreter,
 		       err) < 0)
 		return -1;
@@ -159,9 +164,9 @@ find_key(struct keeper *k, const char *key, enum pool_use use)
 }
 
 struct pool *
-pool_for(struct keeper *k, struct policy *policy, struct shelf *shelf,
-	 const char *text, size_t len, enum pool_use use,
-	 struct remit_error *err)
+pool_for(struct keeper *k, struct policy *policy,
+	 struct package_layer *package_layer, const char *text, size_t len,
+	 enum pool_use use, struct remit_error *err)
 {
 	own_mem char *key = key_of(policy);
 	struct pool *p = key ? find_key(k, key, use) : NULL;
@@ -179,11 +184,11 @@ pool_for(struct keeper *k, struct policy *policy, struct shelf *shelf,
 	p->keeper = k;
 	p->use = use;
 	p->root_template = (struct root_template)ROOT_TEMPLATE_INIT;
-	p->shelf = (struct shelf)SHELF_INIT;
+	p->package_layer = (struct package_layer)PACKAGE_LAYER_INIT;
 	p->key = take_ptr(&key);
 	p->policy = *policy;
 	*policy = (struct policy){ 0 };
-	if (make_plan(p, shelf, err) < 0) {
+	if (make_plan(p, package_layer, err) < 0) {
 		*policy = p->policy;
 		p->policy = (struct policy){ 0 };
 		pool_free(p);
@@ -447,7 +452,7 @@ must_be_warm(const struct pool *p)
 bool
 pool_imports_inside(const struct pool *p)
 {
-	return p->policy.preload.count && p->shelf.id[0];
+	return p->policy.preload.count && p->package_layer.id[0];
 }
 
 void

@@ -10,7 +10,7 @@
 #include "base/loop.h"
 #include "base/refcount.h"
 #include "jail/mount/root_template.h"
-#include "keeper/packages/shelf.h"
+#include "keeper/packages/package_layer.h"
 #include "policy/plan/plan.h"
 
 struct worker;
@@ -51,7 +51,7 @@ struct pool {
 
 	struct policy policy;
 	struct interpreter interpreter;
-	struct shelf shelf; /* its packages, if it has any */
+	struct package_layer package_layer; /* its packages, if it has any */
 	struct plan plan;
 	char *enforcement; /* as text, for results */
 	uint64_t identity; /* of the interpreter's file */
@@ -87,9 +87,9 @@ struct pool *pool_find(struct keeper *k, const char *text, size_t len);
 /* By the policy, made if there is none; takes over what *p owns, and the
    packages (NULL: they are looked for). Those of sessions are others, and are
    not found by a text. */
-struct pool *pool_for(struct keeper *k, struct policy *p, struct shelf *shelf,
-		      const char *text, size_t len, enum pool_use use,
-		      struct remit_error *err);
+struct pool *pool_for(struct keeper *k, struct policy *p,
+		      struct package_layer *package_layer, const char *text,
+		      size_t len, enum pool_use use, struct remit_error *err);
 struct pool *pool_use(struct pool *p);
 /* Whether both count for one tenant when a pool has to go. */
 bool pool_has_tenant_of(const struct pool *p, const struct pool *other);

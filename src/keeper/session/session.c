@@ -28,7 +28,7 @@ make(struct keeper *k)
 		.policy_text = BUF_INIT(frame_rules[FRAME_POLICY].max),
 		.cell = CELL_INIT,
 		.bridge = BRIDGE_INIT,
-		.shelf = SHELF_INIT,
+		.package_layer = PACKAGE_LAYER_INIT,
 		.out = { .fd = -1 },
 		.err = { .fd = -1 },
 		.stdin_pipe = -1,
@@ -114,7 +114,7 @@ session_free(struct session *s)
 	}
 	link_free(&s->door);
 	policy_free(&s->policy);
-	shelf_free(&s->shelf);
+	package_layer_free(&s->package_layer);
 	buf_free(&s->policy_text);
 	bridge_free(&s->bridge);
 	own_fd_close(&s->stdin_pipe);
@@ -521,7 +521,7 @@ session_plan(struct session *s, bool many, struct remit_error *err)
 
 	if (p)
 		return 0;
-	p = pool_for(s->keeper, &s->policy, &s->shelf,
+	p = pool_for(s->keeper, &s->policy, &s->package_layer,
 		     buf_text(&s->policy_text), s->policy_text.len, use, err);
 	if (!p)
 		return -1;

@@ -28,7 +28,7 @@
 #define REMIT_SESSION_H
 
 #include "keeper/output/capture.h"
-#include "keeper/packages/shelf.h"
+#include "keeper/packages/package_layer.h"
 #include "keeper/pool/worker.h"
 #include "keeper/session/bridge.h"
 #include "keeper/session/cell.h"
@@ -83,8 +83,9 @@ struct session {
 	struct pool *pool;
 	struct install *install; /* it waits for packages, or NULL */
 	bool was_installed;	 /* what it waited for has ended */
-	struct shelf shelf;	 /* its packages, until it has a pool */
-	struct secrets secrets;	 /* from its client */
+	struct package_layer
+		package_layer;	/* its packages, until it has a pool */
+	struct secrets secrets; /* from its client */
 
 	/* Its worker. */
 	struct worker *worker;

@@ -165,7 +165,7 @@ add_packages(struct buf *out, const struct plan *plan)
 {
 	const struct interpreter *in = plan->interpreter;
 
-	if (!in->shelf)
+	if (!in->package_layer)
 		return 0;
 	if (add_list(out, "path", &in->sys_path) < 0)
 		return -1;

@@ -86,8 +86,9 @@ plan_list_mounts(struct plan *p, struct remit_error *err)
 		return fail_sys(err, REMIT_E_MEMORY, "plan");
 	for (size_t i = 0; i < in->mounts.count; i++)
 		add_part(p, in->mounts.items[i], in->mounts.items[i], F_PYTHON);
-	if (in->shelf)
-		add_part(p, in->shelf, in->shelf_inside, F_PACKAGES);
+	if (in->package_layer)
+		add_part(p, in->package_layer, in->package_layer_inside,
+			 F_PACKAGES);
 	for (size_t i = 0; pol->subprocess_execution && i < programs->count;
 	     i++)
 		add_part(p, programs->items[i], programs->items[i],

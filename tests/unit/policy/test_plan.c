@@ -524,7 +524,7 @@ plan_takes_a_package_where_it_can_be_installed_and_seen(void **state)
 }
 
 static void
-a_shelf_is_mounted_behind_the_interpreter(void **state)
+a_package_layer_is_mounted_behind_the_interpreter(void **state)
 {
 	own(trial) struct trial t = ordinary();
 	struct interpreter in = python;
@@ -532,8 +532,8 @@ a_shelf_is_mounted_behind_the_interpreter(void **state)
 
 	(void)state;
 	set(&t, "package", "pandas");
-	in.shelf = "/cache/site";
-	in.shelf_inside = "/.remit/packages";
+	in.package_layer = "/cache/site";
+	in.package_layer_inside = "/.remit/packages";
 	assert_int_equal(
 		plan_build(&t.plan, &t.policy, &t.job, &t.host, &in, &t.err),
 		0);
@@ -864,7 +864,8 @@ main(void)
 		cmocka_unit_test(packages_need_a_jail_that_can_see_them),
 		cmocka_unit_test(
 			plan_takes_a_package_where_it_can_be_installed_and_seen),
-		cmocka_unit_test(a_shelf_is_mounted_behind_the_interpreter),
+		cmocka_unit_test(
+			a_package_layer_is_mounted_behind_the_interpreter),
 		cmocka_unit_test(the_unsafe_tier_says_what_it_does_not_enforce),
 		cmocka_unit_test(exports_are_promised_only_where_there_are_any),
 		cmocka_unit_test(a_pattern_is_in_the_workspace),

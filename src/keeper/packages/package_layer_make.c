@@ -1,4 +1,4 @@
-#include "keeper/packages/shelf_make.h"
+#include "keeper/packages/package_layer_make.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -13,8 +13,8 @@
 #include "base/file/io.h"
 #include "base/file/plain.h"
 #include "base/number.h"
-#include "keeper/packages/shelf.h"
-#include "keeper/packages/shelf_seal.h"
+#include "keeper/packages/package_layer.h"
+#include "keeper/packages/package_layer_seal.h"
 #include "wire/record.h"
 
 /* How often others may take a fresh folder for a left one. */
@@ -48,14 +48,14 @@ make_locked(int at, const char *name)
 }
 
 int
-shelf_make_open(struct shelf_make *m, struct remit_error *err)
+package_layer_make_open(struct package_layer_make *m, struct remit_error *err)
 {
-	own_fd int at = shelf_folder("new", err);
+	own_fd int at = package_layer_folder("new", err);
 	uint64_t noise = 0;
 
 	if (at < 0)
 		return -1;
-	shelf_clean();
+	package_layer_clean();
 	for (int i = 0; i < TRIES && m->folder < 0; i++) {
 		if (getrandom(&noise, sizeof(noise), 0) < 0)
 			return fail_sys(err, REMIT_E_KERNEL, "getrandom");
@@ -75,25 +75,25 @@ shelf_make_open(struct shelf_make *m, struct remit_error *err)
 }
 
 void
-shelf_make_free(struct shelf_make *m)
+package_layer_make_free(struct package_layer_make *m)
 {
 	struct remit_error err;
-	own_fd int at = m->folder < 0 ? -1 : shelf_folder("new", &err);
+	own_fd int at = m->folder < 0 ? -1 : package_layer_folder("new", &err);
 
 	own_fd_close(&m->file);
 	own_fd_close(&m->raw);
-	if (at >= 0 && shelf_remove(at, m->name) < 0)
+	if (at >= 0 && package_layer_remove(at, m->name) < 0)
 		errno = 0; /* it is another's to remove then */
 	own_fd_close(&m->folder);
 	buf_free(&m->about);
-	*m = (struct shelf_make)SHELF_MAKE_INIT;
+	*m = (struct package_layer_make)PACKAGE_LAYER_MAKE_INIT;
 }
 
 /* ---- what comes ---- */
 
 int
-shelf_make_file(struct shelf_make *m, const char *path, uint64_t size,
-		struct remit_error *err)
+package_layer_make_file(struct package_layer_make *m, const char *path,
+			uint64_t size, struct remit_error *err)
 {
 	static const char top[] = "out/";
 	const char *name = path + sizeof(top) - 1;
@@ -111,7 +111,7 @@ shelf_make_file(struct shelf_make *m, const char *path, uint64_t size,
 		return 0;
 	if (number_parse(&number, name) < 0)
 		return broken(err, "a file without a number");
-	if (number >= SHELF_FILES_MAX)
+	if (number >= PACKAGE_LAYER_FILES_MAX)
 		return broken(err, "too many files");
 	m->file = openat(m->raw, name,
 			 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
@@ -122,8 +122,8 @@ shelf_make_file(struct shelf_make *m, const char *path, uint64_t size,
 }
 
 int
-shelf_make_add(struct shelf_make *m, const char *bytes, size_t len,
-	       struct remit_error *err)
+package_layer_make_add(struct package_layer_make *m, const char *bytes,
+		       size_t len, struct remit_error *err)
 {
 	if (len > m->left_bytes)
 		return broken(err, "a file went on behind its end");
@@ -159,7 +159,7 @@ struct totals {
 };
 
 static int
-name_one(struct shelf_make *m, int site, const struct record *r,
+name_one(struct package_layer_make *m, int site, const struct record *r,
 	 struct totals *t, struct remit_error *err)
 {
 	bool is_program = !strcmp(r->key, "program");
@@ -195,7 +195,7 @@ is_wheel(const struct record *r)
 	return !strcmp(r->key, "wheel");
 }
 
-/* For people, and for the shelf's own number; in a form of ours. */
+/* For people, and for the package layer's own number; in a form of ours. */
 static bool
 is_described(const char *wheel)
 {
@@ -207,7 +207,7 @@ is_described(const char *wheel)
 }
 
 static int
-name_all(struct shelf_make *m, int site, struct totals *t,
+name_all(struct package_layer_make *m, int site, struct totals *t,
 	 struct remit_error *err)
 {
 	struct record r;
@@ -237,9 +237,9 @@ write_small(int at, const char *name, const char *bytes, size_t len)
 }
 
 static int
-write_about(const struct shelf_make *m, const char *key, const struct policy *p,
-	    const struct interpreter *in, const struct totals *t,
-	    struct remit_error *err)
+write_about(const struct package_layer_make *m, const char *key,
+	    const struct policy *p, const struct interpreter *in,
+	    const struct totals *t, struct remit_error *err)
 {
 	own(buf) struct buf b = BUF_INIT(1 << 20);
 	char number[24];
@@ -266,11 +266,12 @@ write_about(const struct shelf_make *m, const char *key, const struct policy *p,
 }
 
 static int
-seal(const struct shelf_make *m, int site, struct remit_error *err)
+seal(const struct package_layer_make *m, int site, struct remit_error *err)
 {
 	char text[SHA256_TEXT];
 
-	if (shelf_seal_folders(site) < 0 || shelf_seal(site, text) < 0 ||
+	if (package_layer_seal_folders(site) < 0 ||
+	    package_layer_seal(site, text) < 0 ||
 	    write_small(m->folder, "seal", text, SHA256_TEXT - 1) < 0 ||
 	    unlinkat(m->folder, "raw", AT_REMOVEDIR) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "seal the packages");
@@ -282,16 +283,18 @@ seal(const struct shelf_make *m, int site, struct remit_error *err)
 
 /* One that is there already is broken, or it would have been found. */
 static int
-put_in_place(struct shelf_make *m, const char *id, struct remit_error *err)
+put_in_place(struct package_layer_make *m, const char *id,
+	     struct remit_error *err)
 {
-	own_fd int from = shelf_folder("new", err);
-	own_fd int to = from < 0 ? -1 : shelf_folder("shelves", err);
+	own_fd int from = package_layer_folder("new", err);
+	own_fd int to = from < 0 ? -1 : package_layer_folder("shelves", err);
 	char old[32];
 
 	if (to < 0)
 		return -1;
 	snprintf(old, sizeof(old), "%s.old", m->name);
-	if (renameat(to, id, from, old) == 0 && shelf_remove(from, old) < 0)
+	if (renameat(to, id, from, old) == 0 &&
+	    package_layer_remove(from, old) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "remove old packages");
 	if (renameat(from, m->name, to, id) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "put packages in place");
@@ -303,7 +306,7 @@ put_in_place(struct shelf_make *m, const char *id, struct remit_error *err)
 static int
 write_want(const char *key, const char *id, struct remit_error *err)
 {
-	own_fd int wants = shelf_folder("wants", err);
+	own_fd int wants = package_layer_folder("wants", err);
 	char next[SHA256_TEXT + 8];
 
 	if (wants < 0)
@@ -316,8 +319,9 @@ write_want(const char *key, const char *id, struct remit_error *err)
 }
 
 int
-shelf_make_finish(struct shelf_make *m, const char *key, const struct policy *p,
-		  const struct interpreter *in, struct remit_error *err)
+package_layer_make_finish(struct package_layer_make *m, const char *key,
+			  const struct policy *p, const struct interpreter *in,
+			  struct remit_error *err)
 {
 	struct totals t = { .sum = SHA256_INIT };
 	own_fd int site =

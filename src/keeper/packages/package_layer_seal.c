@@ -1,4 +1,4 @@
-#include "keeper/packages/shelf_seal.h"
+#include "keeper/packages/package_layer_seal.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -95,7 +95,7 @@ walk_folder(struct walk *w, int folder, const char *name, unsigned depth)
 }
 
 int
-shelf_seal(int folder, char out[SHA256_TEXT])
+package_layer_seal(int folder, char out[SHA256_TEXT])
 {
 	struct walk w = { .sum = SHA256_INIT };
 
@@ -106,7 +106,7 @@ shelf_seal(int folder, char out[SHA256_TEXT])
 }
 
 int
-shelf_seal_folders(int folder)
+package_layer_seal_folders(int folder)
 {
 	struct walk w = { .sum = SHA256_INIT, .seals_folders = true };
 

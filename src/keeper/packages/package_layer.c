@@ -1,4 +1,4 @@
-#include "keeper/packages/shelf.h"
+#include "keeper/packages/package_layer.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "base/loop.h"
 #include "jail/inside.h"
 #include "jail/mount/sweep.h"
-#include "keeper/packages/shelf_seal.h"
+#include "keeper/packages/package_layer_seal.h"
 
 /* ---- the store ---- */
 
@@ -58,7 +58,7 @@ open_store(struct remit_error *err)
 }
 
 int
-shelf_fail_store(struct remit_error *err)
+package_layer_fail_store(struct remit_error *err)
 {
 	char why[sizeof(err->message)];
 
@@ -70,25 +70,25 @@ shelf_fail_store(struct remit_error *err)
 }
 
 int
-shelf_folder(const char *name, struct remit_error *err)
+package_layer_folder(const char *name, struct remit_error *err)
 {
 	own_fd int store = open_store(err);
 	int fd = store < 0 ? -1 : need_folder(store, name, err);
 
-	return fd < 0 ? shelf_fail_store(err) : fd;
+	return fd < 0 ? package_layer_fail_store(err) : fd;
 }
 
 int
-shelf_check_store(struct remit_error *err)
+package_layer_check_store(struct remit_error *err)
 {
-	own_fd int fd = shelf_folder("new", err);
+	own_fd int fd = package_layer_folder("new", err);
 
 	if (fd < 0)
 		return -1;
 	if (faccessat(fd, ".", W_OK, AT_EACCESS) == 0)
 		return 0;
 	fail_sys(err, REMIT_E_KERNEL, "write to packages/new");
-	return shelf_fail_store(err);
+	return package_layer_fail_store(err);
 }
 
 /* All of a small file. -1 with errno. */
@@ -106,7 +106,7 @@ read_small(int at, const char *name, char *out, size_t size)
 }
 
 int
-shelf_remove(int parent, const char *name)
+package_layer_remove(int parent, const char *name)
 {
 	own_fd int fd = open_folder(parent, name);
 
@@ -121,15 +121,15 @@ remove_left_one(int at, const char *name)
 	own_fd int fd = open_folder(at, name);
 
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
-	    shelf_remove(at, name) < 0)
+	    package_layer_remove(at, name) < 0)
 		errno = 0; /* the next one may be able to */
 }
 
 void
-shelf_clean(void)
+package_layer_clean(void)
 {
 	struct remit_error err;
-	int at = shelf_folder("new", &err);
+	int at = package_layer_folder("new", &err);
 	DIR *d = at < 0 ? NULL : fdopendir(at);
 	struct dirent *e;
 
@@ -145,10 +145,10 @@ shelf_clean(void)
 /* ---- finding ---- */
 
 int
-shelf_wanted(const char *key, char id[SHA256_TEXT])
+package_layer_wanted(const char *key, char id[SHA256_TEXT])
 {
 	struct remit_error err;
-	own_fd int wants = shelf_folder("wants", &err);
+	own_fd int wants = package_layer_folder("wants", &err);
 	char text[SHA256_TEXT + 1];
 
 	if (wants < 0 || read_small(wants, key, text, sizeof(text)) < 0)
@@ -168,24 +168,24 @@ is_sealed(int folder)
 	char made[SHA256_TEXT + 1], now[SHA256_TEXT];
 
 	if (site < 0 || read_small(folder, "seal", made, sizeof(made)) < 0 ||
-	    shelf_seal(site, now) < 0)
+	    package_layer_seal(site, now) < 0)
 		return false;
 	return !strcmp(made, now);
 }
 
 static bool
-was_whole_lately(const struct shelf_trust *t, const char *id)
+was_whole_lately(const struct package_layer_trust *t, const char *id)
 {
 	for (size_t i = 0; t && i < ARRAY_LEN(t->rows); i++)
 		if (!strcmp(t->rows[i].id, id))
 			return loop_now_us() - t->rows[i].checked_us <
-			       SHELF_TRUST_US;
+			       PACKAGE_LAYER_TRUST_US;
 	return false;
 }
 
 /* In the place of what was found of it before, or of the oldest. */
 static void
-note_whole(struct shelf_trust *t, const char *id, uint64_t now_us)
+note_whole(struct package_layer_trust *t, const char *id, uint64_t now_us)
 {
 	size_t place = 0;
 
@@ -206,8 +206,9 @@ static int
 hold(const char *id)
 {
 	struct remit_error err;
-	own_fd int shelves = shelf_folder("shelves", &err);
-	own_fd int fd = shelves < 0 ? -1 : open_folder(shelves, id);
+	own_fd int package_layers = package_layer_folder("shelves", &err);
+	own_fd int fd =
+		package_layers < 0 ? -1 : open_folder(package_layers, id);
 	struct stat st;
 
 	if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) < 0 || fstat(fd, &st) < 0 ||
@@ -217,14 +218,16 @@ hold(const char *id)
 }
 
 bool
-shelf_find(struct shelf *out, const char *key, struct shelf_trust *trust)
+package_layer_find(struct package_layer *out, const char *key,
+		   struct package_layer_trust *trust)
 {
 	bool trusted;
 	own_mem char *cache = NULL;
 	struct remit_error err;
-	struct shelf s = SHELF_INIT;
+	struct package_layer s = PACKAGE_LAYER_INIT;
 
-	if (shelf_wanted(key, s.id) < 0 || path_cache_dir(&cache, &err) < 0)
+	if (package_layer_wanted(key, s.id) < 0 ||
+	    path_cache_dir(&cache, &err) < 0)
 		return false;
 	s.hold = hold(s.id);
 	trusted = was_whole_lately(trust, s.id);
@@ -244,11 +247,11 @@ shelf_find(struct shelf *out, const char *key, struct shelf_trust *trust)
 }
 
 bool
-shelf_is_whole(struct shelf *s)
+package_layer_is_whole(struct package_layer *s)
 {
 	uint64_t now = loop_now_us();
 
-	if (now - s->checked_us < SHELF_TRUST_US)
+	if (now - s->checked_us < PACKAGE_LAYER_TRUST_US)
 		return true;
 	if (!is_sealed(s->hold))
 		return false;
@@ -257,11 +260,11 @@ shelf_is_whole(struct shelf *s)
 }
 
 void
-shelf_free(struct shelf *s)
+package_layer_free(struct package_layer *s)
 {
 	own_fd_close(&s->hold);
 	free(s->site);
-	*s = (struct shelf)SHELF_INIT;
+	*s = (struct package_layer)PACKAGE_LAYER_INIT;
 }
 
 /* ---- showing ---- */
@@ -273,23 +276,23 @@ is_installed(const char *path)
 }
 
 int
-shelf_show(const struct shelf *s, bool is_bare, struct interpreter *in,
-	   struct remit_error *err)
+package_layer_show(const struct package_layer *s, bool is_bare,
+		   struct interpreter *in, struct remit_error *err)
 {
 	own(list) struct list path = { 0 };
 	bool done = false;
 	int added = 0;
 
-	in->shelf = strdup(s->site);
-	in->shelf_inside = strdup(is_bare ? s->site : JAIL_PACKAGES);
-	if (!in->shelf || !in->shelf_inside)
+	in->package_layer = strdup(s->site);
+	in->package_layer_inside = strdup(is_bare ? s->site : JAIL_PACKAGES);
+	if (!in->package_layer || !in->package_layer_inside)
 		return fail_sys(err, REMIT_E_MEMORY, "packages");
 	for (size_t i = 0; i <= in->sys_path.count && added == 0; i++) {
 		const char *entry =
 			i < in->sys_path.count ? in->sys_path.items[i] : NULL;
 
 		if (!done && (!entry || is_installed(entry))) {
-			added = list_add(&path, in->shelf_inside);
+			added = list_add(&path, in->package_layer_inside);
 			done = true;
 		}
 		if (entry && added == 0)
@@ -323,11 +326,12 @@ try_lock(int at, const char *name)
 }
 
 int
-shelf_lock(const char *key, uint64_t patience_ms, struct remit_error *err)
+package_layer_lock(const char *key, uint64_t patience_ms,
+		   struct remit_error *err)
 {
 	static const struct timespec pause = { .tv_nsec = 20 * 1000 * 1000 };
 	uint64_t end = loop_now_us() + patience_ms * 1000;
-	own_fd int locks = shelf_folder("locks", err);
+	own_fd int locks = package_layer_folder("locks", err);
 	int fd;
 
 	if (locks < 0)
@@ -359,15 +363,15 @@ age_of(int at, const char *name)
 }
 
 bool
-shelf_failure(const char *key, struct remit_error *out)
+package_layer_failure(const char *key, struct remit_error *out)
 {
 	struct remit_error err;
-	own_fd int failed = shelf_folder("failed", &err);
+	own_fd int failed = package_layer_folder("failed", &err);
 	/* Message NUL remedy. */
 	char text[sizeof(out->message) + sizeof(out->remedy) + 1] = "";
 	double age = failed < 0 ? -1 : age_of(failed, key);
 
-	if (age < 0 || age > SHELF_FAILURE_S ||
+	if (age < 0 || age > PACKAGE_LAYER_FAILURE_S ||
 	    read_small(failed, key, text, sizeof(text) - 1) < 0)
 		return false;
 	fail(out, REMIT_E_INSTALL, "%.900s (tried less than a minute ago)",
@@ -380,10 +384,10 @@ shelf_failure(const char *key, struct remit_error *out)
 }
 
 void
-shelf_remember_failure(const char *key, const struct remit_error *e)
+package_layer_remember_failure(const char *key, const struct remit_error *e)
 {
 	struct remit_error err;
-	own_fd int failed = shelf_folder("failed", &err);
+	own_fd int failed = package_layer_folder("failed", &err);
 	own_fd int fd = -1;
 
 	if (failed < 0)

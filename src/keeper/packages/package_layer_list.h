@@ -1,8 +1,9 @@
 /*
- * shelf_list: all shelves of a user, and those that are no longer wanted.
+ * package_layer_list: all package layers of a user, and those that are no
+ * longer wanted.
  */
-#ifndef REMIT_SHELF_LIST_H
-#define REMIT_SHELF_LIST_H
+#ifndef REMIT_PACKAGE_LAYER_LIST_H
+#define REMIT_PACKAGE_LAYER_LIST_H
 
 #include <jansson.h>
 #include <stdint.h>
@@ -13,12 +14,12 @@
 /* [{id, python, packages, wheels, size_bytes, files, used}], the last used
    first; `used` in seconds since 1970. What wheels are is what the run said
    that installed them. */
-int shelf_list(json_t **out, struct remit_error *err) must_check;
+int package_layer_list(json_t **out, struct remit_error *err) must_check;
 
 /* More than this does not stay when another one is installed. */
-#define SHELF_STORE_BYTES ((uint64_t)16 << 30)
+#define PACKAGE_LAYER_STORE_BYTES ((uint64_t)16 << 30)
 
-struct shelf_prune {
+struct package_layer_prune {
 	uint64_t unused_ms;	/* not used for so long, */
 	uint64_t max_bytes;	/* or used longest ago, if all have more (the
 				   last used one stays); UINT64_MAX: not asked */
@@ -30,6 +31,7 @@ struct shelf_prune {
 /* Remove those, but for any in use; and what is left of failures, of requests
    for what was removed, and of who was killed. An id that fits none is an
    error, before anything is removed. */
-int shelf_prune(struct shelf_prune *p, struct remit_error *err) must_check;
+int package_layer_prune(struct package_layer_prune *p,
+			struct remit_error *err) must_check;
 
 #endif

@@ -1,4 +1,4 @@
-#include "keeper/packages/shelf_list.h"
+#include "keeper/packages/package_layer_list.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "base/number.h"
 #include "base/sha256.h"
 #include "base/text.h"
-#include "keeper/packages/shelf.h"
+#include "keeper/packages/package_layer.h"
 #include "wire/record.h"
 
 /* ---- one ---- */
@@ -56,9 +56,9 @@ add_record(json_t *row, const struct record *r)
 
 /* NULL: it is none that was finished. */
 static json_t *
-describe(int shelves, const char *id)
+describe(int package_layers, const char *id)
 {
-	own_fd int folder = open_folder(shelves, id);
+	own_fd int folder = open_folder(package_layers, id);
 	own_fd int fd = folder < 0 ? -1
 				   : openat(folder, "about",
 					    O_RDONLY | O_NONBLOCK | O_NOFOLLOW |
@@ -132,21 +132,21 @@ insert(json_t *all, json_t *row)
 }
 
 int
-shelf_list(json_t **out, struct remit_error *err)
+package_layer_list(json_t **out, struct remit_error *err)
 {
-	own_fd int shelves = shelf_folder("shelves", err);
+	own_fd int package_layers = package_layer_folder("shelves", err);
 	own(list) struct list names = { 0 };
 	json_t *row;
 
-	if (shelves < 0)
+	if (package_layers < 0)
 		return -1;
-	if (list_names(&names, shelves) < 0)
+	if (list_names(&names, package_layers) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "read the packages");
 	*out = json_array();
 	if (!*out)
 		return fail_sys(err, REMIT_E_MEMORY, "packages");
 	for (size_t i = 0; i < names.count; i++) {
-		row = describe(shelves, names.items[i]);
+		row = describe(package_layers, names.items[i]);
 		if (row)
 			insert(*out, row);
 	}
@@ -156,7 +156,7 @@ shelf_list(json_t **out, struct remit_error *err)
 /* ---- fewer ---- */
 
 static bool
-is_named(const struct shelf_prune *p, const char *id)
+is_named(const struct package_layer_prune *p, const char *id)
 {
 	for (size_t i = 0; p->ids && i < p->ids->count; i++)
 		if (!strncmp(id, p->ids->items[i], strlen(p->ids->items[i])))
@@ -166,7 +166,8 @@ is_named(const struct shelf_prune *p, const char *id)
 
 /* `later_bytes`: of those that were used later and stay. */
 static bool
-is_to_go(const struct shelf_prune *p, const json_t *row, uint64_t later_bytes)
+is_to_go(const struct package_layer_prune *p, const json_t *row,
+	 uint64_t later_bytes)
 {
 	const char *id = json_string_value(json_object_get(row, "id"));
 
@@ -178,7 +179,7 @@ is_to_go(const struct shelf_prune *p, const json_t *row, uint64_t later_bytes)
 }
 
 static int
-check_ids(const struct shelf_prune *p, const json_t *all,
+check_ids(const struct package_layer_prune *p, const json_t *all,
 	  struct remit_error *err)
 {
 	for (size_t i = 0; p->ids && i < p->ids->count; i++) {
@@ -202,11 +203,11 @@ check_ids(const struct shelf_prune *p, const json_t *all,
 
 /* Out of everybody's sight first: nobody finds half of it. */
 static int
-remove_shelf(struct shelf_prune *p, int shelves, int new, const json_t *row,
-	     struct remit_error *err)
+remove_package_layer(struct package_layer_prune *p, int package_layers, int new,
+		     const json_t *row, struct remit_error *err)
 {
 	const char *id = json_string_value(json_object_get(row, "id"));
-	own_fd int fd = open_folder(shelves, id);
+	own_fd int fd = open_folder(package_layers, id);
 	char gone[SHA256_TEXT + 8];
 
 	if (fd < 0)
@@ -216,19 +217,21 @@ remove_shelf(struct shelf_prune *p, int shelves, int new, const json_t *row,
 		return 0;
 	}
 	snprintf(gone, sizeof(gone), "%s.gone", id);
-	if (renameat(shelves, id, new, gone) < 0 || shelf_remove(new, gone) < 0)
+	if (renameat(package_layers, id, new, gone) < 0 ||
+	    package_layer_remove(new, gone) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "remove packages %s", id);
 	p->removed++;
 	p->freed_bytes += size_of(row);
 	return 0;
 }
 
-/* Requests for what is no longer there: many spellings lead to one shelf. */
+/* Requests for what is no longer there: many spellings lead to one package
+ * layer. */
 static void
-remove_dead_wants(int shelves)
+remove_dead_wants(int package_layers)
 {
 	struct remit_error err;
-	own_fd int wants = shelf_folder("wants", &err);
+	own_fd int wants = package_layer_folder("wants", &err);
 	own(list) struct list names = { 0 };
 
 	if (wants < 0 || list_names(&names, wants) < 0)
@@ -236,8 +239,9 @@ remove_dead_wants(int shelves)
 	for (size_t i = 0; i < names.count; i++) {
 		char id[SHA256_TEXT];
 
-		if (shelf_wanted(names.items[i], id) == 0 &&
-		    faccessat(shelves, id, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		if (package_layer_wanted(names.items[i], id) == 0 &&
+		    faccessat(package_layers, id, F_OK, AT_SYMLINK_NOFOLLOW) <
+			    0)
 			unlinkat(wants, names.items[i], 0);
 	}
 }
@@ -247,7 +251,7 @@ static void
 remove_files(const char *folder)
 {
 	struct remit_error err;
-	own_fd int at = shelf_folder(folder, &err);
+	own_fd int at = package_layer_folder(folder, &err);
 	own(list) struct list names = { 0 };
 
 	if (at < 0 || list_names(&names, at) < 0)
@@ -263,27 +267,30 @@ remove_files(const char *folder)
 }
 
 int
-shelf_prune(struct shelf_prune *p, struct remit_error *err)
+package_layer_prune(struct package_layer_prune *p, struct remit_error *err)
 {
-	own_fd int shelves = shelf_folder("shelves", err);
-	own_fd int new = shelves < 0 ? -1 : shelf_folder("new", err);
+	own_fd int package_layers = package_layer_folder("shelves", err);
+	own_fd int new =
+		package_layers < 0 ? -1 : package_layer_folder("new", err);
 	json_auto_t *all = NULL;
 	uint64_t later_bytes = 0;
 	json_t *row;
 	size_t i;
 
-	if (new < 0 || shelf_list(&all, err) < 0 || check_ids(p, all, err) < 0)
+	if (new < 0 || package_layer_list(&all, err) < 0 ||
+	    check_ids(p, all, err) < 0)
 		return -1;
 	json_array_foreach(all, i, row)
 	{
 		if (!is_to_go(p, row, later_bytes))
 			later_bytes = number_add(later_bytes, size_of(row));
-		else if (remove_shelf(p, shelves, new, row, err) < 0)
+		else if (remove_package_layer(p, package_layers, new, row,
+					      err) < 0)
 			return -1;
 	}
-	remove_dead_wants(shelves);
+	remove_dead_wants(package_layers);
 	remove_files("failed");
 	remove_files("locks");
-	shelf_clean();
+	package_layer_clean();
 	return 0;
 }

@@ -1,8 +1,8 @@
 /*
- * shelf: what an installation leaves is found again whole or not at all,
- * whatever it says about itself.
+ * package layer: what an installation leaves is found again whole or not at
+ * all, whatever it says about itself.
  */
-#include "keeper/packages/shelf.h"
+#include "keeper/packages/package_layer.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "jail/mount/sweep.h"
-#include "keeper/packages/shelf_make.h"
+#include "keeper/packages/package_layer_make.h"
 #include "policy/fields/field.h"
 #include "wire/record.h"
 
@@ -50,7 +50,7 @@ static size_t
 entries(const char *name)
 {
 	struct remit_error err;
-	DIR *d = fdopendir(shelf_folder(name, &err));
+	DIR *d = fdopendir(package_layer_folder(name, &err));
 	size_t n = 0;
 
 	while (readdir(d))
@@ -60,12 +60,13 @@ entries(const char *name)
 }
 
 static void
-give(struct shelf_make *m, const char *path, const char *bytes, size_t len)
+give(struct package_layer_make *m, const char *path, const char *bytes,
+     size_t len)
 {
 	struct remit_error err;
 
-	if (shelf_make_file(m, path, len, &err) < 0 ||
-	    (len && shelf_make_add(m, bytes, len, &err) < 0))
+	if (package_layer_make_file(m, path, len, &err) < 0 ||
+	    (len && package_layer_make_add(m, bytes, len, &err) < 0))
 		fail_msg("%s", err.message);
 }
 
@@ -74,7 +75,8 @@ static int
 make(const char *key, const char *first, const char *second,
      struct remit_error *err)
 {
-	own(shelf_make) struct shelf_make m = SHELF_MAKE_INIT;
+	own(package_layer_make) struct package_layer_make m =
+		PACKAGE_LAYER_MAKE_INIT;
 	own(policy) struct policy p;
 	own(buf) struct buf about = BUF_INIT(4096);
 
@@ -82,22 +84,22 @@ make(const char *key, const char *first, const char *second,
 	assert_int_equal(record_add(&about, "wheel", "x==1.0 abc"), 0);
 	assert_int_equal(record_add(&about, "file", first), 0);
 	assert_int_equal(record_add(&about, "program", second), 0);
-	assert_int_equal(shelf_make_open(&m, err), 0);
+	assert_int_equal(package_layer_make_open(&m, err), 0);
 	give(&m, "out/1", "#!", 2);
 	give(&m, "out/about", about.data, about.len);
 	give(&m, "out/0", "x = 1\n", 6);
-	return shelf_make_finish(&m, key, &p, &python, err);
+	return package_layer_make_finish(&m, key, &p, &python, err);
 }
 
 static void
-found(const char *key, struct shelf *s)
+found(const char *key, struct package_layer *s)
 {
-	*s = (struct shelf)SHELF_INIT;
-	assert_true(shelf_find(s, key, NULL));
+	*s = (struct package_layer)PACKAGE_LAYER_INIT;
+	assert_true(package_layer_find(s, key, NULL));
 }
 
 static unsigned
-mode_of(const struct shelf *s, const char *name)
+mode_of(const struct package_layer *s, const char *name)
 {
 	struct stat st;
 	char path[512];
@@ -110,11 +112,12 @@ mode_of(const struct shelf *s, const char *name)
 static void
 what_was_made_is_found_and_only_readable(void **state)
 {
-	own(shelf) struct shelf s = SHELF_INIT, none = SHELF_INIT;
+	own(package_layer) struct package_layer s = PACKAGE_LAYER_INIT,
+						none = PACKAGE_LAYER_INIT;
 	struct remit_error err;
 
 	(void)state;
-	assert_false(shelf_find(&none, KEY, NULL));
+	assert_false(package_layer_find(&none, KEY, NULL));
 	if (make(KEY, "x/__init__.py", "bin/.x", &err) < 0)
 		fail_msg("%s", err.message);
 	found(KEY, &s);
@@ -148,8 +151,10 @@ what_was_changed_is_not_used(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
-		own(shelf) struct shelf s = SHELF_INIT, none = SHELF_INIT;
-		struct shelf_trust trust = { 0 };
+		own(package_layer) struct package_layer
+			s = PACKAGE_LAYER_INIT,
+			none = PACKAGE_LAYER_INIT;
+		struct package_layer_trust trust = { 0 };
 		struct remit_error err;
 		struct timespec times[2];
 		struct stat st;
@@ -158,8 +163,8 @@ what_was_changed_is_not_used(void **state)
 		if (make(KEY, "x.py", "bin/x", &err) < 0)
 			fail_msg("%s", err.message);
 		found(KEY, &s);
-		assert_true(shelf_find(&none, KEY, &trust));
-		shelf_free(&none);
+		assert_true(package_layer_find(&none, KEY, &trust));
+		package_layer_free(&none);
 		snprintf(path, sizeof(path), "%s/x.py", s.site);
 		assert_int_equal(stat(path, &st), 0);
 		assert_int_equal(chmod(s.site, 0755), 0);
@@ -169,15 +174,15 @@ what_was_changed_is_not_used(void **state)
 		if (utimensat(AT_FDCWD, path, times, 0) == 0)
 			assert_int_equal(chmod(path, st.st_mode & 07777), 0);
 		assert_int_equal(chmod(s.site, 0555), 0);
-		assert_true(shelf_is_whole(&s));
-		s.checked_us -= SHELF_TRUST_US;
-		assert_false(shelf_is_whole(&s));
-		assert_false(shelf_find(&none, KEY, NULL));
+		assert_true(package_layer_is_whole(&s));
+		s.checked_us -= PACKAGE_LAYER_TRUST_US;
+		assert_false(package_layer_is_whole(&s));
+		assert_false(package_layer_find(&none, KEY, NULL));
 		/* For a minute it is trusted, whoever asks. */
-		assert_true(shelf_find(&none, KEY, &trust));
-		shelf_free(&none);
-		trust.rows[0].checked_us -= SHELF_TRUST_US;
-		assert_false(shelf_find(&none, KEY, &trust));
+		assert_true(package_layer_find(&none, KEY, &trust));
+		package_layer_free(&none);
+		trust.rows[0].checked_us -= PACKAGE_LAYER_TRUST_US;
+		assert_false(package_layer_find(&none, KEY, &trust));
 	}
 }
 
@@ -191,7 +196,7 @@ hostile_names_leave_nothing(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
-		struct shelf none = SHELF_INIT;
+		struct package_layer none = PACKAGE_LAYER_INIT;
 		struct remit_error err;
 		char key[SHA256_TEXT] = KEY;
 
@@ -199,7 +204,7 @@ hostile_names_leave_nothing(void **state)
 		if (make(key, wrong[i], "bin/x", &err) == 0)
 			fail_msg("%s was taken", wrong[i]);
 		assert_int_equal(err.code, REMIT_E_INSTALL);
-		assert_false(shelf_find(&none, key, NULL));
+		assert_false(package_layer_find(&none, key, NULL));
 		assert_int_equal(entries("new"), 0);
 	}
 }
@@ -207,18 +212,20 @@ hostile_names_leave_nothing(void **state)
 static void
 refuses_file(const char *path)
 {
-	own(shelf_make) struct shelf_make m = SHELF_MAKE_INIT;
+	own(package_layer_make) struct package_layer_make m =
+		PACKAGE_LAYER_MAKE_INIT;
 	struct remit_error err;
 
-	assert_int_equal(shelf_make_open(&m, &err), 0);
-	if (shelf_make_file(&m, path, 1, &err) == 0)
+	assert_int_equal(package_layer_make_open(&m, &err), 0);
+	if (package_layer_make_file(&m, path, 1, &err) == 0)
 		fail_msg("%s was taken", path);
 }
 
 static void
 files_come_by_number_and_whole(void **state)
 {
-	own(shelf_make) struct shelf_make m = SHELF_MAKE_INIT;
+	own(package_layer_make) struct package_layer_make m =
+		PACKAGE_LAYER_MAKE_INIT;
 	own(policy) struct policy p;
 	struct remit_error err;
 
@@ -229,26 +236,28 @@ files_come_by_number_and_whole(void **state)
 	refuses_file("out/../1");
 	refuses_file("1");
 	assert_int_equal(policy_init(&p), 0);
-	assert_int_equal(shelf_make_open(&m, &err), 0);
-	assert_int_equal(shelf_make_file(&m, "out/0", 2, &err), 0);
-	assert_int_equal(shelf_make_add(&m, "abc", 3, &err), -1);
-	assert_int_equal(shelf_make_file(&m, "out/1", 2, &err), -1);
-	assert_int_equal(shelf_make_finish(&m, KEY, &p, &python, &err), -1);
+	assert_int_equal(package_layer_make_open(&m, &err), 0);
+	assert_int_equal(package_layer_make_file(&m, "out/0", 2, &err), 0);
+	assert_int_equal(package_layer_make_add(&m, "abc", 3, &err), -1);
+	assert_int_equal(package_layer_make_file(&m, "out/1", 2, &err), -1);
+	assert_int_equal(package_layer_make_finish(&m, KEY, &p, &python, &err),
+			 -1);
 }
 
 /* As after kill -9: the lock is gone, the folder is not. */
 static void
 what_was_left_half_made_goes_with_the_next(void **state)
 {
-	own(shelf_make) struct shelf_make m = SHELF_MAKE_INIT;
+	own(package_layer_make) struct package_layer_make m =
+		PACKAGE_LAYER_MAKE_INIT;
 	struct remit_error err;
-	int at = shelf_folder("new", &err);
+	int at = package_layer_folder("new", &err);
 
 	(void)state;
 	assert_int_equal(mkdirat(at, "left", 0700), 0);
 	assert_int_equal(mkdirat(at, "left/raw", 0), 0);
 	close(at);
-	assert_int_equal(shelf_make_open(&m, &err), 0);
+	assert_int_equal(package_layer_make_open(&m, &err), 0);
 	assert_int_equal(entries("new"), 1);
 }
 
@@ -261,23 +270,23 @@ a_failure_is_remembered_for_a_short_time(void **state)
 	struct remit_error got;
 	struct timespec old[2];
 	struct remit_error err;
-	int at = shelf_folder("failed", &err);
+	int at = package_layer_folder("failed", &err);
 
 	(void)state;
-	assert_false(shelf_failure(KEY, &got));
-	shelf_remember_failure(KEY, &why);
-	assert_true(shelf_failure(KEY, &got));
+	assert_false(package_layer_failure(KEY, &got));
+	package_layer_remember_failure(KEY, &why);
+	assert_true(package_layer_failure(KEY, &got));
 	assert_int_equal(got.code, REMIT_E_INSTALL);
 	assert_non_null(strstr(got.message, "no such package"));
 	assert_string_equal(got.remedy, "Spell it.");
 	clock_gettime(CLOCK_REALTIME, &old[0]);
-	old[0].tv_sec -= SHELF_FAILURE_S + 1;
+	old[0].tv_sec -= PACKAGE_LAYER_FAILURE_S + 1;
 	old[1] = old[0];
 	assert_int_equal(utimensat(at, KEY, old, 0), 0);
-	assert_false(shelf_failure(KEY, &got));
+	assert_false(package_layer_failure(KEY, &got));
 	old[1].tv_sec += 1000;
 	assert_int_equal(utimensat(at, KEY, old, 0), 0);
-	assert_false(shelf_failure(KEY, &got));
+	assert_false(package_layer_failure(KEY, &got));
 	close(at);
 }
 
@@ -293,7 +302,7 @@ key_of(char out[SHA256_TEXT], const char *flag, const char *value,
 	assert_int_equal(list_add(&p.packages, "b>=1"), 0);
 	if (flag && field_set_text(&p, field_find(flag), value, &err) < 0)
 		fail_msg("%s", err.message);
-	assert_int_equal(shelf_key(out, &p, &python, &err), 0);
+	assert_int_equal(package_layer_key(out, &p, &python, &err), 0);
 }
 
 static void
@@ -325,16 +334,18 @@ a_request_is_known_by_all_that_decides_what_is_installed(void **state)
 }
 
 static void
-a_shelf_stands_behind_the_standard_library(void **state)
+a_package_layer_stands_behind_the_standard_library(void **state)
 {
-	struct shelf s = { .id = "x", .site = "/cache/site", .hold = -1 };
+	struct package_layer s = { .id = "x",
+				   .site = "/cache/site",
+				   .hold = -1 };
 	struct interpreter in = { 0 };
 	struct remit_error err;
 
 	(void)state;
 	assert_int_equal(list_add(&in.sys_path, "/usr/lib/python3.11"), 0);
 	assert_int_equal(list_add(&in.sys_path, "/v/site-packages"), 0);
-	assert_int_equal(shelf_show(&s, false, &in, &err), 0);
+	assert_int_equal(package_layer_show(&s, false, &in, &err), 0);
 	assert_int_equal(in.sys_path.count, 3);
 	assert_string_equal(in.sys_path.items[1], "/.remit/packages");
 	assert_string_equal(in.sys_path.items[2], "/v/site-packages");
@@ -353,7 +364,8 @@ main(void)
 		cmocka_unit_test(a_failure_is_remembered_for_a_short_time),
 		cmocka_unit_test(
 			a_request_is_known_by_all_that_decides_what_is_installed),
-		cmocka_unit_test(a_shelf_stands_behind_the_standard_library),
+		cmocka_unit_test(
+			a_package_layer_stands_behind_the_standard_library),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

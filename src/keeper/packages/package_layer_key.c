@@ -1,6 +1,6 @@
 /*
- * shelf_key: what a request for packages is, as one number. Two requests with
- * the same one are served by the same shelf.
+ * package_layer_key: what a request for packages is, as one number. Two
+ * requests with the same one are served by the same package layer.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -10,10 +10,10 @@
 #include <sys/utsname.h>
 
 #include "jail/probe/discover.h"
-#include "keeper/packages/shelf.h"
+#include "keeper/packages/package_layer.h"
 #include "policy/rules/package_rule.h"
 
-/* Changes when shelves are made in another way. */
+/* Changes when package layers are made in another way. */
 #define FORM "remit packages 1"
 /* More files in a folder of packages are not looked at. */
 #define LINKS_MAX 10000
@@ -140,8 +140,8 @@ add_interpreter(struct sha256 *h, const struct interpreter *in)
 }
 
 int
-shelf_key(char out[SHA256_TEXT], const struct policy *p,
-	  const struct interpreter *in, struct remit_error *err)
+package_layer_key(char out[SHA256_TEXT], const struct policy *p,
+		  const struct interpreter *in, struct remit_error *err)
 {
 	struct sha256 h = SHA256_INIT;
 
