@@ -65,14 +65,14 @@ build(struct root_template *m, struct blueprint *b, struct remit_error *err)
 	struct step_report r = { 0 };
 
 	if (there < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "open the mould");
+		return fail_sys(err, REMIT_E_KERNEL, "open the root template");
 	if (build_run(b, &r.step, &r.detail) < 0) {
 		r.sys_errno = errno;
 		return jail_step_failed(&r, b->plan, err);
 	}
 	b->own.etc = open_folder("/etc");
 	if (b->own.etc < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "open /etc of the mould");
+		return fail_sys(err, REMIT_E_KERNEL, "open /etc of the root template");
 	m->mounts = take_fd(&there);
 	return 0;
 }

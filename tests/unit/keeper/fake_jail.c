@@ -311,7 +311,7 @@ root_template_make(struct root_template *m, const struct plan *plan,
 	(void)m;
 	(void)plan;
 	(void)site;
-	return fail(err, REMIT_E_KERNEL, "no mould");
+	return fail(err, REMIT_E_KERNEL, "no root template");
 }
 
 void
