@@ -301,12 +301,12 @@ jail_start(struct jail *j, struct blueprint *b, uint32_t owner,
 
 /* A bare jail's workspace is the keeper's own. */
 static int
-open_harvest(struct jail *j, const struct blueprint *b, struct remit_error *err)
+open_export(struct jail *j, const struct blueprint *b, struct remit_error *err)
 {
-	j->harvest = openat(b->writable[WORKSPACE_HOME], ".",
-			    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return j->harvest < 0 ? fail_sys(err, REMIT_E_KERNEL, "open workspace")
-			      : 0;
+	j->export = openat(b->writable[WORKSPACE_HOME], ".",
+			   O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return j->export < 0 ? fail_sys(err, REMIT_E_KERNEL, "open workspace")
+			     : 0;
 }
 
 static int
@@ -358,7 +358,7 @@ jail_lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
 		b->order.keeper = (uint32_t)getpid();
 		if (workspace_make(&j->workspace, j->host_uid, b->writable,
 				   err) < 0 ||
-		    (plan->exports && open_harvest(j, b, err) < 0))
+		    (plan->exports && open_export(j, b, err) < 0))
 			return step_failed_at(err, STEP_WORKSPACE);
 	}
 	if (plan->proxied && lay_out_network(b, site, err) < 0)
@@ -581,7 +581,7 @@ jail_free(struct jail *j)
 	own_fd_close(&j->out);
 	own_fd_close(&j->err);
 	own_fd_close(&j->listener);
-	own_fd_close(&j->harvest);
+	own_fd_close(&j->export);
 	for (int i = 0; i < PLAN_WRITE_ROOTS_MAX; i++)
 		write_root_close(&j->write_roots[i]);
 	for (int i = 0; i < PLAN_BRANCHES_MAX; i++)

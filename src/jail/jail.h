@@ -74,7 +74,7 @@ struct jail {
 	struct link lifeline;
 	int out, err;
 	int listener; /* tells what is refused; -1: the kernel does not */
-	int harvest;  /* the workspace, if the plan exports; else -1 */
+	int export;   /* the workspace, if the plan exports; else -1 */
 	struct write_root write_roots[PLAN_WRITE_ROOTS_MAX];
 	/* Workspaces that its branches, and theirs, can have; -1: given away */
 	int slots[PLAN_BRANCHES_MAX];
@@ -98,7 +98,7 @@ struct jail {
 	  .out = -1,                                          \
 	  .err = -1,                                          \
 	  .listener = -1,                                     \
-	  .harvest = -1,                                      \
+	  .export = -1,                                       \
 	  .write_roots = { [0 ... PLAN_WRITE_ROOTS_MAX - 1] = \
 				   WRITE_ROOT_INIT },         \
 	  .slots = { [0 ... PLAN_BRANCHES_MAX - 1] = -1 },    \

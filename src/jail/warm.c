@@ -96,13 +96,13 @@ jail_take_built(struct jail *j, const struct plan *plan,
 	    count - own != plan->policy->branches)
 		return fail(err, REMIT_E_INTERNAL, "no slots came");
 	j->entry[JOIN_RULESET] = built[BUILT_RULESET];
-	j->harvest = built[BUILT_WORKSPACE];
+	j->export = built[BUILT_WORKSPACE];
 	for (int i = 0; i < PLAN_WRITE_ROOTS_MAX; i++)
 		j->write_roots[i].upper = built[BUILT_UPPER + i];
 	if (j->warm && j->entry[JOIN_RULESET] < 0 &&
 	    plan_keeps(plan, MECH(LANDLOCK)))
 		return fail(err, REMIT_E_INTERNAL, "no Landlock rules came");
-	if (j->harvest < 0 && plan->exports)
+	if (j->export < 0 && plan->exports)
 		return fail(err, REMIT_E_INTERNAL, "no workspace came");
 	for (int i = 0; i < plan->write_roots; i++)
 		if (j->write_roots[i].upper < 0 &&

@@ -216,7 +216,7 @@ def test_folders_that_are_swapped_until_the_end(place):
 
 
 def test_special_files_stay(quick):
-    """A3: what code can make of them; the others are in tests/unit/keeper/test_harvest.c."""
+    """A3: what code can make of them; the others are in tests/unit/keeper/test_export.c."""
     quick("import os; os.mkdir('out.csv'); open('out.csv/x', 'w'); open('a.csv', 'w')", export=("*.csv",))
     assert quick.files() == {"a.csv": b""}
     assert quick.skipped() == {"out.csv": "a folder"}
@@ -406,7 +406,7 @@ def test_large_files_pass_through_a_small_keeper(remit):
         keeper.close()
 
 
-def test_others_do_not_wait_for_a_large_harvest(remit):
+def test_others_do_not_wait_for_a_large_export(remit):
     keeper = SharedKeeper(remit)
     try:
         keeper.await_child()

@@ -72,7 +72,8 @@ build(struct root_template *m, struct blueprint *b, struct remit_error *err)
 	}
 	b->own.etc = open_folder("/etc");
 	if (b->own.etc < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "open /etc of the root template");
+		return fail_sys(err, REMIT_E_KERNEL,
+				"open /etc of the root template");
 	m->mounts = take_fd(&there);
 	return 0;
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "keeper/output/harvest.h"
+#include "keeper/output/export.h"
 #include "keeper/output/network.h"
 #include "keeper/pool/pool.h"
 #include "keeper/session/session.h"
@@ -259,9 +259,9 @@ add_denials_seen(struct buf *out, const struct ended *e)
 static int
 add_artifacts_skipped(struct buf *out, const struct ended *e)
 {
-	const struct harvest *h = e->session->cell.harvest;
+	const struct export *h = e->session->cell.export;
 
-	return h ? harvest_write_skipped(h, out) : add_text(out, "[]");
+	return h ? export_write_skipped(h, out) : add_text(out, "[]");
 }
 
 /* In the words of the process that has written them. */

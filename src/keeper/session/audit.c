@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "keeper/audit/audit_line.h"
-#include "keeper/output/harvest.h"
+#include "keeper/output/export.h"
 #include "keeper/output/result.h"
 #include "keeper/session/part.h"
 
@@ -22,8 +22,8 @@ artifacts_of(const struct session *s)
 {
 	own(buf) struct buf list = BUF_INIT(2 << 20);
 
-	if (!s->cell.harvest ||
-	    buf_addf(&list, "[%s]", buf_text(&s->cell.harvest->given)) < 0)
+	if (!s->cell.export ||
+	    buf_addf(&list, "[%s]", buf_text(&s->cell.export->given)) < 0)
 		return json_array();
 	return json_loads(list.data, 0, NULL);
 }

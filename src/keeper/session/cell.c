@@ -6,7 +6,7 @@
 
 #include "base/loop.h"
 #include "base/number.h"
-#include "keeper/output/harvest.h"
+#include "keeper/output/export.h"
 #include "wire/record.h"
 
 void
@@ -200,8 +200,8 @@ cell_free(struct cell *c)
 	denials_free(&c->denials);
 	free(c->network);
 	own_fd_close(&c->workspace);
-	if (c->harvest)
-		harvest_free(c->harvest);
-	free(c->harvest);
+	if (c->export)
+		export_free(c->export);
+	free(c->export);
 	buf_free(&c->changes);
 }

@@ -19,7 +19,7 @@
 #include "proxy/ledger.h"
 #include "wire/link.h"
 
-struct harvest;
+struct export;
 
 /* What the client wants besides: said with the job of a run, or when a session
    is opened. */
@@ -80,10 +80,10 @@ struct cell {
 	struct ledger *network;	  /* NULL: it had no proxy */
 	struct cgroup_usage used; /* of its groups, at the end */
 	struct exit_report exit;
-	int workspace; /* of the dead jail, if files leave it; or -1 */
-	struct harvest *harvest; /* NULL: nothing is exported */
-	bool was_committed;	 /* its changes were to be written */
-	struct buf changes;	 /* in the committer's words */
+	int workspace;	       /* of the dead jail, if files leave it; or -1 */
+	struct export *export; /* NULL: nothing is exported */
+	bool was_committed;    /* its changes were to be written */
+	struct buf changes;    /* in the committer's words */
 };
 
 #define CELL_INIT                                   \

@@ -2,7 +2,7 @@
  * session_export: files leave a session's jail when all in it is dead. Step by
  * step, so that other sessions do not wait, and no faster than the door reads.
  */
-#include "keeper/output/harvest.h"
+#include "keeper/output/export.h"
 #include "keeper/session/part.h"
 
 /* How long others may have to wait. */
@@ -25,14 +25,14 @@ void
 session_take_workspace(struct session *s)
 {
 	if (exports(s) && s->worker && !cell_has_failed(&s->cell))
-		s->cell.workspace = take_fd(&s->worker->jail.harvest);
+		s->cell.workspace = take_fd(&s->worker->jail.export);
 }
 
 static void
 give_up(struct session *s, const struct remit_error *err)
 {
 	cell_fail(&s->cell, err);
-	s->cell.harvest->over = true;
+	s->cell.export->over = true;
 }
 
 bool
@@ -43,18 +43,18 @@ session_export(struct session *s)
 
 	if (s->cell.workspace < 0)
 		return false;
-	s->cell.harvest = malloc(sizeof(*s->cell.harvest));
-	if (!s->cell.harvest) {
+	s->cell.export = malloc(sizeof(*s->cell.export));
+	if (!s->cell.export) {
 		fail_sys(&err, REMIT_E_MEMORY, "artifacts");
 		cell_fail(&s->cell, &err);
 		return false;
 	}
-	*s->cell.harvest = (struct harvest)HARVEST_INIT;
+	*s->cell.export = (struct export)EXPORT_INIT;
 	if (session_enter(s, SESSION_EXPORTING) < 0)
 		return false;
 	s->clock.deadline_us = loop_now_us() + time_us;
-	if (harvest_open(s->cell.harvest, &s->pool->plan,
-			 take_fd(&s->cell.workspace), &err) < 0)
+	if (export_open(s->cell.export, &s->pool->plan,
+			take_fd(&s->cell.workspace), &err) < 0)
 		give_up(s, &err);
 	return true;
 }
@@ -64,14 +64,14 @@ work(struct session *s, struct remit_error *err)
 {
 	uint64_t now = loop_now_us(), end = now + SLICE_US;
 
-	while (!s->cell.harvest->over && now < end &&
+	while (!s->cell.export->over && now < end &&
 	       link_backlog(&s->door) < DOOR_BACKLOG) {
-		if (harvest_step(s->cell.harvest, &s->door, err) < 0)
+		if (export_step(s->cell.export, &s->door, err) < 0)
 			return -1;
 		now = loop_now_us();
 	}
 	return now < s->clock.deadline_us ? 0
-					  : harvest_stop(s->cell.harvest, err);
+					  : export_stop(s->cell.export, err);
 }
 
 void
@@ -82,7 +82,7 @@ session_export_more(struct session *s)
 
 	if (work(s, &err) < 0)
 		give_up(s, &err);
-	if (s->cell.harvest->over) {
+	if (s->cell.export->over) {
 		session_answer(s);
 		return;
 	}

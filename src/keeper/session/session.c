@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "keeper/output/denial_rule.h"
-#include "keeper/output/harvest.h"
+#include "keeper/output/export.h"
 #include "keeper/output/network.h"
 #include "keeper/output/result.h"
 #include "keeper/session/part.h"

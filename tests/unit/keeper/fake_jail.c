@@ -288,7 +288,7 @@ jail_free(struct jail *j)
 	link_free(&j->lifeline);
 	own_fd_close(&j->out);
 	own_fd_close(&j->err);
-	own_fd_close(&j->harvest);
+	own_fd_close(&j->export);
 	if (f) {
 		f->jail = NULL;
 		close_ends(f);

@@ -3,7 +3,7 @@
  * client's socket and the real loop; then the same again, each time with
  * another allocation that fails.
  *
- * What leaves a jail (harvest.h, keeper/session/committer.h) is faked here: it
+ * What leaves a jail (export.h, keeper/session/committer.h) is faked here: it
  * ends when the test says so.
  */
 #include "keeper/session/session.h"
@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 
 #include "fake_jail.h"
-#include "keeper/output/harvest.h"
+#include "keeper/output/export.h"
 #include "keeper/output/result.h"
 #include "keeper/pool/pool.h"
 #include "keeper/session/part.h"
@@ -33,12 +33,12 @@ static int (*const fail_with)(struct remit_error *, enum remit_code,
 
 /* ---- what leaves a jail ---- */
 
-static bool harvest_is_over;
+static bool export_is_over;
 static unsigned committer_stops;
 
 int
-harvest_open(struct harvest *h, const struct plan *plan, int workspace,
-	     struct remit_error *err)
+export_open(struct export *h, const struct plan *plan, int workspace,
+	    struct remit_error *err)
 {
 	(void)err;
 	h->plan = plan;
@@ -47,16 +47,16 @@ harvest_open(struct harvest *h, const struct plan *plan, int workspace,
 }
 
 int
-harvest_step(struct harvest *h, struct link *door, struct remit_error *err)
+export_step(struct export *h, struct link *door, struct remit_error *err)
 {
 	(void)door;
 	(void)err;
-	h->over = harvest_is_over;
+	h->over = export_is_over;
 	return 0;
 }
 
 int
-harvest_stop(struct harvest *h, struct remit_error *err)
+export_stop(struct export *h, struct remit_error *err)
 {
 	(void)err;
 	h->over = true;
@@ -64,14 +64,14 @@ harvest_stop(struct harvest *h, struct remit_error *err)
 }
 
 int
-harvest_write_skipped(const struct harvest *h, struct buf *out)
+export_write_skipped(const struct export *h, struct buf *out)
 {
 	(void)h;
 	return buf_add(out, "[]", 2);
 }
 
 void
-harvest_free(struct harvest *h)
+export_free(struct export *h)
 {
 	buf_free(&h->skipped);
 	buf_free(&h->given);
@@ -237,7 +237,7 @@ to_exporting(struct world *w)
 	to_dying(w);
 	w->session->pool->plan.exports = true;
 	w->session->wishes |= WISH_ARTIFACTS;
-	w->session->worker->jail.harvest = dup(2);
+	w->session->worker->jail.export = dup(2);
 	reap(w);
 	settle(w);
 }
@@ -405,7 +405,7 @@ keeper_is_busy(struct world *w)
 static void
 export_ends(struct world *w)
 {
-	harvest_is_over = true;
+	export_is_over = true;
 	(void)w;
 }
 
@@ -495,7 +495,7 @@ try(size_t start, size_t event, long memory)
 	struct world *w = world_new();
 	char at;
 
-	harvest_is_over = false;
+	export_is_over = false;
 	starts[start].reach(w);
 	if (!is_alive(w) || w->session->state != starts[start].state)
 		fail_msg("%s is not reached, but '%c'", starts[start].name,

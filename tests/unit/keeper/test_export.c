@@ -1,5 +1,5 @@
-/* harvest: what leaves a folder that an adversary has filled. */
-#include "keeper/output/harvest.h"
+/* export: what leaves a folder that an adversary has filled. */
+#include "keeper/output/export.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -23,7 +23,7 @@ struct field_trip {
 	int fd;
 	struct policy policy;
 	struct plan plan;
-	struct harvest harvest;
+	struct export export;
 	struct link door;
 	json_t *given;	 /* path: content */
 	json_t *skipped; /* path: reason */
@@ -40,7 +40,7 @@ set_up(void **state)
 		return -1;
 	t->fd = open(t->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	t->plan.policy = &t->policy;
-	t->harvest = (struct harvest)HARVEST_INIT;
+	t->export = (struct export)EXPORT_INIT;
 	t->door = (struct link)LINK_INIT;
 	t->given = json_object();
 	t->skipped = json_object();
@@ -54,7 +54,7 @@ tear_down(void **state)
 	struct field_trip *t = *state;
 	char command[128];
 
-	harvest_free(&t->harvest);
+	export_free(&t->export);
 	link_free(&t->door);
 	policy_free(&t->policy);
 	json_decref(t->given);
@@ -128,7 +128,7 @@ read_skipped(struct field_trip *t)
 	json_t *rows, *row;
 	size_t i;
 
-	assert_int_equal(harvest_write_skipped(&t->harvest, &text), 0);
+	assert_int_equal(export_write_skipped(&t->export, &text), 0);
 	rows = json_loadb(text.data, text.len, 0, NULL);
 	assert_non_null(rows);
 	json_array_foreach(rows, i, row)
@@ -146,7 +146,7 @@ open_it(struct field_trip *t)
 	struct remit_error err;
 	int fd = fcntl(t->fd, F_DUPFD_CLOEXEC, 0);
 
-	assert_int_equal(harvest_open(&t->harvest, &t->plan, fd, &err), 0);
+	assert_int_equal(export_open(&t->export, &t->plan, fd, &err), 0);
 }
 
 static void
@@ -155,8 +155,8 @@ walk(struct field_trip *t)
 	struct remit_error err;
 
 	open_it(t);
-	for (; !t->harvest.over; t->steps++)
-		assert_int_equal(harvest_step(&t->harvest, &t->door, &err), 0);
+	for (; !t->export.over; t->steps++)
+		assert_int_equal(export_step(&t->export, &t->door, &err), 0);
 	read_given(t);
 	read_skipped(t);
 }
@@ -286,7 +286,7 @@ sizes_have_caps(void **state)
 	skipped(t, "sparse", "artifact_file_bytes");
 	skipped(t, "long", "artifact_file_bytes");
 	only(t, 2, 3);
-	assert_int_equal(t->harvest.total_bytes, 10);
+	assert_int_equal(t->export.total_bytes, 10);
 }
 
 static void
@@ -315,7 +315,7 @@ many_files_are_counted_and_few_are_told(void **state)
 	t->policy.artifact_files = 7;
 	want(t, "*");
 	walk(t);
-	only(t, 7, HARVEST_SKIPPED_MAX + 1);
+	only(t, 7, EXPORT_SKIPPED_MAX + 1);
 	skipped(t, "", "393 more");
 }
 
@@ -363,11 +363,11 @@ the_deepest_policy_ends_as_well(void **state)
 		close(at);
 		at = next;
 	}
-	t->policy.artifact_depth = HARVEST_DEPTH_MAX;
+	t->policy.artifact_depth = EXPORT_DEPTH_MAX;
 	want(t, "**");
 	walk(t);
 	/* The path is too long before it is too deep. */
-	assert_int_equal(t->harvest.skipped_count, 1);
+	assert_int_equal(t->export.skipped_count, 1);
 }
 
 static void
@@ -421,13 +421,13 @@ when_time_is_over_half_a_file_is_none(void **state)
 	put(t, "a", text);
 	want(t, "*");
 	open_it(t);
-	while (t->harvest.file < 0)
-		assert_int_equal(harvest_step(&t->harvest, &t->door, &err), 0);
-	assert_int_equal(harvest_step(&t->harvest, &t->door, &err), 0);
-	assert_int_equal(harvest_stop(&t->harvest, &err), 0);
-	assert_true(t->harvest.over);
-	assert_int_equal(harvest_step(&t->harvest, &t->door, &err), 0);
-	assert_int_equal(harvest_stop(&t->harvest, &err), 0);
+	while (t->export.file < 0)
+		assert_int_equal(export_step(&t->export, &t->door, &err), 0);
+	assert_int_equal(export_step(&t->export, &t->door, &err), 0);
+	assert_int_equal(export_stop(&t->export, &err), 0);
+	assert_true(t->export.over);
+	assert_int_equal(export_step(&t->export, &t->door, &err), 0);
+	assert_int_equal(export_stop(&t->export, &err), 0);
 	read_given(t);
 	read_skipped(t);
 	skipped(t, "a", "artifact_time");

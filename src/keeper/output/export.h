@@ -1,13 +1,13 @@
 /*
- * harvest: give files of a dead jail's workspace to its door, in small steps.
+ * export: give files of a dead jail's workspace to its door, in small steps.
  *
  * Nobody in the jail lives any more, so nothing changes while it is looked at.
  * But its last state was chosen by the code: names, links, sizes and depth are
  * what an adversary likes them to be. So the walk knows no recursion, follows
  * no link, opens only what is beneath the workspace, and every step is small.
  */
-#ifndef REMIT_HARVEST_H
-#define REMIT_HARVEST_H
+#ifndef REMIT_EXPORT_H
+#define REMIT_EXPORT_H
 
 #include <dirent.h>
 
@@ -17,19 +17,20 @@
 #include "wire/link.h"
 
 /* The most that artifact_depth can be. */
-#define HARVEST_DEPTH_MAX 64
+#define EXPORT_DEPTH_MAX 64
 /* So many are told by name, the others by their number. */
-#define HARVEST_SKIPPED_MAX 100
+#define EXPORT_SKIPPED_MAX 100
 
-struct harvest_folder {
+struct export_folder {
 	DIR *dir;
 	size_t path_len;
 };
 
-struct harvest {
+struct export
+{
 	const struct plan *plan;
 	struct list patterns; /* tidied */
-	struct harvest_folder folders[HARVEST_DEPTH_MAX];
+	struct export_folder folders[EXPORT_DEPTH_MAX];
 	size_t depth; /* how many of them are open */
 	char path[PLAIN_PATH_SIZE];
 	int file;	     /* that is being sent, or -1 */
@@ -42,7 +43,7 @@ struct harvest {
 	bool over;	  /* nothing is left to do */
 };
 
-#define HARVEST_INIT                          \
+#define EXPORT_INIT                           \
 	{                                     \
 		.file = -1,                   \
 		.skipped = BUF_INIT(1 << 20), \
@@ -50,15 +51,15 @@ struct harvest {
 	}
 
 /* Takes the descriptor of the workspace. */
-int harvest_open(struct harvest *h, const struct plan *plan, int workspace,
-		 struct remit_error *err) must_check;
+int export_open(struct export *h, const struct plan *plan, int workspace,
+		struct remit_error *err) must_check;
 /* One name, or one piece of a file. */
-int harvest_step(struct harvest *h, struct link *door,
-		 struct remit_error *err) must_check;
+int export_step(struct export *h, struct link *door,
+		struct remit_error *err) must_check;
 /* There is no time for more. */
-int harvest_stop(struct harvest *h, struct remit_error *err) must_check;
+int export_stop(struct export *h, struct remit_error *err) must_check;
 /* The list of what was not given, as JSON. */
-int harvest_write_skipped(const struct harvest *h, struct buf *out) must_check;
-void harvest_free(struct harvest *h);
+int export_write_skipped(const struct export *h, struct buf *out) must_check;
+void export_free(struct export *h);
 
 #endif

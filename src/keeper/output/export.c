@@ -1,4 +1,4 @@
-#include "keeper/output/harvest.h"
+#include "keeper/output/export.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ static const char *const reasons[] = {
 };
 
 static int
-add_skipped(struct harvest *h, enum skip why)
+add_skipped(struct export *h, enum skip why)
 {
 	json_auto_t *path = text_to_json(h->path, strlen(h->path));
 	own_mem char *text = path ? json_dumps(path, JSON_ENCODE_ANY) : NULL;
@@ -63,18 +63,18 @@ add_skipped(struct harvest *h, enum skip why)
 
 /* What h->path leads to is not given. */
 static int
-skip(struct harvest *h, enum skip why, struct remit_error *err)
+skip(struct export *h, enum skip why, struct remit_error *err)
 {
-	if (h->skipped_count++ < HARVEST_SKIPPED_MAX && add_skipped(h, why) < 0)
+	if (h->skipped_count++ < EXPORT_SKIPPED_MAX && add_skipped(h, why) < 0)
 		return fail_memory(err, "artifacts");
 	return 0;
 }
 
 int
-harvest_write_skipped(const struct harvest *h, struct buf *out)
+export_write_skipped(const struct export *h, struct buf *out)
 {
-	uint64_t more = h->skipped_count > HARVEST_SKIPPED_MAX
-				? h->skipped_count - HARVEST_SKIPPED_MAX
+	uint64_t more = h->skipped_count > EXPORT_SKIPPED_MAX
+				? h->skipped_count - EXPORT_SKIPPED_MAX
 				: 0;
 
 	if (buf_addf(out, "[%s", buf_text(&h->skipped)) < 0 ||
@@ -87,19 +87,19 @@ harvest_write_skipped(const struct harvest *h, struct buf *out)
 /* ---- folders ---- */
 
 static bool
-follows_links(const struct harvest *h)
+follows_links(const struct export *h)
 {
 	return !plan_keeps(h->plan, MECH(OPENAT2));
 }
 
 static bool
-has_caps(const struct harvest *h)
+has_caps(const struct export *h)
 {
 	return plan_keeps(h->plan, MECH(EXPORT_CAP));
 }
 
 static int
-open_here(const struct harvest *h, const char *name, uint64_t flags)
+open_here(const struct export *h, const char *name, uint64_t flags)
 {
 	int folder = dirfd(h->folders[h->depth - 1].dir);
 
@@ -110,7 +110,7 @@ open_here(const struct harvest *h, const char *name, uint64_t flags)
 }
 
 static int
-push_folder(struct harvest *h, int fd, struct remit_error *err)
+push_folder(struct export *h, int fd, struct remit_error *err)
 {
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
@@ -118,20 +118,19 @@ push_folder(struct harvest *h, int fd, struct remit_error *err)
 		own_fd_close(&fd);
 		return skip(h, SKIP_UNREADABLE, err);
 	}
-	h->folders[h->depth++] =
-		(struct harvest_folder){ dir, strlen(h->path) };
+	h->folders[h->depth++] = (struct export_folder){ dir, strlen(h->path) };
 	return 0;
 }
 
 static void
-pop_folder(struct harvest *h)
+pop_folder(struct export *h)
 {
 	closedir(h->folders[--h->depth].dir);
 	h->over = h->depth == 0;
 }
 
 static bool
-any(const struct harvest *h, bool (*test)(const char *, const char *))
+any(const struct export *h, bool (*test)(const char *, const char *))
 {
 	for (size_t i = 0; i < h->patterns.count; i++)
 		if (test(h->patterns.items[i], h->path))
@@ -141,7 +140,7 @@ any(const struct harvest *h, bool (*test)(const char *, const char *))
 
 /* From here its mount point is seen, which is empty. */
 static bool
-is_mount(const struct harvest *h)
+is_mount(const struct export *h)
 {
 	static const char top[] = JAIL_WORKSPACE "/";
 
@@ -153,7 +152,7 @@ is_mount(const struct harvest *h)
 }
 
 static int
-take_folder(struct harvest *h, const char *name, struct remit_error *err)
+take_folder(struct export *h, const char *name, struct remit_error *err)
 {
 	if (!any(h, glob_leads_into))
 		return any(h, glob_matches) ? skip(h, SKIP_FOLDER, err) : 0;
@@ -162,7 +161,7 @@ take_folder(struct harvest *h, const char *name, struct remit_error *err)
 	if (!plain_name(name))
 		return skip(h, SKIP_NAME, err);
 	if (h->depth >=
-	    (has_caps(h) ? h->plan->policy->artifact_depth : HARVEST_DEPTH_MAX))
+	    (has_caps(h) ? h->plan->policy->artifact_depth : EXPORT_DEPTH_MAX))
 		return skip(h, SKIP_DEPTH, err);
 	return push_folder(h, open_here(h, name, O_RDONLY | O_DIRECTORY), err);
 }
@@ -170,7 +169,7 @@ take_folder(struct harvest *h, const char *name, struct remit_error *err)
 /* ---- files ---- */
 
 static void
-close_file(struct harvest *h)
+close_file(struct export *h)
 {
 	own_fd_close(&h->file);
 	h->file = -1;
@@ -178,7 +177,7 @@ close_file(struct harvest *h)
 
 /* For an audit: what was sent, if not how it arrived. */
 static void
-note_given(struct harvest *h, uint64_t size)
+note_given(struct export *h, uint64_t size)
 {
 	json_auto_t *path = text_to_json(h->path, strlen(h->path));
 	own_mem char *text = path ? json_dumps(path, JSON_ENCODE_ANY) : NULL;
@@ -190,7 +189,7 @@ note_given(struct harvest *h, uint64_t size)
 }
 
 static int
-begin_file(struct harvest *h, int *fd, uint64_t size, struct link *door,
+begin_file(struct export *h, int *fd, uint64_t size, struct link *door,
 	   struct remit_error *err)
 {
 	own(buf) struct buf head = BUF_INIT(frame_rules[FRAME_ARTIFACT].max);
@@ -222,14 +221,14 @@ names_head(const char *pattern, const char *path)
  * wildcard either; a pattern with its dot is the caller's own word.
  */
 static bool
-plants_head(const struct harvest *h, const char *name)
+plants_head(const struct export *h, const char *name)
 {
 	return !strcmp(name, "HEAD") && h->path[0] != '.' &&
 	       !strstr(h->path, "/.") && !any(h, names_head);
 }
 
 static int
-take_file(struct harvest *h, const char *name, struct link *door,
+take_file(struct export *h, const char *name, struct link *door,
 	  struct remit_error *err)
 {
 	const struct policy *p = h->plan->policy;
@@ -262,7 +261,7 @@ take_file(struct harvest *h, const char *name, struct link *door,
 }
 
 static int
-send_piece(struct harvest *h, struct link *door, struct remit_error *err)
+send_piece(struct export *h, struct link *door, struct remit_error *err)
 {
 	char piece[FRAME_PIECE];
 	size_t want = h->left_bytes < sizeof(piece) ? (size_t)h->left_bytes
@@ -285,7 +284,7 @@ send_piece(struct harvest *h, struct link *door, struct remit_error *err)
 
 /* Put a name behind the path of the folder it is in. */
 static int
-set_path(struct harvest *h, const char *name)
+set_path(struct export *h, const char *name)
 {
 	size_t at = h->folders[h->depth - 1].path_len;
 	int n = snprintf(h->path + at, sizeof(h->path) - at, "%s%s",
@@ -295,7 +294,7 @@ set_path(struct harvest *h, const char *name)
 }
 
 static int
-take_entry(struct harvest *h, const struct dirent *e, struct link *door,
+take_entry(struct export *h, const struct dirent *e, struct link *door,
 	   struct remit_error *err)
 {
 	if (beneath_is_dots(e->d_name))
@@ -314,7 +313,7 @@ take_entry(struct harvest *h, const struct dirent *e, struct link *door,
 }
 
 int
-harvest_step(struct harvest *h, struct link *door, struct remit_error *err)
+export_step(struct export *h, struct link *door, struct remit_error *err)
 {
 	const struct dirent *e;
 
@@ -330,7 +329,7 @@ harvest_step(struct harvest *h, struct link *door, struct remit_error *err)
 }
 
 int
-harvest_stop(struct harvest *h, struct remit_error *err)
+export_stop(struct export *h, struct remit_error *err)
 {
 	if (h->over)
 		return 0;
@@ -340,8 +339,8 @@ harvest_stop(struct harvest *h, struct remit_error *err)
 }
 
 int
-harvest_open(struct harvest *h, const struct plan *plan, int workspace,
-	     struct remit_error *err)
+export_open(struct export *h, const struct plan *plan, int workspace,
+	    struct remit_error *err)
 {
 	const struct list *l = &plan->policy->artifact_export_paths;
 	own_fd int fd = workspace;
@@ -361,7 +360,7 @@ harvest_open(struct harvest *h, const struct plan *plan, int workspace,
 }
 
 void
-harvest_free(struct harvest *h)
+export_free(struct export *h)
 {
 	while (h->depth)
 		pop_folder(h);
