@@ -350,7 +350,8 @@ let_it_be_old(void)
 
 /* Unless somebody has changed it already. */
 static int
-know_file(struct known *k, const struct survey *s, const struct change *c)
+remember_file(struct commit_state *k, const struct survey *s,
+	      const struct change *c)
 {
 	const char *name;
 	own_fd int parent = open_parent(s, c, &name);
@@ -359,11 +360,11 @@ know_file(struct known *k, const struct survey *s, const struct change *c)
 	if (parent < 0 || !is_as_seen(parent, name, &c->placed) ||
 	    fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
-	return known_add(k, s->root, c->path, &st);
+	return commit_state_add(k, s->root, c->path, &st);
 }
 
 static int
-know(struct known *k, const struct survey *s, const struct change *c)
+remember(struct commit_state *k, const struct survey *s, const struct change *c)
 {
 	own_mem char *above =
 		strndup(c->path, (size_t)(path_name(c->path) - c->path));
@@ -374,27 +375,28 @@ know(struct known *k, const struct survey *s, const struct change *c)
 	/* The folder it is in has a new time as well. */
 	if (n) {
 		above[n - 1] = '\0';
-		if (c->in.st_ino && known_add(k, s->root, above, &c->in) < 0)
+		if (c->in.st_ino &&
+		    commit_state_add(k, s->root, above, &c->in) < 0)
 			return -1;
 	}
 	if (c->kind == CHANGE_DELETED)
-		return known_add(k, s->root, c->path, NULL);
+		return commit_state_add(k, s->root, c->path, NULL);
 	if (c->is_folder)
-		return known_add(k, s->root, c->path, &c->seen);
-	return know_file(k, s, c);
+		return commit_state_add(k, s->root, c->path, &c->seen);
+	return remember_file(k, s, c);
 }
 
 /* What is not known is taken for others' work: without memory, too. */
 static void
-know_all(struct known *k, const struct survey *s)
+remember_all(struct commit_state *k, const struct survey *s)
 {
 	if (has_any(&s->changes))
 		let_it_be_old();
 	for (size_t i = 0; i < s->changes.count; i++)
 		if (!s->changes.items[i].reason &&
-		    know(k, s, &s->changes.items[i]) < 0)
+		    remember(k, s, &s->changes.items[i]) < 0)
 			break;
-	known_sort(k);
+	commit_state_sort(k);
 }
 
 /* ---- all folders ---- */
@@ -434,7 +436,7 @@ prepare(struct survey *s, const struct commit_order *o, struct remit_error *err)
 
 static int
 commit_one(const struct commit_order *o, const struct plan_mount *m,
-	   struct known *known, struct change_lists *out,
+	   struct commit_state *state, struct change_lists *out,
 	   struct remit_error *err)
 {
 	const struct write_root *w = &o->roots[m->write_root];
@@ -442,7 +444,7 @@ commit_one(const struct commit_order *o, const struct plan_mount *m,
 		.host = w->host,
 		.upper = w->upper,
 		.since = o->since,
-		.known = known,
+		.prior = state,
 		.root = m->write_root,
 		.goes_on = o->goes_on,
 		.filters = plan_keeps(o->plan, MECH(COMMIT)),
@@ -459,7 +461,7 @@ commit_one(const struct commit_order *o, const struct plan_mount *m,
 	else if (done == 0 && !o->dry)
 		write_changes(&s);
 	if (done == 0 && !o->dry && s.goes_on)
-		know_all(known, &s);
+		remember_all(state, &s);
 	/* What was written to other folders must not be forgotten. */
 	done = done == 0 ? change_lists_add(out, &s.changes, m)
 			 : change_lists_fail(out, m, err->message);
@@ -472,20 +474,20 @@ commit_run(const struct commit_order *o, struct buf *out, struct buf *told,
 	   struct remit_error *err)
 {
 	own(change_lists) struct change_lists lists = CHANGE_LISTS_INIT;
-	own(known) struct known known = { 0 };
+	own(commit_state) struct commit_state state = { 0 };
 
-	if (known_read(&known, o->known->data, o->known->len) < 0)
+	if (commit_state_read(&state, o->prior->data, o->prior->len) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "changes");
 	for (size_t i = 0; i < o->plan->mount_count; i++) {
 		const struct plan_mount *m = &o->plan->mounts[i];
 
 		if (m->write_root >= 0 && o->roots[m->write_root].upper >= 0 &&
-		    commit_one(o, m, &known, &lists, err) < 0)
+		    commit_one(o, m, &state, &lists, err) < 0)
 			return -1;
 	}
 	if (change_lists_write(&lists, out) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "changes");
-	if (known_write(&known, told) < 0)
+	if (commit_state_write(&state, told) < 0)
 		told->len = 0;
 	return 0;
 }

@@ -22,12 +22,13 @@ struct commit_order {
 	bool dry;		 /* only say what would be written */
 	const char *runtime_dir; /* Remit's own */
 	bool goes_on;		 /* there may be another commit */
-	const struct buf *known; /* what the last one has told (known.h) */
+	const struct buf
+		*prior; /* what the last one has told (commit_state.h) */
 };
 
 /* The members "changes" and "changes_skipped" of the result, and what the next
    commit is to know. */
-int commit_run(const struct commit_order *o, struct buf *out, struct buf *known,
+int commit_run(const struct commit_order *o, struct buf *out, struct buf *state,
 	       struct remit_error *err) must_check;
 
 #endif

@@ -92,7 +92,7 @@ check_times(const struct survey *s, const char *path, const struct stat *st)
 	if (stamp_is_void(&s->since))
 		return CLOCK;
 	if (!stamp_is_since(&s->since, &st->st_ctim) ||
-	    known_is(s->known, s->root, path, st))
+	    commit_state_is(s->prior, s->root, path, st))
 		return NULL;
 	return BY_OTHERS;
 }
@@ -152,7 +152,7 @@ survey_check_removal(const struct survey *s, int at, const char *name,
 		return NULL;
 	/* Where we have written, what is in it tells. */
 	if (stamp_is_since(&s->since, &st.st_mtim) &&
-	    !known_is(s->known, s->root, path, &st))
+	    !commit_state_is(s->prior, s->root, path, &st))
 		return BY_OTHERS;
 	if (s->filters && holds_guarded(s, path))
 		return GUARDED;
@@ -369,7 +369,7 @@ look_at_file(struct walk *w, const struct place *p, const char *name,
 	c->mode = mode_of(st, had);
 	if (had)
 		c->reason = check_host(w, p, name, c);
-	else if (known_has(w->s->known, w->s->root, w->path))
+	else if (commit_state_has(w->s->prior, w->s->root, w->path))
 		c->reason = GONE;
 	return 0;
 }
@@ -390,7 +390,7 @@ may_be_another(const struct walk *w, const struct place *p,
 	return p->unsure || stamp_is_void(since) ||
 	       (stamp_is_since(since, &had->st_ctim) &&
 		stamp_is_since(since, &p->was.st_mtim) &&
-		!known_is(w->s->known, w->s->root, w->path, had));
+		!commit_state_is(w->s->prior, w->s->root, w->path, had));
 }
 
 static int
@@ -433,8 +433,9 @@ look_at_new_folder(struct walk *w, const struct place *p, const char *name,
 	c->mode = mode_of(st, had);
 	if (had)
 		c->reason = check_host(w, p, name, c);
-	else if (p->host >= 0 && (was_there(dirfd(upper)) ||
-				  known_has(w->s->known, w->s->root, w->path)))
+	else if (p->host >= 0 &&
+		 (was_there(dirfd(upper)) ||
+		  commit_state_has(w->s->prior, w->s->root, w->path)))
 		c->reason = GONE;
 	return c->reason ? 0 : look_below(w, p, name, upper, NULL, err);
 }

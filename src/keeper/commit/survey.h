@@ -15,23 +15,23 @@
 #define REMIT_SURVEY_H
 
 #include "keeper/commit/change.h"
-#include "keeper/commit/known.h"
+#include "keeper/commit/commit_state.h"
 #include "keeper/commit/stamp.h"
 
 /* Folders within each other, at most. */
 #define SURVEY_DEPTH_MAX 64
 
 struct survey {
-	int host, upper;	   /* the two folders */
-	struct stamp since;	   /* the start of the run */
-	const struct known *known; /* what earlier commits have left */
-	int root;		   /* the folder's number there */
-	struct list allowed;	   /* protected names that may be written */
-	bool filters;		   /* names and kinds are looked at at all */
-	const char *path;	   /* of the host's folder, without links */
-	struct list guarded;	   /* paths of the host that must stay */
-	bool lost;    /* something that was moved has no new place */
-	bool goes_on; /* the overlay is used on */
+	int host, upper;		  /* the two folders */
+	struct stamp since;		  /* the start of the run */
+	const struct commit_state *prior; /* what earlier commits have left */
+	int root;			  /* the folder's number there */
+	struct list allowed; /* protected names that may be written */
+	bool filters;	     /* names and kinds are looked at at all */
+	const char *path;    /* of the host's folder, without links */
+	struct list guarded; /* paths of the host that must stay */
+	bool lost;	     /* something that was moved has no new place */
+	bool goes_on;	     /* the overlay is used on */
 	struct changes changes;
 };
 

@@ -69,7 +69,7 @@ begin(struct session *s, struct remit_error *err)
 		.since = s->committer.since,
 		.runtime_dir = s->keeper->site.runtime_dir,
 		.goes_on = saving,
-		.known = &s->committer.known,
+		.prior = &s->committer.prior,
 	};
 
 	s->cell.was_committed = may_write(s);

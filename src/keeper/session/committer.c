@@ -73,7 +73,7 @@ static void __attribute__((noreturn))
 committer_main(const struct commit_order *o, pid_t stopped, int out,
 	       pid_t keeper)
 {
-	struct buf text = BUF_INIT(2 << 20), known = BUF_INIT(KNOWN_MAX);
+	struct buf text = BUF_INIT(2 << 20), state = BUF_INIT(COMMIT_STATE_MAX);
 	struct remit_error err;
 	uint32_t len;
 
@@ -83,12 +83,12 @@ committer_main(const struct commit_order *o, pid_t stopped, int out,
 	close_all_else(o, out);
 	umask(077);
 	if (((stopped && await_stop(stopped, &err) < 0) ||
-	     commit_run(o, &text, &known, &err) < 0) &&
+	     commit_run(o, &text, &state, &err) < 0) &&
 	    write_failure(&text, err.message) < 0)
 		_exit(1);
-	len = (uint32_t)known.len;
+	len = (uint32_t)state.len;
 	if (io_write_all(out, &len, sizeof(len)) < 0 ||
-	    io_write_all(out, known.data, known.len) < 0 ||
+	    io_write_all(out, state.data, state.len) < 0 ||
 	    io_write_all(out, text.data, text.len) < 0 ||
 	    io_write_all(out, COMPLETE, 1) < 0)
 		_exit(1);
@@ -159,14 +159,14 @@ split(struct committer *c)
 	struct remit_error err;
 	uint32_t len;
 
-	c->known.len = 0;
+	c->prior.len = 0;
 	if (b->len <= sizeof(len) || b->data[b->len - 1] != COMPLETE[0])
 		return -1;
 	memcpy(&len, b->data, sizeof(len));
 	if (len > b->len - sizeof(len) - 1 ||
 	    record_check(b->data + sizeof(len) + len,
 			 b->len - sizeof(len) - len - 1, &err) < 0 ||
-	    buf_add(&c->known, b->data + sizeof(len), len) < 0)
+	    buf_add(&c->prior, b->data + sizeof(len), len) < 0)
 		return -1;
 	b->data[--b->len] = '\0';
 	buf_drop(b, sizeof(len) + len);
@@ -222,5 +222,5 @@ committer_free(struct committer *c, struct loop *l)
 		committer_stop(c);
 	close_process(c, l);
 	buf_free(&c->text);
-	buf_free(&c->known);
+	buf_free(&c->prior);
 }

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/loop.h"
 #include "keeper/commit/commit.h"
-#include "keeper/commit/known.h"
+#include "keeper/commit/commit_state.h"
 #include "keeper/commit/stamp.h"
 
 struct committer {
@@ -21,18 +21,18 @@ struct committer {
 	int process;		  /* a pidfd; -1: there is none */
 	int report;		  /* reads what the process reports */
 	struct buf text;	  /* of that, so far */
-	struct buf known; /* what the last one has left for the next one */
+	struct buf prior; /* what the last one has left for the next one */
 	bool is_late;	  /* its deadline was missed, and it was killed */
 	struct source on_report;
 };
 
-#define COMMITTER_INIT                                   \
-	{                                                \
-		.process = -1,                           \
-		.report = -1,                            \
-		.text = BUF_INIT((2 << 20) + KNOWN_MAX), \
-		.known = BUF_INIT(KNOWN_MAX),            \
-		.on_report = SOURCE_INIT,                \
+#define COMMITTER_INIT                                          \
+	{                                                       \
+		.process = -1,                                  \
+		.report = -1,                                   \
+		.text = BUF_INIT((2 << 20) + COMMIT_STATE_MAX), \
+		.prior = BUF_INIT(COMMIT_STATE_MAX),            \
+		.on_report = SOURCE_INIT,                       \
 	}
 
 /* Start the process. Unless `stopped` is 0 it waits until that process has

@@ -319,7 +319,7 @@ session_reset(struct session *s, const struct frame *f, struct remit_error *err)
 	free(s->network_before);
 	s->network_before = NULL;
 	s->clock.cpu_check_us = 0;
-	s->committer.known.len = 0;
+	s->committer.prior.len = 0;
 	bridge_reset(&s->bridge);
 	s->branch_of[0] = '\0';
 	session_wait(s);

@@ -30,7 +30,7 @@ struct site {
 	struct plan_mount mount;
 	struct write_root root;
 	struct commit_order order;
-	struct buf known;
+	struct buf prior;
 	json_t *result;
 };
 
@@ -72,9 +72,9 @@ set_up(void **state)
 		.plan = &s->plan,
 		.roots = &s->root,
 		.runtime_dir = "/nonexistent",
-		.known = &s->known,
+		.prior = &s->prior,
 	};
-	s->known = (struct buf)BUF_INIT(KNOWN_MAX);
+	s->prior = (struct buf)BUF_INIT(COMMIT_STATE_MAX);
 	*state = s;
 	return s->root.host < 0 || s->root.upper < 0 ? -1 : 0;
 }
@@ -87,7 +87,7 @@ tear_down(void **state)
 
 	write_root_close(&s->root);
 	policy_free(&s->policy);
-	buf_free(&s->known);
+	buf_free(&s->prior);
 	json_decref(s->result);
 	snprintf(command, sizeof(command), "rm -rf %s", s->folder);
 	assert_int_equal(system(command), 0); /* NOLINT */
@@ -132,15 +132,15 @@ static void
 end(struct site *s)
 {
 	own(buf) struct buf members = BUF_INIT(2 << 20);
-	struct buf known = BUF_INIT(KNOWN_MAX);
+	struct buf prior = BUF_INIT(COMMIT_STATE_MAX);
 	struct remit_error err;
 	json_error_t where;
 	struct record r;
 	size_t at = 0;
 
-	assert_int_equal(commit_run(&s->order, &members, &known, &err), 0);
-	buf_free(&s->known);
-	s->known = known;
+	assert_int_equal(commit_run(&s->order, &members, &prior, &err), 0);
+	buf_free(&s->prior);
+	s->prior = prior;
 	assert_int_equal(record_check(members.data, members.len, &err), 0);
 	json_decref(s->result);
 	s->result = json_object();

@@ -124,7 +124,7 @@ void
 committer_free(struct committer *c, struct loop *l)
 {
 	(void)l;
-	buf_free(&c->known);
+	buf_free(&c->prior);
 }
 
 /* ---- how a session gets into each state ---- */

@@ -58,12 +58,12 @@ static void
 start(struct world *w, pid_t stopped)
 {
 	static const struct policy policy = { 0 };
-	static const struct buf known = { 0 };
+	static const struct buf prior = { 0 };
 	static const struct plan plan = { .policy = &policy };
 	struct commit_order o = {
 		.plan = &plan,
 		.runtime_dir = "/nowhere",
-		.known = &known,
+		.prior = &prior,
 	};
 	struct remit_error err;
 
@@ -136,7 +136,7 @@ a_process_that_is_killed_has_not_written_all(void **state)
 		finish(&w);
 		assert_non_null(strstr(list_of(&w, "changes_skipped"),
 				       late ? "commit" : "was killed"));
-		assert_int_equal(w.committer.known.len, 0);
+		assert_int_equal(w.committer.prior.len, 0);
 		close_world(&w);
 	}
 }
@@ -161,7 +161,7 @@ half_a_report_is_none(void **state)
 		else
 			assert_non_null(strstr(list_of(&w, "changes_skipped"),
 					       "not all written"));
-		assert_int_equal(w.committer.known.len,
+		assert_int_equal(w.committer.prior.len,
 				 len == sizeof(whole) - 1 ? 2 : 0);
 		close_world(&w);
 	}

@@ -1,4 +1,4 @@
-#include "keeper/commit/known.h"
+#include "keeper/commit/commit_state.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,19 +15,19 @@ struct head {
 };
 
 void
-known_free(struct known *k)
+commit_state_free(struct commit_state *k)
 {
 	for (size_t i = 0; i < k->count; i++)
 		free(k->items[i].path);
 	free(k->items);
-	*k = (struct known){ 0 };
+	*k = (struct commit_state){ 0 };
 }
 
-static struct known_item *
-add(struct known *k, int root, const char *path)
+static struct commit_state_item *
+add(struct commit_state *k, int root, const char *path)
 {
 	size_t room = k->room ? 2 * k->room : 64;
-	struct known_item *fresh;
+	struct commit_state_item *fresh;
 
 	if (k->count == k->room) {
 		fresh = realloc(k->items, room * sizeof(*fresh));
@@ -37,9 +37,9 @@ add(struct known *k, int root, const char *path)
 		k->room = room;
 	}
 	fresh = &k->items[k->count];
-	*fresh = (struct known_item){ .root = root,
-				      .nth = k->count,
-				      .path = strdup(path) };
+	*fresh = (struct commit_state_item){ .root = root,
+					     .nth = k->count,
+					     .path = strdup(path) };
 	if (!fresh->path)
 		return NULL;
 	k->count++;
@@ -47,9 +47,10 @@ add(struct known *k, int root, const char *path)
 }
 
 int
-known_add(struct known *k, int root, const char *path, const struct stat *now)
+commit_state_add(struct commit_state *k, int root, const char *path,
+		 const struct stat *now)
 {
-	struct known_item *i = add(k, root, path);
+	struct commit_state_item *i = add(k, root, path);
 
 	if (!i)
 		return -1;
@@ -66,7 +67,7 @@ known_add(struct known *k, int root, const char *path, const struct stat *now)
 /* ---- order ---- */
 
 static int
-compare(const struct known_item *a, const struct known_item *b)
+compare(const struct commit_state_item *a, const struct commit_state_item *b)
 {
 	return a->root != b->root ? a->root - b->root
 				  : strcmp(a->path, b->path);
@@ -82,14 +83,14 @@ by_path(const void *a, const void *b)
 static int
 by_age(const void *a, const void *b)
 {
-	const struct known_item *one = a, *two = b;
+	const struct commit_state_item *one = a, *two = b;
 	int c = compare(one, two);
 
 	return c ? c : one->nth < two->nth ? -1 : 1;
 }
 
 void
-known_sort(struct known *k)
+commit_state_sort(struct commit_state *k)
 {
 	size_t kept = 0;
 
@@ -110,10 +111,10 @@ known_sort(struct known *k)
 /* ---- bytes ---- */
 
 int
-known_read(struct known *k, const void *bytes, size_t len)
+commit_state_read(struct commit_state *k, const void *bytes, size_t len)
 {
 	const char *at = len ? bytes : "", *end = at + len;
-	struct known_item *i;
+	struct commit_state_item *i;
 	struct head h;
 
 	while ((size_t)(end - at) >= sizeof(h)) {
@@ -134,10 +135,10 @@ known_read(struct known *k, const void *bytes, size_t len)
 }
 
 int
-known_write(const struct known *k, struct buf *out)
+commit_state_write(const struct commit_state *k, struct buf *out)
 {
 	for (size_t i = 0; i < k->count; i++) {
-		const struct known_item *item = &k->items[i];
+		const struct commit_state_item *item = &k->items[i];
 		struct head h;
 
 		/* Padding goes out, too. */
@@ -157,11 +158,12 @@ known_write(const struct known *k, struct buf *out)
 
 /* ---- questions ---- */
 
-static const struct known_item *
-find(const struct known *k, int root, const char *path)
+static const struct commit_state_item *
+find(const struct commit_state *k, int root, const char *path)
 {
-	const struct known_item wanted = { .root = root,
-					   .path = (char *)(uintptr_t)path };
+	const struct commit_state_item wanted = {
+		.root = root, .path = (char *)(uintptr_t)path
+	};
 
 	if (!k->count)
 		return NULL;
@@ -169,16 +171,16 @@ find(const struct known *k, int root, const char *path)
 }
 
 bool
-known_has(const struct known *k, int root, const char *path)
+commit_state_has(const struct commit_state *k, int root, const char *path)
 {
 	return find(k, root, path) != NULL;
 }
 
 bool
-known_is(const struct known *k, int root, const char *path,
-	 const struct stat *st)
+commit_state_is(const struct commit_state *k, int root, const char *path,
+		const struct stat *st)
 {
-	const struct known_item *i = find(k, root, path);
+	const struct commit_state_item *i = find(k, root, path);
 
 	if (!i || i->dev != st->st_dev || i->ino != st->st_ino ||
 	    i->is_folder != S_ISDIR(st->st_mode))
