@@ -340,10 +340,10 @@ write_changes(struct survey *s)
 static void
 let_it_be_old(void)
 {
-	struct timespec latest = stamp_latest();
-	useconds_t tick = (useconds_t)stamp_tick_us();
+	struct timespec latest = ctime_mark_latest();
+	useconds_t tick = (useconds_t)ctime_mark_tick_us();
 
-	for (uint64_t us = 0; !stamp_is_over(&latest) && us < PATIENCE_US;
+	for (uint64_t us = 0; !ctime_mark_is_over(&latest) && us < PATIENCE_US;
 	     us += tick)
 		usleep(tick);
 }

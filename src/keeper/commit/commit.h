@@ -18,7 +18,7 @@
 struct commit_order {
 	const struct plan *plan;
 	const struct write_root *roots; /* plan->write_roots of them */
-	struct stamp since;
+	struct ctime_mark since;
 	bool dry;		 /* only say what would be written */
 	const char *runtime_dir; /* Remit's own */
 	bool goes_on;		 /* there may be another commit */

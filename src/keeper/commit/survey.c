@@ -89,9 +89,9 @@ holds_guarded(const struct survey *s, const char *path)
 static const char *
 check_times(const struct survey *s, const char *path, const struct stat *st)
 {
-	if (stamp_is_void(&s->since))
+	if (ctime_mark_is_void(&s->since))
 		return CLOCK;
-	if (!stamp_is_since(&s->since, &st->st_ctim) ||
+	if (!ctime_mark_is_since(&s->since, &st->st_ctim) ||
 	    commit_state_is(s->prior, s->root, path, st))
 		return NULL;
 	return BY_OTHERS;
@@ -151,7 +151,7 @@ survey_check_removal(const struct survey *s, int at, const char *name,
 	if (!S_ISDIR(st.st_mode))
 		return NULL;
 	/* Where we have written, what is in it tells. */
-	if (stamp_is_since(&s->since, &st.st_mtim) &&
+	if (ctime_mark_is_since(&s->since, &st.st_mtim) &&
 	    !commit_state_is(s->prior, s->root, path, &st))
 		return BY_OTHERS;
 	if (s->filters && holds_guarded(s, path))
@@ -385,11 +385,11 @@ static bool
 may_be_another(const struct walk *w, const struct place *p,
 	       const struct stat *had)
 {
-	const struct stamp *since = &w->s->since;
+	const struct ctime_mark *since = &w->s->since;
 
-	return p->unsure || stamp_is_void(since) ||
-	       (stamp_is_since(since, &had->st_ctim) &&
-		stamp_is_since(since, &p->was.st_mtim) &&
+	return p->unsure || ctime_mark_is_void(since) ||
+	       (ctime_mark_is_since(since, &had->st_ctim) &&
+		ctime_mark_is_since(since, &p->was.st_mtim) &&
 		!commit_state_is(w->s->prior, w->s->root, w->path, had));
 }
 

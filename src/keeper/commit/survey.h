@@ -16,14 +16,14 @@
 
 #include "keeper/commit/change.h"
 #include "keeper/commit/commit_state.h"
-#include "keeper/commit/stamp.h"
+#include "keeper/commit/ctime_mark.h"
 
 /* Folders within each other, at most. */
 #define SURVEY_DEPTH_MAX 64
 
 struct survey {
 	int host, upper;		  /* the two folders */
-	struct stamp since;		  /* the start of the run */
+	struct ctime_mark since;	  /* the start of the run */
 	const struct commit_state *prior; /* what earlier commits have left */
 	int root;			  /* the folder's number there */
 	struct list allowed; /* protected names that may be written */

@@ -12,10 +12,10 @@
 #include "base/loop.h"
 #include "keeper/commit/commit.h"
 #include "keeper/commit/commit_state.h"
-#include "keeper/commit/stamp.h"
+#include "keeper/commit/ctime_mark.h"
 
 struct committer {
-	struct stamp since;	  /* changes by others from then on are seen */
+	struct ctime_mark since;  /* changes by others from then on are seen */
 	struct timespec begun_at; /* by the clock of inodes: nothing of the
 				     session is older */
 	int process;		  /* a pidfd; -1: there is none */

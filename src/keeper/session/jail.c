@@ -129,7 +129,7 @@ session_send_job(struct session *s, struct remit_error *err)
 	s->cell.is_watched = s->worker->jail.listener >= 0;
 	session_check_cpu(s);
 	if (!session_is_opened(s) && s->pool->plan.write_roots)
-		s->committer.since = stamp_now();
+		s->committer.since = ctime_mark_now();
 	s->cell.began_us = loop_now_us();
 	s->clock.output_us = s->cell.began_us + SHORT_US;
 	cell_clock_start(&s->clock, deadline_of(s), hold_max_us(s));

@@ -456,7 +456,7 @@ static bool
 must_wait(const struct session *s)
 {
 	return s->pool->plan.write_roots &&
-	       !stamp_is_over(&s->committer.begun_at) &&
+	       !ctime_mark_is_over(&s->committer.begun_at) &&
 	       loop_now_us() < s->asked_us + PATIENCE_US;
 }
 
@@ -480,7 +480,7 @@ session_start(struct session *s)
 
 	if (must_wait(s)) {
 		loop_set_timer(&s->keeper->loop, &s->timer,
-			       loop_now_us() + stamp_tick_us() / 2);
+			       loop_now_us() + ctime_mark_tick_us() / 2);
 		return;
 	}
 	if (session_is_open(s) && s->cell.arrival != CELL_COMPLETE) {
@@ -568,7 +568,7 @@ begin(struct session *s)
 	}
 	if (session_enter(s, SESSION_SEEKING) < 0)
 		return;
-	s->committer.begun_at = stamp_latest();
+	s->committer.begun_at = ctime_mark_latest();
 	if (audit_writer_check(&s->keeper->audit_writer, &err) < 0 ||
 	    seek(s, &err) < 0)
 		session_fail(s, &err);

@@ -140,7 +140,7 @@ session_tell_opened(struct session *s)
 		session_fail(s, &err);
 		return;
 	}
-	s->committer.since = stamp_now();
+	s->committer.since = ctime_mark_now();
 	s->life = LIFE_OPEN;
 	if (record_add(&records, "id", s->open_id) < 0 ||
 	    record_add(&records, "start",

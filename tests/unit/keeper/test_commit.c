@@ -121,11 +121,11 @@ text(int at, const char *path)
 static void
 begin(struct site *s)
 {
-	struct timespec asked = stamp_latest();
+	struct timespec asked = ctime_mark_latest();
 
-	while (!stamp_is_over(&asked))
+	while (!ctime_mark_is_over(&asked))
 		usleep(1000);
-	s->order.since = stamp_now();
+	s->order.since = ctime_mark_now();
 }
 
 static void

@@ -1,4 +1,4 @@
-#include "keeper/commit/stamp.h"
+#include "keeper/commit/ctime_mark.h"
 
 /* Both clocks are steered alike, but not at the same moment. */
 #define SLACK_NS 1000000
@@ -30,17 +30,17 @@ how_set(void)
 	return most;
 }
 
-struct stamp
-stamp_now(void)
+struct ctime_mark
+ctime_mark_now(void)
 {
-	struct stamp s = { .set_ns = how_set() };
+	struct ctime_mark s = { .set_ns = how_set() };
 
 	clock_gettime(CLOCK_REALTIME_COARSE, &s.at);
 	return s;
 }
 
 struct timespec
-stamp_latest(void)
+ctime_mark_latest(void)
 {
 	struct timespec now;
 
@@ -49,7 +49,7 @@ stamp_latest(void)
 }
 
 bool
-stamp_is_over(const struct timespec *latest)
+ctime_mark_is_over(const struct timespec *latest)
 {
 	struct timespec now;
 
@@ -58,7 +58,7 @@ stamp_is_over(const struct timespec *latest)
 }
 
 uint64_t
-stamp_tick_us(void)
+ctime_mark_tick_us(void)
 {
 	struct timespec tick;
 
@@ -67,13 +67,13 @@ stamp_tick_us(void)
 }
 
 bool
-stamp_is_void(const struct stamp *s)
+ctime_mark_is_void(const struct ctime_mark *s)
 {
 	return how_set() < s->set_ns - SLACK_NS;
 }
 
 bool
-stamp_is_since(const struct stamp *s, const struct timespec *t)
+ctime_mark_is_since(const struct ctime_mark *s, const struct timespec *t)
 {
 	return ns(t) >= ns(&s->at);
 }
