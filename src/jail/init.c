@@ -224,7 +224,7 @@ keep(struct range r)
 }
 
 static void
-survey_memory(void)
+diff_memory(void)
 {
 	/* The strings of the program's start end its stack. */
 	const char *last = (const char *)getauxval(AT_EXECFN);
@@ -301,7 +301,7 @@ init_run(int lifeline, pid_t main_pid, bool tells_all)
 	self.tells_all = tells_all;
 	frame_header(self.exited.header, FRAME_EXITED,
 		     sizeof(self.exited.report));
-	survey_memory();
+	diff_memory();
 	if (lock_self(lifeline) < 0)
 		_exit(1);
 	begin(KEEPS_MEMORY ? wait_for_ends : forget_and_wait);

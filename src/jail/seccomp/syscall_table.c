@@ -133,7 +133,7 @@ static const struct call keeper[] = {
 	/* Folders of the host. */
 	{ "openat2", .action = ALLOW },
 	{ "fchmod", .action = ALLOW },
-	{ "fsetxattr", .action = ALLOW }, /* see survey.h */
+	{ "fsetxattr", .action = ALLOW }, /* see diff.h */
 	{ "syncfs", .action = ALLOW },
 
 	/* Supervision. */

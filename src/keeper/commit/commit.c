@@ -16,9 +16,9 @@
 
 /* ---- one path ---- */
 
-/* The folder of the survey that a path is in, or one that was made since. */
+/* The folder of the diff that a path is in, or one that was made since. */
 static const struct stat *
-parent_of(const struct survey *s, const struct change *c, size_t len)
+parent_of(const struct diff *s, const struct change *c, size_t len)
 {
 	const struct change *made;
 
@@ -30,7 +30,7 @@ parent_of(const struct survey *s, const struct change *c, size_t len)
 
 /* Another that was put there meanwhile is not meant. */
 static int
-open_parent(const struct survey *s, const struct change *c, const char **name)
+open_parent(const struct diff *s, const struct change *c, const char **name)
 {
 	const struct stat *meant;
 	char folder[PATH_MAX] = ".";
@@ -78,14 +78,14 @@ fail_change(struct change *c, const char *why, int sys_errno)
 /* What was there lies in the stage now, under this name: was it what the code
    had seen? */
 static const char *
-check_taken(const struct survey *s, const struct change *c, int stage,
+check_taken(const struct diff *s, const struct change *c, int stage,
 	    const char *name)
 {
 	if (!is_as_seen(stage, name, &c->seen))
 		return BY_OTHERS;
 	if (S_ISDIR(c->seen.st_mode) &&
 	    (!c->is_folder || c->kind == CHANGE_DELETED))
-		return survey_check_removal(s, stage, name, c->path);
+		return diff_check_removal(s, stage, name, c->path);
 	return NULL;
 }
 
@@ -133,7 +133,7 @@ exchange_back(struct change *c, const char *why, int stage, const char *staged,
 }
 
 static void
-put_in_place(struct survey *s, struct change *c, int stage, const char *staged)
+put_in_place(struct diff *s, struct change *c, int stage, const char *staged)
 {
 	unsigned how = c->had ? RENAME_EXCHANGE : RENAME_NOREPLACE;
 	const char *name, *why;
@@ -162,7 +162,7 @@ put_in_place(struct survey *s, struct change *c, int stage, const char *staged)
 }
 
 static void
-take_away(struct survey *s, struct change *c, int stage, const char *staged)
+take_away(struct diff *s, struct change *c, int stage, const char *staged)
 {
 	const char *name, *why;
 	own_fd int parent = open_parent(s, c, &name);
@@ -181,7 +181,7 @@ take_away(struct survey *s, struct change *c, int stage, const char *staged)
 }
 
 static void
-set_mode(struct survey *s, struct change *c)
+set_mode(struct diff *s, struct change *c)
 {
 	own_fd int fd = beneath_open(s->host, c->path, O_RDONLY | O_DIRECTORY);
 	struct stat st;
@@ -204,14 +204,14 @@ is_written(const struct change *c)
 
 /* All or nothing: what does not fit must not leave half of the rest. */
 static int
-stage_all(struct staging *st, struct survey *s)
+stage_all(struct staging *st, struct diff *s)
 {
 	for (size_t i = 0; i < s->changes.count; i++) {
 		struct change *c = &s->changes.items[i];
 
 		if (is_written(c) &&
 		    ((c->is_folder && s->goes_on &&
-		      survey_make_opaque(s, c->path) < 0) ||
+		      diff_make_opaque(s, c->path) < 0) ||
 		     staging_copy(st, s, c, staging_name(st, i)) < 0)) {
 			fail_change(c, FAILED, errno);
 			return -1;
@@ -267,7 +267,7 @@ hold_back(struct changes *all, enum change_kind kind)
 }
 
 static void
-apply(struct staging *st, struct survey *s)
+apply(struct staging *st, struct diff *s)
 {
 	struct changes *all = &s->changes;
 	bool lacking = false;
@@ -307,7 +307,7 @@ has_any(const struct changes *all)
 }
 
 static void
-write_changes(struct survey *s)
+write_changes(struct diff *s)
 {
 	own(staging) struct staging st = STAGING_INIT;
 
@@ -350,7 +350,7 @@ let_it_be_old(void)
 
 /* Unless somebody has changed it already. */
 static int
-remember_file(struct commit_state *k, const struct survey *s,
+remember_file(struct commit_state *k, const struct diff *s,
 	      const struct change *c)
 {
 	const char *name;
@@ -364,7 +364,7 @@ remember_file(struct commit_state *k, const struct survey *s,
 }
 
 static int
-remember(struct commit_state *k, const struct survey *s, const struct change *c)
+remember(struct commit_state *k, const struct diff *s, const struct change *c)
 {
 	own_mem char *above =
 		strndup(c->path, (size_t)(path_name(c->path) - c->path));
@@ -388,7 +388,7 @@ remember(struct commit_state *k, const struct survey *s, const struct change *c)
 
 /* What is not known is taken for others' work: without memory, too. */
 static void
-remember_all(struct commit_state *k, const struct survey *s)
+remember_all(struct commit_state *k, const struct diff *s)
 {
 	if (has_any(&s->changes))
 		let_it_be_old();
@@ -427,7 +427,7 @@ copy_patterns(struct list *to, const struct list *from, struct remit_error *err)
 }
 
 static int
-prepare(struct survey *s, const struct commit_order *o, struct remit_error *err)
+prepare(struct diff *s, const struct commit_order *o, struct remit_error *err)
 {
 	if (guard_list(&s->guarded, o->plan->interpreter, o->runtime_dir) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "changes");
@@ -440,7 +440,7 @@ commit_one(const struct commit_order *o, const struct plan_mount *m,
 	   struct remit_error *err)
 {
 	const struct write_root *w = &o->roots[m->write_root];
-	struct survey s = {
+	struct diff s = {
 		.host = w->host,
 		.upper = w->upper,
 		.since = o->since,
@@ -455,7 +455,7 @@ commit_one(const struct commit_order *o, const struct plan_mount *m,
 	s.path = realpath(m->host, real) ? real : m->host;
 	done = prepare(&s, o, err);
 	if (done == 0)
-		done = survey_run(&s, err);
+		done = diff_run(&s, err);
 	if (done == 0 && !is_in_place(m, w->host))
 		skip_all(&s.changes, "the folder was replaced during the run");
 	else if (done == 0 && !o->dry)
@@ -465,7 +465,7 @@ commit_one(const struct commit_order *o, const struct plan_mount *m,
 	/* What was written to other folders must not be forgotten. */
 	done = done == 0 ? change_lists_add(out, &s.changes, m)
 			 : change_lists_fail(out, m, err->message);
-	survey_free(&s);
+	diff_free(&s);
 	return done < 0 ? fail_sys(err, REMIT_E_MEMORY, "changes") : 0;
 }
 

@@ -13,7 +13,7 @@
 #define REMIT_COMMIT_H
 
 #include "jail/jail.h"
-#include "keeper/commit/survey.h"
+#include "keeper/commit/diff.h"
 
 struct commit_order {
 	const struct plan *plan;

@@ -194,7 +194,7 @@ copy_bytes(int from, int to, off_t size)
 }
 
 static int
-copy_file(struct staging *st, const struct survey *s, const struct change *c,
+copy_file(struct staging *st, const struct diff *s, const struct change *c,
 	  const char *name)
 {
 	own_fd int from = beneath_open(s->upper, c->path, O_RDONLY);
@@ -212,7 +212,7 @@ copy_file(struct staging *st, const struct survey *s, const struct change *c,
 }
 
 int
-staging_copy(struct staging *st, const struct survey *s, const struct change *c,
+staging_copy(struct staging *st, const struct diff *s, const struct change *c,
 	     const char *name)
 {
 	own_fd int fd = -1;

@@ -9,7 +9,7 @@
 #ifndef REMIT_STAGING_H
 #define REMIT_STAGING_H
 
-#include "keeper/commit/survey.h"
+#include "keeper/commit/diff.h"
 
 struct staging {
 	int top; /* the host's folder */
@@ -30,7 +30,7 @@ int staging_open(struct staging *st, int top) must_check;
 /* What change number i is called there, until the next call. */
 const char *staging_name(struct staging *st, size_t i);
 /* Make the new file or folder of a change. -1 with errno. */
-int staging_copy(struct staging *st, const struct survey *s,
+int staging_copy(struct staging *st, const struct diff *s,
 		 const struct change *c, const char *name) must_check;
 /* With all that is in it. */
 void staging_free(struct staging *st);

@@ -1,5 +1,5 @@
 /*
- * survey: compare what was written with the host's folder, and see what of it
+ * diff: compare what was written with the host's folder, and see what of it
  * may be written there.
  *
  * All in the jail is dead, but the overlay was made by an adversary, and the
@@ -11,17 +11,17 @@
  * change, which no program can choose: so the cost is that of the changes, not
  * of the folder.
  */
-#ifndef REMIT_SURVEY_H
-#define REMIT_SURVEY_H
+#ifndef REMIT_DIFF_H
+#define REMIT_DIFF_H
 
 #include "keeper/commit/change.h"
 #include "keeper/commit/commit_state.h"
 #include "keeper/commit/ctime_mark.h"
 
 /* Folders within each other, at most. */
-#define SURVEY_DEPTH_MAX 64
+#define DIFF_DEPTH_MAX 64
 
-struct survey {
+struct diff {
 	int host, upper;		  /* the two folders */
 	struct ctime_mark since;	  /* the start of the run */
 	const struct commit_state *prior; /* what earlier commits have left */
@@ -35,15 +35,15 @@ struct survey {
 	struct changes changes;
 };
 
-int survey_run(struct survey *s, struct remit_error *err) must_check;
-void survey_free(struct survey *s);
+int diff_run(struct diff *s, struct remit_error *err) must_check;
+void diff_free(struct diff *s);
 
 /* From now on the host has a folder of that name, too: what is in that must not
    show in the jail. */
-int survey_make_opaque(const struct survey *s, const char *path) must_check;
+int diff_make_opaque(const struct diff *s, const char *path) must_check;
 
 /* Why what is at `name` may not be removed, with all that is in it; or NULL. */
-const char *survey_check_removal(const struct survey *s, int at,
-				 const char *name, const char *path);
+const char *diff_check_removal(const struct diff *s, int at, const char *name,
+			       const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-#include "keeper/commit/survey.h"
+#include "keeper/commit/diff.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -41,7 +41,7 @@ struct place {
 };
 
 struct walk {
-	struct survey *s;
+	struct diff *s;
 	char path[PLAIN_PATH_SIZE];
 };
 
@@ -61,7 +61,7 @@ open_folder(int at, const char *name)
 /* What lies in it, and what it lies in: to replace a folder is to replace all
    below it. */
 static bool
-is_guarded(const struct survey *s, const char *path)
+is_guarded(const struct diff *s, const char *path)
 {
 	char whole[PLAIN_PATH_SIZE + PATH_MAX];
 
@@ -73,7 +73,7 @@ is_guarded(const struct survey *s, const char *path)
 }
 
 static bool
-holds_guarded(const struct survey *s, const char *path)
+holds_guarded(const struct diff *s, const char *path)
 {
 	char whole[PLAIN_PATH_SIZE + PATH_MAX];
 
@@ -87,7 +87,7 @@ holds_guarded(const struct survey *s, const char *path)
 /* ---- what others have done ---- */
 
 static const char *
-check_times(const struct survey *s, const char *path, const struct stat *st)
+check_times(const struct diff *s, const char *path, const struct stat *st)
 {
 	if (ctime_mark_is_void(&s->since))
 		return CLOCK;
@@ -100,7 +100,7 @@ check_times(const struct survey *s, const char *path, const struct stat *st)
 /* Below a folder that would be removed. One that has been moved has a new time
    of change itself, but what was added to it is seen by its contents'. */
 static const char *
-check_contents(const struct survey *s, int at, const char *name, char *path,
+check_contents(const struct diff *s, int at, const char *name, char *path,
 	       size_t len, size_t depth)
 {
 	DIR *d = open_folder(at, name);
@@ -113,8 +113,7 @@ check_contents(const struct survey *s, int at, const char *name, char *path,
 
 		if (beneath_is_dots(e->d_name))
 			continue;
-		if (len + n + 2 > PLAIN_PATH_SIZE ||
-		    depth >= SURVEY_DEPTH_MAX) {
+		if (len + n + 2 > PLAIN_PATH_SIZE || depth >= DIFF_DEPTH_MAX) {
 			why = TOO_DEEP;
 			break;
 		}
@@ -140,8 +139,8 @@ check_contents(const struct survey *s, int at, const char *name, char *path,
 }
 
 const char *
-survey_check_removal(const struct survey *s, int at, const char *name,
-		     const char *path)
+diff_check_removal(const struct diff *s, int at, const char *name,
+		   const char *path)
 {
 	char below[PLAIN_PATH_SIZE];
 	struct stat st;
@@ -173,7 +172,7 @@ check_host(const struct walk *w, const struct place *p, const char *name,
 		why = MOVED;
 	if (!why && S_ISDIR(c->seen.st_mode) &&
 	    (!c->is_folder || c->kind == CHANGE_DELETED))
-		why = survey_check_removal(w->s, p->host, name, w->path);
+		why = diff_check_removal(w->s, p->host, name, w->path);
 	return why;
 }
 
@@ -451,7 +450,7 @@ look_at_folder(struct walk *w, const struct place *p, const char *name,
 	DIR *upper = NULL;
 	int done;
 
-	if (!why && p->depth + 1 >= SURVEY_DEPTH_MAX)
+	if (!why && p->depth + 1 >= DIFF_DEPTH_MAX)
 		why = TOO_DEEP;
 	if (!why)
 		upper = open_folder(dirfd(p->upper), name);
@@ -477,7 +476,7 @@ look_at_folder(struct walk *w, const struct place *p, const char *name,
 /* The kernel marks a new folder only where the host has had one: so one that
    gets a counterpart now would show it as soon as it is looked up anew. */
 int
-survey_make_opaque(const struct survey *s, const char *path)
+diff_make_opaque(const struct diff *s, const char *path)
 {
 	own_fd int fd = beneath_open(s->upper, path, O_RDONLY | O_DIRECTORY);
 
@@ -571,7 +570,7 @@ look_into(struct walk *w, struct place *p, struct remit_error *err)
 }
 
 int
-survey_run(struct survey *s, struct remit_error *err)
+diff_run(struct diff *s, struct remit_error *err)
 {
 	struct walk w = { .s = s };
 	struct place top = { .host = s->host };
@@ -591,7 +590,7 @@ survey_run(struct survey *s, struct remit_error *err)
 }
 
 void
-survey_free(struct survey *s)
+diff_free(struct diff *s)
 {
 	changes_free(&s->changes);
 	list_free(&s->allowed);
