@@ -35,7 +35,7 @@ set_up(void **state)
 {
 	struct field_trip *t = calloc(1, sizeof(*t));
 
-	snprintf(t->folder, sizeof(t->folder), "/tmp/remit-harvest-XXXXXX");
+	snprintf(t->folder, sizeof(t->folder), "/tmp/remit-export-XXXXXX");
 	if (!mkdtemp(t->folder) || policy_init(&t->policy) < 0)
 		return -1;
 	t->fd = open(t->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
