@@ -18,7 +18,7 @@
 /* What a member is made of. */
 struct ended {
 	const struct session *session;
-	struct verdict verdict;
+	struct outcome outcome;
 	const json_t *error; /* the program's, or our own; NULL: none */
 };
 
@@ -99,7 +99,7 @@ status_of_code(enum remit_code code)
 static int
 add_status(struct buf *out, const struct ended *e)
 {
-	return add_word(out, statuses[e->verdict.status].name);
+	return add_word(out, statuses[e->outcome.status].name);
 }
 
 static int
@@ -123,15 +123,15 @@ add_start(struct buf *out, const struct ended *e)
 static int
 add_exit_code(struct buf *out, const struct ended *e)
 {
-	return add_optional(out, e->verdict.has_exit_code,
-			    (uint64_t)e->verdict.exit_code);
+	return add_optional(out, e->outcome.has_exit_code,
+			    (uint64_t)e->outcome.exit_code);
 }
 
 static int
 add_signal(struct buf *out, const struct ended *e)
 {
-	return add_optional(out, e->verdict.signal != 0,
-			    (uint64_t)e->verdict.signal);
+	return add_optional(out, e->outcome.signal != 0,
+			    (uint64_t)e->outcome.signal);
 }
 
 static int
@@ -161,8 +161,8 @@ add_reported(struct buf *out, const struct ended *e)
 		bool is_claim;
 		const char *name;
 	} all[] = {
-		{ e->verdict.status_is_claim, "\"status\"" },
-		{ e->verdict.exit_code_is_claim, "\"exit_code\"" },
+		{ e->outcome.status_is_claim, "\"status\"" },
+		{ e->outcome.exit_code_is_claim, "\"exit_code\"" },
 		{ s->cell.claim.error != NULL && !cell_has_failed(&s->cell),
 		  "\"error\"" },
 		{ s->cell.displays.has_value, "\"value\"" },
@@ -333,7 +333,7 @@ add_remit_version(struct buf *out, const struct ended *e)
 static int
 add_remit_exit_code(struct buf *out, const struct ended *e)
 {
-	const struct verdict *v = &e->verdict;
+	const struct outcome *v = &e->outcome;
 
 	return buf_addf(out, "%d",
 			status_exit_code(v->status, v->exit_code, v->signal));
@@ -382,11 +382,11 @@ write_members(struct buf *out, const struct ended *e)
 enum status
 result_status(const struct session *s)
 {
-	struct verdict v;
+	struct outcome v;
 
 	if (cell_has_failed(&s->cell))
 		return status_of_code(s->cell.error.code);
-	verdict_reach(&v, &s->cell.facts, &s->cell.claim);
+	outcome_decide(&v, &s->cell.facts, &s->cell.claim);
 	return v.status;
 }
 
@@ -397,12 +397,12 @@ result_write(struct buf *out, const struct session *s)
 	json_auto_t *error = NULL;
 
 	if (cell_has_failed(&s->cell)) {
-		e.verdict.status = status_of_code(s->cell.error.code);
+		e.outcome.status = status_of_code(s->cell.error.code);
 		e.error = error = own_error(&s->cell.error);
 		if (!error)
 			return -1;
 	} else {
-		verdict_reach(&e.verdict, &s->cell.facts, &s->cell.claim);
+		outcome_decide(&e.outcome, &s->cell.facts, &s->cell.claim);
 	}
 	return write_members(out, &e);
 }

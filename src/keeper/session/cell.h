@@ -14,7 +14,7 @@
 #include "jail/lock/step.h"
 #include "keeper/output/denial.h"
 #include "keeper/output/feed.h"
-#include "keeper/output/verdict.h"
+#include "keeper/output/outcome.h"
 #include "keeper/session/inputs.h"
 #include "proxy/ledger.h"
 #include "wire/link.h"
@@ -62,7 +62,7 @@ struct cell {
 	struct feed input;
 
 	/* What came of it. */
-	struct remit_error error; /* why there is no verdict; OK: there is */
+	struct remit_error error; /* why there is no outcome; OK: there is */
 	uint64_t code_bytes;	  /* once the code was sent to the jail */
 	char code_sha256[SHA256_TEXT]; /* "": not needed */
 	uint64_t began_us;	       /* the task was sent */

@@ -1,6 +1,6 @@
 /*
  * result: written as text, so every kind of ending is read back as JSON, and
- * compared with what the verdict and the usage say.
+ * compared with what the outcome and the usage say.
  */
 #include "keeper/output/result.h"
 

@@ -1,9 +1,9 @@
 /*
- * verdict: how a run ended. Facts of the kernel first, claims of the process
+ * outcome: how a run ended. Facts of the kernel first, claims of the process
  * only where no fact speaks.
  */
-#ifndef REMIT_VERDICT_H
-#define REMIT_VERDICT_H
+#ifndef REMIT_OUTCOME_H
+#define REMIT_OUTCOME_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,7 +28,7 @@ struct facts {
 	bool closed;	       /* the last cell, which has no code */
 };
 
-struct verdict {
+struct outcome {
 	enum status status;
 	bool has_exit_code;
 	int exit_code;
@@ -37,7 +37,7 @@ struct verdict {
 	bool status_is_claim;
 };
 
-void verdict_reach(struct verdict *out, const struct facts *f,
-		   const struct claim *c);
+void outcome_decide(struct outcome *out, const struct facts *f,
+		    const struct claim *c);
 
 #endif

@@ -1,4 +1,4 @@
-#include "keeper/output/verdict.h"
+#include "keeper/output/outcome.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -27,7 +27,7 @@ forced(const struct facts *f, bool killed)
 
 /* The process exited by itself, or says that it is done and waits. */
 static void
-by_exit(struct verdict *v, const struct facts *f, const struct claim *c)
+by_exit(struct outcome *v, const struct facts *f, const struct claim *c)
 {
 	v->has_exit_code = true;
 	v->exit_code_is_claim = !f->has_wait_status;
@@ -47,24 +47,24 @@ by_exit(struct verdict *v, const struct facts *f, const struct claim *c)
 }
 
 void
-verdict_reach(struct verdict *v, const struct facts *f, const struct claim *c)
+outcome_decide(struct outcome *v, const struct facts *f, const struct claim *c)
 {
 	bool signaled = f->has_wait_status && WIFSIGNALED(f->wait_status);
 	bool waits = !f->has_wait_status && !f->init_died && c->has_exit_code;
 	enum status s;
 
-	*v = (struct verdict){ .status = STATUS_KILLED };
+	*v = (struct outcome){ .status = STATUS_KILLED };
 	if (signaled)
 		v->signal = WTERMSIG(f->wait_status);
 	else if (!f->has_wait_status && !waits)
 		v->signal = SIGKILL;
 	if (c->kind == CLAIM_REJECTED) {
-		*v = (struct verdict){ .status = STATUS_REJECTED,
+		*v = (struct outcome){ .status = STATUS_REJECTED,
 				       .status_is_claim = true };
 		return;
 	}
 	if (f->closed) {
-		*v = (struct verdict){ .status = STATUS_OK };
+		*v = (struct outcome){ .status = STATUS_OK };
 		return;
 	}
 	s = forced(f, v->signal == SIGKILL);
@@ -77,7 +77,7 @@ verdict_reach(struct verdict *v, const struct facts *f, const struct claim *c)
 		return;
 	}
 	if (f->checked_only) {
-		*v = (struct verdict){ .status = STATUS_OK,
+		*v = (struct outcome){ .status = STATUS_OK,
 				       .status_is_claim = true };
 		return;
 	}

@@ -1,9 +1,9 @@
 /*
- * verdict: facts come from the kernel, claims come from the code. All
+ * outcome: facts come from the kernel, claims come from the code. All
  * combinations of both are tried, and what must hold is asked of each.
  */
 #include "base/own.h"
-#include "keeper/output/verdict.h"
+#include "keeper/output/outcome.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -117,17 +117,17 @@ claim_of(enum claim_kind kind, int code)
 	};
 }
 
-static struct verdict
+static struct outcome
 reach_with(const struct facts *f, const struct claim *c)
 {
-	struct verdict v;
+	struct outcome v;
 
 	memset(&v, 0xa5, sizeof(v));
-	verdict_reach(&v, f, c);
+	outcome_decide(&v, f, c);
 	return v;
 }
 
-static struct verdict
+static struct outcome
 reach(const struct facts *f, enum claim_kind kind)
 {
 	struct claim c = claim_of(kind, NO_CODE);
@@ -136,7 +136,7 @@ reach(const struct facts *f, enum claim_kind kind)
 }
 
 typedef void ask_fn(const struct facts *f, const struct claim *c,
-		    const struct verdict *v);
+		    const struct outcome *v);
 
 /* Which combination is looked at, for the message of a failure. */
 static char looked_at[256];
@@ -156,7 +156,7 @@ ask(ask_fn *question, unsigned bits, int wait_status, size_t cpu)
 	for (size_t k = 0; k < CLAIMS * ARRAY_LEN(claimed_codes); k++) {
 		int code = claimed_codes[k / CLAIMS];
 		struct claim c = claim_of((enum claim_kind)(k % CLAIMS), code);
-		struct verdict v = reach_with(&f, &c);
+		struct outcome v = reach_with(&f, &c);
 
 		snprintf(looked_at, sizeof(looked_at),
 			 "wait %d, bits %u, cpu %zu, claim %d %d: status %d, "
@@ -178,7 +178,7 @@ ask_all(ask_fn *question)
 
 static void
 ask_rejected(const struct facts *f, const struct claim *c,
-	     const struct verdict *v)
+	     const struct outcome *v)
 {
 	(void)f;
 	must((v->status == STATUS_REJECTED) == (c->kind == CLAIM_REJECTED));
@@ -196,9 +196,9 @@ rejected_comes_from_a_rejected_claim_and_from_nothing_else(void **state)
 
 static void
 ask_same_facts(const struct facts *f, const struct claim *c,
-	       const struct verdict *v)
+	       const struct outcome *v)
 {
-	struct verdict silent = reach(f, CLAIM_NONE);
+	struct outcome silent = reach(f, CLAIM_NONE);
 
 	if (c->kind == CLAIM_REJECTED || waits(f, c))
 		return;
@@ -231,7 +231,7 @@ is_forced(enum status s)
 
 static void
 ask_wait_status(const struct facts *f, const struct claim *c,
-		const struct verdict *v)
+		const struct outcome *v)
 {
 	if (c->kind == CLAIM_REJECTED)
 		return;
@@ -275,7 +275,7 @@ force(const struct facts *f, const struct claim *c)
 }
 
 static void
-ask_force(const struct facts *f, const struct claim *c, const struct verdict *v)
+ask_force(const struct facts *f, const struct claim *c, const struct outcome *v)
 {
 	if (c->kind == CLAIM_REJECTED)
 		return;
@@ -293,7 +293,7 @@ force_beats_every_claim_and_memory_beats_output_cpu_and_time(void **state)
 
 static void
 ask_grounds(const struct facts *f, const struct claim *c,
-	    const struct verdict *v)
+	    const struct outcome *v)
 {
 	switch (v->status) {
 	case STATUS_OK:
@@ -342,7 +342,7 @@ every_status_has_its_grounds(void **state)
 
 static void
 ask_marked(const struct facts *f, const struct claim *c,
-	   const struct verdict *v)
+	   const struct outcome *v)
 {
 	bool claim = v->status == STATUS_OK || v->status == STATUS_ERROR ||
 		     v->status == STATUS_EXIT || v->status == STATUS_REJECTED;
@@ -361,9 +361,9 @@ a_status_is_marked_as_reported_where_a_claim_had_a_part(void **state)
 }
 
 static void
-ask_dead(const struct facts *f, const struct claim *c, const struct verdict *v)
+ask_dead(const struct facts *f, const struct claim *c, const struct outcome *v)
 {
-	struct verdict without = reach(f, c->kind);
+	struct outcome without = reach(f, c->kind);
 
 	if (!f->has_wait_status && !f->init_died)
 		return;
@@ -423,7 +423,7 @@ a_program_that_says_it_is_done_is_believed_as_far_as_no_fact_speaks(
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct facts f = facts_of(rows[i].bits, NO_WAIT_STATUS, 0);
 		struct claim c = claim_of(rows[i].claim, rows[i].code);
-		struct verdict v = reach_with(&f, &c);
+		struct outcome v = reach_with(&f, &c);
 
 		if (v.status != rows[i].status ||
 		    v.has_exit_code != rows[i].has_code ||
@@ -496,7 +496,7 @@ the_ways_to_end_are_told_apart(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct facts f = facts_of(rows[i].bits, rows[i].wait_status,
 					  rows[i].cpu);
-		struct verdict v = reach(&f, rows[i].claim);
+		struct outcome v = reach(&f, rows[i].claim);
 
 		if (v.status != rows[i].status)
 			fail_msg("row %zu: %s, not %s", i,
