@@ -40,7 +40,7 @@ rule_or_any(struct relay *r, const struct host_rule *rule)
 
 /* No entry names its host. */
 static enum hold_verdict
-judge_unnamed(struct relay *r)
+check_unnamed(struct relay *r)
 {
 	enum hold_verdict v = hold_judge(r->gate, r);
 
@@ -74,7 +74,7 @@ is_own_target(struct http_text t)
 }
 
 static enum ledger_why
-judge_request(const struct relay *r, const struct http_head *h)
+check_request(const struct relay *r, const struct http_head *h)
 {
 	unsigned method;
 
@@ -120,7 +120,7 @@ read_request(struct relay *r, enum ledger_why *why)
 
 	if (found != HEAD_NAME)
 		return found;
-	*why = judge_request(r, &h);
+	*why = check_request(r, &h);
 	if (*why == LEDGER_LET_THROUGH && r->is_single)
 		*why = write_request(r, &h, h.target);
 	return found;
@@ -281,7 +281,7 @@ pass_request(struct relay *r, const struct http_head *h,
 	find_credential(r);
 	r->is_single = true;
 	why = r->rule->kind == HOST_TLS ? LEDGER_OTHER_NAME
-					: judge_request(r, &own);
+					: check_request(r, &own);
 	if (why == LEDGER_LET_THROUGH)
 		why = write_request(r, h, a->target);
 	if (why == LEDGER_LET_THROUGH) {
@@ -306,7 +306,7 @@ serve_ask(struct relay *r, const struct http_head *h, const struct http_ask *a)
 
 	take_ask(r, a);
 	if (!r->rule)
-		v = judge_unnamed(r);
+		v = check_unnamed(r);
 	if (v == HOLD_ASKED)
 		return;
 	r->is_asked = false;
@@ -394,7 +394,7 @@ begin(struct relay *r)
 	enum hold_verdict v = HOLD_ALLOWED;
 
 	if (!r->rule)
-		v = judge_unnamed(r);
+		v = check_unnamed(r);
 	if (v == HOLD_REFUSED)
 		relay_refuse(r, LEDGER_NOT_NAMED);
 	else if (v == HOLD_ALLOWED)

@@ -242,7 +242,7 @@ is_own(const struct address *a)
 
 /* Every address that the name leads to, not only the first. */
 static enum ledger_why
-judge_targets(const struct relay *r)
+check_targets(const struct relay *r)
 {
 	for (size_t i = 0; i < r->targets.count; i++) {
 		const struct address *a = &r->targets.rows[i];
@@ -366,7 +366,7 @@ use_name(struct relay *r)
 		return;
 	}
 	r->targets = r->name->addresses;
-	why = judge_targets(r);
+	why = check_targets(r);
 	if (why == LEDGER_LET_THROUGH)
 		connect_next(r);
 	else
@@ -379,7 +379,7 @@ static void
 use_address(struct relay *r)
 {
 	enum ledger_why why = r->rule == &r->any || r->rule->must_be_public
-				      ? judge_targets(r)
+				      ? check_targets(r)
 				      : LEDGER_LET_THROUGH;
 
 	if (why == LEDGER_LET_THROUGH)

@@ -1,5 +1,5 @@
 /*
- * conn: one connection: reads a request, lets it be judged and answered, sends
+ * conn: one connection: reads a request, has it checked and answered, sends
  * the reply, and reads the next. It belongs to the thread of HTTP.
  */
 #ifndef REMIT_CONN_H

@@ -1,6 +1,6 @@
 /*
- * schema_part: what the reader of schemas (schema.c) and the judge of values
- * (schema_check.c) have in common. For these files only.
+ * schema_part: what the reader of schemas (schema.c) and the validator of
+ * values (schema_check.c) have in common. For these files only.
  */
 #ifndef REMIT_SCHEMA_PART_H
 #define REMIT_SCHEMA_PART_H

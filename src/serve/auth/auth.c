@@ -1,5 +1,5 @@
 /*
- * judge: who may ask the server for what. A browser on the same machine is no
+ * auth: who may ask the server for what. A browser on the same machine is no
  * friend: pages of others must not reach it, by no name and with no method.
  */
 #include <stdio.h>
@@ -186,7 +186,7 @@ exchange_is_json(const struct exchange *x)
 }
 
 static int
-judge_body(struct exchange *x)
+auth_check_body(struct exchange *x)
 {
 	const struct http_head *h = &x->parsed;
 	bool has_body = h->is_chunked || h->body_bytes;
@@ -227,7 +227,7 @@ judge_body(struct exchange *x)
 }
 
 static int
-judge(struct exchange *x)
+auth_check(struct exchange *x)
 {
 	if (!is_our_host(x)) {
 		reply_fail(x, 421, "input",
@@ -254,13 +254,13 @@ judge(struct exchange *x)
 	}
 	if (take_key(x) < 0 || (x->route->admits && !x->route->admits(x)))
 		return -1;
-	return judge_body(x);
+	return auth_check_body(x);
 }
 
 int
 server_accept_head(struct exchange *x)
 {
-	if (judge(x) < 0) {
+	if (auth_check(x) < 0) {
 		/* A body that is not wanted cannot be read over safely. */
 		x->closes |= x->parsed.is_chunked || x->parsed.body_bytes;
 		return -1;
