@@ -31,7 +31,7 @@ def run(code: bytes) -> None:
     sys.stdout.flush()
 
 
-def rehearse(code: bytes, times: int, out: int) -> None:
+def warm_up(code: bytes, times: int, out: int) -> None:
     """Unheard; from then on it is heard there."""
     nobody = os.open("/dev/null", os.O_WRONLY)
     os.dup2(nobody, 1)
@@ -43,7 +43,7 @@ def rehearse(code: bytes, times: int, out: int) -> None:
 
 def wait(asked: socket.socket, out: int, code: bytes) -> None:
     """In the fork. Its end is to be killed."""
-    rehearse(code, 2, out)
+    warm_up(code, 2, out)
     asked.send(b"w")
     run(asked.recv(1 << 16))
     asked.send(b"e")
@@ -104,7 +104,7 @@ def burst(code: bytes) -> float:
 for name in COMMON:
     __import__(name)
 # With what it imports.
-rehearse(sys.argv[1].encode(), 1, os.dup(1))
+warm_up(sys.argv[1].encode(), 1, os.dup(1))
 gc.collect()
 gc.freeze()  # else it would write to every object's page
 print("ready", flush=True)

@@ -25,7 +25,7 @@ PATIENCE = 200
 wanted = ["sys"]
 # Nothing that a program could notice: one ends by an exception, like many, one
 # imports and is one line, one is short.
-REHEARSAL = b"""
+WARM_UP = b"""
 import sys
 class Thing:
     def __init__(self, n): self.n = n
@@ -167,27 +167,27 @@ def stay():
     atexit.unregister(None)
 
 
-def wind_down(clear, before, is_rehearsal=False):
+def wind_down(clear, before, is_warm_up=False):
     """What Python does at its end, but for freeing what dies with the process.
     What can be done only once is left to the last time."""
     try:
         cell.end_tasks()
-        if has_threads() and not is_rehearsal:
+        if has_threads() and not is_warm_up:
             sys.modules["threading"]._shutdown()
     finally:
-        stay() if is_rehearsal else atexit._run_exitfuncs()
+        stay() if is_warm_up else atexit._run_exitfuncs()
         close_up(clear, before)
 
 
 class Stage:
     """Where a program will run: all that can be there before it comes."""
 
-    def __init__(self, task, reserve, is_rehearsal=False):
+    def __init__(self, task, reserve, is_warm_up=False):
         self.task = task
         self.module = cell.fresh_module()
         self.reserve = reserve
         self.folder = posix.getcwd()
-        self.is_rehearsal = is_rehearsal
+        self.is_warm_up = is_warm_up
         self.before = old_collections()
 
     def perform(self, job):
@@ -205,7 +205,7 @@ class Stage:
             job.tools.give(self.module.__dict__)
         outcome = cell.run(program, self.module, job.name, self.reserve)
         try:
-            wind_down(self.module.__dict__.clear, self.before, self.is_rehearsal)
+            wind_down(self.module.__dict__.clear, self.before, self.is_warm_up)
         except BaseException as exc:  # an interrupt while threads are waited for
             outcome = cell.describe_error(exc, job.name)
         return outcome
@@ -229,17 +229,17 @@ def leave(claim, code):
     posix._exit(code & 0xFF)
 
 
-# ---- the rehearsal ----
+# ---- the warm-up ----
 
 
-def rehearse_one(code, task, own):
+def warm_up_one(code, task, own):
     """All that a program's run does, with a pipe for the channel."""
     pipe = posix.pipe()
     head = records.encode(records.JOB, (("name", "main.py"), ("code_bytes", str(len(code)))))
     posix.write(pipe[1], head + records.frame(records.CODE, code))
-    claim, code = Stage(task, [], is_rehearsal=True).perform(Job(pipe[0], b""))
+    claim, code = Stage(task, [], is_warm_up=True).perform(Job(pipe[0], b""))
     if claim[0][1] == "error" or posix.getpid() != own:
-        raise RuntimeError(f"the rehearsal failed: {claim}")
+        raise RuntimeError(f"the warm-up failed: {claim}")
     claim_end(pipe[1], claim, code, 0)
     posix.close(pipe[0])
     posix.close(pipe[1])
@@ -262,13 +262,13 @@ class Silence:
             posix.close(fd)
 
 
-def rehearse():
+def warm_up():
     """Then the pages that programs touch are this process's own."""
     task = Task()
     own = posix.getpid()
     with Silence():
-        for code in REHEARSAL, b"import " + ", ".join(wanted).encode() + b"; print(1)", b"print(1)":
-            rehearse_one(code, task, own)
+        for code in WARM_UP, b"import " + ", ".join(wanted).encode() + b"; print(1)", b"print(1)":
+            warm_up_one(code, task, own)
     cell.sources.clear()
 
 
@@ -291,8 +291,8 @@ def warm_up(task):
             records.put(records.frame(records.WARM, problem.encode("utf-8", "replace")[:1000]))
             sleep(PATIENCE / 1000)  # the keeper reads it before it sees the end
             posix._exit(1)
-    if "rehearse" in task.one:
-        rehearse()
+    if "warm_up" in task.one:
+        warm_up()
     elif not task.many["preload"]:
         return
     if "session" not in task.one:

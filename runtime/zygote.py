@@ -101,7 +101,7 @@ def practise(variables):
         task = runner.Task()
         task.fill(runner.records.parse(sent[8:]))
         runner.set_environment(task.many["env"])
-        runner.rehearse()
+        runner.warm_up()
 
 
 def settle():

@@ -460,7 +460,7 @@ def test_a_module_that_hangs_delays_nobody_else(keeper):
     hanging.communicate()
 
 
-def test_a_rehearsal_leaves_threads_as_they_were(remit):
+def test_a_warm_up_leaves_threads_as_they_were(remit):
     """What is registered for the end of all threads is not called before."""
     code = (
         "import threading, time\n"

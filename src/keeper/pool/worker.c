@@ -149,7 +149,7 @@ worker_failed(struct worker *i, const struct remit_error *err)
 bool
 worker_is_importing(const struct worker *i)
 {
-	return i->state == WORKER_WARMING && !i->rehearsed && !i->parent &&
+	return i->state == WORKER_WARMING && !i->warmed_up && !i->parent &&
 	       pool_imports_inside(i->pool);
 }
 

@@ -27,7 +27,7 @@ enum worker_state {
 	WORKER_BUILDING, /* pid 1 builds the jail */
 	WORKER_JOINING,	 /* the zygote puts a child into it */
 	WORKER_LOCKING,	 /* the interpreter locks itself down */
-	WORKER_WARMING,	 /* it rehearses */
+	WORKER_WARMING,	 /* it warms up */
 	WORKER_WAITING,	 /* for a job */
 	WORKER_TAKEN,	 /* a session talks to it */
 	WORKER_SPENT,	 /* it has no more to say, and is killed soon */
@@ -55,7 +55,7 @@ struct worker {
 	struct cpu_share cpu_share;
 	struct proxy proxy; /* of a plan that is proxied */
 	pid_t joined; /* whom the zygote has put there; 0: it has not said */
-	bool rehearsed;
+	bool warmed_up;
 	bool heard; /* it has spoken */
 	bool met;   /* the kernel has confirmed who speaks for the jail */
 	struct remit_error unmet;

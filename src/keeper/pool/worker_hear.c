@@ -39,7 +39,7 @@ consider_ready(struct worker *i)
 {
 	struct remit_error err;
 
-	if (!i->rehearsed || (i->jail.warm && !i->joined))
+	if (!i->warmed_up || (i->jail.warm && !i->joined))
 		return;
 	if (!i->jail.warm || i->joined == i->jail.run_pid) {
 		become_ready(i);
@@ -55,13 +55,13 @@ worker_send_task(struct worker *i, struct remit_error *err)
 {
 	own(buf) struct buf task = BUF_INIT(frame_rules[FRAME_TASK].max);
 
-	/* To rehearse is to work ahead, for which there must be time. */
+	/* To warm up is to work ahead, for which there must be time. */
 	enum task_kind kind = !i->jail.warm		 ? TASK_COLD
 			      : pool_is_pressed(i->pool) ? TASK_WARM
-							 : TASK_REHEARSE;
+							 : TASK_WARM_UP;
 
 	/* The runner of a session says when it can be interrupted. */
-	i->rehearsed = kind != TASK_REHEARSE && !i->pool->plan.session &&
+	i->warmed_up = kind != TASK_WARM_UP && !i->pool->plan.session &&
 		       !pool_imports_inside(i->pool);
 	if (task_write(&task, &i->pool->plan, kind, i->jail.workspace.path,
 		       err) < 0 ||
@@ -100,7 +100,7 @@ consider_branch(struct worker *i, struct remit_error *err)
 	struct pollfd helper = { .fd = i->helper_fd, .events = POLLIN };
 	uint64_t before = 0, after;
 
-	if (!i->reported || !i->rehearsed || i->parent->forking == i ||
+	if (!i->reported || !i->warmed_up || i->parent->forking == i ||
 	    i->state != WORKER_LOCKING ||
 	    (i->fork == FORK_COPIED && poll(&helper, 1, 0) == 0))
 		return 0;
@@ -203,7 +203,7 @@ take_frame(struct worker *i, const struct frame *f, struct remit_error *err)
 		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
 	if (f->len)
 		return fail_import(i, f, err);
-	i->rehearsed = true;
+	i->warmed_up = true;
 	if (i->parent)
 		return consider_branch(i, err);
 	consider_ready(i);

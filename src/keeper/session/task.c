@@ -242,7 +242,7 @@ task_write(struct buf *out, const struct plan *plan, enum task_kind kind,
 	const struct policy *p = plan->policy;
 
 	if (record_add(out, "tier", tiers[plan->tier].name) < 0 ||
-	    (kind == TASK_REHEARSE && record_add(out, "rehearse", "yes") < 0) ||
+	    (kind == TASK_WARM_UP && record_add(out, "warm_up", "yes") < 0) ||
 	    (kind == TASK_COLD && add_interpreter(out, in) < 0) ||
 	    (kind != TASK_COLD && add_packages(out, plan) < 0) ||
 	    (plan->session && record_add(out, "session", "yes") < 0) ||

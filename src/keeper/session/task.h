@@ -21,8 +21,8 @@ struct task_job {
 
 enum task_kind {
 	TASK_COLD,
-	TASK_WARM,     /* the zygote has set up the interpreter */
-	TASK_REHEARSE, /* warm, and there is time to rehearse */
+	TASK_WARM,    /* the zygote has set up the interpreter */
+	TASK_WARM_UP, /* warm, and there is time to warm up */
 };
 
 /* What all jobs of a plan have in common, and what a job adds. `place` is the
