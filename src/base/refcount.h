@@ -3,8 +3,8 @@
  * between threads; whoever finds the value in a list must still keep the list
  * locked until it holds it.
  *
- *	refcount_take(&r->refs);
- *	if (refcount_drop(&r->refs))
+ *	refcount_inc(&r->refs);
+ *	if (refcount_dec_and_test(&r->refs))
  *		room_free(r);
  */
 #ifndef REMIT_REFCOUNT_H
@@ -19,14 +19,14 @@ struct refcount {
 #define REFCOUNT_INIT(holders) { .count = (holders) }
 
 static inline void
-refcount_take(struct refcount *r)
+refcount_inc(struct refcount *r)
 {
 	__atomic_add_fetch(&r->count, 1, __ATOMIC_RELAXED);
 }
 
 /* True for the last: then nothing else holds the value. */
 static inline bool
-refcount_drop(struct refcount *r)
+refcount_dec_and_test(struct refcount *r)
 {
 	return __atomic_sub_fetch(&r->count, 1, __ATOMIC_ACQ_REL) == 0;
 }

@@ -66,7 +66,7 @@ begin(struct room *r, const struct task *first, struct room_loan loan,
 	}
 	r->opt.loan = none; /* it is still the caller's */
 	rooms_remove(r);
-	room_put(r);
+	room_unref(r);
 	*out = NULL;
 	return -1;
 }
@@ -157,14 +157,14 @@ room_fork(struct room *r, const struct room_events *ev, void *user,
 	if (rooms_add(r->all, &opt, false, &t.branch, err) < 0)
 		return -1;
 	/* What the branch's tools are called is lent to the parent. */
-	t.branch->parent = room_hold(r);
+	t.branch->parent = room_ref(r);
 	*branch = t.branch;
-	room_hold(t.branch); /* for the task */
+	room_ref(t.branch); /* for the task */
 	if (room_queue(r, &t, NULL, err) == 0)
 		return 0;
 	rooms_remove(t.branch);
-	room_put(t.branch);
-	room_put(t.branch);
+	room_unref(t.branch);
+	room_unref(t.branch);
 	*branch = NULL;
 	return -1;
 }

@@ -8,7 +8,7 @@
  * the call only. A run is a room for one program, which ends with it.
  *
  * All functions may be called from any thread, also from events. A room that
- * was given out is counted: room_put() it. It is given out before its first
+ * was given out is counted: room_unref() it. It is given out before its first
  * event.
  */
 #ifndef REMIT_ROOM_H
@@ -181,8 +181,8 @@ int room_run(struct rooms *rs, const struct room_options *opt,
 struct room *room_find(struct rooms *rs, const char *owner, const char *id);
 /* The same for runs. */
 struct room *room_find_run(struct rooms *rs, const char *owner, const char *id);
-struct room *room_hold(struct room *r);
-void room_put(struct room *r);
+struct room *room_ref(struct room *r);
+void room_unref(struct room *r);
 
 const char *room_id(const struct room *r);
 /* As it was opened with, or NULL; as long as the room is held. */

@@ -117,7 +117,7 @@ end_turn(struct room *r)
 		r->kept_bytes = r->opt.result_bytes < r->turn.memory_bytes
 					? r->opt.result_bytes
 					: r->turn.memory_bytes;
-		tenants_hold(ts, r->tenant, TENANT_MEMORY, r->kept_bytes);
+		tenants_charge(ts, r->tenant, TENANT_MEMORY, r->kept_bytes);
 	}
 	tenants_end(ts, &r->turn);
 	rooms_grant_turns(r->all);
@@ -128,7 +128,8 @@ static void
 drop_kept(struct room *r)
 {
 	pthread_mutex_lock(&r->all->lock);
-	tenants_give(&r->all->tenants, r->tenant, TENANT_MEMORY, r->kept_bytes);
+	tenants_refund(&r->all->tenants, r->tenant, TENANT_MEMORY,
+		       r->kept_bytes);
 	r->kept_bytes = 0;
 	rooms_grant_turns(r->all);
 	pthread_mutex_unlock(&r->all->lock);
@@ -167,7 +168,7 @@ begin_result(struct room *r, uint64_t bytes, struct remit_error *err)
 	while (!tenants_fits(&rs->tenants, r->tenant, TENANT_RESULTS, bytes) &&
 	       !rs->closing)
 		pthread_cond_wait(&rs->result_ended, &rs->lock);
-	tenants_hold(&rs->tenants, r->tenant, TENANT_RESULTS, bytes);
+	tenants_charge(&rs->tenants, r->tenant, TENANT_RESULTS, bytes);
 	r->sent_bytes = bytes;
 	pthread_mutex_unlock(&rs->lock);
 	return 0;
@@ -179,8 +180,8 @@ shrink_result(struct room *r, uint64_t bytes)
 {
 	pthread_mutex_lock(&r->all->lock);
 	if (bytes < r->sent_bytes) {
-		tenants_give(&r->all->tenants, r->tenant, TENANT_RESULTS,
-			     r->sent_bytes - bytes);
+		tenants_refund(&r->all->tenants, r->tenant, TENANT_RESULTS,
+			       r->sent_bytes - bytes);
 		r->sent_bytes = bytes;
 		pthread_cond_broadcast(&r->all->result_ended);
 	}
@@ -566,7 +567,7 @@ task_free(struct task *t)
 {
 	if (t->job.loan.release)
 		t->job.loan.release(t->job.loan.owner);
-	room_put(t->branch);
+	room_unref(t->branch);
 	free(t);
 }
 
@@ -655,7 +656,7 @@ work(void *arg)
 	remit_session_drop(take_session(r));
 	rooms_leave_session(r);
 	rooms_remove(r);
-	room_put(r);
+	room_unref(r);
 	pthread_mutex_lock(&rs->lock);
 	rs->workers--;
 	/* Under the lock: whoever waits frees it. */
@@ -675,7 +676,7 @@ room_start_worker(struct room *r, struct remit_error *err)
 
 	pthread_mutex_lock(&rs->lock);
 	rs->workers++;
-	refcount_take(&r->refs);
+	refcount_inc(&r->refs);
 	pthread_mutex_unlock(&rs->lock);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
@@ -688,7 +689,7 @@ room_start_worker(struct room *r, struct remit_error *err)
 	pthread_attr_destroy(&attr);
 	if (!failed)
 		return 0;
-	room_put(r);
+	room_unref(r);
 	pthread_mutex_lock(&rs->lock);
 	rs->workers--;
 	pthread_cond_broadcast(&rs->worker_ended);

@@ -90,10 +90,10 @@ rooms_end(struct rooms *rs, uint64_t patience_ms)
 	rs->closing = true;
 	pthread_cond_broadcast(&rs->result_ended);
 	while ((r = rs->first)) {
-		refcount_take(&r->refs);
+		refcount_inc(&r->refs);
 		pthread_mutex_unlock(&rs->lock);
 		room_drop(r);
-		room_put(r);
+		room_unref(r);
 		pthread_mutex_lock(&rs->lock);
 	}
 	ended = wait_for_workers(rs, patience_ms);
@@ -141,7 +141,7 @@ leave_session(struct room *r)
 		return;
 	r->has_session_place = false;
 	tenants_leave(ts, r->tenant, TENANT_SESSION);
-	tenants_give(ts, r->tenant, TENANT_MEMORY, r->session_bytes);
+	tenants_refund(ts, r->tenant, TENANT_MEMORY, r->session_bytes);
 	rooms_grant_turns(r->all);
 }
 
@@ -160,7 +160,7 @@ room_free(struct room *r)
 	/* A session that was dropped has written nothing, but has a folder. */
 	if (r->folder && !r->has_kept_artifacts)
 		artifact_store_discard(r->all->artifacts, r->owner, r->id);
-	room_put(r->parent);
+	room_unref(r->parent);
 	if (r->opt.loan.release)
 		r->opt.loan.release(r->opt.loan.owner);
 	own_fd_close(&r->wake);
@@ -296,7 +296,8 @@ enlist(struct rooms *rs, struct room *r, struct remit_error *err)
 	r->has_session_place = !r->is_run;
 	if (!r->is_run) {
 		r->session_bytes = room_weight(r);
-		tenants_hold(&rs->tenants, t, TENANT_MEMORY, r->session_bytes);
+		tenants_charge(&rs->tenants, t, TENANT_MEMORY,
+			       r->session_bytes);
 	}
 	r->listed = true;
 	while (*end)
@@ -362,20 +363,20 @@ rooms_remove(struct room *r)
 	was_listed = unlist(r);
 	pthread_mutex_unlock(&r->all->lock);
 	if (was_listed)
-		room_put(r);
+		room_unref(r);
 }
 
 struct room *
-room_hold(struct room *r)
+room_ref(struct room *r)
 {
-	refcount_take(&r->refs);
+	refcount_inc(&r->refs);
 	return r;
 }
 
 void
-room_put(struct room *r)
+room_unref(struct room *r)
 {
-	if (r && refcount_drop(&r->refs))
+	if (r && refcount_dec_and_test(&r->refs))
 		room_free(r);
 }
 
@@ -390,7 +391,7 @@ find(struct rooms *rs, const char *owner, const char *id, bool is_run)
 		    !strcmp(r->owner, owner))
 			break;
 	if (r)
-		refcount_take(&r->refs);
+		refcount_inc(&r->refs);
 	pthread_mutex_unlock(&rs->lock);
 	return r;
 }
@@ -417,7 +418,7 @@ find_expired(struct rooms *rs, uint64_t now_us)
 		if (r->expires_us && r->expires_us <= now_us)
 			break;
 	if (r)
-		refcount_take(&r->refs);
+		refcount_inc(&r->refs);
 	pthread_mutex_unlock(&rs->lock);
 	return r;
 }
@@ -430,7 +431,7 @@ rooms_sweep(struct rooms *rs)
 
 	while ((r = find_expired(rs, now_us))) {
 		room_drop(r);
-		room_put(r);
+		room_unref(r);
 	}
 	if (rs->artifacts)
 		artifact_store_sweep(rs->artifacts);

@@ -111,16 +111,16 @@ tenants_fits(const struct tenants *ts, const struct tenant *t,
 }
 
 void
-tenants_hold(struct tenants *ts, struct tenant *t, enum tenant_bytes kind,
-	     uint64_t bytes)
+tenants_charge(struct tenants *ts, struct tenant *t, enum tenant_bytes kind,
+	       uint64_t bytes)
 {
 	ts->bytes[kind] += bytes;
 	t->bytes[kind] += bytes;
 }
 
 void
-tenants_give(struct tenants *ts, struct tenant *t, enum tenant_bytes kind,
-	     uint64_t bytes)
+tenants_refund(struct tenants *ts, struct tenant *t, enum tenant_bytes kind,
+	       uint64_t bytes)
 {
 	ts->bytes[kind] -= bytes;
 	t->bytes[kind] -= bytes;
@@ -159,8 +159,8 @@ tenants_end(struct tenants *ts, struct turn *turn)
 		unlink_turn(ts, turn);
 	if (turn->is_running) {
 		tenants_leave(ts, turn->tenant, TENANT_PROGRAM);
-		tenants_give(ts, turn->tenant, TENANT_MEMORY,
-			     turn->memory_bytes);
+		tenants_refund(ts, turn->tenant, TENANT_MEMORY,
+			       turn->memory_bytes);
 	}
 	turn->is_running = false;
 }
@@ -195,6 +195,6 @@ tenants_next(struct tenants *ts)
 	best->tenant->last_turn = ++ts->turns;
 	ts->held[TENANT_PROGRAM]++;
 	best->tenant->held[TENANT_PROGRAM]++;
-	tenants_hold(ts, best->tenant, TENANT_MEMORY, best->memory_bytes);
+	tenants_charge(ts, best->tenant, TENANT_MEMORY, best->memory_bytes);
 	return best;
 }

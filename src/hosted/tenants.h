@@ -79,10 +79,10 @@ uint64_t tenants_most(const struct tenants *ts, enum tenant_bytes kind);
 bool tenants_fits(const struct tenants *ts, const struct tenant *t,
 		  enum tenant_bytes kind, uint64_t bytes);
 /* Hold them, without another look; and give them back. */
-void tenants_hold(struct tenants *ts, struct tenant *t, enum tenant_bytes kind,
-		  uint64_t bytes);
-void tenants_give(struct tenants *ts, struct tenant *t, enum tenant_bytes kind,
-		  uint64_t bytes);
+void tenants_charge(struct tenants *ts, struct tenant *t,
+		    enum tenant_bytes kind, uint64_t bytes);
+void tenants_refund(struct tenants *ts, struct tenant *t,
+		    enum tenant_bytes kind, uint64_t bytes);
 
 /* Begin to wait for a turn, and for so much memory; the turn stays the
    caller's, who then calls tenants_next(). */

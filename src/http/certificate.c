@@ -12,16 +12,16 @@
 #define FILE_MAX ((size_t)256 * 1024)
 
 struct certificate *
-certificate_hold(struct certificate *c)
+certificate_ref(struct certificate *c)
 {
-	refcount_take(&c->refs);
+	refcount_inc(&c->refs);
 	return c;
 }
 
 void
-certificate_put(struct certificate *c)
+certificate_unref(struct certificate *c)
 {
-	if (!c || !refcount_drop(&c->refs))
+	if (!c || !refcount_dec_and_test(&c->refs))
 		return;
 	mbedtls_ssl_config_free(&c->config);
 	mbedtls_pk_free(&c->key);
@@ -132,7 +132,7 @@ certificate_read(struct certificate **out, const char *chain_path,
 	mbedtls_pk_init(&c->key);
 	mbedtls_ssl_config_init(&c->config);
 	if (read_both(c, chain_path, key_path, err) < 0) {
-		certificate_put(c);
+		certificate_unref(c);
 		return -1;
 	}
 	*out = c;

@@ -30,8 +30,8 @@ int certificate_read(struct certificate **out, const char *chain_path,
 /* Why no client should take it by now, or NULL. */
 const char *certificate_flaw(const struct certificate *c);
 
-struct certificate *certificate_hold(struct certificate *c);
+struct certificate *certificate_ref(struct certificate *c);
 /* NULL is fine. */
-void certificate_put(struct certificate *c);
+void certificate_unref(struct certificate *c);
 
 #endif

@@ -36,7 +36,7 @@ struct route {
 	const char *pattern;
 	/* Called by the thread of HTTP when all of the request is there: it
 	   must not wait. It replies now, or keeps the exchange by
-	   exchange_hold() and replies later, from any thread. */
+	   exchange_ref() and replies later, from any thread. */
 	void (*serve)(struct exchange *x);
 	enum route_body body;
 	size_t body_max; /* bytes; 0: ROUTE_JSON_BYTES */

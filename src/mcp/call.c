@@ -19,15 +19,15 @@ mcp_now_ms(void)
 }
 
 void
-mcp_peer_hold(struct mcp_peer *p)
+mcp_peer_ref(struct mcp_peer *p)
 {
-	refcount_take(&p->refs);
+	refcount_inc(&p->refs);
 }
 
 void
-mcp_peer_put(struct mcp_peer *p)
+mcp_peer_unref(struct mcp_peer *p)
 {
-	if (p && refcount_drop(&p->refs))
+	if (p && refcount_dec_and_test(&p->refs))
 		free(p);
 }
 
@@ -60,7 +60,7 @@ enlist(struct mcp_call *c, struct mcp_fault *fault)
 	m->calls = c;
 	m->call_count++;
 	c->listed = true;
-	refcount_take(&c->refs);
+	refcount_inc(&c->refs);
 	return 0;
 }
 
@@ -82,7 +82,7 @@ mcp_call_begin(struct mcp_peer *p, struct mcp_message *msg,
 	c->id = json_incref(msg->id);
 	c->progress_token = json_incref(mcp_message_meta(msg, META_PROGRESS));
 	pthread_mutex_lock(&p->mcp->lock);
-	mcp_peer_hold(p);
+	mcp_peer_ref(p);
 	failed = enlist(c, fault);
 	if (!failed) {
 		c->msg = *msg;
@@ -91,14 +91,14 @@ mcp_call_begin(struct mcp_peer *p, struct mcp_message *msg,
 	pthread_mutex_unlock(&p->mcp->lock);
 	if (!failed)
 		return c;
-	mcp_call_put(c);
+	mcp_call_unref(c);
 	return NULL;
 }
 
 struct mcp_call *
-mcp_call_hold(struct mcp_call *c)
+mcp_call_ref(struct mcp_call *c)
 {
-	refcount_take(&c->refs);
+	refcount_inc(&c->refs);
 	return c;
 }
 
@@ -106,7 +106,7 @@ static void
 call_free(struct mcp_call *c)
 {
 	if (c->room)
-		room_put(c->room);
+		room_unref(c->room);
 	if (c->free_work)
 		c->free_work(c->work);
 	json_decref(c->id);
@@ -118,15 +118,15 @@ call_free(struct mcp_call *c)
 }
 
 void
-mcp_call_put(struct mcp_call *c)
+mcp_call_unref(struct mcp_call *c)
 {
 	struct mcp *m = c->mcp;
 	bool last;
 
 	pthread_mutex_lock(&m->lock);
-	last = refcount_drop(&c->refs);
+	last = refcount_dec_and_test(&c->refs);
 	if (last) {
-		mcp_peer_put(c->peer);
+		mcp_peer_unref(c->peer);
 		c->peer = NULL;
 	}
 	pthread_mutex_unlock(&m->lock);
@@ -168,7 +168,7 @@ end(struct mcp_call *c, char *text, int code)
 			sink.end(sink.user, NULL, 0, 0);
 		else if (is_heard)
 			sink.end(sink.user, text, strlen(text), code);
-		mcp_call_put(c);
+		mcp_call_unref(c);
 	}
 	free(text);
 }
@@ -182,7 +182,7 @@ mcp_call_drop(struct mcp_call *c)
 	was_listed = unlist(c);
 	pthread_mutex_unlock(&c->mcp->lock);
 	if (was_listed)
-		mcp_call_put(c);
+		mcp_call_unref(c);
 }
 
 void
@@ -252,14 +252,14 @@ stop(struct room *room, uint64_t number, bool made)
 		room_drop(room);
 	else if (number)
 		room_cancel(room, number);
-	room_put(room);
+	room_unref(room);
 }
 
 /* The lock is held. What is to be stopped, or NULL. */
 static struct room *
 if_cancelled(struct mcp_call *c)
 {
-	return c->cancelled && c->room ? room_hold(c->room) : NULL;
+	return c->cancelled && c->room ? room_ref(c->room) : NULL;
 }
 
 void
@@ -270,7 +270,7 @@ mcp_call_enter(void *call, struct room *room)
 
 	pthread_mutex_lock(&c->mcp->lock);
 	if (!c->room)
-		c->room = room_hold(room);
+		c->room = room_ref(room);
 	stopped = if_cancelled(c);
 	pthread_mutex_unlock(&c->mcp->lock);
 	if (stopped)
@@ -351,7 +351,7 @@ cancel(struct mcp *m, const struct mcp_peer *p, const json_t *id,
 			;
 		if (c) {
 			c->cancelled = true;
-			room = c->room ? room_hold(c->room) : NULL;
+			room = c->room ? room_ref(c->room) : NULL;
 			number = c->number;
 			made = c->made_room;
 		}

@@ -12,8 +12,8 @@
 struct mcp_call *mcp_call_begin(struct mcp_peer *p, struct mcp_message *msg,
 				const struct mcp_sink *sink,
 				struct mcp_fault *fault);
-struct mcp_call *mcp_call_hold(struct mcp_call *c);
-void mcp_call_put(struct mcp_call *c);
+struct mcp_call *mcp_call_ref(struct mcp_call *c);
+void mcp_call_unref(struct mcp_call *c);
 
 /* The end, by a result, which is consumed; NULL is the end of memory. */
 void mcp_call_finish(struct mcp_call *c, json_t *result);
@@ -37,7 +37,7 @@ void mcp_call_cancel_peer(struct mcp_peer *p);
 void mcp_call_cancel_sink(struct mcp *m, const void *user);
 
 /* Under the lock. */
-void mcp_peer_hold(struct mcp_peer *p);
-void mcp_peer_put(struct mcp_peer *p);
+void mcp_peer_ref(struct mcp_peer *p);
+void mcp_peer_unref(struct mcp_peer *p);
 
 #endif

@@ -201,7 +201,7 @@ park(struct mcp_call *c, const char *id, json_t *asked)
 	}
 	sink.end(sink.user, text, strlen(text), 0);
 	pthread_mutex_lock(&c->mcp->lock);
-	mcp_peer_put(peer);
+	mcp_peer_unref(peer);
 	pthread_mutex_unlock(&c->mcp->lock);
 }
 
@@ -262,7 +262,7 @@ mcp_elicit_resume(struct mcp_call *c)
 	if (parked && !said) {
 		again = json_deep_copy(parked->wanted);
 	} else if (parked) {
-		refcount_take(&parked->refs);
+		refcount_inc(&parked->refs);
 		hand_over(c, parked);
 		memcpy(id, parked->question, sizeof(id));
 		answer = take_ptr(&parked->answer);
@@ -284,6 +284,6 @@ mcp_elicit_resume(struct mcp_call *c)
 	else if (rooms_answer_question(c->mcp->rooms, c->mcp->owner, id,
 				       read_answer(said)) < 0)
 		id[0] = '\0'; /* the room has given up, and goes on */
-	mcp_call_put(parked);
+	mcp_call_unref(parked);
 	return true;
 }

@@ -37,7 +37,7 @@ number_of(const struct mcp_call *c, const char *key, json_int_t otherwise)
 static void
 release(void *call)
 {
-	mcp_call_put(call);
+	mcp_call_unref(call);
 }
 
 static void
@@ -48,7 +48,7 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 	(void)res;
 	if (err)
 		mcp_tool_refuse(c, err);
-	mcp_call_put(c);
+	mcp_call_unref(c);
 }
 
 static void
@@ -58,13 +58,13 @@ ask(struct mcp_call *c, const struct remit_file_task *task,
 	struct room_loan loan = { .release = release, .owner = c };
 	struct remit_error err;
 
-	mcp_call_hold(c); /* for the events */
-	mcp_call_hold(c); /* for the loan */
+	mcp_call_ref(c); /* for the events */
+	mcp_call_ref(c); /* for the loan */
 	if (room_file(c->room, task, loan, events, c, &err) == 0)
 		return;
 	mcp_tool_refuse(c, &err);
-	mcp_call_put(c);
-	mcp_call_put(c);
+	mcp_call_unref(c);
+	mcp_call_unref(c);
 }
 
 /* ---- reading ---- */

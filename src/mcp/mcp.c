@@ -92,7 +92,7 @@ mcp_peer_close(struct mcp_peer *p)
 
 	mcp_call_cancel_peer(p);
 	pthread_mutex_lock(&m->lock);
-	mcp_peer_put(p);
+	mcp_peer_unref(p);
 	pthread_mutex_unlock(&m->lock);
 }
 
@@ -140,7 +140,7 @@ mcp_take_message(struct mcp_peer *p, struct mcp_message *msg,
 		return;
 	}
 	mcp_method_run(c);
-	mcp_call_put(c);
+	mcp_call_unref(c);
 }
 
 void

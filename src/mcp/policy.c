@@ -77,7 +77,7 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 		pthread_mutex_unlock(&c->mcp->lock);
 		mcp_tool_answer(c, given, NULL, false);
 	}
-	mcp_call_put(c);
+	mcp_call_unref(c);
 }
 
 static void
@@ -93,16 +93,16 @@ find_out(struct mcp_call *c)
 	struct room *room;
 
 	job.job.code = "";
-	mcp_call_hold(c);
+	mcp_call_ref(c);
 	c->made_room = true;
 	if (mcp_tool_room(c, &opt, &err) == 0 &&
 	    room_run(c->mcp->rooms, &opt, &job, &events, c, &room, &err) == 0) {
 		mcp_call_enter(c, room);
-		room_put(room);
+		room_unref(room);
 		return;
 	}
 	mcp_tool_refuse(c, &err);
-	mcp_call_put(c);
+	mcp_call_unref(c);
 }
 
 static void

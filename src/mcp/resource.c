@@ -220,7 +220,7 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 		refuse(c,
 		       json_string_value(json_object_get(c->msg.params, "uri")),
 		       err->message);
-	mcp_call_put(c);
+	mcp_call_unref(c);
 }
 
 static void
@@ -244,12 +244,12 @@ read_session(struct mcp_call *c, const char *uri, const char *id, char **path)
 	c->work = take_ptr(path);
 	task.path = c->work;
 	c->free_work = free;
-	mcp_call_hold(c);
+	mcp_call_ref(c);
 	if (room_file(room, &task, none, &events, c, &err) < 0) {
 		refuse(c, uri, err.message);
-		mcp_call_put(c);
+		mcp_call_unref(c);
 	}
-	room_put(room);
+	room_unref(room);
 }
 
 void

@@ -259,7 +259,7 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 			       json_object_get(c->arguments, "session")
 				       ? room_id(c->room)
 				       : NULL);
-	mcp_call_put(c);
+	mcp_call_unref(c);
 }
 
 static const struct room_events events = {
@@ -276,7 +276,7 @@ static const struct room_events events = {
 static void
 release(void *call)
 {
-	mcp_call_put(call);
+	mcp_call_unref(call);
 }
 
 static int
@@ -362,15 +362,15 @@ run_cell(struct mcp_call *c)
 	struct remit_error err;
 	uint64_t number;
 
-	mcp_call_hold(c); /* for the events */
-	mcp_call_hold(c); /* for the loan */
+	mcp_call_ref(c); /* for the events */
+	mcp_call_ref(c); /* for the loan */
 	if (room_cell(c->room, &r->job, &events, c, &number, &err) == 0) {
 		mcp_call_number(c, number);
 		return;
 	}
 	mcp_tool_refuse(c, &err);
-	mcp_call_put(c);
-	mcp_call_put(c);
+	mcp_call_unref(c);
+	mcp_call_unref(c);
 }
 
 static void
@@ -381,19 +381,19 @@ run_alone(struct mcp_call *c)
 	struct remit_error err;
 	struct room *room;
 
-	mcp_call_hold(c);
-	mcp_call_hold(c);
+	mcp_call_ref(c);
+	mcp_call_ref(c);
 	c->made_room = true;
 	if (mcp_tool_room(c, &opt, &err) == 0 &&
 	    room_run(c->mcp->rooms, &opt, &r->job, &events, c, &room, &err) ==
 		    0) {
 		mcp_call_enter(c, room);
-		room_put(room);
+		room_unref(room);
 		return;
 	}
 	mcp_tool_refuse(c, &err);
-	mcp_call_put(c);
-	mcp_call_put(c);
+	mcp_call_unref(c);
+	mcp_call_unref(c);
 }
 
 static void

@@ -25,7 +25,7 @@ on_reset(void *user, struct remit_result *res, const struct remit_error *err)
 					  room_id(c->room), "session_state",
 					  "open"),
 				NULL, false);
-	mcp_call_put(c);
+	mcp_call_unref(c);
 }
 
 static void
@@ -34,12 +34,12 @@ reset(struct mcp_call *c)
 	static const struct room_events events = { .result = on_reset };
 	struct remit_error err;
 
-	mcp_call_hold(c);
+	mcp_call_ref(c);
 	if (mcp_tool_find_room(c, &err) == 0 &&
 	    room_reset(c->room, &events, c, &err) == 0)
 		return;
 	mcp_tool_refuse(c, &err);
-	mcp_call_put(c);
+	mcp_call_unref(c);
 }
 
 static const struct mcp_member reset_gives[] = {
@@ -72,7 +72,7 @@ on_closed(void *user, struct remit_result *res, const struct remit_error *err)
 		mcp_tool_refuse(c, err);
 	else
 		mcp_run_answer(c, res, &nothing, NULL);
-	mcp_call_put(c);
+	mcp_call_unref(c);
 }
 
 static void
@@ -81,12 +81,12 @@ close_it(struct mcp_call *c)
 	static const struct room_events events = { .result = on_closed };
 	struct remit_error err;
 
-	mcp_call_hold(c);
+	mcp_call_ref(c);
 	if (mcp_tool_find_room(c, &err) == 0 &&
 	    room_close(c->room, &events, c, &err) == 0)
 		return;
 	mcp_tool_refuse(c, &err);
-	mcp_call_put(c);
+	mcp_call_unref(c);
 }
 
 const struct mcp_tool mcp_tool_close = {

@@ -207,7 +207,7 @@ mcp_tool_find_room(struct mcp_call *c, struct remit_error *err)
 			    id);
 	room_set_life(room, life_ms(c->mcp));
 	mcp_call_enter(c, room);
-	room_put(room);
+	room_unref(room);
 	return 0;
 }
 
@@ -221,7 +221,7 @@ on_opened(void *user, struct remit_result *res, const struct remit_error *err)
 		mcp_tool_refuse(c, err);
 	else
 		c->entered(c);
-	mcp_call_put(c);
+	mcp_call_unref(c);
 }
 
 static const struct room_events opening = {
@@ -253,16 +253,16 @@ open_room(struct mcp_call *c)
 	struct remit_error err;
 	struct room *room;
 
-	mcp_call_hold(c);
+	mcp_call_ref(c);
 	c->made_room = true;
 	if (mcp_tool_room(c, &opt, &err) == 0 &&
 	    room_open(c->mcp->rooms, &opt, &opening, c, &room, &err) == 0) {
 		mcp_call_enter(c, room);
-		room_put(room);
+		room_unref(room);
 		return;
 	}
 	mcp_tool_refuse(c, &err);
-	mcp_call_put(c);
+	mcp_call_unref(c);
 }
 
 void

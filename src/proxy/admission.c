@@ -7,7 +7,7 @@
 #include "http/ask.h"
 #include "http/tls_hello.h"
 #include "proxy/gate.h"
-#include "proxy/hold.h"
+#include "proxy/pending.h"
 
 _Static_assert(HEAD_MAX + HTTP_REQUEST_MORE < FLOW_BYTES,
 	       "a new head finds room in a flow");
@@ -39,12 +39,12 @@ rule_or_any(struct relay *r, const struct host_rule *rule)
 }
 
 /* No entry names its host. */
-static enum hold_verdict
+static enum pending_outcome
 check_unnamed(struct relay *r)
 {
-	enum hold_verdict v = hold_judge(r->gate, r);
+	enum pending_outcome v = pending_check(r->gate, r);
 
-	r->is_allowed = v == HOLD_ALLOWED;
+	r->is_allowed = v == PENDING_HOST_ALLOWED;
 	r->rule = rule_or_any(r, NULL);
 	return v;
 }
@@ -251,7 +251,7 @@ take_ask(struct relay *r, const struct http_ask *a)
 		return;
 	}
 	named = host_rules_name_port(&g->rules, a->host, a->port);
-	if (named || g->any || g->hold.asks)
+	if (named || g->any || g->pending.asks)
 		r->name = names_take(&g->names, a->host);
 	r->rule = r->name ? rule_or_any(r, named) : NULL;
 }
@@ -302,15 +302,15 @@ deny_ask(struct relay *r)
 static void
 serve_ask(struct relay *r, const struct http_head *h, const struct http_ask *a)
 {
-	enum hold_verdict v = HOLD_ALLOWED;
+	enum pending_outcome v = PENDING_HOST_ALLOWED;
 
 	take_ask(r, a);
 	if (!r->rule)
 		v = check_unnamed(r);
-	if (v == HOLD_ASKED)
+	if (v == PENDING_HOST_ASKED)
 		return;
 	r->is_asked = false;
-	if (v == HOLD_REFUSED)
+	if (v == PENDING_HOST_REFUSED)
 		deny_ask(r);
 	else if (a->is_tunnel)
 		open_tunnel(r, h);
@@ -391,13 +391,13 @@ identify(struct relay *r)
 static void
 begin(struct relay *r)
 {
-	enum hold_verdict v = HOLD_ALLOWED;
+	enum pending_outcome v = PENDING_HOST_ALLOWED;
 
 	if (!r->rule)
 		v = check_unnamed(r);
-	if (v == HOLD_REFUSED)
+	if (v == PENDING_HOST_REFUSED)
 		relay_refuse(r, LEDGER_NOT_NAMED);
-	else if (v == HOLD_ALLOWED)
+	else if (v == PENDING_HOST_ALLOWED)
 		begin_bytes(r);
 }
 
@@ -432,7 +432,7 @@ admission_settle(struct relay *r, bool is_allowed)
 /* ---- once it is open ---- */
 
 int
-admission_holds(struct relay *r, size_t sent, size_t received)
+admission_waits(struct relay *r, size_t sent, size_t received)
 {
 	const struct flow *f = &r->out;
 	uint64_t most = r->rule->most_bytes;

@@ -16,14 +16,14 @@ void admission_settle(struct relay *r, bool is_allowed);
 
 /* It is open, and so many bytes have come at the end of what is to be sent and
    received. -1 if that is noted as refused, and it must be cut. */
-int admission_holds(struct relay *r, size_t sent, size_t received) must_check;
+int admission_waits(struct relay *r, size_t sent, size_t received) must_check;
 
 /* ---- what the relay does for it ---- */
 
 /* Call admission_go_on() when the code says more. */
 void relay_hear(struct relay *r);
 /* Let it wait until admission_settle(). */
-void relay_hold(struct relay *r);
+void relay_suspend(struct relay *r);
 /* What it has said, up to HEAD_MAX bytes. -1 if the connection is broken. */
 int relay_read_head(struct relay *r) must_check;
 /* It speaks TLS, with us: what it has said is its hello. */

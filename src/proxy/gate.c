@@ -23,7 +23,8 @@ decide(struct gate *g, const struct dns_question *q, in_addr_t *address)
 	if (!q->has_name)
 		return DNS_NO_SUCH_NAME;
 	/* If there is a question, then of host and port: when it connects. */
-	if (!g->any && !g->hold.asks && !host_rules_name(&g->rules, q->name)) {
+	if (!g->any && !g->pending.asks &&
+	    !host_rules_name(&g->rules, q->name)) {
 		/* Most ask for both kinds of address: once is enough. */
 		if (q->type == DNS_A)
 			ledger_note(g->ledger, q->name, 0, LEDGER_NOT_NAMED);
@@ -120,7 +121,7 @@ on_line(void *owner, uint32_t events)
 	(void)events;
 	if (recvfrom(g->on_line.fd, &a, sizeof(a), MSG_DONTWAIT, NULL, NULL) ==
 	    sizeof(a))
-		hold_answer(g, &a);
+		pending_settle(g, &a);
 	else
 		g->loop.stop = true;
 }

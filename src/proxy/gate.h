@@ -14,8 +14,8 @@
 #include "proxy/dns/lookup.h"
 #include "proxy/dns/names.h"
 #include "proxy/dns/site_names.h"
-#include "proxy/hold.h"
 #include "proxy/ledger.h"
+#include "proxy/pending.h"
 #include "proxy/relay.h"
 
 /* A way out that listens. */
@@ -31,7 +31,7 @@ struct gate {
 	bool is_asked; /* clients may ask for a proxy */
 	struct vault vault;
 	struct tls_ends *ends; /* for those with TLS; else NULL */
-	struct hold hold;
+	struct pending pending;
 	bool any; /* public hosts that no rule names, too */
 	struct site_names site;
 	struct names names;

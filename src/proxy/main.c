@@ -116,7 +116,7 @@ proxy_main(void)
 		return 1; /* no keeper has asked for this */
 	g->rules = o.rules;
 	g->is_asked = o.is_asked;
-	g->hold.asks = o.asks;
+	g->pending.asks = o.asks;
 	g->vault = o.vault;
 	explicit_bzero(&o.vault, sizeof(o.vault));
 	g->any = o.any;

@@ -12,7 +12,7 @@
 #define CONNECT_US (10 * 1000000ull)
 #define IDLE_US	   (300 * 1000000ull)
 /* The clock of the run goes on before that (tool_wait). */
-#define HOLD_US (3600 * 1000000ull)
+#define SUSPENDED_MAX_US (3600 * 1000000ull)
 
 /* The kernel doubles them. The second is for flows with a pipe. */
 #define SOCKET_BYTES	  (64 * 1024)
@@ -194,7 +194,7 @@ carry(struct relay *r)
 	    flow_pull(&r->in, peer_of(r), FLOW_BYTES) < 0)
 		return -1;
 	received = r->in.len - received;
-	if (admission_holds(r, r->out.len - sent, received) < 0)
+	if (admission_waits(r, r->out.len - sent, received) < 0)
 		return -1;
 	/* Before the code has it: what it has seen is counted, even if it ends
 	   at once and this process with it. */
@@ -504,9 +504,9 @@ relay_end_tls(struct relay *r)
 }
 
 void
-relay_hold(struct relay *r)
+relay_suspend(struct relay *r)
 {
 	r->state = RELAY_HELD;
 	loop_remove(&r->gate->loop, &r->on_code);
-	wait_for(r, HOLD_US);
+	wait_for(r, SUSPENDED_MAX_US);
 }

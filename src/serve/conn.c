@@ -61,7 +61,7 @@ conn_close(struct conn *c)
 	if (x) {
 		server_done(x);
 		exchange_leave(x);
-		exchange_put(x);
+		exchange_unref(x);
 	}
 	free(c);
 }
@@ -143,7 +143,7 @@ finish(struct conn *c)
 	pthread_mutex_unlock(&x->lock);
 	server_done(x);
 	exchange_leave(x);
-	exchange_put(x);
+	exchange_unref(x);
 	if (closes || c->server->is_draining) {
 		linger(c);
 		return;

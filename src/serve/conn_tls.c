@@ -47,7 +47,7 @@ conn_tls_shake(struct conn *c)
 		c->tls = tls_to_client(&c->server->certificate->config, c->fd);
 		if (!c->tls)
 			return -1;
-		c->certificate = certificate_hold(c->server->certificate);
+		c->certificate = certificate_ref(c->server->certificate);
 	}
 	return tls_shake(c->tls);
 }
@@ -63,5 +63,5 @@ void
 conn_tls_free(struct conn *c)
 {
 	tls_free(take_ptr(&c->tls));
-	certificate_put(take_ptr(&c->certificate));
+	certificate_unref(take_ptr(&c->certificate));
 }

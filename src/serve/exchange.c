@@ -73,16 +73,16 @@ exchange_free(struct exchange *x)
 }
 
 struct exchange *
-exchange_hold(struct exchange *x)
+exchange_ref(struct exchange *x)
 {
-	refcount_take(&x->refs);
+	refcount_inc(&x->refs);
 	return x;
 }
 
 void
-exchange_put(struct exchange *x)
+exchange_unref(struct exchange *x)
 {
-	if (x && refcount_drop(&x->refs))
+	if (x && refcount_dec_and_test(&x->refs))
 		exchange_free(x);
 }
 
@@ -100,7 +100,7 @@ exchange_put_sent(struct exchange *x)
 	       !server_is_here(x->server))
 		pthread_cond_wait(&x->drained, &x->lock);
 	pthread_mutex_unlock(&x->lock);
-	exchange_put(x);
+	exchange_unref(x);
 }
 
 void
@@ -166,7 +166,7 @@ run_chore(void *arg)
 
 	free(arg);
 	e.work(e.x);
-	exchange_put(e.x);
+	exchange_unref(e.x);
 	server_thread_ended(s);
 	return NULL;
 }
@@ -177,10 +177,10 @@ exchange_in_thread(struct exchange *x, void (*work)(struct exchange *x))
 	struct chore *e = malloc(sizeof(*e));
 
 	if (e) {
-		*e = (struct chore){ exchange_hold(x), work };
+		*e = (struct chore){ exchange_ref(x), work };
 		if (server_start_thread(x->server, run_chore, e) == 0)
 			return;
-		exchange_put(x);
+		exchange_unref(x);
 		free(e);
 	}
 	reply_fail(x, 503, "busy", "there is no thread for this request");

@@ -114,8 +114,8 @@ enum body_room server_charge_values(struct exchange *x,
 
 /* ---- lifetime ---- */
 
-struct exchange *exchange_hold(struct exchange *x);
-void exchange_put(struct exchange *x);
+struct exchange *exchange_ref(struct exchange *x);
+void exchange_unref(struct exchange *x);
 /* The same once a long reply is sent, or its client has gone: until then it is
    in memory. Not in the thread of HTTP. */
 void exchange_put_sent(struct exchange *x);

@@ -296,7 +296,7 @@ take(struct offer *o, struct exchange *x, struct mcp_client *client,
 		reply_simple(x, 500, MCP_E_INTERNAL, "no memory");
 		return;
 	}
-	p->x = exchange_hold(x);
+	p->x = exchange_ref(x);
 	p->offer = o;
 	p->client = client;
 	p->stateless = stateless;

@@ -77,7 +77,7 @@ server_tell(struct exchange *x)
 	uint64_t one = 1;
 	bool is_new;
 
-	exchange_hold(x);
+	exchange_ref(x);
 	pthread_mutex_lock(&s->lock);
 	is_new = !x->has_news;
 	if (is_new) {
@@ -87,7 +87,7 @@ server_tell(struct exchange *x)
 	}
 	pthread_mutex_unlock(&s->lock);
 	if (!is_new) {
-		exchange_put(x);
+		exchange_unref(x);
 		return;
 	}
 	if (write(s->wake_fd, &one, sizeof(one)) < 0)
@@ -122,7 +122,7 @@ on_wake(void *owner, uint32_t events)
 	while ((x = take_news(s))) {
 		if (x->conn)
 			conn_progress(x->conn);
-		exchange_put(x);
+		exchange_unref(x);
 	}
 }
 
@@ -434,7 +434,7 @@ server_free(struct server *s)
 
 	wait_for_threads(s);
 	while ((x = take_news(s)))
-		exchange_put(x);
+		exchange_unref(x);
 	server_stop_listening(s);
 	own_fd_close(&s->signal_fd);
 	own_fd_close(&s->wake_fd);

@@ -179,7 +179,7 @@ open_certificate(struct serve_call *c, struct remit_error *err)
 	if (flaw)
 		fprintf(stderr, "remit: --tls-certificate %s: %s\n",
 			c->certificate_path, flaw);
-	certificate_put(c->server.certificate);
+	certificate_unref(c->server.certificate);
 	c->server.certificate = read;
 	return 0;
 }
@@ -453,7 +453,7 @@ finish(struct serve_call *c)
 	rooms_free(c->server.rooms);
 	remit_close(c->server.remit);
 	artifact_store_free(c->server.artifacts);
-	certificate_put(c->server.certificate);
+	certificate_unref(c->server.certificate);
 	audit_free(&c->audit);
 	own_fd_close(&c->server.log_fd);
 }

@@ -203,7 +203,7 @@ note_whole(struct package_layer_trust *t, const char *id, uint64_t now_us)
 
 /* Who prunes holds it alone, for the moment of taking it away. */
 static int
-hold(const char *id)
+lock_shared(const char *id)
 {
 	struct remit_error err;
 	own_fd int package_layers = package_layer_folder("shelves", &err);
@@ -229,15 +229,15 @@ package_layer_find(struct package_layer *out, const char *key,
 	if (package_layer_wanted(key, s.id) < 0 ||
 	    path_cache_dir(&cache, &err) < 0)
 		return false;
-	s.hold = hold(s.id);
+	s.lock = lock_shared(s.id);
 	trusted = was_whole_lately(trust, s.id);
-	if (s.hold < 0 || (!trusted && !is_sealed(s.hold)) ||
+	if (s.lock < 0 || (!trusted && !is_sealed(s.lock)) ||
 	    asprintf(&s.site, "%s/packages/shelves/%s/site", cache, s.id) < 0) {
-		own_fd_close(&s.hold);
+		own_fd_close(&s.lock);
 		return false;
 	}
 	/* When it was used last is for who prunes; no run fails for it. */
-	if (utimensat(s.hold, "about", NULL, AT_SYMLINK_NOFOLLOW) < 0)
+	if (utimensat(s.lock, "about", NULL, AT_SYMLINK_NOFOLLOW) < 0)
 		errno = 0;
 	s.checked_us = loop_now_us();
 	if (trust && !trusted)
@@ -253,7 +253,7 @@ package_layer_is_whole(struct package_layer *s)
 
 	if (now - s->checked_us < PACKAGE_LAYER_TRUST_US)
 		return true;
-	if (!is_sealed(s->hold))
+	if (!is_sealed(s->lock))
 		return false;
 	s->checked_us = now;
 	return true;
@@ -262,7 +262,7 @@ package_layer_is_whole(struct package_layer *s)
 void
 package_layer_free(struct package_layer *s)
 {
-	own_fd_close(&s->hold);
+	own_fd_close(&s->lock);
 	free(s->site);
 	*s = (struct package_layer)PACKAGE_LAYER_INIT;
 }

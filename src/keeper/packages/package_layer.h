@@ -26,13 +26,13 @@
 struct package_layer {
 	char id[SHA256_TEXT]; /* "": none */
 	char *site;	      /* its path on the host */
-	int hold;	      /* a shared lock: who prunes leaves it alone */
+	int lock;	      /* a shared lock: who prunes leaves it alone */
 	uint64_t checked_us;
 };
 
 #define PACKAGE_LAYER_INIT  \
 	{                   \
-		.hold = -1, \
+		.lock = -1, \
 	}
 
 /* What is asked for: interpreter, platform, names and versions, sources. */

@@ -24,14 +24,14 @@
 struct pool *
 pool_use(struct pool *p)
 {
-	refcount_take(&p->users);
+	refcount_inc(&p->users);
 	return p;
 }
 
 void
 pool_drop(struct pool *p)
 {
-	(void)refcount_drop(&p->users);
+	(void)refcount_dec_and_test(&p->users);
 }
 
 void

@@ -9,8 +9,8 @@
 #include "base/net/address.h"
 #include "base/number.h"
 #include "keeper/session/part.h"
-#include "proxy/hold.h"
 #include "proxy/order.h"
+#include "proxy/pending.h"
 #include "wire/record.h"
 
 static void
@@ -74,7 +74,7 @@ take_question(struct session *s, const struct proxy_question *q)
 		session_fail(s, &err);
 		return;
 	}
-	session_hold(s);
+	session_pause_clock(s);
 	session_set_timer(s);
 	session_flush_door(s);
 }
@@ -88,7 +88,7 @@ on_proxy(void *owner, uint32_t events)
 
 	(void)events;
 	/* One that asks more than it may is no proxy of ours any more. */
-	if (s->asked++ == HOLD_QUESTIONS) {
+	if (s->asked++ == PENDING_QUESTIONS_MAX) {
 		loop_remove(&s->keeper->loop, &s->on_proxy);
 		return;
 	}
@@ -116,7 +116,7 @@ session_forget_question(struct session *s)
 		return;
 	tell_proxy(s, s->question, 0);
 	s->question = 0;
-	session_release(s);
+	session_resume_clock(s);
 }
 
 int
@@ -145,7 +145,7 @@ session_take_answer(struct session *s, const struct frame *f,
 		if (!strcmp(words[i].word, answer.value)) {
 			tell_proxy(s, s->question, words[i].allowed);
 			s->question = 0;
-			session_release(s);
+			session_resume_clock(s);
 			session_set_timer(s);
 			return 0;
 		}

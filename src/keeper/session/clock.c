@@ -7,15 +7,15 @@
 #include "keeper/session/part.h"
 
 void
-session_hold(struct session *s)
+session_pause_clock(struct session *s)
 {
-	cell_clock_hold(&s->clock, loop_now_us());
+	cell_clock_pause(&s->clock, loop_now_us());
 }
 
 void
-session_release(struct session *s)
+session_resume_clock(struct session *s)
 {
-	cell_clock_release(&s->clock, loop_now_us());
+	cell_clock_resume(&s->clock, loop_now_us());
 }
 
 uint64_t
@@ -23,8 +23,8 @@ session_held_us(const struct session *s)
 {
 	uint64_t ended_us = s->cell.ended_us;
 
-	return cell_clock_held_us(&s->clock,
-				  ended_us ? ended_us : loop_now_us());
+	return cell_clock_paused_us(&s->clock,
+				    ended_us ? ended_us : loop_now_us());
 }
 
 void

@@ -103,7 +103,7 @@ deadline_of(const struct session *s)
 
 /* How long the clock may stand for answers. */
 static uint64_t
-hold_max_us(const struct session *s)
+pause_max_us(const struct session *s)
 {
 	return plan_keeps(&s->pool->plan, MECH(BRIDGE))
 		       ? s->pool->policy.tool_wait_ms * 1000
@@ -132,7 +132,7 @@ session_send_job(struct session *s, struct remit_error *err)
 		s->committer.since = ctime_mark_now();
 	s->cell.began_us = loop_now_us();
 	s->clock.output_us = s->cell.began_us + SHORT_US;
-	cell_clock_start(&s->clock, deadline_of(s), hold_max_us(s));
+	cell_clock_start(&s->clock, deadline_of(s), pause_max_us(s));
 	session_set_timer(s);
 	return 0;
 }

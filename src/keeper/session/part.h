@@ -128,8 +128,8 @@ uint64_t session_cpu_us(struct session *s);
 
 void session_set_timer(struct session *s);
 /* The code waits for the host, or does no more: see cell_clock.h. */
-void session_hold(struct session *s);
-void session_release(struct session *s);
+void session_pause_clock(struct session *s);
+void session_resume_clock(struct session *s);
 /* Look at the processor time, and when to look again. */
 void session_check_cpu(struct session *s);
 /* The limit that its plan sets; 0: none. */

@@ -58,7 +58,7 @@ session_take_call(struct session *s, const struct frame *f,
 			&begun, err) < 0)
 		return -1;
 	if (begun)
-		session_hold(s);
+		session_pause_clock(s);
 	if (begun || link_backlog(&s->door) > DOOR_BACKLOG)
 		session_flush_door(s);
 	return 0;
@@ -80,7 +80,7 @@ session_take_reply(struct session *s, const struct frame *f,
 		return -1;
 	if (!ended)
 		return 0;
-	session_release(s);
+	session_resume_clock(s);
 	session_flush_channel(s);
 	return 0;
 }
@@ -92,7 +92,7 @@ session_rest_tools(struct session *s)
 	session_forget_question(s);
 	bridge_end(&s->bridge);
 	s->bridge.calls = 0;
-	s->clock.holds = 0;
+	s->clock.pauses = 0;
 }
 
 /* Whoever waits for an answer, or calls later, is not to wait for ever: there
@@ -102,9 +102,9 @@ session_end_tools(struct session *s)
 {
 	if (s->worker && s->bridge.told)
 		shutdown(s->worker->jail.channel.fd, SHUT_WR);
-	while (s->bridge.pending_count && s->clock.holds) {
+	while (s->bridge.pending_count && s->clock.pauses) {
 		s->bridge.pending_count--;
-		session_release(s);
+		session_resume_clock(s);
 	}
 	bridge_end(&s->bridge);
 }

@@ -46,7 +46,7 @@ notebook_free(void *notebook)
 {
 	struct notebook *n = notebook;
 
-	room_put(n->room);
+	room_unref(n->room);
 	request_free(n->first);
 	buf_free(&n->cells);
 	buf_free(&n->shown);
@@ -433,11 +433,11 @@ begin(struct notebook *n, const struct fusion_notebook *ask,
 		.result_bytes = r->result_bytes,
 		.loan = { request_free, r },
 	};
-	exchange_hold(x);
+	exchange_ref(x);
 	if (room_open(x->server->rooms, &opt, &open_events, n, &n->room, err) <
 	    0) {
 		request_free(r);
-		exchange_put(x);
+		exchange_unref(x);
 		return -1;
 	}
 	exchange_on_gone(x, on_gone, n);

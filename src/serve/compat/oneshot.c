@@ -17,7 +17,7 @@ oneshot_free(void *oneshot)
 {
 	struct oneshot *e = oneshot;
 
-	room_put(e->room);
+	room_unref(e->room);
 	buf_free(&e->output);
 	free(e);
 }
@@ -110,7 +110,7 @@ oneshot_run(struct exchange *x, json_t *doc, uint64_t timeout_ms,
 		return;
 	}
 	json_decref(doc);
-	*e = (struct oneshot){ .x = exchange_hold(x),
+	*e = (struct oneshot){ .x = exchange_ref(x),
 			       .form = form,
 			       .output = BUF_INIT((size_t)1 << 30) };
 	exchange_own(x, e, oneshot_free);

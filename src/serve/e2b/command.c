@@ -65,7 +65,7 @@ on_gone(void *user)
 	}
 	pthread_mutex_unlock(&e->lock);
 	if (found)
-		exchange_put(h->x);
+		exchange_unref(h->x);
 }
 
 /* The lock is held. -1: there are too many. */
@@ -81,7 +81,7 @@ join(struct command *c, struct hearer *h)
 	h->command = c;
 	h->next = c->hearers;
 	c->hearers = h;
-	exchange_hold(h->x);
+	exchange_ref(h->x);
 	return 0;
 }
 
@@ -97,7 +97,7 @@ hearers(struct command *c, struct exchange *out[COMMAND_HEARERS_MAX],
 		if (untold && h->was_told)
 			continue;
 		h->was_told = true;
-		out[n++] = exchange_hold(h->x);
+		out[n++] = exchange_ref(h->x);
 	}
 	pthread_mutex_unlock(&c->all->lock);
 	return n;
@@ -113,7 +113,7 @@ tell(struct command *c, json_t *message, bool untold)
 	for (size_t i = 0; i < n; i++) {
 		/* Who has gone is noticed elsewhere. */
 		(void)!connect_send(all[i], json_incref(message));
-		exchange_put(all[i]);
+		exchange_unref(all[i]);
 	}
 	json_decref(message);
 }
@@ -225,7 +225,7 @@ command_free(struct command *c)
 {
 	own_fd_close(&c->input);
 	json_decref(c->about);
-	sandbox_put(c->sb);
+	sandbox_unref(c->sb);
 	free(c);
 }
 
@@ -293,7 +293,7 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 	for (; h; h = next) {
 		next = h->next;
 		tell_end(h->x, &end);
-		exchange_put(h->x);
+		exchange_unref(h->x);
 	}
 	json_decref(end.event);
 	command_free(c);
@@ -345,7 +345,7 @@ command_new(struct exchange *x, struct sandbox *sb, const json_t *message)
 		return NULL;
 	*c = (struct command){
 		.all = x->server->e2b,
-		.sb = sandbox_hold(sb),
+		.sb = sandbox_ref(sb),
 		.input = -1,
 		.about = json_pack("{s:O, s:O*}", "config",
 				   json_object_get(message, "process"), "tag",

@@ -59,7 +59,7 @@ change_free(void *change)
 {
 	struct change *c = change;
 
-	sandbox_put(c->sb);
+	sandbox_unref(c->sb);
 	free(c);
 }
 
@@ -98,7 +98,7 @@ on_changed(void *user, struct remit_result *res, const struct remit_error *err)
 		reply_json(c->x, 200, find_json(c->x, c->sb, c->id));
 	else
 		reply_bytes(c->x, 200, "application/json", "null", 4);
-	exchange_put(c->x);
+	exchange_unref(c->x);
 }
 
 static const struct room_events events = { .result = on_changed };
@@ -113,8 +113,8 @@ change_new(struct exchange *x, struct sandbox *sb, const char *id)
 		e2b_fail(x, 500, "no memory");
 		return NULL;
 	}
-	c->x = exchange_hold(x);
-	c->sb = sandbox_hold(sb);
+	c->x = exchange_ref(x);
+	c->sb = sandbox_ref(sb);
 	snprintf(c->id, sizeof(c->id), "%s", id);
 	exchange_own(x, c, change_free);
 	return c;
@@ -154,7 +154,7 @@ e2b_get_contexts(struct exchange *x)
 	for (struct context *c = sb->contexts; c; c = c->next)
 		json_array_append_new(list, context_json(c));
 	pthread_mutex_unlock(&x->server->e2b->lock);
-	sandbox_put(sb);
+	sandbox_unref(sb);
 	reply_json(x, 200, list);
 }
 
@@ -206,7 +206,7 @@ e2b_post_context(struct exchange *x)
 
 	if (sb)
 		make(x, sb);
-	sandbox_put(sb);
+	sandbox_unref(sb);
 }
 
 static void
@@ -249,7 +249,7 @@ e2b_restart_context(struct exchange *x)
 
 	if (sb && is_known(x, sb, id))
 		restart(x, sb, id);
-	sandbox_put(sb);
+	sandbox_unref(sb);
 }
 
 /* Its variables go now; the main one stays. */
@@ -266,5 +266,5 @@ e2b_delete_context(struct exchange *x)
 		c->is_removed = strcmp(id, "main") != 0;
 		run(c, strdup(""), true);
 	}
-	sandbox_put(sb);
+	sandbox_unref(sb);
 }

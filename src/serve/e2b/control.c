@@ -77,7 +77,7 @@ post_connect(struct exchange *x)
 			room_set_life(sb->room, life_ms);
 		reply_json(x, 200, e2b_made_json(sb));
 	}
-	sandbox_put(sb);
+	sandbox_unref(sb);
 }
 
 static void
@@ -87,7 +87,7 @@ get_sandbox(struct exchange *x)
 
 	if (sb)
 		reply_json(x, 200, info_json(sb));
-	sandbox_put(sb);
+	sandbox_unref(sb);
 }
 
 /* "a=1&b=2" in a query of its own: whether the sandbox has all of it. */
@@ -201,7 +201,7 @@ get_sandboxes(struct exchange *x)
 		if (is_meant(x, sb, &wish) && seen++ >= skip &&
 		    json_array_size(list) < limit)
 			json_array_append_new(list, info_json(sb));
-		sandbox_put(sb);
+		sandbox_unref(sb);
 	}
 	free(all);
 	if (skip + json_array_size(list) < seen) {
@@ -220,7 +220,7 @@ get_metrics(struct exchange *x)
 
 	if (sb)
 		reply_json(x, 200, json_array());
-	sandbox_put(sb);
+	sandbox_unref(sb);
 }
 
 /* ---- its life ---- */
@@ -240,7 +240,7 @@ post_timeout(struct exchange *x)
 		room_set_life(sb->room, life_ms);
 		reply_bytes(x, 204, NULL, "", 0);
 	}
-	sandbox_put(sb);
+	sandbox_unref(sb);
 }
 
 static void
@@ -251,7 +251,7 @@ delete_sandbox(struct exchange *x)
 	if (!sb)
 		return;
 	sandbox_kill(x, sb);
-	sandbox_put(sb);
+	sandbox_unref(sb);
 	reply_bytes(x, 204, NULL, "", 0);
 }
 
@@ -263,7 +263,7 @@ refuse_sandbox(struct exchange *x)
 
 	if (!sb)
 		return;
-	sandbox_put(sb);
+	sandbox_unref(sb);
 	if (!strcmp(what, "network"))
 		e2b_fail(x, 400,
 			 "the network of a sandbox is decided when it is made, "

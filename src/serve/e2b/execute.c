@@ -247,7 +247,7 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 						 "end_of_execution"));
 		reply_end(e->x);
 	}
-	exchange_put(e->x);
+	exchange_unref(e->x);
 }
 
 static const struct room_events events = {
@@ -270,7 +270,7 @@ execution_free(void *execution)
 {
 	struct execution *e = execution;
 
-	sandbox_put(e->sb);
+	sandbox_unref(e->sb);
 	buf_free(&e->out.bytes);
 	buf_free(&e->err.bytes);
 	free(e);
@@ -307,8 +307,8 @@ begin(struct exchange *x, struct sandbox *sb, const char *context)
 		return;
 	}
 	*e = (struct execution){
-		.x = exchange_hold(x),
-		.sb = sandbox_hold(sb),
+		.x = exchange_ref(x),
+		.sb = sandbox_ref(sb),
 		.out.bytes = BUF_INIT((size_t)1 << 30),
 		.err.bytes = BUF_INIT((size_t)1 << 30),
 	};
@@ -341,7 +341,7 @@ post_execute(struct exchange *x)
 		e2b_fail(x, 404, "Context %.40s not found", context);
 	else
 		begin(x, sb, context);
-	sandbox_put(sb);
+	sandbox_unref(sb);
 }
 
 /* Envd and the interpreter answer differently, and share this path. */
@@ -352,7 +352,7 @@ get_health(struct exchange *x)
 
 	if (!sb)
 		return;
-	sandbox_put(sb);
+	sandbox_unref(sb);
 	if (exchange_header_is(x, "e2b-sandbox-port", "49999") ||
 	    x->port == E2B_CODE_PORT || !strncmp(x->parsed.host, "49999-", 6))
 		reply_bytes(x, 200, "text/plain", "OK", 2);

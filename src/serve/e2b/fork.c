@@ -22,7 +22,7 @@ forking_free(void *forking)
 {
 	struct forking *f = forking;
 
-	sandbox_put(f->sb);
+	sandbox_unref(f->sb);
 	json_decref(f->made);
 	free(f);
 }
@@ -60,7 +60,7 @@ fork_more(struct forking *f)
 
 	if (!f->left) {
 		reply_json(f->x, 201, json_incref(f->made));
-		exchange_put(f->x);
+		exchange_unref(f->x);
 	} else if (room_fork(f->sb->room, &events, f, &f->branch, &err) < 0) {
 		on_forked(f, NULL, &err);
 	}
@@ -79,13 +79,13 @@ on_forked(void *user, struct remit_result *res, const struct remit_error *err)
 		sandbox_list(f->x, copy);
 		json_array_append_new(f->made, json_pack("{s:o}", "sandbox",
 							 e2b_made_json(copy)));
-		sandbox_put(copy);
+		sandbox_unref(copy);
 	} else {
 		json_array_append_new(
 			f->made,
 			json_pack("{s:{s:i, s:s}}", "error", "code", 400,
 				  "message", err ? err->message : "no memory"));
-		room_put(take_ptr(&f->branch));
+		room_unref(take_ptr(&f->branch));
 	}
 	fork_more(f);
 }
@@ -99,7 +99,7 @@ e2b_post_fork(struct exchange *x)
 	struct remit_error err;
 
 	if (!f) {
-		sandbox_put(sb);
+		sandbox_unref(sb);
 		if (sb)
 			e2b_fail(x, 500, "no memory");
 		return;
@@ -118,6 +118,6 @@ e2b_post_fork(struct exchange *x)
 		e2b_error(x, &err);
 		return;
 	}
-	exchange_hold(x);
+	exchange_ref(x);
 	fork_more(f);
 }

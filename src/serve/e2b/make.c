@@ -113,7 +113,7 @@ making_free(void *making)
 {
 	struct making *m = making;
 
-	sandbox_put(m->sb);
+	sandbox_unref(m->sb);
 	free(m->policy_text);
 	json_decref(m->secrets);
 	free(m);
@@ -268,7 +268,7 @@ leave_room(struct making *m)
 	pthread_mutex_lock(&e->lock);
 	r = take_ptr(&m->sb->room);
 	pthread_mutex_unlock(&e->lock);
-	room_put(r);
+	room_unref(r);
 }
 
 static void
@@ -294,7 +294,7 @@ on_made(void *user, struct remit_result *res, const struct remit_error *err)
 		sandbox_list(m->x, m->sb);
 		reply_json(m->x, 201, e2b_made_json(m->sb));
 	}
-	exchange_put(m->x);
+	exchange_unref(m->x);
 }
 
 /* NULL: no memory. */
@@ -329,7 +329,7 @@ e2b_post_sandbox(struct exchange *x)
 		e2b_error(x, &err);
 		return;
 	}
-	exchange_hold(x);
+	exchange_ref(x);
 	if (open_room(m, &made_events, m, &err) < 0) {
 		on_made(m, NULL, &err);
 		return;
@@ -364,7 +364,7 @@ e2b_debug_sandbox(struct exchange *x)
 		e2b_error(x, &err);
 	} else {
 		sandbox_list(x, m->sb);
-		sb = sandbox_hold(m->sb);
+		sb = sandbox_ref(m->sb);
 	}
 	making_free(m);
 	return sb;

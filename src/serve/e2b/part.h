@@ -74,8 +74,8 @@ struct sandbox *e2b_find(struct exchange *x);
 bool e2b_admits(struct exchange *x);
 /* By the id in the path, of this key. NULL: the reply is there. */
 struct sandbox *e2b_find_named(struct exchange *x);
-struct sandbox *sandbox_hold(struct sandbox *sb);
-void sandbox_put(struct sandbox *sb);
+struct sandbox *sandbox_ref(struct sandbox *sb);
+void sandbox_unref(struct sandbox *sb);
 /* Held, without a room or an id; NULL without memory. */
 struct sandbox *sandbox_new(struct key *key);
 /* Into the table; and out of it, with its room. */

@@ -66,7 +66,7 @@ post_start(struct exchange *x)
 			    "user: programs cannot be another's");
 	else
 		command_start(x, sb, message);
-	sandbox_put(sb);
+	sandbox_unref(sb);
 }
 
 static void
@@ -80,7 +80,7 @@ post_connect(struct exchange *x)
 	reply_begin(x, 200, STREAM);
 	reply_keepalive_bytes(x, keepalive, sizeof(keepalive) - 1);
 	command_hear(x, sb, json_object_get(message, "process"));
-	sandbox_put(sb);
+	sandbox_unref(sb);
 }
 
 /* ---- those that run ---- */
@@ -94,7 +94,7 @@ post_list(struct exchange *x)
 		reply_json(x, 200,
 			   json_pack("{s:o}", "processes",
 				     command_list(x->server->e2b, sb)));
-	sandbox_put(sb);
+	sandbox_unref(sb);
 }
 
 /* Of the sandbox that is asked for. *cell 0: the reply is there. */
@@ -121,7 +121,7 @@ post_signal(struct exchange *x)
 		command_signal(x->server->e2b, sb, cell);
 		reply_json(x, 200, json_object());
 	}
-	sandbox_put(sb);
+	sandbox_unref(sb);
 }
 
 /* ---- input ---- */
@@ -204,7 +204,7 @@ do_input(struct exchange *x)
 			     "too many requests give input to commands that "
 			     "do not read it");
 	}
-	sandbox_put(sb);
+	sandbox_unref(sb);
 }
 
 static void
@@ -223,7 +223,7 @@ post_close(struct exchange *x)
 		command_close_input(x->server->e2b, sb, cell);
 		reply_json(x, 200, json_object());
 	}
-	sandbox_put(sb);
+	sandbox_unref(sb);
 }
 
 /* Its body would have to be read as it comes. */

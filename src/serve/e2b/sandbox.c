@@ -45,7 +45,7 @@ sandbox_free(struct sandbox *sb)
 	watchers_free(sb->watchers);
 	json_decref(sb->metadata);
 	json_decref(sb->env);
-	room_put(sb->room);
+	room_unref(sb->room);
 	free(sb);
 }
 
@@ -65,16 +65,16 @@ e2b_free(struct e2b *e)
 }
 
 struct sandbox *
-sandbox_hold(struct sandbox *sb)
+sandbox_ref(struct sandbox *sb)
 {
-	refcount_take(&sb->refs);
+	refcount_inc(&sb->refs);
 	return sb;
 }
 
 void
-sandbox_put(struct sandbox *sb)
+sandbox_unref(struct sandbox *sb)
 {
-	if (sb && refcount_drop(&sb->refs))
+	if (sb && refcount_dec_and_test(&sb->refs))
 		sandbox_free(sb);
 }
 
@@ -105,7 +105,7 @@ sandbox_list(struct exchange *x, struct sandbox *sb)
 	struct e2b *e = x->server->e2b;
 
 	pthread_mutex_lock(&e->lock);
-	refcount_take(&sb->refs);
+	refcount_inc(&sb->refs);
 	sb->next = e->first;
 	e->first = sb;
 	pthread_mutex_unlock(&e->lock);
@@ -126,7 +126,7 @@ unlist(struct exchange *x, struct sandbox *sb)
 		*at = sb->next;
 	pthread_mutex_unlock(&e->lock);
 	if (found)
-		sandbox_put(sb);
+		sandbox_unref(sb);
 }
 
 void
@@ -137,11 +137,11 @@ sandbox_kill(struct exchange *x, struct sandbox *sb)
 
 	/* One that is being made may have none just now. */
 	pthread_mutex_lock(&e->lock);
-	r = sb->room ? room_hold(sb->room) : NULL;
+	r = sb->room ? room_ref(sb->room) : NULL;
 	pthread_mutex_unlock(&e->lock);
 	if (r)
 		room_drop(r);
-	room_put(r);
+	room_unref(r);
 	unlist(x, sb);
 }
 
@@ -152,7 +152,7 @@ is_over(struct exchange *x, const struct sandbox *sb)
 	struct room *r =
 		room_find(x->server->rooms, sb->key->name, room_id(sb->room));
 
-	room_put(r);
+	room_unref(r);
 	return !r;
 }
 
@@ -168,7 +168,7 @@ sandbox_all(struct exchange *x, size_t *count)
 		n++;
 	all = calloc(n + 1, sizeof(*all));
 	for (struct sandbox *sb = e->first; all && sb; sb = sb->next) {
-		refcount_take(&sb->refs);
+		refcount_inc(&sb->refs);
 		all[kept++] = sb;
 	}
 	pthread_mutex_unlock(&e->lock);
@@ -176,7 +176,7 @@ sandbox_all(struct exchange *x, size_t *count)
 	for (size_t i = kept = 0; i < n; i++)
 		if (is_over(x, all[i])) {
 			unlist(x, all[i]);
-			sandbox_put(all[i]);
+			sandbox_unref(all[i]);
 		} else {
 			all[kept++] = all[i];
 		}
@@ -194,12 +194,12 @@ find(struct exchange *x, const char *id)
 	for (sb = e->first; sb && strcmp(sb->id, id) != 0; sb = sb->next)
 		;
 	if (sb)
-		refcount_take(&sb->refs);
+		refcount_inc(&sb->refs);
 	pthread_mutex_unlock(&e->lock);
 	if (!sb || !is_over(x, sb))
 		return sb;
 	unlist(x, sb);
-	sandbox_put(sb);
+	sandbox_unref(sb);
 	return NULL;
 }
 
@@ -293,7 +293,7 @@ id_of_signature(struct exchange *x, char id[ROOM_ID_SIZE])
 	for (size_t i = 0; i < count; i++) {
 		if (e2b_signature_is_right(x, all[i]->token))
 			memcpy(id, all[i]->id, ROOM_ID_SIZE);
-		sandbox_put(all[i]);
+		sandbox_unref(all[i]);
 	}
 	free(all);
 }
@@ -322,7 +322,7 @@ e2b_find(struct exchange *x)
 		e2b_fail(x, 401, "the sandbox's token is wrong or missing");
 	else
 		not_there(x, id);
-	sandbox_put(sb);
+	sandbox_unref(sb);
 	return NULL;
 }
 
@@ -340,7 +340,7 @@ e2b_admits(struct exchange *x)
 		e2b_fail(x, 429, "this key asks too often");
 	}
 	x->is_counted |= may;
-	sandbox_put(sb);
+	sandbox_unref(sb);
 	return may;
 }
 
@@ -352,7 +352,7 @@ e2b_find_named(struct exchange *x)
 
 	if (sb && sb->key == x->key)
 		return sb;
-	sandbox_put(sb);
+	sandbox_unref(sb);
 	e2b_fail(x, 404, "there is no sandbox %.40s", id);
 	return NULL;
 }

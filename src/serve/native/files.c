@@ -23,7 +23,7 @@ wish_free(void *wish)
 {
 	struct file_wish *w = wish;
 
-	room_put(w->room);
+	room_unref(w->room);
 	free(w);
 }
 
@@ -161,11 +161,11 @@ wish(struct exchange *x, struct remit_file_task task,
 	}
 	w = calloc(1, sizeof(*w));
 	if (!w) {
-		room_put(room);
+		room_unref(room);
 		reply_fail(x, 500, "memory", "no memory");
 		return;
 	}
-	*w = (struct file_wish){ exchange_hold(x), room, task };
+	*w = (struct file_wish){ exchange_ref(x), room, task };
 	exchange_own(x, w, wish_free);
 	if (room_file(room, &w->task, none, events, w, &err) < 0)
 		on_end(w, NULL, &err);

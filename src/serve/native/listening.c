@@ -302,7 +302,7 @@ listening_free(void *listening)
 {
 	struct listening *l = listening;
 
-	room_put(l->room);
+	room_unref(l->room);
 	free(l);
 }
 
@@ -338,7 +338,7 @@ listening_new(struct exchange *x, const struct request *r)
 		reply_fail(x, 500, "memory", "no memory");
 		return NULL;
 	}
-	l->x = exchange_hold(x); /* for the worker, until the last event */
+	l->x = exchange_ref(x); /* for the worker, until the last event */
 	l->stream = stream_of(x, r);
 	l->events = l->stream == STREAM_NONE ? &whole
 		    : r->asks		     ? &lines_and_questions

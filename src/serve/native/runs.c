@@ -92,7 +92,7 @@ post_interrupt(struct exchange *x)
 		return;
 	}
 	room_interrupt(r);
-	room_put(r);
+	room_unref(r);
 	reply_json(x, 200, json_object());
 }
 

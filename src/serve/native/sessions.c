@@ -86,7 +86,7 @@ waiting_free(void *waiting)
 {
 	struct waiting *w = waiting;
 
-	room_put(w->room);
+	room_unref(w->room);
 	free(w);
 }
 
@@ -100,7 +100,7 @@ on_done(void *user, struct remit_result *res, const struct remit_error *err)
 		reply_error(w->x, err);
 	else
 		reply_json(w->x, w->status, session_json(w->room));
-	exchange_put(w->x);
+	exchange_unref(w->x);
 }
 
 static const struct room_events done_events = { .result = on_done };
@@ -115,7 +115,7 @@ waiting_new(struct exchange *x, int status)
 		reply_fail(x, 500, "memory", "no memory");
 		return NULL;
 	}
-	w->x = exchange_hold(x);
+	w->x = exchange_ref(x);
 	w->status = status;
 	exchange_own(x, w, waiting_free);
 	return w;
@@ -174,7 +174,7 @@ post_reset(struct exchange *x)
 	struct remit_error err;
 
 	if (!w) {
-		room_put(r);
+		room_unref(r);
 		return;
 	}
 	w->room = r;
@@ -194,7 +194,7 @@ post_fork(struct exchange *x)
 		on_done(w, NULL, &err);
 	else if (w)
 		exchange_on_gone(x, on_gone, w);
-	room_put(r);
+	room_unref(r);
 }
 
 /* ---- looking ---- */
@@ -222,7 +222,7 @@ get_session(struct exchange *x)
 
 	if (r)
 		reply_json(x, 200, session_json(r));
-	room_put(r);
+	room_unref(r);
 }
 
 /* ---- cells ---- */
@@ -238,7 +238,7 @@ post_cell(struct exchange *x)
 
 	if (!l) {
 		request_free(r);
-		room_put(room);
+		room_unref(room);
 		return;
 	}
 	l->room = room;
@@ -260,7 +260,7 @@ post_interrupt(struct exchange *x)
 	if (!r)
 		return;
 	room_interrupt(r);
-	room_put(r);
+	room_unref(r);
 	reply_json(x, 200, json_object());
 }
 
@@ -279,13 +279,13 @@ delete_session(struct exchange *x)
 		return;
 	if (drop && !strcmp(drop, "1")) {
 		room_drop(r);
-		room_put(r);
+		room_unref(r);
 		reply_json(x, 200, json_object());
 		return;
 	}
 	l = listening_new(x, &nothing);
 	if (!l) {
-		room_put(r);
+		room_unref(r);
 		return;
 	}
 	l->room = r;

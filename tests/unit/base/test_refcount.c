@@ -23,11 +23,11 @@ the_last_to_drop_it_is_told(void **state)
 	struct refcount r = REFCOUNT_INIT(1);
 
 	(void)state;
-	refcount_take(&r);
+	refcount_inc(&r);
 	assert_true(refcount_is_held(&r));
-	assert_false(refcount_drop(&r));
+	assert_false(refcount_dec_and_test(&r));
 	assert_true(refcount_is_held(&r));
-	assert_true(refcount_drop(&r));
+	assert_true(refcount_dec_and_test(&r));
 	assert_false(refcount_is_held(&r));
 }
 
@@ -37,11 +37,11 @@ take_and_drop(void *arg)
 	struct value *v = arg;
 
 	for (int i = 0; i < TIMES; i++) {
-		refcount_take(&v->refs);
-		if (refcount_drop(&v->refs))
+		refcount_inc(&v->refs);
+		if (refcount_dec_and_test(&v->refs))
 			v->freed++;
 	}
-	if (refcount_drop(&v->refs))
+	if (refcount_dec_and_test(&v->refs))
 		v->freed++;
 	return NULL;
 }

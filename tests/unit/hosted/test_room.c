@@ -130,7 +130,7 @@ a_session_that_cannot_be_opened_says_why_and_leaves_the_table(void **state)
 	/* Nothing can be asked of it any more. */
 	assert_int_equal(room_reset(r, &events, &s, &err), -1);
 	assert_int_equal(err.code, REMIT_E_GONE);
-	room_put(r);
+	room_unref(r);
 	assert_true(rooms_end(w->rooms, 20000));
 	assert_int_equal(s.results, 1);
 	assert_int_equal(s.released, 1);
@@ -154,7 +154,7 @@ a_run_is_no_session_and_its_loans_come_back(void **state)
 	hear(&s);
 	assert_null(room_find_run(w->rooms, "", room_id(r)));
 	assert_int_equal(s.err.code, REMIT_E_GONE);
-	room_put(r);
+	room_unref(r);
 	assert_true(rooms_end(w->rooms, 20000));
 	assert_int_equal(s.released, 2);
 	close(s.told);

@@ -192,16 +192,16 @@ bytes_fit_up_to_the_share_of_an_owner_and_the_whole(void **state)
 		struct tenant *alice = tenants_find(&ts, "alice");
 		struct tenant *bob = tenants_find(&ts, "bob");
 
-		tenants_hold(&ts, alice, TENANT_MEMORY, rows[i].alice);
-		tenants_hold(&ts, bob, TENANT_MEMORY, rows[i].bob);
+		tenants_charge(&ts, alice, TENANT_MEMORY, rows[i].alice);
+		tenants_charge(&ts, bob, TENANT_MEMORY, rows[i].bob);
 		assert_int_equal(
 			tenants_fits(&ts, alice, TENANT_MEMORY, rows[i].asked),
 			rows[i].expected);
 		/* The other kind is another matter. */
 		assert_true(tenants_fits(&ts, alice, TENANT_RESULTS,
 					 rows[i].asked));
-		tenants_give(&ts, alice, TENANT_MEMORY, rows[i].alice);
-		tenants_give(&ts, bob, TENANT_MEMORY, rows[i].bob);
+		tenants_refund(&ts, alice, TENANT_MEMORY, rows[i].alice);
+		tenants_refund(&ts, bob, TENANT_MEMORY, rows[i].bob);
 		assert_int_equal(ts.bytes[TENANT_MEMORY], 0);
 		tenants_free(&ts);
 	}

@@ -34,12 +34,12 @@ a_hold_moves_the_deadline_by_the_time_it_lasts(void **state)
 
 	(void)state;
 	cell_clock_start(&c, 1000, 500);
-	cell_clock_hold(&c, 100);
+	cell_clock_pause(&c, 100);
 	/* Until it is released it may last as long as is allowed. */
 	assert_int_equal(cell_clock_deadline(&c), 1500);
-	cell_clock_release(&c, 300);
+	cell_clock_resume(&c, 300);
 	assert_int_equal(cell_clock_deadline(&c), 1200);
-	assert_int_equal(cell_clock_held_us(&c, 400), 200);
+	assert_int_equal(cell_clock_paused_us(&c, 400), 200);
 }
 
 static void
@@ -49,14 +49,14 @@ holds_overlap_and_count_once(void **state)
 
 	(void)state;
 	cell_clock_start(&c, 1000, 500);
-	cell_clock_hold(&c, 100);
-	cell_clock_hold(&c, 200);
-	cell_clock_release(&c, 300);
-	assert_int_equal(cell_clock_held_us(&c, 400), 300);
-	cell_clock_release(&c, 400);
-	cell_clock_release(&c, 450); /* of no hold */
+	cell_clock_pause(&c, 100);
+	cell_clock_pause(&c, 200);
+	cell_clock_resume(&c, 300);
+	assert_int_equal(cell_clock_paused_us(&c, 400), 300);
+	cell_clock_resume(&c, 400);
+	cell_clock_resume(&c, 450); /* of no hold */
 	assert_int_equal(cell_clock_deadline(&c), 1300);
-	assert_int_equal(cell_clock_held_us(&c, 999), 300);
+	assert_int_equal(cell_clock_paused_us(&c, 999), 300);
 }
 
 static void
@@ -66,14 +66,14 @@ the_clock_stands_no_longer_than_it_may_in_all(void **state)
 
 	(void)state;
 	cell_clock_start(&c, 1000, 500);
-	cell_clock_hold(&c, 0);
-	cell_clock_release(&c, 400);
-	cell_clock_hold(&c, 500);
+	cell_clock_pause(&c, 0);
+	cell_clock_resume(&c, 400);
+	cell_clock_pause(&c, 500);
 	assert_int_equal(cell_clock_deadline(&c), 1500);
-	cell_clock_release(&c, 900);
+	cell_clock_resume(&c, 900);
 	assert_int_equal(cell_clock_deadline(&c), 1500);
 	/* What it was held is reported, whether the clock stood or not. */
-	assert_int_equal(cell_clock_held_us(&c, 900), 800);
+	assert_int_equal(cell_clock_paused_us(&c, 900), 800);
 }
 
 static void
@@ -83,10 +83,10 @@ a_decided_end_is_not_put_off(void **state)
 
 	(void)state;
 	cell_clock_start(&c, 1000, 500);
-	cell_clock_hold(&c, 100);
+	cell_clock_pause(&c, 100);
 	cell_clock_hurry(&c, 700);
 	assert_int_equal(cell_clock_deadline(&c), 700);
-	cell_clock_release(&c, 600);
+	cell_clock_resume(&c, 600);
 	assert_int_equal(cell_clock_deadline(&c), 700);
 	cell_clock_hurry(&c, 900);
 	assert_int_equal(cell_clock_deadline(&c), 700);
@@ -99,9 +99,9 @@ without_a_deadline_only_a_hurry_makes_one(void **state)
 
 	(void)state;
 	cell_clock_start(&c, 0, 500);
-	cell_clock_hold(&c, 100);
+	cell_clock_pause(&c, 100);
 	assert_int_equal(cell_clock_deadline(&c), 0);
-	cell_clock_release(&c, 200);
+	cell_clock_resume(&c, 200);
 	assert_int_equal(cell_clock_deadline(&c), 0);
 	cell_clock_hurry(&c, 900);
 	assert_int_equal(cell_clock_deadline(&c), 900);
@@ -114,10 +114,10 @@ a_new_cell_holds_nothing(void **state)
 
 	(void)state;
 	cell_clock_start(&c, 1000, 500);
-	cell_clock_hold(&c, 100);
+	cell_clock_pause(&c, 100);
 	cell_clock_start(&c, 2000, 500);
 	assert_int_equal(cell_clock_deadline(&c), 2000);
-	assert_int_equal(cell_clock_held_us(&c, 3000), 0);
+	assert_int_equal(cell_clock_paused_us(&c, 3000), 0);
 }
 
 int

@@ -338,7 +338,7 @@ a_package_layer_stands_behind_the_standard_library(void **state)
 {
 	struct package_layer s = { .id = "x",
 				   .site = "/cache/site",
-				   .hold = -1 };
+				   .lock = -1 };
 	struct interpreter in = { 0 };
 	struct remit_error err;
 

@@ -15,7 +15,7 @@ filing_free(void *filing)
 	struct filing *f = filing;
 
 	watcher_free(f->watcher);
-	sandbox_put(f->sb);
+	sandbox_unref(f->sb);
 	multipart_free(&f->form);
 	json_decref(f->made);
 	free(f->path);
@@ -35,7 +35,7 @@ filing_new(struct exchange *x)
 		exchange_own(x, f, filing_free);
 	} else if (sb) {
 		e2b_fail(x, 500, "no memory");
-		sandbox_put(sb);
+		sandbox_unref(sb);
 	}
 	return f;
 }
@@ -92,7 +92,7 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 void
 filing_begin(struct filing *f)
 {
-	exchange_hold(f->x);
+	exchange_ref(f->x);
 	queue(f);
 }
 

@@ -285,7 +285,7 @@ e2b_remove_watcher(struct exchange *x)
 	if (w)
 		unlink_watcher(&sb->watchers, w);
 	pthread_mutex_unlock(&x->server->e2b->lock);
-	sandbox_put(sb);
+	sandbox_unref(sb);
 	if (w)
 		reply_json(x, 200, json_object());
 	else
@@ -358,7 +358,7 @@ on_look(void *user, struct remit_result *res, const struct remit_error *err)
 	pthread_mutex_unlock(&e->lock);
 	if (is_last)
 		end_stream(w, err);
-	exchange_put(w->x);
+	exchange_unref(w->x);
 }
 
 static const struct room_events events = {
@@ -392,7 +392,7 @@ look_at_all(struct server *s, struct remit_error *err)
 		next = w->next;
 		if (w->is_looking)
 			continue;
-		exchange_hold(w->x);
+		exchange_ref(w->x);
 		if (s->is_draining)
 			fail(err, REMIT_E_REFUSED, "this server is ending");
 		else if (look(w, err) == 0)
@@ -401,7 +401,7 @@ look_at_all(struct server *s, struct remit_error *err)
 			unlink_watcher(&s->e2b->streams, w);
 			return w;
 		}
-		exchange_put(w->x); /* its connection holds it still */
+		exchange_unref(w->x); /* its connection holds it still */
 	}
 	return NULL;
 }
@@ -418,7 +418,7 @@ e2b_look(struct server *s)
 		pthread_mutex_unlock(&s->e2b->lock);
 		if (w) {
 			end_stream(w, &err);
-			exchange_put(w->x);
+			exchange_unref(w->x);
 		}
 	} while (w);
 }

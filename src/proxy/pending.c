@@ -1,4 +1,4 @@
-#include "proxy/hold.h"
+#include "proxy/pending.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "proxy/gate.h"
 #include "proxy/order.h"
 
-static const struct hold_said *
-find_said(const struct hold *h, const struct relay *r)
+static const struct pending_answer *
+find_said(const struct pending *h, const struct relay *r)
 {
 	for (uint32_t i = 0; i < h->said_count; i++)
 		if (h->said[i].port == r->port &&
@@ -19,7 +19,7 @@ find_said(const struct hold *h, const struct relay *r)
 }
 
 static bool
-is_for(const struct hold *h, const struct relay *r)
+is_for(const struct pending *h, const struct relay *r)
 {
 	return r->state == RELAY_HELD && r->port == h->port &&
 	       !strcmp(r->host, h->host);
@@ -28,7 +28,7 @@ is_for(const struct hold *h, const struct relay *r)
 static int
 ask(struct gate *g, const struct relay *r)
 {
-	struct hold *h = &g->hold;
+	struct pending *h = &g->pending;
 	struct proxy_question q = { .id = ++h->count, .port = r->port };
 
 	snprintf(q.host, sizeof(q.host), "%s", r->host);
@@ -49,27 +49,28 @@ can_be_asked(const struct relay *r)
 			   address_class(&a) == ADDRESS_PUBLIC);
 }
 
-enum hold_verdict
-hold_judge(struct gate *g, struct relay *r)
+enum pending_outcome
+pending_check(struct gate *g, struct relay *r)
 {
-	struct hold *h = &g->hold;
-	const struct hold_said *said = find_said(h, r);
+	struct pending *h = &g->pending;
+	const struct pending_answer *said = find_said(h, r);
 
 	if (said)
-		return said->is_allowed ? HOLD_ALLOWED : HOLD_REFUSED;
+		return said->is_allowed ? PENDING_HOST_ALLOWED
+					: PENDING_HOST_REFUSED;
 	if (!h->asks || !can_be_asked(r) ||
-	    (!h->is_waiting && h->count == HOLD_QUESTIONS))
-		return HOLD_REFUSED;
-	relay_hold(r);
+	    (!h->is_waiting && h->count == PENDING_QUESTIONS_MAX))
+		return PENDING_HOST_REFUSED;
+	relay_suspend(r);
 	if (h->is_waiting || ask(g, r) == 0)
-		return HOLD_ASKED;
-	return HOLD_REFUSED;
+		return PENDING_HOST_ASKED;
+	return PENDING_HOST_REFUSED;
 }
 
 static void
-remember(struct hold *h, bool is_allowed)
+remember(struct pending *h, bool is_allowed)
 {
-	struct hold_said *s = &h->said[h->said_count++];
+	struct pending_answer *s = &h->said[h->said_count++];
 
 	/* There is room for the answer to every question. */
 	memcpy(s->host, h->host, sizeof(s->host));
@@ -81,21 +82,21 @@ remember(struct hold *h, bool is_allowed)
 static void
 go_on(struct gate *g)
 {
-	struct hold *h = &g->hold;
+	struct pending *h = &g->pending;
 
 	for (int i = 0; i < RELAYS_MAX && !h->is_waiting; i++) {
 		struct relay *r = &g->relays[i];
 
 		if (r->state == RELAY_HELD &&
-		    (h->count == HOLD_QUESTIONS || ask(g, r) < 0))
+		    (h->count == PENDING_QUESTIONS_MAX || ask(g, r) < 0))
 			admission_settle(r, false);
 	}
 }
 
 void
-hold_answer(struct gate *g, const struct proxy_answer *a)
+pending_settle(struct gate *g, const struct proxy_answer *a)
 {
-	struct hold *h = &g->hold;
+	struct pending *h = &g->pending;
 
 	if (!h->is_waiting || a->id != h->count)
 		return;
