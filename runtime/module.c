@@ -24,12 +24,12 @@ static PyObject *
 module_lock(PyObject *self, PyObject *unused)
 {
 	struct step_report report;
-	struct lock_order order;
+	struct lock_params params;
 
 	(void)self;
 	(void)unused;
-	if (lock_order_read(&order, &report) < 0 ||
-	    lock_down(&order, &report) < 0)
+	if (lock_params_read(&params, &report) < 0 ||
+	    lock_down(&params, &report) < 0)
 		return PyErr_Format(
 			PyExc_OSError, "lock-down step \"%s\" failed: %s",
 			steps[report.step].name, strerror(report.sys_errno));
@@ -139,7 +139,7 @@ take_command(struct join_command *cmd, int fds[JOIN_FDS])
 	while (len < 0 && errno == EINTR);
 	if (len == 0)
 		return 0;
-	if (len != sizeof(*cmd) || cmd->magic != ORDER_MAGIC)
+	if (len != sizeof(*cmd) || cmd->magic != LOCK_MAGIC)
 		return -1;
 	return pass_place(got, count, cmd->has, fds, JOIN_FDS) < 0 ? -1 : 1;
 }
@@ -186,7 +186,7 @@ serve_one(const struct join_command *cmd, const int fds[JOIN_FDS])
 static PyObject *
 module_serve(PyObject *self, PyObject *unused)
 {
-	struct join_answer ready = { .kind = JOIN_READY, .pid = ORDER_MAGIC };
+	struct join_answer ready = { .kind = JOIN_READY, .pid = LOCK_MAGIC };
 	struct join_command cmd;
 	int fds[JOIN_FDS];
 
@@ -214,7 +214,7 @@ module_branch(PyObject *self, PyObject *bytes)
 	if (PyBytes_Size(bytes) != sizeof(cmd))
 		return PyErr_Format(PyExc_ValueError, "not a command");
 	memcpy(&cmd, PyBytes_AsString(bytes), sizeof(cmd));
-	if (cmd.magic != ORDER_MAGIC || !cmd.order.branch)
+	if (cmd.magic != LOCK_MAGIC || !cmd.params.branch)
 		return PyErr_Format(PyExc_ValueError, "not a command");
 	join_injected(&cmd, fds);
 	PyOS_BeforeFork();
@@ -231,7 +231,7 @@ module_branch(PyObject *self, PyObject *bytes)
 
 static PyMethodDef methods[] = {
 	{ "lock", module_lock, METH_NOARGS,
-	  "lock()\n--\n\nLock this process down by the keeper's order." },
+	  "lock()\n--\n\nLock this process down by the keeper's parameters." },
 	{ "filter", module_filter, METH_NOARGS,
 	  "filter()\n--\n\nScope a zygote's signals and load its filter." },
 	{ "single_threaded", module_single_threaded, METH_NOARGS,

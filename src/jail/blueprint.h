@@ -12,8 +12,8 @@
 #include "jail/cgroup/home.h"
 #include "jail/inside.h"
 #include "jail/listeners.h"
+#include "jail/lock_params.h"
 #include "jail/mount/workspace.h"
-#include "jail/order.h"
 #include "policy/plan/plan.h"
 
 /* No zero: a shared mapping of it is memory that RLIMIT_AS does not count. */
@@ -81,7 +81,7 @@ struct blueprint {
 	int slots[PLAN_BRANCHES_MAX];	  /* for branches that may come */
 	int hosts[PLAN_WRITE_ROOTS_MAX];  /* folders of mode rw, */
 	int uppers[PLAN_WRITE_ROOTS_MAX]; /* and what was written */
-	struct lock_order order;
+	struct lock_params params;
 	char *const *argv;
 	const char *runtime_dir; /* on the host */
 	bool by_root;

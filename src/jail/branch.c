@@ -179,7 +179,7 @@ static int
 lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
 	int in, const char *name, struct remit_error *err)
 {
-	jail_make_order(&b->order, b->plan);
+	jail_fill_params(&b->params, b->plan);
 	b->contents = &b->own;
 	b->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (b->proc < 0)
@@ -225,15 +225,15 @@ void
 jail_branch_command(const struct jail *j, const struct plan *plan,
 		    struct join_command *out)
 {
-	*out = (struct join_command){ .magic = ORDER_MAGIC };
-	jail_make_order(&out->order, plan);
-	out->order.branch = 1;
+	*out = (struct join_command){ .magic = LOCK_MAGIC };
+	jail_fill_params(&out->params, plan);
+	out->params.branch = 1;
 	for (int i = 0; i < JOIN_FDS; i++)
 		if (j->entry[i] >= 0)
 			out->has |= UINT32_C(1) << i;
-	jail_note_fail_step(&out->order, STEP_ONE_THREAD, STEP_WARM_FORK);
-	jail_note_fail_step(&out->order, STEP_SESSION, STEP_CAPABILITIES);
-	jail_note_fail_step(&out->order, STEP_CLOSE, STEP_SELF_TEST);
+	jail_note_fail_step(&out->params, STEP_ONE_THREAD, STEP_WARM_FORK);
+	jail_note_fail_step(&out->params, STEP_SESSION, STEP_CAPABILITIES);
+	jail_note_fail_step(&out->params, STEP_CLOSE, STEP_SELF_TEST);
 }
 
 void

@@ -11,7 +11,7 @@
 #include "base/proc.h"
 #include "jail/attest.h"
 #include "jail/inside.h"
-#include "jail/order.h"
+#include "jail/lock_params.h"
 #include "jail/seccomp/filter.h"
 
 #define MAP_LINE (PATH_MAX + 128)
@@ -47,7 +47,7 @@ is_own_end(const struct jail *j, int fd)
 {
 	struct proc_file f;
 
-	if (fd > ORDER_CHANNEL_FD || proc_file(j->run_pid, fd, &f) < 0)
+	if (fd > LOCK_CHANNEL_FD || proc_file(j->run_pid, fd, &f) < 0)
 		return false;
 	for (int i = 0; i < JAIL_ENDS; i++)
 		if (f.mount == j->ends[i].mount && f.inode == j->ends[i].inode)

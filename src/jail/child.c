@@ -35,11 +35,11 @@ step_exec(const struct blueprint *b)
 	char *const none[] = { NULL };
 
 	if (b->probe) {
-		struct lock_order order;
+		struct lock_params params;
 		struct step_report r;
 
-		if (lock_order_read(&order, &r) < 0 ||
-		    lock_down(&order, &r) < 0)
+		if (lock_params_read(&params, &r) < 0 ||
+		    lock_down(&params, &r) < 0)
 			_exit(1);
 		for (;;)
 			pause();
@@ -56,7 +56,7 @@ run_main(const struct blueprint *b)
 				   b->channel, b->ruleset, b->writable[0] };
 	uint32_t step = STEP_EXEC, detail = 0;
 
-	if (enter_run(&b->order, &ends, &step, &detail) == 0) {
+	if (enter_run(&b->params, &ends, &step, &detail) == 0) {
 		step = STEP_EXEC;
 		step_exec(b);
 	}

@@ -130,50 +130,51 @@ choose_cpus(cpu_set_t *out, uint64_t count)
 }
 
 void
-jail_make_order(struct lock_order *out, const struct plan *plan)
+jail_fill_params(struct lock_params *out, const struct plan *plan)
 {
 	const struct plan_limits *l = &plan->limits;
 
-	*out = (struct lock_order){
-		.magic = ORDER_MAGIC,
+	*out = (struct lock_params){
+		.magic = LOCK_MAGIC,
 		.size = sizeof(*out),
 		.filter = plan->filter,
 		.uid = JAIL_UID,
 		.limits = {
-			[ORDER_LIMIT_AS] = l->address_space_bytes,
-			[ORDER_LIMIT_CPU] = l->cpu_rlimit_s,
-			[ORDER_LIMIT_NPROC] = l->nproc,
-			[ORDER_LIMIT_NOFILE] = l->open_files,
-			[ORDER_LIMIT_FSIZE] = l->file_bytes,
+			[LOCK_LIMIT_AS] = l->address_space_bytes,
+			[LOCK_LIMIT_CPU] = l->cpu_rlimit_s,
+			[LOCK_LIMIT_NPROC] = l->nproc,
+			[LOCK_LIMIT_NOFILE] = l->open_files,
+			[LOCK_LIMIT_FSIZE] = l->file_bytes,
 		},
 		.direct = plan->has_direct,
 		.has_cpus = l->cpus != 0,
 	};
 	choose_cpus(&out->cpus, l->cpus);
 	if (!plan_keeps(plan, MECH(LANDLOCK)))
-		out->skip |= ORDER_SKIP_LANDLOCK;
+		out->skip |= LOCK_SKIP_LANDLOCK;
 	if (!plan_keeps(plan, MECH(SECCOMP)))
-		out->skip |= ORDER_SKIP_SECCOMP;
+		out->skip |= LOCK_SKIP_SECCOMP;
 	/* Without namespaces only Landlock hides the host. */
 	if (!plan_keeps(plan, tiers[plan->tier].bare ? MECH(LANDLOCK)
 						     : MECH(MOUNT_NAMESPACE)))
-		out->skip |= ORDER_SKIP_ROOT;
+		out->skip |= LOCK_SKIP_ROOT;
 }
 
 void
-jail_note_fail_step(struct lock_order *order, enum step_id from,
+jail_note_fail_step(struct lock_params *params, enum step_id from,
 		    enum step_id to)
 {
 	for (uint32_t s = from; s <= (uint32_t)to; s++)
 		if (step_is_to_fail((enum step_id)s))
-			order->fail_step = s;
+			params->fail_step = s;
 }
 
 static int
-send_order(struct jail *j, struct lock_order *order, struct remit_error *err)
+send_params(struct jail *j, struct lock_params *params, struct remit_error *err)
 {
-	jail_note_fail_step(order, STEP_ORDER, STEP_SELF_TEST);
-	if (link_send(&j->channel, FRAME_ORDER, order, sizeof(*order), err) < 0)
+	jail_note_fail_step(params, STEP_PARAMS, STEP_SELF_TEST);
+	if (link_send(&j->channel, FRAME_LOCK_PARAMS, params, sizeof(*params),
+		      err) < 0)
 		return -1;
 	return link_flush(&j->channel, err);
 }
@@ -351,11 +352,11 @@ jail_lay_out(struct jail *j, struct blueprint *b, const struct jail_site *site,
 		fail_sys(err, REMIT_E_KERNEL, "resolve");
 		return step_failed_at(err, STEP_RESOLVE);
 	}
-	jail_make_order(&b->order, plan);
+	jail_fill_params(&b->params, plan);
 	if (j->alone) {
-		b->order.bare = true;
-		b->order.uid = j->host_uid;
-		b->order.keeper = (uint32_t)getpid();
+		b->params.bare = true;
+		b->params.uid = j->host_uid;
+		b->params.keeper = (uint32_t)getpid();
 		if (workspace_make(&j->workspace, j->host_uid, b->writable,
 				   err) < 0 ||
 		    (plan->exports && open_export(j, b, err) < 0))
@@ -424,7 +425,7 @@ jail_open(struct jail *j, const struct plan *plan, const struct jail_site *site,
 	j->unbuilt = jail_is_looked_into(plan) && !bare;
 	if (jail_lay_out(j, &b, site, in, name, err) < 0 ||
 	    blueprint_list_kept(&b, err) < 0 ||
-	    send_order(j, &b.order, err) < 0)
+	    send_params(j, &b.params, err) < 0)
 		return -1;
 	return bare ? start_bare(j, &b, err)
 		    : jail_start(j, &b, geteuid(), err);
@@ -451,7 +452,7 @@ overlay_refused(const struct plan_mount *m, int sys_errno,
 int
 jail_fail_release(struct remit_error *err)
 {
-	return fail_refused(err, steps[STEP_ORDER].name,
+	return fail_refused(err, steps[STEP_PARAMS].name,
 			    "Restart the keeper if Remit was upgraded while it "
 			    "ran; else reinstall Remit.",
 			    "the runtime folder is of another release than "
@@ -472,7 +473,7 @@ jail_step_failed(const struct step_report *r, const struct plan *plan,
 	    r->detail <= plan->mount_count)
 		return overlay_refused(&plan->mounts[r->detail - 1],
 				       r->sys_errno, err);
-	if (r->step == STEP_ORDER && r->sys_errno == EPROTO)
+	if (r->step == STEP_PARAMS && r->sys_errno == EPROTO)
 		return jail_fail_release(err);
 	errno = r->sys_errno;
 	if (r->step == STEP_KEYRING && r->sys_errno == EDQUOT)

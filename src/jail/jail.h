@@ -58,7 +58,7 @@ write_root_close(struct write_root *w)
 }
 
 /* Standard input, output and error of the code, and its channel. */
-#define JAIL_ENDS (ORDER_CHANNEL_FD + 1)
+#define JAIL_ENDS (LOCK_CHANNEL_FD + 1)
 
 struct jail {
 	pid_t init_pid; /* 0 once it is reaped */

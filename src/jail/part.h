@@ -68,9 +68,9 @@ int jail_open_namespaces(struct jail *j, bool proxied,
 /* The clone, as a namespace of user `owner`, and the release of pid 1. */
 int jail_start(struct jail *j, struct blueprint *b, uint32_t owner,
 	       struct remit_error *err) must_check;
-void jail_make_order(struct lock_order *out, const struct plan *plan);
+void jail_fill_params(struct lock_params *out, const struct plan *plan);
 /* The interpreter has no environment to look at: test builds tell it so. */
-void jail_note_fail_step(struct lock_order *order, enum step_id from,
+void jail_note_fail_step(struct lock_params *params, enum step_id from,
 			 enum step_id to);
 
 /* Somebody has joined. */

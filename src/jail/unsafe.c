@@ -11,7 +11,7 @@
 
 #include "jail/jail.h"
 #include "jail/linux_abi.h"
-#include "jail/order.h"
+#include "jail/lock_params.h"
 
 extern char **environ;
 
@@ -27,7 +27,7 @@ child_main(const struct plan *plan, char *const argv[], const int ends[4])
 	for (int to = 0; to < 4; to++)
 		if (dup2(ends[to], to) < 0)
 			_exit(127);
-	syscall(SYS_close_range, ORDER_CHANNEL_FD + 1, ~0u, 0);
+	syscall(SYS_close_range, LOCK_CHANNEL_FD + 1, ~0u, 0);
 	execve(plan->interpreter->executable, argv, environ);
 	_exit(127);
 }

@@ -132,13 +132,13 @@ int
 jail_join(struct jail *j, const struct plan *plan, struct zygote *z,
 	  struct remit_error *err)
 {
-	struct join_command cmd = { .magic = ORDER_MAGIC };
+	struct join_command cmd = { .magic = LOCK_MAGIC };
 
-	jail_make_order(&cmd.order, plan);
-	cmd.order.warm = 1;
-	jail_note_fail_step(&cmd.order, STEP_ONE_THREAD, STEP_JAIL_USER);
-	jail_note_fail_step(&cmd.order, STEP_SESSION, STEP_NO_NEW_PRIVS);
-	jail_note_fail_step(&cmd.order, STEP_CLOSE, STEP_SELF_TEST);
+	jail_fill_params(&cmd.params, plan);
+	cmd.params.warm = 1;
+	jail_note_fail_step(&cmd.params, STEP_ONE_THREAD, STEP_JAIL_USER);
+	jail_note_fail_step(&cmd.params, STEP_SESSION, STEP_NO_NEW_PRIVS);
+	jail_note_fail_step(&cmd.params, STEP_CLOSE, STEP_SELF_TEST);
 	if (zygote_command(z, &cmd, j->entry, err) < 0)
 		return -1;
 	jail_close_entry(j, plan->forkable);

@@ -65,7 +65,7 @@ zygote_main(struct blueprint *b, uint32_t uid)
 	blueprint_close_others(b);
 	if (build_run(b, &a.report.step, &a.report.detail) == 0 &&
 	    (!b->by_root || become(uid) == 0) &&
-	    enter_run(&b->order, &ends, &a.report.step, &a.report.detail) == 0)
+	    enter_run(&b->params, &ends, &a.report.step, &a.report.detail) == 0)
 		execve(b->plan->interpreter->real, b->argv, environment);
 	snprintf(a.text, sizeof(a.text), "step \"%s\" failed: %s",
 		 steps[a.report.step].name, strerror(errno));
@@ -191,13 +191,13 @@ zygote_open(struct zygote *z, const struct plan *plan,
 	if (!argv)
 		return fail_sys(err, REMIT_E_MEMORY, "zygote");
 	b.argv = argv;
-	b.order.magic = ORDER_MAGIC;
-	b.order.size = sizeof(b.order);
+	b.params.magic = LOCK_MAGIC;
+	b.params.size = sizeof(b.params);
 	/* Its filter lets it start programs. */
-	b.order.filter = FILTER_SUBPROCESS;
+	b.params.filter = FILTER_SUBPROCESS;
 	/* One that waits reads that the keeper is gone; one that hangs does
 	   not. */
-	b.order.keeper = (uint32_t)getpid();
+	b.params.keeper = (uint32_t)getpid();
 	/* The interpreter's mounts come first in every plan. */
 	while (runtime < plan->mount_count &&
 	       plan->mounts[runtime].field == F_PYTHON)

@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 
 #include "proxy/dns/dns.h"
-#include "proxy/order.h"
+#include "proxy/params.h"
 
 /* Questions at one event: others shall have their turn. */
 #define QUESTIONS 32

@@ -13,7 +13,7 @@
 #include "jail/mount/trust_file.h"
 #include "jail/seccomp/filter.h"
 #include "proxy/gate.h"
-#include "proxy/order.h"
+#include "proxy/params.h"
 #include "proxy/proxy.h"
 
 static int
@@ -45,7 +45,7 @@ _Static_assert(2 * (RELAYS_MAX + RELAYS_PIPED) + LOOKUPS_MAX + LISTENERS_MAX +
 /* By root: somebody who owns nothing. An ordinary user's rights ended when this
    program was executed. */
 static int
-take_user(const struct proxy_order *o)
+take_user(const struct proxy_params *o)
 {
 	uid_t uid = o->uid;
 
@@ -60,7 +60,7 @@ take_user(const struct proxy_order *o)
 
 /* In this order: a change of user or rights undoes the signal of death. */
 static int
-lock_self(const struct proxy_order *o)
+lock_self(const struct proxy_params *o)
 {
 	if (limit_self() < 0 || take_user(o) < 0 ||
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
@@ -106,7 +106,7 @@ proxy_main(void)
 {
 	struct gate *g = calloc(1, sizeof(*g));
 	struct remit_error err;
-	struct proxy_order o;
+	struct proxy_params o;
 	int fds[LISTENERS_MAX];
 	size_t count;
 

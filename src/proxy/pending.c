@@ -6,7 +6,7 @@
 
 #include "proxy/admission.h"
 #include "proxy/gate.h"
-#include "proxy/order.h"
+#include "proxy/params.h"
 
 static const struct pending_answer *
 find_said(const struct pending *h, const struct relay *r)

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 
 #include "proxy/credential/trust.h"
-#include "proxy/order.h"
+#include "proxy/params.h"
 
 static int
 make_pair(int *ours, int *theirs, struct remit_error *err)
@@ -21,10 +21,10 @@ make_pair(int *ours, int *theirs, struct remit_error *err)
 }
 
 static int
-send_order(const struct proxy *p, const struct plan *plan,
-	   const struct secrets *given, struct remit_error *err)
+send_params(const struct proxy *p, const struct plan *plan,
+	    const struct secrets *given, struct remit_error *err)
 {
-	struct proxy_order o = {
+	struct proxy_params o = {
 		.magic = PROXY_MAGIC,
 		.keeper = getpid(),
 		.uid = p->lease.uid,
@@ -45,7 +45,8 @@ send_order(const struct proxy *p, const struct plan *plan,
 	    vault_fill(&o.vault, plan->policy, given, err) == 0)
 		sent = send(p->line, &o, sizeof(o), MSG_NOSIGNAL) == sizeof(o)
 			       ? 0
-			       : fail_sys(err, REMIT_E_KERNEL, "order a proxy");
+			       : fail_sys(err, REMIT_E_KERNEL,
+					  "request a proxy");
 	/* Not for who is forked from here. */
 	explicit_bzero(&o.vault, sizeof(o.vault));
 	return sent;
@@ -62,7 +63,7 @@ start(struct proxy *p, int theirs[PROXY_FDS],
 	if (!p->ledger || make_pair(&p->line, &theirs[PROXY_LINE], err) < 0 ||
 	    make_pair(&p->ways_out, &theirs[PROXY_WAYS_OUT], err) < 0 ||
 	    (plan->by_root && uid_lease_take(&p->lease, err) < 0) ||
-	    send_order(p, plan, given, err) < 0)
+	    send_params(p, plan, given, err) < 0)
 		return -1;
 	pid = proxy_launcher_fork(proxy_launcher, theirs, err);
 	if (pid < 0)

@@ -41,7 +41,7 @@ bool proxy_end(struct proxy *p);
 /* Kill it and wait for its end; what it wrote down is gone. */
 void proxy_free(struct proxy *p);
 
-/* The process itself, with descriptors as in proxy/order.h. Returns only if it
+/* The process itself, with descriptors as in proxy/params.h. Returns only if it
    never became one, or the jail did not (0). */
 int proxy_main(void);
 

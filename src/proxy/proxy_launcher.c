@@ -12,7 +12,7 @@
 #include "jail/linux_abi.h"
 #include "jail/lock/rights.h"
 #include "jail/seccomp/filter.h"
-#include "proxy/order.h"
+#include "proxy/params.h"
 #include "proxy/proxy.h"
 
 /* The proxy launcher's end of its line. */

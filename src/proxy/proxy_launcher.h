@@ -34,7 +34,7 @@ struct proxy_launcher_keeper {
 int proxy_launcher_start(struct proxy_launcher *p,
 			 const struct proxy_launcher_keeper *by,
 			 struct remit_error *err) must_check;
-/* Have a proxy made that holds these, in the order of proxy/order.h. Its
+/* Have a proxy made that holds these, in the order of proxy/params.h. Its
    number, or -1. */
 pid_t proxy_launcher_fork(struct proxy_launcher *p, const int fds[3],
 			  struct remit_error *err) must_check;

@@ -59,8 +59,8 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.once = true,
 		.cell = true,
 	},
-	[FRAME_ORDER] = {
-		.name = "order",
+	[FRAME_LOCK_PARAMS] = {
+		.name = "lock_params",
 		.from = PARTY_KEEPER,
 		.max = 512,
 		.once = true,

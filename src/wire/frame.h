@@ -49,8 +49,8 @@ enum frame_type {
 	FRAME_RESULT, /* JSON: the keeper's members of a result
 			 (result_member.h); the last frame */
 	/* keeper to jail */
-	FRAME_ORDER, /* struct lock_order (jail/order.h) */
-	FRAME_TASK,  /* records: what all jobs of a plan have in common */
+	FRAME_LOCK_PARAMS, /* struct lock_params (jail/lock_params.h) */
+	FRAME_TASK,	   /* records: what all jobs of a plan have in common */
 	FRAME_GO,
 	/* jail to keeper */
 	FRAME_REPORT,  /* struct step_report: a lock-down step, or ready */

@@ -17,7 +17,7 @@ TABLE = (ROOT / "src" / "jail" / "lock" / "step.c").read_text()
 ROWS = re.findall(r'\[STEP_(?!READY)\w+\] =\s*\{\s*"([^"]+)",\s*(STAGE_\w+)', TABLE)
 STEPS = [name for name, _ in ROWS]
 # A zygote's child carries these out too; the order is read by cold ones only.
-WARM = [name for name, stage in ROWS if stage in ("STAGE_JOIN", "STAGE_LOCK") and name != "read the keeper's order"]
+WARM = [name for name, stage in ROWS if stage in ("STAGE_JOIN", "STAGE_LOCK") and name != "read the keeper's parameters"]
 
 
 # And a jail without namespaces these.

@@ -59,7 +59,7 @@ wait_for_room(struct batch *b)
 
 	pthread_mutex_lock(&b->lock);
 	while (b->end == BATCH_GOES_ON &&
-	       !batch_order_has_room(&b->order, b->taken))
+	       !batch_sequence_has_room(&b->sequence, b->taken))
 		pthread_cond_wait(&b->has_room, &b->lock);
 	goes_on = b->end == BATCH_GOES_ON;
 	pthread_mutex_unlock(&b->lock);
@@ -212,7 +212,7 @@ next_result(struct batch *b, struct batch_result *out)
 	bool is_there;
 
 	pthread_mutex_lock(&b->lock);
-	is_there = batch_order_take(&b->order, out);
+	is_there = batch_sequence_take(&b->sequence, out);
 	pthread_cond_signal(&b->has_room);
 	pthread_mutex_unlock(&b->lock);
 	return is_there;
@@ -242,7 +242,7 @@ give(struct batch *b, uint64_t sequence, struct batch_result *r)
 {
 	pthread_mutex_lock(&b->writing);
 	pthread_mutex_lock(&b->lock);
-	batch_order_put(&b->order, sequence, r);
+	batch_sequence_put(&b->sequence, sequence, r);
 	pthread_mutex_unlock(&b->lock);
 	while (next_result(b, r)) {
 		write_result(b, r);
@@ -308,7 +308,7 @@ prepare(struct batch *b, struct remit_error *err)
 	b->stop_fd = eventfd(0, EFD_CLOEXEC);
 	if (b->ended_fd < 0 || b->stop_fd < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "eventfd");
-	if (batch_order_init(&b->order, room) < 0)
+	if (batch_sequence_init(&b->sequence, room) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "batch");
 	b->lines->stop_fd = b->stop_fd;
 	if (batch_job_policy(&b->policy_text, b->policy, err) < 0)
@@ -322,7 +322,7 @@ release(struct batch *b)
 	own_fd_close(&b->ended_fd);
 	own_fd_close(&b->stop_fd);
 	batch_ids_free(&b->seen);
-	batch_order_free(&b->order);
+	batch_sequence_free(&b->sequence);
 	free(b->policy_text);
 }
 

@@ -3,7 +3,7 @@
  *
  * A thread takes a line, runs its job, hands the result over, and takes the
  * next line. So no more is in memory than what the threads work on and what
- * waits for its turn (cli/batch/order.h), besides the ids.
+ * waits for its turn (cli/batch/sequence.h), besides the ids.
  */
 #ifndef REMIT_BATCH_H
 #define REMIT_BATCH_H
@@ -13,9 +13,9 @@
 #include "cli/batch/ids.h"
 #include "cli/batch/job.h"
 #include "cli/batch/lines.h"
-#include "cli/batch/order.h"
 #include "cli/batch/output.h"
 #include "cli/batch/resume.h"
+#include "cli/batch/sequence.h"
 #include "cli/report/audit.h"
 
 /* A keeper runs no more at once. */
@@ -53,7 +53,7 @@ struct batch {
 	/* Of all; it is never held while anything is waited for. */
 	pthread_mutex_t lock;
 	pthread_cond_t has_room;
-	struct batch_order order;
+	struct batch_sequence sequence;
 	struct batch_count count;
 	enum batch_end end;
 	struct remit_error error;

@@ -14,11 +14,11 @@
 #include "jail/lock/rights.h"
 #include "jail/seccomp/filter.h"
 
-typedef int enter_step(const struct lock_order *order, struct enter_ends *ends,
-		       uint32_t *detail);
+typedef int enter_step(const struct lock_params *params,
+		       struct enter_ends *ends, uint32_t *detail);
 
 static int
-step_session(const struct lock_order *order, struct enter_ends *ends,
+step_session(const struct lock_params *params, struct enter_ends *ends,
 	     uint32_t *detail)
 {
 	struct sigaction dfl = { .sa_handler = SIG_DFL };
@@ -28,10 +28,10 @@ step_session(const struct lock_order *order, struct enter_ends *ends,
 	(void)detail;
 	/* A group of its own, so that kill(0) reaches nobody else; the rest is
 	   the code's affair. */
-	if (order->branch)
+	if (params->branch)
 		return setsid() < 0 ? -1 : 0;
 	/* A warm interpreter has its own handlers already. */
-	for (int s = 1; s < 65 && !order->warm; s++)
+	for (int s = 1; s < 65 && !params->warm; s++)
 		sigaction(s, &dfl, NULL); /* KILL, STOP and libc's refuse */
 	sigemptyset(&none);
 	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
@@ -61,7 +61,7 @@ join_keyring(void)
 }
 
 static int
-step_keyring(const struct lock_order *order, struct enter_ends *ends,
+step_keyring(const struct lock_params *params, struct enter_ends *ends,
 	     uint32_t *detail)
 {
 	(void)ends;
@@ -70,33 +70,33 @@ step_keyring(const struct lock_order *order, struct enter_ends *ends,
 		return 0;
 	/* A kernel without keys has none to leak, and what a container's filter
 	   forbids us it forbids the code. */
-	return errno == ENOSYS || (order->bare && errno == EPERM) ? 0 : -1;
+	return errno == ENOSYS || (params->bare && errno == EPERM) ? 0 : -1;
 }
 
 static int
-step_stdio(const struct lock_order *order, struct enter_ends *ends,
+step_stdio(const struct lock_params *params, struct enter_ends *ends,
 	   uint32_t *detail)
 {
 	const int from[] = { ends->in, ends->out, ends->err, ends->channel,
 			     ends->ruleset };
 
-	(void)order;
+	(void)params;
 	(void)detail;
 	/* The descriptors lie above all targets, and dup2 clears close-on-exec;
 	   all others close at exec, or in the step that closes them. */
 	for (int to = 0; to < (int)ARRAY_LEN(from); to++)
 		if (from[to] >= 0 && dup2(from[to], to) < 0)
 			return -1;
-	ends->channel = ORDER_CHANNEL_FD;
-	return (int)syscall(SYS_close_range, ORDER_RULESET_FD + 1, ~0u,
+	ends->channel = LOCK_CHANNEL_FD;
+	return (int)syscall(SYS_close_range, LOCK_RULESET_FD + 1, ~0u,
 			    CLOSE_RANGE_CLOEXEC);
 }
 
 static int
-step_workdir(const struct lock_order *order, struct enter_ends *ends,
+step_workdir(const struct lock_params *params, struct enter_ends *ends,
 	     uint32_t *detail)
 {
-	(void)order;
+	(void)params;
 	(void)detail;
 	return ends->workdir >= 0 ? fchdir(ends->workdir)
 				  : chdir(JAIL_WORKSPACE);
@@ -116,19 +116,19 @@ enter_limit(int which, uint64_t want)
 }
 
 static int
-step_rlimits(const struct lock_order *order, struct enter_ends *ends,
+step_rlimits(const struct lock_params *params, struct enter_ends *ends,
 	     uint32_t *detail)
 {
-	const uint64_t *l = order->limits;
+	const uint64_t *l = params->limits;
 	const struct {
 		int which;
 		uint64_t value; /* 0: leave it */
 	} limits[] = {
-		{ RLIMIT_AS, l[ORDER_LIMIT_AS] },
-		{ RLIMIT_CPU, l[ORDER_LIMIT_CPU] },
-		{ RLIMIT_NPROC, l[ORDER_LIMIT_NPROC] },
+		{ RLIMIT_AS, l[LOCK_LIMIT_AS] },
+		{ RLIMIT_CPU, l[LOCK_LIMIT_CPU] },
+		{ RLIMIT_NPROC, l[LOCK_LIMIT_NPROC] },
 		/* RLIMIT_NOFILE comes last of all: see lock.c. */
-		{ RLIMIT_FSIZE, l[ORDER_LIMIT_FSIZE] },
+		{ RLIMIT_FSIZE, l[LOCK_LIMIT_FSIZE] },
 		/* 1, not 0: only 1 stops a core that goes to a pipe
 		   (core(5), "Piping core dumps to a program"). */
 		{ RLIMIT_CORE, 1 },
@@ -149,32 +149,32 @@ step_rlimits(const struct lock_order *order, struct enter_ends *ends,
 }
 
 static int
-step_affinity(const struct lock_order *order, struct enter_ends *ends,
+step_affinity(const struct lock_params *params, struct enter_ends *ends,
 	      uint32_t *detail)
 {
 	(void)ends;
 	(void)detail;
-	if (!order->has_cpus)
+	if (!params->has_cpus)
 		return 0;
-	return sched_setaffinity(0, sizeof(order->cpus), &order->cpus);
+	return sched_setaffinity(0, sizeof(params->cpus), &params->cpus);
 }
 
 static int
-step_capabilities(const struct lock_order *order, struct enter_ends *ends,
+step_capabilities(const struct lock_params *params, struct enter_ends *ends,
 		  uint32_t *detail)
 {
 	(void)ends;
 	(void)detail;
-	if (order->bare)
+	if (params->bare)
 		return rights_drop_own();
-	return rights_drop(order->filter & FILTER_SUBPROCESS);
+	return rights_drop(params->filter & FILTER_SUBPROCESS);
 }
 
 static int
-step_no_new_privs(const struct lock_order *order, struct enter_ends *ends,
+step_no_new_privs(const struct lock_params *params, struct enter_ends *ends,
 		  uint32_t *detail)
 {
-	(void)order;
+	(void)params;
 	(void)ends;
 	(void)detail;
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -191,14 +191,14 @@ enter_die_with(pid_t parent)
 }
 
 static int
-step_die_with_keeper(const struct lock_order *order, struct enter_ends *ends,
+step_die_with_keeper(const struct lock_params *params, struct enter_ends *ends,
 		     uint32_t *detail)
 {
 	(void)ends;
 	(void)detail;
-	if (!order->keeper)
+	if (!params->keeper)
 		return 0;
-	return enter_die_with((pid_t)order->keeper);
+	return enter_die_with((pid_t)params->keeper);
 }
 
 static enter_step *const run[STEP_COUNT] = {
@@ -222,19 +222,19 @@ is_of_branch(uint32_t step)
 }
 
 int
-enter_run(const struct lock_order *order, struct enter_ends *ends,
+enter_run(const struct lock_params *params, struct enter_ends *ends,
 	  uint32_t *step, uint32_t *detail)
 {
 	for (*step = STEP_SESSION; *step <= STEP_DIE_WITH_KEEPER; ++*step) {
 		*detail = 0;
-		if (order->branch && !is_of_branch(*step))
+		if (params->branch && !is_of_branch(*step))
 			continue;
 		if (step_is_to_fail((enum step_id) * step) ||
-		    *step == order->fail_step) {
+		    *step == params->fail_step) {
 			errno = EIO;
 			return -1;
 		}
-		if (run[*step](order, ends, detail) < 0)
+		if (run[*step](params, ends, detail) < 0)
 			return -1;
 	}
 	return 0;

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "jail/lock/step.h"
-#include "jail/order.h"
+#include "jail/lock_params.h"
 
 /* What becomes descriptors 0 to 4, and the folder to begin in (-1: the jail's
    own); all above 15. ruleset may be -1. */
@@ -19,7 +19,7 @@ struct enter_ends {
 
 /* 0, or -1 with errno and the step that failed. ends->channel is where the
    channel then is, also on failure. */
-int enter_run(const struct lock_order *order, struct enter_ends *ends,
+int enter_run(const struct lock_params *params, struct enter_ends *ends,
 	      uint32_t *step, uint32_t *detail);
 
 /* Until the next change of user or rights. -1 with errno: also if the parent is

@@ -33,7 +33,7 @@ is_to_fail(const struct join_command *cmd, enum step_id step,
 	failed->step = step;
 	failed->detail = 0;
 	errno = EIO;
-	return cmd->order.fail_step == step;
+	return cmd->params.fail_step == step;
 }
 
 /* In the helper: it never comes back from there. */
@@ -67,7 +67,7 @@ helper_main(const struct join_command *cmd, const int fds[JOIN_FDS],
 
 	if (join_namespaces(cmd, fds, failed) == 0 &&
 	    !is_to_fail(cmd, STEP_WARM_FORK, failed) &&
-	    (cmd->order.branch || enter_die_with(zygote) == 0))
+	    (cmd->params.branch || enter_die_with(zygote) == 0))
 		pid = fork();
 	failed->sys_errno = errno;
 	return pid;
@@ -91,7 +91,7 @@ join_groups(const struct join_command *cmd, const int fds[JOIN_FDS],
 static int
 take_user(const struct join_command *cmd, struct step_report *failed)
 {
-	uint32_t uid = cmd->order.uid;
+	uint32_t uid = cmd->params.uid;
 
 	if (is_to_fail(cmd, STEP_JAIL_USER, failed))
 		return -1;
@@ -110,13 +110,13 @@ lock_child(const struct join_command *cmd, const int fds[JOIN_FDS])
 	struct step_report report = { 0 };
 
 	if (join_groups(cmd, fds, &report) < 0 ||
-	    (!cmd->order.branch && take_user(cmd, &report) < 0) ||
-	    enter_run(&cmd->order, &ends, &report.step, &report.detail) < 0) {
+	    (!cmd->params.branch && take_user(cmd, &report) < 0) ||
+	    enter_run(&cmd->params, &ends, &report.step, &report.detail) < 0) {
 		report.sys_errno = errno;
 		step_send_report(ends.channel, &report);
 		_exit(1);
 	}
-	if (lock_down(&cmd->order, &report) < 0)
+	if (lock_down(&cmd->params, &report) < 0)
 		_exit(1);
 }
 
@@ -136,7 +136,7 @@ join_fork(const struct join_command *cmd, const int fds[JOIN_FDS],
 
 	/* Of a branch the keeper looks at the threads. */
 	if (is_to_fail(cmd, STEP_ONE_THREAD, failed) ||
-	    (!cmd->order.branch && !join_is_single_threaded())) {
+	    (!cmd->params.branch && !join_is_single_threaded())) {
 		failed->sys_errno = errno;
 		return -1;
 	}

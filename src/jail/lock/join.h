@@ -18,7 +18,7 @@
 
 #include "jail/cgroup/home.h"
 #include "jail/lock/step.h"
-#include "jail/order.h"
+#include "jail/lock_params.h"
 
 /* The zygote's socket to the keeper (SOCK_SEQPACKET). */
 #define JOIN_CONTROL_FD 3
@@ -54,13 +54,13 @@ struct join_space {
 extern const struct join_space join_spaces[JOIN_SPACES];
 
 struct join_command {
-	uint32_t magic; /* ORDER_MAGIC */
+	uint32_t magic; /* LOCK_MAGIC */
 	uint32_t has;	/* bits by enum join_fd */
-	struct lock_order order;
+	struct lock_params params;
 };
 
 enum join_answer_kind {
-	JOIN_READY = 1, /* preloaded: commands may come; pid is ORDER_MAGIC */
+	JOIN_READY = 1, /* preloaded: commands may come; pid is LOCK_MAGIC */
 	JOIN_UNFIT,	/* it cannot serve: `text` says why */
 	JOIN_FORKED,	/* pid */
 	JOIN_FAILED,	/* step and sys_errno */

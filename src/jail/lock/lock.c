@@ -20,27 +20,27 @@
 #define THREAD_STACK ((size_t)1 << 20)
 
 static int
-step_order(struct lock_order *order)
+step_params(struct lock_params *params)
 {
 	unsigned char header[FRAME_HEADER], want[FRAME_HEADER];
 
-	frame_header(want, FRAME_ORDER, sizeof(*order));
-	if (io_read_exactly(ORDER_CHANNEL_FD, header, sizeof(header)) < 0)
+	frame_header(want, FRAME_LOCK_PARAMS, sizeof(*params));
+	if (io_read_exactly(LOCK_CHANNEL_FD, header, sizeof(header)) < 0)
 		return -1;
-	/* An order of another release may be shorter: do not wait for more. */
+	/* An params of another release may be shorter: do not wait for more. */
 	if (memcmp(header, want, sizeof(header))) {
 		errno = EPROTO;
 		return -1;
 	}
-	if (io_read_exactly(ORDER_CHANNEL_FD, order, sizeof(*order)) < 0)
+	if (io_read_exactly(LOCK_CHANNEL_FD, params, sizeof(*params)) < 0)
 		return -1;
-	if (order->magic != ORDER_MAGIC || order->size != sizeof(*order) ||
-	    order->filter >= FILTER_INIT) {
+	if (params->magic != LOCK_MAGIC || params->size != sizeof(*params) ||
+	    params->filter >= FILTER_INIT) {
 		errno = EPROTO;
 		return -1;
 	}
 #ifndef REMIT_HOLES
-	if (order->skip || order->fail_step) {
+	if (params->skip || params->fail_step) {
 		errno = EPROTO;
 		return -1;
 	}
@@ -53,12 +53,12 @@ step_order(struct lock_order *order)
  * only reserved: 64 MiB for each arena of malloc, 8 MiB for each thread.
  */
 static int
-spare_address_space(const struct lock_order *order)
+spare_address_space(const struct lock_params *params)
 {
 #ifdef __GLIBC__
 	pthread_attr_t attr;
 
-	if (!(order->filter & FILTER_STRICT_MEMORY))
+	if (!(params->filter & FILTER_STRICT_MEMORY))
 		return 0;
 	mallopt(M_ARENA_MAX, 1);
 	if (pthread_getattr_default_np(&attr) ||
@@ -66,23 +66,23 @@ spare_address_space(const struct lock_order *order)
 	    pthread_setattr_default_np(&attr))
 		return -1;
 #else
-	(void)order;
+	(void)params;
 #endif
 	return 0;
 }
 
 static int
-step_close(const struct lock_order *order, uint32_t *detail)
+step_close(const struct lock_params *params, uint32_t *detail)
 {
-	int last = order->skip & ORDER_SKIP_LANDLOCK || order->branch
-			   ? ORDER_CHANNEL_FD
-			   : ORDER_RULESET_FD;
+	int last = params->skip & LOCK_SKIP_LANDLOCK || params->branch
+			   ? LOCK_CHANNEL_FD
+			   : LOCK_RULESET_FD;
 
 	(void)detail;
-	if (order->branch)
+	if (params->branch)
 		return (int)syscall(SYS_close_range, last + 1, ~0u, 0);
 	/* No core, wherever the kernel would send it. */
-	if (spare_address_space(order) < 0 ||
+	if (spare_address_space(params) < 0 ||
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return -1;
 	return (int)syscall(SYS_close_range, last + 1, ~0u, 0);
@@ -103,14 +103,14 @@ lock_scope(void)
 }
 
 static int
-step_landlock(const struct lock_order *order, uint32_t *detail)
+step_landlock(const struct lock_params *params, uint32_t *detail)
 {
 	(void)detail;
-	if (order->skip & ORDER_SKIP_LANDLOCK)
+	if (params->skip & LOCK_SKIP_LANDLOCK)
 		return 0;
-	if (sys_landlock_restrict(ORDER_RULESET_FD) < 0)
+	if (sys_landlock_restrict(LOCK_RULESET_FD) < 0)
 		return -1;
-	return close(ORDER_RULESET_FD);
+	return close(LOCK_RULESET_FD);
 }
 
 static int
@@ -119,16 +119,16 @@ send_listener(int listener)
 	unsigned char header[FRAME_HEADER];
 
 	frame_header(header, FRAME_LISTENER, 0);
-	return pass_send(ORDER_CHANNEL_FD, header, sizeof(header), &listener, 1,
+	return pass_send(LOCK_CHANNEL_FD, header, sizeof(header), &listener, 1,
 			 0) == sizeof(header)
 		       ? 0
 		       : -1;
 }
 
 static int
-limit_files(const struct lock_order *order)
+limit_files(const struct lock_params *params)
 {
-	uint64_t most = order->limits[ORDER_LIMIT_NOFILE];
+	uint64_t most = params->limits[LOCK_LIMIT_NOFILE];
 
 	return most ? enter_limit(RLIMIT_NOFILE, most) : 0;
 }
@@ -140,13 +140,13 @@ limit_files(const struct lock_order *order)
  * its own caller may have thousands: so that limit comes here too.
  */
 static int
-step_seccomp(const struct lock_order *order, uint32_t *detail)
+step_seccomp(const struct lock_params *params, uint32_t *detail)
 {
-	unsigned variant = filter_of_code(order->filter, order->bare);
+	unsigned variant = filter_of_code(params->filter, params->bare);
 	own_fd int listener = -1;
 
-	if (order->skip & ORDER_SKIP_SECCOMP)
-		return limit_files(order);
+	if (params->skip & LOCK_SKIP_SECCOMP)
+		return limit_files(params);
 	*detail = 1;
 	if (filter_load_heard(variant, &listener) < 0)
 		return -1;
@@ -154,12 +154,12 @@ step_seccomp(const struct lock_order *order, uint32_t *detail)
 	if (listener >= 0 && send_listener(listener) < 0)
 		return -1;
 	*detail = 3;
-	if (limit_files(order) < 0)
+	if (limit_files(params) < 0)
 		return -1;
 	*detail = 4;
-	if (filter_load_closing(order->bare ||
-					order->filter & FILTER_STRICT_MEMORY,
-				order->direct) < 0)
+	if (filter_load_closing(params->bare ||
+					params->filter & FILTER_STRICT_MEMORY,
+				params->direct) < 0)
 		return -1;
 	*detail = 0;
 	return 0;
@@ -167,7 +167,7 @@ step_seccomp(const struct lock_order *order, uint32_t *detail)
 
 static const struct {
 	enum step_id step;
-	int (*run)(const struct lock_order *order, uint32_t *detail);
+	int (*run)(const struct lock_params *params, uint32_t *detail);
 	bool of_branch; /* the others are inherited */
 } lock_steps[] = {
 	{ STEP_CLOSE, step_close, true },
@@ -180,33 +180,33 @@ static int
 tell(struct step_report *report, int failed)
 {
 	report->sys_errno = failed;
-	if (step_send_report(ORDER_CHANNEL_FD, report) < 0)
+	if (step_send_report(LOCK_CHANNEL_FD, report) < 0)
 		return -1;
 	return failed ? -1 : 0;
 }
 
 int
-lock_order_read(struct lock_order *order, struct step_report *report)
+lock_params_read(struct lock_params *params, struct step_report *report)
 {
-	*report = (struct step_report){ .step = STEP_ORDER };
-	if (step_order(order) < 0)
+	*report = (struct step_report){ .step = STEP_PARAMS };
+	if (step_params(params) < 0)
 		return tell(report, errno);
-	if (order->fail_step == STEP_ORDER)
+	if (params->fail_step == STEP_PARAMS)
 		return tell(report, EIO);
 	return 0;
 }
 
 int
-lock_down(const struct lock_order *order, struct step_report *report)
+lock_down(const struct lock_params *params, struct step_report *report)
 {
 	*report = (struct step_report){ 0 };
 	for (size_t i = 0; i < ARRAY_LEN(lock_steps); i++) {
 		report->step = lock_steps[i].step;
-		if (order->branch && !lock_steps[i].of_branch)
+		if (params->branch && !lock_steps[i].of_branch)
 			continue;
-		if (report->step == order->fail_step)
+		if (report->step == params->fail_step)
 			return tell(report, EIO);
-		if (lock_steps[i].run(order, &report->detail) < 0)
+		if (lock_steps[i].run(params, &report->detail) < 0)
 			return tell(report, errno);
 	}
 	report->step = STEP_READY;

@@ -6,17 +6,17 @@
 #define REMIT_LOCK_H
 
 #include "jail/lock/step.h"
-#include "jail/order.h"
+#include "jail/lock_params.h"
 
 /* Read the order from the channel, first of all (cold only). */
-int lock_order_read(struct lock_order *order, struct step_report *report);
+int lock_params_read(struct lock_params *params, struct step_report *report);
 
 /*
  * Close descriptors, bind Landlock, load the filter, prove it, and report to
  * the keeper. 0, or -1 with *report naming the step that failed (it was sent to
  * the keeper as well).
  */
-int lock_down(const struct lock_order *order, struct step_report *report);
+int lock_down(const struct lock_params *params, struct step_report *report);
 
 /*
  * For a zygote: a process in it can then signal only itself and its

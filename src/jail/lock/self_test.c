@@ -31,18 +31,18 @@ opens(const char *path)
 }
 
 static bool
-sentinel_opens(const struct lock_order *order)
+sentinel_opens(const struct lock_params *params)
 {
-	return opens(order->bare ? SENTINEL_BARE : SENTINEL);
+	return opens(params->bare ? SENTINEL_BARE : SENTINEL);
 }
 
 /* Without namespaces it is in sight, but nothing of it can be opened. */
 static bool
-host_is_seen(const struct lock_order *order)
+host_is_seen(const struct lock_params *params)
 {
 	struct stat st;
 
-	if (!order->bare)
+	if (!params->bare)
 		return stat("/proc/self", &st) == 0 ||
 		       stat("/etc/shadow", &st) == 0;
 	return opens("/proc/self/status") || opens("/");
@@ -50,16 +50,16 @@ host_is_seen(const struct lock_order *order)
 
 /* The keeper is there, and may be of the same user. */
 static bool
-keeper_is_reached(const struct lock_order *order)
+keeper_is_reached(const struct lock_params *params)
 {
-	return order->bare &&
-	       (kill((pid_t)order->keeper, 0) == 0 || errno != EPERM);
+	return params->bare &&
+	       (kill((pid_t)params->keeper, 0) == 0 || errno != EPERM);
 }
 
 static bool
-mode_is_changed(const struct lock_order *order)
+mode_is_changed(const struct lock_params *params)
 {
-	return order->bare && (chmod(".", 0700) == 0 || errno != EPERM);
+	return params->bare && (chmod(".", 0700) == 0 || errno != EPERM);
 }
 
 /*
@@ -67,53 +67,53 @@ mode_is_changed(const struct lock_order *order)
  * the filter tells the keeper of no denial (syscall_check.c).
  */
 static bool
-socket_opens(const struct lock_order *order)
+socket_opens(const struct lock_params *params)
 {
-	int want = order->filter & FILTER_NETWORK ? ENOSYS : EPERM;
+	int want = params->filter & FILTER_NETWORK ? ENOSYS : EPERM;
 
 	return syscall(SYS_socket, AF_UNSPEC, 0, 0) >= 0 || errno != want;
 }
 
 static bool
-exec_is_tried(const struct lock_order *order)
+exec_is_tried(const struct lock_params *params)
 {
-	if (order->filter & FILTER_SUBPROCESS)
+	if (params->filter & FILTER_SUBPROCESS)
 		return false;
 	return syscall(SYS_execve, NULL, NULL, NULL) == 0 || errno != EPERM;
 }
 
 static bool
-namespace_is_made(const struct lock_order *order)
+namespace_is_made(const struct lock_params *params)
 {
-	(void)order;
+	(void)params;
 	return syscall(SYS_unshare, 0) == 0 || errno != EPERM;
 }
 
 static bool
-limit_is_raised(const struct lock_order *order)
+limit_is_raised(const struct lock_params *params)
 {
 	struct rlimit none = { 0, 0 };
 
-	(void)order;
+	(void)params;
 	return syscall(SYS_prlimit64, 0, RLIMIT_CORE, &none, NULL) == 0 ||
 	       errno != EPERM;
 }
 
 static bool
-user_is_wrong(const struct lock_order *order)
+user_is_wrong(const struct lock_params *params)
 {
-	return getuid() != order->uid || geteuid() != order->uid;
+	return getuid() != params->uid || geteuid() != params->uid;
 }
 
 static bool
-rights_remain(const struct lock_order *order)
+rights_remain(const struct lock_params *params)
 {
 	struct __user_cap_header_struct head = {
 		.version = _LINUX_CAPABILITY_VERSION_3,
 	};
 	struct __user_cap_data_struct data[2] = { 0 };
 
-	(void)order;
+	(void)params;
 	/* The filter refuses capget when it is loaded; then the keeper's look
 	   at /proc/PID/status is the proof. */
 	if (syscall(SYS_capget, &head, data) < 0)
@@ -122,10 +122,10 @@ rights_remain(const struct lock_order *order)
 }
 
 static bool
-descriptor_remains(const struct lock_order *order)
+descriptor_remains(const struct lock_params *params)
 {
-	(void)order;
-	for (int fd = ORDER_CHANNEL_FD + 1; fd < 64; fd++)
+	(void)params;
+	for (int fd = LOCK_CHANNEL_FD + 1; fd < 64; fd++)
 		if (fcntl(fd, F_GETFD) >= 0)
 			return true;
 	return false;
@@ -133,29 +133,29 @@ descriptor_remains(const struct lock_order *order)
 
 /* Each is a question that must be answered with no. */
 static const struct {
-	bool (*escapes)(const struct lock_order *order);
+	bool (*escapes)(const struct lock_params *params);
 	uint32_t unless_skipped;
 } tests[] = {
 	{ user_is_wrong, 0 },
 	{ rights_remain, 0 },
 	{ descriptor_remains, 0 },
-	{ sentinel_opens, ORDER_SKIP_LANDLOCK },
-	{ host_is_seen, ORDER_SKIP_ROOT },
-	{ keeper_is_reached, ORDER_SKIP_SECCOMP },
-	{ mode_is_changed, ORDER_SKIP_SECCOMP },
-	{ socket_opens, ORDER_SKIP_SECCOMP },
-	{ exec_is_tried, ORDER_SKIP_SECCOMP },
-	{ namespace_is_made, ORDER_SKIP_SECCOMP },
-	{ limit_is_raised, ORDER_SKIP_SECCOMP },
+	{ sentinel_opens, LOCK_SKIP_LANDLOCK },
+	{ host_is_seen, LOCK_SKIP_ROOT },
+	{ keeper_is_reached, LOCK_SKIP_SECCOMP },
+	{ mode_is_changed, LOCK_SKIP_SECCOMP },
+	{ socket_opens, LOCK_SKIP_SECCOMP },
+	{ exec_is_tried, LOCK_SKIP_SECCOMP },
+	{ namespace_is_made, LOCK_SKIP_SECCOMP },
+	{ limit_is_raised, LOCK_SKIP_SECCOMP },
 };
 
 int
-self_test(const struct lock_order *order, uint32_t *which)
+self_test(const struct lock_params *params, uint32_t *which)
 {
 	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
-		if (order->skip & tests[i].unless_skipped)
+		if (params->skip & tests[i].unless_skipped)
 			continue;
-		if (tests[i].escapes(order)) {
+		if (tests[i].escapes(params)) {
 			*which = (uint32_t)i + 1;
 			errno = EACCES;
 			return -1;

@@ -5,10 +5,10 @@
 #ifndef REMIT_SELF_TEST_H
 #define REMIT_SELF_TEST_H
 
-#include "jail/order.h"
+#include "jail/lock_params.h"
 
 /* -1 with errno EACCES and in *which the number of the test that the jail did
    not stop (its row in self_test.c, from 1). */
-int self_test(const struct lock_order *order, uint32_t *which);
+int self_test(const struct lock_params *params, uint32_t *which);
 
 #endif

@@ -170,8 +170,8 @@ const struct step steps[STEP_COUNT] = {
 		"execute the interpreter", STAGE_ENTER, CAN_SELF_TEST,
 		"with an empty environment, before the filter forbids exec",
 	},
-	[STEP_ORDER] = {
-		"read the keeper's order", STAGE_LOCK, CAN_SELF_TEST,
+	[STEP_PARAMS] = {
+		"read the keeper's parameters", STAGE_LOCK, CAN_SELF_TEST,
 		"fixed size, from the keeper only",
 	},
 	[STEP_CLOSE] = {

@@ -61,9 +61,9 @@ step_memfd_noexec(struct blueprint *b, uint32_t *detail)
 static int
 step_ids(struct blueprint *b, uint32_t *detail)
 {
-	uid_t uid = b->order.uid;
+	uid_t uid = b->params.uid;
 	/* A bare jail of an ordinary user has what that user has. */
-	gid_t gid = b->order.bare && !b->by_root ? getegid() : uid;
+	gid_t gid = b->params.bare && !b->by_root ? getegid() : uid;
 
 	(void)detail;
 	/* Started by an ordinary user the kernel does not let us drop the

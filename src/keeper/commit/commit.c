@@ -427,7 +427,7 @@ copy_patterns(struct list *to, const struct list *from, struct remit_error *err)
 }
 
 static int
-prepare(struct diff *s, const struct commit_order *o, struct remit_error *err)
+prepare(struct diff *s, const struct commit_params *o, struct remit_error *err)
 {
 	if (guard_list(&s->guarded, o->plan->interpreter, o->runtime_dir) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "changes");
@@ -435,7 +435,7 @@ prepare(struct diff *s, const struct commit_order *o, struct remit_error *err)
 }
 
 static int
-commit_one(const struct commit_order *o, const struct plan_mount *m,
+commit_one(const struct commit_params *o, const struct plan_mount *m,
 	   struct commit_state *state, struct change_lists *out,
 	   struct remit_error *err)
 {
@@ -470,7 +470,7 @@ commit_one(const struct commit_order *o, const struct plan_mount *m,
 }
 
 int
-commit_run(const struct commit_order *o, struct buf *out, struct buf *told,
+commit_run(const struct commit_params *o, struct buf *out, struct buf *told,
 	   struct remit_error *err)
 {
 	own(change_lists) struct change_lists lists = CHANGE_LISTS_INIT;

@@ -15,7 +15,7 @@
 #include "jail/jail.h"
 #include "keeper/commit/diff.h"
 
-struct commit_order {
+struct commit_params {
 	const struct plan *plan;
 	const struct write_root *roots; /* plan->write_roots of them */
 	struct ctime_mark since;
@@ -28,7 +28,7 @@ struct commit_order {
 
 /* The members "changes" and "changes_skipped" of the result, and what the next
    commit is to know. */
-int commit_run(const struct commit_order *o, struct buf *out, struct buf *state,
-	       struct remit_error *err) must_check;
+int commit_run(const struct commit_params *o, struct buf *out,
+	       struct buf *state, struct remit_error *err) must_check;
 
 #endif

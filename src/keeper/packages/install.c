@@ -180,7 +180,7 @@ close_all(int *fds, size_t count)
 
 /* The keeper's ends are doors like any other. */
 static int
-open_doors(struct installer_order *o, int ours[INSTALLER_DOORS],
+open_doors(struct installer_params *o, int ours[INSTALLER_DOORS],
 	   struct remit_error *err)
 {
 	for (size_t i = 0; i < INSTALLER_DOORS; i++) {
@@ -196,7 +196,7 @@ open_doors(struct installer_order *o, int ours[INSTALLER_DOORS],
 }
 
 static int
-fork_installer(struct install *i, const struct installer_order *o,
+fork_installer(struct install *i, const struct installer_params *o,
 	       struct remit_error *err)
 {
 	pid_t keeper = getpid();
@@ -222,7 +222,7 @@ static int
 start(struct install *i, struct remit_error *err)
 {
 	int ours[INSTALLER_DOORS] = { -1, -1 }, line[2] = { -1, -1 };
-	struct installer_order o = {
+	struct installer_params o = {
 		.policy = &i->policy,
 		.interpreter = &i->interpreter,
 		.runtime_dir = i->keeper->runtime_dir,

@@ -17,7 +17,7 @@
 #include "policy/rules/host_rule.h"
 
 static void
-say(const struct installer_order *o, enum installer_word word,
+say(const struct installer_params *o, enum installer_word word,
     const struct remit_error *e)
 {
 	struct installer_message m = { .word = word };
@@ -30,7 +30,7 @@ say(const struct installer_order *o, enum installer_word word,
 }
 
 static void
-tell_line(const struct installer_order *o, const char *line)
+tell_line(const struct installer_params *o, const char *line)
 {
 	struct remit_error e;
 
@@ -69,14 +69,14 @@ read_hosts(struct list *out, const struct buf *lines, struct remit_error *err)
 }
 
 static int
-ask_index(struct list *hosts, struct installer_order *o, const struct buf *code,
-	  struct remit_error *err)
+ask_index(struct list *hosts, struct installer_params *o,
+	  const struct buf *code, struct remit_error *err)
 {
 	own(installer_run) struct installer_run r = INSTALLER_RUN_INIT;
 	own(buf) struct buf policy = BUF_INIT(1 << 20);
 	own(list) struct list argv = { 0 };
 
-	r.order = o;
+	r.params = o;
 	if (installer_policy(&policy, o, NULL, err) < 0 ||
 	    installer_arguments(&argv, o, true, err) < 0 ||
 	    installer_run(&r, take_fd(&o->doors[0]), &policy, &argv, code,
@@ -88,7 +88,7 @@ ask_index(struct list *hosts, struct installer_order *o, const struct buf *code,
 }
 
 static int
-install(struct installer_order *o, const struct list *hosts,
+install(struct installer_params *o, const struct list *hosts,
 	const struct buf *code, struct remit_error *err)
 {
 	own(installer_run) struct installer_run r = INSTALLER_RUN_INIT;
@@ -97,7 +97,7 @@ install(struct installer_order *o, const struct list *hosts,
 	own(buf) struct buf policy = BUF_INIT(1 << 20);
 	own(list) struct list argv = { 0 };
 
-	r.order = o;
+	r.params = o;
 	r.make = &make;
 	r.on_line = tell_line;
 	if (package_layer_make_open(&make, err) < 0 ||
@@ -115,7 +115,7 @@ install(struct installer_order *o, const struct list *hosts,
 /* ---- the process ---- */
 
 static int
-check_pip(const struct installer_order *o, struct remit_error *err)
+check_pip(const struct installer_params *o, struct remit_error *err)
 {
 	if (o->interpreter->pip)
 		return 0;
@@ -127,7 +127,7 @@ check_pip(const struct installer_order *o, struct remit_error *err)
 }
 
 static int
-make_package_layer(struct installer_order *o, struct remit_error *err)
+make_package_layer(struct installer_params *o, struct remit_error *err)
 {
 	own(buf) struct buf code = BUF_INIT(1 << 20);
 	own(list) struct list hosts = { 0 };
@@ -155,7 +155,7 @@ limit_store(void)
 }
 
 static int
-serve(struct installer_order *o, struct remit_error *err)
+serve(struct installer_params *o, struct remit_error *err)
 {
 	/* Who has it may take as long for each of its runs. */
 	own_fd int lock = package_layer_lock(
@@ -184,7 +184,7 @@ serve(struct installer_order *o, struct remit_error *err)
 }
 
 static void
-close_all_else(const struct installer_order *o)
+close_all_else(const struct installer_params *o)
 {
 	int keep[4 + INSTALLER_DOORS] = { 0, 1, 2, o->line };
 
@@ -195,9 +195,9 @@ close_all_else(const struct installer_order *o)
 }
 
 void
-installer_main(const struct installer_order *order, pid_t keeper)
+installer_main(const struct installer_params *params, pid_t keeper)
 {
-	struct installer_order o = *order;
+	struct installer_params o = *params;
 	struct remit_error err;
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||

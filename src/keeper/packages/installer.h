@@ -17,7 +17,7 @@
 /* Runs of one installation: to ask the index, and to install. */
 #define INSTALLER_DOORS 2
 
-struct installer_order {
+struct installer_params {
 	const struct policy *policy; /* of who wants the packages */
 	const struct interpreter *interpreter;
 	const char *runtime_dir;
@@ -39,7 +39,7 @@ struct installer_message {
 };
 
 /* In the forked process: does not come back. */
-void installer_main(const struct installer_order *o, pid_t keeper)
+void installer_main(const struct installer_params *o, pid_t keeper)
 	__attribute__((noreturn));
 
 #endif

@@ -13,7 +13,7 @@
 #define DIRECT "/direct"
 
 const char *
-installer_index(const struct installer_order *o)
+installer_index(const struct installer_params *o)
 {
 	const struct policy *p = o->policy;
 
@@ -25,7 +25,7 @@ installer_index(const struct installer_order *o)
 }
 
 bool
-installer_must_ask(const struct installer_order *o)
+installer_must_ask(const struct installer_params *o)
 {
 	return installer_index(o) && !o->policy->package_hosts.count &&
 	       o->policy->packages.count;
@@ -61,7 +61,7 @@ add_url(struct list *l, const char *field, const char *url, bool is_ours,
 }
 
 static int
-allow_hosts(struct policy *p, const struct installer_order *o,
+allow_hosts(struct policy *p, const struct installer_params *o,
 	    const struct list *hosts, struct remit_error *err)
 {
 	const char *index = installer_index(o);
@@ -88,7 +88,7 @@ allow_hosts(struct policy *p, const struct installer_order *o,
 }
 
 static int
-show_files(struct policy *p, const struct installer_order *o,
+show_files(struct policy *p, const struct installer_params *o,
 	   struct remit_error *err)
 {
 	const struct list *links = &o->policy->package_links;
@@ -138,7 +138,7 @@ set_limits(struct policy *p, const struct policy *wanted)
 }
 
 int
-installer_policy(struct buf *out, const struct installer_order *o,
+installer_policy(struct buf *out, const struct installer_params *o,
 		 const struct list *hosts, struct remit_error *err)
 {
 	own(policy) struct policy p = { 0 };
@@ -205,7 +205,7 @@ add_wanted(struct list *out, const struct policy *p, struct remit_error *err)
 }
 
 int
-installer_arguments(struct list *out, const struct installer_order *o,
+installer_arguments(struct list *out, const struct installer_params *o,
 		    bool asks, struct remit_error *err)
 {
 	const struct policy *p = o->policy;

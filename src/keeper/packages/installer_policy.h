@@ -11,17 +11,17 @@
 #define INSTALLER_HOSTS_MAX 16
 
 /* The address of the index; NULL: there is none, or none is to be asked. */
-const char *installer_index(const struct installer_order *o);
+const char *installer_index(const struct installer_params *o);
 /* The index must be asked where its files are. */
-bool installer_must_ask(const struct installer_order *o);
+bool installer_must_ask(const struct installer_params *o);
 
 /* For a run that asks the index (`hosts` is NULL), or one that installs and may
    fetch from these hosts as well; as JSON. */
-int installer_policy(struct buf *out, const struct installer_order *o,
+int installer_policy(struct buf *out, const struct installer_params *o,
 		     const struct list *hosts,
 		     struct remit_error *err) must_check;
 /* The arguments of install.py for the same. */
-int installer_arguments(struct list *out, const struct installer_order *o,
+int installer_arguments(struct list *out, const struct installer_params *o,
 			bool asks, struct remit_error *err) must_check;
 
 #endif

@@ -43,7 +43,7 @@ tell_lines(struct installer_run *r)
 	       (end = memchr(r->out.data + r->told, '\n',
 			     r->out.len - r->told))) {
 		*end = '\0';
-		r->on_line(r->order, r->out.data + r->told);
+		r->on_line(r->params, r->out.data + r->told);
 		*end = '\n';
 		r->told = (size_t)(end - r->out.data) + 1;
 	}

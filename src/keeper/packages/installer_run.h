@@ -15,8 +15,8 @@ struct installer_run {
 	struct package_layer_make
 		*make; /* takes its files; NULL: it has none */
 	/* For each line that it prints, or NULL. */
-	void (*on_line)(const struct installer_order *o, const char *line);
-	const struct installer_order *order;
+	void (*on_line)(const struct installer_params *o, const char *line);
+	const struct installer_params *params;
 	struct buf out, err; /* the beginning, the end */
 	size_t told;	     /* of out: bytes that were lines */
 	enum status status;

@@ -189,7 +189,7 @@ empty_pools(struct zygote_server *n)
 static void
 become_ready(struct zygote_server *n, uint32_t magic)
 {
-	if (magic != ORDER_MAGIC) {
+	if (magic != LOCK_MAGIC) {
 		jail_fail_release(&n->error);
 		go_down(n, ZYGOTE_SERVER_UNFIT);
 		return;

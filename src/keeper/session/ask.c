@@ -9,7 +9,7 @@
 #include "base/net/address.h"
 #include "base/number.h"
 #include "keeper/session/part.h"
-#include "proxy/order.h"
+#include "proxy/params.h"
 #include "proxy/pending.h"
 #include "wire/record.h"
 

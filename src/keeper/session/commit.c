@@ -63,7 +63,7 @@ static int
 begin(struct session *s, struct remit_error *err)
 {
 	bool saving = s->state == SESSION_SAVING;
-	struct commit_order o = {
+	struct commit_params o = {
 		.plan = &s->pool->plan,
 		.roots = s->worker->jail.write_roots,
 		.since = s->committer.since,

@@ -36,7 +36,7 @@ write_failure(struct buf *out, const char *why)
 }
 
 static void
-close_all_else(const struct commit_order *o, int out)
+close_all_else(const struct commit_params *o, int out)
 {
 	int keep[3 + 2 * PLAN_WRITE_ROOTS_MAX + 1] = { 0, 1, 2 };
 	size_t n = 3;
@@ -70,7 +70,7 @@ await_stop(pid_t pid, struct remit_error *err)
 /* What the next commit is to know, with its length before it; then
    records. */
 static void __attribute__((noreturn))
-committer_main(const struct commit_order *o, pid_t stopped, int out,
+committer_main(const struct commit_params *o, pid_t stopped, int out,
 	       pid_t keeper)
 {
 	struct buf text = BUF_INIT(2 << 20), state = BUF_INIT(COMMIT_STATE_MAX);
@@ -108,7 +108,7 @@ close_process(struct committer *c, struct loop *l)
 
 int
 committer_start(struct committer *c, struct loop *l,
-		const struct commit_order *o, pid_t stopped,
+		const struct commit_params *o, pid_t stopped,
 		void (*ready)(void *owner, uint32_t events), void *owner,
 		struct remit_error *err)
 {

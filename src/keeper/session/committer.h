@@ -38,7 +38,7 @@ struct committer {
 /* Start the process. Unless `stopped` is 0 it waits until that process has
    stopped. ready(owner) is called when there is something to read. */
 int committer_start(struct committer *c, struct loop *l,
-		    const struct commit_order *o, pid_t stopped,
+		    const struct commit_params *o, pid_t stopped,
 		    void (*ready)(void *owner, uint32_t events), void *owner,
 		    struct remit_error *err) must_check;
 /* Read some of the report. True if there is nothing more to come. */

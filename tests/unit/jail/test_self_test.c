@@ -25,19 +25,19 @@
 static int
 ends(unsigned loaded, unsigned meant)
 {
-	struct lock_order order = {
+	struct lock_params params = {
 		.filter = meant,
 		.uid = getuid(),
-		.skip = ORDER_SKIP_LANDLOCK | ORDER_SKIP_ROOT,
+		.skip = LOCK_SKIP_LANDLOCK | LOCK_SKIP_ROOT,
 	};
 	uint32_t which = 0;
 
-	if (syscall(SYS_close_range, ORDER_CHANNEL_FD + 1, ~0u, 0) < 0 ||
+	if (syscall(SYS_close_range, LOCK_CHANNEL_FD + 1, ~0u, 0) < 0 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    (loaded != NO_FILTER && (filter_load(loaded) < 0 ||
 				     filter_load_closing(false, false) < 0)))
 		return NOT_READY;
-	return self_test(&order, &which) < 0 ? NOTICED : 0;
+	return self_test(&params, &which) < 0 ? NOTICED : 0;
 }
 
 static int

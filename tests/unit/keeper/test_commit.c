@@ -29,7 +29,7 @@ struct site {
 	struct plan plan;
 	struct plan_mount mount;
 	struct write_root root;
-	struct commit_order order;
+	struct commit_params params;
 	struct buf prior;
 	json_t *result;
 };
@@ -68,7 +68,7 @@ set_up(void **state)
 		.mount_count = 1,
 		.write_roots = 1,
 	};
-	s->order = (struct commit_order){
+	s->params = (struct commit_params){
 		.plan = &s->plan,
 		.roots = &s->root,
 		.runtime_dir = "/nonexistent",
@@ -125,7 +125,7 @@ begin(struct site *s)
 
 	while (!ctime_mark_is_over(&asked))
 		usleep(1000);
-	s->order.since = ctime_mark_now();
+	s->params.since = ctime_mark_now();
 }
 
 static void
@@ -138,7 +138,7 @@ end(struct site *s)
 	struct record r;
 	size_t at = 0;
 
-	assert_int_equal(commit_run(&s->order, &members, &prior, &err), 0);
+	assert_int_equal(commit_run(&s->params, &members, &prior, &err), 0);
 	buf_free(&s->prior);
 	s->prior = prior;
 	assert_int_equal(record_check(members.data, members.len, &err), 0);
@@ -327,7 +327,7 @@ a_clock_that_was_set_back_tells_nothing(void **state)
 
 	put(s->root.host, "a", "old");
 	begin(s);
-	s->order.since.set_ns += INT64_C(3600) * 1000000000;
+	s->params.since.set_ns += INT64_C(3600) * 1000000000;
 	put(s->root.upper, "a", "new");
 	put(s->root.upper, "b", "new");
 	end(s);
@@ -343,7 +343,7 @@ a_dry_run_writes_nothing(void **state)
 
 	put(s->root.host, "a", "old");
 	begin(s);
-	s->order.dry = true;
+	s->params.dry = true;
 	put(s->root.upper, "a", "new");
 	put(s->root.upper, "b", "new");
 	end(s);
@@ -502,7 +502,7 @@ set_off(struct site *s)
 	assert_int_equal(mkdirat(s->root.host, "dir", 0755), 0);
 	put(s->root.host, "dir/old", "old");
 	begin(s);
-	s->order.goes_on = true;
+	s->params.goes_on = true;
 	put(s->root.upper, "old", "one");
 	put(s->root.upper, "new", "one");
 	assert_int_equal(mkdirat(s->root.upper, "dir", 0755), 0);

@@ -74,7 +74,7 @@ to_building(struct world *w)
 
 	p->target = p->target_min = 1;
 	assert_false(pool_refill(p, loop_now_us()));
-	answer(JOIN_READY, (pid_t)ORDER_MAGIC);
+	answer(JOIN_READY, (pid_t)LOCK_MAGIC);
 	settle(w);
 	p->used_us = 1;
 	while (!worker(w))
@@ -238,7 +238,7 @@ static void
 channel_breaks(struct world *w)
 {
 	(void)w;
-	code_says(FRAME_ORDER, "x", 1);
+	code_says(FRAME_LOCK_PARAMS, "x", 1);
 }
 
 static void

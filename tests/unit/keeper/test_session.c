@@ -79,7 +79,7 @@ export_free(struct export *h)
 
 int
 committer_start(struct committer *c, struct loop *l,
-		const struct commit_order *o, pid_t stopped,
+		const struct commit_params *o, pid_t stopped,
 		void (*readable)(void *owner, uint32_t events), void *owner,
 		struct remit_error *err)
 {
@@ -353,7 +353,7 @@ channel_closes(struct world *w)
 static void
 channel_breaks(struct world *w)
 {
-	say(w, FRAME_ORDER, "x", 1);
+	say(w, FRAME_LOCK_PARAMS, "x", 1);
 }
 
 static void

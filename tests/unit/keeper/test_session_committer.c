@@ -60,7 +60,7 @@ start(struct world *w, pid_t stopped)
 	static const struct policy policy = { 0 };
 	static const struct buf prior = { 0 };
 	static const struct plan plan = { .policy = &policy };
-	struct commit_order o = {
+	struct commit_params o = {
 		.plan = &plan,
 		.runtime_dir = "/nowhere",
 		.prior = &prior,

@@ -252,10 +252,10 @@ what_is_too_long_for_its_rule_is_not_sent(void **state)
 	static char bytes[513];
 	struct remit_error err;
 
-	ok(link_send(&e->keeper, FRAME_ORDER, bytes, 512, &err), &err);
+	ok(link_send(&e->keeper, FRAME_LOCK_PARAMS, bytes, 512, &err), &err);
 	buf_free(&e->keeper.out);
-	assert_int_equal(link_send(&e->keeper, FRAME_ORDER, bytes, 513, &err),
-			 -1);
+	assert_int_equal(
+		link_send(&e->keeper, FRAME_LOCK_PARAMS, bytes, 513, &err), -1);
 	assert_int_equal(err.code, REMIT_E_INTERNAL);
 	assert_false(link_wants_write(&e->keeper));
 }

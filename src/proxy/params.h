@@ -1,9 +1,9 @@
 /*
- * proxy_order: what the keeper tells a proxy that it starts, in one message of
+ * proxy_params: what the keeper tells a proxy that it starts, in one message of
  * fixed size over its line. Both are the same program, so nothing is parsed.
  */
-#ifndef REMIT_PROXY_ORDER_H
-#define REMIT_PROXY_ORDER_H
+#ifndef REMIT_PROXY_PARAMS_H
+#define REMIT_PROXY_PARAMS_H
 
 #include "policy/rules/host_rule.h"
 #include "proxy/credential/vault.h"
@@ -33,7 +33,7 @@ struct proxy_answer {
 	uint32_t allowed; /* 0: no, 1: this once, 2: for the whole run */
 };
 
-struct proxy_order {
+struct proxy_params {
 	uint32_t magic;
 	int32_t keeper; /* its process */
 	uint32_t uid;	/* to be, if by_root */

@@ -1,18 +1,18 @@
-#include "cli/batch/order.h"
+#include "cli/batch/sequence.h"
 
 #define BYTES_MAX ((size_t)64 * 1024 * 1024)
 
 int
-batch_order_init(struct batch_order *o, size_t room)
+batch_sequence_init(struct batch_sequence *o, size_t room)
 {
-	*o = (struct batch_order){ .room = room };
+	*o = (struct batch_sequence){ .room = room };
 	/* What comes as it comes waits in one place, for a moment. */
 	o->held = calloc(room ? room : 1, sizeof(*o->held));
 	return o->held ? 0 : -1;
 }
 
 bool
-batch_order_has_room(const struct batch_order *o, uint64_t sequence)
+batch_sequence_has_room(const struct batch_sequence *o, uint64_t sequence)
 {
 	if (!o->room)
 		return true;
@@ -22,14 +22,14 @@ batch_order_has_room(const struct batch_order *o, uint64_t sequence)
 }
 
 static struct batch_result *
-place(const struct batch_order *o, uint64_t sequence)
+place(const struct batch_sequence *o, uint64_t sequence)
 {
 	return &o->held[o->room ? sequence % o->room : 0];
 }
 
 void
-batch_order_put(struct batch_order *o, uint64_t sequence,
-		struct batch_result *r)
+batch_sequence_put(struct batch_sequence *o, uint64_t sequence,
+		   struct batch_result *r)
 {
 	*place(o, sequence) = *r;
 	o->bytes += r->line.len;
@@ -37,7 +37,7 @@ batch_order_put(struct batch_order *o, uint64_t sequence,
 }
 
 bool
-batch_order_take(struct batch_order *o, struct batch_result *out)
+batch_sequence_take(struct batch_sequence *o, struct batch_result *out)
 {
 	struct batch_result *r = place(o, o->next);
 
@@ -51,10 +51,10 @@ batch_order_take(struct batch_order *o, struct batch_result *out)
 }
 
 void
-batch_order_free(struct batch_order *o)
+batch_sequence_free(struct batch_sequence *o)
 {
 	for (size_t i = 0; i < o->room; i++)
 		batch_result_free(&o->held[i]);
 	free(o->held);
-	*o = (struct batch_order){ 0 };
+	*o = (struct batch_sequence){ 0 };
 }
