@@ -60,7 +60,7 @@ ONE_USER = {
         "artifacts", "ask", "audit", "batch", "batch_files", "batch_resume", "cells", "charts", "displays", "docs", "e2b", "files",
         "instructions", "mcp", "mcp_ask", "mcp_clients", "mcp_http", "missing_module", "network_ask", "network_credentials",
         "network_credentials_tls", "network_entries", "network_warm", "openapi", "packages", "policy", "python", "releases", "repl", "schema",
-        "scientific", "serve", "serve_audit", "serve_tls", "session_files", "shared", "small_doors", "steps", "tools", "validator", "warm",
+        "scientific", "serve", "serve_audit", "serve_tls", "session_files", "shared", "small_apis", "steps", "tools", "validator", "warm",
     )
 }  # fmt: skip
 # A start in each way by each user is four: each user and each way has its turn, but not each user in each way.

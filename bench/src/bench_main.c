@@ -22,11 +22,11 @@
 
 /* In the order of the report. */
 static int (*const measurements[])(struct bench *b, struct remit_error *err) = {
-	bench_start_measure,  bench_cells_measure, bench_load_measure,
-	bench_memory_measure, bench_size_pools,	   bench_size_zygotes,
-	bench_size_forks,     bench_extra_measure, bench_network_measure,
-	bench_beside_measure, bench_tools_measure, bench_branches_measure,
-	bench_doors_measure,
+	bench_start_measure,	 bench_cells_measure, bench_load_measure,
+	bench_memory_measure,	 bench_size_pools,    bench_size_zygotes,
+	bench_size_forks,	 bench_extra_measure, bench_network_measure,
+	bench_beside_measure,	 bench_tools_measure, bench_branches_measure,
+	bench_frontends_measure,
 };
 
 static const struct options request = {

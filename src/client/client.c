@@ -47,7 +47,7 @@ choose_keeper(struct remit *r, const struct remit_options *opt,
 	if (!path)
 		path = getenv("REMIT_KEEPER");
 	if (!path && path_keeper_socket(usual, sizeof(usual)) == 0) {
-		fd = door_connect(usual, &none);
+		fd = connection_connect(usual, &none);
 		r->found = fd >= 0;
 		path = r->found ? usual : NULL;
 		own_fd_close(&fd);
@@ -96,7 +96,7 @@ remit_close(struct remit *r)
 {
 	if (!r)
 		return;
-	doors_close(&r->doors);
+	connections_close(&r->connections);
 	own_fd_close(&r->control);
 	/* The keeper leaves when its control socket closes. A host program
 	   that reaps all children itself has done this already. */
@@ -400,7 +400,7 @@ run_at(struct remit *r, bool shared, const struct remit_job *job,
 	if (job->artifacts_dir &&
 	    artifacts_open(&run.artifacts, job->artifacts_dir, err) < 0)
 		return -1;
-	fd = door_make(r, shared, &theirs, err);
+	fd = connection_make(r, shared, &theirs, err);
 	if (fd < 0)
 		return -1;
 	client_begin(&run, r, shared, fd);
@@ -411,8 +411,8 @@ run_at(struct remit *r, bool shared, const struct remit_job *job,
 	sent = run.link.sent;
 	/* A keeper of our own wakes once, and finds all of the job that fits.
 	 */
-	if (theirs >= 0 &&
-	    (link_flush(&run.link, err) < 0 || door_give(r, theirs, err) < 0))
+	if (theirs >= 0 && (link_flush(&run.link, err) < 0 ||
+			    connection_give(r, theirs, err) < 0))
 		return -1;
 	own_fd_close(&theirs);
 	theirs = -1;
@@ -422,7 +422,7 @@ run_at(struct remit *r, bool shared, const struct remit_job *job,
 		return -1;
 	}
 	if (is_kept(&run, sent))
-		door_keep(r, take_fd(&run.link.fd));
+		connection_keep(r, take_fd(&run.link.fd));
 	*out = take_ptr(&run.result);
 	return 0;
 }
@@ -449,7 +449,7 @@ remit_status(struct remit *r, char **json, struct remit_error *err)
 	own(link) struct link l = LINK_INIT;
 	struct frame f = { .type = FRAME_NONE };
 	bool shared = r->keeper_path != NULL;
-	int fd = door_open(r, shared, err);
+	int fd = connection_open(r, shared, err);
 
 	if (fd < 0)
 		return -1;

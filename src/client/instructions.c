@@ -147,7 +147,7 @@ ask(struct remit *r, bool shared, const char *policy_json, int session,
 	own(link) struct link l = LINK_INIT;
 	const char *policy = policy_json ? policy_json : "{}";
 	struct frame f = { .type = FRAME_NONE };
-	int fd = door_open(r, shared, err);
+	int fd = connection_open(r, shared, err);
 
 	if (fd < 0)
 		return -1;

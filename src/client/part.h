@@ -7,8 +7,8 @@
 
 #include <pthread.h>
 
+#include "client/connection.h"
 #include "client/displays.h"
-#include "client/door.h"
 #include "client/files/artifacts.h"
 #include "client/files/file_answer.h"
 #include "client/result_view.h"
@@ -16,13 +16,14 @@
 #include "wire/link.h"
 
 struct remit {
-	pthread_mutex_t lock; /* of the control socket and the doors */
+	pthread_mutex_t lock; /* of the control socket and the connections */
 	int control;	      /* private keeper, else -1 */
 	pid_t keeper_pid;     /* private keeper, else 0 */
 	char *command_path;   /* of the private keeper, or NULL */
 	char *keeper_path;    /* shared keeper, else NULL */
 	bool found;	      /* nobody named it: it was there */
-	struct doors doors;   /* to a private keeper, that wait for a run */
+	struct connections
+		connections; /* to a private keeper, that wait for a run */
 };
 
 /* A run, or a cell, as it lasts. */
@@ -38,7 +39,7 @@ struct run {
 	struct tool_calls calls;
 	int wake;    /* an eventfd that asks for an interrupt, or -1 */
 	bool asked;  /* a cell that somebody types waits for input */
-	bool stays;  /* the door can be used again */
+	bool stays;  /* the connection can be used again */
 	bool opened; /* what was asked for is a session's jail, and is there */
 	struct file_answer *filing; /* that is waited for, or NULL */
 };

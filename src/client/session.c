@@ -158,7 +158,7 @@ static int
 open_at(struct remit *r, bool shared, const struct remit_session_options *opt,
 	struct remit_session *s, struct remit_error *err)
 {
-	int fd = door_open(r, shared, err);
+	int fd = connection_open(r, shared, err);
 
 	if (fd < 0)
 		return -1;

@@ -1,6 +1,6 @@
 /*
  * route: which function answers which request. Routes are rows of tables; each
- * door of the server (native, E2B, MCP, page) hangs its own table in.
+ * API of the server (native, E2B, MCP, page) hangs its own table in.
  */
 #ifndef REMIT_ROUTE_H
 #define REMIT_ROUTE_H

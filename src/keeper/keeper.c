@@ -160,7 +160,7 @@ after_event(void *owner)
 	start_waiting(k);
 }
 
-/* ---- doors ---- */
+/* ---- clients ---- */
 
 /* Safe in a signal handler. */
 static void
@@ -171,11 +171,11 @@ stop_keeper(struct keeper *k)
 }
 
 struct session *
-keeper_add_door(struct keeper *k, int fd)
+keeper_add_client(struct keeper *k, int fd)
 {
 	struct session *s = session_new(k, fd);
 
-	if (s) /* else no memory: the door sees the end */
+	if (s) /* else no memory: the client sees the end */
 		enter(k, s);
 	return s;
 }
@@ -198,7 +198,7 @@ on_control(void *owner, uint32_t events)
 		return;
 	}
 	for (size_t i = 0; i < count; i++)
-		keeper_add_door(k, fds[i]);
+		keeper_add_client(k, fds[i]);
 }
 
 static void
@@ -222,7 +222,7 @@ on_listen(void *owner, uint32_t events)
 		close(fd);
 		return;
 	}
-	keeper_add_door(k, fd);
+	keeper_add_client(k, fd);
 }
 
 static int

@@ -1,5 +1,5 @@
 /*
- * keeper: the one trusted process. It takes doors, queues their sessions,
+ * keeper: the one trusted process. It takes clients, queues their sessions,
  * builds jails and supervises them, in one thread.
  */
 #ifndef REMIT_KEEPER_H
@@ -33,7 +33,7 @@ struct keeper {
 	struct loop loop;
 	struct source on_control, on_listen, on_child;
 	int child;   /* a signalfd for SIGCHLD */
-	int control; /* a private keeper's: doors come as descriptors */
+	int control; /* a private keeper's: clients come as descriptors */
 	int listen;  /* a shared keeper's */
 	struct session *sessions, *dead;
 	struct worker *workers, *buried;
@@ -96,12 +96,13 @@ int keeper_main(const struct keeper_options *opt,
 /* For sessions. */
 
 /* One comes by this descriptor, which is taken; NULL without memory. */
-struct session *keeper_add_door(struct keeper *k, int fd);
+struct session *keeper_add_client(struct keeper *k, int fd);
 void keeper_enqueue(struct keeper *k, struct session *s);
 void keeper_remove(struct keeper *k, struct session *s);
 /* There is room for one more with many cells; -1: there is not. */
 int keeper_open_session(struct keeper *k) must_check;
-/* Its jail is gone, or idle: another may run, though the door has not read all.
+/* Its jail is gone, or idle: another may run, though the client has not read
+ * all.
  */
 void keeper_ended(struct keeper *k, struct session *s);
 /* Code has begun, and may be done soon. */

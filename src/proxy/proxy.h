@@ -28,8 +28,8 @@ struct proxy {
 
 #define PROXY_INIT { .line = -1, .ways_out = -1, .lease = UID_LEASE_INIT }
 
-/* For a plan that is proxied, with what its session's door has given, or NULL.
-   It waits for what pid 1 of the jail sends. */
+/* For a plan that is proxied, with what its session's client has given, or
+   NULL. It waits for what pid 1 of the jail sends. */
 int proxy_start(struct proxy *p, struct proxy_launcher *proxy_launcher,
 		const struct plan *plan, const struct secrets *given,
 		struct remit_error *err) must_check;

@@ -98,7 +98,7 @@ static const struct openapi_shape shapes[] = {
 	{ "Health",
 	  .members = { { "status", ONE_OF("\"ok\",\"draining\""), true },
 		       { "version", TEXT, true } } },
-	/* ---- small doors ---- */
+	/* ---- small APIs ---- */
 	{ "Plain", .is_closed = true, .members = { { "code", TEXT, true } } },
 	{ "PlainAnswer", .members = { { "result", ANY },
 				      { "error", TEXT },

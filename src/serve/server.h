@@ -1,5 +1,5 @@
 /*
- * server: the HTTP door: sockets, connections, and who may ask for what.
+ * server: the HTTP API: sockets, connections, and who may ask for what.
  *
  * One thread, which runs server_run(); workers of rooms tell it when there is
  * something to send.
@@ -37,7 +37,7 @@ struct server {
 	int log_fd;	     /* -1: no log */
 	struct serve_limits limits;
 	unsigned key_share; /* in percent; 100 if there is a single key */
-	struct mcp_door *mcp;
+	struct mcp_http *mcp;
 	struct certificate *certificate; /* NULL: no TLS at ports */
 	/* At SIGHUP, by the thread of HTTP. NULL: that ends the process. */
 	void (*reload)(void *owner);

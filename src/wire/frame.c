@@ -5,42 +5,42 @@
 const struct frame_rule frame_rules[FRAME_TYPES] = {
 	[FRAME_POLICY] = {
 		.name = "policy",
-		.from = PARTY_DOOR,
+		.from = PARTY_CLIENT,
 		.max = 1024 * 1024,
 		.once = true,
 	},
 	[FRAME_JOB] = {
 		.name = "job",
-		.from = PARTY_DOOR | PARTY_KEEPER,
+		.from = PARTY_CLIENT | PARTY_KEEPER,
 		.max = 1024 * 1024,
 		.once = true,
 		.cell = true,
 	},
 	[FRAME_CODE] = {
 		.name = "code",
-		.from = PARTY_DOOR | PARTY_KEEPER,
+		.from = PARTY_CLIENT | PARTY_KEEPER,
 		.max = FRAME_PIECE,
 	},
 	[FRAME_STDIN] = {
 		.name = "stdin",
-		.from = PARTY_DOOR,
+		.from = PARTY_CLIENT,
 		.max = FRAME_PIECE,
 	},
 	[FRAME_STDIN_END] = {
 		.name = "stdin_end",
-		.from = PARTY_DOOR,
+		.from = PARTY_CLIENT,
 		.once = true,
 		.cell = true,
 	},
 	[FRAME_START] = {
 		.name = "start",
-		.from = PARTY_DOOR,
+		.from = PARTY_CLIENT,
 		.once = true,
 		.cell = true,
 	},
 	[FRAME_INTERRUPT] = {
 		.name = "interrupt",
-		.from = PARTY_DOOR,
+		.from = PARTY_CLIENT,
 	},
 	[FRAME_STDOUT] = {
 		.name = "stdout",
@@ -110,7 +110,7 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 	},
 	[FRAME_STATUS] = {
 		.name = "status",
-		.from = PARTY_DOOR | PARTY_KEEPER,
+		.from = PARTY_CLIENT | PARTY_KEEPER,
 		.max = 4 * 1024 * 1024,
 		.once = true,
 	},
@@ -128,12 +128,12 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 	},
 	[FRAME_FILE] = {
 		.name = "file",
-		.from = PARTY_DOOR | PARTY_KEEPER,
+		.from = PARTY_CLIENT | PARTY_KEEPER,
 		.max = 8 * 1024,
 	},
 	[FRAME_FILE_DATA] = {
 		.name = "file_data",
-		.from = PARTY_DOOR | PARTY_KEEPER,
+		.from = PARTY_CLIENT | PARTY_KEEPER,
 		.max = FRAME_PIECE,
 	},
 	[FRAME_ARTIFACT] = {
@@ -158,7 +158,7 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 	},
 	[FRAME_OPEN] = {
 		.name = "open",
-		.from = PARTY_DOOR,
+		.from = PARTY_CLIENT,
 		.max = 1024,
 		.once = true,
 	},
@@ -169,16 +169,16 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 	},
 	[FRAME_RESET] = {
 		.name = "reset",
-		.from = PARTY_DOOR,
+		.from = PARTY_CLIENT,
 	},
 	[FRAME_CLOSE] = {
 		.name = "close",
-		.from = PARTY_DOOR | PARTY_KEEPER,
+		.from = PARTY_CLIENT | PARTY_KEEPER,
 		.once = true,
 	},
 	[FRAME_TOOLS] = {
 		.name = "tools",
-		.from = PARTY_DOOR | PARTY_KEEPER,
+		.from = PARTY_CLIENT | PARTY_KEEPER,
 		.max = 1024 * 1024,
 	},
 	[FRAME_CALL] = {
@@ -193,12 +193,12 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 	},
 	[FRAME_REPLY] = {
 		.name = "reply",
-		.from = PARTY_DOOR | PARTY_KEEPER,
+		.from = PARTY_CLIENT | PARTY_KEEPER,
 		.max = 512,
 	},
 	[FRAME_REPLY_DATA] = {
 		.name = "reply_data",
-		.from = PARTY_DOOR | PARTY_KEEPER,
+		.from = PARTY_CLIENT | PARTY_KEEPER,
 		.max = FRAME_PIECE,
 	},
 	[FRAME_ASK] = {
@@ -212,7 +212,7 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 	},
 	[FRAME_INSTRUCTIONS] = {
 		.name = "instructions",
-		.from = PARTY_DOOR | PARTY_KEEPER,
+		.from = PARTY_CLIENT | PARTY_KEEPER,
 		.max = 1024 * 1024,
 		.once = true,
 	},
@@ -223,12 +223,12 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 	},
 	[FRAME_ANSWER] = {
 		.name = "answer",
-		.from = PARTY_DOOR,
+		.from = PARTY_CLIENT,
 		.max = 128,
 	},
 	[FRAME_FORK] = {
 		.name = "fork",
-		.from = PARTY_DOOR | PARTY_KEEPER,
+		.from = PARTY_CLIENT | PARTY_KEEPER,
 		.max = 1024,
 	},
 	[FRAME_FORKED] = {
@@ -238,11 +238,11 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 	},
 	[FRAME_COMMIT] = {
 		.name = "commit",
-		.from = PARTY_DOOR,
+		.from = PARTY_CLIENT,
 	},
 	[FRAME_FILE_TASK] = {
 		.name = "file_task",
-		.from = PARTY_DOOR | PARTY_KEEPER,
+		.from = PARTY_CLIENT | PARTY_KEEPER,
 		.max = 16 * 1024,
 	},
 	[FRAME_FILE_BYTES] = {
@@ -295,7 +295,7 @@ frame_parse(const char *bytes, size_t have, unsigned from, uint64_t *seen,
 	len = h[0] | (uint32_t)h[1] << 8 | (uint32_t)h[2] << 16 |
 	      (uint32_t)h[3] << 24;
 	if (h[4] == FRAME_NONE || h[4] >= FRAME_TYPES || h[6] || h[7] ||
-	    (h[FRAME_PROTOCOL_AT] && !(from & (PARTY_DOOR | PARTY_KEEPER))))
+	    (h[FRAME_PROTOCOL_AT] && !(from & (PARTY_CLIENT | PARTY_KEEPER))))
 		return fail(err, REMIT_E_PROTOCOL, "frame of unknown type %u",
 			    h[4]);
 	rule = &frame_rules[h[4]];

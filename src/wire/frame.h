@@ -18,13 +18,14 @@
 
 /*
  * Raised by one in each release that changes a frame: its number, its payload
- * or its order. A door and a keeper of different protocols do not understand
+ * or its order. A client and a keeper of different protocols do not understand
  * each other, whatever their releases are called; 0 is the protocol of releases
  * that did not send it.
  *
- * A keeper refuses a door of another protocol with a "result" of protocol 0,
- * and answers "status" with the door's protocol. For that the numbers of these
- * two frames, and "remit_version" in their payloads, stay the same for ever.
+ * A keeper refuses a client of another protocol with a "result" of protocol 0,
+ * and answers "status" with the client's protocol. For that the numbers of
+ * these two frames, and "remit_version" in their payloads, stay the same for
+ * ever.
  */
 #define FRAME_PROTOCOL 1
 /* Where in the header it is. */
@@ -35,7 +36,7 @@
 
 enum frame_type {
 	FRAME_NONE,
-	/* door to keeper, in this order */
+	/* client to keeper, in this order */
 	FRAME_POLICY, /* a policy document */
 	FRAME_JOB,    /* name and argv, records; keeper to jail too */
 	FRAME_CODE,   /* a piece of the program; keeper to jail too */
@@ -43,7 +44,7 @@ enum frame_type {
 	FRAME_STDIN_END,
 	FRAME_START,	 /* the job is complete, but for standard input */
 	FRAME_INTERRUPT, /* SIGINT now, SIGKILL soon */
-	/* keeper to door */
+	/* keeper to client */
 	FRAME_STDOUT,
 	FRAME_STDERR,
 	FRAME_RESULT, /* JSON: the keeper's members of a result
@@ -60,83 +61,84 @@ enum frame_type {
 			  says which import failed */
 	/* pid 1 to keeper */
 	FRAME_EXITED, /* struct exit_report */
-	/* door to keeper, instead of a job: empty; and back: JSON */
+	/* client to keeper, instead of a job: empty; and back: JSON */
 	FRAME_STATUS,
-	/* keeper to door, before each result: a JSON list, the same for all of
-	   a plan, and empty without one */
+	/* keeper to client, before each result: a JSON list, the same for all
+	   of a plan, and empty without one */
 	FRAME_ENFORCEMENT,
 	/* jail to keeper, before the report: empty, with the descriptor that
 	 * tells what is refused */
 	FRAME_LISTENER,
-	/* door to keeper, and to the jail before the job: path and size,
+	/* client to keeper, and to the jail before the job: path and size,
 	   records; then as many bytes, in pieces */
 	FRAME_FILE,
 	FRAME_FILE_DATA,
-	/* keeper to door, before the result: the same. A file whose bytes do
+	/* keeper to client, before the result: the same. A file whose bytes do
 	   not all come is none */
 	FRAME_ARTIFACT,
 	FRAME_ARTIFACT_DATA,
-	/* jail to keeper, and on to the door: a value or a display, records
+	/* jail to keeper, and on to the client: a value or a display, records
 	   (display_head.h); then the bytes of its parts one behind the other,
 	   in pieces. One whose bytes do not all come is none */
 	FRAME_DISPLAY,
 	FRAME_DISPLAY_DATA,
-	/* door to keeper, after the policy: not one job, but cells again and
+	/* client to keeper, after the policy: not one job, but cells again and
 	   again; records */
 	FRAME_OPEN,
-	/* keeper to door: its jail is ready for a cell; records */
+	/* keeper to client: its jail is ready for a cell; records */
 	FRAME_OPENED,
-	/* door to keeper, between cells: a fresh jail */
+	/* client to keeper, between cells: a fresh jail */
 	FRAME_RESET,
-	/* door to keeper, between cells, and on to the jail: the last cell,
+	/* client to keeper, between cells, and on to the jail: the last cell,
 	   which has no code */
 	FRAME_CLOSE,
-	/* door to keeper before the job, and to the jail before its files: the
-	   tools that the code may call, records (keeper/session/bridge.h) */
+	/* client to keeper before the job, and to the jail before its files:
+	   the tools that the code may call, records (keeper/session/bridge.h)
+	 */
 	FRAME_TOOLS,
-	/* jail to keeper to door: id, name and bytes, records; then as many
+	/* jail to keeper to client: id, name and bytes, records; then as many
 	   bytes of arguments, in pieces */
 	FRAME_CALL,
 	FRAME_CALL_DATA,
-	/* door to keeper to jail: id, outcome and bytes, records; then as many
-	   bytes of the result, in pieces */
+	/* client to keeper to jail: id, outcome and bytes, records; then as
+	   many bytes of the result, in pieces */
 	FRAME_REPLY,
 	FRAME_REPLY_DATA,
-	/* jail to keeper, and on to the door: a cell that somebody types waits
-	   for standard input */
+	/* jail to keeper, and on to the client: a cell that somebody types
+	   waits for standard input */
 	FRAME_ASK,
-	/* keeper to door, before the jail is there: a line about packages */
+	/* keeper to client, before the jail is there: a line about packages */
 	FRAME_PROGRESS,
-	/* door to keeper, instead of a job: "run" or "session"; and back:
+	/* client to keeper, instead of a job: "run" or "session"; and back:
 	   records, text for a model */
 	FRAME_INSTRUCTIONS,
-	/* keeper to door, while the code waits: id, kind and subject, records;
-	   and back: id and answer */
+	/* keeper to client, while the code waits: id, kind and subject,
+	   records; and back: id and answer */
 	FRAME_QUESTION,
 	FRAME_ANSWER,
-	/* door to keeper, between cells: a branch, with the descriptor of its
-	   own door; records. And on to the jail: struct join_command */
+	/* client to keeper, between cells: a branch, with the descriptor of its
+	   own client; records. And on to the jail: struct join_command */
 	FRAME_FORK,
 	/* jail to keeper: struct step_report, of the fork */
 	FRAME_FORKED,
-	/* door to keeper, between cells: commit now */
+	/* client to keeper, between cells: commit now */
 	FRAME_COMMIT,
-	/* door to keeper, between cells, and on to the jail: what is to be done
-	   with a file, records; then, if it is written, its bytes as
+	/* client to keeper, between cells, and on to the jail: what is to be
+	   done with a file, records; then, if it is written, its bytes as
 	   "file_data" */
 	FRAME_FILE_TASK,
-	/* jail to keeper to door: bytes in pieces, then how it went, records
+	/* jail to keeper to client: bytes in pieces, then how it went, records
 	   (client/files/file_answer.h) */
 	FRAME_FILE_BYTES,
 	FRAME_FILE_ANSWER,
-	/* keeper to door, before the result, if the job asked for it: all that
-	   came was read, and another job may come after the result */
+	/* keeper to client, before the result, if the job asked for it: all
+	   that came was read, and another job may come after the result */
 	FRAME_STAYS,
 	FRAME_TYPES,
 };
 
 enum frame_party {
-	PARTY_DOOR = 1,
+	PARTY_CLIENT = 1,
 	PARTY_KEEPER = 2,
 	PARTY_JAIL = 4,
 	PARTY_INIT = 8,

@@ -11,7 +11,7 @@ link_open(struct link *l, int fd, unsigned peer)
 	*l = (struct link)LINK_INIT;
 	l->fd = fd;
 	l->peer = peer;
-	if (peer & (PARTY_DOOR | PARTY_KEEPER))
+	if (peer & (PARTY_CLIENT | PARTY_KEEPER))
 		l->protocol = FRAME_PROTOCOL;
 }
 

@@ -40,7 +40,7 @@ void link_free(struct link *l);
 int link_fill(struct link *l, struct remit_error *err) must_check;
 int link_next(struct link *l, struct frame *out,
 	      struct remit_error *err) must_check;
-/* Between a door and a keeper: the next frame, if its header is there, is of
+/* Between a client and a keeper: the next frame, if its header is there, is of
    another protocol than ours, which *protocol says. */
 bool link_is_foreign(const struct link *l, unsigned *protocol);
 int link_send(struct link *l, enum frame_type type, const void *payload,

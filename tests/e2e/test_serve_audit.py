@@ -61,7 +61,7 @@ def by_branch(s, code):
     return found
 
 
-def by_small_door(s, code):
+def by_small_api(s, code):
     s.json("POST", "/", {"code": code})
 
 
@@ -117,7 +117,7 @@ def by_e2b_command(s, code):
     s.ask("DELETE", f"/sandboxes/{name}")
 
 
-DOORS = [by_run, by_stream, by_cell, by_branch, by_small_door, by_run_code, by_notebook, by_piston, by_mcp, by_mcp_session, by_e2b, by_e2b_command]
+DOORS = [by_run, by_stream, by_cell, by_branch, by_small_api, by_run_code, by_notebook, by_piston, by_mcp, by_mcp_session, by_e2b, by_e2b_command]
 # Their cells are written by the server around what its client said.
 WRAPPED = {by_e2b_command}
 

@@ -1,7 +1,7 @@
 /*
- * What a hostile process says to its tools, and what a broken door answers:
+ * What a hostile process says to its tools, and what a broken client answers:
  * the first half of the bytes is a stream from the jail, the second one from
- * the door, taken in turns. No more calls wait than may, none is passed on
+ * the client, taken in turns. No more calls wait than may, none is passed on
  * after the last one that is allowed, and what is passed on is whole frames.
  */
 #include <stdint.h>
@@ -27,7 +27,7 @@ struct side {
 };
 
 static void
-step(struct bridge *b, struct side *s, struct link *door, struct link *jail)
+step(struct bridge *b, struct side *s, struct link *client, struct link *jail)
 {
 	size_t waits = b->pending_count, used;
 	struct frame f = { .type = FRAME_NONE };
@@ -41,8 +41,8 @@ step(struct bridge *b, struct side *s, struct link *door, struct link *jail)
 	s->bytes += used;
 	s->len -= used;
 	if (failed == 0 && (f.type == FRAME_CALL || f.type == FRAME_CALL_DATA))
-		failed =
-			bridge_call(b, &limits, &f, door, jail, &changed, &err);
+		failed = bridge_call(b, &limits, &f, client, jail, &changed,
+				     &err);
 	else if (failed == 0 &&
 		 (f.type == FRAME_REPLY || f.type == FRAME_REPLY_DATA))
 		failed = bridge_reply(b, &limits, &f, jail, &changed, &err);
@@ -83,19 +83,19 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	own(bridge) struct bridge b = BRIDGE_INIT;
-	own(link) struct link door = LINK_INIT, jail = LINK_INIT;
+	own(link) struct link client = LINK_INIT, jail = LINK_INIT;
 	struct side sides[] = {
 		{ (const char *)data, size / 2, PARTY_JAIL, 0, false },
-		{ (const char *)data + size / 2, size - size / 2, PARTY_DOOR, 0,
-		  false },
+		{ (const char *)data + size / 2, size - size / 2, PARTY_CLIENT,
+		  0, false },
 	};
 
 	must(buf_add(&b.tools, "tool\0x\0", 7) == 0);
 	while (!sides[0].broken || !sides[1].broken)
 		for (int i = 0; i < 2; i++)
 			if (!sides[i].broken)
-				step(&b, &sides[i], &door, &jail);
-	check(&door);
+				step(&b, &sides[i], &client, &jail);
+	check(&client);
 	check(&jail);
 	return 0;
 }

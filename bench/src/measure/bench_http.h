@@ -1,5 +1,5 @@
 /*
- * bench_http: a client for the doors that are HTTP: one connection that is
+ * bench_http: a client for the frontends that are HTTP: one connection that is
  * kept, one request at a time.
  */
 #ifndef REMIT_BENCH_HTTP_H

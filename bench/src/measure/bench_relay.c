@@ -13,30 +13,30 @@ pair_of(int ends[2])
 }
 
 static void __attribute__((noreturn))
-answer(int door)
+answer(int peer)
 {
 	char byte;
 
-	fds_close_others(&door, 1);
-	while (read(door, &byte, 1) == 1 && write(door, &byte, 1) == 1)
+	fds_close_others(&peer, 1);
+	while (read(peer, &byte, 1) == 1 && write(peer, &byte, 1) == 1)
 		;
 	_exit(0);
 }
 
 static void __attribute__((noreturn))
-pass_on(int door)
+pass_on(int peer)
 {
 	int ends[2];
 	char byte;
 
-	fds_close_others(&door, 1);
+	fds_close_others(&peer, 1);
 	if (pair_of(ends) < 0)
 		_exit(1);
 	if (fork() == 0)
 		answer(ends[1]);
 	close(ends[1]);
-	while (read(door, &byte, 1) == 1 && write(ends[0], &byte, 1) == 1 &&
-	       read(ends[0], &byte, 1) == 1 && write(door, &byte, 1) == 1)
+	while (read(peer, &byte, 1) == 1 && write(ends[0], &byte, 1) == 1 &&
+	       read(ends[0], &byte, 1) == 1 && write(peer, &byte, 1) == 1)
 		;
 	_exit(0);
 }
@@ -52,7 +52,7 @@ bench_relay_open(struct bench_relay *r, struct remit_error *err)
 	if (r->pid == 0)
 		pass_on(ends[1]);
 	close(ends[1]);
-	r->door = ends[0];
+	r->peer = ends[0];
 	if (r->pid < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "fork");
 	return 0;
@@ -65,8 +65,8 @@ bench_relay_ask(const struct bench_relay *r, double *us,
 	double begun = bench_stats_now_us();
 	char byte = 'x';
 
-	if (send(r->door, &byte, 1, MSG_NOSIGNAL) != 1 ||
-	    read(r->door, &byte, 1) != 1)
+	if (send(r->peer, &byte, 1, MSG_NOSIGNAL) != 1 ||
+	    read(r->peer, &byte, 1) != 1)
 		return fail_sys(err, REMIT_E_GONE, "the relay is gone");
 	*us = bench_stats_now_us() - begun;
 	return 0;
@@ -75,8 +75,8 @@ bench_relay_ask(const struct bench_relay *r, double *us,
 void
 bench_relay_close(struct bench_relay *r)
 {
-	own_fd_close(&r->door);
-	r->door = -1;
+	own_fd_close(&r->peer);
+	r->peer = -1;
 	if (r->pid > 0)
 		waitpid(r->pid, NULL, 0);
 	r->pid = 0;

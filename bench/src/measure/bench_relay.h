@@ -10,11 +10,11 @@
 #include "base/error.h"
 
 struct bench_relay {
-	int door; /* to the second; closed, both end */
+	int peer; /* to the second; closed, both end */
 	pid_t pid;
 };
 
-#define BENCH_RELAY_INIT { .door = -1 }
+#define BENCH_RELAY_INIT { .peer = -1 }
 
 int bench_relay_open(struct bench_relay *r, struct remit_error *err) must_check;
 int bench_relay_ask(const struct bench_relay *r, double *us,

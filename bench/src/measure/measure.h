@@ -18,6 +18,7 @@ int bench_network_measure(struct bench *b, struct remit_error *err) must_check;
 int bench_beside_measure(struct bench *b, struct remit_error *err) must_check;
 int bench_tools_measure(struct bench *b, struct remit_error *err) must_check;
 int bench_branches_measure(struct bench *b, struct remit_error *err) must_check;
-int bench_doors_measure(struct bench *b, struct remit_error *err) must_check;
+int bench_frontends_measure(struct bench *b,
+			    struct remit_error *err) must_check;
 
 #endif

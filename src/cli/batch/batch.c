@@ -168,7 +168,7 @@ run(struct batch *b, const struct batch_job *job, struct batch_result *out,
 	run.interrupt_fd = b->stop_fd;
 	if (!run.policy_json)
 		run.policy_json = b->policy_text;
-	if (batch_door_run(&b->door, &run, &res, &why) == 0) {
+	if (batch_runner_run(&b->runner, &run, &res, &why) == 0) {
 		struct audit_run done = { .job = &run, .res = res };
 
 		failed = audit_add(b->audit, &done, err);
@@ -178,7 +178,7 @@ run(struct batch *b, const struct batch_job *job, struct batch_result *out,
 		return failed;
 	}
 	/* Is it this job, or would all others fail as well? */
-	if (why.code != REMIT_E_INPUT && !batch_door_answers(&b->door, err))
+	if (why.code != REMIT_E_INPUT && !batch_runner_answers(&b->runner, err))
 		return -1;
 	return batch_result_of_error(out, job->id, 0, &why, err);
 }
@@ -313,7 +313,7 @@ prepare(struct batch *b, struct remit_error *err)
 	b->lines->stop_fd = b->stop_fd;
 	if (batch_job_policy(&b->policy_text, b->policy, err) < 0)
 		return -1;
-	return batch_door_open(&b->door, b->is_private, b->stop_fd, err);
+	return batch_runner_open(&b->runner, b->is_private, b->stop_fd, err);
 }
 
 static void
@@ -350,6 +350,6 @@ batch_finish(struct batch *b)
 {
 	for (unsigned i = 0; i < b->started; i++)
 		pthread_join(b->handles[i], NULL);
-	batch_door_close(&b->door);
+	batch_runner_close(&b->runner);
 	release(b);
 }

@@ -9,12 +9,12 @@
 #define REMIT_BATCH_H
 
 #include "cli/batch/count.h"
-#include "cli/batch/door.h"
 #include "cli/batch/ids.h"
 #include "cli/batch/job.h"
 #include "cli/batch/lines.h"
 #include "cli/batch/output.h"
 #include "cli/batch/resume.h"
+#include "cli/batch/runner.h"
 #include "cli/batch/sequence.h"
 #include "cli/report/audit.h"
 
@@ -59,7 +59,7 @@ struct batch {
 	struct remit_error error;
 	unsigned working;
 
-	struct batch_door door;
+	struct batch_runner runner;
 	char *policy_text; /* `policy`, as a run is given it */
 	int stop_fd;	   /* readable once `end` is set */
 	pthread_t handles[BATCH_THREADS_MAX];

@@ -1,6 +1,6 @@
 /*
  * keeper: the trusted process itself. Doors start a private one; --listen
- * gives one to all doors of a user.
+ * gives one to all clients of a user.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ is_activated(void)
 
 struct keeper_call {
 	struct keeper_options opt;
-	uint64_t control_fd; /* NO_FD, or for the door that started it */
+	uint64_t control_fd; /* NO_FD, or for the frontend that started it */
 	struct flags flags;
 	struct policy policy;
 	char usual[108];

@@ -22,7 +22,7 @@
 #define PATIENCE_MS   5000
 #define READ_PIECE    (64 * 1024)
 
-struct door {
+struct frontend {
 	struct flags flags;
 	unsigned install; /* a client of mcp_install.h, or 0 */
 	struct policy policy;
@@ -99,7 +99,7 @@ watch_signals(struct remit_error *err)
 /* ---- messages in ---- */
 
 static void
-take_line(struct door *d)
+take_line(struct frontend *d)
 {
 	const char *text = buf_text(&d->line);
 	size_t len = d->line.len;
@@ -114,7 +114,7 @@ take_line(struct door *d)
 }
 
 static void
-add(struct door *d, const char *bytes, size_t len)
+add(struct frontend *d, const char *bytes, size_t len)
 {
 	/* One byte too many says all: the reader refuses it. */
 	if (d->too_long)
@@ -126,7 +126,7 @@ add(struct door *d, const char *bytes, size_t len)
 }
 
 static void
-refuse_line(struct door *d)
+refuse_line(struct frontend *d)
 {
 	struct mcp_fault fault = { 0 };
 	own_mem char *text = NULL;
@@ -142,7 +142,7 @@ refuse_line(struct door *d)
 }
 
 static void
-take_bytes(struct door *d, const char *bytes, size_t len)
+take_bytes(struct frontend *d, const char *bytes, size_t len)
 {
 	while (len) {
 		const char *end = memchr(bytes, '\n', len);
@@ -161,7 +161,7 @@ take_bytes(struct door *d, const char *bytes, size_t len)
 }
 
 static int
-listen_to_client(struct door *d, struct remit_error *err)
+listen_to_client(struct frontend *d, struct remit_error *err)
 {
 	struct pollfd in[] = { { .fd = 0, .events = POLLIN },
 			       { .fd = leaving[0], .events = POLLIN } };
@@ -189,7 +189,7 @@ listen_to_client(struct door *d, struct remit_error *err)
 /* ---- the whole ---- */
 
 static int
-open_all(struct door *d, struct remit_error *err)
+open_all(struct frontend *d, struct remit_error *err)
 {
 	struct remit_options how = {
 		.command_path = "/proc/self/exe",
@@ -224,7 +224,7 @@ open_all(struct door *d, struct remit_error *err)
 }
 
 static void
-door_free(struct door *d)
+frontend_free(struct frontend *d)
 {
 	if (d->peer)
 		mcp_peer_close(d->peer);
@@ -246,7 +246,8 @@ door_free(struct door *d)
 static int
 run(int argc, char **argv)
 {
-	own(door) struct door d = { .line = BUF_INIT(MCP_MESSAGE_MAX + 1) };
+	own(frontend) struct frontend d = { .line = BUF_INIT(MCP_MESSAGE_MAX +
+							     1) };
 	struct remit_error err;
 
 	if (cli_parse(&command_mcp, &d, argc, argv, &err) < 0 ||
@@ -274,7 +275,7 @@ static const struct option mcp_rows[] = {
 			"with these options, and exit",
 		.detail = "With it the client starts this command.",
 		.choices = mcp_install_clients,
-		OPTION_AT(struct door, install),
+		OPTION_AT(struct frontend, install),
 	},
 	{ 0 },
 };
@@ -287,7 +288,7 @@ const struct command command_mcp = {
 			   "output (MCP)",
 		.tables = {
 			{ .rows = mcp_rows },
-			FLAGS_TABLE(struct door, flags),
+			FLAGS_TABLE(struct frontend, flags),
 		},
 	},
 	.run = run,

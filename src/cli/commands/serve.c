@@ -1,5 +1,5 @@
 /*
- * serve: the HTTP door. Sessions and runs for clients that link no library.
+ * serve: the HTTP frontend. Sessions and runs for clients that link no library.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,10 +17,10 @@
 #include "keeper/pool/pool.h"
 #include "policy/quantity.h"
 #include "serve/compat/foreign.h"
-#include "serve/compat/small_doors.h"
+#include "serve/compat/small_apis.h"
 #include "serve/e2b/e2b.h"
 #include "serve/limits.h"
-#include "serve/mcp_door.h"
+#include "serve/mcp_http.h"
 #include "serve/native/native.h"
 #include "serve/page.h"
 #include "serve/server.h"
@@ -396,7 +396,7 @@ serve(struct serve_call *c, struct remit_error *err)
 						      native_session_routes,
 						      native_file_routes,
 						      native_run_routes, NULL };
-	static const struct route *const others[] = { small_door_routes,
+	static const struct route *const others[] = { small_api_routes,
 						      mcp_routes, page_routes,
 						      NULL };
 	_Static_assert(ARRAY_LEN(native) + ARRAY_LEN(others) + FOREIGN_TABLES <=
@@ -423,7 +423,7 @@ serve(struct serve_call *c, struct remit_error *err)
 	hang(c, native);
 	hang(c, foreign_routes);
 	hang(c, others);
-	c->server.mcp = mcp_door_open(&c->server);
+	c->server.mcp = mcp_http_open(&c->server);
 	if (!c->server.mcp)
 		return fail_sys(err, REMIT_E_MEMORY, "server");
 	if (c->certificate_path || c->audit.path || logs_to_file(c)) {
@@ -447,7 +447,7 @@ finish(struct serve_call *c)
 
 	if (!ended)
 		_exit(CLI_FAILED); /* the keeper ends with us */
-	mcp_door_free(c->server.mcp);
+	mcp_http_free(c->server.mcp);
 	server_free(&c->server);
 	foreign_free(&c->server);
 	rooms_free(c->server.rooms);

@@ -149,7 +149,7 @@ static const struct call keeper[] = {
 	{ "fcntl", .action = ALLOW },
 	{ "ioctl", .action = ALLOW },
 
-	/* Doors, by unix sockets. */
+	/* Clients, by unix sockets. */
 	{ "socket", .check = &check_socket_keeper },
 	{ "bind", .action = ALLOW },
 	{ "listen", .action = ALLOW },

@@ -13,7 +13,7 @@ capture_is_over_ceiling(const struct capture *c)
 }
 
 int
-capture_drain(struct capture *c, struct link *door, struct remit_error *err)
+capture_drain(struct capture *c, struct link *client, struct remit_error *err)
 {
 	char piece[FRAME_PIECE];
 	uint64_t room = c->max_bytes - c->kept_bytes;
@@ -33,7 +33,7 @@ capture_drain(struct capture *c, struct link *door, struct remit_error *err)
 	c->total_bytes += (uint64_t)n;
 	keep = (uint64_t)n < room ? (size_t)n : (size_t)room;
 	c->kept_bytes += keep;
-	if (keep && link_send(door, c->type, piece, keep, err) < 0)
+	if (keep && link_send(client, c->type, piece, keep, err) < 0)
 		return -1;
 	return 0;
 }

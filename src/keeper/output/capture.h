@@ -12,7 +12,7 @@
 
 struct capture {
 	int fd;
-	enum frame_type type; /* of the frames to the door */
+	enum frame_type type; /* of the frames to the client */
 	uint64_t max_bytes;
 	uint64_t ceiling_bytes;
 	uint64_t total_bytes;
@@ -24,8 +24,8 @@ struct capture {
 bool capture_is_truncated(const struct capture *c);
 bool capture_is_over_ceiling(const struct capture *c);
 
-/* Read what is there now, at most one piece, and queue it for the door. */
-int capture_drain(struct capture *c, struct link *door,
+/* Read what is there now, at most one piece, and queue it for the client. */
+int capture_drain(struct capture *c, struct link *client,
 		  struct remit_error *err) must_check;
 
 #endif

@@ -189,7 +189,7 @@ note_given(struct export *h, uint64_t size)
 }
 
 static int
-begin_file(struct export *h, int *fd, uint64_t size, struct link *door,
+begin_file(struct export *h, int *fd, uint64_t size, struct link *client,
 	   struct remit_error *err)
 {
 	own(buf) struct buf head = BUF_INIT(frame_rules[FRAME_ARTIFACT].max);
@@ -203,7 +203,7 @@ begin_file(struct export *h, int *fd, uint64_t size, struct link *door,
 	h->left_bytes = size;
 	if (size)
 		h->file = take_fd(fd);
-	return link_send(door, FRAME_ARTIFACT, head.data, head.len, err);
+	return link_send(client, FRAME_ARTIFACT, head.data, head.len, err);
 }
 
 static bool
@@ -228,7 +228,7 @@ plants_head(const struct export *h, const char *name)
 }
 
 static int
-take_file(struct export *h, const char *name, struct link *door,
+take_file(struct export *h, const char *name, struct link *client,
 	  struct remit_error *err)
 {
 	const struct policy *p = h->plan->policy;
@@ -257,11 +257,11 @@ take_file(struct export *h, const char *name, struct link *door,
 		return skip(h, SKIP_FILE_BYTES, err);
 	if (has_caps(h) && size > p->artifact_bytes - h->total_bytes)
 		return skip(h, SKIP_BYTES, err);
-	return begin_file(h, &fd, size, door, err);
+	return begin_file(h, &fd, size, client, err);
 }
 
 static int
-send_piece(struct export *h, struct link *door, struct remit_error *err)
+send_piece(struct export *h, struct link *client, struct remit_error *err)
 {
 	char piece[FRAME_PIECE];
 	size_t want = h->left_bytes < sizeof(piece) ? (size_t)h->left_bytes
@@ -277,7 +277,7 @@ send_piece(struct export *h, struct link *door, struct remit_error *err)
 	h->left_bytes -= (uint64_t)n;
 	if (!h->left_bytes)
 		close_file(h);
-	return link_send(door, FRAME_ARTIFACT_DATA, piece, (size_t)n, err);
+	return link_send(client, FRAME_ARTIFACT_DATA, piece, (size_t)n, err);
 }
 
 /* ---- the walk ---- */
@@ -294,7 +294,7 @@ set_path(struct export *h, const char *name)
 }
 
 static int
-take_entry(struct export *h, const struct dirent *e, struct link *door,
+take_entry(struct export *h, const struct dirent *e, struct link *client,
 	   struct remit_error *err)
 {
 	if (beneath_is_dots(e->d_name))
@@ -309,21 +309,21 @@ take_entry(struct export *h, const struct dirent *e, struct link *door,
 		return skip(h, SKIP_LINK, err);
 	if (e->d_type != DT_REG && e->d_type != DT_LNK)
 		return skip(h, SKIP_SPECIAL, err);
-	return take_file(h, e->d_name, door, err);
+	return take_file(h, e->d_name, client, err);
 }
 
 int
-export_step(struct export *h, struct link *door, struct remit_error *err)
+export_step(struct export *h, struct link *client, struct remit_error *err)
 {
 	const struct dirent *e;
 
 	if (h->over)
 		return 0;
 	if (h->file >= 0)
-		return send_piece(h, door, err);
+		return send_piece(h, client, err);
 	e = readdir(h->folders[h->depth - 1].dir);
 	if (e)
-		return take_entry(h, e, door, err);
+		return take_entry(h, e, client, err);
 	pop_folder(h);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * export: give files of a dead jail's workspace to its door, in small steps.
+ * export: give files of a dead jail's workspace to its client, in small steps.
  *
  * Nobody in the jail lives any more, so nothing changes while it is looked at.
  * But its last state was chosen by the code: names, links, sizes and depth are
@@ -54,7 +54,7 @@ struct export
 int export_open(struct export *h, const struct plan *plan, int workspace,
 		struct remit_error *err) must_check;
 /* One name, or one piece of a file. */
-int export_step(struct export *h, struct link *door,
+int export_step(struct export *h, struct link *client,
 		struct remit_error *err) must_check;
 /* There is no time for more. */
 int export_stop(struct export *h, struct remit_error *err) must_check;

@@ -1,6 +1,6 @@
 /*
- * feed: a program's standard input. Takes bytes as they come from the door and
- * writes them into a pipe as fast as the program reads.
+ * feed: a program's standard input. Takes bytes as they come from the client
+ * and writes them into a pipe as fast as the program reads.
  */
 #ifndef REMIT_FEED_H
 #define REMIT_FEED_H
@@ -13,7 +13,7 @@
 
 struct feed {
 	int fd;	    /* the pipe's end, -1 once it is closed */
-	bool ended; /* no more will come from the door */
+	bool ended; /* no more will come from the client */
 	uint64_t total_bytes;
 	struct buf waiting;
 };

@@ -124,18 +124,19 @@ install_close(struct keeper *k)
 
 /* ---- what the installer says ---- */
 
-/* Foreign text, cut to a line; the door makes it harmless. */
+/* Foreign text, cut to a line; the client makes it harmless. */
 static void
 tell_progress(struct install *i, const char *line)
 {
 	struct remit_error err;
 
 	for (struct session *s = i->keeper->sessions; s; s = s->next) {
-		if (s->install != i || link_backlog(&s->door) > DOOR_BACKLOG)
+		if (s->install != i ||
+		    link_backlog(&s->client) > CLIENT_BACKLOG)
 			continue;
-		if (link_send(&s->door, FRAME_PROGRESS, line, strlen(line),
+		if (link_send(&s->client, FRAME_PROGRESS, line, strlen(line),
 			      &err) == 0)
-			session_flush_door(s);
+			session_flush_client(s);
 	}
 }
 
@@ -178,19 +179,19 @@ close_all(int *fds, size_t count)
 		own_fd_close(&fds[i]);
 }
 
-/* The keeper's ends are doors like any other. */
+/* The keeper's ends are clients like any other. */
 static int
-open_doors(struct installer_params *o, int ours[INSTALLER_DOORS],
-	   struct remit_error *err)
+open_clients(struct installer_params *o, int ours[INSTALLER_CLIENTS],
+	     struct remit_error *err)
 {
-	for (size_t i = 0; i < INSTALLER_DOORS; i++) {
+	for (size_t i = 0; i < INSTALLER_CLIENTS; i++) {
 		int pair[2];
 
 		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) <
 		    0)
 			return fail_sys(err, REMIT_E_KERNEL, "socketpair");
 		ours[i] = pair[0];
-		o->doors[i] = pair[1];
+		o->clients[i] = pair[1];
 	}
 	return 0;
 }
@@ -221,15 +222,15 @@ fork_installer(struct install *i, const struct installer_params *o,
 static int
 start(struct install *i, struct remit_error *err)
 {
-	int ours[INSTALLER_DOORS] = { -1, -1 }, line[2] = { -1, -1 };
+	int ours[INSTALLER_CLIENTS] = { -1, -1 }, line[2] = { -1, -1 };
 	struct installer_params o = {
 		.policy = &i->policy,
 		.interpreter = &i->interpreter,
 		.runtime_dir = i->keeper->runtime_dir,
 		.key = i->key,
-		.doors = { -1, -1 },
+		.clients = { -1, -1 },
 	};
-	int failed = open_doors(&o, ours, err);
+	int failed = open_clients(&o, ours, err);
 
 	if (!failed &&
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, line) < 0)
@@ -238,13 +239,13 @@ start(struct install *i, struct remit_error *err)
 	i->line = line[0];
 	if (!failed)
 		failed = fork_installer(i, &o, err);
-	close_all(o.doors, INSTALLER_DOORS);
+	close_all(o.clients, INSTALLER_CLIENTS);
 	own_fd_close(&line[1]);
 	if (failed)
-		close_all(ours, INSTALLER_DOORS);
+		close_all(ours, INSTALLER_CLIENTS);
 	else
-		for (size_t n = 0; n < INSTALLER_DOORS; n++)
-			keeper_add_door(i->keeper, ours[n]);
+		for (size_t n = 0; n < INSTALLER_CLIENTS; n++)
+			keeper_add_client(i->keeper, ours[n]);
 	return failed;
 }
 

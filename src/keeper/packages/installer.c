@@ -79,7 +79,7 @@ ask_index(struct list *hosts, struct installer_params *o,
 	r.params = o;
 	if (installer_policy(&policy, o, NULL, err) < 0 ||
 	    installer_arguments(&argv, o, true, err) < 0 ||
-	    installer_run(&r, take_fd(&o->doors[0]), &policy, &argv, code,
+	    installer_run(&r, take_fd(&o->clients[0]), &policy, &argv, code,
 			  err) < 0)
 		return -1;
 	if (installer_run_failed(&r, err))
@@ -103,7 +103,7 @@ install(struct installer_params *o, const struct list *hosts,
 	if (package_layer_make_open(&make, err) < 0 ||
 	    installer_policy(&policy, o, hosts, err) < 0 ||
 	    installer_arguments(&argv, o, false, err) < 0 ||
-	    installer_run(&r, take_fd(&o->doors[1]), &policy, &argv, code,
+	    installer_run(&r, take_fd(&o->clients[1]), &policy, &argv, code,
 			  err) < 0)
 		return -1;
 	if (installer_run_failed(&r, err))
@@ -159,7 +159,7 @@ serve(struct installer_params *o, struct remit_error *err)
 {
 	/* Who has it may take as long for each of its runs. */
 	own_fd int lock = package_layer_lock(
-		o->key, INSTALLER_DOORS * o->policy->package_time_ms, err);
+		o->key, INSTALLER_CLIENTS * o->policy->package_time_ms, err);
 	struct package_layer there = PACKAGE_LAYER_INIT;
 
 	if (lock < 0)
@@ -186,10 +186,10 @@ serve(struct installer_params *o, struct remit_error *err)
 static void
 close_all_else(const struct installer_params *o)
 {
-	int keep[4 + INSTALLER_DOORS] = { 0, 1, 2, o->line };
+	int keep[4 + INSTALLER_CLIENTS] = { 0, 1, 2, o->line };
 
-	for (size_t i = 0; i < INSTALLER_DOORS; i++)
-		keep[4 + i] = o->doors[i];
+	for (size_t i = 0; i < INSTALLER_CLIENTS; i++)
+		keep[4 + i] = o->clients[i];
 	fds_sort(keep, ARRAY_LEN(keep));
 	fds_close_others(keep, ARRAY_LEN(keep));
 }

@@ -2,7 +2,7 @@
  * installer: makes a package layer, in a process of its own that the keeper
  * forks.
  *
- * It is a door like any other: it gives the keeper a program (the runtime's
+ * It is a client like any other: it gives the keeper a program (the runtime's
  * install.py) and a policy that allows the package index and nothing else, and
  * what it is given back are artifacts of a dead jail. So what is installed has
  * no more rights than any code, and only this process writes to the store.
@@ -15,15 +15,15 @@
 #include "policy/policy.h"
 
 /* Runs of one installation: to ask the index, and to install. */
-#define INSTALLER_DOORS 2
+#define INSTALLER_CLIENTS 2
 
 struct installer_params {
 	const struct policy *policy; /* of who wants the packages */
 	const struct interpreter *interpreter;
 	const char *runtime_dir;
-	const char *key;	    /* of the request */
-	int doors[INSTALLER_DOORS]; /* each good for one run */
-	int line;		    /* to the keeper */
+	const char *key;		/* of the request */
+	int clients[INSTALLER_CLIENTS]; /* each good for one run */
+	int line;			/* to the keeper */
 };
 
 enum installer_word {

@@ -15,7 +15,7 @@ send_job(struct installer_run *r, const struct buf *policy,
 	 struct remit_error *err)
 {
 	own(buf) struct buf records = BUF_INIT(frame_rules[FRAME_JOB].max);
-	struct link *l = &r->door;
+	struct link *l = &r->client;
 	int bad = record_add(&records, "name", "install.py") < 0 ||
 		  record_add(&records, "once", "yes") < 0;
 
@@ -116,7 +116,7 @@ take_frame(struct installer_run *r, const struct frame *f,
 static int
 read_frames(struct installer_run *r, struct remit_error *err)
 {
-	struct link *l = &r->door;
+	struct link *l = &r->client;
 	struct frame f;
 
 	if (link_fill(l, err) < 0)
@@ -132,13 +132,13 @@ read_frames(struct installer_run *r, struct remit_error *err)
 }
 
 int
-installer_run(struct installer_run *r, int door, const struct buf *policy,
+installer_run(struct installer_run *r, int client, const struct buf *policy,
 	      const struct list *argv, const struct buf *code,
 	      struct remit_error *err)
 {
-	struct link *l = &r->door;
+	struct link *l = &r->client;
 
-	link_open(l, door, PARTY_KEEPER);
+	link_open(l, client, PARTY_KEEPER);
 	if (send_job(r, policy, argv, code, err) < 0)
 		return -1;
 	while (!r->result) {
@@ -161,7 +161,7 @@ installer_run(struct installer_run *r, int door, const struct buf *policy,
 void
 installer_run_free(struct installer_run *r)
 {
-	link_free(&r->door);
+	link_free(&r->client);
 	buf_free(&r->out);
 	buf_free(&r->err);
 	json_decref(r->result);

@@ -1,5 +1,5 @@
 /*
- * installer_run: one run of an installer, from the door's side: what it is
+ * installer_run: one run of an installer, from the client's side: what it is
  * given, what it says, how it ended.
  */
 #ifndef REMIT_INSTALLER_RUN_H
@@ -11,7 +11,7 @@
 #include "wire/status.h"
 
 struct installer_run {
-	struct link door;
+	struct link client;
 	struct package_layer_make
 		*make; /* takes its files; NULL: it has none */
 	/* For each line that it prints, or NULL. */
@@ -24,12 +24,12 @@ struct installer_run {
 };
 
 #define INSTALLER_RUN_INIT          \
-	{ .door = LINK_INIT,        \
+	{ .client = LINK_INIT,      \
 	  .out = BUF_INIT(1 << 20), \
 	  .err = BUF_INIT(64 << 10) }
 
-/* Takes the door. 0: it has ended, however. */
-int installer_run(struct installer_run *r, int door, const struct buf *policy,
+/* Takes the client. 0: it has ended, however. */
+int installer_run(struct installer_run *r, int client, const struct buf *policy,
 		  const struct list *argv, const struct buf *code,
 		  struct remit_error *err) must_check;
 void installer_run_free(struct installer_run *r);

@@ -44,7 +44,7 @@ struct pool {
 	struct refcount users; /* sessions and workers */
 	enum pool_use use;
 	char *key;   /* the whole policy, as text */
-	char *alias; /* the text of a door that last led here, or NULL */
+	char *alias; /* the text of a client that last led here, or NULL */
 	size_t alias_len;
 	char *tenant;	/* whose programs it has served; NULL: of none */
 	bool is_common; /* it has served several tenants */
@@ -82,7 +82,7 @@ bool pool_imports_inside(const struct pool *p);
 void pool_fail_import(const struct pool *p, const char *why,
 		      struct remit_error *err);
 
-/* By the text that a door sent; NULL if none was made from it yet. */
+/* By the text that a client sent; NULL if none was made from it yet. */
 struct pool *pool_find(struct keeper *k, const char *text, size_t len);
 /* By the policy, made if there is none; takes over what *p owns, and the
    packages (NULL: they are looked for). Those of sessions are others, and are

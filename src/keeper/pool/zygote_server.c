@@ -15,7 +15,7 @@
 
 /* ---- the zygote ---- */
 
-/* Whoever waits at its door gets nobody. */
+/* Whoever waits at its client gets nobody. */
 static void
 fail_pending(struct zygote_server *n, const struct remit_error *err)
 {
@@ -139,7 +139,7 @@ on_patience(void *owner)
 		note_late(n);
 }
 
-/* For the next of those at its door, if there is one. */
+/* For the next of those at its client, if there is one. */
 static void
 expect_fork(struct zygote_server *n)
 {

@@ -25,7 +25,7 @@ struct pool;
    for a while: there may be no memory or no processor for it. */
 #define ZYGOTE_SERVER_KILLS_MAX 3
 #define ZYGOTE_SERVER_REST_US	(10 * 1000000ull)
-/* Jails at the zygote's door at once. */
+/* Jails at the zygote's client at once. */
 #define ZYGOTE_SERVER_PENDING 16
 
 enum zygote_server_state {

@@ -1,6 +1,6 @@
 /*
  * session_ask: a host that nobody has allowed yet: the proxy's question to the
- * door, and the answer. One at a time; the clock stands meanwhile.
+ * client, and the answer. One at a time; the clock stands meanwhile.
  */
 #include <stdio.h>
 #include <string.h>
@@ -53,7 +53,7 @@ send_question(struct session *s, const char *subject, struct remit_error *err)
 	    record_add(&records, "kind", "host") < 0 ||
 	    record_add(&records, "subject", subject) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "question");
-	return link_send(&s->door, FRAME_QUESTION, records.data, records.len,
+	return link_send(&s->client, FRAME_QUESTION, records.data, records.len,
 			 err);
 }
 
@@ -64,7 +64,7 @@ take_question(struct session *s, const struct proxy_question *q)
 	struct remit_error err;
 
 	if (!s->cell.answers || s->question || s->state != SESSION_RUNNING ||
-	    s->door_gone || !q->id ||
+	    s->client_gone || !q->id ||
 	    write_subject(q, subject, sizeof(subject)) < 0) {
 		tell_proxy(s, q->id, 0);
 		return;
@@ -76,7 +76,7 @@ take_question(struct session *s, const struct proxy_question *q)
 	}
 	session_pause_clock(s);
 	session_set_timer(s);
-	session_flush_door(s);
+	session_flush_client(s);
 }
 
 static void

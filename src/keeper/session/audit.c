@@ -16,7 +16,7 @@ session_fingerprint(struct session *s)
 			    s->cell.code_sha256);
 }
 
-/* What left the jail; the door knows where to, and is not asked. */
+/* What left the jail; the client knows where to, and is not asked. */
 static json_t *
 artifacts_of(const struct session *s)
 {

@@ -145,7 +145,7 @@ is_flooded(const struct bridge_limits *max, const struct link *jail)
 
 static int
 begin_call(struct bridge *b, const struct bridge_limits *max,
-	   const struct frame *f, struct link *door, struct link *jail,
+	   const struct frame *f, struct link *client, struct link *jail,
 	   struct remit_error *err)
 {
 	struct call_head h;
@@ -168,7 +168,7 @@ begin_call(struct bridge *b, const struct bridge_limits *max,
 		return refuse(b, jail, h.id, why, err);
 	}
 	b->calls++;
-	return link_send(door, FRAME_CALL, f->payload, f->len, err);
+	return link_send(client, FRAME_CALL, f->payload, f->len, err);
 }
 
 /* False if there is less to come. */
@@ -183,12 +183,12 @@ passage_take(struct passage *p, size_t len)
 
 int
 bridge_call(struct bridge *b, const struct bridge_limits *max,
-	    const struct frame *f, struct link *door, struct link *jail,
+	    const struct frame *f, struct link *client, struct link *jail,
 	    bool *begun, struct remit_error *err)
 {
 	*begun = false;
 	if (f->type == FRAME_CALL)
-		return begin_call(b, max, f, door, jail, err);
+		return begin_call(b, max, f, client, jail, err);
 	if (!passage_take(&b->call, f->len))
 		return fail(err, REMIT_E_PROTOCOL, "more than a call said");
 	if (b->call.dropped)
@@ -197,10 +197,10 @@ bridge_call(struct bridge *b, const struct bridge_limits *max,
 		*begun = true;
 		b->pending[b->pending_count++] = b->call.id;
 	}
-	return link_send(door, FRAME_CALL_DATA, f->payload, f->len, err);
+	return link_send(client, FRAME_CALL_DATA, f->payload, f->len, err);
 }
 
-/* ---- from the door ---- */
+/* ---- from the client ---- */
 
 static int
 begin_reply(struct bridge *b, const struct bridge_limits *max,

@@ -7,7 +7,7 @@
  * here, by an error that the code can catch. A head that makes no sense breaks
  * the protocol.
  *
- * The records of "tools" are the door's: for each tool "tool" (its name), and
+ * The records of "tools" are the client's: for each tool "tool" (its name), and
  * behind it "help" and any number of "parameter" and "optional". The jail gets
  * them with "concurrency" before them.
  */
@@ -33,7 +33,7 @@ struct passage {
 };
 
 struct bridge {
-	struct buf tools; /* as the door sent them; none: nobody may call */
+	struct buf tools; /* as the client sent them; none: nobody may call */
 	bool told;	  /* the jail has them */
 	uint64_t last_id; /* of a call */
 	uint64_t calls;	  /* that were passed on */
@@ -48,20 +48,20 @@ struct bridge {
 		.tools = BUF_INIT(1024 * 1024), \
 	}
 
-/* From the door, before the job. */
+/* From the client, before the job. */
 int bridge_take_tools(struct bridge *b, const char *payload, size_t len,
 		      struct remit_error *err) must_check;
 /* To the jail, before the job; nothing if there are none or it has them. */
 int bridge_tell(struct bridge *b, const struct bridge_limits *max,
 		struct link *jail, struct remit_error *err) must_check;
 
-/* Of "call" and "call_data" from the jail: passed on to the door, or answered.
- *begun: one more waits. */
+/* Of "call" and "call_data" from the jail: passed on to the client, or
+ *answered. begun: one more waits. */
 int bridge_call(struct bridge *b, const struct bridge_limits *max,
-		const struct frame *f, struct link *door, struct link *jail,
+		const struct frame *f, struct link *client, struct link *jail,
 		bool *begun, struct remit_error *err) must_check;
-/* Of "reply" and "reply_data" from the door: passed on to the jail. *ended: one
-   less waits. */
+/* Of "reply" and "reply_data" from the client: passed on to the jail. *ended:
+   one less waits. */
 int bridge_reply(struct bridge *b, const struct bridge_limits *max,
 		 const struct frame *f, struct link *jail, bool *ended,
 		 struct remit_error *err) must_check;

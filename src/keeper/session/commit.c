@@ -35,7 +35,7 @@ session_committed(struct session *s)
 	}
 	if (s->worker)
 		jail_go_on(&s->worker->jail);
-	if (s->door_gone)
+	if (s->client_gone)
 		session_remove(s);
 	else
 		session_answer(s);

@@ -1,5 +1,5 @@
 /*
- * session_display: values and displays go from the jail to the door, in order
+ * session_display: values and displays go from the jail to the client, in order
  * with the output, as far as the policy lets them. Their bytes are not read.
  */
 #include "keeper/session/part.h"
@@ -41,9 +41,9 @@ let_output_pass(struct session *s)
 static int
 relay(struct session *s, const struct frame *f, struct remit_error *err)
 {
-	if (link_send(&s->door, f->type, f->payload, f->len, err) < 0)
+	if (link_send(&s->client, f->type, f->payload, f->len, err) < 0)
 		return -1;
-	session_flush_door(s);
+	session_flush_client(s);
 	return 0;
 }
 

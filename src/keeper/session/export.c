@@ -1,6 +1,7 @@
 /*
  * session_export: files leave a session's jail when all in it is dead. Step by
- * step, so that other sessions do not wait, and no faster than the door reads.
+ * step, so that other sessions do not wait, and no faster than the client
+ * reads.
  */
 #include "keeper/output/export.h"
 #include "keeper/session/part.h"
@@ -65,8 +66,8 @@ work(struct session *s, struct remit_error *err)
 	uint64_t now = loop_now_us(), end = now + SLICE_US;
 
 	while (!s->cell.export->over && now < end &&
-	       link_backlog(&s->door) < DOOR_BACKLOG) {
-		if (export_step(s->cell.export, &s->door, err) < 0)
+	       link_backlog(&s->client) < CLIENT_BACKLOG) {
+		if (export_step(s->cell.export, &s->client, err) < 0)
 			return -1;
 		now = loop_now_us();
 	}
@@ -86,13 +87,13 @@ session_export_more(struct session *s)
 		session_answer(s);
 		return;
 	}
-	session_flush_door(s);
-	if (s->door_gone) {
+	session_flush_client(s);
+	if (s->client_gone) {
 		session_remove(s);
 		return;
 	}
-	/* A door that does not read has until the deadline. */
-	if (link_backlog(&s->door) >= DOOR_BACKLOG)
+	/* A client that does not read has until the deadline. */
+	if (link_backlog(&s->client) >= CLIENT_BACKLOG)
 		at = s->clock.deadline_us;
 	loop_set_timer(&s->keeper->loop, &s->timer, at);
 }

@@ -1,5 +1,6 @@
 /*
- * session_file: what a door wants done with files of a session, between cells.
+ * session_file: what a client wants done with files of a session, between
+ * cells.
  *
  * The task goes into the jail and its answer comes out as they are: the keeper
  * touches no file and reads no answer. It counts bytes both ways, and minds the
@@ -134,7 +135,7 @@ session_take_file_answer(struct session *s, const struct frame *f,
 	if (!is_end && f->len > s->filing.room_bytes)
 		return fail(err, REMIT_E_PROTOCOL,
 			    "the code gives more of a file than was asked for");
-	if (link_send(&s->door, f->type, f->payload, f->len, err) < 0)
+	if (link_send(&s->client, f->type, f->payload, f->len, err) < 0)
 		return -1;
 	if (is_end) {
 		if (session_enter(s, SESSION_IDLE) == 0)
@@ -142,7 +143,7 @@ session_take_file_answer(struct session *s, const struct frame *f,
 	} else {
 		s->filing.room_bytes -= f->len;
 	}
-	session_flush_door(s);
+	session_flush_client(s);
 	return 0;
 }
 
@@ -158,8 +159,8 @@ session_file_late(struct session *s)
 {
 	struct remit_error why;
 
-	/* It may be the door that does not read. */
-	if (link_backlog(&s->door) > DOOR_BACKLOG) {
+	/* It may be the client that does not read. */
+	if (link_backlog(&s->client) > CLIENT_BACKLOG) {
 		s->clock.deadline_us =
 			loop_now_us() + deadline_us(DEADLINE_FILE);
 		session_set_timer(s);

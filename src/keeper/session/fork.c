@@ -1,6 +1,6 @@
 /*
- * session_fork: a door wants a branch of its session. The branch is a session
- * of its own from the beginning, over the door that came with the wish: it is
+ * session_fork: a client wants a branch of its session. The branch is a session
+ * of its own from the beginning, over the client that came with the wish: it is
  * told there that it is open, or why it is not. The session rests meanwhile.
  */
 #include <string.h>
@@ -90,15 +90,15 @@ begin(struct session *s, struct session *b, const struct frame *f,
 int
 session_fork(struct session *s, const struct frame *f, struct remit_error *err)
 {
-	int door = take_fd(&s->door.passed);
+	int client = take_fd(&s->client.passed);
 	struct remit_error why;
 	struct session *b;
 
-	if (door < 0)
-		return fail(err, REMIT_E_PROTOCOL, "a branch without a door");
-	b = keeper_add_door(s->keeper, door);
+	if (client < 0)
+		return fail(err, REMIT_E_PROTOCOL, "a branch without a client");
+	b = keeper_add_client(s->keeper, client);
 	if (!b)
-		return 0; /* no memory: the door sees the end */
+		return 0; /* no memory: the client sees the end */
 	b->pool = pool_use(s->pool);
 	if (session_enter(b, SESSION_SEEKING) < 0)
 		return 0;

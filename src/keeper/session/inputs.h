@@ -1,5 +1,5 @@
 /*
- * inputs: files that a door sends along with its job. They are kept as the
+ * inputs: files that a client sends along with its job. They are kept as the
  * frames that the jail will get: the runner writes them, in its workspace and
  * within its limits.
  */

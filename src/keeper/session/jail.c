@@ -17,7 +17,7 @@ drain(struct session *s, struct capture *c, struct source *src)
 {
 	struct remit_error err;
 
-	if (capture_drain(c, &s->door, &err) < 0) {
+	if (capture_drain(c, &s->client, &err) < 0) {
 		session_fail(s, &err);
 		return;
 	}
@@ -29,7 +29,7 @@ drain(struct session *s, struct capture *c, struct source *src)
 		loop_remove(&s->keeper->loop, src);
 		session_post(s, SESSION_OVER);
 	}
-	session_flush_door(s);
+	session_flush_client(s);
 }
 
 void
@@ -199,9 +199,9 @@ take_ask(struct session *s, struct remit_error *err)
 		return fail(err, REMIT_E_PROTOCOL, "nobody can be asked");
 	session_read_output(s, &s->out);
 	session_read_output(s, &s->err);
-	if (link_send(&s->door, FRAME_ASK, "", 0, err) < 0)
+	if (link_send(&s->client, FRAME_ASK, "", 0, err) < 0)
 		return -1;
-	session_flush_door(s);
+	session_flush_client(s);
 	return 0;
 }
 
@@ -237,7 +237,7 @@ void
 session_flush_channel(struct session *s)
 {
 	struct link *l = &s->worker->jail.channel;
-	bool reads = !l->ended && link_backlog(&s->door) <= DOOR_BACKLOG;
+	bool reads = !l->ended && link_backlog(&s->client) <= CLIENT_BACKLOG;
 	uint32_t events = reads ? EPOLLIN : 0;
 	struct remit_error err;
 
@@ -247,8 +247,8 @@ session_flush_channel(struct session *s)
 	if (link_wants_write(l))
 		events |= EPOLLOUT;
 	loop_want(&s->keeper->loop, &s->worker->on_channel, events);
-	if (s->state == SESSION_FILING && !s->door_gone)
-		session_want_door(s);
+	if (s->state == SESSION_FILING && !s->client_gone)
+		session_want_client(s);
 }
 
 /*

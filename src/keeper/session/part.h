@@ -2,7 +2,7 @@
  * session_part: what the parts of a session know of each other: its life and
  * the table of what is done about each event (session.c), its audit
  * (keeper/session/audit.c), its clocks (keeper/session/clock.c), its client
- * (keeper/session/door.c), its jail (keeper/session/jail.c), what that shows
+ * (keeper/session/client.c), its jail (keeper/session/jail.c), what that shows
  * (keeper/session/display.c), whom it calls (keeper/session/tools.c), what
  * leaves it (keeper/session/commit.c, keeper/session/export.c), its cells
  * (session_cell.c), branches (keeper/session/fork.c) and files
@@ -17,8 +17,8 @@
 
 /* Between an interrupt and the kill. */
 #define SESSION_GRACE_US (2 * 1000000ull)
-/* How much may wait for a door that does not read. */
-#define DOOR_BACKLOG ((size_t)1024 * 1024)
+/* How much may wait for a client that does not read. */
+#define CLIENT_BACKLOG ((size_t)1024 * 1024)
 
 /* Life. */
 
@@ -64,7 +64,7 @@ bool session_is_opened(const struct session *s);
 /* The client wants many. */
 int session_open(struct session *s, const struct frame *f,
 		 struct remit_error *err) must_check;
-/* There is a jail: the door is told. */
+/* There is a jail: the client is told. */
 void session_tell_opened(struct session *s);
 /* The next cell has come; it may run. */
 void session_begin_cell(struct session *s);
@@ -95,7 +95,7 @@ void session_end_fork(struct session *b);
 int session_take_forked(struct session *s, const struct frame *f,
 			struct remit_error *err) must_check;
 
-/* Files, between cells: frames of the door and of the jail. */
+/* Files, between cells: frames of the client and of the jail. */
 
 int session_take_file_task(struct session *s, const struct frame *f,
 			   struct remit_error *err) must_check;
@@ -141,12 +141,12 @@ uint64_t session_cpu_limit_ms(const struct session *s);
 void session_read_frames(struct session *s);
 /* Do what that frame asks for. */
 void session_do_request(struct session *s);
-void session_flush_door(struct session *s);
+void session_flush_client(struct session *s);
 /* All that came of it was read, and it wants to ask again. */
-bool session_door_stays(const struct session *s);
+bool session_client_stays(const struct session *s);
 /* Read from it, and write to it, as there is room. */
-void session_want_door(struct session *s);
-void session_on_door(void *owner, uint32_t events);
+void session_want_client(struct session *s);
+void session_on_client(void *owner, uint32_t events);
 void session_on_in(void *owner, uint32_t events);
 
 /* The audit: a line before the answer, or when there is nobody to answer. */
@@ -160,7 +160,7 @@ void session_audit(struct session *s, const struct buf *result);
 
 /* False if there is no folder of mode rw. */
 bool session_commit(struct session *s);
-/* The door asks for it, between two cells. */
+/* The client asks for it, between two cells. */
 int session_save(struct session *s, const struct frame *f,
 		 struct remit_error *err) must_check;
 /* From now on it has so much time. */
@@ -187,7 +187,7 @@ int session_take_display(struct session *s, const struct frame *f,
 int session_take_display_data(struct session *s, const struct frame *f,
 			      struct remit_error *err) must_check;
 
-/* Tools: frames of the jail and of the door. */
+/* Tools: frames of the jail and of the client. */
 
 int session_tell_tools(struct session *s, struct remit_error *err) must_check;
 int session_take_call(struct session *s, const struct frame *f,

@@ -24,7 +24,7 @@ make(struct keeper *k)
 		return NULL;
 	*s = (struct session){
 		.keeper = k,
-		.door = LINK_INIT,
+		.client = LINK_INIT,
 		.policy_text = BUF_INIT(frame_rules[FRAME_POLICY].max),
 		.cell = CELL_INIT,
 		.bridge = BRIDGE_INIT,
@@ -35,7 +35,7 @@ make(struct keeper *k)
 		.committer = COMMITTER_INIT,
 		.queue.work = { .run = work, .owner = s },
 		.timer = { .ring = on_timer, .owner = s },
-		.on_door = SOURCE_INIT,
+		.on_client = SOURCE_INIT,
 		.on_in = SOURCE_INIT,
 		.on_proxy = SOURCE_INIT,
 	};
@@ -44,25 +44,25 @@ make(struct keeper *k)
 }
 
 static void
-stand_at(struct session *s, int door_fd)
+stand_at(struct session *s, int client_fd)
 {
-	link_open(&s->door, door_fd, PARTY_DOOR);
-	s->door.takes = true;
+	link_open(&s->client, client_fd, PARTY_CLIENT);
+	s->client.takes = true;
 }
 
 struct session *
-session_new(struct keeper *k, int door_fd)
+session_new(struct keeper *k, int client_fd)
 {
 	struct session *s = make(k);
 	struct remit_error err;
 
 	if (!s) {
-		close(door_fd);
+		close(client_fd);
 		return NULL;
 	}
-	stand_at(s, door_fd);
-	if (loop_add(&k->loop, &s->on_door, door_fd, EPOLLIN, session_on_door,
-		     s, &err) < 0) {
+	stand_at(s, client_fd);
+	if (loop_add(&k->loop, &s->on_client, client_fd, EPOLLIN,
+		     session_on_client, s, &err) < 0) {
 		session_free(s);
 		return NULL;
 	}
@@ -74,15 +74,15 @@ session_after(struct session *s)
 {
 	struct session *next;
 
-	if (s->state != SESSION_DONE || !s->stays || s->door_gone ||
-	    s->door.ended || link_wants_write(&s->door))
+	if (s->state != SESSION_DONE || !s->stays || s->client_gone ||
+	    s->client.ended || link_wants_write(&s->client))
 		return NULL;
 	next = make(s->keeper);
 	if (!next)
-		return NULL; /* no memory: the door sees the end */
+		return NULL; /* no memory: the client sees the end */
 	next->comes_after = true;
-	stand_at(next, take_fd(&s->door.fd));
-	loop_move(&s->keeper->loop, &s->on_door, &next->on_door, next);
+	stand_at(next, take_fd(&s->client.fd));
+	loop_move(&s->keeper->loop, &s->on_client, &next->on_client, next);
 	return next;
 }
 
@@ -106,13 +106,13 @@ session_free(struct session *s)
 	session_end_fork(s);
 	if (s->branch)
 		s->branch->origin = NULL;
-	loop_remove(&s->keeper->loop, &s->on_door);
+	loop_remove(&s->keeper->loop, &s->on_client);
 	loop_undefer(&s->keeper->loop, &s->queue.work);
 	if (s->pool) {
 		pool_unserve(s->pool, s);
 		pool_drop(s->pool);
 	}
-	link_free(&s->door);
+	link_free(&s->client);
 	policy_free(&s->policy);
 	package_layer_free(&s->package_layer);
 	buf_free(&s->policy_text);
@@ -165,7 +165,7 @@ session_read_output(struct session *s, struct capture *c)
 
 	do {
 		before = c->total_bytes;
-		if (c->fd < 0 || capture_drain(c, &s->door, &err) < 0)
+		if (c->fd < 0 || capture_drain(c, &s->client, &err) < 0)
 			return;
 	} while (!c->ended && c->total_bytes > before &&
 		 c->total_bytes < enough);
@@ -285,9 +285,10 @@ send_enforcement(struct session *s, struct remit_error *err)
 	const char *rows = s->pool ? s->pool->enforcement
 				   : result_rows[RESULT_ENFORCEMENT].nothing;
 
-	if (s->door.protocol != FRAME_PROTOCOL)
+	if (s->client.protocol != FRAME_PROTOCOL)
 		return 0;
-	return link_send(&s->door, FRAME_ENFORCEMENT, rows, strlen(rows), err);
+	return link_send(&s->client, FRAME_ENFORCEMENT, rows, strlen(rows),
+			 err);
 }
 
 /* A client that cannot be sent all of it shall not wait for the rest. */
@@ -302,9 +303,9 @@ send_answer(struct session *s)
 	else
 		session_audit(s, &text);
 	if (!text.len || send_enforcement(s, &err) < 0 ||
-	    (s->stays && link_send(&s->door, FRAME_STAYS, "", 0, &err) < 0) ||
-	    link_send(&s->door, FRAME_RESULT, text.data, text.len, &err) < 0)
-		s->door_gone = true; /* no memory: the client sees the end */
+	    (s->stays && link_send(&s->client, FRAME_STAYS, "", 0, &err) < 0) ||
+	    link_send(&s->client, FRAME_RESULT, text.data, text.len, &err) < 0)
+		s->client_gone = true; /* no memory: the client sees the end */
 }
 
 void
@@ -315,19 +316,19 @@ session_answer(struct session *s)
 	session_end_fork(s);
 	if (session_enter(s, goes_on ? SESSION_IDLE : SESSION_DONE) < 0)
 		return;
-	s->stays = session_door_stays(s);
+	s->stays = session_client_stays(s);
 	send_answer(s);
 	if (goes_on) {
 		keeper_note_latency(s->keeper, s->asked_us);
 		session_rest(s);
 		return;
 	}
-	session_flush_door(s);
+	session_flush_client(s);
 	/* The jail's remains go after the answer, not before. */
 	keeper_note_latency(s->keeper, s->asked_us);
 	session_part(s);
 	keeper_ended(s->keeper, s);
-	if (s->door_gone || !link_wants_write(&s->door))
+	if (s->client_gone || !link_wants_write(&s->client))
 		session_remove(s);
 }
 
@@ -341,7 +342,7 @@ session_refuse(struct session *s, const struct remit_error *why)
 void
 session_give_files(struct session *s)
 {
-	if (s->door_gone) {
+	if (s->client_gone) {
 		session_remove(s);
 	} else if (session_export(s)) {
 		session_part(s);
@@ -379,7 +380,7 @@ session_end_cell(struct session *s)
 void
 session_finish(struct session *s)
 {
-	if (s->door_gone) {
+	if (s->client_gone) {
 		note_run(s);
 		session_remove(s);
 		return;
@@ -431,7 +432,7 @@ session_renew_captures(struct session *s)
 	s->err.total_bytes = s->err.kept_bytes = 0;
 }
 
-/* The door has sent its standard input to us so far. */
+/* The client has sent its standard input to us so far. */
 static int
 connect_input(struct session *s, struct remit_error *err)
 {
@@ -669,7 +670,7 @@ lose_worker(struct session *s)
 static void
 sent(struct session *s)
 {
-	if (s->door_gone || !link_wants_write(&s->door))
+	if (s->client_gone || !link_wants_write(&s->client))
 		session_remove(s);
 }
 

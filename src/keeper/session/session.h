@@ -69,12 +69,12 @@ struct session {
 	struct session_queue queue;
 
 	/* Its client. */
-	struct link door;
-	struct source on_door;
-	bool door_gone;
+	struct link client;
+	struct source on_client;
+	bool client_gone;
 	bool was_begun;	   /* it counts as running */
 	bool stays;	   /* the client was told that it can ask again */
-	bool comes_after;  /* another used this door, and may be meant */
+	bool comes_after;  /* another used this client, and may be meant */
 	uint64_t asked_us; /* the client had sent everything */
 
 	/* Its plan. */
@@ -115,7 +115,7 @@ struct session {
 
 /* Takes the client's descriptor. NULL without memory (the descriptor is
    closed). The session frees itself when it is done. */
-struct session *session_new(struct keeper *k, int door_fd);
+struct session *session_new(struct keeper *k, int client_fd);
 /* One for the client of this one, which was answered; NULL if that does not ask
    again. */
 struct session *session_after(struct session *s);

@@ -80,15 +80,16 @@ session_open(struct session *s, const struct frame *f, struct remit_error *err)
 		else if (!strcmp(r.key, "tenant"))
 			failed = cell_set_tenant(&s->cell, r.value, err);
 		else if (!strcmp(r.key, "secrets"))
-			failed = secrets_read(&s->secrets, s->door.passed, err);
+			failed = secrets_read(&s->secrets, s->client.passed,
+					      err);
 		else
 			failed = fail(err, REMIT_E_PROTOCOL,
 				      "a session has no \"%.40s\"", r.key);
 		if (failed)
 			return -1;
 	}
-	own_fd_close(&s->door.passed);
-	s->door.passed = -1;
+	own_fd_close(&s->client.passed);
+	s->client.passed = -1;
 	if (s->cell.arrival != CELL_ABSENT)
 		return fail(err, REMIT_E_PROTOCOL, "a job before the session");
 	if (leave_pool(s, err) < 0)
@@ -145,9 +146,9 @@ session_tell_opened(struct session *s)
 	if (record_add(&records, "id", s->open_id) < 0 ||
 	    record_add(&records, "start",
 		       s->worker->jail.warm ? "warm" : "cold") < 0 ||
-	    link_send(&s->door, FRAME_OPENED, records.data, records.len, &err) <
-		    0) {
-		s->door_gone = true; /* no memory */
+	    link_send(&s->client, FRAME_OPENED, records.data, records.len,
+		      &err) < 0) {
+		s->client_gone = true; /* no memory */
 		session_remove(s);
 		return;
 	}
@@ -214,8 +215,8 @@ session_rest(struct session *s)
 		session_set_idle(s);
 	}
 	keeper_ended(s->keeper, s);
-	session_flush_door(s);
-	if (s->door_gone)
+	session_flush_client(s);
+	if (s->client_gone)
 		session_remove(s);
 }
 

@@ -54,13 +54,13 @@ session_take_call(struct session *s, const struct frame *f,
 		session_read_output(s, &s->out);
 		session_read_output(s, &s->err);
 	}
-	if (bridge_call(&s->bridge, &max, f, &s->door, &s->worker->jail.channel,
-			&begun, err) < 0)
+	if (bridge_call(&s->bridge, &max, f, &s->client,
+			&s->worker->jail.channel, &begun, err) < 0)
 		return -1;
 	if (begun)
 		session_pause_clock(s);
-	if (begun || link_backlog(&s->door) > DOOR_BACKLOG)
-		session_flush_door(s);
+	if (begun || link_backlog(&s->client) > CLIENT_BACKLOG)
+		session_flush_client(s);
 	return 0;
 }
 

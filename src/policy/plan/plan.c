@@ -512,7 +512,7 @@ plan_can_be_warm(const struct plan *p)
 	bool exec = p->filter & PLAN_FILTER_SUBPROCESS && p->memfd_noexec;
 
 	/* Nor can it be on the host's network, which no zygote is on; and who
-	   waits cannot know what a door will give. */
+	   waits cannot know what a client will give. */
 	return p->tier == TIER_LOCAL && !p->has_given &&
 	       (!(p->filter & PLAN_FILTER_NETWORK) || p->proxied) && !exec;
 }

@@ -80,7 +80,7 @@ struct plan {
 	unsigned filter; /* FILTER_ bits of jail/seccomp/filter.h */
 	bool own_network;
 	bool ends_tls;	/* the proxy has certificates of its own for code */
-	bool has_given; /* credentials that only one session's door knows */
+	bool has_given; /* credentials that only one session's client knows */
 	bool proxied;	/* sockets inside lead to a proxy, or nowhere */
 	uint64_t disk_share_bytes; /* of the memory, for files; 0: no bound */
 	bool memfd_noexec;

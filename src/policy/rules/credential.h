@@ -10,8 +10,8 @@
  * HTTP or TLS (an IPv6 address in brackets). Without PORT it must name HOST at
  * a single port, since another port is another server. The value is the
  *variable's, or what the file says without the end of its line: the keeper's;
- *or what the door gives beside the policy under that name. It is never part of
- *a policy.
+ *or what the client gives beside the policy under that name. It is never part
+ *of a policy.
  */
 #ifndef REMIT_CREDENTIAL_H
 #define REMIT_CREDENTIAL_H
@@ -35,7 +35,7 @@
 enum credential_place {
 	CREDENTIAL_IN_VARIABLE,
 	CREDENTIAL_IN_FILE,
-	CREDENTIAL_GIVEN, /* by the door of a session */
+	CREDENTIAL_GIVEN, /* by the client of a session */
 };
 
 struct credential {

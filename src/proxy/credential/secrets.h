@@ -1,5 +1,5 @@
 /*
- * secrets: what a door gives for the credentials of its session, by name. It
+ * secrets: what a client gives for the credentials of its session, by name. It
  * comes as a file in memory, so that no buffer of a frame ever has it, and is
  * kept in memory that no child of the keeper gets.
  */

@@ -1,6 +1,6 @@
 /*
  * vault: the values of a policy's credentials, found by the keeper in its own
- * environment and files, or among what a door has given, when it orders a
+ * environment and files, or among what a client has given, when it orders a
  * proxy, and known to that alone.
  */
 #ifndef REMIT_VAULT_H

@@ -11,7 +11,7 @@
 #include "client/result_view.h"
 #include "serve/compat/fusion_ask.h"
 #include "serve/compat/oneshot.h"
-#include "serve/compat/small_doors.h"
+#include "serve/compat/small_apis.h"
 #include "serve/e2b/result.h"
 #include "serve/native/part.h"
 #include "serve/server.h"

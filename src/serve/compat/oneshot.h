@@ -1,5 +1,5 @@
 /*
- * oneshot: one request that is one program, of a door that says in its own
+ * oneshot: one request that is one program, of a API that says in its own
  * words what came of it.
  */
 #ifndef REMIT_ONESHOT_H
@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "serve/exchange.h"
 
-/* How a door answers. */
+/* How a API answers. */
 struct oneshot_form {
 	/* A result; *status is 200. `output`: both streams as they came. */
 	json_t *(*answer)(const struct exchange *x, const json_t *result,

@@ -9,7 +9,7 @@
 #include "jail/probe/site.h"
 #include "serve/compat/oneshot.h"
 #include "serve/compat/piston_ask.h"
-#include "serve/compat/small_doors.h"
+#include "serve/compat/small_apis.h"
 
 /* ---- the interpreter ---- */
 

@@ -145,7 +145,7 @@ sandbox_kill(struct exchange *x, struct sandbox *sb)
 	unlist(x, sb);
 }
 
-/* Its time is over, or it was closed by another door. */
+/* Its time is over, or it was closed by another API. */
 static bool
 is_over(struct exchange *x, const struct sandbox *sb)
 {

@@ -62,7 +62,7 @@ world_new(void)
 			 0);
 	setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &least, sizeof(least));
 	w->client = pair[1];
-	w->session = keeper_add_door(w->keeper, pair[0]);
+	w->session = keeper_add_client(w->keeper, pair[0]);
 	assert_non_null(w->session);
 	return w;
 }

@@ -22,7 +22,7 @@ static const struct bridge_limits limits = {
 /* A bridge between two links that nobody reads. */
 struct world {
 	struct bridge bridge;
-	struct link door, jail;
+	struct link client, jail;
 	struct remit_error err;
 	bool changed;
 };
@@ -32,7 +32,7 @@ opened(void)
 {
 	struct world w = {
 		.bridge = BRIDGE_INIT,
-		.door = LINK_INIT,
+		.client = LINK_INIT,
 		.jail = LINK_INIT,
 	};
 
@@ -44,7 +44,7 @@ static void
 world_free(struct world *w)
 {
 	bridge_free(&w->bridge);
-	link_free(&w->door);
+	link_free(&w->client);
 	link_free(&w->jail);
 }
 
@@ -64,7 +64,7 @@ head_within(struct world *w, const struct bridge_limits *max, bool is_call,
 	assert_int_equal(call_head_write(&b, &h), 0);
 	f.payload = b.data;
 	f.len = (uint32_t)b.len;
-	return is_call ? bridge_call(&w->bridge, max, &f, &w->door, &w->jail,
+	return is_call ? bridge_call(&w->bridge, max, &f, &w->client, &w->jail,
 				     &w->changed, &w->err)
 		       : bridge_reply(&w->bridge, max, &f, &w->jail,
 				      &w->changed, &w->err);
@@ -87,7 +87,7 @@ data(struct world *w, bool is_call, uint32_t len)
 		.len = len,
 	};
 
-	return is_call ? bridge_call(&w->bridge, &limits, &f, &w->door,
+	return is_call ? bridge_call(&w->bridge, &limits, &f, &w->client,
 				     &w->jail, &w->changed, &w->err)
 		       : bridge_reply(&w->bridge, &limits, &f, &w->jail,
 				      &w->changed, &w->err);
@@ -110,11 +110,11 @@ reply(struct world *w, uint64_t id)
 	assert_int_equal(data(w, false, 1), 0);
 }
 
-/* The jail was told this, and the door nothing. */
+/* The jail was told this, and the client nothing. */
 static void
-refused(struct world *w, size_t door_before, const char *words)
+refused(struct world *w, size_t client_before, const char *words)
 {
-	assert_int_equal(w->door.out.len, door_before);
+	assert_int_equal(w->client.out.len, client_before);
 	/* Heads have NULs, so not as a text. */
 	if (!memmem(w->jail.out.data, w->jail.out.len, words, strlen(words)))
 		fail_msg("the code was not told \"%s\"", words);
@@ -129,7 +129,7 @@ a_call_is_passed_on_and_waits_for_one_answer(void **state)
 	call(&w, 1);
 	assert_true(w.changed);
 	assert_int_equal(w.bridge.pending_count, 1);
-	assert_true(w.door.out.len > 0 && w.jail.out.len == 0);
+	assert_true(w.client.out.len > 0 && w.jail.out.len == 0);
 	reply(&w, 1);
 	assert_true(w.changed);
 	assert_int_equal(w.bridge.pending_count, 0);
@@ -168,7 +168,7 @@ what_makes_no_sense_breaks_the_protocol(void **state)
 	assert_int_equal(head(&w, true, 2, "x", 2), -1);
 	assert_int_equal(data(&w, true, 3), -1);
 	assert_int_equal(data(&w, true, 0), -1);
-	/* Of the door: a reply to what was never asked. */
+	/* Of the client: a reply to what was never asked. */
 	assert_int_equal(head(&w, false, 2, "ok", 1), -1);
 	assert_int_equal(head(&w, false, 0, "ok", 1), -1);
 }
@@ -186,7 +186,7 @@ what_is_too_much_is_answered_and_not_passed_on(void **state)
 	assert_false(w.changed);
 	call(&w, 2);
 	call(&w, 3);
-	before = w.door.out.len;
+	before = w.client.out.len;
 	assert_int_equal(head(&w, true, 4, "x", 1), 0);
 	refused(&w, before, "tool_concurrency allows 2");
 	assert_int_equal(data(&w, true, 1), 0);
@@ -196,7 +196,7 @@ what_is_too_much_is_answered_and_not_passed_on(void **state)
 		call(&w, id);
 		reply(&w, id);
 	}
-	before = w.door.out.len;
+	before = w.client.out.len;
 	assert_int_equal(head(&w, true, 8, "x", 1), 0);
 	refused(&w, before, "tool_calls allows 5 calls");
 	assert_int_equal(w.bridge.calls, 5);
@@ -212,7 +212,7 @@ a_result_that_is_too_long_becomes_an_error(void **state)
 	call(&w, 1);
 	assert_int_equal(head(&w, false, 1, "ok", 5000), 0);
 	assert_true(w.changed);
-	refused(&w, w.door.out.len, "the result has 5000 bytes");
+	refused(&w, w.client.out.len, "the result has 5000 bytes");
 	before = w.jail.out.len;
 	assert_int_equal(data(&w, false, 5000), 0);
 	assert_int_equal(w.jail.out.len, before);

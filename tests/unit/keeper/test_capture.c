@@ -12,7 +12,7 @@
 
 struct world {
 	struct capture capture;
-	struct link door;
+	struct link client;
 	int writer;
 };
 
@@ -25,7 +25,7 @@ open_world(void **state)
 	if (!w || pipe2(pair, O_NONBLOCK | O_CLOEXEC) < 0 ||
 	    fcntl(pair[1], F_SETPIPE_SZ, 1 << 20) < 0)
 		return -1;
-	w->door = (struct link)LINK_INIT;
+	w->client = (struct link)LINK_INIT;
 	w->writer = pair[1];
 	w->capture = (struct capture){
 		.fd = pair[0],
@@ -44,7 +44,7 @@ close_world(void **state)
 
 	own_fd_close(&w->capture.fd);
 	own_fd_close(&w->writer);
-	link_free(&w->door);
+	link_free(&w->client);
 	free(w);
 	return 0;
 }
@@ -54,7 +54,7 @@ drain(struct world *w)
 {
 	struct remit_error err;
 
-	if (capture_drain(&w->capture, &w->door, &err) < 0)
+	if (capture_drain(&w->capture, &w->client, &err) < 0)
 		fail_msg("%s", err.message);
 }
 
@@ -77,12 +77,12 @@ write_bytes(struct world *w, size_t first, size_t n)
 	assert_int_equal(write(w->writer, bytes, n), n);
 }
 
-/* All that is queued for the door: frames of the stream's type with exactly
+/* All that is queued for the client: frames of the stream's type with exactly
    the first n bytes the program wrote. Gives the number of frames. */
 static int
-door_has(struct world *w, size_t n)
+client_has(struct world *w, size_t n)
 {
-	struct buf *out = &w->door.out;
+	struct buf *out = &w->client.out;
 	size_t at = 0, got = 0;
 	uint64_t seen = 0;
 	int frames = 0;
@@ -114,10 +114,10 @@ output_is_passed_on_as_frames_of_its_stream(void **state)
 
 	write_bytes(w, 0, 10);
 	drain(w);
-	assert_int_equal(door_has(w, 10), 1);
+	assert_int_equal(client_has(w, 10), 1);
 	write_bytes(w, 10, 5);
 	drain(w);
-	assert_int_equal(door_has(w, 15), 2);
+	assert_int_equal(client_has(w, 15), 2);
 	assert_int_equal(w->capture.total_bytes, 15);
 	assert_int_equal(w->capture.kept_bytes, 15);
 	assert_false(capture_is_truncated(&w->capture));
@@ -131,7 +131,7 @@ nothing_written_yet_is_neither_a_frame_nor_the_end(void **state)
 	struct world *w = *state;
 
 	drain(w);
-	assert_int_equal(door_has(w, 0), 0);
+	assert_int_equal(client_has(w, 0), 0);
 	assert_false(w->capture.ended);
 }
 
@@ -142,7 +142,7 @@ output_of_exactly_the_cap_is_whole(void **state)
 
 	write_bytes(w, 0, 100);
 	drain(w);
-	assert_int_equal(door_has(w, 100), 1);
+	assert_int_equal(client_has(w, 100), 1);
 	assert_false(capture_is_truncated(&w->capture));
 }
 
@@ -153,7 +153,7 @@ one_byte_beyond_the_cap_is_counted_and_dropped(void **state)
 
 	write_bytes(w, 0, 101);
 	drain(w);
-	assert_int_equal(door_has(w, 100), 1);
+	assert_int_equal(client_has(w, 100), 1);
 	assert_int_equal(w->capture.total_bytes, 101);
 	assert_int_equal(w->capture.kept_bytes, 100);
 	assert_true(capture_is_truncated(&w->capture));
@@ -168,7 +168,7 @@ draining_and_counting_go_on_behind_the_cap(void **state)
 		write_bytes(w, i * 33, 33);
 		drain(w);
 	}
-	assert_int_equal(door_has(w, 100), 4);
+	assert_int_equal(client_has(w, 100), 4);
 	assert_int_equal(w->capture.total_bytes, 660);
 	assert_true(capture_is_truncated(&w->capture));
 	assert_false(capture_is_over_ceiling(&w->capture));
@@ -186,7 +186,7 @@ the_ceiling_may_be_reached_but_not_passed(void **state)
 	drain(w);
 	assert_true(capture_is_over_ceiling(&w->capture));
 	assert_int_equal(w->capture.total_bytes, 1001);
-	assert_int_equal(door_has(w, 100), 1);
+	assert_int_equal(client_has(w, 100), 1);
 }
 
 static void
@@ -202,7 +202,7 @@ one_drain_takes_at_most_one_piece(void **state)
 	drain(w);
 	drain(w);
 	assert_int_equal(w->capture.total_bytes, 2 * FRAME_PIECE + 1);
-	assert_int_equal(door_has(w, 2 * FRAME_PIECE + 1), 3);
+	assert_int_equal(client_has(w, 2 * FRAME_PIECE + 1), 3);
 }
 
 static void
@@ -217,19 +217,19 @@ the_end_comes_after_the_last_byte(void **state)
 	assert_false(w->capture.ended);
 	drain(w);
 	assert_true(w->capture.ended);
-	assert_int_equal(door_has(w, 7), 1);
+	assert_int_equal(client_has(w, 7), 1);
 	assert_int_equal(w->capture.total_bytes, 7);
 }
 
 static void
-a_door_that_takes_no_more_is_an_error(void **state)
+a_client_that_takes_no_more_is_an_error(void **state)
 {
 	struct world *w = *state;
 	struct remit_error err;
 
-	w->door.out.cap = 10;
+	w->client.out.cap = 10;
 	write_bytes(w, 0, 50);
-	assert_int_equal(capture_drain(&w->capture, &w->door, &err), -1);
+	assert_int_equal(capture_drain(&w->capture, &w->client, &err), -1);
 	assert_int_equal(err.code, REMIT_E_MEMORY);
 }
 
@@ -241,7 +241,7 @@ a_descriptor_that_cannot_be_read_is_an_error(void **state)
 	struct capture c = w->capture;
 
 	c.fd = w->writer;
-	assert_int_equal(capture_drain(&c, &w->door, &err), -1);
+	assert_int_equal(capture_drain(&c, &w->client, &err), -1);
 	assert_int_equal(err.code, REMIT_E_KERNEL);
 	assert_int_equal(err.sys_errno, EBADF);
 }
@@ -261,7 +261,7 @@ main(void)
 		with_world(the_ceiling_may_be_reached_but_not_passed),
 		with_world(one_drain_takes_at_most_one_piece),
 		with_world(the_end_comes_after_the_last_byte),
-		with_world(a_door_that_takes_no_more_is_an_error),
+		with_world(a_client_that_takes_no_more_is_an_error),
 		with_world(a_descriptor_that_cannot_be_read_is_an_error),
 	};
 

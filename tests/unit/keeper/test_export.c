@@ -24,7 +24,7 @@ struct field_trip {
 	struct policy policy;
 	struct plan plan;
 	struct export export;
-	struct link door;
+	struct link client;
 	json_t *given;	 /* path: content */
 	json_t *skipped; /* path: reason */
 	int steps;
@@ -41,7 +41,7 @@ set_up(void **state)
 	t->fd = open(t->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	t->plan.policy = &t->policy;
 	t->export = (struct export)EXPORT_INIT;
-	t->door = (struct link)LINK_INIT;
+	t->client = (struct link)LINK_INIT;
 	t->given = json_object();
 	t->skipped = json_object();
 	*state = t;
@@ -55,7 +55,7 @@ tear_down(void **state)
 	char command[128];
 
 	export_free(&t->export);
-	link_free(&t->door);
+	link_free(&t->client);
 	policy_free(&t->policy);
 	json_decref(t->given);
 	json_decref(t->skipped);
@@ -97,12 +97,13 @@ read_given(struct field_trip *t)
 	size_t at = 0, used;
 	uint64_t seen = 0;
 
-	while (at < t->door.out.len) {
+	while (at < t->client.out.len) {
 		struct frame f;
 
-		assert_int_equal(frame_parse(t->door.out.data + at,
-					     t->door.out.len - at, PARTY_KEEPER,
-					     &seen, &f, &used, &err),
+		assert_int_equal(frame_parse(t->client.out.data + at,
+					     t->client.out.len - at,
+					     PARTY_KEEPER, &seen, &f, &used,
+					     &err),
 				 0);
 		if (f.type == FRAME_ARTIFACT) {
 			buf_free(&content);
@@ -156,7 +157,7 @@ walk(struct field_trip *t)
 
 	open_it(t);
 	for (; !t->export.over; t->steps++)
-		assert_int_equal(export_step(&t->export, &t->door, &err), 0);
+		assert_int_equal(export_step(&t->export, &t->client, &err), 0);
 	read_given(t);
 	read_skipped(t);
 }
@@ -299,7 +300,7 @@ a_sparse_file_is_as_long_as_it_says(void **state)
 	want(t, "*");
 	walk(t);
 	only(t, 1, 0);
-	assert_int_equal(t->door.out.len - 200000 < 200, 1);
+	assert_int_equal(t->client.out.len - 200000 < 200, 1);
 }
 
 static void
@@ -422,11 +423,11 @@ when_time_is_over_half_a_file_is_none(void **state)
 	want(t, "*");
 	open_it(t);
 	while (t->export.file < 0)
-		assert_int_equal(export_step(&t->export, &t->door, &err), 0);
-	assert_int_equal(export_step(&t->export, &t->door, &err), 0);
+		assert_int_equal(export_step(&t->export, &t->client, &err), 0);
+	assert_int_equal(export_step(&t->export, &t->client, &err), 0);
 	assert_int_equal(export_stop(&t->export, &err), 0);
 	assert_true(t->export.over);
-	assert_int_equal(export_step(&t->export, &t->door, &err), 0);
+	assert_int_equal(export_step(&t->export, &t->client, &err), 0);
 	assert_int_equal(export_stop(&t->export, &err), 0);
 	read_given(t);
 	read_skipped(t);

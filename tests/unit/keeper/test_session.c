@@ -47,9 +47,9 @@ export_open(struct export *h, const struct plan *plan, int workspace,
 }
 
 int
-export_step(struct export *h, struct link *door, struct remit_error *err)
+export_step(struct export *h, struct link *client, struct remit_error *err)
 {
-	(void)door;
+	(void)client;
 	(void)err;
 	h->over = export_is_over;
 	return 0;

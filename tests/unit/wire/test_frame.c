@@ -9,20 +9,21 @@
 
 #include <cmocka.h>
 
-#define PARTIES (PARTY_DOOR | PARTY_KEEPER | PARTY_JAIL | PARTY_INIT)
+#define PARTIES (PARTY_CLIENT | PARTY_KEEPER | PARTY_JAIL | PARTY_INIT)
 
 /* A second copy on purpose: who may send what is a border, and a change of it
    must be made twice. It is another protocol, too: raise FRAME_PROTOCOL, unless
    no release was made since it was raised. */
 static const struct frame_rule borders[FRAME_TYPES] = {
-	[FRAME_POLICY] = { "policy", PARTY_DOOR, 1 << 20, true, false },
-	[FRAME_JOB] = { "job", PARTY_DOOR | PARTY_KEEPER, 1 << 20, true, true },
-	[FRAME_CODE] = { "code", PARTY_DOOR | PARTY_KEEPER, 65536, false,
+	[FRAME_POLICY] = { "policy", PARTY_CLIENT, 1 << 20, true, false },
+	[FRAME_JOB] = { "job", PARTY_CLIENT | PARTY_KEEPER, 1 << 20, true,
+			true },
+	[FRAME_CODE] = { "code", PARTY_CLIENT | PARTY_KEEPER, 65536, false,
 			 false },
-	[FRAME_STDIN] = { "stdin", PARTY_DOOR, 65536, false, false },
-	[FRAME_STDIN_END] = { "stdin_end", PARTY_DOOR, 0, true, true },
-	[FRAME_START] = { "start", PARTY_DOOR, 0, true, true },
-	[FRAME_INTERRUPT] = { "interrupt", PARTY_DOOR, 0, false, false },
+	[FRAME_STDIN] = { "stdin", PARTY_CLIENT, 65536, false, false },
+	[FRAME_STDIN_END] = { "stdin_end", PARTY_CLIENT, 0, true, true },
+	[FRAME_START] = { "start", PARTY_CLIENT, 0, true, true },
+	[FRAME_INTERRUPT] = { "interrupt", PARTY_CLIENT, 0, false, false },
 	[FRAME_STDOUT] = { "stdout", PARTY_KEEPER, 65536, false, false },
 	[FRAME_STDERR] = { "stderr", PARTY_KEEPER, 65536, false, false },
 	[FRAME_RESULT] = { "result", PARTY_KEEPER, 4 << 20, true, true },
@@ -34,14 +35,14 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 	[FRAME_ENDED] = { "ended", PARTY_JAIL, 256 << 10, true, true },
 	[FRAME_WARM] = { "warm", PARTY_JAIL, 1024, true, false },
 	[FRAME_EXITED] = { "exited", PARTY_INIT, 64, false, false },
-	[FRAME_STATUS] = { "status", PARTY_DOOR | PARTY_KEEPER, 4 << 20, true,
+	[FRAME_STATUS] = { "status", PARTY_CLIENT | PARTY_KEEPER, 4 << 20, true,
 			   false },
 	[FRAME_ENFORCEMENT] = { "enforcement", PARTY_KEEPER, 4 << 20, true,
 				true },
 	[FRAME_LISTENER] = { "listener", PARTY_JAIL, 0, true, false },
-	[FRAME_FILE] = { "file", PARTY_DOOR | PARTY_KEEPER, 8192, false,
+	[FRAME_FILE] = { "file", PARTY_CLIENT | PARTY_KEEPER, 8192, false,
 			 false },
-	[FRAME_FILE_DATA] = { "file_data", PARTY_DOOR | PARTY_KEEPER, 65536,
+	[FRAME_FILE_DATA] = { "file_data", PARTY_CLIENT | PARTY_KEEPER, 65536,
 			      false, false },
 	[FRAME_ARTIFACT] = { "artifact", PARTY_KEEPER, 8192, false, false },
 	[FRAME_ARTIFACT_DATA] = { "artifact_data", PARTY_KEEPER, 65536, false,
@@ -50,30 +51,31 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 			    false },
 	[FRAME_DISPLAY_DATA] = { "display_data", PARTY_JAIL | PARTY_KEEPER,
 				 65536, false, false },
-	[FRAME_OPEN] = { "open", PARTY_DOOR, 1024, true, false },
+	[FRAME_OPEN] = { "open", PARTY_CLIENT, 1024, true, false },
 	[FRAME_OPENED] = { "opened", PARTY_KEEPER, 1024, false, false },
-	[FRAME_RESET] = { "reset", PARTY_DOOR, 0, false, false },
-	[FRAME_CLOSE] = { "close", PARTY_DOOR | PARTY_KEEPER, 0, true, false },
-	[FRAME_TOOLS] = { "tools", PARTY_DOOR | PARTY_KEEPER, 1 << 20, false,
+	[FRAME_RESET] = { "reset", PARTY_CLIENT, 0, false, false },
+	[FRAME_CLOSE] = { "close", PARTY_CLIENT | PARTY_KEEPER, 0, true,
+			  false },
+	[FRAME_TOOLS] = { "tools", PARTY_CLIENT | PARTY_KEEPER, 1 << 20, false,
 			  false },
 	[FRAME_CALL] = { "call", PARTY_JAIL | PARTY_KEEPER, 512, false, false },
 	[FRAME_CALL_DATA] = { "call_data", PARTY_JAIL | PARTY_KEEPER, 65536,
 			      false, false },
-	[FRAME_REPLY] = { "reply", PARTY_DOOR | PARTY_KEEPER, 512, false,
+	[FRAME_REPLY] = { "reply", PARTY_CLIENT | PARTY_KEEPER, 512, false,
 			  false },
-	[FRAME_REPLY_DATA] = { "reply_data", PARTY_DOOR | PARTY_KEEPER, 65536,
+	[FRAME_REPLY_DATA] = { "reply_data", PARTY_CLIENT | PARTY_KEEPER, 65536,
 			       false, false },
 	[FRAME_ASK] = { "ask", PARTY_JAIL | PARTY_KEEPER, 0, false, false },
 	[FRAME_PROGRESS] = { "progress", PARTY_KEEPER, 1024, false, false },
-	[FRAME_INSTRUCTIONS] = { "instructions", PARTY_DOOR | PARTY_KEEPER,
+	[FRAME_INSTRUCTIONS] = { "instructions", PARTY_CLIENT | PARTY_KEEPER,
 				 1 << 20, true, false },
 	[FRAME_QUESTION] = { "question", PARTY_KEEPER, 1024, false, false },
-	[FRAME_ANSWER] = { "answer", PARTY_DOOR, 128, false, false },
-	[FRAME_FORK] = { "fork", PARTY_DOOR | PARTY_KEEPER, 1024, false,
+	[FRAME_ANSWER] = { "answer", PARTY_CLIENT, 128, false, false },
+	[FRAME_FORK] = { "fork", PARTY_CLIENT | PARTY_KEEPER, 1024, false,
 			 false },
 	[FRAME_FORKED] = { "forked", PARTY_JAIL, 64, false, false },
-	[FRAME_COMMIT] = { "commit", PARTY_DOOR, 0, false, false },
-	[FRAME_FILE_TASK] = { "file_task", PARTY_DOOR | PARTY_KEEPER, 16384,
+	[FRAME_COMMIT] = { "commit", PARTY_CLIENT, 0, false, false },
+	[FRAME_FILE_TASK] = { "file_task", PARTY_CLIENT | PARTY_KEEPER, 16384,
 			      false, false },
 	[FRAME_FILE_BYTES] = { "file_bytes", PARTY_JAIL | PARTY_KEEPER, 65536,
 			       false, false },
@@ -277,7 +279,7 @@ reserved_bytes_must_be_zero(void **state)
 
 /* Whether it is the right one is the link's affair. */
 static void
-only_doors_and_keepers_have_a_protocol(void **state)
+only_clients_and_keepers_have_a_protocol(void **state)
 {
 	(void)state;
 	for (unsigned protocol = 1; protocol < 256; protocol++) {
@@ -285,7 +287,7 @@ only_doors_and_keepers_have_a_protocol(void **state)
 		stream[FRAME_PROTOCOL_AT] = (char)protocol;
 		refuses(FRAME_HEADER, PARTY_JAIL, 0, "unknown type");
 		refuses(FRAME_HEADER, PARTY_INIT, 0, "unknown type");
-		refuses(FRAME_HEADER, PARTY_DOOR, 0, "wrong side");
+		refuses(FRAME_HEADER, PARTY_CLIENT, 0, "wrong side");
 	}
 }
 
@@ -370,7 +372,7 @@ main(void)
 		cmocka_unit_test(one_type_seen_does_not_stand_for_another),
 		cmocka_unit_test(a_type_that_is_not_in_the_table_is_refused),
 		cmocka_unit_test(reserved_bytes_must_be_zero),
-		cmocka_unit_test(only_doors_and_keepers_have_a_protocol),
+		cmocka_unit_test(only_clients_and_keepers_have_a_protocol),
 		cmocka_unit_test(
 			the_frames_that_refuse_a_protocol_keep_their_numbers),
 		cmocka_unit_test(

@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-/* The keeper's end, and the door's end, which may also be written raw. */
+/* The keeper's end, and the client's end, which may also be written raw. */
 struct ends {
 	struct link keeper;
-	struct link door;
+	struct link client;
 };
 
 static int
@@ -25,8 +25,8 @@ open_ends(void **state)
 
 	if (!e || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return -1;
-	link_open(&e->keeper, pair[0], PARTY_DOOR);
-	link_open(&e->door, pair[1], PARTY_KEEPER);
+	link_open(&e->keeper, pair[0], PARTY_CLIENT);
+	link_open(&e->client, pair[1], PARTY_KEEPER);
 	*state = e;
 	return 0;
 }
@@ -37,7 +37,7 @@ close_ends(void **state)
 	struct ends *e = *state;
 
 	link_free(&e->keeper);
-	link_free(&e->door);
+	link_free(&e->client);
 	free(e);
 	return 0;
 }
@@ -82,9 +82,9 @@ frames_arrive_as_they_were_sent_and_in_order(void **state)
 	struct ends *e = *state;
 	struct frame first, second, third;
 
-	post(&e->door, FRAME_POLICY, "{}", 2);
-	post(&e->door, FRAME_CODE, "a\0b", 3);
-	post(&e->door, FRAME_START, "", 0);
+	post(&e->client, FRAME_POLICY, "{}", 2);
+	post(&e->client, FRAME_CODE, "a\0b", 3);
+	post(&e->client, FRAME_START, "", 0);
 	fill(&e->keeper);
 	first = next(&e->keeper);
 	second = next(&e->keeper);
@@ -120,7 +120,7 @@ a_frame_dribbled_byte_by_byte_arrives_once_and_whole(void **state)
 	struct frame f;
 
 	for (size_t i = 0; i < sizeof(bytes) - 1; i++) {
-		assert_int_equal(write(e->door.fd, bytes + i, 1), 1);
+		assert_int_equal(write(e->client.fd, bytes + i, 1), 1);
 		fill(&e->keeper);
 		f = next(&e->keeper);
 		if (i == 12) {
@@ -141,9 +141,9 @@ a_closed_peer_is_the_end_after_its_last_frame(void **state)
 {
 	struct ends *e = *state;
 
-	post(&e->door, FRAME_CODE, "x", 1);
-	assert_int_equal(write(e->door.fd, "\1\0", 2), 2);
-	link_free(&e->door);
+	post(&e->client, FRAME_CODE, "x", 1);
+	assert_int_equal(write(e->client.fd, "\1\0", 2), 2);
+	link_free(&e->client);
 	fill(&e->keeper);
 	assert_int_equal(next(&e->keeper).type, FRAME_CODE);
 	assert_int_equal(next(&e->keeper).type, FRAME_NONE);
@@ -161,7 +161,7 @@ a_peer_that_dies_with_unread_bytes_is_an_end_like_any_other(void **state)
 	struct ends *e = *state;
 
 	post(&e->keeper, FRAME_STDOUT, "unread", 6);
-	link_free(&e->door);
+	link_free(&e->client);
 	fill(&e->keeper);
 	assert_true(e->keeper.ended);
 }
@@ -173,7 +173,7 @@ sending_to_a_dead_peer_fails_as_gone(void **state)
 	struct ends *e = *state;
 	struct remit_error err;
 
-	link_free(&e->door);
+	link_free(&e->client);
 	ok(link_send(&e->keeper, FRAME_STDOUT, "x", 1, &err), &err);
 	assert_int_equal(link_flush(&e->keeper, &err), -1);
 	assert_int_equal(err.code, REMIT_E_GONE);
@@ -205,8 +205,8 @@ a_queue_larger_than_the_socket_is_sent_as_the_peer_reads(void **state)
 	while (got < total && rounds++ < 10000) {
 		struct frame f;
 
-		fill(&e->door);
-		while ((f = next(&e->door)).type != FRAME_NONE) {
+		fill(&e->client);
+		while ((f = next(&e->client)).type != FRAME_NONE) {
 			assert_int_equal(f.type, FRAME_STDOUT);
 			assert_true(got + f.len <= total);
 			assert_memory_equal(f.payload, bytes + got, f.len);
@@ -216,8 +216,8 @@ a_queue_larger_than_the_socket_is_sent_as_the_peer_reads(void **state)
 	}
 	assert_int_equal(got, total);
 	assert_false(link_wants_write(&e->keeper));
-	fill(&e->door);
-	assert_int_equal(next(&e->door).type, FRAME_NONE);
+	fill(&e->client);
+	assert_int_equal(next(&e->client).type, FRAME_NONE);
 }
 
 static void
@@ -283,7 +283,7 @@ a_broken_rule_is_a_protocol_error_and_stays_one(void **state)
 	struct remit_error err;
 	struct frame f;
 
-	post(&e->door, FRAME_RESULT, "", 0);
+	post(&e->client, FRAME_RESULT, "", 0);
 	fill(&e->keeper);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(link_next(&e->keeper, &f, &err), -1);
@@ -299,10 +299,10 @@ what_was_seen_is_remembered_across_reads(void **state)
 	struct remit_error err;
 	struct frame f;
 
-	post(&e->door, FRAME_START, "", 0);
+	post(&e->client, FRAME_START, "", 0);
 	fill(&e->keeper);
 	assert_int_equal(next(&e->keeper).type, FRAME_START);
-	post(&e->door, FRAME_START, "", 0);
+	post(&e->client, FRAME_START, "", 0);
 	fill(&e->keeper);
 	assert_int_equal(link_next(&e->keeper, &f, &err), -1);
 	assert_int_equal(err.code, REMIT_E_PROTOCOL);
@@ -315,12 +315,12 @@ a_frame_of_another_protocol_is_known_by_its_header(void **state)
 	unsigned protocol = 99;
 
 	assert_false(link_is_foreign(&e->keeper, &protocol));
-	post(&e->door, FRAME_JOB, "a", 1);
+	post(&e->client, FRAME_JOB, "a", 1);
 	fill(&e->keeper);
 	assert_false(link_is_foreign(&e->keeper, &protocol));
 	assert_int_equal(next(&e->keeper).type, FRAME_JOB);
-	e->door.protocol = FRAME_PROTOCOL + 1;
-	post(&e->door, FRAME_CODE, "b", 1);
+	e->client.protocol = FRAME_PROTOCOL + 1;
+	post(&e->client, FRAME_CODE, "b", 1);
 	fill(&e->keeper);
 	assert_true(link_is_foreign(&e->keeper, &protocol));
 	assert_int_equal(protocol, FRAME_PROTOCOL + 1);
@@ -336,7 +336,7 @@ received_bytes_have_a_cap(void **state)
 	char bytes[101] = { 0 };
 
 	e->keeper.in.cap = 100;
-	assert_int_equal(write(e->door.fd, bytes, 101), 101);
+	assert_int_equal(write(e->client.fd, bytes, 101), 101);
 	assert_int_equal(link_fill(&e->keeper, &err), -1);
 	assert_int_equal(err.code, REMIT_E_PROTOCOL);
 }
@@ -357,12 +357,12 @@ static void
 a_freed_link_has_closed_its_socket(void **state)
 {
 	struct ends *e = *state;
-	int fd = e->door.fd;
+	int fd = e->client.fd;
 
-	link_free(&e->door);
-	assert_int_equal(e->door.fd, -1);
+	link_free(&e->client);
+	assert_int_equal(e->client.fd, -1);
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
-	link_free(&e->door);
+	link_free(&e->client);
 }
 
 #define with_ends(test) \

@@ -1,6 +1,6 @@
 /*
- * bench_doors: the same run, or cell, by the library and by each door that is
- * HTTP, over loopback.
+ * bench_frontends: the same run, or cell, by the library and by each frontend
+ * that is HTTP, over loopback.
  */
 #include "measure/measure.h"
 
@@ -31,8 +31,8 @@
 /* What every answer has of the code's output, as JSON. */
 #define WANTED "\"1\\n\""
 
-/* A door; @ stands for the session that `make` opened. */
-static const struct door {
+/* A frontend; @ stands for the session that `make` opened. */
+static const struct frontend {
 	const char *name;
 	const char *make, *make_headers, *make_body;
 	const char *id; /* the key in front of it */
@@ -89,7 +89,7 @@ static const struct door {
 
 /* One that is open. */
 struct visit {
-	const struct door *door;
+	const struct frontend *frontend;
 	struct bench_row *row;
 	struct bench_http http;
 	char path[256], headers[512], body[1024];
@@ -117,7 +117,7 @@ name(char *out, size_t size, const char *text, const char *id)
 static int
 open_session(struct visit *v, char id[128], struct remit_error *err)
 {
-	const struct door *d = v->door;
+	const struct frontend *d = v->frontend;
 	const char *at;
 
 	if (bench_http_post(&v->http, d->make,
@@ -134,12 +134,12 @@ open_session(struct visit *v, char id[128], struct remit_error *err)
 }
 
 static int
-open_visit(struct visit *v, struct bench *b, const struct door *d,
+open_visit(struct visit *v, struct bench *b, const struct frontend *d,
 	   unsigned port, struct remit_error *err)
 {
 	char id[128] = "";
 
-	v->door = d;
+	v->frontend = d;
 	if (bench_new_row(b, SECTION, d->name, &v->row, err) < 0 ||
 	    bench_http_open(&v->http, port, err) < 0 ||
 	    (d->make && open_session(v, id, err) < 0))
@@ -159,14 +159,14 @@ ask(struct visit *v, double *us, struct remit_error *err)
 		return -1;
 	*us = bench_stats_now_us() - begun;
 	if (!strstr(buf_text(&v->http.got), WANTED))
-		return fail(err, REMIT_E_PROTOCOL, "%s: %.100s", v->door->name,
-			    v->http.got.data + v->http.body);
+		return fail(err, REMIT_E_PROTOCOL, "%s: %.100s",
+			    v->frontend->name, v->http.got.data + v->http.body);
 	return 0;
 }
 
 /* ---- the same by the library ---- */
 
-/* What the doors are compared with: runs, or the cells of a session. */
+/* What the frontends are compared with: runs, or the cells of a session. */
 struct direct {
 	const struct bench *bench;
 	struct bench_row *row;
@@ -278,12 +278,12 @@ measure_all(const struct bench *b, const struct direct *d, struct visit *visits,
 	return 0;
 }
 
-#define DOORS_MAX 8
+#define FRONTENDS_MAX 8
 
 static void
-free_visits(struct visit visits[DOORS_MAX])
+free_visits(struct visit visits[FRONTENDS_MAX])
 {
-	for (size_t i = 0; i < DOORS_MAX; i++)
+	for (size_t i = 0; i < FRONTENDS_MAX; i++)
 		visit_free(&visits[i]);
 }
 
@@ -299,22 +299,22 @@ leave_out(struct bench *b, struct visit *v, struct remit_error *err)
 }
 
 static int
-measure_doors(struct bench *b, const struct door *doors, size_t count,
-	      unsigned port, struct remit_error *err)
+measure_frontends(struct bench *b, const struct frontend *frontends,
+		  size_t count, unsigned port, struct remit_error *err)
 {
 	own(direct) struct direct d = { 0 };
-	struct visit visits[DOORS_MAX];
+	struct visit visits[FRONTENDS_MAX];
 	size_t opened = 0;
 	int bad;
 
-	for (size_t i = 0; i < DOORS_MAX; i++)
+	for (size_t i = 0; i < FRONTENDS_MAX; i++)
 		visits[i] = (struct visit){ .http = BENCH_HTTP_INIT };
-	bad = open_direct(&d, b, doors[0].make != NULL, err);
+	bad = open_direct(&d, b, frontends[0].make != NULL, err);
 	for (size_t i = 0; i < count && !bad; i++) {
-		bad = open_visit(&visits[opened], b, &doors[i], port, err);
+		bad = open_visit(&visits[opened], b, &frontends[i], port, err);
 		if (!bad)
 			opened++;
-		else if (doors[i].is_foreign)
+		else if (frontends[i].is_foreign)
 			bad = leave_out(b, &visits[opened], err);
 	}
 	if (!bad)
@@ -374,7 +374,7 @@ start_server(const struct bench *b, pid_t *pid, unsigned *port,
 }
 
 int
-bench_doors_measure(struct bench *b, struct remit_error *err)
+bench_frontends_measure(struct bench *b, struct remit_error *err)
 {
 	unsigned port = 0;
 	pid_t pid = 0;
@@ -385,9 +385,9 @@ bench_doors_measure(struct bench *b, struct remit_error *err)
 	bench_progress(b, "%s", SECTION);
 	bad = start_server(b, &pid, &port, err);
 	if (!bad)
-		bad = measure_doors(b, runs, ARRAY_LEN(runs), port, err);
+		bad = measure_frontends(b, runs, ARRAY_LEN(runs), port, err);
 	if (!bad)
-		bad = measure_doors(b, cells, ARRAY_LEN(cells), port, err);
+		bad = measure_frontends(b, cells, ARRAY_LEN(cells), port, err);
 	if (pid > 0)
 		bench_spawn_end(pid);
 	return bad;

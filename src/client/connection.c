@@ -1,4 +1,4 @@
-#include "client/door.h"
+#include "client/connection.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "client/part.h"
 
 int
-door_connect(const char *path, struct remit_error *err)
+connection_connect(const char *path, struct remit_error *err)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	own_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -44,20 +44,21 @@ take_kept(struct remit *r)
 	int fd = -1;
 
 	pthread_mutex_lock(&r->lock);
-	if (r->doors.count)
-		fd = r->doors.kept[--r->doors.count];
+	if (r->connections.count)
+		fd = r->connections.kept[--r->connections.count];
 	pthread_mutex_unlock(&r->lock);
 	return fd;
 }
 
 int
-door_make(struct remit *r, bool shared, int *theirs, struct remit_error *err)
+connection_make(struct remit *r, bool shared, int *theirs,
+		struct remit_error *err)
 {
 	int pair[2], kept;
 
 	*theirs = -1;
 	if (shared)
-		return door_connect(r->keeper_path, err);
+		return connection_connect(r->keeper_path, err);
 	kept = take_kept(r);
 	if (kept >= 0)
 		return kept;
@@ -68,7 +69,7 @@ door_make(struct remit *r, bool shared, int *theirs, struct remit_error *err)
 }
 
 int
-door_give(struct remit *r, int theirs, struct remit_error *err)
+connection_give(struct remit *r, int theirs, struct remit_error *err)
 {
 	ssize_t n;
 
@@ -81,31 +82,31 @@ door_give(struct remit *r, int theirs, struct remit_error *err)
 }
 
 int
-door_open(struct remit *r, bool shared, struct remit_error *err)
+connection_open(struct remit *r, bool shared, struct remit_error *err)
 {
-	own_fd int theirs = -1, ours = door_make(r, shared, &theirs, err);
+	own_fd int theirs = -1, ours = connection_make(r, shared, &theirs, err);
 
-	if (ours < 0 || door_give(r, theirs, err) < 0)
+	if (ours < 0 || connection_give(r, theirs, err) < 0)
 		return -1;
 	return take_fd(&ours);
 }
 
 void
-door_keep(struct remit *r, int fd)
+connection_keep(struct remit *r, int fd)
 {
 	bool kept;
 
 	pthread_mutex_lock(&r->lock);
-	kept = r->doors.count < DOORS_KEPT;
+	kept = r->connections.count < CONNECTIONS_KEPT;
 	if (kept)
-		r->doors.kept[r->doors.count++] = fd;
+		r->connections.kept[r->connections.count++] = fd;
 	pthread_mutex_unlock(&r->lock);
 	if (!kept)
 		close(fd);
 }
 
 void
-doors_close(struct doors *d)
+connections_close(struct connections *d)
 {
 	while (d->count)
 		close(d->kept[--d->count]);

@@ -1,5 +1,5 @@
 /*
- * session_door: what a door sends to its session, and what it is sent.
+ * session_client: what a client sends to its session, and what it is sent.
  */
 #include <string.h>
 
@@ -9,42 +9,42 @@
 #include "policy/plan/instructions.h"
 #include "wire/record.h"
 
-/* A file that the jail does not take yet waits with the door. */
+/* A file that the jail does not take yet waits with the client. */
 static bool
-reads_door(const struct session *s)
+reads_client(const struct session *s)
 {
 	if (s->state >= SESSION_EXPORTING)
 		return s->state == SESSION_DONE && s->stays &&
-		       !link_wants_write(&s->door);
+		       !link_wants_write(&s->client);
 	return s->state != SESSION_FILING || !s->filing.missing_bytes ||
 	       !s->worker ||
-	       link_backlog(&s->worker->jail.channel) <= DOOR_BACKLOG;
+	       link_backlog(&s->worker->jail.channel) <= CLIENT_BACKLOG;
 }
 
 void
-session_want_door(struct session *s)
+session_want_client(struct session *s)
 {
-	uint32_t events = reads_door(s) ? EPOLLIN : 0;
+	uint32_t events = reads_client(s) ? EPOLLIN : 0;
 
-	if (link_wants_write(&s->door))
+	if (link_wants_write(&s->client))
 		events |= EPOLLOUT;
-	loop_want(&s->keeper->loop, &s->on_door, events);
+	loop_want(&s->keeper->loop, &s->on_client, events);
 }
 
 void
-session_flush_door(struct session *s)
+session_flush_client(struct session *s)
 {
 	struct remit_error err;
 	uint32_t events;
 
-	if (s->door_gone)
+	if (s->client_gone)
 		return;
-	if (link_flush(&s->door, &err) < 0)
-		s->door_gone = true;
-	session_want_door(s);
-	/* A door that does not read stops the program's output, and thereby
+	if (link_flush(&s->client, &err) < 0)
+		s->client_gone = true;
+	session_want_client(s);
+	/* A client that does not read stops the program's output, and thereby
 	   the program, but not its clock. */
-	events = link_backlog(&s->door) > DOOR_BACKLOG ? 0 : EPOLLIN;
+	events = link_backlog(&s->client) > CLIENT_BACKLOG ? 0 : EPOLLIN;
 	if (s->worker &&
 	    (s->state == SESSION_RUNNING || s->state == SESSION_FILING))
 		session_flush_channel(s);
@@ -81,7 +81,7 @@ session_on_in(void *owner, uint32_t events)
 		flush_input(s);
 }
 
-/* The default policy, as long as the door has sent none. */
+/* The default policy, as long as the client has sent none. */
 static int
 need_policy(struct session *s, struct remit_error *err)
 {
@@ -116,8 +116,8 @@ end_query(struct session *s)
 {
 	if (session_enter(s, SESSION_DONE) < 0)
 		return;
-	session_flush_door(s);
-	if (s->door_gone || !link_wants_write(&s->door))
+	session_flush_client(s);
+	if (s->client_gone || !link_wants_write(&s->client))
 		session_remove(s);
 }
 
@@ -129,7 +129,7 @@ tell_status(struct session *s, const struct frame *f, struct remit_error *err)
 	(void)f;
 	if (overview_write(&text, s->keeper) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "status");
-	if (link_send(&s->door, FRAME_STATUS, text.data, text.len, err) < 0)
+	if (link_send(&s->client, FRAME_STATUS, text.data, text.len, err) < 0)
 		return -1;
 	end_query(s);
 	return 0;
@@ -181,8 +181,8 @@ tell_instructions(struct session *s, const struct frame *f,
 	}
 	if (session_plan(s, session, err) < 0 ||
 	    write_instructions(s, session, &packages, &text, err) < 0 ||
-	    link_send(&s->door, FRAME_INSTRUCTIONS, text.data, text.len, err) <
-		    0)
+	    link_send(&s->client, FRAME_INSTRUCTIONS, text.data, text.len,
+		      err) < 0)
 		return -1;
 	end_query(s);
 	return 0;
@@ -337,7 +337,7 @@ take_between(struct session *s, const struct frame *f, struct remit_error *err)
 {
 	if (s->cell.arrival != CELL_ABSENT)
 		return take_cell_part(s, f, err);
-	link_next_cell(&s->door);
+	link_next_cell(&s->client);
 	if (is_late(f))
 		return 0;
 	if (s->branch)
@@ -379,11 +379,11 @@ take_frame(struct session *s, const struct frame *f, struct remit_error *err)
 }
 
 bool
-session_door_stays(const struct session *s)
+session_client_stays(const struct session *s)
 {
 	/* What came after the start belongs to no other job. */
 	return s->wishes & WISH_STAYS && s->cell.arrival == CELL_COMPLETE &&
-	       s->door.parsed == s->door.in.len &&
+	       s->client.parsed == s->client.in.len &&
 	       s->cell.error.code != REMIT_E_PROTOCOL;
 }
 
@@ -406,13 +406,13 @@ refuse_protocol(struct session *s, unsigned protocol)
 	struct remit_error err;
 	struct frame f;
 
-	if (link_next(&s->door, &f, &err) == 0 && f.type == FRAME_STATUS &&
+	if (link_next(&s->client, &f, &err) == 0 && f.type == FRAME_STATUS &&
 	    s->state == SESSION_READING) {
-		s->door.protocol = (uint8_t)protocol;
+		s->client.protocol = (uint8_t)protocol;
 		ask(s, &f);
 		return;
 	}
-	s->door.protocol = 0;
+	s->client.protocol = 0;
 	fail_refused(&err, "",
 		     "Install the same release of both, and restart what still "
 		     "runs.",
@@ -435,13 +435,13 @@ session_read_frames(struct session *s)
 
 	/* A client that is found gone while it is answered has no more to
 	   say. */
-	while (session_state_reads(s->state) && !s->door_gone &&
+	while (session_state_reads(s->state) && !s->client_gone &&
 	       !s->queue.events) {
-		if (link_is_foreign(&s->door, &protocol)) {
+		if (link_is_foreign(&s->client, &protocol)) {
 			refuse_protocol(s, protocol);
 			return;
 		}
-		if (link_next(&s->door, &f, &err) < 0 ||
+		if (link_next(&s->client, &f, &err) < 0 ||
 		    (f.type != FRAME_NONE && take_frame(s, &f, &err) < 0)) {
 			break_off(s, &err);
 			return;
@@ -465,23 +465,23 @@ session_do_request(struct session *s)
 }
 
 void
-session_on_door(void *owner, uint32_t events)
+session_on_client(void *owner, uint32_t events)
 {
 	struct session *s = owner;
 	struct remit_error err;
 
 	if (events & EPOLLOUT) {
-		session_flush_door(s);
+		session_flush_client(s);
 		session_post(s, SESSION_SENT);
-		if (s->state == SESSION_EXPORTING && !s->door_gone)
+		if (s->state == SESSION_EXPORTING && !s->client_gone)
 			return;
 	}
 	if (!(events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
 		return;
-	if (s->state >= SESSION_EXPORTING || link_fill(&s->door, &err) < 0 ||
-	    s->door.ended) {
-		s->door_gone = true;
-		loop_remove(&s->keeper->loop, &s->on_door);
+	if (s->state >= SESSION_EXPORTING || link_fill(&s->client, &err) < 0 ||
+	    s->client.ended) {
+		s->client_gone = true;
+		loop_remove(&s->keeper->loop, &s->on_client);
 		session_post(s, SESSION_LEFT);
 		return;
 	}

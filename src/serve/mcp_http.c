@@ -1,4 +1,4 @@
-#include "serve/mcp_door.h"
+#include "serve/mcp_http.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,13 +12,13 @@
 /* What one key is offered. */
 struct offer {
 	struct offer *next;
-	struct mcp_door *door;
+	struct mcp_http *http;
 	struct key *key;
 	struct mcp *mcp;
 	struct mcp_clients clients;
 };
 
-struct mcp_door {
+struct mcp_http {
 	struct server *server;
 	pthread_mutex_t lock; /* for all below */
 	struct offer *offers;
@@ -39,10 +39,10 @@ struct post {
 
 /* ---- offers ---- */
 
-struct mcp_door *
-mcp_door_open(struct server *s)
+struct mcp_http *
+mcp_http_open(struct server *s)
 {
-	struct mcp_door *d = calloc(1, sizeof(*d));
+	struct mcp_http *d = calloc(1, sizeof(*d));
 
 	if (d) {
 		d->server = s;
@@ -60,7 +60,7 @@ offer_free(struct offer *o)
 }
 
 void
-mcp_door_free(struct mcp_door *d)
+mcp_http_free(struct mcp_http *d)
 {
 	if (!d)
 		return;
@@ -79,11 +79,11 @@ admit(void *user, uint64_t memory_bytes, struct remit_error *err)
 {
 	const struct offer *o = user;
 
-	return server_check_limits(o->door->server, o->key, memory_bytes, err);
+	return server_check_limits(o->http->server, o->key, memory_bytes, err);
 }
 
 static struct offer *
-find_offer(struct mcp_door *d, const struct key *key)
+find_offer(struct mcp_http *d, const struct key *key)
 {
 	struct offer *o;
 
@@ -96,7 +96,7 @@ find_offer(struct mcp_door *d, const struct key *key)
 
 /* Waits for the keeper. */
 static struct offer *
-make_offer(struct mcp_door *d, struct key *key, struct remit_error *err)
+make_offer(struct mcp_http *d, struct key *key, struct remit_error *err)
 {
 	struct offer *o = calloc(1, sizeof(*o)), *first;
 	struct mcp_options opt = {
@@ -113,7 +113,7 @@ make_offer(struct mcp_door *d, struct key *key, struct remit_error *err)
 		fail_sys(err, REMIT_E_MEMORY, "offer");
 		return NULL;
 	}
-	o->door = d;
+	o->http = d;
 	o->key = key;
 	if (mcp_open(&o->mcp, &opt, err) < 0) {
 		free(o);

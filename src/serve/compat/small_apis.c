@@ -1,4 +1,4 @@
-#include "serve/compat/small_doors.h"
+#include "serve/compat/small_apis.h"
 
 #include <string.h>
 
@@ -63,7 +63,7 @@ post_plain(struct exchange *x)
 		oneshot_run(x, json_incref(x->json), 0, &form);
 }
 
-const struct route small_door_routes[] = {
+const struct route small_api_routes[] = {
 	{
 		.method = "POST",
 		.pattern = "/",

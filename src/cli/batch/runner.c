@@ -1,4 +1,4 @@
-#include "cli/batch/door.h"
+#include "cli/batch/runner.h"
 
 #include <poll.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #define BUSY_LAST_MS  1000
 
 static int
-open_keeper(struct batch_door *d, struct remit_error *err)
+open_keeper(struct batch_runner *d, struct remit_error *err)
 {
 	struct remit_options opt = {
 		.private_keeper = d->is_private,
@@ -21,11 +21,11 @@ open_keeper(struct batch_door *d, struct remit_error *err)
 }
 
 int
-batch_door_open(struct batch_door *d, bool is_private, int stop_fd,
-		struct remit_error *err)
+batch_runner_open(struct batch_runner *d, bool is_private, int stop_fd,
+		  struct remit_error *err)
 {
-	*d = (struct batch_door){ .is_private = is_private,
-				  .stop_fd = stop_fd };
+	*d = (struct batch_runner){ .is_private = is_private,
+				    .stop_fd = stop_fd };
 	if (open_keeper(d, err) < 0)
 		return -1;
 	pthread_mutex_init(&d->lock, NULL);
@@ -34,7 +34,7 @@ batch_door_open(struct batch_door *d, bool is_private, int stop_fd,
 }
 
 void
-batch_door_close(struct batch_door *d)
+batch_runner_close(struct batch_runner *d)
 {
 	remit_close(d->remit);
 	pthread_mutex_destroy(&d->lock);
@@ -44,7 +44,7 @@ batch_door_close(struct batch_door *d)
 /* Nobody begins a run with a keeper that is lost: so its last user leaves
    soon, and replaces it. */
 static int
-enter(struct batch_door *d, struct remit_error *err)
+enter(struct batch_runner *d, struct remit_error *err)
 {
 	bool is_there;
 
@@ -60,7 +60,7 @@ enter(struct batch_door *d, struct remit_error *err)
 }
 
 static void
-leave(struct batch_door *d, bool found_dead)
+leave(struct batch_runner *d, bool found_dead)
 {
 	pthread_mutex_lock(&d->lock);
 	d->users--;
@@ -75,7 +75,7 @@ leave(struct batch_door *d, bool found_dead)
 }
 
 static int
-run_once(struct batch_door *d, const struct remit_job *job,
+run_once(struct batch_runner *d, const struct remit_job *job,
 	 struct remit_result **out, struct remit_error *err)
 {
 	int failed;
@@ -88,7 +88,7 @@ run_once(struct batch_door *d, const struct remit_job *job,
 }
 
 static int
-run_twice(struct batch_door *d, const struct remit_job *job,
+run_twice(struct batch_runner *d, const struct remit_job *job,
 	  struct remit_result **out, struct remit_error *err)
 {
 	if (run_once(d, job, out, err) == 0)
@@ -104,7 +104,7 @@ run_twice(struct batch_door *d, const struct remit_job *job,
 
 /* False once there is nothing to wait for. */
 static bool
-wait_a_while(const struct batch_door *d, int *ms)
+wait_a_while(const struct batch_runner *d, int *ms)
 {
 	struct pollfd stop = { .fd = d->stop_fd, .events = POLLIN };
 	int stopped = poll(&stop, 1, *ms);
@@ -114,8 +114,8 @@ wait_a_while(const struct batch_door *d, int *ms)
 }
 
 int
-batch_door_run(struct batch_door *d, const struct remit_job *job,
-	       struct remit_result **out, struct remit_error *err)
+batch_runner_run(struct batch_runner *d, const struct remit_job *job,
+		 struct remit_result **out, struct remit_error *err)
 {
 	int ms = BUSY_FIRST_MS;
 	struct remit_result *res;
@@ -133,7 +133,7 @@ batch_door_run(struct batch_door *d, const struct remit_job *job,
 }
 
 bool
-batch_door_answers(struct batch_door *d, struct remit_error *err)
+batch_runner_answers(struct batch_runner *d, struct remit_error *err)
 {
 	struct remit_job job = REMIT_JOB_INIT;
 	struct remit_result *res;

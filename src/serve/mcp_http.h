@@ -1,5 +1,5 @@
 /*
- * mcp_door: the Model Context Protocol over HTTP ("streamable HTTP"), at /mcp.
+ * mcp_http: the Model Context Protocol over HTTP ("streamable HTTP"), at /mcp.
  *
  * Each message is a POST. The reply is one document, or a stream of events if
  * there is something to tell before the end. Up to 2025-11-25 `initialize`
@@ -7,18 +7,18 @@
  * 2026-07-28 each request stands for itself, and its headers repeat what is in
  * its body. A client that goes away cancels its request.
  */
-#ifndef REMIT_MCP_DOOR_H
-#define REMIT_MCP_DOOR_H
+#ifndef REMIT_MCP_HTTP_H
+#define REMIT_MCP_HTTP_H
 
 #include "serve/server.h"
 
 extern const struct route mcp_routes[];
 
-struct mcp_door;
+struct mcp_http;
 
 /* NULL without memory. */
-struct mcp_door *mcp_door_open(struct server *s);
+struct mcp_http *mcp_http_open(struct server *s);
 /* When no room works any more (rooms_end), and before the rooms are freed. */
-void mcp_door_free(struct mcp_door *d);
+void mcp_http_free(struct mcp_http *d);
 
 #endif

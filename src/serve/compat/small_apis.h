@@ -1,5 +1,5 @@
 /*
- * small_doors: APIs of other services in which one request is one program, or
+ * small_apis: APIs of other services in which one request is one program, or
  * one notebook:
  *
  *	POST /			{"code": "..."}, the simplest of all
@@ -8,13 +8,13 @@
  *	POST /api/v2/execute	Piston's (piston.c)
  *	GET /api/v2/runtimes	likewise
  */
-#ifndef REMIT_SMALL_DOORS_H
-#define REMIT_SMALL_DOORS_H
+#ifndef REMIT_SMALL_APIS_H
+#define REMIT_SMALL_APIS_H
 
 #include "serve/auth/keys.h"
 #include "serve/exchange.h"
 
-extern const struct route small_door_routes[], fusion_routes[], piston_routes[];
+extern const struct route small_api_routes[], fusion_routes[], piston_routes[];
 
 /* What Piston's clients are told of each key's interpreter. Finding out may
    fork: to be called while there is one thread. */
