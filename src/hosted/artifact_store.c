@@ -134,7 +134,7 @@ artifact_store_open(struct artifact_store **out,
 }
 
 static void
-remove_room(const struct artifact_store *s, const char *id)
+remove_hosted(const struct artifact_store *s, const char *id)
 {
 	own_fd int fd =
 		beneath_open(s->folder, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -277,7 +277,7 @@ remove_all(struct artifact_store *s, struct kept *list)
 		struct kept *k = list;
 
 		list = k->next;
-		remove_room(s, k->id);
+		remove_hosted(s, k->id);
 		kept_free(k);
 	}
 }
@@ -399,7 +399,7 @@ artifact_store_keep(struct artifact_store *s, const char *owner, const char *id)
 	pthread_mutex_unlock(&s->lock);
 	remove_all(s, dropped);
 	if (!k)
-		remove_room(s, id);
+		remove_hosted(s, id);
 }
 
 void
@@ -415,7 +415,7 @@ artifact_store_discard(struct artifact_store *s, const char *owner,
 		charge(s, k, 0);
 	}
 	pthread_mutex_unlock(&s->lock);
-	remove_room(s, id);
+	remove_hosted(s, id);
 	if (k)
 		kept_free(k);
 }
@@ -437,14 +437,14 @@ artifact_store_sweep(struct artifact_store *s)
 static int
 open_regular(int folder, const char *id, const char *path)
 {
-	own_fd int room =
+	own_fd int hosted =
 		beneath_open(folder, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	own_fd int fd = -1;
 	struct stat st;
 
-	if (room < 0)
+	if (hosted < 0)
 		return -1;
-	fd = beneath_open(room, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	fd = beneath_open(hosted, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -1;
 	if (!S_ISREG(st.st_mode)) {

@@ -28,24 +28,25 @@ int artifact_store_open(struct artifact_store **out,
 /* With all that is in it. */
 void artifact_store_free(struct artifact_store *s);
 
-/* Where the files of a room are put, a new string; NULL without memory. The
-   folder is made by whoever writes there. */
+/* Where the files of a hosted session are put, a new string; NULL without
+   memory. The folder is made by whoever writes there. */
 char *artifact_store_path(const struct artifact_store *s, const char *id);
-/* Before a file of a room is written. False: there is no space for it. */
+/* Before a file of a hosted session is written. False: there is no space for
+ * it. */
 bool artifact_store_reserve(struct artifact_store *s, const char *owner,
 			    const char *id, const char *path,
 			    uint64_t size_bytes) must_check;
 /* Nothing of the room is kept. */
 void artifact_store_discard(struct artifact_store *s, const char *owner,
 			    const char *id);
-/* The room has ended: what is there is kept from now on. */
+/* The hosted session has ended: what is there is kept from now on. */
 void artifact_store_keep(struct artifact_store *s, const char *owner,
 			 const char *id);
 /* Forget what is too old. */
 void artifact_store_sweep(struct artifact_store *s);
 
-/* A regular file of a room that has ended, for reading. -1 with errno: ENOENT
-   also if it is another owner's. */
+/* A regular file of a hosted session that has ended, for reading. -1 with
+   errno: ENOENT also if it is another owner's. */
 int artifact_store_read(struct artifact_store *s, const char *owner,
 			const char *id, const char *path) must_check;
 

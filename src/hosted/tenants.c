@@ -66,7 +66,7 @@ tenants_enter(struct tenants *ts, struct tenant *t, enum tenant_place p,
 	      struct remit_error *err)
 {
 	static const char *const names[TENANT_PLACES] = {
-		[TENANT_ROOM] = "sessions and runs",
+		[TENANT_HOSTED] = "sessions and runs",
 		[TENANT_SESSION] = "sessions",
 	};
 

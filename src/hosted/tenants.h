@@ -1,12 +1,12 @@
 /*
- * tenants: shares a server's places among the owners of its rooms, so that no
- * owner can keep the others from running programs.
+ * tenants: shares a server's places among the owners of its hosted sessions, so
+ * that no owner can keep the others from running programs.
  *
- * There are three kinds of places: rooms, sessions, and programs that run. An
- * owner that asks for a room or a session beyond its share is refused; a
- * program waits for its turn. The next turn goes to the owner with the fewest
- * running programs, and among equals to the one that waited longest for a
- * turn.
+ * There are three kinds of places: hosted sessions, sessions, and programs that
+ * run. An owner that asks for a hosted session or a session beyond its share is
+ * refused; a program waits for its turn. The next turn goes to the owner with
+ * the fewest running programs, and among equals to the one that waited longest
+ * for a turn.
  *
  * There are two kinds of bytes: memory, which a session holds while it is open
  * and a run while it runs, and results, while they are sent. A program for
@@ -24,7 +24,7 @@
 
 #include "base/error.h"
 
-enum tenant_place { TENANT_ROOM, TENANT_SESSION, TENANT_PROGRAM };
+enum tenant_place { TENANT_HOSTED, TENANT_SESSION, TENANT_PROGRAM };
 #define TENANT_PLACES 3
 
 enum tenant_bytes { TENANT_MEMORY, TENANT_RESULTS };
@@ -67,8 +67,8 @@ void tenants_free(struct tenants *ts);
 /* The owner of this name, added if it is new. Returns NULL without memory. An
    owner is kept until the end: there are as many as keys. */
 struct tenant *tenants_find(struct tenants *ts, const char *name);
-/* Take a room or a session. Returns -1 with REMIT_E_BUSY if all are taken, or
-   if the owner holds its share. */
+/* Take a hosted session or a session. Returns -1 with REMIT_E_BUSY if all are
+   taken, or if the owner holds its share. */
 int tenants_enter(struct tenants *ts, struct tenant *t, enum tenant_place p,
 		  struct remit_error *err) must_check;
 void tenants_leave(struct tenants *ts, struct tenant *t, enum tenant_place p);

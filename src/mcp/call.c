@@ -105,8 +105,8 @@ mcp_call_ref(struct mcp_call *c)
 static void
 call_free(struct mcp_call *c)
 {
-	if (c->room)
-		room_unref(c->room);
+	if (c->hosted)
+		hosted_unref(c->hosted);
 	if (c->free_work)
 		c->free_work(c->work);
 	json_decref(c->id);
@@ -243,51 +243,51 @@ mcp_call_finish(struct mcp_call *c, json_t *result)
 
 /* ---- working ---- */
 
-/* Tell a room that nobody needs what it does for a call. One that was made for
-   it is ended: nobody else can name it. */
+/* Tell a hosted session that nobody needs what it does for a call. One that was
+   made for it is ended: nobody else can name it. */
 static void
-stop(struct room *room, uint64_t number, bool made)
+stop(struct hosted *hosted, uint64_t number, bool made)
 {
 	if (made)
-		room_drop(room);
+		hosted_drop(hosted);
 	else if (number)
-		room_cancel(room, number);
-	room_unref(room);
+		hosted_cancel(hosted, number);
+	hosted_unref(hosted);
 }
 
 /* The lock is held. What is to be stopped, or NULL. */
-static struct room *
+static struct hosted *
 if_cancelled(struct mcp_call *c)
 {
-	return c->cancelled && c->room ? room_ref(c->room) : NULL;
+	return c->cancelled && c->hosted ? hosted_ref(c->hosted) : NULL;
 }
 
 void
-mcp_call_enter(void *call, struct room *room)
+mcp_call_enter(void *call, struct hosted *hosted)
 {
 	struct mcp_call *c = call;
-	struct room *stopped;
+	struct hosted *stopped;
 
 	pthread_mutex_lock(&c->mcp->lock);
-	if (!c->room)
-		c->room = room_ref(room);
+	if (!c->hosted)
+		c->hosted = hosted_ref(hosted);
 	stopped = if_cancelled(c);
 	pthread_mutex_unlock(&c->mcp->lock);
 	if (stopped)
-		stop(stopped, 0, c->made_room);
+		stop(stopped, 0, c->made_hosted);
 }
 
 void
 mcp_call_number(struct mcp_call *c, uint64_t number)
 {
-	struct room *stopped;
+	struct hosted *stopped;
 
 	pthread_mutex_lock(&c->mcp->lock);
 	c->number = number;
 	stopped = if_cancelled(c);
 	pthread_mutex_unlock(&c->mcp->lock);
 	if (stopped)
-		stop(stopped, number, c->made_room);
+		stop(stopped, number, c->made_hosted);
 }
 
 void
@@ -340,24 +340,24 @@ cancel(struct mcp *m, const struct mcp_peer *p, const json_t *id,
        const void *user)
 {
 	struct mcp_call *c;
-	struct room *room = NULL;
+	struct hosted *hosted = NULL;
 	uint64_t number = 0;
 	bool made = false;
 
-	/* One by one: a room is told without the lock. */
+	/* One by one: a hosted session is told without the lock. */
 	do {
 		pthread_mutex_lock(&m->lock);
 		for (c = m->calls; c && !is_meant(c, p, id, user); c = c->next)
 			;
 		if (c) {
 			c->cancelled = true;
-			room = c->room ? room_ref(c->room) : NULL;
+			hosted = c->hosted ? hosted_ref(c->hosted) : NULL;
 			number = c->number;
-			made = c->made_room;
+			made = c->made_hosted;
 		}
 		pthread_mutex_unlock(&m->lock);
-		if (c && room)
-			stop(room, number, made);
+		if (c && hosted)
+			stop(hosted, number, made);
 	} while (c);
 }
 

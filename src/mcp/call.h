@@ -21,11 +21,11 @@ void mcp_call_fail(struct mcp_call *c, struct mcp_fault *fault);
 /* It is over, and others have answered. */
 void mcp_call_drop(struct mcp_call *c);
 
-/* The room that works for it; the first is the one. Told by whoever asked it
-   and by the room itself (the event `begin`), since none of them is always
-   first. */
-void mcp_call_enter(void *call, struct room *room);
-/* Which of the room's cells is the call's. */
+/* The hosted session that works for it; the first is the one. Told by whoever
+   asked it and by the hosted session itself (the event `begin`), since none of
+   them is always first. */
+void mcp_call_enter(void *call, struct hosted *hosted);
+/* Which of the hosted session's cells is the call's. */
 void mcp_call_number(struct mcp_call *c, uint64_t number);
 /* Say that something has happened, if the client wants to know: not too
    often, and not too much of it. */

@@ -65,7 +65,8 @@ static void
 deny(struct mcp *m, const char *id)
 {
 	/* It may be over by now, which is no either. */
-	if (rooms_answer_question(m->rooms, m->owner, id, REMIT_DENY) < 0)
+	if (hosted_table_answer_question(m->hosted_table, m->owner, id,
+					 REMIT_DENY) < 0)
 		return;
 }
 
@@ -116,7 +117,7 @@ void
 mcp_elicit_take(struct mcp_peer *p, const struct mcp_message *msg)
 {
 	const char *asked = json_string_value(msg->id);
-	char id[ROOM_ID_SIZE] = "";
+	char id[HOSTED_ID_SIZE] = "";
 	struct mcp_call *c;
 
 	pthread_mutex_lock(&p->mcp->lock);
@@ -126,9 +127,11 @@ mcp_elicit_take(struct mcp_peer *p, const struct mcp_message *msg)
 		c->asked[0] = '\0';
 	}
 	pthread_mutex_unlock(&p->mcp->lock);
-	/* An error is no answer, and so is a room that has given up. */
-	if (id[0] && rooms_answer_question(p->mcp->rooms, p->mcp->owner, id,
-					   read_answer(msg->result)) < 0)
+	/* An error is no answer, and so is a hosted session that has given up.
+	 */
+	if (id[0] &&
+	    hosted_table_answer_question(p->mcp->hosted_table, p->mcp->owner,
+					 id, read_answer(msg->result)) < 0)
 		return;
 }
 
@@ -164,7 +167,7 @@ required(json_t *asked, const char *state)
 static void
 park(struct mcp_call *c, const char *id, json_t *asked)
 {
-	char state[ROOM_ID_SIZE];
+	char state[HOSTED_ID_SIZE];
 	struct mcp_peer *peer;
 	struct mcp_sink sink;
 	struct mcp_call *forgotten;
@@ -174,7 +177,7 @@ park(struct mcp_call *c, const char *id, json_t *asked)
 	size_t parked;
 	bool noted = false;
 
-	if (room_make_id(state, &err) == 0) {
+	if (hosted_make_id(state, &err) == 0) {
 		result = required(asked, state);
 		text = result ? mcp_write_result(c->id, result) : NULL;
 	} else {
@@ -250,7 +253,7 @@ mcp_elicit_resume(struct mcp_call *c)
 		json_object_get(c->msg.params, "inputResponses"), OURS);
 	struct mcp_fault fault = { 0 };
 	struct mcp_call *parked;
-	char id[ROOM_ID_SIZE] = "";
+	char id[HOSTED_ID_SIZE] = "";
 	json_t *answer = NULL, *again = NULL;
 
 	if (!state)
@@ -281,9 +284,10 @@ mcp_elicit_resume(struct mcp_call *c)
 	mcp_call_drop(c);
 	if (answer)
 		mcp_call_finish(parked, answer);
-	else if (rooms_answer_question(c->mcp->rooms, c->mcp->owner, id,
-				       read_answer(said)) < 0)
-		id[0] = '\0'; /* the room has given up, and goes on */
+	else if (hosted_table_answer_question(c->mcp->hosted_table,
+					      c->mcp->owner, id,
+					      read_answer(said)) < 0)
+		id[0] = '\0'; /* the hosted session has given up, and goes on */
 	mcp_call_unref(parked);
 	return true;
 }

@@ -12,7 +12,7 @@
 
 #include "mcp/part.h"
 
-/* The event of a room. */
+/* The event of a hosted session. */
 void mcp_elicit_ask(void *call, const char *id, const struct remit_question *q);
 /* A response of the client's. */
 void mcp_elicit_take(struct mcp_peer *p, const struct mcp_message *msg);

@@ -32,7 +32,7 @@ number_of(const struct mcp_call *c, const char *key, json_int_t otherwise)
 	return value ? json_integer_value(value) : otherwise;
 }
 
-/* ---- asking a room ---- */
+/* ---- asking a hosted session ---- */
 
 static void
 release(void *call)
@@ -53,14 +53,14 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 
 static void
 ask(struct mcp_call *c, const struct remit_file_task *task,
-    const struct room_events *events)
+    const struct hosted_events *events)
 {
-	struct room_loan loan = { .release = release, .owner = c };
+	struct hosted_loan loan = { .release = release, .owner = c };
 	struct remit_error err;
 
 	mcp_call_ref(c); /* for the events */
 	mcp_call_ref(c); /* for the loan */
-	if (room_file(c->room, task, loan, events, c, &err) == 0)
+	if (hosted_file(c->hosted, task, loan, events, c, &err) == 0)
 		return;
 	mcp_tool_refuse(c, &err);
 	mcp_call_unref(c);
@@ -113,8 +113,8 @@ on_read(void *user, const struct remit_file_answer *a)
 static void
 read_it(struct mcp_call *c)
 {
-	static const struct room_events events = { .file = on_read,
-						   .result = on_result };
+	static const struct hosted_events events = { .file = on_read,
+						     .result = on_result };
 	struct remit_file_task task = {
 		.op = REMIT_FILE_READ,
 		.path = text_of(c, "path"),
@@ -187,7 +187,7 @@ on_written(void *user, const struct remit_file_answer *a)
 
 	mcp_tool_answer(c,
 			json_pack("{s:s, s:o, s:I}", "session",
-				  room_id(c->room), "path",
+				  hosted_id(c->hosted), "path",
 				  text_to_json(file->path, strlen(file->path)),
 				  "size", (json_int_t)file->size),
 			NULL, false);
@@ -196,8 +196,8 @@ on_written(void *user, const struct remit_file_answer *a)
 static void
 write_it(struct mcp_call *c)
 {
-	static const struct room_events events = { .file = on_written,
-						   .result = on_result };
+	static const struct hosted_events events = { .file = on_written,
+						     .result = on_result };
 	const json_t *text = json_object_get(c->arguments, "text");
 	struct remit_file_task task = {
 		.op = REMIT_FILE_WRITE,
@@ -327,8 +327,8 @@ on_listed(void *user, const struct remit_file_answer *a)
 static void
 list_it(struct mcp_call *c)
 {
-	static const struct room_events events = { .file = on_listed,
-						   .result = on_result };
+	static const struct hosted_events events = { .file = on_listed,
+						     .result = on_result };
 	const char *path = text_of(c, "path");
 	struct remit_file_task task = {
 		.op = REMIT_FILE_LIST,

@@ -15,7 +15,7 @@ fill(struct mcp *m, const struct mcp_options *opt, struct remit_error *err)
 	json_auto_t *doc = policy_to_json(opt->policy);
 
 	m->remit = opt->remit;
-	m->rooms = opt->rooms;
+	m->hosted_table = opt->hosted_table;
 	m->store = opt->store;
 	m->admit = opt->admit;
 	m->user = opt->user;

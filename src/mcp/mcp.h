@@ -16,7 +16,7 @@
 #ifndef REMIT_MCP_H
 #define REMIT_MCP_H
 
-#include "hosted/room.h"
+#include "hosted/hosted.h"
 #include "mcp/message.h"
 #include "policy/policy.h"
 
@@ -27,9 +27,9 @@ struct mcp;
 struct mcp_peer;
 
 struct mcp_options {
-	struct remit *remit;	      /* the caller's, for longer */
-	struct rooms *rooms;	      /* likewise */
-	struct artifact_store *store; /* of these rooms, or NULL */
+	struct remit *remit;		   /* the caller's, for longer */
+	struct hosted_table *hosted_table; /* likewise */
+	struct artifact_store *store; /* of these hosted sessions, or NULL */
 	const char *owner;	      /* of what is made in them; copied */
 	const struct policy *policy;  /* of all that is run; copied */
 	/* Whether one more session or program may begin; or NULL. */
@@ -51,7 +51,7 @@ struct mcp_sink {
 /* -1 also if the policy is refused. */
 int mcp_open(struct mcp **out, const struct mcp_options *opt,
 	     struct remit_error *err) must_check;
-/* When no room has work for it any more (rooms_end). */
+/* When no room has work for it any more (hosted_table_end). */
 void mcp_free(struct mcp *m);
 
 /* NULL without memory. */

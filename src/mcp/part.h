@@ -21,7 +21,7 @@ struct mcp_tool;
 
 struct mcp {
 	struct remit *remit;
-	struct rooms *rooms;
+	struct hosted_table *hosted_table;
 	struct artifact_store *store;
 	char *owner;
 	int (*admit)(void *user, uint64_t memory_bytes,
@@ -54,10 +54,10 @@ struct mcp_call {
 	struct mcp_peer *peer; /* NULL: it is parked, see mcp/elicit.h */
 	struct mcp_sink sink;
 	json_t *id, *progress_token;
-	struct room *room; /* that works for it, or NULL */
-	uint64_t number;   /* of its cell there */
-	bool made_room;	   /* nobody else knows of it yet */
-	char question[ROOM_ID_SIZE], asked[ROOM_ID_SIZE];
+	struct hosted *hosted; /* that works for it, or NULL */
+	uint64_t number;       /* of its cell there */
+	bool made_hosted;      /* nobody else knows of it yet */
+	char question[HOSTED_ID_SIZE], asked[HOSTED_ID_SIZE];
 	json_t *wanted; /* the result that asked, of one that is parked */
 	uint64_t parked_ms;
 	json_t *answer; /* it ended while it was parked */

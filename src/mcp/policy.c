@@ -83,22 +83,23 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 static void
 find_out(struct mcp_call *c)
 {
-	static const struct room_events events = {
+	static const struct hosted_events events = {
 		.begin = mcp_call_enter,
 		.result = on_result,
 	};
-	struct room_job job = { .job = REMIT_JOB_INIT };
-	struct room_options opt;
+	struct hosted_job job = { .job = REMIT_JOB_INIT };
+	struct hosted_options opt;
 	struct remit_error err;
-	struct room *room;
+	struct hosted *hosted;
 
 	job.job.code = "";
 	mcp_call_ref(c);
-	c->made_room = true;
-	if (mcp_tool_room(c, &opt, &err) == 0 &&
-	    room_run(c->mcp->rooms, &opt, &job, &events, c, &room, &err) == 0) {
-		mcp_call_enter(c, room);
-		room_unref(room);
+	c->made_hosted = true;
+	if (mcp_tool_hosted(c, &opt, &err) == 0 &&
+	    hosted_run(c->mcp->hosted_table, &opt, &job, &events, c, &hosted,
+		       &err) == 0) {
+		mcp_call_enter(c, hosted);
+		hosted_unref(hosted);
 		return;
 	}
 	mcp_tool_refuse(c, &err);

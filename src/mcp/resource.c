@@ -226,30 +226,31 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 static void
 read_session(struct mcp_call *c, const char *uri, const char *id, char **path)
 {
-	static const struct room_events events = { .file = on_file,
-						   .result = on_result };
-	struct room *room = room_find(c->mcp->rooms, c->mcp->owner, id);
+	static const struct hosted_events events = { .file = on_file,
+						     .result = on_result };
+	struct hosted *hosted =
+		hosted_find(c->mcp->hosted_table, c->mcp->owner, id);
 	struct remit_file_task task = {
 		.op = REMIT_FILE_READ,
 		.length = MCP_RESOURCE_MAX,
 	};
-	struct room_loan none = { 0 };
+	struct hosted_loan none = { 0 };
 	struct remit_error err;
 
-	if (!room) {
+	if (!hosted) {
 		refuse(c, uri, "there is no such session (any more)");
 		return;
 	}
-	mcp_call_enter(c, room);
+	mcp_call_enter(c, hosted);
 	c->work = take_ptr(path);
 	task.path = c->work;
 	c->free_work = free;
 	mcp_call_ref(c);
-	if (room_file(room, &task, none, &events, c, &err) < 0) {
+	if (hosted_file(hosted, &task, none, &events, c, &err) < 0) {
 		refuse(c, uri, err.message);
 		mcp_call_unref(c);
 	}
-	room_unref(room);
+	hosted_unref(hosted);
 }
 
 void

@@ -11,7 +11,7 @@
 
 /* What a call of it holds until its program has ended. */
 struct run {
-	struct room_job job;
+	struct hosted_job job;
 	struct remit_file *files;
 	size_t file_count; /* decoded so far: their bytes are owned */
 	struct mcp_shown shown;
@@ -201,7 +201,7 @@ mcp_run_answer(struct mcp_call *c, struct remit_result *res,
 	const json_t *state = json_object_get(doc, "session");
 	json_t *blocks =
 		shown->images ? json_incref(shown->images) : json_array();
-	json_t *artifacts = artifacts_of(doc, room_id(c->room));
+	json_t *artifacts = artifacts_of(doc, hosted_id(c->hosted));
 	json_t *given;
 
 	if (c->version->structured)
@@ -257,12 +257,12 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 	else
 		mcp_run_answer(c, res, &r->shown,
 			       json_object_get(c->arguments, "session")
-				       ? room_id(c->room)
+				       ? hosted_id(c->hosted)
 				       : NULL);
 	mcp_call_unref(c);
 }
 
-static const struct room_events events = {
+static const struct hosted_events events = {
 	.begin = mcp_call_enter,
 	.output = on_output,
 	.display = on_display,
@@ -350,7 +350,7 @@ fill(struct mcp_call *c, struct run *r, struct remit_error *err)
 		return -1;
 	job->files = r->files;
 	job->file_count = r->file_count;
-	r->job.loan = (struct room_loan){ .release = release, .owner = c };
+	r->job.loan = (struct hosted_loan){ .release = release, .owner = c };
 	return 0;
 }
 
@@ -364,7 +364,7 @@ run_cell(struct mcp_call *c)
 
 	mcp_call_ref(c); /* for the events */
 	mcp_call_ref(c); /* for the loan */
-	if (room_cell(c->room, &r->job, &events, c, &number, &err) == 0) {
+	if (hosted_cell(c->hosted, &r->job, &events, c, &number, &err) == 0) {
 		mcp_call_number(c, number);
 		return;
 	}
@@ -377,18 +377,18 @@ static void
 run_alone(struct mcp_call *c)
 {
 	struct run *r = c->work;
-	struct room_options opt;
+	struct hosted_options opt;
 	struct remit_error err;
-	struct room *room;
+	struct hosted *hosted;
 
 	mcp_call_ref(c);
 	mcp_call_ref(c);
-	c->made_room = true;
-	if (mcp_tool_room(c, &opt, &err) == 0 &&
-	    room_run(c->mcp->rooms, &opt, &r->job, &events, c, &room, &err) ==
-		    0) {
-		mcp_call_enter(c, room);
-		room_unref(room);
+	c->made_hosted = true;
+	if (mcp_tool_hosted(c, &opt, &err) == 0 &&
+	    hosted_run(c->mcp->hosted_table, &opt, &r->job, &events, c, &hosted,
+		       &err) == 0) {
+		mcp_call_enter(c, hosted);
+		hosted_unref(hosted);
 		return;
 	}
 	mcp_tool_refuse(c, &err);

@@ -22,7 +22,7 @@ on_reset(void *user, struct remit_result *res, const struct remit_error *err)
 	else
 		mcp_tool_answer(c,
 				json_pack("{s:s, s:s}", "session",
-					  room_id(c->room), "session_state",
+					  hosted_id(c->hosted), "session_state",
 					  "open"),
 				NULL, false);
 	mcp_call_unref(c);
@@ -31,12 +31,12 @@ on_reset(void *user, struct remit_result *res, const struct remit_error *err)
 static void
 reset(struct mcp_call *c)
 {
-	static const struct room_events events = { .result = on_reset };
+	static const struct hosted_events events = { .result = on_reset };
 	struct remit_error err;
 
 	mcp_call_ref(c);
-	if (mcp_tool_find_room(c, &err) == 0 &&
-	    room_reset(c->room, &events, c, &err) == 0)
+	if (mcp_tool_find_hosted(c, &err) == 0 &&
+	    hosted_reset(c->hosted, &events, c, &err) == 0)
 		return;
 	mcp_tool_refuse(c, &err);
 	mcp_call_unref(c);
@@ -78,12 +78,12 @@ on_closed(void *user, struct remit_result *res, const struct remit_error *err)
 static void
 close_it(struct mcp_call *c)
 {
-	static const struct room_events events = { .result = on_closed };
+	static const struct hosted_events events = { .result = on_closed };
 	struct remit_error err;
 
 	mcp_call_ref(c);
-	if (mcp_tool_find_room(c, &err) == 0 &&
-	    room_close(c->room, &events, c, &err) == 0)
+	if (mcp_tool_find_hosted(c, &err) == 0 &&
+	    hosted_close(c->hosted, &events, c, &err) == 0)
 		return;
 	mcp_tool_refuse(c, &err);
 	mcp_call_unref(c);

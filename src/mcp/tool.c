@@ -168,8 +168,8 @@ mcp_tool_refuse(struct mcp_call *c, const struct remit_error *err)
 
 	snprintf(text, sizeof(text), "%s%s%s%s%s", field, *field ? ": " : "",
 		 err->message, err->remedy[0] ? "\n" : "", err->remedy);
-	if (c->made_room && c->room)
-		room_drop(c->room);
+	if (c->made_hosted && c->hosted)
+		hosted_drop(c->hosted);
 	mcp_call_finish(c, json_pack("{s:[{s:s, s:o}], s:b}", "content", "type",
 				     "text", "text",
 				     text_to_json(text, strlen(text)),
@@ -194,20 +194,21 @@ life_ms(const struct mcp *m)
 }
 
 int
-mcp_tool_find_room(struct mcp_call *c, struct remit_error *err)
+mcp_tool_find_hosted(struct mcp_call *c, struct remit_error *err)
 {
 	const char *id =
 		json_string_value(json_object_get(c->arguments, "session"));
-	struct room *room = room_find(c->mcp->rooms, c->mcp->owner, id);
+	struct hosted *hosted =
+		hosted_find(c->mcp->hosted_table, c->mcp->owner, id);
 
-	if (!room)
+	if (!hosted)
 		return fail(err, REMIT_E_INPUT,
 			    "there is no session \"%.40s\" (any more); session "
 			    "\"new\" opens one",
 			    id);
-	room_set_life(room, life_ms(c->mcp));
-	mcp_call_enter(c, room);
-	room_unref(room);
+	hosted_set_life(hosted, life_ms(c->mcp));
+	mcp_call_enter(c, hosted);
+	hosted_unref(hosted);
 	return 0;
 }
 
@@ -224,18 +225,18 @@ on_opened(void *user, struct remit_result *res, const struct remit_error *err)
 	mcp_call_unref(c);
 }
 
-static const struct room_events opening = {
+static const struct hosted_events opening = {
 	.begin = mcp_call_enter,
 	.result = on_opened,
 };
 
 int
-mcp_tool_room(struct mcp_call *c, struct room_options *opt,
-	      struct remit_error *err)
+mcp_tool_hosted(struct mcp_call *c, struct hosted_options *opt,
+		struct remit_error *err)
 {
 	struct mcp *m = c->mcp;
 
-	*opt = (struct room_options){
+	*opt = (struct hosted_options){
 		.owner = m->owner,
 		.policy_json = m->policy_json,
 		.exports = m->store && m->policy.artifact_export_paths.count,
@@ -247,18 +248,19 @@ mcp_tool_room(struct mcp_call *c, struct room_options *opt,
 }
 
 static void
-open_room(struct mcp_call *c)
+open_hosted(struct mcp_call *c)
 {
-	struct room_options opt;
+	struct hosted_options opt;
 	struct remit_error err;
-	struct room *room;
+	struct hosted *hosted;
 
 	mcp_call_ref(c);
-	c->made_room = true;
-	if (mcp_tool_room(c, &opt, &err) == 0 &&
-	    room_open(c->mcp->rooms, &opt, &opening, c, &room, &err) == 0) {
-		mcp_call_enter(c, room);
-		room_unref(room);
+	c->made_hosted = true;
+	if (mcp_tool_hosted(c, &opt, &err) == 0 &&
+	    hosted_open(c->mcp->hosted_table, &opt, &opening, c, &hosted,
+			&err) == 0) {
+		mcp_call_enter(c, hosted);
+		hosted_unref(hosted);
 		return;
 	}
 	mcp_tool_refuse(c, &err);
@@ -274,8 +276,8 @@ mcp_tool_enter(struct mcp_call *c, void (*next)(struct mcp_call *c))
 
 	c->entered = next;
 	if (!strcmp(id, "new"))
-		open_room(c);
-	else if (mcp_tool_find_room(c, &err) < 0)
+		open_hosted(c);
+	else if (mcp_tool_find_hosted(c, &err) < 0)
 		mcp_tool_refuse(c, &err);
 	else
 		next(c);

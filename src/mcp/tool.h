@@ -48,10 +48,11 @@ void mcp_tool_answer(struct mcp_call *c, json_t *given, json_t *blocks,
 void mcp_tool_refuse(struct mcp_call *c, const struct remit_error *err);
 
 /* What a new room is like. -1: there may be none. */
-int mcp_tool_room(struct mcp_call *c, struct room_options *opt,
-		  struct remit_error *err) must_check;
+int mcp_tool_hosted(struct mcp_call *c, struct hosted_options *opt,
+		    struct remit_error *err) must_check;
 /* The session that the arguments name becomes the call's room. */
-int mcp_tool_find_room(struct mcp_call *c, struct remit_error *err) must_check;
+int mcp_tool_find_hosted(struct mcp_call *c,
+			 struct remit_error *err) must_check;
 /*
  * A session for the call: the one its arguments name, or a new one. Then
  * `next` is called, by any thread, with the room in the call; or the call is

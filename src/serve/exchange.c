@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/loop.h"
-#include "hosted/room.h"
+#include "hosted/hosted.h"
 #include "serve/exchange_part.h"
 
 /* A worker waits when more than so much is not read yet, so no connection has
@@ -94,7 +94,7 @@ exchange_put_sent(struct exchange *x)
 	pthread_mutex_lock(&x->lock);
 	made = x->out.room + x->tail.room;
 	pthread_mutex_unlock(&x->lock);
-	room_result_made(made);
+	hosted_result_made(made);
 	pthread_mutex_lock(&x->lock);
 	while (x->out.len + x->tail.len > OUT_HIGH && !x->is_gone &&
 	       !server_is_here(x->server))

@@ -4,7 +4,7 @@
 
 #include "base/json_shape.h"
 #include "base/number.h"
-#include "hosted/room.h"
+#include "hosted/hosted.h"
 #include "http/route.h"
 #include "http/tls_hello.h"
 #include "policy/quantity.h"
@@ -45,7 +45,7 @@ const struct serve_limit serve_limits_table[] = {
 		.option = "--max-rooms",
 		.value = 512,
 		.most = 4096,
-		.offset = offsetof(struct serve_limits, rooms),
+		.offset = offsetof(struct serve_limits, hosted_table),
 		.at = "429",
 	},
 	{
@@ -260,7 +260,7 @@ const struct serve_limit serve_limits_table[] = {
 	{
 		.name = "requests that wait for a session",
 		.scope = "session",
-		.value = ROOM_QUEUE_MAX,
+		.value = HOSTED_QUEUE_MAX,
 		.at = "429",
 	},
 	{

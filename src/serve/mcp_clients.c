@@ -61,7 +61,7 @@ mcp_clients_add(struct mcp_clients *t)
 	struct mcp_client *c = calloc(1, sizeof(*c)), *old = NULL;
 	struct remit_error err;
 
-	if (!c || room_make_id(c->id, &err) < 0 ||
+	if (!c || hosted_make_id(c->id, &err) < 0 ||
 	    !(c->peer = mcp_peer_open(t->mcp))) {
 		free(c);
 		return NULL;

@@ -15,7 +15,7 @@
 
 struct mcp_client {
 	struct mcp_client *next;
-	char id[ROOM_ID_SIZE];
+	char id[HOSTED_ID_SIZE];
 	struct mcp_peer *peer;
 	uint64_t used_us;
 	unsigned busy; /* requests */

@@ -101,7 +101,7 @@ make_offer(struct mcp_http *d, struct key *key, struct remit_error *err)
 	struct offer *o = calloc(1, sizeof(*o)), *first;
 	struct mcp_options opt = {
 		.remit = d->server->remit,
-		.rooms = d->server->rooms,
+		.hosted_table = d->server->hosted_table,
 		.store = d->server->artifacts,
 		.owner = key->name,
 		.policy = &key->policy,

@@ -18,7 +18,8 @@ struct mcp_http;
 
 /* NULL without memory. */
 struct mcp_http *mcp_http_open(struct server *s);
-/* When no room works any more (rooms_end), and before the rooms are freed. */
+/* When no room works any more (hosted_table_end), and before the hosted
+ * sessions are freed. */
 void mcp_http_free(struct mcp_http *d);
 
 #endif

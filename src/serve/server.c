@@ -184,7 +184,7 @@ on_second(void *owner)
 		next = c->next;
 		conn_watch(c, now);
 	}
-	rooms_sweep(s->rooms);
+	hosted_table_sweep(s->hosted_table);
 	foreign_look(s);
 	request_log_report(&s->log, s->log_fd, false);
 	for (size_t i = 0; i < s->listener_count; i++)
@@ -467,5 +467,6 @@ int
 server_check_limits(const struct server *s, const struct key *k,
 		    uint64_t memory_bytes, struct remit_error *err)
 {
-	return rooms_check_share(s->rooms, k->name, 1, memory_bytes, err);
+	return hosted_table_check_share(s->hosted_table, k->name, 1,
+					memory_bytes, err);
 }

@@ -1,14 +1,14 @@
 /*
  * server: the HTTP API: sockets, connections, and who may ask for what.
  *
- * One thread, which runs server_run(); workers of rooms tell it when there is
- * something to send.
+ * One thread, which runs server_run(); workers of hosted sessions tell it when
+ * there is something to send.
  */
 #ifndef REMIT_SERVER_H
 #define REMIT_SERVER_H
 
 #include "base/list.h"
-#include "hosted/room.h"
+#include "hosted/hosted.h"
 #include "serve/auth/keys.h"
 #include "serve/conn.h"
 #include "serve/limits.h"
@@ -27,7 +27,7 @@ struct listener {
 
 struct server {
 	/* ---- set by whoever opens it ---- */
-	struct rooms *rooms;
+	struct hosted_table *hosted_table;
 	struct remit *remit;
 	struct artifact_store *artifacts;
 	struct keys *keys;

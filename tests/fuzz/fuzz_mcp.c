@@ -33,7 +33,7 @@ static struct mcp *
 a_server(void)
 {
 	static struct mcp m;
-	struct rooms_options none = { 0 };
+	struct hosted_table_options none = { 0 };
 	struct remit_error err;
 
 	if (m.toolbox)
@@ -45,7 +45,7 @@ a_server(void)
 	m.guide = strdup("");
 	m.policy_shown = json_object();
 	must(m.owner && m.policy_json && m.guide && m.policy_shown);
-	must(rooms_open(&m.rooms, &none, &err) == 0);
+	must(hosted_table_open(&m.hosted_table, &none, &err) == 0);
 	must(mcp_toolbox_open(&m.toolbox, &m.policy, m.guide, &err) == 0);
 	return &m;
 }

@@ -15,12 +15,12 @@
 #include "cli/mcp_install.h"
 #include "mcp/mcp.h"
 
-#define ROOMS_MAX     64
-#define ARTIFACTS_MS  (3600 * 1000)
-#define ARTIFACTS_MAX ((uint64_t)512 * 1024 * 1024)
-#define SWEEP_MS      1000
-#define PATIENCE_MS   5000
-#define READ_PIECE    (64 * 1024)
+#define HOSTED_TABLE_MAX 64
+#define ARTIFACTS_MS	 (3600 * 1000)
+#define ARTIFACTS_MAX	 ((uint64_t)512 * 1024 * 1024)
+#define SWEEP_MS	 1000
+#define PATIENCE_MS	 5000
+#define READ_PIECE	 (64 * 1024)
 
 struct frontend {
 	struct flags flags;
@@ -28,7 +28,7 @@ struct frontend {
 	struct policy policy;
 	struct remit *remit;
 	struct artifact_store *store;
-	struct rooms *rooms;
+	struct hosted_table *hosted_table;
 	struct mcp *mcp;
 	struct mcp_peer *peer;
 	struct buf line;
@@ -173,7 +173,7 @@ listen_to_client(struct frontend *d, struct remit_error *err)
 
 		if (ready < 0 && errno != EINTR)
 			return fail_sys(err, REMIT_E_KERNEL, "poll");
-		rooms_sweep(d->rooms);
+		hosted_table_sweep(d->hosted_table);
 		if (ready <= 0 || !in[0].revents)
 			continue;
 		n = read(0, piece, sizeof(piece));
@@ -195,8 +195,9 @@ open_all(struct frontend *d, struct remit_error *err)
 		.command_path = "/proc/self/exe",
 		.private_keeper = cli_needs_private(&d->policy),
 	};
-	struct rooms_options rooms = {
-		.limits = { .max = { ROOMS_MAX, ROOMS_MAX, ROOMS_MAX } },
+	struct hosted_table_options hosted_table = {
+		.limits = { .max = { HOSTED_TABLE_MAX, HOSTED_TABLE_MAX,
+				     HOSTED_TABLE_MAX } },
 	};
 	struct mcp_options opt = { .owner = "", .policy = &d->policy };
 	const char *parent = getenv("TMPDIR");
@@ -212,11 +213,11 @@ open_all(struct frontend *d, struct remit_error *err)
 	if (d->policy.artifact_export_paths.count &&
 	    artifact_store_open(&d->store, &artifacts, err) < 0)
 		return -1;
-	rooms.remit = opt.remit = d->remit;
-	rooms.artifacts = opt.store = d->store;
-	if (rooms_open(&d->rooms, &rooms, err) < 0)
+	hosted_table.remit = opt.remit = d->remit;
+	hosted_table.artifacts = opt.store = d->store;
+	if (hosted_table_open(&d->hosted_table, &hosted_table, err) < 0)
 		return -1;
-	opt.rooms = d->rooms;
+	opt.hosted_table = d->hosted_table;
 	if (mcp_open(&d->mcp, &opt, err) < 0)
 		return -1;
 	d->peer = mcp_peer_open(d->mcp);
@@ -229,13 +230,14 @@ frontend_free(struct frontend *d)
 	if (d->peer)
 		mcp_peer_close(d->peer);
 	/* The keeper ends what these threads wait for, when we are gone. */
-	if (d->rooms && !rooms_end(d->rooms, PATIENCE_MS)) {
+	if (d->hosted_table &&
+	    !hosted_table_end(d->hosted_table, PATIENCE_MS)) {
 		artifact_store_free(d->store);
 		_exit(0);
 	}
 	mcp_free(d->mcp);
-	if (d->rooms)
-		rooms_free(d->rooms);
+	if (d->hosted_table)
+		hosted_table_free(d->hosted_table);
 	artifact_store_free(d->store);
 	remit_close(d->remit);
 	buf_free(&d->line);

@@ -207,7 +207,8 @@ check_audit(void *user, struct remit_error *err)
 }
 
 static int
-add_to_audit(void *user, const struct room_record *rec, struct remit_error *err)
+add_to_audit(void *user, const struct hosted_record *rec,
+	     struct remit_error *err)
 {
 	struct audit_run run = {
 		.job = rec->job,
@@ -262,18 +263,18 @@ listen_all(struct serve_call *c, const char *token, struct remit_error *err)
 }
 
 /* Who has no key has nothing. */
-static struct room_share
+static struct hosted_share
 share_of(void *user, const char *owner)
 {
 	const struct key *k = keys_named(user, owner);
-	struct room_share none = { 0 };
+	struct hosted_share none = { 0 };
 
-	return k ? (struct room_share){ k->concurrency, k->memory_bytes }
+	return k ? (struct hosted_share){ k->concurrency, k->memory_bytes }
 		 : none;
 }
 
 static int
-open_rooms(struct serve_call *c, struct remit_error *err)
+open_hosted_table(struct serve_call *c, struct remit_error *err)
 {
 	struct remit_options keeper = {
 		.private_keeper = cli_needs_private(&c->policy),
@@ -281,8 +282,8 @@ open_rooms(struct serve_call *c, struct remit_error *err)
 		.command_path = "/proc/self/exe",
 	};
 	const struct serve_limits *l = &c->server.limits;
-	struct rooms_options rooms = {
-		.limits = { .max = { [TENANT_ROOM] = l->rooms,
+	struct hosted_table_options hosted_table = {
+		.limits = { .max = { [TENANT_HOSTED] = l->hosted_table,
 				     [TENANT_SESSION] = l->sessions,
 				     [TENANT_PROGRAM] = l->running },
 			    .max_bytes = { [TENANT_MEMORY] = l->memory_bytes,
@@ -307,14 +308,14 @@ open_rooms(struct serve_call *c, struct remit_error *err)
 	    remit_open(&c->server.remit, &keeper, err) < 0)
 		return -1;
 	if (c->audit.path)
-		rooms.audit = (struct room_audit){
+		hosted_table.audit = (struct hosted_audit){
 			.check = check_audit,
 			.add = add_to_audit,
 			.user = &c->audit,
 		};
-	rooms.remit = c->server.remit;
-	rooms.artifacts = c->server.artifacts;
-	return rooms_open(&c->server.rooms, &rooms, err);
+	hosted_table.remit = c->server.remit;
+	hosted_table.artifacts = c->server.artifacts;
+	return hosted_table_open(&c->server.hosted_table, &hosted_table, err);
 }
 
 static uint64_t
@@ -431,7 +432,7 @@ serve(struct serve_call *c, struct remit_error *err)
 		c->server.reload_owner = c;
 	}
 	if (open_certificate(c, err) < 0 || audit_open(&c->audit, err) < 0 ||
-	    open_log(c, err) < 0 || open_rooms(c, err) < 0 ||
+	    open_log(c, err) < 0 || open_hosted_table(c, err) < 0 ||
 	    foreign_open(&c->server, c->e2b_debug, err) < 0 ||
 	    server_open(&c->server, err) < 0 ||
 	    listen_all(c, asks ? token : NULL, err) < 0)
@@ -443,14 +444,15 @@ serve(struct serve_call *c, struct remit_error *err)
 static void
 finish(struct serve_call *c)
 {
-	bool ended = !c->server.rooms || rooms_end(c->server.rooms, END_MS);
+	bool ended = !c->server.hosted_table ||
+		     hosted_table_end(c->server.hosted_table, END_MS);
 
 	if (!ended)
 		_exit(CLI_FAILED); /* the keeper ends with us */
 	mcp_http_free(c->server.mcp);
 	server_free(&c->server);
 	foreign_free(&c->server);
-	rooms_free(c->server.rooms);
+	hosted_table_free(c->server.hosted_table);
 	remit_close(c->server.remit);
 	artifact_store_free(c->server.artifacts);
 	certificate_unref(c->server.certificate);

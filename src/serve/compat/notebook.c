@@ -23,7 +23,7 @@
 
 struct notebook {
 	struct exchange *x;
-	struct room *room;
+	struct hosted *hosted;
 	struct request *first; /* the first cell, until it is lent */
 	uint64_t total_ms, cell_ms, begun_us;
 	size_t at, fetched;
@@ -46,7 +46,7 @@ notebook_free(void *notebook)
 {
 	struct notebook *n = notebook;
 
-	room_unref(n->room);
+	hosted_unref(n->hosted);
 	request_free(n->first);
 	buf_free(&n->cells);
 	buf_free(&n->shown);
@@ -121,8 +121,8 @@ finish(struct notebook *n)
 {
 	own(buf) struct buf text = BUF_INIT(2 * ANSWER_MAX);
 
-	if (n->room)
-		room_drop(n->room);
+	if (n->hosted)
+		hosted_drop(n->hosted);
 	if (!n->err.code && answer(n, &text) < 0)
 		fail_sys(&n->err, REMIT_E_MEMORY, "notebook");
 	if (!n->err.code)
@@ -266,8 +266,8 @@ on_cell(void *user, struct remit_result *res, const struct remit_error *err)
 	next_step(n);
 }
 
-static const struct room_events cell_events = { .display = on_display,
-						.result = on_cell };
+static const struct hosted_events cell_events = { .display = on_display,
+						  .result = on_cell };
 
 /* The next cell as a request; the first was read before the session began. */
 static struct request *
@@ -289,7 +289,7 @@ run_cell(struct notebook *n)
 	uint64_t spent = spent_ms(n);
 	uint64_t left = spent < n->total_ms ? n->total_ms - spent : 1;
 	struct request *r = take_cell(n);
-	struct room_job job = { 0 };
+	struct hosted_job job = { 0 };
 	struct remit_error err;
 
 	if (!r) {
@@ -299,8 +299,8 @@ run_cell(struct notebook *n)
 	job.job = r->job;
 	job.job.timeout_ms =
 		n->cell_ms && n->cell_ms < left ? n->cell_ms : left;
-	job.loan = (struct room_loan){ request_free, r };
-	if (room_cell(n->room, &job, &cell_events, n, NULL, &err) < 0) {
+	job.loan = (struct hosted_loan){ request_free, r };
+	if (hosted_cell(n->hosted, &job, &cell_events, n, NULL, &err) < 0) {
 		request_free(r);
 		n->err = err;
 		finish(n);
@@ -348,18 +348,18 @@ on_fetched(void *user, struct remit_result *res, const struct remit_error *err)
 	next_step(n);
 }
 
-static const struct room_events file_events = { .file = on_file,
-						.result = on_fetched };
+static const struct hosted_events file_events = { .file = on_file,
+						  .result = on_fetched };
 
 static void
 fetch_file(struct notebook *n)
 {
-	struct room_loan none = { 0 };
+	struct hosted_loan none = { 0 };
 	struct remit_error err;
 
 	n->task = (struct remit_file_task){ .op = REMIT_FILE_READ,
 					    .path = wanted_file(n) };
-	if (room_file(n->room, &n->task, none, &file_events, n, &err) < 0) {
+	if (hosted_file(n->hosted, &n->task, none, &file_events, n, &err) < 0) {
 		n->err = err;
 		finish(n);
 	}
@@ -367,7 +367,7 @@ fetch_file(struct notebook *n)
 
 /* ---- from step to step ---- */
 
-/* Called by the room's worker, once for each thing that is done. */
+/* Called by the hosted session's worker, once for each thing that is done. */
 static void
 next_step(struct notebook *n)
 {
@@ -394,26 +394,27 @@ on_open(void *user, struct remit_result *res, const struct remit_error *err)
 	next_step(n);
 }
 
-static const struct room_events open_events = { .result = on_open };
+static const struct hosted_events open_events = { .result = on_open };
 
 static void
 on_gone(void *user)
 {
 	struct notebook *n = user;
 
-	room_drop(n->room);
+	hosted_drop(n->hosted);
 }
 
 /* ---- the request ---- */
 
-/* -1: err says why. The session's request is the room's from then on. */
+/* -1: err says why. The session's request is the hosted session's from then on.
+ */
 static int
 begin(struct notebook *n, const struct fusion_notebook *ask,
       struct remit_error *err)
 {
 	struct exchange *x = n->x;
 	struct request *r = NULL;
-	struct room_options opt;
+	struct hosted_options opt;
 
 	if (request_read(&n->first, REQUEST_CELL, ask->first, x->key, err) <
 		    0 ||
@@ -425,7 +426,7 @@ begin(struct notebook *n, const struct fusion_notebook *ask,
 	}
 	n->total_ms = ask->total_ms;
 	n->cell_ms = ask->cell_ms;
-	opt = (struct room_options){
+	opt = (struct hosted_options){
 		.owner = x->owner,
 		.policy_json = r->policy_text,
 		.life_ms = ask->total_ms + SLACK_MS,
@@ -434,8 +435,8 @@ begin(struct notebook *n, const struct fusion_notebook *ask,
 		.loan = { request_free, r },
 	};
 	exchange_ref(x);
-	if (room_open(x->server->rooms, &opt, &open_events, n, &n->room, err) <
-	    0) {
+	if (hosted_open(x->server->hosted_table, &opt, &open_events, n,
+			&n->hosted, err) < 0) {
 		request_free(r);
 		exchange_unref(x);
 		return -1;

@@ -7,7 +7,7 @@
 /* A program that somebody waits for. */
 struct oneshot {
 	struct exchange *x;
-	struct room *room;
+	struct hosted *hosted;
 	const struct oneshot_form *form;
 	struct buf output;
 };
@@ -17,7 +17,7 @@ oneshot_free(void *oneshot)
 {
 	struct oneshot *e = oneshot;
 
-	room_unref(e->room);
+	hosted_unref(e->hosted);
 	buf_free(&e->output);
 	free(e);
 }
@@ -76,15 +76,15 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 	exchange_put_sent(e->x);
 }
 
-static const struct room_events events = { .output = on_output,
-					   .result = on_result };
+static const struct hosted_events events = { .output = on_output,
+					     .result = on_result };
 
 static void
 on_gone(void *user)
 {
 	struct oneshot *e = user;
 
-	room_interrupt(e->room);
+	hosted_interrupt(e->hosted);
 }
 
 void
@@ -92,8 +92,8 @@ oneshot_run(struct exchange *x, json_t *doc, uint64_t timeout_ms,
 	    const struct oneshot_form *form)
 {
 	struct oneshot *e = malloc(sizeof(*e));
-	struct room_options opt = { .owner = x->owner };
-	struct room_job job = { 0 };
+	struct hosted_options opt = { .owner = x->owner };
+	struct hosted_job job = { 0 };
 	struct remit_error err;
 	struct request *r = NULL;
 
@@ -117,11 +117,11 @@ oneshot_run(struct exchange *x, json_t *doc, uint64_t timeout_ms,
 	opt.policy_json = r->policy_text;
 	opt.memory_bytes = r->memory_bytes;
 	opt.result_bytes = r->result_bytes;
-	opt.loan = (struct room_loan){ request_free, r };
+	opt.loan = (struct hosted_loan){ request_free, r };
 	job.job = r->job;
 	job.job.timeout_ms = timeout_ms;
-	if (room_run(x->server->rooms, &opt, &job, &events, e, &e->room, &err) <
-	    0) {
+	if (hosted_run(x->server->hosted_table, &opt, &job, &events, e,
+		       &e->hosted, &err) < 0) {
 		request_free(r);
 		on_result(e, NULL, &err);
 		return;

@@ -1,7 +1,7 @@
 /*
  * e2b_ask: what clients of E2B ask of a sandbox, read from its JSON: code,
  * contexts, programs and names of files. Nothing here knows of requests or
- * rooms.
+ * hosted sessions.
  */
 #ifndef REMIT_E2B_ASK_H
 #define REMIT_E2B_ASK_H

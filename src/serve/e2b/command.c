@@ -128,7 +128,7 @@ start_json(uint64_t cell)
 /* ---- events ---- */
 
 static void
-on_begin(void *user, struct room *r)
+on_begin(void *user, struct hosted *r)
 {
 	struct command *c = user;
 
@@ -299,7 +299,7 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 	command_free(c);
 }
 
-static const struct room_events events = {
+static const struct hosted_events events = {
 	.begin = on_begin,
 	.output = on_output,
 	.display = on_display,
@@ -331,7 +331,7 @@ open_input(struct command *c, struct e2b_job *j)
 
 	if (pipe2(pair, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -1;
-	j->input = j->room.job.stdin_fd = pair[0];
+	j->input = j->hosted.job.stdin_fd = pair[0];
 	c->input = pair[1];
 	return 0;
 }
@@ -393,13 +393,14 @@ command_start(struct exchange *x, struct sandbox *sb, json_t *message)
 			command_free(c);
 		return;
 	}
-	j->room.job.timeout_ms = timeout_of(x);
+	j->hosted.job.timeout_ms = timeout_of(x);
 	pthread_mutex_lock(&c->all->lock);
 	c->next = sb->commands;
 	sb->commands = c;
 	(void)!join(c, h);
 	pthread_mutex_unlock(&c->all->lock);
-	if (room_cell(sb->room, &j->room, &events, c, &c->cell, &err) < 0) {
+	if (hosted_cell(sb->hosted, &j->hosted, &events, c, &c->cell, &err) <
+	    0) {
 		e2b_job_free(j);
 		on_result(c, NULL, &err);
 		return;
@@ -485,7 +486,7 @@ command_signal(struct e2b *e, struct sandbox *sb, uint64_t cell)
 	if (c)
 		c->is_signalled = true;
 	pthread_mutex_unlock(&e->lock);
-	room_cancel(sb->room, cell);
+	hosted_cancel(sb->hosted, cell);
 }
 
 int

@@ -12,7 +12,7 @@
 struct change {
 	struct exchange *x;
 	struct sandbox *sb;
-	char id[ROOM_ID_SIZE];
+	char id[HOSTED_ID_SIZE];
 	bool is_new;
 	bool is_removed;
 };
@@ -101,7 +101,7 @@ on_changed(void *user, struct remit_result *res, const struct remit_error *err)
 	exchange_unref(c->x);
 }
 
-static const struct room_events events = { .result = on_changed };
+static const struct hosted_events events = { .result = on_changed };
 
 /* NULL: the reply is there. */
 static struct change *
@@ -131,8 +131,8 @@ run(struct change *c, char *code, bool fresh)
 		on_changed(c, NULL, &err);
 		return;
 	}
-	j->room.job.fresh = fresh;
-	if (room_cell(c->sb->room, &j->room, &events, c, NULL, &err) == 0)
+	j->hosted.job.fresh = fresh;
+	if (hosted_cell(c->sb->hosted, &j->hosted, &events, c, NULL, &err) == 0)
 		return;
 	e2b_job_free(j);
 	on_changed(c, NULL, &err);
@@ -174,7 +174,7 @@ make(struct exchange *x, struct sandbox *sb)
 {
 	const char *wrong = e2b_wrong_context(x->json);
 	const char *cwd = e2b_ask_text(x->json, "cwd");
-	char id[ROOM_ID_SIZE];
+	char id[HOSTED_ID_SIZE];
 	struct remit_error err;
 	struct change *c;
 
@@ -182,7 +182,7 @@ make(struct exchange *x, struct sandbox *sb)
 		e2b_fail(x, 400, "%s", wrong);
 		return;
 	}
-	if (room_make_id(id, &err) < 0 ||
+	if (hosted_make_id(id, &err) < 0 ||
 	    !add(x, sb, id, cwd ? cwd : SANDBOX_WORK)) {
 		e2b_fail(x, 429, "a sandbox has at most %d contexts",
 			 SANDBOX_CONTEXTS_MAX);
@@ -222,11 +222,11 @@ restart(struct exchange *x, struct sandbox *sb, const char *id)
 	is_running = !strcmp(sb->running, id);
 	pthread_mutex_unlock(&x->server->e2b->lock);
 	if (is_running)
-		room_interrupt(sb->room);
+		hosted_interrupt(sb->hosted);
 	/* Of a jail that has ended nothing is left: there is a fresh one. */
-	if (room_look(sb->room).state != ROOM_ENDED)
+	if (hosted_look(sb->hosted).state != HOSTED_ENDED)
 		run(c, strdup(""), true);
-	else if (room_reset(sb->room, &events, c, &err) < 0)
+	else if (hosted_reset(sb->hosted, &events, c, &err) < 0)
 		on_changed(c, NULL, &err);
 }
 

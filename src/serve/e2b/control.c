@@ -39,7 +39,7 @@ e2b_made_json(const struct sandbox *sb)
 static json_t *
 info_json(struct sandbox *sb)
 {
-	struct room_view v = room_look(sb->room);
+	struct hosted_view v = hosted_look(sb->hosted);
 	json_t *doc = e2b_made_json(sb);
 
 	if (!doc)
@@ -74,7 +74,7 @@ post_connect(struct exchange *x)
 		e2b_error(x, &err);
 	} else {
 		if (json_is_number(json_object_get(x->json, "timeout")))
-			room_set_life(sb->room, life_ms);
+			hosted_set_life(sb->hosted, life_ms);
 		reply_json(x, 200, e2b_made_json(sb));
 	}
 	sandbox_unref(sb);
@@ -171,7 +171,7 @@ static bool
 is_meant(const struct exchange *x, struct sandbox *sb, const struct wish *w)
 {
 	return !w->none && sb->key == x->key &&
-	       room_look(sb->room).created_ms >= w->after_ms &&
+	       hosted_look(sb->hosted).created_ms >= w->after_ms &&
 	       has_metadata(sb, w->metadata);
 }
 
@@ -237,7 +237,7 @@ post_timeout(struct exchange *x)
 	if (e2b_take_life(x->json, &life_ms, &err) < 0) {
 		e2b_error(x, &err);
 	} else {
-		room_set_life(sb->room, life_ms);
+		hosted_set_life(sb->hosted, life_ms);
 		reply_bytes(x, 204, NULL, "", 0);
 	}
 	sandbox_unref(sb);

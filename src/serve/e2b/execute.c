@@ -26,7 +26,7 @@ struct execution {
 	struct exchange *x;
 	struct sandbox *sb;
 	uint64_t cell;
-	char context[ROOM_ID_SIZE];
+	char context[HOSTED_ID_SIZE];
 	struct pending out, err;
 	bool was_begun;
 };
@@ -62,12 +62,12 @@ e2b_job_new(const struct sandbox *sb, const char *context, char *code,
 	}
 	j->code = code;
 	snprintf(j->context, sizeof(j->context), "%s", context);
-	j->room.job = (struct remit_job)REMIT_JOB_INIT;
-	j->room.job.code = code;
-	j->room.job.code_len = strlen(code);
-	j->room.job.context = j->context;
-	j->room.job.env = (const char *const *)j->env.items;
-	j->room.loan = (struct room_loan){ e2b_job_free, j };
+	j->hosted.job = (struct remit_job)REMIT_JOB_INIT;
+	j->hosted.job.code = code;
+	j->hosted.job.code_len = strlen(code);
+	j->hosted.job.context = j->context;
+	j->hosted.job.env = (const char *const *)j->env.items;
+	j->hosted.loan = (struct hosted_loan){ e2b_job_free, j };
 	return j;
 }
 
@@ -162,7 +162,7 @@ on_display(void *user, const struct remit_display *d)
 /* ---- beginning and end ---- */
 
 static void
-on_begin(void *user, struct room *r)
+on_begin(void *user, struct hosted *r)
 {
 	struct execution *e = user;
 	struct e2b *all = e->x->server->e2b;
@@ -250,7 +250,7 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 	exchange_unref(e->x);
 }
 
-static const struct room_events events = {
+static const struct hosted_events events = {
 	.begin = on_begin,
 	.output = on_output,
 	.display = on_display,
@@ -262,7 +262,7 @@ on_gone(void *user)
 {
 	struct execution *e = user;
 
-	room_cancel(e->sb->room, e->cell);
+	hosted_cancel(e->sb->hosted, e->cell);
 }
 
 static void
@@ -316,7 +316,8 @@ begin(struct exchange *x, struct sandbox *sb, const char *context)
 	exchange_own(x, e, execution_free);
 	reply_begin(x, 200, "application/x-ndjson");
 	reply_keepalive(x, "{\"type\": \"keepalive\"}\n");
-	if (room_cell(sb->room, &j->room, &events, e, &e->cell, &err) < 0) {
+	if (hosted_cell(sb->hosted, &j->hosted, &events, e, &e->cell, &err) <
+	    0) {
 		e2b_job_free(j);
 		on_result(e, NULL, &err);
 		return;

@@ -11,7 +11,7 @@
 struct forking {
 	struct exchange *x;
 	struct sandbox *sb;
-	struct room *branch;
+	struct hosted *branch;
 	uint64_t left;
 	json_t *made;
 	uint64_t life_ms;
@@ -44,8 +44,8 @@ copy_sandbox(struct forking *f)
 	for (struct context *c = from->contexts->next; c; c = c->next)
 		context_add(to, c->id, c->cwd);
 	pthread_mutex_unlock(&e->lock);
-	snprintf(to->id, sizeof(to->id), "%s", room_id(f->branch));
-	to->room = take_ptr(&f->branch);
+	snprintf(to->id, sizeof(to->id), "%s", hosted_id(f->branch));
+	to->hosted = take_ptr(&f->branch);
 	return to;
 }
 
@@ -55,13 +55,14 @@ static void on_forked(void *user, struct remit_result *res,
 static void
 fork_more(struct forking *f)
 {
-	static const struct room_events events = { .result = on_forked };
+	static const struct hosted_events events = { .result = on_forked };
 	struct remit_error err;
 
 	if (!f->left) {
 		reply_json(f->x, 201, json_incref(f->made));
 		exchange_unref(f->x);
-	} else if (room_fork(f->sb->room, &events, f, &f->branch, &err) < 0) {
+	} else if (hosted_fork(f->sb->hosted, &events, f, &f->branch, &err) <
+		   0) {
 		on_forked(f, NULL, &err);
 	}
 }
@@ -75,7 +76,7 @@ on_forked(void *user, struct remit_result *res, const struct remit_error *err)
 	(void)res;
 	f->left--;
 	if (copy) {
-		room_set_life(copy->room, f->life_ms);
+		hosted_set_life(copy->hosted, f->life_ms);
 		sandbox_list(f->x, copy);
 		json_array_append_new(f->made, json_pack("{s:o}", "sandbox",
 							 e2b_made_json(copy)));
@@ -85,7 +86,7 @@ on_forked(void *user, struct remit_result *res, const struct remit_error *err)
 			f->made,
 			json_pack("{s:{s:i, s:s}}", "error", "code", 400,
 				  "message", err ? err->message : "no memory"));
-		room_unref(take_ptr(&f->branch));
+		hosted_unref(take_ptr(&f->branch));
 	}
 	fork_more(f);
 }
@@ -113,8 +114,8 @@ e2b_post_fork(struct exchange *x)
 		return;
 	}
 	if (e2b_take_life(x->json, &f->life_ms, &err) < 0 ||
-	    rooms_check_share(x->server->rooms, x->owner, f->left,
-			      sb->memory_bytes, &err) < 0) {
+	    hosted_table_check_share(x->server->hosted_table, x->owner, f->left,
+				     sb->memory_bytes, &err) < 0) {
 		e2b_error(x, &err);
 		return;
 	}

@@ -103,7 +103,7 @@ note_policy(struct sandbox *sb, const struct policy *p)
 struct making {
 	struct exchange *x;
 	struct sandbox *sb;
-	struct room_options opt;
+	struct hosted_options opt;
 	char *policy_text;
 	json_t *secrets; /* an object of strings */
 };
@@ -166,7 +166,7 @@ static int
 plan(struct making *m, const json_t *body, struct remit_error *err)
 {
 	own(policy) struct policy policy = { 0 };
-	struct room_options *opt = &m->opt;
+	struct hosted_options *opt = &m->opt;
 	struct sandbox *sb = m->sb;
 
 	if (plan_policy(m, body, &policy, err) < 0 ||
@@ -184,7 +184,7 @@ plan(struct making *m, const json_t *body, struct remit_error *err)
 
 /* ---- making one ---- */
 
-/* What a room is lent. */
+/* What a hosted session is lent. */
 struct lent {
 	char *policy_text;
 	json_t *values; /* of the secrets */
@@ -225,7 +225,7 @@ lend(struct making *m)
 	l->policy_text = strdup(m->policy_text);
 	m->opt.policy_json = l->policy_text;
 	m->opt.secrets = l->secrets;
-	m->opt.loan = (struct room_loan){ lent_free, l };
+	m->opt.loan = (struct hosted_loan){ lent_free, l };
 	if (l->policy_text)
 		return l;
 	lent_free(l);
@@ -234,18 +234,18 @@ lend(struct making *m)
 
 static void on_made(void *user, struct remit_result *res,
 		    const struct remit_error *err);
-static const struct room_events made_events = { .result = on_made };
+static const struct hosted_events made_events = { .result = on_made };
 
 static int
-open_room(struct making *m, const struct room_events *ev, void *user,
-	  struct remit_error *err)
+open_hosted(struct making *m, const struct hosted_events *ev, void *user,
+	    struct remit_error *err)
 {
 	struct lent *lent = lend(m);
 
 	if (!lent)
 		return fail_sys(err, REMIT_E_MEMORY, "policy");
-	if (room_open(m->x->server->rooms, &m->opt, ev, user, &m->sb->room,
-		      err) == 0)
+	if (hosted_open(m->x->server->hosted_table, &m->opt, ev, user,
+			&m->sb->hosted, err) == 0)
 		return 0;
 	lent_free(lent);
 	return -1;
@@ -263,12 +263,12 @@ static void
 leave_room(struct making *m)
 {
 	struct e2b *e = m->x->server->e2b;
-	struct room *r;
+	struct hosted *r;
 
 	pthread_mutex_lock(&e->lock);
-	r = take_ptr(&m->sb->room);
+	r = take_ptr(&m->sb->hosted);
 	pthread_mutex_unlock(&e->lock);
-	room_unref(r);
+	hosted_unref(r);
 }
 
 static void
@@ -282,7 +282,7 @@ on_made(void *user, struct remit_result *res, const struct remit_error *err)
 	if (err && m->opt.forkable && !strcmp(err->where, "forkable")) {
 		m->opt.forkable = false;
 		leave_room(m);
-		if (open_room(m, &made_events, m, &again) == 0)
+		if (open_hosted(m, &made_events, m, &again) == 0)
 			return;
 		err = &again;
 	}
@@ -290,7 +290,7 @@ on_made(void *user, struct remit_result *res, const struct remit_error *err)
 		e2b_error(m->x, err);
 	} else {
 		snprintf(m->sb->id, sizeof(m->sb->id), "%s",
-			 room_id(m->sb->room));
+			 hosted_id(m->sb->hosted));
 		sandbox_list(m->x, m->sb);
 		reply_json(m->x, 201, e2b_made_json(m->sb));
 	}
@@ -330,7 +330,7 @@ e2b_post_sandbox(struct exchange *x)
 		return;
 	}
 	exchange_ref(x);
-	if (open_room(m, &made_events, m, &err) < 0) {
+	if (open_hosted(m, &made_events, m, &err) < 0) {
 		on_made(m, NULL, &err);
 		return;
 	}
@@ -340,7 +340,8 @@ e2b_post_sandbox(struct exchange *x)
 static void
 on_nothing(void *user, struct remit_result *res, const struct remit_error *err)
 {
-	/* What waits for a room that could not be opened fails by itself. */
+	/* What waits for a hosted session that could not be opened fails by
+	 * itself. */
 	(void)user;
 	(void)res;
 	(void)err;
@@ -349,7 +350,7 @@ on_nothing(void *user, struct remit_result *res, const struct remit_error *err)
 struct sandbox *
 e2b_debug_sandbox(struct exchange *x)
 {
-	static const struct room_events nothing = { .result = on_nothing };
+	static const struct hosted_events nothing = { .result = on_nothing };
 	struct making *m = making_new(x, &x->server->keys->all[0]);
 	json_auto_t *body = json_pack("{s:i}", "timeout", LIFE_MAX);
 	struct sandbox *sb = NULL;
@@ -360,7 +361,8 @@ e2b_debug_sandbox(struct exchange *x)
 		return NULL;
 	}
 	snprintf(m->sb->id, sizeof(m->sb->id), SANDBOX_DEBUG_ID);
-	if (plan(m, body, &err) < 0 || open_room(m, &nothing, NULL, &err) < 0) {
+	if (plan(m, body, &err) < 0 ||
+	    open_hosted(m, &nothing, NULL, &err) < 0) {
 		e2b_error(x, &err);
 	} else {
 		sandbox_list(x, m->sb);

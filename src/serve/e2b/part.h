@@ -1,13 +1,14 @@
 /*
  * e2b_part: what the files of E2B's API have in common. For them only.
  *
- * A sandbox is a room, and what its client wants to be remembered of it.
+ * A sandbox is a hosted session, and what its client wants to be remembered of
+ * it.
  */
 #ifndef REMIT_E2B_PART_H
 #define REMIT_E2B_PART_H
 
 #include "base/refcount.h"
-#include "hosted/room.h"
+#include "hosted/hosted.h"
 #include "serve/auth/keys.h"
 #include "serve/e2b/ask.h"
 #include "serve/e2b/e2b.h"
@@ -19,7 +20,7 @@
 
 struct context {
 	struct context *next;
-	char id[ROOM_ID_SIZE]; /* and the name of its namespace */
+	char id[HOSTED_ID_SIZE]; /* and the name of its namespace */
 	char *cwd;
 	uint64_t executions;
 };
@@ -27,23 +28,23 @@ struct context {
 struct sandbox {
 	struct sandbox *next;
 	struct refcount refs;
-	char id[ROOM_ID_SIZE];
-	struct room *room;
+	char id[HOSTED_ID_SIZE];
+	struct hosted *hosted;
 	struct key *key;
 	/* What its client must know, besides the id. */
-	char token[2 * ROOM_ID_SIZE];
+	char token[2 * HOSTED_ID_SIZE];
 	json_t *metadata; /* objects of strings */
 	json_t *env;
 	/* Of its policy. */
 	uint64_t cpus, memory_bytes, disk_bytes;
 	bool may_start_programs, has_network;
 	/* ---- under the lock of all ---- */
-	struct context *contexts;   /* oldest first; the first is "main" */
-	char running[ROOM_ID_SIZE]; /* the context whose cell runs, or "" */
-	struct command *commands;   /* that run or wait */
-	unsigned writers;	    /* requests that give them input */
-	struct watcher *watchers;   /* whose clients ask */
-	bool was_told;		    /* what its policy is kept by */
+	struct context *contexts;     /* oldest first; the first is "main" */
+	char running[HOSTED_ID_SIZE]; /* the context whose cell runs, or "" */
+	struct command *commands;     /* that run or wait */
+	unsigned writers;	      /* requests that give them input */
+	struct watcher *watchers;     /* whose clients ask */
+	bool was_told;		      /* what its policy is kept by */
 };
 
 struct e2b {
@@ -76,9 +77,9 @@ bool e2b_admits(struct exchange *x);
 struct sandbox *e2b_find_named(struct exchange *x);
 struct sandbox *sandbox_ref(struct sandbox *sb);
 void sandbox_unref(struct sandbox *sb);
-/* Held, without a room or an id; NULL without memory. */
+/* Held, without a hosted session or an id; NULL without memory. */
 struct sandbox *sandbox_new(struct key *key);
-/* Into the table; and out of it, with its room. */
+/* Into the table; and out of it, with its hosted session. */
 void sandbox_list(struct exchange *x, struct sandbox *sb);
 void sandbox_kill(struct exchange *x, struct sandbox *sb);
 /* Those that are there still, each held; free() the list. */
@@ -96,11 +97,11 @@ void context_remove(struct sandbox *sb, struct context *c);
 
 /* ---- cells ---- */
 
-/* What a cell is given: lent to its room by `loan`. */
+/* What a cell is given: lent to its hosted session by `loan`. */
 struct e2b_job {
-	struct room_job room;
+	struct hosted_job hosted;
 	char *code;
-	char context[ROOM_ID_SIZE];
+	char context[HOSTED_ID_SIZE];
 	struct list env;
 	int input; /* what it reads, or -1 */
 };

@@ -45,7 +45,7 @@ sandbox_free(struct sandbox *sb)
 	watchers_free(sb->watchers);
 	json_decref(sb->metadata);
 	json_decref(sb->env);
-	room_unref(sb->room);
+	hosted_unref(sb->hosted);
 	free(sb);
 }
 
@@ -82,11 +82,11 @@ struct sandbox *
 sandbox_new(struct key *key)
 {
 	struct sandbox *sb = calloc(1, sizeof(*sb));
-	char one[ROOM_ID_SIZE], other[ROOM_ID_SIZE];
+	char one[HOSTED_ID_SIZE], other[HOSTED_ID_SIZE];
 	struct remit_error err;
 
-	if (sb && room_make_id(one, &err) == 0 &&
-	    room_make_id(other, &err) == 0 &&
+	if (sb && hosted_make_id(one, &err) == 0 &&
+	    hosted_make_id(other, &err) == 0 &&
 	    context_add(sb, "main", SANDBOX_WORK)) {
 		snprintf(sb->token, sizeof(sb->token), "%s%s", one, other);
 		sb->refs = (struct refcount)REFCOUNT_INIT(1);
@@ -133,15 +133,15 @@ void
 sandbox_kill(struct exchange *x, struct sandbox *sb)
 {
 	struct e2b *e = x->server->e2b;
-	struct room *r;
+	struct hosted *r;
 
 	/* One that is being made may have none just now. */
 	pthread_mutex_lock(&e->lock);
-	r = sb->room ? room_ref(sb->room) : NULL;
+	r = sb->hosted ? hosted_ref(sb->hosted) : NULL;
 	pthread_mutex_unlock(&e->lock);
 	if (r)
-		room_drop(r);
-	room_unref(r);
+		hosted_drop(r);
+	hosted_unref(r);
 	unlist(x, sb);
 }
 
@@ -149,10 +149,10 @@ sandbox_kill(struct exchange *x, struct sandbox *sb)
 static bool
 is_over(struct exchange *x, const struct sandbox *sb)
 {
-	struct room *r =
-		room_find(x->server->rooms, sb->key->name, room_id(sb->room));
+	struct hosted *r = hosted_find(x->server->hosted_table, sb->key->name,
+				       hosted_id(sb->hosted));
 
-	room_unref(r);
+	hosted_unref(r);
 	return !r;
 }
 
@@ -207,7 +207,7 @@ find(struct exchange *x, const char *id)
 
 /* "49999-ID.any.domain" */
 static void
-id_of_host(const char *host, char id[ROOM_ID_SIZE])
+id_of_host(const char *host, char id[HOSTED_ID_SIZE])
 {
 	size_t digits = strspn(host, "0123456789");
 	const char *from = host + digits + 1;
@@ -217,7 +217,7 @@ id_of_host(const char *host, char id[ROOM_ID_SIZE])
 	if (!digits || host[digits] != '-')
 		return;
 	len = strcspn(from, ".");
-	if (len < ROOM_ID_SIZE && from[len] == '.') {
+	if (len < HOSTED_ID_SIZE && from[len] == '.') {
 		memcpy(id, from, len);
 		id[len] = '\0';
 	}
@@ -231,11 +231,11 @@ is_debug_port(const struct exchange *x)
 }
 
 static void
-wanted_id(const struct exchange *x, char id[ROOM_ID_SIZE])
+wanted_id(const struct exchange *x, char id[HOSTED_ID_SIZE])
 {
 	struct http_text said = exchange_header(x, "e2b-sandbox-id");
 
-	if (said.len && said.len < ROOM_ID_SIZE) {
+	if (said.len && said.len < HOSTED_ID_SIZE) {
 		memcpy(id, said.text, said.len);
 		id[said.len] = '\0';
 		return;
@@ -282,7 +282,7 @@ not_there(struct exchange *x, const char *id)
 
 /* A signed address may name no sandbox; but only one has the token for it. */
 static void
-id_of_signature(struct exchange *x, char id[ROOM_ID_SIZE])
+id_of_signature(struct exchange *x, char id[HOSTED_ID_SIZE])
 {
 	struct sandbox **all;
 	size_t count;
@@ -292,7 +292,7 @@ id_of_signature(struct exchange *x, char id[ROOM_ID_SIZE])
 	all = sandbox_all(x, &count);
 	for (size_t i = 0; i < count; i++) {
 		if (e2b_signature_is_right(x, all[i]->token))
-			memcpy(id, all[i]->id, ROOM_ID_SIZE);
+			memcpy(id, all[i]->id, HOSTED_ID_SIZE);
 		sandbox_unref(all[i]);
 	}
 	free(all);
@@ -301,7 +301,7 @@ id_of_signature(struct exchange *x, char id[ROOM_ID_SIZE])
 struct sandbox *
 e2b_find(struct exchange *x)
 {
-	char id[ROOM_ID_SIZE];
+	char id[HOSTED_ID_SIZE];
 	struct sandbox *sb;
 
 	wanted_id(x, id);

@@ -14,7 +14,7 @@
 /* Somebody waits for a file. */
 struct file_wish {
 	struct exchange *x;
-	struct room *room;
+	struct hosted *hosted;
 	struct remit_file_task task;
 };
 
@@ -23,7 +23,7 @@ wish_free(void *wish)
 {
 	struct file_wish *w = wish;
 
-	room_unref(w->room);
+	hosted_unref(w->hosted);
 	free(w);
 }
 
@@ -142,42 +142,43 @@ take_number(struct exchange *x, const char *name, uint64_t most, uint64_t *out)
 /* The path and the bytes are the exchange's, which is held until the end. */
 static void
 wish(struct exchange *x, struct remit_file_task task,
-     const struct room_events *events)
+     const struct hosted_events *events)
 {
-	struct room_loan none = { 0 };
+	struct hosted_loan none = { 0 };
 	struct file_wish *w;
 	struct remit_error err;
-	struct room *room;
+	struct hosted *hosted;
 
 	task.path = exchange_query(x, "path");
 	if (!task.path || !*task.path) {
 		reply_fail(x, 400, "input", "path: is missing");
 		return;
 	}
-	room = room_find(x->server->rooms, x->owner, exchange_param(x, "id"));
-	if (!room) {
+	hosted = hosted_find(x->server->hosted_table, x->owner,
+			     exchange_param(x, "id"));
+	if (!hosted) {
 		native_unknown(x, "session");
 		return;
 	}
 	w = calloc(1, sizeof(*w));
 	if (!w) {
-		room_unref(room);
+		hosted_unref(hosted);
 		reply_fail(x, 500, "memory", "no memory");
 		return;
 	}
-	*w = (struct file_wish){ exchange_ref(x), room, task };
+	*w = (struct file_wish){ exchange_ref(x), hosted, task };
 	exchange_own(x, w, wish_free);
-	if (room_file(room, &w->task, none, events, w, &err) < 0)
+	if (hosted_file(hosted, &w->task, none, events, w, &err) < 0)
 		on_end(w, NULL, &err);
 }
 
 static void
 get_file(struct exchange *x)
 {
-	static const struct room_events reading = { .file = on_read,
-						    .result = on_end };
-	static const struct room_events listing = { .file = on_list,
-						    .result = on_end };
+	static const struct hosted_events reading = { .file = on_read,
+						      .result = on_end };
+	static const struct hosted_events listing = { .file = on_list,
+						      .result = on_end };
 	struct remit_file_task task = { .op = REMIT_FILE_READ };
 	uint64_t depth = 0, offset = 0, length = 0;
 
@@ -197,8 +198,8 @@ get_file(struct exchange *x)
 static void
 put_file(struct exchange *x)
 {
-	static const struct room_events writing = { .file = on_written,
-						    .result = on_end };
+	static const struct hosted_events writing = { .file = on_written,
+						      .result = on_end };
 	struct remit_file_task task = {
 		.op = REMIT_FILE_WRITE,
 		.bytes = buf_text(&x->body.data),
@@ -211,8 +212,8 @@ put_file(struct exchange *x)
 static void
 delete_file(struct exchange *x)
 {
-	static const struct room_events removing = { .file = on_removed,
-						     .result = on_end };
+	static const struct hosted_events removing = { .file = on_removed,
+						       .result = on_end };
 	struct remit_file_task task = { .op = REMIT_FILE_REMOVE };
 
 	wish(x, task, &removing);

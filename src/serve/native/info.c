@@ -93,9 +93,10 @@ status(struct exchange *x)
 	/* They have no names here, and there may be many. */
 	json_object_del(doc, "runs");
 	if (doc)
-		json_object_set_new(doc, "rooms",
-				    json_integer((json_int_t)rooms_count(
-					    x->server->rooms, x->owner)));
+		json_object_set_new(
+			doc, "rooms",
+			json_integer((json_int_t)hosted_table_count(
+				x->server->hosted_table, x->owner)));
 	reply_json(x, 200, doc);
 }
 
@@ -107,11 +108,12 @@ get_status(struct exchange *x)
 	if (x->key->is_operator)
 		exchange_in_thread(x, status);
 	else
-		reply_json(x, 200,
-			   json_pack("{s:s, s:I}", "remit_version",
-				     remit_version(), "rooms",
-				     (json_int_t)rooms_count(x->server->rooms,
-							     x->owner)));
+		reply_json(
+			x, 200,
+			json_pack("{s:s, s:I}", "remit_version",
+				  remit_version(), "rooms",
+				  (json_int_t)hosted_table_count(
+					  x->server->hosted_table, x->owner)));
 }
 
 static void
@@ -143,10 +145,12 @@ get_metrics(struct exchange *x)
 	struct server *s = x->server;
 
 	if ((x->key->is_operator
-		     ? metrics_show(&s->metrics, rooms_count(s->rooms, NULL),
+		     ? metrics_show(&s->metrics,
+				    hosted_table_count(s->hosted_table, NULL),
 				    s->conn_count, &text)
-		     : metrics_show_rooms(rooms_count(s->rooms, x->owner),
-					  &text)) < 0)
+		     : metrics_show_hosted_table(
+			       hosted_table_count(s->hosted_table, x->owner),
+			       &text)) < 0)
 		reply_fail(x, 500, "memory", "no memory");
 	else
 		reply_bytes(x, 200, "text/plain; version=0.0.4; charset=utf-8",

@@ -119,10 +119,10 @@ flush_rests(struct listening *l)
 /* ---- other events ---- */
 
 static void
-on_begin(void *user, struct room *r)
+on_begin(void *user, struct hosted *r)
 {
-	send_event(user,
-		   json_pack("{s:s, s:s}", "type", "start", "id", room_id(r)));
+	send_event(user, json_pack("{s:s, s:s}", "type", "start", "id",
+				   hosted_id(r)));
 }
 
 static void
@@ -187,10 +187,10 @@ static int
 write_result(const struct listening *l, const struct remit_result *res,
 	     struct buf *out)
 {
-	char id[ROOM_ID_SIZE + 2];
+	char id[HOSTED_ID_SIZE + 2];
 	const struct result_heading heading = { .id = id };
 
-	snprintf(id, sizeof(id), "\"%s\"", room_id(l->room));
+	snprintf(id, sizeof(id), "\"%s\"", hosted_id(l->hosted));
 	return result_view_write(res, &heading, out);
 }
 
@@ -211,7 +211,7 @@ reply_refusal(struct listening *l, int status, const struct remit_result *res)
 	json_t *doc = json_loads(remit_result_json(res), 0, NULL);
 	json_t *error = json_object_get(doc, "error");
 
-	json_object_set_new(doc, "id", json_string(room_id(l->room)));
+	json_object_set_new(doc, "id", json_string(hosted_id(l->hosted)));
 	reply_json(l->x, status,
 		   json_pack("{s:{s:s, s:O?, s:O?, s:O?}, s:o}", "error",
 			     "code", remit_result_status(res), "message",
@@ -276,8 +276,8 @@ on_last_event(void *user, struct remit_result *res,
 }
 
 /* Nobody can answer a call or a question without a stream. */
-static const struct room_events whole = { .result = on_whole_result };
-static const struct room_events lines = {
+static const struct hosted_events whole = { .result = on_whole_result };
+static const struct hosted_events lines = {
 	.begin = on_begin,
 	.output = on_output,
 	.display = on_display,
@@ -285,7 +285,7 @@ static const struct room_events lines = {
 	.call = on_call,
 	.result = on_last_event,
 };
-static const struct room_events lines_and_questions = {
+static const struct hosted_events lines_and_questions = {
 	.begin = on_begin,
 	.output = on_output,
 	.display = on_display,
@@ -302,7 +302,7 @@ listening_free(void *listening)
 {
 	struct listening *l = listening;
 
-	room_unref(l->room);
+	hosted_unref(l->hosted);
 	free(l);
 }
 
@@ -312,9 +312,9 @@ on_gone(void *user)
 	struct listening *l = user;
 
 	if (l->cell)
-		room_cancel(l->room, l->cell);
+		hosted_cancel(l->hosted, l->cell);
 	else
-		room_interrupt(l->room);
+		hosted_interrupt(l->hosted);
 }
 
 static enum request_stream

@@ -1,6 +1,6 @@
 /*
- * listening: a client that waits for a run or a cell: the events of a room, as
- * lines or as one reply, and an interrupt if the client goes away.
+ * listening: a client that waits for a run or a cell: the events of a hosted
+ * session, as lines or as one reply, and an interrupt if the client goes away.
  */
 #ifndef REMIT_LISTENING_H
 #define REMIT_LISTENING_H
@@ -15,21 +15,21 @@ struct listening_rest {
 };
 
 struct listening {
-	struct exchange *x; /* which owns this, and is held by the worker */
-	struct room *room;  /* held */
-	uint64_t cell;	    /* 0: it is a run */
+	struct exchange *x;    /* which owns this, and is held by the worker */
+	struct hosted *hosted; /* held */
+	uint64_t cell;	       /* 0: it is a run */
 	enum request_stream stream;
-	const struct room_events *events;
+	const struct hosted_events *events;
 	struct listening_rest rests[2];
 };
 
 /* The client of this request. It is the exchange's; NULL: no memory, and the
    reply is there. */
 struct listening *listening_new(struct exchange *x, const struct request *r);
-/* The room was asked: *l has its room, and its cell. The client is told, and
-   from now on missed. */
+/* The hosted session was asked: *l has its hosted session, and its cell. The
+   client is told, and from now on missed. */
 void listening_begin(struct listening *l);
-/* The room could not be asked. */
+/* The hosted session could not be asked. */
 void listening_fail(struct listening *l, const struct remit_error *err);
 
 #endif

@@ -10,7 +10,7 @@
 #ifndef REMIT_REQUEST_H
 #define REMIT_REQUEST_H
 
-#include "hosted/room.h"
+#include "hosted/hosted.h"
 #include "serve/auth/keys.h"
 
 enum request_kind { REQUEST_RUN, REQUEST_CELL, REQUEST_SESSION };
@@ -27,7 +27,7 @@ struct request {
 	size_t tool_count;
 	char *policy_text;
 	bool exports;
-	uint64_t memory_bytes, result_bytes; /* see struct room_options */
+	uint64_t memory_bytes, result_bytes; /* see struct hosted_options */
 	enum request_stream stream;
 	bool asks; /* questions are for the client */
 	bool forkable;
@@ -40,7 +40,7 @@ struct request {
  */
 int request_read(struct request **out, enum request_kind kind, json_t *doc,
 		 const struct key *key, struct remit_error *err) must_check;
-/* Takes void, since it is what rooms are lent. */
+/* Takes void, since it is what hosted sessions are lent. */
 void request_free(void *request);
 
 /* A policy document over the key's, and within it, as the text that a run is

@@ -49,8 +49,8 @@ static void
 post_run(struct exchange *x)
 {
 	struct request *r = native_request(x, REQUEST_RUN);
-	struct room_options opt = { 0 };
-	struct room_job job = { 0 };
+	struct hosted_options opt = { 0 };
+	struct hosted_job job = { 0 };
 	struct remit_error err;
 	struct listening *l;
 
@@ -61,7 +61,7 @@ post_run(struct exchange *x)
 		request_free(r);
 		return;
 	}
-	opt = (struct room_options){
+	opt = (struct hosted_options){
 		.owner = x->owner,
 		.policy_json = r->policy_text,
 		.tools = r->tools,
@@ -72,8 +72,8 @@ post_run(struct exchange *x)
 		.loan = { request_free, r },
 	};
 	job.job = r->job;
-	if (room_run(x->server->rooms, &opt, &job, l->events, l, &l->room,
-		     &err) < 0) {
+	if (hosted_run(x->server->hosted_table, &opt, &job, l->events, l,
+		       &l->hosted, &err) < 0) {
 		request_free(r);
 		listening_fail(l, &err);
 		return;
@@ -84,15 +84,15 @@ post_run(struct exchange *x)
 static void
 post_interrupt(struct exchange *x)
 {
-	struct room *r = room_find_run(x->server->rooms, x->owner,
-				       exchange_param(x, "id"));
+	struct hosted *r = hosted_find_run(x->server->hosted_table, x->owner,
+					   exchange_param(x, "id"));
 
 	if (!r) {
 		native_unknown(x, "run");
 		return;
 	}
-	room_interrupt(r);
-	room_unref(r);
+	hosted_interrupt(r);
+	hosted_unref(r);
 	reply_json(x, 200, json_object());
 }
 
@@ -120,11 +120,13 @@ post_call(struct exchange *x)
 			reply_fail(x, 500, "memory", "no memory");
 			return;
 		}
-		failed = rooms_answer_call(x->server->rooms, x->owner, id, text,
-					   strlen(text));
+		failed = hosted_table_answer_call(x->server->hosted_table,
+						  x->owner, id, text,
+						  strlen(text));
 	} else {
-		failed = rooms_fail_call(x->server->rooms, x->owner, id,
-					 json_string_value(error));
+		failed = hosted_table_fail_call(x->server->hosted_table,
+						x->owner, id,
+						json_string_value(error));
 	}
 	if (failed < 0)
 		native_unknown(x, "call");
@@ -149,9 +151,9 @@ post_question(struct exchange *x)
 	for (size_t i = 0; word && i < ARRAY_LEN(answers); i++) {
 		if (strcmp(answers[i].word, word))
 			continue;
-		if (rooms_answer_question(x->server->rooms, x->owner,
-					  exchange_param(x, "id"),
-					  answers[i].answer) < 0)
+		if (hosted_table_answer_question(
+			    x->server->hosted_table, x->owner,
+			    exchange_param(x, "id"), answers[i].answer) < 0)
 			native_unknown(x, "question");
 		else
 			reply_json(x, 200, json_object());

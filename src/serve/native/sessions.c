@@ -21,11 +21,11 @@ native_unknown(struct exchange *x, const char *what)
 }
 
 /* NULL: the reply is there. */
-static struct room *
+static struct hosted *
 find_session(struct exchange *x)
 {
-	struct room *r =
-		room_find(x->server->rooms, x->owner, exchange_param(x, "id"));
+	struct hosted *r = hosted_find(x->server->hosted_table, x->owner,
+				       exchange_param(x, "id"));
 
 	if (!r)
 		native_unknown(x, "session");
@@ -50,22 +50,22 @@ time_json(uint64_t ms)
 }
 
 static json_t *
-view_json(const struct room_view *v)
+view_json(const struct hosted_view *v)
 {
 	return json_pack("{s:s, s:o, s:o, s:s, s:I, s:i, s:b}", "id", v->id,
 			 "created_at", time_json(v->created_ms), "expires_at",
 			 time_json(v->expires_ms), "state",
-			 room_state_names[v->state], "cells",
+			 hosted_state_names[v->state], "cells",
 			 (json_int_t)v->cells, "waiting", (int)v->waiting,
 			 "forkable", v->forkable);
 }
 
 static json_t *
-session_json(struct room *r)
+session_json(struct hosted *r)
 {
-	struct room_view v = room_look(r);
+	struct hosted_view v = hosted_look(r);
 	json_t *doc = view_json(&v);
-	const char *policy = room_policy(r);
+	const char *policy = hosted_policy(r);
 
 	if (doc && policy)
 		json_object_set_new(doc, "policy", json_loads(policy, 0, NULL));
@@ -77,7 +77,7 @@ session_json(struct room *r)
 /* Somebody waits until a session has done something. */
 struct waiting {
 	struct exchange *x;
-	struct room *room;
+	struct hosted *hosted;
 	int status; /* if it goes well */
 };
 
@@ -86,7 +86,7 @@ waiting_free(void *waiting)
 {
 	struct waiting *w = waiting;
 
-	room_unref(w->room);
+	hosted_unref(w->hosted);
 	free(w);
 }
 
@@ -99,11 +99,11 @@ on_done(void *user, struct remit_result *res, const struct remit_error *err)
 	if (err)
 		reply_error(w->x, err);
 	else
-		reply_json(w->x, w->status, session_json(w->room));
+		reply_json(w->x, w->status, session_json(w->hosted));
 	exchange_unref(w->x);
 }
 
-static const struct room_events done_events = { .result = on_done };
+static const struct hosted_events done_events = { .result = on_done };
 
 /* NULL: the reply is there. */
 static struct waiting *
@@ -127,14 +127,14 @@ on_gone(void *user)
 {
 	struct waiting *w = user;
 
-	room_drop(w->room);
+	hosted_drop(w->hosted);
 }
 
 static void
 post_session(struct exchange *x)
 {
 	struct request *r = native_request(x, REQUEST_SESSION);
-	struct room_options opt;
+	struct hosted_options opt;
 	struct remit_error err;
 	struct waiting *w;
 
@@ -145,7 +145,7 @@ post_session(struct exchange *x)
 		request_free(r);
 		return;
 	}
-	opt = (struct room_options){
+	opt = (struct hosted_options){
 		.owner = x->owner,
 		.policy_json = r->policy_text,
 		.tools = r->tools,
@@ -157,8 +157,8 @@ post_session(struct exchange *x)
 		.result_bytes = r->result_bytes,
 		.loan = { request_free, r },
 	};
-	if (room_open(x->server->rooms, &opt, &done_events, w, &w->room, &err) <
-	    0) {
+	if (hosted_open(x->server->hosted_table, &opt, &done_events, w,
+			&w->hosted, &err) < 0) {
 		request_free(r);
 		on_done(w, NULL, &err);
 		return;
@@ -169,32 +169,32 @@ post_session(struct exchange *x)
 static void
 post_reset(struct exchange *x)
 {
-	struct room *r = find_session(x);
+	struct hosted *r = find_session(x);
 	struct waiting *w = r ? waiting_new(x, 200) : NULL;
 	struct remit_error err;
 
 	if (!w) {
-		room_unref(r);
+		hosted_unref(r);
 		return;
 	}
-	w->room = r;
-	if (room_reset(r, &done_events, w, &err) < 0)
+	w->hosted = r;
+	if (hosted_reset(r, &done_events, w, &err) < 0)
 		on_done(w, NULL, &err);
 }
 
 static void
 post_fork(struct exchange *x)
 {
-	struct room *r = find_session(x);
+	struct hosted *r = find_session(x);
 	struct waiting *w = r ? waiting_new(x, 201) : NULL;
 	struct remit_error err;
 
-	if (w && (native_check_limits(x, room_memory(r), &err) < 0 ||
-		  room_fork(r, &done_events, w, &w->room, &err) < 0))
+	if (w && (native_check_limits(x, hosted_memory(r), &err) < 0 ||
+		  hosted_fork(r, &done_events, w, &w->hosted, &err) < 0))
 		on_done(w, NULL, &err);
 	else if (w)
 		exchange_on_gone(x, on_gone, w);
-	room_unref(r);
+	hosted_unref(r);
 }
 
 /* ---- looking ---- */
@@ -202,11 +202,12 @@ post_fork(struct exchange *x)
 static void
 get_sessions(struct exchange *x)
 {
-	own_mem struct room_view *views = NULL;
+	own_mem struct hosted_view *views = NULL;
 	json_t *list = json_array();
 	size_t count = 0;
 
-	if (rooms_list(x->server->rooms, x->owner, &views, &count) < 0) {
+	if (hosted_table_list(x->server->hosted_table, x->owner, &views,
+			      &count) < 0) {
 		json_decref(list);
 		list = NULL;
 	}
@@ -218,11 +219,11 @@ get_sessions(struct exchange *x)
 static void
 get_session(struct exchange *x)
 {
-	struct room *r = find_session(x);
+	struct hosted *r = find_session(x);
 
 	if (r)
 		reply_json(x, 200, session_json(r));
-	room_unref(r);
+	hosted_unref(r);
 }
 
 /* ---- cells ---- */
@@ -230,21 +231,21 @@ get_session(struct exchange *x)
 static void
 post_cell(struct exchange *x)
 {
-	struct room *room = find_session(x);
-	struct request *r = room ? native_request(x, REQUEST_CELL) : NULL;
+	struct hosted *hosted = find_session(x);
+	struct request *r = hosted ? native_request(x, REQUEST_CELL) : NULL;
 	struct listening *l = r ? listening_new(x, r) : NULL;
-	struct room_job job = { 0 };
+	struct hosted_job job = { 0 };
 	struct remit_error err;
 
 	if (!l) {
 		request_free(r);
-		room_unref(room);
+		hosted_unref(hosted);
 		return;
 	}
-	l->room = room;
+	l->hosted = hosted;
 	job.job = r->job;
-	job.loan = (struct room_loan){ request_free, r };
-	if (room_cell(room, &job, l->events, l, &l->cell, &err) < 0) {
+	job.loan = (struct hosted_loan){ request_free, r };
+	if (hosted_cell(hosted, &job, l->events, l, &l->cell, &err) < 0) {
 		request_free(r);
 		listening_fail(l, &err);
 		return;
@@ -255,12 +256,12 @@ post_cell(struct exchange *x)
 static void
 post_interrupt(struct exchange *x)
 {
-	struct room *r = find_session(x);
+	struct hosted *r = find_session(x);
 
 	if (!r)
 		return;
-	room_interrupt(r);
-	room_unref(r);
+	hosted_interrupt(r);
+	hosted_unref(r);
 	reply_json(x, 200, json_object());
 }
 
@@ -271,25 +272,25 @@ delete_session(struct exchange *x)
 {
 	static const struct request nothing = { .stream = STREAM_NONE };
 	const char *drop = exchange_query(x, "drop");
-	struct room *r = find_session(x);
+	struct hosted *r = find_session(x);
 	struct remit_error err;
 	struct listening *l;
 
 	if (!r)
 		return;
 	if (drop && !strcmp(drop, "1")) {
-		room_drop(r);
-		room_unref(r);
+		hosted_drop(r);
+		hosted_unref(r);
 		reply_json(x, 200, json_object());
 		return;
 	}
 	l = listening_new(x, &nothing);
 	if (!l) {
-		room_unref(r);
+		hosted_unref(r);
 		return;
 	}
-	l->room = r;
-	if (room_close(r, l->events, l, &err) < 0)
+	l->hosted = r;
+	if (hosted_close(r, l->events, l, &err) < 0)
 		listening_fail(l, &err);
 }
 

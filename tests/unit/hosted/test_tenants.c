@@ -37,7 +37,7 @@ owner_holds_its_share_and_no_more(void **state)
 
 	(void)state;
 	assert_int_equal(take_all(&ts, "alice", TENANT_SESSION), 32);
-	assert_int_equal(take_all(&ts, "alice", TENANT_ROOM), 32);
+	assert_int_equal(take_all(&ts, "alice", TENANT_HOSTED), 32);
 	assert_int_equal(take_all(&ts, "bob", TENANT_SESSION), 32);
 	assert_int_equal(take_all(&ts, "carol", TENANT_SESSION), 0);
 	tenants_leave(&ts, tenants_find(&ts, "alice"), TENANT_SESSION);
@@ -51,9 +51,9 @@ whole_share_is_everything_and_smallest_share_is_one(void **state)
 	struct tenants all = with(5, 100), none = with(5, 0), one = with(5, 1);
 
 	(void)state;
-	assert_int_equal(take_all(&all, "alice", TENANT_ROOM), 5);
-	assert_int_equal(take_all(&none, "alice", TENANT_ROOM), 5);
-	assert_int_equal(take_all(&one, "alice", TENANT_ROOM), 1);
+	assert_int_equal(take_all(&all, "alice", TENANT_HOSTED), 5);
+	assert_int_equal(take_all(&none, "alice", TENANT_HOSTED), 5);
+	assert_int_equal(take_all(&one, "alice", TENANT_HOSTED), 1);
 	tenants_free(&all);
 	tenants_free(&none);
 	tenants_free(&one);

@@ -59,7 +59,7 @@ on_file(void *user, const struct remit_file_answer *answer)
 
 static void on_result(void *user, struct remit_result *res,
 		      const struct remit_error *err);
-static const struct room_events events = {
+static const struct hosted_events events = {
 	.file = on_file,
 	.result = on_result,
 };
@@ -67,10 +67,10 @@ static const struct room_events events = {
 static void
 queue(struct filing *f)
 {
-	struct room_loan none = { 0 };
+	struct hosted_loan none = { 0 };
 	struct remit_error err;
 
-	if (room_file(f->sb->room, &f->task, none, &events, f, &err) < 0)
+	if (hosted_file(f->sb->hosted, &f->task, none, &events, f, &err) < 0)
 		on_result(f, NULL, &err);
 }
 

@@ -13,14 +13,14 @@ _Static_assert(sizeof(keepalive) - 1 == 5 + 16, "as its envelope says");
 
 struct watcher {
 	struct watcher *next; /* of its sandbox, or of all streams */
-	char id[ROOM_ID_SIZE];
+	char id[HOSTED_ID_SIZE];
 	char *path; /* absolute, as the jail knows it */
 	unsigned depth;
 	struct snapshot seen;
 	/* Of a stream, whose exchange owns it. It is in the list as long as
 	   its client is there; the exchange is held while it looks. */
 	struct exchange *x;
-	struct room *room;
+	struct hosted *hosted;
 	bool is_looking; /* under the lock */
 };
 
@@ -118,7 +118,7 @@ watcher_new(struct filing *f, const struct remit_file_answer *a)
 		w->depth = f->task.depth;
 		w->path = strdup(f->to);
 	}
-	if (w && w->path && room_make_id(w->id, &err) == 0 &&
+	if (w && w->path && hosted_make_id(w->id, &err) == 0 &&
 	    snapshot_take(&w->seen, f->to, a) == 0)
 		return w;
 	watcher_free(w);
@@ -154,7 +154,7 @@ keep_watcher(struct filing *f, const struct remit_file_answer *a)
 {
 	struct watcher *w = watcher_new(f, a);
 	struct e2b *e = f->x->server->e2b;
-	char id[ROOM_ID_SIZE];
+	char id[HOSTED_ID_SIZE];
 	size_t n = 0;
 
 	if (!w)
@@ -361,7 +361,7 @@ on_look(void *user, struct remit_result *res, const struct remit_error *err)
 	exchange_unref(w->x);
 }
 
-static const struct room_events events = {
+static const struct hosted_events events = {
 	.file = on_list,
 	.result = on_look,
 };
@@ -373,10 +373,10 @@ look(struct watcher *w, struct remit_error *err)
 	struct remit_file_task task = { .op = REMIT_FILE_LIST,
 					.path = w->path,
 					.depth = w->depth };
-	struct room_loan none = { 0 };
+	struct hosted_loan none = { 0 };
 
 	w->is_looking = true;
-	if (room_file(w->room, &task, none, &events, w, err) == 0)
+	if (hosted_file(w->hosted, &task, none, &events, w, err) == 0)
 		return 0;
 	w->is_looking = false;
 	return -1;
@@ -434,12 +434,12 @@ open_stream(struct filing *f, const struct remit_file_answer *a)
 		return;
 	f->watcher = w;
 	w->x = f->x;
-	w->room = f->sb->room;
+	w->hosted = f->sb->hosted;
 	if (connect_send(f->x, json_pack("{s:{}}", "start")) < 0)
 		return;
 	pthread_mutex_lock(&e->lock);
 	for (const struct watcher *o = e->streams; o; o = o->next)
-		n += o->room == w->room;
+		n += o->hosted == w->hosted;
 	if (n < WATCHERS_MAX) {
 		w->next = e->streams;
 		e->streams = w;

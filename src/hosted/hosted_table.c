@@ -1,5 +1,6 @@
 /*
- * rooms: the table of rooms: who is in it, for whom, and until when.
+ * hosted sessions: the table of hosted sessions: who is in it, for whom, and
+ * until when.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,22 +10,22 @@
 
 #include "base/loop.h"
 #include "base/number.h"
-#include "hosted/room_part.h"
+#include "hosted/hosted_part.h"
 
-const char *const room_state_names[] = { "opening", "idle", "busy", "ended" };
+const char *const hosted_state_names[] = { "opening", "idle", "busy", "ended" };
 
 int
-room_make_id(char out[ROOM_ID_SIZE], struct remit_error *err)
+hosted_make_id(char out[HOSTED_ID_SIZE], struct remit_error *err)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
-	unsigned char bytes[ROOM_ID_SIZE - 1];
+	unsigned char bytes[HOSTED_ID_SIZE - 1];
 
 	/* Never less for so few: getrandom(2). */
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return fail_sys(err, REMIT_E_KERNEL, "getrandom");
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		out[i] = letters[bytes[i] % 32];
-	out[ROOM_ID_SIZE - 1] = '\0';
+	out[HOSTED_ID_SIZE - 1] = '\0';
 	return 0;
 }
 
@@ -38,10 +39,11 @@ wall_ms(void)
 }
 
 int
-rooms_open(struct rooms **out, const struct rooms_options *opt,
-	   struct remit_error *err)
+hosted_table_open(struct hosted_table **out,
+		  const struct hosted_table_options *opt,
+		  struct remit_error *err)
 {
-	struct rooms *rs = calloc(1, sizeof(*rs));
+	struct hosted_table *rs = calloc(1, sizeof(*rs));
 	pthread_condattr_t monotonic;
 
 	if (!rs)
@@ -66,7 +68,7 @@ rooms_open(struct rooms **out, const struct rooms_options *opt,
 }
 
 static bool
-wait_for_workers(struct rooms *rs, uint64_t patience_ms)
+wait_for_workers(struct hosted_table *rs, uint64_t patience_ms)
 {
 	uint64_t until_ms = loop_now_us() / 1000 + patience_ms;
 	struct timespec until = { .tv_sec = (time_t)(until_ms / 1000),
@@ -81,9 +83,9 @@ wait_for_workers(struct rooms *rs, uint64_t patience_ms)
 }
 
 bool
-rooms_end(struct rooms *rs, uint64_t patience_ms)
+hosted_table_end(struct hosted_table *rs, uint64_t patience_ms)
 {
-	struct room *r;
+	struct hosted *r;
 	bool ended;
 
 	pthread_mutex_lock(&rs->lock);
@@ -92,8 +94,8 @@ rooms_end(struct rooms *rs, uint64_t patience_ms)
 	while ((r = rs->first)) {
 		refcount_inc(&r->refs);
 		pthread_mutex_unlock(&rs->lock);
-		room_drop(r);
-		room_unref(r);
+		hosted_drop(r);
+		hosted_unref(r);
 		pthread_mutex_lock(&rs->lock);
 	}
 	ended = wait_for_workers(rs, patience_ms);
@@ -102,7 +104,7 @@ rooms_end(struct rooms *rs, uint64_t patience_ms)
 }
 
 void
-rooms_free(struct rooms *rs)
+hosted_table_free(struct hosted_table *rs)
 {
 	if (!rs)
 		return;
@@ -114,7 +116,7 @@ rooms_free(struct rooms *rs)
 }
 
 uint64_t
-room_weight(const struct room *r)
+hosted_weight(const struct hosted *r)
 {
 	uint64_t machine = r->all->machine_bytes;
 	uint64_t bytes = number_add(r->opt.memory_bytes, r->opt.result_bytes);
@@ -123,17 +125,18 @@ room_weight(const struct room *r)
 }
 
 void
-rooms_grant_turns(struct rooms *rs)
+hosted_table_grant_turns(struct hosted_table *rs)
 {
 	struct turn *turn;
 
 	while ((turn = tenants_next(&rs->tenants)))
-		pthread_cond_broadcast(&((struct room *)turn->owner)->changed);
+		pthread_cond_broadcast(
+			&((struct hosted *)turn->owner)->changed);
 }
 
 /* The lock is held. */
 static void
-leave_session(struct room *r)
+leave_session(struct hosted *r)
 {
 	struct tenants *ts = &r->all->tenants;
 
@@ -142,11 +145,11 @@ leave_session(struct room *r)
 	r->has_session_place = false;
 	tenants_leave(ts, r->tenant, TENANT_SESSION);
 	tenants_refund(ts, r->tenant, TENANT_MEMORY, r->session_bytes);
-	rooms_grant_turns(r->all);
+	hosted_table_grant_turns(r->all);
 }
 
 void
-rooms_leave_session(struct room *r)
+hosted_table_leave_session(struct hosted *r)
 {
 	pthread_mutex_lock(&r->all->lock);
 	leave_session(r);
@@ -154,13 +157,13 @@ rooms_leave_session(struct room *r)
 }
 
 static void
-room_free(struct room *r)
+hosted_free(struct hosted *r)
 {
-	rooms_leave_session(r);
+	hosted_table_leave_session(r);
 	/* A session that was dropped has written nothing, but has a folder. */
 	if (r->folder && !r->has_kept_artifacts)
 		artifact_store_discard(r->all->artifacts, r->owner, r->id);
-	room_unref(r->parent);
+	hosted_unref(r->parent);
 	if (r->opt.loan.release)
 		r->opt.loan.release(r->opt.loan.owner);
 	own_fd_close(&r->wake);
@@ -170,10 +173,11 @@ room_free(struct room *r)
 	free(r);
 }
 
-static struct room *
-make(struct rooms *rs, const struct room_options *opt, struct remit_error *err)
+static struct hosted *
+make(struct hosted_table *rs, const struct hosted_options *opt,
+     struct remit_error *err)
 {
-	struct room *r = calloc(1, sizeof(*r));
+	struct hosted *r = calloc(1, sizeof(*r));
 	pthread_condattr_t monotonic;
 
 	if (!r) {
@@ -193,9 +197,9 @@ make(struct rooms *rs, const struct room_options *opt, struct remit_error *err)
 		fail_sys(err, REMIT_E_KERNEL, "eventfd");
 	else if (!r->owner)
 		fail_sys(err, REMIT_E_MEMORY, "room");
-	else if (room_make_id(r->id, err) == 0)
+	else if (hosted_make_id(r->id, err) == 0)
 		return r;
-	room_free(r);
+	hosted_free(r);
 	return NULL;
 }
 
@@ -203,26 +207,26 @@ make(struct rooms *rs, const struct room_options *opt, struct remit_error *err)
 
 /* The lock is held. */
 static int
-check_share(const struct rooms *rs, const char *owner, uint64_t count,
+check_share(const struct hosted_table *rs, const char *owner, uint64_t count,
 	    uint64_t memory_bytes, struct remit_error *err)
 {
 	uint64_t bytes = number_mul(count, memory_bytes);
-	struct room_share most;
+	struct hosted_share most;
 
 	if (!rs->share)
 		return 0;
 	most = rs->share(rs->share_user, owner);
-	for (const struct room *r = rs->first; r; r = r->next) {
+	for (const struct hosted *r = rs->first; r; r = r->next) {
 		if (strcmp(r->owner, owner) != 0)
 			continue;
 		count = number_add(count, 1);
 		bytes = number_add(bytes, r->opt.memory_bytes);
 	}
-	if (count > most.rooms)
+	if (count > most.hosted_table)
 		return fail(err, REMIT_E_BUSY,
 			    "this key may have at most %llu sessions and runs "
 			    "at once",
-			    (unsigned long long)most.rooms);
+			    (unsigned long long)most.hosted_table);
 	if (bytes > most.memory_bytes)
 		return fail(err, REMIT_E_BUSY,
 			    "the sessions and runs of this key may have at "
@@ -232,8 +236,9 @@ check_share(const struct rooms *rs, const char *owner, uint64_t count,
 }
 
 int
-rooms_check_share(struct rooms *rs, const char *owner, uint64_t count,
-		  uint64_t memory_bytes, struct remit_error *err)
+hosted_table_check_share(struct hosted_table *rs, const char *owner,
+			 uint64_t count, uint64_t memory_bytes,
+			 struct remit_error *err)
 {
 	int failed;
 
@@ -246,37 +251,38 @@ rooms_check_share(struct rooms *rs, const char *owner, uint64_t count,
 /* A program that can never run is refused, one that cannot run yet waits. How
    much others hold is not told. The lock is held. */
 static int
-check_memory(const struct rooms *rs, const struct room *r,
+check_memory(const struct hosted_table *rs, const struct hosted *r,
 	     const struct tenant *t, struct remit_error *err)
 {
 	const struct tenants *ts = &rs->tenants;
 	uint64_t max = ts->limits.max_bytes[TENANT_MEMORY];
 	uint64_t most = tenants_most(ts, TENANT_MEMORY);
 
-	if (room_weight(r) > most)
-		return fail_refused(err, "memory_bytes",
-				    "Ask for less memory or shorter output, or "
-				    "start the server with a larger "
-				    "--max-memory or --key-share.",
-				    "it needs %llu MiB of memory, output "
-				    "included, and this server has %llu MiB "
-				    "for %s",
-				    (unsigned long long)(room_weight(r) >> 20),
-				    (unsigned long long)(most >> 20),
-				    most < max ? "the programs of one key"
-					       : "all programs");
-	if (!r->is_run && !tenants_fits(ts, t, TENANT_MEMORY, room_weight(r)))
+	if (hosted_weight(r) > most)
+		return fail_refused(
+			err, "memory_bytes",
+			"Ask for less memory or shorter output, or "
+			"start the server with a larger "
+			"--max-memory or --key-share.",
+			"it needs %llu MiB of memory, output "
+			"included, and this server has %llu MiB "
+			"for %s",
+			(unsigned long long)(hosted_weight(r) >> 20),
+			(unsigned long long)(most >> 20),
+			most < max ? "the programs of one key"
+				   : "all programs");
+	if (!r->is_run && !tenants_fits(ts, t, TENANT_MEMORY, hosted_weight(r)))
 		return fail(err, REMIT_E_BUSY,
 			    "not enough memory for another session now");
 	return 0;
 }
 
 /* Into the table, if there is a place for it. The lock is held, so that two
-   rooms cannot both take the last one. */
+   hosted sessions cannot both take the last one. */
 static int
-enlist(struct rooms *rs, struct room *r, struct remit_error *err)
+enlist(struct hosted_table *rs, struct hosted *r, struct remit_error *err)
 {
-	struct room **end = &rs->first;
+	struct hosted **end = &rs->first;
 	struct tenant *t = tenants_find(&rs->tenants, r->owner);
 
 	if (rs->closing)
@@ -285,17 +291,17 @@ enlist(struct rooms *rs, struct room *r, struct remit_error *err)
 		return fail_sys(err, REMIT_E_MEMORY, "room");
 	if (check_share(rs, r->owner, 1, r->opt.memory_bytes, err) < 0 ||
 	    check_memory(rs, r, t, err) < 0 ||
-	    tenants_enter(&rs->tenants, t, TENANT_ROOM, err) < 0)
+	    tenants_enter(&rs->tenants, t, TENANT_HOSTED, err) < 0)
 		return -1;
 	if (!r->is_run &&
 	    tenants_enter(&rs->tenants, t, TENANT_SESSION, err) < 0) {
-		tenants_leave(&rs->tenants, t, TENANT_ROOM);
+		tenants_leave(&rs->tenants, t, TENANT_HOSTED);
 		return -1;
 	}
 	r->tenant = t;
 	r->has_session_place = !r->is_run;
 	if (!r->is_run) {
-		r->session_bytes = room_weight(r);
+		r->session_bytes = hosted_weight(r);
 		tenants_charge(&rs->tenants, t, TENANT_MEMORY,
 			       r->session_bytes);
 	}
@@ -307,10 +313,10 @@ enlist(struct rooms *rs, struct room *r, struct remit_error *err)
 }
 
 int
-rooms_add(struct rooms *rs, const struct room_options *opt, bool is_run,
-	  struct room **out, struct remit_error *err)
+hosted_table_add(struct hosted_table *rs, const struct hosted_options *opt,
+		 bool is_run, struct hosted **out, struct remit_error *err)
 {
-	struct room *r = make(rs, opt, err);
+	struct hosted *r = make(rs, opt, err);
 	int failed;
 
 	if (!r)
@@ -318,31 +324,31 @@ rooms_add(struct rooms *rs, const struct room_options *opt, bool is_run,
 	if (opt->exports && rs->artifacts) {
 		r->folder = artifact_store_path(rs->artifacts, r->id);
 		if (!r->folder) {
-			room_free(r);
+			hosted_free(r);
 			return fail_sys(err, REMIT_E_MEMORY, "room");
 		}
 	}
 	r->opt = *opt;
-	r->opt.loan = (struct room_loan){ 0 }; /* taken by what succeeds */
+	r->opt.loan = (struct hosted_loan){ 0 }; /* taken by what succeeds */
 	r->is_run = is_run;
 	r->refs = (struct refcount)REFCOUNT_INIT(2);
 	pthread_mutex_lock(&rs->lock);
 	failed = enlist(rs, r, err);
 	pthread_mutex_unlock(&rs->lock);
 	if (failed < 0) {
-		room_free(r);
+		hosted_free(r);
 		return -1;
 	}
-	room_set_life(r, is_run ? 0 : opt->life_ms);
+	hosted_set_life(r, is_run ? 0 : opt->life_ms);
 	*out = r;
 	return 0;
 }
 
 /* The lock is held. */
 static bool
-unlist(struct room *r)
+unlist(struct hosted *r)
 {
-	struct room **at = &r->all->first;
+	struct hosted **at = &r->all->first;
 
 	if (!r->listed)
 		return false;
@@ -350,12 +356,12 @@ unlist(struct room *r)
 		at = &(*at)->next;
 	*at = r->next;
 	r->listed = false;
-	tenants_leave(&r->all->tenants, r->tenant, TENANT_ROOM);
+	tenants_leave(&r->all->tenants, r->tenant, TENANT_HOSTED);
 	return true;
 }
 
 void
-rooms_remove(struct room *r)
+hosted_table_remove(struct hosted *r)
 {
 	bool was_listed;
 
@@ -363,27 +369,27 @@ rooms_remove(struct room *r)
 	was_listed = unlist(r);
 	pthread_mutex_unlock(&r->all->lock);
 	if (was_listed)
-		room_unref(r);
+		hosted_unref(r);
 }
 
-struct room *
-room_ref(struct room *r)
+struct hosted *
+hosted_ref(struct hosted *r)
 {
 	refcount_inc(&r->refs);
 	return r;
 }
 
 void
-room_unref(struct room *r)
+hosted_unref(struct hosted *r)
 {
 	if (r && refcount_dec_and_test(&r->refs))
-		room_free(r);
+		hosted_free(r);
 }
 
-static struct room *
-find(struct rooms *rs, const char *owner, const char *id, bool is_run)
+static struct hosted *
+find(struct hosted_table *rs, const char *owner, const char *id, bool is_run)
 {
-	struct room *r;
+	struct hosted *r;
 
 	pthread_mutex_lock(&rs->lock);
 	for (r = rs->first; r; r = r->next)
@@ -396,22 +402,22 @@ find(struct rooms *rs, const char *owner, const char *id, bool is_run)
 	return r;
 }
 
-struct room *
-room_find(struct rooms *rs, const char *owner, const char *id)
+struct hosted *
+hosted_find(struct hosted_table *rs, const char *owner, const char *id)
 {
 	return find(rs, owner, id, false);
 }
 
-struct room *
-room_find_run(struct rooms *rs, const char *owner, const char *id)
+struct hosted *
+hosted_find_run(struct hosted_table *rs, const char *owner, const char *id)
 {
 	return find(rs, owner, id, true);
 }
 
-static struct room *
-find_expired(struct rooms *rs, uint64_t now_us)
+static struct hosted *
+find_expired(struct hosted_table *rs, uint64_t now_us)
 {
-	struct room *r;
+	struct hosted *r;
 
 	pthread_mutex_lock(&rs->lock);
 	for (r = rs->first; r; r = r->next)
@@ -424,21 +430,21 @@ find_expired(struct rooms *rs, uint64_t now_us)
 }
 
 void
-rooms_sweep(struct rooms *rs)
+hosted_table_sweep(struct hosted_table *rs)
 {
 	uint64_t now_us = loop_now_us();
-	struct room *r;
+	struct hosted *r;
 
 	while ((r = find_expired(rs, now_us))) {
-		room_drop(r);
-		room_unref(r);
+		hosted_drop(r);
+		hosted_unref(r);
 	}
 	if (rs->artifacts)
 		artifact_store_sweep(rs->artifacts);
 }
 
 void
-room_set_life(struct room *r, uint64_t life_ms)
+hosted_set_life(struct hosted *r, uint64_t life_ms)
 {
 	pthread_mutex_lock(&r->all->lock);
 	r->expires_ms = life_ms ? number_add(wall_ms(), life_ms) : 0;
@@ -449,28 +455,28 @@ room_set_life(struct room *r, uint64_t life_ms)
 }
 
 const char *
-room_id(const struct room *r)
+hosted_id(const struct hosted *r)
 {
 	return r->id;
 }
 
 const char *
-room_policy(const struct room *r)
+hosted_policy(const struct hosted *r)
 {
 	return r->opt.policy_json;
 }
 
 uint64_t
-room_memory(const struct room *r)
+hosted_memory(const struct hosted *r)
 {
 	return r->opt.memory_bytes;
 }
 
 /* The lock is held. */
-static struct room_view
-look(const struct room *r)
+static struct hosted_view
+look(const struct hosted *r)
 {
-	struct room_view v = {
+	struct hosted_view v = {
 		.state = r->state,
 		.forkable = r->opt.forkable,
 		.created_ms = r->created_ms,
@@ -483,10 +489,10 @@ look(const struct room *r)
 	return v;
 }
 
-struct room_view
-room_look(struct room *r)
+struct hosted_view
+hosted_look(struct hosted *r)
 {
-	struct room_view v;
+	struct hosted_view v;
 
 	pthread_mutex_lock(&r->all->lock);
 	v = look(r);
@@ -495,27 +501,27 @@ room_look(struct room *r)
 }
 
 size_t
-rooms_count(struct rooms *rs, const char *owner)
+hosted_table_count(struct hosted_table *rs, const char *owner)
 {
 	size_t n = 0;
 
 	pthread_mutex_lock(&rs->lock);
-	for (const struct room *r = rs->first; r; r = r->next)
+	for (const struct hosted *r = rs->first; r; r = r->next)
 		n += !owner || !strcmp(r->owner, owner);
 	pthread_mutex_unlock(&rs->lock);
 	return n;
 }
 
 int
-rooms_list(struct rooms *rs, const char *owner, struct room_view **out,
-	   size_t *count)
+hosted_table_list(struct hosted_table *rs, const char *owner,
+		  struct hosted_view **out, size_t *count)
 {
-	struct room_view *views;
+	struct hosted_view *views;
 	size_t n = 0;
 
 	pthread_mutex_lock(&rs->lock);
-	views = calloc(rs->tenants.held[TENANT_ROOM] + 1, sizeof(*views));
-	for (const struct room *r = rs->first; r && views; r = r->next)
+	views = calloc(rs->tenants.held[TENANT_HOSTED] + 1, sizeof(*views));
+	for (const struct hosted *r = rs->first; r && views; r = r->next)
 		if (!r->is_run && !r->dropped &&
 		    (!owner || !strcmp(r->owner, owner)))
 			views[n++] = look(r);

@@ -1,15 +1,15 @@
 /*
- * room_part: what the table (rooms.c), the queue of a room (room.c), its worker
- * (room_work.c) and what waits for an answer (room_wait.c) know of each other.
- * For these files only.
+ * hosted_part: what the table (hosted_table.c), the queue of a hosted session
+ * (hosted.c), its worker (hosted_work.c) and what waits for an answer
+ * (hosted_wait.c) know of each other. For these files only.
  */
-#ifndef REMIT_ROOM_PART_H
-#define REMIT_ROOM_PART_H
+#ifndef REMIT_HOSTED_PART_H
+#define REMIT_HOSTED_PART_H
 
 #include <pthread.h>
 
 #include "base/refcount.h"
-#include "hosted/room.h"
+#include "hosted/hosted.h"
 
 enum task_kind {
 	TASK_OPEN,
@@ -21,24 +21,24 @@ enum task_kind {
 	TASK_CLOSE
 };
 
-/* What is asked of a room. */
+/* What is asked of a hosted session. */
 struct task {
 	struct task *next;
 	enum task_kind kind;
 	uint64_t number;
-	struct room_job job;	     /* of a run or a cell */
+	struct hosted_job job;	     /* of a run or a cell */
 	struct remit_file_task file; /* with the loan of the job */
-	struct room *branch;	     /* of a fork */
+	struct hosted *branch;	     /* of a fork */
 	bool cancelled;
-	const struct room_events *ev;
+	const struct hosted_events *ev;
 	void *user;
 };
 
 /* A call or question that is not answered yet. */
 struct wait {
 	struct wait *next;
-	char id[ROOM_ID_SIZE];
-	struct room *room; /* whose worker removes it before it goes on */
+	char id[HOSTED_ID_SIZE];
+	struct hosted *hosted; /* whose worker removes it before it goes on */
 	struct remit_tool_call *call; /* NULL: it is a question */
 	bool answered;
 	enum remit_answer answer;
@@ -46,7 +46,7 @@ struct wait {
 
 /* One lock for all: it is held for moments, and never while anything is called
    that waits or is somebody else's. */
-struct rooms {
+struct hosted_table {
 	pthread_mutex_t lock;
 	pthread_cond_t worker_ended;
 	pthread_cond_t result_ended; /* there is room for another */
@@ -56,22 +56,22 @@ struct rooms {
 	bool divides_processors;
 	uint64_t machine_bytes;
 	bool is_lone;
-	struct room_audit audit;
-	struct room_share (*share)(void *user, const char *owner);
+	struct hosted_audit audit;
+	struct hosted_share (*share)(void *user, const char *owner);
 	void *share_user;
 	bool closing;
-	struct room *first; /* of the table */
+	struct hosted *first; /* of the table */
 	size_t workers;
 	struct wait *waits;
 };
 
-struct room {
-	struct room *next;
-	struct rooms *all;
+struct hosted {
+	struct hosted *next;
+	struct hosted_table *all;
 	struct refcount refs;
 	bool listed; /* in the table, which holds it */
 	bool is_run;
-	char id[ROOM_ID_SIZE];
+	char id[HOSTED_ID_SIZE];
 	char *owner;
 	struct tenant *tenant;
 	bool has_session_place;
@@ -80,14 +80,14 @@ struct room {
 	uint64_t sent_bytes;	/* of results, while one is made and sent */
 	struct turn turn;	/* of the program that waits or runs */
 	/* As it was opened; a branch borrows from its parent. */
-	struct room_options opt;
+	struct hosted_options opt;
 	char *folder; /* for artifacts, or NULL */
 	bool has_kept_artifacts;
-	struct room *parent;
+	struct hosted *parent;
 	uint64_t created_ms, expires_ms, expires_us;
 
 	pthread_cond_t changed;
-	enum room_state state;
+	enum hosted_state state;
 	bool over;    /* the worker is to end */
 	bool dropped; /* no client finds it, whether it is listed or not */
 	struct task *first, **last;
@@ -100,29 +100,30 @@ struct room {
 };
 
 /* A new room in the table, held once more for the caller. */
-int rooms_add(struct rooms *rs, const struct room_options *opt, bool is_run,
-	      struct room **out, struct remit_error *err) must_check;
+int hosted_table_add(struct hosted_table *rs, const struct hosted_options *opt,
+		     bool is_run, struct hosted **out,
+		     struct remit_error *err) must_check;
 /* Out of the table, if it is in it. */
-void rooms_remove(struct room *r);
-/* The room's session is gone: another may be opened. */
-void rooms_leave_session(struct room *r);
+void hosted_table_remove(struct hosted *r);
+/* The hosted session's session is gone: another may be opened. */
+void hosted_table_leave_session(struct hosted *r);
 /* The memory of its jail and of the results that the server keeps. */
-uint64_t room_weight(const struct room *r);
+uint64_t hosted_weight(const struct hosted *r);
 /* Programs that can run now do. The lock is held. */
-void rooms_grant_turns(struct rooms *rs);
-/* A thread for the room, which it will be held by. */
-int room_start_worker(struct room *r, struct remit_error *err) must_check;
-int room_queue(struct room *r, const struct task *given, uint64_t *number,
-	       struct remit_error *err) must_check;
+void hosted_table_grant_turns(struct hosted_table *rs);
+/* A thread for the hosted session, which it will be held by. */
+int hosted_start_worker(struct hosted *r, struct remit_error *err) must_check;
+int hosted_queue(struct hosted *r, const struct task *given, uint64_t *number,
+		 struct remit_error *err) must_check;
 
 /* Of the worker: a call to be answered; NULL without memory. The id is copied
    out, since an answer may come at once. */
-int room_wait_call(struct room *r, struct remit_tool_call *call,
-		   char id[ROOM_ID_SIZE]) must_check;
+int hosted_wait_call(struct hosted *r, struct remit_tool_call *call,
+		     char id[HOSTED_ID_SIZE]) must_check;
 /* Of the worker: ask, and wait for the answer. */
-enum remit_answer room_wait_answer(struct room *r, const struct task *t,
-				   const struct remit_question *q);
+enum remit_answer hosted_wait_answer(struct hosted *r, const struct task *t,
+				     const struct remit_question *q);
 /* The cell is over: calls that nobody answered are answered for them. */
-void room_wait_end(struct room *r);
+void hosted_wait_end(struct hosted *r);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * room_work: the worker of a room: takes what is queued, one after the other,
- * and waits for libremit in everybody's stead.
+ * hosted_work: the worker of a hosted session: takes what is queued, one after
+ * the other, and waits for libremit in everybody's stead.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -10,16 +10,16 @@
 #include "base/number.h"
 #include "client/files/artifacts.h"
 #include "client/result_view.h"
-#include "hosted/room_part.h"
+#include "hosted/hosted_part.h"
 
 /* JSON that code has made may be 2048 levels deep, and each of them is a call
    of 300 bytes; sanitizers make it several times as many. What is not used is
    not there. */
 #define WORKER_STACK ((size_t)4 * 1024 * 1024)
 
-/* The room that this thread works for: a branch has the tools of its parent,
-   so a tool cannot know whose call it is. */
-static _Thread_local struct room *here;
+/* The hosted session that this thread works for: a branch has the tools of its
+   parent, so a tool cannot know whose call it is. */
+static _Thread_local struct hosted *here;
 
 /* ---- events ---- */
 
@@ -50,7 +50,7 @@ on_progress(void *user, const char *line, size_t len)
 static enum remit_answer
 on_question(void *user, const struct remit_question *q)
 {
-	return room_wait_answer(here, user, q);
+	return hosted_wait_answer(here, user, q);
 }
 
 static void
@@ -58,7 +58,7 @@ on_call(void *user, struct remit_tool_call *call, const char *arguments_json,
 	size_t len)
 {
 	const struct task *t = here->current;
-	char id[ROOM_ID_SIZE], name[65];
+	char id[HOSTED_ID_SIZE], name[65];
 
 	(void)user;
 	if (!t->ev->call) {
@@ -67,7 +67,7 @@ on_call(void *user, struct remit_tool_call *call, const char *arguments_json,
 	}
 	/* The call may be answered, and gone, before the event returns. */
 	snprintf(name, sizeof(name), "%s", remit_tool_call_name(call));
-	if (room_wait_call(here, call, id) < 0)
+	if (hosted_wait_call(here, call, id) < 0)
 		remit_tool_fail(call, "the server is out of memory");
 	else
 		t->ev->call(t->user, id, name, arguments_json, len);
@@ -85,16 +85,16 @@ needs_turn(const struct task *t)
 
 /* False: the task was cancelled while it waited. */
 static bool
-take_turn(struct room *r, const struct task *t)
+take_turn(struct hosted *r, const struct task *t)
 {
-	struct rooms *rs = r->all;
+	struct hosted_table *rs = r->all;
 	bool has_turn;
 
 	pthread_mutex_lock(&rs->lock);
 	/* A session holds its memory as long as it is open. */
 	tenants_wait(&rs->tenants, &r->turn, r->tenant,
-		     r->is_run ? room_weight(r) : 0, r);
-	rooms_grant_turns(rs);
+		     r->is_run ? hosted_weight(r) : 0, r);
+	hosted_table_grant_turns(rs);
 	while (r->turn.is_waiting && !t->cancelled)
 		pthread_cond_wait(&r->changed, &rs->lock);
 	has_turn = r->turn.is_running;
@@ -108,7 +108,7 @@ take_turn(struct room *r, const struct task *t)
    slow clients must not occupy places, nor the memory of a jail that is gone.
    The memory of the result itself stays the run's until it is sent. */
 static void
-end_turn(struct room *r)
+end_turn(struct hosted *r)
 {
 	struct tenants *ts = &r->all->tenants;
 
@@ -120,18 +120,18 @@ end_turn(struct room *r)
 		tenants_charge(ts, r->tenant, TENANT_MEMORY, r->kept_bytes);
 	}
 	tenants_end(ts, &r->turn);
-	rooms_grant_turns(r->all);
+	hosted_table_grant_turns(r->all);
 	pthread_mutex_unlock(&r->all->lock);
 }
 
 static void
-drop_kept(struct room *r)
+drop_kept(struct hosted *r)
 {
 	pthread_mutex_lock(&r->all->lock);
 	tenants_refund(&r->all->tenants, r->tenant, TENANT_MEMORY,
 		       r->kept_bytes);
 	r->kept_bytes = 0;
-	rooms_grant_turns(r->all);
+	hosted_table_grant_turns(r->all);
 	pthread_mutex_unlock(&r->all->lock);
 }
 
@@ -143,14 +143,14 @@ drop_kept(struct room *r)
 #define OUTPUT_FACTOR 8
 #define COPY_FACTOR   2
 
-/* Wait until the memory for a result is there. It is the room's until
+/* Wait until the memory for a result is there. It is the hosted session's until
    end_result(). While it waits, a run is in the table still, so it counts for
    its owner: how many wait is bounded. Returns -1 if it is more than the owner
    may ever have. */
 static int
-begin_result(struct room *r, uint64_t bytes, struct remit_error *err)
+begin_result(struct hosted *r, uint64_t bytes, struct remit_error *err)
 {
-	struct rooms *rs = r->all;
+	struct hosted_table *rs = r->all;
 	uint64_t most = tenants_most(&rs->tenants, TENANT_RESULTS);
 
 	if (bytes > most && !rs->is_lone)
@@ -176,7 +176,7 @@ begin_result(struct room *r, uint64_t bytes, struct remit_error *err)
 
 /* No more than so much is needed from now on. */
 static void
-shrink_result(struct room *r, uint64_t bytes)
+shrink_result(struct hosted *r, uint64_t bytes)
 {
 	pthread_mutex_lock(&r->all->lock);
 	if (bytes < r->sent_bytes) {
@@ -189,13 +189,13 @@ shrink_result(struct room *r, uint64_t bytes)
 }
 
 static void
-end_result(struct room *r)
+end_result(struct hosted *r)
 {
 	shrink_result(r, 0);
 }
 
 void
-room_result_made(uint64_t bytes)
+hosted_result_made(uint64_t bytes)
 {
 	if (here)
 		shrink_result(here, bytes);
@@ -212,9 +212,9 @@ tell(const struct task *t, struct remit_result *res,
 
 /* -1: what could not be written down is not run. */
 static int
-may_run(const struct room *r, struct remit_error *err)
+may_run(const struct hosted *r, struct remit_error *err)
 {
-	const struct room_audit *a = &r->all->audit;
+	const struct hosted_audit *a = &r->all->audit;
 
 	return a->check ? a->check(a->user, err) : 0;
 }
@@ -226,10 +226,11 @@ struct outcome {
 	struct remit_error err;
 };
 
-/* Before the room leaves the table. A result that is too long to be sent is
-   none, and why is its error; what was run is written down in any case. */
+/* Before the hosted session leaves the table. A result that is too long to be
+   sent is none, and why is its error; what was run is written down in any case.
+ */
 static void
-admit_result(struct room *r, struct outcome *o)
+admit_result(struct hosted *r, struct outcome *o)
 {
 	uint64_t output = 0, shown = 0, bytes;
 
@@ -245,10 +246,10 @@ admit_result(struct room *r, struct outcome *o)
 
 /* What was run is written down before it is told of. */
 static void
-tell_run(struct room *r, const struct task *t, struct outcome *o)
+tell_run(struct hosted *r, const struct task *t, struct outcome *o)
 {
-	const struct room_audit *a = &r->all->audit;
-	struct room_record rec = {
+	const struct hosted_audit *a = &r->all->audit;
+	struct hosted_record rec = {
 		.owner = r->owner,
 		.job = &o->job,
 		.res = o->res,
@@ -266,7 +267,7 @@ tell_run(struct room *r, const struct task *t, struct outcome *o)
 }
 
 static struct remit_job
-job_of(const struct room *r, const struct task *t)
+job_of(const struct hosted *r, const struct task *t)
 {
 	struct remit_job job = t->job.job;
 
@@ -281,14 +282,14 @@ job_of(const struct room *r, const struct task *t)
 }
 
 static void
-use_tools(const struct room *r)
+use_tools(const struct hosted *r)
 {
 	for (size_t i = 0; i < r->opt.tool_count; i++)
 		r->opt.tools[i].call = on_call;
 }
 
 static void
-set_state(struct room *r, enum room_state state)
+set_state(struct hosted *r, enum hosted_state state)
 {
 	pthread_mutex_lock(&r->all->lock);
 	if (!r->over)
@@ -298,21 +299,21 @@ set_state(struct room *r, enum room_state state)
 
 /* False: it was dropped meanwhile. */
 static bool
-set_session(struct room *r, struct remit_session *s)
+set_session(struct hosted *r, struct remit_session *s)
 {
 	bool over;
 
 	pthread_mutex_lock(&r->all->lock);
 	r->session = s;
-	over = r->over && r->state == ROOM_ENDED;
+	over = r->over && r->state == HOSTED_ENDED;
 	if (!over)
-		r->state = ROOM_IDLE;
+		r->state = HOSTED_IDLE;
 	pthread_mutex_unlock(&r->all->lock);
 	return !over;
 }
 
 static struct remit_session *
-take_session(struct room *r)
+take_session(struct hosted *r)
 {
 	struct remit_session *s;
 
@@ -329,7 +330,7 @@ gone(struct remit_error *err)
 }
 
 static void
-do_open(struct room *r, struct task *t)
+do_open(struct hosted *r, struct task *t)
 {
 	struct remit_session_options opt = {
 		.policy_json = r->opt.policy_json,
@@ -349,9 +350,9 @@ do_open(struct room *r, struct task *t)
 	failed = remit_session_open(r->all->remit, &opt, &s, &err);
 	end_turn(r);
 	if (failed < 0) {
-		rooms_leave_session(r);
-		room_drop(r);
-		rooms_remove(r);
+		hosted_table_leave_session(r);
+		hosted_drop(r);
+		hosted_table_remove(r);
 		tell(t, NULL, &err);
 		return;
 	}
@@ -364,9 +365,9 @@ do_open(struct room *r, struct task *t)
 }
 
 /* Where the files lie here is nobody's business; they are asked for by the id
-   of the room. */
+   of the hosted session. */
 static void
-keep_artifacts(struct room *r, struct remit_result *res)
+keep_artifacts(struct hosted *r, struct remit_result *res)
 {
 	json_t *list, *row;
 	size_t i;
@@ -385,7 +386,7 @@ keep_artifacts(struct room *r, struct remit_result *res)
 }
 
 static void
-do_run(struct room *r, struct task *t)
+do_run(struct hosted *r, struct task *t)
 {
 	struct outcome o = { .job = job_of(r, t) };
 
@@ -395,23 +396,23 @@ do_run(struct room *r, struct task *t)
 	o.job.tools = r->opt.tools;
 	o.job.tool_count = r->opt.tool_count;
 	if (may_run(r, &o.err) < 0) {
-		room_drop(r);
+		hosted_drop(r);
 		tell(t, NULL, &o.err);
 		return;
 	}
-	set_state(r, ROOM_BUSY);
+	set_state(r, HOSTED_BUSY);
 	if (remit_run(r->all->remit, &o.job, &o.res, &o.err) < 0)
 		o.res = NULL;
 	end_turn(r);
-	room_wait_end(r);
+	hosted_wait_end(r);
 	admit_result(r, &o);
-	room_drop(r);
+	hosted_drop(r);
 	keep_artifacts(r, o.res);
 	tell_run(r, t, &o);
 }
 
 /* A jail that was killed is not there for the next cell. */
-static enum room_state
+static enum hosted_state
 state_after(struct remit_result *res)
 {
 	const json_t *session =
@@ -420,24 +421,24 @@ state_after(struct remit_result *res)
 	const char *state =
 		json_string_value(json_object_get(session, "state"));
 
-	return !state || !strcmp(state, "ended") ? ROOM_ENDED : ROOM_IDLE;
+	return !state || !strcmp(state, "ended") ? HOSTED_ENDED : HOSTED_IDLE;
 }
 
 static void
-do_cell(struct room *r, struct task *t)
+do_cell(struct hosted *r, struct task *t)
 {
 	struct outcome o = { .job = job_of(r, t) };
-	enum room_state state;
+	enum hosted_state state;
 
 	if (may_run(r, &o.err) < 0) {
 		tell(t, NULL, &o.err);
 		return;
 	}
-	set_state(r, ROOM_BUSY);
+	set_state(r, HOSTED_BUSY);
 	if (remit_session_run(r->session, &o.job, &o.res, &o.err) < 0)
 		o.res = NULL;
 	end_turn(r);
-	room_wait_end(r);
+	hosted_wait_end(r);
 	state = state_after(o.res);
 	admit_result(r, &o);
 	set_state(r, state);
@@ -446,7 +447,7 @@ do_cell(struct room *r, struct task *t)
 
 /* How long an answer is, only the answer says. */
 static uint64_t
-file_bytes(const struct room *r, const struct remit_file_task *t)
+file_bytes(const struct hosted *r, const struct remit_file_task *t)
 {
 	uint64_t most = tenants_most(&r->all->tenants, TENANT_RESULTS);
 	uint64_t bytes = REMIT_FILE_READ_MAX;
@@ -457,7 +458,7 @@ file_bytes(const struct room *r, const struct remit_file_task *t)
 }
 
 static void
-do_file(struct room *r, struct task *t)
+do_file(struct hosted *r, struct task *t)
 {
 	struct remit_file_answer *answer = NULL;
 	uint64_t bytes = file_bytes(r, &t->file);
@@ -469,7 +470,7 @@ do_file(struct room *r, struct task *t)
 	if (t->file.op == REMIT_FILE_READ)
 		t->file.length = bytes;
 	failed = begin_result(r, COPY_FACTOR * bytes, &err);
-	set_state(r, ROOM_BUSY);
+	set_state(r, HOSTED_BUSY);
 	if (!failed)
 		failed =
 			remit_session_file(r->session, &t->file, &answer, &err);
@@ -477,7 +478,7 @@ do_file(struct room *r, struct task *t)
 	/* Refused: there is no jail any more. */
 	ended = failed &&
 		(err.code == REMIT_E_GONE || err.code == REMIT_E_REFUSED);
-	set_state(r, ended ? ROOM_ENDED : ROOM_IDLE);
+	set_state(r, ended ? HOSTED_ENDED : HOSTED_IDLE);
 	if (!failed)
 		t->ev->file(t->user, answer);
 	tell(t, NULL, failed ? &err : NULL);
@@ -486,22 +487,22 @@ do_file(struct room *r, struct task *t)
 }
 
 static void
-do_reset(struct room *r, struct task *t)
+do_reset(struct hosted *r, struct task *t)
 {
 	struct remit_error err;
 	int failed;
 
-	set_state(r, ROOM_OPENING);
+	set_state(r, HOSTED_OPENING);
 	failed = remit_session_reset(r->session, &err);
 	end_turn(r);
-	set_state(r, failed ? ROOM_ENDED : ROOM_IDLE);
+	set_state(r, failed ? HOSTED_ENDED : HOSTED_IDLE);
 	tell(t, NULL, failed ? &err : NULL);
 }
 
 static void
-do_fork(struct room *r, struct task *t)
+do_fork(struct hosted *r, struct task *t)
 {
-	struct room *branch = t->branch;
+	struct hosted *branch = t->branch;
 	struct remit_session *s = NULL;
 	struct remit_error err;
 	int failed = remit_session_fork(r->session, branch->folder, &s, &err);
@@ -509,17 +510,17 @@ do_fork(struct room *r, struct task *t)
 	if (!failed && !set_session(branch, s))
 		failed = gone(&err);
 	if (!failed)
-		failed = room_start_worker(branch, &err);
+		failed = hosted_start_worker(branch, &err);
 	if (failed) {
-		room_drop(branch);
+		hosted_drop(branch);
 		remit_session_drop(take_session(branch));
-		rooms_leave_session(branch);
+		hosted_table_leave_session(branch);
 	}
 	tell(t, NULL, failed ? &err : NULL);
 }
 
 static void
-do_close(struct room *r, struct task *t)
+do_close(struct hosted *r, struct task *t)
 {
 	/* Files leave: it is a program without code. */
 	struct outcome o = { .job = { .code = "" } };
@@ -527,13 +528,13 @@ do_close(struct room *r, struct task *t)
 	if (remit_session_close(take_session(r), &o.res, &o.err) < 0)
 		o.res = NULL;
 	admit_result(r, &o);
-	rooms_leave_session(r);
-	room_drop(r);
+	hosted_table_leave_session(r);
+	hosted_drop(r);
 	keep_artifacts(r, o.res);
 	tell_run(r, t, &o);
 }
 
-static void (*const deeds[])(struct room *r, struct task *t) = {
+static void (*const deeds[])(struct hosted *r, struct task *t) = {
 	[TASK_OPEN] = do_open,	 [TASK_RUN] = do_run,	  [TASK_CELL] = do_cell,
 	[TASK_FILE] = do_file,	 [TASK_RESET] = do_reset, [TASK_FORK] = do_fork,
 	[TASK_CLOSE] = do_close,
@@ -547,18 +548,18 @@ needs_session(const struct task *t)
 
 /* It was cancelled before it began, or there is no session for it. */
 static void
-refuse(struct room *r, const struct task *t)
+refuse(struct hosted *r, const struct task *t)
 {
 	struct remit_error err;
 
 	if (t->branch)
-		room_drop(t->branch);
-	if (room_look(r).state == ROOM_ENDED)
+		hosted_drop(t->branch);
+	if (hosted_look(r).state == HOSTED_ENDED)
 		gone(&err);
 	else
 		fail(&err, REMIT_E_GONE, "it was cancelled before it began");
 	if (!needs_session(t))
-		room_drop(r); /* there is nothing else for it to do */
+		hosted_drop(r); /* there is nothing else for it to do */
 	tell(t, NULL, &err);
 }
 
@@ -567,14 +568,14 @@ task_free(struct task *t)
 {
 	if (t->job.loan.release)
 		t->job.loan.release(t->job.loan.owner);
-	room_unref(t->branch);
+	hosted_unref(t->branch);
 	free(t);
 }
 
 /* The lock is held. An interrupt of the last cell that came too late is over;
    from now on they are this one's. */
 static void
-begin_task(struct room *r, struct task *t)
+begin_task(struct hosted *r, struct task *t)
 {
 	uint64_t old;
 
@@ -590,7 +591,7 @@ begin_task(struct room *r, struct task *t)
 
 /* *refused: it is not to be begun. NULL: the room is over. */
 static struct task *
-next_task(struct room *r, bool *refused)
+next_task(struct hosted *r, bool *refused)
 {
 	struct task *t;
 
@@ -607,7 +608,7 @@ next_task(struct room *r, bool *refused)
 }
 
 static void
-end_task(struct room *r)
+end_task(struct hosted *r)
 {
 	pthread_mutex_lock(&r->all->lock);
 	r->current = NULL;
@@ -619,7 +620,7 @@ end_task(struct room *r)
 static bool
 admits_artifact(void *user, const char *path, uint64_t size_bytes)
 {
-	const struct room *r = user;
+	const struct hosted *r = user;
 
 	return artifact_store_reserve(r->all->artifacts, r->owner, r->id, path,
 				      size_bytes);
@@ -628,8 +629,8 @@ admits_artifact(void *user, const char *path, uint64_t size_bytes)
 static void *
 work(void *arg)
 {
-	struct room *r = arg;
-	struct rooms *rs = r->all;
+	struct hosted *r = arg;
+	struct hosted_table *rs = r->all;
 	const struct artifacts_gate gate = { admits_artifact, r };
 	struct task *t;
 	bool refused;
@@ -654,9 +655,9 @@ work(void *arg)
 		task_free(t);
 	}
 	remit_session_drop(take_session(r));
-	rooms_leave_session(r);
-	rooms_remove(r);
-	room_unref(r);
+	hosted_table_leave_session(r);
+	hosted_table_remove(r);
+	hosted_unref(r);
 	pthread_mutex_lock(&rs->lock);
 	rs->workers--;
 	/* Under the lock: whoever waits frees it. */
@@ -666,9 +667,9 @@ work(void *arg)
 }
 
 int
-room_start_worker(struct room *r, struct remit_error *err)
+hosted_start_worker(struct hosted *r, struct remit_error *err)
 {
-	struct rooms *rs = r->all;
+	struct hosted_table *rs = r->all;
 	sigset_t all, before;
 	pthread_attr_t attr;
 	pthread_t thread;
@@ -689,7 +690,7 @@ room_start_worker(struct room *r, struct remit_error *err)
 	pthread_attr_destroy(&attr);
 	if (!failed)
 		return 0;
-	room_unref(r);
+	hosted_unref(r);
 	pthread_mutex_lock(&rs->lock);
 	rs->workers--;
 	pthread_cond_broadcast(&rs->worker_ended);

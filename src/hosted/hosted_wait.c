@@ -1,23 +1,23 @@
 /*
- * room_wait: calls and questions of rooms that wait for their answer, found by
- * an id that nobody else can guess.
+ * hosted_wait: calls and questions of hosted sessions that wait for their
+ * answer, found by an id that nobody else can guess.
  */
 #include <string.h>
 #include <time.h>
 
 #include "base/loop.h"
-#include "hosted/room_part.h"
+#include "hosted/hosted_part.h"
 
 /* The lock is held. */
 static struct wait **
-find(struct rooms *rs, const char *owner, const char *id, bool is_call)
+find(struct hosted_table *rs, const char *owner, const char *id, bool is_call)
 {
 	struct wait **at = &rs->waits;
 
 	for (; *at; at = &(*at)->next)
 		if (((*at)->call != NULL) == is_call &&
 		    !strcmp((*at)->id, id) &&
-		    !strcmp((*at)->room->owner, owner))
+		    !strcmp((*at)->hosted->owner, owner))
 			return at;
 	return NULL;
 }
@@ -25,17 +25,17 @@ find(struct rooms *rs, const char *owner, const char *id, bool is_call)
 /* ---- calls ---- */
 
 int
-room_wait_call(struct room *r, struct remit_tool_call *call,
-	       char id[ROOM_ID_SIZE])
+hosted_wait_call(struct hosted *r, struct remit_tool_call *call,
+		 char id[HOSTED_ID_SIZE])
 {
 	struct wait *w = calloc(1, sizeof(*w));
 	struct remit_error err;
 
-	if (!w || room_make_id(w->id, &err) < 0) {
+	if (!w || hosted_make_id(w->id, &err) < 0) {
 		free(w);
 		return -1;
 	}
-	w->room = r;
+	w->hosted = r;
 	w->call = call;
 	memcpy(id, w->id, sizeof(w->id));
 	pthread_mutex_lock(&r->all->lock);
@@ -47,7 +47,7 @@ room_wait_call(struct room *r, struct remit_tool_call *call,
 
 /* NULL: there is none. */
 static struct remit_tool_call *
-take_call(struct rooms *rs, const char *owner, const char *id)
+take_call(struct hosted_table *rs, const char *owner, const char *id)
 {
 	struct remit_tool_call *call = NULL;
 	struct wait **at, *w;
@@ -65,8 +65,8 @@ take_call(struct rooms *rs, const char *owner, const char *id)
 }
 
 int
-rooms_answer_call(struct rooms *rs, const char *owner, const char *id,
-		  const char *json, size_t len)
+hosted_table_answer_call(struct hosted_table *rs, const char *owner,
+			 const char *id, const char *json, size_t len)
 {
 	struct remit_tool_call *call = take_call(rs, owner, id);
 
@@ -77,8 +77,8 @@ rooms_answer_call(struct rooms *rs, const char *owner, const char *id,
 }
 
 int
-rooms_fail_call(struct rooms *rs, const char *owner, const char *id,
-		const char *message)
+hosted_table_fail_call(struct hosted_table *rs, const char *owner,
+		       const char *id, const char *message)
 {
 	struct remit_tool_call *call = take_call(rs, owner, id);
 
@@ -88,16 +88,16 @@ rooms_fail_call(struct rooms *rs, const char *owner, const char *id,
 	return 0;
 }
 
-/* One call of a room that is left, taken out of the list. */
+/* One call of a hosted session that is left, taken out of the list. */
 static struct remit_tool_call *
-take_left(struct room *r)
+take_left(struct hosted *r)
 {
 	struct remit_tool_call *call = NULL;
 	struct wait **at, *w;
 
 	pthread_mutex_lock(&r->all->lock);
 	for (at = &r->all->waits; *at; at = &(*at)->next)
-		if ((*at)->room == r && (*at)->call)
+		if ((*at)->hosted == r && (*at)->call)
 			break;
 	if ((w = *at)) {
 		*at = w->next;
@@ -109,7 +109,7 @@ take_left(struct room *r)
 }
 
 void
-room_wait_end(struct room *r)
+hosted_wait_end(struct hosted *r)
 {
 	struct remit_tool_call *call;
 
@@ -120,8 +120,8 @@ room_wait_end(struct room *r)
 /* ---- questions ---- */
 
 int
-rooms_answer_question(struct rooms *rs, const char *owner, const char *id,
-		      enum remit_answer answer)
+hosted_table_answer_question(struct hosted_table *rs, const char *owner,
+			     const char *id, enum remit_answer answer)
 {
 	struct wait **at;
 
@@ -132,7 +132,7 @@ rooms_answer_question(struct rooms *rs, const char *owner, const char *id,
 	if (at) {
 		(*at)->answered = true;
 		(*at)->answer = answer;
-		pthread_cond_broadcast(&(*at)->room->changed);
+		pthread_cond_broadcast(&(*at)->hosted->changed);
 	}
 	pthread_mutex_unlock(&rs->lock);
 	return at ? 0 : -1;
@@ -140,9 +140,9 @@ rooms_answer_question(struct rooms *rs, const char *owner, const char *id,
 
 /* The lock is held. An interrupt is no. */
 static void
-wait_for(struct room *r, const struct task *t, const struct wait *w)
+wait_for(struct hosted *r, const struct task *t, const struct wait *w)
 {
-	uint64_t until_ms = loop_now_us() / 1000 + ROOM_QUESTION_MS;
+	uint64_t until_ms = loop_now_us() / 1000 + HOSTED_QUESTION_MS;
 	struct timespec until = { .tv_sec = (time_t)(until_ms / 1000),
 				  .tv_nsec =
 					  (long)(until_ms % 1000) * 1000000 };
@@ -154,7 +154,7 @@ wait_for(struct room *r, const struct task *t, const struct wait *w)
 }
 
 static void
-unlink_wait(struct rooms *rs, const struct wait *w)
+unlink_wait(struct hosted_table *rs, const struct wait *w)
 {
 	struct wait **at = &rs->waits;
 
@@ -164,14 +164,14 @@ unlink_wait(struct rooms *rs, const struct wait *w)
 }
 
 enum remit_answer
-room_wait_answer(struct room *r, const struct task *t,
-		 const struct remit_question *q)
+hosted_wait_answer(struct hosted *r, const struct task *t,
+		   const struct remit_question *q)
 {
-	struct wait w = { .room = r, .answer = REMIT_DENY };
-	struct rooms *rs = r->all;
+	struct wait w = { .hosted = r, .answer = REMIT_DENY };
+	struct hosted_table *rs = r->all;
 	struct remit_error err;
 
-	if (room_make_id(w.id, &err) < 0)
+	if (hosted_make_id(w.id, &err) < 0)
 		return REMIT_DENY;
 	pthread_mutex_lock(&rs->lock);
 	w.next = rs->waits;

@@ -1,6 +1,7 @@
-/* room: what a table of rooms does when nobody can open a session, and the
-   files that rooms leave. Sessions that live: tests/e2e/test_serve.py. */
-#include "hosted/room.h"
+/* room: what a table of hosted sessions does when nobody can open a session,
+   and the files that hosted sessions leave. Sessions that live:
+   tests/e2e/test_serve.py. */
+#include "hosted/hosted.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -19,10 +20,10 @@
 /* A keeper that is not there: every room is refused, by its worker. */
 struct world {
 	struct remit *remit;
-	struct rooms *rooms;
+	struct hosted_table *hosted_table;
 };
 
-/* What one room told. */
+/* What one hosted session told. */
 struct story {
 	int told; /* an eventfd */
 	int results;
@@ -51,7 +52,7 @@ on_release(void *owner)
 	__atomic_add_fetch(&s->released, 1, __ATOMIC_SEQ_CST);
 }
 
-static const struct room_events events = { .result = on_result };
+static const struct hosted_events events = { .result = on_result };
 
 static void
 hear(struct story *s)
@@ -64,29 +65,29 @@ hear(struct story *s)
 }
 
 /* "alice" may have as much as there is, and others only a little. */
-static struct room_share
+static struct hosted_share
 share_of(void *user, const char *owner)
 {
 	(void)user;
 	if (!*owner || !strcmp(owner, "alice"))
-		return (struct room_share){ UINT64_MAX, UINT64_MAX };
+		return (struct hosted_share){ UINT64_MAX, UINT64_MAX };
 	if (!strcmp(owner, "bob"))
-		return (struct room_share){ 3, 1000 };
-	return (struct room_share){ 0 };
+		return (struct hosted_share){ 3, 1000 };
+	return (struct hosted_share){ 0 };
 }
 
 static int
 set_up(void **state)
 {
 	struct remit_options opt = { .keeper_path = "/nowhere/keeper.sock" };
-	struct rooms_options more = { .limits = { .max = { 4, 4, 4 } },
-				      .share = share_of };
+	struct hosted_table_options more = { .limits = { .max = { 4, 4, 4 } },
+					     .share = share_of };
 	struct world *w = calloc(1, sizeof(*w));
 	struct remit_error err;
 
 	assert_int_equal(remit_open(&w->remit, &opt, &err), 0);
 	more.remit = w->remit;
-	assert_int_equal(rooms_open(&w->rooms, &more, &err), 0);
+	assert_int_equal(hosted_table_open(&w->hosted_table, &more, &err), 0);
 	*state = w;
 	return 0;
 }
@@ -96,8 +97,8 @@ tear_down(void **state)
 {
 	struct world *w = *state;
 
-	assert_true(rooms_end(w->rooms, 20000));
-	rooms_free(w->rooms);
+	assert_true(hosted_table_end(w->hosted_table, 20000));
+	hosted_table_free(w->hosted_table);
 	remit_close(w->remit);
 	free(w);
 	return 0;
@@ -114,24 +115,25 @@ a_session_that_cannot_be_opened_says_why_and_leaves_the_table(void **state)
 {
 	struct world *w = *state;
 	struct story s = story();
-	struct room_options opt = { .owner = "alice",
-				    .loan = { on_release, &s } };
+	struct hosted_options opt = { .owner = "alice",
+				      .loan = { on_release, &s } };
 	struct remit_error err;
-	char id[ROOM_ID_SIZE];
-	struct room *r;
+	char id[HOSTED_ID_SIZE];
+	struct hosted *r;
 
-	assert_int_equal(room_open(w->rooms, &opt, &events, &s, &r, &err), 0);
-	snprintf(id, sizeof(id), "%s", room_id(r));
-	assert_int_equal(strlen(id), ROOM_ID_SIZE - 1);
+	assert_int_equal(
+		hosted_open(w->hosted_table, &opt, &events, &s, &r, &err), 0);
+	snprintf(id, sizeof(id), "%s", hosted_id(r));
+	assert_int_equal(strlen(id), HOSTED_ID_SIZE - 1);
 	hear(&s);
 	assert_int_equal(s.err.code, REMIT_E_GONE);
-	assert_null(room_find(w->rooms, "alice", id));
-	assert_int_equal(room_look(r).state, ROOM_ENDED);
+	assert_null(hosted_find(w->hosted_table, "alice", id));
+	assert_int_equal(hosted_look(r).state, HOSTED_ENDED);
 	/* Nothing can be asked of it any more. */
-	assert_int_equal(room_reset(r, &events, &s, &err), -1);
+	assert_int_equal(hosted_reset(r, &events, &s, &err), -1);
 	assert_int_equal(err.code, REMIT_E_GONE);
-	room_unref(r);
-	assert_true(rooms_end(w->rooms, 20000));
+	hosted_unref(r);
+	assert_true(hosted_table_end(w->hosted_table, 20000));
 	assert_int_equal(s.results, 1);
 	assert_int_equal(s.released, 1);
 	close(s.told);
@@ -142,20 +144,21 @@ a_run_is_no_session_and_its_loans_come_back(void **state)
 {
 	struct world *w = *state;
 	struct story s = story();
-	struct room_options opt = { .owner = "", .loan = { on_release, &s } };
-	struct room_job job = { .job = REMIT_JOB_INIT,
-				.loan = { on_release, &s } };
+	struct hosted_options opt = { .owner = "", .loan = { on_release, &s } };
+	struct hosted_job job = { .job = REMIT_JOB_INIT,
+				  .loan = { on_release, &s } };
 	struct remit_error err;
-	struct room *r;
+	struct hosted *r;
 
-	assert_int_equal(room_run(w->rooms, &opt, &job, &events, &s, &r, &err),
-			 0);
-	assert_null(room_find(w->rooms, "", room_id(r)));
+	assert_int_equal(
+		hosted_run(w->hosted_table, &opt, &job, &events, &s, &r, &err),
+		0);
+	assert_null(hosted_find(w->hosted_table, "", hosted_id(r)));
 	hear(&s);
-	assert_null(room_find_run(w->rooms, "", room_id(r)));
+	assert_null(hosted_find_run(w->hosted_table, "", hosted_id(r)));
 	assert_int_equal(s.err.code, REMIT_E_GONE);
-	room_unref(r);
-	assert_true(rooms_end(w->rooms, 20000));
+	hosted_unref(r);
+	assert_true(hosted_table_end(w->hosted_table, 20000));
 	assert_int_equal(s.released, 2);
 	close(s.told);
 }
@@ -165,15 +168,16 @@ a_table_that_ends_takes_no_more_and_borrows_nothing(void **state)
 {
 	struct world *w = *state;
 	struct story s = story();
-	struct room_options opt = { .owner = "", .loan = { on_release, &s } };
+	struct hosted_options opt = { .owner = "", .loan = { on_release, &s } };
 	struct remit_error err;
-	struct room *r;
+	struct hosted *r;
 
-	assert_true(rooms_end(w->rooms, 20000));
-	assert_int_equal(room_open(w->rooms, &opt, &events, &s, &r, &err), -1);
+	assert_true(hosted_table_end(w->hosted_table, 20000));
+	assert_int_equal(
+		hosted_open(w->hosted_table, &opt, &events, &s, &r, &err), -1);
 	assert_int_equal(err.code, REMIT_E_GONE);
 	assert_int_equal(s.released, 0);
-	assert_int_equal(rooms_count(w->rooms, NULL), 0);
+	assert_int_equal(hosted_table_count(w->hosted_table, NULL), 0);
 	close(s.told);
 }
 
@@ -194,26 +198,28 @@ an_owner_has_no_more_than_its_share(void **state)
 		{ "bob", 2, (UINT64_MAX >> 1) + 2, -1 }, /* would wrap to 2 */
 		{ "stranger", 1, 0, -1 },
 	};
-	struct room_options opt = { .owner = "stranger" };
+	struct hosted_options opt = { .owner = "stranger" };
 	struct world *w = *state;
 	struct remit_error err;
-	struct room *r;
+	struct hosted *r;
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (rooms_check_share(w->rooms, rows[i].owner, rows[i].count,
-				      rows[i].memory_bytes,
-				      &err) != rows[i].expected)
+		if (hosted_table_check_share(
+			    w->hosted_table, rows[i].owner, rows[i].count,
+			    rows[i].memory_bytes, &err) != rows[i].expected)
 			fail_msg("row %zu", i);
 	/* Also where nobody has asked before. */
-	assert_int_equal(room_open(w->rooms, &opt, &events, NULL, &r, &err),
-			 -1);
+	assert_int_equal(
+		hosted_open(w->hosted_table, &opt, &events, NULL, &r, &err),
+		-1);
 	assert_int_equal(err.code, REMIT_E_BUSY);
 	opt.owner = "bob";
 	opt.memory_bytes = 1001;
-	assert_int_equal(room_open(w->rooms, &opt, &events, NULL, &r, &err),
-			 -1);
+	assert_int_equal(
+		hosted_open(w->hosted_table, &opt, &events, NULL, &r, &err),
+		-1);
 	assert_int_equal(err.code, REMIT_E_BUSY);
-	assert_int_equal(rooms_count(w->rooms, NULL), 0);
+	assert_int_equal(hosted_table_count(w->hosted_table, NULL), 0);
 }
 
 static void
@@ -221,21 +227,24 @@ nobody_answers_what_nobody_asked(void **state)
 {
 	struct world *w = *state;
 
-	assert_int_equal(rooms_answer_call(w->rooms, "", "x", "1", 1), -1);
-	assert_int_equal(rooms_fail_call(w->rooms, "", "x", "no"), -1);
 	assert_int_equal(
-		rooms_answer_question(w->rooms, "", "x", REMIT_ALLOW_ONCE), -1);
+		hosted_table_answer_call(w->hosted_table, "", "x", "1", 1), -1);
+	assert_int_equal(hosted_table_fail_call(w->hosted_table, "", "x", "no"),
+			 -1);
+	assert_int_equal(hosted_table_answer_question(w->hosted_table, "", "x",
+						      REMIT_ALLOW_ONCE),
+			 -1);
 }
 
 static void
 no_two_ids_are_the_same(void **state)
 {
-	char a[ROOM_ID_SIZE], b[ROOM_ID_SIZE];
+	char a[HOSTED_ID_SIZE], b[HOSTED_ID_SIZE];
 	struct remit_error err;
 
 	(void)state;
-	assert_int_equal(room_make_id(a, &err), 0);
-	assert_int_equal(room_make_id(b, &err), 0);
+	assert_int_equal(hosted_make_id(a, &err), 0);
+	assert_int_equal(hosted_make_id(b, &err), 0);
 	assert_string_not_equal(a, b);
 	assert_int_equal(strspn(a, "abcdefghijklmnopqrstuvwxyz234567"), 20);
 }
@@ -431,15 +440,16 @@ files_that_are_too_old_or_too_many_are_gone(void **state)
 int
 main(void)
 {
-#define WITH_ROOMS(test) \
+#define WITH_HOSTED_TABLE(test) \
 	cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		WITH_ROOMS(
+		WITH_HOSTED_TABLE(
 			a_session_that_cannot_be_opened_says_why_and_leaves_the_table),
-		WITH_ROOMS(a_run_is_no_session_and_its_loans_come_back),
-		WITH_ROOMS(a_table_that_ends_takes_no_more_and_borrows_nothing),
-		WITH_ROOMS(an_owner_has_no_more_than_its_share),
-		WITH_ROOMS(nobody_answers_what_nobody_asked),
+		WITH_HOSTED_TABLE(a_run_is_no_session_and_its_loans_come_back),
+		WITH_HOSTED_TABLE(
+			a_table_that_ends_takes_no_more_and_borrows_nothing),
+		WITH_HOSTED_TABLE(an_owner_has_no_more_than_its_share),
+		WITH_HOSTED_TABLE(nobody_answers_what_nobody_asked),
 		cmocka_unit_test(no_two_ids_are_the_same),
 		cmocka_unit_test(
 			files_are_their_owners_and_the_oldest_go_first),

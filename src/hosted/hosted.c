@@ -1,28 +1,28 @@
-#include "hosted/room.h"
+#include "hosted/hosted.h"
 
 #include <string.h>
 #include <unistd.h>
 
-#include "hosted/room_part.h"
+#include "hosted/hosted_part.h"
 
 /* ---- the queue ---- */
 
 /* The lock is held. */
 static int
-may_queue(const struct room *r, struct remit_error *err)
+may_queue(const struct hosted *r, struct remit_error *err)
 {
 	if (r->over)
 		return fail(err, REMIT_E_GONE, "this session has ended");
-	if (r->queued >= ROOM_QUEUE_MAX)
+	if (r->queued >= HOSTED_QUEUE_MAX)
 		return fail(err, REMIT_E_BUSY,
 			    "%d cells wait for this session already",
-			    ROOM_QUEUE_MAX);
+			    HOSTED_QUEUE_MAX);
 	return 0;
 }
 
 int
-room_queue(struct room *r, const struct task *given, uint64_t *number,
-	   struct remit_error *err)
+hosted_queue(struct hosted *r, const struct task *given, uint64_t *number,
+	     struct remit_error *err)
 {
 	struct task *t = malloc(sizeof(*t));
 	int failed;
@@ -51,70 +51,70 @@ room_queue(struct room *r, const struct task *given, uint64_t *number,
 
 /* The first task of a new room, and its worker. */
 static int
-begin(struct room *r, const struct task *first, struct room_loan loan,
-      struct room **out, struct remit_error *err)
+begin(struct hosted *r, const struct task *first, struct hosted_loan loan,
+      struct hosted **out, struct remit_error *err)
 {
-	struct room_loan none = { 0 };
+	struct hosted_loan none = { 0 };
 
 	r->opt.loan = loan;
 	/* Before the worker: an event may come sooner than this returns. */
 	*out = r;
-	if (room_queue(r, first, NULL, err) == 0) {
-		if (room_start_worker(r, err) == 0)
+	if (hosted_queue(r, first, NULL, err) == 0) {
+		if (hosted_start_worker(r, err) == 0)
 			return 0;
 		free(r->first);
 	}
 	r->opt.loan = none; /* it is still the caller's */
-	rooms_remove(r);
-	room_unref(r);
+	hosted_table_remove(r);
+	hosted_unref(r);
 	*out = NULL;
 	return -1;
 }
 
 int
-room_open(struct rooms *rs, const struct room_options *opt,
-	  const struct room_events *ev, void *user, struct room **out,
-	  struct remit_error *err)
+hosted_open(struct hosted_table *rs, const struct hosted_options *opt,
+	    const struct hosted_events *ev, void *user, struct hosted **out,
+	    struct remit_error *err)
 {
 	struct task t = { .kind = TASK_OPEN, .ev = ev, .user = user };
-	struct room *r;
+	struct hosted *r;
 
-	if (rooms_add(rs, opt, false, &r, err) < 0)
+	if (hosted_table_add(rs, opt, false, &r, err) < 0)
 		return -1;
 	return begin(r, &t, opt->loan, out, err);
 }
 
 int
-room_run(struct rooms *rs, const struct room_options *opt,
-	 const struct room_job *job, const struct room_events *ev, void *user,
-	 struct room **out, struct remit_error *err)
+hosted_run(struct hosted_table *rs, const struct hosted_options *opt,
+	   const struct hosted_job *job, const struct hosted_events *ev,
+	   void *user, struct hosted **out, struct remit_error *err)
 {
 	struct task t = {
 		.kind = TASK_RUN, .job = *job, .ev = ev, .user = user
 	};
-	struct room *r;
+	struct hosted *r;
 
-	if (rooms_add(rs, opt, true, &r, err) < 0)
+	if (hosted_table_add(rs, opt, true, &r, err) < 0)
 		return -1;
 	return begin(r, &t, opt->loan, out, err);
 }
 
 int
-room_cell(struct room *r, const struct room_job *job,
-	  const struct room_events *ev, void *user, uint64_t *number,
-	  struct remit_error *err)
+hosted_cell(struct hosted *r, const struct hosted_job *job,
+	    const struct hosted_events *ev, void *user, uint64_t *number,
+	    struct remit_error *err)
 {
 	struct task t = {
 		.kind = TASK_CELL, .job = *job, .ev = ev, .user = user
 	};
 
-	return room_queue(r, &t, number, err);
+	return hosted_queue(r, &t, number, err);
 }
 
 int
-room_file(struct room *r, const struct remit_file_task *task,
-	  struct room_loan loan, const struct room_events *ev, void *user,
-	  struct remit_error *err)
+hosted_file(struct hosted *r, const struct remit_file_task *task,
+	    struct hosted_loan loan, const struct hosted_events *ev, void *user,
+	    struct remit_error *err)
 {
 	struct task t = {
 		.kind = TASK_FILE,
@@ -124,47 +124,47 @@ room_file(struct room *r, const struct remit_file_task *task,
 		.user = user,
 	};
 
-	return room_queue(r, &t, NULL, err);
+	return hosted_queue(r, &t, NULL, err);
 }
 
 int
-room_reset(struct room *r, const struct room_events *ev, void *user,
-	   struct remit_error *err)
+hosted_reset(struct hosted *r, const struct hosted_events *ev, void *user,
+	     struct remit_error *err)
 {
 	struct task t = { .kind = TASK_RESET, .ev = ev, .user = user };
 
-	return room_queue(r, &t, NULL, err);
+	return hosted_queue(r, &t, NULL, err);
 }
 
 int
-room_close(struct room *r, const struct room_events *ev, void *user,
-	   struct remit_error *err)
+hosted_close(struct hosted *r, const struct hosted_events *ev, void *user,
+	     struct remit_error *err)
 {
 	struct task t = { .kind = TASK_CLOSE, .ev = ev, .user = user };
 
-	return room_queue(r, &t, NULL, err);
+	return hosted_queue(r, &t, NULL, err);
 }
 
 int
-room_fork(struct room *r, const struct room_events *ev, void *user,
-	  struct room **branch, struct remit_error *err)
+hosted_fork(struct hosted *r, const struct hosted_events *ev, void *user,
+	    struct hosted **branch, struct remit_error *err)
 {
 	struct task t = { .kind = TASK_FORK, .ev = ev, .user = user };
-	struct room_options opt = r->opt;
+	struct hosted_options opt = r->opt;
 
 	opt.owner = r->owner;
-	opt.loan = (struct room_loan){ 0 };
-	if (rooms_add(r->all, &opt, false, &t.branch, err) < 0)
+	opt.loan = (struct hosted_loan){ 0 };
+	if (hosted_table_add(r->all, &opt, false, &t.branch, err) < 0)
 		return -1;
 	/* What the branch's tools are called is lent to the parent. */
-	t.branch->parent = room_ref(r);
+	t.branch->parent = hosted_ref(r);
 	*branch = t.branch;
-	room_ref(t.branch); /* for the task */
-	if (room_queue(r, &t, NULL, err) == 0)
+	hosted_ref(t.branch); /* for the task */
+	if (hosted_queue(r, &t, NULL, err) == 0)
 		return 0;
-	rooms_remove(t.branch);
-	room_unref(t.branch);
-	room_unref(t.branch);
+	hosted_table_remove(t.branch);
+	hosted_unref(t.branch);
+	hosted_unref(t.branch);
 	*branch = NULL;
 	return -1;
 }
@@ -173,7 +173,7 @@ room_fork(struct room *r, const struct room_events *ev, void *user,
 
 /* The lock is held. */
 static void
-interrupt(struct room *r)
+interrupt(struct hosted *r)
 {
 	uint64_t one = 1;
 
@@ -190,7 +190,7 @@ interrupt(struct room *r)
 }
 
 void
-room_interrupt(struct room *r)
+hosted_interrupt(struct hosted *r)
 {
 	pthread_mutex_lock(&r->all->lock);
 	if (r->current)
@@ -201,7 +201,7 @@ room_interrupt(struct room *r)
 }
 
 void
-room_cancel(struct room *r, uint64_t number)
+hosted_cancel(struct hosted *r, uint64_t number)
 {
 	struct task *t;
 
@@ -219,13 +219,13 @@ room_cancel(struct room *r, uint64_t number)
    packages do. It keeps its place until then: else a client that opens and
    leaves has as many as it likes. The worker removes it. The lock is held. */
 static bool
-keeps_place(const struct room *r)
+keeps_place(const struct hosted *r)
 {
 	return r->current && r->current->kind == TASK_OPEN && !r->all->closing;
 }
 
 void
-room_drop(struct room *r)
+hosted_drop(struct hosted *r)
 {
 	bool keeps;
 
@@ -234,7 +234,7 @@ room_drop(struct room *r)
 	r->dropped = true;
 	r->expires_us = 0;
 	r->over = true;
-	r->state = ROOM_ENDED;
+	r->state = HOSTED_ENDED;
 	for (struct task *t = r->first; t; t = t->next)
 		t->cancelled = true;
 	/* Before the interrupt, which a cell of it could still answer. */
@@ -245,5 +245,5 @@ room_drop(struct room *r)
 	pthread_cond_broadcast(&r->changed);
 	pthread_mutex_unlock(&r->all->lock);
 	if (!keeps)
-		rooms_remove(r);
+		hosted_table_remove(r);
 }
