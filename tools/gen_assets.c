@@ -1,7 +1,7 @@
 /*
  * gen_assets: writes the table of the page's files as C, when Remit is built.
  *
- *	gen_assets FOLDER FOLDER/FILE...
+ *	gen_assets DIRECTORY DIRECTORY/FILE...
  *
  * The bytes are not written out: the assembler takes them from the files. What
  * changes with them is the tag, so that a changed file is compiled anew.
@@ -92,7 +92,7 @@ write_row(int i, const char *path, const char *file)
 int
 main(int argc, char **argv)
 {
-	size_t folder = argc > 1 ? strlen(argv[1]) : 0;
+	size_t directory = argc > 1 ? strlen(argv[1]) : 0;
 
 	printf("/* Written by tools/gen_assets.c. */\n#include "
 	       "\"serve/asset.h\"\n\n");
@@ -100,13 +100,13 @@ main(int argc, char **argv)
 		write_bytes(i, argv[i]);
 	printf("const struct asset assets[] = {\n");
 	for (int i = 2; i < argc; i++) {
-		if (strncmp(argv[i], argv[1], folder) ||
-		    argv[i][folder] != '/') {
+		if (strncmp(argv[i], argv[1], directory) ||
+		    argv[i][directory] != '/') {
 			fprintf(stderr, "gen_assets: %s is not below %s\n",
 				argv[i], argv[1]);
 			return 1;
 		}
-		if (write_row(i, argv[i] + folder + 1, argv[i]) < 0)
+		if (write_row(i, argv[i] + directory + 1, argv[i]) < 0)
 			return 1;
 	}
 	printf("\t{ 0 },\n};\n");

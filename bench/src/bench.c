@@ -54,11 +54,11 @@ copy_environ(struct list *to, struct remit_error *err)
 static int
 make_environments(struct bench *b, struct remit_error *err)
 {
-	char text[sizeof(b->folder) + 32];
+	char text[sizeof(b->directory) + 32];
 
 	if (copy_environ(&b->env_given, err) < 0)
 		return -1;
-	snprintf(text, sizeof(text), "%s/runtime", b->folder);
+	snprintf(text, sizeof(text), "%s/runtime", b->directory);
 	if (mkdir(text, 0700) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", text);
 	if (unsetenv("REMIT_KEEPER") < 0 ||
@@ -67,7 +67,8 @@ make_environments(struct bench *b, struct remit_error *err)
 	if (copy_environ(&b->env_own, err) < 0 ||
 	    copy_environ(&b->env_shared, err) < 0)
 		return -1;
-	snprintf(text, sizeof(text), "REMIT_KEEPER=%s/keeper.sock", b->folder);
+	snprintf(text, sizeof(text), "REMIT_KEEPER=%s/keeper.sock",
+		 b->directory);
 	if (list_add(&b->env_shared, text) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "environment");
 	return 0;
@@ -136,10 +137,10 @@ spawn_keeper(struct bench *b, const char *socket_path, int control)
 static int
 start_keeper(struct bench *b, struct remit_error *err)
 {
-	char path[sizeof(b->folder) + 16];
+	char path[sizeof(b->directory) + 16];
 	int pair[2];
 
-	snprintf(path, sizeof(path), "%s/keeper.sock", b->folder);
+	snprintf(path, sizeof(path), "%s/keeper.sock", b->directory);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "socketpair");
 	b->keeper_control = pair[0];
@@ -174,9 +175,9 @@ bench_open(struct bench *b, const struct bench_options *opt,
 	/* What a command leaves behind becomes ours. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (watch_signals(b, err) < 0 ||
-	    bench_folder_make(b->folder, err) < 0 ||
+	    bench_directory_make(b->directory, err) < 0 ||
 	    make_environments(b, err) < 0 || find_product(b, err) < 0 ||
-	    bench_root_make(&b->root, b->folder, python, err) < 0)
+	    bench_root_make(&b->root, b->directory, python, err) < 0)
 		return -1;
 	return start_keeper(b, err);
 }
@@ -217,7 +218,7 @@ bench_close(struct bench *b)
 	if (b->keeper > 0)
 		reap(b->keeper);
 	end_children();
-	bench_folder_remove(b->folder);
+	bench_directory_remove(b->directory);
 	bench_root_free(&b->root);
 	list_free(&b->env_given);
 	list_free(&b->env_own);
@@ -281,10 +282,10 @@ bench_remit(const struct bench *b, struct remit **out, struct remit_error *err)
 int
 bench_shared(const struct bench *b, struct remit **out, struct remit_error *err)
 {
-	char path[sizeof(b->folder) + 16];
+	char path[sizeof(b->directory) + 16];
 	struct remit_options opt = { .keeper_path = path };
 
-	snprintf(path, sizeof(path), "%s/keeper.sock", b->folder);
+	snprintf(path, sizeof(path), "%s/keeper.sock", b->directory);
 	return remit_open(out, &opt, err);
 }
 

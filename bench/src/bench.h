@@ -1,6 +1,6 @@
 /*
  * bench: what all measurements share: the options, the interpreter, the
- * environments, a folder that goes away with them, and the report.
+ * environments, a directory that goes away with them, and the report.
  *
  * Nothing is left behind, also after Ctrl-C: signals are only looked at
  * (bench_check()), every command runs in a process group of its own, and
@@ -12,7 +12,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
-#include "bench_folder.h"
+#include "bench_directory.h"
 #include "bench_report.h"
 #include "bench_root.h"
 
@@ -28,7 +28,7 @@ struct bench {
 	const struct interpreter *python;
 	char remit[4096];   /* the command */
 	char drivers[4096]; /* where bench/jupyter.py lies */
-	char folder[BENCH_FOLDER_SIZE];
+	char directory[BENCH_DIRECTORY_SIZE];
 	struct bench_root root; /* in it */
 	/* As the caller had it; without any keeper; with the bench's own. */
 	struct list env_given, env_own, env_shared;

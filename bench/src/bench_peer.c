@@ -160,7 +160,7 @@ bench_peer_find(const char *name)
 	return NULL;
 }
 
-/* The words that make the folders and links visible. */
+/* The words that make the directories and links visible. */
 static int
 make_binds(struct list *out, const struct bench_peer *p,
 	   const struct bench_root *root, struct remit_error *err)
@@ -218,7 +218,7 @@ fill(struct list *out, const char *const *words, const struct bench_peer *p,
 		{ .name = "preset", .text = program ? program->preset : "" },
 		{ .name = "preload", .list = &preload },
 		{ .name = "remit", .text = b->remit },
-		{ .name = "folder", .text = b->folder },
+		{ .name = "folder", .text = b->directory },
 		{ .name = "drivers", .text = b->drivers },
 		{ .name = "root", .text = b->root.path },
 		{ .name = "tar", .text = b->root.empty_tar },
@@ -258,7 +258,7 @@ bench_peer_command(const struct bench_peer *p, const struct bench *b,
 	own_mem char *bundle = NULL;
 
 	if (p->has_bundle &&
-	    bench_root_bundle(&b->root, b->folder, b->python->executable,
+	    bench_root_bundle(&b->root, b->directory, b->python->executable,
 			      program->code, &bundle, err) < 0)
 		return -1;
 	if (fill(&c.argv, p->argv, p, b, program, bundle ? bundle : "", err) <

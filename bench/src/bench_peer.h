@@ -21,8 +21,8 @@ enum bench_env { ENV_GIVEN, ENV_OWN, ENV_SHARED };
 struct bench_peer {
 	const char *name;
 	const char *argv[BENCH_WORDS]; /* see bench_template.h */
-	/* For each folder of the host, and each link, at "{binds}". Without
-	   words for links they are bound like folders. */
+	/* For each directory of the host, and each link, at "{binds}". Without
+	   words for links they are bound like directories. */
 	const char *bind[6], *link[6];
 	/* Once before its first program, and after its last. */
 	const char *before[BENCH_WORDS], *after[BENCH_WORDS];

@@ -13,10 +13,11 @@
 struct bench_program {
 	const char *name; /* its section of the report */
 	const char *code;
-	const char *output;	/* what it must print */
-	const char *preset;	/* of the policy */
-	const char *exported;	/* a pattern for files that leave, or NULL */
-	const char *write_root; /* a folder it may change, at /data, or NULL */
+	const char *output;   /* what it must print */
+	const char *preset;   /* of the policy */
+	const char *exported; /* a pattern for files that leave, or NULL */
+	const char
+		*write_root; /* a directory it may change, at /data, or NULL */
 	const char *preload[4]; /* modules it imports, NULL-terminated */
 	bool quick;		/* is measured with --quick too */
 };

@@ -24,11 +24,11 @@ static const char *const system_paths[] = {
 };
 
 static bool
-is_inside(const char *path, const char *folder)
+is_inside(const char *path, const char *directory)
 {
-	size_t n = strlen(folder);
+	size_t n = strlen(directory);
 
-	return !strncmp(path, folder, n) && (!path[n] || path[n] == '/');
+	return !strncmp(path, directory, n) && (!path[n] || path[n] == '/');
 }
 
 static bool
@@ -91,13 +91,13 @@ make_links(const struct bench_root *r, struct remit_error *err)
 }
 
 int
-bench_root_make(struct bench_root *r, const char *folder,
+bench_root_make(struct bench_root *r, const char *directory,
 		const struct interpreter *python, struct remit_error *err)
 {
 	static const char zeros[EMPTY_TAR_BYTES];
 
-	snprintf(r->path, sizeof(r->path), "%s/root", folder);
-	snprintf(r->empty_tar, sizeof(r->empty_tar), "%s/empty.tar", folder);
+	snprintf(r->path, sizeof(r->path), "%s/root", directory);
+	snprintf(r->empty_tar, sizeof(r->empty_tar), "%s/empty.tar", directory);
 	if (list_paths(r, python) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "paths");
 	if (make_links(r, err) < 0)
@@ -155,7 +155,7 @@ linux_json(void)
 }
 
 int
-bench_root_bundle(const struct bench_root *r, const char *folder,
+bench_root_bundle(const struct bench_root *r, const char *directory,
 		  const char *python, const char *code, char **out,
 		  struct remit_error *err)
 {
@@ -172,7 +172,7 @@ bench_root_bundle(const struct bench_root *r, const char *folder,
 
 	text = doc ? json_dumps(doc, 0) : NULL;
 	json_decref(doc);
-	if (!text || asprintf(&bundle, "%s/bundle-XXXXXX", folder) < 0)
+	if (!text || asprintf(&bundle, "%s/bundle-XXXXXX", directory) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "config.json");
 	if (!mkdtemp(bundle))
 		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", bundle);

@@ -14,15 +14,15 @@ struct bench_root {
 	char empty_tar[128];
 };
 
-/* In an existing folder, which the caller removes. */
-int bench_root_make(struct bench_root *r, const char *folder,
+/* In an existing directory, which the caller removes. */
+int bench_root_make(struct bench_root *r, const char *directory,
 		    const struct interpreter *python,
 		    struct remit_error *err) must_check;
 void bench_root_free(struct bench_root *r);
 
 /* Write config.json for this program, as runc and runsc take it, into a new
-   folder inside; *out is its path. */
-int bench_root_bundle(const struct bench_root *r, const char *folder,
+   directory inside; *out is its path. */
+int bench_root_bundle(const struct bench_root *r, const char *directory,
 		      const char *python, const char *code, char **out,
 		      struct remit_error *err) must_check;
 

@@ -30,11 +30,11 @@ blame(const struct remit_result *res, struct remit_error *err)
 
 /* A new one each time: what is there already is never replaced. */
 static const char *
-name_folder(const struct bench_warm *w, char *out, size_t size)
+name_directory(const struct bench_warm *w, char *out, size_t size)
 {
 	static atomic_uint count;
 
-	snprintf(out, size, "%s/artifacts-%u", w->bench->folder,
+	snprintf(out, size, "%s/artifacts-%u", w->bench->directory,
 		 atomic_fetch_add(&count, 1));
 	return out;
 }
@@ -45,7 +45,7 @@ bench_warm_run(const struct bench_warm *w, double *us, struct remit_error *err)
 	struct remit_job job = REMIT_JOB_INIT;
 	struct remit_result *res;
 	double begun = bench_stats_now_us();
-	char folder[sizeof(w->bench->folder) + 48] = "";
+	char directory[sizeof(w->bench->directory) + 48] = "";
 	size_t len;
 	int bad;
 
@@ -54,11 +54,12 @@ bench_warm_run(const struct bench_warm *w, double *us, struct remit_error *err)
 	job.policy_json = w->policy;
 	job.interrupt_fd = w->bench->signals;
 	if (w->program->exported)
-		job.artifacts_dir = name_folder(w, folder, sizeof(folder));
+		job.artifacts_dir =
+			name_directory(w, directory, sizeof(directory));
 	bad = remit_run(w->remit, &job, &res, err);
 	*us = bench_stats_now_us() - begun;
-	if (*folder)
-		bench_folder_remove(folder);
+	if (*directory)
+		bench_directory_remove(directory);
 	if (bad)
 		return -1;
 	bad = bench_check(w->bench, err);

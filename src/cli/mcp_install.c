@@ -51,7 +51,7 @@ int
 mcp_install_print(unsigned client, int argc, char **argv,
 		  struct remit_error *err)
 {
-	own_mem char *folder = NULL, *text = NULL, *command = NULL;
+	own_mem char *directory = NULL, *text = NULL, *command = NULL;
 	json_auto_t *args = arguments(argc, argv);
 	json_auto_t *doc = NULL;
 	unsigned i = client - 1;
@@ -59,9 +59,9 @@ mcp_install_print(unsigned client, int argc, char **argv,
 	if (!args)
 		return fail(err, REMIT_E_INPUT,
 			    "--install: an option is not UTF-8");
-	if (path_own_dir(&folder, err) < 0)
+	if (path_own_dir(&directory, err) < 0)
 		return -1;
-	if (asprintf(&command, "%s/remit", folder) < 0)
+	if (asprintf(&command, "%s/remit", directory) < 0)
 		command = NULL;
 	doc = json_pack("{s:{s:{s:s*, s:s*, s:O}}}", clients[i].outer, "remit",
 			"type", clients[i].has_type ? "stdio" : NULL, "command",

@@ -11,8 +11,8 @@ struct run_options {
 	bool json, raw, ask, dry_run, value;
 	const char *code;      /* -c */
 	const char *script;    /* FILE or - */
-	const char *artifacts; /* the folder, or NULL */
-	const char *displays;  /* the folder, or NULL */
+	const char *artifacts; /* the directory, or NULL */
+	const char *displays;  /* the directory, or NULL */
 	const char *audit;     /* the file, or NULL */
 	struct remit_file *files;
 	size_t file_count;

@@ -16,7 +16,7 @@
 
 extern char **environ;
 
-/* The folder of the runtime, lib/remit, has the name as well. */
+/* The directory of the runtime, lib/remit, has the name as well. */
 static bool
 is_program(const char *path)
 {

@@ -16,8 +16,8 @@
 /* What a name costs: empty files are not for nothing. */
 #define ENTRY_BYTES 4096
 #define PREFIX	    "remit-artifact-store-"
-/* Another server may take a new folder for a leftover until it is locked. */
-#define FOLDER_TRIES 16
+/* Another server may take a new directory for a leftover until it is locked. */
+#define DIRECTORY_TRIES 16
 
 /* What one room left, or is writing. */
 struct kept {
@@ -37,7 +37,7 @@ struct store_owner {
 
 struct artifact_store {
 	char *path;
-	int folder; /* locked: it is in use */
+	int directory; /* locked: it is in use */
 	uint64_t keep_us, max_bytes, max_owner_bytes;
 	pthread_mutex_t lock; /* of what follows */
 	struct store_owner *owners;
@@ -45,9 +45,9 @@ struct artifact_store {
 	uint64_t bytes;
 };
 
-/* ---- the folder ---- */
+/* ---- the directory ---- */
 
-/* A server that was killed has left its folder; one that lives has locked
+/* A server that was killed has left its directory; one that lives has locked
    it. */
 static void
 sweep_leftovers(const char *parent)
@@ -73,36 +73,36 @@ sweep_leftovers(const char *parent)
 
 /* 1: it was taken for a leftover before it was locked. */
 static int
-try_folder(struct artifact_store *s, const char *parent,
-	   struct remit_error *err)
+try_directory(struct artifact_store *s, const char *parent,
+	      struct remit_error *err)
 {
 	struct stat st;
 
 	free(s->path);
-	own_fd_close(&s->folder);
-	s->folder = -1;
+	own_fd_close(&s->directory);
+	s->directory = -1;
 	if (asprintf(&s->path, "%s/" PREFIX "XXXXXX", parent) < 0) {
 		s->path = NULL;
 		return fail_sys(err, REMIT_E_MEMORY, "artifacts");
 	}
 	if (!mkdtemp(s->path))
 		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", s->path);
-	s->folder = open(s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (s->folder < 0 && errno != ENOENT)
+	s->directory = open(s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s->directory < 0 && errno != ENOENT)
 		return fail_sys(err, REMIT_E_KERNEL, "open %s", s->path);
-	return s->folder < 0 || flock(s->folder, LOCK_EX | LOCK_NB) < 0 ||
-	       fstat(s->folder, &st) < 0 || !st.st_nlink;
+	return s->directory < 0 || flock(s->directory, LOCK_EX | LOCK_NB) < 0 ||
+	       fstat(s->directory, &st) < 0 || !st.st_nlink;
 }
 
 static int
-make_folder(struct artifact_store *s, const char *parent,
-	    struct remit_error *err)
+make_directory(struct artifact_store *s, const char *parent,
+	       struct remit_error *err)
 {
 	int failed = 1;
 
 	sweep_leftovers(parent);
-	for (int i = 0; failed == 1 && i < FOLDER_TRIES; i++)
-		failed = try_folder(s, parent, err);
+	for (int i = 0; failed == 1 && i < DIRECTORY_TRIES; i++)
+		failed = try_directory(s, parent, err);
 	if (failed == 1)
 		return fail(err, REMIT_E_KERNEL, "%s: cannot be locked",
 			    s->path);
@@ -119,13 +119,13 @@ artifact_store_open(struct artifact_store **out,
 	if (!s)
 		return fail_sys(err, REMIT_E_MEMORY, "artifacts");
 	*s = (struct artifact_store){
-		.folder = -1,
+		.directory = -1,
 		.keep_us = opt->keep_ms * 1000,
 		.max_bytes = opt->max_bytes,
 		.max_owner_bytes = opt->max_owner_bytes,
 	};
 	pthread_mutex_init(&s->lock, NULL);
-	if (make_folder(s, opt->parent, err) < 0) {
+	if (make_directory(s, opt->parent, err) < 0) {
 		artifact_store_free(s);
 		return -1;
 	}
@@ -136,12 +136,12 @@ artifact_store_open(struct artifact_store **out,
 static void
 remove_hosted(const struct artifact_store *s, const char *id)
 {
-	own_fd int fd =
-		beneath_open(s->folder, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	own_fd int fd = beneath_open(s->directory, id,
+				     O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	/* What cannot be removed now goes with the folder of all. */
+	/* What cannot be removed now goes with the directory of all. */
 	if (fd >= 0 && sweep(fd) == 0)
-		unlinkat(s->folder, id, AT_REMOVEDIR);
+		unlinkat(s->directory, id, AT_REMOVEDIR);
 }
 
 /* ---- who has how much; the lock is held ---- */
@@ -296,9 +296,9 @@ artifact_store_free(struct artifact_store *s)
 		free(o);
 	}
 	remove_all(s, s->writing);
-	if (s->folder >= 0) {
-		sweep(s->folder);
-		close(s->folder);
+	if (s->directory >= 0) {
+		sweep(s->directory);
+		close(s->directory);
 	}
 	if (s->path)
 		rmdir(s->path);
@@ -317,7 +317,7 @@ artifact_store_path(const struct artifact_store *s, const char *id)
 
 /* ---- files that are written, and then kept ---- */
 
-/* The file, and the folders that may be made for it. */
+/* The file, and the directories that may be made for it. */
 static uint64_t
 cost_of(const char *path, uint64_t size_bytes)
 {
@@ -347,7 +347,7 @@ artifact_store_reserve(struct artifact_store *s, const char *owner,
 	return fits;
 }
 
-/* Of all files below a folder. The policy bounds their depth and number. */
+/* Of all files below a directory. The policy bounds their depth and number. */
 static uint64_t
 count_bytes(int at, const char *name)
 {
@@ -377,7 +377,7 @@ count_bytes(int at, const char *name)
 void
 artifact_store_keep(struct artifact_store *s, const char *owner, const char *id)
 {
-	uint64_t bytes = count_bytes(s->folder, id);
+	uint64_t bytes = count_bytes(s->directory, id);
 	struct kept *dropped = NULL, *k, **end;
 
 	pthread_mutex_lock(&s->lock);
@@ -435,10 +435,10 @@ artifact_store_sweep(struct artifact_store *s)
 }
 
 static int
-open_regular(int folder, const char *id, const char *path)
+open_regular(int directory, const char *id, const char *path)
 {
 	own_fd int hosted =
-		beneath_open(folder, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		beneath_open(directory, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	own_fd int fd = -1;
 	struct stat st;
 
@@ -469,7 +469,7 @@ artifact_store_read(struct artifact_store *s, const char *owner, const char *id,
 			break;
 	errno = ENOENT;
 	if (k)
-		fd = open_regular(s->folder, id, path);
+		fd = open_regular(s->directory, id, path);
 	pthread_mutex_unlock(&s->lock);
 	return fd;
 }

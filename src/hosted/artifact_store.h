@@ -20,8 +20,8 @@ struct artifact_store_options {
 	uint64_t max_bytes, max_owner_bytes;
 };
 
-/* In a new folder below the parent, mode 0700. Folders there of servers that
-   were killed are removed. */
+/* In a new directory below the parent, mode 0700. Directories there of servers
+   that were killed are removed. */
 int artifact_store_open(struct artifact_store **out,
 			const struct artifact_store_options *opt,
 			struct remit_error *err) must_check;
@@ -29,7 +29,7 @@ int artifact_store_open(struct artifact_store **out,
 void artifact_store_free(struct artifact_store *s);
 
 /* Where the files of a hosted session are put, a new string; NULL without
-   memory. The folder is made by whoever writes there. */
+   memory. The directory is made by whoever writes there. */
 char *artifact_store_path(const struct artifact_store *s, const char *id);
 /* Before a file of a hosted session is written. False: there is no space for
  * it. */

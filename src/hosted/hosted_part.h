@@ -81,7 +81,7 @@ struct hosted {
 	struct turn turn;	/* of the program that waits or runs */
 	/* As it was opened; a branch borrows from its parent. */
 	struct hosted_options opt;
-	char *folder; /* for artifacts, or NULL */
+	char *directory; /* for artifacts, or NULL */
 	bool has_kept_artifacts;
 	struct hosted *parent;
 	uint64_t created_ms, expires_ms, expires_us;

@@ -160,15 +160,16 @@ static void
 hosted_free(struct hosted *r)
 {
 	hosted_table_leave_session(r);
-	/* A session that was dropped has written nothing, but has a folder. */
-	if (r->folder && !r->has_kept_artifacts)
+	/* A session that was dropped has written nothing, but has a directory.
+	 */
+	if (r->directory && !r->has_kept_artifacts)
 		artifact_store_discard(r->all->artifacts, r->owner, r->id);
 	hosted_unref(r->parent);
 	if (r->opt.loan.release)
 		r->opt.loan.release(r->opt.loan.owner);
 	own_fd_close(&r->wake);
 	pthread_cond_destroy(&r->changed);
-	free(r->folder);
+	free(r->directory);
 	free(r->owner);
 	free(r);
 }
@@ -322,8 +323,8 @@ hosted_table_add(struct hosted_table *rs, const struct hosted_options *opt,
 	if (!r)
 		return -1;
 	if (opt->exports && rs->artifacts) {
-		r->folder = artifact_store_path(rs->artifacts, r->id);
-		if (!r->folder) {
+		r->directory = artifact_store_path(rs->artifacts, r->id);
+		if (!r->directory) {
 			hosted_free(r);
 			return fail_sys(err, REMIT_E_MEMORY, "room");
 		}

@@ -334,7 +334,7 @@ do_open(struct hosted *r, struct task *t)
 {
 	struct remit_session_options opt = {
 		.policy_json = r->opt.policy_json,
-		.artifacts_dir = r->folder,
+		.artifacts_dir = r->directory,
 		.tools = r->opt.tools,
 		.tool_count = r->opt.tool_count,
 		.forkable = r->opt.forkable,
@@ -372,7 +372,7 @@ keep_artifacts(struct hosted *r, struct remit_result *res)
 	json_t *list, *row;
 	size_t i;
 
-	if (!r->folder)
+	if (!r->directory)
 		return;
 	artifact_store_keep(r->all->artifacts, r->owner, r->id);
 	r->has_kept_artifacts = true;
@@ -392,7 +392,7 @@ do_run(struct hosted *r, struct task *t)
 
 	use_tools(r);
 	o.job.policy_json = r->opt.policy_json;
-	o.job.artifacts_dir = r->folder;
+	o.job.artifacts_dir = r->directory;
 	o.job.tools = r->opt.tools;
 	o.job.tool_count = r->opt.tool_count;
 	if (may_run(r, &o.err) < 0) {
@@ -505,7 +505,8 @@ do_fork(struct hosted *r, struct task *t)
 	struct hosted *branch = t->branch;
 	struct remit_session *s = NULL;
 	struct remit_error err;
-	int failed = remit_session_fork(r->session, branch->folder, &s, &err);
+	int failed =
+		remit_session_fork(r->session, branch->directory, &s, &err);
 
 	if (!failed && !set_session(branch, s))
 		failed = gone(&err);
@@ -636,7 +637,7 @@ work(void *arg)
 	bool refused;
 
 	here = r;
-	artifacts_use_gate(r->folder ? &gate : NULL);
+	artifacts_use_gate(r->directory ? &gate : NULL);
 	while ((t = next_task(r, &refused))) {
 		if (refused) {
 			refuse(r, t);

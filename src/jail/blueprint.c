@@ -50,7 +50,7 @@ open_host_path(const struct plan_mount *m, struct remit_error *err)
 	return fd;
 }
 
-/* How much of what is mounted below the folder comes with it. */
+/* How much of what is mounted below the directory comes with it. */
 enum depth {
 	ALONE = 0,
 	WHOLE = AT_RECURSIVE,
@@ -137,7 +137,7 @@ resolve_one(struct blueprint *b, const struct plan_mount *m, uint32_t uid,
 		hash_number(&b->roots, (uint64_t)st.st_ino);
 	}
 	out->jail = m->jail;
-	out->is_folder = S_ISDIR(st.st_mode);
+	out->is_directory = S_ISDIR(st.st_mode);
 	out->runtime = m->runtime;
 	out->overlaid = overlaid;
 	out->writable = m->mode != MOUNT_RO;
@@ -148,7 +148,7 @@ resolve_one(struct blueprint *b, const struct plan_mount *m, uint32_t uid,
 		b->own.mount_count++;
 		return 0;
 	}
-	/* Files of the runtime are readable to all; a folder that the policy
+	/* Files of the runtime are readable to all; a directory that the policy
 	   names is shown as if the jail's user owned what its owner owns. */
 	if (b->by_root && !m->runtime &&
 	    idmap_make(&userns, st.st_uid, st.st_gid, uid, err) < 0)
@@ -200,7 +200,7 @@ resolve_devices(struct blueprint *b, struct remit_error *err)
 }
 
 #ifdef REMIT_HOLES
-/* Test builds only: show the host's folders, writable. */
+/* Test builds only: show the host's directories, writable. */
 static int
 resolve_host_root(struct blueprint *b, struct remit_error *err)
 {
@@ -226,7 +226,7 @@ resolve_host_root(struct blueprint *b, struct remit_error *err)
 		if (out->fd < 0)
 			continue;
 		out->jail = names[n++];
-		out->is_folder = true;
+		out->is_directory = true;
 		b->own.mount_count++;
 	}
 	if (d)
@@ -235,7 +235,7 @@ resolve_host_root(struct blueprint *b, struct remit_error *err)
 }
 #endif
 
-/* Shorter paths first: a folder is mounted before what lies in it. */
+/* Shorter paths first: a directory is mounted before what lies in it. */
 static int
 by_length(const void *a, const void *b)
 {
@@ -250,9 +250,9 @@ by_length(const void *a, const void *b)
 static int
 find_font_file(struct blueprint *b)
 {
-	const char *folder = b->plan->interpreter->font_cache;
+	const char *directory = b->plan->interpreter->font_cache;
 	struct dirent *e;
-	DIR *d = folder ? opendir(folder) : NULL;
+	DIR *d = directory ? opendir(directory) : NULL;
 
 	while (d && (e = readdir(d)))
 		if (!strncmp(e->d_name, "fontlist", 8) && !b->own.font_file)
@@ -314,7 +314,7 @@ blueprint_list_kept(struct blueprint *b, struct remit_error *err)
 	size_t n = 0;
 
 	b->keep = calloc(b->own.mount_count + BLUEPRINT_DEVICES +
-				 CGROUP_CONTROLLERS + WORKSPACE_FOLDERS +
+				 CGROUP_CONTROLLERS + WORKSPACE_DIRECTORIES +
 				 ARRAY_LEN(ends),
 			 sizeof(*b->keep));
 	if (!b->keep)
@@ -327,7 +327,7 @@ blueprint_list_kept(struct blueprint *b, struct remit_error *err)
 	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
 		if (b->groups[i] >= 0)
 			b->keep[n++] = b->groups[i];
-	for (int i = 0; i < WORKSPACE_FOLDERS; i++)
+	for (int i = 0; i < WORKSPACE_DIRECTORIES; i++)
 		if (b->writable[i] >= 0)
 			b->keep[n++] = b->writable[i];
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
@@ -370,7 +370,7 @@ blueprint_free(struct blueprint *b)
 		own_fd_close(&b->groups[i]);
 		b->groups[i] = -1;
 	}
-	for (int i = 0; i < WORKSPACE_FOLDERS; i++) {
+	for (int i = 0; i < WORKSPACE_DIRECTORIES; i++) {
 		own_fd_close(&b->writable[i]);
 		b->writable[i] = -1;
 	}

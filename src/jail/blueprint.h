@@ -25,7 +25,7 @@
 struct blueprint_mount {
 	int fd; /* detached and read-only already; bare: the path itself */
 	const char *jail;
-	bool is_folder;
+	bool is_directory;
 	bool runtime;
 	uint32_t number;    /* in the plan, from 1 on; 0: none of it */
 	bool overlaid;	    /* it gets an overlay of the jail's own */
@@ -49,7 +49,7 @@ struct contents {
 	struct blueprint_mount *mounts;
 	size_t mount_count;
 	int devices[BLUEPRINT_DEVICES];
-	int etc;	 /* the folder, in a root template's; else -1 */
+	int etc;	 /* the directory, in a root template's; else -1 */
 	char *font_file; /* name of the font list in JAIL_FONTS, or NULL */
 };
 
@@ -69,17 +69,17 @@ struct blueprint {
 	int groups[CGROUP_CONTROLLERS];
 	/* the jail's ends */
 	int channel, lifeline, in, out, err;
-	int ways_out;			 /* to the proxy, or -1 */
-	struct listeners listeners;	 /* what it is to be sent */
-	int proc;			 /* the host's /proc */
-	int root;			 /* the new root, once it is mounted */
-	int writable[WORKSPACE_FOLDERS]; /* bare: what the code may write */
-	int ruleset;			 /* Landlock's, once it is made */
+	int ways_out;		    /* to the proxy, or -1 */
+	struct listeners listeners; /* what it is to be sent */
+	int proc;		    /* the host's /proc */
+	int root;		    /* the new root, once it is mounted */
+	int writable[WORKSPACE_DIRECTORIES]; /* bare: what the code may write */
+	int ruleset;			     /* Landlock's, once it is made */
 	int workspace; /* for the keeper, if files are to leave; else -1 */
 	int scratch;   /* the writable file system, until overlays are made */
 	int slot;      /* of a branch: its writable file system */
 	int slots[PLAN_BRANCHES_MAX];	  /* for branches that may come */
-	int hosts[PLAN_WRITE_ROOTS_MAX];  /* folders of mode rw, */
+	int hosts[PLAN_WRITE_ROOTS_MAX];  /* directories of mode rw, */
 	int uppers[PLAN_WRITE_ROOTS_MAX]; /* and what was written */
 	struct lock_params params;
 	char *const *argv;
@@ -87,15 +87,15 @@ struct blueprint {
 	bool by_root;
 	bool probe; /* lock down without an interpreter, then wait */
 	enum blueprint_kind kind;
-	struct hash roots; /* which folders of the policy's were opened */
+	struct hash roots; /* which directories of the policy's were opened */
 };
 
 extern const char *const blueprint_device_names[BLUEPRINT_DEVICES];
 
 /*
- * Open every host folder of the plan once, and make detached read-only mounts
- * of them (for a jail of host user `uid`, if by_root). The keeper must stand
- * on its own ground (ground.h).
+ * Open every host directory of the plan once, and make detached read-only
+ * mounts of them (for a jail of host user `uid`, if by_root). The keeper must
+ * stand on its own ground (ground.h).
  */
 int blueprint_resolve(struct blueprint *b, uint32_t uid,
 		      struct remit_error *err) must_check;

@@ -13,18 +13,18 @@
 #define JAIL_FONTS     "/.remit/fonts"
 #define JAIL_PACKAGES  "/.remit/packages"
 /* Authorities that code trusts, where the proxy ends TLS itself. */
-#define JAIL_TRUST_FOLDER "/etc/remit"
-#define JAIL_TRUST_NAME	  "trust.pem"
-#define JAIL_TRUST	  JAIL_TRUST_FOLDER "/" JAIL_TRUST_NAME
+#define JAIL_TRUST_DIRECTORY "/etc/remit"
+#define JAIL_TRUST_NAME	     "trust.pem"
+#define JAIL_TRUST	     JAIL_TRUST_DIRECTORY "/" JAIL_TRUST_NAME
 
-/* What can be written: folders of one tmpfs, and where they appear. */
+/* What can be written: directories of one tmpfs, and where they appear. */
 #define JAIL_WRITABLE 3
 
-struct jail_folder {
+struct jail_directory {
 	const char *name, *path;
 	unsigned mode;
 };
 
-extern const struct jail_folder jail_writable[JAIL_WRITABLE];
+extern const struct jail_directory jail_writable[JAIL_WRITABLE];
 
 #endif

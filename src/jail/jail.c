@@ -197,7 +197,7 @@ clone_dumpable(struct clone_args *args)
 
 /*
  * A namespace belongs to the user that made it. By root: be that user for the
- * clone, but for files, which the group's folder is checked by.
+ * clone, but for files, which the group's directory is checked by.
  */
 static pid_t
 clone_owned(struct clone_args *args, uint32_t owner)

@@ -38,7 +38,7 @@ struct jail_site {
 struct root_template;
 struct zygote;
 
-/* A folder of mode rw: the host's, and what was written. */
+/* A directory of mode rw: the host's, and what was written. */
 struct write_root {
 	int host, upper;
 };
@@ -125,7 +125,7 @@ int jail_prepare(struct jail *j, const struct plan *plan,
 		 const struct jail_site *site,
 		 const struct root_template *root_template, uint32_t owner,
 		 int in, const char *name, struct remit_error *err) must_check;
-/* Which folders the policy's paths lead to now (device and inode). */
+/* Which directories the policy's paths lead to now (device and inode). */
 uint64_t jail_roots(const struct plan *plan);
 /* When the lifeline of one that is unbuilt is readable for the first time. A
    cold one is only if something of it is looked at in the end. */
@@ -174,7 +174,7 @@ unsigned jail_filter(const struct plan *plan);
 /* An error from a report that names a failed step. */
 int jail_step_failed(const struct step_report *r, const struct plan *plan,
 		     struct remit_error *err);
-/* The error of a runtime folder that is of another release. Returns -1. */
+/* The error of a runtime directory that is of another release. Returns -1. */
 int jail_fail_release(struct remit_error *err);
 
 /* The code's processor time and memory so far, by the kernel's word; nothing

@@ -20,7 +20,7 @@
 enum order_skip { /* only in test builds */
 		  LOCK_SKIP_LANDLOCK = 1,
 		  LOCK_SKIP_SECCOMP = 2,
-		  LOCK_SKIP_ROOT = 4, /* the host's folders are in sight */
+		  LOCK_SKIP_ROOT = 4, /* the host's directories are in sight */
 };
 
 /* The resource limits that a process in a jail gets, in the order of the table
@@ -46,8 +46,8 @@ struct lock_params {
 	uint32_t bare;		      /* no namespaces */
 	uint32_t branch; /* a copy of locked code, locked already */
 	uint32_t keeper; /* to die with; 0: it dies with its pid 1 */
-	uint32_t
-		direct; /* a folder of the host is written without an overlay */
+	uint32_t direct; /* a directory of the host is written without an
+			    overlay */
 	uint32_t has_cpus;
 	cpu_set_t cpus;
 };

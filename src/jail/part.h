@@ -40,7 +40,7 @@
 enum built_fd {
 	BUILT_RULESET,
 	BUILT_WORKSPACE,
-	BUILT_UPPER, /* the first of those of folders of mode rw */
+	BUILT_UPPER, /* the first of those of directories of mode rw */
 	BUILT_FDS = BUILT_UPPER + PLAN_WRITE_ROOTS_MAX,
 };
 

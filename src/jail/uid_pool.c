@@ -7,8 +7,8 @@
 
 #include "base/number.h"
 
-#define FOLDER "/run/remit"
-#define FILE   FOLDER "/uids"
+#define DIRECTORY "/run/remit"
+#define FILE	  DIRECTORY "/uids"
 
 static int
 base_of(uint32_t *out, struct remit_error *err)
@@ -35,8 +35,8 @@ uid_lease_take(struct uid_lease *out, struct remit_error *err)
 
 	if (base_of(&base, err) < 0)
 		return -1;
-	if (mkdir(FOLDER, 0755) < 0 && errno != EEXIST)
-		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", FOLDER);
+	if (mkdir(DIRECTORY, 0755) < 0 && errno != EEXIST)
+		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", DIRECTORY);
 	fd = open(FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "open %s", FILE);

@@ -1,6 +1,6 @@
 /*
- * mcp_part: what the files of this folder share: the server, its peers, and the
- * calls that are being worked on.
+ * mcp_part: what the files of this directory share: the server, its peers, and
+ * the calls that are being worked on.
  */
 #ifndef REMIT_MCP_PART_H
 #define REMIT_MCP_PART_H

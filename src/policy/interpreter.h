@@ -25,15 +25,16 @@ struct interpreter {
 	struct list links; /* "path\ttarget": symbolic links on the way */
 	char *pip; /* what to put on the path for it ("": nothing), or NULL */
 	char *package_index; /* that pip asks by itself, or NULL */
-	/* Of the policy's packages, or NULL: the folder on the host, and where
-	   it is in the jail. Not said by the interpreter: see package_layer.h.
+	/* Of the policy's packages, or NULL: the directory on the host, and
+	   where it is in the jail. Not said by the interpreter: see
+	   package_layer.h.
 	 */
 	char *package_layer, *package_layer_inside;
 	/* "path\tmtime in ns" (0: nothing is there) of all that this depends on
 	 */
 	struct list seen;
-	char *font_cache; /* host folder with a font list, or NULL */
-	char *compiled;	  /* host folder with the compiled runner */
+	char *font_cache; /* host directory with a font list, or NULL */
+	char *compiled;	  /* host directory with the compiled runner */
 };
 
 void interpreter_free(struct interpreter *in);

@@ -29,7 +29,7 @@ enum mount_mode {
 
 extern const char *const mount_mode_names[]; /* NULL-terminated */
 
-/* When what was written to a folder of mode rw goes to the host. */
+/* When what was written to a directory of mode rw goes to the host. */
 enum commit_when {
 	COMMIT_OK, /* if the program ended well */
 	COMMIT_ALWAYS,

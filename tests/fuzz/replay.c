@@ -1,5 +1,5 @@
 /*
- * replay: gives every file of a folder to a fuzz target, in ordinary builds.
+ * replay: gives every file of a directory to a fuzz target, in ordinary builds.
  *
  *	replay_policy tests/fuzz/corpus/policy
  */
@@ -13,13 +13,13 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int
-replay_file(const char *folder, const char *name)
+replay_file(const char *directory, const char *name)
 {
 	own(buf) struct buf b = BUF_INIT(16 * 1024 * 1024);
 	struct remit_error err;
 	char path[4096];
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	if (path_read_file(&b, path, &err) < 0) {
 		fprintf(stderr, "%s\n", err.message);
 		return -1;
@@ -33,23 +33,23 @@ replay_file(const char *folder, const char *name)
 int
 main(int argc, char **argv)
 {
-	DIR *folder = argc == 2 ? opendir(argv[1]) : NULL;
+	DIR *directory = argc == 2 ? opendir(argv[1]) : NULL;
 	struct dirent *e;
 	int files = 0;
 
-	if (!folder) {
+	if (!directory) {
 		fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
 		return 2;
 	}
-	while ((e = readdir(folder))) {
+	while ((e = readdir(directory))) {
 		if (e->d_name[0] == '.')
 			continue;
 		if (replay_file(argv[1], e->d_name) < 0)
 			return 1;
 		files++;
 	}
-	closedir(folder);
+	closedir(directory);
 	LLVMFuzzerTestOneInput((const uint8_t *)"", 0);
-	/* A folder that has moved is no success. */
+	/* A directory that has moved is no success. */
 	return files ? 0 : 1;
 }

@@ -19,15 +19,15 @@
 	"        f.write('x' * 1000)\n"             \
 	"print(1)\n"
 
-#define ROOT_FOLDERS 100
-#define ROOT_FILES   100
+#define ROOT_DIRECTORIES 100
+#define ROOT_FILES	 100
 
-/* What it changes is in its workspace, or in a folder of the host. */
-#define CHANGE(folder)                                 \
-	"import os\n"                                  \
-	"os.makedirs('" folder "/7', exist_ok=True)\n" \
-	"with open('" folder "/7/7', 'w') as f:\n"     \
-	"    f.write('changed')\n"                     \
+/* What it changes is in its workspace, or in a directory of the host. */
+#define CHANGE(directory)                                 \
+	"import os\n"                                     \
+	"os.makedirs('" directory "/7', exist_ok=True)\n" \
+	"with open('" directory "/7/7', 'w') as f:\n"     \
+	"    f.write('changed')\n"                        \
 	"print(1)\n"
 
 #define CALL(name)                  \
@@ -42,7 +42,7 @@
    here. */
 static const struct extra {
 	struct bench_program without, with;
-	bool root; /* `with` may change a folder of many files */
+	bool root; /* `with` may change a directory of many files */
 } extras[] = {
 	{
 		.without = { .name = "100 files written", .code = WRITE_100 },
@@ -95,15 +95,15 @@ side_free(struct side *s)
 		remit_close(s->remit);
 }
 
-/* Folders with files, which go with the bench's own. */
+/* Directories with files, which go with the bench's own. */
 static int
 make_root(const char *root, struct remit_error *err)
 {
-	char path[BENCH_FOLDER_SIZE + 32];
+	char path[BENCH_DIRECTORY_SIZE + 32];
 
 	if (mkdir(root, 0755) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", root);
-	for (int i = 0; i < ROOT_FOLDERS; i++) {
+	for (int i = 0; i < ROOT_DIRECTORIES; i++) {
 		snprintf(path, sizeof(path), "%s/%d", root, i);
 		if (mkdir(path, 0755) < 0)
 			return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", path);
@@ -126,9 +126,9 @@ measure(struct bench *b, const struct extra *e, struct remit_error *err)
 	own(side) struct side without = { 0 };
 	own(side) struct side with = { 0 };
 	struct bench_program rooted = e->with;
-	char root[BENCH_FOLDER_SIZE + 16];
+	char root[BENCH_DIRECTORY_SIZE + 16];
 
-	snprintf(root, sizeof(root), "%s/write-root", b->folder);
+	snprintf(root, sizeof(root), "%s/write-root", b->directory);
 	if (e->root && make_root(root, err) < 0)
 		return -1;
 	rooted.write_root = e->root ? root : NULL;

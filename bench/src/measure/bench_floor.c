@@ -89,8 +89,8 @@ take_ballast(struct shop *s, struct list *preload,
 	     const struct bench_ballast *b, struct remit_error *err)
 {
 	s->policy.memory_bytes *= 4;
-	if (list_add(&s->python.mounts, b->folder) < 0 ||
-	    list_add(&s->python.sys_path, b->folder) < 0 ||
+	if (list_add(&s->python.mounts, b->directory) < 0 ||
+	    list_add(&s->python.sys_path, b->directory) < 0 ||
 	    list_add(preload, b->module) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "ballast");
 	return 0;

@@ -14,9 +14,9 @@ struct bench_floor {
 	int control;
 };
 
-/* A module for its zygote, and the folder where it lies. */
+/* A module for its zygote, and the directory where it lies. */
 struct bench_ballast {
-	const char *folder, *module;
+	const char *directory, *module;
 };
 
 struct bench_floor_count {

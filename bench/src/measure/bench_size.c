@@ -168,17 +168,17 @@ bench_size_zygotes(struct bench *b, struct remit_error *err)
 #define BALLAST_CODE "held = [[i] for i in range(2_900_000)]\n"
 
 static int
-make_ballast(const char *folder, struct remit_error *err)
+make_ballast(const char *directory, struct remit_error *err)
 {
-	char path[BENCH_FOLDER_SIZE + 64];
+	char path[BENCH_DIRECTORY_SIZE + 64];
 
-	snprintf(path, sizeof(path), "%s/" BALLAST ".py", folder);
-	if (mkdir(folder, 0755) < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", folder);
+	snprintf(path, sizeof(path), "%s/" BALLAST ".py", directory);
+	if (mkdir(directory, 0755) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", directory);
 	if (path_write_file(path, BALLAST_CODE, strlen(BALLAST_CODE), err) < 0)
 		return -1;
 	/* A zygote of root's is another user. */
-	if (chmod(folder, 0755) < 0 || chmod(path, 0644) < 0)
+	if (chmod(directory, 0755) < 0 || chmod(path, 0644) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "chmod %s", path);
 	return 0;
 }
@@ -202,11 +202,11 @@ static int
 measure_forks(struct bench *b, struct bench_floor zygote[2],
 	      struct bench_row *row[2], struct remit_error *err)
 {
-	char folder[BENCH_FOLDER_SIZE + 16];
-	struct bench_ballast ballast = { folder, BALLAST };
+	char directory[BENCH_DIRECTORY_SIZE + 16];
+	struct bench_ballast ballast = { directory, BALLAST };
 
-	snprintf(folder, sizeof(folder), "%s/ballast", b->folder);
-	if (make_ballast(folder, err) < 0 ||
+	snprintf(directory, sizeof(directory), "%s/ballast", b->directory);
+	if (make_ballast(directory, err) < 0 ||
 	    bench_floor_open(&zygote[0], b, NULL, err) < 0 ||
 	    bench_floor_open(&zygote[1], b, &ballast, err) < 0)
 		return -1;

@@ -10,7 +10,7 @@
 #include "base/own.h"
 
 int
-beneath_open(int folder, const char *path, uint64_t flags)
+beneath_open(int directory, const char *path, uint64_t flags)
 {
 	struct open_how how = {
 		.flags = flags | O_NOFOLLOW | O_CLOEXEC,
@@ -21,12 +21,12 @@ beneath_open(int folder, const char *path, uint64_t flags)
 	/* Those say how to read, which O_PATH does not. */
 	if (!(flags & O_PATH))
 		how.flags |= O_NONBLOCK | O_NOCTTY;
-	return (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
+	return (int)syscall(SYS_openat2, directory, path, &how, sizeof(how));
 }
 
-/* The folder of this name (`len` bytes), made if it is missing. */
+/* The directory of this name (`len` bytes), made if it is missing. */
 static int
-make_below(int folder, const char *path, size_t len, mode_t mode)
+make_below(int directory, const char *path, size_t len, mode_t mode)
 {
 	char part[NAME_MAX + 1];
 
@@ -40,17 +40,17 @@ make_below(int folder, const char *path, size_t len, mode_t mode)
 		errno = EINVAL;
 		return -1;
 	}
-	if (mkdirat(folder, part, mode) < 0 && errno != EEXIST)
+	if (mkdirat(directory, part, mode) < 0 && errno != EEXIST)
 		return -1;
-	return openat(folder, part,
+	return openat(directory, part,
 		      O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 int
-beneath_make_parent(int folder, const char *path, mode_t mode,
+beneath_make_parent(int directory, const char *path, mode_t mode,
 		    const char **name)
 {
-	own_fd int at = fcntl(folder, F_DUPFD_CLOEXEC, 0);
+	own_fd int at = fcntl(directory, F_DUPFD_CLOEXEC, 0);
 	const char *slash;
 
 	for (; at >= 0 && (slash = strchr(path, '/')); path = slash + 1) {

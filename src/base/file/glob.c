@@ -141,17 +141,17 @@ glob_matches(const char *pattern, const char *path)
 }
 
 bool
-glob_leads_into(const char *pattern, const char *folder)
+glob_leads_into(const char *pattern, const char *directory)
 {
-	while (*folder) {
-		struct part p = part_at(pattern), name = part_at(folder);
+	while (*directory) {
+		struct part p = part_at(pattern), name = part_at(directory);
 
 		if (is_any_names(p))
 			return !is_hidden(name);
 		if (!name_matches(p, name))
 			return false;
 		pattern = behind(p);
-		folder = behind(name);
+		directory = behind(name);
 		if (!*pattern)
 			return !has_wildcard(p);
 	}

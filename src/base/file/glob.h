@@ -1,6 +1,6 @@
 /*
- * glob: patterns for paths below a folder, such as "*.csv" or "out/" with two
- * stars behind it.
+ * glob: patterns for paths below a directory, such as "*.csv" or "out/" with
+ *two stars behind it.
  *
  *	*	any text within one name, also none
  *	?	one character of a name
@@ -8,7 +8,7 @@
  *
  * None of them stands for a dot that a name begins with. All else stands for
  * itself. A pattern whose last part has no star and no question mark stands
- * for a file, or for all that is below a folder.
+ * for a file, or for all that is below a directory.
  *
  * Pattern and path are relative, without empty parts, "." and "..". Matching
  * takes no more time than the product of both lengths.
@@ -19,7 +19,7 @@
 #include <stdbool.h>
 
 bool glob_matches(const char *pattern, const char *path);
-/* Whether something below this folder may match. */
-bool glob_leads_into(const char *pattern, const char *folder);
+/* Whether something below this directory may match. */
+bool glob_leads_into(const char *pattern, const char *directory);
 
 #endif

@@ -34,20 +34,20 @@ path_cache_dir(char **out, struct remit_error *err)
 	const char *base = getenv("XDG_CACHE_HOME");
 	const char *home = getenv("HOME");
 	own_mem char *own = NULL;
-	char folder[PATH_MAX];
+	char directory[PATH_MAX];
 
 	if (base && base[0] == '/') {
-		snprintf(folder, sizeof(folder), "%s", base);
+		snprintf(directory, sizeof(directory), "%s", base);
 	} else {
 		if (!home || home[0] != '/')
 			return fail(err, REMIT_E_INPUT,
 				    "neither XDG_CACHE_HOME nor HOME names a "
 				    "directory for the cache");
-		snprintf(folder, sizeof(folder), "%s/.cache", home);
+		snprintf(directory, sizeof(directory), "%s/.cache", home);
 	}
-	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
-		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", folder);
-	if (asprintf(&own, "%s/remit", folder) < 0) {
+	if (mkdir(directory, 0700) < 0 && errno != EEXIST)
+		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", directory);
+	if (asprintf(&own, "%s/remit", directory) < 0) {
 		own = NULL;
 		return fail_sys(err, REMIT_E_MEMORY, "cache folder");
 	}
@@ -119,11 +119,11 @@ path_name(const char *path)
 }
 
 bool
-path_lies_in(const char *path, const char *folder)
+path_lies_in(const char *path, const char *directory)
 {
-	size_t n = strlen(folder);
+	size_t n = strlen(directory);
 
-	return !strncmp(path, folder, n) && (path[n] == '/' || !path[n]);
+	return !strncmp(path, directory, n) && (path[n] == '/' || !path[n]);
 }
 
 int

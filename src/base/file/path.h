@@ -1,5 +1,5 @@
 /*
- * path: folders that Remit keeps things in, and files read whole.
+ * path: directories that Remit keeps things in, and files read whole.
  */
 #ifndef REMIT_PATH_H
 #define REMIT_PATH_H
@@ -24,13 +24,13 @@ int path_cache_try(struct remit_error *err) must_check;
    $XDG_RUNTIME_DIR/remit/keeper.sock; for root without one /run/remit. */
 int path_keeper_socket(char *out, size_t size) must_check;
 
-/* The folder of the running program, a new string. */
+/* The directory of the running program, a new string. */
 int path_own_dir(char **out, struct remit_error *err) must_check;
 
 /* The last name of a path, in it. */
 const char *path_name(const char *path);
-/* Whether a path is `folder` or lies in it, by their texts alone. */
-bool path_lies_in(const char *path, const char *folder);
+/* Whether a path is `directory` or lies in it, by their texts alone. */
+bool path_lies_in(const char *path, const char *directory);
 
 /* All of a regular file, up to b->cap. Errors have errno's text. */
 int path_read_file(struct buf *b, const char *path,

@@ -14,31 +14,31 @@
 
 struct place {
 	const char *path; /* for messages */
-	const char *name; /* in the folder */
-	int folder;
+	const char *name; /* in the directory */
+	int directory;
 	struct stat old;
 };
 
 static void
 place_free(struct place *p)
 {
-	own_fd_close(&p->folder);
+	own_fd_close(&p->directory);
 }
 
 static int
-open_folder(struct place *p, const char *path, struct remit_error *err)
+open_directory(struct place *p, const char *path, struct remit_error *err)
 {
 	const char *slash = strrchr(path, '/');
-	char folder[PATH_MAX];
+	char directory[PATH_MAX];
 
 	p->path = path;
 	p->name = slash ? slash + 1 : path;
-	if ((size_t)snprintf(folder, sizeof(folder), "%.*s%s",
+	if ((size_t)snprintf(directory, sizeof(directory), "%.*s%s",
 			     slash ? (int)(slash - path) : 0, path,
-			     slash ? "/" : ".") >= sizeof(folder))
+			     slash ? "/" : ".") >= sizeof(directory))
 		return fail(err, REMIT_E_INPUT, "%s: name too long", path);
-	p->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (p->folder < 0)
+	p->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (p->directory < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "the folder of %s", path);
 	return 0;
 }
@@ -46,7 +46,7 @@ open_folder(struct place *p, const char *path, struct remit_error *err)
 static int
 read_old(struct place *p, struct buf *out, struct remit_error *err)
 {
-	own_fd int fd = openat(p->folder, p->name,
+	own_fd int fd = openat(p->directory, p->name,
 			       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0 && errno == ELOOP)
@@ -93,11 +93,11 @@ take_name(const struct place *p, const char *temp, struct remit_error *err)
 {
 	struct stat now;
 
-	if (fstatat(p->folder, p->name, &now, AT_SYMLINK_NOFOLLOW) < 0 ||
+	if (fstatat(p->directory, p->name, &now, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    !is_same(&now, &p->old))
 		return fail(err, REMIT_E_KERNEL,
 			    "write %s: somebody else changed it", p->path);
-	if (renameat(p->folder, temp, p->folder, p->name) < 0)
+	if (renameat(p->directory, temp, p->directory, p->name) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "write %s", p->path);
 	return 0;
 }
@@ -113,16 +113,16 @@ replace(const struct place *p, const struct buf *text, struct remit_error *err)
 		return fail_sys(err, REMIT_E_KERNEL, "getrandom");
 	snprintf(temp, sizeof(temp), ".remit-policy-%016llx",
 		 (unsigned long long)number);
-	fd = openat(p->folder, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+	fd = openat(p->directory, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 		    0600);
 	if (fd < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "a new file beside %s",
 				p->path);
 	if (fill_new(p, fd, text, err) < 0 || take_name(p, temp, err) < 0) {
-		unlinkat(p->folder, temp, 0);
+		unlinkat(p->directory, temp, 0);
 		return -1;
 	}
-	if (fsync(p->folder) < 0)
+	if (fsync(p->directory) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "sync %s", p->path);
 	return 0;
 }
@@ -133,9 +133,9 @@ policy_file_grant(const char *path, const struct field *f, const char *text,
 {
 	own(buf) struct buf old = BUF_INIT(DOCUMENT_MAX);
 	own(buf) struct buf new = BUF_INIT(DOCUMENT_MAX);
-	own(place) struct place p = { .folder = -1 };
+	own(place) struct place p = { .directory = -1 };
 
-	if (open_folder(&p, path, err) < 0 || read_old(&p, &old, err) < 0 ||
+	if (open_directory(&p, path, err) < 0 || read_old(&p, &old, err) < 0 ||
 	    policy_edit_grant(&old, f, text, &new, err) < 0)
 		return -1;
 	return replace(&p, &new, err);

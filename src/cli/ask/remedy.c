@@ -20,14 +20,14 @@ text_of(const json_t *row, const char *name)
 }
 
 static bool
-is_folder(const char *path)
+is_directory(const char *path)
 {
 	struct stat st;
 
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Of a file that is to be written the folder is named: the file may not be
+/* Of a file that is to be written the directory is named: the file may not be
    there yet, and programs replace files rather than change them. */
 static bool
 take_path(char out[REMEDY_TEXT], const char *path, const struct field *f)
@@ -39,7 +39,7 @@ take_path(char out[REMEDY_TEXT], const char *path, const struct field *f)
 	if (strlen(path) >= CUT || path_rule_host(path, tidy, "", &err) < 0)
 		return false;
 	slash = strrchr(tidy, '/');
-	if (f == &fields[F_FILESYSTEM_WRITE_ROOTS] && !is_folder(tidy) &&
+	if (f == &fields[F_FILESYSTEM_WRITE_ROOTS] && !is_directory(tidy) &&
 	    slash != tidy)
 		*slash = '\0';
 	snprintf(out, REMEDY_TEXT, "%.*s", REMEDY_TEXT - 1, tidy);

@@ -2,7 +2,7 @@
 
 #include <sys/eventfd.h>
 
-#include "cli/batch/folder.h"
+#include "cli/batch/directory.h"
 
 /* How many jobs for each thread may be ahead of the first without a result. */
 #define AHEAD 4
@@ -162,9 +162,10 @@ run(struct batch *b, const struct batch_job *job, struct batch_result *out,
 	int failed;
 
 	if (b->artifacts && job->exports &&
-	    batch_folder_begin(b->artifacts, job->id, &out->folder, err) < 0)
+	    batch_directory_begin(b->artifacts, job->id, &out->directory, err) <
+		    0)
 		return -1;
-	run.artifacts_dir = out->folder;
+	run.artifacts_dir = out->directory;
 	run.interrupt_fd = b->stop_fd;
 	if (!run.policy_json)
 		run.policy_json = b->policy_text;
@@ -229,8 +230,8 @@ write_result(struct batch *b, const struct batch_result *r)
 		batch_stop(b, BATCH_FAILED, &err);
 		return;
 	}
-	if (r->folder)
-		batch_folder_end(r->folder);
+	if (r->directory)
+		batch_directory_end(r->directory);
 	pthread_mutex_lock(&b->lock);
 	batch_count_add(&b->count, r);
 	pthread_mutex_unlock(&b->lock);

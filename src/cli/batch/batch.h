@@ -34,7 +34,7 @@ struct batch {
 	const struct policy *policy; /* of jobs, where theirs does not differ */
 	const struct batch_ids *done; /* jobs that have their result */
 	struct audit *audit;
-	const char *artifacts; /* where each job gets a folder, or NULL */
+	const char *artifacts; /* where each job gets a directory, or NULL */
 	unsigned threads;
 	bool in_order;
 	bool is_private; /* no shared keeper will do */

@@ -8,11 +8,12 @@
 
 struct batch_options {
 	bool unordered, resume, force, quiet;
-	uint64_t threads;      /* -j, or as many as there are processors */
-	const char *output;    /* NULL: standard output */
-	const char *input;     /* NULL or "-": standard input */
-	const char *audit;     /* NULL: none */
-	const char *artifacts; /* the folder of the jobs' folders, or NULL */
+	uint64_t threads;   /* -j, or as many as there are processors */
+	const char *output; /* NULL: standard output */
+	const char *input;  /* NULL or "-": standard input */
+	const char *audit;  /* NULL: none */
+	const char *
+		artifacts; /* the directory of the jobs' directories, or NULL */
 	struct flags flags;
 };
 

@@ -63,5 +63,5 @@ void
 batch_result_free(struct batch_result *r)
 {
 	buf_free(&r->line);
-	free(r->folder);
+	free(r->directory);
 }

@@ -14,8 +14,8 @@
 struct batch_result {
 	struct buf line; /* with its newline */
 	enum status status;
-	bool is_good; /* `remit run` would have exited with 0 */
-	char *folder; /* of its artifacts, or NULL */
+	bool is_good;	 /* `remit run` would have exited with 0 */
+	char *directory; /* of its artifacts, or NULL */
 };
 
 /* Of a run. */

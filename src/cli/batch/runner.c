@@ -3,7 +3,7 @@
 #include <poll.h>
 #include <string.h>
 
-#include "cli/batch/folder.h"
+#include "cli/batch/directory.h"
 
 #define BUSY_FIRST_MS 20
 #define BUSY_LAST_MS  1000
@@ -97,7 +97,7 @@ run_twice(struct batch_runner *d, const struct remit_job *job,
 		return -1;
 	/* What came out of the first run would be in the way of the second. */
 	if (job->artifacts_dir &&
-	    batch_folder_again(job->artifacts_dir, err) < 0)
+	    batch_directory_again(job->artifacts_dir, err) < 0)
 		return -1;
 	return run_once(d, job, out, err);
 }

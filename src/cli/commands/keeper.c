@@ -29,21 +29,22 @@ close_stdin(void)
 	}
 }
 
-/* The folder of the usual place; a named path's folder is the caller's. */
+/* The directory of the usual place; a named path's directory is the caller's.
+ */
 static int
-make_folder(const char *path, struct remit_error *err)
+make_directory(const char *path, struct remit_error *err)
 {
-	char folder[108];
+	char directory[108];
 	struct stat st;
 
-	snprintf(folder, sizeof(folder), "%.*s",
+	snprintf(directory, sizeof(directory), "%.*s",
 		 (int)(strrchr(path, '/') - path), path);
-	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
-		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", folder);
-	if (lstat(folder, &st) < 0 || !S_ISDIR(st.st_mode) ||
+	if (mkdir(directory, 0700) < 0 && errno != EEXIST)
+		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", directory);
+	if (lstat(directory, &st) < 0 || !S_ISDIR(st.st_mode) ||
 	    st.st_uid != geteuid())
 		return fail(err, REMIT_E_INPUT, "%s is not a folder of yours",
-			    folder);
+			    directory);
 	return 0;
 }
 
@@ -84,7 +85,7 @@ keeper_settle(struct keeper_call *c, struct remit_error *err)
 		return fail(err, REMIT_E_INPUT,
 			    "XDG_RUNTIME_DIR is not set: name a socket with "
 			    "--listen PATH");
-	return make_folder(c->usual, err);
+	return make_directory(c->usual, err);
 }
 
 static int

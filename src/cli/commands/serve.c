@@ -295,9 +295,9 @@ open_hosted_table(struct serve_call *c, struct remit_error *err)
 		.share_user = &c->keys,
 		.divides_processors = c->keys.count > 1,
 	};
-	const char *folder = getenv("TMPDIR");
+	const char *directory = getenv("TMPDIR");
 	const struct artifact_store_options artifacts = {
-		.parent = folder && *folder ? folder : "/tmp",
+		.parent = directory && *directory ? directory : "/tmp",
 		.keep_ms = LIMIT_ARTIFACT_SECONDS * UINT64_C(1000),
 		.max_bytes = l->artifact_bytes,
 		.max_owner_bytes = serve_limits_share(l->artifact_bytes,

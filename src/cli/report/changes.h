@@ -1,5 +1,5 @@
 /*
- * changes: what a run has changed in folders of the host, for people.
+ * changes: what a run has changed in directories of the host, for people.
  */
 #ifndef REMIT_CHANGES_H
 #define REMIT_CHANGES_H

@@ -35,8 +35,8 @@ run_displays_open(struct run_displays *r, const char *path,
 		return fail_sys(err, REMIT_E_INPUT, "--displays: make %s",
 				path);
 	r->path = path;
-	r->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (r->folder < 0)
+	r->directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (r->directory < 0)
 		return fail_sys(err, REMIT_E_INPUT, "--displays: open %s",
 				path);
 	return 0;
@@ -55,10 +55,10 @@ name_file(char *out, size_t size, const char *stem,
 }
 
 static int
-write_file(int folder, const char *name, const struct remit_part *p)
+write_file(int directory, const char *name, const struct remit_part *p)
 {
 	own_fd int fd = openat(
-		folder, name,
+		directory, name,
 		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	return fd < 0 ? -1 : io_write_all(fd, p->bytes, p->len);
@@ -88,7 +88,7 @@ write_files(struct run_displays *r, const struct remit_display *d)
 		if (!strcmp(d->parts[i].mime, PLAIN) && d->part_count > 1)
 			continue;
 		name_file(name, sizeof(name), stem, d, i);
-		note(r, name, write_file(r->folder, name, &d->parts[i]));
+		note(r, name, write_file(r->directory, name, &d->parts[i]));
 	}
 }
 
@@ -101,7 +101,7 @@ run_displays_take(struct run_displays *r, const struct remit_display *d)
 		if (!strcmp(d->parts[i].mime, PLAIN))
 			r->has_value = buf_add(&r->value, d->parts[i].bytes,
 					       d->parts[i].len) == 0;
-	if (r->folder >= 0)
+	if (r->directory >= 0)
 		write_files(r, d);
 }
 
@@ -124,7 +124,7 @@ run_displays_explain(const struct run_displays *r, const json_t *result)
 		fprintf(stderr,
 			"remit: displays left out: %lld (--display-max)\n",
 			(long long)lost);
-	if (r->count && r->folder < 0 && isatty(2))
+	if (r->count && r->directory < 0 && isatty(2))
 		fprintf(stderr,
 			"remit: displays: %zu (--displays DIR writes them to "
 			"files)\n",
@@ -134,7 +134,7 @@ run_displays_explain(const struct run_displays *r, const json_t *result)
 void
 run_displays_free(struct run_displays *r)
 {
-	own_fd_close(&r->folder);
+	own_fd_close(&r->directory);
 	buf_free(&r->value);
 	buf_free(&r->lines);
 }

@@ -1,6 +1,6 @@
 /*
- * run_displays: what a program of `remit run` shows, as files of a folder, and
- * its value as text.
+ * run_displays: what a program of `remit run` shows, as files of a directory,
+ * and its value as text.
  *
  * The names are ours (display-1.png), and the program chooses none. What is
  * there already stays as it is.
@@ -14,8 +14,8 @@
 #include "base/error.h"
 
 struct run_displays {
-	const char *path; /* of the folder */
-	int folder;	  /* -1: no files are wanted */
+	const char *path; /* of the directory */
+	int directory;	  /* -1: no files are wanted */
 	size_t count;	  /* of displays so far */
 	struct buf value; /* its text */
 	bool has_value;
@@ -24,12 +24,12 @@ struct run_displays {
 
 #define RUN_DISPLAYS_INIT                              \
 	{                                              \
-		.folder = -1,                          \
+		.directory = -1,                       \
 		.value = BUF_INIT((size_t)256 << 20),  \
 		.lines = BUF_INIT((size_t)1024 << 10), \
 	}
 
-/* The folder is made if only its last part is missing. */
+/* The directory is made if only its last part is missing. */
 int run_displays_open(struct run_displays *r, const char *path,
 		      struct remit_error *err) must_check;
 void run_displays_take(struct run_displays *r, const struct remit_display *d);

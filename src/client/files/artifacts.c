@@ -27,18 +27,19 @@ artifacts_use_gate(const struct artifacts_gate *given)
 }
 
 int
-artifacts_open(struct artifacts *a, const char *folder, struct remit_error *err)
+artifacts_open(struct artifacts *a, const char *directory,
+	       struct remit_error *err)
 {
-	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
+	if (mkdir(directory, 0700) < 0 && errno != EEXIST)
 		return fail_sys(err, REMIT_E_INPUT, "artifacts: make %s",
-				folder);
-	a->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (a->folder < 0)
+				directory);
+	a->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (a->directory < 0)
 		return fail_sys(err, REMIT_E_INPUT, "artifacts: open %s",
-				folder);
-	a->host_path = realpath(folder, NULL);
+				directory);
+	a->host_path = realpath(directory, NULL);
 	if (!a->host_path)
-		return fail_sys(err, REMIT_E_INPUT, "artifacts: %s", folder);
+		return fail_sys(err, REMIT_E_INPUT, "artifacts: %s", directory);
 	a->made = json_array();
 	a->skipped = json_array();
 	return a->made && a->skipped ? 0 : fail_memory(err, "artifacts");
@@ -89,7 +90,7 @@ create(struct artifacts *a)
 	uint64_t noise = 0;
 	const char *name;
 
-	a->parent = beneath_make_parent(a->folder, a->path, 0700, &name);
+	a->parent = beneath_make_parent(a->directory, a->path, 0700, &name);
 	if (a->parent < 0 || getrandom(&noise, sizeof(noise), 0) < 0)
 		return -1;
 	snprintf(a->temporary, sizeof(a->temporary), ".remit-%016llx",
@@ -136,7 +137,7 @@ artifacts_begin(struct artifacts *a, const char *payload, size_t len,
 
 	/* One that did not come to its end is none. */
 	forget(a);
-	if (a->folder < 0)
+	if (a->directory < 0)
 		return fail(err, REMIT_E_PROTOCOL, "an artifact nobody wants");
 	if (file_head_read(&h, payload, len, err) < 0)
 		return -1;
@@ -183,7 +184,7 @@ by_path(const void *a, const void *b)
 		      json_string_value(json_object_get(*y, "path")));
 }
 
-/* The order in which a folder names its files says nothing. */
+/* The order in which a directory names its files says nothing. */
 static json_t *
 sorted(const json_t *rows)
 {
@@ -205,7 +206,7 @@ int
 artifacts_tell(struct artifacts *a, json_t *result, struct remit_error *err)
 {
 	json_t *skipped = json_object_get(result, "artifacts_skipped");
-	bool any = a && a->folder >= 0;
+	bool any = a && a->directory >= 0;
 
 	if (a)
 		forget(a);
@@ -222,8 +223,8 @@ void
 artifacts_free(struct artifacts *a)
 {
 	forget(a);
-	own_fd_close(&a->folder);
-	a->folder = -1;
+	own_fd_close(&a->directory);
+	a->directory = -1;
 	free(a->host_path);
 	a->host_path = NULL;
 	json_decref(a->made);

@@ -1,8 +1,9 @@
 /*
- * artifacts: write the files that a keeper sends into a folder of the caller.
+ * artifacts: write the files that a keeper sends into a directory of the
+ * caller.
  *
  * They are made with the caller's own rights, for the caller only (0600), and
- * only below the folder: each step goes by descriptor and through no link. A
+ * only below the directory: each step goes by descriptor and through no link. A
  * file gets its name when it is whole. What is there already stays as it is.
  */
 #ifndef REMIT_ARTIFACTS_H
@@ -15,8 +16,8 @@
 #include "base/error.h"
 
 struct artifacts {
-	int folder;	 /* -1: none is wanted */
-	char *host_path; /* of the folder, absolute */
+	int directory;	 /* -1: none is wanted */
+	char *host_path; /* of the directory, absolute */
 	/* of the file that comes: */
 	int parent, file; /* -1: it is not written */
 	char *path;	  /* NULL: none comes */
@@ -27,11 +28,11 @@ struct artifacts {
 	json_t *made, *skipped;
 };
 
-#define ARTIFACTS_INIT        \
-	{                     \
-		.folder = -1, \
-		.parent = -1, \
-		.file = -1,   \
+#define ARTIFACTS_INIT           \
+	{                        \
+		.directory = -1, \
+		.parent = -1,    \
+		.file = -1,      \
 	}
 
 /* Asked before each file that comes is written. False: it is skipped. */
@@ -44,8 +45,8 @@ struct artifacts_gate {
    caller's; NULL: all are written. */
 void artifacts_use_gate(const struct artifacts_gate *gate);
 
-/* The folder is made if only its last part is missing. */
-int artifacts_open(struct artifacts *a, const char *folder,
+/* The directory is made if only its last part is missing. */
+int artifacts_open(struct artifacts *a, const char *directory,
 		   struct remit_error *err) must_check;
 /* From the payloads of "artifact" and "artifact_data". */
 int artifacts_begin(struct artifacts *a, const char *payload, size_t len,

@@ -2,9 +2,9 @@
  * file_answer: what a session says of its files, as it arrives.
  *
  * Bytes come in pieces; then records say how it went: "errno" and a number, or
- * one entry of a folder, or "truncated". A list has its entries in the bytes.
- * An entry begins with its "path". All of it is the word of the code: it is
- * believed as little as a file's content.
+ * one entry of a directory, or "truncated". A list has its entries in the
+ * bytes. An entry begins with its "path". All of it is the word of the code: it
+ * is believed as little as a file's content.
  */
 #ifndef REMIT_FILE_ANSWER_H
 #define REMIT_FILE_ANSWER_H

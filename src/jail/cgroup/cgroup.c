@@ -12,9 +12,9 @@
 #define LEFT_BYTES_MAX (1 << 20)
 
 static int
-write_at(int folder, const char *file, const char *text)
+write_at(int directory, const char *file, const char *text)
 {
-	own_fd int fd = openat(folder, file, O_WRONLY | O_CLOEXEC);
+	own_fd int fd = openat(directory, file, O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return -1;
@@ -22,9 +22,9 @@ write_at(int folder, const char *file, const char *text)
 }
 
 static int
-open_at(int folder, const char *file)
+open_at(int directory, const char *file)
 {
-	return openat(folder, file, O_RDONLY | O_CLOEXEC);
+	return openat(directory, file, O_RDONLY | O_CLOEXEC);
 }
 
 /* The number behind `key` (or the first one, if key is NULL). */
@@ -49,20 +49,20 @@ find_in(int fd, const char *key, uint64_t *out)
 }
 
 static int
-find_at(int folder, const char *file, const char *key, uint64_t *out)
+find_at(int directory, const char *file, const char *key, uint64_t *out)
 {
-	own_fd int fd = open_at(folder, file);
+	own_fd int fd = open_at(directory, file);
 
 	return fd < 0 ? -1 : find_in(fd, key, out);
 }
 
 /* 0 if absent. */
 static uint64_t
-read_at(int folder, const char *file, const char *key)
+read_at(int directory, const char *file, const char *key)
 {
 	uint64_t n = 0;
 
-	return find_at(folder, file, key, &n) < 0 ? 0 : n;
+	return find_at(directory, file, key, &n) < 0 ? 0 : n;
 }
 
 static int
@@ -119,10 +119,10 @@ cgroup_clone_fd(const struct cgroup *c)
 	return -1;
 }
 
-/* An earlier controller with the same folder, or -1: on version 2 there is one
-   for all, and version 1 may have "cpu" and "cpuacct" together. */
+/* An earlier controller with the same directory, or -1: on version 2 there is
+   one for all, and version 1 may have "cpu" and "cpuacct" together. */
 static int
-find_same_folder(const struct cgroup *c, int which)
+find_same_directory(const struct cgroup *c, int which)
 {
 	const struct cgroup_place *at = c->home->at;
 
@@ -132,11 +132,11 @@ find_same_folder(const struct cgroup *c, int which)
 	return -1;
 }
 
-/* A folder that serves several controllers is locked once. */
+/* A directory that serves several controllers is locked once. */
 static int
-share_folder(struct cgroup *c, enum cgroup_controller which)
+share_directory(struct cgroup *c, enum cgroup_controller which)
 {
-	int same = find_same_folder(c, (int)which);
+	int same = find_same_directory(c, (int)which);
 
 	if (same < 0)
 		return -1;
@@ -145,10 +145,10 @@ share_folder(struct cgroup *c, enum cgroup_controller which)
 }
 
 static int
-make_folder(struct cgroup *c, enum cgroup_controller which,
-	    struct remit_error *err)
+make_directory(struct cgroup *c, enum cgroup_controller which,
+	       struct remit_error *err)
 {
-	if (share_folder(c, which) == 0)
+	if (share_directory(c, which) == 0)
 		return 0;
 	c->at[which] = cgroup_home_make(c->home->at[which].fd, c->name);
 	if (c->at[which] >= 0)
@@ -196,7 +196,7 @@ make_all(struct cgroup *c, struct remit_error *err)
 
 	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
 		if (l->wanted[i] &&
-		    make_folder(c, (enum cgroup_controller)i, err) < 0)
+		    make_directory(c, (enum cgroup_controller)i, err) < 0)
 			return -1;
 	if (l->wanted[CGROUP_MEMORY] && set_memory(c, err) < 0)
 		return -1;
@@ -234,7 +234,7 @@ cgroup_open_joins(const struct cgroup *c, bool all, int out[CGROUP_CONTROLLERS],
 
 		out[i] = -1;
 		if (c->at[i] < 0 || (v2 && joined_v2) ||
-		    (!v2 && find_same_folder(c, i) >= 0))
+		    (!v2 && find_same_directory(c, i) >= 0))
 			continue;
 		joined_v2 |= v2;
 		out[i] = openat(c->at[i], file, O_WRONLY | O_CLOEXEC);
@@ -270,7 +270,7 @@ cgroup_check(const struct cgroup *c, pid_t pid, struct remit_error *err)
 
 	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
 		wanted += c->at[i] >= 0 && !c->home->at[i].v2 &&
-			  find_same_folder(c, i) < 0;
+			  find_same_directory(c, i) < 0;
 	if (!wanted || count_memberships(c, pid) == wanted)
 		return 0;
 	return fail(err, REMIT_E_INTERNAL,
@@ -317,12 +317,12 @@ cgroup_close_peaks(struct cgroup *c)
 
 /* 0 if absent. */
 static uint64_t
-read_peak(int opened, int folder, const char *file)
+read_peak(int opened, int directory, const char *file)
 {
 	uint64_t n = 0;
 
 	if (opened < 0)
-		return read_at(folder, file, NULL);
+		return read_at(directory, file, NULL);
 	return find_in(opened, NULL, &n) < 0 ? 0 : n;
 }
 
@@ -384,9 +384,9 @@ cgroup_kill(const struct cgroup *c)
 }
 
 static bool
-is_empty_at(int folder, const char *file)
+is_empty_at(int directory, const char *file)
 {
-	own_fd int fd = openat(folder, file, O_RDONLY | O_CLOEXEC);
+	own_fd int fd = openat(directory, file, O_RDONLY | O_CLOEXEC);
 	char one;
 
 	return fd >= 0 && read(fd, &one, 1) == 0;
@@ -407,7 +407,7 @@ is_deserted(const struct cgroup *c)
 
 /*
  * Of version 1, where counters can be set back. TCP's are not told in full, and
- * whoever is cloned into a folder where all were killed once is killed too
+ * whoever is cloned into a directory where all were killed once is killed too
  * (kill_seq in the kernel): groups with these are not used again.
  */
 static bool

@@ -1,6 +1,6 @@
 /*
- * cgroup: the groups of one run, one folder for each controller, fresh or as if
- * it were (jail/cgroup/stock.h).
+ * cgroup: the groups of one run, one directory for each controller, fresh or as
+ * if it were (jail/cgroup/stock.h).
  */
 #ifndef REMIT_CGROUP_H
 #define REMIT_CGROUP_H
@@ -23,7 +23,7 @@ struct cgroup {
 	struct cgroup_limits limits;
 	char name[40];
 	uint64_t share_parts;	    /* see cgroup_set_share(); 0: as made */
-	int at[CGROUP_CONTROLLERS]; /* folder descriptors, -1: not used */
+	int at[CGROUP_CONTROLLERS]; /* directory descriptors, -1: not used */
 	/* Files that were opened ahead, or -1. */
 	int memory_peak, pids_peak;
 };
@@ -46,11 +46,11 @@ void cgroup_limits_of(struct cgroup_limits *out, const struct cgroup_home *home,
 		      const struct plan_limits *l);
 bool cgroup_limits_equal(const struct cgroup_limits *a,
 			 const struct cgroup_limits *b);
-/* Make the folders that the limits need, and set the limits. */
+/* Make the directories that the limits need, and set the limits. */
 int cgroup_make(struct cgroup *c, const struct cgroup_home *home,
 		const struct cgroup_limits *l, const char *name,
 		struct remit_error *err) must_check;
-/* The version 2 folder for CLONE_INTO_CGROUP, or -1. */
+/* The version 2 directory for CLONE_INTO_CGROUP, or -1. */
 int cgroup_clone_fd(const struct cgroup *c);
 /*
  * The groups' files (-1: none) into which a process that has one thread writes
@@ -89,7 +89,7 @@ void cgroup_kill(const struct cgroup *c);
  * cgroup_free().
  */
 int cgroup_renew(const struct cgroup *c) must_check;
-/* Remove the folders; what is still busy stays for cgroup_home_clean(). */
+/* Remove the directories; what is still busy stays for cgroup_home_clean(). */
 void cgroup_free(struct cgroup *c);
 
 #endif

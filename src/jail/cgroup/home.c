@@ -94,7 +94,7 @@ mount_point(const char *v1, char *point, char *root, size_t size)
 }
 
 static int
-own_folder(const char *v1, char *out, size_t size)
+own_directory(const char *v1, char *out, size_t size)
 {
 	char group[PATH_MAX], point[512], root[512];
 	const char *below;
@@ -112,39 +112,39 @@ own_folder(const char *v1, char *out, size_t size)
 #define MARK "user.delegate"
 
 bool
-cgroup_home_is_given(const char *folder)
+cgroup_home_is_given(const char *directory)
 {
 	char mark;
 
-	return getxattr(folder, MARK, &mark, 1) == 1 && mark == '1';
+	return getxattr(directory, MARK, &mark, 1) == 1 && mark == '1';
 }
 
 int
-cgroup_home_mark(const char *folder)
+cgroup_home_mark(const char *directory)
 {
-	return setxattr(folder, MARK, "1", 1, 0);
+	return setxattr(directory, MARK, "1", 1, 0);
 }
 
 /* Where systemd arranges the groups, only what it gives away is not its own;
    elsewhere it is enough that they can be written. */
 static bool
-is_ours(const char *folder)
+is_ours(const char *directory)
 {
 	char procs[PATH_MAX + 16];
 
 	if (access("/run/systemd/system", F_OK) == 0)
-		return cgroup_home_is_given(folder);
-	snprintf(procs, sizeof(procs), "%s/cgroup.procs", folder);
-	return access(folder, W_OK) == 0 && access(procs, W_OK) == 0;
+		return cgroup_home_is_given(directory);
+	snprintf(procs, sizeof(procs), "%s/cgroup.procs", directory);
+	return access(directory, W_OK) == 0 && access(procs, W_OK) == 0;
 }
 
-/* Below which folder runs get groups. */
+/* Below which directory runs get groups. */
 static int
-home_folder(const char *v1, char *out, size_t size)
+home_directory(const char *v1, char *out, size_t size)
 {
 	char point[512], root[512], above[PATH_MAX];
 
-	if (own_folder(v1, out, size) < 0)
+	if (own_directory(v1, out, size) < 0)
 		return -1;
 	if (v1 || mount_point(v1, point, root, sizeof(point)) < 0 ||
 	    strlen(out) <= strlen(point) + 1)
@@ -168,25 +168,25 @@ is_v2_memory(void)
 int
 cgroup_home_own(char *out, size_t size)
 {
-	return is_v2_memory() ? own_folder(NULL, out, size) : -1;
+	return is_v2_memory() ? own_directory(NULL, out, size) : -1;
 }
 
 int
-cgroup_home_folder(char *out, size_t size)
+cgroup_home_directory(char *out, size_t size)
 {
-	return is_v2_memory() ? home_folder(NULL, out, size) : -1;
+	return is_v2_memory() ? home_directory(NULL, out, size) : -1;
 }
 
 /* The number in a line of a file: the first one, or that after `name`. */
 static bool
-read_number(const char *folder, const char *file, const char *name,
+read_number(const char *directory, const char *file, const char *name,
 	    uint64_t *out)
 {
 	char path[PATH_MAX + 32], line[128];
 	bool found = false;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%s", folder, file);
+	snprintf(path, sizeof(path), "%s/%s", directory, file);
 	f = fopen(path, "re");
 	while (f && !found && fgets(line, sizeof(line), f)) {
 		char *at = line;
@@ -207,22 +207,23 @@ static uint64_t
 group_memory_bytes(void)
 {
 	uint64_t least = UINT64_MAX, limit;
-	char folder[PATH_MAX];
+	char directory[PATH_MAX];
 
 	if (!is_v2_memory()) {
-		if (own_folder("memory", folder, sizeof(folder)) == 0 &&
-		    read_number(folder, "memory.stat",
+		if (own_directory("memory", directory, sizeof(directory)) ==
+			    0 &&
+		    read_number(directory, "memory.stat",
 				"hierarchical_memory_limit", &limit))
 			least = limit;
 		return least;
 	}
-	if (own_folder(NULL, folder, sizeof(folder)) < 0)
+	if (own_directory(NULL, directory, sizeof(directory)) < 0)
 		return least;
 	/* "max" is no number. */
-	for (char *end = folder + strlen(folder); end > folder;
-	     end = strrchr(folder, '/')) {
+	for (char *end = directory + strlen(directory); end > directory;
+	     end = strrchr(directory, '/')) {
 		*end = '\0';
-		if (read_number(folder, "memory.max", NULL, &limit) &&
+		if (read_number(directory, "memory.max", NULL, &limit) &&
 		    limit < least)
 			least = limit;
 	}
@@ -241,13 +242,13 @@ cgroup_home_memory_bytes(void)
 }
 
 static void
-enable_v2(const char *folder)
+enable_v2(const char *directory)
 {
 	static const char *const words[] = { "+memory", "+pids", "+cpu" };
 	char path[PATH_MAX + 32];
 	own_fd int fd = -1;
 
-	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", folder);
+	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", directory);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	/* Whether it worked shows in the files of a new group. */
 	for (size_t i = 0; fd >= 0 && i < ARRAY_LEN(words); i++)
@@ -256,30 +257,30 @@ enable_v2(const char *folder)
 }
 
 static int
-make_and_lock(int folder, const char *name)
+make_and_lock(int directory, const char *name)
 {
 	own_fd int fd = -1;
 	struct stat st;
 
-	if (mkdirat(folder, name, 0755) < 0 && errno != EEXIST)
+	if (mkdirat(directory, name, 0755) < 0 && errno != EEXIST)
 		return -1;
-	fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = openat(directory, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 ||
-	    fstatat(folder, name, &st, 0) < 0)
+	    fstatat(directory, name, &st, 0) < 0)
 		return -1;
 	return take_fd(&fd);
 }
 
-/* Another keeper that cleans up may take a folder for left over between its
+/* Another keeper that cleans up may take a directory for left over between its
    making and its locking: then it is gone, and is made again. */
 int
-cgroup_home_make(int folder, const char *name)
+cgroup_home_make(int directory, const char *name)
 {
 	const uint64_t pause_us = 1000;
 
 	for (uint64_t us = deadline_us(DEADLINE_GROUP); us > pause_us;
 	     us -= pause_us) {
-		int fd = make_and_lock(folder, name);
+		int fd = make_and_lock(directory, name);
 
 		if (fd >= 0 || (errno != ENOENT && errno != EWOULDBLOCK))
 			return fd;
@@ -292,18 +293,18 @@ cgroup_home_make(int folder, const char *name)
 
 /* Make a group and look whether it has `file` (NULL: any will do). */
 static int
-try_group(int folder, const char *file)
+try_group(int directory, const char *file)
 {
 	own_fd int fd = -1;
 	char name[64];
 	int there;
 
 	snprintf(name, sizeof(name), CGROUP_PREFIX "try-%d", (int)getpid());
-	fd = cgroup_home_make(folder, name);
+	fd = cgroup_home_make(directory, name);
 	if (fd < 0)
 		return -1;
 	there = file ? faccessat(fd, file, F_OK, 0) : 0;
-	unlinkat(folder, name, AT_REMOVEDIR);
+	unlinkat(directory, name, AT_REMOVEDIR);
 	if (there < 0)
 		errno = ENOTSUP;
 	return there;
@@ -314,7 +315,7 @@ try_place(struct cgroup_place *p, const char *v1, const char *file)
 {
 	own_fd int fd = -1;
 
-	if (home_folder(v1, p->path, sizeof(p->path)) < 0)
+	if (home_directory(v1, p->path, sizeof(p->path)) < 0)
 		return -1;
 	fd = open(p->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0 && !v1)
@@ -364,8 +365,8 @@ cgroup_home_open(struct cgroup_home *h, const struct host *host,
 		p->v2 = host->cgroups_v2 & UINT32_C(1) << c;
 		if (!p->usable)
 			continue;
-		if (home_folder(p->v2 ? NULL : controllers[c].v1, p->path,
-				sizeof(p->path)) < 0)
+		if (home_directory(p->v2 ? NULL : controllers[c].v1, p->path,
+				   sizeof(p->path)) < 0)
 			return fail(err, REMIT_E_KERNEL,
 				    "the groups of this process have changed");
 		/* It may be another group of the same name. */
@@ -390,15 +391,15 @@ cgroup_home_free(struct cgroup_home *h)
 
 /* A group nobody has locked. */
 static bool
-remove_stale(int folder, const char *name, bool patient)
+remove_stale(int directory, const char *name, bool patient)
 {
 	own_fd int fd =
-		openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		openat(directory, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return false;
 	for (int tries = patient ? 200 : 1; tries; tries--) {
-		if (unlinkat(folder, name, AT_REMOVEDIR) == 0)
+		if (unlinkat(directory, name, AT_REMOVEDIR) == 0)
 			return true;
 		if (errno != EBUSY)
 			break;
@@ -416,16 +417,16 @@ is_of_a_keeper(const char *name)
 	       !strchr(name, '.');
 }
 
-/* Remove what is left in a folder and, if `everywhere`, below it. */
+/* Remove what is left in a directory and, if `everywhere`, below it. */
 static unsigned
-clean_folder(int folder, bool everywhere)
+clean_directory(int directory, bool everywhere)
 {
 	unsigned removed = 0;
 	struct dirent *e;
-	DIR *d = fdopendir(folder);
+	DIR *d = fdopendir(directory);
 
 	if (!d)
-		own_fd_close(&folder);
+		own_fd_close(&directory);
 	while (d && (e = readdir(d))) {
 		if (e->d_type != DT_DIR || e->d_name[0] == '.')
 			continue;
@@ -433,7 +434,7 @@ clean_folder(int folder, bool everywhere)
 			removed +=
 				remove_stale(dirfd(d), e->d_name, everywhere);
 		else if (everywhere)
-			removed += clean_folder(
+			removed += clean_directory(
 				openat(dirfd(d), e->d_name,
 				       O_RDONLY | O_DIRECTORY | O_CLOEXEC),
 				true);
@@ -446,19 +447,19 @@ clean_folder(int folder, bool everywhere)
 unsigned
 cgroup_home_clean(bool everywhere)
 {
-	char folder[PATH_MAX], root[PATH_MAX];
+	char directory[PATH_MAX], root[PATH_MAX];
 	unsigned removed = 0;
 
 	for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
 		const char *v1 = controllers[c].v1;
-		int found =
-			everywhere
-				? mount_point(v1, folder, root, sizeof(folder))
-				: home_folder(v1, folder, sizeof(folder));
+		int found = everywhere ? mount_point(v1, directory, root,
+						     sizeof(directory))
+				       : home_directory(v1, directory,
+							sizeof(directory));
 
 		if (found == 0)
-			removed += clean_folder(
-				open(folder,
+			removed += clean_directory(
+				open(directory,
 				     O_RDONLY | O_DIRECTORY | O_CLOEXEC),
 				everywhere);
 	}

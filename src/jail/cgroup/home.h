@@ -3,8 +3,8 @@
  * controller: on version 1 those in which this process stands, on version 2
  * the one above, if it was given to us (see jail/cgroup/leaf.h).
  *
- * A run's folder is locked by its keeper (flock on the folder itself), so that
- * what a killed keeper left can be told from what is in use.
+ * A run's directory is locked by its keeper (flock on the directory itself), so
+ * that what a killed keeper left can be told from what is in use.
  */
 #ifndef REMIT_CGROUP_HOME_H
 #define REMIT_CGROUP_HOME_H
@@ -15,7 +15,7 @@
 
 #include "policy/host.h"
 
-/* A run's folder is this and the run's id. */
+/* A run's directory is this and the run's id. */
 #define CGROUP_PREFIX "remit-"
 
 enum cgroup_controller {
@@ -56,16 +56,16 @@ void cgroup_home_free(struct cgroup_home *h);
 /* Our own group where version 2 has the memory, and the group below which runs
    have theirs, which may be the same; -1 if version 1 has it. */
 int cgroup_home_own(char *out, size_t size) must_check;
-int cgroup_home_folder(char *out, size_t size) must_check;
+int cgroup_home_directory(char *out, size_t size) must_check;
 /* The memory that this process may use: the machine's, or less if a group above
    it has a limit. */
 uint64_t cgroup_home_memory_bytes(void);
 /* The mark by which systemd says that a group is its user's to arrange. */
-bool cgroup_home_is_given(const char *folder);
-int cgroup_home_mark(const char *folder) must_check;
+bool cgroup_home_is_given(const char *directory);
+int cgroup_home_mark(const char *directory) must_check;
 
-/* A new group in this folder, locked; its descriptor, or -1 with errno. */
-int cgroup_home_make(int folder, const char *name) must_check;
+/* A new group in this directory, locked; its descriptor, or -1 with errno. */
+int cgroup_home_make(int directory, const char *name) must_check;
 /* Remove the groups of keepers that are gone, in the group of this process or,
    if `everywhere`, in every group there is, waiting a moment for those whose
    processes are still dying; returns how many. */

@@ -12,13 +12,13 @@
 
 /* No other process is in this group. */
 static bool
-is_alone(const char *folder)
+is_alone(const char *directory)
 {
 	char path[PATH_MAX + 16], text[32], own[16];
 	own_fd int fd = -1;
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "%s/cgroup.procs", folder);
+	snprintf(path, sizeof(path), "%s/cgroup.procs", directory);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	text[n > 0 ? n : 0] = '\0';
@@ -26,17 +26,17 @@ is_alone(const char *folder)
 	return !strcmp(text, own);
 }
 
-/* Whoever cleans up takes an unlocked folder for left over: the descriptor
+/* Whoever cleans up takes an unlocked directory for left over: the descriptor
    stays open as long as this process lives. */
 static bool
-move_below(const char *folder)
+move_below(const char *directory)
 {
 	char path[PATH_MAX + 64];
 	own_fd int leaf = -1, procs = -1;
 	size_t n;
 
 	n = (size_t)snprintf(path, sizeof(path),
-			     "%s/" CGROUP_PREFIX "keeper-%d", folder,
+			     "%s/" CGROUP_PREFIX "keeper-%d", directory,
 			     (int)getpid());
 	if (n >= sizeof(path) || (mkdir(path, 0755) < 0 && errno != EEXIST))
 		return false;
@@ -58,11 +58,11 @@ move_below(const char *folder)
  * this one serves nobody but us.
  */
 static bool
-is_ours_alone(const char *folder)
+is_ours_alone(const char *directory)
 {
-	return is_alone(folder) &&
-	       (cgroup_home_is_given(folder) ||
-		(geteuid() != 0 && access(folder, W_OK) == 0));
+	return is_alone(directory) &&
+	       (cgroup_home_is_given(directory) ||
+		(geteuid() != 0 && access(directory, W_OK) == 0));
 }
 
 bool
@@ -72,7 +72,7 @@ cgroup_leaf_enter(void)
 
 	if (access("/run/systemd/system", F_OK) < 0 ||
 	    cgroup_home_own(own, sizeof(own)) < 0 ||
-	    cgroup_home_folder(home, sizeof(home)) < 0 ||
+	    cgroup_home_directory(home, sizeof(home)) < 0 ||
 	    strcmp(own, home) != 0)
 		return false;
 	if (!is_ours_alone(own) &&

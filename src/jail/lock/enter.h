@@ -11,8 +11,8 @@
 #include "jail/lock/step.h"
 #include "jail/lock_params.h"
 
-/* What becomes descriptors 0 to 4, and the folder to begin in (-1: the jail's
-   own); all above 15. ruleset may be -1. */
+/* What becomes descriptors 0 to 4, and the directory to begin in (-1: the
+   jail's own); all above 15. ruleset may be -1. */
 struct enter_ends {
 	int in, out, err, channel, ruleset, workdir;
 };

@@ -90,7 +90,7 @@ allow_mounts(const struct blueprint *b, int ruleset, uint64_t handled,
 		    !m->runtime && !strchr(m->jail + 1, '/'))
 			continue;
 #endif
-		if (!m->is_folder)
+		if (!m->is_directory)
 			access &= FILE_ONLY;
 		*detail = (uint32_t)i + 1;
 		if ((is_open(b) ? allow_fd(ruleset, m->fd, access, handled)
@@ -137,7 +137,7 @@ allow_writable(const struct blueprint *b, int ruleset, uint64_t handled,
 	       uint32_t *detail)
 {
 	if (b->kind == BLUEPRINT_BARE) {
-		for (int i = 0; i < WORKSPACE_FOLDERS; i++) {
+		for (int i = 0; i < WORKSPACE_DIRECTORIES; i++) {
 			*detail = 1001 + (uint32_t)i;
 			if (allow_fd(ruleset, b->writable[i], WRITE, handled) <
 			    0)
@@ -154,9 +154,10 @@ allow_writable(const struct blueprint *b, int ruleset, uint64_t handled,
 }
 
 static int
-allow_in(int folder, const char *name, int ruleset, uint64_t handled)
+allow_in(int directory, const char *name, int ruleset, uint64_t handled)
 {
-	own_fd int fd = openat(folder, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	own_fd int fd =
+		openat(directory, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	return fd < 0 ? -1 : allow_fd(ruleset, fd, WRITE, handled);
 }

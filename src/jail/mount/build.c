@@ -22,7 +22,7 @@
 #include "jail/mount/tmpfs.h"
 #include "jail/mount/trust_file.h"
 
-const struct jail_folder jail_writable[JAIL_WRITABLE] = {
+const struct jail_directory jail_writable[JAIL_WRITABLE] = {
 	{ "workspace", JAIL_WORKSPACE, 0755 },
 	{ "tmp", "/tmp", 01777 },
 	{ "shm", "/dev/shm", 01777 },
@@ -95,12 +95,12 @@ step_root(struct blueprint *b, uint32_t *detail)
 	b->root = tmpfs_new(1024 * 1024, 4096, MOUNT_ATTR_NOEXEC);
 	if (b->root < 0)
 		return -1;
-	/* Over the old root: no folder of the host is needed as a place. */
+	/* Over the old root: no directory of the host is needed as a place. */
 	return move_mount(b->root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH);
 }
 
-/* The folder above `path` (absolute) under the new root. Never through a link:
-   until pivot_root an absolute one would lead to the host. */
+/* The directory above `path` (absolute) under the new root. Never through a
+   link: until pivot_root an absolute one would lead to the host. */
 static int
 make_parent(int root, const char *path, const char **name)
 {
@@ -185,14 +185,14 @@ step_links(struct blueprint *b, uint32_t *detail)
 }
 
 static int
-place(int root, int mount_fd, const char *jail, bool is_folder)
+place(int root, int mount_fd, const char *jail, bool is_directory)
 {
 	const char *name;
 	own_fd int parent = make_parent(root, jail, &name);
 
 	if (parent < 0)
 		return -1;
-	if (is_folder) {
+	if (is_directory) {
 		if (mkdirat(parent, name, 0755) < 0 && errno != EEXIST)
 			return -1;
 	} else {
@@ -215,7 +215,7 @@ place_trust(const struct blueprint *b)
 {
 	own_fd int fd = trust_file_take(b->ways_out);
 
-	return fd < 0 ? -1 : place(b->root, fd, JAIL_TRUST_FOLDER, true);
+	return fd < 0 ? -1 : place(b->root, fd, JAIL_TRUST_DIRECTORY, true);
 }
 
 static int
@@ -239,7 +239,7 @@ step_runtime(struct blueprint *b, uint32_t *detail)
 		*detail = (uint32_t)i + 1;
 		if (place(b->root, b->contents->mounts[i].fd,
 			  b->contents->mounts[i].jail,
-			  b->contents->mounts[i].is_folder) < 0)
+			  b->contents->mounts[i].is_directory) < 0)
 			return -1;
 	}
 	return 0;
@@ -260,16 +260,16 @@ step_devices(struct blueprint *b, uint32_t *detail)
 	return 0;
 }
 
-/* matplotlib looks for its font list in a folder that it can write. */
+/* matplotlib looks for its font list in a directory that it can write. */
 static int
 link_fonts(int fs, const char *tmp, const char *fonts, const char *font_file)
 {
-	char folder[40], target[PATH_MAX], link[300];
+	char directory[40], target[PATH_MAX], link[300];
 
 	snprintf(target, sizeof(target), "%s/%.200s", fonts, font_file);
-	snprintf(folder, sizeof(folder), "%s/.matplotlib", tmp);
-	snprintf(link, sizeof(link), "%s/%.200s", folder, font_file);
-	if (mkdirat(fs, folder, 0755) < 0)
+	snprintf(directory, sizeof(directory), "%s/.matplotlib", tmp);
+	snprintf(link, sizeof(link), "%s/%.200s", directory, font_file);
+	if (mkdirat(fs, directory, 0755) < 0)
 		return -1;
 	return symlinkat(target, fs, link);
 }
@@ -300,7 +300,7 @@ finish_workspace(const struct blueprint *b)
 }
 
 static int
-make_folders(int fs, uint32_t *detail)
+make_directories(int fs, uint32_t *detail)
 {
 	umask(0);
 	for (int i = 0; i < JAIL_WRITABLE; i++) {
@@ -319,14 +319,14 @@ new_writable(const struct blueprint *b, uint32_t *detail)
 	own_fd int fs =
 		tmpfs_new(l->tmpfs_bytes, l->tmpfs_inodes, MOUNT_ATTR_NOEXEC);
 
-	if (fs < 0 || make_folders(fs, detail) < 0)
+	if (fs < 0 || make_directories(fs, detail) < 0)
 		return -1;
 	return take_fd(&fs);
 }
 
 /*
- * A branch inherits the Landlock rules, which hold for folders and not for
- * names: so the folders that branches will write in are there from the
+ * A branch inherits the Landlock rules, which hold for directories and not for
+ * names: so the directories that branches will write in are there from the
  * beginning, mounted nowhere.
  */
 static int
@@ -360,8 +360,8 @@ copy_writable(int slot, uint32_t *detail)
 
 /*
  * One tmpfs holds all that can be written, so that its caps are the caps of
- * everything together; its folders appear at three places. Mounted it is at
- * the first of them, and hidden there by its own folder.
+ * everything together; its directories appear at three places. Mounted it is at
+ * the first of them, and hidden there by its own directory.
  */
 static int
 step_workspace(struct blueprint *b, uint32_t *detail)

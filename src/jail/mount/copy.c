@@ -128,7 +128,7 @@ copy_linked(int from, const char *name, int to, int top, const struct stat *st)
 	return linkat(to, name, top, kept, 0);
 }
 
-static int copy_folder(int from, int to, int top, int depth);
+static int copy_directory(int from, int to, int top, int depth);
 
 static int
 copy_inner(int from, const char *name, int to, int top, int depth,
@@ -141,7 +141,7 @@ copy_inner(int from, const char *name, int to, int top, int depth,
 	if (in < 0 || mkdirat(to, name, 0700) < 0)
 		return -1;
 	out = openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (out < 0 || copy_folder(in, out, top, depth + 1) < 0)
+	if (out < 0 || copy_directory(in, out, top, depth + 1) < 0)
 		return -1;
 	return finish(out, st);
 }
@@ -160,7 +160,7 @@ copy_entry(int from, const char *name, int to, int top, int depth)
 }
 
 static int
-copy_folder(int from, int to, int top, int depth)
+copy_directory(int from, int to, int top, int depth)
 {
 	int own = fcntl(from, F_DUPFD_CLOEXEC, 0);
 	DIR *d = own < 0 ? NULL : fdopendir(own);
@@ -184,14 +184,14 @@ copy_folder(int from, int to, int top, int depth)
 int
 copy_tree(int from, int to, const char *name)
 {
-	own_fd int folder = openat(
+	own_fd int directory = openat(
 		to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 
-	if (folder < 0 || fstat(from, &st) < 0 ||
-	    copy_folder(from, folder, to, 0) < 0)
+	if (directory < 0 || fstat(from, &st) < 0 ||
+	    copy_directory(from, directory, to, 0) < 0)
 		return -1;
-	return finish(folder, &st);
+	return finish(directory, &st);
 }
 
 int

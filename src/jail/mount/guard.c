@@ -54,11 +54,11 @@ guard_list(struct list *out, const struct interpreter *in,
 }
 
 bool
-guard_meets(const struct list *guarded, const char *folder)
+guard_meets(const struct list *guarded, const char *directory)
 {
 	for (size_t i = 0; i < guarded->count; i++)
-		if (path_lies_in(guarded->items[i], folder) ||
-		    path_lies_in(folder, guarded->items[i]))
+		if (path_lies_in(guarded->items[i], directory) ||
+		    path_lies_in(directory, guarded->items[i]))
 			return true;
 	return false;
 }

@@ -21,7 +21,7 @@ set(int fs, const char *key, const char *value)
 	return fsconfig(fs, FSCONFIG_SET_STRING, key, value, 0);
 }
 
-/* The names are relative: the current folder holds all three. */
+/* The names are relative: the current directory holds all three. */
 static int
 new_overlay(void)
 {
@@ -39,22 +39,23 @@ new_overlay(void)
 			       MOUNT_ATTR_NOEXEC);
 }
 
-/* The overlay's top is what the code sees of the folder itself. */
+/* The overlay's top is what the code sees of the directory itself. */
 static int
-make_folders(int folder, int host)
+make_directories(int directory, int host)
 {
 	struct stat st;
 
 	if (fstat(host, &st) < 0)
 		return -1;
-	if (mkdirat(folder, "lower", 0700) < 0 ||
-	    mkdirat(folder, "upper", 0700) < 0 ||
-	    mkdirat(folder, "work", 0700) < 0)
+	if (mkdirat(directory, "lower", 0700) < 0 ||
+	    mkdirat(directory, "upper", 0700) < 0 ||
+	    mkdirat(directory, "work", 0700) < 0)
 		return -1;
-	return fchmodat(folder, "upper", st.st_mode & 0777, 0);
+	return fchmodat(directory, "upper", st.st_mode & 0777, 0);
 }
 
-/* A folder of the scratch space, or a file system of its own that lies there.
+/* A directory of the scratch space, or a file system of its own that lies
+ * there.
  */
 static int
 open_room(const struct blueprint *b, const struct blueprint_mount *m,
@@ -75,8 +76,8 @@ open_room(const struct blueprint *b, const struct blueprint_mount *m,
 	return take_fd(&fs);
 }
 
-/* The kernel notes in attributes which folders hide the host's (from 6.6 on);
-   without them a folder could not be removed and made again. */
+/* The kernel notes in attributes which directories hide the host's (from 6.6
+   on); without them a directory could not be removed and made again. */
 static int
 check_attributes(int room)
 {
@@ -90,14 +91,14 @@ check_attributes(int room)
 	return -1;
 }
 
-/* The host's folder is mounted only as long as the overlay needs to find it;
+/* The host's directory is mounted only as long as the overlay needs to find it;
    then there is no way to it but through the overlay. */
 static int
 put_overlay(struct blueprint_mount *m, int room)
 {
 	int overlay;
 
-	if (make_folders(room, m->fd) < 0 || check_attributes(room) < 0 ||
+	if (make_directories(room, m->fd) < 0 || check_attributes(room) < 0 ||
 	    move_mount(m->fd, "", room, "lower", MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
 	    fchdir(room) < 0)
 		return -1;
@@ -156,11 +157,11 @@ static const struct {
 };
 
 static int
-check_near(const struct plan_mount *m, int folder, struct remit_error *err)
+check_near(const struct plan_mount *m, int directory, struct remit_error *err)
 {
 	struct statfs fs;
 
-	if (fstatfs(folder, &fs) < 0)
+	if (fstatfs(directory, &fs) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "statfs %s", m->host);
 	for (size_t i = 0; i < ARRAY_LEN(far); i++)
 		if ((unsigned long)fs.f_type == far[i].magic)
@@ -215,7 +216,8 @@ has_mount(FILE *all, const char *path)
 
 /* The overlay would show what such a mount hides. */
 static int
-check_no_mounts(const struct plan_mount *m, int folder, struct remit_error *err)
+check_no_mounts(const struct plan_mount *m, int directory,
+		struct remit_error *err)
 {
 	char link[40], path[PATH_MAX];
 	FILE *all = fopen("/proc/self/mountinfo", "re");
@@ -224,7 +226,7 @@ check_no_mounts(const struct plan_mount *m, int folder, struct remit_error *err)
 
 	if (!all)
 		return fail_sys(err, REMIT_E_KERNEL, "read the mounts");
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", folder);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", directory);
 	n = readlink(link, path, sizeof(path) - 1);
 	path[n < 0 ? 0 : n] = '\0';
 	found = has_mount(all, path);
@@ -238,22 +240,22 @@ check_no_mounts(const struct plan_mount *m, int folder, struct remit_error *err)
 			    "another file system is mounted in %s", m->host);
 }
 
-/* A file that nobody sees, or else a folder for a moment. */
+/* A file that nobody sees, or else a directory for a moment. */
 static int
-stat_new(int folder, struct stat *st)
+stat_new(int directory, struct stat *st)
 {
 	own_fd int fd =
-		openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+		openat(directory, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 	char name[40];
 	int failed;
 
 	if (fd >= 0)
 		return fstat(fd, st);
 	snprintf(name, sizeof(name), ".remit-time-%d", (int)getpid());
-	if (mkdirat(folder, name, 0700) < 0)
+	if (mkdirat(directory, name, 0700) < 0)
 		return -1;
-	failed = fstatat(folder, name, st, AT_SYMLINK_NOFOLLOW);
-	unlinkat(folder, name, AT_REMOVEDIR);
+	failed = fstatat(directory, name, st, AT_SYMLINK_NOFOLLOW);
+	unlinkat(directory, name, AT_REMOVEDIR);
 	return failed;
 }
 
@@ -267,14 +269,14 @@ is_before(const struct timespec *a, const struct timespec *b)
 /* Times of whole seconds, or of another clock, would make a change by others
    look older than the run. Once a second may begin just then: so twice. */
 static int
-check_times(const struct plan_mount *m, int folder, struct remit_error *err)
+check_times(const struct plan_mount *m, int directory, struct remit_error *err)
 {
 	for (int looks = 0; looks < 2; looks++) {
 		struct timespec before;
 		struct stat st;
 
 		clock_gettime(CLOCK_REALTIME_COARSE, &before);
-		if (stat_new(folder, &st) < 0)
+		if (stat_new(directory, &st) < 0)
 			return fail_refused(err, fields[m->field].name,
 					    "Name a folder that you may write, "
 					    "or use mode overlay.",
@@ -294,11 +296,12 @@ check_times(const struct plan_mount *m, int folder, struct remit_error *err)
 }
 
 int
-overlay_check(const struct plan_mount *m, int folder, struct remit_error *err)
+overlay_check(const struct plan_mount *m, int directory,
+	      struct remit_error *err)
 {
 	struct stat st;
 
-	if (fstat(folder, &st) < 0)
+	if (fstat(directory, &st) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "fstat %s", m->host);
 	if (!S_ISDIR(st.st_mode))
 		return fail_refused(err, fields[m->field].name,
@@ -306,18 +309,18 @@ overlay_check(const struct plan_mount *m, int folder, struct remit_error *err)
 				    "%s is a file, and mode \"%s\" needs a "
 				    "folder",
 				    m->host, mount_mode_names[m->mode]);
-	if (check_no_mounts(m, folder, err) < 0)
+	if (check_no_mounts(m, directory, err) < 0)
 		return -1;
 	if (m->mode != MOUNT_RW)
 		return 0;
-	if (syscall(SYS_faccessat2, folder, "", W_OK | X_OK,
+	if (syscall(SYS_faccessat2, directory, "", W_OK | X_OK,
 		    AT_EACCESS | AT_EMPTY_PATH) < 0)
 		return fail_refused(err, fields[m->field].name,
 				    "Name a folder that you may write, or use "
 				    "mode overlay.",
 				    "changes cannot be written to %s: %s",
 				    m->host, strerror(errno));
-	if (check_near(m, folder, err) < 0)
+	if (check_near(m, directory, err) < 0)
 		return -1;
-	return check_times(m, folder, err);
+	return check_times(m, directory, err);
 }

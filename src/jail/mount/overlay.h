@@ -1,22 +1,23 @@
 /*
- * overlay: what the code writes to a folder of the host goes to an overlay
- * above it (overlayfs), in a capped file system of the jail. The folder itself
- * is only read. When all in the jail is dead, the keeper looks at the overlay.
+ * overlay: what the code writes to a directory of the host goes to an overlay
+ * above it (overlayfs), in a capped file system of the jail. The directory
+ * itself is only read. When all in the jail is dead, the keeper looks at the
+ * overlay.
  */
 #ifndef REMIT_OVERLAY_H
 #define REMIT_OVERLAY_H
 
 #include "jail/blueprint.h"
 
-/* In pid 1: put an overlay over each folder that has one. `scratch` is the
-   writable file system. -1 with errno, *detail says at which folder. */
+/* In pid 1: put an overlay over each directory that has one. `scratch` is the
+   writable file system. -1 with errno, *detail says at which directory. */
 int overlays_make(struct blueprint *b, int scratch, uint32_t *detail);
 
 /*
- * In the keeper: whether this folder can have an overlay, and for mode rw
+ * In the keeper: whether this directory can have an overlay, and for mode rw
  * whether we may write to it and would notice if others do.
  */
-int overlay_check(const struct plan_mount *m, int folder,
+int overlay_check(const struct plan_mount *m, int directory,
 		  struct remit_error *err) must_check;
 
 #endif

@@ -26,7 +26,7 @@ root_template_fits(const struct plan *plan)
 }
 
 static int
-open_folder(const char *path)
+open_directory(const char *path)
 {
 	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
@@ -35,9 +35,9 @@ static int
 note_home(struct root_template *m, struct remit_error *err)
 {
 	m->home = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
-	m->home_root = open_folder("/");
-	m->home_folder = open_folder(".");
-	if (m->home < 0 || m->home_root < 0 || m->home_folder < 0)
+	m->home_root = open_directory("/");
+	m->home_directory = open_directory(".");
+	if (m->home < 0 || m->home_root < 0 || m->home_directory < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "where the keeper stands");
 	return 0;
 }
@@ -53,7 +53,7 @@ root_template_leave(const struct root_template *m)
 {
 	/* A keeper that cannot come home must not go on anywhere else. */
 	if (setns(m->home, CLONE_NEWNS) < 0 || fchdir(m->home_root) < 0 ||
-	    chroot(".") < 0 || fchdir(m->home_folder) < 0)
+	    chroot(".") < 0 || fchdir(m->home_directory) < 0)
 		_exit(1);
 }
 
@@ -70,7 +70,7 @@ build(struct root_template *m, struct blueprint *b, struct remit_error *err)
 		r.sys_errno = errno;
 		return jail_step_failed(&r, b->plan, err);
 	}
-	b->own.etc = open_folder("/etc");
+	b->own.etc = open_directory("/etc");
 	if (b->own.etc < 0)
 		return fail_sys(err, REMIT_E_KERNEL,
 				"open /etc of the root template");
@@ -105,7 +105,7 @@ root_template_free(struct root_template *m)
 	own_fd_close(&m->mounts);
 	own_fd_close(&m->home);
 	own_fd_close(&m->home_root);
-	own_fd_close(&m->home_folder);
+	own_fd_close(&m->home_directory);
 	contents_free(&m->contents);
 	*m = (struct root_template)ROOT_TEMPLATE_INIT;
 }

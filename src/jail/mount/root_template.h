@@ -11,16 +11,16 @@
 
 struct root_template {
 	int mounts; /* the namespace; -1 if there is none */
-	/* Where the keeper stands otherwise: namespace, root, folder. */
-	int home, home_root, home_folder;
+	/* Where the keeper stands otherwise: namespace, root, directory. */
+	int home, home_root, home_directory;
 	struct contents contents; /* open, for rules_begin() */
 };
 
-#define ROOT_TEMPLATE_INIT   \
-	{ .mounts = -1,      \
-	  .home = -1,        \
-	  .home_root = -1,   \
-	  .home_folder = -1, \
+#define ROOT_TEMPLATE_INIT      \
+	{ .mounts = -1,         \
+	  .home = -1,           \
+	  .home_root = -1,      \
+	  .home_directory = -1, \
 	  .contents = CONTENTS_INIT }
 
 /* Whether all that is mounted is the same for every jail of the plan, and

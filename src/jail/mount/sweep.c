@@ -13,7 +13,7 @@
 
 struct sweeper {
 	int top;
-	uint64_t number; /* of the next folder that is moved to the top */
+	uint64_t number; /* of the next directory that is moved to the top */
 	bool moved;	 /* something is gone from where it was */
 };
 
@@ -23,31 +23,31 @@ struct sweeper {
  * name could be a link.
  */
 static void
-give_rights(int folder)
+give_rights(int directory)
 {
 	char path[40];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", folder);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", directory);
 	/* If it fails, so does what comes next. */
 	if (chmod(path, 0700) < 0)
 		errno = 0;
 }
 
 static DIR *
-open_folder(int at, const char *name)
+open_directory(int at, const char *name)
 {
 	own_fd int place =
 		openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	own_fd int folder = -1;
+	own_fd int directory = -1;
 	DIR *d;
 
 	if (place < 0)
 		return NULL;
 	give_rights(place);
-	folder = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	d = folder < 0 ? NULL : fdopendir(folder);
+	directory = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	d = directory < 0 ? NULL : fdopendir(directory);
 	if (d)
-		take_fd(&folder);
+		take_fd(&directory);
 	return d;
 }
 
@@ -58,7 +58,7 @@ remove_one(int at, const char *name)
 	       unlinkat(at, name, AT_REMOVEDIR) == 0;
 }
 
-/* A folder that is moved must be writable: its ".." changes. */
+/* A directory that is moved must be writable: its ".." changes. */
 static bool
 move_up(struct sweeper *s, int at, const char *name)
 {
@@ -70,7 +70,7 @@ move_up(struct sweeper *s, int at, const char *name)
 	if (place < 0)
 		return false;
 	give_rights(place);
-	/* The code may have used the name; an empty folder is replaced. */
+	/* The code may have used the name; an empty directory is replaced. */
 	do {
 		snprintf(fresh, sizeof(fresh), "%llu",
 			 (unsigned long long)s->number++);
@@ -80,11 +80,11 @@ move_up(struct sweeper *s, int at, const char *name)
 	return !failed;
 }
 
-/* Everything in one folder of the top: gone, or at the top itself. */
+/* Everything in one directory of the top: gone, or at the top itself. */
 static void
 flatten(struct sweeper *s, const char *name)
 {
-	DIR *d = open_folder(s->top, name);
+	DIR *d = open_directory(s->top, name);
 	struct dirent *e;
 
 	while (d && (e = readdir(d)))
@@ -99,14 +99,14 @@ flatten(struct sweeper *s, const char *name)
 }
 
 int
-sweep(int folder)
+sweep(int directory)
 {
-	struct sweeper s = { .top = folder, .moved = true };
+	struct sweeper s = { .top = directory, .moved = true };
 	bool left = true;
 
 	while (left && s.moved) {
-		int again =
-			openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		int again = openat(directory, ".",
+				   O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		DIR *d = again < 0 ? NULL : fdopendir(again);
 		struct dirent *e;
 
@@ -119,7 +119,7 @@ sweep(int folder)
 			if (beneath_is_dots(e->d_name))
 				continue;
 			left = true;
-			if (remove_one(folder, e->d_name))
+			if (remove_one(directory, e->d_name))
 				s.moved = true;
 			else
 				flatten(&s, e->d_name);

@@ -31,7 +31,7 @@ copy(int from, int to)
 }
 
 static int
-make_folder(int file)
+make_directory(int file)
 {
 	struct mount_attr a = { .attr_set = MOUNT_ATTR_RDONLY };
 	own_fd int fs = tmpfs_new(BYTES, 4, MOUNT_ATTR_NOEXEC);
@@ -54,7 +54,7 @@ make_folder(int file)
 int
 trust_file_take(int from)
 {
-	int got[PASS_MAX], folder;
+	int got[PASS_MAX], directory;
 	size_t count;
 	char word;
 
@@ -64,7 +64,7 @@ trust_file_take(int from)
 		errno = EPROTO;
 		return -1;
 	}
-	folder = make_folder(got[0]);
+	directory = make_directory(got[0]);
 	own_fd_close(&got[0]);
-	return folder;
+	return directory;
 }

@@ -9,8 +9,8 @@
 
 /* In the proxy: a file in memory, from its beginning. */
 int trust_file_send(int to, int file) must_check;
-/* In pid 1: a folder with a copy of it that nobody can change, not yet mounted
-   anywhere. */
+/* In pid 1: a directory with a copy of it that nobody can change, not yet
+   mounted anywhere. */
 int trust_file_take(int from) must_check;
 
 #endif

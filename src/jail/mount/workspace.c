@@ -16,13 +16,13 @@
 /* The numbers that the jail's ends have before it starts lie above those they
    get inside. */
 #define FIRST_FD 16
-/* How often others may take a fresh folder for a left one, or the base for an
-   empty one. */
+/* How often others may take a fresh directory for a left one, or the base for
+   an empty one. */
 #define TRIES 100
 
 #define HINT "(TMPDIR can name another folder)"
 
-const char *const workspace_names[WORKSPACE_FOLDERS] = {
+const char *const workspace_names[WORKSPACE_DIRECTORIES] = {
 	[WORKSPACE_HOME] = "workspace",
 	[WORKSPACE_TEMP] = "tmp",
 };
@@ -52,11 +52,11 @@ passage(void)
 
 /* Somebody else may have made it first, to have us write into it. */
 static bool
-is_ours(int folder)
+is_ours(int directory)
 {
 	struct stat st;
 
-	return fstat(folder, &st) == 0 && st.st_uid == geteuid() &&
+	return fstat(directory, &st) == 0 && st.st_uid == geteuid() &&
 	       !(st.st_mode & 022);
 }
 
@@ -94,8 +94,8 @@ open_base(const char *path, struct remit_error *err)
 	return take_fd(&fd);
 }
 
-/* A folder with our lock. -1 with EAGAIN: another keeper took it for one that
-   was left. */
+/* A directory with our lock. -1 with EAGAIN: another keeper took it for one
+   that was left. */
 static int
 make_locked(int base, const char *name)
 {
@@ -115,10 +115,10 @@ make_locked(int base, const char *name)
 }
 
 static int
-make_sentinel(int folder)
+make_sentinel(int directory)
 {
 	own_fd int fd = openat(
-		folder, ".sentinel",
+		directory, ".sentinel",
 		O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 
 	return fd < 0 ? -1 : fchmod(fd, 0644);
@@ -126,7 +126,7 @@ make_sentinel(int folder)
 
 /* Only its user may look into it, and its place is open to us. */
 static int
-make_folder(int at, const char *name, uint32_t uid, int *out)
+make_directory(int at, const char *name, uint32_t uid, int *out)
 {
 	own_fd int place = -1;
 
@@ -143,17 +143,17 @@ make_folder(int at, const char *name, uint32_t uid, int *out)
 }
 
 static int
-fill(struct workspace *w, uint32_t uid, int out[WORKSPACE_FOLDERS])
+fill(struct workspace *w, uint32_t uid, int out[WORKSPACE_DIRECTORIES])
 {
-	for (int i = 0; i < WORKSPACE_FOLDERS; i++)
-		if (make_folder(w->fd, workspace_names[i], uid, &out[i]) < 0)
+	for (int i = 0; i < WORKSPACE_DIRECTORIES; i++)
+		if (make_directory(w->fd, workspace_names[i], uid, &out[i]) < 0)
 			return -1;
 	return make_sentinel(w->fd);
 }
 
 int
-workspace_make(struct workspace *w, uint32_t uid, int out[WORKSPACE_FOLDERS],
-	       struct remit_error *err)
+workspace_make(struct workspace *w, uint32_t uid,
+	       int out[WORKSPACE_DIRECTORIES], struct remit_error *err)
 {
 	char base[PATH_MAX - 32];
 
@@ -186,9 +186,9 @@ workspace_make(struct workspace *w, uint32_t uid, int out[WORKSPACE_FOLDERS],
 
 /* Its lock must be ours. */
 static bool
-remove_folder(int base, const char *name, int folder)
+remove_directory(int base, const char *name, int directory)
 {
-	return sweep(folder) == 0 && unlinkat(base, name, AT_REMOVEDIR) == 0;
+	return sweep(directory) == 0 && unlinkat(base, name, AT_REMOVEDIR) == 0;
 }
 
 static void
@@ -219,7 +219,7 @@ sweep_main(const struct workspace *w)
 	close_between(-1, (unsigned)low);
 	close_between(low, (unsigned)high);
 	close_between(high, UINT_MAX);
-	if (remove_folder(w->base, strrchr(w->path, '/') + 1, w->fd))
+	if (remove_directory(w->base, strrchr(w->path, '/') + 1, w->fd))
 		remove_base();
 	_exit(0);
 }
@@ -243,7 +243,7 @@ remove_left(int base, const char *name)
 
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return false;
-	return remove_folder(base, name, fd);
+	return remove_directory(base, name, fd);
 }
 
 unsigned

@@ -1,6 +1,6 @@
 /*
- * workspace: where the code of a bare jail may write: a folder that the keeper
- * makes on the host and removes when the jail is dead.
+ * workspace: where the code of a bare jail may write: a directory that the
+ *keeper makes on the host and removes when the jail is dead.
  *
  *	$TMPDIR/remit-UID/        the keeper's user; gone when it is empty
  *	    NAME/                 of one run, locked as long as its keeper lives
@@ -14,25 +14,26 @@
 
 #include "base/error.h"
 
-enum workspace_folder {
+enum workspace_directory {
 	WORKSPACE_HOME,
 	WORKSPACE_TEMP,
-	WORKSPACE_FOLDERS,
+	WORKSPACE_DIRECTORIES,
 };
 
-extern const char *const workspace_names[WORKSPACE_FOLDERS];
+extern const char *const workspace_names[WORKSPACE_DIRECTORIES];
 
 struct workspace {
-	char *path; /* of the run's folder; NULL: there is none */
+	char *path; /* of the run's directory; NULL: there is none */
 	int base;   /* what it lies in */
 	int fd;	    /* it, with its lock */
 };
 
 #define WORKSPACE_INIT { .base = -1, .fd = -1 }
 
-/* Make one for code of that user. *out are its folders, opened as places. */
+/* Make one for code of that user. *out are its directories, opened as places.
+ */
 int workspace_make(struct workspace *w, uint32_t uid,
-		   int out[WORKSPACE_FOLDERS],
+		   int out[WORKSPACE_DIRECTORIES],
 		   struct remit_error *err) must_check;
 
 /* A process of its own removes it: code can make so many files that the

@@ -123,13 +123,13 @@ cache_file(void)
 static void
 forget_old(const char *file)
 {
-	char folder[PATH_MAX];
+	char directory[PATH_MAX];
 	struct dirent *e;
 	DIR *d;
 
-	snprintf(folder, sizeof(folder), "%s", file);
-	*strrchr(folder, '/') = '\0';
-	d = opendir(folder);
+	snprintf(directory, sizeof(directory), "%s", file);
+	*strrchr(directory, '/') = '\0';
+	d = opendir(directory);
 	while (d && (e = readdir(d))) {
 		struct stat st;
 

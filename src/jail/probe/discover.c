@@ -34,16 +34,16 @@ discover_runtime_dir(char **out, struct remit_error *err)
 	if (path_own_dir(&own, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-		char folder[PATH_MAX], file[PATH_MAX + 32];
+		char directory[PATH_MAX], file[PATH_MAX + 32];
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		snprintf(folder, sizeof(folder), places[i], own);
+		snprintf(directory, sizeof(directory), places[i], own);
 #pragma GCC diagnostic pop
-		snprintf(file, sizeof(file), "%s/boot.py", folder);
+		snprintf(file, sizeof(file), "%s/boot.py", directory);
 		if (access(file, R_OK) < 0)
 			continue;
-		*out = realpath(folder, NULL);
+		*out = realpath(directory, NULL);
 		if (*out)
 			return 0;
 	}
@@ -163,9 +163,10 @@ hash_shim(struct hash *h)
 /* The directory for this interpreter's answer, made if missing: a new string,
    empty where there is no cache, or NULL. */
 static char *
-cache_folder(const char *file, const char *runtime_dir, struct remit_error *err)
+cache_directory(const char *file, const char *runtime_dir,
+		struct remit_error *err)
 {
-	own_mem char *cache = NULL, *folder = NULL;
+	own_mem char *cache = NULL, *directory = NULL;
 	struct remit_error none;
 	own_fd int fd = open(file, O_RDONLY | O_CLOEXEC);
 	char magic[2] = { 0 }, runner[PATH_MAX];
@@ -179,15 +180,15 @@ cache_folder(const char *file, const char *runtime_dir, struct remit_error *err)
 	snprintf(runner, sizeof(runner), "%s/runner.py", runtime_dir);
 	hash_file(&h, runner);
 	if (path_cache_dir(&cache, &none) < 0)
-		folder = strdup("");
-	else if (asprintf(&folder, "%s/python-%016llx", cache,
+		directory = strdup("");
+	else if (asprintf(&directory, "%s/python-%016llx", cache,
 			  (unsigned long long)h.value) < 0)
-		folder = NULL;
-	if (!folder)
+		directory = NULL;
+	if (!directory)
 		fail_sys(err, REMIT_E_MEMORY, "cache directory");
-	else if (*folder && mkdir(folder, 0755) < 0 && errno != EEXIST)
-		*folder = '\0';
-	return take_ptr(&folder);
+	else if (*directory && mkdir(directory, 0755) < 0 && errno != EEXIST)
+		*directory = '\0';
+	return take_ptr(&directory);
 }
 
 static uint64_t
@@ -243,11 +244,11 @@ spawn(pid_t *pid, const char *file, char *const argv[], int out)
 
 static int
 ask(struct buf *answer, const char *file, const char *runtime_dir,
-    const char *folder, struct remit_error *err)
+    const char *directory, struct remit_error *err)
 {
 	char script[PATH_MAX];
-	char *argv[] = { (char *)file,	      "-I",	      script,
-			 (char *)runtime_dir, (char *)folder, NULL };
+	char *argv[] = { (char *)file,	    "-I", script, (char *)runtime_dir,
+			 (char *)directory, NULL };
 	int pipe_fds[2], failed, status = 0;
 	bool silent, late;
 	pid_t pid;
@@ -365,18 +366,18 @@ discover_interpreter(struct interpreter *out, const char *python,
 		     const char *runtime_dir, struct remit_error *err)
 {
 	own_mem char *file = find_on_path(python, err);
-	own_mem char *folder =
-		file ? cache_folder(file, runtime_dir, err) : NULL;
+	own_mem char *directory =
+		file ? cache_directory(file, runtime_dir, err) : NULL;
 	own(buf) struct buf answer = BUF_INIT(ANSWER_BYTES);
 	struct remit_error unwritten;
 	char cached[PATH_MAX];
 
-	if (!folder)
+	if (!directory)
 		return -1;
-	snprintf(cached, sizeof(cached), "%s/answer.json", folder);
-	if (*folder && read_cached(out, file, cached) == 0)
+	snprintf(cached, sizeof(cached), "%s/answer.json", directory);
+	if (*directory && read_cached(out, file, cached) == 0)
 		return 0;
-	if (ask(&answer, file, runtime_dir, folder, err) < 0 ||
+	if (ask(&answer, file, runtime_dir, directory, err) < 0 ||
 	    parse(out, &answer, file, err) < 0)
 		return -1;
 	/* Not remembered: the cache may have space the next time. */

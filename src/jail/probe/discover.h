@@ -10,7 +10,7 @@
 
 /*
  * `python` is a path or a name on PATH. The answer is kept in the cache
- * folder, by the file's identity; for a script such as a pyenv shim also by
+ * directory, by the file's identity; for a script such as a pyenv shim also by
  * what the script would look at. It holds until a directory of sys.path, or
  * another path that it depends on, changes. Without a cache the interpreter is
  * asked each time.
@@ -22,7 +22,7 @@ int discover_interpreter(struct interpreter *out, const char *python,
 /* Of the interpreter's file as it is now: another number, another Python. */
 uint64_t discover_identity(const struct interpreter *in);
 
-/* The folder with the module and the runner: beside the program in a build
+/* The directory with the module and the runner: beside the program in a build
    tree, else below the prefix it is installed in. A new string. */
 int discover_runtime_dir(char **out, struct remit_error *err) must_check;
 

@@ -131,7 +131,7 @@ struct question {
 	const struct host *host;
 	const char *runtime_dir;
 	enum tier tier;
-	bool overlays; /* with an overlay over a folder */
+	bool overlays; /* with an overlay over a directory */
 };
 
 static int

@@ -29,7 +29,7 @@ enum filter_special {
 	FILTER_PROXY,	       /* a network proxy */
 	FILTER_CLOSING,	       /* on top of the filter of code */
 	FILTER_CLOSING_STRICT, /* the same, for FILTER_STRICT_MEMORY */
-	FILTER_CLOSING_DIRECT, /* the two for a folder of mode direct */
+	FILTER_CLOSING_DIRECT, /* the two for a directory of mode direct */
 	FILTER_CLOSING_DIRECT_STRICT,
 	FILTER_VARIANTS,
 };
@@ -75,7 +75,7 @@ int filter_load(unsigned variant);
  * somebody outside listens already): then all of that is refused plainly.
  */
 int filter_load_heard(unsigned variant, int *listener);
-/* Nothing more can be loaded after it. direct: code may write to a folder of
+/* Nothing more can be loaded after it. direct: code may write to a directory of
    the host itself, so fsync is done and not only answered. */
 int filter_load_closing(bool strict, bool direct);
 

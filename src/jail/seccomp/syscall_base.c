@@ -44,7 +44,7 @@ const struct call syscall_base[] = {
 	{ "ioctl", .check = &check_ioctl },
 
 	/* Files, by path and by descriptor. The mounts decide which; but in a
-	   folder of the host nobody may make a setuid file, and openat2 has
+	   directory of the host nobody may make a setuid file, and openat2 has
 	   its mode in memory. */
 	{ "open", .check = &check_open },
 	{ "openat", .check = &check_openat },

@@ -130,7 +130,7 @@ static const struct call keeper[] = {
 	{ "setpriority", .action = ALLOW },
 	{ "madvise", .check = &check_madvise_zygote },
 
-	/* Folders of the host. */
+	/* Directories of the host. */
 	{ "openat2", .action = ALLOW },
 	{ "fchmod", .action = ALLOW },
 	{ "fsetxattr", .action = ALLOW }, /* see diff.h */
@@ -274,8 +274,9 @@ static const struct call closing_strict[] = {
  * fsync needs no right to write: on a read-only file of the host it makes the
  * disk empty its cache, and every writer of the machine waits for that. The
  * writable directories are memory, or are removed after the run, and what goes
- * to a folder of mode rw is synced by the commit: nothing is lost by not doing
- * it. Programs must not notice, since databases and atomic writes check it.
+ * to a directory of mode rw is synced by the commit: nothing is lost by not
+ * doing it. Programs must not notice, since databases and atomic writes check
+ * it.
  */
 static const struct call closing_unsynced[] = {
 	{ "fsync", .action = IGNORE },

@@ -68,15 +68,16 @@ changes_free(struct changes *c)
 	*c = (struct changes){ 0 };
 }
 
-/* A path of the folder as JSON, behind `top`; a folder's ends with a slash. */
+/* A path of the directory as JSON, behind `top`; a directory's ends with a
+ * slash. */
 static char *
 path_json(const char *top, const struct change *c)
 {
 	own_mem char *whole = NULL;
 	json_auto_t *text = NULL;
 
-	if (asprintf(&whole, "%s/%s%s", top, c->path, c->is_folder ? "/" : "") <
-	    0) {
+	if (asprintf(&whole, "%s/%s%s", top, c->path,
+		     c->is_directory ? "/" : "") < 0) {
 		whole = NULL;
 		return NULL;
 	}

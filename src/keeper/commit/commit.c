@@ -16,7 +16,7 @@
 
 /* ---- one path ---- */
 
-/* The folder of the diff that a path is in, or one that was made since. */
+/* The directory of the diff that a path is in, or one that was made since. */
 static const struct stat *
 parent_of(const struct diff *s, const struct change *c, size_t len)
 {
@@ -33,7 +33,7 @@ static int
 open_parent(const struct diff *s, const struct change *c, const char **name)
 {
 	const struct stat *meant;
-	char folder[PATH_MAX] = ".";
+	char directory[PATH_MAX] = ".";
 	own_fd int fd = -1;
 	struct stat st;
 	size_t n;
@@ -41,11 +41,11 @@ open_parent(const struct diff *s, const struct change *c, const char **name)
 	*name = path_name(c->path);
 	n = (size_t)(*name - c->path);
 	if (n) {
-		memcpy(folder, c->path, n);
-		folder[n - 1] = '\0';
+		memcpy(directory, c->path, n);
+		directory[n - 1] = '\0';
 	}
 	meant = parent_of(s, c, n ? n - 1 : 0);
-	fd = beneath_open(s->host, folder, O_PATH | O_DIRECTORY);
+	fd = beneath_open(s->host, directory, O_PATH | O_DIRECTORY);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -1;
 	if (!meant || st.st_ino != meant->st_ino ||
@@ -84,7 +84,7 @@ check_taken(const struct diff *s, const struct change *c, int stage,
 	if (!is_as_seen(stage, name, &c->seen))
 		return BY_OTHERS;
 	if (S_ISDIR(c->seen.st_mode) &&
-	    (!c->is_folder || c->kind == CHANGE_DELETED))
+	    (!c->is_directory || c->kind == CHANGE_DELETED))
 		return diff_check_removal(s, stage, name, c->path);
 	return NULL;
 }
@@ -153,7 +153,7 @@ put_in_place(struct diff *s, struct change *c, int stage, const char *staged)
 	why = c->had ? check_taken(s, c, stage, staged) : NULL;
 	if (why) {
 		exchange_back(c, why, stage, staged, parent, ours);
-	} else if (c->is_folder) {
+	} else if (c->is_directory) {
 		/* What is put into it is put into this one. */
 		if (fstatat(parent, name, &c->seen, AT_SYMLINK_NOFOLLOW) < 0 ||
 		    c->seen.st_ino != ours)
@@ -210,7 +210,7 @@ stage_all(struct staging *st, struct diff *s)
 		struct change *c = &s->changes.items[i];
 
 		if (is_written(c) &&
-		    ((c->is_folder && s->goes_on &&
+		    ((c->is_directory && s->goes_on &&
 		      diff_make_opaque(s, c->path) < 0) ||
 		     staging_copy(st, s, c, staging_name(st, i)) < 0)) {
 			fail_change(c, FAILED, errno);
@@ -228,9 +228,9 @@ skip_all(struct changes *all, const char *why)
 			fail_change(&all->items[i], why, 0);
 }
 
-/* What lies in a folder that could not be made has no place. */
+/* What lies in a directory that could not be made has no place. */
 static bool
-lacks_folder(const struct changes *all, size_t i)
+lacks_directory(const struct changes *all, size_t i)
 {
 	const char *path = all->items[i].path;
 
@@ -238,7 +238,7 @@ lacks_folder(const struct changes *all, size_t i)
 		const struct change *c = &all->items[i];
 		size_t n = strlen(c->path);
 
-		if (c->is_folder && c->reason && c->kind != CHANGE_MODE &&
+		if (c->is_directory && c->reason && c->kind != CHANGE_MODE &&
 		    !strncmp(c->path, path, n) && path[n] == '/')
 			return true;
 	}
@@ -277,11 +277,11 @@ apply(struct staging *st, struct diff *s)
 
 		if (!is_written(c))
 			continue;
-		if (lacking && lacks_folder(all, i))
+		if (lacking && lacks_directory(all, i))
 			fail_change(c, "its folder was not written", 0);
 		else
 			put_in_place(s, c, st->fd, staging_name(st, i));
-		lacking |= c->is_folder && c->reason;
+		lacking |= c->is_directory && c->reason;
 	}
 	/* What was moved has both: the old is gone only if the new is there. */
 	if (has_skipped(all))
@@ -372,7 +372,7 @@ remember(struct commit_state *k, const struct diff *s, const struct change *c)
 
 	if (!above)
 		return -1;
-	/* The folder it is in has a new time as well. */
+	/* The directory it is in has a new time as well. */
 	if (n) {
 		above[n - 1] = '\0';
 		if (c->in.st_ino &&
@@ -381,7 +381,7 @@ remember(struct commit_state *k, const struct diff *s, const struct change *c)
 	}
 	if (c->kind == CHANGE_DELETED)
 		return commit_state_add(k, s->root, c->path, NULL);
-	if (c->is_folder)
+	if (c->is_directory)
 		return commit_state_add(k, s->root, c->path, &c->seen);
 	return remember_file(k, s, c);
 }
@@ -399,9 +399,9 @@ remember_all(struct commit_state *k, const struct diff *s)
 	commit_state_sort(k);
 }
 
-/* ---- all folders ---- */
+/* ---- all directories ---- */
 
-/* The path still leads to the folder that the run has begun with. */
+/* The path still leads to the directory that the run has begun with. */
 static bool
 is_in_place(const struct plan_mount *m, int host)
 {
@@ -462,7 +462,7 @@ commit_one(const struct commit_params *o, const struct plan_mount *m,
 		write_changes(&s);
 	if (done == 0 && !o->dry && s.goes_on)
 		remember_all(state, &s);
-	/* What was written to other folders must not be forgotten. */
+	/* What was written to other directories must not be forgotten. */
 	done = done == 0 ? change_lists_add(out, &s.changes, m)
 			 : change_lists_fail(out, m, err->message);
 	diff_free(&s);

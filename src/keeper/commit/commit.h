@@ -1,10 +1,10 @@
 /*
- * commit: write to a folder of the host what a run has changed in it.
+ * commit: write to a directory of the host what a run has changed in it.
  *
- * First everything is copied to a folder of our own beside it, so that a full
- * disk changes nothing. Then each path changes in one step: what is new takes
- * the place of what was there by an exchange of names, and only then is it
- * checked whether that was what the code had seen; if not, it is exchanged
+ * First everything is copied to a directory of our own beside it, so that a
+ * full disk changes nothing. Then each path changes in one step: what is new
+ * takes the place of what was there by an exchange of names, and only then is
+ * it checked whether that was what the code had seen; if not, it is exchanged
  * back. So whoever is killed at any moment leaves the old or the new file.
  *
  * It takes as long as the disk does: in a process of its own.

@@ -11,7 +11,7 @@ struct head {
 	ino_t ino;
 	int root;
 	unsigned len;
-	bool is_folder;
+	bool is_directory;
 };
 
 void
@@ -56,7 +56,7 @@ commit_state_add(struct commit_state *k, int root, const char *path,
 		return -1;
 	i->is_gone = !now;
 	if (now) {
-		i->is_folder = S_ISDIR(now->st_mode);
+		i->is_directory = S_ISDIR(now->st_mode);
 		i->dev = now->st_dev;
 		i->ino = now->st_ino;
 		i->changed = now->st_ctim;
@@ -125,7 +125,7 @@ commit_state_read(struct commit_state *k, const void *bytes, size_t len)
 		i = add(k, h.root, at);
 		if (!i)
 			return -1;
-		i->is_folder = h.is_folder;
+		i->is_directory = h.is_directory;
 		i->dev = h.dev;
 		i->ino = h.ino;
 		i->changed = h.changed;
@@ -147,7 +147,7 @@ commit_state_write(const struct commit_state *k, struct buf *out)
 		h.dev = item->dev;
 		h.ino = item->ino;
 		h.root = item->root;
-		h.is_folder = item->is_folder;
+		h.is_directory = item->is_directory;
 		h.len = (unsigned)strlen(item->path) + 1;
 		if (buf_add(out, &h, sizeof(h)) < 0 ||
 		    buf_add(out, item->path, h.len) < 0)
@@ -183,8 +183,8 @@ commit_state_is(const struct commit_state *k, int root, const char *path,
 	const struct commit_state_item *i = find(k, root, path);
 
 	if (!i || i->dev != st->st_dev || i->ino != st->st_ino ||
-	    i->is_folder != S_ISDIR(st->st_mode))
+	    i->is_directory != S_ISDIR(st->st_mode))
 		return false;
-	return i->is_folder || (i->changed.tv_sec == st->st_ctim.tv_sec &&
-				i->changed.tv_nsec == st->st_ctim.tv_nsec);
+	return i->is_directory || (i->changed.tv_sec == st->st_ctim.tv_sec &&
+				   i->changed.tv_nsec == st->st_ctim.tv_nsec);
 }

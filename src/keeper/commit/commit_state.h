@@ -16,10 +16,10 @@
 #define COMMIT_STATE_MAX ((size_t)8 << 20)
 
 struct commit_state_item {
-	char *path; /* in the folder */
-	int root;   /* which folder */
+	char *path; /* in the directory */
+	int root;   /* which directory */
 	size_t nth; /* in the order in which they were added */
-	bool is_folder;
+	bool is_directory;
 	bool is_gone; /* it was deleted again */
 	dev_t dev;
 	ino_t ino;
@@ -46,7 +46,8 @@ void commit_state_sort(struct commit_state *k);
 
 /* Something was left there. */
 bool commit_state_has(const struct commit_state *k, int root, const char *path);
-/* It is that: the same folder, or the same file and nobody has touched it. */
+/* It is that: the same directory, or the same file and nobody has touched it.
+ */
 bool commit_state_is(const struct commit_state *k, int root, const char *path,
 		     const struct stat *st);
 

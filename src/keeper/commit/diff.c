@@ -34,7 +34,7 @@ struct place {
 	DIR *upper;
 	int host;	 /* its counterpart, or -1 */
 	struct stat was; /* of that */
-	bool unsure;	 /* others may have put another folder there */
+	bool unsure;	 /* others may have put another directory there */
 	bool repository; /* all below it is protected */
 	size_t depth;
 	size_t path_len;
@@ -46,7 +46,7 @@ struct walk {
 };
 
 static DIR *
-open_folder(int at, const char *name)
+open_directory(int at, const char *name)
 {
 	own_fd int fd = beneath_open(at, name, O_RDONLY | O_DIRECTORY);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -58,8 +58,8 @@ open_folder(int at, const char *name)
 
 /* ---- what must stay ---- */
 
-/* What lies in it, and what it lies in: to replace a folder is to replace all
-   below it. */
+/* What lies in it, and what it lies in: to replace a directory is to replace
+   all below it. */
 static bool
 is_guarded(const struct diff *s, const char *path)
 {
@@ -97,13 +97,13 @@ check_times(const struct diff *s, const char *path, const struct stat *st)
 	return BY_OTHERS;
 }
 
-/* Below a folder that would be removed. One that has been moved has a new time
-   of change itself, but what was added to it is seen by its contents'. */
+/* Below a directory that would be removed. One that has been moved has a new
+   time of change itself, but what was added to it is seen by its contents'. */
 static const char *
 check_contents(const struct diff *s, int at, const char *name, char *path,
 	       size_t len, size_t depth)
 {
-	DIR *d = open_folder(at, name);
+	DIR *d = open_directory(at, name);
 	const char *why = d ? NULL : UNREADABLE;
 	struct dirent *e;
 	struct stat st;
@@ -171,7 +171,7 @@ check_host(const struct walk *w, const struct place *p, const char *name,
 	if (!why && p->unsure)
 		why = MOVED;
 	if (!why && S_ISDIR(c->seen.st_mode) &&
-	    (!c->is_folder || c->kind == CHANGE_DELETED))
+	    (!c->is_directory || c->kind == CHANGE_DELETED))
 		why = diff_check_removal(w->s, p->host, name, w->path);
 	return why;
 }
@@ -192,14 +192,14 @@ add(struct walk *w, const struct place *p, enum change_kind kind,
 }
 
 static int
-skip(struct walk *w, enum change_kind kind, bool folder, const char *why,
+skip(struct walk *w, enum change_kind kind, bool directory, const char *why,
      struct remit_error *err)
 {
 	struct change *c = changes_add(&w->s->changes, w->path, kind);
 
 	if (!c)
 		return fail_memory(err, "changes");
-	c->is_folder = folder;
+	c->is_directory = directory;
 	c->reason = why;
 	return 0;
 }
@@ -213,7 +213,7 @@ mode_of(const struct stat *st, const struct stat *had)
 	return (st->st_mode & 0777 & ~S_IWOTH) | (st->st_mode & open_to_all);
 }
 
-/* Copied up by the kernel: a folder was there at the start, a file was there
+/* Copied up by the kernel: a directory was there at the start, a file was there
    or has come from elsewhere. */
 static bool
 was_there(int fd)
@@ -229,14 +229,14 @@ is_repository(const struct place *p, const char *name)
 }
 
 static const char *
-check_protected(const struct walk *w, const struct place *p, bool folder)
+check_protected(const struct walk *w, const struct place *p, bool directory)
 {
 	const struct list *allowed = &w->s->allowed;
 
-	if (p->repository && !protected_is_named(w->path, folder, allowed))
+	if (p->repository && !protected_is_named(w->path, directory, allowed))
 		return REPOSITORY;
-	if (folder ? protected_folder(w->path, allowed)
-		   : protected_path(w->path, allowed))
+	if (directory ? protected_directory(w->path, allowed)
+		      : protected_path(w->path, allowed))
 		return PROTECTED;
 	return NULL;
 }
@@ -259,7 +259,7 @@ look_at_removed(struct walk *w, const struct place *p, const char *name,
 	c = add(w, p, CHANGE_DELETED, had);
 	if (!c)
 		return fail_memory(err, "changes");
-	c->is_folder = S_ISDIR(had->st_mode);
+	c->is_directory = S_ISDIR(had->st_mode);
 	c->reason = check_host(w, p, name, c);
 	return 0;
 }
@@ -318,17 +318,17 @@ is_venv(int at, const char *name)
 
 static const char *
 check_name(const struct walk *w, const struct place *p, const char *name,
-	   bool folder)
+	   bool directory)
 {
 	if (!plain_name(name))
 		return "the name is not plain";
 	if (is_guarded(w->s, w->path))
 		return GUARDED;
-	return check_protected(w, p, folder);
+	return check_protected(w, p, directory);
 }
 
 static const char *
-check_folder(const struct walk *w, const struct place *p, const char *name)
+check_directory(const struct walk *w, const struct place *p, const char *name)
 {
 	const char *why = check_name(w, p, name, true);
 
@@ -373,13 +373,13 @@ look_at_file(struct walk *w, const struct place *p, const char *name,
 	return 0;
 }
 
-/* ---- folders ---- */
+/* ---- directories ---- */
 
 static int look_into(struct walk *w, struct place *p, struct remit_error *err);
 
 /* Others work in it as well: what they have done there is no harm, unless it
-   is not the same folder any more. To put another in its place changes both
-   the folder above and the time of change of what is moved. */
+   is not the same directory any more. To put another in its place changes both
+   the directory above and the time of change of what is moved. */
 static bool
 may_be_another(const struct walk *w, const struct place *p,
 	       const struct stat *had)
@@ -419,16 +419,16 @@ look_below(struct walk *w, const struct place *p, const char *name, DIR *upper,
 }
 
 static int
-look_at_new_folder(struct walk *w, const struct place *p, const char *name,
-		   DIR *upper, const struct stat *st, const struct stat *had,
-		   struct remit_error *err)
+look_at_new_directory(struct walk *w, const struct place *p, const char *name,
+		      DIR *upper, const struct stat *st, const struct stat *had,
+		      struct remit_error *err)
 {
 	struct change *c =
 		add(w, p, had ? CHANGE_MODIFIED : CHANGE_CREATED, had);
 
 	if (!c)
 		return fail_memory(err, "changes");
-	c->is_folder = true;
+	c->is_directory = true;
 	c->mode = mode_of(st, had);
 	if (had)
 		c->reason = check_host(w, p, name, c);
@@ -440,20 +440,20 @@ look_at_new_folder(struct walk *w, const struct place *p, const char *name,
 }
 
 static int
-look_at_folder(struct walk *w, const struct place *p, const char *name,
-	       const struct stat *st, const struct stat *had,
-	       struct remit_error *err)
+look_at_directory(struct walk *w, const struct place *p, const char *name,
+		  const struct stat *st, const struct stat *had,
+		  struct remit_error *err)
 {
 	bool merged = had && S_ISDIR(had->st_mode);
 	enum change_kind kind = had ? CHANGE_MODIFIED : CHANGE_CREATED;
-	const char *why = w->s->filters ? check_folder(w, p, name) : NULL;
+	const char *why = w->s->filters ? check_directory(w, p, name) : NULL;
 	DIR *upper = NULL;
 	int done;
 
 	if (!why && p->depth + 1 >= DIFF_DEPTH_MAX)
 		why = TOO_DEEP;
 	if (!why)
-		upper = open_folder(dirfd(p->upper), name);
+		upper = open_directory(dirfd(p->upper), name);
 	if (!upper)
 		return skip(w, kind, true, why ? why : UNREADABLE, err);
 	if (merged && mode_of(st, had) != (had->st_mode & 0777)) {
@@ -463,17 +463,17 @@ look_at_folder(struct walk *w, const struct place *p, const char *name,
 			closedir(upper);
 			return fail_memory(err, "changes");
 		}
-		c->is_folder = true;
+		c->is_directory = true;
 		c->mode = mode_of(st, had);
 		c->reason = may_be_another(w, p, had) ? MOVED : NULL;
 	}
 	done = merged ? look_below(w, p, name, upper, had, err)
-		      : look_at_new_folder(w, p, name, upper, st, had, err);
+		      : look_at_new_directory(w, p, name, upper, st, had, err);
 	closedir(upper);
 	return done;
 }
 
-/* The kernel marks a new folder only where the host has had one: so one that
+/* The kernel marks a new directory only where the host has had one: so one that
    gets a counterpart now would show it as soon as it is looked up anew. */
 int
 diff_make_opaque(const struct diff *s, const char *path)
@@ -515,11 +515,11 @@ look_at(struct walk *w, const struct place *p, const char *name,
 	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(0, 0))
 		return had ? look_at_removed(w, p, name, had, err) : 0;
 	if (S_ISDIR(st.st_mode))
-		return look_at_folder(w, p, name, &st, had, err);
+		return look_at_directory(w, p, name, &st, had, err);
 	return look_at_file(w, p, name, &st, had, err);
 }
 
-/* A folder that was removed and made again: nothing of the host's shows. */
+/* A directory that was removed and made again: nothing of the host's shows. */
 static int
 look_at_hidden(struct walk *w, const struct place *p, struct remit_error *err)
 {
@@ -576,7 +576,7 @@ diff_run(struct diff *s, struct remit_error *err)
 	struct place top = { .host = s->host };
 	int done;
 
-	top.upper = open_folder(s->upper, ".");
+	top.upper = open_directory(s->upper, ".");
 	if (!top.upper || fstat(s->host, &top.was) < 0) {
 		if (top.upper)
 			closedir(top.upper);

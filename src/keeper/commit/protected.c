@@ -13,7 +13,7 @@
    runs at its start or instead of a source. File systems may not tell capitals
    apart. */
 static const char *const ends[] = { ".pth", ".pyc", ".pyo" };
-/* Up to the first dot: modules are files of several kinds, and folders. */
+/* Up to the first dot: modules are files of several kinds, and directories. */
 static const char *const stems[] = { "sitecustomize", "usercustomize", "pyvenv",
 				     "__pycache__" };
 
@@ -63,10 +63,10 @@ any(const struct list *l, const char *path,
 }
 
 bool
-protected_is_named(const char *path, bool folder, const struct list *allowed)
+protected_is_named(const char *path, bool directory, const struct list *allowed)
 {
 	return any(allowed, path, glob_matches) ||
-	       (folder && any(allowed, path, glob_leads_into));
+	       (directory && any(allowed, path, glob_leads_into));
 }
 
 bool
@@ -76,7 +76,7 @@ protected_path(const char *path, const struct list *allowed)
 }
 
 bool
-protected_folder(const char *path, const struct list *allowed)
+protected_directory(const char *path, const struct list *allowed)
 {
 	return has_protected(path) && !protected_is_named(path, true, allowed);
 }

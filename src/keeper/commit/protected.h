@@ -1,6 +1,6 @@
 /*
- * protected: names in a folder of the host that tools execute or obey. Code in
- * a jail must not plant them: they would act later, outside.
+ * protected: names in a directory of the host that tools execute or obey. Code
+ * in a jail must not plant them: they would act later, outside.
  */
 #ifndef REMIT_PROTECTED_H
 #define REMIT_PROTECTED_H
@@ -12,11 +12,11 @@
 /* Whether any name of this path is protected and no pattern of `allowed`
    matches the path. */
 bool protected_path(const char *path, const struct list *allowed);
-/* The same of a folder that something allowed may lie in. */
-bool protected_folder(const char *path, const struct list *allowed);
+/* The same of a directory that something allowed may lie in. */
+bool protected_directory(const char *path, const struct list *allowed);
 /* Whether a pattern of `allowed` matches the path, or may match what lies in
-   it, if it is a folder. */
-bool protected_is_named(const char *path, bool folder,
+   it, if it is a directory. */
+bool protected_is_named(const char *path, bool directory,
 			const struct list *allowed);
 
 /*

@@ -11,14 +11,14 @@
 #include "jail/mount/sweep.h"
 
 #define PREFIX ".remit-stage-"
-/* So many may write to one folder at once. */
+/* So many may write to one directory at once. */
 #define NAMES_MAX 64
-/* Nobody else can put it into a folder that only we may enter. */
+/* Nobody else can put it into a directory that only we may enter. */
 #define MARKER "of-remit"
 /* What is exchanged with it, to see whether that works. */
 #define OTHER "other"
 
-/* ---- the folder ---- */
+/* ---- the directory ---- */
 
 static bool
 is_marked(int fd)
@@ -152,7 +152,7 @@ staging_free(struct staging *st)
 
 /* ---- files ---- */
 
-/* By root: as what it replaces, else as the folder. */
+/* By root: as what it replaces, else as the directory. */
 static int
 give(const struct staging *st, const struct change *c, int fd)
 {
@@ -163,9 +163,9 @@ give(const struct staging *st, const struct change *c, int fd)
 		return -1;
 	if (fstat(fd, &made) < 0)
 		return -1;
-	/* By this bit of a folder its files inherit their group. */
+	/* By this bit of a directory its files inherit their group. */
 	return fchmod(fd,
-		      c->mode | (c->is_folder ? made.st_mode & S_ISGID : 0));
+		      c->mode | (c->is_directory ? made.st_mode & S_ISGID : 0));
 }
 
 /* Holes stay holes: a file can be much longer than what it holds. */
@@ -217,7 +217,7 @@ staging_copy(struct staging *st, const struct diff *s, const struct change *c,
 {
 	own_fd int fd = -1;
 
-	if (!c->is_folder)
+	if (!c->is_directory)
 		return copy_file(st, s, c, name);
 	if (mkdirat(st->fd, name, 0700) < 0)
 		return -1;

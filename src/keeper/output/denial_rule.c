@@ -294,7 +294,7 @@ denial_of_path(struct denial *out, const char *path, int error,
 	if (!tiers[plan->tier].jailed || path[0] != '/' || !out->error ||
 	    (m && error == ENOENT) || (!m && is_writable(path)))
 		return false;
-	/* In a folder that may be changed it is the owner or the mode. */
+	/* In a directory that may be changed it is the owner or the mode. */
 	if (m && (m->runtime || m->mode != MOUNT_RO))
 		out->field = BY_NONE;
 	else if (m || error == EROFS)

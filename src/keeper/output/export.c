@@ -18,7 +18,7 @@ enum skip {
 	SKIP_LINK,
 	SKIP_LINKS,
 	SKIP_SPECIAL,
-	SKIP_FOLDER,
+	SKIP_DIRECTORY,
 	SKIP_MOUNT,
 	SKIP_NAME,
 	SKIP_HEAD,
@@ -35,7 +35,7 @@ static const char *const reasons[] = {
 	[SKIP_LINK] = "a symbolic link",
 	[SKIP_LINKS] = "more than one name (hard links)",
 	[SKIP_SPECIAL] = "not a regular file",
-	[SKIP_FOLDER] = "a folder",
+	[SKIP_DIRECTORY] = "a folder",
 	[SKIP_MOUNT] = "a mount of the policy",
 	[SKIP_NAME] = "the name is not plain",
 	[SKIP_HEAD] = ("it makes a git repository (a pattern that ends in HEAD "
@@ -84,7 +84,7 @@ export_write_skipped(const struct export *h, struct buf *out)
 	return buf_add(out, "]", 1);
 }
 
-/* ---- folders ---- */
+/* ---- directories ---- */
 
 static bool
 follows_links(const struct export *h)
@@ -101,16 +101,16 @@ has_caps(const struct export *h)
 static int
 open_here(const struct export *h, const char *name, uint64_t flags)
 {
-	int folder = dirfd(h->folders[h->depth - 1].dir);
+	int directory = dirfd(h->directories[h->depth - 1].dir);
 
 	if (follows_links(h))
-		return openat(folder, name,
+		return openat(directory, name,
 			      (int)flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	return beneath_open(folder, name, flags);
+	return beneath_open(directory, name, flags);
 }
 
 static int
-push_folder(struct export *h, int fd, struct remit_error *err)
+push_directory(struct export *h, int fd, struct remit_error *err)
 {
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
@@ -118,14 +118,15 @@ push_folder(struct export *h, int fd, struct remit_error *err)
 		own_fd_close(&fd);
 		return skip(h, SKIP_UNREADABLE, err);
 	}
-	h->folders[h->depth++] = (struct export_folder){ dir, strlen(h->path) };
+	h->directories[h->depth++] =
+		(struct export_directory){ dir, strlen(h->path) };
 	return 0;
 }
 
 static void
-pop_folder(struct export *h)
+pop_directory(struct export *h)
 {
-	closedir(h->folders[--h->depth].dir);
+	closedir(h->directories[--h->depth].dir);
 	h->over = h->depth == 0;
 }
 
@@ -152,10 +153,10 @@ is_mount(const struct export *h)
 }
 
 static int
-take_folder(struct export *h, const char *name, struct remit_error *err)
+take_directory(struct export *h, const char *name, struct remit_error *err)
 {
 	if (!any(h, glob_leads_into))
-		return any(h, glob_matches) ? skip(h, SKIP_FOLDER, err) : 0;
+		return any(h, glob_matches) ? skip(h, SKIP_DIRECTORY, err) : 0;
 	if (is_mount(h))
 		return skip(h, SKIP_MOUNT, err);
 	if (!plain_name(name))
@@ -163,7 +164,8 @@ take_folder(struct export *h, const char *name, struct remit_error *err)
 	if (h->depth >=
 	    (has_caps(h) ? h->plan->policy->artifact_depth : EXPORT_DEPTH_MAX))
 		return skip(h, SKIP_DEPTH, err);
-	return push_folder(h, open_here(h, name, O_RDONLY | O_DIRECTORY), err);
+	return push_directory(h, open_here(h, name, O_RDONLY | O_DIRECTORY),
+			      err);
 }
 
 /* ---- files ---- */
@@ -282,11 +284,11 @@ send_piece(struct export *h, struct link *client, struct remit_error *err)
 
 /* ---- the walk ---- */
 
-/* Put a name behind the path of the folder it is in. */
+/* Put a name behind the path of the directory it is in. */
 static int
 set_path(struct export *h, const char *name)
 {
-	size_t at = h->folders[h->depth - 1].path_len;
+	size_t at = h->directories[h->depth - 1].path_len;
 	int n = snprintf(h->path + at, sizeof(h->path) - at, "%s%s",
 			 at ? "/" : "", name);
 
@@ -302,7 +304,7 @@ take_entry(struct export *h, const struct dirent *e, struct link *client,
 	if (set_path(h, e->d_name) < 0)
 		return skip(h, SKIP_LONG, err);
 	if (e->d_type == DT_DIR)
-		return take_folder(h, e->d_name, err);
+		return take_directory(h, e->d_name, err);
 	if (!any(h, glob_matches))
 		return 0;
 	if (e->d_type == DT_LNK && !follows_links(h))
@@ -321,10 +323,10 @@ export_step(struct export *h, struct link *client, struct remit_error *err)
 		return 0;
 	if (h->file >= 0)
 		return send_piece(h, client, err);
-	e = readdir(h->folders[h->depth - 1].dir);
+	e = readdir(h->directories[h->depth - 1].dir);
 	if (e)
 		return take_entry(h, e, client, err);
-	pop_folder(h);
+	pop_directory(h);
 	return 0;
 }
 
@@ -353,7 +355,7 @@ export_open(struct export *h, const struct plan *plan, int workspace,
 			return -1;
 		else if (list_add(&h->patterns, pattern) < 0)
 			return fail_memory(err, "artifacts");
-	if (push_folder(h, take_fd(&fd), err) < 0)
+	if (push_directory(h, take_fd(&fd), err) < 0)
 		return -1;
 	h->over = h->depth == 0;
 	return 0;
@@ -363,7 +365,7 @@ void
 export_free(struct export *h)
 {
 	while (h->depth)
-		pop_folder(h);
+		pop_directory(h);
 	close_file(h);
 	list_free(&h->patterns);
 	buf_free(&h->skipped);

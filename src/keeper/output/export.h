@@ -21,7 +21,7 @@
 /* So many are told by name, the others by their number. */
 #define EXPORT_SKIPPED_MAX 100
 
-struct export_folder {
+struct export_directory {
 	DIR *dir;
 	size_t path_len;
 };
@@ -30,7 +30,7 @@ struct export
 {
 	const struct plan *plan;
 	struct list patterns; /* tidied */
-	struct export_folder folders[EXPORT_DEPTH_MAX];
+	struct export_directory directories[EXPORT_DEPTH_MAX];
 	size_t depth; /* how many of them are open */
 	char path[PLAIN_PATH_SIZE];
 	int file;	     /* that is being sent, or -1 */

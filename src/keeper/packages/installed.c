@@ -9,16 +9,16 @@
 
 /* NAME-VERSION.dist-info, or .egg-info; false if it is neither. */
 static bool
-read_name(const char *folder, char *out, size_t size)
+read_name(const char *directory, char *out, size_t size)
 {
-	const char *dash = strchr(folder, '-');
-	const char *end = strstr(folder, ".dist-info");
+	const char *dash = strchr(directory, '-');
+	const char *end = strstr(directory, ".dist-info");
 
 	if (!end)
-		end = strstr(folder, ".egg-info");
-	if (!dash || !end || dash > end || folder[0] == '.')
+		end = strstr(directory, ".egg-info");
+	if (!dash || !end || dash > end || directory[0] == '.')
 		return false;
-	snprintf(out, size, "%.*s %.*s", (int)(dash - folder), folder,
+	snprintf(out, size, "%.*s %.*s", (int)(dash - directory), directory,
 		 (int)strcspn(dash + 1, "-") < (int)(end - dash - 1)
 			 ? (int)strcspn(dash + 1, "-")
 			 : (int)(end - dash - 1),

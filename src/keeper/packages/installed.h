@@ -1,5 +1,5 @@
 /*
- * installed: which packages an interpreter has, by the folders that pip and
+ * installed: which packages an interpreter has, by the directories that pip and
  * distributions leave beside them.
  */
 #ifndef REMIT_INSTALLED_H

@@ -18,21 +18,21 @@
 /* ---- the store ---- */
 
 static int
-open_folder(int at, const char *name)
+open_directory(int at, const char *name)
 {
 	return openat(at, name,
 		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 static int
-need_folder(int at, const char *name, struct remit_error *err)
+need_directory(int at, const char *name, struct remit_error *err)
 {
 	own_fd int fd = -1;
 	struct stat st;
 
 	if (mkdirat(at, name, 0700) < 0 && errno != EEXIST)
 		return fail_sys(err, REMIT_E_KERNEL, "mkdir %s", name);
-	fd = open_folder(at, name);
+	fd = open_directory(at, name);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "open %s", name);
 	if (st.st_uid != geteuid() || st.st_mode & 022)
@@ -54,7 +54,7 @@ open_store(struct remit_error *err)
 	fd = open(cache, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "open %s", cache);
-	return need_folder(fd, "packages", err);
+	return need_directory(fd, "packages", err);
 }
 
 int
@@ -70,10 +70,10 @@ package_layer_fail_store(struct remit_error *err)
 }
 
 int
-package_layer_folder(const char *name, struct remit_error *err)
+package_layer_directory(const char *name, struct remit_error *err)
 {
 	own_fd int store = open_store(err);
-	int fd = store < 0 ? -1 : need_folder(store, name, err);
+	int fd = store < 0 ? -1 : need_directory(store, name, err);
 
 	return fd < 0 ? package_layer_fail_store(err) : fd;
 }
@@ -81,7 +81,7 @@ package_layer_folder(const char *name, struct remit_error *err)
 int
 package_layer_check_store(struct remit_error *err)
 {
-	own_fd int fd = package_layer_folder("new", err);
+	own_fd int fd = package_layer_directory("new", err);
 
 	if (fd < 0)
 		return -1;
@@ -108,7 +108,7 @@ read_small(int at, const char *name, char *out, size_t size)
 int
 package_layer_remove(int parent, const char *name)
 {
-	own_fd int fd = open_folder(parent, name);
+	own_fd int fd = open_directory(parent, name);
 
 	if (fd < 0 || sweep(fd) < 0)
 		return -1;
@@ -118,7 +118,7 @@ package_layer_remove(int parent, const char *name)
 static void
 remove_left_one(int at, const char *name)
 {
-	own_fd int fd = open_folder(at, name);
+	own_fd int fd = open_directory(at, name);
 
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
 	    package_layer_remove(at, name) < 0)
@@ -129,7 +129,7 @@ void
 package_layer_clean(void)
 {
 	struct remit_error err;
-	int at = package_layer_folder("new", &err);
+	int at = package_layer_directory("new", &err);
 	DIR *d = at < 0 ? NULL : fdopendir(at);
 	struct dirent *e;
 
@@ -148,7 +148,7 @@ int
 package_layer_wanted(const char *key, char id[SHA256_TEXT])
 {
 	struct remit_error err;
-	own_fd int wants = package_layer_folder("wants", &err);
+	own_fd int wants = package_layer_directory("wants", &err);
 	char text[SHA256_TEXT + 1];
 
 	if (wants < 0 || read_small(wants, key, text, sizeof(text)) < 0)
@@ -162,12 +162,12 @@ package_layer_wanted(const char *key, char id[SHA256_TEXT])
 }
 
 static bool
-is_sealed(int folder)
+is_sealed(int directory)
 {
-	own_fd int site = open_folder(folder, "site");
+	own_fd int site = open_directory(directory, "site");
 	char made[SHA256_TEXT + 1], now[SHA256_TEXT];
 
-	if (site < 0 || read_small(folder, "seal", made, sizeof(made)) < 0 ||
+	if (site < 0 || read_small(directory, "seal", made, sizeof(made)) < 0 ||
 	    package_layer_seal(site, now) < 0)
 		return false;
 	return !strcmp(made, now);
@@ -206,9 +206,9 @@ static int
 lock_shared(const char *id)
 {
 	struct remit_error err;
-	own_fd int package_layers = package_layer_folder("shelves", &err);
+	own_fd int package_layers = package_layer_directory("shelves", &err);
 	own_fd int fd =
-		package_layers < 0 ? -1 : open_folder(package_layers, id);
+		package_layers < 0 ? -1 : open_directory(package_layers, id);
 	struct stat st;
 
 	if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) < 0 || fstat(fd, &st) < 0 ||
@@ -331,7 +331,7 @@ package_layer_lock(const char *key, uint64_t patience_ms,
 {
 	static const struct timespec pause = { .tv_nsec = 20 * 1000 * 1000 };
 	uint64_t end = loop_now_us() + patience_ms * 1000;
-	own_fd int locks = package_layer_folder("locks", err);
+	own_fd int locks = package_layer_directory("locks", err);
 	int fd;
 
 	if (locks < 0)
@@ -366,7 +366,7 @@ bool
 package_layer_failure(const char *key, struct remit_error *out)
 {
 	struct remit_error err;
-	own_fd int failed = package_layer_folder("failed", &err);
+	own_fd int failed = package_layer_directory("failed", &err);
 	/* Message NUL remedy. */
 	char text[sizeof(out->message) + sizeof(out->remedy) + 1] = "";
 	double age = failed < 0 ? -1 : age_of(failed, key);
@@ -387,7 +387,7 @@ void
 package_layer_remember_failure(const char *key, const struct remit_error *e)
 {
 	struct remit_error err;
-	own_fd int failed = package_layer_folder("failed", &err);
+	own_fd int failed = package_layer_directory("failed", &err);
 	own_fd int fd = -1;
 
 	if (failed < 0)

@@ -1,7 +1,7 @@
 /*
- * package layer: the packages of a policy, installed once into a folder of the
- *user's cache that nobody changes any more, and found again by what was asked
- *for.
+ * package layer: the packages of a policy, installed once into a directory of
+ *the user's cache that nobody changes any more, and found again by what was
+ *asked for.
  *
  *	packages/wants/KEY	   the package layer that was made for a request
  *	packages/failed/KEY	   why none could be made, for a short time
@@ -68,8 +68,8 @@ int package_layer_show(const struct package_layer *s, bool is_bare,
 		       struct interpreter *in,
 		       struct remit_error *err) must_check;
 
-/* A folder of the store, made if it is missing. -1 with *err. */
-int package_layer_folder(const char *name, struct remit_error *err);
+/* A directory of the store, made if it is missing. -1 with *err. */
+int package_layer_directory(const char *name, struct remit_error *err);
 /* Returns -1 if the cache cannot take another package layer: the error is a
    refusal that names the remedy. */
 int package_layer_check_store(struct remit_error *err) must_check;
@@ -87,7 +87,7 @@ void package_layer_remember_failure(const char *key,
 
 /* Remove what those have left half made who were killed. */
 void package_layer_clean(void);
-/* Remove a folder of `parent` with all that is in it. */
+/* Remove a directory of `parent` with all that is in it. */
 int package_layer_remove(int parent, const char *name) must_check;
 
 #endif

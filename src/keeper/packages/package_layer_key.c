@@ -15,7 +15,7 @@
 
 /* Changes when package layers are made in another way. */
 #define FORM "remit packages 1"
-/* More files in a folder of packages are not looked at. */
+/* More files in a directory of packages are not looked at. */
 #define LINKS_MAX 10000
 
 static void
@@ -90,7 +90,7 @@ stat_line(struct list *out, int at, const char *name)
 }
 
 static int
-add_folder(struct sha256 *h, const char *path, struct remit_error *err)
+add_directory(struct sha256 *h, const char *path, struct remit_error *err)
 {
 	own(list) struct list lines = { 0 };
 	DIR *d = opendir(path);
@@ -119,7 +119,7 @@ add_files(struct sha256 *h, const struct policy *p, struct remit_error *err)
 			return fail_sys(err, REMIT_E_MEMORY, "packages");
 	add_sorted(h, &lines);
 	for (size_t i = 0; i < p->package_links.count; i++)
-		if (add_folder(h, p->package_links.items[i], err) < 0)
+		if (add_directory(h, p->package_links.items[i], err) < 0)
 			return -1;
 	return 0;
 }

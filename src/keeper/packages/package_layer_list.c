@@ -18,7 +18,7 @@
 /* ---- one ---- */
 
 static int
-open_folder(int at, const char *name)
+open_directory(int at, const char *name)
 {
 	return openat(at, name,
 		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -58,11 +58,11 @@ add_record(json_t *row, const struct record *r)
 static json_t *
 describe(int package_layers, const char *id)
 {
-	own_fd int folder = open_folder(package_layers, id);
-	own_fd int fd = folder < 0 ? -1
-				   : openat(folder, "about",
-					    O_RDONLY | O_NONBLOCK | O_NOFOLLOW |
-						    O_CLOEXEC);
+	own_fd int directory = open_directory(package_layers, id);
+	own_fd int fd = directory < 0 ? -1
+				      : openat(directory, "about",
+					       O_RDONLY | O_NONBLOCK |
+						       O_NOFOLLOW | O_CLOEXEC);
 	own(buf) struct buf b = BUF_INIT(1 << 20);
 	struct remit_error err;
 	struct record r;
@@ -90,9 +90,9 @@ describe(int package_layers, const char *id)
 /* ---- all ---- */
 
 static int
-list_names(struct list *out, int folder)
+list_names(struct list *out, int directory)
 {
-	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int again = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = again < 0 ? NULL : fdopendir(again);
 	struct dirent *e;
 	int added = 0;
@@ -134,7 +134,7 @@ insert(json_t *all, json_t *row)
 int
 package_layer_list(json_t **out, struct remit_error *err)
 {
-	own_fd int package_layers = package_layer_folder("shelves", err);
+	own_fd int package_layers = package_layer_directory("shelves", err);
 	own(list) struct list names = { 0 };
 	json_t *row;
 
@@ -207,7 +207,7 @@ remove_package_layer(struct package_layer_prune *p, int package_layers, int new,
 		     const json_t *row, struct remit_error *err)
 {
 	const char *id = json_string_value(json_object_get(row, "id"));
-	own_fd int fd = open_folder(package_layers, id);
+	own_fd int fd = open_directory(package_layers, id);
 	char gone[SHA256_TEXT + 8];
 
 	if (fd < 0)
@@ -231,7 +231,7 @@ static void
 remove_dead_wants(int package_layers)
 {
 	struct remit_error err;
-	own_fd int wants = package_layer_folder("wants", &err);
+	own_fd int wants = package_layer_directory("wants", &err);
 	own(list) struct list names = { 0 };
 
 	if (wants < 0 || list_names(&names, wants) < 0)
@@ -246,12 +246,12 @@ remove_dead_wants(int package_layers)
 	}
 }
 
-/* Files in a folder of the store that nobody holds. */
+/* Files in a directory of the store that nobody holds. */
 static void
-remove_files(const char *folder)
+remove_files(const char *directory)
 {
 	struct remit_error err;
-	own_fd int at = package_layer_folder(folder, &err);
+	own_fd int at = package_layer_directory(directory, &err);
 	own(list) struct list names = { 0 };
 
 	if (at < 0 || list_names(&names, at) < 0)
@@ -269,9 +269,9 @@ remove_files(const char *folder)
 int
 package_layer_prune(struct package_layer_prune *p, struct remit_error *err)
 {
-	own_fd int package_layers = package_layer_folder("shelves", err);
+	own_fd int package_layers = package_layer_directory("shelves", err);
 	own_fd int new =
-		package_layers < 0 ? -1 : package_layer_folder("new", err);
+		package_layers < 0 ? -1 : package_layer_directory("new", err);
 	json_auto_t *all = NULL;
 	uint64_t later_bytes = 0;
 	json_t *row;

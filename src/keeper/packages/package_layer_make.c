@@ -17,7 +17,7 @@
 #include "keeper/packages/package_layer_seal.h"
 #include "wire/record.h"
 
-/* How often others may take a fresh folder for a left one. */
+/* How often others may take a fresh directory for a left one. */
 #define TRIES 8
 
 static int
@@ -27,7 +27,7 @@ broken(struct remit_error *err, const char *what)
 		    "what was installed cannot be kept: %s", what);
 }
 
-/* ---- the folder ---- */
+/* ---- the directory ---- */
 
 /* -1 with EAGAIN: somebody took it for a left one. */
 static int
@@ -50,24 +50,25 @@ make_locked(int at, const char *name)
 int
 package_layer_make_open(struct package_layer_make *m, struct remit_error *err)
 {
-	own_fd int at = package_layer_folder("new", err);
+	own_fd int at = package_layer_directory("new", err);
 	uint64_t noise = 0;
 
 	if (at < 0)
 		return -1;
 	package_layer_clean();
-	for (int i = 0; i < TRIES && m->folder < 0; i++) {
+	for (int i = 0; i < TRIES && m->directory < 0; i++) {
 		if (getrandom(&noise, sizeof(noise), 0) < 0)
 			return fail_sys(err, REMIT_E_KERNEL, "getrandom");
 		snprintf(m->name, sizeof(m->name), "%016llx",
 			 (unsigned long long)noise);
-		m->folder = make_locked(at, m->name);
+		m->directory = make_locked(at, m->name);
 	}
-	if (m->folder < 0 || mkdirat(m->folder, "raw", 0700) < 0 ||
-	    mkdirat(m->folder, "site", 0700) < 0)
+	if (m->directory < 0 || mkdirat(m->directory, "raw", 0700) < 0 ||
+	    mkdirat(m->directory, "site", 0700) < 0)
 		return fail_sys(err, REMIT_E_KERNEL,
 				"make a folder for packages");
-	m->raw = openat(m->folder, "raw", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	m->raw =
+		openat(m->directory, "raw", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (m->raw < 0)
 		return fail_sys(err, REMIT_E_KERNEL,
 				"open the folder for packages");
@@ -78,13 +79,14 @@ void
 package_layer_make_free(struct package_layer_make *m)
 {
 	struct remit_error err;
-	own_fd int at = m->folder < 0 ? -1 : package_layer_folder("new", &err);
+	own_fd int at =
+		m->directory < 0 ? -1 : package_layer_directory("new", &err);
 
 	own_fd_close(&m->file);
 	own_fd_close(&m->raw);
 	if (at >= 0 && package_layer_remove(at, m->name) < 0)
 		errno = 0; /* it is another's to remove then */
-	own_fd_close(&m->folder);
+	own_fd_close(&m->directory);
 	buf_free(&m->about);
 	*m = (struct package_layer_make)PACKAGE_LAYER_MAKE_INIT;
 }
@@ -260,7 +262,7 @@ write_about(const struct package_layer_make *m, const char *key,
 	while (record_next(m->about.data, m->about.len, &at, &r))
 		if (is_wheel(&r))
 			bad |= record_add(&b, r.key, r.value) < 0;
-	if (bad || write_small(m->folder, "about", b.data, b.len) < 0)
+	if (bad || write_small(m->directory, "about", b.data, b.len) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "describe the packages");
 	return 0;
 }
@@ -270,13 +272,13 @@ seal(const struct package_layer_make *m, int site, struct remit_error *err)
 {
 	char text[SHA256_TEXT];
 
-	if (package_layer_seal_folders(site) < 0 ||
+	if (package_layer_seal_directories(site) < 0 ||
 	    package_layer_seal(site, text) < 0 ||
-	    write_small(m->folder, "seal", text, SHA256_TEXT - 1) < 0 ||
-	    unlinkat(m->folder, "raw", AT_REMOVEDIR) < 0)
+	    write_small(m->directory, "seal", text, SHA256_TEXT - 1) < 0 ||
+	    unlinkat(m->directory, "raw", AT_REMOVEDIR) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "seal the packages");
 	/* A machine that loses power has all of it or nothing. */
-	if (syncfs(m->folder) < 0)
+	if (syncfs(m->directory) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "sync the packages");
 	return 0;
 }
@@ -286,8 +288,8 @@ static int
 put_in_place(struct package_layer_make *m, const char *id,
 	     struct remit_error *err)
 {
-	own_fd int from = package_layer_folder("new", err);
-	own_fd int to = from < 0 ? -1 : package_layer_folder("shelves", err);
+	own_fd int from = package_layer_directory("new", err);
+	own_fd int to = from < 0 ? -1 : package_layer_directory("shelves", err);
 	char old[32];
 
 	if (to < 0)
@@ -298,15 +300,15 @@ put_in_place(struct package_layer_make *m, const char *id,
 		return fail_sys(err, REMIT_E_KERNEL, "remove old packages");
 	if (renameat(from, m->name, to, id) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "put packages in place");
-	own_fd_close(&m->folder);
-	m->folder = -1;
+	own_fd_close(&m->directory);
+	m->directory = -1;
 	return 0;
 }
 
 static int
 write_want(const char *key, const char *id, struct remit_error *err)
 {
-	own_fd int wants = package_layer_folder("wants", err);
+	own_fd int wants = package_layer_directory("wants", err);
 	char next[SHA256_TEXT + 8];
 
 	if (wants < 0)
@@ -324,8 +326,8 @@ package_layer_make_finish(struct package_layer_make *m, const char *key,
 			  struct remit_error *err)
 {
 	struct totals t = { .sum = SHA256_INIT };
-	own_fd int site =
-		openat(m->folder, "site", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	own_fd int site = openat(m->directory, "site",
+				 O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	char id[SHA256_TEXT];
 
 	if (site < 0)

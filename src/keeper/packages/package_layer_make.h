@@ -23,16 +23,16 @@
 
 struct package_layer_make {
 	char name[24];
-	int folder; /* of ours, locked */
-	int raw;    /* files by number, until they are named */
-	int file;   /* that is being written, or -1 */
+	int directory; /* of ours, locked */
+	int raw;       /* files by number, until they are named */
+	int file;      /* that is being written, or -1 */
 	bool is_about;
 	uint64_t left_bytes; /* of what is being taken */
 	struct buf about;    /* the list, as records */
 };
 
 #define PACKAGE_LAYER_MAKE_INIT \
-	{ .folder = -1, .raw = -1, .file = -1, .about = BUF_INIT(64 << 20) }
+	{ .directory = -1, .raw = -1, .file = -1, .about = BUF_INIT(64 << 20) }
 
 int package_layer_make_open(struct package_layer_make *m,
 			    struct remit_error *err) must_check;

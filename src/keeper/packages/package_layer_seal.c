@@ -13,7 +13,7 @@
 struct walk {
 	struct sha256 sum;
 	unsigned count;
-	bool seals_folders; /* instead of adding up */
+	bool seals_directories; /* instead of adding up */
 };
 
 static int
@@ -44,28 +44,28 @@ add(struct walk *w, const char *name, const struct stat *st)
 	sha256_add(&w->sum, facts, sizeof(facts));
 }
 
-static int walk_folder(struct walk *w, int folder, const char *name,
-		       unsigned depth);
+static int walk_directory(struct walk *w, int directory, const char *name,
+			  unsigned depth);
 
 static int
-walk_name(struct walk *w, int folder, const char *name, unsigned depth)
+walk_name(struct walk *w, int directory, const char *name, unsigned depth)
 {
 	own_fd int below = -1;
 	struct stat st;
 
-	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -1;
 	if (!S_ISDIR(st.st_mode)) {
 		add(w, name, &st);
 		return 0;
 	}
-	below = openat(folder, name,
+	below = openat(directory, name,
 		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return below < 0 ? -1 : walk_folder(w, below, name, depth + 1);
+	return below < 0 ? -1 : walk_directory(w, below, name, depth + 1);
 }
 
 static int
-walk_folder(struct walk *w, int folder, const char *name, unsigned depth)
+walk_directory(struct walk *w, int directory, const char *name, unsigned depth)
 {
 	struct dirent **all = NULL;
 	struct stat st;
@@ -75,40 +75,40 @@ walk_folder(struct walk *w, int folder, const char *name, unsigned depth)
 		errno = E2BIG;
 		return -1;
 	}
-	if (w->seals_folders && fchmod(folder, 0555) < 0)
+	if (w->seals_directories && fchmod(directory, 0555) < 0)
 		return -1;
-	n = scandirat(folder, ".", &all, is_name, by_name);
-	if (n < 0 || fstat(folder, &st) < 0)
+	n = scandirat(directory, ".", &all, is_name, by_name);
+	if (n < 0 || fstat(directory, &st) < 0)
 		failed = -1;
 	else
 		add(w, name, &st);
 	for (int i = 0; i < n; i++) {
 		w->count++;
 		if (!failed)
-			failed = walk_name(w, folder, all[i]->d_name, depth);
+			failed = walk_name(w, directory, all[i]->d_name, depth);
 		free(all[i]);
 	}
 	free(all);
-	/* The end of a folder: else "a/b, c" and "a, b, c" could be one. */
+	/* The end of a directory: else "a/b, c" and "a, b, c" could be one. */
 	sha256_add(&w->sum, "/", 1);
 	return failed;
 }
 
 int
-package_layer_seal(int folder, char out[SHA256_TEXT])
+package_layer_seal(int directory, char out[SHA256_TEXT])
 {
 	struct walk w = { .sum = SHA256_INIT };
 
-	if (walk_folder(&w, folder, "", 0) < 0)
+	if (walk_directory(&w, directory, "", 0) < 0)
 		return -1;
 	sha256_end(&w.sum, out);
 	return 0;
 }
 
 int
-package_layer_seal_folders(int folder)
+package_layer_seal_directories(int directory)
 {
-	struct walk w = { .sum = SHA256_INIT, .seals_folders = true };
+	struct walk w = { .sum = SHA256_INIT, .seals_directories = true };
 
-	return walk_folder(&w, folder, "", 0);
+	return walk_directory(&w, directory, "", 0);
 }

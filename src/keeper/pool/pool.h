@@ -25,8 +25,8 @@ struct session;
 #define POOL_FOREIGN_BYTES (UINT64_C(1) << 30)
 /* Of one that the keeper was started for. */
 #define POOL_TARGET_MIN 2
-/* A waiting worker with something of the host's, its folders or its resolvers,
-   is not trusted for longer. */
+/* A waiting worker with something of the host's, its directories or its
+   resolvers, is not trusted for longer. */
 #define POOL_STALE_US (60 * 1000000ull)
 /* Files that were replaced meanwhile are the new ones then. */
 #define POOL_ROOT_TEMPLATE_US (15 * 60 * 1000000ull)

@@ -1,5 +1,5 @@
 /*
- * session_commit: when a session's changes of host folders are written, and
+ * session_commit: when a session's changes of host directories are written, and
  * whether (keeper/session/committer.c does it).
  *
  * Mostly all in the jail is dead by then. A session may ask for it between two

@@ -1,7 +1,7 @@
 /*
  * session_committer: the process that writes what a session has changed in
- * folders of mode rw to the host, so that no other session waits for the disk.
- * It dies with the keeper.
+ * directories of mode rw to the host, so that no other session waits for the
+ * disk. It dies with the keeper.
  */
 #ifndef REMIT_SESSION_COMMITTER_H
 #define REMIT_SESSION_COMMITTER_H

@@ -7,8 +7,8 @@
 #include "wire/file_head.h"
 
 #define PAGE 4096
-/* What a jail has made before: three folders and the one above them, and
-   matplotlib's folder with its font list. */
+/* What a jail has made before: three directories and the one above them, and
+   matplotlib's directory with its font list. */
 #define OWN_INODES 6
 
 static int
@@ -24,7 +24,7 @@ add_frame(struct inputs *in, enum frame_type type, const char *payload,
 	return 0;
 }
 
-/* One path is the other, or a folder above it. */
+/* One path is the other, or a directory above it. */
 static bool
 collide(const char *a, const char *b)
 {
@@ -105,7 +105,7 @@ inputs_add(struct inputs *in, const char *bytes, size_t len,
 	return add_frame(in, FRAME_FILE_DATA, bytes, len, err);
 }
 
-/* At most: folders that files have in common are counted for each. */
+/* At most: directories that files have in common are counted for each. */
 static uint64_t
 count_inodes(const struct inputs *in)
 {

@@ -158,7 +158,7 @@ void session_audit(struct session *s, const struct buf *result);
 /* Changes that are written to the host, once the jail is dead, or between two
    cells. */
 
-/* False if there is no folder of mode rw. */
+/* False if there is no directory of mode rw. */
 bool session_commit(struct session *s);
 /* The client asks for it, between two cells. */
 int session_save(struct session *s, const struct frame *f,

@@ -71,12 +71,12 @@ task_environment(struct list *out, const struct plan *plan,
 	return added < 0 ? fail_sys(err, REMIT_E_MEMORY, "environment") : 0;
 }
 
-/* Without a root of its own the code writes in a folder of the host. */
+/* Without a root of its own the code writes in a directory of the host. */
 static int
 add_place(struct buf *out, const struct plan *plan, const char *place)
 {
 	static const struct {
-		const char *name, *folder;
+		const char *name, *directory;
 	} names[] = {
 		{ "HOME", "workspace" },
 		{ "TMPDIR", "tmp" },
@@ -87,7 +87,7 @@ add_place(struct buf *out, const struct plan *plan, const char *place)
 
 	for (size_t i = 0; place && i < count; i++) {
 		snprintf(text, sizeof(text), "%s=%s/%s", names[i].name, place,
-			 names[i].folder);
+			 names[i].directory);
 		if (record_add(out, "env", text) < 0)
 			return -1;
 	}

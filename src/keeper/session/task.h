@@ -26,7 +26,7 @@ enum task_kind {
 };
 
 /* What all jobs of a plan have in common, and what a job adds. `place` is the
-   folder of a bare jail (jail/mount/workspace.h), or NULL. A warm task for a
+   directory of a bare jail (jail/mount/workspace.h), or NULL. A warm task for a
    plan with packages has their place on the path, and the modules to import. */
 int task_write(struct buf *out, const struct plan *plan, enum task_kind kind,
 	       const char *place, struct remit_error *err) must_check;

@@ -50,8 +50,8 @@ static const char *const commit_choices[] = { "ok", "always", "never", NULL };
 static const char *const validator_choices[] = { "off", "relaxed", "strict",
 						 NULL };
 
-/* What a folder of the host can be kept by; some need no namespace. */
-#define FOLDERS                                                         \
+/* What a directory of the host can be kept by; some need no namespace. */
+#define DIRECTORIES                                                     \
 	SPACED(MECH(MOUNT_NAMESPACE) | MECH(LANDLOCK) | MECH(OVERLAY) | \
 		       MECH(COMMIT),                                    \
 	       MECH(LANDLOCK))
@@ -102,7 +102,7 @@ const struct field fields[FIELD_TOTAL] = {
 		.sentence = "a host folder the code may read and write, at "
 			    "the same path in the jail; changes are written "
 			    "after the run (mode rw)",
-		.kept = FOLDERS,
+		.kept = DIRECTORIES,
 	},
 	[F_MOUNTS] = {
 		.name = "mounts",
@@ -116,7 +116,7 @@ const struct field fields[FIELD_TOTAL] = {
 			    "written after the run), overlay (changes are "
 			    "thrown away) or direct (the host's own folder, "
 			    "without limits)",
-		.kept = FOLDERS,
+		.kept = DIRECTORIES,
 	},
 	[F_COMMIT] = {
 		.name = "commit",

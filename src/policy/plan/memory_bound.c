@@ -2,7 +2,7 @@
 
 #include "policy/fields/field.h"
 
-/* An inode, its directory entry and a share of its folder. */
+/* An inode, its directory entry and a share of its directory. */
 #define INODE_BYTES 2048
 /* A thread's stack in the kernel, its task structure and its signal state. */
 #define THREAD_BYTES (32 * 1024)

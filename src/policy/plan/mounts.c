@@ -18,8 +18,8 @@ add_part(struct plan *p, const char *host, const char *jail,
 }
 
 static void
-add_folder(struct plan *p, const struct mount_rule *m, enum field_id field,
-	   int *write_roots)
+add_directory(struct plan *p, const struct mount_rule *m, enum field_id field,
+	      int *write_roots)
 {
 	p->mounts[p->mount_count++] = (struct plan_mount){
 		.host = m->host,
@@ -31,7 +31,7 @@ add_folder(struct plan *p, const struct mount_rule *m, enum field_id field,
 	};
 }
 
-/* Folders that appear at their own path. */
+/* Directories that appear at their own path. */
 static void
 add_roots(struct plan *p, const struct list *l, enum mount_mode mode,
 	  enum field_id field, int *write_roots)
@@ -40,7 +40,7 @@ add_roots(struct plan *p, const struct list *l, enum mount_mode mode,
 		const struct mount_rule m = { l->items[i], l->items[i], mode,
 					      0 };
 
-		add_folder(p, &m, field, write_roots);
+		add_directory(p, &m, field, write_roots);
 	}
 }
 
@@ -101,6 +101,6 @@ plan_list_mounts(struct plan *p, struct remit_error *err)
 	add_roots(p, &pol->filesystem_write_roots, MOUNT_RW,
 		  F_FILESYSTEM_WRITE_ROOTS, &write_roots);
 	for (size_t i = 0; i < pol->mounts.count; i++)
-		add_folder(p, &pol->mounts.items[i], F_MOUNTS, &write_roots);
+		add_directory(p, &pol->mounts.items[i], F_MOUNTS, &write_roots);
 	return check_mounts(p, err);
 }

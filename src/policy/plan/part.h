@@ -1,8 +1,8 @@
 /*
  * plan_part: what the parts of a plan's making know of each other: the fields
- * in general (plan.c), folders of the host (policy/plan/folders.c), memory
- * (policy/plan/memory.c), the network (policy/plan/network.c) and packages
- * (policy/plan/packages.c). For these files only.
+ * in general (plan.c), directories of the host (policy/plan/directories.c),
+ * memory (policy/plan/memory.c), the network (policy/plan/network.c) and
+ * packages (policy/plan/packages.c). For these files only.
  */
 #ifndef REMIT_PLAN_PART_H
 #define REMIT_PLAN_PART_H

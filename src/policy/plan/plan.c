@@ -220,7 +220,7 @@ decide_file_bytes(struct decision *d, struct remit_error *err)
 	return 0;
 }
 
-/* A folder of mode direct is the policy's own word for no limit there. */
+/* A directory of mode direct is the policy's own word for no limit there. */
 static void
 note_direct(struct decision *d)
 {
@@ -556,7 +556,7 @@ check_exports(const struct plan *p, struct remit_error *err)
 			    tiers[p->tier].name);
 }
 
-/* Its folders, likewise. */
+/* Its directories, likewise. */
 static int
 check_forkable(struct plan *p, struct remit_error *err)
 {

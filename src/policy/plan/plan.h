@@ -25,7 +25,7 @@ struct plan_row {
 	char note[256]; /* for people, or "" */
 };
 
-/* The most folders of mode rw that a run may have. */
+/* The most directories of mode rw that a run may have. */
 #define PLAN_WRITE_ROOTS_MAX 8
 
 struct plan_mount {
@@ -85,8 +85,8 @@ struct plan {
 	uint64_t disk_share_bytes; /* of the memory, for files; 0: no bound */
 	bool memfd_noexec;
 	bool exports;	   /* the keeper needs a way into the workspace */
-	int write_roots;   /* folders of mode rw */
-	bool has_direct;   /* some folder has no limits */
+	int write_roots;   /* directories of mode rw */
+	bool has_direct;   /* some directory has no limits */
 	bool session;	   /* more cells may follow */
 	bool forkable;	   /* the session may have branches */
 	uint64_t left_out; /* always 0 but in test builds */

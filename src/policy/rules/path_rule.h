@@ -31,7 +31,7 @@ int path_rule_jail(const char *text, char out[PATH_RULE_SIZE],
 int path_rule_workspace(const char *text, char out[PATH_RULE_SIZE],
 			const char *place, struct remit_error *err) must_check;
 
-/* The same for any folder, so never absolute. */
+/* The same for any directory, so never absolute. */
 int path_rule_below(const char *text, char out[PATH_RULE_SIZE],
 		    const char *place, struct remit_error *err) must_check;
 

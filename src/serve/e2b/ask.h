@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/list.h"
 
-/* The folder that relative names begin at, by E2B's name and by ours. */
+/* The directory that relative names begin at, by E2B's name and by ours. */
 #define SANDBOX_HOME "/home/user"
 #define SANDBOX_WORK "/workspace"
 
@@ -35,7 +35,7 @@ const char *e2b_wrong_context(const json_t *body);
 /* As a notebook does it: what the first line is indented by, all are. A new
    text; NULL without memory. */
 char *e2b_dedent(const char *code);
-/* Python that enters a folder: one line, a new text; NULL without memory. */
+/* Python that enters a directory: one line, a new text; NULL without memory. */
 char *e2b_enter_code(const char *cwd);
 
 /* Variables of an object, as "NAME=VALUE". -1: something else is among them,

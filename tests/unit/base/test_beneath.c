@@ -1,4 +1,4 @@
-/* beneath: what lies below a folder, and nothing else. */
+/* beneath: what lies below a directory, and nothing else. */
 #include "base/file/beneath.h"
 
 #include <fcntl.h>
@@ -36,12 +36,12 @@ only_what_lies_below_is_opened(void **state)
 		{ "/etc/passwd", O_RDONLY, EXDEV },
 		{ "none", O_RDONLY, ENOENT },
 	};
-	char folder[] = "/tmp/remit-beneath-XXXXXX", command[64];
+	char directory[] = "/tmp/remit-beneath-XXXXXX", command[64];
 	own_fd int top = -1;
 
 	(void)state;
-	assert_non_null(mkdtemp(folder));
-	top = open(folder, O_RDONLY | O_DIRECTORY);
+	assert_non_null(mkdtemp(directory));
+	top = open(directory, O_RDONLY | O_DIRECTORY);
 	assert_int_equal(mkdirat(top, "dir", 0700), 0);
 	close(openat(top, "file", O_WRONLY | O_CREAT, 0600));
 	close(openat(top, "dir/file", O_WRONLY | O_CREAT, 0600));
@@ -56,13 +56,13 @@ only_what_lies_below_is_opened(void **state)
 		if (fd >= 0)
 			assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	}
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
 	assert_int_equal(system(command), 0); /* NOLINT */
 }
 
 /* Made as far as they are missing, and by no link. */
 static void
-the_folder_above_a_name_is_made_below(void **state)
+the_directory_above_a_name_is_made_below(void **state)
 {
 	static const struct {
 		const char *path, *name;
@@ -79,15 +79,15 @@ the_folder_above_a_name_is_made_below(void **state)
 		{ "/etc/a", NULL, EINVAL },
 		{ "dir//a", NULL, EINVAL },
 	};
-	char folder[] = "/tmp/remit-beneath-XXXXXX", command[64];
+	char directory[] = "/tmp/remit-beneath-XXXXXX", command[64];
 	char longest[NAME_MAX + 4];
 	own_fd int top = -1;
 	const char *name;
 	struct stat st;
 
 	(void)state;
-	assert_non_null(mkdtemp(folder));
-	top = open(folder, O_RDONLY | O_DIRECTORY);
+	assert_non_null(mkdtemp(directory));
+	top = open(directory, O_RDONLY | O_DIRECTORY);
 	assert_int_equal(mkdirat(top, "dir", 0700), 0);
 	close(openat(top, "file", O_WRONLY | O_CREAT, 0600));
 	assert_int_equal(symlinkat("dir", top, "to_dir"), 0);
@@ -110,7 +110,7 @@ the_folder_above_a_name_is_made_below(void **state)
 	memcpy(longest + NAME_MAX + 1, "/a", 3);
 	assert_int_equal(beneath_make_parent(top, longest, 0700, &name), -1);
 	assert_int_equal(errno, ENAMETOOLONG);
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
 	assert_int_equal(system(command), 0); /* NOLINT */
 }
 
@@ -119,7 +119,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_what_lies_below_is_opened),
-		cmocka_unit_test(the_folder_above_a_name_is_made_below),
+		cmocka_unit_test(the_directory_above_a_name_is_made_below),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

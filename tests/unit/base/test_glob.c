@@ -59,7 +59,7 @@ static const struct row {
 	{ "a/**/b/**/c", "a/x/y/c", false },
 	{ "**/a*", "a1/a2", true },
 	{ "**/**", "a", true },
-	/* a folder by its name is all that is in it */
+	/* a directory by its name is all that is in it */
 	{ "out", "out/a", true },
 	{ "out", "out/a/b", true },
 	{ "out", "outer", false },
@@ -87,29 +87,30 @@ patterns_stand_for_these_paths(void **state)
 			fail_msg("%s and %s", rows[i].pattern, rows[i].path);
 }
 
-/* Whoever is matched must be found: its folders are never passed by. */
+/* Whoever is matched must be found: its directories are never passed by. */
 static void
-every_folder_above_a_match_is_entered(void **state)
+every_directory_above_a_match_is_entered(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		char folder[64];
+		char directory[64];
 
-		snprintf(folder, sizeof(folder), "%s", rows[i].path);
+		snprintf(directory, sizeof(directory), "%s", rows[i].path);
 		for (char *slash;
-		     rows[i].matches && (slash = strrchr(folder, '/'));) {
+		     rows[i].matches && (slash = strrchr(directory, '/'));) {
 			*slash = '\0';
-			if (!glob_leads_into(rows[i].pattern, folder))
-				fail_msg("%s and %s", rows[i].pattern, folder);
+			if (!glob_leads_into(rows[i].pattern, directory))
+				fail_msg("%s and %s", rows[i].pattern,
+					 directory);
 		}
 	}
 }
 
 static void
-other_folders_are_passed_by(void **state)
+other_directories_are_passed_by(void **state)
 {
 	static const struct {
-		const char *pattern, *folder;
+		const char *pattern, *directory;
 	} others[] = {
 		{ "*.csv", "out" },	  { "*", "out" },
 		{ "out/*.csv", "other" }, { "out/*.csv", "out/deep" },
@@ -119,9 +120,9 @@ other_folders_are_passed_by(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(others); i++)
-		if (glob_leads_into(others[i].pattern, others[i].folder))
+		if (glob_leads_into(others[i].pattern, others[i].directory))
 			fail_msg("%s and %s", others[i].pattern,
-				 others[i].folder);
+				 others[i].directory);
 }
 
 /* Patterns that make others try every division of the name. */
@@ -151,8 +152,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(patterns_stand_for_these_paths),
-		cmocka_unit_test(every_folder_above_a_match_is_entered),
-		cmocka_unit_test(other_folders_are_passed_by),
+		cmocka_unit_test(every_directory_above_a_match_is_entered),
+		cmocka_unit_test(other_directories_are_passed_by),
 		cmocka_unit_test(no_name_makes_it_slow),
 	};
 

@@ -13,14 +13,14 @@
 
 #include <cmocka.h>
 
-static char folder[64];
+static char directory[64];
 
 static const char *
-in_folder(const char *name)
+in_directory(const char *name)
 {
 	static char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	return path;
 }
 
@@ -39,7 +39,7 @@ a_written_file_reads_back_and_is_private(void **state)
 	own(buf) struct buf b = BUF_INIT(100);
 	struct remit_error err;
 	struct stat st;
-	const char *path = in_folder("a");
+	const char *path = in_directory("a");
 
 	(void)state;
 	write_text(path, "first");
@@ -57,13 +57,15 @@ a_file_that_cannot_be_written_leaves_nothing_behind(void **state)
 	char temp[PATH_MAX];
 
 	(void)state;
-	assert_int_equal(mkdir(in_folder("taken"), 0700), 0);
-	assert_int_equal(mkdir(in_folder("taken/x"), 0700), 0);
-	assert_int_equal(path_write_file(in_folder("taken"), "x", 1, &err), -1);
+	assert_int_equal(mkdir(in_directory("taken"), 0700), 0);
+	assert_int_equal(mkdir(in_directory("taken/x"), 0700), 0);
+	assert_int_equal(path_write_file(in_directory("taken"), "x", 1, &err),
+			 -1);
 	assert_int_equal(err.code, REMIT_E_KERNEL);
-	snprintf(temp, sizeof(temp), "%s/taken.%d.new", folder, (int)getpid());
+	snprintf(temp, sizeof(temp), "%s/taken.%d.new", directory,
+		 (int)getpid());
 	assert_int_equal(access(temp, F_OK), -1);
-	assert_int_equal(path_write_file(in_folder("no/file"), "x", 1, &err),
+	assert_int_equal(path_write_file(in_directory("no/file"), "x", 1, &err),
 			 -1);
 }
 
@@ -75,10 +77,10 @@ a_file_longer_than_the_buffer_is_an_error(void **state)
 	own(buf) struct buf b = BUF_INIT(3);
 
 	(void)state;
-	write_text(in_folder("long"), "abcd");
-	assert_int_equal(path_read_file(&fits, in_folder("long"), &err), 0);
+	write_text(in_directory("long"), "abcd");
+	assert_int_equal(path_read_file(&fits, in_directory("long"), &err), 0);
 	assert_string_equal(buf_text(&fits), "abcd");
-	assert_int_equal(path_read_file(&b, in_folder("long"), &err), -1);
+	assert_int_equal(path_read_file(&b, in_directory("long"), &err), -1);
 	assert_int_equal(err.code, REMIT_E_INPUT);
 	assert_int_equal(err.sys_errno, EFBIG);
 }
@@ -91,17 +93,17 @@ only_regular_files_are_read(void **state)
 	struct remit_error err;
 
 	(void)state;
-	assert_int_equal(mkfifo(in_folder("fifo"), 0600), 0);
-	assert_int_equal(path_read_file(&b, in_folder("fifo"), &err), -1);
+	assert_int_equal(mkfifo(in_directory("fifo"), 0600), 0);
+	assert_int_equal(path_read_file(&b, in_directory("fifo"), &err), -1);
 	assert_non_null(strstr(err.message, "is special"));
-	assert_int_equal(path_read_file(&b, folder, &err), -1);
+	assert_int_equal(path_read_file(&b, directory, &err), -1);
 	assert_non_null(strstr(err.message, "is a folder"));
-	assert_int_equal(path_read_file(&b, in_folder("none"), &err), -1);
+	assert_int_equal(path_read_file(&b, in_directory("none"), &err), -1);
 	assert_int_equal(err.sys_errno, ENOENT);
 }
 
 static void
-the_cache_folder_is_made_private_and_found_again(void **state)
+the_cache_directory_is_made_private_and_found_again(void **state)
 {
 	own_mem char *first = NULL;
 	own_mem char *second = NULL;
@@ -109,9 +111,9 @@ the_cache_folder_is_made_private_and_found_again(void **state)
 	struct stat st;
 
 	(void)state;
-	setenv("XDG_CACHE_HOME", in_folder("cache"), 1);
+	setenv("XDG_CACHE_HOME", in_directory("cache"), 1);
 	assert_int_equal(path_cache_dir(&first, &err), 0);
-	assert_string_equal(first, in_folder("cache/remit"));
+	assert_string_equal(first, in_directory("cache/remit"));
 	assert_int_equal(stat(first, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0700);
 	assert_int_equal(path_cache_dir(&second, &err), 0);
@@ -126,24 +128,24 @@ home_is_used_where_the_cache_variable_is_not_absolute(void **state)
 
 	(void)state;
 	setenv("XDG_CACHE_HOME", "relative", 1);
-	setenv("HOME", folder, 1);
+	setenv("HOME", directory, 1);
 	assert_int_equal(path_cache_dir(&path, &err), 0);
-	assert_string_equal(path, in_folder(".cache/remit"));
+	assert_string_equal(path, in_directory(".cache/remit"));
 }
 
 /* Callers own the pointer from before the call: what is left in it is freed
    a second time. */
 static void
-a_cache_folder_others_can_write_is_refused_and_gives_no_path(void **state)
+a_cache_directory_others_can_write_is_refused_and_gives_no_path(void **state)
 {
 	char *path = NULL;
 	struct remit_error err;
 
 	(void)state;
-	setenv("XDG_CACHE_HOME", in_folder("shared"), 1);
-	assert_int_equal(mkdir(in_folder("shared"), 0700), 0);
-	assert_int_equal(mkdir(in_folder("shared/remit"), 0700), 0);
-	assert_int_equal(chmod(in_folder("shared/remit"), 0770), 0);
+	setenv("XDG_CACHE_HOME", in_directory("shared"), 1);
+	assert_int_equal(mkdir(in_directory("shared"), 0700), 0);
+	assert_int_equal(mkdir(in_directory("shared/remit"), 0700), 0);
+	assert_int_equal(chmod(in_directory("shared/remit"), 0770), 0);
 	assert_int_equal(path_cache_dir(&path, &err), -1);
 	assert_int_equal(err.code, REMIT_E_INPUT);
 	assert_null(path);
@@ -156,8 +158,8 @@ a_cache_name_taken_by_a_file_is_refused(void **state)
 	struct remit_error err;
 
 	(void)state;
-	write_text(in_folder("plain"), "");
-	setenv("XDG_CACHE_HOME", in_folder("plain"), 1);
+	write_text(in_directory("plain"), "");
+	setenv("XDG_CACHE_HOME", in_directory("plain"), 1);
 	assert_int_equal(path_cache_dir(&path, &err), -1);
 	assert_null(path);
 }
@@ -182,28 +184,29 @@ finds_keeper(const char *runtime_dir, const char *want)
 }
 
 static void
-a_keeper_listens_in_the_runtime_folder_of_its_user(void **state)
+a_keeper_listens_in_the_runtime_directory_of_its_user(void **state)
 {
 	(void)state;
 	finds_keeper("/run/user/7", "/run/user/7/remit/keeper.sock");
 }
 
-/* A relative folder would be another one after each change of folder. */
+/* A relative directory would be another one after each change of directory. */
 static void
-without_a_runtime_folder_only_root_has_a_usual_place(void **state)
+without_a_runtime_directory_only_root_has_a_usual_place(void **state)
 {
-	static const char *const no_folders[] = { NULL, "", "run", "./run" };
+	static const char *const no_directories[] = { NULL, "", "run",
+						      "./run" };
 	bool root = geteuid() == 0;
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(no_folders); i++)
-		finds_keeper(no_folders[i],
+	for (size_t i = 0; i < ARRAY_LEN(no_directories); i++)
+		finds_keeper(no_directories[i],
 			     root ? "/run/remit/keeper.sock" : NULL);
 	if (!root)
 		return;
 	assert_int_equal(seteuid(65534), 0);
-	for (size_t i = 0; i < ARRAY_LEN(no_folders); i++)
-		finds_keeper(no_folders[i], NULL);
+	for (size_t i = 0; i < ARRAY_LEN(no_directories); i++)
+		finds_keeper(no_directories[i], NULL);
 	assert_int_equal(seteuid(0), 0);
 }
 
@@ -226,7 +229,7 @@ a_socket_name_that_does_not_fit_is_not_cut(void **state)
 }
 
 static void
-the_own_folder_is_that_of_this_program(void **state)
+the_own_directory_is_that_of_this_program(void **state)
 {
 	own_mem char *path = NULL;
 	struct remit_error err;
@@ -240,20 +243,20 @@ the_own_folder_is_that_of_this_program(void **state)
 }
 
 static int
-make_folder(void **state)
+make_directory(void **state)
 {
 	(void)state;
-	strcpy(folder, "/tmp/remit-test-path.XXXXXX");
-	return mkdtemp(folder) ? 0 : -1;
+	strcpy(directory, "/tmp/remit-test-path.XXXXXX");
+	return mkdtemp(directory) ? 0 : -1;
 }
 
 static int
-remove_folder(void **state)
+remove_directory(void **state)
 {
 	char command[128];
 
 	(void)state;
-	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+	snprintf(command, sizeof(command), "rm -rf '%s'", directory);
 	return system(command);
 }
 
@@ -267,19 +270,19 @@ main(void)
 		cmocka_unit_test(a_file_longer_than_the_buffer_is_an_error),
 		cmocka_unit_test(only_regular_files_are_read),
 		cmocka_unit_test(
-			the_cache_folder_is_made_private_and_found_again),
+			the_cache_directory_is_made_private_and_found_again),
 		cmocka_unit_test(
 			home_is_used_where_the_cache_variable_is_not_absolute),
 		cmocka_unit_test(
-			a_cache_folder_others_can_write_is_refused_and_gives_no_path),
+			a_cache_directory_others_can_write_is_refused_and_gives_no_path),
 		cmocka_unit_test(a_cache_name_taken_by_a_file_is_refused),
 		cmocka_unit_test(
-			a_keeper_listens_in_the_runtime_folder_of_its_user),
+			a_keeper_listens_in_the_runtime_directory_of_its_user),
 		cmocka_unit_test(
-			without_a_runtime_folder_only_root_has_a_usual_place),
+			without_a_runtime_directory_only_root_has_a_usual_place),
 		cmocka_unit_test(a_socket_name_that_does_not_fit_is_not_cut),
-		cmocka_unit_test(the_own_folder_is_that_of_this_program),
+		cmocka_unit_test(the_own_directory_is_that_of_this_program),
 	};
 
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+	return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

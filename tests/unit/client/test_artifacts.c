@@ -1,4 +1,5 @@
-/* artifacts: what a keeper sends is written below one folder, and nowhere else.
+/* artifacts: what a keeper sends is written below one directory, and nowhere
+ * else.
  */
 #include "client/files/artifacts.h"
 
@@ -18,8 +19,8 @@
 #include <cmocka.h>
 
 struct place {
-	char top[64]; /* not to be touched but for the folder below */
-	char folder[80];
+	char top[64]; /* not to be touched but for the directory below */
+	char directory[80];
 	struct artifacts artifacts;
 	json_t *result;
 };
@@ -33,11 +34,11 @@ set_up(void **state)
 	snprintf(p->top, sizeof(p->top), "/tmp/remit-artifacts-XXXXXX");
 	if (!mkdtemp(p->top))
 		return -1;
-	snprintf(p->folder, sizeof(p->folder), "%s/out", p->top);
+	snprintf(p->directory, sizeof(p->directory), "%s/out", p->top);
 	p->artifacts = (struct artifacts)ARTIFACTS_INIT;
 	p->result = json_pack("{s:[], s:[]}", "artifacts", "artifacts_skipped");
 	*state = p;
-	return artifacts_open(&p->artifacts, p->folder, &err);
+	return artifacts_open(&p->artifacts, p->directory, &err);
 }
 
 static int
@@ -112,11 +113,11 @@ holds(const struct place *p, const char *path, const char *text)
 	assert_string_equal(buf_text(&b), text);
 }
 
-/* Names in a folder, "." and ".." among them. */
+/* Names in a directory, "." and ".." among them. */
 static int
-count(const char *folder)
+count(const char *directory)
 {
-	DIR *d = opendir(folder);
+	DIR *d = opendir(directory);
 	int n = 0;
 
 	while (d && readdir(d))
@@ -146,7 +147,7 @@ files_are_written_for_their_owner_and_listed_in_order(void **state)
 	assert_string_equal(
 		json_string_value(json_object_get(a, "content_type")),
 		"text/plain");
-	snprintf(path, sizeof(path), "%s/deep/er/a.txt", p->folder);
+	snprintf(path, sizeof(path), "%s/deep/er/a.txt", p->directory);
 	assert_string_equal(json_string_value(json_object_get(a, "host_path")),
 			    path);
 	assert_int_equal(stat(path, &st), 0);
@@ -156,7 +157,7 @@ files_are_written_for_their_owner_and_listed_in_order(void **state)
 	assert_ptr_equal(json_array_get(a, 0), row(p, "artifacts", "b.csv"));
 	assert_ptr_equal(json_array_get(a, 1),
 			 row(p, "artifacts", "deep/empty"));
-	assert_int_equal(count(p->folder), 2 + 2);
+	assert_int_equal(count(p->directory), 2 + 2);
 }
 
 static void
@@ -167,11 +168,11 @@ what_is_there_stays(void **state)
 
 	send_file(p, "a", "first");
 	send_file(p, "a", "second");
-	snprintf(path, sizeof(path), "%s/link", p->folder);
+	snprintf(path, sizeof(path), "%s/link", p->directory);
 	snprintf(target, sizeof(target), "%s/victim", p->top);
 	assert_int_equal(symlink(target, path), 0);
 	send_file(p, "link", "through");
-	snprintf(path, sizeof(path), "%s/folder", p->folder);
+	snprintf(path, sizeof(path), "%s/folder", p->directory);
 	assert_int_equal(mkdir(path, 0700), 0);
 	send_file(p, "folder", "file");
 	send_file(p, "a/b", "below a file");
@@ -186,16 +187,16 @@ what_is_there_stays(void **state)
 	assert_non_null(row(p, "artifacts_skipped", "a"));
 	assert_non_null(row(p, "artifacts_skipped", "link"));
 	assert_non_null(row(p, "artifacts_skipped", "a/b"));
-	assert_int_equal(count(p->folder), 2 + 3);
+	assert_int_equal(count(p->directory), 2 + 3);
 }
 
 static void
-a_link_to_a_folder_leads_nowhere(void **state)
+a_link_to_a_directory_leads_nowhere(void **state)
 {
 	struct place *p = *state;
 	char path[200];
 
-	snprintf(path, sizeof(path), "%s/deep", p->folder);
+	snprintf(path, sizeof(path), "%s/deep", p->directory);
 	assert_int_equal(symlink(p->top, path), 0);
 	send_file(p, "deep/a", "x");
 	tell(p);
@@ -216,7 +217,7 @@ names_that_lead_out_break_the_protocol(void **state)
 		assert_int_equal(begin(p, bad[i], 0, &err), -1);
 		assert_int_equal(err.code, REMIT_E_PROTOCOL);
 	}
-	assert_int_equal(count(p->folder), 2);
+	assert_int_equal(count(p->directory), 2);
 }
 
 static void
@@ -230,7 +231,7 @@ half_a_file_is_none(void **state)
 	assert_int_equal(begin(p, "b", 10, &err), 0);
 	assert_int_equal(artifacts_add(&p->artifacts, "12345", 5, &err), 0);
 	tell(p);
-	assert_int_equal(count(p->folder), 2);
+	assert_int_equal(count(p->directory), 2);
 	assert_int_equal(
 		json_array_size(json_object_get(p->result, "artifacts")), 0);
 	assert_int_equal(begin(p, "c", 1, &err), 0);
@@ -239,7 +240,7 @@ half_a_file_is_none(void **state)
 }
 
 static void
-a_folder_that_cannot_be_is_an_error(void **state)
+a_directory_that_cannot_be_is_an_error(void **state)
 {
 	struct place *p = *state;
 	struct artifacts a = ARTIFACTS_INIT;
@@ -247,7 +248,7 @@ a_folder_that_cannot_be_is_an_error(void **state)
 	char path[200];
 
 	send_file(p, "a", "x");
-	snprintf(path, sizeof(path), "%s/a", p->folder);
+	snprintf(path, sizeof(path), "%s/a", p->directory);
 	assert_int_equal(artifacts_open(&a, path, &err), -1);
 	assert_int_equal(err.code, REMIT_E_INPUT);
 	artifacts_free(&a);
@@ -263,10 +264,10 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(files_are_written_for_their_owner_and_listed_in_order),
 		TEST(what_is_there_stays),
-		TEST(a_link_to_a_folder_leads_nowhere),
+		TEST(a_link_to_a_directory_leads_nowhere),
 		TEST(names_that_lead_out_break_the_protocol),
 		TEST(half_a_file_is_none),
-		TEST(a_folder_that_cannot_be_is_an_error),
+		TEST(a_directory_that_cannot_be_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -255,16 +255,16 @@ static void
 leave_file(const struct artifact_store *s, const char *id, const char *name,
 	   size_t bytes)
 {
-	char *folder = artifact_store_path(s, id), path[512];
+	char *directory = artifact_store_path(s, id), path[512];
 	int fd;
 
-	mkdir(folder, 0700);
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	mkdir(directory, 0700);
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
 	close(fd);
-	free(folder);
+	free(directory);
 }
 
 static struct artifact_store *
@@ -391,7 +391,7 @@ files_are_their_owners_and_the_oldest_go_first(void **state)
 {
 	struct artifact_store *s;
 	struct stat st;
-	char *folder;
+	char *directory;
 	int fd;
 
 	(void)state;
@@ -414,10 +414,10 @@ files_are_their_owners_and_the_oldest_go_first(void **state)
 	fd = artifact_store_read(s, "alice", "two", "b.txt");
 	assert_true(fd >= 0);
 	close(fd);
-	folder = artifact_store_path(s, "two");
+	directory = artifact_store_path(s, "two");
 	artifact_store_free(s);
-	assert_int_equal(stat(folder, &st), -1);
-	free(folder);
+	assert_int_equal(stat(directory, &st), -1);
+	free(directory);
 }
 
 static void

@@ -1,6 +1,6 @@
 /*
  * cgroup: what is read of a run's groups and what its process writes to, on
- * folders that only look like groups.
+ * directories that only look like groups.
  */
 #include "jail/cgroup/stock.h"
 
@@ -21,7 +21,7 @@
 #include <cmocka.h>
 
 struct world {
-	char folder[64];
+	char directory[64];
 	struct cgroup_home home;
 	struct cgroup group;
 };
@@ -36,9 +36,9 @@ open_world(void **state)
 	w->home = (struct cgroup_home)CGROUP_HOME_INIT;
 	w->group = (struct cgroup)CGROUP_INIT;
 	w->group.home = &w->home;
-	strcpy(w->folder, "/tmp/remit-test-cgroup.XXXXXX");
+	strcpy(w->directory, "/tmp/remit-test-cgroup.XXXXXX");
 	*state = w;
-	return mkdtemp(w->folder) ? 0 : -1;
+	return mkdtemp(w->directory) ? 0 : -1;
 }
 
 static int
@@ -49,18 +49,19 @@ close_world(void **state)
 
 	for (int i = 0; i < CGROUP_CONTROLLERS; i++)
 		own_fd_close(&w->group.at[i]);
-	snprintf(command, sizeof(command), "rm -rf '%s'", w->folder);
+	snprintf(command, sizeof(command), "rm -rf '%s'", w->directory);
 	free(w);
 	return system(command);
 }
 
-/* A folder for this controller; one of version 2 is the same for all. */
+/* A directory for this controller; one of version 2 is the same for all. */
 static void
 have(struct world *w, enum cgroup_controller which, bool v2)
 {
 	char path[128];
 
-	snprintf(path, sizeof(path), "%s/%d", w->folder, v2 ? -1 : (int)which);
+	snprintf(path, sizeof(path), "%s/%d", w->directory,
+		 v2 ? -1 : (int)which);
 	if (mkdir(path, 0700) < 0)
 		assert_int_equal(errno, EEXIST);
 	w->home.at[which].v2 = v2;
@@ -190,7 +191,7 @@ a_child_of_a_zygote_joins_every_group_itself(void **state)
 	open_joins(w, true, out);
 	is_file(&out[CGROUP_MEMORY], "/0/tasks");
 	is_file(&out[CGROUP_PIDS], "/-1/cgroup.procs");
-	/* The same folder: to join it once is enough. */
+	/* The same directory: to join it once is enough. */
 	assert_int_equal(out[CGROUP_CPU], -1);
 	assert_int_equal(out[CGROUP_KILL], -1);
 }
@@ -336,9 +337,9 @@ a_spare_group_serves_the_same_limits_only(void **state)
 
 /* One who cleans up, for ever. */
 static void __attribute__((noreturn))
-sweep(int folder)
+sweep(int directory)
 {
-	DIR *d = fdopendir(folder);
+	DIR *d = fdopendir(directory);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	for (;;) {
@@ -349,10 +350,10 @@ sweep(int folder)
 			rewinddir(d);
 			continue;
 		}
-		fd = openat(folder, e->d_name,
+		fd = openat(directory, e->d_name,
 			    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
-			unlinkat(folder, e->d_name, AT_REMOVEDIR);
+			unlinkat(directory, e->d_name, AT_REMOVEDIR);
 	}
 }
 
@@ -360,20 +361,21 @@ static void
 a_group_is_made_beside_one_who_cleans_up(void **state)
 {
 	struct world *w = *state;
-	own_fd int folder = open(w->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	own_fd int directory =
+		open(w->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	pid_t pid = fork();
 
 	if (pid == 0)
-		sweep(folder);
+		sweep(directory);
 	for (int i = 0; i < 5000; i++) {
 		own_fd int fd = -1;
 		char name[32];
 
 		snprintf(name, sizeof(name), CGROUP_PREFIX "%d", i);
-		fd = cgroup_home_make(folder, name);
+		fd = cgroup_home_make(directory, name);
 		assert_true(fd >= 0);
 		/* It is held: nobody has taken it away. */
-		assert_int_equal(unlinkat(folder, name, AT_REMOVEDIR), 0);
+		assert_int_equal(unlinkat(directory, name, AT_REMOVEDIR), 0);
 	}
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
@@ -386,13 +388,14 @@ a_group_that_another_keeper_holds_is_busy(void **state)
 	const struct cgroup_limits limits = {
 		.wanted = { [CGROUP_PIDS] = true },
 	};
-	own_fd int folder = open(w->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	own_fd int held = cgroup_home_make(folder, CGROUP_PREFIX "held");
+	own_fd int directory =
+		open(w->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	own_fd int held = cgroup_home_make(directory, CGROUP_PREFIX "held");
 	struct remit_error err;
 	struct cgroup c;
 
 	assert_true(held >= 0);
-	w->home.at[CGROUP_PIDS].fd = folder;
+	w->home.at[CGROUP_PIDS].fd = directory;
 	assert_int_equal(cgroup_make(&c, &w->home, &limits, "held", &err), -1);
 	assert_int_equal(err.code, REMIT_E_BUSY);
 	assert_non_null(strstr(err.message, "(deadline \"group\")"));

@@ -1,6 +1,6 @@
 /*
- * copy: what code can make in its folders is there again in the copy, and what
- * it cannot make is an error.
+ * copy: what code can make in its directories is there again in the copy, and
+ * what it cannot make is an error.
  */
 #include "jail/mount/copy.h"
 
@@ -19,11 +19,11 @@
 #include "base/own.h"
 #include "jail/mount/sweep.h"
 
-static char folder[64];
+static char directory[64];
 static int top = -1, from = -1, to = -1;
 
 static int
-open_folder(int at, const char *name)
+open_directory(int at, const char *name)
 {
 	if (mkdirat(at, name, 0755) < 0)
 		return -1;
@@ -34,12 +34,12 @@ static int
 open_world(void **state)
 {
 	(void)state;
-	snprintf(folder, sizeof(folder), "/tmp/remit-test-copy.XXXXXX");
-	if (!mkdtemp(folder))
+	snprintf(directory, sizeof(directory), "/tmp/remit-test-copy.XXXXXX");
+	if (!mkdtemp(directory))
 		return -1;
-	top = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	from = open_folder(top, "from");
-	to = open_folder(top, "to");
+	top = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	from = open_directory(top, "from");
+	to = open_directory(top, "to");
 	return from < 0 || to < 0 || mkdirat(to, "it", 0755) < 0 ? -1 : 0;
 }
 
@@ -52,7 +52,7 @@ close_world(void **state)
 	if (sweep(top) < 0)
 		return -1;
 	close(top);
-	return rmdir(folder);
+	return rmdir(directory);
 }
 
 static void
@@ -82,7 +82,7 @@ look(const char *name)
 }
 
 static void
-files_folders_and_links_are_there_again(void **state)
+files_directories_and_links_are_there_again(void **state)
 {
 	char text[16] = "";
 	own_fd int fd = -1;
@@ -156,7 +156,7 @@ depth_has_an_end(void **state)
 
 	(void)state;
 	for (int i = 0; i < COPY_DEPTH + 2; i++) {
-		int next = open_folder(at, "d");
+		int next = open_directory(at, "d");
 
 		assert_true(next >= 0);
 		close(at);
@@ -172,7 +172,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
-			files_folders_and_links_are_there_again, open_world,
+			files_directories_and_links_are_there_again, open_world,
 			close_world),
 		cmocka_unit_test_setup_teardown(modes_and_times_are_kept,
 						open_world, close_world),

@@ -314,7 +314,7 @@ the_closing_filters_take_away_the_last_calls_and_no_others(void **state)
 
 /* Programs check the answer of fsync, so it is never a refusal. */
 static void
-flushing_a_disk_succeeds_and_is_done_only_for_direct_folders(void **state)
+flushing_a_disk_succeeds_and_is_done_only_for_direct_directories(void **state)
 {
 	static const char *const names[] = { "fsync", "fdatasync",
 					     "sync_file_range" };
@@ -561,7 +561,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(
 			the_closing_filters_take_away_the_last_calls_and_no_others),
 		cmocka_unit_test(
-			flushing_a_disk_succeeds_and_is_done_only_for_direct_folders),
+			flushing_a_disk_succeeds_and_is_done_only_for_direct_directories),
 		cmocka_unit_test(
 			no_filter_below_hides_what_the_one_of_code_explains),
 		cmocka_unit_test(a_verdict_is_what_the_program_says),

@@ -1,5 +1,5 @@
 /*
- * sweep: whatever code makes in a folder, it can be removed.
+ * sweep: whatever code makes in a directory, it can be removed.
  */
 #include "jail/mount/sweep.h"
 
@@ -16,27 +16,27 @@
 
 #include "base/own.h"
 
-static char folder[64];
+static char directory[64];
 static int top = -1;
 
 static int
 open_world(void **state)
 {
 	(void)state;
-	snprintf(folder, sizeof(folder), "/tmp/remit-test-sweep.XXXXXX");
-	if (!mkdtemp(folder))
+	snprintf(directory, sizeof(directory), "/tmp/remit-test-sweep.XXXXXX");
+	if (!mkdtemp(directory))
 		return -1;
-	top = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	top = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return top < 0 ? -1 : 0;
 }
 
-/* Only an empty folder can be removed. */
+/* Only an empty directory can be removed. */
 static int
 close_world(void **state)
 {
 	(void)state;
 	close(top);
-	return rmdir(folder);
+	return rmdir(directory);
 }
 
 static void
@@ -48,7 +48,7 @@ put_file(int at, const char *name, mode_t mode)
 }
 
 static void
-an_empty_folder_stays(void **state)
+an_empty_directory_stays(void **state)
 {
 	(void)state;
 	assert_int_equal(sweep(top), 0);
@@ -97,7 +97,7 @@ names_that_are_used_already_do_no_harm(void **state)
 }
 
 static void
-folders_without_rights_are_removed(void **state)
+directories_without_rights_are_removed(void **state)
 {
 	(void)state;
 	assert_int_equal(mkdirat(top, "a", 0700), 0);
@@ -131,10 +131,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_empty_folder_stays),
+		cmocka_unit_test(an_empty_directory_stays),
 		cmocka_unit_test(depth_costs_no_descriptors),
 		cmocka_unit_test(names_that_are_used_already_do_no_harm),
-		cmocka_unit_test(folders_without_rights_are_removed),
+		cmocka_unit_test(directories_without_rights_are_removed),
 		cmocka_unit_test(links_are_removed_and_not_followed),
 	};
 

@@ -1,5 +1,5 @@
 /*
- * workspace: a folder with a lock is left alone, one without is removed, and
+ * workspace: a directory with a lock is left alone, one without is removed, and
  * nothing outside of it is touched.
  */
 #include "jail/mount/workspace.h"
@@ -40,18 +40,18 @@ close_world(void **state)
 static void
 make(struct workspace *w)
 {
-	int places[WORKSPACE_FOLDERS] = { -1, -1 };
+	int places[WORKSPACE_DIRECTORIES] = { -1, -1 };
 	struct remit_error err;
 
 	if (workspace_make(w, geteuid(), places, &err) < 0)
 		fail_msg("%s", err.message);
-	for (int i = 0; i < WORKSPACE_FOLDERS; i++) {
+	for (int i = 0; i < WORKSPACE_DIRECTORIES; i++) {
 		assert_true(places[i] >= 16);
 		close(places[i]);
 	}
 }
 
-/* As if the keeper had died: nothing of it is left but the folder. */
+/* As if the keeper had died: nothing of it is left but the directory. */
 static void
 abandon(struct workspace *w)
 {
@@ -118,10 +118,10 @@ links_lead_nowhere(void **state)
 }
 
 static void
-a_folder_that_others_can_write_is_not_used(void **state)
+a_directory_that_others_can_write_is_not_used(void **state)
 {
 	struct workspace w = WORKSPACE_INIT;
-	int places[WORKSPACE_FOLDERS];
+	int places[WORKSPACE_DIRECTORIES];
 	struct remit_error err;
 	char base[128];
 
@@ -136,7 +136,7 @@ a_folder_that_others_can_write_is_not_used(void **state)
 	assert_int_equal(rmdir(base), 0);
 }
 
-/* Others that end remove the folder of all whenever it is empty. */
+/* Others that end remove the directory of all whenever it is empty. */
 static void
 one_is_made_while_others_end(void **state)
 {
@@ -172,7 +172,7 @@ main(void)
 		cmocka_unit_test(one_that_is_freed_is_gone_soon),
 		cmocka_unit_test(one_whose_keeper_lives_is_not_cleaned),
 		cmocka_unit_test(links_lead_nowhere),
-		cmocka_unit_test(a_folder_that_others_can_write_is_not_used),
+		cmocka_unit_test(a_directory_that_others_can_write_is_not_used),
 		cmocka_unit_test(one_is_made_while_others_end),
 	};
 

@@ -1,4 +1,5 @@
-/* commit: an overlay that an adversary has filled, and a folder of the host. */
+/* commit: an overlay that an adversary has filled, and a directory of the host.
+ */
 #include "keeper/commit/commit.h"
 
 #include <fcntl.h>
@@ -23,7 +24,7 @@ static const struct interpreter python = {
 };
 
 struct site {
-	char folder[64];
+	char directory[64];
 	char host_path[80];
 	struct policy policy;
 	struct plan plan;
@@ -35,7 +36,7 @@ struct site {
 };
 
 static int
-make_folder(const char *top, const char *name)
+make_directory(const char *top, const char *name)
 {
 	char path[128];
 
@@ -50,12 +51,13 @@ set_up(void **state)
 {
 	struct site *s = calloc(1, sizeof(*s));
 
-	snprintf(s->folder, sizeof(s->folder), "/var/tmp/remit-commit-XXXXXX");
-	if (!mkdtemp(s->folder) || policy_init(&s->policy) < 0)
+	snprintf(s->directory, sizeof(s->directory),
+		 "/var/tmp/remit-commit-XXXXXX");
+	if (!mkdtemp(s->directory) || policy_init(&s->policy) < 0)
 		return -1;
-	snprintf(s->host_path, sizeof(s->host_path), "%s/host", s->folder);
-	s->root.host = make_folder(s->folder, "host");
-	s->root.upper = make_folder(s->folder, "upper");
+	snprintf(s->host_path, sizeof(s->host_path), "%s/host", s->directory);
+	s->root.host = make_directory(s->directory, "host");
+	s->root.upper = make_directory(s->directory, "upper");
 	s->mount = (struct plan_mount){
 		.host = s->host_path,
 		.jail = "/data",
@@ -89,7 +91,7 @@ tear_down(void **state)
 	policy_free(&s->policy);
 	buf_free(&s->prior);
 	json_decref(s->result);
-	snprintf(command, sizeof(command), "rm -rf %s", s->folder);
+	snprintf(command, sizeof(command), "rm -rf %s", s->directory);
 	assert_int_equal(system(command), 0); /* NOLINT */
 	free(s);
 	return 0;
@@ -231,10 +233,10 @@ static void
 an_overlay_over_a_link_of_the_host_does_not_lead_through_it(void **state)
 {
 	struct site *s = *state;
-	own_fd int outside = make_folder(s->folder, "outside");
+	own_fd int outside = make_directory(s->directory, "outside");
 	char target[96];
 
-	snprintf(target, sizeof(target), "%s/outside", s->folder);
+	snprintf(target, sizeof(target), "%s/outside", s->directory);
 	assert_int_equal(symlinkat(target, s->root.host, "dir"), 0);
 	begin(s);
 	assert_int_equal(mkdirat(s->root.upper, "dir", 0755), 0);
@@ -246,13 +248,13 @@ an_overlay_over_a_link_of_the_host_does_not_lead_through_it(void **state)
 }
 
 static void
-a_folder_that_became_a_link_meanwhile_is_not_followed(void **state)
+a_directory_that_became_a_link_meanwhile_is_not_followed(void **state)
 {
 	struct site *s = *state;
-	own_fd int outside = make_folder(s->folder, "outside");
+	own_fd int outside = make_directory(s->directory, "outside");
 	char target[96];
 
-	snprintf(target, sizeof(target), "%s/outside", s->folder);
+	snprintf(target, sizeof(target), "%s/outside", s->directory);
 	assert_int_equal(mkdirat(s->root.host, "dir", 0755), 0);
 	begin(s);
 	assert_int_equal(mkdirat(s->root.upper, "dir", 0755), 0);
@@ -266,7 +268,7 @@ a_folder_that_became_a_link_meanwhile_is_not_followed(void **state)
 }
 
 static void
-whiteouts_and_opaque_folders_delete(void **state)
+whiteouts_and_opaque_directories_delete(void **state)
 {
 	struct site *s = *state;
 	own_fd int dir = -1;
@@ -375,7 +377,7 @@ what_a_killed_keeper_left_is_removed_but_nothing_else(void **state)
 	put(s->root.host, ".remit-stage-0/of-remit", "");
 	used = openat(s->root.host, ".remit-stage-0", O_RDONLY);
 	assert_int_equal(flock(used, LOCK_EX), 0);
-	make_stage(s, ".remit-stage-1", 0700); /* somebody's own folder */
+	make_stage(s, ".remit-stage-1", 0700); /* somebody's own directory */
 	put(s->root.host, ".remit-stage-1/theirs", "x");
 	make_stage(s, ".remit-stage-2", 0755); /* others could have marked it */
 	put(s->root.host, ".remit-stage-2/of-remit", "");
@@ -475,7 +477,7 @@ virtual_environments_and_the_interpreter_stay(void **state)
 }
 
 static void
-the_folder_of_the_interpreter_is_not_removed(void **state)
+the_directory_of_the_interpreter_is_not_removed(void **state)
 {
 	struct site *s = *state;
 	char python_here[96];
@@ -578,7 +580,7 @@ what_others_do_after_a_commit_is_theirs(void **state)
 }
 
 static void
-a_committed_folder_is_removed_unless_others_have_put_something_into_it(
+a_committed_directory_is_removed_unless_others_have_put_something_into_it(
 	void **state)
 {
 	struct site *s = *state;
@@ -598,7 +600,7 @@ a_committed_folder_is_removed_unless_others_have_put_something_into_it(
 }
 
 static void
-another_folder_in_the_place_of_a_committed_one_is_not_meant(void **state)
+another_directory_in_the_place_of_a_committed_one_is_not_meant(void **state)
 {
 	struct site *s = *state;
 
@@ -623,10 +625,11 @@ main(void)
 			an_overlay_over_a_link_of_the_host_does_not_lead_through_it,
 			set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
-			a_folder_that_became_a_link_meanwhile_is_not_followed,
+			a_directory_that_became_a_link_meanwhile_is_not_followed,
 			set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
-			whiteouts_and_opaque_folders_delete, set_up, tear_down),
+			whiteouts_and_opaque_directories_delete, set_up,
+			tear_down),
 		cmocka_unit_test_setup_teardown(
 			whoever_came_in_between_is_not_overwritten, set_up,
 			tear_down),
@@ -648,7 +651,7 @@ main(void)
 			virtual_environments_and_the_interpreter_stay, set_up,
 			tear_down),
 		cmocka_unit_test_setup_teardown(
-			the_folder_of_the_interpreter_is_not_removed, set_up,
+			the_directory_of_the_interpreter_is_not_removed, set_up,
 			tear_down),
 		cmocka_unit_test_setup_teardown(
 			what_was_committed_is_no_change_any_more, set_up,
@@ -660,10 +663,10 @@ main(void)
 			what_others_do_after_a_commit_is_theirs, set_up,
 			tear_down),
 		cmocka_unit_test_setup_teardown(
-			a_committed_folder_is_removed_unless_others_have_put_something_into_it,
+			a_committed_directory_is_removed_unless_others_have_put_something_into_it,
 			set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
-			another_folder_in_the_place_of_a_committed_one_is_not_meant,
+			another_directory_in_the_place_of_a_committed_one_is_not_meant,
 			set_up, tear_down),
 	};
 

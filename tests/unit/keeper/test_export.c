@@ -1,4 +1,4 @@
-/* export: what leaves a folder that an adversary has filled. */
+/* export: what leaves a directory that an adversary has filled. */
 #include "keeper/output/export.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 /* A workspace, what may leave it, and what did. */
 struct field_trip {
-	char folder[64];
+	char directory[64];
 	int fd;
 	struct policy policy;
 	struct plan plan;
@@ -35,10 +35,11 @@ set_up(void **state)
 {
 	struct field_trip *t = calloc(1, sizeof(*t));
 
-	snprintf(t->folder, sizeof(t->folder), "/tmp/remit-export-XXXXXX");
-	if (!mkdtemp(t->folder) || policy_init(&t->policy) < 0)
+	snprintf(t->directory, sizeof(t->directory),
+		 "/tmp/remit-export-XXXXXX");
+	if (!mkdtemp(t->directory) || policy_init(&t->policy) < 0)
 		return -1;
-	t->fd = open(t->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	t->fd = open(t->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	t->plan.policy = &t->policy;
 	t->export = (struct export)EXPORT_INIT;
 	t->client = (struct link)LINK_INIT;
@@ -60,7 +61,7 @@ tear_down(void **state)
 	json_decref(t->given);
 	json_decref(t->skipped);
 	close(t->fd);
-	snprintf(command, sizeof(command), "rm -rf %s", t->folder);
+	snprintf(command, sizeof(command), "rm -rf %s", t->directory);
 	assert_int_equal(system(command), 0); /* NOLINT */
 	free(t);
 	return 0;
@@ -76,7 +77,7 @@ put(struct field_trip *t, const char *path, const char *text)
 }
 
 static void
-folder(struct field_trip *t, const char *path)
+directory(struct field_trip *t, const char *path)
 {
 	assert_int_equal(mkdirat(t->fd, path, 0700), 0);
 }
@@ -193,9 +194,9 @@ what_matches_is_given_whole(void **state)
 {
 	struct field_trip *t = *state;
 
-	folder(t, "out");
-	folder(t, "out/deep");
-	folder(t, "other");
+	directory(t, "out");
+	directory(t, "out/deep");
+	directory(t, "other");
 	put(t, "a.csv", "1,2");
 	put(t, "empty.csv", "");
 	put(t, "b.txt", "no");
@@ -228,9 +229,10 @@ nothing_but_plain_files_is_opened(void **state)
 	assert_int_equal(symlinkat("self", t->fd, "self"), 0);
 	assert_int_equal(symlinkat("/etc", t->fd, "etc"), 0);
 	assert_int_equal(mkfifoat(t->fd, "fifo", 0600), 0);
-	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/socket", t->folder);
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/socket",
+		 t->directory);
 	assert_int_equal(bind(s, (void *)&addr, sizeof(addr)), 0);
-	folder(t, "folder");
+	directory(t, "folder");
 	want(t, "*");
 	want(t, "etc/*");
 	walk(t);
@@ -256,7 +258,7 @@ names_are_plain_or_stay(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
 		put(t, bad[i], "x");
 	put(t, "caf\xc3\xa9 %2e%2e", "x");
-	folder(t, "-d");
+	directory(t, "-d");
 	put(t, "-d/x", "x");
 	want(t, "**");
 	walk(t);
@@ -372,12 +374,12 @@ the_deepest_policy_ends_as_well(void **state)
 }
 
 static void
-other_folders_are_not_looked_at(void **state)
+other_directories_are_not_looked_at(void **state)
 {
 	struct field_trip *t = *state;
 	char name[24];
 
-	folder(t, "other");
+	directory(t, "other");
 	for (int i = 0; i < 100; i++) {
 		snprintf(name, sizeof(name), "other/%d.csv", i);
 		put(t, name, "");
@@ -400,7 +402,7 @@ a_mount_point_is_no_file(void **state)
 	};
 
 	put(t, "data.csv", "");
-	folder(t, "data");
+	directory(t, "data");
 	put(t, "other.csv", "");
 	t->plan.mounts = mounts;
 	t->plan.mount_count = ARRAY_LEN(mounts);
@@ -449,7 +451,7 @@ main(void)
 		TEST(many_files_are_counted_and_few_are_told),
 		TEST(depth_has_a_cap_and_needs_no_stack),
 		TEST(the_deepest_policy_ends_as_well),
-		TEST(other_folders_are_not_looked_at),
+		TEST(other_directories_are_not_looked_at),
 		TEST(a_mount_point_is_no_file),
 		TEST(when_time_is_over_half_a_file_is_none),
 	};

@@ -50,7 +50,7 @@ static size_t
 entries(const char *name)
 {
 	struct remit_error err;
-	DIR *d = fdopendir(package_layer_folder(name, &err));
+	DIR *d = fdopendir(package_layer_directory(name, &err));
 	size_t n = 0;
 
 	while (readdir(d))
@@ -244,14 +244,14 @@ files_come_by_number_and_whole(void **state)
 			 -1);
 }
 
-/* As after kill -9: the lock is gone, the folder is not. */
+/* As after kill -9: the lock is gone, the directory is not. */
 static void
 what_was_left_half_made_goes_with_the_next(void **state)
 {
 	own(package_layer_make) struct package_layer_make m =
 		PACKAGE_LAYER_MAKE_INIT;
 	struct remit_error err;
-	int at = package_layer_folder("new", &err);
+	int at = package_layer_directory("new", &err);
 
 	(void)state;
 	assert_int_equal(mkdirat(at, "left", 0700), 0);
@@ -270,7 +270,7 @@ a_failure_is_remembered_for_a_short_time(void **state)
 	struct remit_error got;
 	struct timespec old[2];
 	struct remit_error err;
-	int at = package_layer_folder("failed", &err);
+	int at = package_layer_directory("failed", &err);
 
 	(void)state;
 	assert_false(package_layer_failure(KEY, &got));

@@ -56,10 +56,10 @@ what_is_named_may_be_written(void **state)
 	assert_false(protected_path(".github/workflows/ci.yml", &l));
 	assert_true(protected_path(".github/x", &l));
 	assert_true(protected_path(".github", &l));
-	assert_false(protected_folder(".github", &l));
-	assert_false(protected_folder(".github/workflows", &l));
-	assert_true(protected_folder(".git", &l));
-	assert_false(protected_folder("plain", &l));
+	assert_false(protected_directory(".github", &l));
+	assert_false(protected_directory(".github/workflows", &l));
+	assert_true(protected_directory(".git", &l));
+	assert_false(protected_directory("plain", &l));
 }
 
 int

@@ -53,7 +53,8 @@ close_world(struct world *w)
 		;
 }
 
-/* Of a plan without folders to write to; `stopped` as in committer_start(). */
+/* Of a plan without directories to write to; `stopped` as in committer_start().
+ */
 static void
 start(struct world *w, pid_t stopped)
 {

@@ -1,4 +1,4 @@
-/* plan: which host folders are in the jail, at which places. */
+/* plan: which host directories are in the jail, at which places. */
 #include "trial.h"
 
 #include <setjmp.h>
@@ -78,7 +78,7 @@ what_a_network_needs_is_there_only_with_the_host_s(void **state)
 
 /* ---- places in the jail ---- */
 
-/* A policy with two folders; the flags of both, or NULL. */
+/* A policy with two directories; the flags of both, or NULL. */
 struct places {
 	const char *flag[2];
 	const char *text[2];
@@ -97,7 +97,7 @@ with_places(const struct places *p)
 }
 
 static void
-a_folder_inside_another_or_at_its_place_is_refused_by_field(void **state)
+a_directory_inside_another_or_at_its_place_is_refused_by_field(void **state)
 {
 	static const struct places rows[] = {
 		{ { "read", "read" },
@@ -153,7 +153,7 @@ a_folder_inside_another_or_at_its_place_is_refused_by_field(void **state)
 }
 
 static void
-folders_side_by_side_and_around_the_runtime_are_taken(void **state)
+directories_side_by_side_and_around_the_runtime_are_taken(void **state)
 {
 	static const struct places rows[] = {
 		{ { "read", "read" }, { "/data", "/data2" }, NULL, NULL },
@@ -178,7 +178,7 @@ folders_side_by_side_and_around_the_runtime_are_taken(void **state)
 
 /* What is not mounted is in nobody's way. */
 static void
-a_grant_takes_its_places_from_other_folders(void **state)
+a_grant_takes_its_places_from_other_directories(void **state)
 {
 	own(trial) struct trial programs = ordinary();
 	own(trial) struct trial names = ordinary();
@@ -194,7 +194,7 @@ a_grant_takes_its_places_from_other_folders(void **state)
 	refused(&names, "mounts", "/etc/ssl/certs lies inside /etc/ssl in");
 }
 
-/* ---- modes, and folders of root ---- */
+/* ---- modes, and directories of root ---- */
 
 static void
 add(struct trial *t, const char *host, enum mount_mode mode, uint64_t max_bytes)
@@ -306,7 +306,7 @@ a_cap_needs_an_overlay(void **state)
 }
 
 static void
-names_to_commit_are_paths_below_the_folder(void **state)
+names_to_commit_are_paths_below_the_directory(void **state)
 {
 	static const char *const wrong[] = { "/x", "..", "a/../b" };
 
@@ -321,7 +321,7 @@ names_to_commit_are_paths_below_the_folder(void **state)
 }
 
 static void
-host_folders_of_root_need_idmapped_mounts(void **state)
+host_directories_of_root_need_idmapped_mounts(void **state)
 {
 	for (int mounts = 0; mounts < 2; mounts++) {
 		own(trial) struct trial t = ordinary();
@@ -345,7 +345,7 @@ host_folders_of_root_need_idmapped_mounts(void **state)
 }
 
 static void
-root_without_idmapped_mounts_may_run_what_names_no_host_folder(void **state)
+root_without_idmapped_mounts_may_run_what_names_no_host_directory(void **state)
 {
 	own(trial) struct trial t = ordinary();
 
@@ -365,18 +365,19 @@ main(void)
 		cmocka_unit_test(
 			what_a_network_needs_is_there_only_with_the_host_s),
 		cmocka_unit_test(
-			a_folder_inside_another_or_at_its_place_is_refused_by_field),
+			a_directory_inside_another_or_at_its_place_is_refused_by_field),
 		cmocka_unit_test(
-			folders_side_by_side_and_around_the_runtime_are_taken),
-		cmocka_unit_test(a_grant_takes_its_places_from_other_folders),
+			directories_side_by_side_and_around_the_runtime_are_taken),
+		cmocka_unit_test(
+			a_grant_takes_its_places_from_other_directories),
 		cmocka_unit_test(what_may_be_changed_lies_behind_an_overlay),
 		cmocka_unit_test(write_roots_are_mounts_of_mode_rw),
 		cmocka_unit_test(without_overlay_mounts_an_overlay_is_refused),
 		cmocka_unit_test(a_cap_needs_an_overlay),
-		cmocka_unit_test(names_to_commit_are_paths_below_the_folder),
-		cmocka_unit_test(host_folders_of_root_need_idmapped_mounts),
+		cmocka_unit_test(names_to_commit_are_paths_below_the_directory),
+		cmocka_unit_test(host_directories_of_root_need_idmapped_mounts),
 		cmocka_unit_test(
-			root_without_idmapped_mounts_may_run_what_names_no_host_folder),
+			root_without_idmapped_mounts_may_run_what_names_no_host_directory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

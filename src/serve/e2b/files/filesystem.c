@@ -1,5 +1,5 @@
 /*
- * e2b_filesystem: envd's service for files and folders, unary calls of the
+ * e2b_filesystem: envd's service for files and directories, unary calls of the
  * Connect protocol.
  */
 #include <string.h>

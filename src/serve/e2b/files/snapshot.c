@@ -21,16 +21,16 @@ snapshot_free(struct snapshot *s)
 	*s = (struct snapshot){ 0 };
 }
 
-/* Without the folder's own name, if that is its beginning. */
+/* Without the directory's own name, if that is its beginning. */
 static const char *
-below(const char *folder, const char *path)
+below(const char *directory, const char *path)
 {
-	size_t n = strlen(folder);
+	size_t n = strlen(directory);
 
-	while (n && folder[n - 1] == '/')
+	while (n && directory[n - 1] == '/')
 		n--;
-	return !strncmp(path, folder, n) && path[n] == '/' ? path + n + 1
-							   : path;
+	return !strncmp(path, directory, n) && path[n] == '/' ? path + n + 1
+							      : path;
 }
 
 bool
@@ -44,7 +44,7 @@ snapshot_fits(const struct remit_file_answer *a)
 }
 
 int
-snapshot_take(struct snapshot *out, const char *folder,
+snapshot_take(struct snapshot *out, const char *directory,
 	      const struct remit_file_answer *a)
 {
 	struct snapshot s = { .rows = calloc(a->entry_count + 1,
@@ -52,7 +52,7 @@ snapshot_take(struct snapshot *out, const char *folder,
 
 	for (size_t i = 0; s.rows && i < a->entry_count; i++) {
 		const struct remit_file_entry *e = &a->entries[i];
-		char *name = strdup(below(folder, e->path));
+		char *name = strdup(below(directory, e->path));
 
 		if (!name) {
 			snapshot_free(&s);
@@ -89,8 +89,8 @@ add_new(json_t *list, const struct snapshot_row *r)
 		add(list, r->name, "EVENT_TYPE_WRITE");
 }
 
-/* A folder is written to when something in it comes or goes, which is told as
-   that. */
+/* A directory is written to when something in it comes or goes, which is told
+   as that. */
 static void
 add_change(json_t *list, const struct snapshot_row *before,
 	   const struct snapshot_row *now)

@@ -1,5 +1,5 @@
 /*
- * e2b_snapshot: what a folder held at a moment, and what has changed between
+ * e2b_snapshot: what a directory held at a moment, and what has changed between
  * two of them, as envd tells it.
  */
 #ifndef REMIT_E2B_SNAPSHOT_H
@@ -12,7 +12,7 @@
 
 struct snapshot {
 	struct snapshot_row {
-		char *name; /* below the folder */
+		char *name; /* below the directory */
 		enum remit_file_type type;
 		unsigned mode;
 		unsigned long long size;
@@ -26,8 +26,8 @@ struct snapshot {
 
 /* Whether a list is whole, and no more than can be kept. */
 bool snapshot_fits(const struct remit_file_answer *a);
-/* Of the entries of a list of `folder`; -1: no memory. */
-int snapshot_take(struct snapshot *out, const char *folder,
+/* Of the entries of a list of `directory`; -1: no memory. */
+int snapshot_take(struct snapshot *out, const char *directory,
 		  const struct remit_file_answer *a) must_check;
 /*
  * [{"name", "type"}], a new list; NULL: no memory. A file that was made and

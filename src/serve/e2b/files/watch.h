@@ -1,7 +1,7 @@
 /*
- * e2b_watch: folders of a sandbox that a client watches. They are listed, in
- * turn with the cells, and two lists compared: when the client asks, or once in
- * a second for one who waits.
+ * e2b_watch: directories of a sandbox that a client watches. They are listed,
+ * in turn with the cells, and two lists compared: when the client asks, or once
+ * in a second for one who waits.
  */
 #ifndef REMIT_E2B_WATCH_H
 #define REMIT_E2B_WATCH_H

@@ -1,4 +1,4 @@
-#include "cli/batch/folder.h"
+#include "cli/batch/directory.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -52,25 +52,25 @@ encode(const char *text, struct buf *out)
 }
 
 static void
-name_text(const char *text, char out[BATCH_FOLDER_NAME])
+name_text(const char *text, char out[BATCH_DIRECTORY_NAME])
 {
 	own(buf) struct buf whole = BUF_INIT(8 * 1024);
 	char sum[SHA256_TEXT];
 
 	encode(text, &whole);
-	if (whole.len < BATCH_FOLDER_NAME) {
-		snprintf(out, BATCH_FOLDER_NAME, "%s",
+	if (whole.len < BATCH_DIRECTORY_NAME) {
+		snprintf(out, BATCH_DIRECTORY_NAME, "%s",
 			 whole.len ? whole.data : "%");
 		return;
 	}
 	/* No other name has two of them. */
 	sha256_text(text, strlen(text), sum);
-	snprintf(out, BATCH_FOLDER_NAME, "%.*s%%%%%s", LONG_PREFIX, whole.data,
-		 sum);
+	snprintf(out, BATCH_DIRECTORY_NAME, "%.*s%%%%%s", LONG_PREFIX,
+		 whole.data, sum);
 }
 
 int
-batch_folder_name(const char *id, char out[BATCH_FOLDER_NAME])
+batch_directory_name(const char *id, char out[BATCH_DIRECTORY_NAME])
 {
 	json_auto_t *value = json_loads(id, JSON_DECODE_ANY, NULL);
 
@@ -78,14 +78,14 @@ batch_folder_name(const char *id, char out[BATCH_FOLDER_NAME])
 		name_text(json_string_value(value), out);
 	else if (json_is_integer(value))
 		/* "n" is no digit of %XX. */
-		snprintf(out, BATCH_FOLDER_NAME, "%s%s", *id == '-' ? "%n" : "",
-			 id + (*id == '-'));
+		snprintf(out, BATCH_DIRECTORY_NAME, "%s%s",
+			 *id == '-' ? "%n" : "", id + (*id == '-'));
 	else
 		return -1;
 	return 0;
 }
 
-/* ---- the folder ---- */
+/* ---- the directory ---- */
 
 static int
 remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
@@ -99,9 +99,9 @@ remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
 }
 
 static int
-make_marker(int folder)
+make_marker(int directory)
 {
-	own_fd int fd = openat(folder, MARKER,
+	own_fd int fd = openat(directory, MARKER,
 			       O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	return fd < 0 ? -1 : 0;
@@ -121,14 +121,14 @@ is_empty(const char *path)
 }
 
 int
-batch_folder_again(const char *path, struct remit_error *err)
+batch_directory_again(const char *path, struct remit_error *err)
 {
-	own_fd int folder =
+	own_fd int directory =
 		open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (folder < 0)
+	if (directory < 0)
 		return fail_sys(err, REMIT_E_INPUT, "artifacts: open %s", path);
-	if (faccessat(folder, MARKER, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+	if (faccessat(directory, MARKER, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
 	if (nftw(path, remove_one, WALK_FILES,
 		 FTW_PHYS | FTW_DEPTH | FTW_MOUNT) != 0)
@@ -138,40 +138,40 @@ batch_folder_again(const char *path, struct remit_error *err)
 }
 
 static int
-open_folder(const char *path, struct remit_error *err)
+open_directory(const char *path, struct remit_error *err)
 {
 	bool is_new = mkdir(path, 0700) == 0;
-	own_fd int folder =
+	own_fd int directory =
 		open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (folder < 0)
+	if (directory < 0)
 		return fail_sys(err, REMIT_E_INPUT, "artifacts: open %s", path);
 	if (!is_new && !is_empty(path))
-		return batch_folder_again(path, err);
-	if (make_marker(folder) < 0)
+		return batch_directory_again(path, err);
+	if (make_marker(directory) < 0)
 		return fail_sys(err, REMIT_E_INPUT, "artifacts: write into %s",
 				path);
 	return 0;
 }
 
 int
-batch_folder_begin(const char *top, const char *id, char **out,
-		   struct remit_error *err)
+batch_directory_begin(const char *top, const char *id, char **out,
+		      struct remit_error *err)
 {
-	char name[BATCH_FOLDER_NAME];
+	char name[BATCH_DIRECTORY_NAME];
 	own_mem char *path = NULL;
 
-	if (batch_folder_name(id, name) < 0 ||
+	if (batch_directory_name(id, name) < 0 ||
 	    asprintf(&path, "%s/%s", top, name) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "artifacts");
-	if (open_folder(path, err) < 0)
+	if (open_directory(path, err) < 0)
 		return -1;
 	*out = take_ptr(&path);
 	return 0;
 }
 
 void
-batch_folder_end(const char *path)
+batch_directory_end(const char *path)
 {
 	char marker[PATH_MAX + sizeof(MARKER) + 1];
 

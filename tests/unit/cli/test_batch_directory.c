@@ -1,5 +1,5 @@
-/* batch_folder: names of folders for ids that somebody else chose. */
-#include "cli/batch/folder.h"
+/* batch_directory: names of directories for ids that somebody else chose. */
+#include "cli/batch/directory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,9 +42,9 @@ every_id_has_a_plain_name_of_its_own(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		char name[BATCH_FOLDER_NAME];
+		char name[BATCH_DIRECTORY_NAME];
 
-		assert_int_equal(batch_folder_name(rows[i].id, name), 0);
+		assert_int_equal(batch_directory_name(rows[i].id, name), 0);
 		assert_string_equal(name, rows[i].name);
 		assert_true(plain_name(name));
 		for (size_t k = 0; k < i; k++)
@@ -55,7 +55,7 @@ every_id_has_a_plain_name_of_its_own(void **state)
 /* An id of `len` such characters, then one more. */
 static void
 name_long(const char *unit, size_t times, char last,
-	  char out[BATCH_FOLDER_NAME])
+	  char out[BATCH_DIRECTORY_NAME])
 {
 	own(buf) struct buf id = BUF_INIT(4096);
 
@@ -63,14 +63,14 @@ name_long(const char *unit, size_t times, char last,
 	for (size_t i = 0; i < times; i++)
 		assert_int_equal(buf_addf(&id, "%s", unit), 0);
 	assert_int_equal(buf_addf(&id, "%c\"", last), 0);
-	assert_int_equal(batch_folder_name(buf_text(&id), out), 0);
+	assert_int_equal(batch_directory_name(buf_text(&id), out), 0);
 	assert_true(plain_name(out));
 }
 
 static void
 long_ids_that_begin_alike_differ(void **state)
 {
-	char one[BATCH_FOLDER_NAME], other[BATCH_FOLDER_NAME];
+	char one[BATCH_DIRECTORY_NAME], other[BATCH_DIRECTORY_NAME];
 
 	(void)state;
 	name_long("a", 254, 'x', one);
@@ -88,12 +88,12 @@ long_ids_that_begin_alike_differ(void **state)
 static void
 what_is_no_id_has_no_name(void **state)
 {
-	char name[BATCH_FOLDER_NAME];
+	char name[BATCH_DIRECTORY_NAME];
 
 	(void)state;
-	assert_int_equal(batch_folder_name("null", name), -1);
-	assert_int_equal(batch_folder_name("[]", name), -1);
-	assert_int_equal(batch_folder_name("", name), -1);
+	assert_int_equal(batch_directory_name("null", name), -1);
+	assert_int_equal(batch_directory_name("[]", name), -1);
+	assert_int_equal(batch_directory_name("", name), -1);
 }
 
 int

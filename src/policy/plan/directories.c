@@ -1,6 +1,6 @@
 /*
- * plan_folders: whether folders of the host can be shown to a jail, and what
- * keeps the code from changing them.
+ * plan_directories: whether directories of the host can be shown to a jail, and
+ * what keeps the code from changing them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,10 +8,10 @@
 #include "policy/plan/part.h"
 #include "policy/rules/path_rule.h"
 
-/* Host folders are shown to the jail's user; for root's jails that is another
-   one than the folders' owner. */
+/* Host directories are shown to the jail's user; for root's jails that is
+   another one than the directories' owner. */
 static int
-decide_folders(struct decision *d, size_t count, struct remit_error *err)
+decide_directories(struct decision *d, size_t count, struct remit_error *err)
 {
 	if (is_bare(d))
 		snprintf(d->row->note, sizeof(d->row->note),
@@ -36,10 +36,11 @@ decide_folders(struct decision *d, size_t count, struct remit_error *err)
 int
 decide_read_roots(struct decision *d, struct remit_error *err)
 {
-	return decide_folders(d, d->policy->filesystem_read_roots.count, err);
+	return decide_directories(d, d->policy->filesystem_read_roots.count,
+				  err);
 }
 
-/* What is written goes to an overlay above the folder. */
+/* What is written goes to an overlay above the directory. */
 static int
 decide_overlay(struct decision *d, const char *host, enum mount_mode mode,
 	       struct remit_error *err)
@@ -69,7 +70,8 @@ decide_overlay(struct decision *d, const char *host, enum mount_mode mode,
 	return 0;
 }
 
-/* The host's own folder: the policy names it so, and is told what it means. */
+/* The host's own directory: the policy names it so, and is told what it means.
+ */
 static int
 decide_direct(struct decision *d, const char *host, struct remit_error *err)
 {
@@ -115,7 +117,7 @@ decide_mounts(struct decision *d, struct remit_error *err)
 {
 	const struct mount_list *m = &d->policy->mounts;
 
-	if (decide_folders(d, m->count, err) < 0)
+	if (decide_directories(d, m->count, err) < 0)
 		return -1;
 	for (size_t i = 0; i < m->count; i++)
 		if (decide_mount(d, &m->items[i], err) < 0)
@@ -128,7 +130,7 @@ decide_write_roots(struct decision *d, struct remit_error *err)
 {
 	const struct list *l = &d->policy->filesystem_write_roots;
 
-	if (decide_folders(d, l->count, err) < 0)
+	if (decide_directories(d, l->count, err) < 0)
 		return -1;
 	for (size_t i = 0; i < l->count; i++)
 		if (decide_overlay(d, l->items[i], MOUNT_RW, err) < 0)

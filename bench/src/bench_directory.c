@@ -1,4 +1,4 @@
-#include "bench_folder.h"
+#include "bench_directory.h"
 
 #include <ftw.h>
 #include <limits.h>
@@ -9,14 +9,14 @@
 #include <sys/stat.h>
 
 int
-bench_folder_make(char out[BENCH_FOLDER_SIZE], struct remit_error *err)
+bench_directory_make(char out[BENCH_DIRECTORY_SIZE], struct remit_error *err)
 {
 	const char *base = getenv("TMPDIR");
 
 	/* Long names are no place for sockets. */
 	if (!base || base[0] != '/' || strlen(base) > 40)
 		base = "/tmp";
-	snprintf(out, BENCH_FOLDER_SIZE, "%s/remit-bench-XXXXXX", base);
+	snprintf(out, BENCH_DIRECTORY_SIZE, "%s/remit-bench-XXXXXX", base);
 	if (mkdtemp(out))
 		return 0;
 	*out = '\0';
@@ -25,11 +25,11 @@ bench_folder_make(char out[BENCH_FOLDER_SIZE], struct remit_error *err)
 
 /* Unmount the last mount inside. Only root's peers can have made one. */
 static bool
-unmount_last(const char *folder)
+unmount_last(const char *directory)
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");
 	char line[2 * PATH_MAX], path[PATH_MAX], last[PATH_MAX] = "";
-	size_t n = strlen(folder);
+	size_t n = strlen(directory);
 
 	if (!f)
 		return false;
@@ -40,7 +40,7 @@ unmount_last(const char *folder)
 		for (int i = 0; i < 5; i++)
 			word = strsep(&at, " ");
 		snprintf(path, sizeof(path), "%s", word ? word : "");
-		if (!strncmp(path, folder, n) && path[n] == '/')
+		if (!strncmp(path, directory, n) && path[n] == '/')
 			memcpy(last, path, sizeof(last));
 	}
 	fclose(f);
@@ -58,11 +58,11 @@ remove_entry(const char *path, const struct stat *st, int kind, struct FTW *at)
 }
 
 void
-bench_folder_remove(const char *folder)
+bench_directory_remove(const char *directory)
 {
-	if (!*folder)
+	if (!*directory)
 		return;
-	while (unmount_last(folder))
+	while (unmount_last(directory))
 		;
-	nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+	nftw(directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
