@@ -1,6 +1,6 @@
 /*
- * room: a session that a server keeps for a client under an id, with the thread
- * that runs its cells.
+ * hosted: a session that a server keeps for a client under an id, with the
+ * thread that runs its cells.
  *
  * The calls of libremit wait; a server must not. So each hosted session has a
  * worker, and what is asked of a hosted session is queued for it: every call

@@ -1,5 +1,5 @@
 /*
- * hosted sessions: the table of hosted sessions: who is in it, for whom, and
+ * hosted_table: all hosted sessions: who is in it, for whom, and
  * until when.
  */
 #include <stdio.h>

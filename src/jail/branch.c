@@ -10,7 +10,7 @@
  * keeper's when the helper ends, and not the parent's pid 1's.
  *
  *	keeper ── fork ──> helper ── setns × 3, fork ──> maker ── clone ──> pid
- *1
+ * 1
  */
 #include <fcntl.h>
 #include <grp.h>

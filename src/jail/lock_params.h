@@ -1,5 +1,5 @@
 /*
- * order: what the keeper tells the module in the interpreter to do. Fixed
+ * lock_params: what the keeper tells the module in the interpreter to do. Fixed
  * size, no pointers, nothing to parse.
  */
 #ifndef REMIT_LOCK_PARAMS_H

@@ -1,5 +1,5 @@
 /*
- * proxy launcher: the process that starts proxies, for a keeper that has locked
+ * proxy_launcher: the process that starts proxies, for a keeper that has locked
  * itself.
  *
  * It stands where proxies must, on the host's network and outside of the

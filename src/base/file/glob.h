@@ -1,6 +1,6 @@
 /*
  * glob: patterns for paths below a directory, such as "*.csv" or "out/" with
- *two stars behind it.
+ * two stars behind it.
  *
  *	*	any text within one name, also none
  *	?	one character of a name

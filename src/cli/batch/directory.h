@@ -23,7 +23,7 @@ int batch_directory_name(const char *id,
 			 char out[BATCH_DIRECTORY_NAME]) must_check;
 
 /* Make the directory of a job below `top`, or empty it if it was begun before.
- *out is a new string. */
+ * out is a new string. */
 int batch_directory_begin(const char *top, const char *id, char **out,
 			  struct remit_error *err) must_check;
 /* Once more: the first run came to nothing. */

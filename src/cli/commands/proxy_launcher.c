@@ -1,5 +1,5 @@
 /*
- * proxy launcher: what a keeper starts where hosts can be named. Not for
+ * proxy_launcher: what a keeper starts where hosts can be named. Not for
  * people.
  */
 #include "proxy/proxy_launcher.h"

@@ -38,6 +38,7 @@ _Static_assert(LIMIT_RUNNING == KEEPER_RUNNING_MAX &&
 		       LIMIT_PACKAGE_BYTES == PACKAGE_LAYER_STORE_BYTES &&
 		       LIMIT_JAILS == KEEPER_WORKERS_MAX &&
 		       LIMIT_POOLS == POOL_MAX &&
+		       /* NOLINTNEXTLINE(misc-redundant-expression) */
 		       LIMIT_FOREIGN_BYTES == POOL_FOREIGN_BYTES &&
 		       LIMIT_QUEUE == KEEPER_WAITING_MAX,
 	       "the server shares out what its keeper has");

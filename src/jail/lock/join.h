@@ -6,7 +6,7 @@
  * so a helper does it that shares the zygote's memory and nothing else:
  *
  *	zygote ── vfork ──> helper ── setns × 5 or 6, fork ──> child, in the
- *jail │ waits for the helper ── exit                    lock-down, report
+ * jail │ waits for the helper ── exit                    lock-down, report
  *
  * The child becomes the keeper's own (a subreaper's), which reads its end from
  * the kernel. Fixed sizes, no pointers, nothing to parse.

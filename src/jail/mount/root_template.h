@@ -1,5 +1,5 @@
 /*
- * root template: the finished root of a plan's jails, kept as a mount namespace
+ * root_template: the finished root of a plan's jails, kept as a mount namespace
  * that no process is in. A jail cloned from it has a copy of all its mounts and
  * adds only what can be written, which is quicker than to build each root.
  */

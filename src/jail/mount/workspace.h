@@ -1,6 +1,6 @@
 /*
  * workspace: where the code of a bare jail may write: a directory that the
- *keeper makes on the host and removes when the jail is dead.
+ * keeper makes on the host and removes when the jail is dead.
  *
  *	$TMPDIR/remit-UID/        the keeper's user; gone when it is empty
  *	    NAME/                 of one run, locked as long as its keeper lives

@@ -1,5 +1,5 @@
 /*
- * audit writer: a process that writes the audit of a shared keeper, so that the
+ * audit_writer: a process that writes the audit of a shared keeper, so that the
  * keeper waits for no disk. It is told lines by a socket and appends and syncs
  * as many as there are at once. What the keeper has told it is written though
  * the keeper be killed.

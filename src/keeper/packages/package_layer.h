@@ -1,14 +1,14 @@
 /*
- * package layer: the packages of a policy, installed once into a directory of
- *the user's cache that nobody changes any more, and found again by what was
- *asked for.
+ * package_layer: the packages of a policy, installed once into a directory of
+ * the user's cache that nobody changes any more, and found again by what was
+ * asked for.
  *
  *	packages/wants/KEY	   the package layer that was made for a request
  *	packages/failed/KEY	   why none could be made, for a short time
  *	packages/locks/KEY	   held by who makes one for this request
  *	packages/package_layers/ID/site   what jails see; ID is by its content
  *	packages/package_layers/ID/about  what it is, as records; its time: last
- *use packages/package_layers/ID/seal   how site was when it was finished
+ * use packages/package_layers/ID/seal   how site was when it was finished
  *	packages/new/NAME	   one in the making, locked by who makes it
  */
 #ifndef REMIT_PACKAGE_LAYER_H

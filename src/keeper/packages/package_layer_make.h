@@ -1,14 +1,14 @@
 /*
  * package_layer_make: a package layer in the making. What comes from the jail
- *that has installed are files called by their numbers, and a list that says
- *what each is to be called; names and bytes are what an adversary likes them to
- *be.
+ * that has installed are files called by their numbers, and a list that says
+ * what each is to be called; names and bytes are what an adversary likes them
+ *to be.
  *
  *	package_layer_make_open()
  *	package_layer_make_file(), package_layer_make_add() ...	as they come
  *	package_layer_make_finish()			all or nothing
  *	package_layer_make_free()			what is not finished is
- *gone
+ * gone
  */
 #ifndef REMIT_PACKAGE_LAYER_MAKE_H
 #define REMIT_PACKAGE_LAYER_MAKE_H

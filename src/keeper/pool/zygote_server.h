@@ -1,5 +1,5 @@
 /*
- * zygote server: one zygote and the workers that wait to be joined by its
+ * zygote_server: one zygote and the workers that wait to be joined by its
  * children. All pools with the same interpreter and preloaded modules share
  * one.
  */

@@ -56,7 +56,7 @@ int bridge_tell(struct bridge *b, const struct bridge_limits *max,
 		struct link *jail, struct remit_error *err) must_check;
 
 /* Of "call" and "call_data" from the jail: passed on to the client, or
- *answered. begun: one more waits. */
+ * answered. begun: one more waits. */
 int bridge_call(struct bridge *b, const struct bridge_limits *max,
 		const struct frame *f, struct link *client, struct link *jail,
 		bool *begun, struct remit_error *err) must_check;

@@ -9,9 +9,9 @@
  * HOST is a name or an address that network_allow names as an entry for plain
  * HTTP or TLS (an IPv6 address in brackets). Without PORT it must name HOST at
  * a single port, since another port is another server. The value is the
- *variable's, or what the file says without the end of its line: the keeper's;
- *or what the client gives beside the policy under that name. It is never part
- *of a policy.
+ * variable's, or what the file says without the end of its line: the keeper's;
+ * or what the client gives beside the policy under that name. It is never part
+ * of a policy.
  */
 #ifndef REMIT_CREDENTIAL_H
 #define REMIT_CREDENTIAL_H

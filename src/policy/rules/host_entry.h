@@ -4,7 +4,7 @@
  *
  *	{"host": "api.example.com", "port": 80, "kind": "plain",
  *	 "private": true, "public": false, "methods": ["GET", "HEAD"], "bytes":
- *"10M", "connections": 5}
+ * "10M", "connections": 5}
  *
  * Whether it can be kept is said of the text, like of any other.
  */
