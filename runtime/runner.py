@@ -283,8 +283,8 @@ def preload(modules):
     return ""
 
 
-def warm_up(task):
-    """What is done ahead for a program that is not known yet."""
+def prepare(task):
+    """Do what can be done before the program is known: import modules of packages, warm up."""
     if task.many["preload"]:
         problem = preload(task.many["preload"])
         if problem:
@@ -316,7 +316,7 @@ def main(jailed=True):
     # Address space to report an error with, where it is limited: reserved, not
     # touched, as a bytearray would be.
     reserve = [bytes(RESERVE)] if "address_space" in task.one else []
-    warm_up(task)
+    prepare(task)
     if "session" in task.one:
         leave(*own_module("session").serve(task, cell.fresh_module(), reserve))
     stage = Stage(task, reserve)

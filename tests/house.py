@@ -116,6 +116,23 @@ def session_is_small() -> list[str]:
     return []
 
 
+def python_names_are_unique() -> list[str]:
+    """A second function of one name in one module replaces the first without a word."""
+    problems = []
+    for path in tracked("runtime/*.py", "python/*.py", "tests/*.py", "bench/*.py", "tools/*.py"):
+        if "programs" in path.parts:  # hostile programs may do as they like
+            continue
+        tree = ast.parse(path.read_text())
+        for scope in [tree, *(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))]:
+            names = collections.Counter(
+                node.name
+                for node in scope.body
+                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and not node.decorator_list
+            )
+            problems += [f"{path.relative_to(ROOT)} defines {name} {n} times" for name, n in names.items() if n > 1]
+    return problems
+
+
 def changelog_is_current() -> list[str]:
     """The first version in CHANGELOG.md is the one that VERSION names."""
     version = (ROOT / "VERSION").read_text().strip()
@@ -123,7 +140,10 @@ def changelog_is_current() -> list[str]:
     return [] if first and first[1] == version else [f"CHANGELOG.md does not begin with {version} (unreleased, or a date)"]
 
 
-CHECKS = [folder_order, crowded_folders, banned_functions, purposes, long_files, tables_are_complete, session_is_small, changelog_is_current]
+CHECKS = [
+    folder_order, crowded_folders, banned_functions, purposes, long_files, tables_are_complete, session_is_small,
+    python_names_are_unique, changelog_is_current,
+]  # fmt: skip
 
 if __name__ == "__main__":
     found = [f"{check.__name__}: {problem}" for check in CHECKS for problem in check()]
