@@ -1,12 +1,13 @@
 /*
- * session_part: what the parts of a session know of each other: its life and
- * the table of what is done about each event (session.c), its audit
- * (keeper/session/audit.c), its clocks (keeper/session/clock.c), its client
+ * session_part: what the parts of a session know of each other: its life
+ * (session.c), the table of what is done about each event
+ * (keeper/session/reactions.c), its clocks (keeper/session/clock.c), its client
  * (keeper/session/client.c), its jail (keeper/session/jail.c), what that shows
  * (keeper/session/display.c), whom it calls (keeper/session/tools.c), what
- * leaves it (keeper/session/commit.c, keeper/session/export.c), its cells
- * (session_cell.c), branches (keeper/session/fork.c) and files
- * (keeper/session/file.c). For these files only.
+ * leaves it (keeper/session/commit.c), how it ends with files, audit and answer
+ * (keeper/session/ending.c), its cells (session_cell.c), branches
+ * (keeper/session/fork.c) and files (keeper/session/file.c). For these files
+ * only.
  */
 #ifndef REMIT_SESSION_PART_H
 #define REMIT_SESSION_PART_H
@@ -28,6 +29,8 @@
  * internal and leaves its state as it is (-1).
  */
 int session_enter(struct session *s, enum session_state next);
+/* Works its events off. From the loop. */
+void session_work(void *owner);
 /* It is done, and answers nothing any more. */
 void session_remove(struct session *s);
 

@@ -22,7 +22,7 @@
  *
  * Whatever happens to a session is an event (keeper/session/queue.h). Handlers
  * only note it, with session_post() or session_fail(); what is done about it is
- * in one table, by state and event (session.c), and runs from the loop.
+ * in one table, by state and event (reactions.c), and runs from the loop.
  */
 #ifndef REMIT_SESSION_H
 #define REMIT_SESSION_H

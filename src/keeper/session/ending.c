@@ -1,0 +1,456 @@
+/*
+ * session_ending: how a cell or a run ends: its jail is killed, facts are read,
+ * files leave the dead jail, the audit gets its line and the client its answer.
+ */
+#include <string.h>
+#include <time.h>
+
+#include "keeper/audit/audit_line.h"
+#include "keeper/output/denial_rule.h"
+#include "keeper/output/export.h"
+#include "keeper/output/network.h"
+#include "keeper/output/result.h"
+#include "keeper/session/part.h"
+#include "policy/rules/module_package.h"
+#include "wire/result_member.h"
+
+void
+session_die(struct session *s)
+{
+	struct jail *j = s->worker ? &s->worker->jail : NULL;
+
+	if (s->state >= SESSION_DYING)
+		return;
+	if (!s->cell.ended_us)
+		s->cell.ended_us = loop_now_us();
+	if (!j || !j->init_pid) {
+		session_finish(s);
+		return;
+	}
+	if (session_enter(s, SESSION_DYING) < 0)
+		return;
+	loop_set_timer(&s->keeper->loop, &s->timer, 0);
+	/* Who is killed cannot tell any more. */
+	if (!s->cell.facts.has_wait_status)
+		jail_sample(j, &s->cell.exit);
+	worker_kill(s->worker);
+}
+
+void
+session_read_output(struct session *s, struct capture *c)
+{
+	struct remit_error err;
+	/* A program that only says it is done may write on for ever; what it
+	   wrote before is no more than a pipe holds (pipe(7)). */
+	uint64_t before, enough = c->total_bytes + FRAME_PIECE;
+
+	do {
+		before = c->total_bytes;
+		if (c->fd < 0 || capture_drain(c, &s->client, &err) < 0)
+			return;
+	} while (!c->ended && c->total_bytes > before &&
+		 c->total_bytes < enough);
+}
+
+/* Of this cell: what was before is not its own. */
+static uint64_t
+since(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+static void
+read_facts(struct session *s)
+{
+	const struct cgroup_usage *g = &s->cell.used;
+	unsigned details = CGROUP_READ_ALL;
+	uint64_t group, own;
+
+	if (!s->worker)
+		return;
+	/* The clock of one process knows it all, and a program that speaks was
+	   not killed. */
+	if (s->cell.exit.cpu_us && !s->pool->plan.limits.many_processes)
+		details &= ~(unsigned)CGROUP_READ_CPU;
+	if (s->cell.claim.has_exit_code && !s->cell.facts.has_wait_status &&
+	    !s->cell.facts.init_died)
+		details &= ~(unsigned)CGROUP_READ_OOM;
+	cgroup_read(&s->worker->jail.group, details, &s->cell.used);
+	s->cell.facts.oom_kills = g->oom_kills;
+	/* The group's counter lags behind, the process's forgets children. */
+	group = since(g->cpu_us, s->cell.cpu_before_us);
+	own = since(s->cell.exit.cpu_us, s->cell.own_cpu_before_us);
+	s->cell.facts.cpu_us = group > own ? group : own;
+}
+
+static void
+read_network(struct session *s)
+{
+	if (!s->worker)
+		return;
+	s->cell.network = network_copy(s->worker->proxy.ledger);
+	network_since(s->cell.network, s->network_before);
+	free(s->network_before);
+	s->network_before = session_is_opened(s)
+				    ? network_copy(s->worker->proxy.ledger)
+				    : NULL;
+	network_denials(s->cell.network, &s->cell.denials);
+}
+
+/* The code may have seen its connections reset, and ended as if they had been
+   by their hosts, before the keeper has heard of it. */
+static void
+end_proxy(struct session *s)
+{
+	struct remit_error err;
+
+	if (!s->worker || proxy_end(&s->worker->proxy))
+		return;
+	fail(&err, REMIT_E_INTERNAL, "the network proxy died");
+	cell_fail(&s->cell, &err);
+}
+
+static void
+note_run(const struct session *s)
+{
+	struct journal_run run = {
+		.tier = (enum tier)session_policy(s)->tier,
+		.status = result_status(s),
+		.warm = s->cell.was_warm,
+		.code_bytes = s->cell.code_bytes,
+		.wall_us = s->cell.began_us
+				   ? s->cell.ended_us - s->cell.began_us
+				   : 0,
+		.cpu_us = s->cell.facts.cpu_us,
+	};
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	run.ended_ms = now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	memcpy(run.id, s->cell.id, sizeof(run.id));
+	journal_add(&s->keeper->journal, &run);
+}
+
+/* A path that ended the program, in its own words. */
+static void
+note_path(struct session *s)
+{
+	const struct claim *c = &s->cell.claim;
+	struct denial d;
+
+	if (c->denied_path && s->pool &&
+	    denial_of_path(&d, c->denied_path, c->denied_errno, &s->pool->plan))
+		denials_add(&s->cell.denials, &d);
+}
+
+/* Which package has a missing module, trusted code decides; and advice that
+   the plan would refuse is not given. */
+static void
+note_module(struct session *s)
+{
+	struct claim *c = &s->cell.claim;
+	const char *package = c->error && c->missing_module
+				      ? module_package_find(c->missing_module)
+				      : NULL;
+
+	if (package && s->pool &&
+	    plan_takes_package(&s->pool->plan, &s->keeper->host, package))
+		claim_add_package(c, package);
+}
+
+/* Every result comes with its enforcement, be it that there was no plan. A
+   client of another release gets its refusal as the first frame. */
+static int
+send_enforcement(struct session *s, struct remit_error *err)
+{
+	const char *rows = s->pool ? s->pool->enforcement
+				   : result_rows[RESULT_ENFORCEMENT].nothing;
+
+	if (s->client.protocol != FRAME_PROTOCOL)
+		return 0;
+	return link_send(&s->client, FRAME_ENFORCEMENT, rows, strlen(rows),
+			 err);
+}
+
+/* A client that cannot be sent all of it shall not wait for the rest. */
+static void
+send_answer(struct session *s)
+{
+	own(buf) struct buf text = BUF_INIT(frame_rules[FRAME_RESULT].max);
+	struct remit_error err;
+
+	if (result_write(&text, s) < 0)
+		text.len = 0;
+	else
+		session_audit(s, &text);
+	if (!text.len || send_enforcement(s, &err) < 0 ||
+	    (s->stays && link_send(&s->client, FRAME_STAYS, "", 0, &err) < 0) ||
+	    link_send(&s->client, FRAME_RESULT, text.data, text.len, &err) < 0)
+		s->client_gone = true; /* no memory: the client sees the end */
+}
+
+void
+session_answer(struct session *s)
+{
+	bool goes_on = s->life == LIFE_OPEN;
+
+	session_end_fork(s);
+	if (session_enter(s, goes_on ? SESSION_IDLE : SESSION_DONE) < 0)
+		return;
+	s->stays = session_client_stays(s);
+	send_answer(s);
+	if (goes_on) {
+		keeper_note_latency(s->keeper, s->asked_us);
+		session_rest(s);
+		return;
+	}
+	session_flush_client(s);
+	/* The jail's remains go after the answer, not before. */
+	keeper_note_latency(s->keeper, s->asked_us);
+	session_part(s);
+	keeper_ended(s->keeper, s);
+	if (s->client_gone || !link_wants_write(&s->client))
+		session_remove(s);
+}
+
+void
+session_refuse(struct session *s, const struct remit_error *why)
+{
+	cell_fail(&s->cell, why);
+	session_answer(s);
+}
+
+void
+session_give_files(struct session *s)
+{
+	if (s->client_gone) {
+		session_remove(s);
+	} else if (session_export(s)) {
+		session_part(s);
+		session_export_more(s);
+	} else {
+		session_answer(s);
+	}
+}
+
+static void
+settle(struct session *s)
+{
+	session_read_output(s, &s->out);
+	session_read_output(s, &s->err);
+	read_facts(s);
+}
+
+static void
+tell(struct session *s)
+{
+	read_network(s);
+	note_path(s);
+	note_module(s);
+	note_run(s);
+}
+
+void
+session_end_cell(struct session *s)
+{
+	settle(s);
+	tell(s);
+	session_answer(s);
+}
+
+void
+session_finish(struct session *s)
+{
+	if (s->client_gone) {
+		note_run(s);
+		session_remove(s);
+		return;
+	}
+	settle(s);
+	end_proxy(s);
+	tell(s);
+	if (session_is_opened(s))
+		session_note_loss(s);
+	session_take_workspace(s);
+	if (session_commit(s)) {
+		session_part(s);
+		session_commit_wait(s);
+	} else {
+		session_give_files(s);
+	}
+}
+
+/* ---- files ---- */
+
+/* They leave a session's jail when all in it is dead. Step by step, so that
+   other sessions do not wait, and no faster than the client reads. */
+
+/* How long others may have to wait. */
+#define SLICE_US 1000
+
+static bool
+exports(const struct session *s)
+{
+	return s->wishes & WISH_ARTIFACTS && s->pool && s->pool->plan.exports;
+}
+
+bool
+session_is_looked_into(const struct session *s)
+{
+	return exports(s) || (s->pool && s->pool->plan.write_roots);
+}
+
+/* A jail that never was has nothing to give. */
+void
+session_take_workspace(struct session *s)
+{
+	if (exports(s) && s->worker && !cell_has_failed(&s->cell))
+		s->cell.workspace = take_fd(&s->worker->jail.export);
+}
+
+static void
+give_up(struct session *s, const struct remit_error *err)
+{
+	cell_fail(&s->cell, err);
+	s->cell.export->over = true;
+}
+
+bool
+session_export(struct session *s)
+{
+	uint64_t time_us = session_policy(s)->artifact_time_ms * 1000;
+	struct remit_error err;
+
+	if (s->cell.workspace < 0)
+		return false;
+	s->cell.export = malloc(sizeof(*s->cell.export));
+	if (!s->cell.export) {
+		fail_sys(&err, REMIT_E_MEMORY, "artifacts");
+		cell_fail(&s->cell, &err);
+		return false;
+	}
+	*s->cell.export = (struct export)EXPORT_INIT;
+	if (session_enter(s, SESSION_EXPORTING) < 0)
+		return false;
+	s->clock.deadline_us = loop_now_us() + time_us;
+	if (export_open(s->cell.export, &s->pool->plan,
+			take_fd(&s->cell.workspace), &err) < 0)
+		give_up(s, &err);
+	return true;
+}
+
+static int
+work(struct session *s, struct remit_error *err)
+{
+	uint64_t now = loop_now_us(), end = now + SLICE_US;
+
+	while (!s->cell.export->over && now < end &&
+	       link_backlog(&s->client) < CLIENT_BACKLOG) {
+		if (export_step(s->cell.export, &s->client, err) < 0)
+			return -1;
+		now = loop_now_us();
+	}
+	return now < s->clock.deadline_us ? 0
+					  : export_stop(s->cell.export, err);
+}
+
+void
+session_export_more(struct session *s)
+{
+	uint64_t at = loop_now_us();
+	struct remit_error err;
+
+	if (work(s, &err) < 0)
+		give_up(s, &err);
+	if (s->cell.export->over) {
+		session_answer(s);
+		return;
+	}
+	session_flush_client(s);
+	if (s->client_gone) {
+		session_remove(s);
+		return;
+	}
+	/* A client that does not read has until the deadline. */
+	if (link_backlog(&s->client) >= CLIENT_BACKLOG)
+		at = s->clock.deadline_us;
+	loop_set_timer(&s->keeper->loop, &s->timer, at);
+}
+
+/* ---- a line for the audit writer ---- */
+
+void
+session_fingerprint(struct session *s)
+{
+	if (s->keeper->audit_writer.fd >= 0)
+		sha256_text(buf_text(&s->cell.code), s->cell.code.len,
+			    s->cell.code_sha256);
+}
+
+/* What left the jail; the client knows where to, and is not asked. */
+static json_t *
+artifacts_of(const struct session *s)
+{
+	own(buf) struct buf list = BUF_INIT(2 << 20);
+
+	if (!s->cell.export ||
+	    buf_addf(&list, "[%s]", buf_text(&s->cell.export->given)) < 0)
+		return json_array();
+	return json_loads(list.data, 0, NULL);
+}
+
+static int
+policy_sha256(const struct session *s, char out[SHA256_TEXT])
+{
+	if (!s->pool)
+		return audit_line_policy_sha256(&s->policy, out);
+	/* The key is the whole policy in one form. */
+	sha256_text(s->pool->key, strlen(s->pool->key), out);
+	return 0;
+}
+
+static int
+write_line(const struct session *s, const struct buf *result, struct buf *out)
+{
+	char policy[SHA256_TEXT];
+	json_auto_t *document = json_loads(buf_text(result), 0, NULL);
+	struct audit_line_run run = {
+		.uid = s->keeper->audit_writer.uid,
+		.policy_sha256 = policy,
+		.code_sha256 = s->cell.code_sha256,
+		.code_bytes = s->cell.code_bytes ? s->cell.code_bytes
+						 : s->cell.code.len,
+		.result = document,
+	};
+
+	if (!document || policy_sha256(s, policy) < 0)
+		return -1;
+	/* The client's members of a result; which calls it answered, and with
+	   what, only the client knows. */
+	if (json_object_set_new(document, "artifacts", artifacts_of(s)) < 0 ||
+	    json_object_set_new(document, "calls", json_array()) < 0 ||
+	    json_object_set_new(document, "calls_left_out", json_integer(0)) <
+		    0)
+		return -1;
+	return audit_line_write(out, &run);
+}
+
+void
+session_audit(struct session *s, const struct buf *result)
+{
+	own(buf) struct buf line = BUF_INIT(frame_rules[FRAME_RESULT].max);
+	own(buf) struct buf text = BUF_INIT(frame_rules[FRAME_RESULT].max);
+
+	if (s->keeper->audit_writer.fd < 0 || s->cell.was_audited)
+		return;
+	/* Who left before anything ran has no run. */
+	if (!result && (!s->cell.began_us || result_write(&text, s) < 0))
+		return;
+	s->cell.was_audited = true;
+	if (!s->cell.code_sha256[0])
+		session_fingerprint(s);
+	if (write_line(s, result ? result : &text, &line) == 0)
+		audit_writer_add(&s->keeper->audit_writer, &line);
+	else
+		audit_writer_lose(&s->keeper->audit_writer);
+}
