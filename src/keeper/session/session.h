@@ -20,7 +20,7 @@
  * without a jail; so is one that was not used for too long. The last cell has
  * no code, and after it comes done.
  *
- * Whatever happens to a session is an event (keeper/session/queue.h). Handlers
+ * Whatever happens to a session is an event (keeper/session/state.h). Handlers
  * only note it, with session_post() or session_fail(); what is done about it is
  * in one table, by state and event (reactions.c), and runs from the loop.
  */
@@ -34,7 +34,6 @@
 #include "keeper/session/cell.h"
 #include "keeper/session/cell_clock.h"
 #include "keeper/session/committer.h"
-#include "keeper/session/queue.h"
 #include "keeper/session/state.h"
 #include "policy/policy.h"
 #include "proxy/credential/secrets.h"
