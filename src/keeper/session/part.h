@@ -130,7 +130,7 @@ void session_hasten(struct session *s);
 uint64_t session_cpu_us(struct session *s);
 
 void session_set_timer(struct session *s);
-/* The code waits for the host, or does no more: see cell_clock.h. */
+/* The code waits for the host, or does no more: see cell.h. */
 void session_pause_clock(struct session *s);
 void session_resume_clock(struct session *s);
 /* Look at the processor time, and when to look again. */

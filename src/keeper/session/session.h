@@ -32,7 +32,6 @@
 #include "keeper/pool/worker.h"
 #include "keeper/session/bridge.h"
 #include "keeper/session/cell.h"
-#include "keeper/session/cell_clock.h"
 #include "keeper/session/committer.h"
 #include "keeper/session/state.h"
 #include "policy/policy.h"
