@@ -2,9 +2,9 @@
  * session_part: what the parts of a session know of each other: its life
  * (session.c), the table of what is done about each event
  * (keeper/session/reactions.c), its clocks (keeper/session/clock.c), its client
- * (keeper/session/client.c), its jail (keeper/session/jail.c), what that shows
- * (keeper/session/display.c), whom it calls (keeper/session/tools.c), what
- * leaves it (keeper/session/commit.c), how it ends with files, audit and answer
+ * (keeper/session/client.c), its jail and what that shows
+ * (keeper/session/jail.c), whom it calls (keeper/session/tools.c), what leaves
+ * it (keeper/session/commit.c), how it ends with files, audit and answer
  * (keeper/session/ending.c), its cells (session_cell.c), branches
  * (keeper/session/fork.c) and files (keeper/session/file.c). For these files
  * only.
