@@ -5,7 +5,7 @@
 #include <sys/random.h>
 
 #include "keeper/keeper.h"
-#include "keeper/output/feed.h"
+#include "keeper/output/stream.h"
 #include "keeper/pool/pool.h"
 #include "keeper/pool/worker_part.h"
 #include "keeper/pool/zygote_server.h"

@@ -27,7 +27,7 @@
 #ifndef REMIT_SESSION_H
 #define REMIT_SESSION_H
 
-#include "keeper/output/capture.h"
+#include "keeper/output/stream.h"
 #include "keeper/packages/package_layer.h"
 #include "keeper/pool/worker.h"
 #include "keeper/session/bridge.h"

@@ -1,5 +1,5 @@
 /* capture: what is kept, what is counted, and when it is too much. */
-#include "keeper/output/capture.h"
+#include "keeper/output/stream.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

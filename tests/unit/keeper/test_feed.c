@@ -1,5 +1,5 @@
 /* feed: standard input into a pipe that may be full, slow or closed. */
-#include "keeper/output/feed.h"
+#include "keeper/output/stream.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
