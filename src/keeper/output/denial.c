@@ -1,9 +1,19 @@
 #include "keeper/output/denial.h"
 
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/sched.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
+#include "base/file/path.h"
 #include "base/text.h"
+#include "jail/inside.h"
+
+/* ---- the list ---- */
 
 static bool
 is_alike(const struct denial *a, const struct denial *b)
@@ -108,4 +118,297 @@ denials_write(struct buf *out, const struct denials *d)
 			return -1;
 	}
 	return buf_addf(out, "]");
+}
+
+/* ---- what a refusal means ---- */
+
+#define NAMESPACES                                                     \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | \
+	 CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWTIME)
+
+struct name {
+	uint64_t value;
+	const char *text;
+};
+
+static const struct name families[] = {
+	{ AF_INET, "AF_INET" },	    { AF_INET6, "AF_INET6" },
+	{ AF_PACKET, "AF_PACKET" }, { AF_ALG, "AF_ALG" },
+	{ AF_VSOCK, "AF_VSOCK" },   { AF_BLUETOOTH, "AF_BLUETOOTH" },
+};
+
+static const struct name types[] = {
+	{ SOCK_STREAM, "SOCK_STREAM" },
+	{ SOCK_DGRAM, "SOCK_DGRAM" },
+	{ SOCK_RAW, "SOCK_RAW" },
+};
+
+static const struct name namespaces[] = {
+	{ CLONE_NEWNS, "CLONE_NEWNS" },
+	{ CLONE_NEWUSER, "CLONE_NEWUSER" },
+	{ CLONE_NEWPID, "CLONE_NEWPID" },
+	{ CLONE_NEWNET, "CLONE_NEWNET" },
+	{ CLONE_NEWIPC, "CLONE_NEWIPC" },
+	{ CLONE_NEWUTS, "CLONE_NEWUTS" },
+	{ CLONE_NEWTIME, "CLONE_NEWTIME" },
+	{ CLONE_NEWCGROUP, "CLONE_NEWCGROUP" },
+};
+
+/* ---- arguments by value ---- */
+
+static void printf_like(2, 3) add(char out[DENIAL_WHAT], const char *fmt, ...)
+{
+	size_t at = strlen(out);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(out + at, DENIAL_WHAT - at, fmt, ap);
+	va_end(ap);
+}
+
+static void
+add_name(char out[DENIAL_WHAT], const struct name *names, size_t count,
+	 uint32_t value)
+{
+	for (size_t i = 0; i < count; i++)
+		if (names[i].value == value) {
+			add(out, "%s", names[i].text);
+			return;
+		}
+	add(out, "%u", value);
+}
+
+static void
+show_socket(char out[DENIAL_WHAT], const struct seccomp_data *c)
+{
+	const uint32_t flags = SOCK_NONBLOCK | SOCK_CLOEXEC;
+
+	add(out, "(");
+	add_name(out, families, ARRAY_LEN(families), (uint32_t)c->args[0]);
+	add(out, ", ");
+	add_name(out, types, ARRAY_LEN(types), (uint32_t)c->args[1] & ~flags);
+	add(out, ")");
+}
+
+static void
+show_namespaces(char out[DENIAL_WHAT], uint64_t flags)
+{
+	char between = '(';
+
+	for (size_t i = 0; i < ARRAY_LEN(namespaces); i++) {
+		if (!(flags & namespaces[i].value))
+			continue;
+		add(out, "%c%s", between, namespaces[i].text);
+		between = '|';
+	}
+	if (between == '|')
+		add(out, ")");
+}
+
+static void
+show_flags(char out[DENIAL_WHAT], const struct seccomp_data *c)
+{
+	show_namespaces(out, c->args[0]);
+}
+
+static void
+show_second_flags(char out[DENIAL_WHAT], const struct seccomp_data *c)
+{
+	show_namespaces(out, c->args[1]);
+}
+
+/* ---- arguments in memory ---- */
+
+static void
+read_path(struct denial *d, const struct notice *n, unsigned arg)
+{
+	size_t got =
+		notice_read(n, n->call.args[arg], d->text, sizeof(d->text) - 1);
+
+	d->text[got] = '\0';
+	if (got == sizeof(d->text) - 1 && !memchr(d->text, '\0', got))
+		memcpy(d->text + got - 3, "...", 3);
+	if (got)
+		d->kind = DENIAL_PATH;
+}
+
+static void
+show_address(struct denial *d, const struct sockaddr_storage *a)
+{
+	const struct sockaddr_in *in = (const void *)a;
+	const struct sockaddr_in6 *in6 = (const void *)a;
+	const struct sockaddr_un *un = (const void *)a;
+	char host[INET6_ADDRSTRLEN] = "";
+
+	switch (a->ss_family) {
+	case AF_INET:
+		inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
+		snprintf(d->text, sizeof(d->text), "%s:%u", host,
+			 ntohs(in->sin_port));
+		break;
+	case AF_INET6:
+		inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host));
+		snprintf(d->text, sizeof(d->text), "[%s]:%u", host,
+			 ntohs(in6->sin6_port));
+		break;
+	case AF_UNIX:
+		/* A name without a file begins with NUL. */
+		snprintf(d->text, sizeof(d->text), "unix:%s%.*s",
+			 un->sun_path[0] ? "" : "@",
+			 (int)sizeof(un->sun_path) - 1,
+			 un->sun_path + !un->sun_path[0]);
+		break;
+	default:
+		snprintf(d->text, sizeof(d->text), "family %u", a->ss_family);
+	}
+}
+
+static void
+read_address(struct denial *d, const struct notice *n, unsigned arg)
+{
+	uint32_t len = (uint32_t)n->call.args[arg + 1];
+	struct sockaddr_storage a = { 0 };
+
+	if (len < sizeof(a.ss_family) || len > sizeof(a))
+		return;
+	if (notice_read(n, n->call.args[arg], &a, len) != len)
+		return;
+	d->kind = DENIAL_ADDRESS;
+	show_address(d, &a);
+}
+
+/* ---- the table ---- */
+
+#define BY_NONE FIELD_TOTAL
+
+/* Calls that are not here are allowed by no field, and have nothing to show. */
+static const struct denial_rule {
+	const char *call;
+	enum field_id field;
+	uint64_t never; /* with these bits in its first argument: by none */
+	void (*show)(char out[DENIAL_WHAT], const struct seccomp_data *c);
+	void (*read)(struct denial *d, const struct notice *n, unsigned arg);
+	unsigned arg; /* where the pointer is */
+} rules[] = {
+	{ "socket", F_NETWORK_ACCESS, 0, show_socket, NULL, 0 },
+	{ "connect", F_NETWORK_ACCESS, 0, NULL, read_address, 1 },
+	{ "bind", F_NETWORK_ACCESS, 0, NULL, read_address, 1 },
+	{ "sendto", F_NETWORK_ACCESS, 0, NULL, read_address, 4 },
+	{ "fork", F_SUBPROCESS_EXECUTION, 0, NULL, NULL, 0 },
+	{ "vfork", F_SUBPROCESS_EXECUTION, 0, NULL, NULL, 0 },
+	{ "clone", F_SUBPROCESS_EXECUTION, NAMESPACES, show_flags, NULL, 0 },
+	{ "execve", F_SUBPROCESS_EXECUTION, 0, NULL, read_path, 0 },
+	{ "execveat", F_SUBPROCESS_EXECUTION, 0, NULL, read_path, 1 },
+	{ "unshare", BY_NONE, 0, show_flags, NULL, 0 },
+	{ "setns", BY_NONE, 0, show_second_flags, NULL, 0 },
+	{ "mount", BY_NONE, 0, NULL, read_path, 1 },
+	{ "umount2", BY_NONE, 0, NULL, read_path, 0 },
+	{ "pivot_root", BY_NONE, 0, NULL, read_path, 0 },
+	{ "chroot", BY_NONE, 0, NULL, read_path, 0 },
+	{ "chown", BY_NONE, 0, NULL, read_path, 0 },
+	{ "lchown", BY_NONE, 0, NULL, read_path, 0 },
+	{ "fchownat", BY_NONE, 0, NULL, read_path, 1 },
+	{ "mknod", BY_NONE, 0, NULL, read_path, 0 },
+	{ "mknodat", BY_NONE, 0, NULL, read_path, 1 },
+};
+
+static const struct denial_rule *
+find_rule(const char *call)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rules); i++)
+		if (!strcmp(rules[i].call, call))
+			return &rules[i];
+	return NULL;
+}
+
+/* A field that is granted already will not help. */
+static enum field_id
+field_for(const struct denial_rule *r, const struct seccomp_data *c,
+	  const struct policy *policy)
+{
+	if (r->field == BY_NONE || c->args[0] & r->never ||
+	    !field_is_default(policy, &fields[r->field]))
+		return BY_NONE;
+	return r->field;
+}
+
+void
+denial_of_notice(struct denial *out, const struct notice *n,
+		 const struct policy *policy)
+{
+	const char *call = notice_call_name(n->call.nr);
+	const struct denial_rule *r = call ? find_rule(call) : NULL;
+
+	*out = (struct denial){
+		.call = call ? call : "unknown",
+		.field = BY_NONE,
+	};
+	snprintf(out->what, sizeof(out->what), "%s", out->call);
+	if (!r)
+		return;
+	out->field = field_for(r, &n->call, policy);
+	if (r->show)
+		r->show(out->what, &n->call);
+	if (r->read)
+		r->read(out, n, r->arg);
+}
+
+/* ---- paths ---- */
+
+static const char *
+error_name(int error)
+{
+	switch (error) {
+	case ENOENT:
+		return "ENOENT";
+	case EACCES:
+		return "EACCES";
+	case EPERM:
+		return "EPERM";
+	case EROFS:
+		return "EROFS";
+	default:
+		return NULL;
+	}
+}
+
+static bool
+is_writable(const char *path)
+{
+	for (size_t i = 0; i < JAIL_WRITABLE; i++)
+		if (path_lies_in(path, jail_writable[i].path))
+			return true;
+	return false;
+}
+
+static const struct plan_mount *
+mount_of(const struct plan *plan, const char *path)
+{
+	for (size_t i = 0; i < plan->mount_count; i++)
+		if (path_lies_in(path, plan->mounts[i].jail))
+			return &plan->mounts[i];
+	return NULL;
+}
+
+bool
+denial_of_path(struct denial *out, const char *path, int error,
+	       const struct plan *plan)
+{
+	const struct plan_mount *m = mount_of(plan, path);
+
+	*out = (struct denial){
+		.kind = DENIAL_PATH,
+		.error = error_name(error),
+		.field = F_FILESYSTEM_READ_ROOTS,
+	};
+	if (!tiers[plan->tier].jailed || path[0] != '/' || !out->error ||
+	    (m && error == ENOENT) || (!m && is_writable(path)))
+		return false;
+	/* In a directory that may be changed it is the owner or the mode. */
+	if (m && (m->runtime || m->mode != MOUNT_RO))
+		out->field = BY_NONE;
+	else if (m || error == EROFS)
+		out->field = F_FILESYSTEM_WRITE_ROOTS;
+	snprintf(out->text, sizeof(out->text), "%s", path);
+	return true;
 }

@@ -6,12 +6,17 @@
  * host that was asked for (source "proxy"). What
  * lay in the code's memory is reported: it was read while the call waited, and
  * could have been changed before and after.
+ *
+ * And what a refusal means for somebody who knows policies and not the kernel:
+ * which field would allow it, and how it is shown.
  */
 #ifndef REMIT_DENIAL_H
 #define REMIT_DENIAL_H
 
 #include "base/buf.h"
+#include "jail/seccomp/notice.h"
 #include "policy/fields/field.h"
+#include "policy/plan/plan.h"
 
 /* Of more kinds only the sum is known. */
 #define DENIALS_MAX 32
@@ -52,5 +57,16 @@ void denials_free(struct denials *d);
 
 /* [{source, syscall, what, count, field, flag, reported}]. */
 int denials_write(struct buf *out, const struct denials *d) must_check;
+
+/* Of a call that waits for its refusal; reads its memory. */
+void denial_of_notice(struct denial *out, const struct notice *n,
+		      const struct policy *policy);
+
+/*
+ * Of a path that code says it was refused with this error. False if it would
+ * be none of the policy's doing: a file that is missing where it may be.
+ */
+bool denial_of_path(struct denial *out, const char *path, int error,
+		    const struct plan *plan) must_check;
 
 #endif

@@ -1,7 +1,7 @@
 #include "keeper/pool/watch.h"
 
 #include "keeper/keeper.h"
-#include "keeper/output/denial_rule.h"
+#include "keeper/output/denial.h"
 #include "keeper/pool/branch.h"
 #include "keeper/pool/pool.h"
 #include "keeper/session/session.h"

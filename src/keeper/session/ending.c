@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "keeper/audit/audit_line.h"
-#include "keeper/output/denial_rule.h"
+#include "keeper/output/denial.h"
 #include "keeper/output/export.h"
 #include "keeper/output/network.h"
 #include "keeper/output/result.h"

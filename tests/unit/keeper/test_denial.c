@@ -1,7 +1,7 @@
 /*
  * denial: what was refused, counted, bounded, and in the words of policies.
  */
-#include "keeper/output/denial_rule.h"
+#include "keeper/output/denial.h"
 
 #include <errno.h>
 #include <jansson.h>
