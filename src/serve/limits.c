@@ -317,7 +317,7 @@ serve_limits_init(struct serve_limits *l)
 #define SERVER_BYTES (UINT64_C(128) << 20)
 #define KEEPER_BYTES (UINT64_C(512) << 20)
 
-/* What an installer may take: see installer_policy.c. */
+/* What an installer may take: see installer_policy(). */
 #define INSTALLER_BYTES ((UINT64_C(1) << 30) + 2 * LIMIT_KEY_PACKAGE_BYTES)
 
 /* A single key may have so many times the machine's memory. */
