@@ -14,7 +14,6 @@
 #include "base/file/plain.h"
 #include "base/number.h"
 #include "keeper/packages/package_layer.h"
-#include "keeper/packages/package_layer_seal.h"
 #include "wire/record.h"
 
 /* How often others may take a fresh directory for a left one. */
