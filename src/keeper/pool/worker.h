@@ -15,8 +15,8 @@
 
 #include "base/loop.h"
 #include "jail/jail.h"
-#include "keeper/pool/bucket.h"
 #include "keeper/pool/cpu_share.h"
+#include "keeper/pool/watch.h"
 #include "proxy/proxy.h"
 
 struct keeper;
