@@ -7,7 +7,7 @@
 
 #include "base/loop.h"
 #include "jail/jail.h"
-#include "keeper/audit/audit_writer.h"
+#include "keeper/audit.h"
 #include "keeper/audit/journal.h"
 #include "keeper/packages/package_layer.h"
 #include "keeper/pool/cpu_share.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "client/result_view.h"
-#include "keeper/audit/audit_line.h"
+#include "keeper/audit.h"
 
 int
 audit_open(struct audit *a, struct remit_error *err)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "keeper/audit/audit_line.h"
+#include "keeper/audit.h"
 #include "keeper/output/denial.h"
 #include "keeper/output/export.h"
 #include "keeper/output/network.h"
