@@ -8,7 +8,7 @@
 #include "base/loop.h"
 #include "jail/jail.h"
 #include "keeper/audit.h"
-#include "keeper/audit/journal.h"
+#include "keeper/overview.h"
 #include "keeper/packages/package_layer.h"
 #include "keeper/pool/cpu_share.h"
 #include "proxy/proxy_launcher.h"
