@@ -20,7 +20,6 @@
 #include "keeper/pool/pool.h"
 #include "keeper/pool/worker.h"
 #include "keeper/session/session.h"
-#include "keeper/upkeep.h"
 
 /* A small program that finds a child waiting takes half as long. */
 #define SOON_US 200

@@ -113,6 +113,12 @@ int keeper_prepare(struct keeper *k, const struct policy *p,
 /* A run was answered that was asked for then. */
 void keeper_note_latency(struct keeper *k, uint64_t asked_us);
 
+/* Its upkeep (keeper/upkeep.c). */
+
+int upkeep_open(struct keeper *k, struct remit_error *err) must_check;
+/* End all jails and zygotes, and wait for it. */
+void upkeep_close(struct keeper *k);
+
 /* For workers and pools. */
 void keeper_admit(struct keeper *k, struct worker *i);
 /* It is dead: free it when no handler works for it any more. */

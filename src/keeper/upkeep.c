@@ -1,5 +1,8 @@
-#include "keeper/upkeep.h"
-
+/*
+ * upkeep: what a keeper does between requests: reap, kill, bury, build ahead,
+ * let go what nobody needs. The functions of keeper.h for workers and pools are
+ * here too.
+ */
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -7,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "jail/cgroup/home.h"
+#include "keeper/keeper.h"
 #include "keeper/pool/pool.h"
 #include "keeper/pool/worker.h"
 #include "keeper/pool/zygote_server.h"
