@@ -1,16 +1,50 @@
 /*
- * commit_state: what the commits of a session have left on the host, so that a
- * later one does not take it for the work of others. Only the process that
- * commits reads or writes it: to the keeper it is bytes.
+ * commit_state: what a commit tells the work of others by: when the session
+ * began (a ctime_mark), and what its earlier commits have left on the host
+ * (struct commit_state).
  */
 #ifndef REMIT_COMMIT_STATE_H
 #define REMIT_COMMIT_STATE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/own.h"
+
+/*
+ * A moment by the clock that the kernel writes into inodes. What has been
+ * changed since has a time of change (ctime) that is not before it.
+ */
+struct ctime_mark {
+	struct timespec at;
+	int64_t set_ns; /* how the clock is set: against one that cannot be */
+};
+
+/* Not after anything that is changed from now on. */
+struct ctime_mark ctime_mark_now(void);
+
+/* Not before anything that was changed until now: the kernel writes the coarse
+   clock into inodes, which is behind, or a finer one, which is not. */
+struct timespec ctime_mark_latest(void);
+/* Whether changes from now on get a later time than this. It takes a tick of
+   the coarse clock, some milliseconds. */
+bool ctime_mark_is_over(const struct timespec *latest);
+/* How long such a tick is. */
+uint64_t ctime_mark_tick_us(void);
+
+/* Somebody has set the clock back since: times tell nothing any more. */
+bool ctime_mark_is_void(const struct ctime_mark *s);
+/* Not before the mark. */
+bool ctime_mark_is_since(const struct ctime_mark *s, const struct timespec *t);
+
+/*
+ * What the commits of a session have left on the host, so that a later one does
+ * not take it for the work of others. Only the process that commits reads or
+ * writes it: to the keeper it is bytes.
+ */
 
 /* Bytes that a session keeps of it, at most. */
 #define COMMIT_STATE_MAX ((size_t)8 << 20)

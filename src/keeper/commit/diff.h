@@ -16,7 +16,6 @@
 
 #include "keeper/commit/change.h"
 #include "keeper/commit/commit_state.h"
-#include "keeper/commit/ctime_mark.h"
 
 /* Directories within each other, at most. */
 #define DIFF_DEPTH_MAX 64

@@ -12,7 +12,6 @@
 #include "base/loop.h"
 #include "keeper/commit/commit.h"
 #include "keeper/commit/commit_state.h"
-#include "keeper/commit/ctime_mark.h"
 
 struct committer {
 	struct ctime_mark since;  /* changes by others from then on are seen */
