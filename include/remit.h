@@ -131,7 +131,7 @@ struct remit_tool_call;
 
 /*
  * Something of the caller's that the code may call, as a function of this name
- * and by call_tool(). docs/tools.md tells how it looks from inside.
+ * and by call_tool(). docs/guide/tools.md tells how it looks from inside.
  */
 struct remit_tool {
 	const char *name;	 /* a Python identifier of at most 64 bytes */

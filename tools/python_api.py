@@ -1,6 +1,6 @@
-"""Prints docs/python-api.md: the public names of the package, from their docstrings.
+"""Prints docs/reference/python-api.md: the public names of the package, from their docstrings.
 
-    PYTHONPATH=SITE tools/python_api.py > docs/python-api.md
+    PYTHONPATH=SITE tools/python_api.py > docs/reference/python-api.md
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import remit.compat
 
 HEAD = """# The Python API
 
-Made from the docstrings by `tools/python_api.py`. [python.md](python.md) is the tutorial.
+Made from the docstrings by `tools/python_api.py`. [The tutorial](../tutorial/python.md) comes first.
 """
 
 

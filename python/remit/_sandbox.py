@@ -149,7 +149,7 @@ class Sandbox:
 
         What one does from then on the other does not see. A branch is a Sandbox with limits of its own, the same
         policy and the same tools; it is closed like any other, and may have branches. Unenforceable if both would
-        share something, such as a thread or an open file, or if the policy can have no branches: docs/branches.md.
+        share something, such as a thread or an open file, or if the policy can have no branches: docs/guide/branches.md.
         """
         folder = None if artifacts is None else path_bytes("artifacts", artifacts)
         if self._unforkable is not None and not self._core.closed:

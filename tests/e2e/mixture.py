@@ -23,7 +23,7 @@ MIX = [
 ]  # fmt: skip
 
 
-# A full machine may miss a deadline of Remit's: that is no defect, as long as the result names it (docs/deadlines.md).
+# A full machine may miss a deadline of Remit's: that is no defect, as long as the result names it (docs/reference/deadlines.md).
 LATE = 'deadline "'
 
 

@@ -3,7 +3,7 @@
 //	playground.mjs MODULES ADDRESS TOKEN FOLDER
 //
 // Prints one line of JSON for each scenario: its name, and why it failed. With
-// a folder it leaves screenshots there; the pictures of docs/playground.md are
+// a folder it leaves screenshots there; the pictures of docs/guide/playground.md are
 // "chart" and "dark".
 
 import assert from "node:assert/strict";

@@ -31,7 +31,7 @@ def check_missed(error: dict, name: str) -> None:
 
 
 def test_the_documents_have_every_deadline_and_its_length():
-    rows = re.findall(r"^\| `(\w+)` \| (\d+) s \|", (ROOT / "docs" / "deadlines.md").read_text(), re.M)
+    rows = re.findall(r"^\| `(\w+)` \| (\d+) s \|", (ROOT / "docs" / "reference" / "deadlines.md").read_text(), re.M)
     assert TABLE and rows == [(name, str(int(ms) // 1000)) for name, ms in TABLE]
 
 

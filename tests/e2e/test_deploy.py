@@ -1,4 +1,4 @@
-"""What docs/deploy.md hands out: a unit, a proxy's configuration, an image's recipe."""
+"""What docs/guide/deploy.md hands out: a unit, a proxy's configuration, an image's recipe."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from documents import blocks, commands, demo_output, difference, shows  # noqa: E402
 
 BUILD = pathlib.Path(os.environ.get("REMIT", ROOT / "build" / "remit")).parent
-SHELL_DOCS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+SHELL_DOCS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 DOCS = [*SHELL_DOCS, *(ROOT / name for name in ("ARCHITECTURE.md", "SECURITY.md", "CONTRIBUTING.md"))]
 # Blocks that may be left out, by what each of their lines begins with.
 MAY_BE_LEFT_OUT = ("make", "apt-get ", "sudo apt-get ", "pip install ")
@@ -59,7 +59,7 @@ def run_block(remit, folder: pathlib.Path, argv: list[str]) -> subprocess.Comple
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("path", SHELL_DOCS, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", SHELL_DOCS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_every_command_of_the_documents_runs(remit, checkout, path):
     """In order and in one folder, as a reader would type them."""
     for block in commands(path):
@@ -70,7 +70,7 @@ def test_every_command_of_the_documents_runs(remit, checkout, path):
         assert not wrong, f"{path.name}:{block.line}: {wrong}"
 
 
-@pytest.mark.parametrize("path", SHELL_DOCS, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", SHELL_DOCS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_only_what_changes_the_machine_is_left_out(path):
     for block in commands(path):
         if block.not_run:
@@ -173,11 +173,11 @@ def test_every_stage_is_in_the_guide():
     assert re.findall(r"^\| `(\w+)` \|", guide, re.M) == re.findall(r'"(\w+)"', " ".join(lists))
 
 
-# ---- docs/inside.md against tests/e2e/test_inside.py ----
+# ---- docs/reference/inside.md against tests/e2e/test_inside.py ----
 
 
 def test_the_documented_environment_is_the_tested_one():
-    inside = (ROOT / "docs" / "inside.md").read_text()
+    inside = (ROOT / "docs" / "reference" / "inside.md").read_text()
     source = (ROOT / "tests" / "e2e" / "test_inside.py").read_text()
     body = source[source.index("assert env == {") : source.index("}", source.index("assert env == {"))]
     tested = dict(re.findall(r'"(\w+)": "([^"]*)"', body))
@@ -201,7 +201,7 @@ print(json.dumps(seen))
 
 
 def test_what_works_and_fails_inside_is_as_documented(remit):
-    inside = (ROOT / "docs" / "inside.md").read_text()
+    inside = (ROOT / "docs" / "reference" / "inside.md").read_text()
     section = inside[inside.index("## What works and what fails") :]
     table = re.findall(r"^\| `([^`|]+)` \| (works|`\w+`) \|", section, re.M)
     assert len(table) > 15
@@ -214,7 +214,7 @@ def test_what_works_and_fails_inside_is_as_documented(remit):
 # ---- what the documents point at ----
 
 
-@pytest.mark.parametrize("path", DOCS, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", DOCS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_every_file_that_is_named_exists(path):
     text = path.read_text()
     for link in re.findall(r"\]\(([^)#:]+)\)", text):
@@ -223,7 +223,7 @@ def test_every_file_that_is_named_exists(path):
         assert (ROOT / name).exists(), name
 
 
-@pytest.mark.parametrize("path", DOCS, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", DOCS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_every_test_that_is_named_exists(path):
     for name, test in re.findall(r"`(tests/[\w./-]+)::(\w+)`", path.read_text()):
         assert re.search(rf"\b{test}\(", (ROOT / name).read_text()), f"{name}::{test}"

@@ -167,7 +167,7 @@ def test_a_sandbox_is_forked_by_both_clients(one):
 
 def shown(kind: str) -> tuple[str, str]:
     """The program of that language in the document, and what it prints there."""
-    text = (ROOT / "docs" / "e2b.md").read_text()
+    text = (ROOT / "docs" / "guide" / "e2b.md").read_text()
     (found,) = re.findall(rf"```{kind}\n(.*?)```\n```text\n(.*?)```", text, re.S)
     return found
 

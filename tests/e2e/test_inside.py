@@ -1,4 +1,4 @@
-"""What code finds inside: the list of docs/inside.md."""
+"""What code finds inside: the list of docs/reference/inside.md."""
 
 import json
 

@@ -22,7 +22,7 @@ LIFTED = {
 # Fields that the tier refuses to promise, and what it refuses to grant.
 REFUSED_FIELDS = ("disk_bytes", "files", "processes")
 
-# What docs/containers.md says is not kept, or is another world than the program
+# What docs/guide/containers.md says is not kept, or is another world than the program
 # looks for.
 NOT_PROMISED = {
     "fs_r15_metadata": "metadata can be seen",

@@ -17,7 +17,7 @@ from test_package import clean, run_as, wheel  # noqa: F401
 from venvs import PYTHON, framework
 
 # Which environment a page, or an example, needs: "" is one with the package alone.
-PAGES = {"README.md": "", "docs/python.md": "", "docs/compat-mellea.md": "mellea", "docs/frameworks.md": "agents"}
+PAGES = {"README.md": "", "docs/tutorial/python.md": "", "docs/guide/compat-mellea.md": "mellea", "docs/guide/frameworks.md": "agents"}
 EXAMPLES = {
     "python_run.py": "", "branches.py": "", "mellea_tool.py": "mellea", "langchain_tool.py": "agents", "pydantic_ai_tool.py": "agents",
     "openai_agents_tool.py": "agents", "smolagents_executor.py": "agents", "agent_framework_codeact.py": "agents",
@@ -65,7 +65,7 @@ def test_no_example_and_page_is_forgotten():
     assert sorted(importing) == sorted(EXAMPLES)
     pages = [
         str(p.relative_to(ROOT))
-        for p in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"))
+        for p in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"))
         if any(b.kind == "python" and re.search(r"(import|from) remit\b", b.text) for b in blocks(p))
     ]
     assert sorted(pages) == sorted(PAGES)
@@ -76,4 +76,4 @@ def test_the_reference_is_that_of_the_package(clean, stage):  # noqa: F811
         [PYTHON, ROOT / "tools" / "python_api.py"], env={"PYTHONPATH": str(stage / "unpacked")}, capture_output=True, text=True
     )
     assert made.returncode == 0, made.stderr
-    assert made.stdout == (ROOT / "docs" / "python-api.md").read_text(), "write it anew: tools/python_api.py"
+    assert made.stdout == (ROOT / "docs" / "reference" / "python-api.md").read_text(), "write it anew: tools/python_api.py"

@@ -1,7 +1,7 @@
 """Capability policies as mellea has them, and environments that keep them.
 
 The names, fields, types and order are mellea's, so that code written for it reads the same
-here; docs/compat-mellea.md lists where the meaning differs, always towards the safe side.
+here; docs/guide/compat-mellea.md lists where the meaning differs, always towards the safe side.
 `remit.compat.mellea` puts all of it into mellea itself.
 """
 

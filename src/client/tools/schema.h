@@ -2,7 +2,7 @@
  * schema: what a tool's arguments must look like, as JSON Schema (2020-12).
  *
  * Only keywords that are checked are accepted: one that is not would be a
- * promise that nobody keeps. docs/tools.md lists them. A `$ref` leads to a
+ * promise that nobody keeps. docs/guide/tools.md lists them. A `$ref` leads to a
  * place in the same document.
  */
 #ifndef REMIT_SCHEMA_H

@@ -13,7 +13,7 @@
 extern char **environ;
 
 /* What code finds in its environment unless the policy says otherwise; README
-   and docs/inside.md list it. */
+   and docs/reference/inside.md list it. */
 static const char *const base_environment[] = {
 	"HOME=" JAIL_WORKSPACE,
 	"TMPDIR=/tmp",

@@ -1,6 +1,6 @@
 /*
  * e2b: the API of E2B's clients, as tables of routes: control plane, code
- * interpreter, files and processes (docs/e2b.md).
+ * interpreter, files and processes (docs/guide/e2b.md).
  */
 #ifndef REMIT_E2B_H
 #define REMIT_E2B_H

@@ -1,4 +1,4 @@
-/* result_member: the table of members is the one that docs/result.md shows. */
+/* result_member: the table of members is the one that docs/reference/result.md shows. */
 #include "wire/result_member.h"
 
 #include <jansson.h>
@@ -35,7 +35,7 @@ word_of(enum result_source source)
 static void
 members_are_those_of_the_document_in_its_order(void **state)
 {
-	FILE *f = fopen("docs/result.md", "r");
+	FILE *f = fopen("docs/reference/result.md", "r");
 	char line[1024], name[64], source[32];
 	size_t row = 0;
 
