@@ -19,6 +19,7 @@ from documents import blocks, commands, demo_output, difference, shows  # noqa: 
 BUILD = pathlib.Path(os.environ.get("REMIT", ROOT / "build" / "remit")).parent
 SHELL_DOCS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 DOCS = [*SHELL_DOCS, *(ROOT / name for name in ("ARCHITECTURE.md", "SECURITY.md", "CONTRIBUTING.md"))]
+RESULT = ROOT / "docs" / "reference" / "result.md"
 # Blocks that may be left out, by what each of their lines begins with.
 MAY_BE_LEFT_OUT = ("make", "apt-get ", "sudo apt-get ", "pip install ")
 
@@ -86,7 +87,7 @@ def test_the_demo_is_the_one_shown(remit, checkout):
 
 
 def test_the_result_shown_is_like_a_real_one(any_remit):
-    (shown,) = [json.loads(b.text) for b in blocks(ROOT / "README.md") if b.kind == "json"]
+    (shown,) = [json.loads(b.text) for b in blocks(RESULT) if b.kind == "json"]
     real = any_remit.json("print(6 * 7)")
     assert list(shown) == list(real)
     assert list(shown["usage"]) == list(real["usage"])
@@ -113,12 +114,12 @@ def statuses() -> list[tuple[str, str, str]]:
 EXIT_WORDS = {"OWN_CODE": "the program's", "SIGNAL_CODE": "128 + signal"}
 
 
-def test_every_status_is_in_the_readme_and_the_man_page():
-    readme, man = (ROOT / "README.md").read_text(), (ROOT / "man" / "remit.1.scd.in").read_text()
+def test_every_status_is_in_the_reference_and_the_man_page():
+    reference, man = RESULT.read_text(), (ROOT / "man" / "remit.1.scd.in").read_text()
     assert len(statuses()) == 14
     for name, code, sentence in statuses():
         code = EXIT_WORDS.get(code, code)
-        assert f"| `{name}` | {code} | {sentence} |" in readme, name
+        assert f"| `{name}` | {code} | {sentence} |" in reference, name
         assert f"|  {name}\n:  {code}\n:  {sentence}\n" in man, name
 
 
@@ -227,3 +228,11 @@ def test_every_file_that_is_named_exists(path):
 def test_every_test_that_is_named_exists(path):
     for name, test in re.findall(r"`(tests/[\w./-]+)::(\w+)`", path.read_text()):
         assert re.search(rf"\b{test}\(", (ROOT / name).read_text()), f"{name}::{test}"
+
+
+def test_every_page_is_in_the_index():
+    """Decisions have an index of their own."""
+    index = (ROOT / "docs" / "README.md").read_text()
+    linked = {(ROOT / "docs" / link).resolve() for link in re.findall(r"\]\(([^)#:]+)\)", index)}
+    pages = [page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "decisions" and page != ROOT / "docs" / "README.md"]
+    assert [page for page in pages if page.resolve() not in linked] == []

@@ -60,11 +60,13 @@ def test_readme_install_block_installs(newcomer):
 
 
 def test_readme_blocks_print_what_is_shown(newcomer):
-    """What a block needs beyond the build's packages stands above it."""
+    """A comment above a block names the packages that it needs beyond the build's."""
     machine, user = newcomer
-    needed = sorted({package for block in commands(README) for package in block.needs})
+    pages = (README, ROOT / "docs" / "tutorial" / "shell.md")
+    needed = sorted({package for page in pages for block in commands(page) for package in block.needs})
     machine.run("root", f"apt-get install -y -qq --no-install-recommends {' '.join(needed)} >/dev/null")
-    machine.run(user, "PATH=$PWD/build:$PATH python3 tests/documents.py README.md")
+    for page in pages:
+        machine.run(user, f"PATH=$PWD/build:$PATH python3 tests/documents.py {page.relative_to(ROOT)}")
 
 
 def test_warnings_are_no_errors(newcomer):

@@ -1,6 +1,6 @@
 /*
  * session_state: the states of a session, and which state may follow which.
- * ARCHITECTURE.md prints this table; tests/unit/keeper/test_session_state.c
+ * docs/design/session.md prints this table; tests/unit/keeper/test_session_state.c
  * compares the two. And the events: what has happened to a session and is not
  * worked off yet.
  *

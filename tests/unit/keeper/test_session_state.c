@@ -1,6 +1,6 @@
 /*
  * session_state: every transition that may be, and no other; the table is the
- * one that ARCHITECTURE.md prints. Of events the most urgent one comes first,
+ * one that docs/design/session.md prints. Of events the most urgent one comes first,
  * each once, and the work is deferred to the loop.
  */
 #include "keeper/session/state.h"
