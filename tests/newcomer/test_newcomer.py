@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 
 import pytest
 from machine import CHECKOUT, ROOT, SOAK, USER, Machine
 
 from conftest import skip_or_fail
 from documents import commands, demo_output, shows
+
+sys.path.insert(0, str(ROOT / "python"))
+import backend  # noqa: E402
 
 README = ROOT / "README.md"
 # Every release and every kind of user; in `make soak` also every pair.
@@ -73,6 +77,14 @@ def test_warnings_are_no_errors(newcomer):
     """A compiler that is newer than ours must not stop a user's build."""
     machine, user = newcomer
     assert machine.run(user, "grep -c -e ' -W' build/build.ninja; grep -o -e -Werror build/build.ninja | wc -l").split()[1] == "0"
+
+
+def test_a_wheel_of_either_release_installs_on_debian_12(newcomer):
+    """It contains these files, and the newest symbol of glibc in them decides its level."""
+    machine, user = newcomer
+    build = machine.home(user) / CHECKOUT / "build"
+    needed = {name: backend.glibc_needed((build / name).read_bytes()) for name in ("python/_core.abi3.so", "runtime/_remit.abi3.so", "remit", "remit-bench")}
+    assert max(needed.values()) <= 36, needed
 
 
 # What the README says of each release.

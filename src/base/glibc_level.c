@@ -1,0 +1,44 @@
+/*
+ * glibc_level: keeps the wheel's level, and so its name, at manylinux_2_36 or
+ * older where it is built with a newer C library.
+ *
+ * From glibc 2.38 on, headers turn strtol() and its relatives into functions of
+ * C23, which older systems lack; they differ by the prefix "0b" alone. Debian's
+ * static jansson calls them too. A shared module that is linked with this file
+ * calls the old functions.
+ *
+ * No header is included: it would rename the functions here as well.
+ */
+long old_strtol(const char *, char **, int) __asm__("strtol");
+long long old_strtoll(const char *, char **, int) __asm__("strtoll");
+unsigned long old_strtoul(const char *, char **, int) __asm__("strtoul");
+unsigned long long old_strtoull(const char *, char **, int) __asm__("strtoull");
+
+long __isoc23_strtol(const char *text, char **end, int base);
+long long __isoc23_strtoll(const char *text, char **end, int base);
+unsigned long __isoc23_strtoul(const char *text, char **end, int base);
+unsigned long long __isoc23_strtoull(const char *text, char **end, int base);
+
+long
+__isoc23_strtol(const char *text, char **end, int base)
+{
+	return old_strtol(text, end, base);
+}
+
+long long
+__isoc23_strtoll(const char *text, char **end, int base)
+{
+	return old_strtoll(text, end, base);
+}
+
+unsigned long
+__isoc23_strtoul(const char *text, char **end, int base)
+{
+	return old_strtoul(text, end, base);
+}
+
+unsigned long long
+__isoc23_strtoull(const char *text, char **end, int base)
+{
+	return old_strtoull(text, end, base);
+}
