@@ -44,6 +44,10 @@ check_machine() {
 	x86_64 | aarch64) ;;
 	*) fail "Remit has system call filters for x86_64 and aarch64 only, and this is $machine." ;;
 	esac
+	# As Raspberry Pi OS: uname names the kernel's architecture.
+	[ "$(getconf LONG_BIT 2>/dev/null || echo 64)" = 64 ] ||
+		fail "Remit needs a 64-bit system, and this one has 32-bit programs on a 64-bit kernel" \
+			"($machine). Install the distribution's 64-bit edition."
 	! is_older "${release%%[!0-9.]*}" 5.14 ||
 		fail "Remit needs Linux 5.14 or newer, and this kernel is $release. Boot a newer kernel."
 }
@@ -79,6 +83,11 @@ check_tools() {
 			fail "the program $tool is missing. Install the equivalents of these Debian" \
 				"packages:" $build
 	done
+	# Distributions that check_distribution does not know.
+	meson=$(meson --version) || fail "meson --version failed (see above). Reinstall meson."
+	! is_older "$meson" 1.0 ||
+		fail "Remit needs meson 1.0 or newer, and this is meson $meson. Use a newer release of the" \
+			"distribution, or install the wheel, which brings what it needs."
 }
 
 check_python() {

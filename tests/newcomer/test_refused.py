@@ -14,6 +14,7 @@ WRONG = {
     "distribution-old": ("/etc/os-release", "ID=debian\nVERSION_ID=11\nPRETTY_NAME='Debian 11'\n", "needs debian 12 or newer", "this is Debian 11"),
     "distribution-other": ("/etc/os-release", "ID=ubuntu\nVERSION_ID=22.04\nPRETTY_NAME='Ubuntu 22.04'\n", "needs ubuntu 24.04 or newer", "install the wheel"),
     "architecture": ("/usr/local/bin/uname", "#!/bin/sh\n[ $1 != -m ] || exec echo riscv64\nexec /bin/uname $1\n", "x86_64 and aarch64 only", "this is riscv64"),
+    "programs": ("/usr/local/bin/getconf", "#!/bin/sh\necho 32\n", "needs a 64-bit system", "32-bit programs on a 64-bit kernel"),
     "kernel": ("/usr/local/bin/uname", "#!/bin/sh\n[ $1 != -r ] || exec echo 5.4.0-150-generic\nexec /bin/uname $1\n", "needs Linux 5.14 or newer", "this kernel is 5.4.0"),
     "python": ("/usr/bin/python3", "#!/bin/sh\n[ $1 = -V ] && echo Python 3.8.2\n", "needs CPython 3.9 or newer", "/usr/bin/python3 is Python 3.8.2"),
     "system": ("/usr/local/bin/uname", "#!/bin/sh\n[ $1 != -s ] || exec echo FreeBSD\nexec /bin/uname $1\n", "needs Linux", "this is FreeBSD"),
@@ -58,6 +59,14 @@ def test_who_installs_packages_by_hand_hears_which_program_is_missing(machine):
     done = machine.try_run("root", "REMIT_SETUP=skip make")
     first, *rest = done.stdout.splitlines()
     assert done.returncode and first.startswith("setup: the program meson is missing. ") and len(rest) == 1, done.stdout
+
+
+def test_who_has_an_old_meson_hears_which_is_needed(machine):
+    """Of a distribution that the script does not know."""
+    fakes = "mkdir -p /tmp/old; for p in meson ninja python3; do printf '#!/bin/sh\\necho 0.61.2\\n' >/tmp/old/$p; chmod +x /tmp/old/$p; done"
+    done = machine.try_run("root", f"{fakes}; PATH=/tmp/old:$PATH REMIT_SETUP=skip make")
+    first, *rest = done.stdout.splitlines()
+    assert done.returncode and first.startswith("setup: Remit needs meson 1.0 or newer, and this is meson 0.61.2. ") and len(rest) == 1, done.stdout
 
 
 def test_without_a_network_the_sentence_says_so(machine):
