@@ -12,6 +12,8 @@ from conftest import PYTHON
 from session_door import UNTIL_INTERRUPTED, Door
 from shared_keeper import SharedKeeper
 
+REFUSED, BUSY = 2, 3  # enum remit_code
+
 
 def policy(**more) -> dict:
     return {"python": PYTHON, **more}
@@ -242,9 +244,11 @@ def test_an_answer_that_never_comes_ends_the_session(holes):
         begin = time.monotonic()
         said = door.ask("file", op="stat", path=".")
         assert 'did not answer a request for a file within 2 s (deadline "file")' in said["failed"]["message"], said
+        assert said["failed"]["code"] == BUSY, said
         assert time.monotonic() - begin >= 2
         assert door.run("1")["session"]["state"] == "ended"
-        assert "ended" in door.ask("file", op="write", path="x", size=200_000)["failed"]["message"]
+        again = door.ask("file", op="write", path="x", size=200_000)["failed"]
+        assert "ended" in again["message"] and again["code"] == REFUSED, again
         door.ask("reset")
         assert "failed" not in door.ask("file", op="write", path="x", data="y")
     finally:

@@ -148,10 +148,14 @@ session_take_file_answer(struct session *s, const struct frame *f,
 }
 
 void
-session_lose_file(struct session *s)
+session_lose_file(struct session *s, bool is_busy)
 {
+	struct remit_error why = s->loss;
+
+	if (is_busy)
+		why.code = REMIT_E_BUSY;
 	if (!cell_has_failed(&s->cell))
-		refuse(s, &s->loss);
+		refuse(s, &why);
 }
 
 void

@@ -106,8 +106,10 @@ int session_take_file_data(struct session *s, const struct frame *f,
 			   struct remit_error *err) must_check;
 int session_take_file_answer(struct session *s, const struct frame *f,
 			     struct remit_error *err) must_check;
-/* There is nobody to answer any more. */
-void session_lose_file(struct session *s);
+/* Answers the request for a file of a session that has ended. `is_busy`: a
+   deadline of the keeper's ended it, so the request is not "refused" like all
+   later ones. */
+void session_lose_file(struct session *s, bool is_busy);
 /* The time for an answer is over. */
 void session_file_late(struct session *s);
 /* The client's bytes are all here. */

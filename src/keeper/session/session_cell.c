@@ -237,7 +237,7 @@ session_lose(struct session *s, const struct remit_error *why)
 	s->clock.cpu_check_us = 0;
 	session_part(s);
 	if (s->state == SESSION_FILING)
-		session_lose_file(s);
+		session_lose_file(s, why->code == REMIT_E_BUSY);
 	/* A commit that is under way has a process and a deadline of its own.
 	 */
 	if (s->state == SESSION_SAVING)
