@@ -7,9 +7,10 @@
 #	check_removed.sh after LIST     fails if a file was added or is missing
 set -eu
 
-# Caches and logs of apt and dpkg change whatever is installed.
+# Caches and logs of apt and dpkg change whatever is installed. /run is empty after
+# each boot; runs by root keep their leases of user ids there.
 system_files() {
-	find /boot /etc /opt /srv /usr /var \
+	find /boot /etc /opt /srv /tmp /usr /var \
 		\( -path /var/cache -o -path /var/lib/apt -o -path /var/log -o -path /var/tmp \) \
 		-prune -o -print | LC_ALL=C sort
 }

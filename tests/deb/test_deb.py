@@ -64,9 +64,10 @@ def test_debian_packages_install_work_and_leave_nothing(built, release, tmp_path
         # What they depend on stays, so it is there before.
         machine.run("root", f"{APT} update; {APT} install -y libjansson-dev >/dev/null; sh check_removed.sh before /root/before")
         machine.check_no_compiler()
-        machine.run("root", f"{APT} install -y --no-install-recommends ./*.deb >/dev/null")
-        for user in USERS:
-            assert "all is well" in machine.run(user, f"sh check_installed.sh deb {VERSION}")
         names = " ".join(path.name.split("_")[0] for path in made)
-        shown = machine.run("root", f"{APT} remove -y {names} >/dev/null; sh check_removed.sh after /root/before")
-        assert "nothing is left" in shown
+        for verb in ("remove", "purge"):
+            machine.run("root", f"{APT} install -y --no-install-recommends ./*.deb >/dev/null")
+            for user in USERS:
+                assert "all is well" in machine.run(user, f"sh check_installed.sh deb {VERSION}")
+            shown = machine.run("root", f"{APT} {verb} -y {names} >/dev/null; sh check_removed.sh after /root/before")
+            assert "nothing is left" in shown
