@@ -2,8 +2,8 @@
  * schema: what a tool's arguments must look like, as JSON Schema (2020-12).
  *
  * Only keywords that are checked are accepted: one that is not would be a
- * promise that nobody keeps. docs/guide/tools.md lists them. A `$ref` leads to a
- * place in the same document.
+ * promise that nobody keeps. docs/guide/tools.md lists them. A `$ref` leads to
+ * a place in the same document.
  */
 #ifndef REMIT_SCHEMA_H
 #define REMIT_SCHEMA_H

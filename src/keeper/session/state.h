@@ -1,8 +1,8 @@
 /*
  * session_state: the states of a session, and which state may follow which.
- * docs/design/session.md prints this table; tests/unit/keeper/test_session_state.c
- * compares the two. And the events: what has happened to a session and is not
- * worked off yet.
+ * docs/design/session.md prints this table;
+ * tests/unit/keeper/test_session_state.c compares the two. And the events: what
+ * has happened to a session and is not worked off yet.
  *
  * A handler, of the client's frames or of any other event, only notes here what
  * has come. The loop works it off when the handler has returned, before it

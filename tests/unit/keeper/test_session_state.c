@@ -1,7 +1,7 @@
 /*
  * session_state: every transition that may be, and no other; the table is the
- * one that docs/design/session.md prints. Of events the most urgent one comes first,
- * each once, and the work is deferred to the loop.
+ * one that docs/design/session.md prints. Of events the most urgent one comes
+ * first, each once, and the work is deferred to the loop.
  */
 #include "keeper/session/state.h"
 

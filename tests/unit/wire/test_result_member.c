@@ -1,4 +1,5 @@
-/* result_member: the table of members is the one that docs/reference/result.md shows. */
+/* result_member: the table of members is the one that docs/reference/result.md
+ * shows. */
 #include "wire/result_member.h"
 
 #include <jansson.h>
