@@ -7,10 +7,14 @@ Standard library only: it also runs on a machine that has nothing but Python.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
+import tempfile
 
 BLOCK = re.compile(
     r"(?:^<!-- (?P<comment>[^\n]*?) -->\n)?^```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.M | re.S
@@ -64,6 +68,20 @@ def shows(wanted: str, output: str) -> bool:
     return re.fullmatch(pattern, output) is not None
 
 
+def run(argv: list[str], **options) -> subprocess.CompletedProcess:
+    """Kills what a block has left in the background: if the block failed, nothing else would end it."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True, **options)
+        try:
+            code = process.wait(timeout=300)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        for file in (out, err):
+            file.seek(0)
+        return subprocess.CompletedProcess(argv, code, out.read(), err.read())
+
+
 def difference(block: Block, done: subprocess.CompletedProcess) -> str | None:
     """What is wrong with what a block did, or None."""
     if done.returncode:
@@ -78,7 +96,7 @@ def main(name: str) -> int:
     for block in commands(path):
         if block.not_run:
             continue
-        done = subprocess.run(["sh", "-eu", "-c", block.text], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+        done = run(["sh", "-eu", "-c", block.text])
         wrong = difference(block, done)
         failed += wrong is not None
         print(f"{path.name}:{block.line}: {wrong or 'as shown'}", flush=True)

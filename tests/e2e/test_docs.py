@@ -14,6 +14,7 @@ import pytest
 from conftest import ROOT, skip_or_fail
 
 sys.path.insert(0, str(ROOT / "tests"))
+import documents  # noqa: E402
 from documents import blocks, commands, demo_output, difference, shows  # noqa: E402
 
 BUILD = pathlib.Path(os.environ.get("REMIT", ROOT / "build" / "remit")).parent
@@ -54,10 +55,7 @@ def checkout(remit):
 def run_block(remit, folder: pathlib.Path, argv: list[str]) -> subprocess.CompletedProcess:
     env = remit.env()
     env["PATH"] = f"{folder / 'build'}:{env['PATH']}"
-    return subprocess.run(
-        argv, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300,
-        **remit.identity(),
-    )  # fmt: skip
+    return documents.run(argv, cwd=folder, env=env, **remit.identity())
 
 
 @pytest.mark.parametrize("path", SHELL_DOCS, ids=lambda p: str(p.relative_to(ROOT)))
