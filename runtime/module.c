@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/file/pass.h"
+#include "base/file/fd.h"
 #include "channel.h"
 #include "huge.h"
 #include "jail/lock/join.h"

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "base/file/pass.h"
+#include "base/file/fd.h"
 #include "client/part.h"
 
 int

@@ -8,7 +8,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
-#include "base/file/fds.h"
+#include "base/file/fd.h"
 #include "jail/linux_abi.h"
 #include "jail/mount/guard.h"
 #include "jail/mount/idmap.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "base/file/pass.h"
+#include "base/file/fd.h"
 #include "jail/init.h"
 #include "jail/lock/enter.h"
 #include "jail/lock/lock.h"

@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "base/file/pass.h"
+#include "base/file/fd.h"
 
 /* The kernel keeps so many waiting that nobody has accepted yet. */
 #define BACKLOG 512

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/file/pass.h"
+#include "base/file/fd.h"
 #include "jail/attest.h"
 #include "jail/jail.h"
 #include "jail/linux_abi.h"

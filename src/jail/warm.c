@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "base/file/pass.h"
+#include "base/file/fd.h"
 #include "jail/lock/rules.h"
 #include "jail/part.h"
 #include "jail/zygote.h"

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "base/file/pass.h"
+#include "base/file/fd.h"
 #include "jail/linux_abi.h"
 #include "jail/lock/enter.h"
 #include "jail/part.h"

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "base/file/pass.h"
+#include "base/file/fd.h"
 #include "jail/linux_abi.h"
 #include "jail/mount/ground.h"
 #include "jail/probe/discover.h"

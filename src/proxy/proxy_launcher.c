@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "base/file/pass.h"
+#include "base/file/fd.h"
 #include "jail/linux_abi.h"
 #include "jail/lock/rights.h"
 #include "jail/seccomp/filter.h"

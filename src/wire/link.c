@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "base/file/pass.h"
+#include "base/file/fd.h"
 
 void
 link_open(struct link *l, int fd, unsigned peer)

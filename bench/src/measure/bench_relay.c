@@ -3,7 +3,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "base/file/fds.h"
+#include "base/file/fd.h"
 #include "bench_stats.h"
 
 static int

@@ -9,8 +9,8 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include "base/file/fd.h"
 #include "base/file/io.h"
-#include "base/file/pass.h"
 #include "jail/linux_abi.h"
 #include "jail/lock/enter.h"
 #include "jail/lock/self_test.h"

@@ -3,8 +3,8 @@
 #include <fcntl.h>
 #include <sys/mount.h>
 
+#include "base/file/fd.h"
 #include "base/file/io.h"
-#include "base/file/pass.h"
 #include "jail/inside.h"
 #include "jail/linux_abi.h"
 #include "jail/mount/tmpfs.h"

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "base/file/fds.h"
+#include "base/file/fd.h"
 #include "base/file/path.h"
 #include "keeper/packages/installer_run.h"
 #include "keeper/packages/package_layer.h"

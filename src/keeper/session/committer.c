@@ -7,7 +7,7 @@
 #include <sys/prctl.h>
 
 #include "base/deadline.h"
-#include "base/file/fds.h"
+#include "base/file/fd.h"
 #include "base/file/io.h"
 #include "base/proc.h"
 #include "base/text.h"

@@ -1,11 +1,16 @@
-/* pass: lists of descriptors with holes arrive as they were sent. */
-#include "base/file/pass.h"
+/* fd: lists of descriptors with holes arrive as they were sent, and all are
+   closed but those that are named. */
+#include "base/file/fd.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -73,6 +78,32 @@ a_message_without_descriptors_brings_none(void **state)
 	close(pair[1]);
 }
 
+static void
+all_others_are_closed(void **state)
+{
+	int keep[] = { 40, 2, 30, 1, 0 };
+	int status;
+	pid_t pid;
+
+	(void)state;
+	for (int fd = 10; fd < 50; fd++)
+		assert_int_equal(dup2(2, fd), fd);
+	pid = fork();
+	if (pid == 0) {
+		fds_sort(keep, 5);
+		fds_close_others(keep, 5);
+		for (int fd = 0; fd < 60; fd++) {
+			bool kept = fd < 3 || fd == 30 || fd == 40;
+
+			if ((fcntl(fd, F_GETFD) >= 0) != kept)
+				_exit(fd + 1);
+		}
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 int
 main(void)
 {
@@ -80,6 +111,7 @@ main(void)
 		cmocka_unit_test(holes_stay_where_they_were),
 		cmocka_unit_test(a_mask_that_does_not_fit_is_refused),
 		cmocka_unit_test(a_message_without_descriptors_brings_none),
+		cmocka_unit_test(all_others_are_closed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

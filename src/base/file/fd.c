@@ -1,9 +1,14 @@
-#include "base/file/pass.h"
+#include "base/file/fd.h"
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* ---- descriptors that travel ---- */
 
 uint32_t
 pass_mask(const int *fds, size_t count)
@@ -104,4 +109,33 @@ pass_place(const int *got, size_t got_count, uint32_t mask, int *fds,
 		fds[i] = has ? got[n++] : -1;
 	}
 	return n == got_count ? 0 : -1;
+}
+
+/* ---- which descriptors a process goes on with ---- */
+
+static int
+by_number(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+void
+fds_sort(int *fds, size_t count)
+{
+	qsort(fds, count, sizeof(*fds), by_number);
+}
+
+void
+fds_close_others(const int *sorted, size_t count)
+{
+	unsigned from = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		unsigned kept = (unsigned)sorted[i];
+
+		if (kept > from)
+			syscall(SYS_close_range, from, kept - 1, 0);
+		from = kept + 1;
+	}
+	syscall(SYS_close_range, from, ~0u, 0);
 }

@@ -1,16 +1,20 @@
 /*
- * pass: descriptors that travel with a message over a unix socket (unix(7)).
- *
- * A list may have holes (-1). They do not travel: the message says by a mask
- * which places are taken, and pass_place() puts what came back there.
+ * fd: descriptors that travel with a message over a unix socket (unix(7)), and
+ * those that a process goes on with.
  */
-#ifndef REMIT_PASS_H
-#define REMIT_PASS_H
+#ifndef REMIT_FD_H
+#define REMIT_FD_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "base/own.h"
+
+/*
+ * A list may have holes (-1). They do not travel: the message says by a mask
+ * which places are taken, and pass_place() puts what came back there.
+ */
 
 /* The most in one message. */
 #define PASS_MAX 96
@@ -32,5 +36,12 @@ ssize_t pass_receive_from(int socket, void *bytes, size_t len,
 /* -1 if there are more or fewer than the mask says. */
 int pass_place(const int *got, size_t got_count, uint32_t mask, int *fds,
 	       size_t count) must_check;
+
+/* ---- which descriptors a process goes on with ---- */
+
+/* Ascending, as fds_close_others() wants them. */
+void fds_sort(int *fds, size_t count);
+/* Close all but these. Allocates nothing. */
+void fds_close_others(const int *sorted, size_t count);
 
 #endif
