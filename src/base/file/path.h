@@ -1,8 +1,11 @@
 /*
- * path: directories that Remit keeps things in, and files read whole.
+ * path: directories that Remit keeps things in, files read whole, and paths
+ * that may be made outside of a jail by a name from inside.
  */
 #ifndef REMIT_PATH_H
 #define REMIT_PATH_H
+
+#include <stdbool.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -39,5 +42,19 @@ int path_read_file(struct buf *b, const char *path,
 /* Write a file whole: a new one beside it, then renamed over it. */
 int path_write_file(const char *path, const char *text, size_t len,
 		    struct remit_error *err) must_check;
+
+/*
+ * Paths that may be made outside of a jail by a name from inside.
+ *
+ * A plain path is relative, and each of its names is UTF-8 without control
+ * characters, is not "." or "..", does not begin with a dash (a command would
+ * take it for an option) and is at most 255 bytes long.
+ */
+
+/* With its NUL. */
+#define PLAIN_PATH_SIZE 4096
+
+bool plain_name(const char *name);
+bool plain_path(const char *path);
 
 #endif

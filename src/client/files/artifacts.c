@@ -10,7 +10,6 @@
 #include "base/file/beneath.h"
 #include "base/file/io.h"
 #include "base/file/path.h"
-#include "base/file/plain.h"
 #include "base/text.h"
 #include "client/files/content_type.h"
 #include "wire/file_head.h"

@@ -10,7 +10,6 @@
 
 #include "base/file/beneath.h"
 #include "base/file/path.h"
-#include "base/file/plain.h"
 #include "keeper/commit/protected.h"
 
 #define OPAQUE "user.overlay.opaque"

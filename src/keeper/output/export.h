@@ -11,7 +11,7 @@
 
 #include <dirent.h>
 
-#include "base/file/plain.h"
+#include "base/file/path.h"
 #include "base/list.h"
 #include "policy/plan/plan.h"
 #include "wire/link.h"

@@ -11,7 +11,7 @@
 
 #include "base/file/beneath.h"
 #include "base/file/io.h"
-#include "base/file/plain.h"
+#include "base/file/path.h"
 #include "base/number.h"
 #include "keeper/packages/package_layer.h"
 #include "wire/record.h"

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file/plain.h"
+#include "base/file/path.h"
 
 #include <cmocka.h>
 
