@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/own.h"
-#include "base/sha256.h"
 
 static const struct {
 	const char *ending;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/base64.h"
-#include "base/hash.h"
+#include "base/digest.h"
 #include "base/text.h"
 #include "client/displays.h"
 #include "client/files/artifacts.h"

@@ -8,7 +8,7 @@
 
 #include <sched.h>
 
-#include "base/hash.h"
+#include "base/digest.h"
 #include "jail/cgroup/home.h"
 #include "jail/inside.h"
 #include "jail/listeners.h"

@@ -12,8 +12,8 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
+#include "base/digest.h"
 #include "base/loop.h"
-#include "base/sha256.h"
 #include "policy/policy.h"
 
 struct audit_line_run {

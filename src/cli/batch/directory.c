@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/sha256.h"
+#include "base/digest.h"
 
 #define MARKER ".remit-unfinished"
 /* So much of an id that is too long stands before its fingerprint. */

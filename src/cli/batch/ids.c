@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/digest.h"
 
 /* The slot of an id, or the free one where it would be. Ids that somebody
    chose to collide cost time, no more: the text decides. */

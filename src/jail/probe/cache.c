@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/digest.h"
 #include "base/file/path.h"
-#include "base/hash.h"
 #include "base/proc.h"
 #include "jail/attest.h"
 #include "jail/cgroup/leaf.h"

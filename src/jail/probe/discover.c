@@ -13,8 +13,8 @@
 
 #include "base/buf.h"
 #include "base/deadline.h"
+#include "base/digest.h"
 #include "base/file/path.h"
-#include "base/hash.h"
 
 #define ANSWER_BYTES (1024 * 1024)
 

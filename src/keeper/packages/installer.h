@@ -10,7 +10,7 @@
 #ifndef REMIT_INSTALLER_H
 #define REMIT_INSTALLER_H
 
-#include "base/sha256.h"
+#include "base/digest.h"
 #include "policy/interpreter.h"
 #include "policy/policy.h"
 

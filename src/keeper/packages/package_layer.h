@@ -14,7 +14,7 @@
 #ifndef REMIT_PACKAGE_LAYER_H
 #define REMIT_PACKAGE_LAYER_H
 
-#include "base/sha256.h"
+#include "base/digest.h"
 #include "policy/interpreter.h"
 #include "policy/policy.h"
 

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/digest.h"
 #include "base/file/beneath.h"
 #include "base/number.h"
-#include "base/sha256.h"
 #include "base/text.h"
 #include "keeper/packages/package_layer.h"
 #include "wire/record.h"

@@ -14,7 +14,7 @@
 #define REMIT_PACKAGE_LAYER_MAKE_H
 
 #include "base/buf.h"
-#include "base/sha256.h"
+#include "base/digest.h"
 #include "policy/interpreter.h"
 #include "policy/policy.h"
 

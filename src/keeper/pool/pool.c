@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/digest.h"
 #include "base/number.h"
 #include "base/proc.h"
 #include "jail/probe/discover.h"

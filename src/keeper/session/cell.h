@@ -9,7 +9,7 @@
 #ifndef REMIT_CELL_H
 #define REMIT_CELL_H
 
-#include "base/sha256.h"
+#include "base/digest.h"
 #include "jail/cgroup/cgroup.h"
 #include "jail/lock/step.h"
 #include "keeper/output/denial.h"

@@ -13,7 +13,7 @@
 
 #include <jansson.h>
 
-#include "base/sha256.h"
+#include "base/digest.h"
 #include "policy/policy.h"
 
 /* 160 bits as hexadecimal digits, and a NUL. */

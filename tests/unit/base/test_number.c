@@ -1,5 +1,4 @@
-/* number and hash: the two smallest parts of base. */
-#include "base/hash.h"
+/* number: numbers in text, and sums that stop at the largest number. */
 #include "base/number.h"
 
 #include <setjmp.h>
@@ -56,49 +55,6 @@ anything_but_digits_is_refused_and_changes_nothing(void **state)
 	}
 }
 
-/* Values from the definition of FNV-1a with 64 bits. */
-static void
-a_fingerprint_is_fnv_1a_of_the_text_and_its_nul(void **state)
-{
-	struct hash h = HASH_INIT;
-
-	(void)state;
-	hash_text(&h, "");
-	assert_true(h.value == UINT64_C(0xaf63bd4c8601b7df));
-	h = (struct hash)HASH_INIT;
-	hash_text(&h, "foobar");
-	assert_true(h.value == UINT64_C(0x34531ca7168b8f38));
-}
-
-static void
-the_border_between_two_texts_counts(void **state)
-{
-	struct hash a = HASH_INIT;
-	struct hash b = HASH_INIT;
-
-	(void)state;
-	hash_text(&a, "ab");
-	hash_text(&a, "c");
-	hash_text(&b, "a");
-	hash_text(&b, "bc");
-	assert_true(a.value != b.value);
-}
-
-static void
-every_byte_of_a_number_counts(void **state)
-{
-	struct hash plain = HASH_INIT;
-
-	(void)state;
-	hash_number(&plain, 0);
-	for (int i = 0; i < 64; i++) {
-		struct hash h = HASH_INIT;
-
-		hash_number(&h, UINT64_C(1) << i);
-		assert_true(h.value != plain.value);
-	}
-}
-
 static void
 hexadecimal_digits_have_their_worth(void **state)
 {
@@ -152,10 +108,6 @@ main(void)
 		cmocka_unit_test(digits_are_read_up_to_the_largest_number),
 		cmocka_unit_test(
 			anything_but_digits_is_refused_and_changes_nothing),
-		cmocka_unit_test(
-			a_fingerprint_is_fnv_1a_of_the_text_and_its_nul),
-		cmocka_unit_test(the_border_between_two_texts_counts),
-		cmocka_unit_test(every_byte_of_a_number_counts),
 		cmocka_unit_test(hexadecimal_digits_have_their_worth),
 		cmocka_unit_test(sums_and_products_stop_at_the_largest_number),
 		cmocka_unit_test(reals_become_whole_numbers_that_fit),

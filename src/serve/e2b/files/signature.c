@@ -5,8 +5,8 @@
 #include <time.h>
 
 #include "base/base64.h"
+#include "base/digest.h"
 #include "base/number.h"
-#include "base/sha256.h"
 
 static int
 hex(char c)

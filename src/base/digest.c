@@ -1,7 +1,9 @@
-#include "base/sha256.h"
+#include "base/digest.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* ---- SHA-256 ---- */
 
 #define BLOCK SHA256_BLOCK
 #define WORDS SHA256_WORDS
@@ -113,4 +115,34 @@ sha256_text(const void *bytes, size_t len, char out[SHA256_TEXT])
 	if (len)
 		sha256_add(&h, bytes, len);
 	sha256_end(&h, out);
+}
+
+/* ---- FNV-1a ---- */
+
+static void
+add(struct hash *h, unsigned char byte)
+{
+	h->value = (h->value ^ byte) * UINT64_C(1099511628211);
+}
+
+void
+hash_bytes(struct hash *h, const void *bytes, size_t len)
+{
+	const unsigned char *at = bytes;
+
+	for (size_t i = 0; i < len; i++)
+		add(h, at[i]);
+}
+
+void
+hash_text(struct hash *h, const char *text)
+{
+	hash_bytes(h, text, strlen(text) + 1);
+}
+
+void
+hash_number(struct hash *h, uint64_t n)
+{
+	for (int i = 0; i < 8; i++)
+		add(h, (unsigned char)(n >> (8 * i)));
 }

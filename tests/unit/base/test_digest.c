@@ -1,5 +1,6 @@
-/* sha256: the examples of FIPS 180-4, and every length around a block. */
-#include "base/sha256.h"
+/* digest: the examples of FIPS 180-4, every length around a block, and FNV-1a.
+ */
+#include "base/digest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,6 +62,49 @@ all_lengths_around_a_block(void **state)
 				    "179f431e4b5bebb000e74040917a4123");
 }
 
+/* Values from the definition of FNV-1a with 64 bits. */
+static void
+a_fingerprint_is_fnv_1a_of_the_text_and_its_nul(void **state)
+{
+	struct hash h = HASH_INIT;
+
+	(void)state;
+	hash_text(&h, "");
+	assert_true(h.value == UINT64_C(0xaf63bd4c8601b7df));
+	h = (struct hash)HASH_INIT;
+	hash_text(&h, "foobar");
+	assert_true(h.value == UINT64_C(0x34531ca7168b8f38));
+}
+
+static void
+the_border_between_two_texts_counts(void **state)
+{
+	struct hash a = HASH_INIT;
+	struct hash b = HASH_INIT;
+
+	(void)state;
+	hash_text(&a, "ab");
+	hash_text(&a, "c");
+	hash_text(&b, "a");
+	hash_text(&b, "bc");
+	assert_true(a.value != b.value);
+}
+
+static void
+every_byte_of_a_number_counts(void **state)
+{
+	struct hash plain = HASH_INIT;
+
+	(void)state;
+	hash_number(&plain, 0);
+	for (int i = 0; i < 64; i++) {
+		struct hash h = HASH_INIT;
+
+		hash_number(&h, UINT64_C(1) << i);
+		assert_true(h.value != plain.value);
+	}
+}
+
 int
 main(void)
 {
@@ -68,6 +112,10 @@ main(void)
 		cmocka_unit_test(the_standard_s_examples),
 		cmocka_unit_test(a_million_letters),
 		cmocka_unit_test(all_lengths_around_a_block),
+		cmocka_unit_test(
+			a_fingerprint_is_fnv_1a_of_the_text_and_its_nul),
+		cmocka_unit_test(the_border_between_two_texts_counts),
+		cmocka_unit_test(every_byte_of_a_number_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

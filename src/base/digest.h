@@ -1,9 +1,10 @@
 /*
- * sha256: a fingerprint that nobody can forge (FIPS 180-4), for audits
- * and for what is kept by its content.
+ * digest: fingerprints of bytes. SHA-256 is one that nobody can forge (FIPS
+ * 180-4), for audits and for what is kept by its content; FNV-1a is a quick
+ * one of 64 bits, for names of cache files.
  */
-#ifndef REMIT_SHA256_H
-#define REMIT_SHA256_H
+#ifndef REMIT_DIGEST_H
+#define REMIT_DIGEST_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +31,17 @@ void sha256_end(struct sha256 *h, char out[SHA256_TEXT]);
 
 /* All at once. */
 void sha256_text(const void *bytes, size_t len, char out[SHA256_TEXT]);
+
+/* FNV-1a. Not for anything an adversary can choose. */
+
+struct hash {
+	uint64_t value;
+};
+
+#define HASH_INIT { .value = UINT64_C(14695981039346656037) }
+
+void hash_text(struct hash *h, const char *text); /* with its NUL */
+void hash_bytes(struct hash *h, const void *bytes, size_t len);
+void hash_number(struct hash *h, uint64_t n);
 
 #endif
