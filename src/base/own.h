@@ -1,5 +1,6 @@
 /*
- * own: values that are released at the end of their scope.
+ * own: values that are released at the end of their scope, and those that live
+ * as long as anything holds them.
  *
  *	own_fd int fd = openat(...);		closed at end of scope
  *	own(buf) struct buf b = BUF_INIT(cap);	buf_free() at end of scope
@@ -9,6 +10,7 @@
 #define REMIT_OWN_H
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -53,5 +55,40 @@ take_fd(int *fd)
 	})
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/*
+ * How many hold a value. Safe between threads; whoever finds the value in a
+ * list must still keep the list locked until it holds it.
+ *
+ *	refcount_inc(&r->refs);
+ *	if (refcount_dec_and_test(&r->refs))
+ *		room_free(r);
+ */
+
+struct refcount {
+	unsigned count;
+};
+
+#define REFCOUNT_INIT(holders) { .count = (holders) }
+
+static inline void
+refcount_inc(struct refcount *r)
+{
+	__atomic_add_fetch(&r->count, 1, __ATOMIC_RELAXED);
+}
+
+/* True for the last: then nothing else holds the value. */
+static inline bool
+refcount_dec_and_test(struct refcount *r)
+{
+	return __atomic_sub_fetch(&r->count, 1, __ATOMIC_ACQ_REL) == 0;
+}
+
+/* Whether anything holds it now. */
+static inline bool
+refcount_is_held(const struct refcount *r)
+{
+	return __atomic_load_n(&r->count, __ATOMIC_ACQUIRE) != 0;
+}
 
 #endif

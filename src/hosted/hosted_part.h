@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-#include "base/refcount.h"
+#include "base/own.h"
 #include "hosted/hosted.h"
 
 enum task_kind {

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "base/refcount.h"
+#include "base/own.h"
 
 struct certificate {
 	struct refcount refs;

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include "base/refcount.h"
+#include "base/own.h"
 #include "mcp/mcp.h"
 #include "mcp/version.h"
 

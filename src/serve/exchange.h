@@ -17,7 +17,7 @@
 #include <pthread.h>
 
 #include "base/error.h"
-#include "base/refcount.h"
+#include "base/own.h"
 #include "http/body.h"
 #include "http/head.h"
 #include "http/route.h"

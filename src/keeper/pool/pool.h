@@ -8,7 +8,7 @@
 #define REMIT_POOL_H
 
 #include "base/loop.h"
-#include "base/refcount.h"
+#include "base/own.h"
 #include "jail/mount/root_template.h"
 #include "keeper/packages/package_layer.h"
 #include "policy/plan/plan.h"

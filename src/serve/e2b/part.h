@@ -7,7 +7,7 @@
 #ifndef REMIT_E2B_PART_H
 #define REMIT_E2B_PART_H
 
-#include "base/refcount.h"
+#include "base/own.h"
 #include "hosted/hosted.h"
 #include "serve/auth/keys.h"
 #include "serve/e2b/ask.h"

@@ -1,5 +1,5 @@
-/* refcount: exactly one holder is the last, whatever the threads do. */
-#include "base/refcount.h"
+/* own: of a count, exactly one holder is the last, whatever the threads do. */
+#include "base/own.h"
 
 #include <pthread.h>
 #include <setjmp.h>
