@@ -1,6 +1,7 @@
 /*
  * buf: bytes that grow up to a cap. A buf cannot be made without its cap, so
- * that no foreign input can grow without bound.
+ * that no foreign input can grow without bound. And a cursor, which reads bytes
+ * and never goes beyond their end.
  *
  *	own(buf) struct buf b = BUF_INIT(64 * 1024);
  *	if (buf_add(&b, bytes, n) < 0)		errno is EFBIG or ENOMEM
@@ -9,6 +10,8 @@
 #define REMIT_BUF_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/own.h"
 
@@ -33,5 +36,24 @@ void buf_drop(struct buf *b, size_t n);
 void buf_free(struct buf *b);
 /* The text so far; "" if nothing was added. */
 const char *buf_text(const struct buf *b);
+
+/*
+ * Reading foreign bytes in order, never beyond their end. After the first step
+ * too far everything reads as 0 and `bad` is set, so that a parser may look
+ * once, at the end.
+ */
+
+struct cursor {
+	const unsigned char *at;
+	size_t left;
+	bool bad;
+};
+
+/* A number of so many bytes (up to 4), the highest first. */
+uint32_t cursor_number(struct cursor *c, size_t bytes);
+/* The next n bytes; NULL if there are fewer. */
+const unsigned char *cursor_take(struct cursor *c, size_t n);
+/* The next n bytes as a cursor of their own. */
+struct cursor cursor_part(struct cursor *c, size_t n);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/cursor.h"
+#include "base/buf.h"
 
 #define RECORD_HANDSHAKE 22
 #define CLIENT_HELLO	 1

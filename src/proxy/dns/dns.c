@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/cursor.h"
+#include "base/buf.h"
 
 #define HEADER	       12
 #define IS_ANSWER      0x8000
