@@ -1,5 +1,6 @@
 /*
- * text: foreign bytes as text that is safe to pass on.
+ * text: foreign bytes as text that is safe to pass on: UTF-8, JSON and
+ * base64.
  */
 #ifndef REMIT_TEXT_H
 #define REMIT_TEXT_H
@@ -9,6 +10,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "base/own.h"
 
 /* The length of the longest prefix that is valid UTF-8 (no surrogates, no
    overlong forms, nothing above U+10FFFF). */
@@ -29,5 +31,18 @@ int text_add_json(struct buf *out, const json_t *value) must_check;
 int text_add_name(struct buf *out, const char *name) must_check;
 /* At least as many bytes as text_add_json() adds. */
 size_t text_json_bound(const json_t *value);
+
+/* ---- base64 (RFC 4648, section 4) ----
+ *
+ * Reading is strict: no blanks, no other alphabet, padding as it must be.
+ */
+
+/* A new string. NULL without memory. */
+char *base64_encode(const char *bytes, size_t len);
+
+/* *bytes is new, with a NUL behind it. -1: it is not base64 (EINVAL), or there
+   is no memory (ENOMEM). */
+int base64_decode(const char *text, size_t len, char **bytes,
+		  size_t *out) must_check;
 
 #endif

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/base64.h"
 #include "base/text.h"
 
 #define PLAIN "text/plain"

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/base64.h"
 #include "base/digest.h"
 #include "base/text.h"
 #include "client/displays.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/base64.h"
 #include "base/text.h"
 #include "client/files/content_type.h"
 #include "mcp/call.h"

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/base64.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "client/result_view.h"
 #include "mcp/call.h"
 #include "mcp/elicit.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/text.h"
 #include "mcp/version.h"
 
 /* "=?base64?...?=" stands for what a header cannot hold. */

@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "base/base64.h"
 #include "base/loop.h"
 #include "base/text.h"
 #include "client/displays.h"

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/base64.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "policy/json_value.h"
 #include "policy/quote.h"
 #include "serve/compat/piston_version.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/base64.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "client/result_view.h"
 #include "serve/e2b/connect.h"
 

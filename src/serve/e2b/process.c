@@ -6,7 +6,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "base/base64.h"
+#include "base/text.h"
 #include "serve/e2b/command.h"
 #include "serve/e2b/connect.h"
 

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/base64.h"
 #include "base/text.h"
 #include "client/result_view.h"
 

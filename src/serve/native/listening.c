@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/base64.h"
 #include "base/text.h"
 #include "client/displays.h"
 #include "client/result_view.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/text.h"
 #include "policy/json_value.h"
 #include "policy/nearest.h"
 #include "policy/quote.h"

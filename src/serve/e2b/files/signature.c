@@ -4,9 +4,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/base64.h"
 #include "base/digest.h"
 #include "base/number.h"
+#include "base/text.h"
 
 static int
 hex(char c)
