@@ -45,4 +45,21 @@ char *base64_encode(const char *bytes, size_t len);
 int base64_decode(const char *text, size_t len, char **bytes,
 		  size_t *out) must_check;
 
+/* ---- how much a JSON text asks for before it is parsed ----
+ *
+ * A value takes many times its text, and the parser calls itself for each
+ * level.
+ */
+
+struct json_shape {
+	size_t values; /* at most so many, whatever stands in strings */
+	size_t depth;
+};
+
+/* What the values of one text may be at most where a stranger sends it. */
+#define JSON_VALUES_MAX 100000
+
+/* Of a text that need not be JSON. */
+struct json_shape json_shape_of(const char *text, size_t len);
+
 #endif

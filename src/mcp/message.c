@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json_shape.h"
 #include "base/text.h"
 
 #define WRITING (JSON_COMPACT | JSON_REAL_PRECISION(15))

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/json_shape.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "hosted/hosted.h"
 #include "http/route.h"
 #include "http/tls_hello.h"

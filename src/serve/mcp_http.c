@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json_shape.h"
+#include "base/text.h"
 #include "serve/mcp_clients.h"
 #include "serve/mcp_headers.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/json_shape.h"
+#include "base/text.h"
 #include "serve/compat/foreign.h"
 #include "serve/exchange_part.h"
 #include "serve/server.h"

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "base/json_shape.h"
+#include "base/text.h"
 
 #define HEAD "{\"jsonrpc\":\"2.0\","
 
