@@ -5,6 +5,8 @@
 #ifndef REMIT_ERROR_H
 #define REMIT_ERROR_H
 
+#include <stddef.h>
+
 #include "base/own.h"
 #include "remit.h"
 
@@ -34,5 +36,20 @@ int fail_within(struct remit_error *err, const char *fmt, ...)
 
 /* Print "remit: message" and the remedy to stderr; returns the exit code. */
 int error_print(const struct remit_error *err);
+
+/*
+ * Foreign text inside a message. Control characters become '?', so that a
+ * policy cannot write escape sequences to the terminal that shows the error,
+ * and long text is cut between characters.
+ */
+
+/* Enough for 60 bytes of text, the quotes and the dots. */
+#define QUOTE_SIZE 68
+
+/* Writes "text" with its quotes, and returns out. */
+const char *quote(char out[QUOTE_SIZE], const char *text);
+
+/* Copies at most size - 1 bytes without quotes, and returns out. */
+const char *quote_bare(char *out, size_t size, const char *text);
 
 #endif

@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/error.h"
 #include "base/file/io.h"
 #include "policy/fields/field.h"
 #include "policy/json_place.h"
-#include "policy/quote.h"
 
 #define MAX_DOCUMENT (1024 * 1024)
 #define MAX_DEPTH    8

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/quote.h"
+#include "base/error.h"
 
 static const char *
 type_name(const json_t *value)

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
+#include "base/error.h"
 #include "base/number.h"
 #include "policy/fields/field.h"
-#include "policy/quote.h"
 
 const char *const mount_mode_names[] = {
 	[MOUNT_RO] = "ro",

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "policy/quote.h"
+#include "base/error.h"
 
 struct unit {
 	const char *name;

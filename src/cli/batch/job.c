@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/file/path.h"
 #include "policy/json_value.h"
 #include "policy/nearest.h"
-#include "policy/quote.h"
 
 /* What a key's function needs. */
 struct taking {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "policy/quote.h"
+#include "base/error.h"
 #include "policy/rules/path_rule.h"
 #include "wire/file_head.h"
 

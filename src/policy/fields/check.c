@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/error.h"
 #include "policy/quantity.h"
-#include "policy/quote.h"
 
 int
 field_no_memory(const char *place, struct remit_error *err)

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "policy/fields/check.h"
 #include "policy/fields/mounts.h"
 #include "policy/json_value.h"
-#include "policy/quote.h"
 #include "policy/rules/path_rule.h"
 
 typedef int set_json_fn(struct policy *p, const struct field *f, json_t *value,

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/list.h"
 #include "base/number.h"
 #include "policy/nearest.h"
 #include "policy/quantity.h"
-#include "policy/quote.h"
 
 /* A row that was found, and how it was written. */
 struct use {

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "policy/quantity.h"
-#include "policy/quote.h"
 
 static json_t *
 number_to_json(const struct field *f, uint64_t n)

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "policy/fields/check.h"
-#include "policy/quote.h"
 #include "policy/rules/path_rule.h"
 
 typedef int set_text_fn(struct policy *p, const struct field *f,

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/net/address.h"
 #include "policy/json_value.h"
-#include "policy/quote.h"
 
 /* So that no member can say what another one does. */
 static int

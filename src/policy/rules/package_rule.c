@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/number.h"
-#include "policy/quote.h"
 
 #define FIELD "packages"
 #define FORM                                                               \

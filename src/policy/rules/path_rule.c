@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/quote.h"
+#include "base/error.h"
 
 #define WORKSPACE "/workspace"
 

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "policy/json_value.h"
-#include "policy/quote.h"
 #include "serve/compat/piston_version.h"
 
 const char *const piston_aliases[] = { "py", "py3", "python3", NULL };

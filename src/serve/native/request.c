@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "policy/json_value.h"
 #include "policy/nearest.h"
-#include "policy/quote.h"
 #include "policy/rules/credential.h"
 #include "policy/rules/host_rule.h"
 #include "policy/within.h"
