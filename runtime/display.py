@@ -15,7 +15,7 @@ errors = cell.own_module("errors")
 clip, name_of = errors.clip, errors.name_of
 
 PIECE = 64 * 1024
-PARTS = 16  # of one bundle; src/wire/display_head.h
+PARTS = 16  # of one bundle; src/wire/record.h
 REASON_MAX = 200
 MIME_MAX = 100
 # Deeper than any sensible value, and less than the C stack holds.

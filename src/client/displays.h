@@ -9,8 +9,8 @@
 #define REMIT_DISPLAYS_H
 
 #include "base/buf.h"
-#include "wire/display_head.h"
 #include "wire/frame.h"
+#include "wire/record.h"
 
 struct displays {
 	void (*on_display)(void *user, const struct remit_display *d);

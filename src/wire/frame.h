@@ -78,7 +78,7 @@ enum frame_type {
 	FRAME_ARTIFACT,
 	FRAME_ARTIFACT_DATA,
 	/* jail to keeper, and on to the client: a value or a display, records
-	   (display_head.h); then the bytes of its parts one behind the other,
+	   (record.h); then the bytes of its parts one behind the other,
 	   in pieces. One whose bytes do not all come is none */
 	FRAME_DISPLAY,
 	FRAME_DISPLAY_DATA,

@@ -12,7 +12,7 @@
 #include "base/file/path.h"
 #include "base/text.h"
 #include "client/files/content_type.h"
-#include "wire/file_head.h"
+#include "wire/record.h"
 
 /* The model needs no function of the dynamic linker, on which a wheel may not
    depend. */

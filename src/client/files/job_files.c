@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/file/io.h"
-#include "wire/file_head.h"
+#include "wire/record.h"
 
 /* The most a policy allows for all of them. */
 #define BYTES_MAX (UINT64_C(1) << 30)

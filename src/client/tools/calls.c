@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "wire/call_head.h"
+#include "wire/record.h"
 
 /* Arguments that are longer are not listed. */
 #define LISTED_BYTES 2048

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "jail/inside.h"
 #include "policy/rules/path_rule.h"
-#include "wire/file_head.h"
+#include "wire/record.h"
 
 _Static_assert(PLAIN_PATH_SIZE >= PATH_RULE_SIZE, "a pattern fits in a path");
 

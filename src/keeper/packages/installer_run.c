@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "wire/file_head.h"
 #include "wire/record.h"
 
 /* ---- the conversation ---- */

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "wire/call_head.h"
 #include "wire/record.h"
 
 /* The field tool_bytes ends there. */

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "policy/rules/path_rule.h"
-#include "wire/file_head.h"
+#include "wire/record.h"
 
 #define PAGE 4096
 /* What a jail has made before: three directories and the one above them, and

@@ -8,7 +8,7 @@
 
 #include "keeper/session/part.h"
 #include "keeper/session/task.h"
-#include "wire/display_head.h"
+#include "wire/record.h"
 
 /* Of programs that are done sooner the output is read at their end: to look at
    each line would take them longer than they run. */

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 
 #include "base/file/path.h"
-#include "wire/file_head.h"
+#include "wire/record.h"
 
 #include <cmocka.h>
 

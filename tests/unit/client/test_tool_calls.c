@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "wire/call_head.h"
+#include "wire/record.h"
 
 #include <cmocka.h>
 

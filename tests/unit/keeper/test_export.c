@@ -13,7 +13,7 @@
 #include <sys/un.h>
 
 #include "base/text.h"
-#include "wire/file_head.h"
+#include "wire/record.h"
 
 #include <cmocka.h>
 

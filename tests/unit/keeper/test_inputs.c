@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "wire/file_head.h"
+#include "wire/record.h"
 
 #include <cmocka.h>
 
