@@ -9,7 +9,7 @@
 #include "client/displays.h"
 #include "client/files/artifacts.h"
 #include "client/tools/calls.h"
-#include "wire/result_member.h"
+#include "wire/result.h"
 
 struct remit_result {
 	struct buf out, err;

@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "wire/status.h"
+#include "wire/result.h"
 
 struct artifacts;
 struct displays;

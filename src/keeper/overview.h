@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 #include "policy/tier.h"
-#include "wire/status.h"
+#include "wire/result.h"
 
 struct keeper;
 

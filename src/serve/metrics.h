@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "wire/status.h"
+#include "wire/result.h"
 
 struct exchange;
 struct route;

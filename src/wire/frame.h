@@ -48,7 +48,7 @@ enum frame_type {
 	FRAME_STDOUT,
 	FRAME_STDERR,
 	FRAME_RESULT, /* JSON: the keeper's members of a result
-			 (result_member.h); the last frame */
+			 (result.h); the last frame */
 	/* keeper to jail */
 	FRAME_LOCK_PARAMS, /* struct lock_params (jail/lock_params.h) */
 	FRAME_TASK,	   /* records: what all jobs of a plan have in common */

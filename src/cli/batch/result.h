@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "wire/status.h"
+#include "wire/result.h"
 
 struct batch_result {
 	struct buf line; /* with its newline */

@@ -24,7 +24,7 @@
 #include "cli/run_options.h"
 #include "client/result_view.h"
 #include "policy/quantity.h"
-#include "wire/status.h"
+#include "wire/result.h"
 
 /* Characters of foreign text in a line. */
 #define SHOWN	       4096

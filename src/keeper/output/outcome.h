@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "keeper/output/claim.h"
-#include "wire/status.h"
+#include "wire/result.h"
 
 struct facts {
 	bool has_wait_status; /* of the code, from pid 1's wait */

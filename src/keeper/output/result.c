@@ -8,7 +8,7 @@
 #include "keeper/pool/pool.h"
 #include "keeper/session/session.h"
 #include "wire/record.h"
-#include "wire/result_member.h"
+#include "wire/result.h"
 
 /*
  * Printed member by member, and not by way of a tree: this is on the way of

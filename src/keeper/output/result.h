@@ -10,7 +10,7 @@
 
 /* How it ended. */
 enum status result_status(const struct session *s);
-/* The keeper's members of a result (wire/result_member.h) as one JSON object.
+/* The keeper's members of a result (wire/result.h) as one JSON object.
    -1: no memory, or too long. */
 int result_write(struct buf *out, const struct session *s) must_check;
 

@@ -8,7 +8,7 @@
 #include "keeper/packages/installer.h"
 #include "keeper/packages/package_layer_make.h"
 #include "wire/link.h"
-#include "wire/status.h"
+#include "wire/result.h"
 
 struct installer_run {
 	struct link client;

@@ -12,7 +12,7 @@
 #include "keeper/output/result.h"
 #include "keeper/session/part.h"
 #include "policy/rules/module_package.h"
-#include "wire/result_member.h"
+#include "wire/result.h"
 
 void
 session_die(struct session *s)

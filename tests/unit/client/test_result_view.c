@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "wire/result_member.h"
+#include "wire/result.h"
 
 #define BYTES(text) (text), sizeof(text) - 1
 

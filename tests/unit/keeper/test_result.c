@@ -14,7 +14,7 @@
 
 #include "keeper/pool/pool.h"
 #include "wire/record.h"
-#include "wire/result_member.h"
+#include "wire/result.h"
 
 /* Before cmocka takes the name for a macro. */
 static int (*const fail_with)(struct remit_error *, enum remit_code,
