@@ -1,6 +1,7 @@
 /*
  * http_head: the head of a request of HTTP/1 (RFC 9112), and the host that it
- * is for. Strict: what two readers could read in two ways is bad.
+ * is for, also if it asks for a proxy. Strict: what two readers could read in
+ * two ways is bad.
  */
 #ifndef REMIT_HTTP_HEAD_H
 #define REMIT_HTTP_HEAD_H
@@ -41,5 +42,18 @@ bool http_head_next(struct http_text *rest, struct http_text *line);
 void http_head_split(struct http_text line, struct http_text *name,
 		     struct http_text *value);
 bool http_head_is(struct http_text name, const char *word);
+
+/* ---- whom a client means that asks for a proxy (RFC 9110, 9.3.6 and
+   RFC 9112, 3.2.2): "CONNECT host:port", or "GET http://host/path" ---- */
+
+struct http_ask {
+	bool is_tunnel; /* bytes, not this request, go to the host */
+	char host[HOST_NAME_SIZE];
+	uint16_t port;
+	struct http_text target; /* of the request for the host */
+};
+
+/* -1 if it names nobody, or somebody else than its Host. */
+int http_ask_read(const struct http_head *h, struct http_ask *out) must_check;
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "http/ask.h"
+#include "http/head.h"
 #include "http/tls_hello.h"
 #include "proxy/gate.h"
 #include "proxy/pending.h"

@@ -4,7 +4,7 @@
  */
 #include "base/net/address.h"
 #include "fuzz.h"
-#include "http/ask.h"
+#include "http/head.h"
 #include "names.h"
 
 static void
