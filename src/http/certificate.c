@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/file/path.h"
-#include "http/tls_form.h"
+#include "http/tls.h"
 #include "http/tls_library.h"
 
 /* A chain of four is 8 KiB. */

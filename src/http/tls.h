@@ -1,7 +1,8 @@
 /*
  * tls: one end of a connection that TLS is spoken on: by a proxy, as server to
  * code or as client to a host, or by a server to its clients. It reads and
- * writes like a socket.
+ * writes like a socket. All of them speak one form of TLS: version 1.2 or 1.3,
+ * keys for one connection, HTTP/1.1 inside.
  */
 #ifndef REMIT_TLS_H
 #define REMIT_TLS_H
@@ -41,5 +42,11 @@ bool tls_has_more(const struct tls *t);
 bool tls_is_ragged(const struct tls *t);
 /* Say that no more will come. */
 void tls_say_end(struct tls *t);
+
+/* ---- the one form of TLS ---- */
+
+/* `end` is MBEDTLS_SSL_IS_SERVER or MBEDTLS_SSL_IS_CLIENT. -1: no memory, or no
+   random bytes; the caller frees it in any case. */
+int tls_form(mbedtls_ssl_config *c, int end) must_check;
 
 #endif

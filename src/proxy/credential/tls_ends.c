@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include "base/file/io.h"
-#include "http/tls_form.h"
+#include "http/tls.h"
 #include "proxy/credential/authority.h"
 #include "proxy/credential/trust.h"
 
