@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "policy/tier.h"
+#include "policy/policy.h"
 #include "wire/result.h"
 
 struct keeper;

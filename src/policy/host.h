@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/list.h"
-#include "policy/tier.h"
+#include "policy/policy.h"
 
 enum capability {
 	CAN_USER_NAMESPACE,

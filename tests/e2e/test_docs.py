@@ -141,7 +141,7 @@ def test_every_mechanism_and_tier_is_explained():
         assert re.search(rf"\b{name}\b", page), name
         assert f"`{name}`" in security, name
     tiers = page[page.index("TIERS") :]
-    for name in rows("src/policy/tier.c", r'\.(?:name|alias) = "(\w+)"'):
+    for name in rows("src/policy/policy.c", r'\.(?:name|alias) = "(\w+)"'):
         assert re.search(rf"\b{name}\b", tiers), name
     for name in rows("src/policy/plan/plan.c", r'\[STRENGTH_\w+\] = "(\w+)"'):
         assert re.search(rf"\b{name}\b", tiers), name

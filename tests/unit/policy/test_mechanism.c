@@ -1,7 +1,7 @@
 /* mechanism and tier: the names that results and policies use. */
 #include "base/own.h"
 #include "policy/mechanism.h"
-#include "policy/tier.h"
+#include "policy/policy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
