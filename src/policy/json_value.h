@@ -7,7 +7,7 @@
 #ifndef REMIT_JSON_VALUE_H
 #define REMIT_JSON_VALUE_H
 
-#include "policy/fields/check.h"
+#include "policy/fields/field.h"
 
 #define JSON_VALUE_NUMBER_SIZE 48
 

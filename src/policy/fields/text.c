@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "policy/fields/check.h"
 #include "policy/rules/path_rule.h"
 
 typedef int set_text_fn(struct policy *p, const struct field *f,

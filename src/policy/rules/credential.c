@@ -6,7 +6,7 @@
 
 #include "base/net/address.h"
 #include "base/number.h"
-#include "policy/fields/check.h"
+#include "policy/fields/field.h"
 #include "policy/json_value.h"
 
 #define FIELD "credentials"
