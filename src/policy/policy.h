@@ -19,6 +19,35 @@
 /* What the word "unlimited" becomes. Zero is never a limit. */
 #define POLICY_UNLIMITED UINT64_MAX
 
+/*
+ * How strong the wall is. Tiers not built yet have rows too, so that the matrix
+ * can show them and a policy that names one is refused by name.
+ */
+enum tier {
+	TIER_STATIC,
+	TIER_UNSAFE,
+	TIER_LANDLOCK,
+	TIER_LOCAL,
+	TIER_CONTAINER,
+	TIER_WASM,
+	TIER_VM,
+	TIER_COUNT,
+};
+
+struct tier_info {
+	const char *name;
+	const char *alias;    /* accepted too, or NULL */
+	const char *sentence; /* for people */
+	bool built;
+	bool jailed; /* runs in a jail (static parses in one) */
+	bool bare;   /* the jail is one process without namespaces */
+};
+
+extern const struct tier_info tiers[TIER_COUNT];
+
+/* By name or alias; -1 if there is none. */
+int tier_find(const char *name);
+
 enum mount_mode {
 	MOUNT_RO,
 	MOUNT_RW,
@@ -176,35 +205,5 @@ uint64_t policy_result_bytes(const struct policy *p);
 int mount_list_add(struct mount_list *m, const char *host, const char *jail,
 		   enum mount_mode mode, uint64_t max_bytes) must_check;
 void mount_list_free(struct mount_list *m);
-
-/*
- * How strong the wall is. Tiers not built yet have rows too, so that the matrix
- * can show them and a policy that names one is refused by name.
- */
-
-enum tier {
-	TIER_STATIC,
-	TIER_UNSAFE,
-	TIER_LANDLOCK,
-	TIER_LOCAL,
-	TIER_CONTAINER,
-	TIER_WASM,
-	TIER_VM,
-	TIER_COUNT,
-};
-
-struct tier_info {
-	const char *name;
-	const char *alias;    /* accepted too, or NULL */
-	const char *sentence; /* for people */
-	bool built;
-	bool jailed; /* runs in a jail (static parses in one) */
-	bool bare;   /* the jail is one process without namespaces */
-};
-
-extern const struct tier_info tiers[TIER_COUNT];
-
-/* By name or alias; -1 if there is none. */
-int tier_find(const char *name);
 
 #endif

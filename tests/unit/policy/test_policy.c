@@ -447,6 +447,35 @@ a_file_with_a_nul_byte_is_no_json(void **state)
 	refuse_file(in_dir("bad.json"), "bad.json:1:");
 }
 
+static void
+every_tier_is_found_by_its_own_name(void **state)
+{
+	(void)state;
+	for (int i = 0; i < TIER_COUNT; i++) {
+		assert_true(strlen(tiers[i].sentence) > 0);
+		assert_int_equal(tier_find(tiers[i].name), i);
+	}
+	assert_int_equal(tier_find("local_unsafe"), TIER_UNSAFE);
+	assert_int_equal(tier_find("Local"), -1);
+	assert_int_equal(tier_find(""), -1);
+}
+
+/* A tier that runs code without a jail must have a name that says so. */
+static void
+only_the_unsafe_tier_is_built_without_a_jail(void **state)
+{
+	(void)state;
+	for (int i = 0; i < TIER_COUNT; i++) {
+		bool built = i == TIER_STATIC || i == TIER_UNSAFE ||
+			     i == TIER_LANDLOCK || i == TIER_LOCAL;
+
+		assert_int_equal(tiers[i].built, built);
+		if (built)
+			assert_int_equal(tiers[i].jailed, i != TIER_UNSAFE);
+		assert_int_equal(tiers[i].bare, i == TIER_LANDLOCK);
+	}
+}
+
 int
 main(void)
 {
@@ -471,6 +500,8 @@ main(void)
 		cmocka_unit_test(what_is_no_regular_file_is_an_error),
 		cmocka_unit_test(a_file_is_at_most_1_mib),
 		cmocka_unit_test(a_file_with_a_nul_byte_is_no_json),
+		cmocka_unit_test(every_tier_is_found_by_its_own_name),
+		cmocka_unit_test(only_the_unsafe_tier_is_built_without_a_jail),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);
