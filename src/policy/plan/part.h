@@ -48,6 +48,10 @@ is_bare(const struct decision *d)
    and credentials. */
 int plan_check_proxy(const struct plan *p, struct remit_error *err) must_check;
 
+/* Fill p->mounts from the plan's policy and interpreter (its parts, read roots
+   and mounts, all in one list), or refuse what lies inside each other. */
+int plan_list_mounts(struct plan *p, struct remit_error *err) must_check;
+
 decide_fn decide_read_roots;
 decide_fn decide_write_roots;
 decide_fn decide_mounts;

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/plan/mounts.h"
 #include "policy/plan/part.h"
 #include "policy/rules/package_rule.h"
 #include "policy/rules/path_rule.h"
