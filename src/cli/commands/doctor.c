@@ -10,7 +10,7 @@
 #include "jail/mount/workspace.h"
 #include "jail/probe/probe.h"
 #include "jail/probe/site.h"
-#include "policy/plan/memory_bound.h"
+#include "policy/plan/memory.h"
 #include "serve/compat/foreign.h"
 
 static bool

@@ -1,7 +1,7 @@
 /*
  * plan: memory, files, processor time and processes, with groups and without.
  */
-#include "policy/plan/memory_bound.h"
+#include "policy/plan/memory.h"
 #include "trial.h"
 
 #include <setjmp.h>

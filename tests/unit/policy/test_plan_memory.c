@@ -4,7 +4,7 @@
  * the constants of the code.
  */
 #include "policy/fields/field.h"
-#include "policy/plan/memory_bound.h"
+#include "policy/plan/memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

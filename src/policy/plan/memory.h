@@ -1,6 +1,7 @@
 /*
- * memory_bound: how much address space the one process may have so that all
- * memory of a run stays within memory_bytes where no memory cgroup counts it.
+ * plan_memory: one limit for all memory of a run. Where no memory cgroup counts
+ * it: how much address space the one process may have so that all of it stays
+ * within memory_bytes.
  *
  *	memory_bytes = address space + its page tables, where every page has
  *	               its own
@@ -12,8 +13,8 @@
  * anonymous memory, memory files, larger pipes, descriptors in flight, epoll,
  * record locks.
  */
-#ifndef REMIT_MEMORY_BOUND_H
-#define REMIT_MEMORY_BOUND_H
+#ifndef REMIT_PLAN_MEMORY_H
+#define REMIT_PLAN_MEMORY_H
 
 #include "policy/host.h"
 #include "policy/policy.h"
