@@ -11,7 +11,6 @@
 #include "base/net/address.h"
 #include "policy/plan/plan.h"
 #include "policy/rules/host_rule.h"
-#include "policy/rules/public_ports.h"
 
 /* Names lead to addresses of this network (RFC 2544: no host has one). */
 #define LISTENERS_NET  0xc6120000u /* 198.18.0.0 */

@@ -19,6 +19,7 @@
 #ifndef REMIT_HOST_RULE_H
 #define REMIT_HOST_RULE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -89,5 +90,14 @@ const struct host_rule *host_rules_name_port(const struct host_rules *all,
 const struct host_rule *host_rules_address_port(const struct host_rules *all,
 						const struct address *address,
 						uint16_t port);
+
+/*
+ * Where hosts are reached if all public ones may be: each port needs a listener
+ * in the jail, so not all 65535 can be open.
+ */
+
+#define PUBLIC_PORTS 25
+
+extern const uint16_t public_ports[PUBLIC_PORTS];
 
 #endif
