@@ -6,18 +6,25 @@
 #include <Python.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file/fd.h"
 #include "channel.h"
 #include "huge.h"
+#include "jail/lock/enter.h"
 #include "jail/lock/join.h"
 #include "jail/lock/lock.h"
 #include "jail/seccomp/filter.h"
 #include "job.h"
+
+/* One more than the largest signal. */
+#define SIGNALS 65
 
 /* lock(): lock this process down, or raise OSError with the step's name. */
 static PyObject *
@@ -36,14 +43,77 @@ module_lock(PyObject *self, PyObject *unused)
 	Py_RETURN_NONE;
 }
 
+/* Of modules that a zygote imports. */
+static int import_scope = -1;
+
 static PyObject *
 module_filter(PyObject *self, PyObject *unused)
 {
 	(void)self;
 	(void)unused;
-	if (lock_scope() < 0 || filter_load(FILTER_ZYGOTE) < 0)
+	/* The filter forbids to make one. */
+	if (lock_scope_make(&import_scope) < 0 ||
+	    filter_load(FILTER_ZYGOTE) < 0)
 		return PyErr_SetFromErrno(PyExc_OSError);
 	Py_RETURN_NONE;
+}
+
+/* What a scoped process leaves in the zygote's memory. */
+static struct {
+	PyObject *result; /* NULL: an exception is set */
+	struct sigaction handlers[SIGNALS];
+	bool done;
+} scoped;
+
+static void __attribute__((noinline))
+call_scoped(PyObject *function, pid_t zygote)
+{
+	if (enter_die_with(zygote) < 0 || lock_scope(import_scope) < 0)
+		return;
+	scoped.result = PyObject_CallObject(function, NULL);
+	for (int i = 1; i < SIGNALS; i++)
+		sigaction(i, NULL, &scoped.handlers[i]);
+	scoped.done = true;
+}
+
+/* The modules crashed, or ended the process. */
+static void __attribute__((noreturn))
+die_like(int status)
+{
+	if (WIFSIGNALED(status)) {
+		signal(WTERMSIG(status), SIG_DFL);
+		kill(getpid(), WTERMSIG(status));
+	}
+	_exit(1);
+}
+
+/* scoped(function): call it in a process that shares all memory with this one,
+   which waits (vfork(2)), and can signal neither this one nor the keeper. */
+static PyObject *
+module_scoped(PyObject *self, PyObject *function)
+{
+	pid_t child, own = getpid();
+	int status = 0;
+
+	(void)self;
+	scoped.done = false;
+	child = vfork(); /* NOLINT */
+	if (child == 0) {
+		call_scoped(function, own); /* NOLINT */
+		_exit(0);
+	}
+	if (child < 0)
+		return PyErr_SetFromErrno(PyExc_OSError);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (!scoped.done)
+		die_like(status);
+	for (int i = 1; i < SIGNALS; i++)
+		sigaction(i, &scoped.handlers[i], NULL);
+	if (import_scope >= 0)
+		close(import_scope);
+	import_scope = -1;
+	return scoped.result;
 }
 
 static PyObject *
@@ -233,7 +303,10 @@ static PyMethodDef methods[] = {
 	{ "lock", module_lock, METH_NOARGS,
 	  "lock()\n--\n\nLock this process down by the keeper's parameters." },
 	{ "filter", module_filter, METH_NOARGS,
-	  "filter()\n--\n\nScope a zygote's signals and load its filter." },
+	  "filter()\n--\n\nLoad a zygote's filter." },
+	{ "scoped", module_scoped, METH_O,
+	  "scoped(function)\n--\n\nCall it where it can signal nobody "
+	  "else." },
 	{ "single_threaded", module_single_threaded, METH_NOARGS,
 	  "single_threaded()\n--\n\nWhether the kernel knows one thread "
 	  "only." },

@@ -73,8 +73,7 @@ def set_up(arguments):
     cell.hide()
     for part in PARTS:
         cell.own_module(part)
-    for module in rest[cut + 1 :]:
-        preload(module)
+    _remit.scoped(lambda: [preload(module) for module in rest[cut + 1 :]])
     runner.wanted += filter(can_be_written, rest[cut + 1 :])
     cell.Watcher.adopt_present()
     forget_folders()

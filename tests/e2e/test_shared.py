@@ -317,6 +317,7 @@ PROGRAMS = {
     "zoneinfo": "import zoneinfo\ntry: print(zoneinfo.ZoneInfo('Europe/Berlin'))\nexcept zoneinfo.ZoneInfoNotFoundError as e: print(e)",
     "sqlite": "import sqlite3; print(sqlite3.connect(':memory:').execute('select 6*7').fetchall())",
     "large output": "print('x' * 300000)",
+    "a file that moves to another folder": "import os\nos.mkdir('a'); os.mkdir('b'); open('a/x', 'w').close(); os.replace('a/x', 'b/y'); print(os.listdir('a'), os.listdir('b'))",
     "unbuffered order": "import sys\nfor i in range(3): print(i); print(i, file=sys.stderr)",
 }  # fmt: skip
 SEEN = ("status", "exit_code", "signal", "stdout", "stderr", "error", "reported")

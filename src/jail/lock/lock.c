@@ -89,17 +89,23 @@ step_close(const struct lock_params *params, uint32_t *detail)
 }
 
 int
-lock_scope(void)
+lock_scope_make(int *out)
 {
 	const struct ll_ruleset attr = {
 		.scoped = LL_SCOPE_ABSTRACT_UNIX | LL_SCOPE_SIGNAL,
 	};
-	own_fd int ruleset = -1;
 
+	*out = -1;
 	if (sys_landlock_create(NULL, 0, LL_CREATE_VERSION) < 6)
 		return 0;
-	ruleset = sys_landlock_create(&attr, sizeof(attr), 0);
-	return ruleset < 0 ? -1 : sys_landlock_restrict(ruleset);
+	*out = sys_landlock_create(&attr, sizeof(attr), 0);
+	return *out < 0 ? -1 : 0;
+}
+
+int
+lock_scope(int scope)
+{
+	return scope < 0 ? 0 : sys_landlock_restrict(scope);
 }
 
 static int

@@ -19,10 +19,13 @@ int lock_params_read(struct lock_params *params, struct step_report *report);
 int lock_down(const struct lock_params *params, struct step_report *report);
 
 /*
- * For a zygote: a process in it can then signal only itself and its
- * descendants, and reach no abstract socket of the host. Kernels before 6.12
- * cannot do this: they return 0 without it.
+ * For a process that imports modules for a zygote: it can then signal only
+ * itself and its descendants, and reach no abstract socket of the host. Kernels
+ * before 6.12 cannot do this: *out is -1 there, with which lock_scope() does
+ * nothing. The zygote itself is not scoped: its children would inherit that,
+ * and every Landlock domain denies renames between directories.
  */
-int lock_scope(void) must_check;
+int lock_scope_make(int *out) must_check;
+int lock_scope(int scope) must_check;
 
 #endif
