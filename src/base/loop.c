@@ -160,14 +160,16 @@ run_deferred(struct loop *l)
 	}
 }
 
-/* A handler has returned. The call of `after` may leave work, too. */
+/* A handler has returned. The call of `after` may leave work, and what that
+   leaves must not wait for the next event. */
 static void
 called(struct loop *l)
 {
-	run_deferred(l);
-	if (l->after)
-		l->after(l->after_owner);
-	run_deferred(l);
+	do {
+		run_deferred(l);
+		if (l->after)
+			l->after(l->after_owner);
+	} while (l->first_deferred);
 }
 
 /* Milliseconds until the next is due, or -1. */
@@ -253,7 +255,8 @@ int
 loop_run(struct loop *l, struct remit_error *err)
 {
 	/* Work that was deferred before the loop began. */
-	run_deferred(l);
+	if (l->first_deferred)
+		called(l);
 	while (!l->stop) {
 		int wait = until_timer(l);
 

@@ -46,7 +46,7 @@ struct deferred {
 struct loop {
 	int fd;
 	bool stop;
-	void (*after)(void *owner); /* after each event, if set */
+	void (*after)(void *owner); /* after each event and its work, if set */
 	void *after_owner;
 	struct timer *timers; /* those that are set */
 	struct deferred *first_deferred, *last_deferred;

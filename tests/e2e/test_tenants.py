@@ -79,6 +79,14 @@ def test_sleeping_programs_of_one_key_do_not_stop_another(remit):
             assert s.run("print(1)")["stdout"] == "1\n"
 
 
+def test_a_refused_program_of_one_key_ends_no_program_of_another(any_remit):
+    """The server's connection to its keeper serves both."""
+    for _ in range(4):
+        with two_keys(any_remit) as (s, alice, bob):
+            assert s.ask("POST", "/v1/runs", {"code": "1", "policy": {"network_allow": ["127.1:80"]}}, token=alice)[0] == 422
+            assert s.run("print(1)")["stdout"] == "1\n"
+
+
 def test_idle_sessions_of_one_key_leave_sessions_for_another(remit):
     with two_keys(remit) as (s, alice, bob):
         opened = 0

@@ -436,6 +436,32 @@ deferred_work_can_be_taken_back(void **state)
 	}
 }
 
+/* It is there to tidy up, and what it leaves work for leaves more to tidy. */
+static void
+log_after(void *owner)
+{
+	struct world *w = owner;
+
+	w->log[strlen(w->log)] = '.';
+	if (!w->afters++)
+		loop_defer(&w->loop, &laters[2].d);
+}
+
+static void
+what_follows_deferred_work_does_not_wait_for_an_event(void **state)
+{
+	struct world *w = *state;
+
+	make_laters(w);
+	w->loop.after = log_after;
+	w->loop.after_owner = w;
+	w->acts[0].also = stop;
+	loop_defer(&w->loop, &laters[0].d); /* before the loop begins */
+	set(w, 0, 100);
+	run(w);
+	assert_string_equal(w->log, "A.C.a.");
+}
+
 static uint64_t
 own_cpu_us(void)
 {
@@ -711,6 +737,8 @@ main(void)
 		with_world(a_timer_may_be_freed_while_it_rings),
 		with_world(deferred_work_runs_in_order_before_the_next_event),
 		with_world(deferred_work_can_be_taken_back),
+		with_world(
+			what_follows_deferred_work_does_not_wait_for_an_event),
 		with_world(a_ready_source_is_called_until_it_is_removed),
 		with_world(what_has_come_is_told_before_a_timer_rings),
 		with_world(
