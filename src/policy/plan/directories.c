@@ -34,11 +34,25 @@ decide_directories(struct decision *d, size_t count, struct remit_error *err)
 	return 0;
 }
 
+/* Landlock's rules add up: what may be written above may be written below. */
+static void
+note_mount_alone(struct decision *d, const char *jail)
+{
+	if (!is_bare(d) && path_rule_is_below_writable(jail))
+		snprintf(d->row->note, sizeof(d->row->note),
+			 "that code cannot write below %.100s%s is kept by the "
+			 "mount alone",
+			 jail, strlen(jail) > 100 ? "..." : "");
+}
+
 int
 decide_read_roots(struct decision *d, struct remit_error *err)
 {
-	return decide_directories(d, d->policy->filesystem_read_roots.count,
-				  err);
+	const struct list *l = &d->policy->filesystem_read_roots;
+
+	for (size_t i = 0; i < l->count; i++)
+		note_mount_alone(d, l->items[i]);
+	return decide_directories(d, l->count, err);
 }
 
 /* What is written goes to an overlay above the directory. */
@@ -120,9 +134,12 @@ decide_mounts(struct decision *d, struct remit_error *err)
 
 	if (decide_directories(d, m->count, err) < 0)
 		return -1;
-	for (size_t i = 0; i < m->count; i++)
+	for (size_t i = 0; i < m->count; i++) {
+		if (m->items[i].mode == MOUNT_RO)
+			note_mount_alone(d, m->items[i].jail);
 		if (decide_mount(d, &m->items[i], err) < 0)
 			return -1;
+	}
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/file/path.h"
 
 #define WORKSPACE "/workspace"
 
@@ -144,6 +145,15 @@ has_long_name(const char *path)
 		if (n > NAME_MAX)
 			return true;
 	}
+	return false;
+}
+
+bool
+path_rule_is_below_writable(const char *jail)
+{
+	for (size_t i = 0; i < ARRAY_LEN(owned); i++)
+		if (owned[i].below_is_free && path_lies_in(jail, owned[i].path))
+			return true;
 	return false;
 }
 

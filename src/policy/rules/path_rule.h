@@ -8,6 +8,8 @@
 #ifndef REMIT_PATH_RULE_H
 #define REMIT_PATH_RULE_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 
 /* The longest path with its NUL. */
@@ -23,6 +25,9 @@ int path_rule_host(const char *text, char out[PATH_RULE_SIZE],
  */
 int path_rule_jail(const char *text, char out[PATH_RULE_SIZE],
 		   const char *place, struct remit_error *err) must_check;
+
+/* Whether code may write to a directory above this path in the jail. */
+bool path_rule_is_below_writable(const char *jail);
 
 /*
  * Something in the jail's workspace: relative to it, or absolute and below it.

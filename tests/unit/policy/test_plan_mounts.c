@@ -44,6 +44,27 @@ the_jail_shows_the_runtime_and_what_was_named_and_nothing_else(void **state)
 }
 
 static void
+a_root_below_a_writable_directory_has_one_lock_and_says_so(void **state)
+{
+	own(trial) struct trial t = ordinary();
+
+	(void)state;
+	set(&t, "read", "/data");
+	set(&t, "mount", "/srv/a:/workspace/a:rw");
+	accepted(&t);
+	assert_string_equal(row(&t, F_FILESYSTEM_READ_ROOTS)->note, "");
+	assert_string_equal(row(&t, F_MOUNTS)->note, "");
+	set(&t, "read", "/tmp/data");
+	set(&t, "mount", "/srv/b:/workspace/b");
+	accepted(&t);
+	assert_non_null(strstr(row(&t, F_FILESYSTEM_READ_ROOTS)->note,
+			       "below /tmp/data is kept by the mount alone"));
+	assert_non_null(
+		strstr(row(&t, F_MOUNTS)->note,
+		       "below /workspace/b is kept by the mount alone"));
+}
+
+static void
 programs_are_there_only_for_subprocesses(void **state)
 {
 	own(trial) struct trial t = ordinary();
@@ -361,6 +382,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			the_jail_shows_the_runtime_and_what_was_named_and_nothing_else),
+		cmocka_unit_test(
+			a_root_below_a_writable_directory_has_one_lock_and_says_so),
 		cmocka_unit_test(programs_are_there_only_for_subprocesses),
 		cmocka_unit_test(
 			what_a_network_needs_is_there_only_with_the_host_s),
