@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,6 +26,8 @@
 
 /* One more than the largest signal. */
 #define SIGNALS 65
+/* What a zygote's modules may have of memory that can be written. */
+#define IMPORT_BYTES ((rlim_t)2 << 30)
 
 /* lock(): lock this process down, or raise OSError with the step's name. */
 static PyObject *
@@ -45,6 +48,7 @@ module_lock(PyObject *self, PyObject *unused)
 
 /* Of modules that a zygote imports. */
 static int import_scope = -1;
+static bool is_filtered;
 
 static PyObject *
 module_filter(PyObject *self, PyObject *unused)
@@ -55,6 +59,7 @@ module_filter(PyObject *self, PyObject *unused)
 	if (lock_scope_make(&import_scope) < 0 ||
 	    filter_load(FILTER_ZYGOTE) < 0)
 		return PyErr_SetFromErrno(PyExc_OSError);
+	is_filtered = true;
 	Py_RETURN_NONE;
 }
 
@@ -65,10 +70,27 @@ static struct {
 	bool done;
 } scoped;
 
+/* Its own limit: the zygote's stays as it is. */
+static int
+limit_memory(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_DATA, &limit) < 0)
+		return -1;
+	if (limit.rlim_max > IMPORT_BYTES)
+		limit.rlim_max = IMPORT_BYTES;
+	if (limit.rlim_cur > limit.rlim_max)
+		limit.rlim_cur = limit.rlim_max;
+	return setrlimit(RLIMIT_DATA, &limit);
+}
+
 static void __attribute__((noinline))
 call_scoped(PyObject *function, pid_t zygote)
 {
-	if (enter_die_with(zygote) < 0 || lock_scope(import_scope) < 0)
+	if (enter_die_with(zygote) < 0 || limit_memory() < 0 ||
+	    lock_scope(import_scope) < 0 ||
+	    (is_filtered && filter_load(FILTER_IMPORT) < 0))
 		return;
 	scoped.result = PyObject_CallObject(function, NULL);
 	for (int i = 1; i < SIGNALS; i++)
@@ -88,7 +110,7 @@ die_like(int status)
 }
 
 /* scoped(function): call it in a process that shares all memory with this one,
-   which waits (vfork(2)), and can signal neither this one nor the keeper. */
+   which waits (vfork(2)). It starts no process and signals nobody else. */
 static PyObject *
 module_scoped(PyObject *self, PyObject *function)
 {
@@ -305,8 +327,8 @@ static PyMethodDef methods[] = {
 	{ "filter", module_filter, METH_NOARGS,
 	  "filter()\n--\n\nLoad a zygote's filter." },
 	{ "scoped", module_scoped, METH_O,
-	  "scoped(function)\n--\n\nCall it where it can signal nobody "
-	  "else." },
+	  "scoped(function)\n--\n\nCall it where it starts no process "
+	  "and signals nobody else." },
 	{ "single_threaded", module_single_threaded, METH_NOARGS,
 	  "single_threaded()\n--\n\nWhether the kernel knows one thread "
 	  "only." },

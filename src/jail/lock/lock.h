@@ -19,7 +19,7 @@ int lock_params_read(struct lock_params *params, struct step_report *report);
 int lock_down(const struct lock_params *params, struct step_report *report);
 
 /*
- * For a process that imports modules for a zygote: it can then signal only
+ * For the process that imports modules for a zygote: it can then signal only
  * itself and its descendants, and reach no abstract socket of the host. Kernels
  * before 6.12 cannot do this: *out is -1 there, with which lock_scope() does
  * nothing. The zygote itself is not scoped: its children would inherit that,

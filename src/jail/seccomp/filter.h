@@ -24,6 +24,7 @@ enum filter_special {
 	FILTER_KEEPER,	       /* the keeper and what it starts */
 	FILTER_KEEPER_NETWORK, /* the same, for policies with network */
 	FILTER_ZYGOTE,	       /* a zygote, and below the filter of code */
+	FILTER_IMPORT,	       /* on top of it, while modules are imported */
 	FILTER_BARE,	       /* code without namespaces, strict memory */
 	FILTER_BARE_NETWORK,   /* the same, with TCP and UDP sockets */
 	FILTER_PROXY,	       /* a network proxy */

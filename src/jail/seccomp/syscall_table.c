@@ -188,6 +188,13 @@ static const struct call zygote[] = {
 	CALLS_END,
 };
 
+/* What code may do at the most, but no processes, programs and signals to
+   others; and the question whether an import has left threads. */
+static const struct call import[] = {
+	{ "unshare", .check = &check_unshare_nothing },
+	CALLS_END,
+};
+
 /* No namespace: everything that takes a pid or a path means the host's. */
 static const struct call bare[] = {
 	{ "kill", .check = &check_kill_own },
@@ -295,6 +302,7 @@ const struct layer syscall_layers[] = {
 	{ .calls = keeper, .needs = LAYER_KEEPER },
 	{ .calls = keeper_network, .needs = LAYER_KEEPER | FILTER_NETWORK },
 	{ .calls = zygote, .needs = LAYER_ZYGOTE },
+	{ .calls = import, .needs = LAYER_IMPORT },
 	{ .calls = bare, .needs = LAYER_BARE },
 	{ .calls = proxy, .needs = LAYER_PROXY, .from_scratch = true },
 	{ .calls = closing, .needs = LAYER_CLOSING, .allows_rest = true },
@@ -311,6 +319,7 @@ static const unsigned special_properties[] = {
 	[FILTER_KEEPER_NETWORK] =
 		LAYER_KEEPER | FILTER_SUBPROCESS | FILTER_NETWORK,
 	[FILTER_ZYGOTE] = LAYER_ZYGOTE | FILTER_SUBPROCESS | FILTER_NETWORK,
+	[FILTER_IMPORT] = LAYER_IMPORT | FILTER_NETWORK,
 	[FILTER_BARE] = LAYER_BARE | FILTER_STRICT_MEMORY,
 	[FILTER_BARE_NETWORK] =
 		LAYER_BARE | FILTER_STRICT_MEMORY | FILTER_NETWORK,

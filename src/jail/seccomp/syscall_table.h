@@ -21,6 +21,7 @@
  *	FILTER_KEEPER            base subprocess keeper
  *	FILTER_KEEPER_NETWORK    base subprocess network keeper keeper_network
  *	FILTER_ZYGOTE            base subprocess network zygote
+ *	FILTER_IMPORT            base network import
  *	FILTER_BARE              base strict_memory bare
  *	FILTER_BARE_NETWORK      base network strict_memory bare
  *	FILTER_PROXY             base with every permission removed, then proxy
@@ -118,6 +119,7 @@ enum layer_property {
 	LAYER_CLOSING = 256,
 	LAYER_PROXY = 512,
 	LAYER_UNSYNCED = 1024,
+	LAYER_IMPORT = 2048,
 };
 
 struct layer {

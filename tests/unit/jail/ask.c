@@ -30,6 +30,7 @@ static const char *const variant_names[FILTER_VARIANTS] = {
 	[FILTER_KEEPER] = "keeper",
 	[FILTER_KEEPER_NETWORK] = "keeper_network",
 	[FILTER_ZYGOTE] = "zygote",
+	[FILTER_IMPORT] = "import",
 	[FILTER_BARE] = "bare",
 	[FILTER_BARE_NETWORK] = "bare_network",
 	[FILTER_PROXY] = "proxy",

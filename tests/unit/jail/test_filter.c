@@ -11,11 +11,12 @@
  * A row of the file is one call: architecture, number, name, the answer to
  * code, and what differs in other variants. init and proxy are named only
  * where they are allowed something, keeper_network only where it differs from
- * keeper, zygote only where it differs from subprocess, bare only where it
- * differs from strict_memory (with network), closing only where it does not
- * allow, closing_strict and closing_direct only where they differ from that,
- * and closing_direct_strict only where it differs from closing_direct.
- * "arguments" means that these decide.
+ * keeper, zygote only where it differs from subprocess, import only where it
+ * differs from network, bare only where it differs from strict_memory (with
+ * network), closing only where it does not allow, closing_strict and
+ * closing_direct only where they differ from that, and closing_direct_strict
+ * only where it differs from closing_direct. "arguments" means that these
+ * decide.
  */
 #include "ask.h"
 #include "base/own.h"
@@ -273,6 +274,7 @@ a_zygote_may_do_what_code_may(void **state)
 	(void)state;
 	for (unsigned v = 0; v < FILTER_INIT; v++)
 		assert_allows_no_more(v, FILTER_ZYGOTE);
+	assert_allows_no_more(FILTER_IMPORT, FILTER_ZYGOTE);
 }
 
 static bool
@@ -433,6 +435,8 @@ stands_on(unsigned variant)
 		return FILTER_KEEPER;
 	case FILTER_ZYGOTE:
 		return FILTER_SUBPROCESS;
+	case FILTER_IMPORT:
+		return FILTER_NETWORK;
 	case FILTER_BARE:
 		return FILTER_STRICT_MEMORY;
 	case FILTER_BARE_NETWORK:
@@ -451,21 +455,14 @@ static void
 write_row(FILE *f, enum filter_arch arch, unsigned nr)
 {
 	static const unsigned columns[] = {
-		FILTER_NETWORK,
-		FILTER_SUBPROCESS,
-		FILTER_FORKABLE,
-		FILTER_STRICT_MEMORY,
-		FILTER_INIT,
-		FILTER_KEEPER,
-		FILTER_KEEPER_NETWORK,
-		FILTER_ZYGOTE,
-		FILTER_BARE,
-		FILTER_BARE_NETWORK,
-		FILTER_PROXY,
-		FILTER_CLOSING,
-		FILTER_CLOSING_STRICT,
-		FILTER_CLOSING_DIRECT,
-		FILTER_CLOSING_DIRECT_STRICT,
+		FILTER_NETWORK,	       FILTER_SUBPROCESS,
+		FILTER_FORKABLE,       FILTER_STRICT_MEMORY,
+		FILTER_INIT,	       FILTER_KEEPER,
+		FILTER_KEEPER_NETWORK, FILTER_ZYGOTE,
+		FILTER_IMPORT,	       FILTER_BARE,
+		FILTER_BARE_NETWORK,   FILTER_PROXY,
+		FILTER_CLOSING,	       FILTER_CLOSING_STRICT,
+		FILTER_CLOSING_DIRECT, FILTER_CLOSING_DIRECT_STRICT,
 	};
 
 	fprintf(f, "%s %u %s %s", ask_arch_name(arch), nr,

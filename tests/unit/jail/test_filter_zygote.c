@@ -204,6 +204,25 @@ a_child_can_lock_itself_down(void **state)
 		expect(FILTER_ZYGOTE, needed[i], ALLOW, 1, 2, 3, 4, 5);
 }
 
+static void
+an_import_makes_no_process_and_signals_nobody(void **state)
+{
+	static const char *const refused[] = {
+		"fork",	    "vfork", "execve",
+		"execveat", "tkill", "rt_sigqueueinfo",
+		"setns",    "kill",  "tgkill",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
+		expect(FILTER_IMPORT, refused[i], REFUSE(EPERM), 1, 1, 9);
+	expect(FILTER_IMPORT, "clone", REFUSE(EPERM), FORK);
+	expect(FILTER_IMPORT, "clone", REFUSE(EPERM), VFORK);
+	expect(FILTER_IMPORT, "clone3", REFUSE(ENOSYS), 0);
+	expect(FILTER_IMPORT, "unshare", ALLOW, CLONE_THREAD);
+	expect(FILTER_IMPORT, "unshare", REFUSE(EPERM), CLONE_NEWUSER);
+}
+
 int
 main(void)
 {
@@ -219,6 +238,7 @@ main(void)
 		cmocka_unit_test(
 			a_zygote_has_no_sockets_but_those_its_children_may_have),
 		cmocka_unit_test(a_child_can_lock_itself_down),
+		cmocka_unit_test(an_import_makes_no_process_and_signals_nobody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
