@@ -27,10 +27,12 @@ from waiting import until  # noqa: E402
 
 SHORT = "1"
 WORK = "import time\nend = time.process_time() + 0.05\nwhile time.process_time() < end: pass"
+# Without groups, as an ordinary user, a policy with processes is refused unless it accepts these.
+FALLBACKS = {"memory_fallback": "per_process", "cpu_fallback": "per_process"}
 # What Alice's programs do: what the processors, the kernel's tables, memory and the keeper's log are busy with.
 LOADS = {
     "spin": ("while True: pass", {}),
-    "fork": ("import os\nwhile True:\n    pid = os.fork()\n    if not pid: os._exit(0)\n    os.waitpid(pid, 0)", {"subprocess_execution": True}),
+    "fork": ("import os\nwhile True:\n    pid = os.fork()\n    if not pid: os._exit(0)\n    os.waitpid(pid, 0)", {"subprocess_execution": True, **FALLBACKS}),
     "write": ("while True:\n    with open('f', 'wb') as f: f.write(bytes(8 << 20))", {}),
     "refused calls": ("import socket\nwhile True:\n    try: socket.socket()\n    except OSError: pass", {}),
 }
