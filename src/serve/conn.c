@@ -3,7 +3,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "serve/conn_tls.h"
+#include "http/certificate.h"
+#include "http/tls.h"
 #include "serve/exchange_part.h"
 #include "serve/server.h"
 
@@ -25,6 +26,74 @@
 #define STALL_US   (30 * SECOND_US)
 #define BODY_US	   (300 * SECOND_US)
 #define SILENCE_US (15 * SECOND_US)
+
+/* ---- bytes, by TLS if there is a certificate ---- */
+
+/* As send(2) and recv(2), which do not wait. */
+static ssize_t
+conn_send(struct conn *c, const void *bytes, size_t len)
+{
+	return c->tls ? tls_write(c->tls, bytes, len)
+		      : send(c->fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* A record has 16 KiB at most: with room for it all of it is given, and none
+   waits for an event that does not come. */
+static ssize_t
+conn_receive(struct conn *c, void *out, size_t size)
+{
+	return c->tls ? tls_read(c->tls, out, size)
+		      : recv(c->fd, out, size, MSG_DONTWAIT);
+}
+
+/* The first bytes of a connection are HTTP without TLS: they were answered. */
+static bool
+conn_tls_refuses(struct conn *c)
+{
+	static const char text[] =
+		"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n"
+		"Content-Length: 38\r\nConnection: close\r\n\r\n"
+		"This port speaks TLS: ask by https://\n";
+	char first;
+
+	/* A record begins with 22, a request with the name of its method. */
+	if (c->tls || recv(c->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) != 1 ||
+	    first < 'A' || first > 'Z')
+		return false;
+	/* A new socket has room for it. */
+	return conn_send(c, text, sizeof(text) - 1) > 0;
+}
+
+/* As tls_shake(). */
+static int
+conn_tls_shake(struct conn *c)
+{
+	/* Its buffers are for those who have said something. */
+	if (!c->tls) {
+		c->tls = tls_to_client(&c->server->certificate->config, c->fd);
+		if (!c->tls)
+			return -1;
+		c->certificate = certificate_ref(c->server->certificate);
+	}
+	return tls_shake(c->tls);
+}
+
+/* Nothing was cut off: no more will be sent. */
+static void
+conn_tls_say_end(const struct conn *c)
+{
+	if (c->tls && tls_is_shaken(c->tls))
+		tls_say_end(c->tls);
+}
+
+static void
+conn_tls_free(struct conn *c)
+{
+	tls_free(take_ptr(&c->tls));
+	certificate_unref(take_ptr(&c->certificate));
+}
+
+/* ---- steps ---- */
 
 static void
 enter(struct conn *c, enum conn_step step)
