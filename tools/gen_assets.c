@@ -95,7 +95,7 @@ main(int argc, char **argv)
 	size_t directory = argc > 1 ? strlen(argv[1]) : 0;
 
 	printf("/* Written by tools/gen_assets.c. */\n#include "
-	       "\"serve/asset.h\"\n\n");
+	       "\"serve/page.h\"\n\n");
 	for (int i = 2; i < argc; i++)
 		write_bytes(i, argv[i]);
 	printf("const struct asset assets[] = {\n");

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "serve/asset.h"
 #include "serve/exchange.h"
 
 /*
