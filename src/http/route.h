@@ -51,7 +51,7 @@ struct route {
 	   port). What is not meant is looked for further on. */
 	bool (*applies)(const struct exchange *x);
 	/* ---- for the OpenAPI document; schemas are named by
-	   openapi_schema.c ---- */
+	   openapi.c ---- */
 	const char *summary;		   /* NULL: not in it */
 	const struct route_query *queries; /* up to one without a name */
 	const char *takes;		   /* the body; NULL: any object */

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "http/route.h"
 #include "serve/auth/keys.h"
-#include "serve/openapi_shape.h"
+#include "serve/openapi.h"
 
 struct server;
 
