@@ -7,7 +7,6 @@
 #include "policy/within.h"
 #include "serve/compat/fusion_ask.h"
 #include "serve/compat/piston_ask.h"
-#include "serve/compat/piston_version.h"
 #include "serve/e2b/policy.h"
 #include "serve/native/request.h"
 

@@ -6,6 +6,7 @@
 #define REMIT_PISTON_ASK_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "serve/auth/keys.h"
 
@@ -16,5 +17,10 @@ extern const char *const piston_aliases[];
    what is wrong. */
 json_t *piston_ask(const json_t *body, const struct key *key,
 		   uint64_t *timeout_ms, struct remit_error *err);
+
+/* Whether a version is one that a selector of semantic versions means:
+   "3.11.2", "3.x", "*", "^3.8", "~3.11", ">=3.8 <4", "2.x || 3.x". False also
+   for a selector that is not understood. */
+bool piston_version_matches(const char *selector, const int version[3]);
 
 #endif

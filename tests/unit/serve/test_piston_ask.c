@@ -1,5 +1,5 @@
-/* piston_version: which selectors mean a version. */
-#include "serve/compat/piston_version.h"
+/* piston_ask: which selectors mean a version. */
+#include "serve/compat/piston_ask.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
