@@ -17,7 +17,7 @@
 #include "keeper/pool/pool.h"
 #include "policy/quantity.h"
 #include "serve/compat/foreign.h"
-#include "serve/compat/small_apis.h"
+#include "serve/compat/oneshot.h"
 #include "serve/e2b/e2b.h"
 #include "serve/limits.h"
 #include "serve/mcp_http.h"

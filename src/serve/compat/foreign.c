@@ -1,6 +1,6 @@
 #include "serve/compat/foreign.h"
 
-#include "serve/compat/small_apis.h"
+#include "serve/compat/oneshot.h"
 #include "serve/e2b/e2b.h"
 #include "serve/server.h"
 

@@ -5,7 +5,6 @@
 
 #include "serve/compat/fusion_ask.h"
 #include "serve/compat/oneshot.h"
-#include "serve/compat/small_apis.h"
 
 static json_t *
 blame(const char *message)

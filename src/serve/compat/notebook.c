@@ -10,7 +10,6 @@
 #include "client/result_view.h"
 #include "serve/compat/fusion_ask.h"
 #include "serve/compat/oneshot.h"
-#include "serve/compat/small_apis.h"
 #include "serve/e2b/result.h"
 #include "serve/native/part.h"
 #include "serve/server.h"

@@ -9,7 +9,6 @@
 #include "jail/probe/site.h"
 #include "serve/compat/oneshot.h"
 #include "serve/compat/piston_ask.h"
-#include "serve/compat/small_apis.h"
 
 /* ---- the interpreter ---- */
 
