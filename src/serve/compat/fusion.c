@@ -3,11 +3,20 @@
  */
 #include <string.h>
 
+#include "base/loop.h"
+#include "base/text.h"
+#include "client/displays.h"
+#include "client/result_view.h"
 #include "serve/compat/fusion_ask.h"
 #include "serve/compat/oneshot.h"
+#include "serve/e2b/result.h"
+#include "serve/native/part.h"
+#include "serve/server.h"
+
+/* ---- one program ---- */
 
 static json_t *
-blame(const char *message)
+blame_code(const char *message)
 {
 	return json_pack("{s:s, s:s, s:n, s:n, s:n, s:{}}", "status",
 			 "SandboxError", "message", message, "compile_result",
@@ -15,8 +24,8 @@ blame(const char *message)
 }
 
 static json_t *
-answer(const struct exchange *x, const json_t *result, const struct buf *output,
-       int *status)
+answer_code(const struct exchange *x, const json_t *result,
+	    const struct buf *output, int *status)
 {
 	const char *ended = oneshot_text(result, "status");
 	const json_t *usage = json_object_get(result, "usage");
@@ -29,8 +38,8 @@ answer(const struct exchange *x, const json_t *result, const struct buf *output,
 	(void)output;
 	(void)status;
 	if (!strcmp(ended, "refused"))
-		return blame(oneshot_text(json_object_get(result, "error"),
-					  "value"));
+		return blame_code(oneshot_text(json_object_get(result, "error"),
+					       "value"));
 	run_result = json_pack(
 		"{s:s, s:f, s:O?, s:O, s:O}", "status",
 		late ? "TimeLimitExceeded" : "Finished", "execution_time",
@@ -47,7 +56,8 @@ answer(const struct exchange *x, const json_t *result, const struct buf *output,
 static void
 post_code(struct exchange *x)
 {
-	static const struct oneshot_form form = { answer, blame, false };
+	static const struct oneshot_form form = { answer_code, blame_code,
+						  false };
 	struct remit_error err;
 	uint64_t timeout_ms;
 	json_t *doc = fusion_ask_code(x->json, x->key, &timeout_ms, &err);
@@ -55,8 +65,465 @@ post_code(struct exchange *x)
 	if (doc)
 		oneshot_run(x, doc, timeout_ms, &form);
 	else
-		reply_json(x, 400, blame(err.message));
+		reply_json(x, 400, blame_code(err.message));
 }
+
+/* ---- a notebook ---- */
+
+/* The answer is put together before it is sent. */
+#define ANSWER_MAX ((size_t)64 * 1024 * 1024)
+/* A session whose time is over ends by itself; this is for its last steps. */
+#define SLACK_MS 30000
+
+/* Cells of one request, run one after the other in a session that ends with it;
+   and files that are fetched from it. */
+struct notebook {
+	struct exchange *x;
+	struct hosted *hosted;
+	struct request *first; /* the first cell, until it is lent */
+	uint64_t total_ms, cell_ms, begun_us;
+	size_t at, fetched;
+	size_t bytes; /* of the answer so far */
+	/* As the answer has them: values that code has made take fifty times
+	   as much memory as their text. */
+	struct buf cells;
+	struct buf shown; /* by the cell that runs */
+	json_t *files;
+	bool is_late;
+	bool has_ended; /* the session, before its last cell */
+	struct remit_file_task task;
+	struct remit_error err; /* why there is no answer; code 0: there is */
+};
+
+static void next_step(struct notebook *n);
+
+static void
+notebook_free(void *notebook)
+{
+	struct notebook *n = notebook;
+
+	hosted_unref(n->hosted);
+	request_free(n->first);
+	buf_free(&n->cells);
+	buf_free(&n->shown);
+	json_decref(n->files);
+	free(n);
+}
+
+static uint64_t
+spent_ms(const struct notebook *n)
+{
+	return (loop_now_us() - n->begun_us) / 1000;
+}
+
+/* ---- its answer ---- */
+
+static json_t *
+blame_notebook(const char *message)
+{
+	return json_pack("{s:s, s:s, s:n, s:[], s:n, s:{}}", "status",
+			 "SandboxError", "message", message, "driver", "cells",
+			 "executor_pod_name", "files");
+}
+
+/* A document, which it takes, with one more member, a list of what is JSON
+   already. */
+static int
+add_with(struct buf *out, json_t *doc, const char *name, const struct buf *list)
+{
+	json_auto_t *members = doc;
+	const char *key;
+	json_t *value;
+
+	if (!members || buf_add(out, "{", 1) < 0)
+		return -1;
+	json_object_foreach(members, key, value)
+	{
+		if (text_add_name(out, key) < 0 ||
+		    text_add_json(out, value) < 0)
+			return -1;
+	}
+	if (text_add_name(out, name) < 0 || buf_add(out, "[", 1) < 0 ||
+	    buf_add(out, buf_text(list), list->len) < 0)
+		return -1;
+	return buf_add(out, "]}", 2);
+}
+
+static int
+answer_notebook(const struct notebook *n, struct buf *out)
+{
+	bool good = !n->is_late && !n->has_ended;
+	json_t *driver =
+		json_pack("{s:s, s:f, s:o, s:s, s:s}", "status",
+			  n->is_late ? "TimeLimitExceeded" : "Finished",
+			  "execution_time", (double)spent_ms(n) / 1000,
+			  "return_code", good ? json_integer(0) : json_null(),
+			  "stdout", "", "stderr", "");
+
+	return add_with(out,
+			json_pack("{s:s, s:s, s:o, s:n, s:O}", "status",
+				  good ? "Success" : "Failed", "message",
+				  n->is_late ? "total_timeout is over"
+				  : n->has_ended
+					  ? "a cell has ended the session"
+					  : "",
+				  "driver", driver, "executor_pod_name",
+				  "files", n->files),
+			"cells", &n->cells);
+}
+
+static void
+finish(struct notebook *n)
+{
+	own(buf) struct buf text = BUF_INIT(2 * ANSWER_MAX);
+
+	if (n->hosted)
+		hosted_drop(n->hosted);
+	if (!n->err.code && answer_notebook(n, &text) < 0)
+		fail_sys(&n->err, REMIT_E_MEMORY, "notebook");
+	if (!n->err.code)
+		reply_bytes(n->x, 200, "application/json", buf_text(&text),
+			    text.len);
+	else
+		reply_json(n->x, n->err.code == REMIT_E_BUSY ? 429 : 200,
+			   blame_notebook(n->err.message));
+	exchange_put_sent(n->x);
+}
+
+static bool
+is_too_much(struct notebook *n, size_t more)
+{
+	n->bytes += more;
+	return n->bytes > ANSWER_MAX;
+}
+
+static void
+fail_too_much(struct notebook *n)
+{
+	fail(&n->err, REMIT_E_INPUT,
+	     "the answer would be larger than the %zu bytes that it may have",
+	     ANSWER_MAX);
+}
+
+/* ---- its cells ---- */
+
+static json_t *
+part_json(const struct remit_part *p)
+{
+	size_t len = strlen(p->mime);
+	own_mem char *coded = NULL;
+
+	if (len >= 4 && !strcmp(p->mime + len - 4, "json"))
+		return json_loadb(p->bytes, p->len,
+				  JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+	if (displays_is_text(p->mime))
+		return text_to_json(p->bytes, p->len);
+	coded = base64_encode(p->bytes, p->len);
+	return coded ? json_string(coded) : NULL;
+}
+
+static void
+on_display(void *user, const struct remit_display *d)
+{
+	struct notebook *n = user;
+	own_mem char *text = NULL;
+	json_auto_t *bundle = NULL;
+	size_t len = 0;
+
+	if (n->err.code)
+		return;
+	bundle = json_object();
+	for (size_t i = 0; i < d->part_count; i++)
+		json_object_set_new(bundle, d->parts[i].mime,
+				    part_json(&d->parts[i]));
+	text = bundle ? text_from_json(bundle, &len) : NULL;
+	if (!text || is_too_much(n, len + 1) ||
+	    (n->shown.len && buf_add(&n->shown, ",", 1) < 0) ||
+	    buf_add(&n->shown, text, len) < 0)
+		fail_too_much(n);
+}
+
+/* As Jupyter says it: one message, whose traceback is lines. */
+static json_t *
+errors_of(const json_t *result)
+{
+	json_auto_t *line = e2b_error_line(result);
+	const char *at = oneshot_text(line, "traceback");
+	json_t *lines = json_array();
+
+	if (!line)
+		return lines;
+	while (*at) {
+		size_t len = strcspn(at, "\n");
+
+		json_array_append_new(lines, text_to_json(at, len));
+		at += len + (at[len] == '\n');
+	}
+	return json_pack("[{s:O, s:O, s:o}]", "ename",
+			 json_object_get(line, "name"), "evalue",
+			 json_object_get(line, "value"), "traceback", lines);
+}
+
+/* The traceback is told as an error, and not once more as output. */
+static json_t *
+stderr_of(const json_t *result)
+{
+	const json_t *said = json_object_get(result, "stderr");
+	const char *traceback =
+		oneshot_text(json_object_get(result, "error"), "traceback");
+	size_t len = json_string_length(said), tail = strlen(traceback);
+	const char *text = json_string_value(said);
+
+	if (tail && len >= tail && !memcmp(text + len - tail, traceback, tail))
+		len -= tail;
+	return text_to_json(text ? text : "", len);
+}
+
+static void
+note_cell(struct notebook *n, const json_t *result)
+{
+	json_t *errors = errors_of(result);
+	json_t *cell = json_pack("{s:O, s:o, s:s, s:o}", "stdout",
+				 json_object_get(result, "stdout"), "stderr",
+				 stderr_of(result), "status",
+				 json_array_size(errors) ? "error" : "ok",
+				 "error", errors);
+	const char *state =
+		oneshot_text(json_object_get(result, "session"), "state");
+	size_t before = n->cells.len + n->shown.len; /* that is counted */
+	int failed = n->cells.len && buf_add(&n->cells, ",", 1) < 0;
+
+	failed |= add_with(&n->cells, cell, "display", &n->shown);
+	if (failed || is_too_much(n, n->cells.len - before))
+		fail_too_much(n);
+	n->shown.len = 0;
+	n->has_ended = strcmp(state, "open") != 0;
+	n->is_late = spent_ms(n) >= n->total_ms;
+}
+
+static void
+on_cell(void *user, struct remit_result *res, const struct remit_error *err)
+{
+	struct notebook *n = user;
+	const json_t *result = res ? result_view_document(res) : NULL;
+	const char *status = oneshot_text(result, "status");
+	bool is_busy = !strcmp(status, "busy");
+
+	if (res)
+		metrics_program(&n->x->server->metrics,
+				remit_result_status(res));
+	if (err)
+		n->err = *err;
+	else if (!strcmp(status, "refused") || is_busy)
+		fail(&n->err, is_busy ? REMIT_E_BUSY : REMIT_E_INPUT, "%s",
+		     oneshot_text(json_object_get(result, "error"), "value"));
+	else
+		note_cell(n, result);
+	next_step(n);
+}
+
+static const struct hosted_events cell_events = { .display = on_display,
+						  .result = on_cell };
+
+/* The next cell as a request; the first was read before the session began. */
+static struct request *
+take_cell(struct notebook *n)
+{
+	json_t *all = json_object_get(n->x->json, "cells");
+	json_auto_t *doc = fusion_cell(json_array_get(all, n->at++));
+	struct request *r = n->first;
+
+	n->first = NULL;
+	if (r || request_read(&r, REQUEST_CELL, doc, n->x->key, &n->err) == 0)
+		return r;
+	return NULL;
+}
+
+static void
+run_cell(struct notebook *n)
+{
+	uint64_t spent = spent_ms(n);
+	uint64_t left = spent < n->total_ms ? n->total_ms - spent : 1;
+	struct request *r = take_cell(n);
+	struct hosted_job job = { 0 };
+	struct remit_error err;
+
+	if (!r) {
+		finish(n);
+		return;
+	}
+	job.job = r->job;
+	job.job.timeout_ms =
+		n->cell_ms && n->cell_ms < left ? n->cell_ms : left;
+	job.loan = (struct hosted_loan){ request_free, r };
+	if (hosted_cell(n->hosted, &job, &cell_events, n, NULL, &err) < 0) {
+		request_free(r);
+		n->err = err;
+		finish(n);
+	}
+}
+
+/* ---- its files ---- */
+
+static const char *
+wanted_file(const struct notebook *n)
+{
+	return json_string_value(json_array_get(
+		json_object_get(n->x->json, "fetch_files"), n->fetched));
+}
+
+static void
+on_file(void *user, const struct remit_file_answer *a)
+{
+	struct notebook *n = user;
+	own_mem char *coded = NULL;
+
+	if (a->len < a->entries[0].size || is_too_much(n, a->len)) {
+		fail_too_much(n);
+		return;
+	}
+	coded = base64_encode(a->bytes, a->len);
+	if (coded)
+		json_object_set_new(n->files, wanted_file(n),
+				    json_string(coded));
+	else
+		fail_sys(&n->err, REMIT_E_MEMORY, "notebook");
+}
+
+/* What is no file is left out, as SandboxFusion does. */
+static void
+on_fetched(void *user, struct remit_result *res, const struct remit_error *err)
+{
+	struct notebook *n = user;
+
+	(void)res;
+	if (err && err->sys_errno != ENOENT && err->sys_errno != EISDIR &&
+	    err->sys_errno != ENOTDIR)
+		n->err = *err;
+	n->fetched++;
+	next_step(n);
+}
+
+static const struct hosted_events file_events = { .file = on_file,
+						  .result = on_fetched };
+
+static void
+fetch_file(struct notebook *n)
+{
+	struct hosted_loan none = { 0 };
+	struct remit_error err;
+
+	n->task = (struct remit_file_task){ .op = REMIT_FILE_READ,
+					    .path = wanted_file(n) };
+	if (hosted_file(n->hosted, &n->task, none, &file_events, n, &err) < 0) {
+		n->err = err;
+		finish(n);
+	}
+}
+
+/* ---- its steps, one after the other ---- */
+
+/* Called by the hosted session's worker, once for each thing that is done. */
+static void
+next_step(struct notebook *n)
+{
+	const json_t *cells = json_object_get(n->x->json, "cells");
+	bool goes_on = !n->err.code && !n->has_ended;
+
+	if (goes_on && n->at < json_array_size(cells) && !n->is_late)
+		run_cell(n);
+	else if (goes_on && wanted_file(n))
+		fetch_file(n);
+	else
+		finish(n);
+}
+
+static void
+on_open(void *user, struct remit_result *res, const struct remit_error *err)
+{
+	struct notebook *n = user;
+
+	(void)res;
+	if (err)
+		n->err = *err;
+	n->begun_us = loop_now_us();
+	next_step(n);
+}
+
+static const struct hosted_events open_events = { .result = on_open };
+
+static void
+on_gone(void *user)
+{
+	struct notebook *n = user;
+
+	hosted_drop(n->hosted);
+}
+
+/* ---- its request ---- */
+
+/* -1: err says why. The session's request is the hosted session's from then on.
+ */
+static int
+begin(struct notebook *n, const struct fusion_notebook *ask,
+      struct remit_error *err)
+{
+	struct exchange *x = n->x;
+	struct request *r = NULL;
+	struct hosted_options opt;
+
+	if (request_read(&n->first, REQUEST_CELL, ask->first, x->key, err) <
+		    0 ||
+	    request_read(&r, REQUEST_SESSION, ask->session, x->key, err) < 0)
+		return -1;
+	if (native_check_limits(x, r->memory_bytes, err) < 0) {
+		request_free(r);
+		return -1;
+	}
+	n->total_ms = ask->total_ms;
+	n->cell_ms = ask->cell_ms;
+	opt = (struct hosted_options){
+		.owner = x->owner,
+		.policy_json = r->policy_text,
+		.life_ms = ask->total_ms + SLACK_MS,
+		.memory_bytes = r->memory_bytes,
+		.result_bytes = r->result_bytes,
+		.loan = { request_free, r },
+	};
+	exchange_ref(x);
+	if (hosted_open(x->server->hosted_table, &opt, &open_events, n,
+			&n->hosted, err) < 0) {
+		request_free(r);
+		exchange_unref(x);
+		return -1;
+	}
+	exchange_on_gone(x, on_gone, n);
+	return 0;
+}
+
+static void
+fusion_post_notebook(struct exchange *x)
+{
+	struct notebook *n = calloc(1, sizeof(*n));
+	struct fusion_notebook ask = { 0 };
+	struct remit_error err;
+
+	if (!n) {
+		reply_json(x, 500, blame_notebook("no memory"));
+		return;
+	}
+	n->x = x;
+	n->cells.cap = n->shown.cap = ANSWER_MAX;
+	n->files = json_object();
+	exchange_own(x, n, notebook_free);
+	if (fusion_ask_notebook(&ask, x->json, x->key, &err) < 0 ||
+	    begin(n, &ask, &err) < 0)
+		reply_json(x, err.code == REMIT_E_BUSY ? 429 : 400,
+			   blame_notebook(err.message));
+	fusion_notebook_free(&ask);
+}
+
+/* ---- routes ---- */
 
 const struct route fusion_routes[] = {
 	{

@@ -5,7 +5,7 @@
  *
  *	POST /			{"code": "..."}, the simplest of all
  *	POST /run_code		SandboxFusion's (fusion.c)
- *	POST /run_jupyter	likewise, and one notebook
+ *	POST /run_jupyter	likewise: a notebook, which is several
  *	POST /api/v2/execute	Piston's (piston.c)
  *	GET /api/v2/runtimes	likewise
  */
@@ -39,8 +39,5 @@ extern const struct route small_api_routes[], fusion_routes[], piston_routes[];
 /* What Piston's clients are told of each key's interpreter. Finding out may
    fork: to be called while there is one thread. */
 void piston_find_pythons(struct keys *k);
-
-/* The other route of SandboxFusion. */
-void fusion_post_notebook(struct exchange *x);
 
 #endif
