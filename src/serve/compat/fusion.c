@@ -10,7 +10,7 @@
 #include "serve/compat/fusion_ask.h"
 #include "serve/compat/oneshot.h"
 #include "serve/e2b/result.h"
-#include "serve/native/part.h"
+#include "serve/native/native.h"
 #include "serve/server.h"
 
 /* ---- one program ---- */

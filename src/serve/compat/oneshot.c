@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "client/result_view.h"
-#include "serve/native/part.h"
+#include "serve/native/native.h"
 #include "serve/server.h"
 
 /* A program that somebody waits for. */

@@ -8,7 +8,7 @@
 #include "policy/rules/credential.h"
 #include "serve/e2b/control.h"
 #include "serve/e2b/policy.h"
-#include "serve/native/part.h"
+#include "serve/native/native.h"
 #include "serve/native/request.h"
 
 /* Seconds. */

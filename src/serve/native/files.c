@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "client/files/content_type.h"
 #include "serve/native/native.h"
-#include "serve/native/part.h"
 #include "serve/server.h"
 
 /* Somebody waits for a file. */

@@ -7,7 +7,6 @@
 #include "policy/fields/field.h"
 #include "serve/native/matrix.h"
 #include "serve/native/native.h"
-#include "serve/native/part.h"
 #include "serve/openapi.h"
 #include "serve/server.h"
 

@@ -8,7 +8,6 @@
 #include "client/files/content_type.h"
 #include "serve/native/listening.h"
 #include "serve/native/native.h"
-#include "serve/native/part.h"
 #include "serve/server.h"
 
 /* What is read of an artifact at once. */

@@ -7,7 +7,6 @@
 
 #include "serve/native/listening.h"
 #include "serve/native/native.h"
-#include "serve/native/part.h"
 #include "serve/server.h"
 
 /* A session that says nothing of its end. */
