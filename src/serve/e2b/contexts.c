@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "client/result_view.h"
-#include "serve/e2b/code.h"
 #include "serve/e2b/part.h"
 
 /* What a request waits for: a cell of ours, or a fresh jail. */

@@ -1,10 +1,12 @@
-#include "serve/e2b/control.h"
-
+/*
+ * e2b_control: sandboxes are looked at, and kept alive or killed.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/number.h"
+#include "serve/e2b/part.h"
 
 /* Clients ask for more of version 0.5.7 on than there is here. */
 #define ENVD_VERSION "0.5.6"

@@ -8,7 +8,6 @@
 #include "base/loop.h"
 #include "base/text.h"
 #include "client/result_view.h"
-#include "serve/e2b/code.h"
 #include "serve/e2b/part.h"
 #include "serve/e2b/result.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "serve/e2b/control.h"
+#include "serve/e2b/part.h"
 
 #define FORKS_MAX 8
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "policy/rules/credential.h"
-#include "serve/e2b/control.h"
+#include "serve/e2b/part.h"
 #include "serve/e2b/policy.h"
 #include "serve/native/native.h"
 #include "serve/native/request.h"
