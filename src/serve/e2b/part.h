@@ -113,7 +113,7 @@ struct e2b_job *e2b_job_new(const struct sandbox *sb, const char *context,
 			    char *code, const json_t *env);
 void e2b_job_free(void *job);
 
-/* ---- the control plane: control.c, make.c and fork.c ---- */
+/* ---- the control plane: control.c and make.c ---- */
 
 /* What a client is told of a sandbox that is made for it. */
 json_t *e2b_made_json(const struct sandbox *sb);
@@ -124,9 +124,7 @@ int e2b_take_life(const json_t *body, uint64_t *life_ms,
 void e2b_post_sandbox(struct exchange *x);
 void e2b_post_fork(struct exchange *x);
 
-/* ---- the code interpreter's plane: contexts.c, for the table of execute.c
- * ----
- */
+/* ---- the code interpreter's plane: execute.c and contexts.c ---- */
 
 void e2b_get_contexts(struct exchange *x);
 void e2b_post_context(struct exchange *x);
