@@ -1,6 +1,6 @@
 """After a fork: nothing random that two children could share.
 
-SECURITY.md has the table of what a fork shares; tests/e2e/test_shared.py has a
+SECURITY.md has the table of what a fork shares; tests/e2e/keeper/test_shared.py has a
 test for each row.
 """
 

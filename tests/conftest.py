@@ -22,7 +22,9 @@ TEST_USER = "remit-test"
 # Debian's, so that tests do not depend on what stands first on PATH.
 PYTHON = "/usr/bin/python3"
 
-sys.path[:0] = [str(ROOT / "tests" / "escape"), str(ROOT / "tests")]
+E2E = ROOT / "tests" / "e2e"
+# Some tests of one folder use what those of another have.
+sys.path[:0] = [str(ROOT / "tests" / "escape"), str(ROOT / "tests"), str(E2E), *sorted({str(path.parent) for path in E2E.glob("*/*.py")})]
 import mounts  # noqa: E402
 
 

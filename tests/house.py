@@ -49,7 +49,7 @@ def folder_order() -> list[str]:
 
 def crowded_folders() -> list[str]:
     """Nobody finds a file among a hundred."""
-    counts = collections.Counter(path.parent for path in tracked("src/*", "tests/unit/*"))
+    counts = collections.Counter(path.parent for path in tracked("src/*", "tests/unit/*", "tests/e2e/*"))
     return [f"{folder.relative_to(ROOT)} has {n} files" for folder, n in counts.items() if n > MOST_FILES]
 
 

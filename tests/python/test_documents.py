@@ -10,7 +10,6 @@ import sys
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e"))
 from conftest import ROOT
 from test_docs import blocks, shows
 from test_package import clean, run_as, wheel  # noqa: F401

@@ -5,13 +5,10 @@ from __future__ import annotations
 import pathlib
 import random
 import shutil
-import sys
 import threading
 
 import pytest
 from conftest import PYTHON, ROOT, Remit, skip_or_fail
-
-sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 from mixture import LATE, run_one
 from session_door import Door
 from shared_keeper import SharedKeeper

@@ -1,5 +1,5 @@
 // What the page takes of CodeMirror. tools/bundle.py makes codemirror.js of it;
-// tests/e2e/test_playground.py compares.
+// tests/e2e/serve/test_playground.py compares.
 export { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
 export { defaultKeymap, history, historyKeymap, indentLess, indentMore } from "@codemirror/commands";
 export { python } from "@codemirror/lang-python";

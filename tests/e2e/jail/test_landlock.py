@@ -13,7 +13,7 @@ from conftest import PYTHON, Remit, enforced
 from leftovers import gone, processes, workspaces
 from shared_keeper import SharedKeeper, children, is_alive
 
-CONTAIN = pathlib.Path(__file__).with_name("contain.py")
+CONTAIN = pathlib.Path(__file__).parents[1] / "contain.py"
 PRESET = ("--preset", "landlock")
 
 

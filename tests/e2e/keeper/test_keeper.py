@@ -148,7 +148,7 @@ WHOLE = [JOB, CODE, ["STDIN_END", ""], ["START", ""]]
 
 def said(keeper, *sent):
     """What a door hears of a keeper that is sent these, each time."""
-    script = (ROOT / "tests" / "e2e" / "raw_door.py").read_text()
+    script = (ROOT / "tests" / "e2e" / "keeper" / "raw_door.py").read_text()
     argv = [PYTHON, "-c", script, keeper.path, str(PROTOCOL), json.dumps(frame_numbers()), *map(json.dumps, sent)]
     done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=120, **keeper.remit.identity())
     return json.loads(done.stdout)

@@ -42,26 +42,26 @@ def test_the_example_builds_and_runs_against_the_installed_library(remit, prefix
 
 
 def test_threads_share_one_handle(remit, prefix, stage):
-    compile_with(prefix, ROOT / "tests" / "e2e" / "threads.c", stage / "threads")
+    compile_with(prefix, ROOT / "tests" / "e2e" / "library" / "threads.c", stage / "threads")
     done = run_as(remit, stage / "threads", "8", "5")
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
 
 
 def test_a_thousand_runs_at_once(remit, prefix, stage):
     """All of them are queued at one keeper, and each gets its own answer."""
-    compile_with(prefix, ROOT / "tests" / "e2e" / "threads.c", stage / "threads")
+    compile_with(prefix, ROOT / "tests" / "e2e" / "library" / "threads.c", stage / "threads")
     done = run_as(remit, stage / "threads", "1000", "1")
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
 
 
 def test_a_door_is_kept_if_all_was_said(remit, prefix, stage):
-    compile_with(prefix, ROOT / "tests" / "e2e" / "doors.c", stage / "doors")
+    compile_with(prefix, ROOT / "tests" / "e2e" / "library" / "doors.c", stage / "doors")
     done = run_as(remit, stage / "doors")
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
 
 
 def test_files_go_in_and_out(remit, prefix, stage):
-    compile_with(prefix, ROOT / "tests" / "e2e" / "files.c", stage / "files")
+    compile_with(prefix, ROOT / "tests" / "e2e" / "library" / "files.c", stage / "files")
     folder = remit.folder / f"library-{os.getpid()}"
     result = json.loads(run_as(remit, stage / "files", remit.file("inputs/from-disk", "of the disk"), folder).stdout)
     assert result["status"] == "ok" and [a["path"] for a in result["artifacts"]] == ["both"], result

@@ -29,7 +29,7 @@ def other(stage):
 def test_both_checkers_agree(other, seed):
     build = pathlib.Path(os.environ.get("REMIT", ROOT / "build" / "remit")).parent
     made = subprocess.run(
-        [other, ROOT / "tests" / "e2e" / "schema_documents.py", str(seed), str(COUNT)], capture_output=True, text=True, check=True
+        [other, ROOT / "tests" / "e2e" / "library" / "schema_documents.py", str(seed), str(COUNT)], capture_output=True, text=True, check=True
     ).stdout
     judged = subprocess.run([build / "tests" / "unit" / "schema_judge"], input=made, capture_output=True, text=True, check=True).stdout
     lines, verdicts = made.splitlines(), judged.splitlines()

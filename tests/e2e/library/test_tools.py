@@ -19,7 +19,7 @@ WHERE = ("cold", "warm")
 @pytest.fixture(scope="session")
 def caller(prefix, stage):  # noqa: F811
     """A program with tools of its own: tools.c."""
-    compile_with(prefix, ROOT / "tests" / "e2e" / "tools.c", stage / "tools")
+    compile_with(prefix, ROOT / "tests" / "e2e" / "library" / "tools.c", stage / "tools")
     return stage / "tools"
 
 

@@ -45,7 +45,7 @@ def node(remit, npm, *argv) -> subprocess.CompletedProcess:
 
 
 def talk(remit, npm, client: str, steps: list, **more) -> list[dict]:
-    script = remit.file("clients.mjs", (ROOT / "tests" / "e2e" / "mcp_clients.mjs").read_bytes())
+    script = remit.file("clients.mjs", (ROOT / "tests" / "e2e" / "mcp" / "mcp_clients.mjs").read_bytes())
     done = node(remit, npm, script, json.dumps({"packages": str(npm), **CLIENTS[client], "steps": steps, **more}))
     said = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0 and len(said) == len(steps), (done.stdout[-2000:], done.stderr[-2000:])

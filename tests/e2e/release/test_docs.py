@@ -172,12 +172,12 @@ def test_every_stage_is_in_the_guide():
     assert re.findall(r"^\| `(\w+)` \|", guide, re.M) == re.findall(r'"(\w+)"', " ".join(lists))
 
 
-# ---- docs/reference/inside.md against tests/e2e/test_inside.py ----
+# ---- docs/reference/inside.md against tests/e2e/jail/test_inside.py ----
 
 
 def test_the_documented_environment_is_the_tested_one():
     inside = (ROOT / "docs" / "reference" / "inside.md").read_text()
-    source = (ROOT / "tests" / "e2e" / "test_inside.py").read_text()
+    source = (ROOT / "tests" / "e2e" / "jail" / "test_inside.py").read_text()
     body = source[source.index("assert env == {") : source.index("}", source.index("assert env == {"))]
     tested = dict(re.findall(r'"(\w+)": "([^"]*)"', body))
     section = inside[inside.index("## Environment") :].split("\n## ")[0]

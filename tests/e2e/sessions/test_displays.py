@@ -29,7 +29,7 @@ def is_png(text):
 
 @pytest.fixture(scope="session")
 def watcher(stage, prefix):  # noqa: F811
-    compile_with(prefix, ROOT / "tests" / "e2e" / "displays.c", stage / "displays")
+    compile_with(prefix, ROOT / "tests" / "e2e" / "sessions" / "displays.c", stage / "displays")
     return stage / "displays"
 
 

@@ -192,7 +192,7 @@ def test_what_is_put_in_the_place_of_a_stream_is_not_shared(door):
     assert door.out("print('alone')", session="b") == "alone\n"
 
 
-STEPS = re.findall(r"^\t(STEP_\w+)", (pathlib.Path(__file__).parents[2] / "src" / "jail" / "lock" / "step.h").read_text(), re.MULTILINE)
+STEPS = re.findall(r"^\t(STEP_\w+)", (pathlib.Path(__file__).parents[3] / "src" / "jail" / "lock" / "step.h").read_text(), re.MULTILINE)
 READY = f"({STEPS.index('STEP_READY')})"
 
 # A copy of the code's own making: locked as it must be, but for standard input, which it keeps.

@@ -1,7 +1,7 @@
 /*
  * Judges lines of {"schema": ..., "value": ...} from standard input: "fits",
  * "not" or "refused". For the comparison with another checker
- * (tests/e2e/test_schema.py).
+ * (tests/e2e/library/test_schema.py).
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* room: what a table of hosted sessions does when nobody can open a session,
    and the files that hosted sessions leave. Sessions that live:
-   tests/e2e/test_serve.py. */
+   tests/e2e/serve/test_serve.py. */
 #include "hosted/hosted.h"
 
 #include <fcntl.h>
