@@ -69,14 +69,16 @@ def shows(wanted: str, output: str) -> bool:
 
 
 def run(argv: list[str], **options) -> subprocess.CompletedProcess:
-    """Kills what a block has left in the background: if the block failed, nothing else would end it."""
+    """If the block fails, kills what it has left in the background. A later block may use what a good one started."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True, **options)
+        code = None
         try:
             code = process.wait(timeout=300)
         finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            if code != 0:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
         for file in (out, err):
             file.seek(0)
         return subprocess.CompletedProcess(argv, code, out.read(), err.read())
