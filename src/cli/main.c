@@ -178,12 +178,33 @@ help(void)
 	       "remit\".\n");
 }
 
+/* No option comes before the command but these. */
+static int
+unknown_option(const char *name)
+{
+	struct nearest n = NEAREST_INIT(name);
+	const char *near;
+
+	nearest_try(&n, "--help", "--help");
+	nearest_try(&n, "--version", "--version");
+	near = nearest_answer(&n);
+	fprintf(stderr, "remit: unknown option %.60s; ", name);
+	if (near)
+		fprintf(stderr, "did you mean %s?\n", near);
+	else
+		fprintf(stderr,
+			"options follow the command: see \"remit --help\"\n");
+	return CLI_MISUSE;
+}
+
 static int
 unknown(const char *name)
 {
 	struct nearest n = NEAREST_INIT(name);
 	const char *near;
 
+	if (name[0] == '-')
+		return unknown_option(name);
 	for (const struct command *const *c = commands; *c; c++)
 		if (!(*c)->hidden)
 			nearest_try(&n, (*c)->options.name, (*c)->options.name);

@@ -195,6 +195,9 @@ def test_options_of_the_policy_are_read_by_the_same_loop(any_remit, command):
         (("check", "-cpus", "2"), "unknown option -cpus; did you mean --cpus?"),
         (("serve", "--max-running", "65"), "--max-running must be a number from 1 to 64"),
         (("serve", "--allow-network", "x:1"), "unknown option --allow-network; did you mean"),
+        (("--versoin",), "unknown option --versoin; did you mean --version?"),
+        (("--json", "run", "x.py"), 'unknown option --json; options follow the command: see "remit --help"'),
+        (("serv",), 'there is no command "serv" (did you mean "serve"?)'),
     ],
 )
 def test_errors_name_the_command(any_remit, args, words):
