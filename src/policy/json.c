@@ -144,7 +144,7 @@ policy_parse(struct policy *p, const char *text, size_t len, const char *source,
 		return fail(err, REMIT_E_INPUT, "%s: a policy is a JSON object",
 			    d.source);
 	if (policy_copy(&fresh, p) < 0)
-		return fail(err, REMIT_E_MEMORY, "%s: no memory", d.source);
+		return fail_memory(err, d.source);
 	if (apply(&fresh, &d, root, err) < 0)
 		return -1;
 	old = *p;

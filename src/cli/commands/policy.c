@@ -11,7 +11,7 @@ print(json_t *doc)
 	struct remit_error err;
 
 	if (!doc) {
-		fail(&err, REMIT_E_MEMORY, "policy: no memory");
+		fail_memory(&err, "policy");
 		return cli_error(&err);
 	}
 	json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));

@@ -89,12 +89,6 @@ field_is_default(const struct policy *p, const struct field *f)
 
 /* ---- what values must look like ---- */
 
-int
-field_no_memory(const char *place, struct remit_error *err)
-{
-	return fail(err, REMIT_E_MEMORY, "%s: no memory", place);
-}
-
 _Static_assert(FIELD_TOTAL <= 64, "every field has its bit");
 
 void
@@ -293,7 +287,7 @@ field_put_env(struct list *env, const char *name, size_t name_len,
 		return -1;
 	if (asprintf(&text, "%.*s=%s", (int)name_len, name, value) < 0) {
 		text = NULL;
-		return field_no_memory(place, err);
+		return fail_memory(err, place);
 	}
 	old = find_env(env, name, name_len);
 	if (old) {
@@ -303,5 +297,5 @@ field_put_env(struct list *env, const char *name, size_t name_len,
 	}
 	if (field_check_room(env->count, place, err) < 0)
 		return -1;
-	return list_add(env, text) < 0 ? field_no_memory(place, err) : 0;
+	return list_add(env, text) < 0 ? fail_memory(err, place) : 0;
 }

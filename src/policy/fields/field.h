@@ -197,6 +197,4 @@ int field_put_env(struct list *env, const char *name, size_t name_len,
 /* Remember that something other than a default has set the field. */
 void field_mark(struct policy *p, const struct field *f);
 
-int field_no_memory(const char *place, struct remit_error *err) must_check;
-
 #endif

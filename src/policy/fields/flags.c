@@ -15,7 +15,7 @@ add_use(struct flags *fl, struct flag_use use, struct remit_error *err)
 		reallocarray(fl->items, fl->count + 1, sizeof(*items));
 
 	if (!items)
-		return fail(err, REMIT_E_MEMORY, "flags: no memory");
+		return fail_memory(err, "flags");
 	fl->items = items;
 	fl->items[fl->count++] = use;
 	return 0;
@@ -144,7 +144,7 @@ flags_apply(const struct flags *fl, struct policy *p, struct remit_error *err)
 	struct policy old;
 
 	if (policy_copy(&fresh, p) < 0)
-		return fail(err, REMIT_E_MEMORY, "flags: no memory");
+		return fail_memory(err, "flags");
 	if (apply(fl, &fresh, err) < 0)
 		return -1;
 	old = *p;

@@ -130,7 +130,7 @@ set_mounts(struct policy *p, const struct field *f, json_t *value,
 			return -1;
 		if (mount_list_add(&fresh, d.host, d.jail, d.mode,
 				   d.max_bytes) < 0)
-			return field_no_memory(f->name, err);
+			return fail_memory(err, f->name);
 	}
 	mount_list_free(to);
 	*to = fresh;
@@ -223,7 +223,7 @@ set_text(struct policy *p, const struct field *f, json_t *value,
 	}
 	copy = strdup(text);
 	if (!copy)
-		return field_no_memory(f->name, err);
+		return fail_memory(err, f->name);
 	free(*to);
 	*to = copy;
 	return 0;
@@ -237,8 +237,7 @@ read_object(const struct field *f, const json_t *value, struct list *out,
 
 	if (f->object_text(value, place, &text, err) < 0)
 		return -1;
-	return list_add(out, buf_text(&text)) < 0 ? field_no_memory(place, err)
-						  : 0;
+	return list_add(out, buf_text(&text)) < 0 ? fail_memory(err, place) : 0;
 }
 
 static int
@@ -259,7 +258,7 @@ read_entry(const struct field *f, const json_t *value, struct list *out,
 	}
 	if (field_check_text(text, place, err) < 0)
 		return -1;
-	return list_add(out, text) < 0 ? field_no_memory(place, err) : 0;
+	return list_add(out, text) < 0 ? fail_memory(err, place) : 0;
 }
 
 static void

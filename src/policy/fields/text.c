@@ -80,7 +80,7 @@ set_text(struct policy *p, const struct field *f, const char *text,
 		return -1;
 	copy = strdup(text);
 	if (!copy)
-		return field_no_memory(place, err);
+		return fail_memory(err, place);
 	free(*to);
 	*to = copy;
 	return 0;
@@ -95,7 +95,7 @@ add_entry(struct policy *p, const struct field *f, const char *text,
 	if (field_check_text(text, place, err) < 0 ||
 	    field_check_room(l->count, place, err) < 0)
 		return -1;
-	return list_add(l, text) < 0 ? field_no_memory(place, err) : 0;
+	return list_add(l, text) < 0 ? fail_memory(err, place) : 0;
 }
 
 /* One, or several with commas between them where none can have a comma. */
@@ -109,7 +109,7 @@ add_entries(struct policy *p, const struct field *f, const char *text,
 	if (!f->commas)
 		return add_entry(p, f, text, place, err);
 	if (!copy)
-		return field_no_memory(place, err);
+		return fail_memory(err, place);
 	while ((one = strsep(&rest, ",")))
 		if (add_entry(p, f, one, place, err) < 0)
 			return -1;
@@ -160,7 +160,7 @@ add_mount(struct policy *p, const struct field *f, const char *text,
 	char *jail_text, *mode_text;
 
 	if (!copy)
-		return field_no_memory(place, err);
+		return fail_memory(err, place);
 	if (split_mount(copy, &jail_text, &mode_text, place, err) < 0 ||
 	    path_rule_from_here(copy, here, place, err) < 0 ||
 	    path_rule_host(here, host, place, err) < 0 ||
@@ -172,7 +172,7 @@ add_mount(struct policy *p, const struct field *f, const char *text,
 	if (mode_text && field_check_mode(mode_text, &mode, place, err) < 0)
 		return -1;
 	if (mount_list_add(l, host, inside, mode, 0) < 0)
-		return field_no_memory(place, err);
+		return fail_memory(err, place);
 	return 0;
 }
 

@@ -268,6 +268,6 @@ credential_text(const json_t *object, const char *place, struct buf *out,
 			"%s: host and header have no colon and no =", place);
 	return buf_addf(out, six ? "[%s]%s:%s=%s" : "%s%s:%s=%s", parts[0],
 			port, parts[1], parts[2]) < 0
-		       ? field_no_memory(place, err)
+		       ? fail_memory(err, place)
 		       : 0;
 }

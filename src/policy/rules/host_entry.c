@@ -182,7 +182,7 @@ host_entry_text(const json_t *object, const char *place, struct buf *out,
 				    member);
 		*err = (struct remit_error){ 0 };
 		if (value && members[i].add(out, value, member, err) < 0)
-			return err->code ? -1 : field_no_memory(place, err);
+			return err->code ? -1 : fail_memory(err, place);
 	}
 	return end(out);
 }
