@@ -7,26 +7,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file/io.h"
+
 /* Between two looks at what is left to read. */
 #define PAUSE_NS 20000
 
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-
-static int
-write_all(int fd, const char *bytes, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, bytes, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		bytes += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
 
 /* What a pipe has in its queue nobody tells: it is not waited for. */
 static int
@@ -43,11 +29,11 @@ write_parts(int fd, const char *bytes, size_t len, const char *rest,
 {
 	struct timespec pause = { .tv_nsec = PAUSE_NS };
 
-	if (write_all(fd, bytes, len) < 0)
+	if (io_write_all(fd, bytes, len) < 0)
 		return -1;
 	while (rest_len && unread(fd))
 		nanosleep(&pause, NULL);
-	return write_all(fd, rest, rest_len);
+	return io_write_all(fd, rest, rest_len);
 }
 
 /* Threads of the code do not write into each other's. */

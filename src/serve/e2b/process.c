@@ -126,8 +126,9 @@ post_signal(struct exchange *x)
 
 /* ---- input ---- */
 
+/* A pipe that does not block, for as long as its reader keeps reading. */
 static int
-write_all(int fd, const char *bytes, size_t len)
+write_in_time(int fd, const char *bytes, size_t len)
 {
 	while (len) {
 		struct pollfd p = { .fd = fd, .events = POLLOUT };
@@ -161,7 +162,7 @@ send_input(struct exchange *x, struct sandbox *sb, uint64_t cell)
 		connect_fail(x, "failed_precondition",
 			     "this command reads no input: it was started "
 			     "without stdin, or that was closed");
-	else if (write_all(fd, bytes, len) < 0)
+	else if (write_in_time(fd, bytes, len) < 0)
 		connect_fail(x, "resource_exhausted",
 			     "the command does not read its input");
 	else
