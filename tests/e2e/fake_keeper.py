@@ -25,7 +25,7 @@ def facts_of_nothing() -> dict:
     """The keeper's members of a result of a job that never ran."""
     text = (ROOT / "src/wire/result.c").read_text()
     usage = json.loads("".join(re.findall(r'"((?:[^"\\]|\\.)*)"', re.search(r"no_usage\[\] =(.*?);", text, re.S)[1])).replace('\\"', '"'))
-    rows = re.findall(r'\{\s*"(\w+)",\s*KEEPER,[^"{}]*?(?:"((?:[^"\\]|\\.)*)"|no_usage)\s*\}', text)
+    rows = re.findall(r'\{\s*"(\w+)",\s*KEEPER,[^"{}]*?(?:"((?:[^"\\]|\\.)*)"|no_usage)\s*[,}]', text)
     return {name: json.loads(nothing.replace('\\"', '"')) if nothing else usage for name, nothing in rows}
 
 
