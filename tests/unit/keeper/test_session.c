@@ -571,6 +571,73 @@ rejection_is_read_after_the_end_of_the_runner(void **state)
 	world_free(w);
 }
 
+/* What the client was sent: output as it is, and '|' for each result. */
+static void
+read_output(struct world *w, char *out, size_t size)
+{
+	size_t n = 0;
+
+	listen_client(w);
+	for (size_t at = 0; at + FRAME_HEADER <= w->len;) {
+		const char *payload = w->in + at + FRAME_HEADER;
+		uint32_t len;
+
+		memcpy(&len, w->in + at, sizeof(len));
+		assert_true(n + len + 1 < size ||
+			    w->in[at + 4] != FRAME_STDOUT);
+		if (w->in[at + 4] == FRAME_STDOUT) {
+			memcpy(out + n, payload, len);
+			n += len;
+		} else if (w->in[at + 4] == FRAME_RESULT) {
+			out[n++] = '|';
+		}
+		at += FRAME_HEADER + len;
+	}
+	out[n] = '\0';
+}
+
+static void
+print(struct world *w, const char *text)
+{
+	assert_int_equal(write(jail_of(w)->out, text, strlen(text)),
+			 (ssize_t)strlen(text));
+}
+
+/* The keeper finds both at once, in either sequence. */
+static void
+output_racing_the_end_of_a_cell_is_not_lost_nor_is_what_follows(void **state)
+{
+	struct world *w = world_new();
+	char got[256];
+
+	(void)state;
+	to_cell_running(w);
+	print(w, "late ");
+	code_says_end(w);
+	settle(w);
+	assert_int_equal(w->session->state, SESSION_IDLE);
+	ask(w, FRAME_JOB, cell, sizeof(cell));
+	ASK(w, FRAME_START, "");
+	settle(w);
+	code_says_end(w);
+	print(w, "later ");
+	settle(w);
+	assert_int_equal(w->session->state, SESSION_IDLE);
+	/* A thread goes on between two cells. */
+	print(w, "between ");
+	settle(w);
+	ask(w, FRAME_JOB, cell, sizeof(cell));
+	ASK(w, FRAME_START, "");
+	settle(w);
+	print(w, "last ");
+	settle(w);
+	code_says_end(w);
+	settle(w);
+	read_output(w, got, sizeof(got));
+	assert_string_equal(got, "late |later |between last |");
+	world_free(w);
+}
+
 /* Used by a cell that is over, and by one that was before it. */
 static void
 processor_time_is_each_cell_s_own(void **state)
@@ -636,6 +703,8 @@ main(void)
 		cmocka_unit_test(
 			memory_may_fail_at_any_allocation_of_any_event),
 		cmocka_unit_test(rejection_is_read_after_the_end_of_the_runner),
+		cmocka_unit_test(
+			output_racing_the_end_of_a_cell_is_not_lost_nor_is_what_follows),
 		cmocka_unit_test(processor_time_is_each_cell_s_own),
 		cmocka_unit_test(an_illegal_transition_aborts_where_tests_run),
 	};
