@@ -133,6 +133,25 @@ def python_names_are_unique() -> list[str]:
     return problems
 
 
+def sleeps_have_reasons() -> list[str]:
+    """A test waits for what happens (tests/e2e/waiting.py). Where nothing can be waited for, a comment says why it sleeps."""
+    problems = []
+    for path in tracked("tests/*.py", "tests/*.c"):
+        lines = path.read_text().splitlines()
+        if path.suffix == ".c":
+            sleeps = [number for number, line in enumerate(lines, 1) if re.search(r"\bu?sleep\(|\bnanosleep\(", line)]
+        elif "programs" in path.parts:
+            continue  # what runs in a jail may sleep
+        else:
+            calls = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+            sleeps = [f.lineno for f in calls if getattr(f, "attr", getattr(f, "id", "")) in ("sleep", "usleep")]
+        for number in sleeps:
+            near = "".join(lines[number - 3 : number])
+            if ("*/" if path.suffix == ".c" else "# ") not in near:
+                problems.append(f"{path.relative_to(ROOT)}:{number}: a sleep without a reason")
+    return problems
+
+
 def changelog_is_current() -> list[str]:
     """The first version in CHANGELOG.md is the one that VERSION names."""
     version = (ROOT / "VERSION").read_text().strip()
@@ -142,7 +161,7 @@ def changelog_is_current() -> list[str]:
 
 CHECKS = [
     folder_order, crowded_folders, banned_functions, purposes, long_files, tables_are_complete, session_is_small,
-    python_names_are_unique, changelog_is_current,
+    python_names_are_unique, sleeps_have_reasons, changelog_is_current,
 ]  # fmt: skip
 
 if __name__ == "__main__":

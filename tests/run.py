@@ -76,7 +76,7 @@ class Progress:
     def keep_showing(self) -> None:
         """In a thread: while something compiles, no test ends."""
         while True:
-            time.sleep(STATUS_S)
+            time.sleep(STATUS_S)  # no test: it shows a line now and then
             with self.lock:
                 self.show()
 

@@ -47,7 +47,7 @@ def settle(remit: Remit, path: pathlib.Path) -> None:
         now = json.loads(remit("status", "--json", env={"REMIT_KEEPER": str(path)}).stdout)
         if not now["running"] and all(p["waiting"] <= 2 and not p["building"] for p in now["pools"]):
             return
-        time.sleep(1)
+        time.sleep(1)  # a look now and then
     raise SystemExit(f"the keeper does not come to rest: {now}")
 
 
@@ -69,7 +69,7 @@ def soak(remit: Remit, count: int) -> list[str]:
     path = remit.folder / "soak.sock"
     keeper = remit.popen("keeper", "--listen", path, stdin=subprocess.DEVNULL)
     while not path.exists():
-        time.sleep(0.01)
+        time.sleep(0.01)  # a look now and then
     problems: list[str] = []
     done = [0]
     lock = threading.Lock()
@@ -90,7 +90,7 @@ def soak(remit: Remit, count: int) -> list[str]:
     for t in threads:
         t.start()
     while any(t.is_alive() for t in threads):
-        time.sleep(0.5)
+        time.sleep(0.5)  # a look now and then
         if sys.stdout.isatty():
             print(f"\r{remit.label}: {done[0]} of {count // 10}", end="", flush=True)
     problems += batch(remit, path, 200)
@@ -117,7 +117,7 @@ def work_until(work, count: int, done: list[int]) -> None:
     thread = threading.Thread(target=work, args=(99,))
     thread.start()
     while done[0] < count and thread.is_alive():
-        time.sleep(0.05)
+        time.sleep(0.05)  # a look now and then
     # It goes on beside the others and ends with them.
 
 

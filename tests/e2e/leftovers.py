@@ -121,4 +121,4 @@ def gone(look, seconds: float = 30) -> list:
         left = look()
         if not left or time.monotonic() > end:
             return left
-        time.sleep(0.02)
+        time.sleep(0.02)  # a look now and then

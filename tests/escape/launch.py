@@ -113,7 +113,7 @@ def leftovers():
         grace = LONG_GRACE if any(map(is_remit, pids)) or all(map(is_ending, pids)) else GRACE
         if not left or time.monotonic() > begun + grace:
             return left
-        time.sleep(0.01)
+        time.sleep(0.01)  # a look now and then
 
 
 def kill_all():
@@ -128,7 +128,7 @@ def kill_all():
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
-        time.sleep(0.01)
+        time.sleep(0.01)  # a look now and then
         reap()
 
 
@@ -155,7 +155,7 @@ def launch(config_path, report_path):
             os.kill(pid, signal.SIGKILL)
             status = os.waitpid(pid, 0)[1]
         else:
-            time.sleep(0.002)
+            time.sleep(0.002)  # a look now and then
     report["wall"] = time.monotonic() - start
     report["exit"] = os.waitstatus_to_exitcode(status)
     report["left"] = leftovers()

@@ -55,7 +55,7 @@ def left() -> list[str]:
     """Workspaces, after a while."""
     end = time.monotonic() + 60
     while (found := os.listdir(temporary())) and time.monotonic() < end:
-        time.sleep(0.02)
+        time.sleep(0.02)  # a look now and then
     return found
 
 

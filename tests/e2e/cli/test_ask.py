@@ -341,7 +341,7 @@ def test_whoever_is_killed_leaves_a_whole_file(remit, data):
         t.until(PROMPT)
         t.type("a\n")
         if n < 30:
-            time.sleep(n * 0.0002)
+            time.sleep(n * 0.0002)  # another moment each time
         else:
             until(lambda: policy.read_text() != old)
         t.process.kill()
@@ -409,7 +409,7 @@ def test_what_was_typed_for_the_program_is_no_answer(remit, data):
     t.type("o\no\n")
     go.touch()
     t.until(PROMPT)
-    time.sleep(0.3)
+    time.sleep(0.3)  # nothing happens
     assert t.process.poll() is None
     t.type("n\n")
     assert t.end() == (1, "")

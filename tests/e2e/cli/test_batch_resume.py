@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import resource
+import select
 import signal
 import subprocess
 import sys
@@ -138,7 +139,7 @@ def test_the_second_interrupt_ends_it_at_once(remit):
     os.kill(keeper, signal.SIGSTOP)  # the program is not killed, and the first interrupt waits for that
     try:
         interrupt(p)
-        time.sleep(0.2)
+        time.sleep(0.2)  # nothing happens
         assert p.poll() is None
         interrupt(p)
         p.communicate(timeout=60)
@@ -222,8 +223,8 @@ def test_somebody_reads_slowly_and_is_waited_for(any_remit):
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     p = any_remit.popen("batch", any_remit.file("jobs.jsonl", lines(*jobs)), stdout=writer, stderr=subprocess.PIPE)
+    until(lambda: not select.select([], [writer], [], 0)[1])  # the pipe is full
     os.close(writer)
-    time.sleep(1)
     text = b""
     while piece := os.read(reader, 10000):
         text += piece

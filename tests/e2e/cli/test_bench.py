@@ -192,7 +192,7 @@ def test_ctrl_c_leaves_nothing(remit, after):
     env = {"TMPDIR": str(remit.folder)}
     with remit.popen("bench", "--python", PYTHON, env=env, stdout=subprocess.PIPE, start_new_session=True) as p:
         assert gone(lambda: not folders(remit), 60) is False, "it made its folder"
-        time.sleep(after)
+        time.sleep(after)  # another moment each time
         # As a terminal does: to all of the group.
         os.killpg(p.pid, signal.SIGINT)
         out, _ = p.communicate(timeout=60)

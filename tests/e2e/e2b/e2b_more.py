@@ -88,7 +88,7 @@ async def waiting():
     for _ in range(600):
         if len(events) > 1:
             break
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.1)  # a look now and then
     await handle.stop()
     return events
 

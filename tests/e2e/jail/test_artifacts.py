@@ -9,7 +9,6 @@ import secrets
 import signal
 import stat
 import subprocess
-import time
 
 import pytest
 from conftest import enforced
@@ -481,7 +480,7 @@ def test_a_door_that_does_not_read_has_a_deadline(remit):
         )  # fmt: skip
         keeper.until(lambda: folder.exists() and any(folder.iterdir()))
         door.send_signal(signal.SIGSTOP)
-        time.sleep(3)
+        keeper.until(lambda: not keeper.status()["running"])  # the time to export is over
         assert keeper.json("print(1)")["stdout"] == "1\n"
         door.send_signal(signal.SIGCONT)
         result = json.loads(door.communicate(timeout=120)[0])

@@ -18,6 +18,7 @@ import pytest
 from conftest import enforced, make_remit, skip_or_fail
 from leftovers import gone, name_of, processes
 from shared_keeper import SharedKeeper, children, kill
+from waiting import until
 
 numbers = itertools.count()
 
@@ -590,7 +591,6 @@ CONFLICT = "changed by others during the run"
 def test_a_file_that_others_changed_is_not_written(quick):
     for name in ("changed", "touched", "replaced", "deleted", "mine", "removed", "also", "dir/x"):
         quick.put(name)
-    time.sleep(0.05)
 
     def others():
         quick.put("changed", "theirs")
@@ -625,7 +625,6 @@ def test_a_folder_in_another_s_place(quick):
     """What the code saw was another file of the same name, though none is younger."""
     quick.put("dir/a")
     quick.put("other/a", "theirs")
-    time.sleep(0.05)
 
     def swap():
         (quick.path / "dir").rename(quick.path / "dir.old")
@@ -640,7 +639,6 @@ def test_a_folder_in_another_s_place(quick):
 def test_others_who_add_files_do_no_harm(quick):
     quick.put("dir/a")
     quick.put("b")
-    time.sleep(0.05)
     result = quick.during("open('dir/a', 'w').write('new'); open('dir/mine', 'w'); open('b', 'w').write('new')", lambda: quick.put("dir/theirs"))
     assert "not written" not in result["stderr"], result
     assert quick.names() == ["b", "dir", "dir/a", "dir/mine", "dir/theirs"] and quick.text("dir/a") == "new"
@@ -666,7 +664,6 @@ def test_a_root_that_is_replaced_or_deleted_meanwhile(quick):
 
 def test_two_runs_that_change_the_same_path(quick):
     quick.put("a")
-    time.sleep(0.05)
     other = Folder(quick.remit, quick.run)
     other.path.rmdir()
     other.path = quick.path
@@ -802,7 +799,7 @@ def test_times_that_are_not_exact_are_refused(remit):
         shutil.rmtree(folder.path / "lost+found")
         remit.own(folder.path)
         while time.time() % 1 < 0.1:
-            time.sleep(0.01)
+            time.sleep(0.01)  # a look now and then: the clock has to show a fraction of a second
         result = folder("print('ran')")
         assert result["status"] == "refused" and "times that are not exact" in result["error"]["value"], result
         assert folder("print('ran')", mode="overlay")["stdout"] == "ran\n"
@@ -857,9 +854,8 @@ def stages(path: pathlib.Path) -> list[str]:
 
 def await_stage(p, path: pathlib.Path) -> None:
     """Until changes are being written."""
-    while not stages(path):
-        assert p.poll() is None
-        time.sleep(0.002)
+    until(lambda: stages(path) or p.poll() is not None, every=0.002)
+    assert p.poll() is None
 
 
 def signal_children(keeper: int, number: int) -> None:

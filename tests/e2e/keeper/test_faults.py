@@ -46,7 +46,7 @@ def started(remit, *flags):
         return pids[1:] if len(pids) == 4 and sleeps(pids[3]) else []
 
     keeper, init, code = until(all_below)
-    time.sleep(0 if os.geteuid() == 0 else 1)
+    time.sleep(0 if os.geteuid() == 0 else 1)  # only root sees when it sleeps
     return p, keeper, init, code
 
 
@@ -124,7 +124,7 @@ def test_death_at_any_moment_of_the_start(remit, victim):
     remit.json("pass")
     for _ in range(25):
         p = remit.popen("run", "--json", "-c", "print(1)", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        time.sleep(rng.uniform(0, 0.025))
+        time.sleep(rng.uniform(0, 0.025))  # another moment each time
         pid = p.pid
         for _ in range({"caller": 0, "keeper": 1, "init": 2}[victim]):
             pid = next(iter(children(pid)), None) if pid else None

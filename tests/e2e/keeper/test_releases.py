@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import pathlib
 import shutil
+import socket
 import struct
 import subprocess
 import textwrap
-import time
+import termios
 
 import pytest
 from conftest import PYTHON, Remit
 from fake_keeper import PROTOCOL, FakeKeeper, frame_numbers
 from session_door import Door
 from shared_keeper import SharedKeeper
+from waiting import until
 
 # What releases without a protocol answer to a frame that has one.
 REFUSED = {"status": "internal", "remit_exit_code": 125, "error": {"name": "protocol", "value": "frame of unknown type 2"}}
+
+
+def unread_bytes(sender: socket.socket) -> int:
+    """What the other end has still to read (unix(7), SIOCOUTQ)."""
+    return struct.unpack("i", fcntl.ioctl(sender, termios.TIOCOUTQ, bytes(4)))[0]
 
 
 class OtherKeeper(FakeKeeper):
@@ -32,7 +40,7 @@ class OtherKeeper(FakeKeeper):
             whole = struct.pack("<IB3x", len(text), self.frames["RESULT"]) + text
             for piece in (whole[:3], whole[3:40], whole[40:]):
                 door.sendall(piece)
-                time.sleep(0.02)
+                until(lambda: not unread_bytes(door))  # each comes alone
 
 
 @pytest.fixture

@@ -222,7 +222,7 @@ def test_signals_do_not_end_pid_1(keeper):
     for pid in inits:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGPIPE):
             os.kill(pid, number)
-    time.sleep(0.3)
+    time.sleep(0.3)  # nothing happens
     assert [name_of(pid) for pid in inits] == ["remit-init"] * len(inits)
 
 
@@ -350,7 +350,7 @@ def test_the_zygote_is_killed_again_and_again_under_load(keeper):
         t.start()
     for _ in range(40):
         kill_zygotes(keeper)
-        time.sleep(rng.uniform(0, 0.2))
+        time.sleep(rng.uniform(0, 0.2))  # another moment each time
     stop.set()
     for t in threads:
         t.join()
@@ -629,7 +629,7 @@ def test_who_waits_goes_before_what_is_kept_for_others(any_remit):
 
     def is_crowded_out() -> bool:
         keeper.json("pass", *mine)
-        time.sleep(0.05)
+        time.sleep(0.05)  # the pools are filled again
         pools = keeper.status()["pools"]
         return pools[-1]["waiting"] == 0 and sum(p["waiting"] for p in pools) == 128
 
@@ -659,7 +659,7 @@ def test_a_keeper_ends_at_once_whatever_it_is_building(remit):
         keeper = SharedKeeper(remit)
         keeper.await_child()
         clients = [in_background(keeper, "pass") for _ in range(4)]
-        time.sleep(rng.uniform(0, 0.1))
+        time.sleep(rng.uniform(0, 0.1))  # another moment each time
         family = keeper.family()
         keeper.process.send_signal(signal.SIGTERM)
         assert keeper.process.wait(timeout=25) == 0  # a jail has 30 s to begin

@@ -105,7 +105,7 @@ interrupt_late(void *user, enum remit_stream stream, const char *bytes,
 	pipe[2] += (int)len;
 	if (pipe[1] < 0)
 		return;
-	sleep(2);
+	sleep(2); /* the run is over by now */
 	if (write(pipe[1], "x", 1) != 1)
 		fail("pipe", "failed");
 	close(pipe[1]);

@@ -61,7 +61,7 @@ wait_and_reply(void *arg)
 	struct wait w = *(struct wait *)arg;
 
 	free(arg);
-	usleep((useconds_t)w.ms * 1000);
+	usleep((useconds_t)w.ms * 1000); /* that is what it was asked for */
 	reply_number(w.call, w.ms);
 	return NULL;
 }

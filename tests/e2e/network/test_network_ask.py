@@ -117,7 +117,7 @@ def test_always_is_written_to_the_policy_and_counts_at_once(here, world):
 def test_the_clock_stands_while_somebody_thinks(here, world):
     t = terminal(here, QUICK, flags=("--timeout", "6"))
     t.until("[n] ")
-    time.sleep(7)
+    time.sleep(7)  # longer than the timeout
     t.type("o\n")
     code, shown = t.end()
     assert code == 0 and "reached" in shown

@@ -89,7 +89,7 @@ def test_a_download_without_end_takes_no_memory_of_the_proxy(here, world):
     with begin(here, code) as p:
         pid = proxy_of(p)
         before = resident(pid)
-        time.sleep(3)
+        time.sleep(3)  # so long it downloads
         after = resident(pid)
         p.send_signal(signal.SIGINT)
         p.communicate(timeout=60)
@@ -107,7 +107,7 @@ except Exception as e: print("cut", type(e).__name__)
 """
     with begin(here, code) as p:
         pid = proxy_of(p)
-        time.sleep(0.3)
+        time.sleep(0.3)  # so long it uploads
         os.kill(pid, signal.SIGKILL)
         out, err = p.communicate(timeout=60)
     assert p.returncode == 125 and "the network proxy died" in err and "ended" not in out

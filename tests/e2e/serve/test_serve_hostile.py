@@ -253,7 +253,7 @@ def test_a_client_that_reads_slowly_holds_up_nobody(any_served):
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         s.sendall(f"{HEAD.format(token=any_served.token)}Content-Length: {len(body)}\r\n\r\n{body}".encode())
         for _ in range(3):
-            time.sleep(1)
+            time.sleep(1)  # what is not read has time to pile up
             assert any_served.run("print(1)")["stdout"] == "1\n"
         # What it does not read is not piled up here: its run waits for it.
         assert any_served.metric("remit_rooms") == 1
@@ -537,7 +537,7 @@ def test_a_session_that_is_left_while_it_opens_counts_until_it_has_ended(remit):
                 connection.request("POST", "/v1/sessions", body, {"Authorization": f"Bearer {key}", "Content-Type": "application/json"})
                 peers.append(silent.accept()[0])  # it installs: before, it would only be cancelled
                 connection.close()
-            time.sleep(1)
+            time.sleep(1)  # nothing happens
             assert s.metric("remit_rooms") == 2
             assert "at once" in s.json("POST", "/v1/runs", {"code": "1"}, status=429)["error"]["message"]
             assert s.json("GET", "/v1/sessions") == []

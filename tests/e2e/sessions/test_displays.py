@@ -150,7 +150,7 @@ def test_what_a_thread_shows_between_cells_is_lost_and_nothing_else(remit):
     code = "import threading, time\ndef f():\n    while go:\n        display('x' * 300_000)\ngo = True\nt = threading.Thread(target=f)\nt.start()"
     assert door.run(code)["status"] == "ok"
     for i in range(8):
-        time.sleep(0.02)
+        time.sleep(0.02)  # so long the thread runs between the cells
         result = door.run(f"{i}")
         assert (result["status"], result["value"]["json"]) == ("ok", i), result
     assert door.run("go = False\nt.join()\n'end'")["value"]["json"] == "end"
@@ -162,7 +162,7 @@ def test_a_display_that_is_interrupted_harms_no_other_cell(remit):
     door.open(policy={"python": PYTHON, "display_bytes": "256M"})
     for i in range(12):
         wait = door.begin_cell("print('begun', flush=True)\nwhile True: display('x' * 500_000)")
-        time.sleep(i / 300)
+        time.sleep(i / 300)  # another moment each time
         door.ask("interrupt")
         result = wait()
         assert (result["status"], result["session"]["state"]) == ("interrupted", "open"), result

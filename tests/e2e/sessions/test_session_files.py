@@ -267,7 +267,7 @@ def test_the_caller_may_leave_in_the_middle(remit):
     door = Door(remit, {"REMIT_KEEPER": ""})
     door.open(policy=policy(disk_bytes="200MiB", memory_bytes="700MiB", input_bytes="200MiB", file_bytes="200MiB"))
     door.begin("file", op="write", path="x", size=150 << 20)
-    time.sleep(0.05)
+    time.sleep(0.05)  # in the middle
     door.process.kill()
     door.process.wait()
     assert not leftovers.gone(lambda: leftovers.processes(remit.command)), "processes are left"

@@ -41,7 +41,7 @@ def until(look, seconds: float = PATIENCE):
         answer = look()
         if answer or time.monotonic() > end:
             return answer
-        time.sleep(0.01)
+        time.sleep(0.01)  # a look now and then
 
 
 def nothing_is_left(below: pathlib.Path = TOP) -> None:

@@ -26,7 +26,7 @@ def test_the_loop_goes_on():
         with open(read) as stdin:
             run = asyncio.ensure_future(remit.run_async("print(input())", stdin=stdin, timeout=PATIENCE))
             for _ in range(10):
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0.01)  # the loop works
             os.write(write, b"worked\n")
             os.close(write)
             return (await run).stdout

@@ -248,7 +248,7 @@ def test_other_threads_go_on_while_one_waits():
 
     def work():
         for _ in range(10):
-            time.sleep(0.01)
+            time.sleep(0.01)  # the thread works
         os.write(write, b"worked\n")
 
     thread = threading.Thread(target=work)

@@ -176,7 +176,7 @@ def test_calls_at_once_do_not_wait_for_each_other():
         return n
 
     async def wait_async(n: int) -> int:
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.01)  # the loop has to come back to it
         return n
 
     r = remit.run("import concurrent.futures as f\nwith f.ThreadPoolExecutor(4) as p: x = list(p.map(lambda n: wait(n=n), range(4)))\nx", tools=[wait])

@@ -18,7 +18,7 @@ def until(condition: Callable[[], object]) -> None:
     end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end, "it never came"
-        time.sleep(0.02)
+        time.sleep(0.02)  # a look now and then
 
 
 class Begun(threading.Event):

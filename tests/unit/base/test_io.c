@@ -82,7 +82,7 @@ interrupt_and_write(void *arg)
 
 	for (int i = 0; i < 20; i++) {
 		pthread_kill(o->interrupted, SIGUSR1);
-		usleep(500);
+		usleep(500); /* so that they do not become one */
 	}
 	if (write(o->fd, "ab", 2) != 2)
 		return NULL;

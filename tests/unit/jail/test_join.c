@@ -30,7 +30,7 @@ is_alone_soon(void)
 	for (int i = 0; i < 30000; i++) {
 		if (join_is_single_threaded())
 			return true;
-		usleep(1000);
+		usleep(1000); /* a look now and then */
 	}
 	return false;
 }

@@ -126,7 +126,7 @@ begin(struct site *s)
 	struct timespec asked = ctime_mark_latest();
 
 	while (!ctime_mark_is_over(&asked))
-		usleep(1000);
+		usleep(1000); /* a look now and then */
 	s->params.since = ctime_mark_now();
 }
 
