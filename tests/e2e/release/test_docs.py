@@ -18,8 +18,12 @@ import documents  # noqa: E402
 from documents import blocks, commands, demo_output, difference, shows  # noqa: E402
 
 BUILD = pathlib.Path(os.environ.get("REMIT", ROOT / "build" / "remit")).parent
-SHELL_DOCS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-DOCS = [*SHELL_DOCS, *(ROOT / name for name in ("ARCHITECTURE.md", "SECURITY.md", "CONTRIBUTING.md"))]
+DECISIONS = ROOT / "docs" / "design" / "decisions"
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+DECISION_PAGES = [page for page in PAGES if DECISIONS in page.parents and page != DECISIONS / "README.md"]
+# Decisions have no commands: test_decisions_have_the_same_form.
+SHELL_DOCS = [ROOT / "README.md", *(page for page in PAGES if page not in DECISION_PAGES)]
+DOCS = [*SHELL_DOCS, *DECISION_PAGES, *(ROOT / name for name in ("ARCHITECTURE.md", "SECURITY.md", "CONTRIBUTING.md"))]
 RESULT = ROOT / "docs" / "reference" / "result.md"
 # Blocks that may be left out, by what each of their lines begins with.
 MAY_BE_LEFT_OUT = ("make", "apt-get ", "sudo apt-get ", "pip install ")
@@ -228,9 +232,26 @@ def test_every_test_that_is_named_exists(path):
         assert re.search(rf"\b{test}\(", (ROOT / name).read_text()), f"{name}::{test}"
 
 
-def test_every_page_is_in_the_index():
-    """Decisions have an index of their own."""
-    index = (ROOT / "docs" / "README.md").read_text()
-    linked = {(ROOT / "docs" / link).resolve() for link in re.findall(r"\]\(([^)#:]+)\)", index)}
-    pages = [page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "decisions" and page != ROOT / "docs" / "README.md"]
-    assert [page for page in pages if page.resolve() not in linked] == []
+def unlinked(index: pathlib.Path, pages: list[pathlib.Path]) -> list[str]:
+    linked = {(index.parent / link).resolve() for link in re.findall(r"\]\(([^)#:]+)\)", index.read_text())}
+    return [str(page.relative_to(ROOT)) for page in pages if page != index and page.resolve() not in linked]
+
+
+def test_every_page_is_in_an_index():
+    """Decisions have a separate index, which is itself in the index of all documents."""
+    assert unlinked(ROOT / "docs" / "README.md", [page for page in PAGES if page not in DECISION_PAGES]) == []
+    assert len(DECISION_PAGES) > 100
+    assert unlinked(DECISIONS / "README.md", DECISION_PAGES) == []
+
+
+def test_decisions_have_the_same_form():
+    """A title that is also the file's name and the text of its link, why, what it costs, and no commands."""
+    index = (DECISIONS / "README.md").read_text()
+    for page in DECISION_PAGES:
+        path, text = page.relative_to(DECISIONS), page.read_text()
+        title = text.split("\n", 1)[0].removeprefix("# ")
+        name = re.sub(r"[^a-z0-9]+", "-", title.lower().replace("'s", "s")).strip("-")
+        assert path.name == f"{name}.md" and len(path.parts) == 2, path
+        assert f"| [{title}]({path}) | " in index, path
+        assert re.findall(r"(?m)^\*\*(\w+)\.\*\*", text) == ["Why", "Costs"], path
+        assert not blocks(page), path
