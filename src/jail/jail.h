@@ -18,7 +18,7 @@
 #define REMIT_JAIL_H
 
 #include "base/proc.h"
-#include "jail/cgroup/stock.h"
+#include "jail/cgroup/cgroup.h"
 #include "jail/lock/join.h"
 #include "jail/lock/step.h"
 #include "jail/mount/workspace.h"

@@ -2,7 +2,7 @@
  * cgroup: what is read of a run's groups and what its process writes to, on
  * directories that only look like groups.
  */
-#include "jail/cgroup/stock.h"
+#include "jail/cgroup/cgroup.h"
 
 #include <dirent.h>
 #include <fcntl.h>
