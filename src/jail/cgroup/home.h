@@ -1,7 +1,7 @@
 /*
  * cgroup_home: the groups below which runs get groups of their own, for each
  * controller: on version 1 those in which this process stands, on version 2
- * the one above, if it was given to us (see jail/cgroup/leaf.h).
+ * the one above, if it was given to us (see jail/cgroup/leaf.c).
  *
  * A run's directory is locked by its keeper (flock on the directory itself), so
  * that what a killed keeper left can be told from what is in use.
@@ -70,5 +70,13 @@ int cgroup_home_make(int directory, const char *name) must_check;
    if `everywhere`, in every group there is, waiting a moment for those whose
    processes are still dying; returns how many. */
 unsigned cgroup_home_clean(bool everywhere);
+
+/*
+ * This process moves to a leaf (cgroup/leaf.c). Whether it has moved: it stays
+ * where it is if version 2 does not have the memory, if it is in a leaf already
+ * or in the top group, and where no group is delegated to it and systemd gives
+ * none.
+ */
+bool cgroup_leaf_enter(void);
 
 #endif

@@ -1,14 +1,340 @@
-#include "jail/cgroup/leaf.h"
-
+/*
+ * cgroup_leaf: this process moves to where runs can get groups of version 2.
+ *
+ * There a group that has processes of its own cannot limit the groups below it
+ * (cgroups(7), "no internal processes"). So the keeper stands in a leaf of a
+ * group that was delegated to it, and the groups of runs are beside it. Where
+ * none was, it asks systemd for a scope: the user's, or for root that of the
+ * machine.
+ */
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
 
 #include "base/own.h"
 #include "jail/cgroup/home.h"
-#include "jail/cgroup/scope.h"
+
+#define PATIENCE_MS 5000
+#define SYSTEMD	    "org.freedesktop.systemd1"
+#define BUS	    "org.freedesktop.DBus"
+
+/* ---- one message (D-Bus specification, "Message Protocol") ---- */
+
+enum { MESSAGE_CALL = 1, MESSAGE_RETURN = 2, MESSAGE_ERROR = 3 };
+enum { HEAD_BYTES = 16, AT_BODY_LENGTH = 4, AT_FIELDS_LENGTH = 12 };
+
+struct message {
+	uint8_t bytes[1024]; /* more than any of ours */
+	size_t len;
+};
+
+struct call {
+	const char *object, *interface, *member, *destination, *signature;
+	uint8_t serial;
+};
+
+static void
+put(struct message *m, const void *bytes, size_t n)
+{
+	if (m->len + n > sizeof(m->bytes))
+		return;
+	memcpy(m->bytes + m->len, bytes, n);
+	m->len += n;
+}
+
+static void
+put_byte(struct message *m, uint8_t value)
+{
+	put(m, &value, 1);
+}
+
+static void
+align(struct message *m, size_t to)
+{
+	while (m->len % to && m->len < sizeof(m->bytes))
+		put_byte(m, 0);
+}
+
+/* In the machine's own order, which the first byte says. */
+static void
+put_number(struct message *m, uint32_t value)
+{
+	align(m, sizeof(value));
+	put(m, &value, sizeof(value));
+}
+
+static void
+put_text(struct message *m, const char *text)
+{
+	put_number(m, (uint32_t)strlen(text));
+	put(m, text, strlen(text) + 1);
+}
+
+static void
+put_signature(struct message *m, const char *text)
+{
+	put_byte(m, (uint8_t)strlen(text));
+	put(m, text, strlen(text) + 1);
+}
+
+static void
+set_number(struct message *m, size_t at, size_t value)
+{
+	uint32_t n = (uint32_t)value;
+
+	memcpy(m->bytes + at, &n, sizeof(n));
+}
+
+static void
+put_field(struct message *m, uint8_t code, const char *type, const char *text)
+{
+	if (!text)
+		return;
+	align(m, 8);
+	put_byte(m, code);
+	put_signature(m, type);
+	if (*type == 'g')
+		put_signature(m, text);
+	else
+		put_text(m, text);
+}
+
+/* All but the body; returns where that begins. */
+static size_t
+begin(struct message *m, const struct call *c)
+{
+	const uint16_t order = 1;
+
+	put_byte(m, *(const uint8_t *)&order ? 'l' : 'B');
+	put_byte(m, MESSAGE_CALL);
+	put_byte(m, 0);
+	put_byte(m, 1); /* of the protocol */
+	put_number(m, 0);
+	put_number(m, c->serial);
+	put_number(m, 0);
+	put_field(m, 1, "o", c->object);
+	put_field(m, 2, "s", c->interface);
+	put_field(m, 3, "s", c->member);
+	put_field(m, 6, "s", c->destination);
+	put_field(m, 8, "g", c->signature);
+	set_number(m, AT_FIELDS_LENGTH, m->len - HEAD_BYTES);
+	align(m, 8);
+	return m->len;
+}
+
+static void
+put_property(struct message *m, const char *name, const char *type)
+{
+	align(m, 8);
+	put_text(m, name);
+	put_signature(m, type);
+}
+
+static void
+make_hello(struct message *m)
+{
+	begin(m, &(struct call){
+			 .object = "/org/freedesktop/DBus",
+			 .interface = BUS,
+			 .member = "Hello",
+			 .destination = BUS,
+			 .serial = 1,
+		 });
+}
+
+/* org.freedesktop.systemd1(5), StartTransientUnit(). */
+static void
+make_request(struct message *m)
+{
+	size_t body = begin(m, &(struct call){
+				       .object = "/org/freedesktop/systemd1",
+				       .interface = SYSTEMD ".Manager",
+				       .member = "StartTransientUnit",
+				       .destination = SYSTEMD,
+				       .signature = "ssa(sv)a(sa(sv))",
+				       .serial = 2,
+			       });
+	size_t length, first;
+	char name[40];
+
+	snprintf(name, sizeof(name), "remit-%d.scope", (int)getpid());
+	put_text(m, name);
+	put_text(m, "fail");
+	put_number(m, 0);
+	length = m->len - sizeof(uint32_t);
+	align(m, 8);
+	first = m->len;
+	put_property(m, "PIDs", "au");
+	put_number(m, sizeof(uint32_t));
+	put_number(m, 0); /* whoever asks: the number may differ out there */
+	put_property(m, "Delegate", "b");
+	put_number(m, true);
+	put_property(m, "CollectMode", "s");
+	put_text(m, "inactive-or-failed");
+	set_number(m, length, m->len - first);
+	put_number(m, 0);
+	align(m, 8);
+	set_number(m, AT_BODY_LENGTH, m->len - body);
+}
+
+/* ---- the bus ---- */
+
+static int
+open_bus(void)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	const char *run = getenv("XDG_RUNTIME_DIR");
+	own_fd int fd =
+		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int n;
+
+	if (geteuid() == 0)
+		n = snprintf(a.sun_path, sizeof(a.sun_path),
+			     "/run/dbus/system_bus_socket");
+	else if (run && *run)
+		n = snprintf(a.sun_path, sizeof(a.sun_path), "%s/bus", run);
+	else
+		n = snprintf(a.sun_path, sizeof(a.sun_path), "/run/user/%u/bus",
+			     geteuid());
+	if (fd < 0 || n >= (int)sizeof(a.sun_path) ||
+	    connect(fd, (void *)&a, sizeof(a)) < 0)
+		return -1;
+	return take_fd(&fd);
+}
+
+static int
+say(int fd, const void *bytes, size_t n)
+{
+	return send(fd, bytes, n, MSG_NOSIGNAL) == (ssize_t)n ? 0 : -1;
+}
+
+/* Everything at once: the kernel says who we are, and nothing that the bus
+   would answer in between matters. */
+static int
+send_request(int fd)
+{
+	char uid[16], line[128] = "";
+	struct message hello = { .len = 0 }, request = { .len = 0 };
+	int n, at;
+
+	n = snprintf(uid, sizeof(uid), "%u", geteuid());
+	at = snprintf(line + 1, sizeof(line) - 1, "AUTH EXTERNAL ") + 1;
+	for (int i = 0; i < n; i++)
+		at += snprintf(line + at, sizeof(line) - (size_t)at, "%02x",
+			       (unsigned)uid[i]);
+	at += snprintf(line + at, sizeof(line) - (size_t)at, "\r\nBEGIN\r\n");
+	make_hello(&hello);
+	make_request(&request);
+	if (say(fd, line, (size_t)at) < 0 ||
+	    say(fd, hello.bytes, hello.len) < 0)
+		return -1;
+	return say(fd, request.bytes, request.len);
+}
+
+/* Exactly so many bytes, or -1. */
+static int
+hear(int fd, void *out, size_t n)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	char *at = out;
+
+	while (n) {
+		ssize_t got = recv(fd, at, n, 0);
+
+		if (got > 0) {
+			at += got;
+			n -= (size_t)got;
+		} else if (got == 0 || errno != EAGAIN ||
+			   poll(&p, 1, PATIENCE_MS) != 1) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int
+hear_line(int fd)
+{
+	char c = '\0';
+
+	for (int i = 0; i < 256 && c != '\n'; i++)
+		if (hear(fd, &c, 1) < 0)
+			return -1;
+	return c == '\n' ? 0 : -1;
+}
+
+/* The kind of the next message, or -1. */
+static int
+hear_message(int fd)
+{
+	uint8_t head[HEAD_BYTES], rest[4096];
+	uint32_t body, fields;
+	size_t n;
+
+	if (hear(fd, head, sizeof(head)) < 0)
+		return -1;
+	memcpy(&body, head + AT_BODY_LENGTH, sizeof(body));
+	memcpy(&fields, head + AT_FIELDS_LENGTH, sizeof(fields));
+	if (body > sizeof(rest) || fields > sizeof(rest))
+		return -1;
+	n = ((size_t)fields + 7) / 8 * 8 + body;
+	return n > sizeof(rest) || hear(fd, rest, n) < 0 ? -1 : head[1];
+}
+
+/* The answers come in the order of the calls, with signals between. */
+static bool
+is_granted(int fd)
+{
+	int returns = 0;
+
+	if (hear_line(fd) < 0)
+		return false;
+	for (int i = 0; i < 64 && returns < 2; i++) {
+		int kind = hear_message(fd);
+
+		if (kind < 0 || kind == MESSAGE_ERROR)
+			return false;
+		returns += kind == MESSAGE_RETURN;
+	}
+	return returns == 2;
+}
+
+/* Ask for a transient scope that is delegated to us (systemd.scope(5),
+   "Delegate="), and wait until this process is in it. It ends with its last
+   process. -1 if there is no systemd or it will not. */
+static int
+scope_enter(void)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+	char before[PATH_MAX], now[PATH_MAX];
+	own_fd int fd = -1;
+
+	if (cgroup_home_own(before, sizeof(before)) < 0)
+		return -1;
+	fd = open_bus();
+	if (fd < 0 || send_request(fd) < 0 || !is_granted(fd))
+		return -1;
+	/* A job was begun; its end shows in our group. */
+	for (int i = 0; i < PATIENCE_MS; i++) {
+		if (cgroup_home_own(now, sizeof(now)) == 0 &&
+		    strcmp(before, now) != 0)
+			return 0;
+		nanosleep(&moment, NULL);
+	}
+	return -1;
+}
+
+/* ---- the leaf ---- */
 
 /* No other process is in this group. */
 static bool

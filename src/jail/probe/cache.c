@@ -18,7 +18,7 @@
 #include "base/file/path.h"
 #include "base/proc.h"
 #include "jail/attest.h"
-#include "jail/cgroup/leaf.h"
+#include "jail/cgroup/home.h"
 #include "jail/probe/hole.h"
 #include "jail/probe/probe.h"
 
