@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 
 #include "base/proc.h"
-#include "jail/branch_check.h"
+#include "jail/attest.h"
 #include "jail/linux_abi.h"
 #include "keeper/keeper.h"
 #include "keeper/pool/pool.h"
