@@ -18,7 +18,6 @@
 #include "jail/lock/rules.h"
 #include "jail/mount/ground.h"
 #include "jail/mount/idmap.h"
-#include "jail/probe/hole.h"
 #include "jail/seccomp/notice.h"
 
 /* What the child that tries it says. */
