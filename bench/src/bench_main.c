@@ -10,7 +10,7 @@
 
 #include "base/file/path.h"
 #include "cli/bench_request.h"
-#include "jail/probe/site.h"
+#include "jail/probe/discover.h"
 #include "measure/measure.h"
 #include "policy/policy.h"
 

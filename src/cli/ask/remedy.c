@@ -6,7 +6,7 @@
 
 #include "cli/report/denials.h"
 #include "cli/report/line_text.h"
-#include "jail/probe/site.h"
+#include "jail/probe/discover.h"
 #include "policy/plan/plan.h"
 #include "policy/rules/path_rule.h"
 

@@ -8,8 +8,8 @@
 #include "cli/cli.h"
 #include "jail/cgroup/home.h"
 #include "jail/mount/workspace.h"
+#include "jail/probe/discover.h"
 #include "jail/probe/probe.h"
-#include "jail/probe/site.h"
 #include "policy/plan/memory.h"
 #include "serve/compat/foreign.h"
 

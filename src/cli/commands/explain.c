@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "jail/probe/site.h"
+#include "jail/probe/discover.h"
 #include "policy/plan/plan.h"
 
 static void

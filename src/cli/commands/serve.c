@@ -10,7 +10,7 @@
 #include "cli/report/audit.h"
 #include "http/certificate.h"
 #include "jail/cgroup/home.h"
-#include "jail/probe/site.h"
+#include "jail/probe/discover.h"
 #include "keeper/keeper.h"
 #include "keeper/packages/install.h"
 #include "keeper/packages/package_layer_list.h"

@@ -15,6 +15,7 @@
 #include "base/deadline.h"
 #include "base/digest.h"
 #include "base/file/path.h"
+#include "jail/probe/probe.h"
 
 #define ANSWER_BYTES (1024 * 1024)
 
@@ -386,4 +387,29 @@ discover_interpreter(struct interpreter *out, const char *python,
 	if (path_write_file(cached, answer.data, answer.len, &unwritten) < 0)
 		errno = 0; /* the next start asks again */
 	return 0;
+}
+
+/* ---- for those who only look ---- */
+
+int
+site_find_host(struct site *s, struct remit_error *err)
+{
+	if (discover_runtime_dir(&s->runtime_dir, err) < 0)
+		return -1;
+	return probe_host_cached(&s->host, s->runtime_dir, err);
+}
+
+int
+site_find_interpreter(struct site *s, const char *python,
+		      struct remit_error *err)
+{
+	return discover_interpreter(&s->interpreter, python, s->runtime_dir,
+				    err);
+}
+
+void
+site_free(struct site *s)
+{
+	free(s->runtime_dir);
+	interpreter_free(&s->interpreter);
 }

@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "policy/host.h"
 #include "policy/interpreter.h"
 
 /*
@@ -25,5 +26,19 @@ uint64_t discover_identity(const struct interpreter *in);
 /* The directory with the module and the runner: beside the program in a build
    tree, else below the prefix it is installed in. A new string. */
 int discover_runtime_dir(char **out, struct remit_error *err) must_check;
+
+/* What those who only look (explain, matrix, doctor) know of this machine and
+   the policy's interpreter. */
+struct site {
+	char *runtime_dir;
+	struct host host;
+	struct interpreter interpreter;
+};
+
+/* The host from the cache, or found out now. */
+int site_find_host(struct site *s, struct remit_error *err) must_check;
+int site_find_interpreter(struct site *s, const char *python,
+			  struct remit_error *err) must_check;
+void site_free(struct site *s);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "jail/probe/site.h"
+#include "jail/probe/discover.h"
 #include "serve/compat/oneshot.h"
 #include "serve/compat/piston_ask.h"
 

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "jail/probe/site.h"
+#include "jail/probe/discover.h"
 #include "policy/fields/field.h"
 #include "serve/native/matrix.h"
 #include "serve/native/native.h"

@@ -1,6 +1,6 @@
 #include "serve/native/matrix.h"
 
-#include "jail/probe/site.h"
+#include "jail/probe/discover.h"
 #include "policy/fields/field.h"
 
 static const struct interpreter any_interpreter;
