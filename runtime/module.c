@@ -18,7 +18,6 @@
 #include "base/file/fd.h"
 #include "channel.h"
 #include "huge.h"
-#include "jail/lock/enter.h"
 #include "jail/lock/join.h"
 #include "jail/lock/lock.h"
 #include "jail/seccomp/filter.h"

@@ -8,7 +8,6 @@
 
 #include "base/file/fd.h"
 #include "jail/init.h"
-#include "jail/lock/enter.h"
 #include "jail/lock/lock.h"
 #include "jail/part.h"
 

@@ -13,7 +13,7 @@
 
 #include "base/file/fd.h"
 #include "jail/linux_abi.h"
-#include "jail/lock/enter.h"
+#include "jail/lock/lock.h"
 #include "jail/part.h"
 #include "jail/seccomp/filter.h"
 

@@ -1,5 +1,8 @@
-#include "jail/lock/enter.h"
-
+/*
+ * enter: the stage of the lock-down that the process carries out which will run
+ * the code: before it becomes the interpreter (cold), or right after it was
+ * forked from one (warm). Allocates nothing.
+ */
 #include <errno.h>
 #include <linux/keyctl.h>
 #include <signal.h>
@@ -11,6 +14,7 @@
 #include "base/own.h"
 #include "jail/inside.h"
 #include "jail/linux_abi.h"
+#include "jail/lock/lock.h"
 #include "jail/lock/rights.h"
 #include "jail/seccomp/filter.h"
 

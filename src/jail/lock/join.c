@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "jail/inside.h"
-#include "jail/lock/enter.h"
 #include "jail/lock/lock.h"
 
 const struct join_space join_spaces[JOIN_SPACES] = {

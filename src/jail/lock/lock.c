@@ -12,8 +12,6 @@
 #include "base/file/fd.h"
 #include "base/file/io.h"
 #include "jail/linux_abi.h"
-#include "jail/lock/enter.h"
-#include "jail/lock/self_test.h"
 #include "jail/seccomp/filter.h"
 #include "wire/frame.h"
 

@@ -1,5 +1,7 @@
-#include "jail/lock/self_test.h"
-
+/*
+ * self_test: attempts from inside the jail that must fail, made after the
+ * lock-down and before any foreign byte is read.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -11,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "jail/linux_abi.h"
+#include "jail/lock/lock.h"
 #include "jail/seccomp/filter.h"
 
 /* A file that no Landlock rule covers: in the jail's root, or, without one,

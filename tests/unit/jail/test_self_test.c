@@ -3,7 +3,7 @@
  * one that is another's. Without namespaces, so what only they keep is left
  * out.
  */
-#include "jail/lock/self_test.h"
+#include "jail/lock/lock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
