@@ -3,8 +3,6 @@
  */
 #include "jail/seccomp/syscall_table.h"
 
-#include "jail/seccomp/syscall_check.h"
-
 #include <errno.h>
 
 /* What CPython with numpy, pandas and matplotlib needs, and threads. */

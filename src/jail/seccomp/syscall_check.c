@@ -1,6 +1,10 @@
+/*
+ * syscall_check: the calls whose arguments decide. One check per rule; the
+ * reasons stand next to the rules.
+ */
 #define _GNU_SOURCE
 
-#include "jail/seccomp/syscall_check.h"
+#include "jail/seccomp/syscall_table.h"
 
 #include "base/own.h"
 #include "jail/lock/rights.h"

@@ -2,7 +2,6 @@
 
 #include "base/own.h"
 #include "jail/seccomp/filter.h"
-#include "jail/seccomp/syscall_check.h"
 
 #include <errno.h>
 
