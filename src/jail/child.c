@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 
 #include "base/file/fd.h"
-#include "jail/init.h"
 #include "jail/lock/lock.h"
 #include "jail/part.h"
 

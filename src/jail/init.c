@@ -1,4 +1,8 @@
 /*
+ * init: pid 1 of a jail, once it is built. It reaps, says how pid 2 ended, and
+ * dies when the keeper's end of the lifeline closes, and with it everything in
+ * the jail.
+ *
  * Pid 1 of a jail begins as a copy of the keeper, whose memory holds the code,
  * input and variables of other tenants. Before it waits, it moves to a stack
  * of its own and unmaps everything except the program's text and one static
@@ -9,8 +13,6 @@
  * with rseq(2): the kernel writes to it whenever it schedules this process, and
  * kills a process that has unmapped it. Everything around it is overwritten.
  */
-#include "jail/init.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -26,6 +28,7 @@
 #include "jail/linux_abi.h"
 #include "jail/lock/rights.h"
 #include "jail/lock/step.h"
+#include "jail/part.h"
 #include "jail/seccomp/filter.h"
 #include "wire/frame.h"
 

@@ -1,8 +1,8 @@
 /*
  * jail_part: what the parts of a jail's making know of each other: both ways
- * (jail.c), the warm one (jail/warm.c), the first process (jail/child.c), and
- * what warm ones are made from (root_template.c, zygote.c). For these files
- * only.
+ * (jail.c), the warm one (jail/warm.c), the first process (jail/child.c and
+ * jail/init.c), and what warm ones are made from (root_template.c, zygote.c).
+ * For these files only.
  */
 #ifndef REMIT_JAIL_PART_H
 #define REMIT_JAIL_PART_H
@@ -78,6 +78,10 @@ void jail_close_entry(struct jail *j, bool but_namespaces);
 
 /* Pid 1, from its first instruction on. */
 void child_run(struct blueprint *b) __attribute__((noreturn));
+/* Never returns. Tells how main_pid ended, or every child: branches of the
+   code. Drops all rights, keeps only the lifeline open. */
+void init_run(int lifeline, pid_t main_pid, bool tells_all)
+	__attribute__((noreturn));
 /* The one process of a bare jail: it builds, enters, and is the code. */
 void child_run_bare(struct blueprint *b) __attribute__((noreturn));
 
