@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 
 #include "jail/lock/rights.h"
-#include "jail/mount/trust_file.h"
+#include "jail/mount/tmpfs.h"
 #include "jail/seccomp/filter.h"
 #include "proxy/gate.h"
 #include "proxy/params.h"

@@ -20,7 +20,6 @@
 #include "jail/mount/copy.h"
 #include "jail/mount/overlay.h"
 #include "jail/mount/tmpfs.h"
-#include "jail/mount/trust_file.h"
 
 const struct jail_directory jail_writable[JAIL_WRITABLE] = {
 	{ "workspace", JAIL_WORKSPACE, 0755 },
