@@ -10,7 +10,6 @@
 
 #include "base/file/fd.h"
 #include "jail/linux_abi.h"
-#include "jail/mount/guard.h"
 #include "jail/mount/idmap.h"
 #include "jail/mount/overlay.h"
 

@@ -2,7 +2,7 @@
  * overlay: what the code writes to a directory of the host goes to an overlay
  * above it (overlayfs), in a capped file system of the jail. The directory
  * itself is only read. When all in the jail is dead, the keeper looks at the
- * overlay.
+ * overlay. And which paths of the host no run may change.
  */
 #ifndef REMIT_OVERLAY_H
 #define REMIT_OVERLAY_H
@@ -19,5 +19,17 @@ int overlays_make(struct blueprint *b, int scratch, uint32_t *detail);
  */
 int overlay_check(const struct plan_mount *m, int directory,
 		  struct remit_error *err) must_check;
+
+/*
+ * Paths of the host that no run may change, whatever directories it may write:
+ * the interpreter, which is executed outside of jails as well, and Remit
+ * itself.
+ */
+
+/* -1 without memory. */
+int guard_list(struct list *out, const struct interpreter *in,
+	       const char *runtime_dir) must_check;
+/* Whether any of them is in this directory, or it in one of them. */
+bool guard_meets(const struct list *guarded, const char *directory);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/file/beneath.h"
 #include "base/file/path.h"
-#include "jail/mount/guard.h"
+#include "jail/mount/overlay.h"
 #include "keeper/commit/staging.h"
 #include "policy/rules/path_rule.h"
 
