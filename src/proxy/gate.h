@@ -15,8 +15,27 @@
 #include "proxy/dns/names.h"
 #include "proxy/dns/site_names.h"
 #include "proxy/ledger.h"
-#include "proxy/pending.h"
+#include "proxy/params.h"
 #include "proxy/relay.h"
+
+/*
+ * Connections to hosts that nobody has allowed or refused yet. They wait while
+ * the keeper has somebody asked, one question after the other.
+ */
+struct pending {
+	bool asks;
+	uint32_t count;	 /* questions so far: the id of the last */
+	bool is_waiting; /* for the answer to that one: */
+	char host[HOST_NAME_SIZE];
+	uint16_t port;
+	/* What was said for the whole run. */
+	struct pending_answer {
+		char host[HOST_NAME_SIZE];
+		uint16_t port;
+		bool is_allowed;
+	} said[PENDING_QUESTIONS_MAX];
+	uint32_t said_count;
+};
 
 /* A way out that listens. */
 struct gate_port {
@@ -52,5 +71,8 @@ int gate_open(struct gate *g, int line, const int *fds, size_t count,
 void gate_run(struct gate *g);
 /* A connection has ended: there is room for another. */
 void gate_has_room(struct gate *g);
+
+/* The keeper has an answer (admission.c). */
+void pending_settle(struct gate *g, const struct proxy_answer *a);
 
 #endif

@@ -18,6 +18,10 @@ enum {
 	PROXY_FDS,
 };
 
+/* Of one run; all further hosts are refused. Nobody is to be asked until he
+   says yes to everything. */
+#define PENDING_QUESTIONS_MAX 32
+
 /*
  * Later, if the policy has network_ask: what the proxy asks of the keeper, and
  * what it is told. The keeper believes no byte of it.

@@ -11,7 +11,6 @@
 #include "base/number.h"
 #include "keeper/session/part.h"
 #include "proxy/params.h"
-#include "proxy/pending.h"
 #include "wire/record.h"
 
 /* ---- calls ---- */
