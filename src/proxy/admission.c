@@ -1,5 +1,7 @@
-#include "proxy/admission.h"
-
+/*
+ * admission: whether a connection of the jail may go on, from its first byte:
+ * whom it is for, whether its bytes say the same, and what its entry allows.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -8,6 +10,7 @@
 #include "http/tls_hello.h"
 #include "proxy/gate.h"
 #include "proxy/params.h"
+#include "proxy/relay.h"
 
 _Static_assert(HEAD_MAX + HTTP_REQUEST_MORE < FLOW_BYTES,
 	       "a new head finds room in a flow");

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "proxy/admission.h"
 #include "proxy/gate.h"
 
 #define HEAD_US	   (10 * 1000000ull)
