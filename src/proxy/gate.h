@@ -11,12 +11,27 @@
 #include "policy/rules/host_rule.h"
 #include "proxy/credential/tls_ends.h"
 #include "proxy/credential/vault.h"
-#include "proxy/dns/lookup.h"
+#include "proxy/dns/dns.h"
 #include "proxy/dns/names.h"
 #include "proxy/dns/site_names.h"
 #include "proxy/ledger.h"
 #include "proxy/params.h"
 #include "proxy/relay.h"
+
+struct gate;
+
+/* Look-ups at once; more names wait for nothing and are lost for a moment. */
+#define LOOKUPS_MAX 32
+
+struct lookup {
+	struct gate *gate;
+	struct name *name; /* NULL: free */
+	enum dns_type type;
+	uint16_t id;
+	unsigned tries;
+	struct source on;
+	struct timer timer;
+};
 
 /*
  * Connections to hosts that nobody has allowed or refused yet. They wait while
@@ -74,5 +89,13 @@ void gate_has_room(struct gate *g);
 
 /* The keeper has an answer (admission.c). */
 void pending_settle(struct gate *g, const struct proxy_answer *a);
+
+/* ---- dns/lookup.c ---- */
+
+void lookup_init(struct lookup *l, struct gate *g);
+
+/* Find a name that is new or whose time is over; then, perhaps at once,
+   relays_wake() is called. */
+void lookup_start(struct gate *g, struct name *n);
 
 #endif

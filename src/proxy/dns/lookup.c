@@ -1,5 +1,8 @@
-#include "proxy/dns/lookup.h"
-
+/*
+ * lookup: ask the machine's resolvers where a name leads. By datagrams, from a
+ * fresh socket and with a random number for each question, so that only who
+ * sees it can answer it.
+ */
 #include <sys/random.h>
 #include <sys/socket.h>
 
