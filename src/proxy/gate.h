@@ -13,7 +13,6 @@
 #include "proxy/credential/vault.h"
 #include "proxy/dns/dns.h"
 #include "proxy/dns/names.h"
-#include "proxy/dns/site_names.h"
 #include "proxy/ledger.h"
 #include "proxy/params.h"
 #include "proxy/relay.h"

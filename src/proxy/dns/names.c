@@ -1,5 +1,6 @@
 #include "proxy/dns/names.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,6 +8,8 @@
 
 /* Beginning with 198.18.1.0. */
 #define FIRST (LISTENERS_NET + 256)
+/* Of resolv.conf and hosts. */
+#define FILE_MAX (256 * 1024)
 
 struct name *
 names_take(struct names *all, const char *host)
@@ -38,4 +41,109 @@ names_find_inside(struct names *all, const struct address *a)
 	memcpy(&inside, a->bytes, sizeof(inside));
 	i = ntohl(inside) - FIRST;
 	return !a->is_v6 && i < all->count ? &all->rows[i] : NULL;
+}
+
+/* ---- this machine's own ---- */
+
+static char *
+word(char **line)
+{
+	char *w;
+
+	do
+		w = strsep(line, " \t\r");
+	while (w && !*w);
+	return w;
+}
+
+void
+site_names_resolvers(struct site_names *out, char *text)
+{
+	char *line;
+
+	while ((line = strsep(&text, "\n"))) {
+		char *key = word(&line), *value = word(&line);
+		struct address a;
+
+		if (!key || !value || strcmp(key, "nameserver") != 0 ||
+		    out->resolver_count == SITE_RESOLVERS ||
+		    address_read(value, &a) < 0)
+			continue;
+		out->resolvers[out->resolver_count++] = a;
+	}
+}
+
+static void
+add_host(struct site_names *out, const char *text, const struct address *a,
+	 const struct host_rules *rules)
+{
+	struct site_host *h = &out->hosts[out->host_count];
+
+	if (out->host_count == SITE_HOSTS ||
+	    host_name_read(text, strlen(text), h->name) < 0 ||
+	    (rules && !host_rules_name(rules, h->name)))
+		return;
+	h->address = *a;
+	out->host_count++;
+}
+
+void
+site_names_hosts(struct site_names *out, char *text,
+		 const struct host_rules *rules)
+{
+	char *line;
+
+	while ((line = strsep(&text, "\n"))) {
+		struct address a;
+		char *w;
+
+		line[strcspn(line, "#")] = '\0';
+		w = word(&line);
+		if (!w || address_read(w, &a) < 0)
+			continue;
+		while ((w = word(&line)))
+			add_host(out, w, &a, rules);
+	}
+}
+
+/* As text; what lies beyond the cap is left out. */
+static char *
+read_file(const char *path)
+{
+	own_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *text = calloc(1, FILE_MAX + 1);
+	size_t len = 0;
+	ssize_t n = 1;
+
+	while (text && fd >= 0 && n > 0 && len < FILE_MAX) {
+		n = read(fd, text + len, FILE_MAX - len);
+		len += n > 0 ? (size_t)n : 0;
+	}
+	return text;
+}
+
+void
+site_names_read(struct site_names *out, const struct host_rules *rules)
+{
+	own_mem char *resolvers = read_file("/etc/resolv.conf");
+	own_mem char *hosts = read_file("/etc/hosts");
+
+	*out = (struct site_names){ 0 };
+	if (resolvers)
+		site_names_resolvers(out, resolvers);
+	if (hosts)
+		site_names_hosts(out, hosts, rules);
+	if (!out->resolver_count)
+		out->resolvers[out->resolver_count++] =
+			address_v4(htonl(INADDR_LOOPBACK));
+}
+
+void
+site_names_find(const struct site_names *s, const char *name,
+		struct addresses *out)
+{
+	for (size_t i = 0; i < s->host_count; i++)
+		if (out->count < ADDRESSES_MAX &&
+		    !strcmp(s->hosts[i].name, name))
+			out->rows[out->count++] = s->hosts[i].address;
 }

@@ -1,4 +1,4 @@
-/* names: an address inside for each name. */
+/* names: an address inside for each name, and what this machine knows. */
 #include "proxy/dns/names.h"
 
 #include <setjmp.h>
@@ -69,6 +69,59 @@ the_table_ends(void **state)
 	assert_non_null(names_take(&all, "n0.example"));
 }
 
+/* ---- resolv.conf and hosts of this machine ---- */
+
+static struct host_rules
+rules(void)
+{
+	char *texts[] = { "a.example:443", "*.b.example:443", NULL };
+	struct list list = { texts, 2 };
+	struct host_rules all;
+	struct remit_error err;
+
+	assert_int_equal(host_rules_read(&list, &all, &err), 0);
+	return all;
+}
+
+static void
+three_resolvers_are_taken_and_all_else_is_passed_over(void **state)
+{
+	char text[] =
+		"# nameserver 9.9.9.9\nsearch a b\nnameserver 127.0.0.53\n"
+		"nameserver\t2606:4700::1111 \nnameserver nonsense\n"
+		"nameserver\nnameserver 1.1.1.1\nnameserver 8.8.8.8";
+	struct site_names s = { 0 };
+
+	(void)state;
+	site_names_resolvers(&s, text);
+	assert_int_equal(s.resolver_count, 3);
+	assert_int_equal(s.resolvers[0].bytes[3], 53);
+	assert_true(s.resolvers[1].is_v6);
+	assert_int_equal(s.resolvers[2].bytes[0], 1);
+}
+
+static void
+only_hosts_that_are_named_are_kept(void **state)
+{
+	char text[] = "127.0.0.1 localhost\n# 1.1.1.1 a.example\n"
+		      "10.0.0.1\tother A.example # b\n\n10.0.0.2 x.b.example "
+		      "a.example\n"
+		      "nonsense a.example\n10.0.0.3\n";
+	struct host_rules all = rules();
+	struct addresses found = { .count = 0 };
+	struct site_names s = { 0 };
+
+	(void)state;
+	site_names_hosts(&s, text, &all);
+	assert_int_equal(s.host_count, 3);
+	site_names_find(&s, "a.example", &found);
+	assert_int_equal(found.count, 2);
+	assert_int_equal(found.rows[0].bytes[3], 1);
+	assert_int_equal(found.rows[1].bytes[3], 2);
+	site_names_find(&s, "localhost", &found);
+	assert_int_equal(found.count, 2);
+}
+
 int
 main(void)
 {
@@ -77,6 +130,9 @@ main(void)
 			a_name_keeps_its_address_and_an_address_its_name),
 		cmocka_unit_test(an_address_that_nobody_was_given_has_no_name),
 		cmocka_unit_test(the_table_ends),
+		cmocka_unit_test(
+			three_resolvers_are_taken_and_all_else_is_passed_over),
+		cmocka_unit_test(only_hosts_that_are_named_are_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
