@@ -14,7 +14,7 @@
 
 #include "jail/uid_pool.h"
 #include "policy/plan/plan.h"
-#include "proxy/credential/secrets.h"
+#include "proxy/credential/vault.h"
 #include "proxy/ledger.h"
 #include "proxy/proxy_launcher.h"
 

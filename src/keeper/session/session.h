@@ -35,7 +35,7 @@
 #include "keeper/session/committer.h"
 #include "keeper/session/state.h"
 #include "policy/policy.h"
-#include "proxy/credential/secrets.h"
+#include "proxy/credential/vault.h"
 
 struct install;
 struct keeper;

@@ -1,5 +1,5 @@
-/* secrets: they come by a memfd and are found by name, or are refused. */
-#include "proxy/credential/secrets.h"
+/* vault: secrets come by a memfd and are found by name, or are refused. */
+#include "proxy/credential/vault.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
