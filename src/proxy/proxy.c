@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "proxy/credential/trust.h"
+#include "proxy/credential/authority.h"
 #include "proxy/params.h"
 
 static int

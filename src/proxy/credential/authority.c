@@ -1,18 +1,23 @@
 #include "proxy/credential/authority.h"
 
+#include <fcntl.h>
 #include <mbedtls/asn1write.h>
 #include <mbedtls/ecp.h>
 #include <mbedtls/oid.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/net/host_name.h"
+#include "base/own.h"
 #include "http/tls_library.h"
 
 /* Clocks differ a little; jails do not live for a month. */
 #define BEFORE_S (24 * 3600)
 #define AFTER_S	 (30 * 24 * 3600)
 #define ROOT	 "CN=Remit, for one jail only"
+/* Of what the host trusts: today 200 KiB. */
+#define MOST (4 * 1024 * 1024)
 
 static int
 make_key(mbedtls_pk_context *key)
@@ -156,4 +161,39 @@ void
 authority_close(struct authority *a)
 {
 	mbedtls_pk_free(&a->root_key);
+}
+
+/* ---- those that the host trusts ---- */
+
+const char *
+trust_path(void)
+{
+	static const char *const paths[] = {
+		"/etc/ssl/certs/ca-certificates.crt", /* Debian, Arch */
+		"/etc/pki/tls/certs/ca-bundle.crt",   /* Fedora */
+		"/etc/ssl/ca-bundle.pem",	      /* SUSE */
+		"/etc/ssl/cert.pem",		      /* Alpine */
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+		if (access(paths[i], R_OK) == 0)
+			return paths[i];
+	return NULL;
+}
+
+char *
+trust_read(size_t *len)
+{
+	const char *path = trust_path();
+	own_fd int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	own_mem char *text = calloc(1, MOST + 1);
+	ssize_t n = 1;
+
+	for (*len = 0; fd >= 0 && text && n > 0 && *len < MOST;
+	     *len += n > 0 ? (size_t)n : 0)
+		n = read(fd, text + *len, MOST - *len);
+	/* Half of it would trust others than the host does. */
+	if (fd < 0 || !text || n < 0 || *len == MOST)
+		return NULL;
+	return take_ptr(&text);
 }

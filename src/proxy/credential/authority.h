@@ -30,4 +30,11 @@ int authority_sign(struct authority *a, const char *host,
 /* From now on there are no others. */
 void authority_close(struct authority *a);
 
+/* ---- the certificate authorities that the host trusts ---- */
+
+/* Where they lie; NULL if there is no such file. */
+const char *trust_path(void);
+/* All of them as text, with their length; NULL if they cannot be read. */
+char *trust_read(size_t *len);
+
 #endif

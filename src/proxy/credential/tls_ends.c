@@ -7,7 +7,6 @@
 #include "base/file/io.h"
 #include "http/tls.h"
 #include "proxy/credential/authority.h"
-#include "proxy/credential/trust.h"
 
 /* Two connections with 33 KiB of buffers each for 128 relays, twice over. */
 #define MEMORY (32 * 1024 * 1024)
