@@ -1,4 +1,7 @@
-#include "channel.h"
+/*
+ * channel: what Python alone cannot do with the channel to the keeper.
+ */
+#include "module.h"
 
 #include <errno.h>
 #include <linux/sockios.h>

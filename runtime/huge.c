@@ -1,4 +1,11 @@
-#include "huge.h"
+/*
+ * huge: huge pages, for what a zygote shares with all of its children.
+ *
+ * A mapped file's pages are found anew in every child of a fork, one fault for
+ * sixteen of them. Memory of our own goes to the child with its tables, and two
+ * megabytes of it are one entry.
+ */
+#include "module.h"
 
 #include <link.h>
 #include <string.h>

@@ -1,4 +1,8 @@
-#include "job.h"
+/*
+ * job: the next program from the keeper, read and taken apart at once. In C,
+ * because every run waits for it.
+ */
+#include "module.h"
 
 #include <errno.h>
 #include <string.h>

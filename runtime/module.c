@@ -1,9 +1,5 @@
-/*
- * module: `_remit`, the part of the runtime that is C because it makes system
- * calls: one binary for every CPython from 3.9 on (limited API).
- */
-#define Py_LIMITED_API 0x03090000
-#include <Python.h>
+#include "module.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -16,12 +12,9 @@
 #include <unistd.h>
 
 #include "base/file/fd.h"
-#include "channel.h"
-#include "huge.h"
 #include "jail/lock/join.h"
 #include "jail/lock/lock.h"
 #include "jail/seccomp/filter.h"
-#include "job.h"
 
 /* One more than the largest signal. */
 #define SIGNALS 65
