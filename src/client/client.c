@@ -11,9 +11,7 @@
 #include "base/file/path.h"
 #include "client/files/job_files.h"
 #include "client/host_question.h"
-#include "client/keeper_process.h"
 #include "client/part.h"
-#include "client/release.h"
 #include "wire/record.h"
 
 /* How long a caller that wants to be asked is left alone. */

@@ -1,12 +1,108 @@
-#include "client/connection.h"
-
+/*
+ * connection: our side of the socket that one run, or one session, has to
+ * itself, so that threads share nothing and a closed socket ends it. A run that
+ * ends in order leaves its connection to the next.
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "base/file/fd.h"
 #include "client/part.h"
+
+/* ---- a private keeper ---- */
+
+#define CONTROL_FD 3
+
+extern char **environ;
+
+/* The directory of the runtime, lib/remit, has the name as well. */
+static bool
+is_program(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       access(path, X_OK) == 0;
+}
+
+/* Beside this code: the program itself, or the remit of the same prefix. */
+static int
+find_command(char *out, size_t size, struct remit_error *err)
+{
+	static const char *const places[] = { "remit", "../bin/remit",
+					      "../../bin/remit" };
+	char real[PATH_MAX];
+	Dl_info info;
+	char *slash;
+
+	if (!dladdr((void *)(uintptr_t)find_command, &info) ||
+	    !info.dli_fname || !realpath(info.dli_fname, real))
+		snprintf(real, sizeof(real), "/proc/self/exe");
+	slash = strrchr(real, '/');
+	if (slash)
+		*slash = '\0';
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		snprintf(out, size, "%s/%s", real, places[i]);
+		if (is_program(out))
+			return 0;
+	}
+	return fail(err, REMIT_E_INPUT,
+		    "the remit command is not beside the library in %s: set "
+		    "command_path",
+		    real);
+}
+
+int
+keeper_process_start(pid_t *pid, int *control, const char *command_path,
+		     struct remit_error *err)
+{
+	char command[PATH_MAX], number[16];
+	char *argv[] = { "remit", "keeper", "--fd", number, NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	int pair[2], failed;
+
+	if (command_path)
+		snprintf(command, sizeof(command), "%s", command_path);
+	else if (find_command(command, sizeof(command), err) < 0)
+		return -1;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "socketpair");
+	snprintf(number, sizeof(number), "%d", CONTROL_FD);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawnattr_init(&attr);
+	/* A session of its own: the terminal's Ctrl-C is not for it. */
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID);
+	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
+	posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_RDWR, 0);
+	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_RDWR, 0);
+	posix_spawn_file_actions_adddup2(&actions, pair[1], CONTROL_FD);
+	failed = posix_spawn(pid, command, &actions, &attr, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attr);
+	close(pair[1]);
+	if (failed) {
+		*pid = 0;
+		close(pair[0]);
+		errno = failed;
+		return fail_sys(err, REMIT_E_KERNEL, "start the keeper %s",
+				command);
+	}
+	*control = pair[0];
+	return 0;
+}
+
+/* ---- connections ---- */
 
 int
 connection_connect(const char *path, struct remit_error *err)
@@ -110,4 +206,66 @@ connections_close(struct connections *d)
 {
 	while (d->count)
 		close(d->kept[--d->count]);
+}
+
+/* ---- another release ---- */
+
+static void
+name_keeper(const struct remit *r, bool shared, char *out, size_t size)
+{
+	if (r && shared)
+		snprintf(out, size, "the keeper at %s", r->keeper_path);
+	else if (r && r->command_path)
+		snprintf(out, size, "the keeper %s", r->command_path);
+	else
+		snprintf(out, size, "the keeper");
+}
+
+/* The version that the keeper names in its refusal. */
+static void
+name_version(const struct frame *f, char *out, size_t size)
+{
+	json_t *doc = f->type == FRAME_RESULT
+			      ? json_loadb(f->payload, f->len, 0, NULL)
+			      : NULL;
+	const char *version =
+		json_string_value(json_object_get(doc, "remit_version"));
+
+	snprintf(out, size, "%s", version ? version : "of another release");
+	json_decref(doc);
+}
+
+static int
+refuse(const struct remit *r, bool shared, const struct frame *f,
+       unsigned protocol, struct remit_error *err)
+{
+	char keeper[256], version[32];
+
+	name_keeper(r, shared, keeper, sizeof(keeper));
+	name_version(f, version, sizeof(version));
+	return fail_refused(
+		err, "keeper",
+		shared ? "Restart the keeper: \"systemctl --user restart "
+			 "remit-keeper\", or end it and run again; or set "
+			 "REMIT_KEEPER to nothing for a private one."
+		       : "Install the same release of the library and of the "
+			 "remit command, or set command_path.",
+		"%s is Remit %s (protocol %u), this is Remit %s (protocol %d)",
+		keeper, version, protocol, REMIT_VERSION, FRAME_PROTOCOL);
+}
+
+int
+release_next(const struct remit *r, bool shared, struct link *l,
+	     struct frame *f, struct remit_error *err)
+{
+	unsigned protocol;
+	int failed;
+
+	if (!link_is_foreign(l, &protocol))
+		return link_next(l, f, err);
+	failed = link_next(l, f, err);
+	/* The refusal may come in pieces. */
+	if (!failed && f->type == FRAME_NONE && !l->ended)
+		return 0;
+	return refuse(r, shared, f, protocol, err);
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "client/part.h"
-#include "client/release.h"
 #include "wire/record.h"
 
 static const char intro[] =

@@ -7,13 +7,20 @@
 
 #include <pthread.h>
 
-#include "client/connection.h"
 #include "client/displays.h"
 #include "client/files/artifacts.h"
 #include "client/files/file_answer.h"
 #include "client/result_view.h"
 #include "client/tools/calls.h"
 #include "wire/link.h"
+
+/* As many as threads that run at once have use for. */
+#define CONNECTIONS_KEPT 16
+
+struct connections {
+	int kept[CONNECTIONS_KEPT];
+	size_t count;
+};
 
 struct remit {
 	pthread_mutex_t lock; /* of the control socket and the connections */
@@ -53,6 +60,8 @@ struct run {
 		.calls = TOOL_CALLS_INIT,              \
 	}
 
+/* ---- client.c ---- */
+
 void run_free(struct run *r);
 
 /* A keeper of our own, unless there is one already. */
@@ -67,5 +76,40 @@ int client_send_job(struct link *l, const struct remit_job *job, bool stays,
 		    struct remit_error *err) must_check;
 /* Send what is queued and read until there is an answer. */
 int client_converse(struct run *r, struct remit_error *err) must_check;
+
+/* ---- connection.c ---- */
+
+/* Start a private keeper. It is the remit command itself, so that a library in
+   a threaded program never forks one. */
+int keeper_process_start(pid_t *pid, int *control, const char *command_path,
+			 struct remit_error *err) must_check;
+
+/* To the keeper that listens there, if it is the same user's or root's. */
+int connection_connect(const char *path, struct remit_error *err) must_check;
+/* A connection. *theirs is the other side, to be given to the keeper, or -1
+   where the keeper has it already. */
+int connection_make(struct remit *r, bool shared, int *theirs,
+		    struct remit_error *err) must_check;
+/* Nothing to do for -1. */
+int connection_give(struct remit *r, int theirs,
+		    struct remit_error *err) must_check;
+/* Both. */
+int connection_open(struct remit *r, bool shared,
+		    struct remit_error *err) must_check;
+/* The keeper waits at its other side for the next job. Takes it. */
+void connection_keep(struct remit *r, int fd);
+void connections_close(struct connections *d);
+
+/*
+ * A keeper that outlived an upgrade, or of another installation, may speak
+ * another protocol (wire/frame.h). It is refused with one sentence that names
+ * both releases and the remedy.
+ *
+ * As link_next(), from the shared or the private keeper of `r`, or from one
+ * that is not named (NULL). Returns -1 with the sentence if the keeper is of
+ * another protocol.
+ */
+int release_next(const struct remit *r, bool shared, struct link *l,
+		 struct frame *f, struct remit_error *err) must_check;
 
 #endif
