@@ -2,17 +2,161 @@
  * client: connections to keepers, and one run over one socket.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/file/io.h"
 #include "base/file/path.h"
-#include "client/files/job_files.h"
-#include "client/host_question.h"
 #include "client/part.h"
 #include "wire/record.h"
+
+/* ---- the input files of a job ---- */
+
+/* The most a policy allows for all of them. */
+#define BYTES_MAX (UINT64_C(1) << 30)
+
+static int
+send_head(struct link *l, const char *path, uint64_t size,
+	  struct remit_error *err)
+{
+	own(buf) struct buf head = BUF_INIT(frame_rules[FRAME_FILE].max);
+	const struct file_head h = { path, size };
+
+	if (file_head_write(&head, &h) < 0)
+		return fail_sys(err, REMIT_E_INPUT, "input file %s", path);
+	return link_send(l, FRAME_FILE, head.data, head.len, err);
+}
+
+static int
+open_regular(const char *host_path, uint64_t *size, struct remit_error *err)
+{
+	/* Not to hang on a FIFO. */
+	own_fd int fd = open(host_path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return fail_sys(err, REMIT_E_INPUT, "input file %s", host_path);
+	if (!S_ISREG(st.st_mode))
+		return fail(err, REMIT_E_INPUT,
+			    "input file %s is %s, not a regular file",
+			    host_path,
+			    S_ISDIR(st.st_mode) ? "a folder" : "special");
+	*size = (uint64_t)st.st_size;
+	if (*size > BYTES_MAX)
+		return fail(err, REMIT_E_INPUT,
+			    "input file %s has %llu bytes: 1 GiB is the most "
+			    "that input_bytes can allow",
+			    host_path, (unsigned long long)*size);
+	return take_fd(&fd);
+}
+
+static int
+send_from_disk(struct link *l, const struct remit_file *f,
+	       struct remit_error *err)
+{
+	char piece[FRAME_PIECE];
+	uint64_t left = 0;
+	own_fd int fd = open_regular(f->host_path, &left, err);
+
+	if (fd < 0 || send_head(l, f->path, left, err) < 0)
+		return -1;
+	while (left) {
+		size_t want =
+			left < sizeof(piece) ? (size_t)left : sizeof(piece);
+		ssize_t n = io_read(fd, piece, want);
+
+		if (n < 0)
+			return fail_sys(err, REMIT_E_INPUT, "input file %s",
+					f->host_path);
+		if (n == 0)
+			return fail(err, REMIT_E_INPUT,
+				    "input file %s became shorter while it "
+				    "was read",
+				    f->host_path);
+		if (link_send(l, FRAME_FILE_DATA, piece, (size_t)n, err) < 0)
+			return -1;
+		left -= (uint64_t)n;
+	}
+	return 0;
+}
+
+/* To the keeper, from memory or from the caller's disk. */
+static int
+job_files_send(struct link *l, const struct remit_job *job,
+	       struct remit_error *err)
+{
+	for (size_t i = 0; i < job->file_count; i++) {
+		const struct remit_file *f = &job->files[i];
+
+		if (f->host_path) {
+			if (send_from_disk(l, f, err) < 0)
+				return -1;
+			continue;
+		}
+		if (send_head(l, f->path, f->len, err) < 0 ||
+		    link_send_pieces(l, FRAME_FILE_DATA, f->bytes, f->len,
+				     err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- the keeper's question ---- */
+
+static const char *const words[] = {
+	[REMIT_DENY] = "deny",
+	[REMIT_ALLOW_ONCE] = "once",
+	[REMIT_ALLOW_RUN] = "run",
+	[REMIT_ALLOW_ALWAYS] = "run", /* the caller remembers it */
+};
+
+static int
+send_answer(struct link *l, const char *id, enum remit_answer answer,
+	    struct remit_error *err)
+{
+	own(buf) struct buf out = BUF_INIT(frame_rules[FRAME_ANSWER].max);
+	bool is_known = (size_t)answer < ARRAY_LEN(words);
+
+	if (record_add(&out, "id", id) < 0 ||
+	    record_add(&out, "answer", words[is_known ? answer : REMIT_DENY]) <
+		    0)
+		return fail_sys(err, REMIT_E_MEMORY, "answer");
+	return link_send(l, FRAME_ANSWER, out.data, out.len, err);
+}
+
+/* A host that the code wants to reach and nobody has named: the keeper's
+   question (the frame "question") is asked of the caller, and the answer sent.
+ */
+static int
+host_question_take(const struct remit_job *job, const struct frame *f,
+		   struct link *l, struct remit_error *err)
+{
+	struct record id, kind, subject;
+	struct remit_question q = { 0 };
+	size_t at = 0;
+
+	if (record_check(f->payload, f->len, err) < 0)
+		return -1;
+	if (!record_next(f->payload, f->len, &at, &id) ||
+	    !record_next(f->payload, f->len, &at, &kind) ||
+	    !record_next(f->payload, f->len, &at, &subject) || at != f->len ||
+	    strcmp(id.key, "id") != 0 || strcmp(kind.key, "kind") != 0 ||
+	    strcmp(subject.key, "subject") != 0)
+		return fail(err, REMIT_E_PROTOCOL, "a question without words");
+	q.kind = kind.value;
+	q.subject = subject.value;
+	return send_answer(l, id.value,
+			   job->on_question ? job->on_question(job->user, &q)
+					    : REMIT_DENY,
+			   err);
+}
+
+/* ---- connections to keepers ---- */
 
 /* How long a caller that wants to be asked is left alone. */
 #define WAIT_MS 100
@@ -106,6 +250,8 @@ remit_close(struct remit *r)
 	pthread_mutex_destroy(&r->lock);
 	free(r);
 }
+
+/* ---- a run ---- */
 
 int
 client_send_job(struct link *l, const struct remit_job *job, bool stays,
