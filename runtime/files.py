@@ -69,7 +69,7 @@ class Task:
 
 
 def entry(name, path, found):
-    """One file, in the words of src/client/files/file_answer.h."""
+    """One file, in the words of src/client/files/file_task.h."""
     kind = found.st_mode & KIND
     text = b"path\0%b\0type\0%b\0mode\0%d\0size\0%d\0modified\0%d\0" % (
         name, KINDS.get(kind, b"other"), found.st_mode & 0o7777, found.st_size, max(found.st_mtime_ns, 0),

@@ -9,7 +9,7 @@
 
 #include "client/displays.h"
 #include "client/files/artifacts.h"
-#include "client/files/file_answer.h"
+#include "client/files/file_task.h"
 #include "client/result_view.h"
 #include "client/tools/calls.h"
 #include "wire/link.h"

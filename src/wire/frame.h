@@ -128,7 +128,7 @@ enum frame_type {
 	   "file_data" */
 	FRAME_FILE_TASK,
 	/* jail to keeper to client: bytes in pieces, then how it went, records
-	   (client/files/file_answer.h) */
+	   (client/files/file_task.h) */
 	FRAME_FILE_BYTES,
 	FRAME_FILE_ANSWER,
 	/* keeper to client, before the result, if the job asked for it: all

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/files/file_answer.h"
+#include "client/files/file_task.h"
 #include "fuzz.h"
 
 static void

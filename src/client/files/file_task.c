@@ -2,8 +2,10 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "wire/record.h"
 
 static const char *const names[] = {
@@ -92,4 +94,197 @@ file_task_send(const struct remit_file_task *t, struct link *l,
 	if (t->op != REMIT_FILE_WRITE)
 		return 0;
 	return link_send_pieces(l, FRAME_FILE_DATA, t->bytes, t->len, err);
+}
+
+/* ---- the answer ---- */
+
+/* What is given out, and what it points into. */
+struct given {
+	struct remit_file_answer answer;
+	struct file_answer from;
+	struct remit_file_entry *entries;
+	size_t room; /* for so many */
+};
+
+void
+file_answer_free(struct file_answer *a)
+{
+	buf_free(&a->bytes);
+	buf_free(&a->said);
+}
+
+void
+remit_file_answer_free(struct remit_file_answer *a)
+{
+	struct given *g = (struct given *)a;
+
+	if (!g)
+		return;
+	file_answer_free(&g->from);
+	free(g->entries);
+	free(g);
+}
+
+int
+file_answer_take(struct file_answer *a, const struct frame *f,
+		 struct remit_error *err)
+{
+	struct buf *to = f->type == FRAME_FILE_BYTES ? &a->bytes : &a->said;
+
+	a->is_done = f->type == FRAME_FILE_ANSWER;
+	if (buf_add(to, f->payload, f->len) < 0)
+		return fail_sys(err, REMIT_E_PROTOCOL, "what a file holds");
+	return 0;
+}
+
+/* ---- entries ---- */
+
+static int
+read_type(struct remit_file_entry *e, const char *value)
+{
+	static const char *const types[] = {
+		[REMIT_FILE_IS_REGULAR] = "file",
+		[REMIT_FILE_IS_FOLDER] = "folder",
+		[REMIT_FILE_IS_LINK] = "link",
+		[REMIT_FILE_IS_OTHER] = "other",
+	};
+
+	for (size_t i = 1; i < ARRAY_LEN(types); i++)
+		if (!strcmp(value, types[i])) {
+			e->type = (enum remit_file_type)i;
+			return 0;
+		}
+	return -1;
+}
+
+/* -1 if there is no such word, or it does not say that. */
+static int
+read_word(struct remit_file_entry *e, const struct record *r)
+{
+	uint64_t number;
+
+	if (!strcmp(r->key, "type"))
+		return read_type(e, r->value);
+	if (!strcmp(r->key, "target")) {
+		e->target = r->value;
+		return 0;
+	}
+	if (number_parse(&number, r->value) < 0)
+		return -1;
+	if (!strcmp(r->key, "size"))
+		e->size = number;
+	else if (!strcmp(r->key, "mode"))
+		e->mode = (unsigned)number & 07777;
+	else if (!strcmp(r->key, "modified") && number <= INT64_MAX)
+		e->modified_ns = (long long)number;
+	else
+		return -1;
+	return 0;
+}
+
+static struct remit_file_entry *
+next_entry(struct given *g)
+{
+	if (g->answer.entry_count >= g->room)
+		return NULL;
+	return &g->entries[g->answer.entry_count++];
+}
+
+static int
+read_entries(struct given *g, const struct buf *b, struct remit_error *err)
+{
+	struct remit_file_entry *e = NULL;
+	struct record r;
+	size_t at = 0;
+
+	if (record_check(buf_text(b), b->len, err) < 0)
+		return -1;
+	while (record_next(buf_text(b), b->len, &at, &r)) {
+		if (!strcmp(r.key, "truncated")) {
+			g->answer.truncated = 1;
+			continue;
+		}
+		if (!strcmp(r.key, "path")) {
+			e = next_entry(g);
+			if (e)
+				e->path = r.value;
+		} else if (e && read_word(e, &r) < 0) {
+			e = NULL;
+		}
+		if (!e)
+			return fail(err, REMIT_E_PROTOCOL,
+				    "the session says nonsense of its files");
+	}
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+/* A number that is none is an error all the same. */
+static int
+blame(const struct remit_file_task *t, const char *number,
+      struct remit_error *err)
+{
+	uint64_t n;
+
+	if (number_parse(&n, number) < 0 || !n || n >= 4096)
+		n = EIO;
+	errno = (int)n;
+	return fail_sys(err, REMIT_E_INPUT, "%s %s", file_task_name(t->op),
+			t->path);
+}
+
+static int
+check_outcome(const struct file_answer *a, const struct remit_file_task *t,
+	      struct remit_error *err)
+{
+	struct record r;
+	size_t at = 0;
+
+	if (record_check(buf_text(&a->said), a->said.len, err) < 0)
+		return -1;
+	if (record_next(buf_text(&a->said), a->said.len, &at, &r) &&
+	    !strcmp(r.key, "errno"))
+		return blame(t, r.value, err);
+	return 0;
+}
+
+static int
+fill(struct given *g, const struct remit_file_task *t, struct remit_error *err)
+{
+	bool lists = t->op == REMIT_FILE_LIST;
+
+	g->room = lists ? REMIT_FILE_LIST_MAX : 1;
+	g->entries = calloc(g->room, sizeof(*g->entries));
+	if (!g->entries)
+		return fail_sys(err, REMIT_E_MEMORY, "entries");
+	g->answer.entries = g->entries;
+	if (!lists) {
+		g->answer.bytes = buf_text(&g->from.bytes);
+		g->answer.len = g->from.bytes.len;
+	}
+	if (lists && read_entries(g, &g->from.bytes, err) < 0)
+		return -1;
+	return read_entries(g, &g->from.said, err);
+}
+
+int
+file_answer_give(struct file_answer *a, const struct remit_file_task *t,
+		 struct remit_file_answer **out, struct remit_error *err)
+{
+	struct given *g;
+
+	if (check_outcome(a, t, err) < 0)
+		return -1;
+	g = calloc(1, sizeof(*g));
+	if (!g)
+		return fail_sys(err, REMIT_E_MEMORY, "answer");
+	g->from = *a;
+	*a = (struct file_answer)FILE_ANSWER_INIT;
+	if (fill(g, t, err) < 0) {
+		remit_file_answer_free(&g->answer);
+		return -1;
+	}
+	*out = &g->answer;
+	return 0;
 }

@@ -1,6 +1,6 @@
-/* file_answer: what a session says of its files becomes an answer, or is no
+/* file_task: what a session says of its files becomes an answer, or is no
    answer. */
-#include "client/files/file_answer.h"
+#include "client/files/file_task.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,8 +8,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "client/files/file_task.h"
 
 #include <cmocka.h>
 
