@@ -1,5 +1,7 @@
-#include "mcp/run.h"
-
+/*
+ * mcp_run: the tool run_python, and what its answer is like, which is also that
+ * of a session that is closed; and the tools reset_session and close_session.
+ */
 #include <string.h>
 
 #include "base/number.h"
@@ -8,6 +10,8 @@
 #include "mcp/call.h"
 #include "mcp/elicit.h"
 #include "mcp/resource.h"
+#include "mcp/shown.h"
+#include "mcp/tool.h"
 
 /* What a call of it holds until its program has ended. */
 struct run {
@@ -35,7 +39,7 @@ run_free(void *work)
 	"{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":" \
 	"{" members "},\"required\":[" required "]}}"
 
-const struct mcp_member mcp_run_gives[] = {
+static const struct mcp_member mcp_run_gives[] = {
 	{ .name = "status",
 	  .schema = MCP_TEXT,
 	  .text = "ok, error (an exception), exit (sys.exit), timeout, "
@@ -193,7 +197,8 @@ went_wrong(const json_t *doc)
 	return !status || strcmp(status, "ok") != 0;
 }
 
-void
+/* End the call by a result. The session is named if it can be gone on with. */
+static void
 mcp_run_answer(struct mcp_call *c, struct remit_result *res,
 	       const struct mcp_shown *shown, const char *session)
 {
@@ -455,4 +460,100 @@ const struct mcp_tool mcp_tool_run = {
 	.takes = takes,
 	.gives = mcp_run_gives,
 	.begin = begin,
+};
+
+/* ---- the tools reset_session and close_session ---- */
+
+static const struct mcp_member session_takes[] = {
+	{ .name = "session", .schema = MCP_TEXT, .text = "its handle" },
+	{ 0 },
+};
+
+static void
+on_reset(void *user, struct remit_result *res, const struct remit_error *err)
+{
+	struct mcp_call *c = user;
+
+	(void)res;
+	if (err)
+		mcp_tool_refuse(c, err);
+	else
+		mcp_tool_answer(c,
+				json_pack("{s:s, s:s}", "session",
+					  hosted_id(c->hosted), "session_state",
+					  "open"),
+				NULL, false);
+	mcp_call_unref(c);
+}
+
+static void
+reset(struct mcp_call *c)
+{
+	static const struct hosted_events reset_events = { .result = on_reset };
+	struct remit_error err;
+
+	mcp_call_ref(c);
+	if (mcp_tool_find_hosted(c, &err) == 0 &&
+	    hosted_reset(c->hosted, &reset_events, c, &err) == 0)
+		return;
+	mcp_tool_refuse(c, &err);
+	mcp_call_unref(c);
+}
+
+static const struct mcp_member reset_gives[] = {
+	{ .name = "session", .schema = MCP_TEXT },
+	{ .name = "session_state", .schema = MCP_TEXT },
+	{ 0 },
+};
+
+const struct mcp_tool mcp_tool_reset = {
+	.name = "reset_session",
+	.title = "Reset a session",
+	.text = "Give a session a fresh jail: its variables, imports and files "
+		"are gone, its handle stays.",
+	.takes = session_takes,
+	.gives = reset_gives,
+	.destroys = true,
+	.again = true,
+	.begin = reset,
+};
+
+static void
+on_closed(void *user, struct remit_result *res, const struct remit_error *err)
+{
+	static const struct mcp_shown nothing;
+	struct mcp_call *c = user;
+
+	if (err)
+		mcp_tool_refuse(c, err);
+	else
+		mcp_run_answer(c, res, &nothing, NULL);
+	mcp_call_unref(c);
+}
+
+static void
+close_it(struct mcp_call *c)
+{
+	static const struct hosted_events close_events = { .result =
+								   on_closed };
+	struct remit_error err;
+
+	mcp_call_ref(c);
+	if (mcp_tool_find_hosted(c, &err) == 0 &&
+	    hosted_close(c->hosted, &close_events, c, &err) == 0)
+		return;
+	mcp_tool_refuse(c, &err);
+	mcp_call_unref(c);
+}
+
+const struct mcp_tool mcp_tool_close = {
+	.name = "close_session",
+	.title = "Close a session",
+	.text = "End a session properly, which is when files and changes that "
+		"the policy lets out leave its jail. One that nobody uses is "
+		"ended after a while, and nothing leaves it.",
+	.takes = session_takes,
+	.gives = mcp_run_gives,
+	.destroys = true,
+	.begin = close_it,
 };
