@@ -9,7 +9,7 @@
 
 #include "base/own.h"
 #include "mcp/mcp.h"
-#include "mcp/version.h"
+#include "mcp/method.h"
 
 #define META_VERSION  "io.modelcontextprotocol/protocolVersion"
 #define META_CAN      "io.modelcontextprotocol/clientCapabilities"

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "mcp/message.h"
-#include "mcp/version.h"
+#include "mcp/method.h"
 #include "serve/mcp_clients.h"
 
 #define HEADER_SESSION "Mcp-Session-Id"
