@@ -1,14 +1,163 @@
 #include "cli/ask/ask.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <termios.h>
 
-#include "cli/ask/policy_file.h"
+#include "base/buf.h"
+#include "base/file/io.h"
 #include "cli/ask/remedy.h"
 #include "cli/report/line_text.h"
+#include "policy/edit.h"
+
+/* ---- the policy file, which is to grant one thing more ---- */
+
+#define DOCUMENT_MAX ((size_t)1024 * 1024)
+
+struct place {
+	const char *path; /* for messages */
+	const char *name; /* in the directory */
+	int directory;
+	struct stat old;
+};
+
+static void
+place_free(struct place *p)
+{
+	own_fd_close(&p->directory);
+}
+
+static int
+open_directory(struct place *p, const char *path, struct remit_error *err)
+{
+	const char *slash = strrchr(path, '/');
+	char directory[PATH_MAX];
+
+	p->path = path;
+	p->name = slash ? slash + 1 : path;
+	if ((size_t)snprintf(directory, sizeof(directory), "%.*s%s",
+			     slash ? (int)(slash - path) : 0, path,
+			     slash ? "/" : ".") >= sizeof(directory))
+		return fail(err, REMIT_E_INPUT, "%s: name too long", path);
+	p->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (p->directory < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "the folder of %s", path);
+	return 0;
+}
+
+static int
+read_old(struct place *p, struct buf *out, struct remit_error *err)
+{
+	own_fd int fd = openat(p->directory, p->name,
+			       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0 && errno == ELOOP)
+		return fail(err, REMIT_E_INPUT,
+			    "%s is a link: give --policy the file itself",
+			    p->path);
+	if (fd < 0 || fstat(fd, &p->old) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "%s", p->path);
+	if (!S_ISREG(p->old.st_mode) || p->old.st_nlink != 1)
+		return fail(err, REMIT_E_INPUT,
+			    "%s is no regular file with one name", p->path);
+	if (io_read_all(fd, out) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "%s", p->path);
+	return 0;
+}
+
+/* The owner first: changing it may take bits off the mode. */
+static int
+fill_new(const struct place *p, int fd, const struct buf *text,
+	 struct remit_error *err)
+{
+	if (fchown(fd, p->old.st_uid, p->old.st_gid) < 0 ||
+	    fchmod(fd, p->old.st_mode & 07777) < 0)
+		return fail_sys(err, REMIT_E_KERNEL,
+				"write %s: its owner and group cannot be kept",
+				p->path);
+	if (io_write_all(fd, text->data, text->len) < 0 || fsync(fd) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "write %s", p->path);
+	return 0;
+}
+
+static bool
+is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev &&
+	       a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* Who changed the file since it was read must not lose what they wrote. */
+static int
+take_name(const struct place *p, const char *temp, struct remit_error *err)
+{
+	struct stat now;
+
+	if (fstatat(p->directory, p->name, &now, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !is_same(&now, &p->old))
+		return fail(err, REMIT_E_KERNEL,
+			    "write %s: somebody else changed it", p->path);
+	if (renameat(p->directory, temp, p->directory, p->name) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "write %s", p->path);
+	return 0;
+}
+
+static int
+replace(const struct place *p, const struct buf *text, struct remit_error *err)
+{
+	uint64_t number = 0;
+	own_fd int fd = -1;
+	char temp[48];
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return fail_sys(err, REMIT_E_KERNEL, "getrandom");
+	snprintf(temp, sizeof(temp), ".remit-policy-%016llx",
+		 (unsigned long long)number);
+	fd = openat(p->directory, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+		    0600);
+	if (fd < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "a new file beside %s",
+				p->path);
+	if (fill_new(p, fd, text, err) < 0 || take_name(p, temp, err) < 0) {
+		unlinkat(p->directory, temp, 0);
+		return -1;
+	}
+	if (fsync(p->directory) < 0)
+		return fail_sys(err, REMIT_E_KERNEL, "sync %s", p->path);
+	return 0;
+}
+
+/*
+ * Write the grant of a flag with this text into the file. The new document is
+ * complete on disk before it takes the name of the old one, with its mode and
+ * owner; until then, and if anything fails, the old one is untouched. A file
+ * that is a link, or has a second name, is refused: it would come apart.
+ */
+static int
+policy_file_grant(const char *path, const struct field *f, const char *text,
+		  struct remit_error *err)
+{
+	own(buf) struct buf old = BUF_INIT(DOCUMENT_MAX);
+	own(buf) struct buf new = BUF_INIT(DOCUMENT_MAX);
+	own(place) struct place p = { .directory = -1 };
+
+	if (open_directory(&p, path, err) < 0 || read_old(&p, &old, err) < 0 ||
+	    policy_edit_grant(&old, f, text, &new, err) < 0)
+		return -1;
+	return replace(&p, &new, err);
+}
+
+/* ---- after a run ---- */
+
+/* Of an answer, with its NUL. */
+#define ASK_LINE 64
 
 #define TRIES 3
 #define SHOWN 200 /* characters of a file's name */
@@ -45,7 +194,7 @@ find_file(struct ask *a, const struct flags *fl)
 		a->file = NULL;
 }
 
-int
+static int
 ask_open_terminal(struct ask *a, struct remit_error *err)
 {
 	/* Not standard input: that is the program's. */
@@ -81,7 +230,8 @@ is_stopped(const struct ask *a)
 	return poll(&p, 1, 0) > 0;
 }
 
-bool
+/* False if nobody reads it. */
+static bool
 ask_say(const struct ask *a, const struct buf *text)
 {
 	return write(a->tty, buf_text(text), text->len) == (ssize_t)text->len;
@@ -103,7 +253,8 @@ read_byte(const struct ask *a, char *c)
 }
 
 /* The rest of a line that is too long for an answer is not the next one. */
-bool
+/* False at a signal, at the terminal's end and for what is too long. */
+static bool
 ask_read_line(const struct ask *a, char out[ASK_LINE])
 {
 	size_t n = 0;
@@ -284,4 +435,106 @@ ask_note_host(struct ask *a, const char *host, bool always)
 	(void)is_new(a, &r);
 	if (always)
 		write_always(a, &r);
+}
+
+/* ---- while the program waits ---- */
+
+#define QUESTION_SHOWN 1000 /* characters of what the program has written */
+
+static int
+write_choice(const char *file, struct buf *out)
+{
+	if (buf_addf(out, "       o: once, r: for this run, ") < 0)
+		return -1;
+	if (file && (buf_addf(out, "a: always (writes \"") < 0 ||
+		     line_text_add(out, file, QUESTION_SHOWN) < 0 ||
+		     buf_addf(out, "\"), ") < 0))
+		return -1;
+	return buf_addf(out, "n: no [n] ");
+}
+
+static const struct question_word {
+	const char *text;
+	enum remit_answer answer;
+} question_words[] = {
+	{ "", REMIT_DENY },
+	{ "n", REMIT_DENY },
+	{ "no", REMIT_DENY },
+	{ "o", REMIT_ALLOW_ONCE },
+	{ "once", REMIT_ALLOW_ONCE },
+	{ "r", REMIT_ALLOW_RUN },
+	{ "run", REMIT_ALLOW_RUN },
+	{ "a", REMIT_ALLOW_ALWAYS },
+	{ "always", REMIT_ALLOW_ALWAYS },
+};
+
+/* What is asked, by kind. */
+static const struct kind {
+	const char *name, *before, *between;
+} kinds[] = {
+	{ "tool", "calls the tool \"", "\" with " },
+	{ "host", "wants to reach \"", "\": " },
+};
+
+static int
+question_write(const struct remit_question *q, const char *file,
+	       struct buf *out)
+{
+	const struct kind *k = &kinds[0];
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (!strcmp(kinds[i].name, q->kind))
+			k = &kinds[i];
+	/* A line of its own in plain colours, whatever was written last. */
+	if (buf_addf(out, "\033[0m\nremit: the program %s", k->before) < 0 ||
+	    line_text_add(out, q->subject, QUESTION_SHOWN) < 0 ||
+	    buf_addf(out, "%s", q->detail ? k->between : "\"") < 0 ||
+	    (q->detail &&
+	     line_text_message(out, q->detail, QUESTION_SHOWN) < 0))
+		return -1;
+	if (buf_addf(out, "\n       Allow it?\n") < 0)
+		return -1;
+	return write_choice(file, out);
+}
+
+static bool
+question_find(const char *line, const char *file, enum remit_answer *out)
+{
+	for (size_t i = 0; i < ARRAY_LEN(question_words); i++)
+		if (!strcmp(question_words[i].text, line) &&
+		    (file || question_words[i].answer != REMIT_ALLOW_ALWAYS)) {
+			*out = question_words[i].answer;
+			return true;
+		}
+	return false;
+}
+
+enum remit_answer
+question_ask(const struct remit_question *q, const char *file, int signals)
+{
+	own(buf) struct buf text = BUF_INIT(64 * 1024);
+	own(ask) struct ask a = ASK_INIT;
+	enum remit_answer answer = REMIT_DENY;
+	struct remit_error err;
+	char line[ASK_LINE];
+
+	a.signals = signals;
+	if (ask_open_terminal(&a, &err) < 0) {
+		fprintf(stderr, "remit: denied: there is no terminal to ask "
+				"at\n");
+		return REMIT_DENY;
+	}
+	if (question_write(q, file, &text) < 0)
+		return REMIT_DENY;
+	for (int i = 0; i < TRIES; i++) {
+		/* What was typed before was not meant for us. */
+		tcflush(a.tty, TCIFLUSH);
+		if (!ask_say(&a, &text) || !ask_read_line(&a, line) ||
+		    question_find(line, file, &answer))
+			return answer;
+		buf_free(&text);
+		if (write_choice(file, &text) < 0)
+			return REMIT_DENY;
+	}
+	return REMIT_DENY;
 }

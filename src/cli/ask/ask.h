@@ -1,14 +1,12 @@
 /*
  * ask: after a run that was refused something, ask the user at the terminal
- * whether it may be allowed, and whether for this once or always.
+ * whether it may be allowed, and whether for this once or always; and while the
+ * program waits, whether it may do something.
  */
 #ifndef REMIT_ASK_H
 #define REMIT_ASK_H
 
 #include "policy/fields/flags.h"
-
-/* Of an answer, with its NUL. */
-#define ASK_LINE 64
 
 /* Runs that questions can lead to, the first one not counted. */
 #define ASK_ROUNDS 16
@@ -24,12 +22,6 @@ struct ask {
 
 #define ASK_INIT { .tty = -1, .signals = -1 }
 
-int ask_open_terminal(struct ask *a, struct remit_error *err) must_check;
-/* False if nobody reads it. */
-bool ask_say(const struct ask *a, const struct buf *text);
-/* False at a signal, at the terminal's end and for what is too long. */
-bool ask_read_line(const struct ask *a, char out[ASK_LINE]);
-
 /* Before the run: without a terminal nobody could answer. */
 int ask_open(struct ask *a, const struct flags *fl,
 	     struct remit_error *err) must_check;
@@ -43,5 +35,11 @@ bool ask_result(struct ask *a, const json_t *result, struct policy *policy);
    "always" is written. */
 void ask_note_host(struct ask *a, const char *host, bool always);
 void ask_free(struct ask *a);
+
+/* Without a terminal, at a signal and at its end the answer is no. `signals`
+   is readable when the user wants to stop. "Always" is an answer only if there
+   is a file that it would be written to, or NULL. */
+enum remit_answer question_ask(const struct remit_question *q, const char *file,
+			       int signals);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/ask/question.h"
+#include "cli/ask/ask.h"
 #include "cli/cli.h"
 #include "cli/repl/lines.h"
 #include "cli/report/screen.h"

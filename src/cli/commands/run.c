@@ -10,7 +10,6 @@
 
 #include "base/file/io.h"
 #include "cli/ask/ask.h"
-#include "cli/ask/question.h"
 #include "cli/cli.h"
 #include "cli/program.h"
 #include "cli/report/audit.h"
