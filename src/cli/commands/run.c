@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 
 #include "base/file/io.h"
 #include "cli/ask/ask.h"
@@ -19,11 +20,75 @@
 #include "cli/report/line_text.h"
 #include "cli/report/run_displays.h"
 #include "cli/report/screen.h"
-#include "cli/run_input.h"
 #include "cli/run_options.h"
 #include "client/result_view.h"
 #include "policy/quantity.h"
 #include "wire/result.h"
+
+/* ---- standard input, once more ---- */
+
+/*
+ * The standard input of a run that may be run again. A terminal is typed at
+ * again, a file is read again, and what comes through a pipe is read to its end
+ * beforehand.
+ */
+struct run_input {
+	struct buf bytes; /* of a pipe */
+	bool kept;	  /* `bytes` are the input */
+	bool rewinds;
+	off_t start; /* where the file was when we got it */
+};
+
+static int
+keep(struct run_input *in, size_t max_bytes, struct remit_error *err)
+{
+	in->bytes = (struct buf)BUF_INIT(max_bytes);
+	if (io_read_all(0, &in->bytes) == 0) {
+		in->kept = true;
+		return 0;
+	}
+	if (errno == EFBIG)
+		return fail(err, REMIT_E_INPUT,
+			    "--ask keeps standard input for a second run, and "
+			    "it is longer than stdin_bytes: raise it "
+			    "(--stdin-max), or give a file");
+	return fail_sys(err, REMIT_E_INPUT, "standard input");
+}
+
+/* Look at descriptor 0. More than max_bytes through a pipe is an error. */
+static int
+run_input_open(struct run_input *in, size_t max_bytes, struct remit_error *err)
+{
+	struct stat st;
+
+	/* A closed one is the client's affair, as without --ask. */
+	if (fstat(0, &st) < 0 || S_ISCHR(st.st_mode))
+		return 0;
+	in->start = S_ISREG(st.st_mode) ? lseek(0, 0, SEEK_CUR) : -1;
+	in->rewinds = in->start >= 0;
+	return in->rewinds ? 0 : keep(in, max_bytes, err);
+}
+
+/* Before each run. */
+static int
+run_input_give(const struct run_input *in, struct remit_job *job,
+	       struct remit_error *err)
+{
+	if (in->rewinds && lseek(0, in->start, SEEK_SET) < 0)
+		return fail_sys(err, REMIT_E_INPUT, "standard input");
+	job->stdin_fd = in->kept ? -1 : 0;
+	job->stdin_bytes = in->kept ? buf_text(&in->bytes) : NULL;
+	job->stdin_len = in->bytes.len;
+	return 0;
+}
+
+static void
+run_input_free(struct run_input *in)
+{
+	buf_free(&in->bytes);
+}
+
+/* ---- the command ---- */
 
 /* Characters of foreign text in a line. */
 #define SHOWN	       4096
