@@ -4,7 +4,7 @@
 #ifndef REMIT_RUN_OPTIONS_H
 #define REMIT_RUN_OPTIONS_H
 
-#include "cli/tool_options.h"
+#include "cli/tool_command.h"
 #include "policy/fields/flags.h"
 
 struct run_options {

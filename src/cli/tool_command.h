@@ -1,10 +1,10 @@
 /*
- * tool_command: a local command that answers tool calls.
+ * tool_command: local commands that answer tool calls, from the command line.
  *
- * It runs by the shell, with the caller's rights and environment, for each call
- * anew and beside others. Its standard input is the arguments as JSON; or the
- * text itself, if the only one is called `text`. What it writes is the result.
- * It dies with the run.
+ * A command runs by the shell, with the caller's rights and environment, for
+ * each call anew and beside others. Its standard input is the arguments as
+ * JSON; or the text itself, if the only one is called `text`. What it writes is
+ * the result. It dies with the run.
  */
 #ifndef REMIT_TOOL_COMMAND_H
 #define REMIT_TOOL_COMMAND_H
@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "policy/fields/options.h"
 
 /* The threads that wait for commands. */
 struct tool_crew {
@@ -31,12 +32,19 @@ struct tool_command {
 	struct tool_crew *crew;
 };
 
-void tool_crew_open(struct tool_crew *crew);
-/* When all are gone: after the run, at once. */
-void tool_crew_free(struct tool_crew *crew);
+struct tool_options {
+	struct tool_command *commands;
+	size_t count;
+	struct tool_crew crew;	  /* those at work */
+	struct remit_tool *tools; /* made by tool_options_list() */
+};
 
-/* As struct remit_tool wants it; `user` is a struct tool_command. */
-void tool_command_call(void *user, struct remit_tool_call *call,
-		       const char *arguments, size_t len);
+/* Rows whose target is a struct tool_options: --tool and what belongs to it. */
+extern const struct option tool_option_rows[];
+
+/* As the library wants them; valid until the options change. */
+int tool_options_list(struct tool_options *o,
+		      struct remit_error *err) must_check;
+void tool_options_free(struct tool_options *o);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
-#include "cli/tool_options.h"
+#include "cli/tool_command.h"
 
 struct wanted {
 	struct flags flags;

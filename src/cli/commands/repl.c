@@ -9,7 +9,7 @@
 #include "cli/cli.h"
 #include "cli/repl/lines.h"
 #include "cli/report/screen.h"
-#include "cli/tool_options.h"
+#include "cli/tool_command.h"
 #include "client/result_view.h"
 
 #define CELL_MAX ((size_t)1024 * 1024)
