@@ -6,7 +6,7 @@
 
 #include "cli/cli.h"
 #include "cli/program.h"
-#include "cli/report/findings.h"
+#include "cli/report/result_lines.h"
 
 #define FINDINGS_EXIT 1
 

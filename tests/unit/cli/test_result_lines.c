@@ -1,7 +1,7 @@
 /*
- * denials: a result's refusals as lines for a terminal.
+ * result_lines: a result's refusals as lines for a terminal.
  */
-#include "cli/report/denials.h"
+#include "cli/report/result_lines.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
