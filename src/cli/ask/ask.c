@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/file/io.h"
 #include "cli/ask/remedy.h"
-#include "cli/report/line_text.h"
+#include "cli/report/screen.h"
 #include "policy/edit.h"
 
 /* ---- the policy file, which is to grant one thing more ---- */

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/report/line_text.h"
 #include "cli/report/result_lines.h"
+#include "cli/report/screen.h"
 #include "jail/probe/discover.h"
 #include "policy/plan/plan.h"
 #include "policy/rules/path_rule.h"

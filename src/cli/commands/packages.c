@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "cli/cli.h"
-#include "cli/report/line_text.h"
+#include "cli/report/screen.h"
 #include "keeper/packages/package_layer_list.h"
 #include "policy/quantity.h"
 

@@ -14,7 +14,6 @@
 #include "cli/cli.h"
 #include "cli/program.h"
 #include "cli/report/audit.h"
-#include "cli/report/line_text.h"
 #include "cli/report/result_lines.h"
 #include "cli/report/run_displays.h"
 #include "cli/report/screen.h"

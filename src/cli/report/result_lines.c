@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "cli/report/line_text.h"
+#include "cli/report/screen.h"
 #include "policy/fields/field.h"
 
 /* ---- what was refused ---- */
