@@ -8,11 +8,11 @@
 #ifndef REMIT_BATCH_H
 #define REMIT_BATCH_H
 
-#include "cli/batch/count.h"
 #include "cli/batch/ids.h"
 #include "cli/batch/job.h"
 #include "cli/batch/lines.h"
 #include "cli/batch/output.h"
+#include "cli/batch/progress.h"
 #include "cli/batch/resume.h"
 #include "cli/batch/runner.h"
 #include "cli/batch/sequence.h"

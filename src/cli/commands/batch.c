@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "cli/batch/bar.h"
 #include "cli/batch/batch.h"
+#include "cli/batch/progress.h"
 #include "cli/cli.h"
 #include "policy/fields/flags.h"
 

@@ -1,5 +1,5 @@
 /* batch_bar: numbers and words of a batch, as they are shown. */
-#include "cli/batch/bar.h"
+#include "cli/batch/progress.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
