@@ -3,7 +3,7 @@
  *
  * A thread takes a line, runs its job, hands the result over, and takes the
  * next line. So no more is in memory than what the threads work on and what
- * waits for its turn (cli/batch/sequence.h), besides the ids.
+ * waits for its turn (cli/batch/result.h), besides the ids.
  */
 #ifndef REMIT_BATCH_H
 #define REMIT_BATCH_H
@@ -13,9 +13,9 @@
 #include "cli/batch/lines.h"
 #include "cli/batch/output.h"
 #include "cli/batch/progress.h"
+#include "cli/batch/result.h"
 #include "cli/batch/resume.h"
 #include "cli/batch/runner.h"
-#include "cli/batch/sequence.h"
 #include "cli/report/audit.h"
 
 /* A keeper runs no more at once. */

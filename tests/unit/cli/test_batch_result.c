@@ -1,5 +1,5 @@
 /* batch_sequence: results wait for those before them, within bounds. */
-#include "cli/batch/sequence.h"
+#include "cli/batch/result.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
