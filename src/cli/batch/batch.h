@@ -14,7 +14,6 @@
 #include "cli/batch/output.h"
 #include "cli/batch/progress.h"
 #include "cli/batch/result.h"
-#include "cli/batch/resume.h"
 #include "cli/batch/runner.h"
 #include "cli/report/audit.h"
 

@@ -1,11 +1,13 @@
 /*
- * batch_output: where results go. Every line is written whole, so that what
- * is there is good whenever a batch is ended.
+ * batch_output: where results go, and what an earlier batch has finished, read
+ * from its results. Every line is written whole, so that what is there is good
+ * whenever a batch is ended.
  */
 #ifndef REMIT_BATCH_OUTPUT_H
 #define REMIT_BATCH_OUTPUT_H
 
 #include "cli/batch/ids.h"
+#include "cli/batch/job.h"
 #include "cli/batch/result.h"
 
 enum batch_output_mode {
@@ -21,7 +23,7 @@ struct batch_output {
 
 /* Open a file that no other batch writes to, or standard output if `path` is
    NULL. It must not be the file that is open as `input`. *done gets what
-   batch_resume_read() finds in it. */
+   has its result in it. */
 int batch_output_open(struct batch_output *o, const char *path,
 		      enum batch_output_mode mode, int input,
 		      struct batch_ids *done,
@@ -30,5 +32,10 @@ int batch_output_open(struct batch_output *o, const char *path,
 int batch_output_write(const struct batch_output *o, const struct buf *line,
 		       struct remit_error *err) must_check;
 void batch_output_free(struct batch_output *o);
+
+/* Whether a job has its result. A line that is no job is known by its number:
+   another may have its id, and it is run once it was put right. */
+bool batch_resume_is_done(const struct batch_ids *done,
+			  const struct batch_job *j);
 
 #endif
