@@ -1,4 +1,4 @@
-/* batch_bar: numbers and words of a batch, as they are shown. */
+/* batch_progress: numbers and words of a batch, as they are shown. */
 #include "cli/batch/progress.h"
 
 #include <setjmp.h>

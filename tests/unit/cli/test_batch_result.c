@@ -1,4 +1,4 @@
-/* batch_sequence: results wait for those before them, within bounds. */
+/* batch_result: results wait for those before them, within bounds. */
 #include "cli/batch/result.h"
 
 #include <setjmp.h>
