@@ -12,9 +12,17 @@
 #include <signal.h>
 #include <sys/types.h>
 
-#include "bench_directory.h"
 #include "bench_report.h"
 #include "bench_root.h"
+
+#define BENCH_DIRECTORY_SIZE 64
+
+/* A directory for everything that the bench and its peers write, and that
+   nothing of is left. */
+int bench_directory_make(char out[BENCH_DIRECTORY_SIZE],
+			 struct remit_error *err) must_check;
+/* With what peers have mounted inside. */
+void bench_directory_remove(const char *directory);
 
 struct bench_options {
 	unsigned rounds;    /* of everything that starts */

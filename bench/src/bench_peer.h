@@ -27,7 +27,7 @@ struct bench_peer {
 	/* Once before its first program, and after its last. */
 	const char *before[BENCH_WORDS], *after[BENCH_WORDS];
 	enum bench_env env;
-	bool serves;	 /* lives on and answers: see bench_driver.h */
+	bool serves;	 /* lives on and answers: see struct bench_driver */
 	bool plain_only; /* has no numpy and pandas */
 	bool first_only; /* the program changes nothing about it */
 	bool has_bundle; /* reads a config.json */
@@ -47,5 +47,21 @@ int bench_peer_command(const struct bench_peer *p, const struct bench *b,
 /* Carry out `before` or `after`, if the peer has it. */
 int bench_peer_hook(const struct bench_peer *p, const char *const *hook,
 		    const struct bench *b, struct remit_error *err) must_check;
+
+/* A peer that lives on. It writes "ready" once it has answered for the first
+   time, then reads lines, and for each runs the program once and writes how
+   many milliseconds that took. */
+struct bench_driver {
+	pid_t pid;
+	int in, out;
+};
+
+/* Returns when it is ready. */
+int bench_driver_open(struct bench_driver *d, const struct bench *b,
+		      const struct bench_command *c,
+		      struct remit_error *err) must_check;
+int bench_driver_ask(const struct bench_driver *d, const struct bench *b,
+		     double *us, struct remit_error *err) must_check;
+void bench_driver_close(struct bench_driver *d);
 
 #endif

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench_driver.h"
 #include "bench_peer.h"
 
 #define SECTION	    "a branch of a session with 100 MiB"

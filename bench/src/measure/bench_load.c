@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "bench_driver.h"
 #include "bench_peer.h"
 #include "bench_warm.h"
 #include "measure/bench_floor.h"

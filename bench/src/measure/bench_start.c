@@ -12,15 +12,14 @@
 
 #include "base/error.h"
 #include "base/file/fd.h"
-#include "bench_driver.h"
 #include "bench_peer.h"
 #include "bench_stats.h"
 #include "bench_warm.h"
 
 /* ---- the floor: four switches ---- */
 
-/* A byte that goes from this process to a second one, from there to a third, and
-   back: the four switches of a warm run, and nothing else. */
+/* A byte that goes from this process to a second one, from there to a third,
+   and back: the four switches of a warm run, and nothing else. */
 struct bench_relay {
 	int peer; /* to the second; closed, both end */
 	pid_t pid;
