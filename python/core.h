@@ -24,7 +24,6 @@ void core_connection_leave(PyObject *connection);
 extern PyTypeObject *core_connection_type;
 
 /* Make the types and put them into the module; -1 with an exception. */
-int core_result_ready(PyObject *module);
 int core_connection_ready(PyObject *module);
 int core_session_ready(PyObject *module);
 
