@@ -3,7 +3,7 @@
  * CPython from 3.9 on (limited API). It takes bytes and gives bytes; what is
  * comfortable is written in Python around it.
  */
-#include "core_tools.h"
+#include "core.h"
 
 /* ---- results ---- */
 

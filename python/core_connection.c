@@ -1,7 +1,7 @@
 /*
  * core_connection: a connection to a keeper, and runs over it.
  */
-#include "core_job.h"
+#include "core.h"
 
 #include <sys/types.h>
 #include <unistd.h>

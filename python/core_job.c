@@ -1,4 +1,7 @@
-#include "core_job.h"
+/*
+ * core_job: a job from Python's arguments, and the wait for its result.
+ */
+#include "core.h"
 
 #include <stdlib.h>
 #include <unistd.h>

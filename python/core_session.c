@@ -1,7 +1,7 @@
 /*
  * core_session: one jail with one interpreter for many cells.
  */
-#include "core_job.h"
+#include "core.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,7 @@
-#include "core_tools.h"
+/*
+ * core_tools: functions of Python that the code may call.
+ */
+#include "core.h"
 
 #include <stdlib.h>
 
