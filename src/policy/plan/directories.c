@@ -212,11 +212,38 @@ add_roots(struct plan *p, const struct list *l, enum mount_mode mode,
 	}
 }
 
+/* A mount point cannot be a symbolic link, nor lie below one: the interpreter's
+   links, such as /lib on Debian, exist in the jail first. */
+static int
+check_links(const struct plan *p, const struct plan_mount *m,
+	    struct remit_error *err)
+{
+	const struct list *links = &p->interpreter->links;
+	char path[PATH_RULE_SIZE];
+
+	for (size_t i = 0; i < links->count; i++) {
+		const char *tab = strchr(links->items[i], '\t');
+		int n = tab ? (int)(tab - links->items[i]) : 0;
+
+		snprintf(path, sizeof(path), "%.*s", n, links->items[i]);
+		if (n && path_lies_in(m->jail, path))
+			return fail_refused(
+				err, fields[m->field].name,
+				"Name the folder that the link leads to.",
+				"%s: in the jail %s is a symbolic link to %s",
+				m->jail, path, tab + 1);
+	}
+	return 0;
+}
+
 /* Only parts of the runtime may lie inside what the policy names. */
 static int
 check_mounts(const struct plan *p, struct remit_error *err)
 {
-	for (size_t i = 0; i < p->mount_count; i++)
+	for (size_t i = 0; i < p->mount_count; i++) {
+		if (!p->mounts[i].runtime && !tiers[p->tier].bare &&
+		    check_links(p, &p->mounts[i], err) < 0)
+			return -1;
 		for (size_t k = 0; k < p->mount_count; k++) {
 			const struct plan_mount *in = &p->mounts[i];
 			const struct plan_mount *out = &p->mounts[k];
@@ -232,6 +259,7 @@ check_mounts(const struct plan *p, struct remit_error *err)
 				"%s lies inside %s in the jail", in->jail,
 				out->jail);
 		}
+	}
 	return 0;
 }
 

@@ -184,6 +184,7 @@ directories_side_by_side_and_around_the_runtime_are_taken(void **state)
 		{ { "mount", "mount" }, { "/a:/x", "/a/b:/y" }, NULL, NULL },
 		{ { "read", "mount" }, { "/data", "/data/x:/y" }, NULL, NULL },
 		{ { "read", NULL }, { "/opt", NULL }, NULL, NULL },
+		{ { "read", NULL }, { "/lib64", NULL }, NULL, NULL },
 		{ { "mount", NULL }, { "/srv/a:/usr/lib", NULL }, NULL, NULL },
 		{ { "read", NULL }, { "/opt/venv2", NULL }, NULL, NULL },
 	};
@@ -194,6 +195,28 @@ directories_side_by_side_and_around_the_runtime_are_taken(void **state)
 
 		accepted(&t);
 		assert_int_equal(t.plan.mount_count, rows[i].flag[1] ? 4 : 3);
+	}
+}
+
+static void
+directory_at_a_link_of_the_interpreter_is_refused_with_its_target(void **state)
+{
+	static const struct places rows[] = {
+		{ { "read", NULL },
+		  { "/lib", NULL },
+		  "filesystem_read_roots",
+		  "/lib: in the jail /lib is a symbolic link to usr/lib" },
+		{ { "mount", NULL },
+		  { "/srv/a:/lib/a", NULL },
+		  "mounts",
+		  "/lib/a: in the jail /lib is a symbolic link to usr/lib" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		own(trial) struct trial t = with_places(&rows[i]);
+
+		refused(&t, rows[i].field, rows[i].words);
 	}
 }
 
@@ -391,6 +414,8 @@ main(void)
 			a_directory_inside_another_or_at_its_place_is_refused_by_field),
 		cmocka_unit_test(
 			directories_side_by_side_and_around_the_runtime_are_taken),
+		cmocka_unit_test(
+			directory_at_a_link_of_the_interpreter_is_refused_with_its_target),
 		cmocka_unit_test(
 			a_grant_takes_its_places_from_other_directories),
 		cmocka_unit_test(what_may_be_changed_lies_behind_an_overlay),

@@ -12,12 +12,14 @@
 static char *python_mounts[] = { "/usr/lib/python3.11", "/opt/venv", NULL };
 static char *program_mounts[] = { "/usr/bin", NULL };
 static char *network_mounts[] = { "/etc/resolv.conf", "/etc/ssl", NULL };
+static char *links[] = { "/lib\tusr/lib", NULL };
 
 const struct interpreter python = {
 	.executable = "/usr/bin/python3",
 	.mounts = { python_mounts, 2 },
 	.program_mounts = { program_mounts, 1 },
 	.network_mounts = { network_mounts, 2 },
+	.links = { links, 1 },
 };
 
 void
