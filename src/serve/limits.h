@@ -1,6 +1,6 @@
 /*
  * serve_limits: every limit of the server, in one table. The options of "remit
- * serve", its help, "remit serve --limits" and docs/guide/serve.md are made
+ * serve", its help, "remit serve --limits" and docs/reference/http.md are made
  * from it or checked against it.
  */
 #ifndef REMIT_SERVE_LIMITS_H

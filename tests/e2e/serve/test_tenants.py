@@ -741,7 +741,7 @@ def test_all_limits_reached_at_once_are_within_the_sum(remit):
 
 def test_the_table_of_limits_is_in_the_help_and_in_the_documents(any_remit):
     table, _, _ = any_remit("serve", "--limits").stdout.partition("\n\n")
-    assert table in (ROOT / "docs" / "guide" / "serve.md").read_text()
+    assert table in (ROOT / "docs" / "reference" / "http.md").read_text()
     options = re.findall(r"\| `(--[a-z-]+)` \|", table)
     shown = any_remit("serve", "--help").stdout
     assert options
