@@ -682,9 +682,12 @@ def test_many_runs_at_once_never_leave_half_a_file(quick):
     for p in running:
         p.communicate(timeout=120)
         assert p.returncode == 0
-    text = quick.text("a")
-    assert len(set(text)) == 1 and len(text) in sizes
-    assert quick.names() == ["a", *(f"own-{n}" for n in range(8))]
+    # On a busy machine a file that others replace at each try is kept beside it (docs/guide/files.md).
+    saved = [name for name in quick.names() if name.startswith("a.remit-saved-")]
+    for name in ["a", *saved]:
+        text = quick.text(name)
+        assert len(set(text)) == 1 and len(text) in sizes
+    assert quick.names() == ["a", *saved, *(f"own-{n}" for n in range(8))]
 
 
 # ---- limits and what cannot be ----
