@@ -376,7 +376,7 @@ take_frame(struct run *r, const struct frame *f, struct remit_error *err)
 		return host_question_take(job, f, &r->link, err);
 	case FRAME_RESULT:
 		return take_result(r, f, err);
-	case FRAME_ASK:
+	case FRAME_PROMPT:
 		r->asked = true;
 		return 0;
 	case FRAME_OPENED:

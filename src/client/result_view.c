@@ -252,7 +252,7 @@ nothing_happened(enum status status, const struct remit_error *why)
 
 		if (row->source == RESULT_BY_KEEPER)
 			json_object_set_new(doc, row->name,
-					    json_loads(row->nothing,
+					    json_loads(row->default_json,
 						       JSON_DECODE_ANY, NULL));
 	}
 	json_object_set_new(doc, result_rows[RESULT_STATUS].name,
@@ -268,7 +268,7 @@ nothing_happened(enum status status, const struct remit_error *why)
 struct remit_result *
 result_view_of_error(enum status status, const struct remit_error *why)
 {
-	const char *rows = result_rows[RESULT_ENFORCEMENT].nothing;
+	const char *rows = result_rows[RESULT_ENFORCEMENT].default_json;
 	const struct result_parts none = { 0 };
 	json_auto_t *doc = nothing_happened(status, why);
 	own_mem char *text = doc ? json_dumps(doc, JSON_COMPACT) : NULL;

@@ -38,7 +38,7 @@ audit_line_open(const char *path, struct remit_error *err)
 }
 
 static void
-now(char *out, size_t size)
+format_now(char *out, size_t size)
 {
 	struct timespec t;
 	struct tm parts;
@@ -88,7 +88,7 @@ audit_line_write(struct buf *out, const struct audit_line_run *run)
 	own_mem char *text = NULL;
 	char time[48];
 
-	now(time, sizeof(time));
+	format_now(time, sizeof(time));
 	line = json_pack("{s:s, s:I, s:s*, s:s, s:s, s:I, s:s*}", "time", time,
 			 "uid", (json_int_t)run->uid, "key", run->key,
 			 "policy_sha256", run->policy_sha256, "code_sha256",
@@ -103,41 +103,41 @@ audit_line_write(struct buf *out, const struct audit_line_run *run)
 /* ---- the audit writer's own process ---- */
 
 /* How far the audit writer may be behind before nothing new is begun. */
-#define BEHIND_MAX ((size_t)1024 * 1024)
+#define BACKLOG_MAX ((size_t)1024 * 1024)
 /* How much it syncs at once. */
 #define PIECE	 (256 * 1024)
 #define RETRY_MS 200
 
 enum { KEEPER_FD = 3, FILE_FD = 4 };
 
-static volatile sig_atomic_t moved;
+static volatile sig_atomic_t reopen_requested;
 
 static void
-on_moved(int signal)
+on_hup(int signal)
 {
 	(void)signal;
-	moved = 1;
+	reopen_requested = 1;
 }
 
 /* Whatever was said last holds; if nobody listens, there is no need. */
 static void
-tell(int trouble)
+report_trouble(int trouble)
 {
-	static int told;
+	static int reported;
 
-	if (trouble == told)
+	if (trouble == reported)
 		return;
-	told = trouble;
+	reported = trouble;
 	(void)!write(KEEPER_FD, &trouble, sizeof(trouble));
 }
 
 static void
-reopen(const char *path)
+reopen_file(const char *path)
 {
 	struct remit_error err;
 	int fd;
 
-	moved = 0;
+	reopen_requested = 0;
 	fd = audit_line_open(path, &err);
 	if (fd < 0) {
 		/* The old one is better than none. */
@@ -149,7 +149,7 @@ reopen(const char *path)
 }
 
 static bool
-is_alone(void)
+keeper_is_gone(void)
 {
 	struct pollfd p = { .fd = KEEPER_FD };
 
@@ -159,7 +159,7 @@ is_alone(void)
 /* A disk may be full for a while, and the lines are needed all the same. False
    if the keeper is gone meanwhile. */
 static bool
-put(const char *bytes, size_t len)
+write_lines(const char *bytes, size_t len)
 {
 	while (len || fsync(FILE_FD) < 0) {
 		ssize_t n = len ? write(FILE_FD, bytes, len) : -1;
@@ -171,17 +171,17 @@ put(const char *bytes, size_t len)
 		}
 		if (errno == EINTR)
 			continue;
-		tell(errno);
-		if (is_alone())
+		report_trouble(errno);
+		if (keeper_is_gone())
 			return false;
 	}
-	tell(0);
+	report_trouble(0);
 	return true;
 }
 
 /* Only whole lines are put, so that a new file begins with one. */
 static void
-work(const char *path)
+write_until_closed(const char *path)
 {
 	static char lines[PIECE];
 	size_t have = 0;
@@ -192,8 +192,8 @@ work(const char *path)
 		const char *end;
 		size_t whole;
 
-		if (moved)
-			reopen(path);
+		if (reopen_requested)
+			reopen_file(path);
 		if (is_interrupted)
 			continue;
 		if (n <= 0)
@@ -204,7 +204,7 @@ work(const char *path)
 		whole = end ? (size_t)(end + 1 - lines) : 0;
 		if (!whole && have == sizeof(lines))
 			whole = have;
-		if (whole && !put(lines, whole))
+		if (whole && !write_lines(lines, whole))
 			return;
 		have -= whole;
 		memmove(lines, lines + whole, have);
@@ -216,7 +216,7 @@ work(const char *path)
 static _Noreturn void
 be_audit_writer(int keeper, int file, const char *path)
 {
-	struct sigaction hup = { .sa_handler = on_moved };
+	struct sigaction hup = { .sa_handler = on_hup };
 
 	/* Above those that they become. */
 	keeper = fcntl(keeper, F_DUPFD, 10);
@@ -232,7 +232,7 @@ be_audit_writer(int keeper, int file, const char *path)
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	sigaction(SIGHUP, &hup, NULL);
-	work(path);
+	write_until_closed(path);
 	_exit(0);
 }
 
@@ -262,7 +262,7 @@ audit_writer_start(struct audit_writer *c, const char *path,
 }
 
 static void
-flush(struct audit_writer *c)
+audit_writer_flush(struct audit_writer *c)
 {
 	ssize_t n = c->out.len ? send(c->fd, c->out.data, c->out.len,
 				      MSG_DONTWAIT | MSG_NOSIGNAL)
@@ -291,7 +291,7 @@ on_audit_writer(void *owner, uint32_t events)
 		loop_remove(c->loop, &c->on_fd);
 		return;
 	}
-	flush(c);
+	audit_writer_flush(c);
 }
 
 int
@@ -316,7 +316,7 @@ audit_writer_check(const struct audit_writer *c, struct remit_error *err)
 		return fail_sys(err, REMIT_E_KERNEL,
 				"--audit %s cannot be written", c->path);
 	}
-	if (c->out.len > BEHIND_MAX)
+	if (c->out.len > BACKLOG_MAX)
 		return fail(err, REMIT_E_BUSY, "--audit %s: the disk is slow",
 			    c->path);
 	return 0;
@@ -327,7 +327,7 @@ audit_writer_add(struct audit_writer *c, const struct buf *line)
 {
 	if (buf_add(&c->out, line->data, line->len) < 0)
 		audit_writer_lose(c);
-	flush(c);
+	audit_writer_flush(c);
 }
 
 void

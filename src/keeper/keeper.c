@@ -22,7 +22,7 @@
 #include "keeper/session/session.h"
 
 /* A small program that finds a child waiting takes half as long. */
-#define SOON_US 200
+#define STAY_AWAKE_US 200
 
 /* ---- the queue ---- */
 
@@ -36,7 +36,7 @@ needs_jail(const struct session *s)
 
 /* Jails are not built before the keeper is locked: see keeper_main(). */
 static void
-start_waiting(struct keeper *k)
+admit_sessions(struct keeper *k)
 {
 	while (k->queue_count && k->running < KEEPER_RUNNING_MAX &&
 	       k->worker_count < KEEPER_WORKERS_MAX) {
@@ -51,7 +51,7 @@ start_waiting(struct keeper *k)
 		if (!s)
 			continue; /* it left while it waited */
 		k->running++;
-		s->was_begun = true;
+		s->counts_as_running = true;
 		session_post(s, SESSION_ADMITTED);
 	}
 }
@@ -59,7 +59,7 @@ start_waiting(struct keeper *k)
 static void
 on_queue(void *owner)
 {
-	start_waiting(owner);
+	admit_sessions(owner);
 }
 
 void
@@ -79,7 +79,7 @@ keeper_enqueue(struct keeper *k, struct session *s)
 }
 
 static void
-leave_queue(struct keeper *k, struct session *s)
+queue_remove(struct keeper *k, struct session *s)
 {
 	for (size_t i = 0; i < k->queue_count; i++) {
 		size_t at = (k->queue_head + i) % KEEPER_WAITING_MAX;
@@ -90,7 +90,7 @@ leave_queue(struct keeper *k, struct session *s)
 }
 
 int
-keeper_open_session(struct keeper *k)
+keeper_reserve_session(struct keeper *k)
 {
 	if (k->open_count >= KEEPER_SESSIONS_MAX)
 		return -1;
@@ -99,19 +99,19 @@ keeper_open_session(struct keeper *k)
 }
 
 void
-keeper_await(struct keeper *k)
+keeper_stay_awake(struct keeper *k)
 {
 	if (k->running == 1 && !k->queue_count)
-		loop_stay_awake(&k->loop, SOON_US);
+		loop_stay_awake(&k->loop, STAY_AWAKE_US);
 }
 
 void
-keeper_ended(struct keeper *k, struct session *s)
+keeper_session_ended(struct keeper *k, struct session *s)
 {
-	k->running -= s->was_begun;
-	if (s->was_begun)
+	k->running -= s->counts_as_running;
+	if (s->counts_as_running)
 		loop_stay_awake(&k->loop, 0);
-	s->was_begun = false;
+	s->counts_as_running = false;
 }
 
 void
@@ -124,16 +124,16 @@ keeper_remove(struct keeper *k, struct session *s)
 	if (!*at)
 		return; /* it is gone already */
 	*at = s->next;
-	keeper_ended(k, s);
-	k->open_count -= session_is_open(s);
-	leave_queue(k, s);
+	keeper_session_ended(k, s);
+	k->open_count -= session_has_cells(s);
+	queue_remove(k, s);
 	install_leave(s);
 	s->next = k->dead;
 	k->dead = s;
 }
 
 static void
-enter(struct keeper *k, struct session *s)
+add_session(struct keeper *k, struct session *s)
 {
 	s->next = k->sessions;
 	k->sessions = s;
@@ -147,16 +147,16 @@ after_event(void *owner)
 	struct keeper *k = owner;
 
 	while (k->dead) {
-		struct session *s = k->dead, *next = session_after(s);
+		struct session *s = k->dead, *next = session_successor(s);
 
 		k->dead = s->next;
 		session_free(s);
 		if (next)
-			enter(k, next);
+			add_session(k, next);
 		/* There are descriptors again. */
 		loop_want(&k->loop, &k->on_listen, EPOLLIN);
 	}
-	start_waiting(k);
+	admit_sessions(k);
 }
 
 /* ---- clients ---- */
@@ -165,7 +165,7 @@ after_event(void *owner)
 static void
 stop_keeper(struct keeper *k)
 {
-	k->ends = true;
+	k->is_stopping = true;
 	k->loop.stop = true;
 }
 
@@ -175,7 +175,7 @@ keeper_add_client(struct keeper *k, int fd)
 	struct session *s = session_new(k, fd);
 
 	if (s) /* else no memory: the client sees the end */
-		enter(k, s);
+		add_session(k, s);
 	return s;
 }
 
@@ -280,7 +280,7 @@ start_listening(struct keeper *k, const struct keeper_options *opt,
  * or it has no sockets after all.
  */
 static int
-filter_self(struct keeper *k, struct remit_error *err)
+load_own_filter(struct keeper *k, struct remit_error *err)
 {
 	/* Jails inherit it: what a test leaves out must be gone here too. */
 	if (host_left_out(&k->host) & MECH(SECCOMP))
@@ -294,7 +294,7 @@ filter_self(struct keeper *k, struct remit_error *err)
 }
 
 int
-keeper_need_proxy_launcher(struct keeper *k, struct remit_error *err)
+keeper_ensure_proxy_launcher(struct keeper *k, struct remit_error *err)
 {
 	const struct proxy_launcher_keeper by = {
 		.by_root = k->host.by_root,
@@ -311,12 +311,12 @@ keeper_need_proxy_launcher(struct keeper *k, struct remit_error *err)
 
 /* Out of everybody's sight but for what was started before. */
 static int
-take_ground(struct keeper *k, struct remit_error *err)
+enter_ground(struct keeper *k, struct remit_error *err)
 {
 	if (host_lacks(&k->host, TIER_LOCAL) != CAN_COUNT)
 		return 0;
 	k->is_alone = k->listen >= 0;
-	if (k->is_alone && keeper_need_proxy_launcher(k, err) < 0)
+	if (k->is_alone && keeper_ensure_proxy_launcher(k, err) < 0)
 		return -1;
 	/* What a test leaves out must not be there by another way. */
 	return ground_enter(k->is_alone && !(host_left_out(&k->host) &
@@ -326,7 +326,7 @@ take_ground(struct keeper *k, struct remit_error *err)
 
 /* What is the same for all plans. */
 static int
-know_host(struct keeper *k, struct remit_error *err)
+ensure_host(struct keeper *k, struct remit_error *err)
 {
 	if (!k->runtime_dir && discover_runtime_dir(&k->runtime_dir, err) < 0)
 		return -1;
@@ -341,14 +341,14 @@ know_host(struct keeper *k, struct remit_error *err)
 
 /* In this order: what a lock allows no more is done before. */
 static int
-lock_down(struct keeper *k, struct remit_error *err)
+keeper_lock_down(struct keeper *k, struct remit_error *err)
 {
-	if (know_host(k, err) < 0)
+	if (ensure_host(k, err) < 0)
 		return -1;
 	cgroup_home_clean(false);
 	workspace_clean_soon();
 	if (cgroup_home_open(&k->cgroups, &k->host, err) < 0 ||
-	    take_ground(k, err) < 0)
+	    enter_ground(k, err) < 0)
 		return -1;
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	/* A service may have its pages merged with those of others (systemd's
@@ -357,23 +357,23 @@ lock_down(struct keeper *k, struct remit_error *err)
 	   before 6.4 refuse the call, and merge nothing. */
 	prctl(PR_SET_MEMORY_MERGE, 0, 0, 0, 0);
 	k->has_ground = true;
-	return filter_self(k, err);
+	return load_own_filter(k, err);
 }
 
 int
 keeper_check_lock(const struct keeper *k, struct remit_error *err)
 {
-	if (k->is_locked && !k->unlocked.code)
+	if (k->is_locked && !k->lock_error.code)
 		return 0;
 	if (!k->is_locked)
 		return fail(err, REMIT_E_INTERNAL,
 			    "a jail before the keeper is locked");
-	*err = k->unlocked;
+	*err = k->lock_error;
 	return -1;
 }
 
 static int
-elsewhere(struct remit_error *err, const char *field, const char *why)
+fail_elsewhere(struct remit_error *err, const char *field, const char *why)
 {
 	fail_refused(err, field,
 		     "Run it with a keeper of its own (REMIT_KEEPER= ).", "%s",
@@ -384,8 +384,8 @@ elsewhere(struct remit_error *err, const char *field, const char *why)
 
 /* What only a keeper of one's own can give. */
 static int
-check_shared(const struct keeper *k, const struct policy *p,
-	     struct remit_error *err)
+check_keeper_can_run(const struct keeper *k, const struct policy *p,
+		     struct remit_error *err)
 {
 	if (k->listen < 0 && !tiers[p->tier].jailed && k->has_ground)
 		return fail_refused(err, "tier",
@@ -395,20 +395,22 @@ check_shared(const struct keeper *k, const struct policy *p,
 	if (k->listen < 0)
 		return 0;
 	if (!tiers[p->tier].jailed)
-		return elsewhere(err, "tier",
-				 "a shared keeper runs nothing outside jails");
+		return fail_elsewhere(
+			err, "tier",
+			"a shared keeper runs nothing outside jails");
 	if (p->network_access == NETWORK_HOST)
-		return elsewhere(err, "network_access",
-				 "a shared keeper is not on the host's "
-				 "network");
+		return fail_elsewhere(err, "network_access",
+				      "a shared keeper is not on the host's "
+				      "network");
 	if (p->credentials.count)
-		return elsewhere(err, "credentials",
-				 "a shared keeper has neither your variables "
-				 "nor your files");
+		return fail_elsewhere(
+			err, "credentials",
+			"a shared keeper has neither your variables "
+			"nor your files");
 	if (p->env_var_access)
-		return elsewhere(err, "env_var_access",
-				 "a shared keeper does not have your "
-				 "environment");
+		return fail_elsewhere(err, "env_var_access",
+				      "a shared keeper does not have your "
+				      "environment");
 	return 0;
 }
 
@@ -416,11 +418,11 @@ int
 keeper_prepare(struct keeper *k, const struct policy *p,
 	       struct interpreter *out, struct remit_error *err)
 {
-	if (know_host(k, err) < 0)
+	if (ensure_host(k, err) < 0)
 		return -1;
 	if (!tiers[p->tier].built)
 		return 0; /* the plan refuses it by name */
-	if (check_shared(k, p, err) < 0)
+	if (check_keeper_can_run(k, p, err) < 0)
 		return -1;
 	return discover_interpreter(out, p->python, k->runtime_dir, err);
 }
@@ -428,7 +430,7 @@ keeper_prepare(struct keeper *k, const struct policy *p,
 /* ---- the process ---- */
 
 static void
-raise_descriptors(void)
+raise_fd_limit(void)
 {
 	struct rlimit l;
 
@@ -440,7 +442,8 @@ raise_descriptors(void)
 
 /* The first who comes shall not wait. */
 static int
-warm_up(struct keeper *k, struct policy *policy, struct remit_error *err)
+start_warm_pool(struct keeper *k, struct policy *policy,
+		struct remit_error *err)
 {
 	struct pool *p;
 
@@ -536,7 +539,7 @@ start_audit(struct keeper *k, const char *path, struct remit_error *err)
 }
 
 static void
-take_signals(struct keeper *k)
+install_signal_handlers(struct keeper *k)
 {
 	struct sigaction term = { .sa_handler = on_term };
 
@@ -546,13 +549,14 @@ take_signals(struct keeper *k)
 	sigaction(SIGINT, &term, NULL);
 }
 
-/* Until it is to end, or the first session waits for a lock (start_waiting). */
+/* Until it is to end, or the first session waits for a lock (admit_sessions).
+ */
 static int
-dispatch(struct keeper *k, struct remit_error *err)
+run_loop(struct keeper *k, struct remit_error *err)
 {
 	/* In this order: a signal may come in between. */
 	k->loop.stop = false;
-	return k->ends ? 0 : loop_run(&k->loop, err);
+	return k->is_stopping ? 0 : loop_run(&k->loop, err);
 }
 
 /*
@@ -568,18 +572,18 @@ run_phases(struct keeper *k, const struct keeper_options *opt,
 {
 	bool is_private = k->listen < 0;
 
-	if (is_private && dispatch(k, err) < 0)
+	if (is_private && run_loop(k, err) < 0)
 		return -1;
-	if (k->ends)
+	if (k->is_stopping)
 		return 0;
 	k->is_locked = true;
-	if (lock_down(k, &k->unlocked) == 0)
-		k->unlocked = (struct remit_error){ 0 };
+	if (keeper_lock_down(k, &k->lock_error) == 0)
+		k->lock_error = (struct remit_error){ 0 };
 	/* A private one says why to the sessions that want a jail. */
-	if (!is_private && warm_up(k, opt->policy, err) < 0)
+	if (!is_private && start_warm_pool(k, opt->policy, err) < 0)
 		return -1;
 	loop_defer(&k->loop, &k->admit);
-	return dispatch(k, err);
+	return run_loop(k, err);
 }
 
 int
@@ -590,8 +594,8 @@ keeper_main(const struct keeper_options *opt, struct remit_error *err)
 
 	if (!k)
 		return fail_sys(err, REMIT_E_MEMORY, "keeper");
-	raise_descriptors();
-	take_signals(k);
+	raise_fd_limit();
+	install_signal_handlers(k);
 	if (start_audit(k, opt->audit_path, err) < 0) {
 		free(k);
 		return -1;

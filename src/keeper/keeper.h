@@ -59,11 +59,11 @@ struct keeper {
 	char *runtime_dir;
 	bool has_host;
 	struct host host;
-	bool ends; /* the next event is not dispatched any more */
+	bool is_stopping; /* the next event is not dispatched any more */
 	bool has_ground;
 	bool is_alone;	/* it stands in a network without any device */
 	bool is_locked; /* its lock-down is behind it, well or not */
-	struct remit_error unlocked; /* why it is not; OK: it is */
+	struct remit_error lock_error; /* why it is not; OK: it is */
 	struct proxy_launcher
 		proxy_launcher; /* a shared keeper's from the first jail on */
 	struct cgroup_home cgroups;
@@ -100,18 +100,18 @@ struct session *keeper_add_client(struct keeper *k, int fd);
 void keeper_enqueue(struct keeper *k, struct session *s);
 void keeper_remove(struct keeper *k, struct session *s);
 /* There is room for one more with many cells; -1: there is not. */
-int keeper_open_session(struct keeper *k) must_check;
+int keeper_reserve_session(struct keeper *k) must_check;
 /* Its jail is gone, or idle: another may run, though the client has not read
  * all.
  */
-void keeper_ended(struct keeper *k, struct session *s);
+void keeper_session_ended(struct keeper *k, struct session *s);
 /* Code has begun, and may be done soon. */
-void keeper_await(struct keeper *k);
+void keeper_stay_awake(struct keeper *k);
 /* What a plan needs: the host, and the policy's interpreter. */
 int keeper_prepare(struct keeper *k, const struct policy *p,
 		   struct interpreter *out, struct remit_error *err) must_check;
 /* A run was answered that was asked for then. */
-void keeper_note_latency(struct keeper *k, uint64_t asked_us);
+void keeper_note_latency(struct keeper *k, uint64_t requested_us);
 
 /* Its upkeep (keeper/upkeep.c). */
 
@@ -120,13 +120,13 @@ int upkeep_open(struct keeper *k, struct remit_error *err) must_check;
 void upkeep_close(struct keeper *k);
 
 /* For workers and pools. */
-void keeper_admit(struct keeper *k, struct worker *i);
+void keeper_add_worker(struct keeper *k, struct worker *i);
 /* It is dead: free it when no handler works for it any more. */
-void keeper_bury(struct keeper *k, struct worker *i);
+void keeper_bury_worker(struct keeper *k, struct worker *i);
 bool keeper_is_full(const struct keeper *k);
 /* For somebody who waits at pool `p`: end one that waits where nobody came for
    longest. False if there is none. */
-bool keeper_make_room(struct keeper *k, const struct pool *p);
+bool keeper_evict_worker(struct keeper *k, const struct pool *p);
 void keeper_add_pool(struct keeper *k, struct pool *p);
 /* Make pool `p` one of the POOL_MAX that may be warm, in place of another one
    that no session waits for. Returns false if sessions wait for all of them. */
@@ -138,7 +138,7 @@ void keeper_refill_soon(struct keeper *k);
 int keeper_check_lock(const struct keeper *k,
 		      struct remit_error *err) must_check;
 /* What a jail needs whose plan is proxied. */
-int keeper_need_proxy_launcher(struct keeper *k,
-			       struct remit_error *err) must_check;
+int keeper_ensure_proxy_launcher(struct keeper *k,
+				 struct remit_error *err) must_check;
 
 #endif

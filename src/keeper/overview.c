@@ -89,7 +89,7 @@ sessions_of(const struct keeper *k)
 		pid_t pid = i && i->jail.run_pid > 0 ? i->jail.run_pid : 0;
 		uint64_t bytes = pid ? proc_pss_bytes(pid) : 0;
 
-		if (!session_is_open(s))
+		if (!session_has_cells(s))
 			continue;
 		json_array_append_new(
 			all, json_pack("{s:s, s:i, s:s, s:s, s:i, s:f, s:I}",
@@ -97,7 +97,7 @@ sessions_of(const struct keeper *k)
 				       "state", state_of(s), "tier",
 				       tiers[session_policy(s)->tier].name,
 				       "cells", (int)s->cells, "since_s",
-				       (double)(now - s->asked_us) / 1e6,
+				       (double)(now - s->requested_us) / 1e6,
 				       "memory_bytes", (json_int_t)bytes));
 	}
 	return all;

@@ -16,7 +16,7 @@
 #include "keeper/pool/zygote_server.h"
 
 void
-keeper_admit(struct keeper *k, struct worker *i)
+keeper_add_worker(struct keeper *k, struct worker *i)
 {
 	i->next = k->workers;
 	k->workers = i;
@@ -24,7 +24,7 @@ keeper_admit(struct keeper *k, struct worker *i)
 }
 
 void
-keeper_bury(struct keeper *k, struct worker *i)
+keeper_bury_worker(struct keeper *k, struct worker *i)
 {
 	struct worker **at = &k->workers;
 
@@ -36,7 +36,7 @@ keeper_bury(struct keeper *k, struct worker *i)
 	i->next = k->buried;
 	k->buried = i;
 	if (i->parent)
-		worker_lose_branch(i->parent, i);
+		worker_remove_branch(i->parent, i);
 	i->parent = NULL;
 	keeper_refill_soon(k);
 }
@@ -103,11 +103,12 @@ count_waiting(const struct keeper *k, const struct pool *like)
    one that was not used for the longest time. So no tenant makes the starts of
    another one cold. */
 static struct pool *
-choose_loser(const struct keeper *k, const struct pool *but,
-	     bool (*may_go)(const struct pool *p),
-	     size_t (*count)(const struct keeper *k, const struct pool *like))
+choose_eviction(const struct keeper *k, const struct pool *but,
+		bool (*may_go)(const struct pool *p),
+		size_t (*count)(const struct keeper *k,
+				const struct pool *like))
 {
-	struct pool *loser = NULL;
+	struct pool *victim = NULL;
 	size_t most = 0;
 
 	for (struct pool *p = k->pools; p; p = p->next) {
@@ -116,13 +117,13 @@ choose_loser(const struct keeper *k, const struct pool *but,
 		if (p == but || !may_go(p))
 			continue;
 		n = count(k, p);
-		if (!loser || n > most ||
-		    (n == most && p->used_us < loser->used_us)) {
-			loser = p;
+		if (!victim || n > most ||
+		    (n == most && p->used_us < victim->used_us)) {
+			victim = p;
 			most = n;
 		}
 	}
-	return loser;
+	return victim;
 }
 
 static bool
@@ -132,19 +133,19 @@ has_spare(const struct pool *p)
 }
 
 bool
-keeper_make_room(struct keeper *k, const struct pool *p)
+keeper_evict_worker(struct keeper *k, const struct pool *p)
 {
-	struct pool *loser = choose_loser(k, p, has_spare, count_waiting);
+	struct pool *victim = choose_eviction(k, p, has_spare, count_waiting);
 
-	if (!loser)
+	if (!victim)
 		return false;
-	worker_kill(loser->waiting);
-	loser->target = loser->waiting_count;
+	worker_kill(victim->waiting);
+	victim->target = victim->waiting_count;
 	return true;
 }
 
 static void
-tell_reaped(struct keeper *k, pid_t pid, const struct exit_report *end)
+dispatch_reaped(struct keeper *k, pid_t pid, const struct exit_report *end)
 {
 	for (struct worker *i = k->workers; i; i = i->next)
 		if (worker_reaped(i, pid, end))
@@ -170,7 +171,7 @@ on_child(void *owner, uint32_t events)
 	while (read(k->child, &info, sizeof(info)) > 0)
 		;
 	while ((pid = exit_report_wait(&end)) > 0)
-		tell_reaped(k, pid, &end);
+		dispatch_reaped(k, pid, &end);
 }
 
 static int
@@ -194,11 +195,11 @@ watch_children(struct keeper *k, struct remit_error *err)
 /* No request for so long: then there is time. */
 #define QUIET_US 1000
 /* But not put off for ever by requests that follow each other closely. */
-#define PATIENT_US	10000
-#define HOUSEKEEPING_US 1000000
+#define REFILL_DELAY_MAX_US 10000
+#define HOUSEKEEPING_US	    1000000
 
 static bool
-is_anybody_wanted(const struct keeper *k)
+sessions_are_waiting(const struct keeper *k)
 {
 	for (const struct pool *p = k->pools; p; p = p->next)
 		if (p->wanting_count)
@@ -211,12 +212,12 @@ keeper_refill_soon(struct keeper *k)
 {
 	uint64_t now = loop_now_us(), at = now + QUIET_US;
 
-	if (is_anybody_wanted(k))
+	if (sessions_are_waiting(k))
 		at = now;
 	if (!k->refill_since_us)
 		k->refill_since_us = now;
-	if (at > k->refill_since_us + PATIENT_US)
-		at = k->refill_since_us + PATIENT_US;
+	if (at > k->refill_since_us + REFILL_DELAY_MAX_US)
+		at = k->refill_since_us + REFILL_DELAY_MAX_US;
 	loop_set_timer(&k->loop, &k->refill, at);
 }
 
@@ -225,7 +226,7 @@ keeper_refill_soon(struct keeper *k)
 static bool
 refill_pools(struct keeper *k, uint64_t now)
 {
-	bool wanted = is_anybody_wanted(k), more = false;
+	bool wanted = sessions_are_waiting(k), more = false;
 
 	for (struct pool *p = k->pools, *next; p; p = next) {
 		bool some;
@@ -271,7 +272,7 @@ remove_pool(struct keeper *k, struct pool *p)
 }
 
 static bool
-is_used(const struct keeper *k, const struct zygote_server *n)
+zygote_is_used(const struct keeper *k, const struct zygote_server *n)
 {
 	for (const struct pool *p = k->pools; p; p = p->next)
 		if (p->zygote_server == n)
@@ -286,7 +287,7 @@ remove_zygote_servers(struct keeper *k)
 	struct zygote_server **at = &k->zygote_servers, *n;
 
 	while ((n = *at)) {
-		if (is_used(k, n)) {
+		if (zygote_is_used(k, n)) {
 			at = &n->next;
 			continue;
 		}
@@ -342,12 +343,12 @@ bool
 keeper_keep_warm(struct keeper *k, const struct pool *p)
 {
 	while (!is_kept_warm(p) && count_warm(k, NULL) >= POOL_MAX) {
-		struct pool *loser =
-			choose_loser(k, p, can_cool_down, count_warm);
+		struct pool *victim =
+			choose_eviction(k, p, can_cool_down, count_warm);
 
-		if (!loser)
+		if (!victim)
 			return false;
-		cool_down(k, loser);
+		cool_down(k, victim);
 	}
 	return true;
 }
@@ -365,14 +366,14 @@ keeper_add_pool(struct keeper *k, struct pool *p)
 }
 
 void
-keeper_note_latency(struct keeper *k, uint64_t asked_us)
+keeper_note_latency(struct keeper *k, uint64_t requested_us)
 {
 	uint64_t now = loop_now_us();
 
-	if (!asked_us)
+	if (!requested_us)
 		return;
 	k->latencies_us[k->latency_count++ % KEEPER_LATENCIES] =
-		(uint32_t)(now - asked_us);
+		(uint32_t)(now - requested_us);
 	keeper_refill_soon(k);
 }
 
@@ -422,7 +423,7 @@ upkeep_close(struct keeper *k)
 	}
 	end_jails(k);
 	while (k->workers)
-		keeper_bury(k, k->workers);
+		keeper_bury_worker(k, k->workers);
 	free_buried(k);
 	while (k->pools)
 		remove_pool(k, k->pools);

@@ -201,8 +201,8 @@ const struct frame_rule frame_rules[FRAME_TYPES] = {
 		.from = PARTY_CLIENT | PARTY_KEEPER,
 		.max = FRAME_PIECE,
 	},
-	[FRAME_ASK] = {
-		.name = "ask",
+	[FRAME_PROMPT] = {
+		.name = "prompt",
 		.from = PARTY_JAIL | PARTY_KEEPER,
 	},
 	[FRAME_PROGRESS] = {

@@ -106,7 +106,7 @@ enum frame_type {
 	FRAME_REPLY_DATA,
 	/* jail to keeper, and on to the client: a cell that somebody types
 	   waits for standard input */
-	FRAME_ASK,
+	FRAME_PROMPT,
 	/* keeper to client, before the jail is there: a line about packages */
 	FRAME_PROGRESS,
 	/* client to keeper, instead of a job: "run" or "session"; and back:

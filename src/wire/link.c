@@ -20,26 +20,26 @@ link_free(struct link *l)
 {
 	own_fd_close(&l->fd);
 	l->fd = -1;
-	own_fd_close(&l->passed);
-	l->passed = -1;
+	own_fd_close(&l->passed_fd);
+	l->passed_fd = -1;
 	buf_free(&l->in);
 	buf_free(&l->out);
 }
 
 /* As recv(2); what comes along is kept, one at a time. */
 static ssize_t
-receive(struct link *l, void *bytes, size_t size)
+link_receive(struct link *l, void *bytes, size_t size)
 {
 	int got[PASS_MAX];
 	size_t count;
 	ssize_t n;
 
-	if (!l->takes)
+	if (!l->receives_fds)
 		return recv(l->fd, bytes, size, MSG_DONTWAIT);
 	n = pass_receive(l->fd, bytes, size, got, &count, MSG_DONTWAIT);
 	for (size_t i = 0; i < count; i++) {
-		own_fd_close(&l->passed);
-		l->passed = got[i];
+		own_fd_close(&l->passed_fd);
+		l->passed_fd = got[i];
 	}
 	return n;
 }
@@ -52,7 +52,7 @@ link_fill(struct link *l, struct remit_error *err)
 
 	buf_drop(&l->in, l->parsed);
 	l->parsed = 0;
-	n = receive(l, piece, sizeof(piece));
+	n = link_receive(l, piece, sizeof(piece));
 	if (n < 0) {
 		if (errno == EAGAIN || errno == EINTR)
 			return 0;
@@ -141,8 +141,8 @@ link_flush(struct link *l, struct remit_error *err)
 	int failed = 0;
 
 	while (!failed && link_wants_write(l)) {
-		ssize_t n = send(l->fd, l->out.data + l->gone, link_backlog(l),
-				 MSG_DONTWAIT | MSG_NOSIGNAL);
+		ssize_t n = send(l->fd, l->out.data + l->sent_bytes,
+				 link_backlog(l), MSG_DONTWAIT | MSG_NOSIGNAL);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -151,13 +151,13 @@ link_flush(struct link *l, struct remit_error *err)
 		if (n < 0)
 			failed = fail_sys(err, REMIT_E_GONE, "send");
 		else
-			l->gone += (size_t)n;
+			l->sent_bytes += (size_t)n;
 	}
 	/* To move the rest for each piece that is sent would take longer than
 	   sending it. */
-	if (l->gone >= link_backlog(l)) {
-		buf_drop(&l->out, l->gone);
-		l->gone = 0;
+	if (l->sent_bytes >= link_backlog(l)) {
+		buf_drop(&l->out, l->sent_bytes);
+		l->sent_bytes = 0;
 	}
 	return failed;
 }
@@ -167,7 +167,7 @@ link_flush_with(struct link *l, int fd, struct remit_error *err)
 {
 	size_t len = link_backlog(l);
 
-	if (pass_send(l->fd, l->out.data + l->gone, len, &fd, 1, 0) !=
+	if (pass_send(l->fd, l->out.data + l->sent_bytes, len, &fd, 1, 0) !=
 	    (ssize_t)len)
 		return fail_sys(err, REMIT_E_GONE, "send");
 	link_drop_backlog(l);
@@ -183,7 +183,7 @@ link_wants_write(const struct link *l)
 size_t
 link_backlog(const struct link *l)
 {
-	return l->out.len - l->gone;
+	return l->out.len - l->sent_bytes;
 }
 
 void
@@ -196,5 +196,5 @@ void
 link_drop_backlog(struct link *l)
 {
 	buf_free(&l->out);
-	l->gone = 0;
+	l->sent_bytes = 0;
 }

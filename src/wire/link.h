@@ -22,15 +22,16 @@ struct link {
 	size_t parsed;	  /* bytes of `in` already given out */
 	struct buf in;
 	struct buf out;
-	bool takes; /* a descriptor may come: the last one is `passed` */
-	int passed;
-	size_t gone;   /* bytes of `out` that were sent already */
-	uint64_t sent; /* frames, with those that still wait */
+	bool receives_fds; /* a descriptor may come: the last one is `passed_fd`
+			    */
+	int passed_fd;
+	size_t sent_bytes; /* bytes of `out` that were sent already */
+	uint64_t sent;	   /* frames, with those that still wait */
 };
 
 #define LINK_INIT                          \
 	{ .fd = -1,                        \
-	  .passed = -1,                    \
+	  .passed_fd = -1,                 \
 	  .in = BUF_INIT(8 * 1024 * 1024), \
 	  .out = BUF_INIT(256 * 1024 * 1024) }
 

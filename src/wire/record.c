@@ -127,7 +127,7 @@ is_mime(const char *text)
 }
 
 static bool
-is_there(const struct display_head *h, const char *mime)
+has_part(const struct display_head *h, const char *mime)
 {
 	for (size_t i = 0; i < h->part_count; i++)
 		if (!strcmp(h->parts[i].mime, mime))
@@ -142,7 +142,7 @@ add_part(struct display_head *h, const char *mime, const struct record *bytes,
 	struct display_part *p = &h->parts[h->part_count];
 
 	if (h->part_count == DISPLAY_PARTS || !is_mime(mime) ||
-	    is_there(h, mime) || strcmp(bytes->key, "bytes") != 0 ||
+	    has_part(h, mime) || strcmp(bytes->key, "bytes") != 0 ||
 	    number_parse(&p->bytes, bytes->value) < 0 || p->bytes > BYTES_MAX)
 		return fail(err, REMIT_E_PROTOCOL, "a part that is none");
 	p->mime = mime;
@@ -162,8 +162,8 @@ add_gap(struct display_head *h, const char *mime, const struct record *reason,
 }
 
 static int
-take_kind(struct display_head *h, const struct record *r,
-	  struct remit_error *err)
+parse_kind(struct display_head *h, const struct record *r,
+	   struct remit_error *err)
 {
 	bool is_value = !strcmp(r->value, "value");
 
@@ -186,7 +186,7 @@ display_head_read(struct display_head *h, const char *payload, size_t len,
 		return -1;
 	if (!record_next(payload, len, &at, &r))
 		return fail(err, REMIT_E_PROTOCOL, "a display without a head");
-	if (take_kind(h, &r, err) < 0)
+	if (parse_kind(h, &r, err) < 0)
 		return -1;
 	while (record_next(payload, len, &at, &r)) {
 		int failed = 0;

@@ -59,8 +59,8 @@ enum result_source {
 struct result_row {
 	const char *name;
 	enum result_source source;
-	unsigned types;	     /* a bit for each json_type that it may have */
-	const char *nothing; /* JSON: where no keeper has seen the job */
+	unsigned types; /* a bit for each json_type that it may have */
+	const char *default_json; /* JSON: where no keeper has seen the job */
 	const char *parts[RESULT_PARTS_MAX]; /* an object has all of these */
 };
 

@@ -17,14 +17,14 @@ struct change *
 changes_add(struct changes *c, const char *path, enum change_kind kind)
 {
 	struct change *fresh;
-	size_t room = c->room ? 2 * c->room : 16;
+	size_t capacity = c->capacity ? 2 * c->capacity : 16;
 
-	if (c->count == c->room) {
-		fresh = realloc(c->items, room * sizeof(*fresh));
+	if (c->count == c->capacity) {
+		fresh = realloc(c->items, capacity * sizeof(*fresh));
 		if (!fresh)
 			return NULL;
 		c->items = fresh;
-		c->room = room;
+		c->capacity = capacity;
 	}
 	fresh = &c->items[c->count];
 	*fresh = (struct change){ .path = strdup(path), .kind = kind };

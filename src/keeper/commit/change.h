@@ -33,7 +33,7 @@ struct change {
 
 struct changes {
 	struct change *items;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 /* A new one, or NULL without memory. The path is copied. */

@@ -18,7 +18,7 @@
 
 /* The directory of the diff that a path is in, or one that was made since. */
 static const struct stat *
-parent_of(const struct diff *s, const struct change *c, size_t len)
+expected_parent(const struct diff *s, const struct change *c, size_t len)
 {
 	const struct change *made;
 
@@ -44,7 +44,7 @@ open_parent(const struct diff *s, const struct change *c, const char **name)
 		memcpy(directory, c->path, n);
 		directory[n - 1] = '\0';
 	}
-	meant = parent_of(s, c, n ? n - 1 : 0);
+	meant = expected_parent(s, c, n ? n - 1 : 0);
 	fd = beneath_open(s->host, directory, O_PATH | O_DIRECTORY);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -1;
@@ -78,8 +78,8 @@ fail_change(struct change *c, const char *why, int sys_errno)
 /* What was there lies in the stage now, under this name: was it what the code
    had seen? */
 static const char *
-check_taken(const struct diff *s, const struct change *c, int stage,
-	    const char *name)
+check_replaced(const struct diff *s, const struct change *c, int stage,
+	       const char *name)
 {
 	if (!is_as_seen(stage, name, &c->seen))
 		return BY_OTHERS;
@@ -91,7 +91,7 @@ check_taken(const struct diff *s, const struct change *c, int stage,
 
 /* What was taken is somebody else's work, and its place is taken, too. */
 static void
-put_beside(struct change *c, int stage, const char *staged, int parent)
+save_beside(struct change *c, int stage, const char *staged, int parent)
 {
 	char beside[NAME_MAX + 1];
 
@@ -129,7 +129,7 @@ exchange_back(struct change *c, const char *why, int stage, const char *staged,
 		/* The newest of theirs has its place. */
 		renameat2(stage, staged, parent, name, RENAME_EXCHANGE);
 	}
-	put_beside(c, stage, staged, parent);
+	save_beside(c, stage, staged, parent);
 }
 
 static void
@@ -150,7 +150,7 @@ put_in_place(struct diff *s, struct change *c, int stage, const char *staged)
 			    errno == EEXIST ? 0 : errno);
 		return;
 	}
-	why = c->had ? check_taken(s, c, stage, staged) : NULL;
+	why = c->had ? check_replaced(s, c, stage, staged) : NULL;
 	if (why) {
 		exchange_back(c, why, stage, staged, parent, ours);
 	} else if (c->is_directory) {
@@ -162,7 +162,8 @@ put_in_place(struct diff *s, struct change *c, int stage, const char *staged)
 }
 
 static void
-take_away(struct diff *s, struct change *c, int stage, const char *staged)
+remove_from_host(struct diff *s, struct change *c, int stage,
+		 const char *staged)
 {
 	const char *name, *why;
 	own_fd int parent = open_parent(s, c, &name);
@@ -172,16 +173,16 @@ take_away(struct diff *s, struct change *c, int stage, const char *staged)
 			    errno == ENOENT ? 0 : errno);
 		return;
 	}
-	why = check_taken(s, c, stage, staged);
+	why = check_replaced(s, c, stage, staged);
 	if (!why)
 		return;
 	fail_change(c, why, 0);
 	if (renameat2(stage, staged, parent, name, RENAME_NOREPLACE) < 0)
-		put_beside(c, stage, staged, parent);
+		save_beside(c, stage, staged, parent);
 }
 
 static void
-set_mode(struct diff *s, struct change *c)
+apply_mode(struct diff *s, struct change *c)
 {
 	own_fd int fd = beneath_open(s->host, c->path, O_RDONLY | O_DIRECTORY);
 	struct stat st;
@@ -258,7 +259,7 @@ has_skipped(const struct changes *all)
 }
 
 static void
-hold_back(struct changes *all, enum change_kind kind)
+skip_kind(struct changes *all, enum change_kind kind)
 {
 	for (size_t i = 0; i < all->count; i++)
 		if (!all->items[i].reason && all->items[i].kind == kind)
@@ -267,7 +268,7 @@ hold_back(struct changes *all, enum change_kind kind)
 }
 
 static void
-apply(struct staging *st, struct diff *s)
+apply_changes(struct staging *st, struct diff *s)
 {
 	struct changes *all = &s->changes;
 	bool lacking = false;
@@ -285,16 +286,16 @@ apply(struct staging *st, struct diff *s)
 	}
 	/* What was moved has both: the old is gone only if the new is there. */
 	if (has_skipped(all))
-		hold_back(all, CHANGE_DELETED);
+		skip_kind(all, CHANGE_DELETED);
 	for (size_t i = 0; i < all->count; i++)
 		if (!all->items[i].reason &&
 		    all->items[i].kind == CHANGE_DELETED)
-			take_away(s, &all->items[i], st->fd,
-				  staging_name(st, i));
+			remove_from_host(s, &all->items[i], st->fd,
+					 staging_name(st, i));
 	/* Last, since a mode may forbid what comes before. */
 	for (size_t i = all->count; i-- > 0;)
 		if (!all->items[i].reason && all->items[i].kind == CHANGE_MODE)
-			set_mode(s, &all->items[i]);
+			apply_mode(s, &all->items[i]);
 }
 
 static bool
@@ -314,7 +315,7 @@ write_changes(struct diff *s)
 	/* A file went from one name to another that it cannot have: then what
 	   has its old name now must not replace it. */
 	if (s->lost)
-		hold_back(&s->changes, CHANGE_MODIFIED);
+		skip_kind(&s->changes, CHANGE_MODIFIED);
 	if (!has_any(&s->changes))
 		return;
 	if (staging_open(&st, s->host) < 0)
@@ -328,23 +329,23 @@ write_changes(struct diff *s)
 		skip_all(&s->changes, "nothing was written, since not all "
 				      "could be");
 	else
-		apply(&st, s);
+		apply_changes(&st, s);
 }
 
 /* ---- what the next commit is to know ---- */
 
 /* A clock that was set back does not get there. */
-#define PATIENCE_US 100000
+#define CTIME_WAIT_MAX_US 100000
 
 /* So that what others change from now on has another time. */
 static void
-let_it_be_old(void)
+wait_for_tick(void)
 {
 	struct timespec latest = ctime_mark_latest();
 	useconds_t tick = (useconds_t)ctime_mark_tick_us();
 
-	for (uint64_t us = 0; !ctime_mark_is_over(&latest) && us < PATIENCE_US;
-	     us += tick)
+	for (uint64_t us = 0;
+	     !ctime_mark_is_over(&latest) && us < CTIME_WAIT_MAX_US; us += tick)
 		usleep(tick);
 }
 
@@ -364,7 +365,8 @@ remember_file(struct commit_state *k, const struct diff *s,
 }
 
 static int
-remember(struct commit_state *k, const struct diff *s, const struct change *c)
+remember_change(struct commit_state *k, const struct diff *s,
+		const struct change *c)
 {
 	own_mem char *above =
 		strndup(c->path, (size_t)(path_name(c->path) - c->path));
@@ -391,10 +393,10 @@ static void
 remember_all(struct commit_state *k, const struct diff *s)
 {
 	if (has_any(&s->changes))
-		let_it_be_old();
+		wait_for_tick();
 	for (size_t i = 0; i < s->changes.count; i++)
 		if (!s->changes.items[i].reason &&
-		    remember(k, s, &s->changes.items[i]) < 0)
+		    remember_change(k, s, &s->changes.items[i]) < 0)
 			break;
 	commit_state_sort(k);
 }
@@ -427,7 +429,8 @@ copy_patterns(struct list *to, const struct list *from, struct remit_error *err)
 }
 
 static int
-prepare(struct diff *s, const struct commit_params *o, struct remit_error *err)
+prepare_diff(struct diff *s, const struct commit_params *o,
+	     struct remit_error *err)
 {
 	if (guard_list(&s->guarded, o->plan->interpreter, o->runtime_dir) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "changes");
@@ -453,7 +456,7 @@ commit_one(const struct commit_params *o, const struct plan_mount *m,
 	int done;
 
 	s.path = realpath(m->host, real) ? real : m->host;
-	done = prepare(&s, o, err);
+	done = prepare_diff(&s, o, err);
 	if (done == 0)
 		done = diff_run(&s, err);
 	if (done == 0 && !is_in_place(m, w->host))
@@ -470,8 +473,8 @@ commit_one(const struct commit_params *o, const struct plan_mount *m,
 }
 
 int
-commit_run(const struct commit_params *o, struct buf *out, struct buf *told,
-	   struct remit_error *err)
+commit_run(const struct commit_params *o, struct buf *out,
+	   struct buf *next_state, struct remit_error *err)
 {
 	own(change_lists) struct change_lists lists = CHANGE_LISTS_INIT;
 	own(commit_state) struct commit_state state = { 0 };
@@ -487,7 +490,7 @@ commit_run(const struct commit_params *o, struct buf *out, struct buf *told,
 	}
 	if (change_lists_write(&lists, out) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "changes");
-	if (commit_state_write(&state, told) < 0)
-		told->len = 0;
+	if (commit_state_write(&state, next_state) < 0)
+		next_state->len = 0;
 	return 0;
 }

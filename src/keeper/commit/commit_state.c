@@ -7,29 +7,29 @@
 /* ---- the beginning of the session ---- */
 
 /* Both clocks are steered alike, but not at the same moment. */
-#define SLACK_NS 1000000
+#define CLOCK_SLACK_NS 1000000
 /* How often they are read: whoever is made to wait between the two sees less
    than it is. */
-#define READINGS 8
+#define CLOCK_READINGS 8
 
 static int64_t
-ns(const struct timespec *t)
+to_ns(const struct timespec *t)
 {
 	return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
 }
 
 static int64_t
-how_set(void)
+clock_offset_ns(void)
 {
 	int64_t most = INT64_MIN;
 
-	for (int i = 0; i < READINGS; i++) {
+	for (int i = 0; i < CLOCK_READINGS; i++) {
 		struct timespec real, boot;
 		int64_t between;
 
 		clock_gettime(CLOCK_REALTIME, &real);
 		clock_gettime(CLOCK_BOOTTIME, &boot);
-		between = ns(&real) - ns(&boot);
+		between = to_ns(&real) - to_ns(&boot);
 		if (between > most)
 			most = between;
 	}
@@ -39,7 +39,7 @@ how_set(void)
 struct ctime_mark
 ctime_mark_now(void)
 {
-	struct ctime_mark s = { .set_ns = how_set() };
+	struct ctime_mark s = { .offset_ns = clock_offset_ns() };
 
 	clock_gettime(CLOCK_REALTIME_COARSE, &s.at);
 	return s;
@@ -60,7 +60,7 @@ ctime_mark_is_over(const struct timespec *latest)
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	return ns(&now) > ns(latest);
+	return to_ns(&now) > to_ns(latest);
 }
 
 uint64_t
@@ -69,19 +69,19 @@ ctime_mark_tick_us(void)
 	struct timespec tick;
 
 	clock_getres(CLOCK_REALTIME_COARSE, &tick);
-	return (uint64_t)ns(&tick) / 1000;
+	return (uint64_t)to_ns(&tick) / 1000;
 }
 
 bool
 ctime_mark_is_void(const struct ctime_mark *s)
 {
-	return how_set() < s->set_ns - SLACK_NS;
+	return clock_offset_ns() < s->offset_ns - CLOCK_SLACK_NS;
 }
 
 bool
 ctime_mark_is_since(const struct ctime_mark *s, const struct timespec *t)
 {
-	return ns(t) >= ns(&s->at);
+	return to_ns(t) >= to_ns(&s->at);
 }
 
 /* ---- what earlier commits have left ---- */
@@ -106,17 +106,17 @@ commit_state_free(struct commit_state *k)
 }
 
 static struct commit_state_item *
-add(struct commit_state *k, int root, const char *path)
+item_add(struct commit_state *k, int root, const char *path)
 {
-	size_t room = k->room ? 2 * k->room : 64;
+	size_t capacity = k->capacity ? 2 * k->capacity : 64;
 	struct commit_state_item *fresh;
 
-	if (k->count == k->room) {
-		fresh = realloc(k->items, room * sizeof(*fresh));
+	if (k->count == k->capacity) {
+		fresh = realloc(k->items, capacity * sizeof(*fresh));
 		if (!fresh)
 			return NULL;
 		k->items = fresh;
-		k->room = room;
+		k->capacity = capacity;
 	}
 	fresh = &k->items[k->count];
 	*fresh = (struct commit_state_item){ .root = root,
@@ -132,7 +132,7 @@ int
 commit_state_add(struct commit_state *k, int root, const char *path,
 		 const struct stat *now)
 {
-	struct commit_state_item *i = add(k, root, path);
+	struct commit_state_item *i = item_add(k, root, path);
 
 	if (!i)
 		return -1;
@@ -149,7 +149,8 @@ commit_state_add(struct commit_state *k, int root, const char *path,
 /* ---- order ---- */
 
 static int
-compare(const struct commit_state_item *a, const struct commit_state_item *b)
+item_compare(const struct commit_state_item *a,
+	     const struct commit_state_item *b)
 {
 	return a->root != b->root ? a->root - b->root
 				  : strcmp(a->path, b->path);
@@ -158,7 +159,7 @@ compare(const struct commit_state_item *a, const struct commit_state_item *b)
 static int
 by_path(const void *a, const void *b)
 {
-	return compare(a, b);
+	return item_compare(a, b);
 }
 
 /* What was added later comes behind. */
@@ -166,7 +167,7 @@ static int
 by_age(const void *a, const void *b)
 {
 	const struct commit_state_item *one = a, *two = b;
-	int c = compare(one, two);
+	int c = item_compare(one, two);
 
 	return c ? c : one->nth < two->nth ? -1 : 1;
 }
@@ -180,7 +181,7 @@ commit_state_sort(struct commit_state *k)
 		qsort(k->items, k->count, sizeof(*k->items), by_age);
 	for (size_t i = 0; i < k->count; i++) {
 		bool is_old = i + 1 < k->count &&
-			      compare(&k->items[i], &k->items[i + 1]) == 0;
+			      item_compare(&k->items[i], &k->items[i + 1]) == 0;
 
 		if (is_old || k->items[i].is_gone)
 			free(k->items[i].path);
@@ -204,7 +205,7 @@ commit_state_read(struct commit_state *k, const void *bytes, size_t len)
 		at += sizeof(h);
 		if (!h.len || h.len > (size_t)(end - at) || at[h.len - 1])
 			return -1;
-		i = add(k, h.root, at);
+		i = item_add(k, h.root, at);
 		if (!i)
 			return -1;
 		i->is_directory = h.is_directory;
@@ -241,7 +242,7 @@ commit_state_write(const struct commit_state *k, struct buf *out)
 /* ---- questions ---- */
 
 static const struct commit_state_item *
-find(const struct commit_state *k, int root, const char *path)
+item_find(const struct commit_state *k, int root, const char *path)
 {
 	const struct commit_state_item wanted = {
 		.root = root, .path = (char *)(uintptr_t)path
@@ -255,14 +256,14 @@ find(const struct commit_state *k, int root, const char *path)
 bool
 commit_state_has(const struct commit_state *k, int root, const char *path)
 {
-	return find(k, root, path) != NULL;
+	return item_find(k, root, path) != NULL;
 }
 
 bool
 commit_state_is(const struct commit_state *k, int root, const char *path,
 		const struct stat *st)
 {
-	const struct commit_state_item *i = find(k, root, path);
+	const struct commit_state_item *i = item_find(k, root, path);
 
 	if (!i || i->dev != st->st_dev || i->ino != st->st_ino ||
 	    i->is_directory != S_ISDIR(st->st_mode))

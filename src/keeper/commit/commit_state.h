@@ -20,7 +20,8 @@
  */
 struct ctime_mark {
 	struct timespec at;
-	int64_t set_ns; /* how the clock is set: against one that cannot be */
+	int64_t offset_ns; /* how the clock is set: against one that cannot be
+			    */
 };
 
 /* Not after anything that is changed from now on. */
@@ -62,7 +63,7 @@ struct commit_state_item {
 
 struct commit_state {
 	struct commit_state_item *items;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 /* From these bytes. What cannot be read is not known. */

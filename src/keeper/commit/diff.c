@@ -31,10 +31,10 @@
 /* A place in both trees. */
 struct place {
 	DIR *upper;
-	int host;	 /* its counterpart, or -1 */
-	struct stat was; /* of that */
-	bool unsure;	 /* others may have put another directory there */
-	bool repository; /* all below it is protected */
+	int host;	     /* its counterpart, or -1 */
+	struct stat was;     /* of that */
+	bool may_be_another; /* others may have put another directory there */
+	bool repository;     /* all below it is protected */
 	size_t depth;
 	size_t path_len;
 };
@@ -72,7 +72,7 @@ is_guarded(const struct diff *s, const char *path)
 }
 
 static bool
-holds_guarded(const struct diff *s, const char *path)
+contains_guarded(const struct diff *s, const char *path)
 {
 	char whole[PLAIN_PATH_SIZE + PATH_MAX];
 
@@ -152,7 +152,7 @@ diff_check_removal(const struct diff *s, int at, const char *name,
 	if (ctime_mark_is_since(&s->since, &st.st_mtim) &&
 	    !commit_state_is(s->prior, s->root, path, &st))
 		return BY_OTHERS;
-	if (s->filters && holds_guarded(s, path))
+	if (s->filters && contains_guarded(s, path))
 		return GUARDED;
 	snprintf(below, sizeof(below), "%s", path);
 	return check_contents(s, at, name, below, strlen(below), 0);
@@ -167,7 +167,7 @@ check_host(const struct walk *w, const struct place *p, const char *name,
 {
 	const char *why = check_times(w->s, w->path, &c->seen);
 
-	if (!why && p->unsure)
+	if (!why && p->may_be_another)
 		why = MOVED;
 	if (!why && S_ISDIR(c->seen.st_mode) &&
 	    (!c->is_directory || c->kind == CHANGE_DELETED))
@@ -176,8 +176,8 @@ check_host(const struct walk *w, const struct place *p, const char *name,
 }
 
 static struct change *
-add(struct walk *w, const struct place *p, enum change_kind kind,
-    const struct stat *had)
+diff_add(struct walk *w, const struct place *p, enum change_kind kind,
+	 const struct stat *had)
 {
 	struct change *c = changes_add(&w->s->changes, w->path, kind);
 
@@ -191,8 +191,8 @@ add(struct walk *w, const struct place *p, enum change_kind kind,
 }
 
 static int
-skip(struct walk *w, enum change_kind kind, bool directory, const char *why,
-     struct remit_error *err)
+diff_skip(struct walk *w, enum change_kind kind, bool directory,
+	  const char *why, struct remit_error *err)
 {
 	struct change *c = changes_add(&w->s->changes, w->path, kind);
 
@@ -243,19 +243,20 @@ check_protected(const struct walk *w, const struct place *p, bool directory)
 /* ---- deletions ---- */
 
 static int
-look_at_removed(struct walk *w, const struct place *p, const char *name,
-		const struct stat *had, struct remit_error *err)
+diff_removed(struct walk *w, const struct place *p, const char *name,
+	     const struct stat *had, struct remit_error *err)
 {
 	const char *why = w->s->filters ? check_protected(w, p, false) : NULL;
 	struct change *c;
 
 	if (why)
-		return skip(w, CHANGE_DELETED, S_ISDIR(had->st_mode), why, err);
+		return diff_skip(w, CHANGE_DELETED, S_ISDIR(had->st_mode), why,
+				 err);
 	if (w->s->filters &&
-	    (is_guarded(w->s, w->path) || holds_guarded(w->s, w->path)))
-		return skip(w, CHANGE_DELETED, S_ISDIR(had->st_mode), GUARDED,
-			    err);
-	c = add(w, p, CHANGE_DELETED, had);
+	    (is_guarded(w->s, w->path) || contains_guarded(w->s, w->path)))
+		return diff_skip(w, CHANGE_DELETED, S_ISDIR(had->st_mode),
+				 GUARDED, err);
+	c = diff_add(w, p, CHANGE_DELETED, had);
 	if (!c)
 		return fail_memory(err, "changes");
 	c->is_directory = S_ISDIR(had->st_mode);
@@ -340,9 +341,9 @@ check_directory(const struct walk *w, const struct place *p, const char *name)
 }
 
 static int
-look_at_file(struct walk *w, const struct place *p, const char *name,
-	     const struct stat *st, const struct stat *had,
-	     struct remit_error *err)
+diff_file(struct walk *w, const struct place *p, const char *name,
+	  const struct stat *st, const struct stat *had,
+	  struct remit_error *err)
 {
 	enum change_kind kind = had ? CHANGE_MODIFIED : CHANGE_CREATED;
 	const char *why = w->s->filters ? check_name(w, p, name, false) : NULL;
@@ -357,11 +358,11 @@ look_at_file(struct walk *w, const struct place *p, const char *name,
 		why = UNREADABLE;
 	if (why) {
 		w->s->lost |= !had && fd >= 0 && was_there(fd);
-		return skip(w, kind, false, why, err);
+		return diff_skip(w, kind, false, why, err);
 	}
 	if (had && is_same(p, name, fd, st, had))
 		return 0;
-	c = add(w, p, kind, had);
+	c = diff_add(w, p, kind, had);
 	if (!c)
 		return fail_memory(err, "changes");
 	c->mode = mode_of(st, had);
@@ -374,25 +375,25 @@ look_at_file(struct walk *w, const struct place *p, const char *name,
 
 /* ---- directories ---- */
 
-static int look_into(struct walk *w, struct place *p, struct remit_error *err);
+static int diff_place(struct walk *w, struct place *p, struct remit_error *err);
 
 /* Others work in it as well: what they have done there is no harm, unless it
    is not the same directory any more. To put another in its place changes both
    the directory above and the time of change of what is moved. */
 static bool
-may_be_another(const struct walk *w, const struct place *p,
-	       const struct stat *had)
+is_maybe_another(const struct walk *w, const struct place *p,
+		 const struct stat *had)
 {
 	const struct ctime_mark *since = &w->s->since;
 
-	return p->unsure || ctime_mark_is_void(since) ||
+	return p->may_be_another || ctime_mark_is_void(since) ||
 	       (ctime_mark_is_since(since, &had->st_ctim) &&
 		ctime_mark_is_since(since, &p->was.st_mtim) &&
 		!commit_state_is(w->s->prior, w->s->root, w->path, had));
 }
 
 static int
-look_below(struct walk *w, const struct place *p, const char *name, DIR *upper,
+diff_below(struct walk *w, const struct place *p, const char *name, DIR *upper,
 	   const struct stat *had, struct remit_error *err)
 {
 	struct place below = {
@@ -406,24 +407,25 @@ look_below(struct walk *w, const struct place *p, const char *name, DIR *upper,
 
 	if (had) {
 		below.was = *had;
-		below.unsure = may_be_another(w, p, had);
+		below.may_be_another = is_maybe_another(w, p, had);
 		below.host =
 			beneath_open(p->host, name, O_RDONLY | O_DIRECTORY);
 		if (below.host < 0)
-			return skip(w, CHANGE_MODIFIED, true, HOST_OTHER, err);
+			return diff_skip(w, CHANGE_MODIFIED, true, HOST_OTHER,
+					 err);
 	}
-	done = look_into(w, &below, err);
+	done = diff_place(w, &below, err);
 	own_fd_close(&below.host);
 	return done;
 }
 
 static int
-look_at_new_directory(struct walk *w, const struct place *p, const char *name,
-		      DIR *upper, const struct stat *st, const struct stat *had,
-		      struct remit_error *err)
+diff_new_directory(struct walk *w, const struct place *p, const char *name,
+		   DIR *upper, const struct stat *st, const struct stat *had,
+		   struct remit_error *err)
 {
 	struct change *c =
-		add(w, p, had ? CHANGE_MODIFIED : CHANGE_CREATED, had);
+		diff_add(w, p, had ? CHANGE_MODIFIED : CHANGE_CREATED, had);
 
 	if (!c)
 		return fail_memory(err, "changes");
@@ -435,13 +437,13 @@ look_at_new_directory(struct walk *w, const struct place *p, const char *name,
 		 (was_there(dirfd(upper)) ||
 		  commit_state_has(w->s->prior, w->s->root, w->path)))
 		c->reason = GONE;
-	return c->reason ? 0 : look_below(w, p, name, upper, NULL, err);
+	return c->reason ? 0 : diff_below(w, p, name, upper, NULL, err);
 }
 
 static int
-look_at_directory(struct walk *w, const struct place *p, const char *name,
-		  const struct stat *st, const struct stat *had,
-		  struct remit_error *err)
+diff_directory(struct walk *w, const struct place *p, const char *name,
+	       const struct stat *st, const struct stat *had,
+	       struct remit_error *err)
 {
 	bool merged = had && S_ISDIR(had->st_mode);
 	enum change_kind kind = had ? CHANGE_MODIFIED : CHANGE_CREATED;
@@ -454,9 +456,9 @@ look_at_directory(struct walk *w, const struct place *p, const char *name,
 	if (!why)
 		upper = open_directory(dirfd(p->upper), name);
 	if (!upper)
-		return skip(w, kind, true, why ? why : UNREADABLE, err);
+		return diff_skip(w, kind, true, why ? why : UNREADABLE, err);
 	if (merged && mode_of(st, had) != (had->st_mode & 0777)) {
-		struct change *c = add(w, p, CHANGE_MODE, had);
+		struct change *c = diff_add(w, p, CHANGE_MODE, had);
 
 		if (!c) {
 			closedir(upper);
@@ -464,10 +466,10 @@ look_at_directory(struct walk *w, const struct place *p, const char *name,
 		}
 		c->is_directory = true;
 		c->mode = mode_of(st, had);
-		c->reason = may_be_another(w, p, had) ? MOVED : NULL;
+		c->reason = is_maybe_another(w, p, had) ? MOVED : NULL;
 	}
-	done = merged ? look_below(w, p, name, upper, had, err)
-		      : look_at_new_directory(w, p, name, upper, st, had, err);
+	done = merged ? diff_below(w, p, name, upper, had, err)
+		      : diff_new_directory(w, p, name, upper, st, had, err);
 	closedir(upper);
 	return done;
 }
@@ -495,32 +497,32 @@ set_path(struct walk *w, const struct place *p, const char *name)
 }
 
 static int
-look_at(struct walk *w, const struct place *p, const char *name,
-	struct remit_error *err)
+diff_name(struct walk *w, const struct place *p, const char *name,
+	  struct remit_error *err)
 {
 	struct stat st, host;
 	const struct stat *had = NULL;
 
 	if (set_path(w, p, name) < 0) {
 		w->path[p->path_len] = '\0';
-		return skip(w, CHANGE_CREATED, false, TOO_LONG, err);
+		return diff_skip(w, CHANGE_CREATED, false, TOO_LONG, err);
 	}
 	if (fstatat(dirfd(p->upper), name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return skip(w, CHANGE_CREATED, false, UNREADABLE, err);
+		return diff_skip(w, CHANGE_CREATED, false, UNREADABLE, err);
 	if (p->host >= 0 &&
 	    fstatat(p->host, name, &host, AT_SYMLINK_NOFOLLOW) == 0)
 		had = &host;
 	/* How the kernel writes down that a name is gone. */
 	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(0, 0))
-		return had ? look_at_removed(w, p, name, had, err) : 0;
+		return had ? diff_removed(w, p, name, had, err) : 0;
 	if (S_ISDIR(st.st_mode))
-		return look_at_directory(w, p, name, &st, had, err);
-	return look_at_file(w, p, name, &st, had, err);
+		return diff_directory(w, p, name, &st, had, err);
+	return diff_file(w, p, name, &st, had, err);
 }
 
 /* A directory that was removed and made again: nothing of the host's shows. */
 static int
-look_at_hidden(struct walk *w, const struct place *p, struct remit_error *err)
+diff_hidden(struct walk *w, const struct place *p, struct remit_error *err)
 {
 	own_fd int again = openat(p->host, ".", O_RDONLY | O_CLOEXEC);
 	DIR *d = again < 0 ? NULL : fdopendir(again);
@@ -529,21 +531,22 @@ look_at_hidden(struct walk *w, const struct place *p, struct remit_error *err)
 	int done = 0;
 
 	if (!d)
-		return skip(w, CHANGE_DELETED, true, UNREADABLE, err);
+		return diff_skip(w, CHANGE_DELETED, true, UNREADABLE, err);
 	take_fd(&again);
 	while (done == 0 && (e = readdir(d))) {
 		if (beneath_is_dots(e->d_name))
 			continue;
 		if (set_path(w, p, e->d_name) < 0) {
 			w->path[p->path_len] = '\0';
-			done = skip(w, CHANGE_DELETED, true, TOO_LONG, err);
+			done = diff_skip(w, CHANGE_DELETED, true, TOO_LONG,
+					 err);
 			continue;
 		}
 		if (fstatat(dirfd(p->upper), e->d_name, &st,
 			    AT_SYMLINK_NOFOLLOW) == 0 ||
 		    fstatat(p->host, e->d_name, &had, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
-		done = look_at_removed(w, p, e->d_name, &had, err);
+		done = diff_removed(w, p, e->d_name, &had, err);
 	}
 	closedir(d);
 	w->path[p->path_len] = '\0';
@@ -551,20 +554,20 @@ look_at_hidden(struct walk *w, const struct place *p, struct remit_error *err)
 }
 
 static int
-look_into(struct walk *w, struct place *p, struct remit_error *err)
+diff_place(struct walk *w, struct place *p, struct remit_error *err)
 {
 	struct dirent *e;
 	char opaque = 0;
 
 	while ((e = readdir(p->upper)))
 		if (!beneath_is_dots(e->d_name) &&
-		    look_at(w, p, e->d_name, err) < 0)
+		    diff_name(w, p, e->d_name, err) < 0)
 			return -1;
 	w->path[p->path_len] = '\0';
 	if (p->host >= 0 &&
 	    fgetxattr(dirfd(p->upper), OPAQUE, &opaque, 1) == 1 &&
 	    opaque == 'y')
-		return look_at_hidden(w, p, err);
+		return diff_hidden(w, p, err);
 	return 0;
 }
 
@@ -582,7 +585,7 @@ diff_run(struct diff *s, struct remit_error *err)
 		return fail_sys(err, REMIT_E_KERNEL, "look at changes");
 	}
 	top.repository = is_repository(&top, ".");
-	done = look_into(&w, &top, err);
+	done = diff_place(&w, &top, err);
 	closedir(top.upper);
 	changes_sort(&s->changes);
 	return done;

@@ -53,8 +53,8 @@ has_protected(const char *path)
 }
 
 static bool
-any(const struct list *l, const char *path,
-    bool (*test)(const char *, const char *))
+any_matches(const struct list *l, const char *path,
+	    bool (*test)(const char *, const char *))
 {
 	for (size_t i = 0; i < l->count; i++)
 		if (test(l->items[i], path))
@@ -65,8 +65,8 @@ any(const struct list *l, const char *path,
 bool
 protected_is_named(const char *path, bool directory, const struct list *allowed)
 {
-	return any(allowed, path, glob_matches) ||
-	       (directory && any(allowed, path, glob_leads_into));
+	return any_matches(allowed, path, glob_matches) ||
+	       (directory && any_matches(allowed, path, glob_leads_into));
 }
 
 bool

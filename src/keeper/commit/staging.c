@@ -16,7 +16,7 @@
 /* Nobody else can put it into a directory that only we may enter. */
 #define MARKER "of-remit"
 /* What is exchanged with it, to see whether that works. */
-#define OTHER "other"
+#define EXCHANGED "other"
 
 /* ---- the directory ---- */
 
@@ -73,21 +73,21 @@ make_file(int fd, const char *name)
 
 /* Ours and empty, but for the mark. */
 static int
-take_over(int fd)
+claim_stage(int fd)
 {
 	if (!is_marked(fd) && !is_empty(fd)) {
 		errno = EEXIST;
 		return -1;
 	}
 	if (sweep(fd) < 0 || make_file(fd, MARKER) < 0 ||
-	    make_file(fd, OTHER) < 0)
+	    make_file(fd, EXCHANGED) < 0)
 		return -1;
-	return renameat2(fd, MARKER, fd, OTHER, RENAME_EXCHANGE);
+	return renameat2(fd, MARKER, fd, EXCHANGED, RENAME_EXCHANGE);
 }
 
 /* What cannot be removed now, the next one tries again. */
 static void
-give_up(int top, const char *name, int fd)
+remove_stage(int top, const char *name, int fd)
 {
 	int saved = errno;
 
@@ -98,7 +98,7 @@ give_up(int top, const char *name, int fd)
 
 /* 1: it is ours now. 0: somebody else's. */
 static int
-try_name(struct staging *st, int top)
+try_stage(struct staging *st, int top)
 {
 	own_fd int fd = -1;
 
@@ -107,14 +107,14 @@ try_name(struct staging *st, int top)
 	fd = open_locked(top, st->name);
 	if (fd < 0)
 		return 0;
-	if (take_over(fd) == 0) {
+	if (claim_stage(fd) == 0) {
 		st->top = top;
 		st->fd = take_fd(&fd);
 		return 1;
 	}
 	if (errno == EEXIST)
 		return 0;
-	give_up(top, st->name, fd);
+	remove_stage(top, st->name, fd);
 	return -1;
 }
 
@@ -127,7 +127,7 @@ staging_open(struct staging *st, int top)
 		return -1;
 	for (int i = 0; i < NAMES_MAX && !taken; i++) {
 		snprintf(st->name, sizeof(st->name), PREFIX "%d", i);
-		taken = try_name(st, top);
+		taken = try_stage(st, top);
 	}
 	if (!taken)
 		errno = EBUSY;
@@ -145,7 +145,7 @@ void
 staging_free(struct staging *st)
 {
 	if (st->fd >= 0)
-		give_up(st->top, st->name, st->fd);
+		remove_stage(st->top, st->name, st->fd);
 	own_fd_close(&st->fd);
 	*st = (struct staging)STAGING_INIT;
 }
@@ -154,7 +154,7 @@ staging_free(struct staging *st)
 
 /* By root: as what it replaces, else as the directory. */
 static int
-give(const struct staging *st, const struct change *c, int fd)
+set_owner_and_mode(const struct staging *st, const struct change *c, int fd)
 {
 	const struct stat *as = c->had ? &c->seen : &st->owner;
 	struct stat made;
@@ -206,7 +206,7 @@ copy_file(struct staging *st, const struct diff *s, const struct change *c,
 	to = openat(st->fd, name,
 		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (to < 0 || copy_bytes(from, to, is.st_size) < 0 ||
-	    give(st, c, to) < 0)
+	    set_owner_and_mode(st, c, to) < 0)
 		return -1;
 	return futimens(to, (struct timespec[]){ is.st_mtim, is.st_mtim });
 }
@@ -223,5 +223,5 @@ staging_copy(struct staging *st, const struct diff *s, const struct change *c,
 		return -1;
 	fd = openat(st->fd, name,
 		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? -1 : give(st, c, fd);
+	return fd < 0 ? -1 : set_owner_and_mode(st, c, fd);
 }

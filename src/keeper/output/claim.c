@@ -174,7 +174,7 @@ claim_parse_ended(struct claim *c, const char *payload, size_t len,
 		{ "error", CLAIM_ERROR },
 		{ "exit", CLAIM_EXIT },
 	};
-	struct claim said = { 0 };
+	struct claim parsed = { 0 };
 	struct record r;
 	uint64_t code;
 	size_t at = 0;
@@ -185,23 +185,23 @@ claim_parse_ended(struct claim *c, const char *payload, size_t len,
 		for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 			if (!strcmp(r.key, "kind") &&
 			    !strcmp(r.value, kinds[i].word))
-				said.kind = kinds[i].kind;
+				parsed.kind = kinds[i].kind;
 		if (!strcmp(r.key, "exit") &&
 		    number_parse(&code, r.value) == 0 && code <= 255) {
-			said.has_exit_code = true;
-			said.exit_code = (int)code;
+			parsed.has_exit_code = true;
+			parsed.exit_code = (int)code;
 		}
-		said.incomplete |= !strcmp(r.key, "incomplete");
-		parse_denied(&said, &r);
-		parse_missing(&said, &r);
+		parsed.incomplete |= !strcmp(r.key, "incomplete");
+		parse_denied(&parsed, &r);
+		parse_missing(&parsed, &r);
 	}
-	if (said.kind == CLAIM_NONE) {
-		claim_free(&said);
+	if (parsed.kind == CLAIM_NONE) {
+		claim_free(&parsed);
 		return fail(err, REMIT_E_PROTOCOL, "an end of no kind");
 	}
-	if (said.kind == CLAIM_ERROR)
-		said.error = parse_error(payload, len);
+	if (parsed.kind == CLAIM_ERROR)
+		parsed.error = parse_error(payload, len);
 	claim_free(c);
-	*c = said;
+	*c = parsed;
 	return 0;
 }

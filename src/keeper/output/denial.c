@@ -65,7 +65,7 @@ text_or_null(const char *text)
 }
 
 static json_t *
-reported(const struct denial *d)
+reported_to_json(const struct denial *d)
 {
 	static const char *const keys[] = {
 		[DENIAL_PATH] = "path",
@@ -82,13 +82,13 @@ reported(const struct denial *d)
 }
 
 static const char *
-source(const struct denial *d)
+denial_source(const struct denial *d)
 {
 	return d->by_proxy ? "proxy" : d->call ? "kernel" : "reported";
 }
 
 static json_t *
-row(const struct denial *d)
+denial_to_json(const struct denial *d)
 {
 	const struct field *f =
 		d->field == FIELD_TOTAL ? NULL : &fields[d->field];
@@ -98,10 +98,11 @@ row(const struct denial *d)
 		snprintf(flag, sizeof(flag), "%s%s", d->flag[0] ? "" : "--",
 			 d->flag[0] ? d->flag : f->short_name);
 	return json_pack("{s:s, s:o, s:o, s:I, s:o, s:o, s:o}", "source",
-			 source(d), "syscall", text_or_null(d->call), "what",
-			 text_or_null(d->what), "count", (json_int_t)d->count,
-			 "field", text_or_null(f ? f->name : NULL), "flag",
-			 text_or_null(flag), "reported", reported(d));
+			 denial_source(d), "syscall", text_or_null(d->call),
+			 "what", text_or_null(d->what), "count",
+			 (json_int_t)d->count, "field",
+			 text_or_null(f ? f->name : NULL), "flag",
+			 text_or_null(flag), "reported", reported_to_json(d));
 }
 
 int
@@ -110,7 +111,7 @@ denials_write(struct buf *out, const struct denials *d)
 	if (buf_add(out, "[", 1) < 0)
 		return -1;
 	for (size_t i = 0; i < d->count; i++) {
-		json_t *doc = row(&d->rows[i]);
+		json_t *doc = denial_to_json(&d->rows[i]);
 		own_mem char *text = json_dumps(doc, JSON_COMPACT);
 
 		json_decref(doc);
@@ -156,7 +157,8 @@ static const struct name namespaces[] = {
 
 /* ---- arguments by value ---- */
 
-static void printf_like(2, 3) add(char out[DENIAL_WHAT], const char *fmt, ...)
+static void printf_like(2, 3)
+	append(char out[DENIAL_WHAT], const char *fmt, ...)
 {
 	size_t at = strlen(out);
 	va_list ap;
@@ -172,10 +174,10 @@ add_name(char out[DENIAL_WHAT], const struct name *names, size_t count,
 {
 	for (size_t i = 0; i < count; i++)
 		if (names[i].value == value) {
-			add(out, "%s", names[i].text);
+			append(out, "%s", names[i].text);
 			return;
 		}
-	add(out, "%u", value);
+	append(out, "%u", value);
 }
 
 static void
@@ -183,11 +185,11 @@ show_socket(char out[DENIAL_WHAT], const struct seccomp_data *c)
 {
 	const uint32_t flags = SOCK_NONBLOCK | SOCK_CLOEXEC;
 
-	add(out, "(");
+	append(out, "(");
 	add_name(out, families, ARRAY_LEN(families), (uint32_t)c->args[0]);
-	add(out, ", ");
+	append(out, ", ");
 	add_name(out, types, ARRAY_LEN(types), (uint32_t)c->args[1] & ~flags);
-	add(out, ")");
+	append(out, ")");
 }
 
 static void
@@ -198,11 +200,11 @@ show_namespaces(char out[DENIAL_WHAT], uint64_t flags)
 	for (size_t i = 0; i < ARRAY_LEN(namespaces); i++) {
 		if (!(flags & namespaces[i].value))
 			continue;
-		add(out, "%c%s", between, namespaces[i].text);
+		append(out, "%c%s", between, namespaces[i].text);
 		between = '|';
 	}
 	if (between == '|')
-		add(out, ")");
+		append(out, ")");
 }
 
 static void
@@ -289,7 +291,7 @@ static const struct denial_rule {
 	void (*show)(char out[DENIAL_WHAT], const struct seccomp_data *c);
 	void (*read)(struct denial *d, const struct notice *n, unsigned arg);
 	unsigned arg; /* where the pointer is */
-} rules[] = {
+} denial_rules[] = {
 	{ "socket", F_NETWORK_ACCESS, 0, show_socket, NULL, 0 },
 	{ "connect", F_NETWORK_ACCESS, 0, NULL, read_address, 1 },
 	{ "bind", F_NETWORK_ACCESS, 0, NULL, read_address, 1 },
@@ -315,9 +317,9 @@ static const struct denial_rule {
 static const struct denial_rule *
 find_rule(const char *call)
 {
-	for (size_t i = 0; i < ARRAY_LEN(rules); i++)
-		if (!strcmp(rules[i].call, call))
-			return &rules[i];
+	for (size_t i = 0; i < ARRAY_LEN(denial_rules); i++)
+		if (!strcmp(denial_rules[i].call, call))
+			return &denial_rules[i];
 	return NULL;
 }
 

@@ -63,7 +63,7 @@ add_skipped(struct export *h, enum skip why)
 
 /* What h->path leads to is not given. */
 static int
-skip(struct export *h, enum skip why, struct remit_error *err)
+export_skip(struct export *h, enum skip why, struct remit_error *err)
 {
 	if (h->skipped_count++ < EXPORT_SKIPPED_MAX && add_skipped(h, why) < 0)
 		return fail_memory(err, "artifacts");
@@ -116,7 +116,7 @@ push_directory(struct export *h, int fd, struct remit_error *err)
 
 	if (!dir) {
 		own_fd_close(&fd);
-		return skip(h, SKIP_UNREADABLE, err);
+		return export_skip(h, SKIP_UNREADABLE, err);
 	}
 	h->directories[h->depth++] =
 		(struct export_directory){ dir, strlen(h->path) };
@@ -131,7 +131,7 @@ pop_directory(struct export *h)
 }
 
 static bool
-any(const struct export *h, bool (*test)(const char *, const char *))
+any_pattern(const struct export *h, bool (*test)(const char *, const char *))
 {
 	for (size_t i = 0; i < h->patterns.count; i++)
 		if (test(h->patterns.items[i], h->path))
@@ -153,17 +153,19 @@ is_mount(const struct export *h)
 }
 
 static int
-take_directory(struct export *h, const char *name, struct remit_error *err)
+visit_directory(struct export *h, const char *name, struct remit_error *err)
 {
-	if (!any(h, glob_leads_into))
-		return any(h, glob_matches) ? skip(h, SKIP_DIRECTORY, err) : 0;
+	if (!any_pattern(h, glob_leads_into))
+		return any_pattern(h, glob_matches)
+			       ? export_skip(h, SKIP_DIRECTORY, err)
+			       : 0;
 	if (is_mount(h))
-		return skip(h, SKIP_MOUNT, err);
+		return export_skip(h, SKIP_MOUNT, err);
 	if (!plain_name(name))
-		return skip(h, SKIP_NAME, err);
+		return export_skip(h, SKIP_NAME, err);
 	if (h->depth >=
 	    (has_caps(h) ? h->plan->policy->artifact_depth : EXPORT_DEPTH_MAX))
-		return skip(h, SKIP_DEPTH, err);
+		return export_skip(h, SKIP_DEPTH, err);
 	return push_directory(h, open_here(h, name, O_RDONLY | O_DIRECTORY),
 			      err);
 }
@@ -179,7 +181,7 @@ close_file(struct export *h)
 
 /* For an audit: what was sent, if not how it arrived. */
 static void
-note_given(struct export *h, uint64_t size)
+add_to_given(struct export *h, uint64_t size)
 {
 	json_auto_t *path = text_to_json(h->path, strlen(h->path));
 	own_mem char *text = path ? json_dumps(path, JSON_ENCODE_ANY) : NULL;
@@ -195,11 +197,11 @@ begin_file(struct export *h, int *fd, uint64_t size, struct link *client,
 	   struct remit_error *err)
 {
 	own(buf) struct buf head = BUF_INIT(frame_rules[FRAME_ARTIFACT].max);
-	const struct file_head told = { h->path, size };
+	const struct file_head head_fields = { h->path, size };
 
-	if (file_head_write(&head, &told) < 0)
+	if (file_head_write(&head, &head_fields) < 0)
 		return fail_memory(err, "artifacts");
-	note_given(h, size);
+	add_to_given(h, size);
 	h->count++;
 	h->total_bytes += size;
 	h->left_bytes = size;
@@ -226,12 +228,12 @@ static bool
 plants_head(const struct export *h, const char *name)
 {
 	return !strcmp(name, "HEAD") && h->path[0] != '.' &&
-	       !strstr(h->path, "/.") && !any(h, names_head);
+	       !strstr(h->path, "/.") && !any_pattern(h, names_head);
 }
 
 static int
-take_file(struct export *h, const char *name, struct link *client,
-	  struct remit_error *err)
+visit_file(struct export *h, const char *name, struct link *client,
+	   struct remit_error *err)
 {
 	const struct policy *p = h->plan->policy;
 	own_fd int fd = -1;
@@ -239,26 +241,26 @@ take_file(struct export *h, const char *name, struct link *client,
 	uint64_t size;
 
 	if (!plain_name(name))
-		return skip(h, SKIP_NAME, err);
+		return export_skip(h, SKIP_NAME, err);
 	if (plants_head(h, name))
-		return skip(h, SKIP_HEAD, err);
+		return export_skip(h, SKIP_HEAD, err);
 	if (has_caps(h) && h->count >= p->artifact_files)
-		return skip(h, SKIP_FILES, err);
+		return export_skip(h, SKIP_FILES, err);
 	if (is_mount(h))
-		return skip(h, SKIP_MOUNT, err);
+		return export_skip(h, SKIP_MOUNT, err);
 	fd = open_here(h, name, O_RDONLY);
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return skip(h, errno == ELOOP ? SKIP_LINK : SKIP_UNREADABLE,
-			    err);
+		return export_skip(
+			h, errno == ELOOP ? SKIP_LINK : SKIP_UNREADABLE, err);
 	if (!S_ISREG(st.st_mode))
-		return skip(h, SKIP_SPECIAL, err);
+		return export_skip(h, SKIP_SPECIAL, err);
 	if (st.st_nlink != 1)
-		return skip(h, SKIP_LINKS, err);
+		return export_skip(h, SKIP_LINKS, err);
 	size = (uint64_t)st.st_size;
 	if (has_caps(h) && size > p->artifact_file_bytes)
-		return skip(h, SKIP_FILE_BYTES, err);
+		return export_skip(h, SKIP_FILE_BYTES, err);
 	if (has_caps(h) && size > p->artifact_bytes - h->total_bytes)
-		return skip(h, SKIP_BYTES, err);
+		return export_skip(h, SKIP_BYTES, err);
 	return begin_file(h, &fd, size, client, err);
 }
 
@@ -274,7 +276,7 @@ send_piece(struct export *h, struct link *client, struct remit_error *err)
 		return 0;
 	if (n <= 0) {
 		close_file(h);
-		return skip(h, SKIP_UNREADABLE, err);
+		return export_skip(h, SKIP_UNREADABLE, err);
 	}
 	h->left_bytes -= (uint64_t)n;
 	if (!h->left_bytes)
@@ -296,22 +298,22 @@ set_path(struct export *h, const char *name)
 }
 
 static int
-take_entry(struct export *h, const struct dirent *e, struct link *client,
-	   struct remit_error *err)
+visit_entry(struct export *h, const struct dirent *e, struct link *client,
+	    struct remit_error *err)
 {
 	if (beneath_is_dots(e->d_name))
 		return 0;
 	if (set_path(h, e->d_name) < 0)
-		return skip(h, SKIP_LONG, err);
+		return export_skip(h, SKIP_LONG, err);
 	if (e->d_type == DT_DIR)
-		return take_directory(h, e->d_name, err);
-	if (!any(h, glob_matches))
+		return visit_directory(h, e->d_name, err);
+	if (!any_pattern(h, glob_matches))
 		return 0;
 	if (e->d_type == DT_LNK && !follows_links(h))
-		return skip(h, SKIP_LINK, err);
+		return export_skip(h, SKIP_LINK, err);
 	if (e->d_type != DT_REG && e->d_type != DT_LNK)
-		return skip(h, SKIP_SPECIAL, err);
-	return take_file(h, e->d_name, client, err);
+		return export_skip(h, SKIP_SPECIAL, err);
+	return visit_file(h, e->d_name, client, err);
 }
 
 int
@@ -325,7 +327,7 @@ export_step(struct export *h, struct link *client, struct remit_error *err)
 		return send_piece(h, client, err);
 	e = readdir(h->directories[h->depth - 1].dir);
 	if (e)
-		return take_entry(h, e, client, err);
+		return visit_entry(h, e, client, err);
 	pop_directory(h);
 	return 0;
 }
@@ -337,7 +339,7 @@ export_stop(struct export *h, struct remit_error *err)
 		return 0;
 	close_file(h);
 	h->over = true;
-	return skip(h, SKIP_TIME, err);
+	return export_skip(h, SKIP_TIME, err);
 }
 
 int

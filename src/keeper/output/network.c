@@ -16,7 +16,7 @@ network_copy(const struct ledger *shared)
 }
 
 static void
-take_off(uint64_t *now, uint64_t before)
+subtract(uint64_t *now, uint64_t before)
 {
 	*now = *now > before ? *now - before : 0;
 }
@@ -27,28 +27,28 @@ network_since(struct ledger *now, const struct ledger *before)
 {
 	if (!now || !before)
 		return;
-	take_off(&now->connections, before->connections);
-	take_off(&now->refusals, before->refusals);
-	take_off(&now->sent_bytes, before->sent_bytes);
-	take_off(&now->received_bytes, before->received_bytes);
-	take_off(&now->unreachable, before->unreachable);
-	take_off(&now->left_out, before->left_out);
-	take_off(&now->hosts_left_out, before->hosts_left_out);
+	subtract(&now->connections, before->connections);
+	subtract(&now->refusals, before->refusals);
+	subtract(&now->sent_bytes, before->sent_bytes);
+	subtract(&now->received_bytes, before->received_bytes);
+	subtract(&now->unreachable, before->unreachable);
+	subtract(&now->left_out, before->left_out);
+	subtract(&now->hosts_left_out, before->hosts_left_out);
 	for (size_t i = 0; i < now->row_count && i < before->row_count; i++) {
 		const struct ledger_row *b = &before->rows[i];
 		struct ledger_row *n = &now->rows[i];
 
-		take_off(&n->count, b->count);
-		take_off(&n->sent_bytes, b->sent_bytes);
-		take_off(&n->received_bytes, b->received_bytes);
+		subtract(&n->count, b->count);
+		subtract(&n->sent_bytes, b->sent_bytes);
+		subtract(&n->received_bytes, b->received_bytes);
 	}
 }
 
 /* What a refusal is called, and which word would lift it (NULL: none does). */
 static const struct {
-	const char *because;
-	const char *word;
-} whys[LEDGER_WHYS] = {
+	const char *reason;
+	const char *suffix;
+} refusal_texts[LEDGER_WHYS] = {
 	[LEDGER_NOT_NAMED] = { "", "" },
 	[LEDGER_NOT_PUBLIC] = { ", a private address", ":private" },
 	[LEDGER_NEVER] = { ", an address of this machine or of nobody", NULL },
@@ -71,14 +71,14 @@ static const struct {
 
 /* What is to be written behind host and port; NULL: nothing would help. */
 static const char *
-word_for(const struct ledger_row *r)
+suffix_for(const struct ledger_row *r)
 {
 	struct address a;
 
-	const char *word = whys[r->why].word;
+	const char *suffix = refusal_texts[r->why].suffix;
 
-	if (!word || address_read(r->host, &a) < 0)
-		return word;
+	if (!suffix || address_read(r->host, &a) < 0)
+		return suffix;
 	/* One that only means something inside must not be allowed outside;
 	   others are meant as they are. */
 	return address_class(&a) == ADDRESS_NEVER ? NULL : "";
@@ -87,11 +87,11 @@ word_for(const struct ledger_row *r)
 static void
 add_denial(const struct ledger_row *r, struct denials *out)
 {
-	const char *word = word_for(r);
+	const char *suffix = suffix_for(r);
 	char port[8] = "PORT", where[HOST_NAME_SIZE + 10];
 	struct denial d = {
 		.by_proxy = true,
-		.field = word ? F_NETWORK_ALLOW : FIELD_TOTAL,
+		.field = suffix ? F_NETWORK_ALLOW : FIELD_TOTAL,
 	};
 
 	if (r->port)
@@ -100,10 +100,10 @@ add_denial(const struct ledger_row *r, struct denials *out)
 		 strchr(r->host, ':') ? "[%s]:%s" : "%s:%s", r->host, port);
 	snprintf(d.what, sizeof(d.what), "%s %s%s",
 		 r->port ? "connect to" : "look up", r->port ? where : r->host,
-		 whys[r->why].because);
-	if (word)
+		 refusal_texts[r->why].reason);
+	if (suffix)
 		snprintf(d.flag, sizeof(d.flag), "--allow-host %s%s", where,
-			 word);
+			 suffix);
 	denials_add_many(out, &d, r->count);
 }
 

@@ -6,7 +6,7 @@
 /* What the kernel did to the code, or what the keeper did by the kernel's
    clocks and counters. STATUS_COUNT: neither ended it. */
 static enum status
-forced(const struct facts *f, bool killed)
+forced_status(const struct facts *f, bool killed)
 {
 	/* The kernel's kill for memory looks like any SIGKILL, and the
 	   deadline may pass while it works: ask the group first. */
@@ -27,7 +27,7 @@ forced(const struct facts *f, bool killed)
 
 /* The process exited by itself, or says that it is done and waits. */
 static void
-by_exit(struct outcome *v, const struct facts *f, const struct claim *c)
+decide_by_exit(struct outcome *v, const struct facts *f, const struct claim *c)
 {
 	v->has_exit_code = true;
 	v->exit_code_is_claim = !f->has_wait_status;
@@ -67,7 +67,7 @@ outcome_decide(struct outcome *v, const struct facts *f, const struct claim *c)
 		*v = (struct outcome){ .status = STATUS_OK };
 		return;
 	}
-	s = forced(f, v->signal == SIGKILL);
+	s = forced_status(f, v->signal == SIGKILL);
 	if (s != STATUS_COUNT) {
 		v->status = s;
 		if (f->has_wait_status && !signaled) {
@@ -82,7 +82,7 @@ outcome_decide(struct outcome *v, const struct facts *f, const struct claim *c)
 		return;
 	}
 	if ((f->has_wait_status && !signaled) || waits)
-		by_exit(v, f, c);
+		decide_by_exit(v, f, c);
 	else if (f->interrupted)
 		v->status = STATUS_INTERRUPTED;
 }

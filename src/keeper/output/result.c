@@ -59,7 +59,7 @@ add_ms(struct buf *out, bool has, uint64_t us)
 
 /* An error of Remit's own, in the place where claims stand otherwise. */
 static json_t *
-own_error(const struct remit_error *e)
+remit_error_to_json(const struct remit_error *e)
 {
 	json_t *error = claim_error_new();
 
@@ -223,7 +223,7 @@ add_usage(struct buf *out, const struct ended *e)
 	    add_text(out, ",\"tool_calls\":") < 0 ||
 	    add_optional(out, true, s->bridge.calls) < 0 ||
 	    add_text(out, ",\"tool_wait_ms\":") < 0 ||
-	    add_ms(out, true, session_held_us(s)) < 0)
+	    add_ms(out, true, session_paused_us(s)) < 0)
 		return -1;
 	return buf_add(out, "}", 1);
 }
@@ -305,7 +305,7 @@ add_session(struct buf *out, const struct ended *e)
 	const struct session *s = e->session;
 	bool ended = s->loss.code || s->life != LIFE_OPEN;
 
-	if (!session_is_open(s))
+	if (!session_has_cells(s))
 		return add_text(out, "null");
 	if (buf_addf(out,
 		     "{\"id\":\"%s\",\"cell\":%u,\"state\":\"%s\","
@@ -398,7 +398,7 @@ result_write(struct buf *out, const struct session *s)
 
 	if (cell_has_failed(&s->cell)) {
 		e.outcome.status = status_of_code(s->cell.error.code);
-		e.error = error = own_error(&s->cell.error);
+		e.error = error = remit_error_to_json(&s->cell.error);
 		if (!error)
 			return -1;
 	} else {

@@ -20,7 +20,7 @@ int
 capture_drain(struct capture *c, struct link *client, struct remit_error *err)
 {
 	char piece[FRAME_PIECE];
-	uint64_t room = c->max_bytes - c->kept_bytes;
+	uint64_t space = c->max_bytes - c->kept_bytes;
 	size_t keep;
 	ssize_t n;
 
@@ -35,7 +35,7 @@ capture_drain(struct capture *c, struct link *client, struct remit_error *err)
 		return 0;
 	}
 	c->total_bytes += (uint64_t)n;
-	keep = (uint64_t)n < room ? (size_t)n : (size_t)room;
+	keep = (uint64_t)n < space ? (size_t)n : (size_t)space;
 	c->kept_bytes += keep;
 	if (keep && link_send(client, c->type, piece, keep, err) < 0)
 		return -1;

@@ -16,7 +16,7 @@
 /* ---- the end ---- */
 
 static void
-stop(struct install *i)
+install_stop(struct install *i)
 {
 	loop_remove(&i->keeper->loop, &i->on_line);
 	if (i->handle >= 0)
@@ -27,19 +27,19 @@ stop(struct install *i)
 }
 
 static void
-free_install(struct install *i)
+install_free(struct install *i)
 {
-	stop(i);
+	install_stop(i);
 	policy_free(&i->policy);
 	interpreter_free(&i->interpreter);
 	free(i->tenant);
 	free(i);
 }
 
-static void start_next(struct keeper *k);
+static void install_start_next(struct keeper *k);
 
 static void
-unlist(struct install *i)
+install_unlist(struct install *i)
 {
 	struct install **at = &i->keeper->installs;
 
@@ -49,13 +49,13 @@ unlist(struct install *i)
 }
 
 static void
-forget(struct install *i)
+install_cancel(struct install *i)
 {
 	struct keeper *k = i->keeper;
 
-	unlist(i);
-	free_install(i);
-	start_next(k);
+	install_unlist(i);
+	install_free(i);
+	install_start_next(k);
 }
 
 static struct session *
@@ -80,25 +80,25 @@ has_more_time(const struct session *s, const struct install *i,
 
 /* NULL: the packages are there. */
 static void
-finish(struct install *i, const struct remit_error *err)
+install_finish(struct install *i, const struct remit_error *err)
 {
 	struct keeper *k = i->keeper;
 	struct session *s;
 
 	/* Sessions that try again must not find it. */
-	unlist(i);
+	install_unlist(i);
 	while ((s = first_waiting(i))) {
 		bool again = err && has_more_time(s, i, err);
 
 		s->install = NULL;
-		s->was_installed = !again;
+		s->install_ended = !again;
 		if (err && !again)
 			session_fail(s, err);
 		else
 			keeper_enqueue(k, s);
 	}
-	free_install(i);
-	start_next(k);
+	install_free(i);
+	install_start_next(k);
 }
 
 void
@@ -108,7 +108,7 @@ install_leave(struct session *s)
 
 	s->install = NULL;
 	if (i && !first_waiting(i))
-		forget(i);
+		install_cancel(i);
 }
 
 void
@@ -118,7 +118,7 @@ install_close(struct keeper *k)
 		struct install *i = k->installs;
 
 		k->installs = i->next;
-		free_install(i);
+		install_free(i);
 	}
 }
 
@@ -126,7 +126,7 @@ install_close(struct keeper *k)
 
 /* Foreign text, cut to a line; the client makes it harmless. */
 static void
-tell_progress(struct install *i, const char *line)
+send_progress(struct install *i, const char *line)
 {
 	struct remit_error err;
 
@@ -154,18 +154,18 @@ on_line(void *owner, uint32_t events)
 	if (n != sizeof(m)) {
 		fail(&err, REMIT_E_INTERNAL,
 		     "the process that installs packages died");
-		finish(i, &err);
+		install_finish(i, &err);
 		return;
 	}
-	switch (m.word) {
+	switch (m.event) {
 	case INSTALLER_PROGRESS:
-		tell_progress(i, m.error.message);
+		send_progress(i, m.error.message);
 		break;
 	case INSTALLER_DONE:
-		finish(i, NULL);
+		install_finish(i, NULL);
 		break;
 	case INSTALLER_FAILED:
-		finish(i, &m.error);
+		install_finish(i, &m.error);
 		break;
 	}
 }
@@ -220,7 +220,7 @@ fork_installer(struct install *i, const struct installer_params *o,
 }
 
 static int
-start(struct install *i, struct remit_error *err)
+install_start(struct install *i, struct remit_error *err)
 {
 	int ours[INSTALLER_CLIENTS] = { -1, -1 }, line[2] = { -1, -1 };
 	struct installer_params o = {
@@ -271,7 +271,7 @@ count_running(const struct keeper *k, const struct install *of, size_t *own)
 }
 
 static void
-start_next(struct keeper *k)
+install_start_next(struct keeper *k)
 {
 	struct install *next = NULL;
 	struct remit_error err;
@@ -286,12 +286,12 @@ start_next(struct keeper *k)
 		next = i; /* the oldest: new ones come first */
 		fewest = own;
 	}
-	if (next && start(next, &err) < 0)
-		finish(next, &err);
+	if (next && install_start(next, &err) < 0)
+		install_finish(next, &err);
 }
 
 static struct install *
-find(struct keeper *k, const char *key)
+install_find(struct keeper *k, const char *key)
 {
 	struct install *i = k->installs;
 
@@ -302,8 +302,8 @@ find(struct keeper *k, const char *key)
 
 /* Takes the interpreter. */
 static struct install *
-add(struct session *s, const struct policy *p, struct interpreter *in,
-    const char *key, struct remit_error *err)
+install_add(struct session *s, const struct policy *p, struct interpreter *in,
+	    const char *key, struct remit_error *err)
 {
 	struct install *i = calloc(1, sizeof(*i));
 	struct keeper *k = s->keeper;
@@ -331,7 +331,7 @@ add(struct session *s, const struct policy *p, struct interpreter *in,
 
 /* Its packages, or somebody who installs them. */
 static int
-need_packages(struct session *s, struct remit_error *err)
+ensure_packages(struct session *s, struct remit_error *err)
 {
 	const struct policy *p = session_policy(s);
 	own(interpreter) struct interpreter in = { 0 };
@@ -350,15 +350,15 @@ need_packages(struct session *s, struct remit_error *err)
 	if (package_layer_find(&s->package_layer, key,
 			       &s->keeper->package_layer_trust))
 		return 0;
-	if (s->was_installed)
+	if (s->install_ended)
 		return fail(err, REMIT_E_INTERNAL,
 			    "packages were installed, and are not there");
 	if (package_layer_failure(key, err) ||
 	    package_layer_check_store(err) < 0)
 		return -1;
-	s->install = find(s->keeper, key);
+	s->install = install_find(s->keeper, key);
 	if (!s->install)
-		s->install = add(s, p, &in, key, err);
+		s->install = install_add(s, p, &in, key, err);
 	return s->install ? 0 : -1;
 }
 
@@ -371,13 +371,13 @@ install_before(struct session *s)
 	/* With a pool they are there: pool_find() has looked. */
 	if (!package_rule_any(p) || s->pool)
 		return false;
-	if (need_packages(s, &err) < 0) {
+	if (ensure_packages(s, &err) < 0) {
 		session_fail(s, &err);
 		return true;
 	}
 	if (!s->install)
 		return false;
 	if (!s->install->pid)
-		start_next(s->keeper);
+		install_start_next(s->keeper);
 	return true;
 }

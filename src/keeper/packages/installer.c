@@ -40,7 +40,7 @@ installer_index(const struct installer_params *o)
 
 /* The index must be asked where its files are. */
 static bool
-installer_must_ask(const struct installer_params *o)
+installer_must_query(const struct installer_params *o)
 {
 	return installer_index(o) && !o->policy->package_hosts.count &&
 	       o->policy->packages.count;
@@ -224,13 +224,13 @@ add_wanted(struct list *out, const struct policy *p, struct remit_error *err)
 /* The arguments of install.py for the same. */
 static int
 installer_arguments(struct list *out, const struct installer_params *o,
-		    bool asks, struct remit_error *err)
+		    bool is_query, struct remit_error *err)
 {
 	const struct policy *p = o->policy;
 	const char *index = installer_index(o);
 	const char *pip = o->interpreter->pip;
 	const char *const first[] = {
-		asks ? "hosts" : "packages",
+		is_query ? "hosts" : "packages",
 		pip && *pip ? "/.pip/pip.whl" : "",
 		index ? index : "-",
 	};
@@ -239,7 +239,7 @@ installer_arguments(struct list *out, const struct installer_params *o,
 	for (size_t i = 0; i < ARRAY_LEN(first); i++)
 		if (list_add(out, first[i]) < 0)
 			return fail_memory(err, "packages");
-	if (asks)
+	if (is_query)
 		return add_names(out, &p->packages, err);
 	if (list_add(out, p->package_build ? "sources" : "wheels") < 0)
 		return fail_memory(err, "packages");
@@ -256,10 +256,10 @@ installer_arguments(struct list *out, const struct installer_params *o,
 /* ---- its process ---- */
 
 static void
-say(const struct installer_params *o, enum installer_word word,
-    const struct remit_error *e)
+send_message(const struct installer_params *o, enum installer_event event,
+	     const struct remit_error *e)
 {
-	struct installer_message m = { .word = word };
+	struct installer_message m = { .event = event };
 
 	if (e)
 		m.error = *e;
@@ -269,12 +269,12 @@ say(const struct installer_params *o, enum installer_word word,
 }
 
 static void
-tell_line(const struct installer_params *o, const char *line)
+send_progress(const struct installer_params *o, const char *line)
 {
 	struct remit_error e;
 
 	fail(&e, REMIT_OK, "%s", line);
-	say(o, INSTALLER_PROGRESS, &e);
+	send_message(o, INSTALLER_PROGRESS, &e);
 }
 
 /* ---- its runs ---- */
@@ -308,8 +308,8 @@ read_hosts(struct list *out, const struct buf *lines, struct remit_error *err)
 }
 
 static int
-ask_index(struct list *hosts, struct installer_params *o,
-	  const struct buf *code, struct remit_error *err)
+query_index(struct list *hosts, struct installer_params *o,
+	    const struct buf *code, struct remit_error *err)
 {
 	own(installer_run) struct installer_run r = INSTALLER_RUN_INIT;
 	own(buf) struct buf policy = BUF_INIT(1 << 20);
@@ -327,8 +327,8 @@ ask_index(struct list *hosts, struct installer_params *o,
 }
 
 static int
-install(struct installer_params *o, const struct list *hosts,
-	const struct buf *code, struct remit_error *err)
+run_install(struct installer_params *o, const struct list *hosts,
+	    const struct buf *code, struct remit_error *err)
 {
 	own(installer_run) struct installer_run r = INSTALLER_RUN_INIT;
 	own(package_layer_make) struct package_layer_make make =
@@ -338,7 +338,7 @@ install(struct installer_params *o, const struct list *hosts,
 
 	r.params = o;
 	r.make = &make;
-	r.on_line = tell_line;
+	r.on_line = send_progress;
 	if (package_layer_make_open(&make, err) < 0 ||
 	    installer_policy(&policy, o, hosts, err) < 0 ||
 	    installer_arguments(&argv, o, false, err) < 0 ||
@@ -375,9 +375,9 @@ make_package_layer(struct installer_params *o, struct remit_error *err)
 	snprintf(path, sizeof(path), "%s/install.py", o->runtime_dir);
 	if (check_pip(o, err) < 0 || path_read_file(&code, path, err) < 0)
 		return -1;
-	if (installer_must_ask(o) && ask_index(&hosts, o, &code, err) < 0)
+	if (installer_must_query(o) && query_index(&hosts, o, &code, err) < 0)
 		return -1;
-	return install(o, &hosts, &code, err);
+	return run_install(o, &hosts, &code, err);
 }
 
 /* Clients of a server choose what is installed: the disk is not theirs. */
@@ -394,7 +394,7 @@ limit_store(void)
 }
 
 static int
-serve(struct installer_params *o, struct remit_error *err)
+installer_serve(struct installer_params *o, struct remit_error *err)
 {
 	/* Who has it may take as long for each of its runs. */
 	own_fd int lock = package_layer_lock(
@@ -423,7 +423,7 @@ serve(struct installer_params *o, struct remit_error *err)
 }
 
 static void
-close_all_else(const struct installer_params *o)
+close_other_fds(const struct installer_params *o)
 {
 	int keep[4 + INSTALLER_CLIENTS] = { 0, 1, 2, o->line };
 
@@ -442,11 +442,11 @@ installer_main(const struct installer_params *params, pid_t keeper)
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
 	    getppid() != keeper)
 		_exit(1);
-	close_all_else(&o);
+	close_other_fds(&o);
 	umask(077);
-	if (serve(&o, &err) == 0)
-		say(&o, INSTALLER_DONE, NULL);
+	if (installer_serve(&o, &err) == 0)
+		send_message(&o, INSTALLER_DONE, NULL);
 	else
-		say(&o, INSTALLER_FAILED, &err);
+		send_message(&o, INSTALLER_FAILED, &err);
 	_exit(0);
 }

@@ -26,7 +26,7 @@ struct installer_params {
 	int line;			/* to the keeper */
 };
 
-enum installer_word {
+enum installer_event {
 	INSTALLER_PROGRESS, /* error.message is a line for people */
 	INSTALLER_DONE,	    /* the package layer is there */
 	INSTALLER_FAILED,   /* error says why not */
@@ -34,7 +34,7 @@ enum installer_word {
 
 /* One message on the line; between two copies of one program. */
 struct installer_message {
-	enum installer_word word;
+	enum installer_event event;
 	struct remit_error error;
 };
 

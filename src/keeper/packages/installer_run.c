@@ -34,17 +34,17 @@ send_job(struct installer_run *r, const struct buf *policy,
 
 /* Whole lines, as they come. */
 static void
-tell_lines(struct installer_run *r)
+pass_lines(struct installer_run *r)
 {
 	char *end;
 
-	while (r->on_line && r->told < r->out.len &&
-	       (end = memchr(r->out.data + r->told, '\n',
-			     r->out.len - r->told))) {
+	while (r->on_line && r->passed_bytes < r->out.len &&
+	       (end = memchr(r->out.data + r->passed_bytes, '\n',
+			     r->out.len - r->passed_bytes))) {
 		*end = '\0';
-		r->on_line(r->params, r->out.data + r->told);
+		r->on_line(r->params, r->out.data + r->passed_bytes);
 		*end = '\n';
-		r->told = (size_t)(end - r->out.data) + 1;
+		r->passed_bytes = (size_t)(end - r->out.data) + 1;
 	}
 }
 
@@ -63,7 +63,7 @@ keep_end(struct buf *b, const char *bytes, size_t len)
 }
 
 static int
-take_result(struct installer_run *r, const struct frame *f,
+recv_result(struct installer_run *r, const struct frame *f,
 	    struct remit_error *err)
 {
 	const char *word;
@@ -79,15 +79,15 @@ take_result(struct installer_run *r, const struct frame *f,
 }
 
 static int
-take_frame(struct installer_run *r, const struct frame *f,
-	   struct remit_error *err)
+recv_run_frame(struct installer_run *r, const struct frame *f,
+	       struct remit_error *err)
 {
 	struct file_head h;
 
 	switch (f->type) {
 	case FRAME_STDOUT:
 		if (buf_add(&r->out, f->payload, f->len) == 0)
-			tell_lines(r);
+			pass_lines(r);
 		return 0;
 	case FRAME_STDERR:
 		keep_end(&r->err, f->payload, f->len);
@@ -106,7 +106,7 @@ take_frame(struct installer_run *r, const struct frame *f,
 			return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
 		return package_layer_make_add(r->make, f->payload, f->len, err);
 	case FRAME_RESULT:
-		return take_result(r, f, err);
+		return recv_result(r, f, err);
 	default:
 		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
 	}
@@ -122,7 +122,7 @@ read_frames(struct installer_run *r, struct remit_error *err)
 		return -1;
 	do {
 		if (link_next(l, &f, err) < 0 ||
-		    (f.type != FRAME_NONE && take_frame(r, &f, err) < 0))
+		    (f.type != FRAME_NONE && recv_run_frame(r, &f, err) < 0))
 			return -1;
 	} while (f.type != FRAME_NONE);
 	if (l->ended && !r->result)
@@ -194,7 +194,7 @@ last_line(const char *text, const char *line)
 
 /* pip's last words: its lines that begin with "ERROR", the last three. */
 static void
-last_words(const struct buf *err, char *out, size_t size)
+last_errors(const struct buf *err, char *out, size_t size)
 {
 	static const char mark[] = "ERROR: ";
 	const char *text = buf_text(err), *lines[3] = { NULL }, *line;
@@ -220,7 +220,7 @@ last_words(const struct buf *err, char *out, size_t size)
 
 /* A host that was not to be reached, with the flag that would allow it. */
 static void
-advise(const struct installer_run *r, struct remit_error *why)
+add_refused_host(const struct installer_run *r, struct remit_error *why)
 {
 	static const char network[] = "--allow-host ";
 	size_t used = strlen(why->message), i;
@@ -245,7 +245,7 @@ advise(const struct installer_run *r, struct remit_error *why)
 
 /* What left the jail was not all of it. */
 static bool
-is_cut(const struct installer_run *r, struct remit_error *why)
+is_incomplete(const struct installer_run *r, struct remit_error *why)
 {
 	const json_t *skipped = json_object_get(r->result, "artifacts_skipped");
 	const char *reason = text_of(json_array_get(skipped, 0), "reason");
@@ -262,7 +262,7 @@ is_cut(const struct installer_run *r, struct remit_error *why)
 
 /* The keeper's own words. */
 static void
-pass_on(const struct installer_run *r, struct remit_error *why)
+copy_error(const struct installer_run *r, struct remit_error *why)
 {
 	const json_t *error = json_object_get(r->result, "error");
 	enum remit_code code = r->status == STATUS_REFUSED ? REMIT_E_REFUSED
@@ -292,11 +292,11 @@ installer_run_failed(const struct installer_run *r, struct remit_error *why)
 
 	switch (r->status) {
 	case STATUS_OK:
-		return is_cut(r, why);
+		return is_incomplete(r, why);
 	case STATUS_REFUSED:
 	case STATUS_BUSY:
 	case STATUS_INTERNAL:
-		pass_on(r, why);
+		copy_error(r, why);
 		break;
 	case STATUS_TIMEOUT:
 	case STATUS_CPU_LIMIT:
@@ -308,9 +308,9 @@ installer_run_failed(const struct installer_run *r, struct remit_error *why)
 		return true;
 	case STATUS_EXIT:
 	case STATUS_ERROR:
-		last_words(&r->err, words, sizeof(words));
+		last_errors(&r->err, words, sizeof(words));
 		fail(why, REMIT_E_INSTALL, "%s", words);
-		advise(r, why);
+		add_refused_host(r, why);
 		break;
 	default:
 		fail(why, REMIT_E_INSTALL, "installing was ended: %s",

@@ -18,7 +18,7 @@ struct installer_run {
 	void (*on_line)(const struct installer_params *o, const char *line);
 	const struct installer_params *params;
 	struct buf out, err; /* the beginning, the end */
-	size_t told;	     /* of out: bytes that were lines */
+	size_t passed_bytes; /* of out: bytes that were lines */
 	enum status status;
 	json_t *result; /* NULL until it has ended */
 };

@@ -24,7 +24,7 @@ open_directory(int at, const char *name)
 }
 
 static int
-need_directory(int at, const char *name, struct remit_error *err)
+ensure_directory(int at, const char *name, struct remit_error *err)
 {
 	own_fd int fd = -1;
 	struct stat st;
@@ -53,7 +53,7 @@ open_store(struct remit_error *err)
 	fd = open(cache, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "open %s", cache);
-	return need_directory(fd, "packages", err);
+	return ensure_directory(fd, "packages", err);
 }
 
 int
@@ -72,7 +72,7 @@ int
 package_layer_directory(const char *name, struct remit_error *err)
 {
 	own_fd int store = open_store(err);
-	int fd = store < 0 ? -1 : need_directory(store, name, err);
+	int fd = store < 0 ? -1 : ensure_directory(store, name, err);
 
 	return fd < 0 ? package_layer_fail_store(err) : fd;
 }
@@ -115,7 +115,7 @@ package_layer_remove(int parent, const char *name)
 }
 
 static void
-remove_left_one(int at, const char *name)
+remove_abandoned(int at, const char *name)
 {
 	own_fd int fd = open_directory(at, name);
 
@@ -134,7 +134,7 @@ package_layer_clean(void)
 
 	while (d && (e = readdir(d)))
 		if (!beneath_is_dots(e->d_name))
-			remove_left_one(dirfd(d), e->d_name);
+			remove_abandoned(dirfd(d), e->d_name);
 	if (d)
 		closedir(d);
 	else
@@ -173,7 +173,7 @@ is_sealed(int directory)
 }
 
 static bool
-was_whole_lately(const struct package_layer_trust *t, const char *id)
+trust_has(const struct package_layer_trust *t, const char *id)
 {
 	for (size_t i = 0; t && i < ARRAY_LEN(t->rows); i++)
 		if (!strcmp(t->rows[i].id, id))
@@ -184,7 +184,7 @@ was_whole_lately(const struct package_layer_trust *t, const char *id)
 
 /* In the place of what was found of it before, or of the oldest. */
 static void
-note_whole(struct package_layer_trust *t, const char *id, uint64_t now_us)
+trust_add(struct package_layer_trust *t, const char *id, uint64_t now_us)
 {
 	size_t place = 0;
 
@@ -229,7 +229,7 @@ package_layer_find(struct package_layer *out, const char *key,
 	    path_cache_dir(&cache, &err) < 0)
 		return false;
 	s.lock = lock_shared(s.id);
-	trusted = was_whole_lately(trust, s.id);
+	trusted = trust_has(trust, s.id);
 	if (s.lock < 0 || (!trusted && !is_sealed(s.lock)) ||
 	    asprintf(&s.site, "%s/packages/shelves/%s/site", cache, s.id) < 0) {
 		own_fd_close(&s.lock);
@@ -240,7 +240,7 @@ package_layer_find(struct package_layer *out, const char *key,
 		errno = 0;
 	s.checked_us = loop_now_us();
 	if (trust && !trusted)
-		note_whole(trust, s.id, s.checked_us);
+		trust_add(trust, s.id, s.checked_us);
 	*out = s;
 	return true;
 }
@@ -325,11 +325,11 @@ try_lock(int at, const char *name)
 }
 
 int
-package_layer_lock(const char *key, uint64_t patience_ms,
+package_layer_lock(const char *key, uint64_t timeout_ms,
 		   struct remit_error *err)
 {
 	static const struct timespec pause = { .tv_nsec = 20 * 1000 * 1000 };
-	uint64_t end = loop_now_us() + patience_ms * 1000;
+	uint64_t end = loop_now_us() + timeout_ms * 1000;
 	own_fd int locks = package_layer_directory("locks", err);
 	int fd;
 
@@ -423,7 +423,7 @@ is_name(const struct dirent *e)
 }
 
 static void
-add(struct walk *w, const char *name, const struct stat *st)
+walk_add(struct walk *w, const char *name, const struct stat *st)
 {
 	const uint64_t facts[] = {
 		st->st_mode,
@@ -450,7 +450,7 @@ walk_name(struct walk *w, int directory, const char *name, unsigned depth)
 	if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -1;
 	if (!S_ISDIR(st.st_mode)) {
-		add(w, name, &st);
+		walk_add(w, name, &st);
 		return 0;
 	}
 	below = openat(directory, name,
@@ -475,7 +475,7 @@ walk_directory(struct walk *w, int directory, const char *name, unsigned depth)
 	if (n < 0 || fstat(directory, &st) < 0)
 		failed = -1;
 	else
-		add(w, name, &st);
+		walk_add(w, name, &st);
 	for (int i = 0; i < n; i++) {
 		w->count++;
 		if (!failed)

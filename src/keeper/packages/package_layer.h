@@ -78,7 +78,7 @@ int package_layer_check_store(struct remit_error *err) must_check;
 int package_layer_fail_store(struct remit_error *err);
 
 /* Wait for the right to make one for this request, so long: a descriptor. */
-int package_layer_lock(const char *key, uint64_t patience_ms,
+int package_layer_lock(const char *key, uint64_t timeout_ms,
 		       struct remit_error *err);
 /* What went wrong before; false if nothing is remembered. */
 bool package_layer_failure(const char *key, struct remit_error *out);

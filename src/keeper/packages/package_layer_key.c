@@ -19,7 +19,7 @@
 #define LINKS_MAX 10000
 
 static void
-add(struct sha256 *h, const char *text)
+add_text(struct sha256 *h, const char *text)
 {
 	sha256_add(h, text, strlen(text) + 1);
 }
@@ -44,7 +44,7 @@ add_sorted(struct sha256 *h, struct list *l)
 		qsort(l->items, l->count, sizeof(l->items[0]), by_text);
 	add_number(h, l->count);
 	for (size_t i = 0; i < l->count; i++)
-		add(h, l->items[i]);
+		add_text(h, l->items[i]);
 }
 
 static int
@@ -130,10 +130,10 @@ add_interpreter(struct sha256 *h, const struct interpreter *in)
 	struct utsname u = { 0 };
 
 	uname(&u);
-	add(h, u.sysname);
-	add(h, u.machine);
-	add(h, in->real);
-	add(h, in->executable);
+	add_text(h, u.sysname);
+	add_text(h, u.machine);
+	add_text(h, in->real);
+	add_text(h, in->executable);
 	add_number(h, (uint64_t)in->major << 32 | (uint64_t)in->minor << 16 |
 			      (uint64_t)in->micro);
 	add_number(h, discover_identity(in));
@@ -145,9 +145,9 @@ package_layer_key(char out[SHA256_TEXT], const struct policy *p,
 {
 	struct sha256 h = SHA256_INIT;
 
-	add(&h, FORM);
+	add_text(&h, FORM);
 	add_interpreter(&h, in);
-	add(&h, p->package_index);
+	add_text(&h, p->package_index);
 	add_number(&h, p->package_offline);
 	add_number(&h, p->package_build);
 	add_number(&h, p->package_bytes);

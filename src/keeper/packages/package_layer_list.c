@@ -56,7 +56,7 @@ add_record(json_t *row, const struct record *r)
 
 /* NULL: it is none that was finished. */
 static json_t *
-describe(int package_layers, const char *id)
+describe_layer(int package_layers, const char *id)
 {
 	own_fd int directory = open_directory(package_layers, id);
 	own_fd int fd = directory < 0 ? -1
@@ -121,7 +121,7 @@ size_of(const json_t *row)
 
 /* Before all that were used longer ago. */
 static void
-insert(json_t *all, json_t *row)
+insert_by_use(json_t *all, json_t *row)
 {
 	size_t at = 0;
 
@@ -146,9 +146,9 @@ package_layer_list(json_t **out, struct remit_error *err)
 	if (!*out)
 		return fail_sys(err, REMIT_E_MEMORY, "packages");
 	for (size_t i = 0; i < names.count; i++) {
-		row = describe(package_layers, names.items[i]);
+		row = describe_layer(package_layers, names.items[i]);
 		if (row)
-			insert(*out, row);
+			insert_by_use(*out, row);
 	}
 	return 0;
 }
@@ -248,7 +248,7 @@ remove_dead_wants(int package_layers)
 
 /* Files in a directory of the store that nobody holds. */
 static void
-remove_files(const char *directory)
+remove_unlocked_files(const char *directory)
 {
 	struct remit_error err;
 	own_fd int at = package_layer_directory(directory, &err);
@@ -289,8 +289,8 @@ package_layer_prune(struct package_layer_prune *p, struct remit_error *err)
 			return -1;
 	}
 	remove_dead_wants(package_layers);
-	remove_files("failed");
-	remove_files("locks");
+	remove_unlocked_files("failed");
+	remove_unlocked_files("locks");
 	package_layer_clean();
 	return 0;
 }

@@ -20,7 +20,7 @@
 #define TRIES 8
 
 static int
-broken(struct remit_error *err, const char *what)
+fail_content(struct remit_error *err, const char *what)
 {
 	return fail(err, REMIT_E_INSTALL,
 		    "what was installed cannot be kept: %s", what);
@@ -103,17 +103,17 @@ package_layer_make_file(struct package_layer_make *m, const char *path,
 	own_fd_close(&m->file);
 	m->file = -1;
 	if (m->left_bytes)
-		return broken(err, "a file ended before its end");
+		return fail_content(err, "a file ended before its end");
 	if (strncmp(path, top, sizeof(top) - 1) != 0)
-		return broken(err, "a file outside of its folder");
+		return fail_content(err, "a file outside of its folder");
 	m->left_bytes = size;
 	m->is_about = !strcmp(name, "about");
 	if (m->is_about)
 		return 0;
 	if (number_parse(&number, name) < 0)
-		return broken(err, "a file without a number");
+		return fail_content(err, "a file without a number");
 	if (number >= PACKAGE_LAYER_FILES_MAX)
-		return broken(err, "too many files");
+		return fail_content(err, "too many files");
 	m->file = openat(m->raw, name,
 			 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			 0600);
@@ -127,10 +127,10 @@ package_layer_make_add(struct package_layer_make *m, const char *bytes,
 		       size_t len, struct remit_error *err)
 {
 	if (len > m->left_bytes)
-		return broken(err, "a file went on behind its end");
+		return fail_content(err, "a file went on behind its end");
 	m->left_bytes -= len;
 	if (m->is_about && buf_add(&m->about, bytes, len) < 0)
-		return broken(err, "the list of names is too long");
+		return fail_content(err, "the list of names is too long");
 	if (!m->is_about && io_write_all(m->file, bytes, len) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "keep a file");
 	return 0;
@@ -170,12 +170,12 @@ name_one(struct package_layer_make *m, int site, const struct record *r,
 	struct stat st;
 
 	if (!plain_path(r->value))
-		return broken(err, "a name that is not plain");
+		return fail_content(err, "a name that is not plain");
 	snprintf(number, sizeof(number), "%llu",
 		 (unsigned long long)t->count++);
 	fd = openat(m->raw, number, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return broken(err, "a file that did not come");
+		return fail_content(err, "a file that did not come");
 	t->bytes += (uint64_t)st.st_size;
 	sha256_add(&t->sum, r->key, strlen(r->key) + 1);
 	sha256_add(&t->sum, r->value, strlen(r->value) + 1);
@@ -218,7 +218,7 @@ name_all(struct package_layer_make *m, int site, struct totals *t,
 		if (is_wheel(&r) && is_described(r.value))
 			sha256_add(&t->sum, r.value, strlen(r.value) + 1);
 		else if (is_wheel(&r))
-			return broken(err, "a wheel with a strange name");
+			return fail_content(err, "a wheel with a strange name");
 		else if (name_one(m, site, &r, t, err) < 0)
 			return -1;
 	}
@@ -267,7 +267,8 @@ write_about(const struct package_layer_make *m, const char *key,
 }
 
 static int
-seal(const struct package_layer_make *m, int site, struct remit_error *err)
+seal_layer(const struct package_layer_make *m, int site,
+	   struct remit_error *err)
 {
 	char text[SHA256_TEXT];
 
@@ -284,8 +285,8 @@ seal(const struct package_layer_make *m, int site, struct remit_error *err)
 
 /* One that is there already is broken, or it would have been found. */
 static int
-put_in_place(struct package_layer_make *m, const char *id,
-	     struct remit_error *err)
+replace_layer(struct package_layer_make *m, const char *id,
+	      struct remit_error *err)
 {
 	own_fd int from = package_layer_directory("new", err);
 	own_fd int to = from < 0 ? -1 : package_layer_directory("shelves", err);
@@ -333,13 +334,13 @@ package_layer_make_finish(struct package_layer_make *m, const char *key,
 		return fail_sys(err, REMIT_E_KERNEL, "open the packages");
 	if (m->left_bytes || !m->about.len ||
 	    record_check(m->about.data, m->about.len, err) < 0)
-		return broken(err, "the list of its files is not whole");
+		return fail_content(err, "the list of its files is not whole");
 	sha256_add(&t.sum, key, SHA256_TEXT);
 	if (name_all(m, site, &t, err) < 0)
 		return -1;
 	sha256_end(&t.sum, id);
-	if (write_about(m, key, p, in, &t, err) < 0 || seal(m, site, err) < 0 ||
-	    put_in_place(m, id, err) < 0)
+	if (write_about(m, key, p, in, &t, err) < 0 ||
+	    seal_layer(m, site, err) < 0 || replace_layer(m, id, err) < 0)
 		return -1;
 	return write_want(key, id, err);
 }

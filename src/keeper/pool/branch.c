@@ -23,12 +23,12 @@ branch_begin(struct worker *i, struct remit_error *err)
 	struct link *channel = &i->parent->jail.channel;
 	struct join_command cmd;
 
-	if (i->parent->state != WORKER_TAKEN)
+	if (i->parent->state != WORKER_IN_USE)
 		return fail(err, REMIT_E_GONE, "the session has ended");
 	jail_branch_command(&i->jail, &i->pool->plan, &cmd);
-	i->fork = FORK_ASKED;
+	i->fork = FORK_REQUESTED;
 	i->parent->forking = i;
-	i->parent->asked = true;
+	i->parent->fork_requested = true;
 	if (link_send(channel, FRAME_FORK, &cmd, sizeof(cmd), err) < 0)
 		return -1;
 	return link_flush(channel, err);
@@ -52,7 +52,7 @@ let_fork(struct worker *i, const struct notice *n)
 {
 	if (n->thread != i->parent->jail.run_pid || !is_vfork(&n->call))
 		return false;
-	if (branch_check_alone(&i->parent->jail, &i->unfit) < 0) {
+	if (branch_check_alone(&i->parent->jail, &i->copy_error) < 0) {
 		notice_refuse(n, jail_filter(&i->pool->plan));
 		i->fork = FORK_REFUSED;
 		return true;
@@ -96,7 +96,7 @@ arm_helper(struct worker *i, const struct notice *n)
 static bool
 let_join(struct worker *i, const struct notice *n)
 {
-	const struct join_space *space = &join_spaces[i->spaces];
+	const struct join_space *space = &join_spaces[i->joined_namespaces];
 
 	if (n->call.nr != SYS_setns ||
 	    n->call.args[0] != (uint64_t)(JOIN_FIRST_FD + space->fd) ||
@@ -104,8 +104,8 @@ let_join(struct worker *i, const struct notice *n)
 		return false;
 	if (arm_helper(i, n) < 0 || notice_pass(n) < 0)
 		return false;
-	i->spaces++;
-	if (join_spaces[i->spaces].fd == JOIN_NET_NS)
+	i->joined_namespaces++;
+	if (join_spaces[i->joined_namespaces].fd == JOIN_NET_NS)
 		i->fork = FORK_FORKING;
 	return true;
 }
@@ -125,7 +125,7 @@ static bool
 let_pass(struct worker *i, const struct notice *n)
 {
 	switch (i->fork) {
-	case FORK_ASKED:
+	case FORK_REQUESTED:
 		return let_fork(i, n);
 	case FORK_JOINING:
 		return let_join(i, n);
@@ -147,7 +147,7 @@ branch_notice(struct worker *root, const struct notice *n)
 }
 
 bool
-branch_is_asked_for(const struct worker *root)
+branch_fork_is_pending(const struct worker *root)
 {
 	for (const struct worker *i = root->keeper->workers; i; i = i->next)
 		if (i->parent && i->root == root && i->state == WORKER_JOINING)
@@ -204,15 +204,15 @@ branch_forked(struct worker *parent, const struct step_report *r)
 	struct remit_error err;
 
 	parent->forking = NULL;
-	parent->asked = false;
+	parent->fork_requested = false;
 	if (!i)
 		return;
 	if (r->step == STEP_READY) {
-		worker_consider(i);
+		worker_check_branch(i);
 		return;
 	}
 	if (i->fork == FORK_REFUSED)
-		err = i->unfit;
+		err = i->copy_error;
 	else if (r->step == UINT32_MAX)
 		fail_refused(&err, "forkable",
 			     "Wait for them, or cancel them, first.",
@@ -224,7 +224,7 @@ branch_forked(struct worker *parent, const struct step_report *r)
 }
 
 int
-branch_meet(struct worker *i, struct remit_error *err)
+branch_verify(struct worker *i, struct remit_error *err)
 {
 	const struct worker *p = i->parent;
 
@@ -238,7 +238,7 @@ branch_meet(struct worker *i, struct remit_error *err)
 }
 
 bool
-branch_rests(const struct worker *i, uint64_t *switches)
+branch_is_asleep(const struct worker *i, uint64_t *switches)
 {
 	uint64_t code, copy;
 

@@ -28,15 +28,15 @@ bool branch_notice(struct worker *root, const struct notice *n);
 /* What the parent's code says of the fork. */
 void branch_forked(struct worker *parent, const struct step_report *r);
 /* The copy says that it is locked: look at both. */
-int branch_meet(struct worker *i, struct remit_error *err) must_check;
+int branch_verify(struct worker *i, struct remit_error *err) must_check;
 /* Neither the code nor its copy runs; *switches is as in proc_sleeps(). What is
    looked at while they run can be moved out of sight. */
-bool branch_rests(const struct worker *i, uint64_t *switches);
+bool branch_is_asleep(const struct worker *i, uint64_t *switches);
 /* It comes to nothing: nobody of the fork may stay behind, least of all one who
    speaks in the code's stead. */
 void branch_end_helper(struct worker *i);
 /* A fork is on its way: its calls shall not wait. */
-bool branch_is_asked_for(const struct worker *root);
+bool branch_fork_is_pending(const struct worker *root);
 /* Whose code this thread is; NULL: nobody's yet. */
 struct worker *branch_of_thread(struct worker *root, pid_t thread);
 /* A child of a jail's pid 1 is dead: which branch it was, or NULL. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* The kernel's smallest weight, whatever this leaves of a group's share. */
-#define REST_PARTS 1024
+#define IDLE_PARTS 1024
 
 struct cpu_tenant {
 	struct cpu_tenant *next;
@@ -33,10 +33,11 @@ find_tenant(struct cpu_shares *shares, const char *name)
 }
 
 static void
-divide(const struct cpu_tenant *t)
+share_divide(const struct cpu_tenant *t)
 {
 	for (struct cpu_share *s = t->members; s; s = s->next)
-		cgroup_set_share(s->group, s->rests ? REST_PARTS : t->running);
+		cgroup_set_share(s->group,
+				 s->is_idle ? IDLE_PARTS : t->running);
 }
 
 static void
@@ -61,9 +62,9 @@ remove_member(struct cpu_shares *shares, struct cpu_share *s)
 	for (at = &t->members; *at != s; at = &(*at)->next)
 		;
 	*at = s->next;
-	t->running -= !s->rests;
+	t->running -= !s->is_idle;
 	*s = (struct cpu_share){ .group = s->group };
-	divide(t);
+	share_divide(t);
 	if (!t->members)
 		free_tenant(shares, t);
 }
@@ -80,7 +81,7 @@ add_member(struct cpu_shares *shares, struct cpu_share *s, const char *tenant,
 	s->next = t->members;
 	t->members = s;
 	t->running++;
-	divide(t);
+	share_divide(t);
 	return 0;
 }
 
@@ -91,7 +92,7 @@ cpu_share_join(struct cpu_shares *shares, struct cpu_share *s,
 {
 	s->group = group;
 	if (s->tenant && tenant && !strcmp(s->tenant->name, tenant)) {
-		cpu_share_rest(s, false);
+		cpu_share_set_idle(s, false);
 		return 0;
 	}
 	remove_member(shares, s);
@@ -111,13 +112,13 @@ cpu_share_leave(struct cpu_shares *shares, struct cpu_share *s)
 }
 
 void
-cpu_share_rest(struct cpu_share *s, bool rests)
+cpu_share_set_idle(struct cpu_share *s, bool is_idle)
 {
 	struct cpu_tenant *t = s->tenant;
 
-	if (!t || s->rests == rests)
+	if (!t || s->is_idle == is_idle)
 		return;
-	s->rests = rests;
-	t->running += rests ? -1 : 1;
-	divide(t);
+	s->is_idle = is_idle;
+	t->running += is_idle ? -1 : 1;
+	share_divide(t);
 }

@@ -24,7 +24,7 @@ struct cpu_share {
 	struct cpu_share *next;
 	struct cpu_tenant *tenant;
 	struct cgroup *group;
-	bool rests;
+	bool is_idle;
 };
 
 /*
@@ -37,6 +37,6 @@ int cpu_share_join(struct cpu_shares *shares, struct cpu_share *s,
 /* It ends, or was never counted. */
 void cpu_share_leave(struct cpu_shares *shares, struct cpu_share *s);
 /* Whether it rests. Without a tenant nothing changes. */
-void cpu_share_rest(struct cpu_share *s, bool rests);
+void cpu_share_set_idle(struct cpu_share *s, bool is_idle);
 
 #endif

@@ -22,14 +22,14 @@
 /* ---- life ---- */
 
 struct pool *
-pool_use(struct pool *p)
+pool_ref(struct pool *p)
 {
 	refcount_inc(&p->users);
 	return p;
 }
 
 void
-pool_drop(struct pool *p)
+pool_unref(struct pool *p)
 {
 	(void)refcount_dec_and_test(&p->users);
 }
@@ -52,7 +52,7 @@ pool_free(struct pool *p)
 /* A Python that was replaced is another Python, and packages that somebody
    has changed are not those that were asked for. */
 static bool
-is_current(struct pool *p)
+pool_is_current(struct pool *p)
 {
 	return p->identity == discover_identity(&p->interpreter) &&
 	       (!p->package_layer.id[0] ||
@@ -64,13 +64,13 @@ pool_find(struct keeper *k, const char *text, size_t len)
 {
 	for (struct pool *p = k->pools; p; p = p->next)
 		if (p->alias && p->alias_len == len &&
-		    !memcmp(p->alias, text, len) && is_current(p))
+		    !memcmp(p->alias, text, len) && pool_is_current(p))
 			return p;
 	return NULL;
 }
 
 static void
-set_alias(struct pool *p, const char *text, size_t len)
+pool_set_alias(struct pool *p, const char *text, size_t len)
 {
 	char *copy = malloc(len ? len : 1);
 
@@ -83,7 +83,7 @@ set_alias(struct pool *p, const char *text, size_t len)
 }
 
 static bool
-has_roots(const struct pool *p)
+has_host_mounts(const struct pool *p)
 {
 	for (size_t i = 0; i < p->plan.mount_count; i++)
 		if (!p->plan.mounts[i].runtime)
@@ -93,8 +93,8 @@ has_roots(const struct pool *p)
 
 /* Who comes by a session has them; a keeper that warms up looks. */
 static int
-show_packages(struct pool *p, struct package_layer *package_layer,
-	      struct remit_error *err)
+pool_show_packages(struct pool *p, struct package_layer *package_layer,
+		   struct remit_error *err)
 {
 	char key[SHA256_TEXT];
 
@@ -120,8 +120,8 @@ show_packages(struct pool *p, struct package_layer *package_layer,
 }
 
 static int
-make_plan(struct pool *p, struct package_layer *package_layer,
-	  struct remit_error *err)
+pool_make_plan(struct pool *p, struct package_layer *package_layer,
+	       struct remit_error *err)
 {
 	struct keeper *k = p->keeper;
 	struct plan_job job = { .session = p->use != POOL_RUNS,
@@ -129,7 +129,7 @@ make_plan(struct pool *p, struct package_layer *package_layer,
 	json_t *rows;
 
 	if (keeper_prepare(k, &p->policy, &p->interpreter, err) < 0 ||
-	    show_packages(p, package_layer, err) < 0 ||
+	    pool_show_packages(p, package_layer, err) < 0 ||
 	    plan_build(&p->plan, &p->policy, &job, &k->host, &p->interpreter,
 		       err) < 0)
 		return -1;
@@ -145,7 +145,7 @@ make_plan(struct pool *p, struct package_layer *package_layer,
 }
 
 static char *
-key_of(const struct policy *policy)
+policy_key(const struct policy *policy)
 {
 	json_t *doc = policy_to_json(policy);
 	char *text = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(15));
@@ -155,10 +155,10 @@ key_of(const struct policy *policy)
 }
 
 static struct pool *
-find_key(struct keeper *k, const char *key, enum pool_use use)
+pool_find_key(struct keeper *k, const char *key, enum pool_use use)
 {
 	for (struct pool *p = k->pools; p; p = p->next)
-		if (p->use == use && !strcmp(p->key, key) && is_current(p))
+		if (p->use == use && !strcmp(p->key, key) && pool_is_current(p))
 			return p;
 	return NULL;
 }
@@ -168,12 +168,12 @@ pool_for(struct keeper *k, struct policy *policy,
 	 struct package_layer *package_layer, const char *text, size_t len,
 	 enum pool_use use, struct remit_error *err)
 {
-	own_mem char *key = key_of(policy);
-	struct pool *p = key ? find_key(k, key, use) : NULL;
+	own_mem char *key = policy_key(policy);
+	struct pool *p = key ? pool_find_key(k, key, use) : NULL;
 
 	if (p) {
 		if (use == POOL_RUNS)
-			set_alias(p, text, len);
+			pool_set_alias(p, text, len);
 		return p;
 	}
 	p = key ? calloc(1, sizeof(*p)) : NULL;
@@ -188,14 +188,14 @@ pool_for(struct keeper *k, struct policy *policy,
 	p->key = take_ptr(&key);
 	p->policy = *policy;
 	*policy = (struct policy){ 0 };
-	if (make_plan(p, package_layer, err) < 0) {
+	if (pool_make_plan(p, package_layer, err) < 0) {
 		*policy = p->policy;
 		p->policy = (struct policy){ 0 };
 		pool_free(p);
 		return NULL;
 	}
 	if (use == POOL_RUNS)
-		set_alias(p, text, len);
+		pool_set_alias(p, text, len);
 	keeper_add_pool(k, p);
 	return p;
 }
@@ -275,7 +275,7 @@ push_wanting(struct pool *p, struct session *s)
 }
 
 static void
-stop_wanting(struct pool *p, struct session *s)
+remove_wanting(struct pool *p, struct session *s)
 {
 	struct session **at = &p->wanting, *before = NULL;
 
@@ -297,7 +297,7 @@ pop_wanting(struct pool *p)
 	struct session *s = p->wanting;
 
 	if (s)
-		stop_wanting(p, s);
+		remove_wanting(p, s);
 	return s;
 }
 
@@ -314,7 +314,7 @@ pool_empty(struct pool *p)
 static bool
 is_stale(const struct worker *i, uint64_t now_us)
 {
-	return (has_roots(i->pool) || i->pool->plan.proxied) &&
+	return (has_host_mounts(i->pool) || i->pool->plan.proxied) &&
 	       now_us - i->made_us > POOL_STALE_US;
 }
 
@@ -370,7 +370,7 @@ trim_foreign(struct pool *p)
 void
 pool_unserve(struct pool *p, struct session *s)
 {
-	stop_wanting(p, s);
+	remove_wanting(p, s);
 	trim_foreign(p);
 }
 
@@ -379,7 +379,7 @@ static struct worker *
 pop_waiting(struct pool *p)
 {
 	uint64_t now = loop_now_us();
-	bool roots = has_roots(p);
+	bool roots = has_host_mounts(p);
 	uint64_t now_there = roots && p->waiting ? jail_roots(&p->plan) : 0;
 	struct worker *i;
 
@@ -398,7 +398,7 @@ pop_waiting(struct pool *p)
 }
 
 void
-pool_forget(struct pool *p, struct worker *i)
+pool_remove_worker(struct pool *p, struct worker *i)
 {
 	i->in_pool = false;
 	if (i->state < WORKER_WAITING)
@@ -407,11 +407,11 @@ pool_forget(struct pool *p, struct worker *i)
 		remove_waiting(p, i);
 	/* Its child may have spoken before the zygote did. */
 	if (p->zygote_server)
-		zygote_server_forget(p->zygote_server, i);
+		zygote_server_remove_worker(p->zygote_server, i);
 }
 
 void
-pool_add(struct pool *p, struct worker *i)
+pool_add_ready(struct pool *p, struct worker *i)
 {
 	struct session *s;
 
@@ -428,14 +428,14 @@ pool_add(struct pool *p, struct worker *i)
 	i = pop_waiting(p);
 	s = i ? pop_wanting(p) : NULL;
 	if (s)
-		session_take(s, i);
+		session_attach_worker(s, i);
 	keeper_refill_soon(p->keeper);
 }
 
 /* ---- serving ---- */
 
 static void
-go_cold(struct session *s)
+start_cold(struct session *s)
 {
 	struct remit_error err;
 
@@ -472,7 +472,7 @@ pool_fail_import(const struct pool *p, const char *why, struct remit_error *err)
 
 /* They cannot have what they wait for. */
 static void
-turn_away(struct pool *p, const struct remit_error *err)
+fail_all_wanting(struct pool *p, const struct remit_error *err)
 {
 	struct session *s;
 
@@ -480,12 +480,12 @@ turn_away(struct pool *p, const struct remit_error *err)
 		if (must_be_warm(p))
 			session_fail(s, err);
 		else
-			go_cold(s);
+			start_cold(s);
 	}
 }
 
 void
-pool_failed(struct pool *p, const struct remit_error *err)
+pool_worker_failed(struct pool *p, const struct remit_error *err)
 {
 	struct session *s;
 
@@ -498,14 +498,14 @@ pool_failed(struct pool *p, const struct remit_error *err)
 	if (++p->failures >= FAILURES_MAX) {
 		p->not_before_us = loop_now_us() + RETRY_US;
 		p->failures = 0;
-		turn_away(p, err);
+		fail_all_wanting(p, err);
 		return;
 	}
 	s = pop_wanting(p);
 	if (s && must_be_warm(p))
 		session_fail(s, err);
 	else if (s)
-		go_cold(s);
+		start_cold(s);
 	keeper_refill_soon(p->keeper);
 }
 
@@ -514,7 +514,7 @@ pool_zygote_server_changed(struct pool *p)
 {
 	if (p->zygote_server->state == ZYGOTE_SERVER_UNFIT) {
 		p->can_be_warm = false;
-		turn_away(p, &p->zygote_server->error);
+		fail_all_wanting(p, &p->zygote_server->error);
 	}
 	keeper_refill_soon(p->keeper);
 }
@@ -528,7 +528,7 @@ is_warm_now(const struct pool *p)
 }
 
 static void
-grow(struct pool *p)
+pool_grow(struct pool *p)
 {
 	p->misses++;
 	p->target = p->target ? p->target * 2 : 2;
@@ -560,7 +560,7 @@ pool_has_tenant_of(const struct pool *p, const struct pool *other)
 
 /* For a policy with `preload`, whose runs all need one. */
 static int
-find_zygote(struct pool *p, bool may_be_warm, struct remit_error *err)
+ensure_zygote(struct pool *p, bool may_be_warm, struct remit_error *err)
 {
 	if (p->can_be_warm && !may_be_warm) {
 		fail(err, REMIT_E_BUSY,
@@ -590,14 +590,14 @@ pool_serve(struct pool *p, struct session *s, struct remit_error *err)
 	p->used_us = loop_now_us();
 	if (i) {
 		p->hits++;
-		session_take(s, i);
+		session_attach_worker(s, i);
 		return 0;
 	}
 	may_be_warm = p->can_be_warm && keeper_keep_warm(p->keeper, p);
-	if (must_be_warm(p) && find_zygote(p, may_be_warm, err) < 0)
+	if (must_be_warm(p) && ensure_zygote(p, may_be_warm, err) < 0)
 		return -1;
-	if (may_be_warm && !(s->wishes & WISH_ONCE))
-		grow(p);
+	if (may_be_warm && !(s->options & SESSION_OPTION_ONCE))
+		pool_grow(p);
 	if (may_be_warm && (must_be_warm(p) || is_warm_now(p))) {
 		push_wanting(p, s);
 		keeper_refill_soon(p->keeper);
@@ -622,21 +622,21 @@ pool_refill(struct pool *p, uint64_t now_us)
 		zygote_server_rotate(p->zygote_server, now_us);
 	if (!p->zygote_server ||
 	    zygote_server_start(p->zygote_server, p, &err) < 0) {
-		pool_failed(p, &err);
+		pool_worker_failed(p, &err);
 		return false;
 	}
-	if (!zygote_server_has_room(p->zygote_server) ||
+	if (!zygote_server_has_space(p->zygote_server) ||
 	    p->building_count >= BUILDING_MAX ||
 	    p->waiting_count + p->building_count >= want)
 		return false;
 	/* Who waits goes before what is kept for others. */
 	if (keeper_is_full(p->keeper) &&
-	    !(p->wanting_count && keeper_make_room(p->keeper, p)))
+	    !(p->wanting_count && keeper_evict_worker(p->keeper, p)))
 		return false;
 	p->building_count++;
 	if (!worker_new_warm(p, &err)) {
 		p->building_count--;
-		pool_failed(p, &err);
+		pool_worker_failed(p, &err);
 		return false;
 	}
 	return p->waiting_count + p->building_count < want;

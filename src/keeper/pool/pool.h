@@ -90,10 +90,10 @@ struct pool *pool_find(struct keeper *k, const char *text, size_t len);
 struct pool *pool_for(struct keeper *k, struct policy *p,
 		      struct package_layer *package_layer, const char *text,
 		      size_t len, enum pool_use use, struct remit_error *err);
-struct pool *pool_use(struct pool *p);
+struct pool *pool_ref(struct pool *p);
 /* Whether both count for one tenant when a pool has to go. */
 bool pool_has_tenant_of(const struct pool *p, const struct pool *other);
-void pool_drop(struct pool *p);
+void pool_unref(struct pool *p);
 
 /* Give the session a worker, now or later (session_take), warm or cold. */
 int pool_serve(struct pool *p, struct session *s,
@@ -108,9 +108,9 @@ int pool_root_template(struct pool *p, const struct root_template **out,
 		       struct remit_error *err) must_check;
 
 /* From its workers. */
-void pool_add(struct pool *p, struct worker *i);
-void pool_forget(struct pool *p, struct worker *i);
-void pool_failed(struct pool *p, const struct remit_error *err);
+void pool_add_ready(struct pool *p, struct worker *i);
+void pool_remove_worker(struct pool *p, struct worker *i);
+void pool_worker_failed(struct pool *p, const struct remit_error *err);
 /* From its zygote server: the zygote is ready, or cannot be. */
 void pool_zygote_server_changed(struct pool *p);
 

@@ -22,7 +22,7 @@ bucket_take(struct bucket *b, uint64_t now_us, uint64_t *next_us)
 }
 
 static void
-on_again(void *owner)
+on_retry_timer(void *owner)
 {
 	struct worker *i = owner;
 
@@ -31,20 +31,20 @@ on_again(void *owner)
 
 /* False: not now. */
 static bool
-may_answer(struct worker *i)
+acquire_refusal_token(struct worker *i)
 {
 	struct loop *l = &i->keeper->loop;
 	uint64_t next;
 
-	if (bucket_take(&i->answers, loop_now_us(), &next))
+	if (bucket_take(&i->refusal_bucket, loop_now_us(), &next))
 		return true;
 	loop_want(l, &i->on_notice, 0);
-	loop_set_timer(l, &i->again, next);
+	loop_set_timer(l, &i->retry_timer, next);
 	return false;
 }
 
 static void
-count(struct session *s, const struct notice *n)
+count_denial(struct session *s, const struct notice *n)
 {
 	struct denial d;
 
@@ -56,11 +56,11 @@ count(struct session *s, const struct notice *n)
 static bool
 is_running(const struct worker *i)
 {
-	return i->session && i->state == WORKER_TAKEN;
+	return i->session && i->state == WORKER_IN_USE;
 }
 
 static void
-answer(struct worker *i, const struct notice *n)
+answer_notice(struct worker *i, const struct notice *n)
 {
 	struct worker *by;
 
@@ -68,7 +68,7 @@ answer(struct worker *i, const struct notice *n)
 		return;
 	by = branch_of_thread(i, n->thread);
 	if (by && is_running(by))
-		count(by->session, n);
+		count_denial(by->session, n);
 	notice_refuse(n, jail_filter(&i->pool->plan));
 }
 
@@ -79,12 +79,12 @@ on_notice(void *owner, uint32_t events)
 	struct notice n;
 
 	/* No more than the end of all who could ask, or close to it. */
-	if (!(events & EPOLLIN) || (i->state > WORKER_TAKEN && !i->branches)) {
+	if (!(events & EPOLLIN) || (i->state > WORKER_IN_USE && !i->branches)) {
 		watch_stop(i);
 		return;
 	}
-	if ((is_running(i) || i->has_branched) && !branch_is_asked_for(i) &&
-	    !may_answer(i))
+	if ((is_running(i) || i->has_branched) && !branch_fork_is_pending(i) &&
+	    !acquire_refusal_token(i))
 		return;
 	if (notice_take(i->jail.listener, &n) < 0) {
 		/* Killed or interrupted while it waited; or no listener. */
@@ -92,7 +92,7 @@ on_notice(void *owner, uint32_t events)
 			watch_stop(i);
 		return;
 	}
-	answer(i, &n);
+	answer_notice(i, &n);
 }
 
 int
@@ -100,7 +100,7 @@ watch_start(struct worker *i, struct remit_error *err)
 {
 	if (i->jail.listener < 0)
 		return 0;
-	i->again = (struct timer){ .ring = on_again, .owner = i };
+	i->retry_timer = (struct timer){ .ring = on_retry_timer, .owner = i };
 	return loop_add(&i->keeper->loop, &i->on_notice, i->jail.listener,
 			EPOLLIN, on_notice, i, err);
 }
@@ -109,5 +109,5 @@ void
 watch_stop(struct worker *i)
 {
 	loop_remove(&i->keeper->loop, &i->on_notice);
-	loop_set_timer(&i->keeper->loop, &i->again, 0);
+	loop_set_timer(&i->keeper->loop, &i->retry_timer, 0);
 }

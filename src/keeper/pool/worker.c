@@ -24,7 +24,7 @@ stop_watching(struct worker *i)
 
 	for (size_t n = 0; n < count; n++)
 		loop_remove(&i->keeper->loop, all[n]);
-	loop_set_timer(&i->keeper->loop, &i->patience, 0);
+	loop_set_timer(&i->keeper->loop, &i->deadline_timer, 0);
 	if (!i->branches)
 		watch_stop(i);
 }
@@ -38,7 +38,7 @@ worker_free(struct worker *i)
 	proxy_free(&i->proxy);
 	own_fd_close(&i->in);
 	own_fd_close(&i->helper_fd);
-	pool_drop(i->pool);
+	pool_unref(i->pool);
 	free(i);
 }
 
@@ -50,7 +50,7 @@ lose_fork(struct worker *i)
 	struct remit_error err;
 
 	i->forking = NULL;
-	if (branch->state >= WORKER_TAKEN)
+	if (branch->state >= WORKER_IN_USE)
 		return;
 	fail(&err, REMIT_E_GONE, "the session ended while it was copied");
 	worker_failed(branch, &err);
@@ -64,12 +64,13 @@ kill_run(struct worker *i)
 		sys_pidfd_kill(i->jail.run_pidfd, SIGKILL);
 	/* Whoever killed it does not expect its end just now. */
 	if (i->run_ended)
-		loop_set_timer(&i->keeper->loop, &i->patience, loop_now_us());
+		loop_set_timer(&i->keeper->loop, &i->deadline_timer,
+			       loop_now_us());
 }
 
 /* For its session this is the end. */
 static void
-end_run(struct worker *i)
+report_run_end(struct worker *i)
 {
 	i->last_end = i->end;
 	if (i->session)
@@ -77,7 +78,7 @@ end_run(struct worker *i)
 }
 
 void
-worker_lose_branch(struct worker *i, const struct worker *branch)
+worker_remove_branch(struct worker *i, const struct worker *branch)
 {
 	if (i->forking == branch)
 		i->forking = NULL;
@@ -92,12 +93,12 @@ worker_kill(struct worker *i)
 	if (i->state == WORKER_DYING)
 		return;
 	if (i->in_pool)
-		pool_forget(i->pool, i);
+		pool_remove_worker(i->pool, i);
 	if (i->state == WORKER_SPENT)
 		stop_watching(i);
 	i->state = WORKER_DYING;
 	cpu_share_leave(&i->keeper->cpu_shares, &i->cpu_share);
-	loop_set_timer(&i->keeper->loop, &i->patience, 0);
+	loop_set_timer(&i->keeper->loop, &i->deadline_timer, 0);
 	if (i->forking)
 		lose_fork(i);
 	if (i->parent)
@@ -109,15 +110,15 @@ worker_kill(struct worker *i)
 	jail_kill(&i->jail);
 	/* Nothing was started: nobody will be reaped. */
 	if (!i->jail.init_pid)
-		keeper_bury(i->keeper, i);
+		keeper_bury_worker(i->keeper, i);
 }
 
 void
-worker_leave(struct worker *i)
+worker_release(struct worker *i)
 {
 	/* One process that has said it is done waits for its end without a
 	   sound. Dying takes longer than many a run, so not just now. */
-	bool can_wait = i->state == WORKER_TAKEN && i->session &&
+	bool can_wait = i->state == WORKER_IN_USE && i->session &&
 			i->session->cell.claim.has_exit_code &&
 			!i->pool->plan.limits.many_processes &&
 			!i->jail.unjailed && !i->proxy.pid;
@@ -143,7 +144,7 @@ worker_failed(struct worker *i, const struct remit_error *err)
 	}
 	stop_watching(i);
 	worker_kill(i);
-	pool_failed(i->pool, err);
+	pool_worker_failed(i->pool, err);
 }
 
 bool
@@ -163,7 +164,7 @@ worker_fail_import(const struct worker *i, struct remit_error *err)
 /* Tolerate one slow import: the machine may have been overloaded. A second one
    is the modules' fault. */
 static void
-miss_import(struct worker *i, struct remit_error *err)
+fail_late_import(struct worker *i, struct remit_error *err)
 {
 	char why[64];
 
@@ -178,7 +179,7 @@ miss_import(struct worker *i, struct remit_error *err)
 
 /* Whose code has not done what it was told is not to be trusted with more. */
 static void
-branch_give_up(struct worker *i)
+fail_late_branch(struct worker *i)
 {
 	struct worker *parent = i->parent;
 	bool hangs = parent->forking == i;
@@ -193,21 +194,21 @@ branch_give_up(struct worker *i)
 }
 
 void
-worker_on_patience(void *owner)
+worker_on_deadline(void *owner)
 {
 	struct worker *i = owner;
 	struct remit_error err;
 
 	if (i->state == WORKER_DYING) {
-		end_run(i);
+		report_run_end(i);
 		return;
 	}
 	if (i->parent) {
-		branch_give_up(i);
+		fail_late_branch(i);
 		return;
 	}
 	if (worker_is_importing(i))
-		miss_import(i, &err);
+		fail_late_import(i, &err);
 	else
 		deadline_missed(&err, DEADLINE_START);
 	worker_failed(i, &err);
@@ -238,7 +239,7 @@ end_early(struct worker *i, const struct exit_report *end)
 /* It has no session. One that is spent may end by itself: that concerns nobody
    any more, least of all those who wait for another. */
 static void
-end_alone(struct worker *i, const struct exit_report *end)
+end_without_session(struct worker *i, const struct exit_report *end)
 {
 	if (i->state == WORKER_SPENT)
 		worker_kill(i);
@@ -249,7 +250,7 @@ end_alone(struct worker *i, const struct exit_report *end)
 /* There is no way out any more; the program shall not go on as if there were.
    One that is dying anyway is beyond that. */
 static void
-lost_proxy(struct worker *i)
+fail_lost_proxy(struct worker *i)
 {
 	struct remit_error err;
 
@@ -263,18 +264,18 @@ worker_run_ended(struct worker *i, const struct exit_report *end)
 	i->run_ended = true;
 	i->end = *end;
 	if (i->state == WORKER_DYING && i->branches)
-		end_run(i);
+		report_run_end(i);
 	else if (i->session)
 		session_post(i->session, SESSION_CODE_ENDED);
 	else
-		end_alone(i, end);
+		end_without_session(i, end);
 }
 
 bool
 worker_reaped(struct worker *i, pid_t pid, const struct exit_report *end)
 {
 	if (proxy_reaped(&i->proxy, pid)) {
-		lost_proxy(i);
+		fail_lost_proxy(i);
 		return true;
 	}
 	switch (jail_reaped(&i->jail, pid)) {
@@ -288,13 +289,13 @@ worker_reaped(struct worker *i, pid_t pid, const struct exit_report *end)
 		worker_run_ended(i, end);
 		return true;
 	case JAIL_INIT_DEAD:
-		worker_hear_last_words(i);
+		worker_read_last_frames(i);
 		i->last_end = *end;
 		if (i->session)
 			session_post(i->session, SESSION_JAIL_DEAD);
 		else
-			end_alone(i, end);
-		keeper_bury(i->keeper, i);
+			end_without_session(i, end);
+		keeper_bury_worker(i->keeper, i);
 		return true;
 	}
 	return false;

@@ -22,7 +22,7 @@ make_name(char *out, size_t size)
 }
 
 static struct worker *
-make(struct keeper *k, struct pool *p, struct remit_error *err)
+worker_alloc(struct keeper *k, struct pool *p, struct remit_error *err)
 {
 	struct worker *i = calloc(1, sizeof(*i));
 
@@ -32,7 +32,7 @@ make(struct keeper *k, struct pool *p, struct remit_error *err)
 	}
 	*i = (struct worker){
 		.keeper = k,
-		.pool = pool_use(p),
+		.pool = pool_ref(p),
 		.jail = JAIL_INIT,
 		.proxy = PROXY_INIT,
 		.in = -1,
@@ -45,20 +45,20 @@ make(struct keeper *k, struct pool *p, struct remit_error *err)
 		.on_out = SOURCE_INIT,
 		.on_err = SOURCE_INIT,
 		.on_notice = SOURCE_INIT,
-		.patience = { .ring = worker_on_patience, .owner = i },
+		.deadline_timer = { .ring = worker_on_deadline, .owner = i },
 	};
-	keeper_admit(k, i);
+	keeper_add_worker(k, i);
 	return i;
 }
 
 /* Half a jail is watched by nobody. */
 static struct worker *
-give_up(struct worker *i)
+abandon_worker(struct worker *i)
 {
 	if (i->session)
 		i->session->worker = NULL;
 	i->in_pool = false;
-	worker_leave(i);
+	worker_release(i);
 	return NULL;
 }
 
@@ -70,7 +70,7 @@ start_proxy(struct worker *i, struct jail_site *site, struct remit_error *err)
 	site->ways_out = -1;
 	if (!i->pool->plan.proxied)
 		return 0;
-	if (keeper_need_proxy_launcher(i->keeper, err) < 0 ||
+	if (keeper_ensure_proxy_launcher(i->keeper, err) < 0 ||
 	    proxy_start(&i->proxy, &i->keeper->proxy_launcher, &i->pool->plan,
 			i->session ? &i->session->secrets : NULL, err) < 0)
 		return -1;
@@ -122,7 +122,7 @@ struct worker *
 worker_new_cold(struct session *s, struct remit_error *err)
 {
 	struct keeper *k = s->keeper;
-	struct worker *i = make(k, s->pool, err);
+	struct worker *i = worker_alloc(k, s->pool, err);
 	const struct plan *plan = &s->pool->plan;
 	own_fd int reader = -1;
 	char name[24];
@@ -135,7 +135,7 @@ worker_new_cold(struct session *s, struct remit_error *err)
 	i->state = WORKER_LOCKING;
 	make_name(name, sizeof(name));
 	/* Nobody locks down who would have to be met first. */
-	i->heard = i->met = !tiers[plan->tier].jailed;
+	i->has_reported = i->is_verified = !tiers[plan->tier].jailed;
 	if (feed_pipe(&reader, &i->in, err) == 0)
 		opened = tiers[plan->tier].jailed
 				 ? open_cold(i, reader, name, err)
@@ -144,7 +144,7 @@ worker_new_cold(struct session *s, struct remit_error *err)
 	/* There is nothing to lock in the unsafe tier. */
 	if (opened < 0 || worker_watch(i, err) < 0 ||
 	    (i->jail.unjailed && worker_send_task(i, err) < 0))
-		return give_up(i);
+		return abandon_worker(i);
 	return i;
 }
 
@@ -152,7 +152,7 @@ struct worker *
 worker_new_warm(struct pool *p, struct remit_error *err)
 {
 	struct keeper *k = p->keeper;
-	struct worker *i = make(k, p, err);
+	struct worker *i = worker_alloc(k, p, err);
 	own_fd int reader = -1;
 	char name[24];
 
@@ -163,13 +163,13 @@ worker_new_warm(struct pool *p, struct remit_error *err)
 	make_name(name, sizeof(name));
 	if (feed_pipe(&reader, &i->in, err) < 0 ||
 	    open_warm(i, reader, name, err) < 0 || worker_watch(i, err) < 0)
-		return give_up(i);
+		return abandon_worker(i);
 	return i;
 }
 
 /* The next workspace of the family, which is used once. */
 static int
-take_slot(struct worker *root)
+acquire_slot(struct worker *root)
 {
 	for (int i = 0; i < PLAN_BRANCHES_MAX; i++)
 		if (root->jail.slots[i] >= 0)
@@ -181,7 +181,7 @@ struct worker *
 worker_new_branch(struct session *s, struct worker *parent,
 		  struct remit_error *err)
 {
-	struct worker *i = make(s->keeper, parent->pool, err);
+	struct worker *i = worker_alloc(s->keeper, parent->pool, err);
 	own_fd int reader = -1, slot = -1;
 	char name[24];
 
@@ -195,11 +195,11 @@ worker_new_branch(struct session *s, struct worker *parent,
 	parent->branches++;
 	i->state = WORKER_BUILDING;
 	make_name(name, sizeof(name));
-	slot = take_slot(i->root);
+	slot = acquire_slot(i->root);
 	if (feed_pipe(&reader, &i->in, err) < 0 ||
 	    jail_branch(&i->jail, &i->pool->plan, &s->keeper->site,
 			&parent->jail, &slot, reader, name, err) < 0 ||
 	    worker_watch(i, err) < 0)
-		return give_up(i);
+		return abandon_worker(i);
 	return i;
 }

@@ -33,13 +33,13 @@ static void
 close_zygote(struct zygote_server *n)
 {
 	loop_remove(&n->keeper->loop, &n->on_control);
-	loop_set_timer(&n->keeper->loop, &n->patience, 0);
+	loop_set_timer(&n->keeper->loop, &n->deadline_timer, 0);
 	zygote_free(&n->zygote);
 	n->crashed = false;
 }
 
 static void
-tell_pools(struct zygote_server *n)
+notify_pools(struct zygote_server *n)
 {
 	for (struct pool *p = n->keeper->pools, *next; p; p = next) {
 		next = p->next;
@@ -57,7 +57,7 @@ go_down(struct zygote_server *n, enum zygote_server_state state)
 	close_zygote(n);
 	n->state = state;
 	fail_pending(n, &gone);
-	tell_pools(n);
+	notify_pools(n);
 }
 
 static void
@@ -75,7 +75,7 @@ become_unfit(struct zygote_server *n, const char *why)
 
 /* It could not say itself which module it was. */
 static void
-blame_modules(struct zygote_server *n, const char *what)
+fail_modules(struct zygote_server *n, const char *what)
 {
 	own(buf) struct buf text = BUF_INIT(sizeof(n->error.message));
 	int added = buf_addf(&text, "%s", what);
@@ -87,9 +87,9 @@ blame_modules(struct zygote_server *n, const char *what)
 }
 
 static void
-leave_alone(struct zygote_server *n)
+start_later(struct zygote_server *n)
 {
-	n->not_before_us = loop_now_us() + ZYGOTE_SERVER_REST_US;
+	n->not_before_us = loop_now_us() + ZYGOTE_SERVER_RETRY_US;
 	go_down(n, ZYGOTE_SERVER_DOWN);
 }
 
@@ -100,15 +100,15 @@ note_late(struct zygote_server *n)
 {
 	char what[64];
 
-	if (n->lates++ && n->preload.count) {
+	if (n->late_imports++ && n->preload.count) {
 		snprintf(what, sizeof(what),
 			 "%g s (deadline \"import\") were not enough to import",
 			 (double)deadline_us(DEADLINE_IMPORT) / 1e6);
-		blame_modules(n, what);
+		fail_modules(n, what);
 		return;
 	}
 	deadline_missed(&n->error, DEADLINE_IMPORT);
-	leave_alone(n);
+	start_later(n);
 }
 
 /* Once, it may have been the machine. */
@@ -125,11 +125,11 @@ note_hang(struct zygote_server *n)
 		 "%g s (deadline \"fork\") were not enough: the interpreter "
 		 "hangs when it forks, having imported",
 		 (double)deadline_us(DEADLINE_FORK) / 1e6);
-	blame_modules(n, what);
+	fail_modules(n, what);
 }
 
 static void
-on_patience(void *owner)
+on_deadline(void *owner)
 {
 	struct zygote_server *n = owner;
 
@@ -141,16 +141,16 @@ on_patience(void *owner)
 
 /* For the next of those at its client, if there is one. */
 static void
-expect_fork(struct zygote_server *n)
+set_fork_deadline(struct zygote_server *n)
 {
-	loop_set_timer(&n->keeper->loop, &n->patience,
+	loop_set_timer(&n->keeper->loop, &n->deadline_timer,
 		       n->pending_count
 			       ? loop_now_us() + deadline_us(DEADLINE_FORK)
 			       : 0);
 }
 
 static void
-take_forked(struct zygote_server *n, const struct join_answer *a)
+recv_forked(struct zygote_server *n, const struct join_answer *a)
 {
 	struct worker *i;
 	struct remit_error err;
@@ -162,7 +162,7 @@ take_forked(struct zygote_server *n, const struct join_answer *a)
 	i = n->pending[0];
 	memmove(n->pending, n->pending + 1,
 		--n->pending_count * sizeof(n->pending[0]));
-	expect_fork(n);
+	set_fork_deadline(n);
 	n->hangs = 0;
 	n->forks += a->kind == JOIN_FORKED;
 	if (!i)
@@ -187,7 +187,7 @@ empty_pools(struct zygote_server *n)
 
 /* One of another release would not understand a single command. */
 static void
-become_ready(struct zygote_server *n, uint32_t magic)
+zygote_become_ready(struct zygote_server *n, uint32_t magic)
 {
 	if (magic != LOCK_MAGIC) {
 		jail_fail_release(&n->error);
@@ -195,12 +195,12 @@ become_ready(struct zygote_server *n, uint32_t magic)
 		return;
 	}
 	n->state = ZYGOTE_SERVER_READY;
-	n->kills = n->lates = 0;
+	n->kills = n->late_imports = 0;
 	if (n->replaces_crashed)
 		empty_pools(n);
 	n->replaces_crashed = false;
-	loop_set_timer(&n->keeper->loop, &n->patience, 0);
-	tell_pools(n);
+	loop_set_timer(&n->keeper->loop, &n->deadline_timer, 0);
+	notify_pools(n);
 }
 
 static void
@@ -224,13 +224,13 @@ on_control(void *owner, uint32_t events)
 	}
 	switch (a.kind) {
 	case JOIN_READY:
-		become_ready(n, (uint32_t)a.pid);
+		zygote_become_ready(n, (uint32_t)a.pid);
 		break;
 	case JOIN_UNFIT:
 		become_unfit(n, a.text);
 		break;
 	default:
-		take_forked(n, &a);
+		recv_forked(n, &a);
 		keeper_refill_soon(n->keeper);
 	}
 }
@@ -260,7 +260,7 @@ zygote_server_start(struct zygote_server *n, struct pool *p,
 	n->since_us = loop_now_us();
 	n->forks = 0;
 	n->restarts++;
-	loop_set_timer(&k->loop, &n->patience,
+	loop_set_timer(&k->loop, &n->deadline_timer,
 		       n->since_us + deadline_us(DEADLINE_IMPORT));
 	return 0;
 }
@@ -288,7 +288,7 @@ add_path(struct buf *b, const struct interpreter *in)
 /* Two venvs of one program have different modules of the same name, and a
    program that was replaced is another one. */
 static char *
-key_of(const struct pool *p)
+zygote_key(const struct pool *p)
 {
 	own(buf) struct buf b = BUF_INIT(1024 * 1024);
 	const struct interpreter *in = &p->interpreter;
@@ -318,7 +318,7 @@ struct zygote_server *
 zygote_server_find(struct pool *p, struct remit_error *err)
 {
 	struct keeper *k = p->keeper;
-	own_mem char *key = key_of(p);
+	own_mem char *key = zygote_key(p);
 	struct zygote_server *n;
 
 	for (n = key ? k->zygote_servers : NULL; n; n = n->next)
@@ -337,7 +337,7 @@ zygote_server_find(struct pool *p, struct remit_error *err)
 			.zygote = ZYGOTE_INIT,
 			.state = ZYGOTE_SERVER_DOWN,
 			.on_control = SOURCE_INIT,
-			.patience = { .ring = on_patience, .owner = n },
+			.deadline_timer = { .ring = on_deadline, .owner = n },
 			.python = strdup(p->interpreter.executable),
 		};
 		k->zygote_servers = n;
@@ -358,7 +358,7 @@ zygote_server_uid(const struct zygote_server *n)
 /* ---- its children ---- */
 
 bool
-zygote_server_has_room(const struct zygote_server *n)
+zygote_server_has_space(const struct zygote_server *n)
 {
 	return n->state == ZYGOTE_SERVER_READY &&
 	       n->pending_count < ZYGOTE_SERVER_PENDING;
@@ -380,12 +380,12 @@ zygote_server_join(struct zygote_server *n, struct worker *i)
 		n->pending_count--;
 		worker_failed(i, &err);
 	} else if (n->pending_count == 1) {
-		expect_fork(n);
+		set_fork_deadline(n);
 	}
 }
 
 void
-zygote_server_forget(struct zygote_server *n, const struct worker *i)
+zygote_server_remove_worker(struct zygote_server *n, const struct worker *i)
 {
 	for (size_t at = 0; at < n->pending_count; at++)
 		if (n->pending[at] == i)
@@ -438,7 +438,7 @@ note_kill(struct zygote_server *n)
 	fail(&n->error, REMIT_E_INTERNAL,
 	     "the zygote was killed %d times while it started",
 	     ZYGOTE_SERVER_KILLS_MAX);
-	leave_alone(n);
+	start_later(n);
 }
 
 bool
@@ -455,7 +455,7 @@ zygote_server_reaped(struct zygote_server *n, pid_t pid, int wait_status)
 	else if (killed)
 		note_kill(n);
 	else
-		blame_modules(n, "the interpreter died while it imported");
+		fail_modules(n, "the interpreter died while it imported");
 	return true;
 }
 

@@ -24,7 +24,7 @@ struct pool;
 /* Killed from outside so often while it started, or too slow, it is left alone
    for a while: there may be no memory or no processor for it. */
 #define ZYGOTE_SERVER_KILLS_MAX 3
-#define ZYGOTE_SERVER_REST_US	(10 * 1000000ull)
+#define ZYGOTE_SERVER_RETRY_US	(10 * 1000000ull)
 /* Jails at the zygote's client at once. */
 #define ZYGOTE_SERVER_PENDING 16
 
@@ -47,15 +47,15 @@ struct zygote_server {
 	char *python;
 	struct remit_error error; /* why it is unfit, or left alone */
 	unsigned forks, restarts;
-	unsigned kills; /* in a row, while it started */
-	unsigned hangs; /* in a row, at its first fork */
-	unsigned lates; /* in a row, while it imported */
+	unsigned kills;	       /* in a row, while it started */
+	unsigned hangs;	       /* in a row, at its first fork */
+	unsigned late_imports; /* in a row, while it imported */
 	uint64_t not_before_us;
 	uint64_t since_us;
 	struct worker *pending[ZYGOTE_SERVER_PENDING];
 	size_t pending_count;
 	struct source on_control;
-	struct timer patience;
+	struct timer deadline_timer;
 };
 
 /* The one for this pool's plan, started if it is not. */
@@ -66,12 +66,13 @@ int zygote_server_start(struct zygote_server *n, struct pool *p,
 			struct remit_error *err) must_check;
 /* The user that its zygote is. */
 uint32_t zygote_server_uid(const struct zygote_server *n);
-bool zygote_server_has_room(const struct zygote_server *n);
+bool zygote_server_has_space(const struct zygote_server *n);
 
 /* Have a child put into this jail; worker_joined() or worker_failed() will
    tell. */
 void zygote_server_join(struct zygote_server *n, struct worker *i);
-void zygote_server_forget(struct zygote_server *n, const struct worker *i);
+void zygote_server_remove_worker(struct zygote_server *n,
+				 const struct worker *i);
 /* How one of its children ended: a crash says that somebody tries its walls. */
 void zygote_server_note_end(struct zygote_server *n, int wait_status);
 /* Replace the zygote at the next chance, if its time has come. */

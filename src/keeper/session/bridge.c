@@ -9,18 +9,18 @@
 #define BYTES_MAX ((uint64_t)64 * 1024 * 1024)
 
 /* Of a head, or of an answer of ours. */
-#define ROOM 1024
+#define MESSAGE_MAX 1024
 
 /* Refusals that the code has not read, at most: far more than it has threads
    that could wait for one. */
 #define REFUSED_BYTES_MAX ((uint64_t)256 * 1024)
 
 int
-bridge_take_tools(struct bridge *b, const char *payload, size_t len,
-		  struct remit_error *err)
+bridge_set_tools(struct bridge *b, const char *payload, size_t len,
+		 struct remit_error *err)
 {
 	buf_free(&b->tools);
-	b->told = false;
+	b->tools_sent = false;
 	if (record_check(payload, len, err) < 0)
 		return -1;
 	if (buf_add(&b->tools, payload, len) < 0)
@@ -29,27 +29,27 @@ bridge_take_tools(struct bridge *b, const char *payload, size_t len,
 }
 
 int
-bridge_tell(struct bridge *b, const struct bridge_limits *max,
-	    struct link *jail, struct remit_error *err)
+bridge_send_tools(struct bridge *b, const struct bridge_limits *max,
+		  struct link *jail, struct remit_error *err)
 {
 	own(buf) struct buf records = BUF_INIT(frame_rules[FRAME_TOOLS].max);
 	char number[24];
 
-	if (!b->tools.len || b->told)
+	if (!b->tools.len || b->tools_sent)
 		return 0;
 	snprintf(number, sizeof(number), "%llu",
 		 (unsigned long long)max->concurrency);
 	if (record_add(&records, "concurrency", number) < 0 ||
 	    buf_add(&records, b->tools.data, b->tools.len) < 0)
 		return fail_sys(err, REMIT_E_INPUT, "the tools are too many");
-	b->told = true;
+	b->tools_sent = true;
 	return link_send(jail, FRAME_TOOLS, records.data, records.len, err);
 }
 
 /* ---- who waits ---- */
 
 static size_t
-find(const struct bridge *b, uint64_t id)
+pending_find(const struct bridge *b, uint64_t id)
 {
 	size_t i = 0;
 
@@ -59,9 +59,9 @@ find(const struct bridge *b, uint64_t id)
 }
 
 static void
-forget(struct bridge *b, uint64_t id)
+pending_remove(struct bridge *b, uint64_t id)
 {
-	size_t i = find(b, id);
+	size_t i = pending_find(b, id);
 
 	if (i < b->pending_count)
 		b->pending[i] = b->pending[--b->pending_count];
@@ -83,8 +83,8 @@ send_head(struct link *l, enum frame_type type, const struct call_head *h,
 /* An answer of our own. Code that calls without reading must not fill the
    keeper's memory with refusals, whatever room replies of tools may take. */
 static int
-refuse(struct bridge *b, struct link *jail, uint64_t id, const char *message,
-       struct remit_error *err)
+bridge_refuse_call(struct bridge *b, struct link *jail, uint64_t id,
+		   const char *message, struct remit_error *err)
 {
 	struct call_head h = {
 		.id = id,
@@ -95,7 +95,7 @@ refuse(struct bridge *b, struct link *jail, uint64_t id, const char *message,
 
 	if (!link_backlog(jail))
 		b->refused_bytes = 0;
-	b->refused_bytes += ROOM;
+	b->refused_bytes += MESSAGE_MAX;
 	if (b->refused_bytes > REFUSED_BYTES_MAX)
 		return fail(err, REMIT_E_PROTOCOL, "refusals are not read");
 	if (send_head(jail, FRAME_REPLY, &h, err) < 0)
@@ -106,8 +106,8 @@ refuse(struct bridge *b, struct link *jail, uint64_t id, const char *message,
 
 /* Why a call is not passed on, or an empty text. */
 static void
-look(const struct bridge *b, const struct bridge_limits *max,
-     const struct call_head *h, char *why, size_t size)
+explain_refusal(const struct bridge *b, const struct bridge_limits *max,
+		const struct call_head *h, char *why, size_t size)
 {
 	why[0] = '\0';
 	if (!b->tools.len)
@@ -137,15 +137,15 @@ is_flooded(const struct bridge_limits *max, const struct link *jail)
 {
 	uint64_t most;
 
-	return !__builtin_mul_overflow(max->concurrency, max->bytes + ROOM,
-				       &most) &&
+	return !__builtin_mul_overflow(max->concurrency,
+				       max->bytes + MESSAGE_MAX, &most) &&
 	       link_backlog(jail) > most;
 }
 
 static int
-begin_call(struct bridge *b, const struct bridge_limits *max,
-	   const struct frame *f, struct link *client, struct link *jail,
-	   struct remit_error *err)
+bridge_begin_call(struct bridge *b, const struct bridge_limits *max,
+		  const struct frame *f, struct link *client, struct link *jail,
+		  struct remit_error *err)
 {
 	struct call_head h;
 	char why[160];
@@ -160,11 +160,11 @@ begin_call(struct bridge *b, const struct bridge_limits *max,
 		return fail(err, REMIT_E_PROTOCOL,
 			    "a call out of its order, or of no length");
 	b->last_id = h.id;
-	b->call = (struct passage){ .id = h.id, .missing = h.bytes };
-	look(b, max, &h, why, sizeof(why));
+	b->call = (struct transfer){ .id = h.id, .missing = h.bytes };
+	explain_refusal(b, max, &h, why, sizeof(why));
 	if (why[0]) {
 		b->call.dropped = true;
-		return refuse(b, jail, h.id, why, err);
+		return bridge_refuse_call(b, jail, h.id, why, err);
 	}
 	b->calls++;
 	return link_send(client, FRAME_CALL, f->payload, f->len, err);
@@ -172,7 +172,7 @@ begin_call(struct bridge *b, const struct bridge_limits *max,
 
 /* False if there is less to come. */
 static bool
-passage_take(struct passage *p, size_t len)
+transfer_advance(struct transfer *p, size_t len)
 {
 	if (len > p->missing || !len)
 		return false;
@@ -187,8 +187,8 @@ bridge_call(struct bridge *b, const struct bridge_limits *max,
 {
 	*begun = false;
 	if (f->type == FRAME_CALL)
-		return begin_call(b, max, f, client, jail, err);
-	if (!passage_take(&b->call, f->len))
+		return bridge_begin_call(b, max, f, client, jail, err);
+	if (!transfer_advance(&b->call, f->len))
 		return fail(err, REMIT_E_PROTOCOL, "more than a call said");
 	if (b->call.dropped)
 		return 0;
@@ -202,9 +202,9 @@ bridge_call(struct bridge *b, const struct bridge_limits *max,
 /* ---- from the client ---- */
 
 static int
-begin_reply(struct bridge *b, const struct bridge_limits *max,
-	    const struct frame *f, struct link *jail, bool *ended,
-	    struct remit_error *err)
+bridge_begin_reply(struct bridge *b, const struct bridge_limits *max,
+		   const struct frame *f, struct link *jail, bool *ended,
+		   struct remit_error *err)
 {
 	struct call_head h;
 	char why[160];
@@ -216,9 +216,9 @@ begin_reply(struct bridge *b, const struct bridge_limits *max,
 	if (!h.id || h.id > b->last_id || !h.bytes)
 		return fail(err, REMIT_E_PROTOCOL,
 			    "a reply to what nobody has asked");
-	b->reply = (struct passage){ .id = h.id, .missing = h.bytes };
+	b->reply = (struct transfer){ .id = h.id, .missing = h.bytes };
 	/* It may have been asked by a cell that is over. */
-	if (find(b, h.id) == b->pending_count) {
+	if (pending_find(b, h.id) == b->pending_count) {
 		b->reply.dropped = true;
 		return 0;
 	}
@@ -226,11 +226,11 @@ begin_reply(struct bridge *b, const struct bridge_limits *max,
 		return link_send(jail, FRAME_REPLY, f->payload, f->len, err);
 	b->reply.dropped = true;
 	*ended = true;
-	forget(b, h.id);
+	pending_remove(b, h.id);
 	snprintf(why, sizeof(why),
 		 "the result has %llu bytes, and tool_bytes allows %llu",
 		 (unsigned long long)h.bytes, (unsigned long long)max->bytes);
-	return refuse(b, jail, h.id, why, err);
+	return bridge_refuse_call(b, jail, h.id, why, err);
 }
 
 int
@@ -240,14 +240,14 @@ bridge_reply(struct bridge *b, const struct bridge_limits *max,
 {
 	*ended = false;
 	if (f->type == FRAME_REPLY)
-		return begin_reply(b, max, f, jail, ended, err);
-	if (!passage_take(&b->reply, f->len))
+		return bridge_begin_reply(b, max, f, jail, ended, err);
+	if (!transfer_advance(&b->reply, f->len))
 		return fail(err, REMIT_E_PROTOCOL, "more than a reply said");
 	if (b->reply.dropped)
 		return 0;
 	if (!b->reply.missing) {
 		*ended = true;
-		forget(b, b->reply.id);
+		pending_remove(b, b->reply.id);
 	}
 	return link_send(jail, FRAME_REPLY_DATA, f->payload, f->len, err);
 }
@@ -256,7 +256,7 @@ int
 bridge_copy(struct bridge *b, const struct bridge *from,
 	    struct remit_error *err)
 {
-	b->told = from->told;
+	b->tools_sent = from->tools_sent;
 	b->last_id = from->last_id;
 	return buf_add(&b->tools, buf_text(&from->tools), from->tools.len) < 0
 		       ? fail_sys(err, REMIT_E_MEMORY, "tools")
@@ -267,7 +267,7 @@ void
 bridge_end(struct bridge *b)
 {
 	b->pending_count = 0;
-	b->call = (struct passage){ 0 };
+	b->call = (struct transfer){ 0 };
 	/* The rest of one that has begun is still to come. */
 	b->reply.dropped = true;
 }
@@ -276,7 +276,7 @@ void
 bridge_reset(struct bridge *b)
 {
 	bridge_end(b);
-	b->told = false;
+	b->tools_sent = false;
 	b->last_id = 0;
 }
 

@@ -26,7 +26,7 @@ struct bridge_limits {
 };
 
 /* Bytes that are on their way. */
-struct passage {
+struct transfer {
 	uint64_t id;
 	uint64_t missing;
 	bool dropped; /* they are read, and nobody gets them */
@@ -34,12 +34,12 @@ struct passage {
 
 struct bridge {
 	struct buf tools; /* as the client sent them; none: nobody may call */
-	bool told;	  /* the jail has them */
+	bool tools_sent;  /* the jail has them */
 	uint64_t last_id; /* of a call */
 	uint64_t calls;	  /* that were passed on */
 	uint64_t pending[BRIDGE_PENDING];
 	size_t pending_count;
-	struct passage call, reply;
+	struct transfer call, reply;
 	uint64_t refused_bytes; /* that the code may not have read yet */
 };
 
@@ -49,11 +49,11 @@ struct bridge {
 	}
 
 /* From the client, before the job. */
-int bridge_take_tools(struct bridge *b, const char *payload, size_t len,
-		      struct remit_error *err) must_check;
+int bridge_set_tools(struct bridge *b, const char *payload, size_t len,
+		     struct remit_error *err) must_check;
 /* To the jail, before the job; nothing if there are none or it has them. */
-int bridge_tell(struct bridge *b, const struct bridge_limits *max,
-		struct link *jail, struct remit_error *err) must_check;
+int bridge_send_tools(struct bridge *b, const struct bridge_limits *max,
+		      struct link *jail, struct remit_error *err) must_check;
 
 /* Of "call" and "call_data" from the jail: passed on to the client, or
  * answered. begun: one more waits. */

@@ -43,13 +43,13 @@ set_text(char **at, const char *value, struct remit_error *err)
 }
 
 static int
-take_name(struct cell *c, const char *value, struct remit_error *err)
+set_name(struct cell *c, const char *value, struct remit_error *err)
 {
 	return set_text(&c->name, value, err);
 }
 
 static int
-take_argv(struct cell *c, const char *value, struct remit_error *err)
+add_argv(struct cell *c, const char *value, struct remit_error *err)
 {
 	return list_add(&c->argv, value) < 0
 		       ? fail_sys(err, REMIT_E_MEMORY, "argv")
@@ -57,7 +57,7 @@ take_argv(struct cell *c, const char *value, struct remit_error *err)
 }
 
 static int
-take_env(struct cell *c, const char *value, struct remit_error *err)
+add_env(struct cell *c, const char *value, struct remit_error *err)
 {
 	return list_add(&c->env, value) < 0
 		       ? fail_sys(err, REMIT_E_MEMORY, "env")
@@ -65,7 +65,7 @@ take_env(struct cell *c, const char *value, struct remit_error *err)
 }
 
 static int
-take_context(struct cell *c, const char *value, struct remit_error *err)
+set_context(struct cell *c, const char *value, struct remit_error *err)
 {
 	return set_text(&c->context, value, err);
 }
@@ -77,7 +77,7 @@ cell_set_tenant(struct cell *c, const char *name, struct remit_error *err)
 }
 
 static int
-take_timeout(struct cell *c, const char *value, struct remit_error *err)
+set_timeout(struct cell *c, const char *value, struct remit_error *err)
 {
 	if (number_parse(&c->timeout_ms, value) < 0 ||
 	    c->timeout_ms > UINT64_MAX / 4000)
@@ -86,16 +86,16 @@ take_timeout(struct cell *c, const char *value, struct remit_error *err)
 }
 
 static int
-take_questions(struct cell *c, const char *value, struct remit_error *err)
+set_questions(struct cell *c, const char *value, struct remit_error *err)
 {
 	(void)value;
 	(void)err;
-	c->answers = true;
+	c->can_answer = true;
 	return 0;
 }
 
 static int
-take_interactive(struct cell *c, const char *value, struct remit_error *err)
+set_interactive(struct cell *c, const char *value, struct remit_error *err)
 {
 	(void)value;
 	(void)err;
@@ -104,7 +104,7 @@ take_interactive(struct cell *c, const char *value, struct remit_error *err)
 }
 
 static int
-take_fresh(struct cell *c, const char *value, struct remit_error *err)
+set_fresh(struct cell *c, const char *value, struct remit_error *err)
 {
 	(void)value;
 	(void)err;
@@ -117,25 +117,25 @@ enum job_scope { OF_BOTH, OF_RUNS, OF_CELLS };
 static const struct job_key {
 	const char *key;
 	enum job_scope scope;
-	unsigned wish;
-	int (*take)(struct cell *c, const char *value, struct remit_error *err);
+	unsigned option;
+	int (*set)(struct cell *c, const char *value, struct remit_error *err);
 } job_keys[] = {
-	{ "name", .take = take_name },
-	{ "argv", .take = take_argv },
-	{ "tenant", .take = cell_set_tenant },
-	{ "timeout_ms", .take = take_timeout },
-	{ "questions", .take = take_questions },
-	{ "once", .wish = WISH_ONCE },
-	{ "artifacts", OF_RUNS, .wish = WISH_ARTIFACTS },
-	{ "stays", OF_RUNS, .wish = WISH_STAYS },
-	{ "interactive", OF_CELLS, .take = take_interactive },
-	{ "context", OF_CELLS, .take = take_context },
-	{ "env", OF_CELLS, .take = take_env },
-	{ "fresh", OF_CELLS, .take = take_fresh },
+	{ "name", .set = set_name },
+	{ "argv", .set = add_argv },
+	{ "tenant", .set = cell_set_tenant },
+	{ "timeout_ms", .set = set_timeout },
+	{ "questions", .set = set_questions },
+	{ "once", .option = SESSION_OPTION_ONCE },
+	{ "artifacts", OF_RUNS, .option = SESSION_OPTION_ARTIFACTS },
+	{ "stays", OF_RUNS, .option = SESSION_OPTION_STAYS },
+	{ "interactive", OF_CELLS, .set = set_interactive },
+	{ "context", OF_CELLS, .set = set_context },
+	{ "env", OF_CELLS, .set = add_env },
+	{ "fresh", OF_CELLS, .set = set_fresh },
 };
 
 static const struct job_key *
-find_key(const char *key, bool many)
+job_key_find(const char *key, bool many)
 {
 	enum job_scope other = many ? OF_RUNS : OF_CELLS;
 
@@ -146,32 +146,32 @@ find_key(const char *key, bool many)
 }
 
 int
-cell_take_job(struct cell *c, const struct frame *f, bool many,
-	      unsigned *wishes, struct remit_error *err)
+cell_parse_job(struct cell *c, const struct frame *f, bool many,
+	       unsigned *options, struct remit_error *err)
 {
 	struct record r;
 	size_t at = 0;
 
 	c->arrival = CELL_ARRIVING;
-	c->answers = false;
+	c->can_answer = false;
 	if (record_check(f->payload, f->len, err) < 0)
 		return -1;
 	while (record_next(f->payload, f->len, &at, &r)) {
-		const struct job_key *k = find_key(r.key, many);
+		const struct job_key *k = job_key_find(r.key, many);
 
 		if (!k)
 			return fail(err, REMIT_E_PROTOCOL,
 				    "a job has no \"%.40s\"", r.key);
-		*wishes |= k->wish;
-		if (k->take && k->take(c, r.value, err) < 0)
+		*options |= k->option;
+		if (k->set && k->set(c, r.value, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
 int
-cell_take_code(struct cell *c, const struct frame *f, uint64_t max_bytes,
-	       struct remit_error *err)
+cell_add_code(struct cell *c, const struct frame *f, uint64_t max_bytes,
+	      struct remit_error *err)
 {
 	if (c->code.len + f->len > max_bytes)
 		return fail(err, REMIT_E_INPUT,
@@ -216,7 +216,7 @@ earlier(uint64_t a, uint64_t b)
 
 /* How long it stands by the pauses of now, and no longer than it may. */
 static uint64_t
-standing_us(const struct cell_clock *c, uint64_t now_us)
+current_pause_us(const struct cell_clock *c, uint64_t now_us)
 {
 	uint64_t since = c->pauses ? now_us - c->paused_at_us : 0;
 
@@ -244,13 +244,13 @@ cell_clock_pause(struct cell_clock *c, uint64_t now_us)
 void
 cell_clock_resume(struct cell_clock *c, uint64_t now_us)
 {
-	uint64_t stood = standing_us(c, now_us);
+	uint64_t stood = current_pause_us(c, now_us);
 
 	if (!c->pauses || --c->pauses)
 		return;
 	c->paused_us += now_us - c->paused_at_us;
 	c->pause_left_us -= stood;
-	if (c->deadline_us && !c->hurried)
+	if (c->deadline_us && !c->cut_short)
 		c->deadline_us += stood;
 }
 
@@ -261,16 +261,16 @@ cell_clock_paused_us(const struct cell_clock *c, uint64_t until_us)
 }
 
 void
-cell_clock_hurry(struct cell_clock *c, uint64_t at_us)
+cell_clock_cut_short(struct cell_clock *c, uint64_t at_us)
 {
-	c->hurried = true;
+	c->cut_short = true;
 	c->deadline_us = earlier(c->deadline_us, at_us);
 }
 
 uint64_t
 cell_clock_deadline(const struct cell_clock *c)
 {
-	if (!c->deadline_us || !c->pauses || c->hurried)
+	if (!c->deadline_us || !c->pauses || c->cut_short)
 		return c->deadline_us;
 	return c->deadline_us + c->pause_left_us;
 }

@@ -23,11 +23,11 @@ struct export;
 
 /* What the client wants besides: said with the job of a run, or when a session
    is opened. */
-enum session_wish {
-	WISH_ARTIFACTS = 1, /* it has a place for them */
-	WISH_ONCE = 2,	    /* this policy will not be used again */
-	WISH_STAYS = 4,	    /* it wants to send another job afterwards */
-	WISH_FORKABLE = 8,  /* the session may have branches */
+enum session_option {
+	SESSION_OPTION_ARTIFACTS = 1, /* it has a place for them */
+	SESSION_OPTION_ONCE = 2,      /* this policy will not be used again */
+	SESSION_OPTION_STAYS = 4, /* it wants to send another job afterwards */
+	SESSION_OPTION_FORKABLE = 8, /* the session may have branches */
 };
 
 enum cell_arrival {
@@ -55,7 +55,7 @@ struct cell {
 	char *context; /* the namespace it runs in, or NULL */
 	bool fresh;    /* which is made anew */
 	bool interactive;    /* a person types it */
-	bool answers;	     /* a person can be asked questions */
+	bool can_answer;     /* a person can be asked questions */
 	uint64_t timeout_ms; /* less than the policy's; 0: that one */
 	struct buf code;
 	struct inputs files;
@@ -102,12 +102,12 @@ bool cell_has_failed(const struct cell *c);
 
 /* From frames "job" and "code". `many`: it is a cell of an open session, which
    knows other keys than a run. *wishes gains what a run wants besides. */
-int cell_take_job(struct cell *c, const struct frame *f, bool many,
-		  unsigned *wishes, struct remit_error *err) must_check;
+int cell_parse_job(struct cell *c, const struct frame *f, bool many,
+		   unsigned *options, struct remit_error *err) must_check;
 int cell_set_tenant(struct cell *c, const char *name,
 		    struct remit_error *err) must_check;
-int cell_take_code(struct cell *c, const struct frame *f, uint64_t max_bytes,
-		   struct remit_error *err) must_check;
+int cell_add_code(struct cell *c, const struct frame *f, uint64_t max_bytes,
+		  struct remit_error *err) must_check;
 void cell_free(struct cell *c);
 
 /*
@@ -126,7 +126,7 @@ struct cell_clock {
 	uint64_t paused_at_us;	/* since when it does, if it does */
 	uint64_t paused_us;	/* how long it did, all together */
 	uint64_t pause_left_us; /* that may still stop the clock */
-	bool hurried; /* its end is decided: pauses no longer put it off */
+	bool cut_short; /* its end is decided: pauses no longer put it off */
 };
 
 /* A cell begins: nothing is held. */
@@ -138,7 +138,7 @@ void cell_clock_resume(struct cell_clock *c, uint64_t now_us);
 /* How long the code has waited for the host, until this moment. */
 uint64_t cell_clock_paused_us(const struct cell_clock *c, uint64_t until_us);
 /* The deadline is now this moment, unless it comes sooner. */
-void cell_clock_hurry(struct cell_clock *c, uint64_t at_us);
+void cell_clock_cut_short(struct cell_clock *c, uint64_t at_us);
 /* When the time is over, if the clock is held until then; 0: never. */
 uint64_t cell_clock_deadline(const struct cell_clock *c);
 /* The first of all moments that it waits for; 0: there are none. */

@@ -14,7 +14,7 @@
 
 /* A file that the jail does not take yet waits with the client. */
 static bool
-reads_client(const struct session *s)
+wants_client_bytes(const struct session *s)
 {
 	if (s->state >= SESSION_EXPORTING)
 		return s->state == SESSION_DONE && s->stays &&
@@ -25,9 +25,9 @@ reads_client(const struct session *s)
 }
 
 void
-session_want_client(struct session *s)
+session_watch_client(struct session *s)
 {
-	uint32_t events = reads_client(s) ? EPOLLIN : 0;
+	uint32_t events = wants_client_bytes(s) ? EPOLLIN : 0;
 
 	if (link_wants_write(&s->client))
 		events |= EPOLLOUT;
@@ -44,14 +44,14 @@ session_flush_client(struct session *s)
 		return;
 	if (link_flush(&s->client, &err) < 0)
 		s->client_gone = true;
-	session_want_client(s);
+	session_watch_client(s);
 	/* A client that does not read stops the program's output, and thereby
 	   the program, but not its clock. */
 	events = link_backlog(&s->client) > CLIENT_BACKLOG ? 0 : EPOLLIN;
 	if (s->worker &&
 	    (s->state == SESSION_RUNNING || s->state == SESSION_FILING))
 		session_flush_channel(s);
-	if (s->worker && !s->clock.output_us && !session_rests(s)) {
+	if (s->worker && !s->clock.output_us && !session_is_between_cells(s)) {
 		loop_want(&s->keeper->loop, &s->worker->on_out, events);
 		loop_want(&s->keeper->loop, &s->worker->on_err, events);
 	}
@@ -72,7 +72,7 @@ flush_input(struct session *s)
 }
 
 void
-session_on_in(void *owner, uint32_t events)
+session_on_stdin(void *owner, uint32_t events)
 {
 	struct session *s = owner;
 
@@ -86,25 +86,25 @@ session_on_in(void *owner, uint32_t events)
 
 /* The default policy, as long as the client has sent none. */
 static int
-need_policy(struct session *s, struct remit_error *err)
+ensure_policy(struct session *s, struct remit_error *err)
 {
 	if (s->pool || s->policy.python || s->policy_text.len)
 		return 0;
 	s->pool = pool_find(s->keeper, "", 0);
 	if (s->pool)
-		pool_use(s->pool);
+		pool_ref(s->pool);
 	else if (policy_init(&s->policy) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "policy");
 	return 0;
 }
 
 static int
-take_policy(struct session *s, const struct frame *f, struct remit_error *err)
+recv_policy(struct session *s, const struct frame *f, struct remit_error *err)
 {
 	/* What was asked for before need not be read again. */
 	s->pool = pool_find(s->keeper, f->payload, f->len);
 	if (s->pool) {
-		pool_use(s->pool);
+		pool_ref(s->pool);
 		return 0;
 	}
 	if (policy_init(&s->policy) < 0 ||
@@ -125,7 +125,7 @@ end_query(struct session *s)
 }
 
 static int
-tell_status(struct session *s, const struct frame *f, struct remit_error *err)
+answer_status(struct session *s, const struct frame *f, struct remit_error *err)
 {
 	own(buf) struct buf text = BUF_INIT(frame_rules[FRAME_STATUS].max);
 
@@ -147,7 +147,7 @@ tell_status(struct session *s, const struct frame *f, struct remit_error *err)
 
 /* NAME-VERSION.dist-info, or .egg-info; false if it is neither. */
 static bool
-read_name(const char *directory, char *out, size_t size)
+parse_installed_name(const char *directory, char *out, size_t size)
 {
 	const char *dash = strchr(directory, '-');
 	const char *end = strstr(directory, ".dist-info");
@@ -167,17 +167,8 @@ read_name(const char *directory, char *out, size_t size)
 			   "0123456789._+! ") == strlen(out);
 }
 
-static bool
-has(const struct list *l, const char *text)
-{
-	for (size_t i = 0; i < l->count; i++)
-		if (!strcmp(l->items[i], text))
-			return true;
-	return false;
-}
-
 static int
-look_into(struct list *out, const char *path, struct remit_error *err)
+list_installed(struct list *out, const char *path, struct remit_error *err)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -190,15 +181,15 @@ look_into(struct list *out, const char *path, struct remit_error *err)
 		return 0;
 	}
 	while (!failed && out->count < INSTALLED_MAX && (entry = readdir(dir)))
-		if (read_name(entry->d_name, name, sizeof(name)) &&
-		    !has(out, name) && list_add(out, name) < 0)
+		if (parse_installed_name(entry->d_name, name, sizeof(name)) &&
+		    !list_has(out, name) && list_add(out, name) < 0)
 			failed = fail_sys(err, REMIT_E_MEMORY, "packages");
 	closedir(dir);
 	return failed;
 }
 
 static int
-compare(const void *a, const void *b)
+by_name(const void *a, const void *b)
 {
 	return strcasecmp(*(char *const *)a, *(char *const *)b);
 }
@@ -210,10 +201,10 @@ installed_list(struct list *out, const struct interpreter *in,
 	       struct remit_error *err)
 {
 	for (size_t i = 0; i < in->sys_path.count; i++)
-		if (look_into(out, in->sys_path.items[i], err) < 0)
+		if (list_installed(out, in->sys_path.items[i], err) < 0)
 			return -1;
 	if (out->count)
-		qsort(out->items, out->count, sizeof(*out->items), compare);
+		qsort(out->items, out->count, sizeof(*out->items), by_name);
 	return 0;
 }
 
@@ -250,8 +241,8 @@ write_instructions(const struct session *s, bool session,
 /* The plan is made as for a run, and nothing runs. Nor is anything installed:
    a plan without its packages is one of another policy. */
 static int
-tell_instructions(struct session *s, const struct frame *f,
-		  struct remit_error *err)
+answer_instructions(struct session *s, const struct frame *f,
+		    struct remit_error *err)
 {
 	own(buf) struct buf text =
 		BUF_INIT(frame_rules[FRAME_INSTRUCTIONS].max);
@@ -263,7 +254,7 @@ tell_instructions(struct session *s, const struct frame *f,
 		s->policy.packages = (struct list){ 0 };
 		buf_free(&s->policy_text);
 	}
-	if (session_plan(s, session, err) < 0 ||
+	if (session_ensure_plan(s, session, err) < 0 ||
 	    write_instructions(s, session, &packages, &text, err) < 0 ||
 	    link_send(&s->client, FRAME_INSTRUCTIONS, text.data, text.len,
 		      err) < 0)
@@ -274,13 +265,13 @@ tell_instructions(struct session *s, const struct frame *f,
 
 /* All is there. */
 static int
-start(struct session *s, const struct frame *f, struct remit_error *err)
+recv_start(struct session *s, const struct frame *f, struct remit_error *err)
 {
 	(void)f;
 	(void)err;
 	s->cell.arrival = CELL_COMPLETE;
-	session_fingerprint(s);
-	session_wait(s);
+	session_hash_code(s);
+	session_enqueue(s);
 	return 0;
 }
 
@@ -290,18 +281,18 @@ start(struct session *s, const struct frame *f, struct remit_error *err)
 static const struct request {
 	enum frame_type type;
 	enum session_state state;
-	int (*work)(struct session *s, const struct frame *f,
-		    struct remit_error *err);
+	int (*handle)(struct session *s, const struct frame *f,
+		      struct remit_error *err);
 } requests[] = {
-	{ FRAME_STATUS, SESSION_READING, tell_status },
-	{ FRAME_INSTRUCTIONS, SESSION_READING, tell_instructions },
+	{ FRAME_STATUS, SESSION_READING, answer_status },
+	{ FRAME_INSTRUCTIONS, SESSION_READING, answer_instructions },
 	{ FRAME_OPEN, SESSION_READING, session_open },
-	{ FRAME_START, SESSION_READING, start },
-	{ FRAME_START, SESSION_IDLE, start },
+	{ FRAME_START, SESSION_READING, recv_start },
+	{ FRAME_START, SESSION_IDLE, recv_start },
 	{ FRAME_RESET, SESSION_IDLE, session_reset },
 	{ FRAME_FORK, SESSION_IDLE, session_fork },
-	{ FRAME_FILE_TASK, SESSION_IDLE, session_take_file_task },
-	{ FRAME_COMMIT, SESSION_IDLE, session_save },
+	{ FRAME_FILE_TASK, SESSION_IDLE, session_recv_file_task },
+	{ FRAME_COMMIT, SESSION_IDLE, session_commit_now },
 	{ FRAME_CLOSE, SESSION_IDLE, session_close },
 };
 
@@ -315,7 +306,7 @@ find_request(enum frame_type type, enum session_state state)
 }
 
 static void
-ask(struct session *s, const struct frame *f)
+post_request(struct session *s, const struct frame *f)
 {
 	s->queue.request = *f;
 	session_post(s, SESSION_REQUESTED);
@@ -323,7 +314,7 @@ ask(struct session *s, const struct frame *f)
 
 /* What a job is made of. */
 static int
-take_part(struct session *s, const struct frame *f, struct remit_error *err)
+recv_job_part(struct session *s, const struct frame *f, struct remit_error *err)
 {
 	const struct policy *p = session_policy(s);
 	struct cell *c = &s->cell;
@@ -334,21 +325,21 @@ take_part(struct session *s, const struct frame *f, struct remit_error *err)
 #endif
 	switch (f->type) {
 	case FRAME_JOB:
-		return cell_take_job(c, f, session_is_opened(s), &s->wishes,
-				     err);
-	case FRAME_CODE:
-		return cell_take_code(c, f, caps ? p->code_bytes : c->code.cap,
+		return cell_parse_job(c, f, session_is_opened(s), &s->options,
 				      err);
+	case FRAME_CODE:
+		return cell_add_code(c, f, caps ? p->code_bytes : c->code.cap,
+				     err);
 	case FRAME_FILE:
 		return inputs_begin(&c->files, f->payload, f->len,
 				    caps ? p->input_bytes : UINT64_MAX, err);
 	case FRAME_TOOLS:
-		return bridge_take_tools(&s->bridge, f->payload, f->len, err);
+		return bridge_set_tools(&s->bridge, f->payload, f->len, err);
 	case FRAME_REPLY:
 	case FRAME_REPLY_DATA:
-		return session_take_reply(s, f, err);
+		return session_recv_reply(s, f, err);
 	case FRAME_ANSWER:
-		return session_take_answer(s, f, err);
+		return session_recv_answer(s, f, err);
 	case FRAME_FILE_DATA:
 		return inputs_add(&c->files, f->payload, f->len, err);
 	case FRAME_STDIN:
@@ -362,7 +353,7 @@ take_part(struct session *s, const struct frame *f, struct remit_error *err)
 		flush_input(s);
 		return 0;
 	case FRAME_INTERRUPT:
-		c->facts.interrupted = s->clock.hurried = true;
+		c->facts.interrupted = s->clock.cut_short = true;
 		session_post(s, SESSION_INTERRUPTED);
 		return 0;
 	default:
@@ -372,7 +363,7 @@ take_part(struct session *s, const struct frame *f, struct remit_error *err)
 
 /* What may come while the code runs; and after it, if its end was not known. */
 static bool
-is_late(const struct frame *f)
+may_come_late(const struct frame *f)
 {
 	return f->type == FRAME_STDIN || f->type == FRAME_STDIN_END ||
 	       f->type == FRAME_INTERRUPT || f->type == FRAME_REPLY ||
@@ -380,35 +371,36 @@ is_late(const struct frame *f)
 }
 
 static int
-take_filing(struct session *s, const struct frame *f, struct remit_error *err)
+recv_while_filing(struct session *s, const struct frame *f,
+		  struct remit_error *err)
 {
-	if (is_late(f))
+	if (may_come_late(f))
 		return 0;
 	if (f->type != FRAME_FILE_DATA)
 		return fail(err, REMIT_E_PROTOCOL,
 			    "frame \"%s\" while a file is asked for",
 			    frame_rules[f->type].name);
-	if (session_take_file_data(s, f, err) < 0)
+	if (session_recv_file_data(s, f, err) < 0)
 		return -1;
 	if (!s->filing.missing_bytes)
-		ask(s, f);
+		post_request(s, f);
 	return 0;
 }
 
 /* A part of the next cell. What is wrong with it is its result, when all of it
    has come. */
 static int
-take_cell_part(struct session *s, const struct frame *f,
+recv_cell_part(struct session *s, const struct frame *f,
 	       struct remit_error *err)
 {
 	if ((s->cell.arrival == CELL_ABSENT) != (f->type == FRAME_JOB))
 		return fail(err, REMIT_E_PROTOCOL, "frame \"%s\" between cells",
 			    frame_rules[f->type].name);
 	if (f->type == FRAME_START) {
-		ask(s, f);
+		post_request(s, f);
 		return 0;
 	}
-	if (cell_has_failed(&s->cell) || take_part(s, f, err) == 0)
+	if (cell_has_failed(&s->cell) || recv_job_part(s, f, err) == 0)
 		return 0;
 	if (err->code == REMIT_E_PROTOCOL)
 		return -1;
@@ -417,48 +409,50 @@ take_cell_part(struct session *s, const struct frame *f,
 }
 
 static int
-take_between(struct session *s, const struct frame *f, struct remit_error *err)
+recv_between_cells(struct session *s, const struct frame *f,
+		   struct remit_error *err)
 {
 	if (s->cell.arrival != CELL_ABSENT)
-		return take_cell_part(s, f, err);
+		return recv_cell_part(s, f, err);
 	link_next_cell(&s->client);
-	if (is_late(f))
+	if (may_come_late(f))
 		return 0;
 	if (s->branch)
 		return fail(err, REMIT_E_PROTOCOL,
 			    "frame \"%s\" while the session is copied",
 			    frame_rules[f->type].name);
 	if (f->type != FRAME_START && find_request(f->type, s->state)) {
-		ask(s, f);
+		post_request(s, f);
 		return 0;
 	}
-	return take_cell_part(s, f, err);
+	return recv_cell_part(s, f, err);
 }
 
 static int
-take_frame(struct session *s, const struct frame *f, struct remit_error *err)
+recv_client_frame(struct session *s, const struct frame *f,
+		  struct remit_error *err)
 {
 	bool complete = s->cell.arrival == CELL_COMPLETE;
 
 	if (s->state == SESSION_FILING)
-		return take_filing(s, f, err);
+		return recv_while_filing(s, f, err);
 	if (s->state == SESSION_IDLE)
-		return take_between(s, f, err);
+		return recv_between_cells(s, f, err);
 	/* It came too late for the one before. */
-	if (s->comes_after && is_late(f))
+	if (s->follows_another && may_come_late(f))
 		return 0;
-	s->comes_after = false;
-	if ((complete && !is_late(f)) ||
-	    (session_is_open(s) && !complete && f->type != FRAME_INTERRUPT))
+	s->follows_another = false;
+	if ((complete && !may_come_late(f)) ||
+	    (session_has_cells(s) && !complete && f->type != FRAME_INTERRUPT))
 		return fail(err, REMIT_E_PROTOCOL, "frame \"%s\" after start",
 			    frame_rules[f->type].name);
 	if (f->type == FRAME_POLICY)
-		return take_policy(s, f, err);
-	if (f->type != FRAME_STATUS && need_policy(s, err) < 0)
+		return recv_policy(s, f, err);
+	if (f->type != FRAME_STATUS && ensure_policy(s, err) < 0)
 		return -1;
 	if (!find_request(f->type, s->state))
-		return take_part(s, f, err);
-	ask(s, f);
+		return recv_job_part(s, f, err);
+	post_request(s, f);
 	return 0;
 }
 
@@ -466,7 +460,8 @@ bool
 session_client_stays(const struct session *s)
 {
 	/* What came after the start belongs to no other job. */
-	return s->wishes & WISH_STAYS && s->cell.arrival == CELL_COMPLETE &&
+	return s->options & SESSION_OPTION_STAYS &&
+	       s->cell.arrival == CELL_COMPLETE &&
 	       s->client.parsed == s->client.in.len &&
 	       s->cell.error.code != REMIT_E_PROTOCOL;
 }
@@ -474,9 +469,9 @@ session_client_stays(const struct session *s)
 /* What it sends makes no sense: this is the end of all of it. Too much input is
    the end of its cell only. */
 static void
-break_off(struct session *s, const struct remit_error *err)
+fail_client(struct session *s, const struct remit_error *err)
 {
-	bool rests = session_rests(s);
+	bool rests = session_is_between_cells(s);
 
 	if (s->life != LIFE_RUN && (err->code == REMIT_E_PROTOCOL || rests))
 		s->life = LIFE_BROKEN;
@@ -493,7 +488,7 @@ refuse_protocol(struct session *s, unsigned protocol)
 	if (link_next(&s->client, &f, &err) == 0 && f.type == FRAME_STATUS &&
 	    s->state == SESSION_READING) {
 		s->client.protocol = (uint8_t)protocol;
-		ask(s, &f);
+		post_request(s, &f);
 		return;
 	}
 	s->client.protocol = 0;
@@ -504,7 +499,7 @@ refuse_protocol(struct session *s, unsigned protocol)
 		     "of another release (protocol %u)",
 		     REMIT_VERSION, FRAME_PROTOCOL, protocol);
 	/* Whatever this client sent before, nothing more is read from it. */
-	s->wishes &= ~(unsigned)WISH_STAYS;
+	s->options &= ~(unsigned)SESSION_OPTION_STAYS;
 	if (s->life != LIFE_RUN)
 		s->life = LIFE_BROKEN;
 	session_fail(s, &err);
@@ -526,8 +521,9 @@ session_read_frames(struct session *s)
 			return;
 		}
 		if (link_next(&s->client, &f, &err) < 0 ||
-		    (f.type != FRAME_NONE && take_frame(s, &f, &err) < 0)) {
-			break_off(s, &err);
+		    (f.type != FRAME_NONE &&
+		     recv_client_frame(s, &f, &err) < 0)) {
+			fail_client(s, &err);
 			return;
 		}
 		if (f.type == FRAME_NONE)
@@ -544,8 +540,8 @@ session_do_request(struct session *s)
 
 	if (s->state == SESSION_FILING)
 		session_file_complete(s);
-	else if (r && r->work(s, f, &err) < 0)
-		break_off(s, &err);
+	else if (r && r->handle(s, f, &err) < 0)
+		fail_client(s, &err);
 }
 
 void

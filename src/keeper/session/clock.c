@@ -19,7 +19,7 @@ session_resume_clock(struct session *s)
 }
 
 uint64_t
-session_held_us(const struct session *s)
+session_paused_us(const struct session *s)
 {
 	uint64_t ended_us = s->cell.ended_us;
 
@@ -34,7 +34,7 @@ session_set_timer(struct session *s)
 }
 
 void
-session_set_idle(struct session *s)
+session_start_idle_timer(struct session *s)
 {
 	s->clock.deadline_us =
 		s->branch || !s->worker
@@ -43,8 +43,8 @@ session_set_idle(struct session *s)
 				  session_policy(s)->session_idle_ms * 1000;
 	/* Its code works for a file request, and to copy itself. */
 	if (s->worker)
-		cpu_share_rest(&s->worker->cpu_share,
-			       !s->branch && s->state != SESSION_FILING);
+		cpu_share_set_idle(&s->worker->cpu_share,
+				   !s->branch && s->state != SESSION_FILING);
 	session_set_timer(s);
 }
 
@@ -62,53 +62,53 @@ session_cpu_us(struct session *s)
 }
 
 void
-session_hasten(struct session *s)
+session_start_grace(struct session *s)
 {
 	s->cell.overdue = true;
 	s->clock.cpu_check_us = 0;
-	cell_clock_hurry(&s->clock, loop_now_us() + SESSION_GRACE_US);
+	cell_clock_cut_short(&s->clock, loop_now_us() + SESSION_GRACE_US);
 	session_set_timer(s);
 }
 
 void
-session_overdue(struct session *s)
+session_exceed_limit(struct session *s)
 {
-	if (!session_is_open(s) || s->cell.overdue || s->life == LIFE_CLOSING ||
-	    s->state != SESSION_RUNNING) {
-		session_die(s);
+	if (!session_has_cells(s) || s->cell.overdue ||
+	    s->life == LIFE_CLOSING || s->state != SESSION_RUNNING) {
+		session_kill_jail(s);
 		return;
 	}
 	s->clock.deadline_us = 0;
-	session_hasten(s);
+	session_start_grace(s);
 	jail_interrupt(&s->worker->jail);
 }
 
 /* Between cells it is what a cell has left running. */
 static void
-go_over_cpu(struct session *s)
+exceed_cpu_limit(struct session *s)
 {
 	struct remit_error why;
 
-	if (session_rests(s)) {
+	if (session_is_between_cells(s)) {
 		fail(&why, REMIT_E_REFUSED,
 		     "what cell %u left running has used up the processor "
 		     "time (cpu_seconds)",
 		     s->cells);
-		session_lose(s, &why);
+		session_lose_jail(s, &why);
 		return;
 	}
 	s->cell.facts.over_cpu = true;
-	session_overdue(s);
+	session_exceed_limit(s);
 }
 
 static void
-expire(struct session *s)
+expire_idle(struct session *s)
 {
 	struct remit_error why;
 
 	fail(&why, REMIT_E_REFUSED, "no cell came for %.1f s (session_idle)",
 	     (double)session_policy(s)->session_idle_ms / 1000);
-	session_lose(s, &why);
+	session_lose_jail(s, &why);
 }
 
 /* Processor time cannot be used up faster than by all processors at once:
@@ -118,7 +118,7 @@ session_check_cpu(struct session *s)
 {
 	uint64_t limit = s->cell.facts.cpu_limit_ms * 1000;
 	uint64_t cpus = s->pool->plan.limits.cpus;
-	bool runs = s->cell.began_us || session_rests(s);
+	bool runs = s->cell.began_us || session_is_between_cells(s);
 	uint64_t used, left;
 
 	if (!limit)
@@ -126,7 +126,7 @@ session_check_cpu(struct session *s)
 	used = runs ? session_cpu_us(s) : 0;
 	used -= used ? s->cell.cpu_before_us : 0;
 	if (used >= limit) {
-		go_over_cpu(s);
+		exceed_cpu_limit(s);
 		return;
 	}
 	left = (limit - used) / (cpus ? cpus : 1);
@@ -135,7 +135,7 @@ session_check_cpu(struct session *s)
 }
 
 static bool
-is_over(const struct session *s)
+deadline_is_over(const struct session *s)
 {
 	uint64_t deadline = cell_clock_deadline(&s->clock);
 
@@ -143,7 +143,7 @@ is_over(const struct session *s)
 }
 
 static void
-check_cpu_or_wait(struct session *s)
+check_cpu_or_set_timer(struct session *s)
 {
 	uint64_t at = s->clock.cpu_check_us;
 
@@ -154,24 +154,24 @@ check_cpu_or_wait(struct session *s)
 }
 
 void
-session_tick_resting(struct session *s)
+session_tick_between_cells(struct session *s)
 {
-	if (!is_over(s))
-		check_cpu_or_wait(s);
+	if (!deadline_is_over(s))
+		check_cpu_or_set_timer(s);
 	else if (s->state == SESSION_FILING)
-		session_file_late(s);
+		session_file_timed_out(s);
 	else
-		expire(s);
+		expire_idle(s);
 }
 
 void
-session_tick(struct session *s)
+session_tick_in_cell(struct session *s)
 {
-	if (is_over(s)) {
+	if (deadline_is_over(s)) {
 		if (!s->cell.overdue)
-			s->cell.facts.timed_out = session_is_open(s) ||
+			s->cell.facts.timed_out = session_has_cells(s) ||
 						  !s->cell.facts.interrupted;
-		session_overdue(s);
+		session_exceed_limit(s);
 		return;
 	}
 	if (s->clock.output_us && loop_now_us() >= s->clock.output_us) {
@@ -179,5 +179,5 @@ session_tick(struct session *s)
 		loop_want(&s->keeper->loop, &s->worker->on_out, EPOLLIN);
 		loop_want(&s->keeper->loop, &s->worker->on_err, EPOLLIN);
 	}
-	check_cpu_or_wait(s);
+	check_cpu_or_set_timer(s);
 }

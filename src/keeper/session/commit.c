@@ -30,7 +30,7 @@ session_committed(struct session *s)
 			     &err) < 0)
 		cell_fail(&s->cell, &err);
 	if (!saved) {
-		session_give_files(s);
+		session_export_or_answer(s);
 		return;
 	}
 	if (s->worker)
@@ -44,7 +44,7 @@ session_committed(struct session *s)
 /* Only what ended well is written, unless the policy says otherwise; or what
    somebody asks for. */
 static bool
-may_write(const struct session *s)
+may_commit(const struct session *s)
 {
 	switch ((enum commit_when)session_policy(s)->commit) {
 	case COMMIT_OK:
@@ -60,7 +60,7 @@ may_write(const struct session *s)
 
 /* The state says already what it is for. */
 static int
-begin(struct session *s, struct remit_error *err)
+start_committer(struct session *s, struct remit_error *err)
 {
 	bool saving = s->state == SESSION_SAVING;
 	struct commit_params o = {
@@ -72,7 +72,7 @@ begin(struct session *s, struct remit_error *err)
 		.prior = &s->committer.prior,
 	};
 
-	s->cell.was_committed = may_write(s);
+	s->cell.was_committed = may_commit(s);
 	o.dry = !s->cell.was_committed;
 	return committer_start(&s->committer, &s->keeper->loop, &o,
 			       saving ? s->worker->jail.run_pid : 0, on_report,
@@ -88,7 +88,7 @@ session_commit(struct session *s)
 	    cell_has_failed(&s->cell) || !s->cell.began_us ||
 	    session_enter(s, SESSION_COMMITTING) < 0)
 		return false;
-	if (begin(s, &err) == 0)
+	if (start_committer(s, &err) == 0)
 		return true;
 	cell_fail(&s->cell, &err);
 	return false;
@@ -96,7 +96,7 @@ session_commit(struct session *s)
 
 /* Why it cannot be now. */
 static int
-check_saving(const struct session *s, struct remit_error *err)
+check_can_commit(const struct session *s, struct remit_error *err)
 {
 	if (s->loss.code) {
 		*err = s->loss;
@@ -116,7 +116,8 @@ check_saving(const struct session *s, struct remit_error *err)
 }
 
 int
-session_save(struct session *s, const struct frame *f, struct remit_error *err)
+session_commit_now(struct session *s, const struct frame *f,
+		   struct remit_error *err)
 {
 	struct remit_error why;
 
@@ -124,32 +125,32 @@ session_save(struct session *s, const struct frame *f, struct remit_error *err)
 	(void)err;
 	/* It has no code, and ends well if nothing is wrong with it. */
 	s->cell.facts.closed = true;
-	s->asked_us = loop_now_us();
-	if (check_saving(s, &why) < 0) {
-		session_refuse(s, &why);
+	s->requested_us = loop_now_us();
+	if (check_can_commit(s, &why) < 0) {
+		session_refuse_cell(s, &why);
 		return 0;
 	}
 	if (session_enter(s, SESSION_SAVING) < 0)
 		return 0;
 	jail_stop(&s->worker->jail);
-	if (begin(s, &why) == 0) {
-		session_commit_wait(s);
+	if (start_committer(s, &why) == 0) {
+		session_start_commit_timer(s);
 		return 0;
 	}
 	jail_go_on(&s->worker->jail);
-	session_refuse(s, &why);
+	session_refuse_cell(s, &why);
 	return 0;
 }
 
 void
-session_commit_wait(struct session *s)
+session_start_commit_timer(struct session *s)
 {
 	loop_set_timer(&s->keeper->loop, &s->timer,
 		       loop_now_us() + deadline_us(DEADLINE_COMMIT));
 }
 
 void
-session_commit_stop(struct session *s)
+session_stop_commit(struct session *s)
 {
 	committer_stop(&s->committer);
 }

@@ -16,7 +16,7 @@
 #include "wire/record.h"
 
 /* Ends what the committer says, so that half of it is not taken for all. */
-#define COMPLETE "\n"
+#define REPORT_END "\n"
 
 /* ---- in that process ---- */
 
@@ -36,7 +36,7 @@ write_failure(struct buf *out, const char *why)
 }
 
 static void
-close_all_else(const struct commit_params *o, int out)
+close_other_fds(const struct commit_params *o, int out)
 {
 	int keep[3 + 2 * PLAN_WRITE_ROOTS_MAX + 1] = { 0, 1, 2 };
 	size_t n = 3;
@@ -54,7 +54,7 @@ close_all_else(const struct commit_params *o, int out)
 
 /* With what a thread still writes, a file could be half of it. */
 static int
-await_stop(pid_t pid, struct remit_error *err)
+wait_until_stopped(pid_t pid, struct remit_error *err)
 {
 	const uint64_t pause_us = 1000;
 
@@ -80,9 +80,9 @@ committer_main(const struct commit_params *o, pid_t stopped, int out,
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
 	    getppid() != keeper)
 		_exit(1);
-	close_all_else(o, out);
+	close_other_fds(o, out);
 	umask(077);
-	if (((stopped && await_stop(stopped, &err) < 0) ||
+	if (((stopped && wait_until_stopped(stopped, &err) < 0) ||
 	     commit_run(o, &text, &state, &err) < 0) &&
 	    write_failure(&text, err.message) < 0)
 		_exit(1);
@@ -90,7 +90,7 @@ committer_main(const struct commit_params *o, pid_t stopped, int out,
 	if (io_write_all(out, &len, sizeof(len)) < 0 ||
 	    io_write_all(out, state.data, state.len) < 0 ||
 	    io_write_all(out, text.data, text.len) < 0 ||
-	    io_write_all(out, COMPLETE, 1) < 0)
+	    io_write_all(out, REPORT_END, 1) < 0)
 		_exit(1);
 	_exit(0);
 }
@@ -153,14 +153,14 @@ committer_read(struct committer *c)
 
 /* Of half a report nothing is known: what it has left is not ours then. */
 static int
-split(struct committer *c)
+committer_parse_report(struct committer *c)
 {
 	struct buf *b = &c->text;
 	struct remit_error err;
 	uint32_t len;
 
 	c->prior.len = 0;
-	if (b->len <= sizeof(len) || b->data[b->len - 1] != COMPLETE[0])
+	if (b->len <= sizeof(len) || b->data[b->len - 1] != REPORT_END[0])
 		return -1;
 	memcpy(&len, b->data, sizeof(len));
 	if (len > b->len - sizeof(len) - 1 ||
@@ -174,7 +174,7 @@ split(struct committer *c)
 }
 
 static int
-write_half(struct committer *c)
+write_incomplete(struct committer *c)
 {
 	struct remit_error err;
 
@@ -193,7 +193,7 @@ committer_finish(struct committer *c, struct loop *l, struct buf *changes,
 	int failed;
 
 	close_process(c, l);
-	failed = split(c) < 0 && write_half(c) < 0;
+	failed = committer_parse_report(c) < 0 && write_incomplete(c) < 0;
 	changes->len = 0;
 	if (failed || buf_add(changes, buf_text(&c->text), c->text.len) < 0)
 		failed = fail_sys(err, REMIT_E_MEMORY, "changes");

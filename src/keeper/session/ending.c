@@ -15,7 +15,7 @@
 #include "wire/result.h"
 
 void
-session_die(struct session *s)
+session_kill_jail(struct session *s)
 {
 	struct jail *j = s->worker ? &s->worker->jail : NULL;
 
@@ -54,7 +54,7 @@ session_read_output(struct session *s, struct capture *c)
 
 /* Of this cell: what was before is not its own. */
 static uint64_t
-since(uint64_t now, uint64_t before)
+subtract_before(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
 }
@@ -78,8 +78,8 @@ read_facts(struct session *s)
 	cgroup_read(&s->worker->jail.group, details, &s->cell.used);
 	s->cell.facts.oom_kills = g->oom_kills;
 	/* The group's counter lags behind, the process's forgets children. */
-	group = since(g->cpu_us, s->cell.cpu_before_us);
-	own = since(s->cell.exit.cpu_us, s->cell.own_cpu_before_us);
+	group = subtract_before(g->cpu_us, s->cell.cpu_before_us);
+	own = subtract_before(s->cell.exit.cpu_us, s->cell.own_cpu_before_us);
 	s->cell.facts.cpu_us = group > own ? group : own;
 }
 
@@ -100,7 +100,7 @@ read_network(struct session *s)
 /* The code may have seen its connections reset, and ended as if they had been
    by their hosts, before the keeper has heard of it. */
 static void
-end_proxy(struct session *s)
+check_proxy_alive(struct session *s)
 {
 	struct remit_error err;
 
@@ -163,8 +163,9 @@ note_module(struct session *s)
 static int
 send_enforcement(struct session *s, struct remit_error *err)
 {
-	const char *rows = s->pool ? s->pool->enforcement
-				   : result_rows[RESULT_ENFORCEMENT].nothing;
+	const char *rows =
+		s->pool ? s->pool->enforcement
+			: result_rows[RESULT_ENFORCEMENT].default_json;
 
 	if (s->client.protocol != FRAME_PROTOCOL)
 		return 0;
@@ -200,33 +201,33 @@ session_answer(struct session *s)
 	s->stays = session_client_stays(s);
 	send_answer(s);
 	if (goes_on) {
-		keeper_note_latency(s->keeper, s->asked_us);
-		session_rest(s);
+		keeper_note_latency(s->keeper, s->requested_us);
+		session_go_idle(s);
 		return;
 	}
 	session_flush_client(s);
 	/* The jail's remains go after the answer, not before. */
-	keeper_note_latency(s->keeper, s->asked_us);
-	session_part(s);
-	keeper_ended(s->keeper, s);
+	keeper_note_latency(s->keeper, s->requested_us);
+	session_detach_worker(s);
+	keeper_session_ended(s->keeper, s);
 	if (s->client_gone || !link_wants_write(&s->client))
 		session_remove(s);
 }
 
 void
-session_refuse(struct session *s, const struct remit_error *why)
+session_refuse_cell(struct session *s, const struct remit_error *why)
 {
 	cell_fail(&s->cell, why);
 	session_answer(s);
 }
 
 void
-session_give_files(struct session *s)
+session_export_or_answer(struct session *s)
 {
 	if (s->client_gone) {
 		session_remove(s);
 	} else if (session_export(s)) {
-		session_part(s);
+		session_detach_worker(s);
 		session_export_more(s);
 	} else {
 		session_answer(s);
@@ -234,7 +235,7 @@ session_give_files(struct session *s)
 }
 
 static void
-settle(struct session *s)
+collect_facts(struct session *s)
 {
 	session_read_output(s, &s->out);
 	session_read_output(s, &s->err);
@@ -242,7 +243,7 @@ settle(struct session *s)
 }
 
 static void
-tell(struct session *s)
+record_end(struct session *s)
 {
 	read_network(s);
 	note_path(s);
@@ -253,8 +254,8 @@ tell(struct session *s)
 void
 session_end_cell(struct session *s)
 {
-	settle(s);
-	tell(s);
+	collect_facts(s);
+	record_end(s);
 	session_answer(s);
 }
 
@@ -266,17 +267,17 @@ session_finish(struct session *s)
 		session_remove(s);
 		return;
 	}
-	settle(s);
-	end_proxy(s);
-	tell(s);
+	collect_facts(s);
+	check_proxy_alive(s);
+	record_end(s);
 	if (session_is_opened(s))
 		session_note_loss(s);
-	session_take_workspace(s);
+	session_keep_workspace(s);
 	if (session_commit(s)) {
-		session_part(s);
-		session_commit_wait(s);
+		session_detach_worker(s);
+		session_start_commit_timer(s);
 	} else {
-		session_give_files(s);
+		session_export_or_answer(s);
 	}
 }
 
@@ -286,30 +287,31 @@ session_finish(struct session *s)
    other sessions do not wait, and no faster than the client reads. */
 
 /* How long others may have to wait. */
-#define SLICE_US 1000
+#define EXPORT_SLICE_US 1000
 
 static bool
-exports(const struct session *s)
+exports_files(const struct session *s)
 {
-	return s->wishes & WISH_ARTIFACTS && s->pool && s->pool->plan.exports;
+	return s->options & SESSION_OPTION_ARTIFACTS && s->pool &&
+	       s->pool->plan.exports;
 }
 
 bool
-session_is_looked_into(const struct session *s)
+session_needs_dead_jail(const struct session *s)
 {
-	return exports(s) || (s->pool && s->pool->plan.write_roots);
+	return exports_files(s) || (s->pool && s->pool->plan.write_roots);
 }
 
 /* A jail that never was has nothing to give. */
 void
-session_take_workspace(struct session *s)
+session_keep_workspace(struct session *s)
 {
-	if (exports(s) && s->worker && !cell_has_failed(&s->cell))
+	if (exports_files(s) && s->worker && !cell_has_failed(&s->cell))
 		s->cell.workspace = take_fd(&s->worker->jail.export);
 }
 
 static void
-give_up(struct session *s, const struct remit_error *err)
+stop_export(struct session *s, const struct remit_error *err)
 {
 	cell_fail(&s->cell, err);
 	s->cell.export->over = true;
@@ -335,14 +337,14 @@ session_export(struct session *s)
 	s->clock.deadline_us = loop_now_us() + time_us;
 	if (export_open(s->cell.export, &s->pool->plan,
 			take_fd(&s->cell.workspace), &err) < 0)
-		give_up(s, &err);
+		stop_export(s, &err);
 	return true;
 }
 
 static int
-work(struct session *s, struct remit_error *err)
+export_slice(struct session *s, struct remit_error *err)
 {
-	uint64_t now = loop_now_us(), end = now + SLICE_US;
+	uint64_t now = loop_now_us(), end = now + EXPORT_SLICE_US;
 
 	while (!s->cell.export->over && now < end &&
 	       link_backlog(&s->client) < CLIENT_BACKLOG) {
@@ -360,8 +362,8 @@ session_export_more(struct session *s)
 	uint64_t at = loop_now_us();
 	struct remit_error err;
 
-	if (work(s, &err) < 0)
-		give_up(s, &err);
+	if (export_slice(s, &err) < 0)
+		stop_export(s, &err);
 	if (s->cell.export->over) {
 		session_answer(s);
 		return;
@@ -380,7 +382,7 @@ session_export_more(struct session *s)
 /* ---- a line for the audit writer ---- */
 
 void
-session_fingerprint(struct session *s)
+session_hash_code(struct session *s)
 {
 	if (s->keeper->audit_writer.fd >= 0)
 		sha256_text(buf_text(&s->cell.code), s->cell.code.len,
@@ -410,7 +412,8 @@ policy_sha256(const struct session *s, char out[SHA256_TEXT])
 }
 
 static int
-write_line(const struct session *s, const struct buf *result, struct buf *out)
+write_audit_line(const struct session *s, const struct buf *result,
+		 struct buf *out)
 {
 	char policy[SHA256_TEXT];
 	json_auto_t *document = json_loads(buf_text(result), 0, NULL);
@@ -448,8 +451,8 @@ session_audit(struct session *s, const struct buf *result)
 		return;
 	s->cell.was_audited = true;
 	if (!s->cell.code_sha256[0])
-		session_fingerprint(s);
-	if (write_line(s, result ? result : &text, &line) == 0)
+		session_hash_code(s);
+	if (write_audit_line(s, result ? result : &text, &line) == 0)
 		audit_writer_add(&s->keeper->audit_writer, &line);
 	else
 		audit_writer_lose(&s->keeper->audit_writer);

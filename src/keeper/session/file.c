@@ -22,21 +22,22 @@ read_sizes(struct filing *f, const struct frame *frame, struct remit_error *err)
 	if (record_check(frame->payload, frame->len, err) < 0)
 		return -1;
 	while (record_next(frame->payload, frame->len, &at, &r)) {
-		uint64_t *to = !strcmp(r.key, "bytes")	  ? &f->missing_bytes
-			       : !strcmp(r.key, "length") ? &f->room_bytes
-							  : NULL;
+		uint64_t *to = !strcmp(r.key, "bytes") ? &f->missing_bytes
+			       : !strcmp(r.key, "length")
+				       ? &f->answer_bytes_left
+				       : NULL;
 
 		if (to && number_parse(to, r.value) < 0)
 			return fail(err, REMIT_E_PROTOCOL, "no size: %.40s",
 				    r.value);
 	}
-	if (f->room_bytes > REMIT_FILE_READ_MAX)
-		f->room_bytes = REMIT_FILE_READ_MAX;
+	if (f->answer_bytes_left > REMIT_FILE_READ_MAX)
+		f->answer_bytes_left = REMIT_FILE_READ_MAX;
 	return 0;
 }
 
 static int
-check(const struct session *s, struct remit_error *err)
+check_file_task(const struct session *s, struct remit_error *err)
 {
 	uint64_t max = session_policy(s)->input_bytes;
 
@@ -68,7 +69,7 @@ session_file_complete(struct session *s)
 }
 
 static void
-refuse(struct session *s, const struct remit_error *why)
+refuse_file_task(struct session *s, const struct remit_error *why)
 {
 	cell_fail(&s->cell, why);
 	/* The client has to send the rest of it first. */
@@ -77,19 +78,19 @@ refuse(struct session *s, const struct remit_error *why)
 }
 
 int
-session_take_file_task(struct session *s, const struct frame *f,
+session_recv_file_task(struct session *s, const struct frame *f,
 		       struct remit_error *err)
 {
 	struct remit_error why;
 
 	s->filing = (struct filing){ 0 };
-	s->asked_us = loop_now_us();
+	s->requested_us = loop_now_us();
 	if (read_sizes(&s->filing, f, err) < 0)
 		return -1;
 	if (session_enter(s, SESSION_FILING) < 0)
 		return 0;
-	if (check(s, &why) < 0) {
-		refuse(s, &why);
+	if (check_file_task(s, &why) < 0) {
+		refuse_file_task(s, &why);
 		return 0;
 	}
 	if (link_send(&s->worker->jail.channel, f->type, f->payload, f->len,
@@ -98,7 +99,7 @@ session_take_file_task(struct session *s, const struct frame *f,
 	/* It is the host's doing, and no cell pays for it. */
 	s->cell.cpu_before_us = session_cpu_us(s);
 	session_check_cpu(s);
-	session_set_idle(s);
+	session_start_idle_timer(s);
 	if (!s->filing.missing_bytes)
 		session_file_complete(s);
 	session_flush_channel(s);
@@ -106,7 +107,7 @@ session_take_file_task(struct session *s, const struct frame *f,
 }
 
 int
-session_take_file_data(struct session *s, const struct frame *f,
+session_recv_file_data(struct session *s, const struct frame *f,
 		       struct remit_error *err)
 {
 	if (!f->len || f->len > s->filing.missing_bytes)
@@ -123,7 +124,7 @@ session_take_file_data(struct session *s, const struct frame *f,
 }
 
 int
-session_take_file_answer(struct session *s, const struct frame *f,
+session_recv_file_answer(struct session *s, const struct frame *f,
 			 struct remit_error *err)
 {
 	bool is_end = f->type == FRAME_FILE_ANSWER;
@@ -132,34 +133,34 @@ session_take_file_answer(struct session *s, const struct frame *f,
 	    cell_has_failed(&s->cell))
 		return fail(err, REMIT_E_PROTOCOL,
 			    "the code answers what nobody has asked");
-	if (!is_end && f->len > s->filing.room_bytes)
+	if (!is_end && f->len > s->filing.answer_bytes_left)
 		return fail(err, REMIT_E_PROTOCOL,
 			    "the code gives more of a file than was asked for");
 	if (link_send(&s->client, f->type, f->payload, f->len, err) < 0)
 		return -1;
 	if (is_end) {
 		if (session_enter(s, SESSION_IDLE) == 0)
-			session_set_idle(s);
+			session_start_idle_timer(s);
 	} else {
-		s->filing.room_bytes -= f->len;
+		s->filing.answer_bytes_left -= f->len;
 	}
 	session_flush_client(s);
 	return 0;
 }
 
 void
-session_lose_file(struct session *s, bool is_busy)
+session_abandon_file(struct session *s, bool is_busy)
 {
 	struct remit_error why = s->loss;
 
 	if (is_busy)
 		why.code = REMIT_E_BUSY;
 	if (!cell_has_failed(&s->cell))
-		refuse(s, &why);
+		refuse_file_task(s, &why);
 }
 
 void
-session_file_late(struct session *s)
+session_file_timed_out(struct session *s)
 {
 	struct remit_error why;
 
@@ -171,5 +172,5 @@ session_file_late(struct session *s)
 		return;
 	}
 	deadline_missed(&why, DEADLINE_FILE);
-	session_lose(s, &why);
+	session_lose_jail(s, &why);
 }

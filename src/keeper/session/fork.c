@@ -10,7 +10,8 @@
 #include "wire/record.h"
 
 static int
-take_wishes(struct session *b, const struct frame *f, struct remit_error *err)
+parse_branch_options(struct session *b, const struct frame *f,
+		     struct remit_error *err)
 {
 	struct record r;
 	size_t at = 0;
@@ -21,13 +22,13 @@ take_wishes(struct session *b, const struct frame *f, struct remit_error *err)
 		if (strcmp(r.key, "artifacts"))
 			return fail(err, REMIT_E_PROTOCOL,
 				    "a branch has no \"%.40s\"", r.key);
-		b->wishes |= WISH_ARTIFACTS;
+		b->options |= SESSION_OPTION_ARTIFACTS;
 	}
 	return 0;
 }
 
 static bool
-has_slot(const struct worker *root)
+has_free_slot(const struct worker *root)
 {
 	for (int i = 0; i < PLAN_BRANCHES_MAX; i++)
 		if (root->jail.slots[i] >= 0)
@@ -36,7 +37,7 @@ has_slot(const struct worker *root)
 }
 
 static int
-check(const struct session *s, struct remit_error *err)
+check_can_fork(const struct session *s, struct remit_error *err)
 {
 	if (!s->pool->plan.forkable)
 		return fail_refused(err, "forkable",
@@ -53,7 +54,7 @@ check(const struct session *s, struct remit_error *err)
 				    "Remit listen (seccomp_unotify(2)).",
 				    "the kernel does not ask about system "
 				    "calls, so nothing of the code's may pass");
-	if (!has_slot(s->worker->root))
+	if (!has_free_slot(s->worker->root))
 		return fail_refused(
 			err, "branches",
 			"Give branches a higher "
@@ -67,19 +68,19 @@ check(const struct session *s, struct remit_error *err)
 }
 
 static int
-begin(struct session *s, struct session *b, const struct frame *f,
-      struct remit_error *err)
+begin_branch(struct session *s, struct session *b, const struct frame *f,
+	     struct remit_error *err)
 {
-	if (take_wishes(b, f, err) < 0 || check(s, err) < 0)
+	if (parse_branch_options(b, f, err) < 0 || check_can_fork(s, err) < 0)
 		return -1;
-	if (keeper_open_session(s->keeper) < 0)
+	if (keeper_reserve_session(s->keeper) < 0)
 		return fail(err, REMIT_E_BUSY,
 			    "%d sessions are open already, as many as may be",
 			    KEEPER_SESSIONS_MAX);
 	cell_make_id(b->open_id);
 	b->life = LIFE_OPENING;
 	memcpy(b->branch_of, s->open_id, sizeof(b->branch_of));
-	b->wishes |= WISH_FORKABLE;
+	b->options |= SESSION_OPTION_FORKABLE;
 	b->cell.facts.cpu_limit_ms = s->cell.facts.cpu_limit_ms;
 	b->cells = s->cells;
 	if (bridge_copy(&b->bridge, &s->bridge, err) < 0)
@@ -90,7 +91,7 @@ begin(struct session *s, struct session *b, const struct frame *f,
 int
 session_fork(struct session *s, const struct frame *f, struct remit_error *err)
 {
-	int client = take_fd(&s->client.passed);
+	int client = take_fd(&s->client.passed_fd);
 	struct remit_error why;
 	struct session *b;
 
@@ -99,15 +100,15 @@ session_fork(struct session *s, const struct frame *f, struct remit_error *err)
 	b = keeper_add_client(s->keeper, client);
 	if (!b)
 		return 0; /* no memory: the client sees the end */
-	b->pool = pool_use(s->pool);
+	b->pool = pool_ref(s->pool);
 	if (session_enter(b, SESSION_SEEKING) < 0)
 		return 0;
-	b->asked_us = loop_now_us();
+	b->requested_us = loop_now_us();
 	s->branch = b;
 	b->origin = s;
-	if (begin(s, b, f, &why) < 0)
+	if (begin_branch(s, b, f, &why) < 0)
 		session_fail(b, &why);
-	session_set_idle(s);
+	session_start_idle_timer(s);
 	return 0;
 }
 
@@ -122,16 +123,16 @@ session_end_fork(struct session *b)
 		return;
 	s->branch = NULL;
 	if (s->state == SESSION_IDLE)
-		session_set_idle(s);
+		session_start_idle_timer(s);
 }
 
 int
-session_take_forked(struct session *s, const struct frame *f,
+session_recv_forked(struct session *s, const struct frame *f,
 		    struct remit_error *err)
 {
 	struct step_report r;
 
-	if (!s->worker->asked || f->len != sizeof(r))
+	if (!s->worker->fork_requested || f->len != sizeof(r))
 		return fail(err, REMIT_E_PROTOCOL, "forked at a wrong time");
 	memcpy(&r, f->payload, sizeof(r));
 	branch_forked(s->worker, &r);

@@ -12,8 +12,8 @@
 #define OWN_INODES 6
 
 static int
-add_frame(struct inputs *in, enum frame_type type, const char *payload,
-	  size_t len, struct remit_error *err)
+inputs_add_frame(struct inputs *in, enum frame_type type, const char *payload,
+		 size_t len, struct remit_error *err)
 {
 	unsigned char header[FRAME_HEADER];
 
@@ -26,7 +26,7 @@ add_frame(struct inputs *in, enum frame_type type, const char *payload,
 
 /* One path is the other, or a directory above it. */
 static bool
-collide(const char *a, const char *b)
+paths_collide(const char *a, const char *b)
 {
 	size_t n = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
 
@@ -47,7 +47,7 @@ check_path(const struct inputs *in, const char *path, struct remit_error *err)
 			return fail(err, REMIT_E_INPUT,
 				    "two input files are named %s",
 				    quote(one, path));
-		else if (collide(in->paths.items[i], path))
+		else if (paths_collide(in->paths.items[i], path))
 			return fail(err, REMIT_E_INPUT,
 				    "an input file cannot be a folder too: %s "
 				    "and %s",
@@ -91,7 +91,7 @@ inputs_begin(struct inputs *in, const char *payload, size_t len,
 	in->pages_bytes += (h.size_bytes + PAGE - 1) / PAGE * PAGE;
 	if (h.size_bytes > in->largest_bytes)
 		in->largest_bytes = h.size_bytes;
-	return add_frame(in, FRAME_FILE, records.data, records.len, err);
+	return inputs_add_frame(in, FRAME_FILE, records.data, records.len, err);
 }
 
 int
@@ -102,7 +102,7 @@ inputs_add(struct inputs *in, const char *bytes, size_t len,
 		return fail(err, REMIT_E_PROTOCOL,
 			    "bytes of no input file, or too many");
 	in->missing -= len;
-	return add_frame(in, FRAME_FILE_DATA, bytes, len, err);
+	return inputs_add_frame(in, FRAME_FILE_DATA, bytes, len, err);
 }
 
 /* At most: directories that files have in common are counted for each. */
@@ -122,8 +122,8 @@ count_inodes(const struct inputs *in)
 }
 
 static int
-no_room(const char *field, unsigned long long has, unsigned long long needs,
-	struct remit_error *err)
+fail_limit(const char *field, unsigned long long has, unsigned long long needs,
+	   struct remit_error *err)
 {
 	return fail_refused(err, field,
 			    "Raise the limit, or send smaller or fewer files.",
@@ -147,13 +147,14 @@ inputs_check(const struct inputs *in, const struct plan *plan,
 				    "input files could be put into",
 				    tiers[plan->tier].name);
 	if (l->file_bytes && in->largest_bytes > l->file_bytes)
-		return no_room("file_bytes", l->file_bytes, in->largest_bytes,
-			       err);
+		return fail_limit("file_bytes", l->file_bytes,
+				  in->largest_bytes, err);
 	if (l->tmpfs_bytes && in->pages_bytes > l->tmpfs_bytes)
-		return no_room("disk_bytes", l->tmpfs_bytes, in->pages_bytes,
-			       err);
+		return fail_limit("disk_bytes", l->tmpfs_bytes, in->pages_bytes,
+				  err);
 	if (l->tmpfs_inodes && count_inodes(in) > l->tmpfs_inodes)
-		return no_room("files", l->tmpfs_inodes, count_inodes(in), err);
+		return fail_limit("files", l->tmpfs_inodes, count_inodes(in),
+				  err);
 	return 0;
 }
 

@@ -12,10 +12,10 @@
 
 /* Of programs that are done sooner the output is read at their end: to look at
    each line would take them longer than they run. */
-#define SHORT_US 1000
+#define OUTPUT_DELAY_US 1000
 
 static void
-drain(struct session *s, struct capture *c, struct source *src)
+drain_capture(struct session *s, struct capture *c, struct source *src)
 {
 	struct remit_error err;
 
@@ -29,29 +29,29 @@ drain(struct session *s, struct capture *c, struct source *src)
 		s->cell.facts.over_ceiling = true;
 		/* Whoever writes on until it is killed waits for a reader. */
 		loop_remove(&s->keeper->loop, src);
-		session_post(s, SESSION_OVER);
+		session_post(s, SESSION_OVER_CEILING);
 	}
 	session_flush_client(s);
 }
 
 void
-session_on_out(struct session *s)
+session_on_stdout(struct session *s)
 {
 	/* Between cells nobody reads: what is there is the next one's. This is
 	   only the end. */
-	if (session_rests(s))
+	if (session_is_between_cells(s))
 		loop_remove(&s->keeper->loop, &s->worker->on_out);
 	else if (s->out.fd >= 0)
-		drain(s, &s->out, &s->worker->on_out);
+		drain_capture(s, &s->out, &s->worker->on_out);
 }
 
 void
-session_on_err(struct session *s)
+session_on_stderr(struct session *s)
 {
-	if (session_rests(s))
+	if (session_is_between_cells(s))
 		loop_remove(&s->keeper->loop, &s->worker->on_err);
 	else if (s->err.fd >= 0)
-		drain(s, &s->err, &s->worker->on_err);
+		drain_capture(s, &s->err, &s->worker->on_err);
 }
 
 /* ---- values and displays ---- */
@@ -64,7 +64,7 @@ session_on_err(struct session *s)
 #define DISPLAYS_MAX 1000
 
 static bool
-fits(const struct session *s, const struct display_head *h)
+display_fits(const struct session *s, const struct display_head *h)
 {
 	const struct policy *p = &s->pool->policy;
 	const struct displays *d = &s->cell.displays;
@@ -86,14 +86,14 @@ may_show(const struct session *s)
 
 /* What was written before comes before. */
 static void
-let_output_pass(struct session *s)
+send_output_first(struct session *s)
 {
 	session_read_output(s, &s->out);
 	session_read_output(s, &s->err);
 }
 
 static int
-relay(struct session *s, const struct frame *f, struct remit_error *err)
+relay_display(struct session *s, const struct frame *f, struct remit_error *err)
 {
 	if (link_send(&s->client, f->type, f->payload, f->len, err) < 0)
 		return -1;
@@ -102,7 +102,7 @@ relay(struct session *s, const struct frame *f, struct remit_error *err)
 }
 
 int
-session_take_display(struct session *s, const struct frame *f,
+session_recv_display(struct session *s, const struct frame *f,
 		     struct remit_error *err)
 {
 	struct displays *d = &s->cell.displays;
@@ -113,7 +113,8 @@ session_take_display(struct session *s, const struct frame *f,
 	if (display_head_read(&h, f->payload, f->len, err) < 0)
 		return -1;
 	s->display.missing = h.total_bytes;
-	s->display.dropped = s->state != SESSION_RUNNING || !fits(s, &h);
+	s->display.dropped =
+		s->state != SESSION_RUNNING || !display_fits(s, &h);
 	if (s->display.dropped) {
 		d->left_out++;
 		return 0;
@@ -123,19 +124,19 @@ session_take_display(struct session *s, const struct frame *f,
 	} else {
 		d->shown++;
 		d->shown_bytes += h.total_bytes;
-		let_output_pass(s);
+		send_output_first(s);
 	}
-	return relay(s, f, err);
+	return relay_display(s, f, err);
 }
 
 int
-session_take_display_data(struct session *s, const struct frame *f,
+session_recv_display_data(struct session *s, const struct frame *f,
 			  struct remit_error *err)
 {
 	if (!may_show(s) || f->len > s->display.missing)
 		return fail(err, REMIT_E_PROTOCOL, "bytes of no display");
 	s->display.missing -= f->len;
-	return s->display.dropped || !f->len ? 0 : relay(s, f, err);
+	return s->display.dropped || !f->len ? 0 : relay_display(s, f, err);
 }
 
 /* ---- the job ---- */
@@ -162,7 +163,7 @@ send_code(struct session *s, struct remit_error *err)
 		job.name = cell;
 	}
 	if (task_write_job(&records, &job, err) < 0 ||
-	    session_tell_tools(s, err) < 0 ||
+	    session_send_tools(s, err) < 0 ||
 	    inputs_send(&s->cell.files, channel, err) < 0 ||
 	    link_send(channel, FRAME_JOB, records.data, records.len, err) < 0 ||
 	    link_send_pieces(channel, FRAME_CODE, s->cell.code.data,
@@ -174,7 +175,7 @@ send_code(struct session *s, struct remit_error *err)
 }
 
 static uint64_t
-deadline_of(const struct session *s)
+cell_deadline_us(const struct session *s)
 {
 	uint64_t ms;
 
@@ -219,8 +220,8 @@ session_send_job(struct session *s, struct remit_error *err)
 	if (!session_is_opened(s) && s->pool->plan.write_roots)
 		s->committer.since = ctime_mark_now();
 	s->cell.began_us = loop_now_us();
-	s->clock.output_us = s->cell.began_us + SHORT_US;
-	cell_clock_start(&s->clock, deadline_of(s), pause_max_us(s));
+	s->clock.output_us = s->cell.began_us + OUTPUT_DELAY_US;
+	cell_clock_start(&s->clock, cell_deadline_us(s), pause_max_us(s));
 	session_set_timer(s);
 	return 0;
 }
@@ -228,7 +229,7 @@ session_send_job(struct session *s, struct remit_error *err)
 /* ---- frames, and the end ---- */
 
 static int
-take_checked(struct session *s, const struct frame *f, struct remit_error *err)
+recv_checked(struct session *s, const struct frame *f, struct remit_error *err)
 {
 	if (s->state != SESSION_CHECKING)
 		return fail(err, REMIT_E_PROTOCOL, "checked at a wrong time");
@@ -237,7 +238,7 @@ take_checked(struct session *s, const struct frame *f, struct remit_error *err)
 	s->cell.facts.checked_only = s->pool->plan.tier == TIER_STATIC;
 	if (s->cell.claim.kind == CLAIM_REJECTED ||
 	    s->cell.facts.checked_only) {
-		session_post(s, SESSION_SAID);
+		session_post(s, SESSION_REPORTED);
 		return 0;
 	}
 	if (session_enter(s, SESSION_RUNNING) < 0)
@@ -249,7 +250,7 @@ take_checked(struct session *s, const struct frame *f, struct remit_error *err)
 
 /* The program reports that it is done, and waits to be killed. */
 static int
-take_ended(struct session *s, const struct frame *f, struct remit_error *err)
+recv_ended(struct session *s, const struct frame *f, struct remit_error *err)
 {
 	if (s->state != SESSION_RUNNING)
 		return fail(err, REMIT_E_PROTOCOL, "ended before it began");
@@ -259,14 +260,14 @@ take_ended(struct session *s, const struct frame *f, struct remit_error *err)
 		return 0;
 	s->cell.ended_us = loop_now_us();
 	jail_sample(&s->worker->jail, &s->cell.exit);
-	session_post(s, SESSION_SAID);
+	session_post(s, SESSION_REPORTED);
 	return 0;
 }
 
 /* The answer does not wait for the death of a jail, unless files are to leave
    it. A program that was rejected has not run, and its jail dies first. */
 void
-session_hear_end(struct session *s)
+session_handle_reported_end(struct session *s)
 {
 	bool ran = s->state == SESSION_RUNNING;
 	bool rejected = s->cell.claim.kind == CLAIM_REJECTED;
@@ -275,49 +276,49 @@ session_hear_end(struct session *s)
 		s->cell.ended_us = loop_now_us();
 	if (s->life == LIFE_OPEN && (ran || rejected))
 		session_end_cell(s);
-	else if (!ran || session_is_looked_into(s))
-		session_die(s);
+	else if (!ran || session_needs_dead_jail(s))
+		session_kill_jail(s);
 	else
 		session_finish(s);
 }
 
 /* Whoever types sees first what the code has written. */
 static int
-take_ask(struct session *s, struct remit_error *err)
+recv_prompt(struct session *s, struct remit_error *err)
 {
 	if (s->state != SESSION_RUNNING || !s->cell.interactive)
 		return fail(err, REMIT_E_PROTOCOL, "nobody can be asked");
 	session_read_output(s, &s->out);
 	session_read_output(s, &s->err);
-	if (link_send(&s->client, FRAME_ASK, "", 0, err) < 0)
+	if (link_send(&s->client, FRAME_PROMPT, "", 0, err) < 0)
 		return -1;
 	session_flush_client(s);
 	return 0;
 }
 
 static int
-take_jail_frame(struct session *s, const struct frame *f,
+recv_jail_frame(struct session *s, const struct frame *f,
 		struct remit_error *err)
 {
 	switch (f->type) {
 	case FRAME_CHECKED:
-		return take_checked(s, f, err);
+		return recv_checked(s, f, err);
 	case FRAME_ENDED:
-		return take_ended(s, f, err);
-	case FRAME_ASK:
-		return take_ask(s, err);
+		return recv_ended(s, f, err);
+	case FRAME_PROMPT:
+		return recv_prompt(s, err);
 	case FRAME_FILE_BYTES:
 	case FRAME_FILE_ANSWER:
-		return session_take_file_answer(s, f, err);
+		return session_recv_file_answer(s, f, err);
 	case FRAME_FORKED:
-		return session_take_forked(s, f, err);
+		return session_recv_forked(s, f, err);
 	case FRAME_DISPLAY:
-		return session_take_display(s, f, err);
+		return session_recv_display(s, f, err);
 	case FRAME_DISPLAY_DATA:
-		return session_take_display_data(s, f, err);
+		return session_recv_display_data(s, f, err);
 	case FRAME_CALL:
 	case FRAME_CALL_DATA:
-		return session_take_call(s, f, err);
+		return session_recv_call(s, f, err);
 	default:
 		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
 	}
@@ -338,7 +339,7 @@ session_flush_channel(struct session *s)
 		events |= EPOLLOUT;
 	loop_want(&s->keeper->loop, &s->worker->on_channel, events);
 	if (s->state == SESSION_FILING && !s->client_gone)
-		session_want_client(s);
+		session_watch_client(s);
 }
 
 /*
@@ -367,7 +368,7 @@ session_read_channel(struct session *s)
 	do {
 		if (link_next(l, &f, &err) < 0 ||
 		    (f.type != FRAME_NONE &&
-		     take_jail_frame(s, &f, &err) < 0)) {
+		     recv_jail_frame(s, &f, &err) < 0)) {
 			break_channel(s, &err);
 			break;
 		}
@@ -396,7 +397,7 @@ session_on_channel(struct session *s, uint32_t events)
 /* A runner that has rejected the code leaves by itself if the keeper is slow.
  */
 static bool
-may_speak(const struct session *s)
+may_still_report(const struct session *s)
 {
 	return (s->state == SESSION_CHECKING || s->state == SESSION_RUNNING) &&
 	       !s->worker->jail.channel.ended && !s->queue.events;
@@ -404,11 +405,11 @@ may_speak(const struct session *s)
 
 /* The end may be seen before the last words are read. */
 static void
-read_last_words(struct session *s)
+read_last_frames(struct session *s)
 {
 	uint32_t frames = frame_rules[FRAME_ENDED].max / FRAME_PIECE + 2;
 
-	while (frames-- && may_speak(s))
+	while (frames-- && may_still_report(s))
 		session_on_channel(s, EPOLLIN);
 }
 
@@ -420,7 +421,7 @@ note_early_end(struct session *s)
 
 	/* A runner that has said what it found in the code may leave. */
 	if (s->state >= SESSION_RUNNING ||
-	    session_queue_has(&s->queue, SESSION_SAID) ||
+	    session_queue_has(&s->queue, SESSION_REPORTED) ||
 	    !s->cell.facts.has_wait_status ||
 	    !WIFEXITED(s->cell.facts.wait_status))
 		return;
@@ -437,9 +438,9 @@ session_end_code(struct session *s)
 	s->cell.facts.has_wait_status = true;
 	s->cell.facts.wait_status = s->worker->end.wait_status;
 	s->cell.ended_us = loop_now_us();
-	read_last_words(s);
+	read_last_frames(s);
 	note_early_end(s);
-	session_die(s);
+	session_kill_jail(s);
 }
 
 static void
@@ -463,8 +464,8 @@ note_last_end(struct session *s)
 void
 session_end_jail(struct session *s)
 {
-	read_last_words(s);
-	if (session_queue_has(&s->queue, SESSION_SAID)) {
+	read_last_frames(s);
+	if (session_queue_has(&s->queue, SESSION_REPORTED)) {
 		/* Its last word was its end, which goes first. */
 		session_post(s, SESSION_JAIL_DEAD);
 		return;

@@ -30,29 +30,29 @@
  */
 int session_enter(struct session *s, enum session_state next);
 /* Works its events off. From the loop. */
-void session_work(void *owner);
+void session_run_events(void *owner);
 /* It is done, and answers nothing any more. */
 void session_remove(struct session *s);
 
 /* The plan for its policy, if it has none yet: of a run, or of many cells. */
-int session_plan(struct session *s, bool many,
-		 struct remit_error *err) must_check;
+int session_ensure_plan(struct session *s, bool many,
+			struct remit_error *err) must_check;
 /* Give the worker its job; when a tick of the clock is over, if need be. */
 void session_start(struct session *s);
 /* Kill the jail; the result follows when it is dead. */
-void session_die(struct session *s);
+void session_kill_jail(struct session *s);
 /* The jail has no more to say: files are exported, or the answer is sent. */
 void session_finish(struct session *s);
 /* The cell is over, and the jail lives on. */
 void session_end_cell(struct session *s);
 /* Its worker goes its own way, which leads out. */
-void session_part(struct session *s);
+void session_detach_worker(struct session *s);
 /* Output is counted from here on. */
-void session_renew_captures(struct session *s);
+void session_reset_captures(struct session *s);
 /* After the changes: files are exported, or the answer is sent. */
-void session_give_files(struct session *s);
+void session_export_or_answer(struct session *s);
 /* The cell cannot be run, and this says why; its jail is not touched. */
-void session_refuse(struct session *s, const struct remit_error *why);
+void session_refuse_cell(struct session *s, const struct remit_error *why);
 /* Make the result and send it. */
 void session_answer(struct session *s);
 
@@ -61,22 +61,22 @@ void session_read_output(struct session *s, struct capture *c);
 /* Cells. */
 
 /* It is between two cells. */
-bool session_rests(const struct session *s);
+bool session_is_between_cells(const struct session *s);
 /* Its client was told that it is open, and expects an answer to each cell. */
 bool session_is_opened(const struct session *s);
 /* The client wants many. */
 int session_open(struct session *s, const struct frame *f,
 		 struct remit_error *err) must_check;
 /* There is a jail: the client is told. */
-void session_tell_opened(struct session *s);
+void session_send_opened(struct session *s);
 /* The next cell has come; it may run. */
 void session_begin_cell(struct session *s);
 /* What the last cell leaves behind is forgotten; the jail waits. */
-void session_rest(struct session *s);
+void session_go_idle(struct session *s);
 /* Something went wrong between two cells, or with the client itself. */
-void session_fail_resting(struct session *s);
+void session_fail_between_cells(struct session *s);
 /* The jail is gone between two cells; the next request is told. */
-void session_lose(struct session *s, const struct remit_error *why);
+void session_lose_jail(struct session *s, const struct remit_error *why);
 /* The jail ends with this cell. */
 void session_note_loss(struct session *s);
 int session_reset(struct session *s, const struct frame *f,
@@ -84,7 +84,7 @@ int session_reset(struct session *s, const struct frame *f,
 int session_close(struct session *s, const struct frame *f,
 		  struct remit_error *err) must_check;
 /* It has all that it needs, and waits for its turn. */
-void session_wait(struct session *s);
+void session_enqueue(struct session *s);
 /* A writer of the code's standard input, for one cell. */
 int session_open_stdin(struct session *s, struct remit_error *err) must_check;
 
@@ -95,39 +95,39 @@ int session_fork(struct session *s, const struct frame *f,
 /* This branch is there, or will never be: its session goes on. */
 void session_end_fork(struct session *b);
 /* What the code says of it. */
-int session_take_forked(struct session *s, const struct frame *f,
+int session_recv_forked(struct session *s, const struct frame *f,
 			struct remit_error *err) must_check;
 
 /* Files, between cells: frames of the client and of the jail. */
 
-int session_take_file_task(struct session *s, const struct frame *f,
+int session_recv_file_task(struct session *s, const struct frame *f,
 			   struct remit_error *err) must_check;
-int session_take_file_data(struct session *s, const struct frame *f,
+int session_recv_file_data(struct session *s, const struct frame *f,
 			   struct remit_error *err) must_check;
-int session_take_file_answer(struct session *s, const struct frame *f,
+int session_recv_file_answer(struct session *s, const struct frame *f,
 			     struct remit_error *err) must_check;
 /* Answers the request for a file of a session that has ended. `is_busy`: a
    deadline of the keeper's ended it, so the request is not "refused" like all
    later ones. */
-void session_lose_file(struct session *s, bool is_busy);
+void session_abandon_file(struct session *s, bool is_busy);
 /* The time for an answer is over. */
-void session_file_late(struct session *s);
+void session_file_timed_out(struct session *s);
 /* The client's bytes are all here. */
 void session_file_complete(struct session *s);
 
 /* Clocks: what is done when its timer has rung, in a cell and between. */
 
-void session_tick(struct session *s);
-void session_tick_resting(struct session *s);
+void session_tick_in_cell(struct session *s);
+void session_tick_between_cells(struct session *s);
 
 /* How long it may be idle from now on. */
-void session_set_idle(struct session *s);
+void session_start_idle_timer(struct session *s);
 
 /* It is over a limit: a cell gets SIGINT now and SIGKILL when the grace is
    over, a run SIGKILL. */
-void session_overdue(struct session *s);
+void session_exceed_limit(struct session *s);
 /* It ends when the grace is over, or before. */
-void session_hasten(struct session *s);
+void session_start_grace(struct session *s);
 /* Processor time of the jail so far. */
 uint64_t session_cpu_us(struct session *s);
 
@@ -150,14 +150,14 @@ void session_flush_client(struct session *s);
 /* All that came of it was read, and it wants to ask again. */
 bool session_client_stays(const struct session *s);
 /* Read from it, and write to it, as there is room. */
-void session_want_client(struct session *s);
+void session_watch_client(struct session *s);
 void session_on_client(void *owner, uint32_t events);
-void session_on_in(void *owner, uint32_t events);
+void session_on_stdin(void *owner, uint32_t events);
 
 /* The audit: a line before the answer, or when there is nobody to answer. */
 
 /* The code is complete. */
-void session_fingerprint(struct session *s);
+void session_hash_code(struct session *s);
 void session_audit(struct session *s, const struct buf *result);
 
 /* Changes that are written to the host, once the jail is dead, or between two
@@ -166,43 +166,43 @@ void session_audit(struct session *s, const struct buf *result);
 /* False if there is no directory of mode rw. */
 bool session_commit(struct session *s);
 /* The client asks for it, between two cells. */
-int session_save(struct session *s, const struct frame *f,
-		 struct remit_error *err) must_check;
+int session_commit_now(struct session *s, const struct frame *f,
+		       struct remit_error *err) must_check;
 /* From now on it has so much time. */
-void session_commit_wait(struct session *s);
+void session_start_commit_timer(struct session *s);
 /* Its time is over. */
-void session_commit_stop(struct session *s);
+void session_stop_commit(struct session *s);
 /* The committer is done, or dead. */
 void session_committed(struct session *s);
 
 /* Files that leave, once the jail is dead. */
 
 /* Nothing may live in the jail when it is answered. */
-bool session_is_looked_into(const struct session *s);
+bool session_needs_dead_jail(const struct session *s);
 /* Take hold of the dead jail's workspace. */
-void session_take_workspace(struct session *s);
+void session_keep_workspace(struct session *s);
 /* False if there is nothing to export. */
 bool session_export(struct session *s);
 void session_export_more(struct session *s);
 
 /* Values and displays. */
 
-int session_take_display(struct session *s, const struct frame *f,
+int session_recv_display(struct session *s, const struct frame *f,
 			 struct remit_error *err) must_check;
-int session_take_display_data(struct session *s, const struct frame *f,
+int session_recv_display_data(struct session *s, const struct frame *f,
 			      struct remit_error *err) must_check;
 
 /* Tools: frames of the jail and of the client. */
 
-int session_tell_tools(struct session *s, struct remit_error *err) must_check;
-int session_take_call(struct session *s, const struct frame *f,
+int session_send_tools(struct session *s, struct remit_error *err) must_check;
+int session_recv_call(struct session *s, const struct frame *f,
 		      struct remit_error *err) must_check;
-int session_take_reply(struct session *s, const struct frame *f,
+int session_recv_reply(struct session *s, const struct frame *f,
 		       struct remit_error *err) must_check;
 /* The code can be answered no more. */
 void session_end_tools(struct session *s);
 /* Between cells. */
-void session_rest_tools(struct session *s);
+void session_reset_tools(struct session *s);
 
 /* The jail. */
 
@@ -212,16 +212,16 @@ void session_flush_channel(struct session *s);
 void session_read_channel(struct session *s);
 /* What is done about its events: the code has reported its end, its process has
    ended, everything in the jail is dead. */
-void session_hear_end(struct session *s);
+void session_handle_reported_end(struct session *s);
 void session_end_code(struct session *s);
 void session_end_jail(struct session *s);
 
 /* Questions of its proxy, if its policy has network_ask. */
-int session_hear_questions(struct session *s,
-			   struct remit_error *err) must_check;
-int session_take_answer(struct session *s, const struct frame *f,
+int session_watch_questions(struct session *s,
+			    struct remit_error *err) must_check;
+int session_recv_answer(struct session *s, const struct frame *f,
 			struct remit_error *err) must_check;
 /* Nobody will answer any more. */
-void session_forget_question(struct session *s);
+void session_drop_question(struct session *s);
 
 #endif

@@ -5,9 +5,9 @@
 #include "keeper/session/part.h"
 
 static int
-seek(struct session *s, struct remit_error *err)
+seek_worker(struct session *s, struct remit_error *err)
 {
-	if (session_plan(s, session_is_open(s), err) < 0)
+	if (session_ensure_plan(s, session_has_cells(s), err) < 0)
 		return -1;
 	s->cell.facts.cpu_limit_ms = session_cpu_limit_ms(s);
 	if (inputs_check(&s->cell.files, &s->pool->plan, err) < 0 ||
@@ -18,7 +18,7 @@ seek(struct session *s, struct remit_error *err)
 }
 
 static void
-begin(struct session *s)
+begin_admitted(struct session *s)
 {
 	struct remit_error err;
 
@@ -30,12 +30,12 @@ begin(struct session *s)
 		return;
 	s->committer.begun_at = ctime_mark_latest();
 	if (audit_writer_check(&s->keeper->audit_writer, &err) < 0 ||
-	    seek(s, &err) < 0)
+	    seek_worker(s, &err) < 0)
 		session_fail(s, &err);
 }
 
 static void
-turn_away(struct session *s)
+reject_busy(struct session *s)
 {
 	struct remit_error err;
 
@@ -43,7 +43,7 @@ turn_away(struct session *s)
 	     KEEPER_WAITING_MAX);
 	/* A cell that must not wait costs no variables. */
 	if (s->cell.arrival == CELL_COMPLETE && session_is_opened(s))
-		session_refuse(s, &err);
+		session_refuse_cell(s, &err);
 	else
 		session_fail(s, &err);
 }
@@ -52,21 +52,21 @@ static void
 fail_cell(struct session *s)
 {
 	cell_fail(&s->cell, &s->queue.trouble);
-	session_die(s);
+	session_kill_jail(s);
 }
 
 /* Its answer is on its way, and says this. */
 static void
-note_trouble(struct session *s)
+keep_trouble(struct session *s)
 {
 	cell_fail(&s->cell, &s->queue.trouble);
 }
 
 static void
-leave(struct session *s)
+handle_client_left(struct session *s)
 {
 	if (s->worker)
-		session_die(s);
+		session_kill_jail(s);
 	else
 		session_remove(s);
 }
@@ -76,7 +76,7 @@ interrupt_early(struct session *s)
 {
 	/* A cell that is not there yet gets it when it begins. */
 	if (!session_is_opened(s))
-		session_die(s);
+		session_kill_jail(s);
 }
 
 static void
@@ -84,9 +84,9 @@ interrupt_code(struct session *s)
 {
 	jail_interrupt(&s->worker->jail);
 	/* A cell has its own deadline, and variables that would be lost. */
-	if (session_is_open(s))
+	if (session_has_cells(s))
 		return;
-	cell_clock_hurry(&s->clock, loop_now_us() + SESSION_GRACE_US);
+	cell_clock_cut_short(&s->clock, loop_now_us() + SESSION_GRACE_US);
 	session_set_timer(s);
 }
 
@@ -95,39 +95,39 @@ static void
 lose_channel(struct session *s)
 {
 	if (session_is_opened(s))
-		session_hasten(s);
+		session_start_grace(s);
 }
 
 static void
-lose_resting_channel(struct session *s)
+lose_idle_channel(struct session *s)
 {
 	struct remit_error why;
 
 	fail(&why, REMIT_E_GONE, "the code has closed its channel");
-	session_lose(s, &why);
+	session_lose_jail(s, &why);
 }
 
 /* The moment is over that its worker waits for: see session_start(). */
 static void
-start_again(struct session *s)
+retry_start(struct session *s)
 {
-	if (s->worker && s->worker->state == WORKER_TAKEN)
+	if (s->worker && s->worker->state == WORKER_IN_USE)
 		session_start(s);
 }
 
 /* It ended between two cells, and its client does not wait for it. */
 static void
-lose_worker(struct session *s)
+lose_idle_worker(struct session *s)
 {
 	struct remit_error why;
 
 	fail(&why, REMIT_E_GONE, "its interpreter ended after cell %u",
 	     s->cells);
-	session_lose(s, &why);
+	session_lose_jail(s, &why);
 }
 
 static void
-sent(struct session *s)
+remove_if_sent(struct session *s)
 {
 	if (s->client_gone || !link_wants_write(&s->client))
 		session_remove(s);
@@ -137,30 +137,30 @@ sent(struct session *s)
    others it means nothing any more, or cannot come. */
 typedef void reaction(struct session *s);
 
-#define UNTIL_JAIL  SESSION_READING... SESSION_SEEKING
-#define IN_CELL	    SESSION_CHECKING... SESSION_RUNNING
-#define RESTING	    SESSION_IDLE... SESSION_SAVING
-#define WITH_WORKER SESSION_WAITING... SESSION_SEEKING
-#define AFTERWARDS  SESSION_DYING... SESSION_EXPORTING
+#define BEFORE_CELL   SESSION_READING... SESSION_SEEKING
+#define IN_CELL	      SESSION_CHECKING... SESSION_RUNNING
+#define BETWEEN_CELLS SESSION_IDLE... SESSION_SAVING
+#define WITH_WORKER   SESSION_WAITING... SESSION_SEEKING
+#define AFTERWARDS    SESSION_DYING... SESSION_EXPORTING
 
 static reaction *const reactions[SESSION_EVENTS][SESSION_STATES] = {
 	[SESSION_FAILED] = {
-		[UNTIL_JAIL] = fail_cell,
-		[RESTING] = session_fail_resting,
+		[BEFORE_CELL] = fail_cell,
+		[BETWEEN_CELLS] = session_fail_between_cells,
 		[IN_CELL] = fail_cell,
-		[AFTERWARDS] = note_trouble,
+		[AFTERWARDS] = keep_trouble,
 	},
 	/* What is being written to the host is seen to its end. */
 	[SESSION_LEFT] = {
-		[UNTIL_JAIL] = leave,
+		[BEFORE_CELL] = handle_client_left,
 		[SESSION_IDLE] = session_remove,
 		[SESSION_FILING] = session_remove,
-		[IN_CELL] = leave,
+		[IN_CELL] = handle_client_left,
 		[SESSION_EXPORTING] = session_remove,
 		[SESSION_DONE] = session_remove,
 	},
 	[SESSION_INTERRUPTED] = {
-		[UNTIL_JAIL] = interrupt_early,
+		[BEFORE_CELL] = interrupt_early,
 		[SESSION_CHECKING] = interrupt_early,
 		[SESSION_RUNNING] = interrupt_code,
 	},
@@ -170,43 +170,43 @@ static reaction *const reactions[SESSION_EVENTS][SESSION_STATES] = {
 		[SESSION_FILING] = session_do_request,
 	},
 	[SESSION_BUSY] = {
-		[SESSION_WAITING] = turn_away,
+		[SESSION_WAITING] = reject_busy,
 	},
 	[SESSION_ADMITTED] = {
-		[SESSION_WAITING] = begin,
+		[SESSION_WAITING] = begin_admitted,
 	},
-	[SESSION_TAKEN] = {
+	[SESSION_GOT_WORKER] = {
 		[SESSION_SEEKING] = session_start,
 	},
-	[SESSION_SAID] = {
-		[IN_CELL] = session_hear_end,
+	[SESSION_REPORTED] = {
+		[IN_CELL] = session_handle_reported_end,
 	},
-	[SESSION_OVER] = {
-		[WITH_WORKER] = session_die,
-		[IN_CELL] = session_die,
+	[SESSION_OVER_CEILING] = {
+		[WITH_WORKER] = session_kill_jail,
+		[IN_CELL] = session_kill_jail,
 	},
 	[SESSION_CODE_ENDED] = {
 		[WITH_WORKER] = session_end_code,
-		[RESTING] = lose_worker,
+		[BETWEEN_CELLS] = lose_idle_worker,
 		[IN_CELL] = session_end_code,
 	},
 	[SESSION_JAIL_DEAD] = {
 		[WITH_WORKER] = session_end_jail,
-		[RESTING] = lose_worker,
+		[BETWEEN_CELLS] = lose_idle_worker,
 		[IN_CELL] = session_end_jail,
 		[SESSION_DYING] = session_end_jail,
 	},
 	[SESSION_CHANNEL_LOST] = {
-		[RESTING] = lose_resting_channel,
+		[BETWEEN_CELLS] = lose_idle_channel,
 		[IN_CELL] = lose_channel,
 	},
-	[SESSION_RANG] = {
-		[SESSION_SEEKING] = start_again,
-		[SESSION_IDLE] = session_tick_resting,
-		[SESSION_FILING] = session_tick_resting,
-		[SESSION_SAVING] = session_commit_stop,
-		[IN_CELL] = session_tick,
-		[SESSION_COMMITTING] = session_commit_stop,
+	[SESSION_TIMER] = {
+		[SESSION_SEEKING] = retry_start,
+		[SESSION_IDLE] = session_tick_between_cells,
+		[SESSION_FILING] = session_tick_between_cells,
+		[SESSION_SAVING] = session_stop_commit,
+		[IN_CELL] = session_tick_in_cell,
+		[SESSION_COMMITTING] = session_stop_commit,
 		[SESSION_EXPORTING] = session_export_more,
 	},
 	[SESSION_COMMITTED] = {
@@ -215,7 +215,7 @@ static reaction *const reactions[SESSION_EVENTS][SESSION_STATES] = {
 	},
 	[SESSION_SENT] = {
 		[SESSION_EXPORTING] = session_export_more,
-		[SESSION_DONE] = sent,
+		[SESSION_DONE] = remove_if_sent,
 	},
 };
 
@@ -225,12 +225,12 @@ has_unread(const struct session *s)
 	const struct link *l = s->worker ? &s->worker->jail.channel : NULL;
 
 	return l && !l->ended && l->parsed < l->in.len &&
-	       s->worker->state == WORKER_TAKEN && s->state < SESSION_DYING &&
+	       s->worker->state == WORKER_IN_USE && s->state < SESSION_DYING &&
 	       !s->queue.events;
 }
 
 void
-session_work(void *owner)
+session_run_events(void *owner)
 {
 	struct session *s = owner;
 	enum session_event event;

@@ -7,7 +7,7 @@
 static void on_timer(void *owner);
 
 static struct session *
-make(struct keeper *k)
+session_alloc(struct keeper *k)
 {
 	struct session *s = calloc(1, sizeof(*s));
 
@@ -24,7 +24,7 @@ make(struct keeper *k)
 		.err = { .fd = -1 },
 		.stdin_pipe = -1,
 		.committer = COMMITTER_INIT,
-		.queue.work = { .run = session_work, .owner = s },
+		.queue.work = { .run = session_run_events, .owner = s },
 		.timer = { .ring = on_timer, .owner = s },
 		.on_client = SOURCE_INIT,
 		.on_in = SOURCE_INIT,
@@ -35,23 +35,23 @@ make(struct keeper *k)
 }
 
 static void
-stand_at(struct session *s, int client_fd)
+open_client_link(struct session *s, int client_fd)
 {
 	link_open(&s->client, client_fd, PARTY_CLIENT);
-	s->client.takes = true;
+	s->client.receives_fds = true;
 }
 
 struct session *
 session_new(struct keeper *k, int client_fd)
 {
-	struct session *s = make(k);
+	struct session *s = session_alloc(k);
 	struct remit_error err;
 
 	if (!s) {
 		close(client_fd);
 		return NULL;
 	}
-	stand_at(s, client_fd);
+	open_client_link(s, client_fd);
 	if (loop_add(&k->loop, &s->on_client, client_fd, EPOLLIN,
 		     session_on_client, s, &err) < 0) {
 		session_free(s);
@@ -61,31 +61,31 @@ session_new(struct keeper *k, int client_fd)
 }
 
 struct session *
-session_after(struct session *s)
+session_successor(struct session *s)
 {
 	struct session *next;
 
 	if (s->state != SESSION_DONE || !s->stays || s->client_gone ||
 	    s->client.ended || link_wants_write(&s->client))
 		return NULL;
-	next = make(s->keeper);
+	next = session_alloc(s->keeper);
 	if (!next)
 		return NULL; /* no memory: the client sees the end */
-	next->comes_after = true;
-	stand_at(next, take_fd(&s->client.fd));
+	next->follows_another = true;
+	open_client_link(next, take_fd(&s->client.fd));
 	loop_move(&s->keeper->loop, &s->on_client, &next->on_client, next);
 	return next;
 }
 
 void
-session_part(struct session *s)
+session_detach_worker(struct session *s)
 {
-	session_forget_question(s);
+	session_drop_question(s);
 	loop_remove(&s->keeper->loop, &s->on_proxy);
 	loop_remove(&s->keeper->loop, &s->on_in);
 	loop_set_timer(&s->keeper->loop, &s->timer, 0);
 	if (s->worker)
-		worker_leave(s->worker);
+		worker_release(s->worker);
 	s->worker = NULL;
 }
 
@@ -93,7 +93,7 @@ void
 session_free(struct session *s)
 {
 	session_audit(s, NULL);
-	session_part(s);
+	session_detach_worker(s);
 	session_end_fork(s);
 	if (s->branch)
 		s->branch->origin = NULL;
@@ -101,7 +101,7 @@ session_free(struct session *s)
 	loop_undefer(&s->keeper->loop, &s->queue.work);
 	if (s->pool) {
 		pool_unserve(s->pool, s);
-		pool_drop(s->pool);
+		pool_unref(s->pool);
 	}
 	link_free(&s->client);
 	policy_free(&s->policy);
@@ -125,7 +125,7 @@ session_policy(const struct session *s)
 /* ---- the beginning ---- */
 
 static void
-set_captures(struct session *s)
+init_captures(struct session *s)
 {
 	const struct policy *p = &s->pool->policy;
 	const struct jail *j = &s->worker->jail;
@@ -149,7 +149,7 @@ set_captures(struct session *s)
 
 /* A pipe whose writers are all gone stays at its end. */
 void
-session_renew_captures(struct session *s)
+session_reset_captures(struct session *s)
 {
 	s->out.total_bytes = s->out.kept_bytes = 0;
 	s->err.total_bytes = s->err.kept_bytes = 0;
@@ -157,7 +157,7 @@ session_renew_captures(struct session *s)
 
 /* The client has sent its standard input to us so far. */
 static int
-connect_input(struct session *s, struct remit_error *err)
+connect_stdin(struct session *s, struct remit_error *err)
 {
 	if (!session_is_opened(s))
 		s->cell.input.fd = take_fd(&s->worker->in);
@@ -167,21 +167,21 @@ connect_input(struct session *s, struct remit_error *err)
 	}
 	return loop_add(&s->keeper->loop, &s->on_in, s->cell.input.fd,
 			feed_wants_write(&s->cell.input) ? EPOLLOUT : 0,
-			session_on_in, s, err);
+			session_on_stdin, s, err);
 }
 
 /* A clock that was set back does not get there: then all that is there is
    younger than the run, and nothing of it is replaced. */
-#define PATIENCE_US 100000
+#define CTIME_WAIT_MAX_US 100000
 
 /* So that what others changed before differs in time from what they change
    from now on. */
 static bool
-must_wait(const struct session *s)
+must_wait_for_tick(const struct session *s)
 {
 	return s->pool->plan.write_roots &&
 	       !ctime_mark_is_over(&s->committer.begun_at) &&
-	       loop_now_us() < s->asked_us + PATIENCE_US;
+	       loop_now_us() < s->requested_us + CTIME_WAIT_MAX_US;
 }
 
 /* A cell whose standard input was not sent reads its end. */
@@ -194,7 +194,7 @@ start_cell(struct session *s, struct remit_error *err)
 	session_flush_channel(s);
 	/* The rest while the code runs: its end is what the client waits for.
 	 */
-	return connect_input(s, err);
+	return connect_stdin(s, err);
 }
 
 void
@@ -202,13 +202,13 @@ session_start(struct session *s)
 {
 	struct remit_error err;
 
-	if (must_wait(s)) {
+	if (must_wait_for_tick(s)) {
 		loop_set_timer(&s->keeper->loop, &s->timer,
 			       loop_now_us() + ctime_mark_tick_us() / 2);
 		return;
 	}
-	if (session_is_open(s) && s->cell.arrival != CELL_COMPLETE) {
-		session_tell_opened(s);
+	if (session_has_cells(s) && s->cell.arrival != CELL_COMPLETE) {
+		session_send_opened(s);
 		return;
 	}
 	if (start_cell(s, &err) < 0) {
@@ -217,30 +217,31 @@ session_start(struct session *s)
 	}
 	if (!session_is_opened(s))
 		cgroup_open_peaks(&s->worker->jail.group);
-	keeper_await(s->keeper);
+	keeper_stay_awake(s->keeper);
 }
 
 void
-session_take(struct session *s, struct worker *i)
+session_attach_worker(struct session *s, struct worker *i)
 {
 	struct remit_error err;
 
 	s->worker = i;
 	i->session = s;
-	i->state = WORKER_TAKEN;
-	set_captures(s);
-	if (session_hear_questions(s, &err) < 0)
+	i->state = WORKER_IN_USE;
+	init_captures(s);
+	if (session_watch_questions(s, &err) < 0)
 		session_fail(s, &err);
 	else
-		session_post(s, SESSION_TAKEN);
+		session_post(s, SESSION_GOT_WORKER);
 }
 
 int
-session_plan(struct session *s, bool many, struct remit_error *err)
+session_ensure_plan(struct session *s, bool many, struct remit_error *err)
 {
-	enum pool_use use = !many			? POOL_RUNS
-			    : s->wishes & WISH_FORKABLE ? POOL_FORKABLE
-							: POOL_SESSIONS;
+	enum pool_use use = !many ? POOL_RUNS
+			    : s->options & SESSION_OPTION_FORKABLE
+				    ? POOL_FORKABLE
+				    : POOL_SESSIONS;
 	struct pool *p = s->pool;
 
 	if (p)
@@ -249,7 +250,7 @@ session_plan(struct session *s, bool many, struct remit_error *err)
 		     buf_text(&s->policy_text), s->policy_text.len, use, err);
 	if (!p)
 		return -1;
-	s->pool = pool_use(p);
+	s->pool = pool_ref(p);
 	return 0;
 }
 
@@ -271,7 +272,7 @@ session_cpu_limit_ms(const struct session *s)
 static void
 on_timer(void *owner)
 {
-	session_post(owner, SESSION_RANG);
+	session_post(owner, SESSION_TIMER);
 }
 
 void

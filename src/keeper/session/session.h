@@ -53,8 +53,8 @@ enum session_life {
 
 /* A file that is read or written between cells. */
 struct filing {
-	uint64_t missing_bytes; /* that the client has still to send */
-	uint64_t room_bytes;	/* that the code may still answer */
+	uint64_t missing_bytes;	    /* that the client has still to send */
+	uint64_t answer_bytes_left; /* that the code may still answer */
 };
 
 struct session {
@@ -63,24 +63,24 @@ struct session {
 	struct keeper *keeper;
 	enum session_state state; /* session_enter() changes it */
 	enum session_life life;
-	unsigned wishes; /* of enum session_wish */
+	unsigned options; /* of enum session_option */
 	struct session_queue queue;
 
 	/* Its client. */
 	struct link client;
 	struct source on_client;
 	bool client_gone;
-	bool was_begun;	   /* it counts as running */
-	bool stays;	   /* the client was told that it can ask again */
-	bool comes_after;  /* another used this client, and may be meant */
-	uint64_t asked_us; /* the client had sent everything */
+	bool counts_as_running; /* it counts as running */
+	bool stays;		/* the client was told that it can ask again */
+	bool follows_another;	/* another used this client, and may be meant */
+	uint64_t requested_us;	/* the client had sent everything */
 
 	/* Its plan. */
 	struct policy policy; /* of its own, until it has a pool */
 	struct buf policy_text;
 	struct pool *pool;
 	struct install *install; /* it waits for packages, or NULL */
-	bool was_installed;	 /* what it waited for has ended */
+	bool install_ended;	 /* what it waited for has ended */
 	struct package_layer
 		package_layer;	/* its packages, until it has a pool */
 	struct secrets secrets; /* from its client */
@@ -89,10 +89,10 @@ struct session {
 	struct worker *worker;
 	struct capture out, err;
 	struct bridge bridge;
-	struct passage display; /* the one whose bytes come just now */
+	struct transfer display; /* the one whose bytes come just now */
 	struct source on_proxy;
-	uint32_t question; /* of the proxy, that waits; 0: none */
-	uint32_t asked;	   /* by it, so far */
+	uint32_t question;	 /* of the proxy, that waits; 0: none */
+	uint32_t question_count; /* by it, so far */
 	struct cell_clock clock;
 	struct timer timer;
 	struct committer committer;
@@ -116,13 +116,13 @@ struct session {
 struct session *session_new(struct keeper *k, int client_fd);
 /* One for the client of this one, which was answered; NULL if that does not ask
    again. */
-struct session *session_after(struct session *s);
+struct session *session_successor(struct session *s);
 /* It has cells, and not just one program. */
-bool session_is_open(const struct session *s);
+bool session_has_cells(const struct session *s);
 /* Its policy, wherever that is. */
 const struct policy *session_policy(const struct session *s);
 /* How long its code has waited for the host so far. */
-uint64_t session_held_us(const struct session *s);
+uint64_t session_paused_us(const struct session *s);
 void session_free(struct session *s);
 
 /* Both only note what has happened, and may be called from anywhere. */
@@ -138,9 +138,9 @@ void session_fail(struct session *s, const struct remit_error *why);
 /* From its worker. */
 
 /* This one waits for a job: it is the session's now. */
-void session_take(struct session *s, struct worker *i);
+void session_attach_worker(struct session *s, struct worker *i);
 void session_on_channel(struct session *s, uint32_t events);
-void session_on_out(struct session *s);
-void session_on_err(struct session *s);
+void session_on_stdout(struct session *s);
+void session_on_stderr(struct session *s);
 
 #endif

@@ -12,10 +12,10 @@
 
 #define RESET_REMEDY "Reset the session: it gets a fresh jail."
 /* More than a pipe can hold (pipe(7)). */
-#define STDIN_LEFT_MAX (2 << 20)
+#define STDIN_DRAIN_MAX (2 << 20)
 
 bool
-session_is_open(const struct session *s)
+session_has_cells(const struct session *s)
 {
 	return s->open_id[0] != '\0';
 }
@@ -27,16 +27,16 @@ session_is_opened(const struct session *s)
 }
 
 bool
-session_rests(const struct session *s)
+session_is_between_cells(const struct session *s)
 {
-	return session_state_rests(s->state);
+	return session_state_is_between_cells(s->state);
 }
 
 /* ---- opening ---- */
 
 /* A run's pool is no session's: the policy is read again from its key. */
 static int
-leave_pool(struct session *s, struct remit_error *err)
+leave_run_pool(struct session *s, struct remit_error *err)
 {
 	struct pool *p = s->pool;
 
@@ -47,14 +47,14 @@ leave_pool(struct session *s, struct remit_error *err)
 	s->pool = NULL;
 	if (policy_parse(&s->policy, p->key, strlen(p->key), "policy", err) < 0)
 		return -1;
-	pool_drop(p);
+	pool_unref(p);
 	return 0;
 }
 
 void
-session_wait(struct session *s)
+session_enqueue(struct session *s)
 {
-	s->asked_us = loop_now_us();
+	s->requested_us = loop_now_us();
 	if (session_enter(s, SESSION_WAITING) < 0)
 		return;
 	/* How long it was idle does not count any more. */
@@ -74,13 +74,13 @@ session_open(struct session *s, const struct frame *f, struct remit_error *err)
 		int failed = 0;
 
 		if (!strcmp(r.key, "artifacts"))
-			s->wishes |= WISH_ARTIFACTS;
+			s->options |= SESSION_OPTION_ARTIFACTS;
 		else if (!strcmp(r.key, "forkable"))
-			s->wishes |= WISH_FORKABLE;
+			s->options |= SESSION_OPTION_FORKABLE;
 		else if (!strcmp(r.key, "tenant"))
 			failed = cell_set_tenant(&s->cell, r.value, err);
 		else if (!strcmp(r.key, "secrets"))
-			failed = secrets_read(&s->secrets, s->client.passed,
+			failed = secrets_read(&s->secrets, s->client.passed_fd,
 					      err);
 		else
 			failed = fail(err, REMIT_E_PROTOCOL,
@@ -88,25 +88,25 @@ session_open(struct session *s, const struct frame *f, struct remit_error *err)
 		if (failed)
 			return -1;
 	}
-	own_fd_close(&s->client.passed);
-	s->client.passed = -1;
+	own_fd_close(&s->client.passed_fd);
+	s->client.passed_fd = -1;
 	if (s->cell.arrival != CELL_ABSENT)
 		return fail(err, REMIT_E_PROTOCOL, "a job before the session");
-	if (leave_pool(s, err) < 0)
+	if (leave_run_pool(s, err) < 0)
 		return -1;
-	if (keeper_open_session(s->keeper) < 0)
+	if (keeper_reserve_session(s->keeper) < 0)
 		return fail(err, REMIT_E_BUSY,
 			    "%d sessions are open already, as many as may be",
 			    KEEPER_SESSIONS_MAX);
 	cell_make_id(s->open_id);
 	s->life = LIFE_OPENING;
-	session_wait(s);
+	session_enqueue(s);
 	return 0;
 }
 
 /* Writers come and go with cells; a reader of ours keeps the pipe. */
 static int
-keep_stdin(struct session *s, struct remit_error *err)
+open_stdin_reader(struct session *s, struct remit_error *err)
 {
 	char path[32];
 
@@ -132,12 +132,12 @@ session_open_stdin(struct session *s, struct remit_error *err)
 }
 
 void
-session_tell_opened(struct session *s)
+session_send_opened(struct session *s)
 {
 	own(buf) struct buf records = BUF_INIT(frame_rules[FRAME_OPENED].max);
 	struct remit_error err;
 
-	if (keep_stdin(s, &err) < 0) {
+	if (open_stdin_reader(s, &err) < 0) {
 		session_fail(s, &err);
 		return;
 	}
@@ -152,20 +152,20 @@ session_tell_opened(struct session *s)
 		session_remove(s);
 		return;
 	}
-	keeper_note_latency(s->keeper, s->asked_us);
+	keeper_note_latency(s->keeper, s->requested_us);
 	session_end_fork(s);
 	if (session_enter(s, SESSION_IDLE) == 0)
-		session_rest(s);
+		session_go_idle(s);
 }
 
 /* ---- between cells ---- */
 
 /* What the cell did not read is not the next one's. */
 static void
-empty_stdin(struct session *s)
+drain_stdin(struct session *s)
 {
 	char piece[FRAME_PIECE];
-	size_t left = STDIN_LEFT_MAX;
+	size_t left = STDIN_DRAIN_MAX;
 	ssize_t n;
 
 	loop_remove(&s->keeper->loop, &s->on_in);
@@ -177,19 +177,19 @@ empty_stdin(struct session *s)
 /* All of it but what the jail itself carries over: what it has used before
    counts neither for the next cell nor for what this one has left running. */
 static void
-forget_cell(struct session *s)
+reset_cell(struct session *s)
 {
 	char *tenant = take_ptr(&s->cell.tenant);
 	uint64_t cpu_before_us = s->cell.cpu_before_us;
 	bool stirred = s->cell.stirred;
 
-	empty_stdin(s);
+	drain_stdin(s);
 	/* What is not complete comes again. */
 	s->cells -= s->cell.claim.incomplete;
 	if (!s->cell.facts.closed) /* a commit is no cell */
 		stirred = s->cell.facts.interrupted ||
 			  s->cell.facts.timed_out || s->cell.facts.over_cpu;
-	session_rest_tools(s);
+	session_reset_tools(s);
 	cell_free(&s->cell);
 	s->cell = (struct cell)CELL_INIT;
 	cell_make_id(s->cell.id);
@@ -200,28 +200,28 @@ forget_cell(struct session *s)
 	/* What is still to come of a display is not part of the next cell. */
 	s->display.dropped = true;
 	s->clock.output_us = s->clock.deadline_us = 0;
-	s->clock.hurried = false;
+	s->clock.cut_short = false;
 }
 
 void
-session_rest(struct session *s)
+session_go_idle(struct session *s)
 {
 	if (s->loss.code)
-		session_part(s);
-	forget_cell(s);
+		session_detach_worker(s);
+	reset_cell(s);
 	if (s->worker) {
 		loop_want(&s->keeper->loop, &s->worker->on_out, 0);
 		loop_want(&s->keeper->loop, &s->worker->on_err, 0);
-		session_set_idle(s);
+		session_start_idle_timer(s);
 	}
-	keeper_ended(s->keeper, s);
+	keeper_session_ended(s->keeper, s);
 	session_flush_client(s);
 	if (s->client_gone)
 		session_remove(s);
 }
 
 static void
-note_loss(struct session *s, const char *why)
+record_loss(struct session *s, const char *why)
 {
 	if (s->loss.code)
 		return;
@@ -231,24 +231,24 @@ note_loss(struct session *s, const char *why)
 }
 
 void
-session_lose(struct session *s, const struct remit_error *why)
+session_lose_jail(struct session *s, const struct remit_error *why)
 {
-	note_loss(s, why->message);
+	record_loss(s, why->message);
 	s->clock.cpu_check_us = 0;
-	session_part(s);
+	session_detach_worker(s);
 	if (s->state == SESSION_FILING)
-		session_lose_file(s, why->code == REMIT_E_BUSY);
+		session_abandon_file(s, why->code == REMIT_E_BUSY);
 	/* A commit that is under way has a process and a deadline of its own.
 	 */
 	if (s->state == SESSION_SAVING)
-		session_commit_wait(s);
+		session_start_commit_timer(s);
 }
 
 void
-session_fail_resting(struct session *s)
+session_fail_between_cells(struct session *s)
 {
 	if (s->life != LIFE_BROKEN) {
-		session_lose(s, &s->queue.trouble);
+		session_lose_jail(s, &s->queue.trouble);
 		return;
 	}
 	s->cell.error = s->queue.trouble;
@@ -264,7 +264,7 @@ session_note_loss(struct session *s)
 		return;
 	snprintf(why, sizeof(why), "its jail was ended in cell %u (%s)",
 		 s->cells, statuses[result_status(s)].name);
-	note_loss(s, why);
+	record_loss(s, why);
 }
 
 /* ---- the next one ---- */
@@ -292,7 +292,7 @@ session_begin_cell(struct session *s)
 	struct remit_error err;
 
 	if (check_cell(s, &err) < 0) {
-		session_refuse(s, &err);
+		session_refuse_cell(s, &err);
 		return;
 	}
 	s->cells++;
@@ -300,7 +300,7 @@ session_begin_cell(struct session *s)
 	s->cell.cpu_before_us = session_cpu_us(s);
 	jail_sample(&s->worker->jail, &s->cell.exit);
 	s->cell.own_cpu_before_us = s->cell.exit.cpu_us;
-	session_renew_captures(s);
+	session_reset_captures(s);
 	session_start(s);
 	/* Asked for while it waited for its turn. */
 	if (s->cell.facts.interrupted && s->state == SESSION_RUNNING)
@@ -313,7 +313,7 @@ session_reset(struct session *s, const struct frame *f, struct remit_error *err)
 	(void)f;
 	if (!session_is_opened(s) || s->cell.arrival != CELL_ABSENT)
 		return fail(err, REMIT_E_PROTOCOL, "a reset in a cell");
-	session_part(s);
+	session_detach_worker(s);
 	own_fd_close(&s->stdin_pipe);
 	s->stdin_pipe = -1;
 	s->loss = (struct remit_error){ 0 };
@@ -323,7 +323,7 @@ session_reset(struct session *s, const struct frame *f, struct remit_error *err)
 	s->committer.prior.len = 0;
 	bridge_reset(&s->bridge);
 	s->branch_of[0] = '\0';
-	session_wait(s);
+	session_enqueue(s);
 	return 0;
 }
 
@@ -336,7 +336,7 @@ session_close(struct session *s, const struct frame *f, struct remit_error *err)
 	s->cell.arrival = CELL_COMPLETE;
 	s->cell.facts.closed = true;
 	s->cell.input.ended = true;
-	s->asked_us = loop_now_us();
+	s->requested_us = loop_now_us();
 	if (s->loss.code)
 		session_answer(
 			s); /* it has nothing more to do, and ends well */

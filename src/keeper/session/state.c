@@ -9,8 +9,8 @@
 static const struct session_state_row {
 	const char *name;
 	unsigned next;
-	bool rests, reads;
-} rows[SESSION_STATES] = {
+	bool is_between_cells, reads;
+} state_rows[SESSION_STATES] = {
 	[SESSION_READING] = {
 		.name = "reading",
 		.next = TO(WAITING) | TO(SEEKING) | TO(DONE),
@@ -31,19 +31,19 @@ static const struct session_state_row {
 		.name = "idle",
 		.next = TO(WAITING) | TO(FILING) | TO(SAVING) | TO(RUNNING) |
 			ANSWERED,
-		.rests = true,
+		.is_between_cells = true,
 		.reads = true,
 	},
 	[SESSION_FILING] = {
 		.name = "filing",
 		.next = ANSWERED,
-		.rests = true,
+		.is_between_cells = true,
 		.reads = true,
 	},
 	[SESSION_SAVING] = {
 		.name = "saving",
 		.next = ANSWERED,
-		.rests = true,
+		.is_between_cells = true,
 	},
 	[SESSION_CHECKING] = {
 		.name = "checking",
@@ -75,25 +75,25 @@ static const struct session_state_row {
 const char *
 session_state_name(enum session_state state)
 {
-	return rows[state].name;
+	return state_rows[state].name;
 }
 
 bool
 session_state_may(enum session_state from, enum session_state to)
 {
-	return rows[from].next & 1u << to;
+	return state_rows[from].next & 1u << to;
 }
 
 bool
-session_state_rests(enum session_state state)
+session_state_is_between_cells(enum session_state state)
 {
-	return rows[state].rests;
+	return state_rows[state].is_between_cells;
 }
 
 bool
 session_state_reads(enum session_state state)
 {
-	return rows[state].reads;
+	return state_rows[state].reads;
 }
 
 /* ---- events ---- */
@@ -105,13 +105,13 @@ static const char *const event_names[SESSION_EVENTS] = {
 	[SESSION_REQUESTED] = "requested",
 	[SESSION_BUSY] = "busy",
 	[SESSION_ADMITTED] = "admitted",
-	[SESSION_TAKEN] = "taken",
-	[SESSION_SAID] = "said",
-	[SESSION_OVER] = "over",
+	[SESSION_GOT_WORKER] = "got_worker",
+	[SESSION_REPORTED] = "reported",
+	[SESSION_OVER_CEILING] = "over_ceiling",
 	[SESSION_CODE_ENDED] = "code_ended",
 	[SESSION_JAIL_DEAD] = "jail_dead",
 	[SESSION_CHANNEL_LOST] = "channel_lost",
-	[SESSION_RANG] = "rang",
+	[SESSION_TIMER] = "timer",
 	[SESSION_COMMITTED] = "committed",
 	[SESSION_SENT] = "sent",
 };

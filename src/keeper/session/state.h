@@ -40,7 +40,7 @@ const char *session_state_name(enum session_state state);
 bool session_state_may(enum session_state from, enum session_state to);
 /* No cell of the client's is in progress: what goes wrong now costs the jail,
    and is the answer to the next request. */
-bool session_state_rests(enum session_state state);
+bool session_state_is_between_cells(enum session_state state);
 /* Frames of the client are read now; in other states they stay in the link. */
 bool session_state_reads(enum session_state state);
 
@@ -52,13 +52,13 @@ enum session_event {
 	SESSION_REQUESTED, /* the client's frame `request` asks for something */
 	SESSION_BUSY,	   /* the keeper has no room, not even to wait */
 	SESSION_ADMITTED,  /* the keeper has room for it */
-	SESSION_TAKEN,	   /* a worker waits for its job */
-	SESSION_SAID,	   /* the code has reported how the cell ended */
-	SESSION_OVER,	   /* the code has written more than it may */
+	SESSION_GOT_WORKER,   /* a worker waits for its job */
+	SESSION_REPORTED,     /* the code has reported how the cell ended */
+	SESSION_OVER_CEILING, /* the code has written more than it may */
 	SESSION_CODE_ENDED,   /* the code's process has ended by itself */
 	SESSION_JAIL_DEAD,    /* everything in the jail is dead */
 	SESSION_CHANNEL_LOST, /* the code cannot be read from any more */
-	SESSION_RANG,	      /* its timer */
+	SESSION_TIMER,	      /* its timer */
 	SESSION_COMMITTED,    /* the committer has reported, or is dead */
 	SESSION_SENT,	      /* the client has read all that was sent */
 	SESSION_EVENTS,

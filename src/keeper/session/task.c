@@ -26,7 +26,7 @@ static const char *const base_environment[] = {
 };
 
 /* Where the address space is the memory limit. */
-static const char *const single_threaded[] = {
+static const char *const single_thread_variables[] = {
 	"OPENBLAS_NUM_THREADS=1",
 	"OMP_NUM_THREADS=1",
 	"MKL_NUM_THREADS=1",
@@ -36,14 +36,14 @@ static const char *const single_threaded[] = {
 /* For clients that ask for a proxy; what is inside they reach without. */
 #define PROXY_URL "http://" HOST_PROXY_ADDRESS ":3128"
 _Static_assert(HOST_PROXY_PORT == 3128, "as the variables say");
-static const char *const proxy_named[] = {
+static const char *const proxy_variables[] = {
 	"HTTP_PROXY=" PROXY_URL,	"HTTPS_PROXY=" PROXY_URL,
 	"http_proxy=" PROXY_URL,	"https_proxy=" PROXY_URL,
 	"NO_PROXY=localhost,127.0.0.1", "no_proxy=localhost,127.0.0.1",
 };
 
 /* All that is read by libraries which have authorities of their own. */
-static const char *const trust_named[] = {
+static const char *const trust_variables[] = {
 	"SSL_CERT_FILE=" JAIL_TRUST,
 	"REQUESTS_CA_BUNDLE=" JAIL_TRUST,
 	"CURL_CA_BUNDLE=" JAIL_TRUST,
@@ -73,7 +73,8 @@ task_environment(struct list *out, const struct plan *plan,
 
 /* Without a root of its own the code writes in a directory of the host. */
 static int
-add_place(struct buf *out, const struct plan *plan, const char *place)
+add_workspace_variables(struct buf *out, const struct plan *plan,
+			const char *place)
 {
 	static const struct {
 		const char *name, *directory;
@@ -127,21 +128,23 @@ add_environment(struct buf *out, const struct plan *plan, const char *place,
 		if (record_add(out, "env", *e) < 0)
 			return -1;
 	if (task_environment(&base, plan, err) < 0 ||
-	    add_list(out, "env", &base) < 0 || add_place(out, plan, place) < 0)
+	    add_list(out, "env", &base) < 0 ||
+	    add_workspace_variables(out, plan, place) < 0)
 		return -1;
 	/* A library that finds no room for its threads may wait for them. */
 	for (size_t i = 0; plan->filter & PLAN_FILTER_STRICT_MEMORY &&
-			   i < ARRAY_LEN(single_threaded);
+			   i < ARRAY_LEN(single_thread_variables);
 	     i++)
-		if (record_add(out, "env", single_threaded[i]) < 0)
+		if (record_add(out, "env", single_thread_variables[i]) < 0)
 			return -1;
 	for (size_t i = 0; plan->proxied && plan->policy->network_proxy &&
-			   i < ARRAY_LEN(proxy_named);
+			   i < ARRAY_LEN(proxy_variables);
 	     i++)
-		if (record_add(out, "env", proxy_named[i]) < 0)
+		if (record_add(out, "env", proxy_variables[i]) < 0)
 			return -1;
-	for (size_t i = 0; plan->ends_tls && i < ARRAY_LEN(trust_named); i++)
-		if (record_add(out, "env", trust_named[i]) < 0)
+	for (size_t i = 0; plan->ends_tls && i < ARRAY_LEN(trust_variables);
+	     i++)
+		if (record_add(out, "env", trust_variables[i]) < 0)
 			return -1;
 	if (add_placeholders(out, plan, err) < 0)
 		return -1;
@@ -173,7 +176,7 @@ add_packages(struct buf *out, const struct plan *plan)
 }
 
 /* All fields that the validator keeps. */
-static const enum field_id rules[] = {
+static const enum field_id validator_fields[] = {
 	F_VALIDATOR,	    F_ALLOWED_IMPORTS,	F_BLOCKED_IMPORTS,
 	F_ALLOWED_BUILTINS, F_BLOCKED_BUILTINS, F_ALLOWED_OS_ATTRS,
 	F_ALLOWED_NODES,
@@ -184,8 +187,9 @@ task_is_checked(const struct plan *plan)
 {
 	if (plan->tier == TIER_STATIC)
 		return true;
-	for (size_t i = 0; i < ARRAY_LEN(rules); i++)
-		if (!field_is_default(plan->policy, &fields[rules[i]]))
+	for (size_t i = 0; i < ARRAY_LEN(validator_fields); i++)
+		if (!field_is_default(plan->policy,
+				      &fields[validator_fields[i]]))
 			return plan_keeps(plan, MECH(VALIDATOR));
 	return false;
 }
@@ -193,7 +197,7 @@ task_is_checked(const struct plan *plan)
 /* The lists by the names of their fields; and what is granted, of which nothing
    need be said. */
 static int
-add_rules(struct buf *out, const struct plan *plan)
+add_validator_fields(struct buf *out, const struct plan *plan)
 {
 	const struct policy *p = plan->policy;
 	bool network =
@@ -201,8 +205,8 @@ add_rules(struct buf *out, const struct plan *plan)
 
 	if (!task_is_checked(plan) || !plan_keeps(plan, MECH(VALIDATOR)))
 		return 0;
-	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
-		const struct field *f = &fields[rules[i]];
+	for (size_t i = 0; i < ARRAY_LEN(validator_fields); i++) {
+		const struct field *f = &fields[validator_fields[i]];
 
 		if (f->type == FIELD_LIST &&
 		    add_list(out, f->name, FIELD_PTR(p, f, const struct list)) <
@@ -251,7 +255,7 @@ task_write(struct buf *out, const struct plan *plan, enum task_kind kind,
 	    add_caps(out, p) < 0 ||
 	    add_list(out, "pth", &in->import_lines) < 0 ||
 	    add_environment(out, plan, place, err) < 0 ||
-	    add_rules(out, plan) < 0)
+	    add_validator_fields(out, plan) < 0)
 		return fail_sys(err, REMIT_E_INPUT,
 				"the environment is too large");
 	return 0;

@@ -16,12 +16,12 @@
 /* ---- calls ---- */
 
 static struct bridge_limits
-limits(const struct session *s)
+current_limits(const struct session *s)
 {
 	const struct policy *p = &s->pool->policy;
 
 	/* What a cell has left running may not call anybody. */
-	if (session_rests(s))
+	if (session_is_between_cells(s))
 		return (struct bridge_limits){
 			.bytes = p->tool_bytes,
 			.concurrency = p->tool_concurrency,
@@ -40,22 +40,23 @@ limits(const struct session *s)
 }
 
 int
-session_tell_tools(struct session *s, struct remit_error *err)
+session_send_tools(struct session *s, struct remit_error *err)
 {
-	struct bridge_limits max = limits(s);
+	struct bridge_limits max = current_limits(s);
 
-	return bridge_tell(&s->bridge, &max, &s->worker->jail.channel, err);
+	return bridge_send_tools(&s->bridge, &max, &s->worker->jail.channel,
+				 err);
 }
 
 int
-session_take_call(struct session *s, const struct frame *f,
+session_recv_call(struct session *s, const struct frame *f,
 		  struct remit_error *err)
 {
-	struct bridge_limits max = limits(s);
+	struct bridge_limits max = current_limits(s);
 	bool begun;
 
 	/* What was called, and is dead, gets no answer. */
-	if ((s->state != SESSION_RUNNING && !session_rests(s)) ||
+	if ((s->state != SESSION_RUNNING && !session_is_between_cells(s)) ||
 	    s->cell.facts.has_wait_status)
 		return fail(err, REMIT_E_PROTOCOL, "a call at a wrong time");
 	/* What was printed before is seen before, by a person who is asked. */
@@ -74,7 +75,7 @@ session_take_call(struct session *s, const struct frame *f,
 }
 
 int
-session_take_reply(struct session *s, const struct frame *f,
+session_recv_reply(struct session *s, const struct frame *f,
 		   struct remit_error *err)
 {
 	struct bridge_limits max;
@@ -83,7 +84,7 @@ session_take_reply(struct session *s, const struct frame *f,
 	/* Of a run that is over, or has not begun: nobody waits for it. */
 	if (s->state != SESSION_RUNNING || !s->worker)
 		return 0;
-	max = limits(s);
+	max = current_limits(s);
 	if (bridge_reply(&s->bridge, &max, f, &s->worker->jail.channel, &ended,
 			 err) < 0)
 		return -1;
@@ -96,9 +97,9 @@ session_take_reply(struct session *s, const struct frame *f,
 
 /* What a cell has called and left without an answer gets none. */
 void
-session_rest_tools(struct session *s)
+session_reset_tools(struct session *s)
 {
-	session_forget_question(s);
+	session_drop_question(s);
 	bridge_end(&s->bridge);
 	s->bridge.calls = 0;
 	s->clock.pauses = 0;
@@ -109,7 +110,7 @@ session_rest_tools(struct session *s)
 void
 session_end_tools(struct session *s)
 {
-	if (s->worker && s->bridge.told)
+	if (s->worker && s->bridge.tools_sent)
 		shutdown(s->worker->jail.channel.fd, SHUT_WR);
 	while (s->bridge.pending_count && s->clock.pauses) {
 		s->bridge.pending_count--;
@@ -121,7 +122,7 @@ session_end_tools(struct session *s)
 /* ---- questions: one at a time; the clock stands meanwhile ---- */
 
 static void
-tell_proxy(struct session *s, uint32_t id, uint32_t allowed)
+send_proxy_answer(struct session *s, uint32_t id, uint32_t allowed)
 {
 	struct proxy_answer a = { .id = id, .allowed = allowed };
 
@@ -165,15 +166,15 @@ send_question(struct session *s, const char *subject, struct remit_error *err)
 }
 
 static void
-take_question(struct session *s, const struct proxy_question *q)
+recv_question(struct session *s, const struct proxy_question *q)
 {
 	char subject[HOST_NAME_SIZE + 10];
 	struct remit_error err;
 
-	if (!s->cell.answers || s->question || s->state != SESSION_RUNNING ||
+	if (!s->cell.can_answer || s->question || s->state != SESSION_RUNNING ||
 	    s->client_gone || !q->id ||
 	    write_subject(q, subject, sizeof(subject)) < 0) {
-		tell_proxy(s, q->id, 0);
+		send_proxy_answer(s, q->id, 0);
 		return;
 	}
 	s->question = q->id;
@@ -195,39 +196,39 @@ on_proxy(void *owner, uint32_t events)
 
 	(void)events;
 	/* One that asks more than it may is no proxy of ours any more. */
-	if (s->asked++ == PENDING_QUESTIONS_MAX) {
+	if (s->question_count++ == PENDING_QUESTIONS_MAX) {
 		loop_remove(&s->keeper->loop, &s->on_proxy);
 		return;
 	}
 	n = recv(s->on_proxy.fd, &q, sizeof(q), MSG_DONTWAIT);
 	if (n == sizeof(q))
-		take_question(s, &q);
+		recv_question(s, &q);
 	else if (n >= 0 || (errno != EAGAIN && errno != EINTR))
 		loop_remove(&s->keeper->loop, &s->on_proxy);
 }
 
 int
-session_hear_questions(struct session *s, struct remit_error *err)
+session_watch_questions(struct session *s, struct remit_error *err)
 {
 	if (!s->pool->policy.network_ask || s->worker->proxy.line < 0)
 		return 0;
-	s->asked = 0;
+	s->question_count = 0;
 	return loop_add(&s->keeper->loop, &s->on_proxy, s->worker->proxy.line,
 			EPOLLIN, on_proxy, s, err);
 }
 
 void
-session_forget_question(struct session *s)
+session_drop_question(struct session *s)
 {
 	if (!s->question)
 		return;
-	tell_proxy(s, s->question, 0);
+	send_proxy_answer(s, s->question, 0);
 	s->question = 0;
 	session_resume_clock(s);
 }
 
 int
-session_take_answer(struct session *s, const struct frame *f,
+session_recv_answer(struct session *s, const struct frame *f,
 		    struct remit_error *err)
 {
 	static const struct {
@@ -250,7 +251,7 @@ session_take_answer(struct session *s, const struct frame *f,
 		return 0;
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (!strcmp(words[i].word, answer.value)) {
-			tell_proxy(s, s->question, words[i].allowed);
+			send_proxy_answer(s, s->question, words[i].allowed);
 			s->question = 0;
 			session_resume_clock(s);
 			session_set_timer(s);

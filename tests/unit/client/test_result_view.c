@@ -43,9 +43,10 @@ facts(const char *changed)
 	assert_non_null(other);
 	for (size_t i = 0; i < RESULT_MEMBERS; i++)
 		if (result_rows[i].source == RESULT_BY_KEEPER)
-			json_object_set_new(doc, result_rows[i].name,
-					    json_loads(result_rows[i].nothing,
-						       JSON_DECODE_ANY, NULL));
+			json_object_set_new(
+				doc, result_rows[i].name,
+				json_loads(result_rows[i].default_json,
+					   JSON_DECODE_ANY, NULL));
 	assert_int_equal(json_object_update(doc, other), 0);
 	json_decref(other);
 	text = json_dumps(doc, JSON_COMPACT);

@@ -30,7 +30,7 @@ fake_of(const struct jail *j)
 }
 
 void
-fake_say(int fd, unsigned type, const void *payload, size_t len)
+fake_send(int fd, unsigned type, const void *payload, size_t len)
 {
 	char frame[FRAME_HEADER + 4096] = {
 		(char)len, (char)(len >> 8), (char)(len >> 16), 0, (char)type,

@@ -37,7 +37,7 @@ extern int fake_zygote;
 void fake_reset(void);
 struct fake_jail *fake_of(const struct jail *j);
 /* A frame of the code, or of pid 1. */
-void fake_say(int fd, unsigned type, const void *payload, size_t len);
+void fake_send(int fd, unsigned type, const void *payload, size_t len);
 
 /* The next allocations succeed, and the one after them fails; once. -1: none
    fails. For a program that is linked with --wrap. */

@@ -87,7 +87,7 @@ is_alive(const struct world *w)
 }
 
 void
-ask(struct world *w, unsigned type, const char *payload, size_t len)
+send_as_client(struct world *w, unsigned type, const char *payload, size_t len)
 {
 	char frame[FRAME_HEADER + 512] = {
 		[0] = (char)len,
@@ -103,7 +103,7 @@ ask(struct world *w, unsigned type, const char *payload, size_t len)
 
 /* What the keeper has sent so far. */
 void
-listen_client(struct world *w)
+read_client(struct world *w)
 {
 	ssize_t n;
 
@@ -137,12 +137,12 @@ jail_of(const struct world *w)
 }
 
 void
-say(struct world *w, unsigned type, const char *payload, size_t len)
+send_as_code(struct world *w, unsigned type, const char *payload, size_t len)
 {
 	struct fake_jail *f = jail_of(w);
 
 	if (f)
-		fake_say(f->channel, type, payload, len);
+		fake_send(f->channel, type, payload, len);
 }
 
 void
@@ -150,7 +150,7 @@ ready(struct world *w)
 {
 	struct step_report r = { .step = STEP_READY };
 
-	say(w, FRAME_REPORT, (const char *)&r, sizeof(r));
+	send_as_code(w, FRAME_REPORT, (const char *)&r, sizeof(r));
 	settle(w);
 }
 

@@ -30,15 +30,18 @@ void settle(struct world *w);
 bool is_alive(const struct world *w);
 
 /* A frame from the client. */
-void ask(struct world *w, unsigned type, const char *payload, size_t len);
-#define ASK(w, type, payload) ask(w, type, payload, sizeof(payload) - 1)
+void send_as_client(struct world *w, unsigned type, const char *payload,
+		    size_t len);
+#define SEND_AS_CLIENT(w, type, payload) \
+	send_as_client(w, type, payload, sizeof(payload) - 1)
 /* Read and count what the keeper has sent so far. */
-void listen_client(struct world *w);
+void read_client(struct world *w);
 
 /* The jail of the session's worker; NULL: it has none. */
 struct fake_jail *jail_of(const struct world *w);
 /* A frame from the code of that. */
-void say(struct world *w, unsigned type, const char *payload, size_t len);
+void send_as_code(struct world *w, unsigned type, const char *payload,
+		  size_t len);
 /* The code says that it is locked. */
 void ready(struct world *w);
 

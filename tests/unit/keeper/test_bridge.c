@@ -120,7 +120,7 @@ refused(struct world *w, size_t client_before, const char *words)
 }
 
 static void
-a_call_is_passed_on_and_waits_for_one_answer(void **state)
+call_is_forwarded_and_waits_for_one_reply(void **state)
 {
 	own(world) struct world w = opened();
 
@@ -136,7 +136,7 @@ a_call_is_passed_on_and_waits_for_one_answer(void **state)
 }
 
 static void
-a_number_is_used_once_and_in_its_order(void **state)
+call_numbers_must_be_consecutive(void **state)
 {
 	static const uint64_t wrong[] = { 0, 2, 100, UINT64_MAX };
 
@@ -154,7 +154,7 @@ a_number_is_used_once_and_in_its_order(void **state)
 }
 
 static void
-what_makes_no_sense_breaks_the_protocol(void **state)
+malformed_frames_break_the_protocol(void **state)
 {
 	own(world) struct world w = opened();
 
@@ -173,7 +173,7 @@ what_makes_no_sense_breaks_the_protocol(void **state)
 }
 
 static void
-what_is_too_much_is_answered_and_not_passed_on(void **state)
+call_beyond_a_limit_is_refused(void **state)
 {
 	own(world) struct world w = opened();
 	size_t before;
@@ -202,7 +202,7 @@ what_is_too_much_is_answered_and_not_passed_on(void **state)
 }
 
 static void
-a_result_that_is_too_long_becomes_an_error(void **state)
+result_that_is_too_long_becomes_an_error(void **state)
 {
 	own(world) struct world w = opened();
 	size_t before;
@@ -219,7 +219,7 @@ a_result_that_is_too_long_becomes_an_error(void **state)
 }
 
 static void
-answers_that_nobody_waits_for_are_dropped(void **state)
+replies_without_a_waiting_call_are_dropped(void **state)
 {
 	own(world) struct world w = opened();
 
@@ -232,7 +232,7 @@ answers_that_nobody_waits_for_are_dropped(void **state)
 }
 
 static void
-code_that_reads_no_answers_is_heard_no_more(void **state)
+code_that_does_not_read_replies_is_cut_off(void **state)
 {
 	own(world) struct world w = opened();
 	uint64_t id = 0;
@@ -247,7 +247,7 @@ code_that_reads_no_answers_is_heard_no_more(void **state)
 
 /* Room for replies of tools is not room for refusals. */
 static void
-refusals_that_are_not_read_end_the_calls(void **state)
+unread_refusals_end_the_calls(void **state)
 {
 	static const struct bridge_limits wide = {
 		.calls = UINT64_MAX,
@@ -267,7 +267,7 @@ refusals_that_are_not_read_end_the_calls(void **state)
 }
 
 static void
-a_run_without_tools_has_nobody_to_call(void **state)
+run_without_tools_cannot_call(void **state)
 {
 	own(world) struct world w = opened();
 
@@ -278,41 +278,43 @@ a_run_without_tools_has_nobody_to_call(void **state)
 }
 
 static void
-the_jail_is_told_of_its_tools_once(void **state)
+tools_are_sent_once(void **state)
 {
 	own(world) struct world w = opened();
 	size_t once;
 
 	(void)state;
-	assert_int_equal(bridge_tell(&w.bridge, &limits, &w.jail, &w.err), 0);
+	assert_int_equal(bridge_send_tools(&w.bridge, &limits, &w.jail, &w.err),
+			 0);
 	once = w.jail.out.len;
 	assert_non_null(
 		memmem(w.jail.out.data, once, "concurrency\0002\0tool", 18));
-	assert_int_equal(bridge_tell(&w.bridge, &limits, &w.jail, &w.err), 0);
+	assert_int_equal(bridge_send_tools(&w.bridge, &limits, &w.jail, &w.err),
+			 0);
 	assert_int_equal(w.jail.out.len, once);
 	/* Others are others. */
-	assert_int_equal(bridge_take_tools(&w.bridge, "tool\0y\0", 7, &w.err),
+	assert_int_equal(bridge_set_tools(&w.bridge, "tool\0y\0", 7, &w.err),
 			 0);
-	assert_int_equal(bridge_tell(&w.bridge, &limits, &w.jail, &w.err), 0);
+	assert_int_equal(bridge_send_tools(&w.bridge, &limits, &w.jail, &w.err),
+			 0);
 	assert_true(w.jail.out.len > once);
-	assert_int_equal(bridge_take_tools(&w.bridge, "tool", 4, &w.err), -1);
+	assert_int_equal(bridge_set_tools(&w.bridge, "tool", 4, &w.err), -1);
 }
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_call_is_passed_on_and_waits_for_one_answer),
-		cmocka_unit_test(a_number_is_used_once_and_in_its_order),
-		cmocka_unit_test(what_makes_no_sense_breaks_the_protocol),
-		cmocka_unit_test(
-			what_is_too_much_is_answered_and_not_passed_on),
-		cmocka_unit_test(a_result_that_is_too_long_becomes_an_error),
-		cmocka_unit_test(answers_that_nobody_waits_for_are_dropped),
-		cmocka_unit_test(code_that_reads_no_answers_is_heard_no_more),
-		cmocka_unit_test(refusals_that_are_not_read_end_the_calls),
-		cmocka_unit_test(a_run_without_tools_has_nobody_to_call),
-		cmocka_unit_test(the_jail_is_told_of_its_tools_once),
+		cmocka_unit_test(call_is_forwarded_and_waits_for_one_reply),
+		cmocka_unit_test(call_numbers_must_be_consecutive),
+		cmocka_unit_test(malformed_frames_break_the_protocol),
+		cmocka_unit_test(call_beyond_a_limit_is_refused),
+		cmocka_unit_test(result_that_is_too_long_becomes_an_error),
+		cmocka_unit_test(replies_without_a_waiting_call_are_dropped),
+		cmocka_unit_test(code_that_does_not_read_replies_is_cut_off),
+		cmocka_unit_test(unread_refusals_end_the_calls),
+		cmocka_unit_test(run_without_tools_cannot_call),
+		cmocka_unit_test(tools_are_sent_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,7 @@ remit_version(void)
 }
 
 static void
-take_all(struct bucket *b, uint64_t now)
+take_all_tokens(struct bucket *b, uint64_t now)
 {
 	uint64_t next = 0;
 
@@ -29,25 +29,25 @@ take_all(struct bucket *b, uint64_t now)
 }
 
 static void
-a_new_bucket_is_full(void **state)
+new_bucket_is_full(void **state)
 {
 	struct bucket b = { 0 };
 	uint64_t next = 0;
 
 	(void)state;
-	take_all(&b, START);
+	take_all_tokens(&b, START);
 	assert_false(bucket_take(&b, START, &next));
 	assert_int_equal(next, START + BUCKET_EACH_US);
 }
 
 static void
-an_empty_one_gives_one_token_each_time(void **state)
+empty_bucket_gives_one_token_per_interval(void **state)
 {
 	struct bucket b = { 0 };
 	uint64_t next = 0, now = START;
 
 	(void)state;
-	take_all(&b, now);
+	take_all_tokens(&b, now);
 	for (int i = 0; i < 1000; i++) {
 		assert_false(bucket_take(&b, now, &next));
 		assert_int_equal(next, now + BUCKET_EACH_US);
@@ -58,13 +58,13 @@ an_empty_one_gives_one_token_each_time(void **state)
 }
 
 static void
-asking_too_early_costs_nothing(void **state)
+early_request_costs_nothing(void **state)
 {
 	struct bucket b = { 0 };
 	uint64_t next = 0;
 
 	(void)state;
-	take_all(&b, START);
+	take_all_tokens(&b, START);
 	for (int i = 0; i < 1000; i++)
 		assert_false(bucket_take(&b, START + 1, &next));
 	assert_int_equal(next, START + BUCKET_EACH_US);
@@ -72,18 +72,18 @@ asking_too_early_costs_nothing(void **state)
 }
 
 static void
-it_fills_up_and_not_further(void **state)
+bucket_does_not_overflow(void **state)
 {
 	struct bucket b = { 0 };
 	uint64_t later = START + 5 * BUCKET_EACH_US, next = 0;
 
 	(void)state;
-	take_all(&b, START);
+	take_all_tokens(&b, START);
 	for (int i = 0; i < 5; i++)
 		assert_true(bucket_take(&b, later, &next));
 	assert_false(bucket_take(&b, later, &next));
 	later += UINT64_C(1000) * BUCKET_TOKENS * BUCKET_EACH_US;
-	take_all(&b, later);
+	take_all_tokens(&b, later);
 	assert_false(bucket_take(&b, later, &next));
 }
 
@@ -91,10 +91,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_new_bucket_is_full),
-		cmocka_unit_test(an_empty_one_gives_one_token_each_time),
-		cmocka_unit_test(asking_too_early_costs_nothing),
-		cmocka_unit_test(it_fills_up_and_not_further),
+		cmocka_unit_test(new_bucket_is_full),
+		cmocka_unit_test(empty_bucket_gives_one_token_per_interval),
+		cmocka_unit_test(early_request_costs_nothing),
+		cmocka_unit_test(bucket_does_not_overflow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

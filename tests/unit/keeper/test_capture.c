@@ -108,7 +108,7 @@ client_has(struct world *w, size_t n)
 }
 
 static void
-output_is_passed_on_as_frames_of_its_stream(void **state)
+output_is_forwarded_as_frames_of_its_stream(void **state)
 {
 	struct world *w = *state;
 
@@ -126,7 +126,7 @@ output_is_passed_on_as_frames_of_its_stream(void **state)
 }
 
 static void
-nothing_written_yet_is_neither_a_frame_nor_the_end(void **state)
+empty_pipe_is_neither_a_frame_nor_the_end(void **state)
 {
 	struct world *w = *state;
 
@@ -136,7 +136,7 @@ nothing_written_yet_is_neither_a_frame_nor_the_end(void **state)
 }
 
 static void
-output_of_exactly_the_cap_is_whole(void **state)
+output_of_exactly_the_cap_is_complete(void **state)
 {
 	struct world *w = *state;
 
@@ -147,7 +147,7 @@ output_of_exactly_the_cap_is_whole(void **state)
 }
 
 static void
-one_byte_beyond_the_cap_is_counted_and_dropped(void **state)
+byte_beyond_the_cap_is_counted_and_dropped(void **state)
 {
 	struct world *w = *state;
 
@@ -160,7 +160,7 @@ one_byte_beyond_the_cap_is_counted_and_dropped(void **state)
 }
 
 static void
-draining_and_counting_go_on_behind_the_cap(void **state)
+draining_and_counting_continue_beyond_the_cap(void **state)
 {
 	struct world *w = *state;
 
@@ -175,7 +175,7 @@ draining_and_counting_go_on_behind_the_cap(void **state)
 }
 
 static void
-the_ceiling_may_be_reached_but_not_passed(void **state)
+hard_limit_may_be_reached_but_not_exceeded(void **state)
 {
 	struct world *w = *state;
 
@@ -190,7 +190,7 @@ the_ceiling_may_be_reached_but_not_passed(void **state)
 }
 
 static void
-one_drain_takes_at_most_one_piece(void **state)
+one_drain_reads_at_most_one_piece(void **state)
 {
 	struct world *w = *state;
 
@@ -206,7 +206,7 @@ one_drain_takes_at_most_one_piece(void **state)
 }
 
 static void
-the_end_comes_after_the_last_byte(void **state)
+end_comes_after_the_last_byte(void **state)
 {
 	struct world *w = *state;
 
@@ -222,7 +222,7 @@ the_end_comes_after_the_last_byte(void **state)
 }
 
 static void
-a_client_that_takes_no_more_is_an_error(void **state)
+full_client_buffer_is_an_error(void **state)
 {
 	struct world *w = *state;
 	struct remit_error err;
@@ -234,7 +234,7 @@ a_client_that_takes_no_more_is_an_error(void **state)
 }
 
 static void
-a_descriptor_that_cannot_be_read_is_an_error(void **state)
+unreadable_descriptor_is_an_error(void **state)
 {
 	struct world *w = *state;
 	struct remit_error err;
@@ -253,16 +253,16 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_world(output_is_passed_on_as_frames_of_its_stream),
-		with_world(nothing_written_yet_is_neither_a_frame_nor_the_end),
-		with_world(output_of_exactly_the_cap_is_whole),
-		with_world(one_byte_beyond_the_cap_is_counted_and_dropped),
-		with_world(draining_and_counting_go_on_behind_the_cap),
-		with_world(the_ceiling_may_be_reached_but_not_passed),
-		with_world(one_drain_takes_at_most_one_piece),
-		with_world(the_end_comes_after_the_last_byte),
-		with_world(a_client_that_takes_no_more_is_an_error),
-		with_world(a_descriptor_that_cannot_be_read_is_an_error),
+		with_world(output_is_forwarded_as_frames_of_its_stream),
+		with_world(empty_pipe_is_neither_a_frame_nor_the_end),
+		with_world(output_of_exactly_the_cap_is_complete),
+		with_world(byte_beyond_the_cap_is_counted_and_dropped),
+		with_world(draining_and_counting_continue_beyond_the_cap),
+		with_world(hard_limit_may_be_reached_but_not_exceeded),
+		with_world(one_drain_reads_at_most_one_piece),
+		with_world(end_comes_after_the_last_byte),
+		with_world(full_client_buffer_is_an_error),
+		with_world(unreadable_descriptor_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

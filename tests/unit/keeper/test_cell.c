@@ -19,47 +19,49 @@ static int (*const fail_with)(struct remit_error *, enum remit_code,
 
 static int
 take(struct cell *c, const char *records, size_t len, bool many,
-     unsigned *wishes)
+     unsigned *options)
 {
 	struct frame f = { .type = FRAME_JOB,
 			   .payload = records,
 			   .len = (uint32_t)len };
 	struct remit_error err;
-	int failed = cell_take_job(c, &f, many, wishes, &err);
+	int failed = cell_parse_job(c, &f, many, options, &err);
 
 	if (failed)
 		assert_int_equal(err.code, REMIT_E_PROTOCOL);
 	return failed;
 }
 
-#define TAKE(c, records, many, wishes) \
-	take(c, records, sizeof(records), many, wishes)
+#define TAKE(c, records, many, options) \
+	take(c, records, sizeof(records), many, options)
 
 static void
-a_job_fills_its_cell(void **state)
+job_fills_its_cell(void **state)
 {
 	struct cell c = CELL_INIT;
-	unsigned wishes = 0;
+	unsigned options = 0;
 
 	(void)state;
 	assert_int_equal(TAKE(&c,
 			      "name\0a.py\0argv\0one\0argv\0two\0"
 			      "timeout_ms\0007\0questions\0yes\0tenant\0me\0"
 			      "once\0yes\0artifacts\0yes\0stays\0yes",
-			      false, &wishes),
+			      false, &options),
 			 0);
 	assert_int_equal(c.arrival, CELL_ARRIVING);
 	assert_string_equal(c.name, "a.py");
 	assert_int_equal(c.argv.count, 2);
 	assert_int_equal(c.timeout_ms, 7);
 	assert_string_equal(c.tenant, "me");
-	assert_true(c.answers);
-	assert_int_equal(wishes, WISH_ONCE | WISH_ARTIFACTS | WISH_STAYS);
+	assert_true(c.can_answer);
+	assert_int_equal(options, SESSION_OPTION_ONCE |
+					  SESSION_OPTION_ARTIFACTS |
+					  SESSION_OPTION_STAYS);
 	cell_free(&c);
 }
 
 static void
-runs_and_cells_know_different_keys(void **state)
+runs_and_cells_have_different_keys(void **state)
 {
 	static const struct {
 		const char *records;
@@ -82,9 +84,9 @@ runs_and_cells_know_different_keys(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		for (int many = 0; many < 2; many++) {
 			struct cell c = CELL_INIT;
-			unsigned wishes = 0;
+			unsigned options = 0;
 			bool taken = take(&c, rows[i].records, rows[i].len,
-					  many, &wishes) == 0;
+					  many, &options) == 0;
 
 			assert_int_equal(taken,
 					 many ? rows[i].cell : rows[i].run);
@@ -93,23 +95,23 @@ runs_and_cells_know_different_keys(void **state)
 }
 
 static void
-code_is_no_longer_than_it_may_be(void **state)
+code_length_is_limited(void **state)
 {
 	struct frame f = { .type = FRAME_CODE, .payload = "1234", .len = 4 };
 	struct cell c = CELL_INIT;
 	struct remit_error err;
 
 	(void)state;
-	assert_int_equal(cell_take_code(&c, &f, 8, &err), 0);
-	assert_int_equal(cell_take_code(&c, &f, 8, &err), 0);
-	assert_int_equal(cell_take_code(&c, &f, 8, &err), -1);
+	assert_int_equal(cell_add_code(&c, &f, 8, &err), 0);
+	assert_int_equal(cell_add_code(&c, &f, 8, &err), 0);
+	assert_int_equal(cell_add_code(&c, &f, 8, &err), -1);
 	assert_int_equal(err.code, REMIT_E_INPUT);
 	assert_int_equal(c.code.len, 8);
 	cell_free(&c);
 }
 
 static void
-the_first_error_stays(void **state)
+first_error_is_kept(void **state)
 {
 	struct remit_error first, second;
 	struct cell c = CELL_INIT;
@@ -126,17 +128,17 @@ the_first_error_stays(void **state)
 }
 
 static void
-a_reset_cell_is_like_a_new_one(void **state)
+reset_cell_equals_a_new_one(void **state)
 {
 	static const struct cell new = CELL_INIT;
 	struct cell c = CELL_INIT;
-	unsigned wishes = 0;
+	unsigned options = 0;
 
 	(void)state;
 	assert_int_equal(TAKE(&c,
 			      "name\0a\0argv\0b\0context\0c\0env\0D=e\0"
 			      "fresh\0yes\0interactive\0yes\0timeout_ms\0001",
-			      true, &wishes),
+			      true, &options),
 			 0);
 	assert_int_equal(buf_add(&c.code, "x", 1), 0);
 	assert_int_equal(buf_add(&c.changes, "x", 1), 0);
@@ -147,7 +149,7 @@ a_reset_cell_is_like_a_new_one(void **state)
 }
 
 static void
-the_next_moment_is_the_first_of_all(void **state)
+clock_returns_the_earliest_moment(void **state)
 {
 	struct cell_clock c = { 0 };
 
@@ -163,7 +165,7 @@ the_next_moment_is_the_first_of_all(void **state)
 }
 
 static void
-a_hold_moves_the_deadline_by_the_time_it_lasts(void **state)
+pause_moves_the_deadline_by_its_length(void **state)
 {
 	struct cell_clock c = { 0 };
 
@@ -178,7 +180,7 @@ a_hold_moves_the_deadline_by_the_time_it_lasts(void **state)
 }
 
 static void
-holds_overlap_and_count_once(void **state)
+overlapping_pauses_count_once(void **state)
 {
 	struct cell_clock c = { 0 };
 
@@ -195,7 +197,7 @@ holds_overlap_and_count_once(void **state)
 }
 
 static void
-the_clock_stands_no_longer_than_it_may_in_all(void **state)
+pauses_are_limited_in_total(void **state)
 {
 	struct cell_clock c = { 0 };
 
@@ -212,23 +214,23 @@ the_clock_stands_no_longer_than_it_may_in_all(void **state)
 }
 
 static void
-a_decided_end_is_not_put_off(void **state)
+pause_does_not_postpone_a_decided_end(void **state)
 {
 	struct cell_clock c = { 0 };
 
 	(void)state;
 	cell_clock_start(&c, 1000, 500);
 	cell_clock_pause(&c, 100);
-	cell_clock_hurry(&c, 700);
+	cell_clock_cut_short(&c, 700);
 	assert_int_equal(cell_clock_deadline(&c), 700);
 	cell_clock_resume(&c, 600);
 	assert_int_equal(cell_clock_deadline(&c), 700);
-	cell_clock_hurry(&c, 900);
+	cell_clock_cut_short(&c, 900);
 	assert_int_equal(cell_clock_deadline(&c), 700);
 }
 
 static void
-without_a_deadline_only_a_hurry_makes_one(void **state)
+deadline_is_set_by_cutting_short(void **state)
 {
 	struct cell_clock c = { 0 };
 
@@ -238,12 +240,12 @@ without_a_deadline_only_a_hurry_makes_one(void **state)
 	assert_int_equal(cell_clock_deadline(&c), 0);
 	cell_clock_resume(&c, 200);
 	assert_int_equal(cell_clock_deadline(&c), 0);
-	cell_clock_hurry(&c, 900);
+	cell_clock_cut_short(&c, 900);
 	assert_int_equal(cell_clock_deadline(&c), 900);
 }
 
 static void
-a_new_cell_holds_nothing(void **state)
+new_cell_has_no_pause(void **state)
 {
 	struct cell_clock c = { 0 };
 
@@ -259,19 +261,18 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_job_fills_its_cell),
-		cmocka_unit_test(runs_and_cells_know_different_keys),
-		cmocka_unit_test(code_is_no_longer_than_it_may_be),
-		cmocka_unit_test(the_first_error_stays),
-		cmocka_unit_test(a_reset_cell_is_like_a_new_one),
-		cmocka_unit_test(the_next_moment_is_the_first_of_all),
-		cmocka_unit_test(
-			a_hold_moves_the_deadline_by_the_time_it_lasts),
-		cmocka_unit_test(holds_overlap_and_count_once),
-		cmocka_unit_test(the_clock_stands_no_longer_than_it_may_in_all),
-		cmocka_unit_test(a_decided_end_is_not_put_off),
-		cmocka_unit_test(without_a_deadline_only_a_hurry_makes_one),
-		cmocka_unit_test(a_new_cell_holds_nothing),
+		cmocka_unit_test(job_fills_its_cell),
+		cmocka_unit_test(runs_and_cells_have_different_keys),
+		cmocka_unit_test(code_length_is_limited),
+		cmocka_unit_test(first_error_is_kept),
+		cmocka_unit_test(reset_cell_equals_a_new_one),
+		cmocka_unit_test(clock_returns_the_earliest_moment),
+		cmocka_unit_test(pause_moves_the_deadline_by_its_length),
+		cmocka_unit_test(overlapping_pauses_count_once),
+		cmocka_unit_test(pauses_are_limited_in_total),
+		cmocka_unit_test(pause_does_not_postpone_a_decided_end),
+		cmocka_unit_test(deadline_is_set_by_cutting_short),
+		cmocka_unit_test(new_cell_has_no_pause),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,7 @@ has_line(const struct claim *c, json_int_t want)
 }
 
 static void
-a_path_that_was_refused_is_taken_with_its_error(void **state)
+refused_path_is_kept_with_its_error(void **state)
 {
 	own(claim) struct claim c = { 0 };
 
@@ -105,7 +105,7 @@ missing_module_is_kept_once_and_gets_its_remedy(void **state)
 }
 
 static void
-an_empty_checked_payload_claims_nothing(void **state)
+empty_checked_payload_claims_nothing(void **state)
 {
 	own(claim) struct claim c = { 0 };
 
@@ -116,7 +116,7 @@ an_empty_checked_payload_claims_nothing(void **state)
 }
 
 static void
-a_rejection_carries_its_reason(void **state)
+rejection_has_its_reason(void **state)
 {
 	own(claim) struct claim c = { 0 };
 
@@ -133,7 +133,7 @@ a_rejection_carries_its_reason(void **state)
 }
 
 static void
-an_end_is_ok_error_or_exit(void **state)
+end_is_ok_error_or_exit(void **state)
 {
 	static const struct {
 		const char *bytes;
@@ -164,7 +164,7 @@ an_end_is_ok_error_or_exit(void **state)
 }
 
 static void
-an_end_of_no_known_kind_is_refused_and_changes_nothing(void **state)
+end_of_unknown_kind_is_refused(void **state)
 {
 	static const struct {
 		const char *bytes;
@@ -200,7 +200,7 @@ an_end_of_no_known_kind_is_refused_and_changes_nothing(void **state)
 }
 
 static void
-an_exit_code_is_a_plain_number_up_to_255(void **state)
+exit_code_is_a_number_up_to_255(void **state)
 {
 	static const struct {
 		const char *text;
@@ -235,7 +235,7 @@ an_exit_code_is_a_plain_number_up_to_255(void **state)
 
 /* Code that is only looked at has nothing to exit with. */
 static void
-an_exit_code_is_part_of_an_end_and_of_nothing_else(void **state)
+exit_code_is_accepted_only_in_an_end(void **state)
 {
 	own(claim) struct claim c = { 0 };
 
@@ -255,7 +255,7 @@ an_exit_code_is_part_of_an_end_and_of_nothing_else(void **state)
 }
 
 static void
-payloads_without_their_end_are_refused_and_change_nothing(void **state)
+incomplete_payloads_are_refused(void **state)
 {
 	static const struct {
 		const char *bytes;
@@ -293,7 +293,7 @@ payloads_without_their_end_are_refused_and_change_nothing(void **state)
 }
 
 static void
-an_error_has_the_known_keys_and_no_others(void **state)
+error_has_exactly_the_known_members(void **state)
 {
 	own(claim) struct claim c = { 0 };
 
@@ -310,7 +310,7 @@ an_error_has_the_known_keys_and_no_others(void **state)
 }
 
 static void
-a_line_is_a_plain_number_of_reasonable_size(void **state)
+line_is_a_bounded_number(void **state)
 {
 	static const struct {
 		const char *text;
@@ -342,7 +342,7 @@ a_line_is_a_plain_number_of_reasonable_size(void **state)
 }
 
 static void
-invalid_text_is_replaced_and_never_lost(void **state)
+invalid_text_is_replaced_and_not_lost(void **state)
 {
 	own(claim) struct claim c = { 0 };
 
@@ -360,7 +360,7 @@ invalid_text_is_replaced_and_never_lost(void **state)
 }
 
 static void
-the_last_of_two_equal_keys_counts(void **state)
+last_of_two_equal_keys_counts(void **state)
 {
 	own(claim) struct claim c = { 0 };
 
@@ -374,7 +374,7 @@ the_last_of_two_equal_keys_counts(void **state)
 }
 
 static void
-a_later_claim_replaces_the_earlier_one_whole(void **state)
+later_claim_replaces_the_earlier_one(void **state)
 {
 	own(claim) struct claim c = { 0 };
 
@@ -391,7 +391,7 @@ a_later_claim_replaces_the_earlier_one_whole(void **state)
 
 /* The largest payload the frame table lets through. */
 static void
-a_payload_of_the_largest_size_is_read(void **state)
+largest_payload_is_parsed(void **state)
 {
 	own(claim) struct claim c = { 0 };
 	own(buf) struct buf b = BUF_INIT(256 * 1024);
@@ -413,26 +413,22 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			a_path_that_was_refused_is_taken_with_its_error),
+		cmocka_unit_test(refused_path_is_kept_with_its_error),
 		cmocka_unit_test(
 			missing_module_is_kept_once_and_gets_its_remedy),
-		cmocka_unit_test(an_empty_checked_payload_claims_nothing),
-		cmocka_unit_test(a_rejection_carries_its_reason),
-		cmocka_unit_test(an_end_is_ok_error_or_exit),
-		cmocka_unit_test(
-			an_end_of_no_known_kind_is_refused_and_changes_nothing),
-		cmocka_unit_test(an_exit_code_is_a_plain_number_up_to_255),
-		cmocka_unit_test(
-			an_exit_code_is_part_of_an_end_and_of_nothing_else),
-		cmocka_unit_test(
-			payloads_without_their_end_are_refused_and_change_nothing),
-		cmocka_unit_test(an_error_has_the_known_keys_and_no_others),
-		cmocka_unit_test(a_line_is_a_plain_number_of_reasonable_size),
-		cmocka_unit_test(invalid_text_is_replaced_and_never_lost),
-		cmocka_unit_test(the_last_of_two_equal_keys_counts),
-		cmocka_unit_test(a_later_claim_replaces_the_earlier_one_whole),
-		cmocka_unit_test(a_payload_of_the_largest_size_is_read),
+		cmocka_unit_test(empty_checked_payload_claims_nothing),
+		cmocka_unit_test(rejection_has_its_reason),
+		cmocka_unit_test(end_is_ok_error_or_exit),
+		cmocka_unit_test(end_of_unknown_kind_is_refused),
+		cmocka_unit_test(exit_code_is_a_number_up_to_255),
+		cmocka_unit_test(exit_code_is_accepted_only_in_an_end),
+		cmocka_unit_test(incomplete_payloads_are_refused),
+		cmocka_unit_test(error_has_exactly_the_known_members),
+		cmocka_unit_test(line_is_a_bounded_number),
+		cmocka_unit_test(invalid_text_is_replaced_and_not_lost),
+		cmocka_unit_test(last_of_two_equal_keys_counts),
+		cmocka_unit_test(later_claim_replaces_the_earlier_one),
+		cmocka_unit_test(largest_payload_is_parsed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,9 +123,9 @@ text(int at, const char *path)
 static void
 begin(struct site *s)
 {
-	struct timespec asked = ctime_mark_latest();
+	struct timespec fork_requested = ctime_mark_latest();
 
-	while (!ctime_mark_is_over(&asked))
+	while (!ctime_mark_is_over(&fork_requested))
 		usleep(1000); /* a look now and then */
 	s->params.since = ctime_mark_now();
 }
@@ -204,7 +204,7 @@ whiteout(const struct site *s, const char *path)
 }
 
 static void
-what_is_special_is_never_written(void **state)
+special_files_are_never_written(void **state)
 {
 	struct site *s = *state;
 
@@ -230,7 +230,7 @@ what_is_special_is_never_written(void **state)
 }
 
 static void
-an_overlay_over_a_link_of_the_host_does_not_lead_through_it(void **state)
+overlay_directory_does_not_follow_a_link_of_the_host(void **state)
 {
 	struct site *s = *state;
 	own_fd int outside = make_directory(s->directory, "outside");
@@ -248,7 +248,7 @@ an_overlay_over_a_link_of_the_host_does_not_lead_through_it(void **state)
 }
 
 static void
-a_directory_that_became_a_link_meanwhile_is_not_followed(void **state)
+directory_replaced_by_a_link_is_not_followed(void **state)
 {
 	struct site *s = *state;
 	own_fd int outside = make_directory(s->directory, "outside");
@@ -296,7 +296,7 @@ whiteouts_and_opaque_directories_delete(void **state)
 }
 
 static void
-whoever_came_in_between_is_not_overwritten(void **state)
+concurrent_changes_are_not_overwritten(void **state)
 {
 	struct site *s = *state;
 
@@ -323,13 +323,13 @@ whoever_came_in_between_is_not_overwritten(void **state)
 }
 
 static void
-a_clock_that_was_set_back_tells_nothing(void **state)
+clock_set_back_prevents_the_commit(void **state)
 {
 	struct site *s = *state;
 
 	put(s->root.host, "a", "old");
 	begin(s);
-	s->params.since.set_ns += INT64_C(3600) * 1000000000;
+	s->params.since.offset_ns += INT64_C(3600) * 1000000000;
 	put(s->root.upper, "a", "new");
 	put(s->root.upper, "b", "new");
 	end(s);
@@ -339,7 +339,7 @@ a_clock_that_was_set_back_tells_nothing(void **state)
 }
 
 static void
-a_dry_run_writes_nothing(void **state)
+dry_run_writes_nothing(void **state)
 {
 	struct site *s = *state;
 
@@ -368,7 +368,7 @@ is_there(const struct site *s, const char *path)
 }
 
 static void
-what_a_killed_keeper_left_is_removed_but_nothing_else(void **state)
+only_stages_left_by_a_killed_keeper_are_removed(void **state)
 {
 	struct site *s = *state;
 	own_fd int used = -1;
@@ -408,7 +408,7 @@ move(const struct site *s, const char *path, const char *content)
 }
 
 static void
-a_file_that_was_moved_is_written_under_its_new_name(void **state)
+moved_file_is_written_under_its_new_name(void **state)
 {
 	struct site *s = *state;
 
@@ -428,7 +428,7 @@ a_file_that_was_moved_is_written_under_its_new_name(void **state)
 }
 
 static void
-what_has_no_new_place_keeps_the_old_one(void **state)
+file_moved_to_a_refused_name_keeps_the_old_one(void **state)
 {
 	struct site *s = *state;
 
@@ -450,7 +450,7 @@ what_has_no_new_place_keeps_the_old_one(void **state)
 }
 
 static void
-virtual_environments_and_the_interpreter_stay(void **state)
+virtual_environments_and_the_interpreter_are_kept(void **state)
 {
 	struct site *s = *state;
 	char python_here[96];
@@ -518,7 +518,7 @@ set_off(struct site *s)
 }
 
 static void
-what_was_committed_is_no_change_any_more(void **state)
+committed_file_is_not_a_change(void **state)
 {
 	struct site *s = *state;
 
@@ -529,7 +529,7 @@ what_was_committed_is_no_change_any_more(void **state)
 }
 
 static void
-what_was_committed_can_be_changed_again(void **state)
+committed_file_can_be_changed_again(void **state)
 {
 	struct site *s = *state;
 
@@ -557,7 +557,7 @@ what_was_committed_can_be_changed_again(void **state)
 
 /* However often it is committed meanwhile. */
 static void
-what_others_do_after_a_commit_is_theirs(void **state)
+changes_by_others_after_a_commit_are_kept(void **state)
 {
 	struct site *s = *state;
 
@@ -600,7 +600,7 @@ a_committed_directory_is_removed_unless_others_have_put_something_into_it(
 }
 
 static void
-another_directory_in_the_place_of_a_committed_one_is_not_meant(void **state)
+directory_that_replaced_a_committed_one_is_not_written(void **state)
 {
 	struct site *s = *state;
 
@@ -619,54 +619,51 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(special_files_are_never_written,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
-			what_is_special_is_never_written, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(
-			an_overlay_over_a_link_of_the_host_does_not_lead_through_it,
+			overlay_directory_does_not_follow_a_link_of_the_host,
 			set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
-			a_directory_that_became_a_link_meanwhile_is_not_followed,
-			set_up, tear_down),
+			directory_replaced_by_a_link_is_not_followed, set_up,
+			tear_down),
 		cmocka_unit_test_setup_teardown(
 			whiteouts_and_opaque_directories_delete, set_up,
 			tear_down),
 		cmocka_unit_test_setup_teardown(
-			whoever_came_in_between_is_not_overwritten, set_up,
+			concurrent_changes_are_not_overwritten, set_up,
 			tear_down),
 		cmocka_unit_test_setup_teardown(
-			a_clock_that_was_set_back_tells_nothing, set_up,
-			tear_down),
-		cmocka_unit_test_setup_teardown(a_dry_run_writes_nothing,
-						set_up, tear_down),
+			clock_set_back_prevents_the_commit, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(dry_run_writes_nothing, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(
-			what_a_killed_keeper_left_is_removed_but_nothing_else,
+			only_stages_left_by_a_killed_keeper_are_removed, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			moved_file_is_written_under_its_new_name, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			file_moved_to_a_refused_name_keeps_the_old_one, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			virtual_environments_and_the_interpreter_are_kept,
 			set_up, tear_down),
-		cmocka_unit_test_setup_teardown(
-			a_file_that_was_moved_is_written_under_its_new_name,
-			set_up, tear_down),
-		cmocka_unit_test_setup_teardown(
-			what_has_no_new_place_keeps_the_old_one, set_up,
-			tear_down),
-		cmocka_unit_test_setup_teardown(
-			virtual_environments_and_the_interpreter_stay, set_up,
-			tear_down),
 		cmocka_unit_test_setup_teardown(
 			the_directory_of_the_interpreter_is_not_removed, set_up,
 			tear_down),
+		cmocka_unit_test_setup_teardown(committed_file_is_not_a_change,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
-			what_was_committed_is_no_change_any_more, set_up,
-			tear_down),
+			committed_file_can_be_changed_again, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
-			what_was_committed_can_be_changed_again, set_up,
-			tear_down),
-		cmocka_unit_test_setup_teardown(
-			what_others_do_after_a_commit_is_theirs, set_up,
+			changes_by_others_after_a_commit_are_kept, set_up,
 			tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_committed_directory_is_removed_unless_others_have_put_something_into_it,
 			set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
-			another_directory_in_the_place_of_a_committed_one_is_not_meant,
+			directory_that_replaced_a_committed_one_is_not_written,
 			set_up, tear_down),
 	};
 

@@ -73,7 +73,7 @@ file_name(void)
 
 /* What the group was told last; 0: nothing since the last call. */
 static int
-told(struct world *w, int group)
+written_weight(struct world *w, int group)
 {
 	char text[16] = "";
 	own_fd int fd = openat(w->group[group].at[CGROUP_SHARE], file_name(),
@@ -91,27 +91,29 @@ join(struct world *w, int i, const char *tenant)
 	struct remit_error err;
 
 	for (int n = 0; n < GROUPS; n++)
-		told(w, n); /* makes its file */
+		written_weight(w, n); /* makes its file */
 	assert_int_equal(cpu_share_join(&w->shares, &w->share[i], &w->group[i],
 					tenant, &err),
 			 0);
 }
 
 static void
-programs_of_a_tenant_divide_what_one_program_gets(void **state)
+programs_of_a_tenant_divide_the_share_of_one(void **state)
 {
 	struct world *w = *state;
 
 	join(w, 0, "alice");
-	assert_int_equal(told(w, 0), 0); /* as it was made */
+	assert_int_equal(written_weight(w, 0), 0); /* as it was made */
 	join(w, 1, "alice");
-	assert_int_equal(told(w, 0), 512);
-	assert_int_equal(told(w, 1), 512);
+	assert_int_equal(written_weight(w, 0), 512);
+	assert_int_equal(written_weight(w, 1), 512);
 	join(w, 2, "bob");
-	assert_int_equal(told(w, 0) + told(w, 1) + told(w, 2), 0);
+	assert_int_equal(written_weight(w, 0) + written_weight(w, 1) +
+				 written_weight(w, 2),
+			 0);
 	cpu_share_leave(&w->shares, &w->share[0]);
-	assert_int_equal(told(w, 0), 1024); /* for the next run */
-	assert_int_equal(told(w, 1), 1024);
+	assert_int_equal(written_weight(w, 0), 1024); /* for the next run */
+	assert_int_equal(written_weight(w, 1), 1024);
 	cpu_share_leave(&w->shares, &w->share[1]);
 	cpu_share_leave(&w->shares, &w->share[2]);
 	assert_null(w->shares.first);
@@ -125,56 +127,56 @@ version_2_has_weights(void **state)
 	home.at[CGROUP_SHARE].v2 = true;
 	join(w, 0, "alice");
 	join(w, 1, "alice");
-	assert_int_equal(told(w, 0), 50);
+	assert_int_equal(written_weight(w, 0), 50);
 	cpu_share_leave(&w->shares, &w->share[0]);
 	cpu_share_leave(&w->shares, &w->share[1]);
 	home.at[CGROUP_SHARE].v2 = false;
 }
 
 static void
-resting_session_leaves_its_part_to_the_others(void **state)
+idle_session_leaves_its_share_to_others(void **state)
 {
 	struct world *w = *state;
 
 	join(w, 0, "alice");
 	join(w, 1, "alice");
-	told(w, 0);
-	told(w, 1);
-	cpu_share_rest(&w->share[0], true);
-	assert_int_equal(told(w, 0), 1);
-	assert_int_equal(told(w, 1), 1024);
-	cpu_share_rest(&w->share[0], true); /* once more: no change */
-	assert_int_equal(told(w, 0), 0);
-	cpu_share_rest(&w->share[0], false);
-	assert_int_equal(told(w, 0), 512);
-	cpu_share_rest(&w->share[0], true);
-	told(w, 0);
-	told(w, 1);
+	written_weight(w, 0);
+	written_weight(w, 1);
+	cpu_share_set_idle(&w->share[0], true);
+	assert_int_equal(written_weight(w, 0), 1);
+	assert_int_equal(written_weight(w, 1), 1024);
+	cpu_share_set_idle(&w->share[0], true); /* once more: no change */
+	assert_int_equal(written_weight(w, 0), 0);
+	cpu_share_set_idle(&w->share[0], false);
+	assert_int_equal(written_weight(w, 0), 512);
+	cpu_share_set_idle(&w->share[0], true);
+	written_weight(w, 0);
+	written_weight(w, 1);
 	join(w, 0, "alice");
-	assert_int_equal(told(w, 0), 512);
-	cpu_share_rest(&w->share[0], true);
-	told(w, 0);
+	assert_int_equal(written_weight(w, 0), 512);
+	cpu_share_set_idle(&w->share[0], true);
+	written_weight(w, 0);
 	cpu_share_leave(&w->shares, &w->share[0]);
-	assert_int_equal(told(w, 0), 1024); /* it may die quickly */
+	assert_int_equal(written_weight(w, 0), 1024); /* it may die quickly */
 	cpu_share_leave(&w->shares, &w->share[1]);
 	assert_null(w->shares.first);
 }
 
 static void
-program_without_a_tenant_weighs_as_a_new_group(void **state)
+program_without_tenant_has_the_weight_of_a_new_group(void **state)
 {
 	struct world *w = *state;
 
 	join(w, 0, NULL);
 	join(w, 1, NULL);
-	assert_int_equal(told(w, 0) + told(w, 1), 0);
+	assert_int_equal(written_weight(w, 0) + written_weight(w, 1), 0);
 	assert_null(w->shares.first);
 	/* The next cell of a session may have another tenant. */
 	join(w, 0, "alice");
 	join(w, 1, "alice");
 	join(w, 0, "bob");
-	assert_int_equal(told(w, 0), 1024);
-	assert_int_equal(told(w, 1), 1024);
+	assert_int_equal(written_weight(w, 0), 1024);
+	assert_int_equal(written_weight(w, 1), 1024);
 	join(w, 1, NULL);
 	cpu_share_leave(&w->shares, &w->share[0]);
 	cpu_share_leave(&w->shares, &w->share[1]);
@@ -188,7 +190,7 @@ joining_twice_counts_once(void **state)
 
 	join(w, 0, "alice");
 	join(w, 0, "alice");
-	assert_int_equal(told(w, 0), 0);
+	assert_int_equal(written_weight(w, 0), 0);
 	cpu_share_leave(&w->shares, &w->share[0]);
 	cpu_share_leave(&w->shares, &w->share[0]);
 	assert_null(w->shares.first);
@@ -201,10 +203,11 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_world(programs_of_a_tenant_divide_what_one_program_gets),
+		with_world(programs_of_a_tenant_divide_the_share_of_one),
 		with_world(version_2_has_weights),
-		with_world(resting_session_leaves_its_part_to_the_others),
-		with_world(program_without_a_tenant_weighs_as_a_new_group),
+		with_world(idle_session_leaves_its_share_to_others),
+		with_world(
+			program_without_tenant_has_the_weight_of_a_new_group),
 		with_world(joining_twice_counts_once),
 	};
 

@@ -53,7 +53,7 @@ row_is(const json_t *doc, size_t i, const char *want)
 }
 
 static void
-the_same_is_counted_and_not_repeated(void **state)
+equal_denials_are_counted_in_one_row(void **state)
 {
 	own(denials) struct denials d = { 0 };
 	struct policy p = { 0 };
@@ -82,7 +82,7 @@ the_same_is_counted_and_not_repeated(void **state)
 }
 
 static void
-no_more_kinds_are_kept_than_there_is_room_for(void **state)
+number_of_rows_is_limited(void **state)
 {
 	own(denials) struct denials d = { 0 };
 	struct policy p = { 0 };
@@ -106,7 +106,7 @@ no_more_kinds_are_kept_than_there_is_room_for(void **state)
 }
 
 static void
-any_number_and_any_arguments_fit(void **state)
+every_call_and_argument_fits(void **state)
 {
 	own(denials) struct denials d = { 0 };
 	struct policy p = { 0 };
@@ -123,7 +123,7 @@ any_number_and_any_arguments_fit(void **state)
 }
 
 static void
-a_field_is_named_only_if_it_would_help(void **state)
+field_is_named_only_if_it_would_allow_the_call(void **state)
 {
 	struct policy none = { 0 };
 	struct policy all = { .network_access = true,
@@ -190,7 +190,7 @@ static const struct plan plan = {
 };
 
 static void
-a_path_outside_of_everything_needs_a_read_root(void **state)
+path_outside_all_roots_needs_a_read_root(void **state)
 {
 	static const int errors[] = { ENOENT, EACCES, EPERM };
 	own(denials) struct denials all = { 0 };
@@ -215,7 +215,7 @@ a_path_outside_of_everything_needs_a_read_root(void **state)
 }
 
 static void
-a_file_that_is_missing_where_it_may_be_is_no_denial(void **state)
+missing_file_in_a_root_is_not_a_denial(void **state)
 {
 	static const char *const ordinary[] = {
 		"/data/none", "/usr/lib/none", "/workspace/none",
@@ -235,7 +235,7 @@ a_file_that_is_missing_where_it_may_be_is_no_denial(void **state)
 }
 
 static void
-what_may_only_be_read_needs_a_write_root(void **state)
+read_only_path_needs_a_write_root(void **state)
 {
 	struct denial d;
 
@@ -251,7 +251,7 @@ what_may_only_be_read_needs_a_write_root(void **state)
 }
 
 static void
-a_longer_path_is_cut(void **state)
+long_path_is_cut(void **state)
 {
 	char path[4096];
 	struct denial d;
@@ -268,17 +268,16 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_same_is_counted_and_not_repeated),
-		cmocka_unit_test(no_more_kinds_are_kept_than_there_is_room_for),
-		cmocka_unit_test(any_number_and_any_arguments_fit),
-		cmocka_unit_test(a_field_is_named_only_if_it_would_help),
+		cmocka_unit_test(equal_denials_are_counted_in_one_row),
+		cmocka_unit_test(number_of_rows_is_limited),
+		cmocka_unit_test(every_call_and_argument_fits),
+		cmocka_unit_test(
+			field_is_named_only_if_it_would_allow_the_call),
 		cmocka_unit_test(foreign_text_is_quoted),
-		cmocka_unit_test(
-			a_path_outside_of_everything_needs_a_read_root),
-		cmocka_unit_test(
-			a_file_that_is_missing_where_it_may_be_is_no_denial),
-		cmocka_unit_test(what_may_only_be_read_needs_a_write_root),
-		cmocka_unit_test(a_longer_path_is_cut),
+		cmocka_unit_test(path_outside_all_roots_needs_a_read_root),
+		cmocka_unit_test(missing_file_in_a_root_is_not_a_denial),
+		cmocka_unit_test(read_only_path_needs_a_write_root),
+		cmocka_unit_test(long_path_is_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

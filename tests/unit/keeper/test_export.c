@@ -190,7 +190,7 @@ only(const struct field_trip *t, size_t given_count, size_t skipped_count)
 }
 
 static void
-what_matches_is_given_whole(void **state)
+matching_files_are_exported_completely(void **state)
 {
 	struct field_trip *t = *state;
 
@@ -215,7 +215,7 @@ what_matches_is_given_whole(void **state)
 }
 
 static void
-nothing_but_plain_files_is_opened(void **state)
+only_regular_files_are_opened(void **state)
 {
 	struct field_trip *t = *state;
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
@@ -250,7 +250,7 @@ nothing_but_plain_files_is_opened(void **state)
 }
 
 static void
-names_are_plain_or_stay(void **state)
+files_with_unsafe_names_are_skipped(void **state)
 {
 	static const char *const bad[] = { "a\nb", "\x1b[2J", "-rf", "\xff" };
 	struct field_trip *t = *state;
@@ -272,7 +272,7 @@ names_are_plain_or_stay(void **state)
 }
 
 static void
-sizes_have_caps(void **state)
+sizes_are_limited(void **state)
 {
 	struct field_trip *t = *state;
 	own_fd int sparse = openat(t->fd, "sparse", O_WRONLY | O_CREAT, 0600);
@@ -293,7 +293,7 @@ sizes_have_caps(void **state)
 }
 
 static void
-a_sparse_file_is_as_long_as_it_says(void **state)
+sparse_file_is_exported_at_full_length(void **state)
 {
 	struct field_trip *t = *state;
 	own_fd int sparse = openat(t->fd, "sparse", O_WRONLY | O_CREAT, 0600);
@@ -306,7 +306,7 @@ a_sparse_file_is_as_long_as_it_says(void **state)
 }
 
 static void
-many_files_are_counted_and_few_are_told(void **state)
+skipped_files_are_listed_up_to_a_maximum(void **state)
 {
 	struct field_trip *t = *state;
 	char name[24];
@@ -323,7 +323,7 @@ many_files_are_counted_and_few_are_told(void **state)
 }
 
 static void
-depth_has_a_cap_and_needs_no_stack(void **state)
+depth_is_limited_without_recursion(void **state)
 {
 	struct field_trip *t = *state;
 	own_fd int at = fcntl(t->fd, F_DUPFD_CLOEXEC, 0);
@@ -350,7 +350,7 @@ depth_has_a_cap_and_needs_no_stack(void **state)
 }
 
 static void
-the_deepest_policy_ends_as_well(void **state)
+maximum_depth_ends(void **state)
 {
 	struct field_trip *t = *state;
 	own_fd int at = fcntl(t->fd, F_DUPFD_CLOEXEC, 0);
@@ -374,7 +374,7 @@ the_deepest_policy_ends_as_well(void **state)
 }
 
 static void
-other_directories_are_not_looked_at(void **state)
+directories_without_matches_are_not_opened(void **state)
 {
 	struct field_trip *t = *state;
 	char name[24];
@@ -392,7 +392,7 @@ other_directories_are_not_looked_at(void **state)
 }
 
 static void
-a_mount_point_is_no_file(void **state)
+mount_points_are_skipped(void **state)
 {
 	struct field_trip *t = *state;
 	struct plan_mount mounts[] = {
@@ -414,7 +414,7 @@ a_mount_point_is_no_file(void **state)
 }
 
 static void
-when_time_is_over_half_a_file_is_none(void **state)
+export_stopped_in_a_file_reports_it_as_skipped(void **state)
 {
 	struct field_trip *t = *state;
 	struct remit_error err;
@@ -443,17 +443,17 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(what_matches_is_given_whole),
-		TEST(nothing_but_plain_files_is_opened),
-		TEST(names_are_plain_or_stay),
-		TEST(sizes_have_caps),
-		TEST(a_sparse_file_is_as_long_as_it_says),
-		TEST(many_files_are_counted_and_few_are_told),
-		TEST(depth_has_a_cap_and_needs_no_stack),
-		TEST(the_deepest_policy_ends_as_well),
-		TEST(other_directories_are_not_looked_at),
-		TEST(a_mount_point_is_no_file),
-		TEST(when_time_is_over_half_a_file_is_none),
+		TEST(matching_files_are_exported_completely),
+		TEST(only_regular_files_are_opened),
+		TEST(files_with_unsafe_names_are_skipped),
+		TEST(sizes_are_limited),
+		TEST(sparse_file_is_exported_at_full_length),
+		TEST(skipped_files_are_listed_up_to_a_maximum),
+		TEST(depth_is_limited_without_recursion),
+		TEST(maximum_depth_ends),
+		TEST(directories_without_matches_are_not_opened),
+		TEST(mount_points_are_skipped),
+		TEST(export_stopped_in_a_file_reports_it_as_skipped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

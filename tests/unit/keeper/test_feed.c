@@ -61,7 +61,7 @@ take(struct world *w, char *out, size_t size)
 }
 
 static void
-the_program_gets_a_blocking_pipe_and_the_keeper_does_not(void **state)
+pipe_blocks_for_the_program_only(void **state)
 {
 	struct world *w = *state;
 
@@ -72,7 +72,7 @@ the_program_gets_a_blocking_pipe_and_the_keeper_does_not(void **state)
 }
 
 static void
-bytes_from_before_and_after_the_opening_arrive_in_order(void **state)
+bytes_from_before_and_after_opening_arrive_in_sequence(void **state)
 {
 	struct world w = { .feed = FEED_INIT, .reader = -1 };
 	struct remit_error err;
@@ -95,7 +95,7 @@ bytes_from_before_and_after_the_opening_arrive_in_order(void **state)
 }
 
 static void
-input_of_exactly_the_limit_is_taken_and_a_byte_more_is_refused(void **state)
+input_beyond_the_limit_is_refused(void **state)
 {
 	struct world *w = *state;
 	struct remit_error err;
@@ -121,7 +121,7 @@ byte_at(size_t i)
 }
 
 static void
-a_full_pipe_keeps_the_rest_waiting_until_it_is_read(void **state)
+full_pipe_delays_the_rest_until_it_is_read(void **state)
 {
 	struct world *w = *state;
 	size_t total = 300001, got = 0;
@@ -156,7 +156,7 @@ a_full_pipe_keeps_the_rest_waiting_until_it_is_read(void **state)
 
 /* The owner stops watching the descriptor before it is closed. */
 static void
-the_end_of_input_is_told_and_the_owner_closes(void **state)
+end_of_input_is_returned_and_the_owner_closes(void **state)
 {
 	struct world *w = *state;
 	char byte;
@@ -180,7 +180,7 @@ the_end_of_input_is_told_and_the_owner_closes(void **state)
 }
 
 static void
-input_that_ends_before_the_opening_is_written_and_then_told(void **state)
+input_ended_before_opening_is_written_first(void **state)
 {
 	struct world w = { .feed = FEED_INIT, .reader = -1 };
 	struct remit_error err;
@@ -199,7 +199,7 @@ input_that_ends_before_the_opening_is_written_and_then_told(void **state)
 }
 
 static void
-the_end_waits_for_what_the_full_pipe_did_not_take(void **state)
+end_of_input_waits_for_a_full_pipe(void **state)
 {
 	static char bytes[200000];
 	struct world *w = *state;
@@ -212,7 +212,7 @@ the_end_waits_for_what_the_full_pipe_did_not_take(void **state)
 }
 
 static void
-a_program_that_closes_its_input_is_left_alone(void **state)
+program_may_close_its_input(void **state)
 {
 	struct world *w = *state;
 
@@ -245,18 +245,15 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_world(
-			the_program_gets_a_blocking_pipe_and_the_keeper_does_not),
+		with_world(pipe_blocks_for_the_program_only),
 		cmocka_unit_test(
-			bytes_from_before_and_after_the_opening_arrive_in_order),
-		with_world(
-			input_of_exactly_the_limit_is_taken_and_a_byte_more_is_refused),
-		with_world(a_full_pipe_keeps_the_rest_waiting_until_it_is_read),
-		with_world(the_end_of_input_is_told_and_the_owner_closes),
-		cmocka_unit_test(
-			input_that_ends_before_the_opening_is_written_and_then_told),
-		with_world(the_end_waits_for_what_the_full_pipe_did_not_take),
-		with_world(a_program_that_closes_its_input_is_left_alone),
+			bytes_from_before_and_after_opening_arrive_in_sequence),
+		with_world(input_beyond_the_limit_is_refused),
+		with_world(full_pipe_delays_the_rest_until_it_is_read),
+		with_world(end_of_input_is_returned_and_the_owner_closes),
+		cmocka_unit_test(input_ended_before_opening_is_written_first),
+		with_world(end_of_input_waits_for_a_full_pipe),
+		with_world(program_may_close_its_input),
 	};
 
 	return cmocka_run_group_tests(tests, ignore_sigpipe, NULL);

@@ -26,7 +26,7 @@ begin(struct inputs *in, const char *path, uint64_t size, uint64_t max,
 }
 
 static void
-paths_are_in_the_workspace(void **state)
+paths_must_be_in_the_workspace(void **state)
 {
 	static const struct {
 		const char *path, *becomes; /* NULL: refused */
@@ -85,7 +85,7 @@ long_names_are_refused(void **state)
 }
 
 static void
-two_files_have_two_places(void **state)
+paths_must_not_collide(void **state)
 {
 	static const struct {
 		const char *one, *other;
@@ -111,7 +111,7 @@ two_files_have_two_places(void **state)
 }
 
 static void
-sizes_are_what_was_said_and_within_the_cap(void **state)
+sizes_must_match_the_head_and_the_limit(void **state)
 {
 	own(inputs) struct inputs in = INPUTS_INIT;
 	struct remit_error err;
@@ -134,7 +134,7 @@ sizes_are_what_was_said_and_within_the_cap(void **state)
 }
 
 static void
-there_are_not_too_many(void **state)
+number_of_files_is_limited(void **state)
 {
 	own(inputs) struct inputs in = INPUTS_INIT;
 	struct remit_error err;
@@ -149,7 +149,7 @@ there_are_not_too_many(void **state)
 }
 
 static void
-room_is_refused_by_the_name_of_the_limit(void **state)
+files_that_exceed_a_limit_are_refused_by_its_name(void **state)
 {
 	static const struct {
 		struct plan_limits limits;
@@ -189,7 +189,7 @@ room_is_refused_by_the_name_of_the_limit(void **state)
 }
 
 static void
-they_go_on_as_frames(void **state)
+files_are_sent_as_frames(void **state)
 {
 	own(inputs) struct inputs in = INPUTS_INIT;
 	own(link) struct link jail = LINK_INIT;
@@ -223,13 +223,14 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(paths_are_in_the_workspace),
+		cmocka_unit_test(paths_must_be_in_the_workspace),
 		cmocka_unit_test(long_names_are_refused),
-		cmocka_unit_test(two_files_have_two_places),
-		cmocka_unit_test(sizes_are_what_was_said_and_within_the_cap),
-		cmocka_unit_test(there_are_not_too_many),
-		cmocka_unit_test(room_is_refused_by_the_name_of_the_limit),
-		cmocka_unit_test(they_go_on_as_frames),
+		cmocka_unit_test(paths_must_not_collide),
+		cmocka_unit_test(sizes_must_match_the_head_and_the_limit),
+		cmocka_unit_test(number_of_files_is_limited),
+		cmocka_unit_test(
+			files_that_exceed_a_limit_are_refused_by_its_name),
+		cmocka_unit_test(files_are_sent_as_frames),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,7 @@ bytes_of(const json_t *all, size_t i)
 }
 
 static void
-a_run_is_told_as_it_was(void **state)
+journal_reports_a_run_unchanged(void **state)
 {
 	static struct journal j;
 	json_auto_t *all = NULL;
@@ -61,7 +61,7 @@ a_run_is_told_as_it_was(void **state)
 }
 
 static void
-the_oldest_are_forgotten(void **state)
+journal_drops_the_oldest_runs(void **state)
 {
 	static struct journal j;
 	unsigned last = 3 * JOURNAL_RUNS + 5;
@@ -80,8 +80,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_run_is_told_as_it_was),
-		cmocka_unit_test(the_oldest_are_forgotten),
+		cmocka_unit_test(journal_reports_a_run_unchanged),
+		cmocka_unit_test(journal_drops_the_oldest_runs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,7 @@ written(const struct ledger *l)
 }
 
 static void
-what_was_let_through_is_a_list_of_hosts(void **state)
+allowed_connections_are_listed_by_host(void **state)
 {
 	json_t *doc, *hosts;
 
@@ -57,7 +57,7 @@ what_was_let_through_is_a_list_of_hosts(void **state)
 }
 
 static void
-a_refusal_names_host_port_and_the_flag_that_would_allow_it(void **state)
+refusal_names_host_port_and_flag(void **state)
 {
 	static const struct {
 		const char *host;
@@ -116,9 +116,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_let_through_is_a_list_of_hosts),
-		cmocka_unit_test(
-			a_refusal_names_host_port_and_the_flag_that_would_allow_it),
+		cmocka_unit_test(allowed_connections_are_listed_by_host),
+		cmocka_unit_test(refusal_names_host_port_and_flag),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -135,8 +135,8 @@ reach(const struct facts *f, enum claim_kind kind)
 	return reach_with(f, &c);
 }
 
-typedef void ask_fn(const struct facts *f, const struct claim *c,
-		    const struct outcome *v);
+typedef void check_fn(const struct facts *f, const struct claim *c,
+		      const struct outcome *v);
 
 /* Which combination is looked at, for the message of a failure. */
 static char looked_at[256];
@@ -149,7 +149,7 @@ static char looked_at[256];
 	} while (0)
 
 static void
-ask(ask_fn *question, unsigned bits, int wait_status, size_t cpu)
+send_as_client(check_fn *question, unsigned bits, int wait_status, size_t cpu)
 {
 	struct facts f = facts_of(bits, wait_status, cpu);
 
@@ -168,17 +168,18 @@ ask(ask_fn *question, unsigned bits, int wait_status, size_t cpu)
 }
 
 static void
-ask_all(ask_fn *question)
+check_all(check_fn *question)
 {
 	for (unsigned bits = 0; bits < BITS; bits++)
 		for (size_t w = 0; w < ARRAY_LEN(wait_statuses); w++)
 			for (size_t cpu = 0; cpu < ARRAY_LEN(cpu_times); cpu++)
-				ask(question, bits, wait_statuses[w], cpu);
+				send_as_client(question, bits, wait_statuses[w],
+					       cpu);
 }
 
 static void
-ask_rejected(const struct facts *f, const struct claim *c,
-	     const struct outcome *v)
+check_rejected(const struct facts *f, const struct claim *c,
+	       const struct outcome *v)
 {
 	(void)f;
 	must((v->status == STATUS_REJECTED) == (c->kind == CLAIM_REJECTED));
@@ -188,15 +189,15 @@ ask_rejected(const struct facts *f, const struct claim *c,
 
 /* Nothing ran, and the kill that follows is the keeper's own. */
 static void
-rejected_comes_from_a_rejected_claim_and_from_nothing_else(void **state)
+rejected_status_requires_a_rejected_claim(void **state)
 {
 	(void)state;
-	ask_all(ask_rejected);
+	check_all(check_rejected);
 }
 
 static void
-ask_same_facts(const struct facts *f, const struct claim *c,
-	       const struct outcome *v)
+check_same_facts(const struct facts *f, const struct claim *c,
+		 const struct outcome *v)
 {
 	struct outcome silent = reach(f, CLAIM_NONE);
 
@@ -216,10 +217,10 @@ ask_same_facts(const struct facts *f, const struct claim *c,
 }
 
 static void
-a_claim_changes_neither_exit_code_nor_signal_nor_any_fact(void **state)
+claims_change_no_fact(void **state)
 {
 	(void)state;
-	ask_all(ask_same_facts);
+	check_all(check_same_facts);
 }
 
 static bool
@@ -230,8 +231,8 @@ is_forced(enum status s)
 }
 
 static void
-ask_wait_status(const struct facts *f, const struct claim *c,
-		const struct outcome *v)
+check_wait_status(const struct facts *f, const struct claim *c,
+		  const struct outcome *v)
 {
 	if (c->kind == CLAIM_REJECTED)
 		return;
@@ -253,10 +254,10 @@ ask_wait_status(const struct facts *f, const struct claim *c,
 }
 
 static void
-exit_code_and_signal_are_those_of_the_wait_status(void **state)
+exit_code_and_signal_come_from_the_wait_status(void **state)
 {
 	(void)state;
-	ask_all(ask_wait_status);
+	check_all(check_wait_status);
 }
 
 /* What ended the run by force, strongest first. */
@@ -275,7 +276,8 @@ force(const struct facts *f, const struct claim *c)
 }
 
 static void
-ask_force(const struct facts *f, const struct claim *c, const struct outcome *v)
+check_force(const struct facts *f, const struct claim *c,
+	    const struct outcome *v)
 {
 	if (c->kind == CLAIM_REJECTED)
 		return;
@@ -285,15 +287,15 @@ ask_force(const struct facts *f, const struct claim *c, const struct outcome *v)
 }
 
 static void
-force_beats_every_claim_and_memory_beats_output_cpu_and_time(void **state)
+forced_end_overrides_claims_in_order_of_precedence(void **state)
 {
 	(void)state;
-	ask_all(ask_force);
+	check_all(check_force);
 }
 
 static void
-ask_grounds(const struct facts *f, const struct claim *c,
-	    const struct outcome *v)
+check_grounds(const struct facts *f, const struct claim *c,
+	      const struct outcome *v)
 {
 	switch (v->status) {
 	case STATUS_OK:
@@ -334,15 +336,15 @@ ask_grounds(const struct facts *f, const struct claim *c,
 }
 
 static void
-every_status_has_its_grounds(void **state)
+statuses_require_matching_facts(void **state)
 {
 	(void)state;
-	ask_all(ask_grounds);
+	check_all(check_grounds);
 }
 
 static void
-ask_marked(const struct facts *f, const struct claim *c,
-	   const struct outcome *v)
+check_marked(const struct facts *f, const struct claim *c,
+	     const struct outcome *v)
 {
 	bool claim = v->status == STATUS_OK || v->status == STATUS_ERROR ||
 		     v->status == STATUS_EXIT || v->status == STATUS_REJECTED;
@@ -354,14 +356,15 @@ ask_marked(const struct facts *f, const struct claim *c,
 }
 
 static void
-a_status_is_marked_as_reported_where_a_claim_had_a_part(void **state)
+status_is_marked_as_reported_if_a_claim_contributed(void **state)
 {
 	(void)state;
-	ask_all(ask_marked);
+	check_all(check_marked);
 }
 
 static void
-ask_dead(const struct facts *f, const struct claim *c, const struct outcome *v)
+check_dead(const struct facts *f, const struct claim *c,
+	   const struct outcome *v)
 {
 	struct outcome without = reach(f, c->kind);
 
@@ -376,16 +379,15 @@ ask_dead(const struct facts *f, const struct claim *c, const struct outcome *v)
 }
 
 static void
-a_claimed_exit_code_is_nothing_where_the_kernel_has_seen_an_end(void **state)
+claimed_exit_code_is_ignored_after_a_real_end(void **state)
 {
 	(void)state;
-	ask_all(ask_dead);
+	check_all(check_dead);
 }
 
 /* The answer does not wait for the exit. */
 static void
-a_program_that_says_it_is_done_is_believed_as_far_as_no_fact_speaks(
-	void **state)
+claimed_end_counts_unless_a_fact_contradicts(void **state)
 {
 	static const struct {
 		unsigned bits;
@@ -440,7 +442,7 @@ a_program_that_says_it_is_done_is_believed_as_far_as_no_fact_speaks(
 
 /* Examples for people, one for each way to end. */
 static void
-the_ways_to_end_are_told_apart(void **state)
+ends_have_distinct_statuses(void **state)
 {
 	static const struct {
 		unsigned bits;
@@ -516,7 +518,7 @@ after(int wait_status, uint64_t us, uint64_t limit_ms)
 }
 
 static void
-a_kill_from_ninety_percent_of_the_processor_time_on_is_the_limit(void **state)
+kill_near_the_cpu_limit_is_cpu_limit(void **state)
 {
 	static const struct {
 		uint64_t limit_ms, least_us;
@@ -550,7 +552,7 @@ a_kill_from_ninety_percent_of_the_processor_time_on_is_the_limit(void **state)
 }
 
 static void
-no_signal_but_sigkill_is_ever_the_processor_time(void **state)
+other_signals_are_never_cpu_limit(void **state)
 {
 	(void)state;
 	for (int sig = 1; sig <= 64; sig++) {
@@ -571,26 +573,20 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rejected_status_requires_a_rejected_claim),
+		cmocka_unit_test(claims_change_no_fact),
 		cmocka_unit_test(
-			rejected_comes_from_a_rejected_claim_and_from_nothing_else),
+			exit_code_and_signal_come_from_the_wait_status),
 		cmocka_unit_test(
-			a_claim_changes_neither_exit_code_nor_signal_nor_any_fact),
+			forced_end_overrides_claims_in_order_of_precedence),
+		cmocka_unit_test(statuses_require_matching_facts),
 		cmocka_unit_test(
-			exit_code_and_signal_are_those_of_the_wait_status),
-		cmocka_unit_test(
-			force_beats_every_claim_and_memory_beats_output_cpu_and_time),
-		cmocka_unit_test(every_status_has_its_grounds),
-		cmocka_unit_test(
-			a_status_is_marked_as_reported_where_a_claim_had_a_part),
-		cmocka_unit_test(
-			a_claimed_exit_code_is_nothing_where_the_kernel_has_seen_an_end),
-		cmocka_unit_test(
-			a_program_that_says_it_is_done_is_believed_as_far_as_no_fact_speaks),
-		cmocka_unit_test(the_ways_to_end_are_told_apart),
-		cmocka_unit_test(
-			a_kill_from_ninety_percent_of_the_processor_time_on_is_the_limit),
-		cmocka_unit_test(
-			no_signal_but_sigkill_is_ever_the_processor_time),
+			status_is_marked_as_reported_if_a_claim_contributed),
+		cmocka_unit_test(claimed_exit_code_is_ignored_after_a_real_end),
+		cmocka_unit_test(claimed_end_counts_unless_a_fact_contradicts),
+		cmocka_unit_test(ends_have_distinct_statuses),
+		cmocka_unit_test(kill_near_the_cpu_limit_is_cpu_limit),
+		cmocka_unit_test(other_signals_are_never_cpu_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

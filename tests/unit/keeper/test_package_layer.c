@@ -22,7 +22,7 @@
 #include "policy/fields/field.h"
 #include "wire/record.h"
 
-static char cache[] = "/tmp/remit-test-shelf-XXXXXX";
+static char cache[] = "/tmp/remit-test-layer-XXXXXX";
 static const struct interpreter python = { .executable = "/usr/bin/python3",
 					   .real = "/usr/bin/python3" };
 #define KEY "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -110,7 +110,7 @@ mode_of(const struct package_layer *s, const char *name)
 }
 
 static void
-what_was_made_is_found_and_only_readable(void **state)
+layer_is_found_and_read_only(void **state)
 {
 	own(package_layer) struct package_layer s = PACKAGE_LAYER_INIT,
 						none = PACKAGE_LAYER_INIT;
@@ -145,7 +145,7 @@ break_by(const char *how, const char *path)
 
 /* The time of change tells, even if all else is put back. */
 static void
-what_was_changed_is_not_used(void **state)
+changed_layer_is_not_used(void **state)
 {
 	static const char *const ways[] = { "write", "remove", "mode" };
 
@@ -187,7 +187,7 @@ what_was_changed_is_not_used(void **state)
 }
 
 static void
-hostile_names_leave_nothing(void **state)
+hostile_names_leave_no_files(void **state)
 {
 	static const char *const wrong[] = {
 		"../x",	 "/etc/x", "a/../../x", "a//b",	 "a/",	    "",
@@ -222,7 +222,7 @@ refuses_file(const char *path)
 }
 
 static void
-files_come_by_number_and_whole(void **state)
+files_must_be_numbered_and_complete(void **state)
 {
 	own(package_layer_make) struct package_layer_make m =
 		PACKAGE_LAYER_MAKE_INIT;
@@ -246,7 +246,7 @@ files_come_by_number_and_whole(void **state)
 
 /* As after kill -9: the lock is gone, the directory is not. */
 static void
-what_was_left_half_made_goes_with_the_next(void **state)
+incomplete_layer_is_removed_by_the_next_one(void **state)
 {
 	own(package_layer_make) struct package_layer_make m =
 		PACKAGE_LAYER_MAKE_INIT;
@@ -262,7 +262,7 @@ what_was_left_half_made_goes_with_the_next(void **state)
 }
 
 static void
-a_failure_is_remembered_for_a_short_time(void **state)
+failure_is_remembered_for_a_short_time(void **state)
 {
 	struct remit_error why = { .code = REMIT_E_INSTALL,
 				   .message = "no such package",
@@ -306,7 +306,7 @@ key_of(char out[SHA256_TEXT], const char *flag, const char *value,
 }
 
 static void
-a_request_is_known_by_all_that_decides_what_is_installed(void **state)
+request_key_covers_everything_that_decides_what_is_installed(void **state)
 {
 	static const struct {
 		const char *flag, *value;
@@ -334,7 +334,7 @@ a_request_is_known_by_all_that_decides_what_is_installed(void **state)
 }
 
 static void
-a_package_layer_stands_behind_the_standard_library(void **state)
+layer_follows_the_standard_library_on_the_path(void **state)
 {
 	struct package_layer s = { .id = "x",
 				   .site = "/cache/site",
@@ -356,16 +356,16 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_made_is_found_and_only_readable),
-		cmocka_unit_test(what_was_changed_is_not_used),
-		cmocka_unit_test(hostile_names_leave_nothing),
-		cmocka_unit_test(files_come_by_number_and_whole),
-		cmocka_unit_test(what_was_left_half_made_goes_with_the_next),
-		cmocka_unit_test(a_failure_is_remembered_for_a_short_time),
+		cmocka_unit_test(layer_is_found_and_read_only),
+		cmocka_unit_test(changed_layer_is_not_used),
+		cmocka_unit_test(hostile_names_leave_no_files),
+		cmocka_unit_test(files_must_be_numbered_and_complete),
+		cmocka_unit_test(incomplete_layer_is_removed_by_the_next_one),
+		cmocka_unit_test(failure_is_remembered_for_a_short_time),
 		cmocka_unit_test(
-			a_request_is_known_by_all_that_decides_what_is_installed),
+			request_key_covers_everything_that_decides_what_is_installed),
 		cmocka_unit_test(
-			a_package_layer_stands_behind_the_standard_library),
+			layer_follows_the_standard_library_on_the_path),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -83,19 +83,19 @@ to_building(struct world *w)
 }
 
 static void
-pid_1_says(struct world *w, uint32_t step)
+send_pid_1_frame(struct world *w, uint32_t step)
 {
 	struct step_report r = { .step = step };
 
 	(void)w;
-	fake_say(fake_jails[0].lifeline, FRAME_REPORT, &r, sizeof(r));
+	fake_send(fake_jails[0].lifeline, FRAME_REPORT, &r, sizeof(r));
 }
 
 static void
 to_joining(struct world *w)
 {
 	to_building(w);
-	pid_1_says(w, STEP_READY);
+	send_pid_1_frame(w, STEP_READY);
 	settle(w);
 }
 
@@ -108,10 +108,10 @@ to_locking(struct world *w)
 }
 
 static void
-code_says(unsigned type, const void *payload, size_t len)
+send_code_frame(unsigned type, const void *payload, size_t len)
 {
 	if (fake_jails[0].channel >= 0)
-		fake_say(fake_jails[0].channel, type, payload, len);
+		fake_send(fake_jails[0].channel, type, payload, len);
 }
 
 static void
@@ -120,7 +120,7 @@ to_warming(struct world *w)
 	struct step_report r = { .step = STEP_READY };
 
 	to_locking(w);
-	code_says(FRAME_REPORT, &r, sizeof(r));
+	send_code_frame(FRAME_REPORT, &r, sizeof(r));
 	settle(w);
 }
 
@@ -128,20 +128,20 @@ static void
 to_waiting(struct world *w)
 {
 	to_warming(w);
-	code_says(FRAME_WARM, "", 0);
+	send_code_frame(FRAME_WARM, "", 0);
 	settle(w);
 }
 
 static void
 client_runs(struct world *w)
 {
-	ask(w, FRAME_JOB, job, sizeof(job));
-	ASK(w, FRAME_CODE, "pass");
-	ASK(w, FRAME_START, "");
+	send_as_client(w, FRAME_JOB, job, sizeof(job));
+	SEND_AS_CLIENT(w, FRAME_CODE, "pass");
+	SEND_AS_CLIENT(w, FRAME_START, "");
 }
 
 static void
-to_taken(struct world *w)
+to_in_use(struct world *w)
 {
 	to_waiting(w);
 	client_runs(w);
@@ -158,9 +158,9 @@ nothing(void *owner)
 static void
 to_spent(struct world *w)
 {
-	to_taken(w);
+	to_in_use(w);
 	w->keeper->refill.ring = nothing;
-	code_says(FRAME_ENDED, "kind\0ok\0exit\0000", 15);
+	send_code_frame(FRAME_ENDED, "kind\0ok\0exit\0000", 15);
 	settle(w);
 }
 
@@ -204,7 +204,7 @@ static void
 pid_1_fails(struct world *w)
 {
 	if (fake_jails[0].lifeline >= 0)
-		pid_1_says(w, STEP_CLONE);
+		send_pid_1_frame(w, STEP_CLONE);
 }
 
 static void
@@ -213,17 +213,17 @@ code_is_not_locked(struct world *w)
 	struct step_report r = { .step = STEP_CLONE };
 
 	(void)w;
-	code_says(FRAME_REPORT, &r, sizeof(r));
+	send_code_frame(FRAME_REPORT, &r, sizeof(r));
 }
 
 static void
-a_stranger_speaks(struct world *w)
+stranger_sends(struct world *w)
 {
 	struct step_report r = { .step = STEP_READY };
 
 	(void)w;
 	fakes.meet_fails = true;
-	code_says(FRAME_REPORT, &r, sizeof(r));
+	send_code_frame(FRAME_REPORT, &r, sizeof(r));
 }
 
 static void
@@ -238,16 +238,16 @@ static void
 channel_breaks(struct world *w)
 {
 	(void)w;
-	code_says(FRAME_LOCK_PARAMS, "x", 1);
+	send_code_frame(FRAME_LOCK_PARAMS, "x", 1);
 }
 
 static void
-patience_ends(struct world *w)
+deadline_passes(struct world *w)
 {
 	struct worker *i = worker(w);
 
-	if (i && i->patience.at_us)
-		loop_set_timer(&w->keeper->loop, &i->patience, 1);
+	if (i && i->deadline_timer.at_us)
+		loop_set_timer(&w->keeper->loop, &i->deadline_timer, 1);
 }
 
 static void
@@ -282,7 +282,7 @@ zygote_forks_another(struct world *w)
 static void
 client_leaves(struct world *w)
 {
-	listen_client(w);
+	read_client(w);
 	own_fd_close(&w->client);
 	w->client = -1;
 }
@@ -312,10 +312,10 @@ static const struct {
 	{ "the code crashes", code_crashes },
 	{ "pid 1 reports a failed step", pid_1_fails },
 	{ "the code reports a failed step", code_is_not_locked },
-	{ "a stranger speaks", a_stranger_speaks },
+	{ "a stranger sends", stranger_sends },
 	{ "the channel closes", channel_closes },
 	{ "the code breaks the protocol", channel_breaks },
-	{ "the patience ends", patience_ends },
+	{ "the patience ends", deadline_passes },
 	{ "the zygote dies", zygote_dies },
 	{ "the zygote is unfit", zygote_is_unfit },
 	{ "the zygote fails to fork", zygote_fails_to_fork },
@@ -342,7 +342,7 @@ static const struct {
 	{ "locking", to_locking, WORKER_LOCKING, ".ddldddddlllllldd" },
 	{ "warming", to_warming, WORKER_WARMING, ".ddwdddddwwwwwwdd" },
 	{ "waiting", to_waiting, WORKER_WAITING, ".ddWddddWWWWWtWdd" },
-	{ "taken", to_taken, WORKER_TAKEN, ".ddttttttttttddtd" },
+	{ "in_use", to_in_use, WORKER_IN_USE, ".ddttttttttttddtd" },
 	{ "spent", to_spent, WORKER_SPENT, ".ddsssssssssssssd" },
 	{ "dying", to_dying, WORKER_DYING, ".dddddddddddddddd" },
 };
@@ -372,7 +372,7 @@ check_books(struct world *w, const char *start, const char *event)
 			 "%zu, %zu are wanted and not %zu",
 			 start, event, waiting, p->waiting_count, building,
 			 p->building_count, wanting, p->wanting_count);
-	listen_client(w);
+	read_client(w);
 	if (w->client >= 0 && !is_alive(w) && !w->results && !w->ended)
 		fail_msg("%s, %s: the client was never answered", start, event);
 	if (w->results > 1)
@@ -400,7 +400,7 @@ try(size_t start, size_t event, long memory)
 }
 
 static void
-every_event_in_every_state_leads_where_the_table_says(void **state)
+worker_events_lead_to_the_expected_state(void **state)
 {
 	size_t before = count_fds();
 	bool failed = false;
@@ -422,7 +422,7 @@ every_event_in_every_state_leads_where_the_table_says(void **state)
 }
 
 static void
-memory_may_fail_at_any_allocation_of_any_event(void **state)
+worker_events_survive_any_failed_allocation(void **state)
 {
 	size_t before = count_fds(), failures = 0;
 
@@ -444,12 +444,12 @@ memory_may_fail_at_any_allocation_of_any_event(void **state)
 /* ---- who is served ---- */
 
 static void
-a_waiting_worker_is_taken_and_its_run_is_warm(void **state)
+waiting_worker_gives_a_warm_run(void **state)
 {
 	struct world *w = world_new();
 
 	(void)state;
-	to_taken(w);
+	to_in_use(w);
 	assert_ptr_equal(worker(w)->session, w->session);
 	assert_int_equal(w->session->state, SESSION_RUNNING);
 	assert_true(w->session->cell.was_warm);
@@ -458,7 +458,7 @@ a_waiting_worker_is_taken_and_its_run_is_warm(void **state)
 }
 
 static void
-without_a_zygote_a_run_starts_cold(void **state)
+run_without_zygote_starts_cold(void **state)
 {
 	struct world *w = world_new();
 
@@ -473,7 +473,7 @@ without_a_zygote_a_run_starts_cold(void **state)
 
 /* It waits for the worker that is built for it, and is given it at once. */
 static void
-a_run_waits_for_a_warm_worker_where_there_is_a_zygote(void **state)
+run_with_zygote_waits_for_a_warm_worker(void **state)
 {
 	struct step_report r = { .step = STEP_READY };
 	struct world *w = world_new();
@@ -484,9 +484,9 @@ a_run_waits_for_a_warm_worker_where_there_is_a_zygote(void **state)
 	settle(w);
 	assert_int_equal(the_pool(w)->wanting_count, 1);
 	assert_int_equal(w->session->state, SESSION_SEEKING);
-	code_says(FRAME_REPORT, &r, sizeof(r));
+	send_code_frame(FRAME_REPORT, &r, sizeof(r));
 	settle(w);
-	code_says(FRAME_WARM, "", 0);
+	send_code_frame(FRAME_WARM, "", 0);
 	settle(w);
 	assert_int_equal(the_pool(w)->wanting_count, 0);
 	assert_ptr_equal(worker(w)->session, w->session);
@@ -495,7 +495,7 @@ a_run_waits_for_a_warm_worker_where_there_is_a_zygote(void **state)
 }
 
 static void
-a_client_that_leaves_while_it_waits_is_not_served(void **state)
+client_that_left_gets_no_worker(void **state)
 {
 	struct world *w = world_new();
 
@@ -513,7 +513,7 @@ a_client_that_leaves_while_it_waits_is_not_served(void **state)
 
 /* The zygote may be at fault: then a run gets a jail of its own. */
 static void
-a_run_whose_warm_worker_fails_starts_cold(void **state)
+run_starts_cold_if_its_warm_worker_fails(void **state)
 {
 	struct world *w = world_new();
 
@@ -530,7 +530,7 @@ a_run_whose_warm_worker_fails_starts_cold(void **state)
 }
 
 static void
-after_failures_in_a_row_nothing_warm_is_built_for_a_while(void **state)
+pool_pauses_building_after_repeated_failures(void **state)
 {
 	struct world *w = world_new();
 	struct remit_error err;
@@ -540,7 +540,7 @@ after_failures_in_a_row_nothing_warm_is_built_for_a_while(void **state)
 	fail_with(&err, REMIT_E_KERNEL, "something failed");
 	the_pool(w)->target = 4;
 	for (int i = 0; i < 3; i++)
-		pool_failed(the_pool(w), &err);
+		pool_worker_failed(the_pool(w), &err);
 	assert_true(the_pool(w)->not_before_us > loop_now_us());
 	assert_false(pool_refill(the_pool(w), loop_now_us()));
 	assert_int_equal(the_pool(w)->building_count, 0);
@@ -548,7 +548,7 @@ after_failures_in_a_row_nothing_warm_is_built_for_a_while(void **state)
 }
 
 static void
-a_pool_that_was_not_used_for_long_lets_its_workers_go(void **state)
+pool_that_is_unused_ends_its_workers(void **state)
 {
 	struct world *w = world_new();
 
@@ -576,7 +576,7 @@ fill_with_pools(struct keeper *k, struct pool pools[POOL_MAX],
 		pools[i].keeper = k;
 		pools[i].target = 1;
 		pools[i].next = k->pools;
-		k->pools = pool_use(&pools[i]);
+		k->pools = pool_ref(&pools[i]);
 	}
 }
 
@@ -591,7 +591,7 @@ replaced_by(struct pool *next, struct pool pools[POOL_MAX])
 	for (size_t i = 0; i < POOL_MAX; i++)
 		warm[i] = pools[i].target;
 	*next = (struct pool){ .keeper = k, .used_us = 50, .next = k->pools };
-	k->pools = pool_use(next);
+	k->pools = pool_ref(next);
 	assert_true(keeper_keep_warm(k, next));
 	next->target = 1;
 	for (int i = 0; i < POOL_MAX; i++)
@@ -631,7 +631,7 @@ pool_of_the_tenant_with_the_most_goes_first(void **state)
 }
 
 static void
-each_further_pool_replaces_another_one(void **state)
+pool_beyond_the_maximum_replaces_another(void **state)
 {
 	struct pool pools[POOL_MAX], next[3];
 	struct pool given[] = { { .used_us = 1 },
@@ -664,23 +664,17 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			every_event_in_every_state_leads_where_the_table_says),
-		cmocka_unit_test(
-			memory_may_fail_at_any_allocation_of_any_event),
-		cmocka_unit_test(a_waiting_worker_is_taken_and_its_run_is_warm),
-		cmocka_unit_test(without_a_zygote_a_run_starts_cold),
-		cmocka_unit_test(
-			a_run_waits_for_a_warm_worker_where_there_is_a_zygote),
-		cmocka_unit_test(
-			a_client_that_leaves_while_it_waits_is_not_served),
-		cmocka_unit_test(a_run_whose_warm_worker_fails_starts_cold),
-		cmocka_unit_test(
-			after_failures_in_a_row_nothing_warm_is_built_for_a_while),
-		cmocka_unit_test(
-			a_pool_that_was_not_used_for_long_lets_its_workers_go),
+		cmocka_unit_test(worker_events_lead_to_the_expected_state),
+		cmocka_unit_test(worker_events_survive_any_failed_allocation),
+		cmocka_unit_test(waiting_worker_gives_a_warm_run),
+		cmocka_unit_test(run_without_zygote_starts_cold),
+		cmocka_unit_test(run_with_zygote_waits_for_a_warm_worker),
+		cmocka_unit_test(client_that_left_gets_no_worker),
+		cmocka_unit_test(run_starts_cold_if_its_warm_worker_fails),
+		cmocka_unit_test(pool_pauses_building_after_repeated_failures),
+		cmocka_unit_test(pool_that_is_unused_ends_its_workers),
 		cmocka_unit_test(pool_of_the_tenant_with_the_most_goes_first),
-		cmocka_unit_test(each_further_pool_replaces_another_one),
+		cmocka_unit_test(pool_beyond_the_maximum_replaces_another),
 		cmocka_unit_test(pool_that_sessions_wait_for_is_not_replaced),
 	};
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 static void
-dot_names_and_what_python_runs_at_its_start(void **state)
+dot_names_and_python_startup_files_are_protected(void **state)
 {
 	static const char *const yes[] = {
 		"sitecustomize/__init__.py",
@@ -44,7 +44,7 @@ dot_names_and_what_python_runs_at_its_start(void **state)
 }
 
 static void
-what_is_named_may_be_written(void **state)
+names_in_the_policy_are_allowed(void **state)
 {
 	own(list) struct list l = { 0 };
 
@@ -66,8 +66,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(dot_names_and_what_python_runs_at_its_start),
-		cmocka_unit_test(what_is_named_may_be_written),
+		cmocka_unit_test(
+			dot_names_and_python_startup_files_are_protected),
+		cmocka_unit_test(names_in_the_policy_are_allowed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,7 +144,7 @@ is_real(const struct ended *e, const char *key, double want)
 }
 
 static void
-a_result_is_one_line_of_known_words(void **state)
+result_is_one_line_with_known_members(void **state)
 {
 	own(ended) struct ended e = ordinary();
 
@@ -168,7 +168,7 @@ a_result_is_one_line_of_known_words(void **state)
 }
 
 static void
-every_ending_is_a_document(void **state)
+result_is_valid_json_for_every_end(void **state)
 {
 	static const struct {
 		struct facts facts;
@@ -319,7 +319,7 @@ every_ending_is_a_document(void **state)
 
 /* Whatever a program calls its error; all of it comes back, byte by byte. */
 static void
-a_claimed_error_is_quoted_and_marked_as_reported(void **state)
+claimed_error_is_quoted_and_marked_as_reported(void **state)
 {
 	static const char value[] = "\",\"status\":\"ok\",\"x\":\"\\ \b\n\t\x01"
 				    "\x1f\x7f % %s %n \xc3\xa9 \xf0\x9f\x98\x80"
@@ -347,7 +347,7 @@ a_claimed_error_is_quoted_and_marked_as_reported(void **state)
 
 /* All bytes of a claim as long as its frame lets it be, each six long. */
 static void
-the_longest_claim_fits_into_the_frame_of_a_result(void **state)
+result_frame_has_space_for_the_longest_claim(void **state)
 {
 	own(ended) struct ended e = ordinary();
 	size_t len = frame_rules[FRAME_ENDED].max;
@@ -364,7 +364,7 @@ the_longest_claim_fits_into_the_frame_of_a_result(void **state)
 }
 
 static void
-an_error_of_our_own_has_its_status_and_is_no_claim(void **state)
+error_of_remit_sets_the_status_and_is_not_a_claim(void **state)
 {
 	static const struct {
 		enum remit_code code;
@@ -413,7 +413,7 @@ an_error_of_our_own_has_its_status_and_is_no_claim(void **state)
 }
 
 static void
-an_error_of_our_own_is_quoted_too(void **state)
+error_of_remit_is_quoted(void **state)
 {
 	static const char odd[] = "/tmp/\"a\\b\"\n\x01 %s";
 	own(ended) struct ended e = ordinary();
@@ -433,7 +433,7 @@ an_error_of_our_own_is_quoted_too(void **state)
 
 /* A name of a file need not be text, and a message is cut at a byte. */
 static void
-an_error_that_is_no_text_is_still_a_document(void **state)
+error_that_is_not_utf8_gives_valid_json(void **state)
 {
 	own(ended) struct ended e = ordinary();
 
@@ -447,7 +447,7 @@ an_error_that_is_no_text_is_still_a_document(void **state)
 
 /* A session that was refused before it had a plan has a policy of its own. */
 static void
-the_tier_is_that_of_the_policy_wherever_it_is(void **state)
+tier_is_that_of_the_session_s_policy(void **state)
 {
 	own(ended) struct ended e = ordinary();
 
@@ -464,7 +464,7 @@ the_tier_is_that_of_the_policy_wherever_it_is(void **state)
 }
 
 static void
-a_start_is_warm_cold_or_has_not_been(void **state)
+start_is_warm_cold_or_null(void **state)
 {
 	own(ended) struct ended e = ordinary();
 
@@ -480,7 +480,7 @@ a_start_is_warm_cold_or_has_not_been(void **state)
 }
 
 static void
-times_are_milliseconds_with_three_digits_behind_the_point(void **state)
+times_are_milliseconds_with_three_decimals(void **state)
 {
 	static const struct {
 		uint64_t us;
@@ -510,7 +510,7 @@ times_are_milliseconds_with_three_digits_behind_the_point(void **state)
 }
 
 static void
-what_was_not_measured_is_null(void **state)
+usage_that_was_not_measured_is_null(void **state)
 {
 	own(ended) struct ended e = ordinary();
 
@@ -538,7 +538,7 @@ what_was_not_measured_is_null(void **state)
 
 /* Pid 1 is ours. A group of one has nobody else in it any more. */
 static void
-processes_are_counted_without_ours(void **state)
+processes_peak_leaves_out_pid_1(void **state)
 {
 	static const char *const want[] = { "null", "null", "1", "2" };
 	own(ended) struct ended e = ordinary();
@@ -553,7 +553,7 @@ processes_are_counted_without_ours(void **state)
 }
 
 static void
-memory_is_the_larger_of_the_groups_and_the_processes_word(void **state)
+memory_peak_is_the_larger_of_cgroup_and_process(void **state)
 {
 	own(ended) struct ended e = ordinary();
 
@@ -576,7 +576,7 @@ memory_is_the_larger_of_the_groups_and_the_processes_word(void **state)
 }
 
 static void
-each_stream_says_whether_it_was_cut(void **state)
+truncation_is_reported_for_each_stream(void **state)
 {
 	own(ended) struct ended e = ordinary();
 
@@ -596,7 +596,7 @@ each_stream_says_whether_it_was_cut(void **state)
 }
 
 static void
-a_result_that_does_not_fit_is_an_error_and_never_cut(void **state)
+result_that_does_not_fit_is_an_error(void **state)
 {
 	own(ended) struct ended e = ordinary();
 	size_t len;
@@ -617,7 +617,7 @@ a_result_that_does_not_fit_is_an_error_and_never_cut(void **state)
 
 /* The committer sends records; what it did not send is an empty list. */
 static void
-changes_are_the_committers_lists(void **state)
+changes_are_copied_from_the_committer(void **state)
 {
 	own(ended) struct ended e = ordinary();
 	struct buf *changes = &e.session.cell.changes;
@@ -640,7 +640,7 @@ changes_are_the_committers_lists(void **state)
 }
 
 static void
-what_was_refused_is_listed_counted_or_not_seen_at_all(void **state)
+denials_are_listed_counted_or_unknown(void **state)
 {
 	own(ended) struct ended e = ordinary();
 	struct denial d = { .call = "mount", .field = FIELD_TOTAL };
@@ -665,7 +665,7 @@ what_was_refused_is_listed_counted_or_not_seen_at_all(void **state)
 }
 
 static void
-a_cell_says_whether_its_session_lives_on(void **state)
+cell_reports_whether_its_session_is_open(void **state)
 {
 	own(ended) struct ended e = ordinary();
 
@@ -703,31 +703,27 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_cell_says_whether_its_session_lives_on),
-		cmocka_unit_test(a_result_is_one_line_of_known_words),
+		cmocka_unit_test(cell_reports_whether_its_session_is_open),
+		cmocka_unit_test(result_is_one_line_with_known_members),
+		cmocka_unit_test(denials_are_listed_counted_or_unknown),
+		cmocka_unit_test(result_is_valid_json_for_every_end),
 		cmocka_unit_test(
-			what_was_refused_is_listed_counted_or_not_seen_at_all),
-		cmocka_unit_test(every_ending_is_a_document),
+			claimed_error_is_quoted_and_marked_as_reported),
+		cmocka_unit_test(result_frame_has_space_for_the_longest_claim),
 		cmocka_unit_test(
-			a_claimed_error_is_quoted_and_marked_as_reported),
+			error_of_remit_sets_the_status_and_is_not_a_claim),
+		cmocka_unit_test(error_of_remit_is_quoted),
+		cmocka_unit_test(error_that_is_not_utf8_gives_valid_json),
+		cmocka_unit_test(tier_is_that_of_the_session_s_policy),
+		cmocka_unit_test(start_is_warm_cold_or_null),
+		cmocka_unit_test(times_are_milliseconds_with_three_decimals),
+		cmocka_unit_test(usage_that_was_not_measured_is_null),
+		cmocka_unit_test(processes_peak_leaves_out_pid_1),
 		cmocka_unit_test(
-			the_longest_claim_fits_into_the_frame_of_a_result),
-		cmocka_unit_test(
-			an_error_of_our_own_has_its_status_and_is_no_claim),
-		cmocka_unit_test(an_error_of_our_own_is_quoted_too),
-		cmocka_unit_test(an_error_that_is_no_text_is_still_a_document),
-		cmocka_unit_test(the_tier_is_that_of_the_policy_wherever_it_is),
-		cmocka_unit_test(a_start_is_warm_cold_or_has_not_been),
-		cmocka_unit_test(
-			times_are_milliseconds_with_three_digits_behind_the_point),
-		cmocka_unit_test(what_was_not_measured_is_null),
-		cmocka_unit_test(processes_are_counted_without_ours),
-		cmocka_unit_test(
-			memory_is_the_larger_of_the_groups_and_the_processes_word),
-		cmocka_unit_test(each_stream_says_whether_it_was_cut),
-		cmocka_unit_test(
-			a_result_that_does_not_fit_is_an_error_and_never_cut),
-		cmocka_unit_test(changes_are_the_committers_lists),
+			memory_peak_is_the_larger_of_cgroup_and_process),
+		cmocka_unit_test(truncation_is_reported_for_each_stream),
+		cmocka_unit_test(result_that_does_not_fit_is_an_error),
+		cmocka_unit_test(changes_are_copied_from_the_committer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,8 +136,8 @@ static const char checked_policy[] = "{\"blocked_imports\": [\"os\"]}";
 static void
 to_reading(struct world *w)
 {
-	ask(w, FRAME_JOB, job, sizeof(job));
-	ASK(w, FRAME_CODE, "pass");
+	send_as_client(w, FRAME_JOB, job, sizeof(job));
+	SEND_AS_CLIENT(w, FRAME_CODE, "pass");
 	settle(w);
 }
 
@@ -146,7 +146,7 @@ to_waiting(struct world *w)
 {
 	to_reading(w);
 	w->keeper->running = KEEPER_RUNNING_MAX;
-	ASK(w, FRAME_START, "");
+	SEND_AS_CLIENT(w, FRAME_START, "");
 	settle(w);
 	w->keeper->running = 0;
 	/* Nothing looks at the queue again by itself. */
@@ -157,7 +157,7 @@ static void
 to_seeking(struct world *w)
 {
 	to_reading(w);
-	ASK(w, FRAME_START, "");
+	SEND_AS_CLIENT(w, FRAME_START, "");
 	settle(w);
 }
 
@@ -171,17 +171,17 @@ to_running(struct world *w)
 static void
 to_checking(struct world *w)
 {
-	ASK(w, FRAME_POLICY, checked_policy);
+	SEND_AS_CLIENT(w, FRAME_POLICY, checked_policy);
 	to_running(w);
 }
 
 static void
 to_idle(struct world *w)
 {
-	ASK(w, FRAME_OPEN, "");
+	SEND_AS_CLIENT(w, FRAME_OPEN, "");
 	settle(w);
 	ready(w);
-	say(w, FRAME_WARM, "", 0);
+	send_as_code(w, FRAME_WARM, "", 0);
 	settle(w);
 }
 
@@ -191,7 +191,7 @@ to_filing(struct world *w)
 	static const char task[] = "do\0read\0length\0009";
 
 	to_idle(w);
-	ask(w, FRAME_FILE_TASK, task, sizeof(task));
+	send_as_client(w, FRAME_FILE_TASK, task, sizeof(task));
 	settle(w);
 }
 
@@ -200,7 +200,7 @@ to_saving(struct world *w)
 {
 	to_idle(w);
 	w->session->pool->plan.write_roots = 1;
-	ASK(w, FRAME_COMMIT, "");
+	SEND_AS_CLIENT(w, FRAME_COMMIT, "");
 	settle(w);
 }
 
@@ -208,7 +208,7 @@ static void
 to_dying(struct world *w)
 {
 	to_running(w);
-	session_post(w->session, SESSION_OVER);
+	session_post(w->session, SESSION_OVER_CEILING);
 	settle(w);
 }
 
@@ -236,7 +236,7 @@ to_exporting(struct world *w)
 {
 	to_dying(w);
 	w->session->pool->plan.exports = true;
-	w->session->wishes |= WISH_ARTIFACTS;
+	w->session->options |= SESSION_OPTION_ARTIFACTS;
 	w->session->worker->jail.export = dup(2);
 	reap(w);
 	settle(w);
@@ -251,7 +251,7 @@ to_done(struct world *w)
 	to_running(w);
 	assert_int_equal(write(jail_of(w)->out, output, sizeof(output)),
 			 sizeof(output));
-	say(w, FRAME_ENDED, "kind\0ok\0exit\0000", 15);
+	send_as_code(w, FRAME_ENDED, "kind\0ok\0exit\0000", 15);
 	settle(w);
 }
 
@@ -260,9 +260,9 @@ static void
 to_cell_waiting(struct world *w)
 {
 	to_idle(w);
-	ask(w, FRAME_JOB, cell, sizeof(cell));
+	send_as_client(w, FRAME_JOB, cell, sizeof(cell));
 	w->keeper->running = KEEPER_RUNNING_MAX;
-	ASK(w, FRAME_START, "");
+	SEND_AS_CLIENT(w, FRAME_START, "");
 	settle(w);
 	w->keeper->running = 0;
 	w->keeper->worker_count += KEEPER_WORKERS_MAX;
@@ -272,8 +272,8 @@ static void
 to_cell_running(struct world *w)
 {
 	to_idle(w);
-	ask(w, FRAME_JOB, cell, sizeof(cell));
-	ASK(w, FRAME_START, "");
+	send_as_client(w, FRAME_JOB, cell, sizeof(cell));
+	SEND_AS_CLIENT(w, FRAME_START, "");
 	settle(w);
 }
 
@@ -281,7 +281,7 @@ static void
 to_cell_dying(struct world *w)
 {
 	to_cell_running(w);
-	session_post(w->session, SESSION_OVER);
+	session_post(w->session, SESSION_OVER_CEILING);
 	settle(w);
 }
 
@@ -289,7 +289,7 @@ static void
 to_closing(struct world *w)
 {
 	to_idle(w);
-	ASK(w, FRAME_CLOSE, "");
+	SEND_AS_CLIENT(w, FRAME_CLOSE, "");
 	settle(w);
 }
 
@@ -298,7 +298,7 @@ to_closing(struct world *w)
 static void
 client_leaves(struct world *w)
 {
-	listen_client(w);
+	read_client(w);
 	own_fd_close(&w->client);
 	w->client = -1;
 }
@@ -307,19 +307,19 @@ client_leaves(struct world *w)
 static void
 client_breaks(struct world *w)
 {
-	ASK(w, FRAME_RESULT, "{}");
+	SEND_AS_CLIENT(w, FRAME_RESULT, "{}");
 }
 
 static void
 client_interrupts(struct world *w)
 {
-	ASK(w, FRAME_INTERRUPT, "");
+	SEND_AS_CLIENT(w, FRAME_INTERRUPT, "");
 }
 
 static void
 client_listens(struct world *w)
 {
-	listen_client(w);
+	read_client(w);
 }
 
 static void
@@ -335,7 +335,7 @@ code_ends(struct world *w)
 	struct exit_report end = { .wait_status = 0, .pid = 2 };
 
 	if (f)
-		fake_say(f->lifeline, FRAME_EXITED, &end, sizeof(end));
+		fake_send(f->lifeline, FRAME_EXITED, &end, sizeof(end));
 }
 
 static void
@@ -353,13 +353,13 @@ channel_closes(struct world *w)
 static void
 channel_breaks(struct world *w)
 {
-	say(w, FRAME_LOCK_PARAMS, "x", 1);
+	send_as_code(w, FRAME_LOCK_PARAMS, "x", 1);
 }
 
 static void
-code_says_end(struct world *w)
+code_reports_end(struct world *w)
 {
-	say(w, FRAME_ENDED, "kind\0ok\0exit\0000", 15);
+	send_as_code(w, FRAME_ENDED, "kind\0ok\0exit\0000", 15);
 }
 
 static void
@@ -385,7 +385,7 @@ static void
 output_is_over(struct world *w)
 {
 	if (is_alive(w))
-		session_post(w->session, SESSION_OVER);
+		session_post(w->session, SESSION_OVER_CEILING);
 }
 
 static void
@@ -421,7 +421,7 @@ static const struct {
 	{ "the code ends", code_ends },
 	{ "the channel closes", channel_closes },
 	{ "the code breaks the protocol", channel_breaks },
-	{ "the code says it is done", code_says_end },
+	{ "the code says it is done", code_reports_end },
 	{ "the deadline strikes", deadline_strikes },
 	{ "something fails", something_fails },
 	{ "the output is over its ceiling", output_is_over },
@@ -475,7 +475,7 @@ check_books(struct world *w, const char *start, const char *event)
 	char at = letter_of(w);
 	bool left = w->client < 0;
 
-	listen_client(w);
+	read_client(w);
 	if (w->keeper->worker_count >= KEEPER_WORKERS_MAX)
 		w->keeper->worker_count -= KEEPER_WORKERS_MAX;
 	if (!left && (at == '.' || at == 'D') && !w->results && !w->ended)
@@ -511,7 +511,7 @@ try(size_t start, size_t event, long memory)
 }
 
 static void
-every_event_in_every_state_leads_where_the_table_says(void **state)
+session_events_lead_to_the_expected_state(void **state)
 {
 	size_t before = count_fds();
 	bool failed = false;
@@ -533,7 +533,7 @@ every_event_in_every_state_leads_where_the_table_says(void **state)
 }
 
 static void
-memory_may_fail_at_any_allocation_of_any_event(void **state)
+session_events_survive_any_failed_allocation(void **state)
 {
 	size_t before = count_fds(), failures = 0;
 
@@ -554,14 +554,14 @@ memory_may_fail_at_any_allocation_of_any_event(void **state)
 
 /* The runner rejects the code and leaves; the keeper may see its end first. */
 static void
-rejection_is_read_after_the_end_of_the_runner(void **state)
+rejection_is_read_after_the_runner_exits(void **state)
 {
 	struct world *w = world_new();
 
 	(void)state;
 	to_checking(w);
 	assert_int_equal(w->session->state, SESSION_CHECKING);
-	say(w, FRAME_CHECKED, "name\0PolicyError", 17);
+	send_as_code(w, FRAME_CHECKED, "name\0PolicyError", 17);
 	w->session->worker->end =
 		(struct exit_report){ .wait_status = 1 << 8, .pid = 2 };
 	session_post(w->session, SESSION_CODE_ENDED);
@@ -577,7 +577,7 @@ read_output(struct world *w, char *out, size_t size)
 {
 	size_t n = 0;
 
-	listen_client(w);
+	read_client(w);
 	for (size_t at = 0; at + FRAME_HEADER <= w->len;) {
 		const char *payload = w->in + at + FRAME_HEADER;
 		uint32_t len;
@@ -605,7 +605,7 @@ print(struct world *w, const char *text)
 
 /* The keeper finds both at once, in either sequence. */
 static void
-output_racing_the_end_of_a_cell_is_not_lost_nor_is_what_follows(void **state)
+output_racing_the_end_of_a_cell_is_not_lost(void **state)
 {
 	struct world *w = world_new();
 	char got[256];
@@ -613,25 +613,25 @@ output_racing_the_end_of_a_cell_is_not_lost_nor_is_what_follows(void **state)
 	(void)state;
 	to_cell_running(w);
 	print(w, "late ");
-	code_says_end(w);
+	code_reports_end(w);
 	settle(w);
 	assert_int_equal(w->session->state, SESSION_IDLE);
-	ask(w, FRAME_JOB, cell, sizeof(cell));
-	ASK(w, FRAME_START, "");
+	send_as_client(w, FRAME_JOB, cell, sizeof(cell));
+	SEND_AS_CLIENT(w, FRAME_START, "");
 	settle(w);
-	code_says_end(w);
+	code_reports_end(w);
 	print(w, "later ");
 	settle(w);
 	assert_int_equal(w->session->state, SESSION_IDLE);
 	/* A thread goes on between two cells. */
 	print(w, "between ");
 	settle(w);
-	ask(w, FRAME_JOB, cell, sizeof(cell));
-	ASK(w, FRAME_START, "");
+	send_as_client(w, FRAME_JOB, cell, sizeof(cell));
+	SEND_AS_CLIENT(w, FRAME_START, "");
 	settle(w);
 	print(w, "last ");
 	settle(w);
-	code_says_end(w);
+	code_reports_end(w);
 	settle(w);
 	read_output(w, got, sizeof(got));
 	assert_string_equal(got, "late |later |between last |");
@@ -640,7 +640,7 @@ output_racing_the_end_of_a_cell_is_not_lost_nor_is_what_follows(void **state)
 
 /* Used by a cell that is over, and by one that was before it. */
 static void
-processor_time_is_each_cell_s_own(void **state)
+processor_time_is_counted_per_cell(void **state)
 {
 	const uint64_t most = 29 * 1000000ull; /* of the 30 s of cpu_seconds */
 	struct world *w = world_new();
@@ -649,7 +649,7 @@ processor_time_is_each_cell_s_own(void **state)
 	to_cell_running(w);
 	for (int i = 1; i <= 3; i++) {
 		jail_of(w)->cpu_us += most;
-		code_says_end(w);
+		code_reports_end(w);
 		settle(w);
 		assert_int_equal(w->session->state, SESSION_IDLE);
 		/* The clock looks at what the cell has left running. */
@@ -657,13 +657,13 @@ processor_time_is_each_cell_s_own(void **state)
 		loop_set_timer(&w->keeper->loop, &w->session->timer, 1);
 		settle(w);
 		assert_int_equal(w->session->loss.code, REMIT_OK);
-		ask(w, FRAME_JOB, cell, sizeof(cell));
-		ASK(w, FRAME_START, "");
+		send_as_client(w, FRAME_JOB, cell, sizeof(cell));
+		SEND_AS_CLIENT(w, FRAME_START, "");
 		settle(w);
 		assert_int_equal(w->session->state, SESSION_RUNNING);
 	}
 	/* What a cell has left running pays with the jail. */
-	code_says_end(w);
+	code_reports_end(w);
 	settle(w);
 	jail_of(w)->cpu_us += 2 * most;
 	w->session->clock.cpu_check_us = 1;
@@ -674,7 +674,7 @@ processor_time_is_each_cell_s_own(void **state)
 }
 
 static void
-an_illegal_transition_aborts_where_tests_run(void **state)
+illegal_transition_aborts_in_a_test_build(void **state)
 {
 	struct world *w = world_new();
 	int wait_status;
@@ -698,15 +698,12 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			every_event_in_every_state_leads_where_the_table_says),
-		cmocka_unit_test(
-			memory_may_fail_at_any_allocation_of_any_event),
-		cmocka_unit_test(rejection_is_read_after_the_end_of_the_runner),
-		cmocka_unit_test(
-			output_racing_the_end_of_a_cell_is_not_lost_nor_is_what_follows),
-		cmocka_unit_test(processor_time_is_each_cell_s_own),
-		cmocka_unit_test(an_illegal_transition_aborts_where_tests_run),
+		cmocka_unit_test(session_events_lead_to_the_expected_state),
+		cmocka_unit_test(session_events_survive_any_failed_allocation),
+		cmocka_unit_test(rejection_is_read_after_the_runner_exits),
+		cmocka_unit_test(output_racing_the_end_of_a_cell_is_not_lost),
+		cmocka_unit_test(processor_time_is_counted_per_cell),
+		cmocka_unit_test(illegal_transition_aborts_in_a_test_build),
 	};
 
 	world_hook_memory();

@@ -103,7 +103,7 @@ list_of(const struct world *w, const char *name)
 }
 
 static void
-a_whole_report_is_the_changes(void **state)
+complete_report_gives_the_changes(void **state)
 {
 	struct world w;
 
@@ -124,7 +124,7 @@ a_whole_report_is_the_changes(void **state)
 
 /* It waits for a process that never stops: this one. */
 static void
-a_process_that_is_killed_has_not_written_all(void **state)
+killed_process_is_reported(void **state)
 {
 	struct world w;
 
@@ -143,7 +143,7 @@ a_process_that_is_killed_has_not_written_all(void **state)
 }
 
 static void
-half_a_report_is_none(void **state)
+incomplete_report_is_discarded(void **state)
 {
 	static const char whole[] = "\2\0\0\0knchanges\0[]\0\n";
 
@@ -172,9 +172,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_whole_report_is_the_changes),
-		cmocka_unit_test(a_process_that_is_killed_has_not_written_all),
-		cmocka_unit_test(half_a_report_is_none),
+		cmocka_unit_test(complete_report_gives_the_changes),
+		cmocka_unit_test(killed_process_is_reported),
+		cmocka_unit_test(incomplete_report_is_discarded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

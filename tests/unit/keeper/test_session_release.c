@@ -15,18 +15,18 @@
 #include <cmocka.h>
 
 static void
-an_illegal_transition_is_an_internal_error(void **state)
+illegal_transition_is_an_internal_error(void **state)
 {
 	static const char job[] = "name\0x\0once\0yes";
 	struct world *w = world_new();
 
 	(void)state;
-	ask(w, FRAME_JOB, job, sizeof(job));
+	send_as_client(w, FRAME_JOB, job, sizeof(job));
 	settle(w);
 	assert_int_equal(session_enter(w->session, SESSION_COMMITTING), -1);
 	assert_int_equal(w->session->state, SESSION_READING);
 	settle(w);
-	listen_client(w);
+	read_client(w);
 	assert_false(is_alive(w));
 	assert_int_equal(w->results, 1);
 	assert_non_null(memmem(w->in, w->len, "\"status\":\"internal\"", 19));
@@ -34,7 +34,7 @@ an_illegal_transition_is_an_internal_error(void **state)
 }
 
 static void
-a_session_that_is_done_stays_done(void **state)
+session_that_is_done_stays_done(void **state)
 {
 	struct world *w = world_new();
 
@@ -45,7 +45,7 @@ a_session_that_is_done_stays_done(void **state)
 			session_enter(w->session, (enum session_state)to), -1);
 	settle(w);
 	assert_int_equal(w->session->state, SESSION_DONE);
-	listen_client(w);
+	read_client(w);
 	assert_int_equal(w->results, 0);
 	world_free(w);
 }
@@ -54,8 +54,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_illegal_transition_is_an_internal_error),
-		cmocka_unit_test(a_session_that_is_done_stays_done),
+		cmocka_unit_test(illegal_transition_is_an_internal_error),
+		cmocka_unit_test(session_that_is_done_stays_done),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

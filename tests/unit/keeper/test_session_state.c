@@ -39,7 +39,7 @@ write_row(char *out, size_t size, enum session_state from)
 }
 
 static void
-the_document_prints_the_table(void **state)
+document_matches_the_table(void **state)
 {
 	char line[1024], wanted[1024];
 	FILE *f = fopen(architecture, "r");
@@ -63,7 +63,7 @@ the_document_prints_the_table(void **state)
 }
 
 static void
-every_state_can_end_and_done_is_the_end(void **state)
+every_state_leads_to_done(void **state)
 {
 	(void)state;
 	for (unsigned s = 0; s < SESSION_DONE; s++)
@@ -76,7 +76,7 @@ every_state_can_end_and_done_is_the_end(void **state)
 
 /* A dead jail runs nothing, and a session does not go back to its beginning. */
 static void
-no_state_leads_back_from_a_dead_jail_but_to_idle(void **state)
+dead_jail_leads_only_to_idle_or_forward(void **state)
 {
 	(void)state;
 	for (unsigned from = SESSION_DYING; from < SESSION_STATES; from++)
@@ -91,7 +91,7 @@ no_state_leads_back_from_a_dead_jail_but_to_idle(void **state)
 }
 
 static void
-events_come_by_their_urgency_and_once(void **state)
+events_are_returned_once_by_urgency(void **state)
 {
 	struct session_queue q = { 0 };
 	struct loop l = { 0 };
@@ -100,17 +100,17 @@ events_come_by_their_urgency_and_once(void **state)
 	session_queue_add(&q, &l, SESSION_SENT);
 	session_queue_add(&q, &l, SESSION_LEFT);
 	session_queue_add(&q, &l, SESSION_SENT);
-	session_queue_add(&q, &l, SESSION_TAKEN);
-	assert_true(session_queue_has(&q, SESSION_TAKEN));
+	session_queue_add(&q, &l, SESSION_GOT_WORKER);
+	assert_true(session_queue_has(&q, SESSION_GOT_WORKER));
 	assert_int_equal(session_queue_next(&q), SESSION_LEFT);
-	assert_int_equal(session_queue_next(&q), SESSION_TAKEN);
+	assert_int_equal(session_queue_next(&q), SESSION_GOT_WORKER);
 	assert_int_equal(session_queue_next(&q), SESSION_SENT);
 	assert_int_equal(session_queue_next(&q), SESSION_EVENTS);
 	assert_false(session_queue_has(&q, SESSION_SENT));
 }
 
 static void
-an_event_defers_the_work_once(void **state)
+event_defers_the_handler_once(void **state)
 {
 	struct session_queue q = { 0 };
 	struct loop l = { 0 };
@@ -123,7 +123,7 @@ an_event_defers_the_work_once(void **state)
 }
 
 static void
-the_first_trouble_is_kept_until_it_is_worked_off(void **state)
+first_error_is_kept_until_handled(void **state)
 {
 	struct session_queue q = { 0 };
 	struct loop l = { 0 };
@@ -141,7 +141,7 @@ the_first_trouble_is_kept_until_it_is_worked_off(void **state)
 }
 
 static void
-every_event_has_a_name(void **state)
+events_have_names(void **state)
 {
 	(void)state;
 	for (unsigned e = 0; e < SESSION_EVENTS; e++)
@@ -152,15 +152,13 @@ int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_document_prints_the_table),
-		cmocka_unit_test(every_state_can_end_and_done_is_the_end),
-		cmocka_unit_test(
-			no_state_leads_back_from_a_dead_jail_but_to_idle),
-		cmocka_unit_test(events_come_by_their_urgency_and_once),
-		cmocka_unit_test(an_event_defers_the_work_once),
-		cmocka_unit_test(
-			the_first_trouble_is_kept_until_it_is_worked_off),
-		cmocka_unit_test(every_event_has_a_name),
+		cmocka_unit_test(document_matches_the_table),
+		cmocka_unit_test(every_state_leads_to_done),
+		cmocka_unit_test(dead_jail_leads_only_to_idle_or_forward),
+		cmocka_unit_test(events_are_returned_once_by_urgency),
+		cmocka_unit_test(event_defers_the_handler_once),
+		cmocka_unit_test(first_error_is_kept_until_handled),
+		cmocka_unit_test(events_have_names),
 	};
 
 	if (argc != 2)

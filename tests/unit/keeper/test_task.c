@@ -109,7 +109,7 @@ has(const struct told *t, const char *key, const char *value)
 }
 
 static void
-the_runner_is_told_everything_about_the_job(void **state)
+job_records_carry_the_whole_job(void **state)
 {
 	own(told) struct told t = ordinary();
 
@@ -132,7 +132,7 @@ the_runner_is_told_everything_about_the_job(void **state)
 
 /* A child that waits is told the first before anybody knows of the second. */
 static void
-the_task_names_no_job_and_the_job_names_nothing_of_the_task(void **state)
+task_and_job_records_have_no_key_in_common(void **state)
 {
 	static const char *const of_task[] = { "tier",	      "prefix",
 					       "exec_prefix", "executable",
@@ -157,7 +157,7 @@ the_task_names_no_job_and_the_job_names_nothing_of_the_task(void **state)
 }
 
 static void
-a_limited_address_space_is_told(void **state)
+task_reports_limited_address_space(void **state)
 {
 	own(told) struct told t = ordinary();
 
@@ -171,7 +171,7 @@ a_limited_address_space_is_told(void **state)
 }
 
 static void
-libraries_have_one_thread_where_threads_find_no_room(void **state)
+task_limits_libraries_to_one_thread_if_address_space_is_limited(void **state)
 {
 	own(told) struct told t = ordinary();
 
@@ -185,7 +185,7 @@ libraries_have_one_thread_where_threads_find_no_room(void **state)
 }
 
 static void
-code_is_checked_in_the_static_tier_and_where_imports_are_listed(void **state)
+code_is_checked_in_static_tier_and_with_import_lists(void **state)
 {
 	own(told) struct told t = ordinary();
 
@@ -213,7 +213,7 @@ code_is_checked_in_the_static_tier_and_where_imports_are_listed(void **state)
 
 #ifdef REMIT_HOLES
 static void
-without_the_validator_only_the_static_tier_checks(void **state)
+only_static_tier_checks_code_without_validator(void **state)
 {
 	own(told) struct told t = ordinary();
 
@@ -229,7 +229,7 @@ without_the_validator_only_the_static_tier_checks(void **state)
 #endif
 
 static void
-code_sees_a_fixed_environment_and_nothing_of_the_caller(void **state)
+environment_is_fixed_and_independent_of_the_caller(void **state)
 {
 	own(told) struct told t = ordinary();
 
@@ -247,7 +247,7 @@ code_sees_a_fixed_environment_and_nothing_of_the_caller(void **state)
 }
 
 static void
-named_variables_come_last_so_that_they_win(void **state)
+variables_of_the_policy_come_last_and_take_effect(void **state)
 {
 	own(told) struct told t = ordinary();
 	struct remit_error err;
@@ -267,7 +267,7 @@ named_variables_come_last_so_that_they_win(void **state)
 }
 
 static void
-the_callers_environment_is_passed_only_where_it_is_granted(void **state)
+environment_of_the_caller_is_passed_only_if_granted(void **state)
 {
 	own(told) struct told t = ordinary();
 
@@ -279,7 +279,7 @@ the_callers_environment_is_passed_only_where_it_is_granted(void **state)
 }
 
 static void
-import_lists_are_passed_on(void **state)
+import_lists_are_sent(void **state)
 {
 	own(told) struct told t = ordinary();
 
@@ -294,7 +294,7 @@ import_lists_are_passed_on(void **state)
 }
 
 static void
-a_font_list_is_pointed_to_where_there_is_one(void **state)
+font_cache_directory_is_named_if_it_exists(void **state)
 {
 	own(told) struct told t = ordinary();
 
@@ -305,7 +305,7 @@ a_font_list_is_pointed_to_where_there_is_one(void **state)
 }
 
 static void
-a_task_too_large_for_its_frame_is_an_error_of_the_input(void **state)
+task_too_large_for_its_frame_is_an_input_error(void **state)
 {
 	own(told) struct told t = ordinary();
 	struct remit_error err;
@@ -330,27 +330,27 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_runner_is_told_everything_about_the_job),
+		cmocka_unit_test(job_records_carry_the_whole_job),
+		cmocka_unit_test(task_and_job_records_have_no_key_in_common),
+		cmocka_unit_test(task_reports_limited_address_space),
 		cmocka_unit_test(
-			the_task_names_no_job_and_the_job_names_nothing_of_the_task),
-		cmocka_unit_test(a_limited_address_space_is_told),
+			task_limits_libraries_to_one_thread_if_address_space_is_limited),
 		cmocka_unit_test(
-			libraries_have_one_thread_where_threads_find_no_room),
-		cmocka_unit_test(
-			code_is_checked_in_the_static_tier_and_where_imports_are_listed),
+			code_is_checked_in_static_tier_and_with_import_lists),
 #ifdef REMIT_HOLES
 		cmocka_unit_test(
-			without_the_validator_only_the_static_tier_checks),
+			only_static_tier_checks_code_without_validator),
 #endif
 		cmocka_unit_test(
-			code_sees_a_fixed_environment_and_nothing_of_the_caller),
-		cmocka_unit_test(named_variables_come_last_so_that_they_win),
+			environment_is_fixed_and_independent_of_the_caller),
 		cmocka_unit_test(
-			the_callers_environment_is_passed_only_where_it_is_granted),
-		cmocka_unit_test(import_lists_are_passed_on),
-		cmocka_unit_test(a_font_list_is_pointed_to_where_there_is_one),
+			variables_of_the_policy_come_last_and_take_effect),
 		cmocka_unit_test(
-			a_task_too_large_for_its_frame_is_an_error_of_the_input),
+			environment_of_the_caller_is_passed_only_if_granted),
+		cmocka_unit_test(import_lists_are_sent),
+		cmocka_unit_test(font_cache_directory_is_named_if_it_exists),
+		cmocka_unit_test(
+			task_too_large_for_its_frame_is_an_input_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

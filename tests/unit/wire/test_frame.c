@@ -65,7 +65,8 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 			  false },
 	[FRAME_REPLY_DATA] = { "reply_data", PARTY_CLIENT | PARTY_KEEPER, 65536,
 			       false, false },
-	[FRAME_ASK] = { "ask", PARTY_JAIL | PARTY_KEEPER, 0, false, false },
+	[FRAME_PROMPT] = { "prompt", PARTY_JAIL | PARTY_KEEPER, 0, false,
+			   false },
 	[FRAME_PROGRESS] = { "progress", PARTY_KEEPER, 1024, false, false },
 	[FRAME_INSTRUCTIONS] = { "instructions", PARTY_CLIENT | PARTY_KEEPER,
 				 1 << 20, true, false },
@@ -151,7 +152,7 @@ waits(size_t have, unsigned from, uint64_t seen)
 }
 
 static void
-the_table_is_the_one_the_borders_were_built_for(void **state)
+table_matches_the_security_boundaries(void **state)
 {
 	(void)state;
 	for (int i = FRAME_NONE + 1; i < FRAME_TYPES; i++) {
@@ -184,14 +185,14 @@ the_next_cell_may_bring_again_what_belongs_to_a_cell_and_nothing_else(
 
 /* `seen` has one bit for each. */
 static void
-there_are_no_more_types_than_bits_to_remember_them(void **state)
+seen_has_a_bit_for_every_type(void **state)
 {
 	(void)state;
 	assert_true(FRAME_TYPES <= 64);
 }
 
 static void
-a_frame_is_taken_from_its_senders_and_from_no_other_side(void **state)
+frame_is_accepted_only_from_its_senders(void **state)
 {
 	(void)state;
 	for (unsigned type = FRAME_NONE + 1; type < FRAME_TYPES; type++)
@@ -207,7 +208,7 @@ a_frame_is_taken_from_its_senders_and_from_no_other_side(void **state)
 }
 
 static void
-a_frame_may_be_as_long_as_its_rule_says_and_not_a_byte_longer(void **state)
+frame_length_is_limited_by_its_rule(void **state)
 {
 	(void)state;
 	for (unsigned type = FRAME_NONE + 1; type < FRAME_TYPES; type++) {
@@ -226,7 +227,7 @@ a_frame_may_be_as_long_as_its_rule_says_and_not_a_byte_longer(void **state)
 }
 
 static void
-what_may_come_once_is_refused_the_second_time(void **state)
+second_frame_of_a_once_type_is_refused(void **state)
 {
 	(void)state;
 	for (unsigned type = FRAME_NONE + 1; type < FRAME_TYPES; type++) {
@@ -243,7 +244,7 @@ what_may_come_once_is_refused_the_second_time(void **state)
 }
 
 static void
-one_type_seen_does_not_stand_for_another(void **state)
+once_types_are_independent(void **state)
 {
 	(void)state;
 	for (unsigned type = FRAME_NONE + 1; type < FRAME_TYPES; type++) {
@@ -254,7 +255,7 @@ one_type_seen_does_not_stand_for_another(void **state)
 }
 
 static void
-a_type_that_is_not_in_the_table_is_refused(void **state)
+unknown_type_is_refused(void **state)
 {
 	(void)state;
 	make(FRAME_NONE, 0);
@@ -293,7 +294,7 @@ only_clients_and_keepers_have_a_protocol(void **state)
 
 /* Those of another protocol still understand these two. */
 static void
-the_frames_that_refuse_a_protocol_keep_their_numbers(void **state)
+frames_that_refuse_a_protocol_keep_their_numbers(void **state)
 {
 	(void)state;
 	assert_int_equal(FRAME_RESULT, 10);
@@ -302,7 +303,7 @@ the_frames_that_refuse_a_protocol_keep_their_numbers(void **state)
 }
 
 static void
-an_incomplete_frame_is_waited_for_byte_by_byte(void **state)
+incomplete_frame_needs_more_bytes(void **state)
 {
 	uint64_t seen = 0;
 	size_t whole = make(FRAME_CHECKED, 300);
@@ -315,7 +316,7 @@ an_incomplete_frame_is_waited_for_byte_by_byte(void **state)
 
 /* Waiting for a frame is not having seen it. */
 static void
-a_frame_that_may_come_once_is_taken_after_waiting_for_it(void **state)
+once_frame_is_accepted_after_arriving_in_parts(void **state)
 {
 	uint64_t seen = 0;
 	struct remit_error err;
@@ -331,7 +332,7 @@ a_frame_that_may_come_once_is_taken_after_waiting_for_it(void **state)
 }
 
 static void
-bytes_behind_a_frame_are_left_for_the_next(void **state)
+bytes_after_a_frame_are_kept_for_the_next(void **state)
 {
 	uint64_t seen = 0;
 	size_t whole = make(FRAME_STDOUT, 5);
@@ -341,7 +342,7 @@ bytes_behind_a_frame_are_left_for_the_next(void **state)
 }
 
 static void
-the_length_is_little_endian(void **state)
+length_is_little_endian(void **state)
 {
 	unsigned char h[FRAME_HEADER];
 	static const unsigned char want[] = { 0x78, 0x56, 0x34, 0x12,
@@ -358,29 +359,24 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			the_table_is_the_one_the_borders_were_built_for),
-		cmocka_unit_test(
-			there_are_no_more_types_than_bits_to_remember_them),
+		cmocka_unit_test(table_matches_the_security_boundaries),
+		cmocka_unit_test(seen_has_a_bit_for_every_type),
 		cmocka_unit_test(
 			the_next_cell_may_bring_again_what_belongs_to_a_cell_and_nothing_else),
-		cmocka_unit_test(
-			a_frame_is_taken_from_its_senders_and_from_no_other_side),
-		cmocka_unit_test(
-			a_frame_may_be_as_long_as_its_rule_says_and_not_a_byte_longer),
-		cmocka_unit_test(what_may_come_once_is_refused_the_second_time),
-		cmocka_unit_test(one_type_seen_does_not_stand_for_another),
-		cmocka_unit_test(a_type_that_is_not_in_the_table_is_refused),
+		cmocka_unit_test(frame_is_accepted_only_from_its_senders),
+		cmocka_unit_test(frame_length_is_limited_by_its_rule),
+		cmocka_unit_test(second_frame_of_a_once_type_is_refused),
+		cmocka_unit_test(once_types_are_independent),
+		cmocka_unit_test(unknown_type_is_refused),
 		cmocka_unit_test(reserved_bytes_must_be_zero),
 		cmocka_unit_test(only_clients_and_keepers_have_a_protocol),
 		cmocka_unit_test(
-			the_frames_that_refuse_a_protocol_keep_their_numbers),
+			frames_that_refuse_a_protocol_keep_their_numbers),
+		cmocka_unit_test(incomplete_frame_needs_more_bytes),
 		cmocka_unit_test(
-			an_incomplete_frame_is_waited_for_byte_by_byte),
-		cmocka_unit_test(
-			a_frame_that_may_come_once_is_taken_after_waiting_for_it),
-		cmocka_unit_test(bytes_behind_a_frame_are_left_for_the_next),
-		cmocka_unit_test(the_length_is_little_endian),
+			once_frame_is_accepted_after_arriving_in_parts),
+		cmocka_unit_test(bytes_after_a_frame_are_kept_for_the_next),
+		cmocka_unit_test(length_is_little_endian),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

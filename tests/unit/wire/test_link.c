@@ -77,7 +77,7 @@ next(struct link *l)
 }
 
 static void
-frames_arrive_as_they_were_sent_and_in_order(void **state)
+frames_arrive_unchanged_and_in_sequence(void **state)
 {
 	struct ends *e = *state;
 	struct frame first, second, third;
@@ -103,7 +103,7 @@ frames_arrive_as_they_were_sent_and_in_order(void **state)
 }
 
 static void
-nothing_to_read_is_neither_an_error_nor_the_end(void **state)
+empty_socket_is_neither_an_error_nor_the_end(void **state)
 {
 	struct ends *e = *state;
 
@@ -113,7 +113,7 @@ nothing_to_read_is_neither_an_error_nor_the_end(void **state)
 }
 
 static void
-a_frame_dribbled_byte_by_byte_arrives_once_and_whole(void **state)
+frame_sent_byte_by_byte_arrives_once(void **state)
 {
 	static const char bytes[] = "\5\0\0\0\3\0\0\0hello\1\0\0\0\3\0\0\0!";
 	struct ends *e = *state;
@@ -137,7 +137,7 @@ a_frame_dribbled_byte_by_byte_arrives_once_and_whole(void **state)
 }
 
 static void
-a_closed_peer_is_the_end_after_its_last_frame(void **state)
+closed_peer_is_the_end_after_its_last_frame(void **state)
 {
 	struct ends *e = *state;
 
@@ -156,7 +156,7 @@ a_closed_peer_is_the_end_after_its_last_frame(void **state)
 /* A killed process leaves what it did not read: the kernel answers with a
    reset. */
 static void
-a_peer_that_dies_with_unread_bytes_is_an_end_like_any_other(void **state)
+reset_by_a_killed_peer_is_an_ordinary_end(void **state)
 {
 	struct ends *e = *state;
 
@@ -168,7 +168,7 @@ a_peer_that_dies_with_unread_bytes_is_an_end_like_any_other(void **state)
 
 /* Without a handler for SIGPIPE: the process must live on. */
 static void
-sending_to_a_dead_peer_fails_as_gone(void **state)
+send_to_a_dead_peer_fails_as_gone(void **state)
 {
 	struct ends *e = *state;
 	struct remit_error err;
@@ -187,7 +187,7 @@ byte_at(size_t i)
 }
 
 static void
-a_queue_larger_than_the_socket_is_sent_as_the_peer_reads(void **state)
+queue_is_sent_as_fast_as_the_peer_reads(void **state)
 {
 	struct ends *e = *state;
 	size_t total = 3 * 1024 * 1024 + 17, got = 0;
@@ -246,7 +246,7 @@ pieces_are_cut_at_the_largest_frame_and_nothing_is_sent_for_nothing(
 }
 
 static void
-what_is_too_long_for_its_rule_is_not_sent(void **state)
+frame_longer_than_its_rule_is_not_sent(void **state)
 {
 	struct ends *e = *state;
 	static char bytes[513];
@@ -263,7 +263,7 @@ what_is_too_long_for_its_rule_is_not_sent(void **state)
 /* Half a frame in the queue would make the peer read the next one as its
    payload. */
 static void
-a_frame_that_does_not_fit_the_queue_leaves_no_part_in_it(void **state)
+frame_that_does_not_fit_leaves_the_queue_unchanged(void **state)
 {
 	struct ends *e = *state;
 	struct remit_error err;
@@ -277,7 +277,7 @@ a_frame_that_does_not_fit_the_queue_leaves_no_part_in_it(void **state)
 }
 
 static void
-a_broken_rule_is_a_protocol_error_and_stays_one(void **state)
+broken_rule_stays_a_protocol_error(void **state)
 {
 	struct ends *e = *state;
 	struct remit_error err;
@@ -293,7 +293,7 @@ a_broken_rule_is_a_protocol_error_and_stays_one(void **state)
 }
 
 static void
-what_was_seen_is_remembered_across_reads(void **state)
+received_types_are_remembered_across_reads(void **state)
 {
 	struct ends *e = *state;
 	struct remit_error err;
@@ -309,7 +309,7 @@ what_was_seen_is_remembered_across_reads(void **state)
 }
 
 static void
-a_frame_of_another_protocol_is_known_by_its_header(void **state)
+frame_of_another_protocol_is_recognised_by_its_header(void **state)
 {
 	struct ends *e = *state;
 	unsigned protocol = 99;
@@ -329,7 +329,7 @@ a_frame_of_another_protocol_is_known_by_its_header(void **state)
 }
 
 static void
-received_bytes_have_a_cap(void **state)
+receive_buffer_is_limited(void **state)
 {
 	struct ends *e = *state;
 	struct remit_error err;
@@ -343,7 +343,7 @@ received_bytes_have_a_cap(void **state)
 
 /* The longest frame of the table must be receivable. */
 static void
-the_receive_buffer_holds_the_longest_frame_and_a_read(void **state)
+receive_buffer_has_space_for_the_longest_frame(void **state)
 {
 	struct link l = LINK_INIT;
 
@@ -354,7 +354,7 @@ the_receive_buffer_holds_the_longest_frame_and_a_read(void **state)
 }
 
 static void
-a_freed_link_has_closed_its_socket(void **state)
+link_free_closes_the_socket(void **state)
 {
 	struct ends *e = *state;
 	int fd = e->client.fd;
@@ -372,27 +372,25 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_ends(frames_arrive_as_they_were_sent_and_in_order),
-		with_ends(nothing_to_read_is_neither_an_error_nor_the_end),
-		with_ends(a_frame_dribbled_byte_by_byte_arrives_once_and_whole),
-		with_ends(a_closed_peer_is_the_end_after_its_last_frame),
-		with_ends(
-			a_peer_that_dies_with_unread_bytes_is_an_end_like_any_other),
-		with_ends(sending_to_a_dead_peer_fails_as_gone),
-		with_ends(
-			a_queue_larger_than_the_socket_is_sent_as_the_peer_reads),
+		with_ends(frames_arrive_unchanged_and_in_sequence),
+		with_ends(empty_socket_is_neither_an_error_nor_the_end),
+		with_ends(frame_sent_byte_by_byte_arrives_once),
+		with_ends(closed_peer_is_the_end_after_its_last_frame),
+		with_ends(reset_by_a_killed_peer_is_an_ordinary_end),
+		with_ends(send_to_a_dead_peer_fails_as_gone),
+		with_ends(queue_is_sent_as_fast_as_the_peer_reads),
 		cmocka_unit_test(
 			pieces_are_cut_at_the_largest_frame_and_nothing_is_sent_for_nothing),
-		with_ends(what_is_too_long_for_its_rule_is_not_sent),
+		with_ends(frame_longer_than_its_rule_is_not_sent),
+		with_ends(frame_that_does_not_fit_leaves_the_queue_unchanged),
+		with_ends(broken_rule_stays_a_protocol_error),
+		with_ends(received_types_are_remembered_across_reads),
 		with_ends(
-			a_frame_that_does_not_fit_the_queue_leaves_no_part_in_it),
-		with_ends(a_broken_rule_is_a_protocol_error_and_stays_one),
-		with_ends(what_was_seen_is_remembered_across_reads),
-		with_ends(a_frame_of_another_protocol_is_known_by_its_header),
-		with_ends(received_bytes_have_a_cap),
+			frame_of_another_protocol_is_recognised_by_its_header),
+		with_ends(receive_buffer_is_limited),
 		cmocka_unit_test(
-			the_receive_buffer_holds_the_longest_frame_and_a_read),
-		with_ends(a_freed_link_has_closed_its_socket),
+			receive_buffer_has_space_for_the_longest_frame),
+		with_ends(link_free_closes_the_socket),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@
 #define BYTES(text) (text), sizeof(text) - 1
 
 static void
-records_are_read_as_they_were_written(void **state)
+records_are_read_as_written(void **state)
 {
 	static const char *const texts[][2] = {
 		{ "name", "main.py" }, { "empty", "" },
@@ -41,7 +41,7 @@ records_are_read_as_they_were_written(void **state)
 }
 
 static void
-a_record_on_the_wire_is_two_texts_with_their_nul(void **state)
+record_is_two_strings_with_nul(void **state)
 {
 	own(buf) struct buf b = BUF_INIT(5);
 
@@ -52,7 +52,7 @@ a_record_on_the_wire_is_two_texts_with_their_nul(void **state)
 }
 
 static void
-a_record_beyond_the_cap_is_an_error(void **state)
+record_beyond_the_cap_is_an_error(void **state)
 {
 	own(buf) struct buf b = BUF_INIT(4);
 
@@ -64,7 +64,7 @@ a_record_beyond_the_cap_is_an_error(void **state)
 }
 
 static void
-no_records_at_all_are_fine(void **state)
+empty_payload_is_valid(void **state)
 {
 	struct remit_error err;
 	struct record r;
@@ -77,7 +77,7 @@ no_records_at_all_are_fine(void **state)
 }
 
 static void
-records_without_their_end_break_the_protocol(void **state)
+incomplete_records_break_the_protocol(void **state)
 {
 	static const struct {
 		const char *bytes;
@@ -102,7 +102,7 @@ records_without_their_end_break_the_protocol(void **state)
 /* ---- files ---- */
 
 static void
-what_was_written_of_a_file_is_read(void **state)
+file_head_is_read_as_written(void **state)
 {
 	own(buf) struct buf b = BUF_INIT(1024);
 	const struct file_head out = { "out/a\nb.csv", UINT64_MAX };
@@ -117,7 +117,7 @@ what_was_written_of_a_file_is_read(void **state)
 }
 
 static void
-any_other_head_of_a_file_breaks_the_protocol(void **state)
+malformed_file_head_breaks_the_protocol(void **state)
 {
 	static const struct {
 		const char *bytes;
@@ -172,7 +172,7 @@ read_it(struct display_head *h, const char *bytes, size_t len)
 }
 
 static void
-a_head_names_its_parts_in_order(void **state)
+display_head_lists_parts_in_sequence(void **state)
 {
 	static const char bytes[] = "kind\0display\0truncated\0yes\0" PART
 				    "mime\0image/svg+xml\0bytes\000100\0"
@@ -193,7 +193,7 @@ a_head_names_its_parts_in_order(void **state)
 }
 
 static void
-a_value_may_have_no_parts(void **state)
+value_may_have_no_parts(void **state)
 {
 	struct display_head h;
 
@@ -205,7 +205,7 @@ a_value_may_have_no_parts(void **state)
 }
 
 static void
-any_other_head_of_a_display_breaks_the_protocol(void **state)
+malformed_display_head_breaks_the_protocol(void **state)
 {
 #define BAD(text) { (text), sizeof(text) - 1 }
 	static const struct {
@@ -260,7 +260,7 @@ with_parts(size_t count, const char *long_mime)
 }
 
 static void
-there_are_so_many_parts_and_their_names_are_so_long(void **state)
+parts_and_their_names_are_bounded(void **state)
 {
 	char mime[200];
 
@@ -280,20 +280,17 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(records_are_read_as_they_were_written),
-		cmocka_unit_test(
-			a_record_on_the_wire_is_two_texts_with_their_nul),
-		cmocka_unit_test(a_record_beyond_the_cap_is_an_error),
-		cmocka_unit_test(no_records_at_all_are_fine),
-		cmocka_unit_test(records_without_their_end_break_the_protocol),
-		cmocka_unit_test(what_was_written_of_a_file_is_read),
-		cmocka_unit_test(any_other_head_of_a_file_breaks_the_protocol),
-		cmocka_unit_test(a_head_names_its_parts_in_order),
-		cmocka_unit_test(a_value_may_have_no_parts),
-		cmocka_unit_test(
-			any_other_head_of_a_display_breaks_the_protocol),
-		cmocka_unit_test(
-			there_are_so_many_parts_and_their_names_are_so_long),
+		cmocka_unit_test(records_are_read_as_written),
+		cmocka_unit_test(record_is_two_strings_with_nul),
+		cmocka_unit_test(record_beyond_the_cap_is_an_error),
+		cmocka_unit_test(empty_payload_is_valid),
+		cmocka_unit_test(incomplete_records_break_the_protocol),
+		cmocka_unit_test(file_head_is_read_as_written),
+		cmocka_unit_test(malformed_file_head_breaks_the_protocol),
+		cmocka_unit_test(display_head_lists_parts_in_sequence),
+		cmocka_unit_test(value_may_have_no_parts),
+		cmocka_unit_test(malformed_display_head_breaks_the_protocol),
+		cmocka_unit_test(parts_and_their_names_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,7 +36,7 @@ word_of(enum result_source source)
 }
 
 static void
-members_are_those_of_the_document_in_its_order(void **state)
+members_match_the_reference_in_sequence(void **state)
 {
 	FILE *f = fopen("docs/reference/result.md", "r");
 	char line[1024], name[64], source[32];
@@ -63,19 +63,20 @@ members_are_those_of_the_document_in_its_order(void **state)
 }
 
 static void
-what_stands_for_nothing_is_of_a_type_that_the_member_may_have(void **state)
+defaults_have_an_allowed_type(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < RESULT_MEMBERS; i++) {
 		const struct result_row *row = &result_rows[i];
-		json_auto_t *nothing =
-			row->nothing ? json_loads(row->nothing, JSON_DECODE_ANY,
-						  NULL)
-				     : NULL;
+		json_auto_t *default_json =
+			row->default_json ? json_loads(row->default_json,
+						       JSON_DECODE_ANY, NULL)
+					  : NULL;
 
-		assert_int_equal(!nothing, !row->nothing);
-		if (nothing && row->types)
-			assert_true(1u << json_typeof(nothing) & row->types);
+		assert_int_equal(!default_json, !row->default_json);
+		if (default_json && row->types)
+			assert_true(1u << json_typeof(default_json) &
+				    row->types);
 	}
 }
 
@@ -117,7 +118,7 @@ expected(size_t row, int own_code, int signal)
 }
 
 static void
-every_status_has_its_name_and_a_sentence(void **state)
+statuses_have_names_and_sentences(void **state)
 {
 	(void)state;
 	assert_int_equal(ARRAY_LEN(table), STATUS_COUNT);
@@ -131,7 +132,7 @@ every_status_has_its_name_and_a_sentence(void **state)
 }
 
 static void
-every_exit_code_is_that_of_the_table(void **state)
+exit_codes_match_the_table(void **state)
 {
 	static const int own_codes[] = { 0, 1, 3, 124, 255 };
 	static const int signals[] = { SIGKILL, SIGSEGV, SIGXCPU };
@@ -148,7 +149,7 @@ every_exit_code_is_that_of_the_table(void **state)
 }
 
 static void
-a_name_that_is_no_status_is_not_found(void **state)
+unknown_name_is_not_found(void **state)
 {
 	(void)state;
 	assert_int_equal(status_find(""), -1);
@@ -161,13 +162,11 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			members_are_those_of_the_document_in_its_order),
-		cmocka_unit_test(
-			what_stands_for_nothing_is_of_a_type_that_the_member_may_have),
-		cmocka_unit_test(every_status_has_its_name_and_a_sentence),
-		cmocka_unit_test(every_exit_code_is_that_of_the_table),
-		cmocka_unit_test(a_name_that_is_no_status_is_not_found),
+		cmocka_unit_test(members_match_the_reference_in_sequence),
+		cmocka_unit_test(defaults_have_an_allowed_type),
+		cmocka_unit_test(statuses_have_names_and_sentences),
+		cmocka_unit_test(exit_codes_match_the_table),
+		cmocka_unit_test(unknown_name_is_not_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /*
- * worker_hear: what a worker says until it has a job, and what pid 1 and its
- * zygote say of it.
+ * worker_handshake: what a worker says until it has a job, and what pid 1 and
+ * its zygote say of it.
  */
 #include <ctype.h>
 #include <poll.h>
@@ -20,33 +20,33 @@
 #include "keeper/session/task.h"
 
 /* How soon to look whether a copy has come to rest. */
-#define AGAIN_US 1000
+#define BRANCH_RETRY_US 1000
 
 static void
-become_ready(struct worker *i)
+worker_become_ready(struct worker *i)
 {
-	loop_set_timer(&i->keeper->loop, &i->patience, 0);
+	loop_set_timer(&i->keeper->loop, &i->deadline_timer, 0);
 	i->state = WORKER_WAITING;
 	if (i->session)
-		session_take(i->session, i);
+		session_attach_worker(i->session, i);
 	else
-		pool_add(i->pool, i);
+		pool_add_ready(i->pool, i);
 }
 
 /* Whom the zygote has forked and who speaks for the jail must be one. */
 static void
-consider_ready(struct worker *i)
+check_ready(struct worker *i)
 {
 	struct remit_error err;
 
-	if (!i->warmed_up || (i->jail.warm && !i->joined))
+	if (!i->warmed_up || (i->jail.warm && !i->joined_pid))
 		return;
-	if (!i->jail.warm || i->joined == i->jail.run_pid) {
-		become_ready(i);
+	if (!i->jail.warm || i->joined_pid == i->jail.run_pid) {
+		worker_become_ready(i);
 		return;
 	}
 	fail(&err, REMIT_E_INTERNAL, "process %d speaks for process %d",
-	     (int)i->jail.run_pid, (int)i->joined);
+	     (int)i->jail.run_pid, (int)i->joined_pid);
 	worker_failed(i, &err);
 }
 
@@ -71,61 +71,62 @@ worker_send_task(struct worker *i, struct remit_error *err)
 		return -1;
 	i->state = WORKER_WARMING;
 	if (pool_imports_inside(i->pool))
-		loop_set_timer(&i->keeper->loop, &i->patience,
+		loop_set_timer(&i->keeper->loop, &i->deadline_timer,
 			       loop_now_us() + deadline_us(DEADLINE_IMPORT));
-	consider_ready(i);
+	check_ready(i);
 	return 0;
 }
 
 static void
-on_again(void *owner)
+on_retry_timer(void *owner)
 {
-	worker_consider(owner);
+	worker_check_branch(owner);
 }
 
 /* Not for ever: its patience ends. */
 static int
-consider_again(struct worker *i)
+check_branch_later(struct worker *i)
 {
-	i->again.ring = on_again;
-	i->again.owner = i;
-	loop_set_timer(&i->keeper->loop, &i->again, loop_now_us() + AGAIN_US);
+	i->retry_timer.ring = on_retry_timer;
+	i->retry_timer.owner = i;
+	loop_set_timer(&i->keeper->loop, &i->retry_timer,
+		       loop_now_us() + BRANCH_RETRY_US);
 	return 0;
 }
 
 /* A branch is locked and rests, and nobody else has what it has. */
 static int
-consider_branch(struct worker *i, struct remit_error *err)
+check_branch(struct worker *i, struct remit_error *err)
 {
 	struct pollfd helper = { .fd = i->helper_fd, .events = POLLIN };
 	uint64_t before = 0, after;
 
-	if (!i->reported || !i->warmed_up || i->parent->forking == i ||
+	if (!i->reported_locked || !i->warmed_up || i->parent->forking == i ||
 	    i->state != WORKER_LOCKING ||
 	    (i->fork == FORK_COPIED && poll(&helper, 1, 0) == 0))
 		return 0;
-	if (!i->met) {
-		*err = i->unmet;
+	if (!i->is_verified) {
+		*err = i->verify_error;
 		return -1;
 	}
-	if (i->fork == FORK_COPIED && !branch_rests(i, &before))
-		return consider_again(i);
-	if (branch_meet(i, err) < 0)
+	if (i->fork == FORK_COPIED && !branch_is_asleep(i, &before))
+		return check_branch_later(i);
+	if (branch_verify(i, err) < 0)
 		return -1;
-	if (!branch_rests(i, &after) || after != before)
-		return consider_again(i);
+	if (!branch_is_asleep(i, &after) || after != before)
+		return check_branch_later(i);
 	jail_branch_joined(&i->jail);
 	i->state = WORKER_WARMING;
-	consider_ready(i);
+	check_ready(i);
 	return 0;
 }
 
 void
-worker_consider(struct worker *i)
+worker_check_branch(struct worker *i)
 {
 	struct remit_error err;
 
-	if (consider_branch(i, &err) < 0)
+	if (check_branch(i, &err) < 0)
 		worker_failed(i, &err);
 }
 
@@ -136,7 +137,7 @@ on_helper(void *owner, uint32_t events)
 
 	(void)events;
 	loop_remove(&i->keeper->loop, &i->on_helper);
-	worker_consider(i);
+	worker_check_branch(i);
 }
 
 int
@@ -147,7 +148,7 @@ worker_watch_helper(struct worker *i, struct remit_error *err)
 }
 
 static int
-take_report(struct worker *i, const struct frame *f, struct remit_error *err)
+recv_report(struct worker *i, const struct frame *f, struct remit_error *err)
 {
 	struct step_report r;
 
@@ -157,11 +158,11 @@ take_report(struct worker *i, const struct frame *f, struct remit_error *err)
 	if (r.step != STEP_READY)
 		return jail_step_failed(&r, &i->pool->plan, err);
 	if (i->parent) {
-		i->reported = true;
-		return consider_branch(i, err);
+		i->reported_locked = true;
+		return check_branch(i, err);
 	}
-	if (!i->met) {
-		*err = i->unmet;
+	if (!i->is_verified) {
+		*err = i->verify_error;
 		return -1;
 	}
 	if (jail_attest(&i->jail, &i->pool->plan, err) < 0)
@@ -191,22 +192,23 @@ fail_import(struct worker *i, const struct frame *f, struct remit_error *err)
 }
 
 static int
-take_frame(struct worker *i, const struct frame *f, struct remit_error *err)
+recv_worker_frame(struct worker *i, const struct frame *f,
+		  struct remit_error *err)
 {
 	if (f->type == FRAME_REPORT)
-		return take_report(i, f, err);
+		return recv_report(i, f, err);
 	if (f->type == FRAME_LISTENER && i->state == WORKER_LOCKING &&
 	    !i->parent)
 		return watch_start(i, err);
 	if (f->type != FRAME_WARM ||
-	    (i->state != WORKER_WARMING && !i->reported))
+	    (i->state != WORKER_WARMING && !i->reported_locked))
 		return fail(err, REMIT_E_PROTOCOL, "unexpected frame");
 	if (f->len)
 		return fail_import(i, f, err);
 	i->warmed_up = true;
 	if (i->parent)
-		return consider_branch(i, err);
-	consider_ready(i);
+		return check_branch(i, err);
+	check_ready(i);
 	return 0;
 }
 
@@ -223,7 +225,7 @@ died_early(struct worker *i)
 }
 
 static void
-hear(struct worker *i)
+read_channel(struct worker *i)
 {
 	struct link *l = &i->jail.channel;
 	struct frame f = { .type = FRAME_NONE };
@@ -231,10 +233,10 @@ hear(struct worker *i)
 
 	/* Judged when the report is read: a jail that failed before its lock
 	   is not locked, and its report says why. */
-	if (!i->heard) {
-		i->heard = true;
+	if (!i->has_reported) {
+		i->has_reported = true;
 		i->state = WORKER_LOCKING;
-		i->met = jail_meet(&i->jail, &i->unmet) == 0;
+		i->is_verified = jail_meet(&i->jail, &i->verify_error) == 0;
 	}
 	if (link_fill(l, &err) < 0) {
 		worker_failed(i, &err);
@@ -242,19 +244,20 @@ hear(struct worker *i)
 	}
 	do {
 		if (link_next(l, &f, &err) < 0 ||
-		    (f.type != FRAME_NONE && take_frame(i, &f, &err) < 0)) {
+		    (f.type != FRAME_NONE &&
+		     recv_worker_frame(i, &f, &err) < 0)) {
 			worker_failed(i, &err);
 			return;
 		}
-	} while (
-		f.type == FRAME_LISTENER ||
-		(i->parent && f.type != FRAME_NONE && i->state < WORKER_TAKEN));
-	if (!l->ended || i->state >= WORKER_TAKEN)
+	} while (f.type == FRAME_LISTENER ||
+		 (i->parent && f.type != FRAME_NONE &&
+		  i->state < WORKER_IN_USE));
+	if (!l->ended || i->state >= WORKER_IN_USE)
 		return;
 	/* Of a cold one the end is on the way, and of one that was not forked
 	   yet the zygote's word: both say more than this. */
 	loop_remove(&i->keeper->loop, &i->on_channel);
-	if (i->joined || i->parent)
+	if (i->joined_pid || i->parent)
 		died_early(i);
 }
 
@@ -263,10 +266,10 @@ on_channel(void *owner, uint32_t events)
 {
 	struct worker *i = owner;
 
-	if (i->session && i->state == WORKER_TAKEN)
+	if (i->session && i->state == WORKER_IN_USE)
 		session_on_channel(i->session, events);
-	else if (i->state < WORKER_TAKEN)
-		hear(i);
+	else if (i->state < WORKER_IN_USE)
+		read_channel(i);
 	else /* nobody listens any more */
 		loop_remove(&i->keeper->loop, &i->on_channel);
 }
@@ -279,7 +282,7 @@ is_to_be_built(const struct worker *i)
 }
 
 static void
-hear_built(struct worker *i)
+recv_built(struct worker *i)
 {
 	struct remit_error err;
 
@@ -296,7 +299,7 @@ hear_built(struct worker *i)
 		zygote_server_join(i->pool->zygote_server, i);
 		return;
 	}
-	loop_set_timer(&i->keeper->loop, &i->patience,
+	loop_set_timer(&i->keeper->loop, &i->deadline_timer,
 		       loop_now_us() + deadline_us(DEADLINE_COPY));
 	if (branch_begin(i, &err) < 0)
 		worker_failed(i, &err);
@@ -304,7 +307,7 @@ hear_built(struct worker *i)
 
 /* What pid 1 says of the ends of its children. */
 static void
-hear_ends(struct worker *i)
+recv_ends(struct worker *i)
 {
 	struct link *l = &i->jail.lifeline;
 	struct remit_error err;
@@ -340,17 +343,17 @@ on_lifeline(void *owner, uint32_t events)
 
 	(void)events;
 	if (is_to_be_built(i)) {
-		hear_built(i);
+		recv_built(i);
 		return;
 	}
-	hear_ends(i);
+	recv_ends(i);
 }
 
 /* It belongs to no session: to none yet, or to none any more. */
 static void
-ignore(struct worker *i, struct source *s)
+ignore_output(struct worker *i, struct source *s)
 {
-	if (i->state < WORKER_TAKEN)
+	if (i->state < WORKER_IN_USE)
 		loop_want(&i->keeper->loop, s, 0);
 	else
 		loop_remove(&i->keeper->loop, s);
@@ -363,9 +366,9 @@ on_out(void *owner, uint32_t events)
 
 	(void)events;
 	if (i->session)
-		session_on_out(i->session);
+		session_on_stdout(i->session);
 	else
-		ignore(i, &i->on_out);
+		ignore_output(i, &i->on_out);
 }
 
 static void
@@ -375,9 +378,9 @@ on_err(void *owner, uint32_t events)
 
 	(void)events;
 	if (i->session)
-		session_on_err(i->session);
+		session_on_stderr(i->session);
 	else
-		ignore(i, &i->on_err);
+		ignore_output(i, &i->on_err);
 }
 
 int
@@ -386,7 +389,7 @@ worker_watch(struct worker *i, struct remit_error *err)
 	struct loop *l = &i->keeper->loop;
 	struct jail *j = &i->jail;
 
-	loop_set_timer(l, &i->patience,
+	loop_set_timer(l, &i->deadline_timer,
 		       i->made_us + deadline_us(DEADLINE_START));
 	/* Its session asks for the output when it is time. */
 	if (loop_add(l, &i->on_out, j->out, 0, on_out, i, err) < 0 ||
@@ -403,27 +406,28 @@ worker_watch(struct worker *i, struct remit_error *err)
 void
 worker_joined(struct worker *i, pid_t pid)
 {
-	i->joined = pid;
+	i->joined_pid = pid;
 	if (i->jail.run_pid <= 0)
 		i->jail.run_pid = pid;
 	if (i->state == WORKER_JOINING)
 		i->state = WORKER_LOCKING;
 	if (i->state == WORKER_LOCKING || i->state == WORKER_WARMING)
-		loop_set_timer(&i->keeper->loop, &i->patience,
+		loop_set_timer(&i->keeper->loop, &i->deadline_timer,
 			       i->made_us + deadline_us(DEADLINE_START));
 	if (i->jail.channel.ended)
 		died_early(i);
 	else
-		consider_ready(i);
+		check_ready(i);
 }
 
 void
-worker_hear_last_words(struct worker *i)
+worker_read_last_frames(struct worker *i)
 {
-	bool hears = i->state < WORKER_WAITING && i->state != WORKER_BUILDING;
+	bool reads_channel =
+		i->state < WORKER_WAITING && i->state != WORKER_BUILDING;
 
 	if (is_to_be_built(i))
-		hear_built(i);
-	if (hears && !i->jail.channel.ended)
-		hear(i);
+		recv_built(i);
+	if (reads_channel && !i->jail.channel.ended)
+		read_channel(i);
 }
