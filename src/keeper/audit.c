@@ -30,7 +30,7 @@ audit_line_open(const char *path, struct remit_error *err)
 	if (!S_ISREG(st.st_mode))
 		return fail(err, REMIT_E_INPUT,
 			    "--audit %s: not a regular file", path);
-	/* Where the disk was full a line may end in the middle. */
+	/* If the disk was full, the last line may be incomplete. */
 	if (st.st_size && pread(fd, &last, 1, st.st_size - 1) == 1 &&
 	    last != '\n' && write(fd, "\n", 1) != 1)
 		return fail_sys(err, REMIT_E_KERNEL, "--audit %s", path);
@@ -64,7 +64,7 @@ audit_line_policy_sha256(const struct policy *p, char out[SHA256_TEXT])
 	return 0;
 }
 
-/* What the result says of itself, under the same names. */
+/* Copies members of the result under the same names. */
 static int
 copy_result(json_t *line, const json_t *result)
 {
@@ -102,9 +102,10 @@ audit_line_write(struct buf *out, const struct audit_line_run *run)
 
 /* ---- the audit writer's own process ---- */
 
-/* How far the audit writer may be behind before nothing new is begun. */
+/* How many bytes may be queued for the audit writer before new runs are
+   refused. */
 #define BACKLOG_MAX ((size_t)1024 * 1024)
-/* How much it syncs at once. */
+/* How many bytes it writes and syncs at once. */
 #define PIECE	 (256 * 1024)
 #define RETRY_MS 200
 
@@ -119,7 +120,8 @@ on_hup(int signal)
 	reopen_requested = 1;
 }
 
-/* Whatever was said last holds; if nobody listens, there is no need. */
+/* Only the most recent report counts. If the keeper is gone, the write fails
+   without harm. */
 static void
 report_trouble(int trouble)
 {
@@ -140,7 +142,7 @@ reopen_file(const char *path)
 	reopen_requested = 0;
 	fd = audit_line_open(path, &err);
 	if (fd < 0) {
-		/* The old one is better than none. */
+		/* Keep writing to the old file. */
 		fprintf(stderr, "remit: %s\n", err.message);
 		return;
 	}
@@ -156,8 +158,8 @@ keeper_is_gone(void)
 	return poll(&p, 1, RETRY_MS) > 0 && p.revents & (POLLHUP | POLLERR);
 }
 
-/* A disk may be full for a while, and the lines are needed all the same. False
-   if the keeper is gone meanwhile. */
+/* The disk may be full for a while, but the lines must not be lost: retry.
+   Returns false if the keeper is gone meanwhile. */
 static bool
 write_lines(const char *bytes, size_t len)
 {
@@ -179,7 +181,7 @@ write_lines(const char *bytes, size_t len)
 	return true;
 }
 
-/* Only whole lines are put, so that a new file begins with one. */
+/* Writes only whole lines, so that a new file starts with a whole line. */
 static void
 write_until_closed(const char *path)
 {
@@ -200,7 +202,7 @@ write_until_closed(const char *path)
 			return;
 		have += (size_t)n;
 		end = memrchr(lines, '\n', have);
-		/* A line that is longer than all this is put in pieces. */
+		/* Write a line longer than the buffer in pieces. */
 		whole = end ? (size_t)(end + 1 - lines) : 0;
 		if (!whole && have == sizeof(lines))
 			whole = have;
@@ -211,14 +213,14 @@ write_until_closed(const char *path)
 	}
 }
 
-/* What ends the keeper does not end the audit writer: it goes when all is
- * written. */
+/* The audit writer ignores the signals that end the keeper, and exits when
+   everything is written. */
 static _Noreturn void
 be_audit_writer(int keeper, int file, const char *path)
 {
 	struct sigaction hup = { .sa_handler = on_hup };
 
-	/* Above those that they become. */
+	/* Move both above the numbers that they are copied to. */
 	keeper = fcntl(keeper, F_DUPFD, 10);
 	file = fcntl(file, F_DUPFD, 10);
 	if (dup2(keeper, KEEPER_FD) < 0 || dup2(file, FILE_FD) < 0)

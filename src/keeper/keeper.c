@@ -21,7 +21,8 @@
 #include "keeper/pool/worker.h"
 #include "keeper/session/session.h"
 
-/* A small program that finds a child waiting takes half as long. */
+/* How long to poll for the end of a small program instead of sleeping. With a
+   waiting worker this halves the duration of such a run. */
 #define STAY_AWAKE_US 200
 
 /* ---- the queue ---- */
@@ -34,7 +35,7 @@ needs_jail(const struct session *s)
 	return t->built && t->jailed;
 }
 
-/* Jails are not built before the keeper is locked: see keeper_main(). */
+/* No jail is built before the keeper is locked: see keeper_main(). */
 static void
 admit_sessions(struct keeper *k)
 {
@@ -49,7 +50,7 @@ admit_sessions(struct keeper *k)
 		k->queue_head = (k->queue_head + 1) % KEEPER_WAITING_MAX;
 		k->queue_count--;
 		if (!s)
-			continue; /* it left while it waited */
+			continue; /* the session ended while it waited */
 		k->running++;
 		s->counts_as_running = true;
 		session_post(s, SESSION_ADMITTED);
@@ -68,7 +69,7 @@ keeper_enqueue(struct keeper *k, struct session *s)
 	size_t at = (k->queue_head + k->queue_count) % KEEPER_WAITING_MAX;
 
 	if (install_before(s))
-		return; /* it comes again */
+		return; /* it is enqueued again after the installation */
 	if (k->queue_count == KEEPER_WAITING_MAX) {
 		session_post(s, SESSION_BUSY);
 		return;
@@ -122,7 +123,7 @@ keeper_remove(struct keeper *k, struct session *s)
 	while (*at && *at != s)
 		at = &(*at)->next;
 	if (!*at)
-		return; /* it is gone already */
+		return; /* it was already removed */
 	*at = s->next;
 	keeper_session_ended(k, s);
 	k->open_count -= session_has_cells(s);
@@ -139,8 +140,8 @@ add_session(struct keeper *k, struct session *s)
 	k->sessions = s;
 }
 
-/* Sessions are freed here and nowhere else, so that a handler may remove the
-   session it works for. */
+/* Sessions are freed only here, so that a handler may remove the session it
+   works for. */
 static void
 after_event(void *owner)
 {
@@ -153,7 +154,8 @@ after_event(void *owner)
 		session_free(s);
 		if (next)
 			add_session(k, next);
-		/* There are descriptors again. */
+		/* Closing the session's descriptors may have made room for
+		   another client. */
 		loop_want(&k->loop, &k->on_listen, EPOLLIN);
 	}
 	admit_sessions(k);
@@ -161,7 +163,7 @@ after_event(void *owner)
 
 /* ---- clients ---- */
 
-/* Safe in a signal handler. */
+/* Async-signal-safe. */
 static void
 stop_keeper(struct keeper *k)
 {
@@ -174,7 +176,7 @@ keeper_add_client(struct keeper *k, int fd)
 {
 	struct session *s = session_new(k, fd);
 
-	if (s) /* else no memory: the client sees the end */
+	if (s) /* if memory is short, the client sees the connection close */
 		add_session(k, s);
 	return s;
 }
@@ -193,7 +195,7 @@ on_control(void *owner, uint32_t events)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		stop_keeper(k); /* our caller is gone, and so are we */
+		stop_keeper(k); /* the caller of this private keeper is gone */
 		return;
 	}
 	for (size_t i = 0; i < count; i++)
@@ -210,12 +212,13 @@ on_listen(void *owner, uint32_t events)
 
 	(void)events;
 	if (fd < 0) {
-		/* Out of descriptors: no use asking again at once. */
+		/* Out of descriptors: stop accepting until a session ends. */
 		if ((errno == EMFILE || errno == ENFILE) && k->sessions)
 			loop_want(&k->loop, &k->on_listen, 0);
 		return;
 	}
-	/* The socket's mode says the same; both must hold. */
+	/* The mode of the socket restricts it to the same user; check the peer
+	   as well. */
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 ||
 	    peer.uid != geteuid()) {
 		close(fd);
@@ -233,17 +236,20 @@ open_listener(struct keeper *k, const char *path, struct remit_error *err)
 	int bound;
 
 	if (strlen(path) > most)
-		return fail(err, REMIT_E_INPUT, "%s: longer than %zu bytes",
-			    path, most);
+		return fail(err, REMIT_E_INPUT,
+			    "%s: the path is longer than %zu bytes", path,
+			    most);
 	memcpy(addr.sun_path, path, strlen(path));
 	k->listen = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (k->listen < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "socket");
-	/* Something that answers is another keeper; the rest is a leftover. */
+	/* A socket that accepts a connection belongs to another keeper; any
+	   other file is left over. */
 	if (connect(k->listen, (void *)&addr, sizeof(addr)) == 0)
-		return fail(err, REMIT_E_BUSY, "a keeper listens at %s already",
-			    path);
-	/* Whoever finds it shall be answered: it gets its name last. */
+		return fail(err, REMIT_E_BUSY,
+			    "another keeper is listening at %s", path);
+	/* Bind under a temporary name and rename it when listening, so that a
+	   client that finds the socket can connect. */
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s.%d", path,
 		 (int)getpid());
 	unlink(addr.sun_path);
@@ -274,15 +280,17 @@ start_listening(struct keeper *k, const struct keeper_options *opt,
 /* ---- what jails need ---- */
 
 /*
- * No exotic calls for the keeper either. What it starts inherits this filter,
- * and code may have sockets: so it keeps them. A private keeper may have to
- * give the host's network; a shared one stands in a network without any device,
- * or it has no sockets after all.
+ * Loads the keeper's own filter, without rare system calls. Child processes
+ * inherit it, and code may be allowed to use sockets, so the filter must allow
+ * sockets. A private keeper may have to provide the host's network. A shared
+ * keeper that could not move into a network namespace without devices loads the
+ * filter without sockets.
  */
 static int
 load_own_filter(struct keeper *k, struct remit_error *err)
 {
-	/* Jails inherit it: what a test leaves out must be gone here too. */
+	/* Jails inherit this filter, so a test that leaves out the mechanism
+	   must not have it here either. */
 	if (host_left_out(&k->host) & MECH(SECCOMP))
 		return 0;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
@@ -302,14 +310,15 @@ keeper_ensure_proxy_launcher(struct keeper *k, struct remit_error *err)
 		.unfiltered = host_left_out(&k->host) & MECH(SECCOMP),
 	};
 
-	/* From where a shared one stands no proxy launcher would reach anybody.
-	 */
+	/* A proxy launcher started by a shared keeper now would be in the
+	   network namespace without devices, and could reach no host. */
 	if (k->has_ground && k->is_alone)
 		return 0;
 	return proxy_launcher_start(&k->proxy_launcher, &by, err);
 }
 
-/* Out of everybody's sight but for what was started before. */
+/* Enters private namespaces, which only processes started earlier can see out
+   of. */
 static int
 enter_ground(struct keeper *k, struct remit_error *err)
 {
@@ -318,13 +327,14 @@ enter_ground(struct keeper *k, struct remit_error *err)
 	k->is_alone = k->listen >= 0;
 	if (k->is_alone && keeper_ensure_proxy_launcher(k, err) < 0)
 		return -1;
-	/* What a test leaves out must not be there by another way. */
+	/* A test that leaves out the network namespace must not get one from
+	   the keeper. */
 	return ground_enter(k->is_alone && !(host_left_out(&k->host) &
 					     MECH(NETWORK_NAMESPACE)),
 			    err);
 }
 
-/* What is the same for all plans. */
+/* Finds the facts that are the same for all plans. */
 static int
 ensure_host(struct keeper *k, struct remit_error *err)
 {
@@ -339,7 +349,8 @@ ensure_host(struct keeper *k, struct remit_error *err)
 	return 0;
 }
 
-/* In this order: what a lock allows no more is done before. */
+/* The sequence matters: each step must come before the lock that would forbid
+   it. */
 static int
 keeper_lock_down(struct keeper *k, struct remit_error *err)
 {
@@ -351,10 +362,10 @@ keeper_lock_down(struct keeper *k, struct remit_error *err)
 	    enter_ground(k, err) < 0)
 		return -1;
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	/* A service may have its pages merged with those of others (systemd's
-	   MemoryKSM), and what it starts inherits that. Code could then tell by
-	   the time that a write takes what others have in memory. Kernels
-	   before 6.4 refuse the call, and merge nothing. */
+	/* A service may have its pages merged with those of other processes
+	   (MemoryKSM of systemd), and its children inherit that. The duration
+	   of a write would then reveal to the code what other processes have in
+	   memory. Kernels before 6.4 refuse the call and merge nothing. */
 	prctl(PR_SET_MEMORY_MERGE, 0, 0, 0, 0);
 	k->has_ground = true;
 	return load_own_filter(k, err);
@@ -367,7 +378,8 @@ keeper_check_lock(const struct keeper *k, struct remit_error *err)
 		return 0;
 	if (!k->is_locked)
 		return fail(err, REMIT_E_INTERNAL,
-			    "a jail before the keeper is locked");
+			    "a jail was requested before the keeper was locked "
+			    "down");
 	*err = k->lock_error;
 	return -1;
 }
@@ -376,13 +388,15 @@ static int
 fail_elsewhere(struct remit_error *err, const char *field, const char *why)
 {
 	fail_refused(err, field,
-		     "Run it with a keeper of its own (REMIT_KEEPER= ).", "%s",
-		     why);
+		     "Run it with a private keeper (set REMIT_KEEPER to an "
+		     "empty value).",
+		     "%s", why);
 	err->code = REMIT_E_ELSEWHERE;
 	return -1;
 }
 
-/* What only a keeper of one's own can give. */
+/* Refuses what only a private keeper can provide, or only one that is not
+   locked. */
 static int
 check_keeper_can_run(const struct keeper *k, const struct policy *p,
 		     struct remit_error *err)
@@ -390,27 +404,25 @@ check_keeper_can_run(const struct keeper *k, const struct policy *p,
 	if (k->listen < 0 && !tiers[p->tier].jailed && k->has_ground)
 		return fail_refused(err, "tier",
 				    "Open another connection for it.",
-				    "this keeper has locked itself, and a "
-				    "plain process would inherit the lock");
+				    "this keeper is locked down, and a plain "
+				    "process would inherit that");
 	if (k->listen < 0)
 		return 0;
 	if (!tiers[p->tier].jailed)
 		return fail_elsewhere(
-			err, "tier",
-			"a shared keeper runs nothing outside jails");
+			err, "tier", "a shared keeper runs code only in jails");
 	if (p->network_access == NETWORK_HOST)
-		return fail_elsewhere(err, "network_access",
-				      "a shared keeper is not on the host's "
-				      "network");
-	if (p->credentials.count)
 		return fail_elsewhere(
-			err, "credentials",
-			"a shared keeper has neither your variables "
-			"nor your files");
+			err, "network_access",
+			"a shared keeper has no access to the host's network");
+	if (p->credentials.count)
+		return fail_elsewhere(err, "credentials",
+				      "a shared keeper has no access to your "
+				      "variables and files");
 	if (p->env_var_access)
-		return fail_elsewhere(err, "env_var_access",
-				      "a shared keeper does not have your "
-				      "environment");
+		return fail_elsewhere(
+			err, "env_var_access",
+			"a shared keeper has no access to your environment");
 	return 0;
 }
 
@@ -421,7 +433,7 @@ keeper_prepare(struct keeper *k, const struct policy *p,
 	if (ensure_host(k, err) < 0)
 		return -1;
 	if (!tiers[p->tier].built)
-		return 0; /* the plan refuses it by name */
+		return 0; /* the plan names the tier in its refusal */
 	if (check_keeper_can_run(k, p, err) < 0)
 		return -1;
 	return discover_interpreter(out, p->python, k->runtime_dir, err);
@@ -440,7 +452,8 @@ raise_fd_limit(void)
 	}
 }
 
-/* The first who comes shall not wait. */
+/* Fills the pool of the policy that the keeper was started for, so that the
+   first client gets a warm worker. */
 static int
 start_warm_pool(struct keeper *k, struct policy *policy,
 		struct remit_error *err)
@@ -523,7 +536,8 @@ on_hup(int signal)
 	audit_writer_reopen(&stopping->audit_writer);
 }
 
-/* What becomes a process of its own does so before all else. */
+/* The audit writer is forked first, before the keeper opens anything or locks
+   itself. */
 static int
 start_audit(struct keeper *k, const char *path, struct remit_error *err)
 {
@@ -549,22 +563,23 @@ install_signal_handlers(struct keeper *k)
 	sigaction(SIGINT, &term, NULL);
 }
 
-/* Until it is to end, or the first session waits for a lock (admit_sessions).
- */
+/* Runs until the keeper is to stop, or until the first session needs the
+   lock-down (admit_sessions). */
 static int
 run_loop(struct keeper *k, struct remit_error *err)
 {
-	/* In this order: a signal may come in between. */
+	/* Reset `stop` before testing is_stopping: a signal may arrive in
+	   between. */
 	k->loop.stop = false;
 	return k->is_stopping ? 0 : loop_run(&k->loop, err);
 }
 
 /*
- * The phases of the process. What locks it is inherited by all that it starts,
- * so a private keeper, which may have to start a plain process (tier unsafe),
- * reads what its clients want first: unlocked it builds no jail and holds no
- * foreign code. A shared keeper runs nothing outside of jails, and locks itself
- * before its first client.
+ * The phases of the process. Child processes inherit the keeper's lock-down,
+ * and a private keeper may have to start a plain process (tier unsafe). So a
+ * private keeper first reads what its clients want; until it is locked it
+ * builds no jail and runs no foreign code. A shared keeper runs nothing outside
+ * of jails, and locks itself before its first client.
  */
 static int
 run_phases(struct keeper *k, const struct keeper_options *opt,
@@ -579,7 +594,8 @@ run_phases(struct keeper *k, const struct keeper_options *opt,
 	k->is_locked = true;
 	if (keeper_lock_down(k, &k->lock_error) == 0)
 		k->lock_error = (struct remit_error){ 0 };
-	/* A private one says why to the sessions that want a jail. */
+	/* A private keeper reports a failed lock-down to the sessions that need
+	   a jail. */
 	if (!is_private && start_warm_pool(k, opt->policy, err) < 0)
 		return -1;
 	loop_defer(&k->loop, &k->admit);

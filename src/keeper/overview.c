@@ -77,7 +77,7 @@ state_of(const struct session *s)
 	return s->state == SESSION_IDLE ? "idle" : "busy";
 }
 
-/* Those with many cells. */
+/* Lists the sessions with many cells. */
 static json_t *
 sessions_of(const struct keeper *k)
 {

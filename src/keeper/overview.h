@@ -1,7 +1,7 @@
 /*
- * overview: what a keeper is doing, as one JSON object, for `remit status`; and
- * its journal: the last runs, in its memory only, how each ended and what it
- * used. No code, no output, no arguments.
+ * overview: what a keeper is doing, as one JSON object for `remit status`. It
+ * includes the journal: how the most recent runs ended and what they used, in
+ * memory only. It has no code, no output and no arguments.
  */
 #ifndef REMIT_OVERVIEW_H
 #define REMIT_OVERVIEW_H
@@ -25,20 +25,20 @@ struct journal_run {
 	enum status status;
 	bool warm;
 	uint64_t code_bytes;
-	uint64_t wall_us; /* 0: it did not begin */
+	uint64_t wall_us; /* 0: the code did not start */
 	uint64_t cpu_us;
 };
 
 struct journal {
-	struct journal_run runs[JOURNAL_RUNS]; /* a ring */
-	uint64_t count;			       /* of all that ever were */
+	struct journal_run runs[JOURNAL_RUNS]; /* a ring buffer */
+	uint64_t count; /* of all runs since the keeper started */
 };
 
 void journal_add(struct journal *j, const struct journal_run *run);
-/* The oldest first. */
+/* Lists the oldest run first. */
 json_t *journal_to_json(const struct journal *j);
 
-/* -1: no memory, or too long. */
+/* Returns -1 if memory is short or the object is too long. */
 int overview_write(struct buf *out, const struct keeper *k) must_check;
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * upkeep: what a keeper does between requests: reap, kill, bury, build ahead,
- * let go what nobody needs. The functions of keeper.h for workers and pools are
- * here too.
+ * upkeep: what a keeper does between requests. It reaps and frees dead workers,
+ * builds workers ahead, and ends those that are no longer needed. The functions
+ * of keeper.h for workers and pools are here as well.
  */
 #include <signal.h>
 #include <string.h>
@@ -31,7 +31,7 @@ keeper_bury_worker(struct keeper *k, struct worker *i)
 	while (*at && *at != i)
 		at = &(*at)->next;
 	if (!*at)
-		return; /* it is there already */
+		return; /* it was already buried */
 	*at = i->next;
 	i->next = k->buried;
 	k->buried = i;
@@ -42,9 +42,9 @@ keeper_bury_worker(struct keeper *k, struct worker *i)
 }
 
 /*
- * Code that is copied into a branch meets the ways into the branch's groups,
- * and may put the session's pid 1 there: such a group can be removed only when
- * the session is gone too.
+ * Code that is copied into a branch sees the control files of the branch's
+ * groups, and may move the session's pid 1 into such a group. The group can
+ * then be removed only when the session is gone.
  */
 static void
 free_buried(struct keeper *k)
@@ -66,11 +66,12 @@ free_buried(struct keeper *k)
 bool
 keeper_is_full(const struct keeper *k)
 {
-	/* Half of the room is for those that run. */
+	/* Workers in advance must leave slots for the runs in progress. */
 	return k->worker_count >= KEEPER_WORKERS_MAX - KEEPER_RUNNING_MAX;
 }
 
-/* It has a zygote, or jails that wait for a job, or soon will. */
+/* Returns true if the pool has a zygote, or jails that wait for a job, or will
+   have them soon. */
 static bool
 is_kept_warm(const struct pool *p)
 {
@@ -99,9 +100,9 @@ count_waiting(const struct keeper *k, const struct pool *like)
 	return n;
 }
 
-/* Of those that may go: one of the tenant that has the most, and of these the
-   one that was not used for the longest time. So no tenant makes the starts of
-   another one cold. */
+/* Chooses a pool of the tenant that has the most, and among these the least
+   recently used one. So no tenant can turn the warm starts of another tenant
+   into cold ones. */
 static struct pool *
 choose_eviction(const struct keeper *k, const struct pool *but,
 		bool (*may_go)(const struct pool *p),
@@ -153,10 +154,12 @@ dispatch_reaped(struct keeper *k, pid_t pid, const struct exit_report *end)
 	for (struct zygote_server *n = k->zygote_servers; n; n = n->next)
 		if (zygote_server_reaped(n, pid, end->wait_status))
 			return;
-	/* A private keeper starts another; a shared one goes without. */
+	/* A private keeper starts another launcher when needed; a shared one
+	   cannot. */
 	if (proxy_launcher_reaped(&k->proxy_launcher, pid))
 		return;
-	/* A zygote's that was killed while it forked: now it is gone too. */
+	/* Otherwise it was the child of a zygote that was killed during its
+	   fork. It is reaped now. */
 }
 
 static void
@@ -181,7 +184,8 @@ watch_children(struct keeper *k, struct remit_error *err)
 
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
-	/* A zygote's children become ours when their helper exits. */
+	/* A zygote's children are reparented to the keeper when their helper
+	   exits. */
 	if (sigprocmask(SIG_BLOCK, &child, NULL) < 0 ||
 	    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "watch children");
@@ -192,9 +196,9 @@ watch_children(struct keeper *k, struct remit_error *err)
 			err);
 }
 
-/* No request for so long: then there is time. */
+/* The keeper refills its pools after this long without a request, */
 #define QUIET_US 1000
-/* But not put off for ever by requests that follow each other closely. */
+/* but a steady stream of requests postpones it no longer than this. */
 #define REFILL_DELAY_MAX_US 10000
 #define HOUSEKEEPING_US	    1000000
 
@@ -221,8 +225,8 @@ keeper_refill_soon(struct keeper *k)
 	loop_set_timer(&k->loop, &k->refill, at);
 }
 
-/* The pools that somebody waits at, or, if there are none, all. True if more
-   is to be done. */
+/* Refills the pools that sessions wait for or, if there are none, all pools.
+   Returns true if there is more to build. */
 static bool
 refill_pools(struct keeper *k, uint64_t now)
 {
@@ -280,7 +284,7 @@ zygote_is_used(const struct keeper *k, const struct zygote_server *n)
 	return false;
 }
 
-/* A zygote whose pools are gone goes too. */
+/* Ends the zygotes that no pool uses. */
 static void
 remove_zygote_servers(struct keeper *k)
 {
@@ -321,7 +325,8 @@ on_housekeeping(void *owner)
 	}
 }
 
-/* The jails of programs that run stay, and keep the pool. */
+/* Ends what the pool keeps in advance. Workers of running programs stay, and
+   keep the pool alive. */
 static void
 cool_down(struct keeper *k, struct pool *p)
 {
@@ -378,9 +383,9 @@ keeper_note_latency(struct keeper *k, uint64_t requested_us)
 }
 
 /*
- * Kill every jail and wait until all are gone. A pid 1 ends when everything in
- * its namespace is reaped, also a child that its zygote did not live to tell
- * of: so whoever is dead is reaped, known or not.
+ * Kills every jail and waits until all are gone. A pid 1 ends only when
+ * everything in its namespace is reaped, which may include a child whose zygote
+ * died before reporting it. So reap every dead child, known or not.
  */
 static void
 end_jails(struct keeper *k)

@@ -26,7 +26,7 @@ link_free(struct link *l)
 	buf_free(&l->out);
 }
 
-/* As recv(2); what comes along is kept, one at a time. */
+/* Like recv(2). A passed descriptor replaces the one received before. */
 static ssize_t
 link_receive(struct link *l, void *bytes, size_t size)
 {
@@ -56,8 +56,8 @@ link_fill(struct link *l, struct remit_error *err)
 	if (n < 0) {
 		if (errno == EAGAIN || errno == EINTR)
 			return 0;
-		/* A peer killed with unread bytes resets the socket: that is
-		   an end like any other. */
+		/* A peer that is killed with unread bytes resets the socket.
+		   Treat that like any other end. */
 		if (errno != ECONNRESET)
 			return fail_sys(err, REMIT_E_KERNEL, "recv");
 		n = 0;
@@ -110,7 +110,8 @@ link_send(struct link *l, enum frame_type type, const void *payload, size_t len,
 	if (buf_add(&l->out, header, sizeof(header)) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "send buffer");
 	if (buf_add(&l->out, payload, len) < 0) {
-		/* A frame goes whole or not at all. */
+		/* Undo the header: a frame is queued completely or not at
+		   all. */
 		l->out.len -= sizeof(header);
 		return fail_sys(err, REMIT_E_MEMORY, "send buffer");
 	}
@@ -153,8 +154,8 @@ link_flush(struct link *l, struct remit_error *err)
 		else
 			l->sent_bytes += (size_t)n;
 	}
-	/* To move the rest for each piece that is sent would take longer than
-	   sending it. */
+	/* Moving the remaining bytes after each send would cost more than
+	   sending them. */
 	if (l->sent_bytes >= link_backlog(l)) {
 		buf_drop(&l->out, l->sent_bytes);
 		l->sent_bytes = 0;

@@ -21,7 +21,7 @@ record_check(const char *payload, size_t len, struct remit_error *err)
 	for (size_t i = 0; i < len; i++)
 		zeros += payload[i] == '\0';
 	if (len && (payload[len - 1] || zeros % 2))
-		return fail(err, REMIT_E_PROTOCOL, "records without their end");
+		return fail(err, REMIT_E_PROTOCOL, "incomplete records");
 	return 0;
 }
 
@@ -64,7 +64,8 @@ file_head_read(struct file_head *h, const char *payload, size_t len,
 	    !record_next(payload, len, &at, &size) || at != len ||
 	    strcmp(path.key, "path") != 0 || strcmp(size.key, "size") != 0 ||
 	    number_parse(&h->size_bytes, size.value) < 0)
-		return fail(err, REMIT_E_PROTOCOL, "a file without its head");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "a malformed head of a file");
 	h->path = path.value;
 	return 0;
 }
@@ -100,7 +101,8 @@ call_head_read(struct call_head *h, const char *key, const char *payload,
 	    strcmp(bytes.key, "bytes") != 0 ||
 	    number_parse(&h->id, id.value) < 0 ||
 	    number_parse(&h->bytes, bytes.value) < 0)
-		return fail(err, REMIT_E_PROTOCOL, "a call without its head");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "a malformed head of a call");
 	h->key = word.key;
 	h->word = word.value;
 	return 0;
@@ -108,7 +110,7 @@ call_head_read(struct call_head *h, const char *key, const char *payload,
 
 /* ---- displays ---- */
 
-/* No length of a part is near this, so that no sum overflows. */
+/* Far above any real part, and small enough that sums cannot overflow. */
 #define BYTES_MAX (UINT64_C(1) << 40)
 #define MIME_MAX  120
 
@@ -144,7 +146,8 @@ add_part(struct display_head *h, const char *mime, const struct record *bytes,
 	if (h->part_count == DISPLAY_PARTS || !is_mime(mime) ||
 	    has_part(h, mime) || strcmp(bytes->key, "bytes") != 0 ||
 	    number_parse(&p->bytes, bytes->value) < 0 || p->bytes > BYTES_MAX)
-		return fail(err, REMIT_E_PROTOCOL, "a part that is none");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "a malformed part of a display");
 	p->mime = mime;
 	h->total_bytes += p->bytes;
 	h->part_count++;
@@ -156,7 +159,8 @@ add_gap(struct display_head *h, const char *mime, const struct record *reason,
 	struct remit_error *err)
 {
 	if (h->gap_count == DISPLAY_PARTS || strcmp(reason->key, "reason") != 0)
-		return fail(err, REMIT_E_PROTOCOL, "a gap that is none");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "a malformed left-out part of a display");
 	h->gaps[h->gap_count++] = (struct display_gap){ mime, reason->value };
 	return 0;
 }
@@ -169,7 +173,8 @@ parse_kind(struct display_head *h, const struct record *r,
 
 	if (strcmp(r->key, "kind") != 0 ||
 	    (!is_value && strcmp(r->value, "display") != 0))
-		return fail(err, REMIT_E_PROTOCOL, "a display of no kind");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "a display of an unknown kind");
 	h->kind = is_value ? DISPLAY_VALUE : DISPLAY_SHOWN;
 	return 0;
 }
@@ -185,7 +190,8 @@ display_head_read(struct display_head *h, const char *payload, size_t len,
 	if (record_check(payload, len, err) < 0)
 		return -1;
 	if (!record_next(payload, len, &at, &r))
-		return fail(err, REMIT_E_PROTOCOL, "a display without a head");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "a display without its head");
 	if (parse_kind(h, &r, err) < 0)
 		return -1;
 	while (record_next(payload, len, &at, &r)) {
@@ -196,14 +202,16 @@ display_head_read(struct display_head *h, const char *payload, size_t len,
 			continue;
 		}
 		if (!record_next(payload, len, &at, &next))
-			return fail(err, REMIT_E_PROTOCOL, "half a part");
+			return fail(err, REMIT_E_PROTOCOL,
+				    "an incomplete part of a display");
 		if (!strcmp(r.key, "mime"))
 			failed = add_part(h, r.value, &next, err);
 		else if (!strcmp(r.key, "left_out"))
 			failed = add_gap(h, r.value, &next, err);
 		else
 			failed = fail(err, REMIT_E_PROTOCOL,
-				      "a display has no \"%.40s\"", r.key);
+				      "a display has no member \"%.40s\"",
+				      r.key);
 		if (failed < 0)
 			return -1;
 	}

@@ -56,7 +56,8 @@ const struct result_row result_rows[RESULT_MEMBERS] = {
 	[RESULT_DENIALS_SEEN] = { "denials_seen", KEEPER, YES_NO | NULLS,
 				  "null" },
 	[RESULT_ARTIFACTS] = { "artifacts", LIBRARY, LIST, "[]" },
-	/* The keeper's, and behind them those the library could not write. */
+	/* The keeper's list, followed by the files that the library could not
+	   write. */
 	[RESULT_ARTIFACTS_SKIPPED] = { "artifacts_skipped", KEEPER, LIST,
 				       "[]" },
 	[RESULT_CHANGES] = { "changes", KEEPER, LIST, "[]" },
@@ -79,29 +80,30 @@ const struct result_row result_rows[RESULT_MEMBERS] = {
 				   NULL },
 };
 
-/* ---- how a run can end ---- */
+/* ---- the ways to end ---- */
 
 #define OWN_CODE    (-1)
 #define SIGNAL_CODE (-2)
 
 const struct status_info statuses[STATUS_COUNT] = {
 	[STATUS_OK] = { "ok", OWN_CODE, "the program ran to its end" },
-	[STATUS_ERROR] = { "error", OWN_CODE, "an exception nobody caught" },
-	[STATUS_EXIT] = { "exit", OWN_CODE, "the program left by itself" },
+	[STATUS_ERROR] = { "error", OWN_CODE, "an exception was not caught" },
+	[STATUS_EXIT] = { "exit", OWN_CODE, "the program exited" },
 	[STATUS_TIMEOUT] = { "timeout", 124, "the wall clock ran out" },
 	[STATUS_CPU_LIMIT] = { "cpu_limit", 124, "processor time ran out" },
 	[STATUS_MEMORY_LIMIT] = { "memory_limit", 137,
 				  "the kernel killed it for its memory" },
 	[STATUS_OUTPUT_LIMIT] = { "output_limit", 141,
-				  "it wrote more than the ceiling" },
+				  "it wrote more than the hard limit" },
 	[STATUS_KILLED] = { "killed", SIGNAL_CODE, "a signal ended it" },
 	[STATUS_INTERRUPTED] = { "interrupted", 130, "the caller stopped it" },
 	[STATUS_REJECTED] = { "rejected", 126,
-			      "the validator turned it away, nothing ran" },
+			      "the validator rejected the code, nothing ran" },
 	[STATUS_INSTALL_FAILED] = { "install_failed", 126,
 				    "a package could not be installed" },
 	[STATUS_REFUSED] = { "refused", 125,
-			     "the policy cannot be kept here, nothing ran" },
+			     "the policy cannot be enforced here, nothing "
+			     "ran" },
 	[STATUS_BUSY] = { "busy", 125, "too many runs are waiting" },
 	[STATUS_INTERNAL] = { "internal", 125, "Remit or the machine failed" },
 };

@@ -1,6 +1,6 @@
 /*
- * result: the members of a result, in the order in which every result has them,
- * and where each of them comes from; and how a run can end. The keeper sends
+ * result: the members of a result, in the order of every result, and who
+ * provides each of them; and the ways in which a run can end. The keeper sends
  * its members in the frame "result"; the library builds the document
  * (client/result_view.h).
  */
@@ -46,12 +46,14 @@ enum result_member {
 };
 
 enum result_source {
-	RESULT_BY_CALLER = 1,	 /* a name for the run, if it has one */
-	RESULT_BY_KEEPER = 2,	 /* the frame "result": facts and claims */
-	RESULT_BY_PLAN = 4,	 /* the frame "enforcement" */
-	RESULT_BY_DISPLAYS = 8,	 /* the frames "display": JSON of the code's */
-	RESULT_BY_LIBRARY = 16,	 /* what it received, wrote and called */
-	RESULT_BY_ENCODING = 32, /* only there if the output is not text */
+	RESULT_BY_CALLER = 1, /* a name for the run, if the caller gave one */
+	RESULT_BY_KEEPER = 2, /* the frame "result": facts and claims */
+	RESULT_BY_PLAN = 4,   /* the frame "enforcement" */
+	RESULT_BY_DISPLAYS =
+		8, /* the frames "display": JSON that the code wrote */
+	RESULT_BY_LIBRARY =
+		16, /* what the library received, wrote and called */
+	RESULT_BY_ENCODING = 32, /* exists only if the output is not UTF-8 */
 };
 
 #define RESULT_PARTS_MAX 8
@@ -60,27 +62,29 @@ struct result_row {
 	const char *name;
 	enum result_source source;
 	unsigned types; /* a bit for each json_type that it may have */
-	const char *default_json; /* JSON: where no keeper has seen the job */
-	const char *parts[RESULT_PARTS_MAX]; /* an object has all of these */
+	const char *default_json; /* JSON: the value if no keeper has seen the
+				     job */
+	const char *parts[RESULT_PARTS_MAX]; /* the members of an object, all
+						required */
 };
 
 extern const struct result_row result_rows[RESULT_MEMBERS];
 
-/* ---- how a run can end, with the exit code of `remit run` for each ---- */
+/* ---- the ways to end, with the exit code of `remit run` for each ---- */
 
 enum status {
 	STATUS_OK,
-	STATUS_ERROR,	       /* an exception nobody caught (a claim) */
-	STATUS_EXIT,	       /* the program left by itself */
-	STATUS_TIMEOUT,	       /* the wall clock */
-	STATUS_CPU_LIMIT,      /* processor time */
-	STATUS_MEMORY_LIMIT,   /* the kernel killed for memory */
-	STATUS_OUTPUT_LIMIT,   /* the ceiling of output */
+	STATUS_ERROR,	       /* an uncaught exception (a claim) */
+	STATUS_EXIT,	       /* the program exited */
+	STATUS_TIMEOUT,	       /* the wall clock limit */
+	STATUS_CPU_LIMIT,      /* the processor time limit */
+	STATUS_MEMORY_LIMIT,   /* the kernel killed it for its memory */
+	STATUS_OUTPUT_LIMIT,   /* the hard limit of output */
 	STATUS_KILLED,	       /* a signal */
-	STATUS_INTERRUPTED,    /* the caller's wish */
-	STATUS_REJECTED,       /* the validator, before the start */
-	STATUS_INSTALL_FAILED, /* packages */
-	STATUS_REFUSED,	       /* the policy cannot be kept here */
+	STATUS_INTERRUPTED,    /* the caller stopped it */
+	STATUS_REJECTED,       /* the validator, before the code started */
+	STATUS_INSTALL_FAILED, /* a package could not be installed */
+	STATUS_REFUSED,	       /* the policy cannot be enforced here */
 	STATUS_BUSY,	       /* too many runs */
 	STATUS_INTERNAL,       /* Remit or the machine failed */
 	STATUS_COUNT,
@@ -88,15 +92,15 @@ enum status {
 
 struct status_info {
 	const char *name;
-	int exit_code; /* -1: the program's own; -2: 128 + signal */
+	int exit_code; /* -1: the program's exit code; -2: 128 + signal */
 	const char *sentence;
 };
 
 extern const struct status_info statuses[STATUS_COUNT];
 
-/* -1 if there is none of that name. */
+/* Returns -1 if no status has this name. */
 int status_find(const char *name);
-/* The exit code of `remit run`. */
+/* Returns the exit code of `remit run`. */
 int status_exit_code(enum status s, int program_exit_code, int signal);
 
 #endif

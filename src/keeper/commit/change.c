@@ -68,8 +68,8 @@ changes_free(struct changes *c)
 	*c = (struct changes){ 0 };
 }
 
-/* A path of the directory as JSON, behind `top`; a directory's ends with a
- * slash. */
+/* Returns as JSON a path of the directory below `top`. The path of a directory
+   ends with a slash. */
 static char *
 path_json(const char *top, const struct change *c)
 {

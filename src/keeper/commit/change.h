@@ -1,6 +1,6 @@
 /*
  * change: what a run has changed in a directory of mode rw, path by path, and
- * what became of it.
+ * what was done with each change.
  */
 #ifndef REMIT_CHANGE_H
 #define REMIT_CHANGE_H
@@ -15,20 +15,21 @@ enum change_kind {
 	CHANGE_CREATED,
 	CHANGE_MODIFIED,
 	CHANGE_DELETED,
-	CHANGE_MODE, /* of a directory; a file's is written with the file */
+	CHANGE_MODE, /* of a directory; the mode of a file is written with the
+			file */
 };
 
 struct change {
-	char *path; /* in the directory */
+	char *path; /* relative to the root directory */
 	enum change_kind kind;
-	bool is_directory;  /* what is there now, or was deleted */
-	bool had;	    /* the host has something there: */
-	struct stat seen;   /* this */
-	struct stat in;	    /* the directory it is in, unless that is new */
-	mode_t mode;	    /* that it shall have */
-	struct stat placed; /* the file that was put there */
+	bool is_directory; /* is or was a directory */
+	bool had;	   /* the host has something at this path: */
+	struct stat seen;  /* its state */
+	struct stat in; /* the directory that contains it, unless that is new */
+	mode_t mode;	/* the mode to be set */
+	struct stat placed; /* the file that was put in place */
 	const char *reason; /* why it is not written, or NULL */
-	int sys_errno;	    /* and the kernel's, or 0 */
+	int sys_errno;	    /* errno for the reason, or 0 */
 };
 
 struct changes {
@@ -36,18 +37,18 @@ struct changes {
 	size_t count, capacity;
 };
 
-/* A new one, or NULL without memory. The path is copied. */
+/* Adds a change. Returns NULL if memory is short. Copies the path. */
 struct change *changes_add(struct changes *c, const char *path,
 			   enum change_kind kind);
-/* Directories come before what is in them. */
+/* Sorts by path, so that a directory comes before its contents. */
 void changes_sort(struct changes *c);
-/* That of a path, after sorting; the path ends after `len` bytes. */
+/* Finds the change of a path with `len` bytes. Sort before. */
 struct change *changes_find(const struct changes *c, const char *path,
 			    size_t len);
 void changes_free(struct changes *c);
 
-/* The two lists of the result, over all directories; each ends with how many
-   more there are when there is no more room. */
+/* The two lists of the result, for all directories. When a list is full, it
+   ends with the number of changes left out. */
 struct change_lists {
 	struct buf written, skipped;
 	uint64_t written_more, skipped_more;
@@ -59,12 +60,12 @@ struct change_lists {
 		.skipped = BUF_INIT(1 << 18), \
 	}
 
-/* A directory of which nothing is known. */
+/* Adds a directory that could not be compared. */
 int change_lists_fail(struct change_lists *l, const struct plan_mount *m,
 		      const char *why) must_check;
 int change_lists_add(struct change_lists *l, const struct changes *c,
 		     const struct plan_mount *m) must_check;
-/* Records: "changes" and "changes_skipped", each a JSON list. */
+/* Writes the records "changes" and "changes_skipped", each a JSON list. */
 int change_lists_write(const struct change_lists *l,
 		       struct buf *out) must_check;
 void change_lists_free(struct change_lists *l);

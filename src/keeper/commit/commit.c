@@ -12,11 +12,12 @@
 #include "policy/rules/path_rule.h"
 
 #define BY_OTHERS "changed by others during the run"
-#define FAILED	  "it could not be written"
+#define FAILED	  "writing it failed"
 
 /* ---- one path ---- */
 
-/* The directory of the diff that a path is in, or one that was made since. */
+/* Returns the directory that must contain the path: the one that was compared,
+   or one that this commit has made. */
 static const struct stat *
 expected_parent(const struct diff *s, const struct change *c, size_t len)
 {
@@ -28,7 +29,7 @@ expected_parent(const struct diff *s, const struct change *c, size_t len)
 	return made && !made->reason ? &made->seen : NULL;
 }
 
-/* Another that was put there meanwhile is not meant. */
+/* Fails if another directory was put in its place since. */
 static int
 open_parent(const struct diff *s, const struct change *c, const char **name)
 {
@@ -75,8 +76,8 @@ fail_change(struct change *c, const char *why, int sys_errno)
 	c->sys_errno = sys_errno;
 }
 
-/* What was there lies in the stage now, under this name: was it what the code
-   had seen? */
+/* Checks whether the file that was replaced, which now has this name in the
+   stage, is the one that the code had seen. */
 static const char *
 check_replaced(const struct diff *s, const struct change *c, int stage,
 	       const char *name)
@@ -89,7 +90,8 @@ check_replaced(const struct diff *s, const struct change *c, int stage,
 	return NULL;
 }
 
-/* What was taken is somebody else's work, and its place is taken, too. */
+/* The file in the stage was changed by others, and its place is taken by a
+   second change of others. Save it next to its place. */
 static void
 save_beside(struct change *c, int stage, const char *staged, int parent)
 {
@@ -99,8 +101,8 @@ save_beside(struct change *c, int stage, const char *staged, int parent)
 		 path_name(c->path), staged);
 	if (renameat2(stage, staged, parent, beside, RENAME_NOREPLACE) == 0)
 		fail_change(c,
-			    "changed by others twice: what they had is beside "
-			    "it, as .remit-saved",
+			    "changed by others twice: their first version was "
+			    "saved beside it, as .remit-saved",
 			    0);
 	else
 		fail_change(c, "changed by others twice, and lost", errno);
@@ -114,8 +116,8 @@ inode_of(int at, const char *name)
 	return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_ino : 0;
 }
 
-/* The names were exchanged, and it was wrong. What comes out must be ours; if
-   it is not, somebody has changed it again meanwhile. */
+/* Undoes an exchange of names. If the file that comes back is not ours, others
+   have changed it again meanwhile. */
 static void
 exchange_back(struct change *c, const char *why, int stage, const char *staged,
 	      int parent, ino_t ours)
@@ -126,7 +128,7 @@ exchange_back(struct change *c, const char *why, int stage, const char *staged,
 	if (renameat2(stage, staged, parent, name, RENAME_EXCHANGE) == 0) {
 		if (inode_of(stage, staged) == ours)
 			return;
-		/* The newest of theirs has its place. */
+		/* Put the newest version of the others back in its place. */
 		renameat2(stage, staged, parent, name, RENAME_EXCHANGE);
 	}
 	save_beside(c, stage, staged, parent);
@@ -154,7 +156,8 @@ put_in_place(struct diff *s, struct change *c, int stage, const char *staged)
 	if (why) {
 		exchange_back(c, why, stage, staged, parent, ours);
 	} else if (c->is_directory) {
-		/* What is put into it is put into this one. */
+		/* Check that the new directory is still ours, before files are
+		   put into it. */
 		if (fstatat(parent, name, &c->seen, AT_SYMLINK_NOFOLLOW) < 0 ||
 		    c->seen.st_ino != ours)
 			fail_change(c, BY_OTHERS, 0);
@@ -203,7 +206,7 @@ is_written(const struct change *c)
 	       c->kind != CHANGE_MODE;
 }
 
-/* All or nothing: what does not fit must not leave half of the rest. */
+/* If anything does not fit on the disk, no change is written at all. */
 static int
 stage_all(struct staging *st, struct diff *s)
 {
@@ -229,7 +232,7 @@ skip_all(struct changes *all, const char *why)
 			fail_change(&all->items[i], why, 0);
 }
 
-/* What lies in a directory that could not be made has no place. */
+/* Returns true if a directory above the path could not be made. */
 static bool
 lacks_directory(const struct changes *all, size_t i)
 {
@@ -246,7 +249,7 @@ lacks_directory(const struct changes *all, size_t i)
 	return false;
 }
 
-/* Something that was to be written is not. */
+/* Returns true if something was to be written and was skipped. */
 static bool
 has_skipped(const struct changes *all)
 {
@@ -263,8 +266,10 @@ skip_kind(struct changes *all, enum change_kind kind)
 {
 	for (size_t i = 0; i < all->count; i++)
 		if (!all->items[i].reason && all->items[i].kind == kind)
-			fail_change(&all->items[i],
-				    "held back, since not all was written", 0);
+			fail_change(
+				&all->items[i],
+				"held back, because other changes were skipped",
+				0);
 }
 
 static void
@@ -284,7 +289,8 @@ apply_changes(struct staging *st, struct diff *s)
 			put_in_place(s, c, st->fd, staging_name(st, i));
 		lacking |= c->is_directory && c->reason;
 	}
-	/* What was moved has both: the old is gone only if the new is there. */
+	/* A moved file is a deletion and a creation: delete only if all
+	   creations were written. */
 	if (has_skipped(all))
 		skip_kind(all, CHANGE_DELETED);
 	for (size_t i = 0; i < all->count; i++)
@@ -292,7 +298,7 @@ apply_changes(struct staging *st, struct diff *s)
 		    all->items[i].kind == CHANGE_DELETED)
 			remove_from_host(s, &all->items[i], st->fd,
 					 staging_name(st, i));
-	/* Last, since a mode may forbid what comes before. */
+	/* Modes come last, since a mode may forbid the other changes. */
 	for (size_t i = all->count; i-- > 0;)
 		if (!all->items[i].reason && all->items[i].kind == CHANGE_MODE)
 			apply_mode(s, &all->items[i]);
@@ -312,32 +318,32 @@ write_changes(struct diff *s)
 {
 	own(staging) struct staging st = STAGING_INIT;
 
-	/* A file went from one name to another that it cannot have: then what
-	   has its old name now must not replace it. */
+	/* A file was moved to a name that cannot be written. A modified file
+	   may be the one that took its old name, so it must not replace it. */
 	if (s->lost)
 		skip_kind(&s->changes, CHANGE_MODIFIED);
 	if (!has_any(&s->changes))
 		return;
 	if (staging_open(&st, s->host) < 0)
 		skip_all(&s->changes,
-			 errno == EINVAL
-				 ? "files cannot exchange their names "
-				   "on this file system"
-				 : "no folder for copies could be made");
-	/* After a power cut as well it is the old or the new file. */
+			 errno == EINVAL ? "this file system cannot exchange "
+					   "the names of two files"
+					 : "making the staging folder failed");
+	/* With syncfs(), a power failure leaves the old file or the new one as
+	   well. */
 	else if (stage_all(&st, s) < 0 || syncfs(st.fd) < 0)
-		skip_all(&s->changes, "nothing was written, since not all "
-				      "could be");
+		skip_all(&s->changes, "nothing was written, because one of the "
+				      "changes could not be");
 	else
 		apply_changes(&st, s);
 }
 
-/* ---- what the next commit is to know ---- */
+/* ---- state for the next commit ---- */
 
-/* A clock that was set back does not get there. */
+/* If the clock was set back, the tick may not come within this time. */
 #define CTIME_WAIT_MAX_US 100000
 
-/* So that what others change from now on has another time. */
+/* Waits until later changes by others get another time than ours. */
 static void
 wait_for_tick(void)
 {
@@ -349,7 +355,7 @@ wait_for_tick(void)
 		usleep(tick);
 }
 
-/* Unless somebody has changed it already. */
+/* Leaves out a file that others have changed since. */
 static int
 remember_file(struct commit_state *k, const struct diff *s,
 	      const struct change *c)
@@ -374,7 +380,7 @@ remember_change(struct commit_state *k, const struct diff *s,
 
 	if (!above)
 		return -1;
-	/* The directory it is in has a new time as well. */
+	/* Writing to a directory changes its time as well. */
 	if (n) {
 		above[n - 1] = '\0';
 		if (c->in.st_ino &&
@@ -388,7 +394,8 @@ remember_change(struct commit_state *k, const struct diff *s,
 	return remember_file(k, s, c);
 }
 
-/* What is not known is taken for others' work: without memory, too. */
+/* Changes that are left out here, for lack of memory, will count as changes by
+   others. */
 static void
 remember_all(struct commit_state *k, const struct diff *s)
 {
@@ -403,7 +410,8 @@ remember_all(struct commit_state *k, const struct diff *s)
 
 /* ---- all directories ---- */
 
-/* The path still leads to the directory that the run has begun with. */
+/* Returns true if the path still leads to the directory that the run started
+   with. */
 static bool
 is_in_place(const struct plan_mount *m, int host)
 {
@@ -465,7 +473,8 @@ commit_one(const struct commit_params *o, const struct plan_mount *m,
 		write_changes(&s);
 	if (done == 0 && !o->dry && s.goes_on)
 		remember_all(state, &s);
-	/* What was written to other directories must not be forgotten. */
+	/* If one directory fails, changes that were written to others must
+	   still be listed. */
 	done = done == 0 ? change_lists_add(out, &s.changes, m)
 			 : change_lists_fail(out, m, err->message);
 	diff_free(&s);

@@ -6,10 +6,10 @@
 
 /* ---- the beginning of the session ---- */
 
-/* Both clocks are steered alike, but not at the same moment. */
+/* The kernel adjusts both clocks alike, but not at the same moment. */
 #define CLOCK_SLACK_NS 1000000
-/* How often they are read: whoever is made to wait between the two sees less
-   than it is. */
+/* How often the clocks are read: a delay between the two readings makes the
+   offset too small, so the largest one counts. */
 #define CLOCK_READINGS 8
 
 static int64_t
@@ -86,7 +86,7 @@ ctime_mark_is_since(const struct ctime_mark *s, const struct timespec *t)
 
 /* ---- what earlier commits have left ---- */
 
-/* Before each path, which ends in NUL. */
+/* Precedes each path, which ends with NUL. */
 struct head {
 	struct timespec changed;
 	dev_t dev;
@@ -146,7 +146,7 @@ commit_state_add(struct commit_state *k, int root, const char *path,
 	return 0;
 }
 
-/* ---- order ---- */
+/* ---- sorting ---- */
 
 static int
 item_compare(const struct commit_state_item *a,
@@ -162,7 +162,7 @@ by_path(const void *a, const void *b)
 	return item_compare(a, b);
 }
 
-/* What was added later comes behind. */
+/* Of equal paths, the one added later comes last. */
 static int
 by_age(const void *a, const void *b)
 {
@@ -224,7 +224,7 @@ commit_state_write(const struct commit_state *k, struct buf *out)
 		const struct commit_state_item *item = &k->items[i];
 		struct head h;
 
-		/* Padding goes out, too. */
+		/* Clear the padding, which is written as well. */
 		memset(&h, 0, sizeof(h));
 		h.changed = item->changed;
 		h.dev = item->dev;
@@ -239,7 +239,7 @@ commit_state_write(const struct commit_state *k, struct buf *out)
 	return 0;
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 static const struct commit_state_item *
 item_find(const struct commit_state *k, int root, const char *path)

@@ -1,7 +1,7 @@
 /*
- * commit_state: what a commit tells the work of others by: when the session
- * began (a ctime_mark), and what its earlier commits have left on the host
- * (struct commit_state).
+ * commit_state: how a commit recognises changes by other processes: by the time
+ * when the session began (struct ctime_mark), and by what its earlier commits
+ * have written to the host (struct commit_state).
  */
 #ifndef REMIT_COMMIT_STATE_H
 #define REMIT_COMMIT_STATE_H
@@ -15,47 +15,48 @@
 #include "base/own.h"
 
 /*
- * A moment by the clock that the kernel writes into inodes. What has been
- * changed since has a time of change (ctime) that is not before it.
+ * A moment in the time that the kernel writes into inodes. Everything changed
+ * since then has a change time (ctime) that is not earlier.
  */
 struct ctime_mark {
 	struct timespec at;
-	int64_t offset_ns; /* how the clock is set: against one that cannot be
-			    */
+	int64_t offset_ns; /* offset to a clock that cannot be set back */
 };
 
-/* Not after anything that is changed from now on. */
+/* Returns a mark that is not later than the ctime of any later change. */
 struct ctime_mark ctime_mark_now(void);
 
-/* Not before anything that was changed until now: the kernel writes the coarse
-   clock into inodes, which is behind, or a finer one, which is not. */
+/* Returns a time that is not earlier than the ctime of any change so far. The
+   kernel writes the coarse clock into inodes, which lags, or a fine one, which
+   does not. */
 struct timespec ctime_mark_latest(void);
-/* Whether changes from now on get a later time than this. It takes a tick of
-   the coarse clock, some milliseconds. */
+/* Returns true if changes from now on get a later ctime than this. That takes
+   one tick of the coarse clock, a few milliseconds. */
 bool ctime_mark_is_over(const struct timespec *latest);
-/* How long such a tick is. */
+/* Returns the length of a tick. */
 uint64_t ctime_mark_tick_us(void);
 
-/* Somebody has set the clock back since: times tell nothing any more. */
+/* Returns true if the clock was set back since the mark, so that no ctime can
+   be trusted. */
 bool ctime_mark_is_void(const struct ctime_mark *s);
-/* Not before the mark. */
+/* Returns true if the time is not earlier than the mark. */
 bool ctime_mark_is_since(const struct ctime_mark *s, const struct timespec *t);
 
 /*
- * What the commits of a session have left on the host, so that a later one does
- * not take it for the work of others. Only the process that commits reads or
- * writes it: to the keeper it is bytes.
+ * What the commits of a session have written to the host, so that a later
+ * commit does not take it for changes by others. Only the committing process
+ * reads or writes it; for the keeper it is opaque.
  */
 
-/* Bytes that a session keeps of it, at most. */
+/* The maximum that a session stores of it. */
 #define COMMIT_STATE_MAX ((size_t)8 << 20)
 
 struct commit_state_item {
-	char *path; /* in the directory */
-	int root;   /* which directory */
-	size_t nth; /* in the order in which they were added */
+	char *path; /* relative to the root directory */
+	int root;   /* number of the root directory */
+	size_t nth; /* position in the sequence of additions */
 	bool is_directory;
-	bool is_gone; /* it was deleted again */
+	bool is_gone; /* it was deleted */
 	dev_t dev;
 	ino_t ino;
 	struct timespec changed; /* ctime */
@@ -66,23 +67,24 @@ struct commit_state {
 	size_t count, capacity;
 };
 
-/* From these bytes. What cannot be read is not known. */
+/* Returns -1 if the bytes are malformed or memory is short. */
 int commit_state_read(struct commit_state *k, const void *bytes,
 		      size_t len) must_check;
 int commit_state_write(const struct commit_state *k,
 		       struct buf *out) must_check;
 void commit_state_free(struct commit_state *k);
 
-/* What is there now; NULL: nothing. It can be found after sorting. */
+/* Adds the current state of a path; NULL: it does not exist. Call
+   commit_state_sort() before a lookup. */
 int commit_state_add(struct commit_state *k, int root, const char *path,
 		     const struct stat *now) must_check;
-/* The newest of each path remains. */
+/* Sorts by path, and keeps only the newest state of each. */
 void commit_state_sort(struct commit_state *k);
 
-/* Something was left there. */
+/* Returns true if an earlier commit left something at this path. */
 bool commit_state_has(const struct commit_state *k, int root, const char *path);
-/* It is that: the same directory, or the same file and nobody has touched it.
- */
+/* Returns true if it left this: the same directory, or the same file without
+   any change since. */
 bool commit_state_is(const struct commit_state *k, int root, const char *path,
 		     const struct stat *st);
 

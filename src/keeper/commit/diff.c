@@ -19,22 +19,23 @@
 #define MOVED	   "its folder was changed by others during the run"
 #define CLOCK	   "the clock was set back during the run"
 #define GONE	   "deleted by others during the run"
-#define GUARDED	   "the interpreter or Remit itself is there"
+#define GUARDED	   "the interpreter or Remit is installed there"
 #define VENV	   "a virtual environment"
 #define PROTECTED  "a protected name (--commit-name allows it)"
 #define REPOSITORY "a git repository (--commit-name allows it)"
-#define UNREADABLE "it cannot be read"
-#define HOST_OTHER "the host has something else there"
+#define UNREADABLE "reading it failed"
+#define HOST_OTHER "the host has something else at this path"
 #define TOO_LONG   "a path in it is too long"
-#define TOO_DEEP   "more than 64 folders within each other"
+#define TOO_DEEP   "more than 64 levels of folders"
 
-/* A place in both trees. */
+/* A directory in the overlay and its counterpart on the host. */
 struct place {
 	DIR *upper;
-	int host;	     /* its counterpart, or -1 */
-	struct stat was;     /* of that */
-	bool may_be_another; /* others may have put another directory there */
-	bool repository;     /* all below it is protected */
+	int host;	     /* the counterpart, or -1 */
+	struct stat was;     /* state of the counterpart */
+	bool may_be_another; /* others may have put another directory in its
+				place */
+	bool repository;     /* everything below it is protected */
 	size_t depth;
 	size_t path_len;
 };
@@ -55,10 +56,10 @@ open_directory(int at, const char *name)
 	return d;
 }
 
-/* ---- what must stay ---- */
+/* ---- guarded paths ---- */
 
-/* What lies in it, and what it lies in: to replace a directory is to replace
-   all below it. */
+/* A path is guarded if it lies in a guarded path, or contains one: replacing a
+   directory replaces everything below it. */
 static bool
 is_guarded(const struct diff *s, const char *path)
 {
@@ -83,7 +84,7 @@ contains_guarded(const struct diff *s, const char *path)
 	return false;
 }
 
-/* ---- what others have done ---- */
+/* ---- changes by others ---- */
 
 static const char *
 check_times(const struct diff *s, const char *path, const struct stat *st)
@@ -96,8 +97,9 @@ check_times(const struct diff *s, const char *path, const struct stat *st)
 	return BY_OTHERS;
 }
 
-/* Below a directory that would be removed. One that has been moved has a new
-   time of change itself, but what was added to it is seen by its contents'. */
+/* Checks everything below a directory that would be removed. Moving a directory
+   changes its own ctime, but something added to it shows in the ctime of its
+   contents. */
 static const char *
 check_contents(const struct diff *s, int at, const char *name, char *path,
 	       size_t len, size_t depth)
@@ -123,7 +125,7 @@ check_contents(const struct diff *s, int at, const char *name, char *path,
 		if (why)
 			break;
 		if (s->filters && protected_path(path, &s->allowed))
-			why = "a protected name is in it (--commit-name "
+			why = "it contains a protected name (--commit-name "
 			      "allows it)";
 		else if (s->filters && is_guarded(s, path))
 			why = GUARDED;
@@ -148,7 +150,8 @@ diff_check_removal(const struct diff *s, int at, const char *name,
 		return BY_OTHERS;
 	if (!S_ISDIR(st.st_mode))
 		return NULL;
-	/* Where we have written, what is in it tells. */
+	/* If our commit wrote to the directory, only its contents can show
+	   changes by others. */
 	if (ctime_mark_is_since(&s->since, &st.st_mtim) &&
 	    !commit_state_is(s->prior, s->root, path, &st))
 		return BY_OTHERS;
@@ -160,7 +163,7 @@ diff_check_removal(const struct diff *s, int at, const char *name,
 
 /* ---- one path ---- */
 
-/* What the host has at the path: is it what the code has seen? */
+/* Checks that the host's file is the one that the code has seen. */
 static const char *
 check_host(const struct walk *w, const struct place *p, const char *name,
 	   const struct change *c)
@@ -203,7 +206,7 @@ diff_skip(struct walk *w, enum change_kind kind, bool directory,
 	return 0;
 }
 
-/* Writable to all only if the host's was. */
+/* A file is writable for others only if the host's file was. */
 static mode_t
 mode_of(const struct stat *st, const struct stat *had)
 {
@@ -212,15 +215,15 @@ mode_of(const struct stat *st, const struct stat *had)
 	return (st->st_mode & 0777 & ~S_IWOTH) | (st->st_mode & open_to_all);
 }
 
-/* Copied up by the kernel: a directory was there at the start, a file was there
-   or has come from elsewhere. */
+/* Returns true if the kernel has copied it up from the host: a directory
+   existed there at the start; a file did too, or was moved from there. */
 static bool
 was_there(int fd)
 {
 	return fgetxattr(fd, ORIGIN, NULL, 0) >= 0;
 }
 
-/* By what the host has and what was written, since both will be there. */
+/* Consider both trees, since the host will have the names of both. */
 static bool
 is_repository(const struct place *p, const char *name)
 {
@@ -266,7 +269,8 @@ diff_removed(struct walk *w, const struct place *p, const char *name,
 
 /* ---- files ---- */
 
-/* Opened for writing and left as it was: the kernel has copied it. */
+/* Returns true if the file was opened for writing, and so copied up, but has
+   not changed. */
 static bool
 is_same(const struct place *p, const char *name, int fd, const struct stat *st,
 	const struct stat *had)
@@ -306,7 +310,7 @@ check_file(const struct stat *st)
 	return NULL;
 }
 
-/* All of it is executed by whoever uses it. */
+/* A tool that uses the environment executes files in it. */
 static bool
 is_venv(int at, const char *name)
 {
@@ -321,7 +325,7 @@ check_name(const struct walk *w, const struct place *p, const char *name,
 	   bool directory)
 {
 	if (!plain_name(name))
-		return "the name is not plain";
+		return "the name has characters that are not allowed";
 	if (is_guarded(w->s, w->path))
 		return GUARDED;
 	return check_protected(w, p, directory);
@@ -377,9 +381,9 @@ diff_file(struct walk *w, const struct place *p, const char *name,
 
 static int diff_place(struct walk *w, struct place *p, struct remit_error *err);
 
-/* Others work in it as well: what they have done there is no harm, unless it
-   is not the same directory any more. To put another in its place changes both
-   the directory above and the time of change of what is moved. */
+/* Others may work in the directory as well, which is harmless unless it was
+   replaced by another one. Replacing it changes the parent directory, and the
+   ctime of the directory that is moved there. */
 static bool
 is_maybe_another(const struct walk *w, const struct place *p,
 		 const struct stat *had)
@@ -474,8 +478,9 @@ diff_directory(struct walk *w, const struct place *p, const char *name,
 	return done;
 }
 
-/* The kernel marks a new directory only where the host has had one: so one that
-   gets a counterpart now would show it as soon as it is looked up anew. */
+/* The kernel marks a new directory as opaque only if the host had one at the
+   path. So a new directory would show its counterpart, which the commit makes,
+   at the next lookup. */
 int
 diff_make_opaque(const struct diff *s, const char *path)
 {
@@ -512,7 +517,7 @@ diff_name(struct walk *w, const struct place *p, const char *name,
 	if (p->host >= 0 &&
 	    fstatat(p->host, name, &host, AT_SYMLINK_NOFOLLOW) == 0)
 		had = &host;
-	/* How the kernel writes down that a name is gone. */
+	/* A whiteout: the name was deleted. */
 	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(0, 0))
 		return had ? diff_removed(w, p, name, had, err) : 0;
 	if (S_ISDIR(st.st_mode))
@@ -520,7 +525,8 @@ diff_name(struct walk *w, const struct place *p, const char *name,
 	return diff_file(w, p, name, &st, had, err);
 }
 
-/* A directory that was removed and made again: nothing of the host's shows. */
+/* A directory that was removed and made again hides all names of the host's
+   directory. */
 static int
 diff_hidden(struct walk *w, const struct place *p, struct remit_error *err)
 {
@@ -582,7 +588,7 @@ diff_run(struct diff *s, struct remit_error *err)
 	if (!top.upper || fstat(s->host, &top.was) < 0) {
 		if (top.upper)
 			closedir(top.upper);
-		return fail_sys(err, REMIT_E_KERNEL, "look at changes");
+		return fail_sys(err, REMIT_E_KERNEL, "compare changes");
 	}
 	top.repository = is_repository(&top, ".");
 	done = diff_place(&w, &top, err);

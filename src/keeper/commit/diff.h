@@ -1,15 +1,15 @@
 /*
- * diff: compare what was written with the host's directory, and see what of it
- * may be written there.
+ * diff: compares what was written with the host's directory, and decides which
+ * changes may be written there.
  *
- * All in the jail is dead, but the overlay was made by an adversary, and the
- * directory is the host's, where others may work at the same time. So no link
- * is followed, nothing is opened but beneath the two directories, and the depth
- * is bounded.
+ * Everything in the jail is dead. But hostile code has made the overlay, and
+ * other processes may work in the host's directory at the same time. So no
+ * links are followed, nothing is opened but beneath the two directories, and
+ * the depth is bounded.
  *
- * What somebody else has touched since the start is told by its time of
- * change, which no program can choose: so the cost is that of the changes, not
- * of the directory.
+ * Changes by others since the start are recognised by their change time
+ * (ctime), which no program can choose. So the cost depends on the number of
+ * changes, not on the size of the directory.
  */
 #ifndef REMIT_DIFF_H
 #define REMIT_DIFF_H
@@ -17,31 +17,33 @@
 #include "keeper/commit/change.h"
 #include "keeper/commit/commit_state.h"
 
-/* Directories within each other, at most. */
+/* The maximum depth of directories. */
 #define DIFF_DEPTH_MAX 64
 
 struct diff {
-	int host, upper;		  /* the two directories */
-	struct ctime_mark since;	  /* the start of the run */
-	const struct commit_state *prior; /* what earlier commits have left */
-	int root;			  /* the directory's number there */
-	struct list allowed; /* protected names that may be written */
-	bool filters;	     /* names and kinds are looked at at all */
-	const char *path;    /* of the host's directory, without links */
-	struct list guarded; /* paths of the host that must stay */
-	bool lost;	     /* something that was moved has no new place */
-	bool goes_on;	     /* the overlay is used on */
+	int host, upper;	 /* the two root directories */
+	struct ctime_mark since; /* when the run began */
+	/* what earlier commits have written */
+	const struct commit_state *prior;
+	int root; /* the number of this root directory there */
+	struct list
+		allowed;  /* patterns of protected names that may be written */
+	bool filters;	  /* check names and types */
+	const char *path; /* of the host's directory, without symbolic links */
+	struct list guarded; /* paths of the host that must not be replaced */
+	bool lost;    /* a file was moved to a name that cannot be written */
+	bool goes_on; /* the overlay will be used again */
 	struct changes changes;
 };
 
 int diff_run(struct diff *s, struct remit_error *err) must_check;
 void diff_free(struct diff *s);
 
-/* From now on the host has a directory of that name, too: what is in that must
-   not show in the jail. */
+/* Hides from the jail what the host's new directory of this path contains. */
 int diff_make_opaque(const struct diff *s, const char *path) must_check;
 
-/* Why what is at `name` may not be removed, with all that is in it; or NULL. */
+/* Returns why the file or directory at `name` may not be removed with
+   everything below it; NULL if it may. */
 const char *diff_check_removal(const struct diff *s, int at, const char *name,
 			       const char *path);
 

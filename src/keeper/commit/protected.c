@@ -9,11 +9,12 @@
 
 #include "base/file/glob.h"
 
-/* All that begin with a dot, since every tool has its own; and what Python
-   runs at its start or instead of a source. File systems may not tell capitals
-   apart. */
+/* All names that begin with a dot are protected, since every tool has its own;
+   and the names that Python runs at its start or instead of a source file. File
+   systems may ignore case. */
 static const char *const ends[] = { ".pth", ".pyc", ".pyo" };
-/* Up to the first dot: modules are files of several kinds, and directories. */
+/* Compared up to the first dot, since modules are directories or files of
+   several types. */
 static const char *const stems[] = { "sitecustomize", "usercustomize", "pyvenv",
 				     "__pycache__" };
 
@@ -27,9 +28,9 @@ is_protected(const char *name, size_t n)
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
 		if (n > 4 && !strncasecmp(name + n - 4, ends[i], 4))
 			return true;
-	/* Without it nothing is a git repository. In small letters it is an
-	   ordinary name, and no overlay lies over a file system that takes one
-	   for the other. */
+	/* A git repository needs this file. Only capital letters count: "head"
+	   is an ordinary name, and overlayfs refuses file systems that ignore
+	   case. */
 	if (n == 4 && !memcmp(name, "HEAD", n))
 		return true;
 	for (size_t i = 0; i < ARRAY_LEN(stems); i++)
@@ -81,8 +82,9 @@ protected_directory(const char *path, const struct list *allowed)
 	return has_protected(path) && !protected_is_named(path, true, allowed);
 }
 
-/* What git looks for in a directory and in those above it: HEAD, and objects
-   and refs, whether directories or not; or a file that says where these are. */
+/* Git treats a directory as a repository if it has HEAD, and either objects and
+   refs, of any type, or a file that says where these are. It looks in the
+   current directory and in those above. */
 bool
 protected_is_repository(int a, int b, const char *name)
 {

@@ -1,6 +1,7 @@
 /*
  * protected: names in a directory of the host that tools execute or obey. Code
- * in a jail must not plant them: they would act later, outside.
+ * in a jail must not create them, because they would take effect later, outside
+ * the jail.
  */
 #ifndef REMIT_PROTECTED_H
 #define REMIT_PROTECTED_H
@@ -9,21 +10,22 @@
 
 #include "base/list.h"
 
-/* Whether any name of this path is protected and no pattern of `allowed`
+/* Returns true if any name in the path is protected and no pattern of `allowed`
    matches the path. */
 bool protected_path(const char *path, const struct list *allowed);
-/* The same of a directory that something allowed may lie in. */
+/* The same for a directory, which may also contain something that is
+   allowed. */
 bool protected_directory(const char *path, const struct list *allowed);
-/* Whether a pattern of `allowed` matches the path, or may match what lies in
-   it, if it is a directory. */
+/* Returns true if a pattern of `allowed` matches the path, or could match
+   something below it if it is a directory. */
 bool protected_is_named(const char *path, bool directory,
 			const struct list *allowed);
 
 /*
- * Whether `name`, in the directories a and b together (-1: not there), is a git
- * repository under plain names: git obeys the config in it wherever somebody
- * stands below, as it does that of .git. Needs no more than the names: what
- * they are could change later.
+ * Returns true if `name`, in the directories a and b together (-1: missing), is
+ * a git repository without .git: git obeys its config in every directory below,
+ * as it does with .git. Only names are checked, because their types could
+ * change later.
  */
 bool protected_is_repository(int a, int b, const char *name);
 

@@ -11,11 +11,11 @@
 #include "jail/mount/sweep.h"
 
 #define PREFIX ".remit-stage-"
-/* So many may write to one directory at once. */
+/* How many commits may write to one directory at the same time. */
 #define NAMES_MAX 64
-/* Nobody else can put it into a directory that only we may enter. */
+/* Only the owner can create it in a directory of mode 0700. */
 #define MARKER "of-remit"
-/* What is exchanged with it, to see whether that works. */
+/* Exchanged with the marker, to test whether the file system can do that. */
 #define EXCHANGED "other"
 
 /* ---- the directory ---- */
@@ -29,7 +29,7 @@ is_marked(int fd)
 	       S_ISREG(st.st_mode) && st.st_uid == geteuid();
 }
 
-/* One that has no mark may only be used if there is nothing in it to lose. */
+/* A directory without the marker may be used only if it is empty. */
 static bool
 is_empty(int fd)
 {
@@ -45,7 +45,8 @@ is_empty(int fd)
 	return empty;
 }
 
-/* By its name, with our lock, and still there. */
+/* Opens the directory by its name and locks it. Returns -1 unless the name
+   still leads to it. */
 static int
 open_locked(int top, const char *name)
 {
@@ -71,7 +72,7 @@ make_file(int fd, const char *name)
 	return file < 0 ? -1 : 0;
 }
 
-/* Ours and empty, but for the mark. */
+/* Empties the directory, except for the marker. */
 static int
 claim_stage(int fd)
 {
@@ -85,7 +86,7 @@ claim_stage(int fd)
 	return renameat2(fd, MARKER, fd, EXCHANGED, RENAME_EXCHANGE);
 }
 
-/* What cannot be removed now, the next one tries again. */
+/* Leave what cannot be removed now to the next commit. */
 static void
 remove_stage(int top, const char *name, int fd)
 {
@@ -96,7 +97,7 @@ remove_stage(int top, const char *name, int fd)
 	errno = saved;
 }
 
-/* 1: it is ours now. 0: somebody else's. */
+/* Returns 1 if the stage is ours now, 0 if it belongs to another process. */
 static int
 try_stage(struct staging *st, int top)
 {
@@ -152,7 +153,7 @@ staging_free(struct staging *st)
 
 /* ---- files ---- */
 
-/* By root: as what it replaces, else as the directory. */
+/* As root, use the owner of the file that is replaced, or of the directory. */
 static int
 set_owner_and_mode(const struct staging *st, const struct change *c, int fd)
 {
@@ -163,12 +164,12 @@ set_owner_and_mode(const struct staging *st, const struct change *c, int fd)
 		return -1;
 	if (fstat(fd, &made) < 0)
 		return -1;
-	/* By this bit of a directory its files inherit their group. */
+	/* With this bit, new files in the directory inherit its group. */
 	return fchmod(fd,
 		      c->mode | (c->is_directory ? made.st_mode & S_ISGID : 0));
 }
 
-/* Holes stay holes: a file can be much longer than what it holds. */
+/* Keeps holes: a file can be much longer than its data. */
 static int
 copy_bytes(int from, int to, off_t size)
 {

@@ -1,10 +1,10 @@
 /*
- * staging: a directory of our own inside a directory of the host, where files
- * are made ready to take their places, and what they replace is put before it
- * is gone.
+ * staging: a private directory inside a directory of the host, where new files
+ * are prepared, and replaced files are put before they are removed.
  *
- * It has one of a few names, a lock, and a file that says that it is ours. What
- * a keeper that was killed has left, the next one that takes the name finds.
+ * It has one of a few names, a lock, and a marker file that shows that it
+ * belongs to Remit. If a keeper was killed, the next one that uses the name
+ * removes what it has left.
  */
 #ifndef REMIT_STAGING_H
 #define REMIT_STAGING_H
@@ -13,10 +13,11 @@
 
 struct staging {
 	int top; /* the host's directory */
-	int fd;	 /* in it */
+	int fd;	 /* the staging directory in it */
 	char name[32];
 	char item[24];
-	struct stat owner; /* of the directory, and of what is made by root */
+	struct stat owner; /* owner of the host's directory, for files made by
+			      root */
 };
 
 #define STAGING_INIT       \
@@ -25,14 +26,15 @@ struct staging {
 		.fd = -1,  \
 	}
 
-/* -1 with errno; EINVAL: files cannot exchange their names there. */
+/* Returns -1 with errno set; EINVAL: the file system cannot exchange names. */
 int staging_open(struct staging *st, int top) must_check;
-/* What change number i is called there, until the next call. */
+/* Returns the name of change number i in the stage, valid until the next
+   call. */
 const char *staging_name(struct staging *st, size_t i);
-/* Make the new file or directory of a change. -1 with errno. */
+/* Makes the new file or directory of a change. Returns -1 with errno set. */
 int staging_copy(struct staging *st, const struct diff *s,
 		 const struct change *c, const char *name) must_check;
-/* With all that is in it. */
+/* Removes the stage with its contents. */
 void staging_free(struct staging *st);
 
 #endif

@@ -38,8 +38,8 @@ set_text(json_t *to, const char *key, const char *value)
 	json_object_set_new(to, key, text_to_json(value, strlen(value)));
 }
 
-/* Lists of the claim: a record "frame_line" begins a new member of "frames",
-   and those behind it belong to that. */
+/* The lists of a claim. The record "frame_line" starts a new member of
+   "frames", and the "frame_" records after it belong to that member. */
 static const struct claim_list {
 	const char *prefix, *list;
 	const char *texts[4];
@@ -197,7 +197,7 @@ claim_parse_ended(struct claim *c, const char *payload, size_t len,
 	}
 	if (parsed.kind == CLAIM_NONE) {
 		claim_free(&parsed);
-		return fail(err, REMIT_E_PROTOCOL, "an end of no kind");
+		return fail(err, REMIT_E_PROTOCOL, "an end of an unknown kind");
 	}
 	if (parsed.kind == CLAIM_ERROR)
 		parsed.error = parse_error(payload, len);

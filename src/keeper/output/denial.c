@@ -254,7 +254,7 @@ show_address(struct denial *d, const struct sockaddr_storage *a)
 			 ntohs(in6->sin6_port));
 		break;
 	case AF_UNIX:
-		/* A name without a file begins with NUL. */
+		/* The name of an abstract socket starts with NUL. */
 		snprintf(d->text, sizeof(d->text), "unix:%s%.*s",
 			 un->sun_path[0] ? "" : "@",
 			 (int)sizeof(un->sun_path) - 1,
@@ -283,14 +283,16 @@ read_address(struct denial *d, const struct notice *n, unsigned arg)
 
 #define BY_NONE FIELD_TOTAL
 
-/* Calls that are not here are allowed by no field, and have nothing to show. */
+/* For calls that are not listed, no field would allow them, and no arguments
+   are shown. */
 static const struct denial_rule {
 	const char *call;
 	enum field_id field;
-	uint64_t never; /* with these bits in its first argument: by none */
+	uint64_t never; /* no field allows the call if its first argument has
+			   these bits */
 	void (*show)(char out[DENIAL_WHAT], const struct seccomp_data *c);
 	void (*read)(struct denial *d, const struct notice *n, unsigned arg);
-	unsigned arg; /* where the pointer is */
+	unsigned arg; /* which argument is the pointer */
 } denial_rules[] = {
 	{ "socket", F_NETWORK_ACCESS, 0, show_socket, NULL, 0 },
 	{ "connect", F_NETWORK_ACCESS, 0, NULL, read_address, 1 },
@@ -323,7 +325,7 @@ find_rule(const char *call)
 	return NULL;
 }
 
-/* A field that is granted already will not help. */
+/* Returns no field if the policy grants it already. */
 static enum field_id
 field_for(const struct denial_rule *r, const struct seccomp_data *c,
 	  const struct policy *policy)
@@ -406,7 +408,7 @@ denial_of_path(struct denial *out, const char *path, int error,
 	if (!tiers[plan->tier].jailed || path[0] != '/' || !out->error ||
 	    (m && error == ENOENT) || (!m && is_writable(path)))
 		return false;
-	/* In a directory that may be changed it is the owner or the mode. */
+	/* In a writable directory the owner or the mode must be the reason. */
 	if (m && (m->runtime || m->mode != MOUNT_RO))
 		out->field = BY_NONE;
 	else if (m || error == EROFS)

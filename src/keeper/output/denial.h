@@ -1,14 +1,14 @@
 /*
- * denial: what the code of a run tried and was refused, each kind once with
- * its count.
+ * denial: what the code of a run tried and was refused. Each kind is one row
+ * with its count.
  *
- * Facts: the call, its arguments by value, how often (source "kernel"), or the
- * host that was asked for (source "proxy"). What
- * lay in the code's memory is reported: it was read while the call waited, and
- * could have been changed before and after.
+ * Facts are the call, its arguments by value and the count (source "kernel"),
+ * or the requested host (source "proxy"). What was read from the code's memory
+ * is marked as reported: the code could have changed it before and after the
+ * call was checked.
  *
- * And what a refusal means for somebody who knows policies and not the kernel:
- * which field would allow it, and how it is shown.
+ * A row also gives the meaning of a refusal in terms of the policy: which field
+ * would allow it, and how to set that field.
  */
 #ifndef REMIT_DENIAL_H
 #define REMIT_DENIAL_H
@@ -18,7 +18,7 @@
 #include "policy/fields/field.h"
 #include "policy/plan/plan.h"
 
-/* Of more kinds only the sum is known. */
+/* For further kinds only the total is counted. */
 #define DENIALS_MAX 32
 #define DENIAL_WHAT 384
 #define DENIAL_FLAG 300
@@ -31,13 +31,15 @@ enum denial_text {
 };
 
 struct denial {
-	const char *call;	/* NULL: the code itself says so, or: */
-	bool by_proxy;		/* the network proxy does */
+	const char *call;	/* NULL: reported by the code, or */
+	bool by_proxy;		/* reported by the network proxy */
 	char what[DENIAL_WHAT]; /* the call with its arguments by value */
-	enum field_id field;	/* that would allow it; FIELD_TOTAL: none */
-	enum denial_text kind;	/* what the text is */
+	/* the field that would allow it; FIELD_TOTAL: none */
+	enum field_id field;
+	enum denial_text kind;	/* how to interpret `text` */
 	char text[DENIAL_TEXT]; /* reported, any bytes */
-	char flag[DENIAL_FLAG]; /* that would allow it; "": the field's */
+	char flag[DENIAL_FLAG]; /* the option that would allow it; "": the
+				   field's option */
 	const char *error;	/* reported: the name of the error, or NULL */
 	uint64_t count;
 };
@@ -45,12 +47,12 @@ struct denial {
 struct denials {
 	struct denial *rows;
 	size_t count;
-	uint64_t left_out; /* refusals without a row */
+	uint64_t left_out; /* number of refusals without a row */
 };
 
-/* Count it with its like, or as a new row. */
+/* Adds one to the count of an equal row, or adds a row. */
 void denials_add(struct denials *d, const struct denial *one);
-/* The same for so many at once. */
+/* The same for several refusals at once. */
 void denials_add_many(struct denials *d, const struct denial *one,
 		      uint64_t times);
 void denials_free(struct denials *d);
@@ -58,13 +60,14 @@ void denials_free(struct denials *d);
 /* [{source, syscall, what, count, field, flag, reported}]. */
 int denials_write(struct buf *out, const struct denials *d) must_check;
 
-/* Of a call that waits for its refusal; reads its memory. */
+/* Describes a call that waits for its refusal; reads the caller's memory. */
 void denial_of_notice(struct denial *out, const struct notice *n,
 		      const struct policy *policy);
 
 /*
- * Of a path that code says it was refused with this error. False if it would
- * be none of the policy's doing: a file that is missing where it may be.
+ * Describes a path for which the code reports this error. Returns false if the
+ * policy is not the reason, for example if a file is missing where it could
+ * exist.
  */
 bool denial_of_path(struct denial *out, const char *path, int error,
 		    const struct plan *plan) must_check;

@@ -36,17 +36,18 @@ static const char *const reasons[] = {
 	[SKIP_LINKS] = "more than one name (hard links)",
 	[SKIP_SPECIAL] = "not a regular file",
 	[SKIP_DIRECTORY] = "a folder",
-	[SKIP_MOUNT] = "a mount of the policy",
-	[SKIP_NAME] = "the name is not plain",
-	[SKIP_HEAD] = ("it makes a git repository (a pattern that ends in HEAD "
-		       "allows it)"),
+	[SKIP_MOUNT] = "mounted by the policy",
+	[SKIP_NAME] = "the name has characters that are not allowed",
+	[SKIP_HEAD] = ("it could make a git repository (a pattern that ends in "
+		       "HEAD allows it)"),
 	[SKIP_LONG] = "the path is too long",
 	[SKIP_FILE_BYTES] = "larger than artifact_file_bytes",
 	[SKIP_BYTES] = "artifact_bytes is reached",
 	[SKIP_FILES] = "artifact_files is reached",
 	[SKIP_DEPTH] = "deeper than artifact_depth",
-	[SKIP_TIME] = "artifact_time is over, and the rest was not looked at",
-	[SKIP_UNREADABLE] = "it cannot be read",
+	[SKIP_TIME] =
+		"artifact_time is over; the remaining files were not checked",
+	[SKIP_UNREADABLE] = "reading it failed",
 };
 
 static int
@@ -61,7 +62,7 @@ add_skipped(struct export *h, enum skip why)
 			h->skipped.len ? "," : "", text, reasons[why]);
 }
 
-/* What h->path leads to is not given. */
+/* Records that the file at h->path is not exported. */
 static int
 export_skip(struct export *h, enum skip why, struct remit_error *err)
 {
@@ -139,7 +140,7 @@ any_pattern(const struct export *h, bool (*test)(const char *, const char *))
 	return false;
 }
 
-/* From here its mount point is seen, which is empty. */
+/* From outside the jail only the empty mount point is visible. */
 static bool
 is_mount(const struct export *h)
 {
@@ -179,7 +180,8 @@ close_file(struct export *h)
 	h->file = -1;
 }
 
-/* For an audit: what was sent, if not how it arrived. */
+/* Records for the audit that a file was sent. The keeper does not know whether
+   it arrived. */
 static void
 add_to_given(struct export *h, uint64_t size)
 {
@@ -220,9 +222,10 @@ names_head(const char *pattern, const char *path)
 }
 
 /*
- * Below a directory with HEAD, objects and refs git obeys the config in it, and
- * shells run git wherever one goes (protected.h). .git does not leave by a
- * wildcard either; a pattern with its dot is the caller's own word.
+ * In a directory with HEAD, objects and refs, git obeys the config file, and
+ * many shells run git in every directory they enter (protected.h). So HEAD is
+ * exported only if a pattern names it. A pattern with a wildcard does not match
+ * .git either; a pattern with a dot is the caller's explicit decision.
  */
 static bool
 plants_head(const struct export *h, const char *name)
@@ -286,7 +289,7 @@ send_piece(struct export *h, struct link *client, struct remit_error *err)
 
 /* ---- the walk ---- */
 
-/* Put a name behind the path of the directory it is in. */
+/* Appends a name to the path of its directory. */
 static int
 set_path(struct export *h, const char *name)
 {

@@ -1,10 +1,10 @@
 /*
- * export: give files of a dead jail's workspace to its client, in small steps.
+ * export: sends files of a dead jail's workspace to its client, in small steps.
  *
- * Nobody in the jail lives any more, so nothing changes while it is looked at.
- * But its last state was chosen by the code: names, links, sizes and depth are
- * what an adversary likes them to be. So the walk knows no recursion, follows
- * no link, opens only what is beneath the workspace, and every step is small.
+ * Everything in the jail is dead, so nothing changes during the export. But the
+ * code has chosen the final state: names, links, sizes and depth may be
+ * hostile. So the walk is not recursive, follows no links, opens only what is
+ * beneath the workspace, and every step is small.
  */
 #ifndef REMIT_EXPORT_H
 #define REMIT_EXPORT_H
@@ -16,9 +16,9 @@
 #include "policy/plan/plan.h"
 #include "wire/link.h"
 
-/* The most that artifact_depth can be. */
+/* The maximum of artifact_depth. */
 #define EXPORT_DEPTH_MAX 64
-/* So many are told by name, the others by their number. */
+/* This many skipped files are listed by name; the others are counted. */
 #define EXPORT_SKIPPED_MAX 100
 
 struct export_directory {
@@ -29,17 +29,18 @@ struct export_directory {
 struct export
 {
 	const struct plan *plan;
-	struct list patterns; /* tidied */
+	struct list patterns; /* in normal form */
 	struct export_directory directories[EXPORT_DEPTH_MAX];
-	size_t depth; /* how many of them are open */
+	size_t depth; /* number of open directories */
 	char path[PLAIN_PATH_SIZE];
-	int file;	     /* that is being sent, or -1 */
-	uint64_t left_bytes; /* of it */
+	int file;	     /* the file being sent, or -1 */
+	uint64_t left_bytes; /* bytes of the file that are still to be sent */
 	uint64_t total_bytes;
 	uint64_t count;
-	struct buf skipped; /* JSON objects with commas between them */
+	struct buf skipped; /* JSON objects separated by commas */
 	uint64_t skipped_count;
-	struct buf given; /* the same of what was sent, as much as fits */
+	struct buf given; /* the same for the files that were sent, until it is
+			     full */
 	bool over;	  /* nothing is left to do */
 };
 
@@ -50,15 +51,15 @@ struct export
 		.given = BUF_INIT(1 << 20),   \
 	}
 
-/* Takes the descriptor of the workspace. */
+/* Takes ownership of the descriptor of the workspace. */
 int export_open(struct export *h, const struct plan *plan, int workspace,
 		struct remit_error *err) must_check;
-/* One name, or one piece of a file. */
+/* Handles one name, or one piece of a file. */
 int export_step(struct export *h, struct link *client,
 		struct remit_error *err) must_check;
-/* There is no time for more. */
+/* Ends the export because its time is over. */
 int export_stop(struct export *h, struct remit_error *err) must_check;
-/* The list of what was not given, as JSON. */
+/* Writes the list of skipped files as JSON. */
 int export_write_skipped(const struct export *h, struct buf *out) must_check;
 void export_free(struct export *h);
 

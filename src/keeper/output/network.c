@@ -21,7 +21,7 @@ subtract(uint64_t *now, uint64_t before)
 	*now = *now > before ? *now - before : 0;
 }
 
-/* Rows are only ever added. */
+/* Rows are only appended, so equal indexes are the same row. */
 void
 network_since(struct ledger *now, const struct ledger *before)
 {
@@ -44,32 +44,35 @@ network_since(struct ledger *now, const struct ledger *before)
 	}
 }
 
-/* What a refusal is called, and which word would lift it (NULL: none does). */
+/* The description of a refusal, and the suffix of the host rule that would
+   allow it (NULL: none). */
 static const struct {
 	const char *reason;
 	const char *suffix;
 } refusal_texts[LEDGER_WHYS] = {
 	[LEDGER_NOT_NAMED] = { "", "" },
 	[LEDGER_NOT_PUBLIC] = { ", a private address", ":private" },
-	[LEDGER_NEVER] = { ", an address of this machine or of nobody", NULL },
-	[LEDGER_OTHER_NAME] = { ", by bytes that do not name it", NULL },
+	[LEDGER_NEVER] = { ", an address of this machine or a reserved one",
+			   NULL },
+	[LEDGER_OTHER_NAME] = { ", with data that does not name this host",
+				NULL },
 	[LEDGER_OTHER_METHOD] = { ", with a method that its entry does not "
-				  "name",
+				  "allow",
 				  NULL },
-	[LEDGER_OTHER_REQUEST] = { ", by a request that is not clear or not "
-				   "the only one",
+	[LEDGER_OTHER_REQUEST] = { ", with a malformed request, or more than "
+				   "one on the connection",
 				   NULL },
-	[LEDGER_IN_CLEAR] = { ", a public address, where its credential would "
-			      "be read on the way",
+	[LEDGER_IN_CLEAR] = { ", a public address, because its credential "
+			      "would be sent unencrypted",
 			      NULL },
-	[LEDGER_NOT_PROVEN] = { ", which did not prove by TLS that it is that "
-				"host",
+	[LEDGER_NOT_PROVEN] = { ", which did not prove its identity with a TLS "
+				"certificate",
 				NULL },
 	[LEDGER_TOO_MANY] = { ", more often than its entry allows", NULL },
 	[LEDGER_TOO_MUCH] = { ", with more bytes than its entry allows", NULL },
 };
 
-/* What is to be written behind host and port; NULL: nothing would help. */
+/* Returns the suffix after host and port; NULL: no rule would help. */
 static const char *
 suffix_for(const struct ledger_row *r)
 {
@@ -79,8 +82,8 @@ suffix_for(const struct ledger_row *r)
 
 	if (!suffix || address_read(r->host, &a) < 0)
 		return suffix;
-	/* One that only means something inside must not be allowed outside;
-	   others are meant as they are. */
+	/* A special address that only has a meaning inside the jail must not be
+	   allowed outside. For any other address the rule needs no suffix. */
 	return address_class(&a) == ADDRESS_NEVER ? NULL : "";
 }
 
@@ -125,7 +128,7 @@ add_number(struct buf *out, const char *key, uint64_t value)
 static int
 add_host(struct buf *out, const struct ledger_row *r, const char *comma)
 {
-	/* A name needs no escaping: ledger_copy() has looked. */
+	/* The name needs no escaping: ledger_copy() has checked it. */
 	if (buf_addf(out, "%s{\"host\":\"%s\",", comma, r->host) < 0 ||
 	    add_number(out, "connections", r->count) < 0 ||
 	    add_number(out, "sent_bytes", r->sent_bytes) < 0 ||

@@ -3,20 +3,21 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-/* What the kernel did to the code, or what the keeper did by the kernel's
-   clocks and counters. STATUS_COUNT: neither ended it. */
+/* Returns the status if the kernel ended the code, or the keeper did because of
+   a limit; otherwise STATUS_COUNT. */
 static enum status
 forced_status(const struct facts *f, bool killed)
 {
-	/* The kernel's kill for memory looks like any SIGKILL, and the
-	   deadline may pass while it works: ask the group first. */
+	/* The kernel's kill for memory looks like any SIGKILL, and the deadline
+	   may pass during the kill: check the cgroup first. */
 	if (f->oom_kills && (killed || f->init_died))
 		return STATUS_MEMORY_LIMIT;
 	if (f->over_ceiling)
 		return STATUS_OUTPUT_LIMIT;
 	if (f->over_cpu)
 		return STATUS_CPU_LIMIT;
-	/* RLIMIT_CPU counts ticks, which differ from time by some percent. */
+	/* RLIMIT_CPU counts ticks, which differ from the exact time by a few
+	   percent. */
 	if (killed && !f->timed_out && f->cpu_limit_ms &&
 	    f->cpu_us / 1000 >= f->cpu_limit_ms - f->cpu_limit_ms / 10)
 		return STATUS_CPU_LIMIT;
@@ -25,7 +26,7 @@ forced_status(const struct facts *f, bool killed)
 	return STATUS_COUNT;
 }
 
-/* The process exited by itself, or says that it is done and waits. */
+/* The process has exited, or claims to be done and waits. */
 static void
 decide_by_exit(struct outcome *v, const struct facts *f, const struct claim *c)
 {

@@ -1,6 +1,6 @@
 /*
- * outcome: how a run ended. Facts of the kernel first, claims of the process
- * only where no fact speaks.
+ * outcome: how a run ended. Facts of the kernel come first; claims of the
+ * process count only where there is no fact.
  */
 #ifndef REMIT_OUTCOME_H
 #define REMIT_OUTCOME_H
@@ -12,19 +12,19 @@
 #include "wire/result.h"
 
 struct facts {
-	bool has_wait_status; /* of the code, from pid 1's wait */
+	bool has_wait_status; /* of the code, as pid 1 reported it */
 	int wait_status;
 	bool init_died; /* pid 1 itself was killed */
-	/* what the keeper did */
+	/* actions of the keeper */
 	bool timed_out;
 	bool over_ceiling;
 	bool interrupted;
 	bool over_cpu;
-	/* what the groups and clocks say */
+	/* from cgroups and clocks */
 	uint64_t oom_kills;
 	uint64_t cpu_us;
-	uint64_t cpu_limit_ms; /* 0: none */
-	bool checked_only;     /* the static tier: nothing was to run */
+	uint64_t cpu_limit_ms; /* 0: no limit */
+	bool checked_only;     /* the static tier: the code was only checked */
 	bool closed;	       /* the last cell, which has no code */
 };
 

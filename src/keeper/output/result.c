@@ -11,15 +11,16 @@
 #include "wire/result.h"
 
 /*
- * Printed member by member, and not by way of a tree: this is on the way of
- * every run. Nearly all is numbers and words of ours, which need no escapes.
+ * Members are printed directly, without building a JSON tree, since every run
+ * needs a result. Almost all values are numbers and fixed words, which need no
+ * escaping.
  */
 
-/* What a member is made of. */
+/* The sources of the members. */
 struct ended {
 	const struct session *session;
 	struct outcome outcome;
-	const json_t *error; /* the program's, or our own; NULL: none */
+	const json_t *error; /* the program's error, or Remit's; NULL: none */
 };
 
 static int
@@ -57,7 +58,7 @@ add_ms(struct buf *out, bool has, uint64_t us)
 			(unsigned)(us % 1000));
 }
 
-/* An error of Remit's own, in the place where claims stand otherwise. */
+/* Describes an error of Remit in the form of a program's error. */
 static json_t *
 remit_error_to_json(const struct remit_error *e)
 {
@@ -152,7 +153,7 @@ add_error(struct buf *out, const struct ended *e)
 	return e->error ? text_add_json(out, e->error) : add_text(out, "null");
 }
 
-/* What is a claim of the process, by name. */
+/* Lists the members that are claims of the process. */
 static int
 add_reported(struct buf *out, const struct ended *e)
 {
@@ -184,8 +185,8 @@ static int
 add_memory_peak(struct buf *out, const struct session *s)
 {
 	const struct cgroup_usage *g = &s->cell.used;
-	/* A group counts what was used after the process was put into it; the
-	   process itself knows what it held before. */
+	/* The cgroup does not count memory that the process used before it
+	   joined; the process does. */
 	uint64_t own = (uint64_t)s->cell.exit.max_rss_kib * 1024;
 	uint64_t group = g->has_memory ? g->memory_peak_bytes : 0;
 
@@ -196,7 +197,7 @@ static int
 add_processes_peak(struct buf *out, const struct session *s)
 {
 	const struct cgroup_usage *g = &s->cell.used;
-	/* Pid 1 is ours, not the code's. */
+	/* Pid 1 belongs to Remit, not to the code. */
 	uint64_t ours = s->pool && tiers[s->pool->plan.tier].bare ? 0 : 1;
 
 	return add_optional(out, g->has_pids && g->pids_peak > ours,
@@ -246,7 +247,7 @@ add_denials_left_out(struct buf *out, const struct ended *e)
 	return add_optional(out, true, e->session->cell.denials.left_out);
 }
 
-/* Whether the kernel tells of refused calls at all. */
+/* Says whether the kernel reported refused calls at all. */
 static int
 add_denials_seen(struct buf *out, const struct ended *e)
 {
@@ -255,7 +256,7 @@ add_denials_seen(struct buf *out, const struct ended *e)
 	return add_yes_no(out, e->session->cell.is_watched);
 }
 
-/* The artifacts themselves the library lists, as it has written them. */
+/* The library lists the artifacts that it has written; these are the others. */
 static int
 add_artifacts_skipped(struct buf *out, const struct ended *e)
 {
@@ -264,7 +265,7 @@ add_artifacts_skipped(struct buf *out, const struct ended *e)
 	return h ? export_write_skipped(h, out) : add_text(out, "[]");
 }
 
-/* In the words of the process that has written them. */
+/* Copies a list that the committer has written. */
 static int
 add_list_of_changes(struct buf *out, const struct session *s, const char *name)
 {
@@ -298,7 +299,8 @@ add_committed(struct buf *out, const struct ended *e)
 	return add_yes_no(out, e->session->cell.was_committed);
 }
 
-/* Whether the variables are still there, and what a cell says of itself. */
+/* Says whether the session still has its variables, and what the cell reports
+   about itself. */
 static int
 add_session(struct buf *out, const struct ended *e)
 {
@@ -339,7 +341,7 @@ add_remit_exit_code(struct buf *out, const struct ended *e)
 			status_exit_code(v->status, v->exit_code, v->signal));
 }
 
-/* Exactly the rows of result_rows[] that are the keeper's have a writer. */
+/* The keeper's rows of result_rows[], and no others, have a writer. */
 static int (*const writers[RESULT_MEMBERS])(struct buf *out,
 					    const struct ended *e) = {
 	[RESULT_STATUS] = add_status,

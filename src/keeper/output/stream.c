@@ -86,7 +86,8 @@ feed_flush(struct feed *f)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			break;
-		if (n < 0) /* as with any pipe, that is its own affair */
+		if (n < 0) /* The program has closed its input, as it may with
+			      any pipe. */
 			return true;
 		sent += (size_t)n;
 	}

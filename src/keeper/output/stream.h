@@ -1,11 +1,11 @@
 /*
  * stream: the standard streams of a program.
  *
- * A capture is one of its outputs. It passes bytes on up to a cap, goes on
- * draining and counting behind it, and says when the ceiling is passed.
+ * A capture is one of its outputs. It forwards bytes up to a cap, continues to
+ * drain and count after that, and reports when the hard limit is exceeded.
  *
- * A feed is its standard input. It takes bytes as they come from the client and
- * writes them into a pipe as fast as the program reads.
+ * A feed is its standard input. It buffers bytes from the client and writes
+ * them into a pipe as fast as the program reads them.
  */
 #ifndef REMIT_STREAM_H
 #define REMIT_STREAM_H
@@ -27,31 +27,32 @@ struct capture {
 	bool ended;
 };
 
-/* True if the program wrote more than is kept. */
+/* Returns true if the program wrote more than was forwarded. */
 bool capture_is_truncated(const struct capture *c);
 bool capture_is_over_ceiling(const struct capture *c);
 
-/* Read what is there now, at most one piece, and queue it for the client. */
+/* Reads what is available, at most one piece, and queues it for the client. */
 int capture_drain(struct capture *c, struct link *client,
 		  struct remit_error *err) must_check;
 
 struct feed {
-	int fd;	    /* the pipe's end, -1 once it is closed */
-	bool ended; /* no more will come from the client */
+	int fd;	    /* writes the pipe; -1 once it is closed */
+	bool ended; /* the client will send no more */
 	uint64_t total_bytes;
 	struct buf waiting;
 };
 
 #define FEED_INIT { .fd = -1, .waiting = BUF_INIT((size_t)1 << 30) }
 
-/* The pipe; *reader is for the program, *writer for the fd of a feed. */
+/* Makes the pipe. *reader is for the program, *writer for the fd of a feed. */
 int feed_pipe(int *reader, int *writer, struct remit_error *err) must_check;
-/* Refuses what is longer than `max` in all. */
+/* Returns -1 if the input is longer than `max` in total. */
 int feed_add(struct feed *f, const char *bytes, size_t len, uint64_t max,
 	     struct remit_error *err) must_check;
-/* Write what the pipe takes. True when it is to be closed: at the end of
-   input, or when nobody reads it any more. The owner stops watching the
-   descriptor first, and then calls feed_free(). */
+/* Writes as much as the pipe accepts. Returns true when the pipe must be
+   closed: at the end of the input, or when it has no reader any more. The owner
+   must then stop watching the descriptor and call feed_free(), in this
+   sequence. */
 bool feed_flush(struct feed *f) must_check;
 bool feed_wants_write(const struct feed *f);
 void feed_free(struct feed *f);

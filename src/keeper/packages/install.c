@@ -13,7 +13,7 @@
 #include "keeper/session/part.h"
 #include "policy/rules/package_rule.h"
 
-/* ---- the end ---- */
+/* ---- its end ---- */
 
 static void
 install_stop(struct install *i)
@@ -68,8 +68,8 @@ first_waiting(const struct install *i)
 	return s;
 }
 
-/* The limit that ended it was that of the session which began it: one with
-   more time tries again. */
+/* The installation ran out of the time of the session that started it: a
+   session with more time tries again. */
 static bool
 has_more_time(const struct session *s, const struct install *i,
 	      const struct remit_error *err)
@@ -78,14 +78,14 @@ has_more_time(const struct session *s, const struct install *i,
 	       session_policy(s)->package_time_ms > i->policy.package_time_ms;
 }
 
-/* NULL: the packages are there. */
+/* `err` is NULL if the packages are installed. */
 static void
 install_finish(struct install *i, const struct remit_error *err)
 {
 	struct keeper *k = i->keeper;
 	struct session *s;
 
-	/* Sessions that try again must not find it. */
+	/* Remove it first, so that sessions which try again do not find it. */
 	install_unlist(i);
 	while ((s = first_waiting(i))) {
 		bool again = err && has_more_time(s, i, err);
@@ -122,9 +122,9 @@ install_close(struct keeper *k)
 	}
 }
 
-/* ---- what the installer says ---- */
+/* ---- messages of the installer ---- */
 
-/* Foreign text, cut to a line; the client makes it harmless. */
+/* The line is foreign text; the client removes control characters. */
 static void
 send_progress(struct install *i, const char *line)
 {
@@ -152,8 +152,7 @@ on_line(void *owner, uint32_t events)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n != sizeof(m)) {
-		fail(&err, REMIT_E_INTERNAL,
-		     "the process that installs packages died");
+		fail(&err, REMIT_E_INTERNAL, "the installer of packages died");
 		install_finish(i, &err);
 		return;
 	}
@@ -170,7 +169,7 @@ on_line(void *owner, uint32_t events)
 	}
 }
 
-/* ---- the beginning ---- */
+/* ---- its start ---- */
 
 static void
 close_all(int *fds, size_t count)
@@ -179,7 +178,7 @@ close_all(int *fds, size_t count)
 		own_fd_close(&fds[i]);
 }
 
-/* The keeper's ends are clients like any other. */
+/* The keeper treats its ends of these connections like any client. */
 static int
 open_clients(struct installer_params *o, int ours[INSTALLER_CLIENTS],
 	     struct remit_error *err)
@@ -209,7 +208,7 @@ fork_installer(struct install *i, const struct installer_params *o,
 		i->pid = 0;
 		return fail_sys(err, REMIT_E_KERNEL, "fork");
 	}
-	/* Not reaped yet: the number is its own. */
+	/* The process is not reaped yet, so its pid cannot be reused. */
 	i->handle = sys_pidfd_open(i->pid);
 	if (i->handle < 0) {
 		kill(i->pid, SIGKILL);
@@ -256,7 +255,7 @@ have_one_tenant(const struct install *a, const struct install *b)
 				      : a->tenant == b->tenant;
 }
 
-/* How many installers work, and how many of them for the tenant of `of`. */
+/* Counts the installers that run, and in *own those of the tenant of `of`. */
 static size_t
 count_running(const struct keeper *k, const struct install *of, size_t *own)
 {
@@ -283,7 +282,7 @@ install_start_next(struct keeper *k)
 		if (i->pid || running >= INSTALL_MAX ||
 		    (i->tenant && own >= INSTALL_TENANT_MAX) || own > fewest)
 			continue;
-		next = i; /* the oldest: new ones come first */
+		next = i; /* the last one found is the oldest */
 		fewest = own;
 	}
 	if (next && install_start(next, &err) < 0)
@@ -300,7 +299,7 @@ install_find(struct keeper *k, const char *key)
 	return i;
 }
 
-/* Takes the interpreter. */
+/* Takes ownership of the interpreter. */
 static struct install *
 install_add(struct session *s, const struct policy *p, struct interpreter *in,
 	    const char *key, struct remit_error *err)
@@ -329,7 +328,8 @@ install_add(struct session *s, const struct policy *p, struct interpreter *in,
 	return i;
 }
 
-/* Its packages, or somebody who installs them. */
+/* Finds the session's packages, or an installation that the session must wait
+   for. */
 static int
 ensure_packages(struct session *s, struct remit_error *err)
 {
@@ -341,7 +341,7 @@ ensure_packages(struct session *s, struct remit_error *err)
 
 	if (keeper_prepare(s->keeper, p, &in, err) < 0)
 		return -1;
-	/* What is refused anyway needs no packages. */
+	/* Check first whether the plan would be refused without packages. */
 	if (plan_build(&plan, p, &job, &s->keeper->host, &in, err) < 0)
 		return -1;
 	plan_free(&plan);
@@ -352,7 +352,7 @@ ensure_packages(struct session *s, struct remit_error *err)
 		return 0;
 	if (s->install_ended)
 		return fail(err, REMIT_E_INTERNAL,
-			    "packages were installed, and are not there");
+			    "packages were installed but cannot be found");
 	if (package_layer_failure(key, err) ||
 	    package_layer_check_store(err) < 0)
 		return -1;
@@ -368,7 +368,8 @@ install_before(struct session *s)
 	const struct policy *p = session_policy(s);
 	struct remit_error err;
 
-	/* With a pool they are there: pool_find() has looked. */
+	/* A session with a pool has its packages: pool_find() has checked
+	   them. */
 	if (!package_rule_any(p) || s->pool)
 		return false;
 	if (ensure_packages(s, &err) < 0) {

@@ -1,8 +1,8 @@
 /*
- * install: sessions whose packages are not there yet, and the installer that
- * makes them. One for each request, however many sessions want it; they do
- * not count as running while they wait, so an installer's own runs always
- * find room.
+ * install: sessions that wait for packages, and the installers that install
+ * them. There is one installer for each request, however many sessions wait for
+ * it. Waiting sessions do not count as running, so an installer's runs can
+ * always start.
  */
 #ifndef REMIT_INSTALL_H
 #define REMIT_INSTALL_H
@@ -13,28 +13,30 @@
 struct keeper;
 struct session;
 
-/* Installers at once, and of one tenant; other requests wait. The next is the
-   oldest of the tenant that has the fewest. */
+/* The maximum of installers at the same time, in total and per tenant. Other
+   requests wait; next comes the oldest request of the tenant with the fewest
+   installers. */
 #define INSTALL_MAX	   4
 #define INSTALL_TENANT_MAX 2
 
 struct install {
-	struct install *next; /* of the keeper's list */
+	struct install *next; /* in the keeper's list */
 	struct keeper *keeper;
 	char key[SHA256_TEXT];
-	struct policy policy; /* of who came first */
+	struct policy policy; /* of the first session */
 	struct interpreter interpreter;
-	char *tenant; /* of who came first, or NULL */
+	char *tenant; /* of the first session, or NULL */
 	pid_t pid;    /* of the installer; 0: it waits for its turn */
-	int handle;   /* a pidfd of it */
-	int line;     /* to it */
+	int handle;   /* a pidfd of the installer */
+	int line;     /* the socket to the installer */
 	struct source on_line;
 };
 
-/* True: the session's packages are being installed, and it is enqueued again
-   when they are there; or it was given up. */
+/* Returns true if the session must wait for its packages, and is enqueued again
+   when they are installed; or if it has failed. */
 bool install_before(struct session *s);
-/* The session is gone. An installer that nobody waits for is, too. */
+/* Called when a session ends. An installer that no session waits for is
+   killed. */
 void install_leave(struct session *s);
 void install_close(struct keeper *k);
 

@@ -17,15 +17,16 @@
 #include "policy/rules/host_rule.h"
 #include "policy/rules/package_rule.h"
 
-/* Files that an index names may come from so many hosts. */
+/* How many hosts of an index may provide files. */
 #define INSTALLER_HOSTS_MAX 16
 
 #define GIB (UINT64_C(1) << 30)
-/* In the jail. */
+/* Directories in the jail. */
 #define LINKS  "/links"
 #define DIRECT "/direct"
 
-/* The address of the index; NULL: there is none, or none is to be asked. */
+/* Returns the address of the index; NULL: there is none, or it must not be
+   used. */
 static const char *
 installer_index(const struct installer_params *o)
 {
@@ -38,7 +39,7 @@ installer_index(const struct installer_params *o)
 		       : o->interpreter->package_index;
 }
 
-/* The index must be asked where its files are. */
+/* Returns true if the index must be queried for the hosts of its files. */
 static bool
 installer_must_query(const struct installer_params *o)
 {
@@ -46,9 +47,9 @@ installer_must_query(const struct installer_params *o)
 	       o->policy->packages.count;
 }
 
-/* ---- what it may do ---- */
+/* ---- the policy of its runs ---- */
 
-/* What is named twice is refused by who reads the list. */
+/* Leave out a host that is listed already: the host rules refuse duplicates. */
 static int
 add_host(struct list *l, const char *entry)
 {
@@ -83,7 +84,7 @@ allow_hosts(struct policy *p, const struct installer_params *o,
 	const struct list *direct = &o->policy->package_direct;
 	const struct list *named = &o->policy->package_hosts;
 
-	/* What the policy says of a host goes before what is known of it. */
+	/* The policy's own rules for a host take precedence. */
 	for (size_t i = 0; index && i < named->count; i++)
 		if (add_host(&p->network_allow, named->items[i]) < 0)
 			return fail_memory(err, "packages");
@@ -138,11 +139,11 @@ set_limits(struct policy *p, const struct policy *wanted)
 
 	p->timeout_ms = wanted->package_time_ms;
 	p->cpu_ms = wanted->package_time_ms * 2;
-	/* Wheels and what they become are there at the same time. */
+	/* Wheels and the files in them exist at the same time. */
 	p->disk_bytes = bytes * 2;
 	p->file_bytes = bytes;
 	p->files = 4 * PACKAGE_LAYER_FILES_MAX;
-	/* Files are memory. */
+	/* Files in the jail count as memory. */
 	p->memory_bytes = GIB + p->disk_bytes;
 	p->memory_fallback = 1;
 	p->cpu_fallback = 1;
@@ -152,8 +153,8 @@ set_limits(struct policy *p, const struct policy *wanted)
 	p->artifact_time_ms = wanted->package_time_ms;
 }
 
-/* For a run that asks the index (`hosts` is NULL), or one that installs and may
-   fetch from these hosts as well; as JSON. */
+/* Writes as JSON the policy for the run that queries the index (`hosts` is
+   NULL), or for the run that installs and may also fetch from these hosts. */
 static int
 installer_policy(struct buf *out, const struct installer_params *o,
 		 const struct list *hosts, struct remit_error *err)
@@ -181,7 +182,7 @@ installer_policy(struct buf *out, const struct installer_params *o,
 	return 0;
 }
 
-/* ---- what it is told ---- */
+/* ---- the arguments of its runs ---- */
 
 static int
 add_names(struct list *out, const struct list *packages,
@@ -221,7 +222,7 @@ add_wanted(struct list *out, const struct policy *p, struct remit_error *err)
 	return 0;
 }
 
-/* The arguments of install.py for the same. */
+/* Writes the arguments of install.py for the same run. */
 static int
 installer_arguments(struct list *out, const struct installer_params *o,
 		    bool is_query, struct remit_error *err)
@@ -253,7 +254,7 @@ installer_arguments(struct list *out, const struct installer_params *o,
 	return add_wanted(out, p, err);
 }
 
-/* ---- its process ---- */
+/* ---- messages to the keeper ---- */
 
 static void
 send_message(const struct installer_params *o, enum installer_event event,
@@ -263,7 +264,7 @@ send_message(const struct installer_params *o, enum installer_event event,
 
 	if (e)
 		m.error = *e;
-	/* Without a keeper there is nobody to make a package layer for. */
+	/* The keeper is gone, so the packages are not needed any more. */
 	if (send(o->line, &m, sizeof(m), MSG_NOSIGNAL) != sizeof(m))
 		_exit(1);
 }
@@ -279,8 +280,8 @@ send_progress(const struct installer_params *o, const char *line)
 
 /* ---- its runs ---- */
 
-/* What the index says is believed as far as it is a name, which then must lead
-   to a public address: with an address it could choose a host of ours. */
+/* The index is only trusted to provide host names that lead to public
+   addresses. With an address it could choose a host in the local network. */
 static int
 read_hosts(struct list *out, const struct buf *lines, struct remit_error *err)
 {
@@ -292,10 +293,9 @@ read_hosts(struct list *out, const struct buf *lines, struct remit_error *err)
 		struct host_rule rule;
 
 		if (n >= sizeof(line) || out->count == INSTALLER_HOSTS_MAX)
-			return fail(
-				err, REMIT_E_INSTALL,
-				"the index names too many hosts: name those "
-				"to be used (--package-host)");
+			return fail(err, REMIT_E_INSTALL,
+				    "the index names too many hosts: list the "
+				    "hosts to use (--package-host)");
 		memcpy(line, at, n);
 		line[n] = '\0';
 		if (host_rule_read(line, &rule, err) == 0 && rule.name[0] &&
@@ -361,7 +361,7 @@ check_pip(const struct installer_params *o, struct remit_error *err)
 	return fail_refused(err, "packages",
 			    "Install pip for it (python3-pip), or name another "
 			    "Python with --python.",
-			    "%s has no pip, nor one that came with it",
+			    "%s has no pip, and none is bundled with it",
 			    o->interpreter->executable);
 }
 
@@ -380,7 +380,8 @@ make_package_layer(struct installer_params *o, struct remit_error *err)
 	return run_install(o, &hosts, &code, err);
 }
 
-/* Clients of a server choose what is installed: the disk is not theirs. */
+/* Clients of a server can choose what is installed, so they must not fill the
+   disk. */
 static void
 limit_store(void)
 {
@@ -396,14 +397,16 @@ limit_store(void)
 static int
 installer_serve(struct installer_params *o, struct remit_error *err)
 {
-	/* Who has it may take as long for each of its runs. */
+	/* Another installer with this lock may take this long for each of its
+	   runs. */
 	own_fd int lock = package_layer_lock(
 		o->key, INSTALLER_CLIENTS * o->policy->package_time_ms, err);
 	struct package_layer there = PACKAGE_LAYER_INIT;
 
 	if (lock < 0)
 		return -1;
-	/* Another keeper may have done it, or tried, while this one waited. */
+	/* Another keeper may have installed the packages, or tried to,
+	   meanwhile. */
 	if (package_layer_find(&there, o->key, NULL)) {
 		package_layer_free(&there);
 		return 0;
@@ -414,7 +417,8 @@ installer_serve(struct installer_params *o, struct remit_error *err)
 		limit_store();
 		return 0;
 	}
-	/* A request with more time may succeed. */
+	/* A request with more time may succeed, so do not remember this
+	   failure. */
 	if (err->code == REMIT_E_INSTALL && !installer_is_late(err))
 		package_layer_remember_failure(o->key, err);
 	if (err->sys_errno == ENOSPC || err->sys_errno == EDQUOT)

@@ -1,11 +1,12 @@
 /*
- * installer: makes a package layer, in a process of its own that the keeper
+ * installer: makes a package layer, in a separate process that the keeper
  * forks.
  *
- * It is a client like any other: it gives the keeper a program (the runtime's
- * install.py) and a policy that allows the package index and nothing else, and
- * what it is given back are artifacts of a dead jail. So what is installed has
- * no more rights than any code, and only this process writes to the store.
+ * The installer is a client like any other. It sends the keeper a program
+ * (install.py of the runtime) and a policy that allows the package index and
+ * nothing else, and gets back the artifacts of a dead jail. So the code of
+ * packages has no more rights during the installation than any other code, and
+ * only this process writes to the store.
  */
 #ifndef REMIT_INSTALLER_H
 #define REMIT_INSTALLER_H
@@ -14,31 +15,34 @@
 #include "policy/interpreter.h"
 #include "policy/policy.h"
 
-/* Runs of one installation: to ask the index, and to install. */
+/* The runs of one installation: one queries the index, one installs. */
 #define INSTALLER_CLIENTS 2
 
 struct installer_params {
-	const struct policy *policy; /* of who wants the packages */
+	/* of the session that needs the packages */
+	const struct policy *policy;
 	const struct interpreter *interpreter;
 	const char *runtime_dir;
 	const char *key;		/* of the request */
-	int clients[INSTALLER_CLIENTS]; /* each good for one run */
-	int line;			/* to the keeper */
+	int clients[INSTALLER_CLIENTS]; /* connections to the keeper, one for
+					   each run */
+	int line;			/* the socket to the keeper */
 };
 
 enum installer_event {
-	INSTALLER_PROGRESS, /* error.message is a line for people */
-	INSTALLER_DONE,	    /* the package layer is there */
-	INSTALLER_FAILED,   /* error says why not */
+	INSTALLER_PROGRESS, /* error.message is a line of progress */
+	INSTALLER_DONE,	    /* the package layer is complete */
+	INSTALLER_FAILED,   /* `error` is the reason */
 };
 
-/* One message on the line; between two copies of one program. */
+/* One message on the socket. Both ends run the same program, so it is a
+   struct. */
 struct installer_message {
 	enum installer_event event;
 	struct remit_error error;
 };
 
-/* In the forked process: does not come back. */
+/* Runs in the forked process and never returns. */
 void installer_main(const struct installer_params *o, pid_t keeper)
 	__attribute__((noreturn));
 

@@ -32,7 +32,7 @@ send_job(struct installer_run *r, const struct buf *policy,
 	return link_send(l, FRAME_START, "", 0, err);
 }
 
-/* Whole lines, as they come. */
+/* Passes on each complete line. */
 static void
 pass_lines(struct installer_run *r)
 {
@@ -48,7 +48,7 @@ pass_lines(struct installer_run *r)
 	}
 }
 
-/* Of errors the last ones count. */
+/* Keeps the last bytes: the last errors are the important ones. */
 static void
 keep_end(struct buf *b, const char *bytes, size_t len)
 {
@@ -59,7 +59,7 @@ keep_end(struct buf *b, const char *bytes, size_t len)
 	if (b->len + len > b->cap)
 		buf_drop(b, b->len + len - b->cap);
 	if (buf_add(b, bytes, len) < 0)
-		errno = 0; /* no memory: the reason is shorter */
+		errno = 0; /* if memory is short, the reason is shorter */
 }
 
 static int
@@ -73,7 +73,7 @@ recv_result(struct installer_run *r, const struct frame *f,
 	word = json_string_value(json_object_get(r->result, "status"));
 	status = word ? status_find(word) : -1;
 	if (status < 0)
-		return fail(err, REMIT_E_PROTOCOL, "a result without status");
+		return fail(err, REMIT_E_PROTOCOL, "a result without a status");
 	r->status = (enum status)status;
 	return 0;
 }
@@ -143,7 +143,7 @@ installer_run(struct installer_run *r, int client, const struct buf *policy,
 	while (!r->result) {
 		struct pollfd p = { .fd = l->fd, .events = POLLIN };
 
-		/* A keeper that has given up reading has an answer waiting. */
+		/* A keeper that stopped reading has sent an answer. */
 		if (link_flush(l, err) < 0)
 			link_drop_backlog(l);
 		if (link_wants_write(l))
@@ -176,7 +176,7 @@ text_of(const json_t *object, const char *key)
 	return text ? text : "";
 }
 
-/* Behind "ERROR: Exception:" comes a traceback, whose last line says it. */
+/* After "ERROR: Exception:" comes a traceback; its last line is the reason. */
 static const char *
 last_line(const char *text, const char *line)
 {
@@ -192,7 +192,7 @@ last_line(const char *text, const char *line)
 	return found;
 }
 
-/* pip's last words: its lines that begin with "ERROR", the last three. */
+/* Joins the last three lines of pip that begin with "ERROR". */
 static void
 last_errors(const struct buf *err, char *out, size_t size)
 {
@@ -218,7 +218,7 @@ last_errors(const struct buf *err, char *out, size_t size)
 		snprintf(out, size, "pip gave no reason");
 }
 
-/* A host that was not to be reached, with the flag that would allow it. */
+/* Adds a host that was refused, with the option that would allow it. */
 static void
 add_refused_host(const struct installer_run *r, struct remit_error *why)
 {
@@ -236,14 +236,14 @@ add_refused_host(const struct installer_run *r, struct remit_error *why)
 			 " (refused: %.300s)", text_of(row, "what"));
 		if (!strncmp(flag, network, sizeof(network) - 1))
 			snprintf(why->remedy, sizeof(why->remedy),
-				 "If packages come from there: --package-host "
-				 "%.300s.",
+				 "If packages come from that host, add "
+				 "--package-host %.300s.",
 				 flag + sizeof(network) - 1);
 		return;
 	}
 }
 
-/* What left the jail was not all of it. */
+/* Returns true if files were left out of the export. */
 static bool
 is_incomplete(const struct installer_run *r, struct remit_error *why)
 {
@@ -260,7 +260,7 @@ is_incomplete(const struct installer_run *r, struct remit_error *why)
 	return true;
 }
 
-/* The keeper's own words. */
+/* Copies the keeper's error. */
 static void
 copy_error(const struct installer_run *r, struct remit_error *why)
 {
@@ -301,7 +301,7 @@ installer_run_failed(const struct installer_run *r, struct remit_error *why)
 	case STATUS_TIMEOUT:
 	case STATUS_CPU_LIMIT:
 		fail(why, REMIT_E_INSTALL,
-		     "installing took longer than package_time allows");
+		     "the installation took longer than package_time allows");
 		snprintf(why->remedy, sizeof(why->remedy),
 			 "Raise --package-time.");
 		snprintf(why->where, sizeof(why->where), "package_time");
@@ -313,7 +313,7 @@ installer_run_failed(const struct installer_run *r, struct remit_error *why)
 		add_refused_host(r, why);
 		break;
 	default:
-		fail(why, REMIT_E_INSTALL, "installing was ended: %s",
+		fail(why, REMIT_E_INSTALL, "the installation was stopped: %s",
 		     statuses[r->status].sentence);
 	}
 	snprintf(why->where, sizeof(why->where), "packages");

@@ -1,6 +1,6 @@
 /*
- * installer_run: one run of an installer, from the client's side: what it is
- * given, what it says, how it ended.
+ * installer_run: one run of an installer, from the client's side: it sends the
+ * job, and reads the output, the files and the result.
  */
 #ifndef REMIT_INSTALLER_RUN_H
 #define REMIT_INSTALLER_RUN_H
@@ -12,13 +12,13 @@
 
 struct installer_run {
 	struct link client;
-	struct package_layer_make
-		*make; /* takes its files; NULL: it has none */
-	/* For each line that it prints, or NULL. */
+	/* receives its files; NULL: it has none */
+	struct package_layer_make *make;
+	/* Called for each line that it prints, or NULL. */
 	void (*on_line)(const struct installer_params *o, const char *line);
 	const struct installer_params *params;
-	struct buf out, err; /* the beginning, the end */
-	size_t passed_bytes; /* of out: bytes that were lines */
+	struct buf out, err; /* the beginning of stdout, the end of stderr */
+	size_t passed_bytes; /* bytes of `out` that were passed on as lines */
 	enum status status;
 	json_t *result; /* NULL until it has ended */
 };
@@ -28,15 +28,17 @@ struct installer_run {
 	  .out = BUF_INIT(1 << 20), \
 	  .err = BUF_INIT(64 << 10) }
 
-/* Takes the client. 0: it has ended, however. */
+/* Takes ownership of the client. Returns 0 when the run has ended, however it
+   ended. */
 int installer_run(struct installer_run *r, int client, const struct buf *policy,
 		  const struct list *argv, const struct buf *code,
 		  struct remit_error *err) must_check;
 void installer_run_free(struct installer_run *r);
 
-/* Whether the reason is package_time, which is not the packages' fault. */
+/* Returns true if the reason is package_time, so that the packages are not at
+   fault. */
 bool installer_is_late(const struct remit_error *err);
-/* Why it did not end well; false if it did. */
+/* Sets *why to the reason if the run failed. Returns false if it succeeded. */
 bool installer_run_failed(const struct installer_run *r,
 			  struct remit_error *why);
 

@@ -36,8 +36,8 @@ ensure_directory(int at, const char *name, struct remit_error *err)
 		return fail_sys(err, REMIT_E_KERNEL, "open %s", name);
 	if (st.st_uid != geteuid() || st.st_mode & 022)
 		return fail(err, REMIT_E_KERNEL,
-			    "%s must belong to you and be writable to nobody "
-			    "else",
+			    "%s must belong to you, and only you may be able "
+			    "to write to it",
 			    name);
 	return take_fd(&fd);
 }
@@ -63,8 +63,8 @@ package_layer_fail_store(struct remit_error *err)
 
 	memcpy(why, err->message, sizeof(why));
 	return fail_refused(err, "packages", PATH_CACHE_REMEDY,
-			    "packages are installed into the cache, which "
-			    "cannot be used: %.700s",
+			    "packages are installed into the cache, which is "
+			    "not usable: %.700s",
 			    why);
 }
 
@@ -90,7 +90,7 @@ package_layer_check_store(struct remit_error *err)
 	return package_layer_fail_store(err);
 }
 
-/* All of a small file. -1 with errno. */
+/* Reads a small file completely. Returns -1 with errno set. */
 static int
 read_small(int at, const char *name, char *out, size_t size)
 {
@@ -121,7 +121,7 @@ remove_abandoned(int at, const char *name)
 
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
 	    package_layer_remove(at, name) < 0)
-		errno = 0; /* the next one may be able to */
+		errno = 0; /* The next call may be able to remove it. */
 }
 
 void
@@ -182,7 +182,7 @@ trust_has(const struct package_layer_trust *t, const char *id)
 	return false;
 }
 
-/* In the place of what was found of it before, or of the oldest. */
+/* Replaces the row of the same layer, or the oldest one. */
 static void
 trust_add(struct package_layer_trust *t, const char *id, uint64_t now_us)
 {
@@ -200,7 +200,7 @@ trust_add(struct package_layer_trust *t, const char *id, uint64_t now_us)
 	t->rows[place].checked_us = now_us;
 }
 
-/* Who prunes holds it alone, for the moment of taking it away. */
+/* A prune locks the layer exclusively while it removes it. */
 static int
 lock_shared(const char *id)
 {
@@ -235,7 +235,8 @@ package_layer_find(struct package_layer *out, const char *key,
 		own_fd_close(&s.lock);
 		return false;
 	}
-	/* When it was used last is for who prunes; no run fails for it. */
+	/* The time of the last use is only needed for pruning, so failures are
+	   ignored. */
 	if (utimensat(s.lock, "about", NULL, AT_SYMLINK_NOFOLLOW) < 0)
 		errno = 0;
 	s.checked_us = loop_now_us();
@@ -305,9 +306,10 @@ package_layer_show(const struct package_layer *s, bool is_bare,
 	return 0;
 }
 
-/* ---- making, and not having made ---- */
+/* ---- locks and failures ---- */
 
-/* -1 with EWOULDBLOCK: somebody has it, or has removed it meanwhile. */
+/* Returns -1 with EWOULDBLOCK if another process has the lock, or has removed
+   the file meanwhile. */
 static int
 try_lock(int at, const char *name)
 {
@@ -343,11 +345,11 @@ package_layer_lock(const char *key, uint64_t timeout_ms,
 	if (errno != EWOULDBLOCK)
 		return fail_sys(err, REMIT_E_KERNEL, "lock for packages");
 	return fail(err, REMIT_E_BUSY,
-		    "another keeper installs the same packages, and takes "
+		    "another keeper is installing the same packages and takes "
 		    "longer than package_time allows");
 }
 
-/* Since when it is there, in seconds; -1 if it is not. */
+/* Returns the age of a file in seconds; -1 if it does not exist. */
 static double
 age_of(int at, const char *name)
 {
@@ -366,17 +368,17 @@ package_layer_failure(const char *key, struct remit_error *out)
 {
 	struct remit_error err;
 	own_fd int failed = package_layer_directory("failed", &err);
-	/* Message NUL remedy. */
+	/* message NUL remedy */
 	char text[sizeof(out->message) + sizeof(out->remedy) + 1] = "";
 	double age = failed < 0 ? -1 : age_of(failed, key);
 
 	if (age < 0 || age > PACKAGE_LAYER_FAILURE_S ||
 	    read_small(failed, key, text, sizeof(text) - 1) < 0)
 		return false;
-	fail(out, REMIT_E_INSTALL, "%.900s (tried less than a minute ago)",
+	fail(out, REMIT_E_INSTALL, "%.900s (attempted less than a minute ago)",
 	     text);
 	snprintf(out->where, sizeof(out->where), "packages");
-	/* Behind the message's NUL, which there always is. */
+	/* The remedy follows the NUL of the message, which always exists. */
 	snprintf(out->remedy, sizeof(out->remedy), "%.511s",
 		 text + strnlen(text, sizeof(text) - 1) + 1);
 	return true;
@@ -407,7 +409,7 @@ package_layer_remember_failure(const char *key, const struct remit_error *e)
 struct walk {
 	struct sha256 sum;
 	unsigned count;
-	bool seals_directories; /* instead of adding up */
+	bool seals_directories; /* make directories read-only as well */
 };
 
 static int
@@ -483,7 +485,8 @@ walk_directory(struct walk *w, int directory, const char *name, unsigned depth)
 		free(all[i]);
 	}
 	free(all);
-	/* The end of a directory: else "a/b, c" and "a, b, c" could be one. */
+	/* Mark the end of a directory, so that "a/b, c" and "a, b, c" have
+	   different sums. */
 	sha256_add(&w->sum, "/", 1);
 	return failed;
 }

@@ -1,15 +1,15 @@
 /*
  * package_layer: the packages of a policy, installed once into a directory of
- * the user's cache that nobody changes any more, and found again by what was
- * asked for.
+ * the user's cache that is never changed afterwards, and found again by the
+ * request that they were installed for.
  *
- *	packages/wants/KEY	   the package layer that was made for a request
- *	packages/failed/KEY	   why none could be made, for a short time
- *	packages/locks/KEY	   held by who makes one for this request
- *	packages/package_layers/ID/site   what jails see; ID is by its content
- *	packages/package_layers/ID/about  what it is, as records; its time: last
- * use packages/package_layers/ID/seal   how site was when it was finished
- *	packages/new/NAME	   one in the making, locked by who makes it
+ *	packages/wants/KEY        the layer that was made for a request
+ *	packages/failed/KEY       why none could be made, for a short time
+ *	packages/locks/KEY        locked by the process that makes one
+ *	packages/shelves/ID/site  what jails see; ID is a hash of the content
+ *	packages/shelves/ID/about its description, as records; mtime: last use
+ *	packages/shelves/ID/seal  the state of site when it was finished
+ *	packages/new/NAME         an incomplete one, locked by its maker
  */
 #ifndef REMIT_PACKAGE_LAYER_H
 #define REMIT_PACKAGE_LAYER_H
@@ -18,15 +18,15 @@
 #include "policy/interpreter.h"
 #include "policy/policy.h"
 
-/* A failure is remembered for so long. */
+/* How long a failure is remembered, in seconds. */
 #define PACKAGE_LAYER_FAILURE_S 60
-/* Whether somebody has changed a package layer in use is looked at as often. */
+/* How often a package layer in use is checked for changes. */
 #define PACKAGE_LAYER_TRUST_US (60 * 1000000ull)
 
 struct package_layer {
 	char id[SHA256_TEXT]; /* "": none */
 	char *site;	      /* its path on the host */
-	int lock;	      /* a shared lock: who prunes leaves it alone */
+	int lock; /* a shared lock, which keeps it from being pruned */
 	uint64_t checked_us;
 };
 
@@ -35,14 +35,15 @@ struct package_layer {
 		.lock = -1, \
 	}
 
-/* What is asked for: interpreter, platform, names and versions, sources. */
+/* Hashes what was requested: interpreter, platform, names, versions and
+   sources. */
 int package_layer_key(char out[SHA256_TEXT], const struct policy *p,
 		      const struct interpreter *in,
 		      struct remit_error *err) must_check;
 
 /*
- * What was found whole lately, whatever policy asked for it: to look through a
- * package layer of 40,000 files takes a tenth of a second.
+ * The package layers that were checked recently, for any policy: checking one
+ * with 40,000 files takes a tenth of a second.
  */
 struct package_layer_trust {
 	struct {
@@ -51,57 +52,61 @@ struct package_layer_trust {
 	} rows[16];
 };
 
-/* The one for this request. False if there is none that can be used. Without
-   `trust` (NULL) every file is looked at. */
+/* Finds the package layer for a request. Returns false if there is none that
+   can be used. With `trust` NULL every file is checked. */
 bool package_layer_find(struct package_layer *out, const char *key,
 			struct package_layer_trust *trust);
-/* The id of the package layer that was made for a request, which may be gone.
-   Returns -1 if there was none. */
+/* Sets `id` to the package layer that was made for a request, which may have
+   been removed since. Returns -1 if there was none. */
 int package_layer_wanted(const char *key, char id[SHA256_TEXT]) must_check;
-/* It is as it was made; looked at now and then. */
+/* Returns true if it was not changed; checks that from time to time. */
 bool package_layer_is_whole(struct package_layer *s);
 void package_layer_free(struct package_layer *s);
 
-/* Show it to an interpreter: a mount, and a place on its path behind the
-   standard library and before all that is installed. */
+/* Makes it available to an interpreter: adds a mount, and a directory to its
+   path, after the standard library and before all installed packages. */
 int package_layer_show(const struct package_layer *s, bool is_bare,
 		       struct interpreter *in,
 		       struct remit_error *err) must_check;
 
-/* A directory of the store, made if it is missing. -1 with *err. */
+/* Returns a directory of the store, which is made if it is missing. Returns -1
+   and sets *err on failure. */
 int package_layer_directory(const char *name, struct remit_error *err);
 /* Returns -1 if the cache cannot take another package layer: the error is a
    refusal that names the remedy. */
 int package_layer_check_store(struct remit_error *err) must_check;
-/* Turns *err, the reason why the store cannot be used, into that refusal, and
-   returns -1. */
+/* Turns *err, the reason why the store cannot be used, into a refusal that
+   names the remedy, and returns -1. */
 int package_layer_fail_store(struct remit_error *err);
 
-/* Wait for the right to make one for this request, so long: a descriptor. */
+/* Waits at most this long for the lock to make a layer for this request.
+   Returns its descriptor, or -1 and sets *err. */
 int package_layer_lock(const char *key, uint64_t timeout_ms,
 		       struct remit_error *err);
-/* What went wrong before; false if nothing is remembered. */
+/* Sets *out to a recent failure of this request. Returns false if there was
+   none. */
 bool package_layer_failure(const char *key, struct remit_error *out);
 void package_layer_remember_failure(const char *key,
 				    const struct remit_error *e);
 
-/* Remove what those have left half made who were killed. */
+/* Removes incomplete layers of processes that were killed. */
 void package_layer_clean(void);
-/* Remove a directory of `parent` with all that is in it. */
+/* Removes a directory of `parent` with its contents. */
 int package_layer_remove(int parent, const char *name) must_check;
 
 /*
- * A seal: how a directory is, as one number: each name in it with its mode,
- * size and times. Whoever writes to a file, adds one or removes one changes its
- * time of change or its directory's, which the kernel sets and no program can
- * choose. So to compare costs a look at each name, not at each byte.
+ * A seal: the state of a directory as a hash over each name in it, with its
+ * mode, size and times. Any write to a file, and any addition or removal,
+ * changes the ctime of the file or of its directory, which the kernel sets and
+ * no program can choose. So a comparison looks at each name, but not at the
+ * contents.
  */
 
-/* Of the directory itself and all below it. -1 with errno: it cannot be read,
-   or there is more in it than a package layer can have. */
+/* Hashes the directory and everything below it. Returns -1 with errno set if it
+   cannot be read, or has more files than a package layer may have. */
 int package_layer_seal(int directory, char out[SHA256_TEXT]) must_check;
 
-/* Take the right to write from it and all directories below. -1 with errno. */
+/* Makes it and all directories below read-only. Returns -1 with errno set. */
 int package_layer_seal_directories(int directory) must_check;
 
 #endif

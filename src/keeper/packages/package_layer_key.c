@@ -1,6 +1,6 @@
 /*
- * package_layer_key: what a request for packages is, as one number. Two
- * requests with the same one are served by the same package layer.
+ * package_layer_key: a request for packages, as a hash. Two requests with the
+ * same hash are served by the same package layer.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -13,9 +13,9 @@
 #include "keeper/packages/package_layer.h"
 #include "policy/rules/package_rule.h"
 
-/* Changes when package layers are made in another way. */
+/* Must change when package layers are made in a different way. */
 #define FORM "remit packages 1"
-/* More files in a directory of packages are not looked at. */
+/* Further files in a directory of packages are ignored. */
 #define LINKS_MAX 10000
 
 static void
@@ -36,7 +36,7 @@ by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* In whatever order they were named. */
+/* Sorted, so that the sequence in the policy does not matter. */
 static void
 add_sorted(struct sha256 *h, struct list *l)
 {
@@ -74,7 +74,7 @@ add_list(struct sha256 *h, const struct list *l, struct remit_error *err)
 	return 0;
 }
 
-/* A file of the host that is another now is another package. */
+/* A package file of the host counts as another package when it changes. */
 static int
 stat_line(struct list *out, int at, const char *name)
 {

@@ -15,7 +15,7 @@
 #include "keeper/packages/package_layer.h"
 #include "wire/record.h"
 
-/* ---- one ---- */
+/* ---- one layer ---- */
 
 static int
 open_directory(int at, const char *name)
@@ -54,7 +54,7 @@ add_record(json_t *row, const struct record *r)
 				    json_integer((json_int_t)number));
 }
 
-/* NULL: it is none that was finished. */
+/* Returns NULL if the layer was never completed. */
 static json_t *
 describe_layer(int package_layers, const char *id)
 {
@@ -87,7 +87,7 @@ describe_layer(int package_layers, const char *id)
 	return row;
 }
 
-/* ---- all ---- */
+/* ---- all layers ---- */
 
 static int
 list_names(struct list *out, int directory)
@@ -119,7 +119,7 @@ size_of(const json_t *row)
 	return (uint64_t)json_integer_value(json_object_get(row, "size_bytes"));
 }
 
-/* Before all that were used longer ago. */
+/* Inserts it before those that were used less recently. */
 static void
 insert_by_use(json_t *all, json_t *row)
 {
@@ -153,7 +153,7 @@ package_layer_list(json_t **out, struct remit_error *err)
 	return 0;
 }
 
-/* ---- fewer ---- */
+/* ---- removing layers ---- */
 
 static bool
 is_named(const struct package_layer_prune *p, const char *id)
@@ -164,7 +164,8 @@ is_named(const struct package_layer_prune *p, const char *id)
 	return false;
 }
 
-/* `later_bytes`: of those that were used later and stay. */
+/* `later_bytes` is the size of the layers that were used more recently and
+   stay. */
 static bool
 is_to_go(const struct package_layer_prune *p, const json_t *row,
 	 uint64_t later_bytes)
@@ -195,13 +196,15 @@ check_ids(const struct package_layer_prune *p, const json_t *all,
 				wanted, strlen(wanted));
 		}
 		if (!fits)
-			return fail(err, REMIT_E_INPUT,
-				    "there are no packages \"%.64s\"", wanted);
+			return fail(
+				err, REMIT_E_INPUT,
+				"no installed packages have the id \"%.64s\"",
+				wanted);
 	}
 	return 0;
 }
 
-/* Out of everybody's sight first: nobody finds half of it. */
+/* Rename it first, so that no process finds an incomplete layer. */
 static int
 remove_package_layer(struct package_layer_prune *p, int package_layers, int new,
 		     const json_t *row, struct remit_error *err)
@@ -211,7 +214,7 @@ remove_package_layer(struct package_layer_prune *p, int package_layers, int new,
 	char gone[SHA256_TEXT + 8];
 
 	if (fd < 0)
-		return 0; /* somebody else was quicker */
+		return 0; /* another process has removed it */
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		p->in_use++;
 		return 0;
@@ -225,8 +228,8 @@ remove_package_layer(struct package_layer_prune *p, int package_layers, int new,
 	return 0;
 }
 
-/* Requests for what is no longer there: many spellings lead to one package
- * layer. */
+/* Removes requests for layers that no longer exist. Several requests may lead
+   to one layer. */
 static void
 remove_dead_wants(int package_layers)
 {
@@ -246,7 +249,7 @@ remove_dead_wants(int package_layers)
 	}
 }
 
-/* Files in a directory of the store that nobody holds. */
+/* Removes files in a directory of the store that are not locked. */
 static void
 remove_unlocked_files(const char *directory)
 {

@@ -1,6 +1,5 @@
 /*
- * package_layer_list: all package layers of a user, and those that are no
- * longer wanted.
+ * package_layer_list: all package layers of a user, and how to remove some.
  */
 #ifndef REMIT_PACKAGE_LAYER_LIST_H
 #define REMIT_PACKAGE_LAYER_LIST_H
@@ -11,26 +10,30 @@
 #include "base/error.h"
 #include "base/list.h"
 
-/* [{id, python, packages, wheels, size_bytes, files, used}], the last used
-   first; `used` in seconds since 1970. What wheels are is what the run said
-   that installed them. */
+/* Lists [{id, python, packages, wheels, size_bytes, files, used}], the most
+   recently used first; `used` is in seconds since 1970. The wheels are those
+   that the installation reported. */
 int package_layer_list(json_t **out, struct remit_error *err) must_check;
 
-/* More than this does not stay when another one is installed. */
+/* The maximum size of the store after an installation; older layers are
+   removed. */
 #define PACKAGE_LAYER_STORE_BYTES ((uint64_t)16 << 30)
 
 struct package_layer_prune {
-	uint64_t unused_ms;	/* not used for so long, */
-	uint64_t max_bytes;	/* or used longest ago, if all have more (the
-				   last used one stays); UINT64_MAX: not asked */
-	const struct list *ids; /* or named by these (beginnings of) ids */
-	/* What came of it. */
+	uint64_t unused_ms; /* Remove those not used for this long, */
+	uint64_t max_bytes; /* or the least recently used if all are larger than
+			       this (the most recently used one stays;
+			       UINT64_MAX: no limit), */
+	/* or those whose ids begin with one of these. */
+	const struct list *ids;
+	/* The outcome. */
 	uint64_t removed, in_use, freed_bytes;
 };
 
-/* Remove those, but for any in use; and what is left of failures, of requests
-   for what was removed, and of who was killed. An id that fits none is an
-   error, before anything is removed. */
+/* Removes these layers, unless they are in use. Also removes remembered
+   failures, requests for removed layers, and incomplete layers of killed
+   processes. If one of `ids` matches no layer, returns -1 and removes
+   nothing. */
 int package_layer_prune(struct package_layer_prune *p,
 			struct remit_error *err) must_check;
 

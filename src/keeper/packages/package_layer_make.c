@@ -16,19 +16,20 @@
 #include "keeper/packages/package_layer.h"
 #include "wire/record.h"
 
-/* How often others may take a fresh directory for a left one. */
+/* How often to try again if another process removes the new directory as a
+   left-over. */
 #define TRIES 8
 
 static int
 fail_content(struct remit_error *err, const char *what)
 {
 	return fail(err, REMIT_E_INSTALL,
-		    "what was installed cannot be kept: %s", what);
+		    "the installed files cannot be stored: %s", what);
 }
 
 /* ---- the directory ---- */
 
-/* -1 with EAGAIN: somebody took it for a left one. */
+/* Returns -1 with EAGAIN if another process removed it as a left-over. */
 static int
 make_locked(int at, const char *name)
 {
@@ -84,13 +85,13 @@ package_layer_make_free(struct package_layer_make *m)
 	own_fd_close(&m->file);
 	own_fd_close(&m->raw);
 	if (at >= 0 && package_layer_remove(at, m->name) < 0)
-		errno = 0; /* it is another's to remove then */
+		errno = 0; /* another process will remove it */
 	own_fd_close(&m->directory);
 	buf_free(&m->about);
 	*m = (struct package_layer_make)PACKAGE_LAYER_MAKE_INIT;
 }
 
-/* ---- what comes ---- */
+/* ---- incoming files ---- */
 
 int
 package_layer_make_file(struct package_layer_make *m, const char *path,
@@ -103,22 +104,22 @@ package_layer_make_file(struct package_layer_make *m, const char *path,
 	own_fd_close(&m->file);
 	m->file = -1;
 	if (m->left_bytes)
-		return fail_content(err, "a file ended before its end");
+		return fail_content(err, "a file is shorter than announced");
 	if (strncmp(path, top, sizeof(top) - 1) != 0)
-		return fail_content(err, "a file outside of its folder");
+		return fail_content(err, "a file outside the output folder");
 	m->left_bytes = size;
 	m->is_about = !strcmp(name, "about");
 	if (m->is_about)
 		return 0;
 	if (number_parse(&number, name) < 0)
-		return fail_content(err, "a file without a number");
+		return fail_content(err, "a file name that is not a number");
 	if (number >= PACKAGE_LAYER_FILES_MAX)
 		return fail_content(err, "too many files");
 	m->file = openat(m->raw, name,
 			 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			 0600);
 	if (m->file < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "keep a file");
+		return fail_sys(err, REMIT_E_KERNEL, "store a file");
 	return 0;
 }
 
@@ -127,12 +128,12 @@ package_layer_make_add(struct package_layer_make *m, const char *bytes,
 		       size_t len, struct remit_error *err)
 {
 	if (len > m->left_bytes)
-		return fail_content(err, "a file went on behind its end");
+		return fail_content(err, "a file is longer than announced");
 	m->left_bytes -= len;
 	if (m->is_about && buf_add(&m->about, bytes, len) < 0)
 		return fail_content(err, "the list of names is too long");
 	if (!m->is_about && io_write_all(m->file, bytes, len) < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "keep a file");
+		return fail_sys(err, REMIT_E_KERNEL, "store a file");
 	return 0;
 }
 
@@ -170,12 +171,13 @@ name_one(struct package_layer_make *m, int site, const struct record *r,
 	struct stat st;
 
 	if (!plain_path(r->value))
-		return fail_content(err, "a name that is not plain");
+		return fail_content(
+			err, "a name has characters that are not allowed");
 	snprintf(number, sizeof(number), "%llu",
 		 (unsigned long long)t->count++);
 	fd = openat(m->raw, number, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return fail_content(err, "a file that did not come");
+		return fail_content(err, "a file is missing");
 	t->bytes += (uint64_t)st.st_size;
 	sha256_add(&t->sum, r->key, strlen(r->key) + 1);
 	sha256_add(&t->sum, r->value, strlen(r->value) + 1);
@@ -185,7 +187,7 @@ name_one(struct package_layer_make *m, int site, const struct record *r,
 	    syscall(SYS_renameat2, m->raw, number, parent, name,
 		    1 /* RENAME_NOREPLACE */) < 0)
 		return fail_sys(err, REMIT_E_INSTALL,
-				"what was installed cannot be kept: %.300s",
+				"the installed files cannot be stored: %.300s",
 				r->value);
 	return 0;
 }
@@ -196,7 +198,8 @@ is_wheel(const struct record *r)
 	return !strcmp(r->key, "wheel");
 }
 
-/* For people, and for the package layer's own number; in a form of ours. */
+/* Allow only names in a plain form: they are shown to people, and hashed into
+   the layer's id. */
 static bool
 is_described(const char *wheel)
 {
@@ -218,7 +221,8 @@ name_all(struct package_layer_make *m, int site, struct totals *t,
 		if (is_wheel(&r) && is_described(r.value))
 			sha256_add(&t->sum, r.value, strlen(r.value) + 1);
 		else if (is_wheel(&r))
-			return fail_content(err, "a wheel with a strange name");
+			return fail_content(err, "a wheel name has characters "
+						 "that are not allowed");
 		else if (name_one(m, site, &r, t, err) < 0)
 			return -1;
 	}
@@ -277,13 +281,13 @@ seal_layer(const struct package_layer_make *m, int site,
 	    write_small(m->directory, "seal", text, SHA256_TEXT - 1) < 0 ||
 	    unlinkat(m->directory, "raw", AT_REMOVEDIR) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "seal the packages");
-	/* A machine that loses power has all of it or nothing. */
+	/* With syncfs(), a power failure leaves a complete layer or none. */
 	if (syncfs(m->directory) < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "sync the packages");
 	return 0;
 }
 
-/* One that is there already is broken, or it would have been found. */
+/* An existing layer with this id is broken, or it would have been found. */
 static int
 replace_layer(struct package_layer_make *m, const char *id,
 	      struct remit_error *err)
@@ -316,7 +320,7 @@ write_want(const char *key, const char *id, struct remit_error *err)
 	snprintf(next, sizeof(next), "%s.new", key);
 	if (write_small(wants, next, id, SHA256_TEXT - 1) < 0 ||
 	    renameat(wants, next, wants, key) < 0)
-		return fail_sys(err, REMIT_E_KERNEL, "remember the packages");
+		return fail_sys(err, REMIT_E_KERNEL, "record the packages");
 	return 0;
 }
 
@@ -334,7 +338,7 @@ package_layer_make_finish(struct package_layer_make *m, const char *key,
 		return fail_sys(err, REMIT_E_KERNEL, "open the packages");
 	if (m->left_bytes || !m->about.len ||
 	    record_check(m->about.data, m->about.len, err) < 0)
-		return fail_content(err, "the list of its files is not whole");
+		return fail_content(err, "the list of files is incomplete");
 	sha256_add(&t.sum, key, SHA256_TEXT);
 	if (name_all(m, site, &t, err) < 0)
 		return -1;

@@ -13,7 +13,7 @@
 #include "keeper/pool/pool.h"
 #include "keeper/session/session.h"
 
-/* fork() and vfork() of the C library, where they are clone(). */
+/* The flags of the C library's fork() and vfork(), where they call clone(). */
 #define FORK_FLAGS  (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD)
 #define VFORK_FLAGS (CLONE_VM | CLONE_VFORK | SIGCHLD)
 
@@ -34,7 +34,7 @@ branch_begin(struct worker *i, struct remit_error *err)
 	return link_flush(channel, err);
 }
 
-/* ---- what it waits for ---- */
+/* ---- the calls of a fork ---- */
 
 static bool
 is_vfork(const struct seccomp_data *call)
@@ -46,7 +46,7 @@ is_vfork(const struct seccomp_data *call)
 	return call->nr == SYS_clone && call->args[0] == VFORK_FLAGS;
 }
 
-/* The code waits in this call, so nothing that is looked at can change. */
+/* The code waits in this call, so its state cannot change during the check. */
 static bool
 let_fork(struct worker *i, const struct notice *n)
 {
@@ -155,7 +155,7 @@ branch_fork_is_pending(const struct worker *root)
 	return false;
 }
 
-/* ---- what comes of it ---- */
+/* ---- the outcome ---- */
 
 static void
 kill_if_child(pid_t pid, pid_t parent)
@@ -163,13 +163,15 @@ kill_if_child(pid_t pid, pid_t parent)
 	own_fd int fd = sys_pidfd_open(pid);
 	uint64_t of;
 
-	/* In this order: the number may be another's by now. */
+	/* Check the parent after opening the pidfd: the pid may have been
+	   reused. */
 	if (fd >= 0 && proc_status_number(pid, "PPid", &of) == 0 &&
 	    of == (uint64_t)parent)
 		sys_pidfd_kill(fd, SIGKILL);
 }
 
-/* It has not asked for anything yet; code without a helper has no child. */
+/* The helper is not known yet because it has made no call. Without it the code
+   has no children, so kill all of them. */
 static void
 kill_children(pid_t parent)
 {
@@ -215,9 +217,9 @@ branch_forked(struct worker *parent, const struct step_report *r)
 		err = i->copy_error;
 	else if (r->step == UINT32_MAX)
 		fail_refused(&err, "forkable",
-			     "Wait for them, or cancel them, first.",
+			     "Wait for the tasks to end, or cancel them.",
 			     "the session cannot be copied: its event loop has "
-			     "tasks");
+			     "pending tasks");
 	else if (jail_step_failed(r, &i->pool->plan, &err) == 0)
 		return;
 	worker_failed(i, &err);
@@ -229,11 +231,13 @@ branch_verify(struct worker *i, struct remit_error *err)
 	const struct worker *p = i->parent;
 
 	if (i->fork != FORK_COPIED)
-		return fail(err, REMIT_E_INTERNAL, "a copy before its fork");
+		return fail(err, REMIT_E_INTERNAL,
+			    "a branch reported itself before its fork");
 	if (branch_attest(&i->jail, &i->pool->plan, &p->jail,
 			  i->root->jail.warm, &i->outer_pid, err) < 0)
 		return -1;
-	/* What the helper may have put into the memory they shared. */
+	/* The helper may have changed the memory that it shared with the
+	   code. */
 	return branch_check_alone(&p->jail, err);
 }
 

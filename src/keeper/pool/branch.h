@@ -1,18 +1,19 @@
 /*
- * branch: how a session's code is copied into a jail of its own.
+ * branch: how a session's code is copied into a separate jail.
  *
- * The code is locked, so it can do nothing of this by itself: its fork and its
- * helper's way into the branch's jail are calls that its filter refuses, and
- * that the keeper lets pass (notice.h) one by one, in this order, once for each
- * fork it has asked for:
+ * The code is locked down, so it can do nothing of this alone. Its fork, and
+ * the calls by which its helper enters the branch's jail, are refused by its
+ * filter. The keeper lets them pass (notice.h) one by one, in this sequence,
+ * once for each fork that it has requested:
  *
  *	keeper: fork!  code ── vfork ──> helper ── setns × 5, fork ──> copy
  *	                |  waits for the helper ── exit          drops rights,
  *	                '── "forked"                             closes, reports
  *
- * The helper and the copy gain rights by joining, in the branch's own user
- * namespace. The helper must be dead and the copy without any before it gets a
- * cell; all else that the code tries meanwhile is refused as ever.
+ * The helper and the copy gain rights by joining, but only in the branch's
+ * user namespace. Before the copy gets a cell, the helper must be dead and the
+ * copy without rights. Any other call that the code tries meanwhile is refused
+ * as usual.
  */
 #ifndef REMIT_BRANCH_H
 #define REMIT_BRANCH_H
@@ -20,26 +21,27 @@
 #include "jail/seccomp/notice.h"
 #include "keeper/pool/worker.h"
 
-/* The jail of branch `i` is built: have its parent's code fork. */
+/* The jail of branch `i` is built: requests a fork from its parent's code. */
 int branch_begin(struct worker *i, struct remit_error *err) must_check;
-/* A call waits that somebody of this family made. True if it was one of a fork
-   that is asked for: then it is answered. */
+/* Handles a system call that waits for the keeper, made by a process of this
+   family. Returns true and answers it if it belongs to a requested fork. */
 bool branch_notice(struct worker *root, const struct notice *n);
-/* What the parent's code says of the fork. */
+/* Handles the report of the parent's code about the fork. */
 void branch_forked(struct worker *parent, const struct step_report *r);
-/* The copy says that it is locked: look at both. */
+/* Verifies the code and its copy, which has reported that it is locked. */
 int branch_verify(struct worker *i, struct remit_error *err) must_check;
-/* Neither the code nor its copy runs; *switches is as in proc_sleeps(). What is
-   looked at while they run can be moved out of sight. */
+/* Returns true if neither the code nor its copy runs, and sets *switches as
+   proc_sleeps() does. A running process could hide what is being checked. */
 bool branch_is_asleep(const struct worker *i, uint64_t *switches);
-/* It comes to nothing: nobody of the fork may stay behind, least of all one who
-   speaks in the code's stead. */
+/* Kills the helper of a fork that has failed. It must not survive, because it
+   could send frames in the name of the code. */
 void branch_end_helper(struct worker *i);
-/* A fork is on its way: its calls shall not wait. */
+/* Returns true while a fork is in progress, whose calls must not be delayed. */
 bool branch_fork_is_pending(const struct worker *root);
-/* Whose code this thread is; NULL: nobody's yet. */
+/* Returns the worker whose code this thread belongs to, or NULL if it belongs
+   to none yet. */
 struct worker *branch_of_thread(struct worker *root, pid_t thread);
-/* A child of a jail's pid 1 is dead: which branch it was, or NULL. */
+/* Returns which branch the dead child of a jail's pid 1 was, or NULL. */
 struct worker *branch_of_child(struct worker *parent, pid_t pid);
 
 #endif

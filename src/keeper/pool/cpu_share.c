@@ -3,13 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The kernel's smallest weight, whatever this leaves of a group's share. */
+/* Divided into this many parts, every share is rounded up to the kernel's
+   smallest weight. */
 #define IDLE_PARTS 1024
 
 struct cpu_tenant {
 	struct cpu_tenant *next;
 	struct cpu_share *members;
-	size_t running; /* of the members, those that do not rest */
+	size_t running; /* number of members that are not idle */
 	char name[];
 };
 
@@ -106,7 +107,8 @@ void
 cpu_share_leave(struct cpu_shares *shares, struct cpu_share *s)
 {
 	remove_member(shares, s);
-	/* A jail must not die slowly, and its group may be used again. */
+	/* The weight must not slow down the death of the jail, and its group
+	   may be reused. */
 	if (s->group)
 		cgroup_set_share(s->group, 1);
 }

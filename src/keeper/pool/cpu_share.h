@@ -1,11 +1,11 @@
 /*
- * cpu_share: divides processor time between tenants. The programs of one
- * tenant together weigh as much as one program that has no tenant, however
- * many they are; each of them weighs the same. It needs groups of the "cpu"
- * controller (CAN_CGROUP_SHARE) and changes nothing without them.
+ * cpu_share: divides processor time between tenants. All programs of one tenant
+ * together have the weight of one program without a tenant, and divide it
+ * equally. This needs groups of the "cpu" controller (CAN_CGROUP_SHARE);
+ * without them nothing changes.
  *
- * A session that rests between two cells weighs next to nothing: threads that
- * it left behind run only when nothing else wants the processor.
+ * A session that is idle between two cells has almost no weight: threads that
+ * it left running get only processor time that nothing else needs.
  */
 #ifndef REMIT_CPU_SHARE_H
 #define REMIT_CPU_SHARE_H
@@ -14,12 +14,12 @@
 
 struct cpu_tenant;
 
-/* Of a keeper; all zero: no tenants. */
+/* The tenants of a keeper; all zero: none. */
 struct cpu_shares {
 	struct cpu_tenant *first;
 };
 
-/* Of a jail; all zero: it is not counted. */
+/* The share of a jail; all zero: it is not counted. */
 struct cpu_share {
 	struct cpu_share *next;
 	struct cpu_tenant *tenant;
@@ -28,15 +28,16 @@ struct cpu_share {
 };
 
 /*
- * The program in this group begins to run, or runs again. Several calls count
- * once. `tenant` may be NULL: the group then has the weight of a new one.
+ * Counts the program in this group as running. A second call with the same
+ * tenant has no effect. Without a tenant (NULL) the group gets the weight of a
+ * new group.
  */
 int cpu_share_join(struct cpu_shares *shares, struct cpu_share *s,
 		   struct cgroup *group, const char *tenant,
 		   struct remit_error *err) must_check;
-/* It ends, or was never counted. */
+/* Stops counting it. It may be one that was never counted. */
 void cpu_share_leave(struct cpu_shares *shares, struct cpu_share *s);
-/* Whether it rests. Without a tenant nothing changes. */
+/* Sets whether it is idle. Without a tenant nothing changes. */
 void cpu_share_set_idle(struct cpu_share *s, bool is_idle);
 
 #endif

@@ -13,13 +13,13 @@
 #include "keeper/session/session.h"
 #include "policy/rules/package_rule.h"
 
-/* After so many failures in a row nothing warm is built for a while. */
+/* After this many failures in a row, nothing warm is built for a while. */
 #define FAILURES_MAX 3
 #define RETRY_US     (10 * 1000000ull)
-/* Built at once for one pool. */
+/* How many workers of one pool may be built at the same time. */
 #define BUILDING_MAX 4
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 struct pool *
 pool_ref(struct pool *p)
@@ -49,8 +49,8 @@ pool_free(struct pool *p)
 	free(p);
 }
 
-/* A Python that was replaced is another Python, and packages that somebody
-   has changed are not those that were asked for. */
+/* A pool is outdated when its Python was replaced, or when its installed
+   packages were changed. */
 static bool
 pool_is_current(struct pool *p)
 {
@@ -75,7 +75,7 @@ pool_set_alias(struct pool *p, const char *text, size_t len)
 	char *copy = malloc(len ? len : 1);
 
 	if (!copy)
-		return; /* it is only quicker with it */
+		return; /* the alias only saves time */
 	memcpy(copy, text, len);
 	free(p->alias);
 	p->alias = copy;
@@ -91,7 +91,8 @@ has_host_mounts(const struct pool *p)
 	return false;
 }
 
-/* Who comes by a session has them; a keeper that warms up looks. */
+/* A session passes its package layer; a keeper that fills the pool at its start
+   must find it. */
 static int
 pool_show_packages(struct pool *p, struct package_layer *package_layer,
 		   struct remit_error *err)
@@ -110,8 +111,8 @@ pool_show_packages(struct pool *p, struct package_layer *package_layer,
 		if (!package_layer_find(&p->package_layer, key,
 					&p->keeper->package_layer_trust))
 			return fail_refused(err, "packages",
-					    "Run something with this policy "
-					    "once before.",
+					    "Run any program with this policy "
+					    "once; that installs the packages.",
 					    "the packages are not installed "
 					    "yet");
 	}
@@ -230,7 +231,7 @@ pool_is_pressed(const struct pool *p)
 	       (!p->waiting_count && loop_now_us() - p->used_us < lately_us);
 }
 
-/* ---- who waits ---- */
+/* ---- queues ---- */
 
 static void
 push_waiting(struct pool *p, struct worker *i)
@@ -319,16 +320,17 @@ is_stale(const struct worker *i, uint64_t now_us)
 }
 
 /*
- * Who waits with modules of packages runs foreign code, such as a thread that
- * one of them has started, and no clock or limit of a job counts that. So there
- * are few of them, and each is stopped until it gets a job.
+ * Modules of packages are foreign code: a waiting worker that has imported them
+ * may run a thread that no clock or limit of a job counts. So their memory is
+ * limited, and each is stopped until it gets a job.
  */
 static uint64_t
 foreign_bytes(const struct pool *p)
 {
 	const struct plan_limits *l = &p->plan.limits;
 
-	/* Other processes of one would not be stopped. */
+	/* Only the worker's main process is stopped, so it must be the only
+	   one. */
 	if (p->policy.subprocess_execution)
 		return UINT64_MAX;
 	return number_add(p->policy.memory_bytes,
@@ -351,7 +353,7 @@ limit_foreign(struct pool *p)
 		p->target = each ? left / each : 0;
 }
 
-/* Sessions that wanted some may have left. */
+/* Ends workers that were built for sessions which have left since. */
 static void
 trim_foreign(struct pool *p)
 {
@@ -374,7 +376,7 @@ pool_unserve(struct pool *p, struct session *s)
 	trim_foreign(p);
 }
 
-/* The oldest that may still be used. */
+/* Returns the worker that has waited longest and may still be used. */
 static struct worker *
 pop_waiting(struct pool *p)
 {
@@ -405,7 +407,7 @@ pool_remove_worker(struct pool *p, struct worker *i)
 		p->building_count--;
 	else
 		remove_waiting(p, i);
-	/* Its child may have spoken before the zygote did. */
+	/* The zygote may not have reported this child yet. */
 	if (p->zygote_server)
 		zygote_server_remove_worker(p->zygote_server, i);
 }
@@ -464,13 +466,13 @@ pool_fail_import(const struct pool *p, const char *why, struct remit_error *err)
 	for (size_t i = 0; i < p->policy.preload.count && added == 0; i++)
 		added = buf_addf(&modules, "%s%s", i ? ", " : "",
 				 p->policy.preload.items[i]);
-	fail_refused(err, "preload",
-		     "Leave the module out of preload: code may import it all "
-		     "the same.",
-		     "%s (preload: %s)", why, buf_text(&modules));
+	fail_refused(
+		err, "preload",
+		"Remove the module from preload: code can still import it.",
+		"%s (preload: %s)", why, buf_text(&modules));
 }
 
-/* They cannot have what they wait for. */
+/* Serves or fails all waiting sessions: no warm worker will come. */
 static void
 fail_all_wanting(struct pool *p, const struct remit_error *err)
 {
@@ -489,7 +491,7 @@ pool_worker_failed(struct pool *p, const struct remit_error *err)
 {
 	struct session *s;
 
-	/* Its zygote went away, as they all do: that is nobody's fault. */
+	/* Zygotes are replaced regularly; that is not a failure of the pool. */
 	if (err->code == REMIT_E_GONE) {
 		keeper_refill_soon(p->keeper);
 		return;
@@ -537,7 +539,7 @@ pool_grow(struct pool *p)
 	limit_foreign(p);
 }
 
-/* Without memory it counts for no tenant. */
+/* If memory is short, the pool counts for no tenant. */
 static void
 note_tenant(struct pool *p, const char *tenant)
 {
@@ -558,13 +560,14 @@ pool_has_tenant_of(const struct pool *p, const struct pool *other)
 	return a && b ? !strcmp(a, b) : !a && !b;
 }
 
-/* For a policy with `preload`, whose runs all need one. */
+/* For policies with `preload`, whose runs all need a zygote. */
 static int
 ensure_zygote(struct pool *p, bool may_be_warm, struct remit_error *err)
 {
 	if (p->can_be_warm && !may_be_warm) {
 		fail(err, REMIT_E_BUSY,
-		     "runs of %d policies wait for a warm start", POOL_MAX);
+		     "sessions of %d policies are waiting for a warm start",
+		     POOL_MAX);
 		snprintf(err->remedy, sizeof(err->remedy),
 			 "Use fewer different policies at once, or leave out "
 			 "preload.");
@@ -606,7 +609,7 @@ pool_serve(struct pool *p, struct session *s, struct remit_error *err)
 	return worker_new_cold(s, err) ? 0 : -1;
 }
 
-/* ---- more and fewer ---- */
+/* ---- growing and shrinking ---- */
 
 bool
 pool_refill(struct pool *p, uint64_t now_us)
@@ -629,7 +632,7 @@ pool_refill(struct pool *p, uint64_t now_us)
 	    p->building_count >= BUILDING_MAX ||
 	    p->waiting_count + p->building_count >= want)
 		return false;
-	/* Who waits goes before what is kept for others. */
+	/* Waiting sessions are more important than workers kept in advance. */
 	if (keeper_is_full(p->keeper) &&
 	    !(p->wanting_count && keeper_evict_worker(p->keeper, p)))
 		return false;

@@ -29,7 +29,7 @@ on_retry_timer(void *owner)
 	loop_want(&i->keeper->loop, &i->on_notice, EPOLLIN);
 }
 
-/* False: not now. */
+/* Returns false if the answer has to wait; a timer is set then. */
 static bool
 acquire_refusal_token(struct worker *i)
 {
@@ -52,7 +52,7 @@ count_denial(struct session *s, const struct notice *n)
 	denials_add(&s->cell.denials, &d);
 }
 
-/* What comes before a program is our own self-test. */
+/* Calls before a program are those of the self-test. */
 static bool
 is_running(const struct worker *i)
 {
@@ -78,7 +78,8 @@ on_notice(void *owner, uint32_t events)
 	struct worker *i = owner;
 	struct notice n;
 
-	/* No more than the end of all who could ask, or close to it. */
+	/* The listener reports only hang-ups now, because all processes that
+	   could make calls are dead, or nearly. */
 	if (!(events & EPOLLIN) || (i->state > WORKER_IN_USE && !i->branches)) {
 		watch_stop(i);
 		return;
@@ -87,7 +88,8 @@ on_notice(void *owner, uint32_t events)
 	    !acquire_refusal_token(i))
 		return;
 	if (notice_take(i->jail.listener, &n) < 0) {
-		/* Killed or interrupted while it waited; or no listener. */
+		/* ENOENT and EINTR: the caller was killed or interrupted while
+		   it waited. */
 		if (errno != ENOENT && errno != EINTR)
 			watch_stop(i);
 		return;

@@ -19,7 +19,8 @@ stop_watching(struct worker *i)
 {
 	struct source *all[] = { &i->on_channel, &i->on_out, &i->on_err,
 				 &i->on_helper, &i->on_lifeline };
-	/* Its branches are heard of by its pid 1 and its listener. */
+	/* While it has branches, its pid 1 and its listener still report about
+	   them. */
 	size_t count = ARRAY_LEN(all) - (i->branches > 0);
 
 	for (size_t n = 0; n < count; n++)
@@ -42,7 +43,7 @@ worker_free(struct worker *i)
 	free(i);
 }
 
-/* The code that was to be copied is about to die. */
+/* The code that was being copied is about to die. */
 static void
 lose_fork(struct worker *i)
 {
@@ -56,19 +57,21 @@ lose_fork(struct worker *i)
 	worker_failed(branch, &err);
 }
 
-/* Its pid 1 must stay: with it all branches would die. It has one process. */
+/* Kills only the code, which is one process: all branches would die with pid
+   1. */
 static void
 kill_run(struct worker *i)
 {
 	if (i->jail.run_pidfd >= 0)
 		sys_pidfd_kill(i->jail.run_pidfd, SIGKILL);
-	/* Whoever killed it does not expect its end just now. */
+	/* Report the end from the loop: the caller does not expect it during
+	   this call. */
 	if (i->run_ended)
 		loop_set_timer(&i->keeper->loop, &i->deadline_timer,
 			       loop_now_us());
 }
 
-/* For its session this is the end. */
+/* Reports to its session that the code is dead, although pid 1 is alive. */
 static void
 report_run_end(struct worker *i)
 {
@@ -108,7 +111,7 @@ worker_kill(struct worker *i)
 		return;
 	}
 	jail_kill(&i->jail);
-	/* Nothing was started: nobody will be reaped. */
+	/* No process was started, so no exit will be reported. */
 	if (!i->jail.init_pid)
 		keeper_bury_worker(i->keeper, i);
 }
@@ -116,8 +119,8 @@ worker_kill(struct worker *i)
 void
 worker_release(struct worker *i)
 {
-	/* One process that has said it is done waits for its end without a
-	   sound. Dying takes longer than many a run, so not just now. */
+	/* A single process that has reported its end is harmless until it is
+	   killed. Killing takes longer than many runs, so do it later. */
 	bool can_wait = i->state == WORKER_IN_USE && i->session &&
 			i->session->cell.claim.has_exit_code &&
 			!i->pool->plan.limits.many_processes &&
@@ -172,12 +175,13 @@ fail_late_import(struct worker *i, struct remit_error *err)
 	if (!i->pool->late_imports++)
 		return;
 	snprintf(why, sizeof(why),
-		 "%g s (deadline \"import\") were not enough to import",
+		 "importing took longer than %g s (deadline \"import\"):",
 		 (double)deadline_us(DEADLINE_IMPORT) / 1e6);
 	pool_fail_import(i->pool, why, err);
 }
 
-/* Whose code has not done what it was told is not to be trusted with more. */
+/* Code that does not fork on request is not trusted any more: its session loses
+   its jail. */
 static void
 fail_late_branch(struct worker *i)
 {
@@ -236,8 +240,8 @@ end_early(struct worker *i, const struct exit_report *end)
 	worker_failed(i, &err);
 }
 
-/* It has no session. One that is spent may end by itself: that concerns nobody
-   any more, least of all those who wait for another. */
+/* Handles the end of a worker without a session. A spent worker may exit by
+   itself: that must not count as a failure of the pool. */
 static void
 end_without_session(struct worker *i, const struct exit_report *end)
 {
@@ -247,8 +251,8 @@ end_without_session(struct worker *i, const struct exit_report *end)
 		end_early(i, end);
 }
 
-/* There is no way out any more; the program shall not go on as if there were.
-   One that is dying anyway is beyond that. */
+/* Without its proxy a worker has no network. The program must not continue as
+   if it were connected. A worker that is dying already ignores this error. */
 static void
 fail_lost_proxy(struct worker *i)
 {
@@ -282,7 +286,7 @@ worker_reaped(struct worker *i, pid_t pid, const struct exit_report *end)
 	case JAIL_NOT_MINE:
 		return false;
 	case JAIL_RUN_DEAD:
-		/* The pool may have been cooled down meanwhile. */
+		/* The pool may have lost its zygote meanwhile. */
 		if (i->pool->zygote_server)
 			zygote_server_note_end(i->pool->zygote_server,
 					       end->wait_status);

@@ -1,6 +1,6 @@
 /*
- * worker_handshake: what a worker says until it has a job, and what pid 1 and
- * its zygote say of it.
+ * worker_handshake: what is read from a worker until it has a job, and what pid
+ * 1 and its zygote report about it.
  */
 #include <ctype.h>
 #include <poll.h>
@@ -19,7 +19,7 @@
 #include "keeper/session/session.h"
 #include "keeper/session/task.h"
 
-/* How soon to look whether a copy has come to rest. */
+/* How soon to check again whether a copy is asleep. */
 #define BRANCH_RETRY_US 1000
 
 static void
@@ -33,7 +33,7 @@ worker_become_ready(struct worker *i)
 		pool_add_ready(i->pool, i);
 }
 
-/* Whom the zygote has forked and who speaks for the jail must be one. */
+/* The process that the zygote has forked must be the one at the channel. */
 static void
 check_ready(struct worker *i)
 {
@@ -45,8 +45,9 @@ check_ready(struct worker *i)
 		worker_become_ready(i);
 		return;
 	}
-	fail(&err, REMIT_E_INTERNAL, "process %d speaks for process %d",
-	     (int)i->jail.run_pid, (int)i->joined_pid);
+	fail(&err, REMIT_E_INTERNAL,
+	     "process %d reported in place of process %d", (int)i->jail.run_pid,
+	     (int)i->joined_pid);
 	worker_failed(i, &err);
 }
 
@@ -55,12 +56,12 @@ worker_send_task(struct worker *i, struct remit_error *err)
 {
 	own(buf) struct buf task = BUF_INIT(frame_rules[FRAME_TASK].max);
 
-	/* To warm up is to work ahead, for which there must be time. */
+	/* Warming up takes time, so it is skipped while a session waits. */
 	enum task_kind kind = !i->jail.warm		 ? TASK_COLD
 			      : pool_is_pressed(i->pool) ? TASK_WARM
 							 : TASK_WARM_UP;
 
-	/* The runner of a session says when it can be interrupted. */
+	/* The runner of a session reports when it can be interrupted. */
 	i->warmed_up = kind != TASK_WARM_UP && !i->pool->plan.session &&
 		       !pool_imports_inside(i->pool);
 	if (task_write(&task, &i->pool->plan, kind, i->jail.workspace.path,
@@ -83,7 +84,7 @@ on_retry_timer(void *owner)
 	worker_check_branch(owner);
 }
 
-/* Not for ever: its patience ends. */
+/* The worker's deadline ends these checks. */
 static int
 check_branch_later(struct worker *i)
 {
@@ -94,7 +95,8 @@ check_branch_later(struct worker *i)
 	return 0;
 }
 
-/* A branch is locked and rests, and nobody else has what it has. */
+/* Checks that a branch is locked and asleep, and that no other process has its
+   descriptors. */
 static int
 check_branch(struct worker *i, struct remit_error *err)
 {
@@ -170,7 +172,8 @@ recv_report(struct worker *i, const struct frame *f, struct remit_error *err)
 	return worker_send_task(i, err);
 }
 
-/* The text comes from foreign code: only what can be shown is kept. */
+/* The text comes from foreign code: replace control characters and drop invalid
+   UTF-8. */
 static int
 fail_import(struct worker *i, const struct frame *f, struct remit_error *err)
 {
@@ -217,8 +220,8 @@ died_early(struct worker *i)
 {
 	struct remit_error err;
 
-	fail(&err, REMIT_E_INTERNAL, "%s died before its job",
-	     i->parent ? "the copy of a session" : "a warm interpreter");
+	fail(&err, REMIT_E_INTERNAL, "%s died before it got a job",
+	     i->parent ? "the branch of a session" : "a warm interpreter");
 	if (worker_is_importing(i))
 		worker_fail_import(i, &err);
 	worker_failed(i, &err);
@@ -231,8 +234,8 @@ read_channel(struct worker *i)
 	struct frame f = { .type = FRAME_NONE };
 	struct remit_error err;
 
-	/* Judged when the report is read: a jail that failed before its lock
-	   is not locked, and its report says why. */
+	/* Keep the error until the report is read: a jail that failed before
+	   its lock-down is not locked, and its report has the reason. */
 	if (!i->has_reported) {
 		i->has_reported = true;
 		i->state = WORKER_LOCKING;
@@ -254,8 +257,8 @@ read_channel(struct worker *i)
 		  i->state < WORKER_IN_USE));
 	if (!l->ended || i->state >= WORKER_IN_USE)
 		return;
-	/* Of a cold one the end is on the way, and of one that was not forked
-	   yet the zygote's word: both say more than this. */
+	/* A cold worker's exit will be reported, and for a child that was not
+	   forked the zygote will. Both have a better reason than this. */
 	loop_remove(&i->keeper->loop, &i->on_channel);
 	if (i->joined_pid || i->parent)
 		died_early(i);
@@ -270,7 +273,7 @@ on_channel(void *owner, uint32_t events)
 		session_on_channel(i->session, events);
 	else if (i->state < WORKER_IN_USE)
 		read_channel(i);
-	else /* nobody listens any more */
+	else /* the channel is no longer used */
 		loop_remove(&i->keeper->loop, &i->on_channel);
 }
 
@@ -287,7 +290,7 @@ recv_built(struct worker *i)
 	struct remit_error err;
 
 	if (jail_take_built(&i->jail, &i->pool->plan, &err) < 0) {
-		/* A cold one says over its channel what went wrong. */
+		/* A cold worker reports the reason on its channel. */
 		if (i->jail.warm || i->parent)
 			worker_failed(i, &err);
 		return;
@@ -305,7 +308,7 @@ recv_built(struct worker *i)
 		worker_failed(i, &err);
 }
 
-/* What pid 1 says of the ends of its children. */
+/* Reads which children of pid 1 have ended. */
 static void
 recv_ends(struct worker *i)
 {
@@ -326,12 +329,12 @@ recv_ends(struct worker *i)
 			branch = end.pid == FILTER_RUN_PID
 					 ? i
 					 : branch_of_child(i, end.pid);
-			/* NULL: a copy that was never met. */
+			/* NULL: a copy that was never verified */
 			if (branch)
 				worker_run_ended(branch, &end);
 		}
 	} while (f.type != FRAME_NONE && !l->ended);
-	/* Pid 1 is dead: that it is reaped tells. */
+	/* Pid 1 is dead, and will be reaped. */
 	if (l->ended)
 		loop_remove(&i->keeper->loop, &i->on_lifeline);
 }
@@ -349,7 +352,7 @@ on_lifeline(void *owner, uint32_t events)
 	recv_ends(i);
 }
 
-/* It belongs to no session: to none yet, or to none any more. */
+/* The worker has no session yet, or no longer. */
 static void
 ignore_output(struct worker *i, struct source *s)
 {
@@ -391,7 +394,7 @@ worker_watch(struct worker *i, struct remit_error *err)
 
 	loop_set_timer(l, &i->deadline_timer,
 		       i->made_us + deadline_us(DEADLINE_START));
-	/* Its session asks for the output when it is time. */
+	/* Its session enables reading the output. */
 	if (loop_add(l, &i->on_out, j->out, 0, on_out, i, err) < 0 ||
 	    loop_add(l, &i->on_err, j->err, 0, on_err, i, err) < 0 ||
 	    loop_add(l, &i->on_channel, j->channel.fd, EPOLLIN, on_channel, i,

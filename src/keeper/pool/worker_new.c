@@ -1,5 +1,5 @@
 /*
- * worker_new: how a worker begins: cold, warm, or as a branch of another.
+ * worker_new: builds a worker: cold, warm, or as a branch of another.
  */
 #include <stdio.h>
 #include <sys/random.h>
@@ -51,7 +51,7 @@ worker_alloc(struct keeper *k, struct pool *p, struct remit_error *err)
 	return i;
 }
 
-/* Half a jail is watched by nobody. */
+/* Releases a worker whose jail could not be built completely. */
 static struct worker *
 abandon_worker(struct worker *i)
 {
@@ -62,7 +62,7 @@ abandon_worker(struct worker *i)
 	return NULL;
 }
 
-/* First, if the plan has one: pid 1 sends it the ways out. */
+/* Starts the proxy before the jail, since pid 1 sends the proxy its sockets. */
 static int
 start_proxy(struct worker *i, struct jail_site *site, struct remit_error *err)
 {
@@ -78,7 +78,7 @@ start_proxy(struct worker *i, struct jail_site *site, struct remit_error *err)
 	return 0;
 }
 
-/* Pid 1 has it now. */
+/* Pid 1 has its copy of the descriptor. */
 static void
 close_ways_out(struct worker *i)
 {
@@ -99,7 +99,8 @@ open_cold(struct worker *i, int in, const char *name, struct remit_error *err)
 	return opened;
 }
 
-/* For a zygote's child, by the root template of its pool, if it has one. */
+/* Builds the jail for a zygote's child, by cloning the pool's root template if
+   there is one. */
 static int
 open_warm(struct worker *i, int in, const char *name, struct remit_error *err)
 {
@@ -134,14 +135,14 @@ worker_new_cold(struct session *s, struct remit_error *err)
 	s->worker = i;
 	i->state = WORKER_LOCKING;
 	make_name(name, sizeof(name));
-	/* Nobody locks down who would have to be met first. */
+	/* A plain process is not locked down, so it need not be verified. */
 	i->has_reported = i->is_verified = !tiers[plan->tier].jailed;
 	if (feed_pipe(&reader, &i->in, err) == 0)
 		opened = tiers[plan->tier].jailed
 				 ? open_cold(i, reader, name, err)
 				 : jail_open_unsafe(&i->jail, plan, &k->site,
 						    reader, err);
-	/* There is nothing to lock in the unsafe tier. */
+	/* The unsafe tier has no lock-down to wait for. */
 	if (opened < 0 || worker_watch(i, err) < 0 ||
 	    (i->jail.unjailed && worker_send_task(i, err) < 0))
 		return abandon_worker(i);
@@ -167,7 +168,7 @@ worker_new_warm(struct pool *p, struct remit_error *err)
 	return i;
 }
 
-/* The next workspace of the family, which is used once. */
+/* Returns the next unused workspace for a branch. Each is used only once. */
 static int
 acquire_slot(struct worker *root)
 {

@@ -1,28 +1,29 @@
 /*
- * worker_part: what the parts of a worker know of each other: its life and its
- * end (worker.c), its beginning (worker_new.c) and what is heard of it until it
- * has a job (worker_handshake.c). For these files only.
+ * worker_part: what the files of a worker know of each other: its life and end
+ * (worker.c), how it is built (worker_new.c), and what is read from it until it
+ * has a job (worker_handshake.c). No other file may use it.
  */
 #ifndef REMIT_WORKER_PART_H
 #define REMIT_WORKER_PART_H
 
 #include "keeper/pool/worker.h"
 
-/* Its time is over. */
+/* Handles a missed deadline. */
 void worker_on_deadline(void *owner);
-/* The code has ended, by itself or because it was killed. */
+/* Handles the end of the code, whether it exited or was killed. */
 void worker_run_ended(struct worker *i, const struct exit_report *end);
 
-/* Whether it imports modules of packages, before its job is known. */
+/* Returns true while it imports modules of packages, before it gets a job. */
 bool worker_is_importing(const struct worker *i);
-/* Its end while it imports is a refusal that names the modules. */
+/* Makes the refusal for a worker that died during its imports; names the
+   modules. */
 void worker_fail_import(const struct worker *i, struct remit_error *err);
 
-/* Hear what it says from now on. */
+/* Starts watching its descriptors. */
 int worker_watch(struct worker *i, struct remit_error *err) must_check;
-/* It may have said why before it died. */
+/* Reads what it reported before it died, such as the reason. */
 void worker_read_last_frames(struct worker *i);
-/* Tell it what all of its plan have in common. */
+/* Sends it what all jobs of its plan have in common. */
 int worker_send_task(struct worker *i, struct remit_error *err) must_check;
 
 #endif

@@ -15,7 +15,7 @@
 
 /* ---- the zygote ---- */
 
-/* Whoever waits at its client gets nobody. */
+/* Fails all workers that wait for a child. */
 static void
 fail_pending(struct zygote_server *n, const struct remit_error *err)
 {
@@ -65,15 +65,16 @@ become_unfit(struct zygote_server *n, const char *why)
 {
 	if (n->preload.count)
 		fail_refused(&n->error, "preload",
-			     "Leave the module out of preload: code may import "
-			     "it all the same.",
+			     "Remove the module from preload: code can still "
+			     "import it.",
 			     "%s", why);
 	else
-		fail(&n->error, REMIT_E_INTERNAL, "no zygote: %s", why);
+		fail(&n->error, REMIT_E_INTERNAL, "the zygote cannot start: %s",
+		     why);
 	go_down(n, ZYGOTE_SERVER_UNFIT);
 }
 
-/* It could not say itself which module it was. */
+/* The zygote died before it could report which module was at fault. */
 static void
 fail_modules(struct zygote_server *n, const char *what)
 {
@@ -102,7 +103,8 @@ note_late(struct zygote_server *n)
 
 	if (n->late_imports++ && n->preload.count) {
 		snprintf(what, sizeof(what),
-			 "%g s (deadline \"import\") were not enough to import",
+			 "importing took longer than %g s (deadline "
+			 "\"import\"):",
 			 (double)deadline_us(DEADLINE_IMPORT) / 1e6);
 		fail_modules(n, what);
 		return;
@@ -111,7 +113,8 @@ note_late(struct zygote_server *n)
 	start_later(n);
 }
 
-/* Once, it may have been the machine. */
+/* Tolerate one hang: the machine may have been overloaded. A second one is the
+   preloaded modules' fault. */
 static void
 note_hang(struct zygote_server *n)
 {
@@ -122,8 +125,8 @@ note_hang(struct zygote_server *n)
 		return;
 	}
 	snprintf(what, sizeof(what),
-		 "%g s (deadline \"fork\") were not enough: the interpreter "
-		 "hangs when it forks, having imported",
+		 "the interpreter hangs when it forks (longer than %g s, "
+		 "deadline \"fork\") after importing",
 		 (double)deadline_us(DEADLINE_FORK) / 1e6);
 	fail_modules(n, what);
 }
@@ -139,7 +142,7 @@ on_deadline(void *owner)
 		note_late(n);
 }
 
-/* For the next of those at its client, if there is one. */
+/* Sets the deadline for the next waiting worker, if there is one. */
 static void
 set_fork_deadline(struct zygote_server *n)
 {
@@ -166,7 +169,7 @@ recv_forked(struct zygote_server *n, const struct join_answer *a)
 	n->hangs = 0;
 	n->forks += a->kind == JOIN_FORKED;
 	if (!i)
-		return; /* it died meanwhile, and what was forked with it */
+		return; /* the worker died meanwhile, and its child with it */
 	if (a->kind == JOIN_FORKED) {
 		worker_joined(i, a->pid);
 		return;
@@ -175,8 +178,9 @@ recv_forked(struct zygote_server *n, const struct join_answer *a)
 	worker_failed(i, &err);
 }
 
-/* Children of a zygote whose layout was crashed into have the same layout. They
-   served until there was another zygote, so that no start had to be cold. */
+/* All children of a zygote have the same memory layout, so those of a zygote
+   whose child crashed must go. They stayed until the next zygote was ready, so
+   that no start was cold. */
 static void
 empty_pools(struct zygote_server *n)
 {
@@ -185,7 +189,7 @@ empty_pools(struct zygote_server *n)
 			pool_empty(p);
 }
 
-/* One of another release would not understand a single command. */
+/* A runtime of another release would not understand any command. */
 static void
 zygote_become_ready(struct zygote_server *n, uint32_t magic)
 {
@@ -215,7 +219,7 @@ on_control(void *owner, uint32_t events)
 	if (got == 0)
 		return;
 	if (got < 0) {
-		/* That it is reaped says more. */
+		/* Its exit status is a better reason, and follows. */
 		if (n->state == ZYGOTE_SERVER_STARTING)
 			loop_remove(&n->keeper->loop, &n->on_control);
 		else
@@ -265,8 +269,8 @@ zygote_server_start(struct zygote_server *n, struct pool *p,
 	return 0;
 }
 
-/* The modules that the zygote itself imports: those of packages are foreign
-   code, which each child imports in its jail. */
+/* Returns the modules that the zygote imports. Modules of packages are foreign
+   code, so each child imports them in its jail instead. */
 static const struct list *
 own_preload(const struct pool *p)
 {
@@ -285,8 +289,8 @@ add_path(struct buf *b, const struct interpreter *in)
 	return buf_addf(b, "\n");
 }
 
-/* Two venvs of one program have different modules of the same name, and a
-   program that was replaced is another one. */
+/* Virtual environments of one interpreter may have different modules of the
+   same name, and an interpreter that was replaced is a different one. */
 static char *
 zygote_key(const struct pool *p)
 {
@@ -426,7 +430,7 @@ zygote_server_rotate(struct zygote_server *n, uint64_t now_us)
 	go_down(n, ZYGOTE_SERVER_DOWN);
 }
 
-/* Not by its own doing, so it may be started again. */
+/* The zygote was killed from outside, so it may be started again. */
 static void
 note_kill(struct zygote_server *n)
 {

@@ -1,7 +1,6 @@
 /*
- * zygote_server: one zygote and the workers that wait to be joined by its
- * children. All pools with the same interpreter and preloaded modules share
- * one.
+ * zygote_server: one zygote, and the workers that wait for a child of it. All
+ * pools with the same interpreter and the same preloaded modules share one.
  */
 #ifndef REMIT_ZYGOTE_SERVER_H
 #define REMIT_ZYGOTE_SERVER_H
@@ -13,43 +12,46 @@ struct worker;
 struct keeper;
 struct pool;
 
-/* A new zygote after so many children, or so long: all children of one share
-   its memory layout and hash seed. */
+/* A zygote is replaced after this many children or this time, because all its
+   children have the same memory layout and hash seed. */
 #define ZYGOTE_SERVER_FORKS_MAX 10000
 #define ZYGOTE_SERVER_AGE_US	(15 * 60 * 1000000ull)
-/* After a crash of a child, but not younger than this: code that crashes in a
-   loop must not leave everyone without a zygote. Its tries to guess the layout
-   are few in that time. */
+/* After a crash of a child the zygote is replaced too, but not before this age:
+   code that crashes in a loop must not deprive other sessions of the zygote,
+   and can guess the layout only a few times meanwhile. */
 #define ZYGOTE_SERVER_CRASH_AGE_US (2 * 1000000ull)
-/* Killed from outside so often while it started, or too slow, it is left alone
-   for a while: there may be no memory or no processor for it. */
+/* If the zygote was killed this many times while it started, or was too slow,
+   it is not started again for a while: there may be too little memory or
+   processor time. */
 #define ZYGOTE_SERVER_KILLS_MAX 3
 #define ZYGOTE_SERVER_RETRY_US	(10 * 1000000ull)
-/* Jails at the zygote's client at once. */
+/* How many workers may wait for a child. */
 #define ZYGOTE_SERVER_PENDING 16
 
 enum zygote_server_state {
 	ZYGOTE_SERVER_STARTING,
 	ZYGOTE_SERVER_READY,
-	ZYGOTE_SERVER_UNFIT, /* it said why: trying again would not help */
-	ZYGOTE_SERVER_DOWN,  /* not started, or gone: it may be started again */
+	ZYGOTE_SERVER_UNFIT, /* it gave a reason for which trying again would
+				not help */
+	ZYGOTE_SERVER_DOWN,  /* not started, or ended; may be started again */
 };
 
 struct zygote_server {
-	struct zygote_server *next; /* of the keeper's list */
+	struct zygote_server *next; /* in the keeper's list */
 	struct keeper *keeper;
 	char *key;
 	struct zygote zygote;
 	enum zygote_server_state state;
-	bool crashed;	       /* one of its children: it is to be replaced */
-	bool replaces_crashed; /* its children wait until it is ready */
+	bool crashed; /* one of its children crashed, so it must be replaced */
+	bool replaces_crashed; /* the previous zygote's children may be used
+				  until this one is ready */
 	struct list preload;
 	char *python;
-	struct remit_error error; /* why it is unfit, or left alone */
+	struct remit_error error; /* why it is unfit, or not started for now */
 	unsigned forks, restarts;
-	unsigned kills;	       /* in a row, while it started */
-	unsigned hangs;	       /* in a row, at its first fork */
-	unsigned late_imports; /* in a row, while it imported */
+	unsigned kills;	       /* consecutive kills while it started */
+	unsigned hangs;	       /* consecutive hangs at its first fork */
+	unsigned late_imports; /* consecutive late imports */
 	uint64_t not_before_us;
 	uint64_t since_us;
 	struct worker *pending[ZYGOTE_SERVER_PENDING];
@@ -58,26 +60,29 @@ struct zygote_server {
 	struct timer deadline_timer;
 };
 
-/* The one for this pool's plan, started if it is not. */
+/* Returns the zygote server for this pool's plan, and starts it if necessary.
+   Returns NULL and sets *err on failure. */
 struct zygote_server *zygote_server_find(struct pool *p,
 					 struct remit_error *err);
-/* Start it, if it is down. */
+/* Starts the zygote if it is down. */
 int zygote_server_start(struct zygote_server *n, struct pool *p,
 			struct remit_error *err) must_check;
-/* The user that its zygote is. */
+/* Returns the uid that its zygote runs as. */
 uint32_t zygote_server_uid(const struct zygote_server *n);
 bool zygote_server_has_space(const struct zygote_server *n);
 
-/* Have a child put into this jail; worker_joined() or worker_failed() will
-   tell. */
+/* Requests a child for this jail; worker_joined() or worker_failed() reports
+   the outcome. */
 void zygote_server_join(struct zygote_server *n, struct worker *i);
 void zygote_server_remove_worker(struct zygote_server *n,
 				 const struct worker *i);
-/* How one of its children ended: a crash says that somebody tries its walls. */
+/* Handles the end of one of its children: a crash may be an attempt to break
+   out. */
 void zygote_server_note_end(struct zygote_server *n, int wait_status);
-/* Replace the zygote at the next chance, if its time has come. */
+/* Replaces the zygote if it is due and no worker waits for a child. */
 void zygote_server_rotate(struct zygote_server *n, uint64_t now_us);
-/* True if it was this zygote that the keeper has reaped with this end. */
+/* Handles the death of a child of the keeper. Returns true if it was this
+   zygote. */
 bool zygote_server_reaped(struct zygote_server *n, pid_t pid, int wait_status);
 
 json_t *zygote_server_to_json(const struct zygote_server *n);

@@ -5,14 +5,14 @@
 
 #include "wire/record.h"
 
-/* The field tool_bytes ends there. */
+/* The maximum of the field tool_bytes. */
 #define BYTES_MAX ((uint64_t)64 * 1024 * 1024)
 
-/* Of a head, or of an answer of ours. */
+/* The maximum length of a head, and of a refusal's text. */
 #define MESSAGE_MAX 1024
 
-/* Refusals that the code has not read, at most: far more than it has threads
-   that could wait for one. */
+/* The maximum of refusals that the code has not read: far more than it can have
+   threads waiting for one. */
 #define REFUSED_BYTES_MAX ((uint64_t)256 * 1024)
 
 int
@@ -41,12 +41,13 @@ bridge_send_tools(struct bridge *b, const struct bridge_limits *max,
 		 (unsigned long long)max->concurrency);
 	if (record_add(&records, "concurrency", number) < 0 ||
 	    buf_add(&records, b->tools.data, b->tools.len) < 0)
-		return fail_sys(err, REMIT_E_INPUT, "the tools are too many");
+		return fail_sys(err, REMIT_E_INPUT,
+				"the list of tools is too long");
 	b->tools_sent = true;
 	return link_send(jail, FRAME_TOOLS, records.data, records.len, err);
 }
 
-/* ---- who waits ---- */
+/* ---- pending calls ---- */
 
 static size_t
 pending_find(const struct bridge *b, uint64_t id)
@@ -80,8 +81,8 @@ send_head(struct link *l, enum frame_type type, const struct call_head *h,
 	return link_send(l, type, head.data, head.len, err);
 }
 
-/* An answer of our own. Code that calls without reading must not fill the
-   keeper's memory with refusals, whatever room replies of tools may take. */
+/* Answers a call with an error. Code that calls without reading must not fill
+   the keeper's memory with refusals, even if results of tools may be large. */
 static int
 bridge_refuse_call(struct bridge *b, struct link *jail, uint64_t id,
 		   const char *message, struct remit_error *err)
@@ -97,14 +98,15 @@ bridge_refuse_call(struct bridge *b, struct link *jail, uint64_t id,
 		b->refused_bytes = 0;
 	b->refused_bytes += MESSAGE_MAX;
 	if (b->refused_bytes > REFUSED_BYTES_MAX)
-		return fail(err, REMIT_E_PROTOCOL, "refusals are not read");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "the code does not read refusals");
 	if (send_head(jail, FRAME_REPLY, &h, err) < 0)
 		return -1;
 	return link_send_pieces(jail, FRAME_REPLY_DATA, message,
 				strlen(message), err);
 }
 
-/* Why a call is not passed on, or an empty text. */
+/* Writes to `why` the reason for not forwarding a call, or an empty text. */
 static void
 explain_refusal(const struct bridge *b, const struct bridge_limits *max,
 		const struct call_head *h, char *why, size_t size)
@@ -113,14 +115,14 @@ explain_refusal(const struct bridge *b, const struct bridge_limits *max,
 	if (!b->tools.len)
 		snprintf(why, size, "this run has no tools");
 	else if (!max->calls)
-		snprintf(why, size, "no cell runs");
+		snprintf(why, size, "no cell is running");
 	else if (b->calls >= max->calls)
-		snprintf(why, size, "tool_calls allows %llu calls of a run",
+		snprintf(why, size, "tool_calls allows %llu calls per run",
 			 (unsigned long long)max->calls);
 	else if (b->pending_count >= max->concurrency ||
 		 b->pending_count == BRIDGE_PENDING)
 		snprintf(why, size,
-			 "tool_concurrency allows %llu calls at the same time",
+			 "tool_concurrency allows %llu concurrent calls",
 			 (unsigned long long)max->concurrency);
 	else if (h->bytes > max->bytes)
 		snprintf(why, size,
@@ -130,8 +132,8 @@ explain_refusal(const struct bridge *b, const struct bridge_limits *max,
 			 (unsigned long long)max->bytes);
 }
 
-/* Code that waits for an answer before it calls again, where it may not call
-   more, never has more than this to read. */
+/* Code that waits for a reply when it may not call more never has more than
+   this to read. */
 static bool
 is_flooded(const struct bridge_limits *max, const struct link *jail)
 {
@@ -151,14 +153,16 @@ bridge_begin_call(struct bridge *b, const struct bridge_limits *max,
 	char why[160];
 
 	if (b->call.missing)
-		return fail(err, REMIT_E_PROTOCOL, "a call within a call");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "a call before the end of the last one");
 	if (is_flooded(max, jail))
-		return fail(err, REMIT_E_PROTOCOL, "answers are not read");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "the code does not read replies");
 	if (call_head_read(&h, "name", f->payload, f->len, err) < 0)
 		return -1;
 	if (h.id != b->last_id + 1 || h.bytes > BYTES_MAX || !h.bytes)
 		return fail(err, REMIT_E_PROTOCOL,
-			    "a call out of its order, or of no length");
+			    "a call has the wrong number or no length");
 	b->last_id = h.id;
 	b->call = (struct transfer){ .id = h.id, .missing = h.bytes };
 	explain_refusal(b, max, &h, why, sizeof(why));
@@ -170,7 +174,7 @@ bridge_begin_call(struct bridge *b, const struct bridge_limits *max,
 	return link_send(client, FRAME_CALL, f->payload, f->len, err);
 }
 
-/* False if there is less to come. */
+/* Returns false if fewer bytes are still to come. */
 static bool
 transfer_advance(struct transfer *p, size_t len)
 {
@@ -189,7 +193,8 @@ bridge_call(struct bridge *b, const struct bridge_limits *max,
 	if (f->type == FRAME_CALL)
 		return bridge_begin_call(b, max, f, client, jail, err);
 	if (!transfer_advance(&b->call, f->len))
-		return fail(err, REMIT_E_PROTOCOL, "more than a call said");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "a call is longer than announced");
 	if (b->call.dropped)
 		return 0;
 	if (!b->call.missing) {
@@ -210,14 +215,15 @@ bridge_begin_reply(struct bridge *b, const struct bridge_limits *max,
 	char why[160];
 
 	if (b->reply.missing)
-		return fail(err, REMIT_E_PROTOCOL, "a reply within a reply");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "a reply before the end of the last one");
 	if (call_head_read(&h, "outcome", f->payload, f->len, err) < 0)
 		return -1;
 	if (!h.id || h.id > b->last_id || !h.bytes)
 		return fail(err, REMIT_E_PROTOCOL,
-			    "a reply to what nobody has asked");
+			    "a reply to an unknown call");
 	b->reply = (struct transfer){ .id = h.id, .missing = h.bytes };
-	/* It may have been asked by a cell that is over. */
+	/* The call may be from an earlier cell. */
 	if (pending_find(b, h.id) == b->pending_count) {
 		b->reply.dropped = true;
 		return 0;
@@ -242,7 +248,8 @@ bridge_reply(struct bridge *b, const struct bridge_limits *max,
 	if (f->type == FRAME_REPLY)
 		return bridge_begin_reply(b, max, f, jail, ended, err);
 	if (!transfer_advance(&b->reply, f->len))
-		return fail(err, REMIT_E_PROTOCOL, "more than a reply said");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "a reply is longer than announced");
 	if (b->reply.dropped)
 		return 0;
 	if (!b->reply.missing) {
@@ -268,7 +275,7 @@ bridge_end(struct bridge *b)
 {
 	b->pending_count = 0;
 	b->call = (struct transfer){ 0 };
-	/* The rest of one that has begun is still to come. */
+	/* The rest of a reply that has started is still to come. */
 	b->reply.dropped = true;
 }
 

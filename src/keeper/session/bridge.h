@@ -1,46 +1,48 @@
 /*
- * bridge: calls from the code to tools of its caller, and the answers.
+ * bridge: calls from the code to tools of its caller, and the replies.
  *
- * The keeper passes bytes on and looks at no more than the heads: the code
- * numbers its calls 1, 2, 3, ..., so that no number is ever used twice; each
- * waits for one answer. What is too long, too many or too often is answered
- * here, by an error that the code can catch. A head that makes no sense breaks
- * the protocol.
+ * The keeper forwards the bytes and reads only the heads. The code numbers its
+ * calls 1, 2, 3, and so on, so no number is used twice, and each call has one
+ * reply. Calls that are too long, too many or too frequent are answered here,
+ * with an error that the code can catch. A malformed head breaks the protocol.
  *
- * The records of "tools" are the client's: for each tool "tool" (its name), and
- * behind it "help" and any number of "parameter" and "optional". The jail gets
- * them with "concurrency" before them.
+ * The client sends the records of "tools": for each tool the record "tool" with
+ * its name, followed by "help" and any number of "parameter" and "optional".
+ * The keeper adds "concurrency" in front and sends them to the jail.
  */
 #ifndef REMIT_BRIDGE_H
 #define REMIT_BRIDGE_H
 
 #include "wire/link.h"
 
-/* The most calls that wait at the same time; the field ends there. */
+/* The maximum of calls that can wait at the same time; the field
+   tool_concurrency has the same limit. */
 #define BRIDGE_PENDING 256
 
 struct bridge_limits {
-	uint64_t calls; /* 0: nobody may call just now */
-	uint64_t bytes; /* of arguments, and of a result */
+	uint64_t calls; /* 0: no calls are allowed now */
+	uint64_t bytes; /* maximum length of the arguments, and of a result */
 	uint64_t concurrency;
 };
 
-/* Bytes that are on their way. */
+/* A message whose bytes are being forwarded. */
 struct transfer {
 	uint64_t id;
 	uint64_t missing;
-	bool dropped; /* they are read, and nobody gets them */
+	bool dropped; /* its bytes are read and discarded */
 };
 
 struct bridge {
-	struct buf tools; /* as the client sent them; none: nobody may call */
+	struct buf tools; /* as the client sent them; empty: no calls are
+			     allowed */
 	bool tools_sent;  /* the jail has them */
-	uint64_t last_id; /* of a call */
-	uint64_t calls;	  /* that were passed on */
+	uint64_t last_id; /* of the most recent call */
+	uint64_t calls;	  /* number of calls that were forwarded */
 	uint64_t pending[BRIDGE_PENDING];
 	size_t pending_count;
 	struct transfer call, reply;
-	uint64_t refused_bytes; /* that the code may not have read yet */
+	/* refusals that the code may not have read yet */
+	uint64_t refused_bytes;
 };
 
 #define BRIDGE_INIT                             \
@@ -48,30 +50,32 @@ struct bridge {
 		.tools = BUF_INIT(1024 * 1024), \
 	}
 
-/* From the client, before the job. */
+/* Sets the tools that the client sent. Called before the job. */
 int bridge_set_tools(struct bridge *b, const char *payload, size_t len,
 		     struct remit_error *err) must_check;
-/* To the jail, before the job; nothing if there are none or it has them. */
+/* Sends the tools to the jail before the job, unless there are none or the jail
+   has them. */
 int bridge_send_tools(struct bridge *b, const struct bridge_limits *max,
 		      struct link *jail, struct remit_error *err) must_check;
 
-/* Of "call" and "call_data" from the jail: passed on to the client, or
- * answered. begun: one more waits. */
+/* Handles "call" and "call_data" from the jail: forwards them to the client, or
+   answers the call itself. Sets *begun if one more call waits for a reply. */
 int bridge_call(struct bridge *b, const struct bridge_limits *max,
 		const struct frame *f, struct link *client, struct link *jail,
 		bool *begun, struct remit_error *err) must_check;
-/* Of "reply" and "reply_data" from the client: passed on to the jail. *ended:
-   one less waits. */
+/* Handles "reply" and "reply_data" from the client: forwards them to the jail.
+   Sets *ended if one call less waits for a reply. */
 int bridge_reply(struct bridge *b, const struct bridge_limits *max,
 		 const struct frame *f, struct link *jail, bool *ended,
 		 struct remit_error *err) must_check;
 
-/* The jail is a copy of another one, which has these. */
+/* Copies the state of `from`, since the jail of `b` is a copy of its jail. */
 int bridge_copy(struct bridge *b, const struct bridge *from,
 		struct remit_error *err) must_check;
-/* Nobody waits any more: answers that are still to come are dropped. */
+/* Forgets the waiting calls: their replies will be dropped. */
 void bridge_end(struct bridge *b);
-/* Another jail: it numbers its calls anew, and does not know the tools. */
+/* Prepares for another jail, which has no tools yet and numbers its calls from
+   1. */
 void bridge_reset(struct bridge *b);
 void bridge_free(struct bridge *b);
 

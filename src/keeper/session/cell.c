@@ -81,7 +81,8 @@ set_timeout(struct cell *c, const char *value, struct remit_error *err)
 {
 	if (number_parse(&c->timeout_ms, value) < 0 ||
 	    c->timeout_ms > UINT64_MAX / 4000)
-		return fail(err, REMIT_E_PROTOCOL, "timeout_ms is no time");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "timeout_ms is not a valid time");
 	return 0;
 }
 
@@ -161,7 +162,7 @@ cell_parse_job(struct cell *c, const struct frame *f, bool many,
 
 		if (!k)
 			return fail(err, REMIT_E_PROTOCOL,
-				    "a job has no \"%.40s\"", r.key);
+				    "a job has no member \"%.40s\"", r.key);
 		*options |= k->option;
 		if (k->set && k->set(c, r.value, err) < 0)
 			return -1;
@@ -214,7 +215,8 @@ earlier(uint64_t a, uint64_t b)
 	return !a || (b && b < a) ? b : a;
 }
 
-/* How long it stands by the pauses of now, and no longer than it may. */
+/* Returns how long the pause in progress has stopped the clock, up to the
+   maximum. */
 static uint64_t
 current_pause_us(const struct cell_clock *c, uint64_t now_us)
 {
@@ -240,7 +242,7 @@ cell_clock_pause(struct cell_clock *c, uint64_t now_us)
 		c->paused_at_us = now_us;
 }
 
-/* The timer is not moved: if it rings too early it is set again. */
+/* Does not set the timer: if it rings too early, it is set again. */
 void
 cell_clock_resume(struct cell_clock *c, uint64_t now_us)
 {

@@ -1,5 +1,5 @@
 /*
- * session_client: what a client sends to its session, and what it is sent.
+ * session_client: the frames between a client and its session.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -12,7 +12,8 @@
 #include "policy/plan/instructions.h"
 #include "wire/record.h"
 
-/* A file that the jail does not take yet waits with the client. */
+/* While the jail does not accept more of a file, its bytes wait with the
+   client. */
 static bool
 wants_client_bytes(const struct session *s)
 {
@@ -45,8 +46,8 @@ session_flush_client(struct session *s)
 	if (link_flush(&s->client, &err) < 0)
 		s->client_gone = true;
 	session_watch_client(s);
-	/* A client that does not read stops the program's output, and thereby
-	   the program, but not its clock. */
+	/* A client that does not read stops the program's output, and so the
+	   program, but not its clock. */
 	events = link_backlog(&s->client) > CLIENT_BACKLOG ? 0 : EPOLLIN;
 	if (s->worker &&
 	    (s->state == SESSION_RUNNING || s->state == SESSION_FILING))
@@ -61,8 +62,9 @@ static void
 flush_input(struct session *s)
 {
 	if (feed_flush(&s->cell.input)) {
-		/* In this order: a copy of the pipe in a jail that is just
-		   being born would keep a closed descriptor in the epoll. */
+		/* Remove it from the loop before closing it: a jail that is
+		   being built may have a copy of the pipe, which would keep the
+		   closed descriptor in the epoll set. */
 		loop_remove(&s->keeper->loop, &s->on_in);
 		feed_free(&s->cell.input);
 		return;
@@ -77,14 +79,14 @@ session_on_stdin(void *owner, uint32_t events)
 	struct session *s = owner;
 
 	(void)events;
-	/* An error is a reader that is gone: nothing more to write. */
+	/* An error means that the reader is gone. */
 	if (events & EPOLLERR && !feed_wants_write(&s->cell.input))
 		loop_remove(&s->keeper->loop, &s->on_in);
 	else
 		flush_input(s);
 }
 
-/* The default policy, as long as the client has sent none. */
+/* Uses the default policy if the client has sent none. */
 static int
 ensure_policy(struct session *s, struct remit_error *err)
 {
@@ -101,7 +103,7 @@ ensure_policy(struct session *s, struct remit_error *err)
 static int
 recv_policy(struct session *s, const struct frame *f, struct remit_error *err)
 {
-	/* What was asked for before need not be read again. */
+	/* A policy that already has a pool is not parsed again. */
 	s->pool = pool_find(s->keeper, f->payload, f->len);
 	if (s->pool) {
 		pool_ref(s->pool);
@@ -113,7 +115,7 @@ recv_policy(struct session *s, const struct frame *f, struct remit_error *err)
 	return policy_parse(&s->policy, f->payload, f->len, "policy", err);
 }
 
-/* Not a run at all: the answer is the end. */
+/* Ends a session that was only a query: its answer is the last frame. */
 static void
 end_query(struct session *s)
 {
@@ -140,12 +142,14 @@ answer_status(struct session *s, const struct frame *f, struct remit_error *err)
 
 /* ---- which packages an interpreter has ---- */
 
-/* By the directories that pip and distributions leave beside them. */
+/* Packages are found by the directories that pip and distributions leave in
+   site-packages. */
 
-/* The most that are listed. */
+/* The maximum of packages that are listed. */
 #define INSTALLED_MAX 200
 
-/* NAME-VERSION.dist-info, or .egg-info; false if it is neither. */
+/* Writes "name version" for NAME-VERSION.dist-info or .egg-info. Returns false
+   if it is neither. */
 static bool
 parse_installed_name(const char *directory, char *out, size_t size)
 {
@@ -161,7 +165,8 @@ parse_installed_name(const char *directory, char *out, size_t size)
 			 ? (int)strcspn(dash + 1, "-")
 			 : (int)(end - dash - 1),
 		 dash + 1);
-	/* For a prompt: words only. */
+	/* The name goes into a prompt: allow only the characters of names and
+	   versions. */
 	return strspn(out, "abcdefghijklmnopqrstuvwxyz"
 			   "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			   "0123456789._+! ") == strlen(out);
@@ -194,8 +199,8 @@ by_name(const void *a, const void *b)
 	return strcasecmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* "name version" each, in the order of the alphabet. What cannot be read has
-   none. */
+/* Lists "name version" for each package, in alphabetical order. A directory
+   that cannot be read counts as empty. */
 static int
 installed_list(struct list *out, const struct interpreter *in,
 	       struct remit_error *err)
@@ -238,8 +243,9 @@ write_instructions(const struct session *s, bool session,
 	return 0;
 }
 
-/* The plan is made as for a run, and nothing runs. Nor is anything installed:
-   a plan without its packages is one of another policy. */
+/* Builds the plan as for a run, but runs and installs nothing. A plan without
+   the policy's packages belongs to another policy, so it is not found by this
+   policy's text. */
 static int
 answer_instructions(struct session *s, const struct frame *f,
 		    struct remit_error *err)
@@ -263,7 +269,7 @@ answer_instructions(struct session *s, const struct frame *f,
 	return 0;
 }
 
-/* All is there. */
+/* The job is complete. */
 static int
 recv_start(struct session *s, const struct frame *f, struct remit_error *err)
 {
@@ -275,9 +281,10 @@ recv_start(struct session *s, const struct frame *f, struct remit_error *err)
 	return 0;
 }
 
-/* ---- what its frames bring ---- */
+/* ---- its frames ---- */
 
-/* Frames that ask for something, and when. All others only bring something. */
+/* Frames that request something, and the state in which they may come. All
+   other frames only bring data. */
 static const struct request {
 	enum frame_type type;
 	enum session_state state;
@@ -312,7 +319,7 @@ post_request(struct session *s, const struct frame *f)
 	session_post(s, SESSION_REQUESTED);
 }
 
-/* What a job is made of. */
+/* Handles a frame that is a part of a job. */
 static int
 recv_job_part(struct session *s, const struct frame *f, struct remit_error *err)
 {
@@ -361,7 +368,8 @@ recv_job_part(struct session *s, const struct frame *f, struct remit_error *err)
 	}
 }
 
-/* What may come while the code runs; and after it, if its end was not known. */
+/* Returns true for frames that may come while the code runs, and after its end
+   if the client had not learned of it yet. */
 static bool
 may_come_late(const struct frame *f)
 {
@@ -378,7 +386,7 @@ recv_while_filing(struct session *s, const struct frame *f,
 		return 0;
 	if (f->type != FRAME_FILE_DATA)
 		return fail(err, REMIT_E_PROTOCOL,
-			    "frame \"%s\" while a file is asked for",
+			    "frame \"%s\" during a file request",
 			    frame_rules[f->type].name);
 	if (session_recv_file_data(s, f, err) < 0)
 		return -1;
@@ -387,8 +395,8 @@ recv_while_filing(struct session *s, const struct frame *f,
 	return 0;
 }
 
-/* A part of the next cell. What is wrong with it is its result, when all of it
-   has come. */
+/* Handles a part of the next cell. An error in it becomes the cell's result
+   when the cell is complete. */
 static int
 recv_cell_part(struct session *s, const struct frame *f,
 	       struct remit_error *err)
@@ -438,7 +446,7 @@ recv_client_frame(struct session *s, const struct frame *f,
 		return recv_while_filing(s, f, err);
 	if (s->state == SESSION_IDLE)
 		return recv_between_cells(s, f, err);
-	/* It came too late for the one before. */
+	/* It was meant for the previous job of this connection. */
 	if (s->follows_another && may_come_late(f))
 		return 0;
 	s->follows_another = false;
@@ -459,15 +467,15 @@ recv_client_frame(struct session *s, const struct frame *f,
 bool
 session_client_stays(const struct session *s)
 {
-	/* What came after the start belongs to no other job. */
+	/* Bytes after the start belong to no other job. */
 	return s->options & SESSION_OPTION_STAYS &&
 	       s->cell.arrival == CELL_COMPLETE &&
 	       s->client.parsed == s->client.in.len &&
 	       s->cell.error.code != REMIT_E_PROTOCOL;
 }
 
-/* What it sends makes no sense: this is the end of all of it. Too much input is
-   the end of its cell only. */
+/* A broken protocol ends the whole session. Too much input ends only its
+   cell. */
 static void
 fail_client(struct session *s, const struct remit_error *err)
 {
@@ -493,12 +501,12 @@ refuse_protocol(struct session *s, unsigned protocol)
 	}
 	s->client.protocol = 0;
 	fail_refused(&err, "",
-		     "Install the same release of both, and restart what still "
-		     "runs.",
+		     "Install the same release of both, and restart processes "
+		     "of the old one.",
 		     "this keeper is Remit %s (protocol %d), and the client is "
 		     "of another release (protocol %u)",
 		     REMIT_VERSION, FRAME_PROTOCOL, protocol);
-	/* Whatever this client sent before, nothing more is read from it. */
+	/* Read nothing more from this client. */
 	s->options &= ~(unsigned)SESSION_OPTION_STAYS;
 	if (s->life != LIFE_RUN)
 		s->life = LIFE_BROKEN;
@@ -512,8 +520,7 @@ session_read_frames(struct session *s)
 	unsigned protocol;
 	struct frame f;
 
-	/* A client that is found gone while it is answered has no more to
-	   say. */
+	/* Stop when sending an answer shows that the client is gone. */
 	while (session_state_reads(s->state) && !s->client_gone &&
 	       !s->queue.events) {
 		if (link_is_foreign(&s->client, &protocol)) {

@@ -1,8 +1,9 @@
 /*
  * session_clock: deadlines and processor time of a session.
  *
- * A run that is over its limits is killed. A cell of an open session is
- * interrupted first: only if it does not stop in time, all is lost.
+ * A run that exceeds a limit is killed. A cell of an open session is
+ * interrupted first, and its jail is killed only if the cell does not stop in
+ * time.
  */
 #include "keeper/session/part.h"
 
@@ -41,7 +42,8 @@ session_start_idle_timer(struct session *s)
 			? 0
 			: loop_now_us() +
 				  session_policy(s)->session_idle_ms * 1000;
-	/* Its code works for a file request, and to copy itself. */
+	/* The code is active while it handles a file request or is being
+	   copied. */
 	if (s->worker)
 		cpu_share_set_idle(&s->worker->cpu_share,
 				   !s->branch && s->state != SESSION_FILING);
@@ -83,7 +85,7 @@ session_exceed_limit(struct session *s)
 	jail_interrupt(&s->worker->jail);
 }
 
-/* Between cells it is what a cell has left running. */
+/* Between cells the time is used by threads that a cell has left running. */
 static void
 exceed_cpu_limit(struct session *s)
 {
@@ -91,8 +93,8 @@ exceed_cpu_limit(struct session *s)
 
 	if (session_is_between_cells(s)) {
 		fail(&why, REMIT_E_REFUSED,
-		     "what cell %u left running has used up the processor "
-		     "time (cpu_seconds)",
+		     "threads that cell %u left running have used up the "
+		     "processor time (cpu_seconds)",
 		     s->cells);
 		session_lose_jail(s, &why);
 		return;
@@ -106,13 +108,13 @@ expire_idle(struct session *s)
 {
 	struct remit_error why;
 
-	fail(&why, REMIT_E_REFUSED, "no cell came for %.1f s (session_idle)",
+	fail(&why, REMIT_E_REFUSED, "it was idle for %.1f s (session_idle)",
 	     (double)session_policy(s)->session_idle_ms / 1000);
 	session_lose_jail(s, &why);
 }
 
-/* Processor time cannot be used up faster than by all processors at once:
-   that is when to look again. */
+/* The remaining processor time lasts at least as long as all processors
+   together need to use it up: look again then. */
 void
 session_check_cpu(struct session *s)
 {

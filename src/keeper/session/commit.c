@@ -1,9 +1,9 @@
 /*
  * session_commit: when a session's changes of host directories are written, and
- * whether (keeper/session/committer.c does it).
+ * whether (keeper/session/committer.c writes them).
  *
- * Mostly all in the jail is dead by then. A session may ask for it between two
- * cells: then its one process is stopped meanwhile.
+ * Usually everything in the jail is dead by then. If the client requests a
+ * commit between two cells, the session's only process is stopped meanwhile.
  */
 #include "base/deadline.h"
 #include "keeper/output/result.h"
@@ -41,8 +41,8 @@ session_committed(struct session *s)
 		session_answer(s);
 }
 
-/* Only what ended well is written, unless the policy says otherwise; or what
-   somebody asks for. */
+/* Returns whether the policy allows to write: after a good end or on request,
+   always, or never. */
 static bool
 may_commit(const struct session *s)
 {
@@ -58,7 +58,7 @@ may_commit(const struct session *s)
 	return false;
 }
 
-/* The state says already what it is for. */
+/* Starts the committer for the state that the session is in. */
 static int
 start_committer(struct session *s, struct remit_error *err)
 {
@@ -94,7 +94,7 @@ session_commit(struct session *s)
 	return false;
 }
 
-/* Why it cannot be now. */
+/* Returns -1 if the session cannot commit between two cells. */
 static int
 check_can_commit(const struct session *s, struct remit_error *err)
 {
@@ -109,9 +109,9 @@ check_can_commit(const struct session *s, struct remit_error *err)
 	if (s->pool->plan.limits.many_processes)
 		return fail_refused(
 			err, "subprocess_execution",
-			"Close the session: then it is committed.",
-			"what several processes write cannot be committed "
-			"while they live");
+			"Close the session: that commits the changes.",
+			"changes of several processes cannot be committed "
+			"while they run");
 	return 0;
 }
 
@@ -123,7 +123,7 @@ session_commit_now(struct session *s, const struct frame *f,
 
 	(void)f;
 	(void)err;
-	/* It has no code, and ends well if nothing is wrong with it. */
+	/* A commit has no code, and so ends well unless something fails. */
 	s->cell.facts.closed = true;
 	s->requested_us = loop_now_us();
 	if (check_can_commit(s, &why) < 0) {

@@ -15,7 +15,7 @@
 #include "wire/frame.h"
 #include "wire/record.h"
 
-/* Ends what the committer says, so that half of it is not taken for all. */
+/* Ends the report, so that an incomplete report can be detected. */
 #define REPORT_END "\n"
 
 /* ---- in that process ---- */
@@ -52,7 +52,8 @@ close_other_fds(const struct commit_params *o, int out)
 	fds_close_others(keep, n);
 }
 
-/* With what a thread still writes, a file could be half of it. */
+/* Waits until the code's process is stopped, because a thread could otherwise
+   be in the middle of writing a file. */
 static int
 wait_until_stopped(pid_t pid, struct remit_error *err)
 {
@@ -67,8 +68,8 @@ wait_until_stopped(pid_t pid, struct remit_error *err)
 	return deadline_missed(err, DEADLINE_STOP);
 }
 
-/* What the next commit is to know, with its length before it; then
-   records. */
+/* Writes the report: the state for the next commit with its length in front,
+   then records. */
 static void __attribute__((noreturn))
 committer_main(const struct commit_params *o, pid_t stopped, int out,
 	       pid_t keeper)
@@ -128,13 +129,13 @@ committer_start(struct committer *c, struct loop *l,
 		close_process(c, l);
 		return -1;
 	}
-	/* Not reaped yet: the number is its own. */
+	/* The process is not reaped yet, so its pid cannot be reused. */
 	c->process = sys_pidfd_open(pid);
 	if (c->process >= 0 && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 &&
 	    loop_add(l, &c->on_report, ends[0], EPOLLIN, ready, owner, err) ==
 		    0)
 		return 0;
-	fail_sys(err, REMIT_E_KERNEL, "watch who writes changes");
+	fail_sys(err, REMIT_E_KERNEL, "watch the committer");
 	kill(pid, SIGKILL);
 	close_process(c, l);
 	return -1;
@@ -151,7 +152,9 @@ committer_read(struct committer *c)
 	return n >= 0 || (errno != EAGAIN && errno != EINTR);
 }
 
-/* Of half a report nothing is known: what it has left is not ours then. */
+/* Splits the report into state and records. After an incomplete report the
+   state is unknown, and files left by this commit count as changes by
+   others. */
 static int
 committer_parse_report(struct committer *c)
 {
@@ -179,7 +182,7 @@ write_incomplete(struct committer *c)
 	struct remit_error err;
 
 	fail(&err, REMIT_E_INTERNAL,
-	     "changes were not all written: the process that does it was "
+	     "changes were not all written: the process that writes them was "
 	     "killed");
 	if (c->is_late)
 		deadline_missed(&err, DEADLINE_COMMIT);
@@ -213,7 +216,7 @@ committer_free(struct committer *c, struct loop *l)
 {
 	struct pollfd end = { .fd = c->process, .events = POLLIN };
 
-	/* Nobody reads any more what was done. */
+	/* The report will not be read any more. */
 	loop_remove(l, &c->on_report);
 	own_fd_close(&c->report);
 	c->report = -1;

@@ -1,6 +1,6 @@
 /*
- * session_committer: the process that writes what a session has changed in
- * directories of mode rw to the host, so that no other session waits for the
+ * session_committer: the process that writes to the host what a session has
+ * changed in directories of mode rw, so that no other session waits for the
  * disk. It dies with the keeper.
  */
 #ifndef REMIT_SESSION_COMMITTER_H
@@ -14,14 +14,15 @@
 #include "keeper/commit/commit_state.h"
 
 struct committer {
-	struct ctime_mark since;  /* changes by others from then on are seen */
-	struct timespec begun_at; /* by the clock of inodes: nothing of the
-				     session is older */
-	int process;		  /* a pidfd; -1: there is none */
-	int report;		  /* reads what the process reports */
-	struct buf text;	  /* of that, so far */
-	struct buf prior; /* what the last one has left for the next one */
-	bool is_late;	  /* its deadline was missed, and it was killed */
+	/* later changes by other processes are detected */
+	struct ctime_mark since;
+	struct timespec begun_at; /* in the time that the kernel writes into
+				     inodes; the session is not older */
+	int process;		  /* a pidfd; -1: not running */
+	int report;		  /* the pipe with its report */
+	struct buf text;	  /* the report read so far */
+	struct buf prior; /* state from the last commit for the next one */
+	bool is_late;	  /* it missed its deadline and was killed */
 	struct source on_report;
 };
 
@@ -34,21 +35,23 @@ struct committer {
 		.on_report = SOURCE_INIT,                       \
 	}
 
-/* Start the process. Unless `stopped` is 0 it waits until that process has
-   stopped. ready(owner) is called when there is something to read. */
+/* Starts the process. If `stopped` is not 0, the process waits until that
+   process has stopped. Calls ready(owner) when the report can be read. */
 int committer_start(struct committer *c, struct loop *l,
 		    const struct commit_params *o, pid_t stopped,
 		    void (*ready)(void *owner, uint32_t events), void *owner,
 		    struct remit_error *err) must_check;
-/* Read some of the report. True if there is nothing more to come. */
+/* Reads some of the report. Returns true when it is complete or cannot
+   continue. */
 bool committer_read(struct committer *c) must_check;
-/* The process is done or dead: *changes becomes the members "changes" and
-   "changes_skipped" of the result, whatever the process did. -1: no memory. */
+/* Called when committer_read() returned true. Sets *changes to the members
+   "changes" and "changes_skipped" of the result, whether the process succeeded
+   or not. Returns -1 if memory is short. */
 int committer_finish(struct committer *c, struct loop *l, struct buf *changes,
 		     struct remit_error *err) must_check;
-/* Its time is over. */
+/* Kills the process, because it missed its deadline. */
 void committer_stop(struct committer *c);
-/* Waits for a process that writes: it does not stop half-way. */
+/* Waits for a running process, so that it does not stop halfway. */
 void committer_free(struct committer *c, struct loop *l);
 
 #endif

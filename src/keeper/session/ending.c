@@ -1,6 +1,7 @@
 /*
- * session_ending: how a cell or a run ends: its jail is killed, facts are read,
- * files leave the dead jail, the audit gets its line and the client its answer.
+ * session_ending: how a cell or a run ends. Its jail is killed, the facts are
+ * collected, files are exported from the dead jail, a line is written to the
+ * audit, and the client gets the result.
  */
 #include <string.h>
 #include <time.h>
@@ -30,7 +31,7 @@ session_kill_jail(struct session *s)
 	if (session_enter(s, SESSION_DYING) < 0)
 		return;
 	loop_set_timer(&s->keeper->loop, &s->timer, 0);
-	/* Who is killed cannot tell any more. */
+	/* A killed process cannot report its usage. */
 	if (!s->cell.facts.has_wait_status)
 		jail_sample(j, &s->cell.exit);
 	worker_kill(s->worker);
@@ -40,8 +41,9 @@ void
 session_read_output(struct session *s, struct capture *c)
 {
 	struct remit_error err;
-	/* A program that only says it is done may write on for ever; what it
-	   wrote before is no more than a pipe holds (pipe(7)). */
+	/* A process that claims to be done may still be writing. Read at most
+	   one pipe buffer (pipe(7)): that covers everything it wrote before the
+	   claim. */
 	uint64_t before, enough = c->total_bytes + FRAME_PIECE;
 
 	do {
@@ -52,7 +54,7 @@ session_read_output(struct session *s, struct capture *c)
 		 c->total_bytes < enough);
 }
 
-/* Of this cell: what was before is not its own. */
+/* Returns what was used since the cell began. */
 static uint64_t
 subtract_before(uint64_t now, uint64_t before)
 {
@@ -68,8 +70,8 @@ read_facts(struct session *s)
 
 	if (!s->worker)
 		return;
-	/* The clock of one process knows it all, and a program that speaks was
-	   not killed. */
+	/* For a single process its own clock is complete, and a process that
+	   reports its end was not killed for memory. */
 	if (s->cell.exit.cpu_us && !s->pool->plan.limits.many_processes)
 		details &= ~(unsigned)CGROUP_READ_CPU;
 	if (s->cell.claim.has_exit_code && !s->cell.facts.has_wait_status &&
@@ -77,7 +79,8 @@ read_facts(struct session *s)
 		details &= ~(unsigned)CGROUP_READ_OOM;
 	cgroup_read(&s->worker->jail.group, details, &s->cell.used);
 	s->cell.facts.oom_kills = g->oom_kills;
-	/* The group's counter lags behind, the process's forgets children. */
+	/* The counter of the cgroup lags, and that of the process leaves out
+	   children. */
 	group = subtract_before(g->cpu_us, s->cell.cpu_before_us);
 	own = subtract_before(s->cell.exit.cpu_us, s->cell.own_cpu_before_us);
 	s->cell.facts.cpu_us = group > own ? group : own;
@@ -97,8 +100,8 @@ read_network(struct session *s)
 	network_denials(s->cell.network, &s->cell.denials);
 }
 
-/* The code may have seen its connections reset, and ended as if they had been
-   by their hosts, before the keeper has heard of it. */
+/* If the proxy has died, the code may have seen reset connections and ended
+   because of them, before the keeper noticed the death. */
 static void
 check_proxy_alive(struct session *s)
 {
@@ -131,7 +134,8 @@ note_run(const struct session *s)
 	journal_add(&s->keeper->journal, &run);
 }
 
-/* A path that ended the program, in its own words. */
+/* Adds a denial for the path whose error ended the program, as the code reports
+   it. */
 static void
 note_path(struct session *s)
 {
@@ -143,8 +147,8 @@ note_path(struct session *s)
 		denials_add(&s->cell.denials, &d);
 }
 
-/* Which package has a missing module, trusted code decides; and advice that
-   the plan would refuse is not given. */
+/* Trusted code decides which package provides a missing module, and the advice
+   is left out if the plan would refuse the package. */
 static void
 note_module(struct session *s)
 {
@@ -158,8 +162,8 @@ note_module(struct session *s)
 		claim_add_package(c, package);
 }
 
-/* Every result comes with its enforcement, be it that there was no plan. A
-   client of another release gets its refusal as the first frame. */
+/* Every result is preceded by its enforcement, even if there was no plan. A
+   client of another release must get its refusal as the first frame. */
 static int
 send_enforcement(struct session *s, struct remit_error *err)
 {
@@ -173,7 +177,8 @@ send_enforcement(struct session *s, struct remit_error *err)
 			 err);
 }
 
-/* A client that cannot be sent all of it shall not wait for the rest. */
+/* If the answer cannot be sent completely, close the connection rather than let
+   the client wait. */
 static void
 send_answer(struct session *s)
 {
@@ -187,7 +192,8 @@ send_answer(struct session *s)
 	if (!text.len || send_enforcement(s, &err) < 0 ||
 	    (s->stays && link_send(&s->client, FRAME_STAYS, "", 0, &err) < 0) ||
 	    link_send(&s->client, FRAME_RESULT, text.data, text.len, &err) < 0)
-		s->client_gone = true; /* no memory: the client sees the end */
+		s->client_gone = true; /* if memory is short, the client sees
+					  the connection close */
 }
 
 void
@@ -206,7 +212,7 @@ session_answer(struct session *s)
 		return;
 	}
 	session_flush_client(s);
-	/* The jail's remains go after the answer, not before. */
+	/* Remove the jail after the answer was sent, not before. */
 	keeper_note_latency(s->keeper, s->requested_us);
 	session_detach_worker(s);
 	keeper_session_ended(s->keeper, s);
@@ -283,10 +289,10 @@ session_finish(struct session *s)
 
 /* ---- files ---- */
 
-/* They leave a session's jail when all in it is dead. Step by step, so that
-   other sessions do not wait, and no faster than the client reads. */
+/* Files are exported when everything in the jail is dead: in small steps, so
+   that other sessions do not wait, and no faster than the client reads. */
 
-/* How long others may have to wait. */
+/* How long one step may keep other sessions waiting. */
 #define EXPORT_SLICE_US 1000
 
 static bool
@@ -302,7 +308,7 @@ session_needs_dead_jail(const struct session *s)
 	return exports_files(s) || (s->pool && s->pool->plan.write_roots);
 }
 
-/* A jail that never was has nothing to give. */
+/* A jail that was never built has no workspace. */
 void
 session_keep_workspace(struct session *s)
 {
@@ -373,7 +379,7 @@ session_export_more(struct session *s)
 		session_remove(s);
 		return;
 	}
-	/* A client that does not read has until the deadline. */
+	/* A client that does not read has time until the deadline. */
 	if (link_backlog(&s->client) >= CLIENT_BACKLOG)
 		at = s->clock.deadline_us;
 	loop_set_timer(&s->keeper->loop, &s->timer, at);
@@ -389,7 +395,8 @@ session_hash_code(struct session *s)
 			    s->cell.code_sha256);
 }
 
-/* What left the jail; the client knows where to, and is not asked. */
+/* Lists what was sent to the client. Only the client knows where it wrote the
+   files. */
 static json_t *
 artifacts_of(const struct session *s)
 {
@@ -406,7 +413,7 @@ policy_sha256(const struct session *s, char out[SHA256_TEXT])
 {
 	if (!s->pool)
 		return audit_line_policy_sha256(&s->policy, out);
-	/* The key is the whole policy in one form. */
+	/* The key of a pool is its policy in canonical form. */
 	sha256_text(s->pool->key, strlen(s->pool->key), out);
 	return 0;
 }
@@ -428,8 +435,8 @@ write_audit_line(const struct session *s, const struct buf *result,
 
 	if (!document || policy_sha256(s, policy) < 0)
 		return -1;
-	/* The client's members of a result; which calls it answered, and with
-	   what, only the client knows. */
+	/* The members that the client adds to a result. Only the client knows
+	   which calls it answered, and how. */
 	if (json_object_set_new(document, "artifacts", artifacts_of(s)) < 0 ||
 	    json_object_set_new(document, "calls", json_array()) < 0 ||
 	    json_object_set_new(document, "calls_left_out", json_integer(0)) <
@@ -446,7 +453,7 @@ session_audit(struct session *s, const struct buf *result)
 
 	if (s->keeper->audit_writer.fd < 0 || s->cell.was_audited)
 		return;
-	/* Who left before anything ran has no run. */
+	/* A client that left before the code started gets no line. */
 	if (!result && (!s->cell.began_us || result_write(&text, s) < 0))
 		return;
 	s->cell.was_audited = true;

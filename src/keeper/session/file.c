@@ -1,10 +1,10 @@
 /*
- * session_file: what a client wants done with files of a session, between
- * cells.
+ * session_file: requests of a client for files of a session, between cells.
  *
- * The task goes into the jail and its answer comes out as they are: the keeper
- * touches no file and reads no answer. It counts bytes both ways, and minds the
- * time. Who does not answer, or says more than was asked for, is ended.
+ * The keeper forwards the task into the jail and the answer to the client. It
+ * touches no file and does not parse the answer, but counts bytes in both
+ * directions and limits the time. If the code does not answer, or sends more
+ * than was requested, the session loses its jail.
  */
 #include <string.h>
 
@@ -28,8 +28,8 @@ read_sizes(struct filing *f, const struct frame *frame, struct remit_error *err)
 				       : NULL;
 
 		if (to && number_parse(to, r.value) < 0)
-			return fail(err, REMIT_E_PROTOCOL, "no size: %.40s",
-				    r.value);
+			return fail(err, REMIT_E_PROTOCOL,
+				    "malformed size: %.40s", r.value);
 	}
 	if (f->answer_bytes_left > REMIT_FILE_READ_MAX)
 		f->answer_bytes_left = REMIT_FILE_READ_MAX;
@@ -59,7 +59,7 @@ void
 session_file_complete(struct session *s)
 {
 	if (cell_has_failed(&s->cell)) {
-		/* Nothing ran. */
+		/* No code ran, so the audit gets no line. */
 		s->cell.was_audited = true;
 		session_answer(s);
 		return;
@@ -72,7 +72,7 @@ static void
 refuse_file_task(struct session *s, const struct remit_error *why)
 {
 	cell_fail(&s->cell, why);
-	/* The client has to send the rest of it first. */
+	/* The client must send the rest of the file first. */
 	if (!s->filing.missing_bytes)
 		session_file_complete(s);
 }
@@ -96,7 +96,7 @@ session_recv_file_task(struct session *s, const struct frame *f,
 	if (link_send(&s->worker->jail.channel, f->type, f->payload, f->len,
 		      err) < 0)
 		return -1;
-	/* It is the host's doing, and no cell pays for it. */
+	/* The host caused this work, so no cell is charged for it. */
 	s->cell.cpu_before_us = session_cpu_us(s);
 	session_check_cpu(s);
 	session_start_idle_timer(s);
@@ -112,7 +112,7 @@ session_recv_file_data(struct session *s, const struct frame *f,
 {
 	if (!f->len || f->len > s->filing.missing_bytes)
 		return fail(err, REMIT_E_PROTOCOL,
-			    "bytes of no file, or too many");
+			    "unexpected bytes of a file");
 	s->filing.missing_bytes -= f->len;
 	if (!cell_has_failed(&s->cell) &&
 	    link_send(&s->worker->jail.channel, f->type, f->payload, f->len,
@@ -132,10 +132,10 @@ session_recv_file_answer(struct session *s, const struct frame *f,
 	if (s->state != SESSION_FILING || s->filing.missing_bytes ||
 	    cell_has_failed(&s->cell))
 		return fail(err, REMIT_E_PROTOCOL,
-			    "the code answers what nobody has asked");
+			    "the code answered without a request");
 	if (!is_end && f->len > s->filing.answer_bytes_left)
 		return fail(err, REMIT_E_PROTOCOL,
-			    "the code gives more of a file than was asked for");
+			    "the code sent more of a file than was requested");
 	if (link_send(&s->client, f->type, f->payload, f->len, err) < 0)
 		return -1;
 	if (is_end) {
@@ -164,7 +164,7 @@ session_file_timed_out(struct session *s)
 {
 	struct remit_error why;
 
-	/* It may be the client that does not read. */
+	/* The delay may be the client's, if it does not read. */
 	if (link_backlog(&s->client) > CLIENT_BACKLOG) {
 		s->clock.deadline_us =
 			loop_now_us() + deadline_us(DEADLINE_FILE);

@@ -1,7 +1,8 @@
 /*
- * session_fork: a client wants a branch of its session. The branch is a session
- * of its own from the beginning, over the client that came with the wish: it is
- * told there that it is open, or why it is not. The session rests meanwhile.
+ * session_fork: makes a branch of a session on request of its client. The
+ * branch is a separate session from the start. Its client came as a descriptor
+ * with the request, and is sent there that the branch is open, or why it
+ * failed. The original session stays idle meanwhile.
  */
 #include <string.h>
 
@@ -21,7 +22,7 @@ parse_branch_options(struct session *b, const struct frame *f,
 	while (record_next(f->payload, f->len, &at, &r)) {
 		if (strcmp(r.key, "artifacts"))
 			return fail(err, REMIT_E_PROTOCOL,
-				    "a branch has no \"%.40s\"", r.key);
+				    "a branch has no member \"%.40s\"", r.key);
 		b->options |= SESSION_OPTION_ARTIFACTS;
 	}
 	return 0;
@@ -43,27 +44,25 @@ check_can_fork(const struct session *s, struct remit_error *err)
 		return fail_refused(err, "forkable",
 				    "Open the session with forkable set.",
 				    "this session cannot have branches: it was "
-				    "opened without");
+				    "opened without forkable");
 	if (s->loss.code) {
 		*err = s->loss;
 		return -1;
 	}
 	if (s->worker->root->jail.listener < 0)
 		return fail_refused(err, "forkable",
-				    "Use a kernel and a container that let "
-				    "Remit listen (seccomp_unotify(2)).",
-				    "the kernel does not ask about system "
-				    "calls, so nothing of the code's may pass");
+				    "Use a kernel and a container that allow "
+				    "seccomp_unotify(2).",
+				    "Remit cannot intercept system calls here, "
+				    "and so cannot allow the code to fork");
 	if (!has_free_slot(s->worker->root))
 		return fail_refused(
-			err, "branches",
-			"Give branches a higher "
-			"number.",
-			"the session and its branches have had %llu "
-			"branches, as many as may be",
+			err, "branches", "Raise branches.",
+			"the session and its branches already made %llu "
+			"branches, the maximum",
 			(unsigned long long)session_policy(s)->branches);
 	if (keeper_is_full(s->keeper))
-		return fail(err, REMIT_E_BUSY, "too many jails at once");
+		return fail(err, REMIT_E_BUSY, "too many jails are running");
 	return 0;
 }
 
@@ -75,7 +74,7 @@ begin_branch(struct session *s, struct session *b, const struct frame *f,
 		return -1;
 	if (keeper_reserve_session(s->keeper) < 0)
 		return fail(err, REMIT_E_BUSY,
-			    "%d sessions are open already, as many as may be",
+			    "too many open sessions (limit %d)",
 			    KEEPER_SESSIONS_MAX);
 	cell_make_id(b->open_id);
 	b->life = LIFE_OPENING;
@@ -96,10 +95,13 @@ session_fork(struct session *s, const struct frame *f, struct remit_error *err)
 	struct session *b;
 
 	if (client < 0)
-		return fail(err, REMIT_E_PROTOCOL, "a branch without a client");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "a request for a branch without a connection for "
+			    "its client");
 	b = keeper_add_client(s->keeper, client);
 	if (!b)
-		return 0; /* no memory: the client sees the end */
+		return 0; /* if memory is short, the client sees the connection
+			     close */
 	b->pool = pool_ref(s->pool);
 	if (session_enter(b, SESSION_SEEKING) < 0)
 		return 0;
@@ -112,7 +114,7 @@ session_fork(struct session *s, const struct frame *f, struct remit_error *err)
 	return 0;
 }
 
-/* The branch is there, or will never be. */
+/* The branch exists, or has failed. */
 void
 session_end_fork(struct session *b)
 {
@@ -133,7 +135,8 @@ session_recv_forked(struct session *s, const struct frame *f,
 	struct step_report r;
 
 	if (!s->worker->fork_requested || f->len != sizeof(r))
-		return fail(err, REMIT_E_PROTOCOL, "forked at a wrong time");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "unexpected frame \"forked\"");
 	memcpy(&r, f->payload, sizeof(r));
 	branch_forked(s->worker, &r);
 	return 0;

@@ -7,7 +7,7 @@
 #include "wire/record.h"
 
 #define PAGE 4096
-/* What a jail has made before: three directories and the one above them, and
+/* The inodes that a jail creates first: three directories and their parent, and
    matplotlib's directory with its font list. */
 #define OWN_INODES 6
 
@@ -24,7 +24,8 @@ inputs_add_frame(struct inputs *in, enum frame_type type, const char *payload,
 	return 0;
 }
 
-/* One path is the other, or a directory above it. */
+/* Returns true if the paths are equal, or one is a directory above the
+   other. */
 static bool
 paths_collide(const char *a, const char *b)
 {
@@ -49,7 +50,7 @@ check_path(const struct inputs *in, const char *path, struct remit_error *err)
 				    quote(one, path));
 		else if (paths_collide(in->paths.items[i], path))
 			return fail(err, REMIT_E_INPUT,
-				    "an input file cannot be a folder too: %s "
+				    "an input file cannot also be a folder: %s "
 				    "and %s",
 				    quote(one, in->paths.items[i]),
 				    quote(other, path));
@@ -61,7 +62,7 @@ check_size(const struct inputs *in, uint64_t size, uint64_t max_bytes,
 	   struct remit_error *err)
 {
 	if (in->missing)
-		return fail(err, REMIT_E_PROTOCOL, "half an input file");
+		return fail(err, REMIT_E_PROTOCOL, "an incomplete input file");
 	if (size > max_bytes || in->total_bytes > max_bytes - size)
 		return fail(err, REMIT_E_INPUT,
 			    "the input files are longer than input_bytes "
@@ -100,12 +101,13 @@ inputs_add(struct inputs *in, const char *bytes, size_t len,
 {
 	if (!len || len > in->missing)
 		return fail(err, REMIT_E_PROTOCOL,
-			    "bytes of no input file, or too many");
+			    "unexpected bytes of an input file");
 	in->missing -= len;
 	return inputs_add_frame(in, FRAME_FILE_DATA, bytes, len, err);
 }
 
-/* At most: directories that files have in common are counted for each. */
+/* An upper bound: a directory with several files is counted for each of
+   them. */
 static uint64_t
 count_inodes(const struct inputs *in)
 {
@@ -125,10 +127,9 @@ static int
 fail_limit(const char *field, unsigned long long has, unsigned long long needs,
 	   struct remit_error *err)
 {
-	return fail_refused(err, field,
-			    "Raise the limit, or send smaller or fewer files.",
-			    "the input files need %llu, and %s is %llu here",
-			    needs, field, has);
+	return fail_refused(
+		err, field, "Raise the limit, or send smaller or fewer files.",
+		"the input files need %llu, but %s is %llu", needs, field, has);
 }
 
 int
@@ -140,12 +141,12 @@ inputs_check(const struct inputs *in, const struct plan *plan,
 	if (!in->paths.count)
 		return 0;
 	if (in->missing)
-		return fail(err, REMIT_E_PROTOCOL, "half an input file");
+		return fail(err, REMIT_E_PROTOCOL, "an incomplete input file");
 	if (!tiers[plan->tier].jailed)
-		return fail_refused(err, "tier", "Use the tier local.",
-				    "the tier \"%s\" has no workspace that "
-				    "input files could be put into",
-				    tiers[plan->tier].name);
+		return fail_refused(
+			err, "tier", "Use the tier local.",
+			"the tier \"%s\" has no workspace for input files",
+			tiers[plan->tier].name);
 	if (l->file_bytes && in->largest_bytes > l->file_bytes)
 		return fail_limit("file_bytes", l->file_bytes,
 				  in->largest_bytes, err);
@@ -161,7 +162,7 @@ inputs_check(const struct inputs *in, const struct plan *plan,
 int
 inputs_send(struct inputs *in, struct link *jail, struct remit_error *err)
 {
-	/* Its usual cap is for code. */
+	/* The usual cap covers the code; raise it for the files. */
 	if (in->frames.len)
 		jail->out.cap += in->frames.len;
 	if (buf_add(&jail->out, buf_text(&in->frames), in->frames.len) < 0)

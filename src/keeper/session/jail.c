@@ -1,6 +1,6 @@
 /*
- * session_jail: what comes out of a session's jail: output, values and
- * displays, frames, the end.
+ * session_jail: what a session reads from its jail: output, values and
+ * displays, frames, and the end.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "keeper/session/task.h"
 #include "wire/record.h"
 
-/* Of programs that are done sooner the output is read at their end: to look at
-   each line would take them longer than they run. */
+/* Output is first read after this time, or at the end of a shorter program.
+   Handling each line separately would take longer than such a program runs. */
 #define OUTPUT_DELAY_US 1000
 
 static void
@@ -27,7 +27,8 @@ drain_capture(struct session *s, struct capture *c, struct source *src)
 		loop_remove(&s->keeper->loop, src);
 	if (capture_is_over_ceiling(c)) {
 		s->cell.facts.over_ceiling = true;
-		/* Whoever writes on until it is killed waits for a reader. */
+		/* Stop reading, so that a program that keeps writing blocks
+		   until it is killed. */
 		loop_remove(&s->keeper->loop, src);
 		session_post(s, SESSION_OVER_CEILING);
 	}
@@ -37,8 +38,8 @@ drain_capture(struct session *s, struct capture *c, struct source *src)
 void
 session_on_stdout(struct session *s)
 {
-	/* Between cells nobody reads: what is there is the next one's. This is
-	   only the end. */
+	/* Output between cells belongs to the next one and stays in the pipe,
+	   so this event can only be the end of the output. */
 	if (session_is_between_cells(s))
 		loop_remove(&s->keeper->loop, &s->worker->on_out);
 	else if (s->out.fd >= 0)
@@ -56,11 +57,11 @@ session_on_stderr(struct session *s)
 
 /* ---- values and displays ---- */
 
-/* They go to the client in order with the output, as far as the policy lets
-   them. Their bytes are not read. */
+/* They are forwarded to the client in order with the output, as far as the
+   policy allows. The keeper does not parse their bytes. */
 
-/* What the runner says of one is small; this bounds what it costs to say
-   nothing, very often. */
+/* Heads without bytes cost nothing of display_bytes; this limits their
+   number. */
 #define DISPLAYS_MAX 1000
 
 static bool
@@ -77,14 +78,15 @@ display_fits(const struct session *s, const struct display_head *h)
 	       h->total_bytes <= p->display_bytes - d->shown_bytes;
 }
 
-/* A thread of a session may show something between cells: nobody sees it. */
+/* A thread of an open session may send a display between cells; it is
+   dropped. */
 static bool
 may_show(const struct session *s)
 {
 	return s->state == SESSION_RUNNING || session_is_opened(s);
 }
 
-/* What was written before comes before. */
+/* Forwards the output that was written before the display. */
 static void
 send_output_first(struct session *s)
 {
@@ -109,7 +111,8 @@ session_recv_display(struct session *s, const struct frame *f,
 	struct display_head h;
 
 	if (!may_show(s) || s->display.missing)
-		return fail(err, REMIT_E_PROTOCOL, "a display at a wrong time");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "unexpected frame \"display\"");
 	if (display_head_read(&h, f->payload, f->len, err) < 0)
 		return -1;
 	s->display.missing = h.total_bytes;
@@ -134,7 +137,8 @@ session_recv_display_data(struct session *s, const struct frame *f,
 			  struct remit_error *err)
 {
 	if (!may_show(s) || f->len > s->display.missing)
-		return fail(err, REMIT_E_PROTOCOL, "bytes of no display");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "unexpected bytes of a display");
 	s->display.missing -= f->len;
 	return s->display.dropped || !f->len ? 0 : relay_display(s, f, err);
 }
@@ -181,7 +185,7 @@ cell_deadline_us(const struct session *s)
 
 	if (s->life == LIFE_CLOSING)
 		return s->cell.began_us + SESSION_GRACE_US;
-	/* Without a limit it is the largest number there is. */
+	/* No limit is the largest number, POLICY_UNLIMITED. */
 	ms = plan_keeps(&s->pool->plan, MECH(TIMER))
 		     ? s->pool->policy.timeout_ms
 		     : POLICY_UNLIMITED;
@@ -190,7 +194,7 @@ cell_deadline_us(const struct session *s)
 	return ms == POLICY_UNLIMITED ? 0 : s->cell.began_us + ms * 1000;
 }
 
-/* How long the clock may stand for answers. */
+/* Returns how long the clock may be paused for replies, in total. */
 static uint64_t
 pause_max_us(const struct session *s)
 {
@@ -232,7 +236,8 @@ static int
 recv_checked(struct session *s, const struct frame *f, struct remit_error *err)
 {
 	if (s->state != SESSION_CHECKING)
-		return fail(err, REMIT_E_PROTOCOL, "checked at a wrong time");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "unexpected frame \"checked\"");
 	if (claim_parse_checked(&s->cell.claim, f->payload, f->len, err) < 0)
 		return -1;
 	s->cell.facts.checked_only = s->pool->plan.tier == TIER_STATIC;
@@ -253,7 +258,8 @@ static int
 recv_ended(struct session *s, const struct frame *f, struct remit_error *err)
 {
 	if (s->state != SESSION_RUNNING)
-		return fail(err, REMIT_E_PROTOCOL, "ended before it began");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "frame \"ended\" before the code started");
 	if (claim_parse_ended(&s->cell.claim, f->payload, f->len, err) < 0)
 		return -1;
 	if (!s->cell.claim.has_exit_code || s->cell.facts.has_wait_status)
@@ -264,8 +270,9 @@ recv_ended(struct session *s, const struct frame *f, struct remit_error *err)
 	return 0;
 }
 
-/* The answer does not wait for the death of a jail, unless files are to leave
-   it. A program that was rejected has not run, and its jail dies first. */
+/* The answer does not wait for the jail to die, unless files are to be exported
+   from it. If the program was rejected, it has not run, and its jail dies
+   first. */
 void
 session_handle_reported_end(struct session *s)
 {
@@ -282,12 +289,14 @@ session_handle_reported_end(struct session *s)
 		session_finish(s);
 }
 
-/* Whoever types sees first what the code has written. */
+/* Output comes before the prompt, so that the person who types sees it
+   first. */
 static int
 recv_prompt(struct session *s, struct remit_error *err)
 {
 	if (s->state != SESSION_RUNNING || !s->cell.interactive)
-		return fail(err, REMIT_E_PROTOCOL, "nobody can be asked");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "unexpected frame \"prompt\"");
 	session_read_output(s, &s->out);
 	session_read_output(s, &s->err);
 	if (link_send(&s->client, FRAME_PROMPT, "", 0, err) < 0)
@@ -332,7 +341,7 @@ session_flush_channel(struct session *s)
 	uint32_t events = reads ? EPOLLIN : 0;
 	struct remit_error err;
 
-	/* The other side may be dead; then its exit is on the way. */
+	/* The other end may be dead; then its exit will be reported. */
 	if (link_flush(l, &err) < 0)
 		link_drop_backlog(l);
 	if (link_wants_write(l))
@@ -343,9 +352,9 @@ session_flush_channel(struct session *s)
 }
 
 /*
- * Whatever a running program writes to its channel concerns only itself: a
- * broken protocol ends its claims and nothing else. Before the start it is
- * our own runtime that speaks, and it must not fail.
+ * Ends the channel of a jail that broke the protocol. A running program can
+ * only harm itself by that: it loses its claims, nothing else. Before the code
+ * starts, the frames come from Remit's own runtime, which must not fail.
  */
 static void
 break_channel(struct session *s, const struct remit_error *err)
@@ -394,8 +403,7 @@ session_on_channel(struct session *s, uint32_t events)
 	session_read_channel(s);
 }
 
-/* A runner that has rejected the code leaves by itself if the keeper is slow.
- */
+/* A runner that has rejected the code exits even before the keeper kills it. */
 static bool
 may_still_report(const struct session *s)
 {
@@ -403,7 +411,7 @@ may_still_report(const struct session *s)
 	       !s->worker->jail.channel.ended && !s->queue.events;
 }
 
-/* The end may be seen before the last words are read. */
+/* The death may be reported before the last frames are read. */
 static void
 read_last_frames(struct session *s)
 {
@@ -413,13 +421,14 @@ read_last_frames(struct session *s)
 		session_on_channel(s, EPOLLIN);
 }
 
-/* Our own runtime speaks before the start: it must not leave by itself. */
+/* Before the code starts, the process runs only Remit's own runtime, which must
+   not exit. */
 static void
 note_early_end(struct session *s)
 {
 	struct remit_error err;
 
-	/* A runner that has said what it found in the code may leave. */
+	/* After reporting what it found in the code, the runner may exit. */
 	if (s->state >= SESSION_RUNNING ||
 	    session_queue_has(&s->queue, SESSION_REPORTED) ||
 	    !s->cell.facts.has_wait_status ||
@@ -447,7 +456,7 @@ static void
 note_last_end(struct session *s)
 {
 	const struct exit_report *end = &s->worker->last_end;
-	/* It was killed because it had said that it is done. */
+	/* It was killed because it had reported its end. */
 	bool waited = s->state == SESSION_DYING && s->cell.claim.has_exit_code;
 
 	if (s->worker->jail.alone && !waited) {
@@ -460,13 +469,14 @@ note_last_end(struct session *s)
 	}
 }
 
-/* Nothing in the jail writes any more. */
+/* Everything in the jail is dead, so no more output comes. */
 void
 session_end_jail(struct session *s)
 {
 	read_last_frames(s);
 	if (session_queue_has(&s->queue, SESSION_REPORTED)) {
-		/* Its last word was its end, which goes first. */
+		/* Its last frame was its reported end, which is handled
+		   first. */
 		session_post(s, SESSION_JAIL_DEAD);
 		return;
 	}

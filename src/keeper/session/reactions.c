@@ -1,6 +1,6 @@
 /*
- * session_reactions: what is done about the events of a session, in one table
- * by state and event, and the loop that works them off.
+ * session_reactions: what a session does about its events, in one table by
+ * event and state, and the loop that runs them.
  */
 #include "keeper/session/part.h"
 
@@ -39,9 +39,10 @@ reject_busy(struct session *s)
 {
 	struct remit_error err;
 
-	fail(&err, REMIT_E_BUSY, "%d runs are waiting already",
+	fail(&err, REMIT_E_BUSY, "too many runs are waiting (limit %d)",
 	     KEEPER_WAITING_MAX);
-	/* A cell that must not wait costs no variables. */
+	/* Refuse a cell without killing its jail, so that its variables
+	   stay. */
 	if (s->cell.arrival == CELL_COMPLETE && session_is_opened(s))
 		session_refuse_cell(s, &err);
 	else
@@ -55,7 +56,7 @@ fail_cell(struct session *s)
 	session_kill_jail(s);
 }
 
-/* Its answer is on its way, and says this. */
+/* The answer is on its way, and will carry this error. */
 static void
 keep_trouble(struct session *s)
 {
@@ -74,7 +75,7 @@ handle_client_left(struct session *s)
 static void
 interrupt_early(struct session *s)
 {
-	/* A cell that is not there yet gets it when it begins. */
+	/* A cell that has not started is interrupted when it starts. */
 	if (!session_is_opened(s))
 		session_kill_jail(s);
 }
@@ -83,14 +84,15 @@ static void
 interrupt_code(struct session *s)
 {
 	jail_interrupt(&s->worker->jail);
-	/* A cell has its own deadline, and variables that would be lost. */
+	/* A cell has its own deadline, and killing it would lose its
+	   variables. */
 	if (session_has_cells(s))
 		return;
 	cell_clock_cut_short(&s->clock, loop_now_us() + SESSION_GRACE_US);
 	session_set_timer(s);
 }
 
-/* The jail may be on its way out, and its end says more than we can. */
+/* The jail may be about to die, and its end is a better reason than this. */
 static void
 lose_channel(struct session *s)
 {
@@ -107,7 +109,8 @@ lose_idle_channel(struct session *s)
 	session_lose_jail(s, &why);
 }
 
-/* The moment is over that its worker waits for: see session_start(). */
+/* The tick of the clock that the worker waited for is over: see
+   session_start(). */
 static void
 retry_start(struct session *s)
 {
@@ -115,13 +118,13 @@ retry_start(struct session *s)
 		session_start(s);
 }
 
-/* It ended between two cells, and its client does not wait for it. */
+/* The worker ended between two cells, when the client waits for nothing. */
 static void
 lose_idle_worker(struct session *s)
 {
 	struct remit_error why;
 
-	fail(&why, REMIT_E_GONE, "its interpreter ended after cell %u",
+	fail(&why, REMIT_E_GONE, "its interpreter exited after cell %u",
 	     s->cells);
 	session_lose_jail(s, &why);
 }
@@ -133,8 +136,8 @@ remove_if_sent(struct session *s)
 		session_remove(s);
 }
 
-/* All that is done about an event, by the state in which it comes; in the
-   others it means nothing any more, or cannot come. */
+/* The reaction to each event in each state. If there is none, the event no
+   longer matters or cannot happen in that state. */
 typedef void reaction(struct session *s);
 
 #define BEFORE_CELL   SESSION_READING... SESSION_SEEKING
@@ -150,7 +153,7 @@ static reaction *const reactions[SESSION_EVENTS][SESSION_STATES] = {
 		[IN_CELL] = fail_cell,
 		[AFTERWARDS] = keep_trouble,
 	},
-	/* What is being written to the host is seen to its end. */
+	/* A commit in progress is completed although the client has left. */
 	[SESSION_LEFT] = {
 		[BEFORE_CELL] = handle_client_left,
 		[SESSION_IDLE] = session_remove,
@@ -240,7 +243,7 @@ session_run_events(void *owner)
 		       SESSION_EVENTS)
 			if (reactions[event][s->state])
 				reactions[event][s->state](s);
-		/* The frames after the one that was worked off. */
+		/* Handle the frames after the request that was just handled. */
 		session_read_frames(s);
 		if (has_unread(s))
 			session_read_channel(s);

@@ -70,7 +70,8 @@ session_successor(struct session *s)
 		return NULL;
 	next = session_alloc(s->keeper);
 	if (!next)
-		return NULL; /* no memory: the client sees the end */
+		return NULL; /* if memory is short, the client sees the
+				connection close */
 	next->follows_another = true;
 	open_client_link(next, take_fd(&s->client.fd));
 	loop_move(&s->keeper->loop, &s->on_client, &next->on_client, next);
@@ -147,7 +148,7 @@ init_captures(struct session *s)
 	};
 }
 
-/* A pipe whose writers are all gone stays at its end. */
+/* `ended` stays set: a pipe without writers stays at its end. */
 void
 session_reset_captures(struct session *s)
 {
@@ -155,7 +156,7 @@ session_reset_captures(struct session *s)
 	s->err.total_bytes = s->err.kept_bytes = 0;
 }
 
-/* The client has sent its standard input to us so far. */
+/* Until now the keeper has buffered the client's standard input. */
 static int
 connect_stdin(struct session *s, struct remit_error *err)
 {
@@ -170,12 +171,13 @@ connect_stdin(struct session *s, struct remit_error *err)
 			session_on_stdin, s, err);
 }
 
-/* A clock that was set back does not get there: then all that is there is
-   younger than the run, and nothing of it is replaced. */
+/* The maximum wait for a tick. If the clock was set back, the tick may not
+   come. Then everything in the directory looks newer than the run, and none of
+   it is replaced. */
 #define CTIME_WAIT_MAX_US 100000
 
-/* So that what others changed before differs in time from what they change
-   from now on. */
+/* Before the code starts, wait for a tick of the clock, so that earlier changes
+   by others have another time than later ones. */
 static bool
 must_wait_for_tick(const struct session *s)
 {
@@ -184,7 +186,7 @@ must_wait_for_tick(const struct session *s)
 	       loop_now_us() < s->requested_us + CTIME_WAIT_MAX_US;
 }
 
-/* A cell whose standard input was not sent reads its end. */
+/* If the client sends no standard input, the cell reads end-of-file. */
 static int
 start_cell(struct session *s, struct remit_error *err)
 {
@@ -192,8 +194,8 @@ start_cell(struct session *s, struct remit_error *err)
 	    session_send_job(s, err) < 0)
 		return -1;
 	session_flush_channel(s);
-	/* The rest while the code runs: its end is what the client waits for.
-	 */
+	/* Connect the input after sending the code: the client waits for the
+	   end of the code. */
 	return connect_stdin(s, err);
 }
 
@@ -296,7 +298,8 @@ session_enter(struct session *s, enum session_state next)
 		s->state = next;
 		return 0;
 	}
-	fail(&err, REMIT_E_INTERNAL, "a session that is %s cannot be %s",
+	fail(&err, REMIT_E_INTERNAL,
+	     "a session cannot change from state %s to %s",
 	     session_state_name(s->state), session_state_name(next));
 	fprintf(stderr, "remit: %s\n", err.message);
 #ifdef REMIT_TESTS

@@ -2,27 +2,27 @@
  * session: one jail with one interpreter, from the client's first frame to the
  * result. A run is a session with one cell.
  *
- * A run goes, each time by session_enter(),
+ * A run passes through these states, each entered by session_enter():
  *
  *	reading → waiting → seeking → checking → running → dying →
  *	committing → exporting → done
  *
  * A program that claims its end is answered at once, and its jail dies
- * afterwards; but files and changes leave only a dead jail, and the answer
- * comes after them.
+ * afterwards. But files and changes are taken only from a dead jail, and then
+ * the answer comes after them.
  *
- * A client that opens a session has more than one cell. Its jail is sought at
- * once; then each cell goes the same way, and back:
+ * A session that a client opens has many cells. Its jail is built at once; then
+ * each cell passes through these states, and the session is idle again:
  *
  *	seeking → idle → waiting → checking → running → idle
  *
- * A cell that ends its jail takes the whole way, and the session is idle
- * without a jail; so is one that was not used for too long. The last cell has
- * no code, and after it comes done.
+ * A cell that ends its jail passes through all states of a run, and leaves the
+ * session idle without a jail. A session that was idle for too long loses its
+ * jail as well. The last cell has no code; after it the session is done.
  *
- * Whatever happens to a session is an event (keeper/session/state.h). Handlers
- * only note it, with session_post() or session_fail(); what is done about it is
- * in one table, by state and event (reactions.c), and runs from the loop.
+ * Everything that happens to a session is an event (keeper/session/state.h).
+ * Handlers only queue it, with session_post() or session_fail(). The reactions
+ * are in one table, by event and state (reactions.c), and run from the loop.
  */
 #ifndef REMIT_SESSION_H
 #define REMIT_SESSION_H
@@ -40,104 +40,109 @@
 struct install;
 struct keeper;
 
-/* What it is in its client's eyes. */
+/* The session as its client sees it. */
 enum session_life {
-	LIFE_RUN,     /* one program */
-	LIFE_OPENING, /* a session whose client was not told yet that it is open
-		       */
+	LIFE_RUN,     /* a run */
+	LIFE_OPENING, /* "opened" was not sent to the client yet */
 	LIFE_OPEN,
 	LIFE_CLOSING, /* this is its last cell */
-	LIFE_BROKEN,  /* the client broke the protocol: the next answer is the
+	LIFE_BROKEN,  /* the client broke the protocol; the next answer is the
 			 last */
 };
 
-/* A file that is read or written between cells. */
+/* A request for a file, between cells. */
 struct filing {
-	uint64_t missing_bytes;	    /* that the client has still to send */
-	uint64_t answer_bytes_left; /* that the code may still answer */
+	uint64_t missing_bytes;	    /* that the client must still send */
+	uint64_t answer_bytes_left; /* that the code may still send */
 };
 
 struct session {
-	struct session *next;	   /* of the keeper's list */
-	struct session *want_next; /* of those that want a worker */
+	struct session *next;	   /* in the keeper's list */
+	struct session *want_next; /* in the pool's list of sessions that want a
+				      worker */
 	struct keeper *keeper;
-	enum session_state state; /* session_enter() changes it */
+	enum session_state state; /* changed only by session_enter() */
 	enum session_life life;
-	unsigned options; /* of enum session_option */
+	unsigned options; /* bits of enum session_option */
 	struct session_queue queue;
 
 	/* Its client. */
 	struct link client;
 	struct source on_client;
 	bool client_gone;
-	bool counts_as_running; /* it counts as running */
-	bool stays;		/* the client was told that it can ask again */
-	bool follows_another;	/* another used this client, and may be meant */
-	uint64_t requested_us;	/* the client had sent everything */
+	bool counts_as_running; /* counted in keeper->running */
+	bool stays; /* "stays" was sent: the client may send another job */
+	bool follows_another;  /* early frames may be meant for the previous job
+				  of this connection */
+	uint64_t requested_us; /* when the client had sent everything */
 
 	/* Its plan. */
-	struct policy policy; /* of its own, until it has a pool */
+	struct policy policy; /* until it has a pool, which owns another */
 	struct buf policy_text;
 	struct pool *pool;
-	struct install *install; /* it waits for packages, or NULL */
-	bool install_ended;	 /* what it waited for has ended */
+	struct install *install; /* waits for packages, or NULL */
+	bool install_ended;	 /* that installation has ended */
 	struct package_layer
 		package_layer;	/* its packages, until it has a pool */
-	struct secrets secrets; /* from its client */
+	struct secrets secrets; /* sent by its client */
 
 	/* Its worker. */
 	struct worker *worker;
 	struct capture out, err;
 	struct bridge bridge;
-	struct transfer display; /* the one whose bytes come just now */
+	/* the display whose bytes are being forwarded */
+	struct transfer display;
 	struct source on_proxy;
-	uint32_t question;	 /* of the proxy, that waits; 0: none */
-	uint32_t question_count; /* by it, so far */
+	uint32_t question;	 /* id of the proxy's open question; 0: none */
+	uint32_t question_count; /* questions of the proxy so far */
 	struct cell_clock clock;
 	struct timer timer;
 	struct committer committer;
 
-	/* Its cells, of which a run has one. */
+	/* Its cells; a run has one. */
 	struct cell cell;
-	struct source on_in; /* the cell's standard input */
+	struct source on_in; /* writes the cell's standard input */
 	char open_id[24];    /* "": a run */
-	unsigned cells;	     /* that were begun */
-	int stdin_pipe;	     /* of all cells: its reader, or -1 */
+	unsigned cells;	     /* number of cells begun */
+	int stdin_pipe; /* keeps standard input open between cells, or -1 */
 	struct filing filing;
-	struct remit_error loss;       /* why it has no jail; OK: it has one */
-	struct ledger *network_before; /* what earlier cells have done */
-	char branch_of[24];	/* the session it was copied from, or "" */
-	struct session *branch; /* that is being made of it, or NULL */
-	struct session *origin; /* whose branch it is to be; then NULL */
+	struct remit_error loss; /* why it has no jail; OK: it has one */
+	/* what earlier cells did on the network */
+	struct ledger *network_before;
+	char branch_of[24]; /* id of the session it was copied from, or "" */
+	struct session *branch; /* that is being copied from it, or NULL */
+	/* the session it is being copied from, or NULL */
+	struct session *origin;
 };
 
-/* Takes the client's descriptor. NULL without memory (the descriptor is
-   closed). The session frees itself when it is done. */
+/* Takes ownership of the client's descriptor. Returns NULL if memory is short,
+   and then closes the descriptor. The session frees itself when it is done. */
 struct session *session_new(struct keeper *k, int client_fd);
-/* One for the client of this one, which was answered; NULL if that does not ask
-   again. */
+/* Makes a session for the next job on the connection of `s`. Returns NULL if
+   the client does not send another job. */
 struct session *session_successor(struct session *s);
-/* It has cells, and not just one program. */
+/* Returns true if it has many cells, and false for a run. */
 bool session_has_cells(const struct session *s);
-/* Its policy, wherever that is. */
+/* Returns its policy, which belongs to the session or to its pool. */
 const struct policy *session_policy(const struct session *s);
-/* How long its code has waited for the host so far. */
+/* Returns how long the code of its cell has waited for the host so far. */
 uint64_t session_paused_us(const struct session *s);
 void session_free(struct session *s);
 
-/* Both only note what has happened, and may be called from anywhere. */
+/* These two only queue what has happened, and may be called from anywhere. */
 
 void session_post(struct session *s, enum session_event event);
 /*
- * Something went wrong. In a cell this error is its result, and the jail is
- * killed; between cells the jail is lost, and the error is the answer to the
- * next request. While an answer is on its way it only says what went wrong.
+ * Reports an error. In a cell the error becomes its result, and the jail is
+ * killed. Between cells the jail is lost, and the error answers the next
+ * request. While an answer is being prepared, the error only becomes its
+ * reason.
  */
 void session_fail(struct session *s, const struct remit_error *why);
 
-/* From its worker. */
+/* Called by its worker. */
 
-/* This one waits for a job: it is the session's now. */
+/* Gives the session this worker, which waits for a job. */
 void session_attach_worker(struct session *s, struct worker *i);
 void session_on_channel(struct session *s, uint32_t events);
 void session_on_stdout(struct session *s);

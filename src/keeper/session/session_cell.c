@@ -1,5 +1,5 @@
 /*
- * session_cell: from one cell of a session to the next, and what is between
+ * session_cell: the sequence of cells in a session, and what happens between
  * them: an idle jail, a lost one, a fresh one.
  */
 #include <fcntl.h>
@@ -10,8 +10,8 @@
 #include "keeper/session/part.h"
 #include "wire/record.h"
 
-#define RESET_REMEDY "Reset the session: it gets a fresh jail."
-/* More than a pipe can hold (pipe(7)). */
+#define RESET_REMEDY "Reset the session to get a fresh jail."
+/* More than a pipe can contain (pipe(7)). */
 #define STDIN_DRAIN_MAX (2 << 20)
 
 bool
@@ -34,7 +34,8 @@ session_is_between_cells(const struct session *s)
 
 /* ---- opening ---- */
 
-/* A run's pool is no session's: the policy is read again from its key. */
+/* Sessions do not share pools with runs: parse the policy again from the pool's
+   key. */
 static int
 leave_run_pool(struct session *s, struct remit_error *err)
 {
@@ -57,7 +58,7 @@ session_enqueue(struct session *s)
 	s->requested_us = loop_now_us();
 	if (session_enter(s, SESSION_WAITING) < 0)
 		return;
-	/* How long it was idle does not count any more. */
+	/* The idle time no longer counts. */
 	s->clock.deadline_us = 0;
 	keeper_enqueue(s->keeper, s);
 }
@@ -84,19 +85,21 @@ session_open(struct session *s, const struct frame *f, struct remit_error *err)
 					      err);
 		else
 			failed = fail(err, REMIT_E_PROTOCOL,
-				      "a session has no \"%.40s\"", r.key);
+				      "a session has no member \"%.40s\"",
+				      r.key);
 		if (failed)
 			return -1;
 	}
 	own_fd_close(&s->client.passed_fd);
 	s->client.passed_fd = -1;
 	if (s->cell.arrival != CELL_ABSENT)
-		return fail(err, REMIT_E_PROTOCOL, "a job before the session");
+		return fail(err, REMIT_E_PROTOCOL,
+			    "a job before the session is open");
 	if (leave_run_pool(s, err) < 0)
 		return -1;
 	if (keeper_reserve_session(s->keeper) < 0)
 		return fail(err, REMIT_E_BUSY,
-			    "%d sessions are open already, as many as may be",
+			    "too many open sessions (limit %d)",
 			    KEEPER_SESSIONS_MAX);
 	cell_make_id(s->open_id);
 	s->life = LIFE_OPENING;
@@ -104,7 +107,8 @@ session_open(struct session *s, const struct frame *f, struct remit_error *err)
 	return 0;
 }
 
-/* Writers come and go with cells; a reader of ours keeps the pipe. */
+/* Writers come and go with the cells, so the keeper keeps a reader to keep the
+   pipe open. */
 static int
 open_stdin_reader(struct session *s, struct remit_error *err)
 {
@@ -148,7 +152,7 @@ session_send_opened(struct session *s)
 		       s->worker->jail.warm ? "warm" : "cold") < 0 ||
 	    link_send(&s->client, FRAME_OPENED, records.data, records.len,
 		      &err) < 0) {
-		s->client_gone = true; /* no memory */
+		s->client_gone = true; /* memory is short */
 		session_remove(s);
 		return;
 	}
@@ -160,7 +164,8 @@ session_send_opened(struct session *s)
 
 /* ---- between cells ---- */
 
-/* What the cell did not read is not the next one's. */
+/* Discards input that the cell did not read: it is not meant for the next
+   one. */
 static void
 drain_stdin(struct session *s)
 {
@@ -174,8 +179,9 @@ drain_stdin(struct session *s)
 		left -= (size_t)n < left ? (size_t)n : left;
 }
 
-/* All of it but what the jail itself carries over: what it has used before
-   counts neither for the next cell nor for what this one has left running. */
+/* Resets the cell, except for what belongs to the jail: processor time used
+   before counts neither for the next cell nor for threads that this one left
+   running. */
 static void
 reset_cell(struct session *s)
 {
@@ -184,9 +190,9 @@ reset_cell(struct session *s)
 	bool stirred = s->cell.stirred;
 
 	drain_stdin(s);
-	/* What is not complete comes again. */
+	/* An incomplete cell is sent again under the same number. */
 	s->cells -= s->cell.claim.incomplete;
-	if (!s->cell.facts.closed) /* a commit is no cell */
+	if (!s->cell.facts.closed) /* a commit is not a cell */
 		stirred = s->cell.facts.interrupted ||
 			  s->cell.facts.timed_out || s->cell.facts.over_cpu;
 	session_reset_tools(s);
@@ -197,7 +203,8 @@ reset_cell(struct session *s)
 	s->cell.stirred = stirred;
 	s->cell.cpu_before_us = cpu_before_us;
 	s->cell.facts.cpu_limit_ms = session_cpu_limit_ms(s);
-	/* What is still to come of a display is not part of the next cell. */
+	/* The rest of an unfinished display does not belong to the next
+	   cell. */
 	s->display.dropped = true;
 	s->clock.output_us = s->clock.deadline_us = 0;
 	s->clock.cut_short = false;
@@ -226,7 +233,7 @@ record_loss(struct session *s, const char *why)
 	if (s->loss.code)
 		return;
 	fail(&s->loss, REMIT_E_REFUSED,
-	     "the session has ended, and its variables are gone: %s", why);
+	     "the session has ended and its variables are lost: %s", why);
 	snprintf(s->loss.remedy, sizeof(s->loss.remedy), RESET_REMEDY);
 }
 
@@ -238,8 +245,7 @@ session_lose_jail(struct session *s, const struct remit_error *why)
 	session_detach_worker(s);
 	if (s->state == SESSION_FILING)
 		session_abandon_file(s, why->code == REMIT_E_BUSY);
-	/* A commit that is under way has a process and a deadline of its own.
-	 */
+	/* A commit in progress has its own process and deadline. */
 	if (s->state == SESSION_SAVING)
 		session_start_commit_timer(s);
 }
@@ -262,14 +268,14 @@ session_note_loss(struct session *s)
 
 	if (s->life == LIFE_CLOSING)
 		return;
-	snprintf(why, sizeof(why), "its jail was ended in cell %u (%s)",
-		 s->cells, statuses[result_status(s)].name);
+	snprintf(why, sizeof(why), "its jail ended in cell %u (%s)", s->cells,
+		 statuses[result_status(s)].name);
 	record_loss(s, why);
 }
 
 /* ---- the next one ---- */
 
-/* What is wrong with it before any of it runs. */
+/* Returns -1 if the cell must not run. */
 static int
 check_cell(const struct session *s, struct remit_error *err)
 {
@@ -302,7 +308,7 @@ session_begin_cell(struct session *s)
 	s->cell.own_cpu_before_us = s->cell.exit.cpu_us;
 	session_reset_captures(s);
 	session_start(s);
-	/* Asked for while it waited for its turn. */
+	/* The interrupt came while the cell waited for its turn. */
 	if (s->cell.facts.interrupted && s->state == SESSION_RUNNING)
 		jail_interrupt(&s->worker->jail);
 }
@@ -312,7 +318,7 @@ session_reset(struct session *s, const struct frame *f, struct remit_error *err)
 {
 	(void)f;
 	if (!session_is_opened(s) || s->cell.arrival != CELL_ABSENT)
-		return fail(err, REMIT_E_PROTOCOL, "a reset in a cell");
+		return fail(err, REMIT_E_PROTOCOL, "a reset during a cell");
 	session_detach_worker(s);
 	own_fd_close(&s->stdin_pipe);
 	s->stdin_pipe = -1;
@@ -338,9 +344,8 @@ session_close(struct session *s, const struct frame *f, struct remit_error *err)
 	s->cell.input.ended = true;
 	s->requested_us = loop_now_us();
 	if (s->loss.code)
-		session_answer(
-			s); /* it has nothing more to do, and ends well */
-	else		    /* it has its jail: no need to wait for room */
+		session_answer(s); /* it has no code to run, and ends well */
+	else /* its jail is already counted: it need not wait */
 		session_begin_cell(s);
 	return 0;
 }

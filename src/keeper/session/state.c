@@ -1,9 +1,9 @@
 #include "keeper/session/state.h"
 
 #define TO(state) (1u << SESSION_##state)
-/* Wherever a cell ends: the session goes on, or it does not. */
+/* At the end of a cell: the session continues, or it ends. */
 #define ANSWERED (TO(IDLE) | TO(DONE))
-/* Wherever a jail dies, and what leaves it is then seen to. */
+/* When a jail is dead, changes and files are written first. */
 #define DEAD (TO(COMMITTING) | TO(EXPORTING) | ANSWERED)
 
 static const struct session_state_row {

@@ -12,8 +12,7 @@
 
 extern char **environ;
 
-/* What code finds in its environment unless the policy says otherwise; README
-   and docs/reference/inside.md list it. */
+/* The default environment of code; docs/reference/inside.md lists it. */
 static const char *const base_environment[] = {
 	"HOME=" JAIL_WORKSPACE,
 	"TMPDIR=/tmp",
@@ -25,7 +24,8 @@ static const char *const base_environment[] = {
 	"MPLBACKEND=Agg",
 };
 
-/* Where the address space is the memory limit. */
+/* For plans that limit memory by the address space: each thread reserves a
+   stack. */
 static const char *const single_thread_variables[] = {
 	"OPENBLAS_NUM_THREADS=1",
 	"OMP_NUM_THREADS=1",
@@ -33,7 +33,8 @@ static const char *const single_thread_variables[] = {
 	"NUMEXPR_NUM_THREADS=1",
 };
 
-/* For clients that ask for a proxy; what is inside they reach without. */
+/* For clients that use a proxy. Addresses inside the jail are reached
+   directly. */
 #define PROXY_URL "http://" HOST_PROXY_ADDRESS ":3128"
 _Static_assert(HOST_PROXY_PORT == 3128, "as the variables say");
 static const char *const proxy_variables[] = {
@@ -42,7 +43,7 @@ static const char *const proxy_variables[] = {
 	"NO_PROXY=localhost,127.0.0.1", "no_proxy=localhost,127.0.0.1",
 };
 
-/* All that is read by libraries which have authorities of their own. */
+/* The variables of libraries that have their own certificate authorities. */
 static const char *const trust_variables[] = {
 	"SSL_CERT_FILE=" JAIL_TRUST,
 	"REQUESTS_CA_BUNDLE=" JAIL_TRUST,
@@ -71,7 +72,8 @@ task_environment(struct list *out, const struct plan *plan,
 	return added < 0 ? fail_sys(err, REMIT_E_MEMORY, "environment") : 0;
 }
 
-/* Without a root of its own the code writes in a directory of the host. */
+/* A jail without its own root makes the code write in a directory of the
+   host. */
 static int
 add_workspace_variables(struct buf *out, const struct plan *plan,
 			const char *place)
@@ -95,7 +97,7 @@ add_workspace_variables(struct buf *out, const struct plan *plan,
 	return 0;
 }
 
-/* Libraries look for a variable before they send anything. */
+/* Libraries require a variable before they send a request. */
 static int
 add_placeholders(struct buf *out, const struct plan *plan,
 		 struct remit_error *err)
@@ -131,7 +133,8 @@ add_environment(struct buf *out, const struct plan *plan, const char *place,
 	    add_list(out, "env", &base) < 0 ||
 	    add_workspace_variables(out, plan, place) < 0)
 		return -1;
-	/* A library that finds no room for its threads may wait for them. */
+	/* A library that has no address space for its threads may wait for them
+	   forever. */
 	for (size_t i = 0; plan->filter & PLAN_FILTER_STRICT_MEMORY &&
 			   i < ARRAY_LEN(single_thread_variables);
 	     i++)
@@ -151,7 +154,7 @@ add_environment(struct buf *out, const struct plan *plan, const char *place,
 	return add_list(out, "env", &plan->policy->env);
 }
 
-/* What the zygote knows already. */
+/* The settings that a zygote already has. */
 static int
 add_interpreter(struct buf *out, const struct interpreter *in)
 {
@@ -162,7 +165,7 @@ add_interpreter(struct buf *out, const struct interpreter *in)
 	return add_list(out, "path", &in->sys_path);
 }
 
-/* A zygote has nothing of a policy's packages. */
+/* A zygote is started without the packages of a policy. */
 static int
 add_packages(struct buf *out, const struct plan *plan)
 {
@@ -175,7 +178,7 @@ add_packages(struct buf *out, const struct plan *plan)
 	return add_list(out, "preload", &plan->policy->preload);
 }
 
-/* All fields that the validator keeps. */
+/* All fields that the validator enforces. */
 static const enum field_id validator_fields[] = {
 	F_VALIDATOR,	    F_ALLOWED_IMPORTS,	F_BLOCKED_IMPORTS,
 	F_ALLOWED_BUILTINS, F_BLOCKED_BUILTINS, F_ALLOWED_OS_ATTRS,
@@ -194,8 +197,8 @@ task_is_checked(const struct plan *plan)
 	return false;
 }
 
-/* The lists by the names of their fields; and what is granted, of which nothing
-   need be said. */
+/* Adds the validator's lists under the names of their fields, and what the
+   policy grants, which the validator need not report. */
 static int
 add_validator_fields(struct buf *out, const struct plan *plan)
 {
@@ -223,7 +226,7 @@ add_validator_fields(struct buf *out, const struct plan *plan)
 	return network ? record_add(out, "grant", "network") : 0;
 }
 
-/* The runner keeps to them, and the keeper sees to it. */
+/* The runner respects these limits, and the keeper enforces them. */
 static int
 add_caps(struct buf *out, const struct policy *p)
 {

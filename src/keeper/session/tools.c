@@ -1,7 +1,7 @@
 /*
- * session_tools: what the code of a session waits for its client to answer:
- * calls to the caller's tools, and the proxy's questions about hosts that
- * nobody has allowed yet.
+ * session_tools: the requests of the code that its client answers: calls to the
+ * caller's tools, and the proxy's questions about hosts that are not allowed
+ * yet.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ current_limits(const struct session *s)
 {
 	const struct policy *p = &s->pool->policy;
 
-	/* What a cell has left running may not call anybody. */
+	/* Threads that a cell left running may not call tools. */
 	if (session_is_between_cells(s))
 		return (struct bridge_limits){
 			.bytes = p->tool_bytes,
@@ -55,11 +55,11 @@ session_recv_call(struct session *s, const struct frame *f,
 	struct bridge_limits max = current_limits(s);
 	bool begun;
 
-	/* What was called, and is dead, gets no answer. */
+	/* A process that has ended gets no reply. */
 	if ((s->state != SESSION_RUNNING && !session_is_between_cells(s)) ||
 	    s->cell.facts.has_wait_status)
-		return fail(err, REMIT_E_PROTOCOL, "a call at a wrong time");
-	/* What was printed before is seen before, by a person who is asked. */
+		return fail(err, REMIT_E_PROTOCOL, "unexpected frame \"call\"");
+	/* Forward earlier output first, for a person who is asked. */
 	if (f->type == FRAME_CALL && s->state == SESSION_RUNNING) {
 		session_read_output(s, &s->out);
 		session_read_output(s, &s->err);
@@ -81,7 +81,7 @@ session_recv_reply(struct session *s, const struct frame *f,
 	struct bridge_limits max;
 	bool ended;
 
-	/* Of a run that is over, or has not begun: nobody waits for it. */
+	/* The run is over or has not started: no call waits for this reply. */
 	if (s->state != SESSION_RUNNING || !s->worker)
 		return 0;
 	max = current_limits(s);
@@ -95,7 +95,7 @@ session_recv_reply(struct session *s, const struct frame *f,
 	return 0;
 }
 
-/* What a cell has called and left without an answer gets none. */
+/* Drops the calls and questions that a cell left unanswered. */
 void
 session_reset_tools(struct session *s)
 {
@@ -105,8 +105,8 @@ session_reset_tools(struct session *s)
 	s->clock.pauses = 0;
 }
 
-/* Whoever waits for an answer, or calls later, is not to wait for ever: there
-   is no more to read. */
+/* Shuts down the channel, so that code that waits for a reply reads end-of-file
+   instead of waiting forever. */
 void
 session_end_tools(struct session *s)
 {
@@ -119,20 +119,21 @@ session_end_tools(struct session *s)
 	bridge_end(&s->bridge);
 }
 
-/* ---- questions: one at a time; the clock stands meanwhile ---- */
+/* ---- questions: one at a time, with the clock paused ---- */
 
 static void
 send_proxy_answer(struct session *s, uint32_t id, uint32_t allowed)
 {
 	struct proxy_answer a = { .id = id, .allowed = allowed };
 
-	/* One that does not listen is dead: its end is seen elsewhere. */
+	/* If the send fails the proxy is dead, which is detected elsewhere. */
 	if (s->worker)
 		send(s->worker->proxy.line, &a, sizeof(a),
 		     MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* What the proxy says is a claim: a name or an address, or nothing. */
+/* The proxy's question is a claim: accept only a name or an address. Returns -1
+   if it is neither. */
 static int
 write_subject(const struct proxy_question *q, char *out, size_t size)
 {
@@ -195,7 +196,8 @@ on_proxy(void *owner, uint32_t events)
 	ssize_t n;
 
 	(void)events;
-	/* One that asks more than it may is no proxy of ours any more. */
+	/* A proxy that sends more questions than it may is not trusted any
+	   more. */
 	if (s->question_count++ == PENDING_QUESTIONS_MAX) {
 		loop_remove(&s->keeper->loop, &s->on_proxy);
 		return;
@@ -245,8 +247,8 @@ session_recv_answer(struct session *s, const struct frame *f,
 	    !record_next(f->payload, f->len, &at, &answer) || at != f->len ||
 	    strcmp(id.key, "id") != 0 || strcmp(answer.key, "answer") != 0 ||
 	    number_parse(&number, id.value) < 0)
-		return fail(err, REMIT_E_PROTOCOL, "an answer without its id");
-	/* Of a cell that is over: nobody waits for it. */
+		return fail(err, REMIT_E_PROTOCOL, "an answer without an id");
+	/* The answer belongs to an earlier cell. */
 	if (!s->question || number != s->question)
 		return 0;
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
@@ -257,5 +259,6 @@ session_recv_answer(struct session *s, const struct frame *f,
 			session_set_timer(s);
 			return 0;
 		}
-	return fail(err, REMIT_E_PROTOCOL, "an answer is deny, once or run");
+	return fail(err, REMIT_E_PROTOCOL,
+		    "an answer must be deny, once or run");
 }

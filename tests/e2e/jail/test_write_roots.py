@@ -373,7 +373,7 @@ def test_what_cannot_have_its_new_name_keeps_the_old(quick):
         quick.put(name)
     result = quick("os.rename('env', '.env'); shutil.move('dir', '.dir'); os.remove('kept'); open('new', 'w')")
     assert quick.names() == ["dir", "dir/x", "env", "kept", "new"], result
-    assert reasons(result)["/data/env"] == "held back, since not all was written"
+    assert reasons(result)["/data/env"] == "held back, because other changes were skipped"
 
 
 def test_code_cannot_change_what_runs_outside(remit):
@@ -573,13 +573,13 @@ def test_names_of_a_repository_that_make_none(quick):
 
 def test_names_that_are_not_plain(quick):
     result = quick("for n in (b'a\\nb', b'\\x1b[31m', b'\\xff', b'-rf', 'ok'): open(n, 'w')")
-    assert quick.names() == ["ok"] and set(reasons(result).values()) == {"the name is not plain"}
+    assert quick.names() == ["ok"] and set(reasons(result).values()) == {"the name has characters that are not allowed"}
     assert len(result["changes_skipped"]) == 4
 
 
 def test_a_hundred_folders_deep(quick):
     result = quick("for i in range(100):\n    os.mkdir('d'); open('f', 'w'); os.chdir('d')")
-    assert result["status"] == "ok" and set(reasons(result).values()) == {"more than 64 folders within each other"}
+    assert result["status"] == "ok" and set(reasons(result).values()) == {"more than 64 levels of folders"}
     assert len(quick.names()) == 63 + 64
 
 
@@ -606,7 +606,7 @@ def test_a_file_that_others_changed_is_not_written(quick):
         others, first="open('deleted', 'a').write('!'); open('dir/y', 'w')",
     )  # fmt: skip
     why = {line.split(": ")[2].rsplit("/", 1)[1]: line.split(": ")[3] for line in result["stderr"].splitlines() if "not written" in line}
-    held = "held back, since not all was written"
+    held = "held back, because other changes were skipped"
     assert why == {"changed": CONFLICT, "touched": CONFLICT, "new": CONFLICT, "replaced": CONFLICT, "removed": CONFLICT, "also": held, "": "deleted by others during the run"}, result
     assert kinds(result) == {"/data/mine": "modified", "/data/deleted": "created"}
     assert (quick.text("changed"), quick.text("replaced"), quick.text("new"), quick.text("removed")) == ("theirs",) * 4

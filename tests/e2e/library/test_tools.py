@@ -195,7 +195,7 @@ def test_calls_are_counted(remit, caller, covers):
     for tier in TIERS:
         code = "n = 0\ntry:\n    while True: add(1, 1); n += 1\nexcept ToolError as e: print(n, e)"
         result = door(code, tool_calls=7, tier=tier)
-        assert result["stdout"] == "7 add: tool_calls allows 7 calls of a run\n", (tier, result)
+        assert result["stdout"] == "7 add: tool_calls allows 7 calls per run\n", (tier, result)
         assert result["usage"]["tool_calls"] == 7
         covers(remit, "tool_calls", *enforced(result, "tool_calls"), tier=tier)
 
@@ -222,8 +222,8 @@ for i in range(1, 8):
     head = b"id\\0%d\\0name\\0hangs\\0bytes\\x002\\0" % i
     os.write(3, frame(CALL, head) + frame(CALL_DATA, b"{}"))
 got = b""
-while got.count(b"at the same time") < 4: got += os.read(3, 65536)
-print(got.count(b"tool_concurrency allows 3 calls at the same time"))
+while got.count(b"concurrent calls") < 4: got += os.read(3, 65536)
+print(got.count(b"tool_concurrency allows 3 concurrent calls"))
 """
 
 

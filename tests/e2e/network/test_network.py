@@ -212,7 +212,7 @@ def test_what_is_not_public_is_not_reached_by_any_way(here, world):
     flags = {d["what"]: d["flag"] for d in result["denials"]}
     assert flags["connect to inner.example.com:80, a private address"] == "--allow-host inner.example.com:80:private"
     assert flags[f"connect to {PRIVATE}:80, a private address"] == f"--allow-host {PRIVATE}:80"
-    assert flags[f"connect to {METADATA}:80, an address of this machine or of nobody"] is None
+    assert flags[f"connect to {METADATA}:80, an address of this machine or a reserved one"] is None
 
 
 def test_other_ports_and_private_hosts_come_from_the_list(here, world):
@@ -257,7 +257,7 @@ say(right=attempt(hello, {API!r}), other=attempt(hello, "evil.example"), none=at
     assert not [a for a in answers.values() if a.startswith("TLS")], answers
     assert len(connections(world.seen(mark))) == 1
     (row,) = result["denials"]
-    assert row["what"] == f"connect to {API}:443, by bytes that do not name it" and row["count"] == 3
+    assert row["what"] == f"connect to {API}:443, with data that does not name this host" and row["count"] == 3
 
 
 def test_a_plain_request_must_name_the_host(here, world):

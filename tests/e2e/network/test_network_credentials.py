@@ -118,7 +118,7 @@ def test_it_is_never_sent_in_the_clear_over_a_public_network(here, world):
     result = here.allow(LOOK + f"say(a=attempt(fetch, 'http://{API}/'))", f"{API}:80", flags=flags, env={"KEY": SECRET})
     assert "{" not in said(result)["a"] and connections(world.seen(mark)) == []
     (row,) = result["denials"]
-    assert row["what"] == f"connect to {API}:80, a public address, where its credential would be read on the way" and row["flag"] is None
+    assert row["what"] == f"connect to {API}:80, a public address, because its credential would be sent unencrypted" and row["flag"] is None
 
 
 def test_by_a_proxy_that_is_asked_for_it_is_the_same(here, world):

@@ -61,7 +61,7 @@ def test_a_host_that_does_not_prove_who_it_is_gets_nothing(here, world, place):
     result = fetch_with_credential(here, place)
     assert "{" not in said(result)["a"] and requests(world.seen(mark)) == [] and len(connections(world.seen(mark))) == 1
     (row,) = result["denials"]
-    assert row["what"] == f"connect to {place}, which did not prove by TLS that it is that host" and row["flag"] is None
+    assert row["what"] == f"connect to {place}, which did not prove its identity with a TLS certificate" and row["flag"] is None
 
 
 def test_who_says_something_else_inside_of_tls_is_refused(here, world):

@@ -43,7 +43,7 @@ say(get=attempt(ask, "GET"), post=attempt(ask, "POST", "abc"), chunked=attempt(a
     assert json.loads(answers["get"])["host"] == API and answers["post"] == "3" and answers["chunked"] == "5"
     assert {answers[k] for k in ("delete", "lower", "trace")} <= {"ConnectionResetError", "RemoteDisconnected"}, answers
     assert [line.split()[1] for line in requests(world.seen(mark))] == ["GET", "POST", "POST"]
-    assert reasons(result) == {"with a method that its entry does not name": 3}
+    assert reasons(result) == {"with a method that its entry does not allow": 3}
 
 
 SECOND = f"DELETE /second HTTP/1.1\r\nHost: {API}\r\n\r\n"
@@ -115,7 +115,7 @@ say(a=attempt(slowly, {head + b"6000"!r} + b"\\r\\n\\r\\n", b"x" * 3000), b=atte
     result = here.allow(code, f"{API}:80:methods=POST")
     answers = said(result)
     assert answers["a"].endswith("6000") and answers["b"] in ("ConnectionResetError", "BrokenPipeError")
-    assert reasons(result) == {"by a request that is not clear or not the only one": 1}
+    assert reasons(result) == {"with a malformed request, or more than one on the connection": 1}
     assert len(requests(world.seen(mark))) == 2
 
 
@@ -181,7 +181,7 @@ say(named=attempt(dial6, {PUBLIC6!r}, 80), other_port=attempt(dial6, {PUBLIC6!r}
     assert answers["own"] == answers["host"] == "ConnectionResetError", answers
     assert answers["other_port"] == "ConnectionRefusedError" and answers["other"] == "OSError", answers
     assert connections(world.seen(mark)) == [f"connection {PUBLIC6} 80"]
-    assert {d["what"] for d in result["denials"]} == {f"connect to [{PUBLIC6}]:80, by bytes that do not name it", "connect to [::1]:80"}
+    assert {d["what"] for d in result["denials"]} == {f"connect to [{PUBLIC6}]:80, with data that does not name this host", "connect to [::1]:80"}
     (row,) = result["usage"]["network"]["hosts"]
     assert row["host"] == PUBLIC6 and row["port"] == 80
 

@@ -122,7 +122,7 @@ say(right=attempt(hello, {API!r}), other=attempt(hello, "evil.example"), none=at
     assert answers["plain"] == answers["private"] == "ConnectionResetError" and answers["http_to_tls"].startswith("HTTP/1.1 403 "), answers
     assert len(connections(world.seen(mark))) == 1
     assert {d["what"] for d in result["denials"]} == {
-        f"connect to {API}:443, by bytes that do not name it", f"connect to {API}:80, by bytes that do not name it",
+        f"connect to {API}:443, with data that does not name this host", f"connect to {API}:80, with data that does not name this host",
         "connect to inner.example.com:7000, a private address",
     }  # fmt: skip
 

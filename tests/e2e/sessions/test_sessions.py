@@ -360,7 +360,7 @@ def test_more_sessions_than_there_may_be_are_turned_away(remit):
     for i in range(64):
         one.open(session=str(i), policy=policy())
     said = one.ask("open", session="x", policy=policy())
-    assert "64 sessions" in said["failed"]["message"], said
+    assert "limit 64" in said["failed"]["message"], said
     one.ask("drop", session="0")
     until(lambda: "failed" not in one.ask("open", session="x", policy=policy()))
     assert one.out("print(1)", session="x") == "1\n"
@@ -575,7 +575,7 @@ def test_an_interpreter_that_leaves_between_cells_is_told(door):
     between_cells(door, "os._exit(3)")
     await_loss(door)
     result = door.run("print(1)")
-    assert state(result) == ("refused", "ended") and "variables are gone" in result["error"]["value"], result
+    assert state(result) == ("refused", "ended") and "variables are lost" in result["error"]["value"], result
 
 
 def test_an_exit_of_the_process_is_the_end(door):

@@ -1,4 +1,5 @@
-/* bridge: calls and answers are passed on within their limits, or answered. */
+/* bridge: calls and replies are forwarded within their limits; others are
+   answered with an error. */
 #include "keeper/session/bridge.h"
 
 #include <setjmp.h>
@@ -18,7 +19,7 @@ static const struct bridge_limits limits = {
 	.concurrency = 2,
 };
 
-/* A bridge between two links that nobody reads. */
+/* A bridge between two links whose other ends read nothing. */
 struct world {
 	struct bridge bridge;
 	struct link client, jail;
@@ -109,12 +110,12 @@ reply(struct world *w, uint64_t id)
 	assert_int_equal(data(w, false, 1), 0);
 }
 
-/* The jail was told this, and the client nothing. */
+/* The jail was sent this refusal, and the client nothing. */
 static void
 refused(struct world *w, size_t client_before, const char *words)
 {
 	assert_int_equal(w->client.out.len, client_before);
-	/* Heads have NULs, so not as a text. */
+	/* Heads contain NULs, so they are not searched as text. */
 	if (!memmem(w->jail.out.data, w->jail.out.len, words, strlen(words)))
 		fail_msg("the code was not told \"%s\"", words);
 }
@@ -167,7 +168,7 @@ malformed_frames_break_the_protocol(void **state)
 	assert_int_equal(head(&w, true, 2, "x", 2), -1);
 	assert_int_equal(data(&w, true, 3), -1);
 	assert_int_equal(data(&w, true, 0), -1);
-	/* Of the client: a reply to what was never asked. */
+	/* The client replies to a call that does not exist. */
 	assert_int_equal(head(&w, false, 2, "ok", 1), -1);
 	assert_int_equal(head(&w, false, 0, "ok", 1), -1);
 }
@@ -238,14 +239,14 @@ code_that_does_not_read_replies_is_cut_off(void **state)
 	uint64_t id = 0;
 
 	(void)state;
-	/* Its own refusals fill the room that there is for answers. */
+	/* Refusals fill the space that is there for replies. */
 	while (++id < 1000 && head(&w, true, id, "x", 101) == 0)
 		assert_int_equal(data(&w, true, 101), 0);
 	assert_true(id < 100);
 	assert_non_null(strstr(w.err.message, "not read"));
 }
 
-/* Room for replies of tools is not room for refusals. */
+/* The space for replies of tools is not there for refusals. */
 static void
 unread_refusals_end_the_calls(void **state)
 {
@@ -292,7 +293,7 @@ tools_are_sent_once(void **state)
 	assert_int_equal(bridge_send_tools(&w.bridge, &limits, &w.jail, &w.err),
 			 0);
 	assert_int_equal(w.jail.out.len, once);
-	/* Others are others. */
+	/* A new list of tools is sent again. */
 	assert_int_equal(bridge_set_tools(&w.bridge, "tool\0y\0", 7, &w.err),
 			 0);
 	assert_int_equal(bridge_send_tools(&w.bridge, &limits, &w.jail, &w.err),

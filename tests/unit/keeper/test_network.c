@@ -1,4 +1,4 @@
-/* network: a run's hosts in its result. */
+/* network: the network hosts of a run, in its result. */
 #include "keeper/output/network.h"
 
 #include <setjmp.h>
@@ -73,13 +73,14 @@ refusal_names_host_port_and_flag(void **state)
 		  "connect to a.example:443, a private address",
 		  "--allow-host a.example:443:private" },
 		{ "a.example", 443, LEDGER_NEVER,
-		  "connect to a.example:443, an address of this machine or of "
-		  "nobody",
+		  "connect to a.example:443, an address of this machine or a "
+		  "reserved one",
 		  "" },
 		{ "a.example", 443, LEDGER_OTHER_NAME,
-		  "connect to a.example:443, by bytes that do not name it",
+		  "connect to a.example:443, with data that does not name this "
+		  "host",
 		  "" },
-		/* The jail's own addresses mean something else outside. */
+		/* Special addresses have another meaning outside the jail. */
 		{ "127.0.0.1", 80, LEDGER_NOT_NAMED, "connect to 127.0.0.1:80",
 		  "" },
 		{ "198.18.77.7", 80, LEDGER_NOT_NAMED,
