@@ -13,7 +13,7 @@
 #include "jail/probe/probe.h"
 #include "jail/zygote.h"
 
-#define FIRST_PID 4200000 /* above pid_max: nobody's */
+#define FIRST_PID 4200000 /* above pid_max, so no real process has it */
 
 struct fake_jail fake_jails[FAKE_JAILS];
 size_t fake_jail_count;

@@ -25,7 +25,7 @@ stop(void *owner)
 	k->loop.stop = true;
 }
 
-/* As often as one event may lead to the next by a socket. */
+/* As often as one event can cause another one through a socket. */
 void
 settle(struct world *w)
 {
@@ -97,11 +97,11 @@ send_as_client(struct world *w, unsigned type, const char *payload, size_t len)
 	};
 
 	memcpy(frame + FRAME_HEADER, payload, len);
-	/* The keeper may have left by now. */
+	/* The keeper may have closed the connection. */
 	(void)!send(w->client, frame, FRAME_HEADER + len, MSG_NOSIGNAL);
 }
 
-/* What the keeper has sent so far. */
+/* Reads what the keeper has sent so far. */
 void
 read_client(struct world *w)
 {

@@ -16,37 +16,38 @@ struct world {
 	int client;
 	struct timer stopper;
 	unsigned results, opened;
-	bool ended; /* the client saw the end */
+	bool ended; /* the client's connection was closed */
 	char in[1 << 18];
 	size_t len;
 };
 
-/* Without warm workers, unless the test lets zygotes start (fakes). */
+/* There are no warm workers unless the test lets zygotes start (fakes). */
 struct world *world_new(void);
 void world_free(struct world *w);
-/* Run the loop as often as one event may lead to the next by a socket. */
+/* Runs the loop as often as one event can cause another one through a
+   socket. */
 void settle(struct world *w);
-/* The session was not removed. */
+/* Returns true if the session still exists. */
 bool is_alive(const struct world *w);
 
-/* A frame from the client. */
+/* Sends a frame as the client. */
 void send_as_client(struct world *w, unsigned type, const char *payload,
 		    size_t len);
 #define SEND_AS_CLIENT(w, type, payload) \
 	send_as_client(w, type, payload, sizeof(payload) - 1)
-/* Read and count what the keeper has sent so far. */
+/* Reads and counts what the keeper has sent so far. */
 void read_client(struct world *w);
 
-/* The jail of the session's worker; NULL: it has none. */
+/* Returns the jail of the session's worker, or NULL. */
 struct fake_jail *jail_of(const struct world *w);
-/* A frame from the code of that. */
+/* Sends a frame as the code in that jail. */
 void send_as_code(struct world *w, unsigned type, const char *payload,
 		  size_t len);
-/* The code says that it is locked. */
+/* Reports as the code that it is locked down. */
 void ready(struct world *w);
 
 size_t count_fds(void);
-/* Allocations of jansson may fail, too. */
+/* Lets allocations of jansson fail as well. */
 void world_hook_memory(void);
 
 #endif

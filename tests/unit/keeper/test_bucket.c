@@ -1,5 +1,6 @@
 /*
- * bucket: a number at once, then a steady rate, by whatever clock it is given.
+ * bucket: a number of events at once, then a steady rate, in the time that the
+ * caller passes.
  */
 #include "keeper/pool/watch.h"
 
@@ -11,7 +12,7 @@
 
 #define START UINT64_C(1000000000)
 
-/* The client's, which stands above the keeper. */
+/* Defined in the client's library, which this test does not link. */
 const char *
 remit_version(void)
 {

@@ -1,4 +1,5 @@
-/* capture: what is kept, what is counted, and when it is too much. */
+/* capture: what is forwarded, what is counted, and when the hard limit is
+   exceeded. */
 #include "keeper/output/stream.h"
 
 #include <fcntl.h>
@@ -58,14 +59,14 @@ drain(struct world *w)
 		fail_msg("%s", err.message);
 }
 
-/* Bytes that do not repeat where pieces or pipes end. */
+/* A pattern that does not repeat at the ends of pieces or pipes. */
 static char
 byte_at(size_t i)
 {
 	return (char)((uint32_t)i * UINT32_C(2654435761) >> 24);
 }
 
-/* The program writes its bytes from `first` on, n of them. */
+/* Writes n bytes of the pattern, from `first` on. */
 static void
 write_bytes(struct world *w, size_t first, size_t n)
 {
@@ -77,8 +78,8 @@ write_bytes(struct world *w, size_t first, size_t n)
 	assert_int_equal(write(w->writer, bytes, n), n);
 }
 
-/* All that is queued for the client: frames of the stream's type with exactly
-   the first n bytes the program wrote. Gives the number of frames. */
+/* Checks that exactly the first n bytes are queued for the client, as frames of
+   the stream's type. Returns the number of frames. */
 static int
 client_has(struct world *w, size_t n)
 {

@@ -1,7 +1,7 @@
 /*
- * cell: what a job may say, of a run and of a cell; and that nothing of one
- * cell is left when it is reset. Of its clock: deadlines, and how they move
- * while the code waits for the host. Time is what the test says it is.
+ * cell: the keys of a job in a run and in a cell; a reset clears everything.
+ * And its clock: deadlines, and how they move while the code waits for the
+ * host. The test passes the time.
  */
 #include "keeper/session/cell.h"
 
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Before cmocka takes the name for a macro. */
+/* cmocka defines fail() as a macro. */
 static int (*const fail_with)(struct remit_error *, enum remit_code,
 			      const char *, ...) = fail;
 
@@ -172,7 +172,7 @@ pause_moves_the_deadline_by_its_length(void **state)
 	(void)state;
 	cell_clock_start(&c, 1000, 500);
 	cell_clock_pause(&c, 100);
-	/* Until it is released it may last as long as is allowed. */
+	/* Until the pause ends, it may last as long as is allowed. */
 	assert_int_equal(cell_clock_deadline(&c), 1500);
 	cell_clock_resume(&c, 300);
 	assert_int_equal(cell_clock_deadline(&c), 1200);
@@ -191,7 +191,7 @@ overlapping_pauses_count_once(void **state)
 	cell_clock_resume(&c, 300);
 	assert_int_equal(cell_clock_paused_us(&c, 400), 300);
 	cell_clock_resume(&c, 400);
-	cell_clock_resume(&c, 450); /* of no hold */
+	cell_clock_resume(&c, 450); /* without a pause */
 	assert_int_equal(cell_clock_deadline(&c), 1300);
 	assert_int_equal(cell_clock_paused_us(&c, 999), 300);
 }
@@ -209,7 +209,7 @@ pauses_are_limited_in_total(void **state)
 	assert_int_equal(cell_clock_deadline(&c), 1500);
 	cell_clock_resume(&c, 900);
 	assert_int_equal(cell_clock_deadline(&c), 1500);
-	/* What it was held is reported, whether the clock stood or not. */
+	/* The length of a pause is reported even if the clock ran on. */
 	assert_int_equal(cell_clock_paused_us(&c, 900), 800);
 }
 

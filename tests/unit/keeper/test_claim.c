@@ -1,5 +1,4 @@
-/* claim: what a hostile process may say about itself, and what is made of it.
- */
+/* claim: how reports of a hostile process are parsed. */
 #include "keeper/output/claim.h"
 
 #include <setjmp.h>
@@ -18,7 +17,7 @@
 typedef int parse_fn(struct claim *, const char *, size_t,
 		     struct remit_error *);
 
-/* From memory that ends where the payload ends. */
+/* Copies the payload to memory that ends where it ends. */
 static int
 parse(parse_fn *f, struct claim *c, const char *bytes, size_t len)
 {
@@ -70,7 +69,7 @@ refused_path_is_kept_with_its_error(void **state)
 			 0);
 	assert_null(c.denied_path);
 	assert_int_equal(c.denied_errno, 0);
-	/* Of an end of no kind nothing stays. */
+	/* Nothing of an end of an unknown kind is kept. */
 	assert_int_equal(
 		parse(claim_parse_ended, &c, BYTES("denied_path\0/a\0")), -1);
 	assert_null(c.denied_path);
@@ -88,7 +87,7 @@ missing_module_is_kept_once_and_gets_its_remedy(void **state)
 				     "package\0evil\0")),
 			 0);
 	assert_string_equal(c.missing_module, "cv2");
-	/* Only the keeper writes these two. */
+	/* Only the keeper adds these two. */
 	assert_null(json_object_get(c.error, "package"));
 	assert_null(json_object_get(c.error, "remedy"));
 	claim_add_package(&c, "opencv-python-headless");
@@ -144,7 +143,7 @@ end_is_ok_error_or_exit(void **state)
 		{ BYTES("kind\0error\0"), CLAIM_ERROR },
 		{ BYTES("kind\0exit\0"), CLAIM_EXIT },
 		{ BYTES("name\0x\0kind\0ok\0"), CLAIM_OK },
-		/* twice: the last one that is known */
+		/* repeated: the last known value counts */
 		{ BYTES("kind\0ok\0kind\0error\0"), CLAIM_ERROR },
 		{ BYTES("kind\0error\0kind\0ok\0"), CLAIM_OK },
 		{ BYTES("kind\0exit\0kind\0timeout\0"), CLAIM_EXIT },
@@ -171,7 +170,7 @@ end_of_unknown_kind_is_refused(void **state)
 		size_t len;
 	} rows[] = {
 		{ BYTES("") },
-		/* above all not this one */
+		/* this kind in particular must be refused */
 		{ BYTES("kind\0rejected\0") },
 		{ BYTES("kind\0OK\0") },
 		{ BYTES("kind\0\0") },
@@ -194,7 +193,8 @@ end_of_unknown_kind_is_refused(void **state)
 			fail_msg("row %zu: kind %d", i, c.kind);
 		assert_int_equal(c.kind, CLAIM_EXIT);
 		assert_string_equal(json_string_value(c.error), "kept");
-		/* Else a program could hide that it was killed for memory. */
+		/* Otherwise a program could hide that it was killed for its
+		   memory. */
 		assert_false(c.has_exit_code);
 	}
 }
@@ -233,7 +233,7 @@ exit_code_is_a_number_up_to_255(void **state)
 	}
 }
 
-/* Code that is only looked at has nothing to exit with. */
+/* Code that was only checked has no exit code. */
 static void
 exit_code_is_accepted_only_in_an_end(void **state)
 {
@@ -389,7 +389,7 @@ later_claim_replaces_the_earlier_one(void **state)
 	assert_false(c.has_exit_code);
 }
 
-/* The largest payload the frame table lets through. */
+/* The largest payload that the frame table allows. */
 static void
 largest_payload_is_parsed(void **state)
 {

@@ -1,5 +1,4 @@
-/* commit: an overlay that an adversary has filled, and a directory of the host.
- */
+/* commit: a hostile overlay, and a directory of the host. */
 #include "keeper/commit/commit.h"
 
 #include <fcntl.h>
@@ -119,7 +118,7 @@ text(int at, const char *path)
 	return out;
 }
 
-/* From now on what is changed on the host is others' doing. */
+/* From now on, changes on the host count as changes by others. */
 static void
 begin(struct site *s)
 {
@@ -195,7 +194,7 @@ count(const struct site *s, const char *list)
 	return json_array_size(json_object_get(s->result, list));
 }
 
-/* How the kernel notes that a name is gone. */
+/* As the kernel records that a name was deleted. */
 static void
 whiteout(const struct site *s, const char *path)
 {
@@ -377,12 +376,13 @@ only_stages_left_by_a_killed_keeper_are_removed(void **state)
 	put(s->root.host, ".remit-stage-0/of-remit", "");
 	used = openat(s->root.host, ".remit-stage-0", O_RDONLY);
 	assert_int_equal(flock(used, LOCK_EX), 0);
-	make_stage(s, ".remit-stage-1", 0700); /* somebody's own directory */
+	make_stage(s, ".remit-stage-1", 0700); /* a directory of another user */
 	put(s->root.host, ".remit-stage-1/theirs", "x");
-	make_stage(s, ".remit-stage-2", 0755); /* others could have marked it */
+	make_stage(s, ".remit-stage-2",
+		   0755); /* others could have made the marker */
 	put(s->root.host, ".remit-stage-2/of-remit", "");
 	assert_int_equal(symlinkat(".", s->root.host, ".remit-stage-3"), 0);
-	make_stage(s, ".remit-stage-4", 0700); /* left */
+	make_stage(s, ".remit-stage-4", 0700); /* left over */
 	put(s->root.host, ".remit-stage-4/of-remit", "");
 	put(s->root.host, ".remit-stage-4/1", "x");
 	begin(s);
@@ -396,7 +396,7 @@ only_stages_left_by_a_killed_keeper_are_removed(void **state)
 	assert_false(is_there(s, ".remit-stage-4"));
 }
 
-/* As the kernel leaves it when a file of the host was renamed. */
+/* As the kernel records it when a file of the host is renamed. */
 static void
 move(const struct site *s, const char *path, const char *content)
 {
@@ -555,7 +555,7 @@ committed_file_can_be_changed_again(void **state)
 	assert_string_equal(text(s->root.host, "fresh/b"), "three");
 }
 
-/* However often it is committed meanwhile. */
+/* However often the session commits meanwhile. */
 static void
 changes_by_others_after_a_commit_are_kept(void **state)
 {

@@ -1,6 +1,6 @@
 /*
- * cpu_share: the weights that tenants' programs get, in directories that only
- * look like groups.
+ * cpu_share: the weights of tenants' programs, in directories that look like
+ * cgroups.
  */
 #include "keeper/pool/cpu_share.h"
 
@@ -71,7 +71,7 @@ file_name(void)
 	return home.at[CGROUP_SHARE].v2 ? "cpu.weight" : "cpu.shares";
 }
 
-/* What the group was told last; 0: nothing since the last call. */
+/* Returns the weight written last; 0: none since the last call. */
 static int
 written_weight(struct world *w, int group)
 {
@@ -91,7 +91,7 @@ join(struct world *w, int i, const char *tenant)
 	struct remit_error err;
 
 	for (int n = 0; n < GROUPS; n++)
-		written_weight(w, n); /* makes its file */
+		written_weight(w, n); /* creates the file */
 	assert_int_equal(cpu_share_join(&w->shares, &w->share[i], &w->group[i],
 					tenant, &err),
 			 0);
@@ -103,7 +103,7 @@ programs_of_a_tenant_divide_the_share_of_one(void **state)
 	struct world *w = *state;
 
 	join(w, 0, "alice");
-	assert_int_equal(written_weight(w, 0), 0); /* as it was made */
+	assert_int_equal(written_weight(w, 0), 0); /* as it was created */
 	join(w, 1, "alice");
 	assert_int_equal(written_weight(w, 0), 512);
 	assert_int_equal(written_weight(w, 1), 512);
@@ -145,7 +145,7 @@ idle_session_leaves_its_share_to_others(void **state)
 	cpu_share_set_idle(&w->share[0], true);
 	assert_int_equal(written_weight(w, 0), 1);
 	assert_int_equal(written_weight(w, 1), 1024);
-	cpu_share_set_idle(&w->share[0], true); /* once more: no change */
+	cpu_share_set_idle(&w->share[0], true); /* again: no change */
 	assert_int_equal(written_weight(w, 0), 0);
 	cpu_share_set_idle(&w->share[0], false);
 	assert_int_equal(written_weight(w, 0), 512);
@@ -157,7 +157,7 @@ idle_session_leaves_its_share_to_others(void **state)
 	cpu_share_set_idle(&w->share[0], true);
 	written_weight(w, 0);
 	cpu_share_leave(&w->shares, &w->share[0]);
-	assert_int_equal(written_weight(w, 0), 1024); /* it may die quickly */
+	assert_int_equal(written_weight(w, 0), 1024); /* it must die quickly */
 	cpu_share_leave(&w->shares, &w->share[1]);
 	assert_null(w->shares.first);
 }

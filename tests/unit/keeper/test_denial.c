@@ -1,5 +1,5 @@
 /*
- * denial: what was refused, counted, bounded, and in the words of policies.
+ * denial: refusals are counted, bounded, and described in terms of the policy.
  */
 #include "keeper/output/denial.h"
 
@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-/* A call whose memory nobody can read. */
+/* A call whose memory cannot be read. */
 static struct denial
 refused(const struct policy *p, int number, uint64_t a, uint64_t b)
 {
@@ -143,7 +143,7 @@ field_is_named_only_if_it_would_allow_the_call(void **state)
 	assert_int_equal(d.field, FIELD_TOTAL);
 	d = refused(&none, SYS_ptrace, 0, 0);
 	assert_int_equal(d.field, FIELD_TOTAL);
-	/* Granted already, and refused all the same. */
+	/* Granted by the policy, and refused for another reason. */
 	d = refused(&all, SYS_socket, AF_PACKET, SOCK_RAW);
 	assert_int_equal(d.field, FIELD_TOTAL);
 	assert_string_equal(d.what, "socket(AF_PACKET, SOCK_RAW)");
@@ -226,7 +226,7 @@ missing_file_in_a_root_is_not_a_denial(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ordinary); i++)
 		assert_false(denial_of_path(&d, ordinary[i], ENOENT, &plan));
-	/* What code does to its own files is its own affair. */
+	/* Errors on the code's own files are not denials. */
 	assert_false(denial_of_path(&d, "/workspace/a", EACCES, &plan));
 	assert_false(denial_of_path(&d, "relative", EACCES, &plan));
 	assert_false(denial_of_path(&d, "", EACCES, &plan));

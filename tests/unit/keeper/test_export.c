@@ -1,4 +1,4 @@
-/* export: what leaves a directory that an adversary has filled. */
+/* export: which files of a hostile directory are exported. */
 #include "keeper/output/export.h"
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-/* A workspace, what may leave it, and what did. */
+/* A workspace, the policy of its export, and the outcome. */
 struct field_trip {
 	char directory[64];
 	int fd;
@@ -369,7 +369,7 @@ maximum_depth_ends(void **state)
 	t->policy.artifact_depth = EXPORT_DEPTH_MAX;
 	want(t, "**");
 	walk(t);
-	/* The path is too long before it is too deep. */
+	/* The path becomes too long before it becomes too deep. */
 	assert_int_equal(t->export.skipped_count, 1);
 }
 

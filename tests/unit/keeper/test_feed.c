@@ -1,4 +1,4 @@
-/* feed: standard input into a pipe that may be full, slow or closed. */
+/* feed: standard input through a pipe that may be full, slow or closed. */
 #include "keeper/output/stream.h"
 
 #include <fcntl.h>
@@ -49,7 +49,7 @@ add(struct feed *f, const char *bytes, size_t n)
 		fail_msg("%s", err.message);
 }
 
-/* What the program reads now, without waiting. */
+/* Reads as the program, without waiting. */
 static ssize_t
 take(struct world *w, char *out, size_t size)
 {
@@ -107,13 +107,13 @@ input_beyond_the_limit_is_refused(void **state)
 	assert_int_equal(w->feed.total_bytes, 5);
 	assert_int_equal(w->feed.waiting.len, 5);
 	assert_int_equal(feed_add(&w->feed, "678", 3, 8, &err), 0);
-	/* The limit is of all input, not of what waits. */
+	/* The limit counts all input, not only what is buffered. */
 	assert_false(feed_flush(&w->feed));
 	assert_int_equal(w->feed.waiting.len, 0);
 	assert_int_equal(feed_add(&w->feed, "9", 1, 8, &err), -1);
 }
 
-/* Bytes that do not repeat where pieces or pipes end. */
+/* A pattern that does not repeat at the ends of pieces or pipes. */
 static char
 byte_at(size_t i)
 {
@@ -144,7 +144,7 @@ full_pipe_delays_the_rest_until_it_is_read(void **state)
 		assert_true(n > 0);
 		got += (size_t)n;
 		done = feed_flush(&w->feed);
-		/* Done with the last byte in the pipe, not before. */
+		/* It is done when the last byte is in the pipe, not before. */
 		assert_int_equal(done, !feed_wants_write(&w->feed));
 	}
 	assert_true(done);
@@ -174,7 +174,7 @@ end_of_input_is_returned_and_the_owner_closes(void **state)
 	assert_int_equal(w->feed.fd, -1);
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
 	assert_int_equal(take(w, &byte, 1), 0);
-	/* Nothing is left to be closed a second time. */
+	/* The descriptor must not be closed a second time. */
 	assert_false(feed_flush(&w->feed));
 	assert_false(feed_wants_write(&w->feed));
 }
@@ -233,7 +233,7 @@ static int
 ignore_sigpipe(void **state)
 {
 	(void)state;
-	/* As the keeper does. */
+	/* The keeper ignores it as well. */
 	signal(SIGPIPE, SIG_IGN);
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* inputs: which files may come with a job, and how they go on. */
+/* inputs: which files a job may have, and which frames the jail gets. */
 #include "keeper/session/inputs.h"
 
 #include <setjmp.h>
@@ -122,7 +122,7 @@ sizes_must_match_the_head_and_the_limit(void **state)
 	assert_non_null(strstr(err.message, "input_bytes"));
 	assert_int_equal(begin(&in, "a", UINT64_MAX, 10, &err), -1);
 	assert_int_equal(begin(&in, "a", 7, 10, &err), 0);
-	/* half a file */
+	/* an incomplete file */
 	assert_int_equal(begin(&in, "b", 1, 10, &err), -1);
 	assert_int_equal(err.code, REMIT_E_PROTOCOL);
 	assert_int_equal(inputs_add(&in, "12345678", 8, &err), -1);

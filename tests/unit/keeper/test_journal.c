@@ -1,4 +1,4 @@
-/* journal: the last runs, and never more. */
+/* journal: the most recent runs, in a bounded number. */
 #include "keeper/overview.h"
 
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-/* The client's, which stands above the keeper. */
+/* Defined in the client's library, which this test does not link. */
 const char *
 remit_version(void)
 {

@@ -1,6 +1,6 @@
 /*
  * outcome: facts come from the kernel, claims come from the code. All
- * combinations of both are tried, and what must hold is asked of each.
+ * combinations of both are tried, and each must satisfy the same rules.
  */
 #include "base/own.h"
 #include "keeper/output/outcome.h"
@@ -26,8 +26,8 @@ static const int wait_statuses[] = {
 	EXITED(255),	BY(SIGKILL), BY(SIGSEGV), BY(SIGXCPU),
 };
 
-/* Processor time without a limit, well below one of 1000 ms (ticks and clocks
-   differ by some percent), and up to it. */
+/* Processor time without a limit; well below a limit of 1000 ms, since ticks
+   and clocks differ by a few percent; and up to the limit. */
 static const struct {
 	uint64_t us, limit_ms;
 } cpu_times[] = {
@@ -36,7 +36,7 @@ static const struct {
 	{ 1000000, 1000 },
 };
 
-/* What a claim says of an exit code. */
+/* The exit codes that are claimed. */
 static const int claimed_codes[] = { NO_CODE, 0, 1, 3, 255 };
 
 enum {
@@ -74,14 +74,14 @@ exited(const struct facts *f)
 	return f->has_wait_status && WIFEXITED(f->wait_status);
 }
 
-/* It says that it is done, and nothing says that it is dead. */
+/* It claims to be done, and no fact says that it is dead. */
 static bool
 waits(const struct facts *f, const struct claim *c)
 {
 	return !f->has_wait_status && !f->init_died && c->has_exit_code;
 }
 
-/* By the kernel, or where the process waits by itself; NO_CODE: none. */
+/* From the kernel, or from the claim of a process that waits; NO_CODE: none. */
 static int
 exit_code(const struct facts *f, const struct claim *c)
 {
@@ -90,8 +90,8 @@ exit_code(const struct facts *f, const struct claim *c)
 	return waits(f, c) ? c->exit_code : NO_CODE;
 }
 
-/* A limit ends code by SIGKILL and in no other way; so it looks as well where
-   pid 1 is gone and nobody could tell how the code ended. */
+/* Limits end code only by SIGKILL. It also looks like that if pid 1 is gone and
+   could not report how the code ended. */
 static bool
 by_kill(const struct facts *f, const struct claim *c)
 {
@@ -138,7 +138,7 @@ reach(const struct facts *f, enum claim_kind kind)
 typedef void check_fn(const struct facts *f, const struct claim *c,
 		      const struct outcome *v);
 
-/* Which combination is looked at, for the message of a failure. */
+/* Describes the combination for the message of a failure. */
 static char looked_at[256];
 
 #define must(truth)                                                   \
@@ -187,7 +187,7 @@ check_rejected(const struct facts *f, const struct claim *c,
 		must(!v->has_exit_code && !v->signal && v->status_is_claim);
 }
 
-/* Nothing ran, and the kill that follows is the keeper's own. */
+/* Nothing ran, and the keeper itself kills the jail afterwards. */
 static void
 rejected_status_requires_a_rejected_claim(void **state)
 {
@@ -208,7 +208,8 @@ check_same_facts(const struct facts *f, const struct claim *c,
 	must(v->signal == silent.signal);
 	if (v->status == silent.status)
 		return;
-	/* What a claim may decide: ok or error where the code has exited. */
+	/* A claim may decide only between ok and error, if the code has
+	   exited. */
 	must(exited(f));
 	must(silent.status == STATUS_EXIT ||
 	     silent.status == STATUS_INTERRUPTED);
@@ -242,7 +243,7 @@ check_wait_status(const struct facts *f, const struct claim *c,
 		must(!v->has_exit_code && !v->signal);
 		return;
 	}
-	/* Force is no exit, whatever was claimed before. */
+	/* A forced end has no exit code, whatever was claimed before. */
 	must(v->has_exit_code ==
 	     (exited(f) || (waits(f, c) && !is_forced(v->status))));
 	if (exited(f) || waits(f, c))
@@ -260,7 +261,7 @@ exit_code_and_signal_come_from_the_wait_status(void **state)
 	check_all(check_wait_status);
 }
 
-/* What ended the run by force, strongest first. */
+/* What ended the run by force, in order of precedence. */
 static enum status
 force(const struct facts *f, const struct claim *c)
 {
@@ -400,7 +401,7 @@ claimed_end_counts_unless_a_fact_contradicts(void **state)
 		{ 0, CLAIM_ERROR, 1, STATUS_ERROR, true },
 		{ 0, CLAIM_EXIT, 0, STATUS_EXIT, true },
 		{ 0, CLAIM_EXIT, 3, STATUS_EXIT, true },
-		/* a kind that does not go with its code */
+		/* a kind that contradicts its exit code */
 		{ 0, CLAIM_OK, 1, STATUS_EXIT, true },
 		{ 0, CLAIM_ERROR, 0, STATUS_EXIT, true },
 		{ BIT_INTERRUPTED, CLAIM_OK, 0, STATUS_OK, true },
@@ -416,7 +417,7 @@ claimed_end_counts_unless_a_fact_contradicts(void **state)
 		{ BIT_INIT_DIED, CLAIM_OK, 0, STATUS_KILLED, false },
 		{ BIT_INIT_DIED | BIT_INTERRUPTED, CLAIM_OK, 0,
 		  STATUS_INTERRUPTED, false },
-		/* a child was killed for memory, the program tells */
+		/* a child was killed for memory; the program ended well */
 		{ BIT_OOM, CLAIM_OK, 0, STATUS_OK, true },
 		{ BIT_CHECKED_ONLY, CLAIM_EXIT, 3, STATUS_OK, false },
 	};
@@ -440,7 +441,7 @@ claimed_end_counts_unless_a_fact_contradicts(void **state)
 	}
 }
 
-/* Examples for people, one for each way to end. */
+/* One readable example for each way to end. */
 static void
 ends_have_distinct_statuses(void **state)
 {
@@ -455,7 +456,7 @@ ends_have_distinct_statuses(void **state)
 		{ 0, EXITED(1), 0, CLAIM_ERROR, STATUS_ERROR },
 		{ 0, EXITED(3), 0, CLAIM_EXIT, STATUS_EXIT },
 		{ 0, EXITED(0), 0, CLAIM_NONE, STATUS_EXIT },
-		/* lies */
+		/* false claims */
 		{ 0, EXITED(1), 0, CLAIM_OK, STATUS_EXIT },
 		{ 0, EXITED(0), 0, CLAIM_ERROR, STATUS_EXIT },
 		{ 0, BY(SIGSEGV), 0, CLAIM_OK, STATUS_KILLED },
@@ -464,17 +465,17 @@ ends_have_distinct_statuses(void **state)
 		{ BIT_OVER_CEILING, EXITED(0), 0, CLAIM_OK,
 		  STATUS_OUTPUT_LIMIT },
 		{ BIT_OOM, BY(SIGKILL), 0, CLAIM_OK, STATUS_MEMORY_LIMIT },
-		/* the kernel's kill while the deadline passes */
+		/* the kernel's kill for memory while the deadline passes */
 		{ BIT_OOM | BIT_TIMED_OUT, BY(SIGKILL), 0, CLAIM_NONE,
 		  STATUS_MEMORY_LIMIT },
 		{ BIT_OOM | BIT_INIT_DIED, NO_WAIT_STATUS, 0, CLAIM_NONE,
 		  STATUS_MEMORY_LIMIT },
-		/* a child was killed for memory, the code lived on */
+		/* a child was killed for memory; the code lived on */
 		{ BIT_OOM, EXITED(0), 0, CLAIM_OK, STATUS_OK },
 		{ BIT_OOM | BIT_TIMED_OUT, EXITED(0), 0, CLAIM_OK,
 		  STATUS_TIMEOUT },
 		{ BIT_OOM, BY(SIGSEGV), 0, CLAIM_NONE, STATUS_KILLED },
-		/* RLIMIT_CPU's kill, and a crash at the same moment */
+		/* the kill by RLIMIT_CPU, and a crash at the same moment */
 		{ 0, BY(SIGKILL), 2, CLAIM_NONE, STATUS_CPU_LIMIT },
 		{ 0, NO_WAIT_STATUS, 2, CLAIM_NONE, STATUS_CPU_LIMIT },
 		{ 0, BY(SIGKILL), 1, CLAIM_NONE, STATUS_KILLED },
@@ -565,7 +566,7 @@ other_signals_are_never_cpu_limit(void **state)
 		/* with a core dump */
 		assert_int_equal(after(BY(sig) | 0x80, 1000000, 1000), want);
 	}
-	/* The code of a shell for SIGKILL is a code like any other. */
+	/* The exit code that a shell uses for SIGKILL is an ordinary code. */
 	assert_int_equal(after(EXITED(137), 1000000, 1000), STATUS_EXIT);
 }
 

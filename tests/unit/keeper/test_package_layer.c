@@ -1,6 +1,6 @@
 /*
- * package layer: what an installation leaves is found again whole or not at
- * all, whatever it says about itself.
+ * package_layer: an installation is found again completely or not at all,
+ * whatever the hostile list of its files contains.
  */
 #include "keeper/packages/package_layer.h"
 
@@ -70,7 +70,7 @@ give(struct package_layer_make *m, const char *path, const char *bytes,
 		fail_msg("%s", err.message);
 }
 
-/* Two files of these names. */
+/* Makes a layer with two files of these names. */
 static int
 make(const char *key, const char *first, const char *second,
      struct remit_error *err)
@@ -143,7 +143,7 @@ break_by(const char *how, const char *path)
 	}
 }
 
-/* The time of change tells, even if all else is put back. */
+/* The ctime reveals a change even if everything else is restored. */
 static void
 changed_layer_is_not_used(void **state)
 {
@@ -178,7 +178,7 @@ changed_layer_is_not_used(void **state)
 		s.checked_us -= PACKAGE_LAYER_TRUST_US;
 		assert_false(package_layer_is_whole(&s));
 		assert_false(package_layer_find(&none, KEY, NULL));
-		/* For a minute it is trusted, whoever asks. */
+		/* Every caller trusts the check for a minute. */
 		assert_true(package_layer_find(&none, KEY, &trust));
 		package_layer_free(&none);
 		trust.rows[0].checked_us -= PACKAGE_LAYER_TRUST_US;
@@ -244,7 +244,7 @@ files_must_be_numbered_and_complete(void **state)
 			 -1);
 }
 
-/* As after kill -9: the lock is gone, the directory is not. */
+/* After kill -9 the lock is gone, but the directory is not. */
 static void
 incomplete_layer_is_removed_by_the_next_one(void **state)
 {

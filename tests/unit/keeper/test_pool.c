@@ -1,8 +1,7 @@
 /*
  * pool: every event in every state of a worker, from the first step of its jail
- * to its death, with the pool and the zygote it comes from; then the same
- * again, each time with another allocation that fails. And who is served by a
- * pool, and how.
+ * to its death, with its pool and zygote; then each again with an allocation
+ * that fails. And which worker serves a session.
  */
 #include "keeper/pool/pool.h"
 
@@ -17,7 +16,7 @@
 #include "keeper/pool/zygote_server.h"
 #include "keeper_world.h"
 
-/* Before cmocka takes the name for a macro. */
+/* cmocka defines fail() as a macro. */
 static int (*const fail_with)(struct remit_error *, enum remit_code,
 			      const char *, ...) = fail;
 
@@ -48,7 +47,7 @@ the_pool(const struct world *w)
 	return w->keeper->pools;
 }
 
-/* The first that was made. */
+/* Returns the worker that was made first. */
 static struct worker *
 worker(const struct world *w)
 {
@@ -66,7 +65,7 @@ answer(uint32_t kind, pid_t pid)
 	assert_int_equal(send(fake_zygote, &a, sizeof(a), 0), sizeof(a));
 }
 
-/* One worker is wanted, and is not built in haste. */
+/* One worker is requested, and there is time to warm up. */
 static void
 to_building(struct world *w)
 {
@@ -154,7 +153,8 @@ nothing(void *owner)
 	(void)owner;
 }
 
-/* Spent workers die at the next quiet moment, which does not come here. */
+/* Spent workers die when no request is in progress, which does not happen
+   here. */
 static void
 to_spent(struct world *w)
 {
@@ -328,7 +328,7 @@ static const struct {
 
 #define EVENTS ARRAY_LEN(events)
 
-/* A letter for each state; '.' for a worker that is gone. */
+/* A letter for each state; '.' if the worker is gone. */
 static const char letters[WORKER_DYING + 2] = "bjlwWtsd";
 
 static const struct {
@@ -353,7 +353,7 @@ letter_of(const struct world *w)
 	return worker(w) ? letters[worker(w)->state] : '.';
 }
 
-/* The pool counts what is there. */
+/* The pool's counts match the workers. */
 static void
 check_books(struct world *w, const char *start, const char *event)
 {
@@ -436,7 +436,7 @@ worker_events_survive_any_failed_allocation(void **state)
 					break;
 				failures++;
 			}
-	/* So many that the hooks are seen to work. */
+	/* Enough failures to prove that the hooks work. */
 	assert_true(failures > 20);
 	assert_int_equal(count_fds(), before);
 }
@@ -471,7 +471,7 @@ run_without_zygote_starts_cold(void **state)
 	world_free(w);
 }
 
-/* It waits for the worker that is built for it, and is given it at once. */
+/* The worker that is built for the waiting run is given to it at once. */
 static void
 run_with_zygote_waits_for_a_warm_worker(void **state)
 {
@@ -511,7 +511,7 @@ client_that_left_gets_no_worker(void **state)
 	world_free(w);
 }
 
-/* The zygote may be at fault: then a run gets a jail of its own. */
+/* The zygote may be at fault, so the run gets a cold worker. */
 static void
 run_starts_cold_if_its_warm_worker_fails(void **state)
 {
@@ -560,7 +560,7 @@ pool_that_is_unused_ends_its_workers(void **state)
 	world_free(w);
 }
 
-/* A keeper with as many warm pools as it may have; the first are `given`. */
+/* Fills a keeper with the maximum of warm pools; the first are `given`. */
 static void
 fill_with_pools(struct keeper *k, struct pool pools[POOL_MAX],
 		const struct pool *given, size_t count)
@@ -580,7 +580,7 @@ fill_with_pools(struct keeper *k, struct pool pools[POOL_MAX],
 	}
 }
 
-/* The warm pool that a further one replaces. */
+/* Returns which warm pool is replaced by a further one. */
 static int
 replaced_by(struct pool *next, struct pool pools[POOL_MAX])
 {
@@ -617,7 +617,7 @@ pool_of_the_tenant_with_the_most_goes_first(void **state)
 	(void)state;
 	fill_with_pools(&k, pools, given, 4);
 	assert_int_equal(replaced_by(&next, pools), 2);
-	/* One that served others as well is not hers. */
+	/* A pool that has served several tenants does not count for alice. */
 	given[2].is_common = true;
 	fill_with_pools(&k, pools, given, 4);
 	assert_int_equal(replaced_by(&next, pools), 0);

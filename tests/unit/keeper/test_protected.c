@@ -1,4 +1,4 @@
-/* protected: names that code in a jail must not plant outside. */
+/* protected: names that code in a jail must not create on the host. */
 #include "keeper/commit/protected.h"
 
 #include <setjmp.h>

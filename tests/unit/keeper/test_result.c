@@ -1,6 +1,6 @@
 /*
- * result: written as text, so every kind of ending is read back as JSON, and
- * compared with what the outcome and the usage say.
+ * result: it is written as text, so every kind of end is parsed as JSON and
+ * compared with the outcome and the usage.
  */
 #include "keeper/output/result.h"
 
@@ -16,7 +16,7 @@
 #include "wire/record.h"
 #include "wire/result.h"
 
-/* Before cmocka takes the name for a macro. */
+/* cmocka defines fail() as a macro. */
 static int (*const fail_with)(struct remit_error *, enum remit_code,
 			      const char *, ...) = fail;
 
@@ -24,14 +24,14 @@ static int (*const fail_with)(struct remit_error *, enum remit_code,
 
 #define EXITED(code) ((code) << 8)
 
-/* The client's, which stands above the keeper. */
+/* Defined in the client's library, which this test does not link. */
 const char *
 remit_version(void)
 {
 	return "1.2.3";
 }
 
-/* A session that has run, in a pool. */
+/* A session in a pool, after its run. */
 struct ended {
 	struct pool pool;
 	struct session session;
@@ -68,8 +68,8 @@ static const char *const usage_keys[] = { "wall_ms",	       "cpu_ms",
 					  "network",	       "tool_calls",
 					  "tool_wait_ms" };
 
-/* All of the table that are the keeper's, in its order, and no others: a reader
-   need not ask whether a member is there. */
+/* The keeper's rows of the table, in the same sequence, and no others: a reader
+   need not check which members exist. */
 static void
 has_the_keepers_members(json_t *doc)
 {
@@ -124,7 +124,7 @@ get(const struct ended *e, const char *key)
 	return found ? found : json_object_get(usage, key);
 }
 
-/* The value of a key, of the document or of its usage, as JSON. */
+/* Checks the value of a member, of the document or of its usage, as JSON. */
 static void
 is(const struct ended *e, const char *key, const char *want)
 {
@@ -269,7 +269,7 @@ result_is_valid_json_for_every_end(void **state)
 		  "null",
 		  "[\"status\"]",
 		  0 },
-		/* It has not exited yet: what it says is its word only. */
+		/* It has not exited yet, so its exit code is a claim. */
 		{ { 0 },
 		  { .kind = CLAIM_OK, .has_exit_code = true },
 		  "\"ok\"",
@@ -317,7 +317,7 @@ result_is_valid_json_for_every_end(void **state)
 	}
 }
 
-/* Whatever a program calls its error; all of it comes back, byte by byte. */
+/* The text of a program's error comes back byte by byte. */
 static void
 claimed_error_is_quoted_and_marked_as_reported(void **state)
 {
@@ -345,7 +345,7 @@ claimed_error_is_quoted_and_marked_as_reported(void **state)
 	is(&e, "reported", "[\"status\",\"error\"]");
 }
 
-/* All bytes of a claim as long as its frame lets it be, each six long. */
+/* A claim of the maximum length, in which each byte is escaped as six. */
 static void
 result_frame_has_space_for_the_longest_claim(void **state)
 {
@@ -386,7 +386,7 @@ error_of_remit_sets_the_status_and_is_not_a_claim(void **state)
 		own(ended) struct ended e = ordinary();
 		const json_t *error, *elsewhere;
 
-		/* Not even where the program has said something before. */
+		/* The program's claim does not replace Remit's error. */
 		e.session.cell.claim.error = json_pack("{s:s}", "name", "E");
 		fail_with(&e.session.cell.error, rows[i].code, "because");
 		write_it(&e);
@@ -431,7 +431,7 @@ error_of_remit_is_quoted(void **state)
 			    odd);
 }
 
-/* A name of a file need not be text, and a message is cut at a byte. */
+/* A file name need not be UTF-8, and a message is cut at any byte. */
 static void
 error_that_is_not_utf8_gives_valid_json(void **state)
 {
@@ -445,7 +445,7 @@ error_that_is_not_utf8_gives_valid_json(void **state)
 		"open /\xef\xbf\xbd\xef\xbf\xbd");
 }
 
-/* A session that was refused before it had a plan has a policy of its own. */
+/* A session that was refused before it had a plan has its policy itself. */
 static void
 tier_is_that_of_the_session_s_policy(void **state)
 {
@@ -529,14 +529,14 @@ usage_that_was_not_measured_is_null(void **state)
 	e.session.cell.ended_us = 0;
 	write_it(&e);
 	is(&e, "wall_ms", "null");
-	/* The process's own clock is enough. */
+	/* The process's clock is enough. */
 	e.session.cell.exit.cpu_us = 1;
 	e.session.cell.facts.cpu_us = 1500;
 	write_it(&e);
 	is(&e, "cpu_ms", "1.5");
 }
 
-/* Pid 1 is ours. A group of one has nobody else in it any more. */
+/* Pid 1 belongs to Remit. A group of one contains nothing else. */
 static void
 processes_peak_leaves_out_pid_1(void **state)
 {
@@ -615,7 +615,7 @@ result_that_does_not_fit_is_an_error(void **state)
 	assert_int_equal(result_write(&e.text, &e.session), 0);
 }
 
-/* The committer sends records; what it did not send is an empty list. */
+/* The committer sends records; a list that it did not send is empty. */
 static void
 changes_are_copied_from_the_committer(void **state)
 {

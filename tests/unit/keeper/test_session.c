@@ -1,10 +1,8 @@
 /*
  * session: every event in every state of a session, with a fake jail, a real
- * client's socket and the real loop; then the same again, each time with
- * another allocation that fails.
- *
- * What leaves a jail (export.h, keeper/session/committer.h) is faked here: it
- * ends when the test says so.
+ * client's socket and the real loop; then each again with an allocation that
+ * fails. The export and the commit are faked here: they end when the test says
+ * so.
  */
 #include "keeper/session/session.h"
 
@@ -25,7 +23,7 @@
 #include "keeper/session/part.h"
 #include "keeper_world.h"
 
-/* Before cmocka takes the name for a macro. */
+/* cmocka defines fail() as a macro. */
 static int (*const fail_with)(struct remit_error *, enum remit_code,
 			      const char *, ...) = fail;
 
@@ -149,7 +147,7 @@ to_waiting(struct world *w)
 	SEND_AS_CLIENT(w, FRAME_START, "");
 	settle(w);
 	w->keeper->running = 0;
-	/* Nothing looks at the queue again by itself. */
+	/* All slots are in use, so the session stays in the queue. */
 	w->keeper->worker_count += KEEPER_WORKERS_MAX;
 }
 
@@ -255,7 +253,7 @@ to_done(struct world *w)
 	settle(w);
 }
 
-/* A cell of an open session, in both states of one. */
+/* A cell of an open session, in both of its states. */
 static void
 to_cell_waiting(struct world *w)
 {
@@ -349,7 +347,7 @@ channel_closes(struct world *w)
 	f->channel = -1;
 }
 
-/* No process in a jail sends orders. */
+/* A jail may not send lock_params. */
 static void
 channel_breaks(struct world *w)
 {
@@ -432,10 +430,10 @@ static const struct {
 
 #define EVENTS ARRAY_LEN(events)
 
-/* A letter for each state; '.' for a session that is gone. */
+/* A letter for each state; '.' if the session is gone. */
 static const char letters[SESSION_STATES + 1] = "rwsifvcxdmeD";
 
-/* One letter for each event above: where it leads. */
+/* A letter for each event above: the state that it leads to. */
 static const struct {
 	const char *name;
 	void (*reach)(struct world *w);
@@ -468,7 +466,7 @@ letter_of(const struct world *w)
 	return is_alive(w) ? letters[w->session->state] : '.';
 }
 
-/* Whatever has happened: the books are right, and whoever waits is answered. */
+/* After every event the counts are right, and a waiting client was answered. */
 static void
 check_books(struct world *w, const char *start, const char *event)
 {
@@ -488,7 +486,7 @@ check_books(struct world *w, const char *start, const char *event)
 			 w->keeper->running, w->keeper->open_count);
 }
 
-/* Each allocation of the event but the first `memory` succeeds. */
+/* In the event, `memory` allocations succeed and the next one fails. */
 static char
 try(size_t start, size_t event, long memory)
 {
@@ -547,12 +545,12 @@ session_events_survive_any_failed_allocation(void **state)
 					break;
 				failures++;
 			}
-	/* So many that the hooks are seen to work. */
+	/* Enough failures to prove that the hooks work. */
 	assert_true(failures > 100);
 	assert_int_equal(count_fds(), before);
 }
 
-/* The runner rejects the code and leaves; the keeper may see its end first. */
+/* The runner rejects the code and exits; the keeper may see its exit first. */
 static void
 rejection_is_read_after_the_runner_exits(void **state)
 {
@@ -571,7 +569,7 @@ rejection_is_read_after_the_runner_exits(void **state)
 	world_free(w);
 }
 
-/* What the client was sent: output as it is, and '|' for each result. */
+/* Reads what the client was sent: the output, and '|' for each result. */
 static void
 read_output(struct world *w, char *out, size_t size)
 {
@@ -603,7 +601,7 @@ print(struct world *w, const char *text)
 			 (ssize_t)strlen(text));
 }
 
-/* The keeper finds both at once, in either sequence. */
+/* The keeper reads both at once, in either sequence. */
 static void
 output_racing_the_end_of_a_cell_is_not_lost(void **state)
 {
@@ -623,7 +621,7 @@ output_racing_the_end_of_a_cell_is_not_lost(void **state)
 	print(w, "later ");
 	settle(w);
 	assert_int_equal(w->session->state, SESSION_IDLE);
-	/* A thread goes on between two cells. */
+	/* A thread continues between two cells. */
 	print(w, "between ");
 	settle(w);
 	send_as_client(w, FRAME_JOB, cell, sizeof(cell));
@@ -638,7 +636,7 @@ output_racing_the_end_of_a_cell_is_not_lost(void **state)
 	world_free(w);
 }
 
-/* Used by a cell that is over, and by one that was before it. */
+/* Used by this cell, which is over, and by an earlier one. */
 static void
 processor_time_is_counted_per_cell(void **state)
 {
@@ -652,7 +650,7 @@ processor_time_is_counted_per_cell(void **state)
 		code_reports_end(w);
 		settle(w);
 		assert_int_equal(w->session->state, SESSION_IDLE);
-		/* The clock looks at what the cell has left running. */
+		/* Makes the clock check what the threads of the cell use. */
 		w->session->clock.cpu_check_us = 1;
 		loop_set_timer(&w->keeper->loop, &w->session->timer, 1);
 		settle(w);
@@ -662,7 +660,8 @@ processor_time_is_counted_per_cell(void **state)
 		settle(w);
 		assert_int_equal(w->session->state, SESSION_RUNNING);
 	}
-	/* What a cell has left running pays with the jail. */
+	/* Threads that the cell left running have exceeded the limit: the jail
+	   is lost. */
 	code_reports_end(w);
 	settle(w);
 	jail_of(w)->cpu_us += 2 * most;

@@ -1,6 +1,6 @@
 /*
- * session_committer: its report is taken whole or not at all, whatever becomes
- * of the process. What a commit writes is in test_commit.c.
+ * session_committer: its report is used completely or not at all, whatever
+ * happens to the process. test_commit.c covers what a commit writes.
  */
 #include "keeper/session/committer.h"
 
@@ -53,8 +53,8 @@ close_world(struct world *w)
 		;
 }
 
-/* Of a plan without directories to write to; `stopped` as in committer_start().
- */
+/* Starts it with a plan without writable directories; `stopped` as in
+   committer_start(). */
 static void
 start(struct world *w, pid_t stopped)
 {
@@ -88,7 +88,7 @@ finish(struct world *w)
 	assert_int_equal(w->committer.report, -1);
 }
 
-/* A list of the report, or "". */
+/* Returns a list of the report, or "". */
 static const char *
 list_of(const struct world *w, const char *name)
 {
@@ -113,7 +113,7 @@ complete_report_gives_the_changes(void **state)
 	finish(&w);
 	assert_string_equal(list_of(&w, "changes"), "[]");
 	assert_string_equal(list_of(&w, "changes_skipped"), "[]");
-	/* And once more, by the same session. */
+	/* The same session commits again. */
 	w.loop.stop = w.is_over = false;
 	start(&w, 0);
 	finish(&w);
@@ -122,7 +122,7 @@ complete_report_gives_the_changes(void **state)
 	close_world(&w);
 }
 
-/* It waits for a process that never stops: this one. */
+/* It waits until this process stops, which never happens. */
 static void
 killed_process_is_reported(void **state)
 {

@@ -1,7 +1,7 @@
 /*
- * session, as it is in a release: a transition that the table does not know
- * fails the session as internal, and nothing else. Where tests run it aborts
- * (test_session.c); so this has a session.c of its own.
+ * session, as built for a release: a transition that is not in the table fails
+ * the session as internal, and nothing else happens. A test build aborts
+ * instead (test_session.c), so this program has its own session.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
- * session_state: every transition that may be, and no other; the table is the
- * one that docs/design/session.md prints. Of events the most urgent one comes
- * first, each once, and the work is deferred to the loop.
+ * session_state: the table allows the transitions that docs/design/session.md
+ * prints, and no others. Events are handled in order of urgency, each once, and
+ * from the loop.
  */
 #include "keeper/session/state.h"
 
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Before cmocka takes the name for a macro. */
+/* cmocka defines fail() as a macro. */
 static int (*const fail_with)(struct remit_error *, enum remit_code,
 			      const char *, ...) = fail;
 
@@ -20,7 +20,7 @@ static int (*const fail_with)(struct remit_error *, enum remit_code,
 
 static const char *architecture;
 
-/* "| state | may become |", as the document has it. */
+/* A row "| state | may become |" as the document has it. */
 static void
 write_row(char *out, size_t size, enum session_state from)
 {
@@ -74,7 +74,7 @@ every_state_leads_to_done(void **state)
 			session_state_may(SESSION_DONE, (enum session_state)s));
 }
 
-/* A dead jail runs nothing, and a session does not go back to its beginning. */
+/* A dead jail runs nothing, and a session never starts again. */
 static void
 dead_jail_leads_only_to_idle_or_forward(void **state)
 {

@@ -1,4 +1,4 @@
-/* task: what the runner in the jail is told. */
+/* task: what the keeper sends to the runner in the jail. */
 #include "keeper/session/task.h"
 
 #include <setjmp.h>
@@ -87,7 +87,7 @@ write_task(struct told *t)
 	assert_int_equal(record_check(t->out.data, t->out.len, &err), 0);
 }
 
-/* How often the record is there; value NULL: any. */
+/* How many such records exist; value NULL: any value. */
 static int
 count(const struct told *t, const char *key, const char *value)
 {
@@ -130,7 +130,7 @@ job_records_carry_the_whole_job(void **state)
 	assert_int_equal(count(&t, "blocked_imports", NULL), 0);
 }
 
-/* A child that waits is told the first before anybody knows of the second. */
+/* A waiting child gets the task before the job is known. */
 static void
 task_and_job_records_have_no_key_in_common(void **state)
 {
@@ -314,7 +314,7 @@ task_too_large_for_its_frame_is_an_input_error(void **state)
 	(void)state;
 	write_task(&t);
 	len = t.out.len;
-	/* However little is missing, nothing is left out in silence. */
+	/* With any smaller buffer it fails; nothing is left out silently. */
 	for (size_t cap = 0; cap < len; cap++) {
 		buf_free(&t.out);
 		t.out.cap = cap;

@@ -11,9 +11,9 @@
 
 #define PARTIES (PARTY_CLIENT | PARTY_KEEPER | PARTY_JAIL | PARTY_INIT)
 
-/* A second copy on purpose: who may send what is a border, and a change of it
-   must be made twice. It is another protocol, too: raise FRAME_PROTOCOL, unless
-   no release was made since it was raised. */
+/* A deliberate second copy: the senders of a frame are a security boundary, and
+   a change of it must be made twice. It changes the protocol as well: raise
+   FRAME_PROTOCOL, unless it was raised since the last release. */
 static const struct frame_rule borders[FRAME_TYPES] = {
 	[FRAME_POLICY] = { "policy", PARTY_CLIENT, 1 << 20, true, false },
 	[FRAME_JOB] = { "job", PARTY_CLIENT | PARTY_KEEPER, 1 << 20, true,
@@ -87,7 +87,7 @@ static const struct frame_rule borders[FRAME_TYPES] = {
 
 static char stream[FRAME_HEADER + (4 << 20) + 2];
 
-/* A frame of zeros in `stream`; its length. */
+/* Writes a frame of zeros to `stream`, and returns its length. */
 static size_t
 make(unsigned type, uint32_t len)
 {
@@ -183,7 +183,7 @@ the_next_cell_may_bring_again_what_belongs_to_a_cell_and_nothing_else(
 	assert_true(again == wanted);
 }
 
-/* `seen` has one bit for each. */
+/* `seen` has one bit for each type. */
 static void
 seen_has_a_bit_for_every_type(void **state)
 {
@@ -216,7 +216,7 @@ frame_length_is_limited_by_its_rule(void **state)
 		uint32_t max = borders[type].max;
 
 		takes(make(type, max), PARTIES, &seen, type, max);
-		/* Refused by its header, before a byte of it is waited for. */
+		/* Refused by its header alone. */
 		make(type, max + 1);
 		refuses(FRAME_HEADER, PARTIES, 0, "are allowed");
 		make(type, UINT32_MAX);
@@ -278,7 +278,7 @@ reserved_bytes_must_be_zero(void **state)
 		}
 }
 
-/* Whether it is the right one is the link's affair. */
+/* The link checks whether it is the right protocol. */
 static void
 only_clients_and_keepers_have_a_protocol(void **state)
 {
@@ -292,7 +292,7 @@ only_clients_and_keepers_have_a_protocol(void **state)
 	}
 }
 
-/* Those of another protocol still understand these two. */
+/* Releases with another protocol must understand these two. */
 static void
 frames_that_refuse_a_protocol_keep_their_numbers(void **state)
 {
@@ -314,7 +314,7 @@ incomplete_frame_needs_more_bytes(void **state)
 	takes(whole, PARTY_JAIL, &seen, FRAME_CHECKED, 300);
 }
 
-/* Waiting for a frame is not having seen it. */
+/* A frame counts as received only when it is complete. */
 static void
 once_frame_is_accepted_after_arriving_in_parts(void **state)
 {

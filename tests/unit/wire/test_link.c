@@ -11,7 +11,8 @@
 
 #include <cmocka.h>
 
-/* The keeper's end, and the client's end, which may also be written raw. */
+/* The keeper's end, and the client's end, which a test may also write to
+   directly. */
 struct ends {
 	struct link keeper;
 	struct link client;
@@ -89,7 +90,7 @@ frames_arrive_unchanged_and_in_sequence(void **state)
 	first = next(&e->keeper);
 	second = next(&e->keeper);
 	third = next(&e->keeper);
-	/* All of them are valid until more is read. */
+	/* All of them stay valid until more is read. */
 	assert_int_equal(first.type, FRAME_POLICY);
 	assert_int_equal(first.len, 2);
 	assert_memory_equal(first.payload, "{}", 2);
@@ -153,8 +154,7 @@ closed_peer_is_the_end_after_its_last_frame(void **state)
 	assert_int_equal(next(&e->keeper).type, FRAME_NONE);
 }
 
-/* A killed process leaves what it did not read: the kernel answers with a
-   reset. */
+/* If a process is killed with unread bytes, the kernel resets the socket. */
 static void
 reset_by_a_killed_peer_is_an_ordinary_end(void **state)
 {
@@ -166,7 +166,7 @@ reset_by_a_killed_peer_is_an_ordinary_end(void **state)
 	assert_true(e->keeper.ended);
 }
 
-/* Without a handler for SIGPIPE: the process must live on. */
+/* Without a handler for SIGPIPE the process must survive. */
 static void
 send_to_a_dead_peer_fails_as_gone(void **state)
 {
@@ -179,7 +179,7 @@ send_to_a_dead_peer_fails_as_gone(void **state)
 	assert_int_equal(err.code, REMIT_E_GONE);
 }
 
-/* Bytes that do not repeat where pieces or pipes end. */
+/* A pattern that does not repeat at the ends of pieces or pipes. */
 static char
 byte_at(size_t i)
 {
@@ -260,7 +260,7 @@ frame_longer_than_its_rule_is_not_sent(void **state)
 	assert_false(link_wants_write(&e->keeper));
 }
 
-/* Half a frame in the queue would make the peer read the next one as its
+/* With half a frame in the queue, the peer would read the next frame as its
    payload. */
 static void
 frame_that_does_not_fit_leaves_the_queue_unchanged(void **state)

@@ -85,7 +85,7 @@ defaults_have_an_allowed_type(void **state)
 #define OWN_CODE    (-1)
 #define SIGNAL_CODE (-2)
 
-/* The table of architecture.md, row by row. */
+/* The table of docs/reference/result.md, row by row. */
 static const struct {
 	enum status status;
 	const char *name;
