@@ -256,7 +256,7 @@ main(int argc, char **argv)
 		return start(c, argc - 1, argv + 1);
 	if (!strcmp(name, "--version") || !strcmp(name, "version")) {
 		printf("remit %s, %s, with%s the APIs of %s\n", remit_version(),
-		       tls_library_version(), foreign_is_in ? "" : "out",
+		       tls_library_version(), foreign_is_built ? "" : "out",
 		       FOREIGN_NAMES);
 		return 0;
 	}

@@ -168,7 +168,7 @@ find_owner(struct artifact_store *s, const char *name)
 }
 
 static void
-charge(struct artifact_store *s, struct kept *k, uint64_t bytes)
+store_charge(struct artifact_store *s, struct kept *k, uint64_t bytes)
 {
 	s->bytes = s->bytes - k->bytes + bytes;
 	k->owner->bytes = k->owner->bytes - k->bytes + bytes;
@@ -176,7 +176,7 @@ charge(struct artifact_store *s, struct kept *k, uint64_t bytes)
 }
 
 static void
-push(struct kept **list, struct kept *k)
+kept_push(struct kept **list, struct kept *k)
 {
 	k->next = *list;
 	*list = k;
@@ -192,17 +192,18 @@ drop_oldest(struct artifact_store *s, struct store_owner *o,
 	if (!k)
 		return false;
 	o->first = k->next;
-	charge(s, k, 0);
-	push(dropped, k);
+	store_charge(s, k, 0);
+	kept_push(dropped, k);
 	return true;
 }
 
 /* The one that would have the most if `asks` had so many bytes more. */
 static struct store_owner *
-find_largest(struct artifact_store *s, struct store_owner *asks, uint64_t bytes)
+find_largest(struct artifact_store *s, struct store_owner *owner,
+	     uint64_t bytes)
 {
-	struct store_owner *largest = asks;
-	uint64_t most = asks->bytes + bytes;
+	struct store_owner *largest = owner;
+	uint64_t most = owner->bytes + bytes;
 
 	for (struct store_owner *o = s->owners; o; o = o->next)
 		if (o->first && o->bytes > most) {
@@ -215,8 +216,8 @@ find_largest(struct artifact_store *s, struct store_owner *asks, uint64_t bytes)
 /* An owner loses its own oldest files; those of another only if that one has
    more. */
 static bool
-make_room(struct artifact_store *s, struct store_owner *o, uint64_t bytes,
-	  struct kept **dropped)
+store_make_space(struct artifact_store *s, struct store_owner *o,
+		 uint64_t bytes, struct kept **dropped)
 {
 	if (bytes > s->max_owner_bytes || bytes > s->max_bytes)
 		return false;
@@ -247,7 +248,7 @@ find_writing(struct artifact_store *s, const char *owner, const char *id)
 		free(k);
 		return NULL;
 	}
-	push(&s->writing, k);
+	kept_push(&s->writing, k);
 	return k;
 }
 
@@ -271,7 +272,7 @@ kept_free(struct kept *k)
 }
 
 static void
-remove_all(struct artifact_store *s, struct kept *list)
+kept_remove_all(struct artifact_store *s, struct kept *list)
 {
 	while (list) {
 		struct kept *k = list;
@@ -291,11 +292,11 @@ artifact_store_free(struct artifact_store *s)
 		return;
 	while ((o = s->owners)) {
 		s->owners = o->next;
-		remove_all(s, o->first);
+		kept_remove_all(s, o->first);
 		free(o->name);
 		free(o);
 	}
-	remove_all(s, s->writing);
+	kept_remove_all(s, s->writing);
 	if (s->directory >= 0) {
 		sweep(s->directory);
 		close(s->directory);
@@ -319,7 +320,7 @@ artifact_store_path(const struct artifact_store *s, const char *id)
 
 /* The file, and the directories that may be made for it. */
 static uint64_t
-cost_of(const char *path, uint64_t size_bytes)
+file_cost(const char *path, uint64_t size_bytes)
 {
 	uint64_t names = 1;
 
@@ -333,17 +334,17 @@ bool
 artifact_store_reserve(struct artifact_store *s, const char *owner,
 		       const char *id, const char *path, uint64_t size_bytes)
 {
-	uint64_t bytes = cost_of(path, size_bytes);
+	uint64_t bytes = file_cost(path, size_bytes);
 	struct kept *dropped = NULL, *k;
 	bool fits;
 
 	pthread_mutex_lock(&s->lock);
 	k = find_writing(s, owner, id);
-	fits = k && make_room(s, k->owner, bytes, &dropped);
+	fits = k && store_make_space(s, k->owner, bytes, &dropped);
 	if (fits)
-		charge(s, k, k->bytes + bytes);
+		store_charge(s, k, k->bytes + bytes);
 	pthread_mutex_unlock(&s->lock);
-	remove_all(s, dropped);
+	kept_remove_all(s, dropped);
 	return fits;
 }
 
@@ -384,20 +385,20 @@ artifact_store_keep(struct artifact_store *s, const char *owner, const char *id)
 	k = find_writing(s, owner, id);
 	if (k) {
 		unlink_writing(s, k);
-		charge(s, k, 0);
+		store_charge(s, k, 0);
 		k->next = NULL;
-		if (bytes && make_room(s, k->owner, bytes, &dropped)) {
-			charge(s, k, bytes);
+		if (bytes && store_make_space(s, k->owner, bytes, &dropped)) {
+			store_charge(s, k, bytes);
 			k->until_us = loop_now_us() + s->keep_us;
 			for (end = &k->owner->first; *end; end = &(*end)->next)
 				;
 			*end = k;
 		} else {
-			push(&dropped, k);
+			kept_push(&dropped, k);
 		}
 	}
 	pthread_mutex_unlock(&s->lock);
-	remove_all(s, dropped);
+	kept_remove_all(s, dropped);
 	if (!k)
 		remove_hosted(s, id);
 }
@@ -412,7 +413,7 @@ artifact_store_discard(struct artifact_store *s, const char *owner,
 	k = find_writing(s, owner, id);
 	if (k) {
 		unlink_writing(s, k);
-		charge(s, k, 0);
+		store_charge(s, k, 0);
 	}
 	pthread_mutex_unlock(&s->lock);
 	remove_hosted(s, id);
@@ -431,7 +432,7 @@ artifact_store_sweep(struct artifact_store *s)
 		while (o->first && o->first->until_us <= now)
 			drop_oldest(s, o, &dropped);
 	pthread_mutex_unlock(&s->lock);
-	remove_all(s, dropped);
+	kept_remove_all(s, dropped);
 }
 
 static int

@@ -9,7 +9,7 @@
 
 /* The lock is held. */
 static int
-may_queue(const struct hosted *r, struct remit_error *err)
+check_queue(const struct hosted *r, struct remit_error *err)
 {
 	if (r->over)
 		return fail(err, REMIT_E_GONE, "this session has ended");
@@ -30,8 +30,8 @@ hosted_queue(struct hosted *r, const struct task *given, uint64_t *number,
 	if (!t)
 		return fail_sys(err, REMIT_E_MEMORY, "task");
 	*t = *given;
-	pthread_mutex_lock(&r->all->lock);
-	failed = may_queue(r, err);
+	pthread_mutex_lock(&r->table->lock);
+	failed = check_queue(r, err);
 	if (!failed) {
 		t->number = ++r->numbers;
 		if (number)
@@ -43,7 +43,7 @@ hosted_queue(struct hosted *r, const struct task *given, uint64_t *number,
 		r->over |= t->kind == TASK_CLOSE;
 		pthread_cond_broadcast(&r->changed);
 	}
-	pthread_mutex_unlock(&r->all->lock);
+	pthread_mutex_unlock(&r->table->lock);
 	if (failed)
 		free(t);
 	return failed;
@@ -51,8 +51,9 @@ hosted_queue(struct hosted *r, const struct task *given, uint64_t *number,
 
 /* The first task of a new room, and its worker. */
 static int
-begin(struct hosted *r, const struct task *first, struct hosted_loan loan,
-      struct hosted **out, struct remit_error *err)
+hosted_begin(struct hosted *r, const struct task *first,
+	     struct hosted_loan loan, struct hosted **out,
+	     struct remit_error *err)
 {
 	struct hosted_loan none = { 0 };
 
@@ -72,20 +73,20 @@ begin(struct hosted *r, const struct task *first, struct hosted_loan loan,
 }
 
 int
-hosted_open(struct hosted_table *rs, const struct hosted_options *opt,
+hosted_open(struct hosted_table *table, const struct hosted_options *opt,
 	    const struct hosted_events *ev, void *user, struct hosted **out,
 	    struct remit_error *err)
 {
 	struct task t = { .kind = TASK_OPEN, .ev = ev, .user = user };
 	struct hosted *r;
 
-	if (hosted_table_add(rs, opt, false, &r, err) < 0)
+	if (hosted_table_add(table, opt, false, &r, err) < 0)
 		return -1;
-	return begin(r, &t, opt->loan, out, err);
+	return hosted_begin(r, &t, opt->loan, out, err);
 }
 
 int
-hosted_run(struct hosted_table *rs, const struct hosted_options *opt,
+hosted_run(struct hosted_table *table, const struct hosted_options *opt,
 	   const struct hosted_job *job, const struct hosted_events *ev,
 	   void *user, struct hosted **out, struct remit_error *err)
 {
@@ -94,9 +95,9 @@ hosted_run(struct hosted_table *rs, const struct hosted_options *opt,
 	};
 	struct hosted *r;
 
-	if (hosted_table_add(rs, opt, true, &r, err) < 0)
+	if (hosted_table_add(table, opt, true, &r, err) < 0)
 		return -1;
-	return begin(r, &t, opt->loan, out, err);
+	return hosted_begin(r, &t, opt->loan, out, err);
 }
 
 int
@@ -154,7 +155,7 @@ hosted_fork(struct hosted *r, const struct hosted_events *ev, void *user,
 
 	opt.owner = r->owner;
 	opt.loan = (struct hosted_loan){ 0 };
-	if (hosted_table_add(r->all, &opt, false, &t.branch, err) < 0)
+	if (hosted_table_add(r->table, &opt, false, &t.branch, err) < 0)
 		return -1;
 	/* What the branch's tools are called is lent to the parent. */
 	t.branch->parent = hosted_ref(r);
@@ -173,7 +174,7 @@ hosted_fork(struct hosted *r, const struct hosted_events *ev, void *user,
 
 /* The lock is held. */
 static void
-interrupt(struct hosted *r)
+interrupt_current(struct hosted *r)
 {
 	uint64_t one = 1;
 
@@ -192,12 +193,12 @@ interrupt(struct hosted *r)
 void
 hosted_interrupt(struct hosted *r)
 {
-	pthread_mutex_lock(&r->all->lock);
+	pthread_mutex_lock(&r->table->lock);
 	if (r->current)
-		interrupt(r);
+		interrupt_current(r);
 	else if (r->is_run && r->first)
 		r->first->cancelled = true; /* its worker has not begun yet */
-	pthread_mutex_unlock(&r->all->lock);
+	pthread_mutex_unlock(&r->table->lock);
 }
 
 void
@@ -205,14 +206,14 @@ hosted_cancel(struct hosted *r, uint64_t number)
 {
 	struct task *t;
 
-	pthread_mutex_lock(&r->all->lock);
+	pthread_mutex_lock(&r->table->lock);
 	for (t = r->first; t && t->number != number; t = t->next)
 		;
 	if (t)
 		t->cancelled = true;
 	else if (r->current && r->current->number == number)
-		interrupt(r);
-	pthread_mutex_unlock(&r->all->lock);
+		interrupt_current(r);
+	pthread_mutex_unlock(&r->table->lock);
 }
 
 /* Nothing interrupts a session that is being opened, which may take as long as
@@ -221,7 +222,8 @@ hosted_cancel(struct hosted *r, uint64_t number)
 static bool
 keeps_place(const struct hosted *r)
 {
-	return r->current && r->current->kind == TASK_OPEN && !r->all->closing;
+	return r->current && r->current->kind == TASK_OPEN &&
+	       !r->table->closing;
 }
 
 void
@@ -229,7 +231,7 @@ hosted_drop(struct hosted *r)
 {
 	bool keeps;
 
-	pthread_mutex_lock(&r->all->lock);
+	pthread_mutex_lock(&r->table->lock);
 	keeps = keeps_place(r);
 	r->dropped = true;
 	r->expires_us = 0;
@@ -241,9 +243,9 @@ hosted_drop(struct hosted *r)
 	if (r->session)
 		remit_session_kill(r->session);
 	if (r->current)
-		interrupt(r);
+		interrupt_current(r);
 	pthread_cond_broadcast(&r->changed);
-	pthread_mutex_unlock(&r->all->lock);
+	pthread_mutex_unlock(&r->table->lock);
 	if (!keeps)
 		hosted_table_remove(r);
 }

@@ -53,7 +53,7 @@ struct hosted_audit {
 
 /* What one owner may have at once. */
 struct hosted_share {
-	uint64_t hosted_table; /* sessions and runs */
+	uint64_t hosted_count; /* sessions and runs */
 	uint64_t memory_bytes; /* of all of them, by their policies */
 };
 
@@ -149,44 +149,45 @@ int hosted_table_open(struct hosted_table **out,
 		      const struct hosted_table_options *opt,
 		      struct remit_error *err) must_check;
 /* Drop what is past its time. To be called about once a second. */
-void hosted_table_sweep(struct hosted_table *rs);
+void hosted_table_sweep(struct hosted_table *table);
 /* No room is opened any more; those that are there are dropped, and their
    workers waited for. False: some did not end in time (one that installs
    packages, for instance); then nothing may be freed, and the process must
    end. */
-bool hosted_table_end(struct hosted_table *rs, uint64_t patience_ms) must_check;
+bool hosted_table_end(struct hosted_table *table,
+		      uint64_t timeout_ms) must_check;
 /* When all have ended and every hosted session that was given out was put. */
-void hosted_table_free(struct hosted_table *rs);
+void hosted_table_free(struct hosted_table *table);
 /* Hosted sessions of one owner, or of all (NULL). */
-size_t hosted_table_count(struct hosted_table *rs, const char *owner);
+size_t hosted_table_count(struct hosted_table *table, const char *owner);
 /* Whether an owner may have `count` more hosted sessions of so much memory each
    now. It promises nothing: each new room is checked again when it is added. */
-int hosted_table_check_share(struct hosted_table *rs, const char *owner,
+int hosted_table_check_share(struct hosted_table *table, const char *owner,
 			     uint64_t count, uint64_t memory_bytes,
 			     struct remit_error *err) must_check;
 /* The sessions of one owner, or of all (NULL), oldest first; free() them.
    -1: no memory. */
-int hosted_table_list(struct hosted_table *rs, const char *owner,
+int hosted_table_list(struct hosted_table *table, const char *owner,
 		      struct hosted_view **out, size_t *count) must_check;
 
 /*
  * A session. The event says whether it could be opened; until then cells wait.
  * One that could not be opened has left the table when the event is called.
  */
-int hosted_open(struct hosted_table *rs, const struct hosted_options *opt,
+int hosted_open(struct hosted_table *table, const struct hosted_options *opt,
 		const struct hosted_events *ev, void *user, struct hosted **out,
 		struct remit_error *err) must_check;
 /* A program of its own, without a session. Its room has left the table when
    the result is given. */
-int hosted_run(struct hosted_table *rs, const struct hosted_options *opt,
+int hosted_run(struct hosted_table *table, const struct hosted_options *opt,
 	       const struct hosted_job *job, const struct hosted_events *ev,
 	       void *user, struct hosted **out,
 	       struct remit_error *err) must_check;
 /* NULL: this owner has no such session. */
-struct hosted *hosted_find(struct hosted_table *rs, const char *owner,
+struct hosted *hosted_find(struct hosted_table *table, const char *owner,
 			   const char *id);
 /* The same for runs. */
-struct hosted *hosted_find_run(struct hosted_table *rs, const char *owner,
+struct hosted *hosted_find_run(struct hosted_table *table, const char *owner,
 			       const char *id);
 struct hosted *hosted_ref(struct hosted *r);
 void hosted_unref(struct hosted *r);
@@ -195,7 +196,7 @@ const char *hosted_id(const struct hosted *r);
 /* As it was opened with, or NULL; as long as the room is held. */
 const char *hosted_policy(const struct hosted *r);
 uint64_t hosted_memory(const struct hosted *r);
-struct hosted_view hosted_look(struct hosted *r);
+struct hosted_view hosted_get_view(struct hosted *r);
 
 /* *number names the cell to hosted_cancel(); it may be NULL. */
 int hosted_cell(struct hosted *r, const struct hosted_job *job,
@@ -234,12 +235,12 @@ void hosted_set_life(struct hosted *r, uint64_t life_ms);
 void hosted_result_made(uint64_t bytes);
 
 /* -1: there is no such call or question of this owner's (any more). */
-int hosted_table_answer_call(struct hosted_table *rs, const char *owner,
+int hosted_table_answer_call(struct hosted_table *table, const char *owner,
 			     const char *id, const char *json,
 			     size_t len) must_check;
-int hosted_table_fail_call(struct hosted_table *rs, const char *owner,
+int hosted_table_fail_call(struct hosted_table *table, const char *owner,
 			   const char *id, const char *message) must_check;
-int hosted_table_answer_question(struct hosted_table *rs, const char *owner,
+int hosted_table_answer_question(struct hosted_table *table, const char *owner,
 				 const char *id,
 				 enum remit_answer answer) must_check;
 

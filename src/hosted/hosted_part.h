@@ -67,7 +67,7 @@ struct hosted_table {
 
 struct hosted {
 	struct hosted *next;
-	struct hosted_table *all;
+	struct hosted_table *table;
 	struct refcount refs;
 	bool listed; /* in the table, which holds it */
 	bool is_run;
@@ -100,17 +100,17 @@ struct hosted {
 };
 
 /* A new room in the table, held once more for the caller. */
-int hosted_table_add(struct hosted_table *rs, const struct hosted_options *opt,
-		     bool is_run, struct hosted **out,
-		     struct remit_error *err) must_check;
+int hosted_table_add(struct hosted_table *table,
+		     const struct hosted_options *opt, bool is_run,
+		     struct hosted **out, struct remit_error *err) must_check;
 /* Out of the table, if it is in it. */
 void hosted_table_remove(struct hosted *r);
 /* The hosted session's session is gone: another may be opened. */
-void hosted_table_leave_session(struct hosted *r);
+void hosted_table_release_session(struct hosted *r);
 /* The memory of its jail and of the results that the server keeps. */
 uint64_t hosted_weight(const struct hosted *r);
 /* Programs that can run now do. The lock is held. */
-void hosted_table_grant_turns(struct hosted_table *rs);
+void hosted_table_grant_turns(struct hosted_table *table);
 /* A thread for the hosted session, which it will be held by. */
 int hosted_start_worker(struct hosted *r, struct remit_error *err) must_check;
 int hosted_queue(struct hosted *r, const struct task *given, uint64_t *number,

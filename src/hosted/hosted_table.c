@@ -43,127 +43,127 @@ hosted_table_open(struct hosted_table **out,
 		  const struct hosted_table_options *opt,
 		  struct remit_error *err)
 {
-	struct hosted_table *rs = calloc(1, sizeof(*rs));
+	struct hosted_table *table = calloc(1, sizeof(*table));
 	pthread_condattr_t monotonic;
 
-	if (!rs)
+	if (!table)
 		return fail_sys(err, REMIT_E_MEMORY, "rooms");
-	pthread_mutex_init(&rs->lock, NULL);
+	pthread_mutex_init(&table->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&rs->worker_ended, &monotonic);
-	pthread_cond_init(&rs->result_ended, NULL);
+	pthread_cond_init(&table->worker_ended, &monotonic);
+	pthread_cond_init(&table->result_ended, NULL);
 	pthread_condattr_destroy(&monotonic);
-	rs->remit = opt->remit;
-	rs->artifacts = opt->artifacts;
-	rs->tenants.limits = opt->limits;
-	rs->machine_bytes = opt->machine_bytes;
-	rs->is_lone = opt->is_lone;
-	rs->audit = opt->audit;
-	rs->share = opt->share;
-	rs->share_user = opt->share_user;
-	rs->divides_processors = opt->divides_processors;
-	*out = rs;
+	table->remit = opt->remit;
+	table->artifacts = opt->artifacts;
+	table->tenants.limits = opt->limits;
+	table->machine_bytes = opt->machine_bytes;
+	table->is_lone = opt->is_lone;
+	table->audit = opt->audit;
+	table->share = opt->share;
+	table->share_user = opt->share_user;
+	table->divides_processors = opt->divides_processors;
+	*out = table;
 	return 0;
 }
 
 static bool
-wait_for_workers(struct hosted_table *rs, uint64_t patience_ms)
+wait_for_workers(struct hosted_table *table, uint64_t timeout_ms)
 {
-	uint64_t until_ms = loop_now_us() / 1000 + patience_ms;
+	uint64_t until_ms = loop_now_us() / 1000 + timeout_ms;
 	struct timespec until = { .tv_sec = (time_t)(until_ms / 1000),
 				  .tv_nsec =
 					  (long)(until_ms % 1000) * 1000000 };
 	int late = 0;
 
-	while (rs->workers && !late)
-		late = pthread_cond_timedwait(&rs->worker_ended, &rs->lock,
-					      &until);
-	return !rs->workers;
+	while (table->workers && !late)
+		late = pthread_cond_timedwait(&table->worker_ended,
+					      &table->lock, &until);
+	return !table->workers;
 }
 
 bool
-hosted_table_end(struct hosted_table *rs, uint64_t patience_ms)
+hosted_table_end(struct hosted_table *table, uint64_t timeout_ms)
 {
 	struct hosted *r;
 	bool ended;
 
-	pthread_mutex_lock(&rs->lock);
-	rs->closing = true;
-	pthread_cond_broadcast(&rs->result_ended);
-	while ((r = rs->first)) {
+	pthread_mutex_lock(&table->lock);
+	table->closing = true;
+	pthread_cond_broadcast(&table->result_ended);
+	while ((r = table->first)) {
 		refcount_inc(&r->refs);
-		pthread_mutex_unlock(&rs->lock);
+		pthread_mutex_unlock(&table->lock);
 		hosted_drop(r);
 		hosted_unref(r);
-		pthread_mutex_lock(&rs->lock);
+		pthread_mutex_lock(&table->lock);
 	}
-	ended = wait_for_workers(rs, patience_ms);
-	pthread_mutex_unlock(&rs->lock);
+	ended = wait_for_workers(table, timeout_ms);
+	pthread_mutex_unlock(&table->lock);
 	return ended;
 }
 
 void
-hosted_table_free(struct hosted_table *rs)
+hosted_table_free(struct hosted_table *table)
 {
-	if (!rs)
+	if (!table)
 		return;
-	tenants_free(&rs->tenants);
-	pthread_cond_destroy(&rs->worker_ended);
-	pthread_cond_destroy(&rs->result_ended);
-	pthread_mutex_destroy(&rs->lock);
-	free(rs);
+	tenants_free(&table->tenants);
+	pthread_cond_destroy(&table->worker_ended);
+	pthread_cond_destroy(&table->result_ended);
+	pthread_mutex_destroy(&table->lock);
+	free(table);
 }
 
 uint64_t
 hosted_weight(const struct hosted *r)
 {
-	uint64_t machine = r->all->machine_bytes;
+	uint64_t machine = r->table->machine_bytes;
 	uint64_t bytes = number_add(r->opt.memory_bytes, r->opt.result_bytes);
 
 	return machine && bytes > machine ? machine : bytes;
 }
 
 void
-hosted_table_grant_turns(struct hosted_table *rs)
+hosted_table_grant_turns(struct hosted_table *table)
 {
 	struct turn *turn;
 
-	while ((turn = tenants_next(&rs->tenants)))
+	while ((turn = tenants_next(&table->tenants)))
 		pthread_cond_broadcast(
 			&((struct hosted *)turn->owner)->changed);
 }
 
 /* The lock is held. */
 static void
-leave_session(struct hosted *r)
+release_session(struct hosted *r)
 {
-	struct tenants *ts = &r->all->tenants;
+	struct tenants *ts = &r->table->tenants;
 
 	if (!r->has_session_place)
 		return;
 	r->has_session_place = false;
-	tenants_leave(ts, r->tenant, TENANT_SESSION);
+	tenants_release(ts, r->tenant, TENANT_SESSION);
 	tenants_refund(ts, r->tenant, TENANT_MEMORY, r->session_bytes);
-	hosted_table_grant_turns(r->all);
+	hosted_table_grant_turns(r->table);
 }
 
 void
-hosted_table_leave_session(struct hosted *r)
+hosted_table_release_session(struct hosted *r)
 {
-	pthread_mutex_lock(&r->all->lock);
-	leave_session(r);
-	pthread_mutex_unlock(&r->all->lock);
+	pthread_mutex_lock(&r->table->lock);
+	release_session(r);
+	pthread_mutex_unlock(&r->table->lock);
 }
 
 static void
 hosted_free(struct hosted *r)
 {
-	hosted_table_leave_session(r);
+	hosted_table_release_session(r);
 	/* A session that was dropped has written nothing, but has a directory.
 	 */
 	if (r->directory && !r->has_kept_artifacts)
-		artifact_store_discard(r->all->artifacts, r->owner, r->id);
+		artifact_store_discard(r->table->artifacts, r->owner, r->id);
 	hosted_unref(r->parent);
 	if (r->opt.loan.release)
 		r->opt.loan.release(r->opt.loan.owner);
@@ -175,8 +175,8 @@ hosted_free(struct hosted *r)
 }
 
 static struct hosted *
-make(struct hosted_table *rs, const struct hosted_options *opt,
-     struct remit_error *err)
+hosted_new(struct hosted_table *table, const struct hosted_options *opt,
+	   struct remit_error *err)
 {
 	struct hosted *r = calloc(1, sizeof(*r));
 	pthread_condattr_t monotonic;
@@ -189,7 +189,7 @@ make(struct hosted_table *rs, const struct hosted_options *opt,
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&r->changed, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	r->all = rs;
+	r->table = table;
 	r->last = &r->first;
 	r->created_ms = wall_ms();
 	r->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -208,26 +208,26 @@ make(struct hosted_table *rs, const struct hosted_options *opt,
 
 /* The lock is held. */
 static int
-check_share(const struct hosted_table *rs, const char *owner, uint64_t count,
+check_share(const struct hosted_table *table, const char *owner, uint64_t count,
 	    uint64_t memory_bytes, struct remit_error *err)
 {
 	uint64_t bytes = number_mul(count, memory_bytes);
 	struct hosted_share most;
 
-	if (!rs->share)
+	if (!table->share)
 		return 0;
-	most = rs->share(rs->share_user, owner);
-	for (const struct hosted *r = rs->first; r; r = r->next) {
+	most = table->share(table->share_user, owner);
+	for (const struct hosted *r = table->first; r; r = r->next) {
 		if (strcmp(r->owner, owner) != 0)
 			continue;
 		count = number_add(count, 1);
 		bytes = number_add(bytes, r->opt.memory_bytes);
 	}
-	if (count > most.hosted_table)
+	if (count > most.hosted_count)
 		return fail(err, REMIT_E_BUSY,
 			    "this key may have at most %llu sessions and runs "
 			    "at once",
-			    (unsigned long long)most.hosted_table);
+			    (unsigned long long)most.hosted_count);
 	if (bytes > most.memory_bytes)
 		return fail(err, REMIT_E_BUSY,
 			    "the sessions and runs of this key may have at "
@@ -237,27 +237,27 @@ check_share(const struct hosted_table *rs, const char *owner, uint64_t count,
 }
 
 int
-hosted_table_check_share(struct hosted_table *rs, const char *owner,
+hosted_table_check_share(struct hosted_table *table, const char *owner,
 			 uint64_t count, uint64_t memory_bytes,
 			 struct remit_error *err)
 {
 	int failed;
 
-	pthread_mutex_lock(&rs->lock);
-	failed = check_share(rs, owner, count, memory_bytes, err);
-	pthread_mutex_unlock(&rs->lock);
+	pthread_mutex_lock(&table->lock);
+	failed = check_share(table, owner, count, memory_bytes, err);
+	pthread_mutex_unlock(&table->lock);
 	return failed;
 }
 
 /* A program that can never run is refused, one that cannot run yet waits. How
    much others hold is not told. The lock is held. */
 static int
-check_memory(const struct hosted_table *rs, const struct hosted *r,
+check_memory(const struct hosted_table *table, const struct hosted *r,
 	     const struct tenant *t, struct remit_error *err)
 {
-	const struct tenants *ts = &rs->tenants;
+	const struct tenants *ts = &table->tenants;
 	uint64_t max = ts->limits.max_bytes[TENANT_MEMORY];
-	uint64_t most = tenants_most(ts, TENANT_MEMORY);
+	uint64_t most = tenants_owner_max(ts, TENANT_MEMORY);
 
 	if (hosted_weight(r) > most)
 		return fail_refused(
@@ -281,29 +281,29 @@ check_memory(const struct hosted_table *rs, const struct hosted *r,
 /* Into the table, if there is a place for it. The lock is held, so that two
    hosted sessions cannot both take the last one. */
 static int
-enlist(struct hosted_table *rs, struct hosted *r, struct remit_error *err)
+table_add(struct hosted_table *table, struct hosted *r, struct remit_error *err)
 {
-	struct hosted **end = &rs->first;
-	struct tenant *t = tenants_find(&rs->tenants, r->owner);
+	struct hosted **end = &table->first;
+	struct tenant *t = tenants_find(&table->tenants, r->owner);
 
-	if (rs->closing)
+	if (table->closing)
 		return fail(err, REMIT_E_GONE, "the server is ending");
 	if (!t)
 		return fail_sys(err, REMIT_E_MEMORY, "room");
-	if (check_share(rs, r->owner, 1, r->opt.memory_bytes, err) < 0 ||
-	    check_memory(rs, r, t, err) < 0 ||
-	    tenants_enter(&rs->tenants, t, TENANT_HOSTED, err) < 0)
+	if (check_share(table, r->owner, 1, r->opt.memory_bytes, err) < 0 ||
+	    check_memory(table, r, t, err) < 0 ||
+	    tenants_acquire(&table->tenants, t, TENANT_HOSTED, err) < 0)
 		return -1;
 	if (!r->is_run &&
-	    tenants_enter(&rs->tenants, t, TENANT_SESSION, err) < 0) {
-		tenants_leave(&rs->tenants, t, TENANT_HOSTED);
+	    tenants_acquire(&table->tenants, t, TENANT_SESSION, err) < 0) {
+		tenants_release(&table->tenants, t, TENANT_HOSTED);
 		return -1;
 	}
 	r->tenant = t;
 	r->has_session_place = !r->is_run;
 	if (!r->is_run) {
 		r->session_bytes = hosted_weight(r);
-		tenants_charge(&rs->tenants, t, TENANT_MEMORY,
+		tenants_charge(&table->tenants, t, TENANT_MEMORY,
 			       r->session_bytes);
 	}
 	r->listed = true;
@@ -314,16 +314,16 @@ enlist(struct hosted_table *rs, struct hosted *r, struct remit_error *err)
 }
 
 int
-hosted_table_add(struct hosted_table *rs, const struct hosted_options *opt,
+hosted_table_add(struct hosted_table *table, const struct hosted_options *opt,
 		 bool is_run, struct hosted **out, struct remit_error *err)
 {
-	struct hosted *r = make(rs, opt, err);
+	struct hosted *r = hosted_new(table, opt, err);
 	int failed;
 
 	if (!r)
 		return -1;
-	if (opt->exports && rs->artifacts) {
-		r->directory = artifact_store_path(rs->artifacts, r->id);
+	if (opt->exports && table->artifacts) {
+		r->directory = artifact_store_path(table->artifacts, r->id);
 		if (!r->directory) {
 			hosted_free(r);
 			return fail_sys(err, REMIT_E_MEMORY, "room");
@@ -333,9 +333,9 @@ hosted_table_add(struct hosted_table *rs, const struct hosted_options *opt,
 	r->opt.loan = (struct hosted_loan){ 0 }; /* taken by what succeeds */
 	r->is_run = is_run;
 	r->refs = (struct refcount)REFCOUNT_INIT(2);
-	pthread_mutex_lock(&rs->lock);
-	failed = enlist(rs, r, err);
-	pthread_mutex_unlock(&rs->lock);
+	pthread_mutex_lock(&table->lock);
+	failed = table_add(table, r, err);
+	pthread_mutex_unlock(&table->lock);
 	if (failed < 0) {
 		hosted_free(r);
 		return -1;
@@ -347,9 +347,9 @@ hosted_table_add(struct hosted_table *rs, const struct hosted_options *opt,
 
 /* The lock is held. */
 static bool
-unlist(struct hosted *r)
+table_unlist(struct hosted *r)
 {
-	struct hosted **at = &r->all->first;
+	struct hosted **at = &r->table->first;
 
 	if (!r->listed)
 		return false;
@@ -357,7 +357,7 @@ unlist(struct hosted *r)
 		at = &(*at)->next;
 	*at = r->next;
 	r->listed = false;
-	tenants_leave(&r->all->tenants, r->tenant, TENANT_HOSTED);
+	tenants_release(&r->table->tenants, r->tenant, TENANT_HOSTED);
 	return true;
 }
 
@@ -366,9 +366,9 @@ hosted_table_remove(struct hosted *r)
 {
 	bool was_listed;
 
-	pthread_mutex_lock(&r->all->lock);
-	was_listed = unlist(r);
-	pthread_mutex_unlock(&r->all->lock);
+	pthread_mutex_lock(&r->table->lock);
+	was_listed = table_unlist(r);
+	pthread_mutex_unlock(&r->table->lock);
 	if (was_listed)
 		hosted_unref(r);
 }
@@ -388,71 +388,72 @@ hosted_unref(struct hosted *r)
 }
 
 static struct hosted *
-find(struct hosted_table *rs, const char *owner, const char *id, bool is_run)
+table_find(struct hosted_table *table, const char *owner, const char *id,
+	   bool is_run)
 {
 	struct hosted *r;
 
-	pthread_mutex_lock(&rs->lock);
-	for (r = rs->first; r; r = r->next)
+	pthread_mutex_lock(&table->lock);
+	for (r = table->first; r; r = r->next)
 		if (r->is_run == is_run && !r->dropped && !strcmp(r->id, id) &&
 		    !strcmp(r->owner, owner))
 			break;
 	if (r)
 		refcount_inc(&r->refs);
-	pthread_mutex_unlock(&rs->lock);
+	pthread_mutex_unlock(&table->lock);
 	return r;
 }
 
 struct hosted *
-hosted_find(struct hosted_table *rs, const char *owner, const char *id)
+hosted_find(struct hosted_table *table, const char *owner, const char *id)
 {
-	return find(rs, owner, id, false);
+	return table_find(table, owner, id, false);
 }
 
 struct hosted *
-hosted_find_run(struct hosted_table *rs, const char *owner, const char *id)
+hosted_find_run(struct hosted_table *table, const char *owner, const char *id)
 {
-	return find(rs, owner, id, true);
+	return table_find(table, owner, id, true);
 }
 
 static struct hosted *
-find_expired(struct hosted_table *rs, uint64_t now_us)
+table_find_expired(struct hosted_table *table, uint64_t now_us)
 {
 	struct hosted *r;
 
-	pthread_mutex_lock(&rs->lock);
-	for (r = rs->first; r; r = r->next)
+	pthread_mutex_lock(&table->lock);
+	for (r = table->first; r; r = r->next)
 		if (r->expires_us && r->expires_us <= now_us)
 			break;
 	if (r)
 		refcount_inc(&r->refs);
-	pthread_mutex_unlock(&rs->lock);
+	pthread_mutex_unlock(&table->lock);
 	return r;
 }
 
 void
-hosted_table_sweep(struct hosted_table *rs)
+hosted_table_sweep(struct hosted_table *table)
 {
 	uint64_t now_us = loop_now_us();
 	struct hosted *r;
 
-	while ((r = find_expired(rs, now_us))) {
+	while ((r = table_find_expired(table, now_us))) {
 		hosted_drop(r);
 		hosted_unref(r);
 	}
-	if (rs->artifacts)
-		artifact_store_sweep(rs->artifacts);
+	if (table->artifacts)
+		artifact_store_sweep(table->artifacts);
 }
 
 void
 hosted_set_life(struct hosted *r, uint64_t life_ms)
 {
-	pthread_mutex_lock(&r->all->lock);
+	pthread_mutex_lock(&r->table->lock);
 	r->expires_ms = life_ms ? number_add(wall_ms(), life_ms) : 0;
 	r->expires_us =
 		life_ms ? number_add(loop_now_us(), number_mul(life_ms, 1000))
 			: 0;
-	pthread_mutex_unlock(&r->all->lock);
+	pthread_mutex_unlock(&r->table->lock);
 }
 
 const char *
@@ -475,7 +476,7 @@ hosted_memory(const struct hosted *r)
 
 /* The lock is held. */
 static struct hosted_view
-look(const struct hosted *r)
+make_view(const struct hosted *r)
 {
 	struct hosted_view v = {
 		.state = r->state,
@@ -491,42 +492,42 @@ look(const struct hosted *r)
 }
 
 struct hosted_view
-hosted_look(struct hosted *r)
+hosted_get_view(struct hosted *r)
 {
 	struct hosted_view v;
 
-	pthread_mutex_lock(&r->all->lock);
-	v = look(r);
-	pthread_mutex_unlock(&r->all->lock);
+	pthread_mutex_lock(&r->table->lock);
+	v = make_view(r);
+	pthread_mutex_unlock(&r->table->lock);
 	return v;
 }
 
 size_t
-hosted_table_count(struct hosted_table *rs, const char *owner)
+hosted_table_count(struct hosted_table *table, const char *owner)
 {
 	size_t n = 0;
 
-	pthread_mutex_lock(&rs->lock);
-	for (const struct hosted *r = rs->first; r; r = r->next)
+	pthread_mutex_lock(&table->lock);
+	for (const struct hosted *r = table->first; r; r = r->next)
 		n += !owner || !strcmp(r->owner, owner);
-	pthread_mutex_unlock(&rs->lock);
+	pthread_mutex_unlock(&table->lock);
 	return n;
 }
 
 int
-hosted_table_list(struct hosted_table *rs, const char *owner,
+hosted_table_list(struct hosted_table *table, const char *owner,
 		  struct hosted_view **out, size_t *count)
 {
 	struct hosted_view *views;
 	size_t n = 0;
 
-	pthread_mutex_lock(&rs->lock);
-	views = calloc(rs->tenants.held[TENANT_HOSTED] + 1, sizeof(*views));
-	for (const struct hosted *r = rs->first; r && views; r = r->next)
+	pthread_mutex_lock(&table->lock);
+	views = calloc(table->tenants.used[TENANT_HOSTED] + 1, sizeof(*views));
+	for (const struct hosted *r = table->first; r && views; r = r->next)
 		if (!r->is_run && !r->dropped &&
 		    (!owner || !strcmp(r->owner, owner)))
-			views[n++] = look(r);
-	pthread_mutex_unlock(&rs->lock);
+			views[n++] = make_view(r);
+	pthread_mutex_unlock(&table->lock);
 	if (!views)
 		return -1;
 	*out = views;

@@ -10,9 +10,10 @@
 
 /* The lock is held. */
 static struct wait **
-find(struct hosted_table *rs, const char *owner, const char *id, bool is_call)
+wait_find(struct hosted_table *table, const char *owner, const char *id,
+	  bool is_call)
 {
-	struct wait **at = &rs->waits;
+	struct wait **at = &table->waits;
 
 	for (; *at; at = &(*at)->next)
 		if (((*at)->call != NULL) == is_call &&
@@ -38,37 +39,37 @@ hosted_wait_call(struct hosted *r, struct remit_tool_call *call,
 	w->hosted = r;
 	w->call = call;
 	memcpy(id, w->id, sizeof(w->id));
-	pthread_mutex_lock(&r->all->lock);
-	w->next = r->all->waits;
-	r->all->waits = w;
-	pthread_mutex_unlock(&r->all->lock);
+	pthread_mutex_lock(&r->table->lock);
+	w->next = r->table->waits;
+	r->table->waits = w;
+	pthread_mutex_unlock(&r->table->lock);
 	return 0;
 }
 
 /* NULL: there is none. */
 static struct remit_tool_call *
-take_call(struct hosted_table *rs, const char *owner, const char *id)
+pop_call(struct hosted_table *table, const char *owner, const char *id)
 {
 	struct remit_tool_call *call = NULL;
 	struct wait **at, *w;
 
-	pthread_mutex_lock(&rs->lock);
-	at = find(rs, owner, id, true);
+	pthread_mutex_lock(&table->lock);
+	at = wait_find(table, owner, id, true);
 	if (at) {
 		w = *at;
 		*at = w->next;
 		call = w->call;
 		free(w);
 	}
-	pthread_mutex_unlock(&rs->lock);
+	pthread_mutex_unlock(&table->lock);
 	return call;
 }
 
 int
-hosted_table_answer_call(struct hosted_table *rs, const char *owner,
+hosted_table_answer_call(struct hosted_table *table, const char *owner,
 			 const char *id, const char *json, size_t len)
 {
-	struct remit_tool_call *call = take_call(rs, owner, id);
+	struct remit_tool_call *call = pop_call(table, owner, id);
 
 	if (!call)
 		return -1;
@@ -77,10 +78,10 @@ hosted_table_answer_call(struct hosted_table *rs, const char *owner,
 }
 
 int
-hosted_table_fail_call(struct hosted_table *rs, const char *owner,
+hosted_table_fail_call(struct hosted_table *table, const char *owner,
 		       const char *id, const char *message)
 {
-	struct remit_tool_call *call = take_call(rs, owner, id);
+	struct remit_tool_call *call = pop_call(table, owner, id);
 
 	if (!call)
 		return -1;
@@ -90,13 +91,13 @@ hosted_table_fail_call(struct hosted_table *rs, const char *owner,
 
 /* One call of a hosted session that is left, taken out of the list. */
 static struct remit_tool_call *
-take_left(struct hosted *r)
+pop_call_of(struct hosted *r)
 {
 	struct remit_tool_call *call = NULL;
 	struct wait **at, *w;
 
-	pthread_mutex_lock(&r->all->lock);
-	for (at = &r->all->waits; *at; at = &(*at)->next)
+	pthread_mutex_lock(&r->table->lock);
+	for (at = &r->table->waits; *at; at = &(*at)->next)
 		if ((*at)->hosted == r && (*at)->call)
 			break;
 	if ((w = *at)) {
@@ -104,7 +105,7 @@ take_left(struct hosted *r)
 		call = w->call;
 		free(w);
 	}
-	pthread_mutex_unlock(&r->all->lock);
+	pthread_mutex_unlock(&r->table->lock);
 	return call;
 }
 
@@ -113,20 +114,20 @@ hosted_wait_end(struct hosted *r)
 {
 	struct remit_tool_call *call;
 
-	while ((call = take_left(r)))
+	while ((call = pop_call_of(r)))
 		remit_tool_fail(call, "the program has ended");
 }
 
 /* ---- questions ---- */
 
 int
-hosted_table_answer_question(struct hosted_table *rs, const char *owner,
+hosted_table_answer_question(struct hosted_table *table, const char *owner,
 			     const char *id, enum remit_answer answer)
 {
 	struct wait **at;
 
-	pthread_mutex_lock(&rs->lock);
-	at = find(rs, owner, id, false);
+	pthread_mutex_lock(&table->lock);
+	at = wait_find(table, owner, id, false);
 	if (at && (*at)->answered)
 		at = NULL;
 	if (at) {
@@ -134,13 +135,14 @@ hosted_table_answer_question(struct hosted_table *rs, const char *owner,
 		(*at)->answer = answer;
 		pthread_cond_broadcast(&(*at)->hosted->changed);
 	}
-	pthread_mutex_unlock(&rs->lock);
+	pthread_mutex_unlock(&table->lock);
 	return at ? 0 : -1;
 }
 
 /* The lock is held. An interrupt is no. */
 static void
-wait_for(struct hosted *r, const struct task *t, const struct wait *w)
+wait_until_answered(struct hosted *r, const struct task *t,
+		    const struct wait *w)
 {
 	uint64_t until_ms = loop_now_us() / 1000 + HOSTED_QUESTION_MS;
 	struct timespec until = { .tv_sec = (time_t)(until_ms / 1000),
@@ -149,14 +151,14 @@ wait_for(struct hosted *r, const struct task *t, const struct wait *w)
 	int late = 0;
 
 	while (!w->answered && !t->cancelled && !late)
-		late = pthread_cond_timedwait(&r->changed, &r->all->lock,
+		late = pthread_cond_timedwait(&r->changed, &r->table->lock,
 					      &until);
 }
 
 static void
-unlink_wait(struct hosted_table *rs, const struct wait *w)
+unlink_wait(struct hosted_table *table, const struct wait *w)
 {
-	struct wait **at = &rs->waits;
+	struct wait **at = &table->waits;
 
 	while (*at != w)
 		at = &(*at)->next;
@@ -168,19 +170,19 @@ hosted_wait_answer(struct hosted *r, const struct task *t,
 		   const struct remit_question *q)
 {
 	struct wait w = { .hosted = r, .answer = REMIT_DENY };
-	struct hosted_table *rs = r->all;
+	struct hosted_table *table = r->table;
 	struct remit_error err;
 
 	if (hosted_make_id(w.id, &err) < 0)
 		return REMIT_DENY;
-	pthread_mutex_lock(&rs->lock);
-	w.next = rs->waits;
-	rs->waits = &w;
-	pthread_mutex_unlock(&rs->lock);
+	pthread_mutex_lock(&table->lock);
+	w.next = table->waits;
+	table->waits = &w;
+	pthread_mutex_unlock(&table->lock);
 	t->ev->question(t->user, w.id, q);
-	pthread_mutex_lock(&rs->lock);
-	wait_for(r, t, &w);
-	unlink_wait(rs, &w);
-	pthread_mutex_unlock(&rs->lock);
+	pthread_mutex_lock(&table->lock);
+	wait_until_answered(r, t, &w);
+	unlink_wait(table, &w);
+	pthread_mutex_unlock(&table->lock);
 	return w.answer;
 }

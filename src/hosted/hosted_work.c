@@ -19,12 +19,13 @@
 
 /* The hosted session that this thread works for: a branch has the tools of its
    parent, so a tool cannot know whose call it is. */
-static _Thread_local struct hosted *here;
+static _Thread_local struct hosted *current_hosted;
 
 /* ---- events ---- */
 
 static void
-on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
+task_on_output(void *user, enum remit_stream stream, const char *bytes,
+	       size_t len)
 {
 	const struct task *t = user;
 
@@ -32,7 +33,7 @@ on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
 }
 
 static void
-on_display(void *user, const struct remit_display *d)
+task_on_display(void *user, const struct remit_display *d)
 {
 	const struct task *t = user;
 
@@ -40,7 +41,7 @@ on_display(void *user, const struct remit_display *d)
 }
 
 static void
-on_progress(void *user, const char *line, size_t len)
+task_on_progress(void *user, const char *line, size_t len)
 {
 	const struct task *t = user;
 
@@ -48,16 +49,16 @@ on_progress(void *user, const char *line, size_t len)
 }
 
 static enum remit_answer
-on_question(void *user, const struct remit_question *q)
+task_on_question(void *user, const struct remit_question *q)
 {
-	return hosted_wait_answer(here, user, q);
+	return hosted_wait_answer(current_hosted, user, q);
 }
 
 static void
-on_call(void *user, struct remit_tool_call *call, const char *arguments_json,
-	size_t len)
+task_on_call(void *user, struct remit_tool_call *call,
+	     const char *arguments_json, size_t len)
 {
-	const struct task *t = here->current;
+	const struct task *t = current_hosted->current;
 	char id[HOSTED_ID_SIZE], name[65];
 
 	(void)user;
@@ -67,7 +68,7 @@ on_call(void *user, struct remit_tool_call *call, const char *arguments_json,
 	}
 	/* The call may be answered, and gone, before the event returns. */
 	snprintf(name, sizeof(name), "%s", remit_tool_call_name(call));
-	if (hosted_wait_call(here, call, id) < 0)
+	if (hosted_wait_call(current_hosted, call, id) < 0)
 		remit_tool_fail(call, "the server is out of memory");
 	else
 		t->ev->call(t->user, id, name, arguments_json, len);
@@ -85,22 +86,22 @@ needs_turn(const struct task *t)
 
 /* False: the task was cancelled while it waited. */
 static bool
-take_turn(struct hosted *r, const struct task *t)
+wait_for_turn(struct hosted *r, const struct task *t)
 {
-	struct hosted_table *rs = r->all;
+	struct hosted_table *table = r->table;
 	bool has_turn;
 
-	pthread_mutex_lock(&rs->lock);
+	pthread_mutex_lock(&table->lock);
 	/* A session holds its memory as long as it is open. */
-	tenants_wait(&rs->tenants, &r->turn, r->tenant,
+	tenants_wait(&table->tenants, &r->turn, r->tenant,
 		     r->is_run ? hosted_weight(r) : 0, r);
-	hosted_table_grant_turns(rs);
+	hosted_table_grant_turns(table);
 	while (r->turn.is_waiting && !t->cancelled)
-		pthread_cond_wait(&r->changed, &rs->lock);
+		pthread_cond_wait(&r->changed, &table->lock);
 	has_turn = r->turn.is_running;
 	if (!has_turn)
-		tenants_end(&rs->tenants, &r->turn);
-	pthread_mutex_unlock(&rs->lock);
+		tenants_end(&table->tenants, &r->turn);
+	pthread_mutex_unlock(&table->lock);
 	return has_turn;
 }
 
@@ -110,9 +111,9 @@ take_turn(struct hosted *r, const struct task *t)
 static void
 end_turn(struct hosted *r)
 {
-	struct tenants *ts = &r->all->tenants;
+	struct tenants *ts = &r->table->tenants;
 
-	pthread_mutex_lock(&r->all->lock);
+	pthread_mutex_lock(&r->table->lock);
 	if (r->is_run && r->turn.is_running) {
 		r->kept_bytes = r->opt.result_bytes < r->turn.memory_bytes
 					? r->opt.result_bytes
@@ -120,19 +121,19 @@ end_turn(struct hosted *r)
 		tenants_charge(ts, r->tenant, TENANT_MEMORY, r->kept_bytes);
 	}
 	tenants_end(ts, &r->turn);
-	hosted_table_grant_turns(r->all);
-	pthread_mutex_unlock(&r->all->lock);
+	hosted_table_grant_turns(r->table);
+	pthread_mutex_unlock(&r->table->lock);
 }
 
 static void
-drop_kept(struct hosted *r)
+release_kept(struct hosted *r)
 {
-	pthread_mutex_lock(&r->all->lock);
-	tenants_refund(&r->all->tenants, r->tenant, TENANT_MEMORY,
+	pthread_mutex_lock(&r->table->lock);
+	tenants_refund(&r->table->tenants, r->tenant, TENANT_MEMORY,
 		       r->kept_bytes);
 	r->kept_bytes = 0;
-	hosted_table_grant_turns(r->all);
-	pthread_mutex_unlock(&r->all->lock);
+	hosted_table_grant_turns(r->table);
+	pthread_mutex_unlock(&r->table->lock);
 }
 
 /* ---- memory for results ---- */
@@ -144,16 +145,16 @@ drop_kept(struct hosted *r)
 #define COPY_FACTOR   2
 
 /* Wait until the memory for a result is there. It is the hosted session's until
-   end_result(). While it waits, a run is in the table still, so it counts for
-   its owner: how many wait is bounded. Returns -1 if it is more than the owner
-   may ever have. */
+   release_result(). While it waits, a run is in the table still, so it counts
+   for its owner: how many wait is bounded. Returns -1 if it is more than the
+   owner may ever have. */
 static int
-begin_result(struct hosted *r, uint64_t bytes, struct remit_error *err)
+reserve_result(struct hosted *r, uint64_t bytes, struct remit_error *err)
 {
-	struct hosted_table *rs = r->all;
-	uint64_t most = tenants_most(&rs->tenants, TENANT_RESULTS);
+	struct hosted_table *table = r->table;
+	uint64_t most = tenants_owner_max(&table->tenants, TENANT_RESULTS);
 
-	if (bytes > most && !rs->is_lone)
+	if (bytes > most && !table->is_lone)
 		return fail_refused(err, "",
 				    "Have the program write less, or start the "
 				    "server with a larger --max-result-bytes.",
@@ -164,13 +165,14 @@ begin_result(struct hosted *r, uint64_t bytes, struct remit_error *err)
 				    (unsigned long long)(most >> 20));
 	if (bytes > most)
 		bytes = most;
-	pthread_mutex_lock(&rs->lock);
-	while (!tenants_fits(&rs->tenants, r->tenant, TENANT_RESULTS, bytes) &&
-	       !rs->closing)
-		pthread_cond_wait(&rs->result_ended, &rs->lock);
-	tenants_charge(&rs->tenants, r->tenant, TENANT_RESULTS, bytes);
+	pthread_mutex_lock(&table->lock);
+	while (!tenants_fits(&table->tenants, r->tenant, TENANT_RESULTS,
+			     bytes) &&
+	       !table->closing)
+		pthread_cond_wait(&table->result_ended, &table->lock);
+	tenants_charge(&table->tenants, r->tenant, TENANT_RESULTS, bytes);
 	r->sent_bytes = bytes;
-	pthread_mutex_unlock(&rs->lock);
+	pthread_mutex_unlock(&table->lock);
 	return 0;
 }
 
@@ -178,18 +180,18 @@ begin_result(struct hosted *r, uint64_t bytes, struct remit_error *err)
 static void
 shrink_result(struct hosted *r, uint64_t bytes)
 {
-	pthread_mutex_lock(&r->all->lock);
+	pthread_mutex_lock(&r->table->lock);
 	if (bytes < r->sent_bytes) {
-		tenants_refund(&r->all->tenants, r->tenant, TENANT_RESULTS,
+		tenants_refund(&r->table->tenants, r->tenant, TENANT_RESULTS,
 			       r->sent_bytes - bytes);
 		r->sent_bytes = bytes;
-		pthread_cond_broadcast(&r->all->result_ended);
+		pthread_cond_broadcast(&r->table->result_ended);
 	}
-	pthread_mutex_unlock(&r->all->lock);
+	pthread_mutex_unlock(&r->table->lock);
 }
 
 static void
-end_result(struct hosted *r)
+release_result(struct hosted *r)
 {
 	shrink_result(r, 0);
 }
@@ -197,15 +199,15 @@ end_result(struct hosted *r)
 void
 hosted_result_made(uint64_t bytes)
 {
-	if (here)
-		shrink_result(here, bytes);
+	if (current_hosted)
+		shrink_result(current_hosted, bytes);
 }
 
 /* ---- tasks ---- */
 
 static void
-tell(const struct task *t, struct remit_result *res,
-     const struct remit_error *err)
+report_result(const struct task *t, struct remit_result *res,
+	      const struct remit_error *err)
 {
 	t->ev->result(t->user, res, err);
 }
@@ -214,7 +216,7 @@ tell(const struct task *t, struct remit_result *res,
 static int
 may_run(const struct hosted *r, struct remit_error *err)
 {
-	const struct hosted_audit *a = &r->all->audit;
+	const struct hosted_audit *a = &r->table->audit;
 
 	return a->check ? a->check(a->user, err) : 0;
 }
@@ -239,16 +241,16 @@ admit_result(struct hosted *r, struct outcome *o)
 	result_view_bytes(o->res, &output, &shown);
 	bytes = number_add(number_mul(output, OUTPUT_FACTOR),
 			   number_mul(shown, COPY_FACTOR));
-	if (begin_result(r, bytes, &o->err) == 0)
+	if (reserve_result(r, bytes, &o->err) == 0)
 		return;
 	remit_result_free(take_ptr(&o->res));
 }
 
 /* What was run is written down before it is told of. */
 static void
-tell_run(struct hosted *r, const struct task *t, struct outcome *o)
+report_run(struct hosted *r, const struct task *t, struct outcome *o)
 {
-	const struct hosted_audit *a = &r->all->audit;
+	const struct hosted_audit *a = &r->table->audit;
 	struct hosted_record rec = {
 		.owner = r->owner,
 		.job = &o->job,
@@ -259,42 +261,42 @@ tell_run(struct hosted *r, const struct task *t, struct outcome *o)
 
 	o->job.policy_json = r->opt.policy_json;
 	if (a->add && a->add(a->user, &rec, &unwritten) < 0)
-		tell(t, NULL, &unwritten);
+		report_result(t, NULL, &unwritten);
 	else
-		tell(t, o->res, rec.err);
-	end_result(r);
+		report_result(t, o->res, rec.err);
+	release_result(r);
 	remit_result_free(o->res);
 }
 
 static struct remit_job
-job_of(const struct hosted *r, const struct task *t)
+make_job(const struct hosted *r, const struct task *t)
 {
 	struct remit_job job = t->job.job;
 
-	job.on_output = t->ev->output ? on_output : NULL;
-	job.on_display = t->ev->display ? on_display : NULL;
-	job.on_progress = t->ev->progress ? on_progress : NULL;
-	job.on_question = t->ev->question ? on_question : NULL;
+	job.on_output = t->ev->output ? task_on_output : NULL;
+	job.on_display = t->ev->display ? task_on_display : NULL;
+	job.on_progress = t->ev->progress ? task_on_progress : NULL;
+	job.on_question = t->ev->question ? task_on_question : NULL;
 	job.user = (void *)t;
 	job.interrupt_fd = r->wake;
-	job.tenant = r->all->divides_processors ? r->owner : NULL;
+	job.tenant = r->table->divides_processors ? r->owner : NULL;
 	return job;
 }
 
 static void
-use_tools(const struct hosted *r)
+install_tools(const struct hosted *r)
 {
 	for (size_t i = 0; i < r->opt.tool_count; i++)
-		r->opt.tools[i].call = on_call;
+		r->opt.tools[i].call = task_on_call;
 }
 
 static void
 set_state(struct hosted *r, enum hosted_state state)
 {
-	pthread_mutex_lock(&r->all->lock);
+	pthread_mutex_lock(&r->table->lock);
 	if (!r->over)
 		r->state = state;
-	pthread_mutex_unlock(&r->all->lock);
+	pthread_mutex_unlock(&r->table->lock);
 }
 
 /* False: it was dropped meanwhile. */
@@ -303,28 +305,28 @@ set_session(struct hosted *r, struct remit_session *s)
 {
 	bool over;
 
-	pthread_mutex_lock(&r->all->lock);
+	pthread_mutex_lock(&r->table->lock);
 	r->session = s;
 	over = r->over && r->state == HOSTED_ENDED;
 	if (!over)
 		r->state = HOSTED_IDLE;
-	pthread_mutex_unlock(&r->all->lock);
+	pthread_mutex_unlock(&r->table->lock);
 	return !over;
 }
 
 static struct remit_session *
-take_session(struct hosted *r)
+detach_session(struct hosted *r)
 {
 	struct remit_session *s;
 
-	pthread_mutex_lock(&r->all->lock);
+	pthread_mutex_lock(&r->table->lock);
 	s = take_ptr(&r->session);
-	pthread_mutex_unlock(&r->all->lock);
+	pthread_mutex_unlock(&r->table->lock);
 	return s;
 }
 
 static int
-gone(struct remit_error *err)
+fail_gone(struct remit_error *err)
 {
 	return fail(err, REMIT_E_GONE, "this session has ended");
 }
@@ -340,28 +342,28 @@ do_open(struct hosted *r, struct task *t)
 		.forkable = r->opt.forkable,
 		.secrets = r->opt.secrets,
 		.secret_count = r->opt.secret_count,
-		.tenant = r->all->divides_processors ? r->owner : NULL,
+		.tenant = r->table->divides_processors ? r->owner : NULL,
 	};
 	struct remit_session *s;
 	struct remit_error err;
 	int failed;
 
-	use_tools(r);
-	failed = remit_session_open(r->all->remit, &opt, &s, &err);
+	install_tools(r);
+	failed = remit_session_open(r->table->remit, &opt, &s, &err);
 	end_turn(r);
 	if (failed < 0) {
-		hosted_table_leave_session(r);
+		hosted_table_release_session(r);
 		hosted_drop(r);
 		hosted_table_remove(r);
-		tell(t, NULL, &err);
+		report_result(t, NULL, &err);
 		return;
 	}
 	if (!set_session(r, s)) {
-		gone(&err);
-		tell(t, NULL, &err);
+		fail_gone(&err);
+		report_result(t, NULL, &err);
 		return;
 	}
-	tell(t, NULL, NULL);
+	report_result(t, NULL, NULL);
 }
 
 /* Where the files lie here is nobody's business; they are asked for by the id
@@ -374,7 +376,7 @@ keep_artifacts(struct hosted *r, struct remit_result *res)
 
 	if (!r->directory)
 		return;
-	artifact_store_keep(r->all->artifacts, r->owner, r->id);
+	artifact_store_keep(r->table->artifacts, r->owner, r->id);
 	r->has_kept_artifacts = true;
 	if (!res)
 		return;
@@ -388,27 +390,27 @@ keep_artifacts(struct hosted *r, struct remit_result *res)
 static void
 do_run(struct hosted *r, struct task *t)
 {
-	struct outcome o = { .job = job_of(r, t) };
+	struct outcome o = { .job = make_job(r, t) };
 
-	use_tools(r);
+	install_tools(r);
 	o.job.policy_json = r->opt.policy_json;
 	o.job.artifacts_dir = r->directory;
 	o.job.tools = r->opt.tools;
 	o.job.tool_count = r->opt.tool_count;
 	if (may_run(r, &o.err) < 0) {
 		hosted_drop(r);
-		tell(t, NULL, &o.err);
+		report_result(t, NULL, &o.err);
 		return;
 	}
 	set_state(r, HOSTED_BUSY);
-	if (remit_run(r->all->remit, &o.job, &o.res, &o.err) < 0)
+	if (remit_run(r->table->remit, &o.job, &o.res, &o.err) < 0)
 		o.res = NULL;
 	end_turn(r);
 	hosted_wait_end(r);
 	admit_result(r, &o);
 	hosted_drop(r);
 	keep_artifacts(r, o.res);
-	tell_run(r, t, &o);
+	report_run(r, t, &o);
 }
 
 /* A jail that was killed is not there for the next cell. */
@@ -427,11 +429,11 @@ state_after(struct remit_result *res)
 static void
 do_cell(struct hosted *r, struct task *t)
 {
-	struct outcome o = { .job = job_of(r, t) };
+	struct outcome o = { .job = make_job(r, t) };
 	enum hosted_state state;
 
 	if (may_run(r, &o.err) < 0) {
-		tell(t, NULL, &o.err);
+		report_result(t, NULL, &o.err);
 		return;
 	}
 	set_state(r, HOSTED_BUSY);
@@ -442,14 +444,14 @@ do_cell(struct hosted *r, struct task *t)
 	state = state_after(o.res);
 	admit_result(r, &o);
 	set_state(r, state);
-	tell_run(r, t, &o);
+	report_run(r, t, &o);
 }
 
 /* How long an answer is, only the answer says. */
 static uint64_t
 file_bytes(const struct hosted *r, const struct remit_file_task *t)
 {
-	uint64_t most = tenants_most(&r->all->tenants, TENANT_RESULTS);
+	uint64_t most = tenants_owner_max(&r->table->tenants, TENANT_RESULTS);
 	uint64_t bytes = REMIT_FILE_READ_MAX;
 
 	if (t->op == REMIT_FILE_READ && t->length && t->length < bytes)
@@ -469,7 +471,7 @@ do_file(struct hosted *r, struct task *t)
 	/* What does not fit is read in parts. */
 	if (t->file.op == REMIT_FILE_READ)
 		t->file.length = bytes;
-	failed = begin_result(r, COPY_FACTOR * bytes, &err);
+	failed = reserve_result(r, COPY_FACTOR * bytes, &err);
 	set_state(r, HOSTED_BUSY);
 	if (!failed)
 		failed =
@@ -481,8 +483,8 @@ do_file(struct hosted *r, struct task *t)
 	set_state(r, ended ? HOSTED_ENDED : HOSTED_IDLE);
 	if (!failed)
 		t->ev->file(t->user, answer);
-	tell(t, NULL, failed ? &err : NULL);
-	end_result(r);
+	report_result(t, NULL, failed ? &err : NULL);
+	release_result(r);
 	remit_file_answer_free(answer);
 }
 
@@ -496,7 +498,7 @@ do_reset(struct hosted *r, struct task *t)
 	failed = remit_session_reset(r->session, &err);
 	end_turn(r);
 	set_state(r, failed ? HOSTED_ENDED : HOSTED_IDLE);
-	tell(t, NULL, failed ? &err : NULL);
+	report_result(t, NULL, failed ? &err : NULL);
 }
 
 static void
@@ -509,15 +511,15 @@ do_fork(struct hosted *r, struct task *t)
 		remit_session_fork(r->session, branch->directory, &s, &err);
 
 	if (!failed && !set_session(branch, s))
-		failed = gone(&err);
+		failed = fail_gone(&err);
 	if (!failed)
 		failed = hosted_start_worker(branch, &err);
 	if (failed) {
 		hosted_drop(branch);
-		remit_session_drop(take_session(branch));
-		hosted_table_leave_session(branch);
+		remit_session_drop(detach_session(branch));
+		hosted_table_release_session(branch);
 	}
-	tell(t, NULL, failed ? &err : NULL);
+	report_result(t, NULL, failed ? &err : NULL);
 }
 
 static void
@@ -526,16 +528,16 @@ do_close(struct hosted *r, struct task *t)
 	/* Files leave: it is a program without code. */
 	struct outcome o = { .job = { .code = "" } };
 
-	if (remit_session_close(take_session(r), &o.res, &o.err) < 0)
+	if (remit_session_close(detach_session(r), &o.res, &o.err) < 0)
 		o.res = NULL;
 	admit_result(r, &o);
-	hosted_table_leave_session(r);
+	hosted_table_release_session(r);
 	hosted_drop(r);
 	keep_artifacts(r, o.res);
-	tell_run(r, t, &o);
+	report_run(r, t, &o);
 }
 
-static void (*const deeds[])(struct hosted *r, struct task *t) = {
+static void (*const task_handlers[])(struct hosted *r, struct task *t) = {
 	[TASK_OPEN] = do_open,	 [TASK_RUN] = do_run,	  [TASK_CELL] = do_cell,
 	[TASK_FILE] = do_file,	 [TASK_RESET] = do_reset, [TASK_FORK] = do_fork,
 	[TASK_CLOSE] = do_close,
@@ -549,19 +551,19 @@ needs_session(const struct task *t)
 
 /* It was cancelled before it began, or there is no session for it. */
 static void
-refuse(struct hosted *r, const struct task *t)
+refuse_task(struct hosted *r, const struct task *t)
 {
 	struct remit_error err;
 
 	if (t->branch)
 		hosted_drop(t->branch);
-	if (hosted_look(r).state == HOSTED_ENDED)
-		gone(&err);
+	if (hosted_get_view(r).state == HOSTED_ENDED)
+		fail_gone(&err);
 	else
 		fail(&err, REMIT_E_GONE, "it was cancelled before it began");
 	if (!needs_session(t))
 		hosted_drop(r); /* there is nothing else for it to do */
-	tell(t, NULL, &err);
+	report_result(t, NULL, &err);
 }
 
 static void
@@ -596,24 +598,24 @@ next_task(struct hosted *r, bool *refused)
 {
 	struct task *t;
 
-	pthread_mutex_lock(&r->all->lock);
+	pthread_mutex_lock(&r->table->lock);
 	while (!r->first && !r->over)
-		pthread_cond_wait(&r->changed, &r->all->lock);
+		pthread_cond_wait(&r->changed, &r->table->lock);
 	t = r->first;
 	if (t) {
 		begin_task(r, t);
 		*refused = t->cancelled || (needs_session(t) && !r->session);
 	}
-	pthread_mutex_unlock(&r->all->lock);
+	pthread_mutex_unlock(&r->table->lock);
 	return t;
 }
 
 static void
 end_task(struct hosted *r)
 {
-	pthread_mutex_lock(&r->all->lock);
+	pthread_mutex_lock(&r->table->lock);
 	r->current = NULL;
-	pthread_mutex_unlock(&r->all->lock);
+	pthread_mutex_unlock(&r->table->lock);
 }
 
 /* Called by the worker, in the middle of remit_run() or
@@ -623,79 +625,79 @@ admits_artifact(void *user, const char *path, uint64_t size_bytes)
 {
 	const struct hosted *r = user;
 
-	return artifact_store_reserve(r->all->artifacts, r->owner, r->id, path,
-				      size_bytes);
+	return artifact_store_reserve(r->table->artifacts, r->owner, r->id,
+				      path, size_bytes);
 }
 
 static void *
-work(void *arg)
+worker_main(void *arg)
 {
 	struct hosted *r = arg;
-	struct hosted_table *rs = r->all;
+	struct hosted_table *table = r->table;
 	const struct artifacts_gate gate = { admits_artifact, r };
 	struct task *t;
 	bool refused;
 
-	here = r;
+	current_hosted = r;
 	artifacts_use_gate(r->directory ? &gate : NULL);
 	while ((t = next_task(r, &refused))) {
 		if (refused) {
-			refuse(r, t);
+			refuse_task(r, t);
 		} else {
 			if (t->ev->begin)
 				t->ev->begin(t->user, r);
-			if (!needs_turn(t) || take_turn(r, t))
-				deeds[t->kind](r, t);
+			if (!needs_turn(t) || wait_for_turn(r, t))
+				task_handlers[t->kind](r, t);
 			else
-				refuse(r, t);
+				refuse_task(r, t);
 		}
 		/* Some tasks fail before they reach the keeper. */
 		end_turn(r);
-		drop_kept(r);
+		release_kept(r);
 		end_task(r);
 		task_free(t);
 	}
-	remit_session_drop(take_session(r));
-	hosted_table_leave_session(r);
+	remit_session_drop(detach_session(r));
+	hosted_table_release_session(r);
 	hosted_table_remove(r);
 	hosted_unref(r);
-	pthread_mutex_lock(&rs->lock);
-	rs->workers--;
+	pthread_mutex_lock(&table->lock);
+	table->workers--;
 	/* Under the lock: whoever waits frees it. */
-	pthread_cond_broadcast(&rs->worker_ended);
-	pthread_mutex_unlock(&rs->lock);
+	pthread_cond_broadcast(&table->worker_ended);
+	pthread_mutex_unlock(&table->lock);
 	return NULL;
 }
 
 int
 hosted_start_worker(struct hosted *r, struct remit_error *err)
 {
-	struct hosted_table *rs = r->all;
+	struct hosted_table *table = r->table;
 	sigset_t all, before;
 	pthread_attr_t attr;
 	pthread_t thread;
 	int failed;
 
-	pthread_mutex_lock(&rs->lock);
-	rs->workers++;
+	pthread_mutex_lock(&table->lock);
+	table->workers++;
 	refcount_inc(&r->refs);
-	pthread_mutex_unlock(&rs->lock);
+	pthread_mutex_unlock(&table->lock);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, WORKER_STACK);
 	/* Signals are for the server's own thread. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	failed = pthread_create(&thread, &attr, work, r);
+	failed = pthread_create(&thread, &attr, worker_main, r);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	if (!failed)
 		return 0;
 	hosted_unref(r);
-	pthread_mutex_lock(&rs->lock);
-	rs->workers--;
-	pthread_cond_broadcast(&rs->worker_ended);
-	pthread_mutex_unlock(&rs->lock);
+	pthread_mutex_lock(&table->lock);
+	table->workers--;
+	pthread_cond_broadcast(&table->worker_ended);
+	pthread_mutex_unlock(&table->lock);
 	errno = failed;
 	return fail_sys(err, REMIT_E_BUSY, "a thread for the session");
 }

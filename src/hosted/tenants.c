@@ -6,7 +6,7 @@
 
 /* What one owner may hold of it. */
 static uint64_t
-part_of(const struct tenants *ts, uint64_t max)
+owner_part(const struct tenants *ts, uint64_t max)
 {
 	unsigned percent = ts->limits.share_percent;
 	uint64_t share = max / 100 * percent + max % 100 * percent / 100;
@@ -17,15 +17,15 @@ part_of(const struct tenants *ts, uint64_t max)
 }
 
 static size_t
-share_of(const struct tenants *ts, enum tenant_place p)
+place_share(const struct tenants *ts, enum tenant_place p)
 {
-	return part_of(ts, ts->limits.max[p]);
+	return owner_part(ts, ts->limits.max[p]);
 }
 
 static bool
 is_full(const struct tenants *ts, enum tenant_place p)
 {
-	return ts->held[p] >= ts->limits.max[p];
+	return ts->used[p] >= ts->limits.max[p];
 }
 
 void
@@ -62,8 +62,8 @@ tenants_find(struct tenants *ts, const char *name)
 }
 
 int
-tenants_enter(struct tenants *ts, struct tenant *t, enum tenant_place p,
-	      struct remit_error *err)
+tenants_acquire(struct tenants *ts, struct tenant *t, enum tenant_place p,
+		struct remit_error *err)
 {
 	static const char *const names[TENANT_PLACES] = {
 		[TENANT_HOSTED] = "sessions and runs",
@@ -74,28 +74,28 @@ tenants_enter(struct tenants *ts, struct tenant *t, enum tenant_place p,
 		return fail(err, REMIT_E_BUSY,
 			    "too many %s at once (limit of this server: %zu)",
 			    names[p], ts->limits.max[p]);
-	if (t->held[p] >= share_of(ts, p))
+	if (t->used[p] >= place_share(ts, p))
 		return fail(err, REMIT_E_BUSY,
 			    "too many %s at once (share of one key: %zu)",
-			    names[p], share_of(ts, p));
-	ts->held[p]++;
-	t->held[p]++;
+			    names[p], place_share(ts, p));
+	ts->used[p]++;
+	t->used[p]++;
 	return 0;
 }
 
 void
-tenants_leave(struct tenants *ts, struct tenant *t, enum tenant_place p)
+tenants_release(struct tenants *ts, struct tenant *t, enum tenant_place p)
 {
-	ts->held[p]--;
-	t->held[p]--;
+	ts->used[p]--;
+	t->used[p]--;
 }
 
 uint64_t
-tenants_most(const struct tenants *ts, enum tenant_bytes kind)
+tenants_owner_max(const struct tenants *ts, enum tenant_bytes kind)
 {
 	uint64_t max = ts->limits.max_bytes[kind];
 
-	return max ? part_of(ts, max) : UINT64_MAX;
+	return max ? owner_part(ts, max) : UINT64_MAX;
 }
 
 bool
@@ -107,7 +107,7 @@ tenants_fits(const struct tenants *ts, const struct tenant *t,
 	if (!max)
 		return true;
 	return number_add(ts->bytes[kind], bytes) <= max &&
-	       number_add(t->bytes[kind], bytes) <= tenants_most(ts, kind);
+	       number_add(t->bytes[kind], bytes) <= tenants_owner_max(ts, kind);
 }
 
 void
@@ -158,7 +158,7 @@ tenants_end(struct tenants *ts, struct turn *turn)
 	if (turn->is_waiting)
 		unlink_turn(ts, turn);
 	if (turn->is_running) {
-		tenants_leave(ts, turn->tenant, TENANT_PROGRAM);
+		tenants_release(ts, turn->tenant, TENANT_PROGRAM);
 		tenants_refund(ts, turn->tenant, TENANT_MEMORY,
 			       turn->memory_bytes);
 	}
@@ -167,9 +167,9 @@ tenants_end(struct tenants *ts, struct turn *turn)
 
 /* The turns of one owner come in the order of the list. */
 static bool
-is_before(const struct tenant *a, const struct tenant *b)
+runs_before(const struct tenant *a, const struct tenant *b)
 {
-	size_t x = a->held[TENANT_PROGRAM], y = b->held[TENANT_PROGRAM];
+	size_t x = a->used[TENANT_PROGRAM], y = b->used[TENANT_PROGRAM];
 
 	return x < y || (x == y && a->last_turn < b->last_turn);
 }
@@ -182,19 +182,19 @@ tenants_next(struct tenants *ts)
 	if (is_full(ts, TENANT_PROGRAM))
 		return NULL;
 	for (struct turn *t = ts->waiting; t; t = t->next)
-		if (t->tenant->held[TENANT_PROGRAM] <
-			    share_of(ts, TENANT_PROGRAM) &&
+		if (t->tenant->used[TENANT_PROGRAM] <
+			    place_share(ts, TENANT_PROGRAM) &&
 		    tenants_fits(ts, t->tenant, TENANT_MEMORY,
 				 t->memory_bytes) &&
-		    (!best || is_before(t->tenant, best->tenant)))
+		    (!best || runs_before(t->tenant, best->tenant)))
 			best = t;
 	if (!best)
 		return NULL;
 	unlink_turn(ts, best);
 	best->is_running = true;
 	best->tenant->last_turn = ++ts->turns;
-	ts->held[TENANT_PROGRAM]++;
-	best->tenant->held[TENANT_PROGRAM]++;
+	ts->used[TENANT_PROGRAM]++;
+	best->tenant->used[TENANT_PROGRAM]++;
 	tenants_charge(ts, best->tenant, TENANT_MEMORY, best->memory_bytes);
 	return best;
 }

@@ -40,7 +40,7 @@ struct tenants_limits {
 struct tenant {
 	struct tenant *next;
 	char *name;
-	size_t held[TENANT_PLACES];
+	size_t used[TENANT_PLACES];
 	uint64_t bytes[TENANT_BYTES];
 	uint64_t last_turn;
 };
@@ -57,7 +57,7 @@ struct turn {
 struct tenants {
 	struct tenants_limits limits;
 	struct tenant *first;
-	size_t held[TENANT_PLACES];
+	size_t used[TENANT_PLACES];
 	uint64_t bytes[TENANT_BYTES];
 	uint64_t turns;
 	struct turn *waiting; /* in the order in which they came */
@@ -69,12 +69,12 @@ void tenants_free(struct tenants *ts);
 struct tenant *tenants_find(struct tenants *ts, const char *name);
 /* Take a hosted session or a session. Returns -1 with REMIT_E_BUSY if all are
    taken, or if the owner holds its share. */
-int tenants_enter(struct tenants *ts, struct tenant *t, enum tenant_place p,
-		  struct remit_error *err) must_check;
-void tenants_leave(struct tenants *ts, struct tenant *t, enum tenant_place p);
+int tenants_acquire(struct tenants *ts, struct tenant *t, enum tenant_place p,
+		    struct remit_error *err) must_check;
+void tenants_release(struct tenants *ts, struct tenant *t, enum tenant_place p);
 
 /* What one owner may hold. */
-uint64_t tenants_most(const struct tenants *ts, enum tenant_bytes kind);
+uint64_t tenants_owner_max(const struct tenants *ts, enum tenant_bytes kind);
 /* Whether the owner may hold so many bytes more now. */
 bool tenants_fits(const struct tenants *ts, const struct tenant *t,
 		  enum tenant_bytes kind, uint64_t bytes);

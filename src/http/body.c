@@ -25,7 +25,7 @@ body_free(struct body *b)
 
 /* One byte that is no data. -1: it does not belong there. */
 static int
-take_mark(struct body *b, char c)
+feed_mark(struct body *b, char c)
 {
 	int digit;
 
@@ -63,7 +63,7 @@ take_mark(struct body *b, char c)
 }
 
 static int
-take_data(struct body *b, const char *bytes, size_t len, size_t *used)
+feed_data(struct body *b, const char *bytes, size_t len, size_t *used)
 {
 	size_t n = len < b->left ? len : (size_t)b->left;
 
@@ -77,14 +77,14 @@ take_data(struct body *b, const char *bytes, size_t len, size_t *used)
 }
 
 enum body_answer
-body_take(struct body *b, const char *bytes, size_t len, size_t *used)
+body_feed(struct body *b, const char *bytes, size_t len, size_t *used)
 {
 	*used = 0;
 	while (b->step != BODY_DONE && *used < len) {
 		if (b->step == CHUNK_DATA || b->step == PLAIN_DATA) {
-			if (take_data(b, bytes + *used, len - *used, used) < 0)
+			if (feed_data(b, bytes + *used, len - *used, used) < 0)
 				return BODY_LARGE;
-		} else if (take_mark(b, bytes[(*used)++]) < 0) {
+		} else if (feed_mark(b, bytes[(*used)++]) < 0) {
 			return BODY_BAD;
 		}
 	}

@@ -34,7 +34,7 @@ struct body {
 /* `max`: bytes of the body. */
 void body_begin(struct body *b, bool is_chunked, uint64_t length, size_t max);
 /* *used: how many of the bytes were the body's. */
-enum body_answer body_take(struct body *b, const char *bytes, size_t len,
+enum body_answer body_feed(struct body *b, const char *bytes, size_t len,
 			   size_t *used);
 void body_free(struct body *b);
 

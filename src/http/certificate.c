@@ -56,7 +56,7 @@ read_chain(mbedtls_x509_crt *out, const char *path, struct remit_error *err)
 /* As others do who take keys: the group of a key that is root's is how a
    machine gives it to its servers. */
 static int
-check_mode(const char *path, struct remit_error *err)
+check_key_mode(const char *path, struct remit_error *err)
 {
 	struct stat st;
 	mode_t others = S_IRWXO;
@@ -80,7 +80,7 @@ read_key(mbedtls_pk_context *out, const char *path, struct remit_error *err)
 	own(buf) struct buf text = BUF_INIT(FILE_MAX);
 	int bad;
 
-	if (check_mode(path, err) < 0)
+	if (check_key_mode(path, err) < 0)
 		return -1;
 	if (path_read_file(&text, path, err) < 0)
 		return fail_within(err, "--tls-key");
@@ -102,7 +102,7 @@ read_key(mbedtls_pk_context *out, const char *path, struct remit_error *err)
 }
 
 static int
-read_both(struct certificate *c, const char *chain_path, const char *key_path,
+load_pair(struct certificate *c, const char *chain_path, const char *key_path,
 	  struct remit_error *err)
 {
 	if (read_chain(&c->chain, chain_path, err) < 0 ||
@@ -113,7 +113,7 @@ read_both(struct certificate *c, const char *chain_path, const char *key_path,
 			    "--tls-key %s: is not the key of the first "
 			    "certificate in %s",
 			    key_path, chain_path);
-	if (tls_form(&c->config, MBEDTLS_SSL_IS_SERVER) < 0 ||
+	if (tls_configure(&c->config, MBEDTLS_SSL_IS_SERVER) < 0 ||
 	    mbedtls_ssl_conf_own_cert(&c->config, &c->chain, &c->key) != 0)
 		return fail_sys(err, REMIT_E_MEMORY, "TLS");
 	return 0;
@@ -131,7 +131,7 @@ certificate_read(struct certificate **out, const char *chain_path,
 	mbedtls_x509_crt_init(&c->chain);
 	mbedtls_pk_init(&c->key);
 	mbedtls_ssl_config_init(&c->config);
-	if (read_both(c, chain_path, key_path, err) < 0) {
+	if (load_pair(c, chain_path, key_path, err) < 0) {
 		certificate_unref(c);
 		return -1;
 	}

@@ -174,21 +174,21 @@ struct seen {
 };
 
 static int
-take_host(struct http_text value, struct seen *s, struct http_head *out)
+parse_host(struct http_text value, struct seen *s, struct http_head *out)
 {
 	s->hosts++;
 	return http_head_host(value, out->host, &out->port);
 }
 
 static int
-take_length(struct http_text value, struct seen *s, struct http_head *out)
+parse_length(struct http_text value, struct seen *s, struct http_head *out)
 {
 	s->lengths++;
 	return read_number(value, 18, &out->body_bytes);
 }
 
 static int
-take_encoding(struct http_text value, struct seen *s, struct http_head *out)
+parse_encoding(struct http_text value, struct seen *s, struct http_head *out)
 {
 	s->encodings++;
 	out->is_chunked = true;
@@ -197,7 +197,7 @@ take_encoding(struct http_text value, struct seen *s, struct http_head *out)
 }
 
 static int
-take_ambiguity(struct http_text value, struct seen *s, struct http_head *out)
+note_ambiguity(struct http_text value, struct seen *s, struct http_head *out)
 {
 	(void)value;
 	(void)s;
@@ -207,19 +207,19 @@ take_ambiguity(struct http_text value, struct seen *s, struct http_head *out)
 
 static const struct {
 	const char *name;
-	int (*take)(struct http_text value, struct seen *s,
-		    struct http_head *out);
+	int (*parse)(struct http_text value, struct seen *s,
+		     struct http_head *out);
 } headers[] = {
-	{ "host", take_host },
-	{ "content-length", take_length },
-	{ "transfer-encoding", take_encoding },
+	{ "host", parse_host },
+	{ "content-length", parse_length },
+	{ "transfer-encoding", parse_encoding },
 	/* What follows would be another protocol, or is another method to
 	   servers that believe it. */
-	{ "upgrade", take_ambiguity },
-	{ "http2-settings", take_ambiguity },
-	{ "x-http-method", take_ambiguity },
-	{ "x-http-method-override", take_ambiguity },
-	{ "x-method-override", take_ambiguity },
+	{ "upgrade", note_ambiguity },
+	{ "http2-settings", note_ambiguity },
+	{ "x-http-method", note_ambiguity },
+	{ "x-http-method-override", note_ambiguity },
+	{ "x-method-override", note_ambiguity },
 };
 
 static int
@@ -233,13 +233,13 @@ read_header(struct http_text l, struct seen *s, struct http_head *out)
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(headers); i++)
 		if (http_head_is(name, headers[i].name))
-			return headers[i].take(value, s, out);
+			return headers[i].parse(value, s, out);
 	return 0;
 }
 
 /* Older clients ask a proxy without it. */
 static bool
-is_clear(const struct http_head *h, const struct seen *s)
+is_unambiguous(const struct http_head *h, const struct seen *s)
 {
 	bool may_lack =
 		h->method.len == 7 && !memcmp(h->method.text, "CONNECT", 7);
@@ -262,7 +262,7 @@ http_head_read(const char *bytes, size_t len, struct http_head *out)
 		if (!first && !line.len) {
 			out->len = len - rest.len;
 			out->has_host = s.hosts == 1;
-			return is_clear(out, &s) ? HEAD_NAME : HEAD_BAD;
+			return is_unambiguous(out, &s) ? HEAD_NAME : HEAD_BAD;
 		}
 		if ((first ? read_request(line, out)
 			   : read_header(line, &s, out)) < 0)
@@ -276,7 +276,7 @@ http_head_read(const char *bytes, size_t len, struct http_head *out)
 
 /* http://HOST[:PORT][/PATH]; no user, no fragment, and nothing but a path. */
 static int
-read_url(struct http_text url, struct http_ask *out)
+read_url(struct http_text url, struct http_proxy_request *out)
 {
 	static const char scheme[] = "http://";
 	static const char root[] = "/";
@@ -303,24 +303,25 @@ read_url(struct http_text url, struct http_ask *out)
 
 /* Without a port it is the scheme's; a tunnel has none. */
 static bool
-is_its_host(const struct http_head *h, const struct http_ask *a)
+matches_host(const struct http_head *h, const struct http_proxy_request *a)
 {
 	return !strcmp(h->host, a->host) && (!h->port || h->port == a->port);
 }
 
 int
-http_ask_read(const struct http_head *h, struct http_ask *out)
+http_proxy_request_read(const struct http_head *h,
+			struct http_proxy_request *out)
 {
-	*out = (struct http_ask){
+	*out = (struct http_proxy_request){
 		.is_tunnel = http_head_is(h->method, "CONNECT"),
 	};
 	if (!out->is_tunnel)
-		return read_url(h->target, out) == 0 && is_its_host(h, out)
+		return read_url(h->target, out) == 0 && matches_host(h, out)
 			       ? 0
 			       : -1;
 	/* A tunnel has no body: what follows is its first bytes. */
 	if (h->is_chunked || h->body_bytes ||
 	    http_head_host(h->target, out->host, &out->port) < 0 || !out->port)
 		return -1;
-	return !h->has_host || is_its_host(h, out) ? 0 : -1;
+	return !h->has_host || matches_host(h, out) ? 0 : -1;
 }

@@ -46,7 +46,7 @@ bool http_head_is(struct http_text name, const char *word);
 /* ---- whom a client means that asks for a proxy (RFC 9110, 9.3.6 and
    RFC 9112, 3.2.2): "CONNECT host:port", or "GET http://host/path" ---- */
 
-struct http_ask {
+struct http_proxy_request {
 	bool is_tunnel; /* bytes, not this request, go to the host */
 	char host[HOST_NAME_SIZE];
 	uint16_t port;
@@ -54,6 +54,7 @@ struct http_ask {
 };
 
 /* -1 if it names nobody, or somebody else than its Host. */
-int http_ask_read(const struct http_head *h, struct http_ask *out) must_check;
+int http_proxy_request_read(const struct http_head *h,
+			    struct http_proxy_request *out) must_check;
 
 #endif

@@ -20,22 +20,22 @@ is_dropped(struct http_text name, const struct http_header *put)
 }
 
 static char *
-add(char *at, const char *bytes, size_t len)
+append(char *at, const char *bytes, size_t len)
 {
 	memcpy(at, bytes, len);
 	return at + len;
 }
 
 static char *
-add_word(char *at, const char *word)
+append_word(char *at, const char *word)
 {
-	return add(at, word, strlen(word));
+	return append(at, word, strlen(word));
 }
 
 static char *
-add_line(char *at, struct http_text line)
+append_line(char *at, struct http_text line)
 {
-	return add_word(add(at, line.text, line.len), "\r\n");
+	return append_word(append(at, line.text, line.len), "\r\n");
 }
 
 size_t
@@ -43,23 +43,23 @@ http_request_write(char *out, const char *bytes, const struct http_head *h,
 		   struct http_text target, const struct http_header *put)
 {
 	struct http_text rest = { bytes, h->len }, line, name, value;
-	char *at = add(out, h->method.text, h->method.len);
+	char *at = append(out, h->method.text, h->method.len);
 
-	at = add_word(at, " ");
-	at = add(at, target.text, target.len);
-	at = add_word(at, h->is_old ? " HTTP/1.0\r\n" : " HTTP/1.1\r\n");
+	at = append_word(at, " ");
+	at = append(at, target.text, target.len);
+	at = append_word(at, h->is_old ? " HTTP/1.0\r\n" : " HTTP/1.1\r\n");
 	http_head_next(&rest, &line);
 	while (http_head_next(&rest, &line) && line.len) {
 		http_head_split(line, &name, &value);
 		if (!is_dropped(name, put))
-			at = add_line(at, line);
+			at = append_line(at, line);
 	}
-	at = add_word(at, "Connection: close\r\n");
+	at = append_word(at, "Connection: close\r\n");
 	if (put) {
-		at = add_word(add_word(at, put->name), ": ");
-		at = add_word(add_word(at, put->value), "\r\n");
+		at = append_word(append_word(at, put->name), ": ");
+		at = append_word(append_word(at, put->value), "\r\n");
 	}
-	at = add_word(at, "\r\n");
+	at = append_word(at, "\r\n");
 	return (size_t)(at - out);
 }
 
@@ -76,7 +76,7 @@ http_body_begin(struct http_body *b, const struct http_head *h)
 }
 
 static int
-hex(char c)
+hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -87,7 +87,7 @@ hex(char c)
 
 /* The two bytes of a line's end, by what has come of them. */
 static int
-take_line_end(struct http_body *b, char c, enum http_body_state then)
+feed_line_end(struct http_body *b, char c, enum http_body_state then)
 {
 	if (c != (b->at ? '\n' : '\r'))
 		return -1;
@@ -102,9 +102,9 @@ take_line_end(struct http_body *b, char c, enum http_body_state then)
 #define SIZE_ENDS   16
 
 static int
-take_size(struct http_body *b, char c)
+feed_size(struct http_body *b, char c)
 {
-	int digit = hex(c);
+	int digit = hex_digit(c);
 
 	if (b->at < SIZE_DIGITS && digit >= 0) {
 		b->left = b->left * 16 + (uint64_t)digit;
@@ -123,29 +123,29 @@ take_size(struct http_body *b, char c)
 }
 
 static int
-take_byte(struct http_body *b, char c)
+feed_byte(struct http_body *b, char c)
 {
 	switch (b->state) {
 	case BODY_SIZE:
-		return take_size(b, c);
+		return feed_size(b, c);
 	case BODY_CHUNK_END:
-		return take_line_end(b, c, BODY_SIZE);
+		return feed_line_end(b, c, BODY_SIZE);
 	/* No trailers: nobody needs them, and many read them in their way. */
 	case BODY_TRAILER:
-		return take_line_end(b, c, BODY_OVER);
+		return feed_line_end(b, c, BODY_OVER);
 	default:
 		return -1;
 	}
 }
 
 int
-http_body_take(struct http_body *b, const char *bytes, size_t len)
+http_body_feed(struct http_body *b, const char *bytes, size_t len)
 {
 	while (len) {
 		bool many = b->state == BODY_BYTES || b->state == BODY_CHUNK;
 		size_t n = many && b->left < len ? (size_t)b->left : len;
 
-		if (!many && take_byte(b, *bytes) < 0)
+		if (!many && feed_byte(b, *bytes) < 0)
 			return -1;
 		n = many ? n : 1;
 		bytes += n;

@@ -47,7 +47,7 @@ struct http_body {
 
 void http_body_begin(struct http_body *b, const struct http_head *h);
 /* -1 if these bytes are not all its own. */
-int http_body_take(struct http_body *b, const char *bytes,
+int http_body_feed(struct http_body *b, const char *bytes,
 		   size_t len) must_check;
 
 #endif

@@ -54,12 +54,12 @@ struct route {
 	   openapi.c ---- */
 	const char *summary;		   /* NULL: not in it */
 	const struct route_query *queries; /* up to one without a name */
-	const char *takes;		   /* the body; NULL: any object */
-	const char *gives; /* the reply; NULL: of the type below */
-	const char *type;  /* if that is no JSON */
-	const char *fails; /* its own form of errors, besides "Error" */
-	int status;	   /* if it goes well; 0: 200 */
-	bool streams;	   /* the reply may be a stream of events */
+	const char *request_schema;	   /* the body; NULL: any object */
+	const char *reply_schema; /* the reply; NULL: of the type below */
+	const char *type;	  /* if that is no JSON */
+	const char *error_schema; /* its own form of errors, besides "Error" */
+	int status;		  /* if it goes well; 0: 200 */
+	bool streams;		  /* the reply may be a stream of events */
 };
 
 /* A table; its rows end with one that has no method. */

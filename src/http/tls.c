@@ -7,13 +7,13 @@
 
 /* What one call takes from the socket at most: records that hold nothing
    (warnings) are read over, and there may be no end of them. */
-#define TAKEN_MAX ((size_t)128 * 1024)
+#define RECEIVE_MAX ((size_t)128 * 1024)
 
 struct tls {
 	mbedtls_ssl_context s;
 	int fd;
-	size_t taken; /* by this call */
-	bool is_shaken, is_ragged;
+	size_t received; /* by this call */
+	bool is_established, is_truncated;
 	size_t unsent; /* a record of so many bytes is on its way */
 	size_t early_at, early_len;
 	char early[];
@@ -22,7 +22,7 @@ struct tls {
 /* ---- the socket ---- */
 
 static int
-send_bytes(void *owner, const unsigned char *bytes, size_t len)
+tls_send_raw(void *owner, const unsigned char *bytes, size_t len)
 {
 	struct tls *t = owner;
 	ssize_t n = sendto(t->fd, bytes, len, MSG_NOSIGNAL, NULL, 0);
@@ -35,7 +35,7 @@ send_bytes(void *owner, const unsigned char *bytes, size_t len)
 }
 
 static int
-take_early(struct tls *t, unsigned char *out, size_t size)
+read_early(struct tls *t, unsigned char *out, size_t size)
 {
 	size_t n = t->early_len - t->early_at;
 
@@ -46,18 +46,18 @@ take_early(struct tls *t, unsigned char *out, size_t size)
 }
 
 static int
-receive_bytes(void *owner, unsigned char *out, size_t size)
+tls_recv_raw(void *owner, unsigned char *out, size_t size)
 {
 	struct tls *t = owner;
 	ssize_t n;
 
 	if (t->early_at < t->early_len)
-		return take_early(t, out, size);
-	if (t->taken >= TAKEN_MAX)
+		return read_early(t, out, size);
+	if (t->received >= RECEIVE_MAX)
 		return MBEDTLS_ERR_SSL_WANT_READ; /* an event tells of it */
 	n = recvfrom(t->fd, out, size, 0, NULL, NULL);
 	if (n >= 0) {
-		t->taken += (size_t)n;
+		t->received += (size_t)n;
 		return (int)n;
 	}
 	return errno == EAGAIN || errno == EINTR
@@ -68,7 +68,7 @@ receive_bytes(void *owner, unsigned char *out, size_t size)
 /* ---- beginning and end ---- */
 
 static struct tls *
-make(const mbedtls_ssl_config *c, int fd, const char *early, size_t len)
+tls_new(const mbedtls_ssl_config *c, int fd, const char *early, size_t len)
 {
 	struct tls *t = calloc(1, sizeof(*t) + len);
 
@@ -83,20 +83,20 @@ make(const mbedtls_ssl_config *c, int fd, const char *early, size_t len)
 	t->early_len = len;
 	if (len)
 		memcpy(t->early, early, len);
-	mbedtls_ssl_set_bio(&t->s, t, send_bytes, receive_bytes, NULL);
+	mbedtls_ssl_set_bio(&t->s, t, tls_send_raw, tls_recv_raw, NULL);
 	return t;
 }
 
 struct tls *
 tls_to_code(const mbedtls_ssl_config *c, int fd, const char *early, size_t len)
 {
-	return make(c, fd, early, len);
+	return tls_new(c, fd, early, len);
 }
 
 struct tls *
 tls_to_host(const mbedtls_ssl_config *c, int fd, const char *host)
 {
-	struct tls *t = make(c, fd, NULL, 0);
+	struct tls *t = tls_new(c, fd, NULL, 0);
 
 	/* Both asked for and compared with what the host shows. */
 	if (t && mbedtls_ssl_set_hostname(&t->s, host) != 0) {
@@ -109,7 +109,7 @@ tls_to_host(const mbedtls_ssl_config *c, int fd, const char *host)
 struct tls *
 tls_to_client(const mbedtls_ssl_config *c, int fd)
 {
-	return make(c, fd, NULL, 0);
+	return tls_new(c, fd, NULL, 0);
 }
 
 void
@@ -122,14 +122,14 @@ tls_free(struct tls *t)
 }
 
 int
-tls_shake(struct tls *t)
+tls_handshake(struct tls *t)
 {
 	int done;
 
-	t->taken = 0;
+	t->received = 0;
 	done = mbedtls_ssl_handshake(&t->s);
 	if (done == 0) {
-		t->is_shaken = true;
+		t->is_established = true;
 		return 0;
 	}
 	errno = done == MBEDTLS_ERR_SSL_WANT_READ    ? EAGAIN
@@ -139,9 +139,9 @@ tls_shake(struct tls *t)
 }
 
 bool
-tls_is_shaken(const struct tls *t)
+tls_is_established(const struct tls *t)
 {
-	return t->is_shaken;
+	return t->is_established;
 }
 
 /* ---- bytes ---- */
@@ -164,14 +164,14 @@ tls_read(struct tls *t, char *out, size_t size)
 {
 	int n;
 
-	t->taken = 0;
+	t->received = 0;
 	n = read_record(t, out, size);
 	if (n > 0)
 		return n;
 	if (n == MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY)
 		return 0;
 	if (n == 0 || n == MBEDTLS_ERR_SSL_CONN_EOF) {
-		t->is_ragged = true;
+		t->is_truncated = true;
 		return 0;
 	}
 	/* Who has us answer and reads nothing of it (WANT_WRITE) is left: no
@@ -209,17 +209,17 @@ tls_has_more(const struct tls *t)
 }
 
 bool
-tls_is_ragged(const struct tls *t)
+tls_is_truncated(const struct tls *t)
 {
-	return t->is_ragged;
+	return t->is_truncated;
 }
 
 void
-tls_say_end(struct tls *t)
+tls_close_notify(struct tls *t)
 {
 	/* If it does not fit, the end comes without. */
 	if (mbedtls_ssl_close_notify(&t->s) != 0)
-		t->is_ragged = true;
+		t->is_truncated = true;
 }
 
 /* ---- the one form of TLS ---- */
@@ -244,7 +244,7 @@ static const int ciphers[] = {
 static const char *protocols[] = { "http/1.1", NULL };
 
 int
-tls_form(mbedtls_ssl_config *c, int end)
+tls_configure(mbedtls_ssl_config *c, int end)
 {
 	mbedtls_ssl_config_init(c);
 	if (tls_library_start() < 0 ||

@@ -29,8 +29,8 @@ void tls_free(struct tls *t);
 /* Go on until both agree: 0. -1 with EAGAIN if the other side has to say more,
    or with EALREADY if what is said here finds no room; else it has failed, and
    nothing of what is to be sent has been. */
-int tls_shake(struct tls *t) must_check;
-bool tls_is_shaken(const struct tls *t);
+int tls_handshake(struct tls *t) must_check;
+bool tls_is_established(const struct tls *t);
 
 /* As recv(2) and send(2) on a socket that does not block. What is not sent at
    once has to be offered again, before anything else. */
@@ -39,14 +39,14 @@ ssize_t tls_write(struct tls *t, const char *bytes, size_t len);
 /* Bytes are here that no event will tell of. */
 bool tls_has_more(const struct tls *t);
 /* It ended without saying so: what it said may have been cut off. */
-bool tls_is_ragged(const struct tls *t);
+bool tls_is_truncated(const struct tls *t);
 /* Say that no more will come. */
-void tls_say_end(struct tls *t);
+void tls_close_notify(struct tls *t);
 
 /* ---- the one form of TLS ---- */
 
 /* `end` is MBEDTLS_SSL_IS_SERVER or MBEDTLS_SSL_IS_CLIENT. -1: no memory, or no
    random bytes; the caller frees it in any case. */
-int tls_form(mbedtls_ssl_config *c, int end) must_check;
+int tls_configure(mbedtls_ssl_config *c, int end) must_check;
 
 #endif

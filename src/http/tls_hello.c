@@ -11,7 +11,8 @@
 
 /* The handshake's bytes, out of the records that they lie in. */
 static enum head
-unwrap(const char *bytes, size_t len, unsigned char *out, size_t *out_len)
+unwrap_records(const char *bytes, size_t len, unsigned char *out,
+	       size_t *out_len)
 {
 	struct cursor c = { (const unsigned char *)bytes, len, false };
 
@@ -88,7 +89,7 @@ tls_hello_read(const char *bytes, size_t len, char name[HOST_NAME_SIZE])
 {
 	unsigned char hello[HEAD_MAX];
 	size_t hello_len;
-	enum head all = unwrap(bytes, len, hello, &hello_len);
+	enum head all = unwrap_records(bytes, len, hello, &hello_len);
 	struct cursor c = { hello, hello_len, false }, extensions;
 
 	if (all != HEAD_NAME)

@@ -220,7 +220,7 @@ write_request(struct relay *r, const struct http_head *h,
 	size_t n = http_request_write(head, f->data, h, target, r->credential);
 
 	http_body_begin(&r->body, h);
-	if (http_body_take(&r->body, f->data + h->len, rest) < 0)
+	if (http_body_feed(&r->body, f->data + h->len, rest) < 0)
 		return LEDGER_OTHER_REQUEST;
 	memmove(f->data + n, f->data + h->len, rest);
 	memcpy(f->data, head, n);
@@ -351,7 +351,7 @@ answer_no(struct relay *r, const char *status)
 
 /* Whom it asks for; its entry, if there is one. */
 static void
-take_ask(struct relay *r, const struct http_ask *a)
+take_ask(struct relay *r, const struct http_proxy_request *a)
 {
 	struct gate *g = r->gate;
 	const struct host_rule *named;
@@ -388,7 +388,7 @@ open_tunnel(struct relay *r, const struct http_head *h)
 /* A request through a proxy is the only one of its connection. */
 static void
 pass_request(struct relay *r, const struct http_head *h,
-	     const struct http_ask *a)
+	     const struct http_proxy_request *a)
 {
 	struct http_head own = *h;
 	enum ledger_why why;
@@ -416,7 +416,8 @@ deny_ask(struct relay *r)
 }
 
 static void
-serve_ask(struct relay *r, const struct http_head *h, const struct http_ask *a)
+serve_ask(struct relay *r, const struct http_head *h,
+	  const struct http_proxy_request *a)
 {
 	enum pending_outcome v = PENDING_HOST_ALLOWED;
 
@@ -438,14 +439,14 @@ static void
 read_ask(struct relay *r)
 {
 	struct http_head h;
-	struct http_ask a;
+	struct http_proxy_request a;
 	enum head found = http_head_read(r->out.data, r->out.len, &h);
 
 	if (found == HEAD_MORE && !r->out.ended)
 		return;
 	if (found == HEAD_MORE && !r->out.len) {
 		relay_end(r);
-	} else if (found != HEAD_NAME || http_ask_read(&h, &a) < 0) {
+	} else if (found != HEAD_NAME || http_proxy_request_read(&h, &a) < 0) {
 		ledger_note(r->gate->ledger, r->host, r->port,
 			    LEDGER_OTHER_NAME);
 		answer_no(r, "400 Bad Request");
@@ -558,7 +559,7 @@ admission_waits(struct relay *r, size_t sent, size_t received)
 	if (most && use_of(r)->bytes > most)
 		why = LEDGER_TOO_MUCH;
 	else if (r->is_single &&
-		 http_body_take(&r->body, f->data + f->start + f->len - sent,
+		 http_body_feed(&r->body, f->data + f->start + f->len - sent,
 				sent) < 0)
 		why = LEDGER_OTHER_REQUEST;
 	if (why == LEDGER_LET_THROUGH)

@@ -68,7 +68,7 @@ take_decrypted(struct flow *f, struct tls *tls, size_t room)
 			break;
 		len += (size_t)n;
 	}
-	f->ragged = tls_is_ragged(tls);
+	f->ragged = tls_is_truncated(tls);
 	/* The end, or that it is broken, is seen at the next call. */
 	return len ? (ssize_t)len : n;
 }
@@ -132,7 +132,7 @@ flow_push(struct flow *f, struct flow_end to, size_t *sent)
 	if (f->ended && !f->len && !f->closed) {
 		/* Who reads it must see if it was cut off. */
 		if (to.tls && !f->ragged)
-			tls_say_end(to.tls);
+			tls_close_notify(to.tls);
 		shutdown(to.fd, SHUT_WR);
 		f->closed = true;
 	}

@@ -305,7 +305,7 @@ open_relay(struct relay *r)
 static void
 shake_on(struct relay *r)
 {
-	if (tls_shake(r->peer_tls) == 0)
+	if (tls_handshake(r->peer_tls) == 0)
 		open_relay(r);
 	else if (errno != EAGAIN)
 		relay_refuse(r, LEDGER_NOT_PROVEN);
@@ -487,8 +487,8 @@ relay_hear(struct relay *r)
 int
 relay_read_head(struct relay *r)
 {
-	if (r->code_tls && !tls_is_shaken(r->code_tls) &&
-	    tls_shake(r->code_tls) < 0)
+	if (r->code_tls && !tls_is_established(r->code_tls) &&
+	    tls_handshake(r->code_tls) < 0)
 		return errno == EAGAIN ? 0 : -1;
 	return flow_pull(&r->out, code_of(r), HEAD_MAX);
 }

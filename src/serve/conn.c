@@ -8,14 +8,14 @@
 #include "serve/exchange_part.h"
 #include "serve/server.h"
 
-#define PIECE ((size_t)64 * 1024)
+#define READ_BYTES ((size_t)64 * 1024)
 /* What is read of a client that is not listened to any more. */
 #define LINGER_BYTES ((size_t)1024 * 1024)
 /* JSON of this size takes milliseconds to read. */
-#define LONG_BODY ((size_t)256 * 1024)
+#define LONG_BODY_BYTES ((size_t)256 * 1024)
 /* Bytes that were sent stay in front of the others up to here, and up to half
    of them: to move the rest is work. */
-#define SENT_KEPT ((size_t)256 * 1024)
+#define SENT_KEPT_BYTES ((size_t)256 * 1024)
 
 #define SECOND_US UINT64_C(1000000)
 /* The head within this, from its first byte; likewise an agreement on TLS, from
@@ -48,7 +48,7 @@ conn_receive(struct conn *c, void *out, size_t size)
 
 /* The first bytes of a connection are HTTP without TLS: they were answered. */
 static bool
-conn_tls_refuses(struct conn *c)
+conn_answers_plain_http(struct conn *c)
 {
 	static const char text[] =
 		"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n"
@@ -64,9 +64,9 @@ conn_tls_refuses(struct conn *c)
 	return conn_send(c, text, sizeof(text) - 1) > 0;
 }
 
-/* As tls_shake(). */
+/* As tls_handshake(). */
 static int
-conn_tls_shake(struct conn *c)
+conn_tls_handshake(struct conn *c)
 {
 	/* Its buffers are for those who have said something. */
 	if (!c->tls) {
@@ -75,15 +75,15 @@ conn_tls_shake(struct conn *c)
 			return -1;
 		c->certificate = certificate_ref(c->server->certificate);
 	}
-	return tls_shake(c->tls);
+	return tls_handshake(c->tls);
 }
 
 /* Nothing was cut off: no more will be sent. */
 static void
-conn_tls_say_end(const struct conn *c)
+conn_tls_close_notify(const struct conn *c)
 {
-	if (c->tls && tls_is_shaken(c->tls))
-		tls_say_end(c->tls);
+	if (c->tls && tls_is_established(c->tls))
+		tls_close_notify(c->tls);
 }
 
 static void
@@ -96,7 +96,7 @@ conn_tls_free(struct conn *c)
 /* ---- steps ---- */
 
 static void
-enter(struct conn *c, enum conn_step step)
+conn_enter(struct conn *c, enum conn_step step)
 {
 	c->step = step;
 	c->step_us = loop_now_us();
@@ -104,7 +104,7 @@ enter(struct conn *c, enum conn_step step)
 }
 
 static void
-want(struct conn *c, uint32_t events)
+conn_want(struct conn *c, uint32_t events)
 {
 	loop_want(&c->server->loop, &c->source, events);
 }
@@ -123,13 +123,13 @@ conn_close(struct conn *c)
 	loop_remove(&c->server->loop, &c->source);
 	/* A reply that is not whole must not look so. */
 	if (conn_is_idle(c))
-		conn_tls_say_end(c);
+		conn_tls_close_notify(c);
 	conn_tls_free(c);
 	close(c->fd);
 	buf_free(&c->in);
 	if (x) {
-		server_done(x);
-		exchange_leave(x);
+		server_exchange_done(x);
+		exchange_detach(x);
 		exchange_unref(x);
 	}
 	free(c);
@@ -138,14 +138,15 @@ conn_close(struct conn *c)
 bool
 conn_is_idle(const struct conn *c)
 {
-	return c->step == CONN_SHAKE || (c->step == CONN_HEAD && !c->in.len);
+	return c->step == CONN_HANDSHAKE ||
+	       (c->step == CONN_HEAD && !c->in.len);
 }
 
 /* ---- sending ---- */
 
 /* -1: the other end is gone. The lock of the exchange is held. */
 static int
-send_some(struct conn *c)
+conn_send_pending(struct conn *c)
 {
 	struct buf *out = &c->x->out;
 	ssize_t n;
@@ -171,38 +172,38 @@ send_some(struct conn *c)
 
 /* 1: all of the reply is sent. */
 static int
-flush(struct conn *c)
+conn_flush(struct conn *c)
 {
 	struct exchange *x = c->x;
 	int failed, whole;
 
 	pthread_mutex_lock(&x->lock);
-	failed = send_some(c);
+	failed = conn_send_pending(c);
 	if (c->sent == x->out.len ||
-	    (c->sent > SENT_KEPT && c->sent > x->out.len / 2)) {
+	    (c->sent > SENT_KEPT_BYTES && c->sent > x->out.len / 2)) {
 		buf_drop(&x->out, c->sent);
 		c->sent = 0;
 		pthread_cond_broadcast(&x->drained);
 	}
-	c->is_behind = x->out.len;
-	whole = x->is_ended && !c->is_behind;
+	c->has_unsent = x->out.len;
+	whole = x->is_ended && !c->has_unsent;
 	pthread_mutex_unlock(&x->lock);
 	return failed < 0 ? -1 : whole;
 }
 
 static void
-linger(struct conn *c)
+conn_linger(struct conn *c)
 {
 	buf_free(&c->in);
-	enter(c, CONN_LINGER);
-	conn_tls_say_end(c);
+	conn_enter(c, CONN_LINGER);
+	conn_tls_close_notify(c);
 	shutdown(c->fd, SHUT_WR);
-	want(c, EPOLLIN | EPOLLRDHUP);
+	conn_want(c, EPOLLIN | EPOLLRDHUP);
 }
 
 /* The reply is sent: the next request, or the end. */
 static void
-finish(struct conn *c)
+conn_finish(struct conn *c)
 {
 	struct exchange *x = take_ptr(&c->x);
 	bool closes;
@@ -210,22 +211,22 @@ finish(struct conn *c)
 	pthread_mutex_lock(&x->lock);
 	closes = x->closes;
 	pthread_mutex_unlock(&x->lock);
-	server_done(x);
-	exchange_leave(x);
+	server_exchange_done(x);
+	exchange_detach(x);
 	exchange_unref(x);
 	if (closes || c->server->is_draining) {
-		linger(c);
+		conn_linger(c);
 		return;
 	}
-	enter(c, CONN_HEAD);
+	conn_enter(c, CONN_HEAD);
 	/* A request that is here already has its turn in the next round, so
 	   that many of them are no tower of calls. */
-	want(c, EPOLLIN | EPOLLRDHUP | (c->in.len ? EPOLLOUT : 0));
+	conn_want(c, EPOLLIN | EPOLLRDHUP | (c->in.len ? EPOLLOUT : 0));
 }
 
 /* Once, when a long body has been read. */
 static bool
-has_turn(struct exchange *x)
+pop_read_turn(struct exchange *x)
 {
 	bool turn;
 
@@ -243,41 +244,41 @@ conn_progress(struct conn *c)
 
 	if (c->step != CONN_ANSWER)
 		return;
-	if (has_turn(c->x))
+	if (pop_read_turn(c->x))
 		c->x->route->serve(c->x);
-	whole = flush(c);
+	whole = conn_flush(c);
 	if (whole < 0) {
 		conn_close(c);
 		return;
 	}
 	if (whole) {
-		finish(c);
+		conn_finish(c);
 		return;
 	}
 	/* While nothing can be sent only the end of the client matters: what
 	   it sends already is read when its turn comes. */
-	want(c, EPOLLRDHUP | (c->is_behind ? EPOLLOUT : 0));
+	conn_want(c, EPOLLRDHUP | (c->has_unsent ? EPOLLOUT : 0));
 }
 
 /* ---- reading ---- */
 
 static void
-answer(struct conn *c)
+conn_answer(struct conn *c)
 {
-	enter(c, CONN_ANSWER);
-	want(c, EPOLLRDHUP);
+	conn_enter(c, CONN_ANSWER);
+	conn_want(c, EPOLLRDHUP);
 	conn_progress(c);
 }
 
 /* A request that cannot be read on from: the reply is the last. The exchange
    may live until news of it was heard, its body not. */
 static void
-reject(struct conn *c, int status, const char *message)
+conn_reject(struct conn *c, int status, const char *message)
 {
 	exchange_drop_body(c->x);
 	c->x->closes = true;
 	reply_fail(c->x, status, "input", "%s", message);
-	answer(c);
+	conn_answer(c);
 }
 
 /* In a thread of its own, since others wait for this one. */
@@ -289,48 +290,48 @@ read_long_body(struct exchange *x)
 	pthread_mutex_lock(&x->lock);
 	x->is_read = true;
 	pthread_mutex_unlock(&x->lock);
-	server_tell(x);
+	server_notify(x);
 }
 
 static void
-dispatch(struct conn *c)
+conn_dispatch(struct conn *c)
 {
 	struct exchange *x = c->x;
 
-	if (x->body.data.len > LONG_BODY && x->route->body != BODY_BYTES)
+	if (x->body.data.len > LONG_BODY_BYTES && x->route->body != BODY_BYTES)
 		exchange_in_thread(x, read_long_body);
 	else if (server_accept_body(x) == 0)
 		x->route->serve(x);
-	answer(c);
+	conn_answer(c);
 }
 
 static void
-take_body(struct conn *c)
+conn_read_body(struct conn *c)
 {
 	struct body *b = &c->x->body;
 	size_t used, before = b->data.len;
-	enum body_answer a = body_take(b, c->in.data, c->in.len, &used);
-	enum body_room room;
+	enum body_answer a = body_feed(b, c->in.data, c->in.len, &used);
+	enum body_space space;
 
 	c->x->got_bytes = b->data.len;
 	buf_drop(&c->in, used);
-	room = server_charge_body(c->x, b->data.len - before);
-	if (room != BODY_FITS) {
-		reject(c, server_body_refusals[room].status,
-		       server_body_refusals[room].message);
+	space = server_charge_body(c->x, b->data.len - before);
+	if (space != BODY_FITS) {
+		conn_reject(c, server_body_refusals[space].status,
+			    server_body_refusals[space].message);
 		return;
 	}
 	switch (a) {
 	case BODY_MORE:
 		return;
 	case BODY_WHOLE:
-		dispatch(c);
+		conn_dispatch(c);
 		return;
 	case BODY_BAD:
-		reject(c, 400, "the body's chunks are not well written");
+		conn_reject(c, 400, "the body's chunks are not well written");
 		return;
 	case BODY_LARGE:
-		reject(c, 413, "the body is larger than this route takes");
+		conn_reject(c, 413, "the body is larger than this route takes");
 		return;
 	}
 }
@@ -338,18 +339,18 @@ take_body(struct conn *c)
 /* The client waits for this before it sends its body. What does not fit goes
    before the reply. */
 static void
-invite(struct conn *c)
+conn_send_continue(struct conn *c)
 {
 	static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
 
 	if (exchange_header_is(c->x, "expect", "100-continue") &&
-	    (exchange_interim(c->x, text) < 0 || flush(c) < 0))
+	    (exchange_interim(c->x, text) < 0 || conn_flush(c) < 0))
 		c->x->closes = true;
 }
 
 /* False: the key has more connections than its share. */
 static bool
-count_for_key(struct conn *c)
+conn_count_for_key(struct conn *c)
 {
 	const struct server *s = c->server;
 	struct key *key = c->x->payer;
@@ -362,11 +363,11 @@ count_for_key(struct conn *c)
 	}
 	return !key ||
 	       key->conns <= serve_limits_share(s->conns_max, s->key_share) ||
-	       server_make_room_beside(c);
+	       server_evict_for_key(c);
 }
 
 static void
-take_request(struct conn *c, const struct http_head *h)
+conn_begin_request(struct conn *c, const struct http_head *h)
 {
 	struct exchange *x = c->x;
 	bool fits;
@@ -376,35 +377,35 @@ take_request(struct conn *c, const struct http_head *h)
 	x->closes = h->is_old || exchange_header_is(x, "connection", "close");
 	if (h->method.len >= sizeof(x->method) ||
 	    exchange_set_target(x, h->target) < 0) {
-		reject(c, 400,
-		       "the request's method or target is not well "
-		       "written");
+		conn_reject(c, 400,
+			    "the request's method or target is not well "
+			    "written");
 		return;
 	}
 	memcpy(x->method, h->method.text, h->method.len);
 	failed = server_accept_head(x);
-	fits = count_for_key(c);
+	fits = conn_count_for_key(c);
 	if (failed < 0) {
 		/* A body that is not wanted is not read either. */
 		x->closes |= !fits;
-		answer(c);
+		conn_answer(c);
 		return;
 	}
 	if (!fits) {
-		reject(c, 429, "too many connections of this key at once");
+		conn_reject(c, 429, "too many connections of this key at once");
 		return;
 	}
 	body_begin(&x->body, h->is_chunked, h->body_bytes,
 		   x->route->body_max ? x->route->body_max : ROUTE_JSON_BYTES);
-	enter(c, CONN_BODY);
+	conn_enter(c, CONN_BODY);
 	if (x->body.step != BODY_DONE && !c->in.len)
-		invite(c);
-	take_body(c);
+		conn_send_continue(c);
+	conn_read_body(c);
 }
 
 /* The bytes of the head become the exchange's. */
 static void
-begin_exchange(struct conn *c, const struct http_head *h)
+conn_begin_exchange(struct conn *c, const struct http_head *h)
 {
 	struct http_head parsed;
 
@@ -415,11 +416,12 @@ begin_exchange(struct conn *c, const struct http_head *h)
 		return;
 	}
 	c->x->port = c->port;
-	server_begun(c->x);
+	server_exchange_begun(c->x);
 	if (!h) {
-		reject(c, 400,
-		       "this is no request of HTTP/1.1 that can be read in one "
-		       "way only");
+		conn_reject(c, 400,
+			    "this is no request of HTTP/1.1 that can be read "
+			    "in one "
+			    "way only");
 		return;
 	}
 	buf_drop(&c->in, h->len);
@@ -429,40 +431,40 @@ begin_exchange(struct conn *c, const struct http_head *h)
 		conn_close(c);
 		return;
 	}
-	take_request(c, &parsed);
+	conn_begin_request(c, &parsed);
 }
 
 static void
-take_head(struct conn *c)
+conn_read_head(struct conn *c)
 {
 	struct http_head h;
 
 	switch (http_head_read(c->in.data, c->in.len, &h)) {
 	case HEAD_NAME:
-		begin_exchange(c, &h);
+		conn_begin_exchange(c, &h);
 		return;
 	case HEAD_MORE:
 		return;
 	default:
-		begin_exchange(c, NULL);
+		conn_begin_exchange(c, NULL);
 		return;
 	}
 }
 
 static void
-read_on(struct conn *c)
+conn_parse(struct conn *c)
 {
 	if (c->step == CONN_BODY)
-		take_body(c);
+		conn_read_body(c);
 	else if (c->in.len)
-		take_head(c);
+		conn_read_head(c);
 }
 
 /* False: there is no more for now, or the connection is closed. */
 static bool
-fill(struct conn *c)
+conn_fill(struct conn *c)
 {
-	char piece[PIECE];
+	char piece[READ_BYTES];
 	ssize_t n = conn_receive(c, piece, sizeof(piece));
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -483,46 +485,47 @@ fill(struct conn *c)
 
 /* As it comes: TLS has said its end. */
 static void
-throw_away(struct conn *c)
+conn_discard(struct conn *c)
 {
-	char piece[PIECE];
+	char piece[READ_BYTES];
 	ssize_t n = recv(c->fd, piece, sizeof(piece), MSG_DONTWAIT);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	c->thrown += n > 0 ? (size_t)n : 0;
-	if (n <= 0 || c->thrown > LINGER_BYTES)
+	c->discarded += n > 0 ? (size_t)n : 0;
+	if (n <= 0 || c->discarded > LINGER_BYTES)
 		conn_close(c);
 }
 
 static void
-shake(struct conn *c, uint32_t events)
+conn_handshake(struct conn *c, uint32_t events)
 {
 	bool gone = events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR);
 
-	if (conn_tls_refuses(c)) {
-		linger(c);
-	} else if (!gone && conn_tls_shake(c) == 0) {
-		enter(c, CONN_HEAD);
-		want(c, EPOLLIN | EPOLLRDHUP);
+	if (conn_answers_plain_http(c)) {
+		conn_linger(c);
+	} else if (!gone && conn_tls_handshake(c) == 0) {
+		conn_enter(c, CONN_HEAD);
+		conn_want(c, EPOLLIN | EPOLLRDHUP);
 	} else if (!gone && (errno == EAGAIN || errno == EALREADY)) {
-		want(c, EPOLLRDHUP | (errno == EAGAIN ? EPOLLIN : EPOLLOUT));
+		conn_want(c,
+			  EPOLLRDHUP | (errno == EAGAIN ? EPOLLIN : EPOLLOUT));
 	} else {
 		conn_close(c);
 	}
 }
 
 static void
-on_ready(void *owner, uint32_t events)
+conn_on_ready(void *owner, uint32_t events)
 {
 	struct conn *c = owner;
 
-	if (c->step == CONN_SHAKE) {
-		shake(c, events);
+	if (c->step == CONN_HANDSHAKE) {
+		conn_handshake(c, events);
 		return;
 	}
 	if (c->step == CONN_LINGER) {
-		throw_away(c);
+		conn_discard(c);
 		return;
 	}
 	if (c->step == CONN_ANSWER) {
@@ -532,9 +535,9 @@ on_ready(void *owner, uint32_t events)
 			conn_progress(c);
 		return;
 	}
-	want(c, EPOLLIN | EPOLLRDHUP);
-	if (events & EPOLLOUT || fill(c))
-		read_on(c);
+	conn_want(c, EPOLLIN | EPOLLRDHUP);
+	if (events & EPOLLOUT || conn_fill(c))
+		conn_parse(c);
 }
 
 void
@@ -552,7 +555,7 @@ conn_open(struct server *s, int fd, uint16_t port)
 		.fd = fd,
 		.port = port,
 		.source = SOURCE_INIT,
-		.in = BUF_INIT(HEAD_MAX + 2 * PIECE),
+		.in = BUF_INIT(HEAD_MAX + 2 * READ_BYTES),
 		.next = s->conns,
 		.before = &s->conns,
 	};
@@ -560,28 +563,28 @@ conn_open(struct server *s, int fd, uint16_t port)
 		c->next->before = &c->next;
 	s->conns = c;
 	s->conn_count++;
-	enter(c, s->certificate && port ? CONN_SHAKE : CONN_HEAD);
-	if (loop_add(&s->loop, &c->source, fd, EPOLLIN | EPOLLRDHUP, on_ready,
-		     c, &err) < 0)
+	conn_enter(c, s->certificate && port ? CONN_HANDSHAKE : CONN_HEAD);
+	if (loop_add(&s->loop, &c->source, fd, EPOLLIN | EPOLLRDHUP,
+		     conn_on_ready, c, &err) < 0)
 		conn_close(c);
 }
 
 /* ---- time ---- */
 
 static bool
-is_late(const struct conn *c, uint64_t now_us)
+conn_is_late(const struct conn *c, uint64_t now_us)
 {
 	uint64_t step = now_us - c->step_us, still = now_us - c->progress_us;
 
 	switch (c->step) {
-	case CONN_SHAKE:
+	case CONN_HANDSHAKE:
 		return step > HEAD_US;
 	case CONN_HEAD:
 		return step > (c->in.len ? HEAD_US : IDLE_US);
 	case CONN_BODY:
 		return still > HEAD_US || step > BODY_US;
 	case CONN_ANSWER:
-		return c->is_behind && still > STALL_US;
+		return c->has_unsent && still > STALL_US;
 	case CONN_LINGER:
 		return step > LINGER_US;
 	}
@@ -591,7 +594,7 @@ is_late(const struct conn *c, uint64_t now_us)
 void
 conn_watch(struct conn *c, uint64_t now_us)
 {
-	if (is_late(c, now_us)) {
+	if (conn_is_late(c, now_us)) {
 		conn_close(c);
 		return;
 	}

@@ -9,12 +9,12 @@
 #include "serve/exchange.h"
 
 enum conn_step {
-	CONN_SHAKE,  /* both sides agree on TLS */
-	CONN_HEAD,   /* reads a head, or waits for one */
-	CONN_BODY,   /* reads a body */
-	CONN_ANSWER, /* the reply is being made, or sent */
-	CONN_LINGER, /* the last reply is sent: reads until the other end has
-			read it too, and closes */
+	CONN_HANDSHAKE, /* both sides agree on TLS */
+	CONN_HEAD,	/* reads a head, or waits for one */
+	CONN_BODY,	/* reads a body */
+	CONN_ANSWER,	/* the reply is being made, or sent */
+	CONN_LINGER,	/* the last reply is sent: reads until the other end has
+			   read it too, and closes */
 };
 
 struct conn {
@@ -32,8 +32,8 @@ struct conn {
 	   proved nothing yet. */
 	struct key *key;
 	size_t sent;	      /* of x->out */
-	bool is_behind;	      /* there is more than the other end has read */
-	size_t thrown;	      /* bytes read while it lingers */
+	bool has_unsent;      /* there is more than the other end has read */
+	size_t discarded;     /* bytes read while it lingers */
 	uint64_t step_us;     /* when the step began */
 	uint64_t progress_us; /* when bytes went in or out for the last time */
 };

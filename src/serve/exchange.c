@@ -47,7 +47,7 @@ free_pairs(struct exchange_pair *pairs, size_t count)
 void
 exchange_drop_body(struct exchange *x)
 {
-	server_give_back(x, x->body.data.len + x->value_bytes);
+	server_refund_body(x, x->body.data.len + x->value_bytes);
 	x->value_bytes = 0;
 	body_free(&x->body);
 }
@@ -87,7 +87,7 @@ exchange_unref(struct exchange *x)
 }
 
 void
-exchange_put_sent(struct exchange *x)
+exchange_unref_sent(struct exchange *x)
 {
 	size_t made;
 
@@ -97,7 +97,7 @@ exchange_put_sent(struct exchange *x)
 	hosted_result_made(made);
 	pthread_mutex_lock(&x->lock);
 	while (x->out.len + x->tail.len > OUT_HIGH && !x->is_gone &&
-	       !server_is_here(x->server))
+	       !server_is_http_thread(x->server))
 		pthread_cond_wait(&x->drained, &x->lock);
 	pthread_mutex_unlock(&x->lock);
 	exchange_unref(x);
@@ -136,7 +136,7 @@ exchange_interim(struct exchange *x, const char *text)
 }
 
 void
-exchange_leave(struct exchange *x)
+exchange_detach(struct exchange *x)
 {
 	void (*gone)(void *user) = NULL;
 
@@ -211,7 +211,7 @@ exchange_header_is(const struct exchange *x, const char *name, const char *word)
 }
 
 static const char *
-find(const struct exchange_pair *pairs, size_t count, const char *name)
+find_pair(const struct exchange_pair *pairs, size_t count, const char *name)
 {
 	for (size_t i = 0; i < count && pairs[i].name; i++)
 		if (!strcmp(pairs[i].name, name))
@@ -222,13 +222,13 @@ find(const struct exchange_pair *pairs, size_t count, const char *name)
 const char *
 exchange_param(const struct exchange *x, const char *name)
 {
-	return find(x->params, ROUTE_PARAMS_MAX, name);
+	return find_pair(x->params, ROUTE_PARAMS_MAX, name);
 }
 
 const char *
 exchange_query(const struct exchange *x, const char *name)
 {
-	return find(x->query, EXCHANGE_QUERY_MAX, name);
+	return find_pair(x->query, EXCHANGE_QUERY_MAX, name);
 }
 
 static int
@@ -327,7 +327,7 @@ reason_of(int status)
 
 /* The lock is held. Without memory for it the connection ends. */
 static void
-add(struct exchange *x, const void *bytes, size_t len)
+out_add(struct exchange *x, const void *bytes, size_t len)
 {
 	if (!x->is_gone && buf_add(&x->out, bytes, len) < 0)
 		x->closes = true;
@@ -336,8 +336,8 @@ add(struct exchange *x, const void *bytes, size_t len)
 /* The lock is held. What a page of another origin could make of a reply is
    nothing: no sniffing, no frame, no cache. */
 static void
-add_head(struct exchange *x, int status, const char *type, bool is_known,
-	 size_t len)
+out_add_head(struct exchange *x, int status, const char *type, bool is_known,
+	     size_t len)
 {
 	time_t now = time(NULL);
 	char head[512], date[64];
@@ -352,26 +352,26 @@ add_head(struct exchange *x, int status, const char *type, bool is_known,
 		     "Date: %s\r\n"
 		     "X-Content-Type-Options: nosniff\r\n",
 		     status, reason_of(status), date);
-	add(x, head, (size_t)n);
+	out_add(x, head, (size_t)n);
 	if (type) {
 		n = snprintf(head, sizeof(head), "Content-Type: %.200s\r\n",
 			     type);
-		add(x, head, (size_t)n);
+		out_add(x, head, (size_t)n);
 	}
 	if (!x->extras.len || !strstr(x->extras.data, "Cache-Control:"))
-		add(x, "Cache-Control: no-store\r\n", 25);
+		out_add(x, "Cache-Control: no-store\r\n", 25);
 	if (x->extras.len)
-		add(x, x->extras.data, x->extras.len);
+		out_add(x, x->extras.data, x->extras.len);
 	if (is_known && status != 204) {
 		n = snprintf(head, sizeof(head), "Content-Length: %zu\r\n",
 			     len);
-		add(x, head, (size_t)n);
+		out_add(x, head, (size_t)n);
 	} else if (!is_known && x->is_chunked) {
-		add(x, "Transfer-Encoding: chunked\r\n", 28);
+		out_add(x, "Transfer-Encoding: chunked\r\n", 28);
 	}
 	if (x->closes)
-		add(x, "Connection: close\r\n", 19);
-	add(x, "\r\n", 2);
+		out_add(x, "Connection: close\r\n", 19);
+	out_add(x, "\r\n", 2);
 }
 
 void
@@ -391,18 +391,18 @@ reply_bytes(struct exchange *x, int status, const char *type, const void *bytes,
 {
 	pthread_mutex_lock(&x->lock);
 	if (!x->status) {
-		add_head(x, status, type, true, len);
+		out_add_head(x, status, type, true, len);
 		if (strcmp(x->method, "HEAD") != 0)
-			add(x, bytes, len);
+			out_add(x, bytes, len);
 		x->is_ended = true;
 	}
 	pthread_mutex_unlock(&x->lock);
-	server_tell(x);
+	server_notify(x);
 }
 
 void
-reply_take(struct exchange *x, int status, const char *type, char *bytes,
-	   size_t len)
+reply_owned_bytes(struct exchange *x, int status, const char *type, char *bytes,
+		  size_t len)
 {
 	static const char none[] =
 		"{\"error\":{\"code\":\"memory\",\"message\":\"no memory\","
@@ -415,7 +415,7 @@ reply_take(struct exchange *x, int status, const char *type, char *bytes,
 	}
 	pthread_mutex_lock(&x->lock);
 	if (!x->status) {
-		add_head(x, status, type, true, len);
+		out_add_head(x, status, type, true, len);
 		if (strcmp(x->method, "HEAD") != 0 && !x->is_gone) {
 			x->tail.data = take_ptr(&given);
 			x->tail.len = len;
@@ -424,7 +424,7 @@ reply_take(struct exchange *x, int status, const char *type, char *bytes,
 		x->is_ended = true;
 	}
 	pthread_mutex_unlock(&x->lock);
-	server_tell(x);
+	server_notify(x);
 }
 
 void
@@ -434,7 +434,7 @@ reply_json(struct exchange *x, int status, json_t *document)
 	char *text = document ? text_from_json(document, &len) : NULL;
 
 	json_decref(document);
-	reply_take(x, status, "application/json", text, len);
+	reply_owned_bytes(x, status, "application/json", text, len);
 }
 
 json_t *
@@ -449,7 +449,7 @@ reply_error_json(const struct remit_error *err)
 }
 
 static int
-status_of(enum remit_code code)
+error_status(enum remit_code code)
 {
 	static const int statuses[] = {
 		[REMIT_OK] = 200,	  [REMIT_E_INPUT] = 400,
@@ -466,7 +466,7 @@ status_of(enum remit_code code)
 void
 reply_error(struct exchange *x, const struct remit_error *err)
 {
-	reply_json(x, status_of(err->code), reply_error_json(err));
+	reply_json(x, error_status(err->code), reply_error_json(err));
 }
 
 void
@@ -497,28 +497,28 @@ reply_begin(struct exchange *x, int status, const char *type)
 		   end of the reply. */
 		x->is_chunked = !x->parsed.is_old;
 		x->closes |= x->parsed.is_old;
-		add_head(x, status, type, false, 0);
-		x->spoke_us = loop_now_us();
+		out_add_head(x, status, type, false, 0);
+		x->last_piece_us = loop_now_us();
 	}
 	pthread_mutex_unlock(&x->lock);
-	server_tell(x);
+	server_notify(x);
 }
 
 /* The lock is held. */
 static void
-add_piece(struct exchange *x, const void *bytes, size_t len)
+out_add_piece(struct exchange *x, const void *bytes, size_t len)
 {
 	char size[24];
 
 	if (!len || !strcmp(x->method, "HEAD"))
 		return;
 	if (x->is_chunked)
-		add(x, size,
-		    (size_t)snprintf(size, sizeof(size), "%zx\r\n", len));
-	add(x, bytes, len);
+		out_add(x, size,
+			(size_t)snprintf(size, sizeof(size), "%zx\r\n", len));
+	out_add(x, bytes, len);
 	if (x->is_chunked)
-		add(x, "\r\n", 2);
-	x->spoke_us = loop_now_us();
+		out_add(x, "\r\n", 2);
+	x->last_piece_us = loop_now_us();
 }
 
 int
@@ -527,13 +527,13 @@ reply_piece(struct exchange *x, const void *bytes, size_t len)
 	bool gone;
 
 	pthread_mutex_lock(&x->lock);
-	add_piece(x, bytes, len);
+	out_add_piece(x, bytes, len);
 	pthread_mutex_unlock(&x->lock);
-	server_tell(x);
+	server_notify(x);
 	pthread_mutex_lock(&x->lock);
 	/* Who sends must not wait for what is sent. */
 	while (x->out.len > OUT_HIGH && !x->is_gone &&
-	       !server_is_here(x->server))
+	       !server_is_http_thread(x->server))
 		pthread_cond_wait(&x->drained, &x->lock);
 	gone = x->is_gone;
 	pthread_mutex_unlock(&x->lock);
@@ -545,10 +545,10 @@ reply_end(struct exchange *x)
 {
 	pthread_mutex_lock(&x->lock);
 	if (!x->is_ended && x->is_chunked && strcmp(x->method, "HEAD") != 0)
-		add(x, "0\r\n\r\n", 5);
+		out_add(x, "0\r\n\r\n", 5);
 	x->is_ended = true;
 	pthread_mutex_unlock(&x->lock);
-	server_tell(x);
+	server_notify(x);
 }
 
 void
@@ -557,7 +557,7 @@ reply_abort(struct exchange *x)
 	pthread_mutex_lock(&x->lock);
 	x->is_ended = x->closes = true;
 	pthread_mutex_unlock(&x->lock);
-	server_tell(x);
+	server_notify(x);
 }
 
 void
@@ -580,7 +580,7 @@ exchange_keep_alive(struct exchange *x, uint64_t silent_us)
 {
 	pthread_mutex_lock(&x->lock);
 	if (x->is_stream && !x->is_ended && x->keepalive && !x->out.len &&
-	    loop_now_us() - x->spoke_us >= silent_us)
-		add_piece(x, x->keepalive, x->keepalive_len);
+	    loop_now_us() - x->last_piece_us >= silent_us)
+		out_add_piece(x, x->keepalive, x->keepalive_len);
 	pthread_mutex_unlock(&x->lock);
 }

@@ -74,15 +74,15 @@ struct exchange {
 	bool closes;	       /* the connection has no further request */
 	const char *keepalive; /* sent into a stream that is silent */
 	size_t keepalive_len;
-	uint64_t spoke_us; /* when the last piece came */
+	uint64_t last_piece_us; /* when the last piece came */
 	void (*on_gone)(void *user);
 	void *on_gone_user;
 	void *owned; /* by whoever replies */
 	void (*owned_free)(void *owned);
 
 	/* ---- of the server's list of news ---- */
-	struct exchange *next_news;
-	bool has_news;
+	struct exchange *next_pending;
+	bool is_pending;
 };
 
 /* ---- the request ---- */
@@ -100,7 +100,7 @@ const char *exchange_query(const struct exchange *x, const char *name);
 /* Whether its body says that it is JSON, which no form of a page does. */
 bool exchange_is_json(const struct exchange *x);
 
-enum body_room { BODY_FITS, BODY_OVER_SHARE, BODY_OVER_ALL };
+enum body_space { BODY_FITS, BODY_OVER_SHARE, BODY_OVER_ALL };
 
 /* How a body that does not fit is refused. */
 struct body_refusal {
@@ -109,8 +109,8 @@ struct body_refusal {
 };
 extern const struct body_refusal server_body_refusals[];
 /* The body is JSON with so many values, which count beside its bytes. */
-enum body_room server_charge_values(struct exchange *x,
-				    size_t values) must_check;
+enum body_space server_charge_values(struct exchange *x,
+				     size_t values) must_check;
 
 /* ---- lifetime ---- */
 
@@ -118,7 +118,7 @@ struct exchange *exchange_ref(struct exchange *x);
 void exchange_unref(struct exchange *x);
 /* The same once a long reply is sent, or its client has gone: until then it is
    in memory. Not in the thread of HTTP. */
-void exchange_put_sent(struct exchange *x);
+void exchange_unref_sent(struct exchange *x);
 /* Call gone(user) in the thread of HTTP when the client leaves before the reply
    is whole; at once if it has left. */
 void exchange_on_gone(struct exchange *x, void (*gone)(void *user), void *user);
@@ -138,8 +138,8 @@ void reply_bytes(struct exchange *x, int status, const char *type,
 		 const void *bytes, size_t len);
 /* The bytes, with a NUL after them, become the reply's: what is long is not
    copied. NULL is the end of memory. */
-void reply_take(struct exchange *x, int status, const char *type, char *bytes,
-		size_t len);
+void reply_owned_bytes(struct exchange *x, int status, const char *type,
+		       char *bytes, size_t len);
 /* {"error":{"code","message","remedy","where"}}, with the status that fits the
    code. */
 void reply_error(struct exchange *x, const struct remit_error *err);

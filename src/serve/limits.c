@@ -45,7 +45,7 @@ const struct serve_limit serve_limits_table[] = {
 		.option = "--max-rooms",
 		.value = 512,
 		.most = 4096,
-		.offset = offsetof(struct serve_limits, hosted_table),
+		.offset = offsetof(struct serve_limits, hosted),
 		.at = "429",
 	},
 	{

@@ -37,7 +37,7 @@
 
 /* The values of those with an option. */
 struct serve_limits {
-	uint64_t running, sessions, hosted_table;
+	uint64_t running, sessions, hosted;
 	uint64_t body_bytes, connections, artifact_bytes;
 	uint64_t memory_bytes; /* 0: serve_limits_settle() chooses */
 	uint64_t result_bytes;

@@ -31,8 +31,8 @@ unix_path(const char *address)
 
 /* "1.2.3.4:80" or "[::1]:80" */
 static int
-parse(const char *address, union any_address *out, socklen_t *len,
-      struct remit_error *err)
+parse_address(const char *address, union any_address *out, socklen_t *len,
+	      struct remit_error *err)
 {
 	const char *colon = strrchr(address, ':');
 	char host[INET6_ADDRSTRLEN + 2];
@@ -74,7 +74,7 @@ server_check_address(const char *address, struct remit_error *err)
 	union any_address a;
 	socklen_t len;
 
-	return unix_path(address) ? 0 : parse(address, &a, &len, err);
+	return unix_path(address) ? 0 : parse_address(address, &a, &len, err);
 }
 
 bool
@@ -86,7 +86,7 @@ server_is_local(const char *address)
 
 	if (unix_path(address))
 		return true;
-	if (parse(address, &a, &len, &err) < 0)
+	if (parse_address(address, &a, &len, &err) < 0)
 		return false;
 	return a.any.sa_family == AF_INET
 		       ? ntohl(a.v4.sin_addr.s_addr) >> 24 == 127
@@ -131,7 +131,7 @@ listen_tcp(const char *address, uint16_t *port, struct remit_error *err)
 	socklen_t len = 0;
 	int one = 1;
 
-	if (parse(address, &a, &len, err) < 0)
+	if (parse_address(address, &a, &len, err) < 0)
 		return -1;
 	fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
 		    0);

@@ -82,7 +82,7 @@ mcp_clients_add(struct mcp_clients *t)
 
 /* The lock is held. The link that leads to it, or to nothing. */
 static struct mcp_client **
-find(struct mcp_clients *t, struct http_text id)
+find_link(struct mcp_clients *t, struct http_text id)
 {
 	struct mcp_client **at = &t->first;
 
@@ -98,7 +98,7 @@ mcp_clients_find(struct mcp_clients *t, struct http_text id)
 	struct mcp_client *c;
 
 	pthread_mutex_lock(&t->lock);
-	c = *find(t, id);
+	c = *find_link(t, id);
 	if (c) {
 		c->busy++;
 		c->used_us = loop_now_us();
@@ -125,7 +125,7 @@ mcp_clients_remove(struct mcp_clients *t, struct http_text id)
 	struct mcp_client **at, *c;
 
 	pthread_mutex_lock(&t->lock);
-	at = find(t, id);
+	at = find_link(t, id);
 	c = *at ? unlink_at(t, at) : NULL;
 	if (c)
 		c->busy++;

@@ -71,7 +71,7 @@ header_is(const struct exchange *x, const char *name, const char *want)
 
 /* What the header Mcp-Name repeats, or NULL. */
 static const char *
-name_of(const struct mcp_message *msg)
+name_in_message(const struct mcp_message *msg)
 {
 	if (!strcmp(msg->method, "tools/call") ||
 	    !strcmp(msg->method, "prompts/get"))
@@ -99,7 +99,7 @@ mcp_headers_check(const struct exchange *x, const struct mcp_message *msg,
 	if (!header_is(x, "Mcp-Method", msg->method))
 		return mcp_fail(fault, MCP_E_HEADER,
 				"the header Mcp-Method is not the method");
-	name = name_of(msg);
+	name = name_in_message(msg);
 	if (name && !header_is(x, "Mcp-Name", name))
 		return mcp_fail(fault, MCP_E_HEADER,
 				"the header Mcp-Name is not the name or uri "
@@ -129,13 +129,13 @@ mcp_headers_are_stateless(const struct exchange *x,
 struct mcp_http *
 mcp_http_open(struct server *s)
 {
-	struct mcp_http *d = calloc(1, sizeof(*d));
+	struct mcp_http *http = calloc(1, sizeof(*http));
 
-	if (d) {
-		d->server = s;
-		pthread_mutex_init(&d->lock, NULL);
+	if (http) {
+		http->server = s;
+		pthread_mutex_init(&http->lock, NULL);
 	}
-	return d;
+	return http;
 }
 
 static void
@@ -147,22 +147,22 @@ offer_free(struct offer *o)
 }
 
 void
-mcp_http_free(struct mcp_http *d)
+mcp_http_free(struct mcp_http *http)
 {
-	if (!d)
+	if (!http)
 		return;
-	while (d->offers) {
-		struct offer *o = d->offers;
+	while (http->offers) {
+		struct offer *o = http->offers;
 
-		d->offers = o->next;
+		http->offers = o->next;
 		offer_free(o);
 	}
-	pthread_mutex_destroy(&d->lock);
-	free(d);
+	pthread_mutex_destroy(&http->lock);
+	free(http);
 }
 
 static int
-admit(void *user, uint64_t memory_bytes, struct remit_error *err)
+admit_offer(void *user, uint64_t memory_bytes, struct remit_error *err)
 {
 	const struct offer *o = user;
 
@@ -170,29 +170,29 @@ admit(void *user, uint64_t memory_bytes, struct remit_error *err)
 }
 
 static struct offer *
-find_offer(struct mcp_http *d, const struct key *key)
+find_offer(struct mcp_http *http, const struct key *key)
 {
 	struct offer *o;
 
-	pthread_mutex_lock(&d->lock);
-	for (o = d->offers; o && o->key != key; o = o->next)
+	pthread_mutex_lock(&http->lock);
+	for (o = http->offers; o && o->key != key; o = o->next)
 		;
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_unlock(&http->lock);
 	return o;
 }
 
 /* Waits for the keeper. */
 static struct offer *
-make_offer(struct mcp_http *d, struct key *key, struct remit_error *err)
+make_offer(struct mcp_http *http, struct key *key, struct remit_error *err)
 {
 	struct offer *o = calloc(1, sizeof(*o)), *first;
 	struct mcp_options opt = {
-		.remit = d->server->remit,
-		.hosted_table = d->server->hosted_table,
-		.store = d->server->artifacts,
+		.remit = http->server->remit,
+		.hosted_table = http->server->hosted_table,
+		.store = http->server->artifacts,
 		.owner = key->name,
 		.policy = &key->policy,
-		.admit = admit,
+		.admit = admit_offer,
 		.user = o,
 	};
 
@@ -200,21 +200,22 @@ make_offer(struct mcp_http *d, struct key *key, struct remit_error *err)
 		fail_sys(err, REMIT_E_MEMORY, "offer");
 		return NULL;
 	}
-	o->http = d;
+	o->http = http;
 	o->key = key;
 	if (mcp_open(&o->mcp, &opt, err) < 0) {
 		free(o);
 		return NULL;
 	}
 	mcp_clients_open(&o->clients, o->mcp);
-	pthread_mutex_lock(&d->lock);
-	for (first = d->offers; first && first->key != key; first = first->next)
+	pthread_mutex_lock(&http->lock);
+	for (first = http->offers; first && first->key != key;
+	     first = first->next)
 		;
 	if (!first) {
-		o->next = d->offers;
-		d->offers = o;
+		o->next = http->offers;
+		http->offers = o;
 	}
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_unlock(&http->lock);
 	if (first)
 		offer_free(o); /* another request was quicker */
 	return first ? first : o;
@@ -244,7 +245,7 @@ reply_simple(struct exchange *x, int status, enum mcp_code code,
 
 /* Older clients take any other status for a broken connection. */
 static int
-status_of(const struct post *p, int code)
+post_status(const struct post *p, int code)
 {
 	if (!code || !p->stateless)
 		return 200;
@@ -284,7 +285,7 @@ send_event(struct post *p, const char *json, size_t len)
 }
 
 static void
-on_send(void *user, const char *json, size_t len)
+post_on_send(void *user, const char *json, size_t len)
 {
 	struct post *p = user;
 
@@ -306,7 +307,7 @@ post_free(void *post)
 }
 
 static void
-leave(struct post *p)
+post_unref(struct post *p)
 {
 	bool last;
 
@@ -319,11 +320,11 @@ leave(struct post *p)
 		mcp_clients_put(&p->offer->clients, p->client);
 	else
 		mcp_peer_close(p->peer);
-	exchange_put_sent(p->x);
+	exchange_unref_sent(p->x);
 }
 
 static void
-on_end(void *user, const char *json, size_t len, int code)
+post_on_end(void *user, const char *json, size_t len, int code)
 {
 	struct post *p = user;
 	bool streams;
@@ -337,15 +338,15 @@ on_end(void *user, const char *json, size_t len, int code)
 	if (streams)
 		reply_end(p->x);
 	else if (json)
-		reply_bytes(p->x, status_of(p, code), "application/json", json,
-			    len);
+		reply_bytes(p->x, post_status(p, code), "application/json",
+			    json, len);
 	else
 		reply_bytes(p->x, 202, NULL, "", 0);
-	leave(p);
+	post_unref(p);
 }
 
 static void
-on_gone(void *user)
+post_on_gone(void *user)
 {
 	struct post *p = user;
 
@@ -367,11 +368,13 @@ reads_events(const struct exchange *x)
 }
 
 static void
-take(struct offer *o, struct exchange *x, struct mcp_client *client,
-     struct mcp_message *msg, bool stateless)
+begin_post(struct offer *o, struct exchange *x, struct mcp_client *client,
+	   struct mcp_message *msg, bool stateless)
 {
 	struct post *p = calloc(1, sizeof(*p));
-	struct mcp_sink sink = { .send = on_send, .end = on_end, .user = p };
+	struct mcp_sink sink = { .send = post_on_send,
+				 .end = post_on_end,
+				 .user = p };
 
 	if (p)
 		p->peer = client ? client->peer : mcp_peer_open(o->mcp);
@@ -394,18 +397,18 @@ take(struct offer *o, struct exchange *x, struct mcp_client *client,
 	pthread_mutex_init(&p->lock, NULL);
 	exchange_own(x, p, post_free);
 	mcp_take_message(p->peer, msg, &sink);
-	exchange_on_gone(x, on_gone, p);
+	exchange_on_gone(x, post_on_gone, p);
 	/* What is not answered yet takes longer. */
 	pthread_mutex_lock(&p->lock);
 	begin_stream(p);
 	pthread_mutex_unlock(&p->lock);
-	leave(p);
+	post_unref(p);
 }
 
 /* ---- up to 2025-11-25: a session by a header ---- */
 
 static void
-take_in_session(struct offer *o, struct exchange *x, struct mcp_message *msg)
+begin_in_session(struct offer *o, struct exchange *x, struct mcp_message *msg)
 {
 	struct http_text id = exchange_header(x, HEADER_SESSION);
 	bool begins =
@@ -420,7 +423,7 @@ take_in_session(struct offer *o, struct exchange *x, struct mcp_message *msg)
 		c = mcp_clients_find(&o->clients, id);
 	}
 	if (c) {
-		take(o, x, c, msg, false);
+		begin_post(o, x, c, msg, false);
 		return;
 	}
 	mcp_message_free(msg);
@@ -436,23 +439,23 @@ take_in_session(struct offer *o, struct exchange *x, struct mcp_message *msg)
 
 /* A message with too many values is refused by those who read it. */
 static bool
-has_room(struct exchange *x)
+body_fits(struct exchange *x)
 {
 	const struct buf *data = &x->body.data;
 	size_t values = json_shape_of(buf_text(data), data->len).values;
-	enum body_room room = BODY_FITS;
+	enum body_space space = BODY_FITS;
 
 	if (values <= JSON_VALUES_MAX)
-		room = server_charge_values(x, values);
-	if (room != BODY_FITS)
-		reply_simple(x, server_body_refusals[room].status,
+		space = server_charge_values(x, values);
+	if (space != BODY_FITS)
+		reply_simple(x, server_body_refusals[space].status,
 			     MCP_E_INTERNAL,
-			     server_body_refusals[room].message);
-	return room == BODY_FITS;
+			     server_body_refusals[space].message);
+	return space == BODY_FITS;
 }
 
 static void
-answer(struct offer *o, struct exchange *x)
+answer_message(struct offer *o, struct exchange *x)
 {
 	struct mcp_fault fault = { 0 };
 	struct mcp_message msg;
@@ -464,9 +467,9 @@ answer(struct offer *o, struct exchange *x)
 		reply_fault(x, 400, msg.id, &fault);
 		mcp_message_free(&msg);
 	} else if (stateless) {
-		take(o, x, NULL, &msg, true);
+		begin_post(o, x, NULL, &msg, true);
 	} else {
-		take_in_session(o, x, &msg);
+		begin_in_session(o, x, &msg);
 	}
 }
 
@@ -479,7 +482,7 @@ first_post(struct exchange *x)
 	struct offer *o = make_offer(x->server->mcp, x->key, &err);
 
 	if (o)
-		answer(o, x);
+		answer_message(o, x);
 	else
 		reply_error(x, &err);
 }
@@ -493,10 +496,10 @@ post_message(struct exchange *x)
 		reply_simple(x, 415, MCP_E_REQUEST,
 			     "the body must be \"Content-Type: "
 			     "application/json\"");
-	else if (!has_room(x))
+	else if (!body_fits(x))
 		return;
 	else if (o)
-		answer(o, x);
+		answer_message(o, x);
 	else
 		exchange_in_thread(x, first_post);
 }

@@ -129,21 +129,21 @@ show_programs(struct metrics *m, struct buf *out)
 }
 
 int
-metrics_show_hosted_table(size_t hosted_table, struct buf *out)
+metrics_show_hosted(size_t hosted_count, struct buf *out)
 {
 	return buf_addf(out,
 			"# HELP remit_rooms Sessions and runs that live.\n"
 			"# TYPE remit_rooms gauge\n"
 			"remit_rooms %zu\n",
-			hosted_table);
+			hosted_count);
 }
 
 int
-metrics_show(struct metrics *m, size_t hosted_table, size_t conns,
+metrics_show(struct metrics *m, size_t hosted_count, size_t conns,
 	     struct buf *out)
 {
 	if (show_requests(m, out) < 0 || show_programs(m, out) < 0 ||
-	    metrics_show_hosted_table(hosted_table, out) < 0)
+	    metrics_show_hosted(hosted_count, out) < 0)
 		return -1;
 	return buf_addf(out,
 			"# HELP remit_http_sent_bytes_total Bytes of replies.\n"

@@ -45,9 +45,9 @@ void metrics_end(struct metrics *m, const struct exchange *x);
 /* A run or cell has ended with this status. From any thread. */
 void metrics_program(struct metrics *m, const char *status);
 /* Of one key alone: how many hosted sessions it has. */
-int metrics_show_hosted_table(size_t hosted_table, struct buf *out) must_check;
+int metrics_show_hosted(size_t hosted_count, struct buf *out) must_check;
 /* Hosted sessions and connections are counted by others. */
-int metrics_show(struct metrics *m, size_t hosted_table, size_t conns,
+int metrics_show(struct metrics *m, size_t hosted_count, size_t conns,
 		 struct buf *out) must_check;
 
 #endif

@@ -227,13 +227,13 @@ body_of(const struct route *r)
 {
 	bool bytes = r->body == BODY_BYTES;
 
-	return json_pack("{s:b, s:{s:{s:o}}}", "required", r->body == BODY_JSON,
-			 "content",
-			 bytes ? "application/octet-stream"
-			       : "application/json",
-			 "schema",
-			 bytes	    ? json_object()
-			 : r->takes ? schema_ref(r->takes)
+	return json_pack(
+		"{s:b, s:{s:{s:o}}}", "required", r->body == BODY_JSON,
+		"content",
+		bytes ? "application/octet-stream" : "application/json",
+		"schema",
+		bytes		    ? json_object()
+		: r->request_schema ? schema_ref(r->request_schema)
 				    : json_pack("{s:s}", "type", "object"));
 }
 
@@ -247,9 +247,10 @@ good_reply(const struct route *r)
 	json_t *types = json_object();
 
 	json_object_set_new(
-		types, r->gives ? "application/json" : r->type,
-		r->gives ? json_pack("{s:o}", "schema", schema_ref(r->gives))
-			 : json_object());
+		types, r->reply_schema ? "application/json" : r->type,
+		r->reply_schema ? json_pack("{s:o}", "schema",
+					    schema_ref(r->reply_schema))
+				: json_object());
 	for (size_t i = 0; r->streams && i < ARRAY_LEN(streams); i++)
 		json_object_set_new(types, streams[i], json_object());
 	return json_pack("{s:s, s:o}", "description", "It went well", "content",
@@ -259,10 +260,11 @@ good_reply(const struct route *r)
 static json_t *
 bad_reply(const struct route *r, const char *why)
 {
-	json_t *schema =
-		r->fails ? json_pack("{s:[o, o]}", "anyOf",
-				     schema_ref(r->fails), schema_ref("Error"))
-			 : schema_ref("Error");
+	json_t *schema = r->error_schema
+				 ? json_pack("{s:[o, o]}", "anyOf",
+					     schema_ref(r->error_schema),
+					     schema_ref("Error"))
+				 : schema_ref("Error");
 
 	return json_pack("{s:s, s:{s:{s:o}}}", "description", why, "content",
 			 "application/json", "schema", schema);

@@ -27,7 +27,7 @@
 	"form-action 'none'; frame-ancestors 'self'"
 
 static const struct asset *
-find(const char *path)
+find_asset(const char *path)
 {
 	const struct asset *a = assets;
 
@@ -48,7 +48,7 @@ is_known(const struct exchange *x, const struct asset *a)
 static void
 send_asset(struct exchange *x, const char *path)
 {
-	const struct asset *a = find(path);
+	const struct asset *a = find_asset(path);
 
 	if (!a) {
 		reply_fail(x, 404, "gone", "there is no such file");

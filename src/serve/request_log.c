@@ -50,7 +50,7 @@ has_line(struct request_log *l, const struct exchange *x)
 {
 	if (x->is_counted)
 		return true;
-	if (l->lines < REQUEST_LOG_STRANGERS) {
+	if (l->lines < REQUEST_LOG_UNCOUNTED) {
 		l->lines++;
 		return true;
 	}

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* Lines in a minute about requests that count for no key. */
-#define REQUEST_LOG_STRANGERS 60
+#define REQUEST_LOG_UNCOUNTED 60
 
 struct exchange;
 

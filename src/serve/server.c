@@ -65,28 +65,28 @@ wait_for_threads(struct server *s)
 }
 
 bool
-server_is_here(const struct server *s)
+server_is_http_thread(const struct server *s)
 {
 	return pthread_equal(s->thread, pthread_self());
 }
 
 void
-server_tell(struct exchange *x)
+server_notify(struct exchange *x)
 {
 	struct server *s = x->server;
 	uint64_t one = 1;
-	bool is_new;
+	bool is_first;
 
 	exchange_ref(x);
 	pthread_mutex_lock(&s->lock);
-	is_new = !x->has_news;
-	if (is_new) {
-		x->has_news = true;
-		x->next_news = s->news;
-		s->news = x;
+	is_first = !x->is_pending;
+	if (is_first) {
+		x->is_pending = true;
+		x->next_pending = s->pending;
+		s->pending = x;
 	}
 	pthread_mutex_unlock(&s->lock);
-	if (!is_new) {
+	if (!is_first) {
 		exchange_unref(x);
 		return;
 	}
@@ -95,22 +95,22 @@ server_tell(struct exchange *x)
 }
 
 static struct exchange *
-take_news(struct server *s)
+pop_pending(struct server *s)
 {
 	struct exchange *x;
 
 	pthread_mutex_lock(&s->lock);
-	x = s->news;
+	x = s->pending;
 	if (x) {
-		s->news = x->next_news;
-		x->has_news = false;
+		s->pending = x->next_pending;
+		x->is_pending = false;
 	}
 	pthread_mutex_unlock(&s->lock);
 	return x;
 }
 
 static void
-on_wake(void *owner, uint32_t events)
+server_on_wake(void *owner, uint32_t events)
 {
 	struct server *s = owner;
 	struct exchange *x;
@@ -119,7 +119,7 @@ on_wake(void *owner, uint32_t events)
 	(void)events;
 	if (read(s->wake_fd, &n, sizeof(n)) < 0)
 		return; /* another round has taken it */
-	while ((x = take_news(s))) {
+	while ((x = pop_pending(s))) {
 		if (x->conn)
 			conn_progress(x->conn);
 		exchange_unref(x);
@@ -133,7 +133,7 @@ const struct body_refusal server_body_refusals[] = {
 	[BODY_OVER_ALL] = { 503, "too many bodies at once: try again later" },
 };
 
-enum body_room
+enum body_space
 server_charge_body(struct exchange *x, size_t bytes)
 {
 	struct server *s = x->server;
@@ -151,7 +151,7 @@ server_charge_body(struct exchange *x, size_t bytes)
 }
 
 void
-server_give_back(struct exchange *x, size_t bytes)
+server_refund_body(struct exchange *x, size_t bytes)
 {
 	__atomic_sub_fetch(&x->server->body_bytes, bytes, __ATOMIC_RELAXED);
 	if (x->payer)
@@ -174,7 +174,7 @@ close_idle(struct server *s)
 }
 
 static void
-on_second(void *owner)
+server_on_second(void *owner)
 {
 	struct server *s = owner;
 	uint64_t now = loop_now_us();
@@ -185,7 +185,7 @@ on_second(void *owner)
 		conn_watch(c, now);
 	}
 	hosted_table_sweep(s->hosted_table);
-	foreign_look(s);
+	foreign_tick(s);
 	request_log_report(&s->log, s->log_fd, false);
 	for (size_t i = 0; i < s->listener_count; i++)
 		loop_want(&s->loop, &s->listeners[i].source, EPOLLIN);
@@ -198,7 +198,7 @@ on_second(void *owner)
 
 /* No new connections and requests; what runs goes on for a while. */
 static void
-on_signal(void *owner, uint32_t events)
+server_on_signal(void *owner, uint32_t events)
 {
 	struct server *s = owner;
 	struct signalfd_siginfo info;
@@ -238,14 +238,14 @@ open_signals(struct server *s, struct remit_error *err)
 	s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s->signal_fd < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "signalfd");
-	return loop_add(&s->loop, &s->signals, s->signal_fd, EPOLLIN, on_signal,
-			s, err);
+	return loop_add(&s->loop, &s->signals, s->signal_fd, EPOLLIN,
+			server_on_signal, s, err);
 }
 
 /* Each run has several descriptors, each connection one: where they are few,
    connections leave half of them for runs. */
 static void
-raise_files(struct server *s)
+raise_open_files(struct server *s)
 {
 	struct rlimit most;
 
@@ -261,7 +261,7 @@ raise_files(struct server *s)
 /* Headers that clients give and the key to the certificate are in memory, and
    in no file. One byte: with none the kernel still starts who takes cores. */
 static int
-leave_no_core(struct remit_error *err)
+forbid_core_dumps(struct remit_error *err)
 {
 	struct rlimit core;
 
@@ -281,23 +281,23 @@ server_open(struct server *s, struct remit_error *err)
 	s->signals = (struct source)SOURCE_INIT;
 	s->wake = (struct source)SOURCE_INIT;
 	s->signal_fd = -1;
-	raise_files(s);
+	raise_open_files(s);
 	metrics_open(&s->metrics);
 	s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (s->wake_fd < 0)
 		return fail_sys(err, REMIT_E_KERNEL, "eventfd");
-	if (leave_no_core(err) < 0 || loop_open(&s->loop, err) < 0 ||
+	if (forbid_core_dumps(err) < 0 || loop_open(&s->loop, err) < 0 ||
 	    open_signals(s, err) < 0 ||
-	    loop_add(&s->loop, &s->wake, s->wake_fd, EPOLLIN, on_wake, s, err) <
-		    0)
+	    loop_add(&s->loop, &s->wake, s->wake_fd, EPOLLIN, server_on_wake, s,
+		     err) < 0)
 		return -1;
-	s->second.ring = on_second;
+	s->second.ring = server_on_second;
 	s->second.owner = s;
 	return 0;
 }
 
 void
-server_hang(struct server *s, struct route_table *table)
+server_add_routes(struct server *s, struct route_table *table)
 {
 	table->next = s->tables;
 	s->tables = table;
@@ -318,7 +318,7 @@ is_expendable(const struct conn *c)
 
 /* Among keys that of the one with the most connections, then the oldest. */
 static bool
-goes_before(const struct conn *a, const struct conn *b)
+evicts_before(const struct conn *a, const struct conn *b)
 {
 	int x = is_expendable(a), y = is_expendable(b);
 
@@ -336,13 +336,13 @@ find_expendable(const struct server *s)
 	struct conn *found = NULL;
 
 	for (struct conn *c = s->conns; c; c = c->next)
-		if (is_expendable(c) && (!found || goes_before(c, found)))
+		if (is_expendable(c) && (!found || evicts_before(c, found)))
 			found = c;
 	return found;
 }
 
 static bool
-make_room(struct server *s)
+server_evict(struct server *s)
 {
 	struct conn *c = find_expendable(s);
 
@@ -352,13 +352,13 @@ make_room(struct server *s)
 }
 
 bool
-server_make_room_beside(const struct conn *kept)
+server_evict_for_key(const struct conn *kept)
 {
 	struct conn *found = NULL;
 
 	for (struct conn *c = kept->server->conns; c; c = c->next)
 		if (c != kept && c->key == kept->key && is_expendable(c) &&
-		    (!found || goes_before(c, found)))
+		    (!found || evicts_before(c, found)))
 			found = c;
 	if (found)
 		conn_close(found);
@@ -378,18 +378,18 @@ accept_one(struct listener *l)
 		return -1;
 	}
 	fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd < 0 && (errno == EMFILE || errno == ENFILE) && make_room(s))
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE) && server_evict(s))
 		fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0)
 		return -1;
 	if (is_full)
-		make_room(s);
+		server_evict(s);
 	conn_open(s, fd, l->port);
 	return 0;
 }
 
 static void
-on_client(void *owner, uint32_t events)
+server_on_client(void *owner, uint32_t events)
 {
 	struct listener *l = owner;
 
@@ -413,8 +413,8 @@ server_run(struct server *s, struct remit_error *err)
 	for (size_t i = 0; i < s->listener_count; i++) {
 		struct listener *l = &s->listeners[i];
 
-		if (loop_add(&s->loop, &l->source, l->fd, EPOLLIN, on_client, l,
-			     err) < 0)
+		if (loop_add(&s->loop, &l->source, l->fd, EPOLLIN,
+			     server_on_client, l, err) < 0)
 			return -1;
 	}
 	s->thread = pthread_self();
@@ -433,7 +433,7 @@ server_free(struct server *s)
 	struct exchange *x;
 
 	wait_for_threads(s);
-	while ((x = take_news(s)))
+	while ((x = pop_pending(s)))
 		exchange_unref(x);
 	server_stop_listening(s);
 	own_fd_close(&s->signal_fd);
@@ -449,13 +449,13 @@ server_free(struct server *s)
 /* ---- one exchange ---- */
 
 void
-server_begun(struct exchange *x)
+server_exchange_begun(struct exchange *x)
 {
 	metrics_begin(&x->server->metrics);
 }
 
 void
-server_done(struct exchange *x)
+server_exchange_done(struct exchange *x)
 {
 	struct server *s = x->server;
 

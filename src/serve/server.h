@@ -62,7 +62,7 @@ struct server {
 	pthread_mutex_t lock;
 	pthread_cond_t thread_ended;
 	unsigned threads;
-	struct exchange *news;
+	struct exchange *pending;
 	struct source wake;
 	int wake_fd;
 	size_t body_bytes; /* of all exchanges; atomic */
@@ -71,7 +71,7 @@ struct server {
 /* After the members above are set. */
 int server_open(struct server *s, struct remit_error *err) must_check;
 /* The table is the caller's; it is asked before those that hang already. */
-void server_hang(struct server *s, struct route_table *table);
+void server_add_routes(struct server *s, struct route_table *table);
 /* "127.0.0.1:8000", "[::1]:0" or "unix:/path"; *port is the real one. The
    text is the caller's for as long as the server lives. */
 int server_listen(struct server *s, const char *address, uint16_t *port,
@@ -103,9 +103,9 @@ int server_accept_head(struct exchange *x) must_check;
 int server_accept_body(struct exchange *x) must_check;
 /* Close another connection of the same key that is not in use. False: there is
    none. */
-bool server_make_room_beside(const struct conn *kept);
-void server_begun(struct exchange *x);
+bool server_evict_for_key(const struct conn *kept);
+void server_exchange_begun(struct exchange *x);
 /* The reply is sent, or nobody waits for it any more. */
-void server_done(struct exchange *x);
+void server_exchange_done(struct exchange *x);
 
 #endif

@@ -17,7 +17,7 @@ take(const struct http_head *h, const char *bytes, size_t size, size_t step,
 	while (at < size) {
 		size_t n = size - at < step ? size - at : step;
 
-		if (http_body_take(b, bytes + at, n) < 0)
+		if (http_body_feed(b, bytes + at, n) < 0)
 			return SIZE_MAX;
 		at += n;
 	}
@@ -44,6 +44,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* Behind the end there is nothing. */
 	if (take(&h, bytes, size, 7, &all) != SIZE_MAX &&
 	    all.state == BODY_OVER)
-		must(http_body_take(&all, "G", 1) < 0);
+		must(http_body_feed(&all, "G", 1) < 0);
 	return 0;
 }

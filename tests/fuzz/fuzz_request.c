@@ -55,10 +55,10 @@ try_body(const char *text, size_t len)
 
 	body_begin(&whole, true, 0, 64);
 	body_begin(&slow, true, 0, 64);
-	a = body_take(&whole, text, len, &used);
+	a = body_feed(&whole, text, len, &used);
 	must(used <= len);
 	while (at < len && b == BODY_MORE) {
-		b = body_take(&slow, text + at, 1, &one);
+		b = body_feed(&slow, text + at, 1, &one);
 		at += one;
 		must(one || b != BODY_MORE);
 	}

@@ -5,8 +5,8 @@
 
 #include "fuzz_key.h"
 #include "policy/within.h"
-#include "serve/compat/fusion_ask.h"
-#include "serve/compat/piston_ask.h"
+#include "serve/compat/fusion_request.h"
+#include "serve/compat/piston_request.h"
 #include "serve/e2b/policy.h"
 #include "serve/native/request.h"
 
@@ -60,7 +60,7 @@ try_notebook(const json_t *body)
 	struct remit_error err = { 0 };
 	struct fusion_notebook n;
 
-	if (fusion_ask_notebook(&n, body, a_key(), &err) < 0) {
+	if (fusion_read_notebook(&n, body, a_key(), &err) < 0) {
 		must(err.message[0] && err.code == REMIT_E_INPUT);
 		return;
 	}
@@ -124,11 +124,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!json_is_object(body))
 		return 0;
 	if (data[0] == 'p') {
-		json_t *doc = piston_ask(body, a_key(), &timeout_ms, &err);
+		json_t *doc =
+			piston_read_request(body, a_key(), &timeout_ms, &err);
 
 		try_run(doc, timeout_ms, &err);
 	} else if (data[0] == 'c') {
-		json_t *doc = fusion_ask_code(body, a_key(), &timeout_ms, &err);
+		json_t *doc =
+			fusion_read_code(body, a_key(), &timeout_ms, &err);
 
 		try_run(doc, timeout_ms, &err);
 	} else if (data[0] == 'n') {

@@ -130,7 +130,8 @@ print_json(const struct site *s, const struct remit_error *python,
 		json_object_set_new(doc, "python_error",
 				    json_string(python->message));
 	json_object_set_new(doc, "cache", describe_cache(cache));
-	json_object_set_new(doc, "foreign_apis", json_boolean(foreign_is_in));
+	json_object_set_new(doc, "foreign_apis",
+			    json_boolean(foreign_is_built));
 	json_dumpf(doc, stdout, JSON_INDENT(2));
 	putchar('\n');
 	json_decref(doc);

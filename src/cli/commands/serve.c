@@ -267,7 +267,7 @@ listen_all(struct serve_call *c, const char *token, struct remit_error *err)
 static struct hosted_share
 share_of(void *user, const char *owner)
 {
-	const struct key *k = keys_named(user, owner);
+	const struct key *k = keys_find_by_name(user, owner);
 	struct hosted_share none = { 0 };
 
 	return k ? (struct hosted_share){ k->concurrency, k->memory_bytes }
@@ -284,7 +284,7 @@ open_hosted_table(struct serve_call *c, struct remit_error *err)
 	};
 	const struct serve_limits *l = &c->server.limits;
 	struct hosted_table_options hosted_table = {
-		.limits = { .max = { [TENANT_HOSTED] = l->hosted_table,
+		.limits = { .max = { [TENANT_HOSTED] = l->hosted,
 				     [TENANT_SESSION] = l->sessions,
 				     [TENANT_PROGRAM] = l->running },
 			    .max_bytes = { [TENANT_MEMORY] = l->memory_bytes,
@@ -387,7 +387,7 @@ hang(struct serve_call *c, const struct route *const *tables)
 		struct route_table *table = &c->tables[c->table_count++];
 
 		table->rows = *tables;
-		server_hang(&c->server, table);
+		server_add_routes(&c->server, table);
 	}
 }
 

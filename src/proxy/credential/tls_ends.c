@@ -45,7 +45,7 @@ make_row(struct tls_ends *t, struct tls_end *e, struct authority *a,
 	e->is_used = true;
 	mbedtls_x509_crt_init(&e->certificate);
 	if (authority_sign(a, host, &e->certificate) < 0 ||
-	    tls_form(&e->to_code, MBEDTLS_SSL_IS_SERVER) < 0)
+	    tls_configure(&e->to_code, MBEDTLS_SSL_IS_SERVER) < 0)
 		return -1;
 	return mbedtls_ssl_conf_own_cert(&e->to_code, &e->certificate,
 					 &t->key) == 0
@@ -61,7 +61,7 @@ make_host_end(struct tls_ends *t, const char *trusted, size_t len)
 	/* With the zero behind it; some that it cannot read are left out. */
 	if (mbedtls_x509_crt_parse(&t->trusted, (const unsigned char *)trusted,
 				   len + 1) < 0 ||
-	    tls_form(&t->to_host, MBEDTLS_SSL_IS_CLIENT) < 0)
+	    tls_configure(&t->to_host, MBEDTLS_SSL_IS_CLIENT) < 0)
 		return -1;
 	mbedtls_ssl_conf_authmode(&t->to_host, MBEDTLS_SSL_VERIFY_REQUIRED);
 	mbedtls_ssl_conf_ca_chain(&t->to_host, &t->trusted, NULL);

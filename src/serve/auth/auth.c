@@ -119,7 +119,7 @@ find_key(const struct exchange *x)
 }
 
 static int
-take_key(struct exchange *x)
+auth_check_key(struct exchange *x)
 {
 	x->key = x->payer = find_key(x);
 	if (!x->key && x->route->is_open)
@@ -165,9 +165,10 @@ find_route(struct exchange *x)
 		reply_fail(x, 405, "input", "this path takes %s", allowed);
 	} else {
 		reply_fail(x, 404, "input", "there is nothing at this path%s",
-			   foreign_is_in ? ""
-					 : "; this server is without the APIs "
-					   "of " FOREIGN_NAMES);
+			   foreign_is_built
+				   ? ""
+				   : "; this server is without the APIs "
+				     "of " FOREIGN_NAMES);
 	}
 	return -1;
 }
@@ -252,7 +253,7 @@ auth_check(struct exchange *x)
 		reply_fail(x, 503, "gone", "the server is ending");
 		return -1;
 	}
-	if (take_key(x) < 0 || (x->route->admits && !x->route->admits(x)))
+	if (auth_check_key(x) < 0 || (x->route->admits && !x->route->admits(x)))
 		return -1;
 	return auth_check_body(x);
 }
@@ -272,7 +273,7 @@ server_accept_head(struct exchange *x)
 	return -1;
 }
 
-enum body_room
+enum body_space
 server_charge_values(struct exchange *x, size_t values)
 {
 	x->value_bytes = values * VALUE_BYTES;
@@ -280,22 +281,22 @@ server_charge_values(struct exchange *x, size_t values)
 }
 
 static int
-admit_values(struct exchange *x)
+auth_check_values(struct exchange *x)
 {
 	const struct buf *data = &x->body.data;
 	size_t values = json_shape_of(buf_text(data), data->len).values;
-	enum body_room room;
+	enum body_space space;
 
 	if (values > JSON_VALUES_MAX) {
 		reply_fail(x, 413, "input", "a body has at most %d values",
 			   JSON_VALUES_MAX);
 		return -1;
 	}
-	room = server_charge_values(x, values);
-	if (room == BODY_FITS)
+	space = server_charge_values(x, values);
+	if (space == BODY_FITS)
 		return 0;
-	reply_fail(x, server_body_refusals[room].status, "input", "%s",
-		   server_body_refusals[room].message);
+	reply_fail(x, server_body_refusals[space].status, "input", "%s",
+		   server_body_refusals[space].message);
 	return -1;
 }
 
@@ -307,7 +308,7 @@ server_accept_body(struct exchange *x)
 
 	if (x->route->body != BODY_JSON && x->route->body != BODY_MAYBE)
 		return 0;
-	if (admit_values(x) < 0)
+	if (auth_check_values(x) < 0)
 		return -1;
 	if (x->route->body == BODY_MAYBE && !data->len)
 		x->json = json_object();

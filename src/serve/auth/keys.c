@@ -41,7 +41,7 @@ keys_free(struct keys *k)
 }
 
 static int
-make_text(char text[KEY_TEXT], struct remit_error *err)
+make_key_text(char text[KEY_TEXT], struct remit_error *err)
 {
 	unsigned char bytes[(KEY_TEXT - 1) / 2];
 
@@ -64,8 +64,8 @@ keys_policy_text(const struct policy *p)
 /* ---- one key of a file ---- */
 
 static int
-take_number(const json_t *row, const char *name, uint64_t *out,
-	    struct remit_error *err)
+parse_number(const json_t *row, const char *name, uint64_t *out,
+	     struct remit_error *err)
 {
 	const json_t *value = json_object_get(row, name);
 
@@ -80,20 +80,20 @@ take_number(const json_t *row, const char *name, uint64_t *out,
 
 /* "4G", or a number of bytes. */
 static int
-take_bytes(const json_t *row, const char *name, uint64_t *out,
-	   struct remit_error *err)
+parse_bytes(const json_t *row, const char *name, uint64_t *out,
+	    struct remit_error *err)
 {
 	const json_t *value = json_object_get(row, name);
 
 	if (!json_is_string(value))
-		return take_number(row, name, out, err);
+		return parse_number(row, name, out, err);
 	return quantity_bytes(json_string_value(value), out, err) < 0
 		       ? fail_within(err, "%s", name)
 		       : 0;
 }
 
 static int
-take_free(struct key *key, const json_t *list, struct remit_error *err)
+parse_free(struct key *key, const json_t *list, struct remit_error *err)
 {
 	const json_t *item;
 	size_t i;
@@ -136,7 +136,7 @@ set_ceilings(struct key *key)
 }
 
 static int
-take_operator(struct key *key, const json_t *value, struct remit_error *err)
+parse_operator(struct key *key, const json_t *value, struct remit_error *err)
 {
 	if (value && !json_is_boolean(value))
 		return json_value_wrong_type(value, "true or false", "operator",
@@ -146,8 +146,8 @@ take_operator(struct key *key, const json_t *value, struct remit_error *err)
 }
 
 static int
-take_policy(struct key *key, const json_t *doc, const struct policy *base,
-	    struct remit_error *err)
+parse_policy(struct key *key, const json_t *doc, const struct policy *base,
+	     struct remit_error *err)
 {
 	own_mem char *text = NULL;
 
@@ -170,8 +170,8 @@ take_policy(struct key *key, const json_t *doc, const struct policy *base,
 }
 
 static int
-take_key(struct key *key, const json_t *row, const struct policy *base,
-	 struct remit_error *err)
+parse_key(struct key *key, const json_t *row, const struct policy *base,
+	  struct remit_error *err)
 {
 	static const char *const known[] = {
 		"name",	  "sha256", "concurrency", "per_minute", "memory_bytes",
@@ -200,16 +200,16 @@ take_key(struct key *key, const json_t *row, const struct policy *base,
 	key->name = strdup(name);
 	if (!key->name)
 		return fail_sys(err, REMIT_E_MEMORY, "keys");
-	if (take_number(row, "concurrency", &key->concurrency, err) < 0 ||
-	    take_number(row, "per_minute", &key->per_minute, err) < 0 ||
-	    take_bytes(row, "memory_bytes", &key->memory_bytes, err) < 0 ||
-	    take_policy(key, json_object_get(row, "policy"), base, err) < 0)
+	if (parse_number(row, "concurrency", &key->concurrency, err) < 0 ||
+	    parse_number(row, "per_minute", &key->per_minute, err) < 0 ||
+	    parse_bytes(row, "memory_bytes", &key->memory_bytes, err) < 0 ||
+	    parse_policy(key, json_object_get(row, "policy"), base, err) < 0)
 		return -1;
 	if (!json_object_get(row, "policy"))
 		set_ceilings(key);
-	if (take_free(key, json_object_get(row, "free"), err) < 0)
+	if (parse_free(key, json_object_get(row, "free"), err) < 0)
 		return -1;
-	return take_operator(key, json_object_get(row, "operator"), err);
+	return parse_operator(key, json_object_get(row, "operator"), err);
 }
 
 /* ---- files ---- */
@@ -238,7 +238,7 @@ read_rows(const char *path, json_t **doc, json_t **rows,
 
 /* What lies open is not trusted: anybody could have changed it. */
 static int
-check_mode(const char *path, struct remit_error *err)
+check_file_mode(const char *path, struct remit_error *err)
 {
 	struct stat st;
 
@@ -270,7 +270,8 @@ keys_read(struct keys *k, const char *path, const struct policy *base,
 	json_t *rows, *row;
 	size_t i;
 
-	if (check_mode(path, err) < 0 || read_rows(path, &doc, &rows, err) < 0)
+	if (check_file_mode(path, err) < 0 ||
+	    read_rows(path, &doc, &rows, err) < 0)
 		return -1;
 	k->all = calloc(json_array_size(rows) + 1, sizeof(*k->all));
 	if (!k->all)
@@ -279,7 +280,7 @@ keys_read(struct keys *k, const char *path, const struct policy *base,
 	{
 		k->all[i] = key_default;
 		k->count = i + 1;
-		if (take_key(&k->all[i], row, base, err) < 0)
+		if (parse_key(&k->all[i], row, base, err) < 0)
 			return fail_within(err, "%s: keys[%zu]", path, i);
 		if (has_twin(k, i))
 			return fail(err, REMIT_E_INPUT,
@@ -297,7 +298,7 @@ keys_make_local(struct keys *k, const struct policy *base, bool is_open,
 		char text[KEY_TEXT], struct remit_error *err)
 {
 	k->all = calloc(1, sizeof(*k->all));
-	if (!k->all || make_text(text, err) < 0)
+	if (!k->all || make_key_text(text, err) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "keys");
 	k->all[0] = key_default;
 	k->all[0].name = strdup("local");
@@ -308,7 +309,7 @@ keys_make_local(struct keys *k, const struct policy *base, bool is_open,
 	sha256_text(text, KEY_TEXT - 1, k->all[0].sum);
 	if (!k->all[0].name)
 		return fail_sys(err, REMIT_E_MEMORY, "keys");
-	if (take_policy(&k->all[0], NULL, base, err) < 0)
+	if (parse_policy(&k->all[0], NULL, base, err) < 0)
 		return -1;
 	/* The internet, but not the host's own network. */
 	if (k->all[0].most.network_access < NETWORK_PUBLIC)
@@ -331,7 +332,7 @@ keys_add(const char *path, const char *name, char text[KEY_TEXT],
 
 	if (access(path, F_OK) < 0)
 		doc = json_pack("{s:o}", "keys", rows = json_array());
-	else if (check_mode(path, err) < 0 ||
+	else if (check_file_mode(path, err) < 0 ||
 		 read_rows(path, &doc, &rows, err) < 0)
 		return -1;
 	json_array_foreach(rows, i, row)
@@ -344,14 +345,14 @@ keys_add(const char *path, const char *name, char text[KEY_TEXT],
 				    "%s: there is a key \"%s\" already", path,
 				    name);
 	}
-	if (make_text(text, err) < 0)
+	if (make_key_text(text, err) < 0)
 		return -1;
 	sha256_text(text, KEY_TEXT - 1, sum);
 	row = json_pack("{s:s, s:s}", "name", name, "sha256", sum);
 	if (!doc || json_array_append_new(rows, row) < 0 ||
 	    policy_init(&none) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "keys");
-	failed = take_key(&probe, row, &none, err);
+	failed = parse_key(&probe, row, &none, err);
 	key_free(&probe);
 	if (failed)
 		return -1;
@@ -386,7 +387,7 @@ keys_find(const struct keys *k, const char *text, size_t len)
 }
 
 const struct key *
-keys_named(const struct keys *k, const char *name)
+keys_find_by_name(const struct keys *k, const char *name)
 {
 	for (size_t i = 0; i < k->count; i++)
 		if (!strcmp(k->all[i].name, name))

@@ -64,7 +64,7 @@ void keys_free(struct keys *k);
    clients insist on. Takes the same time whatever is wrong with it. */
 struct key *keys_find(const struct keys *k, const char *text, size_t len);
 /* By its name; NULL: there is none. */
-const struct key *keys_named(const struct keys *k, const char *name);
+const struct key *keys_find_by_name(const struct keys *k, const char *name);
 /* A policy as the document that a run is given, a new string; NULL without
    memory. */
 char *keys_policy_text(const struct policy *p);

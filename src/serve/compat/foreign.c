@@ -4,7 +4,7 @@
 #include "serve/e2b/e2b.h"
 #include "serve/server.h"
 
-const bool foreign_is_in = true;
+const bool foreign_is_built = true;
 const char foreign_sentence[] =
 	"\"remit serve\" has the APIs of " FOREIGN_NAMES " as well.";
 
@@ -31,9 +31,9 @@ foreign_open(struct server *s, bool debug, struct remit_error *err)
 }
 
 void
-foreign_look(struct server *s)
+foreign_tick(struct server *s)
 {
-	e2b_look(s);
+	e2b_tick(s);
 }
 
 void

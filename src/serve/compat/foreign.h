@@ -17,7 +17,7 @@ struct server;
 
 #define FOREIGN_TABLES 6
 
-extern const bool foreign_is_in;
+extern const bool foreign_is_built;
 /* The same for people. */
 extern const char foreign_sentence[];
 
@@ -33,7 +33,7 @@ void foreign_prepare(struct keys *k);
 int foreign_open(struct server *s, bool debug,
 		 struct remit_error *err) must_check;
 /* To be called about once a second. */
-void foreign_look(struct server *s);
+void foreign_tick(struct server *s);
 /* When no room lives any more. */
 void foreign_free(struct server *s);
 

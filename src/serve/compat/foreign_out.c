@@ -3,7 +3,7 @@
  */
 #include "serve/compat/foreign.h"
 
-const bool foreign_is_in = false;
+const bool foreign_is_built = false;
 const char foreign_sentence[] =
 	"\"remit serve\" of this build is without the APIs of " FOREIGN_NAMES
 	".";
@@ -30,7 +30,7 @@ foreign_open(struct server *s, bool debug, struct remit_error *err)
 }
 
 void
-foreign_look(struct server *s)
+foreign_tick(struct server *s)
 {
 	(void)s;
 }

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "client/displays.h"
 #include "client/result_view.h"
-#include "serve/compat/fusion_ask.h"
+#include "serve/compat/fusion_request.h"
 #include "serve/compat/oneshot.h"
 #include "serve/e2b/result.h"
 #include "serve/native/native.h"
@@ -16,7 +16,7 @@
 /* ---- one program ---- */
 
 static json_t *
-blame_code(const char *message)
+code_failure(const char *message)
 {
 	return json_pack("{s:s, s:s, s:n, s:n, s:n, s:{}}", "status",
 			 "SandboxError", "message", message, "compile_result",
@@ -38,8 +38,8 @@ answer_code(const struct exchange *x, const json_t *result,
 	(void)output;
 	(void)status;
 	if (!strcmp(ended, "refused"))
-		return blame_code(oneshot_text(json_object_get(result, "error"),
-					       "value"));
+		return code_failure(oneshot_text(
+			json_object_get(result, "error"), "value"));
 	run_result = json_pack(
 		"{s:s, s:f, s:O?, s:O, s:O}", "status",
 		late ? "TimeLimitExceeded" : "Finished", "execution_time",
@@ -56,16 +56,16 @@ answer_code(const struct exchange *x, const json_t *result,
 static void
 post_code(struct exchange *x)
 {
-	static const struct oneshot_form form = { answer_code, blame_code,
+	static const struct oneshot_form form = { answer_code, code_failure,
 						  false };
 	struct remit_error err;
 	uint64_t timeout_ms;
-	json_t *doc = fusion_ask_code(x->json, x->key, &timeout_ms, &err);
+	json_t *doc = fusion_read_code(x->json, x->key, &timeout_ms, &err);
 
 	if (doc)
 		oneshot_run(x, doc, timeout_ms, &form);
 	else
-		reply_json(x, 400, blame_code(err.message));
+		reply_json(x, 400, code_failure(err.message));
 }
 
 /* ---- a notebook ---- */
@@ -95,7 +95,7 @@ struct notebook {
 	struct remit_error err; /* why there is no answer; code 0: there is */
 };
 
-static void next_step(struct notebook *n);
+static void notebook_step(struct notebook *n);
 
 static void
 notebook_free(void *notebook)
@@ -119,7 +119,7 @@ spent_ms(const struct notebook *n)
 /* ---- its answer ---- */
 
 static json_t *
-blame_notebook(const char *message)
+notebook_failure(const char *message)
 {
 	return json_pack("{s:s, s:s, s:n, s:[], s:n, s:{}}", "status",
 			 "SandboxError", "message", message, "driver", "cells",
@@ -129,7 +129,8 @@ blame_notebook(const char *message)
 /* A document, which it takes, with one more member, a list of what is JSON
    already. */
 static int
-add_with(struct buf *out, json_t *doc, const char *name, const struct buf *list)
+add_with_list(struct buf *out, json_t *doc, const char *name,
+	      const struct buf *list)
 {
 	json_auto_t *members = doc;
 	const char *key;
@@ -160,20 +161,20 @@ answer_notebook(const struct notebook *n, struct buf *out)
 			  "return_code", good ? json_integer(0) : json_null(),
 			  "stdout", "", "stderr", "");
 
-	return add_with(out,
-			json_pack("{s:s, s:s, s:o, s:n, s:O}", "status",
-				  good ? "Success" : "Failed", "message",
-				  n->is_late ? "total_timeout is over"
-				  : n->has_ended
-					  ? "a cell has ended the session"
-					  : "",
-				  "driver", driver, "executor_pod_name",
-				  "files", n->files),
-			"cells", &n->cells);
+	return add_with_list(out,
+			     json_pack("{s:s, s:s, s:o, s:n, s:O}", "status",
+				       good ? "Success" : "Failed", "message",
+				       n->is_late ? "total_timeout is over"
+				       : n->has_ended
+					       ? "a cell has ended the session"
+					       : "",
+				       "driver", driver, "executor_pod_name",
+				       "files", n->files),
+			     "cells", &n->cells);
 }
 
 static void
-finish(struct notebook *n)
+notebook_finish(struct notebook *n)
 {
 	own(buf) struct buf text = BUF_INIT(2 * ANSWER_MAX);
 
@@ -186,19 +187,19 @@ finish(struct notebook *n)
 			    text.len);
 	else
 		reply_json(n->x, n->err.code == REMIT_E_BUSY ? 429 : 200,
-			   blame_notebook(n->err.message));
-	exchange_put_sent(n->x);
+			   notebook_failure(n->err.message));
+	exchange_unref_sent(n->x);
 }
 
 static bool
-is_too_much(struct notebook *n, size_t more)
+exceeds_answer_max(struct notebook *n, size_t more)
 {
 	n->bytes += more;
 	return n->bytes > ANSWER_MAX;
 }
 
 static void
-fail_too_much(struct notebook *n)
+fail_answer_too_large(struct notebook *n)
 {
 	fail(&n->err, REMIT_E_INPUT,
 	     "the answer would be larger than the %zu bytes that it may have",
@@ -223,7 +224,7 @@ part_json(const struct remit_part *p)
 }
 
 static void
-on_display(void *user, const struct remit_display *d)
+notebook_on_display(void *user, const struct remit_display *d)
 {
 	struct notebook *n = user;
 	own_mem char *text = NULL;
@@ -237,10 +238,10 @@ on_display(void *user, const struct remit_display *d)
 		json_object_set_new(bundle, d->parts[i].mime,
 				    part_json(&d->parts[i]));
 	text = bundle ? text_from_json(bundle, &len) : NULL;
-	if (!text || is_too_much(n, len + 1) ||
+	if (!text || exceeds_answer_max(n, len + 1) ||
 	    (n->shown.len && buf_add(&n->shown, ",", 1) < 0) ||
 	    buf_add(&n->shown, text, len) < 0)
-		fail_too_much(n);
+		fail_answer_too_large(n);
 }
 
 /* As Jupyter says it: one message, whose traceback is lines. */
@@ -268,11 +269,11 @@ errors_of(const json_t *result)
 static json_t *
 stderr_of(const json_t *result)
 {
-	const json_t *said = json_object_get(result, "stderr");
+	const json_t *given = json_object_get(result, "stderr");
 	const char *traceback =
 		oneshot_text(json_object_get(result, "error"), "traceback");
-	size_t len = json_string_length(said), tail = strlen(traceback);
-	const char *text = json_string_value(said);
+	size_t len = json_string_length(given), tail = strlen(traceback);
+	const char *text = json_string_value(given);
 
 	if (tail && len >= tail && !memcmp(text + len - tail, traceback, tail))
 		len -= tail;
@@ -293,16 +294,17 @@ note_cell(struct notebook *n, const json_t *result)
 	size_t before = n->cells.len + n->shown.len; /* that is counted */
 	int failed = n->cells.len && buf_add(&n->cells, ",", 1) < 0;
 
-	failed |= add_with(&n->cells, cell, "display", &n->shown);
-	if (failed || is_too_much(n, n->cells.len - before))
-		fail_too_much(n);
+	failed |= add_with_list(&n->cells, cell, "display", &n->shown);
+	if (failed || exceeds_answer_max(n, n->cells.len - before))
+		fail_answer_too_large(n);
 	n->shown.len = 0;
 	n->has_ended = strcmp(state, "open") != 0;
 	n->is_late = spent_ms(n) >= n->total_ms;
 }
 
 static void
-on_cell(void *user, struct remit_result *res, const struct remit_error *err)
+notebook_on_cell(void *user, struct remit_result *res,
+		 const struct remit_error *err)
 {
 	struct notebook *n = user;
 	const json_t *result = res ? result_view_document(res) : NULL;
@@ -319,15 +321,16 @@ on_cell(void *user, struct remit_result *res, const struct remit_error *err)
 		     oneshot_text(json_object_get(result, "error"), "value"));
 	else
 		note_cell(n, result);
-	next_step(n);
+	notebook_step(n);
 }
 
-static const struct hosted_events cell_events = { .display = on_display,
-						  .result = on_cell };
+static const struct hosted_events cell_events = { .display =
+							  notebook_on_display,
+						  .result = notebook_on_cell };
 
 /* The next cell as a request; the first was read before the session began. */
 static struct request *
-take_cell(struct notebook *n)
+next_request(struct notebook *n)
 {
 	json_t *all = json_object_get(n->x->json, "cells");
 	json_auto_t *doc = fusion_cell(json_array_get(all, n->at++));
@@ -344,12 +347,12 @@ run_cell(struct notebook *n)
 {
 	uint64_t spent = spent_ms(n);
 	uint64_t left = spent < n->total_ms ? n->total_ms - spent : 1;
-	struct request *r = take_cell(n);
+	struct request *r = next_request(n);
 	struct hosted_job job = { 0 };
 	struct remit_error err;
 
 	if (!r) {
-		finish(n);
+		notebook_finish(n);
 		return;
 	}
 	job.job = r->job;
@@ -359,7 +362,7 @@ run_cell(struct notebook *n)
 	if (hosted_cell(n->hosted, &job, &cell_events, n, NULL, &err) < 0) {
 		request_free(r);
 		n->err = err;
-		finish(n);
+		notebook_finish(n);
 	}
 }
 
@@ -373,13 +376,13 @@ wanted_file(const struct notebook *n)
 }
 
 static void
-on_file(void *user, const struct remit_file_answer *a)
+notebook_on_file(void *user, const struct remit_file_answer *a)
 {
 	struct notebook *n = user;
 	own_mem char *coded = NULL;
 
-	if (a->len < a->entries[0].size || is_too_much(n, a->len)) {
-		fail_too_much(n);
+	if (a->len < a->entries[0].size || exceeds_answer_max(n, a->len)) {
+		fail_answer_too_large(n);
 		return;
 	}
 	coded = base64_encode(a->bytes, a->len);
@@ -392,7 +395,8 @@ on_file(void *user, const struct remit_file_answer *a)
 
 /* What is no file is left out, as SandboxFusion does. */
 static void
-on_fetched(void *user, struct remit_result *res, const struct remit_error *err)
+notebook_on_fetched(void *user, struct remit_result *res,
+		    const struct remit_error *err)
 {
 	struct notebook *n = user;
 
@@ -401,11 +405,12 @@ on_fetched(void *user, struct remit_result *res, const struct remit_error *err)
 	    err->sys_errno != ENOTDIR)
 		n->err = *err;
 	n->fetched++;
-	next_step(n);
+	notebook_step(n);
 }
 
-static const struct hosted_events file_events = { .file = on_file,
-						  .result = on_fetched };
+static const struct hosted_events file_events = { .file = notebook_on_file,
+						  .result =
+							  notebook_on_fetched };
 
 static void
 fetch_file(struct notebook *n)
@@ -417,7 +422,7 @@ fetch_file(struct notebook *n)
 					    .path = wanted_file(n) };
 	if (hosted_file(n->hosted, &n->task, none, &file_events, n, &err) < 0) {
 		n->err = err;
-		finish(n);
+		notebook_finish(n);
 	}
 }
 
@@ -425,7 +430,7 @@ fetch_file(struct notebook *n)
 
 /* Called by the hosted session's worker, once for each thing that is done. */
 static void
-next_step(struct notebook *n)
+notebook_step(struct notebook *n)
 {
 	const json_t *cells = json_object_get(n->x->json, "cells");
 	bool goes_on = !n->err.code && !n->has_ended;
@@ -435,11 +440,12 @@ next_step(struct notebook *n)
 	else if (goes_on && wanted_file(n))
 		fetch_file(n);
 	else
-		finish(n);
+		notebook_finish(n);
 }
 
 static void
-on_open(void *user, struct remit_result *res, const struct remit_error *err)
+notebook_on_open(void *user, struct remit_result *res,
+		 const struct remit_error *err)
 {
 	struct notebook *n = user;
 
@@ -447,13 +453,13 @@ on_open(void *user, struct remit_result *res, const struct remit_error *err)
 	if (err)
 		n->err = *err;
 	n->begun_us = loop_now_us();
-	next_step(n);
+	notebook_step(n);
 }
 
-static const struct hosted_events open_events = { .result = on_open };
+static const struct hosted_events open_events = { .result = notebook_on_open };
 
 static void
-on_gone(void *user)
+notebook_on_gone(void *user)
 {
 	struct notebook *n = user;
 
@@ -465,27 +471,27 @@ on_gone(void *user)
 /* -1: err says why. The session's request is the hosted session's from then on.
  */
 static int
-begin(struct notebook *n, const struct fusion_notebook *ask,
-      struct remit_error *err)
+notebook_begin(struct notebook *n, const struct fusion_notebook *wanted,
+	       struct remit_error *err)
 {
 	struct exchange *x = n->x;
 	struct request *r = NULL;
 	struct hosted_options opt;
 
-	if (request_read(&n->first, REQUEST_CELL, ask->first, x->key, err) <
+	if (request_read(&n->first, REQUEST_CELL, wanted->first, x->key, err) <
 		    0 ||
-	    request_read(&r, REQUEST_SESSION, ask->session, x->key, err) < 0)
+	    request_read(&r, REQUEST_SESSION, wanted->session, x->key, err) < 0)
 		return -1;
 	if (native_check_limits(x, r->memory_bytes, err) < 0) {
 		request_free(r);
 		return -1;
 	}
-	n->total_ms = ask->total_ms;
-	n->cell_ms = ask->cell_ms;
+	n->total_ms = wanted->total_ms;
+	n->cell_ms = wanted->cell_ms;
 	opt = (struct hosted_options){
 		.owner = x->owner,
 		.policy_json = r->policy_text,
-		.life_ms = ask->total_ms + SLACK_MS,
+		.life_ms = wanted->total_ms + SLACK_MS,
 		.memory_bytes = r->memory_bytes,
 		.result_bytes = r->result_bytes,
 		.loan = { request_free, r },
@@ -497,7 +503,7 @@ begin(struct notebook *n, const struct fusion_notebook *ask,
 		exchange_unref(x);
 		return -1;
 	}
-	exchange_on_gone(x, on_gone, n);
+	exchange_on_gone(x, notebook_on_gone, n);
 	return 0;
 }
 
@@ -505,22 +511,22 @@ static void
 fusion_post_notebook(struct exchange *x)
 {
 	struct notebook *n = calloc(1, sizeof(*n));
-	struct fusion_notebook ask = { 0 };
+	struct fusion_notebook wanted = { 0 };
 	struct remit_error err;
 
 	if (!n) {
-		reply_json(x, 500, blame_notebook("no memory"));
+		reply_json(x, 500, notebook_failure("no memory"));
 		return;
 	}
 	n->x = x;
 	n->cells.cap = n->shown.cap = ANSWER_MAX;
 	n->files = json_object();
 	exchange_own(x, n, notebook_free);
-	if (fusion_ask_notebook(&ask, x->json, x->key, &err) < 0 ||
-	    begin(n, &ask, &err) < 0)
+	if (fusion_read_notebook(&wanted, x->json, x->key, &err) < 0 ||
+	    notebook_begin(n, &wanted, &err) < 0)
 		reply_json(x, err.code == REMIT_E_BUSY ? 429 : 400,
-			   blame_notebook(err.message));
-	fusion_notebook_free(&ask);
+			   notebook_failure(err.message));
+	fusion_notebook_free(&wanted);
 }
 
 /* ---- routes ---- */
@@ -532,9 +538,9 @@ const struct route fusion_routes[] = {
 		.serve = post_code,
 		.body = BODY_JSON,
 		.summary = "Run one program, as SandboxFusion does",
-		.takes = "FusionCode",
-		.gives = "FusionResult",
-		.fails = "FusionResult",
+		.request_schema = "FusionCode",
+		.reply_schema = "FusionResult",
+		.error_schema = "FusionResult",
 	},
 	{
 		.method = "POST",
@@ -542,9 +548,9 @@ const struct route fusion_routes[] = {
 		.serve = fusion_post_notebook,
 		.body = BODY_JSON,
 		.summary = "Run cells, as SandboxFusion does",
-		.takes = "FusionNotebook",
-		.gives = "FusionCells",
-		.fails = "FusionCells",
+		.request_schema = "FusionNotebook",
+		.reply_schema = "FusionCells",
+		.error_schema = "FusionCells",
 	},
 	{ 0 },
 };

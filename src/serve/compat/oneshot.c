@@ -25,7 +25,8 @@ oneshot_free(void *oneshot)
 }
 
 static void
-on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
+oneshot_on_output(void *user, enum remit_stream stream, const char *bytes,
+		  size_t len)
 {
 	struct oneshot *e = user;
 
@@ -36,7 +37,7 @@ on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
 
 /* Numbers of more than 64 bits cannot be read: then there is its text. */
 static json_t *
-value_of(const struct remit_result *res)
+result_value(const struct remit_result *res)
 {
 	bool exact;
 	json_t *value = result_view_value(res, &exact);
@@ -50,7 +51,7 @@ static json_t *
 result_of(const struct oneshot *e, const struct remit_result *res)
 {
 	json_t *result = json_copy(result_view_document(res));
-	json_t *value = e->form->has_value ? value_of(res) : NULL;
+	json_t *value = e->form->has_value ? result_value(res) : NULL;
 
 	if (value && json_object_set_new(result, "value", value) < 0)
 		return NULL;
@@ -58,31 +59,33 @@ result_of(const struct oneshot *e, const struct remit_result *res)
 }
 
 static void
-on_result(void *user, struct remit_result *res, const struct remit_error *err)
+oneshot_on_result(void *user, struct remit_result *res,
+		  const struct remit_error *err)
 {
 	struct oneshot *e = user;
 	json_auto_t *result = res ? result_of(e, res) : NULL;
 	int status = 200;
-	json_t *answer;
+	json_t *plain_answer;
 
 	if (res)
 		metrics_program(&e->x->server->metrics,
 				remit_result_status(res));
 	if (result) {
-		answer = e->form->answer(e->x, result, &e->output, &status);
-		reply_json(e->x, status, answer);
+		plain_answer =
+			e->form->answer(e->x, result, &e->output, &status);
+		reply_json(e->x, status, plain_answer);
 	} else {
 		reply_json(e->x, err && err->code == REMIT_E_BUSY ? 429 : 500,
-			   e->form->blame(err ? err->message : "no memory"));
+			   e->form->failure(err ? err->message : "no memory"));
 	}
-	exchange_put_sent(e->x);
+	exchange_unref_sent(e->x);
 }
 
-static const struct hosted_events events = { .output = on_output,
-					     .result = on_result };
+static const struct hosted_events events = { .output = oneshot_on_output,
+					     .result = oneshot_on_result };
 
 static void
-on_gone(void *user)
+oneshot_on_gone(void *user)
 {
 	struct oneshot *e = user;
 
@@ -105,7 +108,7 @@ oneshot_run(struct exchange *x, json_t *doc, uint64_t timeout_ms,
 			   !e			      ? 500
 			   : err.code == REMIT_E_BUSY ? 429
 						      : 400,
-			   form->blame(e ? err.message : "no memory"));
+			   form->failure(e ? err.message : "no memory"));
 		request_free(r);
 		json_decref(doc);
 		free(e);
@@ -125,10 +128,10 @@ oneshot_run(struct exchange *x, json_t *doc, uint64_t timeout_ms,
 	if (hosted_run(x->server->hosted_table, &opt, &job, &events, e,
 		       &e->hosted, &err) < 0) {
 		request_free(r);
-		on_result(e, NULL, &err);
+		oneshot_on_result(e, NULL, &err);
 		return;
 	}
-	exchange_on_gone(x, on_gone, e);
+	exchange_on_gone(x, oneshot_on_gone, e);
 }
 
 const char *
@@ -143,7 +146,7 @@ oneshot_text(const json_t *object, const char *name)
 
 /* "NameError: ...", or the status if there is no error. NULL: it went well. */
 static json_t *
-error_of(const json_t *result)
+plain_error(const json_t *result)
 {
 	const char *status = oneshot_text(result, "status");
 	const json_t *error = json_object_get(result, "error");
@@ -157,12 +160,12 @@ error_of(const json_t *result)
 }
 
 static json_t *
-answer(const struct exchange *x, const json_t *result, const struct buf *output,
-       int *status)
+plain_answer(const struct exchange *x, const json_t *result,
+	     const struct buf *output, int *status)
 {
 	json_t *value = json_object_get(result, "value");
 	json_t *exact = json_object_get(value, "json");
-	json_t *error = error_of(result);
+	json_t *error = plain_error(result);
 	json_t *doc = json_object();
 
 	(void)x;
@@ -181,7 +184,7 @@ answer(const struct exchange *x, const json_t *result, const struct buf *output,
 }
 
 static json_t *
-blame(const char *message)
+plain_failure(const char *message)
 {
 	return json_pack("{s:s}", "error", message);
 }
@@ -189,13 +192,15 @@ blame(const char *message)
 static void
 post_plain(struct exchange *x)
 {
-	static const struct oneshot_form form = { answer, blame, true };
+	static const struct oneshot_form form = { plain_answer, plain_failure,
+						  true };
 
 	if (json_object_size(x->json) != 1 ||
 	    !json_is_string(json_object_get(x->json, "code")))
-		reply_json(x, 400,
-			   blame("has \"code\", a text, and nothing else; "
-				 "/v1/runs takes more"));
+		reply_json(
+			x, 400,
+			plain_failure("has \"code\", a text, and nothing else; "
+				      "/v1/runs takes more"));
 	else
 		oneshot_run(x, json_incref(x->json), 0, &form);
 }
@@ -207,9 +212,9 @@ const struct route small_api_routes[] = {
 		.serve = post_plain,
 		.body = BODY_JSON,
 		.summary = "Run code and answer with its value",
-		.takes = "Plain",
-		.gives = "PlainAnswer",
-		.fails = "PlainError",
+		.request_schema = "Plain",
+		.reply_schema = "PlainAnswer",
+		.error_schema = "PlainError",
 	},
 	{ 0 },
 };

@@ -22,7 +22,7 @@ struct oneshot_form {
 	json_t *(*answer)(const struct exchange *x, const json_t *result,
 			  const struct buf *output, int *status);
 	/* There is none, and why. */
-	json_t *(*blame)(const char *message);
+	json_t *(*failure)(const char *message);
 	bool has_value; /* the result with its "value" */
 };
 

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "jail/probe/discover.h"
 #include "serve/compat/oneshot.h"
-#include "serve/compat/piston_ask.h"
+#include "serve/compat/piston_request.h"
 
 /* ---- the interpreter ---- */
 
@@ -69,7 +69,7 @@ get_runtimes(struct exchange *x)
 /* ---- results ---- */
 
 static json_t *
-blame(const char *message)
+piston_failure(const char *message)
 {
 	return json_pack("{s:s}", "message", message);
 }
@@ -78,7 +78,7 @@ blame(const char *message)
 
 /* How a run ended, in the letters of Piston; NULL: well. */
 static const char *
-letters_of(const json_t *result, char message[MESSAGE_SIZE])
+status_letters(const json_t *result, char message[MESSAGE_SIZE])
 {
 	static const struct {
 		const char *status, *letters, *message;
@@ -140,7 +140,7 @@ stage_json(const json_t *result, const struct buf *output)
 {
 	const json_t *usage = json_object_get(result, "usage");
 	char message[MESSAGE_SIZE];
-	const char *letters = letters_of(result, message);
+	const char *letters = status_letters(result, message);
 	json_t *signal = signal_json(result, letters);
 	json_t *code = json_is_null(signal)
 			       ? json_object_get(result, "exit_code")
@@ -159,8 +159,8 @@ stage_json(const json_t *result, const struct buf *output)
 }
 
 static json_t *
-answer(const struct exchange *x, const json_t *result, const struct buf *output,
-       int *status)
+piston_answer(const struct exchange *x, const json_t *result,
+	      const struct buf *output, int *status)
 {
 	/* Statuses of what was never begun. */
 	static const struct {
@@ -178,7 +178,7 @@ answer(const struct exchange *x, const json_t *result, const struct buf *output,
 	for (size_t i = 0; i < ARRAY_LEN(refusals); i++)
 		if (!strcmp(ended, refusals[i].name)) {
 			*status = refusals[i].status;
-			return blame(*why ? why : ended);
+			return piston_failure(*why ? why : ended);
 		}
 	return json_pack("{s:o, s:s, s:o}", "run", stage_json(result, output),
 			 "language", "python", "version", version_json(x->key));
@@ -189,32 +189,33 @@ answer(const struct exchange *x, const json_t *result, const struct buf *output,
 static void
 post_execute(struct exchange *x)
 {
-	static const struct oneshot_form form = { answer, blame, false };
+	static const struct oneshot_form form = { piston_answer, piston_failure,
+						  false };
 	struct remit_error err;
 	uint64_t timeout_ms;
-	json_t *doc = piston_ask(x->json, x->key, &timeout_ms, &err);
+	json_t *doc = piston_read_request(x->json, x->key, &timeout_ms, &err);
 
 	if (doc)
 		oneshot_run(x, doc, timeout_ms, &form);
 	else
-		reply_json(x, 400, blame(err.message));
+		reply_json(x, 400, piston_failure(err.message));
 }
 
 /* Where Piston has it, and where its public instance had it. */
-#define PISTON(path)                                              \
-	{                                                         \
-		.method = "GET",                                  \
-		.pattern = path "/runtimes",                      \
-		.serve = get_runtimes,                            \
-		.summary = "The interpreter, as Piston tells it", \
-		.gives = "PistonRuntimes",                        \
-	},                                                        \
-	{                                                         \
-		.method = "POST", .pattern = path "/execute",     \
-		.serve = post_execute, .body = BODY_JSON,         \
-		.summary = "Run one program, as Piston does",     \
-		.takes = "PistonJob", .gives = "PistonResult",    \
-		.fails = "PistonError",                           \
+#define PISTON(path)                                                           \
+	{                                                                      \
+		.method = "GET",                                               \
+		.pattern = path "/runtimes",                                   \
+		.serve = get_runtimes,                                         \
+		.summary = "The interpreter, as Piston tells it",              \
+		.reply_schema = "PistonRuntimes",                              \
+	},                                                                     \
+	{                                                                      \
+		.method = "POST", .pattern = path "/execute",                  \
+		.serve = post_execute, .body = BODY_JSON,                      \
+		.summary = "Run one program, as Piston does",                  \
+		.request_schema = "PistonJob", .reply_schema = "PistonResult", \
+		.error_schema = "PistonError",                                 \
 	}
 
 const struct route piston_routes[] = {

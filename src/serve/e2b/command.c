@@ -21,24 +21,24 @@ struct command {
 	long long exit_code;
 	bool has_ended; /* the program has, and said how */
 	/* ---- under the lock of all ---- */
-	struct hearer *hearers;
+	struct subscriber *subscribers;
 	int input;	   /* -1: it reads nothing */
 	bool is_signalled; /* perhaps before it began */
 };
 
 /* A request that is told what happens; the exchange's own. */
-struct hearer {
-	struct hearer *next;
+struct subscriber {
+	struct subscriber *next;
 	struct exchange *x;	 /* held as long as it is in the list */
 	struct command *command; /* NULL: it is not any more */
-	bool was_told;		 /* that it has begun */
+	bool has_start;		 /* that it has begun */
 };
 
 /* ---- who hears it ---- */
 
 /* The lock is held. */
 static struct command *
-find(const struct sandbox *sb, uint64_t cell)
+find_cell(const struct sandbox *sb, uint64_t cell)
 {
 	struct command *c;
 
@@ -49,15 +49,15 @@ find(const struct sandbox *sb, uint64_t cell)
 
 /* The client has left; the program goes on. */
 static void
-on_gone(void *user)
+subscriber_on_gone(void *user)
 {
-	struct hearer *h = user, **at;
+	struct subscriber *h = user, **at;
 	struct e2b *e = h->x->server->e2b;
 	bool found = false;
 
 	pthread_mutex_lock(&e->lock);
 	if (h->command) {
-		for (at = &h->command->hearers; *at != h; at = &(*at)->next)
+		for (at = &h->command->subscribers; *at != h; at = &(*at)->next)
 			;
 		*at = h->next;
 		h->command = NULL;
@@ -70,33 +70,34 @@ on_gone(void *user)
 
 /* The lock is held. -1: there are too many. */
 static int
-join(struct command *c, struct hearer *h)
+command_subscribe(struct command *c, struct subscriber *h)
 {
 	size_t n = 0;
 
-	for (const struct hearer *o = c->hearers; o; o = o->next)
+	for (const struct subscriber *o = c->subscribers; o; o = o->next)
 		n++;
-	if (n >= COMMAND_HEARERS_MAX)
+	if (n >= COMMAND_SUBSCRIBERS_MAX)
 		return -1;
 	h->command = c;
-	h->next = c->hearers;
-	c->hearers = h;
+	h->next = c->subscribers;
+	c->subscribers = h;
 	exchange_ref(h->x);
 	return 0;
 }
 
 /* Those who hear it now, each held once more. */
 static size_t
-hearers(struct command *c, struct exchange *out[COMMAND_HEARERS_MAX],
-	bool untold)
+command_subscribers(struct command *c,
+		    struct exchange *out[COMMAND_SUBSCRIBERS_MAX],
+		    bool only_new)
 {
 	size_t n = 0;
 
 	pthread_mutex_lock(&c->all->lock);
-	for (struct hearer *h = c->hearers; h; h = h->next) {
-		if (untold && h->was_told)
+	for (struct subscriber *h = c->subscribers; h; h = h->next) {
+		if (only_new && h->has_start)
 			continue;
-		h->was_told = true;
+		h->has_start = true;
 		out[n++] = exchange_ref(h->x);
 	}
 	pthread_mutex_unlock(&c->all->lock);
@@ -105,10 +106,10 @@ hearers(struct command *c, struct exchange *out[COMMAND_HEARERS_MAX],
 
 /* Takes the message. */
 static void
-tell(struct command *c, json_t *message, bool untold)
+command_send(struct command *c, json_t *message, bool only_new)
 {
-	struct exchange *all[COMMAND_HEARERS_MAX];
-	size_t n = hearers(c, all, untold);
+	struct exchange *all[COMMAND_SUBSCRIBERS_MAX];
+	size_t n = command_subscribers(c, all, only_new);
 
 	for (size_t i = 0; i < n; i++) {
 		/* Who has gone is noticed elsewhere. */
@@ -128,30 +129,32 @@ start_json(uint64_t cell)
 /* ---- events ---- */
 
 static void
-on_begin(void *user, struct hosted *r)
+command_on_begin(void *user, struct hosted *r)
 {
 	struct command *c = user;
 
 	(void)r;
-	tell(c, start_json(c->cell), true);
+	command_send(c, start_json(c->cell), true);
 }
 
 static void
-on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
+command_on_output(void *user, enum remit_stream stream, const char *bytes,
+		  size_t len)
 {
 	own_mem char *text = base64_encode(bytes, len);
 
 	if (text)
-		tell(user,
-		     json_pack("{s:{s:{s:s}}}", "event", "data",
-			       stream == REMIT_STDOUT ? "stdout" : "stderr",
-			       text),
-		     false);
+		command_send(
+			user,
+			json_pack("{s:{s:{s:s}}}", "event", "data",
+				  stream == REMIT_STDOUT ? "stdout" : "stderr",
+				  text),
+			false);
 }
 
 /* The value of our own cell: the program's exit code. */
 static void
-on_display(void *user, const struct remit_display *d)
+command_on_display(void *user, const struct remit_display *d)
 {
 	struct command *c = user;
 
@@ -230,26 +233,26 @@ command_free(struct command *c)
 }
 
 /* It is there for nobody any more; those who heard it. */
-static struct hearer *
-leave(struct command *c)
+static struct subscriber *
+command_unlist(struct command *c)
 {
 	struct command **at;
-	struct hearer *all;
+	struct subscriber *all;
 
 	pthread_mutex_lock(&c->all->lock);
 	for (at = &c->sb->commands; *at && *at != c; at = &(*at)->next)
 		;
 	if (*at)
 		*at = c->next;
-	all = take_ptr(&c->hearers);
-	for (struct hearer *h = all; h; h = h->next)
+	all = take_ptr(&c->subscribers);
+	for (struct subscriber *h = all; h; h = h->next)
 		h->command = NULL;
 	pthread_mutex_unlock(&c->all->lock);
 	return all;
 }
 
 static void
-tell_end(struct exchange *x, const struct ending *e)
+send_ending(struct exchange *x, const struct ending *e)
 {
 	if (e->is_killed)
 		reply_abort(x);
@@ -271,17 +274,18 @@ was_signalled(struct command *c)
 }
 
 static void
-on_result(void *user, struct remit_result *res, const struct remit_error *err)
+command_on_result(void *user, struct remit_result *res,
+		  const struct remit_error *err)
 {
 	struct command *c = user;
 	bool before = !res && was_signalled(c);
-	struct hearer *h, *next;
+	struct subscriber *h, *next;
 	struct ending end;
 
 	/* A command that was killed has begun, for whoever started it. */
 	if (before)
-		tell(c, start_json(c->cell), true);
-	h = leave(c);
+		command_send(c, start_json(c->cell), true);
+	h = command_unlist(c);
 	if (before)
 		end = (struct ending){ .event = end_json(c) };
 	else if (res)
@@ -292,7 +296,7 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 				       .is_killed = err->code == REMIT_E_GONE };
 	for (; h; h = next) {
 		next = h->next;
-		tell_end(h->x, &end);
+		send_ending(h->x, &end);
 		exchange_unref(h->x);
 	}
 	json_decref(end.event);
@@ -300,10 +304,10 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 }
 
 static const struct hosted_events events = {
-	.begin = on_begin,
-	.output = on_output,
-	.display = on_display,
-	.result = on_result,
+	.begin = command_on_begin,
+	.output = command_on_output,
+	.display = command_on_display,
+	.result = command_on_result,
 };
 
 /* ---- starting ---- */
@@ -312,14 +316,14 @@ static const struct hosted_events events = {
 static uint64_t
 timeout_of(const struct exchange *x)
 {
-	struct http_text said = exchange_header(x, "connect-timeout-ms");
+	struct http_text given = exchange_header(x, "connect-timeout-ms");
 	char text[16];
 	uint64_t ms;
 
-	if (!said.len || said.len >= sizeof(text))
+	if (!given.len || given.len >= sizeof(text))
 		return 0;
-	memcpy(text, said.text, said.len);
-	text[said.len] = '\0';
+	memcpy(text, given.text, given.len);
+	text[given.len] = '\0';
 	return number_parse(&ms, text) == 0 ? ms : 0;
 }
 
@@ -355,10 +359,10 @@ command_new(struct exchange *x, struct sandbox *sb, const json_t *message)
 }
 
 /* NULL: no memory. */
-static struct hearer *
-hearer_new(struct exchange *x)
+static struct subscriber *
+subscriber_new(struct exchange *x)
 {
-	struct hearer *h = calloc(1, sizeof(*h));
+	struct subscriber *h = calloc(1, sizeof(*h));
 
 	if (h) {
 		h->x = x;
@@ -375,7 +379,7 @@ command_start(struct exchange *x, struct sandbox *sb, json_t *message)
 	struct e2b_job *j =
 		e2b_job_new(sb, CONTEXT, e2b_program_code(process, reads),
 			    json_object_get(process, "envs"));
-	struct hearer *h = hearer_new(x);
+	struct subscriber *h = subscriber_new(x);
 	struct command *c = h ? command_new(x, sb, message) : NULL;
 	bool is_made = j && c && (!reads || open_input(c, j) == 0);
 	struct remit_error err;
@@ -397,23 +401,23 @@ command_start(struct exchange *x, struct sandbox *sb, json_t *message)
 	pthread_mutex_lock(&c->all->lock);
 	c->next = sb->commands;
 	sb->commands = c;
-	(void)!join(c, h);
+	(void)!command_subscribe(c, h);
 	pthread_mutex_unlock(&c->all->lock);
 	if (hosted_cell(sb->hosted, &j->hosted, &events, c, &c->cell, &err) <
 	    0) {
 		e2b_job_free(j);
-		on_result(c, NULL, &err);
+		command_on_result(c, NULL, &err);
 		return;
 	}
-	exchange_on_gone(x, on_gone, h);
+	exchange_on_gone(x, subscriber_on_gone, h);
 }
 
 void
-command_hear(struct exchange *x, struct sandbox *sb, const json_t *selector)
+command_connect(struct exchange *x, struct sandbox *sb, const json_t *selector)
 {
 	struct e2b *e = x->server->e2b;
 	uint64_t cell = command_find(e, sb, selector);
-	struct hearer *h = cell ? hearer_new(x) : NULL;
+	struct subscriber *h = cell ? subscriber_new(x) : NULL;
 	struct command *c;
 	int joined = -1;
 
@@ -424,14 +428,14 @@ command_hear(struct exchange *x, struct sandbox *sb, const json_t *selector)
 	/* Before it can be told anything else. */
 	if (!h || connect_send(x, start_json(cell)) < 0)
 		return;
-	h->was_told = true;
+	h->has_start = true;
 	pthread_mutex_lock(&e->lock);
-	c = find(sb, cell);
+	c = find_cell(sb, cell);
 	if (c)
-		joined = join(c, h);
+		joined = command_subscribe(c, h);
 	pthread_mutex_unlock(&e->lock);
 	if (joined == 0)
-		exchange_on_gone(x, on_gone, h);
+		exchange_on_gone(x, subscriber_on_gone, h);
 	else if (c)
 		connect_end(x, "resource_exhausted",
 			    "too many are connected to this process");
@@ -482,7 +486,7 @@ command_signal(struct e2b *e, struct sandbox *sb, uint64_t cell)
 	struct command *c;
 
 	pthread_mutex_lock(&e->lock);
-	c = find(sb, cell);
+	c = find_cell(sb, cell);
 	if (c)
 		c->is_signalled = true;
 	pthread_mutex_unlock(&e->lock);
@@ -496,7 +500,7 @@ command_input(struct e2b *e, struct sandbox *sb, uint64_t cell)
 	int fd = -1;
 
 	pthread_mutex_lock(&e->lock);
-	c = find(sb, cell);
+	c = find_cell(sb, cell);
 	if (c && c->input >= 0)
 		fd = fcntl(c->input, F_DUPFD_CLOEXEC, 3);
 	pthread_mutex_unlock(&e->lock);
@@ -509,7 +513,7 @@ command_close_input(struct e2b *e, struct sandbox *sb, uint64_t cell)
 	struct command *c;
 
 	pthread_mutex_lock(&e->lock);
-	c = find(sb, cell);
+	c = find_cell(sb, cell);
 	if (c) {
 		own_fd_close(&c->input);
 		c->input = -1;

@@ -10,7 +10,7 @@
 #include "serve/e2b/part.h"
 
 /* Who hears one command at once. */
-#define COMMAND_HEARERS_MAX 8
+#define COMMAND_SUBSCRIBERS_MAX 8
 
 struct command;
 
@@ -18,8 +18,8 @@ struct command;
    request hears it. */
 void command_start(struct exchange *x, struct sandbox *sb, json_t *message);
 /* From now on the request hears one that is there. */
-void command_hear(struct exchange *x, struct sandbox *sb,
-		  const json_t *selector);
+void command_connect(struct exchange *x, struct sandbox *sb,
+		     const json_t *selector);
 
 /* Those that run or wait, as envd lists them. */
 json_t *command_list(struct e2b *e, struct sandbox *sb);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "serve/e2b/ask.h"
+#include "serve/e2b/request.h"
 
 #define FLAG_END 0x02
 
@@ -67,7 +67,7 @@ connect_code(const struct remit_error *err)
 /* ---- streams ---- */
 
 static int
-send(struct exchange *x, unsigned flags, json_t *message)
+send_envelope(struct exchange *x, unsigned flags, json_t *message)
 {
 	own_mem char *text =
 		message ? json_dumps(message, JSON_COMPACT | JSON_ENSURE_ASCII)
@@ -88,7 +88,7 @@ send(struct exchange *x, unsigned flags, json_t *message)
 int
 connect_send(struct exchange *x, json_t *message)
 {
-	return send(x, 0, message);
+	return send_envelope(x, 0, message);
 }
 
 void
@@ -98,6 +98,6 @@ connect_end(struct exchange *x, const char *code, const char *message)
 		code ? json_pack("{s:o}", "error", error_json(code, message))
 		     : json_object();
 
-	if (send(x, FLAG_END, last) == 0)
+	if (send_envelope(x, FLAG_END, last) == 0)
 		reply_end(x);
 }

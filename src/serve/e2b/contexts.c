@@ -25,7 +25,7 @@ context_json(const struct context *c)
 
 /* Under the lock; a new reference, or null. */
 static json_t *
-find_json(struct exchange *x, struct sandbox *sb, const char *id)
+find_context_json(struct exchange *x, struct sandbox *sb, const char *id)
 {
 	struct e2b *all = x->server->e2b;
 	struct context *c;
@@ -39,7 +39,7 @@ find_json(struct exchange *x, struct sandbox *sb, const char *id)
 }
 
 static void
-forget(struct exchange *x, struct sandbox *sb, const char *id)
+forget_context(struct exchange *x, struct sandbox *sb, const char *id)
 {
 	struct e2b *all = x->server->e2b;
 	struct context *c;
@@ -63,13 +63,13 @@ change_free(void *change)
 }
 
 static bool
-is_ok(struct remit_result *res)
+is_ok_result(struct remit_result *res)
 {
 	return res && !strcmp(remit_result_status(res), "ok");
 }
 
 static const char *
-why_not(struct remit_result *res, const struct remit_error *err)
+failure_text(struct remit_result *res, const struct remit_error *err)
 {
 	const json_t *error =
 		res ? json_object_get(result_view_document(res), "error")
@@ -85,16 +85,16 @@ static void
 on_changed(void *user, struct remit_result *res, const struct remit_error *err)
 {
 	struct change *c = user;
-	bool failed = res ? !is_ok(res) : err != NULL;
+	bool failed = res ? !is_ok_result(res) : err != NULL;
 
 	if (failed && c->is_new)
-		forget(c->x, c->sb, c->id);
+		forget_context(c->x, c->sb, c->id);
 	if (c->is_removed && !failed)
-		forget(c->x, c->sb, c->id);
+		forget_context(c->x, c->sb, c->id);
 	if (failed)
-		e2b_fail(c->x, 400, "%s", why_not(res, err));
+		e2b_fail(c->x, 400, "%s", failure_text(res, err));
 	else if (c->is_new)
-		reply_json(c->x, 200, find_json(c->x, c->sb, c->id));
+		reply_json(c->x, 200, find_context_json(c->x, c->sb, c->id));
 	else
 		reply_bytes(c->x, 200, "application/json", "null", 4);
 	exchange_unref(c->x);
@@ -120,7 +120,7 @@ change_new(struct exchange *x, struct sandbox *sb, const char *id)
 }
 
 static void
-run(struct change *c, char *code, bool fresh)
+run_change(struct change *c, char *code, bool fresh)
 {
 	struct e2b_job *j = e2b_job_new(c->sb, c->id, code, NULL);
 	struct remit_error err;
@@ -158,7 +158,8 @@ e2b_get_contexts(struct exchange *x)
 }
 
 static bool
-add(struct exchange *x, struct sandbox *sb, const char *id, const char *cwd)
+add_context(struct exchange *x, struct sandbox *sb, const char *id,
+	    const char *cwd)
 {
 	bool added;
 
@@ -169,10 +170,10 @@ add(struct exchange *x, struct sandbox *sb, const char *id, const char *cwd)
 }
 
 static void
-make(struct exchange *x, struct sandbox *sb)
+make_context(struct exchange *x, struct sandbox *sb)
 {
-	const char *wrong = e2b_wrong_context(x->json);
-	const char *cwd = e2b_ask_text(x->json, "cwd");
+	const char *wrong = e2b_context_problem(x->json);
+	const char *cwd = e2b_request_text(x->json, "cwd");
 	char id[HOSTED_ID_SIZE];
 	struct remit_error err;
 	struct change *c;
@@ -182,20 +183,20 @@ make(struct exchange *x, struct sandbox *sb)
 		return;
 	}
 	if (hosted_make_id(id, &err) < 0 ||
-	    !add(x, sb, id, cwd ? cwd : SANDBOX_WORK)) {
+	    !add_context(x, sb, id, cwd ? cwd : SANDBOX_WORK)) {
 		e2b_fail(x, 429, "a sandbox has at most %d contexts",
 			 SANDBOX_CONTEXTS_MAX);
 		return;
 	}
 	if (!cwd) {
-		reply_json(x, 200, find_json(x, sb, id));
+		reply_json(x, 200, find_context_json(x, sb, id));
 		return;
 	}
 	c = change_new(x, sb, id);
 	if (!c)
 		return;
 	c->is_new = true;
-	run(c, e2b_enter_code(cwd), false);
+	run_change(c, e2b_chdir_code(cwd), false);
 }
 
 void
@@ -204,12 +205,12 @@ e2b_post_context(struct exchange *x)
 	struct sandbox *sb = e2b_find(x);
 
 	if (sb)
-		make(x, sb);
+		make_context(x, sb);
 	sandbox_unref(sb);
 }
 
 static void
-restart(struct exchange *x, struct sandbox *sb, const char *id)
+restart_context(struct exchange *x, struct sandbox *sb, const char *id)
 {
 	struct change *c = change_new(x, sb, id);
 	struct remit_error err;
@@ -223,8 +224,8 @@ restart(struct exchange *x, struct sandbox *sb, const char *id)
 	if (is_running)
 		hosted_interrupt(sb->hosted);
 	/* Of a jail that has ended nothing is left: there is a fresh one. */
-	if (hosted_look(sb->hosted).state != HOSTED_ENDED)
-		run(c, strdup(""), true);
+	if (hosted_get_view(sb->hosted).state != HOSTED_ENDED)
+		run_change(c, strdup(""), true);
 	else if (hosted_reset(sb->hosted, &events, c, &err) < 0)
 		on_changed(c, NULL, &err);
 }
@@ -232,7 +233,7 @@ restart(struct exchange *x, struct sandbox *sb, const char *id)
 static bool
 is_known(struct exchange *x, struct sandbox *sb, const char *id)
 {
-	json_auto_t *doc = find_json(x, sb, id);
+	json_auto_t *doc = find_context_json(x, sb, id);
 
 	if (json_is_object(doc))
 		return true;
@@ -247,7 +248,7 @@ e2b_restart_context(struct exchange *x)
 	struct sandbox *sb = e2b_find(x);
 
 	if (sb && is_known(x, sb, id))
-		restart(x, sb, id);
+		restart_context(x, sb, id);
 	sandbox_unref(sb);
 }
 
@@ -263,7 +264,7 @@ e2b_delete_context(struct exchange *x)
 		c = change_new(x, sb, id);
 	if (c) {
 		c->is_removed = strcmp(id, "main") != 0;
-		run(c, strdup(""), true);
+		run_change(c, strdup(""), true);
 	}
 	sandbox_unref(sb);
 }

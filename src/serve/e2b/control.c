@@ -41,7 +41,7 @@ e2b_made_json(const struct sandbox *sb)
 static json_t *
 info_json(struct sandbox *sb)
 {
-	struct hosted_view v = hosted_look(sb->hosted);
+	struct hosted_view v = hosted_get_view(sb->hosted);
 	json_t *doc = e2b_made_json(sb);
 
 	if (!doc)
@@ -72,7 +72,7 @@ post_connect(struct exchange *x)
 
 	if (!sb)
 		return;
-	if (e2b_take_life(x->json, &life_ms, &err) < 0) {
+	if (e2b_parse_life(x->json, &life_ms, &err) < 0) {
 		e2b_error(x, &err);
 	} else {
 		if (json_is_number(json_object_get(x->json, "timeout")))
@@ -150,31 +150,32 @@ read_time(const char *text, uint64_t *ms)
 }
 
 /* Which of them a client wants listed. */
-struct wish {
+struct list_filter {
 	const char *metadata;
 	uint64_t after_ms;
 	bool none; /* paused ones, or those of another template */
 };
 
 static int
-read_wish(const struct exchange *x, struct wish *w)
+read_filter(const struct exchange *x, struct list_filter *f)
 {
 	const char *state = exchange_query(x, "state");
 	const char *template = exchange_query(x, "template");
 	const char *after = exchange_query(x, "startedAfter");
 
-	*w = (struct wish){ .metadata = exchange_query(x, "metadata") };
-	w->none = (state && !strstr(state, "running")) ||
+	*f = (struct list_filter){ .metadata = exchange_query(x, "metadata") };
+	f->none = (state && !strstr(state, "running")) ||
 		  (template && strcmp(template, TEMPLATE) != 0);
-	return after ? read_time(after, &w->after_ms) : 0;
+	return after ? read_time(after, &f->after_ms) : 0;
 }
 
 static bool
-is_meant(const struct exchange *x, struct sandbox *sb, const struct wish *w)
+matches_filter(const struct exchange *x, struct sandbox *sb,
+	       const struct list_filter *f)
 {
-	return !w->none && sb->key == x->key &&
-	       hosted_look(sb->hosted).created_ms >= w->after_ms &&
-	       has_metadata(sb, w->metadata);
+	return !f->none && sb->key == x->key &&
+	       hosted_get_view(sb->hosted).created_ms >= f->after_ms &&
+	       has_metadata(sb, f->metadata);
 }
 
 static void
@@ -185,11 +186,11 @@ get_sandboxes(struct exchange *x)
 	const char *order = exchange_query(x, "order");
 	json_t *list = json_array();
 	struct sandbox **all;
-	struct wish wish;
+	struct list_filter filter;
 	char token[24];
 	size_t count;
 
-	if (read_wish(x, &wish) < 0) {
+	if (read_filter(x, &filter) < 0) {
 		json_decref(list);
 		e2b_fail(x, 400, "startedAfter: is no time");
 		return;
@@ -200,7 +201,7 @@ get_sandboxes(struct exchange *x)
 		bool is_last = order && !strcmp(order, "asc");
 		struct sandbox *sb = all[is_last ? count - 1 - i : i];
 
-		if (is_meant(x, sb, &wish) && seen++ >= skip &&
+		if (matches_filter(x, sb, &filter) && seen++ >= skip &&
 		    json_array_size(list) < limit)
 			json_array_append_new(list, info_json(sb));
 		sandbox_unref(sb);
@@ -236,7 +237,7 @@ post_timeout(struct exchange *x)
 
 	if (!sb)
 		return;
-	if (e2b_take_life(x->json, &life_ms, &err) < 0) {
+	if (e2b_parse_life(x->json, &life_ms, &err) < 0) {
 		e2b_error(x, &err);
 	} else {
 		hosted_set_life(sb->hosted, life_ms);

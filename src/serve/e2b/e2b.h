@@ -24,7 +24,7 @@ extern const struct route e2b_process_routes[];
    one first and without a key. */
 int e2b_open(struct e2b **out, bool debug, struct remit_error *err) must_check;
 /* Look at what is watched. To be called about once a second. */
-void e2b_look(struct server *s);
+void e2b_tick(struct server *s);
 /* When no room lives any more. */
 void e2b_free(struct e2b *e);
 

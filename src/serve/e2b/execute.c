@@ -53,8 +53,8 @@ e2b_job_new(const struct sandbox *sb, const char *context, char *code,
 
 	if (j)
 		j->input = -1;
-	if (!j || !code || e2b_take_variables(&j->env, sb->env) < 0 ||
-	    e2b_take_variables(&j->env, env) < 0) {
+	if (!j || !code || e2b_parse_variables(&j->env, sb->env) < 0 ||
+	    e2b_parse_variables(&j->env, env) < 0) {
 		free(code);
 		e2b_job_free(j);
 		return NULL;
@@ -82,7 +82,7 @@ send_output(struct execution *e, enum remit_stream stream, const char *bytes,
 }
 
 static void
-flush(struct execution *e, enum remit_stream stream)
+flush_pending(struct execution *e, enum remit_stream stream)
 {
 	struct pending *p = stream == REMIT_STDOUT ? &e->out : &e->err;
 
@@ -126,7 +126,8 @@ whole_lines(const struct pending *p, bool is_err)
 }
 
 static void
-on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
+execution_on_output(void *user, enum remit_stream stream, const char *bytes,
+		    size_t len)
 {
 	struct execution *e = user;
 	struct pending *p = stream == REMIT_STDOUT ? &e->out : &e->err;
@@ -144,12 +145,12 @@ on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
 static void
 flush_all(struct execution *e)
 {
-	flush(e, REMIT_STDOUT);
-	flush(e, REMIT_STDERR);
+	flush_pending(e, REMIT_STDOUT);
+	flush_pending(e, REMIT_STDERR);
 }
 
 static void
-on_display(void *user, const struct remit_display *d)
+execution_on_display(void *user, const struct remit_display *d)
 {
 	struct execution *e = user;
 
@@ -161,7 +162,7 @@ on_display(void *user, const struct remit_display *d)
 /* ---- beginning and end ---- */
 
 static void
-on_begin(void *user, struct hosted *r)
+execution_on_begin(void *user, struct hosted *r)
 {
 	struct execution *e = user;
 	struct e2b *all = e->x->server->e2b;
@@ -183,14 +184,14 @@ on_begin(void *user, struct hosted *r)
 }
 
 static bool
-is_first_told(struct execution *e)
+is_first_result(struct execution *e)
 {
 	struct e2b *all = e->x->server->e2b;
 	bool first;
 
 	pthread_mutex_lock(&all->lock);
-	first = !e->sb->was_told;
-	e->sb->was_told = true;
+	first = !e->sb->enforcement_sent;
+	e->sb->enforcement_sent = true;
 	e->sb->running[0] = '\0';
 	pthread_mutex_unlock(&all->lock);
 	return first;
@@ -207,7 +208,7 @@ drop_traceback(struct execution *e, const char *traceback)
 }
 
 static void
-tell_end(struct execution *e, struct remit_result *res)
+send_end(struct execution *e, struct remit_result *res)
 {
 	json_t *error = e2b_error_line(result_view_document(res));
 	const char *traceback =
@@ -217,13 +218,14 @@ tell_end(struct execution *e, struct remit_result *res)
 		drop_traceback(e, traceback);
 	flush_all(e);
 	if ((error && e2b_line(e->x, error) < 0) ||
-	    e2b_line(e->x, e2b_remit_line(res, is_first_told(e))) < 0 ||
+	    e2b_line(e->x, e2b_remit_line(res, is_first_result(e))) < 0 ||
 	    e2b_line(e->x, json_pack("{s:s}", "type", "end_of_execution")) < 0)
 		return;
 }
 
 static void
-on_result(void *user, struct remit_result *res, const struct remit_error *err)
+execution_on_result(void *user, struct remit_result *res,
+		    const struct remit_error *err)
 {
 	struct execution *e = user;
 
@@ -231,7 +233,7 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 		metrics_program(&e->x->server->metrics,
 				remit_result_status(res));
 	if (res) {
-		tell_end(e, res);
+		send_end(e, res);
 		reply_end(e->x);
 	} else if (err->code == REMIT_E_GONE) {
 		/* Killed: clients expect the connection to break. */
@@ -250,14 +252,14 @@ on_result(void *user, struct remit_result *res, const struct remit_error *err)
 }
 
 static const struct hosted_events events = {
-	.begin = on_begin,
-	.output = on_output,
-	.display = on_display,
-	.result = on_result,
+	.begin = execution_on_begin,
+	.output = execution_on_output,
+	.display = execution_on_display,
+	.result = execution_on_result,
 };
 
 static void
-on_gone(void *user)
+execution_on_gone(void *user)
 {
 	struct execution *e = user;
 
@@ -290,7 +292,7 @@ has_context(struct exchange *x, struct sandbox *sb, const char *id)
 }
 
 static void
-begin(struct exchange *x, struct sandbox *sb, const char *context)
+begin_execution(struct exchange *x, struct sandbox *sb, const char *context)
 {
 	const char *code = json_string_value(json_object_get(x->json, "code"));
 	const json_t *env = json_object_get(x->json, "env_vars");
@@ -318,17 +320,17 @@ begin(struct exchange *x, struct sandbox *sb, const char *context)
 	if (hosted_cell(sb->hosted, &j->hosted, &events, e, &e->cell, &err) <
 	    0) {
 		e2b_job_free(j);
-		on_result(e, NULL, &err);
+		execution_on_result(e, NULL, &err);
 		return;
 	}
-	exchange_on_gone(x, on_gone, e);
+	exchange_on_gone(x, execution_on_gone, e);
 }
 
 static void
 post_execute(struct exchange *x)
 {
 	struct sandbox *sb = e2b_find(x);
-	const char *wrong = e2b_wrong_code(x->json);
+	const char *wrong = e2b_code_problem(x->json);
 	const char *context =
 		json_string_value(json_object_get(x->json, "context_id"));
 
@@ -340,7 +342,7 @@ post_execute(struct exchange *x)
 	else if (!has_context(x, sb, context))
 		e2b_fail(x, 404, "Context %.40s not found", context);
 	else
-		begin(x, sb, context);
+		begin_execution(x, sb, context);
 	sandbox_unref(sb);
 }
 

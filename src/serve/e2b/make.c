@@ -24,8 +24,8 @@
 
 /* Objects of strings, or nothing. */
 static int
-take_strings(json_t **to, const json_t *body, const char *name,
-	     struct remit_error *err)
+parse_strings(json_t **to, const json_t *body, const char *name,
+	      struct remit_error *err)
 {
 	json_t *given = json_object_get(body, name), *value;
 	const char *key;
@@ -58,7 +58,7 @@ take_strings(json_t **to, const json_t *body, const char *name,
 }
 
 int
-e2b_take_life(const json_t *body, uint64_t *life_ms, struct remit_error *err)
+e2b_parse_life(const json_t *body, uint64_t *life_ms, struct remit_error *err)
 {
 	const json_t *value = json_object_get(body, "timeout");
 	double seconds = json_number_value(value);
@@ -147,33 +147,34 @@ static int
 plan_policy(struct making *m, const json_t *body, struct policy *policy,
 	    struct remit_error *err)
 {
-	own(e2b_policy) struct e2b_policy wish = { 0 };
+	own(e2b_policy) struct e2b_policy wanted = { 0 };
 	const struct key *key = m->sb->key;
 
-	if (e2b_policy_read(&wish, body,
+	if (e2b_policy_read(&wanted, body,
 			    key->policy.network_access != NETWORK_NONE,
 			    &key->policy.network_allow, err) < 0 ||
-	    request_policy(json_object_size(wish.policy) ? wish.policy : NULL,
+	    request_policy(json_object_size(wanted.policy) ? wanted.policy
+							   : NULL,
 			   key, policy, &m->policy_text, err) < 0)
 		return -1;
-	m->secrets = json_incref(wish.secrets);
-	return json_array_size(wish.credentials)
-		       ? add_credentials(m, policy, wish.credentials, err)
+	m->secrets = json_incref(wanted.secrets);
+	return json_array_size(wanted.credentials)
+		       ? add_credentials(m, policy, wanted.credentials, err)
 		       : 0;
 }
 
 /* How its room is to be opened. */
 static int
-plan(struct making *m, const json_t *body, struct remit_error *err)
+plan_sandbox(struct making *m, const json_t *body, struct remit_error *err)
 {
 	own(policy) struct policy policy = { 0 };
 	struct hosted_options *opt = &m->opt;
 	struct sandbox *sb = m->sb;
 
 	if (plan_policy(m, body, &policy, err) < 0 ||
-	    e2b_take_life(body, &opt->life_ms, err) < 0 ||
-	    take_strings(&sb->metadata, body, "metadata", err) < 0 ||
-	    take_strings(&sb->env, body, "envVars", err) < 0)
+	    e2b_parse_life(body, &opt->life_ms, err) < 0 ||
+	    parse_strings(&sb->metadata, body, "metadata", err) < 0 ||
+	    parse_strings(&sb->env, body, "envVars", err) < 0)
 		return -1;
 	note_policy(sb, &policy);
 	opt->owner = sb->key->name;
@@ -206,7 +207,7 @@ lent_free(void *lent)
 
 /* NULL: no memory. */
 static struct lent *
-lend(struct making *m)
+lend_policy(struct making *m)
 {
 	struct lent *l = calloc(1, sizeof(*l));
 	const char *name;
@@ -233,15 +234,15 @@ lend(struct making *m)
 	return NULL;
 }
 
-static void on_made(void *user, struct remit_result *res,
-		    const struct remit_error *err);
-static const struct hosted_events made_events = { .result = on_made };
+static void making_on_made(void *user, struct remit_result *res,
+			   const struct remit_error *err);
+static const struct hosted_events made_events = { .result = making_on_made };
 
 static int
 open_hosted(struct making *m, const struct hosted_events *ev, void *user,
 	    struct remit_error *err)
 {
-	struct lent *lent = lend(m);
+	struct lent *lent = lend_policy(m);
 
 	if (!lent)
 		return fail_sys(err, REMIT_E_MEMORY, "policy");
@@ -253,7 +254,7 @@ open_hosted(struct making *m, const struct hosted_events *ev, void *user,
 }
 
 static void
-on_gone(void *user)
+making_on_gone(void *user)
 {
 	struct making *m = user;
 
@@ -261,7 +262,7 @@ on_gone(void *user)
 }
 
 static void
-leave_room(struct making *m)
+drop_hosted(struct making *m)
 {
 	struct e2b *e = m->x->server->e2b;
 	struct hosted *r;
@@ -273,7 +274,8 @@ leave_room(struct making *m)
 }
 
 static void
-on_made(void *user, struct remit_result *res, const struct remit_error *err)
+making_on_made(void *user, struct remit_result *res,
+	       const struct remit_error *err)
 {
 	struct making *m = user;
 	struct remit_error again;
@@ -282,7 +284,7 @@ on_made(void *user, struct remit_result *res, const struct remit_error *err)
 	/* A host where nothing can be copied has sandboxes all the same. */
 	if (err && m->opt.forkable && !strcmp(err->where, "forkable")) {
 		m->opt.forkable = false;
-		leave_room(m);
+		drop_hosted(m);
 		if (open_hosted(m, &made_events, m, &again) == 0)
 			return;
 		err = &again;
@@ -325,17 +327,17 @@ e2b_post_sandbox(struct exchange *x)
 		return;
 	}
 	exchange_own(x, m, making_free);
-	if (plan(m, x->json, &err) < 0 ||
+	if (plan_sandbox(m, x->json, &err) < 0 ||
 	    native_check_limits(x, m->opt.memory_bytes, &err) < 0) {
 		e2b_error(x, &err);
 		return;
 	}
 	exchange_ref(x);
 	if (open_hosted(m, &made_events, m, &err) < 0) {
-		on_made(m, NULL, &err);
+		making_on_made(m, NULL, &err);
 		return;
 	}
-	exchange_on_gone(x, on_gone, m);
+	exchange_on_gone(x, making_on_gone, m);
 }
 
 static void
@@ -362,7 +364,7 @@ e2b_debug_sandbox(struct exchange *x)
 		return NULL;
 	}
 	snprintf(m->sb->id, sizeof(m->sb->id), SANDBOX_DEBUG_ID);
-	if (plan(m, body, &err) < 0 ||
+	if (plan_sandbox(m, body, &err) < 0 ||
 	    open_hosted(m, &nothing, NULL, &err) < 0) {
 		e2b_error(x, &err);
 	} else {
@@ -418,13 +420,15 @@ copy_sandbox(struct forking *f)
 	return to;
 }
 
-static void on_forked(void *user, struct remit_result *res,
-		      const struct remit_error *err);
+static void forking_on_forked(void *user, struct remit_result *res,
+			      const struct remit_error *err);
 
 static void
 fork_more(struct forking *f)
 {
-	static const struct hosted_events events = { .result = on_forked };
+	static const struct hosted_events events = {
+		.result = forking_on_forked
+	};
 	struct remit_error err;
 
 	if (!f->left) {
@@ -432,12 +436,13 @@ fork_more(struct forking *f)
 		exchange_unref(f->x);
 	} else if (hosted_fork(f->sb->hosted, &events, f, &f->branch, &err) <
 		   0) {
-		on_forked(f, NULL, &err);
+		forking_on_forked(f, NULL, &err);
 	}
 }
 
 static void
-on_forked(void *user, struct remit_result *res, const struct remit_error *err)
+forking_on_forked(void *user, struct remit_result *res,
+		  const struct remit_error *err)
 {
 	struct forking *f = user;
 	struct sandbox *copy = err ? NULL : copy_sandbox(f);
@@ -482,7 +487,7 @@ e2b_post_fork(struct exchange *x)
 		e2b_fail(x, 400, "count: from 1 to %d", FORKS_MAX);
 		return;
 	}
-	if (e2b_take_life(x->json, &f->life_ms, &err) < 0 ||
+	if (e2b_parse_life(x->json, &f->life_ms, &err) < 0 ||
 	    hosted_table_check_share(x->server->hosted_table, x->owner, f->left,
 				     sb->memory_bytes, &err) < 0) {
 		e2b_error(x, &err);

@@ -10,8 +10,8 @@
 #include "base/own.h"
 #include "hosted/hosted.h"
 #include "serve/auth/keys.h"
-#include "serve/e2b/ask.h"
 #include "serve/e2b/e2b.h"
+#include "serve/e2b/request.h"
 #include "serve/exchange.h"
 #include "serve/server.h"
 
@@ -44,7 +44,7 @@ struct sandbox {
 	struct command *commands;     /* that run or wait */
 	unsigned writers;	      /* requests that give them input */
 	struct watcher *watchers;     /* whose clients ask */
-	bool was_told;		      /* what its policy is kept by */
+	bool enforcement_sent;	      /* what its policy is kept by */
 };
 
 struct e2b {
@@ -118,8 +118,8 @@ void e2b_job_free(void *job);
 /* What a client is told of a sandbox that is made for it. */
 json_t *e2b_made_json(const struct sandbox *sb);
 /* The member "timeout" of a request. */
-int e2b_take_life(const json_t *body, uint64_t *life_ms,
-		  struct remit_error *err) must_check;
+int e2b_parse_life(const json_t *body, uint64_t *life_ms,
+		   struct remit_error *err) must_check;
 
 void e2b_post_sandbox(struct exchange *x);
 void e2b_post_fork(struct exchange *x);

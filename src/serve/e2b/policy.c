@@ -10,7 +10,7 @@
 static const char *const all_traffic[] = { "0.0.0.0/0", "::/0" };
 
 static int
-refuse(struct remit_error *err, const char *field, const char *why)
+refuse_member(struct remit_error *err, const char *field, const char *why)
 {
 	return fail_refused(err, field, "Leave it out.", "%s", why);
 }
@@ -18,7 +18,7 @@ refuse(struct remit_error *err, const char *field, const char *why)
 /* ---- what a sandbox here cannot have ---- */
 
 static bool
-is_asked_for(const json_t *value)
+is_set(const json_t *value)
 {
 	if (json_is_object(value))
 		return json_object_size(value) > 0;
@@ -29,7 +29,7 @@ is_asked_for(const json_t *value)
 }
 
 static int
-check_wishes(const json_t *body, struct remit_error *err)
+check_unsupported(const json_t *body, struct remit_error *err)
 {
 	static const struct {
 		const char *name, *why;
@@ -44,12 +44,12 @@ check_wishes(const json_t *body, struct remit_error *err)
 	const json_t *resume = json_object_get(body, "autoResume");
 
 	for (size_t i = 0; i < ARRAY_LEN(impossible); i++)
-		if (is_asked_for(json_object_get(body, impossible[i].name)))
-			return refuse(err, impossible[i].name,
-				      impossible[i].why);
+		if (is_set(json_object_get(body, impossible[i].name)))
+			return refuse_member(err, impossible[i].name,
+					     impossible[i].why);
 	if (json_is_true(json_object_get(resume, "enabled")))
-		return refuse(err, "autoResume",
-			      "a sandbox cannot be paused here");
+		return refuse_member(err, "autoResume",
+				     "a sandbox cannot be paused here");
 	return 0;
 }
 
@@ -66,9 +66,10 @@ check_template(const json_t *body, struct remit_error *err)
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (!strcmp(name, known[i]))
 			return 0;
-	return refuse(err, "templateID",
-		      "there is one template here, code-interpreter-v1: the "
-		      "server's own interpreter and packages");
+	return refuse_member(
+		err, "templateID",
+		"there is one template here, code-interpreter-v1: the "
+		"server's own interpreter and packages");
 }
 
 /* ---- the network ---- */
@@ -103,7 +104,7 @@ has_all_traffic(const json_t *list)
 
 /* "*.b.test" is every name below it. */
 static bool
-covers(const char *pattern, const char *host)
+pattern_covers(const char *pattern, const char *host)
 {
 	size_t n = strlen(host), m = strlen(pattern);
 
@@ -128,7 +129,7 @@ add_entry(json_t *list, const char *entry)
 }
 
 static bool
-is_for(const char *entry, const char *host)
+entry_is_for(const char *entry, const char *host)
 {
 	size_t n = strlen(host);
 
@@ -149,7 +150,7 @@ add_host(json_t *list, const char *given, const struct list *hosts)
 	if (n < 1 || (size_t)n >= sizeof(host))
 		return -1;
 	for (size_t i = 0; i < hosts->count; i++) {
-		if (!is_for(hosts->items[i], host))
+		if (!entry_is_for(hosts->items[i], host))
 			continue;
 		is_named = true;
 		if (add_entry(list, hosts->items[i]) < 0)
@@ -180,9 +181,10 @@ add_hosts(json_t *list, const struct network *n, struct remit_error *err)
 		if (is_all_traffic(host))
 			continue; /* leave, and no wish */
 		if (strchr(host, '/') || !strcmp(host, "*"))
-			return refuse(err, "network.allowOut",
-				      "ranges of addresses cannot be allowed: "
-				      "name hosts or single addresses");
+			return refuse_member(
+				err, "network.allowOut",
+				"ranges of addresses cannot be allowed: "
+				"name hosts or single addresses");
 		if (add_host(list, host, n->hosts) < 0)
 			return fail(err, REMIT_E_INPUT,
 				    "network.allowOut[%zu]: no host name", i);
@@ -205,7 +207,8 @@ is_allowed(const struct network *n, const char *host)
 	{
 		const char *named = json_string_value(item);
 
-		if (named && (is_all_traffic(named) || covers(named, host)))
+		if (named &&
+		    (is_all_traffic(named) || pattern_covers(named, host)))
 			return true;
 	}
 	return false;
@@ -234,7 +237,7 @@ add_credentials(struct e2b_policy *p, const char *host,
 
 	snprintf(text, sizeof(text), strchr(host, ':') ? "[%s]" : "%s", host);
 	for (size_t i = 0; i < hosts->count; i++) {
-		if (!is_for(hosts->items[i], text) ||
+		if (!entry_is_for(hosts->items[i], text) ||
 		    host_rule_read(hosts->items[i], &r, &unreadable) < 0 ||
 		    r.kind == HOST_TCP)
 			continue;
@@ -246,8 +249,8 @@ add_credentials(struct e2b_policy *p, const char *host,
 }
 
 static int
-take_header(struct e2b_policy *p, const char *host, const struct list *hosts,
-	    const char *header, const json_t *value, struct remit_error *err)
+parse_header(struct e2b_policy *p, const char *host, const struct list *hosts,
+	     const char *header, const json_t *value, struct remit_error *err)
 {
 	const char *text = json_string_value(value);
 	char name[32], from[48];
@@ -258,9 +261,10 @@ take_header(struct e2b_policy *p, const char *host, const struct list *hosts,
 			    "be a string",
 			    header, host);
 	if (strstr(text, "${e2b."))
-		return refuse(err, "network.rules",
-			      "there are no identities for sandboxes here, "
-			      "whose tokens could be put into a header");
+		return refuse_member(
+			err, "network.rules",
+			"there are no identities for sandboxes here, "
+			"whose tokens could be put into a header");
 	snprintf(name, sizeof(name), "RULE_%zu",
 		 json_object_size(p->secrets) + 1);
 	snprintf(from, sizeof(from), "given:%s", name);
@@ -271,7 +275,8 @@ take_header(struct e2b_policy *p, const char *host, const struct list *hosts,
 }
 
 static int
-only(const json_t *object, const char *member, struct remit_error *err)
+check_only_member(const json_t *object, const char *member,
+		  struct remit_error *err)
 {
 	const char *name;
 	json_t *value;
@@ -282,31 +287,32 @@ only(const json_t *object, const char *member, struct remit_error *err)
 	json_object_foreach((json_t *)object, name, value)
 	{
 		if (strcmp(name, member) != 0 && !json_is_null(value))
-			return refuse(err, "network.rules",
-				      "a rule can put headers into requests, "
-				      "and nothing else");
+			return refuse_member(
+				err, "network.rules",
+				"a rule can put headers into requests, "
+				"and nothing else");
 	}
 	return 0;
 }
 
 static int
-take_rule(struct e2b_policy *p, const char *host, const struct list *hosts,
-	  const json_t *rule, struct remit_error *err)
+parse_rule(struct e2b_policy *p, const char *host, const struct list *hosts,
+	   const json_t *rule, struct remit_error *err)
 {
 	json_t *transform = json_object_get(rule, "transform"), *headers,
 	       *value;
 	const char *header;
 
-	if (only(rule, "transform", err) < 0)
+	if (check_only_member(rule, "transform", err) < 0)
 		return -1;
 	if (!transform || json_is_null(transform))
 		return 0;
-	if (only(transform, "headers", err) < 0)
+	if (check_only_member(transform, "headers", err) < 0)
 		return -1;
 	headers = json_object_get(transform, "headers");
 	json_object_foreach(headers, header, value)
 	{
-		if (take_header(p, host, hosts, header, value, err) < 0)
+		if (parse_header(p, host, hosts, header, value, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -314,8 +320,8 @@ take_rule(struct e2b_policy *p, const char *host, const struct list *hosts,
 
 /* A host with headers is named for itself: no star stands for it. */
 static int
-take_rules(struct e2b_policy *p, json_t *list, const struct network *n,
-	   struct remit_error *err)
+parse_rules(struct e2b_policy *p, json_t *list, const struct network *n,
+	    struct remit_error *err)
 {
 	const char *host;
 	json_t *rules, *rule;
@@ -330,23 +336,26 @@ take_rules(struct e2b_policy *p, json_t *list, const struct network *n,
 				    "network.rules: each host has a list");
 		json_array_foreach(rules, i, rule)
 		{
-			if (take_rule(p, host, n->hosts, rule, err) < 0)
+			if (parse_rule(p, host, n->hosts, rule, err) < 0)
 				return -1;
 		}
 		if (json_object_size(p->secrets) == before)
 			continue;
 		if (json_object_size(p->secrets) > before + 1)
-			return refuse(err, "network.rules",
-				      "one header for each host can be put in: "
-				      "have the code send what is no secret");
+			return refuse_member(
+				err, "network.rules",
+				"one header for each host can be put in: "
+				"have the code send what is no secret");
 		if (strpbrk(host, "*/"))
-			return refuse(err, "network.rules",
-				      "headers are for single hosts, by name "
-				      "or address");
+			return refuse_member(
+				err, "network.rules",
+				"headers are for single hosts, by name "
+				"or address");
 		if (!is_allowed(n, host))
-			return refuse(err, "network.rules",
-				      "a host with headers must be among those "
-				      "that allowOut names");
+			return refuse_member(
+				err, "network.rules",
+				"a host with headers must be among those "
+				"that allowOut names");
 		if (add_host(list, host, n->hosts) < 0)
 			return fail(err, REMIT_E_INPUT,
 				    "network.rules: no host name");
@@ -382,15 +391,16 @@ check_network(const json_t *network, const struct network *n,
 		for (size_t i = 0; i < ARRAY_LEN(members); i++)
 			if (!strcmp(members[i].name, name))
 				why = members[i].why;
-		if (why && is_asked_for(value))
-			return refuse(err, name, why);
+		if (why && is_set(value))
+			return refuse_member(err, name, why);
 	}
 	if (json_array_size(n->deny) && !has_all_traffic(n->deny) &&
 	    (n->is_open || (n->hosts->count && !json_array_size(n->allow))))
-		return refuse(err, "network.denyOut",
-			      "single hosts cannot be taken out of what this "
-			      "server's policy lets through: deny 0.0.0.0/0 "
-			      "and allow those that are needed");
+		return refuse_member(
+			err, "network.denyOut",
+			"single hosts cannot be taken out of what this "
+			"server's policy lets through: deny 0.0.0.0/0 "
+			"and allow those that are needed");
 	return 0;
 }
 
@@ -434,8 +444,8 @@ keep_hosts(json_t *list, const struct network *n, struct remit_error *err)
 /* No network unless the server's policy has one: permission to use it is no
    wish for it. */
 static int
-take_network(struct e2b_policy *p, const json_t *body, bool open,
-	     const struct list *hosts, struct remit_error *err)
+parse_network(struct e2b_policy *p, const json_t *body, bool open,
+	      const struct list *hosts, struct remit_error *err)
 {
 	const json_t *network = json_object_get(body, "network");
 	struct network n = { .allow = json_object_get(network, "allowOut"),
@@ -456,7 +466,7 @@ take_network(struct e2b_policy *p, const json_t *body, bool open,
 	if ((n.is_open || has_all_traffic(n.allow)) && !denied &&
 	    json_object_size(n.rules) && keep_hosts(list, &n, err) < 0)
 		return -1;
-	if (take_rules(p, list, &n, err) < 0)
+	if (parse_rules(p, list, &n, err) < 0)
 		return -1;
 	if (denied)
 		json_object_set_new(p->policy, "network_access", json_false());
@@ -474,8 +484,8 @@ e2b_policy_read(struct e2b_policy *out, const json_t *body, bool open,
 	if (!p.policy || !p.credentials || !p.secrets)
 		fail_sys(err, REMIT_E_MEMORY, "policy");
 	else if (check_template(body, err) == 0 &&
-		 check_wishes(body, err) == 0 &&
-		 take_network(&p, body, open, hosts, err) == 0) {
+		 check_unsupported(body, err) == 0 &&
+		 parse_network(&p, body, open, hosts, err) == 0) {
 		*out = p;
 		return 0;
 	}

@@ -31,12 +31,12 @@ static bool
 is_for_another(const struct exchange *x)
 {
 	static const char ours[] = "Basic dXNlcjo=";
-	struct http_text said = exchange_header(x, "authorization");
+	struct http_text given = exchange_header(x, "authorization");
 
-	if (said.len < 6 || strncasecmp(said.text, ours, 6) != 0)
+	if (given.len < 6 || strncasecmp(given.text, ours, 6) != 0)
 		return false;
-	return said.len != strlen(ours) ||
-	       memcmp(said.text + 6, ours + 6, said.len - 6) != 0;
+	return given.len != strlen(ours) ||
+	       memcmp(given.text + 6, ours + 6, given.len - 6) != 0;
 }
 
 static void
@@ -79,7 +79,7 @@ post_connect(struct exchange *x)
 		return;
 	reply_begin(x, 200, STREAM);
 	reply_keepalive_bytes(x, keepalive, sizeof(keepalive) - 1);
-	command_hear(x, sb, json_object_get(message, "process"));
+	command_connect(x, sb, json_object_get(message, "process"));
 	sandbox_unref(sb);
 }
 
@@ -99,7 +99,7 @@ post_list(struct exchange *x)
 
 /* Of the sandbox that is asked for. *cell 0: the reply is there. */
 static struct sandbox *
-find(struct exchange *x, uint64_t *cell)
+find_command(struct exchange *x, uint64_t *cell)
 {
 	struct sandbox *sb = e2b_find(x);
 
@@ -115,7 +115,7 @@ static void
 post_signal(struct exchange *x)
 {
 	uint64_t cell;
-	struct sandbox *sb = find(x, &cell);
+	struct sandbox *sb = find_command(x, &cell);
 
 	if (cell) {
 		command_signal(x->server->e2b, sb, cell);
@@ -172,13 +172,13 @@ send_input(struct exchange *x, struct sandbox *sb, uint64_t cell)
 static bool
 begin_input(struct e2b *e, struct sandbox *sb)
 {
-	bool has_room;
+	bool has_slot;
 
 	pthread_mutex_lock(&e->lock);
-	has_room = sb->writers < WRITERS_MAX;
-	sb->writers += has_room;
+	has_slot = sb->writers < WRITERS_MAX;
+	sb->writers += has_slot;
 	pthread_mutex_unlock(&e->lock);
-	return has_room;
+	return has_slot;
 }
 
 static void
@@ -191,11 +191,11 @@ end_input(struct e2b *e, struct sandbox *sb)
 
 /* In a thread: a program may be slow to read. */
 static void
-do_input(struct exchange *x)
+input_in_thread(struct exchange *x)
 {
 	struct e2b *e = x->server->e2b;
 	uint64_t cell;
-	struct sandbox *sb = find(x, &cell);
+	struct sandbox *sb = find_command(x, &cell);
 
 	if (cell && begin_input(e, sb)) {
 		send_input(x, sb, cell);
@@ -211,14 +211,14 @@ do_input(struct exchange *x)
 static void
 post_input(struct exchange *x)
 {
-	exchange_in_thread(x, do_input);
+	exchange_in_thread(x, input_in_thread);
 }
 
 static void
 post_close(struct exchange *x)
 {
 	uint64_t cell;
-	struct sandbox *sb = find(x, &cell);
+	struct sandbox *sb = find_command(x, &cell);
 
 	if (cell) {
 		command_close_input(x->server->e2b, sb, cell);

@@ -114,7 +114,7 @@ sandbox_list(struct exchange *x, struct sandbox *sb)
 }
 
 static void
-unlist(struct exchange *x, struct sandbox *sb)
+sandbox_unlist(struct exchange *x, struct sandbox *sb)
 {
 	struct e2b *e = x->server->e2b;
 	struct sandbox **at;
@@ -144,12 +144,12 @@ sandbox_kill(struct exchange *x, struct sandbox *sb)
 	if (r)
 		hosted_drop(r);
 	hosted_unref(r);
-	unlist(x, sb);
+	sandbox_unlist(x, sb);
 }
 
 /* Its time is over, or it was closed by another API. */
 static bool
-is_over(struct exchange *x, const struct sandbox *sb)
+sandbox_is_over(struct exchange *x, const struct sandbox *sb)
 {
 	struct hosted *r = hosted_find(x->server->hosted_table, sb->key->name,
 				       hosted_id(sb->hosted));
@@ -176,8 +176,8 @@ sandbox_all(struct exchange *x, size_t *count)
 	pthread_mutex_unlock(&e->lock);
 	n = kept;
 	for (size_t i = kept = 0; i < n; i++)
-		if (is_over(x, all[i])) {
-			unlist(x, all[i]);
+		if (sandbox_is_over(x, all[i])) {
+			sandbox_unlist(x, all[i]);
 			sandbox_unref(all[i]);
 		} else {
 			all[kept++] = all[i];
@@ -187,7 +187,7 @@ sandbox_all(struct exchange *x, size_t *count)
 }
 
 static struct sandbox *
-find(struct exchange *x, const char *id)
+sandbox_find(struct exchange *x, const char *id)
 {
 	struct e2b *e = x->server->e2b;
 	struct sandbox *sb;
@@ -198,9 +198,9 @@ find(struct exchange *x, const char *id)
 	if (sb)
 		refcount_inc(&sb->refs);
 	pthread_mutex_unlock(&e->lock);
-	if (!sb || !is_over(x, sb))
+	if (!sb || !sandbox_is_over(x, sb))
 		return sb;
-	unlist(x, sb);
+	sandbox_unlist(x, sb);
 	sandbox_unref(sb);
 	return NULL;
 }
@@ -235,11 +235,11 @@ is_debug_port(const struct exchange *x)
 static void
 wanted_id(const struct exchange *x, char id[HOSTED_ID_SIZE])
 {
-	struct http_text said = exchange_header(x, "e2b-sandbox-id");
+	struct http_text given = exchange_header(x, "e2b-sandbox-id");
 
-	if (said.len && said.len < HOSTED_ID_SIZE) {
-		memcpy(id, said.text, said.len);
-		id[said.len] = '\0';
+	if (given.len && given.len < HOSTED_ID_SIZE) {
+		memcpy(id, given.text, given.len);
+		id[given.len] = '\0';
 		return;
 	}
 	id_of_host(x->parsed.host, id);
@@ -257,7 +257,7 @@ wanted_id(const struct exchange *x, char id[HOSTED_ID_SIZE])
  */
 
 static int
-hex(char c)
+hex_digit(char c)
 {
 	return c <= '9' ? c - '0' : c - 'a' + 10;
 }
@@ -270,7 +270,8 @@ write_signature(const char *signed_text)
 
 	sha256_text(signed_text, strlen(signed_text), sum);
 	for (size_t i = 0; i < sizeof(bytes); i++)
-		bytes[i] = (char)(hex(sum[2 * i]) << 4 | hex(sum[2 * i + 1]));
+		bytes[i] = (char)(hex_digit(sum[2 * i]) << 4 |
+				  hex_digit(sum[2 * i + 1]));
 	text = base64_encode(bytes, sizeof(bytes));
 	if (text)
 		text[strcspn(text, "=")] = '\0';
@@ -290,7 +291,7 @@ is_past(const char *expiry)
 static bool
 e2b_signature_is_right(const struct exchange *x, const char *token)
 {
-	const char *said = exchange_query(x, "signature");
+	const char *given = exchange_query(x, "signature");
 	const char *path = exchange_query(x, "path");
 	const char *user = exchange_query(x, "username");
 	const char *expiry = exchange_query(x, "signature_expiration");
@@ -298,7 +299,7 @@ e2b_signature_is_right(const struct exchange *x, const char *token)
 	own_mem char *text = NULL, *right = NULL;
 	unsigned differs = 0;
 
-	if (!said || strncmp(said, "v1_", 3) != 0 ||
+	if (!given || strncmp(given, "v1_", 3) != 0 ||
 	    strcmp(x->path, "/files") != 0 || is_past(expiry))
 		return false;
 	/* Colons separate the parts of the signed text, and a path may have
@@ -311,10 +312,10 @@ e2b_signature_is_right(const struct exchange *x, const char *token)
 		     expiry ? ":" : "", expiry ? expiry : "") < 0)
 		return false;
 	right = write_signature(text);
-	if (!right || strlen(right) != strlen(said + 3))
+	if (!right || strlen(right) != strlen(given + 3))
 		return false;
 	for (size_t i = 0; right[i]; i++)
-		differs |= (unsigned char)(right[i] ^ said[3 + i]);
+		differs |= (unsigned char)(right[i] ^ given[3 + i]);
 	return !differs;
 }
 
@@ -322,19 +323,19 @@ e2b_signature_is_right(const struct exchange *x, const char *token)
 
 /* In the same time, whatever is wrong with it. */
 static bool
-is_token(const struct sandbox *sb, struct http_text said)
+is_token(const struct sandbox *sb, struct http_text given)
 {
 	unsigned differs = 0;
 
-	if (said.len != strlen(sb->token))
+	if (given.len != strlen(sb->token))
 		return false;
-	for (size_t i = 0; i < said.len; i++)
-		differs |= (unsigned char)(said.text[i] ^ sb->token[i]);
+	for (size_t i = 0; i < given.len; i++)
+		differs |= (unsigned char)(given.text[i] ^ sb->token[i]);
 	return !differs;
 }
 
 static bool
-may_use(const struct exchange *x, const struct sandbox *sb)
+sandbox_may_use(const struct exchange *x, const struct sandbox *sb)
 {
 	if (x->key)
 		return x->key == sb->key;
@@ -347,7 +348,7 @@ may_use(const struct exchange *x, const struct sandbox *sb)
 /* What proxies of E2B's say of a sandbox that is not there: clients take it
    for one that was killed. */
 static void
-not_there(struct exchange *x, const char *id)
+reply_not_found(struct exchange *x, const char *id)
 {
 	json_t *doc = json_pack("{s:s, s:i, s:s}", "sandboxId", id, "code", 502,
 				"message", "The sandbox was not found");
@@ -388,15 +389,15 @@ e2b_find(struct exchange *x)
 			 "E2b-Sandbox-Id nor by the host name");
 		return NULL;
 	}
-	sb = find(x, id);
+	sb = sandbox_find(x, id);
 	if (!sb && is_debug_port(x) && !strcmp(id, SANDBOX_DEBUG_ID))
 		return e2b_debug_sandbox(x);
-	if (sb && may_use(x, sb))
+	if (sb && sandbox_may_use(x, sb))
 		return sb;
 	if (sb)
 		e2b_fail(x, 401, "the sandbox's token is wrong or missing");
 	else
-		not_there(x, id);
+		reply_not_found(x, id);
 	sandbox_unref(sb);
 	return NULL;
 }
@@ -423,7 +424,7 @@ struct sandbox *
 e2b_find_named(struct exchange *x)
 {
 	const char *id = exchange_param(x, "id");
-	struct sandbox *sb = find(x, id);
+	struct sandbox *sb = sandbox_find(x, id);
 
 	if (sb && sb->key == x->key)
 		return sb;

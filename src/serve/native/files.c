@@ -11,16 +11,16 @@
 #include "serve/server.h"
 
 /* Somebody waits for a file. */
-struct file_wish {
+struct file_request {
 	struct exchange *x;
 	struct hosted *hosted;
 	struct remit_file_task task;
 };
 
 static void
-wish_free(void *wish)
+file_request_free(void *given)
 {
-	struct file_wish *w = wish;
+	struct file_request *w = given;
 
 	hosted_unref(w->hosted);
 	free(w);
@@ -29,7 +29,7 @@ wish_free(void *wish)
 /* ---- events ---- */
 
 static int
-status_of(const struct remit_error *err)
+file_error_status(const struct remit_error *err)
 {
 	static const struct {
 		int number, status;
@@ -48,27 +48,28 @@ status_of(const struct remit_error *err)
 }
 
 static void
-on_end(void *user, struct remit_result *res, const struct remit_error *err)
+file_request_on_end(void *user, struct remit_result *res,
+		    const struct remit_error *err)
 {
-	struct file_wish *w = user;
-	int status = err ? status_of(err) : 0;
+	struct file_request *w = user;
+	int status = err ? file_error_status(err) : 0;
 
 	(void)res;
 	if (status)
 		reply_json(w->x, status, reply_error_json(err));
 	else if (err)
 		reply_error(w->x, err);
-	exchange_put_sent(w->x);
+	exchange_unref_sent(w->x);
 }
 
 /* What code wrote is never to be shown as a page of ours. */
 static void
-on_read(void *user, const struct remit_file_answer *a)
+file_request_on_read(void *user, const struct remit_file_answer *a)
 {
-	struct exchange *x = ((struct file_wish *)user)->x;
+	struct exchange *x = ((struct file_request *)user)->x;
 	const struct remit_file_entry *file = &a->entries[0];
 	unsigned long long end =
-		((struct file_wish *)user)->task.offset + a->len;
+		((struct file_request *)user)->task.offset + a->len;
 
 	if (end < file->size && !exchange_query(x, "length")) {
 		reply_fail(x, 413, "input",
@@ -100,34 +101,35 @@ entry_json(const struct remit_file_entry *e)
 }
 
 static void
-on_list(void *user, const struct remit_file_answer *a)
+file_request_on_list(void *user, const struct remit_file_answer *a)
 {
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < a->entry_count; i++)
 		json_array_append_new(list, entry_json(&a->entries[i]));
-	reply_json(((struct file_wish *)user)->x, 200, list);
+	reply_json(((struct file_request *)user)->x, 200, list);
 }
 
 static void
-on_written(void *user, const struct remit_file_answer *a)
+file_request_on_written(void *user, const struct remit_file_answer *a)
 {
-	reply_json(((struct file_wish *)user)->x, 200,
+	reply_json(((struct file_request *)user)->x, 200,
 		   entry_json(&a->entries[0]));
 }
 
 static void
-on_removed(void *user, const struct remit_file_answer *a)
+file_request_on_removed(void *user, const struct remit_file_answer *a)
 {
 	(void)a;
-	reply_json(((struct file_wish *)user)->x, 200, json_object());
+	reply_json(((struct file_request *)user)->x, 200, json_object());
 }
 
 /* ---- requests ---- */
 
 /* The number of a query; -1: it is none, and the reply is there. */
 static int
-take_number(struct exchange *x, const char *name, uint64_t most, uint64_t *out)
+parse_query_number(struct exchange *x, const char *name, uint64_t most,
+		   uint64_t *out)
 {
 	const char *text = exchange_query(x, name);
 
@@ -140,11 +142,11 @@ take_number(struct exchange *x, const char *name, uint64_t most, uint64_t *out)
 
 /* The path and the bytes are the exchange's, which is held until the end. */
 static void
-wish(struct exchange *x, struct remit_file_task task,
-     const struct hosted_events *events)
+begin_file_request(struct exchange *x, struct remit_file_task task,
+		   const struct hosted_events *events)
 {
 	struct hosted_loan none = { 0 };
-	struct file_wish *w;
+	struct file_request *w;
 	struct remit_error err;
 	struct hosted *hosted;
 
@@ -165,25 +167,27 @@ wish(struct exchange *x, struct remit_file_task task,
 		reply_fail(x, 500, "memory", "no memory");
 		return;
 	}
-	*w = (struct file_wish){ exchange_ref(x), hosted, task };
-	exchange_own(x, w, wish_free);
+	*w = (struct file_request){ exchange_ref(x), hosted, task };
+	exchange_own(x, w, file_request_free);
 	if (hosted_file(hosted, &w->task, none, events, w, &err) < 0)
-		on_end(w, NULL, &err);
+		file_request_on_end(w, NULL, &err);
 }
 
 static void
 get_file(struct exchange *x)
 {
-	static const struct hosted_events reading = { .file = on_read,
-						      .result = on_end };
-	static const struct hosted_events listing = { .file = on_list,
-						      .result = on_end };
+	static const struct hosted_events reading = {
+		.file = file_request_on_read, .result = file_request_on_end
+	};
+	static const struct hosted_events listing = {
+		.file = file_request_on_list, .result = file_request_on_end
+	};
 	struct remit_file_task task = { .op = REMIT_FILE_READ };
 	uint64_t depth = 0, offset = 0, length = 0;
 
-	if (take_number(x, "list", REMIT_FILE_DEPTH_MAX, &depth) < 0 ||
-	    take_number(x, "offset", INT64_MAX, &offset) < 0 ||
-	    take_number(x, "length", REMIT_FILE_READ_MAX, &length) < 0)
+	if (parse_query_number(x, "list", REMIT_FILE_DEPTH_MAX, &depth) < 0 ||
+	    parse_query_number(x, "offset", INT64_MAX, &offset) < 0 ||
+	    parse_query_number(x, "length", REMIT_FILE_READ_MAX, &length) < 0)
 		return;
 	task.offset = offset;
 	task.length = length;
@@ -191,31 +195,34 @@ get_file(struct exchange *x)
 		task.op = REMIT_FILE_LIST;
 		task.depth = (unsigned)depth;
 	}
-	wish(x, task, task.op == REMIT_FILE_LIST ? &listing : &reading);
+	begin_file_request(x, task,
+			   task.op == REMIT_FILE_LIST ? &listing : &reading);
 }
 
 static void
 put_file(struct exchange *x)
 {
-	static const struct hosted_events writing = { .file = on_written,
-						      .result = on_end };
+	static const struct hosted_events writing = {
+		.file = file_request_on_written, .result = file_request_on_end
+	};
 	struct remit_file_task task = {
 		.op = REMIT_FILE_WRITE,
 		.bytes = buf_text(&x->body.data),
 		.len = x->body.data.len,
 	};
 
-	wish(x, task, &writing);
+	begin_file_request(x, task, &writing);
 }
 
 static void
 delete_file(struct exchange *x)
 {
-	static const struct hosted_events removing = { .file = on_removed,
-						       .result = on_end };
+	static const struct hosted_events removing = {
+		.file = file_request_on_removed, .result = file_request_on_end
+	};
 	struct remit_file_task task = { .op = REMIT_FILE_REMOVE };
 
-	wish(x, task, &removing);
+	begin_file_request(x, task, &removing);
 }
 
 static const struct route_query names[] = {
@@ -247,7 +254,7 @@ const struct route native_file_routes[] = {
 		.body = BODY_BYTES,
 		.summary = "Write a file",
 		.queries = names,
-		.gives = "FileEntry",
+		.reply_schema = "FileEntry",
 	},
 	{
 		.method = "DELETE",
@@ -255,7 +262,7 @@ const struct route native_file_routes[] = {
 		.serve = delete_file,
 		.summary = "Remove a file or folder",
 		.queries = names,
-		.gives = "Nothing",
+		.reply_schema = "Nothing",
 	},
 	{ 0 },
 };

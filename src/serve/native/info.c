@@ -28,7 +28,7 @@ plan_for(const struct policy *policy, json_t **out, struct remit_error *err)
 
 /* The plan for a policy on this machine. */
 static void
-explain(struct exchange *x)
+explain_in_thread(struct exchange *x)
 {
 	const json_t *given = json_object_get(x->json, "policy");
 	own(policy) struct policy policy = { 0 };
@@ -51,11 +51,11 @@ explain(struct exchange *x)
 static void
 post_explain(struct exchange *x)
 {
-	exchange_in_thread(x, explain);
+	exchange_in_thread(x, explain_in_thread);
 }
 
 static void
-matrix(struct exchange *x)
+matrix_in_thread(struct exchange *x)
 {
 	struct matrix *m = calloc(1, sizeof(*m));
 	struct remit_error err;
@@ -74,11 +74,11 @@ matrix(struct exchange *x)
 static void
 get_matrix(struct exchange *x)
 {
-	exchange_in_thread(x, matrix);
+	exchange_in_thread(x, matrix_in_thread);
 }
 
 static void
-status(struct exchange *x)
+status_in_thread(struct exchange *x)
 {
 	own_mem char *text = NULL;
 	struct remit_error err;
@@ -105,7 +105,7 @@ static void
 get_status(struct exchange *x)
 {
 	if (x->key->is_operator)
-		exchange_in_thread(x, status);
+		exchange_in_thread(x, status_in_thread);
 	else
 		reply_json(
 			x, 200,
@@ -147,7 +147,7 @@ get_metrics(struct exchange *x)
 		     ? metrics_show(&s->metrics,
 				    hosted_table_count(s->hosted_table, NULL),
 				    s->conn_count, &text)
-		     : metrics_show_hosted_table(
+		     : metrics_show_hosted(
 			       hosted_table_count(s->hosted_table, x->owner),
 			       &text)) < 0)
 		reply_fail(x, 500, "memory", "no memory");
@@ -163,29 +163,29 @@ const struct route native_info_routes[] = {
 		.serve = post_explain,
 		.body = BODY_MAYBE,
 		.summary = "What would keep each field of a policy here",
-		.takes = "Explain",
-		.gives = "Plan",
+		.request_schema = "Explain",
+		.reply_schema = "Plan",
 	},
 	{
 		.method = "GET",
 		.pattern = "/v1/matrix",
 		.serve = get_matrix,
 		.summary = "Which mechanisms keep which field, by tier",
-		.gives = "Matrix",
+		.reply_schema = "Matrix",
 	},
 	{
 		.method = "GET",
 		.pattern = "/v1/status",
 		.serve = get_status,
 		.summary = "What the keeper is doing, for operators' keys",
-		.gives = "Status",
+		.reply_schema = "Status",
 	},
 	{
 		.method = "GET",
 		.pattern = "/v1/fields",
 		.serve = get_fields,
 		.summary = "The table of policy fields",
-		.gives = "Fields",
+		.reply_schema = "Fields",
 	},
 	{
 		.method = "GET",
@@ -193,7 +193,7 @@ const struct route native_info_routes[] = {
 		.serve = get_openapi,
 		.is_open = true,
 		.summary = "This document",
-		.gives = "Document",
+		.reply_schema = "Document",
 	},
 	{
 		.method = "GET",
@@ -202,8 +202,8 @@ const struct route native_info_routes[] = {
 		.is_open = true,
 		.while_draining = true,
 		.summary = "Whether the server takes requests",
-		.gives = "Health",
-		.fails = "Health",
+		.reply_schema = "Health",
+		.error_schema = "Health",
 	},
 	{
 		.method = "GET",

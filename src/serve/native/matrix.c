@@ -6,8 +6,8 @@
 static const struct interpreter any_interpreter;
 
 static int
-fill(struct matrix_column *c, enum tier tier, const struct host *h,
-     struct remit_error *err)
+fill_column(struct matrix_column *c, enum tier tier, const struct host *h,
+	    struct remit_error *err)
 {
 	struct plan_job job = { 0 };
 
@@ -33,7 +33,8 @@ matrix_find(struct matrix *m, struct remit_error *err)
 	if (site_find_host(&site, err) < 0)
 		return -1;
 	for (int t = 0; t < TIER_COUNT; t++)
-		if (fill(&m->columns[t], (enum tier)t, &site.host, err) < 0)
+		if (fill_column(&m->columns[t], (enum tier)t, &site.host, err) <
+		    0)
 			return -1;
 	return 0;
 }

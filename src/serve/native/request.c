@@ -102,8 +102,8 @@ request_policy(const json_t *doc, const struct key *key, struct policy *policy,
 }
 
 static int
-take_policy(struct request *r, const json_t *doc, const struct key *key,
-	    struct remit_error *err)
+parse_policy(struct request *r, const json_t *doc, const struct key *key,
+	     struct remit_error *err)
 {
 	own(policy) struct policy policy = { 0 };
 
@@ -118,8 +118,8 @@ take_policy(struct request *r, const json_t *doc, const struct key *key,
 /* ---- members ---- */
 
 static int
-take_text(const json_t *value, const char *place, const char **text,
-	  size_t *len, struct remit_error *err)
+parse_text(const json_t *value, const char *place, const char **text,
+	   size_t *len, struct remit_error *err)
 {
 	if (!json_is_string(value))
 		return json_value_wrong_type(value, "a string", place, err);
@@ -129,26 +129,26 @@ take_text(const json_t *value, const char *place, const char **text,
 }
 
 static int
-take_code(struct request *r, const json_t *value, struct remit_error *err)
+parse_code(struct request *r, const json_t *value, struct remit_error *err)
 {
-	return take_text(value, "code", &r->job.code, &r->job.code_len, err);
+	return parse_text(value, "code", &r->job.code, &r->job.code_len, err);
 }
 
 static int
-take_stdin(struct request *r, const json_t *value, struct remit_error *err)
+parse_stdin(struct request *r, const json_t *value, struct remit_error *err)
 {
-	return take_text(value, "stdin", &r->job.stdin_bytes, &r->job.stdin_len,
-			 err);
+	return parse_text(value, "stdin", &r->job.stdin_bytes,
+			  &r->job.stdin_len, err);
 }
 
 static int
-take_name(struct request *r, const json_t *value, struct remit_error *err)
+parse_name(struct request *r, const json_t *value, struct remit_error *err)
 {
 	return json_value_string(value, &r->job.name, "name", err);
 }
 
 static int
-take_context(struct request *r, const json_t *value, struct remit_error *err)
+parse_context(struct request *r, const json_t *value, struct remit_error *err)
 {
 	return json_value_string(value, &r->job.context, "context", err);
 }
@@ -166,7 +166,7 @@ list_size(const json_t *value, const char *place, size_t most, size_t *size,
 }
 
 static int
-take_argv(struct request *r, const json_t *value, struct remit_error *err)
+parse_argv(struct request *r, const json_t *value, struct remit_error *err)
 {
 	char place[32];
 	json_t *item;
@@ -188,8 +188,8 @@ take_argv(struct request *r, const json_t *value, struct remit_error *err)
 }
 
 static int
-take_file(struct request *r, size_t i, const json_t *value,
-	  struct remit_error *err)
+parse_file(struct request *r, size_t i, const json_t *value,
+	   struct remit_error *err)
 {
 	const json_t *text = json_object_get(value, "text");
 	const json_t *coded = json_object_get(value, "base64");
@@ -208,7 +208,7 @@ take_file(struct request *r, size_t i, const json_t *value,
 		return -1;
 	if (text) {
 		snprintf(place, sizeof(place), "files[%zu].text", i);
-		return take_text(text, place, &f->bytes, &f->len, err);
+		return parse_text(text, place, &f->bytes, &f->len, err);
 	}
 	snprintf(place, sizeof(place), "files[%zu].base64", i);
 	if (!json_is_string(coded) ||
@@ -220,7 +220,7 @@ take_file(struct request *r, size_t i, const json_t *value,
 }
 
 static int
-take_files(struct request *r, const json_t *value, struct remit_error *err)
+parse_files(struct request *r, const json_t *value, struct remit_error *err)
 {
 	json_t *item;
 	size_t i, size = 0;
@@ -234,7 +234,7 @@ take_files(struct request *r, const json_t *value, struct remit_error *err)
 	r->job.file_count = size;
 	json_array_foreach(value, i, item)
 	{
-		if (take_file(r, i, item, err) < 0)
+		if (parse_file(r, i, item, err) < 0)
 			return -1;
 	}
 	r->job.files = r->files;
@@ -242,8 +242,8 @@ take_files(struct request *r, const json_t *value, struct remit_error *err)
 }
 
 static int
-take_approval(struct remit_tool *t, const json_t *value, const char *place,
-	      struct remit_error *err)
+parse_approval(struct remit_tool *t, const json_t *value, const char *place,
+	       struct remit_error *err)
 {
 	static const char *const words[] = {
 		[REMIT_APPROVAL_NEVER] = "never",
@@ -262,8 +262,8 @@ take_approval(struct remit_tool *t, const json_t *value, const char *place,
 }
 
 static int
-take_tool(struct remit_tool *t, const json_t *value, size_t i,
-	  struct remit_error *err)
+parse_tool(struct remit_tool *t, const json_t *value, size_t i,
+	   struct remit_error *err)
 {
 	static const char *const known[] = { "name", "description", "schema",
 					     "approval", NULL };
@@ -299,12 +299,12 @@ take_tool(struct remit_tool *t, const json_t *value, size_t i,
 	snprintf(place, sizeof(place), "tools[%zu].approval", i);
 	member = json_object_get(value, "approval");
 	return member && !json_is_null(member)
-		       ? take_approval(t, member, place, err)
+		       ? parse_approval(t, member, place, err)
 		       : 0;
 }
 
 static int
-take_tools(struct request *r, const json_t *value, struct remit_error *err)
+parse_tools(struct request *r, const json_t *value, struct remit_error *err)
 {
 	json_t *item;
 	size_t i, size = 0;
@@ -317,15 +317,15 @@ take_tools(struct request *r, const json_t *value, struct remit_error *err)
 	r->tool_count = size;
 	json_array_foreach(value, i, item)
 	{
-		if (take_tool(&r->tools[i], item, i, err) < 0)
+		if (parse_tool(&r->tools[i], item, i, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
 static int
-take_flag(const json_t *value, const char *place, bool *out,
-	  struct remit_error *err)
+parse_flag(const json_t *value, const char *place, bool *out,
+	   struct remit_error *err)
 {
 	if (!json_is_boolean(value))
 		return json_value_wrong_type(value, "true or false", place,
@@ -335,31 +335,31 @@ take_flag(const json_t *value, const char *place, bool *out,
 }
 
 static int
-take_ask(struct request *r, const json_t *value, struct remit_error *err)
+parse_ask(struct request *r, const json_t *value, struct remit_error *err)
 {
-	return take_flag(value, "ask", &r->asks, err);
+	return parse_flag(value, "ask", &r->wants_questions, err);
 }
 
 static int
-take_forkable(struct request *r, const json_t *value, struct remit_error *err)
+parse_forkable(struct request *r, const json_t *value, struct remit_error *err)
 {
-	return take_flag(value, "forkable", &r->forkable, err);
+	return parse_flag(value, "forkable", &r->forkable, err);
 }
 
 static int
-take_interactive(struct request *r, const json_t *value,
-		 struct remit_error *err)
+parse_interactive(struct request *r, const json_t *value,
+		  struct remit_error *err)
 {
 	bool is = false;
 
-	if (take_flag(value, "interactive", &is, err) < 0)
+	if (parse_flag(value, "interactive", &is, err) < 0)
 		return -1;
 	r->job.interactive = is;
 	return 0;
 }
 
 static int
-take_timeout(struct request *r, const json_t *value, struct remit_error *err)
+parse_timeout(struct request *r, const json_t *value, struct remit_error *err)
 {
 	double seconds = json_number_value(value);
 
@@ -372,7 +372,7 @@ take_timeout(struct request *r, const json_t *value, struct remit_error *err)
 }
 
 static int
-take_stream(struct request *r, const json_t *value, struct remit_error *err)
+parse_stream(struct request *r, const json_t *value, struct remit_error *err)
 {
 	const char *word = json_string_value(value);
 
@@ -394,26 +394,27 @@ static const struct {
 	const char *name;
 	unsigned kinds;
 	/* NULL: the policy, which needs the key. */
-	int (*take)(struct request *r, const json_t *value,
-		    struct remit_error *err);
+	int (*parse)(struct request *r, const json_t *value,
+		     struct remit_error *err);
 } members[] = {
-	{ "code", RUN | CELL, take_code },
+	{ "code", RUN | CELL, parse_code },
 	{ "policy", RUN | SESSION, NULL },
-	{ "name", RUN | CELL, take_name },
-	{ "stdin", RUN | CELL, take_stdin },
-	{ "argv", RUN | CELL, take_argv },
-	{ "files", RUN | CELL, take_files },
-	{ "tools", RUN | SESSION, take_tools },
-	{ "ask", RUN | CELL, take_ask },
-	{ "stream", RUN | CELL, take_stream },
-	{ "context", CELL, take_context },
-	{ "interactive", CELL, take_interactive },
-	{ "forkable", SESSION, take_forkable },
-	{ "timeout", SESSION, take_timeout },
+	{ "name", RUN | CELL, parse_name },
+	{ "stdin", RUN | CELL, parse_stdin },
+	{ "argv", RUN | CELL, parse_argv },
+	{ "files", RUN | CELL, parse_files },
+	{ "tools", RUN | SESSION, parse_tools },
+	{ "ask", RUN | CELL, parse_ask },
+	{ "stream", RUN | CELL, parse_stream },
+	{ "context", CELL, parse_context },
+	{ "interactive", CELL, parse_interactive },
+	{ "forkable", SESSION, parse_forkable },
+	{ "timeout", SESSION, parse_timeout },
 };
 
 static int
-unknown(const char *name, enum request_kind kind, struct remit_error *err)
+fail_unknown_member(const char *name, enum request_kind kind,
+		    struct remit_error *err)
 {
 	struct nearest n = NEAREST_INIT(name);
 	const char *near;
@@ -430,18 +431,18 @@ unknown(const char *name, enum request_kind kind, struct remit_error *err)
 }
 
 static int
-take_member(struct request *r, enum request_kind kind, const char *name,
-	    const json_t *value, struct remit_error *err)
+parse_member(struct request *r, enum request_kind kind, const char *name,
+	     const json_t *value, struct remit_error *err)
 {
 	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
 		if (strcmp(members[i].name, name) ||
 		    !(members[i].kinds & 1u << kind))
 			continue;
-		return members[i].take && !json_is_null(value)
-			       ? members[i].take(r, value, err)
+		return members[i].parse && !json_is_null(value)
+			       ? members[i].parse(r, value, err)
 			       : 0;
 	}
-	return unknown(name, kind, err);
+	return fail_unknown_member(name, kind, err);
 }
 
 static int
@@ -454,14 +455,14 @@ read_members(struct request *r, enum request_kind kind, const struct key *key,
 
 	json_object_foreach(r->doc, name, value)
 	{
-		if (take_member(r, kind, name, value, err) < 0)
+		if (parse_member(r, kind, name, value, err) < 0)
 			return -1;
 	}
 	if (kind != REQUEST_SESSION && !r->job.code)
 		return fail(err, REMIT_E_INPUT, "code: is missing");
 	if (kind == REQUEST_CELL)
 		return 0;
-	return take_policy(r, json_is_null(policy) ? NULL : policy, key, err);
+	return parse_policy(r, json_is_null(policy) ? NULL : policy, key, err);
 }
 
 int

@@ -29,7 +29,7 @@ struct request {
 	bool exports;
 	uint64_t memory_bytes, result_bytes; /* see struct hosted_options */
 	enum request_stream stream;
-	bool asks; /* questions are for the client */
+	bool wants_questions; /* questions are for the client */
 	bool forkable;
 	uint64_t life_ms; /* 0: it says none */
 };

@@ -6,12 +6,12 @@
 #include <sys/stat.h>
 
 #include "client/files/content_type.h"
-#include "serve/native/listening.h"
+#include "serve/native/delivery.h"
 #include "serve/native/native.h"
 #include "serve/server.h"
 
 /* What is read of an artifact at once. */
-#define PIECE ((size_t)64 * 1024)
+#define ARTIFACT_PIECE_BYTES ((size_t)64 * 1024)
 
 /* ---- runs ---- */
 
@@ -51,12 +51,12 @@ post_run(struct exchange *x)
 	struct hosted_options opt = { 0 };
 	struct hosted_job job = { 0 };
 	struct remit_error err;
-	struct listening *l;
+	struct delivery *dl;
 
 	if (!r)
 		return;
-	l = listening_new(x, r);
-	if (!l) {
+	dl = delivery_new(x, r);
+	if (!dl) {
 		request_free(r);
 		return;
 	}
@@ -71,13 +71,13 @@ post_run(struct exchange *x)
 		.loan = { request_free, r },
 	};
 	job.job = r->job;
-	if (hosted_run(x->server->hosted_table, &opt, &job, l->events, l,
-		       &l->hosted, &err) < 0) {
+	if (hosted_run(x->server->hosted_table, &opt, &job, dl->events, dl,
+		       &dl->hosted, &err) < 0) {
 		request_free(r);
-		listening_fail(l, &err);
+		delivery_fail(dl, &err);
 		return;
 	}
-	listening_begin(l);
+	delivery_begin(dl);
 }
 
 static void
@@ -169,10 +169,11 @@ static void
 send_artifact(struct exchange *x)
 {
 	const char *path = exchange_param(x, "path");
-	own_mem char *piece = malloc(PIECE);
+	own_mem char *piece = malloc(ARTIFACT_PIECE_BYTES);
 	own_fd int fd = artifact_store_read(x->server->artifacts, x->owner,
 					    exchange_param(x, "id"), path);
-	ssize_t n = fd < 0 || !piece ? -1 : read(fd, piece, PIECE);
+	ssize_t n =
+		fd < 0 || !piece ? -1 : read(fd, piece, ARTIFACT_PIECE_BYTES);
 
 	if (n < 0) {
 		reply_fail(x, 404, "input",
@@ -185,7 +186,7 @@ send_artifact(struct exchange *x)
 	while (n > 0) {
 		if (reply_piece(x, piece, (size_t)n) < 0)
 			return;
-		n = read(fd, piece, PIECE);
+		n = read(fd, piece, ARTIFACT_PIECE_BYTES);
 	}
 	reply_end(x);
 }
@@ -203,8 +204,8 @@ const struct route native_run_routes[] = {
 		.serve = post_run,
 		.body = BODY_JSON,
 		.summary = "Run one program",
-		.takes = "Run",
-		.gives = "Result",
+		.request_schema = "Run",
+		.reply_schema = "Result",
 		.streams = true,
 	},
 	{
@@ -213,7 +214,7 @@ const struct route native_run_routes[] = {
 		.serve = post_interrupt,
 		.body = BODY_MAYBE,
 		.summary = "Interrupt a run",
-		.gives = "Nothing",
+		.reply_schema = "Nothing",
 	},
 	{
 		.method = "GET",
@@ -228,8 +229,8 @@ const struct route native_run_routes[] = {
 		.serve = post_call,
 		.body = BODY_JSON,
 		.summary = "Answer a tool call",
-		.takes = "CallAnswer",
-		.gives = "Nothing",
+		.request_schema = "CallAnswer",
+		.reply_schema = "Nothing",
 	},
 	{
 		.method = "POST",
@@ -237,8 +238,8 @@ const struct route native_run_routes[] = {
 		.serve = post_question,
 		.body = BODY_JSON,
 		.summary = "Answer a question",
-		.takes = "QuestionAnswer",
-		.gives = "Nothing",
+		.request_schema = "QuestionAnswer",
+		.reply_schema = "Nothing",
 	},
 	{ 0 },
 };

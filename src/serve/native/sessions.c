@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "serve/native/listening.h"
+#include "serve/native/delivery.h"
 #include "serve/native/native.h"
 #include "serve/server.h"
 
@@ -62,7 +62,7 @@ view_json(const struct hosted_view *v)
 static json_t *
 session_json(struct hosted *r)
 {
-	struct hosted_view v = hosted_look(r);
+	struct hosted_view v = hosted_get_view(r);
 	json_t *doc = view_json(&v);
 	const char *policy = hosted_policy(r);
 
@@ -90,7 +90,8 @@ waiting_free(void *waiting)
 }
 
 static void
-on_done(void *user, struct remit_result *res, const struct remit_error *err)
+waiting_on_done(void *user, struct remit_result *res,
+		const struct remit_error *err)
 {
 	struct waiting *w = user;
 
@@ -102,7 +103,7 @@ on_done(void *user, struct remit_result *res, const struct remit_error *err)
 	exchange_unref(w->x);
 }
 
-static const struct hosted_events done_events = { .result = on_done };
+static const struct hosted_events done_events = { .result = waiting_on_done };
 
 /* NULL: the reply is there. */
 static struct waiting *
@@ -122,7 +123,7 @@ waiting_new(struct exchange *x, int status)
 
 /* Nobody would ever know the id of a session that is opened for nobody. */
 static void
-on_gone(void *user)
+waiting_on_gone(void *user)
 {
 	struct waiting *w = user;
 
@@ -159,10 +160,10 @@ post_session(struct exchange *x)
 	if (hosted_open(x->server->hosted_table, &opt, &done_events, w,
 			&w->hosted, &err) < 0) {
 		request_free(r);
-		on_done(w, NULL, &err);
+		waiting_on_done(w, NULL, &err);
 		return;
 	}
-	exchange_on_gone(x, on_gone, w);
+	exchange_on_gone(x, waiting_on_gone, w);
 }
 
 static void
@@ -178,7 +179,7 @@ post_reset(struct exchange *x)
 	}
 	w->hosted = r;
 	if (hosted_reset(r, &done_events, w, &err) < 0)
-		on_done(w, NULL, &err);
+		waiting_on_done(w, NULL, &err);
 }
 
 static void
@@ -190,9 +191,9 @@ post_fork(struct exchange *x)
 
 	if (w && (native_check_limits(x, hosted_memory(r), &err) < 0 ||
 		  hosted_fork(r, &done_events, w, &w->hosted, &err) < 0))
-		on_done(w, NULL, &err);
+		waiting_on_done(w, NULL, &err);
 	else if (w)
-		exchange_on_gone(x, on_gone, w);
+		exchange_on_gone(x, waiting_on_gone, w);
 	hosted_unref(r);
 }
 
@@ -232,24 +233,24 @@ post_cell(struct exchange *x)
 {
 	struct hosted *hosted = find_session(x);
 	struct request *r = hosted ? native_request(x, REQUEST_CELL) : NULL;
-	struct listening *l = r ? listening_new(x, r) : NULL;
+	struct delivery *dl = r ? delivery_new(x, r) : NULL;
 	struct hosted_job job = { 0 };
 	struct remit_error err;
 
-	if (!l) {
+	if (!dl) {
 		request_free(r);
 		hosted_unref(hosted);
 		return;
 	}
-	l->hosted = hosted;
+	dl->hosted = hosted;
 	job.job = r->job;
 	job.loan = (struct hosted_loan){ request_free, r };
-	if (hosted_cell(hosted, &job, l->events, l, &l->cell, &err) < 0) {
+	if (hosted_cell(hosted, &job, dl->events, dl, &dl->cell, &err) < 0) {
 		request_free(r);
-		listening_fail(l, &err);
+		delivery_fail(dl, &err);
 		return;
 	}
-	listening_begin(l);
+	delivery_begin(dl);
 }
 
 static void
@@ -273,7 +274,7 @@ delete_session(struct exchange *x)
 	const char *drop = exchange_query(x, "drop");
 	struct hosted *r = find_session(x);
 	struct remit_error err;
-	struct listening *l;
+	struct delivery *dl;
 
 	if (!r)
 		return;
@@ -283,14 +284,14 @@ delete_session(struct exchange *x)
 		reply_json(x, 200, json_object());
 		return;
 	}
-	l = listening_new(x, &nothing);
-	if (!l) {
+	dl = delivery_new(x, &nothing);
+	if (!dl) {
 		hosted_unref(r);
 		return;
 	}
-	l->hosted = r;
-	if (hosted_close(r, l->events, l, &err) < 0)
-		listening_fail(l, &err);
+	dl->hosted = r;
+	if (hosted_close(r, dl->events, dl, &err) < 0)
+		delivery_fail(dl, &err);
 }
 
 static const struct route_query ends[] = {
@@ -305,8 +306,8 @@ const struct route native_session_routes[] = {
 		.serve = post_session,
 		.body = BODY_MAYBE,
 		.summary = "Open a session",
-		.takes = "NewSession",
-		.gives = "Session",
+		.request_schema = "NewSession",
+		.reply_schema = "Session",
 		.status = 201,
 	},
 	{
@@ -314,14 +315,14 @@ const struct route native_session_routes[] = {
 		.pattern = "/v1/sessions",
 		.serve = get_sessions,
 		.summary = "The sessions of this key",
-		.gives = "Sessions",
+		.reply_schema = "Sessions",
 	},
 	{
 		.method = "GET",
 		.pattern = "/v1/sessions/{id}",
 		.serve = get_session,
 		.summary = "One session",
-		.gives = "Session",
+		.reply_schema = "Session",
 	},
 	{
 		.method = "DELETE",
@@ -329,7 +330,7 @@ const struct route native_session_routes[] = {
 		.serve = delete_session,
 		.summary = "Close a session, or drop it",
 		.queries = ends,
-		.gives = "LastResult",
+		.reply_schema = "LastResult",
 		.streams = true,
 	},
 	{
@@ -338,8 +339,8 @@ const struct route native_session_routes[] = {
 		.serve = post_cell,
 		.body = BODY_JSON,
 		.summary = "Run a cell",
-		.takes = "Cell",
-		.gives = "Result",
+		.request_schema = "Cell",
+		.reply_schema = "Result",
 		.streams = true,
 	},
 	{
@@ -348,7 +349,7 @@ const struct route native_session_routes[] = {
 		.serve = post_interrupt,
 		.body = BODY_MAYBE,
 		.summary = "Interrupt the cell that runs",
-		.gives = "Nothing",
+		.reply_schema = "Nothing",
 	},
 	{
 		.method = "POST",
@@ -356,7 +357,7 @@ const struct route native_session_routes[] = {
 		.serve = post_reset,
 		.body = BODY_MAYBE,
 		.summary = "A fresh jail for a session",
-		.gives = "Session",
+		.reply_schema = "Session",
 	},
 	{
 		.method = "POST",
@@ -364,7 +365,7 @@ const struct route native_session_routes[] = {
 		.serve = post_fork,
 		.body = BODY_MAYBE,
 		.summary = "An independent copy of a session",
-		.gives = "Session",
+		.reply_schema = "Session",
 		.status = 201,
 	},
 	{ 0 },

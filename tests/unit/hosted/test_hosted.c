@@ -24,8 +24,8 @@ struct world {
 };
 
 /* What one hosted session told. */
-struct story {
-	int told; /* an eventfd */
+struct recorder {
+	int ready; /* an eventfd */
 	int results;
 	struct remit_error err;
 	int released;
@@ -34,20 +34,20 @@ struct story {
 static void
 on_result(void *user, struct remit_result *res, const struct remit_error *err)
 {
-	struct story *s = user;
+	struct recorder *s = user;
 	uint64_t one = 1;
 
 	assert_null(res);
 	assert_non_null(err);
 	s->err = *err;
 	s->results++;
-	assert_int_equal(write(s->told, &one, sizeof(one)), sizeof(one));
+	assert_int_equal(write(s->ready, &one, sizeof(one)), sizeof(one));
 }
 
 static void
 on_release(void *owner)
 {
-	struct story *s = owner;
+	struct recorder *s = owner;
 
 	__atomic_add_fetch(&s->released, 1, __ATOMIC_SEQ_CST);
 }
@@ -55,13 +55,13 @@ on_release(void *owner)
 static const struct hosted_events events = { .result = on_result };
 
 static void
-hear(struct story *s)
+wait_for_result(struct recorder *s)
 {
-	struct pollfd p = { .fd = s->told, .events = POLLIN };
+	struct pollfd p = { .fd = s->ready, .events = POLLIN };
 	uint64_t n;
 
 	assert_int_equal(poll(&p, 1, 60000), 1);
-	assert_int_equal(read(s->told, &n, sizeof(n)), sizeof(n));
+	assert_int_equal(read(s->ready, &n, sizeof(n)), sizeof(n));
 }
 
 /* "alice" may have as much as there is, and others only a little. */
@@ -104,17 +104,17 @@ tear_down(void **state)
 	return 0;
 }
 
-static struct story
-story(void)
+static struct recorder
+recorder(void)
 {
-	return (struct story){ .told = eventfd(0, EFD_CLOEXEC) };
+	return (struct recorder){ .ready = eventfd(0, EFD_CLOEXEC) };
 }
 
 static void
-a_session_that_cannot_be_opened_says_why_and_leaves_the_table(void **state)
+session_that_cannot_be_opened_reports_why_and_leaves_the_table(void **state)
 {
 	struct world *w = *state;
-	struct story s = story();
+	struct recorder s = recorder();
 	struct hosted_options opt = { .owner = "alice",
 				      .loan = { on_release, &s } };
 	struct remit_error err;
@@ -125,10 +125,10 @@ a_session_that_cannot_be_opened_says_why_and_leaves_the_table(void **state)
 		hosted_open(w->hosted_table, &opt, &events, &s, &r, &err), 0);
 	snprintf(id, sizeof(id), "%s", hosted_id(r));
 	assert_int_equal(strlen(id), HOSTED_ID_SIZE - 1);
-	hear(&s);
+	wait_for_result(&s);
 	assert_int_equal(s.err.code, REMIT_E_GONE);
 	assert_null(hosted_find(w->hosted_table, "alice", id));
-	assert_int_equal(hosted_look(r).state, HOSTED_ENDED);
+	assert_int_equal(hosted_get_view(r).state, HOSTED_ENDED);
 	/* Nothing can be asked of it any more. */
 	assert_int_equal(hosted_reset(r, &events, &s, &err), -1);
 	assert_int_equal(err.code, REMIT_E_GONE);
@@ -136,14 +136,14 @@ a_session_that_cannot_be_opened_says_why_and_leaves_the_table(void **state)
 	assert_true(hosted_table_end(w->hosted_table, 20000));
 	assert_int_equal(s.results, 1);
 	assert_int_equal(s.released, 1);
-	close(s.told);
+	close(s.ready);
 }
 
 static void
-a_run_is_no_session_and_its_loans_come_back(void **state)
+run_is_not_a_session_and_its_loans_are_released(void **state)
 {
 	struct world *w = *state;
-	struct story s = story();
+	struct recorder s = recorder();
 	struct hosted_options opt = { .owner = "", .loan = { on_release, &s } };
 	struct hosted_job job = { .job = REMIT_JOB_INIT,
 				  .loan = { on_release, &s } };
@@ -154,20 +154,20 @@ a_run_is_no_session_and_its_loans_come_back(void **state)
 		hosted_run(w->hosted_table, &opt, &job, &events, &s, &r, &err),
 		0);
 	assert_null(hosted_find(w->hosted_table, "", hosted_id(r)));
-	hear(&s);
+	wait_for_result(&s);
 	assert_null(hosted_find_run(w->hosted_table, "", hosted_id(r)));
 	assert_int_equal(s.err.code, REMIT_E_GONE);
 	hosted_unref(r);
 	assert_true(hosted_table_end(w->hosted_table, 20000));
 	assert_int_equal(s.released, 2);
-	close(s.told);
+	close(s.ready);
 }
 
 static void
-a_table_that_ends_takes_no_more_and_borrows_nothing(void **state)
+ending_table_refuses_sessions_and_borrows_nothing(void **state)
 {
 	struct world *w = *state;
-	struct story s = story();
+	struct recorder s = recorder();
 	struct hosted_options opt = { .owner = "", .loan = { on_release, &s } };
 	struct remit_error err;
 	struct hosted *r;
@@ -178,11 +178,11 @@ a_table_that_ends_takes_no_more_and_borrows_nothing(void **state)
 	assert_int_equal(err.code, REMIT_E_GONE);
 	assert_int_equal(s.released, 0);
 	assert_int_equal(hosted_table_count(w->hosted_table, NULL), 0);
-	close(s.told);
+	close(s.ready);
 }
 
 static void
-an_owner_has_no_more_than_its_share(void **state)
+owner_is_refused_beyond_its_share(void **state)
 {
 	static const struct {
 		const char *owner;
@@ -223,7 +223,7 @@ an_owner_has_no_more_than_its_share(void **state)
 }
 
 static void
-nobody_answers_what_nobody_asked(void **state)
+answer_to_unknown_call_or_question_fails(void **state)
 {
 	struct world *w = *state;
 
@@ -237,7 +237,7 @@ nobody_answers_what_nobody_asked(void **state)
 }
 
 static void
-no_two_ids_are_the_same(void **state)
+ids_are_unique(void **state)
 {
 	char a[HOSTED_ID_SIZE], b[HOSTED_ID_SIZE];
 	struct remit_error err;
@@ -294,44 +294,45 @@ has_file(struct artifact_store *s, const char *owner, const char *id)
 }
 
 static void
-leave(struct artifact_store *s, const char *owner, const char *id, size_t bytes)
+write_and_keep(struct artifact_store *s, const char *owner, const char *id,
+	       size_t bytes)
 {
 	leave_file(s, id, "a.txt", bytes);
 	artifact_store_keep(s, owner, id);
 }
 
 static void
-files_of_one_owner_push_out_its_own_before_those_of_others(void **state)
+owner_evicts_its_own_files_before_those_of_others(void **state)
 {
 	struct artifact_store *s = open_store(60000, 100000, 50000);
 
 	(void)state;
-	leave(s, "bob", "old", 10000);
+	write_and_keep(s, "bob", "old", 10000);
 	for (int i = 0; i < 8; i++) {
 		char id[16];
 
 		snprintf(id, sizeof(id), "alice-%d", i);
-		leave(s, "alice", id, 40000);
+		write_and_keep(s, "alice", id, 40000);
 	}
 	assert_true(has_file(s, "bob", "old"));
 	assert_false(has_file(s, "alice", "alice-6"));
 	assert_true(has_file(s, "alice", "alice-7"));
 	/* Beyond the share even alone. */
-	leave(s, "alice", "large", 50000);
+	write_and_keep(s, "alice", "large", 50000);
 	assert_false(has_file(s, "alice", "large"));
 	artifact_store_free(s);
 }
 
 static void
-files_of_the_owner_with_the_most_go_when_all_space_is_taken(void **state)
+full_store_evicts_files_of_its_largest_owner(void **state)
 {
 	struct artifact_store *s = open_store(60000, 100000, 50000);
 
 	(void)state;
-	leave(s, "alice", "a1", 20000);
-	leave(s, "alice", "a2", 20000);
-	leave(s, "bob", "b1", 40000);
-	leave(s, "carol", "c1", 15000);
+	write_and_keep(s, "alice", "a1", 20000);
+	write_and_keep(s, "alice", "a2", 20000);
+	write_and_keep(s, "bob", "b1", 40000);
+	write_and_keep(s, "carol", "c1", 15000);
 	assert_true(has_file(s, "carol", "c1"));
 	assert_false(has_file(s, "alice", "a1"));
 	assert_true(has_file(s, "alice", "a2"));
@@ -340,12 +341,12 @@ files_of_the_owner_with_the_most_go_when_all_space_is_taken(void **state)
 }
 
 static void
-files_that_are_being_written_count(void **state)
+files_being_written_count_against_the_limit(void **state)
 {
 	struct artifact_store *s = open_store(60000, 100000, 50000);
 
 	(void)state;
-	leave(s, "alice", "kept", 20000);
+	write_and_keep(s, "alice", "kept", 20000);
 	assert_true(artifact_store_reserve(s, "alice", "w1", "a.txt", 20000));
 	assert_true(has_file(s, "alice", "kept"));
 	assert_true(artifact_store_reserve(s, "alice", "w2", "a.txt", 10000));
@@ -357,13 +358,13 @@ files_that_are_being_written_count(void **state)
 	assert_true(artifact_store_reserve(s, "bob", "w4", "a.txt", 40000));
 	artifact_store_discard(s, "alice", "w1");
 	assert_true(artifact_store_reserve(s, "alice", "w3", "d/a.txt", 20000));
-	leave(s, "alice", "w3", 20000);
+	write_and_keep(s, "alice", "w3", 20000);
 	assert_true(has_file(s, "alice", "w3"));
 	artifact_store_free(s);
 }
 
 static void
-files_of_a_killed_server_are_removed_and_those_of_a_live_one_stay(void **state)
+store_removes_files_of_a_killed_server_but_not_of_a_live_one(void **state)
 {
 	struct artifact_store *live = open_store(60000, 100000, 100000), *s;
 	char dead[] = "/tmp/remit-artifact-store-XXXXXX", path[128];
@@ -371,11 +372,11 @@ files_of_a_killed_server_are_removed_and_those_of_a_live_one_stay(void **state)
 	int fd;
 
 	(void)state;
-	leave(live, "alice", "one", 100);
+	write_and_keep(live, "alice", "one", 100);
 	assert_non_null(mkdtemp(dead));
-	snprintf(path, sizeof(path), "%s/room", dead);
+	snprintf(path, sizeof(path), "%s/session", dead);
 	assert_int_equal(mkdir(path, 0700), 0);
-	snprintf(path, sizeof(path), "%s/room/file", dead);
+	snprintf(path, sizeof(path), "%s/session/file", dead);
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
 	close(fd);
@@ -387,7 +388,7 @@ files_of_a_killed_server_are_removed_and_those_of_a_live_one_stay(void **state)
 }
 
 static void
-files_are_their_owners_and_the_oldest_go_first(void **state)
+files_are_read_by_their_owner_only_and_oldest_are_evicted_first(void **state)
 {
 	struct artifact_store *s;
 	struct stat st;
@@ -421,7 +422,7 @@ files_are_their_owners_and_the_oldest_go_first(void **state)
 }
 
 static void
-files_that_are_too_old_or_too_many_are_gone(void **state)
+files_past_their_time_or_over_the_limit_are_removed(void **state)
 {
 	struct artifact_store *s;
 
@@ -444,23 +445,24 @@ main(void)
 	cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		WITH_HOSTED_TABLE(
-			a_session_that_cannot_be_opened_says_why_and_leaves_the_table),
-		WITH_HOSTED_TABLE(a_run_is_no_session_and_its_loans_come_back),
+			session_that_cannot_be_opened_reports_why_and_leaves_the_table),
 		WITH_HOSTED_TABLE(
-			a_table_that_ends_takes_no_more_and_borrows_nothing),
-		WITH_HOSTED_TABLE(an_owner_has_no_more_than_its_share),
-		WITH_HOSTED_TABLE(nobody_answers_what_nobody_asked),
-		cmocka_unit_test(no_two_ids_are_the_same),
+			run_is_not_a_session_and_its_loans_are_released),
+		WITH_HOSTED_TABLE(
+			ending_table_refuses_sessions_and_borrows_nothing),
+		WITH_HOSTED_TABLE(owner_is_refused_beyond_its_share),
+		WITH_HOSTED_TABLE(answer_to_unknown_call_or_question_fails),
+		cmocka_unit_test(ids_are_unique),
 		cmocka_unit_test(
-			files_are_their_owners_and_the_oldest_go_first),
-		cmocka_unit_test(files_that_are_too_old_or_too_many_are_gone),
+			files_are_read_by_their_owner_only_and_oldest_are_evicted_first),
 		cmocka_unit_test(
-			files_of_one_owner_push_out_its_own_before_those_of_others),
+			files_past_their_time_or_over_the_limit_are_removed),
 		cmocka_unit_test(
-			files_of_the_owner_with_the_most_go_when_all_space_is_taken),
-		cmocka_unit_test(files_that_are_being_written_count),
+			owner_evicts_its_own_files_before_those_of_others),
+		cmocka_unit_test(full_store_evicts_files_of_its_largest_owner),
+		cmocka_unit_test(files_being_written_count_against_the_limit),
 		cmocka_unit_test(
-			files_of_a_killed_server_are_removed_and_those_of_a_live_one_stay),
+			store_removes_files_of_a_killed_server_but_not_of_a_live_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 static struct tenants
-with(size_t max, unsigned share_percent)
+make_tenants(size_t max, unsigned share_percent)
 {
 	return (struct tenants){ .limits = { .max = { max, max, max },
 					     .share_percent = share_percent } };
@@ -18,42 +18,43 @@ with(size_t max, unsigned share_percent)
 
 /* How many places of one kind an owner gets. */
 static size_t
-take_all(struct tenants *ts, const char *name, enum tenant_place p)
+acquire_all(struct tenants *ts, const char *name, enum tenant_place p)
 {
 	struct tenant *t = tenants_find(ts, name);
 	struct remit_error err;
 	size_t n = 0;
 
-	while (tenants_enter(ts, t, p, &err) == 0)
+	while (tenants_acquire(ts, t, p, &err) == 0)
 		n++;
 	assert_int_equal(err.code, REMIT_E_BUSY);
 	return n;
 }
 
 static void
-owner_holds_its_share_and_no_more(void **state)
+owner_is_limited_to_its_share(void **state)
 {
-	struct tenants ts = with(64, 50);
+	struct tenants ts = make_tenants(64, 50);
 
 	(void)state;
-	assert_int_equal(take_all(&ts, "alice", TENANT_SESSION), 32);
-	assert_int_equal(take_all(&ts, "alice", TENANT_HOSTED), 32);
-	assert_int_equal(take_all(&ts, "bob", TENANT_SESSION), 32);
-	assert_int_equal(take_all(&ts, "carol", TENANT_SESSION), 0);
-	tenants_leave(&ts, tenants_find(&ts, "alice"), TENANT_SESSION);
-	assert_int_equal(take_all(&ts, "carol", TENANT_SESSION), 1);
+	assert_int_equal(acquire_all(&ts, "alice", TENANT_SESSION), 32);
+	assert_int_equal(acquire_all(&ts, "alice", TENANT_HOSTED), 32);
+	assert_int_equal(acquire_all(&ts, "bob", TENANT_SESSION), 32);
+	assert_int_equal(acquire_all(&ts, "carol", TENANT_SESSION), 0);
+	tenants_release(&ts, tenants_find(&ts, "alice"), TENANT_SESSION);
+	assert_int_equal(acquire_all(&ts, "carol", TENANT_SESSION), 1);
 	tenants_free(&ts);
 }
 
 static void
-whole_share_is_everything_and_smallest_share_is_one(void **state)
+share_of_100_percent_is_everything_and_smallest_share_is_one(void **state)
 {
-	struct tenants all = with(5, 100), none = with(5, 0), one = with(5, 1);
+	struct tenants all = make_tenants(5, 100), none = make_tenants(5, 0),
+		       one = make_tenants(5, 1);
 
 	(void)state;
-	assert_int_equal(take_all(&all, "alice", TENANT_HOSTED), 5);
-	assert_int_equal(take_all(&none, "alice", TENANT_HOSTED), 5);
-	assert_int_equal(take_all(&one, "alice", TENANT_HOSTED), 1);
+	assert_int_equal(acquire_all(&all, "alice", TENANT_HOSTED), 5);
+	assert_int_equal(acquire_all(&none, "alice", TENANT_HOSTED), 5);
+	assert_int_equal(acquire_all(&one, "alice", TENANT_HOSTED), 1);
 	tenants_free(&all);
 	tenants_free(&none);
 	tenants_free(&one);
@@ -61,30 +62,30 @@ whole_share_is_everything_and_smallest_share_is_one(void **state)
 
 /* The owner whose turn has begun. */
 static const char *
-next(struct tenants *ts)
+next_turn(struct tenants *ts)
 {
 	const struct turn *turn = tenants_next(ts);
 
-	return turn ? turn->tenant->name : "nobody";
+	return turn ? turn->tenant->name : "none";
 }
 
 static void
-program_of_a_second_owner_does_not_wait_for_the_first_ones_queue(void **state)
+program_of_second_owner_does_not_wait_for_the_queue_of_the_first(void **state)
 {
-	struct tenants ts = with(4, 50);
+	struct tenants ts = make_tenants(4, 50);
 	struct turn alice[4], bob[2];
 
 	(void)state;
 	for (int i = 0; i < 4; i++)
 		tenants_wait(&ts, &alice[i], tenants_find(&ts, "alice"), 0,
 			     NULL);
-	assert_string_equal(next(&ts), "alice");
-	assert_string_equal(next(&ts), "alice");
-	assert_string_equal(next(&ts), "nobody"); /* two places stay free */
+	assert_string_equal(next_turn(&ts), "alice");
+	assert_string_equal(next_turn(&ts), "alice");
+	assert_string_equal(next_turn(&ts), "none"); /* two places stay free */
 	for (int i = 0; i < 2; i++)
 		tenants_wait(&ts, &bob[i], tenants_find(&ts, "bob"), 0, NULL);
-	assert_string_equal(next(&ts), "bob");
-	assert_string_equal(next(&ts), "bob");
+	assert_string_equal(next_turn(&ts), "bob");
+	assert_string_equal(next_turn(&ts), "bob");
 	tenants_end(&ts, &alice[0]);
 	assert_ptr_equal(tenants_next(&ts), &alice[2]);
 	tenants_free(&ts);
@@ -93,10 +94,10 @@ program_of_a_second_owner_does_not_wait_for_the_first_ones_queue(void **state)
 static void
 owners_take_turns_at_a_single_place(void **state)
 {
-	struct tenants ts = with(1, 50);
+	struct tenants ts = make_tenants(1, 50);
 	struct turn alice[3], bob[2];
-	const struct turn *order[] = { &alice[0], &bob[0], &alice[1], &bob[1],
-				       &alice[2] };
+	const struct turn *expected[] = { &alice[0], &bob[0], &alice[1],
+					  &bob[1], &alice[2] };
 
 	(void)state;
 	for (int i = 0; i < 3; i++)
@@ -107,19 +108,19 @@ owners_take_turns_at_a_single_place(void **state)
 	for (size_t i = 0; i < 5; i++) {
 		struct turn *turn = tenants_next(&ts);
 
-		assert_ptr_equal(turn, order[i]);
+		assert_ptr_equal(turn, expected[i]);
 		assert_null(tenants_next(&ts));
 		tenants_end(&ts, turn);
 	}
 	assert_null(ts.waiting);
-	assert_int_equal(ts.held[TENANT_PROGRAM], 0);
+	assert_int_equal(ts.used[TENANT_PROGRAM], 0);
 	tenants_free(&ts);
 }
 
 static void
-next_place_goes_to_the_owner_that_runs_least(void **state)
+next_place_goes_to_the_owner_with_fewest_programs(void **state)
 {
-	struct tenants ts = with(3, 100);
+	struct tenants ts = make_tenants(3, 100);
 	struct turn alice[4], bob;
 
 	(void)state;
@@ -127,18 +128,18 @@ next_place_goes_to_the_owner_that_runs_least(void **state)
 		tenants_wait(&ts, &alice[i], tenants_find(&ts, "alice"), 0,
 			     NULL);
 	for (int i = 0; i < 3; i++)
-		assert_string_equal(next(&ts), "alice");
+		assert_string_equal(next_turn(&ts), "alice");
 	tenants_wait(&ts, &bob, tenants_find(&ts, "bob"), 0, NULL);
-	assert_string_equal(next(&ts), "nobody");
+	assert_string_equal(next_turn(&ts), "none");
 	tenants_end(&ts, &alice[1]);
-	assert_string_equal(next(&ts), "bob");
+	assert_string_equal(next_turn(&ts), "bob");
 	tenants_free(&ts);
 }
 
 static void
-waiting_program_that_gives_up_leaves_the_queue(void **state)
+waiting_program_that_is_cancelled_leaves_the_queue(void **state)
 {
-	struct tenants ts = with(1, 100);
+	struct tenants ts = make_tenants(1, 100);
 	struct turn turns[3];
 
 	(void)state;
@@ -150,24 +151,24 @@ waiting_program_that_gives_up_leaves_the_queue(void **state)
 	tenants_end(&ts, &turns[0]);
 	tenants_end(&ts, &turns[0]); /* twice is once */
 	assert_ptr_equal(tenants_next(&ts), &turns[2]);
-	assert_int_equal(ts.held[TENANT_PROGRAM], 1);
+	assert_int_equal(ts.used[TENANT_PROGRAM], 1);
 	tenants_free(&ts);
 }
 
 static struct tenants
 with_memory(uint64_t bytes, unsigned share_percent)
 {
-	struct tenants ts = with(8, share_percent);
+	struct tenants ts = make_tenants(8, share_percent);
 
 	ts.limits.max_bytes[TENANT_MEMORY] = bytes;
 	return ts;
 }
 
 static void
-bytes_fit_up_to_the_share_of_an_owner_and_the_whole(void **state)
+bytes_fit_up_to_the_owner_share_and_the_total(void **state)
 {
 	static const struct {
-		uint64_t max, alice, bob, asked; /* what is held; alice asks */
+		uint64_t max, alice, bob, wanted; /* what is held; alice asks */
 		unsigned share_percent;
 		bool expected;
 	} rows[] = {
@@ -195,11 +196,11 @@ bytes_fit_up_to_the_share_of_an_owner_and_the_whole(void **state)
 		tenants_charge(&ts, alice, TENANT_MEMORY, rows[i].alice);
 		tenants_charge(&ts, bob, TENANT_MEMORY, rows[i].bob);
 		assert_int_equal(
-			tenants_fits(&ts, alice, TENANT_MEMORY, rows[i].asked),
+			tenants_fits(&ts, alice, TENANT_MEMORY, rows[i].wanted),
 			rows[i].expected);
 		/* The other kind is another matter. */
 		assert_true(tenants_fits(&ts, alice, TENANT_RESULTS,
-					 rows[i].asked));
+					 rows[i].wanted));
 		tenants_refund(&ts, alice, TENANT_MEMORY, rows[i].alice);
 		tenants_refund(&ts, bob, TENANT_MEMORY, rows[i].bob);
 		assert_int_equal(ts.bytes[TENANT_MEMORY], 0);
@@ -208,7 +209,7 @@ bytes_fit_up_to_the_share_of_an_owner_and_the_whole(void **state)
 }
 
 static void
-program_waits_for_memory_and_gives_it_back(void **state)
+program_waits_for_memory_and_releases_it(void **state)
 {
 	struct tenants ts = with_memory(100, 100);
 	struct tenant *alice = tenants_find(&ts, "alice");
@@ -234,21 +235,21 @@ program_waits_for_memory_and_gives_it_back(void **state)
 }
 
 static void
-small_program_does_not_wait_behind_a_large_one(void **state)
+small_program_overtakes_a_large_one_that_waits_for_memory(void **state)
 {
 	struct tenants ts = with_memory(100, 50);
 	struct tenant *alice = tenants_find(&ts, "alice");
 	struct tenant *bob = tenants_find(&ts, "bob");
-	struct turn held, large, small;
+	struct turn running, large, small;
 
 	(void)state;
-	tenants_wait(&ts, &held, alice, 40, NULL);
-	assert_ptr_equal(tenants_next(&ts), &held);
+	tenants_wait(&ts, &running, alice, 40, NULL);
+	assert_ptr_equal(tenants_next(&ts), &running);
 	tenants_wait(&ts, &large, alice, 20, NULL);
 	tenants_wait(&ts, &small, bob, 50, NULL);
 	assert_ptr_equal(tenants_next(&ts), &small);
 	assert_null(tenants_next(&ts));
-	tenants_end(&ts, &held);
+	tenants_end(&ts, &running);
 	assert_ptr_equal(tenants_next(&ts), &large);
 	tenants_free(&ts);
 }
@@ -257,20 +258,20 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(owner_holds_its_share_and_no_more),
+		cmocka_unit_test(owner_is_limited_to_its_share),
 		cmocka_unit_test(
-			whole_share_is_everything_and_smallest_share_is_one),
+			share_of_100_percent_is_everything_and_smallest_share_is_one),
 		cmocka_unit_test(
-			program_of_a_second_owner_does_not_wait_for_the_first_ones_queue),
+			program_of_second_owner_does_not_wait_for_the_queue_of_the_first),
 		cmocka_unit_test(owners_take_turns_at_a_single_place),
-		cmocka_unit_test(next_place_goes_to_the_owner_that_runs_least),
 		cmocka_unit_test(
-			waiting_program_that_gives_up_leaves_the_queue),
+			next_place_goes_to_the_owner_with_fewest_programs),
 		cmocka_unit_test(
-			bytes_fit_up_to_the_share_of_an_owner_and_the_whole),
-		cmocka_unit_test(program_waits_for_memory_and_gives_it_back),
+			waiting_program_that_is_cancelled_leaves_the_queue),
+		cmocka_unit_test(bytes_fit_up_to_the_owner_share_and_the_total),
+		cmocka_unit_test(program_waits_for_memory_and_releases_it),
 		cmocka_unit_test(
-			small_program_does_not_wait_behind_a_large_one),
+			small_program_overtakes_a_large_one_that_waits_for_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

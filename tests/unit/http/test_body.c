@@ -19,7 +19,7 @@ feed(struct body *b, const char *text, size_t step, size_t *over)
 	while (at < len && a == BODY_MORE) {
 		size_t n = len - at < step ? len - at : step;
 
-		a = body_take(b, text + at, n, &used);
+		a = body_feed(b, text + at, n, &used);
 		assert_true(used <= n);
 		at += used;
 	}
@@ -45,7 +45,7 @@ assert_chunks(const char *text, enum body_answer want, const char *data,
 }
 
 static void
-chunks_are_put_together_and_nothing_behind_them_is_taken(void **state)
+chunked_body_is_joined_and_bytes_after_it_are_not_consumed(void **state)
 {
 	(void)state;
 	assert_chunks("0\r\n\r\n", BODY_WHOLE, "", 0);
@@ -59,7 +59,7 @@ chunks_are_put_together_and_nothing_behind_them_is_taken(void **state)
 }
 
 static void
-chunks_that_could_be_read_in_two_ways_are_bad(void **state)
+ambiguous_chunks_are_rejected(void **state)
 {
 	static const char *const bad[] = {
 		"3\nabc\r\n0\r\n\r\n",
@@ -84,7 +84,7 @@ chunks_that_could_be_read_in_two_ways_are_bad(void **state)
 }
 
 static void
-more_than_the_cap_is_large(void **state)
+body_over_its_limit_is_too_large(void **state)
 {
 	own(body) struct body b;
 	size_t used;
@@ -93,11 +93,11 @@ more_than_the_cap_is_large(void **state)
 	assert_chunks("b\r\n0123456789a\r\n0\r\n\r\n", BODY_LARGE, NULL, 0);
 	assert_chunks("6\r\n012345\r\n6\r\n678901\r\n", BODY_LARGE, NULL, 0);
 	body_begin(&b, false, 11, 10);
-	assert_int_equal(body_take(&b, "0123456789a", 11, &used), BODY_LARGE);
+	assert_int_equal(body_feed(&b, "0123456789a", 11, &used), BODY_LARGE);
 }
 
 static void
-a_plain_body_ends_at_its_length(void **state)
+plain_body_ends_at_its_length(void **state)
 {
 	own(body) struct body b;
 	size_t over;
@@ -109,7 +109,7 @@ a_plain_body_ends_at_its_length(void **state)
 	assert_int_equal(over, 3);
 	body_free(&b);
 	body_begin(&b, false, 0, 10);
-	assert_int_equal(body_take(&b, "GET", 3, &over), BODY_WHOLE);
+	assert_int_equal(body_feed(&b, "GET", 3, &over), BODY_WHOLE);
 	assert_int_equal(over, 0);
 }
 
@@ -118,10 +118,10 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
-			chunks_are_put_together_and_nothing_behind_them_is_taken),
-		cmocka_unit_test(chunks_that_could_be_read_in_two_ways_are_bad),
-		cmocka_unit_test(more_than_the_cap_is_large),
-		cmocka_unit_test(a_plain_body_ends_at_its_length),
+			chunked_body_is_joined_and_bytes_after_it_are_not_consumed),
+		cmocka_unit_test(ambiguous_chunks_are_rejected),
+		cmocka_unit_test(body_over_its_limit_is_too_large),
+		cmocka_unit_test(plain_body_ends_at_its_length),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@ read_text(const char *text, struct http_head *h)
 }
 
 static void
-the_one_host_header_is_the_name(void **state)
+host_is_the_value_of_the_single_host_header(void **state)
 {
 	static const char *const rows[] = {
 		"GET / HTTP/1.1\r\nHost: a.example\r\n\r\n",
@@ -39,7 +39,7 @@ the_one_host_header_is_the_name(void **state)
 }
 
 static void
-what_two_could_read_in_two_ways_is_bad(void **state)
+ambiguous_head_is_rejected(void **state)
 {
 	static const char *const rows[] = {
 		"GET / HTTP/1.1\r\n\r\n",
@@ -103,7 +103,7 @@ what_two_could_read_in_two_ways_is_bad(void **state)
 }
 
 static void
-an_address_is_a_host_in_its_one_form(void **state)
+address_is_a_host_only_in_canonical_form(void **state)
 {
 	static const struct {
 		const char *text, *host;
@@ -129,7 +129,7 @@ an_address_is_a_host_in_its_one_form(void **state)
 }
 
 static void
-all_that_decides_is_read(void **state)
+head_yields_method_target_port_and_framing(void **state)
 {
 	struct http_head h;
 
@@ -155,7 +155,7 @@ all_that_decides_is_read(void **state)
 }
 
 static void
-a_head_is_waited_for_up_to_its_cap(void **state)
+incomplete_head_is_awaited_up_to_its_limit(void **state)
 {
 	static const char whole[] = "GET / HTTP/1.1\r\nHost: a.example\r\n\r\n";
 	static char endless[HEAD_MAX];
@@ -172,17 +172,17 @@ a_head_is_waited_for_up_to_its_cap(void **state)
 /* ---- requests to a proxy ---- */
 
 static int
-ask(const char *text, struct http_ask *a)
+read_proxy_request(const char *text, struct http_proxy_request *a)
 {
 	struct http_head h;
 
 	if (http_head_read(text, strlen(text), &h) != HEAD_NAME)
 		return -1;
-	return http_ask_read(&h, a);
+	return http_proxy_request_read(&h, a);
 }
 
 static void
-a_tunnel_names_a_host_and_a_port(void **state)
+connect_request_names_host_and_port(void **state)
 {
 	static const struct {
 		const char *text, *host;
@@ -199,9 +199,9 @@ a_tunnel_names_a_host_and_a_port(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct http_ask a;
+		struct http_proxy_request a;
 
-		if (ask(rows[i].text, &a) < 0)
+		if (read_proxy_request(rows[i].text, &a) < 0)
 			fail_msg("bad: %s", rows[i].text);
 		assert_true(a.is_tunnel);
 		assert_string_equal(a.host, rows[i].host);
@@ -210,7 +210,7 @@ a_tunnel_names_a_host_and_a_port(void **state)
 }
 
 static void
-a_request_has_a_url(void **state)
+proxy_request_names_its_host_by_url(void **state)
 {
 	static const struct {
 		const char *url, *host, *target;
@@ -226,12 +226,12 @@ a_request_has_a_url(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		char text[256];
-		struct http_ask a;
+		struct http_proxy_request a;
 
 		snprintf(text, sizeof(text),
 			 "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", rows[i].url,
 			 rows[i].host);
-		if (ask(text, &a) < 0)
+		if (read_proxy_request(text, &a) < 0)
 			fail_msg("bad: %s", text);
 		assert_false(a.is_tunnel);
 		assert_string_equal(a.host, rows[i].host);
@@ -243,7 +243,7 @@ a_request_has_a_url(void **state)
 }
 
 static void
-what_names_nobody_or_two_is_bad(void **state)
+proxy_request_with_no_host_or_two_is_rejected(void **state)
 {
 	static const char *const rows[] = {
 		"CONNECT a.example HTTP/1.1\r\n\r\n",
@@ -271,11 +271,11 @@ what_names_nobody_or_two_is_bad(void **state)
 		"GET /x HTTP/1.1\r\nHost: a\r\n\r\n",
 		"GET * HTTP/1.1\r\nHost: a\r\n\r\n",
 	};
-	struct http_ask a;
+	struct http_proxy_request a;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (ask(rows[i], &a) == 0)
+		if (read_proxy_request(rows[i], &a) == 0)
 			fail_msg("taken: %s", rows[i]);
 }
 
@@ -283,14 +283,14 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_one_host_header_is_the_name),
-		cmocka_unit_test(what_two_could_read_in_two_ways_is_bad),
-		cmocka_unit_test(an_address_is_a_host_in_its_one_form),
-		cmocka_unit_test(all_that_decides_is_read),
-		cmocka_unit_test(a_head_is_waited_for_up_to_its_cap),
-		cmocka_unit_test(a_tunnel_names_a_host_and_a_port),
-		cmocka_unit_test(a_request_has_a_url),
-		cmocka_unit_test(what_names_nobody_or_two_is_bad),
+		cmocka_unit_test(host_is_the_value_of_the_single_host_header),
+		cmocka_unit_test(ambiguous_head_is_rejected),
+		cmocka_unit_test(address_is_a_host_only_in_canonical_form),
+		cmocka_unit_test(head_yields_method_target_port_and_framing),
+		cmocka_unit_test(incomplete_head_is_awaited_up_to_its_limit),
+		cmocka_unit_test(connect_request_names_host_and_port),
+		cmocka_unit_test(proxy_request_names_its_host_by_url),
+		cmocka_unit_test(proxy_request_with_no_host_or_two_is_rejected),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

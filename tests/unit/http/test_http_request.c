@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 static void
-a_head_is_written_anew_and_says_that_it_is_the_last(void **state)
+rewritten_head_asks_the_server_to_close(void **state)
 {
 	static const char old[] = "GET http://a/x HTTP/1.1\r\nHost: a\r\n"
 				  "connection: keep-alive\r\nX-KEY: mine\r\n"
@@ -38,36 +38,36 @@ a_head_is_written_anew_and_says_that_it_is_the_last(void **state)
 }
 
 static int
-take(uint64_t length, bool chunked, const char *bytes, bool *over)
+feed_body(uint64_t length, bool chunked, const char *bytes, bool *over)
 {
 	struct http_head h = { .body_bytes = length, .is_chunked = chunked };
 	struct http_body b;
 	int taken;
 
 	http_body_begin(&b, &h);
-	taken = http_body_take(&b, bytes, strlen(bytes));
+	taken = http_body_feed(&b, bytes, strlen(bytes));
 	*over = b.state == BODY_OVER;
 	return taken;
 }
 
 static void
-a_body_ends_where_its_head_says(void **state)
+body_ends_where_its_head_says(void **state)
 {
 	bool over;
 
 	(void)state;
-	assert_int_equal(take(0, false, "", &over), 0);
+	assert_int_equal(feed_body(0, false, "", &over), 0);
 	assert_true(over);
-	assert_int_equal(take(0, false, "G", &over), -1);
-	assert_int_equal(take(3, false, "ab", &over), 0);
+	assert_int_equal(feed_body(0, false, "G", &over), -1);
+	assert_int_equal(feed_body(3, false, "ab", &over), 0);
 	assert_false(over);
-	assert_int_equal(take(3, false, "abc", &over), 0);
+	assert_int_equal(feed_body(3, false, "abc", &over), 0);
 	assert_true(over);
-	assert_int_equal(take(3, false, "abcG", &over), -1);
+	assert_int_equal(feed_body(3, false, "abcG", &over), -1);
 }
 
 static void
-chunks_are_read_to_their_end_and_in_one_form_only(void **state)
+chunks_are_parsed_to_their_end_and_in_canonical_form_only(void **state)
 {
 	static const char *const whole[] = {
 		"0\r\n\r\n",
@@ -95,13 +95,13 @@ chunks_are_read_to_their_end_and_in_one_form_only(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(whole); i++) {
-		assert_int_equal(take(0, true, whole[i], &over), 0);
+		assert_int_equal(feed_body(0, true, whole[i], &over), 0);
 		assert_true(over);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-		if (take(0, true, bad[i], &over) == 0)
+		if (feed_body(0, true, bad[i], &over) == 0)
 			fail_msg("taken: %s", bad[i]);
-	assert_int_equal(take(0, true, "3\r\nab", &over), 0);
+	assert_int_equal(feed_body(0, true, "3\r\nab", &over), 0);
 	assert_false(over);
 }
 
@@ -109,11 +109,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rewritten_head_asks_the_server_to_close),
+		cmocka_unit_test(body_ends_where_its_head_says),
 		cmocka_unit_test(
-			a_head_is_written_anew_and_says_that_it_is_the_last),
-		cmocka_unit_test(a_body_ends_where_its_head_says),
-		cmocka_unit_test(
-			chunks_are_read_to_their_end_and_in_one_form_only),
+			chunks_are_parsed_to_their_end_and_in_canonical_form_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,25 +10,27 @@
 #include <cmocka.h>
 
 static void
-nothing(struct exchange *x)
+serve_nothing(struct exchange *x)
 {
 	(void)x;
 }
 
 static bool
-never(const struct exchange *x)
+applies_never(const struct exchange *x)
 {
 	(void)x;
 	return false;
 }
 
 static const struct route rows[] = {
-	{ .method = "GET", .pattern = "/", .serve = nothing },
-	{ .method = "GET", .pattern = "/a", .applies = never },
-	{ .method = "GET", .pattern = "/a", .serve = nothing },
-	{ .method = "POST", .pattern = "/a", .serve = nothing },
-	{ .method = "GET", .pattern = "/a/{id}/b", .serve = nothing },
-	{ .method = "GET", .pattern = "/f/{id}/{path...}", .serve = nothing },
+	{ .method = "GET", .pattern = "/", .serve = serve_nothing },
+	{ .method = "GET", .pattern = "/a", .applies = applies_never },
+	{ .method = "GET", .pattern = "/a", .serve = serve_nothing },
+	{ .method = "POST", .pattern = "/a", .serve = serve_nothing },
+	{ .method = "GET", .pattern = "/a/{id}/b", .serve = serve_nothing },
+	{ .method = "GET",
+	  .pattern = "/f/{id}/{path...}",
+	  .serve = serve_nothing },
 	{ 0 },
 };
 static const struct route_table table = { .rows = rows };
@@ -39,7 +41,7 @@ static char allowed[64];
 
 /* The number of the row, or -1. */
 static long
-find(const char *method, const char *path)
+find_row(const char *method, const char *path)
 {
 	const struct route *r =
 		route_find(&table, NULL, method, path, params, &count, allowed);
@@ -58,43 +60,43 @@ assert_param(size_t i, const char *name, const char *value)
 }
 
 static void
-a_path_finds_its_row_and_no_other(void **state)
+path_finds_exactly_its_row(void **state)
 {
 	(void)state;
-	assert_int_equal(find("GET", "/"), 0);
-	assert_int_equal(find("GET", "/a"), 2);
-	assert_int_equal(find("HEAD", "/a"), 2);
-	assert_int_equal(find("POST", "/a"), 3);
-	assert_int_equal(find("GET", "/a/"), -1);
-	assert_int_equal(find("GET", "//a"), -1);
-	assert_int_equal(find("GET", "/A"), -1);
-	assert_int_equal(find("GET", "/a/x/c"), -1);
-	assert_int_equal(find("GET", "/a//b"), -1);
+	assert_int_equal(find_row("GET", "/"), 0);
+	assert_int_equal(find_row("GET", "/a"), 2);
+	assert_int_equal(find_row("HEAD", "/a"), 2);
+	assert_int_equal(find_row("POST", "/a"), 3);
+	assert_int_equal(find_row("GET", "/a/"), -1);
+	assert_int_equal(find_row("GET", "//a"), -1);
+	assert_int_equal(find_row("GET", "/A"), -1);
+	assert_int_equal(find_row("GET", "/a/x/c"), -1);
+	assert_int_equal(find_row("GET", "/a//b"), -1);
 	assert_string_equal(allowed, "");
 }
 
 static void
-another_method_is_told_which_there_are(void **state)
+unknown_method_reports_the_allowed_ones(void **state)
 {
 	(void)state;
-	assert_int_equal(find("PUT", "/a"), -1);
+	assert_int_equal(find_row("PUT", "/a"), -1);
 	assert_string_equal(allowed, "GET, POST");
 }
 
 static void
-names_in_braces_take_a_segment_or_the_rest(void **state)
+parameter_matches_one_segment_or_the_rest(void **state)
 {
 	(void)state;
-	assert_int_equal(find("GET", "/a/x%2Fy/b"), 4);
+	assert_int_equal(find_row("GET", "/a/x%2Fy/b"), 4);
 	assert_int_equal(count, 1);
 	assert_param(0, "id", "x%2Fy");
-	assert_int_equal(find("GET", "/f/1/x/y.txt"), 5);
+	assert_int_equal(find_row("GET", "/f/1/x/y.txt"), 5);
 	assert_int_equal(count, 2);
 	assert_param(0, "id", "1");
 	assert_param(1, "path", "x/y.txt");
-	assert_int_equal(find("GET", "/f/1/"), 5);
+	assert_int_equal(find_row("GET", "/f/1/"), 5);
 	assert_param(1, "path", "");
-	assert_int_equal(find("GET", "/f/1"), -1);
+	assert_int_equal(find_row("GET", "/f/1"), -1);
 }
 
 static void
@@ -110,7 +112,7 @@ assert_decoded(const char *text, bool plus, const char *want)
 }
 
 static void
-only_what_is_well_written_is_decoded(void **state)
+malformed_percent_encoding_is_rejected(void **state)
 {
 	(void)state;
 	assert_decoded("a%20b%C3%A9", false, "a b\xc3\xa9");
@@ -128,10 +130,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_path_finds_its_row_and_no_other),
-		cmocka_unit_test(another_method_is_told_which_there_are),
-		cmocka_unit_test(names_in_braces_take_a_segment_or_the_rest),
-		cmocka_unit_test(only_what_is_well_written_is_decoded),
+		cmocka_unit_test(path_finds_exactly_its_row),
+		cmocka_unit_test(unknown_method_reports_the_allowed_ones),
+		cmocka_unit_test(parameter_matches_one_segment_or_the_rest),
+		cmocka_unit_test(malformed_percent_encoding_is_rejected),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,7 @@ static const struct host_rules rules = {
 };
 
 static uint32_t
-flaws(mbedtls_x509_crt *of, mbedtls_x509_crt *by, const char *host)
+verify_flags(mbedtls_x509_crt *of, mbedtls_x509_crt *by, const char *host)
 {
 	uint32_t flags = 0;
 
@@ -35,7 +35,7 @@ flaws(mbedtls_x509_crt *of, mbedtls_x509_crt *by, const char *host)
 }
 
 static void
-a_certificate_is_for_its_host_and_for_this_jail_alone(void **state)
+certificate_is_valid_for_its_host_and_its_jail_only(void **state)
 {
 	struct authority a = { 0 }, b = { 0 };
 	mbedtls_x509_crt leaf, root, other;
@@ -53,12 +53,12 @@ a_certificate_is_for_its_host_and_for_this_jail_alone(void **state)
 	assert_int_equal(mbedtls_x509_crt_parse(&other, (void *)b.root,
 						strlen(b.root) + 1),
 			 0);
-	assert_int_equal(flaws(&leaf, &root, HOST), 0);
-	assert_int_not_equal(flaws(&leaf, &root, "b.example.com"), 0);
-	assert_int_not_equal(flaws(&leaf, &root, "x." HOST), 0);
-	assert_int_not_equal(flaws(&leaf, &other, HOST), 0);
+	assert_int_equal(verify_flags(&leaf, &root, HOST), 0);
+	assert_int_not_equal(verify_flags(&leaf, &root, "b.example.com"), 0);
+	assert_int_not_equal(verify_flags(&leaf, &root, "x." HOST), 0);
+	assert_int_not_equal(verify_flags(&leaf, &other, HOST), 0);
 	/* It signs nobody itself. */
-	assert_int_not_equal(flaws(&root, &leaf, NULL), 0);
+	assert_int_not_equal(verify_flags(&root, &leaf, NULL), 0);
 	authority_close(&a);
 	authority_close(&b);
 	mbedtls_pk_free(&a.key);
@@ -69,7 +69,7 @@ a_certificate_is_for_its_host_and_for_this_jail_alone(void **state)
 }
 
 static void
-only_names_with_both_are_ended(void **state)
+tls_is_terminated_only_for_hosts_with_credential_and_tls_rule(void **state)
 {
 	const struct vault none = { 0 };
 	const struct vault elsewhere = { .rows = { { .host = "c.example" } },
@@ -88,10 +88,10 @@ shake_both(struct tls *code, struct tls *host)
 	int a = -1, b = -1;
 
 	for (int i = 0; i < 20 && (a < 0 || b < 0); i++) {
-		a = tls_shake(host);
+		a = tls_handshake(host);
 		if (a < 0 && errno != EAGAIN)
 			return -1;
-		b = tls_shake(code);
+		b = tls_handshake(code);
 		if (b < 0 && errno != EAGAIN)
 			return -1;
 	}
@@ -142,7 +142,7 @@ struct both {
 /* A client of the proxy's make on a server of its make, which it trusts or
    not. */
 static struct both
-begin(const char *name, bool is_trusted)
+connect_both(const char *name, bool is_trusted)
 {
 	struct both b = { 0 };
 
@@ -158,7 +158,7 @@ begin(const char *name, bool is_trusted)
 }
 
 static void
-end(struct both *b)
+close_both(struct both *b)
 {
 	tls_free(b->code);
 	tls_free(b->host);
@@ -167,32 +167,33 @@ end(struct both *b)
 }
 
 static void
-who_is_not_trusted_is_not_spoken_to(void **state)
+untrusted_host_fails_the_handshake(void **state)
 {
-	struct both b = begin(HOST, false);
+	struct both b = connect_both(HOST, false);
 
 	(void)state;
 	assert_int_equal(shake_both(b.code, b.host), -1);
 	assert_int_equal(errno, EPROTO);
-	assert_false(tls_is_shaken(b.host));
-	end(&b);
+	assert_false(tls_is_established(b.host));
+	close_both(&b);
 }
 
 static void
-who_has_another_name_is_not_spoken_to(void **state)
+host_with_another_name_fails_the_handshake(void **state)
 {
-	struct both b = begin("b.example.com", true);
+	struct both b = connect_both("b.example.com", true);
 
 	(void)state;
 	assert_int_equal(shake_both(b.code, b.host), -1);
-	assert_false(tls_is_shaken(b.host));
-	end(&b);
+	assert_false(tls_is_established(b.host));
+	close_both(&b);
 }
 
 static void
-bytes_arrive_and_an_end_is_told_from_a_cut(void **state)
+bytes_arrive_and_close_is_distinguished_from_truncation(void **state)
 {
-	struct both b = begin(HOST, true), cut = begin(HOST, true);
+	struct both b = connect_both(HOST, true),
+		    cut = connect_both(HOST, true);
 	static char sent[40000], got[40000];
 	size_t n = 0, m = 0;
 
@@ -215,36 +216,36 @@ bytes_arrive_and_an_end_is_told_from_a_cut(void **state)
 	}
 	assert_memory_equal(sent, got, sizeof(sent));
 	assert_false(tls_has_more(b.code));
-	tls_say_end(b.host);
+	tls_close_notify(b.host);
 	assert_int_equal(tls_read(b.code, got, 10), 0);
-	assert_false(tls_is_ragged(b.code));
-	end(&b);
+	assert_false(tls_is_truncated(b.code));
+	close_both(&b);
 	assert_int_equal(shake_both(cut.code, cut.host), 0);
 	shutdown(cut.fds[1], SHUT_WR);
 	assert_int_equal(tls_read(cut.code, got, 10), 0);
-	assert_true(tls_is_ragged(cut.code));
-	end(&cut);
+	assert_true(tls_is_truncated(cut.code));
+	close_both(&cut);
 }
 
 static void
-other_bytes_than_tls_are_an_error(void **state)
+bytes_that_are_not_tls_are_an_error(void **state)
 {
-	struct both b = begin(HOST, false);
+	struct both b = connect_both(HOST, false);
 
 	(void)state;
 	assert_int_equal(write(b.fds[1], "GET / HTTP/1.1\r\n\r\n", 18), 18);
-	assert_int_equal(tls_shake(b.code), -1);
+	assert_int_equal(tls_handshake(b.code), -1);
 	assert_int_equal(errno, EPROTO);
-	end(&b);
+	close_both(&b);
 }
 
 /* TLS 1.2 reads over each; a call ends all the same, and there is more to
    read. TLS 1.3 accepts no alert in the clear at this point. */
 static void
-warnings_without_end_take_one_call_s_share(void **state)
+endless_warnings_end_one_call_at_its_limit(void **state)
 {
 	static const char warning[] = { 21, 3, 3, 0, 2, 1, 90 };
-	struct both b = begin(HOST, false);
+	struct both b = connect_both(HOST, false);
 	char many[sizeof(warning) * 1000];
 	int left = 0;
 
@@ -252,13 +253,13 @@ warnings_without_end_take_one_call_s_share(void **state)
 	for (size_t i = 0; i < sizeof(many); i++)
 		many[i] = warning[i % sizeof(warning)];
 	/* Both have said hello. */
-	assert_int_equal(tls_shake(b.host), -1);
-	assert_int_equal(tls_shake(b.code), -1);
+	assert_int_equal(tls_handshake(b.host), -1);
+	assert_int_equal(tls_handshake(b.code), -1);
 	assert_int_equal(errno, EAGAIN);
 	for (int i = 0; i < 25; i++)
 		assert_int_equal(write(b.fds[1], many, sizeof(many)),
 				 sizeof(many));
-	assert_int_equal(tls_shake(b.code), -1);
+	assert_int_equal(tls_handshake(b.code), -1);
 #ifdef MBEDTLS_SSL_PROTO_TLS1_3
 	assert_int_equal(errno, EPROTO);
 #else
@@ -266,7 +267,7 @@ warnings_without_end_take_one_call_s_share(void **state)
 #endif
 	assert_int_equal(ioctl(b.fds[0], FIONREAD, &left), 0);
 	assert_true(left > 0);
-	end(&b);
+	close_both(&b);
 }
 
 int
@@ -274,13 +275,15 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
-			a_certificate_is_for_its_host_and_for_this_jail_alone),
-		cmocka_unit_test(only_names_with_both_are_ended),
-		cmocka_unit_test(who_is_not_trusted_is_not_spoken_to),
-		cmocka_unit_test(who_has_another_name_is_not_spoken_to),
-		cmocka_unit_test(bytes_arrive_and_an_end_is_told_from_a_cut),
-		cmocka_unit_test(other_bytes_than_tls_are_an_error),
-		cmocka_unit_test(warnings_without_end_take_one_call_s_share),
+			certificate_is_valid_for_its_host_and_its_jail_only),
+		cmocka_unit_test(
+			tls_is_terminated_only_for_hosts_with_credential_and_tls_rule),
+		cmocka_unit_test(untrusted_host_fails_the_handshake),
+		cmocka_unit_test(host_with_another_name_fails_the_handshake),
+		cmocka_unit_test(
+			bytes_arrive_and_close_is_distinguished_from_truncation),
+		cmocka_unit_test(bytes_that_are_not_tls_are_an_error),
+		cmocka_unit_test(endless_warnings_end_one_call_at_its_limit),
 	};
 
 	return cmocka_run_group_tests(tests, make_ends, NULL);

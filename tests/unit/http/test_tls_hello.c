@@ -17,7 +17,7 @@ struct hello {
 };
 
 static char *
-put(char *at, size_t value, size_t bytes)
+put_number(char *at, size_t value, size_t bytes)
 {
 	for (size_t i = bytes; i--;)
 		*at++ = (char)(value >> (8 * i) & 0xff);
@@ -27,39 +27,39 @@ put(char *at, size_t value, size_t bytes)
 static char *
 put_name(char *at, const char *name, size_t len)
 {
-	at = put(at, 0, 2);
-	at = put(at, len + 5, 2);
-	at = put(at, len + 3, 2);
-	at = put(at, 0, 1);
-	at = put(at, len, 2);
+	at = put_number(at, 0, 2);
+	at = put_number(at, len + 5, 2);
+	at = put_number(at, len + 3, 2);
+	at = put_number(at, 0, 1);
+	at = put_number(at, len, 2);
 	memcpy(at, name, len);
 	return at + len;
 }
 
 static void
-wrap(struct hello *h, const char *extensions, size_t len, size_t piece)
+make_hello(struct hello *h, const char *extensions, size_t len, size_t piece)
 {
 	char body[HEAD_MAX + 512], *at = body;
 	size_t all, done = 0;
 
-	at = put(at, 1, 1);
-	at = put(at, 2 + 32 + 1 + 2 + 2 + 2 + 2 + len, 3);
-	at = put(at, 0x0303, 2);
+	at = put_number(at, 1, 1);
+	at = put_number(at, 2 + 32 + 1 + 2 + 2 + 2 + 2 + len, 3);
+	at = put_number(at, 0x0303, 2);
 	memset(at, 7, 32);
 	at += 32;
-	at = put(at, 0, 1);	 /* session */
-	at = put(at, 2, 2);	 /* ciphers */
-	at = put(at, 0x1301, 2); /* one of them */
-	at = put(at, 0x100, 2);	 /* compression: none */
-	at = put(at, len, 2);
+	at = put_number(at, 0, 1);	/* session */
+	at = put_number(at, 2, 2);	/* ciphers */
+	at = put_number(at, 0x1301, 2); /* one of them */
+	at = put_number(at, 0x100, 2);	/* compression: none */
+	at = put_number(at, len, 2);
 	memcpy(at, extensions, len);
 	all = (size_t)(at - body) + len;
 	for (at = h->bytes; done < all; done += piece) {
 		size_t n = all - done < piece ? all - done : piece;
 
-		at = put(at, 22, 1);
-		at = put(at, 0x0301, 2);
-		at = put(at, n, 2);
+		at = put_number(at, 22, 1);
+		at = put_number(at, 0x0301, 2);
+		at = put_number(at, n, 2);
 		memcpy(at, body + done, n);
 		at += n;
 	}
@@ -67,25 +67,25 @@ wrap(struct hello *h, const char *extensions, size_t len, size_t piece)
 }
 
 static struct hello
-named(const char *name, size_t piece)
+make_named_hello(const char *name, size_t piece)
 {
-	char extensions[400], *at = put(extensions, 0x002b0003, 4);
+	char extensions[400], *at = put_number(extensions, 0x002b0003, 4);
 	struct hello h;
 
-	at = put(at, 0x020304, 3); /* supported_versions */
+	at = put_number(at, 0x020304, 3); /* supported_versions */
 	at = put_name(at, name, strlen(name));
-	wrap(&h, extensions, (size_t)(at - extensions), piece);
+	make_hello(&h, extensions, (size_t)(at - extensions), piece);
 	return h;
 }
 
 static void
-the_server_name_is_read_however_the_records_are_cut(void **state)
+server_name_is_read_whatever_the_record_boundaries(void **state)
 {
 	static const size_t pieces[] = { 1, 3, 7, 64, 16384 };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
-		struct hello h = named("Api.Example.com", pieces[i]);
+		struct hello h = make_named_hello("Api.Example.com", pieces[i]);
 		char name[HOST_NAME_SIZE];
 
 		assert_int_equal(tls_hello_read(h.bytes, h.len, name),
@@ -98,38 +98,39 @@ the_server_name_is_read_however_the_records_are_cut(void **state)
 }
 
 static void
-no_name_two_names_or_a_hidden_one_are_bad(void **state)
+missing_repeated_or_encrypted_name_is_rejected(void **state)
 {
 	char e[400] = "", name[HOST_NAME_SIZE], *at;
 	struct hello h;
 
 	(void)state;
-	wrap(&h, e, 0, 16384);
+	make_hello(&h, e, 0, 16384);
 	assert_int_equal(tls_hello_read(h.bytes, h.len, name), HEAD_BAD);
 	at = put_name(e, "a.example", 9);
 	at = put_name(at, "a.example", 9);
-	wrap(&h, e, (size_t)(at - e), 16384);
+	make_hello(&h, e, (size_t)(at - e), 16384);
 	assert_int_equal(tls_hello_read(h.bytes, h.len, name), HEAD_BAD);
 	at = put_name(e, "a.example", 9);
-	at = put(at, 0xfe0d0000, 4);
-	wrap(&h, e, (size_t)(at - e), 16384);
+	at = put_number(at, 0xfe0d0000, 4);
+	make_hello(&h, e, (size_t)(at - e), 16384);
 	assert_int_equal(tls_hello_read(h.bytes, h.len, name), HEAD_BAD);
 	at = put_name(e, "a\0.example", 10);
-	wrap(&h, e, (size_t)(at - e), 16384);
+	make_hello(&h, e, (size_t)(at - e), 16384);
 	assert_int_equal(tls_hello_read(h.bytes, h.len, name), HEAD_BAD);
 	at = put_name(e, "127.0.0.1", 9);
-	wrap(&h, e, (size_t)(at - e), 16384);
+	make_hello(&h, e, (size_t)(at - e), 16384);
 	assert_int_equal(tls_hello_read(h.bytes, h.len, name), HEAD_BAD);
 }
 
 static void
-lengths_that_do_not_fit_into_each_other_are_bad(void **state)
+inconsistent_lengths_are_rejected(void **state)
 {
 	(void)state;
 	/* From the length of the session on each length one up or down. */
 	for (size_t at = 5 + 4 + 34; at < 5 + 4 + 34 + 7; at++)
 		for (int by = -1; by <= 1; by += 2) {
-			struct hello h = named("api.example.com", 16384);
+			struct hello h =
+				make_named_hello("api.example.com", 16384);
 			char name[HOST_NAME_SIZE];
 
 			if (at == 47 || at == 46)
@@ -142,11 +143,11 @@ lengths_that_do_not_fit_into_each_other_are_bad(void **state)
 }
 
 static void
-something_else_is_bad_at_once_and_a_long_one_at_the_cap(void **state)
+other_protocols_are_rejected_at_once_and_long_hellos_at_the_limit(void **state)
 {
 	static char big[HEAD_MAX];
 	char name[HOST_NAME_SIZE];
-	struct hello h = named("api.example.com", 16384);
+	struct hello h = make_named_hello("api.example.com", 16384);
 
 	(void)state;
 	assert_int_equal(tls_hello_read("GET / HTTP", 10, name), HEAD_BAD);
@@ -154,11 +155,13 @@ something_else_is_bad_at_once_and_a_long_one_at_the_cap(void **state)
 	h.bytes[5] = 2; /* the server's */
 	assert_int_equal(tls_hello_read(h.bytes, h.len, name), HEAD_BAD);
 	/* A hello that says it is longer than any. */
-	put(put(put(put(big, 22, 1), 0x0301, 2), 16000, 2), 1, 1);
-	put(big + 6, HEAD_MAX, 3);
+	put_number(put_number(put_number(put_number(big, 22, 1), 0x0301, 2),
+			      16000, 2),
+		   1, 1);
+	put_number(big + 6, HEAD_MAX, 3);
 	assert_int_equal(tls_hello_read(big, 100, name), HEAD_BAD);
 	/* Records of nothing. */
-	put(put(put(big, 22, 1), 0x0301, 2), 0, 2);
+	put_number(put_number(put_number(big, 22, 1), 0x0301, 2), 0, 2);
 	assert_int_equal(tls_hello_read(big, 5, name), HEAD_BAD);
 }
 
@@ -167,12 +170,12 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
-			the_server_name_is_read_however_the_records_are_cut),
-		cmocka_unit_test(no_name_two_names_or_a_hidden_one_are_bad),
+			server_name_is_read_whatever_the_record_boundaries),
 		cmocka_unit_test(
-			lengths_that_do_not_fit_into_each_other_are_bad),
+			missing_repeated_or_encrypted_name_is_rejected),
+		cmocka_unit_test(inconsistent_lengths_are_rejected),
 		cmocka_unit_test(
-			something_else_is_bad_at_once_and_a_long_one_at_the_cap),
+			other_protocols_are_rejected_at_once_and_long_hellos_at_the_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,7 @@ read_form(const char *body, size_t len)
 #define READ(body) read_form(body, sizeof(body) - 1)
 
 static void
-files_come_with_their_names_and_bytes(void **state)
+form_yields_names_and_bytes_of_its_files(void **state)
 {
 	(void)state;
 	assert_int_equal(
@@ -48,7 +48,7 @@ files_come_with_their_names_and_bytes(void **state)
 }
 
 static void
-what_is_not_whole_is_no_form(void **state)
+incomplete_form_is_rejected(void **state)
 {
 	static const struct {
 		const char *body;
@@ -77,7 +77,7 @@ what_is_not_whole_is_no_form(void **state)
 }
 
 static void
-there_are_only_so_many_files(void **state)
+form_with_too_many_files_is_rejected(void **state)
 {
 	static const char part[] = PART(NAMED("a"), "b");
 	static char body[(MULTIPART_FILES_MAX + 1) * sizeof(part) + 16];
@@ -97,38 +97,40 @@ there_are_only_so_many_files(void **state)
 }
 
 static bool
-has(const char *type, char out[80])
+has_boundary(const char *type, char out[80])
 {
 	return multipart_boundary(type, strlen(type), out);
 }
 
 static void
-a_boundary_is_found_in_the_type(void **state)
+boundary_is_read_from_the_content_type(void **state)
 {
 	char out[80];
 
 	(void)state;
-	assert_true(has("multipart/form-data; boundary=a-B_1", out));
+	assert_true(has_boundary("multipart/form-data; boundary=a-B_1", out));
 	assert_string_equal(out, "a-B_1");
-	assert_true(has("Multipart/Form-Data;Boundary=\"x y\"; q=1", out));
+	assert_true(
+		has_boundary("Multipart/Form-Data;Boundary=\"x y\"; q=1", out));
 	assert_string_equal(out, "x");
-	assert_false(has("multipart/form-data", out));
-	assert_false(has("multipart/form-data; boundary=", out));
-	assert_false(has("text/plain; boundary=x", out));
-	assert_false(has("multipart/form-data; boundary="
-			 "01234567890123456789012345678901234567890123456789"
-			 "012345678901234567890",
-			 out));
+	assert_false(has_boundary("multipart/form-data", out));
+	assert_false(has_boundary("multipart/form-data; boundary=", out));
+	assert_false(has_boundary("text/plain; boundary=x", out));
+	assert_false(has_boundary(
+		"multipart/form-data; boundary="
+		"01234567890123456789012345678901234567890123456789"
+		"012345678901234567890",
+		out));
 }
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(files_come_with_their_names_and_bytes),
-		cmocka_unit_test(what_is_not_whole_is_no_form),
-		cmocka_unit_test(there_are_only_so_many_files),
-		cmocka_unit_test(a_boundary_is_found_in_the_type),
+		cmocka_unit_test(form_yields_names_and_bytes_of_its_files),
+		cmocka_unit_test(incomplete_form_is_rejected),
+		cmocka_unit_test(form_with_too_many_files_is_rejected),
+		cmocka_unit_test(boundary_is_read_from_the_content_type),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

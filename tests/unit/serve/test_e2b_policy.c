@@ -76,7 +76,7 @@ is_refused(const char *body, bool open, const char *words)
 #define HOSTS "\"network_allow\": [\"a.test:443\", \"a.test:80\"]"
 
 static void
-what_gives_nothing_changes_nothing(void **state)
+members_without_effect_change_nothing(void **state)
 {
 	(void)state;
 	becomes("{}", false, "{}");
@@ -94,7 +94,7 @@ what_gives_nothing_changes_nothing(void **state)
 }
 
 static void
-less_network_is_kept(void **state)
+request_for_less_network_is_applied(void **state)
 {
 	static const char none[] =
 		"{\"network_access\": false, \"network_allow\": []}";
@@ -110,7 +110,7 @@ less_network_is_kept(void **state)
 }
 
 static void
-what_cannot_be_kept_is_refused(void **state)
+unsupported_members_are_refused(void **state)
 {
 	(void)state;
 	is_refused("{\"templateID\": \"other\"}", false, "one template");
@@ -157,7 +157,7 @@ has_header(const char *body, bool open, const struct list *hosts,
 }
 
 static void
-headers_become_credentials_and_their_values_are_apart(void **state)
+headers_become_credentials_with_separate_secrets(void **state)
 {
 	(void)state;
 	has_header("{\"network\": {\"allowOut\": [\"a.test\"], " RULE("a.test",
@@ -194,7 +194,7 @@ headers_become_credentials_and_their_values_are_apart(void **state)
 }
 
 static void
-rules_that_cannot_be_kept_are_refused(void **state)
+unsupported_rules_are_refused(void **state)
 {
 	(void)state;
 	is_refused("{\"network\": {" RULE("a.test", KEY) "}}", false,
@@ -229,7 +229,7 @@ rules_that_cannot_be_kept_are_refused(void **state)
 
 /* Read as nothing it would leave the network open. */
 static void
-what_is_of_another_type_is_refused(void **state)
+members_of_wrong_type_are_refused(void **state)
 {
 	static const char *const bodies[] = {
 		"{\"network\": {\"denyOut\": \"0.0.0.0/0\"}}",
@@ -253,13 +253,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_gives_nothing_changes_nothing),
-		cmocka_unit_test(less_network_is_kept),
-		cmocka_unit_test(what_cannot_be_kept_is_refused),
+		cmocka_unit_test(members_without_effect_change_nothing),
+		cmocka_unit_test(request_for_less_network_is_applied),
+		cmocka_unit_test(unsupported_members_are_refused),
 		cmocka_unit_test(
-			headers_become_credentials_and_their_values_are_apart),
-		cmocka_unit_test(rules_that_cannot_be_kept_are_refused),
-		cmocka_unit_test(what_is_of_another_type_is_refused),
+			headers_become_credentials_with_separate_secrets),
+		cmocka_unit_test(unsupported_rules_are_refused),
+		cmocka_unit_test(members_of_wrong_type_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@ settled(uint64_t machine_bytes, uint64_t program_bytes, bool is_shared)
 }
 
 static void
-programs_of_several_keys_get_what_is_left_of_the_machine(void **state)
+programs_of_several_keys_get_the_remaining_memory(void **state)
 {
 	struct serve_limits l = settled(24 * GIB, PROGRAM, true);
 	struct serve_sum s = serve_limits_sum(&l);
@@ -45,7 +45,7 @@ programs_of_several_keys_get_what_is_left_of_the_machine(void **state)
 
 /* Keys are refused nothing that their own policies give them. */
 static void
-share_of_a_key_fits_its_program_also_on_a_small_machine(void **state)
+share_of_a_key_fits_its_program_even_on_a_small_machine(void **state)
 {
 	static const uint64_t machines[] = { GIB, 2 * GIB, 4 * GIB, 24 * GIB };
 
@@ -64,7 +64,7 @@ share_of_a_key_fits_its_program_also_on_a_small_machine(void **state)
 
 /* As many as a keeper has places for. */
 static void
-single_key_is_refused_none_of_its_programs(void **state)
+single_key_may_run_all_its_programs(void **state)
 {
 	static const uint64_t machines[] = { 2 * GIB, 24 * GIB };
 
@@ -80,7 +80,7 @@ single_key_is_refused_none_of_its_programs(void **state)
 }
 
 static void
-what_an_option_says_stays(void **state)
+value_set_by_an_option_is_kept(void **state)
 {
 	struct serve_setting setting = { GIB, PROGRAM, true };
 	const struct options serve = {
@@ -100,7 +100,7 @@ what_an_option_says_stays(void **state)
 }
 
 static void
-sums_of_the_largest_numbers_do_not_wrap(void **state)
+sums_of_the_largest_values_do_not_overflow(void **state)
 {
 	struct serve_limits l = settled(UINT64_MAX, UINT64_MAX, false);
 	struct serve_sum s;
@@ -120,12 +120,12 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
-			programs_of_several_keys_get_what_is_left_of_the_machine),
+			programs_of_several_keys_get_the_remaining_memory),
 		cmocka_unit_test(
-			share_of_a_key_fits_its_program_also_on_a_small_machine),
-		cmocka_unit_test(single_key_is_refused_none_of_its_programs),
-		cmocka_unit_test(what_an_option_says_stays),
-		cmocka_unit_test(sums_of_the_largest_numbers_do_not_wrap),
+			share_of_a_key_fits_its_program_even_on_a_small_machine),
+		cmocka_unit_test(single_key_may_run_all_its_programs),
+		cmocka_unit_test(value_set_by_an_option_is_kept),
+		cmocka_unit_test(sums_of_the_largest_values_do_not_overflow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

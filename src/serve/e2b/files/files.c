@@ -50,50 +50,51 @@ filing_set_path(struct filing *f, const char *path)
 }
 
 static void
-on_file(void *user, const struct remit_file_answer *answer)
+filing_on_file(void *user, const struct remit_file_answer *answer)
 {
 	struct filing *f = user;
 
 	f->on_answer(f, answer);
 }
 
-static void on_result(void *user, struct remit_result *res,
-		      const struct remit_error *err);
+static void filing_on_result(void *user, struct remit_result *res,
+			     const struct remit_error *err);
 static const struct hosted_events events = {
-	.file = on_file,
-	.result = on_result,
+	.file = filing_on_file,
+	.result = filing_on_result,
 };
 
 static void
-queue(struct filing *f)
+queue_task(struct filing *f)
 {
 	struct hosted_loan none = { 0 };
 	struct remit_error err;
 
 	if (hosted_file(f->sb->hosted, &f->task, none, &events, f, &err) < 0)
-		on_result(f, NULL, &err);
+		filing_on_result(f, NULL, &err);
 }
 
 static void
-on_result(void *user, struct remit_result *res, const struct remit_error *err)
+filing_on_result(void *user, struct remit_result *res,
+		 const struct remit_error *err)
 {
 	struct filing *f = user;
 
 	(void)res;
 	if (!err && f->more && f->more(f)) {
-		queue(f);
+		queue_task(f);
 		return;
 	}
 	if (err)
 		f->on_error(f, err);
-	exchange_put_sent(f->x);
+	exchange_unref_sent(f->x);
 }
 
 void
 filing_begin(struct filing *f)
 {
 	exchange_ref(f->x);
-	queue(f);
+	queue_task(f);
 }
 
 /* ---- as envd says it ---- */
@@ -144,7 +145,7 @@ filing_entry(const struct remit_file_entry *e)
 }
 
 static void
-fail_rest(struct filing *f, const struct remit_error *err)
+fail_file(struct filing *f, const struct remit_error *err)
 {
 	bool is_missing = err->sys_errno == ENOENT || err->sys_errno == ENOTDIR;
 	int status = is_missing			    ? 404
@@ -160,7 +161,7 @@ fail_rest(struct filing *f, const struct remit_error *err)
 /* ---- downloads ---- */
 
 static void
-send_bytes(struct filing *f, const struct remit_file_answer *a)
+send_download(struct filing *f, const struct remit_file_answer *a)
 {
 	bool is_whole = !a->entry_count ||
 			f->task.offset + a->len >= a->entries[0].size ||
@@ -181,7 +182,7 @@ send_bytes(struct filing *f, const struct remit_file_answer *a)
 }
 
 static bool
-read_more(struct filing *f)
+download_more(struct filing *f)
 {
 	bool more = f->next;
 
@@ -191,12 +192,12 @@ read_more(struct filing *f)
 
 /* Half a file is no file. */
 static void
-fail_bytes(struct filing *f, const struct remit_error *err)
+fail_download(struct filing *f, const struct remit_error *err)
 {
 	if (f->task.offset)
 		reply_abort(f->x);
 	else
-		fail_rest(f, err);
+		fail_file(f, err);
 }
 
 static void
@@ -215,9 +216,9 @@ get_file(struct exchange *x)
 	reply_header(x, "Content-Disposition", "attachment");
 	reply_header(x, "Content-Security-Policy", "sandbox");
 	f->task.op = REMIT_FILE_READ;
-	f->on_answer = send_bytes;
-	f->on_error = fail_bytes;
-	f->more = read_more;
+	f->on_answer = send_download;
+	f->on_error = fail_download;
+	f->more = download_more;
 	filing_begin(f);
 }
 
@@ -291,7 +292,7 @@ post_file(struct exchange *x)
 		return;
 	}
 	f->on_answer = note_upload;
-	f->on_error = fail_rest;
+	f->on_error = fail_file;
 	f->more = upload_more;
 	filing_begin(f);
 }

@@ -14,7 +14,7 @@ fail_call(struct filing *f, const struct remit_error *err)
 }
 
 static void
-give_entry(struct filing *f, const struct remit_file_answer *a)
+reply_entry(struct filing *f, const struct remit_file_answer *a)
 {
 	if (!a->entry_count)
 		connect_fail(f->x, "internal", "there is no answer");
@@ -26,9 +26,9 @@ give_entry(struct filing *f, const struct remit_file_answer *a)
 
 /* NULL: the reply is there. */
 static struct filing *
-begin(struct exchange *x, enum remit_file_op op, const char *member)
+begin_call(struct exchange *x, enum remit_file_op op, const char *member)
 {
-	const char *path = e2b_ask_text(x->json, member);
+	const char *path = e2b_request_text(x->json, member);
 	struct filing *f = filing_new(x);
 
 	if (!f)
@@ -38,7 +38,7 @@ begin(struct exchange *x, enum remit_file_op op, const char *member)
 		return NULL;
 	}
 	f->task.op = op;
-	f->on_answer = give_entry;
+	f->on_answer = reply_entry;
 	f->on_error = fail_call;
 	return f;
 }
@@ -46,7 +46,7 @@ begin(struct exchange *x, enum remit_file_op op, const char *member)
 void
 e2b_stat(struct exchange *x)
 {
-	struct filing *f = begin(x, REMIT_FILE_STAT, "path");
+	struct filing *f = begin_call(x, REMIT_FILE_STAT, "path");
 
 	if (f)
 		filing_begin(f);
@@ -55,14 +55,14 @@ e2b_stat(struct exchange *x)
 void
 e2b_make_dir(struct exchange *x)
 {
-	struct filing *f = begin(x, REMIT_FILE_MAKE, "path");
+	struct filing *f = begin_call(x, REMIT_FILE_MAKE, "path");
 
 	if (f)
 		filing_begin(f);
 }
 
 static void
-give_list(struct filing *f, const struct remit_file_answer *a)
+reply_list(struct filing *f, const struct remit_file_answer *a)
 {
 	json_t *list = json_array();
 
@@ -82,40 +82,40 @@ void
 e2b_list_dir(struct exchange *x)
 {
 	const json_t *depth = json_object_get(x->json, "depth");
-	struct filing *f = begin(x, REMIT_FILE_LIST, "path");
+	struct filing *f = begin_call(x, REMIT_FILE_LIST, "path");
 
 	if (!f)
 		return;
 	f->task.depth = (unsigned)json_integer_value(depth);
-	f->on_answer = give_list;
+	f->on_answer = reply_list;
 	filing_begin(f);
 }
 
 /* ---- moves: the new name is looked at afterwards ---- */
 
 static void
-ignore(struct filing *f, const struct remit_file_answer *a)
+ignore_answer(struct filing *f, const struct remit_file_answer *a)
 {
 	(void)f;
 	(void)a;
 }
 
 static bool
-look_at_new(struct filing *f)
+stat_destination(struct filing *f)
 {
 	if (f->task.op != REMIT_FILE_MOVE)
 		return false;
 	f->task = (struct remit_file_task){ .op = REMIT_FILE_STAT,
 					    .path = f->to };
-	f->on_answer = give_entry;
+	f->on_answer = reply_entry;
 	return true;
 }
 
 void
 e2b_move(struct exchange *x)
 {
-	const char *to = e2b_ask_text(x->json, "destination");
-	struct filing *f = begin(x, REMIT_FILE_MOVE, "source");
+	const char *to = e2b_request_text(x->json, "destination");
+	struct filing *f = begin_call(x, REMIT_FILE_MOVE, "source");
 
 	if (!f)
 		return;
@@ -126,15 +126,15 @@ e2b_move(struct exchange *x)
 		return;
 	}
 	f->task.to = f->to;
-	f->on_answer = ignore;
-	f->more = look_at_new;
+	f->on_answer = ignore_answer;
+	f->more = stat_destination;
 	filing_begin(f);
 }
 
 /* ---- removals: what is not there is as good as removed ---- */
 
 static void
-say_removed(struct filing *f, const struct remit_file_answer *a)
+reply_removed(struct filing *f, const struct remit_file_answer *a)
 {
 	(void)a;
 	reply_json(f->x, 200, json_object());
@@ -144,7 +144,7 @@ static void
 fail_removal(struct filing *f, const struct remit_error *err)
 {
 	if (err->sys_errno == ENOENT)
-		say_removed(f, NULL);
+		reply_removed(f, NULL);
 	else
 		fail_call(f, err);
 }
@@ -152,11 +152,11 @@ fail_removal(struct filing *f, const struct remit_error *err)
 void
 e2b_remove(struct exchange *x)
 {
-	struct filing *f = begin(x, REMIT_FILE_REMOVE, "path");
+	struct filing *f = begin_call(x, REMIT_FILE_REMOVE, "path");
 
 	if (!f)
 		return;
-	f->on_answer = say_removed;
+	f->on_answer = reply_removed;
 	f->on_error = fail_removal;
 	filing_begin(f);
 }

@@ -47,7 +47,7 @@ snapshot_free(struct snapshot *s)
 
 /* Without the directory's own name, if that is its beginning. */
 static const char *
-below(const char *directory, const char *path)
+name_below(const char *directory, const char *path)
 {
 	size_t n = strlen(directory);
 
@@ -70,7 +70,7 @@ snapshot_fits(const struct remit_file_answer *a)
 
 /* Of the entries of a list of `directory`; -1: no memory. */
 static int
-snapshot_take(struct snapshot *out, const char *directory,
+snapshot_make(struct snapshot *out, const char *directory,
 	      const struct remit_file_answer *a)
 {
 	struct snapshot s = { .rows = calloc(a->entry_count + 1,
@@ -78,7 +78,7 @@ snapshot_take(struct snapshot *out, const char *directory,
 
 	for (size_t i = 0; s.rows && i < a->entry_count; i++) {
 		const struct remit_file_entry *e = &a->entries[i];
-		char *name = strdup(below(directory, e->path));
+		char *name = strdup(name_below(directory, e->path));
 
 		if (!name) {
 			snapshot_free(&s);
@@ -100,7 +100,7 @@ snapshot_take(struct snapshot *out, const char *directory,
 }
 
 static void
-add(json_t *list, const char *name, const char *type)
+add_event(json_t *list, const char *name, const char *type)
 {
 	json_array_append_new(list, json_pack("{s:o, s:s}", "name",
 					      text_to_json(name, strlen(name)),
@@ -108,11 +108,11 @@ add(json_t *list, const char *name, const char *type)
 }
 
 static void
-add_new(json_t *list, const struct snapshot_row *r)
+add_created(json_t *list, const struct snapshot_row *r)
 {
-	add(list, r->name, "EVENT_TYPE_CREATE");
+	add_event(list, r->name, "EVENT_TYPE_CREATE");
 	if (r->type == REMIT_FILE_IS_REGULAR && r->size)
-		add(list, r->name, "EVENT_TYPE_WRITE");
+		add_event(list, r->name, "EVENT_TYPE_WRITE");
 }
 
 /* A directory is written to when something in it comes or goes, which is told
@@ -122,16 +122,16 @@ add_change(json_t *list, const struct snapshot_row *before,
 	   const struct snapshot_row *now)
 {
 	if (before->type != now->type) {
-		add(list, before->name, "EVENT_TYPE_REMOVE");
-		add_new(list, now);
+		add_event(list, before->name, "EVENT_TYPE_REMOVE");
+		add_created(list, now);
 		return;
 	}
 	if (now->type != REMIT_FILE_IS_FOLDER &&
 	    (before->size != now->size ||
 	     before->modified_ns != now->modified_ns))
-		add(list, now->name, "EVENT_TYPE_WRITE");
+		add_event(list, now->name, "EVENT_TYPE_WRITE");
 	if (before->mode != now->mode)
-		add(list, now->name, "EVENT_TYPE_CHMOD");
+		add_event(list, now->name, "EVENT_TYPE_CHMOD");
 }
 
 /*
@@ -147,15 +147,16 @@ snapshot_changes(const struct snapshot *before, const struct snapshot *now)
 	size_t b = 0, n = 0;
 
 	while (list && (b < before->count || n < now->count)) {
-		int order = b == before->count ? 1
-			    : n == now->count
-				    ? -1
-				    : by_name(&before->rows[b], &now->rows[n]);
+		int difference = b == before->count ? 1
+				 : n == now->count  ? -1
+						    : by_name(&before->rows[b],
+							      &now->rows[n]);
 
-		if (order < 0)
-			add(list, before->rows[b++].name, "EVENT_TYPE_REMOVE");
-		else if (order > 0)
-			add_new(list, &now->rows[n++]);
+		if (difference < 0)
+			add_event(list, before->rows[b++].name,
+				  "EVENT_TYPE_REMOVE");
+		else if (difference > 0)
+			add_created(list, &now->rows[n++]);
 		else
 			add_change(list, &before->rows[b++], &now->rows[n++]);
 	}
@@ -174,7 +175,7 @@ struct watcher {
 	   its client is there; the exchange is held while it looks. */
 	struct exchange *x;
 	struct hosted *hosted;
-	bool is_looking; /* under the lock */
+	bool is_listing; /* under the lock */
 };
 
 void
@@ -231,7 +232,7 @@ refuse_watch(struct filing *f, const char *code, const char *message)
 }
 
 static void
-take_place(struct filing *f, const struct remit_file_answer *a)
+check_directory(struct filing *f, const struct remit_file_answer *a)
 {
 	if (!a->entry_count || a->entries[0].type != REMIT_FILE_IS_FOLDER) {
 		refuse_watch(f, "invalid_argument", "the path is no folder");
@@ -243,7 +244,7 @@ take_place(struct filing *f, const struct remit_file_answer *a)
 }
 
 static bool
-look_inside(struct filing *f)
+list_directory(struct filing *f)
 {
 	if (f->task.op != REMIT_FILE_STAT || !f->to)
 		return false;
@@ -272,7 +273,7 @@ watcher_new(struct filing *f, const struct remit_file_answer *a)
 		w->path = strdup(f->to);
 	}
 	if (w && w->path && hosted_make_id(w->id, &err) == 0 &&
-	    snapshot_take(&w->seen, f->to, a) == 0)
+	    snapshot_make(&w->seen, f->to, a) == 0)
 		return w;
 	watcher_free(w);
 	refuse_watch(f, "internal", "no memory");
@@ -283,7 +284,7 @@ static void
 begin_watch(struct filing *f, const json_t *message,
 	    void (*on_list)(struct filing *, const struct remit_file_answer *))
 {
-	const char *path = e2b_ask_text(message, "path");
+	const char *path = e2b_request_text(message, "path");
 
 	if (!path || filing_set_path(f, path) < 0) {
 		refuse_watch(f, "invalid_argument", "path: must be a string");
@@ -293,10 +294,10 @@ begin_watch(struct filing *f, const json_t *message,
 	f->task.depth = json_is_true(json_object_get(message, "recursive"))
 				? REMIT_FILE_DEPTH_MAX
 				: 1;
-	f->on_answer = take_place;
+	f->on_answer = check_directory;
 	f->on_list = on_list;
 	f->on_error = fail_watch;
-	f->more = look_inside;
+	f->more = list_directory;
 	filing_begin(f);
 }
 
@@ -340,9 +341,9 @@ e2b_create_watcher(struct exchange *x)
 
 /* The lock is held. */
 static struct watcher *
-find(const struct sandbox *sb, const struct exchange *x)
+find_watcher(const struct sandbox *sb, const struct exchange *x)
 {
-	const char *id = e2b_ask_text(x->json, "watcherId");
+	const char *id = e2b_request_text(x->json, "watcherId");
 	struct watcher *w;
 
 	for (w = sb->watchers; w && (!id || strcmp(w->id, id) != 0);
@@ -352,27 +353,27 @@ find(const struct sandbox *sb, const struct exchange *x)
 }
 
 static void
-no_watcher(struct exchange *x)
+fail_no_watcher(struct exchange *x)
 {
 	connect_fail(x, "not_found", "there is no such watcher");
 }
 
 /* What is not seen any more was removed. */
 static void
-give_changes(struct filing *f, const struct remit_file_answer *a)
+reply_changes(struct filing *f, const struct remit_file_answer *a)
 {
 	struct e2b *e = f->x->server->e2b;
 	struct snapshot now = { 0 };
 	json_t *changes = NULL;
 	struct watcher *w;
 
-	if (!snapshot_fits(a) || snapshot_take(&now, f->path, a) < 0) {
+	if (!snapshot_fits(a) || snapshot_make(&now, f->path, a) < 0) {
 		connect_fail(f->x, "resource_exhausted",
 			     "there are more entries than can be watched");
 		return;
 	}
 	pthread_mutex_lock(&e->lock);
-	w = find(f->sb, f->x);
+	w = find_watcher(f->sb, f->x);
 	if (w) {
 		struct snapshot before = w->seen;
 
@@ -385,7 +386,7 @@ give_changes(struct filing *f, const struct remit_file_answer *a)
 	if (w)
 		reply_json(f->x, 200, json_pack("{s:o}", "events", changes));
 	else
-		no_watcher(f->x);
+		fail_no_watcher(f->x);
 }
 
 static void
@@ -394,7 +395,7 @@ fail_changes(struct filing *f, const struct remit_error *err)
 	struct remit_file_answer nothing = { 0 };
 
 	if (err->sys_errno == ENOENT)
-		give_changes(f, &nothing);
+		reply_changes(f, &nothing);
 	else
 		connect_fail(f->x, connect_code(err), err->message);
 }
@@ -408,7 +409,7 @@ e2b_get_events(struct exchange *x)
 	if (!f)
 		return;
 	pthread_mutex_lock(&x->server->e2b->lock);
-	w = find(f->sb, x);
+	w = find_watcher(f->sb, x);
 	if (w) {
 		f->path = strdup(w->path);
 		f->task = (struct remit_file_task){ .op = REMIT_FILE_LIST,
@@ -417,10 +418,10 @@ e2b_get_events(struct exchange *x)
 	}
 	pthread_mutex_unlock(&x->server->e2b->lock);
 	if (!w || !f->path) {
-		no_watcher(x);
+		fail_no_watcher(x);
 		return;
 	}
-	f->on_answer = give_changes;
+	f->on_answer = reply_changes;
 	f->on_error = fail_changes;
 	filing_begin(f);
 }
@@ -434,7 +435,7 @@ e2b_remove_watcher(struct exchange *x)
 	if (!sb)
 		return;
 	pthread_mutex_lock(&x->server->e2b->lock);
-	w = find(sb, x);
+	w = find_watcher(sb, x);
 	if (w)
 		unlink_watcher(&sb->watchers, w);
 	pthread_mutex_unlock(&x->server->e2b->lock);
@@ -442,14 +443,14 @@ e2b_remove_watcher(struct exchange *x)
 	if (w)
 		reply_json(x, 200, json_object());
 	else
-		no_watcher(x);
+		fail_no_watcher(x);
 	watcher_free(w);
 }
 
 /* ---- a client that waits ---- */
 
 static void
-on_gone(void *user)
+watcher_on_gone(void *user)
 {
 	struct watcher *w = user;
 	struct e2b *e = w->x->server->e2b;
@@ -460,7 +461,7 @@ on_gone(void *user)
 }
 
 static void
-on_list(void *user, const struct remit_file_answer *a)
+watcher_on_list(void *user, const struct remit_file_answer *a)
 {
 	struct watcher *w = user;
 	struct snapshot now = { 0 };
@@ -469,7 +470,7 @@ on_list(void *user, const struct remit_file_answer *a)
 	size_t i;
 
 	/* What cannot be compared now may be the next time. */
-	if (!snapshot_fits(a) || snapshot_take(&now, w->path, a) < 0)
+	if (!snapshot_fits(a) || snapshot_make(&now, w->path, a) < 0)
 		return;
 	changes = snapshot_changes(&w->seen, &now);
 	snapshot_free(&w->seen);
@@ -493,7 +494,8 @@ end_stream(struct watcher *w, const struct remit_error *err)
 }
 
 static void
-on_look(void *user, struct remit_result *res, const struct remit_error *err)
+watcher_on_listed(void *user, struct remit_result *res,
+		  const struct remit_error *err)
 {
 	bool is_last = err && (err->code == REMIT_E_GONE ||
 			       err->code == REMIT_E_REFUSED);
@@ -503,9 +505,9 @@ on_look(void *user, struct remit_result *res, const struct remit_error *err)
 
 	(void)res;
 	if (err && err->sys_errno == ENOENT)
-		on_list(w, &nothing);
+		watcher_on_list(w, &nothing);
 	pthread_mutex_lock(&e->lock);
-	w->is_looking = false;
+	w->is_listing = false;
 	if (is_last)
 		unlink_watcher(&e->streams, w);
 	pthread_mutex_unlock(&e->lock);
@@ -515,40 +517,40 @@ on_look(void *user, struct remit_result *res, const struct remit_error *err)
 }
 
 static const struct hosted_events events = {
-	.file = on_list,
-	.result = on_look,
+	.file = watcher_on_list,
+	.result = watcher_on_listed,
 };
 
 /* The lock is held, and so is the exchange. */
 static int
-look(struct watcher *w, struct remit_error *err)
+list_again(struct watcher *w, struct remit_error *err)
 {
 	struct remit_file_task task = { .op = REMIT_FILE_LIST,
 					.path = w->path,
 					.depth = w->depth };
 	struct hosted_loan none = { 0 };
 
-	w->is_looking = true;
+	w->is_listing = true;
 	if (hosted_file(w->hosted, &task, none, &events, w, err) == 0)
 		return 0;
-	w->is_looking = false;
+	w->is_listing = false;
 	return -1;
 }
 
 /* One who must be told its end, out of the list. */
 static struct watcher *
-look_at_all(struct server *s, struct remit_error *err)
+list_all_again(struct server *s, struct remit_error *err)
 {
 	struct watcher *w, *next;
 
 	for (w = s->e2b->streams; w; w = next) {
 		next = w->next;
-		if (w->is_looking)
+		if (w->is_listing)
 			continue;
 		exchange_ref(w->x);
 		if (s->is_draining)
 			fail(err, REMIT_E_REFUSED, "this server is ending");
-		else if (look(w, err) == 0)
+		else if (list_again(w, err) == 0)
 			continue;
 		if (err->code == REMIT_E_GONE || s->is_draining) {
 			unlink_watcher(&s->e2b->streams, w);
@@ -560,14 +562,14 @@ look_at_all(struct server *s, struct remit_error *err)
 }
 
 void
-e2b_look(struct server *s)
+e2b_tick(struct server *s)
 {
 	struct remit_error err;
 	struct watcher *w;
 
 	do {
 		pthread_mutex_lock(&s->e2b->lock);
-		w = look_at_all(s, &err);
+		w = list_all_again(s, &err);
 		pthread_mutex_unlock(&s->e2b->lock);
 		if (w) {
 			end_stream(w, &err);
@@ -599,7 +601,7 @@ open_stream(struct filing *f, const struct remit_file_answer *a)
 	}
 	pthread_mutex_unlock(&e->lock);
 	if (n < WATCHERS_MAX)
-		exchange_on_gone(f->x, on_gone, w);
+		exchange_on_gone(f->x, watcher_on_gone, w);
 	else
 		refuse_watch(f, "resource_exhausted",
 			     "too many folders of this sandbox are watched");

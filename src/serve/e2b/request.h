@@ -1,10 +1,10 @@
 /*
- * e2b_ask: what clients of E2B ask of a sandbox, read from its JSON: code,
+ * e2b_request: what clients of E2B ask of a sandbox, read from its JSON: code,
  * contexts, programs and names of files. Nothing here knows of requests or
  * hosted sessions.
  */
-#ifndef REMIT_E2B_ASK_H
-#define REMIT_E2B_ASK_H
+#ifndef REMIT_E2B_REQUEST_H
+#define REMIT_E2B_REQUEST_H
 
 #include <jansson.h>
 
@@ -22,7 +22,7 @@
 #define E2B_MESSAGE_MAX ((size_t)1024 * 1024)
 
 /* A member that is a text without NUL, or NULL. */
-const char *e2b_ask_text(const json_t *body, const char *name);
+const char *e2b_request_text(const json_t *body, const char *name);
 
 /* A name of a file as the jail knows it: a new string, or NULL without memory.
  */
@@ -30,17 +30,17 @@ char *e2b_path(const char *path);
 
 /* What is wrong with a request to run code, or to make a context; NULL: nothing
    is. */
-const char *e2b_wrong_code(const json_t *body);
-const char *e2b_wrong_context(const json_t *body);
+const char *e2b_code_problem(const json_t *body);
+const char *e2b_context_problem(const json_t *body);
 /* As a notebook does it: what the first line is indented by, all are. A new
    text; NULL without memory. */
 char *e2b_dedent(const char *code);
 /* Python that enters a directory: one line, a new text; NULL without memory. */
-char *e2b_enter_code(const char *cwd);
+char *e2b_chdir_code(const char *cwd);
 
 /* Variables of an object, as "NAME=VALUE". -1: something else is among them,
    or there is no memory. */
-int e2b_take_variables(struct list *env, const json_t *object) must_check;
+int e2b_parse_variables(struct list *env, const json_t *object) must_check;
 
 /* Whether it is a program with its arguments; and Python that starts it, which
    reads the cell's input or nothing, waits for it and has its exit code for a

@@ -26,10 +26,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *bytes = (const char *)data;
 	struct http_head h;
-	struct http_ask a;
+	struct http_proxy_request a;
 
 	if (http_head_read(bytes, size, &h) != HEAD_NAME ||
-	    http_ask_read(&h, &a) < 0)
+	    http_proxy_request_read(&h, &a) < 0)
 		return 0;
 	check_host(a.host);
 	must(a.port != 0);

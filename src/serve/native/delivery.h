@@ -1,35 +1,35 @@
 /*
- * listening: a client that waits for a run or a cell: the events of a hosted
+ * delivery: a client that waits for a run or a cell: the events of a hosted
  * session, as lines or as one reply, and an interrupt if the client goes away.
  */
-#ifndef REMIT_LISTENING_H
-#define REMIT_LISTENING_H
+#ifndef REMIT_DELIVERY_H
+#define REMIT_DELIVERY_H
 
 #include "serve/exchange.h"
 #include "serve/native/request.h"
 
 /* Bytes of a character that is not whole yet. */
-struct listening_rest {
+struct delivery_rest {
 	char bytes[8];
 	size_t len;
 };
 
-struct listening {
+struct delivery {
 	struct exchange *x;    /* which owns this, and is held by the worker */
 	struct hosted *hosted; /* held */
 	uint64_t cell;	       /* 0: it is a run */
 	enum request_stream stream;
 	const struct hosted_events *events;
-	struct listening_rest rests[2];
+	struct delivery_rest rests[2];
 };
 
 /* The client of this request. It is the exchange's; NULL: no memory, and the
    reply is there. */
-struct listening *listening_new(struct exchange *x, const struct request *r);
+struct delivery *delivery_new(struct exchange *x, const struct request *r);
 /* The hosted session was asked: *l has its hosted session, and its cell. The
    client is told, and from now on missed. */
-void listening_begin(struct listening *l);
+void delivery_begin(struct delivery *dl);
 /* The hosted session could not be asked. */
-void listening_fail(struct listening *l, const struct remit_error *err);
+void delivery_fail(struct delivery *dl, const struct remit_error *err);
 
 #endif

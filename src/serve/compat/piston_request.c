@@ -1,4 +1,4 @@
-#include "serve/compat/piston_ask.h"
+#include "serve/compat/piston_request.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -57,7 +57,7 @@ read_partial(const char *at, struct partial *p)
 
 /* -1, 0 or 1: what a partial does not say is equal. */
 static int
-compare(const int version[3], const struct partial *p)
+version_compare(const int version[3], const struct partial *p)
 {
 	for (int i = 0; i < p->count; i++)
 		if (version[i] != p->part[i])
@@ -67,7 +67,7 @@ compare(const int version[3], const struct partial *p)
 
 /* The same in its first parts. */
 static bool
-agrees(const int version[3], const struct partial *p, int parts)
+version_agrees(const int version[3], const struct partial *p, int parts)
 {
 	for (int i = 0; i < parts && i < p->count; i++)
 		if (version[i] != p->part[i])
@@ -77,29 +77,30 @@ agrees(const int version[3], const struct partial *p, int parts)
 
 /* No change of the first number that is not 0. */
 static bool
-is_compatible(const int version[3], const struct partial *p)
+version_is_compatible(const int version[3], const struct partial *p)
 {
 	int parts = 1;
 
 	while (parts < 3 && !p->part[parts - 1])
 		parts++;
-	return agrees(version, p, parts);
+	return version_agrees(version, p, parts);
 }
 
 static bool
-meets(const int version[3], const char *op, size_t len, const struct partial *p)
+version_meets(const int version[3], const char *op, size_t len,
+	      const struct partial *p)
 {
-	int order = compare(version, p);
+	int difference = version_compare(version, p);
 
 	if (!len || (len == 1 && *op == '='))
-		return order == 0;
+		return difference == 0;
 	if (len == 1 && *op == '^')
-		return order >= 0 && is_compatible(version, p);
+		return difference >= 0 && version_is_compatible(version, p);
 	if (len == 1 && *op == '~')
-		return order >= 0 && agrees(version, p, 2);
+		return difference >= 0 && version_agrees(version, p, 2);
 	if (*op == '>')
-		return order > 0 || (len == 2 && order == 0);
-	return order < 0 || (len == 2 && order == 0);
+		return difference > 0 || (len == 2 && difference == 0);
+	return difference < 0 || (len == 2 && difference == 0);
 }
 
 /* One condition; what is behind it, or NULL if it is none. */
@@ -119,7 +120,7 @@ read_condition(const char *at, const int version[3], bool *is_met)
 	at += len;
 	at += strspn(at, " ");
 	at = read_partial(at, &p);
-	*is_met = at && meets(version, op, len, &p);
+	*is_met = at && version_meets(version, op, len, &p);
 	return at;
 }
 
@@ -221,9 +222,10 @@ from_hex(const char *text, size_t len)
 static const char *
 encoding_of(const json_t *file)
 {
-	const json_t *said = json_object_get(file, "encoding");
+	const json_t *given = json_object_get(file, "encoding");
 
-	return !said || json_is_null(said) ? "utf8" : json_string_value(said);
+	return !given || json_is_null(given) ? "utf8"
+					     : json_string_value(given);
 }
 
 static int
@@ -276,7 +278,7 @@ file_json(const json_t *file, size_t i, struct remit_error *err)
 
 /* The first text is the program; the others lie beside it. */
 static int
-take_files(json_t *doc, const json_t *given, struct remit_error *err)
+parse_files(json_t *doc, const json_t *given, struct remit_error *err)
 {
 	json_t *list = json_array(), *file, *made;
 	bool has_program = false;
@@ -329,8 +331,8 @@ check_files(const json_t *files, struct remit_error *err)
 
 /* A limit can be lowered and not raised. *out is 0 if it is not named. */
 static int
-take_limit(const json_t *body, const char *name, uint64_t most, uint64_t *out,
-	   struct remit_error *err)
+parse_limit(const json_t *body, const char *name, uint64_t most, uint64_t *out,
+	    struct remit_error *err)
 {
 	const json_t *value = json_object_get(body, name);
 	double wanted = json_number_value(value);
@@ -359,20 +361,20 @@ is_unlimited(const json_t *value)
 }
 
 static int
-take_limits(json_t *doc, const json_t *body, const struct policy *p,
-	    uint64_t *timeout_ms, struct remit_error *err)
+parse_limits(json_t *doc, const json_t *body, const struct policy *p,
+	     uint64_t *timeout_ms, struct remit_error *err)
 {
 	json_t *policy = json_object();
 	uint64_t cpu_ms, memory = 0;
 
 	json_object_set_new(doc, "policy", policy);
-	if (take_limit(body, "run_timeout", p->timeout_ms, timeout_ms, err) <
+	if (parse_limit(body, "run_timeout", p->timeout_ms, timeout_ms, err) <
 		    0 ||
-	    take_limit(body, "run_cpu_time", p->cpu_ms, &cpu_ms, err) < 0)
+	    parse_limit(body, "run_cpu_time", p->cpu_ms, &cpu_ms, err) < 0)
 		return -1;
 	if (!is_unlimited(json_object_get(body, "run_memory_limit")) &&
-	    take_limit(body, "run_memory_limit", p->memory_bytes, &memory,
-		       err) < 0)
+	    parse_limit(body, "run_memory_limit", p->memory_bytes, &memory,
+			err) < 0)
 		return -1;
 	if (cpu_ms)
 		json_object_set_new(
@@ -436,8 +438,8 @@ check_members(const json_t *body, struct remit_error *err)
 }
 
 json_t *
-piston_ask(const json_t *body, const struct key *key, uint64_t *timeout_ms,
-	   struct remit_error *err)
+piston_read_request(const json_t *body, const struct key *key,
+		    uint64_t *timeout_ms, struct remit_error *err)
 {
 	const json_t *files = json_object_get(body, "files");
 	json_t *doc;
@@ -447,8 +449,8 @@ piston_ask(const json_t *body, const struct key *key, uint64_t *timeout_ms,
 	    check_compile_limits(body, err) < 0)
 		return NULL;
 	doc = json_object();
-	if (take_files(doc, files, err) == 0 &&
-	    take_limits(doc, body, &key->policy, timeout_ms, err) == 0) {
+	if (parse_files(doc, files, err) == 0 &&
+	    parse_limits(doc, body, &key->policy, timeout_ms, err) == 0) {
 		json_object_set(doc, "stdin", json_object_get(body, "stdin"));
 		json_object_set(doc, "argv", json_object_get(body, "args"));
 		return doc;

@@ -1,11 +1,11 @@
-#include "serve/e2b/ask.h"
+#include "serve/e2b/request.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 const char *
-e2b_ask_text(const json_t *body, const char *name)
+e2b_request_text(const json_t *body, const char *name)
 {
 	const json_t *value = json_object_get(body, name);
 	const char *text = json_string_value(value);
@@ -19,7 +19,7 @@ is_text_or_nothing(const json_t *body, const char *name)
 {
 	const json_t *value = json_object_get(body, name);
 
-	return !value || json_is_null(value) || e2b_ask_text(body, name);
+	return !value || json_is_null(value) || e2b_request_text(body, name);
 }
 
 char *
@@ -76,11 +76,11 @@ is_python(const json_t *language)
 }
 
 const char *
-e2b_wrong_code(const json_t *body)
+e2b_code_problem(const json_t *body)
 {
 	const json_t *env = json_object_get(body, "env_vars");
 
-	if (!e2b_ask_text(body, "code"))
+	if (!e2b_request_text(body, "code"))
 		return "code: must be a string";
 	if (json_is_string(json_object_get(body, "context_id")) &&
 	    json_is_string(json_object_get(body, "language")))
@@ -93,7 +93,7 @@ e2b_wrong_code(const json_t *body)
 }
 
 const char *
-e2b_wrong_context(const json_t *body)
+e2b_context_problem(const json_t *body)
 {
 	if (!is_python(json_object_get(body, "language")))
 		return "language: there is only Python here";
@@ -105,7 +105,7 @@ e2b_wrong_context(const json_t *body)
 }
 
 char *
-e2b_enter_code(const char *cwd)
+e2b_chdir_code(const char *cwd)
 {
 	own_mem char *path = e2b_path(cwd), *text = NULL;
 	json_auto_t *name = path ? json_string(path) : NULL;
@@ -119,7 +119,7 @@ e2b_enter_code(const char *cwd)
 }
 
 int
-e2b_take_variables(struct list *env, const json_t *object)
+e2b_parse_variables(struct list *env, const json_t *object)
 {
 	const char *name;
 	json_t *value;

@@ -1,4 +1,4 @@
-#include "serve/compat/fusion_ask.h"
+#include "serve/compat/fusion_request.h"
 
 #include <string.h>
 
@@ -12,8 +12,8 @@
 
 /* *ms is what it is otherwise. Less than a millisecond is one. */
 static int
-take_seconds(const json_t *body, const char *name, bool may_be_zero,
-	     uint64_t *ms, struct remit_error *err)
+parse_seconds(const json_t *body, const char *name, bool may_be_zero,
+	      uint64_t *ms, struct remit_error *err)
 {
 	const json_t *value = json_object_get(body, name);
 	double seconds = json_number_value(value);
@@ -31,7 +31,7 @@ take_seconds(const json_t *body, const char *name, bool may_be_zero,
 
 /* {"path": "base64"} as a list. */
 static int
-take_files(json_t *doc, const json_t *body, struct remit_error *err)
+parse_files(json_t *doc, const json_t *body, struct remit_error *err)
 {
 	json_t *given = json_object_get(body, "files"), *list = json_array();
 	json_t *content;
@@ -53,8 +53,8 @@ take_files(json_t *doc, const json_t *body, struct remit_error *err)
 
 /* A smaller limit than the policy's is kept; a larger one changes nothing. */
 static int
-take_memory(json_t *doc, const json_t *body, const struct key *key,
-	    struct remit_error *err)
+parse_memory(json_t *doc, const json_t *body, const struct key *key,
+	     struct remit_error *err)
 {
 	const json_t *value = json_object_get(body, "memory_limit_MB");
 	json_int_t mib = json_integer_value(value);
@@ -113,21 +113,21 @@ check_code(const json_t *body, struct remit_error *err)
 }
 
 json_t *
-fusion_ask_code(const json_t *body, const struct key *key, uint64_t *timeout_ms,
-		struct remit_error *err)
+fusion_read_code(const json_t *body, const struct key *key,
+		 uint64_t *timeout_ms, struct remit_error *err)
 {
 	json_t *input = json_object_get(body, "stdin");
 	json_t *doc;
 
 	*timeout_ms = 10000;
 	if (check_code(body, err) < 0 ||
-	    take_seconds(body, "run_timeout", false, timeout_ms, err) < 0)
+	    parse_seconds(body, "run_timeout", false, timeout_ms, err) < 0)
 		return NULL;
 	doc = json_pack("{s:O}", "code", json_object_get(body, "code"));
 	if (input)
 		json_object_set(doc, "stdin", input);
-	if (take_files(doc, body, err) == 0 &&
-	    take_memory(doc, body, key, err) == 0)
+	if (parse_files(doc, body, err) == 0 &&
+	    parse_memory(doc, body, key, err) == 0)
 		return doc;
 	json_decref(doc);
 	return NULL;
@@ -163,22 +163,22 @@ check_notebook(const json_t *body, struct remit_error *err)
 }
 
 int
-fusion_ask_notebook(struct fusion_notebook *out, const json_t *body,
-		    const struct key *key, struct remit_error *err)
+fusion_read_notebook(struct fusion_notebook *out, const json_t *body,
+		     const struct key *key, struct remit_error *err)
 {
 	struct fusion_notebook n = { .total_ms = 45000 };
 
 	if (check_notebook(body, err) < 0 ||
-	    take_seconds(body, "total_timeout", false, &n.total_ms, err) < 0 ||
-	    take_seconds(body, "cell_timeout", true, &n.cell_ms, err) < 0)
+	    parse_seconds(body, "total_timeout", false, &n.total_ms, err) < 0 ||
+	    parse_seconds(body, "cell_timeout", true, &n.cell_ms, err) < 0)
 		return -1;
 	n.session = json_object();
 	n.first =
 		fusion_cell(json_array_get(json_object_get(body, "cells"), 0));
 	if (!n.session || !n.first)
 		fail_sys(err, REMIT_E_MEMORY, "notebook");
-	else if (take_memory(n.session, body, key, err) == 0 &&
-		 take_files(n.first, body, err) == 0) {
+	else if (parse_memory(n.session, body, key, err) == 0 &&
+		 parse_files(n.first, body, err) == 0) {
 		*out = n;
 		return 0;
 	}

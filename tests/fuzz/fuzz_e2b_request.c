@@ -1,7 +1,7 @@
 /* What clients of E2B ask of a sandbox: nothing in it becomes code that was not
    meant to be. The first byte chooses what is asked. */
 #include "fuzz.h"
-#include "serve/e2b/ask.h"
+#include "serve/e2b/request.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -27,12 +27,12 @@ try_execute(const json_t *body)
 	own(list) struct list env = { 0 };
 	char *code;
 
-	if (e2b_wrong_code(body))
+	if (e2b_code_problem(body))
 		return;
-	code = e2b_dedent(e2b_ask_text(body, "code"));
-	must(code && strlen(code) <= strlen(e2b_ask_text(body, "code")));
+	code = e2b_dedent(e2b_request_text(body, "code"));
+	must(code && strlen(code) <= strlen(e2b_request_text(body, "code")));
 	free(code);
-	if (e2b_take_variables(&env, json_object_get(body, "env_vars")) == 0)
+	if (e2b_parse_variables(&env, json_object_get(body, "env_vars")) == 0)
 		for (size_t i = 0; i < env.count; i++)
 			must(strchr(env.items[i], '=') > env.items[i]);
 }
@@ -40,10 +40,10 @@ try_execute(const json_t *body)
 static void
 try_context(const json_t *body)
 {
-	const char *cwd = e2b_ask_text(body, "cwd");
+	const char *cwd = e2b_request_text(body, "cwd");
 
-	if (!e2b_wrong_context(body) && cwd)
-		check_code(e2b_enter_code(cwd), 0);
+	if (!e2b_context_problem(body) && cwd)
+		check_code(e2b_chdir_code(cwd), 0);
 }
 
 static void
@@ -59,7 +59,7 @@ try_process(const json_t *message)
 static void
 try_file(const json_t *body)
 {
-	const char *path = e2b_ask_text(body, "path");
+	const char *path = e2b_request_text(body, "path");
 	char *inside = path ? e2b_path(path) : NULL;
 
 	must(!path || (inside && *inside));

@@ -1,5 +1,5 @@
-/* piston_ask: which selectors mean a version. */
-#include "serve/compat/piston_ask.h"
+/* piston_request: which selectors mean a version. */
+#include "serve/compat/piston_request.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,7 +62,7 @@ static const struct {
 };
 
 static void
-each_selector_means_what_it_says(void **state)
+selector_matches_the_versions_it_should(void **state)
 {
 	static const int version[3] = { 3, 11, 2 };
 
@@ -74,7 +74,7 @@ each_selector_means_what_it_says(void **state)
 }
 
 static void
-nothing_is_compatible_below_one(void **state)
+caret_below_version_one_allows_only_lower_parts(void **state)
 {
 	(void)state;
 	assert_true(piston_version_matches("^0.2.1", (int[]){ 0, 2, 5 }));
@@ -87,8 +87,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_selector_means_what_it_says),
-		cmocka_unit_test(nothing_is_compatible_below_one),
+		cmocka_unit_test(selector_matches_the_versions_it_should),
+		cmocka_unit_test(
+			caret_below_version_one_allows_only_lower_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-#include "serve/native/listening.h"
+#include "serve/native/delivery.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,13 +9,13 @@
 #include "serve/server.h"
 
 /* What is sent of a long result at once. */
-#define PIECE ((size_t)64 * 1024)
+#define RESULT_PIECE_BYTES ((size_t)64 * 1024)
 
 /* ---- one event ---- */
 
 /* Takes the event; NULL is the end of memory, and is left out. */
 static void
-send_event(struct listening *l, json_t *event)
+send_event(struct delivery *dl, json_t *event)
 {
 	own_mem char *text =
 		event ? json_dumps(event,
@@ -25,7 +25,7 @@ send_event(struct listening *l, json_t *event)
 	const char *type = json_string_value(json_object_get(event, "type"));
 	int failed = !text;
 
-	if (!failed && l->stream == STREAM_SSE)
+	if (!failed && dl->stream == STREAM_SSE)
 		failed = buf_addf(&out, "event: %s\ndata: ", type) < 0 ||
 			 buf_add(&out, text, strlen(text)) < 0 ||
 			 buf_add(&out, "\n\n", 2) < 0;
@@ -33,30 +33,31 @@ send_event(struct listening *l, json_t *event)
 		failed = buf_add(&out, text, strlen(text)) < 0 ||
 			 buf_add(&out, "\n", 1) < 0;
 	json_decref(event);
-	if (!failed && reply_piece(l->x, out.data, out.len) < 0)
+	if (!failed && reply_piece(dl->x, out.data, out.len) < 0)
 		return; /* nobody reads: the run is being interrupted */
 }
 
 /* {"type":"result","result":...} without taking the result apart; in pieces,
    since it may be long and the client slow. */
 static void
-send_result(struct listening *l, const struct buf *result)
+send_result(struct delivery *dl, const struct buf *result)
 {
 	static const char head[] = "{\"type\":\"result\",\"result\":";
-	bool sse = l->stream == STREAM_SSE;
+	bool sse = dl->stream == STREAM_SSE;
 	const char *mark = sse ? "event: result\ndata: " : "";
 	const char *end = sse ? "}\n\n" : "}\n";
 	size_t len = result->len, n;
 
-	if (reply_piece(l->x, mark, strlen(mark)) < 0 ||
-	    reply_piece(l->x, head, sizeof(head) - 1) < 0)
+	if (reply_piece(dl->x, mark, strlen(mark)) < 0 ||
+	    reply_piece(dl->x, head, sizeof(head) - 1) < 0)
 		return;
 	for (size_t at = 0; at < len; at += n) {
-		n = len - at < PIECE ? len - at : PIECE;
-		if (reply_piece(l->x, result->data + at, n) < 0)
+		n = len - at < RESULT_PIECE_BYTES ? len - at
+						  : RESULT_PIECE_BYTES;
+		if (reply_piece(dl->x, result->data + at, n) < 0)
 			return;
 	}
-	if (reply_piece(l->x, end, strlen(end)) < 0)
+	if (reply_piece(dl->x, end, strlen(end)) < 0)
 		return; /* the client has gone */
 }
 
@@ -73,10 +74,11 @@ cut_at(const char *bytes, size_t len)
 }
 
 static void
-on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
+delivery_on_output(void *user, enum remit_stream stream, const char *bytes,
+		   size_t len)
 {
-	struct listening *l = user;
-	struct listening_rest *rest = &l->rests[stream == REMIT_STDERR];
+	struct delivery *dl = user;
+	struct delivery_rest *rest = &dl->rests[stream == REMIT_STDERR];
 	own(buf) struct buf all = BUF_INIT(rest->len + len);
 	size_t whole;
 
@@ -90,7 +92,7 @@ on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
 	memcpy(rest->bytes, all.data + whole, rest->len);
 	if (whole)
 		send_event(
-			l,
+			dl,
 			json_pack("{s:s, s:s, s:o}", "type", "output", "stream",
 				  stream == REMIT_STDOUT ? "stdout" : "stderr",
 				  "text", text_to_json(all.data, whole)));
@@ -98,15 +100,15 @@ on_output(void *user, enum remit_stream stream, const char *bytes, size_t len)
 
 /* Characters that never became whole. */
 static void
-flush_rests(struct listening *l)
+flush_rests(struct delivery *dl)
 {
 	static const char *const names[] = { "stdout", "stderr" };
 
 	for (int i = 0; i < 2; i++) {
-		struct listening_rest *r = &l->rests[i];
+		struct delivery_rest *r = &dl->rests[i];
 
 		if (r->len)
-			send_event(l,
+			send_event(dl,
 				   json_pack("{s:s, s:s, s:o}", "type",
 					     "output", "stream", names[i],
 					     "text",
@@ -118,16 +120,16 @@ flush_rests(struct listening *l)
 /* ---- other events ---- */
 
 static void
-on_begin(void *user, struct hosted *r)
+delivery_on_begin(void *user, struct hosted *r)
 {
 	send_event(user, json_pack("{s:s, s:s}", "type", "start", "id",
 				   hosted_id(r)));
 }
 
 static void
-on_display(void *user, const struct remit_display *d)
+delivery_on_display(void *user, const struct remit_display *d)
 {
-	struct listening *l = user;
+	struct delivery *dl = user;
 	json_t *mime = json_object();
 
 	for (size_t i = 0; i < d->part_count; i++) {
@@ -143,20 +145,20 @@ on_display(void *user, const struct remit_display *d)
 		}
 		json_object_set_new(mime, p->mime, value);
 	}
-	send_event(l, json_pack("{s:s, s:b, s:o}", "type", "display",
-				"is_value", d->is_value, "mime", mime));
+	send_event(dl, json_pack("{s:s, s:b, s:o}", "type", "display",
+				 "is_value", d->is_value, "mime", mime));
 }
 
 static void
-on_progress(void *user, const char *line, size_t len)
+delivery_on_progress(void *user, const char *line, size_t len)
 {
 	send_event(user, json_pack("{s:s, s:o}", "type", "progress", "text",
 				   text_to_json(line, len)));
 }
 
 static void
-on_call(void *user, const char *id, const char *tool,
-	const char *arguments_json, size_t len)
+delivery_on_call(void *user, const char *id, const char *tool,
+		 const char *arguments_json, size_t len)
 {
 	json_t *arguments =
 		json_loadb(arguments_json, len, JSON_ALLOW_NUL, NULL);
@@ -167,7 +169,7 @@ on_call(void *user, const char *id, const char *tool,
 }
 
 static void
-on_question(void *user, const char *id, const struct remit_question *q)
+delivery_on_question(void *user, const char *id, const struct remit_question *q)
 {
 	json_t *detail = q->detail ? text_to_json(q->detail, strlen(q->detail))
 				   : json_null();
@@ -183,18 +185,18 @@ on_question(void *user, const char *id, const struct remit_question *q)
 
 /* The result as `remit run --json` prints it, behind its id. */
 static int
-write_result(const struct listening *l, const struct remit_result *res,
+write_result(const struct delivery *dl, const struct remit_result *res,
 	     struct buf *out)
 {
 	char id[HOSTED_ID_SIZE + 2];
 	const struct result_heading heading = { .id = id };
 
-	snprintf(id, sizeof(id), "\"%s\"", hosted_id(l->hosted));
+	snprintf(id, sizeof(id), "\"%s\"", hosted_id(dl->hosted));
 	return result_view_write(res, &heading, out);
 }
 
 static int
-status_of(const struct remit_result *res)
+result_status(const struct remit_result *res)
 {
 	const char *status = remit_result_status(res);
 
@@ -205,13 +207,13 @@ status_of(const struct remit_result *res)
 
 /* A run that was refused is a result and an error. */
 static void
-reply_refusal(struct listening *l, int status, const struct remit_result *res)
+reply_refusal(struct delivery *dl, int status, const struct remit_result *res)
 {
 	json_t *doc = json_loads(remit_result_json(res), 0, NULL);
 	json_t *error = json_object_get(doc, "error");
 
-	json_object_set_new(doc, "id", json_string(hosted_id(l->hosted)));
-	reply_json(l->x, status,
+	json_object_set_new(doc, "id", json_string(hosted_id(dl->hosted)));
+	reply_json(dl->x, status,
 		   json_pack("{s:{s:s, s:O?, s:O?, s:O?}, s:o}", "error",
 			     "code", remit_result_status(res), "message",
 			     json_object_get(error, "value"), "remedy",
@@ -220,100 +222,100 @@ reply_refusal(struct listening *l, int status, const struct remit_result *res)
 }
 
 static void
-reply_whole(struct listening *l, const struct remit_result *res)
+reply_whole(struct delivery *dl, const struct remit_result *res)
 {
 	own(buf) struct buf text = BUF_INIT(0);
-	int status = status_of(res);
+	int status = result_status(res);
 
-	metrics_program(&l->x->server->metrics, remit_result_status(res));
+	metrics_program(&dl->x->server->metrics, remit_result_status(res));
 	if (status != 200)
-		reply_refusal(l, status, res);
-	else if (write_result(l, res, &text) == 0)
-		reply_take(l->x, status, "application/json",
-			   take_ptr(&text.data), text.len);
+		reply_refusal(dl, status, res);
+	else if (write_result(dl, res, &text) == 0)
+		reply_owned_bytes(dl->x, status, "application/json",
+				  take_ptr(&text.data), text.len);
 	else
-		reply_fail(l->x, 500, "memory", "no memory");
+		reply_fail(dl->x, 500, "memory", "no memory");
 }
 
 static void
-on_whole_result(void *user, struct remit_result *res,
-		const struct remit_error *err)
+delivery_on_result(void *user, struct remit_result *res,
+		   const struct remit_error *err)
 {
-	struct listening *l = user;
+	struct delivery *dl = user;
 
 	if (res)
-		reply_whole(l, res);
+		reply_whole(dl, res);
 	else if (err)
-		reply_error(l->x, err);
+		reply_error(dl->x, err);
 	else
-		reply_fail(l->x, 500, "memory", "no memory");
-	exchange_put_sent(l->x);
+		reply_fail(dl->x, 500, "memory", "no memory");
+	exchange_unref_sent(dl->x);
 }
 
 static void
-on_last_event(void *user, struct remit_result *res,
-	      const struct remit_error *err)
+delivery_on_last_event(void *user, struct remit_result *res,
+		       const struct remit_error *err)
 {
-	struct listening *l = user;
+	struct delivery *dl = user;
 	own(buf) struct buf text = BUF_INIT(0);
 	json_t *error;
 
-	flush_rests(l);
+	flush_rests(dl);
 	if (res)
-		metrics_program(&l->x->server->metrics,
+		metrics_program(&dl->x->server->metrics,
 				remit_result_status(res));
-	if (res && write_result(l, res, &text) == 0) {
-		send_result(l, &text);
+	if (res && write_result(dl, res, &text) == 0) {
+		send_result(dl, &text);
 	} else if (err) {
 		error = reply_error_json(err);
 		json_object_set_new(error, "type", json_string("error"));
-		send_event(l, error);
+		send_event(dl, error);
 	}
 	buf_free(&text);
-	reply_end(l->x);
-	exchange_put_sent(l->x);
+	reply_end(dl->x);
+	exchange_unref_sent(dl->x);
 }
 
 /* Nobody can answer a call or a question without a stream. */
-static const struct hosted_events whole = { .result = on_whole_result };
+static const struct hosted_events whole = { .result = delivery_on_result };
 static const struct hosted_events lines = {
-	.begin = on_begin,
-	.output = on_output,
-	.display = on_display,
-	.progress = on_progress,
-	.call = on_call,
-	.result = on_last_event,
+	.begin = delivery_on_begin,
+	.output = delivery_on_output,
+	.display = delivery_on_display,
+	.progress = delivery_on_progress,
+	.call = delivery_on_call,
+	.result = delivery_on_last_event,
 };
 static const struct hosted_events lines_and_questions = {
-	.begin = on_begin,
-	.output = on_output,
-	.display = on_display,
-	.progress = on_progress,
-	.call = on_call,
-	.question = on_question,
-	.result = on_last_event,
+	.begin = delivery_on_begin,
+	.output = delivery_on_output,
+	.display = delivery_on_display,
+	.progress = delivery_on_progress,
+	.call = delivery_on_call,
+	.question = delivery_on_question,
+	.result = delivery_on_last_event,
 };
 
 /* ---- the client ---- */
 
 static void
-listening_free(void *listening)
+delivery_free(void *delivery)
 {
-	struct listening *l = listening;
+	struct delivery *dl = delivery;
 
-	hosted_unref(l->hosted);
-	free(l);
+	hosted_unref(dl->hosted);
+	free(dl);
 }
 
 static void
-on_gone(void *user)
+delivery_on_gone(void *user)
 {
-	struct listening *l = user;
+	struct delivery *dl = user;
 
-	if (l->cell)
-		hosted_cancel(l->hosted, l->cell);
+	if (dl->cell)
+		hosted_cancel(dl->hosted, dl->cell);
 	else
-		hosted_interrupt(l->hosted);
+		hosted_interrupt(dl->hosted);
 }
 
 static enum request_stream
@@ -328,41 +330,41 @@ stream_of(const struct exchange *x, const struct request *r)
 		       : STREAM_NONE;
 }
 
-struct listening *
-listening_new(struct exchange *x, const struct request *r)
+struct delivery *
+delivery_new(struct exchange *x, const struct request *r)
 {
-	struct listening *l = calloc(1, sizeof(*l));
+	struct delivery *dl = calloc(1, sizeof(*dl));
 
-	if (!l) {
+	if (!dl) {
 		reply_fail(x, 500, "memory", "no memory");
 		return NULL;
 	}
-	l->x = exchange_ref(x); /* for the worker, until the last event */
-	l->stream = stream_of(x, r);
-	l->events = l->stream == STREAM_NONE ? &whole
-		    : r->asks		     ? &lines_and_questions
-					     : &lines;
-	exchange_own(x, l, listening_free);
-	if (l->stream == STREAM_NONE)
-		return l;
+	dl->x = exchange_ref(x); /* for the worker, until the last event */
+	dl->stream = stream_of(x, r);
+	dl->events = dl->stream == STREAM_NONE ? &whole
+		     : r->wants_questions      ? &lines_and_questions
+					       : &lines;
+	exchange_own(x, dl, delivery_free);
+	if (dl->stream == STREAM_NONE)
+		return dl;
 	reply_begin(x, 200,
-		    l->stream == STREAM_SSE ? "text/event-stream"
-					    : "application/x-ndjson");
-	reply_keepalive(x, l->stream == STREAM_SSE
+		    dl->stream == STREAM_SSE ? "text/event-stream"
+					     : "application/x-ndjson");
+	reply_keepalive(x, dl->stream == STREAM_SSE
 				   ? "event: keepalive\ndata: "
 				     "{\"type\":\"keepalive\"}\n\n"
 				   : "{\"type\":\"keepalive\"}\n");
-	return l;
+	return dl;
 }
 
 void
-listening_begin(struct listening *l)
+delivery_begin(struct delivery *dl)
 {
-	exchange_on_gone(l->x, on_gone, l);
+	exchange_on_gone(dl->x, delivery_on_gone, dl);
 }
 
 void
-listening_fail(struct listening *l, const struct remit_error *err)
+delivery_fail(struct delivery *dl, const struct remit_error *err)
 {
-	l->events->result(l, NULL, err);
+	dl->events->result(dl, NULL, err);
 }

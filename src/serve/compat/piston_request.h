@@ -1,9 +1,9 @@
 /*
- * piston_ask: what Piston's clients ask for, as a request of the native API.
- * What is wrong is said as Piston says it.
+ * piston_request: what Piston's clients ask for, as a request of the
+ * native API. What is wrong is said as Piston says it.
  */
-#ifndef REMIT_PISTON_ASK_H
-#define REMIT_PISTON_ASK_H
+#ifndef REMIT_PISTON_REQUEST_H
+#define REMIT_PISTON_REQUEST_H
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -15,8 +15,8 @@ extern const char *const piston_aliases[];
 
 /* A run as a new document, and its time: 0 for the policy's. NULL: err says
    what is wrong. */
-json_t *piston_ask(const json_t *body, const struct key *key,
-		   uint64_t *timeout_ms, struct remit_error *err);
+json_t *piston_read_request(const json_t *body, const struct key *key,
+			    uint64_t *timeout_ms, struct remit_error *err);
 
 /* Whether a version is one that a selector of semantic versions means:
    "3.11.2", "3.x", "*", "^3.8", "~3.11", ">=3.8 <4", "2.x || 3.x". False also

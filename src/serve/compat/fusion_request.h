@@ -1,9 +1,9 @@
 /*
- * fusion_ask: what clients of SandboxFusion ask for, as requests of the native
- * API.
+ * fusion_request: what clients of SandboxFusion ask for, as requests of the
+ * native API.
  */
-#ifndef REMIT_FUSION_ASK_H
-#define REMIT_FUSION_ASK_H
+#ifndef REMIT_FUSION_REQUEST_H
+#define REMIT_FUSION_REQUEST_H
 
 #include <jansson.h>
 
@@ -13,8 +13,8 @@
 #define FUSION_FETCH_MAX 256
 
 /* A run as a new document, and its time. NULL: err says what is wrong. */
-json_t *fusion_ask_code(const json_t *body, const struct key *key,
-			uint64_t *timeout_ms, struct remit_error *err);
+json_t *fusion_read_code(const json_t *body, const struct key *key,
+			 uint64_t *timeout_ms, struct remit_error *err);
 
 struct fusion_notebook {
 	json_t *session; /* documents of the native API: the session, */
@@ -24,9 +24,9 @@ struct fusion_notebook {
 };
 
 /* -1: err says what is wrong, and nothing is there to be freed. */
-int fusion_ask_notebook(struct fusion_notebook *out, const json_t *body,
-			const struct key *key,
-			struct remit_error *err) must_check;
+int fusion_read_notebook(struct fusion_notebook *out, const json_t *body,
+			 const struct key *key,
+			 struct remit_error *err) must_check;
 void fusion_notebook_free(struct fusion_notebook *n);
 
 /* A cell of it. NULL: no memory. */
