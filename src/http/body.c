@@ -2,7 +2,7 @@
 
 #include "base/number.h"
 
-/* 4 GiB are more than any cap. */
+/* Chunks of up to 4 GiB, more than any limit of a body. */
 #define SIZE_DIGITS 8
 
 void
@@ -23,7 +23,7 @@ body_free(struct body *b)
 	buf_free(&b->data);
 }
 
-/* One byte that is no data. -1: it does not belong there. */
+/* Parses one byte that is not data. Returns -1 if it is not allowed here. */
 static int
 feed_mark(struct body *b, char c)
 {

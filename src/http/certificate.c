@@ -8,7 +8,7 @@
 #include "http/tls.h"
 #include "http/tls_library.h"
 
-/* A chain of four is 8 KiB. */
+/* A chain of four certificates takes about 8 KiB. */
 #define FILE_MAX ((size_t)256 * 1024)
 
 struct certificate *
@@ -37,13 +37,13 @@ read_chain(mbedtls_x509_crt *out, const char *path, struct remit_error *err)
 
 	if (path_read_file(&text, path, err) < 0)
 		return fail_within(err, "--tls-certificate");
-	/* With the zero behind it. */
+	/* For PEM, the length includes the terminating NUL. */
 	bad = mbedtls_x509_crt_parse(
 		out, (const unsigned char *)buf_text(&text), text.len + 1);
 	if (bad < 0)
 		return fail(err, REMIT_E_INPUT,
-			    "--tls-certificate %s: has no certificate in PEM "
-			    "that can be read (-0x%04x)",
+			    "--tls-certificate %s: contains no readable PEM "
+			    "certificate (-0x%04x)",
 			    path, (unsigned)-bad);
 	if (bad)
 		return fail(err, REMIT_E_INPUT,
@@ -53,8 +53,8 @@ read_chain(mbedtls_x509_crt *out, const char *path, struct remit_error *err)
 	return 0;
 }
 
-/* As others do who take keys: the group of a key that is root's is how a
-   machine gives it to its servers. */
+/* Same rule as other servers: a key file that root owns may be readable by
+   its group, which is how a machine shares it with its servers. */
 static int
 check_key_mode(const char *path, struct remit_error *err)
 {
@@ -65,12 +65,11 @@ check_key_mode(const char *path, struct remit_error *err)
 		return fail_sys(err, REMIT_E_INPUT, "--tls-key %s", path);
 	others |= st.st_uid ? S_IRWXG : S_IWGRP;
 	if (st.st_mode & others)
-		return fail_refused(err, "",
-				    "Make it its owner's alone with \"chmod "
-				    "600\".",
-				    "--tls-key %s: others can read or change "
-				    "this key (mode %04o)",
-				    path, st.st_mode & 07777);
+		return fail_refused(
+			err, "", "Restrict it to its owner with \"chmod 600\".",
+			"--tls-key %s: other users can read or change this key "
+			"(mode %04o)",
+			path, st.st_mode & 07777);
 	return 0;
 }
 
@@ -90,13 +89,13 @@ read_key(mbedtls_pk_context *out, const char *path, struct remit_error *err)
 		explicit_bzero(text.data, text.len);
 	if (bad == MBEDTLS_ERR_PK_PASSWORD_REQUIRED)
 		return fail(err, REMIT_E_INPUT,
-			    "--tls-key %s: is encrypted; there is nobody to "
-			    "ask for its password",
+			    "--tls-key %s: the key is encrypted, and the "
+			    "server cannot ask for its password",
 			    path);
 	if (bad)
 		return fail(err, REMIT_E_INPUT,
-			    "--tls-key %s: has no key of RSA or an elliptic "
-			    "curve in PEM that can be read (-0x%04x)",
+			    "--tls-key %s: contains no readable PEM key of "
+			    "type RSA or elliptic curve (-0x%04x)",
 			    path, (unsigned)-bad);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /*
- * certificate: what a server proves its name with to clients of TLS, and the
- * key to it. Read before it serves, and again when it is told to; connections
- * that have begun with the old one go on with it.
+ * certificate: the certificate chain and private key that a server uses for
+ * TLS. They are read before the server starts, and again when it is told to
+ * reload; connections that began with the old pair keep it.
  */
 #ifndef REMIT_CERTIFICATE_H
 #define REMIT_CERTIFICATE_H
@@ -21,17 +21,18 @@ struct certificate {
 };
 
 /*
- * The server's own first, then those between it and an authority, in PEM. The
- * key must be that of the first, and for its owner only: of a key that is
- * root's a group may be told as well.
+ * Reads two PEM files: a chain that begins with the server's certificate, and
+ * the key of that certificate. Refuses a key file that others can access; if
+ * root owns it, its group may read it. Returns -1 with an error if a file
+ * cannot be read or the two do not match.
  */
 int certificate_read(struct certificate **out, const char *chain_path,
 		     const char *key_path, struct remit_error *err) must_check;
-/* Why no client should take it by now, or NULL. */
+/* Returns why clients will reject the certificate at this time, or NULL. */
 const char *certificate_flaw(const struct certificate *c);
 
 struct certificate *certificate_ref(struct certificate *c);
-/* NULL is fine. */
+/* Accepts NULL. */
 void certificate_unref(struct certificate *c);
 
 #endif

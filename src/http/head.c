@@ -12,7 +12,8 @@ is_token(char c)
 	       (c >= '0' && c <= '9') || (c && strchr("!#$%&'*+-.^_`|~", c));
 }
 
-/* No control character but tab: no CR, LF or NUL on its own. */
+/* Whether the text has no control characters except tabs: no lone CR, LF or
+   NUL. */
 static bool
 is_clean(struct http_text t)
 {
@@ -35,7 +36,7 @@ trim(struct http_text t)
 	return t;
 }
 
-/* Digits only, and few enough. */
+/* Parses digits only, at most `most_digits` of them. */
 static int
 read_number(struct http_text t, size_t most_digits, uint64_t *out)
 {
@@ -67,7 +68,7 @@ http_head_next(struct http_text *rest, struct http_text *line)
 	return true;
 }
 
-/* Lines end with CR and LF, and nothing else does. */
+/* Whether a line ends with CR LF and contains no other control characters. */
 static bool
 is_line(struct http_text l)
 {
@@ -96,7 +97,7 @@ http_head_is(struct http_text name, const char *word)
 
 /* ---- the request ---- */
 
-/* METHOD TARGET HTTP/1.x, with single spaces. */
+/* Parses "METHOD TARGET HTTP/1.x" with single spaces. */
 static int
 read_request(struct http_text l, struct http_head *out)
 {
@@ -120,7 +121,8 @@ read_request(struct http_text l, struct http_head *out)
 	return 0;
 }
 
-/* An address in brackets or not, in its one form. */
+/* Parses an address, with brackets around IPv6 only, and writes its
+   canonical form. */
 static int
 read_address(struct http_text t, bool bracketed, char host[HOST_NAME_SIZE])
 {
@@ -153,7 +155,7 @@ http_head_host(struct http_text t, char host[HOST_NAME_SIZE], uint16_t *port)
 		rest.text = end + bracketed;
 		rest.len = t.len - (size_t)(rest.text - t.text);
 	}
-	/* No zero before it: that would be a second way to write it. */
+	/* No leading zero: the same port must not have two spellings. */
 	if (rest.len &&
 	    (rest.text[0] != ':' || rest.len < 2 || rest.text[1] == '0' ||
 	     read_number((struct http_text){ rest.text + 1, rest.len - 1 }, 5,
@@ -168,7 +170,7 @@ http_head_host(struct http_text t, char host[HOST_NAME_SIZE], uint16_t *port)
 
 /* ---- headers ---- */
 
-/* What has come so far of those that may come once. */
+/* How often each header that may appear only once has been seen. */
 struct seen {
 	unsigned hosts, lengths, encodings;
 };
@@ -192,7 +194,7 @@ parse_encoding(struct http_text value, struct seen *s, struct http_head *out)
 {
 	s->encodings++;
 	out->is_chunked = true;
-	/* HTTP/1.0 knows none. */
+	/* HTTP/1.0 has no transfer encodings. */
 	return !out->is_old && http_head_is(value, "chunked") ? 0 : -1;
 }
 
@@ -213,8 +215,8 @@ static const struct {
 	{ "host", parse_host },
 	{ "content-length", parse_length },
 	{ "transfer-encoding", parse_encoding },
-	/* What follows would be another protocol, or is another method to
-	   servers that believe it. */
+	/* The bytes that follow would be another protocol, or a server that
+	   honours the header would treat the request as another method. */
 	{ "upgrade", note_ambiguity },
 	{ "http2-settings", note_ambiguity },
 	{ "x-http-method", note_ambiguity },
@@ -228,7 +230,7 @@ read_header(struct http_text l, struct seen *s, struct http_head *out)
 	struct http_text name, value;
 
 	http_head_split(l, &name, &value);
-	/* A line that begins with a space would go on with the one before. */
+	/* A line that begins with a space would continue the previous one. */
 	if (!name.len || name.len == l.len || l.text[name.len] != ':')
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(headers); i++)
@@ -237,7 +239,7 @@ read_header(struct http_text l, struct seen *s, struct http_head *out)
 	return 0;
 }
 
-/* Older clients ask a proxy without it. */
+/* Older clients send CONNECT without a Host header. */
 static bool
 is_unambiguous(const struct http_head *h, const struct seen *s)
 {
@@ -274,7 +276,8 @@ http_head_read(const char *bytes, size_t len, struct http_head *out)
 
 /* ---- requests to a proxy ---- */
 
-/* http://HOST[:PORT][/PATH]; no user, no fragment, and nothing but a path. */
+/* Parses http://HOST[:PORT][/PATH], without user and fragment; a query is
+   accepted only after a path. */
 static int
 read_url(struct http_text url, struct http_proxy_request *out)
 {
@@ -301,7 +304,7 @@ read_url(struct http_text url, struct http_proxy_request *out)
 	return 0;
 }
 
-/* Without a port it is the scheme's; a tunnel has none. */
+/* A Host header without a port means the port of the URL or of the tunnel. */
 static bool
 matches_host(const struct http_head *h, const struct http_proxy_request *a)
 {
@@ -319,7 +322,8 @@ http_proxy_request_read(const struct http_head *h,
 		return read_url(h->target, out) == 0 && matches_host(h, out)
 			       ? 0
 			       : -1;
-	/* A tunnel has no body: what follows is its first bytes. */
+	/* A tunnel has no body: the bytes after the head are already its
+	   content. */
 	if (h->is_chunked || h->body_bytes ||
 	    http_head_host(h->target, out->host, &out->port) < 0 || !out->port)
 		return -1;

@@ -4,7 +4,7 @@
 
 /* ---- the head ---- */
 
-/* They are about this connection, or for a proxy. */
+/* Headers that are about this connection, or for a proxy. */
 static const char *const dropped[] = {
 	"connection",	      "keep-alive",	     "proxy-connection",
 	"proxy-authenticate", "proxy-authorization",
@@ -85,7 +85,7 @@ hex_digit(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The two bytes of a line's end, by what has come of them. */
+/* Parses the two bytes of a line end; b->at is 1 after the CR. */
 static int
 feed_line_end(struct http_body *b, char c, enum http_body_state then)
 {
@@ -97,7 +97,8 @@ feed_line_end(struct http_body *b, char c, enum http_body_state then)
 	return 0;
 }
 
-/* Hexadecimal digits and a line's end: no extension, no sign, no blank. */
+/* A chunk's size: hexadecimal digits and a line end, without extension, sign
+   or blanks. */
 #define SIZE_DIGITS 15
 #define SIZE_ENDS   16
 
@@ -130,7 +131,8 @@ feed_byte(struct http_body *b, char c)
 		return feed_size(b, c);
 	case BODY_CHUNK_END:
 		return feed_line_end(b, c, BODY_SIZE);
-	/* No trailers: nobody needs them, and many read them in their way. */
+	/* Trailers are rejected: clients do not need them, and parsers
+	   disagree on them. */
 	case BODY_TRAILER:
 		return feed_line_end(b, c, BODY_OVER);
 	default:

@@ -5,8 +5,8 @@
 
 #include "base/number.h"
 
-/* One segment of a pattern against the path: how much of the path it takes,
-   or -1. */
+/* Matches one segment of the pattern. Returns how many bytes of the path it
+   covers, or -1. */
 static long
 match_segment(const char *pattern, size_t len, const char *path,
 	      struct route_param *param, bool *is_param)

@@ -1,6 +1,6 @@
 /*
- * route: which function answers which request. Routes are rows of tables; each
- * API of the server (native, E2B, MCP, page) hangs its own table in.
+ * route: tables that map a request to the function that answers it. Each API of
+ * the server (native, E2B, MCP, page) registers its own table.
  */
 #ifndef REMIT_ROUTE_H
 #define REMIT_ROUTE_H
@@ -12,76 +12,78 @@
 
 struct exchange;
 
-/* What a request may bring. */
+/* The body that a route accepts. */
 enum route_body {
 	BODY_NONE,
 	BODY_JSON,  /* exchange_json() */
-	BODY_MAYBE, /* the same, or nothing: then an empty object */
+	BODY_MAYBE, /* the same, or empty, which counts as {} */
 	BODY_BYTES, /* exchange_body(), of any type */
 };
 
 #define ROUTE_JSON_BYTES ((size_t)96 * 1024 * 1024)
 #define ROUTE_PARAMS_MAX 4
 
-/* A parameter in the query, for the OpenAPI document. */
+/* A query parameter, for the OpenAPI document. */
 struct route_query {
 	const char *name, *type, *text;
 	bool required;
 };
 
 struct route {
-	const char *method; /* GET answers HEAD as well */
-	/* "/v1/runs/{id}/artifacts/{path...}": a name in braces takes one
-	   segment, with dots the rest, which may be empty. */
+	const char *method; /* GET also answers HEAD */
+	/* "/v1/runs/{id}/artifacts/{path...}": a name in braces matches one
+	   segment; with dots it matches the rest of the path, which may be
+	   empty. */
 	const char *pattern;
-	/* Called by the thread of HTTP when all of the request is there: it
-	   must not wait. It replies now, or keeps the exchange by
-	   exchange_ref() and replies later, from any thread. */
+	/* Called by the HTTP thread when the request is complete; it must
+	   not block. It replies immediately, or keeps the exchange with
+	   exchange_ref() and replies later from any thread. */
 	void (*serve)(struct exchange *x);
 	enum route_body body;
 	size_t body_max; /* bytes; 0: ROUTE_JSON_BYTES */
-	/* Not asked for a key: nothing is to be learnt here, or the function
-	   asks for something else. */
+	/* No key is required: the reply contains nothing secret, or the
+	   function checks something else. */
 	bool is_open;
-	/* Then, if not NULL, asked before the body is read. False: the reply is
-	   there. */
+	/* If not NULL, called before the body is read. Returns false after
+	   it has sent a refusal. */
 	bool (*admits)(struct exchange *x);
-	bool while_draining; /* answered also when the server is ending */
-	/* Not NULL: whether the row is meant at all (by host name, header or
-	   port). What is not meant is looked for further on. */
+	bool while_draining; /* also answered during shutdown */
+	/* If not NULL, whether the row applies to this request (by host
+	   name, header or port). If not, the search continues with later
+	   rows. */
 	bool (*applies)(const struct exchange *x);
-	/* ---- for the OpenAPI document; schemas are named by
-	   openapi.c ---- */
-	const char *summary;		   /* NULL: not in it */
-	const struct route_query *queries; /* up to one without a name */
-	const char *request_schema;	   /* the body; NULL: any object */
-	const char *reply_schema; /* the reply; NULL: of the type below */
-	const char *type;	  /* if that is no JSON */
-	const char *error_schema; /* its own form of errors, besides "Error" */
-	int status;		  /* if it goes well; 0: 200 */
+	/* ---- for the OpenAPI document; openapi.c defines the schemas ---- */
+	const char *summary;		   /* NULL: not in the document */
+	const struct route_query *queries; /* ends with a row without a name */
+	const char *request_schema;	   /* of the body; NULL: any object */
+	const char *reply_schema; /* NULL: the reply has the type below */
+	const char *type;	  /* of a reply that is not JSON */
+	const char *error_schema; /* besides "Error" */
+	int status;		  /* on success; 0 means 200 */
 	bool streams;		  /* the reply may be a stream of events */
 };
 
-/* A table; its rows end with one that has no method. */
+/* A table of rows; the last row has no method. */
 struct route_table {
 	struct route_table *next;
 	const struct route *rows;
 };
 
 struct route_param {
-	const char *name; /* in the pattern, without its end */
+	const char *name; /* points into the pattern */
 	size_t name_len;
-	const char *value; /* in the path, not decoded */
+	const char *value; /* points into the path, still encoded */
 	size_t value_len;
 };
 
-/* Whether a path (without its query) is one of the pattern's. */
+/* Whether a path (without its query) matches the pattern. */
 bool route_matches(const char *pattern, const char *path,
 		   struct route_param params[ROUTE_PARAMS_MAX], size_t *count);
 
 /*
- * The row for a request. NULL: there is none; then *allowed says which methods
- * others have for this path, as a header would ("GET, PUT"; "" for none).
+ * Finds the row for a request. If there is none, returns NULL and sets
+ * `allowed` to the methods of the rows that match this path, in the form of an
+ * Allow header ("GET, PUT"; "" if no row matches).
  */
 const struct route *route_find(const struct route_table *tables,
 			       const struct exchange *x, const char *method,
@@ -89,8 +91,9 @@ const struct route *route_find(const struct route_table *tables,
 			       struct route_param params[ROUTE_PARAMS_MAX],
 			       size_t *count, char allowed[64]);
 
-/* %XX decoded, a new string; NULL: it is not well written, has a NUL in it, or
-   there is no memory. `plus`: "+" is a blank, as in queries. */
+/* Decodes %XX into a new string; with `plus`, "+" becomes a blank, as in
+   queries. Returns NULL if the text is malformed, contains a NUL, or if
+   memory is exhausted. */
 char *route_decode(const char *text, size_t len, bool plus);
 
 #endif

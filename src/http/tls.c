@@ -5,16 +5,16 @@
 
 #include "http/tls_library.h"
 
-/* What one call takes from the socket at most: records that hold nothing
-   (warnings) are read over, and there may be no end of them. */
+/* How many bytes one call reads from the socket at most: a peer could send
+   empty records (warnings), which are skipped, without end. */
 #define RECEIVE_MAX ((size_t)128 * 1024)
 
 struct tls {
 	mbedtls_ssl_context s;
 	int fd;
-	size_t received; /* by this call */
+	size_t received; /* bytes read by this call */
 	bool is_established, is_truncated;
-	size_t unsent; /* a record of so many bytes is on its way */
+	size_t unsent; /* length of the record that is partly sent */
 	size_t early_at, early_len;
 	char early[];
 };
@@ -54,7 +54,7 @@ tls_recv_raw(void *owner, unsigned char *out, size_t size)
 	if (t->early_at < t->early_len)
 		return read_early(t, out, size);
 	if (t->received >= RECEIVE_MAX)
-		return MBEDTLS_ERR_SSL_WANT_READ; /* an event tells of it */
+		return MBEDTLS_ERR_SSL_WANT_READ; /* epoll reports the rest */
 	n = recvfrom(t->fd, out, size, 0, NULL, NULL);
 	if (n >= 0) {
 		t->received += (size_t)n;
@@ -98,7 +98,7 @@ tls_to_host(const mbedtls_ssl_config *c, int fd, const char *host)
 {
 	struct tls *t = tls_new(c, fd, NULL, 0);
 
-	/* Both asked for and compared with what the host shows. */
+	/* Used for SNI, and compared with the host's certificate. */
 	if (t && mbedtls_ssl_set_hostname(&t->s, host) != 0) {
 		tls_free(t);
 		return NULL;
@@ -146,8 +146,8 @@ tls_is_established(const struct tls *t)
 
 /* ---- bytes ---- */
 
-/* A host that speaks TLS 1.3 sends tickets for later connections; no use is
-   made of them. TAKEN_MAX ends the loop. */
+/* A host that uses TLS 1.3 sends session tickets, which are ignored.
+   RECEIVE_MAX bounds the loop. */
 static int
 read_record(struct tls *t, char *out, size_t size)
 {
@@ -174,8 +174,9 @@ tls_read(struct tls *t, char *out, size_t size)
 		t->is_truncated = true;
 		return 0;
 	}
-	/* Who has us answer and reads nothing of it (WANT_WRITE) is left: no
-	   event would tell when to go on. */
+	/* WANT_WRITE here means that the library must reply first and the
+	   peer does not read the reply. This is an error, since no event
+	   would wake the caller. */
 	errno = n == MBEDTLS_ERR_SSL_WANT_READ ? EAGAIN : EPROTO;
 	return -1;
 }
@@ -185,7 +186,7 @@ tls_write(struct tls *t, const char *bytes, size_t len)
 {
 	int n;
 
-	/* A record that waits must be named by the same length again. */
+	/* A partly sent record must be passed again with the same length. */
 	if (t->unsent)
 		len = t->unsent;
 	n = mbedtls_ssl_write(&t->s, (const unsigned char *)bytes, len);
@@ -217,14 +218,14 @@ tls_is_truncated(const struct tls *t)
 void
 tls_close_notify(struct tls *t)
 {
-	/* If it does not fit, the end comes without. */
+	/* If the socket is full, the connection ends without close_notify. */
 	if (mbedtls_ssl_close_notify(&t->s) != 0)
 		t->is_truncated = true;
 }
 
-/* ---- the one form of TLS ---- */
+/* ---- configuration ---- */
 
-/* Keys for one connection alone, and ciphers that see a changed byte. */
+/* Only cipher suites with ephemeral keys and authenticated encryption. */
 static const int ciphers[] = {
 #ifdef MBEDTLS_SSL_PROTO_TLS1_3
 	MBEDTLS_TLS1_3_AES_128_GCM_SHA256,
@@ -240,7 +241,7 @@ static const int ciphers[] = {
 	0,
 };
 
-/* No frames. */
+/* HTTP/2 is not offered. */
 static const char *protocols[] = { "http/1.1", NULL };
 
 int

@@ -1,8 +1,8 @@
 /*
- * tls: one end of a connection that TLS is spoken on: by a proxy, as server to
- * code or as client to a host, or by a server to its clients. It reads and
- * writes like a socket. All of them speak one form of TLS: version 1.2 or 1.3,
- * keys for one connection, HTTP/1.1 inside.
+ * tls: one end of a TLS connection, with reads and writes like those of a
+ * socket. A proxy uses it as a server to the code in a jail and as a client to
+ * a host; a server uses it for its clients. All of them use one configuration:
+ * TLS 1.2 or 1.3, with fresh keys for each connection and HTTP/1.1 inside.
  */
 #ifndef REMIT_TLS_H
 #define REMIT_TLS_H
@@ -15,38 +15,42 @@
 
 struct tls;
 
-/* To code, which has said these bytes already. NULL: no memory. Here and below
-   the configuration outlives the connection. */
+/* Serves code in a jail, whose first bytes (`early`) were already read from
+   the socket. Returns NULL if memory is exhausted. Here and below the
+   configuration must outlive the connection. */
 struct tls *tls_to_code(const mbedtls_ssl_config *c, int fd, const char *early,
 			size_t len);
-/* To a host, which has to prove that it is this one. */
+/* Connects to a host, whose certificate must be valid for this name. */
 struct tls *tls_to_host(const mbedtls_ssl_config *c, int fd, const char *host);
-/* To a client of a server. */
+/* Serves a client of the server. */
 struct tls *tls_to_client(const mbedtls_ssl_config *c, int fd);
-/* NULL is fine. */
+/* Accepts NULL. */
 void tls_free(struct tls *t);
 
-/* Go on until both agree: 0. -1 with EAGAIN if the other side has to say more,
-   or with EALREADY if what is said here finds no room; else it has failed, and
-   nothing of what is to be sent has been. */
+/* Continues the handshake. Returns 0 when it is complete. Returns -1 with
+   EAGAIN if it waits for bytes from the other side, or with EALREADY if the
+   socket cannot take more bytes; any other error is final, and none of the
+   caller's data has been sent. */
 int tls_handshake(struct tls *t) must_check;
 bool tls_is_established(const struct tls *t);
 
-/* As recv(2) and send(2) on a socket that does not block. What is not sent at
-   once has to be offered again, before anything else. */
+/* As recv(2) and send(2) on a non-blocking socket. Bytes that could not be
+   sent must be offered again before any others. */
 ssize_t tls_read(struct tls *t, char *out, size_t size);
 ssize_t tls_write(struct tls *t, const char *bytes, size_t len);
-/* Bytes are here that no event will tell of. */
+/* Whether bytes are buffered that epoll will not report. */
 bool tls_has_more(const struct tls *t);
-/* It ended without saying so: what it said may have been cut off. */
+/* Whether the connection ended without a close_notify: the data may have
+   been truncated. */
 bool tls_is_truncated(const struct tls *t);
-/* Say that no more will come. */
+/* Sends close_notify: no more data will follow. */
 void tls_close_notify(struct tls *t);
 
-/* ---- the one form of TLS ---- */
+/* ---- configuration ---- */
 
-/* `end` is MBEDTLS_SSL_IS_SERVER or MBEDTLS_SSL_IS_CLIENT. -1: no memory, or no
-   random bytes; the caller frees it in any case. */
+/* `end` is MBEDTLS_SSL_IS_SERVER or MBEDTLS_SSL_IS_CLIENT. Returns -1 if
+   memory is exhausted or the library cannot start. The caller frees the
+   configuration in any case. */
 int tls_configure(mbedtls_ssl_config *c, int end) must_check;
 
 #endif

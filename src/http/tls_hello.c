@@ -9,7 +9,7 @@
 #define EXT_SERVER_NAME	 0
 #define EXT_ENCRYPTED	 0xfe0d
 
-/* The handshake's bytes, out of the records that they lie in. */
+/* Copies the ClientHello out of the TLS records around it. */
 static enum head
 unwrap_records(const char *bytes, size_t len, unsigned char *out,
 	       size_t *out_len)
@@ -30,7 +30,7 @@ unwrap_records(const char *bytes, size_t len, unsigned char *out,
 			return HEAD_MORE;
 		if (!n || *out_len + n > HEAD_MAX)
 			return HEAD_BAD;
-		/* A part of a record is of use too. */
+		/* An incomplete record is used too. */
 		if (n > c.left)
 			n = c.left;
 		memcpy(out + *out_len, cursor_take(&c, n), n);
@@ -50,7 +50,7 @@ unwrap_records(const char *bytes, size_t len, unsigned char *out,
 	return HEAD_MORE;
 }
 
-/* One name, and it is that of a host. */
+/* Parses a list of exactly one name, of type host_name. */
 static int
 read_server_name(struct cursor c, char name[HOST_NAME_SIZE])
 {

@@ -34,7 +34,8 @@ tls_library_random(void *unused, unsigned char *out, size_t len)
 
 #include <psa/crypto.h>
 
-/* The library's own order begins with the strongest group, not the quickest. */
+/* The library would prefer the strongest group; this order prefers the
+   fastest. */
 static const uint16_t groups[] = {
 	MBEDTLS_SSL_IANA_TLS_GROUP_X25519,
 	MBEDTLS_SSL_IANA_TLS_GROUP_SECP256R1,
@@ -80,7 +81,8 @@ tls_library_check_pair(const mbedtls_pk_context *public_key,
 
 #else
 
-/* The library's own order begins with the strongest curve, not the quickest. */
+/* The library would prefer the strongest curve; this order prefers the
+   fastest. */
 static const mbedtls_ecp_group_id curves[] = {
 	MBEDTLS_ECP_DP_CURVE25519, MBEDTLS_ECP_DP_SECP256R1,
 	MBEDTLS_ECP_DP_SECP384R1,  MBEDTLS_ECP_DP_SECP521R1,

@@ -13,16 +13,16 @@
 
 #include "base/own.h"
 
-/* What reading returns for a ticket that came instead of data. */
+/* What mbedtls_ssl_read() returns for a ticket instead of data. */
 #ifdef MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET
 #define TLS_LIBRARY_TICKET MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET
 #else
 #define TLS_LIBRARY_TICKET INT_MIN /* 2.28 handles tickets itself */
 #endif
 
-/* For people: which versions of TLS it speaks, and its own. */
+/* A text for users: the TLS versions and the version of the library. */
 const char *tls_library_version(void);
-/* Random bytes from the kernel, in the form that Mbed TLS asks for. */
+/* Random bytes from the kernel, with the signature that Mbed TLS expects. */
 int tls_library_random(void *unused, unsigned char *out, size_t len);
 
 /* Call before a configuration is used, and before a seccomp filter is loaded:

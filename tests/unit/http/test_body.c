@@ -9,7 +9,8 @@
 
 #include <cmocka.h>
 
-/* Fed in pieces of `step` bytes; what is left over is counted in *over. */
+/* Feeds the body in pieces of `step` bytes; *over counts the bytes after its
+   end. */
 static enum body_answer
 feed(struct body *b, const char *text, size_t step, size_t *over)
 {

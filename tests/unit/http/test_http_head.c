@@ -1,4 +1,4 @@
-/* http_head: the host of a request, and whom a request to a proxy is for. */
+/* http_head: the host of a request, and the target of a request to a proxy. */
 #include "http/head.h"
 
 #include <setjmp.h>
@@ -276,7 +276,7 @@ proxy_request_with_no_host_or_two_is_rejected(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		if (read_proxy_request(rows[i], &a) == 0)
-			fail_msg("taken: %s", rows[i]);
+			fail_msg("accepted: %s", rows[i]);
 }
 
 int

@@ -1,4 +1,4 @@
-/* http_request: one request, its head anew and its body to the end. */
+/* http_request: the rewritten head, and the end of the body. */
 #include "http/request.h"
 
 #include <setjmp.h>
@@ -31,7 +31,7 @@ rewritten_head_asks_the_server_to_close(void **state)
 	n = http_request_write(out, old, &h, target, &put);
 	assert_int_equal(n, sizeof(new) - 1);
 	assert_memory_equal(out, new, n);
-	/* Without a header of ours the code's own stays. */
+	/* Without a header to add, the code's own header stays. */
 	n = http_request_write(out, old, &h, target, NULL);
 	assert_non_null(memmem(out, n, "X-KEY: mine", 11));
 	assert_null(memmem(out, n, "secret", 6));
@@ -100,7 +100,7 @@ chunks_are_parsed_to_their_end_and_in_canonical_form_only(void **state)
 	}
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
 		if (feed_body(0, true, bad[i], &over) == 0)
-			fail_msg("taken: %s", bad[i]);
+			fail_msg("accepted: %s", bad[i]);
 	assert_int_equal(feed_body(0, true, "3\r\nab", &over), 0);
 	assert_false(over);
 }

@@ -39,7 +39,7 @@ static struct route_param params[ROUTE_PARAMS_MAX];
 static size_t count;
 static char allowed[64];
 
-/* The number of the row, or -1. */
+/* Returns the index of the row, or -1. */
 static long
 find_row(const char *method, const char *path)
 {

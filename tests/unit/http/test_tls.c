@@ -1,4 +1,4 @@
-/* tls: both of a proxy's ends, and the certificates that it shows to code. */
+/* tls: both ends of a proxy, and the certificates that it shows to code. */
 #include "http/tls.h"
 
 #include <setjmp.h>
@@ -10,14 +10,14 @@
 #include <sys/socket.h>
 
 #include "proxy/credential/tls_ends.h"
-/* Behind error.h, whose fail() it takes. */
+/* Included after error.h: cmocka defines fail() as well. */
 #include <cmocka.h>
 
 #include "proxy/credential/authority.h"
 
 #define HOST "api.example.com"
 
-/* One credential, for an entry with TLS, and a list that has another. */
+/* One credential for a host with a TLS rule, and a second host without one. */
 static const struct vault vault = { .rows = { { .host = HOST } }, .count = 1 };
 static const struct host_rules rules = {
 	.rows = { { .name = HOST, .port = 443, .kind = HOST_TLS },
@@ -57,7 +57,7 @@ certificate_is_valid_for_its_host_and_its_jail_only(void **state)
 	assert_int_not_equal(verify_flags(&leaf, &root, "b.example.com"), 0);
 	assert_int_not_equal(verify_flags(&leaf, &root, "x." HOST), 0);
 	assert_int_not_equal(verify_flags(&leaf, &other, HOST), 0);
-	/* It signs nobody itself. */
+	/* The leaf certificate must not be able to sign others. */
 	assert_int_not_equal(verify_flags(&root, &leaf, NULL), 0);
 	authority_close(&a);
 	authority_close(&b);
@@ -81,7 +81,7 @@ tls_is_terminated_only_for_hosts_with_credential_and_tls_rule(void **state)
 	assert_false(tls_ends_wanted(&elsewhere, &rules));
 }
 
-/* Both go on in turn, until one says that it is over. */
+/* Lets both ends continue in turn until both are done or one fails. */
 static int
 shake_both(struct tls *code, struct tls *host)
 {
@@ -98,11 +98,13 @@ shake_both(struct tls *code, struct tls *host)
 	return a == 0 && b == 0 ? 0 : -1;
 }
 
-/* As a proxy has them, to its end; and whom it trusts by itself. */
+/* The ends as a proxy has them, and the authorities that it trusts by
+   default. */
 static struct tls_ends *ends;
 static mbedtls_x509_crt usual, own;
 
-/* The last that code in the jail is told to trust. */
+/* Reads the last certificate in the bundle for code: the proxy's own
+   authority. */
 static void
 read_own(int file)
 {
@@ -139,8 +141,8 @@ struct both {
 	int fds[2];
 };
 
-/* A client of the proxy's make on a server of its make, which it trusts or
-   not. */
+/* Connects a TLS client to a TLS server, both configured like the proxy's.
+   The client trusts the server's authority or does not. */
 static struct both
 connect_both(const char *name, bool is_trusted)
 {
@@ -208,7 +210,7 @@ bytes_arrive_and_close_is_distinguished_from_truncation(void **state)
 					     : 0;
 
 		n += k > 0 ? (size_t)k : 0;
-		/* In parts: what is decrypted waits. */
+		/* Reads in parts: decrypted bytes wait in the buffer. */
 		k = tls_read(b.code, got + m,
 			     sizeof(got) - m < 1000 ? sizeof(got) - m : 1000);
 		assert_true(k > 0 || errno == EAGAIN);
@@ -239,8 +241,9 @@ bytes_that_are_not_tls_are_an_error(void **state)
 	close_both(&b);
 }
 
-/* TLS 1.2 reads over each; a call ends all the same, and there is more to
-   read. TLS 1.3 accepts no alert in the clear at this point. */
+/* TLS 1.2 ignores each warning, so the call must end at its limit and leave
+   the rest in the socket. TLS 1.3 accepts no unencrypted alert at this
+   point. */
 static void
 endless_warnings_end_one_call_at_its_limit(void **state)
 {
@@ -252,7 +255,7 @@ endless_warnings_end_one_call_at_its_limit(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(many); i++)
 		many[i] = warning[i % sizeof(warning)];
-	/* Both have said hello. */
+	/* Both have sent their hello. */
 	assert_int_equal(tls_handshake(b.host), -1);
 	assert_int_equal(tls_handshake(b.code), -1);
 	assert_int_equal(errno, EAGAIN);

@@ -1,4 +1,4 @@
-/* tls_hello: the name in a client's first words. */
+/* tls_hello: the server name in a ClientHello. */
 #include "http/tls_hello.h"
 
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-/* Builds a hello: records of at most `piece` bytes around a handshake. */
+/* A hello in records of at most `piece` bytes. */
 struct hello {
 	char bytes[HEAD_MAX + 4096];
 	size_t len;
@@ -126,7 +126,8 @@ static void
 inconsistent_lengths_are_rejected(void **state)
 {
 	(void)state;
-	/* From the length of the session on each length one up or down. */
+	/* Increments and decrements each length, from that of the session
+	   on. */
 	for (size_t at = 5 + 4 + 34; at < 5 + 4 + 34 + 7; at++)
 		for (int by = -1; by <= 1; by += 2) {
 			struct hello h =
@@ -134,7 +135,7 @@ inconsistent_lengths_are_rejected(void **state)
 			char name[HOST_NAME_SIZE];
 
 			if (at == 47 || at == 46)
-				continue; /* what is not a length */
+				continue; /* not a length */
 			h.bytes[at] = (char)(h.bytes[at] + by);
 			if (tls_hello_read(h.bytes, h.len, name) == HEAD_NAME &&
 			    strcmp(name, "api.example.com") != 0)
@@ -152,15 +153,15 @@ other_protocols_are_rejected_at_once_and_long_hellos_at_the_limit(void **state)
 	(void)state;
 	assert_int_equal(tls_hello_read("GET / HTTP", 10, name), HEAD_BAD);
 	assert_int_equal(tls_hello_read("SSH-2.0-", 8, name), HEAD_BAD);
-	h.bytes[5] = 2; /* the server's */
+	h.bytes[5] = 2; /* a ServerHello */
 	assert_int_equal(tls_hello_read(h.bytes, h.len, name), HEAD_BAD);
-	/* A hello that says it is longer than any. */
+	/* A hello that announces more than the maximum length. */
 	put_number(put_number(put_number(put_number(big, 22, 1), 0x0301, 2),
 			      16000, 2),
 		   1, 1);
 	put_number(big + 6, HEAD_MAX, 3);
 	assert_int_equal(tls_hello_read(big, 100, name), HEAD_BAD);
-	/* Records of nothing. */
+	/* An empty record. */
 	put_number(put_number(put_number(big, 22, 1), 0x0301, 2), 0, 2);
 	assert_int_equal(tls_hello_read(big, 5, name), HEAD_BAD);
 }
