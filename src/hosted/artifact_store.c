@@ -13,13 +13,14 @@
 #include "base/number.h"
 #include "jail/mount/sweep.h"
 
-/* What a name costs: empty files are not for nothing. */
+/* Counted for each name, so that empty files are not free. */
 #define ENTRY_BYTES 4096
 #define PREFIX	    "remit-artifact-store-"
-/* Another server may take a new directory for a leftover until it is locked. */
+/* Until a new directory is locked, another server may remove it as a
+   leftover. */
 #define DIRECTORY_TRIES 16
 
-/* What one room left, or is writing. */
+/* The files of one hosted session, kept or being written. */
 struct kept {
 	struct kept *next;
 	struct store_owner *owner;
@@ -27,7 +28,7 @@ struct kept {
 	uint64_t bytes, until_us;
 };
 
-/* There are as many as keys. */
+/* Never freed before the store: there are only as many as keys. */
 struct store_owner {
 	struct store_owner *next;
 	char *name;
@@ -37,9 +38,9 @@ struct store_owner {
 
 struct artifact_store {
 	char *path;
-	int directory; /* locked: it is in use */
+	int directory; /* locked while in use */
 	uint64_t keep_us, max_bytes, max_owner_bytes;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* for the members below */
 	struct store_owner *owners;
 	struct kept *writing;
 	uint64_t bytes;
@@ -47,8 +48,7 @@ struct artifact_store {
 
 /* ---- the directory ---- */
 
-/* A server that was killed has left its directory; one that lives has locked
-   it. */
+/* A killed server left its directory unlocked; a running one holds the lock. */
 static void
 sweep_leftovers(const char *parent)
 {
@@ -71,7 +71,7 @@ sweep_leftovers(const char *parent)
 		closedir(dir);
 }
 
-/* 1: it was taken for a leftover before it was locked. */
+/* Returns 1 if another server removed the directory before it was locked. */
 static int
 try_directory(struct artifact_store *s, const char *parent,
 	      struct remit_error *err)
@@ -139,12 +139,12 @@ remove_hosted(const struct artifact_store *s, const char *id)
 	own_fd int fd = beneath_open(s->directory, id,
 				     O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	/* What cannot be removed now goes with the directory of all. */
+	/* Files that cannot be removed now are removed with the whole store. */
 	if (fd >= 0 && sweep(fd) == 0)
 		unlinkat(s->directory, id, AT_REMOVEDIR);
 }
 
-/* ---- who has how much; the lock is held ---- */
+/* ---- bytes of each owner; called with the lock held ---- */
 
 static struct store_owner *
 find_owner(struct artifact_store *s, const char *name)
@@ -182,7 +182,7 @@ kept_push(struct kept **list, struct kept *k)
 	*list = k;
 }
 
-/* Move the oldest that an owner has to a list of those to be removed. */
+/* Moves the owner's oldest files to the list of those to be removed. */
 static bool
 drop_oldest(struct artifact_store *s, struct store_owner *o,
 	    struct kept **dropped)
@@ -197,7 +197,8 @@ drop_oldest(struct artifact_store *s, struct store_owner *o,
 	return true;
 }
 
-/* The one that would have the most if `asks` had so many bytes more. */
+/* Returns the owner that would have the most bytes if `owner` had `bytes`
+   more. */
 static struct store_owner *
 find_largest(struct artifact_store *s, struct store_owner *owner,
 	     uint64_t bytes)
@@ -213,8 +214,8 @@ find_largest(struct artifact_store *s, struct store_owner *owner,
 	return largest;
 }
 
-/* An owner loses its own oldest files; those of another only if that one has
-   more. */
+/* Evicts files until `bytes` fit: first the owner's own beyond its share, then
+   those of larger owners. */
 static bool
 store_make_space(struct artifact_store *s, struct store_owner *o,
 		 uint64_t bytes, struct kept **dropped)
@@ -316,9 +317,9 @@ artifact_store_path(const struct artifact_store *s, const char *id)
 	return asprintf(&path, "%s/%s", s->path, id) < 0 ? NULL : path;
 }
 
-/* ---- files that are written, and then kept ---- */
+/* ---- files being written, then kept ---- */
 
-/* The file, and the directories that may be made for it. */
+/* The size of the file, and an entry for it and for each directory above it. */
 static uint64_t
 file_cost(const char *path, uint64_t size_bytes)
 {
@@ -348,7 +349,8 @@ artifact_store_reserve(struct artifact_store *s, const char *owner,
 	return fits;
 }
 
-/* Of all files below a directory. The policy bounds their depth and number. */
+/* Adds up all files below a directory. The policy bounds their depth and
+   number. */
 static uint64_t
 count_bytes(int at, const char *name)
 {

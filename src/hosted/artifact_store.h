@@ -1,8 +1,9 @@
 /*
- * artifact_store: files that left jails, kept for their owners for a while and
- * up to a number of bytes, which counts what is being written as well. An owner
- * has a share: beyond it its own oldest files go. When all is taken, the oldest
- * files of the owner with the most go.
+ * artifact_store: files that left jails, kept for their owners for a limited
+ * time and up to a limited number of bytes, which includes files being written.
+ * Each owner has a share: a new file beyond it evicts the owner's own oldest
+ * files. When the whole store is full, the oldest files of its largest owner
+ * are evicted.
  */
 #ifndef REMIT_ARTIFACT_STORE_H
 #define REMIT_ARTIFACT_STORE_H
@@ -20,33 +21,33 @@ struct artifact_store_options {
 	uint64_t max_bytes, max_owner_bytes;
 };
 
-/* In a new directory below the parent, mode 0700. Directories there of servers
-   that were killed are removed. */
+/* Creates a new directory below the parent, with mode 0700, and removes the
+   directories that killed servers left there. */
 int artifact_store_open(struct artifact_store **out,
 			const struct artifact_store_options *opt,
 			struct remit_error *err) must_check;
-/* With all that is in it. */
+/* Removes the directory and all files in it. Accepts NULL. */
 void artifact_store_free(struct artifact_store *s);
 
-/* Where the files of a hosted session are put, a new string; NULL without
-   memory. The directory is made by whoever writes there. */
+/* Returns the directory for the files of a hosted session as a new string, or
+   NULL if memory is exhausted. The writer creates the directory. */
 char *artifact_store_path(const struct artifact_store *s, const char *id);
-/* Before a file of a hosted session is written. False: there is no space for
- * it. */
+/* Reserves space for a file before it is written. Returns false if there is not
+   enough. */
 bool artifact_store_reserve(struct artifact_store *s, const char *owner,
 			    const char *id, const char *path,
 			    uint64_t size_bytes) must_check;
-/* Nothing of the room is kept. */
+/* Removes the files of a hosted session instead of keeping them. */
 void artifact_store_discard(struct artifact_store *s, const char *owner,
 			    const char *id);
-/* The hosted session has ended: what is there is kept from now on. */
+/* The hosted session has ended: keeps its files from now on. */
 void artifact_store_keep(struct artifact_store *s, const char *owner,
 			 const char *id);
-/* Forget what is too old. */
+/* Removes files that are past their time. */
 void artifact_store_sweep(struct artifact_store *s);
 
-/* A regular file of a hosted session that has ended, for reading. -1 with
-   errno: ENOENT also if it is another owner's. */
+/* Opens a regular file of a hosted session that has ended, for reading. Returns
+   -1 with errno; ENOENT also if the file belongs to another owner. */
 int artifact_store_read(struct artifact_store *s, const char *owner,
 			const char *id, const char *path) must_check;
 

@@ -7,7 +7,7 @@
 
 /* ---- the queue ---- */
 
-/* The lock is held. */
+/* Called with the lock held. */
 static int
 check_queue(const struct hosted *r, struct remit_error *err)
 {
@@ -15,7 +15,8 @@ check_queue(const struct hosted *r, struct remit_error *err)
 		return fail(err, REMIT_E_GONE, "this session has ended");
 	if (r->queued >= HOSTED_QUEUE_MAX)
 		return fail(err, REMIT_E_BUSY,
-			    "%d cells wait for this session already",
+			    "too many cells are waiting for this session "
+			    "(limit %d)",
 			    HOSTED_QUEUE_MAX);
 	return 0;
 }
@@ -39,7 +40,7 @@ hosted_queue(struct hosted *r, const struct task *given, uint64_t *number,
 		*r->last = t;
 		r->last = &t->next;
 		r->queued++;
-		/* Nothing comes behind its end. */
+		/* No task may follow the last one. */
 		r->over |= t->kind == TASK_CLOSE;
 		pthread_cond_broadcast(&r->changed);
 	}
@@ -49,7 +50,7 @@ hosted_queue(struct hosted *r, const struct task *given, uint64_t *number,
 	return failed;
 }
 
-/* The first task of a new room, and its worker. */
+/* Queues the first task of a new hosted session and starts its worker. */
 static int
 hosted_begin(struct hosted *r, const struct task *first,
 	     struct hosted_loan loan, struct hosted **out,
@@ -58,14 +59,15 @@ hosted_begin(struct hosted *r, const struct task *first,
 	struct hosted_loan none = { 0 };
 
 	r->opt.loan = loan;
-	/* Before the worker: an event may come sooner than this returns. */
+	/* Set before the worker starts: an event may come before this
+	   returns. */
 	*out = r;
 	if (hosted_queue(r, first, NULL, err) == 0) {
 		if (hosted_start_worker(r, err) == 0)
 			return 0;
 		free(r->first);
 	}
-	r->opt.loan = none; /* it is still the caller's */
+	r->opt.loan = none; /* failed: the caller keeps it */
 	hosted_table_remove(r);
 	hosted_unref(r);
 	*out = NULL;
@@ -157,7 +159,7 @@ hosted_fork(struct hosted *r, const struct hosted_events *ev, void *user,
 	opt.loan = (struct hosted_loan){ 0 };
 	if (hosted_table_add(r->table, &opt, false, &t.branch, err) < 0)
 		return -1;
-	/* What the branch's tools are called is lent to the parent. */
+	/* The names of the branch's tools are lent to the parent. */
 	t.branch->parent = hosted_ref(r);
 	*branch = t.branch;
 	hosted_ref(t.branch); /* for the task */
@@ -172,22 +174,22 @@ hosted_fork(struct hosted *r, const struct hosted_events *ev, void *user,
 
 /* ---- interrupts and the end ---- */
 
-/* The lock is held. */
+/* Called with the lock held. */
 static void
 interrupt_current(struct hosted *r)
 {
 	uint64_t one = 1;
 
-	/* The descriptor counts once for each cell, also for one that has not
-	   quite begun; a session's own way counts each time. */
+	/* The descriptor works once per cell, even for a cell that has not
+	   begun yet; remit_session_interrupt() works each time. */
 	if (!r->current->cancelled) {
 		r->current->cancelled = true;
 		if (write(r->wake, &one, sizeof(one)) < 0)
-			return; /* it never is full */
+			return; /* cannot happen: the counter is never full */
 	} else if (r->session) {
 		remit_session_interrupt(r->session);
 	}
-	pthread_cond_broadcast(&r->changed); /* who waits for an answer */
+	pthread_cond_broadcast(&r->changed); /* wakes a wait for an answer */
 }
 
 void
@@ -197,7 +199,7 @@ hosted_interrupt(struct hosted *r)
 	if (r->current)
 		interrupt_current(r);
 	else if (r->is_run && r->first)
-		r->first->cancelled = true; /* its worker has not begun yet */
+		r->first->cancelled = true; /* not begun yet */
 	pthread_mutex_unlock(&r->table->lock);
 }
 
@@ -216,9 +218,10 @@ hosted_cancel(struct hosted *r, uint64_t number)
 	pthread_mutex_unlock(&r->table->lock);
 }
 
-/* Nothing interrupts a session that is being opened, which may take as long as
-   packages do. It keeps its place until then: else a client that opens and
-   leaves has as many as it likes. The worker removes it. The lock is held. */
+/* Opening a session cannot be interrupted, and may take as long as installing
+   packages. Until it is done the session keeps its place: otherwise a client
+   that opens sessions and disconnects could have any number of them. The worker
+   removes it. Called with the lock held. */
 static bool
 keeps_place(const struct hosted *r)
 {
@@ -239,7 +242,8 @@ hosted_drop(struct hosted *r)
 	r->state = HOSTED_ENDED;
 	for (struct task *t = r->first; t; t = t->next)
 		t->cancelled = true;
-	/* Before the interrupt, which a cell of it could still answer. */
+	/* Killed before the interrupt, which a running cell could still
+	   handle. */
 	if (r->session)
 		remit_session_kill(r->session);
 	if (r->current)

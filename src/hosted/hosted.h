@@ -1,16 +1,16 @@
 /*
- * hosted: a session that a server keeps for a client under an id, with the
+ * hosted: sessions that a server keeps for its clients, each with an id and a
  * thread that runs its cells.
  *
- * The calls of libremit wait; a server must not. So each hosted session has a
- * worker, and what is asked of a hosted session is queued for it: every call
- * below returns at once, and events are called by the worker. What an event is
- * given is valid during the call only. A run is a hosted session for one
- * program, which ends with it.
+ * The calls of libremit block, and a server must not. So each hosted session
+ * has a worker thread, and requests are queued for it: every function below
+ * returns immediately, and the worker calls the events. The arguments of an
+ * event are valid only during the call. A run is a hosted session for one
+ * program and ends with it.
  *
- * All functions may be called from any thread, also from events. A hosted
- * session that was given out is counted: hosted_unref() it. It is given out
- * before its first event.
+ * All functions may be called from any thread, also from events. Hosted
+ * sessions are reference counted: a caller that received one must
+ * hosted_unref() it. *out is set before the first event is called.
  */
 #ifndef REMIT_HOSTED_H
 #define REMIT_HOSTED_H
@@ -22,109 +22,113 @@
 #include "hosted/artifact_store.h"
 #include "hosted/tenants.h"
 
-/* Of hosted sessions, calls and questions: nobody can guess one. */
+/* The size of an id of a session, a call or a question; ids cannot be
+   guessed. */
 #define HOSTED_ID_SIZE 21
 
-/* What waits for the worker of one hosted session; more is busy. */
+/* How many requests may wait for the worker of one hosted session. */
 #define HOSTED_QUEUE_MAX 16
-/* Nobody answers a question: no. */
+/* An unanswered question is denied after this time. */
 #define HOSTED_QUESTION_MS (300 * 1000)
 
 struct hosted_table;
 struct hosted;
 
-/* What was run for whom, and how that ended. */
+/* What was run for which owner, and how it ended. */
 struct hosted_record {
 	const char *owner;
-	const struct remit_job *job;	/* with its policy */
-	const struct remit_result *res; /* NULL: there is none */
-	const struct remit_error *err;	/* then why */
+	const struct remit_job *job;	/* includes the policy */
+	const struct remit_result *res; /* NULL: there is no result */
+	const struct remit_error *err;	/* set if there is no result */
 };
 
-/* Who writes down what is run, called by workers; or all is NULL. */
+/* The audit, called by workers. All members may be NULL. */
 struct hosted_audit {
-	/* Whether that can be done. -1: nothing is run. */
+	/* Returns -1 if the audit cannot be written; then nothing is run. */
 	int (*check)(void *user, struct remit_error *err);
-	/* Before anybody is told the result. -1: the error is told instead. */
+	/* Records a run before its result is sent. If it returns -1, its error
+	   is sent instead of the result. */
 	int (*add)(void *user, const struct hosted_record *rec,
 		   struct remit_error *err);
 	void *user;
 };
 
-/* What one owner may have at once. */
+/* The limits of one owner at any time. */
 struct hosted_share {
 	uint64_t hosted_count; /* sessions and runs */
-	uint64_t memory_bytes; /* of all of them, by their policies */
+	uint64_t memory_bytes; /* the sum over their policies */
 };
 
 struct hosted_table_options {
-	struct remit
-		*remit; /* the caller's, for longer than the hosted sessions */
+	struct remit *remit; /* must outlive the table */
 	struct tenants_limits limits;
-	/* No program can take more, whatever its policy says; 0: not known. */
+	/* The memory of the machine, which bounds what any program can use,
+	   whatever its policy says; 0: unknown. */
 	uint64_t machine_bytes;
-	/* There is one owner: its result is sent even if it is larger than all
-	   results may be together. */
+	/* There is a single owner, whose results are sent even if one is larger
+	   than the limit for all results. */
 	bool is_lone;
-	struct artifact_store *artifacts; /* or NULL: no file leaves a jail */
+	struct artifact_store *artifacts; /* NULL: no files leave jails */
 	struct hosted_audit audit;
-	/* How much an owner may have; or NULL: as much as there is. Called with
-	   the lock of the table held, so it must not wait. */
+	/* Returns the limits of an owner; NULL means no limits. Called with the
+	   lock of the table held, so it must not block. */
 	struct hosted_share (*share)(void *user, const char *owner);
 	void *share_user;
 	/* Processor time is divided evenly between owners. */
 	bool divides_processors;
 };
 
-/* What happens in a cell. Each but the last may be NULL. */
+/* What happens in a cell. All events except `result` may be NULL. */
 struct hosted_events {
-	/* Before all others, if it is begun at all. */
+	/* Called first, unless the task fails before it begins. */
 	void (*begin)(void *user, struct hosted *r);
 	void (*output)(void *user, enum remit_stream stream, const char *bytes,
 		       size_t len);
 	void (*display)(void *user, const struct remit_display *d);
-	/* About packages that are being installed. */
+	/* Reports the installation of packages. */
 	void (*progress)(void *user, const char *line, size_t len);
-	/* To be answered by hosted_table_answer_call(). NULL: calls fail. */
+	/* The server answers with hosted_table_answer_call(). NULL: calls
+	   fail. */
 	void (*call)(void *user, const char *id, const char *tool,
 		     const char *arguments_json, size_t len);
-	/* To be answered by hosted_table_answer_question(). NULL: the answer is
-	 * no. */
+	/* The server answers with hosted_table_answer_question(). NULL: every
+	   question is denied. */
 	void (*question)(void *user, const char *id,
 			 const struct remit_question *q);
-	/* What hosted_file() was asked for. */
+	/* The answer to hosted_file(). */
 	void (*file)(void *user, const struct remit_file_answer *answer);
-	/* The last of them, once, whatever happens. Not both are set; neither
-	   is if all went well and there is no result, as for a reset. */
+	/* Called exactly once, last. At most one of `res` and `err` is set;
+	   neither is after a success without a result, such as a reset. */
 	void (*result)(void *user, struct remit_result *res,
 		       const struct remit_error *err);
 };
 
-/* What is lent to a hosted session until release(owner) is called, once, by any
-   thread. A function that fails has borrowed nothing. */
+/* Memory lent to a hosted session: it calls release(owner) once, from any
+   thread, when it no longer needs it. A function that fails has borrowed
+   nothing. */
 struct hosted_loan {
 	void (*release)(void *owner);
 	void *owner;
 };
 
 struct hosted_options {
-	const char *owner;	 /* copied; "" is one too */
+	const char *owner;	 /* copied; "" is a valid owner */
 	const char *policy_json; /* lent; NULL: the default policy */
-	/* Lent; their call and user are the hosted session's. */
+	/* Lent; the hosted session sets their `call` and `user`. */
 	struct remit_tool *tools;
 	size_t tool_count;
-	const struct remit_secret *secrets; /* lent; of a session */
+	const struct remit_secret *secrets; /* lent; sessions only */
 	size_t secret_count;
-	bool exports;	       /* files may leave: see artifact_store.h */
-	bool forkable;	       /* of a session */
-	uint64_t life_ms;      /* of a session: it is dropped then; 0: never */
-	uint64_t memory_bytes; /* by its policy, for the owner's share */
-	uint64_t result_bytes; /* that the server keeps of one result */
+	bool exports;	       /* files may leave the jail, into the store */
+	bool forkable;	       /* sessions only */
+	uint64_t life_ms;      /* a session is dropped after it; 0: never */
+	uint64_t memory_bytes; /* from the policy, for the owner's limit */
+	uint64_t result_bytes; /* of one result in the server's memory */
 	struct hosted_loan loan;
 };
 
-/* A program; what the job points to is lent. Policy, tools, callbacks and
-   interrupt_fd of the job are the hosted session's. */
+/* A program. What the job points to is lent. The hosted session sets policy,
+   tools, callbacks and interrupt_fd of the job. */
 struct hosted_job {
 	struct remit_job job;
 	struct hosted_loan loan;
@@ -132,15 +136,15 @@ struct hosted_job {
 
 enum hosted_state { HOSTED_OPENING, HOSTED_IDLE, HOSTED_BUSY, HOSTED_ENDED };
 
-/* A hosted session as it is now. */
+/* The current state of a hosted session. */
 struct hosted_view {
 	char id[HOSTED_ID_SIZE];
 	enum hosted_state state;
 	bool forkable;
 	uint64_t created_ms; /* since 1970 */
-	uint64_t expires_ms; /* likewise; 0: never */
-	uint64_t cells;	     /* begun */
-	unsigned waiting;    /* in its queue */
+	uint64_t expires_ms; /* since 1970; 0: never */
+	uint64_t cells;	     /* that have begun */
+	unsigned waiting;    /* requests in its queue */
 };
 
 extern const char *const hosted_state_names[];
@@ -148,42 +152,45 @@ extern const char *const hosted_state_names[];
 int hosted_table_open(struct hosted_table **out,
 		      const struct hosted_table_options *opt,
 		      struct remit_error *err) must_check;
-/* Drop what is past its time. To be called about once a second. */
+/* Drops sessions and files that are past their time. Call it about once a
+   second. */
 void hosted_table_sweep(struct hosted_table *table);
-/* No room is opened any more; those that are there are dropped, and their
-   workers waited for. False: some did not end in time (one that installs
-   packages, for instance); then nothing may be freed, and the process must
-   end. */
+/* Refuses new sessions and runs, drops the existing ones, and waits for their
+   workers. Returns false if some did not end in time (for instance one that
+   installs packages); then nothing may be freed, and the process must exit. */
 bool hosted_table_end(struct hosted_table *table,
 		      uint64_t timeout_ms) must_check;
-/* When all have ended and every hosted session that was given out was put. */
+/* Call it after hosted_table_end() returned true and all references were
+   released. Accepts NULL. */
 void hosted_table_free(struct hosted_table *table);
-/* Hosted sessions of one owner, or of all (NULL). */
+/* Counts the sessions and runs of one owner, or of all (NULL). */
 size_t hosted_table_count(struct hosted_table *table, const char *owner);
-/* Whether an owner may have `count` more hosted sessions of so much memory each
-   now. It promises nothing: each new room is checked again when it is added. */
+/* Whether the owner's limits allow `count` more sessions or runs with this much
+   memory each now. It reserves nothing: each is checked again when it is
+   added. */
 int hosted_table_check_share(struct hosted_table *table, const char *owner,
 			     uint64_t count, uint64_t memory_bytes,
 			     struct remit_error *err) must_check;
-/* The sessions of one owner, or of all (NULL), oldest first; free() them.
-   -1: no memory. */
+/* Lists the sessions of one owner, or of all (NULL), oldest first. The caller
+   frees *out. Returns -1 if memory is exhausted. */
 int hosted_table_list(struct hosted_table *table, const char *owner,
 		      struct hosted_view **out, size_t *count) must_check;
 
 /*
- * A session. The event says whether it could be opened; until then cells wait.
- * One that could not be opened has left the table when the event is called.
+ * Opens a session. The event reports whether it could be opened; cells wait
+ * until then. A session that could not be opened has left the table when the
+ * event is called.
  */
 int hosted_open(struct hosted_table *table, const struct hosted_options *opt,
 		const struct hosted_events *ev, void *user, struct hosted **out,
 		struct remit_error *err) must_check;
-/* A program of its own, without a session. Its room has left the table when
-   the result is given. */
+/* Runs one program without a session. It has left the table when its result is
+   reported. */
 int hosted_run(struct hosted_table *table, const struct hosted_options *opt,
 	       const struct hosted_job *job, const struct hosted_events *ev,
 	       void *user, struct hosted **out,
 	       struct remit_error *err) must_check;
-/* NULL: this owner has no such session. */
+/* Returns a new reference, or NULL if this owner has no such session. */
 struct hosted *hosted_find(struct hosted_table *table, const char *owner,
 			   const char *id);
 /* The same for runs. */
@@ -193,48 +200,50 @@ struct hosted *hosted_ref(struct hosted *r);
 void hosted_unref(struct hosted *r);
 
 const char *hosted_id(const struct hosted *r);
-/* As it was opened with, or NULL; as long as the room is held. */
+/* The policy it was opened with, or NULL; valid as long as the reference. */
 const char *hosted_policy(const struct hosted *r);
 uint64_t hosted_memory(const struct hosted *r);
 struct hosted_view hosted_get_view(struct hosted *r);
 
-/* *number names the cell to hosted_cancel(); it may be NULL. */
+/* Queues a cell. *number identifies it for hosted_cancel(); `number` may be
+   NULL. */
 int hosted_cell(struct hosted *r, const struct hosted_job *job,
 		const struct hosted_events *ev, void *user, uint64_t *number,
 		struct remit_error *err) must_check;
-/* As remit_session_file(), queued like a cell; what the task points to is
+/* Queues a file task, see remit_session_file(). What the task points to is
    lent. */
 int hosted_file(struct hosted *r, const struct remit_file_task *task,
 		struct hosted_loan loan, const struct hosted_events *ev,
 		void *user, struct remit_error *err) must_check;
-/* As remit_session_reset(). */
+/* See remit_session_reset(). */
 int hosted_reset(struct hosted *r, const struct hosted_events *ev, void *user,
 		 struct remit_error *err) must_check;
-/* A branch, as a hosted session of its own with the life that its parent was
- * given. */
+/* Opens a branch as a separate hosted session, with the lifetime that its
+   parent was opened with. */
 int hosted_fork(struct hosted *r, const struct hosted_events *ev, void *user,
 		struct hosted **branch, struct remit_error *err) must_check;
-/* End it properly, when the cells that wait are done: files leave, and the
-   result is the session's last. */
+/* Closes the session after the queued cells: its files are exported, and the
+   event has the session's last result. */
 int hosted_close(struct hosted *r, const struct hosted_events *ev, void *user,
 		 struct remit_error *err) must_check;
-/* End it at once, whatever it does. What waits fails with REMIT_E_GONE. A
-   session that is being opened counts until that is done. */
+/* Ends it immediately. Queued requests fail with REMIT_E_GONE. A session that
+   is still being opened counts against the limits until that is done. */
 void hosted_drop(struct hosted *r);
 
-/* KeyboardInterrupt for the cell that runs, if one does. A run gets two
-   seconds, then it is killed. */
+/* Raises KeyboardInterrupt in the running cell, if any. A run is killed two
+   seconds later. */
 void hosted_interrupt(struct hosted *r);
-/* The same for one cell: if it waits, it is not run. */
+/* The same for one cell; a queued cell is not run. */
 void hosted_cancel(struct hosted *r, uint64_t number);
-/* From now on; 0: never. */
+/* Sets when the session expires, from now; 0: never. */
 void hosted_set_life(struct hosted *r, uint64_t life_ms);
 
-/* Within the event `result` or `file`: what is sent of it is made, and so many
-   bytes of memory are needed for it from now on. Elsewhere it does nothing. */
+/* Called within the event `result` or `file` when the reply has been built:
+   `bytes` of memory are needed for it from now on. Elsewhere it has no
+   effect. */
 void hosted_result_made(uint64_t bytes);
 
-/* -1: there is no such call or question of this owner's (any more). */
+/* Return -1 if this owner has no such unanswered call or question. */
 int hosted_table_answer_call(struct hosted_table *table, const char *owner,
 			     const char *id, const char *json,
 			     size_t len) must_check;
@@ -244,7 +253,7 @@ int hosted_table_answer_question(struct hosted_table *table, const char *owner,
 				 const char *id,
 				 enum remit_answer answer) must_check;
 
-/* 20 letters and digits that nobody can guess (100 bits). */
+/* Makes an id of 20 letters and digits with 100 random bits. */
 int hosted_make_id(char out[HOSTED_ID_SIZE],
 		   struct remit_error *err) must_check;
 

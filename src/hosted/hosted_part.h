@@ -1,7 +1,7 @@
 /*
- * hosted_part: what the table (hosted_table.c), the queue of a hosted session
- * (hosted.c), its worker (hosted_work.c) and what waits for an answer
- * (hosted_wait.c) know of each other. For these files only.
+ * hosted_part: declarations shared by the table (hosted_table.c), the queue of
+ * a hosted session (hosted.c), its worker (hosted_work.c) and unanswered calls
+ * and questions (hosted_wait.c). For these files only.
  */
 #ifndef REMIT_HOSTED_PART_H
 #define REMIT_HOSTED_PART_H
@@ -21,35 +21,35 @@ enum task_kind {
 	TASK_CLOSE
 };
 
-/* What is asked of a hosted session. */
+/* One request in the queue of a hosted session. */
 struct task {
 	struct task *next;
 	enum task_kind kind;
 	uint64_t number;
-	struct hosted_job job;	     /* of a run or a cell */
-	struct remit_file_task file; /* with the loan of the job */
-	struct hosted *branch;	     /* of a fork */
+	struct hosted_job job;	     /* for a run or a cell */
+	struct remit_file_task file; /* uses the loan of `job` */
+	struct hosted *branch;	     /* for a fork */
 	bool cancelled;
 	const struct hosted_events *ev;
 	void *user;
 };
 
-/* A call or question that is not answered yet. */
+/* A call or question without an answer so far. */
 struct wait {
 	struct wait *next;
 	char id[HOSTED_ID_SIZE];
-	struct hosted *hosted; /* whose worker removes it before it goes on */
-	struct remit_tool_call *call; /* NULL: it is a question */
+	struct hosted *hosted; /* its worker removes this before it continues */
+	struct remit_tool_call *call; /* NULL for a question */
 	bool answered;
 	enum remit_answer answer;
 };
 
-/* One lock for all: it is held for moments, and never while anything is called
-   that waits or is somebody else's. */
+/* One lock protects all members. It is held briefly, and never across a call
+   that may block or is implemented elsewhere. */
 struct hosted_table {
 	pthread_mutex_t lock;
 	pthread_cond_t worker_ended;
-	pthread_cond_t result_ended; /* there is room for another */
+	pthread_cond_t result_ended; /* memory for results became free */
 	struct remit *remit;
 	struct artifact_store *artifacts;
 	struct tenants tenants;
@@ -60,7 +60,7 @@ struct hosted_table {
 	struct hosted_share (*share)(void *user, const char *owner);
 	void *share_user;
 	bool closing;
-	struct hosted *first; /* of the table */
+	struct hosted *first; /* in the order they were added */
 	size_t workers;
 	struct wait *waits;
 };
@@ -69,61 +69,66 @@ struct hosted {
 	struct hosted *next;
 	struct hosted_table *table;
 	struct refcount refs;
-	bool listed; /* in the table, which holds it */
+	bool listed; /* in the table, which has a reference */
 	bool is_run;
 	char id[HOSTED_ID_SIZE];
 	char *owner;
 	struct tenant *tenant;
 	bool has_session_place;
-	uint64_t session_bytes; /* of memory, that it holds */
-	uint64_t kept_bytes;	/* of a run whose result is being sent */
-	uint64_t sent_bytes;	/* of results, while one is made and sent */
-	struct turn turn;	/* of the program that waits or runs */
-	/* As it was opened; a branch borrows from its parent. */
+	uint64_t session_bytes; /* memory charged for an open session */
+	uint64_t kept_bytes;	/* memory charged for a run while its result is
+				   sent */
+	uint64_t
+		sent_bytes; /* charged for results while one is made and sent */
+	struct turn turn;   /* of the waiting or running program */
+	/* The options it was opened with; a branch borrows its parent's. */
 	struct hosted_options opt;
-	char *directory; /* for artifacts, or NULL */
+	char *directory; /* for artifacts; may be NULL */
 	bool has_kept_artifacts;
 	struct hosted *parent;
 	uint64_t created_ms, expires_ms, expires_us;
 
 	pthread_cond_t changed;
 	enum hosted_state state;
-	bool over;    /* the worker is to end */
-	bool dropped; /* no client finds it, whether it is listed or not */
+	bool over;    /* the worker ends when the queue is empty */
+	bool dropped; /* hidden from clients, even while listed */
 	struct task *first, **last;
 	unsigned queued;
-	uint64_t numbers;     /* of tasks given out */
-	struct task *current; /* what the worker does */
+	uint64_t numbers;     /* last number of a task */
+	struct task *current; /* the worker's current task */
 	uint64_t cells;
 	struct remit_session *session;
-	int wake; /* an eventfd: interrupts the cell that runs */
+	int wake; /* an eventfd that interrupts the running cell */
 };
 
-/* A new room in the table, held once more for the caller. */
+/* Adds a new hosted session to the table, with a second reference for the
+   caller. */
 int hosted_table_add(struct hosted_table *table,
 		     const struct hosted_options *opt, bool is_run,
 		     struct hosted **out, struct remit_error *err) must_check;
-/* Out of the table, if it is in it. */
+/* Removes it from the table if it is listed. */
 void hosted_table_remove(struct hosted *r);
-/* The hosted session's session is gone: another may be opened. */
+/* The session's jail has ended: frees its place and memory for others. */
 void hosted_table_release_session(struct hosted *r);
-/* The memory of its jail and of the results that the server keeps. */
+/* The memory to reserve for its jail and for the results that the server
+   keeps. */
 uint64_t hosted_weight(const struct hosted *r);
-/* Programs that can run now do. The lock is held. */
+/* Wakes the programs that can run now. Called with the lock held. */
 void hosted_table_grant_turns(struct hosted_table *table);
-/* A thread for the hosted session, which it will be held by. */
+/* Starts the worker thread, which has a reference. */
 int hosted_start_worker(struct hosted *r, struct remit_error *err) must_check;
 int hosted_queue(struct hosted *r, const struct task *given, uint64_t *number,
 		 struct remit_error *err) must_check;
 
-/* Of the worker: a call to be answered; NULL without memory. The id is copied
-   out, since an answer may come at once. */
+/* For the worker: registers a call to be answered. Returns -1 if memory is
+   exhausted. The id is copied out, because the call may be answered and freed
+   at any time. */
 int hosted_wait_call(struct hosted *r, struct remit_tool_call *call,
 		     char id[HOSTED_ID_SIZE]) must_check;
-/* Of the worker: ask, and wait for the answer. */
+/* For the worker: sends a question and waits for the answer. */
 enum remit_answer hosted_wait_answer(struct hosted *r, const struct task *t,
 				     const struct remit_question *q);
-/* The cell is over: calls that nobody answered are answered for them. */
+/* The cell has ended: fails its unanswered calls. */
 void hosted_wait_end(struct hosted *r);
 
 #endif

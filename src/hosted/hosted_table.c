@@ -1,6 +1,6 @@
 /*
- * hosted_table: all hosted sessions: who is in it, for whom, and
- * until when.
+ * hosted_table: the table of all hosted sessions with their owners and
+ * lifetimes, and the limits that are checked when one is added.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ hosted_make_id(char out[HOSTED_ID_SIZE], struct remit_error *err)
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
 	unsigned char bytes[HOSTED_ID_SIZE - 1];
 
-	/* Never less for so few: getrandom(2). */
+	/* Short requests are always filled completely: getrandom(2). */
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return fail_sys(err, REMIT_E_KERNEL, "getrandom");
 	for (size_t i = 0; i < sizeof(bytes); i++)
@@ -47,7 +47,7 @@ hosted_table_open(struct hosted_table **out,
 	pthread_condattr_t monotonic;
 
 	if (!table)
-		return fail_sys(err, REMIT_E_MEMORY, "rooms");
+		return fail_sys(err, REMIT_E_MEMORY, "sessions");
 	pthread_mutex_init(&table->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -134,7 +134,7 @@ hosted_table_grant_turns(struct hosted_table *table)
 			&((struct hosted *)turn->owner)->changed);
 }
 
-/* The lock is held. */
+/* Called with the lock held. */
 static void
 release_session(struct hosted *r)
 {
@@ -160,8 +160,7 @@ static void
 hosted_free(struct hosted *r)
 {
 	hosted_table_release_session(r);
-	/* A session that was dropped has written nothing, but has a directory.
-	 */
+	/* A dropped session has a directory, but no artifacts to keep. */
 	if (r->directory && !r->has_kept_artifacts)
 		artifact_store_discard(r->table->artifacts, r->owner, r->id);
 	hosted_unref(r->parent);
@@ -182,7 +181,7 @@ hosted_new(struct hosted_table *table, const struct hosted_options *opt,
 	pthread_condattr_t monotonic;
 
 	if (!r) {
-		fail_sys(err, REMIT_E_MEMORY, "room");
+		fail_sys(err, REMIT_E_MEMORY, "session");
 		return NULL;
 	}
 	pthread_condattr_init(&monotonic);
@@ -197,16 +196,16 @@ hosted_new(struct hosted_table *table, const struct hosted_options *opt,
 	if (r->wake < 0)
 		fail_sys(err, REMIT_E_KERNEL, "eventfd");
 	else if (!r->owner)
-		fail_sys(err, REMIT_E_MEMORY, "room");
+		fail_sys(err, REMIT_E_MEMORY, "session");
 	else if (hosted_make_id(r->id, err) == 0)
 		return r;
 	hosted_free(r);
 	return NULL;
 }
 
-/* ---- how many ---- */
+/* ---- limits ---- */
 
-/* The lock is held. */
+/* Called with the lock held. */
 static int
 check_share(const struct hosted_table *table, const char *owner, uint64_t count,
 	    uint64_t memory_bytes, struct remit_error *err)
@@ -249,8 +248,9 @@ hosted_table_check_share(struct hosted_table *table, const char *owner,
 	return failed;
 }
 
-/* A program that can never run is refused, one that cannot run yet waits. How
-   much others hold is not told. The lock is held. */
+/* Refuses a program that can never run; one that cannot run yet waits. The
+   error does not reveal how much other owners use. Called with the lock
+   held. */
 static int
 check_memory(const struct hosted_table *table, const struct hosted *r,
 	     const struct tenant *t, struct remit_error *err)
@@ -262,24 +262,22 @@ check_memory(const struct hosted_table *table, const struct hosted *r,
 	if (hosted_weight(r) > most)
 		return fail_refused(
 			err, "memory_bytes",
-			"Ask for less memory or shorter output, or "
-			"start the server with a larger "
-			"--max-memory or --key-share.",
-			"it needs %llu MiB of memory, output "
-			"included, and this server has %llu MiB "
-			"for %s",
+			"Request less memory or less output, or start the "
+			"server with a larger --max-memory or --key-share.",
+			"it needs %llu MiB of memory, output included; the "
+			"limit of this server is %llu MiB for %s",
 			(unsigned long long)(hosted_weight(r) >> 20),
 			(unsigned long long)(most >> 20),
 			most < max ? "the programs of one key"
 				   : "all programs");
 	if (!r->is_run && !tenants_fits(ts, t, TENANT_MEMORY, hosted_weight(r)))
 		return fail(err, REMIT_E_BUSY,
-			    "not enough memory for another session now");
+			    "not enough free memory for another session");
 	return 0;
 }
 
-/* Into the table, if there is a place for it. The lock is held, so that two
-   hosted sessions cannot both take the last one. */
+/* Adds it to the table if the limits allow. Called with the lock held, so that
+   two hosted sessions cannot both get the last place. */
 static int
 table_add(struct hosted_table *table, struct hosted *r, struct remit_error *err)
 {
@@ -287,9 +285,9 @@ table_add(struct hosted_table *table, struct hosted *r, struct remit_error *err)
 	struct tenant *t = tenants_find(&table->tenants, r->owner);
 
 	if (table->closing)
-		return fail(err, REMIT_E_GONE, "the server is ending");
+		return fail(err, REMIT_E_GONE, "the server is shutting down");
 	if (!t)
-		return fail_sys(err, REMIT_E_MEMORY, "room");
+		return fail_sys(err, REMIT_E_MEMORY, "session");
 	if (check_share(table, r->owner, 1, r->opt.memory_bytes, err) < 0 ||
 	    check_memory(table, r, t, err) < 0 ||
 	    tenants_acquire(&table->tenants, t, TENANT_HOSTED, err) < 0)
@@ -326,11 +324,11 @@ hosted_table_add(struct hosted_table *table, const struct hosted_options *opt,
 		r->directory = artifact_store_path(table->artifacts, r->id);
 		if (!r->directory) {
 			hosted_free(r);
-			return fail_sys(err, REMIT_E_MEMORY, "room");
+			return fail_sys(err, REMIT_E_MEMORY, "session");
 		}
 	}
 	r->opt = *opt;
-	r->opt.loan = (struct hosted_loan){ 0 }; /* taken by what succeeds */
+	r->opt.loan = (struct hosted_loan){ 0 }; /* set when opening succeeds */
 	r->is_run = is_run;
 	r->refs = (struct refcount)REFCOUNT_INIT(2);
 	pthread_mutex_lock(&table->lock);
@@ -345,7 +343,7 @@ hosted_table_add(struct hosted_table *table, const struct hosted_options *opt,
 	return 0;
 }
 
-/* The lock is held. */
+/* Called with the lock held. */
 static bool
 table_unlist(struct hosted *r)
 {
@@ -474,7 +472,7 @@ hosted_memory(const struct hosted *r)
 	return r->opt.memory_bytes;
 }
 
-/* The lock is held. */
+/* Called with the lock held. */
 static struct hosted_view
 make_view(const struct hosted *r)
 {

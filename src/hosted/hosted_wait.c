@@ -1,6 +1,6 @@
 /*
- * hosted_wait: calls and questions of hosted sessions that wait for their
- * answer, found by an id that nobody else can guess.
+ * hosted_wait: tool calls and questions of hosted sessions that are not
+ * answered yet, found by an id that cannot be guessed.
  */
 #include <string.h>
 #include <time.h>
@@ -8,7 +8,7 @@
 #include "base/loop.h"
 #include "hosted/hosted_part.h"
 
-/* The lock is held. */
+/* Called with the lock held. */
 static struct wait **
 wait_find(struct hosted_table *table, const char *owner, const char *id,
 	  bool is_call)
@@ -46,7 +46,7 @@ hosted_wait_call(struct hosted *r, struct remit_tool_call *call,
 	return 0;
 }
 
-/* NULL: there is none. */
+/* Removes the call from the list and returns it, or NULL if there is none. */
 static struct remit_tool_call *
 pop_call(struct hosted_table *table, const char *owner, const char *id)
 {
@@ -89,7 +89,8 @@ hosted_table_fail_call(struct hosted_table *table, const char *owner,
 	return 0;
 }
 
-/* One call of a hosted session that is left, taken out of the list. */
+/* Removes one remaining call of a hosted session from the list and returns
+   it. */
 static struct remit_tool_call *
 pop_call_of(struct hosted *r)
 {
@@ -139,7 +140,8 @@ hosted_table_answer_question(struct hosted_table *table, const char *owner,
 	return at ? 0 : -1;
 }
 
-/* The lock is held. An interrupt is no. */
+/* Waits until the question is answered, cancelled or timed out; without an
+   answer it is denied. Called with the lock held. */
 static void
 wait_until_answered(struct hosted *r, const struct task *t,
 		    const struct wait *w)

@@ -1,6 +1,7 @@
 /*
- * hosted_work: the worker of a hosted session: takes what is queued, one after
- * the other, and waits for libremit in everybody's stead.
+ * hosted_work: the worker thread of a hosted session. It runs the queued tasks
+ * one after the other and blocks in libremit, so that the server does not have
+ * to.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -12,13 +13,13 @@
 #include "client/result_view.h"
 #include "hosted/hosted_part.h"
 
-/* JSON that code has made may be 2048 levels deep, and each of them is a call
-   of 300 bytes; sanitizers make it several times as many. What is not used is
-   not there. */
+/* JSON from a program may be nested 2048 levels deep. Each level is a call with
+   about 300 bytes of stack, several times more with sanitizers. Pages that are
+   not touched take no memory. */
 #define WORKER_STACK ((size_t)4 * 1024 * 1024)
 
-/* The hosted session that this thread works for: a branch has the tools of its
-   parent, so a tool cannot know whose call it is. */
+/* The hosted session of this worker thread. A branch uses the tools of its
+   parent, so a tool's own data cannot tell which session calls it. */
 static _Thread_local struct hosted *current_hosted;
 
 /* ---- events ---- */
@@ -63,10 +64,10 @@ task_on_call(void *user, struct remit_tool_call *call,
 
 	(void)user;
 	if (!t->ev->call) {
-		remit_tool_fail(call, "nobody answers tool calls here");
+		remit_tool_fail(call, "tool calls cannot be answered here");
 		return;
 	}
-	/* The call may be answered, and gone, before the event returns. */
+	/* The call may be answered and freed before the event returns. */
 	snprintf(name, sizeof(name), "%s", remit_tool_call_name(call));
 	if (hosted_wait_call(current_hosted, call, id) < 0)
 		remit_tool_fail(call, "the server is out of memory");
@@ -76,7 +77,7 @@ task_on_call(void *user, struct remit_tool_call *call,
 
 /* ---- turns ---- */
 
-/* These occupy a place of the keeper while they are done. */
+/* Whether the task occupies a place in the keeper while it runs. */
 static bool
 needs_turn(const struct task *t)
 {
@@ -84,7 +85,7 @@ needs_turn(const struct task *t)
 	       t->kind == TASK_CELL || t->kind == TASK_RESET;
 }
 
-/* False: the task was cancelled while it waited. */
+/* Returns false if the task was cancelled while it waited. */
 static bool
 wait_for_turn(struct hosted *r, const struct task *t)
 {
@@ -92,7 +93,7 @@ wait_for_turn(struct hosted *r, const struct task *t)
 	bool has_turn;
 
 	pthread_mutex_lock(&table->lock);
-	/* A session holds its memory as long as it is open. */
+	/* The memory of a session is charged as long as it is open. */
 	tenants_wait(&table->tenants, &r->turn, r->tenant,
 		     r->is_run ? hosted_weight(r) : 0, r);
 	hosted_table_grant_turns(table);
@@ -105,9 +106,9 @@ wait_for_turn(struct hosted *r, const struct task *t)
 	return has_turn;
 }
 
-/* Called as soon as the keeper is done, before a client is sent the result:
-   slow clients must not occupy places, nor the memory of a jail that is gone.
-   The memory of the result itself stays the run's until it is sent. */
+/* Called when the keeper is done, before the result is sent: a slow client must
+   not occupy a place, nor the memory of a jail that has ended. The memory of
+   the result stays charged to the run until it is sent. */
 static void
 end_turn(struct hosted *r)
 {
@@ -138,16 +139,16 @@ release_kept(struct hosted *r)
 
 /* ---- memory for results ---- */
 
-/* While a result is made into JSON and sent, it takes up to this many times the
-   memory of its output: control characters become six bytes. What was shown is
-   JSON already, and is copied, as a file is. */
+/* While a result is converted to JSON and sent, it takes up to this many times
+   the memory of its output: a control character becomes six bytes. Displays are
+   JSON already and are copied once, as files are. */
 #define OUTPUT_FACTOR 8
 #define COPY_FACTOR   2
 
-/* Wait until the memory for a result is there. It is the hosted session's until
-   release_result(). While it waits, a run is in the table still, so it counts
-   for its owner: how many wait is bounded. Returns -1 if it is more than the
-   owner may ever have. */
+/* Waits until there is memory for a result, and charges it to the hosted
+   session until release_result(). A run that waits here stays in the table and
+   counts against its owner's limits, so the number of waiting results is
+   bounded. Returns -1 if the result is larger than the owner's share. */
 static int
 reserve_result(struct hosted *r, uint64_t bytes, struct remit_error *err)
 {
@@ -155,14 +156,14 @@ reserve_result(struct hosted *r, uint64_t bytes, struct remit_error *err)
 	uint64_t most = tenants_owner_max(&table->tenants, TENANT_RESULTS);
 
 	if (bytes > most && !table->is_lone)
-		return fail_refused(err, "",
-				    "Have the program write less, or start the "
-				    "server with a larger --max-result-bytes.",
-				    "the result needs %llu MiB of memory, and "
-				    "this server has %llu MiB for the results "
-				    "of one key",
-				    (unsigned long long)(bytes >> 20),
-				    (unsigned long long)(most >> 20));
+		return fail_refused(
+			err, "",
+			"Make the program write less, or start the server with "
+			"a larger --max-result-bytes.",
+			"the result needs %llu MiB of memory; the limit of "
+			"this server for the results of one key is %llu MiB",
+			(unsigned long long)(bytes >> 20),
+			(unsigned long long)(most >> 20));
 	if (bytes > most)
 		bytes = most;
 	pthread_mutex_lock(&table->lock);
@@ -176,7 +177,7 @@ reserve_result(struct hosted *r, uint64_t bytes, struct remit_error *err)
 	return 0;
 }
 
-/* No more than so much is needed from now on. */
+/* Reduces the charge for the result to `bytes`. */
 static void
 shrink_result(struct hosted *r, uint64_t bytes)
 {
@@ -212,7 +213,7 @@ report_result(const struct task *t, struct remit_result *res,
 	t->ev->result(t->user, res, err);
 }
 
-/* -1: what could not be written down is not run. */
+/* Returns -1 if the run could not be recorded by the audit. */
 static int
 may_run(const struct hosted *r, struct remit_error *err)
 {
@@ -221,16 +222,15 @@ may_run(const struct hosted *r, struct remit_error *err)
 	return a->check ? a->check(a->user, err) : 0;
 }
 
-/* What the program has left. */
+/* What came of a program. */
 struct outcome {
 	struct remit_job job;
-	struct remit_result *res; /* NULL: see err */
+	struct remit_result *res; /* NULL: `err` is set */
 	struct remit_error err;
 };
 
-/* Before the hosted session leaves the table. A result that is too long to be
-   sent is none, and why is its error; what was run is written down in any case.
- */
+/* Called before the hosted session leaves the table. A result that is too large
+   to send is replaced by an error; the run is recorded in any case. */
 static void
 admit_result(struct hosted *r, struct outcome *o)
 {
@@ -246,7 +246,7 @@ admit_result(struct hosted *r, struct outcome *o)
 	remit_result_free(take_ptr(&o->res));
 }
 
-/* What was run is written down before it is told of. */
+/* Records the run, then reports its result. */
 static void
 report_run(struct hosted *r, const struct task *t, struct outcome *o)
 {
@@ -299,7 +299,7 @@ set_state(struct hosted *r, enum hosted_state state)
 	pthread_mutex_unlock(&r->table->lock);
 }
 
-/* False: it was dropped meanwhile. */
+/* Returns false if it was dropped meanwhile. */
 static bool
 set_session(struct hosted *r, struct remit_session *s)
 {
@@ -366,8 +366,8 @@ do_open(struct hosted *r, struct task *t)
 	report_result(t, NULL, NULL);
 }
 
-/* Where the files lie here is nobody's business; they are asked for by the id
-   of the hosted session. */
+/* Removes the paths on the host from the result: clients download files by the
+   id of the hosted session. */
 static void
 keep_artifacts(struct hosted *r, struct remit_result *res)
 {
@@ -413,7 +413,7 @@ do_run(struct hosted *r, struct task *t)
 	report_run(r, t, &o);
 }
 
-/* A jail that was killed is not there for the next cell. */
+/* A session whose jail was killed cannot run another cell. */
 static enum hosted_state
 state_after(struct remit_result *res)
 {
@@ -447,7 +447,8 @@ do_cell(struct hosted *r, struct task *t)
 	report_run(r, t, &o);
 }
 
-/* How long an answer is, only the answer says. */
+/* The memory to reserve for an answer, whose length is known only
+   afterwards. */
 static uint64_t
 file_bytes(const struct hosted *r, const struct remit_file_task *t)
 {
@@ -468,7 +469,7 @@ do_file(struct hosted *r, struct task *t)
 	bool ended;
 	int failed;
 
-	/* What does not fit is read in parts. */
+	/* A longer file is read in parts. */
 	if (t->file.op == REMIT_FILE_READ)
 		t->file.length = bytes;
 	failed = reserve_result(r, COPY_FACTOR * bytes, &err);
@@ -477,7 +478,7 @@ do_file(struct hosted *r, struct task *t)
 		failed =
 			remit_session_file(r->session, &t->file, &answer, &err);
 	shrink_result(r, failed ? 0 : number_mul(answer->len, COPY_FACTOR));
-	/* Refused: there is no jail any more. */
+	/* Refused: the jail no longer exists. */
 	ended = failed &&
 		(err.code == REMIT_E_GONE || err.code == REMIT_E_REFUSED);
 	set_state(r, ended ? HOSTED_ENDED : HOSTED_IDLE);
@@ -525,7 +526,7 @@ do_fork(struct hosted *r, struct task *t)
 static void
 do_close(struct hosted *r, struct task *t)
 {
-	/* Files leave: it is a program without code. */
+	/* Recorded as a run without code, since files are exported. */
 	struct outcome o = { .job = { .code = "" } };
 
 	if (remit_session_close(detach_session(r), &o.res, &o.err) < 0)
@@ -549,7 +550,8 @@ needs_session(const struct task *t)
 	return t->kind != TASK_OPEN && t->kind != TASK_RUN;
 }
 
-/* It was cancelled before it began, or there is no session for it. */
+/* Fails a task that was cancelled before it began, or that needs a session that
+   no longer exists. */
 static void
 refuse_task(struct hosted *r, const struct task *t)
 {
@@ -560,9 +562,9 @@ refuse_task(struct hosted *r, const struct task *t)
 	if (hosted_get_view(r).state == HOSTED_ENDED)
 		fail_gone(&err);
 	else
-		fail(&err, REMIT_E_GONE, "it was cancelled before it began");
+		fail(&err, REMIT_E_GONE, "cancelled before it began");
 	if (!needs_session(t))
-		hosted_drop(r); /* there is nothing else for it to do */
+		hosted_drop(r); /* no other task can follow */
 	report_result(t, NULL, &err);
 }
 
@@ -575,8 +577,8 @@ task_free(struct task *t)
 	free(t);
 }
 
-/* The lock is held. An interrupt of the last cell that came too late is over;
-   from now on they are this one's. */
+/* Makes `t` the current task, and discards an interrupt that came too late for
+   the previous one. Called with the lock held. */
 static void
 begin_task(struct hosted *r, struct task *t)
 {
@@ -589,10 +591,11 @@ begin_task(struct hosted *r, struct task *t)
 	r->cells += t->kind == TASK_CELL;
 	r->current = t;
 	if (read(r->wake, &old, sizeof(old)) < 0)
-		return; /* there was none */
+		return; /* no interrupt was pending */
 }
 
-/* *refused: it is not to be begun. NULL: the room is over. */
+/* Returns the next task, or NULL if there will be none; *refused is set if the
+   task must not begin. */
 static struct task *
 next_task(struct hosted *r, bool *refused)
 {
@@ -618,8 +621,7 @@ end_task(struct hosted *r)
 	pthread_mutex_unlock(&r->table->lock);
 }
 
-/* Called by the worker, in the middle of remit_run() or
-   remit_session_close(). */
+/* Called in the worker thread during remit_run() or remit_session_close(). */
 static bool
 admits_artifact(void *user, const char *path, uint64_t size_bytes)
 {
@@ -663,7 +665,7 @@ worker_main(void *arg)
 	hosted_unref(r);
 	pthread_mutex_lock(&table->lock);
 	table->workers--;
-	/* Under the lock: whoever waits frees it. */
+	/* Signalled with the lock held: the waiting thread frees the lock. */
 	pthread_cond_broadcast(&table->worker_ended);
 	pthread_mutex_unlock(&table->lock);
 	return NULL;
@@ -685,7 +687,8 @@ hosted_start_worker(struct hosted *r, struct remit_error *err)
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, WORKER_STACK);
-	/* Signals are for the server's own thread. */
+	/* The worker blocks all signals: the server's main thread handles
+	   them. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	failed = pthread_create(&thread, &attr, worker_main, r);
@@ -699,5 +702,6 @@ hosted_start_worker(struct hosted *r, struct remit_error *err)
 	pthread_cond_broadcast(&table->worker_ended);
 	pthread_mutex_unlock(&table->lock);
 	errno = failed;
-	return fail_sys(err, REMIT_E_BUSY, "a thread for the session");
+	return fail_sys(err, REMIT_E_BUSY,
+			"cannot start a thread for the session");
 }

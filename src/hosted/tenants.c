@@ -4,7 +4,7 @@
 
 #include "base/number.h"
 
-/* What one owner may hold of it. */
+/* The share of one owner in `max`. */
 static uint64_t
 owner_part(const struct tenants *ts, uint64_t max)
 {
@@ -165,7 +165,8 @@ tenants_end(struct tenants *ts, struct turn *turn)
 	turn->is_running = false;
 }
 
-/* The turns of one owner come in the order of the list. */
+/* Whether the next turn of `a` comes before that of `b`. Turns of the same
+   owner are in the order of the list. */
 static bool
 runs_before(const struct tenant *a, const struct tenant *b)
 {

@@ -138,7 +138,7 @@ def test_tools_are_called_over_the_stream(served):
     assert last["result"]["stdout"] == "3\nadd: not today\n"
     # Without a stream nobody can answer.
     got = served.run(**body)
-    assert got["status"] == "error" and "nobody answers" in got["stderr"]
+    assert got["status"] == "error" and "cannot be answered" in got["stderr"]
 
 
 def test_a_question_is_answered_over_the_stream(any_served):

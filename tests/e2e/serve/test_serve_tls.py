@@ -442,8 +442,8 @@ def test_files_that_will_not_do_are_refused(remit):
     assert "--tls-certificate is missing" in refused(remit, "--tls-key", good.key)
     for key in (other.key, rsa.key):
         assert "is not the key of" in refused(remit, "--tls-certificate", good.chain, "--tls-key", key)
-    assert "no certificate" in refused(remit, "--tls-certificate", good.key, "--tls-key", good.key)
-    assert "no key" in refused(remit, "--tls-certificate", good.chain, "--tls-key", private(remit, "not.key", good.chain.read_bytes()))
+    assert "no readable PEM certificate" in refused(remit, "--tls-certificate", good.key, "--tls-key", good.key)
+    assert "no readable PEM key" in refused(remit, "--tls-certificate", good.chain, "--tls-key", private(remit, "not.key", good.chain.read_bytes()))
     assert "No such file" in refused(remit, "--tls-certificate", remit.folder / "none", "--tls-key", good.key)
     assert "No such file" in refused(remit, "--tls-certificate", good.chain, "--tls-key", remit.folder / "none")
     half = remit.file("half.pem", good.chain.read_text() + "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")

@@ -587,7 +587,7 @@ def test_a_result_that_never_fits_is_an_error_with_a_remedy(any_remit):
     policy = {**SMALL, "stdout_max_bytes": "8M"}
     with two_keys(any_remit, "--max-result-bytes", "64M") as (s, alice, bob):
         got = s.json("POST", "/v1/runs", {"code": "print('x' * (8 << 20))", "policy": policy}, status=422)["error"]
-        assert "32 MiB for the results of one key" in got["message"] and "--max-result-bytes" in got["remedy"]
+        assert "for the results of one key is 32 MiB" in got["message"] and "--max-result-bytes" in got["remedy"]
         one = s.json("POST", "/v1/sessions", {"policy": policy}, status=201)["id"]
         s.json("POST", f"/v1/sessions/{one}/cells", {"code": "x = 'x' * (8 << 20)\nprint(x)"}, status=422)
         assert s.json("POST", f"/v1/sessions/{one}/cells", {"code": "len(x)"})["value"]["json"] == 8 << 20

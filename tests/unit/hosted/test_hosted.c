@@ -1,6 +1,6 @@
-/* room: what a table of hosted sessions does when nobody can open a session,
-   and the files that hosted sessions leave. Sessions that live:
-   tests/e2e/serve/test_serve.py. */
+/* hosted: a table of hosted sessions when no session can be opened, and the
+   artifacts of hosted sessions. tests/e2e/serve/test_serve.py tests live
+   sessions. */
 #include "hosted/hosted.h"
 
 #include <fcntl.h>
@@ -17,13 +17,13 @@
 
 #include <cmocka.h>
 
-/* A keeper that is not there: every room is refused, by its worker. */
+/* Without a keeper, every session is refused, by its worker. */
 struct world {
 	struct remit *remit;
 	struct hosted_table *hosted_table;
 };
 
-/* What one hosted session told. */
+/* What one hosted session reported. */
 struct recorder {
 	int ready; /* an eventfd */
 	int results;
@@ -64,7 +64,7 @@ wait_for_result(struct recorder *s)
 	assert_int_equal(read(s->ready, &n, sizeof(n)), sizeof(n));
 }
 
-/* "alice" may have as much as there is, and others only a little. */
+/* "alice" has no limits, and others small ones. */
 static struct hosted_share
 share_of(void *user, const char *owner)
 {
@@ -129,7 +129,7 @@ session_that_cannot_be_opened_reports_why_and_leaves_the_table(void **state)
 	assert_int_equal(s.err.code, REMIT_E_GONE);
 	assert_null(hosted_find(w->hosted_table, "alice", id));
 	assert_int_equal(hosted_get_view(r).state, HOSTED_ENDED);
-	/* Nothing can be asked of it any more. */
+	/* It accepts no more requests. */
 	assert_int_equal(hosted_reset(r, &events, &s, &err), -1);
 	assert_int_equal(err.code, REMIT_E_GONE);
 	hosted_unref(r);
@@ -208,7 +208,7 @@ owner_is_refused_beyond_its_share(void **state)
 			    w->hosted_table, rows[i].owner, rows[i].count,
 			    rows[i].memory_bytes, &err) != rows[i].expected)
 			fail_msg("row %zu", i);
-	/* Also where nobody has asked before. */
+	/* An owner without any session is limited too. */
 	assert_int_equal(
 		hosted_open(w->hosted_table, &opt, &events, NULL, &r, &err),
 		-1);
@@ -317,7 +317,7 @@ owner_evicts_its_own_files_before_those_of_others(void **state)
 	assert_true(has_file(s, "bob", "old"));
 	assert_false(has_file(s, "alice", "alice-6"));
 	assert_true(has_file(s, "alice", "alice-7"));
-	/* Beyond the share even alone. */
+	/* A single file beyond the share. */
 	write_and_keep(s, "alice", "large", 50000);
 	assert_false(has_file(s, "alice", "large"));
 	artifact_store_free(s);
@@ -351,7 +351,7 @@ files_being_written_count_against_the_limit(void **state)
 	assert_true(has_file(s, "alice", "kept"));
 	assert_true(artifact_store_reserve(s, "alice", "w2", "a.txt", 10000));
 	assert_false(has_file(s, "alice", "kept"));
-	/* What is being written cannot go. */
+	/* Files being written cannot be evicted. */
 	assert_false(artifact_store_reserve(s, "alice", "w3", "a.txt", 20000));
 	assert_false(
 		artifact_store_reserve(s, "alice", "w3", "a.txt", UINT64_MAX));

@@ -1,4 +1,4 @@
-/* tenants: who runs next, and who may hold how much. */
+/* tenants: which owner runs next, and how much each may use. */
 #include "hosted/tenants.h"
 
 #include <setjmp.h>
@@ -16,7 +16,7 @@ make_tenants(size_t max, unsigned share_percent)
 					     .share_percent = share_percent } };
 }
 
-/* How many places of one kind an owner gets. */
+/* Returns how many places of one kind the owner gets. */
 static size_t
 acquire_all(struct tenants *ts, const char *name, enum tenant_place p)
 {
@@ -60,7 +60,7 @@ share_of_100_percent_is_everything_and_smallest_share_is_one(void **state)
 	tenants_free(&one);
 }
 
-/* The owner whose turn has begun. */
+/* Returns the owner whose turn has begun. */
 static const char *
 next_turn(struct tenants *ts)
 {
@@ -149,7 +149,7 @@ waiting_program_that_is_cancelled_leaves_the_queue(void **state)
 	assert_ptr_equal(tenants_next(&ts), &turns[0]);
 	tenants_end(&ts, &turns[1]);
 	tenants_end(&ts, &turns[0]);
-	tenants_end(&ts, &turns[0]); /* twice is once */
+	tenants_end(&ts, &turns[0]); /* a second call has no effect */
 	assert_ptr_equal(tenants_next(&ts), &turns[2]);
 	assert_int_equal(ts.used[TENANT_PROGRAM], 1);
 	tenants_free(&ts);
@@ -168,12 +168,13 @@ static void
 bytes_fit_up_to_the_owner_share_and_the_total(void **state)
 {
 	static const struct {
-		uint64_t max, alice, bob, wanted; /* what is held; alice asks */
+		uint64_t max, alice, bob,
+			wanted; /* bytes in use, and what alice wants */
 		unsigned share_percent;
 		bool expected;
 	} rows[] = {
 		{ 100, 0, 0, 50, 50, true },
-		{ 100, 0, 0, 51, 50, false }, /* also for who holds none */
+		{ 100, 0, 0, 51, 50, false }, /* even if nothing is in use */
 		{ 100, 30, 0, 20, 50, true },
 		{ 100, 30, 0, 21, 50, false },
 		{ 100, 0, 60, 40, 50, true },
@@ -183,7 +184,7 @@ bytes_fit_up_to_the_owner_share_and_the_total(void **state)
 		{ 100, 1, 0, UINT64_MAX, 100, false }, /* would wrap to 0 */
 		{ 100, 0, 1, UINT64_MAX, 100, false },
 		{ UINT64_MAX, 0, 0, UINT64_MAX, 100, true },
-		{ 0, 1, 1, UINT64_MAX, 50, true }, /* there is no limit */
+		{ 0, 1, 1, UINT64_MAX, 50, true }, /* 0: no limit */
 	};
 
 	(void)state;
@@ -198,7 +199,7 @@ bytes_fit_up_to_the_owner_share_and_the_total(void **state)
 		assert_int_equal(
 			tenants_fits(&ts, alice, TENANT_MEMORY, rows[i].wanted),
 			rows[i].expected);
-		/* The other kind is another matter. */
+		/* The other kind of bytes is not affected. */
 		assert_true(tenants_fits(&ts, alice, TENANT_RESULTS,
 					 rows[i].wanted));
 		tenants_refund(&ts, alice, TENANT_MEMORY, rows[i].alice);
@@ -224,10 +225,10 @@ program_waits_for_memory_and_releases_it(void **state)
 	tenants_end(&ts, &turns[0]);
 	assert_ptr_equal(tenants_next(&ts), &turns[2]);
 	assert_null(tenants_next(&ts)); /* 30 are left */
-	tenants_end(&ts, &turns[3]);	/* it gives up, and held nothing */
+	tenants_end(&ts, &turns[3]);	/* it never ran */
 	assert_int_equal(alice->bytes[TENANT_MEMORY], 70);
 	tenants_end(&ts, &turns[1]);
-	tenants_end(&ts, &turns[1]); /* twice is once */
+	tenants_end(&ts, &turns[1]); /* a second call has no effect */
 	tenants_end(&ts, &turns[2]);
 	assert_int_equal(alice->bytes[TENANT_MEMORY], 0);
 	assert_int_equal(ts.bytes[TENANT_MEMORY], 0);
