@@ -9,17 +9,17 @@
 #include "serve/server.h"
 
 #define READ_BYTES ((size_t)64 * 1024)
-/* What is read of a client that is not listened to any more. */
+/* How much input is discarded after the last reply. */
 #define LINGER_BYTES ((size_t)1024 * 1024)
-/* JSON of this size takes milliseconds to read. */
+/* Parsing JSON of this size takes milliseconds. */
 #define LONG_BODY_BYTES ((size_t)256 * 1024)
-/* Bytes that were sent stay in front of the others up to here, and up to half
-   of them: to move the rest is work. */
+/* Sent bytes are removed from the front of the buffer when they exceed this and
+   are more than half of it, because removing them moves the rest. */
 #define SENT_KEPT_BYTES ((size_t)256 * 1024)
 
 #define SECOND_US UINT64_C(1000000)
-/* The head within this, from its first byte; likewise an agreement on TLS, from
-   the connection's begin. */
+/* The time for a head from its first byte, and for the TLS handshake from the
+   start of the connection. */
 #define HEAD_US	   (10 * SECOND_US)
 #define IDLE_US	   (75 * SECOND_US)
 #define LINGER_US  (2 * SECOND_US)
@@ -27,9 +27,9 @@
 #define BODY_US	   (300 * SECOND_US)
 #define SILENCE_US (15 * SECOND_US)
 
-/* ---- bytes, by TLS if there is a certificate ---- */
+/* ---- bytes, with TLS if there is a certificate ---- */
 
-/* As send(2) and recv(2), which do not wait. */
+/* As send(2) and recv(2) with MSG_DONTWAIT. */
 static ssize_t
 conn_send(struct conn *c, const void *bytes, size_t len)
 {
@@ -37,8 +37,8 @@ conn_send(struct conn *c, const void *bytes, size_t len)
 		      : send(c->fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* A record has 16 KiB at most: with room for it all of it is given, and none
-   waits for an event that does not come. */
+/* A TLS record has at most 16 KiB. `size` is larger, so the whole record is
+   returned and nothing stays buffered that epoll would not report. */
 static ssize_t
 conn_receive(struct conn *c, void *out, size_t size)
 {
@@ -46,29 +46,29 @@ conn_receive(struct conn *c, void *out, size_t size)
 		      : recv(c->fd, out, size, MSG_DONTWAIT);
 }
 
-/* The first bytes of a connection are HTTP without TLS: they were answered. */
+/* Replies if the first bytes are HTTP without TLS. Returns whether it did. */
 static bool
 conn_answers_plain_http(struct conn *c)
 {
 	static const char text[] =
-		"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n"
-		"Content-Length: 38\r\nConnection: close\r\n\r\n"
-		"This port speaks TLS: ask by https://\n";
+		"HTTP/1.1 400 Bad Request\r\nContent-Type: "
+		"text/plain\r\nContent-Length: 38\r\nConnection: "
+		"close\r\n\r\nThis port uses TLS: connect via https\n";
 	char first;
 
-	/* A record begins with 22, a request with the name of its method. */
+	/* A TLS record begins with 22, a request with an upper-case letter. */
 	if (c->tls || recv(c->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) != 1 ||
 	    first < 'A' || first > 'Z')
 		return false;
-	/* A new socket has room for it. */
+	/* A new socket always has space for it. */
 	return conn_send(c, text, sizeof(text) - 1) > 0;
 }
 
-/* As tls_handshake(). */
+/* See tls_handshake(). */
 static int
 conn_tls_handshake(struct conn *c)
 {
-	/* Its buffers are for those who have said something. */
+	/* TLS buffers are allocated only once the client has sent something. */
 	if (!c->tls) {
 		c->tls = tls_to_client(&c->server->certificate->config, c->fd);
 		if (!c->tls)
@@ -78,7 +78,7 @@ conn_tls_handshake(struct conn *c)
 	return tls_handshake(c->tls);
 }
 
-/* Nothing was cut off: no more will be sent. */
+/* Tells the client that the reply is complete and no more will follow. */
 static void
 conn_tls_close_notify(const struct conn *c)
 {
@@ -121,7 +121,7 @@ conn_close(struct conn *c)
 	if (c->key)
 		c->key->conns--;
 	loop_remove(&c->server->loop, &c->source);
-	/* A reply that is not whole must not look so. */
+	/* Without close_notify the client sees that the reply is incomplete. */
 	if (conn_is_idle(c))
 		conn_tls_close_notify(c);
 	conn_tls_free(c);
@@ -144,7 +144,8 @@ conn_is_idle(const struct conn *c)
 
 /* ---- sending ---- */
 
-/* -1: the other end is gone. The lock of the exchange is held. */
+/* Returns -1 if the client is gone. Called with the lock of the exchange
+   held. */
 static int
 conn_send_pending(struct conn *c)
 {
@@ -170,7 +171,7 @@ conn_send_pending(struct conn *c)
 	return 0;
 }
 
-/* 1: all of the reply is sent. */
+/* Returns 1 when the whole reply is sent, -1 if the client is gone. */
 static int
 conn_flush(struct conn *c)
 {
@@ -201,7 +202,7 @@ conn_linger(struct conn *c)
 	conn_want(c, EPOLLIN | EPOLLRDHUP);
 }
 
-/* The reply is sent: the next request, or the end. */
+/* The reply is sent: waits for the next request, or closes. */
 static void
 conn_finish(struct conn *c)
 {
@@ -219,12 +220,12 @@ conn_finish(struct conn *c)
 		return;
 	}
 	conn_enter(c, CONN_HEAD);
-	/* A request that is here already has its turn in the next round, so
-	   that many of them are no tower of calls. */
+	/* A pipelined request is handled in the next round of the loop, so that
+	   many of them do not nest calls. */
 	conn_want(c, EPOLLIN | EPOLLRDHUP | (c->in.len ? EPOLLOUT : 0));
 }
 
-/* Once, when a long body has been read. */
+/* Returns true once, after a long body has been parsed. */
 static bool
 pop_read_turn(struct exchange *x)
 {
@@ -255,8 +256,8 @@ conn_progress(struct conn *c)
 		conn_finish(c);
 		return;
 	}
-	/* While nothing can be sent only the end of the client matters: what
-	   it sends already is read when its turn comes. */
+	/* While nothing can be sent, only the client's disconnect matters;
+	   requests that it sends meanwhile are read afterwards. */
 	conn_want(c, EPOLLRDHUP | (c->has_unsent ? EPOLLOUT : 0));
 }
 
@@ -270,8 +271,8 @@ conn_answer(struct conn *c)
 	conn_progress(c);
 }
 
-/* A request that cannot be read on from: the reply is the last. The exchange
-   may live until news of it was heard, its body not. */
+/* Refuses a request whose end cannot be found: the reply is the last of the
+   connection. The body is freed now, since the exchange may live longer. */
 static void
 conn_reject(struct conn *c, int status, const char *message)
 {
@@ -281,7 +282,7 @@ conn_reject(struct conn *c, int status, const char *message)
 	conn_answer(c);
 }
 
-/* In a thread of its own, since others wait for this one. */
+/* Runs in a separate thread, because the HTTP thread must not be blocked. */
 static void
 read_long_body(struct exchange *x)
 {
@@ -328,16 +329,17 @@ conn_read_body(struct conn *c)
 		conn_dispatch(c);
 		return;
 	case BODY_BAD:
-		conn_reject(c, 400, "the body's chunks are not well written");
+		conn_reject(c, 400, "the body has malformed chunks");
 		return;
 	case BODY_LARGE:
-		conn_reject(c, 413, "the body is larger than this route takes");
+		conn_reject(c, 413,
+			    "the body is larger than this route accepts");
 		return;
 	}
 }
 
-/* The client waits for this before it sends its body. What does not fit goes
-   before the reply. */
+/* The client waits for this before it sends the body. If it cannot be sent at
+   once, it precedes the reply. */
 static void
 conn_send_continue(struct conn *c)
 {
@@ -348,7 +350,7 @@ conn_send_continue(struct conn *c)
 		c->x->closes = true;
 }
 
-/* False: the key has more connections than its share. */
+/* Returns false if the key has more connections than its share. */
 static bool
 conn_count_for_key(struct conn *c)
 {
@@ -378,21 +380,20 @@ conn_begin_request(struct conn *c, const struct http_head *h)
 	if (h->method.len >= sizeof(x->method) ||
 	    exchange_set_target(x, h->target) < 0) {
 		conn_reject(c, 400,
-			    "the request's method or target is not well "
-			    "written");
+			    "the request's method or target is malformed");
 		return;
 	}
 	memcpy(x->method, h->method.text, h->method.len);
 	failed = server_accept_head(x);
 	fits = conn_count_for_key(c);
 	if (failed < 0) {
-		/* A body that is not wanted is not read either. */
+		/* The body of a refused request is not read. */
 		x->closes |= !fits;
 		conn_answer(c);
 		return;
 	}
 	if (!fits) {
-		conn_reject(c, 429, "too many connections of this key at once");
+		conn_reject(c, 429, "too many connections of this key");
 		return;
 	}
 	body_begin(&x->body, h->is_chunked, h->body_bytes,
@@ -403,7 +404,7 @@ conn_begin_request(struct conn *c, const struct http_head *h)
 	conn_read_body(c);
 }
 
-/* The bytes of the head become the exchange's. */
+/* Moves the bytes of the head into a new exchange. */
 static void
 conn_begin_exchange(struct conn *c, const struct http_head *h)
 {
@@ -419,13 +420,12 @@ conn_begin_exchange(struct conn *c, const struct http_head *h)
 	server_exchange_begun(c->x);
 	if (!h) {
 		conn_reject(c, 400,
-			    "this is no request of HTTP/1.1 that can be read "
-			    "in one "
-			    "way only");
+			    "this is not a well-formed and unambiguous "
+			    "HTTP/1.1 request");
 		return;
 	}
 	buf_drop(&c->in, h->len);
-	/* Its texts point into the exchange's own bytes now. */
+	/* Parsed again: the texts must point into the exchange's copy. */
 	if (http_head_read(c->x->head.data, c->x->head.len, &parsed) !=
 	    HEAD_NAME) {
 		conn_close(c);
@@ -460,7 +460,8 @@ conn_parse(struct conn *c)
 		conn_read_head(c);
 }
 
-/* False: there is no more for now, or the connection is closed. */
+/* Returns false if there is no more input for now, or if the connection was
+   closed. */
 static bool
 conn_fill(struct conn *c)
 {
@@ -483,7 +484,7 @@ conn_fill(struct conn *c)
 	return true;
 }
 
-/* As it comes: TLS has said its end. */
+/* Reads without decryption: the TLS session is already closed. */
 static void
 conn_discard(struct conn *c)
 {

@@ -1,6 +1,6 @@
 /*
- * conn: one connection: reads a request, has it checked and answered, sends
- * the reply, and reads the next. It belongs to the thread of HTTP.
+ * conn: one connection. It reads a request, has it checked and answered, sends
+ * the reply, and then reads the next request. Only the HTTP thread uses it.
  */
 #ifndef REMIT_CONN_H
 #define REMIT_CONN_H
@@ -9,43 +9,43 @@
 #include "serve/exchange.h"
 
 enum conn_step {
-	CONN_HANDSHAKE, /* both sides agree on TLS */
-	CONN_HEAD,	/* reads a head, or waits for one */
+	CONN_HANDSHAKE, /* TLS handshake */
+	CONN_HEAD,	/* waits for a head, or reads it */
 	CONN_BODY,	/* reads a body */
-	CONN_ANSWER,	/* the reply is being made, or sent */
-	CONN_LINGER,	/* the last reply is sent: reads until the other end has
-			   read it too, and closes */
+	CONN_ANSWER,	/* the reply is being built or sent */
+	CONN_LINGER, /* the last reply is sent: discards input until the client
+			has closed its end */
 };
 
 struct conn {
-	struct conn *next, **before; /* of the server's list */
+	struct conn *next, **before; /* in the server's list */
 	struct server *server;
 	struct source source;
 	int fd;
-	uint16_t port;	 /* that it came in by; 0: the unix socket */
-	struct tls *tls; /* NULL: none, or nothing was said yet */
-	struct certificate *certificate; /* that was shown with it */
+	uint16_t port;	 /* the local port; 0 for the unix socket */
+	struct tls *tls; /* NULL: no TLS, or no byte received yet */
+	struct certificate *certificate; /* in use by `tls` */
 	enum conn_step step;
 	struct buf in;
 	struct exchange *x;
-	/* The key that its last request with one counted for; NULL: it has
-	   proved nothing yet. */
+	/* The key that its last request with a key belonged to; NULL: none so
+	   far. */
 	struct key *key;
-	size_t sent;	      /* of x->out */
-	bool has_unsent;      /* there is more than the other end has read */
-	size_t discarded;     /* bytes read while it lingers */
+	size_t sent;	      /* bytes of x->out */
+	bool has_unsent;      /* part of the reply waits for the socket */
+	size_t discarded;     /* bytes discarded in CONN_LINGER */
 	uint64_t step_us;     /* when the step began */
-	uint64_t progress_us; /* when bytes went in or out for the last time */
+	uint64_t progress_us; /* when bytes were last read or sent */
 };
 
-/* Takes the descriptor, whatever comes of it. */
+/* Takes ownership of the descriptor in any case. */
 void conn_open(struct server *s, int fd, uint16_t port);
-/* Send what there is to send, and go on. */
+/* Sends what is ready, and continues with the next step. */
 void conn_progress(struct conn *c);
-/* Close it if it has taken too long over something. */
+/* Closes the connection if its current step has taken too long. */
 void conn_watch(struct conn *c, uint64_t now_us);
 void conn_close(struct conn *c);
-/* Between two requests, or before the first. */
+/* Whether it is between two requests or before the first. */
 bool conn_is_idle(const struct conn *c);
 
 #endif

@@ -8,10 +8,10 @@
 #include "hosted/hosted.h"
 #include "serve/exchange_part.h"
 
-/* A worker waits when more than so much is not read yet, so no connection has
-   more that is counted nowhere. */
+/* A worker blocks while more than this is unsent, so unsent bytes that no limit
+   counts stay bounded for each connection. */
 #define OUT_HIGH ((size_t)64 * 1024)
-/* A result is in memory already: this only names a bound. */
+/* Only a formal bound: results are in memory anyway. */
 #define OUT_MAX ((size_t)8 << 30)
 
 /* ---- lifetime ---- */
@@ -183,7 +183,7 @@ exchange_in_thread(struct exchange *x, void (*work)(struct exchange *x))
 		exchange_unref(x);
 		free(e);
 	}
-	reply_fail(x, 503, "busy", "there is no thread for this request");
+	reply_fail(x, 503, "busy", "cannot start a thread for this request");
 }
 
 /* ---- the request ---- */
@@ -193,7 +193,7 @@ exchange_header(const struct exchange *x, const char *name)
 {
 	struct http_text rest = { x->head.data, x->head.len }, line, key, value;
 
-	if (http_head_next(&rest, &line)) /* the request */
+	if (http_head_next(&rest, &line)) /* the request line */
 		while (http_head_next(&rest, &line)) {
 			http_head_split(line, &key, &value);
 			if (http_head_is(key, name))
@@ -325,7 +325,8 @@ reason_of(int status)
 	return "Other";
 }
 
-/* The lock is held. Without memory for it the connection ends. */
+/* Appends to the reply; the connection closes if memory is exhausted. Called
+   with the lock held. */
 static void
 out_add(struct exchange *x, const void *bytes, size_t len)
 {
@@ -333,8 +334,9 @@ out_add(struct exchange *x, const void *bytes, size_t len)
 		x->closes = true;
 }
 
-/* The lock is held. What a page of another origin could make of a reply is
-   nothing: no sniffing, no frame, no cache. */
+/* Writes the head of the reply. Its headers keep pages of other origins from
+   using the reply: no content sniffing, no caching. Called with the lock
+   held. */
 static void
 out_add_head(struct exchange *x, int status, const char *type, bool is_known,
 	     size_t len)
@@ -493,8 +495,8 @@ reply_begin(struct exchange *x, int status, const char *type)
 	pthread_mutex_lock(&x->lock);
 	if (!x->status) {
 		x->is_stream = true;
-		/* HTTP/1.0 knows no chunks: the end of the connection is the
-		   end of the reply. */
+		/* HTTP/1.0 has no chunks: the end of the connection ends the
+		   reply. */
 		x->is_chunked = !x->parsed.is_old;
 		x->closes |= x->parsed.is_old;
 		out_add_head(x, status, type, false, 0);
@@ -504,7 +506,7 @@ reply_begin(struct exchange *x, int status, const char *type)
 	server_notify(x);
 }
 
-/* The lock is held. */
+/* Called with the lock held. */
 static void
 out_add_piece(struct exchange *x, const void *bytes, size_t len)
 {
@@ -531,7 +533,7 @@ reply_piece(struct exchange *x, const void *bytes, size_t len)
 	pthread_mutex_unlock(&x->lock);
 	server_notify(x);
 	pthread_mutex_lock(&x->lock);
-	/* Who sends must not wait for what is sent. */
+	/* The HTTP thread sends these bytes, so it must not wait for them. */
 	while (x->out.len > OUT_HIGH && !x->is_gone &&
 	       !server_is_http_thread(x->server))
 		pthread_cond_wait(&x->drained, &x->lock);

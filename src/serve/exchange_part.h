@@ -1,6 +1,6 @@
 /*
- * exchange_part: what exchanges (exchange.c), connections (conn.c) and the
- * server (server.c) know of each other. For these files only.
+ * exchange_part: declarations shared by exchanges (exchange.c), connections
+ * (conn.c) and the server (server.c). For these files only.
  */
 #ifndef REMIT_EXCHANGE_PART_H
 #define REMIT_EXCHANGE_PART_H
@@ -9,31 +9,34 @@
 #include "serve/exchange.h"
 
 struct exchange *exchange_new(struct server *s, struct conn *c);
-/* The target of the request. -1: it is not well written. */
+/* Parses the target of the request. Returns -1 if it is malformed. */
 int exchange_set_target(struct exchange *x, struct http_text target) must_check;
 int exchange_set_params(struct exchange *x, const struct route_param *params,
 			size_t count) must_check;
-/* Sent before the reply, as "100 Continue" is. -1: no memory. */
+/* Queues bytes that precede the reply, such as "100 Continue". Returns -1 if
+   memory is exhausted. */
 int exchange_interim(struct exchange *x, const char *text) must_check;
-/* Its room is free for the bodies of others. */
+/* Frees the body and gives its bytes back to the server's limit. */
 void exchange_drop_body(struct exchange *x);
-/* The client has gone, or the reply is sent: nobody writes to it any more. */
+/* Detaches the exchange from its connection: the client is gone or the reply is
+   sent. Later writes are discarded. */
 void exchange_detach(struct exchange *x);
-/* Into a stream that has been silent for so long. */
+/* Sends the keepalive if the stream has been idle for `silent_us`. */
 void exchange_keep_alive(struct exchange *x, uint64_t silent_us);
 
-/* The body has so many bytes more; they count, whatever the answer is.
-   BODY_OVER_SHARE: its key has too many in all its bodies, BODY_OVER_ALL: the
-   server has. */
+/* Charges for `bytes` more of the body, whatever it returns. BODY_OVER_SHARE:
+   the bodies of its key exceed their share; BODY_OVER_ALL: all bodies exceed
+   the limit. */
 enum body_space server_charge_body(struct exchange *x, size_t bytes) must_check;
 void server_refund_body(struct exchange *x, size_t bytes);
-/* There is something to send. From any thread. */
+/* Tells the HTTP thread that there is something to send. For any thread. */
 void server_notify(struct exchange *x);
-/* A thread that takes no signals; at its end it says so. */
+/* Starts a thread with all signals blocked, which must end with
+   server_thread_ended(). Returns -1 on failure. */
 int server_start_thread(struct server *s, void *(*work)(void *),
 			void *arg) must_check;
 void server_thread_ended(struct server *s);
-/* Whether this is the thread of HTTP. */
+/* Whether the caller is the HTTP thread. */
 bool server_is_http_thread(const struct server *s);
 
 #endif

@@ -14,10 +14,10 @@
 #define SERVER "server"
 #define KEY    "key"
 
-/* A value as text, or a few words. */
+/* The size of a value as text, or of a short phrase. */
 #define SHOWN_SIZE 128
 
-/* Limits that have an option. */
+/* The maximum number of limits with an option. */
 #define OPTIONS_MAX 16
 
 const struct serve_limit serve_limits_table[] = {
@@ -308,21 +308,20 @@ serve_limits_init(struct serve_limits *l)
 			*value_of(l, row) = row->value;
 }
 
-/* The memory that a byte of a body, a connection, the server and the keeper
-   with its zygotes and warm jails take at most: a body is there as text, as
-   JSON, decoded, and as a frame to the keeper; a connection has a head, buffers
-   of TLS, and what its client has not read. */
+/* Estimates of memory: a byte of a body (as text, as JSON, decoded, and as a
+   frame to the keeper), a connection (head, TLS buffers, unsent bytes), the
+   server, and the keeper with its zygotes and warm jails. */
 #define BODY_FACTOR  4
 #define CONN_BYTES   (UINT64_C(256) << 10)
 #define SERVER_BYTES (UINT64_C(128) << 20)
 #define KEEPER_BYTES (UINT64_C(512) << 20)
 
-/* What an installer may take: see installer_policy(). */
+/* The memory of one installer: see installer_policy(). */
 #define INSTALLER_BYTES ((UINT64_C(1) << 30) + 2 * LIMIT_KEY_PACKAGE_BYTES)
 
-/* A single key may have so many times the machine's memory. */
+/* A single key may use this many times the machine's memory. */
 #define SINGLE_KEY_FACTOR 4
-/* The part of the machine's memory that is left to its system. */
+/* 1/16 of the machine's memory is left to its system. */
 #define SYSTEM_PART 16
 
 struct serve_sum
@@ -399,7 +398,7 @@ serve_limits_share(uint64_t limit, unsigned percent)
 	return percent >= 100 ? limit : share ? share : 1;
 }
 
-/* What a row of options needs and the table has in another form. */
+/* Texts for a row of options, converted from the table. */
 struct option_text {
 	char fallback[SHOWN_SIZE];
 	char detail[SHOWN_SIZE + 16];

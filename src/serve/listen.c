@@ -1,5 +1,5 @@
 /*
- * listen: the sockets that a server waits at.
+ * listen: the sockets on which a server accepts connections.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -22,14 +22,14 @@ union any_address {
 	struct sockaddr_un local;
 };
 
-/* "unix:/path"; NULL: it is none. */
+/* Returns the path of "unix:/path", or NULL for other addresses. */
 static const char *
 unix_path(const char *address)
 {
 	return strncmp(address, "unix:", 5) ? NULL : address + 5;
 }
 
-/* "1.2.3.4:80" or "[::1]:80" */
+/* Parses "1.2.3.4:80" or "[::1]:80". */
 static int
 parse_address(const char *address, union any_address *out, socklen_t *len,
 	      struct remit_error *err)
@@ -64,8 +64,8 @@ parse_address(const char *address, union any_address *out, socklen_t *len,
 			      &out->v4.sin_addr) == 1)
 			return 0;
 	}
-	return fail(err, REMIT_E_INPUT, "--listen %s: \"%s\" is no address",
-		    address, host);
+	return fail(err, REMIT_E_INPUT,
+		    "--listen %s: \"%s\" is not an IP address", address, host);
 }
 
 int
@@ -93,7 +93,7 @@ server_is_local(const char *address)
 		       : IN6_IS_ADDR_LOOPBACK(&a.v6.sin6_addr);
 }
 
-/* Only its owner may connect, from the first moment on. */
+/* Only the owner may connect, from the first moment on. */
 static int
 listen_unix(const char *path, struct remit_error *err)
 {
@@ -110,8 +110,9 @@ listen_unix(const char *path, struct remit_error *err)
 		return fail(err, REMIT_E_INPUT, "%s: the path is too long",
 			    path);
 	memcpy(a.local.sun_path, path, strlen(path));
-	/* What a server that was killed has left is in the way; a file is not
-	   ours to remove, and one that answers is somebody else's. */
+	/* Removes the socket of a killed server. Regular files stay, and so
+	   does a socket that accepts connections: it belongs to another
+	   server. */
 	if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode) &&
 	    connect(fd, &a.any, sizeof(a.local)) < 0 && errno == ECONNREFUSED)
 		unlink(path);
@@ -157,7 +158,8 @@ server_listen(struct server *s, const char *address, uint16_t *port,
 	struct listener *l = &s->listeners[s->listener_count];
 
 	if (s->listener_count == SERVER_LISTENERS_MAX)
-		return fail(err, REMIT_E_INPUT, "--listen: at most %d times",
+		return fail(err, REMIT_E_INPUT,
+			    "--listen: can be given at most %d times",
 			    SERVER_LISTENERS_MAX);
 	*port = 0;
 	*l = (struct listener){ .server = s, .source = SOURCE_INIT };

@@ -30,7 +30,7 @@ mcp_clients_free(struct mcp_clients *t)
 	pthread_mutex_destroy(&t->lock);
 }
 
-/* The lock is held. */
+/* Called with the lock held. */
 static struct mcp_client *
 unlink_at(struct mcp_clients *t, struct mcp_client **at)
 {
@@ -42,7 +42,7 @@ unlink_at(struct mcp_clients *t, struct mcp_client **at)
 	return c;
 }
 
-/* The lock is held. NULL: all are busy. */
+/* Returns NULL if all are busy. Called with the lock held. */
 static struct mcp_client *
 unlink_oldest(struct mcp_clients *t)
 {
@@ -80,7 +80,8 @@ mcp_clients_add(struct mcp_clients *t)
 	return c;
 }
 
-/* The lock is held. The link that leads to it, or to nothing. */
+/* Returns the link to the client with this id, or to NULL. Called with the lock
+   held. */
 static struct mcp_client **
 find_link(struct mcp_clients *t, struct http_text id)
 {

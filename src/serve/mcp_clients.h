@@ -1,6 +1,6 @@
 /*
- * mcp_clients: clients of the Model Context Protocol that began by `initialize`
- * and name themselves in each request from then on, up to 2025-11-25.
+ * mcp_clients: clients of the Model Context Protocol up to 2025-11-25, which
+ * begin with `initialize` and then send their id with each request.
  */
 #ifndef REMIT_MCP_CLIENTS_H
 #define REMIT_MCP_CLIENTS_H
@@ -10,7 +10,7 @@
 #include "http/head.h"
 #include "mcp/mcp.h"
 
-/* Of one key; the one that nobody used for longest goes first. */
+/* For each key; beyond it, the least recently used client is removed. */
 #define MCP_CLIENTS_MAX 64
 
 struct mcp_client {
@@ -18,13 +18,13 @@ struct mcp_client {
 	char id[HOSTED_ID_SIZE];
 	struct mcp_peer *peer;
 	uint64_t used_us;
-	unsigned busy; /* requests */
-	bool left;     /* it is found no more */
+	unsigned busy; /* number of active requests */
+	bool left;     /* removed from the list */
 };
 
 struct mcp_clients {
 	struct mcp *mcp;
-	pthread_mutex_t lock; /* for all below */
+	pthread_mutex_t lock; /* for the members below */
 	struct mcp_client *first;
 	size_t count;
 };
@@ -32,12 +32,14 @@ struct mcp_clients {
 void mcp_clients_open(struct mcp_clients *t, struct mcp *m);
 void mcp_clients_free(struct mcp_clients *t);
 
-/* A new one, or the one with this id; both are busy until they are put. NULL:
-   no memory, or there is none. */
+/* Add a new client, or find the one with this id. Both return a busy client,
+   which the caller must put, or NULL if memory is exhausted or the id is
+   unknown. */
 struct mcp_client *mcp_clients_add(struct mcp_clients *t);
 struct mcp_client *mcp_clients_find(struct mcp_clients *t, struct http_text id);
 void mcp_clients_put(struct mcp_clients *t, struct mcp_client *c);
-/* It has left: what it waits for is cancelled. False: there is none. */
+/* Removes a client and cancels its requests. Returns false if there is none
+   with this id. */
 bool mcp_clients_remove(struct mcp_clients *t, struct http_text id);
 
 #endif

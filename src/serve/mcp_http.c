@@ -10,7 +10,7 @@
 
 #define HEADER_SESSION "Mcp-Session-Id"
 
-/* What one key is offered. */
+/* The tools that MCP offers to one key. */
 struct offer {
 	struct offer *next;
 	struct mcp_http *http;
@@ -21,32 +21,32 @@ struct offer {
 
 struct mcp_http {
 	struct server *server;
-	pthread_mutex_t lock; /* for all below */
+	pthread_mutex_t lock; /* for the members below */
 	struct offer *offers;
 };
 
-/* A request that is being answered. */
+/* A message that is being answered. */
 struct post {
 	struct exchange *x;
 	struct offer *offer;
-	struct mcp_client *client; /* or NULL: the peer is its own */
+	struct mcp_client *client; /* NULL: the peer belongs to the post */
 	struct mcp_peer *peer;
 	bool stateless, lacks_meta;
-	bool may_stream; /* the client reads events */
+	bool may_stream; /* the client accepts a stream of events */
 	pthread_mutex_t lock;
 	bool streams, ended;
-	unsigned parts; /* who has not done with it: the taker, the worker */
+	unsigned parts; /* references: the HTTP thread and the worker */
 };
 
 /* ---- headers ---- */
 
-/* Since 2026-07-28 they repeat what a message says, so that others on the way
-   need not read it. */
+/* Since 2026-07-28 headers repeat parts of the message, so that proxies need
+   not parse it. */
 #define MCP_HEADER_VERSION "Mcp-Protocol-Version"
 #define MCP_META_VERSION   "io.modelcontextprotocol/protocolVersion"
 #define MCP_META_CAN	   "io.modelcontextprotocol/clientCapabilities"
 
-/* "=?base64?...?=" stands for what a header cannot hold. */
+/* "=?base64?...?=" encodes a text that a header cannot contain. */
 static bool
 header_is(const struct exchange *x, const char *name, const char *want)
 {
@@ -69,7 +69,7 @@ header_is(const struct exchange *x, const char *name, const char *want)
 	return strlen(want) == h.len && !strncmp(h.text, want, h.len);
 }
 
-/* What the header Mcp-Name repeats, or NULL. */
+/* The text that the header Mcp-Name must repeat, or NULL. */
 static const char *
 name_in_message(const struct mcp_message *msg)
 {
@@ -81,7 +81,7 @@ name_in_message(const struct mcp_message *msg)
 	return NULL;
 }
 
-/* -1: a header is not what the message says. */
+/* Returns -1 with a fault if a header differs from the message. */
 static int
 mcp_headers_check(const struct exchange *x, const struct mcp_message *msg,
 		  struct mcp_fault *fault)
@@ -95,19 +95,20 @@ mcp_headers_check(const struct exchange *x, const struct mcp_message *msg,
 	if (version && !header_is(x, MCP_HEADER_VERSION, version))
 		return mcp_fail(fault, MCP_E_HEADER,
 				"the header " MCP_HEADER_VERSION
-				" is not what _meta says");
+				" differs from _meta");
 	if (!header_is(x, "Mcp-Method", msg->method))
-		return mcp_fail(fault, MCP_E_HEADER,
-				"the header Mcp-Method is not the method");
+		return mcp_fail(
+			fault, MCP_E_HEADER,
+			"the header Mcp-Method differs from the method");
 	name = name_in_message(msg);
 	if (name && !header_is(x, "Mcp-Name", name))
 		return mcp_fail(fault, MCP_E_HEADER,
-				"the header Mcp-Name is not the name or uri "
-				"of params");
+				"the header Mcp-Name differs from the name or "
+				"uri in params");
 	return 0;
 }
 
-/* Whether a request names its revision, in the message or by a header. */
+/* Whether a request states its revision, in the message or in a header. */
 static bool
 mcp_headers_are_stateless(const struct exchange *x,
 			  const struct mcp_message *msg)
@@ -117,7 +118,7 @@ mcp_headers_are_stateless(const struct exchange *x,
 
 	if (mcp_message_meta(msg, MCP_META_VERSION))
 		return true;
-	/* A header alone: what lacks is said by the answer. */
+	/* Only the header is present; the reply reports what is missing. */
 	if (!h.text || h.len >= sizeof(name))
 		return false;
 	snprintf(name, sizeof(name), "%.*s", (int)h.len, h.text);
@@ -181,7 +182,7 @@ find_offer(struct mcp_http *http, const struct key *key)
 	return o;
 }
 
-/* Waits for the keeper. */
+/* Blocks until the keeper answers. */
 static struct offer *
 make_offer(struct mcp_http *http, struct key *key, struct remit_error *err)
 {
@@ -217,7 +218,7 @@ make_offer(struct mcp_http *http, struct key *key, struct remit_error *err)
 	}
 	pthread_mutex_unlock(&http->lock);
 	if (first)
-		offer_free(o); /* another request was quicker */
+		offer_free(o); /* another request has just made one */
 	return first ? first : o;
 }
 
@@ -243,7 +244,7 @@ reply_simple(struct exchange *x, int status, enum mcp_code code,
 	reply_fault(x, status, NULL, &fault);
 }
 
-/* Older clients take any other status for a broken connection. */
+/* Older clients treat any status but 200 as a broken connection. */
 static int
 post_status(const struct post *p, int code)
 {
@@ -262,7 +263,7 @@ post_status(const struct post *p, int code)
 	}
 }
 
-/* The lock is held. */
+/* Called with the lock held. */
 static void
 begin_stream(struct post *p)
 {
@@ -277,7 +278,7 @@ begin_stream(struct post *p)
 static void
 send_event(struct post *p, const char *json, size_t len)
 {
-	/* Who has gone is told of elsewhere. */
+	/* post_on_gone() handles a client that disconnects. */
 	if (reply_piece(p->x, "event: message\ndata: ", 21) < 0 ||
 	    reply_piece(p->x, json, len) < 0 ||
 	    reply_piece(p->x, "\n\n", 2) < 0)
@@ -296,7 +297,7 @@ post_on_send(void *user, const char *json, size_t len)
 		send_event(p, json, len);
 }
 
-/* With the exchange, which may still tell it that its client has gone. */
+/* Freed with the exchange, which may call post_on_gone() until then. */
 static void
 post_free(void *post)
 {
@@ -355,7 +356,7 @@ post_on_gone(void *user)
 
 /* ---- one message ---- */
 
-/* Who does not say what it reads, reads all. */
+/* A client without an Accept header accepts everything. */
 static bool
 reads_events(const struct exchange *x)
 {
@@ -398,7 +399,8 @@ begin_post(struct offer *o, struct exchange *x, struct mcp_client *client,
 	exchange_own(x, p, post_free);
 	mcp_take_message(p->peer, msg, &sink);
 	exchange_on_gone(x, post_on_gone, p);
-	/* What is not answered yet takes longer. */
+	/* Not answered immediately: it will take longer, so the stream
+	   begins. */
 	pthread_mutex_lock(&p->lock);
 	begin_stream(p);
 	pthread_mutex_unlock(&p->lock);
@@ -434,10 +436,10 @@ begin_in_session(struct offer *o, struct exchange *x, struct mcp_message *msg)
 			     "protocol version");
 	else
 		reply_simple(x, 404, MCP_E_REQUEST,
-			     "there is no such session (any more)");
+			     "there is no such session, or it has ended");
 }
 
-/* A message with too many values is refused by those who read it. */
+/* A message with too many values is refused by its parser. */
 static bool
 body_fits(struct exchange *x)
 {
@@ -512,7 +514,7 @@ delete_session(struct exchange *x)
 
 	if (!o || !id.text || !mcp_clients_remove(&o->clients, id)) {
 		reply_simple(x, 404, MCP_E_REQUEST,
-			     "there is no such session (any more)");
+			     "there is no such session, or it has ended");
 		return;
 	}
 	reply_bytes(x, 204, NULL, "", 0);

@@ -2,10 +2,10 @@
  * mcp_http: the Model Context Protocol over HTTP ("streamable HTTP"), at /mcp.
  *
  * Each message is a POST. The reply is one document, or a stream of events if
- * there is something to tell before the end. Up to 2025-11-25 `initialize`
- * gives a session, which each further request names by a header; since
- * 2026-07-28 each request stands for itself, and its headers repeat what is in
- * its body. A client that goes away cancels its request.
+ * something is sent before the result. Up to 2025-11-25, `initialize` returns a
+ * session id, which each further request names in a header; since 2026-07-28
+ * each request is independent, and its headers repeat parts of its body. If a
+ * client disconnects, its request is cancelled.
  */
 #ifndef REMIT_MCP_HTTP_H
 #define REMIT_MCP_HTTP_H
@@ -16,10 +16,10 @@ extern const struct route mcp_routes[];
 
 struct mcp_http;
 
-/* NULL without memory. */
+/* Returns NULL if memory is exhausted. */
 struct mcp_http *mcp_http_open(struct server *s);
-/* When no room works any more (hosted_table_end), and before the hosted
- * sessions are freed. */
+/* Call it when no hosted session has work any more (after hosted_table_end()),
+   and before the hosted sessions are freed. */
 void mcp_http_free(struct mcp_http *d);
 
 #endif

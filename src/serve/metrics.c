@@ -36,7 +36,7 @@ row_of(struct metrics *m, const struct route *route, int status_class)
 		if (r->route == route && r->status_class == status_class)
 			return r;
 	if (m->row_count == METRICS_ROUTES)
-		return r - 1; /* the last stands for the rest */
+		return r - 1; /* the last row counts the rest */
 	m->row_count++;
 	*r = (struct metrics_row){ .route = route,
 				   .status_class = status_class };

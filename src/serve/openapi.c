@@ -7,9 +7,9 @@
 #include "remit.h"
 #include "serve/compat/foreign.h"
 
-/* ---- what bodies and replies look like ---- */
+/* ---- schemas of bodies and replies ---- */
 
-/* A table of members, each with a JSON Schema of its own. */
+/* Tables of members, each with its JSON Schema. */
 static const struct openapi_shape shapes[] = {
 	{ "Error", .members = { { "error", REF("Fault"), true },
 				{ "result", OBJECT } } },
@@ -80,7 +80,7 @@ static const struct openapi_shape shapes[] = {
 				 { "changes", LIST, true },
 				 { "session", OBJECT_OR, true },
 				 { "remit_version", TEXT, true } } },
-	/* Nothing, if it was dropped. */
+	/* Empty if the session was dropped. */
 	{ "LastResult", .members = { { "id", TEXT }, { "status", TEXT } } },
 	{ "Session",
 	  .members = { { "id", TEXT, true },
@@ -156,7 +156,7 @@ shape_json(const struct openapi_shape *shape)
 	return doc;
 }
 
-/* By name. */
+/* Returns all schemas by name. */
 static json_t *
 openapi_schemas(void)
 {
@@ -179,7 +179,7 @@ openapi_schemas(void)
 
 /* ---- routes ---- */
 
-/* "{path...}" is "{path}" there. */
+/* Converts "{path...}" to "{path}". */
 static void
 path_of(const char *pattern, char *out, size_t size)
 {
@@ -253,7 +253,7 @@ good_reply(const struct route *r)
 				: json_object());
 	for (size_t i = 0; r->streams && i < ARRAY_LEN(streams); i++)
 		json_object_set_new(types, streams[i], json_object());
-	return json_pack("{s:s, s:o}", "description", "It went well", "content",
+	return json_pack("{s:s, s:o}", "description", "Success", "content",
 			 types);
 }
 
@@ -310,20 +310,20 @@ static const struct {
 	const char *status, *why;
 	bool (*has)(const struct route *r);
 } failures[] = {
-	{ "400", "The request is wrong", is_any },
-	{ "401", "A key is needed", needs_key },
+	{ "400", "The request is not valid", is_any },
+	{ "401", "A key is required", needs_key },
 	{ "403", "The key, the jail or the server does not allow it", is_any },
-	{ "404", "There is no such thing, or not any more", names_something },
+	{ "404", "It does not exist, or no longer", names_something },
 	{ "409", "It has ended, or is of another kind", names_something },
-	{ "413", "It is too large", has_file_or_body },
-	{ "415", "The body is of another type", has_body },
-	{ "421", "The server does not go by that name", is_any },
-	{ "422", "The policy cannot be kept here", has_body },
-	{ "429", "Too much at once", is_any },
+	{ "413", "The body or the file is too large", has_file_or_body },
+	{ "415", "The body has the wrong type", has_body },
+	{ "421", "The server does not accept this host name", is_any },
+	{ "422", "The policy cannot be enforced here", has_body },
+	{ "429", "A limit or a rate is exceeded", is_any },
 	{ "500", "The server or the machine failed", is_any },
 	{ "502", "The keeper failed", is_any },
-	{ "503", "The server is ending", is_any },
-	{ "507", "The jail's files have no more room", has_file },
+	{ "503", "The server is shutting down", is_any },
+	{ "507", "The jail's disk space is used up", has_file },
 };
 
 static json_t *

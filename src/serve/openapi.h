@@ -1,7 +1,7 @@
 /*
- * openapi: the routes of the server as an OpenAPI document, made from their
- * tables; and tables of what bodies and replies look like, by the names that
- * routes have for them, with the words such tables are written with.
+ * openapi: generates an OpenAPI document from the tables of routes, and from
+ * tables with the schemas of their bodies and replies. The macros below are the
+ * parts of these schemas.
  */
 #ifndef REMIT_OPENAPI_H
 #define REMIT_OPENAPI_H
@@ -11,10 +11,10 @@
 
 #include "http/route.h"
 
-/* Rows without a summary are left out. NULL: no memory. */
+/* Leaves out rows without a summary. Returns NULL if memory is exhausted. */
 json_t *openapi_document(const struct route_table *tables);
 
-/* ---- what bodies and replies look like ---- */
+/* ---- schemas of bodies and replies ---- */
 
 #define ANY		 "{}"
 #define TEXT		 "{\"type\":\"string\"}"
@@ -40,7 +40,7 @@ json_t *openapi_document(const struct route_table *tables);
 
 struct openapi_shape {
 	const char *name;
-	/* It has no others than these; and of some only one. */
+	/* No other members are allowed; exactly one of them is given. */
 	bool is_closed, has_one;
 	struct {
 		const char *name, *schema;
@@ -48,7 +48,7 @@ struct openapi_shape {
 	} members[MEMBERS_MAX];
 };
 
-/* One that is no object, or of which nothing more is said. */
+/* A schema that is not an object, or that lists no members. */
 struct openapi_other {
 	const char *name, *schema;
 };

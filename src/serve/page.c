@@ -5,9 +5,9 @@
 #include "serve/exchange.h"
 
 /*
- * Nothing from elsewhere, nothing written into the page, and no text that
- * becomes markup: require-trusted-types-for without a policy that could make
- * it trusted.
+ * Nothing is loaded from other origins, no inline scripts run, and text cannot
+ * become markup: require-trusted-types-for without a policy that could create
+ * trusted values.
  */
 #define PAGE_RULES                                                      \
 	"default-src 'none'; script-src 'self'; style-src 'self'; "     \
@@ -16,9 +16,9 @@
 	"require-trusted-types-for 'script'; trusted-types 'none'"
 
 /*
- * The frame of a program's HTML. Its sandbox gives it an origin that is
- * nobody's, whoever opens it. What is shown in there inherits these rules: it
- * may have styles and pictures that it brings along, and fetch nothing.
+ * The frame for a program's HTML. The sandbox gives it a unique, opaque origin,
+ * whichever page opens it. The HTML shown inside inherits these rules: it may
+ * contain styles and images, and cannot fetch anything.
  */
 #define FRAME_SCRIPT "'sha256-HgaYAvVOiy0PpbPO2XzhY2S6F7jp3lZyS66QnuZsE/I='"
 #define FRAME_RULES                                                           \
@@ -55,7 +55,7 @@ send_asset(struct exchange *x, const char *path)
 		return;
 	}
 	reply_header(x, "ETag", a->etag);
-	/* Asked for each time: a new version of the command brings new ones. */
+	/* Revalidated each time: a new version of the command has new files. */
 	reply_header(x, "Cache-Control", "no-cache");
 	reply_header(x, "Content-Security-Policy",
 		     strcmp(path, "frame.html") ? PAGE_RULES : FRAME_RULES);

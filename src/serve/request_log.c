@@ -7,7 +7,7 @@
 #include "serve/auth/keys.h"
 #include "serve/exchange.h"
 
-/* Of a line: a write of it is whole. */
+/* The length of a line; each is written with a single write(). */
 #define LINE_MAX 1024
 
 #define MINUTE_US (60 * 1000000ull)
@@ -40,7 +40,7 @@ request_log_report(struct request_log *l, int fd, bool at_once)
 			     "{\"time\":\"%s\",\"left_out\":%llu}\n", when,
 			     (unsigned long long)l->left_out);
 		if (write(fd, line, (size_t)n) < 0)
-			return; /* it is tried again */
+			return; /* retried later */
 	}
 	*l = (struct request_log){ .begun_us = now_us };
 }
@@ -70,7 +70,8 @@ request_log_add(struct request_log *l, int fd, const struct exchange *x)
 	if (!has_line(l, x))
 		return;
 	show_time(when);
-	/* All texts are ours: methods and patterns of tables, names of keys. */
+	/* All texts are trusted: methods and patterns of tables, names of
+	   keys. */
 	n = snprintf(line, sizeof(line),
 		     "{\"time\":\"%s\",\"method\":\"%s\",\"route\":\"%s\","
 		     "\"status\":%d,\"key\":\"%s\",\"in\":%zu,\"out\":%llu,"
@@ -82,5 +83,5 @@ request_log_add(struct request_log *l, int fd, const struct exchange *x)
 		     (double)(loop_now_us() - x->begun_us) / 1000,
 		     x->is_ended ? "" : ",\"left\":true");
 	if (write(fd, line, (size_t)n) < 0)
-		return; /* whoever reads the log is gone: go on without */
+		return; /* the reader of the log is gone: continue without it */
 }

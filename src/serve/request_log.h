@@ -1,10 +1,11 @@
 /*
- * request_log: one line of JSON for each request: who asked for what, when, and
- * how it ended. No code, no output, no paths and no ids: the route only.
+ * request_log: one line of JSON for each request: its key, route, time and
+ * outcome. No code, no output, no paths and no ids are logged.
  *
- * Strangers must not fill the disk: of requests that count for no key, because
- * they have none or it asks too often, only the first of each minute get a
- * line. Another line says how many were left out.
+ * Unauthenticated clients must not be able to fill the disk: of the requests
+ * that count against no key, because they have none or it exceeds its rate,
+ * only the first of each minute are logged. Another line reports how many were
+ * left out.
  */
 #ifndef REMIT_REQUEST_LOG_H
 #define REMIT_REQUEST_LOG_H
@@ -12,21 +13,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Lines in a minute about requests that count for no key. */
+/* Lines per minute for requests that count against no key. */
 #define REQUEST_LOG_UNCOUNTED 60
 
 struct exchange;
 
-/* Of the current minute. */
+/* The state of the current minute. */
 struct request_log {
 	uint64_t begun_us;
 	unsigned lines;
 	uint64_t left_out;
 };
 
-/* fd < 0: nothing is written. */
+/* Logs a request. fd < 0: nothing is written. */
 void request_log_add(struct request_log *l, int fd, const struct exchange *x);
-/* Say how many were left out if the minute is over, or `at_once`. To be called
+/* Logs how many were left out if the minute is over, or if `at_once`. Call it
    about once a second. */
 void request_log_report(struct request_log *l, int fd, bool at_once);
 

@@ -13,10 +13,10 @@
 #include "serve/exchange_part.h"
 #include "serve/request_log.h"
 
-/* Connections taken in a row: those that are here already have their turn
-   before they could be closed for newer ones. */
+/* How many connections are accepted in a row: existing ones are served before
+   they could be closed for newer ones. */
 #define ACCEPTS_MAX 64
-/* How long what runs may go on after SIGTERM. */
+/* How long running requests may take after SIGTERM. */
 #define DRAIN_US  (30 * UINT64_C(1000000))
 #define SECOND_US UINT64_C(1000000)
 
@@ -91,7 +91,7 @@ server_notify(struct exchange *x)
 		return;
 	}
 	if (write(s->wake_fd, &one, sizeof(one)) < 0)
-		return; /* it is readable already */
+		return; /* cannot fail: a full counter is readable */
 }
 
 static struct exchange *
@@ -118,7 +118,7 @@ server_on_wake(void *owner, uint32_t events)
 
 	(void)events;
 	if (read(s->wake_fd, &n, sizeof(n)) < 0)
-		return; /* another round has taken it */
+		return; /* already handled */
 	while ((x = pop_pending(s))) {
 		if (x->conn)
 			conn_progress(x->conn);
@@ -129,8 +129,10 @@ server_on_wake(void *owner, uint32_t events)
 /* ---- memory ---- */
 
 const struct body_refusal server_body_refusals[] = {
-	[BODY_OVER_SHARE] = { 429, "too many bodies of this key at once" },
-	[BODY_OVER_ALL] = { 503, "too many bodies at once: try again later" },
+	[BODY_OVER_SHARE] = { 429, "the request bodies of this key exceed "
+				   "their limit" },
+	[BODY_OVER_ALL] = { 503, "the server has too many request bodies in "
+				 "memory: try again later" },
 };
 
 enum body_space
@@ -196,7 +198,8 @@ server_on_second(void *owner)
 	loop_set_timer(&s->loop, &s->second, now + SECOND_US);
 }
 
-/* No new connections and requests; what runs goes on for a while. */
+/* Stops accepting connections and requests; running ones may continue for a
+   while. */
 static void
 server_on_signal(void *owner, uint32_t events)
 {
@@ -210,7 +213,7 @@ server_on_signal(void *owner, uint32_t events)
 		s->reload(s->reload_owner);
 		return;
 	}
-	if (s->is_draining) { /* the second time: now */
+	if (s->is_draining) { /* a second signal ends at once */
 		s->loop.stop = true;
 		return;
 	}
@@ -242,8 +245,8 @@ open_signals(struct server *s, struct remit_error *err)
 			server_on_signal, s, err);
 }
 
-/* Each run has several descriptors, each connection one: where they are few,
-   connections leave half of them for runs. */
+/* Each run needs several descriptors, each connection one: if descriptors are
+   few, half of them are left for runs. */
 static void
 raise_open_files(struct server *s)
 {
@@ -258,8 +261,9 @@ raise_open_files(struct server *s)
 	}
 }
 
-/* Headers that clients give and the key to the certificate are in memory, and
-   in no file. One byte: with none the kernel still starts who takes cores. */
+/* Headers of clients and the certificate's key are in memory and must not end
+   up in a core file. One byte, not zero: with a pipe in core_pattern, a limit
+   of zero still starts the core handler. */
 static int
 forbid_core_dumps(struct remit_error *err)
 {
@@ -305,9 +309,8 @@ server_add_routes(struct server *s, struct route_table *table)
 
 /* ---- connections ---- */
 
-/* Which connections are closed for newer ones: those that have proved nothing
-   before all others, then those between two requests or after the last. 0: it
-   stays. */
+/* Which connections may be closed for newer ones: first (3, 2) those without a
+   key, then (1) idle ones and those after their last reply. 0: never. */
 static int
 is_expendable(const struct conn *c)
 {
@@ -316,7 +319,8 @@ is_expendable(const struct conn *c)
 	return conn_is_idle(c) || c->step == CONN_LINGER ? 1 : 0;
 }
 
-/* Among keys that of the one with the most connections, then the oldest. */
+/* Closes the connections of the key with the most connections first, and of
+   these the oldest. */
 static bool
 evicts_before(const struct conn *a, const struct conn *b)
 {
@@ -329,7 +333,7 @@ evicts_before(const struct conn *a, const struct conn *b)
 	return a->step_us < b->step_us;
 }
 
-/* NULL: all are in use. */
+/* Returns NULL if all are in use. */
 static struct conn *
 find_expendable(const struct server *s)
 {
@@ -365,7 +369,7 @@ server_evict_for_key(const struct conn *kept)
 	return found;
 }
 
-/* -1: no more come for now. */
+/* Returns -1 if no connection can be accepted for now. */
 static int
 accept_one(struct listener *l)
 {
@@ -396,8 +400,8 @@ server_on_client(void *owner, uint32_t events)
 	(void)events;
 	for (int i = 0; i < ACCEPTS_MAX; i++)
 		if (accept_one(l) < 0) {
-			/* A full server looks again when a second has
-			   passed. */
+			/* A full server accepts again after the next
+			   server_on_second(). */
 			if (errno == EMFILE || errno == ENFILE ||
 			    errno == ENOBUFS || errno == ENOMEM)
 				loop_want(&l->server->loop, &l->source, 0);
@@ -420,7 +424,7 @@ server_run(struct server *s, struct remit_error *err)
 	s->thread = pthread_self();
 	loop_set_timer(&s->loop, &s->second, loop_now_us() + SECOND_US);
 	failed = loop_run(&s->loop, err);
-	/* Workers may wait for their clients: now they are gone. */
+	/* Workers may be blocked on slow clients: wakes them. */
 	while (s->conns)
 		conn_close(s->conns);
 	request_log_report(&s->log, s->log_fd, true);
