@@ -28,7 +28,7 @@ const struct serve_limit serve_limits_table[] = {
 		.value = LIMIT_RUNNING,
 		.most = LIMIT_RUNNING,
 		.offset = offsetof(struct serve_limits, running),
-		.at = "further ones wait; keys take turns",
+		.at = "programs wait in line; keys take turns",
 	},
 	{
 		.name = "open sessions",
@@ -40,7 +40,7 @@ const struct serve_limit serve_limits_table[] = {
 		.at = "429",
 	},
 	{
-		.name = "sessions and runs, waiting ones included",
+		.name = "sessions and runs, including waiting ones",
 		.scope = SERVER,
 		.option = "--max-rooms",
 		.value = 512,
@@ -49,29 +49,30 @@ const struct serve_limit serve_limits_table[] = {
 		.at = "429",
 	},
 	{
-		.name = "memory of running programs and open sessions, by "
-			"policy, with their results",
+		.name = "memory of running programs and open sessions with "
+			"their results, by policy",
 		.scope = SERVER,
 		.option = "--max-memory",
 		.unit = LIMIT_BYTES,
-		.shown = "what the rest leaves of the machine's; for a single "
-			 "key 4 times the machine's",
+		.shown = "the memory of the machine that nothing else needs; "
+			 "for a single key, 4 times the machine's",
 		.most = UINT64_C(1) << 50,
 		.offset = offsetof(struct serve_limits, memory_bytes),
-		.at = "programs wait, sessions: 429; one that never fits: 422",
+		.at = "programs wait, sessions: 429; a program that can never "
+		      "fit: 422",
 	},
 	{
-		.name = "results that are being sent, as JSON",
+		.name = "results being sent, as JSON",
 		.scope = SERVER,
 		.option = "--max-result-bytes",
 		.unit = LIMIT_BYTES,
 		.value = UINT64_C(1) << 30,
 		.most = UINT64_C(1) << 50,
 		.offset = offsetof(struct serve_limits, result_bytes),
-		.at = "further ones wait; one that never fits: 422",
+		.at = "results wait; one that can never fit: 422",
 	},
 	{
-		.name = "bodies of all requests that are being read or served",
+		.name = "bodies of all requests being read or served",
 		.scope = SERVER,
 		.option = "--max-body-bytes",
 		.unit = LIMIT_BYTES,
@@ -81,64 +82,65 @@ const struct serve_limit serve_limits_table[] = {
 		.at = "503; 429 for a key beyond its share",
 	},
 	{
-		.name = "connections, and half of the open files at most",
+		.name = "connections, but at most half of the allowed open "
+			"files",
 		.scope = SERVER,
 		.option = "--max-connections",
 		.value = 1024,
 		.most = 65536,
 		.offset = offsetof(struct serve_limits, connections),
-		.at = "the oldest without a key, then idle ones are closed; "
-		      "429 for a key beyond its share",
+		.at = "closes the oldest without a key, then idle ones; 429 "
+		      "for a key beyond its share",
 	},
 	{
-		.name = "artifacts, those being written included",
+		.name = "artifacts, including those being written",
 		.scope = SERVER,
 		.option = "--max-artifact-bytes",
 		.unit = LIMIT_BYTES,
 		.value = UINT64_C(1) << 30,
 		.most = UINT64_C(1) << 50,
 		.offset = offsetof(struct serve_limits, artifact_bytes),
-		.at = "the oldest of the key with the most go; a file without "
-		      "space is skipped",
+		.at = "removes the oldest of the key with the most; skips a "
+		      "file that still does not fit",
 	},
 	{
 		.name = "installations of packages",
 		.scope = SERVER,
 		.value = LIMIT_INSTALLERS,
-		.at = "further ones wait; keys take turns, with two at most of "
-		      "each where there are several",
+		.at = "installations wait; keys take turns, and each of "
+		      "several keys gets at most two at once",
 	},
 	{
-		.name = "packages that stay on disk",
+		.name = "packages kept on disk",
 		.scope = "user",
 		.unit = LIMIT_BYTES,
 		.value = LIMIT_PACKAGE_BYTES,
-		.at = "those go that were not used for the longest time",
+		.at = "removes the least recently used",
 	},
 	{
-		.name = "jails, those that are kept warm included",
+		.name = "jails, including warm ones",
 		.scope = "keeper",
 		.value = LIMIT_JAILS,
-		.at = "warm ones go",
+		.at = "removes warm ones",
 	},
 	{
-		.name = "policies for which jails are kept warm, with a zygote "
-			"each at most",
+		.name = "policies with warm jails, each with at most one "
+			"zygote",
 		.scope = "keeper",
 		.value = LIMIT_POOLS,
-		.at = "of the key with the most, the one goes that was not "
-		      "used for the longest time",
+		.at = "removes the least recently used of the key with the "
+		      "most",
 	},
 	{
-		.name = "memory of jails that wait with modules of packages, "
-			"by policy",
+		.name = "memory of waiting jails with modules of packages, by "
+			"policy",
 		.scope = "keeper",
 		.unit = LIMIT_BYTES,
 		.value = LIMIT_FOREIGN_BYTES,
-		.at = "fewer wait",
+		.at = "keeps fewer waiting",
 	},
 	{
-		.name = "runs that wait for a jail",
+		.name = "runs waiting for a jail",
 		.scope = "keeper",
 		.value = LIMIT_QUEUE,
 		.at = "`busy`",
@@ -151,7 +153,7 @@ const struct serve_limit serve_limits_table[] = {
 		.value = 50,
 		.most = 100,
 		.offset = offsetof(struct serve_limits, key_share),
-		.at = "as above; a single key has all",
+		.at = "as above; a single key may use everything",
 	},
 	{
 		.name = "sessions and runs of a key",
@@ -161,7 +163,7 @@ const struct serve_limit serve_limits_table[] = {
 		.at = "429",
 	},
 	{
-		.name = "requests of a key in a minute",
+		.name = "requests of a key per minute",
 		.scope = KEY,
 		.member = "per_minute",
 		.value = LIMIT_KEY_PER_MINUTE,
@@ -175,10 +177,10 @@ const struct serve_limit serve_limits_table[] = {
 		.at = "429",
 	},
 	{
-		.name = "clients of MCP with a session",
+		.name = "MCP clients with a session",
 		.scope = KEY,
 		.value = MCP_CLIENTS_MAX,
-		.at = "the one without a request for the longest time goes",
+		.at = "removes the least recently used",
 	},
 	{
 		.name = "keys in the file",
@@ -258,31 +260,31 @@ const struct serve_limit serve_limits_table[] = {
 		.at = "403",
 	},
 	{
-		.name = "requests that wait for a session",
+		.name = "requests waiting for a session",
 		.scope = "session",
 		.value = HOSTED_QUEUE_MAX,
 		.at = "429",
 	},
 	{
-		.name = "time that artifacts are kept",
+		.name = "how long artifacts are kept",
 		.scope = "run",
 		.unit = LIMIT_SECONDS,
 		.value = LIMIT_ARTIFACT_SECONDS,
-		.at = "they are removed",
+		.at = "removes them",
 	},
 	{
 		.name = "head of a request",
 		.scope = "request",
 		.unit = LIMIT_BYTES,
 		.value = HEAD_MAX,
-		.at = "400, the connection ends",
+		.at = "400 and the connection closes",
 	},
 	{
 		.name = "body of a request",
 		.scope = "request",
 		.unit = LIMIT_BYTES,
 		.value = ROUTE_JSON_BYTES,
-		.at = "413, the connection ends",
+		.at = "413 and the connection closes",
 	},
 	{
 		.name = "JSON values in a body",
@@ -488,8 +490,8 @@ serve_limits_show(const struct serve_limits *l, uint64_t machine_bytes,
 	struct serve_sum sum = serve_limits_sum(l);
 	char shown[SHOWN_SIZE];
 
-	fprintf(out, "| limit | of | default | set by | what happens at it |\n"
-		     "|---|---|---|---|---|\n");
+	fprintf(out, "| limit | applies to | default | set by | at the limit "
+		     "|\n|---|---|---|---|---|\n");
 	for (const struct serve_limit *row = serve_limits_table; row->name;
 	     row++) {
 		const char *by = row->option   ? row->option
