@@ -1,6 +1,7 @@
 /*
- * auth: who may ask the server for what. A browser on the same machine is no
- * friend: pages of others must not reach it, by no name and with no method.
+ * auth: decides which requests the server accepts. A browser on the same
+ * machine is not trusted: pages of other origins must not reach the server by
+ * any host name or method.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,8 +12,8 @@
 #include "serve/exchange_part.h"
 #include "serve/server.h"
 
-/* What a value of JSON counts for beside its text: an empty object is two
-   bytes of text, and four times as much in memory as this. */
+/* Charged for each JSON value in addition to its text: an empty object has two
+   bytes of text and takes four times this much memory. */
 #define VALUE_BYTES 64
 
 /* ---- names ---- */
@@ -31,22 +32,23 @@ is_listed(const struct list *l, const char *name)
 	return false;
 }
 
-/* A name that somebody else's DNS leads here is not ours. */
+/* Whether the Host header names this server. Other names may be resolved to it
+   by a foreign DNS server (DNS rebinding). */
 static bool
 is_our_host(const struct exchange *x)
 {
 	static const char *const ours[] = { "localhost", "127.0.0.1", "::1" };
 
 	if (!x->port)
-		return true; /* a unix socket: no browser gets there */
+		return true; /* a unix socket: browsers cannot connect */
 	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
 		if (!strcmp(x->parsed.host, ours[i]))
 			return true;
 	return is_listed(&x->server->hosts, x->parsed.host);
 }
 
-/* A page that was named may read the reply, too; nobody else is told
-   anything. */
+/* Whether the origin was allowed with --allow-origin: its pages may also read
+   the reply. */
 static bool
 is_named_origin(struct exchange *x, const char *origin)
 {
@@ -59,7 +61,7 @@ is_named_origin(struct exchange *x, const char *origin)
 	return false;
 }
 
-/* Only pages of this server itself, and those that were named. */
+/* Whether the origin is this server itself, or was allowed. */
 static bool
 is_our_origin(struct exchange *x)
 {
@@ -81,7 +83,7 @@ is_our_origin(struct exchange *x)
 		!strncasecmp(text + 8, host.text, host.len));
 }
 
-/* The question of a browser whether a page may ask at all. */
+/* A browser's CORS preflight for a request of another origin. */
 static bool
 is_preflight(const struct exchange *x)
 {
@@ -110,7 +112,7 @@ find_key(const struct exchange *x)
 	struct http_text bearer = exchange_header(x, "authorization");
 	struct http_text plain = exchange_header(x, "x-api-key");
 
-	/* Nobody else can connect to the unix socket. */
+	/* Only the server's own user can connect to the unix socket. */
 	if (k->is_open || (k->is_local && !x->port))
 		return &k->all[0];
 	if (bearer.len > 7 && !strncasecmp(bearer.text, "Bearer ", 7))
@@ -127,15 +129,15 @@ auth_check_key(struct exchange *x)
 	if (!x->key) {
 		reply_header(x, "WWW-Authenticate", "Bearer");
 		reply_fail(x, 401, "key",
-			   "a key is needed: \"Authorization: Bearer KEY\" or "
-			   "\"X-API-Key: KEY\"");
+			   "a key is required: \"Authorization: Bearer KEY\" "
+			   "or \"X-API-Key: KEY\"");
 		return -1;
 	}
 	if (!keys_spend(x->key, loop_now_us())) {
 		reply_header(x, "Retry-After", "1");
 		reply_fail(x, 429, "busy",
-			   "this key asks too often: %llu "
-			   "requests in a minute are its most",
+			   "too many requests with this key: at most %llu per "
+			   "minute",
 			   (unsigned long long)x->key->per_minute);
 		return -1;
 	}
@@ -155,14 +157,14 @@ find_route(struct exchange *x)
 	x->route = route_find(x->server->tables, x, x->method, x->path, params,
 			      &count, allowed);
 	if (x->route && exchange_set_params(x, params, count) < 0) {
-		reply_fail(x, 400, "input", "the path is not well written");
+		reply_fail(x, 400, "input", "the path is malformed");
 		return -1;
 	}
 	if (x->route)
 		return 0;
 	if (*allowed) {
 		reply_header(x, "Allow", allowed);
-		reply_fail(x, 405, "input", "this path takes %s", allowed);
+		reply_fail(x, 405, "input", "this path accepts %s", allowed);
 	} else {
 		reply_fail(x, 404, "input", "there is nothing at this path%s",
 			   foreign_is_built
@@ -196,26 +198,26 @@ auth_check_body(struct exchange *x)
 
 	if (exchange_header(x, "expect").text &&
 	    !exchange_header_is(x, "expect", "100-continue")) {
-		reply_fail(x, 400, "input", "an expectation that is not known");
+		reply_fail(x, 400, "input",
+			   "the Expect header is not supported");
 		return -1;
 	}
 	if (exchange_header(x, "content-encoding").text && has_body &&
 	    !exchange_header_is(x, "content-encoding", "identity")) {
-		reply_fail(x, 415, "input", "bodies are not to be encoded");
+		reply_fail(x, 415, "input", "encoded bodies are not accepted");
 		return -1;
 	}
 	if (x->route->body == BODY_NONE && has_body) {
-		reply_fail(x, 400, "input", "this request takes no body");
+		reply_fail(x, 400, "input",
+			   "this request must not have a body");
 		return -1;
 	}
 	if (h->body_bytes > most) {
-		reply_fail(x, 413, "input",
-			   "the body is larger than the %zu bytes that are "
-			   "taken here",
+		reply_fail(x, 413, "input", "the body is larger than %zu bytes",
 			   most);
 		return -1;
 	}
-	/* What a form of another page can send is never JSON. */
+	/* HTML forms of other origins cannot send JSON. */
 	if ((x->route->body == BODY_JSON ||
 	     (x->route->body == BODY_MAYBE && has_body)) &&
 	    !exchange_is_json(x)) {
@@ -232,13 +234,13 @@ auth_check(struct exchange *x)
 {
 	if (!is_our_host(x)) {
 		reply_fail(x, 421, "input",
-			   "this server does not go by that name; see "
+			   "this server does not accept that host name; see "
 			   "--allow-host");
 		return -1;
 	}
 	if (!is_our_origin(x)) {
 		reply_fail(x, 403, "input",
-			   "pages of that origin may not ask; see "
+			   "pages of that origin may not send requests; see "
 			   "--allow-origin");
 		return -1;
 	}
@@ -250,7 +252,7 @@ auth_check(struct exchange *x)
 		return -1;
 	if (x->server->is_draining && !x->route->while_draining) {
 		reply_header(x, "Retry-After", "5");
-		reply_fail(x, 503, "gone", "the server is ending");
+		reply_fail(x, 503, "gone", "the server is shutting down");
 		return -1;
 	}
 	if (auth_check_key(x) < 0 || (x->route->admits && !x->route->admits(x)))
@@ -262,7 +264,8 @@ int
 server_accept_head(struct exchange *x)
 {
 	if (auth_check(x) < 0) {
-		/* A body that is not wanted cannot be read over safely. */
+		/* The unread body of a refused request cannot be skipped
+		   safely. */
 		x->closes |= x->parsed.is_chunked || x->parsed.body_bytes;
 		return -1;
 	}
@@ -288,7 +291,7 @@ auth_check_values(struct exchange *x)
 	enum body_space space;
 
 	if (values > JSON_VALUES_MAX) {
-		reply_fail(x, 413, "input", "a body has at most %d values",
+		reply_fail(x, 413, "input", "a body may have at most %d values",
 			   JSON_VALUES_MAX);
 		return -1;
 	}
@@ -318,7 +321,7 @@ server_accept_body(struct exchange *x)
 				     &wrong);
 	if (json_is_object(x->json))
 		return 0;
-	reply_fail(x, 400, "input", "the body is no JSON object: %s",
-		   x->json ? "it is something else" : wrong.text);
+	reply_fail(x, 400, "input", "the body is not a JSON object: %s",
+		   x->json ? "it is another value" : wrong.text);
 	return -1;
 }

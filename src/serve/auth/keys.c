@@ -73,12 +73,12 @@ parse_number(const json_t *row, const char *name, uint64_t *out,
 		return 0;
 	if (!json_is_integer(value) || json_integer_value(value) < 1)
 		return fail(err, REMIT_E_INPUT,
-			    "%s: must be a whole number from 1 on", name);
+			    "%s: must be an integer of at least 1", name);
 	*out = (uint64_t)json_integer_value(value);
 	return 0;
 }
 
-/* "4G", or a number of bytes. */
+/* Parses "4G" or a number of bytes. */
 static int
 parse_bytes(const json_t *row, const char *name, uint64_t *out,
 	    struct remit_error *err)
@@ -109,14 +109,14 @@ parse_free(struct key *key, const json_t *list, struct remit_error *err)
 
 		if (!f)
 			return fail(err, REMIT_E_INPUT,
-				    "free[%zu]: is no field of a policy", i);
+				    "free[%zu]: is not a policy field", i);
 		key->free |= UINT64_C(1) << (f - fields);
 	}
 	return 0;
 }
 
-/* What a result has is in the server's memory, and artifacts are on its disk.
-   The policy of the server's options may have more. */
+/* Limits what results take of the server's memory and artifacts of its disk,
+   unless the policy from the server's options already has more. */
 static void
 set_ceilings(struct key *key)
 {
@@ -236,7 +236,7 @@ read_rows(const char *path, json_t **doc, json_t **rows,
 	return 0;
 }
 
-/* What lies open is not trusted: anybody could have changed it. */
+/* A file that others can write is not trusted. */
 static int
 check_file_mode(const char *path, struct remit_error *err)
 {
@@ -246,7 +246,8 @@ check_file_mode(const char *path, struct remit_error *err)
 		return fail_sys(err, REMIT_E_INPUT, "%s", path);
 	if (st.st_mode & 022 || (st.st_uid != geteuid() && st.st_uid != 0))
 		return fail(err, REMIT_E_INPUT,
-			    "%s: others may write to it; chmod it to 0600",
+			    "%s: other users can write to this file; restrict "
+			    "it with \"chmod 600\"",
 			    path);
 	return 0;
 }
@@ -284,7 +285,7 @@ keys_read(struct keys *k, const char *path, const struct policy *base,
 			return fail_within(err, "%s: keys[%zu]", path, i);
 		if (has_twin(k, i))
 			return fail(err, REMIT_E_INPUT,
-				    "%s: two keys are called \"%s\"", path,
+				    "%s: two keys have the name \"%s\"", path,
 				    k->all[i].name);
 	}
 	if (!k->count)
@@ -304,14 +305,14 @@ keys_make_local(struct keys *k, const struct policy *base, bool is_open,
 	k->all[0].name = strdup("local");
 	k->count = 1;
 	k->is_open = is_open;
-	k->all[0].is_operator = true; /* there is no other key to hide */
+	k->all[0].is_operator = true; /* there are no other keys to protect */
 	k->is_local = true;
 	sha256_text(text, KEY_TEXT - 1, k->all[0].sum);
 	if (!k->all[0].name)
 		return fail_sys(err, REMIT_E_MEMORY, "keys");
 	if (parse_policy(&k->all[0], NULL, base, err) < 0)
 		return -1;
-	/* The internet, but not the host's own network. */
+	/* Requests may use the internet, but not the host's network. */
 	if (k->all[0].most.network_access < NETWORK_PUBLIC)
 		k->all[0].most.network_access = NETWORK_PUBLIC;
 	return 0;
@@ -342,8 +343,8 @@ keys_add(const char *path, const char *name, char text[KEY_TEXT],
 
 		if (other && !strcmp(other, name))
 			return fail(err, REMIT_E_INPUT,
-				    "%s: there is a key \"%s\" already", path,
-				    name);
+				    "%s: a key named \"%s\" already exists",
+				    path, name);
 	}
 	if (make_key_text(text, err) < 0)
 		return -1;
@@ -362,7 +363,7 @@ keys_add(const char *path, const char *name, char text[KEY_TEXT],
 	return path_write_file(path, out, strlen(out), err);
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 struct key *
 keys_find(const struct keys *k, const char *text, size_t len)
@@ -400,7 +401,7 @@ keys_spend(struct key *key, uint64_t now_us)
 {
 	double most = (double)key->per_minute;
 
-	/* A minute's worth at once, then as they come back. */
+	/* Token bucket: a minute's worth at once, then refilled evenly. */
 	key->left += (double)(now_us - key->filled_us) / MINUTE_US * most;
 	if (!key->filled_us || key->left > most)
 		key->left = most;

@@ -1,7 +1,7 @@
 /*
- * keys: who may ask, how much at once, and for what at most.
+ * keys: the keys of clients, each with its limits and its policy.
  *
- * A file of keys is one JSON object; only fingerprints of keys are in it:
+ * A file of keys is one JSON object. It contains fingerprints of keys only:
  *
  *	{"keys": [{"name": "ci", "sha256": "...", "concurrency": 8,
  *	  "per_minute": 600, "memory_bytes": "4G",
@@ -24,20 +24,21 @@ struct key {
 	char *name;
 	char sum[SHA256_TEXT];
 	uint64_t concurrency;  /* sessions and runs at once */
-	uint64_t per_minute;   /* requests */
-	uint64_t memory_bytes; /* of all of them, by their policies */
-	struct policy policy;  /* of requests that name none */
-	char *policy_text;     /* the same as a document */
-	/* What they get at most: but for the fields in `free`, which may be
-	   anything. */
+	uint64_t per_minute;   /* requests per minute */
+	uint64_t memory_bytes; /* the sum over their policies */
+	struct policy policy;  /* for requests without a policy */
+	char *policy_text;     /* the same as a JSON document */
+	/* What requests may ask for at most, except in the fields in `free`,
+	   which are unbounded. */
 	struct policy most;
 	uint64_t free;
-	bool is_operator; /* it may see what the whole server does */
-	/* Of its policy's interpreter, for Piston's clients; 0: not known. */
+	bool is_operator; /* may see the state of the whole server */
+	/* The version of its policy's interpreter, for clients of Piston; 0:
+	   unknown. */
 	int python[3];
-	uint64_t body_bytes; /* of requests that live; atomic */
-	size_t conns;	     /* of the thread of HTTP */
-	/* Requests it may make now. */
+	uint64_t body_bytes; /* of active requests; atomic */
+	size_t conns;	     /* for the HTTP thread only */
+	/* Requests that it may make now. */
 	double left;
 	uint64_t filled_us;
 };
@@ -45,30 +46,34 @@ struct key {
 struct keys {
 	struct key *all;
 	size_t count;
-	bool is_local; /* made for this start: the first is the user's own */
-	bool is_open;  /* nobody is asked for a key: the first is everybody's */
+	bool is_local; /* made for this start; a single key */
+	bool is_open;  /* no key is required: the first is used */
 };
 
-/* `base` is what keys without a policy of their own may do. */
+/* Reads a file of keys. `base` is the policy of keys without a policy. Returns
+   -1 with an error. */
 int keys_read(struct keys *k, const char *path, const struct policy *base,
 	      struct remit_error *err) must_check;
-/* One key for this start; its text, or that none is asked for. */
+/* Makes one key for this start and returns its text; `is_open`: no key is
+   required. */
 int keys_make_local(struct keys *k, const struct policy *base, bool is_open,
 		    char text[KEY_TEXT], struct remit_error *err) must_check;
-/* Add a new key to a file, which is made if it is missing (mode 0600). */
+/* Adds a new key to a file, which is created with mode 0600 if it is
+   missing. */
 int keys_add(const char *path, const char *name, char text[KEY_TEXT],
 	     struct remit_error *err) must_check;
 void keys_free(struct keys *k);
 
-/* Whose key it is; NULL: nobody's. "e2b_" before it is left out, which some
-   clients insist on. Takes the same time whatever is wrong with it. */
+/* Finds a key by its text; returns NULL if there is none. Ignores the prefix
+   "e2b_", which some clients require. The time it takes does not depend on the
+   text. */
 struct key *keys_find(const struct keys *k, const char *text, size_t len);
-/* By its name; NULL: there is none. */
+/* Finds a key by its name; returns NULL if there is none. */
 const struct key *keys_find_by_name(const struct keys *k, const char *name);
-/* A policy as the document that a run is given, a new string; NULL without
-   memory. */
+/* Returns a policy as a JSON document for a run, in a new string, or NULL if
+   memory is exhausted. */
 char *keys_policy_text(const struct policy *p);
-/* Whether it may ask once more in this minute. */
+/* Uses one request of the key's rate. Returns false if none is left for now. */
 bool keys_spend(struct key *key, uint64_t now_us);
 
 #endif

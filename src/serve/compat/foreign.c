@@ -6,7 +6,7 @@
 
 const bool foreign_is_built = true;
 const char foreign_sentence[] =
-	"\"remit serve\" has the APIs of " FOREIGN_NAMES " as well.";
+	"\"remit serve\" has the APIs of" FOREIGN_NAMES " as well.";
 
 const struct route *const foreign_routes[FOREIGN_TABLES + 1] = {
 	e2b_control_routes,
@@ -42,7 +42,7 @@ foreign_free(struct server *s)
 	e2b_free(s->e2b);
 }
 
-/* ---- what bodies and replies of SandboxFusion and Piston look like ---- */
+/* ---- schemas of SandboxFusion and Piston ---- */
 
 const struct openapi_shape foreign_shapes[] = {
 	{ "FusionCode",

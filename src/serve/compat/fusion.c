@@ -1,5 +1,5 @@
 /*
- * fusion: SandboxFusion's API, as far as it runs Python.
+ * fusion: the part of SandboxFusion's API that runs Python.
  */
 #include <string.h>
 
@@ -70,13 +70,14 @@ post_code(struct exchange *x)
 
 /* ---- a notebook ---- */
 
-/* The answer is put together before it is sent. */
+/* The maximum size of an answer, which is complete before it is sent. */
 #define ANSWER_MAX ((size_t)64 * 1024 * 1024)
-/* A session whose time is over ends by itself; this is for its last steps. */
+/* Extra lifetime of the session after the notebook's timeout, for its last
+   steps. */
 #define SLACK_MS 30000
 
-/* Cells of one request, run one after the other in a session that ends with it;
-   and files that are fetched from it. */
+/* The cells of one request, which run one after the other in a session that
+   ends with the request, and the files that are fetched from it. */
 struct notebook {
 	struct exchange *x;
 	struct hosted *hosted;
@@ -84,15 +85,15 @@ struct notebook {
 	uint64_t total_ms, cell_ms, begun_us;
 	size_t at, fetched;
 	size_t bytes; /* of the answer so far */
-	/* As the answer has them: values that code has made take fifty times
-	   as much memory as their text. */
+	/* Stored as text: parsed JSON from the code would take fifty times as
+	   much memory. */
 	struct buf cells;
-	struct buf shown; /* by the cell that runs */
+	struct buf shown; /* displays of the running cell */
 	json_t *files;
 	bool is_late;
-	bool has_ended; /* the session, before its last cell */
+	bool has_ended; /* the session ended before its last cell */
 	struct remit_file_task task;
-	struct remit_error err; /* why there is no answer; code 0: there is */
+	struct remit_error err; /* why there is no answer; code 0: success */
 };
 
 static void notebook_step(struct notebook *n);
@@ -126,8 +127,8 @@ notebook_failure(const char *message)
 			 "executor_pod_name", "files");
 }
 
-/* A document, which it takes, with one more member, a list of what is JSON
-   already. */
+/* Writes a document, which it takes ownership of, with one more member: a list
+   whose elements are JSON text. */
 static int
 add_with_list(struct buf *out, json_t *doc, const char *name,
 	      const struct buf *list)
@@ -161,16 +162,16 @@ answer_notebook(const struct notebook *n, struct buf *out)
 			  "return_code", good ? json_integer(0) : json_null(),
 			  "stdout", "", "stderr", "");
 
-	return add_with_list(out,
-			     json_pack("{s:s, s:s, s:o, s:n, s:O}", "status",
-				       good ? "Success" : "Failed", "message",
-				       n->is_late ? "total_timeout is over"
-				       : n->has_ended
-					       ? "a cell has ended the session"
-					       : "",
-				       "driver", driver, "executor_pod_name",
-				       "files", n->files),
-			     "cells", &n->cells);
+	return add_with_list(
+		out,
+		json_pack("{s:s, s:s, s:o, s:n, s:O}", "status",
+			  good ? "Success" : "Failed", "message",
+			  n->is_late	 ? "the time in total_timeout is over"
+			  : n->has_ended ? "a cell has ended the session"
+					 : "",
+			  "driver", driver, "executor_pod_name", "files",
+			  n->files),
+		"cells", &n->cells);
 }
 
 static void
@@ -202,8 +203,7 @@ static void
 fail_answer_too_large(struct notebook *n)
 {
 	fail(&n->err, REMIT_E_INPUT,
-	     "the answer would be larger than the %zu bytes that it may have",
-	     ANSWER_MAX);
+	     "the answer would be larger than %zu bytes", ANSWER_MAX);
 }
 
 /* ---- its cells ---- */
@@ -244,7 +244,8 @@ notebook_on_display(void *user, const struct remit_display *d)
 		fail_answer_too_large(n);
 }
 
-/* As Jupyter says it: one message, whose traceback is lines. */
+/* Errors in Jupyter's format: one message whose traceback is a list of
+   lines. */
 static json_t *
 errors_of(const json_t *result)
 {
@@ -265,7 +266,7 @@ errors_of(const json_t *result)
 			 json_object_get(line, "value"), "traceback", lines);
 }
 
-/* The traceback is told as an error, and not once more as output. */
+/* stderr without the traceback, which is reported as the error. */
 static json_t *
 stderr_of(const json_t *result)
 {
@@ -291,7 +292,7 @@ note_cell(struct notebook *n, const json_t *result)
 				 "error", errors);
 	const char *state =
 		oneshot_text(json_object_get(result, "session"), "state");
-	size_t before = n->cells.len + n->shown.len; /* that is counted */
+	size_t before = n->cells.len + n->shown.len; /* already counted */
 	int failed = n->cells.len && buf_add(&n->cells, ",", 1) < 0;
 
 	failed |= add_with_list(&n->cells, cell, "display", &n->shown);
@@ -328,7 +329,8 @@ static const struct hosted_events cell_events = { .display =
 							  notebook_on_display,
 						  .result = notebook_on_cell };
 
-/* The next cell as a request; the first was read before the session began. */
+/* Returns the next cell as a request; the first was parsed before the session
+   began. */
 static struct request *
 next_request(struct notebook *n)
 {
@@ -393,7 +395,7 @@ notebook_on_file(void *user, const struct remit_file_answer *a)
 		fail_sys(&n->err, REMIT_E_MEMORY, "notebook");
 }
 
-/* What is no file is left out, as SandboxFusion does. */
+/* Missing files are left out, as SandboxFusion does. */
 static void
 notebook_on_fetched(void *user, struct remit_result *res,
 		    const struct remit_error *err)
@@ -428,7 +430,7 @@ fetch_file(struct notebook *n)
 
 /* ---- its steps, one after the other ---- */
 
-/* Called by the hosted session's worker, once for each thing that is done. */
+/* Called by the hosted session's worker after each step. */
 static void
 notebook_step(struct notebook *n)
 {
@@ -468,8 +470,8 @@ notebook_on_gone(void *user)
 
 /* ---- its request ---- */
 
-/* -1: err says why. The session's request is the hosted session's from then on.
- */
+/* Opens the session for a notebook. Returns -1 with an error. On success the
+   hosted session owns the session's request. */
 static int
 notebook_begin(struct notebook *n, const struct fusion_notebook *wanted,
 	       struct remit_error *err)

@@ -2,15 +2,16 @@
 
 #include <string.h>
 
-/* No request is made for longer. */
+/* Longer times are not valid. */
 #define SECONDS_MAX 1e6
 #define CELLS_MAX   1000
-/* Where a notebook lies, so that it finds modules among its files. */
+/* The path of the notebook, so that it finds modules among its files. */
 #define NOTEBOOK "/workspace/notebook.py"
 
-/* ---- what both have ---- */
+/* ---- members of both requests ---- */
 
-/* *ms is what it is otherwise. Less than a millisecond is one. */
+/* Parses seconds, at least one millisecond if not zero. Leaves the default in
+ *ms if the member is missing. */
 static int
 parse_seconds(const json_t *body, const char *name, bool may_be_zero,
 	      uint64_t *ms, struct remit_error *err)
@@ -22,14 +23,15 @@ parse_seconds(const json_t *body, const char *name, bool may_be_zero,
 		return 0;
 	if (!json_is_number(value) || seconds < 0 || seconds >= SECONDS_MAX ||
 	    (!may_be_zero && !(seconds > 0)))
-		return fail(err, REMIT_E_INPUT, "%s: no seconds", name);
+		return fail(err, REMIT_E_INPUT,
+			    "%s: must be a number of seconds", name);
 	*ms = (uint64_t)(seconds * 1000);
 	if (!*ms && seconds > 0)
 		*ms = 1;
 	return 0;
 }
 
-/* {"path": "base64"} as a list. */
+/* Converts {"path": "base64"} to a list. */
 static int
 parse_files(json_t *doc, const json_t *body, struct remit_error *err)
 {
@@ -40,7 +42,7 @@ parse_files(json_t *doc, const json_t *body, struct remit_error *err)
 	json_object_set_new(doc, "files", list);
 	if (given && !json_is_object(given))
 		return fail(err, REMIT_E_INPUT,
-			    "files: must be an object of texts in base64");
+			    "files: must be an object of base64 strings");
 	json_object_foreach(given, path, content)
 	{
 		if (!json_is_null(content))
@@ -51,7 +53,7 @@ parse_files(json_t *doc, const json_t *body, struct remit_error *err)
 	return 0;
 }
 
-/* A smaller limit than the policy's is kept; a larger one changes nothing. */
+/* A limit below the policy's is applied; a larger one has no effect. */
 static int
 parse_memory(json_t *doc, const json_t *body, const struct key *key,
 	     struct remit_error *err)
@@ -61,9 +63,9 @@ parse_memory(json_t *doc, const json_t *body, const struct key *key,
 
 	if (value && !json_is_integer(value))
 		return fail(err, REMIT_E_INPUT,
-			    "memory_limit_MB: must be a number without a "
-			    "fraction");
-	/* What JSON has no number for is larger than any machine. */
+			    "memory_limit_MB: must be an integer");
+	/* A number beyond the range of JSON exceeds the memory of any
+	   machine. */
 	if (mib > 0 && mib <= INT64_MAX >> 20 &&
 	    (uint64_t)mib < key->policy.memory_bytes >> 20)
 		json_object_set_new(
@@ -82,12 +84,13 @@ check_texts(const json_t *list, const char *name, size_t most,
 	if (!json_is_array(list))
 		return fail(err, REMIT_E_INPUT, "%s: must be a list", name);
 	if (json_array_size(list) > most)
-		return fail(err, REMIT_E_INPUT, "%s: at most %zu", name, most);
+		return fail(err, REMIT_E_INPUT,
+			    "%s: must have at most %zu elements", name, most);
 	json_array_foreach(list, i, item)
 	{
 		if (!json_is_string(item))
 			return fail(err, REMIT_E_INPUT,
-				    "%s[%zu]: must be a text", name, i);
+				    "%s[%zu]: must be a string", name, i);
 	}
 	return 0;
 }
@@ -101,14 +104,14 @@ check_code(const json_t *body, struct remit_error *err)
 		json_string_value(json_object_get(body, "language"));
 
 	if (!json_is_string(json_object_get(body, "code")))
-		return fail(err, REMIT_E_INPUT, "code: must be a text");
+		return fail(err, REMIT_E_INPUT, "code: must be a string");
 	if (!language || strcmp(language, "python") != 0)
 		return fail(err, REMIT_E_INPUT,
-			    "language: there is only python here");
+			    "language: only python is supported here");
 	if (json_array_size(json_object_get(body, "fetch_files")))
 		return fail(err, REMIT_E_INPUT,
-			    "fetch_files: files leave only by /run_jupyter "
-			    "and /v1/runs here");
+			    "fetch_files: files can be fetched only with "
+			    "/run_jupyter and /v1/runs here");
 	return 0;
 }
 
@@ -151,7 +154,7 @@ check_notebook(const json_t *body, struct remit_error *err)
 
 	if (kernel && (!name || strcmp(name, "python3") != 0))
 		return fail(err, REMIT_E_INPUT,
-			    "kernel: there is only python3 here");
+			    "kernel: only python3 is supported here");
 	if (wanted &&
 	    check_texts(wanted, "fetch_files", FUSION_FETCH_MAX, err) < 0)
 		return -1;
@@ -159,7 +162,7 @@ check_notebook(const json_t *body, struct remit_error *err)
 		return -1;
 	return json_array_size(cells)
 		       ? 0
-		       : fail(err, REMIT_E_INPUT, "cells: there are none");
+		       : fail(err, REMIT_E_INPUT, "cells: must not be empty");
 }
 
 int

@@ -6,7 +6,7 @@
 #include "serve/native/native.h"
 #include "serve/server.h"
 
-/* A program that somebody waits for. */
+/* A program whose client waits for the result. */
 struct oneshot {
 	struct exchange *x;
 	struct hosted *hosted;
@@ -32,10 +32,11 @@ oneshot_on_output(void *user, enum remit_stream stream, const char *bytes,
 
 	(void)stream;
 	if (buf_add(&e->output, bytes, len) < 0)
-		return; /* no memory: the result has each stream by itself */
+		return; /* no memory: the result still has both streams */
 }
 
-/* Numbers of more than 64 bits cannot be read: then there is its text. */
+/* The value of a result. Numbers beyond 64 bits cannot be represented: then
+   only its text is returned. */
 static json_t *
 result_value(const struct remit_result *res)
 {
@@ -144,7 +145,8 @@ oneshot_text(const json_t *object, const char *name)
 
 /* ---- the simplest API ---- */
 
-/* "NameError: ...", or the status if there is no error. NULL: it went well. */
+/* Returns "NameError: ...", or the status if there is no exception; NULL after
+   a success. */
 static json_t *
 plain_error(const json_t *result)
 {
@@ -197,10 +199,10 @@ post_plain(struct exchange *x)
 
 	if (json_object_size(x->json) != 1 ||
 	    !json_is_string(json_object_get(x->json, "code")))
-		reply_json(
-			x, 400,
-			plain_failure("has \"code\", a text, and nothing else; "
-				      "/v1/runs takes more"));
+		reply_json(x, 400,
+			   plain_failure(
+				   "the body must have \"code\", a string, and "
+				   "nothing else; /v1/runs accepts more"));
 	else
 		oneshot_run(x, json_incref(x->json), 0, &form);
 }
@@ -211,7 +213,7 @@ const struct route small_api_routes[] = {
 		.pattern = "/",
 		.serve = post_plain,
 		.body = BODY_JSON,
-		.summary = "Run code and answer with its value",
+		.summary = "Run code and reply with its value",
 		.request_schema = "Plain",
 		.reply_schema = "PlainAnswer",
 		.error_schema = "PlainError",

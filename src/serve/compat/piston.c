@@ -1,5 +1,5 @@
 /*
- * piston: Piston's API, for Python alone.
+ * piston: Piston's API, for Python only.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ find_python(struct key *k)
 	own(site) struct site site = { 0 };
 	struct remit_error err;
 
-	/* Where there is none, runs say so. */
+	/* If no interpreter is found, runs report it. */
 	if (site_find_host(&site, &err) < 0 ||
 	    site_find_interpreter(&site, k->policy.python, &err) < 0)
 		return;
@@ -33,7 +33,7 @@ piston_find_pythons(struct keys *k)
 	for (size_t i = 0; i < k->count; i++) {
 		struct key *all = k->all;
 
-		/* Most have the one of the server's policy. */
+		/* Most keys use the interpreter of the server's policy. */
 		if (i &&
 		    !strcmp(all[i].policy.python, all[i - 1].policy.python))
 			memcpy(all[i].python, all[i - 1].python,
@@ -76,7 +76,7 @@ piston_failure(const char *message)
 
 #define MESSAGE_SIZE 64
 
-/* How a run ended, in the letters of Piston; NULL: well. */
+/* Returns Piston's abbreviation for how a run ended; NULL: successfully. */
 static const char *
 status_letters(const json_t *result, char message[MESSAGE_SIZE])
 {
@@ -107,8 +107,8 @@ status_letters(const json_t *result, char message[MESSAGE_SIZE])
 	return "RE";
 }
 
-/* By its name. Whoever was over a limit was killed, also if it was asked to
-   stop before. */
+/* The name of the signal. A program that exceeded a limit counts as killed,
+   even if it stopped on request before. */
 static json_t *
 signal_json(const json_t *result, const char *letters)
 {
@@ -124,7 +124,7 @@ signal_json(const json_t *result, const char *letters)
 	return json_null();
 }
 
-/* Of a run that went well: somebody must be told of what was cut off. */
+/* The message for a successful run with truncated output. */
 static const char *
 cut_message(const json_t *result)
 {
@@ -162,7 +162,7 @@ static json_t *
 piston_answer(const struct exchange *x, const json_t *result,
 	      const struct buf *output, int *status)
 {
-	/* Statuses of what was never begun. */
+	/* Statuses of programs that never began. */
 	static const struct {
 		const char *name;
 		int status;
@@ -201,13 +201,13 @@ post_execute(struct exchange *x)
 		reply_json(x, 400, piston_failure(err.message));
 }
 
-/* Where Piston has it, and where its public instance had it. */
+/* Piston's own path, and that of its public instance. */
 #define PISTON(path)                                                           \
 	{                                                                      \
 		.method = "GET",                                               \
 		.pattern = path "/runtimes",                                   \
 		.serve = get_runtimes,                                         \
-		.summary = "The interpreter, as Piston tells it",              \
+		.summary = "The interpreter, in Piston's format",              \
 		.reply_schema = "PistonRuntimes",                              \
 	},                                                                     \
 	{                                                                      \

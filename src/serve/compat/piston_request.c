@@ -13,7 +13,7 @@ const char *const piston_aliases[] = { "py", "py3", "python3", NULL };
 
 /* ---- versions ---- */
 
-/* Up to three numbers; the rest is whatever it is. */
+/* Up to three numbers; missing ones match any. */
 struct partial {
 	int part[3];
 	int count;
@@ -25,11 +25,11 @@ is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* "3", "3.11", "3.x", "*": what is behind it, or NULL. */
+/* Parses "3", "3.11", "3.x" or "*". Returns the position after it, or NULL. */
 static const char *
 read_partial(const char *at, struct partial *p)
 {
-	bool is_open = false; /* a number behind a star says nothing */
+	bool is_open = false; /* numbers after a wildcard are ignored */
 
 	*p = (struct partial){ .count = 0 };
 	at += *at == 'v';
@@ -55,7 +55,7 @@ read_partial(const char *at, struct partial *p)
 	return *at && *at != ' ' && *at != '|' ? NULL : at;
 }
 
-/* -1, 0 or 1: what a partial does not say is equal. */
+/* Returns -1, 0 or 1; missing numbers are equal. */
 static int
 version_compare(const int version[3], const struct partial *p)
 {
@@ -65,7 +65,7 @@ version_compare(const int version[3], const struct partial *p)
 	return 0;
 }
 
-/* The same in its first parts. */
+/* Whether the first parts are equal. */
 static bool
 version_agrees(const int version[3], const struct partial *p, int parts)
 {
@@ -75,7 +75,7 @@ version_agrees(const int version[3], const struct partial *p, int parts)
 	return true;
 }
 
-/* No change of the first number that is not 0. */
+/* Whether all numbers up to the first that is not 0 are equal. */
 static bool
 version_is_compatible(const int version[3], const struct partial *p)
 {
@@ -103,7 +103,8 @@ version_meets(const int version[3], const char *op, size_t len,
 	return difference < 0 || (len == 2 && difference == 0);
 }
 
-/* One condition; what is behind it, or NULL if it is none. */
+/* Parses one condition. Returns the position after it, or NULL if it is
+   malformed. */
 static const char *
 read_condition(const char *at, const int version[3], bool *is_met)
 {
@@ -165,7 +166,7 @@ is_python(const char *language)
 	return !strcmp(language, "python");
 }
 
-/* A text without NUL, or NULL. */
+/* Returns the text if it contains no NUL, otherwise NULL. */
 static const char *
 plain_text(const json_t *value)
 {
@@ -198,7 +199,8 @@ check_runtime(const json_t *body, const struct key *key,
 
 /* ---- files ---- */
 
-/* Hexadecimal digits as base64; NULL: they are none, or there is no memory. */
+/* Converts hexadecimal digits to base64. Returns NULL if they are malformed or
+   memory is exhausted. */
 static json_t *
 from_hex(const char *text, size_t len)
 {
@@ -218,7 +220,7 @@ from_hex(const char *text, size_t len)
 	return coded ? json_string(coded) : NULL;
 }
 
-/* "utf8" if it says nothing. */
+/* The encoding of a file, "utf8" by default. */
 static const char *
 encoding_of(const json_t *file)
 {
@@ -248,7 +250,7 @@ check_file(const json_t *file, size_t i, struct remit_error *err)
 		    "files[%zu].encoding must be utf8, base64 or hex", i);
 }
 
-/* As Piston names what has no name. */
+/* The name of a file, or the one that Piston gives to a file without a name. */
 static json_t *
 name_of(const json_t *file, size_t i)
 {
@@ -276,7 +278,8 @@ file_json(const json_t *file, size_t i, struct remit_error *err)
 	return NULL;
 }
 
-/* The first text is the program; the others lie beside it. */
+/* The first text file is the program; the others are placed in the same
+   directory. */
 static int
 parse_files(json_t *doc, const json_t *given, struct remit_error *err)
 {
@@ -329,7 +332,8 @@ check_files(const json_t *files, struct remit_error *err)
 
 /* ---- limits ---- */
 
-/* A limit can be lowered and not raised. *out is 0 if it is not named. */
+/* Parses a limit, which can lower that of the policy but not raise it. Sets
+ *out to 0 if it is missing. */
 static int
 parse_limit(const json_t *body, const char *name, uint64_t most, uint64_t *out,
 	    struct remit_error *err)
@@ -353,7 +357,7 @@ parse_limit(const json_t *body, const char *name, uint64_t most, uint64_t *out,
 	return 0;
 }
 
-/* "-1" is how Piston's clients name no limit of memory. */
+/* Clients of Piston use -1 for unlimited memory. */
 static bool
 is_unlimited(const json_t *value)
 {
@@ -380,17 +384,18 @@ parse_limits(json_t *doc, const json_t *body, const struct policy *p,
 		json_object_set_new(
 			policy, "cpu_seconds",
 			json_sprintf("%llums", (unsigned long long)cpu_ms));
-	/* What JSON has no number for is larger than any machine. */
+	/* A number beyond the range of JSON exceeds the memory of any
+	   machine. */
 	if (memory && memory <= INT64_MAX)
 		json_object_set_new(policy, "memory_bytes",
 				    json_integer((json_int_t)memory));
-	/* A policy of its own has jails of its own to wait for. */
+	/* An empty policy would need separate jails and a cold start. */
 	if (!json_object_size(policy))
 		json_object_del(doc, "policy");
 	return 0;
 }
 
-/* Nothing is compiled before the run, so these are kept by themselves. */
+/* Nothing is compiled, so any limit on compiling holds. */
 static int
 check_compile_limits(const json_t *body, struct remit_error *err)
 {

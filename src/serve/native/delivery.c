@@ -8,12 +8,12 @@
 #include "client/result_view.h"
 #include "serve/server.h"
 
-/* What is sent of a long result at once. */
+/* A long result is sent in pieces of this size. */
 #define RESULT_PIECE_BYTES ((size_t)64 * 1024)
 
 /* ---- one event ---- */
 
-/* Takes the event; NULL is the end of memory, and is left out. */
+/* Sends an event and frees it. NULL (memory is exhausted) sends nothing. */
 static void
 send_event(struct delivery *dl, json_t *event)
 {
@@ -34,10 +34,10 @@ send_event(struct delivery *dl, json_t *event)
 			 buf_add(&out, "\n", 1) < 0;
 	json_decref(event);
 	if (!failed && reply_piece(dl->x, out.data, out.len) < 0)
-		return; /* nobody reads: the run is being interrupted */
+		return; /* the client is gone: the run is being interrupted */
 }
 
-/* {"type":"result","result":...} without taking the result apart; in pieces,
+/* Sends {"type":"result","result":...} without parsing the result, in pieces,
    since it may be long and the client slow. */
 static void
 send_result(struct delivery *dl, const struct buf *result)
@@ -58,7 +58,7 @@ send_result(struct delivery *dl, const struct buf *result)
 			return;
 	}
 	if (reply_piece(dl->x, end, strlen(end)) < 0)
-		return; /* the client has gone */
+		return; /* the client is gone */
 }
 
 /* ---- output: whole characters only ---- */
@@ -68,8 +68,8 @@ cut_at(const char *bytes, size_t len)
 {
 	size_t valid = text_valid_prefix(bytes, len);
 
-	/* What is wrong in the middle is shown as it is; a character that is
-	   cut off at the end waits for its rest. */
+	/* Invalid bytes in the middle are passed on; a character that is
+	   incomplete at the end waits for its rest. */
 	return text_is_cut(bytes, len) ? valid : len;
 }
 
@@ -98,7 +98,7 @@ delivery_on_output(void *user, enum remit_stream stream, const char *bytes,
 				  "text", text_to_json(all.data, whole)));
 }
 
-/* Characters that never became whole. */
+/* Sends characters that remained incomplete. */
 static void
 flush_rests(struct delivery *dl)
 {
@@ -183,7 +183,7 @@ delivery_on_question(void *user, const char *id, const struct remit_question *q)
 
 /* ---- the end ---- */
 
-/* The result as `remit run --json` prints it, behind its id. */
+/* Writes the result as `remit run --json` prints it, preceded by its id. */
 static int
 write_result(const struct delivery *dl, const struct remit_result *res,
 	     struct buf *out)
@@ -205,7 +205,7 @@ result_status(const struct remit_result *res)
 	return strcmp(status, "busy") ? 200 : 429;
 }
 
-/* A run that was refused is a result and an error. */
+/* A refused run is sent both as an error and as a result. */
 static void
 reply_refusal(struct delivery *dl, int status, const struct remit_result *res)
 {
@@ -276,7 +276,7 @@ delivery_on_last_event(void *user, struct remit_result *res,
 	exchange_unref_sent(dl->x);
 }
 
-/* Nobody can answer a call or a question without a stream. */
+/* Without a stream, calls and questions cannot be answered. */
 static const struct hosted_events whole = { .result = delivery_on_result };
 static const struct hosted_events lines = {
 	.begin = delivery_on_begin,

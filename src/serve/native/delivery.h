@@ -1,6 +1,7 @@
 /*
- * delivery: a client that waits for a run or a cell: the events of a hosted
- * session, as lines or as one reply, and an interrupt if the client goes away.
+ * delivery: delivers the events of a run or a cell to the client that waits for
+ * it, as a stream or as one reply, and interrupts the program if the client
+ * disconnects.
  */
 #ifndef REMIT_DELIVERY_H
 #define REMIT_DELIVERY_H
@@ -8,28 +9,28 @@
 #include "serve/exchange.h"
 #include "serve/native/request.h"
 
-/* Bytes of a character that is not whole yet. */
+/* The first bytes of an incomplete character. */
 struct delivery_rest {
 	char bytes[8];
 	size_t len;
 };
 
 struct delivery {
-	struct exchange *x;    /* which owns this, and is held by the worker */
-	struct hosted *hosted; /* held */
-	uint64_t cell;	       /* 0: it is a run */
+	struct exchange *x;    /* owns this; the worker has a reference */
+	struct hosted *hosted; /* a reference */
+	uint64_t cell;	       /* 0 for a run */
 	enum request_stream stream;
 	const struct hosted_events *events;
 	struct delivery_rest rests[2];
 };
 
-/* The client of this request. It is the exchange's; NULL: no memory, and the
-   reply is there. */
+/* Returns a delivery for the request, owned by the exchange, or NULL after it
+   has sent an error. */
 struct delivery *delivery_new(struct exchange *x, const struct request *r);
-/* The hosted session was asked: *l has its hosted session, and its cell. The
-   client is told, and from now on missed. */
+/* Call it when the request is queued and d->hosted and d->cell are set: from
+   now on the program is interrupted if the client disconnects. */
 void delivery_begin(struct delivery *dl);
-/* The hosted session could not be asked. */
+/* Call it when the request could not be queued. */
 void delivery_fail(struct delivery *dl, const struct remit_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * native_files: files of a session, between two cells. They are read and
- * written inside of its jail, which decides what may be.
+ * native_files: files of a session. They are read and written between two
+ * cells, by a process inside the jail, so the jail's rules apply.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "serve/native/native.h"
 #include "serve/server.h"
 
-/* Somebody waits for a file. */
+/* A request for a file. */
 struct file_request {
 	struct exchange *x;
 	struct hosted *hosted;
@@ -62,7 +62,7 @@ file_request_on_end(void *user, struct remit_result *res,
 	exchange_unref_sent(w->x);
 }
 
-/* What code wrote is never to be shown as a page of ours. */
+/* Browsers must not render files of a program as pages of this server. */
 static void
 file_request_on_read(void *user, const struct remit_file_answer *a)
 {
@@ -73,7 +73,7 @@ file_request_on_read(void *user, const struct remit_file_answer *a)
 
 	if (end < file->size && !exchange_query(x, "length")) {
 		reply_fail(x, 413, "input",
-			   "the file has %llu bytes: read it in parts, by "
+			   "the file has %llu bytes: read it in parts with "
 			   "offset and length",
 			   file->size);
 		return;
@@ -126,7 +126,7 @@ file_request_on_removed(void *user, const struct remit_file_answer *a)
 
 /* ---- requests ---- */
 
-/* The number of a query; -1: it is none, and the reply is there. */
+/* Parses a number in the query. Returns -1 after it has sent an error. */
 static int
 parse_query_number(struct exchange *x, const char *name, uint64_t most,
 		   uint64_t *out)
@@ -140,7 +140,8 @@ parse_query_number(struct exchange *x, const char *name, uint64_t most,
 	return -1;
 }
 
-/* The path and the bytes are the exchange's, which is held until the end. */
+/* Path and bytes belong to the exchange, which has a reference until the
+   end. */
 static void
 begin_file_request(struct exchange *x, struct remit_file_task task,
 		   const struct hosted_events *events)
@@ -226,15 +227,15 @@ delete_file(struct exchange *x)
 }
 
 static const struct route_query names[] = {
-	{ "path", "string", "from /workspace on, or absolute", true },
+	{ "path", "string", "relative to /workspace, or absolute", true },
 	{ 0 },
 };
 
 static const struct route_query reads[] = {
-	{ "path", "string", "from /workspace on, or absolute", true },
-	{ "list", "integer", "a folder: so many levels of it", false },
-	{ "offset", "integer", "where to begin", false },
-	{ "length", "integer", "how many bytes", false },
+	{ "path", "string", "relative to /workspace, or absolute", true },
+	{ "list", "integer", "list a folder to this depth", false },
+	{ "offset", "integer", "where to begin, in bytes", false },
+	{ "length", "integer", "how many bytes to read", false },
 	{ 0 },
 };
 

@@ -1,5 +1,5 @@
 /*
- * native_info: what can be known without running anything.
+ * native_info: replies about the server and its policies that run no program.
  */
 #include <string.h>
 
@@ -26,7 +26,7 @@ plan_for(const struct policy *policy, json_t **out, struct remit_error *err)
 	return 0;
 }
 
-/* The plan for a policy on this machine. */
+/* Replies with the plan for a policy on this machine. */
 static void
 explain_in_thread(struct exchange *x)
 {
@@ -89,7 +89,7 @@ status_in_thread(struct exchange *x)
 		return;
 	}
 	doc = json_loads(text, 0, NULL);
-	/* They have no names here, and there may be many. */
+	/* Runs have no names here, and there may be many. */
 	json_object_del(doc, "runs");
 	if (doc)
 		json_object_set_new(
@@ -99,8 +99,8 @@ status_in_thread(struct exchange *x)
 	reply_json(x, 200, doc);
 }
 
-/* Pids, paths, modules, sessions and load are those of all keys together, so
-   only operators see them. */
+/* Pids, paths, modules, sessions and load concern all keys, so only operators
+   see them. */
 static void
 get_status(struct exchange *x)
 {
@@ -162,7 +162,7 @@ const struct route native_info_routes[] = {
 		.pattern = "/v1/explain",
 		.serve = post_explain,
 		.body = BODY_MAYBE,
-		.summary = "What would keep each field of a policy here",
+		.summary = "What would enforce each field of a policy here",
 		.request_schema = "Explain",
 		.reply_schema = "Plan",
 	},
@@ -170,14 +170,14 @@ const struct route native_info_routes[] = {
 		.method = "GET",
 		.pattern = "/v1/matrix",
 		.serve = get_matrix,
-		.summary = "Which mechanisms keep which field, by tier",
+		.summary = "The mechanisms that enforce each field, by tier",
 		.reply_schema = "Matrix",
 	},
 	{
 		.method = "GET",
 		.pattern = "/v1/status",
 		.serve = get_status,
-		.summary = "What the keeper is doing, for operators' keys",
+		.summary = "The state of the keeper, for keys of operators",
 		.reply_schema = "Status",
 	},
 	{
@@ -201,7 +201,7 @@ const struct route native_info_routes[] = {
 		.serve = get_health,
 		.is_open = true,
 		.while_draining = true,
-		.summary = "Whether the server takes requests",
+		.summary = "Whether the server accepts requests",
 		.reply_schema = "Health",
 		.error_schema = "Health",
 	},
@@ -210,7 +210,7 @@ const struct route native_info_routes[] = {
 		.pattern = "/metrics",
 		.serve = get_metrics,
 		.while_draining = true,
-		.summary = "Counters for Prometheus, for operators' keys",
+		.summary = "Counters for Prometheus, for keys of operators",
 		.type = "text/plain",
 	},
 	{ 0 },

@@ -16,7 +16,8 @@ fill_column(struct matrix_column *c, enum tier tier, const struct host *h,
 		return 0;
 	if (policy_init(&c->policy) < 0)
 		return fail_sys(err, REMIT_E_MEMORY, "matrix");
-	/* A tier that cannot keep a limit refuses it: show it without. */
+	/* A tier that cannot enforce a limit refuses it: show it without
+	   limits. */
 	if (tiers[tier].bare && policy_preset(&c->policy, "landlock", err) < 0)
 		return -1;
 	c->policy.tier = tier;

@@ -1,5 +1,6 @@
 /*
- * matrix: tiers × fields, with the mechanisms that keep a field on this host.
+ * matrix: for each tier and field, the mechanisms that enforce the field on
+ * this host.
  */
 #ifndef REMIT_MATRIX_H
 #define REMIT_MATRIX_H
@@ -19,7 +20,7 @@ struct matrix {
 };
 
 int matrix_find(struct matrix *m, struct remit_error *err) must_check;
-/* A row for each field and tier; NULL: no memory. */
+/* Returns a row for each field and tier, or NULL if memory is exhausted. */
 json_t *matrix_to_json(const struct matrix *m);
 void matrix_free(struct matrix *m);
 

@@ -1,6 +1,6 @@
 /*
- * native: the API of Remit's own under /v1, as tables of routes, and what its
- * files and those of other APIs do alike with a request.
+ * native: Remit's own API under /v1, as tables of routes, and functions that
+ * other APIs share with it.
  */
 #ifndef REMIT_NATIVE_H
 #define REMIT_NATIVE_H
@@ -13,13 +13,14 @@ extern const struct route native_session_routes[];
 extern const struct route native_file_routes[];
 extern const struct route native_info_routes[];
 
-/* The request of an exchange, within the limits of its key. NULL: the reply is
-   there. */
+/* Returns the parsed request, checked against the limits of its key, or NULL
+   after it has sent an error. */
 struct request *native_request(struct exchange *x, enum request_kind kind);
-/* Whether a key may have one more session or run of so much memory. */
+/* Whether the key may have another session or run with this much memory.
+   Returns -1 with an error if not. */
 int native_check_limits(const struct exchange *x, uint64_t memory_bytes,
 			struct remit_error *err) must_check;
-/* 404 for an id that is not known, or is another key's. */
+/* Replies 404 for an id that is unknown or belongs to another key. */
 void native_unknown(struct exchange *x, const char *what);
 
 #endif

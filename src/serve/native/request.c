@@ -14,13 +14,13 @@
 #define FILES_MAX 10000
 #define ARGV_MAX  1000
 #define TOOLS_MAX 256
-/* A session that says nothing of its end, and the most it may say. */
+/* The maximum lifetime of a session. */
 #define LIFE_MAX_S (24 * 3600)
 
 /* ---- the policy ---- */
 
-/* Whether a credential of the key's policy would be put into requests that are
-   made by this entry. */
+/* Whether a credential of the key's policy would be added to requests to this
+   entry. */
 static bool
 has_key_credential(const struct policy *policy, const struct key *key,
 		   const char *entry)
@@ -42,8 +42,9 @@ has_key_credential(const struct policy *policy, const struct key *key,
 	return false;
 }
 
-/* The credentials of a key go where its policy says, and into the requests that
-   it says: a client cannot name their hosts in other words. */
+/* A key's credentials may go only to the hosts that its policy lists, in the
+   same words: a client must not reach these hosts by another spelling of the
+   entry. */
 static int
 bound_credentials(const struct policy *policy, const struct key *key,
 		  struct remit_error *err)
@@ -55,17 +56,17 @@ bound_credentials(const struct policy *policy, const struct key *key,
 		    has_key_credential(policy, key, entry))
 			return fail_refused(
 				err, "network_allow",
-				"Name it in the words of the key's policy, or "
-				"leave out the credential.",
-				"\"%.300s\" would have a credential of the "
-				"server put into its requests",
+				"Write the entry exactly as in the key's "
+				"policy, or leave out the credential.",
+				"a credential of the server would be added to "
+				"requests to \"%.300s\"",
 				entry);
 	}
 	return 0;
 }
 
-/* A client may name public hosts only, unless the key has them, or the host's
-   whole network. */
+/* A client may list public hosts only, unless the key's policy lists others or
+   has the host's whole network. */
 static int
 bound_hosts(struct policy *policy, const struct key *key,
 	    struct remit_error *err)
@@ -161,7 +162,8 @@ list_size(const json_t *value, const char *place, size_t most, size_t *size,
 		return json_value_wrong_type(value, "a list", place, err);
 	*size = json_array_size(value);
 	if (*size > most)
-		return fail(err, REMIT_E_INPUT, "%s: at most %zu", place, most);
+		return fail(err, REMIT_E_INPUT,
+			    "%s: must have at most %zu elements", place, most);
 	return 0;
 }
 
@@ -202,7 +204,8 @@ parse_file(struct request *r, size_t i, const json_t *value,
 		return json_value_wrong_type(value, "an object", place, err);
 	if (!path || !text == !coded || json_object_size(value) != 2)
 		return fail(err, REMIT_E_INPUT,
-			    "%s: has path, and either text or base64", place);
+			    "%s: must have path, and either text or base64",
+			    place);
 	snprintf(place, sizeof(place), "files[%zu].path", i);
 	if (json_value_string(path, &f->path, place, err) < 0)
 		return -1;
@@ -291,7 +294,7 @@ parse_tool(struct remit_tool *t, const json_t *value, size_t i,
 		return -1;
 	member = json_object_get(value, "schema");
 	if (member && !json_is_null(member)) {
-		/* It is the request's: request_free(). */
+		/* Owned by the request: request_free(). */
 		t->schema_json = json_dumps(member, JSON_ENCODE_ANY);
 		if (!t->schema_json)
 			return fail_memory(err, "request");
@@ -365,7 +368,7 @@ parse_timeout(struct request *r, const json_t *value, struct remit_error *err)
 
 	if (!json_is_number(value) || seconds < 1 || seconds > LIFE_MAX_S)
 		return fail(err, REMIT_E_INPUT,
-			    "timeout: must be seconds from 1 to %d",
+			    "timeout: must be a number of seconds from 1 to %d",
 			    LIFE_MAX_S);
 	r->life_ms = (uint64_t)(seconds * 1000);
 	return 0;
@@ -393,7 +396,7 @@ parse_stream(struct request *r, const json_t *value, struct remit_error *err)
 static const struct {
 	const char *name;
 	unsigned kinds;
-	/* NULL: the policy, which needs the key. */
+	/* NULL for the policy, whose parser needs the key. */
 	int (*parse)(struct request *r, const json_t *value,
 		     struct remit_error *err);
 } members[] = {
@@ -472,7 +475,8 @@ request_read(struct request **out, enum request_kind kind, json_t *doc,
 	struct request *r;
 
 	if (!json_is_object(doc))
-		return fail(err, REMIT_E_INPUT, "the body is no JSON object");
+		return fail(err, REMIT_E_INPUT,
+			    "the body is not a JSON object");
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return fail_memory(err, "request");

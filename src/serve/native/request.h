@@ -1,6 +1,6 @@
 /*
- * request: what the native API is asked for, taken apart and bounded by the
- * key's policy: a run, a cell or a session.
+ * request: a parsed request of the native API (a run, a cell or a session),
+ * bounded by the key's policy.
  *
  *	{"code": "print(1)", "policy": {...}, "name": "a.py", "stdin": "text",
  *	 "argv": ["x"], "files": [{"path": "in.csv", "text": "a,b"}],
@@ -18,33 +18,35 @@ enum request_kind { REQUEST_RUN, REQUEST_CELL, REQUEST_SESSION };
 enum request_stream { STREAM_NONE, STREAM_NDJSON, STREAM_SSE };
 
 struct request {
-	struct remit_job job; /* borrows from what follows */
+	struct remit_job job; /* borrows from the members below */
 	json_t *doc;
 	const char **argv;
 	struct remit_file *files;
-	char **bytes; /* of files in base64, decoded; as many as files */
+	char **bytes; /* decoded contents of base64 files, by index */
 	struct remit_tool *tools;
 	size_t tool_count;
 	char *policy_text;
 	bool exports;
 	uint64_t memory_bytes, result_bytes; /* see struct hosted_options */
 	enum request_stream stream;
-	bool wants_questions; /* questions are for the client */
+	bool wants_questions; /* questions are sent to the client */
 	bool forkable;
-	uint64_t life_ms; /* 0: it says none */
+	uint64_t life_ms; /* 0: not stated */
 };
 
 /*
- * A new request that keeps the document. -1: err says what is wrong, in the
- * words of the document; REMIT_E_REFUSED: it is more than the key allows.
+ * Parses a document into a new request, which has a reference to it. Returns -1
+ * with an error in terms of the document; REMIT_E_REFUSED means that it exceeds
+ * what the key allows.
  */
 int request_read(struct request **out, enum request_kind kind, json_t *doc,
 		 const struct key *key, struct remit_error *err) must_check;
-/* Takes void, since it is what hosted sessions are lent. */
+/* Has a void pointer, as the release function of a loan. */
 void request_free(void *request);
 
-/* A policy document over the key's, and within it, as the text that a run is
-   given. NULL document: the key's own. */
+/* Combines a policy document with the key's policy, checks that it stays within
+   it, and returns it also as text for a run. A NULL document means the key's
+   policy. */
 int request_policy(const json_t *doc, const struct key *key,
 		   struct policy *policy, char **text,
 		   struct remit_error *err) must_check;

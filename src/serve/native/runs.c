@@ -1,5 +1,5 @@
 /*
- * native_runs: programs, what they leave, and answers to what they ask.
+ * native_runs: runs, their artifacts, and answers to their calls and questions.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "serve/native/native.h"
 #include "serve/server.h"
 
-/* What is read of an artifact at once. */
+/* An artifact is sent in pieces of this size. */
 #define ARTIFACT_PIECE_BYTES ((size_t)64 * 1024)
 
 /* ---- runs ---- */
@@ -29,7 +29,7 @@ native_request(struct exchange *x, enum request_kind kind)
 	struct request *r;
 
 	if (request_read(&r, kind, x->json, x->key, &err) < 0) {
-		/* By the key's policy, not by this machine. */
+		/* Refused by the key's policy, not by this machine. */
 		if (err.code == REMIT_E_REFUSED)
 			reply_json(x, 403, reply_error_json(&err));
 		else
@@ -109,7 +109,8 @@ post_call(struct exchange *x)
 	if (!result == !error || json_object_size(x->json) != 1 ||
 	    (error && !json_is_string(error))) {
 		reply_fail(x, 400, "input",
-			   "has either \"result\" or \"error\", a text");
+			   "the body must have either \"result\" or \"error\", "
+			   "a string");
 		return;
 	}
 	if (result) {
@@ -164,7 +165,7 @@ post_question(struct exchange *x)
 
 /* ---- artifacts ---- */
 
-/* What code made is never to be shown as a page of ours. */
+/* Browsers must not render files of a program as pages of this server. */
 static void
 send_artifact(struct exchange *x)
 {
@@ -177,7 +178,7 @@ send_artifact(struct exchange *x)
 
 	if (n < 0) {
 		reply_fail(x, 404, "input",
-			   "there is no such artifact, or not any more");
+			   "there is no such artifact, or it no longer exists");
 		return;
 	}
 	reply_header(x, "Content-Disposition", "attachment");

@@ -9,17 +9,17 @@
 #include "serve/native/native.h"
 #include "serve/server.h"
 
-/* A session that says nothing of its end. */
+/* The lifetime of a session without a timeout. */
 #define LIFE_MS (3600 * UINT64_C(1000))
 
 void
 native_unknown(struct exchange *x, const char *what)
 {
-	reply_fail(x, 404, "input", "there is no such %s, or not any more",
+	reply_fail(x, 404, "input", "there is no such %s, or it has ended",
 		   what);
 }
 
-/* NULL: the reply is there. */
+/* Returns NULL after it has sent an error. */
 static struct hosted *
 find_session(struct exchange *x)
 {
@@ -71,13 +71,13 @@ session_json(struct hosted *r)
 	return doc;
 }
 
-/* ---- what has no output: opened, branched, reset ---- */
+/* ---- requests without output: open, fork, reset ---- */
 
-/* Somebody waits until a session has done something. */
+/* A client that waits until a session has done something. */
 struct waiting {
 	struct exchange *x;
 	struct hosted *hosted;
-	int status; /* if it goes well */
+	int status; /* on success */
 };
 
 static void
@@ -105,7 +105,7 @@ waiting_on_done(void *user, struct remit_result *res,
 
 static const struct hosted_events done_events = { .result = waiting_on_done };
 
-/* NULL: the reply is there. */
+/* Returns NULL after it has sent an error. */
 static struct waiting *
 waiting_new(struct exchange *x, int status)
 {
@@ -121,7 +121,8 @@ waiting_new(struct exchange *x, int status)
 	return w;
 }
 
-/* Nobody would ever know the id of a session that is opened for nobody. */
+/* The client disconnected, so no other client could learn the id of the new
+   session. */
 static void
 waiting_on_gone(void *user)
 {
@@ -295,7 +296,7 @@ delete_session(struct exchange *x)
 }
 
 static const struct route_query ends[] = {
-	{ "drop", "string", "1: at once, whatever it does", false },
+	{ "drop", "string", "1: immediately, without its last result", false },
 	{ 0 },
 };
 
@@ -348,7 +349,7 @@ const struct route native_session_routes[] = {
 		.pattern = "/v1/sessions/{id}/interrupt",
 		.serve = post_interrupt,
 		.body = BODY_MAYBE,
-		.summary = "Interrupt the cell that runs",
+		.summary = "Interrupt the running cell",
 		.reply_schema = "Nothing",
 	},
 	{
@@ -356,7 +357,7 @@ const struct route native_session_routes[] = {
 		.pattern = "/v1/sessions/{id}/reset",
 		.serve = post_reset,
 		.body = BODY_MAYBE,
-		.summary = "A fresh jail for a session",
+		.summary = "Give a session a new jail",
 		.reply_schema = "Session",
 	},
 	{
@@ -364,7 +365,7 @@ const struct route native_session_routes[] = {
 		.pattern = "/v1/sessions/{id}/fork",
 		.serve = post_fork,
 		.body = BODY_MAYBE,
-		.summary = "An independent copy of a session",
+		.summary = "Make an independent copy of a session",
 		.reply_schema = "Session",
 		.status = 201,
 	},

@@ -316,7 +316,7 @@ def test_keys_are_kept_as_fingerprints_and_shown_once(remit):
     assert done.returncode == 2 and "already" in done.stderr
     path.chmod(0o666)
     done = remit("serve", "--keys", path, "--listen", "127.0.0.1:0")
-    assert done.returncode == 2 and "others may write" in done.stderr
+    assert done.returncode == 2 and "other users can write" in done.stderr
     path.unlink()
 
 
