@@ -1,5 +1,5 @@
-/* What clients of E2B ask of a sandbox: nothing in it becomes code that was not
-   meant to be. The first byte chooses what is asked. */
+/* Requests of E2B's clients: text in them never becomes code that was not meant
+   to be. The first byte selects the kind of request. */
 #include "fuzz.h"
 #include "serve/e2b/request.h"
 
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names are in it as Python's own quoted texts: no line is added by them, and
-   no letter that is not ASCII. */
+/* Names are quoted as Python strings: they add no line and no non-ASCII
+   character. */
 static void
 check_code(char *code, size_t lines)
 {

@@ -1,6 +1,6 @@
 /*
- * What a client asks a proxy for: one host in its one form, one port, and a
- * path that lies in the bytes, or none.
+ * A request to a proxy yields one host in canonical form, one port, and a path
+ * that points into the input, or none.
  */
 #include "base/net/address.h"
 #include "fuzz.h"

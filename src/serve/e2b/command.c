@@ -13,30 +13,30 @@
 #define CONTEXT "commands"
 
 struct command {
-	struct command *next; /* of its sandbox */
+	struct command *next; /* in its sandbox's list */
 	struct e2b *all;
 	struct sandbox *sb;
-	uint64_t cell; /* and pid */
+	uint64_t cell; /* also the pid */
 	json_t *about; /* {"config", "tag"} */
 	long long exit_code;
-	bool has_ended; /* the program has, and said how */
+	bool has_ended; /* the program's exit code is known */
 	/* ---- under the lock of all ---- */
 	struct subscriber *subscribers;
-	int input;	   /* -1: it reads nothing */
-	bool is_signalled; /* perhaps before it began */
+	int input;	   /* -1: it reads no input */
+	bool is_signalled; /* possibly before it began */
 };
 
-/* A request that is told what happens; the exchange's own. */
+/* A request that receives the events of a command; owned by the exchange. */
 struct subscriber {
 	struct subscriber *next;
-	struct exchange *x;	 /* held as long as it is in the list */
-	struct command *command; /* NULL: it is not any more */
-	bool has_start;		 /* that it has begun */
+	struct exchange *x;	 /* a reference while in the list */
+	struct command *command; /* NULL: not in a list any more */
+	bool has_start;		 /* the start event was sent */
 };
 
-/* ---- who hears it ---- */
+/* ---- subscribers ---- */
 
-/* The lock is held. */
+/* Called with the lock held. */
 static struct command *
 find_cell(const struct sandbox *sb, uint64_t cell)
 {
@@ -47,7 +47,7 @@ find_cell(const struct sandbox *sb, uint64_t cell)
 	return c;
 }
 
-/* The client has left; the program goes on. */
+/* The client disconnected; the program continues. */
 static void
 subscriber_on_gone(void *user)
 {
@@ -68,7 +68,7 @@ subscriber_on_gone(void *user)
 		exchange_unref(h->x);
 }
 
-/* The lock is held. -1: there are too many. */
+/* Returns -1 if there are too many. Called with the lock held. */
 static int
 command_subscribe(struct command *c, struct subscriber *h)
 {
@@ -85,7 +85,8 @@ command_subscribe(struct command *c, struct subscriber *h)
 	return 0;
 }
 
-/* Those who hear it now, each held once more. */
+/* Returns references to the current subscribers; `only_new`: those without a
+   start event. */
 static size_t
 command_subscribers(struct command *c,
 		    struct exchange *out[COMMAND_SUBSCRIBERS_MAX],
@@ -104,7 +105,7 @@ command_subscribers(struct command *c,
 	return n;
 }
 
-/* Takes the message. */
+/* Sends a message to all subscribers and frees it. */
 static void
 command_send(struct command *c, json_t *message, bool only_new)
 {
@@ -112,7 +113,7 @@ command_send(struct command *c, json_t *message, bool only_new)
 	size_t n = command_subscribers(c, all, only_new);
 
 	for (size_t i = 0; i < n; i++) {
-		/* Who has gone is noticed elsewhere. */
+		/* subscriber_on_gone() handles a disconnected client. */
 		(void)!connect_send(all[i], json_incref(message));
 		exchange_unref(all[i]);
 	}
@@ -152,7 +153,7 @@ command_on_output(void *user, enum remit_stream stream, const char *bytes,
 			false);
 }
 
-/* The value of our own cell: the program's exit code. */
+/* The value of the cell is the program's exit code. */
 static void
 command_on_display(void *user, const struct remit_display *d)
 {
@@ -172,11 +173,11 @@ command_on_display(void *user, const struct remit_display *d)
 	}
 }
 
-/* How it ended, as it is told: an event, or an error. */
+/* How a command ended: an event or an error. */
 struct ending {
 	json_t *event; /* or NULL */
 	const char *code, *message;
-	bool is_killed; /* with its sandbox: there is no end */
+	bool is_killed; /* together with its sandbox: the stream breaks off */
 };
 
 static json_t *
@@ -210,9 +211,10 @@ ending_of(const struct command *c, struct remit_result *res)
 	const char *value = json_string_value(json_object_get(error, "value"));
 
 	if (!strcmp(status, "timeout") || !strcmp(status, "cpu_limit"))
-		return (struct ending){ .code = "deadline_exceeded",
-					.message = "the time of the command is "
-						   "over" };
+		return (struct ending){
+			.code = "deadline_exceeded",
+			.message = "the timeout of the command is over"
+		};
 	if (c->has_ended || (name && !strcmp(name, "KeyboardInterrupt")))
 		return (struct ending){ .event = end_json(c) };
 	return (struct ending){ .code = name && !strcmp(status, "error")
@@ -232,7 +234,7 @@ command_free(struct command *c)
 	free(c);
 }
 
-/* It is there for nobody any more; those who heard it. */
+/* Removes the command from its sandbox and returns its subscribers. */
 static struct subscriber *
 command_unlist(struct command *c)
 {
@@ -282,7 +284,8 @@ command_on_result(void *user, struct remit_result *res,
 	struct subscriber *h, *next;
 	struct ending end;
 
-	/* A command that was killed has begun, for whoever started it. */
+	/* The client that started it expects a start event even if it was
+	   killed before it began. */
 	if (before)
 		command_send(c, start_json(c->cell), true);
 	h = command_unlist(c);
@@ -312,7 +315,7 @@ static const struct hosted_events events = {
 
 /* ---- starting ---- */
 
-/* A client's own limit, or none. */
+/* Returns the client's timeout, or 0. */
 static uint64_t
 timeout_of(const struct exchange *x)
 {
@@ -327,7 +330,7 @@ timeout_of(const struct exchange *x)
 	return number_parse(&ms, text) == 0 ? ms : 0;
 }
 
-/* What is written to it later comes out at the job's end. */
+/* Opens a pipe from the command's input to the job's standard input. */
 static int
 open_input(struct command *c, struct e2b_job *j)
 {
@@ -358,7 +361,7 @@ command_new(struct exchange *x, struct sandbox *sb, const json_t *message)
 	return c;
 }
 
-/* NULL: no memory. */
+/* Returns NULL if memory is exhausted. */
 static struct subscriber *
 subscriber_new(struct exchange *x)
 {
@@ -425,7 +428,7 @@ command_connect(struct exchange *x, struct sandbox *sb, const json_t *selector)
 		connect_end(x, "not_found", "there is no such process");
 		return;
 	}
-	/* Before it can be told anything else. */
+	/* Sent first, before any other event can be. */
 	if (!h || connect_send(x, start_json(cell)) < 0)
 		return;
 	h->has_start = true;
@@ -438,12 +441,12 @@ command_connect(struct exchange *x, struct sandbox *sb, const json_t *selector)
 		exchange_on_gone(x, subscriber_on_gone, h);
 	else if (c)
 		connect_end(x, "resource_exhausted",
-			    "too many are connected to this process");
+			    "too many clients are connected to this process");
 	else
 		connect_end(x, "not_found", "the process has just ended");
 }
 
-/* ---- those that run ---- */
+/* ---- running commands ---- */
 
 json_t *
 command_list(struct e2b *e, struct sandbox *sb)

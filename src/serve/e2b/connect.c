@@ -58,7 +58,7 @@ connect_code(const struct remit_error *err)
 		return "invalid_argument";
 	if (err->code == REMIT_E_BUSY)
 		return "resource_exhausted";
-	/* Its jail has ended, and a context can be restarted. */
+	/* The jail has ended; restarting a context makes a new one. */
 	if (err->code == REMIT_E_REFUSED)
 		return "failed_precondition";
 	return err->code == REMIT_E_GONE ? "unavailable" : "internal";
@@ -77,7 +77,7 @@ send_envelope(struct exchange *x, unsigned flags, json_t *message)
 
 	json_decref(message);
 	if (!text || !whole)
-		return 0; /* no memory: it is left out */
+		return 0; /* no memory: not sent */
 	whole[0] = (char)flags;
 	for (int i = 0; i < 4; i++)
 		whole[1 + i] = (char)(len >> (24 - 8 * i));

@@ -1,20 +1,20 @@
 /*
- * e2b_connect: replies of the Connect protocol with JSON: unary, and streams of
- * envelopes (one byte of flags, four of length, then JSON).
+ * e2b_connect: replies in the Connect protocol with JSON: single replies, and
+ * streams of envelopes (one byte of flags, four of length, then JSON).
  */
 #ifndef REMIT_E2B_CONNECT_H
 #define REMIT_E2B_CONNECT_H
 
 #include "serve/exchange.h"
 
-/* {"code": ..., "message": ...}, with the status of the code. */
+/* Replies {"code": ..., "message": ...} with the status for the code. */
 void connect_fail(struct exchange *x, const char *code, const char *message);
-/* The code for an error of a file or of the library. */
+/* Returns the code for an error of a file or of the library. */
 const char *connect_code(const struct remit_error *err);
 
-/* Envelopes; take the message. -1: nobody reads. */
+/* Sends an envelope and frees the message. Returns -1 if the client is gone. */
 int connect_send(struct exchange *x, json_t *message);
-/* The last one; code NULL: all went well. */
+/* Sends the last envelope; a NULL code means success. */
 void connect_end(struct exchange *x, const char *code, const char *message);
 
 #endif

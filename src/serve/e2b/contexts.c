@@ -1,5 +1,5 @@
 /*
- * e2b_contexts: namespaces of a sandbox's interpreter, by their ids.
+ * e2b_contexts: contexts of a sandbox: namespaces of its interpreter, by id.
  */
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "client/result_view.h"
 #include "serve/e2b/part.h"
 
-/* What a request waits for: a cell of ours, or a fresh jail. */
+/* A request that waits for a cell of this file, or for a new jail. */
 struct change {
 	struct exchange *x;
 	struct sandbox *sb;
@@ -23,7 +23,7 @@ context_json(const struct context *c)
 			 "cwd", c->cwd);
 }
 
-/* Under the lock; a new reference, or null. */
+/* Returns the context as JSON, or a JSON null if it does not exist. */
 static json_t *
 find_context_json(struct exchange *x, struct sandbox *sb, const char *id)
 {
@@ -51,7 +51,7 @@ forget_context(struct exchange *x, struct sandbox *sb, const char *id)
 	pthread_mutex_unlock(&all->lock);
 }
 
-/* ---- by a cell ---- */
+/* ---- changes made by a cell ---- */
 
 static void
 change_free(void *change)
@@ -102,7 +102,7 @@ on_changed(void *user, struct remit_result *res, const struct remit_error *err)
 
 static const struct hosted_events events = { .result = on_changed };
 
-/* NULL: the reply is there. */
+/* Returns NULL after it has sent an error. */
 static struct change *
 change_new(struct exchange *x, struct sandbox *sb, const char *id)
 {
@@ -184,7 +184,7 @@ make_context(struct exchange *x, struct sandbox *sb)
 	}
 	if (hosted_make_id(id, &err) < 0 ||
 	    !add_context(x, sb, id, cwd ? cwd : SANDBOX_WORK)) {
-		e2b_fail(x, 429, "a sandbox has at most %d contexts",
+		e2b_fail(x, 429, "a sandbox may have at most %d contexts",
 			 SANDBOX_CONTEXTS_MAX);
 		return;
 	}
@@ -223,7 +223,7 @@ restart_context(struct exchange *x, struct sandbox *sb, const char *id)
 	pthread_mutex_unlock(&x->server->e2b->lock);
 	if (is_running)
 		hosted_interrupt(sb->hosted);
-	/* Of a jail that has ended nothing is left: there is a fresh one. */
+	/* If the jail has ended, all contexts are lost: make a new jail. */
 	if (hosted_get_view(sb->hosted).state != HOSTED_ENDED)
 		run_change(c, strdup(""), true);
 	else if (hosted_reset(sb->hosted, &events, c, &err) < 0)
@@ -252,7 +252,7 @@ e2b_restart_context(struct exchange *x)
 	sandbox_unref(sb);
 }
 
-/* Its variables go now; the main one stays. */
+/* Deletes the context's variables; the main context itself stays. */
 void
 e2b_delete_context(struct exchange *x)
 {

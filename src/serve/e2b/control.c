@@ -1,5 +1,5 @@
 /*
- * e2b_control: sandboxes are looked at, and kept alive or killed.
+ * e2b_control: inspects sandboxes, and extends or ends their lives.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/number.h"
 #include "serve/e2b/part.h"
 
-/* Clients ask for more of version 0.5.7 on than there is here. */
+/* Clients of version 0.5.7 and later use features that are missing here. */
 #define ENVD_VERSION "0.5.6"
 #define TEMPLATE     "code-interpreter-v1"
 #define LIST_MAX     100
@@ -61,7 +61,7 @@ info_json(struct sandbox *sb)
 	return doc;
 }
 
-/* ---- looking ---- */
+/* ---- inspecting ---- */
 
 static void
 post_connect(struct exchange *x)
@@ -92,7 +92,8 @@ get_sandbox(struct exchange *x)
 	sandbox_unref(sb);
 }
 
-/* "a=1&b=2" in a query of its own: whether the sandbox has all of it. */
+/* Whether the sandbox has all metadata in "a=1&b=2", which is encoded as a
+   query inside the query. */
 static bool
 has_metadata(const struct sandbox *sb, const char *wanted)
 {
@@ -124,8 +125,8 @@ query_number(const struct exchange *x, const char *name, uint64_t otherwise)
 	return text && number_parse(&n, text) == 0 ? n : otherwise;
 }
 
-/* "2026-08-21T10:00:00", and behind it parts of a second, and "Z" or an offset
-   ("+02:00"). -1: it is none. */
+/* Parses "2026-08-21T10:00:00" with optional fractions of a second, then "Z" or
+   an offset ("+02:00"). Returns -1 if it is malformed. */
 static int
 read_time(const char *text, uint64_t *ms)
 {
@@ -149,11 +150,11 @@ read_time(const char *text, uint64_t *ms)
 	return 0;
 }
 
-/* Which of them a client wants listed. */
+/* Which sandboxes a client wants to list. */
 struct list_filter {
 	const char *metadata;
 	uint64_t after_ms;
-	bool none; /* paused ones, or those of another template */
+	bool none; /* only paused ones, or another template */
 };
 
 static int
@@ -192,7 +193,7 @@ get_sandboxes(struct exchange *x)
 
 	if (read_filter(x, &filter) < 0) {
 		json_decref(list);
-		e2b_fail(x, 400, "startedAfter: is no time");
+		e2b_fail(x, 400, "startedAfter: is not a valid time");
 		return;
 	}
 	/* The newest is the first. */
@@ -215,7 +216,7 @@ get_sandboxes(struct exchange *x)
 	reply_json(x, 200, list);
 }
 
-/* Nothing is measured between cells, and a guess is no measurement. */
+/* Usage between cells is not measured, so the list is empty. */
 static void
 get_metrics(struct exchange *x)
 {
@@ -226,7 +227,7 @@ get_metrics(struct exchange *x)
 	sandbox_unref(sb);
 }
 
-/* ---- its life ---- */
+/* ---- lifetime ---- */
 
 static void
 post_timeout(struct exchange *x)
@@ -269,12 +270,12 @@ refuse_sandbox(struct exchange *x)
 	sandbox_unref(sb);
 	if (!strcmp(what, "network"))
 		e2b_fail(x, 400,
-			 "the network of a sandbox is decided when it is made, "
-			 "and not changed: make another");
+			 "the network of a sandbox is fixed when it is made "
+			 "and cannot be changed: make another");
 	else
 		e2b_fail(x, 400,
-			 "a sandbox cannot be stored here (%s); copies of a "
-			 "live one can be had with fork",
+			 "a sandbox cannot be stored here (%s); fork copies a "
+			 "live one",
 			 what);
 }
 

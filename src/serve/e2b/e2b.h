@@ -1,5 +1,5 @@
 /*
- * e2b: the API of E2B's clients, as tables of routes: control plane, code
+ * e2b: the API for clients of E2B, as tables of routes: control plane, code
  * interpreter, files and processes (docs/guide/e2b.md).
  */
 #ifndef REMIT_E2B_H
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "http/route.h"
 
-/* Where clients in debug mode look for a sandbox. */
+/* The ports at which clients in debug mode expect a sandbox. */
 #define E2B_ENVD_PORT 49983
 #define E2B_CODE_PORT 49999
 
@@ -20,12 +20,12 @@ extern const struct route e2b_code_routes[];
 extern const struct route e2b_file_routes[];
 extern const struct route e2b_process_routes[];
 
-/* `debug`: whoever asks at the ports above has a sandbox, without asking for
-   one first and without a key. */
+/* `debug`: requests at the ports above use a default sandbox that is created on
+   demand, and need no key. */
 int e2b_open(struct e2b **out, bool debug, struct remit_error *err) must_check;
-/* Look at what is watched. To be called about once a second. */
+/* Lists the watched directories again. Call it about once a second. */
 void e2b_tick(struct server *s);
-/* When no room lives any more. */
+/* Call it when no hosted session exists any more. Accepts NULL. */
 void e2b_free(struct e2b *e);
 
 #endif

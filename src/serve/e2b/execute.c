@@ -1,6 +1,6 @@
 /*
- * e2b_execute: code that is run in a context of a sandbox, told line by line.
- * Clients have no other way to stop it than to go away.
+ * e2b_execute: runs code in a context of a sandbox and sends its events line by
+ * line. Clients can stop it only by disconnecting.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "serve/e2b/part.h"
 #include "serve/e2b/result.h"
 
-/* A line that is not ended is kept so long, and no longer than this. */
+/* An incomplete line is buffered up to this size and this time. */
 #define LINE_MAX_BYTES (64 * 1024)
 #define LINE_MAX_US    200000
 
@@ -76,7 +76,7 @@ static void
 send_output(struct execution *e, enum remit_stream stream, const char *bytes,
 	    size_t len)
 {
-	/* Who has gone is noticed elsewhere. */
+	/* execution_on_gone() handles a disconnected client. */
 	if (len && e2b_line(e->x, e2b_output_line(stream, bytes, len)) < 0)
 		return;
 }
@@ -90,8 +90,8 @@ flush_pending(struct execution *e, enum remit_stream stream)
 	buf_drop(&p->bytes, p->bytes.len);
 }
 
-/* What may be the traceback of an error: clients are told that as an error, and
-   not as output. */
+/* Finds text that may be the traceback of an error: clients receive it as an
+   error, and not as output. */
 static const char *
 find_traceback(const char *text)
 {
@@ -107,7 +107,8 @@ find_traceback(const char *text)
 	return NULL;
 }
 
-/* Up to the last end of a line; or all, if that has waited long enough. */
+/* Returns how many bytes to send: up to the last newline, or all after a
+   timeout. */
 static size_t
 whole_lines(const struct pending *p, bool is_err)
 {
@@ -136,7 +137,7 @@ execution_on_output(void *user, enum remit_stream stream, const char *bytes,
 	if (!p->bytes.len)
 		p->since_us = loop_now_us();
 	if (buf_add(&p->bytes, bytes, len) < 0)
-		return; /* no memory, or more than any policy keeps */
+		return; /* no memory, or more than any policy allows */
 	whole = whole_lines(p, stream == REMIT_STDERR);
 	send_output(e, stream, buf_text(&p->bytes), whole);
 	buf_drop(&p->bytes, whole);
@@ -346,7 +347,7 @@ post_execute(struct exchange *x)
 	sandbox_unref(sb);
 }
 
-/* Envd and the interpreter answer differently, and share this path. */
+/* Envd and the interpreter share this path and reply differently. */
 static void
 get_health(struct exchange *x)
 {

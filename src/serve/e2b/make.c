@@ -1,6 +1,5 @@
 /*
- * e2b_make: sandboxes are made, by the wishes of their clients, or as copies of
- * others.
+ * e2b_make: makes sandboxes, as their clients specify or as copies of others.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,17 +11,17 @@
 #include "serve/native/native.h"
 #include "serve/native/request.h"
 
-/* Seconds. */
+/* The default and the maximum lifetime, in seconds. */
 #define LIFE	 300
 #define LIFE_MAX (30 * 86400)
 
-/* Of the names and values of metadata or variables, which the server keeps as
-   long as the sandbox lives. */
+/* The maximum size of the names and values of metadata or variables, which the
+   server keeps as long as the sandbox lives. */
 #define STRINGS_MAX ((size_t)64 * 1024)
 
-/* ---- what is wished for ---- */
+/* ---- the request ---- */
 
-/* Objects of strings, or nothing. */
+/* Parses an optional object of strings. */
 static int
 parse_strings(json_t **to, const json_t *body, const char *name,
 	      struct remit_error *err)
@@ -71,13 +70,13 @@ e2b_parse_life(const json_t *body, uint64_t *life_ms, struct remit_error *err)
 		return fail(err, REMIT_E_INPUT,
 			    "timeout: must be a number of seconds up to %d",
 			    LIFE_MAX);
-	/* 0 would be without end. */
+	/* A lifetime of 0 would be unlimited. */
 	*life_ms = seconds < 0.001 ? 1 : (uint64_t)(seconds * 1000);
 	return 0;
 }
 
-/* What shares something with others has no copies: then it is not asked for
-   them. */
+/* Whether such a sandbox can be forkable: one that shares something with others
+   cannot be copied. */
 static bool
 can_fork(const struct policy *p)
 {
@@ -120,8 +119,8 @@ making_free(void *making)
 	free(m);
 }
 
-/* A client's own headers are not taken from anybody: they come to those of the
-   key, whose policy says to which hosts at most. */
+/* Adds the credentials of a client to those of the key. They are the client's
+   own secrets, and the key's policy already limits the hosts. */
 static int
 add_credentials(struct making *m, struct policy *policy, const json_t *more,
 		struct remit_error *err)
@@ -163,7 +162,7 @@ plan_policy(struct making *m, const json_t *body, struct policy *policy,
 		       : 0;
 }
 
-/* How its room is to be opened. */
+/* Fills the options of the hosted session. */
 static int
 plan_sandbox(struct making *m, const json_t *body, struct remit_error *err)
 {
@@ -186,10 +185,10 @@ plan_sandbox(struct making *m, const json_t *body, struct remit_error *err)
 
 /* ---- making one ---- */
 
-/* What a hosted session is lent. */
+/* Memory lent to the hosted session. */
 struct lent {
 	char *policy_text;
-	json_t *values; /* of the secrets */
+	json_t *values; /* the values of the secrets */
 	struct remit_secret secrets[CREDENTIALS_MAX];
 };
 
@@ -205,7 +204,7 @@ lent_free(void *lent)
 	free(l);
 }
 
-/* NULL: no memory. */
+/* Returns NULL if memory is exhausted. */
 static struct lent *
 lend_policy(struct making *m)
 {
@@ -281,7 +280,8 @@ making_on_made(void *user, struct remit_result *res,
 	struct remit_error again;
 
 	(void)res;
-	/* A host where nothing can be copied has sandboxes all the same. */
+	/* On a host that cannot fork sessions, sandboxes are made without
+	   it. */
 	if (err && m->opt.forkable && !strcmp(err->where, "forkable")) {
 		m->opt.forkable = false;
 		drop_hosted(m);
@@ -300,7 +300,7 @@ making_on_made(void *user, struct remit_result *res,
 	exchange_unref(m->x);
 }
 
-/* NULL: no memory. */
+/* Returns NULL if memory is exhausted. */
 static struct making *
 making_new(struct exchange *x, struct key *key)
 {
@@ -343,8 +343,8 @@ e2b_post_sandbox(struct exchange *x)
 static void
 on_nothing(void *user, struct remit_result *res, const struct remit_error *err)
 {
-	/* What waits for a hosted session that could not be opened fails by
-	 * itself. */
+	/* Requests that wait for a hosted session which could not be opened
+	   fail by themselves. */
 	(void)user;
 	(void)res;
 	(void)err;
@@ -375,7 +375,7 @@ e2b_debug_sandbox(struct exchange *x)
 	return sb;
 }
 
-/* ---- copies of a live sandbox, each a sandbox of its own ---- */
+/* ---- copies of a live sandbox, each a separate sandbox ---- */
 
 #define FORKS_MAX 8
 
@@ -484,7 +484,7 @@ e2b_post_fork(struct exchange *x)
 	f->left = json_is_integer(count) ? (uint64_t)json_integer_value(count)
 					 : 1;
 	if (f->left < 1 || f->left > FORKS_MAX) {
-		e2b_fail(x, 400, "count: from 1 to %d", FORKS_MAX);
+		e2b_fail(x, 400, "count: must be from 1 to %d", FORKS_MAX);
 		return;
 	}
 	if (e2b_parse_life(x->json, &f->life_ms, &err) < 0 ||

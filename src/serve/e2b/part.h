@@ -1,8 +1,9 @@
 /*
- * e2b_part: what the files of E2B's API have in common. For them only.
+ * e2b_part: declarations shared by the files of E2B's API. For these files
+ * only.
  *
- * A sandbox is a hosted session, and what its client wants to be remembered of
- * it.
+ * A sandbox is a hosted session together with data that its client expects the
+ * server to remember.
  */
 #ifndef REMIT_E2B_PART_H
 #define REMIT_E2B_PART_H
@@ -20,7 +21,7 @@
 
 struct context {
 	struct context *next;
-	char id[HOSTED_ID_SIZE]; /* and the name of its namespace */
+	char id[HOSTED_ID_SIZE]; /* also the name of its namespace */
 	char *cwd;
 	uint64_t executions;
 };
@@ -31,93 +32,98 @@ struct sandbox {
 	char id[HOSTED_ID_SIZE];
 	struct hosted *hosted;
 	struct key *key;
-	/* What its client must know, besides the id. */
+	/* The client must send it, besides the id. */
 	char token[2 * HOSTED_ID_SIZE];
-	json_t *metadata; /* objects of strings */
+	json_t *metadata; /* an object of strings */
 	json_t *env;
-	/* Of its policy. */
+	/* From its policy. */
 	uint64_t cpus, memory_bytes, disk_bytes;
 	bool may_start_programs, has_network;
-	/* ---- under the lock of all ---- */
+	/* ---- protected by the lock of struct e2b ---- */
 	struct context *contexts;     /* oldest first; the first is "main" */
-	char running[HOSTED_ID_SIZE]; /* the context whose cell runs, or "" */
-	struct command *commands;     /* that run or wait */
-	unsigned writers;	      /* requests that give them input */
-	struct watcher *watchers;     /* whose clients ask */
-	bool enforcement_sent;	      /* what its policy is kept by */
+	char running[HOSTED_ID_SIZE]; /* context of the running cell */
+	struct command *commands;     /* running or waiting */
+	unsigned writers;	      /* requests that write input for them */
+	struct watcher *watchers;     /* whose clients poll */
+	bool enforcement_sent;	      /* "enforcement" was in a result */
 };
 
 struct e2b {
 	pthread_mutex_t lock;
 	struct sandbox *first;
-	struct watcher *streams; /* whose clients wait */
+	struct watcher *streams; /* watchers whose clients stream */
 	bool debug;
 };
 
 /* ---- replies ---- */
 
-/* {"code": status, "message": ...} */
+/* Replies {"code": status, "message": ...}. */
 void e2b_fail(struct exchange *x, int status, const char *fmt, ...)
 	printf_like(3, 4);
 /* The same for an error of the library. */
 void e2b_error(struct exchange *x, const struct remit_error *err);
-/* A line of NDJSON; takes it. Other letters than ASCII are escaped: clients
-   decode each piece of the network by itself. -1: nobody reads. */
+/* Sends a line of NDJSON and frees it. Non-ASCII characters are escaped, since
+   clients decode each piece from the network separately. Returns -1 if the
+   client is gone. */
 int e2b_line(struct exchange *x, json_t *line);
 
 /* ---- sandboxes ---- */
 
-/* Of this request, held, for whoever knows its token or its key. NULL: the
-   reply is there. */
+/* Returns a reference to the sandbox of this request, if the request has its
+   token or its key; otherwise NULL, after it has sent an error. */
 struct sandbox *e2b_find(struct exchange *x);
-/* For routes: whether the request is for a sandbox that it may use, and not one
-   too many. */
+/* For routes: whether the request may use its sandbox, and its key has not
+   exceeded its rate. */
 bool e2b_admits(struct exchange *x);
-/* By the id in the path, of this key. NULL: the reply is there. */
+/* Returns a reference to this key's sandbox with the id in the path, or NULL
+   after it has sent an error. */
 struct sandbox *e2b_find_named(struct exchange *x);
 struct sandbox *sandbox_ref(struct sandbox *sb);
 void sandbox_unref(struct sandbox *sb);
-/* Held, without a hosted session or an id; NULL without memory. */
+/* Returns a new sandbox without a hosted session and an id, or NULL if memory
+   is exhausted. */
 struct sandbox *sandbox_new(struct key *key);
-/* Into the table; and out of it, with its hosted session. */
+/* Add a sandbox to the table; and remove it together with its hosted
+   session. */
 void sandbox_list(struct exchange *x, struct sandbox *sb);
 void sandbox_kill(struct exchange *x, struct sandbox *sb);
-/* Those that are there still, each held; free() the list. */
+/* Returns references to all live sandboxes. The caller frees the list. */
 struct sandbox **sandbox_all(struct exchange *x, size_t *count);
-/* The sandbox of clients in debug mode. */
+/* Makes the default sandbox for clients in debug mode. */
 struct sandbox *e2b_debug_sandbox(struct exchange *x);
 
-/* ---- contexts, under the lock ---- */
+/* ---- contexts; called with the lock held ---- */
 
 struct context *context_find(struct sandbox *sb, const char *id);
-/* NULL: there are too many, or there is no memory. */
+/* Returns NULL if there are too many, or if memory is exhausted. */
 struct context *context_add(struct sandbox *sb, const char *id,
 			    const char *cwd);
 void context_remove(struct sandbox *sb, struct context *c);
 
 /* ---- cells ---- */
 
-/* What a cell is given: lent to its hosted session by `loan`. */
+/* The inputs of a cell, lent to its hosted session. */
 struct e2b_job {
 	struct hosted_job hosted;
 	char *code;
 	char context[HOSTED_ID_SIZE];
 	struct list env;
-	int input; /* what it reads, or -1 */
+	int input; /* its standard input, or -1 */
 };
 
-/* A cell with the sandbox's variables, and those of an object, which may be
-   NULL. Takes the code, which may be NULL for want of memory. NULL: no memory,
-   or the object has something else than strings. */
+/* Makes a cell with the sandbox's variables and those of an object, which may
+   be NULL. Takes ownership of the code, which may be NULL if memory was
+   exhausted. Returns NULL if memory is exhausted or a variable is not a
+   string. */
 struct e2b_job *e2b_job_new(const struct sandbox *sb, const char *context,
 			    char *code, const json_t *env);
 void e2b_job_free(void *job);
 
 /* ---- the control plane: control.c and make.c ---- */
 
-/* What a client is told of a sandbox that is made for it. */
+/* Describes a new sandbox to its client. */
 json_t *e2b_made_json(const struct sandbox *sb);
-/* The member "timeout" of a request. */
+/* Parses the member "timeout" of a request. */
 int e2b_parse_life(const json_t *body, uint64_t *life_ms,
 		   struct remit_error *err) must_check;
 

@@ -6,7 +6,7 @@
 
 #include "policy/rules/host_rule.h"
 
-/* All traffic, in E2B's words. */
+/* How E2B writes "all traffic". */
 static const char *const all_traffic[] = { "0.0.0.0/0", "::/0" };
 
 static int
@@ -15,7 +15,7 @@ refuse_member(struct remit_error *err, const char *field, const char *why)
 	return fail_refused(err, field, "Leave it out.", "%s", why);
 }
 
-/* ---- what a sandbox here cannot have ---- */
+/* ---- features that are not supported ---- */
 
 static bool
 is_set(const json_t *value)
@@ -36,9 +36,9 @@ check_unsupported(const json_t *body, struct remit_error *err)
 	} impossible[] = {
 		{ "autoPause", "a sandbox cannot be paused here" },
 		{ "autoPauseMemory", "a sandbox cannot be paused here" },
-		{ "volumeMounts", "there are no volumes here; folders are "
-				  "given by the server's policy (--mount)" },
-		{ "mcp", "there is no gateway inside of a sandbox here" },
+		{ "volumeMounts", "there are no volumes here; the server's "
+				  "policy can give folders (--mount)" },
+		{ "mcp", "there is no MCP gateway inside a sandbox here" },
 		{ "iam", "there are no identities for sandboxes here" },
 	};
 	const json_t *resume = json_object_get(body, "autoResume");
@@ -66,19 +66,18 @@ check_template(const json_t *body, struct remit_error *err)
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (!strcmp(name, known[i]))
 			return 0;
-	return refuse_member(
-		err, "templateID",
-		"there is one template here, code-interpreter-v1: the "
-		"server's own interpreter and packages");
+	return refuse_member(err, "templateID",
+			     "the only template here is code-interpreter-v1: "
+			     "the server's own interpreter and packages");
 }
 
 /* ---- the network ---- */
 
-/* What is known while it is read. */
+/* The network settings of a request. */
 struct network {
 	const json_t *allow, *deny, *rules;
-	const struct list *hosts; /* that the server's policy names */
-	bool is_open;		  /* everything is let through */
+	const struct list *hosts; /* listed in the server's policy */
+	bool is_open;		  /* the whole network is allowed */
 };
 
 static bool
@@ -102,7 +101,7 @@ has_all_traffic(const json_t *list)
 	return false;
 }
 
-/* "*.b.test" is every name below it. */
+/* "*.b.test" matches every name below b.test. */
 static bool
 pattern_covers(const char *pattern, const char *host)
 {
@@ -113,7 +112,7 @@ pattern_covers(const char *pattern, const char *host)
 	return n >= m && !strcasecmp(host + n - (m - 1), pattern + 1);
 }
 
-/* Twice would be once too often. */
+/* Adds an entry unless it is in the list. */
 static int
 add_entry(json_t *list, const char *entry)
 {
@@ -136,8 +135,9 @@ entry_is_for(const char *entry, const char *host)
 	return !strncasecmp(entry, host, n) && entry[n] == ':';
 }
 
-/* As the server's policy names it, if it does. Else E2B looks at names on these
-   ports; so does Remit, and lets no others. */
+/* Adds the entries of the server's policy for this host. If it has none, allows
+   ports 443 and 80: E2B filters by name on these ports, and Remit allows no
+   others. */
 static int
 add_host(json_t *list, const char *given, const struct list *hosts)
 {
@@ -179,22 +179,23 @@ add_hosts(json_t *list, const struct network *n, struct remit_error *err)
 				    "network.allowOut[%zu]: must be a string",
 				    i);
 		if (is_all_traffic(host))
-			continue; /* leave, and no wish */
+			continue; /* allowed, but not required */
 		if (strchr(host, '/') || !strcmp(host, "*"))
 			return refuse_member(
 				err, "network.allowOut",
-				"ranges of addresses cannot be allowed: "
-				"name hosts or single addresses");
+				"address ranges cannot be allowed: list hosts "
+				"or single addresses");
 		if (add_host(list, host, n->hosts) < 0)
 			return fail(err, REMIT_E_INPUT,
-				    "network.allowOut[%zu]: no host name", i);
+				    "network.allowOut[%zu]: is not a host name",
+				    i);
 	}
 	return 0;
 }
 
 /* ---- headers ---- */
 
-/* Whether it may be reached at all. */
+/* Whether the host is allowed at all. */
 static bool
 is_allowed(const struct network *n, const char *host)
 {
@@ -224,8 +225,9 @@ add_credential(struct e2b_policy *p, const char *host, int port,
 					       header, "from", from));
 }
 
-/* At the ports of HTTP that the server's policy names for the host; else at
-   that of TLS: on port 80 anybody on the way could read it. */
+/* Adds a credential for each HTTP entry of the server's policy for this host;
+   if there is none, for port 443 only: on port 80 it would be sent
+   unencrypted. */
 static int
 add_credentials(struct e2b_policy *p, const char *host,
 		const struct list *hosts, const char *header, const char *from)
@@ -263,8 +265,8 @@ parse_header(struct e2b_policy *p, const char *host, const struct list *hosts,
 	if (strstr(text, "${e2b."))
 		return refuse_member(
 			err, "network.rules",
-			"there are no identities for sandboxes here, "
-			"whose tokens could be put into a header");
+			"there are no identities for sandboxes here whose "
+			"tokens could be put into a header");
 	snprintf(name, sizeof(name), "RULE_%zu",
 		 json_object_size(p->secrets) + 1);
 	snprintf(from, sizeof(from), "given:%s", name);
@@ -283,14 +285,13 @@ check_only_member(const json_t *object, const char *member,
 
 	if (!json_is_object(object))
 		return fail(err, REMIT_E_INPUT,
-			    "network.rules: a rule is an object");
+			    "network.rules: a rule must be an object");
 	json_object_foreach((json_t *)object, name, value)
 	{
 		if (strcmp(name, member) != 0 && !json_is_null(value))
 			return refuse_member(
 				err, "network.rules",
-				"a rule can put headers into requests, "
-				"and nothing else");
+				"a rule can only add headers to requests");
 	}
 	return 0;
 }
@@ -318,7 +319,7 @@ parse_rule(struct e2b_policy *p, const char *host, const struct list *hosts,
 	return 0;
 }
 
-/* A host with headers is named for itself: no star stands for it. */
+/* Adds the hosts that have headers; such a host must not be a wildcard. */
 static int
 parse_rules(struct e2b_policy *p, json_t *list, const struct network *n,
 	    struct remit_error *err)
@@ -332,8 +333,9 @@ parse_rules(struct e2b_policy *p, json_t *list, const struct network *n,
 		size_t before = json_object_size(p->secrets);
 
 		if (!json_is_array(rules))
-			return fail(err, REMIT_E_INPUT,
-				    "network.rules: each host has a list");
+			return fail(
+				err, REMIT_E_INPUT,
+				"network.rules: each host must have a list");
 		json_array_foreach(rules, i, rule)
 		{
 			if (parse_rule(p, host, n->hosts, rule, err) < 0)
@@ -344,21 +346,20 @@ parse_rules(struct e2b_policy *p, json_t *list, const struct network *n,
 		if (json_object_size(p->secrets) > before + 1)
 			return refuse_member(
 				err, "network.rules",
-				"one header for each host can be put in: "
-				"have the code send what is no secret");
+				"only one header per host is supported: let "
+				"the code send headers that are not secret");
 		if (strpbrk(host, "*/"))
 			return refuse_member(
 				err, "network.rules",
-				"headers are for single hosts, by name "
-				"or address");
+				"headers are possible only for single hosts, "
+				"by name or address");
 		if (!is_allowed(n, host))
-			return refuse_member(
-				err, "network.rules",
-				"a host with headers must be among those "
-				"that allowOut names");
+			return refuse_member(err, "network.rules",
+					     "a host with headers must be "
+					     "listed in allowOut");
 		if (add_host(list, host, n->hosts) < 0)
 			return fail(err, REMIT_E_INPUT,
-				    "network.rules: no host name");
+				    "network.rules: is not a host name");
 	}
 	return 0;
 }
@@ -370,23 +371,25 @@ check_network(const json_t *network, const struct network *n,
 	      struct remit_error *err)
 {
 	static const struct {
-		const char *name, *why; /* NULL: it is taken */
+		const char *name, *why; /* NULL: supported */
 	} members[] = {
 		{ "allowOut", NULL },
 		{ "denyOut", NULL },
 		{ "rules", NULL },
 		{ "allowPublicTraffic", NULL },
-		{ "egressProxy", "connections go through no other proxy" },
-		{ "maskRequestHost", "nothing inside can be connected to" },
-		{ "httpsPorts", "nothing inside can be connected to" },
-		{ "dnsServers", "names are looked up where the server is" },
+		{ "egressProxy", "connections cannot use another proxy" },
+		{ "maskRequestHost",
+		  "servers inside the sandbox cannot be reached" },
+		{ "httpsPorts",
+		  "servers inside the sandbox cannot be reached" },
+		{ "dnsServers", "names are resolved by the server's machine" },
 	};
 	const char *name;
 	json_t *value;
 
 	json_object_foreach((json_t *)network, name, value)
 	{
-		const char *why = "this is not known here";
+		const char *why = "this is not supported here";
 
 		for (size_t i = 0; i < ARRAY_LEN(members); i++)
 			if (!strcmp(members[i].name, name))
@@ -398,13 +401,14 @@ check_network(const json_t *network, const struct network *n,
 	    (n->is_open || (n->hosts->count && !json_array_size(n->allow))))
 		return refuse_member(
 			err, "network.denyOut",
-			"single hosts cannot be taken out of what this "
-			"server's policy lets through: deny 0.0.0.0/0 "
-			"and allow those that are needed");
+			"single hosts cannot be denied while this server's "
+			"policy allows more: deny 0.0.0.0/0 and allow the "
+			"hosts that are needed");
 	return 0;
 }
 
-/* What is of another type would be read as nothing, and take nothing away. */
+/* A value of the wrong type would otherwise be ignored, and not restrict
+   anything. */
 static int
 check_types(const json_t *body, const struct network *n,
 	    struct remit_error *err)
@@ -427,11 +431,11 @@ check_types(const json_t *body, const struct network *n,
 		if (all[i].value && !json_is_null(all[i].value) &&
 		    !all[i].is_right)
 			return fail(err, REMIT_E_INPUT,
-				    "%s: is of another type", all[i].name);
+				    "%s: has the wrong type", all[i].name);
 	return 0;
 }
 
-/* The server's own hosts, where nothing is taken away. */
+/* Keeps the hosts of the server's policy, where none are denied. */
 static int
 keep_hosts(json_t *list, const struct network *n, struct remit_error *err)
 {
@@ -441,8 +445,8 @@ keep_hosts(json_t *list, const struct network *n, struct remit_error *err)
 	return 0;
 }
 
-/* No network unless the server's policy has one: permission to use it is no
-   wish for it. */
+/* Adds no network that the server's policy does not have: allowing a host does
+   not request the network. */
 static int
 parse_network(struct e2b_policy *p, const json_t *body, bool open,
 	      const struct list *hosts, struct remit_error *err)
@@ -458,7 +462,7 @@ parse_network(struct e2b_policy *p, const json_t *body, bool open,
 	json_auto_t *list = json_array();
 
 	n.is_open = open && !denied;
-	/* Where all is open already, nothing need be allowed. */
+	/* If the whole network is allowed, hosts need not be listed. */
 	if (check_types(body, &n, err) < 0 ||
 	    check_network(network, &n, err) < 0 ||
 	    (!n.is_open && add_hosts(list, &n, err) < 0))

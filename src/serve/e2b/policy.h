@@ -1,6 +1,6 @@
 /*
- * e2b_policy: what a client of E2B wants of a new sandbox, as a policy. What
- * cannot be kept is refused and not left out.
+ * e2b_policy: converts the requirements of a client of E2B for a new sandbox to
+ * a policy. Requirements that cannot be met are refused, not ignored.
  */
 #ifndef REMIT_E2B_POLICY_H
 #define REMIT_E2B_POLICY_H
@@ -12,13 +12,13 @@
 #include "base/list.h"
 
 struct e2b_policy {
-	json_t *policy;	     /* the fields that differ from the key's */
-	json_t *credentials; /* entries that come to those of the key */
-	json_t *secrets;     /* their values by name, and in no entry */
+	json_t *policy;	     /* fields that differ from the key's policy */
+	json_t *credentials; /* added to those of the key's policy */
+	json_t *secrets;     /* their values by name; not in the policy */
 };
 
-/* `open`: the key's policy lets everything through; `hosts` are those that it
-   names. -1: err says what cannot be had. */
+/* `open`: the key's policy allows the whole network; `hosts` are those that it
+   lists. Returns -1 with an error that names what is not possible. */
 int e2b_policy_read(struct e2b_policy *out, const json_t *body, bool open,
 		    const struct list *hosts,
 		    struct remit_error *err) must_check;

@@ -1,5 +1,5 @@
 /*
- * e2b_process: envd's service for commands: what is asked of it.
+ * e2b_process: the routes of envd's service for commands.
  */
 #include <poll.h>
 #include <string.h>
@@ -11,22 +11,24 @@
 #include "serve/e2b/connect.h"
 
 #define STREAM "application/connect+json"
-#define REFUSED                                                  \
-	"this sandbox may start no programs: its policy has no " \
+#define REFUSED                                                   \
+	"this sandbox may not start programs: its policy has no " \
 	"subprocess_execution"
 #define NO_PROCESS "there is no such process"
 /* How long a program may leave its input unread. */
 #define INPUT_MS 20000
-/* Who gives input to the commands of a sandbox at once: each has a thread, for
-   as long as it is not read. */
+/* How many requests may write input for the commands of a sandbox: each has a
+   thread until its input is read. */
 #define WRITERS_MAX 8
 /* {"event":{"keepalive":{}}} in its envelope. */
 static const char keepalive[] = "\0\0\0\0\032{\"event\":{\"keepalive\":{}}}";
-_Static_assert(sizeof(keepalive) - 1 == 5 + 26, "as its envelope says");
+_Static_assert(sizeof(keepalive) - 1 == 5 + 26,
+	       "must match the length in its envelope");
 
 /* ---- starting ---- */
 
-/* "Basic " and base64 of "user:": who the program is to be. */
+/* Whether the program is to run as another user than "user": the header has
+   "Basic " and base64 of "user:". */
 static bool
 is_for_another(const struct exchange *x)
 {
@@ -58,12 +60,12 @@ post_start(struct exchange *x)
 			    "process: needs cmd and args");
 	else if (pty && !json_is_null(pty))
 		connect_end(x, "unimplemented",
-			    "there are no terminals here: a jail has none, so "
-			    "that nothing can be typed into one");
+			    "terminals are not supported: a jail has none, so "
+			    "that no input can be injected into one");
 	else if (is_for_another(x))
 		connect_end(x, "invalid_argument",
-			    "there is one user in a sandbox here, called "
-			    "user: programs cannot be another's");
+			    "a sandbox here has one user, called user: "
+			    "programs cannot run as another");
 	else
 		command_start(x, sb, message);
 	sandbox_unref(sb);
@@ -83,7 +85,7 @@ post_connect(struct exchange *x)
 	sandbox_unref(sb);
 }
 
-/* ---- those that run ---- */
+/* ---- running commands ---- */
 
 static void
 post_list(struct exchange *x)
@@ -97,7 +99,8 @@ post_list(struct exchange *x)
 	sandbox_unref(sb);
 }
 
-/* Of the sandbox that is asked for. *cell 0: the reply is there. */
+/* Returns the request's sandbox, and in *cell the cell of the command. *cell is
+   0 after it has sent an error. */
 static struct sandbox *
 find_command(struct exchange *x, uint64_t *cell)
 {
@@ -161,7 +164,7 @@ send_input(struct exchange *x, struct sandbox *sb, uint64_t cell)
 	else if (fd < 0)
 		connect_fail(x, "failed_precondition",
 			     "this command reads no input: it was started "
-			     "without stdin, or that was closed");
+			     "without stdin, or its stdin is closed");
 	else if (write_in_time(fd, bytes, len) < 0)
 		connect_fail(x, "resource_exhausted",
 			     "the command does not read its input");
@@ -189,7 +192,7 @@ end_input(struct e2b *e, struct sandbox *sb)
 	pthread_mutex_unlock(&e->lock);
 }
 
-/* In a thread: a program may be slow to read. */
+/* Runs in a thread, since the program may read slowly. */
 static void
 input_in_thread(struct exchange *x)
 {
@@ -202,7 +205,7 @@ input_in_thread(struct exchange *x)
 		end_input(e, sb);
 	} else if (cell) {
 		connect_fail(x, "resource_exhausted",
-			     "too many requests give input to commands that "
+			     "too many requests write input for commands that "
 			     "do not read it");
 	}
 	sandbox_unref(sb);
@@ -227,19 +230,19 @@ post_close(struct exchange *x)
 	sandbox_unref(sb);
 }
 
-/* Its body would have to be read as it comes. */
+/* Not supported: the body would have to be processed while it arrives. */
 static void
 post_stream_input(struct exchange *x)
 {
 	reply_begin(x, 200, STREAM);
 	connect_end(x, "unimplemented",
-		    "input is sent in single requests here (SendInput)");
+		    "send input in single requests (SendInput)");
 }
 
 static void
 post_update(struct exchange *x)
 {
-	connect_fail(x, "unimplemented", "there are no terminals here");
+	connect_fail(x, "unimplemented", "terminals are not supported");
 }
 
 #define PROCESS(name, what, has)                                       \

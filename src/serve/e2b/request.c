@@ -13,7 +13,7 @@ e2b_request_text(const json_t *body, const char *name)
 	return text && strlen(text) == json_string_length(value) ? text : NULL;
 }
 
-/* Absent, null, or a text. */
+/* Whether the member is missing, null, or a string. */
 static bool
 is_text_or_nothing(const json_t *body, const char *name)
 {
@@ -86,7 +86,7 @@ e2b_code_problem(const json_t *body)
 	    json_is_string(json_object_get(body, "language")))
 		return "only one of context_id and language can be given";
 	if (!is_python(json_object_get(body, "language")))
-		return "language: there is only Python here";
+		return "language: only Python is supported here";
 	if (env && !json_is_object(env) && !json_is_null(env))
 		return "env_vars: must be an object of strings";
 	return NULL;
@@ -96,7 +96,7 @@ const char *
 e2b_context_problem(const json_t *body)
 {
 	if (!is_python(json_object_get(body, "language")))
-		return "language: there is only Python here";
+		return "language: only Python is supported here";
 	if (!is_text_or_nothing(body, "cwd"))
 		return "cwd: must be a string";
 	return json_string_length(json_object_get(body, "cwd")) < PATH_MAX
@@ -139,8 +139,9 @@ e2b_parse_variables(struct list *env, const json_t *object)
 
 /* ---- programs ---- */
 
-/* Its output is the cell's: the program has it from the interpreter. What it
-   has started itself is killed with it, and lives on if it ends well. */
+/* The program inherits the cell's output from the interpreter. If the cell is
+   interrupted, the program's whole process group is killed; after a normal
+   exit, its background processes continue. */
 char *
 e2b_program_code(const json_t *process, bool reads)
 {

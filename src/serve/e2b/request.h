@@ -1,7 +1,7 @@
 /*
- * e2b_request: what clients of E2B ask of a sandbox, read from its JSON: code,
- * contexts, programs and names of files. Nothing here knows of requests or
- * hosted sessions.
+ * e2b_request: parses the JSON that clients of E2B send to a sandbox: code,
+ * contexts, programs and names of files. It depends on neither exchanges nor
+ * hosted sessions, so it can be fuzzed.
  */
 #ifndef REMIT_E2B_REQUEST_H
 #define REMIT_E2B_REQUEST_H
@@ -11,44 +11,49 @@
 #include "base/buf.h"
 #include "base/list.h"
 
-/* The directory that relative names begin at, by E2B's name and by ours. */
+/* The directory that relative names start from, as E2B calls it and as the jail
+   calls it. */
 #define SANDBOX_HOME "/home/user"
 #define SANDBOX_WORK "/workspace"
 
-/* Before each message of a stream: one byte of flags, four of length. */
+/* The size of the header of each message in a stream: one byte of flags, four
+   of length. */
 #define E2B_ENVELOPE 5
-/* What is in one is read by the thread that all others wait for. One argument
-   of a program has 128 KiB at most. */
+/* The maximum size of a message, since the HTTP thread parses it. One argument
+   of a program can have at most 128 KiB. */
 #define E2B_MESSAGE_MAX ((size_t)1024 * 1024)
 
-/* A member that is a text without NUL, or NULL. */
+/* Returns a member that is a string without NUL, otherwise NULL. */
 const char *e2b_request_text(const json_t *body, const char *name);
 
-/* A name of a file as the jail knows it: a new string, or NULL without memory.
- */
+/* Converts a file name to the jail's: a new string, or NULL if memory is
+   exhausted. */
 char *e2b_path(const char *path);
 
-/* What is wrong with a request to run code, or to make a context; NULL: nothing
-   is. */
+/* Return what is wrong with a request to run code or to make a context; NULL if
+   it is valid. */
 const char *e2b_code_problem(const json_t *body);
 const char *e2b_context_problem(const json_t *body);
-/* As a notebook does it: what the first line is indented by, all are. A new
-   text; NULL without memory. */
+/* Removes the indentation of the first line from all lines, as notebooks do.
+   Returns a new string, or NULL if memory is exhausted. */
 char *e2b_dedent(const char *code);
-/* Python that enters a directory: one line, a new text; NULL without memory. */
+/* Returns a line of Python that changes to a directory, as a new string, or
+   NULL if memory is exhausted. */
 char *e2b_chdir_code(const char *cwd);
 
-/* Variables of an object, as "NAME=VALUE". -1: something else is among them,
-   or there is no memory. */
+/* Adds the members of an object as "NAME=VALUE". Returns -1 if one is not a
+   string, or if memory is exhausted. */
 int e2b_parse_variables(struct list *env, const json_t *object) must_check;
 
-/* Whether it is a program with its arguments; and Python that starts it, which
-   reads the cell's input or nothing, waits for it and has its exit code for a
-   value: a new text, or NULL without memory. */
+/* e2b_is_program() checks that a message describes a program with its
+   arguments. e2b_program_code() returns Python that starts it with the cell's
+   input (`reads`) or none, waits for it, and has its exit code as its value: a
+   new string, or NULL if memory is exhausted. */
 bool e2b_is_program(const json_t *process);
 char *e2b_program_code(const json_t *process, bool reads);
 
-/* The message of the one envelope in a body; NULL: it is none. */
+/* Returns the message in a body that is a single envelope, or NULL if it is
+   not. */
 json_t *e2b_read_envelope(const struct buf *body);
 
 #endif

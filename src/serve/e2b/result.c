@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "client/result_view.h"
 
-/* ---- what is shown ---- */
+/* ---- displays ---- */
 
 static bool
 is_table(const json_t *value)
@@ -25,7 +25,7 @@ is_table(const json_t *value)
 	return true;
 }
 
-/* A text that was written as Python writes it loses its quotes. */
+/* Removes the quotes of a string's repr(). */
 static json_t *
 plain_json(const char *bytes, size_t len)
 {
@@ -59,7 +59,8 @@ part_json(const struct remit_part *p)
 			  NULL);
 }
 
-/* Data of a table has a place of its own, and numbers and texts have none. */
+/* The data of a table goes into "data"; other objects and lists into "json";
+   numbers and strings nowhere. */
 static void
 add_data(json_t *line, const struct remit_display *d)
 {
@@ -114,7 +115,7 @@ e2b_result_line(const struct remit_display *d)
 	return line;
 }
 
-/* ---- how it ends ---- */
+/* ---- the result ---- */
 
 static const char *
 text_of(const json_t *object, const char *name)
@@ -124,7 +125,8 @@ text_of(const json_t *object, const char *name)
 	return text ? text : "";
 }
 
-/* E2B's error has no member for a remedy, and models read the traceback. */
+/* Appends the remedy, since E2B's error has no member for it, and models read
+   the traceback. */
 static json_t *
 traceback_of(const json_t *error)
 {
@@ -138,13 +140,15 @@ e2b_error_line(const json_t *result)
 	static const struct {
 		const char *status, *name, *value;
 	} ends[] = {
-		{ "timeout", "TimeoutError", "the time of this cell is over" },
+		{ "timeout", "TimeoutError",
+		  "the timeout of this cell is over" },
 		{ "cpu_limit", "TimeoutError",
 		  "the processor time of this cell is used up" },
 		{ "memory_limit", "MemoryError",
-		  "the sandbox used more memory than it may: it has ended" },
+		  "the sandbox exceeded its memory limit and has ended" },
 		{ "output_limit", "OutputLimit",
-		  "far more was written than is kept: the sandbox has ended" },
+		  "the output was far beyond its limit: the sandbox has "
+		  "ended" },
 	};
 	const char *status = text_of(result, "status");
 	const json_t *error = json_object_get(result, "error");

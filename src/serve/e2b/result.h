@@ -1,6 +1,6 @@
 /*
- * e2b_result: what a cell shows and how it ends, as lines that clients of E2B
- * understand. Lines of other types they leave aside.
+ * e2b_result: converts displays and results of a cell to lines that clients of
+ * E2B understand. They ignore lines of other types.
  */
 #ifndef REMIT_E2B_RESULT_H
 #define REMIT_E2B_RESULT_H
@@ -10,14 +10,15 @@
 
 #include "base/error.h"
 
-/* {"type": "result", "text": ..., "png": ...}; NULL without memory. */
+/* Returns {"type": "result", "text": ..., "png": ...}, or NULL if memory is
+   exhausted. */
 json_t *e2b_result_line(const struct remit_display *d);
-/* {"type": "error", ...}; NULL: it ended well. */
+/* Returns {"type": "error", ...}, or NULL after a success. */
 json_t *e2b_error_line(const json_t *result);
-/* {"type": "remit", ...}: status, usage, denials and, if asked for, what the
-   policy is kept by. */
+/* Returns {"type": "remit", ...} with status, usage, denials and, if
+   `enforcement`, the mechanisms that enforce the policy. */
 json_t *e2b_remit_line(const struct remit_result *res, bool enforcement);
-/* {"type": "stdout" | "stderr", "text": ..., "timestamp": ...} */
+/* Returns {"type": "stdout" | "stderr", "text": ..., "timestamp": ...}. */
 json_t *e2b_output_line(enum remit_stream stream, const char *bytes,
 			size_t len);
 

@@ -1,5 +1,6 @@
 /*
- * e2b_sandbox: the sandboxes that clients of E2B have, and who may use them.
+ * e2b_sandbox: the table of sandboxes, and which requests may use which
+ * sandbox.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -99,7 +100,7 @@ sandbox_new(struct key *key)
 	return NULL;
 }
 
-/* ---- all of them ---- */
+/* ---- the table ---- */
 
 void
 sandbox_list(struct exchange *x, struct sandbox *sb)
@@ -137,7 +138,7 @@ sandbox_kill(struct exchange *x, struct sandbox *sb)
 	struct e2b *e = x->server->e2b;
 	struct hosted *r;
 
-	/* One that is being made may have none just now. */
+	/* A sandbox that is being made may have no hosted session. */
 	pthread_mutex_lock(&e->lock);
 	r = sb->hosted ? hosted_ref(sb->hosted) : NULL;
 	pthread_mutex_unlock(&e->lock);
@@ -147,7 +148,7 @@ sandbox_kill(struct exchange *x, struct sandbox *sb)
 	sandbox_unlist(x, sb);
 }
 
-/* Its time is over, or it was closed by another API. */
+/* Whether the sandbox has expired or was closed with another API. */
 static bool
 sandbox_is_over(struct exchange *x, const struct sandbox *sb)
 {
@@ -205,9 +206,9 @@ sandbox_find(struct exchange *x, const char *id)
 	return NULL;
 }
 
-/* ---- which one is meant ---- */
+/* ---- the id of a request's sandbox ---- */
 
-/* "49999-ID.any.domain" */
+/* Parses "49999-ID.any.domain". */
 static void
 id_of_host(const char *host, char id[HOSTED_ID_SIZE])
 {
@@ -250,8 +251,8 @@ wanted_id(const struct exchange *x, char id[HOSTED_ID_SIZE])
 /* ---- signed addresses ---- */
 
 /*
- * Whoever has an address that a client of E2B signed can read or write one file
- * without the token:
+ * A request with an address signed by a client of E2B can read or write one
+ * file without the token:
  *
  *	signature = "v1_" + base64(SHA-256("path:read:user:token[:expiry]"))
  */
@@ -262,7 +263,7 @@ hex_digit(char c)
 	return c <= '9' ? c - '0' : c - 'a' + 10;
 }
 
-/* Base64 without padding, as the clients write it. */
+/* Returns the signature in base64 without padding, as clients write it. */
 static char *
 write_signature(const char *signed_text)
 {
@@ -287,7 +288,8 @@ is_past(const char *expiry)
 	       (number_parse(&at, expiry) < 0 || at < (uint64_t)time(NULL));
 }
 
-/* Of this request for /files, for a sandbox with this token, and still good. */
+/* Whether this is a request for /files with a valid signature for this
+   token. */
 static bool
 e2b_signature_is_right(const struct exchange *x, const char *token)
 {
@@ -302,9 +304,9 @@ e2b_signature_is_right(const struct exchange *x, const char *token)
 	if (!given || strncmp(given, "v1_", 3) != 0 ||
 	    strcmp(x->path, "/files") != 0 || is_past(expiry))
 		return false;
-	/* Colons separate the parts of the signed text, and a path may have
-	   some: with one in the user, too, the same text could be read as
-	   another path, and as "write" where "read" was signed. */
+	/* Colons separate the parts of the signed text, and a path may contain
+	   some. If the user could contain one too, the same text could be
+	   parsed with another path, or with "write" where "read" was signed. */
 	if (user && strchr(user, ':'))
 		return false;
 	if (asprintf(&text, "%s:%s:%s:%s%s%s", path ? path : "",
@@ -319,9 +321,9 @@ e2b_signature_is_right(const struct exchange *x, const char *token)
 	return !differs;
 }
 
-/* ---- who may use it ---- */
+/* ---- access ---- */
 
-/* In the same time, whatever is wrong with it. */
+/* Compares in constant time. */
 static bool
 is_token(const struct sandbox *sb, struct http_text given)
 {
@@ -345,8 +347,8 @@ sandbox_may_use(const struct exchange *x, const struct sandbox *sb)
 	       e2b_signature_is_right(x, sb->token);
 }
 
-/* What proxies of E2B's say of a sandbox that is not there: clients take it
-   for one that was killed. */
+/* E2B's proxies send this for a missing sandbox: clients conclude that it was
+   killed. */
 static void
 reply_not_found(struct exchange *x, const char *id)
 {
@@ -356,7 +358,8 @@ reply_not_found(struct exchange *x, const char *id)
 	reply_json(x, 502, doc);
 }
 
-/* A signed address may name no sandbox; but only one has the token for it. */
+/* Finds the sandbox of a signed address that names none: only one has the token
+   for it. */
 static void
 id_of_signature(struct exchange *x, char id[HOSTED_ID_SIZE])
 {
@@ -385,8 +388,8 @@ e2b_find(struct exchange *x)
 		id_of_signature(x, id);
 	if (!id[0]) {
 		e2b_fail(x, 400,
-			 "which sandbox is not said: neither by the header "
-			 "E2b-Sandbox-Id nor by the host name");
+			 "the request names no sandbox: neither the header "
+			 "E2b-Sandbox-Id nor the host name does");
 		return NULL;
 	}
 	sb = sandbox_find(x, id);
@@ -406,14 +409,14 @@ bool
 e2b_admits(struct exchange *x)
 {
 	struct sandbox *sb = e2b_find(x);
-	/* A key of its own has been counted. */
+	/* A request with a key was already counted. */
 	bool may = sb && (x->key || keys_spend(sb->key, loop_now_us()));
 
 	if (sb && !x->payer)
 		x->payer = sb->key;
 	if (sb && !may) {
 		reply_header(x, "Retry-After", "1");
-		e2b_fail(x, 429, "this key asks too often");
+		e2b_fail(x, 429, "too many requests with this key");
 	}
 	x->is_counted |= may;
 	sandbox_unref(sb);
@@ -519,6 +522,6 @@ e2b_line(struct exchange *x, json_t *line)
 
 	json_decref(line);
 	if (!text || asprintf(&whole, "%s\n", text) < 0)
-		return 0; /* no memory: the line is left out */
+		return 0; /* no memory: not sent */
 	return reply_piece(x, whole, strlen(whole));
 }

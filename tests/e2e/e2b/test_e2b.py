@@ -733,7 +733,7 @@ def test_what_a_watcher_remembers_is_bounded(one):
     with boxed(one) as box:
         box.execute("import os\nd = '/'.join(['d' * 250] * 8)\nos.makedirs(d)\nfor i in range(1500): open(f'{d}/{i}', 'w').close()")
         got = box.json("POST", "/filesystem.Filesystem/CreateWatcher", {"path": ".", "recursive": True}, status=429)
-        assert "more entries" in got["message"], got
+        assert "too many entries" in got["message"], got
         assert box.json("POST", "/filesystem.Filesystem/CreateWatcher", {"path": "."})["watcherId"]
 
 

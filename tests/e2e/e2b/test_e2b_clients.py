@@ -122,7 +122,7 @@ def test_what_the_client_of_pypi_does_with_commands_and_folders(one):
     assert seen["again"] == [True, "echo 1", "1\n", REST, "CommandExitException"] and seen["gone"] == "NotFoundException"
     assert seen["root"][0] == "InvalidArgumentException" and "one user" in seen["root"][1] and seen["unread"] == "NotFoundException"
     assert seen["killed"] == ["held\n", True, "CommandExitException", False, "free\n"] and seen["late"] == "TimeoutException"
-    assert "UNIMPLEMENTED" in seen["terminal"][1] and "no terminals" in seen["terminal"][1]
+    assert "UNIMPLEMENTED" in seen["terminal"][1] and "not supported" in seen["terminal"][1]
     first, deep, second, third = seen["watched"]
     assert first == [["a", "create"], ["a", "write"], ["deep", "chmod"]] and deep == [*first, ["deep/b", "create"], ["deep/b", "write"]]
     assert second == [["a", "write"], ["c", "create"], ["c", "write"]] and third == []

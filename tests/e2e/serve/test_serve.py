@@ -63,11 +63,11 @@ def test_a_long_request_is_like_a_short_one(any_served):
         ({"code": 1}, "code: must be a string"),
         ({"code": "1", "polic": {}}, 'did you mean "policy"'),
         ({"code": "1", "policy": {"memory": 1}}, "memory"),
-        ({"code": "1", "files": [{"path": "a"}]}, "files[0]: has path"),
+        ({"code": "1", "files": [{"path": "a"}]}, "files[0]: must have path"),
         ({"code": "1", "files": [{"path": "a", "base64": "?"}]}, "files[0].base64"),
         ({"code": "1", "tools": [{"name": "f", "approval": "maybe"}]}, "tools[0].approval"),
         ({"code": "1", "stream": "xml"}, "stream: must be"),
-        ([], "no JSON object"),
+        ([], "not a JSON object"),
     ],
 )
 def test_what_is_wrong_with_a_request_is_said(any_served, body, where):

@@ -1,4 +1,4 @@
-/* e2b_multipart: the files of a form, and forms that are none. */
+/* e2b_multipart: the files of a form, and malformed forms. */
 #include "serve/e2b/files/multipart.h"
 
 #include <setjmp.h>
@@ -71,7 +71,7 @@ incomplete_form_is_rejected(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
 		if (read_form(wrong[i].body, wrong[i].len) == 0)
-			fail_msg("row %zu was taken", i);
+			fail_msg("row %zu was accepted", i);
 		multipart_free(&form);
 	}
 }

@@ -1,4 +1,4 @@
-/* e2b_policy: what clients wish becomes a policy, or is refused. */
+/* e2b_policy: requirements of clients become a policy, or are refused. */
 #include "serve/e2b/policy.h"
 
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-/* What the server's own policy names. */
+/* The hosts in the server's policy. */
 static char *const named[] = { (char *)"own.test:8080:plain,private",
 			       (char *)"own.test:443", NULL };
 static const struct list no_hosts, some = { (char **)named, 2 };
@@ -51,8 +51,8 @@ becomes(const char *body, bool open, const char *wanted)
 }
 
 static void
-is_refused_beside(const char *body, bool open, const struct list *hosts,
-		  const char *words)
+is_refused_with_hosts(const char *body, bool open, const struct list *hosts,
+		      const char *words)
 {
 	json_auto_t *doc = json_loads(body, 0, NULL);
 	struct e2b_policy p;
@@ -60,17 +60,17 @@ is_refused_beside(const char *body, bool open, const struct list *hosts,
 
 	assert_non_null(doc);
 	if (e2b_policy_read(&p, doc, open, hosts, &err) == 0)
-		fail_msg("%s was taken", body);
+		fail_msg("%s was accepted", body);
 	if (!strstr(err.message, words))
 		fail_msg("%s: %s", body, err.message);
-	/* Whatever is wrong, it is not told with the value. */
+	/* Errors never reveal the value of a header. */
 	assert_null(strstr(err.message, "s3cr3t"));
 }
 
 static void
 is_refused(const char *body, bool open, const char *words)
 {
-	is_refused_beside(body, open, &no_hosts, words);
+	is_refused_with_hosts(body, open, &no_hosts, words);
 }
 
 #define HOSTS "\"network_allow\": [\"a.test:443\", \"a.test:80\"]"
@@ -113,7 +113,7 @@ static void
 unsupported_members_are_refused(void **state)
 {
 	(void)state;
-	is_refused("{\"templateID\": \"other\"}", false, "one template");
+	is_refused("{\"templateID\": \"other\"}", false, "only template");
 	is_refused("{\"autoPause\": true}", false, "paused");
 	is_refused("{\"autoResume\": {\"enabled\": true}}", false, "paused");
 	is_refused("{\"volumeMounts\": [{}]}", false, "volumes");
@@ -121,18 +121,18 @@ unsupported_members_are_refused(void **state)
 	is_refused("{\"network\": {\"egressProxy\": {\"a\": 1}}}", false,
 		   "proxy");
 	is_refused("{\"network\": {\"httpsPorts\": [3000]}}", false,
-		   "connected to");
+		   "cannot be reached");
 	is_refused("{\"network\": {\"dnsServers\": [\"8.8.8.8\"]}}", false,
-		   "looked up");
+		   "resolved by");
 	is_refused("{\"network\": {\"inventedLater\": true}}", false,
-		   "not known");
+		   "not supported");
 	is_refused("{\"network\": {\"allowOut\": [\"10.0.0.0/8\"]}}", false,
 		   "ranges");
 	is_refused("{\"network\": {\"allowOut\": [1]}}", false, "allowOut[0]");
 	is_refused("{\"network\": {\"denyOut\": [\"8.8.8.8\"]}}", true,
 		   "single hosts");
-	is_refused_beside("{\"network\": {\"denyOut\": [\"own.test\"]}}", false,
-			  &some, "single hosts");
+	is_refused_with_hosts("{\"network\": {\"denyOut\": [\"own.test\"]}}",
+			      false, &some, "single hosts");
 }
 
 #define RULE(host, headers)                                                  \
@@ -163,15 +163,15 @@ headers_become_credentials_with_separate_secrets(void **state)
 	has_header("{\"network\": {\"allowOut\": [\"a.test\"], " RULE("a.test",
 								      KEY) "}}",
 		   false, &no_hosts, "{" HOSTS "}", A_HEADER);
-	/* A star does not stand for it. */
+	/* A wildcard does not cover it. */
 	has_header("{\"network\": {\"allowOut\": [\"*.test\"], " RULE("a.test",
 								      KEY) "}}",
 		   false, &no_hosts,
 		   "{\"network_allow\": [\"*.test:443\", \"*.test:80\", "
 		   "\"a.test:443\", \"a.test:80\"]}",
 		   A_HEADER);
-	/* Where all is open, or all are allowed, the host need not be named;
-	   and nothing is taken away. */
+	/* If the whole network is open or allowed, the host need not be listed,
+	   and nothing is removed. */
 	has_header("{\"network\": {" RULE("a.test", KEY) "}}", true, &some,
 		   "{\"network_allow\": [\"own.test:8080:plain,private\", "
 		   "\"own.test:443\", \"a.test:443\", \"a.test:80\"]}",
@@ -179,7 +179,7 @@ headers_become_credentials_with_separate_secrets(void **state)
 	has_header("{\"network\": {\"allowOut\": [\"0.0.0.0/0\"], " RULE(
 			   "a.test", KEY) "}}",
 		   false, &no_hosts, "{" HOSTS "}", A_HEADER);
-	/* As the server's policy names it. */
+	/* As in the server's policy. */
 	has_header("{\"network\": {\"allowOut\": [\"own.test\"], " RULE(
 			   "own.test", KEY) "}}",
 		   false, &some,
@@ -217,17 +217,17 @@ unsupported_rules_are_refused(void **state)
 		   true, "identities");
 	is_refused("{\"network\": {\"rules\": {\"a.test\": "
 		   "[{\"transform\": {\"body\": \"s3cr3t\"}}]}}}",
-		   true, "nothing else");
+		   true, "only add headers");
 	is_refused("{\"network\": {\"rules\": {\"a.test\": [{\"mirror\": "
 		   "\"s3cr3t\"}]}}}",
-		   true, "nothing else");
+		   true, "only add headers");
 	is_refused("{\"network\": {\"rules\": {\"a.test\": 5}}}", true,
 		   "a list");
 	is_refused("{\"network\": {\"rules\": {\"a.test\": [5]}}}", true,
 		   "an object");
 }
 
-/* Read as nothing it would leave the network open. */
+/* If it were ignored, the network would stay open. */
 static void
 members_of_wrong_type_are_refused(void **state)
 {
@@ -242,7 +242,7 @@ members_of_wrong_type_are_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bodies); i++)
-		is_refused(bodies[i], true, "another type");
+		is_refused(bodies[i], true, "wrong type");
 	becomes("{\"network\": {\"allowOut\": null, \"denyOut\": null, "
 		"\"rules\": null}, \"allow_internet_access\": null}",
 		true, "{}");

@@ -1,4 +1,4 @@
-/* piston_request: which selectors mean a version. */
+/* piston_request: which selectors match a version. */
 #include "serve/compat/piston_request.h"
 
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 static const struct {
 	const char *selector;
-	bool meant; /* of 3.11.2 */
+	bool meant; /* for 3.11.2 */
 } rows[] = {
 	{ "3.11.2", true },
 	{ "3.11.3", false },

@@ -1,4 +1,4 @@
-/* serve_limits: what is chosen for a machine, and what it adds up to. */
+/* serve_limits: the limits that are chosen for a machine, and their sums. */
 #include "serve/limits.h"
 
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
 
-/* The default policy, with what its results may take. */
+/* The memory of a program with the default policy, results included. */
 #define PROGRAM (660 * MIB)
 
 static struct serve_limits
@@ -43,7 +43,7 @@ programs_of_several_keys_get_the_remaining_memory(void **state)
 	assert_int_equal(s.disk_bytes, s.artifact_bytes + s.package_bytes);
 }
 
-/* Keys are refused nothing that their own policies give them. */
+/* Every key can run the programs that its policy allows. */
 static void
 share_of_a_key_fits_its_program_even_on_a_small_machine(void **state)
 {
@@ -55,14 +55,15 @@ share_of_a_key_fits_its_program_even_on_a_small_machine(void **state)
 		struct serve_limits l = settled(machine, PROGRAM, true);
 
 		assert_true(serve_limits_share(l.memory_bytes, 50) >= PROGRAM);
-		/* Without a limit it is the machine's. */
+		/* A program without a limit counts with the machine's
+		   memory. */
 		l = settled(machine, UINT64_MAX, true);
 		assert_true(serve_limits_share(l.memory_bytes, 50) >= machine);
 		assert_true(serve_limits_sum(&l).memory_bytes > machine);
 	}
 }
 
-/* As many as a keeper has places for. */
+/* All sessions that a keeper can have fit. */
 static void
 single_key_may_run_all_its_programs(void **state)
 {

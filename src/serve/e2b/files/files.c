@@ -97,7 +97,7 @@ filing_begin(struct filing *f)
 	queue_task(f);
 }
 
-/* ---- as envd says it ---- */
+/* ---- the formats of envd ---- */
 
 static const char *
 last_part(const char *path)
@@ -190,7 +190,7 @@ download_more(struct filing *f)
 	return more;
 }
 
-/* Half a file is no file. */
+/* Breaks the stream if a part was already sent. */
 static void
 fail_download(struct filing *f, const struct remit_error *err)
 {
@@ -212,7 +212,8 @@ get_file(struct exchange *x)
 		e2b_fail(x, 400, "path: is missing");
 		return;
 	}
-	/* What code made is never to be shown as a page of ours. */
+	/* Browsers must not render files of a program as pages of this
+	   server. */
 	reply_header(x, "Content-Disposition", "attachment");
 	reply_header(x, "Content-Security-Policy", "sandbox");
 	f->task.op = REMIT_FILE_READ;
@@ -258,7 +259,8 @@ upload_more(struct filing *f)
 	return false;
 }
 
-/* -1: it is neither a form nor bytes. */
+/* Parses the body. Returns -1 if it is neither a form nor the bytes of a named
+   file. */
 static int
 read_upload(struct filing *f)
 {
@@ -287,8 +289,8 @@ post_file(struct exchange *x)
 	f->made = json_array();
 	if (read_upload(f) < 0 || !f->form.count || !set_upload(f)) {
 		e2b_fail(x, 400,
-			 "the body is no form with files, and no bytes "
-			 "of a file whose path is given");
+			 "the body is neither a form with files nor the bytes "
+			 "of a file with a given path");
 		return;
 	}
 	f->on_answer = note_upload;

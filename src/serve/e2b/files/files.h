@@ -1,6 +1,6 @@
 /*
- * e2b_files: what is done with a file of a sandbox for a request, in its turn
- * with the cells.
+ * e2b_files: file tasks of a sandbox on behalf of a request, in turn with the
+ * cells.
  */
 #ifndef REMIT_E2B_FILES_H
 #define REMIT_E2B_FILES_H
@@ -8,40 +8,42 @@
 #include "serve/e2b/files/multipart.h"
 #include "serve/e2b/part.h"
 
-/* A request that waits for files. */
+/* A request that waits for one or more file tasks. */
 struct filing {
 	struct exchange *x;
 	struct sandbox *sb;
 	struct remit_file_task task;
-	char *path, *to; /* of the task */
+	char *path, *to; /* owned; used by the task */
 	struct multipart form;
-	size_t next; /* file of the form */
+	size_t next; /* index of the next file in the form */
 	json_t *made;
-	struct watcher *watcher; /* of a stream (serve/e2b/files/watch.c) */
-	/* Called with the answer, by the worker; replies, or not yet. */
+	struct watcher *watcher; /* of a stream (see watch.c) */
+	/* Called by the worker with the answer. May reply, or leave that to a
+	   later task. */
 	void (*on_answer)(struct filing *f,
 			  const struct remit_file_answer *answer);
-	/* The same for the list of a watcher's first look. */
+	/* The same for the first list of a watcher. */
 	void (*on_list)(struct filing *f,
 			const struct remit_file_answer *answer);
-	/* Called when it failed; replies. */
+	/* Called after a failure; must reply. */
 	void (*on_error)(struct filing *f, const struct remit_error *err);
-	/* Called when it went well, after the answer: true if another task was
-	   set, which is then done. */
+	/* Called after each success. Returns true if it has set another task,
+	   which is then executed. */
 	bool (*more)(struct filing *f);
 };
 
-/* Of the sandbox of this request. NULL: the reply is there. */
+/* Returns a filing for the sandbox of this request, or NULL after it has sent
+   an error. */
 struct filing *filing_new(struct exchange *x);
-/* The task's name, from a request. -1: no memory. */
+/* Sets the path of the task. Returns -1 if memory is exhausted. */
 int filing_set_path(struct filing *f, const char *path) must_check;
-/* Do the task; the filing is the exchange's. */
+/* Starts the task. The exchange owns the filing. */
 void filing_begin(struct filing *f);
 
-/* {"name", "type", "path", ...} as envd writes an entry. */
+/* Returns {"name", "type", "path", ...} as envd writes an entry. */
 json_t *filing_entry(const struct remit_file_entry *e);
 
-/* The routes of the filesystem service (serve/e2b/files/filesystem.c). */
+/* The routes of the filesystem service (filesystem.c). */
 void e2b_stat(struct exchange *x);
 void e2b_list_dir(struct exchange *x);
 void e2b_make_dir(struct exchange *x);

@@ -1,6 +1,6 @@
 /*
- * e2b_filesystem: envd's service for files and directories, unary calls of the
- * Connect protocol.
+ * e2b_filesystem: envd's service for files and directories, as unary calls of
+ * the Connect protocol.
  */
 #include <string.h>
 
@@ -17,14 +17,14 @@ static void
 reply_entry(struct filing *f, const struct remit_file_answer *a)
 {
 	if (!a->entry_count)
-		connect_fail(f->x, "internal", "there is no answer");
+		connect_fail(f->x, "internal", "the answer is missing");
 	else
 		reply_json(f->x, 200,
 			   json_pack("{s:o}", "entry",
 				     filing_entry(&a->entries[0])));
 }
 
-/* NULL: the reply is there. */
+/* Returns NULL after it has sent an error. */
 static struct filing *
 begin_call(struct exchange *x, enum remit_file_op op, const char *member)
 {
@@ -69,8 +69,8 @@ reply_list(struct filing *f, const struct remit_file_answer *a)
 	if (a->truncated) {
 		json_decref(list);
 		connect_fail(f->x, "resource_exhausted",
-			     "there are more entries than fit into one "
-			     "answer: list folders below it");
+			     "too many entries for one answer: list folders "
+			     "below it");
 		return;
 	}
 	for (size_t i = 0; i < a->entry_count; i++)
@@ -91,7 +91,7 @@ e2b_list_dir(struct exchange *x)
 	filing_begin(f);
 }
 
-/* ---- moves: the new name is looked at afterwards ---- */
+/* ---- moves: the reply describes the new name ---- */
 
 static void
 ignore_answer(struct filing *f, const struct remit_file_answer *a)
@@ -131,7 +131,7 @@ e2b_move(struct exchange *x)
 	filing_begin(f);
 }
 
-/* ---- removals: what is not there is as good as removed ---- */
+/* ---- removals: a missing file counts as removed ---- */
 
 static void
 reply_removed(struct filing *f, const struct remit_file_answer *a)

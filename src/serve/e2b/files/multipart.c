@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* RFC 2046, 5.1.1. */
+/* The characters that RFC 2046, 5.1.1 allows in a boundary. */
 static bool
 is_of_boundary(char c)
 {
@@ -44,8 +44,9 @@ multipart_free(struct multipart *m)
 	m->count = 0;
 }
 
-/* The value of filename="..." in a line; what is quoted has no backslashes
-   before other than quotes (RFC 7578, 4.2). NULL: there is none. */
+/* Returns the value of filename="..." in a line as a new string, "" if there is
+   none, or NULL if memory is exhausted. A backslash escapes only quotes (RFC
+   7578, 4.2). */
 static char *
 read_filename(const char *line, size_t len)
 {
@@ -67,7 +68,8 @@ read_filename(const char *line, size_t len)
 	return out;
 }
 
-/* The head of a part, up to the empty line; NULL: it has no end. */
+/* Parses the head of a part. Returns the position after its empty line, or NULL
+   if it is incomplete. */
 static const char *
 read_part_head(struct multipart_file *f, const char *at, const char *end)
 {
@@ -97,7 +99,7 @@ multipart_read(struct multipart *m, const char *body, size_t len,
 	size_t n = (size_t)snprintf(mark, sizeof(mark), "\r\n--%s", boundary);
 
 	m->count = 0;
-	/* The first has no line before it. */
+	/* The first boundary has no line end before it. */
 	if (len < n - 2 || memcmp(at, mark + 2, n - 2) != 0)
 		return -1;
 	at += n - 2;

@@ -1,6 +1,6 @@
 /*
- * e2b_multipart: the files of a form (RFC 7578), as browsers and clients write
- * it. The body is in memory: what is found are places in it.
+ * e2b_multipart: finds the files in a form (RFC 7578), as browsers and clients
+ * write it. The results point into the body, which is in memory.
  */
 #ifndef REMIT_E2B_MULTIPART_H
 #define REMIT_E2B_MULTIPART_H
@@ -23,10 +23,11 @@ struct multipart {
 	size_t count;
 };
 
-/* The boundary of a Content-Type; false: it is another type, or has none. */
+/* Returns the boundary of a Content-Type. Returns false for other types, or
+   without a boundary. */
 bool multipart_boundary(const char *type, size_t len, char out[80]);
-/* -1: the body is not well written, has too many files, or there is no memory.
-   What was found must be freed in any case. */
+/* Returns -1 if the body is malformed, has too many files, or if memory is
+   exhausted. The caller must free `m` in any case. */
 int multipart_read(struct multipart *m, const char *body, size_t len,
 		   const char *boundary) must_check;
 void multipart_free(struct multipart *m);

@@ -9,23 +9,24 @@
 #define STREAM "application/connect+json"
 /* {"keepalive":{}} in its envelope. */
 static const char keepalive[] = "\0\0\0\0\020{\"keepalive\":{}}";
-_Static_assert(sizeof(keepalive) - 1 == 5 + 16, "as its envelope says");
+_Static_assert(sizeof(keepalive) - 1 == 5 + 16,
+	       "must match the length in its envelope");
 
 /* ---- snapshots ---- */
 
-/* What a directory held at a moment. */
+/* The contents of a directory at one time. */
 struct snapshot {
 	struct snapshot_row {
-		char *name; /* below the directory */
+		char *name; /* relative to the directory */
 		enum remit_file_type type;
 		unsigned mode;
 		unsigned long long size;
 		long long modified_ns;
-	} *rows; /* by name */
+	} *rows; /* sorted by name */
 	size_t count;
 };
 
-/* What the names of one may be together. */
+/* The maximum size of the names in one snapshot. */
 #define SNAPSHOT_NAMES_MAX ((size_t)2 * 1024 * 1024)
 
 static int
@@ -45,7 +46,7 @@ snapshot_free(struct snapshot *s)
 	*s = (struct snapshot){ 0 };
 }
 
-/* Without the directory's own name, if that is its beginning. */
+/* Returns the path without the directory's name at its beginning. */
 static const char *
 name_below(const char *directory, const char *path)
 {
@@ -57,7 +58,7 @@ name_below(const char *directory, const char *path)
 							      : path;
 }
 
-/* Whether a list is whole, and no more than can be kept. */
+/* Whether a list is complete and small enough to keep. */
 static bool
 snapshot_fits(const struct remit_file_answer *a)
 {
@@ -68,7 +69,8 @@ snapshot_fits(const struct remit_file_answer *a)
 	return !a->truncated && bytes <= SNAPSHOT_NAMES_MAX;
 }
 
-/* Of the entries of a list of `directory`; -1: no memory. */
+/* Makes a snapshot from a list of `directory`. Returns -1 if memory is
+   exhausted. */
 static int
 snapshot_make(struct snapshot *out, const char *directory,
 	      const struct remit_file_answer *a)
@@ -115,8 +117,8 @@ add_created(json_t *list, const struct snapshot_row *r)
 		add_event(list, r->name, "EVENT_TYPE_WRITE");
 }
 
-/* A directory is written to when something in it comes or goes, which is told
-   as that. */
+/* Adds the events for a changed entry. A directory changes when an entry in it
+   is added or removed, which has its own event. */
 static void
 add_change(json_t *list, const struct snapshot_row *before,
 	   const struct snapshot_row *now)
@@ -135,10 +137,10 @@ add_change(json_t *list, const struct snapshot_row *before,
 }
 
 /*
- * What has changed between two of them, as envd tells it:
- * [{"name", "type"}], a new list; NULL: no memory. A file that was made and
- * written to is both. A name that is gone was removed: where to it was moved,
- * if it was, cannot be seen.
+ * Returns the changes between two snapshots as a new list of {"name", "type"},
+ * as envd reports them, or NULL if memory is exhausted. A file that was created
+ * and written to has both events. A missing name counts as removed: a move
+ * cannot be recognised.
  */
 static json_t *
 snapshot_changes(const struct snapshot *before, const struct snapshot *now)
@@ -166,16 +168,18 @@ snapshot_changes(const struct snapshot *before, const struct snapshot *now)
 /* ---- watchers ---- */
 
 struct watcher {
-	struct watcher *next; /* of its sandbox, or of all streams */
+	struct watcher
+		*next; /* in its sandbox's list, or in that of all streams */
 	char id[HOSTED_ID_SIZE];
-	char *path; /* absolute, as the jail knows it */
+	char *path; /* absolute, in the jail */
 	unsigned depth;
 	struct snapshot seen;
-	/* Of a stream, whose exchange owns it. It is in the list as long as
-	   its client is there; the exchange is held while it looks. */
+	/* Only for streams, whose exchange owns this. It is in the list while
+	   the client is connected; a list in progress has a reference to the
+	   exchange. */
 	struct exchange *x;
 	struct hosted *hosted;
-	bool is_listing; /* under the lock */
+	bool is_listing; /* protected by the lock */
 };
 
 void
@@ -199,7 +203,7 @@ watchers_free(struct watcher *first)
 	}
 }
 
-/* The lock is held. */
+/* Called with the lock held. */
 static bool
 unlink_watcher(struct watcher **at, const struct watcher *w)
 {
@@ -211,7 +215,7 @@ unlink_watcher(struct watcher **at, const struct watcher *w)
 	return true;
 }
 
-/* ---- the first look: where it is, then what is in it ---- */
+/* ---- the start: stat the path, then list the directory ---- */
 
 static void
 fail_watch(struct filing *f, const struct remit_error *err)
@@ -235,7 +239,7 @@ static void
 check_directory(struct filing *f, const struct remit_file_answer *a)
 {
 	if (!a->entry_count || a->entries[0].type != REMIT_FILE_IS_FOLDER) {
-		refuse_watch(f, "invalid_argument", "the path is no folder");
+		refuse_watch(f, "invalid_argument", "the path is not a folder");
 		return;
 	}
 	f->to = strdup(a->entries[0].path);
@@ -254,7 +258,7 @@ list_directory(struct filing *f)
 	return true;
 }
 
-/* NULL: the reply is there. */
+/* Returns NULL after it has sent an error. */
 static struct watcher *
 watcher_new(struct filing *f, const struct remit_file_answer *a)
 {
@@ -262,9 +266,9 @@ watcher_new(struct filing *f, const struct remit_file_answer *a)
 	struct remit_error err;
 
 	if (!snapshot_fits(a)) {
-		refuse_watch(f, "resource_exhausted",
-			     "there are more entries than can be watched: "
-			     "watch a folder below it");
+		refuse_watch(
+			f, "resource_exhausted",
+			"too many entries to watch: watch a folder below it");
 		free(w);
 		return NULL;
 	}
@@ -301,7 +305,7 @@ begin_watch(struct filing *f, const json_t *message,
 	filing_begin(f);
 }
 
-/* ---- a client that asks ---- */
+/* ---- clients that poll ---- */
 
 static void
 keep_watcher(struct filing *f, const struct remit_file_answer *a)
@@ -339,7 +343,7 @@ e2b_create_watcher(struct exchange *x)
 		begin_watch(f, x->json, keep_watcher);
 }
 
-/* The lock is held. */
+/* Called with the lock held. */
 static struct watcher *
 find_watcher(const struct sandbox *sb, const struct exchange *x)
 {
@@ -358,7 +362,7 @@ fail_no_watcher(struct exchange *x)
 	connect_fail(x, "not_found", "there is no such watcher");
 }
 
-/* What is not seen any more was removed. */
+/* Replies with the changes since the last poll. */
 static void
 reply_changes(struct filing *f, const struct remit_file_answer *a)
 {
@@ -369,7 +373,7 @@ reply_changes(struct filing *f, const struct remit_file_answer *a)
 
 	if (!snapshot_fits(a) || snapshot_make(&now, f->path, a) < 0) {
 		connect_fail(f->x, "resource_exhausted",
-			     "there are more entries than can be watched");
+			     "too many entries to watch");
 		return;
 	}
 	pthread_mutex_lock(&e->lock);
@@ -447,7 +451,7 @@ e2b_remove_watcher(struct exchange *x)
 	watcher_free(w);
 }
 
-/* ---- a client that waits ---- */
+/* ---- clients that stream ---- */
 
 static void
 watcher_on_gone(void *user)
@@ -469,7 +473,7 @@ watcher_on_list(void *user, const struct remit_file_answer *a)
 	json_t *change;
 	size_t i;
 
-	/* What cannot be compared now may be the next time. */
+	/* Skipped now: the next list may fit. */
 	if (!snapshot_fits(a) || snapshot_make(&now, w->path, a) < 0)
 		return;
 	changes = snapshot_changes(&w->seen, &now);
@@ -479,11 +483,11 @@ watcher_on_list(void *user, const struct remit_file_answer *a)
 	{
 		if (connect_send(w->x,
 				 json_pack("{s:O}", "filesystem", change)) < 0)
-			return; /* who has gone is noticed elsewhere */
+			return; /* watcher_on_gone() handles it */
 	}
 }
 
-/* There is no jail any more. */
+/* Ends the stream because the jail has ended. */
 static void
 end_stream(struct watcher *w, const struct remit_error *err)
 {
@@ -521,7 +525,8 @@ static const struct hosted_events events = {
 	.result = watcher_on_listed,
 };
 
-/* The lock is held, and so is the exchange. */
+/* Lists the directory again. Called with the lock held and a reference to the
+   exchange. */
 static int
 list_again(struct watcher *w, struct remit_error *err)
 {
@@ -537,7 +542,8 @@ list_again(struct watcher *w, struct remit_error *err)
 	return -1;
 }
 
-/* One who must be told its end, out of the list. */
+/* Starts a list for each stream. Returns a watcher whose stream must end,
+   removed from the list, or NULL. */
 static struct watcher *
 list_all_again(struct server *s, struct remit_error *err)
 {
@@ -549,14 +555,15 @@ list_all_again(struct server *s, struct remit_error *err)
 			continue;
 		exchange_ref(w->x);
 		if (s->is_draining)
-			fail(err, REMIT_E_REFUSED, "this server is ending");
+			fail(err, REMIT_E_REFUSED,
+			     "this server is shutting down");
 		else if (list_again(w, err) == 0)
 			continue;
 		if (err->code == REMIT_E_GONE || s->is_draining) {
 			unlink_watcher(&s->e2b->streams, w);
 			return w;
 		}
-		exchange_unref(w->x); /* its connection holds it still */
+		exchange_unref(w->x); /* its connection has another reference */
 	}
 	return NULL;
 }

@@ -1,20 +1,20 @@
 /*
- * e2b_watch: directories of a sandbox that a client watches. They are listed,
- * in turn with the cells, and two lists compared: when the client asks, or once
- * in a second for one who waits.
+ * e2b_watch: directories of a sandbox that a client watches. They are listed in
+ * turn with the cells and compared with the previous list: when the client
+ * polls, or once a second for a client that streams.
  */
 #ifndef REMIT_E2B_WATCH_H
 #define REMIT_E2B_WATCH_H
 
 #include "serve/exchange.h"
 
-/* Of one sandbox. */
+/* The maximum for one sandbox. */
 #define WATCHERS_MAX 8
 
 struct watcher;
 
 void watcher_free(struct watcher *w);
-/* Of a sandbox that nobody has any more. */
+/* Frees the watchers of a sandbox. */
 void watchers_free(struct watcher *first);
 
 /* The routes of the filesystem service. */
