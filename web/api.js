@@ -1,14 +1,14 @@
-// The HTTP API of the server this page came from.
+// Calls the HTTP API of the server that served this page.
 
 export class ApiError extends Error {
 	constructor(status, { code = "internal", message, remedy, where } = {}) {
-		super(message || `the server answered ${status}`);
+		super(message || `the server replied with status ${status}`);
 		Object.assign(this, { status, code, remedy, where });
 	}
 }
 
-/** Takes the key out of the address, so that it is in no history and no bookmark. */
-function takeToken() {
+/** Returns the key from the address and removes it there, so that it gets into no history or bookmark. */
+function popToken() {
 	const address = new URL(location.href);
 	const token = address.searchParams.get("token");
 	if (token !== null) {
@@ -18,12 +18,12 @@ function takeToken() {
 	return token || "";
 }
 
-let token = takeToken();
-let askForToken = async () => "";
+let token = popToken();
+let requestToken = async () => "";
 
-/** Who is asked for the key when the server wants one. */
-export function onLocked(ask) {
-	askForToken = ask;
+/** Sets the function that asks the user for the key when the server requires one. */
+export function onLocked(request) {
+	requestToken = request;
 }
 
 async function errorOf(response) {
@@ -35,12 +35,12 @@ async function errorOf(response) {
 	}
 }
 
-async function ask(path, options) {
+async function send(path, options) {
 	try {
 		return await fetch(path, options);
 	} catch (error) {
 		if (error.name === "AbortError") throw error;
-		throw new ApiError(0, { code: "gone", message: "the server does not answer" });
+		throw new ApiError(0, { code: "gone", message: "the server does not respond" });
 	}
 }
 
@@ -49,7 +49,7 @@ async function call(method, path, { body, accept = "application/json", ...option
 		const headers = { Accept: accept };
 		if (token) headers.Authorization = `Bearer ${token}`;
 		if (body !== undefined) headers["Content-Type"] = "application/json";
-		const response = await ask(path, {
+		const response = await send(path, {
 			...options,
 			method,
 			headers,
@@ -60,7 +60,7 @@ async function call(method, path, { body, accept = "application/json", ...option
 		if (response.ok) return response;
 		const error = await errorOf(response);
 		if (response.status !== 401) throw error;
-		const next = await askForToken(error);
+		const next = await requestToken(error);
 		if (!next) throw error;
 		token = next;
 	}
@@ -71,7 +71,7 @@ export const post = async (path, body = {}) => (await call("POST", path, { body 
 export const remove = async (path, options) => (await call("DELETE", path, options)).json();
 export const download = async (path) => (await call("GET", path, { accept: "*/*" })).arrayBuffer();
 
-/** The events of a stream, as they come. */
+/** Yields the events of a stream as they arrive. */
 export async function* stream(path, body, signal) {
 	const response = await call("POST", path, { body, accept: "application/x-ndjson", signal });
 	const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

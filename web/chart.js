@@ -1,5 +1,5 @@
-// A chart drawn from its data (application/vnd.remit.chart+json), in the
-// colours of the page and with the numbers behind each mark.
+// Draws a chart from its data (application/vnd.remit.chart+json), in the
+// colours of the page and with the numbers of each mark as a tooltip.
 
 import { el } from "./dom.js";
 
@@ -17,7 +17,7 @@ const titled = (node, text) => (node.append(svg("title", {}, text)), node);
 const text = (x, y, content, props = {}) => svg("text", { x, y, ...props }, String(content));
 const shown = (n) => (typeof n === "number" ? String(+n.toPrecision(6)) : String(n));
 
-/** Round steps that cover what is there. */
+/** Returns round steps that cover the range. */
 function steps(low, high) {
 	if (low === high) [low, high] = [low - 1, high + 1];
 	const rough = (high - low) / 5;
@@ -28,7 +28,7 @@ function steps(low, high) {
 	return Array.from({ length: count }, (_, i) => +(first + i * step).toPrecision(12));
 }
 
-/** From the first step to the last, or tight: from the first number to the last. */
+/** The axis ranges from the first step to the last, or if tight from the first number to the last. */
 function axis(numbers, isTight) {
 	let [low, high] = numbers.reduce(([a, b], n) => [Math.min(a, n), Math.max(b, n)], [Infinity, -Infinity]);
 	let ticks = steps(low, high);
@@ -37,7 +37,7 @@ function axis(numbers, isTight) {
 	return { ticks, share: (n) => (n - low) / (high - low) };
 }
 
-/** Where things are drawn, by their share of an axis. */
+/** Converts shares of an axis to coordinates. */
 class Area {
 	constructor(width = 460, height = 290) {
 		Object.assign(this, { width, height });
@@ -69,7 +69,7 @@ function points(chart, area) {
 	const names = isNumeric ? [] : [...new Set(all.map(([x]) => x))];
 	const at = (x) => (isNumeric ? x : names.indexOf(x));
 	const ys = all.map((point) => Number(point[1])).filter(Number.isFinite);
-	if (!ys.length) throw new Error("it has no points");
+	if (!ys.length) throw new Error("the chart has no points");
 	const x = axis(chart.x_range ?? all.map((point) => at(point[0])), chart.type === "line");
 	const y = axis(chart.from_zero ? [0, ...ys] : ys);
 	const marks = isNumeric ? x.ticks.map((tick) => [x.share(tick), shown(tick)]) : names.map((name, i) => [x.share(i), name]);
@@ -122,11 +122,11 @@ function pie(chart, { width, height }) {
 
 const KINDS = { line: points, scatter: points, bar: bars, pie };
 
-/** The page's own charts also have size, x_range and from_zero. */
+/** Charts of the page itself also have size, x_range and from_zero. */
 export function chart(data) {
 	const area = new Area(...(data.size ?? []));
 	if (data.type === "superchart") return el("div", {}, data.elements.map((one) => chart(one)));
-	if (!KINDS[data.type] || !data.elements?.length) throw new Error(`a chart of the kind "${data.type}" is not drawn here`);
+	if (!KINDS[data.type] || !data.elements?.length) throw new Error(`charts of type "${data.type}" are not supported`);
 	const { parts, names } = KINDS[data.type](data, area);
 	const drawing = svg("svg", { viewBox: `0 0 ${area.width} ${area.height}`, role: "img", "aria-label": data.title || `A ${data.type} chart` }, ...parts);
 	return el(

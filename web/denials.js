@@ -1,4 +1,4 @@
-// What the program tried and was refused, with what would allow it.
+// The attempts of the program that were refused, with the policy change that would allow them.
 
 import { post } from "./api.js";
 import { el, visible } from "./dom.js";
@@ -7,13 +7,13 @@ import { plural } from "./units.js";
 
 const HTTPS = "443";
 
-/** The change of the policy that would allow it, or null. */
+/** Returns the policy change that would allow it, or null. */
 function change(denial, fields) {
 	const field = fields.find(({ name }) => name === denial.field);
 	if (!field || !denial.flag) return null;
 	if (field.type === "bool" || field.type === "switch") return { name: field.name, value: true };
 	if (field.type === "paths" && denial.reported?.path) return { name: field.name, value: [denial.reported.path] };
-	// "--allow-host example.com:PORT": who only asked for a name has not said at which port.
+	// "--allow-host example.com:PORT": a program that only resolved the name has not revealed a port.
 	const host = /^--\S+ (\S+)$/.exec(denial.flag);
 	if (field.type === "list" && host) return { name: field.name, value: [host[1].replace(/PORT$/, HTTPS)] };
 	return null;
@@ -28,11 +28,11 @@ function tried(denial) {
 		{},
 		el("code", {}, visible(what || denial.syscall || "something")),
 		denial.count > 1 ? el("span", { class: "muted" }, ` ${denial.count} times`) : null,
-		denial.source === "reported" ? el("span", { class: "muted", title: "Only the program itself says so" }, " (reported)") : null,
+		denial.source === "reported" ? el("span", { class: "muted", title: "Reported only by the program itself" }, " (reported)") : null,
 	);
 }
 
-/** Denials that the same change would allow, together. */
+/** Groups the denials that the same change would allow. */
 function grouped(denials, fields) {
 	const groups = new Map();
 	for (const denial of denials) {
@@ -46,7 +46,7 @@ function grouped(denials, fields) {
 
 function group({ wanted, denials }, { fields, widen, allow }) {
 	const answer = el("div", {});
-	// Only what would work is done: the plan is asked first.
+	// Applied only if the plan accepts the change.
 	const tryIt = async (changes) => {
 		try {
 			await post("/v1/explain", { policy: widen(changes) });
@@ -61,7 +61,7 @@ function group({ wanted, denials }, { fields, widen, allow }) {
 		el("ul", { class: "tried" }, denials.map(tried)),
 		wanted
 			? el("button", { type: "button", class: "small", onclick: () => tryIt([wanted]) }, `Allow ${worded(wanted)} and run again`)
-			: el("span", { class: "muted" }, "No field allows this."),
+			: el("span", { class: "muted" }, "No policy field allows this."),
 		answer,
 	);
 }

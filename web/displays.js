@@ -1,5 +1,5 @@
-// What a program displays: a bundle of forms by MIME type. The best is shown,
-// the others can be chosen.
+// A display of a program: the same content in several forms, by MIME type. The
+// best form is shown, and the user can choose another.
 
 import { chart } from "./chart.js";
 import { el, save } from "./dom.js";
@@ -11,18 +11,18 @@ const text = (part) => el("pre", { class: "plain", tabindex: "0" }, typeof part 
 const data = (part) => el("pre", { class: "plain", tabindex: "0" }, pretty(part));
 const decode = (base64) => Uint8Array.from(atob(base64.replaceAll(/\s/g, "")), (c) => c.charCodeAt(0));
 
-/** As a picture an SVG runs no script and fetches nothing. */
+/** Inside <img>, an SVG runs no scripts and fetches nothing. */
 function picture(bytes, type, name) {
 	const address = URL.createObjectURL(new Blob([bytes], { type }));
 	return el(
 		"figure",
 		{ class: "picture" },
-		el("img", { src: address, alt: "A picture that the program made", onload: () => URL.revokeObjectURL(address) }),
+		el("img", { src: address, alt: "A picture from the program", onload: () => URL.revokeObjectURL(address) }),
 		el("button", { class: "quiet save", type: "button", onclick: () => save(name, bytes) }, "Save"),
 	);
 }
 
-// The first that is there is shown first.
+// In order of preference.
 const FORMS = [
 	{ mime: "image/svg+xml", label: "Figure", show: (part) => picture(new TextEncoder().encode(part), "image/svg+xml", "figure.svg") },
 	{ mime: "image/png", label: "Image", show: (part) => picture(decode(part), "image/png", "image.png") },
@@ -39,7 +39,7 @@ const FORMS = [
 
 function forms(mime) {
 	const found = FORMS.filter((form) => mime[form.mime] !== undefined);
-	// One picture is enough, and a program's name for its figure says nothing.
+	// One picture is enough, and the text form of a figure has no information.
 	const pictured = found.some((form) => form.mime.startsWith("image/"));
 	const seen = new Set();
 	return found.filter((form) => {
@@ -67,7 +67,7 @@ export function display({ mime, is_value: isValue }) {
 	const choose = (form, button) => {
 		for (const other of tabs.children) other.setAttribute("aria-pressed", String(other === button));
 		const shown = form && attempt(form, mime);
-		body.replaceChildren(...(shown ? [shown] : [el("p", { class: "muted" }, `Only as ${others(mime).join(", ")}`)]));
+		body.replaceChildren(...(shown ? [shown] : [el("p", { class: "muted" }, `Available only as ${others(mime).join(", ")}`)]));
 	};
 	const tabs = el("div", { class: "forms", role: "group", "aria-label": "Forms of this display" });
 	for (const form of all)

@@ -1,5 +1,5 @@
-// Elements from data. Text is always text: nothing here takes markup, and the
-// page's Content-Security-Policy has the browser refuse it too.
+// Builds elements from data. Text always stays text: no function here accepts
+// markup, and the page's Content-Security-Policy makes the browser refuse it too.
 
 /** el("button", { class: "go", onclick: f, disabled: true }, "Run", icon) */
 export function el(tag, props = {}, ...children) {
@@ -16,14 +16,14 @@ export function el(tag, props = {}, ...children) {
 
 export const byId = (id) => document.getElementById(id);
 
-/** Bytes that a program made, as a file. Never as a page of this origin. */
+/** Saves bytes from a program as a file; they are never opened as a page of this origin. */
 export function save(name, bytes) {
 	const address = URL.createObjectURL(new Blob([bytes], { type: "application/octet-stream" }));
 	el("a", { href: address, download: name }).click();
 	setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }
 
-/** What a program named and a person is to judge: nothing in it is unseen or turns the direction of writing. */
+/** Escapes invisible characters and those that change the writing direction in text from a program that the user must check. */
 export const visible = (text) => text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
 
 export async function copy(text, button) {

@@ -1,5 +1,5 @@
-// The editor. It lives in a shadow root: there CodeMirror's styles are
-// constructed style sheets, which a strict Content-Security-Policy allows.
+// The code editor, in a shadow root: there CodeMirror uses constructed style
+// sheets, which a strict Content-Security-Policy allows.
 
 import {
 	autocompletion, bracketMatching, closeBrackets, closeBracketsKeymap, completionKeymap, Decoration, defaultKeymap,
@@ -104,7 +104,7 @@ export class Editor {
 		this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text }, selection: { anchor: 0 } });
 	}
 
-	/** The line that failed, or 0. */
+	/** Marks the line that failed; 0 removes the mark. */
 	markFailed(line) {
 		this.view.dispatch({ effects: setFailed.of(line || 0) });
 	}

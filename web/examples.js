@@ -1,10 +1,10 @@
-// Programs to begin with. Each brings the policy it needs and no more.
+// Example programs. Each comes with the smallest policy that it needs.
 
 export const EXAMPLES = [
 	{
 		name: "Hello",
 		policy: {},
-		code: `# A fresh jail: no network, no host files, no processes.
+		code: `# A new jail: no network, no host files, no processes.
 import sys
 from statistics import mean
 
@@ -18,7 +18,7 @@ print("Python", sys.version.split()[0])
 for city, values in readings.items():
     print(f"{city:<6} {mean(values):5.1f} °C")
 
-# The last expression comes back as a value.
+# The value of the last expression is returned.
 {city: max(values) for city, values in readings.items()}
 `,
 	},
@@ -61,8 +61,8 @@ orders.groupby("region").agg(
 	{
 		name: "Network",
 		policy: {},
-		code: `# There is no network: this is refused, and listed
-# below the output with what would allow it.
+		code: `# The jail has no network: this attempt is refused, and listed
+# below the output with the change that would allow it.
 import socket
 
 try:
@@ -75,7 +75,7 @@ except OSError as error:
 	{
 		name: "Files",
 		policy: { artifact_export_paths: ["*.csv"] },
-		code: `# Files leave the jail if the policy names them: *.csv.
+		code: `# Files that the policy lists are exported from the jail: *.csv.
 import csv
 
 with open("squares.csv", "w", newline="") as out:
@@ -84,7 +84,7 @@ with open("squares.csv", "w", newline="") as out:
     rows.writerows([n, n * n] for n in range(1, 101))
 
 with open("notes.txt", "w") as out:
-    out.write("This one stays inside.")
+    out.write("This file stays in the jail.")
 
 print("written")
 `,
@@ -101,13 +101,13 @@ try:
         print(f"\\r{bar:<30} {second} s", end="")
         time.sleep(1)
 except KeyboardInterrupt:
-    print("\\nstopped, and tidied up")
+    print("\\nstopped after cleaning up")
 `,
 	},
 	{
 		name: "Too much memory",
 		policy: {},
-		code: `# The kernel keeps the limit, and the result says so.
+		code: `# The kernel enforces the limit, and the result reports it.
 blocks = []
 while True:
     blocks.append(bytearray(16 << 20))

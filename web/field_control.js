@@ -1,9 +1,9 @@
-// What one changes a policy field with, by the type of the field.
+// The control for a policy field, by the type of the field.
 
 import { el } from "./dom.js";
 import { bytes, seconds } from "./units.js";
 
-/** Values as a person reads them. */
+/** Formats a value for the user. */
 export function shown(field, value) {
 	if (value === undefined || value === null) return "";
 	if (value === true) return "on";
@@ -82,7 +82,7 @@ function several(field, id, change) {
 	};
 	const box = el("textarea", { id, rows: 1, spellcheck: "false", autocomplete: "off", oninput: fit, onchange: read });
 	const show = (value, effective) => {
-		box.placeholder = `${shown(field, effective)} (one to a line)`;
+		box.placeholder = `${shown(field, effective)} (one per line)`;
 		if (document.activeElement !== box) box.value = value === undefined ? "" : lines(field, value).join("\n");
 		fit();
 	};

@@ -1,4 +1,4 @@
-// HTML of a program, in a sandboxed frame (frame.html).
+// Shows HTML from a program in a sandboxed frame (frame.html).
 
 import { el } from "./dom.js";
 import { isDark, onTheme } from "./theme.js";
@@ -24,11 +24,11 @@ const COLOURS = {
 function page(html) {
 	const colours = COLOURS[isDark() ? "dark" : "light"];
 	const style = STYLE.replace(/[A-Z]{3,}/g, (name) => colours[name] ?? name);
-	// A link in there would leave it: its sandbox opens no windows, so none leads anywhere.
+	// Links open in a new window, which the sandbox does not allow, so they have no effect.
 	return `<!doctype html><meta charset="utf-8"><base target="_blank"><style>${style}</style>${html}`;
 }
 
-/** Nobody may look into the frame, so its height is guessed: rows of tables, or lines. */
+/** The page cannot look into the frame, so its height is estimated from table rows or lines. */
 function height(html) {
 	const rows = html.match(/<tr[\s>]/gi)?.length ?? 0;
 	const lines = html.match(/<(?:p|div|br|li|h\d)\b/gi)?.length ?? 0;
@@ -41,9 +41,9 @@ export function htmlFrame(html) {
 		sandbox: "allow-scripts",
 		src: "/assets/frame.html",
 		height: height(html),
-		title: "HTML that the program made",
+		title: "HTML from the program",
 	});
-	// Its origin is nobody's, so no other target can be named.
+	// The frame's origin is opaque, so no narrower target can be given.
 	const send = () => frame.contentWindow?.postMessage(page(html), "*");
 	frame.addEventListener("load", send);
 	const forget = onTheme(() => (frame.isConnected ? send() : forget()));

@@ -1,5 +1,5 @@
-// What the server is doing now: sessions, warm interpreters, and how long a
-// run takes.
+// The current state of the server: sessions, warm interpreters, and the latency
+// of runs.
 
 import { get } from "./api.js";
 import { chart } from "./chart.js";
@@ -12,12 +12,12 @@ const SPAN_S = 180;
 const latency = (us) => (us == null ? "–" : milliseconds(us / 1000));
 const sum = (rows, key) => (rows ?? []).reduce((total, row) => total + (row[key] ?? 0), 0);
 
-// A key that is not an operator's is told only of its own sessions.
+// Keys of operators see everything, other keys only their own sessions.
 const TILES = [
 	["Running", (status) => status.running ?? "–"],
-	["Waiting for room", (status) => status.queued ?? "–"],
+	["Waiting for a free slot", (status) => status.queued ?? "–"],
 	["Sessions", (status, sessions) => sessions.length],
-	["Jails that wait", (status) => (status.pools ? sum(status.pools, "waiting") : "–")],
+	["Waiting jails", (status) => (status.pools ? sum(status.pools, "waiting") : "–")],
 	["Median latency", (status) => latency(status.latency_us?.p50)],
 	["95th percentile", (status) => latency(status.latency_us?.p95)],
 	["Memory", (status) => (status.memory_bytes == null ? "–" : bytes(status.memory_bytes + sum(status.zygotes, "memory_bytes")))],
@@ -29,7 +29,7 @@ const when = (time) => new Date(typeof time === "number" ? time * 1000 : time).t
 const TABLES = [
 	{
 		title: "Sessions of this key",
-		none: "None is open.",
+		none: "No session is open.",
 		rows: (status, sessions) => sessions,
 		columns: [
 			["Session", (row) => el("code", {}, row.id)],
@@ -40,7 +40,7 @@ const TABLES = [
 	},
 	{
 		title: "Pools of jails",
-		none: "None is kept yet: the first run makes one.",
+		none: "No pool exists yet: the first run creates one.",
 		rows: (status) => status.pools,
 		columns: [
 			["Plan", (row) => el("code", {}, row.plan.slice(0, 8))],
@@ -54,7 +54,7 @@ const TABLES = [
 	},
 	{
 		title: "Warm interpreters",
-		none: "None.",
+		none: "No interpreter is warm.",
 		rows: (status) => status.zygotes,
 		columns: [
 			["Python", (row) => el("code", {}, row.python)],
@@ -67,7 +67,7 @@ const TABLES = [
 ];
 
 function table({ columns, none }, rows) {
-	if (!rows) return el("p", { class: "muted" }, "Only keys of operators see these.");
+	if (!rows) return el("p", { class: "muted" }, "Only keys of operators can see these.");
 	if (!rows.length) return el("p", { class: "muted" }, none);
 	return el(
 		"table",
@@ -79,7 +79,7 @@ function table({ columns, none }, rows) {
 
 export class Live {
 	#timer = 0;
-	#shows = null; // what is stopped shows nothing any more
+	#shows = null; // identifies the current start(); a refresh of an earlier one shows nothing
 	#samples = [];
 
 	constructor(host) {
@@ -108,7 +108,7 @@ export class Live {
 		this.#shows = null;
 	}
 
-	/** A server may take longer than that to answer. */
+	/** The next refresh is scheduled after the reply, which may take longer than EVERY_MS. */
 	async #refresh(mine) {
 		try {
 			const [status, sessions] = await Promise.all([get("/v1/status"), get("/v1/sessions")]);

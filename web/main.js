@@ -1,4 +1,4 @@
-// Puts the page together.
+// Connects the parts of the page.
 
 import { get, onLocked } from "./api.js";
 import { denials } from "./denials.js";
@@ -24,7 +24,7 @@ const live = new Live(byId("view-live"));
 let fields = [];
 let plan = null;
 
-// ---- what is seen ----
+// ---- views ----
 
 const VIEWS = {
 	run: () => {},
@@ -72,21 +72,21 @@ function showResult(result, id) {
 	showStatus(word(result.status), kind(result.status), facts(result));
 	editor.markFailed(result.status === "error" || result.status === "rejected" ? result.error?.line : 0);
 	const { error } = result;
-	// A program's own error is in its output already; all others are said here.
+	// The program's own error is already in its output; other errors are shown here.
 	if (error && !["error", "exit"].includes(result.status))
 		output.add(refusal({ code: result.status, message: error.value, remedy: error.remedy, where: error.where }, fields, allow));
 	else if (error?.package) output.add(missingPackage(error, allow));
 	if (!byId("output").hasChildNodes()) output.add(el("p", { class: "muted note" }, "No output."));
-	if (result.session?.state === "ended") output.add(el("p", { class: "muted note" }, "The session has ended, and its variables are gone."));
-	if (result.stdout_truncated || result.stderr_truncated) output.add(el("p", { class: "muted note" }, "The output was cut at the policy's cap."));
-	byId("behind").replaceChildren(...[denials(result, { fields, widen, allow }), artifacts(id, result), enforcement(result)].filter(Boolean));
+	if (result.session?.state === "ended") output.add(el("p", { class: "muted note" }, "The session has ended and its variables are lost."));
+	if (result.stdout_truncated || result.stderr_truncated) output.add(el("p", { class: "muted note" }, "The output was truncated at the policy's limit."));
+	byId("details").replaceChildren(...[denials(result, { fields, widen, allow }), artifacts(id, result), enforcement(result)].filter(Boolean));
 }
 
 const runner = new Runner({
 	start() {
 		document.body.dataset.ran = "";
 		output.clear();
-		byId("behind").replaceChildren();
+		byId("details").replaceChildren();
 		editor.markFailed(0);
 		showStatus("Running", "busy");
 		byId("run").disabled = true;
@@ -109,7 +109,7 @@ const runner = new Runner({
 });
 
 function start() {
-	// A field that is being written counts.
+	// Also applies a field that is still being edited.
 	if (document.activeElement?.matches("#policy input[type=text], #policy textarea")) document.activeElement.dispatchEvent(new Event("change"));
 	const job = { code: editor.code, stdin: byId("stdin").value };
 	runner.start({ ...job, policy: policy.document, session: byId("keep").checked ? session : null });
@@ -121,7 +121,7 @@ function interrupt() {
 	runner.interrupt();
 }
 
-// ---- the parts ----
+// ---- parts ----
 
 const editor = new Editor(byId("code"), { code: EXAMPLES[0].code, onRun: start });
 
@@ -130,7 +130,7 @@ function choose(example) {
 	policy.replace(example.policy);
 }
 
-function askForToken(error) {
+function requestToken(error) {
 	const dialog = byId("locked");
 	byId("locked-reason").textContent = error.message;
 	byId("token").value = "";
@@ -160,7 +160,7 @@ function listen() {
 }
 
 async function begin() {
-	onLocked(askForToken);
+	onLocked(requestToken);
 	startTheme(byId("theme"));
 	listen();
 	try {

@@ -1,4 +1,4 @@
-// What this host can keep: fields against tiers.
+// What this host can enforce: a table of fields and tiers.
 
 import { get } from "./api.js";
 import { el } from "./dom.js";
@@ -7,7 +7,7 @@ const name = (mechanism) => mechanism.replaceAll("_", " ");
 
 function cell(row) {
 	if (!row) return el("td", {});
-	if (!row.possible.length) return el("td", { class: "none" }, el("span", { class: "muted" }, "not kept"));
+	if (!row.possible.length) return el("td", { class: "none" }, el("span", { class: "muted" }, "not enforced"));
 	const list = row.possible.map((mechanism) =>
 		row.here.includes(mechanism)
 			? el("li", {}, name(mechanism))
@@ -23,7 +23,7 @@ export async function showMatrix(host) {
 	const fields = [...new Set(rows.map((row) => row.field))];
 	const at = new Map(rows.map((row) => [`${row.field} ${row.tier}`, row]));
 	host.replaceChildren(
-		el("p", { class: "lead" }, "Each field of a policy, and the mechanisms that keep it in each tier. The green ones keep the default policy on this host; the grey ones are for other values, or for other hosts."),
+		el("p", { class: "lead" }, "Each policy field, and the mechanisms that enforce it in each tier. The green ones enforce the default policy on this host; the grey ones are for other values or other hosts."),
 		el(
 			"div",
 			{ class: "table-scroll", tabindex: "0", role: "region", "aria-label": "The matrix of this host" },

@@ -1,4 +1,4 @@
-// What comes of a run, in the order in which it comes.
+// Shows the output of a run in the order in which it arrives.
 
 import { display } from "./displays.js";
 import { el } from "./dom.js";
@@ -19,7 +19,7 @@ export class Output {
 		this.scroller.scrollTop = 0;
 	}
 
-	/** Pieces that come faster than the screen is drawn are put in together. */
+	/** Pieces that arrive between two frames of the screen are added together. */
 	text(stream, text) {
 		this.waiting.push([stream, text]);
 		if (this.waiting.length === 1) requestAnimationFrame(() => this.flush());
@@ -37,7 +37,7 @@ export class Output {
 		this.waiting = [];
 	}
 
-	/** A value takes another way than what was printed before it, and may overtake it: it waits for the end. */
+	/** The value uses another channel than printed text and may overtake it, so it is shown at the end. */
 	display(event) {
 		if (event.is_value) this.value = event;
 		else this.add(display(event));
@@ -49,7 +49,7 @@ export class Output {
 		this.value = null;
 	}
 
-	/** Something that is no output, behind all that came before. */
+	/** Adds an element that is not output, after everything so far. */
 	add(node) {
 		this.flush();
 		this.terminal = null;
@@ -60,7 +60,7 @@ export class Output {
 		this.#follow(() => this.host.append(node));
 	}
 
-	/** Who reads at the end stays there; who scrolled up is left alone. */
+	/** Scrolls to the end if the view was there before; does not move a view that the user scrolled up. */
 	#follow(change) {
 		const { scroller } = this;
 		const atEnd = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 40;

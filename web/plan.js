@@ -1,14 +1,14 @@
-// The plan for the policy, asked anew with each change: what would keep each
-// field here, or why it cannot be kept.
+// The plan for the policy, requested after each change: the mechanisms that would
+// enforce each field here, or why a field cannot be enforced.
 
 import { post } from "./api.js";
 import { el } from "./dom.js";
 import { word } from "./result.js";
 
-const PATIENCE_MS = 120;
+const DEBOUNCE_MS = 120;
 const WORDS = ["enforced", "fallback", "granted", "not_enforced"];
 
-/** Flags that a remedy names, as changes of the policy: "--memory-fallback per_process". */
+/** Converts flags in a remedy ("--memory-fallback per_process") to changes of the policy. */
 export function remedyChanges(remedy, fields) {
 	const changes = [];
 	for (const [, flag, value] of (remedy ?? "").matchAll(/--([a-z-]+) ([a-z_]+)/g)) {
@@ -20,7 +20,7 @@ export function remedyChanges(remedy, fields) {
 
 export function refusal(error, fields, apply) {
 	const changes = remedyChanges(error.remedy, fields);
-	// Lines of a document that nobody sees help nobody.
+	// The user does not see this document, so its line numbers are removed.
 	const message = error.message.replace(/^policy:\d+: /, "");
 	const title = error.where && !message.startsWith(error.where) ? `${word(error.code ?? "error")}: ${error.where}` : word(error.code ?? "error");
 	return el(
@@ -48,18 +48,18 @@ function summary(plan) {
 
 export class Planner {
 	#timer = 0;
-	#asked = 0;
+	#requested = 0;
 
 	constructor(host, policy, fields, { onPlan, apply }) {
 		Object.assign(this, { host, policy, fields, onPlan, apply });
 		policy.onChange(() => {
 			clearTimeout(this.#timer);
-			this.#timer = setTimeout(() => this.refresh(), PATIENCE_MS);
+			this.#timer = setTimeout(() => this.refresh(), DEBOUNCE_MS);
 		});
 	}
 
 	async refresh() {
-		const mine = ++this.#asked;
+		const mine = ++this.#requested;
 		const document = this.policy.document;
 		let plan = null;
 		let failure = null;
@@ -68,8 +68,8 @@ export class Planner {
 		} catch (error) {
 			failure = error;
 		}
-		// An answer that was overtaken says nothing any more.
-		if (mine !== this.#asked) return;
+		// A newer request has replaced this one.
+		if (mine !== this.#requested) return;
 		this.host.replaceChildren(plan ? summary(plan) : refusal(failure, this.fields, this.apply));
 		this.onPlan(plan, failure);
 	}

@@ -1,6 +1,6 @@
-// The policy that is being written: a preset, and the fields that differ.
+// The policy being edited: a preset, and the fields that differ from it.
 
-// "": as the server was started.
+// "": the policy that the server was started with.
 export const PRESETS = ["", "default", "strict", "scientific", "landlock"];
 
 export class Policy {
@@ -11,7 +11,7 @@ export class Policy {
 		this.#listeners.add(listener);
 	}
 
-	/** As the server takes it. */
+	/** The document for the server. */
 	get document() {
 		return structuredClone(this.#values);
 	}
@@ -24,24 +24,24 @@ export class Policy {
 		return this.#values[name];
 	}
 
-	/** undefined: as the preset has it. */
+	/** undefined resets the field to the preset. */
 	set(name, value) {
 		if (value === undefined || (name === "preset" && !value)) delete this.#values[name];
 		else this.#values[name] = value;
-		this.#tell();
+		this.#notify();
 	}
 
 	replace(document) {
 		this.#values = structuredClone(document);
-		this.#tell();
+		this.#notify();
 	}
 
-	#tell() {
+	#notify() {
 		for (const listener of this.#listeners) listener(this);
 	}
 }
 
-/** A policy with something more in it: switches on, entries added to those that the plan has. */
+/** Returns a policy with more rights: switches turned on, and entries added to those in the plan. */
 export function widened(document, changes, plan) {
 	const wide = structuredClone(document);
 	const planned = (name) => plan?.enforcement.find((row) => row.field === name)?.value;

@@ -1,10 +1,10 @@
-// The policy as switches, each with what keeps it here.
+// The policy as controls, each with the mechanisms that enforce it here.
 
 import { copy, el } from "./dom.js";
 import { control } from "./field_control.js";
 import { PRESETS } from "./policy.js";
 
-// What most people want to change stands first and open.
+// The fields that are changed most often come first, in an open group.
 const COMMON = ["network_access", "network_allow", "subprocess_execution", "timeout", "memory_bytes", "packages", "artifact_export_paths"];
 
 class Row {
@@ -17,7 +17,7 @@ class Row {
 		this.kept = el("p", { class: "kept" });
 		this.reset = el(
 			"button",
-			{ class: "quiet reset", type: "button", title: "As the preset has it", "aria-label": `Reset ${field.name}`, onclick: () => policy.set(field.name, undefined) },
+			{ class: "quiet reset", type: "button", title: "Reset to the preset", "aria-label": `Reset ${field.name}`, onclick: () => policy.set(field.name, undefined) },
 			"Reset",
 		);
 		this.node = el(
@@ -29,14 +29,14 @@ class Row {
 		);
 	}
 
-	/** row: of the plan, or undefined; refusal: what is said of this field where there is no plan. */
+	/** row: of the plan, or undefined; refusal: why this field is refused if there is no plan. */
 	show(row, refusal) {
 		const own = this.policy.get(this.field.name);
 		this.control.show(own, row?.value ?? this.field.default);
 		this.node.classList.toggle("changed", own !== undefined);
 		this.reset.hidden = own === undefined;
 		if (refusal) return this.kept.replaceChildren(el("span", { class: "badge not_enforced" }, "refused"), el("span", { class: "by", title: refusal }, refusal));
-		if (!row) return this.kept.replaceChildren(el("span", { class: "by" }, this.field.setting ? "chooses how, promises nothing" : "not asked for"));
+		if (!row) return this.kept.replaceChildren(el("span", { class: "by" }, this.field.setting ? "a setting, not a promise" : "not requested"));
 		const names = row.mechanisms.join(", ").replaceAll("_", " ");
 		this.kept.replaceChildren(
 			el("span", { class: `badge ${row.strength}` }, row.strength.replaceAll("_", " ")),
@@ -103,7 +103,7 @@ export class PolicyPanel {
 		this.showPlan(this.plan, this.error);
 	}
 
-	/** plan: as the server explains it, or null where it refuses, and why. */
+	/** plan: from the server, or null with the error if it refused. */
 	showPlan(plan, error) {
 		Object.assign(this, { plan, error });
 		const byField = new Map((plan?.enforcement ?? []).map((row) => [row.field, row]));

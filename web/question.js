@@ -1,4 +1,4 @@
-// A question of the run: may it reach this host?
+// A question from the run: may it connect to this host?
 
 import { post } from "./api.js";
 import { el, visible } from "./dom.js";
@@ -14,12 +14,12 @@ export function question({ id, subject, detail }) {
 		for (const button of buttons.children) button.disabled = true;
 		try {
 			await post(`/v1/questions/${id}`, { answer: word });
-			said.textContent = label;
+			status.textContent = label;
 		} catch (error) {
-			said.textContent = error.message;
+			status.textContent = error.message;
 		}
 	};
-	const said = el("span", { class: "muted", role: "status" });
+	const status = el("span", { class: "muted", role: "status" });
 	const buttons = el(
 		"div",
 		{ class: "answers" },
@@ -27,9 +27,9 @@ export function question({ id, subject, detail }) {
 	);
 	return el(
 		"section",
-		{ class: "question", role: "alertdialog", "aria-label": "A question of the run" },
+		{ class: "question", role: "alertdialog", "aria-label": "A question from the run" },
 		el("p", {}, "The program wants to reach ", el("code", {}, visible(subject)), detail ? ` (${visible(detail)})` : "", "."),
 		buttons,
-		said,
+		status,
 	);
 }

@@ -1,5 +1,5 @@
-// What is said of a run when it has ended: how, what it used, which files
-// left, and what kept each promise.
+// The result of a run: status, resources used, exported files, and the mechanisms
+// that enforced each promise.
 
 import { download } from "./api.js";
 import { el, save } from "./dom.js";
@@ -45,7 +45,7 @@ export function facts({ usage, start, exit_code: exitCode, signal, status, sessi
 	return parts.join(" · ");
 }
 
-/** The remedy for a module that is not installed, and a button that applies it. */
+/** Shows the remedy for a missing module, with a button that applies it. */
 export function missingPackage({ remedy, package: name }, allow) {
 	const add = () => allow([{ name: "packages", value: [name] }]);
 	return el(
@@ -83,7 +83,7 @@ export function artifacts(run, result) {
 		{ class: "artifacts", "aria-label": "Artifacts" },
 		el("h3", {}, plural(files.length, "artifact")),
 		el("ul", {}, files.map((file) => artifact(run, file))),
-		skipped.length ? el("p", { class: "muted" }, `Not taken: ${skipped.map(({ path, reason }) => `${path} (${reason})`).join(", ")}`) : null,
+		skipped.length ? el("p", { class: "muted" }, `Not exported: ${skipped.map(({ path, reason }) => `${path} (${reason})`).join(", ")}`) : null,
 	);
 }
 
@@ -93,7 +93,7 @@ export function enforcement(result) {
 	return el(
 		"details",
 		{ class: "enforcement" },
-		el("summary", {}, "What kept each promise"),
+		el("summary", {}, "What enforced each promise"),
 		el(
 			"table",
 			{},

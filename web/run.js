@@ -1,10 +1,10 @@
-// One run at a time: started, followed, interrupted.
+// Starts, follows and interrupts one run at a time.
 
 import { ApiError, post, stream } from "./api.js";
 
 export class Runner {
 	#abort = null;
-	#path = null; // of what can be interrupted
+	#path = null; // the route of the run or session, once it can be interrupted
 	#interrupts = 0;
 
 	/** on: { start, output, display, progress, question, result, error, end } */
@@ -16,7 +16,7 @@ export class Runner {
 		return this.#abort !== null;
 	}
 
-	/** session: which is to keep the variables, or null. */
+	/** session: keeps the variables between runs, or null. */
 	async start({ session, policy, ...job }) {
 		if (this.isRunning) return;
 		this.#abort = new AbortController();
@@ -28,7 +28,7 @@ export class Runner {
 			if (session) await this.#follow(`${(this.#path = await session.at(policy))}/cells`, job);
 			else await this.#follow("/v1/runs", { ...job, policy });
 		} catch (error) {
-			if (error.name === "AbortError") this.on.error(new ApiError(0, { code: "gone", message: "the connection was cut; the run is killed" }));
+			if (error.name === "AbortError") this.on.error(new ApiError(0, { code: "gone", message: "the connection was closed; the run is killed" }));
 			else this.on.error(error);
 		} finally {
 			this.#abort = null;
@@ -43,7 +43,7 @@ export class Runner {
 			if (event.type === "start") {
 				id = event.id;
 				this.#path ??= `/v1/runs/${id}`;
-				// Who was in a hurry interrupted before there was anything to interrupt.
+				// The user interrupted before the run had begun.
 				if (this.#interrupts) await this.#send();
 			} else if (event.type === "result") {
 				isOver = true;
@@ -59,7 +59,7 @@ export class Runner {
 		if (!isOver) this.on.error(new ApiError(0, { message: "the server ended the stream without a result" }));
 	}
 
-	/** Once: as Ctrl-C would. Again: the connection is cut, which kills the run; a session is ended. */
+	/** The first call acts like Ctrl-C. The second closes the connection, which kills the run, and ends a session. */
 	async interrupt() {
 		if (!this.isRunning) return;
 		if (!this.#interrupts++) {
@@ -74,7 +74,7 @@ export class Runner {
 		try {
 			await post(`${this.#path}/interrupt`);
 		} catch (error) {
-			// It may have ended meanwhile; then there is nothing to say.
+			// Ignored if the run has ended meanwhile.
 			if (error.status !== 404 && error.status !== 409) this.on.error(error);
 		}
 	}

@@ -1,5 +1,5 @@
-// A session that keeps variables from one run to the next. It has the policy
-// that it was opened with: another policy is another session.
+// A session that keeps variables from one run to the next. Its policy is fixed
+// when it is opened: another policy needs another session.
 
 import { post, remove } from "./api.js";
 
@@ -7,7 +7,7 @@ export class Session {
 	#id = null;
 	#policy = "";
 
-	/** The path of a session with this policy, which is opened if need be. */
+	/** Returns the path of a session with this policy, opening one if necessary. */
 	async at(policy) {
 		const wanted = JSON.stringify(policy);
 		if (this.#id && wanted !== this.#policy) await this.close();
@@ -18,12 +18,12 @@ export class Session {
 		return `/v1/sessions/${this.#id}`;
 	}
 
-	/** What a result says of it. */
+	/** Reads the state of the session from a result. */
 	async note({ session }) {
 		if (session?.state === "ended") await this.close();
 	}
 
-	/** Whoever leaves the page does not wait. */
+	/** keepalive: the request survives when the user leaves the page. */
 	async close({ keepalive = false } = {}) {
 		if (!this.#id) return;
 		const path = `/v1/sessions/${this.#id}?drop=1`;
@@ -31,7 +31,7 @@ export class Session {
 		try {
 			await remove(path, { keepalive });
 		} catch (error) {
-			// It ended by itself, or the server did.
+			// The session or the server has already ended.
 			if (error.status !== 404 && error.code !== "gone") throw error;
 		}
 	}

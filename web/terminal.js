@@ -1,10 +1,10 @@
-// What a program prints, as a screen would show it: colours, and lines that
-// are written over. All other control codes are left out.
+// Shows printed text like a terminal: with colours, and with lines overwritten
+// after a carriage return. Other control codes are removed.
 
 import { el } from "./dom.js";
 
-const MOST = 2_000_000; // characters on the page; the policy's own caps are on the server
-// A code, or the beginning of one that goes on in the next piece.
+const MOST = 2_000_000; // characters on the page; the server applies the policy's limits
+// A complete code; BEGUN matches one that continues in the next piece.
 const CODE = /\x1b\[([0-9;]*)([@-~])|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\^_]|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]/g;
 const BEGUN = /\x1b(?:\[[0-9;]*|\][^\x07\x1b]{0,200})?$/;
 const NAMES = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
@@ -43,7 +43,7 @@ export class Terminal {
 		}
 	}
 
-	/** A carriage return that no newline follows writes over its line. */
+	/** A carriage return without a newline overwrites the current line. */
 	#lines(stream, text) {
 		const parts = text.replaceAll("\r\n", "\n").split("\r");
 		parts.forEach((part, i) => {
@@ -54,7 +54,7 @@ export class Terminal {
 
 	#append(stream, text) {
 		if (this.length >= MOST) return;
-		if (this.length + text.length >= MOST) text = `${text.slice(0, MOST - this.length)}\n… more is not shown here`;
+		if (this.length + text.length >= MOST) text = `${text.slice(0, MOST - this.length)}\n… the rest is not shown here`;
 		this.length += text.length;
 		const name = [stream, ...this.styles[stream]].join(" ");
 		if (this.last?.className !== name) {

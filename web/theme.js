@@ -1,4 +1,4 @@
-// Light or dark: what the system says, until the switch says otherwise.
+// Light or dark: follows the system until the user chooses with the switch.
 
 const KEY = "remit-theme";
 const system = matchMedia("(prefers-color-scheme: dark)");
@@ -11,7 +11,7 @@ export function onTheme(listener) {
 	return () => listeners.delete(listener);
 }
 
-function tell(button) {
+function notify(button) {
 	button.setAttribute("aria-pressed", String(isDark()));
 	for (const listener of listeners) listener(isDark());
 }
@@ -23,15 +23,15 @@ function choose(theme) {
 
 export function startTheme(button) {
 	choose(localStorage.getItem(KEY));
-	system.addEventListener("change", () => tell(button));
+	system.addEventListener("change", () => notify(button));
 	button.addEventListener("click", () => {
 		const wanted = isDark() ? "light" : "dark";
-		// What the system wants anyway is not written down: then it is followed again.
+		// A choice equal to the system's is not stored, so the page follows the system again.
 		const own = wanted === (system.matches ? "dark" : "light") ? "" : wanted;
 		choose(own);
 		if (own) localStorage.setItem(KEY, own);
 		else localStorage.removeItem(KEY);
-		tell(button);
+		notify(button);
 	});
-	tell(button);
+	notify(button);
 }

@@ -1,4 +1,4 @@
-// Numbers for people.
+// Formats numbers for the user.
 
 const SIZES = ["B", "KiB", "MiB", "GiB", "TiB"];
 
@@ -22,7 +22,7 @@ export function seconds(s) {
 	return s < 1 ? `${s * 1000} ms` : `${s} s`;
 }
 
-/** How long ago something began. */
+/** Formats how long ago something began. */
 export function span(s) {
 	if (s < 60) return `${Math.floor(s)} s`;
 	return s < 7200 ? `${Math.floor(s / 60)} min` : `${Math.floor(s / 3600)} h`;

@@ -20,7 +20,7 @@
  * whichever page opens it. The HTML shown inside inherits these rules: it may
  * contain styles and images, and cannot fetch anything.
  */
-#define FRAME_SCRIPT "'sha256-HgaYAvVOiy0PpbPO2XzhY2S6F7jp3lZyS66QnuZsE/I='"
+#define FRAME_SCRIPT "'sha256-ANFj6kqL66vK+0gxuU+xlh4dTGVK/rhEiWsjGO6WsRI='"
 #define FRAME_RULES                                                           \
 	"sandbox allow-scripts; default-src 'none'; script-src " FRAME_SCRIPT \
 	"; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "       \

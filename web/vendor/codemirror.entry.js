@@ -1,5 +1,5 @@
-// What the page takes of CodeMirror. tools/bundle.py makes codemirror.js of it;
-// tests/e2e/serve/test_playground.py compares.
+// The parts of CodeMirror that the page uses. tools/bundle.py builds codemirror.js
+// from this file, and tests/e2e/serve/test_playground.py compares it.
 export { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
 export { defaultKeymap, history, historyKeymap, indentLess, indentMore } from "@codemirror/commands";
 export { python } from "@codemirror/lang-python";

@@ -134,7 +134,7 @@ const scenarios = {
 		assert.doesNotMatch(await it.output(), / 1 s/, "a line is written over");
 		await it.page.click("#stop");
 		await it.ended();
-		assert.match(await it.output(), /stopped, and tidied up/);
+		assert.match(await it.output(), /stopped after cleaning up/);
 		await it.close();
 	},
 
