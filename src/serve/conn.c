@@ -52,8 +52,8 @@ conn_answers_plain_http(struct conn *c)
 {
 	static const char text[] =
 		"HTTP/1.1 400 Bad Request\r\nContent-Type: "
-		"text/plain\r\nContent-Length: 38\r\nConnection: "
-		"close\r\n\r\nThis port uses TLS: connect via https\n";
+		"text/plain\r\nContent-Length: 42\r\nConnection: "
+		"close\r\n\r\nThis port uses TLS: connect with https://\n";
 	char first;
 
 	/* A TLS record begins with 22, a request with an upper-case letter. */
