@@ -22,7 +22,7 @@ function picture(bytes, type, name) {
 	);
 }
 
-// In order of preference.
+// The form that is listed first is preferred.
 const FORMS = [
 	{ mime: "image/svg+xml", label: "Figure", show: (part) => picture(new TextEncoder().encode(part), "image/svg+xml", "figure.svg") },
 	{ mime: "image/png", label: "Image", show: (part) => picture(decode(part), "image/png", "image.png") },

@@ -1,4 +1,4 @@
-// What this host can enforce: a table of fields and tiers.
+// A table of what this host can enforce, by field and tier.
 
 import { get } from "./api.js";
 import { el } from "./dom.js";

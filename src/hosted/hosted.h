@@ -2,10 +2,10 @@
  * hosted: sessions that a server keeps for its clients, each with an id and a
  * thread that runs its cells.
  *
- * The calls of libremit block, and a server must not. So each hosted session
- * has a worker thread, and requests are queued for it: every function below
- * returns immediately, and the worker calls the events. The arguments of an
- * event are valid only during the call. A run is a hosted session for one
+ * The calls of libremit block, and a server must not. Therefore each hosted
+ * session has a worker thread, and requests are queued for it: every function
+ * below returns immediately, and the worker calls the events. The arguments of
+ * an event are valid only during the call. A run is a hosted session for one
  * program and ends with it.
  *
  * All functions may be called from any thread, also from events. Hosted
@@ -34,7 +34,7 @@
 struct hosted_table;
 struct hosted;
 
-/* What was run for which owner, and how it ended. */
+/* A run or cell for the audit, and how it ended. */
 struct hosted_record {
 	const char *owner;
 	const struct remit_job *job;	/* includes the policy */
@@ -78,7 +78,7 @@ struct hosted_table_options {
 	bool divides_processors;
 };
 
-/* What happens in a cell. All events except `result` may be NULL. */
+/* The events of a task. All except `result` may be NULL. */
 struct hosted_events {
 	/* Called first, unless the task fails before it begins. */
 	void (*begin)(void *user, struct hosted *r);

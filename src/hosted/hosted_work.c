@@ -19,7 +19,7 @@
 #define WORKER_STACK ((size_t)4 * 1024 * 1024)
 
 /* The hosted session of this worker thread. A branch uses the tools of its
-   parent, so a tool's own data cannot tell which session calls it. */
+   parent, so the tool alone does not identify the calling session. */
 static _Thread_local struct hosted *current_hosted;
 
 /* ---- events ---- */
@@ -222,7 +222,7 @@ may_run(const struct hosted *r, struct remit_error *err)
 	return a->check ? a->check(a->user, err) : 0;
 }
 
-/* What came of a program. */
+/* The outcome of a program. */
 struct outcome {
 	struct remit_job job;
 	struct remit_result *res; /* NULL: `err` is set */

@@ -1,7 +1,7 @@
 /*
  * certificate: the certificate chain and private key that a server uses for
- * TLS. They are read before the server starts, and again when it is told to
- * reload; connections that began with the old pair keep it.
+ * TLS. They are read before the server starts, and again on a reload;
+ * connections that began with the old pair keep it.
  */
 #ifndef REMIT_CERTIFICATE_H
 #define REMIT_CERTIFICATE_H

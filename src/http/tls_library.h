@@ -1,8 +1,8 @@
 /*
  * tls_library: the calls of Mbed TLS that differ between 2.28 (Debian 12) and
- * 3.6 (Debian 13), and the source of random bytes that both are given. With
- * 3.6 connections speak TLS 1.3 to a peer that can, else 1.2; with 2.28 always
- * 1.2.
+ * 3.6 (Debian 13), and the source of random bytes for both. With 3.6,
+ * connections use TLS 1.3 if the peer supports it, otherwise 1.2; with 2.28
+ * always 1.2.
  */
 #ifndef REMIT_TLS_LIBRARY_H
 #define REMIT_TLS_LIBRARY_H
@@ -13,7 +13,7 @@
 
 #include "base/own.h"
 
-/* What mbedtls_ssl_read() returns for a ticket instead of data. */
+/* The result of mbedtls_ssl_read() for a ticket instead of data. */
 #ifdef MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET
 #define TLS_LIBRARY_TICKET MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET
 #else

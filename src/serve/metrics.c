@@ -132,7 +132,7 @@ int
 metrics_show_hosted(size_t hosted_count, struct buf *out)
 {
 	return buf_addf(out,
-			"# HELP remit_rooms Sessions and runs that live.\n"
+			"# HELP remit_rooms Live sessions and runs.\n"
 			"# TYPE remit_rooms gauge\n"
 			"remit_rooms %zu\n",
 			hosted_count);
@@ -149,8 +149,8 @@ metrics_show(struct metrics *m, size_t hosted_count, size_t conns,
 			"# HELP remit_http_sent_bytes_total Bytes of replies.\n"
 			"# TYPE remit_http_sent_bytes_total counter\n"
 			"remit_http_sent_bytes_total %llu\n"
-			"# HELP remit_http_requests_in_flight Requests that "
-			"are being answered.\n"
+			"# HELP remit_http_requests_in_flight Requests "
+			"being answered.\n"
 			"# TYPE remit_http_requests_in_flight gauge\n"
 			"remit_http_requests_in_flight %llu\n"
 			"# HELP remit_http_connections Open connections.\n"

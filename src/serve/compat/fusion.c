@@ -93,7 +93,7 @@ struct notebook {
 	bool is_late;
 	bool has_ended; /* the session ended before its last cell */
 	struct remit_file_task task;
-	struct remit_error err; /* why there is no answer; code 0: success */
+	struct remit_error err; /* why the run failed; code 0: it did not */
 };
 
 static void notebook_step(struct notebook *n);

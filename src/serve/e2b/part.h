@@ -21,7 +21,7 @@
 
 struct context {
 	struct context *next;
-	char id[HOSTED_ID_SIZE]; /* also the name of its namespace */
+	char id[HOSTED_ID_SIZE]; /* also names its namespace */
 	char *cwd;
 	uint64_t executions;
 };

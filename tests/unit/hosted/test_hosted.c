@@ -23,7 +23,7 @@ struct world {
 	struct hosted_table *hosted_table;
 };
 
-/* What one hosted session reported. */
+/* The events of one hosted session. */
 struct recorder {
 	int ready; /* an eventfd */
 	int results;
