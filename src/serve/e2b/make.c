@@ -294,7 +294,7 @@ making_on_made(void *user, struct remit_result *res,
 	} else {
 		snprintf(m->sb->id, sizeof(m->sb->id), "%s",
 			 hosted_id(m->sb->hosted));
-		sandbox_list(m->x, m->sb);
+		sandbox_add(m->x, m->sb);
 		reply_json(m->x, 201, e2b_made_json(m->sb));
 	}
 	exchange_unref(m->x);
@@ -368,7 +368,7 @@ e2b_debug_sandbox(struct exchange *x)
 	    open_hosted(m, &nothing, NULL, &err) < 0) {
 		e2b_error(x, &err);
 	} else {
-		sandbox_list(x, m->sb);
+		sandbox_add(x, m->sb);
 		sb = sandbox_ref(m->sb);
 	}
 	making_free(m);
@@ -451,7 +451,7 @@ forking_on_forked(void *user, struct remit_result *res,
 	f->left--;
 	if (copy) {
 		hosted_set_life(copy->hosted, f->life_ms);
-		sandbox_list(f->x, copy);
+		sandbox_add(f->x, copy);
 		json_array_append_new(f->made, json_pack("{s:o}", "sandbox",
 							 e2b_made_json(copy)));
 		sandbox_unref(copy);

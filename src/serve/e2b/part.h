@@ -85,7 +85,7 @@ void sandbox_unref(struct sandbox *sb);
 struct sandbox *sandbox_new(struct key *key);
 /* Add a sandbox to the table; and remove it together with its hosted
    session. */
-void sandbox_list(struct exchange *x, struct sandbox *sb);
+void sandbox_add(struct exchange *x, struct sandbox *sb);
 void sandbox_kill(struct exchange *x, struct sandbox *sb);
 /* Returns references to all live sandboxes. The caller frees the list. */
 struct sandbox **sandbox_all(struct exchange *x, size_t *count);

@@ -103,7 +103,7 @@ sandbox_new(struct key *key)
 /* ---- the table ---- */
 
 void
-sandbox_list(struct exchange *x, struct sandbox *sb)
+sandbox_add(struct exchange *x, struct sandbox *sb)
 {
 	struct e2b *e = x->server->e2b;
 
