@@ -264,7 +264,7 @@ def test_a_program_that_never_fits_is_refused_with_a_remedy(any_remit, path):
     with two_keys(any_remit, "--max-memory", "500M") as (s, alice, bob):
         status, _, text = s.ask("POST", path, body)
         assert status in (400, 422, 500), text
-        assert b"this server has 250 MiB for the programs of one key" in text
+        assert b"the limit of this server is 250 MiB for the programs of one key" in text
         if path.startswith("/v1"):
             error = json.loads(text)["error"]
             assert status == 422 and error["where"] == "memory_bytes" and "--max-memory" in error["remedy"]
